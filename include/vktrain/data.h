@@ -1,0 +1,122 @@
+/* vktrain data layer: data sets in host memory, their split and preprocessing, and the loader threads that
+ * keep a ring of batches filled ahead of the device. Knows only the base layer. */
+#ifndef VKTRAIN_DATA_H
+#define VKTRAIN_DATA_H
+
+#include "vktrain/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum vkt_split { VKT_TRAIN, VKT_VALID, VKT_TEST, VKT_N_SPLITS } vkt_split;
+const char *vkt_split_name(vkt_split s); /* "train", "valid", "test" */
+
+typedef enum vkt_task { VKT_CLASSIFY, VKT_REGRESS } vkt_task;
+typedef enum vkt_missing { VKT_MISSING_ERROR, VKT_MISSING_MEAN, VKT_MISSING_DROP } vkt_missing;
+typedef enum vkt_standardize {
+    VKT_STD_AUTO,    /* images: global; tables: feature */
+    VKT_STD_NONE,
+    VKT_STD_GLOBAL,  /* one mean and deviation over all inputs of the training split */
+    VKT_STD_FEATURE, /* one per input column */
+} vkt_standardize;
+
+typedef struct vkt_data_desc {
+    const char *source;       /* "digits" (embedded), "idx", "csv" */
+    const char *path;         /* idx: folder with MNIST's file names (.gz or plain); csv: the file */
+    const char *test_path;    /* csv: a separate test file, or NULL */
+    const char *label;        /* csv: label column, by name or 0-based position, "last"; NULL: last */
+    const char *header;       /* csv: "auto" (NULL), "yes", "no" */
+    char delimiter;           /* csv: 0 = found from the first line (, ; tab) */
+    vkt_missing missing;      /* csv: what to do with empty, NA, NaN, ? cells */
+    vkt_task task;
+    vkt_standardize standardize;
+    double valid_fraction;    /* of the training examples; 0 = none */
+    double test_fraction;     /* of all examples, where the source has no test set of its own */
+    uint64_t seed;            /* of the split */
+} vkt_data_desc;
+
+/* A data set, split and preprocessed. Immutable after opening; may be read from several threads. */
+typedef struct vkt_dataset vkt_dataset;
+
+/* Reads everything. Errors name file, line or record, what is wrong and what to do: IO, FORMAT, ARG. */
+vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out);
+/* Opens other files with a schema fitted before (constants, columns, classes are not refitted): the
+ * examples are all in split VKT_TEST. labels may be absent from the files: then has_labels is false.
+ * path: .csv, IDX images (labels beside it, by name), or a folder as for vkt_dataset_open. */
+vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vkt_dataset **out);
+void vkt_dataset_destroy(vkt_dataset **ds);
+
+typedef struct vkt_dataset_info {
+    vkt_task task;
+    uint32_t input_rank, input_shape[4]; /* of one example: [784] or [28, 28, 1] (H, W, C) */
+    uint32_t n_inputs;                   /* product of input_shape */
+    uint32_t n_outputs;                  /* classes, or regression targets (1) */
+    const char *const *class_names;      /* [n_outputs], NULL for regression */
+    uint64_t n[VKT_N_SPLITS];            /* examples per split */
+    bool has_labels;
+    const char *source;                  /* one line for logs: what was read from where */
+    uint64_t n_dropped;                  /* rows dropped by the missing policy */
+} vkt_dataset_info;
+const vkt_dataset_info *vkt_dataset_get_info(const vkt_dataset *ds);
+/* Everything that raw inputs need to become model inputs, and outputs names: JSON text, owned by ds. */
+const char *vkt_dataset_schema(const vkt_dataset *ds);
+/* Examples of a split per class: out [n_outputs]. Classification only. */
+void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *out);
+/* One example, preprocessed: x [n_inputs] f32; y: class index in y->u, or standardised target in y->f. */
+typedef union vkt_label { uint32_t u; float f; } vkt_label;
+void vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t i, float *x, vkt_label *y);
+/* Regression: units of the target per standardised unit, and its mean. 1 and 0 for classification. */
+void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean);
+/* Hash of the inputs' bytes, labels and split, to tell on resume that the data has changed. */
+uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds);
+
+/* The example at position i of the endless stream of training examples: epoch i / n is a permutation that is a
+ * function of (seed, epoch). Builds the permutation on each call: for tests and tools. */
+uint64_t vkt_stream_index(uint64_t seed, uint64_t n, uint64_t i);
+
+/* One slot of the ring: memory that the caller owns (mapped device memory). */
+typedef struct vkt_batch {
+    float *x;         /* [batch, n_inputs] */
+    vkt_label *y;     /* [batch] */
+    float *w;         /* [batch] weight of each example in the mean loss; they sum to 1; 0 for padding */
+    uint32_t n_valid; /* examples that are not padding */
+    double weight;    /* sum before normalising: sum of example weight * class weight[target] */
+    uint64_t first;   /* stream position (train) or example index (eval) of the first example */
+} vkt_batch;
+
+typedef struct vkt_loader_desc {
+    const vkt_dataset *data;
+    vkt_split split;
+    uint32_t batch;
+    bool shuffle;              /* true: endless shuffled stream, batches run on over epoch ends.
+                                  false: once in order, the last batch padded (repeat of example 0, weight 0) */
+    uint64_t seed;
+    uint64_t start;            /* batches to skip: where a resumed run goes on */
+    uint64_t limit;            /* !shuffle: only this many examples (a fixed, evenly spread sample); 0 = all */
+    const float *class_weight; /* [n_outputs] or NULL; enters w's normalisation only (the loss op multiplies) */
+    bool raw_weight;           /* w is 1 (0 for padding), not normalised: for evaluation sums */
+    uint32_t n_slots;
+    vkt_batch *slots;          /* [n_slots], filled in order 0, 1, .. n_slots-1, 0, .. */
+    uint32_t n_threads;        /* 0: 1 */
+} vkt_loader_desc;
+
+typedef struct vkt_loader vkt_loader;
+vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out);
+/* Joins the threads. */
+void vkt_loader_destroy(vkt_loader **l);
+/* Waits until the next batch in order is filled and gives its slot; *wait_s (may be NULL) is the time spent
+ * waiting. At the end of an unshuffled pass *slot is UINT32_MAX. */
+vkt_status vkt_loader_next(vkt_loader *l, uint32_t *slot, double *wait_s);
+/* The slot (given by next, in the same order) may be filled again: the device has read it. */
+void vkt_loader_release(vkt_loader *l, uint32_t slot);
+
+/* Files built into the library: data sets and recipes. NULL if there is none of that name. */
+const void *vkt_embedded(const char *name, size_t *bytes);
+/* The i-th embedded file's name, NULL past the end. */
+const char *vkt_embedded_name(size_t i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

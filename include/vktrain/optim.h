@@ -1,0 +1,92 @@
+/* vktrain optim layer: update rules over one flat parameter buffer, schedules, clipping by global norm. */
+#ifndef VKTRAIN_OPTIM_H
+#define VKTRAIN_OPTIM_H
+
+#include "vktrain/nn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* theta parameters, g gradient (after clipping and coupled decay), t step counted from 1.
+ * Formulas of both forms stand beside shaders/optim_update.comp. */
+typedef enum vkt_rule { VKT_SGD, VKT_MOMENTUM, VKT_NESTEROV, VKT_RMSPROP, VKT_ADAM, VKT_NADAM, VKT_ADAMW } vkt_rule;
+const char *vkt_rule_name(vkt_rule r);
+typedef enum vkt_form { VKT_FORM_PLAYBOOK, VKT_FORM_TORCH } vkt_form;
+
+typedef struct vkt_optim_group {
+    const char *pattern;   /* name pattern: '*' any characters, '?' one; first match wins */
+    float lr_scale;        /* times the scheduled rate; 0 freezes */
+    float weight_decay;    /* NAN: the optimizer's */
+} vkt_optim_group;
+
+typedef struct vkt_optim_desc {
+    vkt_rule rule;
+    vkt_form form;
+    float momentum;        /* gamma of momentum, nesterov, rmsprop; 0.9 is usual. Used as given */
+    float beta1, beta2;    /* adam family; 0.9, 0.999 */
+    float rho;             /* rmsprop; 0.9 */
+    float eps;             /* 1e-8; added to sqrt(v), inside the root for playbook RMSProp */
+    float weight_decay;    /* adamw: decoupled (theta -= lr * wd * theta); others: g += wd * theta */
+    bool decay_all;        /* decay biases and norm gains too; default: only tensors of rank >= 2 */
+    float clip;            /* global L2 norm limit; 0: none. The norm is measured either way */
+    const vkt_optim_group *groups;
+    size_t n_groups;
+} vkt_optim_desc;
+
+/* ---- schedules: pure functions of the step ---- */
+
+typedef enum vkt_schedule_kind {
+    VKT_SCHED_CONSTANT, VKT_SCHED_LINEAR, VKT_SCHED_COSINE, VKT_SCHED_RSQRT, VKT_SCHED_EXPONENTIAL,
+    VKT_SCHED_POLYNOMIAL, VKT_SCHED_STEPS, VKT_SCHED_WSD,
+} vkt_schedule_kind;
+
+#define VKT_MAX_MILESTONES 16
+typedef struct vkt_schedule {
+    vkt_schedule_kind kind;
+    double lr;             /* peak rate */
+    uint64_t steps;        /* training steps without warmup (with it if warmup_included) */
+    uint64_t warmup;       /* steps of linear ramp from 0, prepended */
+    bool warmup_included;  /* take warmup out of `steps` instead of adding it */
+    double final_ratio;    /* linear, cosine, polynomial, wsd: rate at the end / peak */
+    double power;          /* polynomial; 1 = linear */
+    double gamma;          /* exponential: factor per decay_every steps; steps: factor per milestone */
+    uint64_t decay_every;  /* exponential; rsqrt: steps at the peak before the decay sets in */
+    double decay_ratio;    /* wsd: last share of the steps that decays */
+    uint64_t milestones[VKT_MAX_MILESTONES]; /* steps: counted without warmup, rising */
+    uint32_t n_milestones;
+} vkt_schedule;
+
+/* All steps, warmup included: what the trainer runs. */
+uint64_t vkt_schedule_total(const vkt_schedule *s);
+/* Rate of step `step`, counted from 0. During warmup lr * (step + 1) / (warmup + 1): rises from near 0 and
+ * reaches the peak at the first step after it. */
+double vkt_schedule_lr(const vkt_schedule *s, uint64_t step);
+/* ARG and one line if fields are out of range (`where` names the recipe). */
+vkt_status vkt_schedule_check(const vkt_schedule *s, const char *where);
+
+/* ---- the optimizer: state of one model ---- */
+
+typedef struct vkt_optim vkt_optim;
+
+/* Allocates one flat buffer per moment, laid out as the model's parameters, and the device-state line. */
+vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model *model, vkt_optim **out);
+void vkt_optim_destroy(vkt_optim **o);
+/* Adds norm, clip factor, finite check and update to a training graph, after vkt_backward. loss is the scalar
+ * whose finiteness is checked. An update with a NaN or Inf in loss or gradient leaves everything as it was and
+ * is counted. Returns the scalars of the step, [VKT_N_SCALARS] f32, to be kept or bound per slot. */
+enum { VKT_SCALAR_LOSS, VKT_SCALAR_GRAD_NORM, VKT_SCALAR_CLIP, VKT_SCALAR_OK, VKT_SCALAR_HITS, VKT_N_SCALARS = 8 };
+vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits);
+/* Host side of a step: what the shaders read from the step block. */
+struct vkt_step_block;
+void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed, void *step_block);
+uint32_t vkt_step_block_bytes(void);
+/* Moment buffers, for checkpoints: names ("m", "v"), flat, model layout. */
+size_t vkt_optim_n_moments(const vkt_optim *o);
+const char *vkt_optim_moment_name(const vkt_optim *o, size_t i);
+vkt_buffer *vkt_optim_moment(const vkt_optim *o, size_t i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

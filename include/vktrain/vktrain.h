@@ -1,0 +1,11 @@
+/* vktrain: train neural networks on any Vulkan GPU. Includes every public header. */
+#ifndef VKTRAIN_H
+#define VKTRAIN_H
+#include "vktrain/base.h"
+#include "vktrain/gpu.h"
+#include "vktrain/tensor.h"
+#include "vktrain/nn.h"
+#include "vktrain/optim.h"
+#include "vktrain/data.h"
+#include "vktrain/train.h"
+#endif

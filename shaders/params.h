@@ -1,0 +1,1 @@
+/* one step block and push structs: see STYLE.md */

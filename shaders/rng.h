@@ -1,0 +1,38 @@
+/* Counter-based random bits, one source for C and GLSL (only uint arithmetic, wrap-around).
+ * Three words in, one out: pcg3d of Jarzynski & Olano 2020 (JCGT 9(3)), first component. */
+#ifndef VKT_RNG_H
+#define VKT_RNG_H
+#ifndef VULKAN
+#define VKT_RNG_FN static inline
+#define uint uint32_t
+#else
+#define VKT_RNG_FN
+#endif
+
+VKT_RNG_FN uint vkt_pcg3(uint x, uint y, uint z)
+{
+    x = x * 1664525u + 1013904223u;
+    y = y * 1664525u + 1013904223u;
+    z = z * 1664525u + 1013904223u;
+    x += y * z;
+    y += z * x;
+    z += x * y;
+    x ^= x >> 16u;
+    y ^= y >> 16u;
+    z ^= z >> 16u;
+    x += y * z;
+    y += z * x;
+    z += x * y;
+    return x ^ (y >> 11u) ^ (z << 5u);
+}
+
+/* Stream key of (seed, purpose): computed on the host, so that a shader needs one word. */
+VKT_RNG_FN uint vkt_rng_key(uint seed_lo, uint seed_hi, uint purpose)
+{
+    return vkt_pcg3(seed_lo, seed_hi ^ 0x9e3779b9u, purpose * 0x85ebca6bu);
+}
+
+#ifndef VULKAN
+#undef uint
+#endif
+#endif

@@ -1,0 +1,17 @@
+/* Files built into the binary by tools/embed.c: shaders, recipes, small data sets. */
+#ifndef VKT_BASE_EMBEDDED_H
+#define VKT_BASE_EMBEDDED_H
+
+#include <stddef.h>
+
+typedef struct vkt__embedded_file {
+    const char *name;
+    const unsigned char *data; /* aligned to 8, followed by a NUL */
+    size_t bytes;
+} vkt__embedded_file;
+
+extern const vkt__embedded_file vkt__embedded_shaders[]; /* "softmax_xent": SPIR-V */
+extern const vkt__embedded_file vkt__embedded_data[];    /* "digits.csv.gz", ... */
+extern const vkt__embedded_file vkt__embedded_recipes[]; /* "digits": YAML */
+
+#endif

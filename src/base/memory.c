@@ -1,0 +1,120 @@
+/* Host allocation: checked malloc, arena, growing string. */
+#include <stdio.h>
+
+#include "base/util.h"
+
+void *vkt__alloc(size_t bytes)
+{
+    void *p = calloc(1, bytes ? bytes : 1);
+    if (!p) {
+        fprintf(stderr, "vktrain: out of memory (%zu bytes)\n", bytes);
+        abort();
+    }
+    return p;
+}
+
+void *vkt__grow(void *p, size_t count, size_t *cap, size_t size)
+{
+    if (count < *cap) return p;
+    size_t n = *cap ? *cap * 2 : 16;
+    void *q = vkt__alloc(n * size);
+    if (p) memcpy(q, p, count * size);
+    free(p);
+    *cap = n;
+    return q;
+}
+
+struct vkt__arena_block {
+    struct vkt__arena_block *next;
+    size_t used, cap;
+    _Alignas(16) unsigned char data[];
+};
+
+void *vkt__arena_alloc(vkt__arena *a, size_t bytes)
+{
+    bytes = (size_t)vkt__align(bytes ? bytes : 1, 16);
+    struct vkt__arena_block *b = a->head;
+    if (!b || b->cap - b->used < bytes) {
+        size_t cap = VKT_MAX(bytes, 64 * 1024 - sizeof *b);
+        b = vkt__alloc(sizeof *b + cap);
+        b->cap = cap;
+        b->next = a->head;
+        a->head = b;
+    }
+    void *p = b->data + b->used;
+    b->used += bytes;
+    return p;
+}
+
+char *vkt__arena_strdup(vkt__arena *a, const char *s)
+{
+    size_t n = strlen(s) + 1;
+    return memcpy(vkt__arena_alloc(a, n), s, n);
+}
+
+char *vkt__arena_printf(vkt__arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vkt__str s = { 0 };
+    vkt__str_vprintf(&s, fmt, ap);
+    va_end(ap);
+    char *out = vkt__arena_strdup(a, s.data ? s.data : "");
+    vkt__str_finish(&s);
+    return out;
+}
+
+void vkt__arena_finish(vkt__arena *a)
+{
+    for (struct vkt__arena_block *b = a->head, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+    a->head = NULL;
+}
+
+void vkt__str_add(vkt__str *s, const char *bytes, size_t n)
+{
+    if (s->len + n + 1 > s->cap) {
+        size_t cap = VKT_MAX(2 * s->cap, s->len + n + 64);
+        char *p = vkt__alloc(cap);
+        if (s->data) memcpy(p, s->data, s->len);
+        free(s->data);
+        s->data = p;
+        s->cap = cap;
+    }
+    if (n) memcpy(s->data + s->len, bytes, n);
+    s->len += n;
+    s->data[s->len] = 0;
+}
+
+void vkt__str_vprintf(vkt__str *s, const char *fmt, va_list ap)
+{
+    char tmp[256];
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(tmp, sizeof tmp, fmt, ap);
+    if (n >= 0 && (size_t)n < sizeof tmp) {
+        vkt__str_add(s, tmp, (size_t)n);
+    } else if (n > 0) {
+        char *big = vkt__alloc((size_t)n + 1);
+        vsnprintf(big, (size_t)n + 1, fmt, again);
+        vkt__str_add(s, big, (size_t)n);
+        free(big);
+    }
+    va_end(again);
+}
+
+void vkt__str_printf(vkt__str *s, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vkt__str_vprintf(s, fmt, ap);
+    va_end(ap);
+}
+
+void vkt__str_finish(vkt__str *s)
+{
+    free(s->data);
+    *s = (vkt__str) { 0 };
+}

@@ -1,0 +1,68 @@
+/* What operating systems do differently: files, folders, threads, signals, terminal, clock.
+ * os_posix.c and os_win32.c implement it; nothing else in the tree includes a system header. */
+#ifndef VKT_BASE_OS_H
+#define VKT_BASE_OS_H
+
+#include <stdio.h>
+
+#include "base/util.h"
+
+double vkt__now(void);                  /* monotonic seconds */
+void vkt__sleep_ms(unsigned ms);
+void vkt__time_iso(char out[32]);       /* UTC, 2026-01-31T12:00:00Z */
+double vkt__time_unix(void);            /* seconds since 1970 */
+double vkt__thread_cpu(void);           /* CPU seconds of the calling thread */
+unsigned vkt__cpu_count(void);
+uint64_t vkt__ram_bytes(void);
+int vkt__pid(void);
+void vkt__hostname(char *out, size_t n);
+
+bool vkt__is_terminal(FILE *f);
+int vkt__terminal_columns(void);
+
+/* Environment set before libraries read it; does not overwrite. */
+void vkt__setenv_default(const char *name, const char *value);
+
+/* SIGINT and SIGTERM set a flag; a second one ends the process at once. */
+void vkt__signals_catch(void);
+bool vkt__signals_caught(void);
+
+/* Files. Failures log one line with the path and errno's text and return VKT_IO. */
+bool vkt__file_exists(const char *path);
+bool vkt__is_dir(const char *path);
+int64_t vkt__file_size(const char *path); /* -1 when absent */
+/* Whole file, NUL-terminated after *n bytes; refuses files over `limit` bytes. Caller frees. */
+vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t *n);
+/* Writes beside, syncs, renames over `path`: a reader sees the old or the new file, whole. */
+vkt_status vkt__file_replace(const char *path, const void *data, size_t n);
+/* A file opened for writing, and flushed to disk before close; both report disk-full. */
+vkt_status vkt__file_create(const char *path, FILE **out);
+vkt_status vkt__file_finish(const char *path, FILE **f);
+vkt_status vkt__file_truncate(const char *path, uint64_t bytes);
+vkt_status vkt__mkdirs(const char *path);
+vkt_status vkt__rename(const char *from, const char *to); /* `to` must not be a non-empty folder */
+vkt_status vkt__sync_dir(const char *path);
+vkt_status vkt__remove_tree(const char *path); /* absent is OK; does not follow links */
+/* Link `name` -> `target` (relative); where links are not to be had, a text file with the target. */
+vkt_status vkt__link_replace(const char *target, const char *path);
+/* Names in a folder, sorted, without . and ..; free with vkt__names_free. */
+vkt_status vkt__list_dir(const char *path, char ***names, size_t *n);
+void vkt__names_free(char **names, size_t n);
+/* ~/.cache/vktrain or its equivalent (XDG_CACHE_HOME, LOCALAPPDATA); created. False if none. */
+bool vkt__cache_dir(char *out, size_t n);
+
+typedef struct vkt__thread vkt__thread;
+typedef struct vkt__mutex vkt__mutex;
+typedef struct vkt__cond vkt__cond;
+vkt_status vkt__thread_start(void (*fn)(void *), void *arg, vkt__thread **out);
+void vkt__thread_join(vkt__thread **t);
+vkt__mutex *vkt__mutex_create(void);
+void vkt__mutex_destroy(vkt__mutex **m);
+void vkt__mutex_lock(vkt__mutex *m);
+void vkt__mutex_unlock(vkt__mutex *m);
+vkt__cond *vkt__cond_create(void);
+void vkt__cond_destroy(vkt__cond **c);
+void vkt__cond_wait(vkt__cond *c, vkt__mutex *m);
+void vkt__cond_broadcast(vkt__cond *c);
+
+#endif

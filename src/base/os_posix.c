@@ -1,0 +1,419 @@
+/* os.h for POSIX systems. */
+#define _DEFAULT_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/os.h"
+
+static double seconds(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double vkt__now(void)
+{
+    return seconds(CLOCK_MONOTONIC);
+}
+
+double vkt__time_unix(void)
+{
+    return seconds(CLOCK_REALTIME);
+}
+
+double vkt__thread_cpu(void)
+{
+    return seconds(CLOCK_THREAD_CPUTIME_ID);
+}
+
+void vkt__sleep_ms(unsigned ms)
+{
+    struct timespec t = { ms / 1000, (long)(ms % 1000) * 1000000L };
+    nanosleep(&t, NULL);
+}
+
+void vkt__time_iso(char out[32])
+{
+    time_t now = time(NULL);
+    struct tm tm;
+    gmtime_r(&now, &tm);
+    strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
+unsigned vkt__cpu_count(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (unsigned)n : 1;
+}
+
+uint64_t vkt__ram_bytes(void)
+{
+    return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGE_SIZE);
+}
+
+int vkt__pid(void)
+{
+    return (int)getpid();
+}
+
+void vkt__hostname(char *out, size_t n)
+{
+    if (gethostname(out, n) != 0) snprintf(out, n, "unknown");
+    out[n - 1] = 0;
+}
+
+bool vkt__is_terminal(FILE *f)
+{
+    return isatty(fileno(f)) == 1;
+}
+
+int vkt__terminal_columns(void)
+{
+    struct winsize w;
+    if (ioctl(2, TIOCGWINSZ, &w) == 0 && w.ws_col > 0) return w.ws_col;
+    return 80;
+}
+
+void vkt__setenv_default(const char *name, const char *value)
+{
+    setenv(name, value, 0);
+}
+
+static volatile sig_atomic_t caught;
+
+static void on_signal(int sig)
+{
+    (void)sig;
+    if (caught) _exit(130);
+    caught = 1;
+}
+
+void vkt__signals_catch(void)
+{
+    struct sigaction a = { .sa_handler = on_signal };
+    sigemptyset(&a.sa_mask);
+    a.sa_flags = SA_RESTART;
+    sigaction(SIGINT, &a, NULL);
+    sigaction(SIGTERM, &a, NULL);
+}
+
+bool vkt__signals_caught(void)
+{
+    return caught != 0;
+}
+
+bool vkt__file_exists(const char *path)
+{
+    struct stat s;
+    return lstat(path, &s) == 0;
+}
+
+bool vkt__is_dir(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+int64_t vkt__file_size(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 ? (int64_t)s.st_size : -1;
+}
+
+static vkt_status io_fail(const char *what, const char *path)
+{
+    return vkt__fail(VKT_IO, "file", "can't %s '%s': %s", what, path, strerror(errno));
+}
+
+vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t *n)
+{
+    *data = NULL;
+    *n = 0;
+    FILE *f = fopen(path, "rb");
+    struct stat s;
+    if (!f) return io_fail("open", path);
+    if (fstat(fileno(f), &s) != 0 || S_ISDIR(s.st_mode)) {
+        fclose(f);
+        return vkt__fail(VKT_IO, "file", "can't read '%s': it is not a file", path);
+    }
+    if ((uint64_t)s.st_size > limit) {
+        fclose(f);
+        return vkt__fail(VKT_IO, "file", "'%s' has %lld bytes, more than the %llu that are allowed",
+                         path, (long long)s.st_size, (unsigned long long)limit);
+    }
+    char *p = malloc((size_t)s.st_size + 1);
+    if (!p) {
+        fclose(f);
+        return vkt__fail(VKT_OOM_HOST, "file", "no memory for the %lld bytes of '%s'",
+                         (long long)s.st_size, path);
+    }
+    size_t got = fread(p, 1, (size_t)s.st_size, f);
+    bool bad = ferror(f) != 0 || got != (size_t)s.st_size;
+    fclose(f);
+    if (bad) {
+        free(p);
+        return io_fail("read all of", path);
+    }
+    p[got] = 0;
+    *data = p;
+    *n = got;
+    return VKT_OK;
+}
+
+vkt_status vkt__file_create(const char *path, FILE **out)
+{
+    *out = fopen(path, "wb");
+    return *out ? VKT_OK : io_fail("create", path);
+}
+
+vkt_status vkt__file_finish(const char *path, FILE **f)
+{
+    bool bad = ferror(*f) != 0 || fflush(*f) != 0 || fsync(fileno(*f)) != 0;
+    int keep = errno;
+    if (fclose(*f) != 0) {
+        if (!bad) keep = errno;
+        bad = true;
+    }
+    *f = NULL;
+    errno = keep;
+    return bad ? io_fail("write", path) : VKT_OK;
+}
+
+vkt_status vkt__file_replace(const char *path, const void *data, size_t n)
+{
+    vkt__str tmp = { 0 };
+    FILE *f = NULL;
+    vkt__str_printf(&tmp, "%s.tmp%d", path, vkt__pid());
+    vkt_status st = VKT_OK;
+    VKT_TRY(vkt__file_create(tmp.data, &f));
+    if (n) fwrite(data, 1, n, f);
+    VKT_TRY(vkt__file_finish(tmp.data, &f));
+    VKT_TRY(vkt__rename(tmp.data, path));
+fail:
+    if (st != VKT_OK) remove(tmp.data);
+    vkt__str_finish(&tmp);
+    return st;
+}
+
+vkt_status vkt__file_truncate(const char *path, uint64_t bytes)
+{
+    return truncate(path, (off_t)bytes) == 0 ? VKT_OK : io_fail("truncate", path);
+}
+
+vkt_status vkt__mkdirs(const char *path)
+{
+    vkt__str s = { 0 };
+    vkt_status st = VKT_OK;
+    vkt__str_add(&s, path, strlen(path));
+    for (char *p = s.data + 1;; p++) {
+        if (*p != '/' && *p != 0) continue;
+        char c = *p;
+        *p = 0;
+        if (mkdir(s.data, 0777) != 0 && !(errno == EEXIST && vkt__is_dir(s.data))) {
+            st = io_fail("create folder", s.data);
+            break;
+        }
+        *p = c;
+        if (!c) break;
+    }
+    vkt__str_finish(&s);
+    return st;
+}
+
+vkt_status vkt__rename(const char *from, const char *to)
+{
+    return rename(from, to) == 0 ? VKT_OK : io_fail("rename to", to);
+}
+
+vkt_status vkt__sync_dir(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY);
+    if (fd < 0) return io_fail("open folder", path);
+    bool bad = fsync(fd) != 0 && errno != EINVAL && errno != EROFS;
+    close(fd);
+    return bad ? io_fail("sync", path) : VKT_OK;
+}
+
+vkt_status vkt__remove_tree(const char *path)
+{
+    struct stat s;
+    if (lstat(path, &s) != 0) return errno == ENOENT ? VKT_OK : io_fail("look at", path);
+    if (!S_ISDIR(s.st_mode)) return unlink(path) == 0 ? VKT_OK : io_fail("remove", path);
+    char **names;
+    size_t n;
+    vkt_status st = vkt__list_dir(path, &names, &n);
+    for (size_t i = 0; i < n && st == VKT_OK; i++) {
+        vkt__str child = { 0 };
+        vkt__str_printf(&child, "%s/%s", path, names[i]);
+        st = vkt__remove_tree(child.data);
+        vkt__str_finish(&child);
+    }
+    vkt__names_free(names, n);
+    if (st == VKT_OK && rmdir(path) != 0) st = io_fail("remove", path);
+    return st;
+}
+
+vkt_status vkt__link_replace(const char *target, const char *path)
+{
+    vkt__str tmp = { 0 };
+    vkt__str_printf(&tmp, "%s.tmp%d", path, vkt__pid());
+    unlink(tmp.data);
+    vkt_status st = symlink(target, tmp.data) == 0 ? VKT_OK : io_fail("link", path);
+    if (st == VKT_OK) st = vkt__rename(tmp.data, path);
+    vkt__str_finish(&tmp);
+    return st;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+vkt_status vkt__list_dir(const char *path, char ***names, size_t *n)
+{
+    *names = NULL;
+    *n = 0;
+    DIR *d = opendir(path);
+    if (!d) return io_fail("open folder", path);
+    size_t cap = 0;
+    for (struct dirent *e; (e = readdir(d));) {
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
+        *names = vkt__grow(*names, *n, &cap, sizeof **names);
+        char *copy = vkt__alloc(strlen(e->d_name) + 1);
+        (*names)[(*n)++] = strcpy(copy, e->d_name);
+    }
+    closedir(d);
+    if (*n) qsort(*names, *n, sizeof **names, by_name);
+    return VKT_OK;
+}
+
+void vkt__names_free(char **names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) free(names[i]);
+    free(names);
+}
+
+bool vkt__cache_dir(char *out, size_t n)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int len;
+    if (xdg && xdg[0] == '/') len = snprintf(out, n, "%s/vktrain", xdg);
+    else if (home && home[0] == '/') len = snprintf(out, n, "%s/.cache/vktrain", home);
+    else return false;
+    if (len < 0 || (size_t)len >= n) return false;
+    /* A cache is a convenience: a home that can't be written is no error and no log line. */
+    for (char *p = out + 1; *p; p++) {
+        if (*p != '/') continue;
+        *p = 0;
+        mkdir(out, 0777);
+        *p = '/';
+    }
+    mkdir(out, 0777);
+    return vkt__is_dir(out) && access(out, W_OK) == 0;
+}
+
+struct vkt__thread {
+    pthread_t id;
+    void (*fn)(void *);
+    void *arg;
+};
+struct vkt__mutex {
+    pthread_mutex_t m;
+};
+struct vkt__cond {
+    pthread_cond_t c;
+};
+
+static void *thread_main(void *p)
+{
+    vkt__thread *t = p;
+    t->fn(t->arg);
+    return NULL;
+}
+
+vkt_status vkt__thread_start(void (*fn)(void *), void *arg, vkt__thread **out)
+{
+    vkt__thread *t = vkt__alloc(sizeof *t);
+    t->fn = fn;
+    t->arg = arg;
+    /* Signals go to the main thread only. */
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old);
+    int err = pthread_create(&t->id, NULL, thread_main, t);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (err) {
+        free(t);
+        return vkt__fail(VKT_OOM_HOST, "os", "can't start a thread: %s", strerror(err));
+    }
+    *out = t;
+    return VKT_OK;
+}
+
+void vkt__thread_join(vkt__thread **t)
+{
+    if (!*t) return;
+    pthread_join((*t)->id, NULL);
+    free(*t);
+    *t = NULL;
+}
+
+vkt__mutex *vkt__mutex_create(void)
+{
+    vkt__mutex *m = vkt__alloc(sizeof *m);
+    pthread_mutex_init(&m->m, NULL);
+    return m;
+}
+
+void vkt__mutex_destroy(vkt__mutex **m)
+{
+    if (!*m) return;
+    pthread_mutex_destroy(&(*m)->m);
+    free(*m);
+    *m = NULL;
+}
+
+void vkt__mutex_lock(vkt__mutex *m)
+{
+    pthread_mutex_lock(&m->m);
+}
+
+void vkt__mutex_unlock(vkt__mutex *m)
+{
+    pthread_mutex_unlock(&m->m);
+}
+
+vkt__cond *vkt__cond_create(void)
+{
+    vkt__cond *c = vkt__alloc(sizeof *c);
+    pthread_cond_init(&c->c, NULL);
+    return c;
+}
+
+void vkt__cond_destroy(vkt__cond **c)
+{
+    if (!*c) return;
+    pthread_cond_destroy(&(*c)->c);
+    free(*c);
+    *c = NULL;
+}
+
+void vkt__cond_wait(vkt__cond *c, vkt__mutex *m)
+{
+    pthread_cond_wait(&c->c, &m->m);
+}
+
+void vkt__cond_broadcast(vkt__cond *c)
+{
+    pthread_cond_broadcast(&c->c);
+}

@@ -1,0 +1,102 @@
+/* base: random numbers, strings, arena, nearest name, files. */
+#include "testing.h"
+
+#include "base/os.h"
+
+static void rng_is_a_function_of_its_arguments(void **state)
+{
+    (void)state;
+    assert_int_equal(vkt_rand_u32(1, VKT_RNG_INIT, 7), vkt_rand_u32(1, VKT_RNG_INIT, 7));
+    assert_int_not_equal(vkt_rand_u32(1, VKT_RNG_INIT, 7), vkt_rand_u32(2, VKT_RNG_INIT, 7));
+    assert_int_not_equal(vkt_rand_u32(1, VKT_RNG_INIT, 7), vkt_rand_u32(1, VKT_RNG_SHUFFLE, 7));
+    assert_int_not_equal(vkt_rand_u32(1, VKT_RNG_INIT, 7), vkt_rand_u32(1ull << 32 | 1, VKT_RNG_INIT, 7));
+}
+
+static void uniform_and_normal_have_their_moments(void **state)
+{
+    (void)state;
+    const int n = 200000;
+    double mean = 0, sq = 0, nm = 0, nv = 0, serial = 0, prev = 0.5;
+    for (int i = 0; i < n; i++) {
+        double u = vkt_rand_uniform(3, VKT_RNG_TEST, (uint64_t)i), z = vkt_rand_normal(3, VKT_RNG_TEST, (uint64_t)i);
+        assert_true(u >= 0 && u < 1);
+        mean += u, sq += u * u, nm += z, nv += z * z;
+        serial += (u - 0.5) * (prev - 0.5);
+        prev = u;
+    }
+    /* Limits are five standard errors. */
+    REQUIRE_NEAR(mean / n, 0.5, 5 * sqrt(1.0 / 12 / n));
+    REQUIRE_NEAR(sq / n, 1.0 / 3, 5 * sqrt(4.0 / 45 / n));
+    REQUIRE_NEAR(serial / n, 0, 5.0 / 12 / sqrt(n));
+    REQUIRE_NEAR(nm / n, 0, 5 / sqrt(n));
+    REQUIRE_NEAR(nv / n, 1, 5 * sqrt(2.0 / n));
+}
+
+static void below_is_in_range_and_even(void **state)
+{
+    (void)state;
+    int count[7] = { 0 };
+    for (uint64_t i = 0; i < 70000; i++) {
+        uint32_t r = vkt_rand_below(9, VKT_RNG_TEST, i, 7);
+        assert_true(r < 7);
+        count[r]++;
+    }
+    for (int i = 0; i < 7; i++) REQUIRE_NEAR(count[i], 10000, 5 * sqrt(10000.0));
+}
+
+static void nearest_name(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "optim.lr", "optim.rule", "train.steps", "train.batch" };
+    assert_string_equal(vkt__nearest("train.step", names, 4), "train.steps");
+    assert_string_equal(vkt__nearest("optim.rl", names, 4), "optim.lr");
+    assert_string_equal(vkt__nearest("batch", names, 4), "train.batch");
+    assert_null(vkt__nearest("zebra-crossing", names, 4));
+}
+
+static void strings_grow(void **state)
+{
+    (void)state;
+    vkt__str s = { 0 };
+    for (int i = 0; i < 1000; i++) vkt__str_printf(&s, "%d,", i);
+    assert_int_equal(s.len, 3890);
+    assert_int_equal(strlen(s.data), s.len);
+    vkt__str_finish(&s);
+}
+
+static void files_are_replaced_whole(void **state)
+{
+    (void)state;
+    char *data;
+    size_t n;
+    REQUIRE_OK(vkt__mkdirs("test_base_tmp/a/b"));
+    REQUIRE_OK(vkt__file_replace("test_base_tmp/a/f", "hello", 5));
+    REQUIRE_OK(vkt__file_replace("test_base_tmp/a/f", "bye", 3));
+    REQUIRE_OK(vkt__file_read("test_base_tmp/a/f", 100, &data, &n));
+    assert_string_equal(data, "bye");
+    free(data);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__file_read("test_base_tmp/a/f", 2, &data, &n), VKT_IO);
+    REQUIRE_LOGGED("more than the 2");
+    REQUIRE_STATUS(vkt__file_read("test_base_tmp/none", 2, &data, &n), VKT_IO);
+    REQUIRE_LOGGED("can't open 'test_base_tmp/none'");
+    REQUIRE_OK(vkt__link_replace("a", "test_base_tmp/link"));
+    assert_true(vkt__is_dir("test_base_tmp/link"));
+    REQUIRE_OK(vkt__remove_tree("test_base_tmp/link"));
+    assert_true(vkt__file_exists("test_base_tmp/a/f"));
+    REQUIRE_OK(vkt__remove_tree("test_base_tmp"));
+    assert_false(vkt__file_exists("test_base_tmp"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rng_is_a_function_of_its_arguments),
+        cmocka_unit_test(uniform_and_normal_have_their_moments),
+        cmocka_unit_test(below_is_in_range_and_even),
+        cmocka_unit_test(nearest_name),
+        cmocka_unit_test(strings_grow),
+        cmocka_unit_test(files_are_replaced_whole),
+    };
+    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}
