@@ -1,0 +1,53 @@
+#version 460
+/* z[i] = op(x[i], y[i % m]), i < n: add, mul, scale, copy, fill, activation, activation gradient (x is dy, y is
+ * what act_bwd takes). Each invocation computes 4 elements: adjacent ones as a vec4 where WIDE (GPUs), else
+ * one per row of the workgroup, so that a subgroup's loads are contiguous (CPU drivers). Twin: eltwise_ref. */
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+
+layout(constant_id = 3) const uint OP = 0;
+layout(constant_id = 4) const int ACT = 0;
+layout(constant_id = 5) const uint WIDE = 0;
+layout(push_constant, scalar) uniform Push { eltwise_params p; };
+
+float apply(float x, float y)
+{
+    if (OP == VKT_EL_ADD) return x + y;
+    if (OP == VKT_EL_MUL) return x * y;
+    if (OP == VKT_EL_SCALE) return x * p.s;
+    if (OP == VKT_EL_FILL) return p.s;
+    if (OP == VKT_EL_ACT) return act_fwd(ACT, x);
+    if (OP == VKT_EL_ACT_BWD) return x * act_bwd(ACT, y);
+    return x;
+}
+
+const bool HAS_X = OP != VKT_EL_FILL;
+const bool HAS_Y = OP == VKT_EL_ADD || OP == VKT_EL_MUL || OP == VKT_EL_ACT_BWD;
+
+void one(uint i)
+{
+    if (i >= p.n) return;
+    float x = 0.0, y = 0.0;
+    if (HAS_X) x = p.x.v[i];
+    if (HAS_Y) y = p.y.v[p.m == p.n ? i : i % p.m];
+    p.z.v[i] = apply(x, y);
+}
+
+void main()
+{
+    uint base = flat_group() * gl_WorkGroupSize.x * 4;
+    if (WIDE == 0) {
+        [[unroll]] for (uint k = 0; k < 4; k++) one(base + k * gl_WorkGroupSize.x + gl_LocalInvocationID.x);
+        return;
+    }
+    uint i = base + gl_LocalInvocationID.x * 4;
+    if (i + 4 > p.n) {
+        for (uint k = 0; k < 4; k++) one(i + k);
+        return;
+    }
+    vec4 x = vec4(0.0), y = vec4(0.0), z;
+    if (HAS_X) x = f32x4s(p.x).v[i / 4];
+    if (HAS_Y) y = f32x4s(p.y).v[i / 4];
+    [[unroll]] for (int k = 0; k < 4; k++) z[k] = apply(x[k], y[k]);
+    f32x4s(p.z).v[i / 4] = z;
+}

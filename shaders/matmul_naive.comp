@@ -1,0 +1,30 @@
+#version 460
+/* C [M, N] = act(op(A) op(B) + bias): one invocation per element, sums over k in order. NT: A [M, K], B [N, K];
+ * NN: B [K, N]; TN: A [K, M], B [K, N]. The rung that is always right; fast ones are tested against the same
+ * twin, ref_matmul. */
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+
+layout(constant_id = 3) const uint LAYOUT = 0; /* vkt_layout: 0 NT, 1 NN, 2 TN */
+layout(constant_id = 4) const int ACT = 0;
+layout(push_constant, scalar) uniform Push { matmul_params p; };
+
+void main()
+{
+    uint i = flat_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+    uint m = i / p.N, n = i % p.N;
+    if (m >= p.M) return;
+    uint a = LAYOUT == 2 ? m : m * p.K, da = LAYOUT == 2 ? p.M : 1;
+    uint b = LAYOUT == 0 ? n * p.K : n, db = LAYOUT == 0 ? 1 : p.N;
+    /* Blocks of 1024 keep each loop under CPU drivers' trip limit and halve the rounding error. */
+    float sum = 0.0;
+    for (uint k0 = 0; k0 < p.K; k0 += 1024) {
+        float part = 0.0;
+        uint end = min(p.K - k0, 1024);
+        for (uint k = 0; k < end; k++) part += p.a.v[a + (k0 + k) * da] * p.b.v[b + (k0 + k) * db];
+        sum += part;
+    }
+    if ((p.flags & VKT_MM_BIAS) != 0) sum += p.bias.v[n];
+    if ((p.flags & VKT_MM_PRE) != 0) p.pre.v[i] = sum;
+    p.c.v[i] = act_fwd(ACT, sum);
+}

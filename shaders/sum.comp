@@ -1,0 +1,23 @@
+#version 460
+/* out[g] = sum of x[i] (or x[i]^2) over i in [g * chunk, (g + 1) * chunk): one workgroup per chunk, each invocation
+ * a strided share, then a reduction over the workgroup; fixed order. Twin: sum_ref. */
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+#include "reduce.glsl"
+
+layout(constant_id = 4) const uint SQUARE = 0;
+layout(push_constant, scalar) uniform Push { sum_params p; };
+
+void main()
+{
+    uint g = flat_group();
+    if (g >= p.groups) return;
+    uint end = min(p.n, (g + 1) * p.chunk);
+    float s = 0.0;
+    for (uint i = g * p.chunk + gl_LocalInvocationID.x; i < end; i += gl_WorkGroupSize.x) {
+        float x = p.x.v[i];
+        s += SQUARE != 0 ? x * x : x;
+    }
+    s = wg_add(s);
+    if (gl_LocalInvocationID.x == 0) p.y.v[g] = s;
+}

@@ -1,0 +1,68 @@
+/* The pipeline cache on disk. Our own header (driver identity, length, hash) is checked before the driver
+ * sees a byte, since drivers have crashed on damaged or stale caches (KERNELS.md, 8.18). */
+#include <stdio.h>
+
+#include "base/os.h"
+#include "gpu/gpu_vk.h"
+
+typedef struct {
+    char magic[8];
+    uint8_t device_uuid[16], driver_uuid[16], cache_uuid[16];
+    uint32_t driver_version, reserved;
+    uint64_t bytes, hash;
+} cache_header;
+
+static cache_header header_for(const vkt_gpu *gpu, const void *data, size_t n)
+{
+    cache_header h = { .magic = "vktpc1" };
+    memcpy(h.device_uuid, gpu->caps.uuid, 16);
+    memcpy(h.driver_uuid, gpu->caps.driver_uuid, 16);
+    memcpy(h.cache_uuid, gpu->caps.cache_uuid, 16);
+    h.driver_version = gpu->caps.driver_version;
+    h.bytes = n;
+    h.hash = vkt__hash(data, n, 0);
+    return h;
+}
+
+vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir)
+{
+    vkt_status st = VKT_OK;
+    char *file = NULL, user_dir[900];
+    size_t n = 0, use = 0;
+    if (gpu->use_cache && !dir && vkt__cache_dir(user_dir, sizeof user_dir)) dir = user_dir;
+    if (!dir) gpu->use_cache = false;
+    if (gpu->use_cache) {
+        uint64_t id = vkt__hash(gpu->caps.uuid, 16, vkt__hash(gpu->caps.driver_uuid, 16, gpu->caps.driver_version));
+        snprintf(gpu->cache_path, sizeof gpu->cache_path, "%.900s/pipelines-%016llx.bin", dir, (unsigned long long)id);
+    }
+    if (gpu->use_cache && vkt__file_size(gpu->cache_path) > 0 &&
+        vkt__file_read(gpu->cache_path, 64u << 20, &file, &n) == VKT_OK && n > sizeof(cache_header)) {
+        cache_header want = header_for(gpu, file + sizeof want, n - sizeof want);
+        if (!memcmp(file, &want, sizeof want)) use = n - sizeof want;
+        else vkt_log(VKT_LOG_INFO, "gpu", "pipeline cache '%s' is damaged or of another driver: made anew", gpu->cache_path);
+    }
+    VkPipelineCacheCreateInfo info = { VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO, NULL, 0, use,
+                                       use ? file + sizeof(cache_header) : NULL };
+    VKT_VK(vkCreatePipelineCache(gpu->dev, &info, NULL, &gpu->cache));
+    gpu->cache_loaded = use;
+fail:
+    free(file);
+    return st;
+}
+
+void vkt__cache_close(vkt_gpu *gpu)
+{
+    size_t n = 0;
+    if (gpu->cache && gpu->use_cache && !gpu->lost &&
+        vkGetPipelineCacheData(gpu->dev, gpu->cache, &n, NULL) == VK_SUCCESS && n && n != gpu->cache_loaded) {
+        char *file = vkt__alloc(sizeof(cache_header) + n);
+        if (vkGetPipelineCacheData(gpu->dev, gpu->cache, &n, file + sizeof(cache_header)) == VK_SUCCESS) {
+            cache_header h = header_for(gpu, file + sizeof h, n);
+            memcpy(file, &h, sizeof h);
+            vkt__file_replace(gpu->cache_path, file, sizeof h + n);
+        }
+        free(file);
+    }
+    if (gpu->cache) vkDestroyPipelineCache(gpu->dev, gpu->cache, NULL);
+    gpu->cache = VK_NULL_HANDLE;
+}

@@ -1,0 +1,270 @@
+/* What a device can do, and the --cap switches that pretend it can do less. */
+#include "base/os.h"
+#include "gpu/gpu_vk.h"
+
+static vkt_gpu_class class_of(const vkt_caps *c)
+{
+    if (c->type == VKT_GPU_CPU) return VKT_CLASS_CPU;
+    switch (c->vendor_id) {
+    case 0x10de: return VKT_CLASS_NVIDIA;
+    case 0x1002:
+    case 0x1022: return VKT_CLASS_AMD;
+    case 0x8086: return VKT_CLASS_INTEL;
+    case 0x106b: return VKT_CLASS_APPLE;
+    default: return VKT_CLASS_GENERIC;
+    }
+}
+
+const char *vkt_gpu_class_name(vkt_gpu_class k)
+{
+    static const char *const names[] = { "generic", "cpu", "nvidia", "amd", "intel", "apple" };
+    return names[k];
+}
+
+const char *vkt_gpu_type_name(vkt_gpu_type t)
+{
+    static const char *const names[] = { "other", "cpu", "integrated", "discrete", "virtual" };
+    return names[t];
+}
+
+static bool has_extension(VkPhysicalDevice phys, const char *name)
+{
+    uint32_t n = 0;
+    bool found = false;
+    vkEnumerateDeviceExtensionProperties(phys, NULL, &n, NULL);
+    VkExtensionProperties *e = vkt__alloc(n * sizeof *e);
+    vkEnumerateDeviceExtensionProperties(phys, NULL, &n, e);
+    for (uint32_t i = 0; i < n && !found; i++) found = !strcmp(e[i].extensionName, name);
+    free(e);
+    return found;
+}
+
+static uint32_t compute_family(VkPhysicalDevice phys, uint32_t *timestamp_bits)
+{
+    VkQueueFamilyProperties q[32];
+    uint32_t n = VKT_COUNT(q), best = UINT32_MAX;
+    vkGetPhysicalDeviceQueueFamilyProperties(phys, &n, q);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!(q[i].queueFlags & VK_QUEUE_COMPUTE_BIT)) continue;
+        bool pure = !(q[i].queueFlags & VK_QUEUE_GRAPHICS_BIT);
+        if (best == UINT32_MAX || (pure && (q[best].queueFlags & VK_QUEUE_GRAPHICS_BIT))) best = i;
+    }
+    *timestamp_bits = best == UINT32_MAX ? 0 : q[best].timestampValidBits;
+    return best;
+}
+
+static void query_memory(VkPhysicalDevice phys, vkt_caps *c)
+{
+    VkPhysicalDeviceMemoryBudgetPropertiesEXT budget = {
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT
+    };
+    VkPhysicalDeviceMemoryProperties2 m = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2 };
+    c->memory_budget = has_extension(phys, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+    if (c->memory_budget) m.pNext = &budget;
+    vkGetPhysicalDeviceMemoryProperties2(phys, &m);
+    const VkPhysicalDeviceMemoryProperties *p = &m.memoryProperties;
+    uint32_t heap = UINT32_MAX;
+    for (uint32_t i = 0; i < p->memoryHeapCount; i++) {
+        if (!(p->memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)) continue;
+        if (heap == UINT32_MAX || p->memoryHeaps[i].size > p->memoryHeaps[heap].size) heap = i;
+    }
+    if (heap == UINT32_MAX) return;
+    c->heap_bytes = p->memoryHeaps[heap].size;
+    c->budget_bytes = c->heap_bytes / 10 * 8;
+    if (c->memory_budget && budget.heapBudget[heap] > budget.heapUsage[heap])
+        c->budget_bytes = budget.heapBudget[heap] - budget.heapUsage[heap];
+    for (uint32_t i = 0; i < p->memoryTypeCount; i++) {
+        VkMemoryPropertyFlags f = p->memoryTypes[i].propertyFlags;
+        const VkMemoryPropertyFlags want = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT |
+                                           VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                           VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+        /* A discrete card's host-visible window is for small things only (KERNELS.md, 5). */
+        if ((f & want) == want && c->type != VKT_GPU_DISCRETE && p->memoryTypes[i].heapIndex == heap)
+            c->unified = true;
+    }
+}
+
+void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
+{
+    *c = (vkt_caps) { 0 };
+    why_not[0] = 0;
+    VkPhysicalDeviceProperties first;
+    vkGetPhysicalDeviceProperties(phys, &first);
+    snprintf(c->name, sizeof c->name, "%s", first.deviceName);
+    c->api_version = first.apiVersion;
+    c->vendor_id = first.vendorID;
+    c->device_id = first.deviceID;
+    c->driver_version = first.driverVersion;
+    static const vkt_gpu_type types[] = { VKT_GPU_OTHER, VKT_GPU_INTEGRATED, VKT_GPU_DISCRETE, VKT_GPU_VIRTUAL, VKT_GPU_CPU };
+    c->type = first.deviceType < VKT_COUNT(types) ? types[first.deviceType] : VKT_GPU_OTHER;
+    if (first.apiVersion < VK_API_VERSION_1_3) {
+        snprintf(why_not, 128, "it offers Vulkan %u.%u, vktrain needs 1.3: a newer driver may help",
+                 VK_API_VERSION_MAJOR(first.apiVersion), VK_API_VERSION_MINOR(first.apiVersion));
+        return;
+    }
+    VkPhysicalDeviceVulkan13Properties p13 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES };
+    VkPhysicalDeviceVulkan12Properties p12 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES, &p13 };
+    VkPhysicalDeviceVulkan11Properties p11 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES, &p12 };
+    VkPhysicalDeviceProperties2 p2 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &p11, { 0 } };
+    vkGetPhysicalDeviceProperties2(phys, &p2);
+    VkPhysicalDeviceVulkan13Features f13 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES };
+    VkPhysicalDeviceVulkan12Features f12 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, &f13 };
+    VkPhysicalDeviceFeatures2 f2 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f12, { 0 } };
+    vkGetPhysicalDeviceFeatures2(phys, &f2);
+    const VkPhysicalDeviceLimits *l = &p2.properties.limits;
+
+    snprintf(c->driver, sizeof c->driver, "%s", p12.driverName);
+    snprintf(c->driver_info, sizeof c->driver_info, "%s", p12.driverInfo);
+    memcpy(c->uuid, p11.deviceUUID, 16);
+    memcpy(c->driver_uuid, p11.driverUUID, 16);
+    memcpy(c->cache_uuid, p2.properties.pipelineCacheUUID, 16);
+    c->driver_id = (uint32_t)p12.driverID;
+    c->klass = class_of(c);
+    c->subgroup = p11.subgroupSize;
+    c->subgroup_min = p13.minSubgroupSize;
+    c->subgroup_max = p13.maxSubgroupSize;
+    const VkSubgroupFeatureFlags ops = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
+    c->subgroup_arith = (p11.subgroupSupportedOperations & ops) == ops &&
+                        (p11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
+    /* Wrong subgroup results on MoltenVK over AMD (KERNELS.md, 8.5). */
+    if (p12.driverID == VK_DRIVER_ID_MOLTENVK && c->vendor_id != 0x106b) c->subgroup_arith = false;
+    c->subgroup_control = f13.subgroupSizeControl && f13.computeFullSubgroups &&
+                          (p13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
+    /* RDNA runs compute best as wave32; Intel's size varies per shader unless one is required. */
+    if (c->subgroup_control && c->subgroup_min <= 32 && c->subgroup_max >= 32 && c->klass != VKT_CLASS_CPU)
+        c->subgroup = 32;
+    c->workgroup = l->maxComputeWorkGroupInvocations;
+    c->groups_x = l->maxComputeWorkGroupCount[0];
+    c->shared_bytes = l->maxComputeSharedMemorySize;
+    c->push_bytes = l->maxPushConstantsSize;
+    c->max_alloc_bytes = p11.maxMemoryAllocationSize;
+    c->max_buffer_bytes = p13.maxBufferSize;
+    c->fp16 = f12.shaderFloat16;
+    c->int64 = f2.features.shaderInt64;
+    c->bf16 = has_extension(phys, "VK_KHR_shader_bfloat16");
+    c->coopmat = has_extension(phys, "VK_KHR_cooperative_matrix");
+    uint32_t bits;
+    c->compute_queue_family = compute_family(phys, &bits);
+    c->timestamp_ns = bits ? l->timestampPeriod : 0;
+    query_memory(phys, c);
+
+    const char *lacks = NULL;
+    if (c->compute_queue_family == UINT32_MAX) lacks = "a compute queue";
+    else if (!f12.bufferDeviceAddress) lacks = "bufferDeviceAddress";
+    else if (!f12.timelineSemaphore) lacks = "timelineSemaphore";
+    else if (!f12.scalarBlockLayout) lacks = "scalarBlockLayout";
+    else if (!f13.synchronization2) lacks = "synchronization2";
+    else if (!f13.maintenance4) lacks = "maintenance4";
+    else if (!c->heap_bytes) lacks = "a device-local memory heap";
+    if (lacks) snprintf(why_not, 128, "its driver lacks %s: a newer driver may help", lacks);
+}
+
+/* ---- --cap switches: each can only take away ---- */
+
+typedef enum { CAP_FLAG, CAP_U32, CAP_U64 } cap_type;
+typedef struct {
+    const char *name;
+    cap_type type;
+    size_t offset;
+    uint64_t min;
+    const char *help;
+} cap_row;
+
+#define CAP(field) offsetof(vkt_caps, field)
+static const cap_row rows[] = {
+    { "fp16", CAP_FLAG, CAP(fp16), 0, "16-bit floats in shaders (0 takes them away)" },
+    { "bf16", CAP_FLAG, CAP(bf16), 0, "bfloat16 in shaders" },
+    { "int64", CAP_FLAG, CAP(int64), 0, "64-bit integers in shaders" },
+    { "coopmat", CAP_FLAG, CAP(coopmat), 0, "matrix units" },
+    { "subgroup-arith", CAP_FLAG, CAP(subgroup_arith), 0, "subgroup add and max; else shared memory" },
+    { "subgroup-control", CAP_FLAG, CAP(subgroup_control), 0, "asking for a subgroup size" },
+    { "unified", CAP_FLAG, CAP(unified), 0, "device memory mapped by the host; else staging copies" },
+    { "subgroup", CAP_U32, CAP(subgroup), 4, "lanes of a subgroup (CPU drivers of Mesa: 4, 8, 16)" },
+    { "workgroup", CAP_U32, CAP(workgroup), 32, "invocations of a workgroup" },
+    { "groups", CAP_U32, CAP(groups_x), 16, "workgroups along x" },
+    { "shared", CAP_U32, CAP(shared_bytes), 8192, "bytes of shared memory" },
+    { "alloc", CAP_U64, CAP(max_alloc_bytes), 1 << 20, "bytes of the largest allocation" },
+    { "memory", CAP_U64, CAP(budget_bytes), 1 << 20, "bytes of device memory that may be used" },
+};
+
+const char *vkt_cap_help(void)
+{
+    static char text[2048];
+    size_t n = 0;
+    for (size_t i = 0; i < VKT_COUNT(rows); i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%-18s%s\n", rows[i].name, rows[i].help);
+    return text;
+}
+
+/* Calls fn for each "name=value" of the list. */
+static vkt_status each_cap(const char *cap, vkt_caps *caps, vkt_status (*fn)(const cap_row *, uint64_t, vkt_caps *))
+{
+    for (const char *p = cap; p && *p;) {
+        char item[64];
+        size_t n = strcspn(p, ","), eq;
+        if (n >= sizeof item) return vkt__fail(VKT_ARG, "gpu", "--cap: '%.60s...' is too long", p);
+        memcpy(item, p, n);
+        item[n] = 0;
+        p += n + (p[n] == ',');
+        eq = strcspn(item, "=");
+        char *end = NULL;
+        uint64_t v = item[eq] ? strtoull(item + eq + 1, &end, 0) : 0;
+        if (!end || end == item + eq + 1 || *end)
+            return vkt__fail(VKT_ARG, "gpu", "--cap: '%s' is not name=number, e.g. subgroup=4", item);
+        item[eq] = 0;
+        const cap_row *row = NULL;
+        const char *names[VKT_COUNT(rows)];
+        for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+            names[i] = rows[i].name;
+            if (!strcmp(names[i], item)) row = &rows[i];
+        }
+        if (!row) {
+            const char *near = vkt__nearest(item, names, VKT_COUNT(rows));
+            return vkt__fail(VKT_ARG, "gpu", "--cap: no capability '%s'%s%s%s; `vktrain devices --help` lists them", item,
+                             near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+        }
+        if (v < row->min || (row->type == CAP_FLAG && v > 1))
+            return vkt__fail(VKT_ARG, "gpu", "--cap: %s=%llu is below the least useful value %llu or not a flag", item,
+                             (unsigned long long)v, (unsigned long long)row->min);
+        vkt_status st = fn(row, v, caps);
+        if (st != VKT_OK) return st;
+    }
+    return VKT_OK;
+}
+
+static vkt_status prepare_one(const cap_row *row, uint64_t v, vkt_caps *caps)
+{
+    (void)caps;
+    /* Mesa's CPU driver takes its vector width, hence its subgroup size, from the environment. */
+    if (row->offset == CAP(subgroup)) {
+        char bits[16];
+        snprintf(bits, sizeof bits, "%u", (unsigned)v * 32);
+        vkt__setenv_default("LP_NATIVE_VECTOR_WIDTH", bits);
+    }
+    return VKT_OK;
+}
+
+vkt_status vkt__caps_prepare(const char *cap)
+{
+    return each_cap(cap, NULL, prepare_one);
+}
+
+static vkt_status apply_one(const cap_row *row, uint64_t v, vkt_caps *caps)
+{
+    void *field = (char *)caps + row->offset;
+    if (row->offset == CAP(subgroup)) {
+        bool in_range = v >= caps->subgroup_min && v <= caps->subgroup_max && (v & (v - 1)) == 0;
+        if (v != caps->subgroup && !(caps->subgroup_control && in_range))
+            return vkt__fail(VKT_UNSUPPORTED, "gpu", "--cap subgroup=%u: %s runs %u lanes and offers %u to %u",
+                             (unsigned)v, caps->name, caps->subgroup, caps->subgroup_min, caps->subgroup_max);
+    }
+    if (row->type == CAP_FLAG) *(bool *)field = *(bool *)field && v;
+    else if (row->type == CAP_U32) *(uint32_t *)field = (uint32_t)VKT_MIN(*(uint32_t *)field, v);
+    else *(uint64_t *)field = VKT_MIN(*(uint64_t *)field, v);
+    return VKT_OK;
+}
+
+vkt_status vkt__caps_apply(const char *cap, vkt_caps *caps)
+{
+    return each_cap(cap, caps, apply_one);
+}

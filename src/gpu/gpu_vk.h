@@ -1,0 +1,85 @@
+/* The gpu layer's own view: Vulkan handles. Included by src/gpu only. */
+#ifndef VKT_GPU_VK_H
+#define VKT_GPU_VK_H
+
+#include <volk.h>
+
+#include "gpu/stream.h"
+
+#define VKT_VK(call)                                                                               \
+    do {                                                                                           \
+        VkResult vk_r = (call);                                                                    \
+        if (vk_r != VK_SUCCESS) {                                                                  \
+            st = vkt__vk_fail(gpu, vk_r, #call);                                                   \
+            goto fail;                                                                             \
+        }                                                                                          \
+    } while (0)
+
+typedef struct vkt__slab {
+    struct vkt__slab *next;
+    VkDeviceMemory memory;
+    VkBuffer buffer;
+    VkDeviceAddress addr;
+    uint64_t bytes, used;
+    uint32_t n_live;
+    vkt_mem mem;
+    unsigned char *host;
+} vkt__slab;
+
+struct vkt__kernel {
+    struct vkt__kernel *next;
+    uint64_t key;
+    const char *name;
+    VkPipeline pipeline;
+};
+
+struct vkt__cmd {
+    vkt_gpu *gpu;
+    VkCommandBuffer cb;
+    VkQueryPool queries;
+    uint32_t n_timestamps;
+    VkPipeline bound;
+    const char *label;
+};
+
+struct vkt_gpu {
+    VkInstance instance;
+    VkDebugUtilsMessengerEXT messenger;
+    VkPhysicalDevice phys;
+    VkDevice dev;
+    VkQueue queue;
+    VkCommandPool pool;
+    VkSemaphore timeline;
+    uint64_t submitted;
+    VkPipelineLayout layout;
+    VkPipelineCache cache;
+    bool use_cache, debug_names, lost;
+    char cache_path[1024];
+    size_t cache_loaded;
+    vkt_caps caps;
+    VkPhysicalDeviceMemoryProperties mem_props;
+    vkt__slab *slabs;
+    vkt__kernel *kernels;
+    vkt_buffer *staging;
+    vkt_gpu_stats stats;
+    double driver_cpu;
+};
+
+/* Logs the call and result; sets the lost flag; DEVICE, OOM_DEVICE or OOM_HOST. */
+vkt_status vkt__vk_fail(vkt_gpu *gpu, VkResult r, const char *call);
+void vkt__debug_name(vkt_gpu *gpu, VkObjectType type, uint64_t handle, const char *name);
+
+/* caps.c */
+void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *caps, char why_not[128]);
+/* Environment that must be set before drivers are loaded, from --cap and the processor. */
+vkt_status vkt__caps_prepare(const char *cap);
+vkt_status vkt__caps_apply(const char *cap, vkt_caps *caps);
+
+/* cache.c */
+vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir);
+void vkt__cache_close(vkt_gpu *gpu);
+
+/* slab.c */
+void vkt__slabs_finish(vkt_gpu *gpu);
+
+#endif

@@ -1,0 +1,38 @@
+/* What the tensor layer sees of the gpu layer: kernels, recorded commands, submissions. No Vulkan types.
+ * One thread at a time may use a gpu's calls. */
+#ifndef VKT_GPU_STREAM_H
+#define VKT_GPU_STREAM_H
+
+#include "base/util.h"
+#include "vktrain/gpu.h"
+
+typedef struct vkt__kernel vkt__kernel;
+typedef struct vkt__cmd vkt__cmd;
+
+/* A pipeline of embedded shader `name` with specialization constants 0..n-1 (0-2: workgroup size).
+ * Created at first use, kept by the gpu. */
+vkt_status vkt__kernel_get(vkt_gpu *gpu, const char *name, const uint32_t *spec, uint32_t n_spec,
+                           vkt__kernel **out);
+
+/* A command buffer being recorded, opening with a barrier against everything submitted before. */
+vkt_status vkt__cmd_create(vkt_gpu *gpu, const char *label, uint32_t n_timestamps, vkt__cmd **out);
+void vkt__cmd_destroy(vkt_gpu *gpu, vkt__cmd **cmd);
+/* `groups` workgroups, folded into two dimensions where they exceed the device's limit: the kernel
+ * computes its flat index and returns past the end. */
+void vkt__cmd_dispatch(vkt__cmd *cmd, vkt__kernel *k, const void *push, uint32_t push_bytes,
+                       uint32_t groups);
+/* All compute and copies before are finished and visible to all after. */
+void vkt__cmd_barrier(vkt__cmd *cmd);
+void vkt__cmd_timestamp(vkt__cmd *cmd, uint32_t index);
+/* Makes device writes visible to the host and ends recording. */
+vkt_status vkt__cmd_end(vkt__cmd *cmd);
+
+/* Starts a recorded command buffer; *ticket is the timeline value that signals its end. */
+vkt_status vkt__submit(vkt_gpu *gpu, vkt__cmd *cmd, uint64_t *ticket);
+/* Milliseconds between timestamps 0..n-1 and timestamp 0, after the ticket was waited for. */
+vkt_status vkt__cmd_times(vkt_gpu *gpu, vkt__cmd *cmd, double *ms);
+
+/* Seconds the calling thread has spent inside Vulkan's submit and wait calls since creation. */
+double vkt__gpu_driver_cpu(const vkt_gpu *gpu);
+
+#endif

@@ -1,0 +1,261 @@
+/* The self-test: each row's sample cases on the device against the C twin. Outputs are poisoned before, and
+ * guard bytes, inputs and everything not declared as written must be untouched after; a second run with
+ * another poison must give the same bits (so nothing undeclared is read). */
+#include <math.h>
+#include <stdio.h>
+
+#include "tensor/op.h"
+
+vkt_tensor *vkt__sample(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, uint32_t hint, uint32_t limit)
+{
+    char name[16];
+    snprintf(name, sizeof name, "in%zu", g->n_tensors);
+    vkt_tensor *t = vkt_input(g, shape, dtype, name);
+    t->hint.kind = hint;
+    t->hint.limit = limit;
+    return t;
+}
+
+static double round_to(vkt_dtype dtype, double v)
+{
+    if (dtype == VKT_F32 || dtype == VKT_U32) return (double)(float)v;
+    int e, bits = dtype == VKT_F16 ? 11 : 8;
+    double m = frexp(v, &e);
+    return ldexp(nearbyint(ldexp(m, bits)), e - bits);
+}
+
+static double step_word(uint64_t i)
+{
+    const struct vkt_step_block b = { .lr = 0.01f, .bias1 = 1.25f, .bias2 = 2.5f, .clip = 0.5f, .step = 5, .dropout_key = 12345 };
+    uint32_t words[sizeof b / 4];
+    memcpy(words, &b, sizeof b);
+    return words[i];
+}
+
+double vkt__sample_value(const vkt_tensor *t, uint64_t seed, uint64_t i)
+{
+    uint64_t at = t->index * 1000003ull + i;
+    switch (t->hint.kind) {
+    case VKT_HINT_STEP: return step_word(i);
+    case VKT_HINT_INDEX: return vkt_rand_below(seed, VKT_RNG_TEST, at, t->hint.limit);
+    case VKT_HINT_POSITIVE: return round_to(t->dtype, 0.25 + vkt_rand_uniform(seed, VKT_RNG_TEST, at));
+    case VKT_HINT_UNIT: return 1;
+    default: return round_to(t->dtype, vkt_rand_normal(seed, VKT_RNG_TEST, at));
+    }
+}
+
+double vkt__tol(vkt_dtype dtype, double n_terms)
+{
+    double eps = dtype == VKT_F16 ? 0x1p-11 : dtype == VKT_BF16 ? 0x1p-8 : 0x1p-24;
+    return eps * (4 + 2 * sqrt(n_terms));
+}
+
+/* Values as the tensor's dtype holds them, and back. */
+static void encode(const vkt_tensor *t, uint64_t i, double v, void *data)
+{
+    float f = (float)v;
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    if (t->dtype == VKT_F32) memcpy((char *)data + 4 * i, &f, 4);
+    else if (t->dtype == VKT_U32) ((uint32_t *)data)[i] = (uint32_t)v;
+    else if (t->dtype == VKT_BF16) ((uint16_t *)data)[i] = (uint16_t)(u >> 16);
+    else if ((u & 0x7fffffffu) < 0x38800000u) ((uint16_t *)data)[i] = (uint16_t)((u >> 16 & 0x8000) | (uint32_t)nearbyint(ldexp(fabs(v), 24)));
+    else ((uint16_t *)data)[i] = (uint16_t)((u >> 16 & 0x8000) | (((u >> 13) - (112u << 10)) & 0x7fff));
+}
+
+static double decode(const vkt_tensor *t, uint64_t i, const void *data)
+{
+    float f;
+    if (t->dtype == VKT_U32) return ((const uint32_t *)data)[i];
+    if (t->dtype == VKT_F32) {
+        memcpy(&f, (const char *)data + 4 * i, 4);
+        return f;
+    }
+    uint32_t h = ((const uint16_t *)data)[i];
+    if (t->dtype == VKT_BF16) {
+        h <<= 16;
+        memcpy(&f, &h, 4);
+        return f;
+    }
+    double sign = h & 0x8000 ? -1 : 1;
+    uint32_t e = h >> 10 & 31, m = h & 1023;
+    if (e == 31) return m ? NAN : sign * INFINITY;
+    return sign * (e ? ldexp(1024 + m, (int)e - 25) : ldexp(m, -24));
+}
+
+enum { GUARD = 256, SEED = 77 };
+
+typedef struct {
+    vkt_gpu *gpu;
+    vkt_graph *g;
+    vkt_buffer *inputs;        /* all inputs, guards between */
+    unsigned char *in_before, *in_after, *slab, *slab_first;
+    double worst;
+    char *detail;
+    size_t detail_bytes;
+    const char *name;
+    bool failed;
+} check;
+
+static void report(check *c, const char *fmt, ...)
+{
+    if (c->failed) return;
+    c->failed = true;
+    int n = snprintf(c->detail, c->detail_bytes, "case '%s': ", c->name);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(c->detail + n, c->detail_bytes - (size_t)n, fmt, ap);
+    va_end(ap);
+}
+
+static void ref_init(void *user, const vkt_tensor *t, double *data)
+{
+    (void)user;
+    for (uint64_t i = 0; i < t->count; i++) data[i] = vkt__sample_value(t, SEED, i);
+}
+
+/* A mutated input is compared as a result; its array in the twin has been updated in place. */
+static bool is_mutated(const vkt_graph *g, const vkt_tensor *t)
+{
+    for (size_t k = 0; k < g->n_nodes; k++)
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+            if (g->nodes[k]->in[i] == t && (g->nodes[k]->op->mutates >> i & 1)) return true;
+    return false;
+}
+
+static void compare(void *user, const vkt_tensor *t, const double *want)
+{
+    check *c = user;
+    bool mutated = !t->node && is_mutated(c->g, t);
+    if ((!t->node && !mutated) || t->view_of) return;
+    const unsigned char *data = t->node ? c->slab + t->offset : c->in_after + t->buf_offset[0];
+    double sum = 0, terms = 4;
+    for (uint64_t i = 0; i < t->count; i++) sum += want[i] * want[i];
+    double rms = t->count ? sqrt(sum / (double)t->count) : 0;
+    for (size_t k = 0; k < c->g->n_nodes; k++) {
+        const vkt_node *n = c->g->nodes[k];
+        if (n->op->terms) terms = VKT_MAX(terms, n->op->terms(n));
+    }
+    double tol = vkt__tol(t->dtype, terms);
+    for (uint64_t i = 0; i < t->count; i++) {
+        double got = decode(t, i, data), err = fabs(got - want[i]), limit = tol * (fabs(want[i]) + rms);
+        if (t->dtype == VKT_U32) limit = 0;
+        double share = err == 0 ? 0 : limit > 0 ? err / limit : INFINITY;
+        if (!(share <= 1)) {
+            report(c, "%s element %llu is %.9g, the twin's %.9g (off by %.2g, limit %.2g)", vkt__text(t),
+                   (unsigned long long)i, got, want[i], err, limit);
+            share = isnan(share) ? INFINITY : share;
+        }
+        c->worst = VKT_MAX(c->worst, share);
+    }
+}
+
+/* Bytes of `now` that are neither a tensor's own nor still poison. */
+static void check_guards(check *c, const unsigned char *slab, uint64_t bytes, unsigned char poison)
+{
+    unsigned char *owned = vkt__alloc(bytes);
+    for (size_t i = 0; i < c->g->n_tensors; i++) {
+        const vkt_tensor *t = c->g->tensors[i];
+        if (t->node && !t->view_of && !t->bound) memset(owned + t->offset, 1, t->bytes);
+    }
+    for (uint64_t i = 0; i < bytes; i++)
+        if (!owned[i] && slab[i] != poison) {
+            report(c, "byte %llu of the slab was written though no output owns it", (unsigned long long)i);
+            break;
+        }
+    free(owned);
+}
+
+static vkt_status run_once(check *c, unsigned char poison, uint64_t in_bytes)
+{
+    vkt_status st = VKT_OK;
+    vkt_graph *g = c->g;
+    VKT_TRY(vkt_buffer_write(c->gpu, c->inputs, 0, c->in_before, in_bytes));
+    memset(c->slab, poison, g->slab_bytes);
+    if (g->slab_bytes) VKT_TRY(vkt_buffer_write(c->gpu, g->chunks[0], 0, c->slab, g->slab_bytes));
+    VKT_TRY(vkt_graph_run(g));
+    if (g->slab_bytes) VKT_TRY(vkt_buffer_read(c->gpu, g->chunks[0], 0, c->slab, g->slab_bytes));
+    VKT_TRY(vkt_buffer_read(c->gpu, c->inputs, 0, c->in_after, in_bytes));
+    if (g->slab_bytes) check_guards(c, c->slab, g->slab_bytes, poison);
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        const vkt_tensor *t = g->tensors[i];
+        if (t->node || !t->bound || is_mutated(g, t)) continue;
+        if (memcmp(c->in_before + t->buf_offset[0], c->in_after + t->buf_offset[0], vkt__align(t->bytes + GUARD, 256)))
+            report(c, "input %s or its guard was written", vkt__text(t));
+    }
+fail:
+    return st;
+}
+
+static vkt_status check_case(check *c)
+{
+    vkt_status st = VKT_OK;
+    vkt_graph *g = c->g;
+    uint64_t in_bytes = GUARD;
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        vkt_tensor *t = g->tensors[i];
+        if (!t->node && !t->view_of && t->name) in_bytes += vkt__align(t->bytes + GUARD, 256);
+    }
+    VKT_TRY(vkt_buffer_create(c->gpu, &(vkt_buffer_desc) { in_bytes, VKT_MEM_DEVICE, "check inputs" }, &c->inputs));
+    c->in_before = vkt__alloc(in_bytes);
+    c->in_after = vkt__alloc(in_bytes);
+    memset(c->in_before, 0x7f, in_bytes);
+    uint64_t at = GUARD;
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        vkt_tensor *t = g->tensors[i];
+        if (t->node || t->view_of || !t->name) continue;
+        vkt_bind(t, VKT_ALL_SLOTS, c->inputs, at);
+        for (uint64_t k = 0; k < t->count; k++) encode(t, k, vkt__sample_value(t, SEED, k), c->in_before + at);
+        at += vkt__align(t->bytes + GUARD, 256);
+    }
+    VKT_TRY(vkt_graph_compile(g, &(vkt_plan_desc) { .no_reuse = true, .label = "check" }));
+    VKT_ASSERT(g->n_chunks <= 1);
+    c->slab = vkt__alloc(g->slab_bytes);
+    c->slab_first = vkt__alloc(g->slab_bytes);
+    VKT_TRY(run_once(c, 0x7f, in_bytes));
+    memcpy(c->slab_first, c->slab, g->slab_bytes);
+    VKT_TRY(run_once(c, 0xc3, in_bytes));
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        const vkt_tensor *t = g->tensors[i];
+        if (t->node && !t->view_of && memcmp(c->slab + t->offset, c->slab_first + t->offset, t->bytes))
+            report(c, "%s differs between two runs: it depends on memory that is not declared as read", vkt__text(t));
+    }
+    vkt__graph_ref(g, ref_init, c, compare);
+fail:
+    free(c->in_before);
+    free(c->in_after);
+    free(c->slab);
+    free(c->slab_first);
+    return st;
+}
+
+vkt_status vkt_check_ops(vkt_gpu *gpu, void (*fn)(void *user, const vkt_check_result *r), void *user)
+{
+    vkt_status all = VKT_OK;
+    for (size_t i = 0; vkt__rows[i]; i++) {
+        vkt_check_result r = { .op = vkt__rows[i]->name };
+        for (uint32_t k = 0;; k++) {
+            check c = { .gpu = gpu, .detail = r.detail, .detail_bytes = sizeof r.detail };
+            char ignored[200];
+            if (r.n_failed) c.detail = ignored;
+            c.g = vkt_graph_create(gpu);
+            c.name = vkt__rows[i]->sample(c.g, k);
+            vkt_status st = VKT_OK;
+            if (c.name) {
+                st = c.g->status == VKT_OK ? check_case(&c) : c.g->status;
+                r.n_cases++;
+                r.worst = VKT_MAX(r.worst, c.worst);
+                if (st != VKT_OK) report(&c, "%s", vkt_status_name(st));
+                r.n_failed += c.failed;
+            }
+            bool more = c.name != NULL;
+            vkt_graph_destroy(&c.g);
+            vkt_buffer_destroy(gpu, &c.inputs);
+            if (!more) break;
+            if (st == VKT_DEVICE) return st;
+        }
+        if (r.n_failed) all = VKT_FAILED;
+        fn(user, &r);
+    }
+    return all;
+}

@@ -1,0 +1,183 @@
+/* The op row, the graph's own structures, and what rows call. A row holds everything about one op: shape
+ * rule, recording with declared reads and writes, gradient, double-precision C twin, cost, sample cases.
+ * One node is one dispatch; an op that needs two (a two-stage reduction) is two nodes.
+ *
+ * Declared accesses: a node reads its inputs and writes its outputs, and also writes the inputs whose bits
+ * are set in `mutates`. The planner derives levels and barriers from this and nothing else. */
+#ifndef VKT_TENSOR_OP_H
+#define VKT_TENSOR_OP_H
+
+#include "gpu/stream.h"
+#include "vktrain/tensor.h"
+#include "../../shaders/params.h"
+
+enum { VKT_MAX_IN = 8, VKT_MAX_OUT = 5 };
+
+typedef struct vkt_node vkt_node;
+typedef struct vkt__rec vkt__rec;
+
+typedef struct vkt_cost {
+    double flops, bytes;
+} vkt_cost;
+
+typedef struct vkt_op {
+    const char *name;
+    uint32_t n_in, n_out;  /* most it takes; inputs may be NULL where the row says optional */
+    uint32_t mutates;      /* bit i: in[i] is read and written */
+    uint32_t inplace;      /* bit i: out[0] may take the memory of in[i] when that dies here */
+    uint32_t inplace_out;  /* which output `inplace` speaks of */
+    /* Creates the outputs with vkt__out, or reports with vkt__shape_error and returns false. */
+    bool (*shape)(vkt_node *n);
+    /* One vkt__dispatch. */
+    void (*record)(vkt__rec *rec, const vkt_node *n);
+    /* dy[i]: gradient of out[i] or NULL; sets dx[i] for inputs with vkt__needs(in[i]). NULL: no gradient. */
+    void (*grad)(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx);
+    /* The twin: same arithmetic in double on arrays of each tensor's elements (u32 as whole numbers). */
+    void (*ref)(const vkt_node *n, double *const *in, double *const *out);
+    /* NULL: no flops beyond one per output element, every input read once, every output written once. */
+    vkt_cost (*cost)(const vkt_node *n);
+    /* How many roundings an output element accumulates, for the tolerance. NULL: 4. */
+    double (*terms)(const vkt_node *n);
+    /* Builds sample case i into g and returns its name ("tall", "one column"), NULL past the last. Inputs
+     * come from vkt__sample. Every case is run on every driver by doctor and the tests. */
+    const char *(*sample)(vkt_graph *g, uint32_t i);
+} vkt_op;
+
+/* Ended by NULL. */
+extern const vkt_op *const vkt__rows[];
+
+/* Constants of one node, by op. */
+typedef union vkt_attr {
+    struct { vkt_layout layout; vkt_act act; } matmul;
+    struct { uint32_t op; vkt_act act; float s; vkt_shape shape; } eltwise;
+    struct { float eps; bool rms; } norm;
+    struct { float p; uint32_t id; } dropout;
+    struct { float smoothing; uint32_t ignore; bool grad; } xent;
+    struct { uint32_t chunk; bool square; } sum;
+    struct { vkt_dtype to; } cast;
+    struct { uint32_t rule, form, moments; float a, b, eps, wd; } optim;
+} vkt_attr;
+
+struct vkt_tensor {
+    vkt_graph *g;
+    const char *name;      /* for plans and errors; NULL for unnamed */
+    vkt_shape shape;
+    vkt_dtype dtype;
+    uint64_t count, bytes;
+    vkt_node *node;        /* producer; NULL for inputs */
+    uint32_t out_index;
+    size_t index;          /* in the graph's list */
+    vkt_tensor *view_of;   /* reshape: same memory */
+    bool inert, kept, needs;
+    /* bound: memory of the caller's, per slot */
+    bool bound;
+    const vkt_buffer *buf[VKT_MAX_SLOTS];
+    uint64_t buf_offset[VKT_MAX_SLOTS];
+    /* planned: memory in the slab */
+    vkt_tensor *home;      /* whose memory it uses (in-place); itself otherwise */
+    uint32_t first, last;  /* levels at which home's memory is in use */
+    uint64_t offset;
+    /* how vkt_check_ops fills it */
+    struct { uint32_t kind, limit; } hint;
+};
+
+struct vkt_node {
+    const vkt_op *op;
+    vkt_graph *g;
+    vkt_tensor *in[VKT_MAX_IN], *out[VKT_MAX_OUT];
+    vkt_attr attr;
+    uint32_t level, index;
+};
+
+enum { VKT_MAX_CHUNKS = 64 };
+
+struct vkt_graph {
+    vkt_gpu *gpu;
+    vkt__arena arena;
+    vkt_node **nodes;
+    size_t n_nodes, cap_nodes;
+    vkt_tensor **tensors;
+    size_t n_tensors, cap_tensors;
+    vkt_status status;     /* first latched error */
+    const char *where;     /* context of the ops being built: layer and recipe line */
+    vkt_tensor *inert, *step, *ones;
+    uint32_t n_dropout;
+    bool differentiated;
+    /* plan */
+    bool planned, no_reuse;
+    uint32_t n_levels, n_slots;
+    uint64_t slab_bytes, slab_bound, chunk_bytes;
+    /* run */
+    vkt_buffer *chunks[VKT_MAX_CHUNKS];
+    uint32_t n_chunks;
+    vkt__cmd *cmd[VKT_MAX_SLOTS];
+};
+
+/* ---- building ---- */
+
+/* Appends a node; in[] may hold NULLs. Returns it, or NULL when an input is inert or the shapes are wrong. */
+vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_t n_in, vkt_attr attr);
+/* out[0] of vkt__node, or the inert tensor. */
+vkt_tensor *vkt__op(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_t n_in, vkt_attr attr);
+vkt_tensor *vkt__out(vkt_node *n, uint32_t i, vkt_shape shape, vkt_dtype dtype);
+bool vkt__shape_error(vkt_node *n, const char *fmt, ...) VKT_PRINTF(2, 3);
+/* Named context for errors of the ops built next; NULL ends it. */
+void vkt__where(vkt_graph *g, const char *where);
+bool vkt__shape_equal(vkt_shape a, vkt_shape b);
+uint32_t vkt__last(vkt_shape s);         /* last dimension; 1 for rank 0 */
+uint32_t vkt__rows_of(vkt_shape s);      /* product of all but the last */
+/* "x [128, 784] f32" for messages; four buffers take turns. */
+const char *vkt__text(const vkt_tensor *t);
+
+/* ---- gradients ---- */
+
+bool vkt__needs(const vkt_tensor *t);
+/* The gradient of the loss with respect to itself is a marker: rules that can do so skip multiplying by it. */
+bool vkt__is_ones(const vkt_tensor *dy);
+/* The marker as a real tensor of t's shape; anything else as it is. */
+vkt_tensor *vkt__real(vkt_graph *g, vkt_tensor *dy, const vkt_tensor *t);
+
+/* ---- recording ---- */
+
+struct vkt__rec {
+    vkt_gpu *gpu;
+    const vkt_caps *caps;
+    vkt__cmd *cmd;
+    uint32_t slot;
+    vkt_status status;
+};
+uint64_t vkt__addr(const vkt__rec *rec, const vkt_tensor *t); /* 0 for NULL */
+/* spec[0..2] are the workgroup size. */
+void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint32_t n_spec, const void *push,
+                   uint32_t push_bytes, uint64_t groups);
+/* Workgroup size for kernels that work row by row or reduce: one subgroup on CPU drivers (a barrier there
+ * costs a coroutine switch), up to `most` elsewhere; a power of two, at least one subgroup. */
+uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most);
+
+/* ---- twins ---- */
+
+/* Runs every node's twin on host memory: init(user, t, data) fills inputs, then done(user, t, data) sees every
+ * tensor's values. Bound tensors that share a buffer share memory. */
+void vkt__graph_ref(vkt_graph *g, void (*init)(void *user, const vkt_tensor *t, double *data), void *user,
+                    void (*done)(void *user, const vkt_tensor *t, const double *data));
+
+/* ---- samples ---- */
+
+enum { VKT_HINT_NORMAL, VKT_HINT_INDEX, VKT_HINT_POSITIVE, VKT_HINT_UNIT, VKT_HINT_STEP };
+vkt_tensor *vkt__sample(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, uint32_t hint, uint32_t limit);
+static inline vkt_tensor *vkt__sample2(vkt_graph *g, uint32_t r, uint32_t c)
+{
+    return vkt__sample(g, vkt_shape2(r, c), VKT_F32, VKT_HINT_NORMAL, 0);
+}
+static inline vkt_tensor *vkt__sample1(vkt_graph *g, uint32_t c)
+{
+    return vkt__sample(g, vkt_shape1(c), VKT_F32, VKT_HINT_NORMAL, 0);
+}
+/* Value of element i of a sample tensor, as GPU and twin both get it (exact in its dtype). */
+double vkt__sample_value(const vkt_tensor *t, uint64_t seed, uint64_t i);
+/* The step block out of a twin's array. */
+struct vkt_step_block vkt__ref_step(const double *words);
+/* Relative error allowed after n_terms roundings in dtype: eps * (4 + 2 sqrt(n_terms)). */
+double vkt__tol(vkt_dtype dtype, double n_terms);
+
+#endif

@@ -1,0 +1,67 @@
+/* Running a graph by its C twins, in double, on host memory. */
+#include "tensor/op.h"
+
+/* One host array per planned tensor; bound tensors that share a buffer share one array. */
+typedef struct {
+    const vkt_buffer *buf;
+    double *data;
+} bound_array;
+
+static vkt_tensor *root(vkt_tensor *t)
+{
+    while (t->view_of) t = t->view_of;
+    return t;
+}
+
+void vkt__graph_ref(vkt_graph *g, void (*init)(void *user, const vkt_tensor *t, double *data), void *user,
+                    void (*done)(void *user, const vkt_tensor *t, const double *data))
+{
+    double **data = vkt__alloc(g->n_tensors * sizeof *data);
+    bound_array *bound = vkt__alloc(g->n_tensors * sizeof *bound);
+    size_t n_bound = 0;
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        vkt_tensor *t = g->tensors[i];
+        if (t->inert || t->view_of || t == g->ones) continue;
+        if (!t->bound) {
+            data[i] = vkt__alloc(t->count * sizeof(double));
+            continue;
+        }
+        VKT_ASSERT(vkt_dtype_bytes(t->dtype) == 4);
+        size_t b = 0;
+        while (b < n_bound && bound[b].buf != t->buf[0]) b++;
+        if (b == n_bound) {
+            bound[n_bound].data = vkt__alloc(t->buf[0]->bytes / 4 * sizeof(double));
+            bound[n_bound++].buf = t->buf[0];
+        }
+        data[i] = bound[b].data + t->buf_offset[0] / 4;
+    }
+    for (size_t i = 0; i < g->n_tensors; i++)
+        if (data[i] && !g->tensors[i]->node) init(user, g->tensors[i], data[i]);
+    for (size_t k = 0; k < g->n_nodes; k++) {
+        vkt_node *n = g->nodes[k];
+        double *in[VKT_MAX_IN] = { 0 }, *out[VKT_MAX_OUT] = { 0 };
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+            if (n->in[i]) in[i] = data[root(n->in[i])->index];
+        for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+            if (n->out[i]) out[i] = data[n->out[i]->index];
+        n->op->ref(n, in, out);
+    }
+    for (size_t i = 0; i < g->n_tensors && done; i++) {
+        const double *d = data[root(g->tensors[i])->index];
+        if (d) done(user, g->tensors[i], d);
+    }
+    for (size_t i = 0; i < g->n_tensors; i++)
+        if (!g->tensors[i]->bound) free(data[i]);
+    for (size_t b = 0; b < n_bound; b++) free(bound[b].data);
+    free(bound);
+    free(data);
+}
+
+struct vkt_step_block vkt__ref_step(const double *words)
+{
+    uint32_t bits[sizeof(struct vkt_step_block) / 4];
+    struct vkt_step_block b;
+    for (size_t i = 0; i < VKT_COUNT(bits); i++) bits[i] = (uint32_t)words[i];
+    memcpy(&b, bits, sizeof b);
+    return b;
+}
