@@ -46,8 +46,8 @@ void main()
         return;
     }
     vec4 x = vec4(0.0), y = vec4(0.0), z;
-    if (HAS_X) x = f32x4s(p.x).v[i / 4];
-    if (HAS_Y) y = f32x4s(p.y).v[i / 4];
+    if (HAS_X) x = p.x4.v[i / 4];
+    if (HAS_Y) y = p.y4.v[i / 4];
     [[unroll]] for (int k = 0; k < 4; k++) z[k] = apply(x[k], y[k]);
-    f32x4s(p.z).v[i / 4] = z;
+    p.z4.v[i / 4] = z;
 }

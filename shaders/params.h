@@ -38,6 +38,9 @@ struct eltwise_params {
     ADDR(f32s) x;
     ADDR(f32s) y;
     ADDR(f32s) z;
+    ADDR(f32x4s) x4;   /* the same addresses as vectors: SwiftShader can't cast references */
+    ADDR(f32x4s) y4;
+    ADDR(f32x4s) z4;
     U32 n;             /* elements of z */
     U32 m;             /* elements of y: index i % m */
     F32 s;

@@ -11,6 +11,7 @@ static void eltwise_record(vkt__rec *rec, const vkt_node *n)
     const vkt_tensor *z = n->out[0], *y = n->in[1];
     struct eltwise_params p = { .x = vkt__addr(rec, n->in[0]), .y = vkt__addr(rec, y), .z = vkt__addr(rec, z),
                                 .n = (uint32_t)z->count, .m = y ? (uint32_t)y->count : 1, .s = n->attr.eltwise.s };
+    p.x4 = p.x, p.y4 = p.y, p.z4 = p.z;
     /* 4 elements an invocation: 16 bytes at a time on GPUs, four subgroup-wide rows on CPU drivers. */
     uint32_t wide = rec->caps->klass != VKT_CLASS_CPU && (p.m == p.n || !y);
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
