@@ -102,7 +102,8 @@ struct vkt_graph {
     const char *where;     /* context of the ops being built: layer and recipe line */
     vkt_tensor *inert, *step, *ones;
     uint32_t n_dropout;
-    bool differentiated;
+    bool differentiated, rewritten, no_rewrite;
+    uint32_t n_fused_act;  /* what rewrites did, for explain */
     /* plan */
     bool planned, no_reuse;
     uint32_t n_levels, n_slots;
@@ -121,6 +122,8 @@ vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_
 vkt_tensor *vkt__op(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_t n_in, vkt_attr attr);
 vkt_tensor *vkt__out(vkt_node *n, uint32_t i, vkt_shape shape, vkt_dtype dtype);
 bool vkt__shape_error(vkt_node *n, const char *fmt, ...) VKT_PRINTF(2, 3);
+/* The input of that name, or NULL. */
+vkt_tensor *vkt__input_named(const vkt_graph *g, const char *name);
 /* Named context for errors of the ops built next; NULL ends it. */
 void vkt__where(vkt_graph *g, const char *where);
 bool vkt__shape_equal(vkt_shape a, vkt_shape b);
@@ -136,6 +139,11 @@ bool vkt__needs(const vkt_tensor *t);
 bool vkt__is_ones(const vkt_tensor *dy);
 /* The marker as a real tensor of t's shape; anything else as it is. */
 vkt_tensor *vkt__real(vkt_graph *g, vkt_tensor *dy, const vkt_tensor *t);
+
+/* ---- rewrites ---- */
+
+/* Small passes over the nodes, before differentiation or planning; each is equal to the plain graph. */
+void vkt__rewrite(vkt_graph *g, bool training);
 
 /* ---- recording ---- */
 
