@@ -119,10 +119,11 @@ static char find_delimiter(const char *at, const char *end)
     return candidates[best];
 }
 
-/* "150,4,setosa,versicolor,virginica": rows, inputs, class names. */
+/* "150,4,setosa,versicolor,virginica": rows, inputs, class names; the rows end in class numbers. */
 static bool is_class_line(const parser *p, size_t n_first, size_t n_columns)
 {
     double v;
+    if (!vkt__csv_number(p->text + p->cell[n_first + n_columns - 1], &v)) return false;
     if (n_first < 3 || !vkt__csv_number(p->text + p->cell[0], &v) || !(v >= 1) || v != floor(v)) return false;
     if (!vkt__csv_number(p->text + p->cell[1], &v) || v != (double)n_columns - 1) return false;
     for (size_t i = 2; i < n_first; i++) {
@@ -239,6 +240,16 @@ void vkt__csv_finish(vkt__csv *csv)
     free(csv->line);
     free(csv->class_cell);
     *csv = (vkt__csv) { 0 };
+}
+
+vkt__shown vkt__show(const char *cell)
+{
+    vkt__shown out;
+    size_t n = 0;
+    for (; cell[n] && n < sizeof out.s - 1; n++) out.s[n] = (unsigned char)cell[n] < ' ' ? ' ' : cell[n];
+    while (cell[n] && n > 0 && ((unsigned char)cell[n] & 0xc0) == 0x80) n--; /* no half character */
+    out.s[n] = 0;
+    return out;
 }
 
 bool vkt__csv_missing(const char *s)

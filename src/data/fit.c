@@ -50,8 +50,8 @@ static vkt_status check_names(const vkt__csv *csv)
     qsort(names, csv->n_columns, sizeof *names, by_text);
     for (size_t c = 1; c < csv->n_columns && st == VKT_OK; c++)
         if (strcmp(names[c - 1], names[c]) == 0 && !vkt__csv_missing(names[c]))
-            st = vkt__fail(VKT_FORMAT, "data", "'%s' line %u: two columns are named '%.60s': rename one", csv->name, csv->line[0],
-                           names[c]);
+            st = vkt__fail(VKT_FORMAT, "data", "'%s' line %u: two columns are named '%s': rename one", csv->name, csv->line[0],
+                           vkt__show(names[c]).s);
 fail:
     free(names);
     return st;
@@ -84,7 +84,7 @@ static vkt_status find_label(const vkt__csv *csv, bool header, const char *label
     const char *near = vkt__nearest(label, names, csv->n_columns);
     free(names);
     return vkt__fail(VKT_ARG, "data", "data.label '%s' is not a column of '%s'%s%s%s", label, csv->name,
-                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+                     near ? "; did you mean '" : "", near ? vkt__show(near).s : "", near ? "'?" : "");
 }
 
 /* Columns and label, still without kinds and constants. */
@@ -157,11 +157,11 @@ static vkt_status fit_classes(vkt_dataset *ds, const vkt__table *t)
     }
     if (s->class_numbers) n = unique(values, n, by_number, NULL); /* 1 and 1.0 are one class */
     if (n < 2)
-        st = vkt__fail(VKT_FORMAT, "data", "'%s': label column '%s' holds only '%.60s': nothing to learn; set data.label",
-                       t->csv->name, s->label_name, values[0]);
+        st = vkt__fail(VKT_FORMAT, "data", "'%s': label column '%s' holds only '%s': nothing to learn; set data.label",
+                       t->csv->name, vkt__show(s->label_name).s, vkt__show(values[0]).s);
     else if (n > 20 && (n > t->n / 2 || (s->class_numbers && !whole)))
         st = vkt__fail(VKT_FORMAT, "data", "'%s': label column '%s' has %u different values in %u rows: too many for classes; "
-                       "set task: regress, or data.label", t->csv->name, s->label_name, n, t->n);
+                       "set task: regress, or data.label", t->csv->name, vkt__show(s->label_name).s, n, t->n);
     if (st != VKT_OK) goto fail;
     s->n_outputs = n;
     s->classes = s->class_values = keep_strings(&ds->arena, values, n);
@@ -204,7 +204,7 @@ static vkt_status fit_categories(vkt_dataset *ds, const vkt__csv *csv, vkt__colu
     c->n_categories = unique(cells, n, by_text, count);
     if (c->n_categories > MAX_CATEGORIES) {
         st = vkt__fail(VKT_FORMAT, "data", "'%s': text column '%s' has %u different values, more than %d: remove the column",
-                       csv->name, c->name, c->n_categories, MAX_CATEGORIES);
+                       csv->name, vkt__show(c->name).s, c->n_categories, MAX_CATEGORIES);
         goto fail;
     }
     c->categories = keep_strings(&ds->arena, cells, c->n_categories);
@@ -228,13 +228,13 @@ static vkt_status fit_column(vkt_dataset *ds, const vkt__table *t, vkt__column *
     }
     if (n == 0)
         return vkt__fail(VKT_FORMAT, "data", "'%s': column '%s' has no value in any training row: remove it", t->csv->name,
-                         c->name);
+                         vkt__show(c->name).s);
     *out = (stats) { 0 };
     if (2 * n_numbers < n) return fit_categories(ds, t->csv, c, cells, n);
     *out = measure(numbers, n_numbers);
     if (!isfinite(out->sq) || !isfinite(out->mean))
         return vkt__fail(VKT_FORMAT, "data", "'%s': the numbers in column '%s' are too large to standardise: rescale them",
-                         t->csv->name, c->name);
+                         t->csv->name, vkt__show(c->name).s);
     c->fill = c->mean = out->mean;
     c->std = deviation(out);
     return VKT_OK;
@@ -301,7 +301,7 @@ static vkt_status fit_target(vkt_dataset *ds, const vkt__table *t)
     stats a = measure(v, n);
     if (!isfinite(a.sq) || !isfinite(a.mean)) {
         st = vkt__fail(VKT_FORMAT, "data", "'%s': the targets in column '%s' are too large to standardise: rescale them",
-                       t->csv->name, s->label_name);
+                       t->csv->name, vkt__show(s->label_name).s);
         goto fail;
     }
     s->n_outputs = 1;
@@ -373,7 +373,7 @@ vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const voi
     if (test_bytes) VKT_TRY(fill_part(s, &test, &ds->part[1]));
     ds->info.n_dropped = t.n_dropped + test.n_dropped;
     ds->info.source = vkt__arena_printf(&ds->arena, "%s%s: %u rows, %u columns, label '%s'%s%s", strcmp(desc->source, "csv") == 0 ? "csv " : "",
-                                        name, t.n, s->n_file_columns, s->label_name, test_bytes ? ", test set " : "",
+                                        name, t.n, s->n_file_columns, vkt__show(s->label_name).s, test_bytes ? ", test set " : "",
                                         test_bytes ? test_name : "");
 fail:
     vkt__table_finish(&t);

@@ -22,7 +22,7 @@ static vkt_status deal(const vkt_dataset *ds, const vkt_data_desc *desc, bool ow
             return vkt__fail(VKT_ARG, "data", "%s%s has only %u examples: with data.valid_fraction %g and data.test_fraction %g "
                              "none are left to train on; lower them",
                              ds->schema.task == VKT_CLASSIFY ? "class " : "the data set",
-                             ds->schema.task == VKT_CLASSIFY ? ds->schema.classes[c] : "", n,
+                             ds->schema.task == VKT_CLASSIFY ? vkt__show(ds->schema.classes[c]).s : "", n,
                              desc->valid_fraction, own_test ? 0 : desc->test_fraction);
         for (uint32_t i = 0; i < n; i++)
             split[m[i]] = i < n_test ? VKT_TEST : i < n_test + n_valid ? VKT_VALID : VKT_TRAIN;

@@ -49,7 +49,7 @@ static vkt_status match_names(const vkt__schema *s, vkt__table *t)
             at = s->columns[i].position; /* a column that had no name when it was fitted */
         if (at < 0)
             return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: column '%s', which the schema needs, is not in the header",
-                             t->csv->name, t->csv->line[0], name);
+                             t->csv->name, t->csv->line[0], vkt__show(name).s);
         t->column[i] = (uint32_t)at;
     }
     t->label = find_name(t->csv, s->label_name);
@@ -91,7 +91,7 @@ vkt_status vkt__table_match(const vkt__schema *s, const vkt__csv *csv, bool need
     bool header = s->header && csv->n_classes == 0 && (names_a_column(s, csv) || vkt__table_has_header(csv, NULL));
     VKT_TRY(header ? match_names(s, &t) : match_positions(s, &t));
     if (need_label && t.label < 0) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s' lacks the label column '%s'", csv->name, s->label_name);
+        st = vkt__fail(VKT_FORMAT, "data", "'%s' lacks the label column '%s'", csv->name, vkt__show(s->label_name).s);
         goto fail;
     }
     *out = t;
@@ -130,10 +130,10 @@ vkt_status vkt__table_keep(const vkt__schema *s, vkt__table *t)
         const char *column = missing_in(s, t, r, &is_label);
         if (column && s->missing == VKT_MISSING_ERROR)
             return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: no value in column '%s': fill it, or set data.missing to mean "
-                             "or drop", csv->name, csv->line[r], column);
+                             "or drop", csv->name, csv->line[r], vkt__show(column).s);
         if (is_label && s->missing == VKT_MISSING_MEAN)
             return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: no label in column '%s', and labels can't be made up: "
-                             "set data.missing to drop", csv->name, csv->line[r], column);
+                             "set data.missing to drop", csv->name, csv->line[r], vkt__show(column).s);
         if (column && s->missing == VKT_MISSING_DROP) t->n_dropped++;
         else t->rows[t->n++] = (uint32_t)r;
     }
@@ -170,8 +170,8 @@ static uint32_t find_class(const vkt__schema *s, const char *cell)
 
 static vkt_status not_a_number(const vkt__csv *csv, uint32_t row, const char *column, const char *cell)
 {
-    return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: '%.60s' in column '%s' is not a number", csv->name, csv->line[row],
-                     cell, column);
+    return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: '%s' in column '%s' is not a number", csv->name, csv->line[row],
+                     vkt__show(cell).s, vkt__show(column).s);
 }
 
 /* (v - mean) / std as f32, refused when it has no finite value. */
@@ -180,7 +180,7 @@ static vkt_status scaled(const vkt__csv *csv, uint32_t row, const char *column, 
     *out = (float)((v - mean) / std);
     if (isfinite(*out)) return VKT_OK;
     return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: %g in column '%s' is too far from the training data's mean %g (deviation %g)",
-                     csv->name, csv->line[row], v, column, mean, std);
+                     csv->name, csv->line[row], v, vkt__show(column).s, mean, std);
 }
 
 vkt_status vkt__table_labels(const vkt__schema *s, const vkt__table *t, vkt_label *out)
@@ -191,8 +191,8 @@ vkt_status vkt__table_labels(const vkt__schema *s, const vkt__table *t, vkt_labe
         if (s->task == VKT_CLASSIFY) {
             out[i].u = find_class(s, cell);
             if (out[i].u == s->n_outputs)
-                return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: class '%.60s' is not among the %u classes of the training data",
-                                 t->csv->name, t->csv->line[t->rows[i]], cell, s->n_outputs);
+                return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: class '%s' is not among the %u classes of the training data",
+                                 t->csv->name, t->csv->line[t->rows[i]], vkt__show(cell).s, s->n_outputs);
         } else {
             if (!vkt__csv_number(cell, &v)) return not_a_number(t->csv, t->rows[i], s->label_name, cell);
             vkt_status st = scaled(t->csv, t->rows[i], s->label_name, v, s->target_mean, s->target_scale, &out[i].f);
