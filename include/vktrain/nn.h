@@ -80,6 +80,8 @@ typedef struct vkt_param {
 const vkt_param *vkt_model_param(const vkt_model *m, size_t i); /* NULL past the end */
 uint64_t vkt_model_count(const vkt_model *m);      /* parameters, without padding */
 uint64_t vkt_model_flat_count(const vkt_model *m); /* elements of the flat buffers, with it */
+/* The device it was created on. */
+vkt_gpu *vkt_model_gpu(const vkt_model *m);
 vkt_buffer *vkt_model_values(const vkt_model *m);
 vkt_buffer *vkt_model_grads(const vkt_model *m);
 /* The layers as text, one a line: name, type, output shape, parameters. Caller frees. */

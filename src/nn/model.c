@@ -241,6 +241,11 @@ uint64_t vkt_model_flat_count(const vkt_model *m)
     return m->flat_count;
 }
 
+vkt_gpu *vkt_model_gpu(const vkt_model *m)
+{
+    return m->gpu;
+}
+
 vkt_buffer *vkt_model_values(const vkt_model *m)
 {
     return m->values;
