@@ -122,6 +122,13 @@ fail:
     return st;
 }
 
+static void add_counts(vkt__str *j, const char *name, const uint64_t *v, uint32_t n)
+{
+    vkt__str_printf(j, ",\"%s\":[", name);
+    for (uint32_t i = 0; i < n; i++) vkt__str_printf(j, "%s%llu", i ? "," : "", (unsigned long long)v[i]);
+    vkt__str_add(j, "]", 1);
+}
+
 vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
 {
     vkt__str j = { 0 }, c = { 0 };
@@ -140,6 +147,10 @@ vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
         vkt__str_printf(&c, ",%s", shown ? number : i == 0 ? "nan" : isinf(v) ? "inf" : "");
     }
     if (r->n) vkt__str_printf(&j, ",\"n\":%llu", (unsigned long long)r->n);
+    if (r->n_classes) {
+        add_counts(&j, "class_n", r->class_count, r->n_classes);
+        add_counts(&j, "class_correct", r->class_correct, r->n_classes);
+    }
     vkt__str_printf(&j, "}\n");
     if (r->n) vkt__str_printf(&c, ",%llu\n", (unsigned long long)r->n);
     else vkt__str_printf(&c, ",\n");

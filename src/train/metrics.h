@@ -13,6 +13,8 @@ typedef struct vkt__metrics_row {
     double grad_norm, clip, lr, items_per_s, input_wait, update_ok;
     double seconds;           /* since the run began */
     uint64_t n;               /* examples: of the evaluation; 0: not given */
+    uint32_t n_classes;       /* evaluations of classifiers: examples and correct ones per class; 0: not given */
+    const uint64_t *class_count, *class_correct;
 } vkt__metrics_row;
 /* All numbers NAN. */
 vkt__metrics_row vkt__metrics_row_empty(uint64_t step, const char *split);

@@ -63,6 +63,7 @@ typedef struct {
     flight flights[VKT_MAX_SLOTS];
     uint32_t n_flights, oldest;
     uint64_t skipped_in_a_row;
+    uint64_t saved;                       /* step of the newest checkpoint; UINT64_MAX: none */
     float *norms;                         /* [done]: unclipped gradient norms, NAN where skipped */
     size_t cap_norms, n_norms;
     uint64_t n_clipped, n_skipped;
@@ -205,6 +206,7 @@ static vkt_status save_checkpoint(trainer *t, double value)
                                            .data_hash = t->data_hash, .metric = t->c->metric, .value = value, .config = t->yaml,
                                            .schema = vkt_dataset_schema(t->data) };
     VKT_TRY(vkt__checkpoint_write(&desc));
+    t->saved = t->done;
     VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
     const vkt__checkpoint_item *best = vkt__checkpoint_best(items, n, t->c->metric_sign);
     if (best) {
@@ -239,7 +241,10 @@ static void write_eval(trainer *t, const char *split, const vkt__eval_sums *e, v
     row.mae = classify ? NAN : e->abs_error / n;
     row.n = e->n;
     row.seconds = t->before_s + vkt__now() - t->began;
-    *st = vkt__metrics_add_eval(t->metrics, &row, e->n_classes, t->info->class_names, e->class_count, e->class_correct);
+    row.n_classes = e->n_classes;
+    row.class_count = e->class_count;
+    row.class_correct = e->class_correct;
+    *st = vkt__metrics_add(t->metrics, &row);
     if (*st != VKT_OK) return;
     char loss_tag[64], accuracy_tag[64], mae_tag[64];
     snprintf(loss_tag, sizeof loss_tag, "%s/loss", split);
@@ -326,7 +331,7 @@ static vkt_status loop(trainer *t)
     }
     VKT_TRY(drain(t));
     if (t->done < t->total) {
-        if (t->done % t->c->eval_every != 0) VKT_TRY(save_checkpoint(t, NAN));
+        if (t->saved != t->done) VKT_TRY(save_checkpoint(t, NAN));
         vkt_log(VKT_LOG_INFO, "train", "stopped at step %llu of %llu with a checkpoint; go on with --resume --run %s", (unsigned long long)t->done,
                 (unsigned long long)t->total, t->run->dir);
         st = VKT_INTERRUPTED;
@@ -351,7 +356,7 @@ static vkt_status resume(trainer *t)
     VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.model, t->host.n_model, false));
     VKT_TRY(vkt__safetensors_load(ckpt->optim, t->host.optim, t->host.n_optim, false));
     VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, t->s->optim, &t->host));
-    t->first = t->done = ckpt->state.step;
+    t->first = t->done = t->saved = ckpt->state.step;
     if (t->first > t->total) {
         st = vkt__fail(VKT_ARG, "train", "the run is at step %llu, past the %llu of train.steps", (unsigned long long)t->first, (unsigned long long)t->total);
         goto fail;
@@ -564,7 +569,7 @@ static void finish(trainer *t)
 vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_result *out)
 {
     vkt_status st = VKT_OK;
-    trainer t = { .c = c, .desc = desc, .result = out, .last_value = NAN };
+    trainer t = { .c = c, .desc = desc, .result = out, .last_value = NAN, .saved = UINT64_MAX };
     *out = (vkt_train_result) { .test_loss = NAN, .test_accuracy = NAN, .valid_loss = NAN, .valid_accuracy = NAN, .best_metric = NAN, .sample_gap = NAN };
     stop_asked = 0;
     VKT_TRY(prepare(&t));
