@@ -89,7 +89,7 @@ typedef struct vkt_train_desc {
 } vkt_train_desc;
 
 typedef struct vkt_train_result {
-    char run_dir[1024], best_checkpoint[1024];
+    char run_dir[1024], best_checkpoint[1088];
     uint64_t step, best_step;
     char metric[32];
     double best_metric;            /* on the validation split, chosen in retrospect */

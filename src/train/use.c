@@ -1,6 +1,7 @@
 /* Using a trained model: vkt_eval and vkt_predict on a checkpoint, which carries its recipe and schema. */
 #include <math.h>
 
+#include "train/metrics.h"
 #include "train/session.h"
 
 typedef struct {
