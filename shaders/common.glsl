@@ -15,8 +15,8 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer u32s { uint 
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer f32x4s { vec4 v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer u32x4s { uvec4 v[]; };
 
+layout(buffer_reference) buffer step_ref; /* params.h names it before it has the block's struct */
 #include "params.h"
-
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer step_ref { vkt_step_block b; };
 
 uint flat_group()
@@ -27,6 +27,22 @@ uint flat_group()
 bool is_bad(float x)
 {
     return (floatBitsToUint(x) & 0x7f800000u) == 0x7f800000u; /* NaN or Inf; isnan may be optimised out */
+}
+
+bool is_nan(float x)
+{
+    return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+float make_nan()
+{
+    return uintBitsToFloat(0x7fc00000u);
+}
+
+/* exp of what a softmax sees, x <= 0: some drivers' exp misbehaves far below. */
+float exp_below(float x)
+{
+    return x < -87.0 ? 0.0 : exp(x);
 }
 
 /* ---- activations: numbers of vkt_act ---- */

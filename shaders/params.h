@@ -75,7 +75,111 @@ struct sum_rows_params {
     U32 rows, cols, chunk, splits;
 };
 
+/* norm*.comp: y = (s - mean) rstd w + b, s = x + r; a row is `cols` long */
+#define VKT_NORM_BIAS 1u
+#define VKT_NORM_RESIDUAL 2u /* forward: r is added and s written; backward: ds is added */
+struct norm_params {
+    ADDR(f32s) x;
+    ADDR(f32s) w;
+    ADDR(f32s) b;
+    ADDR(f32s) r;
+    ADDR(f32s) y;
+    ADDR(f32s) s;      /* x itself without residual */
+    ADDR(f32s) mean;   /* [rows]; not for RMS norm */
+    ADDR(f32s) rstd;   /* [rows] */
+    U32 rows, cols;
+    F32 eps;
+    U32 flags;
+};
+struct norm_bwd_params {
+    ADDR(f32s) dy;
+    ADDR(f32s) s;
+    ADDR(f32s) w;
+    ADDR(f32s) mean;
+    ADDR(f32s) rstd;
+    ADDR(f32s) ds;
+    ADDR(f32s) dx;
+    U32 rows, cols;
+    U32 flags;
+    U32 pad;
+};
+struct norm_dw_params {
+    ADDR(f32s) dy;
+    ADDR(f32s) s;
+    ADDR(f32s) mean;
+    ADDR(f32s) rstd;
+    ADDR(f32s) dw;     /* [splits, cols] */
+    ADDR(f32s) db;
+    U32 rows, cols, chunk, splits;
+    U32 flags;
+    U32 pad;
+};
+
+/* dropout.comp */
+struct dropout_params {
+    ADDR(f32s) x;
+    ADDR(step_ref) step;
+    ADDR(f32s) y;
+    U32 n;
+    U32 id;            /* of the op in its graph */
+    U32 threshold;     /* keep iff 24 random bits >= it */
+    F32 scale;         /* 1 / (1 - p) */
+};
+
+/* softmax.comp: x -> y; softmax_bwd.comp: dy, y -> dx */
+struct softmax_params {
+    ADDR(f32s) dy;
+    ADDR(f32s) x;
+    ADDR(f32s) y;
+    U32 rows, cols;
+};
+
+/* softmax_xent.comp and its gradient */
+#define VKT_XENT_WEIGHT 1u
+#define VKT_XENT_CLASS_WEIGHT 2u
+#define VKT_XENT_DLOSS 4u
+struct xent_params {
+    ADDR(f32s) logits;       /* [rows, cols] */
+    ADDR(u32s) target;       /* [rows] */
+    ADDR(f32s) weight;       /* [rows] */
+    ADDR(f32s) class_weight; /* [cols] */
+    ADDR(f32s) class_sum;    /* [1]: sum of class_weight */
+    ADDR(f32s) dloss;        /* [rows] */
+    ADDR(f32s) top;          /* [rows]: largest logit */
+    ADDR(f32s) lse;          /* [rows]: log of the sum of exp(logit - top) */
+    ADDR(f32s) loss;         /* [rows] */
+    ADDR(f32s) hit;          /* [rows] */
+    ADDR(f32s) dlogits;      /* [rows, cols] */
+    U32 rows, cols;
+    U32 ignore;              /* 1 + the target to ignore; 0: none */
+    F32 smoothing;
+    U32 flags;
+    U32 pad;
+};
+
+/* mse.comp: x, y -> loss; mse_bwd.comp: -> dx */
+struct mse_params {
+    ADDR(f32s) x;
+    ADDR(f32s) y;
+    ADDR(f32s) weight; /* [rows] */
+    ADDR(f32s) dloss;  /* [rows] */
+    ADDR(f32s) z;
+    U32 rows, cols;
+    U32 flags;         /* VKT_XENT_WEIGHT, VKT_XENT_DLOSS */
+    U32 pad;
+};
+
+/* cast.comp: 16-bit numbers lie two to a word, the lower half first */
+struct cast_params {
+    ADDR(u32s) x;
+    ADDR(u32s) y;
+    U32 n;             /* elements */
+    U32 pad;
+};
+
 #ifndef VULKAN
 static_assert(sizeof(struct matmul_params) <= 128, "push constants");
+static_assert(sizeof(struct norm_params) <= 128, "push constants");
+static_assert(sizeof(struct xent_params) <= 128, "push constants");
 #endif
 #endif

@@ -50,9 +50,9 @@ extern const vkt_op *const vkt__rows[];
 typedef union vkt_attr {
     struct { vkt_layout layout; vkt_act act; } matmul;
     struct { uint32_t op; vkt_act act; float s; vkt_shape shape; } eltwise;
-    struct { float eps; bool rms; } norm;
+    struct { float eps; bool rms, bias; uint32_t chunk; } norm;
     struct { float p; uint32_t id; } dropout;
-    struct { float smoothing; uint32_t ignore; bool grad; } xent;
+    struct { float smoothing; uint32_t ignore; } xent;
     struct { uint32_t chunk; bool square; } sum;
     struct { vkt_dtype to; } cast;
     struct { uint32_t rule, form, moments; float a, b, eps, wd; } optim;
@@ -161,6 +161,9 @@ void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint
 /* Workgroup size for kernels that work row by row or reduce: one subgroup on CPU drivers (a barrier there
  * costs a coroutine switch), up to `most` elsewhere; a power of two, at least one subgroup. */
 uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most);
+/* The same for one workgroup per row of `cols`, walked `passes` times: no larger than a short row needs, and large
+ * enough for CPU drivers' limit on loop trips (KERNELS.md, 8.1). */
+uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes);
 
 /* ---- twins ---- */
 

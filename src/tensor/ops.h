@@ -7,6 +7,10 @@
 extern const vkt_op vkt__op_add, vkt__op_mul, vkt__op_scale, vkt__op_copy, vkt__op_fill, vkt__op_act, vkt__op_act_bwd;
 extern const vkt_op vkt__op_matmul;
 extern const vkt_op vkt__op_sum, vkt__op_sum_rows;
+extern const vkt_op vkt__op_layernorm, vkt__op_rmsnorm, vkt__op_norm_bwd, vkt__op_norm_dw;
+extern const vkt_op vkt__op_dropout, vkt__op_cast;
+extern const vkt_op vkt__op_softmax, vkt__op_softmax_bwd, vkt__op_softmax_xent, vkt__op_softmax_xent_bwd;
+extern const vkt_op vkt__op_mse, vkt__op_mse_bwd;
 
 /* act(x) in double; whether its derivative is a function of the output. */
 double vkt__act(vkt_act act, double x);

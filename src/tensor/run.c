@@ -49,6 +49,13 @@ uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most)
     return VKT_MAX(wg, VKT_MIN(c->subgroup, c->workgroup));
 }
 
+uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes)
+{
+    uint32_t wg = vkt__reduce_workgroup(c, VKT_MIN(256, VKT_MAX(cols, 1)));
+    while ((uint64_t)passes * cols / wg > 50000 && wg * 2 <= c->workgroup) wg *= 2;
+    return wg;
+}
+
 /* An op with nothing to do (a tensor with no elements) is not dispatched. */
 static bool is_empty(const vkt_node *n)
 {
