@@ -15,9 +15,15 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer u32s { uint 
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer f32x4s { vec4 v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer u32x4s { uvec4 v[]; };
 
-layout(buffer_reference) buffer step_ref; /* params.h names it before it has the block's struct */
+/* Named in params.h before they have their structs from there. */
+layout(buffer_reference) buffer step_ref;
+layout(buffer_reference) buffer scalars_ref;
+layout(buffer_reference) buffer groups_ref;
+
 #include "params.h"
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer step_ref { vkt_step_block b; };
+layout(buffer_reference, scalar, buffer_reference_align = 16) buffer scalars_ref { vkt_scalars s; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer groups_ref { vkt_group_params v[]; };
 
 uint flat_group()
 {

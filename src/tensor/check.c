@@ -26,7 +26,8 @@ static double round_to(vkt_dtype dtype, double v)
 
 static double step_word(uint64_t i)
 {
-    const struct vkt_step_block b = { .lr = 0.01f, .bias1 = 1.25f, .bias2 = 2.5f, .clip = 0.5f, .step = 5, .dropout_key = 12345 };
+    const struct vkt_step_block b = { .lr = 0.01f, .adam_m = 1.25f, .adam_g = 0.375f, .adam_v = 2.5f, .clip = 0.5f, .step = 5,
+                                      .dropout_key = 12345 };
     uint32_t words[sizeof b / 4];
     memcpy(words, &b, sizeof b);
     return words[i];

@@ -55,7 +55,7 @@ typedef union vkt_attr {
     struct { float smoothing; uint32_t ignore; } xent;
     struct { uint32_t chunk; bool square; } sum;
     struct { vkt_dtype to; } cast;
-    struct { uint32_t rule, form, moments; float a, b, eps, wd; } optim;
+    struct { uint32_t rule; bool torch; float beta1, beta2, eps; } optim; /* rule: VKT_UP_* */
 } vkt_attr;
 
 struct vkt_tensor {
