@@ -10,6 +10,7 @@ import re
 import numpy as np
 import torch
 
+torch.set_default_dtype(torch.float64)  # NAdam keeps its product of mu in the default dtype
 STEPS, N = 20, 8
 
 
