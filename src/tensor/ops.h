@@ -44,6 +44,9 @@ void vkt__optim_update(vkt_graph *g, const vkt__update_in *in, vkt_attr attr);
 bool vkt__optim_has_m(vkt_attr attr);
 bool vkt__optim_has_v(vkt_attr attr);
 
+/* What the gradient is multiplied by, for a sum of squares and a limit (0: none). */
+double vkt__optim_clip(double squares, double limit);
+
 /* The factors of one element's update, unrounded. */
 typedef struct vkt__update_step {
     double lr, weight_decay, adam_m, adam_g, adam_v;

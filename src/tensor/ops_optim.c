@@ -30,15 +30,20 @@ static void state_record(vkt__rec *rec, const vkt_node *n)
     vkt__dispatch(rec, "optim_state", spec, VKT_COUNT(spec), &p, sizeof p, 1);
 }
 
+double vkt__optim_clip(double squares, double limit)
+{
+    return limit > 0 ? VKT_MIN(1, limit / (sqrt(squares) + 1e-6)) : 1;
+}
+
 static void state_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    double squares = in[0][0], limit = (double)vkt__ref_step(in[3]).clip, norm = sqrt(squares);
+    double squares = in[0][0];
     bool ok = isfinite((float)in[1][0]) && isfinite((float)squares);
     if (!ok) in[4][0]++;
     memset(out[0], 0, N_SCALARS * sizeof(double));
     out[0][SCALAR(loss)] = in[1][0];
-    out[0][SCALAR(grad_norm)] = norm;
-    out[0][SCALAR(clip)] = ok && limit > 0 ? VKT_MIN(1, limit / (norm + 1e-6)) : 1;
+    out[0][SCALAR(grad_norm)] = sqrt(squares);
+    out[0][SCALAR(clip)] = ok ? vkt__optim_clip(squares, (double)vkt__ref_step(in[3]).clip) : 1;
     out[0][SCALAR(ok)] = ok;
     out[0][SCALAR(hits)] = n->in[2] ? in[2][0] : 0;
     out[0][SCALAR(skipped)] = in[4][0];
