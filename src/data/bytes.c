@@ -130,25 +130,3 @@ fail:
     return st;
 }
 
-/* Bytes of the sequence at s, 0 if it is not one: no overlong forms, surrogates or NUL. */
-static size_t utf8_length(const uint8_t *s, size_t n)
-{
-    if (s[0] < 0x80) return s[0] != 0;
-    size_t len = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4 || len > n) return 0;
-    for (size_t i = 1; i < len; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0;
-    bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
-    bool outside = (s[0] == 0xed && s[1] >= 0xa0) || (s[0] == 0xf4 && s[1] >= 0x90);
-    return overlong || outside ? 0 : len;
-}
-
-bool vkt__utf8_ok(const char *s, size_t n, size_t *at)
-{
-    for (*at = 0; *at < n;) {
-        size_t len = utf8_length((const uint8_t *)s + *at, n - *at);
-        if (len == 0) return false;
-        *at += len;
-    }
-    return true;
-}

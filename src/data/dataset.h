@@ -18,8 +18,6 @@ bool vkt__bytes_gzip(const vkt__bytes *b);
 uint64_t vkt__bytes_bound(const vkt__bytes *b);
 /* All of it, NUL-terminated; refuses more than `limit` bytes. Caller frees. */
 vkt_status vkt__bytes_all(const void *data, size_t n, const char *name, uint64_t limit, char **out, size_t *out_n);
-/* Valid UTF-8 without NUL (what JSON can hold); on false *at is the offset of the first bad byte. */
-bool vkt__utf8_ok(const char *s, size_t n, size_t *at);
 
 /* ---- idx.c: MNIST's array files ---- */
 

@@ -225,29 +225,6 @@ const char *vkt__double_text(double v, bool single, char out[32])
     return out;
 }
 
-int32_t vkt__utf8_next(const char **s)
-{
-    const unsigned char *p = (const unsigned char *)*s;
-    if (!p[0]) return 0;
-    int n = p[0] < 0x80 ? 0 : p[0] >= 0xC2 && p[0] < 0xE0 ? 1 : (p[0] & 0xF0) == 0xE0 ? 2 : p[0] >= 0xF0 && p[0] < 0xF5 ? 3 : -1;
-    if (n < 0) return -1;
-    int32_t c = n == 0 ? p[0] : p[0] & (0x3F >> n);
-    for (int i = 1; i <= n; i++) {
-        if ((p[i] & 0xC0) != 0x80) return -1;
-        c = c << 6 | (p[i] & 0x3F);
-    }
-    if ((n == 2 && c < 0x800) || (n == 3 && c < 0x10000) || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) return -1;
-    *s += n + 1;
-    return c;
-}
-
-bool vkt__utf8_ok(const char *s)
-{
-    int32_t c;
-    while ((c = vkt__utf8_next(&s)) > 0) {}
-    return c == 0;
-}
-
 /* ---- setting ---- */
 
 static const vkt__choice *choose(const vkt__option *o, const char *text, const char *where)
@@ -285,7 +262,8 @@ static vkt_status set_string(char *at, vkt__arena *a, const vkt__option *o, cons
                              const char *where)
 {
     const char *value = NULL;
-    if (!vkt__utf8_ok(text)) return vkt__fail(VKT_ARG, "config", "%s: %s: the text is not UTF-8", where, o->name);
+    size_t bad;
+    if (!vkt__utf8_ok(text, strlen(text), &bad)) return vkt__fail(VKT_ARG, "config", "%s: %s: the text is not UTF-8", where, o->name);
     if (quoted || (text[0] && strcmp(text, "null") && strcmp(text, "~"))) {
         if (o->choices && !choose(o, text, where)) return VKT_ARG;
         value = vkt__arena_strdup(a, text);

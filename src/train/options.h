@@ -45,8 +45,5 @@ bool vkt__parse_double(const char *text, double *out); /* 1, -2.5, 1e-3; finite 
 bool vkt__parse_bool(const char *text, bool *out);     /* true false yes no on off */
 /* The shortest decimal that reads back to the same float (single: as float). NaN: "nan". */
 const char *vkt__double_text(double v, bool single, char out[32]);
-/* Next code point of UTF-8 text; *s moves on. -1: not UTF-8. 0 at the end. */
-int32_t vkt__utf8_next(const char **s);
-bool vkt__utf8_ok(const char *s);
 
 #endif

@@ -231,7 +231,8 @@ vkt_status vkt__model_parse(vkt_config *c, const vkt__yaml *list, const char *so
 void vkt__yaml_quote(const char *text, vkt__str *out)
 {
     vkt__str_add(out, "\"", 1);
-    for (int32_t c; (c = vkt__utf8_next(&text)) > 0;) {
+    const char *end = text + strlen(text);
+    for (int32_t c; (c = vkt__utf8_next(&text, end)) > 0;) {
         if (c == '"' || c == '\\') vkt__str_printf(out, "\\%c", (char)c);
         else if (c >= 32 && c < 127) vkt__str_printf(out, "%c", (char)c);
         else if (c < 0x10000) vkt__str_printf(out, "\\u%04X", (unsigned)c);
