@@ -33,7 +33,7 @@ static vkt_status push_cell(parser *p, const char *start)
 
 static bool blank(const parser *p, char c)
 {
-    return c == ' ' || (c == '\t' && p->delimiter != '\t');
+    return (c == ' ' || c == '\t') && c != p->delimiter;
 }
 
 static bool cell_ends(const parser *p)
