@@ -183,15 +183,12 @@ static double deviation(const stats *a)
 
 static stats measure(const double *v, uint64_t n)
 {
-    stats a = { .n = n, .mean = n ? v[0] : 0 };
-    double sum = 0, low = a.mean, high = a.mean;
-    for (uint64_t i = 0; i < n; i++) {
-        sum += v[i] - v[0];
-        low = VKT_MIN(low, v[i]);
-        high = VKT_MAX(high, v[i]);
-    }
-    if (low == high) return a; /* exactly constant, whatever the rounding of sums */
-    a.mean += sum / (double)n;
+    stats a = { .n = n };
+    double sum = 0;
+    if (n == 0) return a;
+    /* Distances from the first value: a constant column gets exactly that mean and deviation 0. */
+    for (uint64_t i = 0; i < n; i++) sum += v[i] - v[0];
+    a.mean = v[0] + sum / (double)n;
     for (uint64_t i = 0; i < n; i++) a.sq += (v[i] - a.mean) * (v[i] - a.mean);
     return a;
 }
