@@ -913,7 +913,7 @@ static void schema_edited(void **state)
         { "\"u\"", "\"x\"" }, /* categories out of order */
         { "\"fill\": \"u\"", "\"fill\": \"w\"" },
         { "\"class_numbers\": false", "\"class_numbers\": true" },
-        { "\"q\"\n   ]", "\"q\", \"r\"\n   ]" },
+        { "\"q\"\n  ]", "\"q\", \"r\"\n  ]" },
     };
     for (size_t i = 0; i < VKT_COUNT(edits); i++) {
         const char *json = vkt_dataset_schema(ds[1]), *at = strstr(json, edits[i][0]);
