@@ -1,25 +1,26 @@
-/* The loader: threads fill a ring of batches ahead of the device, strictly in order. What a batch holds is a
- * function of (data, seed, position) alone, so neither the number of threads nor where a run resumed matters.
- * Two locks: `order` is held while the next batch is claimed and its examples are listed (one permutation is
- * kept, since batches are claimed in order), `lock` guards the ring's counters. order is taken before lock. */
+/* The loader: threads fill a ring of batches ahead of the device, strictly in order. What a batch
+ * holds is a function of (data, seed, position) alone, so neither the number of threads nor where a
+ * run resumed matters. Two locks: `order` is held while the next batch is claimed and its examples
+ * are listed (one permutation is kept, since batches are claimed in order), `lock` guards the
+ * ring's counters. order is taken before lock. */
 #include "data/dataset.h"
 
 struct vkt_loader {
     vkt_loader_desc desc;
-    float *class_weight;   /* [n_outputs] or NULL */
-    uint64_t n;            /* examples of the split */
-    uint64_t n_pass;       /* !shuffle: examples of the pass */
-    uint64_t end;          /* first batch that does not exist; UINT64_MAX when endless */
+    float *class_weight; /* [n_outputs] or NULL */
+    uint64_t n;          /* examples of the split */
+    uint64_t n_pass;     /* !shuffle: examples of the pass */
+    uint64_t end;        /* first batch that does not exist; UINT64_MAX when endless */
 
     vkt__mutex *order;
     uint32_t *permutation; /* [n] of epoch `epoch` */
     uint64_t epoch;
-    uint32_t *list;        /* [n_slots, batch] examples of each slot's batch */
+    uint32_t *list; /* [n_slots, batch] examples of each slot's batch */
 
     vkt__mutex *lock;
     vkt__cond *work, *ready;
     bool stop;
-    bool *filled;          /* [n_slots] */
+    bool *filled;                      /* [n_slots] */
     uint64_t claimed, given, released; /* batches since `start`; released <= given <= claimed */
 
     uint32_t n_threads;
@@ -31,7 +32,8 @@ static void permute(uint64_t seed, uint64_t epoch, uint32_t *p, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) p[i] = (uint32_t)i;
     for (uint64_t i = n - 1; i > 0; i--) {
-        uint32_t j = vkt_rand_below(seed, VKT_RNG_SHUFFLE, epoch * n + i, (uint32_t)(i + 1)), keep = p[i];
+        uint32_t j = vkt_rand_below(seed, VKT_RNG_SHUFFLE, epoch * n + i, (uint32_t)(i + 1)),
+                 keep = p[i];
         p[i] = p[j];
         p[j] = keep;
     }
@@ -62,11 +64,13 @@ static uint32_t list_batch(vkt_loader *l, uint64_t k, uint32_t *list)
         return batch;
     }
     uint32_t n_valid = (uint32_t)VKT_MIN(l->n_pass - first, batch);
-    for (uint32_t i = 0; i < batch; i++) list[i] = i < n_valid ? (uint32_t)((first + i) * l->n / l->n_pass) : 0;
+    for (uint32_t i = 0; i < batch; i++)
+        list[i] = i < n_valid ? (uint32_t)((first + i) * l->n / l->n_pass) : 0;
     return n_valid;
 }
 
-static void fill(const vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list, uint32_t n_valid)
+static void fill(const vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
+                 uint32_t n_valid)
 {
     const vkt_dataset *ds = l->desc.data;
     uint32_t batch = l->desc.batch;
@@ -85,11 +89,13 @@ static void fill(const vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *
     b->index = list;
 }
 
-/* Claims the next batch when its slot is free: its number since `start`. False when there is none left or at stop. */
+/* Claims the next batch when its slot is free: its number since `start`. False when there is none
+ * left or at stop. */
 static bool claim(vkt_loader *l, uint64_t *k)
 {
     vkt__mutex_lock(l->lock);
-    while (!l->stop && l->desc.start + l->claimed < l->end && l->claimed - l->released == l->desc.n_slots)
+    while (!l->stop && l->desc.start + l->claimed < l->end &&
+           l->claimed - l->released == l->desc.n_slots)
         vkt__cond_wait(l->work, l->lock);
     bool go = !l->stop && l->desc.start + l->claimed < l->end;
     if (go) *k = l->claimed++;
@@ -103,7 +109,8 @@ static void work(void *arg)
     for (uint64_t k;;) {
         vkt__mutex_lock(l->order);
         if (!claim(l, &k)) break;
-        uint32_t slot = (uint32_t)(k % l->desc.n_slots), *list = l->list + (size_t)slot * l->desc.batch;
+        uint32_t slot = (uint32_t)(k % l->desc.n_slots),
+                 *list = l->list + (size_t)slot * l->desc.batch;
         uint32_t n_valid = list_batch(l, l->desc.start + k, list);
         vkt__mutex_unlock(l->order);
         fill(l, l->desc.start + k, &l->desc.slots[slot], list, n_valid);
@@ -120,14 +127,18 @@ static vkt_status check(const vkt_loader_desc *d)
     const vkt_dataset_info *info = &d->data->info;
     uint64_t n = (unsigned)d->split < VKT_N_SPLITS ? info->n[d->split] : 0, unused;
     if (d->batch == 0 || d->n_slots == 0 || !d->slots)
-        return vkt__fail(VKT_ARG, "data", "loader: batch (%u) and slots (%u) must be above 0", d->batch, d->n_slots);
+        return vkt__fail(VKT_ARG, "data", "loader: batch (%u) and slots (%u) must be above 0",
+                         d->batch, d->n_slots);
     if (n == 0)
-        return vkt__fail(VKT_ARG, "data", "loader: the %s split has no examples: set data.%s_fraction or give files for it",
-                         vkt_split_name(d->split), vkt_split_name(d->split));
+        return vkt__fail(
+            VKT_ARG, "data",
+            "loader: the %s split has no examples: set data.%s_fraction or give files for it",
+            vkt_split_name(d->split), vkt_split_name(d->split));
     if (d->class_weight && info->task != VKT_CLASSIFY)
         return vkt__fail(VKT_ARG, "data", "loader: class weights need a classification task");
     if (d->start > UINT64_MAX / 2 / d->batch || !vkt__mul_ok(d->batch, d->n_slots, &unused))
-        return vkt__fail(VKT_ARG, "data", "loader: start %llu is out of range", (unsigned long long)d->start);
+        return vkt__fail(VKT_ARG, "data", "loader: start %llu is out of range",
+                         (unsigned long long)d->start);
     return VKT_OK;
 }
 
@@ -148,14 +159,18 @@ vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out)
     l->work = vkt__cond_create();
     l->ready = vkt__cond_create();
     l->filled = vkt__alloc(desc->n_slots * sizeof *l->filled);
-    VKT_TRY(vkt__data_alloc((uint64_t)desc->n_slots * desc->batch, sizeof *l->list, "the loader", &l->list));
-    if (desc->shuffle) VKT_TRY(vkt__data_alloc(l->n, sizeof *l->permutation, "the loader", &l->permutation));
+    VKT_TRY(vkt__data_alloc((uint64_t)desc->n_slots * desc->batch, sizeof *l->list, "the loader",
+                            &l->list));
+    if (desc->shuffle)
+        VKT_TRY(vkt__data_alloc(l->n, sizeof *l->permutation, "the loader", &l->permutation));
     if (desc->class_weight) {
         size_t bytes = desc->data->info.n_outputs * sizeof *l->class_weight;
         l->class_weight = memcpy(vkt__alloc(bytes), desc->class_weight, bytes);
     }
-    uint32_t n_threads = VKT_MIN(VKT_MAX(desc->n_threads, 1), VKT_MIN(desc->n_slots, VKT_COUNT(l->threads)));
-    for (; l->n_threads < n_threads; l->n_threads++) VKT_TRY(vkt__thread_start(work, l, &l->threads[l->n_threads]));
+    uint32_t n_threads =
+        VKT_MIN(VKT_MAX(desc->n_threads, 1), VKT_MIN(desc->n_slots, VKT_COUNT(l->threads)));
+    for (; l->n_threads < n_threads; l->n_threads++)
+        VKT_TRY(vkt__thread_start(work, l, &l->threads[l->n_threads]));
     *out = l;
     return VKT_OK;
 fail:
@@ -194,7 +209,8 @@ vkt_status vkt_loader_next(vkt_loader *l, uint32_t *slot, double *wait_s)
     if (l->desc.start + l->given >= l->end) {
         /* the pass is over */
     } else if (l->given - l->released == l->desc.n_slots) {
-        st = vkt__fail(VKT_ARG, "data", "loader: all %u slots are in use; release one before asking for the next",
+        st = vkt__fail(VKT_ARG, "data",
+                       "loader: all %u slots are in use; release one before asking for the next",
                        l->desc.n_slots);
     } else {
         if (!l->filled[next]) {
