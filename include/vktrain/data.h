@@ -74,7 +74,7 @@ void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean
 uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds);
 
 /* The example at position i of the endless stream of training examples: epoch i / n is a permutation that is a
- * function of (seed, epoch). Builds the permutation on each call: for tests and tools. */
+ * function of (seed, epoch). Costs up to n draws on each call: for tests and tools. n < 2^32. */
 uint64_t vkt_stream_index(uint64_t seed, uint64_t n, uint64_t i);
 
 /* One slot of the ring: memory that the caller owns (mapped device memory). */

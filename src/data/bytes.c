@@ -1,5 +1,4 @@
 /* Plain or gzip bytes as one stream, told apart by magic; UTF-8 check. Knows no file format. */
-#include <limits.h>
 #include <zlib.h>
 
 #include "data/dataset.h"
@@ -39,11 +38,6 @@ void vkt__bytes_close(vkt__bytes **b)
     if ((*b)->gzip) inflateEnd(&(*b)->z);
     free(*b);
     *b = NULL;
-}
-
-bool vkt__bytes_gzip(const vkt__bytes *b)
-{
-    return b->gzip;
 }
 
 uint64_t vkt__bytes_bound(const vkt__bytes *b)

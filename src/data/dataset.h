@@ -14,7 +14,6 @@ vkt_status vkt__bytes_open(const void *data, size_t n, const char *name, vkt__by
 void vkt__bytes_close(vkt__bytes **b);
 /* Up to `want` bytes into dst; *got < want only at the end. FORMAT: damaged gzip data. */
 vkt_status vkt__bytes_read(vkt__bytes *b, void *dst, size_t want, size_t *got);
-bool vkt__bytes_gzip(const vkt__bytes *b);
 /* No more than this many bytes can still come: exact for plain data, else gzip's best ratio. */
 uint64_t vkt__bytes_bound(const vkt__bytes *b);
 /* All of it, NUL-terminated; refuses more than `limit` bytes. Caller frees. */
@@ -141,7 +140,7 @@ vkt_status vkt__images_open_schema(vkt_dataset *ds, const char *path);
 vkt_status vkt__images_constants(vkt_dataset *ds);
 
 /* fit.c: a table's classes, kinds of columns and constants, from its training rows. Bytes may be
- * gzip. shape: of one example (rank 0: [n_inputs]). test may be NULL. */
+ * gzip; test may be NULL. An input_shape already in the schema stays, else it is [n_inputs]. */
 vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const void *bytes, size_t n,
                            const char *name, const void *test, size_t test_n,
                            const char *test_name);

@@ -1,9 +1,16 @@
 /* The loader: threads fill a ring of batches ahead of the device, strictly in order. What a batch
  * holds is a function of (data, seed, position) alone, so neither the number of threads nor where a
  * run resumed matters. Two locks: `order` is held while the next batch is claimed and its examples
- * are listed (one permutation is kept, since batches are claimed in order), `lock` guards the
+ * are listed (batches are claimed in order, so one epoch's order is enough), `lock` guards the
  * ring's counters. order is taken before lock. */
 #include "data/dataset.h"
+
+/* An epoch's order, drawn as it is used, so that no batch waits for a whole shuffle. */
+typedef struct epoch_order {
+    uint64_t seed, n, epoch;
+    uint64_t drawn; /* p[0..drawn) is final */
+    uint32_t *p;    /* [n] */
+} epoch_order;
 
 struct vkt_loader {
     vkt_loader_desc desc;
@@ -13,9 +20,8 @@ struct vkt_loader {
     uint64_t end;        /* first batch that does not exist; UINT64_MAX when endless */
 
     vkt__mutex *order;
-    uint32_t *permutation; /* [n] of epoch `epoch` */
-    uint64_t epoch;
-    uint32_t *list; /* [n_slots, batch] examples of each slot's batch */
+    epoch_order stream; /* shuffle */
+    uint32_t *list;     /* [n_slots, batch] examples of each slot's batch */
 
     vkt__mutex *lock;
     vkt__cond *work, *ready;
@@ -27,25 +33,31 @@ struct vkt_loader {
     vkt__thread *threads[64];
 };
 
-/* Fisher-Yates, each draw a function of (seed, epoch, place). */
-static void permute(uint64_t seed, uint64_t epoch, uint32_t *p, uint64_t n)
+/* Position i of the stream. Fisher-Yates from the front; each draw is a function of (seed, i). */
+static uint32_t stream_at(epoch_order *o, uint64_t i)
 {
-    for (uint64_t i = 0; i < n; i++) p[i] = (uint32_t)i;
-    for (uint64_t i = n - 1; i > 0; i--) {
-        uint32_t j = vkt_rand_below(seed, VKT_RNG_SHUFFLE, epoch * n + i, (uint32_t)(i + 1)),
-                 keep = p[i];
-        p[i] = p[j];
-        p[j] = keep;
+    uint64_t epoch = i / o->n, at = i % o->n;
+    if (epoch != o->epoch) {
+        for (uint64_t k = 0; k < o->n; k++) o->p[k] = (uint32_t)k;
+        o->epoch = epoch;
+        o->drawn = 0;
     }
+    for (; o->drawn <= at; o->drawn++) {
+        uint64_t k = o->drawn, left = o->n - k;
+        uint64_t j = k + vkt_rand_below(o->seed, VKT_RNG_SHUFFLE, epoch * o->n + k, (uint32_t)left);
+        uint32_t keep = o->p[k];
+        o->p[k] = o->p[j];
+        o->p[j] = keep;
+    }
+    return o->p[at];
 }
 
 uint64_t vkt_stream_index(uint64_t seed, uint64_t n, uint64_t i)
 {
-    VKT_ASSERT(n > 0 && n < UINT32_MAX);
-    uint32_t *p = vkt__alloc(n * sizeof *p);
-    permute(seed, i / n, p, n);
-    uint64_t at = p[i % n];
-    free(p);
+    VKT_ASSERT(n > 0 && n <= UINT32_MAX);
+    epoch_order o = { .seed = seed, .n = n, .epoch = UINT64_MAX, .p = vkt__alloc(n * sizeof *o.p) };
+    uint32_t at = stream_at(&o, i);
+    free(o.p);
     return at;
 }
 
@@ -55,12 +67,7 @@ static uint32_t list_batch(vkt_loader *l, uint64_t k, uint32_t *list)
     uint32_t batch = l->desc.batch;
     uint64_t first = k * batch;
     if (l->desc.shuffle) {
-        for (uint32_t i = 0; i < batch; i++) {
-            uint64_t epoch = (first + i) / l->n;
-            if (epoch != l->epoch) permute(l->desc.seed, epoch, l->permutation, l->n);
-            l->epoch = epoch;
-            list[i] = l->permutation[(first + i) % l->n];
-        }
+        for (uint32_t i = 0; i < batch; i++) list[i] = stream_at(&l->stream, first + i);
         return batch;
     }
     uint32_t n_valid = (uint32_t)VKT_MIN(l->n_pass - first, batch);
@@ -153,7 +160,7 @@ vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out)
     l->n = desc->data->info.n[desc->split];
     l->n_pass = desc->limit ? VKT_MIN(desc->limit, l->n) : l->n;
     l->end = desc->shuffle ? UINT64_MAX : (l->n_pass + desc->batch - 1) / desc->batch;
-    l->epoch = UINT64_MAX;
+    l->stream = (epoch_order) { .seed = desc->seed, .n = l->n, .epoch = UINT64_MAX };
     l->order = vkt__mutex_create();
     l->lock = vkt__mutex_create();
     l->work = vkt__cond_create();
@@ -162,7 +169,7 @@ vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out)
     VKT_TRY(vkt__data_alloc((uint64_t)desc->n_slots * desc->batch, sizeof *l->list, "the loader",
                             &l->list));
     if (desc->shuffle)
-        VKT_TRY(vkt__data_alloc(l->n, sizeof *l->permutation, "the loader", &l->permutation));
+        VKT_TRY(vkt__data_alloc(l->n, sizeof *l->stream.p, "the loader", &l->stream.p));
     if (desc->class_weight) {
         size_t bytes = desc->data->info.n_outputs * sizeof *l->class_weight;
         l->class_weight = memcpy(vkt__alloc(bytes), desc->class_weight, bytes);
@@ -192,7 +199,7 @@ void vkt_loader_destroy(vkt_loader **pl)
     vkt__cond_destroy(&l->work);
     vkt__cond_destroy(&l->ready);
     free(l->class_weight);
-    free(l->permutation);
+    free(l->stream.p);
     free(l->list);
     free(l->filled);
     free(l);
