@@ -926,6 +926,9 @@ static void schema_edited(void **state)
     }
     REQUIRE_STATUS(vkt_dataset_open_schema("{", CSV, &again), VKT_FORMAT);
     REQUIRE_LOGGED("not JSON");
+    test_log[0] = 0;
+    REQUIRE_STATUS(vkt_dataset_open_schema("{\"a\\\n}", CSV, &again), VKT_FORMAT); /* jansson quotes the line end */
+    assert_ptr_equal(strchr(test_log, '\n'), test_log + strlen(test_log) - 1);
     REQUIRE_STATUS(vkt_dataset_open_schema("[]", CSV, &again), VKT_FORMAT);
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
     vkt_dataset_destroy(&ds[0]);

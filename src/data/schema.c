@@ -290,7 +290,7 @@ vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *s
     json_t *o = json_loads(json, 0, &error);
     if (!o)
         return vkt__fail(VKT_FORMAT, "data", "schema: line %d: %s: it is not JSON", error.line,
-                         error.text);
+                         vkt__show(error.text).s);
     get_uint(&r, o, "version", 1, 1);
     s->task = (vkt_task)get_name(&r, o, "task", task_names, 2);
     read_shape(&r, o, s);
