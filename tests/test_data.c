@@ -358,7 +358,7 @@ static void csv_dialects(void **state)
     (void)state;
     static const char *const same[] = {
         "a,b,y\n1,2.5,x\n-3,4e2,z\n",
-        "\xef\xbb\xbf" "a,b,y\r\n1,2.5,x\r\n-3,4e2,z",
+        "\357\273\277a,b,y\r\n1,2.5,x\r\n-3,4e2,z",
         "a;b;y\n1;2.5;x\n-3;4e2;z\n",
         "a\tb\ty\r1\t2.5\tx\r-3\t4e2\tz\r",
         "\n\"a\",\"b\",\"y\"\n\n\"1\", 2.50 ,\"x\"\n  -3,+400.,  z  \n\n",
@@ -426,6 +426,10 @@ static void csv_header_and_label_choice(void **state)
     assert_string_equal(vkt_dataset_get_info(ds)->class_names[0], "D");
     assert_int_equal(class_of(ds, 0), 2);
     assert_true(inputs(ds, VKT_TRAIN, 2, 2)[1] == 11);
+    vkt_dataset_destroy(&ds);
+    /* A position that is also a value of the first row is no header. */
+    ds = open_csv("0,7,0\n1,8,0\n", (vkt_data_desc) { .label = "0", RAW });
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TRAIN], 2);
     vkt_dataset_destroy(&ds);
     ds = open_csv("y,a\np,1\nq,2\n", (vkt_data_desc) { .label = "y", RAW });
     assert_true(inputs(ds, VKT_TRAIN, 1, 1)[0] == 2);

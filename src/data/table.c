@@ -12,7 +12,8 @@ bool vkt__table_has_header(const vkt__csv *csv, const char *label)
     size_t n_look = VKT_MIN(csv->n_rows, 1000), n_named = 0;
     double v;
     if (csv->n_classes) return false;
-    for (size_t c = 0; label && c < csv->n_columns; c++)
+    bool position = !label || strcmp(label, "last") == 0 || vkt__csv_number(label, &v);
+    for (size_t c = 0; !position && c < csv->n_columns; c++)
         if (strcmp(vkt__csv_cell(csv, 0, c), label) == 0) return true;
     for (size_t c = 0; c < csv->n_columns; c++) {
         const char *cell = vkt__csv_cell(csv, 0, c);
