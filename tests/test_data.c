@@ -3,8 +3,9 @@
 
 #include <zlib.h>
 
-#include "vktrain/data.h"
-#include "base/os.h"
+#include <locale.h>
+
+#include "data/dataset.h"
 
 #define DIR "test_data_tmp"
 #define FASHION "/usr/share/datasets/fashion-mnist"
@@ -357,7 +358,7 @@ static void csv_dialects(void **state)
     (void)state;
     static const char *const same[] = {
         "a,b,y\n1,2.5,x\n-3,4e2,z\n",
-        "\xef\xbb\xbf" "a,b,y\r\n1,2.5,x\r\n-3,4e2,z",
+        "\357\273\277a,b,y\r\n1,2.5,x\r\n-3,4e2,z",
         "a;b;y\n1;2.5;x\n-3;4e2;z\n",
         "a\tb\ty\r1\t2.5\tx\r-3\t4e2\tz\r",
         "\n\"a\",\"b\",\"y\"\n\n\"1\", 2.50 ,\"x\"\n  -3,+400.,  z  \n\n",
@@ -376,20 +377,59 @@ static void csv_dialects(void **state)
         assert_true(x[0] == -3 && x[1] == 400);
         vkt_dataset_destroy(&ds);
     }
+    vkt_dataset *ds = open_csv("1 2.5 x\n-3 4e2 z\n", (vkt_data_desc) { .delimiter = ' ', RAW });
+    assert_true(inputs(ds, VKT_TRAIN, 1, 2)[1] == 400);
+    vkt_dataset_destroy(&ds);
     /* Delimiters, quotes and line ends inside quotes; a delimiter given. */
-    vkt_dataset *ds = open_csv("v|y\n1|\"a,\"\"b\"\"|\nc\"\n2|\"d\"\n", (vkt_data_desc) { .delimiter = '|', RAW });
+    ds = open_csv("v|y\n1|\"a,\"\"b\"\"|\nc\"\n2|\"d\"\n", (vkt_data_desc) { .delimiter = '|', RAW });
     assert_string_equal(vkt_dataset_get_info(ds)->class_names[0], "a,\"b\"|\nc");
     vkt_dataset_destroy(&ds);
+}
+
+static void csv_numbers(void **state)
+{
+    (void)state;
+    static const char *const good[] = { "0", "-0", "+7", ".5", "5.", "1e3", "1E-3", "2.5e+2", "0.1", "123456789012345", "1e22", "1e23",
+                                        "1e-22", "1e-23", "0.30000000000000004", "9007199254740993", "179769313486231570e291",
+                                        "0.000000000000000000000000000001234567890123456789", "4.9e-324", "1e-999",
+                                        "00000000000000000000000000012.5", "3.14159265358979323846264338327950288" };
+    static const char *const bad[] = { "", "-", "+", ".", "e5", "1e", "1e+", "1,5", "1.2.3", "0x10", "inf", "nan", "1 2", "--1", "1e999",
+                                       "12a" };
+    double v;
+    for (size_t i = 0; i < VKT_COUNT(good); i++) {
+        if (!vkt__csv_number(good[i], &v)) fail_msg("%s is a number", good[i]);
+        if (v != strtod(good[i], NULL)) fail_msg("%s is not %.17g", good[i], v);
+    }
+    for (size_t i = 0; i < VKT_COUNT(bad); i++)
+        if (vkt__csv_number(bad[i], &v)) fail_msg("'%s' is no number", bad[i]);
+    /* Whatever double is printed comes back, on the fast path and the slow one. */
+    for (uint64_t i = 0; i < 20000; i++) {
+        char text[64];
+        double want = (vkt_rand_uniform(1, VKT_RNG_TEST, 2 * i) - 0.5) * pow(10, vkt_rand_uniform(1, VKT_RNG_TEST, 2 * i + 1) * 40 - 20);
+        snprintf(text, sizeof text, "%.*g", (int)(i % 17) + 1, want);
+        assert_true(vkt__csv_number(text, &v) && v == strtod(text, NULL));
+    }
+    if (setlocale(LC_NUMERIC, "de_DE.UTF-8")) {
+        assert_true(vkt__csv_number("3.14159265358979323846", &v) && v == 314159265358979323846e-20);
+        setlocale(LC_NUMERIC, "C");
+    }
 }
 
 static void csv_header_and_label_choice(void **state)
 {
     (void)state;
+    vkt_dataset *ds = open_csv("\xef\xbb\xbfkind,b\np,1\nq,2\n", (vkt_data_desc) { .label = "kind", RAW });
+    assert_true(inputs(ds, VKT_TRAIN, 1, 1)[0] == 2);
+    vkt_dataset_destroy(&ds);
     /* label first, as a letter, no header; by position; by name; header that could be data. */
-    vkt_dataset *ds = open_csv("T,2,8\nI,5,12\nD,4,11\n", (vkt_data_desc) { .label = "0", RAW });
+    ds = open_csv("T,2,8\nI,5,12\nD,4,11\n", (vkt_data_desc) { .label = "0", RAW });
     assert_string_equal(vkt_dataset_get_info(ds)->class_names[0], "D");
     assert_int_equal(class_of(ds, 0), 2);
     assert_true(inputs(ds, VKT_TRAIN, 2, 2)[1] == 11);
+    vkt_dataset_destroy(&ds);
+    /* A position that is also a value of the first row is no header. */
+    ds = open_csv("0,7,0\n1,8,0\n", (vkt_data_desc) { .label = "0", RAW });
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TRAIN], 2);
     vkt_dataset_destroy(&ds);
     ds = open_csv("y,a\np,1\nq,2\n", (vkt_data_desc) { .label = "y", RAW });
     assert_true(inputs(ds, VKT_TRAIN, 1, 1)[0] == 2);
@@ -439,7 +479,7 @@ static void csv_columns_are_standardised_on_train(void **state)
 static void csv_missing_policies(void **state)
 {
     (void)state;
-    const char *text = "a,c,y\n1,u,p\n?,u,q\n5,NA,p\n6,v,q\nNaN,v,p\n8,,q\n,u,p\n";
+    const char *text = "a,c,y\n1,w,p\n?,w,q\n5,NA,p\n6,v,q\nNaN,v,p\n8,,q\n,w,p\n";
     vkt_dataset *ds = open_csv(text, (vkt_data_desc) { .missing = VKT_MISSING_DROP, RAW });
     assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TRAIN], 2);
     assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 5);
@@ -449,7 +489,7 @@ static void csv_missing_policies(void **state)
     assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 0);
     assert_true(inputs(ds, VKT_TRAIN, 1, 3)[0] == 5); /* mean of 1 5 6 8 */
     const float *x = inputs(ds, VKT_TRAIN, 2, 3);
-    assert_true(x[1] == 1 && x[2] == 0); /* u is the most frequent */
+    assert_true(x[1] == 0 && x[2] == 1); /* w is the most frequent */
     vkt_dataset_destroy(&ds);
     put_csv(text);
     refuse(&(vkt_data_desc) { .source = "csv", .path = CSV }, VKT_FORMAT, CSV "' line 3", "no value in column 'a'");
@@ -866,8 +906,33 @@ static void schema_edited(void **state)
         }
         assert_true(n_keys > 5);
     }
+    static const char *const edits[][2] = {
+        { "\"input_shape\": [\n  3\n ]", "\"input_shape\": [3, 1, 1, 1, 1]" },
+        { "\"input_shape\": [\n  3\n ]", "\"input_shape\": [4]" },
+        { "\"input_shape\": [\n  3\n ]", "\"input_shape\": [-3]" },
+        { "\"std\": 1.0", "\"std\": 0.0" },
+        { "\"version\": 1", "\"version\": 2" },
+        { "\"position\": 1", "\"position\": 2" },
+        { "\"position\": 1", "\"position\": 0" },
+        { "\"u\"", "\"x\"" }, /* categories out of order */
+        { "\"fill\": \"u\"", "\"fill\": \"w\"" },
+        { "\"class_numbers\": false", "\"class_numbers\": true" },
+        { "\"q\"\n  ]", "\"q\", \"r\"\n  ]" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(edits); i++) {
+        const char *json = vkt_dataset_schema(ds[1]), *at = strstr(json, edits[i][0]);
+        if (!at) fail_msg("schema lacks %s:\n%s", edits[i][0], json);
+        vkt__str text = { 0 };
+        vkt__str_printf(&text, "%.*s%s%s", (int)(at - json), json, edits[i][1], at + strlen(edits[i][0]));
+        vkt_status st = vkt_dataset_open_schema(text.data, CSV, &again);
+        if (st != VKT_FORMAT) fail_msg("edit %zu: status %d", i, st);
+        vkt__str_finish(&text);
+    }
     REQUIRE_STATUS(vkt_dataset_open_schema("{", CSV, &again), VKT_FORMAT);
     REQUIRE_LOGGED("not JSON");
+    test_log[0] = 0;
+    REQUIRE_STATUS(vkt_dataset_open_schema("{\"a\\\n}", CSV, &again), VKT_FORMAT); /* jansson quotes the line end */
+    assert_ptr_equal(strchr(test_log, '\n'), test_log + strlen(test_log) - 1);
     REQUIRE_STATUS(vkt_dataset_open_schema("[]", CSV, &again), VKT_FORMAT);
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
     vkt_dataset_destroy(&ds[0]);
@@ -1143,6 +1208,7 @@ int main(void)
         cmocka_unit_test(idx_bad_files),
         cmocka_unit_test(idx_content_decides),
         cmocka_unit_test(csv_dialects),
+        cmocka_unit_test(csv_numbers),
         cmocka_unit_test(csv_header_and_label_choice),
         cmocka_unit_test(csv_columns_are_standardised_on_train),
         cmocka_unit_test(csv_missing_policies),

@@ -74,7 +74,7 @@ void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean
 uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds);
 
 /* The example at position i of the endless stream of training examples: epoch i / n is a permutation that is a
- * function of (seed, epoch). Builds the permutation on each call: for tests and tools. */
+ * function of (seed, epoch). Costs up to n draws on each call: for tests and tools. n < 2^32. */
 uint64_t vkt_stream_index(uint64_t seed, uint64_t n, uint64_t i);
 
 /* One slot of the ring: memory that the caller owns (mapped device memory). */
@@ -104,12 +104,14 @@ typedef struct vkt_loader_desc {
     uint32_t n_threads;        /* 0: 1 */
 } vkt_loader_desc;
 
+/* Reads the data set and fills the slots from its threads: destroy it before either goes. One thread calls next;
+ * release may be called from another. */
 typedef struct vkt_loader vkt_loader;
 vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out);
-/* Joins the threads. */
+/* Joins the threads; slots need not have been released. */
 void vkt_loader_destroy(vkt_loader **l);
 /* Waits until the next batch in order is filled and gives its slot; *wait_s (may be NULL) is the time spent
- * waiting. At the end of an unshuffled pass *slot is UINT32_MAX. */
+ * waiting. At the end of an unshuffled pass *slot is UINT32_MAX. ARG when all slots are given out: release first. */
 vkt_status vkt_loader_next(vkt_loader *l, uint32_t *slot, double *wait_s);
 /* The slot (given by next, in the same order) may be filled again: the device has read it. */
 void vkt_loader_release(vkt_loader *l, uint32_t slot);

@@ -1,5 +1,4 @@
 /* Plain or gzip bytes as one stream, told apart by magic; UTF-8 check. Knows no file format. */
-#include <limits.h>
 #include <zlib.h>
 
 #include "data/dataset.h"
@@ -41,11 +40,6 @@ void vkt__bytes_close(vkt__bytes **b)
     *b = NULL;
 }
 
-bool vkt__bytes_gzip(const vkt__bytes *b)
-{
-    return b->gzip;
-}
-
 uint64_t vkt__bytes_bound(const vkt__bytes *b)
 {
     uint64_t left = b->n - b->at;
@@ -57,7 +51,8 @@ static vkt_status inflate_some(vkt__bytes *b, uint8_t *dst, size_t want, size_t 
 {
     *got = 0;
     while (*got < want && !b->ended) {
-        uInt in = (uInt)VKT_MIN(b->n - b->at, (size_t)1 << 30), room = (uInt)VKT_MIN(want - *got, (size_t)1 << 30);
+        uInt in = (uInt)VKT_MIN(b->n - b->at, (size_t)1 << 30),
+             room = (uInt)VKT_MIN(want - *got, (size_t)1 << 30);
         b->z.next_in = (Bytef *)(uintptr_t)(b->data + b->at);
         b->z.avail_in = in;
         b->z.next_out = dst + *got;
@@ -69,17 +64,22 @@ static vkt_status inflate_some(vkt__bytes *b, uint8_t *dst, size_t want, size_t 
             if (b->at == b->n) {
                 b->ended = true;
             } else if (!gzip_magic(b->data + b->at, b->n - b->at) || inflateReset(&b->z) != Z_OK) {
-                return vkt__fail(VKT_FORMAT, "data", "'%s': %zu bytes follow the end of the gzip data: get the file again",
-                                 b->name, b->n - b->at);
+                return vkt__fail(
+                    VKT_FORMAT, "data",
+                    "'%s': %zu bytes follow the end of the gzip data: get the file again", b->name,
+                    b->n - b->at);
             }
         } else if (rc == Z_MEM_ERROR) {
             return vkt__fail(VKT_OOM_HOST, "data", "no memory to decompress '%s'", b->name);
         } else if (rc == Z_BUF_ERROR) {
-            return vkt__fail(VKT_FORMAT, "data", "'%s': the gzip data is cut off after %zu bytes: get the file again",
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s': the gzip data is cut off after %zu bytes: get the file again",
                              b->name, b->n);
         } else if (rc != Z_OK) {
-            return vkt__fail(VKT_FORMAT, "data", "'%s': the gzip data is damaged near byte %zu (%s): get the file again",
-                             b->name, b->at, b->z.msg ? b->z.msg : "zlib error");
+            return vkt__fail(
+                VKT_FORMAT, "data",
+                "'%s': the gzip data is damaged near byte %zu (%s): get the file again", b->name,
+                b->at, b->z.msg ? b->z.msg : "zlib error");
         }
     }
     return VKT_OK;
@@ -94,7 +94,8 @@ vkt_status vkt__bytes_read(vkt__bytes *b, void *dst, size_t want, size_t *got)
     return VKT_OK;
 }
 
-vkt_status vkt__bytes_all(const void *data, size_t n, const char *name, uint64_t limit, char **out, size_t *out_n)
+vkt_status vkt__bytes_all(const void *data, size_t n, const char *name, uint64_t limit, char **out,
+                          size_t *out_n)
 {
     vkt_status st = VKT_OK;
     vkt__bytes *b = NULL;
@@ -106,7 +107,8 @@ vkt_status vkt__bytes_all(const void *data, size_t n, const char *name, uint64_t
             cap = cap ? 2 * cap : (b->gzip ? 4 * n : n) + 64;
             char *q = realloc(p, cap);
             if (!q) {
-                st = vkt__fail(VKT_OOM_HOST, "data", "no memory for the %zu bytes of '%s'", cap, name);
+                st = vkt__fail(VKT_OOM_HOST, "data", "no memory for the %zu bytes of '%s'", cap,
+                               name);
                 goto fail;
             }
             p = q;
@@ -114,8 +116,8 @@ vkt_status vkt__bytes_all(const void *data, size_t n, const char *name, uint64_t
         VKT_TRY(vkt__bytes_read(b, p + used, cap - used - 1, &got));
         used += got;
         if (used > limit) {
-            st = vkt__fail(VKT_FORMAT, "data", "'%s' has more than the %llu MiB that are allowed", name,
-                           (unsigned long long)(limit >> 20));
+            st = vkt__fail(VKT_FORMAT, "data", "'%s' has more than the %llu MiB that are allowed",
+                           name, (unsigned long long)(limit >> 20));
             goto fail;
         }
     }

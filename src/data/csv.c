@@ -1,6 +1,7 @@
-/* The CSV parser: RFC 4180 and what spreadsheets make of it (BOM; CR, LF or CRLF; ; or tab), text to cells.
- * Strict: ragged rows, stray quotes, zero bytes and text that is not UTF-8 are errors with their line.
- * Knows nothing of columns' meaning, but for the first line of scikit-learn's files. */
+/* The CSV parser: RFC 4180 and what spreadsheets make of it (BOM; CR, LF or CRLF; ; or tab), text
+ * to cells. Strict: ragged rows, stray quotes, zero bytes and text that is not UTF-8 are errors
+ * with their line. Knows nothing of columns' meaning, but for the first line of scikit-learn's
+ * files. */
 #include <ctype.h>
 #include <locale.h>
 #include <math.h>
@@ -23,7 +24,9 @@ static vkt_status push_cell(parser *p, const char *start)
     if (p->n_cells == p->cells_cap) {
         size_t cap = p->cells_cap ? 2 * p->cells_cap : 256;
         uint32_t *q = realloc(p->cell, cap * sizeof *q);
-        if (!q) return vkt__fail(VKT_OOM_HOST, "data", "no memory for the %zu cells of '%s'", cap, p->name);
+        if (!q)
+            return vkt__fail(VKT_OOM_HOST, "data", "no memory for the %zu cells of '%s'", cap,
+                             p->name);
         p->cell = q;
         p->cells_cap = cap;
     }
@@ -33,7 +36,7 @@ static vkt_status push_cell(parser *p, const char *start)
 
 static bool blank(const parser *p, char c)
 {
-    return c == ' ' || (c == '\t' && p->delimiter != '\t');
+    return (c == ' ' || c == '\t') && c != p->delimiter;
 }
 
 static bool cell_ends(const parser *p)
@@ -46,7 +49,8 @@ static vkt_status quoted_cell(parser *p)
     uint32_t opened = p->line;
     for (p->at++;; p->at++) {
         if (p->at == p->end)
-            return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: a quote opened here is never closed", p->name, opened);
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s' line %u: a quote opened here is never closed", p->name, opened);
         if (*p->at == '"') {
             p->at++;
             if (p->at == p->end || *p->at != '"') break;
@@ -56,8 +60,10 @@ static vkt_status quoted_cell(parser *p)
     }
     while (p->at < p->end && blank(p, *p->at)) p->at++;
     if (cell_ends(p)) return VKT_OK;
-    return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: text after a closing quote; a quote within a quoted cell is written \"\"",
-                     p->name, p->line);
+    return vkt__fail(
+        VKT_FORMAT, "data",
+        "'%s' line %u: text after a closing quote; a quote within a quoted cell is written \"\"",
+        p->name, p->line);
 }
 
 static vkt_status plain_cell(parser *p)
@@ -65,8 +71,10 @@ static vkt_status plain_cell(parser *p)
     char *start = p->put;
     for (; !cell_ends(p); p->at++) {
         if (*p->at == '"')
-            return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: a quote inside a cell that is not quoted: quote the whole cell",
-                             p->name, p->line);
+            return vkt__fail(
+                VKT_FORMAT, "data",
+                "'%s' line %u: a quote inside a cell that is not quoted: quote the whole cell",
+                p->name, p->line);
         *p->put++ = *p->at;
     }
     while (p->put > start && blank(p, p->put[-1])) p->put--;
@@ -95,8 +103,10 @@ static vkt_status record(parser *p, bool *more)
         if (st == VKT_OK) st = push_cell(p, start);
         if (st != VKT_OK) return st;
         bool last = p->at == p->end || *p->at != p->delimiter;
-        if (last) end_line(p);
-        else p->at++;
+        if (last)
+            end_line(p);
+        else
+            p->at++;
         *p->put++ = 0; /* over the delimiter or line end just passed, or the text's final NUL */
         if (last) return VKT_OK;
     }
@@ -124,7 +134,8 @@ static bool is_class_line(const parser *p, size_t n_first, size_t n_columns)
 {
     double v;
     if (!vkt__csv_number(p->text + p->cell[n_first + n_columns - 1], &v)) return false;
-    if (n_first < 3 || !vkt__csv_number(p->text + p->cell[0], &v) || !(v >= 1) || v != floor(v)) return false;
+    if (n_first < 3 || !vkt__csv_number(p->text + p->cell[0], &v) || !(v >= 1) || v != floor(v))
+        return false;
     if (!vkt__csv_number(p->text + p->cell[1], &v) || v != (double)n_columns - 1) return false;
     for (size_t i = 2; i < n_first; i++) {
         const char *s = p->text + p->cell[i];
@@ -135,8 +146,10 @@ static bool is_class_line(const parser *p, size_t n_first, size_t n_columns)
 
 static vkt_status ragged(const char *name, uint32_t line, size_t n, size_t n_before)
 {
-    return vkt__fail(VKT_FORMAT, "data", "'%s' line %u has %zu cells where the line before has %zu: "
-                     "check its delimiters and quotes", name, line, n, n_before);
+    return vkt__fail(VKT_FORMAT, "data",
+                     "'%s' line %u has %zu cells where the line before has %zu: "
+                     "check its delimiters and quotes",
+                     name, line, n, n_before);
 }
 
 /* Takes a class line off, or checks the first line's cells against the others'. */
@@ -155,7 +168,8 @@ static vkt_status first_line(parser *p, bool class_line, size_t n_first, vkt__cs
             return VKT_OK;
         }
         if (n_first != out->n_columns)
-            return vkt__fail(VKT_FORMAT, "data", "'%s' line %u promises %.0f rows, the file has %zu: is it complete?",
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s' line %u promises %.0f rows, the file has %zu: is it complete?",
                              p->name, out->line[0], n_rows, out->n_rows - 1);
     }
     if (n_first != out->n_columns) return ragged(p->name, out->line[1], out->n_columns, n_first);
@@ -181,13 +195,16 @@ static vkt_status parse_rows(parser *p, bool class_line, vkt__csv *out)
         if (out->n_rows == lines_cap) {
             lines_cap = lines_cap ? 2 * lines_cap : 64;
             uint32_t *q = realloc(out->line, lines_cap * sizeof *q);
-            if (!q) return vkt__fail(VKT_OOM_HOST, "data", "no memory for the %zu rows of '%s'", lines_cap, p->name);
+            if (!q)
+                return vkt__fail(VKT_OOM_HOST, "data", "no memory for the %zu rows of '%s'",
+                                 lines_cap, p->name);
             out->line = q;
         }
         out->line[out->n_rows++] = line;
     }
     if (out->n_rows == 0)
-        return vkt__fail(VKT_FORMAT, "data", "'%s' is empty: it needs rows of inputs and a label", p->name);
+        return vkt__fail(VKT_FORMAT, "data", "'%s' is empty: it needs rows of inputs and a label",
+                         p->name);
     return first_line(p, class_line, n_first, out);
 fail:
     return st;
@@ -196,7 +213,8 @@ fail:
 static uint32_t line_of(const char *text, size_t at)
 {
     uint32_t line = 1;
-    for (size_t i = 0; i < at; i++) line += text[i] == '\n' || (text[i] == '\r' && text[i + 1] != '\n');
+    for (size_t i = 0; i < at; i++)
+        line += text[i] == '\n' || (text[i] == '\r' && text[i + 1] != '\n');
     return line;
 }
 
@@ -204,17 +222,20 @@ static vkt_status check_text(const char *text, size_t n, const char *name)
 {
     size_t at;
     if (vkt__utf8_ok(text, n, &at)) return VKT_OK;
-    return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: %s: save the file as UTF-8 text", name, line_of(text, at),
+    return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: %s: save the file as UTF-8 text", name,
+                     line_of(text, at),
                      text[at] == 0 ? "a zero byte, so this is not text" : "not UTF-8");
 }
 
-vkt_status vkt__csv_parse(const void *bytes, size_t n, const char *name, char delimiter, bool class_line, vkt__csv *out)
+vkt_status vkt__csv_parse(const void *bytes, size_t n, const char *name, char delimiter,
+                          bool class_line, vkt__csv *out)
 {
     vkt_status st = VKT_OK;
     vkt__csv csv = { .name = name };
     parser p = { .name = name, .line = 1 };
     if (n > VKT__CSV_LIMIT)
-        return vkt__fail(VKT_FORMAT, "data", "'%s' has more than the %llu MiB that are allowed", name, VKT__CSV_LIMIT >> 20);
+        return vkt__fail(VKT_FORMAT, "data", "'%s' has more than the %llu MiB that are allowed",
+                         name, VKT__CSV_LIMIT >> 20);
     VKT_TRY(vkt__data_alloc(n + 1, 1, name, &csv.text));
     if (n) memcpy(csv.text, bytes, n);
     csv.text[n] = 0;
@@ -246,7 +267,8 @@ vkt__shown vkt__show(const char *cell)
 {
     vkt__shown out;
     size_t n = 0;
-    for (; cell[n] && n < sizeof out.s - 1; n++) out.s[n] = (unsigned char)cell[n] < ' ' ? ' ' : cell[n];
+    for (; cell[n] && n < sizeof out.s - 1; n++)
+        out.s[n] = (unsigned char)cell[n] < ' ' ? ' ' : cell[n];
     while (cell[n] && n > 0 && ((unsigned char)cell[n] & 0xc0) == 0x80) n--; /* no half character */
     out.s[n] = 0;
     return out;
@@ -282,10 +304,11 @@ static bool slow_number(const char *cell, double *out)
 
 bool vkt__csv_number(const char *cell, double *out)
 {
-    /* Up to 15 digits and powers of ten to 22 are exact in double, so one operation rounds correctly
-     * (Clinger 1990); the rest goes to strtod. */
-    static const double power[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+    /* Up to 15 digits and powers of ten to 22 are exact in double, so one operation rounds
+     * correctly (Clinger 1990); the rest goes to strtod. */
+    static const double power[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
     const char *s = cell;
     uint64_t digits = 0;
     int n_digits = 0, n_any = 0, scale = 0, e = 0;

@@ -1,4 +1,5 @@
-/* The data set: opened by source or by schema, and what can be asked of it. The sources do the reading. */
+/* The data set: opened by source or by schema, and what can be asked of it. The sources do the
+ * reading. */
 #include "data/dataset.h"
 
 #include <math.h>
@@ -16,8 +17,8 @@ vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *ou
     bool fits = vkt__mul_ok(n, size, &bytes) && bytes <= SIZE_MAX;
     if (fits) p = malloc(bytes ? (size_t)bytes : 1);
     if (!p)
-        return vkt__fail(VKT_OOM_HOST, "data", "no memory for %s: %llu times %llu bytes", what, (unsigned long long)n,
-                         (unsigned long long)size);
+        return vkt__fail(VKT_OOM_HOST, "data", "no memory for %s: %llu times %llu bytes", what,
+                         (unsigned long long)n, (unsigned long long)size);
     memcpy(out, &p, sizeof p);
     return VKT_OK;
 }
@@ -26,13 +27,18 @@ static vkt_status check_desc(const vkt_data_desc *d)
 {
     if (!d->source) return vkt__fail(VKT_ARG, "data", "data.source is missing: digits, idx or csv");
     if (!(d->valid_fraction >= 0 && d->valid_fraction < 1))
-        return vkt__fail(VKT_ARG, "data", "data.valid_fraction is %g; it must be from 0 to below 1", d->valid_fraction);
+        return vkt__fail(VKT_ARG, "data", "data.valid_fraction is %g; it must be from 0 to below 1",
+                         d->valid_fraction);
     if (!(d->test_fraction >= 0 && d->test_fraction < 1))
-        return vkt__fail(VKT_ARG, "data", "data.test_fraction is %g; it must be from 0 to below 1", d->test_fraction);
+        return vkt__fail(VKT_ARG, "data", "data.test_fraction is %g; it must be from 0 to below 1",
+                         d->test_fraction);
     if ((unsigned char)d->delimiter > 126 || (d->delimiter && strchr("\"\r\n", d->delimiter)))
-        return vkt__fail(VKT_ARG, "data", "data.delimiter must be one ASCII character, no quote or line end");
-    if (d->header && strcmp(d->header, "auto") != 0 && strcmp(d->header, "yes") != 0 && strcmp(d->header, "no") != 0)
-        return vkt__fail(VKT_ARG, "data", "data.header is '%s'; it must be auto, yes or no", d->header);
+        return vkt__fail(VKT_ARG, "data",
+                         "data.delimiter must be one ASCII character, no quote or line end");
+    if (d->header && strcmp(d->header, "auto") != 0 && strcmp(d->header, "yes") != 0 &&
+        strcmp(d->header, "no") != 0)
+        return vkt__fail(VKT_ARG, "data", "data.header is '%s'; it must be auto, yes or no",
+                         d->header);
     return VKT_OK;
 }
 
@@ -56,7 +62,8 @@ static vkt_status open_digits(vkt_dataset *ds, const vkt_data_desc *given)
     size_t n;
     const void *bytes = vkt_embedded("digits.csv.gz", &n);
     vkt_data_desc d = *given;
-    if (d.task != VKT_CLASSIFY) return vkt__fail(VKT_ARG, "data", "'digits' has classes: task regress needs source csv");
+    if (d.task != VKT_CLASSIFY)
+        return vkt__fail(VKT_ARG, "data", "'digits' has classes: task regress needs source csv");
     d.header = "no";
     d.label = NULL;
     d.delimiter = ',';
@@ -97,17 +104,21 @@ vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
     bool digits = strcmp(desc->source, "digits") == 0;
     if (!digits && strcmp(desc->source, "idx") != 0 && strcmp(desc->source, "csv") != 0) {
         const char *near = vkt__nearest(desc->source, sources, VKT_COUNT(sources));
-        st = vkt__fail(VKT_ARG, "data", "data.source '%s' is unknown: digits, idx or csv%s%s%s", desc->source,
-                       near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        st = vkt__fail(VKT_ARG, "data", "data.source '%s' is unknown: digits, idx or csv%s%s%s",
+                       desc->source, near ? "; did you mean '" : "", near ? near : "",
+                       near ? "'?" : "");
         goto fail;
     }
     if (!digits && !desc->path) {
         st = vkt__fail(VKT_ARG, "data", "data.path is missing: source %s reads it", desc->source);
         goto fail;
     }
-    if (digits) VKT_TRY(open_digits(ds, desc));
-    else if (strcmp(desc->source, "idx") == 0) VKT_TRY(vkt__images_open(ds, desc));
-    else VKT_TRY(open_csv(ds, desc));
+    if (digits)
+        VKT_TRY(open_digits(ds, desc));
+    else if (strcmp(desc->source, "idx") == 0)
+        VKT_TRY(vkt__images_open(ds, desc));
+    else
+        VKT_TRY(open_csv(ds, desc));
     VKT_TRY(finish_open(ds));
     *out = ds;
     return VKT_OK;
@@ -183,7 +194,8 @@ void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *
 {
     VKT_ASSERT(ds->schema.task == VKT_CLASSIFY);
     memset(out, 0, ds->schema.n_outputs * sizeof *out);
-    for (uint64_t i = 0; ds->info.has_labels && i < ds->info.n[split]; i++) out[vkt__dataset_label(ds, split, i).u]++;
+    for (uint64_t i = 0; ds->info.has_labels && i < ds->info.n[split]; i++)
+        out[vkt__dataset_label(ds, split, i).u]++;
 }
 
 void vkt__dataset_fill(const vkt_dataset *ds, vkt_split split, uint64_t i, float *x)

@@ -1,4 +1,5 @@
-/* Fitting a table's schema from its training rows: classes, kinds of columns, categories and constants. */
+/* Fitting a table's schema from its training rows: layout, classes, kinds of columns, categories,
+ * constants. What is fitted is then applied by table.c. */
 #include <math.h>
 
 #include "data/dataset.h"
@@ -19,7 +20,8 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Sorts and removes repeats; count (may be NULL) [n] gets how often each came. */
-static uint32_t unique(const char **s, uint32_t n, int (*order)(const void *, const void *), uint32_t *count)
+static uint32_t unique(const char **s, uint32_t n, int (*order)(const void *, const void *),
+                       uint32_t *count)
 {
     uint32_t k = 0;
     if (n) qsort(s, n, sizeof *s, order);
@@ -50,8 +52,9 @@ static vkt_status check_names(const vkt__csv *csv)
     qsort(names, csv->n_columns, sizeof *names, by_text);
     for (size_t c = 1; c < csv->n_columns && st == VKT_OK; c++)
         if (strcmp(names[c - 1], names[c]) == 0 && !vkt__csv_missing(names[c]))
-            st = vkt__fail(VKT_FORMAT, "data", "'%s' line %u: two columns are named '%s': rename one", csv->name, csv->line[0],
-                           vkt__show(names[c]).s);
+            st = vkt__fail(VKT_FORMAT, "data",
+                           "'%s' line %u: two columns are named '%s': rename one", csv->name,
+                           csv->line[0], vkt__show(names[c]).s);
 fail:
     free(names);
     return st;
@@ -75,16 +78,20 @@ static vkt_status find_label(const vkt__csv *csv, bool header, const char *label
         return VKT_OK;
     }
     if (position)
-        return vkt__fail(VKT_ARG, "data", "data.label %s: '%s' has columns 0 to %zu", label, csv->name, csv->n_columns - 1);
+        return vkt__fail(VKT_ARG, "data", "data.label %s: '%s' has columns 0 to %zu", label,
+                         csv->name, csv->n_columns - 1);
     if (!header)
-        return vkt__fail(VKT_ARG, "data", "data.label '%s': '%s' has no header line; give the column's position (from 0) or last",
-                         label, csv->name);
+        return vkt__fail(
+            VKT_ARG, "data",
+            "data.label '%s': '%s' has no header line; give the column's position (from 0) or last",
+            label, csv->name);
     const char **names = vkt__alloc(csv->n_columns * sizeof *names);
     for (size_t c = 0; c < csv->n_columns; c++) names[c] = vkt__csv_cell(csv, 0, c);
     const char *near = vkt__nearest(label, names, csv->n_columns);
     free(names);
-    return vkt__fail(VKT_ARG, "data", "data.label '%s' is not a column of '%s'%s%s%s", label, csv->name,
-                     near ? "; did you mean '" : "", near ? vkt__show(near).s : "", near ? "'?" : "");
+    return vkt__fail(VKT_ARG, "data", "data.label '%s' is not a column of '%s'%s%s%s", label,
+                     csv->name, near ? "; did you mean '" : "", near ? vkt__show(near).s : "",
+                     near ? "'?" : "");
 }
 
 /* Columns and label, still without kinds and constants. */
@@ -93,10 +100,13 @@ static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt_
     vkt_status st = VKT_OK;
     vkt__schema *s = &ds->schema;
     if (csv->n_columns < 2)
-        return vkt__fail(VKT_FORMAT, "data", "'%s' has one column; it needs inputs and a label: is the delimiter '%c' right?",
-                         csv->name, csv->delimiter);
+        return vkt__fail(
+            VKT_FORMAT, "data",
+            "'%s' has one column; it needs inputs and a label: is the delimiter '%c' right?",
+            csv->name, csv->delimiter);
     const char *how = desc->header ? desc->header : "auto";
-    s->header = strcmp(how, "yes") == 0 || (strcmp(how, "auto") == 0 && vkt__table_has_header(csv, desc->label));
+    s->header = strcmp(how, "yes") == 0 ||
+                (strcmp(how, "auto") == 0 && vkt__table_has_header(csv, desc->label));
     if (s->header) VKT_TRY(check_names(csv));
     VKT_TRY(find_label(csv, s->header, desc->label, &s->label_position));
     s->delimiter = csv->delimiter;
@@ -107,8 +117,10 @@ static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt_
         const char *cell = s->header ? vkt__csv_cell(csv, 0, c) : "";
         const char *name = vkt__csv_missing(cell) ? vkt__arena_printf(&ds->arena, "column %u", c)
                                                   : vkt__arena_strdup(&ds->arena, cell);
-        if (c == s->label_position) s->label_name = name;
-        else s->columns[s->n_columns++] = (vkt__column) { .name = name, .position = c };
+        if (c == s->label_position)
+            s->label_name = name;
+        else
+            s->columns[s->n_columns++] = (vkt__column) { .name = name, .position = c };
     }
 fail:
     return st;
@@ -148,7 +160,8 @@ static vkt_status fit_classes(vkt_dataset *ds, const vkt__table *t)
         return VKT_OK;
     }
     VKT_TRY(vkt__data_alloc(t->n, sizeof *values, "labels", &values));
-    for (uint32_t i = 0; i < t->n; i++) values[i] = vkt__csv_cell(t->csv, t->rows[i], s->label_position);
+    for (uint32_t i = 0; i < t->n; i++)
+        values[i] = vkt__csv_cell(t->csv, t->rows[i], s->label_position);
     uint32_t n = unique(values, t->n, by_text, NULL);
     s->class_numbers = true;
     for (uint32_t i = 0; i < n; i++) {
@@ -157,11 +170,15 @@ static vkt_status fit_classes(vkt_dataset *ds, const vkt__table *t)
     }
     if (s->class_numbers) n = unique(values, n, by_number, NULL); /* 1 and 1.0 are one class */
     if (n < 2)
-        st = vkt__fail(VKT_FORMAT, "data", "'%s': label column '%s' holds only '%s': nothing to learn; set data.label",
+        st = vkt__fail(VKT_FORMAT, "data",
+                       "'%s': label column '%s' holds only '%s': nothing to learn; set data.label",
                        t->csv->name, vkt__show(s->label_name).s, vkt__show(values[0]).s);
     else if (n > 20 && (n > t->n / 2 || (s->class_numbers && !whole)))
-        st = vkt__fail(VKT_FORMAT, "data", "'%s': label column '%s' has %u different values in %u rows: too many for classes; "
-                       "set task: regress, or data.label", t->csv->name, vkt__show(s->label_name).s, n, t->n);
+        st = vkt__fail(
+            VKT_FORMAT, "data",
+            "'%s': label column '%s' has %u different values in %u rows: too many for classes; "
+            "set task: regress, or data.label",
+            t->csv->name, vkt__show(s->label_name).s, n, t->n);
     if (st != VKT_OK) goto fail;
     s->n_outputs = n;
     s->classes = s->class_values = keep_strings(&ds->arena, values, n);
@@ -183,28 +200,28 @@ static double deviation(const stats *a)
 
 static stats measure(const double *v, uint64_t n)
 {
-    stats a = { .n = n, .mean = n ? v[0] : 0 };
-    double sum = 0, low = a.mean, high = a.mean;
-    for (uint64_t i = 0; i < n; i++) {
-        sum += v[i] - v[0];
-        low = VKT_MIN(low, v[i]);
-        high = VKT_MAX(high, v[i]);
-    }
-    if (low == high) return a; /* exactly constant, whatever the rounding of sums */
-    a.mean += sum / (double)n;
+    stats a = { .n = n };
+    double sum = 0;
+    if (n == 0) return a;
+    /* Distances from the first value: a constant column gets exactly that mean and deviation 0. */
+    for (uint64_t i = 0; i < n; i++) sum += v[i] - v[0];
+    a.mean = v[0] + sum / (double)n;
     for (uint64_t i = 0; i < n; i++) a.sq += (v[i] - a.mean) * (v[i] - a.mean);
     return a;
 }
 
-static vkt_status fit_categories(vkt_dataset *ds, const vkt__csv *csv, vkt__column *c, const char **cells, uint32_t n)
+static vkt_status fit_categories(vkt_dataset *ds, const vkt__csv *csv, vkt__column *c,
+                                 const char **cells, uint32_t n)
 {
     vkt_status st;
     uint32_t *count = NULL;
     VKT_TRY(vkt__data_alloc(n, sizeof *count, "categories", &count));
     c->n_categories = unique(cells, n, by_text, count);
     if (c->n_categories > MAX_CATEGORIES) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s': text column '%s' has %u different values, more than %d: remove the column",
-                       csv->name, vkt__show(c->name).s, c->n_categories, MAX_CATEGORIES);
+        st = vkt__fail(
+            VKT_FORMAT, "data",
+            "'%s': text column '%s' has %u different values, more than %d: remove the column",
+            csv->name, vkt__show(c->name).s, c->n_categories, MAX_CATEGORIES);
         goto fail;
     }
     c->categories = keep_strings(&ds->arena, cells, c->n_categories);
@@ -216,8 +233,8 @@ fail:
 }
 
 /* One column over the training rows; cells and numbers are scratch of n_train. */
-static vkt_status fit_column(vkt_dataset *ds, const vkt__table *t, vkt__column *c, const char **cells, double *numbers,
-                             stats *out)
+static vkt_status fit_column(vkt_dataset *ds, const vkt__table *t, vkt__column *c,
+                             const char **cells, double *numbers, stats *out)
 {
     uint32_t n = 0, n_numbers = 0;
     for (uint64_t i = 0; i < ds->info.n[VKT_TRAIN]; i++) {
@@ -227,14 +244,17 @@ static vkt_status fit_column(vkt_dataset *ds, const vkt__table *t, vkt__column *
         n_numbers += vkt__csv_number(cell, &numbers[n_numbers]);
     }
     if (n == 0)
-        return vkt__fail(VKT_FORMAT, "data", "'%s': column '%s' has no value in any training row: remove it", t->csv->name,
-                         vkt__show(c->name).s);
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s': column '%s' has no value in any training row: remove it",
+                         t->csv->name, vkt__show(c->name).s);
     *out = (stats) { 0 };
     if (2 * n_numbers < n) return fit_categories(ds, t->csv, c, cells, n);
     *out = measure(numbers, n_numbers);
     if (!isfinite(out->sq) || !isfinite(out->mean))
-        return vkt__fail(VKT_FORMAT, "data", "'%s': the numbers in column '%s' are too large to standardise: rescale them",
-                         t->csv->name, vkt__show(c->name).s);
+        return vkt__fail(
+            VKT_FORMAT, "data",
+            "'%s': the numbers in column '%s' are too large to standardise: rescale them",
+            t->csv->name, vkt__show(c->name).s);
     c->fill = c->mean = out->mean;
     c->std = deviation(out);
     return VKT_OK;
@@ -246,7 +266,8 @@ static void share_constants(vkt__schema *s, const stats *of, vkt_standardize how
     stats all = { 0 };
     for (uint32_t i = 0; i < s->n_columns; i++) all.n += of[i].n;
     if (all.n == 0) return; /* text only */
-    for (uint32_t i = 0; i < s->n_columns; i++) all.mean += of[i].mean * ((double)of[i].n / (double)all.n);
+    for (uint32_t i = 0; i < s->n_columns; i++)
+        all.mean += of[i].mean * ((double)of[i].n / (double)all.n);
     for (uint32_t i = 0; i < s->n_columns; i++) {
         double d = of[i].mean - all.mean;
         all.sq += of[i].sq + (double)of[i].n * d * d;
@@ -276,7 +297,8 @@ static vkt_status fit_columns(vkt_dataset *ds, const vkt__table *t, vkt_standard
     }
     if (how == VKT_STD_GLOBAL || how == VKT_STD_NONE) share_constants(s, of, how);
     if (inputs > INT32_MAX) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s': %llu inputs are too many", t->csv->name, (unsigned long long)inputs);
+        st = vkt__fail(VKT_FORMAT, "data", "'%s': %llu inputs are too many", t->csv->name,
+                       (unsigned long long)inputs);
         goto fail;
     }
     s->n_inputs = (uint32_t)inputs;
@@ -297,11 +319,14 @@ static vkt_status fit_target(vkt_dataset *ds, const vkt__table *t)
     VKT_TRY(vkt__data_alloc(ds->info.n[VKT_TRAIN], sizeof *v, "targets", &v));
     /* A target that is no number is reported by vkt__table_labels. */
     for (uint64_t i = 0; i < ds->info.n[VKT_TRAIN]; i++)
-        n += vkt__csv_number(vkt__csv_cell(t->csv, t->rows[ds->index[VKT_TRAIN][i]], s->label_position), &v[n]);
+        n += vkt__csv_number(
+            vkt__csv_cell(t->csv, t->rows[ds->index[VKT_TRAIN][i]], s->label_position), &v[n]);
     stats a = measure(v, n);
     if (!isfinite(a.sq) || !isfinite(a.mean)) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s': the targets in column '%s' are too large to standardise: rescale them",
-                       t->csv->name, vkt__show(s->label_name).s);
+        st =
+            vkt__fail(VKT_FORMAT, "data",
+                      "'%s': the targets in column '%s' are too large to standardise: rescale them",
+                      t->csv->name, vkt__show(s->label_name).s);
         goto fail;
     }
     s->n_outputs = 1;
@@ -332,7 +357,8 @@ fail:
     return st;
 }
 
-static vkt_status parse(const void *bytes, size_t n, const char *name, const vkt_data_desc *desc, vkt__csv *out)
+static vkt_status parse(const void *bytes, size_t n, const char *name, const vkt_data_desc *desc,
+                        vkt__csv *out)
 {
     vkt_status st;
     char *text = NULL;
@@ -345,8 +371,9 @@ fail:
     return st;
 }
 
-vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const void *bytes, size_t n, const char *name,
-                           const void *test_bytes, size_t test_n, const char *test_name)
+vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const void *bytes, size_t n,
+                           const char *name, const void *test_bytes, size_t test_n,
+                           const char *test_name)
 {
     vkt_status st;
     vkt__schema *s = &ds->schema;
@@ -372,9 +399,10 @@ vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const voi
     VKT_TRY(fill_part(s, &t, &ds->part[0]));
     if (test_bytes) VKT_TRY(fill_part(s, &test, &ds->part[1]));
     ds->info.n_dropped = t.n_dropped + test.n_dropped;
-    ds->info.source = vkt__arena_printf(&ds->arena, "%s%s: %u rows, %u columns, label '%s'%s%s", strcmp(desc->source, "csv") == 0 ? "csv " : "",
-                                        name, t.n, s->n_file_columns, vkt__show(s->label_name).s, test_bytes ? ", test set " : "",
-                                        test_bytes ? test_name : "");
+    ds->info.source = vkt__arena_printf(
+        &ds->arena, "%s%s: %u rows, %u columns, label '%s'%s%s",
+        strcmp(desc->source, "csv") == 0 ? "csv " : "", name, t.n, s->n_file_columns,
+        vkt__show(s->label_name).s, test_bytes ? ", test set " : "", test_bytes ? test_name : "");
 fail:
     vkt__table_finish(&t);
     vkt__table_finish(&test);

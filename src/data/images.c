@@ -1,18 +1,21 @@
-/* Image data sets from IDX files: which files of a folder, labels against images, class names, and the
- * constants of the pixels. Pixels stay bytes in memory; the loader converts them. */
+/* Image data sets from IDX files: which files of a folder, labels against images, class names, and
+ * the constants of the pixels. Pixels stay bytes in memory; the loader converts them. */
 #include <math.h>
 
 #include "data/dataset.h"
 
 #define IDX_FILE_LIMIT (64ull << 30)
 
-static const char *const fashion_classes[] = { "T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
-                                               "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Ankle boot" };
+static const char *const fashion_classes[] = { "T-shirt/top", "Trouser",   "Pullover", "Dress",
+                                               "Coat",        "Sandal",    "Shirt",    "Sneaker",
+                                               "Bag",         "Ankle boot" };
 
-/* "train" + "images" -> the file of that name in the folder, in any of its usual spellings; NULL if absent. */
+/* "train" + "images" -> the file of that name in the folder, in any of its usual spellings; NULL if
+ * absent. */
 static const char *find_file(vkt__arena *arena, const char *dir, const char *set, const char *what)
 {
-    static const char *const forms[] = { "-idx%d-ubyte", "-idx%d-ubyte.gz", ".idx%d-ubyte", ".idx%d-ubyte.gz" };
+    static const char *const forms[] = { "-idx%d-ubyte", "-idx%d-ubyte.gz", ".idx%d-ubyte",
+                                         ".idx%d-ubyte.gz" };
     bool images = strcmp(what, "images") == 0;
     for (int rank = images ? 3 : 1; rank <= (images ? 4 : 1); rank++) {
         for (size_t i = 0; i < VKT_COUNT(forms); i++) {
@@ -25,12 +28,14 @@ static const char *find_file(vkt__arena *arena, const char *dir, const char *set
     return NULL;
 }
 
-static vkt_status need_file(vkt__arena *arena, const char *dir, const char *set, const char *what, const char **out)
+static vkt_status need_file(vkt__arena *arena, const char *dir, const char *set, const char *what,
+                            const char **out)
 {
     *out = find_file(arena, dir, set, what);
     if (*out) return VKT_OK;
-    return vkt__fail(VKT_IO, "data", "'%s' lacks %s-%s-idx%d-ubyte (or .gz): put MNIST's four files there", dir, set, what,
-                     strcmp(what, "images") == 0 ? 3 : 1);
+    return vkt__fail(VKT_IO, "data",
+                     "'%s' lacks %s-%s-idx%d-ubyte (or .gz): put MNIST's four files there", dir,
+                     set, what, strcmp(what, "images") == 0 ? 3 : 1);
 }
 
 static vkt_status read_idx(const char *path, bool images, vkt__idx *out)
@@ -42,7 +47,8 @@ static vkt_status read_idx(const char *path, bool images, vkt__idx *out)
     VKT_TRY(vkt__idx_parse(bytes, n, path, out));
     if (images != (out->rank > 1)) {
         vkt__idx_finish(out);
-        st = vkt__fail(VKT_FORMAT, "data", "'%s' holds %s where %s must be: are the files' names swapped?", path,
+        st = vkt__fail(VKT_FORMAT, "data",
+                       "'%s' holds %s where %s must be: are the files' names swapped?", path,
                        images ? "labels" : "images", images ? "images" : "labels");
     }
 fail:
@@ -51,15 +57,17 @@ fail:
 }
 
 /* Images and, unless NULL, labels. shape [H, W, C]. */
-static vkt_status read_part(const char *image_path, const char *label_path, vkt__part *part, uint32_t shape[4])
+static vkt_status read_part(const char *image_path, const char *label_path, vkt__part *part,
+                            uint32_t shape[4])
 {
     vkt_status st;
     vkt__idx images = { 0 }, labels = { 0 };
     VKT_TRY(read_idx(image_path, true, &images));
     if (label_path) VKT_TRY(read_idx(label_path, false, &labels));
     if (label_path && labels.dim[0] != images.dim[0]) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s' has %u images, '%s' %u labels: they do not belong together", image_path,
-                       images.dim[0], label_path, labels.dim[0]);
+        st = vkt__fail(VKT_FORMAT, "data",
+                       "'%s' has %u images, '%s' %u labels: they do not belong together",
+                       image_path, images.dim[0], label_path, labels.dim[0]);
         goto fail;
     }
     if (images.n_bytes / images.dim[0] > INT32_MAX) {
@@ -68,7 +76,8 @@ static vkt_status read_part(const char *image_path, const char *label_path, vkt_
         goto fail;
     }
     VKT_TRY(vkt__data_alloc(images.dim[0], sizeof *part->labels, "labels", &part->labels));
-    for (uint32_t i = 0; i < images.dim[0]; i++) part->labels[i].u = labels.data ? labels.data[i] : 0;
+    for (uint32_t i = 0; i < images.dim[0]; i++)
+        part->labels[i].u = labels.data ? labels.data[i] : 0;
     part->n = images.dim[0];
     part->pixels = images.data;
     images.data = NULL;
@@ -85,16 +94,20 @@ static vkt_status check_labels(const vkt_dataset *ds, const vkt__part *part, con
 {
     for (uint32_t i = 0; i < part->n; i++)
         if (part->labels[i].u >= ds->schema.n_outputs)
-            return vkt__fail(VKT_FORMAT, "data", "'%s': label %u of record %u is outside the %u classes (0 to %u)", path,
-                             part->labels[i].u, i, ds->schema.n_outputs, ds->schema.n_outputs - 1);
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s': label %u of record %u is outside the %u classes (0 to %u)",
+                             path, part->labels[i].u, i, ds->schema.n_outputs,
+                             ds->schema.n_outputs - 1);
     return VKT_OK;
 }
 
 static vkt_status check_shape(const vkt__schema *s, const uint32_t shape[4], const char *path)
 {
     if (memcmp(shape, s->input_shape, 3 * sizeof *shape) == 0) return VKT_OK;
-    return vkt__fail(VKT_FORMAT, "data", "'%s' has images of %ux%ux%u, not the %ux%ux%u of the training set: convert them",
-                     path, shape[0], shape[1], shape[2], s->input_shape[0], s->input_shape[1], s->input_shape[2]);
+    return vkt__fail(
+        VKT_FORMAT, "data",
+        "'%s' has images of %ux%ux%u, not the %ux%ux%u of the training set: convert them", path,
+        shape[0], shape[1], shape[2], s->input_shape[0], s->input_shape[1], s->input_shape[2]);
 }
 
 /* classes.txt: one name a line. */
@@ -105,7 +118,8 @@ static vkt_status read_class_names(vkt_dataset *ds, const char *path)
     size_t n, at, count = 0;
     VKT_TRY(vkt__file_read(path, 1 << 20, &text, &n));
     if (!vkt__utf8_ok(text, n, &at)) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s' is not UTF-8 text (byte %zu): save it as UTF-8", path, at);
+        st = vkt__fail(VKT_FORMAT, "data", "'%s' is not UTF-8 text (byte %zu): save it as UTF-8",
+                       path, at);
         goto fail;
     }
     const char **names = vkt__arena_alloc(&ds->arena, (n + 1) * sizeof *names);
@@ -117,7 +131,8 @@ static vkt_status read_class_names(vkt_dataset *ds, const char *path)
         p = next;
     }
     if (count == 0) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s' is empty: write one class name a line, or remove it", path);
+        st = vkt__fail(VKT_FORMAT, "data",
+                       "'%s' is empty: write one class name a line, or remove it", path);
         goto fail;
     }
     ds->schema.classes = names;
@@ -132,7 +147,8 @@ static vkt_status find_classes(vkt_dataset *ds, const char *dir)
     vkt__schema *s = &ds->schema;
     const char *path = vkt__arena_printf(&ds->arena, "%s/classes.txt", dir);
     if (vkt__file_exists(path)) return read_class_names(ds, path);
-    for (uint32_t i = 0; i < ds->part[0].n; i++) s->n_outputs = VKT_MAX(s->n_outputs, ds->part[0].labels[i].u + 1);
+    for (uint32_t i = 0; i < ds->part[0].n; i++)
+        s->n_outputs = VKT_MAX(s->n_outputs, ds->part[0].labels[i].u + 1);
     s->classes = vkt__arena_alloc(&ds->arena, s->n_outputs * sizeof *s->classes);
     bool fashion = strstr(dir, "fashion-mnist") && s->n_outputs == VKT_COUNT(fashion_classes);
     for (uint32_t i = 0; i < s->n_outputs; i++)
@@ -146,7 +162,8 @@ static void fit_global(const vkt_dataset *ds, double *mean, double *std)
     uint64_t count[256] = { 0 };
     double n = (double)ds->info.n[VKT_TRAIN] * ds->schema.n_inputs, sum = 0, sq = 0;
     for (uint64_t i = 0; i < ds->info.n[VKT_TRAIN]; i++) {
-        const uint8_t *x = ds->part[0].pixels + (uint64_t)ds->index[VKT_TRAIN][i] * ds->schema.n_inputs;
+        const uint8_t *x =
+            ds->part[0].pixels + (uint64_t)ds->index[VKT_TRAIN][i] * ds->schema.n_inputs;
         for (uint32_t j = 0; j < ds->schema.n_inputs; j++) count[x[j]]++;
     }
     for (int v = 0; v < 256; v++) sum += (double)count[v] * v;
@@ -167,7 +184,8 @@ static void fit_features(const vkt_dataset *ds, double *mean, double *std)
             if (pass == 0)
                 for (uint32_t j = 0; j < n_inputs; j++) mean[j] += x[j];
             else
-                for (uint32_t j = 0; j < n_inputs; j++) std[j] += (x[j] - mean[j]) * (x[j] - mean[j]);
+                for (uint32_t j = 0; j < n_inputs; j++)
+                    std[j] += (x[j] - mean[j]) * (x[j] - mean[j]);
         }
         for (uint32_t j = 0; j < n_inputs; j++) out[j] /= n;
     }
@@ -180,8 +198,10 @@ static void fit_pixels(vkt_dataset *ds, vkt_standardize how)
     s->n_pixel = how == VKT_STD_FEATURE ? s->n_inputs : 1;
     s->pixel_mean = vkt__arena_alloc(&ds->arena, s->n_pixel * sizeof(double));
     s->pixel_std = vkt__arena_alloc(&ds->arena, s->n_pixel * sizeof(double));
-    if (how == VKT_STD_FEATURE) fit_features(ds, s->pixel_mean, s->pixel_std);
-    else if (how != VKT_STD_NONE) fit_global(ds, s->pixel_mean, s->pixel_std);
+    if (how == VKT_STD_FEATURE)
+        fit_features(ds, s->pixel_mean, s->pixel_std);
+    else if (how != VKT_STD_NONE)
+        fit_global(ds, s->pixel_mean, s->pixel_std);
     for (uint32_t i = 0; i < s->n_pixel; i++)
         if (s->pixel_std[i] == 0) s->pixel_std[i] = 1; /* constant; sums of bytes are exact */
 }
@@ -193,7 +213,8 @@ vkt_status vkt__images_constants(vkt_dataset *ds)
     VKT_TRY(vkt__data_alloc(s->n_inputs, sizeof(float), "constants", &ds->pixel_scale));
     VKT_TRY(vkt__data_alloc(s->n_inputs, sizeof(float), "constants", &ds->pixel_bias));
     for (uint32_t i = 0; i < s->n_inputs; i++) {
-        double mean = s->pixel_mean[s->n_pixel == 1 ? 0 : i], std = s->pixel_std[s->n_pixel == 1 ? 0 : i];
+        double mean = s->pixel_mean[s->n_pixel == 1 ? 0 : i],
+               std = s->pixel_std[s->n_pixel == 1 ? 0 : i];
         ds->pixel_scale[i] = (float)(1 / (255 * std));
         ds->pixel_bias[i] = (float)(-mean / std);
     }
@@ -208,9 +229,12 @@ vkt_status vkt__images_open(vkt_dataset *ds, const vkt_data_desc *desc)
     const char *images, *labels;
     uint32_t shape[4] = { 0 };
     if (desc->task != VKT_CLASSIFY)
-        return vkt__fail(VKT_ARG, "data", "'idx' labels are classes: task regress needs source csv");
+        return vkt__fail(VKT_ARG, "data",
+                         "'idx' labels are classes: task regress needs source csv");
     if (!vkt__is_dir(desc->path))
-        return vkt__fail(VKT_IO, "data", "'%s' is not a folder: give the folder that holds the IDX files", desc->path);
+        return vkt__fail(VKT_IO, "data",
+                         "'%s' is not a folder: give the folder that holds the IDX files",
+                         desc->path);
     VKT_TRY(need_file(&ds->arena, desc->path, "train", "images", &images));
     VKT_TRY(need_file(&ds->arena, desc->path, "train", "labels", &labels));
     VKT_TRY(read_part(images, labels, &ds->part[0], s->input_shape));
@@ -219,7 +243,8 @@ vkt_status vkt__images_open(vkt_dataset *ds, const vkt_data_desc *desc)
     s->n_inputs = s->input_shape[0] * s->input_shape[1] * s->input_shape[2];
     VKT_TRY(find_classes(ds, desc->path));
     VKT_TRY(check_labels(ds, &ds->part[0], labels));
-    if (find_file(&ds->arena, desc->path, "t10k", "images") || find_file(&ds->arena, desc->path, "t10k", "labels")) {
+    if (find_file(&ds->arena, desc->path, "t10k", "images") ||
+        find_file(&ds->arena, desc->path, "t10k", "labels")) {
         VKT_TRY(need_file(&ds->arena, desc->path, "t10k", "images", &images));
         VKT_TRY(need_file(&ds->arena, desc->path, "t10k", "labels", &labels));
         VKT_TRY(read_part(images, labels, &ds->part[1], shape));
@@ -229,9 +254,10 @@ vkt_status vkt__images_open(vkt_dataset *ds, const vkt_data_desc *desc)
     }
     VKT_TRY(vkt__split(ds, desc));
     fit_pixels(ds, desc->standardize);
-    ds->info.source = vkt__arena_printf(&ds->arena, "idx %s: %u images of %ux%ux%u, %u classes, %s", desc->path,
-                                        ds->part[0].n, s->input_shape[0], s->input_shape[1], s->input_shape[2], s->n_outputs,
-                                        ds->of_part[VKT_TEST] ? "t10k files as test set" : "no test files");
+    ds->info.source = vkt__arena_printf(
+        &ds->arena, "idx %s: %u images of %ux%ux%u, %u classes, %s", desc->path, ds->part[0].n,
+        s->input_shape[0], s->input_shape[1], s->input_shape[2], s->n_outputs,
+        ds->of_part[VKT_TEST] ? "t10k files as test set" : "no test files");
 fail:
     return st;
 }
@@ -244,13 +270,16 @@ static const char *labels_beside(vkt__arena *arena, const char *image_path)
         if (*p == '/' || *p == '\\') name = p + 1;
     for (const char *p = strstr(name, "images"); p; p = strstr(p + 1, "images")) at = p;
     if (!at) return NULL;
-    char *path = vkt__arena_printf(arena, "%.*slabels%s", (int)(at - image_path), image_path, at + 6);
+    char *path =
+        vkt__arena_printf(arena, "%.*slabels%s", (int)(at - image_path), image_path, at + 6);
     char *idx = strstr(path + (at - image_path), "idx");
     if (idx && (idx[3] == '3' || idx[3] == '4')) idx[3] = '1';
     if (vkt__file_exists(path)) return path;
     size_t n = strlen(path);
-    if (n > 3 && strcmp(path + n - 3, ".gz") == 0) path[n - 3] = 0;
-    else path = vkt__arena_printf(arena, "%s.gz", path);
+    if (n > 3 && strcmp(path + n - 3, ".gz") == 0)
+        path[n - 3] = 0;
+    else
+        path = vkt__arena_printf(arena, "%s.gz", path);
     return vkt__file_exists(path) ? path : NULL;
 }
 

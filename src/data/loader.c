@@ -1,49 +1,63 @@
-/* The loader: threads fill a ring of batches ahead of the device, strictly in order. What a batch holds is a
- * function of (data, seed, position) alone, so neither the number of threads nor where a run resumed matters.
- * Two locks: `order` is held while the next batch is claimed and its examples are listed (one permutation is
- * kept, since batches are claimed in order), `lock` guards the ring's counters. order is taken before lock. */
+/* The loader: threads fill a ring of batches ahead of the device, strictly in order. What a batch
+ * holds is a function of (data, seed, position) alone, so neither the number of threads nor where a
+ * run resumed matters. Two locks: `order` is held while the next batch is claimed and its examples
+ * are listed (batches are claimed in order, so one epoch's order is enough), `lock` guards the
+ * ring's counters. order is taken before lock. */
 #include "data/dataset.h"
+
+/* An epoch's order, drawn as it is used, so that no batch waits for a whole shuffle. */
+typedef struct epoch_order {
+    uint64_t seed, n, epoch;
+    uint64_t drawn; /* p[0..drawn) is final */
+    uint32_t *p;    /* [n] */
+} epoch_order;
 
 struct vkt_loader {
     vkt_loader_desc desc;
-    float *class_weight;   /* [n_outputs] or NULL */
-    uint64_t n;            /* examples of the split */
-    uint64_t n_pass;       /* !shuffle: examples of the pass */
-    uint64_t end;          /* first batch that does not exist; UINT64_MAX when endless */
+    float *class_weight; /* [n_outputs] or NULL */
+    uint64_t n;          /* examples of the split */
+    uint64_t n_pass;     /* !shuffle: examples of the pass */
+    uint64_t end;        /* first batch that does not exist; UINT64_MAX when endless */
 
     vkt__mutex *order;
-    uint32_t *permutation; /* [n] of epoch `epoch` */
-    uint64_t epoch;
-    uint32_t *list;        /* [n_slots, batch] examples of each slot's batch */
+    epoch_order stream; /* shuffle */
+    uint32_t *list;     /* [n_slots, batch] examples of each slot's batch */
 
     vkt__mutex *lock;
     vkt__cond *work, *ready;
     bool stop;
-    bool *filled;          /* [n_slots] */
+    bool *filled;                      /* [n_slots] */
     uint64_t claimed, given, released; /* batches since `start`; released <= given <= claimed */
 
     uint32_t n_threads;
     vkt__thread *threads[64];
 };
 
-/* Fisher-Yates, each draw a function of (seed, epoch, place). */
-static void permute(uint64_t seed, uint64_t epoch, uint32_t *p, uint64_t n)
+/* Position i of the stream. Fisher-Yates from the front; each draw is a function of (seed, i). */
+static uint32_t stream_at(epoch_order *o, uint64_t i)
 {
-    for (uint64_t i = 0; i < n; i++) p[i] = (uint32_t)i;
-    for (uint64_t i = n - 1; i > 0; i--) {
-        uint32_t j = vkt_rand_below(seed, VKT_RNG_SHUFFLE, epoch * n + i, (uint32_t)(i + 1)), keep = p[i];
-        p[i] = p[j];
-        p[j] = keep;
+    uint64_t epoch = i / o->n, at = i % o->n;
+    if (epoch != o->epoch) {
+        for (uint64_t k = 0; k < o->n; k++) o->p[k] = (uint32_t)k;
+        o->epoch = epoch;
+        o->drawn = 0;
     }
+    for (; o->drawn <= at; o->drawn++) {
+        uint64_t k = o->drawn, left = o->n - k;
+        uint64_t j = k + vkt_rand_below(o->seed, VKT_RNG_SHUFFLE, epoch * o->n + k, (uint32_t)left);
+        uint32_t keep = o->p[k];
+        o->p[k] = o->p[j];
+        o->p[j] = keep;
+    }
+    return o->p[at];
 }
 
 uint64_t vkt_stream_index(uint64_t seed, uint64_t n, uint64_t i)
 {
-    VKT_ASSERT(n > 0 && n < UINT32_MAX);
-    uint32_t *p = vkt__alloc(n * sizeof *p);
-    permute(seed, i / n, p, n);
-    uint64_t at = p[i % n];
-    free(p);
+    VKT_ASSERT(n > 0 && n <= UINT32_MAX);
+    epoch_order o = { .seed = seed, .n = n, .epoch = UINT64_MAX, .p = vkt__alloc(n * sizeof *o.p) };
+    uint32_t at = stream_at(&o, i);
+    free(o.p);
     return at;
 }
 
@@ -53,20 +67,17 @@ static uint32_t list_batch(vkt_loader *l, uint64_t k, uint32_t *list)
     uint32_t batch = l->desc.batch;
     uint64_t first = k * batch;
     if (l->desc.shuffle) {
-        for (uint32_t i = 0; i < batch; i++) {
-            uint64_t epoch = (first + i) / l->n;
-            if (epoch != l->epoch) permute(l->desc.seed, epoch, l->permutation, l->n);
-            l->epoch = epoch;
-            list[i] = l->permutation[(first + i) % l->n];
-        }
+        for (uint32_t i = 0; i < batch; i++) list[i] = stream_at(&l->stream, first + i);
         return batch;
     }
     uint32_t n_valid = (uint32_t)VKT_MIN(l->n_pass - first, batch);
-    for (uint32_t i = 0; i < batch; i++) list[i] = i < n_valid ? (uint32_t)((first + i) * l->n / l->n_pass) : 0;
+    for (uint32_t i = 0; i < batch; i++)
+        list[i] = i < n_valid ? (uint32_t)((first + i) * l->n / l->n_pass) : 0;
     return n_valid;
 }
 
-static void fill(const vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list, uint32_t n_valid)
+static void fill(const vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
+                 uint32_t n_valid)
 {
     const vkt_dataset *ds = l->desc.data;
     uint32_t batch = l->desc.batch;
@@ -85,11 +96,13 @@ static void fill(const vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *
     b->index = list;
 }
 
-/* Claims the next batch when its slot is free: its number since `start`. False when there is none left or at stop. */
+/* Claims the next batch when its slot is free: its number since `start`. False when there is none
+ * left or at stop. */
 static bool claim(vkt_loader *l, uint64_t *k)
 {
     vkt__mutex_lock(l->lock);
-    while (!l->stop && l->desc.start + l->claimed < l->end && l->claimed - l->released == l->desc.n_slots)
+    while (!l->stop && l->desc.start + l->claimed < l->end &&
+           l->claimed - l->released == l->desc.n_slots)
         vkt__cond_wait(l->work, l->lock);
     bool go = !l->stop && l->desc.start + l->claimed < l->end;
     if (go) *k = l->claimed++;
@@ -103,7 +116,8 @@ static void work(void *arg)
     for (uint64_t k;;) {
         vkt__mutex_lock(l->order);
         if (!claim(l, &k)) break;
-        uint32_t slot = (uint32_t)(k % l->desc.n_slots), *list = l->list + (size_t)slot * l->desc.batch;
+        uint32_t slot = (uint32_t)(k % l->desc.n_slots),
+                 *list = l->list + (size_t)slot * l->desc.batch;
         uint32_t n_valid = list_batch(l, l->desc.start + k, list);
         vkt__mutex_unlock(l->order);
         fill(l, l->desc.start + k, &l->desc.slots[slot], list, n_valid);
@@ -120,14 +134,18 @@ static vkt_status check(const vkt_loader_desc *d)
     const vkt_dataset_info *info = &d->data->info;
     uint64_t n = (unsigned)d->split < VKT_N_SPLITS ? info->n[d->split] : 0, unused;
     if (d->batch == 0 || d->n_slots == 0 || !d->slots)
-        return vkt__fail(VKT_ARG, "data", "loader: batch (%u) and slots (%u) must be above 0", d->batch, d->n_slots);
+        return vkt__fail(VKT_ARG, "data", "loader: batch (%u) and slots (%u) must be above 0",
+                         d->batch, d->n_slots);
     if (n == 0)
-        return vkt__fail(VKT_ARG, "data", "loader: the %s split has no examples: set data.%s_fraction or give files for it",
-                         vkt_split_name(d->split), vkt_split_name(d->split));
+        return vkt__fail(
+            VKT_ARG, "data",
+            "loader: the %s split has no examples: set data.%s_fraction or give files for it",
+            vkt_split_name(d->split), vkt_split_name(d->split));
     if (d->class_weight && info->task != VKT_CLASSIFY)
         return vkt__fail(VKT_ARG, "data", "loader: class weights need a classification task");
     if (d->start > UINT64_MAX / 2 / d->batch || !vkt__mul_ok(d->batch, d->n_slots, &unused))
-        return vkt__fail(VKT_ARG, "data", "loader: start %llu is out of range", (unsigned long long)d->start);
+        return vkt__fail(VKT_ARG, "data", "loader: start %llu is out of range",
+                         (unsigned long long)d->start);
     return VKT_OK;
 }
 
@@ -142,20 +160,24 @@ vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out)
     l->n = desc->data->info.n[desc->split];
     l->n_pass = desc->limit ? VKT_MIN(desc->limit, l->n) : l->n;
     l->end = desc->shuffle ? UINT64_MAX : (l->n_pass + desc->batch - 1) / desc->batch;
-    l->epoch = UINT64_MAX;
+    l->stream = (epoch_order) { .seed = desc->seed, .n = l->n, .epoch = UINT64_MAX };
     l->order = vkt__mutex_create();
     l->lock = vkt__mutex_create();
     l->work = vkt__cond_create();
     l->ready = vkt__cond_create();
     l->filled = vkt__alloc(desc->n_slots * sizeof *l->filled);
-    VKT_TRY(vkt__data_alloc((uint64_t)desc->n_slots * desc->batch, sizeof *l->list, "the loader", &l->list));
-    if (desc->shuffle) VKT_TRY(vkt__data_alloc(l->n, sizeof *l->permutation, "the loader", &l->permutation));
+    VKT_TRY(vkt__data_alloc((uint64_t)desc->n_slots * desc->batch, sizeof *l->list, "the loader",
+                            &l->list));
+    if (desc->shuffle)
+        VKT_TRY(vkt__data_alloc(l->n, sizeof *l->stream.p, "the loader", &l->stream.p));
     if (desc->class_weight) {
         size_t bytes = desc->data->info.n_outputs * sizeof *l->class_weight;
         l->class_weight = memcpy(vkt__alloc(bytes), desc->class_weight, bytes);
     }
-    uint32_t n_threads = VKT_MIN(VKT_MAX(desc->n_threads, 1), VKT_MIN(desc->n_slots, VKT_COUNT(l->threads)));
-    for (; l->n_threads < n_threads; l->n_threads++) VKT_TRY(vkt__thread_start(work, l, &l->threads[l->n_threads]));
+    uint32_t n_threads =
+        VKT_MIN(VKT_MAX(desc->n_threads, 1), VKT_MIN(desc->n_slots, VKT_COUNT(l->threads)));
+    for (; l->n_threads < n_threads; l->n_threads++)
+        VKT_TRY(vkt__thread_start(work, l, &l->threads[l->n_threads]));
     *out = l;
     return VKT_OK;
 fail:
@@ -177,7 +199,7 @@ void vkt_loader_destroy(vkt_loader **pl)
     vkt__cond_destroy(&l->work);
     vkt__cond_destroy(&l->ready);
     free(l->class_weight);
-    free(l->permutation);
+    free(l->stream.p);
     free(l->list);
     free(l->filled);
     free(l);
@@ -194,7 +216,8 @@ vkt_status vkt_loader_next(vkt_loader *l, uint32_t *slot, double *wait_s)
     if (l->desc.start + l->given >= l->end) {
         /* the pass is over */
     } else if (l->given - l->released == l->desc.n_slots) {
-        st = vkt__fail(VKT_ARG, "data", "loader: all %u slots are in use; release one before asking for the next",
+        st = vkt__fail(VKT_ARG, "data",
+                       "loader: all %u slots are in use; release one before asking for the next",
                        l->desc.n_slots);
     } else {
         if (!l->filled[next]) {

@@ -1,5 +1,6 @@
-/* The schema as JSON: written from what was fitted, read back strictly, since it comes from a checkpoint that
- * may have been edited. Numbers keep all 17 digits, so a schema read back gives the same bits. */
+/* The schema as JSON: written from what was fitted, read back strictly, since it comes from a
+ * checkpoint that may have been edited. Numbers keep all 17 digits, so a schema read back gives the
+ * same bits. */
 #include <jansson.h>
 #include <math.h>
 
@@ -54,7 +55,8 @@ static json_t *table_json(const vkt__schema *s)
         json_object_set_new(o, "class_values", strings(s->class_values, s->n_outputs));
         json_object_set_new(o, "class_numbers", json_boolean(s->class_numbers));
     }
-    for (uint32_t i = 0; i < s->n_columns; i++) json_array_append_new(columns, column_json(&s->columns[i]));
+    for (uint32_t i = 0; i < s->n_columns; i++)
+        json_array_append_new(columns, column_json(&s->columns[i]));
     json_object_set_new(o, "columns", columns);
     return o;
 }
@@ -62,7 +64,8 @@ static json_t *table_json(const vkt__schema *s)
 vkt_status vkt__schema_print(const vkt__schema *s, vkt__arena *arena, const char **out)
 {
     json_t *o = json_object(), *shape = json_array();
-    for (uint32_t i = 0; i < s->input_rank; i++) json_array_append_new(shape, json_integer(s->input_shape[i]));
+    for (uint32_t i = 0; i < s->input_rank; i++)
+        json_array_append_new(shape, json_integer(s->input_shape[i]));
     json_object_set_new(o, "version", json_integer(1));
     json_object_set_new(o, "task", json_string(task_names[s->task]));
     json_object_set_new(o, "input_shape", shape);
@@ -96,8 +99,9 @@ typedef struct reader {
 static void bad(reader *r, const char *key, const char *want)
 {
     if (r->st == VKT_OK)
-        r->st = vkt__fail(VKT_FORMAT, "data", "schema: '%s' must be %s: the checkpoint's schema was changed or is newer", key,
-                          want);
+        r->st = vkt__fail(
+            VKT_FORMAT, "data",
+            "schema: '%s' must be %s: the checkpoint's schema was changed or is newer", key, want);
 }
 
 static uint32_t get_uint(reader *r, const json_t *o, const char *key, uint32_t low, uint32_t high)
@@ -139,7 +143,8 @@ static const char *get_string(reader *r, const json_t *o, const char *key)
     return vkt__arena_strdup(r->arena, s ? s : "");
 }
 
-static uint32_t get_name(reader *r, const json_t *o, const char *key, const char *const *names, uint32_t n)
+static uint32_t get_name(reader *r, const json_t *o, const char *key, const char *const *names,
+                         uint32_t n)
 {
     const char *s = get_string(r, o, key);
     for (uint32_t i = 0; i < n; i++)
@@ -193,10 +198,12 @@ static void read_column(reader *r, const json_t *o, const vkt__schema *s, vkt__c
     }
     c->categories = get_strings(r, o, "categories", &c->n_categories);
     const char *fill = get_string(r, o, "fill");
-    while (c->fill_category < c->n_categories && strcmp(c->categories[c->fill_category], fill) != 0) c->fill_category++;
+    while (c->fill_category < c->n_categories && strcmp(c->categories[c->fill_category], fill) != 0)
+        c->fill_category++;
     if (c->fill_category == c->n_categories) bad(r, "fill", "one of the categories");
     for (uint32_t i = 1; i < c->n_categories; i++)
-        if (strcmp(c->categories[i - 1], c->categories[i]) >= 0) bad(r, "categories", "in rising order");
+        if (strcmp(c->categories[i - 1], c->categories[i]) >= 0)
+            bad(r, "categories", "in rising order");
 }
 
 static void read_class_values(reader *r, const json_t *o, vkt__schema *s)
@@ -207,8 +214,11 @@ static void read_class_values(reader *r, const json_t *o, vkt__schema *s)
     s->class_values = get_strings(r, o, "class_values", &n);
     if (n != s->n_outputs) bad(r, "class_values", "as long as classes");
     for (uint32_t i = 0; i < n; i++) {
-        if (s->class_numbers && !vkt__csv_number(s->class_values[i], &v)) bad(r, "class_values", "numbers");
-        bool rises = i == 0 || (s->class_numbers ? before < v : strcmp(s->class_values[i - 1], s->class_values[i]) < 0);
+        if (s->class_numbers && !vkt__csv_number(s->class_values[i], &v))
+            bad(r, "class_values", "numbers");
+        bool rises =
+            i == 0 || (s->class_numbers ? before < v
+                                        : strcmp(s->class_values[i - 1], s->class_values[i]) < 0);
         if (!rises) bad(r, "class_values", "in rising order");
         before = v;
     }
@@ -250,7 +260,8 @@ static void read_images(reader *r, const json_t *o, vkt__schema *s)
     s->images = true;
     s->pixel_mean = get_reals(r, o, "pixel_mean", &s->n_pixel);
     s->pixel_std = get_reals(r, o, "pixel_std", &n);
-    if (n != s->n_pixel || (n != 1 && n != s->n_inputs)) bad(r, "pixel_std", "one, or one for each input");
+    if (n != s->n_pixel || (n != 1 && n != s->n_inputs))
+        bad(r, "pixel_std", "one, or one for each input");
     for (uint32_t i = 0; i < n; i++) positive(r, s->pixel_std[i], "pixel_std");
     if (s->task != VKT_CLASSIFY) bad(r, "task", "classify for images");
     if (s->input_rank != 3) bad(r, "input_shape", "[H, W, C]");
@@ -263,7 +274,8 @@ static void read_shape(reader *r, const json_t *o, vkt__schema *s)
     if (s->input_rank > 4) bad(r, "input_shape", "of at most 4 lengths");
     for (uint32_t i = 0; i < s->input_rank && i < 4; i++) {
         json_int_t d = json_integer_value(json_array_get(shape, i));
-        if (d < 1 || d > UINT32_MAX || !vkt__mul_ok(inputs, (uint64_t)d, &inputs) || inputs > UINT32_MAX)
+        if (d < 1 || d > UINT32_MAX || !vkt__mul_ok(inputs, (uint64_t)d, &inputs) ||
+            inputs > UINT32_MAX)
             bad(r, "input_shape", "lengths above 0"), inputs = 1;
         s->input_shape[i] = (uint32_t)d;
     }
@@ -276,7 +288,9 @@ vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *s
     reader r = { .arena = arena };
     *s = (vkt__schema) { .target_scale = 1 };
     json_t *o = json_loads(json, 0, &error);
-    if (!o) return vkt__fail(VKT_FORMAT, "data", "schema: line %d: %s: it is not JSON", error.line, error.text);
+    if (!o)
+        return vkt__fail(VKT_FORMAT, "data", "schema: line %d: %s: it is not JSON", error.line,
+                         vkt__show(error.text).s);
     get_uint(&r, o, "version", 1, 1);
     s->task = (vkt_task)get_name(&r, o, "task", task_names, 2);
     read_shape(&r, o, s);
@@ -287,8 +301,10 @@ vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *s
         s->target_mean = get_real(&r, o, "target_mean");
         s->target_scale = positive(&r, get_real(&r, o, "target_scale"), "target_scale");
     }
-    if (json_object_get(o, "pixel_mean")) read_images(&r, o, s);
-    else read_table(&r, json_object_get(o, "table"), s);
+    if (json_object_get(o, "pixel_mean"))
+        read_images(&r, o, s);
+    else
+        read_table(&r, json_object_get(o, "table"), s);
     json_decref(o);
     return r.st;
 }

@@ -1,17 +1,19 @@
-/* A parsed table under a schema: is there a header, which file column is which, missing cells, labels and
- * inputs. Used both when a schema has just been fitted and when one is read from a checkpoint. */
+/* A parsed table under a schema: is there a header, which file column is which, missing cells,
+ * labels and inputs. Used both when a schema has just been fitted and when one is read from a
+ * checkpoint. */
 #include <math.h>
 
 #include "data/dataset.h"
 
-/* The first line is a header if it holds the label's name, or holds no number although some column below
- * does, or, where all is text, if none of its cells comes again in its column. */
+/* The first line is a header if it holds the label's name, or holds no number although some column
+ * below does, or, where all is text, if none of its cells comes again in its column. */
 bool vkt__table_has_header(const vkt__csv *csv, const char *label)
 {
     size_t n_look = VKT_MIN(csv->n_rows, 1000), n_named = 0;
     double v;
     if (csv->n_classes) return false;
-    for (size_t c = 0; label && c < csv->n_columns; c++)
+    bool position = !label || strcmp(label, "last") == 0 || vkt__csv_number(label, &v);
+    for (size_t c = 0; !position && c < csv->n_columns; c++)
         if (strcmp(vkt__csv_cell(csv, 0, c), label) == 0) return true;
     for (size_t c = 0; c < csv->n_columns; c++) {
         const char *cell = vkt__csv_cell(csv, 0, c);
@@ -39,24 +41,32 @@ static int64_t find_name(const vkt__csv *csv, const char *name)
     return -1;
 }
 
+/* By name; a column that had no name when the schema was fitted stands where it stood. */
+static int64_t find_column(const vkt__csv *csv, const char *name, uint32_t position)
+{
+    int64_t at = find_name(csv, name);
+    if (at < 0 && position < csv->n_columns && vkt__csv_missing(vkt__csv_cell(csv, 0, position)))
+        at = position;
+    return at;
+}
+
 static vkt_status match_names(const vkt__schema *s, vkt__table *t)
 {
     for (uint32_t i = 0; i < s->n_columns; i++) {
-        const char *name = s->columns[i].name;
-        int64_t at = find_name(t->csv, name);
-        if (at < 0 && s->columns[i].position < t->csv->n_columns &&
-            strcmp(name, "") != 0 && vkt__csv_missing(vkt__csv_cell(t->csv, 0, s->columns[i].position)))
-            at = s->columns[i].position; /* a column that had no name when it was fitted */
+        int64_t at = find_column(t->csv, s->columns[i].name, s->columns[i].position);
         if (at < 0)
-            return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: column '%s', which the schema needs, is not in the header",
-                             t->csv->name, t->csv->line[0], vkt__show(name).s);
+            return vkt__fail(
+                VKT_FORMAT, "data",
+                "'%s' line %u: column '%s', which the schema needs, is not in the header",
+                t->csv->name, t->csv->line[0], vkt__show(s->columns[i].name).s);
         t->column[i] = (uint32_t)at;
     }
-    t->label = find_name(t->csv, s->label_name);
+    t->label = find_column(t->csv, s->label_name, s->label_position);
     t->first_row = 1;
     uint64_t used = (uint64_t)s->n_columns + (t->label >= 0);
     if (used < t->csv->n_columns)
-        vkt_log(VKT_LOG_WARN, "data", "'%s': %llu columns that the schema does not know are ignored", t->csv->name,
+        vkt_log(VKT_LOG_WARN, "data",
+                "'%s': %llu columns that the schema does not know are ignored", t->csv->name,
                 (unsigned long long)(t->csv->n_columns - used));
     return VKT_OK;
 }
@@ -65,7 +75,8 @@ static vkt_status match_positions(const vkt__schema *s, vkt__table *t)
 {
     size_t n = t->csv->n_columns;
     if (n != s->n_file_columns && n + 1 != s->n_file_columns)
-        return vkt__fail(VKT_FORMAT, "data", "'%s' has %zu columns; the schema needs %u, or %u without the label",
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s' has %zu columns; the schema needs %u, or %u without the label",
                          t->csv->name, n, s->n_file_columns, s->n_file_columns - 1);
     bool labelled = n == s->n_file_columns;
     for (uint32_t i = 0; i < s->n_columns; i++) {
@@ -83,15 +94,18 @@ static bool names_a_column(const vkt__schema *s, const vkt__csv *csv)
     return false;
 }
 
-vkt_status vkt__table_match(const vkt__schema *s, const vkt__csv *csv, bool need_label, vkt__table *out)
+vkt_status vkt__table_match(const vkt__schema *s, const vkt__csv *csv, bool need_label,
+                            vkt__table *out)
 {
     vkt_status st = VKT_OK;
     vkt__table t = { .csv = csv, .label = -1 };
     VKT_TRY(vkt__data_alloc(s->n_columns, sizeof *t.column, "columns", &t.column));
-    bool header = s->header && csv->n_classes == 0 && (names_a_column(s, csv) || vkt__table_has_header(csv, NULL));
+    bool header = s->header && csv->n_classes == 0 &&
+                  (names_a_column(s, csv) || vkt__table_has_header(csv, NULL));
     VKT_TRY(header ? match_names(s, &t) : match_positions(s, &t));
     if (need_label && t.label < 0) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s' lacks the label column '%s'", csv->name, vkt__show(s->label_name).s);
+        st = vkt__fail(VKT_FORMAT, "data", "'%s' lacks the label column '%s'", csv->name,
+                       vkt__show(s->label_name).s);
         goto fail;
     }
     *out = t;
@@ -129,17 +143,26 @@ vkt_status vkt__table_keep(const vkt__schema *s, vkt__table *t)
         bool is_label;
         const char *column = missing_in(s, t, r, &is_label);
         if (column && s->missing == VKT_MISSING_ERROR)
-            return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: no value in column '%s': fill it, or set data.missing to mean "
-                             "or drop", csv->name, csv->line[r], vkt__show(column).s);
+            return vkt__fail(
+                VKT_FORMAT, "data",
+                "'%s' line %u: no value in column '%s': fill it, or set data.missing to mean "
+                "or drop",
+                csv->name, csv->line[r], vkt__show(column).s);
         if (is_label && s->missing == VKT_MISSING_MEAN)
-            return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: no label in column '%s', and labels can't be made up: "
-                             "set data.missing to drop", csv->name, csv->line[r], vkt__show(column).s);
-        if (column && s->missing == VKT_MISSING_DROP) t->n_dropped++;
-        else t->rows[t->n++] = (uint32_t)r;
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s' line %u: no label in column '%s', and labels can't be made up: "
+                             "set data.missing to drop",
+                             csv->name, csv->line[r], vkt__show(column).s);
+        if (column && s->missing == VKT_MISSING_DROP)
+            t->n_dropped++;
+        else
+            t->rows[t->n++] = (uint32_t)r;
     }
     if (t->n == 0)
-        return vkt__fail(VKT_FORMAT, "data", "'%s': all %llu rows have missing values and were dropped: set data.missing to mean",
-                         csv->name, (unsigned long long)t->n_dropped);
+        return vkt__fail(
+            VKT_FORMAT, "data",
+            "'%s': all %llu rows have missing values and were dropped: set data.missing to mean",
+            csv->name, (unsigned long long)t->n_dropped);
 fail:
     return st;
 }
@@ -162,24 +185,30 @@ static uint32_t find_class(const vkt__schema *s, const char *cell)
         uint32_t mid = low + (high - low) / 2;
         int c = compare_value(s, cell, number, s->class_values[mid]);
         if (c == 0) return mid;
-        if (c < 0) high = mid;
-        else low = mid + 1;
+        if (c < 0)
+            high = mid;
+        else
+            low = mid + 1;
     }
     return s->n_outputs;
 }
 
-static vkt_status not_a_number(const vkt__csv *csv, uint32_t row, const char *column, const char *cell)
+static vkt_status not_a_number(const vkt__csv *csv, uint32_t row, const char *column,
+                               const char *cell)
 {
-    return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: '%s' in column '%s' is not a number", csv->name, csv->line[row],
-                     vkt__show(cell).s, vkt__show(column).s);
+    return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: '%s' in column '%s' is not a number",
+                     csv->name, csv->line[row], vkt__show(cell).s, vkt__show(column).s);
 }
 
 /* (v - mean) / std as f32, refused when it has no finite value. */
-static vkt_status scaled(const vkt__csv *csv, uint32_t row, const char *column, double v, double mean, double std, float *out)
+static vkt_status scaled(const vkt__csv *csv, uint32_t row, const char *column, double v,
+                         double mean, double std, float *out)
 {
     *out = (float)((v - mean) / std);
     if (isfinite(*out)) return VKT_OK;
-    return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: %g in column '%s' is too far from the training data's mean %g (deviation %g)",
+    return vkt__fail(VKT_FORMAT, "data",
+                     "'%s' line %u: %g in column '%s' is too far from the training data's mean %g "
+                     "(deviation %g)",
                      csv->name, csv->line[row], v, vkt__show(column).s, mean, std);
 }
 
@@ -191,11 +220,15 @@ vkt_status vkt__table_labels(const vkt__schema *s, const vkt__table *t, vkt_labe
         if (s->task == VKT_CLASSIFY) {
             out[i].u = find_class(s, cell);
             if (out[i].u == s->n_outputs)
-                return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: class '%s' is not among the %u classes of the training data",
-                                 t->csv->name, t->csv->line[t->rows[i]], vkt__show(cell).s, s->n_outputs);
+                return vkt__fail(
+                    VKT_FORMAT, "data",
+                    "'%s' line %u: class '%s' is not among the %u classes of the training data",
+                    t->csv->name, t->csv->line[t->rows[i]], vkt__show(cell).s, s->n_outputs);
         } else {
-            if (!vkt__csv_number(cell, &v)) return not_a_number(t->csv, t->rows[i], s->label_name, cell);
-            vkt_status st = scaled(t->csv, t->rows[i], s->label_name, v, s->target_mean, s->target_scale, &out[i].f);
+            if (!vkt__csv_number(cell, &v))
+                return not_a_number(t->csv, t->rows[i], s->label_name, cell);
+            vkt_status st = scaled(t->csv, t->rows[i], s->label_name, v, s->target_mean,
+                                   s->target_scale, &out[i].f);
             if (st != VKT_OK) return st;
         }
     }
@@ -217,8 +250,10 @@ static void one_hot(const vkt__column *c, const char *cell, float *x)
             x[mid] = 1;
             return;
         }
-        if (order < 0) high = mid;
-        else low = mid + 1;
+        if (order < 0)
+            high = mid;
+        else
+            low = mid + 1;
     }
 }
 
@@ -265,7 +300,8 @@ vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, 
     if (t.label >= 0) VKT_TRY(vkt__table_labels(s, &t, part->labels));
     VKT_TRY(vkt__data_alloc(t.n, (uint64_t)s->n_inputs * sizeof(float), "inputs", &part->values));
     VKT_TRY(vkt__table_inputs(s, &t, part->values));
-    ds->info.source = vkt__arena_printf(&ds->arena, "csv %s: %u rows%s", name, t.n, t.label >= 0 ? "" : ", no labels");
+    ds->info.source = vkt__arena_printf(&ds->arena, "csv %s: %u rows%s", name, t.n,
+                                        t.label >= 0 ? "" : ", no labels");
 fail:
     free(text);
     vkt__table_finish(&t);
