@@ -1,8 +1,9 @@
-/* checkpoint.h: writing, reading and checking one checkpoint folder. The set of them (listing, pruning,
- * the newest whole one) is in checkpoint_set.c.
+/* checkpoint.h: writing, reading and checking one checkpoint folder. The set of them (listing,
+ * pruning, the newest whole one) is in checkpoint_set.c.
  *
- * Every byte is covered by a sum: state.json by the CRC-32 in its own first line, the length and header of
- * each safetensors file by the sums in state.json, each tensor by the sum in its file's header. */
+ * Every byte is covered by a sum: state.json by the CRC-32 in its own first line, the length and
+ * header of each safetensors file by the sums in state.json, each tensor by the sum in its file's
+ * header. */
 #include <jansson.h>
 #include <math.h>
 #include <zlib.h>
@@ -27,7 +28,8 @@ static json_t *hex(uint64_t v)
 
 static json_t *digest_json(vkt__st_digest d)
 {
-    return json_pack("{s:I, s:o}", "bytes", (json_int_t)d.bytes, "header_crc32", json_sprintf("%08x", d.header_crc));
+    return json_pack("{s:I, s:o}", "bytes", (json_int_t)d.bytes, "header_crc32",
+                     json_sprintf("%08x", d.header_crc));
 }
 
 static json_t *text_or_null(const char *s)
@@ -35,28 +37,35 @@ static json_t *text_or_null(const char *s)
     return s ? json_string(s) : json_null();
 }
 
-static vkt_status state_write(const char *path, const vkt__checkpoint_state *s, const vkt__st_digest digest[2])
+static vkt_status state_write(const char *path, const vkt__checkpoint_state *s,
+                              const vkt__st_digest digest[2])
 {
     vkt_status st = VKT_OK;
     vkt__str out = { 0 };
     char number[32];
     FILE *f = NULL;
     json_t *extra = s->extra ? json_loads(s->extra, JSON_DECODE_ANY, NULL) : json_null();
-    json_t *seed = json_sprintf("%llu", (unsigned long long)s->seed); /* may exceed JSON's integers */
+    json_t *seed =
+        json_sprintf("%llu", (unsigned long long)s->seed); /* may exceed JSON's integers */
     json_t *root = json_pack(
-        "{s:s, s:i, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:o, s:o, s:o}", "format", "vktrain checkpoint",
-        "version", STATE_VERSION, "vktrain", VKT_VERSION, "step", (json_int_t)s->step, "loader_batches",
-        (json_int_t)s->loader_batches, "seed", seed, "config_hash", hex(s->config_hash), "data_hash", hex(s->data_hash),
-        "metric", text_or_null(s->metric), "value", isfinite(s->value) ? json_real(s->value) : json_null(), "files",
-        "model.safetensors", digest_json(digest[0]), "optimizer.safetensors", digest_json(digest[1]), "config",
-        text_or_null(s->config), "schema", text_or_null(s->schema), "extra", extra);
+        "{s:s, s:i, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:o, s:o, s:o}", "format",
+        "vktrain checkpoint", "version", STATE_VERSION, "vktrain", VKT_VERSION, "step",
+        (json_int_t)s->step, "loader_batches", (json_int_t)s->loader_batches, "seed", seed,
+        "config_hash", hex(s->config_hash), "data_hash", hex(s->data_hash), "metric",
+        text_or_null(s->metric), "value", isfinite(s->value) ? json_real(s->value) : json_null(),
+        "files", "model.safetensors", digest_json(digest[0]), "optimizer.safetensors",
+        digest_json(digest[1]), "config", text_or_null(s->config), "schema",
+        text_or_null(s->schema), "extra", extra);
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     json_decref(root);
-    if (!text) return vkt__fail(VKT_ARG, "checkpoint", "'%s': a text of the state is not UTF-8 or not JSON", path);
+    if (!text)
+        return vkt__fail(VKT_ARG, "checkpoint",
+                         "'%s': a text of the state is not UTF-8 or not JSON", path);
     vkt__str_add(&out, text + 1, strlen(text) - 1); /* without the opening brace */
     vkt__str_add(&out, "\n", 1);
     free(text);
-    snprintf(number, sizeof number, "%08x\",", (unsigned)crc32(0, (const unsigned char *)out.data, (uInt)out.len));
+    snprintf(number, sizeof number, "%08x\",",
+             (unsigned)crc32(0, (const unsigned char *)out.data, (uInt)out.len));
     VKT_TRY(vkt__file_create(path, &f));
     fputs(HEAD, f);
     fputs(number, f);
@@ -97,7 +106,8 @@ static bool get_digest(const json_t *files, const char *name, vkt__st_digest *d)
     return true;
 }
 
-static bool state_fields(vkt__arena *a, const json_t *j, vkt__checkpoint_state *s, vkt__st_digest digest[2])
+static bool state_fields(vkt__arena *a, const json_t *j, vkt__checkpoint_state *s,
+                         vkt__st_digest digest[2])
 {
     const json_t *files = json_object_get(j, "files"), *value = json_object_get(j, "value");
     const json_t *extra = json_object_get(j, "extra");
@@ -105,7 +115,8 @@ static bool state_fields(vkt__arena *a, const json_t *j, vkt__checkpoint_state *
     if (!seed || !get_count(json_object_get(j, "step"), &s->step) ||
         !get_count(json_object_get(j, "loader_batches"), &s->loader_batches) ||
         !get_hex(json_object_get(j, "config_hash"), &s->config_hash) ||
-        !get_hex(json_object_get(j, "data_hash"), &s->data_hash) || !get_digest(files, "model.safetensors", &digest[0]) ||
+        !get_hex(json_object_get(j, "data_hash"), &s->data_hash) ||
+        !get_digest(files, "model.safetensors", &digest[0]) ||
         !get_digest(files, "optimizer.safetensors", &digest[1]))
         return false;
     s->seed = strtoull(seed, NULL, 10);
@@ -121,8 +132,8 @@ static bool state_fields(vkt__arena *a, const json_t *j, vkt__checkpoint_state *
     return true;
 }
 
-vkt_status vkt__checkpoint_read_state(vkt__arena *a, const char *path, vkt__checkpoint_state *s, vkt__st_digest digest[2],
-                                      const char **why)
+vkt_status vkt__checkpoint_read_state(vkt__arena *a, const char *path, vkt__checkpoint_state *s,
+                                      vkt__st_digest digest[2], const char **why)
 {
     char *data = NULL, head[HEAD_BYTES + 1];
     size_t n;
@@ -135,10 +146,14 @@ vkt_status vkt__checkpoint_read_state(vkt__arena *a, const char *path, vkt__chec
         snprintf(head, sizeof head, HEAD "%08x\",",
                  (unsigned)crc32(0, (unsigned char *)data + HEAD_BYTES, (uInt)(n - HEAD_BYTES)));
         json_t *j = NULL;
-        if (memcmp(head, data, HEAD_BYTES)) *why = "damaged: its CRC-32 does not fit its content, or it was edited";
-        else if (!(j = json_loadb(data, n, JSON_REJECT_DUPLICATES, NULL))) *why = "not JSON";
-        else if (json_integer_value(json_object_get(j, "version")) != STATE_VERSION) *why = "of another version of vktrain";
-        else if (!state_fields(a, j, s, digest)) *why = "lacking a field";
+        if (memcmp(head, data, HEAD_BYTES))
+            *why = "damaged: its CRC-32 does not fit its content, or it was edited";
+        else if (!(j = json_loadb(data, n, JSON_REJECT_DUPLICATES, NULL)))
+            *why = "not JSON";
+        else if (json_integer_value(json_object_get(j, "version")) != STATE_VERSION)
+            *why = "of another version of vktrain";
+        else if (!state_fields(a, j, s, digest))
+            *why = "lacking a field";
         json_decref(j);
     }
     free(data);
@@ -147,13 +162,13 @@ vkt_status vkt__checkpoint_read_state(vkt__arena *a, const char *path, vkt__chec
 
 /* ---- writing ---- */
 
-#define STEP_OR_CRASH(expr)                                                                                            \
-    do {                                                                                                               \
-        if (vkt__crash_now(d->crash)) {                                                                                \
-            st = VKT_INTERRUPTED;                                                                                      \
-            goto fail;                                                                                                 \
-        }                                                                                                              \
-        VKT_TRY(expr);                                                                                                 \
+#define STEP_OR_CRASH(expr)                                                                        \
+    do {                                                                                           \
+        if (vkt__crash_now(d->crash)) {                                                            \
+            st = VKT_INTERRUPTED;                                                                  \
+            goto fail;                                                                             \
+        }                                                                                          \
+        VKT_TRY(expr);                                                                             \
     } while (0)
 
 vkt_status vkt__checkpoint_write(const vkt__checkpoint_desc *d)
@@ -182,24 +197,28 @@ vkt_status vkt__checkpoint_write(const vkt__checkpoint_desc *d)
     STEP_OR_CRASH(vkt__sync_dir(dir));
     if (replaces) STEP_OR_CRASH(vkt__remove_tree(old));
 fail:
-    if (st != VKT_OK && !d->crash && vkt__file_exists(tmp)) vkt__remove_tree(tmp); /* a full disk gets its room back */
+    if (st != VKT_OK && !d->crash && vkt__file_exists(tmp))
+        vkt__remove_tree(tmp); /* a full disk gets its room back */
     vkt__arena_finish(&a);
     return st;
 }
 
 /* ---- reading ---- */
 
-static vkt_status open_part(vkt__checkpoint *c, const char *name, vkt__st_digest want, vkt__safetensors **out)
+static vkt_status open_part(vkt__checkpoint *c, const char *name, vkt__st_digest want,
+                            vkt__safetensors **out)
 {
     const char *path = vkt__arena_printf(&c->arena, "%s/%s", c->dir, name);
     int64_t size = vkt__file_size(path);
     if (size >= 0 && (uint64_t)size != want.bytes)
-        return vkt__fail(VKT_FORMAT, "checkpoint", "'%s' is damaged: it has %lld bytes, written were %llu", path,
+        return vkt__fail(VKT_FORMAT, "checkpoint",
+                         "'%s' is damaged: it has %lld bytes, written were %llu", path,
                          (long long)size, (unsigned long long)want.bytes);
     vkt_status st = vkt__safetensors_open(path, out);
     if (st != VKT_OK) return st;
     if (vkt__safetensors_digest(*out).header_crc != want.header_crc)
-        return vkt__fail(VKT_FORMAT, "checkpoint", "'%s' is damaged: its header's CRC-32 is not the one in state.json", path);
+        return vkt__fail(VKT_FORMAT, "checkpoint",
+                         "'%s' is damaged: its header's CRC-32 is not the one in state.json", path);
     return VKT_OK;
 }
 

@@ -1,5 +1,6 @@
-/* checkpoint.h: the checkpoints of a run as a set. Names that begin with a dot are leftovers: .tmp- of a
- * write, .trash- of a prune, .old- of a replacement (moved back if the new one never arrived). */
+/* checkpoint.h: the checkpoints of a run as a set. Names that begin with a dot are leftovers: .tmp-
+ * of a write, .trash- of a prune, .old- of a replacement (moved back if the new one never arrived).
+ */
 #include <math.h>
 
 #include "base/os.h"
@@ -7,7 +8,8 @@
 
 static bool parse_name(const char *name, uint64_t *step)
 {
-    if (strncmp(name, "step-", 5) || strlen(name) < 13 || strlen(name) > 25 || strspn(name + 5, "0123456789") != strlen(name + 5))
+    if (strncmp(name, "step-", 5) || strlen(name) < 13 || strlen(name) > 25 ||
+        strspn(name + 5, "0123456789") != strlen(name + 5))
         return false;
     *step = strtoull(name + 5, NULL, 10);
     return true;
@@ -15,7 +17,8 @@ static bool parse_name(const char *name, uint64_t *step)
 
 static int by_step(const void *a, const void *b)
 {
-    uint64_t x = ((const vkt__checkpoint_item *)a)->step, y = ((const vkt__checkpoint_item *)b)->step;
+    uint64_t x = ((const vkt__checkpoint_item *)a)->step,
+             y = ((const vkt__checkpoint_item *)b)->step;
     return x < y ? -1 : x > y;
 }
 
@@ -38,7 +41,8 @@ vkt_status vkt__checkpoint_list(const char *run_dir, vkt__checkpoint_item **item
         const char *why = NULL, *path = vkt__arena_printf(&a, "%s/%s/state.json", dir, names[i]);
         if (!parse_name(names[i], &item.step)) continue;
         snprintf(item.name, sizeof item.name, "%s", names[i]);
-        item.damaged = vkt__file_size(path) < 0 || vkt__checkpoint_read_state(&a, path, &s, digest, &why) != VKT_OK;
+        item.damaged = vkt__file_size(path) < 0 ||
+                       vkt__checkpoint_read_state(&a, path, &s, digest, &why) != VKT_OK;
         if (!item.damaged) item.value = s.value;
         (*items)[(*n)++] = item;
     }
@@ -65,12 +69,14 @@ vkt_status vkt__checkpoint_newest(const char *run_dir, vkt__checkpoint **out)
         } else {
             vkt__checkpoint_close(&c);
             if (i > 0)
-                vkt_log(VKT_LOG_WARN, "checkpoint", "'%s' can't be used; trying the one before it, %s", path.data,
+                vkt_log(VKT_LOG_WARN, "checkpoint",
+                        "'%s' can't be used; trying the one before it, %s", path.data,
                         items[i - 1].name);
         }
     }
     if (st == VKT_OK && !*out)
-        st = vkt__fail(VKT_IO, "checkpoint", "no %scheckpoint in '%s'", n ? "usable " : "", run_dir);
+        st =
+            vkt__fail(VKT_IO, "checkpoint", "no %scheckpoint in '%s'", n ? "usable " : "", run_dir);
     vkt__str_finish(&path);
     free(items);
     return st;
@@ -81,11 +87,13 @@ static bool better(double a, double b, int sign)
     return isnan(b) || sign * a > sign * b;
 }
 
-const vkt__checkpoint_item *vkt__checkpoint_best(const vkt__checkpoint_item *items, size_t n, int sign)
+const vkt__checkpoint_item *vkt__checkpoint_best(const vkt__checkpoint_item *items, size_t n,
+                                                 int sign)
 {
     const vkt__checkpoint_item *best = NULL;
     for (size_t i = 0; i < n; i++)
-        if (!items[i].damaged && !isnan(items[i].value) && (!best || better(items[i].value, best->value, sign)))
+        if (!items[i].damaged && !isnan(items[i].value) &&
+            (!best || better(items[i].value, best->value, sign)))
             best = &items[i];
     return best;
 }
@@ -117,7 +125,8 @@ vkt_status vkt__checkpoint_prune(const char *run_dir, uint32_t keep, int sign, v
     for (uint32_t k = 0; k < keep; k++) {
         size_t best = n;
         for (size_t i = 0; i < n; i++)
-            if (!items[i].damaged && !isnan(items[i].value) && (best == n || better(items[i].value, items[best].value, sign)))
+            if (!items[i].damaged && !isnan(items[i].value) &&
+                (best == n || better(items[i].value, items[best].value, sign)))
                 best = i;
         if (best == n) break;
         kept[best] = true;
@@ -182,10 +191,12 @@ vkt_status vkt__checkpoint_find(const char *path, char *out, size_t size)
     } else {
         if (vkt__is_dir(path)) VKT_TRY(vkt__checkpoint_list(path, &items, &n));
         for (size_t i = 0; i < n; i++)
-            if (!items[i].damaged) found = vkt__arena_printf(&a, "%s/checkpoints/%s", path, items[i].name);
+            if (!items[i].damaged)
+                found = vkt__arena_printf(&a, "%s/checkpoints/%s", path, items[i].name);
     }
     if (!found)
-        st = vkt__fail(VKT_IO, "checkpoint", "'%s' is neither a run with checkpoints nor a checkpoint folder", path);
+        st = vkt__fail(VKT_IO, "checkpoint",
+                       "'%s' is neither a run with checkpoints nor a checkpoint folder", path);
     else if (snprintf(out, size, "%s", found) >= (int)size)
         st = vkt__fail(VKT_ARG, "checkpoint", "the path '%s' is too long", found);
 fail:

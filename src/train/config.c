@@ -14,7 +14,8 @@ vkt_status vkt_config_create(vkt_config **out)
     c->priv = vkt__alloc(sizeof *c->priv);
     VKT_ASSERT(n <= VKT__MAX_OPTIONS);
     for (size_t i = 0; i < n; i++)
-        if (o[i].fallback && vkt__option_set(c, &c->priv->arena, &o[i], o[i].fallback, false, "default") != VKT_OK)
+        if (o[i].fallback &&
+            vkt__option_set(c, &c->priv->arena, &o[i], o[i].fallback, false, "default") != VKT_OK)
             VKT_ASSERT(!"every default is valid");
     *out = c;
     return VKT_OK;
@@ -57,8 +58,9 @@ static vkt_status unknown_recipe(const char *recipe)
         vkt__str_printf(&all, "%s%s", n ? ", " : "", name);
     }
     const char *near = vkt__nearest(recipe, names, n);
-    vkt__fail(VKT_ARG, "config", "no recipe '%s': no such file, and the built-in ones are %s%s%s%s", recipe,
-              all.data ? all.data : "none", near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    vkt__fail(VKT_ARG, "config", "no recipe '%s': no such file, and the built-in ones are %s%s%s%s",
+              recipe, all.data ? all.data : "none", near ? "; did you mean '" : "",
+              near ? near : "", near ? "'?" : "");
     vkt__str_finish(&all);
     return VKT_ARG;
 }
@@ -100,11 +102,13 @@ vkt_status vkt_config_set(vkt_config *c, const char *assignment)
     vkt_status st = VKT_OK;
     const char *eq = strchr(assignment, '=');
     if (!eq || eq == assignment)
-        return vkt__fail(VKT_ARG, "config", "--set %s: key=value is expected, as optim.lr=0.01", assignment);
+        return vkt__fail(VKT_ARG, "config", "--set %s: key=value is expected, as optim.lr=0.01",
+                         assignment);
     char *key = vkt__arena_strdup(a, assignment);
     key[eq - assignment] = 0;
     if (!strcmp(key, "model") || !strncmp(key, "model.", 6))
-        return vkt__fail(VKT_ARG, "config", "--set %s: the model can't be set this way; write it in a recipe", key);
+        return vkt__fail(VKT_ARG, "config",
+                         "--set %s: the model can't be set this way; write it in a recipe", key);
     int i = vkt__option_find(key);
     size_t n;
     const vkt__option *o = vkt__options(&n);
@@ -113,8 +117,8 @@ vkt_status vkt_config_set(vkt_config *c, const char *assignment)
         const char *names[VKT__MAX_OPTIONS];
         for (size_t k = 0; k < n; k++) names[k] = o[k].name;
         const char *near = vkt__nearest(key, names, n);
-        return vkt__fail(VKT_ARG, "config", "%s: unknown key%s%s%s", where, near ? "; did you mean '" : "",
-                         near ? near : "", near ? "'?" : "");
+        return vkt__fail(VKT_ARG, "config", "%s: unknown key%s%s%s", where,
+                         near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     }
     if (o[i].type == VKT__OPT_STEPS || o[i].type == VKT__OPT_GROUPS) {
         vkt__yaml *node;
@@ -142,7 +146,8 @@ static bool was_set(const vkt_config *c, const char *option)
     return c->priv->where[vkt__option_find(option)] != NULL;
 }
 
-static vkt_status refuse(const vkt_config *c, const char *option, const char *fmt, ...) VKT_PRINTF(3, 4);
+static vkt_status refuse(const vkt_config *c, const char *option, const char *fmt, ...)
+    VKT_PRINTF(3, 4);
 static vkt_status refuse(const vkt_config *c, const char *option, const char *fmt, ...)
 {
     vkt__str s = { 0 };
@@ -160,9 +165,11 @@ static vkt_status finish_data(vkt_config *c)
     const vkt_data_desc *d = &c->data;
     if (!d->source) return refuse(c, "data.source", "is missing: digits, idx or csv");
     bool digits = !strcmp(d->source, "digits"), csv = !strcmp(d->source, "csv");
-    if (digits && d->path) return refuse(c, "data.path", "the digits are built in and take no path");
+    if (digits && d->path)
+        return refuse(c, "data.path", "the digits are built in and take no path");
     if (!digits && (!d->path || !d->path[0]))
-        return refuse(c, "data.path", "is missing: %s", csv ? "the CSV file" : "the folder of the IDX files");
+        return refuse(c, "data.path", "is missing: %s",
+                      csv ? "the CSV file" : "the folder of the IDX files");
     if (d->test_path && !csv) return refuse(c, "data.test_path", "only for csv");
     if (d->task == VKT_REGRESS && !csv) return refuse(c, "data.task", "regress needs csv data");
     if (d->task == VKT_REGRESS && c->label_smoothing != 0)
@@ -186,7 +193,8 @@ static vkt_status finish_schedule(vkt_config *c)
         return refuse(c, "schedule.milestones", "only for schedule.kind: steps");
     if (s->n_milestones && s->milestones[s->n_milestones - 1] >= s->steps)
         return refuse(c, "schedule.milestones", "%llu lies past train.steps = %llu",
-                      (unsigned long long)s->milestones[s->n_milestones - 1], (unsigned long long)s->steps);
+                      (unsigned long long)s->milestones[s->n_milestones - 1],
+                      (unsigned long long)s->steps);
     return VKT_OK;
 }
 
@@ -195,7 +203,8 @@ static vkt_status finish_metric(vkt_config *c)
     bool regress = c->data.task == VKT_REGRESS;
     if (!strcmp(c->metric, "auto")) c->metric = regress ? "loss" : "accuracy";
     bool accuracy = !strcmp(c->metric, "accuracy");
-    if (regress && accuracy) return refuse(c, "checkpoint.metric", "accuracy is not measured with data.task: regress");
+    if (regress && accuracy)
+        return refuse(c, "checkpoint.metric", "accuracy is not measured with data.task: regress");
     if (!regress && !strcmp(c->metric, "mae"))
         return refuse(c, "checkpoint.metric", "mae is measured with data.task: regress only");
     if (!c->metric_sign) c->metric_sign = accuracy ? 1 : -1;
@@ -214,7 +223,8 @@ static vkt_status finish_name(vkt_config *c)
         if (dot && dot != name) *dot = 0;
         c->name = name;
     }
-    if (!c->name[0] || c->name[0] == '.' || strpbrk(c->name, "/\\:*?\"<>|\n\r\t") || strlen(c->name) > 100)
+    if (!c->name[0] || c->name[0] == '.' || strpbrk(c->name, "/\\:*?\"<>|\n\r\t") ||
+        strlen(c->name) > 100)
         return refuse(c, "name", "'%s' can't be part of a folder's name", c->name);
     return VKT_OK;
 }
@@ -223,7 +233,8 @@ vkt_status vkt_config_finish(vkt_config *c)
 {
     vkt_status st = VKT_OK;
     if (!c->n_layers)
-        return vkt__fail(VKT_ARG, "config", "%s: model is missing: a list of layers", c->source ? c->source : "config");
+        return vkt__fail(VKT_ARG, "config", "%s: model is missing: a list of layers",
+                         c->source ? c->source : "config");
     VKT_TRY(finish_name(c));
     VKT_TRY(finish_data(c));
     VKT_TRY(finish_schedule(c));
@@ -233,12 +244,15 @@ vkt_status vkt_config_finish(vkt_config *c)
     if (!c->eval_every) c->eval_every = (uint32_t)VKT_MAX(VKT_MIN(total / 10, 1000000000u), 1);
     if (!c->log_every) c->log_every = (uint32_t)VKT_MAX(VKT_MIN(total / 20, 1000000000u), 1);
     if (c->eval_batch < c->batch)
-        return refuse(c, "eval.batch", "%u is less than train.batch = %u; evaluation needs no gradients, so it fits",
+        return refuse(c, "eval.batch",
+                      "%u is less than train.batch = %u; evaluation needs no gradients, so it fits",
                       c->eval_batch, c->batch);
     if (c->eval_every > total) {
         if (was_set(c, "eval.every"))
-            vkt_log(VKT_LOG_WARN, "config", "%s: eval.every: %u is more than the %llu steps of the run; taken as %llu",
-                    where_set(c, "eval.every"), c->eval_every, (unsigned long long)total, (unsigned long long)total);
+            vkt_log(VKT_LOG_WARN, "config",
+                    "%s: eval.every: %u is more than the %llu steps of the run; taken as %llu",
+                    where_set(c, "eval.every"), c->eval_every, (unsigned long long)total,
+                    (unsigned long long)total);
         c->eval_every = (uint32_t)total;
     }
 fail:
@@ -263,16 +277,27 @@ static bool value_yaml(const vkt_config *c, const vkt__option *o, vkt__str *out)
     case VKT__OPT_STRING:
         memcpy(&word, at, sizeof word);
         if (!word) return false;
-        if (o->choices) vkt__str_printf(out, "%s", word);
-        else vkt__yaml_quote(word, out);
+        if (o->choices)
+            vkt__str_printf(out, "%s", word);
+        else
+            vkt__yaml_quote(word, out);
         return true;
-    case VKT__OPT_BOOL: memcpy(&b, at, sizeof b); vkt__str_printf(out, "%s", b ? "true" : "false"); return true;
-    case VKT__OPT_U32: memcpy(&u32, at, sizeof u32); vkt__str_printf(out, "%u", u32); return true;
+    case VKT__OPT_BOOL:
+        memcpy(&b, at, sizeof b);
+        vkt__str_printf(out, "%s", b ? "true" : "false");
+        return true;
+    case VKT__OPT_U32:
+        memcpy(&u32, at, sizeof u32);
+        vkt__str_printf(out, "%u", u32);
+        return true;
     case VKT__OPT_U64:
         memcpy(&u64, at, sizeof u64);
         vkt__str_printf(out, "%llu", (unsigned long long)u64);
         return true;
-    case VKT__OPT_I64: memcpy(&i64, at, sizeof i64); vkt__str_printf(out, "%lld", (long long)i64); return true;
+    case VKT__OPT_I64:
+        memcpy(&i64, at, sizeof i64);
+        vkt__str_printf(out, "%lld", (long long)i64);
+        return true;
     case VKT__OPT_F32:
         memcpy(&f, at, sizeof f);
         vkt__str_printf(out, "%s", vkt__double_text((double)f, true, number));
@@ -287,14 +312,18 @@ static bool value_yaml(const vkt_config *c, const vkt__option *o, vkt__str *out)
             if (p->value == e) return vkt__str_printf(out, "%s", p->name), true;
         return false;
     case VKT__OPT_CHAR:
-        if (!*at) vkt__str_printf(out, "auto");
-        else if (*at == '\t') vkt__str_printf(out, "tab");
-        else vkt__yaml_quote((char[]) { *at, 0 }, out);
+        if (!*at)
+            vkt__str_printf(out, "auto");
+        else if (*at == '\t')
+            vkt__str_printf(out, "tab");
+        else
+            vkt__yaml_quote((char[]) { *at, 0 }, out);
         return true;
     case VKT__OPT_STEPS:
         if (!c->schedule.n_milestones) return false;
         for (uint32_t i = 0; i < c->schedule.n_milestones; i++)
-            vkt__str_printf(out, "%s%llu", i ? ", " : "[", (unsigned long long)c->schedule.milestones[i]);
+            vkt__str_printf(out, "%s%llu", i ? ", " : "[",
+                            (unsigned long long)c->schedule.milestones[i]);
         vkt__str_printf(out, "]");
         return true;
     case VKT__OPT_GROUPS:
@@ -302,9 +331,11 @@ static bool value_yaml(const vkt_config *c, const vkt__option *o, vkt__str *out)
             const vkt_optim_group *g = &c->optim.groups[i];
             vkt__str_printf(out, "\n    - {pattern: ");
             vkt__yaml_quote(g->pattern, out);
-            vkt__str_printf(out, ", lr_scale: %s", vkt__double_text((double)g->lr_scale, true, number));
+            vkt__str_printf(out, ", lr_scale: %s",
+                            vkt__double_text((double)g->lr_scale, true, number));
             if (!isnan(g->weight_decay))
-                vkt__str_printf(out, ", weight_decay: %s", vkt__double_text((double)g->weight_decay, true, number));
+                vkt__str_printf(out, ", weight_decay: %s",
+                                vkt__double_text((double)g->weight_decay, true, number));
             vkt__str_printf(out, "}");
         }
         return c->optim.n_groups > 0;
@@ -327,7 +358,8 @@ char *vkt_config_yaml(const vkt_config *c)
                 vkt__str_printf(&s, "%.*s:\n", (int)len, o[i].name);
             section = o[i].name;
             section_len = len;
-            vkt__str_printf(&s, "%s%s:%s%s\n", len ? "  " : "", key, value.data[0] == '\n' ? "" : " ", value.data);
+            vkt__str_printf(&s, "%s%s:%s%s\n", len ? "  " : "", key,
+                            value.data[0] == '\n' ? "" : " ", value.data);
         }
         vkt__str_finish(&value);
     }

@@ -1,5 +1,5 @@
-/* metrics.h. Lines are short and flushed one by one: after a crash at most the last one is half-written,
- * which the next opening cuts off. */
+/* metrics.h. Lines are short and flushed one by one: after a crash at most the last one is
+ * half-written, which the next opening cuts off. */
 #include <jansson.h>
 #include <math.h>
 
@@ -19,9 +19,16 @@ typedef struct column {
 
 #define AT(field) offsetof(vkt__metrics_row, field)
 static const column columns[] = {
-    { "loss", AT(loss) }, { "accuracy", AT(accuracy) }, { "mae", AT(mae) }, { "grad_norm", AT(grad_norm) },
-    { "clip", AT(clip) }, { "lr", AT(lr) }, { "items_per_s", AT(items_per_s) }, { "input_wait", AT(input_wait) },
-    { "update_ok", AT(update_ok) }, { "seconds", AT(seconds) },
+    { "loss", AT(loss) },
+    { "accuracy", AT(accuracy) },
+    { "mae", AT(mae) },
+    { "grad_norm", AT(grad_norm) },
+    { "clip", AT(clip) },
+    { "lr", AT(lr) },
+    { "items_per_s", AT(items_per_s) },
+    { "input_wait", AT(input_wait) },
+    { "update_ok", AT(update_ok) },
+    { "seconds", AT(seconds) },
 };
 
 vkt__metrics_row vkt__metrics_row_empty(uint64_t step, const char *split)
@@ -58,14 +65,16 @@ static bool csv_step(const char *line, size_t n, uint64_t *step)
 {
     const char *comma = memchr(line, ',', n);
     *step = 0;
-    if (!comma || (strncmp(line, "train,", 6) && strncmp(line, "eval,", 5))) return n > 4 && !strncmp(line, "kind,", 5);
+    if (!comma || (strncmp(line, "train,", 6) && strncmp(line, "eval,", 5)))
+        return n > 4 && !strncmp(line, "kind,", 5);
     size_t digits = strspn(comma + 1, "0123456789");
     *step = strtoull(comma + 1, NULL, 10);
     return digits > 0 && digits < 20 && comma[1 + digits] == ',';
 }
 
 /* Cuts after the last whole line of a step <= keep. */
-static vkt_status cut(const char *path, uint64_t keep, bool (*step_of)(const char *, size_t, uint64_t *))
+static vkt_status cut(const char *path, uint64_t keep,
+                      bool (*step_of)(const char *, size_t, uint64_t *))
 {
     char *data;
     size_t n, end = 0;
@@ -142,8 +151,10 @@ vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
         bool shown = isfinite(v);
         if (shown) vkt__double_text(v, false, number);
         /* "not measured" is left out; a loss or norm that is not finite is news. */
-        if (shown) vkt__str_printf(&j, ",\"%s\":%s", columns[i].name, number);
-        else if (i == 0 || isinf(v)) vkt__str_printf(&j, ",\"%s\":null", columns[i].name);
+        if (shown)
+            vkt__str_printf(&j, ",\"%s\":%s", columns[i].name, number);
+        else if (i == 0 || isinf(v))
+            vkt__str_printf(&j, ",\"%s\":null", columns[i].name);
         vkt__str_printf(&c, ",%s", shown ? number : i == 0 ? "nan" : isinf(v) ? "inf" : "");
     }
     if (r->n) vkt__str_printf(&j, ",\"n\":%llu", (unsigned long long)r->n);
@@ -152,8 +163,10 @@ vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
         add_counts(&j, "class_correct", r->class_correct, r->n_classes);
     }
     vkt__str_printf(&j, "}\n");
-    if (r->n) vkt__str_printf(&c, ",%llu\n", (unsigned long long)r->n);
-    else vkt__str_printf(&c, ",\n");
+    if (r->n)
+        vkt__str_printf(&c, ",%llu\n", (unsigned long long)r->n);
+    else
+        vkt__str_printf(&c, ",\n");
     fwrite(j.data, 1, j.len, m->jsonl);
     fwrite(c.data, 1, c.len, m->csv);
     vkt__str_finish(&j);
@@ -199,7 +212,8 @@ vkt_status vkt__predictions_write(const char *path, const vkt__predictions *p)
 {
     vkt__str s = { 0 };
     char number[32];
-    vkt__str_printf(&s, p->class_names ? "index,target,predicted,correct" : "index,target,predicted");
+    vkt__str_printf(&s,
+                    p->class_names ? "index,target,predicted,correct" : "index,target,predicted");
     for (uint32_t k = 0; p->class_names && k < p->n_outputs; k++) {
         vkt__str cell_text = { 0 };
         vkt__str_printf(&cell_text, "p(%s)", p->class_names[k]);
@@ -212,7 +226,9 @@ vkt_status vkt__predictions_write(const char *path, const vkt__predictions *p)
         const float *v = p->value + i * p->n_outputs;
         vkt__str_printf(&s, "%llu,", (unsigned long long)(p->index ? p->index[i] : i));
         if (!p->class_names) {
-            if (p->target_value) vkt__str_printf(&s, "%s", vkt__double_text((double)p->target_value[i], true, number));
+            if (p->target_value)
+                vkt__str_printf(&s, "%s",
+                                vkt__double_text((double)p->target_value[i], true, number));
             vkt__str_printf(&s, ",%s\n", vkt__double_text((double)v[0], true, number));
             continue;
         }
@@ -223,7 +239,8 @@ vkt_status vkt__predictions_write(const char *path, const vkt__predictions *p)
         vkt__str_add(&s, ",", 1);
         class_cell(&s, p, top);
         vkt__str_printf(&s, ",%s", !p->target ? "" : p->target[i] == top ? "1" : "0");
-        for (uint32_t k = 0; k < p->n_outputs; k++) vkt__str_printf(&s, ",%s", vkt__double_text((double)v[k], true, number));
+        for (uint32_t k = 0; k < p->n_outputs; k++)
+            vkt__str_printf(&s, ",%s", vkt__double_text((double)v[k], true, number));
         vkt__str_add(&s, "\n", 1);
     }
     vkt_status st = vkt__file_replace(path, s.data, s.len);
@@ -236,8 +253,9 @@ vkt_status vkt__predictions_save(const char *run_dir, uint64_t step, const vkt__
     vkt__arena a = { 0 };
     vkt_status st = vkt__mkdirs(vkt__arena_printf(&a, "%s/predictions", run_dir));
     if (st == VKT_OK)
-        st = vkt__predictions_write(
-            vkt__arena_printf(&a, "%s/predictions/step-%08llu.csv", run_dir, (unsigned long long)step), p);
+        st = vkt__predictions_write(vkt__arena_printf(&a, "%s/predictions/step-%08llu.csv", run_dir,
+                                                      (unsigned long long)step),
+                                    p);
     vkt__arena_finish(&a);
     return st;
 }

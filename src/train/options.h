@@ -1,5 +1,5 @@
-/* The option table: every scalar key of a recipe, with its type, place in vkt_config, default, range,
- * unit and help. Parser, --set, --help and the written configuration are loops over it. */
+/* The option table: every scalar key of a recipe, with its type, place in vkt_config, default,
+ * range, unit and help. Parser, --set, --help and the written configuration are loops over it. */
 #ifndef VKT_TRAIN_OPTIONS_H
 #define VKT_TRAIN_OPTIONS_H
 
@@ -7,11 +7,17 @@
 #include "vktrain/train.h"
 
 typedef enum vkt__option_type {
-    VKT__OPT_STRING, VKT__OPT_BOOL, VKT__OPT_U32, VKT__OPT_U64, VKT__OPT_I64, VKT__OPT_F32, VKT__OPT_F64,
-    VKT__OPT_ENUM,  /* an int-sized field */
-    VKT__OPT_CHAR,  /* one character, "tab" or "auto" (0) */
-    VKT__OPT_STEPS, /* list of steps: schedule.milestones */
-    VKT__OPT_GROUPS,/* list of maps: optim.groups */
+    VKT__OPT_STRING,
+    VKT__OPT_BOOL,
+    VKT__OPT_U32,
+    VKT__OPT_U64,
+    VKT__OPT_I64,
+    VKT__OPT_F32,
+    VKT__OPT_F64,
+    VKT__OPT_ENUM,   /* an int-sized field */
+    VKT__OPT_CHAR,   /* one character, "tab" or "auto" (0) */
+    VKT__OPT_STEPS,  /* list of steps: schedule.milestones */
+    VKT__OPT_GROUPS, /* list of maps: optim.groups */
 } vkt__option_type;
 
 typedef struct vkt__choice {
@@ -22,12 +28,12 @@ typedef struct vkt__choice {
 typedef struct vkt__option {
     const char *name;
     vkt__option_type type;
-    size_t offset;          /* in vkt_config */
-    const char *fallback;   /* as a recipe would write it; NULL: unset (NULL, NAN, an empty list) */
-    double min, max;        /* numbers: inclusive */
+    size_t offset;        /* in vkt_config */
+    const char *fallback; /* as a recipe would write it; NULL: unset (NULL, NAN, an empty list) */
+    double min, max;      /* numbers: inclusive */
     const char *unit, *help;
     const vkt__choice *choices; /* ENUM, and STRING if not free; ended by name NULL */
-    const char *alias;      /* another name that recipes may use */
+    const char *alias;          /* another name that recipes may use */
 } vkt__option;
 
 const vkt__option *vkt__options(size_t *n);
@@ -36,8 +42,8 @@ int vkt__option_find(const char *name);
 
 /* Sets one option from text. `where` opens error lines ("recipe.yaml:7"); quoted: the text was in
  * quotes, so it is no number. Not for STEPS and GROUPS. */
-vkt_status vkt__option_set(vkt_config *c, vkt__arena *a, const vkt__option *o, const char *text, bool quoted,
-                           const char *where);
+vkt_status vkt__option_set(vkt_config *c, vkt__arena *a, const vkt__option *o, const char *text,
+                           bool quoted, const char *where);
 
 /* Strict numbers, as recipes write them; false if the text is none. */
 bool vkt__parse_u64(const char *text, uint64_t *out);

@@ -9,8 +9,8 @@ typedef struct reader {
     const char *source;
 } reader;
 
-static vkt_status read_list(reader *r, const vkt__yaml *list, int depth, vkt_layer **layers, size_t *n_layers,
-                            uint64_t *n_total);
+static vkt_status read_list(reader *r, const vkt__yaml *list, int depth, vkt_layer **layers,
+                            size_t *n_layers, uint64_t *n_total);
 
 static const vkt_layer_type *find_type(reader *r, const char *name, int line)
 {
@@ -24,18 +24,25 @@ static const vkt_layer_type *find_type(reader *r, const char *name, int line)
     }
     const char *near = vkt__nearest(name, names, n);
     vkt__str all = { 0 };
-    for (size_t i = 0; i < n && !near; i++) vkt__str_printf(&all, "%s%s", i ? ", " : "; known are ", names[i]);
+    for (size_t i = 0; i < n && !near; i++)
+        vkt__str_printf(&all, "%s%s", i ? ", " : "; known are ", names[i]);
     vkt__fail(VKT_ARG, "config", "%s:%d: unknown layer '%s'%s%s%s", r->source, line, name,
-              near ? "; did you mean '" : all.data ? all.data : "", near ? near : "", near ? "'?" : "");
+              near       ? "; did you mean '"
+              : all.data ? all.data
+                         : "",
+              near ? near : "", near ? "'?" : "");
     vkt__str_finish(&all);
     return NULL;
 }
 
-static vkt_status bad_value(reader *r, const vkt__yaml *v, const char *type, const char *opt, const char *what)
+static vkt_status bad_value(reader *r, const vkt__yaml *v, const char *type, const char *opt,
+                            const char *what)
 {
-    const char *text = v->kind == VKT__YAML_SCALAR ? v->text : v->kind == VKT__YAML_LIST ? "a list" : "a block";
-    return vkt__fail(VKT_ARG, "config", "%s:%d: %s.%s: %s is expected, not '%s'", r->source, v->line, type, opt, what,
-                     text);
+    const char *text = v->kind == VKT__YAML_SCALAR ? v->text
+                       : v->kind == VKT__YAML_LIST ? "a list"
+                                                   : "a block";
+    return vkt__fail(VKT_ARG, "config", "%s:%d: %s.%s: %s is expected, not '%s'", r->source,
+                     v->line, type, opt, what, text);
 }
 
 static vkt_status set_number(reader *r, vkt_layer *l, const vkt_layer_opt *o, const vkt__yaml *v)
@@ -44,12 +51,14 @@ static vkt_status set_number(reader *r, vkt_layer *l, const vkt_layer_opt *o, co
     double d = 0;
     uint64_t u = 0;
     if (ok) ok = is_uint ? vkt__parse_u64(v->text, &u) : vkt__parse_double(v->text, &d);
-    if (!ok) return bad_value(r, v, l->type, o->name, is_uint ? "a whole number" : "a finite number");
+    if (!ok)
+        return bad_value(r, v, l->type, o->name, is_uint ? "a whole number" : "a finite number");
     if (is_uint) d = (double)u;
     if (d < o->min || d > o->max) {
         char lo[32], hi[32];
-        return vkt__fail(VKT_ARG, "config", "%s:%d: %s.%s: %s is out of range: %s to %s", r->source, v->line, l->type,
-                         o->name, v->text, vkt__double_text(o->min, false, lo), vkt__double_text(o->max, false, hi));
+        return vkt__fail(VKT_ARG, "config", "%s:%d: %s.%s: %s is out of range: %s to %s", r->source,
+                         v->line, l->type, o->name, v->text, vkt__double_text(o->min, false, lo),
+                         vkt__double_text(o->max, false, hi));
     }
     float f = (float)d;
     uint32_t n = (uint32_t)u;
@@ -59,7 +68,8 @@ static vkt_status set_number(reader *r, vkt_layer *l, const vkt_layer_opt *o, co
 
 static vkt_status set_word(reader *r, vkt_layer *l, const vkt_layer_opt *o, const vkt__yaml *v)
 {
-    if (v->kind != VKT__YAML_SCALAR || !v->text[0]) return bad_value(r, v, l->type, o->name, "a word");
+    if (v->kind != VKT__YAML_SCALAR || !v->text[0])
+        return bad_value(r, v, l->type, o->name, "a word");
     const char *word = vkt__arena_strdup(r->arena, v->text);
     bool ok = !o->choices;
     vkt__str all = { 0 };
@@ -73,14 +83,16 @@ static vkt_status set_word(reader *r, vkt_layer *l, const vkt_layer_opt *o, cons
     return st;
 }
 
-static vkt_status set_opt(reader *r, vkt_layer *l, const vkt_layer_opt *o, const vkt__yaml *v, int depth,
-                          uint64_t *n_body_total)
+static vkt_status set_opt(reader *r, vkt_layer *l, const vkt_layer_opt *o, const vkt__yaml *v,
+                          int depth, uint64_t *n_body_total)
 {
     bool b = false;
     switch (o->type) {
     case VKT_OPT_UINT:
-    case VKT_OPT_FLOAT: return set_number(r, l, o, v);
-    case VKT_OPT_STRING: return set_word(r, l, o, v);
+    case VKT_OPT_FLOAT:
+        return set_number(r, l, o, v);
+    case VKT_OPT_STRING:
+        return set_word(r, l, o, v);
     case VKT_OPT_BOOL:
     case VKT_OPT_NOT_BOOL:
         if (v->kind != VKT__YAML_SCALAR || v->quoted || !vkt__parse_bool(v->text, &b))
@@ -116,8 +128,8 @@ static vkt_status unknown_opt(reader *r, const vkt_layer_type *t, const vkt__yam
     vkt__str all = { 0 };
     for (const vkt_layer_opt *o = t->opts; o < t->opts + VKT_COUNT(t->opts) && o->name; o++)
         vkt__str_printf(&all, "%s, ", o->name);
-    vkt_status st = vkt__fail(VKT_ARG, "config", "%s:%d: %s has no option '%s'; it takes %sname", r->source, v->line,
-                              t->name, v->key, all.data ? all.data : "");
+    vkt_status st = vkt__fail(VKT_ARG, "config", "%s:%d: %s has no option '%s'; it takes %sname",
+                              r->source, v->line, t->name, v->key, all.data ? all.data : "");
     vkt__str_finish(&all);
     return st;
 }
@@ -125,14 +137,17 @@ static vkt_status unknown_opt(reader *r, const vkt_layer_type *t, const vkt__yam
 /* Names become parts of parameter names, so they hold no dots. */
 static vkt_status set_name(reader *r, vkt_layer *l, const vkt__yaml *v)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-    if (v->kind != VKT__YAML_SCALAR || !v->text[0] || v->text[strspn(v->text, allowed)] || strlen(v->text) > 64)
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    if (v->kind != VKT__YAML_SCALAR || !v->text[0] || v->text[strspn(v->text, allowed)] ||
+        strlen(v->text) > 64)
         return bad_value(r, v, l->type, "name", "a name of letters, digits, _ and -");
     l->name = vkt__arena_strdup(r->arena, v->text);
     return VKT_OK;
 }
 
-static vkt_status read_layer(reader *r, const vkt__yaml *e, int depth, vkt_layer *l, uint64_t *n_total)
+static vkt_status read_layer(reader *r, const vkt__yaml *e, int depth, vkt_layer *l,
+                             uint64_t *n_total)
 {
     vkt_status st = VKT_OK;
     const vkt__yaml *value = NULL;
@@ -140,13 +155,18 @@ static vkt_status read_layer(reader *r, const vkt__yaml *e, int depth, vkt_layer
     uint64_t n_body = 0;
     if (e->kind == VKT__YAML_MAP) {
         value = e->first;
-        if (!value) return vkt__fail(VKT_ARG, "config", "%s:%d: a layer without a type", r->source, e->line);
+        if (!value)
+            return vkt__fail(VKT_ARG, "config", "%s:%d: a layer without a type", r->source,
+                             e->line);
         if (value->next)
-            return vkt__fail(VKT_ARG, "config", "%s:%d: a layer is one `type: options`; '%s' must be indented under '%s'",
-                             r->source, value->next->line, value->next->key, value->key);
+            return vkt__fail(
+                VKT_ARG, "config",
+                "%s:%d: a layer is one `type: options`; '%s' must be indented under '%s'",
+                r->source, value->next->line, value->next->key, value->key);
         name = value->key;
     } else if (e->kind == VKT__YAML_LIST) {
-        return vkt__fail(VKT_ARG, "config", "%s:%d: a layer is expected, not a list", r->source, e->line);
+        return vkt__fail(VKT_ARG, "config", "%s:%d: a layer is expected, not a list", r->source,
+                         e->line);
     }
     const vkt_layer_type *t = find_type(r, name, e->line);
     if (!t) return VKT_ARG;
@@ -156,26 +176,33 @@ static vkt_status read_layer(reader *r, const vkt__yaml *e, int depth, vkt_layer
         for (const vkt__yaml *v = value->first; v; v = v->next) {
             const vkt_layer_opt *o = find_opt(t, v->key);
             main_set = main_set || (t->main_opt && !strcmp(t->main_opt, v->key));
-            if (o) VKT_TRY(set_opt(r, l, o, v, depth, &n_body));
-            else if (!strcmp(v->key, "name")) VKT_TRY(set_name(r, l, v));
-            else return unknown_opt(r, t, v);
+            if (o)
+                VKT_TRY(set_opt(r, l, o, v, depth, &n_body));
+            else if (!strcmp(v->key, "name"))
+                VKT_TRY(set_name(r, l, v));
+            else
+                return unknown_opt(r, t, v);
         }
     } else if (value && !(value->kind == VKT__YAML_SCALAR && !value->text[0] && !value->quoted)) {
         if (!t->main_opt)
-            return vkt__fail(VKT_ARG, "config", "%s:%d: %s takes no bare value", r->source, value->line, t->name);
+            return vkt__fail(VKT_ARG, "config", "%s:%d: %s takes no bare value", r->source,
+                             value->line, t->name);
         VKT_TRY(set_opt(r, l, find_opt(t, t->main_opt), value, depth, &n_body));
         main_set = true;
     }
     if (t->main_opt && !main_set && needs(t, find_opt(t, t->main_opt)))
-        return vkt__fail(VKT_ARG, "config", "%s:%d: %s lacks its %s", r->source, l->line, t->name, t->main_opt);
+        return vkt__fail(VKT_ARG, "config", "%s:%d: %s lacks its %s", r->source, l->line, t->name,
+                         t->main_opt);
     if (find_opt(t, "body") && !l->n_body)
-        return vkt__fail(VKT_ARG, "config", "%s:%d: %s lacks its body, a list of layers", r->source, l->line, t->name);
+        return vkt__fail(VKT_ARG, "config", "%s:%d: %s lacks its body, a list of layers", r->source,
+                         l->line, t->name);
     if (find_opt(t, "n") && !l->repeat)
-        return vkt__fail(VKT_ARG, "config", "%s:%d: %s lacks n, how many copies", r->source, l->line, t->name);
+        return vkt__fail(VKT_ARG, "config", "%s:%d: %s lacks n, how many copies", r->source,
+                         l->line, t->name);
     *n_total += 1 + n_body * VKT_MAX(l->repeat, 1);
     if (*n_total > VKT__MAX_LAYERS)
-        return vkt__fail(VKT_ARG, "config", "%s:%d: the model has more than %d layers", r->source, l->line,
-                         VKT__MAX_LAYERS);
+        return vkt__fail(VKT_ARG, "config", "%s:%d: the model has more than %d layers", r->source,
+                         l->line, VKT__MAX_LAYERS);
 fail:
     return st;
 }
@@ -189,29 +216,32 @@ static vkt_status check_names(reader *r, const vkt_layer *l, size_t n)
             char position[24];
             snprintf(position, sizeof position, "%zu", j);
             if (j != i && !strcmp(l[i].name, l[j].name ? l[j].name : position))
-                return vkt__fail(VKT_ARG, "config", "%s:%d: the name '%s' is taken by the layer on line %d", r->source,
+                return vkt__fail(VKT_ARG, "config",
+                                 "%s:%d: the name '%s' is taken by the layer on line %d", r->source,
                                  l[VKT_MAX(i, j)].line, l[i].name, l[VKT_MIN(i, j)].line);
         }
     }
     return VKT_OK;
 }
 
-static vkt_status read_list(reader *r, const vkt__yaml *list, int depth, vkt_layer **layers, size_t *n_layers,
-                            uint64_t *n_total)
+static vkt_status read_list(reader *r, const vkt__yaml *list, int depth, vkt_layer **layers,
+                            size_t *n_layers, uint64_t *n_total)
 {
     vkt_status st = VKT_OK;
     size_t n = 0, i = 0;
     if (depth > VKT__MAX_LAYER_DEPTH)
-        return vkt__fail(VKT_ARG, "config", "%s:%d: layers are nested more than %d deep", r->source, list->line,
-                         VKT__MAX_LAYER_DEPTH);
+        return vkt__fail(VKT_ARG, "config", "%s:%d: layers are nested more than %d deep", r->source,
+                         list->line, VKT__MAX_LAYER_DEPTH);
     if (list->kind != VKT__YAML_LIST)
-        return vkt__fail(VKT_ARG, "config", "%s:%d: a list of layers is expected", r->source, list->line);
+        return vkt__fail(VKT_ARG, "config", "%s:%d: a list of layers is expected", r->source,
+                         list->line);
     for (const vkt__yaml *e = list->first; e; e = e->next) n++;
     if (n > VKT__MAX_LAYERS / 10)
-        return vkt__fail(VKT_ARG, "config", "%s:%d: more than %d layers in a list", r->source, list->line,
-                         VKT__MAX_LAYERS / 10);
+        return vkt__fail(VKT_ARG, "config", "%s:%d: more than %d layers in a list", r->source,
+                         list->line, VKT__MAX_LAYERS / 10);
     vkt_layer *l = vkt__arena_alloc(r->arena, n * sizeof *l);
-    for (const vkt__yaml *e = list->first; e; e = e->next) VKT_TRY(read_layer(r, e, depth, &l[i++], n_total));
+    for (const vkt__yaml *e = list->first; e; e = e->next)
+        VKT_TRY(read_layer(r, e, depth, &l[i++], n_total));
     VKT_TRY(check_names(r, l, n));
     *layers = l;
     *n_layers = n;
@@ -242,7 +272,8 @@ void vkt__yaml_quote(const char *text, vkt__str *out)
 }
 
 /* `always`: write a zero too, where the type needs the option. */
-static void write_opt(const vkt_layer *l, const vkt_layer_opt *o, const char *before, bool always, vkt__str *out)
+static void write_opt(const vkt_layer *l, const vkt_layer_opt *o, const char *before, bool always,
+                      vkt__str *out)
 {
     const char *at = (const char *)l + o->offset, *word;
     char number[32];
@@ -257,18 +288,23 @@ static void write_opt(const vkt_layer *l, const vkt_layer_opt *o, const char *be
     case VKT_OPT_FLOAT:
         memcpy(&f, at, sizeof f);
         if (f != 0 || always)
-            vkt__str_printf(out, "%s%s: %s", before, o->name, vkt__double_text((double)f, true, number));
+            vkt__str_printf(out, "%s%s: %s", before, o->name,
+                            vkt__double_text((double)f, true, number));
         break;
     case VKT_OPT_BOOL:
     case VKT_OPT_NOT_BOOL:
         memcpy(&b, at, sizeof b);
-        if (b) vkt__str_printf(out, "%s%s: %s", before, o->name, o->type == VKT_OPT_BOOL ? "true" : "false");
+        if (b)
+            vkt__str_printf(out, "%s%s: %s", before, o->name,
+                            o->type == VKT_OPT_BOOL ? "true" : "false");
         break;
     case VKT_OPT_STRING:
         memcpy(&word, at, sizeof word);
-        if (word) vkt__str_printf(out, "%s%s: %s", before, o->name, word); /* a known word: no quotes */
+        if (word)
+            vkt__str_printf(out, "%s%s: %s", before, o->name, word); /* a known word: no quotes */
         break;
-    case VKT_OPT_BODY: break;
+    case VKT_OPT_BODY:
+        break;
     }
 }
 
@@ -283,9 +319,12 @@ void vkt__model_yaml(const vkt_layer *layers, size_t n, int indent, vkt__str *ou
         while (t < types + n_types && strcmp(t->name, l->type)) t++;
         VKT_ASSERT(t < types + n_types);
         /* `- linear: {out: 8, bias: false}` on one line; with a body, one option a line. */
-        if (l->n_body) vkt__str_printf(&before, "\n%*s", indent + 4, "");
-        else vkt__str_printf(&before, ", ");
-        if (l->name) vkt__str_printf(&opts, "%sname: ", before.data), vkt__yaml_quote(l->name, &opts);
+        if (l->n_body)
+            vkt__str_printf(&before, "\n%*s", indent + 4, "");
+        else
+            vkt__str_printf(&before, ", ");
+        if (l->name)
+            vkt__str_printf(&opts, "%sname: ", before.data), vkt__yaml_quote(l->name, &opts);
         for (const vkt_layer_opt *o = t->opts; o < t->opts + VKT_COUNT(t->opts) && o->name; o++)
             write_opt(l, o, before.data, needs(t, o), &opts);
         vkt__str_printf(out, "%*s- %s", indent, "", l->type);

@@ -1,4 +1,5 @@
-/* run.h, and the public list of runs. run.json is one table of fields, written and read by a loop. */
+/* run.h, and the public list of runs. run.json is one table of fields, written and read by a loop.
+ */
 #include <jansson.h>
 #include <math.h>
 
@@ -15,13 +16,25 @@ typedef struct field {
     size_t offset;
 } field;
 
-#define F(name, kind) { #name, kind, offsetof(vkt__run_record, name) }
+#define F(name, kind)                                                                              \
+    {                                                                                              \
+#name, kind, offsetof(vkt__run_record, name)                                               \
+    }
 static const field fields[] = {
-    F(name, TEXT), F(note, TEXT), F(status, TEXT), F(error, TEXT), F(started, TEXT), F(finished, TEXT), F(command, TEXT),
-    F(source, TEXT), F(device, TEXT), F(driver, TEXT), F(data, TEXT), F(seed, COUNT), F(data_seed, COUNT),
-    F(n_params, COUNT), F(n_resumes, COUNT), F(step, COUNT), F(total, COUNT), F(metric, TEXT), F(best_metric, NUMBER),
-    F(best_step, COUNT), F(valid_loss, NUMBER), F(valid_accuracy, NUMBER), F(test_loss, NUMBER),
-    F(test_accuracy, NUMBER), F(items_per_s, NUMBER), F(seconds, NUMBER), F(config, TEXT),
+    F(name, TEXT),          F(note, TEXT),
+    F(status, TEXT),        F(error, TEXT),
+    F(started, TEXT),       F(finished, TEXT),
+    F(command, TEXT),       F(source, TEXT),
+    F(device, TEXT),        F(driver, TEXT),
+    F(data, TEXT),          F(seed, COUNT),
+    F(data_seed, COUNT),    F(n_params, COUNT),
+    F(n_resumes, COUNT),    F(step, COUNT),
+    F(total, COUNT),        F(metric, TEXT),
+    F(best_metric, NUMBER), F(best_step, COUNT),
+    F(valid_loss, NUMBER),  F(valid_accuracy, NUMBER),
+    F(test_loss, NUMBER),   F(test_accuracy, NUMBER),
+    F(items_per_s, NUMBER), F(seconds, NUMBER),
+    F(config, TEXT),
 };
 
 vkt__run_record vkt__run_record_empty(void)
@@ -41,12 +54,17 @@ static json_t *field_json(const char *at, kind k)
     uint64_t u;
     double d;
     switch (k) {
-    case TEXT: memcpy(&text, at, sizeof text); return text ? json_string(text) : json_null();
+    case TEXT:
+        memcpy(&text, at, sizeof text);
+        return text ? json_string(text) : json_null();
     case COUNT:
         memcpy(&u, at, sizeof u);
         /* JSON's integers end at 2^63; a seed may not. */
-        return u <= INT64_MAX ? json_integer((json_int_t)u) : json_sprintf("%llu", (unsigned long long)u);
-    case NUMBER: memcpy(&d, at, sizeof d); return isfinite(d) ? json_real(d) : json_null();
+        return u <= INT64_MAX ? json_integer((json_int_t)u)
+                              : json_sprintf("%llu", (unsigned long long)u);
+    case NUMBER:
+        memcpy(&d, at, sizeof d);
+        return isfinite(d) ? json_real(d) : json_null();
     }
     return NULL;
 }
@@ -92,9 +110,12 @@ static bool read_field(vkt__arena *a, const json_t *j, kind k, char *at)
         memcpy(at, &text, sizeof text);
         return true;
     case COUNT:
-        if (text) u = strtoull(text, NULL, 10);
-        else if (json_is_integer(j) && json_integer_value(j) >= 0) u = (uint64_t)json_integer_value(j);
-        else if (j && !json_is_null(j)) return false;
+        if (text)
+            u = strtoull(text, NULL, 10);
+        else if (json_is_integer(j) && json_integer_value(j) >= 0)
+            u = (uint64_t)json_integer_value(j);
+        else if (j && !json_is_null(j))
+            return false;
         memcpy(at, &u, sizeof u);
         return true;
     case NUMBER:
@@ -113,12 +134,16 @@ static const char *read_record(vkt__arena *a, const char *data, size_t n, vkt__r
     if (!j) {
         why = vkt__arena_printf(a, "run.json is damaged: line %d: %s", err.line, err.text);
     } else if (!json_is_object(j) || strcmp(json_string_value(json_object_get(j, "format"))
-                                                ? json_string_value(json_object_get(j, "format")) : "", "vktrain run")) {
+                                                ? json_string_value(json_object_get(j, "format"))
+                                                : "",
+                                            "vktrain run")) {
         why = "run.json is not one of vktrain's";
     } else {
         for (size_t i = 0; i < VKT_COUNT(fields) && !why; i++)
-            if (!read_field(a, json_object_get(j, fields[i].name), fields[i].kind, (char *)rec + fields[i].offset))
-                why = vkt__arena_printf(a, "run.json is damaged: '%s' is of the wrong type", fields[i].name);
+            if (!read_field(a, json_object_get(j, fields[i].name), fields[i].kind,
+                            (char *)rec + fields[i].offset))
+                why = vkt__arena_printf(a, "run.json is damaged: '%s' is of the wrong type",
+                                        fields[i].name);
     }
     json_decref(j);
     return why;
@@ -141,8 +166,10 @@ vkt_status vkt__run_load(const char *dir, vkt__arena *a, vkt__run_record *rec, c
     free(data);
     if (!reason) return VKT_OK;
     *rec = vkt__run_record_empty();
-    if (why) *why = reason;
-    else vkt__fail(VKT_FORMAT, "run", "'%s': %s", dir, reason);
+    if (why)
+        *why = reason;
+    else
+        vkt__fail(VKT_FORMAT, "run", "'%s': %s", dir, reason);
     return VKT_FORMAT;
 }
 
@@ -161,9 +188,11 @@ static const char *fresh_name(const char *name, vkt__arena *a)
 {
     char t[32], date[16];
     vkt__time_iso(t); /* 2026-01-31T12:00:00Z */
-    snprintf(date, sizeof date, "%.4s%.2s%.2s-%.2s%.2s%.2s", t, t + 5, t + 8, t + 11, t + 14, t + 17);
+    snprintf(date, sizeof date, "%.4s%.2s%.2s-%.2s%.2s%.2s", t, t + 5, t + 8, t + 11, t + 14,
+             t + 17);
     const char *dir = vkt__arena_printf(a, "runs/%s-%s", name, date);
-    for (int i = 2; vkt__file_exists(dir); i++) dir = vkt__arena_printf(a, "runs/%s-%s-%d", name, date, i);
+    for (int i = 2; vkt__file_exists(dir); i++)
+        dir = vkt__arena_printf(a, "runs/%s-%s-%d", name, date, i);
     return dir;
 }
 
@@ -183,7 +212,8 @@ vkt_status vkt__run_open(const char *dir, const char *name, bool resume, vkt__ru
         goto fail;
     }
     if (resume && !vkt__file_exists(vkt__arena_printf(&a, "%s/run.json", dir))) {
-        st = vkt__fail(VKT_ARG, "run", "no run in '%s' to resume; leave out --resume to start one there", dir);
+        st = vkt__fail(VKT_ARG, "run",
+                       "no run in '%s' to resume; leave out --resume to start one there", dir);
         goto fail;
     }
     if (vkt__file_exists(dir) && !vkt__is_dir(dir)) {
@@ -191,13 +221,16 @@ vkt_status vkt__run_open(const char *dir, const char *name, bool resume, vkt__ru
         goto fail;
     }
     if (!resume && holds_run(dir, &a)) {
-        st = vkt__fail(VKT_ARG, "run", "'%s' already holds a run: add --resume to go on with it, or give another --run", dir);
+        st = vkt__fail(
+            VKT_ARG, "run",
+            "'%s' already holds a run: add --resume to go on with it, or give another --run", dir);
         goto fail;
     }
     VKT_TRY(vkt__mkdirs(dir));
     VKT_TRY(vkt__lock_take(vkt__arena_printf(&a, "%s/.lock", dir), &r->lock));
     if (!r->lock) {
-        st = vkt__fail(VKT_ARG, "run", "another process trains into '%s': wait for it, or give another --run", dir);
+        st = vkt__fail(VKT_ARG, "run",
+                       "another process trains into '%s': wait for it, or give another --run", dir);
         goto fail;
     }
     if (resume) VKT_TRY(vkt__checkpoint_clean(dir));
@@ -232,9 +265,19 @@ static void add_run(run_list *l, const char *dir)
     vkt__run_load(dir, &l->arena, &r, &why);
     l->items = vkt__grow(l->items, l->n, &l->cap, sizeof *l->items);
     l->items[l->n++] = (vkt_run_info) {
-        .dir = vkt__arena_strdup(&l->arena, dir), .name = r.name, .note = r.note, .status = r.status,
-        .started = r.started, .device = r.device, .metric = r.metric, .command = r.command, .error = why ? why : r.error,
-        .step = r.step, .total = r.total, .best_metric = r.best_metric, .test_accuracy = r.test_accuracy,
+        .dir = vkt__arena_strdup(&l->arena, dir),
+        .name = r.name,
+        .note = r.note,
+        .status = r.status,
+        .started = r.started,
+        .device = r.device,
+        .metric = r.metric,
+        .command = r.command,
+        .error = why ? why : r.error,
+        .step = r.step,
+        .total = r.total,
+        .best_metric = r.best_metric,
+        .test_accuracy = r.test_accuracy,
         .items_per_s = r.items_per_s,
     };
 }

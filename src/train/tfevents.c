@@ -1,9 +1,9 @@
 /* tfevents.h. A file is TFRecords, each an Event in protobuf's wire format:
  *   record = length u64 | masked crc32c(length) u32 | data | masked crc32c(data) u32, little-endian
  *   Event { 1 wall_time double; 2 step varint; 3 file_version string; 5 summary; 7 session_log }
- *   Summary { repeated 1 value { 1 tag string; 2 simple_value float } };  SessionLog { 1 status, 1 = START }
- * A session log of START at step S makes TensorBoard drop what older files hold from S on.
- * Source: tensorflow/core/util/event.proto, lib/io/record_writer. */
+ *   Summary { repeated 1 value { 1 tag string; 2 simple_value float } };  SessionLog { 1 status, 1
+ * = START } A session log of START at step S makes TensorBoard drop what older files hold from S
+ * on. Source: tensorflow/core/util/event.proto, lib/io/record_writer. */
 #include <math.h>
 
 #include "base/os.h"

@@ -26,7 +26,8 @@ static vkt_status take_key(builder *b, const char *text, int line)
     int d = b->depth - 1;
     for (const vkt__yaml *n = b->open[d]->first; n; n = n->next)
         if (!strcmp(n->key, text))
-            return vkt__fail(VKT_ARG, "config", "%s:%d: key '%s' stands here twice; the first is on line %d",
+            return vkt__fail(VKT_ARG, "config",
+                             "%s:%d: key '%s' stands here twice; the first is on line %d",
                              b->source, line, text, n->line);
     if (++b->n_keys[d] > MAX_KEYS) return bad(b, line, "too many keys");
     b->key[d] = text;
@@ -88,33 +89,44 @@ static vkt_status take(builder *b, const yaml_event_t *e)
         anchor = e->data.sequence_start.anchor, tag = e->data.sequence_start.tag;
     if (e->type == YAML_MAPPING_START_EVENT)
         anchor = e->data.mapping_start.anchor, tag = e->data.mapping_start.tag;
-    if (anchor || e->type == YAML_ALIAS_EVENT) return bad(b, line, "anchors and aliases (&, *) are not supported");
+    if (anchor || e->type == YAML_ALIAS_EVENT)
+        return bad(b, line, "anchors and aliases (&, *) are not supported");
     if (tag) return bad(b, line, "tags (!) are not supported");
     switch (e->type) {
     case YAML_DOCUMENT_START_EVENT:
         return b->root ? bad(b, line, "a second document; a recipe is one") : VKT_OK;
-    case YAML_SCALAR_EVENT: return take_scalar(b, e, line);
-    case YAML_SEQUENCE_START_EVENT: return add(b, VKT__YAML_LIST, line, &n);
-    case YAML_MAPPING_START_EVENT: return add(b, VKT__YAML_MAP, line, &n);
+    case YAML_SCALAR_EVENT:
+        return take_scalar(b, e, line);
+    case YAML_SEQUENCE_START_EVENT:
+        return add(b, VKT__YAML_LIST, line, &n);
+    case YAML_MAPPING_START_EVENT:
+        return add(b, VKT__YAML_MAP, line, &n);
     case YAML_SEQUENCE_END_EVENT:
-    case YAML_MAPPING_END_EVENT: b->depth--; return VKT_OK;
-    default: return VKT_OK;
+    case YAML_MAPPING_END_EVENT:
+        b->depth--;
+        return VKT_OK;
+    default:
+        return VKT_OK;
     }
 }
 
-vkt_status vkt__yaml_parse(vkt__arena *a, const char *text, size_t n, const char *source, vkt__yaml **root)
+vkt_status vkt__yaml_parse(vkt__arena *a, const char *text, size_t n, const char *source,
+                           vkt__yaml **root)
 {
     vkt_status st = VKT_OK;
     builder b = { .arena = a, .source = source };
     yaml_parser_t parser;
     if (n > VKT__YAML_BYTES)
-        return vkt__fail(VKT_ARG, "config", "%s: %zu bytes; a recipe has at most %u", source, n, VKT__YAML_BYTES);
-    if (!yaml_parser_initialize(&parser)) return vkt__fail(VKT_OOM_HOST, "config", "no memory for the YAML parser");
+        return vkt__fail(VKT_ARG, "config", "%s: %zu bytes; a recipe has at most %u", source, n,
+                         VKT__YAML_BYTES);
+    if (!yaml_parser_initialize(&parser))
+        return vkt__fail(VKT_OOM_HOST, "config", "no memory for the YAML parser");
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);
     for (bool end = false; !end && st == VKT_OK;) {
         yaml_event_t e;
         if (!yaml_parser_parse(&parser, &e)) {
-            st = vkt__fail(VKT_ARG, "config", "%s:%d: %s%s%s", source, (int)parser.problem_mark.line + 1,
+            st = vkt__fail(VKT_ARG, "config", "%s:%d: %s%s%s", source,
+                           (int)parser.problem_mark.line + 1,
                            parser.problem ? parser.problem : "not YAML", parser.context ? ", " : "",
                            parser.context ? parser.context : "");
             break;
