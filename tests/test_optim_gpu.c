@@ -100,7 +100,7 @@ static const vkt_optim_group groups[] = { { "0.bias", 0.5f, 0.25f }, { "1.*", 0,
 
 static vkt_optim_desc describe(vkt_rule rule, vkt_form form)
 {
-    return (vkt_optim_desc) { .rule = rule, .form = form, .momentum = 0.9f, .beta1 = 0.9f, .beta2 = 0.99f, .rho = 0.9f, .eps = 1e-6f,
+    return (vkt_optim_desc) { .rule = rule, .form = form, .momentum = 0.9f, .beta1 = 0.9f, .beta2 = 0.99f, .rho = 0.9f, .eps = 0.01f,
                               .weight_decay = 0.125f, .clip = 20, .groups = groups, .n_groups = VKT_COUNT(groups) };
 }
 
