@@ -14,6 +14,7 @@ void main()
     uint t = p.target.v[row];
     bool weighted = (p.flags & VKT_XENT_CLASS_WEIGHT) != 0, smoothed = p.smoothing > 0.0;
     bool counts = t < p.cols && t + 1 != p.ignore;
+    if (!counts) t = 0; /* a driver may load before it looks at the branch */
     float top = p.top.v[row], lse = p.lse.v[row], k = counts ? 1.0 : 0.0;
     if ((p.flags & VKT_XENT_WEIGHT) != 0) k *= p.weight.v[row];
     if ((p.flags & VKT_XENT_DLOSS) != 0) k *= p.dloss.v[row];

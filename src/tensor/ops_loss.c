@@ -138,10 +138,11 @@ static bool xent_shape(vkt_node *n)
 
 static struct xent_params xent_params(vkt__rec *rec, const vkt_node *n)
 {
-    struct xent_params p = { .logits = vkt__addr(rec, n->in[LOGITS]), .target = vkt__addr(rec, n->in[TARGET]),
-                             .weight = vkt__addr(rec, n->in[WEIGHT]), .class_weight = vkt__addr(rec, n->in[CLASS_WEIGHT]),
-                             .class_sum = vkt__addr(rec, n->in[CLASS_SUM]), .rows = vkt__rows_of(n->in[LOGITS]->shape),
-                             .cols = vkt__last(n->in[LOGITS]->shape), .ignore = n->attr.xent.ignore, .smoothing = n->attr.xent.smoothing };
+    const vkt_tensor *x = n->in[LOGITS];
+    struct xent_params p = { .logits = vkt__addr(rec, x), .target = vkt__addr(rec, n->in[TARGET]),
+                             .weight = vkt__addr_or(rec, n->in[WEIGHT], x), .class_weight = vkt__addr_or(rec, n->in[CLASS_WEIGHT], x),
+                             .class_sum = vkt__addr_or(rec, n->in[CLASS_SUM], x), .rows = vkt__rows_of(x->shape),
+                             .cols = vkt__last(x->shape), .ignore = n->attr.xent.ignore, .smoothing = n->attr.xent.smoothing };
     p.flags = (n->in[WEIGHT] ? VKT_XENT_WEIGHT : 0) | (n->in[CLASS_WEIGHT] ? VKT_XENT_CLASS_WEIGHT : 0);
     return p;
 }
@@ -204,7 +205,7 @@ static void xent_bwd_record(vkt__rec *rec, const vkt_node *n)
     struct xent_params p = xent_params(rec, n);
     p.top = vkt__addr(rec, n->in[TOP]);
     p.lse = vkt__addr(rec, n->in[LSE]);
-    p.dloss = vkt__addr(rec, n->in[DLOSS]);
+    p.dloss = vkt__addr_or(rec, n->in[DLOSS], n->in[TOP]);
     p.dlogits = vkt__addr(rec, n->out[0]);
     if (n->in[DLOSS]) p.flags |= VKT_XENT_DLOSS;
     uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 1), 1, 1 };
@@ -318,8 +319,8 @@ static bool mse_shape(vkt_node *n)
 
 static struct mse_params mse_params(vkt__rec *rec, const vkt_node *n)
 {
-    struct mse_params p = { .x = vkt__addr(rec, n->in[0]), .y = vkt__addr(rec, n->in[1]), .weight = vkt__addr(rec, n->in[2]),
-                            .dloss = vkt__addr(rec, n->in[3]), .z = vkt__addr(rec, n->out[0]), .rows = vkt__rows_of(n->in[0]->shape),
+    struct mse_params p = { .x = vkt__addr(rec, n->in[0]), .y = vkt__addr(rec, n->in[1]), .weight = vkt__addr_or(rec, n->in[2], n->in[0]),
+                            .dloss = vkt__addr_or(rec, n->in[3], n->in[0]), .z = vkt__addr(rec, n->out[0]), .rows = vkt__rows_of(n->in[0]->shape),
                             .cols = vkt__last(n->in[0]->shape) };
     p.flags = (n->in[2] ? VKT_XENT_WEIGHT : 0) | (n->in[3] ? VKT_XENT_DLOSS : 0);
     return p;

@@ -32,8 +32,8 @@ static bool norm_shape(vkt_node *n)
 static void norm_record(vkt__rec *rec, const vkt_node *n)
 {
     const vkt_tensor *x = n->in[0];
-    struct norm_params p = { .x = vkt__addr(rec, x), .w = vkt__addr(rec, n->in[1]), .b = vkt__addr(rec, n->in[2]),
-                             .r = vkt__addr(rec, n->in[3]), .y = vkt__addr(rec, n->out[0]),
+    struct norm_params p = { .x = vkt__addr(rec, x), .w = vkt__addr(rec, n->in[1]), .b = vkt__addr_or(rec, n->in[2], n->in[1]),
+                             .r = vkt__addr_or(rec, n->in[3], x), .y = vkt__addr(rec, n->out[0]),
                              .s = vkt__addr(rec, n->out[1] ? n->out[1] : x), .mean = vkt__addr(rec, n->out[2]),
                              .rstd = vkt__addr(rec, n->out[3]), .rows = vkt__rows_of(x->shape), .cols = vkt__last(x->shape),
                              .eps = n->attr.norm.eps };
@@ -82,7 +82,7 @@ static bool norm_bwd_shape(vkt_node *n)
 static void norm_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
     struct norm_bwd_params p = { .dy = vkt__addr(rec, n->in[0]), .s = vkt__addr(rec, n->in[1]), .w = vkt__addr(rec, n->in[2]),
-                                 .mean = vkt__addr(rec, n->in[3]), .rstd = vkt__addr(rec, n->in[4]), .ds = vkt__addr(rec, n->in[5]),
+                                 .mean = vkt__addr(rec, n->in[3]), .rstd = vkt__addr(rec, n->in[4]), .ds = vkt__addr_or(rec, n->in[5], n->in[0]),
                                  .dx = vkt__addr(rec, n->out[0]), .rows = vkt__rows_of(n->in[1]->shape),
                                  .cols = vkt__last(n->in[1]->shape), .flags = n->in[5] ? VKT_NORM_RESIDUAL : 0 };
     uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 2), 1, 1, rec->caps->subgroup_arith, n->attr.norm.rms };

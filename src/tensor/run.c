@@ -31,6 +31,11 @@ uint64_t vkt__addr(const vkt__rec *rec, const vkt_tensor *t)
     return b->addr + offset;
 }
 
+uint64_t vkt__addr_or(const vkt__rec *rec, const vkt_tensor *t, const vkt_tensor *instead)
+{
+    return vkt__addr(rec, t ? t : instead);
+}
+
 void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint32_t n_spec, const void *push,
                    uint32_t push_bytes, uint64_t groups)
 {
