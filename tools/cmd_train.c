@@ -55,9 +55,8 @@ static void option_help(FILE *f)
 typedef struct progress {
     bool live, quiet;
     uint32_t log_every;
-    uint64_t last_line;    /* which interval the last plain line was of */
+    uint64_t last_line, last_step; /* interval and step of the last plain line */
     double drawn;          /* when the live line was last drawn */
-    const char *unit;
 } progress;
 
 static const char *accuracy_text(double a)
@@ -103,8 +102,9 @@ static void draw_live(progress *s, const vkt_progress *p)
 static void plain_line(progress *s, const vkt_progress *p)
 {
     uint64_t every = s->log_every ? s->log_every : p->total > 20 ? p->total / 20 : 1;
-    if (p->step / every == s->last_line && p->step != p->total) return;
+    if ((p->step / every == s->last_line && p->step != p->total) || p->step == s->last_step) return;
     s->last_line = p->step / every;
+    s->last_step = p->step;
     cli_line("step %*llu/%llu  loss %-7s%s  norm %-7s  lr %-9s  %s/s  ETA %s", snprintf(NULL, 0, "%llu", (unsigned long long)p->total),
              (unsigned long long)p->step, (unsigned long long)p->total, cli_number(p->loss), accuracy_text(p->accuracy),
              cli_number(p->grad_norm), cli_number(p->lr), cli_rate(p->items_per_s), cli_time(p->eta_s));
@@ -159,13 +159,13 @@ static void print_scores(const vkt_train_result *r)
 
 static void print_gradient(const vkt_config *c, const vkt_train_result *r)
 {
-    if (!r->n_steps) return;
-    double clipped = (double)r->n_clipped / (double)r->n_steps;
+    if (!r->step) return;
+    double clipped = (double)r->n_clipped / (double)r->step; /* of the whole run, resumed parts too */
     if (isfinite(r->norm_p50))
         row("gradient", "norm p50 %s, p90 %s, p99 %s", cli_number(r->norm_p50), cli_number(r->norm_p90), cli_number(r->norm_p99));
     if (c->optim.clip > 0)
         row("clipping", "%s of %s updates clipped at %s (%s); the 90th percentile would be optim.clip=%s", cli_count(r->n_clipped),
-            cli_count(r->n_steps), cli_number(c->optim.clip), cli_percent(clipped), cli_number(r->norm_p90));
+            cli_count(r->step), cli_number(c->optim.clip), cli_percent(clipped), cli_number(r->norm_p90));
     else if (isfinite(r->norm_p90))
         row("clipping", "off; to clip outliers, start at the 90th percentile: --set optim.clip=%s", cli_number(r->norm_p90));
     if (c->optim.clip > 0 && clipped > 0.5)
