@@ -415,6 +415,11 @@ const char *cli_number(double v)
     return isfinite(v) ? cli_text("%.4g", v) : isnan(v) ? "-" : "inf";
 }
 
+const char *cli_fixed(double v)
+{
+    return fabs(v) < 1e5 && (fabs(v) >= 1e-4 || v == 0) ? cli_text("%#.4g", v) : cli_number(v);
+}
+
 json_t *cli_json_number(double v)
 {
     return isfinite(v) ? json_real(v) : json_null();
@@ -422,7 +427,7 @@ json_t *cli_json_number(double v)
 
 void cli_json_print(json_t *j, size_t flags)
 {
-    json_dumpf(j, stdout, flags | JSON_REAL_PRECISION(9));
+    json_dumpf(j, stdout, flags);
     putchar('\n');
     json_decref(j);
 }

@@ -104,6 +104,7 @@ const char *cli_rate(double per_s);      /* "12.3k" */
 const char *cli_time(double s);          /* "0:42", "1:02:03" */
 const char *cli_percent(double share);   /* "97.50%"; "-" for NAN */
 const char *cli_number(double v);        /* 4 digits; "-" for NAN */
+const char *cli_fixed(double v);         /* the same with trailing zeros, for columns */
 const char *cli_text(const char *fmt, ...) VKT_PRINTF(1, 2);
 
 struct json_t;

@@ -78,7 +78,7 @@ static void print_json(const vkt_gpu_info *list, size_t n, size_t used, const ch
     }
     json_t *root = json_pack("{s:o}", "devices", devices);
     if (*why) json_object_set_new(root, "error", json_string(why));
-    cli_json_print(root, JSON_INDENT(2));
+    cli_json_print(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
 static void print_device(const vkt_gpu_info *d, bool used)
@@ -118,13 +118,13 @@ static int run(void *options)
             else if (used < n) printf("\nvktrain uses device %u: %s (another: --device D, or VKT_DEVICE=D)\n", list[used].index, list[used].caps.name);
         }
     } else if (o->json) {
-        cli_json_print(json_pack("{s:[], s:s}", "devices", "error", vkt_status_name(st)), JSON_INDENT(2));
+        cli_json_print(json_pack("{s:[], s:s}", "devices", "error", vkt_status_name(st)), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     }
     free(list);
     return cli_exit_code(st);
 }
 
 const cli_command cmd_devices = {
-    .name = "devices", .args = "", .summary = "every Vulkan device, and which one vktrain will use",
+    .name = "devices", .args = "", .summary = "Vulkan devices, and which one is used",
     .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(devices_options), .run = run,
 };

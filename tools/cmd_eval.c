@@ -32,7 +32,7 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
     cli_json_print(json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "checkpoint", o->common.args[0], o->data ? "data" : "split",
                              o->data ? o->data : split, "n", (json_int_t)r->n, "loss", cli_json_number(r->loss), "accuracy",
                              cli_json_number(r->accuracy), "mae", cli_json_number(r->mae), "classes", classes),
-                   JSON_INDENT(2));
+                   JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
 static void print_text(const eval_options *o, const vkt_eval_result *r, const char *split)
@@ -80,8 +80,8 @@ static int run(void *options)
 }
 
 const cli_command cmd_eval = {
-    .name = "eval", .args = "RUN|CHECKPOINT", .summary = "loss and accuracy of a saved model, class by class",
-    .details = "A run folder stands for its best checkpoint.\n"
+    .name = "eval", .args = "RUN|CHECKPOINT", .summary = "a saved model's loss and accuracy",
+    .details = "Class by class. A run folder stands for its best checkpoint.\n"
                "example: vktrain eval runs/try --split test --predictions what.csv",
     .min_args = 1, .max_args = 1, .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(eval_options), .run = run,
 };

@@ -380,7 +380,7 @@ static int run(void *options)
 }
 
 const cli_command cmd_inspect = {
-    .name = "inspect", .args = "FILE...", .summary = "what a checkpoint, run folder, safetensors, IDX or CSV file holds",
-    .details = "IDX and CSV files may be gzipped.", .min_args = 1, .max_args = SIZE_MAX, .options_bytes = sizeof(cli_options),
+    .name = "inspect", .args = "FILE...", .summary = "what a file or a run holds",
+    .details = "FILE is a safetensors, IDX or CSV file (the last two may be gzipped), a run folder, or a checkpoint folder.", .min_args = 1, .max_args = SIZE_MAX, .options_bytes = sizeof(cli_options),
     .run = run,
 };

@@ -72,7 +72,7 @@ static void print_json(const vkt_prediction *p, uint32_t top)
     } else {
         json_object_set_new(j, "predicted", cli_json_number((double)p->value[0]));
     }
-    cli_json_print(j, JSON_COMPACT);
+    cli_json_print(j, JSON_COMPACT | JSON_REAL_PRECISION(6));
 }
 
 static void print_text(const vkt_prediction *p, uint32_t top)
@@ -109,7 +109,7 @@ static int run(void *options)
 }
 
 const cli_command cmd_predict = {
-    .name = "predict", .args = "RUN|CHECKPOINT INPUT...", .summary = "classes with probabilities for raw inputs",
+    .name = "predict", .args = "RUN|CHECKPOINT INPUT...", .summary = "classes with probabilities",
     .details = "INPUT is a CSV file with the columns of the training data (the label may be missing), an IDX file of\n"
                "images, or a PNG or JPEG picture of the model's size. A run folder stands for its best checkpoint.",
     .min_args = 2, .max_args = SIZE_MAX, .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(predict_options), .run = run,

@@ -34,6 +34,6 @@ static int run(void *options)
 }
 
 const cli_command cmd_recipes = {
-    .name = "recipes", .args = "[NAME]", .summary = "the built-in recipes, or the YAML of one, to copy and change",
+    .name = "recipes", .args = "[NAME]", .summary = "the built-in recipes, or one's YAML",
     .details = "example: vktrain recipes digits > mine.yaml", .max_args = 1, .options_bytes = sizeof(cli_options), .run = run,
 };

@@ -62,7 +62,7 @@ static void print_json(const vkt_run_info *r, size_t n)
                             "metric", r->metric, "best", cli_json_number(r->best_metric), "test_accuracy",
                             cli_json_number(r->test_accuracy), "items_per_s", cli_json_number(r->items_per_s), "started",
                             r->started, "device", r->device, "note", r->note, "command", r->command, "error", r->error));
-    cli_json_print(json_pack("{s:o}", "runs", runs), JSON_INDENT(2));
+    cli_json_print(json_pack("{s:o}", "runs", runs), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
 static const char *metric_text(const vkt_run_info *r, double v)
@@ -127,6 +127,6 @@ static int run(void *options)
 }
 
 const cli_command cmd_runs = {
-    .name = "runs", .args = "[DIR]", .summary = "the experiment table: every run under a folder (runs)",
-    .max_args = 1, .flags = flags, .options_bytes = sizeof(runs_options), .run = run,
+    .name = "runs", .args = "[DIR]", .summary = "the experiment table",
+    .details = "Every run under DIR, by default the folder runs.", .max_args = 1, .flags = flags, .options_bytes = sizeof(runs_options), .run = run,
 };

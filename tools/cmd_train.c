@@ -29,24 +29,22 @@ static void option_help(FILE *f)
 {
     vkt_option_info o;
     const char *bold = cli_color(f, CLI_BOLD), *plain = cli_color(f, CLI_PLAIN);
-    char section[32] = "-";
+    char section[32] = "";
     int width = 0;
     for (size_t i = 0; vkt_option(i, &o); i++)
         if ((int)strlen(o.name) > width) width = (int)strlen(o.name);
-    fprintf(f, "\n%soptions of a recipe, for --set%s: value; default; range, unit", bold, plain);
+    fprintf(f, "\n%soptions of a recipe, for --set: name, default, meaning%s\n", bold, plain);
     for (size_t i = 0; vkt_option(i, &o); i++) {
         size_t n = strchr(o.name, '.') ? (size_t)(strchr(o.name, '.') - o.name) : 0;
-        if (strlen(section) != n || memcmp(section, o.name, n)) {
-            snprintf(section, sizeof section, "%.*s", (int)n, o.name);
-            fprintf(f, "\n%s%s%s%s", n ? bold : "", section, n ? plain : "", n ? "\n" : "\n");
-        }
-        char text[512];
-        size_t k = (size_t)snprintf(text, sizeof text, "%s; %s", o.type, o.fallback && *o.fallback ? o.fallback : "none");
-        if (o.range && *o.range && k < sizeof text) k += (size_t)snprintf(text + k, sizeof text - k, "; %s", o.range);
-        if (o.unit && *o.unit && k < sizeof text) k += (size_t)snprintf(text + k, sizeof text - k, " %s", o.unit);
-        if (o.help && *o.help && k < sizeof text) snprintf(text + k, sizeof text - k, ". %s", o.help);
-        fprintf(f, "  %-*s  ", width, o.name);
-        cli_wrap(f, text, width + 4, width + 4);
+        if (i && (strlen(section) != n || memcmp(section, o.name, n))) fputc('\n', f);
+        snprintf(section, sizeof section, "%.*s", (int)n, o.name);
+        bool range = o.range && *o.range, unit = o.unit && *o.unit;
+        const char *left = cli_text("  %-*s  %-8s  ", width, o.name, o.fallback && *o.fallback ? o.fallback : "-");
+        fputs(left, f);
+        cli_wrap(f,
+                 cli_text("%s%s%s%s%s%s", o.help, range || unit ? " (" : "", range ? o.range : "", range && unit ? " " : "",
+                          unit ? o.unit : "", range || unit ? ")" : ""),
+                 (int)strlen(left), width + 14);
     }
 }
 
@@ -61,7 +59,7 @@ typedef struct progress {
 
 static const char *accuracy_text(double a)
 {
-    return isnan(a) ? "" : cli_text("  acc %s", cli_percent(a));
+    return isnan(a) ? "" : cli_text("  acc %6s", cli_percent(a));
 }
 
 /* Fields in the order they stand; those of the highest rank go first when the terminal is narrow. */
@@ -77,9 +75,9 @@ static void draw_live(progress *s, const vkt_progress *p)
     } field[] = {
         { cli_text("%3.0f%%", floor(100 * share)), 4 },
         { cli_text("  step %llu/%llu", (unsigned long long)p->step, (unsigned long long)p->total), 0 },
-        { cli_text("  loss %s", cli_number(p->loss)), 1 },
+        { cli_text("  loss %-6s", cli_fixed(p->loss)), 1 },
         { accuracy_text(p->accuracy), 2 },
-        { cli_text("  norm %s", cli_number(p->grad_norm)), 6 },
+        { cli_text("  norm %-6s", cli_fixed(p->grad_norm)), 6 },
         { cli_text("  lr %s", cli_number(p->lr)), 7 },
         { cli_text("  %s/s", cli_rate(p->items_per_s)), 5 },
         { cli_text("  ETA %s", cli_time(p->eta_s)), 3 },
@@ -106,8 +104,8 @@ static void plain_line(progress *s, const vkt_progress *p)
     s->last_line = p->step / every;
     s->last_step = p->step;
     cli_line("step %*llu/%llu  loss %-7s%s  norm %-7s  lr %-9s  %s/s  ETA %s", snprintf(NULL, 0, "%llu", (unsigned long long)p->total),
-             (unsigned long long)p->step, (unsigned long long)p->total, cli_number(p->loss), accuracy_text(p->accuracy),
-             cli_number(p->grad_norm), cli_number(p->lr), cli_rate(p->items_per_s), cli_time(p->eta_s));
+             (unsigned long long)p->step, (unsigned long long)p->total, cli_fixed(p->loss), accuracy_text(p->accuracy),
+             cli_fixed(p->grad_norm), cli_number(p->lr), cli_rate(p->items_per_s), cli_time(p->eta_s));
 }
 
 static void on_progress(void *user, const vkt_progress *p)
@@ -116,9 +114,9 @@ static void on_progress(void *user, const vkt_progress *p)
     if (s->quiet) return;
     if (!s->live) plain_line(s, p);
     if (p->evaluated)
-        cli_line("%seval %*llu  %s: loss %s%s%s%s", p->best ? cli_color(stdout, CLI_GREEN) : "",
+        cli_line("%seval %*llu  %s: loss %-6s%s%s%s", p->best ? cli_color(stdout, CLI_GREEN) : "",
                  snprintf(NULL, 0, "%llu", (unsigned long long)p->total), (unsigned long long)p->step,
-                 p->eval_split ? p->eval_split : "valid", cli_number(p->eval_loss), accuracy_text(p->eval_accuracy),
+                 p->eval_split ? p->eval_split : "valid", cli_fixed(p->eval_loss), accuracy_text(p->eval_accuracy),
                  p->best ? "  * best so far" : "", p->best ? cli_color(stdout, CLI_PLAIN) : "");
     if (s->live) draw_live(s, p);
 }
@@ -291,8 +289,9 @@ static int run(void *options)
 }
 
 const cli_command cmd_train = {
-    .name = "train", .args = "RECIPE", .summary = "train the model that a recipe describes: a YAML file, or a built-in one by name",
-    .details = "examples: vktrain train digits\n"
+    .name = "train", .args = "RECIPE", .summary = "train a model as a recipe describes it",
+    .details = "RECIPE is a YAML file, or a built-in recipe by name (`vktrain recipes`).\n"
+               "examples: vktrain train digits\n"
                "          vktrain train mine.yaml --set optim.lr=0.003 --set train.steps=2000 --run runs/try\n"
                "          vktrain train mine.yaml --run runs/try --resume",
     .min_args = 1, .max_args = 1, .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(train_options), .run = run,

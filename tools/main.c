@@ -12,20 +12,21 @@ static const cli_command *const commands[] = {
 static void usage(FILE *f)
 {
     const char *bold = cli_color(f, CLI_BOLD), *plain = cli_color(f, CLI_PLAIN);
-    fprintf(f, "%svktrain%s " VKT_VERSION ": train neural networks on any Vulkan GPU\n\n", bold, plain);
+    fprintf(f, "%svktrain%s %s: train neural networks on any Vulkan GPU\n\n", bold, plain, VKT_VERSION);
     for (size_t i = 0; i < CLI_COUNT(commands); i++) {
         const cli_command *c = commands[i];
-        const char *left = cli_text("  vktrain %s %s", c->name, c->args);
-        fprintf(f, "%-36s  ", left);
-        cli_wrap(f, c->summary, 38, 38);
+        fprintf(f, "  %-31s  ", cli_text("%s %s", c->name, c->args));
+        cli_wrap(f, c->summary, 35, 35);
     }
     fprintf(f,
             "\n%sstart%s\n"
-            "  vktrain devices                     what is there\n"
-            "  vktrain train digits                a first run, in seconds; its data is built in\n"
-            "  vktrain help COMMAND                options of one command\n"
-            "\n%sexit codes%s  0 done, 1 the work failed, 2 usage or recipe error, 3 no usable device, 4 data or file error,\n"
-            "            5 out of memory, 6 device lost, 130 interrupted after a clean checkpoint\n",
+            "  vktrain devices                  what is there\n"
+            "  vktrain train digits             a first run, in seconds; its data is built in\n"
+            "  vktrain help COMMAND             the options of one command\n"
+            "\n%sexit codes%s\n"
+            "  0 done, 1 the work failed, 2 usage or recipe error, 3 no usable device,\n"
+            "  4 data or file error, 5 out of memory, 6 device lost,\n"
+            "  130 interrupted after a clean checkpoint\n",
             bold, plain, bold, plain);
 }
 
