@@ -1,0 +1,474 @@
+/* Flag tables -> options and help; status -> exit code; tables, numbers, the live line. */
+#include <ctype.h>
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+int cli_exit_code(vkt_status st)
+{
+    switch (st) {
+    case VKT_OK: return CLI_OK;
+    case VKT_ARG:
+    case VKT_SHAPE: return CLI_USAGE;
+    case VKT_UNSUPPORTED:
+    case VKT_NO_DEVICE: return CLI_NO_DEVICE;
+    case VKT_OOM_HOST:
+    case VKT_OOM_DEVICE: return CLI_MEMORY;
+    case VKT_DEVICE: return CLI_LOST;
+    case VKT_IO:
+    case VKT_FORMAT: return CLI_DATA;
+    case VKT_INTERRUPTED: return CLI_INTERRUPTED;
+    case VKT_NUMERIC:
+    case VKT_COMM:
+    case VKT_FAILED: return CLI_FAILED;
+    }
+    return CLI_FAILED;
+}
+
+void cli_error(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fprintf(stderr, "%svktrain: error:%s ", cli_color(stderr, CLI_RED), cli_color(stderr, CLI_PLAIN));
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+}
+
+/* ---- the nearest name ---- */
+
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t n = strlen(b), row[65];
+    if (n > 64 || strlen(a) > 64) return 99;
+    for (size_t j = 0; j <= n; j++) row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diag = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t best = diag + (a[i - 1] != b[j - 1]);
+            diag = row[j];
+            if (row[j] + 1 < best) best = row[j] + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+const char *cli_nearest(const char *word, const char *const *candidate, size_t n)
+{
+    const char *best = NULL;
+    size_t best_d = strlen(word) / 3 + 2; /* at most a third and one more letter wrong */
+    for (size_t i = 0; i < n; i++) {
+        size_t d = edit_distance(word, candidate[i]);
+        /* "--pred" is near "--predictions" */
+        if (strlen(word) > 3 && !strncmp(word, candidate[i], strlen(word))) d = 1;
+        if (d < best_d) best_d = d, best = candidate[i];
+    }
+    return best;
+}
+
+/* ---- flags ---- */
+
+#define AT(field) offsetof(cli_options, field)
+static const cli_flag gpu_flags[] = {
+    { "--device", CLI_TEXT, AT(gpu.device), "D", "VKT_DEVICE, else the best",
+      "device: index, cpu, gpu, part of a name, or UUID" },
+    { "--cap", CLI_TEXT, AT(gpu.cap), "LIST", NULL, "pretend the device can do less, e.g. fp16=0,subgroup=4 (names below)" },
+    { "--validate", CLI_BOOL, AT(gpu.validate), NULL, NULL, "check each Vulkan call with the validation layer" },
+    { "--no-cache", CLI_BOOL, AT(gpu.no_cache), NULL, NULL, "neither read nor write the pipeline cache" },
+    { 0 },
+};
+static const cli_flag common_flags[] = {
+    { "--quiet", CLI_BOOL, AT(quiet), NULL, NULL, "warnings, errors and results only" },
+    { "--verbose", CLI_BOOL, AT(verbose), NULL, NULL, "debug lines too" },
+    { "--help", CLI_BOOL, AT(help), NULL, NULL, "this text" },
+    { 0 },
+};
+
+enum { N_TABLES = 3 };
+static void tables_of(const cli_command *cmd, const cli_flag *out[N_TABLES])
+{
+    static const cli_flag none[] = { { 0 } };
+    out[0] = cmd->flags ? cmd->flags : none;
+    out[1] = cmd->common == CLI_GPU ? gpu_flags : none;
+    out[2] = common_flags;
+}
+
+static const cli_flag *find_flag(const cli_command *cmd, const char *name, size_t n)
+{
+    const cli_flag *table[N_TABLES];
+    tables_of(cmd, table);
+    for (int t = 0; t < N_TABLES; t++)
+        for (const cli_flag *f = table[t]; f->name; f++)
+            if (strlen(f->name) == n && !memcmp(f->name, name, n)) return f;
+    return NULL;
+}
+
+static void *must_grow(void *p, size_t bytes)
+{
+    p = realloc(p, bytes);
+    if (!p) {
+        cli_error("out of memory");
+        exit(CLI_MEMORY);
+    }
+    return p;
+}
+
+static void list_add(const char ***items, size_t *n, const char *text)
+{
+    *items = must_grow(*items, (*n + 1) * sizeof **items);
+    (*items)[(*n)++] = text;
+}
+
+static int unknown_flag(const cli_command *cmd, const char *name, size_t n)
+{
+    const cli_flag *table[N_TABLES];
+    const char **names = NULL;
+    size_t n_names = 0;
+    tables_of(cmd, table);
+    for (int t = 0; t < N_TABLES; t++)
+        for (const cli_flag *f = table[t]; f->name; f++) list_add(&names, &n_names, f->name);
+    const char *word = cli_text("%.*s", (int)n, name), *near = cli_nearest(word, names, n_names);
+    if (near) cli_error("%s: unknown option '%s'; did you mean '%s'?", cmd->name, word, near);
+    else cli_error("%s: unknown option '%s'; see `vktrain %s --help`", cmd->name, word, cmd->name);
+    free(names);
+    return CLI_USAGE;
+}
+
+/* The index of `value` in "a|b|c", or -1. */
+static int choice_of(const char *choices, const char *value)
+{
+    for (int i = 0;; i++) {
+        size_t n = strcspn(choices, "|");
+        if (strlen(value) == n && !memcmp(choices, value, n)) return i;
+        if (!choices[n]) return -1;
+        choices += n + 1;
+    }
+}
+
+static int set_flag(const cli_command *cmd, const cli_flag *f, const char *value, void *options)
+{
+    char *at = (char *)options + f->at, *end;
+    int choice;
+    unsigned long n;
+    switch (f->type) {
+    case CLI_BOOL: *(bool *)at = true; return 0;
+    case CLI_TEXT: *(const char **)at = value; return 0;
+    case CLI_LIST: list_add(&((cli_list *)at)->item, &((cli_list *)at)->n, value); return 0;
+    case CLI_CHOICE:
+        choice = choice_of(f->arg, value);
+        if (choice < 0) {
+            cli_error("%s: %s is '%s', must be one of %s", cmd->name, f->name, value, f->arg);
+            return CLI_USAGE;
+        }
+        *(int *)at = choice;
+        return 0;
+    case CLI_UINT:
+        errno = 0;
+        n = strtoul(value, &end, 10);
+        if (!isdigit((unsigned char)*value) || *end || errno || n > UINT32_MAX) {
+            cli_error("%s: %s is '%s', must be a whole number", cmd->name, f->name, value);
+            return CLI_USAGE;
+        }
+        *(uint32_t *)at = (uint32_t)n;
+        return 0;
+    }
+    return 0;
+}
+
+static int parse_one(const cli_command *cmd, int argc, char **argv, int *i, void *options)
+{
+    const char *word = argv[*i], *value = strchr(word, '=');
+    size_t n = value ? (size_t)(value - word) : strlen(word);
+    const cli_flag *f = !strcmp(word, "-h") ? find_flag(cmd, "--help", 6) : find_flag(cmd, word, n);
+    if (!f) return unknown_flag(cmd, word, n);
+    if (f->type == CLI_BOOL) {
+        if (!value) return set_flag(cmd, f, NULL, options);
+        cli_error("%s: %s takes no value", cmd->name, f->name);
+        return CLI_USAGE;
+    }
+    if (value) return set_flag(cmd, f, value + 1, options);
+    if (*i + 1 >= argc) {
+        cli_error("%s: %s needs a value: %s %s", cmd->name, f->name, f->name, f->arg);
+        return CLI_USAGE;
+    }
+    return set_flag(cmd, f, argv[++*i], options);
+}
+
+int cli_parse(const cli_command *cmd, int argc, char **argv, void *options)
+{
+    cli_options *o = options;
+    bool only_args = false;
+    for (const cli_flag *f = cmd->flags; f && f->name; f++)
+        if (f->fallback && (f->type == CLI_UINT || f->type == CLI_CHOICE)) set_flag(cmd, f, f->fallback, options);
+    for (int i = 0; i < argc; i++) {
+        int rc = 0;
+        if (only_args || argv[i][0] != '-' || !argv[i][1]) list_add(&o->args, &o->n_args, argv[i]);
+        else if (!strcmp(argv[i], "--")) only_args = true;
+        else rc = parse_one(cmd, argc, argv, &i, options);
+        if (rc) return rc;
+    }
+    if (o->help) return 0;
+    if (o->n_args < cmd->min_args)
+        cli_error("%s: what is missing: vktrain %s %s; see `vktrain %s --help`", cmd->name, cmd->name, cmd->args, cmd->name);
+    else if (o->n_args > cmd->max_args)
+        cli_error("%s: '%s' is one argument too many: vktrain %s%s%s", cmd->name, o->args[cmd->max_args], cmd->name,
+                  *cmd->args ? " " : "", cmd->args);
+    else return 0;
+    return CLI_USAGE;
+}
+
+/* ---- help ---- */
+
+void cli_wrap(FILE *f, const char *text, int at, int indent)
+{
+    int width = cli_columns(f);
+    if (width > 110) width = 110;
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, " \n");
+        if (at + (int)n > width && at > indent) fprintf(f, "\n%*s", indent, ""), at = indent;
+        fprintf(f, "%.*s", (int)n, p);
+        at += (int)n;
+        p += n;
+        if (*p == '\n') fprintf(f, "\n%*s", p[1] ? indent : 0, ""), at = indent;
+        else if (*p && at + 1 + (int)strcspn(p + 1, " \n") <= width) fputc(' ', f), at++;
+        else if (*p) fprintf(f, "\n%*s", indent, ""), at = indent;
+        if (*p) p++;
+    }
+    fputc('\n', f);
+}
+
+static void flag_left(const cli_flag *f, char *out, size_t n)
+{
+    snprintf(out, n, "  %s%s%s", f->name, f->arg ? " " : "", f->arg ? f->arg : "");
+}
+
+void cli_help(const cli_command *cmd, FILE *f)
+{
+    const cli_flag *table[N_TABLES];
+    char left[96];
+    int width = 0;
+    tables_of(cmd, table);
+    const char *bold = cli_color(f, CLI_BOLD), *plain = cli_color(f, CLI_PLAIN);
+    fprintf(f, "%svktrain %s%s%s%s [options]\n", bold, cmd->name, plain, *cmd->args ? " " : "", cmd->args);
+    cli_wrap(f, cmd->summary, 0, 0);
+    if (cmd->details) fprintf(f, "\n%s\n", cmd->details);
+    for (int t = 0; t < N_TABLES; t++)
+        for (const cli_flag *g = table[t]; g->name; g++) {
+            flag_left(g, left, sizeof left);
+            if ((int)strlen(left) > width) width = (int)strlen(left);
+        }
+    fprintf(f, "\n%soptions%s\n", bold, plain);
+    for (int t = 0; t < N_TABLES; t++)
+        for (const cli_flag *g = table[t]; g->name; g++) {
+            flag_left(g, left, sizeof left);
+            fprintf(f, "%-*s  ", width, left);
+            cli_wrap(f, g->fallback ? cli_text("%s (default: %s)", g->help, g->fallback) : g->help, width + 2, width + 2);
+        }
+    if (cmd->common == CLI_GPU) {
+        fprintf(f, "\n%snames that --cap takes%s\n", bold, plain);
+        for (const char *p = vkt_cap_help(); *p; p += *p == '\n') {
+            size_t n = strcspn(p, "\n");
+            if (n) fprintf(f, "  %.*s\n", (int)n, p);
+            p += n;
+        }
+    }
+    if (cmd->more_help) cmd->more_help(f);
+}
+
+/* ---- output ---- */
+
+const char *cli_color(FILE *f, cli_paint p)
+{
+    static const char *const codes[] = { "\033[0m", "\033[1m", "\033[2m", "\033[32m", "\033[33m", "\033[31m" };
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    if ((no && *no) || (term && !strcmp(term, "dumb")) || !cli_is_terminal(f)) return "";
+    return codes[p];
+}
+
+/* Characters that a terminal shows, by UTF-8's lead bytes. */
+static int width_of(const char *s)
+{
+    int n = 0;
+    for (; *s; s++) n += ((unsigned char)*s & 0xc0) != 0x80;
+    return n;
+}
+
+static void print_cell(FILE *f, const char *s, int width, const cli_column *c, bool last)
+{
+    int w = width_of(s), shown = 0;
+    bool cut = w > width;
+    if (c->right) fprintf(f, "%*s", w < width ? width - w : 0, "");
+    for (const char *p = s; *p && (!cut || shown < width - 2 || ((unsigned char)*p & 0xc0) == 0x80); p++) {
+        if (((unsigned char)*p & 0xc0) != 0x80) shown++;
+        fputc((unsigned char)*p < 32 ? ' ' : *p, f);
+    }
+    if (cut) fputs("..", f);
+    if (!c->right && !last && w < width) fprintf(f, "%*s", width - w, "");
+}
+
+void cli_table(FILE *f, const cli_column *col, size_t n_cols, const char *const *cell, size_t n_rows)
+{
+    enum { MAX_COLS = 16 };
+    int width[MAX_COLS];
+    for (size_t c = 0; c < n_cols; c++) {
+        width[c] = width_of(col[c].title);
+        for (size_t r = 0; r < n_rows; r++) {
+            int w = width_of(cell[r * n_cols + c]);
+            if (w > width[c]) width[c] = w;
+        }
+        if (col[c].max && width[c] > col[c].max) width[c] = col[c].max;
+    }
+    fputs(cli_color(f, CLI_BOLD), f);
+    for (size_t c = 0; c < n_cols; c++) {
+        if (c) fputs("  ", f);
+        print_cell(f, col[c].title, width[c], &col[c], c + 1 == n_cols);
+    }
+    fprintf(f, "%s\n", cli_color(f, CLI_PLAIN));
+    for (size_t r = 0; r < n_rows; r++) {
+        for (size_t c = 0; c < n_cols; c++) {
+            if (c) fputs("  ", f);
+            print_cell(f, cell[r * n_cols + c], width[c], &col[c], c + 1 == n_cols);
+        }
+        fputc('\n', f);
+    }
+}
+
+void cli_csv(FILE *f, const char *text)
+{
+    if (!text) return;
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, f);
+        return;
+    }
+    fputc('"', f);
+    for (; *text; text++) {
+        if (*text == '"') fputc('"', f);
+        fputc(*text, f);
+    }
+    fputc('"', f);
+}
+
+const char *cli_text(const char *fmt, ...)
+{
+    static char buf[32][256];
+    static unsigned next;
+    char *out = buf[next++ % CLI_COUNT(buf)];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(out, sizeof buf[0], fmt, ap);
+    va_end(ap);
+    return out;
+}
+
+const char *cli_bytes(uint64_t n)
+{
+    static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+    double v = (double)n;
+    size_t u = 0;
+    while (v >= 1000 && u + 1 < CLI_COUNT(unit)) v /= 1024, u++;
+    return cli_text(u && v < 100 ? "%.1f %s" : "%.0f %s", v, unit[u]);
+}
+
+const char *cli_count(uint64_t n)
+{
+    char digits[24], out[32];
+    size_t len = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)n), k = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (i && (len - i) % 3 == 0) out[k++] = ',';
+        out[k++] = digits[i];
+    }
+    out[k] = 0;
+    return cli_text("%s", out);
+}
+
+const char *cli_rate(double r)
+{
+    if (!isfinite(r)) return "-";
+    if (r >= 1e6) return cli_text("%.2fM", r / 1e6);
+    if (r >= 1e4) return cli_text("%.1fk", r / 1e3);
+    return cli_text(r >= 100 ? "%.0f" : "%.1f", r);
+}
+
+const char *cli_time(double s)
+{
+    if (!isfinite(s) || s < 0) return "-";
+    unsigned long t = (unsigned long)(s + 0.5);
+    if (t >= 3600) return cli_text("%lu:%02lu:%02lu", t / 3600, t / 60 % 60, t % 60);
+    return cli_text("%lu:%02lu", t / 60, t % 60);
+}
+
+const char *cli_percent(double share)
+{
+    return isfinite(share) ? cli_text("%.2f%%", 100 * share) : "-";
+}
+
+const char *cli_number(double v)
+{
+    return isfinite(v) ? cli_text("%.4g", v) : isnan(v) ? "-" : "inf";
+}
+
+const char *cli_fixed(double v)
+{
+    return fabs(v) < 1e5 && (fabs(v) >= 1e-4 || v == 0) ? cli_text("%#.4g", v) : cli_number(v);
+}
+
+json_t *cli_json_number(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+void cli_json_print(json_t *j, size_t flags)
+{
+    json_dumpf(j, stdout, flags);
+    putchar('\n');
+    json_decref(j);
+}
+
+/* ---- the live line and the log ---- */
+
+static bool live_shown; /* something stands on the live line; a stale value only costs an erase */
+
+/* Each write starts with an erase and is one call, so that lines from loader threads do not mix with it. */
+static void log_line(void *user, vkt_log_level level, const char *area, const char *line)
+{
+    static const char *const word[] = { "error: ", "warning: ", "", "debug: " };
+    static const cli_paint paint[] = { CLI_RED, CLI_YELLOW, CLI_PLAIN, CLI_DIM };
+    (void)user;
+    bool debug = level == VKT_LOG_DEBUG;
+    fprintf(stderr, "%s%svktrain: %s%s%s%s%s\n", live_shown && cli_is_terminal(stderr) ? "\r\033[K" : "",
+            *word[level] ? cli_color(stderr, paint[level]) : "", word[level],
+            *word[level] ? cli_color(stderr, CLI_PLAIN) : "", debug ? area : "", debug ? ": " : "", line);
+}
+
+void cli_log_open(const cli_options *o)
+{
+    vkt_log_set(log_line, NULL, o->quiet ? VKT_LOG_WARN : o->verbose ? VKT_LOG_DEBUG : VKT_LOG_INFO);
+}
+
+void cli_live(const char *text)
+{
+    if (!*text && !live_shown) return;
+    live_shown = *text != 0;
+    printf("\r%s\033[K", text);
+    fflush(stdout);
+}
+
+void cli_line(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    if (live_shown) fputs("\r\033[K", stdout);
+    live_shown = false;
+    vprintf(fmt, ap);
+    putchar('\n');
+    fflush(stdout);
+    va_end(ap);
+}

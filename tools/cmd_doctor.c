@@ -1,0 +1,93 @@
+/* vktrain doctor: each op row's kernels against their C twins, on one device or on all. */
+#include <stdlib.h>
+
+#include "cli.h"
+
+typedef struct doctor_options {
+    cli_options common;
+    bool all;
+} doctor_options;
+
+static const cli_flag flags[] = {
+    { "--all", CLI_BOOL, offsetof(doctor_options, all), NULL, NULL, "every usable device in turn" },
+    { 0 },
+};
+
+typedef struct tally {
+    uint32_t n_rows, n_cases, n_failed;
+    double worst;
+    bool quiet;
+} tally;
+
+static void on_row(void *user, const vkt_check_result *r)
+{
+    tally *t = user;
+    t->n_rows++;
+    t->n_cases += r->n_cases;
+    t->n_failed += r->n_failed;
+    if (r->worst > t->worst) t->worst = r->worst;
+    if (t->quiet && !r->n_failed) return;
+    printf("  %-20s %3u cases  %s%s%s  %3.0f%% of the tolerance\n", r->op, r->n_cases,
+           cli_color(stdout, r->n_failed ? CLI_RED : CLI_GREEN), r->n_failed ? "FAIL" : "ok  ", cli_color(stdout, CLI_PLAIN),
+           100 * r->worst);
+    if (r->n_failed) printf("      %u of %u failed; %s\n", r->n_failed, r->n_cases, r->detail);
+    fflush(stdout);
+}
+
+static vkt_status check(const doctor_options *o, const char *device)
+{
+    vkt_gpu_desc desc = o->common.gpu;
+    vkt_gpu *gpu = NULL;
+    tally t = { .quiet = o->common.quiet };
+    if (device) desc.device = device;
+    vkt_status st = vkt_gpu_create(&desc, &gpu);
+    if (st != VKT_OK) return st;
+    const vkt_caps *c = vkt_gpu_caps(gpu);
+    printf("%s%s%s (%s, %s)\n", cli_color(stdout, CLI_BOLD), c->name, cli_color(stdout, CLI_PLAIN),
+           vkt_gpu_type_name(c->type), c->driver);
+    double start = cli_now();
+    st = vkt_check_ops(gpu, on_row, &t);
+    vkt_gpu_stats s = vkt_gpu_get_stats(gpu);
+    printf("  %u pipelines in %.2f s, %s device memory at most, %u lanes, fp16 %s, int64 %s, matrix units %s\n", s.n_pipelines,
+           s.pipeline_s, cli_bytes(s.peak_bytes), c->subgroup, c->fp16 ? "yes" : "no", c->int64 ? "yes" : "no",
+           c->coopmat ? "yes" : "no");
+    if (s.n_validation) {
+        printf("  %u messages of the validation layer\n", s.n_validation);
+        if (st == VKT_OK) st = VKT_FAILED;
+    }
+    const char *color = cli_color(stdout, st == VKT_OK ? CLI_GREEN : CLI_RED), *plain = cli_color(stdout, CLI_PLAIN);
+    if (st == VKT_OK)
+        printf("  %shealthy%s: %u ops, %u cases agree with their twins (worst %.0f%% of the tolerance), %.1f s\n", color, plain,
+               t.n_rows, t.n_cases, 100 * t.worst, cli_now() - start);
+    else
+        printf("  %snot healthy%s: %u of %u cases failed%s, %.1f s\n", color, plain, t.n_failed, t.n_cases,
+               st == VKT_DEVICE ? ", then the device was lost" : "", cli_now() - start);
+    vkt_gpu_destroy(&gpu);
+    return st;
+}
+
+static int run(void *options)
+{
+    doctor_options *o = options;
+    vkt_gpu_info *list = NULL;
+    size_t n = 0, n_checked = 0;
+    if (!o->all) return cli_exit_code(check(o, NULL));
+    vkt_status worst = vkt_gpu_list(&list, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (!list[i].usable) {
+            printf("%u: %s: not usable: %s\n", list[i].index, list[i].caps.name, list[i].why_not);
+            continue;
+        }
+        n_checked++;
+        vkt_status st = check(o, cli_text("%u", list[i].index));
+        if (st != VKT_OK && worst != VKT_FAILED) worst = st;
+    }
+    if (worst == VKT_OK && !n_checked) worst = VKT_NO_DEVICE;
+    free(list);
+    return cli_exit_code(worst);
+}
+
+const cli_command cmd_doctor = {
+    .name = "doctor", .args = "", .summary = "self-test: each kernel against plain C",
+    .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(doctor_options), .run = run,
+};

@@ -1,0 +1,87 @@
+/* vktrain eval: a saved model on a split of its data, or on other data. */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "cli.h"
+
+typedef struct eval_options {
+    cli_options common;
+    int split;
+    bool json;
+    const char *predictions, *data;
+    uint32_t batch;
+} eval_options;
+
+#define AT(field) offsetof(eval_options, field)
+static const cli_flag flags[] = {
+    { "--split", CLI_CHOICE, AT(split), "train|valid|test", "test", "which examples of the run's own data" },
+    { "--data", CLI_TEXT, AT(data), "PATH", "the run's own", "other data of the same kind: CSV, IDX images, or a folder; all of it" },
+    { "--predictions", CLI_TEXT, AT(predictions), "FILE.csv", NULL, "write what the model says about each example" },
+    { "--batch", CLI_UINT, AT(batch), "N", "0", "examples at a time; 0: as the run evaluated" },
+    { "--json", CLI_BOOL, AT(json), NULL, NULL, "as JSON" },
+    { 0 },
+};
+
+static void print_json(const eval_options *o, const vkt_eval_result *r, const char *split)
+{
+    json_t *classes = json_array();
+    for (uint32_t i = 0; i < r->n_classes && r->class_count; i++)
+        json_array_append_new(classes, json_pack("{s:s, s:I, s:I}", "name", r->class_names ? r->class_names[i] : "", "n",
+                                                 (json_int_t)r->class_count[i], "correct", (json_int_t)r->class_correct[i]));
+    cli_json_print(json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "checkpoint", o->common.args[0], o->data ? "data" : "split",
+                             o->data ? o->data : split, "n", (json_int_t)r->n, "loss", cli_json_number(r->loss), "accuracy",
+                             cli_json_number(r->accuracy), "mae", cli_json_number(r->mae), "classes", classes),
+                   JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+}
+
+static void print_text(const eval_options *o, const vkt_eval_result *r, const char *split)
+{
+    printf("%s%s%s: %s examples, loss %s", cli_color(stdout, CLI_BOLD), o->data ? o->data : split, cli_color(stdout, CLI_PLAIN),
+           cli_count(r->n), cli_number(r->loss));
+    if (isfinite(r->accuracy)) printf(", accuracy %s", cli_percent(r->accuracy));
+    if (isfinite(r->mae)) printf(", mean absolute error %s", cli_number(r->mae));
+    putchar('\n');
+    if (!r->n_classes || !r->class_count || o->common.quiet) return;
+    static const cli_column col[] = { { "class", false, 32 }, { "examples", true, 0 }, { "correct", true, 0 }, { "accuracy", true, 0 } };
+    char(*text)[3][24] = calloc(r->n_classes, sizeof *text);
+    const char **cell = calloc(4 * (size_t)r->n_classes, sizeof *cell);
+    for (uint32_t i = 0; i < r->n_classes && text && cell; i++) {
+        uint64_t n = r->class_count[i], hit = r->class_correct[i];
+        snprintf(text[i][0], 24, "%s", cli_count(n));
+        snprintf(text[i][1], 24, "%s", cli_count(hit));
+        snprintf(text[i][2], 24, "%s", n ? cli_percent((double)hit / (double)n) : "-");
+        cell[4 * i] = r->class_names ? r->class_names[i] : "";
+        for (int k = 0; k < 3; k++) cell[4 * i + 1 + (uint32_t)k] = text[i][k];
+    }
+    putchar('\n');
+    if (text && cell) cli_table(stdout, col, 4, cell, r->n_classes);
+    free(text);
+    free(cell);
+}
+
+static int run(void *options)
+{
+    const eval_options *o = options;
+    vkt_eval_desc desc = {
+        .gpu = o->common.gpu, .checkpoint = o->common.args[0], .data = o->data, .split = (vkt_split)o->split,
+        .predictions = o->predictions, .batch = o->batch,
+    };
+    vkt_eval_result r = { 0 };
+    vkt_status st = vkt_eval(&desc, &r);
+    if (st == VKT_OK) {
+        const char *split = vkt_split_name(desc.split);
+        if (o->json) print_json(o, &r, split);
+        else print_text(o, &r, split);
+        if (o->predictions && !o->json) printf("%spredictions: %s\n", r.n_classes && !o->common.quiet ? "\n" : "", o->predictions);
+    }
+    vkt_eval_result_finish(&r);
+    return cli_exit_code(st);
+}
+
+const cli_command cmd_eval = {
+    .name = "eval", .args = "RUN|CHECKPOINT", .summary = "a saved model's loss and accuracy",
+    .details = "Class by class. A run folder stands for its best checkpoint.\n"
+               "example: vktrain eval runs/try --split test --predictions what.csv",
+    .min_args = 1, .max_args = 1, .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(eval_options), .run = run,
+};

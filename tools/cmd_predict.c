@@ -1,0 +1,116 @@
+/* vktrain predict: classes with probabilities, or the target's value, for raw inputs. */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "cli.h"
+
+typedef struct predict_options {
+    cli_options common;
+    bool json, csv;
+    uint32_t top;
+} predict_options;
+
+#define AT(field) offsetof(predict_options, field)
+static const cli_flag flags[] = {
+    { "--top", CLI_UINT, AT(top), "K", "3", "how many classes to name, likeliest first (text and JSON)" },
+    { "--json", CLI_BOOL, AT(json), NULL, NULL, "one JSON object a line" },
+    { "--csv", CLI_BOOL, AT(csv), NULL, NULL, "CSV with a column for each class" },
+    { 0 },
+};
+
+typedef struct printer {
+    const predict_options *o;
+    uint64_t n;
+} printer;
+
+static const char *class_name(const vkt_prediction *p, uint32_t i)
+{
+    return p->class_names ? p->class_names[i] : "";
+}
+
+/* The rank-th likeliest class (of equals the first): small counts, so by repeated search. */
+static uint32_t ranked(const vkt_prediction *p, uint32_t rank)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        uint32_t before = 0;
+        for (uint32_t k = 0; k < p->n; k++) before += p->value[k] > p->value[i] || (p->value[k] == p->value[i] && k < i);
+        if (before == rank) return i;
+    }
+    return 0;
+}
+
+static void print_csv(const vkt_prediction *p, bool first)
+{
+    if (first) {
+        printf("input,index,predicted");
+        for (uint32_t i = 0; p->class_names && i < p->n; i++) {
+            putchar(',');
+            cli_csv(stdout, cli_text("p(%s)", class_name(p, i)));
+        }
+        putchar('\n');
+    }
+    cli_csv(stdout, p->input);
+    printf(",%llu,", (unsigned long long)p->index);
+    if (p->class_names) cli_csv(stdout, class_name(p, ranked(p, 0)));
+    else printf("%.9g", (double)p->value[0]);
+    for (uint32_t i = 0; p->class_names && i < p->n; i++) printf(",%.6g", (double)p->value[i]);
+    putchar('\n');
+}
+
+static void print_json(const vkt_prediction *p, uint32_t top)
+{
+    json_t *j = json_pack("{s:s, s:I}", "input", p->input, "index", (json_int_t)p->index);
+    if (p->class_names) {
+        json_t *classes = json_array();
+        json_object_set_new(j, "predicted", json_string(class_name(p, ranked(p, 0))));
+        for (uint32_t i = 0; i < top && i < p->n; i++) {
+            uint32_t k = ranked(p, i);
+            json_array_append_new(classes, json_pack("{s:s, s:o}", "class", class_name(p, k), "p", cli_json_number((double)p->value[k])));
+        }
+        json_object_set_new(j, "classes", classes);
+    } else {
+        json_object_set_new(j, "predicted", cli_json_number((double)p->value[0]));
+    }
+    cli_json_print(j, JSON_COMPACT | JSON_REAL_PRECISION(6));
+}
+
+static void print_text(const vkt_prediction *p, uint32_t top)
+{
+    printf("%s[%llu]", p->input, (unsigned long long)p->index);
+    if (!p->class_names) printf("  %.6g", (double)p->value[0]);
+    for (uint32_t i = 0; p->class_names && i < top && i < p->n; i++) {
+        uint32_t k = ranked(p, i);
+        printf("  %s%s%s %.1f%%", i ? "" : cli_color(stdout, CLI_BOLD), class_name(p, k), i ? "" : cli_color(stdout, CLI_PLAIN),
+               100 * (double)p->value[k]);
+    }
+    putchar('\n');
+}
+
+static void on_prediction(void *user, const vkt_prediction *p)
+{
+    printer *s = user;
+    if (s->o->csv) print_csv(p, s->n == 0);
+    else if (s->o->json) print_json(p, s->o->top);
+    else print_text(p, s->o->top);
+    s->n++;
+}
+
+static int run(void *options)
+{
+    predict_options *o = options;
+    printer s = { o, 0 };
+    if (o->json && o->csv) {
+        cli_error("predict: --json or --csv, not both");
+        return CLI_USAGE;
+    }
+    if (!o->top) o->top = 1;
+    return cli_exit_code(vkt_predict(&o->common.gpu, o->common.args[0], o->common.args + 1, o->common.n_args - 1, on_prediction, &s));
+}
+
+const cli_command cmd_predict = {
+    .name = "predict", .args = "RUN|CHECKPOINT INPUT...", .summary = "classes with probabilities",
+    .details = "INPUT is a CSV file with the columns of the training data (the label may be missing), an IDX file of\n"
+               "images, or a PNG or JPEG picture of the model's size. A run folder stands for its best checkpoint.",
+    .min_args = 2, .max_args = SIZE_MAX, .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(predict_options), .run = run,
+};

@@ -1,0 +1,299 @@
+/* vktrain train: a recipe, a run. Shows progress (one live line on a terminal, a few plain ones elsewhere)
+ * and closes with what the run found and what to do next. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+typedef struct train_options {
+    cli_options common;
+    cli_list set;
+    const char *run_dir;
+    bool resume, explain;
+} train_options;
+
+#define AT(field) offsetof(train_options, field)
+static const cli_flag flags[] = {
+    { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL, "override an option of the recipe (options below); may be repeated" },
+    { "--run", CLI_TEXT, AT(run_dir), "DIR", "runs/NAME-DATE", "run folder: configuration, metrics, checkpoints" },
+    { "--resume", CLI_BOOL, AT(resume), NULL, NULL, "go on with the last checkpoint of the folder given by --run" },
+    { "--explain", CLI_BOOL, AT(explain), NULL, NULL, "print the configuration and the plan of a step, then stop" },
+    { 0 },
+};
+
+/* ---- the option table, for --help ---- */
+
+static void option_help(FILE *f)
+{
+    vkt_option_info o;
+    const char *bold = cli_color(f, CLI_BOLD), *plain = cli_color(f, CLI_PLAIN);
+    char section[32] = "";
+    int width = 0;
+    for (size_t i = 0; vkt_option(i, &o); i++)
+        if ((int)strlen(o.name) > width) width = (int)strlen(o.name);
+    fprintf(f, "\n%soptions of a recipe, for --set: name, default, meaning%s\n", bold, plain);
+    for (size_t i = 0; vkt_option(i, &o); i++) {
+        size_t n = strchr(o.name, '.') ? (size_t)(strchr(o.name, '.') - o.name) : 0;
+        if (i && (strlen(section) != n || memcmp(section, o.name, n))) fputc('\n', f);
+        snprintf(section, sizeof section, "%.*s", (int)n, o.name);
+        bool range = o.range && *o.range, unit = o.unit && *o.unit;
+        const char *left = cli_text("  %-*s  %-8s  ", width, o.name, o.fallback && *o.fallback ? o.fallback : "-");
+        fputs(left, f);
+        cli_wrap(f,
+                 cli_text("%s%s%s%s%s%s", o.help, range || unit ? " (" : "", range ? o.range : "", range && unit ? " " : "",
+                          unit ? o.unit : "", range || unit ? ")" : ""),
+                 (int)strlen(left), width + 14);
+    }
+}
+
+/* ---- progress ---- */
+
+typedef struct progress {
+    bool live, quiet;
+    uint32_t log_every;
+    uint64_t last_line, last_step; /* interval and step of the last plain line */
+    double drawn;          /* when the live line was last drawn */
+} progress;
+
+static const char *accuracy_text(double a)
+{
+    return isnan(a) ? "" : cli_text("  acc %6s", cli_percent(a));
+}
+
+/* Fields in the order they stand; those of the highest rank go first when the terminal is narrow. */
+static void draw_live(progress *s, const vkt_progress *p)
+{
+    double now = cli_now();
+    if (now - s->drawn < 0.1 && p->step != p->total) return;
+    s->drawn = now;
+    double share = p->total ? (double)p->step / (double)p->total : 0;
+    const struct {
+        const char *text;
+        int rank;
+    } field[] = {
+        { cli_text("%3.0f%%", floor(100 * share)), 4 },
+        { cli_text("  step %llu/%llu", (unsigned long long)p->step, (unsigned long long)p->total), 0 },
+        { cli_text("  loss %-6s", cli_fixed(p->loss)), 1 },
+        { accuracy_text(p->accuracy), 2 },
+        { cli_text("  norm %-6s", cli_fixed(p->grad_norm)), 6 },
+        { cli_text("  lr %s", cli_number(p->lr)), 7 },
+        { cli_text("  %s/s", cli_rate(p->items_per_s)), 5 },
+        { cli_text("  ETA %s", cli_time(p->eta_s)), 3 },
+    };
+    int room = cli_columns(stdout) - 1, shown = 0, used = 0;
+    for (int r = 0; r < 8; r++)
+        for (size_t i = 0; i < CLI_COUNT(field); i++) {
+            int n = (int)strlen(field[i].text);
+            if (field[i].rank != r) continue;
+            if (used + n <= room) used += n, shown |= 1 << i;
+            else r = 8;
+        }
+    char line[256] = "";
+    size_t k = 0;
+    for (size_t i = 0; i < CLI_COUNT(field); i++)
+        if (shown >> i & 1) k += (size_t)snprintf(line + k, sizeof line - k, "%s", field[i].text);
+    cli_live(line);
+}
+
+static void plain_line(progress *s, const vkt_progress *p)
+{
+    uint64_t every = s->log_every ? s->log_every : p->total > 20 ? p->total / 20 : 1;
+    if ((p->step / every == s->last_line && p->step != p->total) || p->step == s->last_step) return;
+    s->last_line = p->step / every;
+    s->last_step = p->step;
+    cli_line("step %*llu/%llu  loss %-7s%s  norm %-7s  lr %-9s  %s/s  ETA %s", snprintf(NULL, 0, "%llu", (unsigned long long)p->total),
+             (unsigned long long)p->step, (unsigned long long)p->total, cli_fixed(p->loss), accuracy_text(p->accuracy),
+             cli_fixed(p->grad_norm), cli_number(p->lr), cli_rate(p->items_per_s), cli_time(p->eta_s));
+}
+
+static void on_progress(void *user, const vkt_progress *p)
+{
+    progress *s = user;
+    if (s->quiet) return;
+    if (!s->live) plain_line(s, p);
+    if (p->evaluated)
+        cli_line("%seval %*llu  %s: loss %-6s%s%s%s", p->best ? cli_color(stdout, CLI_GREEN) : "",
+                 snprintf(NULL, 0, "%llu", (unsigned long long)p->total), (unsigned long long)p->step,
+                 p->eval_split ? p->eval_split : "valid", cli_fixed(p->eval_loss), accuracy_text(p->eval_accuracy),
+                 p->best ? "  * best so far" : "", p->best ? cli_color(stdout, CLI_PLAIN) : "");
+    if (s->live) draw_live(s, p);
+}
+
+/* ---- the closing summary ---- */
+
+static const char *metric_text(const char *metric, double v)
+{
+    return strcmp(metric, "accuracy") ? cli_number(v) : cli_percent(v);
+}
+
+static void row(const char *label, const char *fmt, ...) VKT_PRINTF(2, 3);
+static void row(const char *label, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    printf("  %-11s ", label);
+    vprintf(fmt, ap);
+    putchar('\n');
+    va_end(ap);
+}
+
+static void warn(const char *text)
+{
+    printf("  %s%-11s%s ", cli_color(stdout, CLI_YELLOW), "warning", cli_color(stdout, CLI_PLAIN));
+    cli_wrap(stdout, text, 14, 14);
+}
+
+static void print_scores(const vkt_train_result *r)
+{
+    if (*r->best_checkpoint && *r->metric) {
+        row("best", "valid %s %s at step %s%s", r->metric, metric_text(r->metric, r->best_metric), cli_count(r->best_step),
+            isnan(r->sample_gap) ? "" : cli_text(" (full set %+.2g against the sample)", r->sample_gap));
+    }
+    if (isfinite(r->valid_loss)) row("valid", "loss %s%s", cli_number(r->valid_loss), accuracy_text(r->valid_accuracy));
+    if (isfinite(r->test_loss)) row("test", "loss %s%s", cli_number(r->test_loss), accuracy_text(r->test_accuracy));
+}
+
+static void print_gradient(const vkt_config *c, const vkt_train_result *r)
+{
+    if (!r->step) return;
+    double clipped = (double)r->n_clipped / (double)r->step; /* of the whole run, resumed parts too */
+    if (isfinite(r->norm_p50))
+        row("gradient", "norm p50 %s, p90 %s, p99 %s", cli_number(r->norm_p50), cli_number(r->norm_p90), cli_number(r->norm_p99));
+    if (c->optim.clip > 0)
+        row("clipping", "%s of %s updates clipped at %s (%s); the 90th percentile would be optim.clip=%s", cli_count(r->n_clipped),
+            cli_count(r->step), cli_number(c->optim.clip), cli_percent(clipped), cli_number(r->norm_p90));
+    else if (isfinite(r->norm_p90))
+        row("clipping", "off; to clip outliers, start at the 90th percentile: --set optim.clip=%s", cli_number(r->norm_p90));
+    if (c->optim.clip > 0 && clipped > 0.5)
+        warn("more than half of the updates were clipped, which only lowers the learning rate in a roundabout way: "
+             "lower optim.lr or lengthen schedule.warmup, or raise optim.clip to the 90th percentile");
+    if (r->n_skipped)
+        warn(cli_text("%s updates had NaN or Inf in loss or gradient and were skipped: lower optim.lr, lengthen "
+                      "schedule.warmup, or set optim.clip=%s",
+                      cli_count(r->n_skipped), cli_number(r->norm_p90)));
+}
+
+static void print_speed(const vkt_config *c, const vkt_train_result *r)
+{
+    row("speed", "%s steps in %s, %.3g ms a step, %s examples/s", cli_count(r->n_steps), cli_time(r->seconds), r->step_ms,
+        cli_rate(r->items_per_s));
+    row("memory", "%s of device memory at most; %s planned for activations", cli_bytes(r->device_bytes), cli_bytes(r->planned_bytes));
+    if (r->input_wait > 0.1)
+        warn(cli_text("the device waited for input %.0f%% of the time: raise data.workers (now %u)", 100 * r->input_wait,
+                      c->data_workers));
+}
+
+/* A word that a shell reads back, after a space. */
+static void put_word(const char *s)
+{
+    bool plain = *s && !s[strcspn(s, " \t\"'\\$&|;<>()*?[]#~`!{}")];
+    printf(plain ? " %s" : " '%s'", s);
+}
+
+static void print_next(const train_options *o, const vkt_train_result *r, bool interrupted)
+{
+    if (!*r->run_dir) return;
+    printf("\nnext\n");
+    if (interrupted) {
+        printf("  vktrain train");
+        put_word(o->common.args[0]);
+        for (size_t i = 0; i < o->set.n; i++) {
+            printf(" --set");
+            put_word(o->set.item[i]);
+        }
+        printf(" --run");
+        put_word(r->run_dir);
+        printf(" --resume\n");
+    }
+    if (*r->best_checkpoint) {
+        printf("  vktrain eval");
+        put_word(r->run_dir);
+        printf(" --split test\n  vktrain predict");
+        put_word(r->run_dir);
+        printf(" INPUT...\n");
+    }
+    printf("  vktrain runs\n");
+}
+
+static void print_summary(const train_options *o, const vkt_config *c, const vkt_train_result *r, bool interrupted)
+{
+    printf("\n%s%s%s after %s steps: %s\n", cli_color(stdout, CLI_BOLD), interrupted ? "interrupted" : "done",
+           cli_color(stdout, CLI_PLAIN), cli_count(r->step), r->run_dir);
+    print_scores(r);
+    print_gradient(c, r);
+    print_speed(c, r);
+    if (*r->best_checkpoint) row("checkpoint", "%s", r->best_checkpoint);
+    print_next(o, r, interrupted);
+}
+
+/* ---- the command ---- */
+
+/* A recipe that can't be read is a file error; all else wrong in it is a recipe error. */
+static int recipe_error(vkt_status st)
+{
+    return st == VKT_FORMAT ? CLI_USAGE : cli_exit_code(st);
+}
+
+static vkt_status configure(const train_options *o, vkt_config *c)
+{
+    vkt_status st = vkt_config_load(c, o->common.args[0]);
+    for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
+    return st == VKT_OK ? vkt_config_finish(c) : st;
+}
+
+static int explain(const vkt_config *c, char *plan)
+{
+    char *yaml = vkt_config_yaml(c);
+    printf("# configuration as resolved\n%s\n# plan of a training step\n%s\n", yaml ? yaml : "", plan ? plan : "");
+    free(yaml);
+    free(plan);
+    return CLI_OK;
+}
+
+static int train(const train_options *o, const vkt_config *c)
+{
+    char *plan = NULL;
+    vkt_train_result r = { 0 };
+    progress s = { .live = cli_is_terminal(stdout) && *cli_color(stdout, CLI_PLAIN) && !o->common.quiet, .quiet = o->common.quiet,
+                   .log_every = c->log_every };
+    vkt_train_desc desc = {
+        .run_dir = o->run_dir, .resume = o->resume, .gpu = o->common.gpu, .explain = o->explain, .explain_text = &plan,
+        .on_progress = on_progress, .user = &s, .command = o->common.line,
+    };
+    cli_catch_signals(s.live);
+    vkt_status st = vkt_train(c, &desc, &r);
+    cli_live("");
+    if (st == VKT_OK && o->explain) return explain(c, plan);
+    free(plan);
+    if (st == VKT_OK || st == VKT_INTERRUPTED) print_summary(o, c, &r, st == VKT_INTERRUPTED);
+    else if (*r.run_dir) printf("\nfailed (%s) after %s steps: %s\n", vkt_status_name(st), cli_count(r.step), r.run_dir);
+    return cli_exit_code(st);
+}
+
+static int run(void *options)
+{
+    const train_options *o = options;
+    vkt_config *c = NULL;
+    if (o->resume && !o->run_dir) {
+        cli_error("train: --resume needs --run DIR: which run to go on with");
+        return CLI_USAGE;
+    }
+    vkt_status st = vkt_config_create(&c);
+    if (st != VKT_OK) return cli_exit_code(st);
+    st = configure(o, c);
+    int rc = st == VKT_OK ? train(o, c) : recipe_error(st);
+    vkt_config_destroy(&c);
+    return rc;
+}
+
+const cli_command cmd_train = {
+    .name = "train", .args = "RECIPE", .summary = "train a model as a recipe describes it",
+    .details = "RECIPE is a YAML file, or a built-in recipe by name (`vktrain recipes`).\n"
+               "examples: vktrain train digits\n"
+               "          vktrain train mine.yaml --set optim.lr=0.003 --set train.steps=2000 --run runs/try\n"
+               "          vktrain train mine.yaml --run runs/try --resume",
+    .min_args = 1, .max_args = 1, .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(train_options), .run = run,
+    .more_help = option_help,
+};

@@ -1,0 +1,125 @@
+/* vktrain: finds the command, parses its flags, runs it. One file per command: cmd_*.c. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const cli_command *const commands[] = {
+    &cmd_devices, &cmd_doctor, &cmd_recipes, &cmd_train, &cmd_eval, &cmd_predict, &cmd_inspect, &cmd_runs,
+};
+
+static void usage(FILE *f)
+{
+    const char *bold = cli_color(f, CLI_BOLD), *plain = cli_color(f, CLI_PLAIN);
+    fprintf(f, "%svktrain%s %s: train neural networks on any Vulkan GPU\n\n", bold, plain, VKT_VERSION);
+    for (size_t i = 0; i < CLI_COUNT(commands); i++) {
+        const cli_command *c = commands[i];
+        fprintf(f, "  %-31s  ", cli_text("%s %s", c->name, c->args));
+        cli_wrap(f, c->summary, 35, 35);
+    }
+    fprintf(f,
+            "\n%sstart%s\n"
+            "  vktrain devices                  what is there\n"
+            "  vktrain train digits             a first run, in seconds; its data is built in\n"
+            "  vktrain help COMMAND             the options of one command\n"
+            "\n%sexit codes%s\n"
+            "  0 done, 1 the work failed, 2 usage or recipe error, 3 no usable device,\n"
+            "  4 data or file error, 5 out of memory, 6 device lost,\n"
+            "  130 interrupted after a clean checkpoint\n",
+            bold, plain, bold, plain);
+}
+
+static const cli_command *find_command(const char *name)
+{
+    const char *names[CLI_COUNT(commands)];
+    for (size_t i = 0; i < CLI_COUNT(commands); i++) {
+        names[i] = commands[i]->name;
+        if (!strcmp(name, names[i])) return commands[i];
+    }
+    const char *near = cli_nearest(name, names, CLI_COUNT(names));
+    if (near) cli_error("unknown command '%s'; did you mean '%s'?", name, near);
+    else cli_error("unknown command '%s'; see `vktrain --help`", name);
+    return NULL;
+}
+
+/* The command line, quoted so that a shell reads it back. */
+static char *join(int argc, char **argv)
+{
+    size_t n = 1, k = 0;
+    for (int i = 0; i < argc; i++) n += 4 * strlen(argv[i]) + 3;
+    char *out = malloc(n);
+    if (!out) return NULL;
+    for (int i = 0; i < argc; i++) {
+        bool plain = *argv[i] != 0;
+        for (const char *p = argv[i]; *p; p++) plain &= isalnum((unsigned char)*p) || strchr("_-./=:,+@%", *p) != NULL;
+        if (i) out[k++] = ' ';
+        if (!plain) out[k++] = '\'';
+        for (const char *p = argv[i]; *p; p++) {
+            if (*p == '\'') memcpy(out + k, "'\\''", 4), k += 4;
+            else out[k++] = *p;
+        }
+        if (!plain) out[k++] = '\'';
+    }
+    out[k] = 0;
+    return out;
+}
+
+static int run_command(const cli_command *cmd, int argc, char **argv)
+{
+    cli_options *o = calloc(1, cmd->options_bytes);
+    char *line = join(argc, argv);
+    int rc = CLI_MEMORY;
+    if (!o || !line) goto done;
+    o->line = line;
+    rc = cli_parse(cmd, argc - 2, argv + 2, o);
+    if (!rc && o->help) {
+        cli_help(cmd, stdout);
+    } else if (!rc) {
+        cli_log_open(o);
+        rc = cmd->run(o);
+    }
+    free(o->args);
+done:
+    free(line);
+    free(o);
+    return rc;
+}
+
+static int run(int argc, char **argv)
+{
+    const char *first = argc > 1 ? argv[1] : NULL;
+    if (!first) {
+        usage(stderr);
+        return CLI_USAGE;
+    }
+    if (!strcmp(first, "--version") || !strcmp(first, "version")) {
+        printf("vktrain %s\n", VKT_VERSION);
+        return CLI_OK;
+    }
+    bool help = !strcmp(first, "help");
+    if (!strcmp(first, "--help") || !strcmp(first, "-h") || (help && argc == 2)) {
+        usage(stdout);
+        return CLI_OK;
+    }
+    if (first[0] == '-') {
+        cli_error("'%s': the command comes first; see `vktrain --help`", first);
+        return CLI_USAGE;
+    }
+    const cli_command *cmd = find_command(help ? argv[2] : first);
+    if (!cmd) return CLI_USAGE;
+    if (!help) return run_command(cmd, argc, argv);
+    cli_help(cmd, stdout);
+    return CLI_OK;
+}
+
+int main(int argc, char **argv)
+{
+    cli_terminal_init();
+    int rc = run(argc, argv);
+    if ((fflush(stdout) || ferror(stdout)) && rc == CLI_OK) {
+        cli_error("the output could not be written");
+        rc = CLI_DATA;
+    }
+    return rc;
+}

@@ -1,0 +1,117 @@
+/* Terminal, clock and signals, for POSIX and Windows: the program's only system headers. */
+#define _DEFAULT_SOURCE
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#include <io.h>
+#define isatty _isatty
+#define fileno _fileno
+#define write _write
+#else
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+#endif
+
+#include "cli.h"
+
+bool cli_is_terminal(FILE *f)
+{
+    return isatty(fileno(f)) != 0;
+}
+
+int cli_columns(FILE *f)
+{
+    int n = 0;
+    if (!cli_is_terminal(f)) return 80;
+#ifdef _WIN32
+    CONSOLE_SCREEN_BUFFER_INFO info;
+    if (GetConsoleScreenBufferInfo((HANDLE)_get_osfhandle(_fileno(f)), &info))
+        n = info.srWindow.Right - info.srWindow.Left + 1;
+#else
+    struct winsize w;
+    if (ioctl(fileno(f), TIOCGWINSZ, &w) == 0) n = w.ws_col;
+#endif
+    return n >= 20 ? n : 80;
+}
+
+double cli_now(void)
+{
+#ifdef _WIN32
+    LARGE_INTEGER t, f;
+    QueryPerformanceCounter(&t);
+    QueryPerformanceFrequency(&f);
+    return (double)t.QuadPart / (double)f.QuadPart;
+#else
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+#endif
+}
+
+void cli_terminal_init(void)
+{
+#ifdef _WIN32
+    DWORD mode;
+    HANDLE h = GetStdHandle(STD_OUTPUT_HANDLE);
+    SetConsoleOutputCP(CP_UTF8);
+    if (GetConsoleMode(h, &mode)) SetConsoleMode(h, mode | 0x0004 /* ENABLE_VIRTUAL_TERMINAL_PROCESSING */);
+#endif
+}
+
+bool cli_exists(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0;
+}
+
+bool cli_is_folder(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && (s.st_mode & S_IFMT) == S_IFDIR;
+}
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t n_signals, erase_line;
+
+static void say(const char *text, size_t n)
+{
+    if (write(2, text, (unsigned)n) < 0) return; /* nothing to be done in a handler */
+}
+#define SAY(text) say(text, sizeof(text) - 1)
+
+static void on_signal(int sig)
+{
+    (void)sig;
+    if (erase_line) SAY("\r\033[K");
+    if (n_signals++) {
+        SAY("vktrain: stopped at once; the last checkpoint is whole\n");
+        _exit(CLI_INTERRUPTED);
+    }
+    SAY("vktrain: stopping: finishing the step and saving a checkpoint; once more to stop at once\n");
+    vkt_train_stop();
+#ifdef _WIN32
+    signal(sig, on_signal);
+#endif
+}
+
+void cli_catch_signals(bool live)
+{
+    erase_line = live && cli_is_terminal(stderr);
+#ifdef _WIN32
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+#else
+    struct sigaction a = { 0 };
+    a.sa_handler = on_signal;
+    a.sa_flags = SA_RESTART;
+    sigaction(SIGINT, &a, NULL);
+    sigaction(SIGTERM, &a, NULL);
+#endif
+}
