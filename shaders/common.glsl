@@ -15,9 +15,15 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer u32s { uint 
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer f32x4s { vec4 v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer u32x4s { uvec4 v[]; };
 
-#include "params.h"
+/* Named in params.h before they have their structs from there. */
+layout(buffer_reference) buffer step_ref;
+layout(buffer_reference) buffer scalars_ref;
+layout(buffer_reference) buffer groups_ref;
 
+#include "params.h"
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer step_ref { vkt_step_block b; };
+layout(buffer_reference, scalar, buffer_reference_align = 16) buffer scalars_ref { vkt_scalars s; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer groups_ref { vkt_group_params v[]; };
 
 uint flat_group()
 {
@@ -27,6 +33,22 @@ uint flat_group()
 bool is_bad(float x)
 {
     return (floatBitsToUint(x) & 0x7f800000u) == 0x7f800000u; /* NaN or Inf; isnan may be optimised out */
+}
+
+bool is_nan(float x)
+{
+    return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+float make_nan()
+{
+    return uintBitsToFloat(0x7fc00000u);
+}
+
+/* exp of what a softmax sees, x <= 0: some drivers' exp misbehaves far below. */
+float exp_below(float x)
+{
+    return x < -87.0 ? 0.0 : exp(x);
 }
 
 /* ---- activations: numbers of vkt_act ---- */

@@ -19,12 +19,29 @@
 /* What changes from step to step; written by the host into each slot, read by shaders. */
 struct vkt_step_block {
     F32 lr;            /* scheduled rate */
-    F32 bias1, bias2;  /* 1 / (1 - beta1^t), 1 / (1 - beta2^t), t from 1 */
+    F32 adam_m, adam_g, adam_v; /* the adam family's bias corrections: see optim_update.comp */
     F32 clip;          /* global norm limit; 0: none */
     U32 step;          /* from 0 */
     U32 dropout_key;   /* of (seed, dropout): see rng.h */
-    U32 pad0, pad1;
+    U32 pad0;
 };
+
+/* What a step reports: optim_state.comp writes it, optim_update.comp and the host read it. */
+struct vkt_scalars {
+    F32 loss, grad_norm;
+    F32 clip;          /* what the gradient is multiplied by: 1, or limit / norm */
+    F32 ok;            /* 1, or 0: NaN or Inf in loss or norm, nothing was updated */
+    F32 hits;
+    F32 skipped;       /* updates left out since the start of the process */
+    F32 pad0, pad1;
+};
+
+/* One parameter group; optim_update.comp finds it by 256-element blocks. */
+struct vkt_group_params {
+    F32 lr_scale;      /* 0: frozen */
+    F32 weight_decay;
+};
+#define VKT_GROUP_BLOCK 256
 
 /* eltwise.comp: z = op(x, y) */
 #define VKT_EL_ADD 0
@@ -75,7 +92,149 @@ struct sum_rows_params {
     U32 rows, cols, chunk, splits;
 };
 
+/* norm*.comp: y = (s - mean) rstd w + b, s = x + r; a row is `cols` long */
+#define VKT_NORM_BIAS 1u
+#define VKT_NORM_RESIDUAL 2u /* forward: r is added and s written; backward: ds is added */
+struct norm_params {
+    ADDR(f32s) x;
+    ADDR(f32s) w;
+    ADDR(f32s) b;
+    ADDR(f32s) r;
+    ADDR(f32s) y;
+    ADDR(f32s) s;      /* x itself without residual */
+    ADDR(f32s) mean;   /* [rows]; not for RMS norm */
+    ADDR(f32s) rstd;   /* [rows] */
+    U32 rows, cols;
+    F32 eps;
+    U32 flags;
+};
+struct norm_bwd_params {
+    ADDR(f32s) dy;
+    ADDR(f32s) s;
+    ADDR(f32s) w;
+    ADDR(f32s) mean;
+    ADDR(f32s) rstd;
+    ADDR(f32s) ds;
+    ADDR(f32s) dx;
+    U32 rows, cols;
+    U32 flags;
+    U32 pad;
+};
+struct norm_dw_params {
+    ADDR(f32s) dy;
+    ADDR(f32s) s;
+    ADDR(f32s) mean;
+    ADDR(f32s) rstd;
+    ADDR(f32s) dw;     /* [splits, cols] */
+    ADDR(f32s) db;
+    U32 rows, cols, chunk, splits;
+    U32 flags;
+    U32 pad;
+};
+
+/* dropout.comp */
+struct dropout_params {
+    ADDR(f32s) x;
+    ADDR(step_ref) step;
+    ADDR(f32s) y;
+    U32 n;
+    U32 id;            /* of the op in its graph */
+    U32 threshold;     /* keep iff 24 random bits >= it */
+    F32 scale;         /* 1 / (1 - p) */
+};
+
+/* softmax.comp: x -> y; softmax_bwd.comp: dy, y -> dx */
+struct softmax_params {
+    ADDR(f32s) dy;
+    ADDR(f32s) x;
+    ADDR(f32s) y;
+    U32 rows, cols;
+};
+
+/* softmax_xent.comp and its gradient */
+#define VKT_XENT_WEIGHT 1u
+#define VKT_XENT_CLASS_WEIGHT 2u
+#define VKT_XENT_DLOSS 4u
+struct xent_params {
+    ADDR(f32s) logits;       /* [rows, cols] */
+    ADDR(u32s) target;       /* [rows] */
+    ADDR(f32s) weight;       /* [rows] */
+    ADDR(f32s) class_weight; /* [cols] */
+    ADDR(f32s) class_sum;    /* [1]: sum of class_weight */
+    ADDR(f32s) dloss;        /* [rows] */
+    ADDR(f32s) top;          /* [rows]: largest logit */
+    ADDR(f32s) lse;          /* [rows]: log of the sum of exp(logit - top) */
+    ADDR(f32s) loss;         /* [rows] */
+    ADDR(f32s) hit;          /* [rows] */
+    ADDR(f32s) dlogits;      /* [rows, cols] */
+    U32 rows, cols;
+    U32 ignore;              /* 1 + the target to ignore; 0: none */
+    F32 smoothing;
+    U32 flags;
+    U32 pad;
+};
+
+/* mse.comp: x, y -> loss; mse_bwd.comp: -> dx */
+struct mse_params {
+    ADDR(f32s) x;
+    ADDR(f32s) y;
+    ADDR(f32s) weight; /* [rows] */
+    ADDR(f32s) dloss;  /* [rows] */
+    ADDR(f32s) z;
+    U32 rows, cols;
+    U32 flags;         /* VKT_XENT_WEIGHT, VKT_XENT_DLOSS */
+    U32 pad;
+};
+
+/* cast.comp: 16-bit numbers lie two to a word, the lower half first */
+struct cast_params {
+    ADDR(u32s) x;
+    ADDR(u32s) y;
+    U32 n;             /* elements */
+    U32 pad;
+};
+
+/* optim_state.comp */
+struct optim_state_params {
+    ADDR(f32s) squares;
+    ADDR(f32s) loss;
+    ADDR(f32s) hits;
+    ADDR(step_ref) step;
+    ADDR(u32s) skipped;
+    ADDR(scalars_ref) scalars;
+    U32 has_hits, pad;
+};
+
+/* optim_update.comp; numbers of vkt_rule */
+#define VKT_UP_SGD 0
+#define VKT_UP_MOMENTUM 1
+#define VKT_UP_NESTEROV 2
+#define VKT_UP_RMSPROP 3
+#define VKT_UP_ADAM 4
+#define VKT_UP_NADAM 5
+#define VKT_UP_ADAMW 6
+struct optim_update_params {
+    ADDR(f32s) theta;
+    ADDR(f32s) grad;
+    ADDR(f32s) m;
+    ADDR(f32s) v;
+    ADDR(f32x4s) theta4; /* the same addresses as vectors */
+    ADDR(f32x4s) grad4;
+    ADDR(f32x4s) m4;
+    ADDR(f32x4s) v4;
+    ADDR(scalars_ref) scalars;
+    ADDR(step_ref) step;
+    ADDR(u32s) blocks;   /* group of each block of VKT_GROUP_BLOCK elements */
+    ADDR(groups_ref) groups;
+    U32 n;
+    F32 beta1, beta2, eps; /* momentum and rmsprop: gamma is beta1, rho is beta2 */
+};
+
 #ifndef VULKAN
+static_assert(sizeof(struct vkt_step_block) % 16 == 0, "step blocks lie one after the other");
+static_assert(sizeof(struct optim_update_params) <= 128, "push constants");
 static_assert(sizeof(struct matmul_params) <= 128, "push constants");
+static_assert(sizeof(struct norm_params) <= 128, "push constants");
+static_assert(sizeof(struct xent_params) <= 128, "push constants");
 #endif
 #endif

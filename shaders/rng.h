@@ -32,6 +32,12 @@ VKT_RNG_FN uint vkt_rng_key(uint seed_lo, uint seed_hi, uint purpose)
     return vkt_pcg3(seed_lo, seed_hi ^ 0x9e3779b9u, purpose * 0x85ebca6bu);
 }
 
+/* 24 random bits for an element of the dropout op `id` at a step; it is kept iff they are >= p 2^24. */
+VKT_RNG_FN uint vkt_dropout_bits(uint key, uint step, uint id, uint element)
+{
+    return vkt_pcg3(vkt_pcg3(key, step, id), element, id) >> 8u;
+}
+
 #ifndef VULKAN
 #undef uint
 #endif

@@ -19,14 +19,16 @@ typedef enum vkt_standardize {
     VKT_STD_NONE,
     VKT_STD_GLOBAL,  /* one mean and deviation over all inputs of the training split */
     VKT_STD_FEATURE, /* one per input column */
-} vkt_standardize;
+} vkt_standardize;   /* A table's text columns are one-hot, 0 or 1 whatever this says. */
 
 typedef struct vkt_data_desc {
     const char *source;       /* "digits" (embedded), "idx", "csv" */
-    const char *path;         /* idx: folder with MNIST's file names (.gz or plain); csv: the file */
+    const char *path;         /* idx: folder with MNIST's file names, classes.txt (one name a line) if you like;
+                                 csv: the file. Gzip or plain, told by content */
     const char *test_path;    /* csv: a separate test file, or NULL */
     const char *label;        /* csv: label column, by name or 0-based position, "last"; NULL: last */
-    const char *header;       /* csv: "auto" (NULL), "yes", "no" */
+    const char *header;       /* csv: "auto" (NULL), "yes", "no"; auto also knows scikit-learn's first line
+                                 "rows,inputs,class names" */
     char delimiter;           /* csv: 0 = found from the first line (, ; tab) */
     vkt_missing missing;      /* csv: what to do with empty, NA, NaN, ? cells */
     vkt_task task;
@@ -42,8 +44,8 @@ typedef struct vkt_dataset vkt_dataset;
 /* Reads everything. Errors name file, line or record, what is wrong and what to do: IO, FORMAT, ARG. */
 vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out);
 /* Opens other files with a schema fitted before (constants, columns, classes are not refitted): the
- * examples are all in split VKT_TEST. labels may be absent from the files: then has_labels is false.
- * path: .csv, IDX images (labels beside it, by name), or a folder as for vkt_dataset_open. */
+ * examples are all in split VKT_TEST. labels may be absent from the files: then has_labels is false and they read 0.
+ * path: a CSV; IDX images (labels beside it, by name); or a folder as for vkt_dataset_open: its test files, else train. */
 vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vkt_dataset **out);
 void vkt_dataset_destroy(vkt_dataset **ds);
 
@@ -72,17 +74,18 @@ void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean
 uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds);
 
 /* The example at position i of the endless stream of training examples: epoch i / n is a permutation that is a
- * function of (seed, epoch). Builds the permutation on each call: for tests and tools. */
+ * function of (seed, epoch). Costs up to n draws on each call: for tests and tools. n < 2^32. */
 uint64_t vkt_stream_index(uint64_t seed, uint64_t n, uint64_t i);
 
 /* One slot of the ring: memory that the caller owns (mapped device memory). */
 typedef struct vkt_batch {
     float *x;         /* [batch, n_inputs] */
     vkt_label *y;     /* [batch] */
-    float *w;         /* [batch] weight of each example in the mean loss; they sum to 1; 0 for padding */
+    float *w;         /* [batch] weight of each example in the mean loss; w * class weight sums to 1; 0 for padding */
     uint32_t n_valid; /* examples that are not padding */
-    double weight;    /* sum before normalising: sum of example weight * class weight[target] */
+    double weight;    /* sum before normalising: sum of class weight[target], or of ones, over n_valid */
     uint64_t first;   /* stream position (train) or example index (eval) of the first example */
+    const uint32_t *index; /* [batch] each one's example of the split; set by the loader, valid until release */
 } vkt_batch;
 
 typedef struct vkt_loader_desc {
@@ -101,17 +104,19 @@ typedef struct vkt_loader_desc {
     uint32_t n_threads;        /* 0: 1 */
 } vkt_loader_desc;
 
+/* Reads the data set and fills the slots from its threads: destroy it before either goes. One thread calls next;
+ * release may be called from another. */
 typedef struct vkt_loader vkt_loader;
 vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out);
-/* Joins the threads. */
+/* Joins the threads; slots need not have been released. */
 void vkt_loader_destroy(vkt_loader **l);
 /* Waits until the next batch in order is filled and gives its slot; *wait_s (may be NULL) is the time spent
- * waiting. At the end of an unshuffled pass *slot is UINT32_MAX. */
+ * waiting. At the end of an unshuffled pass *slot is UINT32_MAX. ARG when all slots are given out: release first. */
 vkt_status vkt_loader_next(vkt_loader *l, uint32_t *slot, double *wait_s);
 /* The slot (given by next, in the same order) may be filled again: the device has read it. */
 void vkt_loader_release(vkt_loader *l, uint32_t slot);
 
-/* Files built into the library: data sets and recipes. NULL if there is none of that name. */
+/* Data sets and texts built into the library (recipes: vkt_recipe). NULL if there is none of that name. */
 const void *vkt_embedded(const char *name, size_t *bytes);
 /* The i-th embedded file's name, NULL past the end. */
 const char *vkt_embedded_name(size_t i);

@@ -27,13 +27,17 @@ typedef struct vkt_layer {
 } vkt_layer;
 
 /* The options that a layer type takes, for parsers and help. */
-typedef enum vkt_layer_opt_type { VKT_OPT_UINT, VKT_OPT_BOOL, VKT_OPT_FLOAT, VKT_OPT_STRING, VKT_OPT_BODY } vkt_layer_opt_type;
+typedef enum vkt_layer_opt_type {
+    VKT_OPT_UINT, VKT_OPT_BOOL, VKT_OPT_FLOAT, VKT_OPT_STRING, VKT_OPT_BODY,
+    VKT_OPT_NOT_BOOL,      /* the field holds the opposite: `bias: false` sets no_bias */
+} vkt_layer_opt_type;
 typedef struct vkt_layer_opt {
     const char *name;      /* "out", "bias", "p", ... */
     vkt_layer_opt_type type;
     size_t offset;         /* in vkt_layer; BODY: of body (n_body follows) */
     double min, max;
-    const char *help;
+    const char *help;      /* what it is; its default */
+    const char *const *choices; /* STRING: the words allowed, ended by NULL; or NULL */
 } vkt_layer_opt;
 typedef struct vkt_layer_type {
     const char *name, *help;
@@ -76,6 +80,8 @@ typedef struct vkt_param {
 const vkt_param *vkt_model_param(const vkt_model *m, size_t i); /* NULL past the end */
 uint64_t vkt_model_count(const vkt_model *m);      /* parameters, without padding */
 uint64_t vkt_model_flat_count(const vkt_model *m); /* elements of the flat buffers, with it */
+/* The device it was created on. */
+vkt_gpu *vkt_model_gpu(const vkt_model *m);
 vkt_buffer *vkt_model_values(const vkt_model *m);
 vkt_buffer *vkt_model_grads(const vkt_model *m);
 /* The layers as text, one a line: name, type, output shape, parameters. Caller frees. */

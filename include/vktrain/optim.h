@@ -16,8 +16,8 @@ typedef enum vkt_form { VKT_FORM_PLAYBOOK, VKT_FORM_TORCH } vkt_form;
 
 typedef struct vkt_optim_group {
     const char *pattern;   /* name pattern: '*' any characters, '?' one; first match wins */
-    float lr_scale;        /* times the scheduled rate; 0 freezes */
-    float weight_decay;    /* NAN: the optimizer's */
+    float lr_scale;        /* times the scheduled rate; 0 freezes: no update, no part in the norm */
+    float weight_decay;    /* of every tensor that matches, whatever its rank; NAN: the optimizer's */
 } vkt_optim_group;
 
 typedef struct vkt_optim_desc {
@@ -51,7 +51,7 @@ typedef struct vkt_schedule {
     double final_ratio;    /* linear, cosine, polynomial, wsd: rate at the end / peak */
     double power;          /* polynomial; 1 = linear */
     double gamma;          /* exponential: factor per decay_every steps; steps: factor per milestone */
-    uint64_t decay_every;  /* exponential; rsqrt: steps at the peak before the decay sets in */
+    uint64_t decay_every;  /* exponential; 0: 1. rsqrt: steps at the peak before the decay; 0: as warmup */
     double decay_ratio;    /* wsd: last share of the steps that decays */
     uint64_t milestones[VKT_MAX_MILESTONES]; /* steps: counted without warmup, rising */
     uint32_t n_milestones;
@@ -60,7 +60,8 @@ typedef struct vkt_schedule {
 /* All steps, warmup included: what the trainer runs. */
 uint64_t vkt_schedule_total(const vkt_schedule *s);
 /* Rate of step `step`, counted from 0. During warmup lr * (step + 1) / (warmup + 1): rises from near 0 and
- * reaches the peak at the first step after it. */
+ * reaches the peak at the first step after it. The last step has lr * final_ratio, later ones hold its rate.
+ * Formulas of the kinds stand in schedule.c. */
 double vkt_schedule_lr(const vkt_schedule *s, uint64_t step);
 /* ARG and one line if fields are out of range (`where` names the recipe). */
 vkt_status vkt_schedule_check(const vkt_schedule *s, const char *where);
@@ -74,10 +75,11 @@ vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model 
 void vkt_optim_destroy(vkt_optim **o);
 /* Adds norm, clip factor, finite check and update to a training graph, after vkt_backward. loss is the scalar
  * whose finiteness is checked. An update with a NaN or Inf in loss or gradient leaves everything as it was and
- * is counted. Returns the scalars of the step, [VKT_N_SCALARS] f32, to be kept or bound per slot. */
-enum { VKT_SCALAR_LOSS, VKT_SCALAR_GRAD_NORM, VKT_SCALAR_CLIP, VKT_SCALAR_OK, VKT_SCALAR_HITS, VKT_N_SCALARS = 8 };
+ * is counted (SKIPPED, since creation). Returns the scalars of the step, [VKT_N_SCALARS] f32, to be kept or bound per slot. */
+enum { VKT_SCALAR_LOSS, VKT_SCALAR_GRAD_NORM, VKT_SCALAR_CLIP, VKT_SCALAR_OK, VKT_SCALAR_HITS, VKT_SCALAR_SKIPPED, VKT_N_SCALARS = 8 };
 vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits);
-/* Host side of a step: what the shaders read from the step block. */
+/* Host side of a step: what the shaders read from the step block. step counts from 0; t = step + 1 in the rules, whether
+ * or not earlier updates were skipped. */
 struct vkt_step_block;
 void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed, void *step_block);
 uint32_t vkt_step_block_bytes(void);

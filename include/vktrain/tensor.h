@@ -39,6 +39,9 @@ const char *vkt_shape_text(vkt_shape s, vkt_dtype t, char out[96]);
 vkt_graph *vkt_graph_create(vkt_gpu *gpu);
 void vkt_graph_destroy(vkt_graph **g);
 
+/* Switch off fusions (graph rewrites), to compare with them on. Call before vkt_backward. */
+void vkt_graph_no_rewrite(vkt_graph *g);
+
 /* A tensor whose memory the caller owns and binds before vkt_graph_compile. */
 vkt_tensor *vkt_input(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, const char *name);
 /* Bind for all slots (slot = VKT_ALL_SLOTS) or one. offset is in bytes, a multiple of 16. */

@@ -37,7 +37,7 @@ typedef struct vkt_config {
     uint64_t eval_sample;          /* examples of the validation set used at intervals; 0: all */
     uint32_t eval_predictions;     /* examples whose predictions are saved each time */
     uint32_t keep;                 /* best checkpoints kept */
-    const char *metric;            /* that selects: "accuracy", "loss", ... */
+    const char *metric;            /* that selects: "accuracy", "loss", "mae"; "auto" until vkt_config_finish */
     int metric_sign;               /* +1 larger is better, -1 smaller; 0: by the metric's name */
     const char *source;            /* recipe path or built-in name */
     struct vkt__config_private *priv;
@@ -45,22 +45,26 @@ typedef struct vkt_config {
 
 vkt_status vkt_config_create(vkt_config **out);
 void vkt_config_destroy(vkt_config **c);
-/* A YAML recipe: a path, or the name of a built-in one. Errors name file, line, key and the nearest name. */
+/* A YAML recipe: a path, or the name of a built-in one (a file of that name wins; a slash or .yaml always means
+ * a file). ARG errors name file, line, key and the nearest name; IO: the file can't be read. Paths inside a recipe
+ * are relative to the current folder. After an error the config may be partly changed: destroy it. */
 vkt_status vkt_config_load(vkt_config *c, const char *recipe);
 vkt_status vkt_config_parse(vkt_config *c, const char *text, size_t n, const char *source);
-/* "optim.lr=0.01", as --set gives it. */
+/* "optim.lr=0.01", as --set gives it; lists as YAML: "schedule.milestones=[100, 200]". Not the model. */
 vkt_status vkt_config_set(vkt_config *c, const char *assignment);
 /* Checks that span options (ranges are checked when set), resolves "by the rule" defaults. Call last. */
 vkt_status vkt_config_finish(vkt_config *c);
 /* The resolved configuration as YAML that vkt_config_parse reads back to the same config. Caller frees. */
 char *vkt_config_yaml(const vkt_config *c);
 
-/* The option table, for --help: one entry per key, i from 0; false past the end. */
+/* The option table, for --help: one entry per key, i from 0; false past the end. `range` is valid until the next
+ * call in this thread; texts that do not apply are "". */
 typedef struct vkt_option_info {
     const char *name, *type, *fallback, *range, *unit, *help;
 } vkt_option_info;
 bool vkt_option(size_t i, vkt_option_info *out);
-/* Built-in recipes: name, one-line description, YAML text; false past the end. */
+/* Built-in recipes: name, one-line description (valid until the next call in this thread), YAML text; false past
+ * the end. Each out pointer may be NULL. */
 bool vkt_recipe(size_t i, const char **name, const char **description, const char **text);
 
 /* ---- running ---- */
@@ -89,7 +93,7 @@ typedef struct vkt_train_desc {
 } vkt_train_desc;
 
 typedef struct vkt_train_result {
-    char run_dir[1024], best_checkpoint[1024];
+    char run_dir[1024], best_checkpoint[1088];
     uint64_t step, best_step;
     char metric[32];
     double best_metric;            /* on the validation split, chosen in retrospect */
@@ -165,7 +169,8 @@ typedef struct vkt_run_info {
     uint64_t step, total;
     double best_metric, test_accuracy, items_per_s; /* NAN: unknown */
 } vkt_run_info;
-/* Every run folder under dir (or dir itself), oldest first. A damaged one has `error` set. */
+/* Every run folder under dir (or dir itself, or some folders deeper), oldest first. A damaged one has `error` set,
+ * a failed one too (why it failed, with status "failed"). IO: no such folder. */
 vkt_status vkt_runs_list(const char *dir, vkt_run_info **list, size_t *n);
 void vkt_runs_free(vkt_run_info **list);
 

@@ -38,6 +38,9 @@ vkt_status vkt__file_replace(const char *path, const void *data, size_t n);
 /* A file opened for writing, and flushed to disk before close; both report disk-full. */
 vkt_status vkt__file_create(const char *path, FILE **out);
 vkt_status vkt__file_finish(const char *path, FILE **f);
+vkt_status vkt__file_open(const char *path, FILE **out);   /* to read */
+vkt_status vkt__file_append(const char *path, FILE **out); /* created if absent */
+bool vkt__file_seek(FILE *f, uint64_t offset);             /* from the start; past 2 GiB too */
 vkt_status vkt__file_truncate(const char *path, uint64_t bytes);
 vkt_status vkt__mkdirs(const char *path);
 vkt_status vkt__rename(const char *from, const char *to); /* `to` must not be a non-empty folder */
@@ -45,6 +48,11 @@ vkt_status vkt__sync_dir(const char *path);
 vkt_status vkt__remove_tree(const char *path); /* absent is OK; does not follow links */
 /* Link `name` -> `target` (relative); where links are not to be had, a text file with the target. */
 vkt_status vkt__link_replace(const char *target, const char *path);
+/* A lock on a file (created if absent) that ends with the process. Held by another: *out is NULL and the
+ * status OK. Where the file system has no locks, the lock is given. */
+typedef struct vkt__file_lock vkt__file_lock;
+vkt_status vkt__lock_take(const char *path, vkt__file_lock **out);
+void vkt__lock_release(vkt__file_lock **l);
 /* Names in a folder, sorted, without . and ..; free with vkt__names_free. */
 vkt_status vkt__list_dir(const char *path, char ***names, size_t *n);
 void vkt__names_free(char **names, size_t n);

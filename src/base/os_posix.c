@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -203,6 +204,50 @@ fail:
     if (st != VKT_OK) remove(tmp.data);
     vkt__str_finish(&tmp);
     return st;
+}
+
+vkt_status vkt__file_open(const char *path, FILE **out)
+{
+    *out = vkt__is_dir(path) ? NULL : fopen(path, "rb");
+    if (!*out && vkt__is_dir(path)) errno = EISDIR;
+    return *out ? VKT_OK : io_fail("open", path);
+}
+
+vkt_status vkt__file_append(const char *path, FILE **out)
+{
+    *out = fopen(path, "ab");
+    return *out ? VKT_OK : io_fail("append to", path);
+}
+
+bool vkt__file_seek(FILE *f, uint64_t offset)
+{
+    return fseeko(f, (off_t)offset, SEEK_SET) == 0;
+}
+
+struct vkt__file_lock {
+    int fd;
+};
+
+vkt_status vkt__lock_take(const char *path, vkt__file_lock **out)
+{
+    *out = NULL;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) return io_fail("create", path);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        close(fd);
+        return VKT_OK;
+    }
+    *out = vkt__alloc(sizeof **out);
+    (*out)->fd = fd;
+    return VKT_OK;
+}
+
+void vkt__lock_release(vkt__file_lock **l)
+{
+    if (!*l) return;
+    close((*l)->fd);
+    free(*l);
+    *l = NULL;
 }
 
 vkt_status vkt__file_truncate(const char *path, uint64_t bytes)

@@ -66,6 +66,11 @@ void vkt__str_printf(vkt__str *s, const char *fmt, ...) VKT_PRINTF(2, 3);
 void vkt__str_vprintf(vkt__str *s, const char *fmt, va_list ap);
 void vkt__str_finish(vkt__str *s);
 
+/* Next code point of UTF-8 text before `end`; *s moves on. -1: none is left or it is not UTF-8. */
+int32_t vkt__utf8_next(const char **s, const char *end);
+/* Whether all n bytes are UTF-8 without NUL (what JSON can hold); *at is the first that is not. */
+bool vkt__utf8_ok(const char *s, size_t n, size_t *at);
+
 /* The candidate nearest to `word` by edit distance, or NULL when none is near. */
 const char *vkt__nearest(const char *word, const char *const *candidates, size_t n);
 

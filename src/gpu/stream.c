@@ -92,6 +92,7 @@ void vkt__cmd_dispatch(vkt__cmd *c, vkt__kernel *k, const void *push, uint32_t p
 {
     VKT_ASSERT(push_bytes <= 128 && groups > 0);
     uint32_t x = VKT_MIN(groups, c->gpu->caps.groups_x), y = (groups + x - 1) / x;
+    x = (groups + y - 1) / y; /* fewer than y too many */
     if (c->bound != k->pipeline) vkCmdBindPipeline(c->cb, VK_PIPELINE_BIND_POINT_COMPUTE, k->pipeline);
     c->bound = k->pipeline;
     vkCmdPushConstants(c->cb, c->gpu->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, push_bytes, push);

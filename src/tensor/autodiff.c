@@ -61,6 +61,7 @@ void vkt_backward(vkt_graph *g, vkt_tensor *loss, vkt_tensor *const *wrt, size_t
     if (g->status != VKT_OK || loss->inert) return;
     VKT_ASSERT(!g->differentiated);
     g->differentiated = true;
+    vkt__rewrite(g, true);
     mark_needs(g, wrt, n);
     size_t n_before = g->n_tensors;
     vkt_tensor **grads = vkt__alloc(n_before * sizeof *grads);

@@ -26,7 +26,8 @@ static double round_to(vkt_dtype dtype, double v)
 
 static double step_word(uint64_t i)
 {
-    const struct vkt_step_block b = { .lr = 0.01f, .bias1 = 1.25f, .bias2 = 2.5f, .clip = 0.5f, .step = 5, .dropout_key = 12345 };
+    const struct vkt_step_block b = { .lr = 0.01f, .adam_m = 1.25f, .adam_g = 0.375f, .adam_v = 2.5f, .clip = 0.5f, .step = 5,
+                                      .dropout_key = 12345 };
     uint32_t words[sizeof b / 4];
     memcpy(words, &b, sizeof b);
     return words[i];
@@ -150,13 +151,13 @@ static void compare(void *user, const vkt_tensor *t, const double *want)
     }
 }
 
-/* Bytes of `now` that are neither a tensor's own nor still poison. */
+/* Bytes of the slab that are neither a tensor's own nor still poison. A 16-bit tensor owns whole words. */
 static void check_guards(check *c, const unsigned char *slab, uint64_t bytes, unsigned char poison)
 {
     unsigned char *owned = vkt__alloc(bytes);
     for (size_t i = 0; i < c->g->n_tensors; i++) {
         const vkt_tensor *t = c->g->tensors[i];
-        if (t->node && !t->view_of && !t->bound) memset(owned + t->offset, 1, t->bytes);
+        if (t->node && !t->view_of && !t->bound) memset(owned + t->offset, 1, vkt__align(t->bytes, 4));
     }
     for (uint64_t i = 0; i < bytes; i++)
         if (!owned[i] && slab[i] != poison) {

@@ -113,6 +113,18 @@ vkt_tensor *vkt_input(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, const char
     return t;
 }
 
+vkt_tensor *vkt__input_named(const vkt_graph *g, const char *name)
+{
+    for (size_t i = 0; i < g->n_tensors; i++)
+        if (!g->tensors[i]->node && g->tensors[i]->name && !strcmp(g->tensors[i]->name, name)) return g->tensors[i];
+    return NULL;
+}
+
+void vkt_graph_no_rewrite(vkt_graph *g)
+{
+    g->no_rewrite = true;
+}
+
 void vkt_bind(vkt_tensor *t, uint32_t slot, const vkt_buffer *buf, uint64_t offset)
 {
     if (t->inert) return;

@@ -50,12 +50,12 @@ extern const vkt_op *const vkt__rows[];
 typedef union vkt_attr {
     struct { vkt_layout layout; vkt_act act; } matmul;
     struct { uint32_t op; vkt_act act; float s; vkt_shape shape; } eltwise;
-    struct { float eps; bool rms; } norm;
+    struct { float eps; bool rms, bias; uint32_t chunk; } norm;
     struct { float p; uint32_t id; } dropout;
-    struct { float smoothing; uint32_t ignore; bool grad; } xent;
+    struct { float smoothing; uint32_t ignore; } xent;
     struct { uint32_t chunk; bool square; } sum;
     struct { vkt_dtype to; } cast;
-    struct { uint32_t rule, form, moments; float a, b, eps, wd; } optim;
+    struct { uint32_t rule; bool torch; float beta1, beta2, eps; } optim; /* rule: VKT_UP_* */
 } vkt_attr;
 
 struct vkt_tensor {
@@ -102,7 +102,8 @@ struct vkt_graph {
     const char *where;     /* context of the ops being built: layer and recipe line */
     vkt_tensor *inert, *step, *ones;
     uint32_t n_dropout;
-    bool differentiated;
+    bool differentiated, rewritten, no_rewrite;
+    uint32_t n_fused_act;  /* what rewrites did, for explain */
     /* plan */
     bool planned, no_reuse;
     uint32_t n_levels, n_slots;
@@ -121,6 +122,8 @@ vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_
 vkt_tensor *vkt__op(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_t n_in, vkt_attr attr);
 vkt_tensor *vkt__out(vkt_node *n, uint32_t i, vkt_shape shape, vkt_dtype dtype);
 bool vkt__shape_error(vkt_node *n, const char *fmt, ...) VKT_PRINTF(2, 3);
+/* The input of that name, or NULL. */
+vkt_tensor *vkt__input_named(const vkt_graph *g, const char *name);
 /* Named context for errors of the ops built next; NULL ends it. */
 void vkt__where(vkt_graph *g, const char *where);
 bool vkt__shape_equal(vkt_shape a, vkt_shape b);
@@ -137,6 +140,11 @@ bool vkt__is_ones(const vkt_tensor *dy);
 /* The marker as a real tensor of t's shape; anything else as it is. */
 vkt_tensor *vkt__real(vkt_graph *g, vkt_tensor *dy, const vkt_tensor *t);
 
+/* ---- rewrites ---- */
+
+/* Small passes over the nodes, before differentiation or planning; each is equal to the plain graph. */
+void vkt__rewrite(vkt_graph *g, bool training);
+
 /* ---- recording ---- */
 
 struct vkt__rec {
@@ -147,12 +155,18 @@ struct vkt__rec {
     vkt_status status;
 };
 uint64_t vkt__addr(const vkt__rec *rec, const vkt_tensor *t); /* 0 for NULL */
+/* t's address or, for NULL, that of a tensor at least as long: Mesa 26's lavapipe loads from an address that a whole
+ * workgroup shares even where the branch around the load is not taken. */
+uint64_t vkt__addr_or(const vkt__rec *rec, const vkt_tensor *t, const vkt_tensor *instead);
 /* spec[0..2] are the workgroup size. */
 void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint32_t n_spec, const void *push,
                    uint32_t push_bytes, uint64_t groups);
 /* Workgroup size for kernels that work row by row or reduce: one subgroup on CPU drivers (a barrier there
  * costs a coroutine switch), up to `most` elsewhere; a power of two, at least one subgroup. */
 uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most);
+/* The same for one workgroup per row of `cols`, walked `passes` times: no larger than a short row needs, and large
+ * enough for CPU drivers' limit on loop trips (KERNELS.md, 8.1). */
+uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes);
 
 /* ---- twins ---- */
 

@@ -7,6 +7,11 @@
 extern const vkt_op vkt__op_add, vkt__op_mul, vkt__op_scale, vkt__op_copy, vkt__op_fill, vkt__op_act, vkt__op_act_bwd;
 extern const vkt_op vkt__op_matmul;
 extern const vkt_op vkt__op_sum, vkt__op_sum_rows;
+extern const vkt_op vkt__op_layernorm, vkt__op_rmsnorm, vkt__op_norm_bwd, vkt__op_norm_dw;
+extern const vkt_op vkt__op_dropout, vkt__op_cast;
+extern const vkt_op vkt__op_softmax, vkt__op_softmax_bwd, vkt__op_softmax_xent, vkt__op_softmax_xent_bwd;
+extern const vkt_op vkt__op_mse, vkt__op_mse_bwd;
+extern const vkt_op vkt__op_optim_state, vkt__op_optim_update;
 
 /* act(x) in double; whether its derivative is a function of the output. */
 double vkt__act(vkt_act act, double x);
@@ -16,5 +21,37 @@ vkt_tensor *vkt__act_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *v, vkt_act ac
 
 /* Sum of squares of all elements -> [1]. */
 vkt_tensor *vkt__sum_squares(vkt_graph *g, vkt_tensor *x);
+
+/* ---- the optimizer's rows ---- */
+
+/* The scalars of a step, struct vkt_scalars as [8] f32. squares (sum of g^2), loss, hits (or NULL): [1] f32;
+ * skipped [1] u32 counts the steps that were not ok. */
+vkt_tensor *vkt__optim_state(vkt_graph *g, vkt_tensor *squares, vkt_tensor *loss, vkt_tensor *hits, vkt_tensor *step,
+                             vkt_tensor *skipped);
+
+/* What optim_update reads and writes. n elements; a block is VKT_GROUP_BLOCK of them. */
+typedef struct vkt__update_in {
+    vkt_tensor *theta;     /* [n] f32, written */
+    vkt_tensor *grad;      /* [n] f32 */
+    vkt_tensor *m, *v;     /* [n] f32, written; NULL where the rule has none */
+    vkt_tensor *scalars;   /* [8] f32 of vkt__optim_state */
+    vkt_tensor *step;      /* the step block */
+    vkt_tensor *blocks;    /* [blocks] u32: group of each block */
+    vkt_tensor *groups;    /* [G, 2] f32: struct vkt_group_params */
+} vkt__update_in;
+void vkt__optim_update(vkt_graph *g, const vkt__update_in *in, vkt_attr attr);
+/* Which moments a rule keeps. */
+bool vkt__optim_has_m(vkt_attr attr);
+bool vkt__optim_has_v(vkt_attr attr);
+
+/* What the gradient is multiplied by, for a sum of squares and a limit (0: none). */
+double vkt__optim_clip(double squares, double limit);
+
+/* The factors of one element's update, unrounded. */
+typedef struct vkt__update_step {
+    double lr, weight_decay, adam_m, adam_g, adam_v;
+} vkt__update_step;
+/* One element by the rule, in double: the twin, and what golden trajectories are compared with. */
+void vkt__optim_element(vkt_attr attr, const vkt__update_step *s, double g, double *theta, double *m, double *v);
 
 #endif

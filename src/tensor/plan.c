@@ -222,6 +222,7 @@ vkt_status vkt_graph_plan(vkt_graph *g, const vkt_plan_desc *desc)
 {
     if (g->status != VKT_OK) return g->status;
     if (g->planned) return VKT_OK;
+    vkt__rewrite(g, false);
     for (size_t k = 0; k < g->n_nodes; k++)
         for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
             const vkt_tensor *t = g->nodes[k]->in[i] ? root(g->nodes[k]->in[i]) : NULL;
@@ -307,6 +308,7 @@ char *vkt_graph_explain(const vkt_graph *g)
                             in.data ? in.data : "", c.flops * 1e-6, c.bytes / 1024, where);
             vkt__str_finish(&in);
         }
+    if (g->n_fused_act) vkt__str_printf(&s, "rewrites: %u activations fused into the matmul before them\n", g->n_fused_act);
     double flops, bytes;
     vkt_graph_cost(g, &flops, &bytes);
     vkt__str_printf(&s, "%zu ops in %u levels; %.1f Mflop, %.1f MiB moved; activations %.2f MiB (lower bound %.2f MiB)\n",

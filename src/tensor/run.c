@@ -31,6 +31,11 @@ uint64_t vkt__addr(const vkt__rec *rec, const vkt_tensor *t)
     return b->addr + offset;
 }
 
+uint64_t vkt__addr_or(const vkt__rec *rec, const vkt_tensor *t, const vkt_tensor *instead)
+{
+    return vkt__addr(rec, t ? t : instead);
+}
+
 void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint32_t n_spec, const void *push,
                    uint32_t push_bytes, uint64_t groups)
 {
@@ -47,6 +52,13 @@ uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most)
     uint32_t wg = 1, limit = VKT_MIN(most, c->workgroup);
     while (wg * 2 <= limit) wg *= 2;
     return VKT_MAX(wg, VKT_MIN(c->subgroup, c->workgroup));
+}
+
+uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes)
+{
+    uint32_t wg = vkt__reduce_workgroup(c, VKT_MIN(256, VKT_MAX(cols, 1)));
+    while ((uint64_t)passes * cols / wg > 50000 && wg * 2 <= c->workgroup) wg *= 2;
+    return wg;
 }
 
 /* An op with nothing to do (a tensor with no elements) is not dispatched. */

@@ -1,0 +1,110 @@
+#version 460
+/* One step of an update rule over flat buffers: theta parameters, g gradient, m and v moments. With c the clip
+ * factor and, for every rule but AdamW, coupled decay:  g = c g + wd theta.  lr is the scheduled rate times the
+ * group's. t counts steps from 1. gamma and rho are beta1 and beta2 here.
+ *
+ *   SGD        theta -= lr g
+ *   momentum   m = gamma m + g;  theta -= lr m
+ *   Nesterov   m = gamma m + g;  theta -= lr (gamma m + g)
+ *   RMSProp    v = rho v + (1-rho) g^2, v0 = 1;  m = gamma m + lr g / sqrt(v + eps);    theta -= m
+ *     torch    v = rho v + (1-rho) g^2, v0 = 0;  m = gamma m + g / (sqrt(v) + eps);     theta -= lr m
+ *   adam family: m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2;
+ *   Adam       theta -= lr m / (sqrt(v) + eps) * sqrt(1-b2^t) / (1-b1^t)
+ *     torch    theta -= lr m / (1-b1^t) / (sqrt(v / (1-b2^t)) + eps)
+ *   NAdam      theta -= lr (b1 m + (1-b1) g) / (sqrt(v) + eps) * sqrt(1-b2^t) / (1-b1^t)
+ *     torch    theta -= lr (mu' m / (1 - P mu') + (1-mu) g / (1-P)) / (sqrt(v / (1-b2^t)) + eps),
+ *              mu = mu_t, mu' = mu_t+1, mu_t = b1 (1 - 0.96^(0.004 t) / 2), P = mu_1 mu_2 ... mu_t
+ *   AdamW      theta -= lr wd theta;  theta -= Adam's torch step (both forms)
+ * SGD, momentum, Nesterov: both forms are the same. All four adam lines are
+ *   theta -= lr (adam_m m + adam_g g) / (adam_v sqrt(v) + eps)
+ * with factors of t that the host computes in double: vkt__optim_factors.
+ *
+ * Nothing is written when the step is not ok, nor in frozen groups (lr_scale 0). Padding has theta = g = m = v = 0 and
+ * keeps it. Each invocation computes 4 elements: adjacent ones as vec4s where WIDE (GPUs), else one per row of
+ * the workgroup; its size is a power of two up to a block, so such a row lies in one block. Sources: the
+ * tuning playbook's FAQ; torch.optim 2.14. Twin: vkt__optim_element. */
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+
+layout(constant_id = 3) const uint RULE = 0;
+layout(constant_id = 4) const uint TORCH = 0;
+layout(constant_id = 5) const uint HAS_M = 0;
+layout(constant_id = 6) const uint HAS_V = 0;
+layout(constant_id = 7) const uint WIDE = 0;
+layout(push_constant, scalar) uniform Push { optim_update_params p; };
+
+void update(float lr, float wd, float g, inout float theta, inout float m, inout float v)
+{
+    if (RULE == VKT_UP_ADAMW) theta -= lr * wd * theta;
+    else g += wd * theta;
+    if (RULE == VKT_UP_SGD) {
+        theta -= lr * g;
+    } else if (RULE == VKT_UP_MOMENTUM) {
+        m = p.beta1 * m + g;
+        theta -= lr * m;
+    } else if (RULE == VKT_UP_NESTEROV) {
+        m = p.beta1 * m + g;
+        theta -= lr * (p.beta1 * m + g);
+    } else if (RULE == VKT_UP_RMSPROP) {
+        v = p.beta2 * v + (1.0 - p.beta2) * g * g;
+        if (TORCH != 0) {
+            m = p.beta1 * m + g / (sqrt(v) + p.eps);
+            theta -= lr * m;
+        } else {
+            m = p.beta1 * m + lr * g / sqrt(v + p.eps);
+            theta -= m;
+        }
+    } else {
+        m = p.beta1 * m + (1.0 - p.beta1) * g;
+        v = p.beta2 * v + (1.0 - p.beta2) * g * g;
+        float u = p.step.b.adam_m * m;
+        if (RULE == VKT_UP_NADAM) u += p.step.b.adam_g * g;
+        theta -= lr * u / (p.step.b.adam_v * sqrt(v) + p.eps);
+    }
+}
+
+void one(uint i, uint block, float rate, float clip)
+{
+    if (i >= p.n) return;
+    vkt_group_params group = p.groups.v[p.blocks.v[block]];
+    if (group.lr_scale == 0.0) return;
+    float theta = p.theta.v[i], m = 0.0, v = 0.0;
+    if (HAS_M != 0) m = p.m.v[i];
+    if (HAS_V != 0) v = p.v.v[i];
+    update(rate * group.lr_scale, group.weight_decay, clip * p.grad.v[i], theta, m, v);
+    p.theta.v[i] = theta;
+    if (HAS_M != 0) p.m.v[i] = m;
+    if (HAS_V != 0) p.v.v[i] = v;
+}
+
+void main()
+{
+    if (p.scalars.s.ok == 0.0) return;
+    float rate = p.step.b.lr, clip = p.scalars.s.clip;
+    uint base = flat_group() * gl_WorkGroupSize.x * 4;
+    if (WIDE == 0) {
+        [[unroll]] for (uint k = 0; k < 4; k++) {
+            uint row = base + k * gl_WorkGroupSize.x;
+            if (row < p.n) one(row + gl_LocalInvocationID.x, row / VKT_GROUP_BLOCK, rate, clip);
+        }
+        return;
+    }
+    uint i = base + gl_LocalInvocationID.x * 4;
+    if (i + 4 > p.n) {
+        for (uint k = 0; k < 4; k++) one(i + k, i / VKT_GROUP_BLOCK, rate, clip);
+        return;
+    }
+    vkt_group_params group = p.groups.v[p.blocks.v[i / VKT_GROUP_BLOCK]];
+    if (group.lr_scale == 0.0) return;
+    vec4 theta = p.theta4.v[i / 4], g = p.grad4.v[i / 4], m = vec4(0.0), v = vec4(0.0);
+    if (HAS_M != 0) m = p.m4.v[i / 4];
+    if (HAS_V != 0) v = p.v4.v[i / 4];
+    [[unroll]] for (int k = 0; k < 4; k++) {
+        float tk = theta[k], mk = m[k], vk = v[k];
+        update(rate * group.lr_scale, group.weight_decay, clip * g[k], tk, mk, vk);
+        theta[k] = tk, m[k] = mk, v[k] = vk;
+    }
+    p.theta4.v[i / 4] = theta;
+    if (HAS_M != 0) p.m4.v[i / 4] = m;
+    if (HAS_V != 0) p.v4.v[i / 4] = v;
+}

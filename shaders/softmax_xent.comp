@@ -1,0 +1,49 @@
+#version 460
+/* loss[r] = weight[r] ((1 - e) cw[t] nll(t) + e / V sum of cw[c] nll(c)), nll(c) = lse - (x[c] - top), t = target[r];
+ * hit[r] = 1 if t is the first of the largest logits. Saves top = max(x) and lse = log(sum of exp(x - top)) apart, so
+ * that large logits lose no digits. A row that doesn't count (t ignored or >= V) has loss 0; one with NaN, +Inf or
+ * nothing but -Inf has loss and lse NaN. One workgroup per row. Twin: xent_ref. PyTorch's cross_entropy. */
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+#include "reduce.glsl"
+
+layout(push_constant, scalar) uniform Push { xent_params p; };
+
+void main()
+{
+    uint row = flat_group(), base = row * p.cols, first = gl_LocalInvocationID.x;
+    if (row >= p.rows) return;
+    uint t = p.target.v[row];
+    bool weighted = (p.flags & VKT_XENT_CLASS_WEIGHT) != 0, smoothed = p.smoothing > 0.0;
+    float top = uintBitsToFloat(0xff800000u), sum = 0.0, earlier = 0.0, below = 0.0;
+    for (uint c = first; c < p.cols; c += gl_WorkGroupSize.x) {
+        float x = p.logits.v[base + c];
+        if (!is_nan(x)) top = max(top, x);
+    }
+    top = wg_max(top);
+    for (uint c = first; c < p.cols; c += gl_WorkGroupSize.x) {
+        float x = p.logits.v[base + c];
+        sum += is_nan(x) ? x : exp_below(x - top);
+        if (x == top && c < t) earlier = 1.0;
+        if (smoothed) below += (top - x) * (weighted ? p.class_weight.v[c] : 1.0);
+    }
+    sum = wg_add(sum);
+    earlier = wg_max(earlier);
+    if (smoothed) below = wg_add(below);
+    if (first != 0) return;
+    bool bad = is_bad(top) || is_bad(sum), counts = t < p.cols && t + 1 != p.ignore;
+    if (!counts) t = 0; /* a driver may load before it looks at the branch */
+    float lse = bad ? make_nan() : log(sum), loss = 0.0, hit = 0.0;
+    if (counts && bad) loss = lse;
+    if (counts && !bad) {
+        float x = p.logits.v[base + t], cw = weighted ? p.class_weight.v[t] : 1.0;
+        loss = (1.0 - p.smoothing) * cw * (lse + (top - x));
+        if (smoothed) loss += p.smoothing / float(p.cols) * ((weighted ? p.class_sum.v[0] : float(p.cols)) * lse + below);
+        if ((p.flags & VKT_XENT_WEIGHT) != 0) loss *= p.weight.v[row];
+        hit = x == top && earlier == 0.0 ? 1.0 : 0.0;
+    }
+    p.loss.v[row] = loss;
+    p.hit.v[row] = hit;
+    p.top.v[row] = top;
+    p.lse.v[row] = lse;
+}

@@ -1,0 +1,134 @@
+/* Plain or gzip bytes as one stream, told apart by magic; UTF-8 check. Knows no file format. */
+#include <zlib.h>
+
+#include "data/dataset.h"
+
+struct vkt__bytes {
+    const uint8_t *data;
+    size_t n, at;
+    const char *name;
+    bool gzip, ended;
+    z_stream z;
+};
+
+static bool gzip_magic(const uint8_t *p, size_t n)
+{
+    return n >= 2 && p[0] == 0x1f && p[1] == 0x8b;
+}
+
+vkt_status vkt__bytes_open(const void *data, size_t n, const char *name, vkt__bytes **out)
+{
+    vkt__bytes *b = vkt__alloc(sizeof *b);
+    b->data = data;
+    b->n = n;
+    b->name = name;
+    b->gzip = gzip_magic(data, n);
+    *out = b;
+    if (b->gzip && inflateInit2(&b->z, 15 + 16) != Z_OK) {
+        free(b);
+        *out = NULL;
+        return vkt__fail(VKT_OOM_HOST, "data", "no memory to decompress '%s'", name);
+    }
+    return VKT_OK;
+}
+
+void vkt__bytes_close(vkt__bytes **b)
+{
+    if (!*b) return;
+    if ((*b)->gzip) inflateEnd(&(*b)->z);
+    free(*b);
+    *b = NULL;
+}
+
+uint64_t vkt__bytes_bound(const vkt__bytes *b)
+{
+    uint64_t left = b->n - b->at;
+    /* Deflate's best is 1032:1; what zlib has read but not yet given is under its 32 KiB window. */
+    return b->gzip ? left * 1032 + 65536 : left;
+}
+
+static vkt_status inflate_some(vkt__bytes *b, uint8_t *dst, size_t want, size_t *got)
+{
+    *got = 0;
+    while (*got < want && !b->ended) {
+        uInt in = (uInt)VKT_MIN(b->n - b->at, (size_t)1 << 30),
+             room = (uInt)VKT_MIN(want - *got, (size_t)1 << 30);
+        b->z.next_in = (Bytef *)(uintptr_t)(b->data + b->at);
+        b->z.avail_in = in;
+        b->z.next_out = dst + *got;
+        b->z.avail_out = room;
+        int rc = inflate(&b->z, Z_NO_FLUSH);
+        b->at += in - b->z.avail_in;
+        *got += room - b->z.avail_out;
+        if (rc == Z_STREAM_END) {
+            if (b->at == b->n) {
+                b->ended = true;
+            } else if (!gzip_magic(b->data + b->at, b->n - b->at) || inflateReset(&b->z) != Z_OK) {
+                return vkt__fail(
+                    VKT_FORMAT, "data",
+                    "'%s': %zu bytes follow the end of the gzip data: get the file again", b->name,
+                    b->n - b->at);
+            }
+        } else if (rc == Z_MEM_ERROR) {
+            return vkt__fail(VKT_OOM_HOST, "data", "no memory to decompress '%s'", b->name);
+        } else if (rc == Z_BUF_ERROR) {
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s': the gzip data is cut off after %zu bytes: get the file again",
+                             b->name, b->n);
+        } else if (rc != Z_OK) {
+            return vkt__fail(
+                VKT_FORMAT, "data",
+                "'%s': the gzip data is damaged near byte %zu (%s): get the file again", b->name,
+                b->at, b->z.msg ? b->z.msg : "zlib error");
+        }
+    }
+    return VKT_OK;
+}
+
+vkt_status vkt__bytes_read(vkt__bytes *b, void *dst, size_t want, size_t *got)
+{
+    if (b->gzip) return inflate_some(b, dst, want, got);
+    *got = VKT_MIN(want, b->n - b->at);
+    if (*got) memcpy(dst, b->data + b->at, *got);
+    b->at += *got;
+    return VKT_OK;
+}
+
+vkt_status vkt__bytes_all(const void *data, size_t n, const char *name, uint64_t limit, char **out,
+                          size_t *out_n)
+{
+    vkt_status st = VKT_OK;
+    vkt__bytes *b = NULL;
+    char *p = NULL;
+    size_t used = 0, cap = 0, got = 1;
+    VKT_TRY(vkt__bytes_open(data, n, name, &b));
+    while (got > 0) {
+        if (cap - used < 2) {
+            cap = cap ? 2 * cap : (b->gzip ? 4 * n : n) + 64;
+            char *q = realloc(p, cap);
+            if (!q) {
+                st = vkt__fail(VKT_OOM_HOST, "data", "no memory for the %zu bytes of '%s'", cap,
+                               name);
+                goto fail;
+            }
+            p = q;
+        }
+        VKT_TRY(vkt__bytes_read(b, p + used, cap - used - 1, &got));
+        used += got;
+        if (used > limit) {
+            st = vkt__fail(VKT_FORMAT, "data", "'%s' has more than the %llu MiB that are allowed",
+                           name, (unsigned long long)(limit >> 20));
+            goto fail;
+        }
+    }
+    p[used] = 0;
+    vkt__bytes_close(&b);
+    *out = p;
+    *out_n = used;
+    return VKT_OK;
+fail:
+    vkt__bytes_close(&b);
+    free(p);
+    return st;
+}
+

@@ -1,0 +1,342 @@
+/* The CSV parser: RFC 4180 and what spreadsheets make of it (BOM; CR, LF or CRLF; ; or tab), text
+ * to cells. Strict: ragged rows, stray quotes, zero bytes and text that is not UTF-8 are errors
+ * with their line. Knows nothing of columns' meaning, but for the first line of scikit-learn's
+ * files. */
+#include <ctype.h>
+#include <locale.h>
+#include <math.h>
+
+#include "data/dataset.h"
+
+/* Reads the text once, writing cells over what has been read. */
+typedef struct parser {
+    const char *name;
+    char *at, *end, *put;
+    char delimiter;
+    uint32_t line;
+    char *text;
+    uint32_t *cell;
+    size_t n_cells, cells_cap;
+} parser;
+
+static vkt_status push_cell(parser *p, const char *start)
+{
+    if (p->n_cells == p->cells_cap) {
+        size_t cap = p->cells_cap ? 2 * p->cells_cap : 256;
+        uint32_t *q = realloc(p->cell, cap * sizeof *q);
+        if (!q)
+            return vkt__fail(VKT_OOM_HOST, "data", "no memory for the %zu cells of '%s'", cap,
+                             p->name);
+        p->cell = q;
+        p->cells_cap = cap;
+    }
+    p->cell[p->n_cells++] = (uint32_t)(start - p->text);
+    return VKT_OK;
+}
+
+static bool blank(const parser *p, char c)
+{
+    return (c == ' ' || c == '\t') && c != p->delimiter;
+}
+
+static bool cell_ends(const parser *p)
+{
+    return p->at == p->end || *p->at == p->delimiter || *p->at == '\n' || *p->at == '\r';
+}
+
+static vkt_status quoted_cell(parser *p)
+{
+    uint32_t opened = p->line;
+    for (p->at++;; p->at++) {
+        if (p->at == p->end)
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s' line %u: a quote opened here is never closed", p->name, opened);
+        if (*p->at == '"') {
+            p->at++;
+            if (p->at == p->end || *p->at != '"') break;
+        }
+        p->line += *p->at == '\n' || (*p->at == '\r' && p->at[1] != '\n');
+        *p->put++ = *p->at;
+    }
+    while (p->at < p->end && blank(p, *p->at)) p->at++;
+    if (cell_ends(p)) return VKT_OK;
+    return vkt__fail(
+        VKT_FORMAT, "data",
+        "'%s' line %u: text after a closing quote; a quote within a quoted cell is written \"\"",
+        p->name, p->line);
+}
+
+static vkt_status plain_cell(parser *p)
+{
+    char *start = p->put;
+    for (; !cell_ends(p); p->at++) {
+        if (*p->at == '"')
+            return vkt__fail(
+                VKT_FORMAT, "data",
+                "'%s' line %u: a quote inside a cell that is not quoted: quote the whole cell",
+                p->name, p->line);
+        *p->put++ = *p->at;
+    }
+    while (p->put > start && blank(p, p->put[-1])) p->put--;
+    return VKT_OK;
+}
+
+static void end_line(parser *p)
+{
+    bool cr = p->at < p->end && *p->at == '\r';
+    p->at += cr;
+    p->at += p->at < p->end && *p->at == '\n';
+    p->line++;
+}
+
+/* One record: its cells are appended. False at the end of the file. Blank lines are skipped. */
+static vkt_status record(parser *p, bool *more)
+{
+    while (p->at < p->end && (*p->at == '\n' || *p->at == '\r')) end_line(p);
+    *more = p->at < p->end;
+    if (!*more) return VKT_OK;
+    for (;;) {
+        vkt_status st;
+        char *start = p->put;
+        while (p->at < p->end && blank(p, *p->at)) p->at++;
+        st = p->at < p->end && *p->at == '"' ? quoted_cell(p) : plain_cell(p);
+        if (st == VKT_OK) st = push_cell(p, start);
+        if (st != VKT_OK) return st;
+        bool last = p->at == p->end || *p->at != p->delimiter;
+        if (last)
+            end_line(p);
+        else
+            p->at++;
+        *p->put++ = 0; /* over the delimiter or line end just passed, or the text's final NUL */
+        if (last) return VKT_OK;
+    }
+}
+
+/* The most frequent of , ; and tab in the first line, outside quotes. */
+static char find_delimiter(const char *at, const char *end)
+{
+    static const char candidates[] = ",;\t";
+    size_t count[3] = { 0 };
+    bool quoted = false;
+    while (at < end && (*at == '\n' || *at == '\r')) at++;
+    for (; at < end && (quoted || (*at != '\n' && *at != '\r')); at++) {
+        if (*at == '"') quoted = !quoted;
+        for (int i = 0; i < 3; i++) count[i] += !quoted && *at == candidates[i];
+    }
+    int best = 0;
+    for (int i = 1; i < 3; i++)
+        if (count[i] > count[best]) best = i;
+    return candidates[best];
+}
+
+/* "150,4,setosa,versicolor,virginica": rows, inputs, class names; the rows end in class numbers. */
+static bool is_class_line(const parser *p, size_t n_first, size_t n_columns)
+{
+    double v;
+    if (!vkt__csv_number(p->text + p->cell[n_first + n_columns - 1], &v)) return false;
+    if (n_first < 3 || !vkt__csv_number(p->text + p->cell[0], &v) || !(v >= 1) || v != floor(v))
+        return false;
+    if (!vkt__csv_number(p->text + p->cell[1], &v) || v != (double)n_columns - 1) return false;
+    for (size_t i = 2; i < n_first; i++) {
+        const char *s = p->text + p->cell[i];
+        if (vkt__csv_number(s, &v) || vkt__csv_missing(s)) return false;
+    }
+    return true;
+}
+
+static vkt_status ragged(const char *name, uint32_t line, size_t n, size_t n_before)
+{
+    return vkt__fail(VKT_FORMAT, "data",
+                     "'%s' line %u has %zu cells where the line before has %zu: "
+                     "check its delimiters and quotes",
+                     name, line, n, n_before);
+}
+
+/* Takes a class line off, or checks the first line's cells against the others'. */
+static vkt_status first_line(parser *p, bool class_line, size_t n_first, vkt__csv *out)
+{
+    double n_rows;
+    if (class_line && out->n_rows > 1 && is_class_line(p, n_first, out->n_columns)) {
+        vkt__csv_number(p->text + p->cell[0], &n_rows);
+        if (n_rows == (double)(out->n_rows - 1)) {
+            out->n_classes = (uint32_t)n_first - 2;
+            out->class_cell = vkt__alloc(out->n_classes * sizeof *out->class_cell);
+            memcpy(out->class_cell, p->cell + 2, out->n_classes * sizeof *out->class_cell);
+            out->n_rows--;
+            memmove(out->line, out->line + 1, out->n_rows * sizeof *out->line);
+            memmove(p->cell, p->cell + n_first, out->n_rows * out->n_columns * sizeof *p->cell);
+            return VKT_OK;
+        }
+        if (n_first != out->n_columns)
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s' line %u promises %.0f rows, the file has %zu: is it complete?",
+                             p->name, out->line[0], n_rows, out->n_rows - 1);
+    }
+    if (n_first != out->n_columns) return ragged(p->name, out->line[1], out->n_columns, n_first);
+    return VKT_OK;
+}
+
+static vkt_status parse_rows(parser *p, bool class_line, vkt__csv *out)
+{
+    vkt_status st = VKT_OK;
+    size_t n_first = 0, lines_cap = 0;
+    for (bool more;;) {
+        size_t before = p->n_cells;
+        uint32_t line;
+        while (p->at < p->end && (*p->at == '\n' || *p->at == '\r')) end_line(p);
+        line = p->line;
+        VKT_TRY(record(p, &more));
+        if (!more) break;
+        size_t n = p->n_cells - before;
+        if (out->n_rows == 0) n_first = n;
+        if (out->n_rows <= 1) out->n_columns = n;
+        /* The first line is checked last: it may be a class line. */
+        if (n != out->n_columns) return ragged(p->name, line, n, out->n_columns);
+        if (out->n_rows == lines_cap) {
+            lines_cap = lines_cap ? 2 * lines_cap : 64;
+            uint32_t *q = realloc(out->line, lines_cap * sizeof *q);
+            if (!q)
+                return vkt__fail(VKT_OOM_HOST, "data", "no memory for the %zu rows of '%s'",
+                                 lines_cap, p->name);
+            out->line = q;
+        }
+        out->line[out->n_rows++] = line;
+    }
+    if (out->n_rows == 0)
+        return vkt__fail(VKT_FORMAT, "data", "'%s' is empty: it needs rows of inputs and a label",
+                         p->name);
+    return first_line(p, class_line, n_first, out);
+fail:
+    return st;
+}
+
+static uint32_t line_of(const char *text, size_t at)
+{
+    uint32_t line = 1;
+    for (size_t i = 0; i < at; i++)
+        line += text[i] == '\n' || (text[i] == '\r' && text[i + 1] != '\n');
+    return line;
+}
+
+static vkt_status check_text(const char *text, size_t n, const char *name)
+{
+    size_t at;
+    if (vkt__utf8_ok(text, n, &at)) return VKT_OK;
+    return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: %s: save the file as UTF-8 text", name,
+                     line_of(text, at),
+                     text[at] == 0 ? "a zero byte, so this is not text" : "not UTF-8");
+}
+
+vkt_status vkt__csv_parse(const void *bytes, size_t n, const char *name, char delimiter,
+                          bool class_line, vkt__csv *out)
+{
+    vkt_status st = VKT_OK;
+    vkt__csv csv = { .name = name };
+    parser p = { .name = name, .line = 1 };
+    if (n > VKT__CSV_LIMIT)
+        return vkt__fail(VKT_FORMAT, "data", "'%s' has more than the %llu MiB that are allowed",
+                         name, VKT__CSV_LIMIT >> 20);
+    VKT_TRY(vkt__data_alloc(n + 1, 1, name, &csv.text));
+    if (n) memcpy(csv.text, bytes, n);
+    csv.text[n] = 0;
+    VKT_TRY(check_text(csv.text, n, name));
+    p.text = p.put = p.at = csv.text;
+    p.end = csv.text + n;
+    if (n >= 3 && memcmp(p.at, "\xef\xbb\xbf", 3) == 0) p.at += 3;
+    p.delimiter = csv.delimiter = delimiter ? delimiter : find_delimiter(p.at, p.end);
+    st = parse_rows(&p, class_line, &csv);
+    csv.cell = p.cell;
+    if (st != VKT_OK) goto fail;
+    *out = csv;
+    return VKT_OK;
+fail:
+    vkt__csv_finish(&csv);
+    return st;
+}
+
+void vkt__csv_finish(vkt__csv *csv)
+{
+    free(csv->text);
+    free(csv->cell);
+    free(csv->line);
+    free(csv->class_cell);
+    *csv = (vkt__csv) { 0 };
+}
+
+vkt__shown vkt__show(const char *cell)
+{
+    vkt__shown out;
+    size_t n = 0;
+    for (; cell[n] && n < sizeof out.s - 1; n++)
+        out.s[n] = (unsigned char)cell[n] < ' ' ? ' ' : cell[n];
+    while (cell[n] && n > 0 && ((unsigned char)cell[n] & 0xc0) == 0x80) n--; /* no half character */
+    out.s[n] = 0;
+    return out;
+}
+
+bool vkt__csv_missing(const char *s)
+{
+    if (s[0] == 0 || (s[0] == '?' && s[1] == 0)) return true;
+    if ((s[0] | 32) != 'n' || (s[1] | 32) != 'a') return false;
+    return s[2] == 0 || ((s[2] | 32) == 'n' && s[3] == 0);
+}
+
+/* strtod reads the locale's decimal point; give it that one. */
+static bool slow_number(const char *cell, double *out)
+{
+    char tmp[512]; /* the caller refuses cells over 400 bytes */
+    size_t n = strlen(cell);
+    const char *point = localeconv()->decimal_point;
+    if (n + strlen(point) >= sizeof tmp) return false;
+    size_t at = strcspn(cell, ".");
+    memcpy(tmp, cell, at);
+    size_t k = at;
+    if (cell[at]) {
+        memcpy(tmp + k, point, strlen(point));
+        k += strlen(point);
+        memcpy(tmp + k, cell + at + 1, n - at - 1);
+        k += n - at - 1;
+    }
+    tmp[k] = 0;
+    *out = strtod(tmp, NULL);
+    return isfinite(*out);
+}
+
+bool vkt__csv_number(const char *cell, double *out)
+{
+    /* Up to 15 digits and powers of ten to 22 are exact in double, so one operation rounds
+     * correctly (Clinger 1990); the rest goes to strtod. */
+    static const double power[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+    const char *s = cell;
+    uint64_t digits = 0;
+    int n_digits = 0, n_any = 0, scale = 0, e = 0;
+    bool negative = *s == '-', point = false;
+    if (*s == '-' || *s == '+') s++;
+    for (; s - cell <= 400 && (isdigit((unsigned char)*s) || (*s == '.' && !point)); s++) {
+        if (*s == '.') {
+            point = true;
+            continue;
+        }
+        n_any++;
+        if (n_digits < 18) digits = digits * 10 + (uint64_t)(*s - '0');
+        if (n_digits > 0 || *s != '0') n_digits++;
+        scale -= point;
+    }
+    if (n_any == 0) return false;
+    if (*s == 'e' || *s == 'E') {
+        bool down = s[1] == '-';
+        s += 1 + (s[1] == '-' || s[1] == '+');
+        if (!isdigit((unsigned char)*s)) return false;
+        for (; isdigit((unsigned char)*s); s++)
+            if (e < 100000) e = e * 10 + (*s - '0');
+        if (down) e = -e;
+    }
+    if (*s || s - cell > 400) return false;
+    scale += e;
+    if (n_digits > 15 || scale < -22 || scale > 22) return slow_number(cell, out);
+    double v = scale < 0 ? (double)digits / power[-scale] : (double)digits * power[scale];
+    *out = negative ? -v : v;
+    return true;
+}

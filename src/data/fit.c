@@ -1,0 +1,412 @@
+/* Fitting a table's schema from its training rows: layout, classes, kinds of columns, categories,
+ * constants. What is fitted is then applied by table.c. */
+#include <math.h>
+
+#include "data/dataset.h"
+
+#define MAX_CATEGORIES 1024
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    double x = 0, y = 0;
+    vkt__csv_number(*(const char *const *)a, &x);
+    vkt__csv_number(*(const char *const *)b, &y);
+    return (x > y) - (x < y);
+}
+
+/* Sorts and removes repeats; count (may be NULL) [n] gets how often each came. */
+static uint32_t unique(const char **s, uint32_t n, int (*order)(const void *, const void *),
+                       uint32_t *count)
+{
+    uint32_t k = 0;
+    if (n) qsort(s, n, sizeof *s, order);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i == 0 || order(&s[k - 1], &s[i]) != 0) {
+            s[k] = s[i];
+            if (count) count[k] = 0;
+            k++;
+        }
+        if (count) count[k - 1]++;
+    }
+    return k;
+}
+
+static const char **keep_strings(vkt__arena *arena, const char *const *s, uint32_t n)
+{
+    const char **out = vkt__arena_alloc(arena, n * sizeof *out);
+    for (uint32_t i = 0; i < n; i++) out[i] = vkt__arena_strdup(arena, s[i]);
+    return out;
+}
+
+static vkt_status check_names(const vkt__csv *csv)
+{
+    vkt_status st = VKT_OK;
+    const char **names = NULL;
+    VKT_TRY(vkt__data_alloc(csv->n_columns, sizeof *names, "column names", &names));
+    for (size_t c = 0; c < csv->n_columns; c++) names[c] = vkt__csv_cell(csv, 0, c);
+    qsort(names, csv->n_columns, sizeof *names, by_text);
+    for (size_t c = 1; c < csv->n_columns && st == VKT_OK; c++)
+        if (strcmp(names[c - 1], names[c]) == 0 && !vkt__csv_missing(names[c]))
+            st = vkt__fail(VKT_FORMAT, "data",
+                           "'%s' line %u: two columns are named '%s': rename one", csv->name,
+                           csv->line[0], vkt__show(names[c]).s);
+fail:
+    free(names);
+    return st;
+}
+
+/* The label's column: by name, by position, or the last. */
+static vkt_status find_label(const vkt__csv *csv, bool header, const char *label, uint32_t *out)
+{
+    char *end;
+    *out = (uint32_t)csv->n_columns - 1;
+    for (size_t c = 0; label && header && c < csv->n_columns; c++) {
+        if (strcmp(vkt__csv_cell(csv, 0, c), label) != 0) continue;
+        *out = (uint32_t)c;
+        return VKT_OK;
+    }
+    if (!label || strcmp(label, "last") == 0) return VKT_OK;
+    unsigned long at = strtoul(label, &end, 10);
+    bool position = label[0] >= '0' && label[0] <= '9' && *end == 0;
+    if (position && at < csv->n_columns) {
+        *out = (uint32_t)at;
+        return VKT_OK;
+    }
+    if (position)
+        return vkt__fail(VKT_ARG, "data", "data.label %s: '%s' has columns 0 to %zu", label,
+                         csv->name, csv->n_columns - 1);
+    if (!header)
+        return vkt__fail(
+            VKT_ARG, "data",
+            "data.label '%s': '%s' has no header line; give the column's position (from 0) or last",
+            label, csv->name);
+    const char **names = vkt__alloc(csv->n_columns * sizeof *names);
+    for (size_t c = 0; c < csv->n_columns; c++) names[c] = vkt__csv_cell(csv, 0, c);
+    const char *near = vkt__nearest(label, names, csv->n_columns);
+    free(names);
+    return vkt__fail(VKT_ARG, "data", "data.label '%s' is not a column of '%s'%s%s%s", label,
+                     csv->name, near ? "; did you mean '" : "", near ? vkt__show(near).s : "",
+                     near ? "'?" : "");
+}
+
+/* Columns and label, still without kinds and constants. */
+static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__csv *csv)
+{
+    vkt_status st = VKT_OK;
+    vkt__schema *s = &ds->schema;
+    if (csv->n_columns < 2)
+        return vkt__fail(
+            VKT_FORMAT, "data",
+            "'%s' has one column; it needs inputs and a label: is the delimiter '%c' right?",
+            csv->name, csv->delimiter);
+    const char *how = desc->header ? desc->header : "auto";
+    s->header = strcmp(how, "yes") == 0 ||
+                (strcmp(how, "auto") == 0 && vkt__table_has_header(csv, desc->label));
+    if (s->header) VKT_TRY(check_names(csv));
+    VKT_TRY(find_label(csv, s->header, desc->label, &s->label_position));
+    s->delimiter = csv->delimiter;
+    s->missing = desc->missing;
+    s->n_file_columns = (uint32_t)csv->n_columns;
+    s->columns = vkt__arena_alloc(&ds->arena, csv->n_columns * sizeof *s->columns);
+    for (uint32_t c = 0; c < s->n_file_columns; c++) {
+        const char *cell = s->header ? vkt__csv_cell(csv, 0, c) : "";
+        const char *name = vkt__csv_missing(cell) ? vkt__arena_printf(&ds->arena, "column %u", c)
+                                                  : vkt__arena_strdup(&ds->arena, cell);
+        if (c == s->label_position)
+            s->label_name = name;
+        else
+            s->columns[s->n_columns++] = (vkt__column) { .name = name, .position = c };
+    }
+fail:
+    return st;
+}
+
+static vkt__table own_table(const vkt__schema *s, const vkt__csv *csv)
+{
+    vkt__table t = { .csv = csv, .first_row = s->header, .label = s->label_position };
+    t.column = vkt__alloc(s->n_columns * sizeof *t.column);
+    for (uint32_t i = 0; i < s->n_columns; i++) t.column[i] = s->columns[i].position;
+    return t;
+}
+
+/* Class names from a first line "rows,inputs,name,..": labels are their positions. */
+static void named_classes(vkt_dataset *ds, const vkt__csv *csv)
+{
+    vkt__schema *s = &ds->schema;
+    s->n_outputs = csv->n_classes;
+    s->class_numbers = true;
+    s->classes = vkt__arena_alloc(&ds->arena, s->n_outputs * sizeof *s->classes);
+    s->class_values = vkt__arena_alloc(&ds->arena, s->n_outputs * sizeof *s->class_values);
+    for (uint32_t i = 0; i < s->n_outputs; i++) {
+        s->classes[i] = vkt__arena_strdup(&ds->arena, csv->text + csv->class_cell[i]);
+        s->class_values[i] = vkt__arena_printf(&ds->arena, "%u", i);
+    }
+}
+
+static vkt_status fit_classes(vkt_dataset *ds, const vkt__table *t)
+{
+    vkt_status st = VKT_OK;
+    vkt__schema *s = &ds->schema;
+    const char **values = NULL;
+    double v;
+    bool whole = true;
+    if (t->csv->n_classes && s->label_position == s->n_file_columns - 1) {
+        named_classes(ds, t->csv);
+        return VKT_OK;
+    }
+    VKT_TRY(vkt__data_alloc(t->n, sizeof *values, "labels", &values));
+    for (uint32_t i = 0; i < t->n; i++)
+        values[i] = vkt__csv_cell(t->csv, t->rows[i], s->label_position);
+    uint32_t n = unique(values, t->n, by_text, NULL);
+    s->class_numbers = true;
+    for (uint32_t i = 0; i < n; i++) {
+        s->class_numbers = s->class_numbers && vkt__csv_number(values[i], &v);
+        whole = whole && s->class_numbers && v == floor(v);
+    }
+    if (s->class_numbers) n = unique(values, n, by_number, NULL); /* 1 and 1.0 are one class */
+    if (n < 2)
+        st = vkt__fail(VKT_FORMAT, "data",
+                       "'%s': label column '%s' holds only '%s': nothing to learn; set data.label",
+                       t->csv->name, vkt__show(s->label_name).s, vkt__show(values[0]).s);
+    else if (n > 20 && (n > t->n / 2 || (s->class_numbers && !whole)))
+        st = vkt__fail(
+            VKT_FORMAT, "data",
+            "'%s': label column '%s' has %u different values in %u rows: too many for classes; "
+            "set task: regress, or data.label",
+            t->csv->name, vkt__show(s->label_name).s, n, t->n);
+    if (st != VKT_OK) goto fail;
+    s->n_outputs = n;
+    s->classes = s->class_values = keep_strings(&ds->arena, values, n);
+fail:
+    free(values);
+    return st;
+}
+
+typedef struct stats {
+    uint64_t n;
+    double mean, sq; /* sq: sum of squared distances from the mean */
+} stats;
+
+static double deviation(const stats *a)
+{
+    double std = a->n ? sqrt(a->sq / (double)a->n) : 0;
+    return std > 0 ? std : 1;
+}
+
+static stats measure(const double *v, uint64_t n)
+{
+    stats a = { .n = n };
+    double sum = 0;
+    if (n == 0) return a;
+    /* Distances from the first value: a constant column gets exactly that mean and deviation 0. */
+    for (uint64_t i = 0; i < n; i++) sum += v[i] - v[0];
+    a.mean = v[0] + sum / (double)n;
+    for (uint64_t i = 0; i < n; i++) a.sq += (v[i] - a.mean) * (v[i] - a.mean);
+    return a;
+}
+
+static vkt_status fit_categories(vkt_dataset *ds, const vkt__csv *csv, vkt__column *c,
+                                 const char **cells, uint32_t n)
+{
+    vkt_status st;
+    uint32_t *count = NULL;
+    VKT_TRY(vkt__data_alloc(n, sizeof *count, "categories", &count));
+    c->n_categories = unique(cells, n, by_text, count);
+    if (c->n_categories > MAX_CATEGORIES) {
+        st = vkt__fail(
+            VKT_FORMAT, "data",
+            "'%s': text column '%s' has %u different values, more than %d: remove the column",
+            csv->name, vkt__show(c->name).s, c->n_categories, MAX_CATEGORIES);
+        goto fail;
+    }
+    c->categories = keep_strings(&ds->arena, cells, c->n_categories);
+    for (uint32_t i = 1; i < c->n_categories; i++)
+        if (count[i] > count[c->fill_category]) c->fill_category = i;
+fail:
+    free(count);
+    return st;
+}
+
+/* One column over the training rows; cells and numbers are scratch of n_train. */
+static vkt_status fit_column(vkt_dataset *ds, const vkt__table *t, vkt__column *c,
+                             const char **cells, double *numbers, stats *out)
+{
+    uint32_t n = 0, n_numbers = 0;
+    for (uint64_t i = 0; i < ds->info.n[VKT_TRAIN]; i++) {
+        const char *cell = vkt__csv_cell(t->csv, t->rows[ds->index[VKT_TRAIN][i]], c->position);
+        if (vkt__csv_missing(cell)) continue;
+        cells[n++] = cell;
+        n_numbers += vkt__csv_number(cell, &numbers[n_numbers]);
+    }
+    if (n == 0)
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s': column '%s' has no value in any training row: remove it",
+                         t->csv->name, vkt__show(c->name).s);
+    *out = (stats) { 0 };
+    if (2 * n_numbers < n) return fit_categories(ds, t->csv, c, cells, n);
+    *out = measure(numbers, n_numbers);
+    if (!isfinite(out->sq) || !isfinite(out->mean))
+        return vkt__fail(
+            VKT_FORMAT, "data",
+            "'%s': the numbers in column '%s' are too large to standardise: rescale them",
+            t->csv->name, vkt__show(c->name).s);
+    c->fill = c->mean = out->mean;
+    c->std = deviation(out);
+    return VKT_OK;
+}
+
+/* Replaces the columns' own constants by common ones, or by none. */
+static void share_constants(vkt__schema *s, const stats *of, vkt_standardize how)
+{
+    stats all = { 0 };
+    for (uint32_t i = 0; i < s->n_columns; i++) all.n += of[i].n;
+    if (all.n == 0) return; /* text only */
+    for (uint32_t i = 0; i < s->n_columns; i++)
+        all.mean += of[i].mean * ((double)of[i].n / (double)all.n);
+    for (uint32_t i = 0; i < s->n_columns; i++) {
+        double d = of[i].mean - all.mean;
+        all.sq += of[i].sq + (double)of[i].n * d * d;
+    }
+    for (uint32_t i = 0; i < s->n_columns; i++) {
+        s->columns[i].mean = how == VKT_STD_NONE ? 0 : all.mean;
+        s->columns[i].std = how == VKT_STD_NONE ? 1 : deviation(&all);
+    }
+}
+
+static vkt_status fit_columns(vkt_dataset *ds, const vkt__table *t, vkt_standardize how)
+{
+    vkt_status st;
+    vkt__schema *s = &ds->schema;
+    uint64_t n = ds->info.n[VKT_TRAIN], inputs = 0;
+    const char **cells = NULL;
+    double *numbers = NULL;
+    stats *of = NULL;
+    VKT_TRY(vkt__data_alloc(n, sizeof *cells, "a column", &cells));
+    VKT_TRY(vkt__data_alloc(n, sizeof *numbers, "a column", &numbers));
+    VKT_TRY(vkt__data_alloc(s->n_columns, sizeof *of, "columns", &of));
+    for (uint32_t i = 0; i < s->n_columns; i++) {
+        vkt__column *c = &s->columns[i];
+        VKT_TRY(fit_column(ds, t, c, cells, numbers, &of[i]));
+        c->first_input = (uint32_t)inputs;
+        inputs += c->n_categories ? c->n_categories : 1;
+    }
+    if (how == VKT_STD_GLOBAL || how == VKT_STD_NONE) share_constants(s, of, how);
+    if (inputs > INT32_MAX) {
+        st = vkt__fail(VKT_FORMAT, "data", "'%s': %llu inputs are too many", t->csv->name,
+                       (unsigned long long)inputs);
+        goto fail;
+    }
+    s->n_inputs = (uint32_t)inputs;
+    if (s->input_rank == 0) s->input_shape[s->input_rank++] = s->n_inputs;
+fail:
+    free(cells);
+    free(numbers);
+    free(of);
+    return st;
+}
+
+static vkt_status fit_target(vkt_dataset *ds, const vkt__table *t)
+{
+    vkt_status st;
+    vkt__schema *s = &ds->schema;
+    double *v = NULL;
+    uint64_t n = 0;
+    VKT_TRY(vkt__data_alloc(ds->info.n[VKT_TRAIN], sizeof *v, "targets", &v));
+    /* A target that is no number is reported by vkt__table_labels. */
+    for (uint64_t i = 0; i < ds->info.n[VKT_TRAIN]; i++)
+        n += vkt__csv_number(
+            vkt__csv_cell(t->csv, t->rows[ds->index[VKT_TRAIN][i]], s->label_position), &v[n]);
+    stats a = measure(v, n);
+    if (!isfinite(a.sq) || !isfinite(a.mean)) {
+        st =
+            vkt__fail(VKT_FORMAT, "data",
+                      "'%s': the targets in column '%s' are too large to standardise: rescale them",
+                      t->csv->name, vkt__show(s->label_name).s);
+        goto fail;
+    }
+    s->n_outputs = 1;
+    s->target_mean = a.mean;
+    s->target_scale = deviation(&a);
+fail:
+    free(v);
+    return st;
+}
+
+static vkt_status fill_part(const vkt__schema *s, const vkt__table *t, vkt__part *part)
+{
+    vkt_status st;
+    VKT_TRY(vkt__table_labels(s, t, part->labels));
+    VKT_TRY(vkt__data_alloc(t->n, (uint64_t)s->n_inputs * sizeof(float), "inputs", &part->values));
+    VKT_TRY(vkt__table_inputs(s, t, part->values));
+fail:
+    return st;
+}
+
+static vkt_status start_part(const vkt__schema *s, vkt__table *t, vkt__part *part)
+{
+    vkt_status st;
+    VKT_TRY(vkt__table_keep(s, t));
+    VKT_TRY(vkt__data_alloc(t->n, sizeof *part->labels, "labels", &part->labels));
+    part->n = t->n;
+fail:
+    return st;
+}
+
+static vkt_status parse(const void *bytes, size_t n, const char *name, const vkt_data_desc *desc,
+                        vkt__csv *out)
+{
+    vkt_status st;
+    char *text = NULL;
+    size_t text_n;
+    bool auto_header = !desc->header || strcmp(desc->header, "auto") == 0;
+    VKT_TRY(vkt__bytes_all(bytes, n, name, VKT__CSV_LIMIT, &text, &text_n));
+    VKT_TRY(vkt__csv_parse(text, text_n, name, desc->delimiter, auto_header, out));
+fail:
+    free(text);
+    return st;
+}
+
+vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const void *bytes, size_t n,
+                           const char *name, const void *test_bytes, size_t test_n,
+                           const char *test_name)
+{
+    vkt_status st;
+    vkt__schema *s = &ds->schema;
+    vkt__csv csv = { 0 }, test_csv = { 0 };
+    vkt__table t = { 0 }, test = { 0 };
+    VKT_TRY(parse(bytes, n, name, desc, &csv));
+    VKT_TRY(lay_out(ds, desc, &csv));
+    t = own_table(s, &csv);
+    VKT_TRY(start_part(s, &t, &ds->part[0]));
+    if (test_bytes) {
+        VKT_TRY(parse(test_bytes, test_n, test_name, desc, &test_csv));
+        VKT_TRY(vkt__table_match(s, &test_csv, true, &test));
+        VKT_TRY(start_part(s, &test, &ds->part[1]));
+        ds->of_part[VKT_TEST] = 1;
+    }
+    if (s->task == VKT_CLASSIFY) {
+        VKT_TRY(fit_classes(ds, &t));
+        VKT_TRY(vkt__table_labels(s, &t, ds->part[0].labels)); /* the split needs them */
+    }
+    VKT_TRY(vkt__split(ds, desc));
+    if (s->task == VKT_REGRESS) VKT_TRY(fit_target(ds, &t));
+    VKT_TRY(fit_columns(ds, &t, desc->standardize));
+    VKT_TRY(fill_part(s, &t, &ds->part[0]));
+    if (test_bytes) VKT_TRY(fill_part(s, &test, &ds->part[1]));
+    ds->info.n_dropped = t.n_dropped + test.n_dropped;
+    ds->info.source = vkt__arena_printf(
+        &ds->arena, "%s%s: %u rows, %u columns, label '%s'%s%s",
+        strcmp(desc->source, "csv") == 0 ? "csv " : "", name, t.n, s->n_file_columns,
+        vkt__show(s->label_name).s, test_bytes ? ", test set " : "", test_bytes ? test_name : "");
+fail:
+    vkt__table_finish(&t);
+    vkt__table_finish(&test);
+    vkt__csv_finish(&csv);
+    vkt__csv_finish(&test_csv);
+    return st;
+}

@@ -1,0 +1,244 @@
+/* The loader: threads fill a ring of batches ahead of the device, strictly in order. What a batch
+ * holds is a function of (data, seed, position) alone, so neither the number of threads nor where a
+ * run resumed matters. Two locks: `order` is held while the next batch is claimed and its examples
+ * are listed (batches are claimed in order, so one epoch's order is enough), `lock` guards the
+ * ring's counters. order is taken before lock. */
+#include "data/dataset.h"
+
+/* An epoch's order, drawn as it is used, so that no batch waits for a whole shuffle. */
+typedef struct epoch_order {
+    uint64_t seed, n, epoch;
+    uint64_t drawn; /* p[0..drawn) is final */
+    uint32_t *p;    /* [n] */
+} epoch_order;
+
+struct vkt_loader {
+    vkt_loader_desc desc;
+    float *class_weight; /* [n_outputs] or NULL */
+    uint64_t n;          /* examples of the split */
+    uint64_t n_pass;     /* !shuffle: examples of the pass */
+    uint64_t end;        /* first batch that does not exist; UINT64_MAX when endless */
+
+    vkt__mutex *order;
+    epoch_order stream; /* shuffle */
+    uint32_t *list;     /* [n_slots, batch] examples of each slot's batch */
+
+    vkt__mutex *lock;
+    vkt__cond *work, *ready;
+    bool stop;
+    bool *filled;                      /* [n_slots] */
+    uint64_t claimed, given, released; /* batches since `start`; released <= given <= claimed */
+
+    uint32_t n_threads;
+    vkt__thread *threads[64];
+};
+
+/* Position i of the stream. Fisher-Yates from the front; each draw is a function of (seed, i). */
+static uint32_t stream_at(epoch_order *o, uint64_t i)
+{
+    uint64_t epoch = i / o->n, at = i % o->n;
+    if (epoch != o->epoch) {
+        for (uint64_t k = 0; k < o->n; k++) o->p[k] = (uint32_t)k;
+        o->epoch = epoch;
+        o->drawn = 0;
+    }
+    for (; o->drawn <= at; o->drawn++) {
+        uint64_t k = o->drawn, left = o->n - k;
+        uint64_t j = k + vkt_rand_below(o->seed, VKT_RNG_SHUFFLE, epoch * o->n + k, (uint32_t)left);
+        uint32_t keep = o->p[k];
+        o->p[k] = o->p[j];
+        o->p[j] = keep;
+    }
+    return o->p[at];
+}
+
+uint64_t vkt_stream_index(uint64_t seed, uint64_t n, uint64_t i)
+{
+    VKT_ASSERT(n > 0 && n <= UINT32_MAX);
+    epoch_order o = { .seed = seed, .n = n, .epoch = UINT64_MAX, .p = vkt__alloc(n * sizeof *o.p) };
+    uint32_t at = stream_at(&o, i);
+    free(o.p);
+    return at;
+}
+
+/* The examples of batch k; padding is example 0. Under `order`. */
+static uint32_t list_batch(vkt_loader *l, uint64_t k, uint32_t *list)
+{
+    uint32_t batch = l->desc.batch;
+    uint64_t first = k * batch;
+    if (l->desc.shuffle) {
+        for (uint32_t i = 0; i < batch; i++) list[i] = stream_at(&l->stream, first + i);
+        return batch;
+    }
+    uint32_t n_valid = (uint32_t)VKT_MIN(l->n_pass - first, batch);
+    for (uint32_t i = 0; i < batch; i++)
+        list[i] = i < n_valid ? (uint32_t)((first + i) * l->n / l->n_pass) : 0;
+    return n_valid;
+}
+
+static void fill(const vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
+                 uint32_t n_valid)
+{
+    const vkt_dataset *ds = l->desc.data;
+    uint32_t batch = l->desc.batch;
+    double sum = 0;
+    for (uint32_t i = 0; i < batch; i++) {
+        vkt_label y = vkt__dataset_label(ds, l->desc.split, list[i]);
+        vkt__dataset_fill(ds, l->desc.split, list[i], b->x + (size_t)i * ds->schema.n_inputs);
+        b->y[i] = y;
+        if (i < n_valid) sum += l->class_weight ? (double)l->class_weight[y.u] : 1;
+    }
+    float w = l->desc.raw_weight ? 1 : sum > 0 ? (float)(1 / sum) : 0;
+    for (uint32_t i = 0; i < batch; i++) b->w[i] = i < n_valid ? w : 0;
+    b->n_valid = n_valid;
+    b->weight = sum;
+    b->first = l->desc.shuffle ? k * batch : list[0];
+    b->index = list;
+}
+
+/* Claims the next batch when its slot is free: its number since `start`. False when there is none
+ * left or at stop. */
+static bool claim(vkt_loader *l, uint64_t *k)
+{
+    vkt__mutex_lock(l->lock);
+    while (!l->stop && l->desc.start + l->claimed < l->end &&
+           l->claimed - l->released == l->desc.n_slots)
+        vkt__cond_wait(l->work, l->lock);
+    bool go = !l->stop && l->desc.start + l->claimed < l->end;
+    if (go) *k = l->claimed++;
+    vkt__mutex_unlock(l->lock);
+    return go;
+}
+
+static void work(void *arg)
+{
+    vkt_loader *l = arg;
+    for (uint64_t k;;) {
+        vkt__mutex_lock(l->order);
+        if (!claim(l, &k)) break;
+        uint32_t slot = (uint32_t)(k % l->desc.n_slots),
+                 *list = l->list + (size_t)slot * l->desc.batch;
+        uint32_t n_valid = list_batch(l, l->desc.start + k, list);
+        vkt__mutex_unlock(l->order);
+        fill(l, l->desc.start + k, &l->desc.slots[slot], list, n_valid);
+        vkt__mutex_lock(l->lock);
+        l->filled[slot] = true;
+        vkt__cond_broadcast(l->ready);
+        vkt__mutex_unlock(l->lock);
+    }
+    vkt__mutex_unlock(l->order);
+}
+
+static vkt_status check(const vkt_loader_desc *d)
+{
+    const vkt_dataset_info *info = &d->data->info;
+    uint64_t n = (unsigned)d->split < VKT_N_SPLITS ? info->n[d->split] : 0, unused;
+    if (d->batch == 0 || d->n_slots == 0 || !d->slots)
+        return vkt__fail(VKT_ARG, "data", "loader: batch (%u) and slots (%u) must be above 0",
+                         d->batch, d->n_slots);
+    if (n == 0)
+        return vkt__fail(
+            VKT_ARG, "data",
+            "loader: the %s split has no examples: set data.%s_fraction or give files for it",
+            vkt_split_name(d->split), vkt_split_name(d->split));
+    if (d->class_weight && info->task != VKT_CLASSIFY)
+        return vkt__fail(VKT_ARG, "data", "loader: class weights need a classification task");
+    if (d->start > UINT64_MAX / 2 / d->batch || !vkt__mul_ok(d->batch, d->n_slots, &unused))
+        return vkt__fail(VKT_ARG, "data", "loader: start %llu is out of range",
+                         (unsigned long long)d->start);
+    return VKT_OK;
+}
+
+vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out)
+{
+    vkt_status st = VKT_OK;
+    vkt_loader *l = NULL;
+    *out = NULL;
+    VKT_TRY(check(desc));
+    l = vkt__alloc(sizeof *l);
+    l->desc = *desc;
+    l->n = desc->data->info.n[desc->split];
+    l->n_pass = desc->limit ? VKT_MIN(desc->limit, l->n) : l->n;
+    l->end = desc->shuffle ? UINT64_MAX : (l->n_pass + desc->batch - 1) / desc->batch;
+    l->stream = (epoch_order) { .seed = desc->seed, .n = l->n, .epoch = UINT64_MAX };
+    l->order = vkt__mutex_create();
+    l->lock = vkt__mutex_create();
+    l->work = vkt__cond_create();
+    l->ready = vkt__cond_create();
+    l->filled = vkt__alloc(desc->n_slots * sizeof *l->filled);
+    VKT_TRY(vkt__data_alloc((uint64_t)desc->n_slots * desc->batch, sizeof *l->list, "the loader",
+                            &l->list));
+    if (desc->shuffle)
+        VKT_TRY(vkt__data_alloc(l->n, sizeof *l->stream.p, "the loader", &l->stream.p));
+    if (desc->class_weight) {
+        size_t bytes = desc->data->info.n_outputs * sizeof *l->class_weight;
+        l->class_weight = memcpy(vkt__alloc(bytes), desc->class_weight, bytes);
+    }
+    uint32_t n_threads =
+        VKT_MIN(VKT_MAX(desc->n_threads, 1), VKT_MIN(desc->n_slots, VKT_COUNT(l->threads)));
+    for (; l->n_threads < n_threads; l->n_threads++)
+        VKT_TRY(vkt__thread_start(work, l, &l->threads[l->n_threads]));
+    *out = l;
+    return VKT_OK;
+fail:
+    vkt_loader_destroy(&l);
+    return st;
+}
+
+void vkt_loader_destroy(vkt_loader **pl)
+{
+    vkt_loader *l = *pl;
+    if (!l) return;
+    vkt__mutex_lock(l->lock);
+    l->stop = true;
+    vkt__cond_broadcast(l->work);
+    vkt__mutex_unlock(l->lock);
+    for (uint32_t i = 0; i < l->n_threads; i++) vkt__thread_join(&l->threads[i]);
+    vkt__mutex_destroy(&l->order);
+    vkt__mutex_destroy(&l->lock);
+    vkt__cond_destroy(&l->work);
+    vkt__cond_destroy(&l->ready);
+    free(l->class_weight);
+    free(l->stream.p);
+    free(l->list);
+    free(l->filled);
+    free(l);
+    *pl = NULL;
+}
+
+vkt_status vkt_loader_next(vkt_loader *l, uint32_t *slot, double *wait_s)
+{
+    vkt_status st = VKT_OK;
+    double waited = 0;
+    *slot = UINT32_MAX;
+    vkt__mutex_lock(l->lock);
+    uint32_t next = (uint32_t)(l->given % l->desc.n_slots);
+    if (l->desc.start + l->given >= l->end) {
+        /* the pass is over */
+    } else if (l->given - l->released == l->desc.n_slots) {
+        st = vkt__fail(VKT_ARG, "data",
+                       "loader: all %u slots are in use; release one before asking for the next",
+                       l->desc.n_slots);
+    } else {
+        if (!l->filled[next]) {
+            double start = vkt__now();
+            while (!l->filled[next]) vkt__cond_wait(l->ready, l->lock);
+            waited = vkt__now() - start;
+        }
+        l->given++;
+        *slot = next;
+    }
+    vkt__mutex_unlock(l->lock);
+    if (wait_s) *wait_s = waited;
+    return st;
+}
+
+void vkt_loader_release(vkt_loader *l, uint32_t slot)
+{
+    vkt__mutex_lock(l->lock);
+    VKT_ASSERT(l->released < l->given && slot == l->released % l->desc.n_slots);
+    l->filled[slot] = false;
+    l->released++;
+    vkt__cond_broadcast(l->work);
+    vkt__mutex_unlock(l->lock);
+}

@@ -1,0 +1,310 @@
+/* The schema as JSON: written from what was fitted, read back strictly, since it comes from a
+ * checkpoint that may have been edited. Numbers keep all 17 digits, so a schema read back gives the
+ * same bits. */
+#include <jansson.h>
+#include <math.h>
+
+#include "data/dataset.h"
+
+static const char *const task_names[] = { "classify", "regress" };
+static const char *const missing_names[] = { "error", "mean", "drop" };
+
+/* ---- writing ---- */
+
+static json_t *strings(const char *const *s, uint32_t n)
+{
+    json_t *a = json_array();
+    for (uint32_t i = 0; i < n; i++) json_array_append_new(a, json_string(s[i]));
+    return a;
+}
+
+static json_t *reals(const double *v, uint32_t n)
+{
+    json_t *a = json_array();
+    for (uint32_t i = 0; i < n; i++) json_array_append_new(a, json_real(v[i]));
+    return a;
+}
+
+static json_t *column_json(const vkt__column *c)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "name", json_string(c->name));
+    json_object_set_new(o, "position", json_integer(c->position));
+    if (c->n_categories) {
+        json_object_set_new(o, "categories", strings(c->categories, c->n_categories));
+        json_object_set_new(o, "fill", json_string(c->categories[c->fill_category]));
+    } else {
+        json_object_set_new(o, "mean", json_real(c->mean));
+        json_object_set_new(o, "std", json_real(c->std));
+        json_object_set_new(o, "fill", json_real(c->fill));
+    }
+    return o;
+}
+
+static json_t *table_json(const vkt__schema *s)
+{
+    json_t *o = json_object(), *columns = json_array();
+    char delimiter[2] = { s->delimiter, 0 };
+    json_object_set_new(o, "header", json_boolean(s->header));
+    json_object_set_new(o, "delimiter", json_string(delimiter));
+    json_object_set_new(o, "missing", json_string(missing_names[s->missing]));
+    json_object_set_new(o, "file_columns", json_integer(s->n_file_columns));
+    json_object_set_new(o, "label", json_string(s->label_name));
+    json_object_set_new(o, "label_position", json_integer(s->label_position));
+    if (s->task == VKT_CLASSIFY) {
+        json_object_set_new(o, "class_values", strings(s->class_values, s->n_outputs));
+        json_object_set_new(o, "class_numbers", json_boolean(s->class_numbers));
+    }
+    for (uint32_t i = 0; i < s->n_columns; i++)
+        json_array_append_new(columns, column_json(&s->columns[i]));
+    json_object_set_new(o, "columns", columns);
+    return o;
+}
+
+vkt_status vkt__schema_print(const vkt__schema *s, vkt__arena *arena, const char **out)
+{
+    json_t *o = json_object(), *shape = json_array();
+    for (uint32_t i = 0; i < s->input_rank; i++)
+        json_array_append_new(shape, json_integer(s->input_shape[i]));
+    json_object_set_new(o, "version", json_integer(1));
+    json_object_set_new(o, "task", json_string(task_names[s->task]));
+    json_object_set_new(o, "input_shape", shape);
+    if (s->task == VKT_CLASSIFY) {
+        json_object_set_new(o, "classes", strings(s->classes, s->n_outputs));
+    } else {
+        json_object_set_new(o, "target_mean", json_real(s->target_mean));
+        json_object_set_new(o, "target_scale", json_real(s->target_scale));
+    }
+    if (s->images) {
+        json_object_set_new(o, "pixel_mean", reals(s->pixel_mean, s->n_pixel));
+        json_object_set_new(o, "pixel_std", reals(s->pixel_std, s->n_pixel));
+    } else {
+        json_object_set_new(o, "table", table_json(s));
+    }
+    char *text = json_dumps(o, JSON_INDENT(1));
+    json_decref(o);
+    if (!text) return vkt__fail(VKT_OOM_HOST, "data", "no memory for the schema");
+    *out = vkt__arena_strdup(arena, text);
+    free(text);
+    return VKT_OK;
+}
+
+/* ---- reading: every getter checks; the first failure is logged and later ones are silent ---- */
+
+typedef struct reader {
+    vkt__arena *arena;
+    vkt_status st;
+} reader;
+
+static void bad(reader *r, const char *key, const char *want)
+{
+    if (r->st == VKT_OK)
+        r->st = vkt__fail(
+            VKT_FORMAT, "data",
+            "schema: '%s' must be %s: the checkpoint's schema was changed or is newer", key, want);
+}
+
+static uint32_t get_uint(reader *r, const json_t *o, const char *key, uint32_t low, uint32_t high)
+{
+    const json_t *v = json_object_get(o, key);
+    json_int_t i = json_integer_value(v);
+    if (!json_is_integer(v) || i < (json_int_t)low || i > (json_int_t)high) {
+        bad(r, key, "a whole number in range");
+        return low;
+    }
+    return (uint32_t)i;
+}
+
+static double get_real(reader *r, const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!json_is_number(v)) bad(r, key, "a number");
+    return json_number_value(v);
+}
+
+static double positive(reader *r, double v, const char *key)
+{
+    if (v > 0 && isfinite(v)) return v;
+    bad(r, key, "above 0");
+    return 1;
+}
+
+static bool get_bool(reader *r, const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!json_is_boolean(v)) bad(r, key, "true or false");
+    return json_is_true(v);
+}
+
+static const char *get_string(reader *r, const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    if (!s) bad(r, key, "text");
+    return vkt__arena_strdup(r->arena, s ? s : "");
+}
+
+static uint32_t get_name(reader *r, const json_t *o, const char *key, const char *const *names,
+                         uint32_t n)
+{
+    const char *s = get_string(r, o, key);
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(s, names[i]) == 0) return i;
+    bad(r, key, "one of the known words");
+    return 0;
+}
+
+/* The array at key; an empty one is bad. */
+static const json_t *get_array(reader *r, const json_t *o, const char *key, uint32_t *n)
+{
+    const json_t *a = json_object_get(o, key);
+    *n = (uint32_t)json_array_size(a);
+    if (*n == 0) bad(r, key, "a list with something in it");
+    return a;
+}
+
+static const char **get_strings(reader *r, const json_t *o, const char *key, uint32_t *n)
+{
+    const json_t *a = get_array(r, o, key, n);
+    const char **out = vkt__arena_alloc(r->arena, *n * sizeof *out);
+    for (uint32_t i = 0; i < *n; i++) {
+        const char *s = json_string_value(json_array_get(a, i));
+        if (!s) bad(r, key, "a list of texts");
+        out[i] = vkt__arena_strdup(r->arena, s ? s : "");
+    }
+    return out;
+}
+
+static double *get_reals(reader *r, const json_t *o, const char *key, uint32_t *n)
+{
+    const json_t *a = get_array(r, o, key, n);
+    double *out = vkt__arena_alloc(r->arena, *n * sizeof *out);
+    for (uint32_t i = 0; i < *n; i++) {
+        const json_t *v = json_array_get(a, i);
+        if (!json_is_number(v)) bad(r, key, "a list of numbers");
+        out[i] = json_number_value(v);
+    }
+    return out;
+}
+
+static void read_column(reader *r, const json_t *o, const vkt__schema *s, vkt__column *c)
+{
+    c->name = get_string(r, o, "name");
+    c->position = get_uint(r, o, "position", 0, s->n_file_columns - 1);
+    if (!json_object_get(o, "categories")) {
+        c->mean = get_real(r, o, "mean");
+        c->std = positive(r, get_real(r, o, "std"), "std");
+        c->fill = get_real(r, o, "fill");
+        return;
+    }
+    c->categories = get_strings(r, o, "categories", &c->n_categories);
+    const char *fill = get_string(r, o, "fill");
+    while (c->fill_category < c->n_categories && strcmp(c->categories[c->fill_category], fill) != 0)
+        c->fill_category++;
+    if (c->fill_category == c->n_categories) bad(r, "fill", "one of the categories");
+    for (uint32_t i = 1; i < c->n_categories; i++)
+        if (strcmp(c->categories[i - 1], c->categories[i]) >= 0)
+            bad(r, "categories", "in rising order");
+}
+
+static void read_class_values(reader *r, const json_t *o, vkt__schema *s)
+{
+    uint32_t n;
+    double before = 0, v = 0;
+    s->class_numbers = get_bool(r, o, "class_numbers");
+    s->class_values = get_strings(r, o, "class_values", &n);
+    if (n != s->n_outputs) bad(r, "class_values", "as long as classes");
+    for (uint32_t i = 0; i < n; i++) {
+        if (s->class_numbers && !vkt__csv_number(s->class_values[i], &v))
+            bad(r, "class_values", "numbers");
+        bool rises =
+            i == 0 || (s->class_numbers ? before < v
+                                        : strcmp(s->class_values[i - 1], s->class_values[i]) < 0);
+        if (!rises) bad(r, "class_values", "in rising order");
+        before = v;
+    }
+}
+
+static void read_table(reader *r, const json_t *o, vkt__schema *s)
+{
+    uint64_t inputs = 0;
+    if (!json_is_object(o)) {
+        bad(r, "table", "an object");
+        return;
+    }
+    const char *delimiter = get_string(r, o, "delimiter");
+    if (strlen(delimiter) != 1) bad(r, "delimiter", "one character");
+    s->delimiter = delimiter[0];
+    s->header = get_bool(r, o, "header");
+    s->missing = (vkt_missing)get_name(r, o, "missing", missing_names, 3);
+    s->n_file_columns = get_uint(r, o, "file_columns", 2, UINT32_MAX);
+    s->label_name = get_string(r, o, "label");
+    s->label_position = get_uint(r, o, "label_position", 0, s->n_file_columns - 1);
+    if (s->task == VKT_CLASSIFY) read_class_values(r, o, s);
+    const json_t *columns = get_array(r, o, "columns", &s->n_columns);
+    s->columns = vkt__arena_alloc(r->arena, s->n_columns * sizeof *s->columns);
+    for (uint32_t i = 0; i < s->n_columns; i++) {
+        vkt__column *c = &s->columns[i];
+        read_column(r, json_array_get(columns, i), s, c);
+        if (c->position == s->label_position || (i > 0 && c->position <= c[-1].position))
+            bad(r, "position", "rising, and not the label's");
+        c->first_input = (uint32_t)inputs;
+        inputs += c->n_categories ? c->n_categories : 1;
+    }
+    if (s->n_columns != s->n_file_columns - 1) bad(r, "columns", "all of the file's but the label");
+    if (inputs != s->n_inputs) bad(r, "input_shape", "the number of inputs that the columns give");
+}
+
+static void read_images(reader *r, const json_t *o, vkt__schema *s)
+{
+    uint32_t n;
+    s->images = true;
+    s->pixel_mean = get_reals(r, o, "pixel_mean", &s->n_pixel);
+    s->pixel_std = get_reals(r, o, "pixel_std", &n);
+    if (n != s->n_pixel || (n != 1 && n != s->n_inputs))
+        bad(r, "pixel_std", "one, or one for each input");
+    for (uint32_t i = 0; i < n; i++) positive(r, s->pixel_std[i], "pixel_std");
+    if (s->task != VKT_CLASSIFY) bad(r, "task", "classify for images");
+    if (s->input_rank != 3) bad(r, "input_shape", "[H, W, C]");
+}
+
+static void read_shape(reader *r, const json_t *o, vkt__schema *s)
+{
+    uint64_t inputs = 1;
+    const json_t *shape = get_array(r, o, "input_shape", &s->input_rank);
+    if (s->input_rank > 4) bad(r, "input_shape", "of at most 4 lengths");
+    for (uint32_t i = 0; i < s->input_rank && i < 4; i++) {
+        json_int_t d = json_integer_value(json_array_get(shape, i));
+        if (d < 1 || d > UINT32_MAX || !vkt__mul_ok(inputs, (uint64_t)d, &inputs) ||
+            inputs > UINT32_MAX)
+            bad(r, "input_shape", "lengths above 0"), inputs = 1;
+        s->input_shape[i] = (uint32_t)d;
+    }
+    s->n_inputs = (uint32_t)inputs;
+}
+
+vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *s)
+{
+    json_error_t error;
+    reader r = { .arena = arena };
+    *s = (vkt__schema) { .target_scale = 1 };
+    json_t *o = json_loads(json, 0, &error);
+    if (!o)
+        return vkt__fail(VKT_FORMAT, "data", "schema: line %d: %s: it is not JSON", error.line,
+                         vkt__show(error.text).s);
+    get_uint(&r, o, "version", 1, 1);
+    s->task = (vkt_task)get_name(&r, o, "task", task_names, 2);
+    read_shape(&r, o, s);
+    if (s->task == VKT_CLASSIFY) {
+        s->classes = get_strings(&r, o, "classes", &s->n_outputs);
+    } else {
+        s->n_outputs = 1;
+        s->target_mean = get_real(&r, o, "target_mean");
+        s->target_scale = positive(&r, get_real(&r, o, "target_scale"), "target_scale");
+    }
+    if (json_object_get(o, "pixel_mean"))
+        read_images(&r, o, s);
+    else
+        read_table(&r, json_object_get(o, "table"), s);
+    json_decref(o);
+    return r.st;
+}

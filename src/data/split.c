@@ -1,0 +1,98 @@
+/* The split of one file's examples into train, validation and test: by class, a pure function of
+ * the seed. */
+#include <math.h>
+
+#include "data/dataset.h"
+
+/* Where each example goes, class by class: shuffle the class, deal test and validation off its
+ * front. */
+static vkt_status deal(const vkt_dataset *ds, const vkt_data_desc *desc, bool own_test,
+                       const uint32_t *start, uint32_t *members, uint8_t *split)
+{
+    uint32_t n_classes = ds->schema.task == VKT_CLASSIFY ? ds->schema.n_outputs : 1;
+    for (uint32_t c = 0; c < n_classes; c++) {
+        uint32_t n = start[c + 1] - start[c], *m = members + start[c];
+        if (n == 0) continue;
+        for (uint32_t i = n - 1; i > 0; i--) {
+            uint32_t j = vkt_rand_below(desc->seed, VKT_RNG_SPLIT, (uint64_t)start[c] + i, i + 1),
+                     keep = m[i];
+            m[i] = m[j];
+            m[j] = keep;
+        }
+        uint32_t n_test = own_test ? 0 : (uint32_t)llround(n * desc->test_fraction);
+        uint32_t n_valid = (uint32_t)llround((n - n_test) * desc->valid_fraction);
+        if (n_test + n_valid >= n)
+            return vkt__fail(
+                VKT_ARG, "data",
+                "%s%s has only %u examples: with data.valid_fraction %g and data.test_fraction %g "
+                "none are left to train on; lower them",
+                ds->schema.task == VKT_CLASSIFY ? "class " : "the data set",
+                ds->schema.task == VKT_CLASSIFY ? vkt__show(ds->schema.classes[c]).s : "", n,
+                desc->valid_fraction, own_test ? 0 : desc->test_fraction);
+        for (uint32_t i = 0; i < n; i++)
+            split[m[i]] = i < n_test ? VKT_TEST : i < n_test + n_valid ? VKT_VALID : VKT_TRAIN;
+    }
+    return VKT_OK;
+}
+
+/* Examples grouped by class: class c has members[start[c]] .. members[start[c + 1] - 1], rising. */
+static void group(const vkt_dataset *ds, uint32_t *start, uint32_t *members)
+{
+    const vkt__part *part = &ds->part[0];
+    bool classes = ds->schema.task == VKT_CLASSIFY;
+    uint32_t n_classes = classes ? ds->schema.n_outputs : 1;
+    for (uint32_t i = 0; i < part->n; i++) start[classes ? part->labels[i].u + 1 : 1]++;
+    for (uint32_t c = 0; c < n_classes; c++) start[c + 1] += start[c];
+    for (uint32_t i = part->n; i-- > 0;) members[--start[classes ? part->labels[i].u + 1 : 1]] = i;
+    /* start[c + 1] is now where class c starts. */
+    for (uint32_t c = 0; c < n_classes; c++) start[c] = start[c + 1];
+    start[n_classes] = part->n;
+}
+
+static vkt_status collect(vkt_dataset *ds, const uint8_t *split, vkt_split s)
+{
+    vkt_status st;
+    const vkt__part *part = &ds->part[ds->of_part[s]];
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < part->n; i++) n += !split || split[i] == s;
+    VKT_TRY(vkt__data_alloc(n, sizeof(uint32_t), "the split", &ds->index[s]));
+    for (uint32_t i = 0; i < part->n; i++)
+        if (!split || split[i] == s) ds->index[s][ds->info.n[s]++] = i;
+fail:
+    return st;
+}
+
+static vkt_status check_count(const vkt_dataset *ds, vkt_split s, const char *key, double fraction)
+{
+    if (!(fraction > 0) || ds->info.n[s] > 0) return VKT_OK;
+    return vkt__fail(
+        VKT_ARG, "data",
+        "data.%s %g of %u examples gives no %s example: too few; raise it or set it to 0", key,
+        fraction, ds->part[0].n, vkt_split_name(s));
+}
+
+vkt_status vkt__split(vkt_dataset *ds, const vkt_data_desc *desc)
+{
+    vkt_status st;
+    uint32_t n = ds->part[0].n,
+             n_classes = ds->schema.task == VKT_CLASSIFY ? ds->schema.n_outputs : 1;
+    bool own_test = ds->of_part[VKT_TEST] == 1;
+    uint32_t *start = NULL, *members = NULL;
+    uint8_t *split = NULL;
+    VKT_TRY(vkt__data_alloc((uint64_t)n_classes + 1, sizeof *start, "the split", &start));
+    VKT_TRY(vkt__data_alloc(n, sizeof *members, "the split", &members));
+    VKT_TRY(vkt__data_alloc(n, 1, "the split", &split));
+    memset(start, 0, ((size_t)n_classes + 1) * sizeof *start);
+    group(ds, start, members);
+    VKT_TRY(deal(ds, desc, own_test, start, members, split));
+    VKT_TRY(collect(ds, split, VKT_TRAIN));
+    VKT_TRY(collect(ds, split, VKT_VALID));
+    VKT_TRY(collect(ds, own_test ? NULL : split, VKT_TEST));
+    VKT_TRY(check_count(ds, VKT_VALID, "valid_fraction", desc->valid_fraction));
+    if (!own_test) VKT_TRY(check_count(ds, VKT_TEST, "test_fraction", desc->test_fraction));
+fail:
+    free(start);
+    free(members);
+    free(split);
+    return st;
+}

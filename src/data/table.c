@@ -1,0 +1,310 @@
+/* A parsed table under a schema: is there a header, which file column is which, missing cells,
+ * labels and inputs. Used both when a schema has just been fitted and when one is read from a
+ * checkpoint. */
+#include <math.h>
+
+#include "data/dataset.h"
+
+/* The first line is a header if it holds the label's name, or holds no number although some column
+ * below does, or, where all is text, if none of its cells comes again in its column. */
+bool vkt__table_has_header(const vkt__csv *csv, const char *label)
+{
+    size_t n_look = VKT_MIN(csv->n_rows, 1000), n_named = 0;
+    double v;
+    if (csv->n_classes) return false;
+    bool position = !label || strcmp(label, "last") == 0 || vkt__csv_number(label, &v);
+    for (size_t c = 0; !position && c < csv->n_columns; c++)
+        if (strcmp(vkt__csv_cell(csv, 0, c), label) == 0) return true;
+    for (size_t c = 0; c < csv->n_columns; c++) {
+        const char *cell = vkt__csv_cell(csv, 0, c);
+        if (vkt__csv_number(cell, &v)) return false;
+        n_named += !vkt__csv_missing(cell);
+    }
+    if (n_named == 0) return false;
+    bool again = false;
+    for (size_t c = 0; c < csv->n_columns; c++) {
+        size_t n_numbers = 0;
+        for (size_t r = 1; r < n_look; r++) {
+            const char *cell = vkt__csv_cell(csv, r, c);
+            n_numbers += vkt__csv_number(cell, &v);
+            again = again || strcmp(cell, vkt__csv_cell(csv, 0, c)) == 0;
+        }
+        if (n_numbers > 0 && 2 * n_numbers >= n_look - 1) return true;
+    }
+    return !again;
+}
+
+static int64_t find_name(const vkt__csv *csv, const char *name)
+{
+    for (size_t c = 0; c < csv->n_columns; c++)
+        if (strcmp(vkt__csv_cell(csv, 0, c), name) == 0) return (int64_t)c;
+    return -1;
+}
+
+/* By name; a column that had no name when the schema was fitted stands where it stood. */
+static int64_t find_column(const vkt__csv *csv, const char *name, uint32_t position)
+{
+    int64_t at = find_name(csv, name);
+    if (at < 0 && position < csv->n_columns && vkt__csv_missing(vkt__csv_cell(csv, 0, position)))
+        at = position;
+    return at;
+}
+
+static vkt_status match_names(const vkt__schema *s, vkt__table *t)
+{
+    for (uint32_t i = 0; i < s->n_columns; i++) {
+        int64_t at = find_column(t->csv, s->columns[i].name, s->columns[i].position);
+        if (at < 0)
+            return vkt__fail(
+                VKT_FORMAT, "data",
+                "'%s' line %u: column '%s', which the schema needs, is not in the header",
+                t->csv->name, t->csv->line[0], vkt__show(s->columns[i].name).s);
+        t->column[i] = (uint32_t)at;
+    }
+    t->label = find_column(t->csv, s->label_name, s->label_position);
+    t->first_row = 1;
+    uint64_t used = (uint64_t)s->n_columns + (t->label >= 0);
+    if (used < t->csv->n_columns)
+        vkt_log(VKT_LOG_WARN, "data",
+                "'%s': %llu columns that the schema does not know are ignored", t->csv->name,
+                (unsigned long long)(t->csv->n_columns - used));
+    return VKT_OK;
+}
+
+static vkt_status match_positions(const vkt__schema *s, vkt__table *t)
+{
+    size_t n = t->csv->n_columns;
+    if (n != s->n_file_columns && n + 1 != s->n_file_columns)
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s' has %zu columns; the schema needs %u, or %u without the label",
+                         t->csv->name, n, s->n_file_columns, s->n_file_columns - 1);
+    bool labelled = n == s->n_file_columns;
+    for (uint32_t i = 0; i < s->n_columns; i++) {
+        uint32_t at = s->columns[i].position;
+        t->column[i] = at - (!labelled && at > s->label_position);
+    }
+    t->label = labelled ? (int64_t)s->label_position : -1;
+    return VKT_OK;
+}
+
+static bool names_a_column(const vkt__schema *s, const vkt__csv *csv)
+{
+    for (uint32_t i = 0; i < s->n_columns; i++)
+        if (find_name(csv, s->columns[i].name) >= 0) return true;
+    return false;
+}
+
+vkt_status vkt__table_match(const vkt__schema *s, const vkt__csv *csv, bool need_label,
+                            vkt__table *out)
+{
+    vkt_status st = VKT_OK;
+    vkt__table t = { .csv = csv, .label = -1 };
+    VKT_TRY(vkt__data_alloc(s->n_columns, sizeof *t.column, "columns", &t.column));
+    bool header = s->header && csv->n_classes == 0 &&
+                  (names_a_column(s, csv) || vkt__table_has_header(csv, NULL));
+    VKT_TRY(header ? match_names(s, &t) : match_positions(s, &t));
+    if (need_label && t.label < 0) {
+        st = vkt__fail(VKT_FORMAT, "data", "'%s' lacks the label column '%s'", csv->name,
+                       vkt__show(s->label_name).s);
+        goto fail;
+    }
+    *out = t;
+    return VKT_OK;
+fail:
+    vkt__table_finish(&t);
+    return st;
+}
+
+void vkt__table_finish(vkt__table *t)
+{
+    free(t->column);
+    free(t->rows);
+    *t = (vkt__table) { 0 };
+}
+
+/* The name of the first missing cell's column in the row, NULL if none is missing. */
+static const char *missing_in(const vkt__schema *s, const vkt__table *t, size_t row, bool *is_label)
+{
+    *is_label = t->label >= 0 && vkt__csv_missing(vkt__csv_cell(t->csv, row, (size_t)t->label));
+    if (*is_label) return s->label_name;
+    for (uint32_t i = 0; i < s->n_columns; i++)
+        if (vkt__csv_missing(vkt__csv_cell(t->csv, row, t->column[i]))) return s->columns[i].name;
+    return NULL;
+}
+
+vkt_status vkt__table_keep(const vkt__schema *s, vkt__table *t)
+{
+    const vkt__csv *csv = t->csv;
+    vkt_status st;
+    if (csv->n_rows == t->first_row)
+        return vkt__fail(VKT_FORMAT, "data", "'%s' has a header but no rows", csv->name);
+    VKT_TRY(vkt__data_alloc(csv->n_rows, sizeof *t->rows, "rows", &t->rows));
+    for (size_t r = t->first_row; r < csv->n_rows; r++) {
+        bool is_label;
+        const char *column = missing_in(s, t, r, &is_label);
+        if (column && s->missing == VKT_MISSING_ERROR)
+            return vkt__fail(
+                VKT_FORMAT, "data",
+                "'%s' line %u: no value in column '%s': fill it, or set data.missing to mean "
+                "or drop",
+                csv->name, csv->line[r], vkt__show(column).s);
+        if (is_label && s->missing == VKT_MISSING_MEAN)
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s' line %u: no label in column '%s', and labels can't be made up: "
+                             "set data.missing to drop",
+                             csv->name, csv->line[r], vkt__show(column).s);
+        if (column && s->missing == VKT_MISSING_DROP)
+            t->n_dropped++;
+        else
+            t->rows[t->n++] = (uint32_t)r;
+    }
+    if (t->n == 0)
+        return vkt__fail(
+            VKT_FORMAT, "data",
+            "'%s': all %llu rows have missing values and were dropped: set data.missing to mean",
+            csv->name, (unsigned long long)t->n_dropped);
+fail:
+    return st;
+}
+
+static int compare_value(const vkt__schema *s, const char *cell, double number, const char *value)
+{
+    double v;
+    if (!s->class_numbers) return strcmp(cell, value);
+    vkt__csv_number(value, &v);
+    return (number > v) - (number < v);
+}
+
+/* The class whose value the cell holds; n_outputs if none. */
+static uint32_t find_class(const vkt__schema *s, const char *cell)
+{
+    uint32_t low = 0, high = s->n_outputs;
+    double number = 0;
+    if (s->class_numbers && !vkt__csv_number(cell, &number)) return s->n_outputs;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        int c = compare_value(s, cell, number, s->class_values[mid]);
+        if (c == 0) return mid;
+        if (c < 0)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return s->n_outputs;
+}
+
+static vkt_status not_a_number(const vkt__csv *csv, uint32_t row, const char *column,
+                               const char *cell)
+{
+    return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: '%s' in column '%s' is not a number",
+                     csv->name, csv->line[row], vkt__show(cell).s, vkt__show(column).s);
+}
+
+/* (v - mean) / std as f32, refused when it has no finite value. */
+static vkt_status scaled(const vkt__csv *csv, uint32_t row, const char *column, double v,
+                         double mean, double std, float *out)
+{
+    *out = (float)((v - mean) / std);
+    if (isfinite(*out)) return VKT_OK;
+    return vkt__fail(VKT_FORMAT, "data",
+                     "'%s' line %u: %g in column '%s' is too far from the training data's mean %g "
+                     "(deviation %g)",
+                     csv->name, csv->line[row], v, vkt__show(column).s, mean, std);
+}
+
+vkt_status vkt__table_labels(const vkt__schema *s, const vkt__table *t, vkt_label *out)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        const char *cell = vkt__csv_cell(t->csv, t->rows[i], (size_t)t->label);
+        double v;
+        if (s->task == VKT_CLASSIFY) {
+            out[i].u = find_class(s, cell);
+            if (out[i].u == s->n_outputs)
+                return vkt__fail(
+                    VKT_FORMAT, "data",
+                    "'%s' line %u: class '%s' is not among the %u classes of the training data",
+                    t->csv->name, t->csv->line[t->rows[i]], vkt__show(cell).s, s->n_outputs);
+        } else {
+            if (!vkt__csv_number(cell, &v))
+                return not_a_number(t->csv, t->rows[i], s->label_name, cell);
+            vkt_status st = scaled(t->csv, t->rows[i], s->label_name, v, s->target_mean,
+                                   s->target_scale, &out[i].f);
+            if (st != VKT_OK) return st;
+        }
+    }
+    return VKT_OK;
+}
+
+static void one_hot(const vkt__column *c, const char *cell, float *x)
+{
+    uint32_t low = 0, high = c->n_categories;
+    memset(x, 0, c->n_categories * sizeof *x);
+    if (vkt__csv_missing(cell)) {
+        x[c->fill_category] = 1;
+        return;
+    }
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        int order = strcmp(cell, c->categories[mid]);
+        if (order == 0) {
+            x[mid] = 1;
+            return;
+        }
+        if (order < 0)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+}
+
+vkt_status vkt__table_inputs(const vkt__schema *s, const vkt__table *t, float *out)
+{
+    vkt_status st = VKT_OK;
+    for (uint32_t i = 0; i < t->n; i++) {
+        float *x = out + (size_t)i * s->n_inputs;
+        for (uint32_t j = 0; j < s->n_columns; j++) {
+            const vkt__column *c = &s->columns[j];
+            const char *cell = vkt__csv_cell(t->csv, t->rows[i], t->column[j]);
+            double v = c->fill;
+            if (c->n_categories) {
+                one_hot(c, cell, x + c->first_input);
+                continue;
+            }
+            if (!vkt__csv_missing(cell) && !vkt__csv_number(cell, &v))
+                return not_a_number(t->csv, t->rows[i], c->name, cell);
+            VKT_TRY(scaled(t->csv, t->rows[i], c->name, v, c->mean, c->std, &x[c->first_input]));
+        }
+    }
+fail:
+    return st;
+}
+
+vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, const char *name)
+{
+    vkt_status st;
+    const vkt__schema *s = &ds->schema;
+    vkt__part *part = &ds->part[0];
+    char *text = NULL;
+    size_t text_n;
+    vkt__csv csv = { 0 };
+    vkt__table t = { 0 };
+    VKT_TRY(vkt__bytes_all(bytes, n, name, VKT__CSV_LIMIT, &text, &text_n));
+    VKT_TRY(vkt__csv_parse(text, text_n, name, s->delimiter, true, &csv));
+    VKT_TRY(vkt__table_match(s, &csv, false, &t));
+    VKT_TRY(vkt__table_keep(s, &t));
+    part->n = t.n;
+    VKT_TRY(vkt__data_alloc(t.n, sizeof *part->labels, "labels", &part->labels));
+    memset(part->labels, 0, t.n * sizeof *part->labels);
+    ds->info.has_labels = t.label >= 0;
+    ds->info.n_dropped = t.n_dropped;
+    if (t.label >= 0) VKT_TRY(vkt__table_labels(s, &t, part->labels));
+    VKT_TRY(vkt__data_alloc(t.n, (uint64_t)s->n_inputs * sizeof(float), "inputs", &part->values));
+    VKT_TRY(vkt__table_inputs(s, &t, part->values));
+    ds->info.source = vkt__arena_printf(&ds->arena, "csv %s: %u rows%s", name, t.n,
+                                        t.label >= 0 ? "" : ", no labels");
+fail:
+    free(text);
+    vkt__table_finish(&t);
+    vkt__csv_finish(&csv);
+    return st;
+}

@@ -1,0 +1,181 @@
+/* The layer types. A new one is a row here and one in layer_types.c (its options). */
+#include "nn/layers.h"
+
+static vkt_status layer_error(const vkt__layer *l, const char *fmt, ...) VKT_PRINTF(2, 3);
+static vkt_status layer_error(const vkt__layer *l, const char *fmt, ...)
+{
+    vkt__str s = { 0 };
+    va_list ap;
+    va_start(ap, fmt);
+    vkt__str_vprintf(&s, fmt, ap);
+    va_end(ap);
+    vkt_log(VKT_LOG_ERROR, "model", "%s: %s", l->where, s.data);
+    vkt__str_finish(&s);
+    return VKT_SHAPE;
+}
+
+/* ---- linear ---- */
+
+static vkt_status linear_plan(vkt_model *m, vkt__layer *l)
+{
+    static const struct { const char *name; vkt__init init; } inits[] = {
+        { "kaiming", VKT_INIT_KAIMING }, { "xavier", VKT_INIT_XAVIER }, { "normal", VKT_INIT_NORMAL }, { "zeros", VKT_INIT_ZEROS },
+    };
+    const char *names[VKT_COUNT(inits)], *want = l->spec.init ? l->spec.init : "kaiming";
+    vkt__init init = VKT_INIT_ONES;
+    char text[96];
+    for (size_t i = 0; i < VKT_COUNT(inits); i++) {
+        names[i] = inits[i].name;
+        if (!strcmp(want, names[i])) init = inits[i].init;
+    }
+    if (init == VKT_INIT_ONES) {
+        const char *near = vkt__nearest(want, names, VKT_COUNT(names));
+        layer_error(l, "no initialiser '%s'; there are kaiming, xavier, normal, zeros%s%s%s", want, near ? "; did you mean '" : "",
+                    near ? near : "", near ? "'?" : "");
+        return VKT_ARG;
+    }
+    if (l->in.rank == 3)
+        return layer_error(l, "the input is an image, %s: put `- flatten` before it", vkt_shape_text(l->in, VKT_F32, text));
+    uint32_t out = l->spec.out ? l->spec.out : vkt__model_n_outputs(m), in = l->in.d[l->in.rank - 1];
+    if (in == 0) return layer_error(l, "the input has no elements");
+    l->out = l->in;
+    l->out.d[l->out.rank - 1] = out;
+    l->w = vkt__model_add_param(m, l, "weight", vkt_shape2(out, in), init, l->spec.init_scale > 0 ? l->spec.init_scale : 1.0f);
+    if (!l->spec.no_bias) l->b = vkt__model_add_param(m, l, "bias", vkt_shape1(out), VKT_INIT_ZEROS, 1);
+    return VKT_OK;
+}
+
+static vkt_tensor *linear_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x, bool train)
+{
+    (void)train;
+    return vkt_linear(g, x, vkt__model_tensor(m, g, l->w), vkt__model_tensor(m, g, l->b), VKT_ACT_NONE);
+}
+
+/* ---- activations ---- */
+
+static vkt_status same_plan(vkt_model *m, vkt__layer *l)
+{
+    (void)m;
+    l->out = l->in;
+    return VKT_OK;
+}
+
+static vkt_tensor *act_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x, bool train)
+{
+    static const char *const names[] = { "", "relu", "gelu", "gelu_erf", "silu", "sigmoid", "tanh" };
+    (void)m;
+    (void)train;
+    uint32_t act = 1;
+    while (strcmp(names[act], l->kind->name)) act++;
+    return vkt_activate(g, x, (vkt_act)act);
+}
+
+/* ---- norms ---- */
+
+static vkt_status norm_plan(vkt_model *m, vkt__layer *l)
+{
+    uint32_t c = l->in.d[l->in.rank - 1];
+    bool rms = !strcmp(l->kind->name, "rmsnorm");
+    l->out = l->in;
+    l->w = vkt__model_add_param(m, l, "weight", vkt_shape1(c), VKT_INIT_ONES, 1);
+    if (!rms && !l->spec.no_bias) l->b = vkt__model_add_param(m, l, "bias", vkt_shape1(c), VKT_INIT_ZEROS, 1);
+    return VKT_OK;
+}
+
+static vkt_tensor *norm_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x, bool train)
+{
+    (void)train;
+    float eps = l->spec.eps > 0 ? l->spec.eps : 1e-5f;
+    vkt_tensor *w = vkt__model_tensor(m, g, l->w);
+    if (!strcmp(l->kind->name, "rmsnorm")) return vkt_rmsnorm(g, x, w, NULL, eps, NULL);
+    return vkt_layernorm(g, x, w, vkt__model_tensor(m, g, l->b), NULL, eps, NULL);
+}
+
+/* ---- dropout, flatten ---- */
+
+static vkt_tensor *dropout_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x, bool train)
+{
+    (void)m;
+    return train && l->spec.p > 0 ? vkt_dropout(g, x, vkt_step(g), l->spec.p) : x;
+}
+
+static vkt_status flatten_plan(vkt_model *m, vkt__layer *l)
+{
+    (void)m;
+    l->out = vkt_shape1((uint32_t)vkt_shape_count(l->in));
+    return VKT_OK;
+}
+
+static vkt_tensor *flatten_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x, bool train)
+{
+    (void)m;
+    (void)train;
+    return vkt_reshape(g, x, vkt_shape2(vkt_tensor_shape(x).d[0], l->out.d[0]));
+}
+
+/* ---- residual, repeat ---- */
+
+static vkt_status residual_plan(vkt_model *m, vkt__layer *l)
+{
+    vkt__str prefix = { 0 };
+    vkt__str_printf(&prefix, "%s.body.", l->name);
+    l->n_body = l->spec.n_body;
+    vkt_status st = vkt__model_plan_body(m, l->spec.body, l->n_body, prefix.data, l->in, false, &l->body, &l->out);
+    vkt__str_finish(&prefix);
+    if (st != VKT_OK) return st;
+    char a[96], b[96];
+    if (vkt_shape_count(l->in) != vkt_shape_count(l->out) || l->in.rank != l->out.rank)
+        return layer_error(l, "the branch gives %s, but is added to %s: they must be equal", vkt_shape_text(l->out, VKT_F32, a),
+                           vkt_shape_text(l->in, VKT_F32, b));
+    if (l->spec.zero) vkt__model_zero_last(m, l->body, l->n_body);
+    return VKT_OK;
+}
+
+static vkt_tensor *residual_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x, bool train)
+{
+    return vkt_add(g, x, vkt__model_build_body(m, g, l->body, l->n_body, x, train));
+}
+
+/* Unrolled: body copies one after another, "3.0.0", "3.1.0", ... */
+static vkt_status repeat_plan(vkt_model *m, vkt__layer *l)
+{
+    size_t n = l->spec.n_body, copies = l->spec.repeat ? l->spec.repeat : 1;
+    vkt_layer *all = vkt__alloc(copies * n * sizeof *all);
+    vkt__str *names = vkt__alloc(copies * n * sizeof *names), prefix = { 0 };
+    for (size_t i = 0; i < copies * n; i++) {
+        all[i] = l->spec.body[i % n];
+        vkt__str_printf(&names[i], "%zu.%zu", i / n, i % n);
+        if (all[i].name) vkt__str_printf(&names[i], ".%s", all[i].name);
+        all[i].name = names[i].data;
+    }
+    vkt__str_printf(&prefix, "%s.", l->name);
+    l->n_body = copies * n;
+    vkt_status st = vkt__model_plan_body(m, all, l->n_body, prefix.data, l->in, false, &l->body, &l->out);
+    for (size_t i = 0; i < copies * n; i++) vkt__str_finish(&names[i]);
+    vkt__str_finish(&prefix);
+    free(names);
+    free(all);
+    return st;
+}
+
+static vkt_tensor *repeat_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x, bool train)
+{
+    return vkt__model_build_body(m, g, l->body, l->n_body, x, train);
+}
+
+static const vkt__layer_kind kinds[] = {
+    { "linear", linear_plan, linear_build },       { "relu", same_plan, act_build },
+    { "gelu", same_plan, act_build },              { "gelu_erf", same_plan, act_build },
+    { "silu", same_plan, act_build },              { "sigmoid", same_plan, act_build },
+    { "tanh", same_plan, act_build },              { "layernorm", norm_plan, norm_build },
+    { "rmsnorm", norm_plan, norm_build },          { "dropout", same_plan, dropout_build },
+    { "flatten", flatten_plan, flatten_build },    { "residual", residual_plan, residual_build },
+    { "repeat", repeat_plan, repeat_build },
+};
+
+const vkt__layer_kind *vkt__layer_kind_find(const char *name)
+{
+    for (size_t i = 0; i < VKT_COUNT(kinds); i++)
+        if (!strcmp(kinds[i].name, name)) return &kinds[i];
+    return NULL;
+}

@@ -1,0 +1,281 @@
+/* Models: layers resolved from a description, parameters laid out in one flat buffer. */
+#include <math.h>
+#include <stdio.h>
+
+#include "nn/layers.h"
+#include "tensor/op.h"
+
+struct vkt_model {
+    vkt_gpu *gpu;
+    vkt__arena arena;
+    const char *source;
+    vkt_shape input;
+    uint32_t n_outputs;
+    vkt__layer *layers;
+    size_t n_layers;
+    vkt__param *params;
+    size_t n_params, cap_params;
+    uint64_t count, flat_count;
+    vkt_buffer *values, *grads;
+};
+
+int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape, vkt__init init, float scale)
+{
+    m->params = vkt__grow(m->params, m->n_params, &m->cap_params, sizeof *m->params);
+    vkt__param *p = &m->params[m->n_params];
+    *p = (vkt__param) { .init = init, .scale = scale };
+    p->pub.name = vkt__arena_printf(&m->arena, "%s.%s", l->name, suffix);
+    p->pub.shape = shape;
+    p->pub.offset = m->flat_count;
+    p->pub.count = vkt_shape_count(shape);
+    p->pub.decay = shape.rank >= 2;
+    m->count += p->pub.count;
+    m->flat_count += vkt__align(p->pub.count, VKT_PARAM_ALIGN);
+    return (int)m->n_params++;
+}
+
+uint32_t vkt__model_n_outputs(const vkt_model *m)
+{
+    return m->n_outputs;
+}
+
+void vkt__model_zero_last(vkt_model *m, const vkt__layer *body, size_t n)
+{
+    for (size_t i = n; i-- > 0;) {
+        const vkt__layer *l = &body[i];
+        if (l->n_body) {
+            vkt__model_zero_last(m, l->body, l->n_body);
+            return;
+        }
+        if (l->w < 0) continue;
+        m->params[l->w].init = VKT_INIT_ZEROS;
+        return;
+    }
+}
+
+vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, const char *prefix, vkt_shape in, bool is_whole,
+                                vkt__layer **out, vkt_shape *out_shape)
+{
+    vkt__layer *layers = vkt__arena_alloc(&m->arena, n * sizeof *layers);
+    for (size_t i = 0; i < n; i++) {
+        vkt__layer *l = &layers[i];
+        l->spec = spec[i];
+        l->w = l->b = -1;
+        l->in = in;
+        l->name = spec[i].name ? vkt__arena_printf(&m->arena, "%s%s", prefix, spec[i].name)
+                               : vkt__arena_printf(&m->arena, "%s%zu", prefix, i);
+        l->where = spec[i].line ? vkt__arena_printf(&m->arena, "%s:%d: layer %s (%s)", m->source, spec[i].line, l->name, spec[i].type)
+                                : vkt__arena_printf(&m->arena, "layer %s (%s)", l->name, spec[i].type);
+        l->kind = vkt__layer_kind_find(spec[i].type);
+        if (!l->kind) {
+            size_t n_types;
+            const vkt_layer_type *types = vkt_layer_types(&n_types);
+            const char *names[64];
+            for (size_t t = 0; t < n_types && t < 64; t++) names[t] = types[t].name;
+            const char *near = vkt__nearest(spec[i].type, names, VKT_MIN(n_types, 64));
+            return vkt__fail(VKT_ARG, "model", "%s: no such layer type%s%s%s", l->where, near ? "; did you mean '" : "", near ? near : "",
+                             near ? "'?" : "");
+        }
+        vkt_status st = l->kind->plan(m, l);
+        if (st != VKT_OK) return st;
+        if (m->flat_count > UINT32_MAX)
+            return vkt__fail(VKT_SHAPE, "model", "%s: the model has more than 2^32 parameters", l->where);
+        in = l->out;
+    }
+    *out = layers;
+    *out_shape = in;
+    if (is_whole && (in.rank != 1 || in.d[0] != m->n_outputs)) {
+        char text[96];
+        return vkt__fail(VKT_SHAPE, "model", "%s gives %s, but the data has %u outputs: end the model with `- linear` (its size is inferred)",
+                         n ? layers[n - 1].where : "an empty model", vkt_shape_text(in, VKT_F32, text), m->n_outputs);
+    }
+    return VKT_OK;
+}
+
+/* A flat buffer: device memory, or plain memory for a model without a device. */
+static vkt_status flat_create(vkt_model *m, const char *label, vkt_buffer **out)
+{
+    uint64_t bytes = VKT_MAX(m->flat_count, 1) * sizeof(float);
+    if (m->gpu) return vkt_buffer_create(m->gpu, &(vkt_buffer_desc) { bytes, VKT_MEM_DEVICE, label }, out);
+    vkt_buffer *b = vkt__alloc(sizeof *b);
+    b->bytes = bytes;
+    b->label = label;
+    b->host = vkt__alloc(bytes);
+    *out = b;
+    return VKT_OK;
+}
+
+static void flat_destroy(vkt_model *m, vkt_buffer **b)
+{
+    if (m->gpu) {
+        vkt_buffer_destroy(m->gpu, b);
+    } else if (*b) {
+        free((*b)->host);
+        free(*b);
+        *b = NULL;
+    }
+}
+
+vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model **out)
+{
+    vkt_status st = VKT_OK;
+    vkt_model *m = vkt__alloc(sizeof *m);
+    vkt_shape last;
+    *out = NULL;
+    m->gpu = gpu;
+    m->source = vkt__arena_strdup(&m->arena, desc->source ? desc->source : "model");
+    m->input = desc->input;
+    m->n_outputs = desc->n_outputs;
+    m->n_layers = desc->n_layers;
+    VKT_TRY(vkt__model_plan_body(m, desc->layers, desc->n_layers, "", desc->input, true, &m->layers, &last));
+    VKT_TRY(flat_create(m, "parameters", &m->values));
+    VKT_TRY(flat_create(m, "gradients", &m->grads));
+    *out = m;
+    return VKT_OK;
+fail:
+    vkt_model_destroy(&m);
+    return st;
+}
+
+void vkt_model_destroy(vkt_model **pm)
+{
+    vkt_model *m = *pm;
+    if (!m) return;
+    flat_destroy(m, &m->values);
+    flat_destroy(m, &m->grads);
+    free(m->params);
+    vkt__arena_finish(&m->arena);
+    free(m);
+    *pm = NULL;
+}
+
+/* Kaiming: normal, deviation sqrt(2 / fan_in) (He et al. 2015, arXiv 1502.01852). Xavier: uniform in
+ * +-sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010). Normal: deviation 0.02 (GPT-2's). */
+static float initial_value(const vkt__param *p, uint64_t seed, uint64_t i)
+{
+    double fan_out = p->pub.shape.d[0], fan_in = p->pub.shape.rank > 1 ? p->pub.shape.d[1] : 1;
+    switch (p->init) {
+    case VKT_INIT_ONES: return 1;
+    case VKT_INIT_KAIMING: return (float)(p->scale * sqrt(2 / fan_in) * vkt_rand_normal(seed, VKT_RNG_INIT, i));
+    case VKT_INIT_XAVIER: return (float)(p->scale * sqrt(6 / (fan_in + fan_out)) * (2 * vkt_rand_uniform(seed, VKT_RNG_INIT, i) - 1));
+    case VKT_INIT_NORMAL: return (float)(p->scale * 0.02 * vkt_rand_normal(seed, VKT_RNG_INIT, i));
+    default: return 0;
+    }
+}
+
+vkt_status vkt_model_init(vkt_model *m, uint64_t seed)
+{
+    vkt_status st = VKT_OK;
+    for (size_t i = 0; i < m->n_params && st == VKT_OK; i++) {
+        const vkt__param *p = &m->params[i];
+        float *v = malloc(p->pub.count * sizeof *v);
+        if (!v) return vkt__fail(VKT_OOM_HOST, "model", "no memory for '%s'", p->pub.name);
+        uint64_t own = vkt__hash(p->pub.name, strlen(p->pub.name), seed);
+        for (uint64_t k = 0; k < p->pub.count; k++) v[k] = initial_value(p, own, k);
+        st = vkt_buffer_write(m->gpu, m->values, p->pub.offset * 4, v, p->pub.count * 4);
+        free(v);
+    }
+    return st;
+}
+
+vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param)
+{
+    if (param < 0) return NULL;
+    const vkt_param *p = &m->params[param].pub;
+    vkt_tensor *t = vkt__input_named(g, p->name);
+    if (!t) {
+        t = vkt_input(g, p->shape, VKT_F32, p->name);
+        vkt_bind(t, VKT_ALL_SLOTS, m->values, p->offset * 4);
+    }
+    return t;
+}
+
+vkt_tensor *vkt__model_build_body(vkt_model *m, vkt_graph *g, const vkt__layer *body, size_t n, vkt_tensor *x, bool train)
+{
+    for (size_t i = 0; i < n; i++) {
+        vkt__where(g, body[i].where);
+        x = body[i].kind->build(m, g, &body[i], x, train);
+        vkt__where(g, NULL);
+    }
+    return x;
+}
+
+vkt_tensor *vkt_model_build(vkt_model *m, vkt_graph *g, vkt_tensor *x, bool train)
+{
+    return vkt__model_build_body(m, g, m->layers, m->n_layers, x, train);
+}
+
+vkt_tensor *const *vkt_model_params(vkt_model *m, vkt_graph *g, size_t *n)
+{
+    vkt_tensor **list = vkt__arena_alloc(&g->arena, m->n_params * sizeof *list);
+    for (size_t i = 0; i < m->n_params; i++) list[i] = vkt__model_tensor(m, g, (int)i);
+    *n = m->n_params;
+    return list;
+}
+
+void vkt_model_backward(vkt_model *m, vkt_graph *g, vkt_tensor *loss)
+{
+    size_t n;
+    vkt_tensor *const *params = vkt_model_params(m, g, &n);
+    vkt_tensor **grads = vkt__arena_alloc(&g->arena, n * sizeof *grads);
+    vkt_backward(g, loss, params, n, grads);
+    for (size_t i = 0; i < n; i++) {
+        if (grads[i]->inert) continue;
+        grads[i]->name = vkt__arena_printf(&g->arena, "d(%s)", m->params[i].pub.name);
+        vkt_bind(grads[i], VKT_ALL_SLOTS, m->grads, m->params[i].pub.offset * 4);
+    }
+}
+
+const vkt_param *vkt_model_param(const vkt_model *m, size_t i)
+{
+    return i < m->n_params ? &m->params[i].pub : NULL;
+}
+
+uint64_t vkt_model_count(const vkt_model *m)
+{
+    return m->count;
+}
+
+uint64_t vkt_model_flat_count(const vkt_model *m)
+{
+    return m->flat_count;
+}
+
+vkt_gpu *vkt_model_gpu(const vkt_model *m)
+{
+    return m->gpu;
+}
+
+vkt_buffer *vkt_model_values(const vkt_model *m)
+{
+    return m->values;
+}
+
+vkt_buffer *vkt_model_grads(const vkt_model *m)
+{
+    return m->grads;
+}
+
+static void summarize(const vkt_model *m, const vkt__layer *layers, size_t n, vkt__str *s)
+{
+    for (size_t i = 0; i < n; i++) {
+        const vkt__layer *l = &layers[i];
+        char text[96];
+        uint64_t count = (l->w >= 0 ? m->params[l->w].pub.count : 0) + (l->b >= 0 ? m->params[l->b].pub.count : 0);
+        vkt__str_printf(s, "  %-20s %-12s %-24s", l->name, l->kind->name, vkt_shape_text(l->out, VKT_F32, text));
+        if (count) vkt__str_printf(s, " %12llu", (unsigned long long)count);
+        vkt__str_add(s, "\n", 1);
+        summarize(m, l->body, l->n_body, s);
+    }
+}
+
+char *vkt_model_summary(const vkt_model *m)
+{
+    vkt__str s = { 0 };
+    char text[96];
+    vkt__str_printf(&s, "  %-20s %-12s %-24s %12s\n", "layer", "type", "output", "parameters");
+    vkt__str_printf(&s, "  %-20s %-12s %-24s\n", "input", "", vkt_shape_text(m->input, VKT_F32, text));
+    summarize(m, m->layers, m->n_layers, &s);
+    vkt__str_printf(&s, "  %-20s %-12s %-24s %12llu\n", "total", "", "", (unsigned long long)m->count);
+    return s.data;
+}

@@ -1,0 +1,371 @@
+/* vkt_config: creation, loading, --set, checks that span options, and writing it as YAML. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/embedded.h"
+#include "base/os.h"
+#include "train/recipe.h"
+
+vkt_status vkt_config_create(vkt_config **out)
+{
+    size_t n;
+    const vkt__option *o = vkt__options(&n);
+    vkt_config *c = vkt__alloc(sizeof *c);
+    c->priv = vkt__alloc(sizeof *c->priv);
+    VKT_ASSERT(n <= VKT__MAX_OPTIONS);
+    for (size_t i = 0; i < n; i++)
+        if (o[i].fallback &&
+            vkt__option_set(c, &c->priv->arena, &o[i], o[i].fallback, false, "default") != VKT_OK)
+            VKT_ASSERT(!"every default is valid");
+    *out = c;
+    return VKT_OK;
+}
+
+void vkt_config_destroy(vkt_config **c)
+{
+    if (!c || !*c) return;
+    vkt__arena_finish(&(*c)->priv->arena);
+    free((*c)->priv);
+    free(*c);
+    *c = NULL;
+}
+
+/* ---- built-in recipes ---- */
+
+/* The description is the first line's comment. */
+bool vkt_recipe(size_t i, const char **name, const char **description, const char **text)
+{
+    static _Thread_local char first[200];
+    for (size_t k = 0; k <= i; k++)
+        if (!vkt__embedded_recipes[k].name) return false;
+    const vkt__embedded_file *f = &vkt__embedded_recipes[i];
+    const char *p = (const char *)f->data;
+    p += strspn(p, "# ");
+    snprintf(first, sizeof first, "%.*s", (int)VKT_MIN(strcspn(p, "\n"), sizeof first - 1), p);
+    if (name) *name = f->name;
+    if (description) *description = first;
+    if (text) *text = (const char *)f->data;
+    return true;
+}
+
+static vkt_status unknown_recipe(const char *recipe)
+{
+    const char *names[64], *name;
+    size_t n = 0;
+    vkt__str all = { 0 };
+    for (; n < VKT_COUNT(names) && vkt_recipe(n, &name, NULL, NULL); n++) {
+        names[n] = name;
+        vkt__str_printf(&all, "%s%s", n ? ", " : "", name);
+    }
+    const char *near = vkt__nearest(recipe, names, n);
+    vkt__fail(VKT_ARG, "config", "no recipe '%s': no such file, and the built-in ones are %s%s%s%s",
+              recipe, all.data ? all.data : "none", near ? "; did you mean '" : "",
+              near ? near : "", near ? "'?" : "");
+    vkt__str_finish(&all);
+    return VKT_ARG;
+}
+
+vkt_status vkt_config_parse(vkt_config *c, const char *text, size_t n, const char *source)
+{
+    vkt__yaml *root;
+    vkt_status st = VKT_OK;
+    c->source = vkt__arena_strdup(&c->priv->arena, source);
+    VKT_TRY(vkt__yaml_parse(&c->priv->arena, text, n, c->source, &root));
+    VKT_TRY(vkt__recipe_apply(c, root, c->source));
+fail:
+    return st;
+}
+
+vkt_status vkt_config_load(vkt_config *c, const char *recipe)
+{
+    const char *name, *text, *end = strrchr(recipe, '.');
+    bool looks_like_path = strchr(recipe, '/') || strchr(recipe, '\\') ||
+                           (end && (!strcmp(end, ".yaml") || !strcmp(end, ".yml")));
+    if (!looks_like_path && (!vkt__file_exists(recipe) || vkt__is_dir(recipe))) {
+        for (size_t i = 0; vkt_recipe(i, &name, NULL, &text); i++)
+            if (!strcmp(name, recipe)) return vkt_config_parse(c, text, strlen(text), recipe);
+        return unknown_recipe(recipe);
+    }
+    char *data = NULL;
+    size_t n;
+    vkt_status st = vkt__file_read(recipe, VKT__YAML_BYTES, &data, &n);
+    if (st == VKT_OK) st = vkt_config_parse(c, data, n, recipe);
+    free(data);
+    return st;
+}
+
+/* ---- --set ---- */
+
+vkt_status vkt_config_set(vkt_config *c, const char *assignment)
+{
+    vkt__arena *a = &c->priv->arena;
+    vkt_status st = VKT_OK;
+    const char *eq = strchr(assignment, '=');
+    if (!eq || eq == assignment)
+        return vkt__fail(VKT_ARG, "config", "--set %s: key=value is expected, as optim.lr=0.01",
+                         assignment);
+    char *key = vkt__arena_strdup(a, assignment);
+    key[eq - assignment] = 0;
+    if (!strcmp(key, "model") || !strncmp(key, "model.", 6))
+        return vkt__fail(VKT_ARG, "config",
+                         "--set %s: the model can't be set this way; write it in a recipe", key);
+    int i = vkt__option_find(key);
+    size_t n;
+    const vkt__option *o = vkt__options(&n);
+    const char *where = vkt__arena_printf(a, "--set %s", key);
+    if (i < 0) {
+        const char *names[VKT__MAX_OPTIONS];
+        for (size_t k = 0; k < n; k++) names[k] = o[k].name;
+        const char *near = vkt__nearest(key, names, n);
+        return vkt__fail(VKT_ARG, "config", "%s: unknown key%s%s%s", where,
+                         near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
+    if (o[i].type == VKT__OPT_STEPS || o[i].type == VKT__OPT_GROUPS) {
+        vkt__yaml *node;
+        VKT_TRY(vkt__yaml_parse(a, eq + 1, strlen(eq + 1), where, &node));
+        return vkt__option_set_node(c, i, node, where);
+    }
+    VKT_TRY(vkt__option_set(c, a, &o[i], eq + 1, false, where));
+    c->priv->where[i] = where;
+fail:
+    return st;
+}
+
+/* ---- checks ---- */
+
+/* "recipe.yaml:7" of the line that set an option, or the recipe's name. */
+static const char *where_set(const vkt_config *c, const char *option)
+{
+    int i = vkt__option_find(option);
+    VKT_ASSERT(i >= 0);
+    return c->priv->where[i] ? c->priv->where[i] : c->source ? c->source : "config";
+}
+
+static bool was_set(const vkt_config *c, const char *option)
+{
+    return c->priv->where[vkt__option_find(option)] != NULL;
+}
+
+static vkt_status refuse(const vkt_config *c, const char *option, const char *fmt, ...)
+    VKT_PRINTF(3, 4);
+static vkt_status refuse(const vkt_config *c, const char *option, const char *fmt, ...)
+{
+    vkt__str s = { 0 };
+    va_list ap;
+    va_start(ap, fmt);
+    vkt__str_vprintf(&s, fmt, ap);
+    va_end(ap);
+    vkt__fail(VKT_ARG, "config", "%s: %s: %s", where_set(c, option), option, s.data);
+    vkt__str_finish(&s);
+    return VKT_ARG;
+}
+
+static vkt_status finish_data(vkt_config *c)
+{
+    const vkt_data_desc *d = &c->data;
+    if (!d->source) return refuse(c, "data.source", "is missing: digits, idx or csv");
+    bool digits = !strcmp(d->source, "digits"), csv = !strcmp(d->source, "csv");
+    if (digits && d->path)
+        return refuse(c, "data.path", "the digits are built in and take no path");
+    if (!digits && (!d->path || !d->path[0]))
+        return refuse(c, "data.path", "is missing: %s",
+                      csv ? "the CSV file" : "the folder of the IDX files");
+    if (d->test_path && !csv) return refuse(c, "data.test_path", "only for csv");
+    if (d->task == VKT_REGRESS && !csv) return refuse(c, "data.task", "regress needs csv data");
+    if (d->task == VKT_REGRESS && c->label_smoothing != 0)
+        return refuse(c, "loss.label_smoothing", "only for classes, not for data.task: regress");
+    if (d->task == VKT_REGRESS && c->class_weight != VKT_CW_NONE)
+        return refuse(c, "loss.class_weight", "only for classes, not for data.task: regress");
+    if (d->task == VKT_REGRESS && c->ignore_index >= 0)
+        return refuse(c, "loss.ignore_index", "only for classes, not for data.task: regress");
+    return VKT_OK;
+}
+
+static vkt_status finish_schedule(vkt_config *c)
+{
+    const vkt_schedule *s = &c->schedule;
+    if (s->warmup_included && s->warmup >= s->steps)
+        return refuse(c, "schedule.warmup", "%llu steps of warmup leave none of train.steps = %llu",
+                      (unsigned long long)s->warmup, (unsigned long long)s->steps);
+    if (s->kind == VKT_SCHED_STEPS && !s->n_milestones)
+        return refuse(c, "schedule.milestones", "is missing: schedule.kind: steps needs it");
+    if (s->n_milestones && s->kind != VKT_SCHED_STEPS)
+        return refuse(c, "schedule.milestones", "only for schedule.kind: steps");
+    if (s->n_milestones && s->milestones[s->n_milestones - 1] >= s->steps)
+        return refuse(c, "schedule.milestones", "%llu lies past train.steps = %llu",
+                      (unsigned long long)s->milestones[s->n_milestones - 1],
+                      (unsigned long long)s->steps);
+    return VKT_OK;
+}
+
+static vkt_status finish_metric(vkt_config *c)
+{
+    bool regress = c->data.task == VKT_REGRESS;
+    if (!strcmp(c->metric, "auto")) c->metric = regress ? "loss" : "accuracy";
+    bool accuracy = !strcmp(c->metric, "accuracy");
+    if (regress && accuracy)
+        return refuse(c, "checkpoint.metric", "accuracy is not measured with data.task: regress");
+    if (!regress && !strcmp(c->metric, "mae"))
+        return refuse(c, "checkpoint.metric", "mae is measured with data.task: regress only");
+    if (!c->metric_sign) c->metric_sign = accuracy ? 1 : -1;
+    return VKT_OK;
+}
+
+/* The run folder's name begins with it. */
+static vkt_status finish_name(vkt_config *c)
+{
+    if (!c->name) {
+        const char *base = c->source ? c->source : "run";
+        for (const char *p = base; *p; p++)
+            if ((*p == '/' || *p == '\\') && p[1]) base = p + 1;
+        char *name = vkt__arena_strdup(&c->priv->arena, base);
+        char *dot = strrchr(name, '.');
+        if (dot && dot != name) *dot = 0;
+        c->name = name;
+    }
+    if (!c->name[0] || c->name[0] == '.' || strpbrk(c->name, "/\\:*?\"<>|\n\r\t") ||
+        strlen(c->name) > 100)
+        return refuse(c, "name", "'%s' can't be part of a folder's name", c->name);
+    return VKT_OK;
+}
+
+vkt_status vkt_config_finish(vkt_config *c)
+{
+    vkt_status st = VKT_OK;
+    if (!c->n_layers)
+        return vkt__fail(VKT_ARG, "config", "%s: model is missing: a list of layers",
+                         c->source ? c->source : "config");
+    VKT_TRY(finish_name(c));
+    VKT_TRY(finish_data(c));
+    VKT_TRY(finish_schedule(c));
+    VKT_TRY(finish_metric(c));
+    uint64_t total = c->schedule.steps + (c->schedule.warmup_included ? 0 : c->schedule.warmup);
+    if (!c->eval_batch) c->eval_batch = (uint32_t)VKT_MIN(4ull * c->batch, 1u << 22);
+    if (!c->eval_every) c->eval_every = (uint32_t)VKT_MAX(VKT_MIN(total / 10, 1000000000u), 1);
+    if (!c->log_every) c->log_every = (uint32_t)VKT_MAX(VKT_MIN(total / 20, 1000000000u), 1);
+    if (c->eval_batch < c->batch)
+        return refuse(c, "eval.batch",
+                      "%u is less than train.batch = %u; evaluation needs no gradients, so it fits",
+                      c->eval_batch, c->batch);
+    if (c->eval_every > total) {
+        if (was_set(c, "eval.every"))
+            vkt_log(VKT_LOG_WARN, "config",
+                    "%s: eval.every: %u is more than the %llu steps of the run; taken as %llu",
+                    where_set(c, "eval.every"), c->eval_every, (unsigned long long)total,
+                    (unsigned long long)total);
+        c->eval_every = (uint32_t)total;
+    }
+fail:
+    return st;
+}
+
+/* ---- writing ---- */
+
+/* False if the option is unset, so that nothing is to be written. */
+static bool value_yaml(const vkt_config *c, const vkt__option *o, vkt__str *out)
+{
+    const char *at = (const char *)c + o->offset, *word;
+    char number[32];
+    uint32_t u32;
+    uint64_t u64;
+    int64_t i64;
+    float f;
+    double d;
+    bool b;
+    int e;
+    switch (o->type) {
+    case VKT__OPT_STRING:
+        memcpy(&word, at, sizeof word);
+        if (!word) return false;
+        if (o->choices)
+            vkt__str_printf(out, "%s", word);
+        else
+            vkt__yaml_quote(word, out);
+        return true;
+    case VKT__OPT_BOOL:
+        memcpy(&b, at, sizeof b);
+        vkt__str_printf(out, "%s", b ? "true" : "false");
+        return true;
+    case VKT__OPT_U32:
+        memcpy(&u32, at, sizeof u32);
+        vkt__str_printf(out, "%u", u32);
+        return true;
+    case VKT__OPT_U64:
+        memcpy(&u64, at, sizeof u64);
+        vkt__str_printf(out, "%llu", (unsigned long long)u64);
+        return true;
+    case VKT__OPT_I64:
+        memcpy(&i64, at, sizeof i64);
+        vkt__str_printf(out, "%lld", (long long)i64);
+        return true;
+    case VKT__OPT_F32:
+        memcpy(&f, at, sizeof f);
+        vkt__str_printf(out, "%s", vkt__double_text((double)f, true, number));
+        return true;
+    case VKT__OPT_F64:
+        memcpy(&d, at, sizeof d);
+        vkt__str_printf(out, "%s", vkt__double_text(d, false, number));
+        return true;
+    case VKT__OPT_ENUM:
+        memcpy(&e, at, sizeof e);
+        for (const vkt__choice *p = o->choices; p->name; p++)
+            if (p->value == e) return vkt__str_printf(out, "%s", p->name), true;
+        return false;
+    case VKT__OPT_CHAR:
+        if (!*at)
+            vkt__str_printf(out, "auto");
+        else if (*at == '\t')
+            vkt__str_printf(out, "tab");
+        else
+            vkt__yaml_quote((char[]) { *at, 0 }, out);
+        return true;
+    case VKT__OPT_STEPS:
+        if (!c->schedule.n_milestones) return false;
+        for (uint32_t i = 0; i < c->schedule.n_milestones; i++)
+            vkt__str_printf(out, "%s%llu", i ? ", " : "[",
+                            (unsigned long long)c->schedule.milestones[i]);
+        vkt__str_printf(out, "]");
+        return true;
+    case VKT__OPT_GROUPS:
+        for (size_t i = 0; i < c->optim.n_groups; i++) {
+            const vkt_optim_group *g = &c->optim.groups[i];
+            vkt__str_printf(out, "\n    - {pattern: ");
+            vkt__yaml_quote(g->pattern, out);
+            vkt__str_printf(out, ", lr_scale: %s",
+                            vkt__double_text((double)g->lr_scale, true, number));
+            if (!isnan(g->weight_decay))
+                vkt__str_printf(out, ", weight_decay: %s",
+                                vkt__double_text((double)g->weight_decay, true, number));
+            vkt__str_printf(out, "}");
+        }
+        return c->optim.n_groups > 0;
+    }
+    return false;
+}
+
+char *vkt_config_yaml(const vkt_config *c)
+{
+    size_t n, section_len = 0;
+    const vkt__option *o = vkt__options(&n);
+    const char *section = "";
+    vkt__str s = { 0 };
+    for (size_t i = 0; i < n; i++) {
+        vkt__str value = { 0 };
+        if (value_yaml(c, &o[i], &value)) {
+            const char *dot = strchr(o[i].name, '.'), *key = dot ? dot + 1 : o[i].name;
+            size_t len = dot ? (size_t)(dot - o[i].name) : 0;
+            if (len && (len != section_len || strncmp(section, o[i].name, len)))
+                vkt__str_printf(&s, "%.*s:\n", (int)len, o[i].name);
+            section = o[i].name;
+            section_len = len;
+            vkt__str_printf(&s, "%s%s:%s%s\n", len ? "  " : "", key,
+                            value.data[0] == '\n' ? "" : " ", value.data);
+        }
+        vkt__str_finish(&value);
+    }
+    if (c->n_layers) {
+        vkt__str_printf(&s, "model:\n");
+        vkt__model_yaml(c->layers, c->n_layers, 2, &s);
+    }
+    return s.data;
+}

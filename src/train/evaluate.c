@@ -1,0 +1,87 @@
+/* Evaluation of a split: fixed order, the last batch padded with weight zero, sums in double on the host. */
+#include <math.h>
+
+#include "train/session.h"
+
+typedef struct {
+    vkt__session *s;
+    vkt__eval_sums *sums;
+    vkt__example_fn fn;
+    void *user;
+    double scale, mean;    /* of a regression target */
+    float *row;            /* [n_outputs] in the target's own units */
+} pass;
+
+static void take_batch(pass *p, uint32_t slot)
+{
+    const vkt__lane *l = &p->s->eval;
+    const vkt_batch *b = &l->slots[slot];
+    uint32_t n_out = p->s->info->n_outputs;
+    for (uint32_t i = 0; i < b->n_valid; i++) {
+        const float *out = l->out[slot] + (size_t)i * n_out;
+        vkt_label y = b->y[i];
+        p->sums->n++;
+        p->sums->loss += (double)l->loss[slot][i];
+        if (p->s->info->task == VKT_CLASSIFY) {
+            bool hit = l->hit[slot][i] > 0;
+            p->sums->correct += hit;
+            if (y.u < p->sums->n_classes) {
+                p->sums->class_count[y.u]++;
+                p->sums->class_correct[y.u] += hit;
+            }
+        } else {
+            p->row[0] = (float)((double)out[0] * p->scale + p->mean);
+            y.f = (float)((double)y.f * p->scale + p->mean);
+            p->sums->abs_error += fabs((double)p->row[0] - (double)y.f);
+            out = p->row;
+        }
+        if (p->fn) p->fn(p->user, b->index[i], out, y);
+    }
+}
+
+vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split split, uint64_t limit, vkt__eval_sums *sums, vkt__example_fn fn,
+                         void *user)
+{
+    vkt_status st = VKT_OK;
+    vkt__lane *l = &s->eval;
+    vkt_loader *loader = NULL;
+    uint64_t ticket[VKT_MAX_SLOTS] = { 0 };
+    uint32_t waiting = UINT32_MAX; /* the slot in flight */
+    pass p = { .s = s, .sums = sums, .fn = fn, .user = user };
+    if (!data) data = s->data;
+    *sums = (vkt__eval_sums) { .n_classes = s->info->task == VKT_CLASSIFY ? s->info->n_outputs : 0 };
+    sums->class_count = vkt__alloc((sums->n_classes + 1) * sizeof *sums->class_count);
+    sums->class_correct = vkt__alloc((sums->n_classes + 1) * sizeof *sums->class_correct);
+    p.row = vkt__alloc(s->info->n_outputs * sizeof *p.row);
+    vkt_dataset_target_scale(data, &p.scale, &p.mean);
+    vkt_loader_desc desc = { .data = data, .split = split, .batch = l->batch, .limit = limit, .raw_weight = true, .n_slots = l->n_slots,
+                             .slots = l->slots, .n_threads = 1 };
+    VKT_TRY(vkt_loader_create(&desc, &loader));
+    for (;;) {
+        uint32_t slot;
+        VKT_TRY(vkt_loader_next(loader, &slot, NULL));
+        if (slot != UINT32_MAX) VKT_TRY(vkt_graph_submit(l->graph, slot, &ticket[slot]));
+        if (waiting != UINT32_MAX) {
+            VKT_TRY(vkt_ticket_wait(s->gpu, ticket[waiting]));
+            take_batch(&p, waiting);
+            vkt_loader_release(loader, waiting);
+        }
+        if (slot == UINT32_MAX) break;
+        waiting = slot;
+    }
+fail:
+    if (st != VKT_OK) {
+        vkt_gpu_wait(s->gpu);
+        vkt__eval_sums_finish(sums);
+    }
+    vkt_loader_destroy(&loader);
+    free(p.row);
+    return st;
+}
+
+void vkt__eval_sums_finish(vkt__eval_sums *sums)
+{
+    free(sums->class_count);
+    free(sums->class_correct);
+    sums->class_count = sums->class_correct = NULL;
+}

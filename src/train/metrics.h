@@ -1,0 +1,45 @@
+/* metrics.jsonl and metrics.csv of a run: one line a row, appended and flushed; on resume cut back
+ * to the checkpoint's step. And the CSV of predictions. */
+#ifndef VKT_TRAIN_METRICS_H
+#define VKT_TRAIN_METRICS_H
+
+#include "base/util.h"
+
+/* NAN: not measured, left out (but a loss that is NaN or Inf is written as null). */
+typedef struct vkt__metrics_row {
+    uint64_t step;     /* steps done when it was measured */
+    const char *split; /* NULL: a training step; else an evaluation of "valid", "test", ... */
+    double loss, accuracy, mae;
+    double grad_norm, clip, lr, items_per_s, input_wait, update_ok;
+    double seconds;           /* since the run began */
+    uint64_t n;               /* examples: of the evaluation; 0: not given */
+    uint32_t n_classes;       /* evaluations of classifiers: examples and correct ones per class; 0: not given */
+    const uint64_t *class_count, *class_correct;
+} vkt__metrics_row;
+/* All numbers NAN. */
+vkt__metrics_row vkt__metrics_row_empty(uint64_t step, const char *split);
+
+typedef struct vkt__metrics vkt__metrics;
+#define VKT__METRICS_NEW UINT64_MAX
+/* resume_step: rows past it are cut off, a half-written last line too; VKT__METRICS_NEW: files
+ * begin anew. */
+vkt_status vkt__metrics_open(const char *run_dir, uint64_t resume_step, vkt__metrics **out);
+vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *row);
+void vkt__metrics_close(vkt__metrics **m);
+
+/* What a model said about examples. */
+typedef struct vkt__predictions {
+    uint64_t n;
+    uint32_t n_outputs;        /* classes; 1 for regression */
+    const uint64_t *index;     /* [n] example in its split; NULL: 0.. */
+    const float *value;        /* [n, n_outputs] probabilities, or the target in its own units */
+    const uint32_t *target;    /* [n] class; NULL: no labels */
+    const float *target_value; /* [n] regression; NULL: no labels */
+    const char *const *class_names; /* [n_outputs]; NULL: regression */
+} vkt__predictions;
+/* index,target,predicted,correct,p(CLASS)... or index,target,predicted. Replaces the file whole. */
+vkt_status vkt__predictions_write(const char *path, const vkt__predictions *p);
+/* RUN/predictions/step-00001200.csv */
+vkt_status vkt__predictions_save(const char *run_dir, uint64_t step, const vkt__predictions *p);
+
+#endif

@@ -1,0 +1,416 @@
+/* options.h: the table, and setting one option from text. The order of the rows is the order of
+ * --help and of a written configuration; options of one section stand together. */
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "train/options.h"
+
+#define AT(field) offsetof(vkt_config, field)
+#define ANY 1.8446744073709551615e19
+
+static const vkt__choice sources[] = { { "digits", 0 }, { "idx", 0 }, { "csv", 0 }, { 0 } };
+static const vkt__choice headers[] = { { "auto", 0 }, { "yes", 0 }, { "no", 0 }, { 0 } };
+static const vkt__choice missings[] = { { "error", VKT_MISSING_ERROR },
+                                        { "mean", VKT_MISSING_MEAN },
+                                        { "drop", VKT_MISSING_DROP },
+                                        { 0 } };
+static const vkt__choice tasks[] = { { "classify", VKT_CLASSIFY },
+                                     { "regress", VKT_REGRESS },
+                                     { 0 } };
+static const vkt__choice standards[] = { { "auto", VKT_STD_AUTO },
+                                         { "none", VKT_STD_NONE },
+                                         { "global", VKT_STD_GLOBAL },
+                                         { "feature", VKT_STD_FEATURE },
+                                         { 0 } };
+static const vkt__choice weightings[] = { { "none", VKT_CW_NONE },
+                                          { "balanced", VKT_CW_BALANCED },
+                                          { 0 } };
+static const vkt__choice rules[] = { { "sgd", VKT_SGD },           { "momentum", VKT_MOMENTUM },
+                                     { "nesterov", VKT_NESTEROV }, { "rmsprop", VKT_RMSPROP },
+                                     { "adam", VKT_ADAM },         { "nadam", VKT_NADAM },
+                                     { "adamw", VKT_ADAMW },       { 0 } };
+static const vkt__choice forms[] = { { "playbook", VKT_FORM_PLAYBOOK },
+                                     { "torch", VKT_FORM_TORCH },
+                                     { 0 } };
+static const vkt__choice schedules[] = { { "constant", VKT_SCHED_CONSTANT },
+                                         { "linear", VKT_SCHED_LINEAR },
+                                         { "cosine", VKT_SCHED_COSINE },
+                                         { "rsqrt", VKT_SCHED_RSQRT },
+                                         { "exponential", VKT_SCHED_EXPONENTIAL },
+                                         { "polynomial", VKT_SCHED_POLYNOMIAL },
+                                         { "steps", VKT_SCHED_STEPS },
+                                         { "wsd", VKT_SCHED_WSD },
+                                         { 0 } };
+static const vkt__choice metrics[] = {
+    { "auto", 0 }, { "accuracy", 0 }, { "loss", 0 }, { "mae", 0 }, { 0 }
+};
+static const vkt__choice modes[] = { { "auto", 0 }, { "max", 1 }, { "min", -1 }, { 0 } };
+
+static const vkt__option options[] = {
+    { "name", VKT__OPT_STRING, AT(name), NULL, 0, 0, "",
+      "of the experiment; the recipe's file name", NULL, NULL },
+    { "note", VKT__OPT_STRING, AT(note), NULL, 0, 0, "", "why this run: shown by `vktrain runs`",
+      NULL, NULL },
+    { "seed", VKT__OPT_U64, AT(seed), "1", 0, ANY, "", "of weights, shuffling and dropout", NULL,
+      NULL },
+    { "device", VKT__OPT_STRING, AT(device), NULL, 0, 0, "",
+      "index, cpu, gpu, part of a name, UUID; the best", NULL, NULL },
+
+    { "data.source", VKT__OPT_STRING, AT(data.source), NULL, 0, 0, "",
+      "digits (built in), IDX files, a CSV file", sources, NULL },
+    { "data.path", VKT__OPT_STRING, AT(data.path), NULL, 0, 0, "",
+      "idx: folder; csv: file. Relative to the current folder, not to the recipe", NULL, NULL },
+    { "data.test_path", VKT__OPT_STRING, AT(data.test_path), NULL, 0, 0, "",
+      "csv: a separate test file", NULL, NULL },
+    { "data.label", VKT__OPT_STRING, AT(data.label), "last", 0, 0, "",
+      "csv: label column, name or 0-based position", NULL, NULL },
+    { "data.header", VKT__OPT_STRING, AT(data.header), "auto", 0, 0, "",
+      "csv: the first line names the columns", headers, NULL },
+    { "data.delimiter", VKT__OPT_CHAR, AT(data.delimiter), "auto", 0, 0, "",
+      "csv: one character, or tab", NULL, NULL },
+    { "data.missing", VKT__OPT_ENUM, AT(data.missing), "error", 0, 0, "",
+      "csv: empty cells stop, become the mean, or drop the row", missings, NULL },
+    { "data.task", VKT__OPT_ENUM, AT(data.task), "classify", 0, 0, "",
+      "predict a class or a number", tasks, NULL },
+    { "data.standardize", VKT__OPT_ENUM, AT(data.standardize), "auto", 0, 0, "",
+      "inputs to mean 0, deviation 1; auto: images global, tables by feature", standards, NULL },
+    { "data.valid_fraction", VKT__OPT_F64, AT(data.valid_fraction), "0.1", 0, 0.9, "",
+      "of the training examples kept for validation", NULL, NULL },
+    { "data.test_fraction", VKT__OPT_F64, AT(data.test_fraction), "0.1", 0, 0.9, "",
+      "of all examples, where the source has no test set of its own", NULL, NULL },
+    { "data.seed", VKT__OPT_U64, AT(data.seed), "0", 0, ANY, "",
+      "of the split; apart from `seed`, so that runs of other seeds compare", NULL, NULL },
+    { "data.workers", VKT__OPT_U32, AT(data_workers), "1", 1, 64, "threads", "that fill batches",
+      NULL, NULL },
+    { "data.prefetch", VKT__OPT_U32, AT(data_prefetch), "4", 2, 64, "batches",
+      "filled ahead of the device", NULL, NULL },
+
+    { "loss.label_smoothing", VKT__OPT_F32, AT(label_smoothing), "0", 0, 0.99, "",
+      "share of the target spread over all classes", NULL, NULL },
+    { "loss.ignore_index", VKT__OPT_I64, AT(ignore_index), "-1", -1, 2147483647, "",
+      "class whose examples do not count; -1: none", NULL, NULL },
+    { "loss.class_weight", VKT__OPT_ENUM, AT(class_weight), "none", 0, 0, "",
+      "balanced: rare classes weigh more, by inverse frequency", weightings, NULL },
+
+    { "optim.rule", VKT__OPT_ENUM, AT(optim.rule), "adam", 0, 0, "", "update rule", rules, NULL },
+    { "optim.form", VKT__OPT_ENUM, AT(optim.form), "playbook", 0, 0, "",
+      "whose formulas: the tuning playbook's or PyTorch's", forms, "adam.form" },
+    { "optim.lr", VKT__OPT_F64, AT(schedule.lr), "0.001", 0, 1e4, "", "learning rate at its peak",
+      NULL, NULL },
+    { "optim.momentum", VKT__OPT_F32, AT(optim.momentum), "0.9", 0, 0.999999, "",
+      "momentum, nesterov, rmsprop", NULL, NULL },
+    { "optim.beta1", VKT__OPT_F32, AT(optim.beta1), "0.9", 0, 0.999999, "",
+      "adam family: mean of gradients", NULL, NULL },
+    { "optim.beta2", VKT__OPT_F32, AT(optim.beta2), "0.999", 0, 0.999999, "",
+      "adam family: mean of squares", NULL, NULL },
+    { "optim.rho", VKT__OPT_F32, AT(optim.rho), "0.9", 0, 0.999999, "", "rmsprop: mean of squares",
+      NULL, NULL },
+    { "optim.eps", VKT__OPT_F32, AT(optim.eps), "1e-8", 0, 1, "",
+      "added to the root of the squares", NULL, NULL },
+    { "optim.weight_decay", VKT__OPT_F32, AT(optim.weight_decay), "0", 0, 100, "",
+      "adamw: decoupled; other rules: added to the gradient", NULL, NULL },
+    { "optim.decay_all", VKT__OPT_BOOL, AT(optim.decay_all), "false", 0, 1, "",
+      "decay biases and norm gains too", NULL, NULL },
+    { "optim.clip", VKT__OPT_F32, AT(optim.clip), "0", 0, 1e9, "",
+      "largest L2 norm of the whole gradient; 0: none", NULL, NULL },
+    { "optim.groups", VKT__OPT_GROUPS, AT(optim.groups), NULL, 0, 0, "",
+      "list of {pattern, lr_scale, weight_decay}; the first match of a parameter's name wins", NULL,
+      NULL },
+
+    { "schedule.kind", VKT__OPT_ENUM, AT(schedule.kind), "constant", 0, 0, "", "how the rate falls",
+      schedules, NULL },
+    { "schedule.warmup", VKT__OPT_U64, AT(schedule.warmup), "0", 0, 1e9, "steps",
+      "of linear rise before the schedule", NULL, NULL },
+    { "schedule.warmup_included", VKT__OPT_BOOL, AT(schedule.warmup_included), "false", 0, 1, "",
+      "take the warmup out of train.steps, not on top", NULL, NULL },
+    { "schedule.final_ratio", VKT__OPT_F64, AT(schedule.final_ratio), "0", 0, 1, "",
+      "linear, cosine, polynomial, wsd: last rate / peak", NULL, NULL },
+    { "schedule.power", VKT__OPT_F64, AT(schedule.power), "1", 0.01, 100, "", "polynomial", NULL,
+      NULL },
+    { "schedule.gamma", VKT__OPT_F64, AT(schedule.gamma), "0.1", 1e-6, 1, "",
+      "exponential, steps: factor each time", NULL, NULL },
+    { "schedule.decay_every", VKT__OPT_U64, AT(schedule.decay_every), "1000", 1, 1e9, "steps",
+      "exponential: between factors; rsqrt: at the peak", NULL, NULL },
+    { "schedule.decay_ratio", VKT__OPT_F64, AT(schedule.decay_ratio), "0.2", 0, 1, "",
+      "wsd: last share of the steps that decays", NULL, NULL },
+    { "schedule.milestones", VKT__OPT_STEPS, AT(schedule.milestones), NULL, 1, 1e12, "steps",
+      "steps: where the rate falls, without warmup", NULL, NULL },
+
+    { "train.steps", VKT__OPT_U64, AT(schedule.steps), "1000", 1, 1e12, "steps",
+      "to train; warmup comes on top", NULL, NULL },
+    { "train.batch", VKT__OPT_U32, AT(batch), "64", 1, 1 << 20, "examples", "in a step", NULL,
+      NULL },
+    { "train.log_every", VKT__OPT_U32, AT(log_every), "0", 0, 1e9, "steps",
+      "between progress lines; 0: a twentieth of the run", NULL, NULL },
+    { "train.nan_patience", VKT__OPT_U32, AT(nan_patience), "10", 1, 1e9, "steps",
+      "with NaN or Inf in a row, each skipped, that stop the run", NULL, NULL },
+
+    { "eval.every", VKT__OPT_U32, AT(eval_every), "0", 0, 1e9, "steps",
+      "between evaluations; 0: a tenth of the run", NULL, NULL },
+    { "eval.batch", VKT__OPT_U32, AT(eval_batch), "0", 0, 1 << 22, "examples",
+      "0: four times train.batch", NULL, NULL },
+    { "eval.sample", VKT__OPT_U64, AT(eval_sample), "0", 0, 1e12, "examples",
+      "of the validation set used at intervals; 0: all", NULL, NULL },
+    { "eval.predictions", VKT__OPT_U32, AT(eval_predictions), "32", 0, 1e6, "examples",
+      "whose predictions each evaluation saves", NULL, NULL },
+
+    { "checkpoint.keep", VKT__OPT_U32, AT(keep), "3", 1, 1000, "",
+      "best checkpoints kept, besides the last", NULL, NULL },
+    { "checkpoint.metric", VKT__OPT_STRING, AT(metric), "auto", 0, 0, "",
+      "that selects; auto: accuracy of classes, loss of numbers", metrics, NULL },
+    { "checkpoint.mode", VKT__OPT_ENUM, AT(metric_sign), "auto", 0, 0, "",
+      "which is better; auto: by the metric", modes, NULL },
+};
+
+const vkt__option *vkt__options(size_t *n)
+{
+    *n = VKT_COUNT(options);
+    return options;
+}
+
+int vkt__option_find(const char *name)
+{
+    for (size_t i = 0; i < VKT_COUNT(options); i++)
+        if (!strcmp(options[i].name, name) || (options[i].alias && !strcmp(options[i].alias, name)))
+            return (int)i;
+    return -1;
+}
+
+/* ---- text to values ---- */
+
+bool vkt__parse_u64(const char *text, uint64_t *out)
+{
+    uint64_t v = 0;
+    if (!text[0] || (text[0] == '0' && text[1])) return false; /* 010 could be meant as octal */
+    for (const char *p = text; *p; p++) {
+        if (*p < '0' || *p > '9') return false;
+        uint64_t digit = (uint64_t)(*p - '0');
+        if (v > (UINT64_MAX - digit) / 10) return false;
+        v = v * 10 + digit;
+    }
+    *out = v;
+    return true;
+}
+
+static bool parse_i64(const char *text, int64_t *out)
+{
+    uint64_t v;
+    bool minus = text[0] == '-';
+    if (!vkt__parse_u64(text + minus, &v) || v > INT64_MAX) return false;
+    *out = minus ? -(int64_t)v : (int64_t)v;
+    return true;
+}
+
+/* An embedding program may have set a locale with a decimal comma. */
+static void swap_char(char *s, char from, char to)
+{
+    for (; *s; s++)
+        if (*s == from) *s = to;
+}
+
+bool vkt__parse_double(const char *text, double *out)
+{
+    const char *p = text;
+    int digits = 0;
+    if (*p == '-' || *p == '+') p++;
+    for (; *p >= '0' && *p <= '9'; p++) digits++;
+    if (*p == '.')
+        for (p++; *p >= '0' && *p <= '9'; p++) digits++;
+    if (!digits) return false;
+    if (*p == 'e' || *p == 'E') {
+        p++;
+        if (*p == '-' || *p == '+') p++;
+        if (*p < '0' || *p > '9') return false;
+        while (*p >= '0' && *p <= '9') p++;
+    }
+    if (*p || p - text > 63) return false;
+    char copy[64];
+    memcpy(copy, text, (size_t)(p - text) + 1);
+    swap_char(copy, '.', localeconv()->decimal_point[0]);
+    double v = strtod(copy, NULL);
+    if (!isfinite(v)) return false;
+    *out = v;
+    return true;
+}
+
+bool vkt__parse_bool(const char *text, bool *out)
+{
+    static const char *const words[] = { "false", "true", "no", "yes", "off", "on" };
+    for (size_t i = 0; i < VKT_COUNT(words); i++)
+        if (!strcmp(text, words[i])) return *out = i & 1, true;
+    return false;
+}
+
+const char *vkt__double_text(double v, bool single, char out[32])
+{
+    if (isnan(v)) return strcpy(out, "nan");
+    if (v == floor(v) && fabs(v) < 1e7)
+        return snprintf(out, 32, "%.0f", v), out; /* 10000, not 1e+04 */
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(out, 32, "%.*g", digits, v);
+        double back = strtod(out, NULL);
+        if (single ? (float)back == (float)v : back == v) break;
+    }
+    swap_char(out, localeconv()->decimal_point[0], '.');
+    return out;
+}
+
+/* ---- setting ---- */
+
+static const vkt__choice *choose(const vkt__option *o, const char *text, const char *where)
+{
+    const char *names[32];
+    size_t n = 0;
+    vkt__str all = { 0 };
+    for (const vkt__choice *p = o->choices; p->name; p++) {
+        if (!strcmp(p->name, text)) return vkt__str_finish(&all), p;
+        names[n++] = p->name;
+        vkt__str_printf(&all, "%s%s", n > 1 ? ", " : "", p->name);
+    }
+    const char *near = vkt__nearest(text, names, n);
+    vkt__fail(VKT_ARG, "config", "%s: %s: '%s' is none of %s%s%s%s", where, o->name, text, all.data,
+              near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    vkt__str_finish(&all);
+    return NULL;
+}
+
+static vkt_status not_a(const char *what, const vkt__option *o, const char *text, bool quoted,
+                        const char *where)
+{
+    return vkt__fail(VKT_ARG, "config", "%s: %s: %s is expected, not %s'%s'%s", where, o->name,
+                     what, quoted ? "the quoted text " : "", text, *text ? "" : " (no value)");
+}
+
+static vkt_status check_range(const vkt__option *o, double v, const char *text, const char *where)
+{
+    char lo[32], hi[32];
+    if (v >= o->min && v <= o->max) return VKT_OK;
+    return vkt__fail(VKT_ARG, "config", "%s: %s: %s is out of range: %s to %s", where, o->name,
+                     text, vkt__double_text(o->min, false, lo),
+                     vkt__double_text(o->max, false, hi));
+}
+
+static vkt_status set_string(char *at, vkt__arena *a, const vkt__option *o, const char *text,
+                             bool quoted, const char *where)
+{
+    const char *value = NULL;
+    size_t bad;
+    if (!vkt__utf8_ok(text, strlen(text), &bad)) return vkt__fail(VKT_ARG, "config", "%s: %s: the text is not UTF-8", where, o->name);
+    if (quoted || (text[0] && strcmp(text, "null") && strcmp(text, "~"))) {
+        if (o->choices && !choose(o, text, where)) return VKT_ARG;
+        value = vkt__arena_strdup(a, text);
+    } else if (o->choices || o->fallback) {
+        return not_a("a word", o, text, quoted, where);
+    }
+    memcpy(at, &value, sizeof value);
+    return VKT_OK;
+}
+
+static vkt_status set_char(char *at, const vkt__option *o, const char *text, bool quoted,
+                           const char *where)
+{
+    if (!strcmp(text, "auto"))
+        *at = 0;
+    else if (!strcmp(text, "tab") || !strcmp(text, "\\t"))
+        *at = '\t';
+    else if (text[0] && !text[1] && text[0] != '"' && text[0] != '\n' &&
+             (unsigned char)text[0] < 128)
+        *at = text[0];
+    else
+        return not_a("one character, tab or auto", o, text, quoted, where);
+    return VKT_OK;
+}
+
+vkt_status vkt__option_set(vkt_config *c, vkt__arena *a, const vkt__option *o, const char *text,
+                           bool quoted, const char *where)
+{
+    char *at = (char *)c + o->offset;
+    vkt_status st = VKT_OK;
+    uint64_t u = 0;
+    int64_t i = 0;
+    double d = 0;
+    bool b = false;
+    switch (o->type) {
+    case VKT__OPT_STRING:
+        return set_string(at, a, o, text, quoted, where);
+    case VKT__OPT_CHAR:
+        return set_char(at, o, text, quoted, where);
+    case VKT__OPT_ENUM: {
+        const vkt__choice *p = choose(o, text, where);
+        if (!p) return VKT_ARG;
+        memcpy(at, &p->value, sizeof p->value);
+        return VKT_OK;
+    }
+    case VKT__OPT_BOOL:
+        if (quoted || !vkt__parse_bool(text, &b))
+            return not_a("true or false", o, text, quoted, where);
+        memcpy(at, &b, sizeof b);
+        return VKT_OK;
+    case VKT__OPT_U32:
+    case VKT__OPT_U64:
+    case VKT__OPT_I64: {
+        bool is = !quoted && parse_i64(text, &i);
+        bool is_u = !quoted && vkt__parse_u64(text, &u);
+        if (!is && !is_u) return not_a("a whole number", o, text, quoted, where);
+        VKT_TRY(check_range(o, is_u ? (double)u : (double)i, text, where));
+        uint32_t u32 = (uint32_t)u;
+        if (o->type == VKT__OPT_U32)
+            memcpy(at, &u32, sizeof u32);
+        else if (o->type == VKT__OPT_U64)
+            memcpy(at, &u, sizeof u);
+        else
+            memcpy(at, &i, sizeof i);
+        return VKT_OK;
+    }
+    case VKT__OPT_F32:
+    case VKT__OPT_F64: {
+        if (quoted || !vkt__parse_double(text, &d))
+            return not_a("a finite number", o, text, quoted, where);
+        VKT_TRY(check_range(o, d, text, where));
+        float f = (float)d;
+        if (o->type == VKT__OPT_F32)
+            memcpy(at, &f, sizeof f);
+        else
+            memcpy(at, &d, sizeof d);
+        return VKT_OK;
+    }
+    case VKT__OPT_STEPS:
+    case VKT__OPT_GROUPS:
+        break;
+    }
+    return not_a("a list", o, text, quoted, where);
+fail:
+    return st;
+}
+
+/* ---- help ---- */
+
+bool vkt_option(size_t i, vkt_option_info *out)
+{
+    static const char *const types[] = { "text",      "true/false", "integer", "integer",
+                                         "integer",   "number",     "number",  "choice",
+                                         "character", "list",       "list" };
+    static _Thread_local char range[160];
+    if (i >= VKT_COUNT(options)) return false;
+    const vkt__option *o = &options[i];
+    char lo[32], hi[32];
+    size_t n = 0;
+    range[0] = 0;
+    if (o->choices) {
+        for (const vkt__choice *p = o->choices; p->name && n < sizeof range; p++)
+            n += (size_t)snprintf(range + n, sizeof range - n, "%s%s", n ? "|" : "", p->name);
+    } else if (o->max == ANY) {
+        snprintf(range, sizeof range, "%s or more", vkt__double_text(o->min, false, lo));
+    } else if (o->min < o->max && o->type != VKT__OPT_BOOL) {
+        snprintf(range, sizeof range, "%s to %s", vkt__double_text(o->min, false, lo),
+                 vkt__double_text(o->max, false, hi));
+    }
+    *out = (vkt_option_info) { .name = o->name,
+                               .type = o->choices ? "choice" : types[o->type],
+                               .range = range,
+                               .fallback = o->fallback ? o->fallback : "",
+                               .unit = o->unit,
+                               .help = o->help };
+    return true;
+}

@@ -1,0 +1,55 @@
+/* The option table: every scalar key of a recipe, with its type, place in vkt_config, default,
+ * range, unit and help. Parser, --set, --help and the written configuration are loops over it. */
+#ifndef VKT_TRAIN_OPTIONS_H
+#define VKT_TRAIN_OPTIONS_H
+
+#include "base/util.h"
+#include "vktrain/train.h"
+
+typedef enum vkt__option_type {
+    VKT__OPT_STRING,
+    VKT__OPT_BOOL,
+    VKT__OPT_U32,
+    VKT__OPT_U64,
+    VKT__OPT_I64,
+    VKT__OPT_F32,
+    VKT__OPT_F64,
+    VKT__OPT_ENUM,   /* an int-sized field */
+    VKT__OPT_CHAR,   /* one character, "tab" or "auto" (0) */
+    VKT__OPT_STEPS,  /* list of steps: schedule.milestones */
+    VKT__OPT_GROUPS, /* list of maps: optim.groups */
+} vkt__option_type;
+
+typedef struct vkt__choice {
+    const char *name;
+    int value; /* ENUM; unused for STRING */
+} vkt__choice;
+
+typedef struct vkt__option {
+    const char *name;
+    vkt__option_type type;
+    size_t offset;        /* in vkt_config */
+    const char *fallback; /* as a recipe would write it; NULL: unset (NULL, NAN, an empty list) */
+    double min, max;      /* numbers: inclusive */
+    const char *unit, *help;
+    const vkt__choice *choices; /* ENUM, and STRING if not free; ended by name NULL */
+    const char *alias;          /* another name that recipes may use */
+} vkt__option;
+
+const vkt__option *vkt__options(size_t *n);
+/* -1 if there is none of that name or alias. */
+int vkt__option_find(const char *name);
+
+/* Sets one option from text. `where` opens error lines ("recipe.yaml:7"); quoted: the text was in
+ * quotes, so it is no number. Not for STEPS and GROUPS. */
+vkt_status vkt__option_set(vkt_config *c, vkt__arena *a, const vkt__option *o, const char *text,
+                           bool quoted, const char *where);
+
+/* Strict numbers, as recipes write them; false if the text is none. */
+bool vkt__parse_u64(const char *text, uint64_t *out);
+bool vkt__parse_double(const char *text, double *out); /* 1, -2.5, 1e-3; finite */
+bool vkt__parse_bool(const char *text, bool *out);     /* true false yes no on off */
+/* The shortest decimal that reads back to the same float (single: as float). NaN: "nan". */
+const char *vkt__double_text(double v, bool single, char out[32]);
+
+#endif

@@ -1,0 +1,26 @@
+/* Private side of a configuration: where each option was set, and the reader of recipes. */
+#ifndef VKT_TRAIN_RECIPE_H
+#define VKT_TRAIN_RECIPE_H
+
+#include "train/options.h"
+#include "train/yaml.h"
+
+enum { VKT__MAX_OPTIONS = 96, VKT__MAX_LAYER_DEPTH = 16, VKT__MAX_LAYERS = 10000 };
+
+struct vkt__config_private {
+    vkt__arena arena;
+    const char *where[VKT__MAX_OPTIONS]; /* "recipe.yaml:7", "--set"; NULL: the default */
+};
+
+/* The tree of a recipe -> options and model. */
+vkt_status vkt__recipe_apply(vkt_config *c, const vkt__yaml *root, const char *source);
+/* One option from a tree: any type. */
+vkt_status vkt__option_set_node(vkt_config *c, int index, const vkt__yaml *node, const char *where);
+/* `model:` from its list. */
+vkt_status vkt__model_parse(vkt_config *c, const vkt__yaml *list, const char *source);
+/* The model as a YAML list under `model:`. */
+void vkt__model_yaml(const vkt_layer *layers, size_t n, int indent, vkt__str *out);
+/* Text in double quotes, all but printable ASCII escaped. */
+void vkt__yaml_quote(const char *text, vkt__str *out);
+
+#endif

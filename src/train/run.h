@@ -1,0 +1,42 @@
+/* A run folder: creating or reopening it under a lock, and its run.json. */
+#ifndef VKT_TRAIN_RUN_H
+#define VKT_TRAIN_RUN_H
+
+#include "base/util.h"
+#include "vktrain/train.h"
+
+/* run.json. Texts NULL and numbers NAN where unknown. Keep texts alive while they are written. */
+typedef struct vkt__run_record {
+    const char *name, *note, *status;   /* "running", "done", "interrupted", "failed" */
+    const char *error;                  /* of a failed run: one line */
+    const char *started, *finished;     /* UTC, ISO; started NULL: now */
+    const char *command, *config;       /* config: resolved YAML */
+    const char *source;                 /* recipe */
+    const char *device, *driver, *data; /* data: vkt_dataset_info.source */
+    uint64_t seed, data_seed, n_params, n_resumes;
+    uint64_t step, total, best_step;
+    const char *metric;
+    double best_metric, valid_loss, valid_accuracy, test_loss, test_accuracy;
+    double items_per_s, seconds;
+} vkt__run_record;
+/* Numbers NAN, all else zero. */
+vkt__run_record vkt__run_record_empty(void);
+
+typedef struct vkt__run {
+    char dir[1024];
+    struct vkt__file_lock *lock;
+} vkt__run;
+
+/* dir NULL: runs/NAME-DATE under the current folder. Fresh: a folder that holds a run is refused
+ * (ARG). resume: it must hold one; leftovers of an interrupted write are removed. A run that
+ * another process trains is refused. IO: it can't be created. */
+vkt_status vkt__run_open(const char *dir, const char *name, bool resume, vkt__run **out);
+void vkt__run_close(vkt__run **r);
+
+/* Writes run.json whole or not at all. */
+vkt_status vkt__run_save(const vkt__run *r, const vkt__run_record *rec);
+/* Reads DIR/run.json; texts go to the arena. FORMAT: damaged; *why (if not NULL) gets the reason
+ * and nothing is logged, else it is logged. */
+vkt_status vkt__run_load(const char *dir, vkt__arena *a, vkt__run_record *rec, const char **why);
+
+#endif

@@ -1,0 +1,261 @@
+/* Putting a job together: buffers, rings, the training and the evaluation graph. */
+#include <math.h>
+#include <stdio.h>
+
+#include "train/session.h"
+
+/* ---- lanes ---- */
+
+/* The next 256-aligned place for `each` bytes. */
+static uint64_t take(uint64_t *bytes, uint64_t each)
+{
+    uint64_t at = *bytes;
+    *bytes = vkt__align(at + each, 256);
+    return at;
+}
+
+typedef struct {
+    vkt_tensor *x, *y, *w, *step;
+    uint64_t x_at, y_at, w_at, step_at;
+} lane_inputs;
+
+/* The memory of one batch per slot, and the graph's inputs bound to it. */
+static vkt_status lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t n_slots, uint64_t readback_bytes, const char *label,
+                              lane_inputs *in)
+{
+    vkt_status st = VKT_OK;
+    const vkt_dataset_info *d = s->info;
+    bool classify = d->task == VKT_CLASSIFY;
+    l->batch = batch;
+    l->n_slots = n_slots;
+    l->graph = vkt_graph_create(s->gpu);
+    vkt_shape x = { .rank = d->input_rank + 1, .d = { batch } };
+    for (uint32_t i = 0; i < d->input_rank; i++) x.d[i + 1] = d->input_shape[i];
+    uint64_t bytes = 0;
+    in->x_at = take(&bytes, (uint64_t)batch * d->n_inputs * 4);
+    in->y_at = take(&bytes, (uint64_t)batch * 4);
+    in->w_at = take(&bytes, (uint64_t)batch * 4);
+    in->step_at = take(&bytes, vkt_step_block_bytes());
+    in->x = vkt_input(l->graph, x, VKT_F32, "x");
+    in->y = vkt_input(l->graph, classify ? vkt_shape1(batch) : vkt_shape2(batch, 1), classify ? VKT_U32 : VKT_F32, "y");
+    in->w = vkt_input(l->graph, vkt_shape1(batch), VKT_F32, "weight");
+    in->step = vkt_step(l->graph);
+    for (uint32_t i = 0; i < n_slots; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s batch %u", label, i);
+        VKT_TRY(vkt_buffer_create(s->gpu, &(vkt_buffer_desc) { bytes, VKT_MEM_UPLOAD, name }, &l->upload[i]));
+        snprintf(name, sizeof name, "%s results %u", label, i);
+        VKT_TRY(vkt_buffer_create(s->gpu, &(vkt_buffer_desc) { readback_bytes, VKT_MEM_READBACK, name }, &l->readback[i]));
+        char *base = l->upload[i]->host;
+        l->slots[i] = (vkt_batch) { .x = (float *)(void *)(base + in->x_at), .y = (vkt_label *)(void *)(base + in->y_at),
+                                    .w = (float *)(void *)(base + in->w_at) };
+        l->step[i] = base + in->step_at;
+        vkt_bind(in->x, i, l->upload[i], in->x_at);
+        vkt_bind(in->y, i, l->upload[i], in->y_at);
+        vkt_bind(in->w, i, l->upload[i], in->w_at);
+        vkt_bind(in->step, i, l->upload[i], in->step_at);
+    }
+    /* Where the device can't read host memory at full speed, one copy into its own comes first. */
+    if (!vkt_gpu_caps(s->gpu)->unified) in->x = vkt_copy(l->graph, in->x);
+fail:
+    return st;
+}
+
+static void bind_result(vkt__lane *l, vkt_tensor *t, uint64_t *at, const float **host)
+{
+    for (uint32_t i = 0; i < l->n_slots; i++) {
+        vkt_bind(t, i, l->readback[i], *at);
+        host[i] = (const float *)(const void *)((const char *)l->readback[i]->host + *at);
+    }
+    *at = vkt__align(*at + vkt_shape_count(vkt_tensor_shape(t)) * 4, 256);
+}
+
+static void lane_destroy(vkt_gpu *gpu, vkt__lane *l)
+{
+    vkt_graph_destroy(&l->graph);
+    for (uint32_t i = 0; i < VKT_MAX_SLOTS; i++) {
+        vkt_buffer_destroy(gpu, &l->upload[i]);
+        vkt_buffer_destroy(gpu, &l->readback[i]);
+    }
+}
+
+/* ---- the two graphs ---- */
+
+static vkt_status build_train(vkt__session *s)
+{
+    vkt_status st = VKT_OK;
+    const vkt_config *c = s->config;
+    vkt__lane *l = &s->train;
+    lane_inputs in;
+    VKT_TRY(lane_create(s, l, c->batch, VKT_MIN(VKT_MAX(c->data_prefetch, 2), VKT_MAX_SLOTS), VKT_N_SCALARS * 4, "training", &in));
+    vkt_tensor *logits = vkt_model_build(s->model, l->graph, in.x, true), *hits = NULL;
+    vkt_loss loss;
+    if (s->info->task == VKT_CLASSIFY) {
+        vkt_tensor *cw = NULL;
+        if (s->class_weight) {
+            cw = vkt_input(l->graph, vkt_shape1(s->info->n_outputs), VKT_F32, "class weights");
+            vkt_bind(cw, VKT_ALL_SLOTS, s->class_weight, 0);
+        }
+        vkt_xent_desc desc = { .smoothing = c->label_smoothing, .ignore_index = c->ignore_index >= 0 ? (uint32_t)c->ignore_index + 1 : 0 };
+        loss = vkt_softmax_xent(l->graph, logits, in.y, in.w, cw, desc);
+        hits = vkt_sum(l->graph, loss.hit);
+    } else {
+        loss = vkt_mse(l->graph, logits, in.y, in.w);
+    }
+    vkt_tensor *total = vkt_sum(l->graph, loss.loss);
+    vkt_model_backward(s->model, l->graph, total);
+    vkt_tensor *scalars = vkt_optim_build(s->optim, l->graph, total, hits);
+    uint64_t at = 0;
+    bind_result(l, scalars, &at, l->scalars);
+    VKT_TRY(vkt_graph_plan(l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "training activations" }));
+fail:
+    return st;
+}
+
+static vkt_status build_eval(vkt__session *s)
+{
+    vkt_status st = VKT_OK;
+    const vkt_config *c = s->config;
+    vkt__lane *l = &s->eval;
+    lane_inputs in;
+    uint64_t rows = vkt__align((uint64_t)c->eval_batch * 4, 256), at = 0;
+    VKT_TRY(lane_create(s, l, c->eval_batch, 2, 2 * rows + (uint64_t)c->eval_batch * s->info->n_outputs * 4, "evaluation", &in));
+    vkt_tensor *out = vkt_model_build(s->model, l->graph, in.x, false);
+    vkt_loss loss;
+    if (s->info->task == VKT_CLASSIFY) {
+        /* The plain cross-entropy: smoothing and class weights belong to training. */
+        loss = vkt_softmax_xent(l->graph, out, in.y, in.w, NULL, (vkt_xent_desc) { 0 });
+        out = vkt_softmax(l->graph, out);
+        bind_result(l, loss.hit, &at, l->hit);
+    } else {
+        loss = vkt_mse(l->graph, out, in.y, in.w);
+        if (vkt_shape_count(vkt_tensor_shape(out)) == 0) return VKT_SHAPE;
+        out = vkt_copy(l->graph, out);
+    }
+    bind_result(l, loss.loss, &at, l->loss);
+    bind_result(l, out, &at, l->out);
+    VKT_TRY(vkt_graph_plan(l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "evaluation activations" }));
+fail:
+    return st;
+}
+
+/* ---- the memory table ---- */
+
+static uint64_t lane_bytes(const vkt__lane *l)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < l->n_slots; i++) n += l->upload[i]->bytes + l->readback[i]->bytes;
+    return n;
+}
+
+static uint64_t memory_table(const vkt__session *s, vkt__str *out)
+{
+    uint64_t moments = 0, total = 0;
+    for (size_t i = 0; s->optim && i < vkt_optim_n_moments(s->optim); i++) moments += vkt_optim_moment(s->optim, i)->bytes;
+    uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - vkt_model_values(s->model)->bytes - vkt_model_grads(s->model)->bytes - moments -
+                      lane_bytes(&s->train) - lane_bytes(&s->eval);
+    const struct { const char *name; uint64_t bytes; } rows[] = {
+        { "parameters", vkt_model_values(s->model)->bytes },
+        { "gradients", vkt_model_grads(s->model)->bytes },
+        { "optimizer moments", moments },
+        { "training batches", lane_bytes(&s->train) },
+        { "training activations", s->train.graph ? vkt__align(vkt_graph_bytes(s->train.graph), 256) : 0 },
+        { "evaluation batches", lane_bytes(&s->eval) },
+        { "evaluation activations", vkt__align(vkt_graph_bytes(s->eval.graph), 256) },
+        { "tables and staging", others },
+    };
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        vkt__str_printf(out, "  %-24s %10.2f MiB\n", rows[i].name, (double)rows[i].bytes / 1048576);
+        total += rows[i].bytes;
+    }
+    vkt__str_printf(out, "  %-24s %10.2f MiB of %.0f MiB\n", "peak device memory", (double)total / 1048576,
+                    (double)vkt_gpu_caps(s->gpu)->budget_bytes / 1048576);
+    return total;
+}
+
+char *vkt__session_explain(const vkt__session *s)
+{
+    vkt__str t = { 0 };
+    char *part = vkt_model_summary(s->model);
+    vkt__str_printf(&t, "model\n%s\nmemory\n", part);
+    free(part);
+    memory_table(s, &t);
+    if (s->train.graph) {
+        part = vkt_graph_explain(s->train.graph);
+        vkt__str_printf(&t, "\ntraining step, batch %u\n%s", s->train.batch, part);
+        free(part);
+    }
+    part = vkt_graph_explain(s->eval.graph);
+    vkt__str_printf(&t, "\nevaluation, batch %u\n%s", s->eval.batch, part);
+    free(part);
+    return t.data;
+}
+
+/* ---- the session ---- */
+
+/* n / (C * count): the classes weigh the same in the mean loss. */
+static vkt_status make_class_weights(vkt__session *s)
+{
+    uint32_t n = s->info->n_outputs;
+    uint64_t *count = vkt__alloc(n * sizeof *count);
+    s->class_weight_host = vkt__alloc(n * sizeof(float));
+    vkt_dataset_class_counts(s->data, VKT_TRAIN, count);
+    for (uint32_t i = 0; i < n; i++)
+        s->class_weight_host[i] = count[i] ? (float)((double)s->info->n[VKT_TRAIN] / ((double)n * (double)count[i])) : 0;
+    free(count);
+    vkt_status st = vkt_buffer_create(s->gpu, &(vkt_buffer_desc) { (uint64_t)n * 4, VKT_MEM_DEVICE, "class weights" }, &s->class_weight);
+    return st == VKT_OK ? vkt_buffer_write(s->gpu, s->class_weight, 0, s->class_weight_host, (uint64_t)n * 4) : st;
+}
+
+vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data, bool training, vkt__session **out)
+{
+    vkt_status st = VKT_OK;
+    vkt__session *s = vkt__alloc(sizeof *s);
+    *out = NULL;
+    s->gpu = gpu;
+    s->config = c;
+    s->data = data;
+    s->info = vkt_dataset_get_info(data);
+    vkt_model_desc desc = { .layers = c->layers, .n_layers = c->n_layers, .n_outputs = s->info->n_outputs, .source = c->source,
+                            .input = { .rank = s->info->input_rank } };
+    for (uint32_t i = 0; i < s->info->input_rank; i++) desc.input.d[i] = s->info->input_shape[i];
+    VKT_TRY(vkt_model_create(gpu, &desc, &s->model));
+    if (training) {
+        VKT_TRY(vkt_optim_create(gpu, &c->optim, s->model, &s->optim));
+        if (c->class_weight == VKT_CW_BALANCED && s->info->task == VKT_CLASSIFY) VKT_TRY(make_class_weights(s));
+        VKT_TRY(build_train(s));
+    }
+    VKT_TRY(build_eval(s));
+    vkt__str table = { 0 };
+    s->planned_bytes = memory_table(s, &table);
+    uint64_t budget = vkt_gpu_caps(gpu)->budget_bytes;
+    if (s->planned_bytes > budget) {
+        vkt_log(VKT_LOG_ERROR, "train", "this needs %.1f MiB of device memory, %.1f MiB may be used: lower train.batch (%u) or eval.batch (%u), or the model\n%s",
+                (double)s->planned_bytes / 1048576, (double)budget / 1048576, c->batch, c->eval_batch, table.data);
+        st = VKT_OOM_DEVICE;
+    }
+    vkt__str_finish(&table);
+    VKT_TRY(st);
+    if (training) VKT_TRY(vkt_graph_compile(s->train.graph, &(vkt_plan_desc) { .n_slots = s->train.n_slots, .label = "training activations" }));
+    VKT_TRY(vkt_graph_compile(s->eval.graph, &(vkt_plan_desc) { .n_slots = s->eval.n_slots, .label = "evaluation activations" }));
+    *out = s;
+    return VKT_OK;
+fail:
+    vkt__session_destroy(&s);
+    return st;
+}
+
+void vkt__session_destroy(vkt__session **ps)
+{
+    vkt__session *s = *ps;
+    if (!s) return;
+    vkt_gpu_wait(s->gpu);
+    lane_destroy(s->gpu, &s->train);
+    lane_destroy(s->gpu, &s->eval);
+    vkt_buffer_destroy(s->gpu, &s->class_weight);
+    free(s->class_weight_host);
+    vkt_optim_destroy(&s->optim);
+    vkt_model_destroy(&s->model);
+    free(s);
+    *ps = NULL;
+}

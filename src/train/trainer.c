@@ -1,0 +1,598 @@
+/* The trainer: a fixed number of steps, submitted ahead of the device; evaluation and a checkpoint at step
+ * intervals; the best checkpoint chosen in retrospect. Everything it writes goes through the run folder. */
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/os.h"
+#include "train/metrics.h"
+#include "train/run.h"
+#include "train/session.h"
+#include "train/tfevents.h"
+
+static volatile sig_atomic_t stop_asked;
+
+void vkt_train_stop(void)
+{
+    stop_asked = 1;
+}
+
+/* A step that was submitted and whose numbers have not been read. */
+typedef struct {
+    uint64_t step, ticket;
+    uint32_t slot;
+    double lr, input_wait;
+} flight;
+
+/* Means over the recent past: exponential, with the weight of what is missing taken out. */
+typedef struct {
+    double sum, weight;
+} recent;
+
+static void recent_add(recent *r, double v)
+{
+    r->sum = 0.98 * r->sum + v;
+    r->weight = 0.98 * r->weight + 1;
+}
+
+static double recent_mean(const recent *r)
+{
+    return r->weight > 0 ? r->sum / r->weight : NAN;
+}
+
+typedef struct {
+    const vkt_config *c;
+    const vkt_train_desc *desc;
+    vkt_train_result *result;
+    vkt_gpu *gpu;
+    vkt_dataset *data;
+    const vkt_dataset_info *info;
+    vkt__session *s;
+    vkt__run *run;
+    vkt__run_record record;
+    vkt__metrics *metrics;
+    vkt__tfevents *events;
+    vkt_loader *loader;
+    vkt__weights host;
+    char *yaml;
+    uint64_t config_hash, data_hash;
+    char driver[600];
+
+    uint64_t total, first, done;          /* steps in all; where this process began; read back */
+    flight flights[VKT_MAX_SLOTS];
+    uint32_t n_flights, oldest;
+    uint64_t skipped_in_a_row;
+    uint64_t saved;                       /* step of the newest checkpoint; UINT64_MAX: none */
+    float *norms;                         /* [done]: unclipped gradient norms, NAN where skipped */
+    size_t cap_norms, n_norms;
+    uint64_t n_clipped, n_skipped;
+    recent loss, accuracy;
+    double began, eval_s, before_s;       /* clock at the first step; seconds in evaluations; of earlier processes */
+    double wait_s, wait_mark, time_mark;  /* for the loader; at the last evaluation */
+    double host_cpu;                      /* this thread's CPU in steps, outside the driver */
+    bool said_input_bound;
+    double last_value;                    /* of the monitored metric */
+    double last_eval_loss, last_eval_accuracy;
+    vkt_progress progress;
+} trainer;
+
+/* ---- metrics by name ---- */
+
+static double metric_value(const trainer *t, const vkt__eval_sums *e)
+{
+    double n = (double)e->n;
+    if (!strcmp(t->c->metric, "accuracy")) return (double)e->correct / n;
+    if (!strcmp(t->c->metric, "mae")) return e->abs_error / n;
+    return e->loss / n;
+}
+
+/* ---- what a resumed run knows of its past ---- */
+
+static void norms_add(trainer *t, double norm, double clip, bool ok)
+{
+    if (t->n_norms == t->cap_norms) t->norms = vkt__grow(t->norms, t->n_norms, &t->cap_norms, sizeof *t->norms);
+    t->norms[t->n_norms++] = ok ? (float)norm : NAN;
+    t->n_skipped += !ok;
+    t->n_clipped += ok && clip < 1;
+}
+
+/* Norms, clips and skips of the steps before, from metrics.jsonl. */
+static vkt_status read_history(trainer *t, const char *run_dir)
+{
+    char path[1100], line[4096];
+    snprintf(path, sizeof path, "%s/metrics.jsonl", run_dir);
+    FILE *f = fopen(path, "rb");
+    if (!f) return VKT_OK;
+    while (fgets(line, sizeof line, f)) {
+        json_t *o = json_loads(line, 0, NULL);
+        const char *kind = json_string_value(json_object_get(o, "kind"));
+        if (kind && !strcmp(kind, "train")) {
+            const json_t *norm = json_object_get(o, "grad_norm"), *clip = json_object_get(o, "clip"), *ok = json_object_get(o, "update_ok");
+            norms_add(t, json_number_value(norm), json_is_number(clip) ? json_number_value(clip) : 1,
+                      !json_is_number(ok) || json_number_value(ok) > 0);
+        }
+        json_decref(o);
+    }
+    fclose(f);
+    return VKT_OK;
+}
+
+/* ---- reading steps back ---- */
+
+static vkt_status read_flight(trainer *t, const flight *f)
+{
+    vkt_status st = VKT_OK;
+    const float *s = t->s->train.scalars[f->slot];
+    const vkt_batch *b = &t->s->train.slots[f->slot];
+    bool classify = t->info->task == VKT_CLASSIFY, ok = s[VKT_SCALAR_OK] > 0;
+    double now = vkt__now(), accuracy = classify ? (double)s[VKT_SCALAR_HITS] / b->n_valid : NAN;
+    t->done = f->step + 1;
+    norms_add(t, (double)s[VKT_SCALAR_GRAD_NORM], (double)s[VKT_SCALAR_CLIP], ok);
+    if (ok) {
+        recent_add(&t->loss, (double)s[VKT_SCALAR_LOSS]);
+        if (classify) recent_add(&t->accuracy, accuracy);
+    }
+    double train_s = now - t->began - t->eval_s;
+    vkt_progress *p = &t->progress;
+    *p = (vkt_progress) { .step = t->done, .total = t->total, .loss = recent_mean(&t->loss), .accuracy = classify ? recent_mean(&t->accuracy) : NAN,
+                          .grad_norm = (double)s[VKT_SCALAR_GRAD_NORM], .clip = (double)s[VKT_SCALAR_CLIP], .lr = f->lr };
+    p->items_per_s = (double)(t->done - t->first) * t->c->batch / train_s;
+    p->eta_s = (now - t->began) / (double)(t->done - t->first) * (double)(t->total - t->done);
+    p->input_wait = t->wait_s / train_s;
+
+    vkt__metrics_row row = vkt__metrics_row_empty(t->done, NULL);
+    row.loss = (double)s[VKT_SCALAR_LOSS];
+    row.accuracy = accuracy;
+    row.grad_norm = p->grad_norm;
+    row.clip = p->clip;
+    row.lr = f->lr;
+    row.items_per_s = p->items_per_s;
+    row.input_wait = f->input_wait;
+    row.update_ok = ok ? NAN : 0;
+    row.seconds = t->before_s + now - t->began;
+    VKT_TRY(vkt__metrics_add(t->metrics, &row));
+    if (t->done % VKT_MAX(t->total / 1000, 1) == 0) {
+        vkt__tfscalar tags[] = { { "train/loss", row.loss }, { "train/accuracy", row.accuracy }, { "train/grad_norm", row.grad_norm },
+                                 { "train/lr", row.lr }, { "train/items_per_s", row.items_per_s } };
+        VKT_TRY(vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags)));
+    }
+    t->skipped_in_a_row = ok ? 0 : t->skipped_in_a_row + 1;
+    if (!ok && t->skipped_in_a_row == 1)
+        vkt_log(VKT_LOG_WARN, "train", "step %llu: loss %g, gradient norm %g: the update was skipped", (unsigned long long)t->done, row.loss,
+                row.grad_norm);
+    if (t->skipped_in_a_row >= t->c->nan_patience)
+        st = vkt__fail(VKT_NUMERIC, "train",
+                       "step %llu: %llu updates in a row had NaN or Inf in the loss or gradient, beginning with step %llu: lower optim.lr, "
+                       "or set optim.clip or schedule.warmup",
+                       (unsigned long long)t->done, (unsigned long long)t->skipped_in_a_row,
+                       (unsigned long long)(t->done + 1 - t->skipped_in_a_row));
+fail:
+    return st;
+}
+
+/* Waits for the oldest step in flight, reads its numbers, lets the loader have its slot. */
+static vkt_status retire(trainer *t)
+{
+    flight f = t->flights[t->oldest];
+    vkt_status st = vkt_ticket_wait(t->gpu, f.ticket);
+    if (st != VKT_OK) return st;
+    t->oldest = (t->oldest + 1) % VKT_MAX_SLOTS;
+    t->n_flights--;
+    st = read_flight(t, &f);
+    vkt_loader_release(t->loader, f.slot);
+    if (t->desc->on_progress && st == VKT_OK) t->desc->on_progress(t->desc->user, &t->progress);
+    return st;
+}
+
+static vkt_status drain(trainer *t)
+{
+    vkt_status st = VKT_OK;
+    while (t->n_flights && st == VKT_OK) st = retire(t);
+    return st;
+}
+
+/* ---- checkpoints and evaluation ---- */
+
+static vkt_status save_checkpoint(trainer *t, double value)
+{
+    vkt_status st = VKT_OK;
+    vkt__checkpoint_item *items = NULL;
+    size_t n = 0;
+    vkt__weights *w = &t->host;
+    VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
+    vkt__checkpoint_desc desc = { .run_dir = t->run->dir, .model = w->model, .n_model = w->n_model, .optim = w->optim, .n_optim = w->n_optim };
+    desc.state = (vkt__checkpoint_state) { .step = t->done, .loader_batches = t->done, .seed = t->c->seed, .config_hash = t->config_hash,
+                                           .data_hash = t->data_hash, .metric = t->c->metric, .value = value, .config = t->yaml,
+                                           .schema = vkt_dataset_schema(t->data) };
+    VKT_TRY(vkt__checkpoint_write(&desc));
+    t->saved = t->done;
+    VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
+    const vkt__checkpoint_item *best = vkt__checkpoint_best(items, n, t->c->metric_sign);
+    if (best) {
+        VKT_TRY(vkt__checkpoint_link_best(t->run->dir, best->name));
+        t->record.best_step = best->step;
+        t->record.best_metric = best->value;
+        t->progress.best = best->step == t->done;
+    }
+    VKT_TRY(vkt__checkpoint_prune(t->run->dir, t->c->keep, t->c->metric_sign, NULL));
+    t->record.step = t->done;
+    t->record.seconds = t->before_s + vkt__now() - t->began;
+    t->record.items_per_s = t->progress.items_per_s;
+    VKT_TRY(vkt__run_save(t->run, &t->record));
+fail:
+    free(items);
+    return st;
+}
+
+/* The split that selects: validation, or where there is none, test (said at the start). */
+static vkt_split monitor_split(const trainer *t)
+{
+    return t->info->n[VKT_VALID] ? VKT_VALID : VKT_TEST;
+}
+
+static void write_eval(trainer *t, const char *split, const vkt__eval_sums *e, vkt_status *st)
+{
+    bool classify = t->info->task == VKT_CLASSIFY;
+    double n = (double)e->n;
+    vkt__metrics_row row = vkt__metrics_row_empty(t->done, split);
+    row.loss = e->loss / n;
+    row.accuracy = classify ? (double)e->correct / n : NAN;
+    row.mae = classify ? NAN : e->abs_error / n;
+    row.n = e->n;
+    row.seconds = t->before_s + vkt__now() - t->began;
+    row.n_classes = e->n_classes;
+    row.class_count = e->class_count;
+    row.class_correct = e->class_correct;
+    *st = vkt__metrics_add(t->metrics, &row);
+    if (*st != VKT_OK) return;
+    char loss_tag[64], accuracy_tag[64], mae_tag[64];
+    snprintf(loss_tag, sizeof loss_tag, "%s/loss", split);
+    snprintf(accuracy_tag, sizeof accuracy_tag, "%s/accuracy", split);
+    snprintf(mae_tag, sizeof mae_tag, "%s/mae", split);
+    vkt__tfscalar tags[] = { { loss_tag, row.loss }, { accuracy_tag, row.accuracy }, { mae_tag, row.mae } };
+    *st = vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags));
+}
+
+static vkt_status evaluate_and_save(trainer *t)
+{
+    vkt_status st = VKT_OK;
+    double start = vkt__now();
+    vkt__eval_sums e = { 0 };
+    vkt_split split = monitor_split(t);
+    VKT_TRY(vkt__evaluate(t->s, NULL, split, t->c->eval_sample, &e, NULL, NULL));
+    write_eval(t, vkt_split_name(split), &e, &st);
+    VKT_TRY(st);
+    if (t->c->eval_predictions) VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
+    t->last_value = metric_value(t, &e);
+    t->last_eval_loss = e.loss / (double)e.n;
+    t->last_eval_accuracy = t->info->task == VKT_CLASSIFY ? (double)e.correct / (double)e.n : NAN;
+    VKT_TRY(save_checkpoint(t, t->last_value));
+    double waited = t->wait_s - t->wait_mark, span = start - t->time_mark;
+    if (!t->said_input_bound && span > 0.5 && waited > 0.1 * span) {
+        vkt_log(VKT_LOG_WARN, "train", "input-bound: %.0f%% of the time went into waiting for data; raise data.workers (%u)", 100 * waited / span,
+                t->c->data_workers);
+        t->said_input_bound = true;
+    }
+    t->eval_s += vkt__now() - start;
+    t->wait_mark = t->wait_s;
+    t->time_mark = vkt__now();
+    if (t->desc->on_progress) {
+        t->progress.evaluated = true;
+        t->progress.eval_loss = t->last_eval_loss;
+        t->progress.eval_accuracy = t->last_eval_accuracy;
+        t->progress.eval_split = vkt_split_name(split);
+        t->desc->on_progress(t->desc->user, &t->progress);
+        t->progress.evaluated = t->progress.best = false;
+    }
+fail:
+    vkt__eval_sums_finish(&e);
+    return st;
+}
+
+/* ---- the loop ---- */
+
+static vkt_status submit_step(trainer *t, uint64_t step)
+{
+    vkt_status st = VKT_OK;
+    double wait = 0;
+    flight f = { .step = step };
+    VKT_TRY(vkt_loader_next(t->loader, &f.slot, &wait));
+    t->wait_s += wait;
+    f.input_wait = wait;
+    f.lr = vkt_schedule_lr(&t->c->schedule, step);
+    vkt_optim_fill_step(t->s->optim, f.lr, step, t->c->seed, t->s->train.step[f.slot]);
+    VKT_TRY(vkt_graph_submit(t->s->train.graph, f.slot, &f.ticket));
+    t->flights[(t->oldest + t->n_flights++) % VKT_MAX_SLOTS] = f;
+fail:
+    return st;
+}
+
+static bool evaluates_after(const trainer *t, uint64_t step)
+{
+    return (step + 1) % t->c->eval_every == 0 || step + 1 == t->total;
+}
+
+static vkt_status loop(trainer *t)
+{
+    vkt_status st = VKT_OK;
+    uint32_t in_flight = VKT_MAX(t->s->train.n_slots - 1, 1); /* one slot is being filled */
+    t->began = t->time_mark = vkt__now();
+    for (uint64_t step = t->first; step < t->total && !stop_asked; step++) {
+        double cpu = vkt__thread_cpu(), driver = vkt__gpu_driver_cpu(t->gpu);
+        VKT_TRY(submit_step(t, step));
+        while (t->n_flights && (t->n_flights >= in_flight || vkt_ticket_done(t->gpu, t->flights[t->oldest].ticket))) VKT_TRY(retire(t));
+        t->host_cpu += vkt__thread_cpu() - cpu - (vkt__gpu_driver_cpu(t->gpu) - driver);
+        if (step == t->first) t->result->n_allocs_first = vkt_gpu_get_stats(t->gpu).n_allocs;
+        if (evaluates_after(t, step)) {
+            VKT_TRY(drain(t));
+            VKT_TRY(evaluate_and_save(t));
+        }
+    }
+    VKT_TRY(drain(t));
+    if (t->done < t->total) {
+        if (t->saved != t->done) VKT_TRY(save_checkpoint(t, NAN));
+        vkt_log(VKT_LOG_INFO, "train", "stopped at step %llu of %llu with a checkpoint; go on with --resume --run %s", (unsigned long long)t->done,
+                (unsigned long long)t->total, t->run->dir);
+        st = VKT_INTERRUPTED;
+    }
+fail:
+    return st;
+}
+
+/* ---- before and after ---- */
+
+static vkt_status resume(trainer *t)
+{
+    vkt_status st = VKT_OK;
+    vkt__checkpoint *ckpt = NULL;
+    VKT_TRY(vkt__checkpoint_newest(t->run->dir, &ckpt));
+    if (ckpt->state.data_hash != t->data_hash) {
+        st = vkt__fail(VKT_FORMAT, "train", "the data has changed since '%s' was written: resume needs the same examples and split", ckpt->dir);
+        goto fail;
+    }
+    if (ckpt->state.config_hash != t->config_hash)
+        vkt_log(VKT_LOG_WARN, "train", "the recipe differs from the one the run began with: it goes on with the new one, not bit for bit");
+    VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.model, t->host.n_model, false));
+    VKT_TRY(vkt__safetensors_load(ckpt->optim, t->host.optim, t->host.n_optim, false));
+    VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, t->s->optim, &t->host));
+    t->first = t->done = t->saved = ckpt->state.step;
+    if (t->first > t->total) {
+        st = vkt__fail(VKT_ARG, "train", "the run is at step %llu, past the %llu of train.steps", (unsigned long long)t->first, (unsigned long long)t->total);
+        goto fail;
+    }
+    vkt_log(VKT_LOG_INFO, "train", "resuming '%s' at step %llu of %llu", t->run->dir, (unsigned long long)t->first, (unsigned long long)t->total);
+fail:
+    vkt__checkpoint_close(&ckpt);
+    return st;
+}
+
+/* Opens the run folder and its files; loads the checkpoint of a resumed run or the initial weights. */
+static vkt_status open_run(trainer *t)
+{
+    vkt_status st = VKT_OK;
+    const vkt_config *c = t->c;
+    const vkt_caps *caps = vkt_gpu_caps(t->gpu);
+    vkt__arena arena = { 0 };
+    VKT_TRY(vkt__run_open(t->desc->run_dir, c->name, t->desc->resume, &t->run));
+    vkt__run_record *r = &t->record;
+    *r = vkt__run_record_empty();
+    if (t->desc->resume) {
+        vkt__run_record old;
+        VKT_TRY(vkt__run_load(t->run->dir, &arena, &old, NULL));
+        r->n_resumes = old.n_resumes + 1;
+        t->before_s = isnan(old.seconds) ? 0 : old.seconds;
+        r->best_step = old.best_step;
+        r->best_metric = old.best_metric;
+    }
+    snprintf(t->driver, sizeof t->driver, "%s %s", caps->driver, caps->driver_info);
+    r->name = c->name;
+    r->note = c->note;
+    r->status = "running";
+    r->command = t->desc->command;
+    r->config = t->yaml;
+    r->source = c->source;
+    r->device = caps->name;
+    r->driver = t->driver;
+    r->data = t->info->source;
+    r->seed = c->seed;
+    r->data_seed = c->data.seed;
+    r->n_params = vkt_model_count(t->s->model);
+    r->total = t->total;
+    r->metric = c->metric;
+    if (t->desc->resume) VKT_TRY(resume(t));
+    else VKT_TRY(vkt_model_init(t->s->model, c->seed));
+    uint64_t at = t->desc->resume ? t->first : VKT__METRICS_NEW;
+    VKT_TRY(vkt__metrics_open(t->run->dir, at, &t->metrics));
+    VKT_TRY(vkt__tfevents_open(t->run->dir, t->desc->resume ? t->first : UINT64_MAX, &t->events));
+    if (t->desc->resume) VKT_TRY(read_history(t, t->run->dir));
+    r->step = t->first;
+    VKT_TRY(vkt__run_save(t->run, r));
+fail:
+    vkt__arena_finish(&arena);
+    return st;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static void percentiles(trainer *t)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_norms; i++)
+        if (isfinite(t->norms[i])) t->norms[n++] = t->norms[i];
+    t->result->norm_p50 = t->result->norm_p90 = t->result->norm_p99 = NAN;
+    if (!n) return;
+    qsort(t->norms, n, sizeof *t->norms, by_value);
+    t->result->norm_p50 = (double)t->norms[n / 2];
+    t->result->norm_p90 = (double)t->norms[n * 9 / 10];
+    t->result->norm_p99 = (double)t->norms[n * 99 / 100];
+}
+
+/* The best checkpoint in retrospect, on the full validation set and on the test set. */
+static vkt_status conclude(trainer *t)
+{
+    vkt_status st = VKT_OK;
+    vkt_train_result *r = t->result;
+    vkt__checkpoint_item *items = NULL;
+    vkt__checkpoint *ckpt = NULL;
+    vkt__eval_sums e = { 0 };
+    size_t n = 0;
+    bool classify = t->info->task == VKT_CLASSIFY;
+    vkt_split split = monitor_split(t);
+    VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
+    const vkt__checkpoint_item *best = vkt__checkpoint_best(items, n, t->c->metric_sign);
+    if (!best) {
+        st = vkt__fail(VKT_IO, "train", "'%s' has no evaluated checkpoint left", t->run->dir);
+        goto fail;
+    }
+    snprintf(r->best_checkpoint, sizeof r->best_checkpoint, "%s/checkpoints/%s", t->run->dir, best->name);
+    r->best_step = best->step;
+    r->best_metric = best->value;
+    if (best->step != t->done) {
+        VKT_TRY(vkt__checkpoint_open(r->best_checkpoint, &ckpt));
+        VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.model, t->host.n_model, false));
+        VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, &t->host));
+    }
+    VKT_TRY(vkt__evaluate(t->s, NULL, split, 0, &e, NULL, NULL));
+    r->valid_loss = e.loss / (double)e.n;
+    r->valid_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
+    r->sample_gap = t->c->eval_sample && t->c->eval_sample < t->info->n[split] ? metric_value(t, &e) - best->value : NAN;
+    vkt__eval_sums_finish(&e);
+    t->record.valid_loss = r->valid_loss;
+    t->record.valid_accuracy = r->valid_accuracy;
+    if (t->info->n[VKT_TEST]) {
+        VKT_TRY(vkt__evaluate(t->s, NULL, VKT_TEST, 0, &e, NULL, NULL));
+        r->test_loss = e.loss / (double)e.n;
+        r->test_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
+        t->record.test_loss = r->test_loss;
+        t->record.test_accuracy = r->test_accuracy;
+        write_eval(t, "test", &e, &st);
+        VKT_TRY(st);
+    }
+fail:
+    vkt__eval_sums_finish(&e);
+    vkt__checkpoint_close(&ckpt);
+    free(items);
+    return st;
+}
+
+static void fill_result(trainer *t)
+{
+    vkt_train_result *r = t->result;
+    vkt_gpu_stats stats = vkt_gpu_get_stats(t->gpu);
+    uint64_t steps = t->done - t->first;
+    double train_s = vkt__now() - t->began - t->eval_s;
+    snprintf(r->run_dir, sizeof r->run_dir, "%s", t->run->dir);
+    snprintf(r->metric, sizeof r->metric, "%s", t->c->metric);
+    r->step = t->done;
+    r->n_steps = steps;
+    r->n_clipped = t->n_clipped;
+    r->n_skipped = t->n_skipped;
+    r->seconds = t->began > 0 ? vkt__now() - t->began : 0;
+    r->items_per_s = t->progress.items_per_s;
+    r->step_ms = steps ? 1e3 * t->c->batch / t->progress.items_per_s : NAN;
+    r->host_us = steps ? 1e6 * t->host_cpu / (double)steps : NAN;
+    r->input_wait = train_s > 0 ? t->wait_s / train_s : 0;
+    r->device_bytes = stats.peak_bytes;
+    r->planned_bytes = t->s->planned_bytes;
+    r->n_allocs_last = stats.n_allocs;
+    percentiles(t);
+}
+
+static vkt_status prepare(trainer *t)
+{
+    vkt_status st = VKT_OK;
+    const vkt_config *c = t->c;
+    vkt_gpu_desc gpu = t->desc->gpu;
+    if (!gpu.device) gpu.device = c->device;
+    VKT_TRY(vkt_dataset_open(&c->data, &t->data));
+    t->info = vkt_dataset_get_info(t->data);
+    vkt_log(VKT_LOG_INFO, "data", "%s: %llu train, %llu valid, %llu test", t->info->source, (unsigned long long)t->info->n[VKT_TRAIN],
+            (unsigned long long)t->info->n[VKT_VALID], (unsigned long long)t->info->n[VKT_TEST]);
+    if (c->batch > t->info->n[VKT_TRAIN]) {
+        st = vkt__fail(VKT_ARG, "train", "train.batch %u is larger than the training set of %llu examples", c->batch,
+                       (unsigned long long)t->info->n[VKT_TRAIN]);
+        goto fail;
+    }
+    if (!t->info->n[VKT_VALID] && !t->info->n[VKT_TEST]) {
+        st = vkt__fail(VKT_ARG, "train", "there are no validation examples to choose a checkpoint by: set data.valid_fraction");
+        goto fail;
+    }
+    if (!t->info->n[VKT_VALID])
+        vkt_log(VKT_LOG_WARN, "train", "no validation examples: checkpoints are chosen by the test set, so its result is optimistic; set data.valid_fraction");
+    if (!strcmp(c->metric, "accuracy") && t->info->task != VKT_CLASSIFY) {
+        st = vkt__fail(VKT_ARG, "train", "checkpoint.metric accuracy needs a classification task; use loss or mae");
+        goto fail;
+    }
+    VKT_TRY(vkt_gpu_create(&gpu, &t->gpu));
+    VKT_TRY(vkt__session_create(t->gpu, c, t->data, true, &t->s));
+    t->total = vkt_schedule_total(&c->schedule);
+    t->yaml = vkt_config_yaml(c);
+    t->config_hash = vkt__hash(t->yaml, strlen(t->yaml), 0);
+    t->data_hash = vkt_dataset_fingerprint(t->data);
+    vkt_log(VKT_LOG_INFO, "train", "%llu parameters, %llu steps of %u examples (%.1f epochs), peak device memory %.1f MiB",
+            (unsigned long long)vkt_model_count(t->s->model), (unsigned long long)t->total, c->batch,
+            (double)t->total * c->batch / (double)t->info->n[VKT_TRAIN], (double)t->s->planned_bytes / 1048576);
+    VKT_TRY(vkt__weights_create(t->s->model, t->s->optim, &t->host));
+fail:
+    return st;
+}
+
+static vkt_status start_loader(trainer *t)
+{
+    const vkt_config *c = t->c;
+    vkt_loader_desc d = { .data = t->data, .split = VKT_TRAIN, .batch = c->batch, .shuffle = true, .seed = c->seed, .start = t->first,
+                          .class_weight = t->s->class_weight_host, .n_slots = t->s->train.n_slots, .slots = t->s->train.slots,
+                          .n_threads = c->data_workers };
+    return vkt_loader_create(&d, &t->loader);
+}
+
+static void finish(trainer *t)
+{
+    if (t->gpu) vkt_gpu_wait(t->gpu);
+    vkt_loader_destroy(&t->loader);
+    vkt__metrics_close(&t->metrics);
+    vkt__tfevents_close(&t->events);
+    vkt__run_close(&t->run);
+    vkt__weights_finish(&t->host);
+    vkt__session_destroy(&t->s);
+    vkt_gpu_destroy(&t->gpu);
+    vkt_dataset_destroy(&t->data);
+    free(t->norms);
+    free(t->yaml);
+}
+
+vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_result *out)
+{
+    vkt_status st = VKT_OK;
+    trainer t = { .c = c, .desc = desc, .result = out, .last_value = NAN, .saved = UINT64_MAX };
+    *out = (vkt_train_result) { .test_loss = NAN, .test_accuracy = NAN, .valid_loss = NAN, .valid_accuracy = NAN, .best_metric = NAN, .sample_gap = NAN };
+    stop_asked = 0;
+    VKT_TRY(prepare(&t));
+    if (desc->explain) {
+        *desc->explain_text = vkt__session_explain(t.s);
+        goto fail;
+    }
+    VKT_TRY(open_run(&t));
+    VKT_TRY(start_loader(&t));
+    st = loop(&t);
+    fill_result(&t);
+    if (st == VKT_OK) st = conclude(&t);
+    char now[32];
+    vkt__time_iso(now);
+    t.record.finished = now;
+    t.record.status = st == VKT_OK ? "done" : st == VKT_INTERRUPTED ? "interrupted" : "failed";
+    t.record.error = st == VKT_OK || st == VKT_INTERRUPTED ? NULL : vkt_status_name(st);
+    t.record.step = t.done;
+    t.record.seconds = t.before_s + out->seconds;
+    t.record.items_per_s = out->items_per_s;
+    vkt_status saved = vkt__run_save(t.run, &t.record);
+    if (st == VKT_OK) st = saved;
+fail:
+    finish(&t);
+    return st;
+}

@@ -1,0 +1,201 @@
+/* Using a trained model: vkt_eval and vkt_predict on a checkpoint, which carries its recipe and schema. */
+#include <math.h>
+
+#include "train/metrics.h"
+#include "train/session.h"
+
+typedef struct {
+    vkt__checkpoint *ckpt;
+    vkt_config *config;
+    vkt_gpu *gpu;
+    vkt_dataset *data;
+    vkt__session *session;
+} opened;
+
+static void opened_finish(opened *o)
+{
+    vkt__session_destroy(&o->session);
+    vkt_dataset_destroy(&o->data);
+    vkt_gpu_destroy(&o->gpu);
+    vkt_config_destroy(&o->config);
+    vkt__checkpoint_close(&o->ckpt);
+}
+
+static vkt_status open_checkpoint(const char *path, const vkt_gpu_desc *gpu, opened *o)
+{
+    vkt_status st = VKT_OK;
+    char dir[1024];
+    vkt_gpu_desc desc = *gpu;
+    VKT_TRY(vkt__checkpoint_find(path, dir, sizeof dir));
+    VKT_TRY(vkt__checkpoint_open(dir, &o->ckpt));
+    VKT_TRY(vkt_config_create(&o->config));
+    VKT_TRY(vkt_config_parse(o->config, o->ckpt->state.config, strlen(o->ckpt->state.config), dir));
+    VKT_TRY(vkt_config_finish(o->config));
+    if (!desc.device) desc.device = o->config->device;
+    VKT_TRY(vkt_gpu_create(&desc, &o->gpu));
+fail:
+    return st;
+}
+
+/* The model for the data set that o->data is, with the checkpoint's weights. */
+static vkt_status open_session(opened *o, uint32_t batch)
+{
+    vkt_status st = VKT_OK;
+    vkt__weights w = { 0 };
+    if (batch) o->config->eval_batch = batch;
+    VKT_TRY(vkt__session_create(o->gpu, o->config, o->data, false, &o->session));
+    VKT_TRY(vkt__weights_create(o->session->model, NULL, &w));
+    VKT_TRY(vkt__safetensors_load(o->ckpt->model, w.model, w.n_model, true));
+    VKT_TRY(vkt__weights_upload(o->gpu, o->session->model, NULL, &w));
+fail:
+    vkt__weights_finish(&w);
+    return st;
+}
+
+/* Rows of predictions, collected. */
+typedef struct {
+    vkt__predictions p;
+    uint64_t *index;
+    float *value, *target_value;
+    uint32_t *target;
+    bool classify;
+} collected;
+
+static void collect(void *user, uint64_t index, const float *out, vkt_label y)
+{
+    collected *c = user;
+    uint64_t n = c->p.n++;
+    c->index[n] = index;
+    memcpy(c->value + n * c->p.n_outputs, out, c->p.n_outputs * sizeof *out);
+    if (c->classify) c->target[n] = y.u;
+    else c->target_value[n] = y.f;
+}
+
+static collected collected_create(const vkt_dataset_info *info, uint64_t n)
+{
+    collected c = { .classify = info->task == VKT_CLASSIFY };
+    c.index = vkt__alloc(n * sizeof *c.index);
+    c.value = vkt__alloc(n * info->n_outputs * sizeof *c.value);
+    c.target = vkt__alloc(n * sizeof *c.target);
+    c.target_value = vkt__alloc(n * sizeof *c.target_value);
+    c.p = (vkt__predictions) { .n_outputs = info->n_outputs, .index = c.index, .value = c.value, .class_names = info->class_names };
+    if (info->has_labels && c.classify) c.p.target = c.target;
+    if (info->has_labels && !c.classify) c.p.target_value = c.target_value;
+    return c;
+}
+
+static void collected_finish(collected *c)
+{
+    free(c->index);
+    free(c->value);
+    free(c->target);
+    free(c->target_value);
+}
+
+vkt_status vkt__predictions_sample(vkt__session *s, vkt_split split, uint64_t limit, const char *run_dir, uint64_t step)
+{
+    vkt__eval_sums sums;
+    collected c = collected_create(s->info, VKT_MIN(limit, s->info->n[split]));
+    vkt_status st = vkt__evaluate(s, NULL, split, limit, &sums, collect, &c);
+    if (st == VKT_OK) {
+        vkt__eval_sums_finish(&sums);
+        st = vkt__predictions_save(run_dir, step, &c.p);
+    }
+    collected_finish(&c);
+    return st;
+}
+
+vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
+{
+    vkt_status st = VKT_OK;
+    opened o = { 0 };
+    collected c = { 0 };
+    vkt__eval_sums sums = { 0 };
+    vkt_split split = desc->data ? VKT_TEST : desc->split;
+    *out = (vkt_eval_result) { 0 };
+    VKT_TRY(open_checkpoint(desc->checkpoint, &desc->gpu, &o));
+    if (desc->data) VKT_TRY(vkt_dataset_open_schema(o.ckpt->state.schema, desc->data, &o.data));
+    else VKT_TRY(vkt_dataset_open(&o.config->data, &o.data));
+    const vkt_dataset_info *info = vkt_dataset_get_info(o.data);
+    if (!info->has_labels) {
+        st = vkt__fail(VKT_FORMAT, "eval", "'%s' has no labels to compare with: use `vktrain predict`", desc->data);
+        goto fail;
+    }
+    if (!info->n[split]) {
+        st = vkt__fail(VKT_ARG, "eval", "the %s split has no examples", vkt_split_name(split));
+        goto fail;
+    }
+    if (!desc->data && o.ckpt->state.data_hash != vkt_dataset_fingerprint(o.data))
+        vkt_log(VKT_LOG_WARN, "eval", "the data has changed since this checkpoint was trained: the split may differ");
+    VKT_TRY(open_session(&o, desc->batch));
+    if (desc->predictions) c = collected_create(info, info->n[split]);
+    VKT_TRY(vkt__evaluate(o.session, NULL, split, 0, &sums, desc->predictions ? collect : NULL, &c));
+    if (desc->predictions) VKT_TRY(vkt__predictions_write(desc->predictions, &c.p));
+    out->n = sums.n;
+    out->loss = sums.loss / (double)sums.n;
+    bool classify = info->task == VKT_CLASSIFY;
+    out->accuracy = classify ? (double)sums.correct / (double)sums.n : NAN;
+    out->mae = classify ? NAN : sums.abs_error / (double)sums.n;
+    out->n_classes = sums.n_classes;
+    out->class_count = sums.class_count;
+    out->class_correct = sums.class_correct;
+    sums.class_count = sums.class_correct = NULL;
+    out->class_names = vkt__alloc((sums.n_classes + 1) * sizeof *out->class_names);
+    for (uint32_t i = 0; i < sums.n_classes; i++)
+        out->class_names[i] = strcpy(vkt__alloc(strlen(info->class_names[i]) + 1), info->class_names[i]);
+fail:
+    vkt__eval_sums_finish(&sums);
+    collected_finish(&c);
+    opened_finish(&o);
+    return st;
+}
+
+void vkt_eval_result_finish(vkt_eval_result *r)
+{
+    for (uint32_t i = 0; r->class_names && i < r->n_classes; i++) free(r->class_names[i]);
+    free(r->class_names);
+    free(r->class_count);
+    free(r->class_correct);
+    *r = (vkt_eval_result) { 0 };
+}
+
+typedef struct {
+    void (*fn)(void *user, const vkt_prediction *p);
+    void *user;
+    vkt_prediction p;
+} forwarded;
+
+static void forward(void *user, uint64_t index, const float *out, vkt_label y)
+{
+    forwarded *f = user;
+    (void)y;
+    f->p.index = index;
+    f->p.value = out;
+    f->fn(f->user, &f->p);
+}
+
+vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const char *const *inputs, size_t n_inputs,
+                       void (*fn)(void *user, const vkt_prediction *p), void *user)
+{
+    vkt_status st = VKT_OK;
+    opened o = { 0 };
+    VKT_TRY(open_checkpoint(checkpoint, gpu, &o));
+    for (size_t i = 0; i < n_inputs; i++) {
+        vkt__eval_sums sums = { 0 };
+        vkt_dataset *data = NULL;
+        VKT_TRY(vkt_dataset_open_schema(o.ckpt->state.schema, inputs[i], &data));
+        if (!o.session) {
+            o.data = data;
+            VKT_TRY(open_session(&o, 0));
+        }
+        const vkt_dataset_info *info = vkt_dataset_get_info(data);
+        forwarded f = { fn, user, { .input = inputs[i], .n = info->n_outputs, .class_names = info->class_names } };
+        st = vkt__evaluate(o.session, data, VKT_TEST, 0, &sums, forward, &f);
+        vkt__eval_sums_finish(&sums);
+        if (data != o.data) vkt_dataset_destroy(&data);
+        VKT_TRY(st);
+    }
+fail:
+    opened_finish(&o);
+    return st;
+}

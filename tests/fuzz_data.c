@@ -1,0 +1,82 @@
+/* libFuzzer target for everything that reads foreign bytes: the first byte chooses IDX, a CSV
+ * opened whole (with its schema read back) or a schema. Build with -DVKT_FUZZ=ON and clang; run:
+ * fuzz_data -max_total_time=300 CORPUS */
+#include "data/dataset.h"
+
+static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
+{
+    (void)user, (void)level, (void)area;
+    VKT_ASSERT(!strchr(line, '\n'));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void fuzz_idx(const uint8_t *data, size_t n)
+{
+    vkt__idx idx = { 0 };
+    if (vkt__idx_parse(data, n, "fuzz", &idx) == VKT_OK) VKT_ASSERT(idx.data && idx.n_bytes > 0);
+    vkt__idx_finish(&idx);
+}
+
+static void fuzz_schema(const uint8_t *data, size_t n)
+{
+    vkt__arena arena = { 0 };
+    vkt__schema s;
+    const char *printed;
+    char *json = vkt__alloc(n + 1);
+    memcpy(json, data, n);
+    if (vkt__schema_parse(json, &arena, &s) == VKT_OK)
+        VKT_ASSERT(vkt__schema_print(&s, &arena, &printed) == VKT_OK);
+    vkt__arena_finish(&arena);
+    free(json);
+}
+
+/* What opens must read back under its own schema to the same inputs. */
+static void fuzz_csv(uint8_t how, const uint8_t *data, size_t n)
+{
+    static const char *const headers[] = { "auto", "yes", "no", NULL };
+    vkt_dataset a = { 0 }, b = { 0 };
+    const char *json;
+    vkt_data_desc d = { .source = "csv",
+                        .task = how & 1 ? VKT_REGRESS : VKT_CLASSIFY,
+                        .header = headers[how >> 1 & 3],
+                        .missing = (vkt_missing)((how >> 3 & 3) % 3),
+                        .valid_fraction = how & 32 ? 0.3 : 0,
+                        .label = how & 64 ? "0" : NULL,
+                        .standardize = how & 128 ? VKT_STD_GLOBAL : VKT_STD_AUTO };
+    a.schema.task = d.task;
+    a.schema.target_scale = 1;
+    if (vkt__table_open(&a, &d, data, n, "fuzz", NULL, 0, NULL) == VKT_OK) {
+        VKT_ASSERT(vkt__schema_print(&a.schema, &a.arena, &json) == VKT_OK);
+        VKT_ASSERT(vkt__schema_parse(json, &b.arena, &b.schema) == VKT_OK);
+        vkt_status st = vkt__table_open_schema(&b, data, n, "fuzz");
+        if (strcmp(d.header ? d.header : "auto", "auto") == 0) {
+            VKT_ASSERT(st == VKT_OK && b.part[0].n == a.part[0].n &&
+                       a.schema.n_inputs == b.schema.n_inputs);
+            size_t n_values = (size_t)a.part[0].n * a.schema.n_inputs;
+            VKT_ASSERT(memcmp(a.part[0].values, b.part[0].values, n_values * sizeof(float)) == 0);
+            VKT_ASSERT(
+                memcmp(a.part[0].labels, b.part[0].labels, a.part[0].n * sizeof(vkt_label)) == 0);
+        }
+    }
+    for (vkt_dataset *ds = &a;; ds = &b) {
+        free(ds->part[0].labels);
+        free(ds->part[0].values);
+        for (int i = 0; i < VKT_N_SPLITS; i++) free(ds->index[i]);
+        vkt__arena_finish(&ds->arena);
+        if (ds == &b) break;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    vkt_log_set(quiet, NULL, VKT_LOG_WARN);
+    if (n < 2) return 0;
+    if (data[0] == 'i')
+        fuzz_idx(data + 1, n - 1);
+    else if (data[0] == 's')
+        fuzz_schema(data + 1, n - 1);
+    else
+        fuzz_csv(data[1], data + 2, n - 2);
+    return 0;
+}

@@ -1,0 +1,389 @@
+/* configuration: recipes, options, --set, defaults, errors with line numbers, the written YAML. */
+#include "testing.h"
+
+#include "base/os.h"
+#include "train/options.h"
+
+#define MODEL "model:\n  - linear: 8\n  - relu\n  - linear\n"
+#define DATA "data: {source: digits}\n"
+
+static vkt_status parse(vkt_config *c, const char *text)
+{
+    return vkt_config_parse(c, text, strlen(text), "r.yaml");
+}
+
+/* The text is refused, and the log says `words`. */
+static void refused(const char *text, const char *words)
+{
+    vkt_config *c;
+    REQUIRE_OK(vkt_config_create(&c));
+    TEST_LOG_CAPTURE();
+    vkt_status st = parse(c, text);
+    if (st == VKT_OK) st = vkt_config_finish(c);
+    if (st != VKT_ARG) print_error("accepted:\n%s\n", text);
+    REQUIRE_STATUS(st, VKT_ARG);
+    REQUIRE_LOGGED(words);
+    vkt_config_destroy(&c);
+}
+
+static void set_refused(const char *assignment, const char *words)
+{
+    vkt_config *c;
+    REQUIRE_OK(vkt_config_create(&c));
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_config_set(c, assignment), VKT_ARG);
+    REQUIRE_LOGGED(words);
+    vkt_config_destroy(&c);
+}
+
+static vkt_config *accepted(const char *text)
+{
+    vkt_config *c;
+    REQUIRE_OK(vkt_config_create(&c));
+    REQUIRE_OK(parse(c, text));
+    REQUIRE_OK(vkt_config_finish(c));
+    return c;
+}
+
+static void defaults_follow_the_playbook(void **state)
+{
+    (void)state;
+    vkt_config *c = accepted(DATA MODEL);
+    assert_int_equal(c->optim.rule, VKT_ADAM);
+    assert_int_equal(c->schedule.kind, VKT_SCHED_CONSTANT);
+    REQUIRE_NEAR(c->schedule.lr, 1e-3, 0);
+    REQUIRE_NEAR(c->optim.eps, 1e-8f, 0);
+    REQUIRE_NEAR(c->data.valid_fraction, 0.1, 0);
+    assert_int_equal(c->schedule.steps, 1000);
+    assert_int_equal(c->eval_every, 100);
+    assert_int_equal(c->batch, 64);
+    assert_int_equal(c->eval_batch, 256);
+    assert_string_equal(c->metric, "accuracy");
+    assert_int_equal(c->metric_sign, 1);
+    assert_int_equal(c->ignore_index, -1);
+    assert_string_equal(c->name, "r");
+    vkt_config_destroy(&c);
+
+    c = accepted("data: {source: csv, path: a.csv, task: regress}\ntrain: {steps: 5}\n" MODEL);
+    assert_string_equal(c->metric, "loss");
+    assert_int_equal(c->metric_sign, -1);
+    assert_int_equal(c->eval_every, 1);
+    vkt_config_destroy(&c);
+}
+
+static void every_option_is_described(void **state)
+{
+    (void)state;
+    vkt_option_info o;
+    size_t i = 0;
+    for (; vkt_option(i, &o); i++) {
+        assert_true(strlen(o.name) > 2 && strlen(o.help) > 8 && strlen(o.type) > 3);
+        assert_int_equal(vkt__option_find(o.name), i);
+    }
+    assert_int_equal(i, 53);
+    assert_int_equal(vkt__option_find("adam.form"), vkt__option_find("optim.form"));
+}
+
+static void wrong_keys_name_line_and_nearest(void **state)
+{
+    (void)state;
+    refused("seed: 1\noptim:\n  lrr: 0.1\n", "r.yaml:3: unknown key 'optim.lrr'; did you mean 'optim.lr'?");
+    refused("optm:\n  lr: 0.1\n", "r.yaml:1: unknown key 'optm'");
+    refused("lr: 0.1\n", "did you mean 'optim.lr'?");
+    refused("\n\nzebra_crossing: 1\n", "r.yaml:3: unknown key 'zebra_crossing'");
+    refused("optim: 3\n", "r.yaml:1: 'optim' takes a block of keys");
+    refused("optim.lr: 3\n", "r.yaml:1: unknown key 'optim.lr'");
+    refused("train:\n  steps: 10\n  batch: 4\n  steps: 11\n", "r.yaml:4: key 'steps' stands here twice; the first is on line 2");
+    refused("optim: {form: torch}\nadam:\n  form: playbook\n", "r.yaml:3: 'adam.form' is 'optim.form', which is set on line 1");
+    refused("- a\n- b\n", "r.yaml:1: a recipe is a block");
+    refused("just words", "r.yaml:1: a recipe is a block");
+    refused("", "r.yaml: model is missing");
+}
+
+static void wrong_values_name_line_and_range(void **state)
+{
+    (void)state;
+    refused("optim:\n  lr: fast\n", "r.yaml:2: optim.lr: a finite number is expected, not 'fast'");
+    refused("optim: {lr: .nan}\n", "optim.lr: a finite number");
+    refused("optim: {lr: nan}\n", "optim.lr: a finite number");
+    refused("optim: {lr: .inf}\n", "optim.lr: a finite number");
+    refused("optim: {lr: 1e999}\n", "optim.lr: a finite number");
+    refused("optim: {lr: 0x10}\n", "optim.lr: a finite number");
+    refused("optim: {lr: '0.1'}\n", "not the quoted text '0.1'");
+    refused("optim: {lr: }\n", "(no value)");
+    refused("optim: {lr: -1}\n", "r.yaml:1: optim.lr: -1 is out of range: 0 to 10000");
+    refused("optim: {lr: [1]}\n", "optim.lr takes one value, not a list");
+    refused("optim:\n\n  beta1: 1\n", "r.yaml:3: optim.beta1: 1 is out of range: 0 to 0.999999");
+    refused("train: {steps: 1e4}\n", "train.steps: a whole number is expected, not '1e4'");
+    refused("train: {steps: 0}\n", "train.steps: 0 is out of range: 1 to 1e+12");
+    refused("train: {steps: 010}\n", "a whole number");
+    refused("train: {batch: -4}\n", "train.batch: -4 is out of range: 1 to 1048576");
+    refused("train: {batch: 99999999999999999999}\n", "train.batch: a whole number");
+    refused("train: {batch: 4294967297}\n", "out of range");
+    refused("loss: {ignore_index: -2}\n", "out of range: -1 to");
+    refused("seed: -1\n", "seed: -1 is out of range");
+    refused("optim: {decay_all: 1}\n", "optim.decay_all: true or false is expected, not '1'");
+    refused("optim:\n  rule: adamm\n", "r.yaml:2: optim.rule: 'adamm' is none of sgd, momentum, nesterov, rmsprop, adam, "
+                                       "nadam, adamw; did you mean 'adam");
+    refused("data: {source: digit}\n", "did you mean 'digits'?");
+    refused("data: {delimiter: ab}\n", "one character, tab or auto");
+    refused("name: {a: b}\n", "name takes one value, not a block");
+    refused("note: \"a\\0b\"\n", "NUL");
+    refused("schedule: {milestones: [3, 2]}\n", "r.yaml:1: schedule.milestones: the steps must rise");
+    refused("schedule: {milestones: 3}\n", "a list of steps is expected");
+    refused("optim: {groups: [{lr_scale: 1}]}\n", "lacks its pattern");
+    refused("optim: {groups: [{pattern: a, lr: 1}]}\n", "unknown key 'lr'");
+    refused("optim: {groups: [{pattern: a, lr_scale: -1}]}\n", "lr_scale must be a number from 0");
+}
+
+static void yaml_is_kept_simple(void **state)
+{
+    (void)state;
+    refused("seed: &a 1\n", "r.yaml:1: anchors and aliases");
+    refused("seed: 1\nnote: *a\n", "r.yaml:2: anchors and aliases");
+    refused("seed: !!int 1\n", "tags (!) are not supported");
+    refused("seed: 1\n---\nseed: 2\n", "r.yaml:2: a second document");
+    refused("seed: 1\n  batch: 2\n", "r.yaml:2:");
+    refused("optim: {lr: 1\n", "r.yaml:");
+    refused("{a: {? [b] : c}}\n", "a key must be a word");
+    refused("note: \"\xff\"\n", "r.yaml:");
+    vkt__str deep = { 0 };
+    for (int i = 0; i < 200; i++) vkt__str_add(&deep, "[", 1);
+    refused(deep.data, "nested too deep");
+    vkt__str_finish(&deep);
+    vkt__str_printf(&deep, "model:\n");
+    for (int i = 0; i < 20; i++) vkt__str_printf(&deep, "%*s- residual:\n", 2 + 4 * i, "");
+    vkt__str_printf(&deep, "%*s- relu\n", 100, "");
+    refused(deep.data, "layers are nested more than 16 deep");
+    vkt__str_finish(&deep);
+    char *big = vkt__alloc(300 << 10);
+    memset(big, '#', (300 << 10) - 1);
+    refused(big, "a recipe has at most 262144");
+    free(big);
+}
+
+static void layers_are_read(void **state)
+{
+    (void)state;
+    vkt_config *c = accepted(DATA "model:\n"
+                                  "  - linear: 128\n"
+                                  "  - linear: {out: 64, bias: false, init: xavier, init_scale: 0.5, name: second}\n"
+                                  "  - dropout: 0.25\n"
+                                  "  - residual: [layernorm, {linear: 64}]\n"
+                                  "  - residual: {zero: true, body: [{rmsnorm: {eps: 1e-6}}]}\n"
+                                  "  - repeat:\n"
+                                  "      n: 3\n"
+                                  "      body:\n"
+                                  "        - linear: 64\n"
+                                  "        - gelu:\n"
+                                  "  - linear\n");
+    const vkt_layer *l = c->layers;
+    assert_int_equal(c->n_layers, 7);
+    assert_string_equal(l[0].type, "linear");
+    assert_int_equal(l[0].out, 128);
+    assert_int_equal(l[0].line, 3);
+    assert_false(l[0].no_bias);
+    assert_true(l[1].no_bias);
+    assert_string_equal(l[1].init, "xavier");
+    assert_string_equal(l[1].name, "second");
+    REQUIRE_NEAR(l[1].init_scale, 0.5, 0);
+    REQUIRE_NEAR(l[2].p, 0.25, 0);
+    assert_int_equal(l[3].n_body, 2);
+    assert_string_equal(l[3].body[0].type, "layernorm");
+    assert_int_equal(l[3].body[1].out, 64);
+    assert_true(l[4].zero);
+    REQUIRE_NEAR(l[4].body[0].eps, 1e-6, 1e-12);
+    assert_int_equal(l[5].repeat, 3);
+    assert_string_equal(l[5].body[1].type, "gelu");
+    assert_int_equal(l[5].body[1].line, 12);
+    assert_int_equal(l[6].out, 0);
+    vkt_config_destroy(&c);
+}
+
+static void wrong_layers_name_their_line(void **state)
+{
+    (void)state;
+    refused("model:\n  - relu\n  - liner: 10\n", "r.yaml:3: unknown layer 'liner'; did you mean 'linear'?");
+    refused("model:\n  - convolution: 10\n", "unknown layer 'convolution'; known are linear, relu");
+    refused("model:\n  - linear: many\n", "r.yaml:2: linear.out: a whole number is expected, not 'many'");
+    refused("model:\n  - linear: 0\n", "linear.out: 0 is out of range: 1 to");
+    refused("model:\n  - linear: {out: 3, size: 4}\n", "linear has no option 'size'; it takes out, bias, init, init_scale, name");
+    refused("model:\n  - linear: {init: zero}\n", "linear.init: one of kaiming, xavier, normal, zeros is expected, not 'zero'");
+    refused("model:\n  - linear:\n    bias: false\n", "r.yaml:3: a layer is one `type: options`; 'bias' must be indented under 'linear'");
+    refused("model:\n  - dropout\n", "r.yaml:2: dropout lacks its p");
+    refused("model:\n  - dropout: 1\n", "dropout.p: 1 is out of range: 0 to 0.99");
+    refused("model:\n  - relu: 3\n", "relu takes no bare value");
+    refused("model:\n  - residual\n", "residual lacks its body");
+    refused("model:\n  - residual: []\n", "residual lacks its body");
+    refused("model:\n  - residual: 3\n", "a list of layers is expected");
+    refused("model:\n  - repeat: {body: [relu]}\n", "repeat lacks n");
+    refused("model:\n  - repeat: {n: 2}\n", "repeat lacks its body");
+    refused("model:\n  - repeat: {n: 1000, body: [{repeat: {n: 1000, body: [relu]}}]}\n", "more than 10000 layers");
+    refused("model:\n  - [relu]\n", "a layer is expected, not a list");
+    refused("model: relu\n", "a list of layers is expected");
+    refused("model:\n  - {relu: {name: a}}\n  - {relu: {name: a}}\n", "r.yaml:3: the name 'a' is taken by the layer on line 2");
+    refused("model:\n  - {relu: {name: '1'}}\n  - relu\n", "r.yaml:3: the name '1' is taken by the layer on line 2");
+    refused("model:\n  - {relu: {name: a.b}}\n", "a name of letters");
+    refused("model: []\n", "model is missing");
+}
+
+static void checks_span_options(void **state)
+{
+    (void)state;
+    refused(MODEL, "data.source: is missing");
+    refused("data: {source: csv}\n" MODEL, "data.path: is missing: the CSV file");
+    refused("data:\n  source: digits\n  path: x\n" MODEL, "r.yaml:3: data.path: the digits are built in");
+    refused("data: {source: idx, path: x, task: regress}\n" MODEL, "data.task: regress needs csv");
+    refused("data: {source: csv, path: x, task: regress}\nloss: {label_smoothing: 0.1}\n" MODEL, "r.yaml:2: loss.label_smoothing");
+    refused("data: {source: csv, path: x, task: regress}\ncheckpoint: {metric: accuracy}\n" MODEL, "accuracy is not measured");
+    refused(DATA "train: {batch: 64}\neval:\n  batch: 32\n" MODEL, "r.yaml:4: eval.batch: 32 is less than train.batch = 64");
+    refused(DATA "schedule: {kind: steps}\n" MODEL, "schedule.milestones: is missing");
+    refused(DATA "schedule: {milestones: [10]}\n" MODEL, "only for schedule.kind: steps");
+    refused(DATA "schedule: {kind: steps, milestones: [1000]}\n" MODEL, "1000 lies past train.steps = 1000");
+    refused(DATA "schedule: {warmup: 1000, warmup_included: true}\n" MODEL, "leave none of train.steps");
+    refused(DATA "name: a/b\n" MODEL, "can't be part of a folder's name");
+    TEST_LOG_CAPTURE();
+    vkt_config *c = accepted(DATA "eval: {every: 5000}\n" MODEL);
+    REQUIRE_LOGGED("eval.every: 5000 is more than the 1000 steps");
+    assert_int_equal(c->eval_every, 1000);
+    vkt_config_destroy(&c);
+}
+
+static void set_overrides_the_recipe(void **state)
+{
+    (void)state;
+    vkt_config *c;
+    REQUIRE_OK(vkt_config_create(&c));
+    REQUIRE_OK(parse(c, DATA "optim: {lr: 0.5}\n" MODEL));
+    REQUIRE_OK(vkt_config_set(c, "optim.lr=3e-4"));
+    REQUIRE_OK(vkt_config_set(c, "adam.form=torch"));
+    REQUIRE_OK(vkt_config_set(c, "note=a = b: c # d"));
+    REQUIRE_OK(vkt_config_set(c, "schedule.kind=steps"));
+    REQUIRE_OK(vkt_config_set(c, "schedule.milestones=[10, 20]"));
+    REQUIRE_OK(vkt_config_set(c, "optim.groups=[{pattern: \"*.bias\", weight_decay: 0}]"));
+    REQUIRE_OK(vkt_config_finish(c));
+    REQUIRE_NEAR(c->schedule.lr, 3e-4, 0);
+    assert_int_equal(c->optim.form, VKT_FORM_TORCH);
+    assert_string_equal(c->note, "a = b: c # d");
+    assert_int_equal(c->schedule.n_milestones, 2);
+    assert_string_equal(c->optim.groups[0].pattern, "*.bias");
+    vkt_config_destroy(&c);
+    set_refused("optim.lr", "--set optim.lr: key=value is expected");
+    set_refused("=3", "key=value is expected");
+    set_refused("optim.lrr=3", "--set optim.lrr: unknown key; did you mean 'optim.lr'?");
+    set_refused("model=3", "the model can't be set this way");
+    set_refused("optim.lr=-3", "--set optim.lr: optim.lr: -3 is out of range");
+    set_refused("note=\xff", "not UTF-8");
+    set_refused("schedule.milestones=[1", "--set schedule.milestones:");
+}
+
+static void written_yaml_reads_back_the_same(void **state)
+{
+    (void)state;
+    vkt_config *c = accepted(
+        "name: \"null\"\nnote: \"quote \\\" backslash \\\\ line\\nbreak \\u00e9 \\U0001F600 \\x07: # -\"\n"
+        "seed: 18446744073709551615\ndevice: \"0\"\n"
+        "data: {source: csv, path: 'a b.csv', label: \"3\", delimiter: \";\", missing: drop, valid_fraction: 0.12345678901234567}\n"
+        "loss: {ignore_index: 3, class_weight: balanced, label_smoothing: 0.1}\n"
+        "optim: {rule: nadam, form: torch, lr: 0.1e-2, eps: 1.17549435e-38, clip: 0.333333343, weight_decay: 1e-20,\n"
+        "  groups: [{pattern: \"*\\\"x\", lr_scale: 0.1}, {pattern: b, weight_decay: 0.3}]}\n"
+        "schedule: {kind: steps, milestones: [3, 7, 999999999999], gamma: 0.30000000000000004}\n"
+        "train: {steps: 1000000000000, batch: 7}\ncheckpoint: {mode: min}\n"
+        "model:\n"
+        "  - linear: {out: 3, bias: false, init: normal, init_scale: 0.1}\n"
+        "  - dropout: 0\n"
+        "  - residual: {zero: true, name: r, body: [{repeat: {n: 2, body: [relu, {layernorm: {eps: 1e-7, bias: false}}]}}]}\n"
+        "  - linear\n");
+    char *yaml = vkt_config_yaml(c), *again;
+    vkt_config *d = accepted(yaml);
+    again = vkt_config_yaml(d);
+    assert_string_equal(yaml, again);
+    assert_string_equal(c->note, d->note);
+    assert_string_equal(d->name, "null");
+    assert_true(c->seed == d->seed && c->schedule.gamma == d->schedule.gamma && c->optim.eps == d->optim.eps &&
+                c->data.valid_fraction == d->data.valid_fraction && c->optim.clip == d->optim.clip);
+    assert_true(d->seed == UINT64_MAX && d->data.delimiter == ';' && d->metric_sign == -1);
+    assert_true(memcmp(c->schedule.milestones, d->schedule.milestones, sizeof c->schedule.milestones) == 0);
+    assert_string_equal(d->optim.groups[0].pattern, "*\"x");
+    assert_true(isnan(d->optim.groups[0].weight_decay) && d->optim.groups[1].weight_decay == 0.3f);
+    assert_true(d->layers[2].zero && d->layers[2].body[0].repeat == 2 && d->layers[2].body[0].body[1].no_bias);
+    assert_string_equal(d->layers[2].name, "r");
+    free(yaml), free(again);
+    vkt_config_destroy(&c), vkt_config_destroy(&d);
+}
+
+static void numbers_print_shortest(void **state)
+{
+    (void)state;
+    char t[32];
+    assert_string_equal(vkt__double_text(0.1, false, t), "0.1");
+    assert_string_equal(vkt__double_text((double)0.1f, true, t), "0.1");
+    assert_string_equal(vkt__double_text(0.1 + 0.2, false, t), "0.30000000000000004");
+    for (uint64_t i = 0; i < 20000; i++) {
+        uint32_t bits = vkt_rand_u32(5, VKT_RNG_TEST, i);
+        float f, g;
+        double d;
+        memcpy(&f, &bits, 4);
+        if (!isfinite(f)) continue;
+        assert_true(vkt__parse_double(vkt__double_text((double)f, true, t), &d));
+        g = (float)d;
+        assert_memory_equal(&f, &g, 4);
+    }
+}
+
+static void built_in_recipes_are_right(void **state)
+{
+    (void)state;
+    const char *name, *description, *text;
+    size_t i = 0;
+    for (; vkt_recipe(i, &name, &description, &text); i++) {
+        vkt_config *c;
+        assert_true(strlen(description) > 20 && description[0] != '#' && !strchr(description, '\n'));
+        REQUIRE_OK(vkt_config_create(&c));
+        REQUIRE_OK(vkt_config_load(c, name));
+        REQUIRE_OK(vkt_config_finish(c));
+        assert_string_equal(c->name, name);
+        assert_int_equal(c->layers[c->n_layers - 1].out, 0); /* the number of classes */
+        vkt_config_destroy(&c);
+    }
+    assert_int_equal(i, 2);
+}
+
+static void recipes_load_by_path_or_name(void **state)
+{
+    (void)state;
+    vkt_config *c;
+    const char *text = DATA MODEL "optim: {lr: x}\n";
+    REQUIRE_OK(vkt__mkdirs("test_config_tmp"));
+    REQUIRE_OK(vkt__file_replace("test_config_tmp/a.yaml", text, strlen(text)));
+    REQUIRE_OK(vkt_config_create(&c));
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_config_load(c, "test_config_tmp/a.yaml"), VKT_ARG);
+    REQUIRE_LOGGED("test_config_tmp/a.yaml:6: optim.lr");
+    REQUIRE_STATUS(vkt_config_load(c, "digit"), VKT_ARG);
+    REQUIRE_LOGGED("the built-in ones are digits, fashion-mnist; did you mean 'digits'?");
+    REQUIRE_STATUS(vkt_config_load(c, "digits.yaml"), VKT_IO);
+    REQUIRE_LOGGED("can't open 'digits.yaml'");
+    vkt_config_destroy(&c);
+    REQUIRE_OK(vkt__remove_tree("test_config_tmp"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_follow_the_playbook),
+        cmocka_unit_test(every_option_is_described),
+        cmocka_unit_test(wrong_keys_name_line_and_nearest),
+        cmocka_unit_test(wrong_values_name_line_and_range),
+        cmocka_unit_test(yaml_is_kept_simple),
+        cmocka_unit_test(layers_are_read),
+        cmocka_unit_test(wrong_layers_name_their_line),
+        cmocka_unit_test(checks_span_options),
+        cmocka_unit_test(set_overrides_the_recipe),
+        cmocka_unit_test(written_yaml_reads_back_the_same),
+        cmocka_unit_test(numbers_print_shortest),
+        cmocka_unit_test(built_in_recipes_are_right),
+        cmocka_unit_test(recipes_load_by_path_or_name),
+    };
+    return cmocka_run_group_tests_name("config", tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+/* Models from descriptions: sizes, names, initial values, errors that name the layer and the recipe line. */
+#include "testing.h"
+
+#include "base/util.h"
+#include "vktrain/nn.h"
+
+static vkt_status create(const vkt_layer *layers, size_t n, vkt_shape input, vkt_model **m)
+{
+    vkt_model_desc d = { .layers = layers, .n_layers = n, .input = input, .n_outputs = 10, .source = "r.yaml" };
+    return vkt_model_create(NULL, &d, m);
+}
+
+static void sizes_and_names(void **state)
+{
+    (void)state;
+    vkt_layer inner[] = { { .type = "layernorm" }, { .type = "linear", .out = 32 }, { .type = "gelu" }, { .type = "linear", .out = 16, .name = "down" } };
+    vkt_layer branch[] = { { .type = "residual", .body = inner, .n_body = 4, .zero = true } };
+    vkt_layer layers[] = { { .type = "flatten" }, { .type = "linear", .out = 16 }, { .type = "repeat", .repeat = 2, .body = branch, .n_body = 1 },
+                           { .type = "rmsnorm" }, { .type = "linear", .no_bias = true } };
+    vkt_model *m;
+    vkt_shape in = { .rank = 3, .d = { 4, 4, 1 } };
+    REQUIRE_OK(create(layers, 5, in, &m));
+    static const struct { const char *name; uint32_t r, c; } want[] = {
+        { "1.weight", 16, 16 },  { "1.bias", 16, 0 },
+        { "2.0.0.body.0.weight", 16, 0 }, { "2.0.0.body.0.bias", 16, 0 }, { "2.0.0.body.1.weight", 32, 16 }, { "2.0.0.body.1.bias", 32, 0 },
+        { "2.0.0.body.down.weight", 16, 32 }, { "2.0.0.body.down.bias", 16, 0 },
+        { "2.1.0.body.0.weight", 16, 0 }, { "2.1.0.body.0.bias", 16, 0 }, { "2.1.0.body.1.weight", 32, 16 }, { "2.1.0.body.1.bias", 32, 0 },
+        { "2.1.0.body.down.weight", 16, 32 }, { "2.1.0.body.down.bias", 16, 0 },
+        { "3.weight", 16, 0 },   { "4.weight", 10, 16 },
+    };
+    uint64_t sum = 0;
+    for (size_t i = 0; i < VKT_COUNT(want); i++) {
+        const vkt_param *p = vkt_model_param(m, i);
+        assert_non_null(p);
+        assert_string_equal(p->name, want[i].name);
+        assert_int_equal(p->shape.d[0], want[i].r);
+        assert_int_equal(p->shape.rank, want[i].c ? 2 : 1);
+        if (want[i].c) assert_int_equal(p->shape.d[1], want[i].c);
+        assert_int_equal(p->offset % VKT_PARAM_ALIGN, 0);
+        assert_int_equal(p->decay, want[i].c != 0);
+        sum += p->count;
+    }
+    assert_null(vkt_model_param(m, VKT_COUNT(want)));
+    assert_int_equal(vkt_model_count(m), sum);
+    char *text = vkt_model_summary(m);
+    assert_non_null(strstr(text, "2.1.0.body.down"));
+    free(text);
+    vkt_model_destroy(&m);
+}
+
+static const float *values(vkt_model *m, const char *name, uint64_t *n)
+{
+    for (size_t i = 0;; i++) {
+        const vkt_param *p = vkt_model_param(m, i);
+        assert_non_null(p);
+        if (strcmp(p->name, name)) continue;
+        *n = p->count;
+        return (const float *)vkt_model_values(m)->host + p->offset;
+    }
+}
+
+static void initial_values_have_their_moments(void **state)
+{
+    (void)state;
+    vkt_layer branch[] = { { .type = "linear", .out = 300 } };
+    vkt_layer layers[] = { { .type = "linear", .out = 300 }, { .type = "linear", .out = 300, .init = "xavier" },
+                           { .type = "linear", .out = 300, .init = "normal", .init_scale = 2 },
+                           { .type = "residual", .zero = true, .body = branch, .n_body = 1 }, { .type = "layernorm" }, { .type = "linear", .init = "zeros" } };
+    vkt_model *m;
+    REQUIRE_OK(create(layers, 6, vkt_shape1(200), &m));
+    REQUIRE_OK(vkt_model_init(m, 7));
+    static const struct { const char *name; double deviation, limit; } want[] = {
+        { "0.weight", 0.1, 9 }, { "1.weight", 0.0577350269, 0.1 }, { "2.weight", 0.04, 9 }, { "3.body.0.weight", 0, 0 }, { "5.weight", 0, 0 }, { "0.bias", 0, 0 },
+    };
+    for (size_t k = 0; k < VKT_COUNT(want); k++) {
+        uint64_t n;
+        const float *v = values(m, want[k].name, &n);
+        double mean = 0, sq = 0;
+        for (uint64_t i = 0; i < n; i++) {
+            mean += (double)v[i] / (double)n;
+            sq += (double)v[i] * (double)v[i] / (double)n;
+            assert_true(fabs((double)v[i]) <= want[k].limit * 1.000001);
+        }
+        REQUIRE_NEAR(mean, 0, 5 * want[k].deviation / sqrt((double)n)); /* five standard errors */
+        REQUIRE_NEAR(sqrt(sq), want[k].deviation, 5 * want[k].deviation / sqrt(2.0 * (double)n));
+    }
+    uint64_t n;
+    const float *gain = values(m, "4.weight", &n), first = values(m, "0.weight", &n)[0];
+    assert_true(gain[0] == 1 && gain[299] == 1);
+    REQUIRE_OK(vkt_model_init(m, 8));
+    assert_true(values(m, "0.weight", &n)[0] != first);
+    REQUIRE_OK(vkt_model_init(m, 7));
+    assert_true(values(m, "0.weight", &n)[0] == first);
+    vkt_model_destroy(&m);
+}
+
+static void errors_name_layer_and_line(void **state)
+{
+    (void)state;
+    vkt_model *m;
+    vkt_layer narrow[] = { { .type = "linear", .out = 7, .line = 9 } };
+    struct { vkt_layer layers[2]; size_t n; vkt_shape in; vkt_status st; const char *log; } c[] = {
+        { { { .type = "linear", .line = 3 } }, 1, { 3, { 8, 8, 1 } }, VKT_SHAPE, "r.yaml:3: layer 0 (linear): the input is an image, [8, 8, 1] f32: put `- flatten` before it" },
+        { { { .type = "linear", .out = 12, .line = 4 } }, 1, { 1, { 8 } }, VKT_SHAPE, "r.yaml:4: layer 0 (linear) gives [12] f32, but the data has 10 outputs" },
+        { { { .type = "liner", .line = 5 } }, 1, { 1, { 8 } }, VKT_ARG, "r.yaml:5: layer 0 (liner): no such layer type; did you mean 'linear'?" },
+        { { { .type = "linear", .init = "kaimin", .line = 6 } }, 1, { 1, { 8 } }, VKT_ARG, "did you mean 'kaiming'?" },
+        { { { .type = "residual", .body = narrow, .n_body = 1, .line = 8 }, { .type = "linear" } }, 2, { 1, { 8 } }, VKT_SHAPE,
+          "r.yaml:8: layer 0 (residual): the branch gives [7] f32, but is added to [8] f32" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(c); i++) {
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(create(c[i].layers, c[i].n, c[i].in, &m), c[i].st);
+        REQUIRE_LOGGED(c[i].log);
+        assert_null(m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_and_names),
+        cmocka_unit_test(initial_values_have_their_moments),
+        cmocka_unit_test(errors_name_layer_and_line),
+    };
+    return cmocka_run_group_tests_name("nn", tests, NULL, NULL);
+}

@@ -1,0 +1,520 @@
+/* optim without a device: schedules, rules (by their twin) against closed forms and PyTorch's trajectories, groups. */
+#include "testing.h"
+
+#include <jansson.h>
+
+#include "optim/optim_flat.h"
+
+/* ---- schedules ---- */
+
+static vkt_schedule plain(vkt_schedule_kind kind)
+{
+    return (vkt_schedule) { .kind = kind, .lr = 0.3, .steps = 101, .final_ratio = 0.1, .power = 2, .gamma = 0.5, .decay_every = 10,
+                            .decay_ratio = 0.2, .milestones = { 10, 40, 90 }, .n_milestones = 3 };
+}
+
+static void schedules_by_hand(void **state)
+{
+    (void)state;
+    vkt_schedule s = plain(VKT_SCHED_LINEAR);
+    assert_true(vkt_schedule_lr(&s, 0) == 0.3);
+    REQUIRE_NEAR(vkt_schedule_lr(&s, 50), 0.3 * 0.55, 1e-15);
+    assert_true(vkt_schedule_lr(&s, 100) == 0.3 * 0.1);
+    s = plain(VKT_SCHED_COSINE);
+    REQUIRE_NEAR(vkt_schedule_lr(&s, 50), 0.3 * 0.55, 1e-15);
+    REQUIRE_NEAR(vkt_schedule_lr(&s, 25), 0.3 * (0.1 + 0.9 * (1 + sqrt(0.5)) / 2), 1e-15);
+    assert_true(vkt_schedule_lr(&s, 100) == 0.3 * 0.1);
+    s = plain(VKT_SCHED_POLYNOMIAL);
+    REQUIRE_NEAR(vkt_schedule_lr(&s, 75), 0.3 * (0.1 + 0.9 * 0.0625), 1e-15);
+    assert_true(vkt_schedule_lr(&s, 100) == 0.3 * 0.1);
+    s = plain(VKT_SCHED_RSQRT);
+    assert_true(vkt_schedule_lr(&s, 10) == 0.3);
+    REQUIRE_NEAR(vkt_schedule_lr(&s, 40), 0.15, 1e-15);
+    s.decay_every = 0, s.warmup = 16; /* the plateau is then as long as the warmup */
+    assert_true(vkt_schedule_lr(&s, 16 + 16) == 0.3);
+    REQUIRE_NEAR(vkt_schedule_lr(&s, 16 + 64), 0.15, 1e-15);
+    s = plain(VKT_SCHED_EXPONENTIAL);
+    REQUIRE_NEAR(vkt_schedule_lr(&s, 20), 0.075, 1e-15);
+    REQUIRE_NEAR(vkt_schedule_lr(&s, 5), 0.3 * sqrt(0.5), 1e-15);
+    s = plain(VKT_SCHED_STEPS);
+    assert_true(vkt_schedule_lr(&s, 9) == 0.3 && vkt_schedule_lr(&s, 10) == 0.15 && vkt_schedule_lr(&s, 39) == 0.15);
+    assert_true(vkt_schedule_lr(&s, 40) == 0.075 && vkt_schedule_lr(&s, 100) == 0.0375);
+    s = plain(VKT_SCHED_WSD);
+    s.steps = 100;
+    assert_true(vkt_schedule_lr(&s, 79) == 0.3);
+    REQUIRE_NEAR(vkt_schedule_lr(&s, 80), 0.3 * (1 - 0.9 / 20), 1e-15);
+    assert_true(vkt_schedule_lr(&s, 99) == 0.3 * 0.1);
+    s.decay_ratio = 0;
+    assert_true(vkt_schedule_lr(&s, 99) == 0.3);
+    s.decay_ratio = 1;
+    REQUIRE_NEAR(vkt_schedule_lr(&s, 0), 0.3 * (1 - 0.9 / 100), 1e-15);
+}
+
+/* Warmup rises evenly to the peak, then no kind ever rises, and the last rate is held. */
+static void schedules_rise_then_fall(void **state)
+{
+    (void)state;
+    for (vkt_schedule_kind kind = VKT_SCHED_CONSTANT; kind <= VKT_SCHED_WSD; kind++)
+        for (uint64_t warmup = 0; warmup <= 64; warmup += 32)
+            for (int included = 0; included < 2; included++) {
+                vkt_schedule s = plain(kind);
+                s.warmup = warmup;
+                s.warmup_included = included;
+                REQUIRE_OK(vkt_schedule_check(&s, "test"));
+                uint64_t total = vkt_schedule_total(&s);
+                assert_int_equal(total, included ? 101 : 101 + warmup);
+                for (uint64_t i = 0; i < warmup; i++) REQUIRE_NEAR(vkt_schedule_lr(&s, i), 0.3 * (double)(i + 1) / (double)(warmup + 1), 1e-16);
+                assert_true(vkt_schedule_lr(&s, warmup) == 0.3);
+                for (uint64_t i = warmup; i + 1 < total; i++) assert_true(vkt_schedule_lr(&s, i + 1) <= vkt_schedule_lr(&s, i));
+                for (uint64_t i = 0; i < total; i++) assert_true(vkt_schedule_lr(&s, i) > 0);
+                double last = vkt_schedule_lr(&s, total - 1);
+                assert_true(vkt_schedule_lr(&s, total) == last && vkt_schedule_lr(&s, UINT64_MAX) == last);
+                bool ends = kind == VKT_SCHED_LINEAR || kind == VKT_SCHED_COSINE || kind == VKT_SCHED_POLYNOMIAL || kind == VKT_SCHED_WSD;
+                if (ends) assert_true(last == 0.3 * 0.1);
+            }
+}
+
+/* Added warmup only shifts the schedule: step W + u has the rate of step u without it. */
+static void warmup_comes_on_top(void **state)
+{
+    (void)state;
+    for (vkt_schedule_kind kind = VKT_SCHED_CONSTANT; kind <= VKT_SCHED_WSD; kind++) {
+        vkt_schedule a = plain(kind), b = plain(kind);
+        b.warmup = 7;
+        for (uint64_t u = 0; u < 101; u++) assert_true(vkt_schedule_lr(&a, u) == vkt_schedule_lr(&b, u + 7));
+    }
+}
+
+static void schedules_of_few_steps(void **state)
+{
+    (void)state;
+    for (vkt_schedule_kind kind = VKT_SCHED_CONSTANT; kind <= VKT_SCHED_WSD; kind++) {
+        vkt_schedule s = plain(kind);
+        s.steps = 1;
+        assert_true(vkt_schedule_lr(&s, 0) == 0.3);
+        s.steps = 5, s.warmup = 5, s.warmup_included = true; /* nothing but warmup */
+        REQUIRE_OK(vkt_schedule_check(&s, "test"));
+        REQUIRE_NEAR(vkt_schedule_lr(&s, 4), 0.3 * 5 / 6, 1e-16);
+        assert_true(vkt_schedule_lr(&s, 99) == vkt_schedule_lr(&s, 4));
+    }
+}
+
+static void bad_schedules_are_refused(void **state)
+{
+    (void)state;
+    TEST_LOG_CAPTURE();
+#define REFUSED(kind, change, text)                                                                                   \
+    do {                                                                                                              \
+        vkt_schedule s = plain(kind);                                                                                 \
+        change;                                                                                                       \
+        test_log[0] = 0;                                                                                              \
+        REQUIRE_STATUS(vkt_schedule_check(&s, "mnist.yaml"), VKT_ARG);                                                \
+        REQUIRE_LOGGED("mnist.yaml: ");                                                                               \
+        REQUIRE_LOGGED(text);                                                                                         \
+    } while (0)
+    REFUSED(VKT_SCHED_LINEAR, s.final_ratio = 1.5, "final_ratio is 1.5; it must be in [0, 1]");
+    REFUSED(VKT_SCHED_LINEAR, s.final_ratio = -0.1, "final_ratio is -0.1");
+    REFUSED(VKT_SCHED_LINEAR, s.final_ratio = (double)NAN, "final_ratio is");
+    REFUSED(VKT_SCHED_CONSTANT, s.lr = 0, "learning rate is 0");
+    REFUSED(VKT_SCHED_CONSTANT, s.lr = (double)INFINITY, "learning rate is inf");
+    REFUSED(VKT_SCHED_CONSTANT, s.steps = 0, "0 training steps");
+    REFUSED(VKT_SCHED_CONSTANT, (s.warmup = 200, s.warmup_included = true), "warmup takes 200 of only 101 steps");
+    REFUSED(VKT_SCHED_STEPS, s.milestones[2] = 40, "milestones must rise, but 40 follows 40");
+    REFUSED(VKT_SCHED_STEPS, s.n_milestones = 0, "needs milestones");
+    REFUSED(VKT_SCHED_STEPS, s.gamma = 0, "gamma is 0; it must be in (0, 1]");
+    REFUSED(VKT_SCHED_EXPONENTIAL, s.gamma = 1.01, "gamma is 1.01");
+    REFUSED(VKT_SCHED_POLYNOMIAL, s.power = -1, "power is -1");
+    REFUSED(VKT_SCHED_WSD, s.decay_ratio = 2, "decay_ratio is 2");
+    REFUSED((vkt_schedule_kind)99, (void)0, "no schedule number 99");
+#undef REFUSED
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+/* ---- rules: first steps in closed form ---- */
+
+/* One step of desc from theta 2, m 0, v v0 with gradient g; gives the new theta. */
+static double first_step(vkt_optim_desc d, double v0, double g)
+{
+    vkt__update_step s = vkt__optim_factors(&d, 0.5, 0);
+    s.weight_decay = (double)d.weight_decay;
+    double theta = 2, m = 0, v = v0;
+    vkt__optim_element(vkt__optim_attr(&d), &s, g, &theta, &m, &v);
+    return theta;
+}
+
+static void first_steps_in_closed_form(void **state)
+{
+    (void)state;
+    const float eps = 0.125f;
+    vkt_optim_desc d = { .momentum = 0.5f, .beta1 = 0.75f, .beta2 = 0.9375f, .rho = 0.75f, .eps = eps };
+    d.rule = VKT_SGD;
+    REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 3, 1e-15);
+    d.weight_decay = 0.25f;
+    REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * (3 + 0.25 * 2), 1e-15);
+    d.weight_decay = 0;
+    d.rule = VKT_MOMENTUM;
+    REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 3, 1e-15);
+    d.rule = VKT_NESTEROV;
+    REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * (0.5 * 3 + 3), 1e-15);
+    d.rule = VKT_RMSPROP; /* v = 0.75 + 0.25 * 9 = 3 */
+    REQUIRE_NEAR(first_step(d, 1, 3), 2 - 0.5 / sqrt(3 + 0.125) * 3, 1e-15);
+    d.form = VKT_FORM_TORCH; /* v = 0.25 * 9 */
+    REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 3 / (1.5 + 0.125), 1e-15);
+    d.rule = VKT_ADAM; /* torch: mhat = g, vhat = g^2 */
+    REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 3 / (3 + 0.125), 1e-15);
+    d.form = VKT_FORM_PLAYBOOK; /* sqrt(v) = 0.25 * 3, correction 0.25 / 0.25, m = 0.75 */
+    REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 0.75 / (0.75 + 0.125) * 0.25 / 0.25, 1e-15);
+    d.rule = VKT_NADAM;
+    REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * (0.75 * 0.75 + 0.25 * 3) / (0.75 + 0.125) * 0.25 / 0.25, 1e-15);
+    d.rule = VKT_ADAMW;
+    d.weight_decay = 0.25f;
+    REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 0.25 * 2 - 0.5 * 3 / (3 + 0.125), 1e-15);
+}
+
+/* The playbook's bias correction sqrt(1 - b2^t) / (1 - b1^t) at a late step, and NAdam's products far on. */
+static void factors_of_late_steps(void **state)
+{
+    (void)state;
+    vkt_optim_desc d = { .rule = VKT_ADAM, .beta1 = 0.5f, .beta2 = 0.75f, .eps = 1e-8f };
+    REQUIRE_NEAR(vkt__optim_factors(&d, 1, 2).adam_m, sqrt(1 - 0.421875) / (1 - 0.125), 1e-15);
+    for (int form = 0; form < 2; form++)
+        for (vkt_rule r = VKT_ADAM; r <= VKT_ADAMW; r++) {
+            d.rule = r, d.form = (vkt_form)form;
+            vkt__update_step s = vkt__optim_factors(&d, 1, 1ull << 40); /* all corrections have died away */
+            bool torch_nadam = form && r == VKT_NADAM;                  /* mu is then beta1 */
+            REQUIRE_NEAR(s.adam_m, r != VKT_NADAM ? 1 : 0.5, 1e-12);
+            REQUIRE_NEAR(s.adam_g, r != VKT_NADAM ? 0 : torch_nadam ? 1 - 0.5 : 0.5, 1e-12);
+            REQUIRE_NEAR(s.adam_v, 1, 1e-15);
+        }
+}
+
+/* ---- rules: PyTorch's trajectories ---- */
+
+enum { STEPS = 20, N = 8 };
+typedef struct {
+    double start[N], grads[STEPS][N];
+    json_t *root;
+} golden;
+
+static golden golden_load(void)
+{
+    golden g;
+    json_error_t error;
+    g.root = json_load_file(VKT_TEST_DIR "/golden/optim.json", 0, &error);
+    if (!g.root) fail_msg("golden/optim.json: line %d: %s", error.line, error.text);
+    assert_int_equal(json_array_size(json_object_get(g.root, "grads")), STEPS);
+    for (size_t i = 0; i < N; i++) g.start[i] = json_number_value(json_array_get(json_object_get(g.root, "start"), i));
+    for (size_t t = 0; t < STEPS; t++)
+        for (size_t i = 0; i < N; i++)
+            g.grads[t][i] = json_number_value(json_array_get(json_array_get(json_object_get(g.root, "grads"), t), i));
+    return g;
+}
+
+static vkt_rule rule_named(const char *name)
+{
+    for (vkt_rule r = VKT_SGD; r <= VKT_ADAMW; r++)
+        if (!strcmp(vkt_rule_name(r), name)) return r;
+    fail_msg("no rule '%s'", name);
+    return VKT_SGD;
+}
+
+static vkt_optim_desc desc_of(const json_t *c, vkt_form form)
+{
+    vkt_optim_desc d = { .rule = rule_named(json_string_value(json_object_get(c, "rule"))), .form = form };
+    d.momentum = (float)json_number_value(json_object_get(c, "momentum"));
+    d.beta1 = (float)json_number_value(json_object_get(c, "beta1"));
+    d.beta2 = (float)json_number_value(json_object_get(c, "beta2"));
+    d.rho = (float)json_number_value(json_object_get(c, "rho"));
+    d.eps = (float)json_number_value(json_object_get(c, "eps"));
+    d.weight_decay = (float)json_number_value(json_object_get(c, "weight_decay"));
+    d.clip = (float)json_number_value(json_object_get(c, "clip"));
+    return d;
+}
+
+/* Largest distance from the case's trajectory, relative to the parameter or 0.01, with v starting at v0. The
+ * norm is compared on the way. eps_at: the eps of each step, or NULL. */
+static double distance(const golden *g, const json_t *c, vkt_optim_desc d, double v0, const double *eps_at)
+{
+    double theta[N], m[N] = { 0 }, v[N], worst = 0;
+    memcpy(theta, g->start, sizeof theta);
+    for (size_t i = 0; i < N; i++) v[i] = v0;
+    REQUIRE_OK(vkt__optim_check(&d));
+    for (size_t t = 0; t < STEPS; t++) {
+        double squares = 0;
+        for (size_t i = 0; i < N; i++) squares += g->grads[t][i] * g->grads[t][i];
+        REQUIRE_NEAR(sqrt(squares), json_number_value(json_array_get(json_object_get(c, "norms"), t)), 1e-14 * sqrt(squares));
+        if (eps_at) d.eps = (float)eps_at[t];
+        vkt__update_step s = vkt__optim_factors(&d, json_number_value(json_object_get(c, "lr")), t);
+        s.weight_decay = (double)d.weight_decay;
+        for (size_t i = 0; i < N; i++) {
+            vkt__optim_element(vkt__optim_attr(&d), &s, vkt__optim_clip(squares, (double)d.clip) * g->grads[t][i], &theta[i], &m[i], &v[i]);
+            double want = json_number_value(json_array_get(json_array_get(json_object_get(c, "values"), t), i));
+            worst = fmax(worst, fabs(theta[i] - want) / fmax(fabs(want), 0.01));
+        }
+    }
+    return worst;
+}
+
+static void torch_form_follows_pytorch(void **state)
+{
+    (void)state;
+    golden g = golden_load();
+    size_t i;
+    json_t *c;
+    json_array_foreach(json_object_get(g.root, "cases"), i, c)
+    {
+        double off = distance(&g, c, desc_of(c, VKT_FORM_TORCH), 0, NULL);
+        printf("  %-28s within %.1e of PyTorch\n", json_string_value(json_object_get(c, "name")), off);
+        REQUIRE_NEAR(off, 0, 1e-12);
+    }
+    assert_true(i >= 16);
+    json_decref(g.root);
+}
+
+/* Where the playbook's form is PyTorch's: the sgd family and AdamW always; Adam with eps scaled by the second
+ * bias correction; RMSProp only as eps and v0 go to 0. NAdam never (another momentum schedule). */
+static void playbook_form_beside_pytorch(void **state)
+{
+    (void)state;
+    golden g = golden_load();
+    size_t i;
+    json_t *c;
+    json_array_foreach(json_object_get(g.root, "cases"), i, c)
+    {
+        vkt_optim_desc d = desc_of(c, VKT_FORM_PLAYBOOK), torch = desc_of(c, VKT_FORM_TORCH);
+        double off = distance(&g, c, d, d.rule == VKT_RMSPROP ? 1 : 0, NULL);
+        switch (d.rule) {
+        case VKT_ADAM: {
+            double eps[STEPS];
+            for (size_t t = 0; t < STEPS; t++) eps[t] = (double)d.eps * sqrt(1 - pow((double)d.beta2, (double)t + 1));
+            assert_true(off > 1e-10);
+            REQUIRE_NEAR(distance(&g, c, d, 0, eps), 0, 1e-8 * (double)(d.eps > 1e-3f ? 100 : 1)); /* eps itself is a float32 */
+            break;
+        }
+        case VKT_NADAM: assert_true(off > 1e-3); break;
+        case VKT_RMSPROP:
+            assert_true(off > 1e-3);
+            d.eps = torch.eps = 1e-16f;
+            /* sqrt(v + eps) against sqrt(v) + eps: the parameter with small gradients, v of 1e-14, shows eps most. */
+            REQUIRE_NEAR(distance(&g, c, d, 0, NULL), distance(&g, c, torch, 0, NULL), 1e-3);
+            break;
+        default: REQUIRE_NEAR(off, 0, 1e-12);
+        }
+    }
+    json_decref(g.root);
+}
+
+static void schedules_follow_pytorch(void **state)
+{
+    (void)state;
+    golden g = golden_load();
+    static const struct { const char *name; vkt_schedule_kind kind; } kinds[] = {
+        { "linear", VKT_SCHED_LINEAR }, { "cosine", VKT_SCHED_COSINE }, { "exponential", VKT_SCHED_EXPONENTIAL },
+        { "polynomial", VKT_SCHED_POLYNOMIAL }, { "steps", VKT_SCHED_STEPS },
+    };
+    size_t i, k;
+    json_t *c, *value;
+    json_array_foreach(json_object_get(g.root, "schedules"), i, c)
+    {
+        vkt_schedule s = { .lr = json_number_value(json_object_get(c, "lr")), .steps = (uint64_t)json_integer_value(json_object_get(c, "steps")),
+            .final_ratio = json_number_value(json_object_get(c, "final_ratio")), .power = json_number_value(json_object_get(c, "power")),
+            .gamma = json_number_value(json_object_get(c, "gamma")), .decay_every = (uint64_t)json_integer_value(json_object_get(c, "decay_every")) };
+        const char *name = json_string_value(json_object_get(c, "kind"));
+        for (k = 0; k < VKT_COUNT(kinds) && strcmp(kinds[k].name, name); k++) {}
+        assert_true(k < VKT_COUNT(kinds));
+        s.kind = kinds[k].kind;
+        json_array_foreach(json_object_get(c, "milestones"), k, value) s.milestones[s.n_milestones++] = (uint64_t)json_integer_value(value);
+        REQUIRE_OK(vkt_schedule_check(&s, name));
+        json_array_foreach(json_object_get(c, "values"), k, value)
+            REQUIRE_NEAR(vkt_schedule_lr(&s, k), json_number_value(value), 1e-14 * s.lr);
+        assert_int_equal(k, s.steps);
+    }
+    assert_int_equal(i, VKT_COUNT(kinds));
+    json_decref(g.root);
+}
+
+/* ---- rules: the rows' twins agree with the element function ---- */
+
+typedef struct {
+    vkt_tensor *theta, *grad, *m, *v, *scalars, *step, *blocks, *groups, *loss, *skipped;
+    struct vkt_step_block block;
+    double loss_value, theta_after[2], scalars_after[VKT_N_SCALARS], skipped_after;
+} twin_case;
+
+static void twin_init(void *user, const vkt_tensor *t, double *data)
+{
+    twin_case *c = user;
+    uint32_t words[sizeof c->block / 4];
+    memcpy(words, &c->block, sizeof words);
+    for (uint64_t i = 0; i < t->count; i++) {
+        if (t == c->theta) data[i] = 2;
+        else if (t == c->grad) data[i] = i ? 4 : 3; /* norm 5 */
+        else if (t == c->step) data[i] = words[i];
+        else if (t == c->groups) data[i] = i ? 0.25 : 0.5; /* lr_scale, weight_decay */
+        else if (t == c->loss) data[i] = c->loss_value;
+        else if (t == c->skipped) data[i] = 7;
+    }
+}
+
+static void twin_done(void *user, const vkt_tensor *t, const double *data)
+{
+    twin_case *c = user;
+    if (t == c->theta) memcpy(c->theta_after, data, sizeof c->theta_after);
+    if (t == c->scalars) memcpy(c->scalars_after, data, sizeof c->scalars_after);
+    if (t == c->skipped) c->skipped_after = *data;
+}
+
+static twin_case run_twins(double loss)
+{
+    twin_case c = { .loss_value = loss, .block = { .lr = 0.25f, .clip = 2 } };
+    vkt_graph *g = vkt_graph_create(NULL);
+    c.theta = vkt_input(g, vkt_shape1(2), VKT_F32, "theta");
+    c.grad = vkt_input(g, vkt_shape1(2), VKT_F32, "grad");
+    c.step = vkt_step(g);
+    c.blocks = vkt_input(g, vkt_shape1(1), VKT_U32, "blocks");
+    c.groups = vkt_input(g, vkt_shape2(1, 2), VKT_F32, "groups");
+    c.loss = vkt_input(g, vkt_shape1(1), VKT_F32, "loss");
+    c.skipped = vkt_input(g, vkt_shape1(1), VKT_U32, "skipped");
+    c.scalars = vkt__optim_state(g, vkt__sum_squares(g, c.grad), c.loss, NULL, c.step, c.skipped);
+    vkt__update_in in = { .theta = c.theta, .grad = c.grad, .scalars = c.scalars, .step = c.step, .blocks = c.blocks, .groups = c.groups };
+    vkt__optim_update(g, &in, (vkt_attr) { .optim = { .rule = VKT_UP_SGD } });
+    vkt__graph_ref(g, twin_init, &c, twin_done);
+    vkt_graph_destroy(&g);
+    return c;
+}
+
+static void twins_clip_scale_and_skip(void **state)
+{
+    (void)state;
+    twin_case c = run_twins(1.5);
+    double clip = 2 / (5 + 1e-6);
+    REQUIRE_NEAR(c.scalars_after[VKT_SCALAR_LOSS], 1.5, 0);
+    REQUIRE_NEAR(c.scalars_after[VKT_SCALAR_GRAD_NORM], 5, 1e-15);
+    REQUIRE_NEAR(c.scalars_after[VKT_SCALAR_CLIP], clip, 1e-15);
+    REQUIRE_NEAR(c.scalars_after[VKT_SCALAR_OK], 1, 0);
+    REQUIRE_NEAR(c.scalars_after[VKT_SCALAR_SKIPPED], 7, 0);
+    REQUIRE_NEAR(c.theta_after[0], 2 - 0.25 * 0.5 * (clip * 3 + 0.25 * 2), 1e-15);
+    REQUIRE_NEAR(c.theta_after[1], 2 - 0.25 * 0.5 * (clip * 4 + 0.25 * 2), 1e-15);
+    c = run_twins((double)NAN);
+    REQUIRE_NEAR(c.scalars_after[VKT_SCALAR_OK], 0, 0);
+    REQUIRE_NEAR(c.scalars_after[VKT_SCALAR_SKIPPED], 8, 0);
+    REQUIRE_NEAR(c.skipped_after, 8, 0);
+    assert_true(c.theta_after[0] == 2 && c.theta_after[1] == 2);
+}
+
+/* ---- groups ---- */
+
+static void glob_matches_whole_names(void **state)
+{
+    (void)state;
+    assert_true(vkt__glob("0.weight", "0.weight"));
+    assert_true(vkt__glob("*", "") && vkt__glob("*", "a.b") && vkt__glob("", ""));
+    assert_true(vkt__glob("*.bias", "2.body.0.bias") && vkt__glob("h.*.w?ight", "h.10.ln.weight"));
+    assert_true(vkt__glob("*a*b*", "xxaxxabxx") && vkt__glob("**x", "x") && vkt__glob("a*aab", "aaaaab"));
+    assert_false(vkt__glob("bias", "0.bias") || vkt__glob("0.*", "10.bias") || vkt__glob("?", "") || vkt__glob("?", "ab"));
+    assert_false(vkt__glob("a*b", "ac") || vkt__glob("", "a") || vkt__glob("0.weigh", "0.weight"));
+}
+
+static const vkt_param params[] = {
+    { "0.weight", { 2, { 10, 30 } }, 0, 300, true },
+    { "0.bias", { 1, { 10 } }, 512, 10, false },
+    { "1.weight", { 1, { 10 } }, 768, 10, false },
+    { "2.weight", { 2, { 60, 10 } }, 1024, 600, true },
+};
+static const vkt__flat flat = { params, 4, 1792, NULL, NULL };
+
+static struct vkt_group_params group_at(const vkt__groups *t, size_t param)
+{
+    return t->groups[t->blocks[params[param].offset / VKT_GROUP_BLOCK]];
+}
+
+static void decay_spares_vectors_by_default(void **state)
+{
+    (void)state;
+    vkt_optim_desc d = { .weight_decay = 0.5f };
+    vkt__groups t;
+    vkt__groups_init(&t, &d, &flat);
+    assert_int_equal(t.n_blocks, 7);
+    assert_int_equal(t.n_groups, 2);
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(group_at(&t, i).lr_scale == 1);
+        assert_true(group_at(&t, i).weight_decay == (i == 0 || i == 3 ? 0.5f : 0));
+    }
+    assert_int_equal(t.n_live, 1);
+    assert_true(t.live[0].offset == 0 && t.live[0].count == 1792);
+    vkt__groups_finish(&t);
+    d.decay_all = true;
+    vkt__groups_init(&t, &d, &flat);
+    assert_int_equal(t.n_groups, 1);
+    assert_true(t.groups[0].weight_decay == 0.5f);
+    vkt__groups_finish(&t);
+}
+
+static void first_matching_group_wins(void **state)
+{
+    (void)state;
+    const vkt_optim_group groups[] = {
+        { "2.*", 0.25f, NAN }, { "*.bias", 2, 0.125f }, { "?.weight", 0, NAN },
+        { "0.weight", 3, NAN }, { "head.*", 1, NAN },
+    };
+    vkt_optim_desc d = { .weight_decay = 0.5f, .groups = groups, .n_groups = VKT_COUNT(groups) };
+    TEST_LOG_CAPTURE();
+    vkt__groups t;
+    vkt__groups_init(&t, &d, &flat);
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    REQUIRE_LOGGED("group '0.weight' has no effect: earlier groups take '0.weight'");
+    REQUIRE_LOGGED("group 'head.*' matches no parameter; the first one's name is '0.weight'");
+    assert_true(group_at(&t, 0).lr_scale == 0 && group_at(&t, 2).lr_scale == 0);
+    assert_true(group_at(&t, 1).lr_scale == 2 && group_at(&t, 1).weight_decay == 0.125f);
+    assert_true(group_at(&t, 3).lr_scale == 0.25f && group_at(&t, 3).weight_decay == 0.5f);
+    assert_int_equal(t.n_live, 2);
+    assert_true(t.live[0].offset == 512 && t.live[0].count == 256 && t.live[1].offset == 1024 && t.live[1].count == 768);
+    vkt__groups_finish(&t);
+}
+
+static void bad_descriptions_are_refused(void **state)
+{
+    (void)state;
+    TEST_LOG_CAPTURE();
+    static const vkt_optim_group no_pattern[] = { { NULL, 1, NAN } }, negative[] = { { "*", -1, NAN } };
+    const struct { vkt_optim_desc d; const char *text; } bad[] = {
+        { { .rule = VKT_MOMENTUM, .momentum = 1 }, "momentum is 1; it must be in [0, 1)" },
+        { { .rule = VKT_ADAM, .beta1 = -0.5f, .beta2 = 0.9f, .eps = 1e-8f }, "beta1 is -0.5" },
+        { { .rule = VKT_ADAM, .beta1 = 0.9f, .beta2 = 1.5f, .eps = 1e-8f }, "beta2 is 1.5" },
+        { { .rule = VKT_ADAMW, .beta1 = 0.9f, .beta2 = 0.9f }, "eps is 0" },
+        { { .rule = VKT_RMSPROP, .rho = NAN, .eps = 1e-8f }, "rho is" },
+        { { .rule = VKT_SGD, .clip = INFINITY }, "clip is inf" },
+        { { .rule = VKT_SGD, .weight_decay = -1 }, "weight_decay is -1" },
+        { { .rule = VKT_SGD, .groups = no_pattern, .n_groups = 1 }, "group 1 has no name pattern" },
+        { { .rule = VKT_SGD, .groups = negative, .n_groups = 1 }, "a group's lr_scale is -1" },
+        { { .rule = (vkt_rule)9 }, "no rule number 9" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(bad); i++) {
+        test_log[0] = 0;
+        REQUIRE_STATUS(vkt__optim_check(&bad[i].d), VKT_ARG);
+        REQUIRE_LOGGED(bad[i].text);
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(schedules_by_hand),
+        cmocka_unit_test(schedules_rise_then_fall),
+        cmocka_unit_test(warmup_comes_on_top),
+        cmocka_unit_test(schedules_of_few_steps),
+        cmocka_unit_test(bad_schedules_are_refused),
+        cmocka_unit_test(first_steps_in_closed_form),
+        cmocka_unit_test(factors_of_late_steps),
+        cmocka_unit_test(torch_form_follows_pytorch),
+        cmocka_unit_test(playbook_form_beside_pytorch),
+        cmocka_unit_test(schedules_follow_pytorch),
+        cmocka_unit_test(twins_clip_scale_and_skip),
+        cmocka_unit_test(glob_matches_whole_names),
+        cmocka_unit_test(decay_spares_vectors_by_default),
+        cmocka_unit_test(first_matching_group_wins),
+        cmocka_unit_test(bad_descriptions_are_refused),
+    };
+    return cmocka_run_group_tests_name("optim", tests, NULL, NULL);
+}

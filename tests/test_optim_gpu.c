@@ -1,0 +1,338 @@
+/* optim on the device that VKT_DEVICE and VKT_TEST_CAP name: whole updates against the double rule, clipping, frozen
+ * groups, skipped steps, one set of scalars per slot. */
+#include "testing.h"
+
+#include "optim/optim_flat.h"
+
+static vkt_gpu *gpu;
+
+/* Four parameters with padding between and behind them. */
+enum { COUNT = 2304 };
+static const vkt_param params[] = {
+    { "0.weight", { 2, { 30, 30 } }, 0, 900, true },
+    { "0.bias", { 1, { 30 } }, 1024, 30, false },
+    { "1.weight", { 1, { 256 } }, 1280, 256, false },
+    { "2.weight", { 2, { 60, 10 } }, 1536, 600, true },
+};
+
+typedef struct {
+    vkt_buffer *values, *grads, *loss, *steps, *scalars;
+    vkt_optim *o;
+    vkt_graph *g;
+    float theta[COUNT], grad[COUNT];
+} fixture;
+
+static bool is_padding(uint64_t i)
+{
+    for (size_t p = 0; p < VKT_COUNT(params); p++)
+        if (i >= params[p].offset && i < params[p].offset + params[p].count) return false;
+    return true;
+}
+
+static void buffer(vkt_mem mem, uint64_t bytes, const char *label, vkt_buffer **out)
+{
+    REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { bytes, mem, label }, out));
+}
+
+enum { N_SLOTS = 2, SLOT_BYTES = 256 };
+
+static void setup(fixture *f, const vkt_optim_desc *desc)
+{
+    *f = (fixture) { 0 };
+    buffer(VKT_MEM_DEVICE, sizeof f->theta, "test values", &f->values);
+    buffer(VKT_MEM_DEVICE, sizeof f->grad, "test grads", &f->grads);
+    buffer(VKT_MEM_DEVICE, 256, "test loss", &f->loss);
+    buffer(VKT_MEM_UPLOAD, N_SLOTS * SLOT_BYTES, "test steps", &f->steps);
+    buffer(VKT_MEM_READBACK, N_SLOTS * SLOT_BYTES, "test scalars", &f->scalars);
+    for (uint64_t i = 0; i < COUNT; i++) f->theta[i] = is_padding(i) ? 0 : (float)vkt_rand_normal(1, VKT_RNG_TEST, i);
+    REQUIRE_OK(vkt_buffer_write(gpu, f->values, 0, f->theta, sizeof f->theta));
+    vkt__flat flat = { params, VKT_COUNT(params), COUNT, f->values, f->grads };
+    REQUIRE_OK(vkt__optim_create_flat(gpu, desc, &flat, &f->o));
+    f->g = vkt_graph_create(gpu);
+    vkt_tensor *loss = vkt_input(f->g, vkt_shape1(1), VKT_F32, "loss"), *step = vkt_step(f->g);
+    vkt_bind(loss, VKT_ALL_SLOTS, f->loss, 0);
+    vkt_tensor *scalars = vkt_optim_build(f->o, f->g, loss, NULL);
+    for (uint32_t s = 0; s < N_SLOTS; s++) {
+        vkt_bind(step, s, f->steps, s * SLOT_BYTES);
+        vkt_bind(scalars, s, f->scalars, s * SLOT_BYTES);
+    }
+    REQUIRE_OK(vkt_graph_compile(f->g, &(vkt_plan_desc) { .n_slots = N_SLOTS, .label = "optim" }));
+}
+
+static void teardown(fixture *f)
+{
+    vkt_graph_destroy(&f->g);
+    vkt_optim_destroy(&f->o);
+    assert_null(f->o);
+    vkt_optim_destroy(&f->o);
+    vkt_buffer_destroy(gpu, &f->values);
+    vkt_buffer_destroy(gpu, &f->grads);
+    vkt_buffer_destroy(gpu, &f->loss);
+    vkt_buffer_destroy(gpu, &f->steps);
+    vkt_buffer_destroy(gpu, &f->scalars);
+}
+
+/* Gradients of step t; padding is zero. */
+static void draw_grads(fixture *f, uint64_t t)
+{
+    for (uint64_t i = 0; i < COUNT; i++) f->grad[i] = is_padding(i) ? 0 : (float)vkt_rand_normal(2 + t, VKT_RNG_TEST, i);
+}
+
+static void run_step(fixture *f, uint64_t t, double lr, float loss, float out[VKT_N_SCALARS])
+{
+    uint32_t slot = (uint32_t)(t % N_SLOTS);
+    uint64_t ticket;
+    REQUIRE_OK(vkt_buffer_write(gpu, f->grads, 0, f->grad, sizeof f->grad));
+    REQUIRE_OK(vkt_buffer_write(gpu, f->loss, 0, &loss, sizeof loss));
+    assert_true(vkt_step_block_bytes() <= SLOT_BYTES);
+    vkt_optim_fill_step(f->o, lr, t, 99, (char *)f->steps->host + slot * SLOT_BYTES);
+    REQUIRE_OK(vkt_graph_submit(f->g, slot, &ticket));
+    REQUIRE_OK(vkt_ticket_wait(gpu, ticket));
+    REQUIRE_OK(vkt_buffer_read(gpu, f->scalars, slot * SLOT_BYTES, out, VKT_N_SCALARS * sizeof *out));
+}
+
+static void read_theta(fixture *f)
+{
+    REQUIRE_OK(vkt_buffer_read(gpu, f->values, 0, f->theta, sizeof f->theta));
+}
+
+static const vkt_optim_group groups[] = { { "0.bias", 0.5f, 0.25f }, { "1.*", 0, NAN }, { "2.weight", 2, NAN } };
+
+static vkt_optim_desc describe(vkt_rule rule, vkt_form form)
+{
+    return (vkt_optim_desc) { .rule = rule, .form = form, .momentum = 0.9f, .beta1 = 0.9f, .beta2 = 0.99f, .rho = 0.9f, .eps = 0.01f,
+                              .weight_decay = 0.125f, .clip = 20, .groups = groups, .n_groups = VKT_COUNT(groups) };
+}
+
+/* Which of the groups above a parameter has, as the rule needs it. */
+static void group_of(uint64_t i, double *lr_scale, double *decay)
+{
+    *lr_scale = i < 1024 ? 1 : i < 1280 ? 0.5 : i < 1536 ? 0 : 2;
+    *decay = i < 1024 ? 0.125 : i < 1280 ? 0.25 : i < 1536 ? 0 : 0.125;
+}
+
+/* Five steps of every rule in both forms, with decay, clipping (norms are near 39), scaled and frozen groups. */
+static void updates_follow_the_rule(void **state)
+{
+    (void)state;
+    enum { STEPS = 5 };
+    double worst = 0;
+    for (int form = 0; form < 2; form++)
+        for (vkt_rule rule = VKT_SGD; rule <= VKT_ADAMW; rule++) {
+            vkt_optim_desc d = describe(rule, (vkt_form)form);
+            fixture f;
+            setup(&f, &d);
+            static double theta[COUNT], m[COUNT], v[COUNT];
+            float before[COUNT], s[VKT_N_SCALARS];
+            memcpy(before, f.theta, sizeof before);
+            for (uint64_t i = 0; i < COUNT; i++) {
+                theta[i] = (double)f.theta[i], m[i] = 0;
+                v[i] = rule == VKT_RMSPROP && !form && !is_padding(i) ? 1 : 0;
+            }
+            for (uint64_t t = 0; t < STEPS; t++) {
+                draw_grads(&f, t);
+                double squares = 0, lr = 0.05 / (double)(t + 1);
+                for (uint64_t i = 0; i < COUNT; i++)
+                    if (i < 1280 || i >= 1536) squares += (double)f.grad[i] * (double)f.grad[i];
+                run_step(&f, t, lr, 1, s);
+                REQUIRE_NEAR(s[VKT_SCALAR_GRAD_NORM], sqrt(squares), vkt__tol(VKT_F32, COUNT) * sqrt(squares));
+                REQUIRE_NEAR(s[VKT_SCALAR_CLIP], 20 / sqrt(squares), vkt__tol(VKT_F32, COUNT));
+                vkt__update_step factors = vkt__optim_factors(&d, lr, t);
+                for (uint64_t i = 0; i < COUNT; i++) {
+                    double lr_scale;
+                    vkt__update_step e = factors;
+                    group_of(i, &lr_scale, &e.weight_decay);
+                    e.lr *= lr_scale;
+                    if (lr_scale != 0)
+                        vkt__optim_element(vkt__optim_attr(&d), &e, vkt__optim_clip(squares, 20) * (double)f.grad[i], &theta[i], &m[i], &v[i]);
+                }
+            }
+            read_theta(&f);
+            double tol = vkt__tol(VKT_F32, 16 * STEPS);
+            for (uint64_t i = 0; i < COUNT; i++) {
+                REQUIRE_NEAR(f.theta[i], theta[i], tol * (fabs(theta[i]) + 1)); /* parameters' rms is 1 */
+                worst = fmax(worst, fabs((double)f.theta[i] - theta[i]) / (tol * (fabs(theta[i]) + 1)));
+                if (is_padding(i)) assert_true(f.theta[i] == 0);
+                if (i >= 1280 && i < 1536) assert_memory_equal(&f.theta[i], &before[i], 4);
+            }
+            for (size_t k = 0; k < vkt_optim_n_moments(f.o); k++) {
+                REQUIRE_OK(vkt_buffer_read(gpu, vkt_optim_moment(f.o, k), 0, f.theta, sizeof f.theta));
+                const double *want = vkt_optim_moment_name(f.o, k)[0] == 'm' ? m : v;
+                double sum = 0;
+                for (uint64_t i = 0; i < COUNT; i++) sum += want[i] * want[i];
+                for (uint64_t i = 0; i < COUNT; i++) {
+                    REQUIRE_NEAR(f.theta[i], want[i], tol * (fabs(want[i]) + sqrt(sum / COUNT)));
+                    if (is_padding(i)) assert_true(f.theta[i] == 0);
+                }
+            }
+            teardown(&f);
+        }
+    printf("  worst parameter: %.0f%% of the tolerance\n", 100 * worst);
+}
+
+static void moments_are_what_the_rule_keeps(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "", "m", "m", "mv", "mv", "mv", "mv" };
+    for (vkt_rule rule = VKT_SGD; rule <= VKT_ADAMW; rule++) {
+        vkt_optim_desc d = describe(rule, VKT_FORM_PLAYBOOK);
+        fixture f;
+        setup(&f, &d);
+        assert_int_equal(vkt_optim_n_moments(f.o), strlen(names[rule]));
+        for (size_t i = 0; i < vkt_optim_n_moments(f.o); i++) {
+            assert_true(vkt_optim_moment_name(f.o, i)[0] == names[rule][i] && vkt_optim_moment_name(f.o, i)[1] == 0);
+            REQUIRE_OK(vkt_buffer_read(gpu, vkt_optim_moment(f.o, i), 0, f.theta, sizeof f.theta));
+            for (uint64_t k = 0; k < COUNT; k++) assert_true(f.theta[k] == (rule == VKT_RMSPROP && i == 1 && !is_padding(k)));
+        }
+        assert_null(vkt_optim_moment(f.o, 2));
+        teardown(&f);
+    }
+    vkt_optim_desc d = describe(VKT_RMSPROP, VKT_FORM_TORCH);
+    d.momentum = 0;
+    fixture f;
+    setup(&f, &d);
+    assert_int_equal(vkt_optim_n_moments(f.o), 1);
+    assert_string_equal(vkt_optim_moment_name(f.o, 0), "v");
+    teardown(&f);
+}
+
+static void bad_steps_change_nothing(void **state)
+{
+    (void)state;
+    static const struct { float loss, grad; uint64_t at; } bad[] = {
+        { NAN, 0, 0 }, { INFINITY, 0, 0 }, { -INFINITY, 0, 0 }, { 1, NAN, 3 }, { 1, INFINITY, 1030 }, { 1, -INFINITY, 2100 },
+        { 1, 3e38f, 5 }, /* its square overflows */
+    };
+    for (vkt_rule rule = VKT_SGD; rule <= VKT_ADAMW; rule++) {
+        vkt_optim_desc d = describe(rule, VKT_FORM_PLAYBOOK);
+        fixture f;
+        setup(&f, &d);
+        float s[VKT_N_SCALARS], before[3][COUNT], after[COUNT];
+        draw_grads(&f, 0);
+        run_step(&f, 0, 0.1, 1, s);
+        assert_true(s[VKT_SCALAR_OK] == 1 && s[VKT_SCALAR_SKIPPED] == 0);
+        const vkt_buffer *watched[] = { f.values, vkt_optim_moment(f.o, 0), vkt_optim_moment(f.o, 1) };
+        for (size_t b = 0; b < 3; b++)
+            if (watched[b]) REQUIRE_OK(vkt_buffer_read(gpu, watched[b], 0, before[b], sizeof before[b]));
+        for (size_t k = 0; k < VKT_COUNT(bad); k++) {
+            draw_grads(&f, 1 + k);
+            if (bad[k].grad != 0) f.grad[bad[k].at] = bad[k].grad;
+            run_step(&f, 1 + k, 0.1, bad[k].loss, s);
+            assert_true(s[VKT_SCALAR_OK] == 0 && s[VKT_SCALAR_SKIPPED] == (float)(k + 1));
+            assert_memory_equal(&s[VKT_SCALAR_LOSS], &bad[k].loss, isnan(bad[k].loss) ? 0 : 4);
+            assert_int_equal(isfinite(s[VKT_SCALAR_LOSS]) != 0, isfinite(bad[k].loss) != 0);
+            for (size_t b = 0; b < 3; b++) {
+                if (!watched[b]) continue;
+                REQUIRE_OK(vkt_buffer_read(gpu, watched[b], 0, after, sizeof after));
+                assert_memory_equal(after, before[b], sizeof after);
+            }
+        }
+        draw_grads(&f, 50);
+        run_step(&f, 9, 0.1, 1, s); /* training goes on */
+        assert_true(s[VKT_SCALAR_OK] == 1 && s[VKT_SCALAR_SKIPPED] == (float)VKT_COUNT(bad));
+        read_theta(&f);
+        assert_true(memcmp(f.theta, before[0], sizeof f.theta) != 0);
+        for (uint64_t i = 0; i < COUNT; i++) assert_true(isfinite(f.theta[i]));
+        teardown(&f);
+    }
+}
+
+/* Frozen parameters and their moments keep their bytes, and their gradients, NaN even, have no say. */
+static void frozen_groups_do_not_move(void **state)
+{
+    (void)state;
+    for (vkt_rule rule = VKT_SGD; rule <= VKT_ADAMW; rule++) {
+        vkt_optim_desc d = describe(rule, VKT_FORM_PLAYBOOK);
+        fixture f;
+        setup(&f, &d);
+        float s[VKT_N_SCALARS], before[COUNT], moment[COUNT];
+        memcpy(before, f.theta, sizeof before);
+        draw_grads(&f, 0);
+        f.grad[1300] = NAN;
+        run_step(&f, 0, 0.1, 1, s);
+        assert_true(s[VKT_SCALAR_OK] == 1);
+        read_theta(&f);
+        assert_memory_equal(f.theta + 1280, before + 1280, 256 * 4);
+        assert_true(f.theta[0] != before[0] && f.theta[1024] != before[1024] && f.theta[1536] != before[1536]);
+        for (size_t k = 0; k < vkt_optim_n_moments(f.o); k++) {
+            REQUIRE_OK(vkt_buffer_read(gpu, vkt_optim_moment(f.o, k), 0, moment, sizeof moment));
+            for (uint64_t i = 1280; i < 1536; i++) assert_true(moment[i] == (rule == VKT_RMSPROP && k == 1));
+        }
+        teardown(&f);
+    }
+    TEST_LOG_CAPTURE();
+    static const vkt_optim_group all[] = { { "*", 0, NAN } };
+    vkt_optim_desc d = { .rule = VKT_SGD, .groups = all, .n_groups = 1 };
+    fixture f;
+    setup(&f, &d);
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    REQUIRE_LOGGED("every parameter is frozen");
+    float s[VKT_N_SCALARS];
+    draw_grads(&f, 0);
+    run_step(&f, 0, 0.1, 1, s);
+    assert_true(s[VKT_SCALAR_OK] == 1 && s[VKT_SCALAR_GRAD_NORM] == 0);
+    teardown(&f);
+}
+
+static void clip_acts_only_above_its_limit(void **state)
+{
+    (void)state;
+    const struct { float clip, grad, want_norm, want_clip; } c[] = {
+        { 0, 3, 3, 1 }, { 2, 3, 3, 2 / 3.0f }, { 3.5f, 3, 3, 1 }, { 1, 0, 0, 1 }, { 1e-3f, 1e4f, 1e4f, 1e-7f },
+    };
+    for (size_t k = 0; k < VKT_COUNT(c); k++) {
+        vkt_optim_desc d = { .rule = VKT_SGD, .clip = c[k].clip };
+        fixture f;
+        setup(&f, &d);
+        float s[VKT_N_SCALARS], before = f.theta[7];
+        f.grad[7] = c[k].grad;
+        run_step(&f, 0, 0.5, 1, s);
+        REQUIRE_NEAR(s[VKT_SCALAR_GRAD_NORM], c[k].want_norm, vkt__tol(VKT_F32, 4) * (double)c[k].want_norm);
+        REQUIRE_NEAR(s[VKT_SCALAR_CLIP], c[k].want_clip, 1e-6 * (double)c[k].want_clip); /* the 1e-6 beside the norm */
+        read_theta(&f);
+        REQUIRE_NEAR(f.theta[7], (double)before - 0.5 * (double)c[k].want_clip * (double)c[k].grad, 1e-6 * (1 + fabs((double)before)));
+        teardown(&f);
+    }
+}
+
+static void failed_creation_leaves_nothing(void **state)
+{
+    (void)state;
+    TEST_LOG_CAPTURE();
+    uint64_t bytes = vkt_gpu_get_stats(gpu).bytes;
+    vkt_optim_desc d = { .rule = VKT_ADAM };
+    vkt_optim *o = NULL;
+    vkt__flat flat = { params, VKT_COUNT(params), COUNT, NULL, NULL }, empty = { 0 };
+    REQUIRE_STATUS(vkt__optim_create_flat(gpu, &d, &flat, &o), VKT_ARG);
+    assert_null(o);
+    d = (vkt_optim_desc) { .rule = VKT_SGD };
+    REQUIRE_STATUS(vkt__optim_create_flat(gpu, &d, &empty, &o), VKT_ARG);
+    REQUIRE_LOGGED("no parameters to train");
+    assert_null(o);
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    assert_int_equal(vkt_gpu_get_stats(gpu).bytes, bytes);
+}
+
+static void validation_is_silent(void **state)
+{
+    (void)state;
+    assert_int_equal(vkt_gpu_get_stats(gpu).n_validation, 0);
+}
+
+int main(void)
+{
+    vkt_gpu_desc desc = { .cap = getenv("VKT_TEST_CAP"), .validate = getenv("VKT_TEST_VALIDATE") != NULL, .no_cache = true };
+    if (vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(updates_follow_the_rule),
+        cmocka_unit_test(moments_are_what_the_rule_keeps),
+        cmocka_unit_test(bad_steps_change_nothing),
+        cmocka_unit_test(frozen_groups_do_not_move),
+        cmocka_unit_test(clip_acts_only_above_its_limit),
+        cmocka_unit_test(failed_creation_leaves_nothing),
+        cmocka_unit_test(validation_is_silent),
+    };
+    int failed = cmocka_run_group_tests_name("optim on a device", tests, NULL, NULL);
+    vkt_gpu_destroy(&gpu);
+    return failed;
+}

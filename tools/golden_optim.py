@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Writes tests/golden/optim.json: what torch.optim does to 8 parameters in 20 steps, in float64, and what
+torch.optim.lr_scheduler gives. Hyperparameters are float32 numbers, as vktrain holds them. Needs PyTorch:
+    shared/lab/in-testing python3 tools/golden_optim.py
+"""
+import json
+import os
+import re
+
+import numpy as np
+import torch
+
+torch.set_default_dtype(torch.float64)  # NAdam keeps its product of mu in the default dtype
+STEPS, N = 20, 8
+
+
+def f32(x):
+    return float(np.float32(x))
+
+
+rng = np.random.default_rng(20)
+start = rng.standard_normal(N).astype(np.float32).astype(np.float64)
+grads = rng.standard_normal((STEPS, N)).astype(np.float32).astype(np.float64)
+grads[:, 5] *= 2.0**-20  # small beside eps' effect
+grads[7] *= 32  # an outlier step, for clipping
+grads[12] = 0
+
+B1, B2, EPS = f32(0.9), f32(0.999), f32(1e-8)
+SGD, RMS, ADAM, NADAM, ADAMW = torch.optim.SGD, torch.optim.RMSprop, torch.optim.Adam, torch.optim.NAdam, torch.optim.AdamW
+GAMMA, RHO = f32(0.9), f32(0.9)
+adam = {"beta1": B1, "beta2": B2, "eps": EPS}
+CASES = [  # name, rule, torch class, vktrain's fields, lr
+    ("sgd", "sgd", SGD, {}, 0.1),
+    ("sgd with weight decay", "sgd", SGD, {"weight_decay": 0.125}, 0.1),
+    ("sgd with clipping", "sgd", SGD, {"clip": 1.5}, 0.1),
+    ("momentum", "momentum", SGD, {"momentum": GAMMA}, 0.05),
+    ("nesterov", "nesterov", SGD, {"momentum": GAMMA}, 0.05),
+    ("nesterov with weight decay", "nesterov", SGD, {"momentum": GAMMA, "weight_decay": 0.0625}, 0.05),
+    ("rmsprop", "rmsprop", RMS, {"rho": RHO, "eps": EPS}, 0.01),
+    ("rmsprop with momentum", "rmsprop", RMS, {"rho": RHO, "eps": f32(1e-3), "momentum": GAMMA}, 0.01),
+    ("adam", "adam", ADAM, adam, 0.01),
+    ("adam with weight decay", "adam", ADAM, {**adam, "weight_decay": 0.25}, 0.01),
+    ("adam with clipping", "adam", ADAM, {**adam, "clip": 0.5}, 0.01),
+    ("adam, large eps", "adam", ADAM, {"beta1": 0.5, "beta2": 0.75, "eps": 0.125}, 0.01),
+    ("nadam", "nadam", NADAM, adam, 0.01),
+    ("nadam with weight decay", "nadam", NADAM, {**adam, "weight_decay": 0.25}, 0.01),
+    ("adamw", "adamw", ADAMW, {**adam, "weight_decay": 0.5}, 0.01),
+    ("adamw with clipping", "adamw", ADAMW, {**adam, "weight_decay": 0.5, "clip": 1.0}, 0.01),
+]
+
+
+def make(cls, rule, p, f, lr):
+    kw = {"lr": lr, "weight_decay": f.get("weight_decay", 0.0), "foreach": False}
+    if cls is SGD:
+        kw.update(momentum=f.get("momentum", 0.0), nesterov=rule == "nesterov")
+    elif cls is RMS:
+        kw.update(alpha=f["rho"], eps=f["eps"], momentum=f.get("momentum", 0.0))
+    else:
+        kw.update(betas=(f["beta1"], f["beta2"]), eps=f["eps"])
+    return cls([p], **kw)
+
+
+def trajectory(rule, cls, f, lr):
+    p = torch.tensor(start, dtype=torch.float64, requires_grad=True)
+    opt = make(cls, rule, p, f, lr)
+    values, norms = [], []
+    for g in grads:
+        p.grad = torch.tensor(g, dtype=torch.float64)
+        norms.append(float(torch.nn.utils.clip_grad_norm_([p], f.get("clip") or float("inf"))))
+        opt.step()
+        values.append(p.detach().tolist())
+    return values, norms
+
+
+def schedule(lr, steps, make_scheduler):
+    opt = SGD([torch.zeros(1, requires_grad=True)], lr=lr)
+    s = make_scheduler(opt)
+    out = []
+    for _ in range(steps):
+        out.append(opt.param_groups[0]["lr"])
+        opt.step()
+        s.step()
+    return out
+
+
+L = torch.optim.lr_scheduler
+LR, T = 0.3, 50
+SCHEDULES = [  # name, vktrain's fields, scheduler; the last of T steps has the final rate
+    ("linear", {"final_ratio": 0.1}, lambda o: L.LinearLR(o, 1.0, 0.1, T - 1)),
+    ("cosine", {"final_ratio": 0.25}, lambda o: L.CosineAnnealingLR(o, T - 1, 0.25 * LR)),
+    ("exponential", {"gamma": 0.96, "decay_every": 1}, lambda o: L.ExponentialLR(o, 0.96)),
+    ("polynomial", {"power": 2.5}, lambda o: L.PolynomialLR(o, T - 1, 2.5)),
+    ("steps", {"gamma": 0.1, "milestones": [10, 30, 49]}, lambda o: L.MultiStepLR(o, [10, 30, 49], 0.1)),
+]
+
+out = {
+    "source": "tools/golden_optim.py, PyTorch " + torch.__version__,
+    "start": start.tolist(),
+    "grads": grads.tolist(),
+    "cases": [],
+    "schedules": [],
+}
+for name, rule, cls, fields, lr in CASES:
+    values, norms = trajectory(rule, cls, fields, lr)
+    out["cases"].append({"name": name, "rule": rule, "lr": lr, **fields, "values": values, "norms": norms})
+for name, fields, make_scheduler in SCHEDULES:
+    out["schedules"].append({"kind": name, "lr": LR, "steps": T, **fields, "values": schedule(LR, T, make_scheduler)})
+
+path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "golden", "optim.json")
+os.makedirs(os.path.dirname(path), exist_ok=True)
+with open(path, "w") as file:
+    text = json.dumps(out, indent=1)
+    numbers = re.compile(r"\[([^\[\]{}\"]*)\]")  # innermost lists on one line
+    file.write(numbers.sub(lambda m: "[" + " ".join(m[1].split()) + "]", text) + "\n")
