@@ -177,9 +177,10 @@ static void print_gradient(const vkt_config *c, const vkt_train_result *r)
 
 static void print_speed(const vkt_config *c, const vkt_train_result *r)
 {
-    row("speed", "%s steps in %s, %.3g ms a step, %s examples/s", cli_count(r->n_steps), cli_time(r->seconds), r->step_ms,
+    row("speed", "%s steps in %s, %s ms a step, %s examples/s", cli_count(r->n_steps),
+        r->seconds < 60 ? cli_text("%.1f s", r->seconds) : cli_time(r->seconds), cli_number(r->step_ms),
         cli_rate(r->items_per_s));
-    row("memory", "%s of device memory at most; %s planned for activations", cli_bytes(r->device_bytes), cli_bytes(r->planned_bytes));
+    row("memory", "%s of device memory at most, %s planned", cli_bytes(r->device_bytes), cli_bytes(r->planned_bytes));
     if (r->input_wait > 0.1)
         warn(cli_text("the device waited for input %.0f%% of the time: raise data.workers (now %u)", 100 * r->input_wait,
                       c->data_workers));
