@@ -23,7 +23,7 @@ static const cli_flag flags[] = {
     { 0 },
 };
 
-/* ---- the option table, for --help ---- */
+/* ---- the tables of options and layers, for --help ---- */
 
 static void option_help(FILE *f)
 {
@@ -46,6 +46,30 @@ static void option_help(FILE *f)
                           unit ? o.unit : "", range || unit ? ")" : ""),
                  (int)strlen(left), width + 14);
     }
+}
+
+/* "linear: y = x w^T + b" with its options; the one that a bare value sets is marked. */
+static void layer_help(FILE *f)
+{
+    size_t n;
+    const vkt_layer_type *t = vkt_layer_types(&n);
+    fprintf(f, "\n%slayers of a recipe, for `model:`; `linear: 128` sets the option marked =%s\n", cli_color(f, CLI_BOLD),
+            cli_color(f, CLI_PLAIN));
+    for (size_t i = 0; i < n; i++) {
+        fprintf(f, "  %-12s  ", t[i].name);
+        cli_wrap(f, t[i].help, 16, 16);
+        for (const vkt_layer_opt *o = t[i].opts; o->name; o++) {
+            bool main_opt = t[i].main_opt && !strcmp(o->name, t[i].main_opt);
+            fprintf(f, "    %c %-12s  ", main_opt ? '=' : ' ', o->name);
+            cli_wrap(f, o->help, 20, 20);
+        }
+    }
+}
+
+static void tables_help(FILE *f)
+{
+    option_help(f);
+    layer_help(f);
 }
 
 /* ---- progress ---- */
@@ -296,5 +320,5 @@ const cli_command cmd_train = {
                "          vktrain train mine.yaml --set optim.lr=0.003 --set train.steps=2000 --run runs/try\n"
                "          vktrain train mine.yaml --run runs/try --resume",
     .min_args = 1, .max_args = 1, .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(train_options), .run = run,
-    .more_help = option_help,
+    .more_help = tables_help,
 };
