@@ -20,7 +20,7 @@ int32_t vkt__utf8_next(const char **s, const char *end)
 bool vkt__utf8_ok(const char *s, size_t n, size_t *at)
 {
     const char *p = s;
-    while (p < s + n && vkt__utf8_next(&p, s + n) > 0) {}
+    while (p < s + n && *p && vkt__utf8_next(&p, s + n) > 0) {}
     *at = (size_t)(p - s);
     return *at == n;
 }

@@ -57,7 +57,7 @@ typedef struct {
     vkt__weights host;
     char *yaml;
     uint64_t config_hash, data_hash;
-    char driver[600];
+    char driver[600], started[32];
 
     uint64_t total, first, done;          /* steps in all; where this process began; read back */
     flight flights[VKT_MAX_SLOTS];
@@ -381,6 +381,7 @@ static vkt_status open_run(trainer *t)
         vkt__run_record old;
         VKT_TRY(vkt__run_load(t->run->dir, &arena, &old, NULL));
         r->n_resumes = old.n_resumes + 1;
+        snprintf(t->started, sizeof t->started, "%s", old.started ? old.started : "");
         t->before_s = isnan(old.seconds) ? 0 : old.seconds;
         r->best_step = old.best_step;
         r->best_metric = old.best_metric;
@@ -389,6 +390,8 @@ static vkt_status open_run(trainer *t)
     r->name = c->name;
     r->note = c->note;
     r->status = "running";
+    if (!t->started[0]) vkt__time_iso(t->started);
+    r->started = t->started;
     r->command = t->desc->command;
     r->config = t->yaml;
     r->source = c->source;
@@ -528,6 +531,7 @@ static vkt_status prepare(trainer *t)
         st = vkt__fail(VKT_ARG, "train", "checkpoint.metric accuracy needs a classification task; use loss or mae");
         goto fail;
     }
+    VKT_TRY(vkt_schedule_check(&c->schedule, c->source ? c->source : "schedule"));
     VKT_TRY(vkt_gpu_create(&gpu, &t->gpu));
     VKT_TRY(vkt__session_create(t->gpu, c, t->data, true, &t->s));
     t->total = vkt_schedule_total(&c->schedule);

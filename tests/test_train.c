@@ -1,0 +1,270 @@
+/* The whole trainer on a device: memory as planned, resuming bit for bit, exact evaluation, the NaN policy, refusals. */
+#include "testing.h"
+
+#include "base/os.h"
+#include "train/safetensors.h"
+#include "vktrain/vktrain.h"
+
+static vkt_gpu_desc gpu_desc(void)
+{
+    return (vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"), .validate = getenv("VKT_TEST_VALIDATE") != NULL, .no_cache = true };
+}
+
+static vkt_config *config(const char *const *set)
+{
+    vkt_config *c;
+    REQUIRE_OK(vkt_config_create(&c));
+    REQUIRE_OK(vkt_config_load(c, "digits"));
+    static const char *const common[] = { "train.steps=30", "eval.every=10", "train.batch=32", NULL };
+    for (size_t i = 0; common[i]; i++) REQUIRE_OK(vkt_config_set(c, common[i]));
+    for (size_t i = 0; set && set[i]; i++) REQUIRE_OK(vkt_config_set(c, set[i]));
+    REQUIRE_OK(vkt_config_finish(c));
+    return c;
+}
+
+/* Stops the run when it has read back step `user`. */
+static void stop_at(void *user, const vkt_progress *p)
+{
+    if (user && p->step == *(const uint64_t *)user) vkt_train_stop();
+}
+
+static vkt_status train(const char *dir, const char *const *set, bool resume, uint64_t stop, vkt_train_result *r)
+{
+    vkt_config *c = config(set);
+    if (!resume) vkt__remove_tree(dir);
+    vkt_train_desc d = { .run_dir = dir, .resume = resume, .gpu = gpu_desc(), .on_progress = stop_at, .user = stop ? &stop : NULL };
+    vkt_status st = vkt_train(c, &d, r);
+    vkt_config_destroy(&c);
+    return st;
+}
+
+static void read_file(const char *dir, const char *name, char **data, size_t *n)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    REQUIRE_OK(vkt__file_read(path, 1 << 26, data, n));
+}
+
+static void require_same_file(const char *a, const char *b, const char *name)
+{
+    char *x, *y;
+    size_t nx, ny;
+    read_file(a, name, &x, &nx);
+    read_file(b, name, &y, &ny);
+    assert_int_equal(nx, ny);
+    assert_memory_equal(x, y, nx);
+    free(x);
+    free(y);
+}
+
+/* The numbers of metrics.jsonl that do not tell the time: "loss":..., "grad_norm":..., "lr":... of each line. */
+static char *timeless(const char *dir)
+{
+    char *data;
+    size_t n;
+    vkt__str out = { 0 };
+    static const char *const keys[] = { "\"kind\":", "\"step\":", "\"loss\":", "\"accuracy\":", "\"grad_norm\":", "\"clip\":", "\"lr\":" };
+    read_file(dir, "metrics.jsonl", &data, &n);
+    for (char *line = data, *end; *line; line = end + 1) {
+        end = strchr(line, '\n');
+        *end = 0;
+        for (size_t k = 0; k < VKT_COUNT(keys); k++) {
+            const char *at = strstr(line, keys[k]);
+            if (at) vkt__str_add(&out, at, strcspn(at, ",}"));
+        }
+        vkt__str_add(&out, "\n", 1);
+    }
+    free(data);
+    return out.data;
+}
+
+static void memory_is_as_planned_and_constant(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    REQUIRE_OK(train("tt_memory", NULL, false, 0, &r));
+    assert_true(r.planned_bytes == r.device_bytes);
+    assert_true(r.n_allocs_first > 0 && r.n_allocs_first == r.n_allocs_last);
+    assert_int_equal(r.step, 30);
+    assert_int_equal(r.n_skipped, 0);
+    assert_true(r.test_accuracy > 0.5 && r.valid_accuracy > 0.5);
+    assert_true(vkt__is_dir("tt_memory/best"));
+}
+
+static void resume_is_bit_exact(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    /* Stopped between evaluations, at one, and twice; momentum rules and dropout included by the recipe. */
+    static const char *const rules[] = { "optim.rule=adam", "optim.rule=momentum", "optim.rule=rmsprop" };
+    for (size_t k = 0; k < VKT_COUNT(rules); k++) {
+        const char *set[] = { rules[k], "optim.lr=0.002", NULL };
+        REQUIRE_OK(train("tt_straight", set, false, 0, &r));
+        REQUIRE_STATUS(train("tt_resumed", set, false, 7, &r), VKT_INTERRUPTED);
+        assert_true(r.step >= 7 && r.step < 30);
+        REQUIRE_STATUS(train("tt_resumed", set, true, 20, &r), VKT_INTERRUPTED);
+        REQUIRE_OK(train("tt_resumed", set, true, 0, &r));
+        require_same_file("tt_straight", "tt_resumed", "checkpoints/step-00000030/model.safetensors");
+        require_same_file("tt_straight", "tt_resumed", "checkpoints/step-00000030/optimizer.safetensors");
+        char *a = timeless("tt_straight"), *b = timeless("tt_resumed");
+        assert_string_equal(a, b);
+        free(a);
+        free(b);
+    }
+}
+
+static void same_seed_same_bits_other_seed_other_bits(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    REQUIRE_OK(train("tt_a", NULL, false, 0, &r));
+    /* More loader threads and slots change nothing. */
+    const char *threads[] = { "data.workers=3", "data.prefetch=2", NULL }, *seed[] = { "seed=9", NULL };
+    REQUIRE_OK(train("tt_b", threads, false, 0, &r));
+    require_same_file("tt_a", "tt_b", "checkpoints/step-00000030/model.safetensors");
+    REQUIRE_OK(train("tt_c", seed, false, 0, &r));
+    char *a = timeless("tt_a"), *c = timeless("tt_c");
+    assert_string_not_equal(a, c);
+    free(a);
+    free(c);
+}
+
+static void evaluation_is_exact_whatever_the_batch(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    REQUIRE_OK(train("tt_eval", NULL, false, 0, &r));
+    double loss[4];
+    uint64_t correct[4] = { 0 };
+    static const uint32_t batch[] = { 359, 100, 64, 1000 };
+    for (int i = 0; i < 4; i++) {
+        vkt_eval_result e;
+        REQUIRE_OK(vkt_eval(&(vkt_eval_desc) { .gpu = gpu_desc(), .checkpoint = "tt_eval", .split = VKT_TEST, .batch = batch[i] }, &e));
+        assert_int_equal(e.n, 359);
+        loss[i] = e.loss;
+        for (uint32_t k = 0; k < e.n_classes; k++) correct[i] += e.class_correct[k];
+        vkt_eval_result_finish(&e);
+        /* Rows are computed alike in any batch; only the matmul's tiling may differ. */
+        REQUIRE_NEAR(loss[i], loss[0], 1e-6 * loss[0]);
+        assert_int_equal(correct[i], correct[0]);
+    }
+    REQUIRE_NEAR(loss[0], r.test_loss, 1e-6 * loss[0]);
+    REQUIRE_NEAR((double)correct[0] / 359, r.test_accuracy, 1e-12);
+}
+
+static void nan_never_reaches_the_weights(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    const char *set[] = { "optim.rule=sgd", "optim.lr=1000", "train.nan_patience=4", "schedule.kind=constant", NULL };
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(train("tt_nan", set, false, 0, &r), VKT_NUMERIC);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    REQUIRE_LOGGED("4 updates in a row had NaN or Inf in the loss or gradient, beginning with step ");
+    assert_true(r.n_skipped >= 4);
+}
+
+static void sampled_validation_reports_its_gap(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    const char *set[] = { "eval.sample=40", NULL };
+    REQUIRE_OK(train("tt_sample", set, false, 0, &r));
+    assert_true(!isnan(r.sample_gap));
+    assert_true(fabs(r.best_metric + r.sample_gap - (strcmp(r.metric, "loss") ? r.valid_accuracy : r.valid_loss)) < 1e-9);
+}
+
+static void refusals_come_before_step_one(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    vkt_config *c;
+    const char *wide[] = { "train.batch=1000", "eval.batch=200000", NULL };
+    TEST_LOG_CAPTURE();
+    c = config(wide);
+    vkt_gpu_desc small = gpu_desc();
+    small.cap = "memory=33554432";
+    vkt__remove_tree("tt_refused");
+    REQUIRE_STATUS(vkt_train(c, &(vkt_train_desc) { .run_dir = "tt_refused", .gpu = small }, &r), VKT_OOM_DEVICE);
+    vkt_config_destroy(&c);
+    assert_false(vkt__file_exists("tt_refused"));
+    const char *batch[] = { "train.batch=5000", NULL };
+    REQUIRE_STATUS(train("tt_refused", batch, false, 0, &r), VKT_ARG);
+    REQUIRE_LOGGED("train.batch 5000 is larger than the training set of 1293 examples");
+    REQUIRE_OK(train("tt_once", NULL, false, 0, &r));
+    c = config(NULL);
+    REQUIRE_STATUS(vkt_train(c, &(vkt_train_desc) { .run_dir = "tt_once", .gpu = gpu_desc() }, &r), VKT_ARG);
+    REQUIRE_LOGGED("--resume");
+    vkt_config_destroy(&c);
+    const char *more[] = { "train.steps=40", "data.seed=5", NULL };
+    REQUIRE_STATUS(train("tt_once", more, true, 0, &r), VKT_FORMAT);
+    REQUIRE_LOGGED("the data has changed");
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
+static void a_changed_model_is_refused_with_both_shapes(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    REQUIRE_OK(train("tt_model", NULL, false, 0, &r));
+    static const char text[] = "data: {source: digits, test_fraction: 0.2}\nmodel: [flatten, linear: 20, relu, dropout: 0.1, linear: 128, relu, linear]\n"
+                               "train: {steps: 60, batch: 32}\n";
+    vkt_config *c;
+    REQUIRE_OK(vkt_config_create(&c));
+    REQUIRE_OK(vkt_config_parse(c, text, strlen(text), "changed.yaml"));
+    REQUIRE_OK(vkt_config_finish(c));
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_train(c, &(vkt_train_desc) { .run_dir = "tt_model", .resume = true, .gpu = gpu_desc() }, &r), VKT_FORMAT);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    REQUIRE_LOGGED("[128, 64]");
+    REQUIRE_LOGGED("[20, 64]");
+    vkt_config_destroy(&c);
+}
+
+static void classes_weigh_by_the_recipe(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    const char *set[] = { "loss.class_weight=balanced", "optim.clip=0.1", "schedule.warmup=5", "optim.rule=nesterov", NULL };
+    REQUIRE_OK(train("tt_weights", set, false, 0, &r));
+    assert_int_equal(r.n_steps, 35); /* warmup is added */
+    assert_true(r.n_clipped > 0 && r.n_clipped <= 35);
+    assert_true(r.norm_p50 <= r.norm_p90 && r.norm_p90 <= r.norm_p99);
+}
+
+/* What validation layers say goes through the log. */
+static uint32_t n_validation;
+static void count_validation(void *user, vkt_log_level level, const char *area, const char *line)
+{
+    (void)user, (void)area;
+    if (!strncmp(line, "validation:", 11)) n_validation++;
+    if (level <= VKT_LOG_WARN) print_message("%s\n", line);
+}
+
+static void validation_is_silent(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    vkt_log_set(count_validation, NULL, VKT_LOG_INFO);
+    REQUIRE_OK(train("tt_validation", NULL, false, 0, &r));
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    assert_int_equal(n_validation, 0);
+}
+
+int main(void)
+{
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_as_planned_and_constant),
+        cmocka_unit_test(resume_is_bit_exact),
+        cmocka_unit_test(same_seed_same_bits_other_seed_other_bits),
+        cmocka_unit_test(evaluation_is_exact_whatever_the_batch),
+        cmocka_unit_test(nan_never_reaches_the_weights),
+        cmocka_unit_test(sampled_validation_reports_its_gap),
+        cmocka_unit_test(refusals_come_before_step_one),
+        cmocka_unit_test(a_changed_model_is_refused_with_both_shapes),
+        cmocka_unit_test(classes_weigh_by_the_recipe),
+        cmocka_unit_test(validation_is_silent),
+    };
+    return cmocka_run_group_tests_name("train", tests, NULL, NULL);
+}
