@@ -2,6 +2,7 @@
 # The program as scripts see it: exit codes, messages, outputs.   test_cli.sh VKTRAIN
 set -uo pipefail
 vktrain=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+root=$(cd "$(dirname "$0")/.." && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cd "$tmp" || exit 1
@@ -119,11 +120,23 @@ run predict "runs/first run" two.csv; code 0; out '^two.csv\[1\]  [0-9] [0-9.]+%
 run predict "runs/first run" two.csv --json --top 2; code 0; json "$tmp/out" lines
 run predict "runs/first run" two.csv --csv; code 0; out '^input,index,predicted,p\(0\)'
 run predict "runs/first run" nowhere.csv; code 4; err 'nowhere.csv'
-run runs; code 0; out 'first run +digits +done +60/60 +accuracy'
+run runs; code 0; out 'first run +digits +done +60/60 +(accuracy|loss)'
 run runs --csv; code 0; check "a line a run" test "$(wc -l <"$tmp/out")" = 3
 run runs --json; code 0; json "$tmp/out" whole
 run inspect "runs/first run"; code 0; out 'done'
 run inspect "runs/first run/best"; code 0; out 'safetensors'
+awk '/^```yaml/ { on = 1; next } /^```/ { on = 0 } on' "$root/README.md" >readme.yaml
+{ echo 'acid,sugar,kind,quality'
+  for i in $(seq 400); do echo "$((i * 37 % 100)),$((i * 91 % 83)),$([ $((i % 3)) = 0 ] && echo red || echo white),$([ $((i * 37 % 100)) -gt 50 ] && echo good || echo poor)"; done
+} >wine.csv
+run train readme.yaml --set train.steps=100 --run runs/wine; code 0; out 'test  +loss'
+run predict runs/wine wine.csv; code 0; out '^wine.csv\[399\]  (good|poor) '
+run train readme.yaml --set train.steps=40 --set data.task=regress --set data.label=acid --run runs/acid; code 0
+run eval runs/acid; code 0; out 'mean absolute error'
+run train digits --device 'no such device'; code 3
+run train digits --cap memory=1048576 --set train.batch=1024 --run runs/big; code 5; err 'needs .* left'
+run train digits --set optim.rule=sgd --set optim.lr=10000 --quiet --run runs/nan; code 1; err 'NaN or Inf'
+run runs; code 0; out 'runs/nan +digits +failed'
 echo '{' >runs/quiet/run.json
 run runs; code 0; out 'damaged'
 
