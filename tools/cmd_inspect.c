@@ -50,7 +50,8 @@ static void print_field(const char *key, const json_t *v)
 {
     const char *text = json_string_value(v);
     if (json_is_null(v) || (text && !*text)) return;
-    printf("  %-16s ", key);
+    if (text && strchr(text, '\n')) printf("  %s", key);
+    else printf("  %-16s ", key);
     if (text && strchr(text, '\n')) {
         for (const char *p = text; *p;) {
             size_t n = strcspn(p, "\n");

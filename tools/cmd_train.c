@@ -23,7 +23,7 @@ static const cli_flag flags[] = {
     { 0 },
 };
 
-/* ---- the option table, for --help ---- */
+/* ---- the tables of options and layers, for --help ---- */
 
 static void option_help(FILE *f)
 {
@@ -46,6 +46,30 @@ static void option_help(FILE *f)
                           unit ? o.unit : "", range || unit ? ")" : ""),
                  (int)strlen(left), width + 14);
     }
+}
+
+/* "linear: y = x w^T + b" with its options; the one that a bare value sets is marked. */
+static void layer_help(FILE *f)
+{
+    size_t n;
+    const vkt_layer_type *t = vkt_layer_types(&n);
+    fprintf(f, "\n%slayers of a recipe, for `model:`; `linear: 128` sets the option marked =%s\n", cli_color(f, CLI_BOLD),
+            cli_color(f, CLI_PLAIN));
+    for (size_t i = 0; i < n; i++) {
+        fprintf(f, "  %-12s  ", t[i].name);
+        cli_wrap(f, t[i].help, 16, 16);
+        for (const vkt_layer_opt *o = t[i].opts; o->name; o++) {
+            bool main_opt = t[i].main_opt && !strcmp(o->name, t[i].main_opt);
+            fprintf(f, "    %c %-12s  ", main_opt ? '=' : ' ', o->name);
+            cli_wrap(f, o->help, 20, 20);
+        }
+    }
+}
+
+static void tables_help(FILE *f)
+{
+    option_help(f);
+    layer_help(f);
 }
 
 /* ---- progress ---- */
@@ -177,9 +201,10 @@ static void print_gradient(const vkt_config *c, const vkt_train_result *r)
 
 static void print_speed(const vkt_config *c, const vkt_train_result *r)
 {
-    row("speed", "%s steps in %s, %.3g ms a step, %s examples/s", cli_count(r->n_steps), cli_time(r->seconds), r->step_ms,
+    row("speed", "%s steps in %s, %s ms a step, %s examples/s", cli_count(r->n_steps),
+        r->seconds < 60 ? cli_text("%.1f s", r->seconds) : cli_time(r->seconds), cli_number(r->step_ms),
         cli_rate(r->items_per_s));
-    row("memory", "%s of device memory at most; %s planned for activations", cli_bytes(r->device_bytes), cli_bytes(r->planned_bytes));
+    row("memory", "%s of device memory at most, %s planned", cli_bytes(r->device_bytes), cli_bytes(r->planned_bytes));
     if (r->input_wait > 0.1)
         warn(cli_text("the device waited for input %.0f%% of the time: raise data.workers (now %u)", 100 * r->input_wait,
                       c->data_workers));
@@ -295,5 +320,5 @@ const cli_command cmd_train = {
                "          vktrain train mine.yaml --set optim.lr=0.003 --set train.steps=2000 --run runs/try\n"
                "          vktrain train mine.yaml --run runs/try --resume",
     .min_args = 1, .max_args = 1, .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(train_options), .run = run,
-    .more_help = option_help,
+    .more_help = tables_help,
 };

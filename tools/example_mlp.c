@@ -13,11 +13,7 @@ static void must(vkt_status st)
 
 int main(void)
 {
-    vkt_gpu *gpu;
-    vkt_dataset *data;
-    vkt_model *model;
-    vkt_optim *optim;
-    vkt_loader *loader;
+    vkt_gpu *gpu; vkt_dataset *data; vkt_model *model; vkt_optim *optim; vkt_loader *loader;
     const vkt_layer layers[] = { { .type = "linear", .out = 128 }, { .type = "relu" }, { .type = "linear" } };
     const vkt_optim_desc adam = { .rule = VKT_ADAM, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f };
     const vkt_schedule schedule = { .kind = VKT_SCHED_COSINE, .lr = 0.003, .steps = STEPS };
@@ -44,7 +40,6 @@ int main(void)
         vkt_bind(inputs[i], VKT_ALL_SLOTS, buf[i], 0);
     }
     must(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "train" }));
-
     vkt_batch batch = { .x = buf[0]->host, .y = buf[1]->host, .w = buf[2]->host };
     vkt_loader_desc order = { .data = data, .batch = BATCH, .shuffle = true, .seed = 1, .n_slots = 1, .slots = &batch };
     must(vkt_loader_create(&order, &loader));

@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# The program as scripts see it: exit codes, messages, outputs.   test_cli.sh VKTRAIN
+set -uo pipefail
+vktrain=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+root=$(cd "$(dirname "$0")/.." && pwd)
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp" || exit 1
+unset VKT_DEVICE NO_COLOR
+n=0 failed=0
+
+# run ARGS...: output to $tmp/out and $tmp/err, exit code to $rc
+run() { "$vktrain" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; rc=$?; last="vktrain $*"; }
+problem() { failed=$((failed + 1)); echo "FAIL  $last: $1"; sed 's/^/      out: /' "$tmp/out" | head -20; sed 's/^/      err: /' "$tmp/err" | head -20; }
+code() { n=$((n + 1)); [ "$rc" = "$1" ] || problem "exit code $rc, expected $1"; }
+out() { n=$((n + 1)); grep -qE -- "$1" "$tmp/out" || problem "stdout lacks '$1'"; }
+err() { n=$((n + 1)); grep -qE -- "$1" "$tmp/err" || problem "stderr lacks '$1'"; }
+silent() { n=$((n + 1)); [ ! -s "$tmp/$1" ] || problem "std$1 is not empty"; }
+check() { n=$((n + 1)); last=$1; shift; "$@" >"$tmp/check" 2>&1 || { failed=$((failed + 1)); echo "FAIL  $last"; sed "s/^/      /" "$tmp/check" | head -20; }; }
+json() { check "$last gives JSON" python3 -c 'import json,sys; [json.loads(l) for l in ([open(sys.argv[1]).read()] if sys.argv[2]=="whole" else open(sys.argv[1]))]' "$1" "$2"; }
+
+# ---- usage: no device is touched
+run; code 2; err 'vktrain devices|devices  '
+run --version; code 0; out '^vktrain [0-9]+\.[0-9]+\.[0-9]+$'; silent err
+run --help; code 0; out 'exit codes'; silent err
+run trian digits; code 2; err "unknown command 'trian'; did you mean 'train'\?"; silent out
+run --device cpu train; code 2; err 'the command comes first'
+run help nothing-like-it; code 2; err 'unknown command'
+run train; code 2; err 'vktrain train RECIPE'
+run train a b; code 2; err "'b' is one argument too many"
+run train digits --resum; code 2; err "unknown option '--resum'; did you mean '--resume'\?"
+run train digits --set; code 2; err -- '--set needs a value'
+run train digits --quiet=1; code 2; err 'takes no value'
+run train digits --resume; code 2; err -- '--resume needs --run'
+run train digitz; code 2; err "did you mean 'digits'"
+run train digits --set optim.lrr=1; code 2; err "did you mean 'optim.lr'"
+run train digits --set optim.lr=minus; code 2; err 'optim.lr'
+run train digits --set train.steps=-5; code 2; err 'train.steps'
+run train nowhere/recipe.yaml; code 4; err 'nowhere/recipe.yaml'
+printf 'data:\n  source: digits\nmodel: [linear\n' >broken.yaml
+run train broken.yaml; code 2; err 'broken.yaml'
+printf 'data:\n  source: digits\noptim:\n  learning_rate: 1\nmodel:\n  - linear\n' >unknown.yaml
+run train unknown.yaml; code 2; err 'unknown.yaml:4'
+run eval; code 2
+run eval nowhere; code 4; err 'nowhere'
+run eval x --split tset; code 2; err 'train\|valid\|test'
+run eval x --batch many; code 2; err 'whole number'
+run predict; code 2
+run predict x y --json --csv; code 2; err 'not both'
+run runs nowhere; code 4
+run runs; code 0; err 'no runs yet'
+run runs --json; code 0; json "$tmp/out" whole
+run inspect nowhere; code 4; err 'nowhere'
+run recipes; code 0; out '^digits +'
+run recipes digits; code 0; out '^model:'
+run recipes digit; code 2; err "did you mean 'digits'"
+
+# ---- help lists every flag, and every command is in the overview
+declare -A flags=(
+  [devices]="--json --device --cap" [doctor]="--all --device --cap --validate --no-cache" [recipes]=""
+  [train]="--set --run --resume --explain --device --cap --validate --no-cache"
+  [eval]="--split --json --predictions --data --batch --device --cap" [predict]="--json --csv --top --device --cap"
+  [inspect]="" [runs]="--csv --json"
+)
+for c in "${!flags[@]}"; do
+  run "$c" --help; code 0; silent err
+  for f in ${flags[$c]} --quiet --verbose --help; do out "^  $f( |\$)"; done
+  cp "$tmp/out" "$tmp/by-flag"
+  run help "$c"; code 0
+  check "help $c is $c --help" cmp "$tmp/out" "$tmp/by-flag"
+  run --help; out "^  $c "
+done
+run train --help; out '^  optim\.lr +'; out '^  train\.steps +'; out 'subgroup'
+
+# ---- inspect
+printf 'a;b,c\n1,2.5\n3,NA\n' >t.csv
+run inspect t.csv; code 0; out 'CSV, 2 rows of 2 columns, with a header'
+printf '1,2\n1,2,3\n' >bad.csv
+run inspect bad.csv; code 4; err 'line 2'
+printf '\0\0\010\001\0\0\0\003abc' >t.idx
+run inspect t.idx; code 0; out 'IDX, uint8 \[3\]'
+gzip -k t.idx; run inspect t.idx.gz; code 0; out 'IDX, uint8 \[3\]'
+printf '\0\0\010\001\0\0\0\004abc' >short.idx
+run inspect short.idx; code 4; err 'promises 4'
+printf '\020\0\0\0\0\0\0\0{"a":{"dtype":1}' >bad.safetensors
+run inspect bad.safetensors; code 4
+mkdir empty; run inspect empty; code 4; err 'run.json'
+
+# ---- devices
+run devices; have_device=$rc
+run devices --device 'no such device'; code 3
+run devices --json; json "$tmp/out" whole
+run doctor --cap nonsense=1; code 2
+run doctor --device 'no such device'; code 3
+VK_DRIVER_FILES=/nowhere VK_ICD_FILENAMES=/nowhere run devices; code 3
+if [ "$have_device" != 0 ]; then
+  echo "no usable device: what needs one is skipped"
+  echo "test_cli: $n checks, $failed failed"
+  [ $failed = 0 ]; exit
+fi
+run doctor; code 0; out 'healthy'
+
+# ---- train, eval, predict, runs, inspect
+run train digits --explain; code 0; out 'train:'; check "--explain makes no run" test ! -e runs
+run train digits --set train.steps=60 --set eval.every=20 --run "runs/first run"; code 0
+out '^step +60/60 +loss '; out '^eval +20 '; out '\* best so far'; out '^done after 60 steps'; out '^  test  +loss'
+out "vktrain eval 'runs/first run' --split test"
+check "plain lines: no escape sequence off a terminal" bash -c "! grep -q $'\033' '$tmp/out'"
+for f in run.json metrics.jsonl checkpoints/step-00000060/model.safetensors checkpoints/step-00000060/state.json best; do
+  check "the run has $f" test -e "runs/first run/$f"
+done
+run train digits --set train.steps=60 --run "runs/first run"; code 2; err 'already holds a run'
+run train digits --quiet --set train.steps=20 --run runs/quiet; code 0
+check "--quiet: no progress lines" bash -c "! grep -q '^step' '$tmp/out'"
+run eval "runs/first run"; code 0; out '^test: 3[0-9]+ examples, loss .*accuracy'
+run eval "runs/first run" --split valid --json --predictions p.csv; code 0; json "$tmp/out" whole
+check "predictions have a line an example" test "$(wc -l <p.csv)" -gt 100
+printf '0%.0s,' {1..63} >one.csv; printf '0\n' >>one.csv; cat one.csv one.csv >two.csv
+run predict "runs/first run" two.csv; code 0; out '^two.csv\[1\]  [0-9] [0-9.]+%'
+run predict "runs/first run" two.csv --json --top 2; code 0; json "$tmp/out" lines
+run predict "runs/first run" two.csv --csv; code 0; out '^input,index,predicted,p\(0\)'
+run predict "runs/first run" nowhere.csv; code 4; err 'nowhere.csv'
+run runs; code 0; out 'first run +digits +done +60/60 +(accuracy|loss)'
+run runs --csv; code 0; check "a line a run" test "$(wc -l <"$tmp/out")" = 3
+run runs --json; code 0; json "$tmp/out" whole
+run inspect "runs/first run"; code 0; out 'done'
+run inspect "runs/first run/best"; code 0; out 'safetensors'
+awk '/^```yaml/ { on = 1; next } /^```/ { on = 0 } on' "$root/README.md" >readme.yaml
+{ echo 'acid,sugar,kind,quality'
+  for i in $(seq 400); do echo "$((i * 37 % 100)),$((i * 91 % 83)),$([ $((i % 3)) = 0 ] && echo red || echo white),$([ $((i * 37 % 100)) -gt 50 ] && echo good || echo poor)"; done
+} >wine.csv
+run train readme.yaml --set train.steps=100 --run runs/wine; code 0; out 'test  +loss'
+run predict runs/wine wine.csv; code 0; out '^wine.csv\[399\]  (good|poor) '
+run train readme.yaml --set train.steps=40 --set data.task=regress --set data.label=acid --run runs/acid; code 0
+run eval runs/acid; code 0; out 'mean absolute error'
+run train digits --device 'no such device'; code 3
+run train digits --cap memory=1048576 --set train.batch=1024 --run runs/big; code 5; err 'needs .* left'
+run train digits --set optim.rule=sgd --set optim.lr=10000 --quiet --run runs/nan; code 1; err 'NaN or Inf'
+run runs; code 0; out 'runs/nan +digits +failed'
+echo '{' >runs/quiet/run.json
+run runs; code 0; out 'damaged'
+
+# ---- interrupted, resumed
+"$vktrain" train digits --set train.steps=200000 --run runs/long >"$tmp/out" 2>"$tmp/err" </dev/null & pid=$!
+for _ in $(seq 100); do [ -s runs/long/metrics.jsonl ] && break; sleep 0.1; done
+sleep 1; kill -INT $pid; wait $pid; rc=$?; last="train, interrupted"
+code 130; err 'stopping: finishing the step'; out '^interrupted after'; out 'vktrain train digits --set train.steps=200000 --run runs/long --resume'
+step=$(python3 -c 'import json; print(json.load(open("runs/long/run.json"))["step"])')
+check "interrupted run left a checkpoint" test -e "$(printf 'runs/long/checkpoints/step-%08d/state.json' "$step")"
+run train digits --set train.steps=$((step + 20)) --run runs/long --resume; code 0; err "resuming .* at step $step"; out '^done after'
+run train digits --run runs/nowhere --resume; code 2; err 'no run'
+
+echo "test_cli: $n checks, $failed failed"
+[ $failed = 0 ]
