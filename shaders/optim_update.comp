@@ -63,7 +63,7 @@ void update(float lr, float wd, float g, inout float theta, inout float m, inout
     }
 }
 
-void one(uint i, uint block, float rate, float clip)
+void one(uint i, uint block, float rate, float scale)
 {
     if (i >= p.n) return;
     vkt_group_params group = p.groups.v[p.blocks.v[block]];
@@ -71,7 +71,7 @@ void one(uint i, uint block, float rate, float clip)
     float theta = p.theta.v[i], m = 0.0, v = 0.0;
     if (HAS_M != 0) m = p.m.v[i];
     if (HAS_V != 0) v = p.v.v[i];
-    update(rate * group.lr_scale, group.weight_decay, clip * p.grad.v[i], theta, m, v);
+    update(rate * group.lr_scale, group.weight_decay, scale * p.grad.v[i], theta, m, v);
     p.theta.v[i] = theta;
     if (HAS_M != 0) p.m.v[i] = m;
     if (HAS_V != 0) p.v.v[i] = v;
@@ -80,18 +80,18 @@ void one(uint i, uint block, float rate, float clip)
 void main()
 {
     if (p.scalars.s.ok == 0.0) return;
-    float rate = p.step.b.lr, clip = p.scalars.s.clip;
+    float rate = p.step.b.lr, scale = p.scalars.s.scale;
     uint base = flat_group() * gl_WorkGroupSize.x * 4;
     if (WIDE == 0) {
         [[unroll]] for (uint k = 0; k < 4; k++) {
             uint row = base + k * gl_WorkGroupSize.x;
-            if (row < p.n) one(row + gl_LocalInvocationID.x, row / VKT_GROUP_BLOCK, rate, clip);
+            if (row < p.n) one(row + gl_LocalInvocationID.x, row / VKT_GROUP_BLOCK, rate, scale);
         }
         return;
     }
     uint i = base + gl_LocalInvocationID.x * 4;
     if (i + 4 > p.n) {
-        for (uint k = 0; k < 4; k++) one(i + k, i / VKT_GROUP_BLOCK, rate, clip);
+        for (uint k = 0; k < 4; k++) one(i + k, i / VKT_GROUP_BLOCK, rate, scale);
         return;
     }
     vkt_group_params group = p.groups.v[p.blocks.v[i / VKT_GROUP_BLOCK]];
@@ -101,7 +101,7 @@ void main()
     if (HAS_V != 0) v = p.v4.v[i / 4];
     [[unroll]] for (int k = 0; k < 4; k++) {
         float tk = theta[k], mk = m[k], vk = v[k];
-        update(rate * group.lr_scale, group.weight_decay, clip * g[k], tk, mk, vk);
+        update(rate * group.lr_scale, group.weight_decay, scale * g[k], tk, mk, vk);
         theta[k] = tk, m[k] = mk, v[k] = vk;
     }
     p.theta4.v[i / 4] = theta;

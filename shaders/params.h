@@ -23,17 +23,20 @@ struct vkt_step_block {
     F32 clip;          /* global norm limit; 0: none */
     U32 step;          /* from 0 */
     U32 dropout_key;   /* of (seed, dropout): see rng.h */
-    U32 pad0;
+    U32 micro;         /* of this step: 0 begins a new sum of gradients */
+    F32 inv_weight;    /* what loss and gradient are multiplied by: 1, or 1 / sum of weights */
+    U32 pad0, pad1, pad2;
 };
 
 /* What a step reports: optim_state.comp writes it, optim_update.comp and the host read it. */
 struct vkt_scalars {
     F32 loss, grad_norm;
-    F32 clip;          /* what the gradient is multiplied by: 1, or limit / norm */
+    F32 clip;          /* 1, or limit / norm */
     F32 ok;            /* 1, or 0: NaN or Inf in loss or norm, nothing was updated */
     F32 hits;
     F32 skipped;       /* updates left out since the start of the process */
-    F32 pad0, pad1;
+    F32 scale;         /* what the gradient is multiplied by: clip * inv_weight */
+    F32 pad0;
 };
 
 /* One parameter group; optim_update.comp finds it by 256-element blocks. */
@@ -192,6 +195,14 @@ struct cast_params {
     ADDR(u32s) y;
     U32 n;             /* elements */
     U32 pad;
+};
+
+/* accumulate.comp: sum = (first micro-batch ? 0 : sum) + x */
+struct accumulate_params {
+    ADDR(f32s) sum;
+    ADDR(f32s) x;
+    ADDR(step_ref) step;
+    U32 n, pad;
 };
 
 /* optim_state.comp */

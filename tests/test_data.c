@@ -1049,7 +1049,7 @@ static void loader_pass_pads_and_ends(void **state)
     vkt_dataset *ds = idx_dataset(30);
     for (uint32_t threads = 1; threads <= 3; threads++) {
         for (int raw = 0; raw < 2; raw++) {
-            vkt_loader *l = start_loader(&r, (vkt_loader_desc) { .data = ds, .n_threads = threads, .raw_weight = raw });
+            vkt_loader *l = start_loader(&r, (vkt_loader_desc) { .data = ds, .n_threads = threads, .weight = raw ? 1.0f : 0.0f });
             uint32_t slot, seen = 0;
             double total = 0;
             for (uint64_t k = 0;; k++) {
@@ -1109,7 +1109,7 @@ static void loader_class_weights_normalise(void **state)
     const float cw[] = { 0.3f, 1, 2.5f };
     for (int raw = 0; raw < 2; raw++) {
         uint32_t slot;
-        vkt_loader *l = start_loader(&r, (vkt_loader_desc) { .data = ds, .class_weight = cw, .raw_weight = raw });
+        vkt_loader *l = start_loader(&r, (vkt_loader_desc) { .data = ds, .class_weight = cw, .weight = raw ? 1.0f : 0.0f });
         for (int k = 0; k < 4; k++) {
             REQUIRE_OK(vkt_loader_next(l, &slot, NULL));
             const vkt_batch *b = &r.slot[slot];

@@ -98,7 +98,7 @@ typedef struct vkt_loader_desc {
     uint64_t start;            /* batches to skip: where a resumed run goes on */
     uint64_t limit;            /* !shuffle: only this many examples (a fixed, evenly spread sample); 0 = all */
     const float *class_weight; /* [n_outputs] or NULL; enters w's normalisation only (the loss op multiplies) */
-    bool raw_weight;           /* w is 1 (0 for padding), not normalised: for evaluation sums */
+    float weight;              /* w of each example (0 for padding); 0: normalised, so that a batch's weights sum to 1 */
     uint32_t n_slots;
     vkt_batch *slots;          /* [n_slots], filled in order 0, 1, .. n_slots-1, 0, .. */
     uint32_t n_threads;        /* 0: 1 */

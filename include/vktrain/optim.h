@@ -78,9 +78,21 @@ void vkt_optim_destroy(vkt_optim **o);
  * is counted (SKIPPED, since creation). Returns the scalars of the step, [VKT_N_SCALARS] f32, to be kept or bound per slot. */
 enum { VKT_SCALAR_LOSS, VKT_SCALAR_GRAD_NORM, VKT_SCALAR_CLIP, VKT_SCALAR_OK, VKT_SCALAR_HITS, VKT_SCALAR_SKIPPED, VKT_N_SCALARS = 8 };
 vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits);
-/* Host side of a step: what the shaders read from the step block. step counts from 0; t = step + 1 in the rules, whether
- * or not earlier updates were skipped. */
-struct vkt_step_block;
+/* Gradient accumulation: call before building. Then a step is n micro-batches in a graph ended by vkt_optim_build_sum
+ * (sums gradients, loss and hits) and, after the last, a graph of its own with vkt_optim_build(o, g, NULL, NULL), which
+ * reads the sums. Allocates one more flat buffer. */
+vkt_status vkt_optim_accumulate(vkt_optim *o);
+void vkt_optim_build_sum(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits);
+/* Host side of a step: what the shaders read from the step block. */
+typedef struct vkt_step_desc {
+    double lr;
+    uint64_t step;           /* from 0; t = step + 1 in the rules, whether or not earlier updates were skipped */
+    uint64_t seed;           /* of dropout */
+    uint32_t micro, n_micro; /* which of the step's micro-batches; n_micro 0: 1 */
+    double inv_weight;       /* loss and gradient are multiplied by it; 0: 1 */
+} vkt_step_desc;
+void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *desc, void *step_block);
+/* One micro-batch, weights that sum to 1. */
 void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed, void *step_block);
 uint32_t vkt_step_block_bytes(void);
 /* Moment buffers, for checkpoints: names ("m", "v"), flat, model layout. */

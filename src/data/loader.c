@@ -88,7 +88,7 @@ static void fill(const vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *
         b->y[i] = y;
         if (i < n_valid) sum += l->class_weight ? (double)l->class_weight[y.u] : 1;
     }
-    float w = l->desc.raw_weight ? 1 : sum > 0 ? (float)(1 / sum) : 0;
+    float w = l->desc.weight > 0 ? l->desc.weight : sum > 0 ? (float)(1 / sum) : 0;
     for (uint32_t i = 0; i < batch; i++) b->w[i] = i < n_valid ? w : 0;
     b->n_valid = n_valid;
     b->weight = sum;

@@ -12,6 +12,7 @@ struct vkt_optim {
     vkt_optim_desc desc;   /* without its groups */
     uint64_t count;        /* elements of each flat buffer */
     vkt_buffer *values, *grads; /* the model's */
+    vkt_buffer *sum, *sums;     /* accumulation: of gradients; of loss and hits. NULL without */
     vkt_buffer *moments[MAX_MOMENTS];
     const char *names[MAX_MOMENTS];
     size_t n_moments;
@@ -124,14 +125,21 @@ uint32_t vkt_step_block_bytes(void)
 }
 
 /* Put together here and copied: the block may lie in write-combined memory. */
-void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed, void *step_block)
+void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *d, void *step_block)
 {
-    vkt__update_step s = vkt__optim_factors(&o->desc, lr, step);
+    vkt__update_step s = vkt__optim_factors(&o->desc, d->lr, d->step);
+    uint64_t n_micro = d->n_micro ? d->n_micro : 1;
     struct vkt_step_block b = {
         .lr = (float)s.lr, .adam_m = (float)s.adam_m, .adam_g = (float)s.adam_g, .adam_v = (float)s.adam_v, .clip = o->desc.clip,
-        .step = (uint32_t)step, .dropout_key = vkt_rng_key((uint32_t)seed, (uint32_t)(seed >> 32), VKT_RNG_DROPOUT),
+        .step = (uint32_t)(d->step * n_micro + d->micro), .micro = d->micro, .inv_weight = d->inv_weight > 0 ? (float)d->inv_weight : 1,
+        .dropout_key = vkt_rng_key((uint32_t)d->seed, (uint32_t)(d->seed >> 32), VKT_RNG_DROPOUT),
     };
     memcpy(step_block, &b, sizeof b);
+}
+
+void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed, void *step_block)
+{
+    vkt_optim_fill(o, &(vkt_step_desc) { .lr = lr, .step = step, .seed = seed }, step_block);
 }
 
 /* ---- state ---- */
@@ -203,6 +211,8 @@ void vkt_optim_destroy(vkt_optim **po)
     vkt_optim *o = *po;
     if (!o) return;
     for (size_t i = 0; i < MAX_MOMENTS; i++) vkt_buffer_destroy(o->gpu, &o->moments[i]);
+    vkt_buffer_destroy(o->gpu, &o->sum);
+    vkt_buffer_destroy(o->gpu, &o->sums);
     vkt_buffer_destroy(o->gpu, &o->blocks);
     vkt_buffer_destroy(o->gpu, &o->groups);
     vkt_buffer_destroy(o->gpu, &o->skipped);
@@ -240,11 +250,25 @@ static vkt_tensor *squares(const vkt_optim *o, vkt_graph *g)
 {
     vkt_tensor *sum = NULL;
     for (size_t i = 0; i < o->n_live; i++) {
-        vkt_tensor *part = bound(g, "gradients", vkt_shape1((uint32_t)o->live[i].count), VKT_F32, o->grads, 4 * o->live[i].offset);
+        vkt_tensor *part = bound(g, "gradients", vkt_shape1((uint32_t)o->live[i].count), VKT_F32, o->sum ? o->sum : o->grads, 4 * o->live[i].offset);
         part = vkt__sum_squares(g, part);
         sum = sum ? vkt_add(g, sum, part) : part;
     }
     return sum ? sum : vkt_fill(g, vkt_shape1(1), 0);
+}
+
+vkt_status vkt_optim_accumulate(vkt_optim *o)
+{
+    vkt_status st = vkt_buffer_create(o->gpu, &(vkt_buffer_desc) { 4 * o->count, VKT_MEM_DEVICE, "gradient sums" }, &o->sum);
+    return st == VKT_OK ? vkt_buffer_create(o->gpu, &(vkt_buffer_desc) { 512, VKT_MEM_DEVICE, "loss sums" }, &o->sums) : st;
+}
+
+void vkt_optim_build_sum(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits)
+{
+    vkt_shape one = vkt_shape1(1), all = vkt_shape1((uint32_t)o->count);
+    vkt__accumulate(g, bound(g, "gradient sums", all, VKT_F32, o->sum, 0), bound(g, "gradients", all, VKT_F32, o->grads, 0));
+    vkt__accumulate(g, bound(g, "loss sum", one, VKT_F32, o->sums, 0), loss);
+    if (hits) vkt__accumulate(g, bound(g, "hits sum", one, VKT_F32, o->sums, 256), hits);
 }
 
 vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits)
@@ -254,12 +278,16 @@ vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_te
         if (g->status == VKT_OK) g->status = VKT_UNSUPPORTED;
         return g->inert;
     }
+    if (o->sum) {
+        loss = bound(g, "loss sum", vkt_shape1(1), VKT_F32, o->sums, 0);
+        hits = bound(g, "hits sum", vkt_shape1(1), VKT_F32, o->sums, 256);
+    }
     vkt_shape all = vkt_shape1((uint32_t)o->count);
     vkt_tensor *moments[MAX_MOMENTS] = { 0 };
     for (size_t i = 0; i < o->n_moments; i++)
         moments[o->names[i][0] == 'v'] = bound(g, o->names[i], all, VKT_F32, o->moments[i], 0);
     vkt__update_in in = {
-        .theta = bound(g, "parameters", all, VKT_F32, o->values, 0), .grad = bound(g, "gradients", all, VKT_F32, o->grads, 0),
+        .theta = bound(g, "parameters", all, VKT_F32, o->values, 0), .grad = bound(g, "gradients", all, VKT_F32, o->sum ? o->sum : o->grads, 0),
         .m = moments[0], .v = moments[1], .step = vkt_step(g),
         .blocks = bound(g, "blocks", vkt_shape1((uint32_t)((o->count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK)), VKT_U32, o->blocks, 0),
         .groups = bound(g, "groups", vkt_shape2((uint32_t)o->n_groups, 2), VKT_F32, o->groups, 0),

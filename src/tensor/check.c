@@ -26,7 +26,7 @@ static double round_to(vkt_dtype dtype, double v)
 
 static double step_word(uint64_t i)
 {
-    const struct vkt_step_block b = { .lr = 0.01f, .adam_m = 1.25f, .adam_g = 0.375f, .adam_v = 2.5f, .clip = 0.5f, .step = 5,
+    const struct vkt_step_block b = { .lr = 0.01f, .adam_m = 1.25f, .adam_g = 0.375f, .adam_v = 2.5f, .clip = 0.5f, .inv_weight = 1.5f, .step = 5, .micro = 1,
                                       .dropout_key = 12345 };
     uint32_t words[sizeof b / 4];
     memcpy(words, &b, sizeof b);

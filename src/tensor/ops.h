@@ -11,7 +11,7 @@ extern const vkt_op vkt__op_layernorm, vkt__op_rmsnorm, vkt__op_norm_bwd, vkt__o
 extern const vkt_op vkt__op_dropout, vkt__op_cast;
 extern const vkt_op vkt__op_softmax, vkt__op_softmax_bwd, vkt__op_softmax_xent, vkt__op_softmax_xent_bwd;
 extern const vkt_op vkt__op_mse, vkt__op_mse_bwd;
-extern const vkt_op vkt__op_optim_state, vkt__op_optim_update;
+extern const vkt_op vkt__op_accumulate, vkt__op_optim_state, vkt__op_optim_update;
 
 /* act(x) in double; whether its derivative is a function of the output. */
 double vkt__act(vkt_act act, double x);
@@ -23,6 +23,10 @@ vkt_tensor *vkt__act_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *v, vkt_act ac
 vkt_tensor *vkt__sum_squares(vkt_graph *g, vkt_tensor *x);
 
 /* ---- the optimizer's rows ---- */
+
+/* sum = (the step's first micro-batch ? 0 : sum) + x; sum is written. */
+void vkt__accumulate(vkt_graph *g, vkt_tensor *sum, vkt_tensor *x);
+
 
 /* The scalars of a step, struct vkt_scalars as [8] f32. squares (sum of g^2), loss, hits (or NULL): [1] f32;
  * skipped [1] u32 counts the steps that were not ok. */

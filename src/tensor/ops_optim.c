@@ -4,6 +4,48 @@
 
 #include "tensor/ops.h"
 
+/* ---- accumulate: the sum over a step's micro-batches ---- */
+
+static bool accumulate_shape(vkt_node *n)
+{
+    if (n->in[0]->count != n->in[1]->count)
+        return vkt__shape_error(n, "%s can't be added to %s", vkt__text(n->in[1]), vkt__text(n->in[0]));
+    return true;
+}
+
+static void accumulate_record(vkt__rec *rec, const vkt_node *n)
+{
+    struct accumulate_params p = { .sum = vkt__addr(rec, n->in[0]), .x = vkt__addr(rec, n->in[1]), .step = vkt__addr(rec, n->in[2]),
+                                   .n = (uint32_t)n->in[0]->count };
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), spec[] = { wg, 1, 1 };
+    vkt__dispatch(rec, "accumulate", spec, VKT_COUNT(spec), &p, sizeof p, (p.n + 4ull * wg - 1) / (4 * wg));
+}
+
+static void accumulate_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    (void)out;
+    bool first = vkt__ref_step(in[2]).micro == 0;
+    for (uint64_t i = 0; i < n->in[0]->count; i++) in[0][i] = (first ? 0 : in[0][i]) + in[1][i];
+}
+
+static const char *accumulate_sample(vkt_graph *g, uint32_t i)
+{
+    static const struct { const char *name; uint32_t n; } s[] = { { "one", 1 }, { "odd", 129 }, { "many groups", 5001 } };
+    if (i >= 2 * VKT_COUNT(s)) return NULL;
+    /* The sample step block is micro-batch 1; a block of zeros is micro-batch 0. */
+    vkt_tensor *step = i % 2 ? vkt__sample(g, vkt_tensor_shape(vkt_step(g)), VKT_U32, VKT_HINT_INDEX, 1) : vkt_step(g);
+    vkt__op(g, &vkt__op_accumulate, (vkt_tensor *[]) { vkt__sample1(g, s[i / 2].n), vkt__sample1(g, s[i / 2].n), step }, 3, (vkt_attr) { 0 });
+    return i % 2 ? "first micro-batch" : s[i / 2].name;
+}
+
+const vkt_op vkt__op_accumulate = { .name = "accumulate", .n_in = 3, .mutates = 1, .shape = accumulate_shape, .record = accumulate_record,
+    .ref = accumulate_ref, .sample = accumulate_sample };
+
+void vkt__accumulate(vkt_graph *g, vkt_tensor *sum, vkt_tensor *x)
+{
+    vkt__op(g, &vkt__op_accumulate, (vkt_tensor *[]) { sum, x, vkt_step(g) }, 3, (vkt_attr) { 0 });
+}
+
 /* ---- optim_state: what the step reports ---- */
 
 enum { N_SCALARS = sizeof(struct vkt_scalars) / 4 };
@@ -37,13 +79,15 @@ double vkt__optim_clip(double squares, double limit)
 
 static void state_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    double squares = in[0][0];
-    bool ok = isfinite((float)in[1][0]) && isfinite((float)squares);
+    struct vkt_step_block step = vkt__ref_step(in[3]);
+    double inv = (double)step.inv_weight, squares = in[0][0] * inv * inv;
+    bool ok = isfinite((float)in[1][0]) && isfinite((float)in[0][0]);
     if (!ok) in[4][0]++;
     memset(out[0], 0, N_SCALARS * sizeof(double));
-    out[0][SCALAR(loss)] = in[1][0];
+    out[0][SCALAR(loss)] = in[1][0] * inv;
     out[0][SCALAR(grad_norm)] = sqrt(squares);
-    out[0][SCALAR(clip)] = ok ? vkt__optim_clip(squares, (double)vkt__ref_step(in[3]).clip) : 1;
+    out[0][SCALAR(clip)] = ok ? vkt__optim_clip(squares, (double)step.clip) : 1;
+    out[0][SCALAR(scale)] = out[0][SCALAR(clip)] * inv;
     out[0][SCALAR(ok)] = ok;
     out[0][SCALAR(hits)] = n->in[2] ? in[2][0] : 0;
     out[0][SCALAR(skipped)] = in[4][0];
@@ -164,7 +208,7 @@ static void update_ref(const vkt_node *n, double *const *in, double *const *out)
         if (lr_scale == 0) continue;
         vkt__update_step s = { (double)b.lr * lr_scale, group[WORD(vkt_group_params, weight_decay)], (double)b.adam_m, (double)b.adam_g,
                                (double)b.adam_v };
-        vkt__optim_element(n->attr, &s, in[SCALARS][SCALAR(clip)] * in[GRAD][i], &in[THETA][i], in[M] ? &in[M][i] : &none_m,
+        vkt__optim_element(n->attr, &s, in[SCALARS][SCALAR(scale)] * in[GRAD][i], &in[THETA][i], in[M] ? &in[M][i] : &none_m,
                            in[V] ? &in[V][i] : &none_v);
     }
 }

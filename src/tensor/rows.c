@@ -6,6 +6,6 @@ const vkt_op *const vkt__rows[] = {
     &vkt__op_matmul, &vkt__op_sum, &vkt__op_sum_rows,
     &vkt__op_layernorm, &vkt__op_rmsnorm, &vkt__op_norm_bwd, &vkt__op_norm_dw, &vkt__op_dropout, &vkt__op_cast,
     &vkt__op_softmax, &vkt__op_softmax_bwd, &vkt__op_softmax_xent, &vkt__op_softmax_xent_bwd, &vkt__op_mse, &vkt__op_mse_bwd,
-    &vkt__op_optim_state, &vkt__op_optim_update,
+    &vkt__op_accumulate, &vkt__op_optim_state, &vkt__op_optim_update,
     NULL,
 };

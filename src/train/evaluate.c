@@ -54,7 +54,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
     sums->class_correct = vkt__alloc((sums->n_classes + 1) * sizeof *sums->class_correct);
     p.row = vkt__alloc(s->info->n_outputs * sizeof *p.row);
     vkt_dataset_target_scale(data, &p.scale, &p.mean);
-    vkt_loader_desc desc = { .data = data, .split = split, .batch = l->batch, .limit = limit, .raw_weight = true, .n_slots = l->n_slots,
+    vkt_loader_desc desc = { .data = data, .split = split, .batch = l->batch, .limit = limit, .weight = 1, .n_slots = l->n_slots,
                              .slots = l->slots, .n_threads = 1 };
     VKT_TRY(vkt_loader_create(&desc, &loader));
     for (;;) {
