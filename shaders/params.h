@@ -74,6 +74,8 @@ struct matmul_params {
     ADDR(f32s) bias;   /* [N] */
     ADDR(f32s) c;
     ADDR(f32s) pre;    /* [M, N] before the activation */
+    ADDR(f32x4s) a4;   /* a and b again, as vectors */
+    ADDR(f32x4s) b4;
     U32 M, N, K;
     U32 flags;         /* 1: bias, 2: save pre */
 };

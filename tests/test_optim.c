@@ -392,7 +392,7 @@ static void twin_done(void *user, const vkt_tensor *t, const double *data)
 
 static twin_case run_twins(double loss)
 {
-    twin_case c = { .loss_value = loss, .block = { .lr = 0.25f, .clip = 2 } };
+    twin_case c = { .loss_value = loss, .block = { .lr = 0.25f, .clip = 2, .inv_weight = 1 } };
     vkt_graph *g = vkt_graph_create(NULL);
     c.theta = vkt_input(g, vkt_shape1(2), VKT_F32, "theta");
     c.grad = vkt_input(g, vkt_shape1(2), VKT_F32, "grad");

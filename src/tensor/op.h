@@ -48,7 +48,7 @@ extern const vkt_op *const vkt__rows[];
 
 /* Constants of one node, by op. */
 typedef union vkt_attr {
-    struct { vkt_layout layout; vkt_act act; } matmul;
+    struct { vkt_layout layout; vkt_act act; uint32_t kernel; } matmul; /* kernel 0: by device and shape; tests name one */
     struct { uint32_t op; vkt_act act; float s; vkt_shape shape; } eltwise;
     struct { float eps; bool rms, bias; uint32_t chunk; } norm;
     struct { float p; uint32_t id; } dropout;

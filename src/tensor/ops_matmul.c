@@ -1,5 +1,7 @@
 /* Matrix product rows: C = act(op(A) op(B) + bias) in the layouts that a linear layer's forward and backward
  * need. Which kernel runs is chosen here, by device class. */
+#include <stdio.h>
+
 #include "tensor/ops.h"
 
 static void dims(const vkt_node *n, uint32_t *M, uint32_t *N, uint32_t *K)
@@ -37,15 +39,114 @@ static bool matmul_shape(vkt_node *n)
     return true;
 }
 
+/* ---- which kernel ---- */
+
+/* Every kernel with its tile; `matmul.kernel` of a node names one for tests. Columns: the shader; rows and columns
+ * that a workgroup computes (0: derived); BK, TM, TN of matmul_tiled. */
+enum { MM_CHOOSE, MM_NAIVE, MM_ROWS, MM_ROWS_WIDE, MM_BLOCK, MM_TILED_32, MM_TILED_64, MM_TILED_128, MM_COUNT };
+typedef struct {
+    const char *shader;
+    uint32_t bm, bn, bk, tm, tn;
+} mm_kernel;
+static const mm_kernel kernels[MM_COUNT] = {
+    [MM_NAIVE] = { "matmul_naive", 0, 0, 0, 0, 0 },
+    [MM_ROWS] = { "matmul_rows", 0, 0, 0, 0, 0 },
+    [MM_ROWS_WIDE] = { "matmul_rows.wide", 0, 0, 0, 0, 0 },
+    [MM_BLOCK] = { "matmul_block", 8, 0, 0, 0, 0 },
+    [MM_TILED_32] = { "matmul_tiled", 32, 32, 16, 4, 4 },
+    [MM_TILED_64] = { "matmul_tiled", 64, 64, 16, 8, 4 },
+    [MM_TILED_128] = { "matmul_tiled", 128, 128, 16, 8, 8 },
+};
+
+/* matmul_rows: rows and column vectors by layout, measured on lavapipe 22.3, 25.0 and 26.1 (8 and 16 lanes). */
+static const struct { uint32_t rows, vectors; } rows_tile[] = { [VKT_NT] = { 16, 2 }, [VKT_NN] = { 16, 1 }, [VKT_TN] = { 16, 2 } };
+
+/* Can the kernel run on this device, at this shape? */
+static bool mm_fits(uint32_t kernel, const vkt_caps *caps, vkt_layout l, uint32_t M, uint32_t N, uint32_t K)
+{
+    const mm_kernel *k = &kernels[kernel];
+    switch (kernel) {
+    case MM_ROWS_WIDE:
+        if (!caps->int64 || (l == VKT_TN ? M : K) % 2 || (l == VKT_NT ? K : N) % 2) return false;
+        return caps->subgroup_arith && caps->subgroup >= 4;
+    case MM_ROWS: return caps->subgroup_arith && caps->subgroup >= 4;
+    case MM_TILED_32:
+    case MM_TILED_64:
+    case MM_TILED_128:
+        return k->bm / k->tm * (k->bn / k->tn) <= caps->workgroup && k->bk * (k->bm + k->bn + 8) * 4 <= caps->shared_bytes;
+    default: return true;
+    }
+}
+
+static uint32_t tiles(uint32_t kernel, uint32_t M, uint32_t N)
+{
+    const mm_kernel *k = &kernels[kernel];
+    return ((M + k->bm - 1) / k->bm) * ((N + k->bn - 1) / k->bn);
+}
+
+/* CPU drivers: pairs of floats where the shape allows, single floats where not; Mesa's only, which is what 64-bit
+ * integers tell here: SwiftShader has none. GPUs: the largest tile that still gives every core of a mid-range
+ * device work (unmeasured: no GPU has run this yet); 128 x 128 needs NVIDIA's register file (KERNELS.md, 4.2). */
+static uint32_t mm_choose(const vkt_caps *caps, vkt_layout l, uint32_t M, uint32_t N, uint32_t K)
+{
+    if (caps->klass == VKT_CLASS_CPU) {
+        if (!caps->int64 || !mm_fits(MM_ROWS, caps, l, M, N, K)) return MM_BLOCK;
+        return mm_fits(MM_ROWS_WIDE, caps, l, M, N, K) ? MM_ROWS_WIDE : MM_ROWS;
+    }
+    if (caps->klass == VKT_CLASS_NVIDIA && mm_fits(MM_TILED_128, caps, l, M, N, K) && tiles(MM_TILED_128, M, N) >= 64) return MM_TILED_128;
+    if (mm_fits(MM_TILED_64, caps, l, M, N, K) && tiles(MM_TILED_64, M, N) >= 24) return MM_TILED_64;
+    return mm_fits(MM_TILED_32, caps, l, M, N, K) ? MM_TILED_32 : MM_NAIVE;
+}
+
+/* A row tile no taller than the matrix needs: unused rows are computed too. */
+static uint32_t rows_needed(uint32_t most, uint32_t M)
+{
+    uint32_t rows = most;
+    while (rows >= 2 && rows / 2 >= M) rows /= 2;
+    return rows;
+}
+
 static void matmul_record(vkt__rec *rec, const vkt_node *n)
 {
     struct matmul_params p = { .a = vkt__addr(rec, n->in[0]), .b = vkt__addr(rec, n->in[1]), .bias = vkt__addr(rec, n->in[2]),
                                .c = vkt__addr(rec, n->out[0]), .pre = vkt__addr(rec, n->out[1]) };
+    const vkt_caps *caps = rec->caps;
+    vkt_layout l = n->attr.matmul.layout;
     dims(n, &p.M, &p.N, &p.K);
+    p.a4 = p.a;
+    p.b4 = p.b;
     p.flags = (n->in[2] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0);
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
-    uint32_t spec[] = { wg, 1, 1, (uint32_t)n->attr.matmul.layout, (uint32_t)n->attr.matmul.act };
-    vkt__dispatch(rec, "matmul_naive", spec, VKT_COUNT(spec), &p, sizeof p, ((uint64_t)p.M * p.N + wg - 1) / wg);
+    uint32_t kernel = n->attr.matmul.kernel ? n->attr.matmul.kernel : mm_choose(caps, l, p.M, p.N, p.K);
+    if (!mm_fits(kernel, caps, l, p.M, p.N, p.K)) kernel = MM_NAIVE;
+    mm_kernel k = kernels[kernel];
+    uint32_t spec[12] = { VKT_MIN(caps->workgroup, 64), 1, 1, (uint32_t)l, (uint32_t)n->attr.matmul.act }, n_spec = 5;
+    uint64_t groups;
+    if (kernel == MM_NAIVE) {
+        groups = ((uint64_t)p.M * p.N + spec[0] - 1) / spec[0];
+    } else if (kernel == MM_ROWS || kernel == MM_ROWS_WIDE) {
+        uint32_t S = caps->subgroup, per_vector = kernel == MM_ROWS_WIDE && l != VKT_NT ? 2 * S : S;
+        uint32_t vectors = p.N <= per_vector ? 1 : rows_tile[l].vectors;
+        k.bm = rows_needed(rows_tile[l].rows, p.M);
+        k.bn = vectors * per_vector;
+        spec[0] = S;
+        spec[n_spec++] = S <= 8; /* 16-lane shuffles are a loop over the lanes, 16-lane broadcasts are not */
+        spec[n_spec++] = k.bm;
+        spec[n_spec++] = vectors;
+        spec[n_spec++] = 4;
+        groups = (uint64_t)((p.M + k.bm - 1) / k.bm) * ((p.N + k.bn - 1) / k.bn);
+    } else if (kernel == MM_BLOCK) {
+        spec[0] = caps->subgroup;
+        k.bn = 4 * spec[0];
+        groups = (uint64_t)((p.M + k.bm - 1) / k.bm) * ((p.N + k.bn - 1) / k.bn);
+    } else {
+        spec[0] = k.bm / k.tm * (k.bn / k.tn);
+        const uint32_t tile[] = { k.bm, k.bn, k.bk, k.tm, k.tn };
+        for (uint32_t i = 0; i < VKT_COUNT(tile); i++) spec[n_spec++] = tile[i];
+        spec[n_spec++] = (l == VKT_TN ? p.M : p.K) % 4 == 0 && p.a % 16 == 0;
+        spec[n_spec++] = (l == VKT_NT ? p.K : p.N) % 4 == 0 && p.b % 16 == 0;
+        groups = tiles(kernel, p.M, p.N);
+    }
+    vkt__dispatch(rec, k.shader, spec, n_spec, &p, sizeof p, groups);
 }
 
 static void matmul_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -102,34 +203,43 @@ static double matmul_terms(const vkt_node *n)
     return K + (n->attr.matmul.act > VKT_ACT_RELU ? 64.0 : 0);
 }
 
-/* Edges of every tile size in use, tiny and odd sizes, deep and shallow products; each in three layouts. */
+/* Edges of every tile size in use, tiny and odd sizes, deep and shallow products, epilogues, with the kernel that the
+ * device's class gets; the first few with every other kernel too. */
 static const char *matmul_sample(vkt_graph *g, uint32_t i)
 {
-    static const struct { const char *name[3]; uint32_t m, n, k; } s[] = {
-        { { "one NT", "one NN", "one TN" }, 1, 1, 1 },
-        { { "row NT", "row NN", "row TN" }, 1, 129, 3 },
-        { { "column NT", "column NN", "column TN" }, 127, 1, 17 },
-        { { "odd NT", "odd NN", "odd TN" }, 33, 65, 31 },
-        { { "tiles NT", "tiles NN", "tiles TN" }, 128, 128, 64 },
-        { { "tiles + 1 NT", "tiles + 1 NN", "tiles + 1 TN" }, 129, 257, 129 },
-        { { "tiles - 1 NT", "tiles - 1 NN", "tiles - 1 TN" }, 63, 127, 127 },
-        { { "thin NT", "thin NN", "thin TN" }, 200, 10, 60 },
-        { { "deep NT", "deep NN", "deep TN" }, 5, 9, 3001 },
-        { { "no inner NT", "no inner NN", "no inner TN" }, 5, 9, 0 },
-        { { "no rows NT", "no rows NN", "no rows TN" }, 0, 9, 4 },
+    static const char *const forms[] = { "NT", "NN", "TN" };
+    enum { FOR_EVERY_KERNEL = 5 };
+    static const struct { const char *name; uint32_t m, n, k; } s[] = {
+        { "odd", 33, 65, 31 }, { "tiles + 1", 129, 257, 129 }, { "tiles + 2", 130, 34, 70 }, { "flat", 10, 200, 60 },
+        { "no inner", 6, 10, 0 }, { "one", 1, 1, 1 }, { "row", 1, 129, 3 }, { "column", 127, 1, 17 }, { "pairs", 34, 66, 34 },
+        { "tiles", 128, 128, 64 }, { "tiles - 1", 63, 127, 127 }, { "thin", 200, 10, 60 }, { "deep", 5, 9, 3001 },
+        { "no inner, odd", 5, 9, 0 }, { "no rows", 0, 9, 4 },
     };
-    uint32_t l = i % 3, j = i / 3;
-    if (j < VKT_COUNT(s)) {
-        vkt_tensor *a = l == VKT_TN ? vkt__sample2(g, s[j].k, s[j].m) : vkt__sample2(g, s[j].m, s[j].k);
-        vkt_tensor *b = l == VKT_NT ? vkt__sample2(g, s[j].n, s[j].k) : vkt__sample2(g, s[j].k, s[j].n);
-        vkt_matmul(g, (vkt_layout)l, a, b);
-        return s[j].name[l];
-    }
     static const char *const acts[] = { "bias", "bias relu", "bias gelu", "bias gelu_erf", "bias silu", "bias sigmoid", "bias tanh" };
-    i -= 3 * VKT_COUNT(s);
-    if (i >= VKT_COUNT(acts)) return NULL;
-    vkt_linear(g, vkt__sample2(g, 37, 20), vkt__sample2(g, 41, 20), vkt__sample1(g, 41), (vkt_act)i);
-    return acts[i];
+    enum { OWN = 3 * VKT_COUNT(s), OTHERS = 3 * FOR_EVERY_KERNEL * (MM_COUNT - 1), EPILOGUES = VKT_COUNT(acts) + MM_COUNT - 1 };
+    static char name[64];
+    uint32_t kernel = MM_CHOOSE, j = i / 3, l = i % 3;
+    if (i >= OWN + OTHERS) {
+        vkt_act act = (vkt_act)(i - OWN - OTHERS);
+        if (i >= OWN + OTHERS + EPILOGUES) return NULL;
+        if (act >= VKT_COUNT(acts)) {
+            kernel = 1 + act - VKT_COUNT(acts);
+            act = VKT_ACT_GELU;
+        }
+        vkt_tensor *x = vkt__sample2(g, 37, 20), *w = vkt__sample2(g, 41, 20), *b = vkt__sample1(g, 41);
+        vkt__op(g, &vkt__op_matmul, (vkt_tensor *[]) { x, w, b }, 3, (vkt_attr) { .matmul = { .layout = VKT_NT, .act = act, .kernel = kernel } });
+        snprintf(name, sizeof name, "%s, kernel %u", acts[act], kernel);
+        return name;
+    }
+    if (i >= OWN) {
+        kernel = 1 + (i - OWN) / (3 * FOR_EVERY_KERNEL);
+        j = (i - OWN) / 3 % FOR_EVERY_KERNEL;
+    }
+    vkt_tensor *a = l == VKT_TN ? vkt__sample2(g, s[j].k, s[j].m) : vkt__sample2(g, s[j].m, s[j].k);
+    vkt_tensor *b = l == VKT_NT ? vkt__sample2(g, s[j].n, s[j].k) : vkt__sample2(g, s[j].k, s[j].n);
+    vkt__op(g, &vkt__op_matmul, (vkt_tensor *[]) { a, b }, 2, (vkt_attr) { .matmul = { .layout = (vkt_layout)l, .kernel = kernel } });
+    snprintf(name, sizeof name, "%s %s, kernel %u", s[j].name, forms[l], kernel);
+    return name;
 }
 
 const vkt_op vkt__op_matmul = { .name = "matmul", .n_in = 3, .n_out = 2, .shape = matmul_shape, .record = matmul_record,

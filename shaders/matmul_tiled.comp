@@ -1,0 +1,125 @@
+#version 460
+/* C [M, N] = act(op(A) op(B) + bias) for GPUs: a workgroup computes a BM x BN tile, BK steps of k at a time through
+ * shared memory (k-major, rows padded by one vec4), the next slice in registers meanwhile. A thread keeps TM x TN
+ * sums as groups of 4 x 4 spread over the tile, fed by vec4 reads. Sums over k in order. The layout matters to the
+ * loaders only. VEC_A, VEC_B: row length and address are multiples of 4 floats. Outside the matrices zeros are
+ * loaded and nothing is stored. Twin: matmul_ref. Source: siboehm's SGEMM ladder, ggml's mul_mm. */
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+
+layout(constant_id = 3) const uint LAYOUT = 0; /* vkt_layout: 0 NT, 1 NN, 2 TN */
+layout(constant_id = 4) const int ACT = 0;
+layout(constant_id = 5) const uint BM = 32;
+layout(constant_id = 6) const uint BN = 32;
+layout(constant_id = 7) const uint BK = 16;
+layout(constant_id = 8) const uint TM = 4;
+layout(constant_id = 9) const uint TN = 4;
+layout(constant_id = 10) const uint VEC_A = 0;
+layout(constant_id = 11) const uint VEC_B = 0;
+layout(push_constant, scalar) uniform Push { matmul_params p; };
+
+const uint THREADS = (BM / TM) * (BN / TN);    /* = gl_WorkGroupSize.x */
+const uint GM = TM / 4, GN = TN / 4;           /* groups of 4 rows, of 4 columns per thread */
+const uint A_STRIDE = BM / 4 + 1, B_STRIDE = BN / 4 + 1;
+const uint A_LOADS = BM * BK / 4 / THREADS, B_LOADS = BN * BK / 4 / THREADS;
+const uint BAND = 8;                           /* rows of tiles walked together, for the L2 cache */
+const bool A_ALONG_K = LAYOUT != 2, B_ALONG_K = LAYOUT == 0; /* contiguous along k */
+
+shared vec4 sa[BK * A_STRIDE], sb[BK * B_STRIDE];
+
+/* Four contiguous floats of a matrix [rows, cols]; zeros outside. */
+vec4 load4(f32s x, f32x4s x4, bool vec, uint row, uint col, uint rows, uint cols)
+{
+    uint i = row * cols + col;
+    if (row >= rows || col >= cols) return vec4(0.0);
+    if (vec) return x4.v[i / 4];
+    vec4 v = vec4(0.0);
+    v.x = x.v[i];
+    if (col + 1 < cols) v.y = x.v[i + 1];
+    if (col + 2 < cols) v.z = x.v[i + 2];
+    if (col + 3 < cols) v.w = x.v[i + 3];
+    return v;
+}
+
+/* Vector j of the slice that starts at k, of an operand whose tile starts at row or column r0 of `extent`. */
+vec4 load_a(uint j, uint r0, uint k)
+{
+    if (A_ALONG_K) return load4(p.a, p.a4, VEC_A != 0, r0 + j / (BK / 4), k + j % (BK / 4) * 4, p.M, p.K);
+    return load4(p.a, p.a4, VEC_A != 0, k + j / (BM / 4), r0 + j % (BM / 4) * 4, p.K, p.M);
+}
+
+vec4 load_b(uint j, uint r0, uint k)
+{
+    if (B_ALONG_K) return load4(p.b, p.b4, VEC_B != 0, r0 + j / (BK / 4), k + j % (BK / 4) * 4, p.N, p.K);
+    return load4(p.b, p.b4, VEC_B != 0, k + j / (BN / 4), r0 + j % (BN / 4) * 4, p.K, p.N);
+}
+
+void publish_a(uint j, vec4 v)
+{
+    if (A_ALONG_K) {
+        uint r = j / (BK / 4), at = j % (BK / 4) * 4 * A_STRIDE + r / 4;
+        sa[at][r % 4] = v.x;
+        sa[at + A_STRIDE][r % 4] = v.y;
+        sa[at + 2 * A_STRIDE][r % 4] = v.z;
+        sa[at + 3 * A_STRIDE][r % 4] = v.w;
+    } else {
+        sa[j / (BM / 4) * A_STRIDE + j % (BM / 4)] = v;
+    }
+}
+
+void publish_b(uint j, vec4 v)
+{
+    if (B_ALONG_K) {
+        uint r = j / (BK / 4), at = j % (BK / 4) * 4 * B_STRIDE + r / 4;
+        sb[at][r % 4] = v.x;
+        sb[at + B_STRIDE][r % 4] = v.y;
+        sb[at + 2 * B_STRIDE][r % 4] = v.z;
+        sb[at + 3 * B_STRIDE][r % 4] = v.w;
+    } else {
+        sb[j / (BN / 4) * B_STRIDE + j % (BN / 4)] = v;
+    }
+}
+
+void main()
+{
+    uint tid = gl_LocalInvocationID.x, g = flat_group();
+    uint tiles_m = (p.M + BM - 1) / BM, tiles_n = (p.N + BN - 1) / BN;
+    if (g >= tiles_m * tiles_n) return;
+    uint band = g / (BAND * tiles_n) * BAND, in_band = g % (BAND * tiles_n), height = min(tiles_m - band, BAND);
+    uint m0 = (band + in_band % height) * BM, n0 = in_band / height * BN;
+    uint tx = tid % (BN / TN), ty = tid / (BN / TN);
+
+    vec4 acc[TM * GN], next_a[A_LOADS], next_b[B_LOADS];
+    [[unroll]] for (uint i = 0; i < TM * GN; i++) acc[i] = vec4(0.0);
+    [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = load_a(i * THREADS + tid, m0, 0);
+    [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i * THREADS + tid, n0, 0);
+    for (uint k = 0; k < p.K; k += BK) {
+        barrier();
+        [[unroll]] for (uint i = 0; i < A_LOADS; i++) publish_a(i * THREADS + tid, next_a[i]);
+        [[unroll]] for (uint i = 0; i < B_LOADS; i++) publish_b(i * THREADS + tid, next_b[i]);
+        barrier();
+        [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = load_a(i * THREADS + tid, m0, k + BK);
+        [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i * THREADS + tid, n0, k + BK);
+        for (uint kk = 0; kk < BK; kk++) {
+            vec4 a[GM], b[GN];
+            [[unroll]] for (uint i = 0; i < GM; i++) a[i] = sa[kk * A_STRIDE + i * (BM / 4 / GM) + ty];
+            [[unroll]] for (uint j = 0; j < GN; j++) b[j] = sb[kk * B_STRIDE + j * (BN / 4 / GN) + tx];
+            [[unroll]] for (uint i = 0; i < TM; i++)
+                [[unroll]] for (uint j = 0; j < GN; j++) acc[i * GN + j] += a[i / 4][i % 4] * b[j];
+        }
+    }
+
+    [[unroll]] for (uint i = 0; i < TM; i++) {
+        uint m = m0 + i / 4 * (BM / GM) + ty * 4 + i % 4;
+        if (m >= p.M) continue;
+        [[unroll]] for (uint j = 0; j < GN; j++)
+            [[unroll]] for (uint c = 0; c < 4; c++) {
+                uint n = n0 + j * (BN / GN) + tx * 4 + c, at = m * p.N + n;
+                if (n >= p.N) continue;
+                float sum = acc[i * GN + j][c];
+                if ((p.flags & VKT_MM_BIAS) != 0) sum += p.bias.v[n];
+                if ((p.flags & VKT_MM_PRE) != 0) p.pre.v[at] = sum;
+                p.c.v[at] = act_fwd(ACT, sum);
+            }
+    }
+}
