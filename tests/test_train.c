@@ -232,6 +232,55 @@ static void classes_weigh_by_the_recipe(void **state)
     assert_true(r.norm_p50 <= r.norm_p90 && r.norm_p90 <= r.norm_p99);
 }
 
+/* loss, norm and accuracy of each training step. */
+static size_t curve(const char *dir, double (*out)[3])
+{
+    char *data;
+    size_t n, rows = 0;
+    static const char *const keys[] = { "\"loss\":", "\"grad_norm\":", "\"accuracy\":" };
+    read_file(dir, "metrics.jsonl", &data, &n);
+    for (char *line = strtok(data, "\n"); line; line = strtok(NULL, "\n")) {
+        if (!strstr(line, "\"train\"")) continue;
+        for (int k = 0; k < 3; k++) out[rows][k] = strtod(strstr(line, keys[k]) + strlen(keys[k]), NULL);
+        rows++;
+    }
+    free(data);
+    return rows;
+}
+
+static void accumulation_is_a_larger_batch(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    double whole[30][3], parts[30][3];
+    /* No dropout (its masks are drawn by micro-batch), class weights (whose sums differ between micro-batches), clipping. */
+    static const char text[] = "data: {source: digits, test_fraction: 0.2}\nmodel: [flatten, linear: 32, tanh, linear]\n"
+                               "loss: {class_weight: balanced}\noptim: {rule: momentum, lr: 0.05, clip: 0.7}\neval: {every: 30}\n";
+    static const char *const set[2][3] = { { "train.batch=48", "train.accumulate=1", "train.steps=30" }, { "train.batch=12", "train.accumulate=4", "train.steps=30" } };
+    for (int k = 0; k < 2; k++) {
+        vkt_config *c;
+        REQUIRE_OK(vkt_config_create(&c));
+        REQUIRE_OK(vkt_config_parse(c, text, strlen(text), "accumulate.yaml"));
+        for (int i = 0; i < 3; i++) REQUIRE_OK(vkt_config_set(c, set[k][i]));
+        REQUIRE_OK(vkt_config_finish(c));
+        vkt__remove_tree("tt_accumulate");
+        REQUIRE_OK(vkt_train(c, &(vkt_train_desc) { .run_dir = "tt_accumulate", .gpu = gpu_desc() }, &r));
+        vkt_config_destroy(&c);
+        assert_int_equal(curve("tt_accumulate", k ? parts : whole), 30);
+    }
+    for (int i = 0; i < 30; i++) {
+        /* Two orders of the same float32 sums, over 30 steps of momentum. */
+        REQUIRE_NEAR(parts[i][0], whole[i][0], 2e-5 * whole[i][0]);
+        REQUIRE_NEAR(parts[i][1], whole[i][1], 2e-4 * whole[i][1]);
+        REQUIRE_NEAR(parts[i][2], whole[i][2], 0.0209); /* one example of 48 on the edge */
+    }
+    const char *again[] = { "train.batch=8", "train.accumulate=3", NULL };
+    REQUIRE_OK(train("tt_straight", again, false, 0, &r));
+    REQUIRE_STATUS(train("tt_resumed", again, false, 13, &r), VKT_INTERRUPTED);
+    REQUIRE_OK(train("tt_resumed", again, true, 0, &r));
+    require_same_file("tt_straight", "tt_resumed", "checkpoints/step-00000030/model.safetensors");
+}
+
 /* What validation layers say goes through the log. */
 static uint32_t n_validation;
 static void count_validation(void *user, vkt_log_level level, const char *area, const char *line)
@@ -264,6 +313,7 @@ int main(void)
         cmocka_unit_test(refusals_come_before_step_one),
         cmocka_unit_test(a_changed_model_is_refused_with_both_shapes),
         cmocka_unit_test(classes_weigh_by_the_recipe),
+        cmocka_unit_test(accumulation_is_a_larger_batch),
         cmocka_unit_test(validation_is_silent),
     };
     return cmocka_run_group_tests_name("train", tests, NULL, NULL);

@@ -29,7 +29,8 @@ typedef struct vkt_config {
     vkt_class_weighting class_weight;
     vkt_optim_desc optim;
     vkt_schedule schedule;         /* .steps is train.steps, .lr is optim.lr */
-    uint32_t batch;
+    uint32_t batch;                /* examples of a micro-batch */
+    uint32_t accumulate;           /* micro-batches of a step: the mathematics of a batch that many times larger */
     uint32_t log_every;            /* steps between progress lines off a terminal */
     uint32_t nan_patience;         /* skipped updates in a row that stop the run */
     uint32_t eval_every;           /* steps */

@@ -141,6 +141,8 @@ static const vkt__option options[] = {
       "to train; warmup comes on top", NULL, NULL },
     { "train.batch", VKT__OPT_U32, AT(batch), "64", 1, 1 << 20, "examples", "in a step", NULL,
       NULL },
+    { "train.accumulate", VKT__OPT_U32, AT(accumulate), "1", 1, 65536, "micro-batches",
+      "in a step: the mathematics of a larger batch, no more speed", NULL, NULL },
     { "train.log_every", VKT__OPT_U32, AT(log_every), "0", 0, 1e9, "steps",
       "between progress lines; 0: a twentieth of the run", NULL, NULL },
     { "train.nan_patience", VKT__OPT_U32, AT(nan_patience), "10", 1, 1e9, "steps",

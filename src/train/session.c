@@ -104,9 +104,17 @@ static vkt_status build_train(vkt__session *s)
     }
     vkt_tensor *total = vkt_sum(l->graph, loss.loss);
     vkt_model_backward(s->model, l->graph, total);
-    vkt_tensor *scalars = vkt_optim_build(s->optim, l->graph, total, hits);
     uint64_t at = 0;
-    bind_result(l, scalars, &at, l->scalars);
+    if (c->accumulate > 1) {
+        VKT_TRY(vkt_optim_accumulate(s->optim));
+        vkt_optim_build_sum(s->optim, l->graph, total, hits);
+        s->update = vkt_graph_create(s->gpu);
+        for (uint32_t i = 0; i < l->n_slots; i++) vkt_bind(vkt_step(s->update), i, l->upload[i], in.step_at);
+        bind_result(l, vkt_optim_build(s->optim, s->update, NULL, NULL), &at, l->scalars);
+        VKT_TRY(vkt_graph_plan(s->update, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "update" }));
+    } else {
+        bind_result(l, vkt_optim_build(s->optim, l->graph, total, hits), &at, l->scalars);
+    }
     VKT_TRY(vkt_graph_plan(l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "training activations" }));
 fail:
     return st;
@@ -160,6 +168,7 @@ static uint64_t memory_table(const vkt__session *s, vkt__str *out)
         { "optimizer moments", moments },
         { "training batches", lane_bytes(&s->train) },
         { "training activations", s->train.graph ? vkt__align(vkt_graph_bytes(s->train.graph), 256) : 0 },
+        { "update", s->update ? vkt__align(vkt_graph_bytes(s->update), 256) : 0 },
         { "evaluation batches", lane_bytes(&s->eval) },
         { "evaluation activations", vkt__align(vkt_graph_bytes(s->eval.graph), 256) },
         { "tables and staging", others },
@@ -182,7 +191,12 @@ char *vkt__session_explain(const vkt__session *s)
     memory_table(s, &t);
     if (s->train.graph) {
         part = vkt_graph_explain(s->train.graph);
-        vkt__str_printf(&t, "\ntraining step, batch %u\n%s", s->train.batch, part);
+        vkt__str_printf(&t, "\ntraining step, batch %u%s\n%s", s->train.batch, s->update ? ", each micro-batch" : "", part);
+        free(part);
+    }
+    if (s->update) {
+        part = vkt_graph_explain(s->update);
+        vkt__str_printf(&t, "\nupdate, after %u micro-batches\n%s", s->config->accumulate, part);
         free(part);
     }
     part = vkt_graph_explain(s->eval.graph);
@@ -237,6 +251,7 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
     vkt__str_finish(&table);
     VKT_TRY(st);
     if (training) VKT_TRY(vkt_graph_compile(s->train.graph, &(vkt_plan_desc) { .n_slots = s->train.n_slots, .label = "training activations" }));
+    if (s->update) VKT_TRY(vkt_graph_compile(s->update, &(vkt_plan_desc) { .n_slots = s->train.n_slots, .label = "update" }));
     VKT_TRY(vkt_graph_compile(s->eval.graph, &(vkt_plan_desc) { .n_slots = s->eval.n_slots, .label = "evaluation activations" }));
     *out = s;
     return VKT_OK;
@@ -250,6 +265,7 @@ void vkt__session_destroy(vkt__session **ps)
     vkt__session *s = *ps;
     if (!s) return;
     vkt_gpu_wait(s->gpu);
+    vkt_graph_destroy(&s->update);
     lane_destroy(s->gpu, &s->train);
     lane_destroy(s->gpu, &s->eval);
     vkt_buffer_destroy(s->gpu, &s->class_weight);

@@ -28,6 +28,7 @@ typedef struct vkt__session {
     vkt_buffer *class_weight;            /* [n_outputs] f32, or NULL */
     float *class_weight_host;
     vkt__lane train, eval;
+    vkt_graph *update;                   /* accumulation: the step after its micro-batches; else NULL */
     uint64_t planned_bytes;
 } vkt__session;
 

@@ -18,10 +18,12 @@ void vkt_train_stop(void)
     stop_asked = 1;
 }
 
-/* A step that was submitted and whose numbers have not been read. */
+/* A micro-batch that was submitted and not yet seen to be done. */
 typedef struct {
     uint64_t step, ticket;
     uint32_t slot;
+    bool last;             /* of the step's micro-batches: carries its numbers */
+    uint32_t n_valid;      /* examples of the step so far */
     double lr, input_wait;
 } flight;
 
@@ -59,6 +61,7 @@ typedef struct {
     uint64_t config_hash, data_hash;
     char driver[600], started[32];
 
+    double step_examples;                 /* of all micro-batches of a step */
     uint64_t total, first, done;          /* steps in all; where this process began; read back */
     flight flights[VKT_MAX_SLOTS];
     uint32_t n_flights, oldest;
@@ -124,9 +127,8 @@ static vkt_status read_flight(trainer *t, const flight *f)
 {
     vkt_status st = VKT_OK;
     const float *s = t->s->train.scalars[f->slot];
-    const vkt_batch *b = &t->s->train.slots[f->slot];
     bool classify = t->info->task == VKT_CLASSIFY, ok = s[VKT_SCALAR_OK] > 0;
-    double now = vkt__now(), accuracy = classify ? (double)s[VKT_SCALAR_HITS] / b->n_valid : NAN;
+    double now = vkt__now(), accuracy = classify ? (double)s[VKT_SCALAR_HITS] / f->n_valid : NAN;
     t->done = f->step + 1;
     norms_add(t, (double)s[VKT_SCALAR_GRAD_NORM], (double)s[VKT_SCALAR_CLIP], ok);
     if (ok) {
@@ -137,7 +139,7 @@ static vkt_status read_flight(trainer *t, const flight *f)
     vkt_progress *p = &t->progress;
     *p = (vkt_progress) { .step = t->done, .total = t->total, .loss = recent_mean(&t->loss), .accuracy = classify ? recent_mean(&t->accuracy) : NAN,
                           .grad_norm = (double)s[VKT_SCALAR_GRAD_NORM], .clip = (double)s[VKT_SCALAR_CLIP], .lr = f->lr };
-    p->items_per_s = (double)(t->done - t->first) * t->c->batch / train_s;
+    p->items_per_s = (double)(t->done - t->first) * t->step_examples / train_s;
     p->eta_s = (now - t->began) / (double)(t->done - t->first) * (double)(t->total - t->done);
     p->input_wait = t->wait_s / train_s;
 
@@ -179,9 +181,9 @@ static vkt_status retire(trainer *t)
     if (st != VKT_OK) return st;
     t->oldest = (t->oldest + 1) % VKT_MAX_SLOTS;
     t->n_flights--;
-    st = read_flight(t, &f);
+    if (f.last) st = read_flight(t, &f);
     vkt_loader_release(t->loader, f.slot);
-    if (t->desc->on_progress && st == VKT_OK) t->desc->on_progress(t->desc->user, &t->progress);
+    if (f.last && t->desc->on_progress && st == VKT_OK) t->desc->on_progress(t->desc->user, &t->progress);
     return st;
 }
 
@@ -202,7 +204,7 @@ static vkt_status save_checkpoint(trainer *t, double value)
     vkt__weights *w = &t->host;
     VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
     vkt__checkpoint_desc desc = { .run_dir = t->run->dir, .model = w->model, .n_model = w->n_model, .optim = w->optim, .n_optim = w->n_optim };
-    desc.state = (vkt__checkpoint_state) { .step = t->done, .loader_batches = t->done, .seed = t->c->seed, .config_hash = t->config_hash,
+    desc.state = (vkt__checkpoint_state) { .step = t->done, .loader_batches = t->done * t->c->accumulate, .seed = t->c->seed, .config_hash = t->config_hash,
                                            .data_hash = t->data_hash, .metric = t->c->metric, .value = value, .config = t->yaml,
                                            .schema = vkt_dataset_schema(t->data) };
     VKT_TRY(vkt__checkpoint_write(&desc));
@@ -292,18 +294,38 @@ fail:
 
 /* ---- the loop ---- */
 
+/* Reads back what is done, and waits while the ring is full: one slot is being filled. */
+static vkt_status retire_done(trainer *t)
+{
+    vkt_status st = VKT_OK;
+    uint32_t most = VKT_MAX(t->s->train.n_slots - 1, 1);
+    while (t->n_flights && st == VKT_OK && (t->n_flights >= most || vkt_ticket_done(t->gpu, t->flights[t->oldest].ticket))) st = retire(t);
+    return st;
+}
+
+/* Examples weigh 1 / (examples of the step); what class weights add to that, inv_weight takes out again. */
 static vkt_status submit_step(trainer *t, uint64_t step)
 {
     vkt_status st = VKT_OK;
-    double wait = 0;
-    flight f = { .step = step };
-    VKT_TRY(vkt_loader_next(t->loader, &f.slot, &wait));
-    t->wait_s += wait;
-    f.input_wait = wait;
-    f.lr = vkt_schedule_lr(&t->c->schedule, step);
-    vkt_optim_fill_step(t->s->optim, f.lr, step, t->c->seed, t->s->train.step[f.slot]);
-    VKT_TRY(vkt_graph_submit(t->s->train.graph, f.slot, &f.ticket));
-    t->flights[(t->oldest + t->n_flights++) % VKT_MAX_SLOTS] = f;
+    double weight = 0;
+    uint32_t n = t->c->accumulate;
+    flight f = { .step = step, .lr = vkt_schedule_lr(&t->c->schedule, step) };
+    for (uint32_t k = 0; k < n; k++) {
+        double wait = 0;
+        VKT_TRY(vkt_loader_next(t->loader, &f.slot, &wait));
+        const vkt_batch *b = &t->s->train.slots[f.slot];
+        t->wait_s += wait;
+        f.input_wait += wait;
+        f.n_valid += b->n_valid;
+        f.last = k + 1 == n;
+        weight += b->weight;
+        vkt_step_desc d = { .lr = f.lr, .step = step, .seed = t->c->seed, .micro = k, .n_micro = n, .inv_weight = t->step_examples / weight };
+        vkt_optim_fill(t->s->optim, &d, t->s->train.step[f.slot]);
+        VKT_TRY(vkt_graph_submit(t->s->train.graph, f.slot, &f.ticket));
+        if (f.last && t->s->update) VKT_TRY(vkt_graph_submit(t->s->update, f.slot, &f.ticket));
+        t->flights[(t->oldest + t->n_flights++) % VKT_MAX_SLOTS] = f;
+        VKT_TRY(retire_done(t));
+    }
 fail:
     return st;
 }
@@ -316,12 +338,10 @@ static bool evaluates_after(const trainer *t, uint64_t step)
 static vkt_status loop(trainer *t)
 {
     vkt_status st = VKT_OK;
-    uint32_t in_flight = VKT_MAX(t->s->train.n_slots - 1, 1); /* one slot is being filled */
     t->began = t->time_mark = vkt__now();
     for (uint64_t step = t->first; step < t->total && !stop_asked; step++) {
         double cpu = vkt__thread_cpu(), driver = vkt__gpu_driver_cpu(t->gpu);
         VKT_TRY(submit_step(t, step));
-        while (t->n_flights && (t->n_flights >= in_flight || vkt_ticket_done(t->gpu, t->flights[t->oldest].ticket))) VKT_TRY(retire(t));
         t->host_cpu += vkt__thread_cpu() - cpu - (vkt__gpu_driver_cpu(t->gpu) - driver);
         if (step == t->first) t->result->n_allocs_first = vkt_gpu_get_stats(t->gpu).n_allocs;
         if (evaluates_after(t, step)) {
@@ -497,7 +517,7 @@ static void fill_result(trainer *t)
     r->n_skipped = t->n_skipped;
     r->seconds = t->began > 0 ? vkt__now() - t->began : 0;
     r->items_per_s = t->progress.items_per_s;
-    r->step_ms = steps ? 1e3 * t->c->batch / t->progress.items_per_s : NAN;
+    r->step_ms = steps ? 1e3 * t->step_examples / t->progress.items_per_s : NAN;
     r->host_us = steps ? 1e6 * t->host_cpu / (double)steps : NAN;
     r->input_wait = train_s > 0 ? t->wait_s / train_s : 0;
     r->device_bytes = stats.peak_bytes;
@@ -516,6 +536,10 @@ static vkt_status prepare(trainer *t)
     t->info = vkt_dataset_get_info(t->data);
     vkt_log(VKT_LOG_INFO, "data", "%s: %llu train, %llu valid, %llu test", t->info->source, (unsigned long long)t->info->n[VKT_TRAIN],
             (unsigned long long)t->info->n[VKT_VALID], (unsigned long long)t->info->n[VKT_TEST]);
+    t->step_examples = (double)c->batch * c->accumulate;
+    if (c->accumulate > 1)
+        vkt_log(VKT_LOG_INFO, "train", "a step is %u micro-batches of %u examples: the mathematics of a batch of %.0f, at no gain in throughput",
+                c->accumulate, c->batch, t->step_examples);
     if (c->batch > t->info->n[VKT_TRAIN]) {
         st = vkt__fail(VKT_ARG, "train", "train.batch %u is larger than the training set of %llu examples", c->batch,
                        (unsigned long long)t->info->n[VKT_TRAIN]);
@@ -538,9 +562,9 @@ static vkt_status prepare(trainer *t)
     t->yaml = vkt_config_yaml(c);
     t->config_hash = vkt__hash(t->yaml, strlen(t->yaml), 0);
     t->data_hash = vkt_dataset_fingerprint(t->data);
-    vkt_log(VKT_LOG_INFO, "train", "%llu parameters, %llu steps of %u examples (%.1f epochs), peak device memory %.1f MiB",
-            (unsigned long long)vkt_model_count(t->s->model), (unsigned long long)t->total, c->batch,
-            (double)t->total * c->batch / (double)t->info->n[VKT_TRAIN], (double)t->s->planned_bytes / 1048576);
+    vkt_log(VKT_LOG_INFO, "train", "%llu parameters, %llu steps of %.0f examples (%.1f epochs), peak device memory %.1f MiB",
+            (unsigned long long)vkt_model_count(t->s->model), (unsigned long long)t->total, t->step_examples,
+            (double)t->total * t->step_examples / (double)t->info->n[VKT_TRAIN], (double)t->s->planned_bytes / 1048576);
     VKT_TRY(vkt__weights_create(t->s->model, t->s->optim, &t->host));
 fail:
     return st;
@@ -549,7 +573,7 @@ fail:
 static vkt_status start_loader(trainer *t)
 {
     const vkt_config *c = t->c;
-    vkt_loader_desc d = { .data = t->data, .split = VKT_TRAIN, .batch = c->batch, .shuffle = true, .seed = c->seed, .start = t->first,
+    vkt_loader_desc d = { .data = t->data, .split = VKT_TRAIN, .batch = c->batch, .shuffle = true, .seed = c->seed, .start = t->first * c->accumulate, .weight = (float)(1 / t->step_examples),
                           .class_weight = t->s->class_weight_host, .n_slots = t->s->train.n_slots, .slots = t->s->train.slots,
                           .n_threads = c->data_workers };
     return vkt_loader_create(&d, &t->loader);
