@@ -346,6 +346,7 @@ static vkt_tensor *wrong_bias(vkt_graph *g) { return vkt_layernorm(g, in2(g, 3, 
 static vkt_tensor *wrong_residual(vkt_graph *g) { return vkt_rmsnorm(g, in2(g, 3, 5), in1(g, 5), in2(g, 5, 3), 1e-5f, NULL); }
 static vkt_tensor *wrong_p(vkt_graph *g) { return vkt_dropout(g, in2(g, 3, 5), vkt_step(g), 1.0f); }
 static vkt_tensor *wrong_cast(vkt_graph *g) { return vkt_cast(g, targets(g, 3), VKT_F16); }
+static vkt_tensor *wrong_half(vkt_graph *g) { return vkt_mul(g, in2(g, 3, 5), vkt_cast(g, in1(g, 5), VKT_BF16)); }
 static vkt_tensor *wrong_mse(vkt_graph *g) { return vkt_mse(g, in2(g, 3, 5), in2(g, 5, 3), NULL).loss; }
 static vkt_tensor *wrong_target(vkt_graph *g) { return vkt_softmax_xent(g, in2(g, 3, 5), targets(g, 4), NULL, NULL, (vkt_xent_desc) { 0 }).hit; }
 static vkt_tensor *wrong_type(vkt_graph *g) { return vkt_softmax_xent(g, in2(g, 3, 5), in1(g, 3), NULL, NULL, (vkt_xent_desc) { 0 }).loss; }
@@ -366,6 +367,7 @@ static void wrong_shapes_are_latched_and_named(void **state)
         { wrong_residual, { "rmsnorm: residual", "[5, 3] f32", "[3, 5] f32" } },
         { wrong_p, { "dropout", "1", "[0, 1)" } },
         { wrong_cast, { "cast", "[3] u32", "f16" } },
+        { wrong_half, { "mul", "[5] bf16", "must be f32" } },
         { wrong_mse, { "mse", "[3, 5] f32", "[5, 3] f32" } },
         { wrong_target, { "softmax_xent: target", "[4] u32", "[3, 5] f32" } },
         { wrong_type, { "softmax_xent: target", "[3] f32", "[3, 5] f32" } },

@@ -1,9 +1,30 @@
 /* Every row's sample cases on the device that VKT_DEVICE and VKT_TEST_CAP name, against the twins. */
 #include "testing.h"
 
-#include "vktrain/tensor.h"
+#include "tensor/ops.h"
 
 static vkt_gpu *gpu;
+
+/* An input with memory of its own, until destroy(). */
+static vkt_buffer *buffers[8];
+static size_t n_buffers;
+static vkt_tensor *input(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, const void *data)
+{
+    vkt_tensor *t = vkt_input(g, shape, dtype, "input");
+    assert_true(n_buffers < VKT_COUNT(buffers));
+    REQUIRE_OK(vkt_buffer_create(g->gpu, &(vkt_buffer_desc) { vkt__align(t->bytes, 4), VKT_MEM_DEVICE, "test" }, &buffers[n_buffers]));
+    vkt_buffer *buf = buffers[n_buffers++];
+    vkt_bind(t, VKT_ALL_SLOTS, buf, 0);
+    REQUIRE_OK(vkt_buffer_write(g->gpu, buf, 0, data, t->bytes));
+    return t;
+}
+
+static void destroy(vkt_graph **g)
+{
+    vkt_gpu *of = (*g)->gpu;
+    vkt_graph_destroy(g);
+    while (n_buffers) vkt_buffer_destroy(of, &buffers[--n_buffers]);
+}
 
 static void print_row(void *user, const vkt_check_result *r)
 {
@@ -18,21 +39,188 @@ static void kernels_agree_with_their_twins(void **state)
     REQUIRE_OK(vkt_check_ops(gpu, print_row, NULL));
 }
 
+/* Every 16-bit pattern up and down again: the same bits, but for NaN, which stays one. */
+static void casts_of_every_16_bit_number_are_exact(void **state)
+{
+    (void)state;
+    static uint16_t all[65536], back[65536];
+    static float up[65536];
+    for (uint32_t i = 0; i < 65536; i++) all[i] = (uint16_t)i;
+    for (int bf16 = 0; bf16 < 2; bf16++) {
+        vkt_dtype dtype = bf16 ? VKT_BF16 : VKT_F16;
+        uint32_t inf = bf16 ? 0x7f80 : 0x7c00, bits = bf16 ? 7 : 10, bias = bf16 ? 127 : 15;
+        vkt_graph *g = vkt_graph_create(gpu);
+        vkt_tensor *u = vkt_cast(g, input(g, vkt_shape1(65536), dtype, all), VKT_F32), *d = vkt_cast(g, u, dtype);
+        vkt_keep(u, "up");
+        vkt_keep(d, "down");
+        REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+        REQUIRE_OK(vkt_graph_run(g));
+        REQUIRE_OK(vkt_tensor_read(u, 0, up, sizeof up));
+        REQUIRE_OK(vkt_tensor_read(d, 0, back, sizeof back));
+        for (uint32_t i = 0; i < 65536; i++) {
+            uint32_t a = i & 0x7fff, e = a >> bits, m = a & ((1u << bits) - 1), word;
+            double v = ldexp(e ? m + (1u << bits) : m, (int)(e ? e : 1) - (int)bias - (int)bits);
+            memcpy(&word, &up[i], 4);
+            assert_int_equal(word >> 31, i >> 15);
+            if (a > inf) assert_true((word & 0x7fffffff) > 0x7f800000 && (back[i] & 0x7fff) > inf);
+            else assert_true(back[i] == i && (a == inf ? (word & 0x7fffffff) == 0x7f800000 : fabs((double)up[i]) == v));
+        }
+        destroy(&g);
+    }
+}
+
+/* Ties, overflow, underflow: float32 bits and what they become. */
+static void casts_round_to_nearest_even(void **state)
+{
+    (void)state;
+    static const struct { uint32_t f32; uint16_t f16, bf16; } cases[] = {
+        { 0x3f800000, 0x3c00, 0x3f80 }, { 0x3f801000, 0x3c00, 0x3f80 }, /* 1, half an f16 step above it */
+        { 0x3f801001, 0x3c01, 0x3f80 }, { 0x3f803000, 0x3c02, 0x3f80 }, /* just over; halfway to an even one */
+        { 0x3f808000, 0x3c04, 0x3f80 }, { 0x3f818000, 0x3c0c, 0x3f82 }, /* ties of bf16 */
+        { 0x477fefff, 0x7bff, 0x4780 }, { 0x477ff000, 0x7c00, 0x4780 }, /* f16's largest, and where Inf begins */
+        { 0x7f7f7fff, 0x7c00, 0x7f7f }, { 0x7f7f8000, 0x7c00, 0x7f80 }, /* the same of bf16 */
+        { 0x387fe000, 0x0400, 0x3880 }, { 0x387fdfff, 0x03ff, 0x3880 }, /* subnormals round up to the least normal, or not */
+        { 0x33000000, 0x0000, 0x3300 }, { 0x33000001, 0x0001, 0x3300 }, /* half the least subnormal: a tie with 0 */
+        { 0x33c00000, 0x0002, 0x33c0 }, { 0x00000001, 0x0000, 0x0000 }, /* 1.5 of it: a tie; float32's own least */
+        { 0x00018000, 0x0000, 0x0002 }, { 0xc77ff000, 0xfc00, 0xc780 }, /* a tie among bf16's subnormals; signs */
+        { 0x80000000, 0x8000, 0x8000 }, { 0xff800000, 0xfc00, 0xff80 }, { 0x7f800001, 0x7e00, 0x7fc0 },
+    };
+    enum { N = VKT_COUNT(cases) };
+    uint32_t words[N];
+    uint16_t got[N];
+    for (size_t i = 0; i < N; i++) words[i] = cases[i].f32;
+    for (int bf16 = 0; bf16 < 2; bf16++) {
+        vkt_graph *g = vkt_graph_create(gpu);
+        vkt_tensor *d = vkt_cast(g, input(g, vkt_shape1(N), VKT_F32, words), bf16 ? VKT_BF16 : VKT_F16);
+        vkt_keep(d, "down");
+        REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+        REQUIRE_OK(vkt_graph_run(g));
+        REQUIRE_OK(vkt_tensor_read(d, 0, got, sizeof got));
+        for (size_t i = 0; i < N; i++) {
+            uint16_t want = bf16 ? cases[i].bf16 : cases[i].f16;
+            if (got[i] != want) print_error("%08x as %s is %04x, not %04x\n", words[i], bf16 ? "bf16" : "f16", got[i], want);
+            assert_int_equal(got[i], want);
+        }
+        destroy(&g);
+    }
+}
+
+/* Rows: fine, NaN, +Inf, all -Inf, one -Inf (a mask), NaN but ignored, target beyond the classes, NaN at the target. */
+static void bad_logits_give_nan_in_their_row_only(void **state)
+{
+    (void)state;
+    enum { R = 8, V = 5 };
+    static const uint32_t target[R] = { 1, 1, 1, 1, 1, 3, 0xffffff9c, 0 };
+    static const bool bad[R] = { false, true, true, true, false, false, false, true };
+    static const bool bad_p[R] = { false, true, true, true, false, true, false, true };
+    float x[R][V], loss[R], hit[R], dx[R][V], p[R][V];
+    for (int i = 0; i < R * V; i++) x[i / V][i % V] = (float)(i * 7 % 11) / 4;
+    x[1][4] = x[5][0] = x[7][0] = NAN;
+    x[2][0] = INFINITY;
+    for (int c = 0; c < V; c++) x[3][c] = -INFINITY;
+    x[4][2] = -INFINITY;
+    vkt_graph *g = vkt_graph_create(gpu);
+    vkt_tensor *in = input(g, vkt_shape2(R, V), VKT_F32, x), *din, *soft = vkt_softmax(g, in);
+    vkt_loss l = vkt_softmax_xent(g, in, input(g, vkt_shape1(R), VKT_U32, target), NULL, NULL, (vkt_xent_desc) { 0.0f, 4 });
+    vkt_keep(l.loss, "loss");
+    vkt_keep(l.hit, "hit");
+    vkt_keep(soft, "p");
+    vkt_backward(g, l.loss, &in, 1, &din);
+    vkt_keep(din, "din");
+    REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+    REQUIRE_OK(vkt_graph_run(g));
+    REQUIRE_OK(vkt_tensor_read(l.loss, 0, loss, sizeof loss));
+    REQUIRE_OK(vkt_tensor_read(l.hit, 0, hit, sizeof hit));
+    REQUIRE_OK(vkt_tensor_read(din, 0, dx, sizeof dx));
+    REQUIRE_OK(vkt_tensor_read(soft, 0, p, sizeof p));
+    for (int r = 0; r < R; r++) {
+        assert_int_equal(isnan(loss[r]) != 0, bad[r]);
+        for (int c = 0; c < V; c++) {
+            assert_int_equal(isnan(dx[r][c]) != 0, bad[r]);
+            assert_int_equal(isnan(p[r][c]) != 0, bad_p[r]);
+        }
+        if (bad[r] || r > 4) assert_true(hit[r] == 0);
+    }
+    assert_true(p[4][2] == 0 && dx[4][2] == 0 && loss[4] > 0);
+    assert_true(loss[5] == 0 && loss[6] == 0);
+    for (int c = 0; c < V; c++) assert_true(dx[5][c] == 0 && dx[6][c] == 0);
+    destroy(&g);
+}
+
+typedef struct {
+    const float *x;
+    const vkt_tensor *t;
+    double value;
+} wanted;
+
+static void host_values(void *user, const vkt_tensor *t, double *data)
+{
+    const wanted *w = user;
+    for (uint64_t i = 0; i < t->count; i++) data[i] = (double)w->x[i];
+}
+
+static void take_first(void *user, const vkt_tensor *t, const double *data)
+{
+    wanted *w = user;
+    if (t == w->t) w->value = data[0];
+}
+
+/* With allocations of at most 1 MiB the slab is several buffers; tensors of half of one lie in them. */
+static void a_plan_of_several_chunks_runs(void **state)
+{
+    (void)state;
+    enum { R = 256, C = 500 };
+    static float x[R * C];
+    vkt_graph *g = vkt_graph_create(gpu);
+    for (int i = 0; i < R * C; i++) x[i] = (float)(i % 97) / 97 - 0.4f;
+    vkt_tensor *in = input(g, vkt_shape2(R, C), VKT_F32, x), *h[6], *sum = in;
+    for (int i = 0; i < 6; i++) h[i] = vkt_activate(g, vkt_scale(g, in, (float)i), VKT_ACT_TANH);
+    for (int i = 0; i < 6; i++) sum = vkt_add(g, sum, vkt_mul(g, h[i], h[5 - i]));
+    vkt_tensor *total = vkt_sum(g, sum);
+    vkt_keep(total, "total");
+    REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+    assert_true(g->n_chunks > 2);
+    REQUIRE_OK(vkt_graph_run(g));
+    float got;
+    wanted w = { x, total, 0 };
+    REQUIRE_OK(vkt_tensor_read(total, 0, &got, 4));
+    vkt__graph_ref(g, host_values, &w, take_first);
+    REQUIRE_NEAR(got, w.value, vkt__tol(VKT_F32, R * C) * fabs(w.value));
+    destroy(&g);
+}
+
 static void validation_is_silent(void **state)
 {
     (void)state;
     assert_int_equal(vkt_gpu_get_stats(gpu).n_validation, 0);
 }
 
+static bool open_gpu(const char *more_cap)
+{
+    const char *cap = getenv("VKT_TEST_CAP");
+    char caps[256];
+    snprintf(caps, sizeof caps, "%s%s%s", cap ? cap : "", cap && *more_cap ? "," : "", more_cap);
+    vkt_gpu_desc desc = { .cap = caps, .validate = getenv("VKT_TEST_VALIDATE") != NULL, .no_cache = true };
+    return vkt_gpu_create(&desc, &gpu) == VKT_OK;
+}
+
 int main(void)
 {
-    vkt_gpu_desc desc = { .cap = getenv("VKT_TEST_CAP"), .validate = getenv("VKT_TEST_VALIDATE") != NULL, .no_cache = true };
-    if (vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_agree_with_their_twins),
+        cmocka_unit_test(casts_of_every_16_bit_number_are_exact),
+        cmocka_unit_test(casts_round_to_nearest_even),
+        cmocka_unit_test(bad_logits_give_nan_in_their_row_only),
+        cmocka_unit_test(validation_is_silent),
+    }, small[] = {
+        cmocka_unit_test(a_plan_of_several_chunks_runs),
         cmocka_unit_test(validation_is_silent),
     };
+    if (!open_gpu("")) return 1;
     int failed = cmocka_run_group_tests_name("ops", tests, NULL, NULL);
+    vkt_gpu_destroy(&gpu);
+    if (!open_gpu("alloc=1048576")) return 1;
+    failed += cmocka_run_group_tests_name("ops, small allocations", small, NULL, NULL);
     vkt_gpu_destroy(&gpu);
     return failed;
 }

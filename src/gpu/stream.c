@@ -202,10 +202,11 @@ static vkt_status staged_copy(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offs
     vkt_status st = VKT_OK;
     vkt__cmd *c = NULL;
     uint64_t ticket = 0;
+    uint64_t most = VKT_MIN((uint64_t)STAGING_BYTES, gpu->caps.max_alloc_bytes);
     if (!gpu->staging)
-        VKT_TRY(vkt_buffer_create(gpu, &(vkt_buffer_desc) { STAGING_BYTES, VKT_MEM_READBACK, "staging" }, &gpu->staging));
-    for (uint64_t at = 0; at < bytes; at += STAGING_BYTES) {
-        uint64_t n = VKT_MIN(bytes - at, (uint64_t)STAGING_BYTES);
+        VKT_TRY(vkt_buffer_create(gpu, &(vkt_buffer_desc) { most, VKT_MEM_READBACK, "staging" }, &gpu->staging));
+    for (uint64_t at = 0; at < bytes; at += most) {
+        uint64_t n = VKT_MIN(bytes - at, most);
         if (write) memcpy(gpu->staging->host, (char *)data + at, n);
         VKT_TRY(vkt__cmd_create(gpu, "staging", 0, &c));
         VkBufferCopy to_device = { gpu->staging->offset, buf->offset + offset + at, n };

@@ -199,6 +199,11 @@ vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_
         if (in[i] && in[i]->inert) return NULL;
         VKT_ASSERT(!in[i] || in[i]->g == g);
     }
+    for (size_t i = 0; i < n_in; i++) {
+        if (!in[i] || op->takes_16bit || vkt_dtype_bytes(in[i]->dtype) != 2) continue;
+        vkt__shape_error(n, "%s must be f32: cast it first", vkt__text(in[i]));
+        return NULL;
+    }
     if (!op->shape(n)) return NULL;
     for (uint32_t i = 0; i < op->n_out; i++) {
         if (!n->out[i] || n->out[i]->count <= UINT32_MAX) continue;

@@ -26,6 +26,7 @@ typedef struct vkt_op {
     uint32_t mutates;      /* bit i: in[i] is read and written */
     uint32_t inplace;      /* bit i: out[0] may take the memory of in[i] when that dies here */
     uint32_t inplace_out;  /* which output `inplace` speaks of */
+    bool takes_16bit;      /* inputs may be f16 or bf16; otherwise such an input is a shape error */
     /* Creates the outputs with vkt__out, or reports with vkt__shape_error and returns false. */
     bool (*shape)(vkt_node *n);
     /* One vkt__dispatch. */

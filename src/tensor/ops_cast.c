@@ -61,8 +61,8 @@ static const char *cast_sample(vkt_graph *g, uint32_t i)
     return s[i].name;
 }
 
-const vkt_op vkt__op_cast = { .name = "cast", .n_in = 1, .n_out = 1, .shape = cast_shape, .record = cast_record, .grad = cast_grad,
-    .ref = cast_ref, .sample = cast_sample };
+const vkt_op vkt__op_cast = { .name = "cast", .n_in = 1, .n_out = 1, .takes_16bit = true, .shape = cast_shape, .record = cast_record,
+    .grad = cast_grad, .ref = cast_ref, .sample = cast_sample };
 
 vkt_tensor *vkt_cast(vkt_graph *g, vkt_tensor *x, vkt_dtype to)
 {
