@@ -31,7 +31,7 @@ void vkt__debug_name(vkt_gpu *gpu, VkObjectType type, uint64_t handle, const cha
     VkDebugUtilsObjectNameInfoEXT info = {
         VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT, NULL, type, handle, name
     };
-    vkSetDebugUtilsObjectNameEXT(gpu->dev, &info);
+    gpu->set_name(gpu->dev, &info);
 }
 
 static VkBool32 VKAPI_PTR on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
@@ -105,14 +105,19 @@ static vkt_status instance_create(vkt_gpu *gpu, bool validate)
                          "(Debian/Ubuntu: apt install mesa-vulkan-drivers, which also runs on the CPU)");
     VKT_VK(r);
     volkLoadInstance(gpu->instance);
-    if (validate) VKT_VK(vkCreateDebugUtilsMessengerEXT(gpu->instance, &messages, NULL, &gpu->messenger));
+    /* volk's table is one for all instances: what an extension brings is kept with the gpu that asked for it. */
+    if (validate) {
+        gpu->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)vkGetInstanceProcAddr(gpu->instance, "vkSetDebugUtilsObjectNameEXT");
+        gpu->messenger_destroy = (PFN_vkDestroyDebugUtilsMessengerEXT)vkGetInstanceProcAddr(gpu->instance, "vkDestroyDebugUtilsMessengerEXT");
+        VKT_VK(vkCreateDebugUtilsMessengerEXT(gpu->instance, &messages, NULL, &gpu->messenger));
+    }
 fail:
     return st;
 }
 
 static void instance_destroy(vkt_gpu *gpu)
 {
-    if (gpu->messenger) vkDestroyDebugUtilsMessengerEXT(gpu->instance, gpu->messenger, NULL);
+    if (gpu->messenger) gpu->messenger_destroy(gpu->instance, gpu->messenger, NULL);
     if (gpu->instance) vkDestroyInstance(gpu->instance, NULL);
 }
 

@@ -45,6 +45,8 @@ struct vkt__cmd {
 struct vkt_gpu {
     VkInstance instance;
     VkDebugUtilsMessengerEXT messenger;
+    PFN_vkDestroyDebugUtilsMessengerEXT messenger_destroy;
+    PFN_vkSetDebugUtilsObjectNameEXT set_name;
     VkPhysicalDevice phys;
     VkDevice dev;
     VkQueue queue;
