@@ -1,6 +1,7 @@
 /* Development bench: matmul shapes through the public graph API. A graph holds enough independent copies of one
- * product to hide the submission's fixed cost; graphs take turns, so that noise of the machine falls on all.
- * bench_matmul [--device D] [--seconds S] [[NT:|NN:|TN:]MxNxK ...]; without a layout: all three. */
+ * product to hide the submission's fixed cost; graphs take turns, so that noise of the machine falls on all. "cpu ms"
+ * is the lower quartile of processor time: on CPU drivers it says what a busy machine's wall time hides.
+ * bench_matmul [--device D] [--cap LIST] [--seconds S] [[NT:|NN:|TN:]MxNxK ...]; without a layout: all three. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -250,6 +250,27 @@ vkt_status vkt__caps_prepare(const char *cap)
     return each_cap(cap, NULL, prepare_one);
 }
 
+static bool has_avx512(void)
+{
+#if defined(__GNUC__) && defined(__x86_64__)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
+#else
+    return false;
+#endif
+}
+
+/* Mesa's CPU driver uses 256-bit vectors unless told otherwise. 512 bits make the matrix products 1.1 to 1.7 times
+ * as fast on Mesa 25 and 26 and half as fast on 22.3, so the version must be known first. */
+bool vkt__caps_widen(const vkt_caps *caps)
+{
+    static const char name[] = "LP_NATIVE_VECTOR_WIDTH";
+    unsigned mesa = 0;
+    if (caps->driver_id != VK_DRIVER_ID_MESA_LLVMPIPE || caps->subgroup != 8 || getenv(name) || !has_avx512()) return false;
+    if (sscanf(caps->driver_info, "Mesa %u", &mesa) != 1 || mesa < 25) return false;
+    vkt__setenv_default(name, "512");
+    return true;
+}
+
 static vkt_status apply_one(const cap_row *row, uint64_t v, vkt_caps *caps)
 {
     void *field = (char *)caps + row->offset;

@@ -119,6 +119,8 @@ static void instance_destroy(vkt_gpu *gpu)
 {
     if (gpu->messenger) gpu->messenger_destroy(gpu->instance, gpu->messenger, NULL);
     if (gpu->instance) vkDestroyInstance(gpu->instance, NULL);
+    gpu->messenger = VK_NULL_HANDLE;
+    gpu->instance = VK_NULL_HANDLE;
 }
 
 /* ---- the list ---- */
@@ -355,6 +357,15 @@ vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
     VKT_TRY(instance_create(gpu, desc->validate));
     VKT_TRY(list_entries(gpu, &e, &n));
     VKT_TRY(choose(e, n, desc->device, &chosen));
+    if (vkt__caps_widen(&e[chosen].info.caps)) {
+        /* Drivers are unloaded with the last instance. Whether they took the hint is read, not assumed. */
+        instance_destroy(gpu);
+        free(e);
+        e = NULL;
+        VKT_TRY(instance_create(gpu, desc->validate));
+        VKT_TRY(list_entries(gpu, &e, &n));
+        VKT_TRY(choose(e, n, desc->device, &chosen));
+    }
     gpu->phys = e[chosen].phys;
     gpu->caps = e[chosen].info.caps;
     VKT_TRY(vkt__caps_apply(desc->cap, &gpu->caps));

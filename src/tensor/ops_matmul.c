@@ -58,8 +58,9 @@ static const mm_kernel kernels[MM_COUNT] = {
     [MM_TILED_128] = { "matmul_tiled", 128, 128, 16, 8, 8 },
 };
 
-/* matmul_rows: rows and column vectors by layout, measured on lavapipe 22.3, 25.0 and 26.1 (8 and 16 lanes). */
-static const struct { uint32_t rows, vectors; } rows_tile[] = { [VKT_NT] = { 16, 2 }, [VKT_NN] = { 16, 1 }, [VKT_TN] = { 16, 2 } };
+/* matmul_rows: rows, column vectors, steps per trip; the best or close to it in all three layouts on lavapipe 22.3,
+ * 25.0 and 26.1, with 8 and 16 lanes, of 6 to 32 rows by 1 to 3 vectors. */
+enum { ROWS = 16, VECTORS = 2, UNROLL = 4 };
 
 /* Can the kernel run on this device, at this shape? */
 static bool mm_fits(uint32_t kernel, const vkt_caps *caps, vkt_layout l, uint32_t M, uint32_t N, uint32_t K)
@@ -125,14 +126,14 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
         groups = ((uint64_t)p.M * p.N + spec[0] - 1) / spec[0];
     } else if (kernel == MM_ROWS || kernel == MM_ROWS_WIDE) {
         uint32_t S = caps->subgroup, per_vector = kernel == MM_ROWS_WIDE && l != VKT_NT ? 2 * S : S;
-        uint32_t vectors = p.N <= per_vector ? 1 : rows_tile[l].vectors;
-        k.bm = rows_needed(rows_tile[l].rows, p.M);
+        uint32_t vectors = p.N <= per_vector ? 1 : VECTORS;
+        k.bm = rows_needed(ROWS, p.M);
         k.bn = vectors * per_vector;
         spec[0] = S;
         spec[n_spec++] = S <= 8; /* 16-lane shuffles are a loop over the lanes, 16-lane broadcasts are not */
         spec[n_spec++] = k.bm;
         spec[n_spec++] = vectors;
-        spec[n_spec++] = 4;
+        spec[n_spec++] = UNROLL;
         groups = (uint64_t)((p.M + k.bm - 1) / k.bm) * ((p.N + k.bn - 1) / k.bn);
     } else if (kernel == MM_BLOCK) {
         spec[0] = caps->subgroup;
