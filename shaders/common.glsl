@@ -12,7 +12,16 @@ layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer f32s { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer u32s { uint v[]; };
+/* Several floats at a time: four on GPUs; in variants compiled with PAIRS two, as a 64-bit word: Mesa's CPU driver
+ * turns loads by address into gathers, whose cost is per element and not per byte. */
+#ifdef PAIRS
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer f32x4s { uint64_t v[]; };
+#define LOAD_PAIR(from, i) uintBitsToFloat(unpackUint2x32((from).v[i]))
+#define STORE_PAIR(to, i, x) (to).v[i] = packUint2x32(floatBitsToUint(x))
+#else
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer f32x4s { vec4 v[]; };
+#endif
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer u32x4s { uvec4 v[]; };
 
 /* Named in params.h before they have their structs from there. */

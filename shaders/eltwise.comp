@@ -33,6 +33,20 @@ void one(uint i)
     p.z.v[i] = apply(x, y);
 }
 
+#ifdef PAIRS
+void main()
+{
+    uint base = flat_group() * gl_WorkGroupSize.x * 2;
+    [[unroll]] for (uint k = 0; k < 2; k++) {
+        uint i = base + k * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+        if (2 * i >= p.n) return;
+        vec2 x = vec2(0.0), y = vec2(0.0);
+        if (HAS_X) x = LOAD_PAIR(p.x4, i);
+        if (HAS_Y) y = LOAD_PAIR(p.y4, i);
+        STORE_PAIR(p.z4, i, vec2(apply(x[0], y[0]), apply(x[1], y[1])));
+    }
+}
+#else
 void main()
 {
     uint base = flat_group() * gl_WorkGroupSize.x * 4;
@@ -51,3 +65,4 @@ void main()
     [[unroll]] for (int k = 0; k < 4; k++) z[k] = apply(x[k], y[k]);
     p.z4.v[i / 4] = z;
 }
+#endif

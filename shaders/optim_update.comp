@@ -77,10 +77,38 @@ void one(uint i, uint block, float rate, float scale)
     if (HAS_V != 0) p.v.v[i] = v;
 }
 
+#ifdef PAIRS
+/* A pair per lane and row, two rows; a row of the workgroup lies in one block. */
+void rows_of_pairs(float rate, float scale)
+{
+    uint base = flat_group() * gl_WorkGroupSize.x * 2;
+    [[unroll]] for (uint k = 0; k < 2; k++) {
+        uint row = base + k * gl_WorkGroupSize.x, i = row + gl_LocalInvocationID.x;
+        if (2 * row >= p.n) return;
+        vkt_group_params group = p.groups.v[p.blocks.v[2 * row / VKT_GROUP_BLOCK]];
+        if (group.lr_scale == 0.0 || 2 * i >= p.n) continue;
+        vec2 theta = LOAD_PAIR(p.theta4, i), g = LOAD_PAIR(p.grad4, i), m = vec2(0.0), v = vec2(0.0);
+        if (HAS_M != 0) m = LOAD_PAIR(p.m4, i);
+        if (HAS_V != 0) v = LOAD_PAIR(p.v4, i);
+        [[unroll]] for (int c = 0; c < 2; c++) {
+            float tc = theta[c], mc = m[c], vc = v[c];
+            update(rate * group.lr_scale, group.weight_decay, scale * g[c], tc, mc, vc);
+            theta[c] = tc, m[c] = mc, v[c] = vc;
+        }
+        STORE_PAIR(p.theta4, i, theta);
+        if (HAS_M != 0) STORE_PAIR(p.m4, i, m);
+        if (HAS_V != 0) STORE_PAIR(p.v4, i, v);
+    }
+}
+#endif
+
 void main()
 {
     if (p.scalars.s.ok == 0.0) return;
     float rate = p.step.b.lr, scale = p.scalars.s.scale;
+#ifdef PAIRS
+    rows_of_pairs(rate, scale);
+#else
     uint base = flat_group() * gl_WorkGroupSize.x * 4;
     if (WIDE == 0) {
         [[unroll]] for (uint k = 0; k < 4; k++) {
@@ -107,4 +135,5 @@ void main()
     p.theta4.v[i / 4] = theta;
     if (HAS_M != 0) p.m4.v[i / 4] = m;
     if (HAS_V != 0) p.v4.v[i / 4] = v;
+#endif
 }

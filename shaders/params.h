@@ -86,6 +86,7 @@ struct matmul_params {
 struct sum_params {
     ADDR(f32s) x;
     ADDR(f32s) y;
+    ADDR(f32x4s) x4;
     U32 n, chunk, groups;
     U32 pad;
 };

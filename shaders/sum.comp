@@ -14,10 +14,19 @@ void main()
     if (g >= p.groups) return;
     uint end = min(p.n, (g + 1) * p.chunk);
     float s = 0.0;
+#ifdef PAIRS
+    vec2 pair = vec2(0.0);
+    for (uint i = g * p.chunk / 2 + gl_LocalInvocationID.x; i < end / 2; i += gl_WorkGroupSize.x) {
+        vec2 x = LOAD_PAIR(p.x4, i);
+        pair += SQUARE != 0 ? x * x : x;
+    }
+    s = pair[0] + pair[1];
+#else
     for (uint i = g * p.chunk + gl_LocalInvocationID.x; i < end; i += gl_WorkGroupSize.x) {
         float x = p.x.v[i];
         s += SQUARE != 0 ? x * x : x;
     }
+#endif
     s = wg_add(s);
     if (gl_LocalInvocationID.x == 0) p.y.v[g] = s;
 }

@@ -166,6 +166,8 @@ void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint
 void vkt__record_node(vkt__rec *rec, const vkt_node *n);
 /* By the row's cost function, or its default. */
 vkt_cost vkt__node_cost(const vkt_node *n);
+/* Whether kernels with a PAIRS variant should use it: Mesa's CPU driver (see common.glsl). */
+bool vkt__use_pairs(const vkt_caps *c);
 /* Workgroup size for kernels that work row by row or reduce: one subgroup on CPU drivers (a barrier there
  * costs a coroutine switch), up to `most` elsewhere; a power of two, at least one subgroup. */
 uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most);

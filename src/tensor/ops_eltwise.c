@@ -13,10 +13,11 @@ static void eltwise_record(vkt__rec *rec, const vkt_node *n)
                                 .n = (uint32_t)z->count, .m = y ? (uint32_t)y->count : 1, .s = n->attr.eltwise.s };
     p.x4 = p.x, p.y4 = p.y, p.z4 = p.z;
     /* 4 elements an invocation: 16 bytes at a time on GPUs, four subgroup-wide rows on CPU drivers. */
-    uint32_t wide = rec->caps->klass != VKT_CLASS_CPU && (p.m == p.n || !y);
+    bool whole = p.m == p.n || !y, pairs = vkt__use_pairs(rec->caps) && whole && p.n % 2 == 0;
+    uint32_t wide = rec->caps->klass != VKT_CLASS_CPU && whole;
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
     uint32_t spec[] = { wg, 1, 1, n->attr.eltwise.op, (uint32_t)n->attr.eltwise.act, wide };
-    vkt__dispatch(rec, "eltwise", spec, VKT_COUNT(spec), &p, sizeof p, (z->count + 4 * wg - 1) / (4 * wg));
+    vkt__dispatch(rec, pairs ? "eltwise.pairs" : "eltwise", spec, VKT_COUNT(spec), &p, sizeof p, (z->count + 4 * wg - 1) / (4 * wg));
 }
 
 /* ---- shapes ---- */

@@ -158,11 +158,12 @@ static void update_record(vkt__rec *rec, const vkt_node *n)
         .beta1 = a->optim.beta1, .beta2 = a->optim.beta2, .eps = a->optim.eps,
     };
     p.theta4 = p.theta, p.grad4 = p.grad, p.m4 = p.m, p.v4 = p.v;
-    uint32_t wg = 1, most = VKT_MIN(rec->caps->workgroup, VKT_GROUP_BLOCK);
+    bool pairs = vkt__use_pairs(rec->caps) && p.n % 2 == 0;
+    uint32_t wg = 1, most = VKT_MIN(rec->caps->workgroup, pairs ? VKT_GROUP_BLOCK / 2 : VKT_GROUP_BLOCK);
     while (2 * wg <= most) wg *= 2;
     uint32_t spec[] = { wg, 1, 1, a->optim.rule, a->optim.torch, vkt__optim_has_m(*a), vkt__optim_has_v(*a),
                         rec->caps->klass != VKT_CLASS_CPU };
-    vkt__dispatch(rec, "optim_update", spec, VKT_COUNT(spec), &p, sizeof p, ((uint64_t)p.n + 4 * wg - 1) / (4 * wg));
+    vkt__dispatch(rec, pairs ? "optim_update.pairs" : "optim_update", spec, VKT_COUNT(spec), &p, sizeof p, ((uint64_t)p.n + 4 * wg - 1) / (4 * wg));
 }
 
 void vkt__optim_element(vkt_attr attr, const vkt__update_step *s, double g, double *theta, double *m, double *v)

@@ -17,8 +17,10 @@ static void sum_record(vkt__rec *rec, const vkt_node *n)
 {
     struct sum_params p = { .x = vkt__addr(rec, n->in[0]), .y = vkt__addr(rec, n->out[0]), .n = (uint32_t)n->in[0]->count,
                             .chunk = n->attr.sum.chunk, .groups = (uint32_t)n->out[0]->count };
+    p.x4 = p.x;
+    bool pairs = vkt__use_pairs(rec->caps) && p.n % 2 == 0;
     uint32_t spec[] = { vkt__reduce_workgroup(rec->caps, 256), 1, 1, rec->caps->subgroup_arith, n->attr.sum.square };
-    vkt__dispatch(rec, "sum", spec, VKT_COUNT(spec), &p, sizeof p, p.groups);
+    vkt__dispatch(rec, pairs ? "sum.pairs" : "sum", spec, VKT_COUNT(spec), &p, sizeof p, p.groups);
 }
 
 static void sum_ref(const vkt_node *n, double *const *in, double *const *out)

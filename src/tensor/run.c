@@ -46,6 +46,11 @@ void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint
     if (rec->status == VKT_OK) vkt__cmd_dispatch(rec->cmd, k, push, push_bytes, (uint32_t)groups);
 }
 
+bool vkt__use_pairs(const vkt_caps *c)
+{
+    return c->klass == VKT_CLASS_CPU && c->int64;
+}
+
 uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most)
 {
     if (c->klass == VKT_CLASS_CPU && c->subgroup_arith) return c->subgroup;
