@@ -225,6 +225,14 @@ int cli_parse(const cli_command *cmd, int argc, char **argv, void *options)
     return CLI_USAGE;
 }
 
+void cli_finish(const cli_command *cmd, void *options)
+{
+    cli_options *o = options;
+    for (const cli_flag *f = cmd->flags; f && f->name; f++)
+        if (f->type == CLI_LIST) free(((cli_list *)((char *)options + f->at))->item);
+    free(o->args);
+}
+
 /* ---- help ---- */
 
 void cli_wrap(FILE *f, const char *text, int at, int indent)

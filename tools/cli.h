@@ -71,8 +71,9 @@ typedef struct cli_command {
 } cli_command;
 
 /* 0 and the filled, zero-initialised options; CLI_USAGE after one line that says what is wrong. argv is what
- * follows the command's name. Lists point into memory that lives as long as the process. */
+ * follows the command's name; texts in the options point into it. End with cli_finish in both cases. */
 int cli_parse(const cli_command *cmd, int argc, char **argv, void *options);
+void cli_finish(const cli_command *cmd, void *options);
 void cli_help(const cli_command *cmd, FILE *f);
 /* The candidate nearest to word, or NULL. */
 const char *cli_nearest(const char *word, const char *const *candidate, size_t n);
