@@ -85,6 +85,8 @@ void cli_error(const char *fmt, ...) VKT_PRINTF(1, 2);
 typedef enum cli_paint { CLI_PLAIN, CLI_BOLD, CLI_DIM, CLI_GREEN, CLI_YELLOW, CLI_RED } cli_paint;
 /* The escape sequence, or "" where f is no terminal, or NO_COLOR or TERM=dumb say so. */
 const char *cli_color(FILE *f, cli_paint p);
+/* Whether f takes escape sequences at all: a terminal that is not dumb. */
+bool cli_can_redraw(FILE *f);
 /* Help text at `indent`, wrapped to the width of f. */
 void cli_wrap(FILE *f, const char *text, int at, int indent);
 
