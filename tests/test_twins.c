@@ -39,8 +39,8 @@ static double value_at(vkt_graph *g, const vkt_tensor *loss, const vkt_tensor *m
     return r.sum;
 }
 
-/* Differentiates sum(loss) and compares; returns the number of gradients looked at. A difference errs by roundings
- * of the sum over the step, 1e-16 / 1e-5 of it, and by the third derivative, 1e-10 of it. */
+/* Differentiates sum(loss) and compares; returns the number of gradients looked at. A difference errs by the
+ * roundings of the sum, 1e-16 each over the step of 1e-5, and by the third derivative, 1e-10 of it. */
 static unsigned check_gradients(vkt_graph *g, vkt_tensor *loss, vkt_tensor *const *wrt, size_t n, const char *name)
 {
     vkt_tensor *dwrt[MOST_WRT];
@@ -62,7 +62,7 @@ static unsigned check_gradients(vkt_graph *g, vkt_tensor *loss, vkt_tensor *cons
             uint64_t i = wrt[k]->count <= PER_INPUT ? j : vkt_rand_below(SEED, VKT_RNG_SAMPLE, j, (uint32_t)wrt[k]->count);
             double up = value_at(g, loss, wrt[k], i, STEP), down = value_at(g, loss, wrt[k], i, -STEP);
             double want = (up - down) / (2 * STEP), got = r.grad[k][i];
-            double limit = 1e-6 * (fabs(want) + rms) + 1e-15 / STEP * (1 + fabs(up));
+            double limit = 1e-6 * (fabs(want) + rms) + 1e-16 / STEP * (10 + sqrt((double)loss->count)) * (1 + fabs(up));
             if (!(fabs(got - want) <= limit)) {
                 print_error("%s: gradient of %s at %llu is %.9g, the difference %.9g (limit %.2g)\n", name, vkt__text(wrt[k]),
                             (unsigned long long)i, got, want, limit);

@@ -144,6 +144,19 @@ vkt_status vkt_graph_run(vkt_graph *g);
 vkt_status vkt_tensor_read(vkt_tensor *t, uint32_t slot, void *data, uint64_t bytes);
 vkt_status vkt_tensor_write(vkt_tensor *t, uint32_t slot, const void *data, uint64_t bytes);
 
+/* One node's time, as vkt_graph_time measures it. */
+typedef struct vkt_node_time {
+    const char *op;        /* row name */
+    char result[96];       /* shape and dtype of its first output; "" when it works in place */
+    uint32_t level;
+    double start_ms;       /* sum of the medians before it */
+    double ms, min_ms;     /* median and least of the runs */
+    double flops, bytes;   /* by the row's cost function */
+} vkt_node_time;
+/* Times every node of a compiled graph apart, median of `runs`. It really runs: mutated tensors change. Blocks.
+ * UNSUPPORTED without timestamps. Caller frees *out. */
+vkt_status vkt_graph_time(vkt_graph *g, uint32_t slot, uint32_t runs, vkt_node_time **out, size_t *n);
+
 /* ---- self-test ---- */
 
 typedef struct vkt_check_result {

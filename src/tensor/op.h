@@ -161,6 +161,10 @@ uint64_t vkt__addr_or(const vkt__rec *rec, const vkt_tensor *t, const vkt_tensor
 /* spec[0..2] are the workgroup size. */
 void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint32_t n_spec, const void *push,
                    uint32_t push_bytes, uint64_t groups);
+/* Records a node, unless it has nothing to do. */
+void vkt__record_node(vkt__rec *rec, const vkt_node *n);
+/* By the row's cost function, or its default. */
+vkt_cost vkt__node_cost(const vkt_node *n);
 /* Workgroup size for kernels that work row by row or reduce: one subgroup on CPU drivers (a barrier there
  * costs a coroutine switch), up to `most` elsewhere; a power of two, at least one subgroup. */
 uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most);

@@ -70,6 +70,11 @@ static bool is_empty(const vkt_node *n)
     return !any;
 }
 
+void vkt__record_node(vkt__rec *rec, const vkt_node *n)
+{
+    if (!is_empty(n)) n->op->record(rec, n);
+}
+
 static vkt_status record_slot(vkt_graph *g, uint32_t slot, const char *label)
 {
     vkt__rec rec = { g->gpu, vkt_gpu_caps(g->gpu), NULL, slot, VKT_OK };
@@ -79,7 +84,7 @@ static vkt_status record_slot(vkt_graph *g, uint32_t slot, const char *label)
     for (uint32_t l = 0; l < g->n_levels; l++) {
         if (l) vkt__cmd_barrier(rec.cmd);
         for (size_t k = 0; k < g->n_nodes; k++)
-            if (g->nodes[k]->level == l && !is_empty(g->nodes[k])) g->nodes[k]->op->record(&rec, g->nodes[k]);
+            if (g->nodes[k]->level == l) vkt__record_node(&rec, g->nodes[k]);
     }
     VKT_TRY(rec.status);
     VKT_TRY(vkt__cmd_end(rec.cmd));

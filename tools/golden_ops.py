@@ -1,0 +1,83 @@
+"""Writes tests/golden/ops.json: inputs, outputs and gradients of PyTorch ops in double, tiny shapes, for
+tests/test_golden_ops.c to hold the twins against. Scalars such as eps are float32 values, as the library takes them.
+Run: python3 tools/golden_ops.py (PyTorch 2.4 or newer); the numbers do not depend on the version."""
+import json
+import pathlib
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+torch.manual_seed(1)
+cases = []
+
+
+def f32(x):
+    return float(np.float32(x))
+
+
+def tensor(*shape, grad=True, positive=False):
+    t = torch.randn(*shape, dtype=torch.float32).double()  # float32 values: exact for every reader
+    if positive:
+        t = t.abs() + 0.25
+    return t.requires_grad_(grad)
+
+
+def flat(t):
+    return [float(v) if v.is_floating_point() else int(v) for v in t.detach().reshape(-1)]
+
+
+def case(name, op, out, inputs, **attrs):
+    """Gradients are of sum(out * dout), dout random."""
+    dout = tensor(*out.shape, grad=False)
+    out.backward(dout)
+    record = {"name": name, "op": op, "attrs": attrs, "inputs": {}, "out": flat(out), "dout": flat(dout)}
+    for key, t in inputs.items():
+        record["inputs"][key] = {"shape": list(t.shape), "data": flat(t)}
+        if t.requires_grad:
+            record["inputs"][key]["grad"] = flat(t.grad)
+    cases.append(record)
+
+
+eps = 1e-5
+for shape in [(3, 7), (2, 3, 4)]:
+    x, w, b = tensor(*shape), tensor(shape[-1]), tensor(shape[-1])
+    case(f"layer_norm {shape}", "layernorm", F.layer_norm(x, shape[-1:], w, b, f32(eps)), {"x": x, "w": w, "b": b}, eps=eps)
+    x, w = tensor(*shape), tensor(shape[-1])
+    case(f"rms_norm {shape}", "rmsnorm", F.rms_norm(x, shape[-1:], w, f32(eps)), {"x": x, "w": w}, eps=eps)
+
+x, r, w, b = tensor(4, 5), tensor(4, 5), tensor(5), tensor(5)
+case("layer_norm of x + r", "layernorm", F.layer_norm(x + r, (5,), w, b, f32(eps)), {"x": x, "r": r, "w": w, "b": b}, eps=eps)
+
+V = 6
+target = torch.tensor([0, 5, 2, 2, 4, 1, 3, 0])
+for smoothing in (0.0, 0.1):
+    for weighted in (False, True):
+        for ignore in (-100, 2):
+            x, cw, rw = tensor(8, V), tensor(V, grad=False, positive=True), tensor(8, grad=False, positive=True)
+            loss = rw * F.cross_entropy(x, target, cw if weighted else None, ignore_index=ignore, reduction="none",
+                                        label_smoothing=f32(smoothing))
+            inputs = {"x": x, "target": target, "weight": rw} | ({"class_weight": cw} if weighted else {})
+            case(f"cross_entropy smoothing {smoothing} weighted {weighted} ignore {ignore}", "xent", loss, inputs,
+                 smoothing=smoothing, ignore=max(ignore, -1) + 1)
+
+x, y, rw = tensor(5, 3), tensor(5, 3), tensor(5, grad=False, positive=True)
+case("mse", "mse", rw * F.mse_loss(x, y, reduction="none").mean(1), {"x": x, "y": y, "weight": rw})
+
+x = tensor(4, 9)
+case("softmax", "softmax", F.softmax(x, -1), {"x": x})
+
+acts = {"none": lambda v: v, "relu": F.relu, "gelu": lambda v: F.gelu(v, approximate="tanh"), "gelu_erf": F.gelu, "silu": F.silu,
+        "sigmoid": torch.sigmoid, "tanh": torch.tanh}
+for i, (name, act) in enumerate(acts.items()):
+    if i:
+        x = (3 * tensor(3, 11)).detach().requires_grad_()
+        case(name, "act", act(x), {"x": x}, act=i)
+    x, w, b = tensor(2, 3, 5), tensor(4, 5), tensor(4)
+    case(f"linear {name}", "linear", act(F.linear(x, w, b)), {"x": x, "w": w, "b": b}, act=i)
+
+path = pathlib.Path(__file__).parent.parent / "tests/golden/ops.json"
+path.parent.mkdir(exist_ok=True)
+lines = ",\n".join(json.dumps(c) for c in cases)
+path.write_text('{"torch": "%s", "cases": [\n%s\n]}\n' % (torch.__version__, lines))
+print(f"{path}: {len(cases)} cases, {path.stat().st_size} bytes")
