@@ -10,7 +10,7 @@ say() { printf '%s\n' "test_install: $*"; }
 
 cmake --install "$build" --prefix "$tmp/prefix" >"$tmp/install.log" || { cat "$tmp/install.log"; exit 1; }
 "$tmp/prefix/bin/vktrain" --version
-pc=$(dirname "$(find "$tmp/prefix" -name vktrain.pc)")
+pc=$(dirname "$(find "$tmp/prefix" -name vktrain.pc)") # LIBDIR/pkgconfig
 # The file names the prefix of the configuration; elsewhere pkg-config is told.
 export PKG_CONFIG_PATH=$pc
 flags=(--define-variable=prefix="$tmp/prefix")
@@ -43,6 +43,7 @@ EOT
 say "find_package: example_mlp builds"
 
 cd "$tmp"
+LD_LIBRARY_PATH=$(dirname "$pc")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} && export LD_LIBRARY_PATH # a shared library's
 if [ "${VKT_TEST_NO_DEVICE:-0}" = 0 ]; then
   for program in ./by_pkg_config ./user/b/by_cmake; do
     rm -f digits.safetensors

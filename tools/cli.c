@@ -225,6 +225,14 @@ int cli_parse(const cli_command *cmd, int argc, char **argv, void *options)
     return CLI_USAGE;
 }
 
+void cli_finish(const cli_command *cmd, void *options)
+{
+    cli_options *o = options;
+    for (const cli_flag *f = cmd->flags; f && f->name; f++)
+        if (f->type == CLI_LIST) free(((cli_list *)((char *)options + f->at))->item);
+    free(o->args);
+}
+
 /* ---- help ---- */
 
 void cli_wrap(FILE *f, const char *text, int at, int indent)
@@ -288,9 +296,14 @@ void cli_help(const cli_command *cmd, FILE *f)
 const char *cli_color(FILE *f, cli_paint p)
 {
     static const char *const codes[] = { "\033[0m", "\033[1m", "\033[2m", "\033[32m", "\033[33m", "\033[31m" };
-    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-    if ((no && *no) || (term && !strcmp(term, "dumb")) || !cli_is_terminal(f)) return "";
-    return codes[p];
+    const char *no = getenv("NO_COLOR");
+    return (no && *no) || !cli_can_redraw(f) ? "" : codes[p];
+}
+
+bool cli_can_redraw(FILE *f)
+{
+    const char *term = getenv("TERM");
+    return cli_is_terminal(f) && !(term && !strcmp(term, "dumb"));
 }
 
 /* Characters that a terminal shows, by UTF-8's lead bytes. */

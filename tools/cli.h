@@ -71,8 +71,9 @@ typedef struct cli_command {
 } cli_command;
 
 /* 0 and the filled, zero-initialised options; CLI_USAGE after one line that says what is wrong. argv is what
- * follows the command's name. Lists point into memory that lives as long as the process. */
+ * follows the command's name; texts in the options point into it. End with cli_finish in both cases. */
 int cli_parse(const cli_command *cmd, int argc, char **argv, void *options);
+void cli_finish(const cli_command *cmd, void *options);
 void cli_help(const cli_command *cmd, FILE *f);
 /* The candidate nearest to word, or NULL. */
 const char *cli_nearest(const char *word, const char *const *candidate, size_t n);
@@ -84,6 +85,8 @@ void cli_error(const char *fmt, ...) VKT_PRINTF(1, 2);
 typedef enum cli_paint { CLI_PLAIN, CLI_BOLD, CLI_DIM, CLI_GREEN, CLI_YELLOW, CLI_RED } cli_paint;
 /* The escape sequence, or "" where f is no terminal, or NO_COLOR or TERM=dumb say so. */
 const char *cli_color(FILE *f, cli_paint p);
+/* Whether f takes escape sequences at all: a terminal that is not dumb. */
+bool cli_can_redraw(FILE *f);
 /* Help text at `indent`, wrapped to the width of f. */
 void cli_wrap(FILE *f, const char *text, int at, int indent);
 

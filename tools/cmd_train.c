@@ -281,7 +281,7 @@ static int train(const train_options *o, const vkt_config *c)
 {
     char *plan = NULL;
     vkt_train_result r = { 0 };
-    progress s = { .live = cli_is_terminal(stdout) && *cli_color(stdout, CLI_PLAIN) && !o->common.quiet, .quiet = o->common.quiet,
+    progress s = { .live = cli_can_redraw(stdout) && !o->common.quiet, .quiet = o->common.quiet,
                    .log_every = c->log_every };
     vkt_train_desc desc = {
         .run_dir = o->run_dir, .resume = o->resume, .gpu = o->common.gpu, .explain = o->explain, .explain_text = &plan,

@@ -79,7 +79,7 @@ static int run_command(const cli_command *cmd, int argc, char **argv)
         cli_log_open(o);
         rc = cmd->run(o);
     }
-    free(o->args);
+    cli_finish(cmd, o);
 done:
     free(line);
     free(o);
