@@ -37,7 +37,7 @@ static const cli_command *find_command(const char *name)
         names[i] = commands[i]->name;
         if (!strcmp(name, names[i])) return commands[i];
     }
-    const char *near = cli_nearest(name, names, CLI_COUNT(names));
+    const char *near = vkt_nearest(name, names, CLI_COUNT(names));
     if (near) cli_error("unknown command '%s'; did you mean '%s'?", name, near);
     else cli_error("unknown command '%s'; see `vktrain --help`", name);
     return NULL;

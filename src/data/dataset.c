@@ -103,7 +103,7 @@ vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
     VKT_TRY(check_desc(desc));
     bool digits = strcmp(desc->source, "digits") == 0;
     if (!digits && strcmp(desc->source, "idx") != 0 && strcmp(desc->source, "csv") != 0) {
-        const char *near = vkt__nearest(desc->source, sources, VKT_COUNT(sources));
+        const char *near = vkt_nearest(desc->source, sources, VKT_COUNT(sources));
         st = vkt__fail(VKT_ARG, "data", "data.source '%s' is unknown: digits, idx or csv%s%s%s",
                        desc->source, near ? "; did you mean '" : "", near ? near : "",
                        near ? "'?" : "");

@@ -220,7 +220,7 @@ static vkt_status each_cap(const char *cap, vkt_caps *caps, vkt_status (*fn)(con
             if (!strcmp(names[i], item)) row = &rows[i];
         }
         if (!row) {
-            const char *near = vkt__nearest(item, names, VKT_COUNT(rows));
+            const char *near = vkt_nearest(item, names, VKT_COUNT(rows));
             return vkt__fail(VKT_ARG, "gpu", "--cap: no capability '%s'%s%s%s; `vktrain devices --help` lists them", item,
                              near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
         }
