@@ -134,8 +134,8 @@ typedef struct vkt_eval_result {
 vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out);
 void vkt_eval_result_finish(vkt_eval_result *r);
 
-/* Class probabilities (or the target's value) for raw inputs: CSV files, IDX images, PNG/JPEG pictures of the
- * model's size. Calls fn per example. */
+/* Class probabilities (or the target's value) for raw inputs: CSV files, IDX images, PNG/JPEG/BMP pictures: see
+ * vkt_dataset_open_schema. Calls fn per example. */
 typedef struct vkt_prediction {
     const char *input;             /* file */
     uint64_t index;                /* example in the file */
