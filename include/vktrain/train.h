@@ -111,7 +111,8 @@ typedef struct vkt_train_result {
 /* Trains, evaluates, keeps checkpoints, selects the best, tests it. Blocks. Catches no signals itself: stops
  * cleanly (INTERRUPTED) after vkt_train_stop. Errors as the status says; NUMERIC when the NaN policy stops it. */
 vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_result *out);
-/* Async-signal-safe request to stop after the current step with a checkpoint. */
+/* Async-signal-safe request to stop after the current step with a checkpoint. It is kept until a vkt_train ends:
+ * asked before one begins, that one stops at its first step. */
 void vkt_train_stop(void);
 
 /* Evaluation of a saved model. checkpoint: a run folder (its best), or a checkpoint folder. */

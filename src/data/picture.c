@@ -63,16 +63,30 @@ static const char *png_damage(const uint8_t *p, size_t n)
     return "cut short";
 }
 
-/* After the last start of a scan (FF DA; entropy-coded data has no such pair) an end (FF D9) comes. */
+/* Walks the segments to the end mark that follows a scan. A table of more than 256 codes overruns an
+ * array of stb_image before 2.28 (fuzz_data found it): such a file never reaches stb. */
 static const char *jpeg_damage(const uint8_t *p, size_t n)
 {
-    bool ended = false;
-    for (size_t i = n - 1; i-- > 0;) {
-        if (p[i] != 0xff) continue;
-        if (p[i + 1] == 0xd9) ended = true;
-        if (p[i + 1] == 0xda) return ended ? NULL : "cut short";
+    bool scanned = false;
+    for (size_t at = 2;;) {
+        while (at < n && p[at] != 0xff) at++;
+        while (at < n && p[at] == 0xff) at++;
+        if (n - at < 3 && !(at < n && p[at] == 0xd9)) return "cut short";
+        uint8_t mark = p[at++];
+        if (mark == 0xd9 && scanned) return NULL;
+        if (mark <= 1 || (mark >= 0xd0 && mark <= 0xd9)) continue; /* no segment */
+        size_t len = (size_t)p[at] << 8 | p[at + 1], table = at + 2;
+        if (len < 2) return "damaged: a segment has no length";
+        while (mark == 0xc4 && table < at + len) {
+            size_t codes = 0;
+            for (size_t i = table + 1; i < table + 17 && i < n; i++) codes += p[i];
+            if (codes > 256) return "damaged: a table has too many codes";
+            table += 17 + codes;
+        }
+        if (len > n - at) return "cut short";
+        scanned |= mark == 0xda;
+        at += len;
     }
-    return "cut short";
 }
 
 /* stb decodes what it finds and fills the rest: what a file's own marks say is checked before. */
@@ -123,6 +137,8 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, co
     if (shape[0] > STBI_MAX_DIMENSIONS || shape[1] > STBI_MAX_DIMENSIONS || (uint64_t)shape[0] * shape[1] > PIXEL_LIMIT)
         return vkt__fail(VKT_FORMAT, "data", "'%s' is a picture, but the model's %ux%u inputs are too many for one: use IDX", name, shape[1],
                          shape[0]);
+    if (strcmp(k, "JPEG") == 0 && jpeg_damage(bytes, n))
+        return vkt__fail(VKT_FORMAT, "data", "'%s' is %s: get it again", name, jpeg_damage(bytes, n));
     if (n > FILE_LIMIT || !stbi_info_from_memory(bytes, (int)n, &w, &h, &have))
         return vkt__fail(VKT_FORMAT, "data",
                          "'%s' can't be read as %s: damaged, of a rare kind, or more than %d pixels wide or high: save it again as an 8-bit PNG",
@@ -131,7 +147,8 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, co
         return vkt__fail(VKT_FORMAT, "data", "'%s' is %dx%d pixels, more than the 64 million that are allowed: make it smaller", name, w, h);
     pixels = stbi_load_from_memory(bytes, (int)n, &w, &h, &have, 0);
     if (!pixels)
-        return vkt__fail(VKT_FORMAT, "data", "'%s' can't be read as %s (%s): save it again as an 8-bit PNG", name, k, stbi_failure_reason());
+        return vkt__fail(VKT_FORMAT, "data", "'%s' can't be read as %s (%s): save it again as an 8-bit PNG", name, k,
+                         vkt__show(stbi_failure_reason()).s); /* may hold bytes of the file */
     bool fits = (uint32_t)w == shape[1] && (uint32_t)h == shape[0];
     if (fits) {
         convert(pixels, (size_t)w * (size_t)h, have, want, out);
