@@ -137,6 +137,15 @@ vkt_status vkt__images_open_schema(vkt_dataset *ds, const char *path);
 /* x = v * scale + bias from the schema's constants. */
 vkt_status vkt__images_constants(vkt_dataset *ds);
 
+/* picture.c: one PNG, JPEG or BMP file as one example. */
+bool vkt__picture_is(const char *path);
+/* Whole and undamaged, as far as the file can tell. */
+vkt_status vkt__picture_check(const void *bytes, size_t n, const char *name);
+/* shape [H, W, C], C 1 or 3 -> out [H, W, C]. */
+vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name,
+                               const uint32_t shape[3], uint8_t *out);
+vkt_status vkt__picture_open_schema(vkt_dataset *ds, const char *path);
+
 /* fit.c: a table's classes, kinds of columns and constants, from its training rows. Bytes may be
  * gzip; test may be NULL. An input_shape already in the schema stays, else it is [n_inputs]. */
 vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const void *bytes, size_t n,
