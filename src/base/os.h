@@ -17,6 +17,9 @@ uint64_t vkt__ram_bytes(void);
 int vkt__pid(void);
 void vkt__hostname(char *out, size_t n);
 
+/* "mains", "battery, 63%" or "unknown". */
+void vkt__power_source(char *out, size_t n);
+
 bool vkt__is_terminal(FILE *f);
 int vkt__terminal_columns(void);
 

@@ -255,7 +255,7 @@ uint64_t vkt_graph_bytes_bound(const vkt_graph *g)
     return g->slab_bound;
 }
 
-static vkt_cost node_cost(const vkt_node *n)
+vkt_cost vkt__node_cost(const vkt_node *n)
 {
     if (n->op->cost) return n->op->cost(n);
     vkt_cost c = { 0, 0 };
@@ -271,7 +271,7 @@ void vkt_graph_cost(const vkt_graph *g, double *flops, double *bytes)
 {
     *flops = *bytes = 0;
     for (size_t k = 0; k < g->n_nodes; k++) {
-        vkt_cost c = node_cost(g->nodes[k]);
+        vkt_cost c = vkt__node_cost(g->nodes[k]);
         *flops += c.flops;
         *bytes += c.bytes;
     }
@@ -293,7 +293,7 @@ char *vkt_graph_explain(const vkt_graph *g)
                 if (t->name) vkt__str_printf(&in, "%s%s", in.len ? ", " : "", t->name);
                 else vkt__str_printf(&in, "%s%%%u", in.len ? ", " : "", (unsigned)t->index);
             }
-            vkt_cost c = node_cost(n);
+            vkt_cost c = vkt__node_cost(n);
             const vkt_tensor *o = n->out[0];
             char result[160] = "(in place)", where[64] = "";
             if (o) {
