@@ -169,13 +169,15 @@ static void print_ops(const vkt_bench *b, bool md)
     for (size_t i = 0; i < b->n_rows; i++) {
         const vkt_bench_row *r = &b->rows[i];
         if (r->group != VKT_BENCH_OPS) continue;
-        const char *const c[] = { r->name, num(r->value), spread(r), num(r->gbps), num(r->gflops), r->refused ? "refused" : pct(r->percent), error_text(r),
+        const char *const c[] = { r->name, num(r->value), spread(r), num(r->gbps), r->gflops >= 0.05 ? num(r->gflops) : "-",
+                                  r->refused ? "refused" : pct(r->percent), error_text(r),
                                   cli_text("%u", r->runs) };
         for (size_t k = 0; k < CLI_COUNT(col); k++) table_cell(&t, k, c[k]);
     }
     table_print(&t, md);
-    printf("%sof ceiling: time at this device's own bandwidth and multiply-adds / time taken. error: share of the\n"
-           "tolerance against the twin in double precision, checked before the time. +-: half the quartile range.\n", md ? "\n" : "");
+    printf("%sof ceiling: time at the best bandwidth and multiply-adds above / median time; more than 100%% says that\n"
+           "the ceiling was disturbed or that a cache helped. error: share of the tolerance against the twin in\n"
+           "double precision, checked before the time. +-: half the quartile range.\n", md ? "\n" : "");
 }
 
 static void print_steps(const vkt_bench *b, bool md)

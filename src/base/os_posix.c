@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -55,6 +56,12 @@ unsigned vkt__cpu_count(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n > 0 ? (unsigned)n : 1;
+}
+
+double vkt__load_average(void)
+{
+    double load;
+    return getloadavg(&load, 1) == 1 ? load : NAN;
 }
 
 /* The first line of a small file of /sys; "" if there is none. */

@@ -224,7 +224,12 @@ static void fill_info(vkt__bencher *b)
                                 c->bf16 ? "yes" : "no", c->int64 ? "yes" : "no", c->coopmat ? "yes" : "no", c->unified ? "yes" : "no");
     i->version = VKT_VERSION;
     i->commit = VKT_COMMIT;
-    i->host = vkt__arena_printf(a, "%u CPUs, %.1f GiB", vkt__cpu_count(), (double)vkt__ram_bytes() / 1073741824);
+    double load = vkt__load_average();
+    char busy[48] = "";
+    if (isfinite(load)) snprintf(busy, sizeof busy, ", load %.1f before", load);
+    i->host = vkt__arena_printf(a, "%u CPUs, %.1f GiB%s", vkt__cpu_count(), (double)vkt__ram_bytes() / 1073741824, busy);
+    if (isfinite(load) && load > 0.3 * vkt__cpu_count() && !b->desc->once)
+        vkt_log(VKT_LOG_WARN, "bench", "load average is %.1f on %u CPUs: other programs are running, and the numbers will show it", load, vkt__cpu_count());
     i->power = vkt__arena_strdup(a, power);
     i->date = vkt__arena_strdup(a, date);
     i->clock = b->wall ? "wall clock" : "GPU timestamps";
@@ -268,7 +273,7 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     if (!any) VKT_TRY(vkt__fail(VKT_ARG, "bench", "'%s' is no part of the benchmark: ceilings, ops or steps", desc->only));
     b.wall = caps->klass == VKT_CLASS_CPU || caps->timestamp_ns <= 0;
     b.warm_s = desc->once ? 0 : desc->quick ? 0.05 : 0.5;
-    b.time_s = desc->once ? 0 : desc->quick ? 0.2 : 1;
+    b.time_s = desc->once ? 0 : desc->quick ? 0.15 : 1;
     b.min_runs = desc->once ? 1 : desc->quick ? 5 : 9;
     fill_info(&b);
     vkt__bench_plan_ceilings(&b, &list, want[VKT_BENCH_CEILINGS]);

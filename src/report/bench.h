@@ -31,7 +31,7 @@ typedef struct vkt__bencher {
     bool wrong;            /* some result was */
     double warm_s, time_s; /* per measurement */
     uint32_t min_runs;
-    /* measured ceilings, bytes/s and flops/s; 0: not measured */
+    /* best runs of the ceilings, bytes/s and flops/s; 0: not measured */
     struct { double bytes, rate; } copy[VKT__BW_SIZES];
     uint32_t n_copy;
     double read, write, triad, fma;

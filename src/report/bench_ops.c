@@ -112,17 +112,17 @@ static void build_update(vkt_graph *g, shape s)
 
 /* whole: all nodes of the graph are the op (stages of a reduction), not only those of the row. */
 typedef enum family { ELEMENTS, ROWS, CLASSES, MATMUL } family;
-static const struct entry { const char *op; void (*build)(vkt_graph *, shape); family family; bool whole; const char *what; } entries[] = {
-    { "add", build_add, ELEMENTS, false, "" }, { "mul", build_mul, ELEMENTS, false, "" }, { "scale", build_scale, ELEMENTS, false, "" },
-    { "copy", build_copy, ELEMENTS, false, "" }, { "fill", build_fill, ELEMENTS, false, "" }, { "act", build_act, ELEMENTS, false, " gelu" },
-    { "act_bwd", build_act_bwd, ELEMENTS, false, " gelu" }, { "dropout", build_dropout, ELEMENTS, false, "" },
-    { "cast", build_cast, ELEMENTS, false, " f32 to bf16" }, { "optim_update", build_update, ELEMENTS, false, " adamw" },
-    { "matmul", build_matmul, MATMUL, true, "" }, { "sum", build_sum, ELEMENTS, true, "" }, { "sum_rows", build_sum_rows, ROWS, true, "" },
-    { "layernorm", build_layernorm, ROWS, false, "" }, { "rmsnorm", build_rmsnorm, ROWS, false, "" },
-    { "norm_bwd", build_norm_bwd, ROWS, false, " layernorm" }, { "norm_dw", build_norm_bwd, ROWS, false, " layernorm" },
-    { "softmax", build_softmax, ROWS, false, "" }, { "softmax_bwd", build_softmax_bwd, ROWS, false, "" },
-    { "softmax_xent", build_xent, CLASSES, false, "" }, { "softmax_xent_bwd", build_xent_bwd, CLASSES, false, "" },
-    { "mse", build_mse, ROWS, false, "" }, { "mse_bwd", build_mse_bwd, ROWS, false, "" },
+static const struct entry { const vkt_op *op; void (*build)(vkt_graph *, shape); family family; bool whole; const char *what; } entries[] = {
+    { &vkt__op_add, build_add, ELEMENTS, false, "" }, { &vkt__op_mul, build_mul, ELEMENTS, false, "" }, { &vkt__op_scale, build_scale, ELEMENTS, false, "" },
+    { &vkt__op_copy, build_copy, ELEMENTS, false, "" }, { &vkt__op_fill, build_fill, ELEMENTS, false, "" }, { &vkt__op_act, build_act, ELEMENTS, false, " gelu" },
+    { &vkt__op_act_bwd, build_act_bwd, ELEMENTS, false, " gelu" }, { &vkt__op_dropout, build_dropout, ELEMENTS, false, "" },
+    { &vkt__op_cast, build_cast, ELEMENTS, false, " f32 to bf16" }, { &vkt__op_optim_update, build_update, ELEMENTS, false, " adamw" },
+    { &vkt__op_matmul, build_matmul, MATMUL, true, "" }, { &vkt__op_sum, build_sum, ELEMENTS, true, "" }, { &vkt__op_sum_rows, build_sum_rows, ROWS, true, "" },
+    { &vkt__op_layernorm, build_layernorm, ROWS, false, "" }, { &vkt__op_rmsnorm, build_rmsnorm, ROWS, false, "" },
+    { &vkt__op_norm_bwd, build_norm_bwd, ROWS, false, " layernorm" }, { &vkt__op_norm_dw, build_norm_bwd, ROWS, false, " layernorm" },
+    { &vkt__op_softmax, build_softmax, ROWS, false, "" }, { &vkt__op_softmax_bwd, build_softmax_bwd, ROWS, false, "" },
+    { &vkt__op_softmax_xent, build_xent, CLASSES, false, "" }, { &vkt__op_softmax_xent_bwd, build_xent_bwd, CLASSES, false, "" },
+    { &vkt__op_mse, build_mse, ROWS, false, "" }, { &vkt__op_mse_bwd, build_mse_bwd, ROWS, false, "" },
 };
 
 /* level 0: once, 1: quick and full, 2: full, 3: full on a GPU. */
@@ -426,7 +426,7 @@ static vkt_status run_op(vkt__bencher *b, const vkt__bench_item *item)
     const vkt_op *op = vkt__rows[item->arg];
     op_job j = { .b = b, .op = op };
     for (size_t i = 0; i < VKT_COUNT(entries) && item->arg2 < 1000; i++)
-        if (!strcmp(entries[i].op, op->name)) j.entry = &entries[i];
+        if (entries[i].op == op) j.entry = &entries[i];
     if (j.entry) j.s = families[j.entry->family].list[item->arg2].s;
     else j.sample = item->arg2 - 1000;
     vkt_status st = run_case(&j);
@@ -470,7 +470,7 @@ vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list)
         found = true;
         const struct entry *e = NULL;
         for (size_t i = 0; i < VKT_COUNT(entries); i++)
-            if (!strcmp(entries[i].op, op->name)) e = &entries[i];
+            if (entries[i].op == op) e = &entries[i];
         if (!e) {
             vkt__bench_plan(list, VKT_BENCH_OPS, op->name, each, run_op, r, 1000 + largest_sample(op));
             continue;
