@@ -68,6 +68,30 @@ static void one_op(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 
+/* A made-up baseline a million times as fast is found slower, after measuring again; the result itself is the same. */
+static void baseline(void **state)
+{
+    (void)state;
+    vkt_bench *base, *now;
+    double speedup, noise;
+    REQUIRE_OK(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .op = "add" }, &base));
+    for (size_t i = 0; i < base->n_rows; i++) {
+        vkt_bench_row *r = &base->rows[i];
+        double f = r->higher ? 1e6 : 1e-6;
+        assert_int_equal(vkt_bench_judge(r, r, 0.05, &speedup, &noise), VKT_BENCH_SAME);
+        r->value *= f, r->min *= f, r->max *= f, r->q1 *= f, r->q3 *= f;
+    }
+    REQUIRE_OK(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .op = "add", .baseline = base, .tolerance = 0.05 }, &now));
+    assert_int_equal(now->n_rows, base->n_rows);
+    for (size_t i = 0; i < now->n_rows; i++) {
+        const vkt_bench_row *r = &now->rows[i];
+        assert_ptr_equal(vkt_bench_find(now, r->group, r->name), r);
+        assert_int_equal(vkt_bench_judge(vkt_bench_find(base, r->group, r->name), r, 0.05, &speedup, &noise), VKT_BENCH_SLOWER);
+    }
+    vkt_bench_destroy(&base);
+    vkt_bench_destroy(&now);
+}
+
 static void memory_is_given_back(void **state)
 {
     (void)state;
@@ -88,6 +112,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_once),
         cmocka_unit_test(one_op),
+        cmocka_unit_test(baseline),
         cmocka_unit_test(memory_is_given_back),
     };
     int failed = cmocka_run_group_tests_name("bench", tests, NULL, NULL);

@@ -22,7 +22,7 @@ static const cli_flag flags[] = {
     { "--json", CLI_TEXT, AT(json), "FILE", NULL, "save the results: what compare and --baseline read" },
     { "--csv", CLI_TEXT, AT(csv), "FILE", NULL, "save as CSV" },
     { "--markdown", CLI_BOOL, AT(markdown), NULL, NULL, "print tables in Markdown" },
-    { "--baseline", CLI_TEXT, AT(baseline), "FILE", NULL, "compare with saved results; exit code 1 where something is slower beyond noise" },
+    { "--baseline", CLI_TEXT, AT(baseline), "FILE", NULL, "compare with saved results: what looks slower is measured again; exit code 1 where it is slower beyond noise" },
     { "--tolerance", CLI_UINT, AT(tolerance), "PERCENT", "5", "least slow-down that --baseline calls one; more where the runs themselves spread more" },
     { "--svg", CLI_TEXT, AT(svg), "FILE", NULL, "compare: the comparison as a picture" },
     { "--once", CLI_BOOL, AT(once), NULL, NULL, "everything once, without meaning: does the benchmark itself work?" },
@@ -349,7 +349,7 @@ static void on_progress(void *user, const vkt_bench_progress *p)
 {
     (void)user;
     const char *eta = p->done ? cli_text(", about %s left", cli_time(p->eta_s)) : "";
-    cli_live(p->done == p->total ? "" : cli_text("[%u/%u] %s (%s%s)", p->done + 1, p->total, p->what, cli_time(p->elapsed_s), eta));
+    cli_live(!strcmp(p->what, "done") ? "" : cli_text("[%u/%u] %s (%s%s)", p->done + (p->done < p->total), p->total, p->what, cli_time(p->elapsed_s), eta));
 }
 
 static int measure(const bench_options *o)
@@ -358,9 +358,10 @@ static int measure(const bench_options *o)
     vkt_bench *b = NULL, *base = NULL;
     double start = cli_now();
     bool live = !o->common.quiet && cli_is_terminal(stdout);
-    vkt_bench_desc desc = { .quick = o->quick, .once = o->once, .only = only_names[o->only], .op = o->op, .on_progress = live ? on_progress : NULL };
     /* A baseline that can't be read is better known before minutes of measuring. */
     vkt_status st = o->baseline ? vkt_bench_load(o->baseline, &base) : VKT_OK, saved = VKT_OK;
+    vkt_bench_desc desc = { .quick = o->quick, .once = o->once, .only = only_names[o->only], .op = o->op, .baseline = base,
+                            .tolerance = o->tolerance / 100.0, .on_progress = live ? on_progress : NULL };
     if (st == VKT_OK) st = vkt_gpu_create(&o->common.gpu, &gpu);
     if (st == VKT_OK) st = vkt_bench_run(gpu, &desc, &b);
     cli_live("");

@@ -63,6 +63,8 @@ typedef struct vkt_bench_desc {
     bool once;                 /* one run of everything, no warm-up, smallest shapes: for tests; times mean nothing */
     const char *only;          /* "ceilings", "ops", "steps"; NULL: everything. Ops and steps measure the ceilings they need */
     const char *op;            /* only this op row; ARG names the nearest if there is none */
+    const vkt_bench *baseline; /* what is slower than here is measured up to twice more, and the best of it kept */
+    double tolerance;          /* see vkt_bench_judge */
     void (*on_progress)(void *user, const vkt_bench_progress *p); /* before each item */
     void *user;
 } vkt_bench_desc;
@@ -93,7 +95,8 @@ double vkt_bench_group_speedup(const vkt_bench *const *files, size_t n, size_t w
 vkt_status vkt_bench_save_svg(const vkt_bench *const *files, const char *const *names, size_t n, const char *path);
 
 /* Whether `now` is slower than `base` beyond noise: the medians differ by more than `tolerance` (0.05) and by more than
- * the quartile ranges of both files added up. A row that was measured and now is refused is a regression too. */
+ * the quartile ranges of both files added up, and the best runs differ by more than `tolerance`. A row that was measured
+ * and now is refused is BROKEN. */
 typedef enum vkt_bench_verdict { VKT_BENCH_SAME, VKT_BENCH_FASTER, VKT_BENCH_SLOWER, VKT_BENCH_BROKEN, VKT_BENCH_NO_VERDICT } vkt_bench_verdict;
 vkt_bench_verdict vkt_bench_judge(const vkt_bench_row *base, const vkt_bench_row *now, double tolerance, double *speedup, double *noise);
 

@@ -73,6 +73,7 @@ typedef struct vkt__bench_job {
     bool no_barriers;      /* else one after each repetition */
     double warm_s, time_s; /* 0: the benchmark's */
     uint32_t max_reps;     /* in a submission; 0: as many as fill about 20 ms */
+    bool trial;            /* two runs will do */
 } vkt__bench_job;
 /* Warms up by time, then measures by time: submissions of many repetitions between two timestamps. */
 vkt_status vkt__bench_time(vkt__bencher *b, const vkt__bench_job *job, vkt__times *out);

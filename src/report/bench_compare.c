@@ -46,7 +46,9 @@ vkt_bench_verdict vkt_bench_judge(const vkt_bench_row *base, const vkt_bench_row
     if (now->refused) return VKT_BENCH_BROKEN;
     if (!isfinite(*speedup)) return VKT_BENCH_NO_VERDICT;
     *noise = fmax(tolerance, spread(base) + spread(now));
-    if (*speedup < 1 / (1 + *noise)) return VKT_BENCH_SLOWER;
-    if (*speedup > 1 + *noise) return VKT_BENCH_FASTER;
+    /* The best runs must agree: they are what other programs on the machine disturb least. */
+    double best = base->higher ? now->max / base->max : base->min / now->min;
+    if (*speedup < 1 / (1 + *noise) && best < 1 / (1 + tolerance)) return VKT_BENCH_SLOWER;
+    if (*speedup > 1 + *noise && best > 1 + tolerance) return VKT_BENCH_FASTER;
     return VKT_BENCH_SAME;
 }

@@ -405,6 +405,7 @@ static vkt_status run_case(op_job *j)
     /* Enough sets to leave the caches, within an eighth of the memory. */
     uint64_t each = set_bytes(&j->sets[0]), room = VKT_MIN(b->caps->budget_bytes / 8, (uint64_t)(b->desc->quick ? 96 : 384) << 20);
     uint32_t want = b->desc->once ? 1 : (uint32_t)VKT_MIN(VKT_MAX(room / each, 1), (uint64_t)MAX_SETS);
+    if (flops > 20 * bytes) want = VKT_MIN(want, 3); /* not a matter of caches */
     for (; j->n_sets < want; j->n_sets++) VKT_TRY(set_create(j, &j->sets[j->n_sets]));
     double working_set = (double)each * j->n_sets, ideal = roofline(j, working_set, &flops, &bytes);
     VKT_TRY(vkt__bench_time(b, &(vkt__bench_job) { .label = "bench op", .record = op_record, .user = j, .max_reps = flops > 1e10 ? 20 : 1000 }, &t));
