@@ -128,6 +128,9 @@ static inline vkt_label vkt__dataset_label(const vkt_dataset *ds, vkt_split spli
 /* Checked allocation of n * size bytes: OOM_HOST names `what`. */
 vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *out);
 
+/* synthetic.c: n made-up examples, all in the training split; has no schema to reopen it with. */
+vkt_status vkt__dataset_synthetic(uint32_t n, uint32_t n_inputs, uint32_t n_classes, uint64_t seed, vkt_dataset **out);
+
 /* split.c: parts part[0] into train, valid and, where of_part[VKT_TEST] is 0, test, by class. */
 vkt_status vkt__split(vkt_dataset *ds, const vkt_data_desc *desc);
 

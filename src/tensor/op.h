@@ -46,6 +46,8 @@ typedef struct vkt_op {
 
 /* Ended by NULL. */
 extern const vkt_op *const vkt__rows[];
+/* What one node must compute and move: its row's cost, or the row's default. */
+vkt_cost vkt__node_cost(const vkt_node *n);
 
 /* Constants of one node, by op. */
 typedef union vkt_attr {
@@ -196,6 +198,9 @@ static inline vkt_tensor *vkt__sample1(vkt_graph *g, uint32_t c)
 }
 /* Value of element i of a sample tensor, as GPU and twin both get it (exact in its dtype). */
 double vkt__sample_value(const vkt_tensor *t, uint64_t seed, uint64_t i);
+/* Element i of t in `data` as its dtype holds it; and back. */
+void vkt__sample_encode(const vkt_tensor *t, uint64_t i, double v, void *data);
+double vkt__sample_decode(const vkt_tensor *t, uint64_t i, const void *data);
 /* The step block out of a twin's array. */
 struct vkt_step_block vkt__ref_step(const double *words);
 /* Relative error allowed after n_terms roundings in dtype: eps * (4 + 2 sqrt(n_terms)). */
