@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
-#include "commit.h"
+#include "report/commit.h"
 #include "report/bench.h"
 
 enum { MAX_RUNS = 400 };
