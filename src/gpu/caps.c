@@ -236,6 +236,8 @@ static vkt_status each_cap(const char *cap, vkt_caps *caps, vkt_status (*fn)(con
 static vkt_status prepare_one(const cap_row *row, uint64_t v, vkt_caps *caps)
 {
     (void)caps;
+    if (row->offset == CAP(subgroup) && (v & (v - 1)) != 0)
+        return vkt__fail(VKT_ARG, "gpu", "--cap subgroup=%u: a subgroup has a power of two lanes", (unsigned)v);
     /* Mesa's CPU driver takes its vector width, hence its subgroup size, from the environment. */
     if (row->offset == CAP(subgroup)) {
         char bits[16];
