@@ -14,7 +14,9 @@ extern "C" {
 
 #define VKT_VERSION "0.1.0"
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__)
+#define VKT_PRINTF(fmt, args) __attribute__((format(gnu_printf, fmt, args))) /* %zu: with __USE_MINGW_ANSI_STDIO */
+#elif defined(__GNUC__)
 #define VKT_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #else
 #define VKT_PRINTF(fmt, args)

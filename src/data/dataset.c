@@ -146,7 +146,8 @@ vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vk
     *out = NULL;
     vkt_dataset *ds = vkt__alloc(sizeof *ds);
     VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
-    bool picture = vkt__picture_is(path);
+    bool picture;
+    VKT_TRY(vkt__picture_is(path, &picture));
     if (picture && !ds->schema.images) {
         /* A cell's unit is the table's own (the digits' pixels go to 16): 255 would mean nothing. */
         st = vkt__fail(VKT_FORMAT, "data",

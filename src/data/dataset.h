@@ -141,7 +141,7 @@ vkt_status vkt__images_open_schema(vkt_dataset *ds, const char *path);
 vkt_status vkt__images_constants(vkt_dataset *ds);
 
 /* picture.c: one PNG, JPEG or BMP file as one example. */
-bool vkt__picture_is(const char *path);
+vkt_status vkt__picture_is(const char *path, bool *is); /* by its first bytes */
 /* Whole and undamaged, as far as the file can tell. */
 vkt_status vkt__picture_check(const void *bytes, size_t n, const char *name);
 /* shape [H, W, C], C 1 or 3 -> out [H, W, C]. */

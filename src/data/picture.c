@@ -41,13 +41,17 @@ static const char *kind(const uint8_t *p, size_t n)
     return NULL;
 }
 
-bool vkt__picture_is(const char *path)
+vkt_status vkt__picture_is(const char *path, bool *is)
 {
     uint8_t head[18];
-    FILE *f = vkt__is_dir(path) || vkt__file_size(path) < 0 ? NULL : fopen(path, "rb");
-    size_t n = f ? fread(head, 1, sizeof head, f) : 0;
-    if (f) fclose(f);
-    return kind(head, n) != NULL;
+    FILE *f = NULL;
+    *is = false;
+    if (vkt__is_dir(path)) return VKT_OK;
+    vkt_status st = vkt__file_open(path, &f);
+    if (st != VKT_OK) return st;
+    *is = kind(head, fread(head, 1, sizeof head, f)) != NULL;
+    fclose(f);
+    return VKT_OK;
 }
 
 /* Every chunk is there, up to IEND, with the CRC-32 it was written with. */

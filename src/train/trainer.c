@@ -105,8 +105,10 @@ static vkt_status read_history(trainer *t, const char *run_dir)
 {
     char path[1100], line[4096];
     snprintf(path, sizeof path, "%s/metrics.jsonl", run_dir);
-    FILE *f = fopen(path, "rb");
-    if (!f) return VKT_OK;
+    FILE *f = NULL;
+    if (vkt__file_size(path) < 0) return VKT_OK;
+    vkt_status st = vkt__file_open(path, &f);
+    if (st != VKT_OK) return st;
     while (fgets(line, sizeof line, f)) {
         json_t *o = json_loads(line, 0, NULL);
         const char *kind = json_string_value(json_object_get(o, "kind"));
