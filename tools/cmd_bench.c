@@ -303,6 +303,11 @@ static int compare(const bench_options *o)
                 printf("Note: %s and A were measured with different settings; only rows that both have are compared.\n", letter(i));
         for (int g = 0; g < VKT_BENCH_N_GROUPS; g++)
             if (has_group(files[0], (vkt_bench_group)g)) print_group(list, n, (vkt_bench_group)g, o->markdown);
+        for (size_t i = 1; i < n; i++) {
+            size_t more = 0;
+            for (size_t r = 0; r < files[i]->n_rows; r++) more += !vkt_bench_find(files[0], files[i]->rows[r].group, files[i]->rows[r].name);
+            if (more) printf("\n%zu results of %s are not in A and not shown.\n", more, letter(i));
+        }
         if (o->svg) st = vkt_bench_save_svg(list, names, n, o->svg);
         if (o->svg && st == VKT_OK) printf("\nwritten: %s\n", o->svg);
     }

@@ -85,7 +85,7 @@ static void row(vkt__str *s, const axis *a, const vkt_bench *const *files, const
     vkt__str_printf(s, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT - 12, y + 4);
     escaped(s, r->name);
     vkt__str_printf(s, "</text>\n<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#eee\"/>\n", LEFT, y, WIDTH - RIGHT, y);
-    for (size_t f = n; f-- > 0;) {
+    for (size_t f = 0; f < n; f++) {
         const vkt_bench_row *other = vkt_bench_find(files[f], r->group, r->name);
         double v = vkt_bench_speedup(r, other);
         vkt__str label = { 0 };
@@ -101,7 +101,7 @@ static void mean_row(vkt__str *s, const axis *a, const vkt_bench *const *files, 
     size_t count;
     vkt_bench_group_speedup(files, n, 0, g, &count);
     vkt__str_printf(s, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" font-weight=\"bold\">geometric mean of %zu</text>\n", LEFT - 12, y + 4, count);
-    for (size_t f = n; f-- > 0;) {
+    for (size_t f = 0; f < n; f++) {
         double v = vkt_bench_group_speedup(files, n, f, g, NULL);
         if (!isfinite(v)) continue;
         char label[64];
