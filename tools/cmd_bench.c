@@ -193,7 +193,11 @@ static void print_steps(const vkt_bench *b, bool md)
                                   isfinite(r->memory_bytes) ? cli_bytes((uint64_t)r->memory_bytes) : "-", num(r->host_us) };
         for (size_t k = 0; k < CLI_COUNT(col); k++) table_cell(&t, k, c[k]);
     }
-    if (t.n_rows) table_print(&t, md);
+    if (t.n_rows) {
+        table_print(&t, md);
+        printf("%sof ceiling: every op's time at the ceilings, added up / median time. memory: planned device memory.\n"
+               "host us: CPU time of the training thread per step, outside the driver.\n", md ? "\n" : "");
+    }
     for (size_t i = 0; i < b->n_rows; i++) {
         const vkt_bench_row *r = &b->rows[i];
         if (r->group != VKT_BENCH_TARGET) continue;
@@ -236,7 +240,7 @@ static const char *letter(size_t i)
 
 static void print_group(const vkt_bench *const *files, size_t n, vkt_bench_group g, bool md)
 {
-    cli_column col[MAX_COLS] = { { "", false, n > 3 ? 30 : 40 }, { "unit", false, 0 } };
+    cli_column col[MAX_COLS] = { { "", false, n > 3 ? 22 : 40 }, { "unit", false, 0 } };
     char title[MAX_COLS][16];
     size_t n_cols = 2, shared;
     for (size_t f = 0; f < n; f++) {
