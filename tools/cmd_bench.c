@@ -98,7 +98,7 @@ static const char *num(double v)
 {
     if (!isfinite(v)) return "-";
     if (v >= 100) return cli_text("%.0f", v);
-    return cli_text(v >= 10 ? "%.1f" : v >= 1 ? "%.2f" : "%.3f", v);
+    return cli_text(v >= 10 ? "%.1f" : v >= 1 ? "%.2f" : v >= 0.001 || v == 0 ? "%.3f" : "%.2g", v);
 }
 
 static const char *pct(double v)
