@@ -98,7 +98,7 @@ static const char *num(double v)
 {
     if (!isfinite(v)) return "-";
     if (v >= 100) return cli_text("%.0f", v);
-    return cli_text(v >= 10 ? "%.1f" : v >= 1 ? "%.2f" : "%.3f", v);
+    return cli_text(v >= 10 ? "%.1f" : v >= 1 ? "%.2f" : v >= 0.001 || v == 0 ? "%.3f" : "%.2g", v);
 }
 
 static const char *pct(double v)
@@ -193,7 +193,11 @@ static void print_steps(const vkt_bench *b, bool md)
                                   isfinite(r->memory_bytes) ? cli_bytes((uint64_t)r->memory_bytes) : "-", num(r->host_us) };
         for (size_t k = 0; k < CLI_COUNT(col); k++) table_cell(&t, k, c[k]);
     }
-    if (t.n_rows) table_print(&t, md);
+    if (t.n_rows) {
+        table_print(&t, md);
+        printf("%sof ceiling: every op's time at the ceilings, added up / median time. memory: planned device memory.\n"
+               "host us: CPU time of the training thread per step, outside the driver.\n", md ? "\n" : "");
+    }
     for (size_t i = 0; i < b->n_rows; i++) {
         const vkt_bench_row *r = &b->rows[i];
         if (r->group != VKT_BENCH_TARGET) continue;
@@ -236,7 +240,7 @@ static const char *letter(size_t i)
 
 static void print_group(const vkt_bench *const *files, size_t n, vkt_bench_group g, bool md)
 {
-    cli_column col[MAX_COLS] = { { "", false, n > 3 ? 30 : 40 }, { "unit", false, 0 } };
+    cli_column col[MAX_COLS] = { { "", false, n > 3 ? 22 : 40 }, { "unit", false, 0 } };
     char title[MAX_COLS][16];
     size_t n_cols = 2, shared;
     for (size_t f = 0; f < n; f++) {
@@ -303,6 +307,11 @@ static int compare(const bench_options *o)
                 printf("Note: %s and A were measured with different settings; only rows that both have are compared.\n", letter(i));
         for (int g = 0; g < VKT_BENCH_N_GROUPS; g++)
             if (has_group(files[0], (vkt_bench_group)g)) print_group(list, n, (vkt_bench_group)g, o->markdown);
+        for (size_t i = 1; i < n; i++) {
+            size_t more = 0;
+            for (size_t r = 0; r < files[i]->n_rows; r++) more += !vkt_bench_find(files[0], files[i]->rows[r].group, files[i]->rows[r].name);
+            if (more) printf("\n%zu results of %s are not in A and not shown.\n", more, letter(i));
+        }
         if (o->svg) st = vkt_bench_save_svg(list, names, n, o->svg);
         if (o->svg && st == VKT_OK) printf("\nwritten: %s\n", o->svg);
     }

@@ -35,6 +35,7 @@ typedef struct vkt__bencher {
     struct { double bytes, rate; } copy[VKT__BW_SIZES];
     uint32_t n_copy;
     double read, write, triad, fma;
+    double matmul;         /* flops/s of the fastest product so far; 0: none yet */
     /* progress */
     double began, weight_done, weight_all;
     uint32_t n_done, n_all;

@@ -182,9 +182,9 @@ static vkt_status stream_run(stream *s)
     }
     double rate = traffic(s) / t.min;
     switch (s->op) {
-    case VKT_BENCH_READ: b->read = rate; break;
-    case VKT_BENCH_WRITE: b->write = rate; break;
-    case VKT_BENCH_TRIAD: b->triad = rate; break;
+    case VKT_BENCH_READ: b->read = VKT_MAX(b->read, rate); break;
+    case VKT_BENCH_WRITE: b->write = VKT_MAX(b->write, rate); break;
+    case VKT_BENCH_TRIAD: b->triad = VKT_MAX(b->triad, rate); break;
     default:
         b->copy[b->n_copy].bytes = 2.0 * (double)s->bytes;
         b->copy[b->n_copy++].rate = rate;
@@ -219,7 +219,7 @@ static vkt_status run_stream(vkt__bencher *b, const vkt__bench_item *item)
     if (b->caps->klass == VKT_CLASS_CPU) s.bytes = (uint64_t)VKT_MIN(most, 16) << 20; /* trials of a slow device */
     VKT_TRY(stream_choose(&s));
     for (size_t i = 0; i < VKT_COUNT(sizes_mib); i++) {
-        if (sizes_mib[i] > most || (!item->arg2 && sizes_mib[i] != most)) continue;
+        if (sizes_mib[i] > most || (!item->arg2 && sizes_mib[i] != most && sizes_mib[i] != 64)) continue; /* 64: what every file has */
         if (b->desc->quick && sizes_mib[i] == 4) continue;
         s.bytes = (uint64_t)sizes_mib[i] << 20;
         VKT_TRY(stream_run(&s));
@@ -411,11 +411,11 @@ fail:
 /* `all` false: what percentages need. */
 void vkt__bench_plan_ceilings(vkt__bencher *b, vkt__bench_items *list, bool all)
 {
-    double each = b->warm_s + b->time_s + 0.1;
+    double each = b->warm_s + b->time_s + 0.1, n_sizes = largest_mib(b) > 64 ? 2 : 1;
     vkt__bench_plan(list, VKT_BENCH_CEILINGS, "copy", each * (b->desc->quick ? 3 : 5) + 0.6, run_stream, VKT_BENCH_COPY, true);
-    vkt__bench_plan(list, VKT_BENCH_CEILINGS, "triad", each + 0.8, run_stream, VKT_BENCH_TRIAD, false);
-    vkt__bench_plan(list, VKT_BENCH_CEILINGS, "read", each + 0.5, run_stream, VKT_BENCH_READ, false);
-    vkt__bench_plan(list, VKT_BENCH_CEILINGS, "write", each + 0.6, run_stream, VKT_BENCH_WRITE, false);
+    vkt__bench_plan(list, VKT_BENCH_CEILINGS, "triad", each * n_sizes + 0.8, run_stream, VKT_BENCH_TRIAD, false);
+    vkt__bench_plan(list, VKT_BENCH_CEILINGS, "read", each * n_sizes + 0.5, run_stream, VKT_BENCH_READ, false);
+    vkt__bench_plan(list, VKT_BENCH_CEILINGS, "write", each * n_sizes + 0.6, run_stream, VKT_BENCH_WRITE, false);
     vkt__bench_plan(list, VKT_BENCH_CEILINGS, fma_forms[0].name, each + 0.3, run_fma, 0, 2);
     vkt__bench_plan(list, VKT_BENCH_CEILINGS, fma_forms[2].name, each + 0.3, run_fma, 2, 4);
     if (!all) return;

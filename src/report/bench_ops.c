@@ -382,6 +382,30 @@ static void shape_name(const op_job *j, char *out, size_t n)
     }
 }
 
+/* Why a case is not for this machine, before anything is made: a dispatch near the seconds at which systems reset a
+ * device, a twin that does not fit the memory. */
+static bool left_out(op_job *j)
+{
+    char name[96];
+    double seconds = j->entry && j->entry->family == MATMUL && j->b->matmul > 0 ? 2.0 * j->s.m * j->s.n * j->s.k / j->b->matmul : 0, twin = 0;
+    shape_name(j, name, sizeof name);
+    if (seconds > 1.5) {
+        vkt__bench_left_out(j->b->out, "%s: would take about %.1f s", name, seconds);
+        return true;
+    }
+    if (j->entry && j->entry->family != MATMUL) {
+        vkt_graph *g = vkt_graph_create(NULL);
+        j->entry->build(g, j->s);
+        for (size_t i = 0; i < g->n_tensors; i++) twin += g->tensors[i]->view_of ? 0 : 8.0 * (double)g->tensors[i]->count;
+        vkt_graph_destroy(&g);
+    }
+    if (twin > 0.4 * (double)vkt__ram_bytes()) {
+        vkt__bench_left_out(j->b->out, "%s: the check against the twin would need %.1f GiB of host memory", name, twin / 1073741824);
+        return true;
+    }
+    return false;
+}
+
 static vkt_status run_case(op_job *j)
 {
     vkt_status st = VKT_OK;
@@ -413,6 +437,7 @@ static vkt_status run_case(op_job *j)
     r->gflops = flops / t.median * 1e-9;
     r->gbps = bytes / t.median * 1e-9;
     r->percent = 100 * ideal / t.median;
+    if (j->op == &vkt__op_matmul) b->matmul = VKT_MAX(b->matmul, flops / t.median);
     if (working_set < 64.0 * 1048576) vkt__bench_note(b->out, r, "%.1f MiB may stay in a cache", working_set / 1048576);
 fail:
     for (uint32_t i = 0; i < MAX_SETS; i++) set_destroy(j, &j->sets[i]);
@@ -430,6 +455,7 @@ static vkt_status run_op(vkt__bencher *b, const vkt__bench_item *item)
         if (entries[i].op == op) j.entry = &entries[i];
     if (j.entry) j.s = families[j.entry->family].list[item->arg2].s;
     else j.sample = item->arg2 - 1000;
+    if (left_out(&j)) return VKT_OK;
     vkt_status st = run_case(&j);
     if (st == VKT_OOM_DEVICE || st == VKT_OOM_HOST) {
         char name[96];

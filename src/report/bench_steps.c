@@ -160,6 +160,12 @@ fail:
     return st;
 }
 
+/* Of its two large products, forward and backward. */
+static double workload_flops(const struct workload *w)
+{
+    return 6.0 * w->batch * ((double)w->inputs * w->hidden[0] + (double)w->hidden[0] * w->hidden[1]);
+}
+
 /* arg: the workload. */
 static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
 {
@@ -169,6 +175,10 @@ static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
     vkt_dataset *data = NULL;
     runner r = { .b = b };
     vkt__str yaml = { 0 };
+    if (b->matmul > 0 && workload_flops(w) / b->matmul > 4) {
+        vkt__bench_left_out(b->out, "%s: one step would take about %.1f s", w->name, workload_flops(w) / b->matmul);
+        return VKT_OK;
+    }
     vkt__str_printf(&yaml, "name: bench\ndata: {source: digits}\nmodel:\n");
     for (int i = 0; i < 2 && w->hidden[i]; i++) vkt__str_printf(&yaml, "  - linear: %u\n  - relu\n", w->hidden[i]);
     vkt__str_printf(&yaml, "  - linear\noptim: {rule: adam, lr: 0.0005}\nschedule: {kind: constant}\ntrain: {steps: 1000000, batch: %u}\neval: {batch: %u}\n",
@@ -268,9 +278,7 @@ void vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list)
             vkt__bench_left_out(b->out, "%s: not with --quick", workloads[i].name);
             continue;
         }
-        /* Two of its products are 256 x 2048 x 3072; a step is about 31 Gflop. */
-        double flops = 6.0 * workloads[i].batch * ((double)workloads[i].inputs * workloads[i].hidden[0] + (double)workloads[i].hidden[0] * workloads[i].hidden[1]);
-        vkt__bench_plan(list, VKT_BENCH_STEPS, workloads[i].name, b->warm_s + (b->desc->quick ? 1.2 : 3.2) + (b->caps->klass == VKT_CLASS_CPU ? 15 * flops / 5e9 : 0),
+        vkt__bench_plan(list, VKT_BENCH_STEPS, workloads[i].name, b->warm_s + (b->desc->quick ? 1.2 : 3.2) + (b->caps->klass == VKT_CLASS_CPU ? 15 * workload_flops(&workloads[i]) / 5e9 : 0),
                         run_workload, i, 0);
     }
     vkt__bench_plan(list, VKT_BENCH_TARGET, "digits recipe to 97% valid accuracy", b->desc->quick ? 2 : 3, run_target, 0, 0);

@@ -1,5 +1,5 @@
 /* A comparison as an SVG picture: per group, one line per row, one mark per file, by its speed relative to the first
- * file, on a logarithmic axis. Colours are told apart by shape too. */
+ * file and a bar over the middle half of its runs, on a logarithmic axis. Colours are told apart by shape too. */
 #include <math.h>
 
 #include "base/os.h"
@@ -85,12 +85,16 @@ static void row(vkt__str *s, const axis *a, const vkt_bench *const *files, const
     vkt__str_printf(s, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT - 12, y + 4);
     escaped(s, r->name);
     vkt__str_printf(s, "</text>\n<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#eee\"/>\n", LEFT, y, WIDTH - RIGHT, y);
-    for (size_t f = n; f-- > 0;) {
+    for (size_t f = 0; f < n; f++) {
         const vkt_bench_row *other = vkt_bench_find(files[f], r->group, r->name);
         double v = vkt_bench_speedup(r, other);
         vkt__str label = { 0 };
         if (!isfinite(v)) continue;
         vkt__str_printf(&label, "%s: %.4g %s, %.3gx", names[f], other->value, other->unit, v);
+        double q1 = v * other->q1 / other->value, q3 = v * other->q3 / other->value; /* the middle half of the runs */
+        if (!r->higher) q1 = v * other->value / other->q1, q3 = v * other->value / other->q3;
+        vkt__str_printf(s, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"2\" stroke-opacity=\"0.4\"/>\n",
+                        x_of(a, fmin(fmax(q1, a->low), a->high)), y, x_of(a, fmin(fmax(q3, a->low), a->high)), y, colors[f % VKT_COUNT(colors)]);
         mark(s, f, x_of(a, v), y, label.data);
         vkt__str_finish(&label);
     }
@@ -101,7 +105,7 @@ static void mean_row(vkt__str *s, const axis *a, const vkt_bench *const *files, 
     size_t count;
     vkt_bench_group_speedup(files, n, 0, g, &count);
     vkt__str_printf(s, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" font-weight=\"bold\">geometric mean of %zu</text>\n", LEFT - 12, y + 4, count);
-    for (size_t f = n; f-- > 0;) {
+    for (size_t f = 0; f < n; f++) {
         double v = vkt_bench_group_speedup(files, n, f, g, NULL);
         if (!isfinite(v)) continue;
         char label[64];
@@ -141,7 +145,7 @@ vkt_status vkt_bench_save_svg(const vkt_bench *const *files, const char *const *
         vkt__str_printf(&body, "</text>\n");
     }
     y += TOP_LINE + 4;
-    vkt__str_printf(&body, "<text x=\"%d\" y=\"%.0f\" text-anchor=\"end\" fill=\"#555\">faster to the right; logarithmic</text>\n", WIDTH - RIGHT, y);
+    vkt__str_printf(&body, "<text x=\"%d\" y=\"%.0f\" text-anchor=\"end\" fill=\"#555\">medians, bars: middle half of the runs; faster to the right; logarithmic</text>\n", WIDTH - RIGHT, y);
     for (uint32_t g = 0; g < VKT_BENCH_N_GROUPS; g++) {
         size_t count = 0;
         for (size_t i = 0; i < files[0]->n_rows; i++)
