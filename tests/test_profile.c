@@ -1,0 +1,3 @@
+/* The profiler on a device. */
+#include "testing.h"
+int main(void) { return 0; }
