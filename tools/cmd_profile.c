@@ -27,17 +27,22 @@ static const cli_flag flags[] = {
 
 /* ---- the table ---- */
 
-enum { N_COLS = 9 };
+enum { N_COLS = 10 };
 
 static const char *digits3(double v)
 {
     return !isfinite(v) ? "-" : v >= 99.95 ? cli_text("%.0f", v) : v >= 9.995 ? cli_text("%.1f", v) : cli_text("%.2f", v);
 }
 
+static const char *of_text(const vkt_profile_kernel *k)
+{
+    return k->count > 1 && *k->of ? cli_text("%s +%u", k->of, k->count - 1) : k->of;
+}
+
 static void print_kernels(const vkt_profile *p, uint32_t top)
 {
     static const cli_column col[N_COLS] = {
-        { "op", false, 0 }, { "result", false, 30 }, { "count", true, 0 }, { "ms", true, 0 }, { "% of step", true, 0 },
+        { "op", false, 0 }, { "result", false, 24 }, { "of", false, 18 }, { "count", true, 0 }, { "ms", true, 0 }, { "% of step", true, 0 },
         { "GFLOP/s", true, 0 }, { "GB/s", true, 0 }, { "% of ref", true, 0 }, { "bound", false, 0 },
     };
     size_t n = p->n_kernels < top ? p->n_kernels : top;
@@ -47,7 +52,7 @@ static void print_kernels(const vkt_profile *p, uint32_t top)
     for (size_t i = 0; i < n; i++) {
         const vkt_profile_kernel *k = &p->kernels[i];
         const char *values[N_COLS] = {
-            k->op, *k->result ? k->result : "(in place)", cli_text("%u", k->count), cli_text("%.4f", k->ms),
+            k->op, *k->result ? k->result : "(in place)", of_text(k), cli_text("%u", k->count), cli_text("%.4f", k->ms),
             cli_text("%.1f", 100 * k->ms / p->step_ms), digits3(1e-6 * k->flops / k->ms), digits3(1e-6 * k->bytes / k->ms),
             cli_text("%.0f", 100 * k->ceiling), vkt_bound_name(k->bound),
         };
@@ -80,7 +85,7 @@ static void row(const char *label, const char *fmt, ...)
 
 static const char *ms(double v)
 {
-    return cli_text("%.3g ms", v);
+    return v >= 0.0995 || !(v >= 0) ? cli_text("%.3g ms", v) : v >= 0.00005 ? cli_text("%.2g us", 1e3 * v) : "0";
 }
 
 static void print_times(const vkt_profile *p)
@@ -88,14 +93,17 @@ static void print_times(const vkt_profile *p)
     row("step", "%s (median %s, %s to %s), %s examples/s; %u dispatches", ms(p->step_ms), ms(p->step_median_ms), ms(p->step_min_ms), ms(p->step_max_ms),
         cli_rate(p->items_per_s), p->n_dispatches);
     if (p->timestamps)
-        row("kernels", "%s a step if run one by one, %.0f%% of the step's time", ms(p->kernels_ms), 100 * p->kernels_ms / p->step_ms);
+        row("kernels", "%s a step if run one by one, %.0f%% of the step's time%s", ms(p->kernels_ms), 100 * p->kernels_ms / p->step_ms,
+            p->kernels_ms < 0.5 * p->busy * p->step_ms ? "; the device was busy for longer: with other programs, or waiting between kernels" : "");
     else row("kernels", "not timed: the device has no timestamps");
     row("device", "busy %.0f%%, idle for data %.0f%%, idle for the host %.0f%%", 100 * p->busy, 100 * p->idle_input, 100 * p->idle_host);
     row("host", "loader wait %s, submit %s, read-back wait %s, metrics %s a step", ms(p->loader_wait_ms), ms(p->submit_ms), ms(p->readback_wait_ms),
         ms(p->metrics_ms));
     row("loader", "%s a batch in each of %u thread%s, %u batches ahead", ms(p->fill_ms), p->workers, p->workers == 1 ? "" : "s", p->slots);
-    row("reference", "copy %s GB/s, product of %u x %u %s GFLOP/s, empty kernel %.3g us: vktrain's own kernels, not the device's peaks", digits3(p->copy_gbps),
-        p->matmul_n, p->matmul_n, digits3(p->matmul_gflops), p->empty_us);
+    row("reference", "%s GB/s (a large %s), %s GFLOP/s (product of %u x %u), %.3g us an empty kernel: rates of vktrain's own kernels, not the device's peaks",
+        digits3(p->memory_gbps), p->memory_by, digits3(p->matmul_gflops), p->matmul_n, p->matmul_n, p->empty_us);
+    if (p->step_max_ms > 3 * p->step_median_ms)
+        row("note", "steps differ by more than three times: something else uses this machine, or --steps (%llu) is too small", (unsigned long long)p->steps);
 }
 
 static void print_profile(const profile_options *o, const vkt_profile *p)
@@ -106,7 +114,7 @@ static void print_profile(const profile_options *o, const vkt_profile *p)
            cli_count(p->steps), cli_count((uint64_t)p->batch * p->accumulate), cli_count(p->warmup));
     if (p->n_kernels && o->top) {
         print_kernels(p, o->top);
-        if (cached) printf("over 100%% of the reference: the data was in a cache, which the reference copy does not fit\n");
+        if (cached) printf("over 100%% of the reference: the data was in a cache, which the memory reference does not fit\n");
         putchar('\n');
     }
     print_times(p);
@@ -121,7 +129,7 @@ static void print_profile(const profile_options *o, const vkt_profile *p)
 
 static json_t *kernel_json(const vkt_profile *p, const vkt_profile_kernel *k)
 {
-    json_t *j = json_pack("{ss ss si si sf sf sf}", "op", k->op, "result", k->result, "level", (int)k->level, "count", (int)k->count, "ms", k->ms, "flop",
+    json_t *j = json_pack("{ss ss ss si si sf sf sf}", "op", k->op, "result", k->result, "of", k->of, "level", (int)k->level, "count", (int)k->count, "ms", k->ms, "flop",
                           k->flops, "bytes", k->bytes);
     json_object_set_new(j, "share_of_step", cli_json_number(k->ms / p->step_ms));
     json_object_set_new(j, "gflops", cli_json_number(1e-6 * k->flops / k->ms));
@@ -139,8 +147,8 @@ static void print_json(const profile_options *o, const vkt_profile *p)
         { "step_max_ms", p->step_max_ms }, { "examples_per_s", p->items_per_s }, { "busy", p->busy }, { "idle_input", p->idle_input },
         { "idle_host", p->idle_host }, { "loader_wait_ms", p->loader_wait_ms }, { "submit_ms", p->submit_ms },
         { "readback_wait_ms", p->readback_wait_ms }, { "metrics_ms", p->metrics_ms }, { "fill_ms", p->fill_ms }, { "kernels_ms", p->kernels_ms },
-        { "flop", p->flops }, { "bytes", p->bytes }, { "reference_copy_gbps", p->copy_gbps }, { "reference_product_gflops", p->matmul_gflops },
-        { "empty_kernel_us", p->empty_us },
+        { "flop", p->flops }, { "bytes", p->bytes }, { "reference_memory_gbps", p->memory_gbps }, { "reference_product_gflops", p->matmul_gflops },
+        { "empty_kernel_us", p->empty_us }, { "timing_us", p->timing_us },
     };
     json_t *j = json_pack("{ss ss ss ss ss ss sb}", "recipe", p->recipe, "device", p->device, "driver", p->driver, "verdict", vkt_verdict_name(p->verdict),
                           "why", p->why, "advice", p->advice, "timestamps", p->timestamps);

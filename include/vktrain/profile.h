@@ -27,6 +27,7 @@ const char *vkt_bound_name(vkt_bound b);     /* "launch", ... */
 typedef struct vkt_profile_kernel {
     const char *op;
     char result[96];       /* shape and dtype of the first output; "" when it works in place */
+    char of[64];           /* of the first one: the result's name, or a parameter's that it reads; or "" */
     uint32_t level;        /* of the first one */
     uint32_t count;        /* in a step */
     double ms;             /* of all of them, each timed apart */
@@ -48,8 +49,10 @@ typedef struct vkt_profile {
     /* The training loop's thread, milliseconds a step. */
     double loader_wait_ms, submit_ms, readback_wait_ms, metrics_ms;
     double fill_ms;                    /* one loader thread fills one batch */
-    /* References, measured with vktrain's own copy, matrix product and one-element kernels. */
-    double copy_gbps, matmul_gflops, empty_us;
+    /* References, measured with vktrain's own kernels: the better of a large copy and sum, the best square product,
+     * a kernel of one element. timing_us: what timing a kernel apart takes, taken off their times. */
+    double memory_gbps, matmul_gflops, empty_us, timing_us;
+    const char *memory_by;             /* "copy" or "sum" */
     uint32_t matmul_n;                 /* the product's size, each way */
     bool timestamps;                   /* false: the device has none; no kernel is timed */
     uint32_t n_dispatches;             /* of a step */

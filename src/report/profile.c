@@ -350,6 +350,7 @@ static void trace_kernels(const profiler *t, vkt__trace *out, const vkt__dispatc
         const char *bound = vkt_bound_name(vkt__profile_bound(t->p, ms, k->flops, k->bytes, &ceiling));
         json_t *args = json_pack("{ss ss si sf sf ss}", "op", k->op, "shape", *k->result ? k->result : "in place", "level", (int)k->level, "flop", k->flops,
                                  "bytes", k->bytes, "bound by", bound);
+        if (*d->label[i]) json_object_set_new(args, "of", json_string(d->label[i]));
         if (ms > 0) {
             json_object_set_new(args, "GFLOP/s", json_real(1e-6 * k->flops / ms));
             json_object_set_new(args, "GB/s", json_real(1e-6 * k->bytes / ms));
@@ -479,7 +480,9 @@ static void finish(profiler *t)
     vkt__mutex_destroy(&t->lock);
     vkt__cond_destroy(&t->more);
     free(t->train.node);
+    free(t->train.label);
     free(t->update.node);
+    free(t->update.label);
     free(t->spans);
     free(t->sub);
 }

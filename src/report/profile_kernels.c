@@ -1,6 +1,7 @@
 /* Single kernels: their times in a training step, and three references measured the same way: a large copy, a large
  * matrix product, and kernels of one element. */
 #include <math.h>
+#include <stdio.h>
 
 #include "base/os.h"
 #include "report/profiler.h"
@@ -20,30 +21,33 @@ static double median(double *v, size_t n)
 
 /* ---- references ---- */
 
-enum { RUNS = 5, CHAIN = 32 };
+enum { RUNS = 11, CHAIN = 32, LONG_CHAIN = 160 };
 
-/* Milliseconds of one node of a compiled graph: the median over nodes and runs; by wall clock and graph where the
- * device has no timestamps. */
-static vkt_status node_ms(vkt_gpu *gpu, vkt_graph *g, double *ms)
+/* Least milliseconds of a submission of a compiled graph by wall clock. */
+static vkt_status wall_ms(vkt_graph *g, double *ms)
 {
     vkt_status st = VKT_OK;
-    vkt_node_time *t = NULL;
-    double v[CHAIN];
-    size_t n = RUNS;
-    VKT_TRY(vkt_graph_run(g));
-    if (vkt_gpu_caps(gpu)->timestamp_ns > 0) {
-        VKT_TRY(vkt_graph_time(g, 0, RUNS, &t, &n));
-        VKT_ASSERT(n > 0 && n <= CHAIN);
-        for (size_t i = 0; i < n; i++) v[i] = t[i].ms;
-    } else {
-        for (size_t i = 0; i < n; i++) {
-            double start = vkt__now();
-            VKT_TRY(vkt_graph_run(g));
-            v[i] = 1e3 * (vkt__now() - start);
-        }
+    *ms = INFINITY;
+    for (int i = 0; i <= RUNS; i++) {
+        double start = vkt__now();
+        VKT_TRY(vkt_graph_run(g));
+        if (i) *ms = VKT_MIN(*ms, 1e3 * (vkt__now() - start));
     }
-    *ms = median(v, n);
 fail:
+    return st;
+}
+
+/* Least milliseconds of a compiled graph, its nodes one by one, without what the timing itself takes; by wall clock
+ * where the device has no timestamps. References are what the device can do, so the best run counts. */
+static vkt_status graph_ms(const vkt_profile *p, vkt_graph *g, double *ms)
+{
+    vkt_node_time *t = NULL;
+    size_t n = 0;
+    if (!p->timestamps) return wall_ms(g, ms);
+    vkt_status st = vkt_graph_run(g);
+    if (st == VKT_OK) st = vkt_graph_time(g, 0, RUNS, &t, &n);
+    *ms = 0;
+    for (size_t i = 0; i < n; i++) *ms += VKT_MAX(t[i].min_ms - 1e-3 * p->timing_us, 0.1 * t[i].min_ms);
     free(t);
     return st;
 }
@@ -63,35 +67,46 @@ fail:
     return st;
 }
 
-/* Bytes of the largest reference tensor: past the caches, within an eighth of what may be used. */
+/* Bytes of the largest reference tensor: past the caches of a device, within an eighth of what may be used. Smaller on
+ * CPU drivers, where a long kernel is more likely to be interrupted. */
 static uint64_t reference_bytes(vkt_gpu *gpu)
 {
     const vkt_caps *c = vkt_gpu_caps(gpu);
-    uint64_t want = (uint64_t)(c->klass == VKT_CLASS_CPU ? 128 : 256) << 20;
+    uint64_t want = (uint64_t)(c->klass == VKT_CLASS_CPU ? 32 : 256) << 20;
     return VKT_MIN(VKT_MIN(want, c->max_alloc_bytes), c->budget_bytes / 8) / 256 * 256;
 }
 
-static vkt_status measure_copy(vkt_gpu *gpu, vkt_profile *p)
+/* Bandwidth: the better of a copy and a sum. */
+static vkt_status measure_memory(vkt_gpu *gpu, vkt_profile *p)
 {
     vkt_status st = VKT_OK;
     vkt_buffer *x = NULL;
-    vkt_graph *g = vkt_graph_create(gpu);
+    vkt_graph *g = NULL;
     uint64_t bytes = reference_bytes(gpu);
-    double ms = 0;
-    vkt_tensor *t = vkt_input(g, vkt_shape1((uint32_t)(bytes / 4)), VKT_F32, "x");
-    VKT_TRY(random_buffer(gpu, bytes, "copy reference", &x));
-    vkt_bind(t, VKT_ALL_SLOTS, x, 0);
-    vkt_keep(vkt_copy(g, t), "copy");
-    VKT_TRY(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "copy reference" }));
-    VKT_TRY(node_ms(gpu, g, &ms));
-    p->copy_gbps = 2e-6 * (double)bytes / ms;
+    VKT_TRY(random_buffer(gpu, bytes, "memory reference", &x));
+    for (int sum = 0; sum < 2; sum++) {
+        double ms;
+        g = vkt_graph_create(gpu);
+        vkt_tensor *t = vkt_input(g, vkt_shape1((uint32_t)(bytes / 4)), VKT_F32, "x");
+        vkt_bind(t, VKT_ALL_SLOTS, x, 0);
+        vkt_keep(sum ? vkt_sum(g, t) : vkt_copy(g, t), "reference");
+        VKT_TRY(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "memory reference" }));
+        VKT_TRY(graph_ms(p, g, &ms));
+        double rate = (sum ? 1e-6 : 2e-6) * (double)bytes / ms;
+        vkt_log(VKT_LOG_DEBUG, "profile", "%s of %.0f MiB: %.3g GB/s", sum ? "sum" : "copy", (double)bytes / 1048576, rate);
+        if (rate > p->memory_gbps) {
+            p->memory_gbps = rate;
+            p->memory_by = sum ? "sum" : "copy";
+        }
+        vkt_graph_destroy(&g);
+    }
 fail:
     vkt_graph_destroy(&g);
     vkt_buffer_destroy(gpu, &x);
     return st;
 }
 
-static vkt_status time_matmul(vkt_gpu *gpu, uint32_t n, double *ms)
+static vkt_status time_matmul(vkt_gpu *gpu, const vkt_profile *p, uint32_t n, double *ms)
 {
     vkt_status st = VKT_OK;
     vkt_buffer *x = NULL;
@@ -103,21 +118,21 @@ static vkt_status time_matmul(vkt_gpu *gpu, uint32_t n, double *ms)
     vkt_bind(b, VKT_ALL_SLOTS, x, each);
     vkt_keep(vkt_matmul(g, VKT_NT, a, b), "product");
     VKT_TRY(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "product reference" }));
-    VKT_TRY(node_ms(gpu, g, ms));
+    VKT_TRY(graph_ms(p, g, ms));
 fail:
     vkt_graph_destroy(&g);
     vkt_buffer_destroy(gpu, &x);
     return st;
 }
 
-/* Square products, larger ones until one takes 10 ms: the best rate counts. */
+/* Square products, larger ones until one takes 30 ms: the best rate counts. */
 static vkt_status measure_matmul(vkt_gpu *gpu, vkt_profile *p)
 {
     vkt_status st = VKT_OK;
     double ms = 0;
     uint64_t most = reference_bytes(gpu);
-    for (uint32_t n = 256; n <= 4096 && (uint64_t)n * n * 8 <= most && ms < 10; n *= 2) {
-        VKT_TRY(time_matmul(gpu, n, &ms));
+    for (uint32_t n = 256; n <= 4096 && (uint64_t)n * n * 8 <= most && ms < 30; n *= 2) {
+        VKT_TRY(time_matmul(gpu, p, n, &ms));
         double rate = 2e-6 * n * n * n / ms;
         if (rate > p->matmul_gflops) {
             p->matmul_gflops = rate;
@@ -128,20 +143,41 @@ fail:
     return st;
 }
 
-/* A chain, so that each kernel waits for the one before as in a training step. */
-static vkt_status measure_empty(vkt_gpu *gpu, vkt_profile *p)
+/* A chain, so that each kernel waits for the one before as in a training step. node_ms: the median of its kernels timed
+ * apart. */
+static vkt_status time_chain(vkt_gpu *gpu, const vkt_profile *p, int n, double *ms, double *node_ms)
 {
     vkt_status st = VKT_OK;
     vkt_graph *g = vkt_graph_create(gpu);
-    double ms = 0;
+    vkt_node_time *times = NULL;
+    size_t n_times;
+    double v[LONG_CHAIN];
     vkt_tensor *t = vkt_fill(g, vkt_shape1(1), 1);
-    for (int i = 1; i < CHAIN; i++) t = vkt_scale(g, t, 1);
+    for (int i = 1; i < n; i++) t = vkt_scale(g, t, 1);
     vkt_keep(t, "chain");
     VKT_TRY(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "empty kernels" }));
-    VKT_TRY(node_ms(gpu, g, &ms));
-    p->empty_us = 1e3 * ms / (p->timestamps ? 1 : CHAIN);
+    VKT_TRY(wall_ms(g, ms));
+    if (p->timestamps) {
+        VKT_TRY(vkt_graph_time(g, 0, RUNS, &times, &n_times));
+        for (size_t i = 0; i < n_times; i++) v[i] = times[i].ms;
+        *node_ms = median(v, n_times);
+    }
 fail:
+    free(times);
     vkt_graph_destroy(&g);
+    return st;
+}
+
+/* What an empty kernel costs in a recorded step: a long chain less a short one. What timing it apart costs beyond. */
+static vkt_status measure_empty(vkt_gpu *gpu, vkt_profile *p)
+{
+    vkt_status st = VKT_OK;
+    double few, many, apart = 0;
+    VKT_TRY(time_chain(gpu, p, CHAIN, &few, &apart));
+    VKT_TRY(time_chain(gpu, p, LONG_CHAIN, &many, &apart));
+    p->empty_us = 1e3 * VKT_MAX(many - few, 1e-3 * many) / (LONG_CHAIN - CHAIN);
+    p->timing_us = VKT_MAX(1e3 * apart - p->empty_us, 0);
+fail:
     return st;
 }
 
@@ -149,7 +185,7 @@ vkt_status vkt__profile_references(vkt_gpu *gpu, vkt_profile *p)
 {
     vkt_status st = VKT_OK;
     VKT_TRY(measure_empty(gpu, p));
-    VKT_TRY(measure_copy(gpu, p));
+    VKT_TRY(measure_memory(gpu, p));
     VKT_TRY(measure_matmul(gpu, p));
 fail:
     return st;
@@ -157,16 +193,16 @@ fail:
 
 /* ---- the step's kernels ---- */
 
-/* Launch: no slower than two empty ones, and less than half of that explained by its work. */
+/* Launch: about as short as an empty one, or less than twice that with less than half of it explained by its work. */
 vkt_bound vkt__profile_bound(const vkt_profile *p, double ms, double flops, double bytes, double *ceiling)
 {
-    double memory = 1e-6 * bytes / p->copy_gbps, compute = 1e-6 * flops / p->matmul_gflops, work = VKT_MAX(memory, compute);
+    double memory = 1e-6 * bytes / p->memory_gbps, compute = 1e-6 * flops / p->matmul_gflops, work = VKT_MAX(memory, compute);
     if (ceiling) *ceiling = ms > 0 ? work / ms : NAN;
-    if (ms < 2e-3 * p->empty_us && work < 0.5 * ms) return VKT_BOUND_LAUNCH;
+    if (ms < 1.2e-3 * p->empty_us || (ms < 2e-3 * p->empty_us && work < 0.5 * ms)) return VKT_BOUND_LAUNCH;
     return memory >= compute ? VKT_BOUND_MEMORY : VKT_BOUND_COMPUTE;
 }
 
-static void add_kernel(vkt_profile *p, size_t *cap, const vkt_node_time *t, uint32_t times)
+static void add_kernel(vkt_profile *p, size_t *cap, const vkt_node_time *t, const char *of, uint32_t times)
 {
     vkt_profile_kernel *k = NULL;
     for (size_t i = 0; i < p->n_kernels && !k; i++) {
@@ -178,6 +214,7 @@ static void add_kernel(vkt_profile *p, size_t *cap, const vkt_node_time *t, uint
         k = &p->kernels[p->n_kernels++];
         *k = (vkt_profile_kernel) { .op = t->op, .level = t->level };
         memcpy(k->result, t->result, sizeof k->result);
+        memcpy(k->of, of, sizeof k->of);
     }
     k->count += times;
     k->ms += times * t->ms;
@@ -191,16 +228,37 @@ static int longest_first(const void *a, const void *b)
     return (x->ms < y->ms) - (x->ms > y->ms);
 }
 
-/* As often as fits into half a second, an odd number between 3 and 31. */
-static vkt_status time_graph(vkt_graph *g, vkt__dispatches *out)
+/* What tells a node from others of its kind: the name of its result, else of its first named input. */
+static void label(const vkt_node *n, char out[64])
 {
-    vkt_status st = vkt_graph_time(g, 0, 1, &out->node, &out->n);
-    if (st != VKT_OK) return st;
-    double ms = 1e-3;
-    for (size_t i = 0; i < out->n; i++) ms += out->node[i].ms;
-    free(out->node);
-    out->node = NULL;
-    return vkt_graph_time(g, 0, (uint32_t)VKT_MIN(VKT_MAX(500 / ms, 3), 31) | 1, &out->node, &out->n);
+    const char *name = n->out[0] ? n->out[0]->name : NULL;
+    for (uint32_t i = 0; i < n->op->n_in && !name; i++)
+        if (n->in[i] && n->in[i]->name && n->in[i] != n->g->step) name = n->in[i]->name;
+    snprintf(out, 64, "%s", name ? name : "");
+}
+
+/* As often as fits into half a second, an odd number between 3 and 31. What timing costs is taken off. */
+static vkt_status time_graph(const vkt_profile *p, vkt_graph *g, vkt__dispatches *d)
+{
+    vkt_status st = VKT_OK;
+    double ms = 1e-3, at = 0;
+    VKT_TRY(vkt_graph_time(g, 0, 1, &d->node, &d->n));
+    for (size_t i = 0; i < d->n; i++) ms += d->node[i].ms;
+    free(d->node);
+    d->node = NULL;
+    VKT_TRY(vkt_graph_time(g, 0, (uint32_t)VKT_MIN(VKT_MAX(500 / ms, 3), 31) | 1, &d->node, &d->n));
+    d->label = vkt__alloc((d->n + 1) * sizeof *d->label);
+    for (size_t i = 0, k = 0; i < d->n; i++) {
+        vkt_node_time *t = &d->node[i];
+        t->ms = VKT_MAX(t->ms - 1e-3 * p->timing_us, VKT_MIN(t->ms, 1e-3 * p->empty_us));
+        t->start_ms = at;
+        at += t->ms;
+        /* The same order as vkt_graph_time's: by level, then as built. */
+        while (g->nodes[k % g->n_nodes]->level != t->level || k / g->n_nodes != t->level) k++;
+        label(g->nodes[k++ % g->n_nodes], d->label[i]);
+    }
+fail:
+    return st;
 }
 
 vkt_status vkt__profile_kernels(vkt__session *s, vkt_profile *p, vkt__dispatches *train, vkt__dispatches *update)
@@ -220,10 +278,10 @@ vkt_status vkt__profile_kernels(vkt__session *s, vkt_profile *p, vkt__dispatches
     }
     p->kernels_ms = NAN;
     if (!p->timestamps) return VKT_OK;
-    VKT_TRY(time_graph(s->train.graph, train));
-    if (s->update) VKT_TRY(time_graph(s->update, update));
-    for (size_t i = 0; i < train->n; i++) add_kernel(p, &cap, &train->node[i], p->accumulate);
-    for (size_t i = 0; i < update->n; i++) add_kernel(p, &cap, &update->node[i], 1);
+    VKT_TRY(time_graph(p, s->train.graph, train));
+    if (s->update) VKT_TRY(time_graph(p, s->update, update));
+    for (size_t i = 0; i < train->n; i++) add_kernel(p, &cap, &train->node[i], train->label[i], p->accumulate);
+    for (size_t i = 0; i < update->n; i++) add_kernel(p, &cap, &update->node[i], update->label[i], 1);
     p->kernels_ms = 0;
     for (size_t i = 0; i < p->n_kernels; i++) {
         vkt_profile_kernel *k = &p->kernels[i];

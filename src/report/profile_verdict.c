@@ -78,9 +78,11 @@ static void judge_roofline(vkt_profile *p, vkt_bound bound, double share)
     p->verdict = memory ? VKT_MEMORY_BOUND : VKT_COMPUTE_BOUND;
     SAY(why, "%.0f%% of kernel time is in kernels that %s limits; the heaviest, %s%s%s, takes %.0f%% of it at %.0f%% of the %s reference", 100 * share,
         memory ? "memory traffic" : "arithmetic", k->op, *k->result ? " " : "", k->result, 100 * k->ms / p->kernels_ms, 100 * k->ceiling,
-        memory ? "copy" : "product");
+        memory ? "memory" : "product");
     if (memory && !strncmp(k->op, "optim", 5))
         SAY(advice, "raise train.batch (now %u): the update moves each parameter once a step, whatever the batch", p->batch);
+    else if (memory && !strcmp(k->op, "matmul"))
+        SAY(advice, "raise train.batch (now %u): a product of more rows does more arithmetic for each byte it reads", p->batch);
     else if (memory)
         SAY(advice, "fewer or narrower elementwise and norm layers move less; a larger batch does not help here");
     else if (k->ceiling >= WELL_USED)
@@ -92,7 +94,7 @@ static void judge_roofline(vkt_profile *p, vkt_bound bound, double share)
 /* Without kernel times: which of the three lower bounds of a step's device time is the largest. */
 static void judge_estimate(vkt_profile *p)
 {
-    double launch = 1e-3 * p->empty_us * p->n_dispatches, memory = 1e-6 * p->bytes / p->copy_gbps, compute = 1e-6 * p->flops / p->matmul_gflops;
+    double launch = 1e-3 * p->empty_us * p->n_dispatches, memory = 1e-6 * p->bytes / p->memory_gbps, compute = 1e-6 * p->flops / p->matmul_gflops;
     double most = VKT_MAX(launch, VKT_MAX(memory, compute));
     p->verdict = most == launch ? VKT_LAUNCH_BOUND : most == memory ? VKT_MEMORY_BOUND : VKT_COMPUTE_BOUND;
     SAY(why, "an estimate, since the device has no timestamps: of %.3g ms on the device, launching %u kernels takes at least %.3g ms, moving %.3g MB "

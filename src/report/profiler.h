@@ -9,13 +9,14 @@
 /* Every dispatch of one run of a graph, in order. */
 typedef struct vkt__dispatches {
     vkt_node_time *node;
+    char (*label)[64];     /* [n] the result's name, or an input's */
     size_t n;
 } vkt__dispatches;
 
-/* Measures copy_gbps, matmul_gflops and empty_us; the device must be idle. */
+/* Measures the references and the cost of timing; the device must be idle. */
 vkt_status vkt__profile_references(vkt_gpu *gpu, vkt_profile *p);
 /* Times the nodes of the training graph and of the update (may be absent), and makes kernels and totals of them.
- * Without timestamps the totals only. train, update: the caller frees .node. */
+ * Without timestamps the totals only. train, update: the caller frees .node and .label. */
 vkt_status vkt__profile_kernels(vkt__session *s, vkt_profile *p, vkt__dispatches *train, vkt__dispatches *update);
 /* What bounds a kernel of these costs and time, and the share of the reference that it reaches. */
 vkt_bound vkt__profile_bound(const vkt_profile *p, double ms, double flops, double bytes, double *ceiling);
