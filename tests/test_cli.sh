@@ -51,6 +51,16 @@ run runs nowhere; code 4
 run runs; code 0; err 'no runs yet'
 run runs --json; code 0; json "$tmp/out" whole
 run inspect nowhere; code 4; err 'nowhere'
+run profile; code 2; err 'vktrain profile RECIPE'
+run profile digits --steps 0; code 2; err -- '--steps must be at least 1'
+run profile digits --steps few; code 2; err 'whole number'
+run profile digits -p x; code 2; err "unknown option '-p'"
+run profile digits -o; code 2; err -- '-o needs a value'
+run profile digitz; code 2; err "did you mean 'digits'"
+run profile digits --set optim.lrr=1; code 2; err "did you mean 'optim.lr'"
+run profile nowhere/recipe.yaml; code 4; err 'nowhere/recipe.yaml'
+run profile digits -o nowhere/trace.json; code 4; err 'nowhere/trace.json'; silent out
+run profile digits -o .; code 4
 run recipes; code 0; out '^digits +'
 run recipes digits; code 0; out '^model:'
 run recipes digit; code 2; err "did you mean 'digits'"
@@ -61,6 +71,7 @@ declare -A flags=(
   [train]="--set --run --resume --explain --device --cap --validate --no-cache"
   [eval]="--split --json --predictions --data --batch --device --cap" [predict]="--json --csv --top --device --cap"
   [inspect]="" [runs]="--csv --json"
+  [profile]="-o --steps --top --set --json --device --cap --validate --no-cache"
 )
 for c in "${!flags[@]}"; do
   run "$c" --help; code 0; silent err
@@ -99,6 +110,17 @@ if [ "$have_device" != 0 ]; then
   [ $failed = 0 ]; exit
 fi
 run doctor; code 0; out 'healthy'
+
+# ---- profile
+run profile digits --device 'no such device' -o none.json; code 3; check "a refused profile leaves no trace" test ! -e none.json
+run profile digits --steps 5 -o p.json; code 0; out '^op +result +of +count'; out '^(input|host|launch|memory|compute)-bound: '; out '^  to do: '
+out '^  kernels +[0-9.]+ '; out '^trace: p.json'; json p.json whole
+check "a profile makes no run" test ! -e runs
+cp p.json before.json
+run profile digits --steps 3 --quiet --json -o /dev/null; code 0; silent err; json "$tmp/out" whole
+check "/dev/null is left alone" test -c /dev/null
+run profile digits --steps 3 --cap timestamps=0 -o p.json; code 0; out 'has no timestamps'; json p.json whole
+check "a new trace replaces the old" bash -c '! cmp -s p.json before.json'
 
 # ---- train, eval, predict, runs, inspect
 run train digits --explain; code 0; out 'train:'; check "--explain makes no run" test ! -e runs

@@ -104,6 +104,10 @@ typedef struct vkt_loader_desc {
     uint32_t n_slots;
     vkt_batch *slots;          /* [n_slots], filled in order 0, 1, .. n_slots-1, 0, .. */
     uint32_t n_threads;        /* 0: 1 */
+    /* Called by the thread that filled a batch (counted from `start`), before it can be given out; start and end are
+     * seconds of the monotonic clock. NULL: nobody is told. */
+    void (*on_batch)(void *user, uint32_t thread, uint64_t batch, double start_s, double end_s);
+    void *user;
 } vkt_loader_desc;
 
 /* Reads the data set and fills the slots from its threads: destroy it before either goes. One thread calls next;

@@ -9,4 +9,5 @@
 #include "vktrain/data.h"
 #include "vktrain/train.h"
 #include "vktrain/report.h"
+#include "vktrain/profile.h"
 #endif

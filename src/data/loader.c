@@ -29,7 +29,7 @@ struct vkt_loader {
     bool *filled;                      /* [n_slots] */
     uint64_t claimed, given, released; /* batches since `start`; released <= given <= claimed */
 
-    uint32_t n_threads;
+    uint32_t n_threads, n_running;     /* started; that have told their number */
     vkt__thread *threads[64];
 };
 
@@ -113,14 +113,19 @@ static bool claim(vkt_loader *l, uint64_t *k)
 static void work(void *arg)
 {
     vkt_loader *l = arg;
+    vkt__mutex_lock(l->lock);
+    uint32_t thread = l->n_running++;
+    vkt__mutex_unlock(l->lock);
     for (uint64_t k;;) {
         vkt__mutex_lock(l->order);
         if (!claim(l, &k)) break;
+        double start = l->desc.on_batch ? vkt__now() : 0;
         uint32_t slot = (uint32_t)(k % l->desc.n_slots),
                  *list = l->list + (size_t)slot * l->desc.batch;
         uint32_t n_valid = list_batch(l, l->desc.start + k, list);
         vkt__mutex_unlock(l->order);
         fill(l, l->desc.start + k, &l->desc.slots[slot], list, n_valid);
+        if (l->desc.on_batch) l->desc.on_batch(l->desc.user, thread, k, start, vkt__now());
         vkt__mutex_lock(l->lock);
         l->filled[slot] = true;
         vkt__cond_broadcast(l->ready);

@@ -180,6 +180,7 @@ static const cap_row rows[] = {
     { "subgroup-control", CAP_FLAG, CAP(subgroup_control), 0, "asking for a subgroup size" },
     { "cpu-kernels", CAP_FLAG, CAP(klass), 0, "kernels shaped for CPU drivers (0: those for GPUs)" },
     { "unified", CAP_FLAG, CAP(unified), 0, "device memory mapped by the host; else staging copies" },
+    { "timestamps", CAP_FLAG, CAP(timestamp_ns), 0, "timing of single kernels, for profile and benchmarks" },
     { "subgroup", CAP_U32, CAP(subgroup), 4, "lanes of a subgroup (CPU drivers of Mesa: 4, 8, 16)" },
     { "workgroup", CAP_U32, CAP(workgroup), 32, "invocations of a workgroup" },
     { "groups", CAP_U32, CAP(groups_x), 16, "workgroups along x" },
@@ -283,6 +284,7 @@ static vkt_status apply_one(const cap_row *row, uint64_t v, vkt_caps *caps)
                              (unsigned)v, caps->name, caps->subgroup, caps->subgroup_min, caps->subgroup_max);
     }
     if (row->offset == CAP(klass)) caps->klass = v ? caps->klass : VKT_CLASS_GENERIC;
+    else if (row->offset == CAP(timestamp_ns)) caps->timestamp_ns *= (double)v;
     else if (row->type == CAP_FLAG) *(bool *)field = *(bool *)field && v;
     else if (row->type == CAP_U32) *(uint32_t *)field = (uint32_t)VKT_MIN(*(uint32_t *)field, v);
     else *(uint64_t *)field = VKT_MIN(*(uint64_t *)field, v);

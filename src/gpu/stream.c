@@ -160,6 +160,12 @@ fail:
     return st;
 }
 
+vkt_status vkt__ticket_watch(vkt_gpu *gpu, uint64_t ticket)
+{
+    VkSemaphoreWaitInfo info = { VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, NULL, 0, 1, &gpu->timeline, &ticket };
+    return vkWaitSemaphores(gpu->dev, &info, UINT64_MAX) == VK_SUCCESS ? VKT_OK : VKT_DEVICE;
+}
+
 bool vkt_ticket_done(vkt_gpu *gpu, uint64_t ticket)
 {
     uint64_t value = 0;

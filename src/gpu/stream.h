@@ -29,6 +29,8 @@ vkt_status vkt__cmd_end(vkt__cmd *cmd);
 
 /* Starts a recorded command buffer; *ticket is the timeline value that signals its end. */
 vkt_status vkt__submit(vkt_gpu *gpu, vkt__cmd *cmd, uint64_t *ticket);
+/* Waits for a ticket like vkt_ticket_wait, but from any thread beside the one that submits; logs and counts nothing. */
+vkt_status vkt__ticket_watch(vkt_gpu *gpu, uint64_t ticket);
 /* Milliseconds between timestamps 0..n-1 and timestamp 0, after the ticket was waited for. */
 vkt_status vkt__cmd_times(vkt_gpu *gpu, vkt__cmd *cmd, double *ms);
 

@@ -125,6 +125,10 @@ vkt_status vkt__metrics_open(const char *run_dir, uint64_t resume_step, vkt__met
     vkt_status st = VKT_OK;
     vkt__metrics *m = vkt__alloc(sizeof *m);
     *out = NULL;
+    if (!run_dir) {
+        *out = m;
+        return VKT_OK;
+    }
     m->jsonl_path = join(run_dir, "metrics.jsonl");
     m->csv_path = join(run_dir, "metrics.csv");
     if (resume_step == VKT__METRICS_NEW) {
@@ -185,10 +189,13 @@ vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
         vkt__str_printf(&c, ",%llu\n", (unsigned long long)r->n);
     else
         vkt__str_printf(&c, ",\n");
-    fwrite(j.data, 1, j.len, m->jsonl);
-    fwrite(c.data, 1, c.len, m->csv);
+    if (m->jsonl) {
+        fwrite(j.data, 1, j.len, m->jsonl);
+        fwrite(c.data, 1, c.len, m->csv);
+    }
     vkt__str_finish(&j);
     vkt__str_finish(&c);
+    if (!m->jsonl) return VKT_OK;
     if (fflush(m->jsonl) != 0 || ferror(m->jsonl))
         return vkt__fail(VKT_IO, "train", "can't write '%s': is the disk full?", m->jsonl_path);
     if (fflush(m->csv) != 0 || ferror(m->csv))

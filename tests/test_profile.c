@@ -1,0 +1,288 @@
+/* The profiler on a device: the trace is a valid one and holds every kernel of the plan; the verdict is what was made so. */
+#include "testing.h"
+
+#include <jansson.h>
+
+#include "base/os.h"
+#include "vktrain/vktrain.h"
+
+static vkt_gpu_desc gpu_desc(void)
+{
+    return (vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"), .validate = getenv("VKT_TEST_VALIDATE") != NULL, .no_cache = true };
+}
+
+static vkt_config *config(const char *const *set)
+{
+    vkt_config *c;
+    REQUIRE_OK(vkt_config_create(&c));
+    REQUIRE_OK(vkt_config_load(c, "digits"));
+    for (size_t i = 0; set && set[i]; i++) REQUIRE_OK(vkt_config_set(c, set[i]));
+    REQUIRE_OK(vkt_config_finish(c));
+    return c;
+}
+
+/* ---- reading a trace ---- */
+
+typedef struct {
+    const char *name, *category;
+    int process, track;
+    double start, end;
+    const json_t *args;
+} event;
+
+typedef struct {
+    json_t *root;
+    event *spans;
+    size_t n_spans, n_arrows, n_tails;
+} trace;
+
+static int by_start(const void *a, const void *b)
+{
+    const event *x = a, *y = b;
+    if (x->process != y->process) return x->process - y->process;
+    if (x->track != y->track) return x->track - y->track;
+    if (x->start != y->start) return (x->start > y->start) - (x->start < y->start);
+    return (x->end < y->end) - (x->end > y->end);
+}
+
+static bool names_track(const trace *t, int process, int track)
+{
+    size_t i;
+    json_t *e;
+    json_array_foreach(json_object_get(t->root, "traceEvents"), i, e)
+        if (!strcmp(json_string_value(json_object_get(e, "name")), "thread_name") && json_integer_value(json_object_get(e, "pid")) == process &&
+            json_integer_value(json_object_get(e, "tid")) == track)
+            return true;
+    return false;
+}
+
+/* Parses it; spans sorted by track and time. */
+static trace read_trace(const char *path)
+{
+    trace t = { 0 };
+    json_error_t error;
+    t.root = json_load_file(path, 0, &error);
+    if (!t.root) print_error("%s:%d: %s\n", path, error.line, error.text);
+    assert_non_null(t.root);
+    json_t *events = json_object_get(t.root, "traceEvents"), *e;
+    size_t i;
+    t.spans = calloc(json_array_size(events) + 1, sizeof *t.spans);
+    json_array_foreach(events, i, e) {
+        const char *kind = json_string_value(json_object_get(e, "ph"));
+        assert_non_null(kind);
+        assert_true(json_is_integer(json_object_get(e, "pid")) && json_is_integer(json_object_get(e, "tid")));
+        if (!strcmp(kind, "s")) t.n_tails++;
+        if (!strcmp(kind, "f")) t.n_arrows++;
+        if (strcmp(kind, "X")) continue;
+        double start = json_number_value(json_object_get(e, "ts")), length = json_number_value(json_object_get(e, "dur"));
+        assert_true(json_is_number(json_object_get(e, "ts")) && json_is_number(json_object_get(e, "dur")));
+        assert_true(start >= 0 && length >= 0);
+        t.spans[t.n_spans++] = (event) { json_string_value(json_object_get(e, "name")), json_string_value(json_object_get(e, "cat")),
+                                         (int)json_integer_value(json_object_get(e, "pid")), (int)json_integer_value(json_object_get(e, "tid")), start,
+                                         start + length, json_object_get(e, "args") };
+    }
+    qsort(t.spans, t.n_spans, sizeof *t.spans, by_start);
+    return t;
+}
+
+static void finish_trace(trace *t)
+{
+    free(t->spans);
+    json_decref(t->root);
+}
+
+/* On each track a span begins after the one before ended, or ends within it. */
+static void require_nested(const trace *t)
+{
+    double open[16];
+    size_t depth = 0;
+    for (size_t i = 0; i < t->n_spans; i++) {
+        const event *e = &t->spans[i];
+        if (i == 0 || e->process != e[-1].process || e->track != e[-1].track) depth = 0;
+        assert_true(names_track(t, e->process, e->track));
+        while (depth && open[depth - 1] <= e->start + 5e-4) depth--; /* half a nanosecond */
+        if (depth && e->end > open[depth - 1] + 5e-4) print_error("%s at %.3f ends at %.3f, its parent at %.3f\n", e->name, e->start, e->end, open[depth - 1]);
+        assert_true(!depth || e->end <= open[depth - 1] + 5e-4);
+        assert_true(depth < VKT_COUNT(open));
+        open[depth++] = e->end;
+    }
+}
+
+static size_t count(const trace *t, const char *category, const char *name)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_spans; i++) n += !strcmp(t->spans[i].category, category) && (!name || !strcmp(t->spans[i].name, name));
+    return n;
+}
+
+/* How often each op stands in the plan: the second word of lines that begin with a level. */
+static size_t planned(const char *plan, const char *op)
+{
+    size_t n = 0;
+    for (const char *line = strstr(plan, "training step"); line && *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        char word[64];
+        unsigned level;
+        if (!strncmp(line, "evaluation", 10)) break;
+        n += sscanf(line, "%u %63s", &level, word) == 2 && (!op || !strcmp(word, op)) && line[4] != ' ' && line[5] == ' ' && line[6] == ' ';
+    }
+    return n;
+}
+
+static char *plan_of(const vkt_config *c)
+{
+    char *plan = NULL;
+    vkt_train_result r;
+    REQUIRE_OK(vkt_train(c, &(vkt_train_desc) { .gpu = gpu_desc(), .explain = true, .explain_text = &plan }, &r));
+    return plan;
+}
+
+/* ---- tests ---- */
+
+static void require_sane(const vkt_profile *p)
+{
+    assert_true((unsigned)p->verdict <= VKT_COMPUTE_BOUND);
+    assert_true(*p->why && *p->advice);
+    assert_true(strlen(p->why) < sizeof p->why - 1 && strlen(p->advice) < sizeof p->advice - 1); /* not cut short */
+    assert_true(p->step_ms > 0 && p->step_min_ms <= p->step_median_ms && p->step_median_ms <= p->step_max_ms);
+    assert_true(p->busy > 0 && p->idle_input >= 0 && p->idle_host >= -1e-9);
+    REQUIRE_NEAR(p->busy + p->idle_input + p->idle_host, 1, 1e-9);
+    assert_true(p->memory_gbps > 0 && p->matmul_gflops > 0 && p->empty_us > 0);
+}
+
+static void trace_holds_every_kernel(void **state)
+{
+    (void)state;
+    vkt_config *c = config(NULL);
+    vkt_profile *p;
+    char *plan = plan_of(c);
+    REQUIRE_OK(vkt_profile_run(c, &(vkt_profile_desc) { .gpu = gpu_desc(), .steps = 7, .trace = "tp_trace.json", .command = "a \"test\"" }, &p));
+    require_sane(p);
+    trace t = read_trace("tp_trace.json");
+    require_nested(&t);
+    assert_int_equal(count(&t, "step", NULL), 7);
+    assert_int_equal(planned(plan, NULL), p->n_dispatches);
+    assert_true(count(&t, "submit", NULL) >= 7 - VKT_MAX_SLOTS && count(&t, "loader", NULL) > 0 && count(&t, "loop", "metrics") >= 7);
+    assert_true(count(&t, "wait", "loader wait") > 0 && count(&t, "wait", "read-back wait") >= 7);
+    assert_true(t.n_arrows > 0 && t.n_arrows <= t.n_tails);
+    if (p->timestamps) {
+        uint32_t n = 0;
+        double ms = 0;
+        for (size_t i = 0; i < p->n_kernels; i++) {
+            const vkt_profile_kernel *k = &p->kernels[i];
+            assert_true(planned(plan, k->op) >= k->count);
+            assert_int_equal(planned(plan, k->op), count(&t, "kernel", k->op));
+            assert_true(i == 0 || k->ms <= k[-1].ms);
+            n += k->count;
+            ms += k->ms;
+        }
+        assert_int_equal(n, p->n_dispatches);
+        assert_int_equal(count(&t, "kernel", NULL), p->n_dispatches);
+        REQUIRE_NEAR(ms, p->kernels_ms, 1e-9);
+        for (size_t i = 0; i < t.n_spans; i++)
+            if (!strcmp(t.spans[i].category, "kernel"))
+                assert_true(json_object_get(t.spans[i].args, "op") && json_object_get(t.spans[i].args, "shape") &&
+                            json_object_get(t.spans[i].args, "level"));
+    }
+    finish_trace(&t);
+    vkt_profile_destroy(&p);
+    free(plan);
+    vkt_config_destroy(&c);
+}
+
+static void accumulation_counts_micro_batches(void **state)
+{
+    (void)state;
+    const char *set[] = { "train.accumulate=3", "train.batch=16", NULL };
+    vkt_config *c = config(set);
+    vkt_profile *p;
+    char *plan = plan_of(c);
+    REQUIRE_OK(vkt_profile_run(c, &(vkt_profile_desc) { .gpu = gpu_desc(), .steps = 5, .trace = "tp_accumulate.json" }, &p));
+    require_sane(p);
+    trace t = read_trace("tp_accumulate.json");
+    require_nested(&t);
+    assert_int_equal(count(&t, "step", NULL), 5 * 4);
+    const char *update = strstr(plan, "\nupdate, after");
+    assert_non_null(update);
+    size_t all = planned(plan, NULL);
+    ((char *)(uintptr_t)update)[1] = 0;
+    assert_int_equal(p->n_dispatches, 3 * planned(plan, NULL) + (all - planned(plan, NULL)));
+    if (p->timestamps) assert_int_equal(count(&t, "kernel", NULL), all);
+    finish_trace(&t);
+    vkt_profile_destroy(&p);
+    free(plan);
+    vkt_config_destroy(&c);
+}
+
+static void sleep_a_little(void *user)
+{
+    (void)user;
+    vkt__sleep_ms(30);
+}
+
+static void slow_loader_is_input_bound(void **state)
+{
+    (void)state;
+    const char *set[] = { "train.batch=4", "data.workers=1", NULL };
+    vkt_config *c = config(set);
+    vkt_profile *p;
+    REQUIRE_OK(vkt_profile_run(c, &(vkt_profile_desc) { .gpu = gpu_desc(), .steps = 10, .on_batch = sleep_a_little }, &p));
+    require_sane(p);
+    if (p->verdict != VKT_INPUT_BOUND) print_error("%s: %s\n", vkt_verdict_name(p->verdict), p->why);
+    assert_int_equal(p->verdict, VKT_INPUT_BOUND);
+    assert_true(p->loader_wait_ms > 0.3 * p->step_ms && p->fill_ms >= 29);
+    vkt_profile_destroy(&p);
+    vkt_config_destroy(&c);
+}
+
+static void without_timestamps_kernels_are_left_out(void **state)
+{
+    (void)state;
+    vkt_config *c = config(NULL);
+    vkt_profile *p;
+    vkt_gpu_desc gpu = gpu_desc();
+    char cap[256];
+    snprintf(cap, sizeof cap, "%s%stimestamps=0", gpu.cap ? gpu.cap : "", gpu.cap && *gpu.cap ? "," : "");
+    gpu.cap = cap;
+    REQUIRE_OK(vkt_profile_run(c, &(vkt_profile_desc) { .gpu = gpu, .steps = 3, .trace = "tp_plain.json" }, &p));
+    require_sane(p);
+    assert_false(p->timestamps);
+    assert_true(p->n_kernels == 0 && isnan(p->kernels_ms) && p->n_dispatches > 0);
+    trace t = read_trace("tp_plain.json");
+    require_nested(&t);
+    assert_int_equal(count(&t, "step", NULL), 3);
+    assert_int_equal(count(&t, "kernel", NULL), 0);
+    finish_trace(&t);
+    vkt_profile_destroy(&p);
+    vkt_config_destroy(&c);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    const char *batch[] = { "train.batch=100000", NULL };
+    vkt_config *c = config(NULL), *big = config(batch);
+    vkt_profile *p = NULL;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_profile_run(c, &(vkt_profile_desc) { .gpu = gpu_desc(), .trace = "tp_nowhere/trace.json" }, &p), VKT_IO);
+    REQUIRE_LOGGED("tp_nowhere/trace.json");
+    REQUIRE_STATUS(vkt_profile_run(big, &(vkt_profile_desc) { .gpu = gpu_desc(), .trace = "tp_refused.json" }, &p), VKT_ARG);
+    REQUIRE_LOGGED("train.batch");
+    assert_null(p);
+    assert_false(vkt__file_exists("tp_refused.json"));
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    vkt_config_destroy(&c);
+    vkt_config_destroy(&big);
+}
+
+int main(void)
+{
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trace_holds_every_kernel),
+        cmocka_unit_test(accumulation_counts_micro_batches),
+        cmocka_unit_test(slow_loader_is_input_bound),
+        cmocka_unit_test(without_timestamps_kernels_are_left_out),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
+}
