@@ -9,9 +9,14 @@
 #include "train/safetensors.h"
 #include "vktrain/vktrain.h"
 
+static const char *more_cap = "";
+
 static vkt_gpu_desc gpu_desc(void)
 {
-    return (vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"), .validate = getenv("VKT_TEST_VALIDATE") != NULL, .no_cache = true };
+    static char cap[256];
+    const char *env = getenv("VKT_TEST_CAP");
+    snprintf(cap, sizeof cap, "%s%s%s", env ? env : "", env && *env && *more_cap ? "," : "", more_cap);
+    return (vkt_gpu_desc) { .cap = cap, .validate = getenv("VKT_TEST_VALIDATE") != NULL, .no_cache = true };
 }
 
 static vkt_config *config(const char *const *set)
@@ -131,6 +136,23 @@ static void same_seed_same_bits_other_seed_other_bits(void **state)
     assert_string_not_equal(a, c);
     free(a);
     free(c);
+}
+
+static void many_submissions_equal_one(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    REQUIRE_OK(train("tt_a", NULL, false, 0, &r));
+    /* Every level in three parts, each a submission; then many workgroups to a row of the grid. */
+    static const char *const caps[] = { "submit=0", "submit=0,groups=16" };
+    for (size_t i = 0; i < VKT_COUNT(caps); i++) {
+        more_cap = caps[i];
+        vkt_status st = train("tt_b", NULL, false, 0, &r);
+        more_cap = "";
+        REQUIRE_OK(st);
+        require_same_file("tt_a", "tt_b", "checkpoints/step-00000030/model.safetensors");
+        require_same_file("tt_a", "tt_b", "checkpoints/step-00000030/optimizer.safetensors");
+    }
 }
 
 static void evaluation_is_exact_whatever_the_batch(void **state)
@@ -383,6 +405,7 @@ int main(void)
         cmocka_unit_test(memory_is_as_planned_and_constant),
         cmocka_unit_test(resume_is_bit_exact),
         cmocka_unit_test(same_seed_same_bits_other_seed_other_bits),
+        cmocka_unit_test(many_submissions_equal_one),
         cmocka_unit_test(evaluation_is_exact_whatever_the_batch),
         cmocka_unit_test(nan_never_reaches_the_weights),
         cmocka_unit_test(sampled_validation_reports_its_gap),

@@ -146,6 +146,7 @@ void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
     uint32_t bits;
     c->compute_queue_family = compute_family(phys, &bits);
     c->timestamp_ns = bits ? l->timestampPeriod : 0;
+    c->submit_ms = 100;
     query_memory(phys, c);
 
     const char *lacks = NULL;
@@ -187,6 +188,7 @@ static const cap_row rows[] = {
     { "shared", CAP_U32, CAP(shared_bytes), 8192, "bytes of shared memory" },
     { "alloc", CAP_U64, CAP(max_alloc_bytes), 1 << 20, "bytes of the largest allocation" },
     { "memory", CAP_U64, CAP(budget_bytes), 1 << 20, "bytes of device memory that may be used" },
+    { "submit", CAP_U32, CAP(submit_ms), 0, "milliseconds a submission should last (0: every level in three)" },
 };
 
 const char *vkt_cap_help(void)
