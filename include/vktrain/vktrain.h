@@ -9,5 +9,4 @@
 #include "vktrain/data.h"
 #include "vktrain/train.h"
 #include "vktrain/report.h"
-#include "vktrain/profile.h"
 #endif

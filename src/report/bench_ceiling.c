@@ -52,7 +52,7 @@ static vkt_status stream_set(stream *s)
     s->groups = (uint32_t)(n / ((uint64_t)s->wg * s->per));
     uint64_t x = s->buf[0]->addr, y = s->buf[s->buf[1] ? 1 : 0]->addr, z = s->buf[2]->addr;
     s->push = (struct bench_stream_params) { x, y, z, x, y, z, (uint32_t)n, s->op == VKT_BENCH_WRITE ? WRITE_S : TRIAD_S };
-    return vkt__kernel_get(s->b->gpu, "bench_stream", spec, VKT_COUNT(spec), &s->kernel);
+    return vkt__kernel_get(s->b->gpu, "bench_stream", spec, VKT_COUNT(spec), false, &s->kernel);
 }
 
 static vkt_status stream_record(void *user, vkt__cmd *cmd, uint32_t rep)
@@ -305,7 +305,7 @@ static vkt_status run_fma(vkt__bencher *b, const vkt__bench_item *item)
             j.wg = wg;
             j.groups = n / wg;
             j.push = (struct bench_fma_params) { j.z->addr, n, trips, fma_forms[f].a, 2.0f };
-            VKT_TRY(vkt__kernel_get(b->gpu, fma_forms[f].kernel, spec, VKT_COUNT(spec), &j.kernel));
+            VKT_TRY(vkt__kernel_get(b->gpu, fma_forms[f].kernel, spec, VKT_COUNT(spec), false, &j.kernel));
             VKT_TRY(vkt__bench_time(b, &(vkt__bench_job) { .label = "bench trial", .record = fma_record, .user = &j, .warm_s = 0.01, .time_s = 0.03, .trial = true }, &t));
             double rate = 2.0 * 16 * fma_forms[f].chains * (double)n * trips / t.min;
             if (rate > best_rate) best_rate = rate, best = f, best_job = j;
@@ -383,7 +383,7 @@ static vkt_status run_overheads(vkt__bencher *b, const vkt__bench_item *item)
     uint32_t wg = VKT_MIN(b->caps->subgroup, b->caps->workgroup), spec[] = { wg, 1, 1 };
     (void)item;
     VKT_TRY(vkt_buffer_create(b->gpu, &(vkt_buffer_desc) { N_COUNTERS * 4, VKT_MEM_DEVICE, "bench counters" }, &j.z));
-    VKT_TRY(vkt__kernel_get(b->gpu, "bench_count", spec, VKT_COUNT(spec), &j.kernel));
+    VKT_TRY(vkt__kernel_get(b->gpu, "bench_count", spec, VKT_COUNT(spec), false, &j.kernel));
     VKT_TRY(vkt__bench_time(b, &(vkt__bench_job) { .label = "bench dispatch", .record = count_record, .user = &j, .no_barriers = true }, &t[0]));
     VKT_TRY(count_check(b, &j, why[0]));
     j.same = true;
