@@ -29,9 +29,9 @@ run help nothing-like-it; code 2; err 'unknown command'
 run train; code 2; err 'vktrain train RECIPE'
 run train a b; code 2; err "'b' is one argument too many"
 run train digits --resum; code 2; err "unknown option '--resum'; did you mean '--resume'\?"
-run train digits --set; code 2; err -- '--set needs a value'
+run train digits --set; code 2; err '--set needs a value'
 run train digits --quiet=1; code 2; err 'takes no value'
-run train digits --resume; code 2; err -- '--resume needs --run'
+run train digits --resume; code 2; err '--resume needs --run'
 run train digitz; code 2; err "did you mean 'digits'"
 run train digits --set optim.lrr=1; code 2; err "did you mean 'optim.lr'"
 run train digits --set optim.lr=minus; code 2; err 'optim.lr'
@@ -52,10 +52,10 @@ run runs; code 0; err 'no runs yet'
 run runs --json; code 0; json "$tmp/out" whole
 run inspect nowhere; code 4; err 'nowhere'
 run profile; code 2; err 'vktrain profile RECIPE'
-run profile digits --steps 0; code 2; err -- '--steps must be at least 1'
+run profile digits --steps 0; code 2; err '--steps must be at least 1'
 run profile digits --steps few; code 2; err 'whole number'
 run profile digits -p x; code 2; err "unknown option '-p'"
-run profile digits -o; code 2; err -- '-o needs a value'
+run profile digits -o; code 2; err '-o needs a value'
 run profile digitz; code 2; err "did you mean 'digits'"
 run profile digits --set optim.lrr=1; code 2; err "did you mean 'optim.lr'"
 run profile nowhere/recipe.yaml; code 4; err 'nowhere/recipe.yaml'

@@ -93,7 +93,8 @@ static void print_times(const vkt_profile *p)
     row("step", "%s (median %s, %s to %s), %s examples/s; %u dispatches", ms(p->step_ms), ms(p->step_median_ms), ms(p->step_min_ms), ms(p->step_max_ms),
         cli_rate(p->items_per_s), p->n_dispatches);
     if (p->timestamps)
-        row("kernels", "%s a step if run one by one, %.0f%% of the step's time%s", ms(p->kernels_ms), 100 * p->kernels_ms / p->step_ms,
+        row("kernels", "%s a step if run one by one, %.0f%% of the step's time (the %s that timing one takes are taken off)%s", ms(p->kernels_ms),
+            100 * p->kernels_ms / p->step_ms, ms(1e-3 * p->timing_us),
             p->kernels_ms < 0.5 * p->busy * p->step_ms ? "; the device was busy for longer: with other programs, or waiting between kernels" : "");
     else row("kernels", "not timed: the device has no timestamps");
     row("device", "busy %.0f%%, idle for data %.0f%%, idle for the host %.0f%%", 100 * p->busy, 100 * p->idle_input, 100 * p->idle_host);

@@ -217,11 +217,13 @@ static vkt_status run_steps(profiler *t)
 {
     vkt_status st = VKT_OK;
     vkt_profile *p = t->p;
-    uint64_t least = 2 * t->s->train.n_slots + 2;
+    uint64_t least = t->s->train.n_slots + 2;
     VKT_TRY(vkt__thread_start(watch, t, &t->watcher));
     t->began = vkt__now();
     while (p->warmup < least || (p->warmup < WARMUP_MOST && vkt__now() - t->began < 1e-3 * WARMUP_MS)) VKT_TRY(run_step(t, p->warmup++));
     t->first_sub = t->n_sub;
+    vkt_log(VKT_LOG_INFO, "profile", "%llu steps of warm-up are done; %llu steps take about %.2g s", (unsigned long long)p->warmup,
+            (unsigned long long)p->steps, (vkt__now() - t->began) / (double)p->warmup * (double)p->steps);
     for (uint64_t i = 0; i < p->steps; i++) VKT_TRY(run_step(t, p->warmup + i));
     while (t->n_flights) VKT_TRY(retire(t));
 fail:
@@ -366,7 +368,7 @@ static void trace_device(const profiler *t, vkt__trace *out)
     size_t chosen = t->first_sub;
     snprintf(name, sizeof name, "device: %s", t->p->device);
     vkt__trace_process(out, DEVICE, name);
-    vkt__trace_track(out, DEVICE, STEPS, "steps, from submission to end");
+    vkt__trace_track(out, DEVICE, STEPS, "steps, from submission to the end as the host saw it");
     for (size_t i = t->first_sub; i < t->n_sub; i++) {
         const submission *s = &t->sub[i];
         submission_name(t, s, name, sizeof name);
@@ -401,7 +403,7 @@ static vkt_status write_trace(const profiler *t)
     trace_device(t, &out);
     json_t *about = json_pack("{ss ss* ss* ss ss si sI sI ss}", "program", "vktrain " VKT_VERSION, "command", t->desc->command, "recipe", p->recipe, "device",
                               p->device, "driver", p->driver, "batch", (int)p->batch, "steps", (json_int_t)p->steps, "warm-up steps",
-                              (json_int_t)p->warmup, "kernels", p->timestamps ? "timed one by one after the steps, a barrier after each" :
+                              (json_int_t)p->warmup, "kernels", p->timestamps ? "timed one by one after the steps, a barrier after each; what timing takes is taken off" :
                               "not timed: the device has no timestamps");
     json_object_set_new(about, "verdict", json_string(vkt_verdict_name(p->verdict)));
     json_object_set_new(about, "why", json_string(p->why));
@@ -493,7 +495,6 @@ vkt_status vkt_profile_run(const vkt_config *c, const vkt_profile_desc *desc, vk
     profiler t = { .c = c, .desc = desc, .p = vkt__alloc(sizeof *t.p), .lock = vkt__mutex_create(), .more = vkt__cond_create() };
     *out = NULL;
     VKT_TRY(prepare(&t));
-    vkt_log(VKT_LOG_INFO, "profile", "running %llu steps of %.0f examples after a warm-up", (unsigned long long)t.p->steps, t.step_examples);
     VKT_TRY(start_loader(&t));
     VKT_TRY(run_steps(&t));
     vkt_loader_destroy(&t.loader);
