@@ -205,15 +205,16 @@ static void refusals_come_before_step_one(void **state)
     (void)state;
     vkt_train_result r;
     vkt_config *c;
-    const char *wide[] = { "train.batch=1000", "eval.batch=200000", NULL };
+    const char *odd[] = { "train.batch=1001", "eval.batch=200000", NULL };
     TEST_LOG_CAPTURE();
-    c = config(wide);
+    c = config(odd);
     vkt_gpu_desc small = gpu_desc();
-    small.cap = "memory=33554432";
+    small.cap = "memory=1048576";
     vkt__remove_tree("tt_refused");
     REQUIRE_STATUS(vkt_train(c, &(vkt_train_desc) { .run_dir = "tt_refused", .gpu = small }, &r), VKT_OOM_DEVICE);
     vkt_config_destroy(&c);
     assert_false(vkt__file_exists("tt_refused"));
+    REQUIRE_LOGGED("optimizer moments");
     const char *batch[] = { "train.batch=5000", NULL };
     REQUIRE_STATUS(train("tt_refused", batch, false, 0, &r), VKT_ARG);
     REQUIRE_LOGGED("train.batch 5000 is larger than the training set of 1293 examples");
@@ -226,6 +227,43 @@ static void refusals_come_before_step_one(void **state)
     REQUIRE_STATUS(train("tt_once", more, true, 0, &r), VKT_FORMAT);
     REQUIRE_LOGGED("the data has changed");
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
+static void what_does_not_fit_is_accumulated(void **state)
+{
+    (void)state;
+    vkt_train_result whole, r;
+    const char *set[] = { "train.batch=512", "eval.batch=512", "train.steps=20", NULL };
+    char cap[64];
+    REQUIRE_OK(train("tt_whole", set, false, 0, &whole));
+    snprintf(cap, sizeof cap, "memory=%llu", (unsigned long long)whole.planned_bytes * 7 / 10);
+    TEST_LOG_CAPTURE();
+    more_cap = cap;
+    vkt_status straight = train("tt_straight", set, false, 0, &r), first = train("tt_resumed", set, false, 7, &r);
+    more_cap = "";
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    REQUIRE_OK(straight);
+    REQUIRE_STATUS(first, VKT_INTERRUPTED);
+    REQUIRE_LOGGED("train.batch 512 does not fit; each step runs ");
+    assert_null(strstr(test_log, "peak device memory"));
+    assert_true(r.planned_bytes == r.device_bytes && r.planned_bytes < whole.planned_bytes);
+    /* The split is kept where there is memory enough, and the recipe is the user's. */
+    REQUIRE_OK(train("tt_resumed", set, true, 0, &r));
+    require_same_file("tt_straight", "tt_resumed", "checkpoints/step-00000020/model.safetensors");
+    char *json;
+    size_t n;
+    read_file("tt_resumed", "run.json", &json, &n);
+    assert_non_null(strstr(json, "\"micro_batch\": "));
+    assert_non_null(strstr(json, "batch: 512"));
+    free(json);
+    /* A model that was trained so can be used so. */
+    vkt_eval_result e;
+    more_cap = "memory=1048576";
+    vkt_status st = vkt_eval(&(vkt_eval_desc) { .gpu = gpu_desc(), .checkpoint = "tt_resumed", .split = VKT_TEST, .batch = 4096 }, &e);
+    more_cap = "";
+    REQUIRE_OK(st);
+    REQUIRE_NEAR(e.loss, r.test_loss, 1e-6 * e.loss);
+    vkt_eval_result_finish(&e);
 }
 
 static void a_changed_model_is_refused_with_both_shapes(void **state)
@@ -410,6 +448,7 @@ int main(void)
         cmocka_unit_test(nan_never_reaches_the_weights),
         cmocka_unit_test(sampled_validation_reports_its_gap),
         cmocka_unit_test(refusals_come_before_step_one),
+        cmocka_unit_test(what_does_not_fit_is_accumulated),
         cmocka_unit_test(a_changed_model_is_refused_with_both_shapes),
         cmocka_unit_test(a_picture_predicts_as_its_idx_example),
         cmocka_unit_test(classes_weigh_by_the_recipe),

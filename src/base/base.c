@@ -34,8 +34,16 @@ void vkt_log_set(vkt_log_fn fn, void *user, vkt_log_level max_level)
     sink_level = max_level;
 }
 
+static _Thread_local bool quiet;
+
+void vkt__log_quiet(bool on)
+{
+    quiet = on;
+}
+
 static void log_va(vkt_log_level level, const char *area, const char *fmt, va_list ap)
 {
+    if (quiet && level == VKT_LOG_ERROR) level = VKT_LOG_DEBUG;
     if (level > sink_level) return;
     vkt__str s = { 0 };
     vkt__str_vprintf(&s, fmt, ap);

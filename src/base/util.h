@@ -22,6 +22,8 @@ _Noreturn void vkt__assert_fail(const char *cond, const char *file, int line);
     } while (0)
 
 /* Log one error line and yield the status: return vkt__fail(VKT_IO, "data", "...", ...). */
+/* This thread's error lines become debug ones: around what may fail and is tried again. */
+void vkt__log_quiet(bool on);
 vkt_status vkt__fail(vkt_status st, const char *area, const char *fmt, ...) VKT_PRINTF(3, 4);
 
 #define VKT_COUNT(a) (sizeof(a) / sizeof((a)[0]))

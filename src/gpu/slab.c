@@ -57,6 +57,7 @@ static vkt_status slab_create(vkt_gpu *gpu, uint64_t bytes, vkt_mem mem, const c
     VkMemoryAllocateFlagsInfo flags = { VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO, NULL, VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT, 0 };
     VkMemoryAllocateInfo alloc = { VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &flags, req.size, type };
     VkResult r = vkAllocateMemory(gpu->dev, &alloc, NULL, &s->memory);
+    if (r == VK_ERROR_DEVICE_LOST) VKT_VK(r);
     if (r != VK_SUCCESS) {
         st = vkt__fail(VKT_OOM_DEVICE, "gpu", "no device memory for '%s': asked %.1f MiB, %.1f MiB in use, budget %.1f MiB (VkResult %d)",
                        label, (double)bytes / 1048576, (double)gpu->stats.bytes / 1048576,
@@ -150,6 +151,11 @@ void vkt_buffer_destroy(vkt_gpu *gpu, vkt_buffer **buf)
     }
     free(b);
     *buf = NULL;
+}
+
+void vkt__gpu_forget_peak(vkt_gpu *gpu)
+{
+    gpu->stats.peak_bytes = gpu->stats.bytes;
 }
 
 void vkt__slabs_finish(vkt_gpu *gpu)

@@ -38,6 +38,8 @@ vkt_status vkt__ticket_watch(vkt_gpu *gpu, uint64_t ticket);
 /* Milliseconds between timestamps 0..n-1 and timestamp 0, after the ticket was waited for. */
 vkt_status vkt__cmd_times(vkt_gpu *gpu, vkt__cmd *cmd, double *ms);
 
+/* Peak memory counts from now on: after something was tried that did not fit. */
+void vkt__gpu_forget_peak(vkt_gpu *gpu);
 /* Seconds the calling thread has spent inside Vulkan's submit and wait calls since creation. */
 double vkt__gpu_driver_cpu(const vkt_gpu *gpu);
 

@@ -34,6 +34,7 @@ static const field fields[] = {
     F(valid_loss, NUMBER),  F(valid_accuracy, NUMBER),
     F(test_loss, NUMBER),   F(test_accuracy, NUMBER),
     F(items_per_s, NUMBER), F(seconds, NUMBER),
+    F(micro_batch, COUNT),  F(eval_batch, COUNT),
     F(config, TEXT),
 };
 

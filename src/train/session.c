@@ -189,21 +189,23 @@ static uint64_t lane_bytes(const vkt__lane *l)
     return l->n_slots * (vkt__align(l->upload_bytes, 256) + vkt__align(l->readback_bytes, 256));
 }
 
+/* Also of a session that is half made. */
 static uint64_t memory_table(const vkt__session *s, vkt__str *out)
 {
     uint64_t moments = 0, total = 0;
     for (size_t i = 0; s->optim && i < vkt_optim_n_moments(s->optim); i++) moments += vkt_optim_moment(s->optim, i)->bytes;
-    uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - vkt_model_values(s->model)->bytes - vkt_model_grads(s->model)->bytes - moments;
+    uint64_t values = s->model ? vkt_model_values(s->model)->bytes : 0, grads = s->model ? vkt_model_grads(s->model)->bytes : 0;
+    uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - values - grads - moments;
     if (s->eval.upload[0]) others -= lane_bytes(&s->train) + lane_bytes(&s->eval);
     const struct { const char *name; uint64_t bytes; } rows[] = {
-        { "parameters", vkt_model_values(s->model)->bytes },
-        { "gradients", vkt_model_grads(s->model)->bytes },
+        { "parameters", values },
+        { "gradients", grads },
         { "optimizer moments", moments },
         { "training batches", lane_bytes(&s->train) },
         { "training activations", s->train.graph ? vkt__align(vkt_graph_bytes(s->train.graph), 256) : 0 },
         { "update", s->update ? vkt__align(vkt_graph_bytes(s->update), 256) : 0 },
         { "evaluation batches", lane_bytes(&s->eval) },
-        { "evaluation activations", vkt__align(vkt_graph_bytes(s->eval.graph), 256) },
+        { "evaluation activations", s->eval.graph ? vkt__align(vkt_graph_bytes(s->eval.graph), 256) : 0 },
         { "tables and staging", others },
     };
     for (size_t i = 0; i < VKT_COUNT(rows); i++) {
@@ -258,6 +260,8 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
 {
     vkt_status st = VKT_OK;
     vkt__session *s = vkt__alloc(sizeof *s);
+    vkt__str table = { 0 };
+    bool planned = false;
     *out = NULL;
     s->gpu = gpu;
     s->config = c;
@@ -273,7 +277,7 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
         VKT_TRY(build_train(s));
     }
     VKT_TRY(build_eval(s));
-    vkt__str table = { 0 };
+    planned = true;
     s->planned_bytes = memory_table(s, &table);
     uint64_t budget = vkt_gpu_caps(gpu)->budget_bytes;
     if (s->planned_bytes > budget) {
@@ -281,7 +285,6 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
                 (double)s->planned_bytes / 1048576, (double)budget / 1048576, c->batch, c->eval_batch, table.data);
         st = VKT_OOM_DEVICE;
     }
-    vkt__str_finish(&table);
     VKT_TRY(st);
     VKT_TRY(lane_allocate(s, &s->train, "training"));
     VKT_TRY(lane_allocate(s, &s->eval, "evaluation"));
@@ -289,10 +292,50 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
     if (s->update) VKT_TRY(vkt_graph_compile(s->update, &(vkt_plan_desc) { .n_slots = s->train.n_slots, .label = "update" }));
     VKT_TRY(vkt_graph_compile(s->eval.graph, &(vkt_plan_desc) { .n_slots = s->eval.n_slots, .label = "evaluation activations" }));
     *out = s;
-    return VKT_OK;
+    s = NULL;
 fail:
+    if (st == VKT_OOM_DEVICE && !planned) {
+        memory_table(s, &table);
+        vkt_log(VKT_LOG_ERROR, "train", "it did not fit; allocated or planned by then:\n%s", table.data);
+    }
+    vkt__str_finish(&table);
     vkt__session_destroy(&s);
     return st;
+}
+
+static bool shrink(vkt_config *c, bool training)
+{
+    uint32_t floor = training ? c->batch : 1;
+    if (c->eval_batch > floor) {
+        c->eval_batch = VKT_MAX(c->eval_batch / 2, floor);
+        return true;
+    }
+    if (!training || c->batch % 2 || c->accumulate > UINT32_MAX / 2) return false;
+    c->batch /= 2;
+    c->accumulate *= 2;
+    return true;
+}
+
+vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data, bool training, vkt__session **out)
+{
+    vkt_config first = *c;
+    vkt_status st;
+    for (;;) {
+        vkt__log_quiet(true);
+        st = vkt__session_create(gpu, c, data, training, out);
+        vkt__log_quiet(false);
+        if (st != VKT_OOM_DEVICE) break;
+        vkt__gpu_forget_peak(gpu);
+        if (!shrink(c, training)) break;
+    }
+    /* What was kept quiet is said now. */
+    if (st != VKT_OK) return vkt__session_create(gpu, c, data, training, out);
+    if (c->batch != first.batch)
+        vkt_log(VKT_LOG_WARN, "train", "device memory: train.batch %u does not fit; each step runs %u micro-batches of %u (the same mathematics, "
+                "no faster), eval.batch is %u", first.batch, c->accumulate, c->batch, c->eval_batch);
+    else if (c->eval_batch != first.eval_batch)
+        vkt_log(VKT_LOG_WARN, "train", "device memory: eval.batch %u does not fit; it is %u", first.eval_batch, c->eval_batch);
+    return VKT_OK;
 }
 
 void vkt__session_destroy(vkt__session **ps)

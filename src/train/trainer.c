@@ -44,7 +44,9 @@ static double recent_mean(const recent *r)
 }
 
 typedef struct {
-    const vkt_config *c;
+    const vkt_config *recipe;
+    vkt_config fit;                       /* the recipe with batches that fit into memory */
+    const vkt_config *c;                  /* fit */
     const vkt_train_desc *desc;
     vkt_train_result *result;
     vkt_gpu *gpu;
@@ -457,6 +459,8 @@ static vkt_status open_run(trainer *t)
     r->data_seed = c->data.seed;
     r->n_params = vkt_model_count(t->s->model);
     r->total = t->total;
+    r->micro_batch = c->batch == t->recipe->batch ? 0 : c->batch;
+    r->eval_batch = c->eval_batch == t->recipe->eval_batch ? 0 : c->eval_batch;
     r->metric = c->metric;
     if (t->desc->resume) VKT_TRY(resume(t));
     else VKT_TRY(vkt_model_init(t->s->model, c->seed));
@@ -561,6 +565,23 @@ static void fill_result(trainer *t)
     percentiles(t);
 }
 
+/* A resumed run keeps the micro-batches that it began with, on which the last bits depend. */
+static void split_as_before(trainer *t)
+{
+    vkt__arena arena = { 0 };
+    vkt__run_record old;
+    const char *why;
+    vkt_config *c = &t->fit;
+    if (t->desc->resume && t->desc->run_dir && vkt__run_load(t->desc->run_dir, &arena, &old, &why) == VKT_OK) {
+        if (old.micro_batch && old.micro_batch < c->batch && c->batch % old.micro_batch == 0) {
+            c->accumulate *= (uint32_t)(c->batch / old.micro_batch);
+            c->batch = (uint32_t)old.micro_batch;
+        }
+        if (old.eval_batch && old.eval_batch < c->eval_batch) c->eval_batch = (uint32_t)old.eval_batch;
+    }
+    vkt__arena_finish(&arena);
+}
+
 static vkt_status prepare(trainer *t)
 {
     vkt_status st = VKT_OK;
@@ -592,9 +613,10 @@ static vkt_status prepare(trainer *t)
     }
     VKT_TRY(vkt_schedule_check(&c->schedule, c->source ? c->source : "schedule"));
     VKT_TRY(vkt_gpu_create(&gpu, &t->gpu));
-    VKT_TRY(vkt__session_create(t->gpu, c, t->data, true, &t->s));
+    split_as_before(t);
+    VKT_TRY(vkt__session_fit(t->gpu, &t->fit, t->data, true, &t->s));
     t->total = vkt_schedule_total(&c->schedule);
-    t->yaml = vkt_config_yaml(c);
+    t->yaml = vkt_config_yaml(t->recipe);
     t->config_hash = vkt__hash(t->yaml, strlen(t->yaml), 0);
     t->data_hash = vkt_dataset_fingerprint(t->data);
     vkt_log(VKT_LOG_INFO, "train", "%llu parameters, %llu steps of %.0f examples (%.1f epochs), peak device memory %.1f MiB",
@@ -632,8 +654,9 @@ static void finish(trainer *t)
 vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_result *out)
 {
     vkt_status st = VKT_OK;
-    trainer t = { .c = c, .desc = desc, .result = out, .last_value = NAN, .saved = UINT64_MAX };
+    trainer t = { .recipe = c, .fit = *c, .desc = desc, .result = out, .last_value = NAN, .saved = UINT64_MAX };
     *out = (vkt_train_result) { .test_loss = NAN, .test_accuracy = NAN, .valid_loss = NAN, .valid_accuracy = NAN, .best_metric = NAN, .sample_gap = NAN };
+    t.c = &t.fit;
     VKT_TRY(prepare(&t));
     if (desc->explain) {
         *desc->explain_text = vkt__session_explain(t.s);

@@ -43,7 +43,7 @@ static vkt_status open_session(opened *o, uint32_t batch)
     vkt_status st = VKT_OK;
     vkt__weights w = { 0 };
     if (batch) o->config->eval_batch = batch;
-    VKT_TRY(vkt__session_create(o->gpu, o->config, o->data, false, &o->session));
+    VKT_TRY(vkt__session_fit(o->gpu, o->config, o->data, false, &o->session));
     VKT_TRY(vkt__weights_create(o->session->model, NULL, &w));
     VKT_TRY(vkt__safetensors_load(o->ckpt->model, w.model, w.n_model, true));
     VKT_TRY(vkt__weights_upload(o->gpu, o->session->model, NULL, &w));
