@@ -1,5 +1,5 @@
 #version 460
-/* C [M, N] = act(op(A) op(B) + bias) for CPU drivers that neither unroll loops nor have cheap subgroup operations
+/* C [M, N] = end(op(A) op(B) + bias) for CPU drivers that neither unroll loops nor have cheap subgroup operations
  * (SwiftShader): one invocation computes 8 rows of 4 columns, written out so that nothing is indexed; a workgroup's
  * columns lie side by side. Sums over k in order. Rows and columns past the end read the last ones and aren't
  * stored. Twin: matmul_ref. */
@@ -9,14 +9,13 @@
 layout(constant_id = 3) const uint LAYOUT = 0; /* vkt_layout: 0 NT, 1 NN, 2 TN */
 layout(constant_id = 4) const int ACT = 0;
 layout(push_constant, scalar) uniform Push { matmul_params p; };
+#include "matmul_end.glsl"
 
 void store1(uint m, uint n, float sum)
 {
     if (m >= p.M || n >= p.N) return;
-    uint i = m * p.N + n;
     if ((p.flags & VKT_MM_BIAS) != 0) sum += p.bias.v[n];
-    if ((p.flags & VKT_MM_PRE) != 0) p.pre.v[i] = sum;
-    p.c.v[i] = act_fwd(ACT, sum);
+    finish(m * p.N + n, sum);
 }
 
 void store4(uint m, uvec4 n, vec4 sum)

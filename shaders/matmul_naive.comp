@@ -1,13 +1,14 @@
 #version 460
-/* C [M, N] = act(op(A) op(B) + bias): one invocation per element, sums over k in order. NT: A [M, K], B [N, K];
- * NN: B [K, N]; TN: A [K, M], B [K, N]. The rung that is always right; fast ones are tested against the same
- * twin, ref_matmul. */
+/* C [M, N] = end(op(A) op(B) + bias), end: an activation, or times an activation's derivative at v. One invocation
+ * per element, sums over k in order. NT: A [M, K], B [N, K]; NN: B [K, N]; TN: A [K, M], B [K, N]. The rung that is
+ * always right; fast ones are tested against the same twin, matmul_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
 layout(constant_id = 3) const uint LAYOUT = 0; /* vkt_layout: 0 NT, 1 NN, 2 TN */
 layout(constant_id = 4) const int ACT = 0;
 layout(push_constant, scalar) uniform Push { matmul_params p; };
+#include "matmul_end.glsl"
 
 void main()
 {
@@ -25,6 +26,5 @@ void main()
         sum += part;
     }
     if ((p.flags & VKT_MM_BIAS) != 0) sum += p.bias.v[n];
-    if ((p.flags & VKT_MM_PRE) != 0) p.pre.v[i] = sum;
-    p.c.v[i] = act_fwd(ACT, sum);
+    finish(i, sum);
 }

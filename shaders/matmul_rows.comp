@@ -1,5 +1,5 @@
 #version 460
-/* C [M, N] = act(op(A) op(B) + bias) for Mesa's CPU driver: one subgroup computes R rows of V vectors of columns in
+/* C [M, N] = end(op(A) op(B) + bias) for Mesa's CPU driver: one subgroup computes R rows of V vectors of columns in
  * registers and sums over k in order; no shared memory, no barrier. A's elements are loaded a vector at a time and
  * handed to all lanes one by one; what a lane loads of B serves all R rows. That driver turns loads by address into
  * gathers, whose cost is per element and not per byte: with WIDE an element is a pair of floats in 64 bits, along k
@@ -34,8 +34,9 @@ const uint W = 1;
 #endif
 
 /* matmul_params with A and B as this variant reads them */
-struct push { matrix a; matrix b; f32s bias; f32s c; f32s pre; f32x4s a4; f32x4s b4; uint M, N, K, flags; };
+struct push { matrix a; matrix b; f32s bias; f32s c; f32s pre; f32s v; f32x4s a4; f32x4s b4; uint M, N, K, flags; };
 layout(push_constant, scalar) uniform Push { push p; };
+#include "matmul_end.glsl"
 
 const uint S = gl_WorkGroupSize.x;
 const uint VW = LAYOUT == 0 ? 1 : W;           /* columns per lane and vector */
@@ -112,20 +113,15 @@ void main()
         }
     }
 
-    f32s C = p.c;
-    uint flags = p.flags;
     [[unroll]] for (uint v = 0; v < V; v++)
         [[unroll]] for (uint c = 0; c < VW; c++) {
             uint n = col[v] + c;
             if (n >= N) continue;
             float bias = 0.0;
-            if ((flags & VKT_MM_BIAS) != 0) bias = p.bias.v[n];
+            if ((p.flags & VKT_MM_BIAS) != 0) bias = p.bias.v[n];
             [[unroll]] for (uint r = 0; r < R; r++) {
                 if (m0 + r >= M) break;
-                float sum = acc[(r * V + v) * VW + c] + bias;
-                uint i = (m0 + r) * N + n;
-                if ((flags & VKT_MM_PRE) != 0) p.pre.v[i] = sum;
-                C.v[i] = act_fwd(ACT, sum);
+                finish((m0 + r) * N + n, acc[(r * V + v) * VW + c] + bias);
             }
         }
 }

@@ -1,5 +1,5 @@
 #version 460
-/* C [M, N] = act(op(A) op(B) + bias) for GPUs: a workgroup computes a BM x BN tile, BK steps of k at a time through
+/* C [M, N] = end(op(A) op(B) + bias) for GPUs: a workgroup computes a BM x BN tile, BK steps of k at a time through
  * shared memory (k-major, rows padded by one vec4), the next slice in registers meanwhile. A thread keeps TM x TN
  * sums as groups of 4 x 4 spread over the tile, fed by vec4 reads. Sums over k in order. The layout matters to the
  * loaders only. VEC_A, VEC_B: row length and address are multiples of 4 floats. Outside the matrices zeros are
@@ -17,6 +17,7 @@ layout(constant_id = 9) const uint TN = 4;
 layout(constant_id = 10) const uint VEC_A = 0;
 layout(constant_id = 11) const uint VEC_B = 0;
 layout(push_constant, scalar) uniform Push { matmul_params p; };
+#include "matmul_end.glsl"
 
 const uint THREADS = (BM / TM) * (BN / TN);    /* = gl_WorkGroupSize.x */
 const uint GM = TM / 4, GN = TN / 4;           /* groups of 4 rows, of 4 columns per thread */
@@ -114,12 +115,11 @@ void main()
         if (m >= p.M) continue;
         [[unroll]] for (uint j = 0; j < GN; j++)
             [[unroll]] for (uint c = 0; c < 4; c++) {
-                uint n = n0 + j * (BN / GN) + tx * 4 + c, at = m * p.N + n;
+                uint n = n0 + j * (BN / GN) + tx * 4 + c;
                 if (n >= p.N) continue;
                 float sum = acc[i * GN + j][c];
                 if ((p.flags & VKT_MM_BIAS) != 0) sum += p.bias.v[n];
-                if ((p.flags & VKT_MM_PRE) != 0) p.pre.v[at] = sum;
-                p.c.v[at] = act_fwd(ACT, sum);
+                finish(m * p.N + n, sum);
             }
     }
 }

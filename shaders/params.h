@@ -67,13 +67,14 @@ struct eltwise_params {
     U32 pad;
 };
 
-/* matmul_*.comp: C [M, N] = op(A) op(B), then bias and activation */
+/* matmul_*.comp: C [M, N] = op(A) op(B), then bias, then an activation or times an activation's derivative */
 struct matmul_params {
     ADDR(f32s) a;
     ADDR(f32s) b;
     ADDR(f32s) bias;   /* [N] */
     ADDR(f32s) c;
     ADDR(f32s) pre;    /* [M, N] before the activation */
+    ADDR(f32s) v;      /* [M, N] where the derivative is taken: see act_bwd */
     ADDR(f32x4s) a4;   /* a and b again, as vectors */
     ADDR(f32x4s) b4;
     U32 M, N, K;
@@ -81,6 +82,7 @@ struct matmul_params {
 };
 #define VKT_MM_BIAS 1u
 #define VKT_MM_PRE 2u
+#define VKT_MM_ACT_BWD 16 /* constant ACT: this much more than the activation whose derivative is meant */
 
 /* sum.comp: chunk sums */
 struct sum_params {

@@ -147,6 +147,67 @@ static void bad_logits_give_nan_in_their_row_only(void **state)
     destroy(&g);
 }
 
+/* An MLP's loss and gradients with fusions and without: the same arithmetic, but for what a compiler makes of an
+ * activation beside a sum. */
+static void rewrites_change_nothing(void **state)
+{
+    (void)state;
+    enum { B = 37, D0 = 21, D1 = 33, D2 = 26, MOST = 1024 };
+    static float data[MOST], grad[2][5][MOST];
+    for (int i = 0; i < MOST; i++) data[i] = (float)vkt_rand_normal(3, VKT_RNG_TEST, (uint64_t)i) * 0.5f;
+    for (int act = VKT_ACT_RELU; act <= VKT_ACT_TANH; act++) {
+        for (int plain = 0; plain < 2; plain++) {
+            vkt_graph *g = vkt_graph_create(gpu);
+            if (plain) vkt_graph_no_rewrite(g);
+            vkt_tensor *x = input(g, vkt_shape2(B, D0), VKT_F32, data), *w1 = input(g, vkt_shape2(D1, D0), VKT_F32, data + 100);
+            vkt_tensor *b1 = input(g, vkt_shape1(D1), VKT_F32, data), *w2 = input(g, vkt_shape2(D2, D1), VKT_F32, data + 50);
+            vkt_tensor *b2 = input(g, vkt_shape1(D2), VKT_F32, data), *w3 = input(g, vkt_shape2(5, D2), VKT_F32, data + 7);
+            vkt_tensor *wrt[] = { w1, b1, w2, b2, w3 }, *dwrt[5], *h = x;
+            h = vkt_activate(g, vkt_linear(g, h, w1, b1, VKT_ACT_NONE), (vkt_act)act);
+            h = vkt_activate(g, vkt_linear(g, h, w2, b2, VKT_ACT_NONE), (vkt_act)act);
+            vkt_loss l = vkt_mse(g, vkt_linear(g, h, w3, NULL, VKT_ACT_NONE), input(g, vkt_shape2(B, 5), VKT_F32, data + 9), NULL);
+            vkt_backward(g, l.loss, wrt, 5, dwrt);
+            for (int i = 0; i < 5; i++) vkt_keep(dwrt[i], "gradient");
+            REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+            char *text = vkt_graph_explain(g);
+            assert_int_equal(strstr(text, "2 gradients of activations fused") == NULL, plain);
+            assert_int_equal(strstr(text, "activate_bwd") != NULL, plain);
+            free(text);
+            REQUIRE_OK(vkt_graph_run(g));
+            for (int i = 0; i < 5; i++) REQUIRE_OK(vkt_tensor_read(dwrt[i], 0, grad[plain][i], dwrt[i]->bytes));
+            destroy(&g);
+        }
+        if (act == VKT_ACT_RELU) assert_memory_equal(grad[0], grad[1], sizeof grad[0]);
+        for (int i = 0; i < 5; i++) {
+            double rms = 0;
+            for (int j = 0; j < MOST; j++) rms += (double)grad[1][i][j] * (double)grad[1][i][j] / MOST;
+            for (int j = 0; j < MOST; j++)
+                REQUIRE_NEAR(grad[0][i][j], grad[1][i][j], vkt__tol(VKT_F32, 64 + D1) * (sqrt(rms) + fabs((double)grad[1][i][j])));
+        }
+    }
+}
+
+/* The gradient of a matmul that something else reads stays a tensor of its own. */
+static void a_gradient_read_twice_is_not_fused(void **state)
+{
+    (void)state;
+    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_tensor *a = vkt__sample2(g, 8, 6), *b = vkt__sample2(g, 6, 4), *v = vkt__sample2(g, 8, 4);
+    vkt_tensor *d = vkt_matmul(g, VKT_NN, a, b), *kept = vkt_matmul(g, VKT_NN, a, b), *h = vkt_scale(g, v, 2.0f);
+    vkt__act_bwd(g, d, h, VKT_ACT_RELU);
+    vkt_add(g, d, d);
+    vkt_keep(kept, "kept");
+    vkt__act_bwd(g, kept, h, VKT_ACT_RELU);
+    vkt_tensor *early = vkt_matmul(g, VKT_NN, a, b), *late = vkt_scale(g, v, 3.0f);
+    vkt__act_bwd(g, early, late, VKT_ACT_RELU);
+    vkt__rewrite_whole(g);
+    assert_int_equal(g->n_fused_act_bwd, 0);
+    vkt__act_bwd(g, vkt_matmul(g, VKT_NN, a, b), h, VKT_ACT_RELU);
+    vkt__rewrite_whole(g);
+    assert_int_equal(g->n_fused_act_bwd, 1);
+    vkt_graph_destroy(&g);
+}
+
 typedef struct {
     const float *x;
     const vkt_tensor *t;
@@ -211,6 +272,8 @@ int main(void)
         cmocka_unit_test(casts_of_every_16_bit_number_are_exact),
         cmocka_unit_test(casts_round_to_nearest_even),
         cmocka_unit_test(bad_logits_give_nan_in_their_row_only),
+        cmocka_unit_test(rewrites_change_nothing),
+        cmocka_unit_test(a_gradient_read_twice_is_not_fused),
         cmocka_unit_test(validation_is_silent),
     }, small[] = {
         cmocka_unit_test(a_plan_of_several_chunks_runs),

@@ -113,7 +113,7 @@ struct vkt_graph {
     vkt_tensor *inert, *step, *ones;
     uint32_t n_dropout;
     bool differentiated, rewritten, no_rewrite;
-    uint32_t n_fused_act;  /* what rewrites did, for explain */
+    uint32_t n_fused_act, n_fused_act_bwd; /* what rewrites did, for explain */
     /* plan */
     bool planned, no_reuse;
     uint32_t n_levels, n_slots;
@@ -158,6 +158,8 @@ vkt_tensor *vkt__real(vkt_graph *g, vkt_tensor *dy, const vkt_tensor *t);
 
 /* Small passes over the nodes, before differentiation or planning; each is equal to the plain graph. */
 void vkt__rewrite(vkt_graph *g, bool training);
+/* Those that need the whole graph, gradients included: at planning. */
+void vkt__rewrite_whole(vkt_graph *g);
 
 /* ---- recording ---- */
 

@@ -83,7 +83,7 @@ bool vkt__act_from_output(vkt_act act)
     return act == VKT_ACT_RELU || act == VKT_ACT_SIGMOID || act == VKT_ACT_TANH;
 }
 
-static double act_derivative(vkt_act act, double v)
+double vkt__act_derivative(vkt_act act, double v)
 {
     double s;
     switch (act) {
@@ -113,7 +113,7 @@ static void eltwise_ref(const vkt_node *n, double *const *in, double *const *out
         case VKT_EL_COPY: *z = x; break;
         case VKT_EL_FILL: *z = (double)n->attr.eltwise.s; break;
         case VKT_EL_ACT: *z = vkt__act(n->attr.eltwise.act, x); break;
-        case VKT_EL_ACT_BWD: *z = x * act_derivative(n->attr.eltwise.act, y); break;
+        case VKT_EL_ACT_BWD: *z = x * vkt__act_derivative(n->attr.eltwise.act, y); break;
         }
     }
 }

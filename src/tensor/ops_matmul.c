@@ -1,4 +1,4 @@
-/* Matrix product rows: C = act(op(A) op(B) + bias) in the layouts that a linear layer's forward and backward
+/* Matrix product rows: C = act(op(A) op(B) + bias), or = op(A) op(B) act'(v), in the layouts that a linear layer's forward and backward
  * need. Which kernel runs is chosen here, by device class. */
 #include <stdio.h>
 
@@ -35,6 +35,7 @@ static bool matmul_shape(vkt_node *n)
     }
     vkt__out(n, 0, out, VKT_F32);
     vkt_act act = n->attr.matmul.act;
+    if (n->in[3]) return vkt__shape_equal(n->in[3]->shape, out) || vkt__shape_error(n, "%s must be shaped like the result", vkt__text(n->in[3]));
     if (act != VKT_ACT_NONE && !vkt__act_from_output(act)) vkt__out(n, 1, out, VKT_F32);
     return true;
 }
@@ -110,7 +111,7 @@ static uint32_t rows_needed(uint32_t most, uint32_t M)
 static void matmul_record(vkt__rec *rec, const vkt_node *n)
 {
     struct matmul_params p = { .a = vkt__addr(rec, n->in[0]), .b = vkt__addr(rec, n->in[1]), .bias = vkt__addr(rec, n->in[2]),
-                               .c = vkt__addr(rec, n->out[0]), .pre = vkt__addr(rec, n->out[1]) };
+                               .c = vkt__addr(rec, n->out[0]), .pre = vkt__addr(rec, n->out[1]), .v = vkt__addr(rec, n->in[3]) };
     const vkt_caps *caps = rec->caps;
     vkt_layout l = n->attr.matmul.layout;
     dims(n, &p.M, &p.N, &p.K);
@@ -120,7 +121,8 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
     uint32_t kernel = n->attr.matmul.kernel ? n->attr.matmul.kernel : mm_choose(caps, l, p.M, p.N, p.K);
     if (!mm_fits(kernel, caps, l, p.M, p.N, p.K)) kernel = MM_NAIVE;
     mm_kernel k = kernels[kernel];
-    uint32_t spec[12] = { VKT_MIN(caps->workgroup, 64), 1, 1, (uint32_t)l, (uint32_t)n->attr.matmul.act }, n_spec = 5;
+    uint32_t act = (uint32_t)n->attr.matmul.act + (n->in[3] ? VKT_MM_ACT_BWD : 0);
+    uint32_t spec[12] = { VKT_MIN(caps->workgroup, 64), 1, 1, (uint32_t)l, act }, n_spec = 5;
     uint64_t groups;
     if (kernel == MM_NAIVE) {
         groups = ((uint64_t)p.M * p.N + spec[0] - 1) / spec[0];
@@ -161,7 +163,7 @@ static void matmul_ref(const vkt_node *n, double *const *in, double *const *out)
             for (uint64_t k = 0; k < K; k++)
                 sum += in[0][l == VKT_TN ? k * M + m : m * K + k] * in[1][l == VKT_NT ? j * K + k : k * N + j];
             if (out[1]) out[1][m * N + j] = sum;
-            out[0][m * N + j] = vkt__act(n->attr.matmul.act, sum);
+            out[0][m * N + j] = in[3] ? sum * vkt__act_derivative(n->attr.matmul.act, in[3][m * N + j]) : vkt__act(n->attr.matmul.act, sum);
         }
 }
 
@@ -193,7 +195,7 @@ static vkt_cost matmul_cost(const vkt_node *n)
 {
     uint32_t M, N, K;
     dims(n, &M, &N, &K);
-    vkt_cost c = { 2.0 * M * N * K, 4.0 * ((double)M * K + (double)N * K + (double)M * N * (n->out[1] ? 2 : 1)) };
+    vkt_cost c = { 2.0 * M * N * K, 4.0 * ((double)M * K + (double)N * K + (double)M * N * (n->out[1] || n->in[3] ? 2 : 1)) };
     return c;
 }
 
@@ -243,8 +245,28 @@ static const char *matmul_sample(vkt_graph *g, uint32_t i)
     return name;
 }
 
+/* Every activation, then every kernel in every layout. */
+static const char *matmul_act_bwd_sample(vkt_graph *g, uint32_t i)
+{
+    enum { ACTS = VKT_ACT_TANH, ODD = 2 };
+    static char name[64];
+    bool by_kernel = i >= ACTS;
+    uint32_t j = i - ACTS, odd = by_kernel ? j % ODD : 0, l = by_kernel ? j / ODD % 3 : VKT_NN, kernel = by_kernel ? 1 + j / ODD / 3 : MM_CHOOSE;
+    vkt_act act = by_kernel ? VKT_ACT_SILU : (vkt_act)(i + 1);
+    uint32_t M = 34 - odd, N = 66 - odd, K = 22 - odd;
+    if (kernel >= MM_COUNT) return NULL;
+    vkt_tensor *a = l == VKT_TN ? vkt__sample2(g, K, M) : vkt__sample2(g, M, K);
+    vkt_tensor *b = l == VKT_NT ? vkt__sample2(g, N, K) : vkt__sample2(g, K, N);
+    vkt_attr attr = { .matmul = { .layout = (vkt_layout)l, .act = act, .kernel = kernel } };
+    vkt__op(g, &vkt__op_matmul_act_bwd, (vkt_tensor *[]) { a, b, NULL, vkt__sample2(g, M, N) }, 4, attr);
+    snprintf(name, sizeof name, "activation %u, layout %u, %s, kernel %u", act, l, odd ? "odd" : "even", kernel);
+    return name;
+}
+
 const vkt_op vkt__op_matmul = { .name = "matmul", .n_in = 3, .n_out = 2, .shape = matmul_shape, .record = matmul_record,
     .grad = matmul_grad, .ref = matmul_ref, .cost = matmul_cost, .terms = matmul_terms, .sample = matmul_sample };
+const vkt_op vkt__op_matmul_act_bwd = { .name = "matmul_act_bwd", .n_in = 4, .n_out = 1, .inplace = 1u << 3, .shape = matmul_shape,
+    .record = matmul_record, .ref = matmul_ref, .cost = matmul_cost, .terms = matmul_terms, .sample = matmul_act_bwd_sample };
 
 vkt_tensor *vkt_matmul(vkt_graph *g, vkt_layout layout, vkt_tensor *a, vkt_tensor *b)
 {

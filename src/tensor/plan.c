@@ -223,6 +223,7 @@ vkt_status vkt_graph_plan(vkt_graph *g, const vkt_plan_desc *desc)
     if (g->status != VKT_OK) return g->status;
     if (g->planned) return VKT_OK;
     vkt__rewrite(g, false);
+    vkt__rewrite_whole(g);
     for (size_t k = 0; k < g->n_nodes; k++)
         for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
             const vkt_tensor *t = g->nodes[k]->in[i] ? root(g->nodes[k]->in[i]) : NULL;
@@ -309,6 +310,7 @@ char *vkt_graph_explain(const vkt_graph *g)
             vkt__str_finish(&in);
         }
     if (g->n_fused_act) vkt__str_printf(&s, "rewrites: %u activations fused into the matmul before them\n", g->n_fused_act);
+    if (g->n_fused_act_bwd) vkt__str_printf(&s, "rewrites: %u gradients of activations fused into the matmul before them\n", g->n_fused_act_bwd);
     double flops, bytes;
     vkt_graph_cost(g, &flops, &bytes);
     vkt__str_printf(&s, "%zu ops in %u levels; %.1f Mflop, %.1f MiB moved; activations %.2f MiB (lower bound %.2f MiB)\n",
