@@ -94,7 +94,7 @@ typedef struct vkt_train_desc {
 } vkt_train_desc;
 
 typedef struct vkt_train_result {
-    char run_dir[1024], best_checkpoint[1088];
+    char run_dir[1024], best_checkpoint[1088]; /* "" if nothing was evaluated */
     uint64_t step, best_step;
     char metric[32];
     double best_metric;            /* on the validation split, chosen in retrospect */
@@ -102,7 +102,8 @@ typedef struct vkt_train_result {
     double test_loss, test_accuracy;      /* best checkpoint; NAN without a test split */
     double sample_gap;             /* full minus sampled validation metric; NAN if not sampled */
     double norm_p50, norm_p90, norm_p99;  /* percentiles of the unclipped gradient norm */
-    uint64_t n_clipped, n_skipped, n_steps;
+    uint64_t n_clipped, n_skipped; /* updates of the whole run, resumed parts too */
+    uint64_t n_steps;              /* steps that this call ran; after a lost device some of them twice */
     double seconds, items_per_s, step_ms, host_us; /* host_us: CPU time per step outside the driver's calls */
     double input_wait;             /* share of the time spent waiting for input */
     uint64_t device_bytes, planned_bytes;
@@ -110,7 +111,8 @@ typedef struct vkt_train_result {
 } vkt_train_result;
 
 /* Trains, evaluates, keeps checkpoints, selects the best, tests it. Blocks. Catches no signals itself: stops
- * cleanly (INTERRUPTED) after vkt_train_stop. Errors as the status says; NUMERIC when the NaN policy stops it. */
+ * cleanly (INTERRUPTED) after vkt_train_stop. A device that is lost is opened anew once, and training goes on from the last
+ * checkpoint, bit for bit; at a second loss it ends with DEVICE and can be resumed. Errors as the status says; NUMERIC when the NaN policy stops it. */
 vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_result *out);
 /* Async-signal-safe request to stop after the current step with a checkpoint. */
 void vkt_train_stop(void);
