@@ -80,7 +80,7 @@ typedef struct {
     double host_cpu;                      /* this thread's CPU in steps, outside the driver */
     bool said_input_bound;
     double last_value;                    /* of the monitored metric */
-    double last_eval_loss, last_eval_accuracy;
+    double last_eval_loss, last_eval_accuracy, last_eval_mae;
     vkt_progress progress;
 } trainer;
 
@@ -273,6 +273,7 @@ static vkt_status evaluate_and_save(trainer *t)
     if (t->c->eval_predictions) VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
     t->last_value = metric_value(t, &e);
     t->last_eval_loss = e.loss / (double)e.n;
+    t->last_eval_mae = t->info->task == VKT_CLASSIFY ? NAN : e.abs_error / (double)e.n;
     t->last_eval_accuracy = t->info->task == VKT_CLASSIFY ? (double)e.correct / (double)e.n : NAN;
     VKT_TRY(save_checkpoint(t, t->last_value));
     double waited = t->wait_s - t->wait_mark, span = start - t->time_mark;
@@ -288,6 +289,7 @@ static vkt_status evaluate_and_save(trainer *t)
         t->progress.evaluated = true;
         t->progress.eval_loss = t->last_eval_loss;
         t->progress.eval_accuracy = t->last_eval_accuracy;
+        t->progress.eval_mae = t->last_eval_mae;
         t->progress.eval_split = vkt_split_name(split);
         t->desc->on_progress(t->desc->user, &t->progress);
         t->progress.evaluated = t->progress.best = false;
@@ -502,16 +504,20 @@ static vkt_status conclude(trainer *t)
     VKT_TRY(vkt__evaluate(t->s, NULL, split, 0, &e, NULL, NULL));
     r->valid_loss = e.loss / (double)e.n;
     r->valid_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
+    r->valid_mae = classify ? NAN : e.abs_error / (double)e.n;
     r->sample_gap = t->c->eval_sample && t->c->eval_sample < t->info->n[split] ? metric_value(t, &e) - r->best_metric : NAN;
     vkt__eval_sums_finish(&e);
     t->record.valid_loss = r->valid_loss;
     t->record.valid_accuracy = r->valid_accuracy;
+    t->record.valid_mae = r->valid_mae;
     if (t->info->n[VKT_TEST]) {
         VKT_TRY(vkt__evaluate(t->s, NULL, VKT_TEST, 0, &e, NULL, NULL));
         r->test_loss = e.loss / (double)e.n;
         r->test_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
+        r->test_mae = classify ? NAN : e.abs_error / (double)e.n;
         t->record.test_loss = r->test_loss;
         t->record.test_accuracy = r->test_accuracy;
+        t->record.test_mae = r->test_mae;
         write_eval(t, "test", &e, &st);
         VKT_TRY(st);
     }
@@ -698,7 +704,8 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
 {
     vkt_status st = VKT_OK;
     trainer t = { .recipe = c, .fit = *c, .desc = desc, .result = out, .last_value = NAN, .saved = UINT64_MAX };
-    *out = (vkt_train_result) { .test_loss = NAN, .test_accuracy = NAN, .valid_loss = NAN, .valid_accuracy = NAN, .best_metric = NAN, .sample_gap = NAN };
+    *out = (vkt_train_result) { .test_loss = NAN, .test_accuracy = NAN, .test_mae = NAN, .valid_loss = NAN, .valid_accuracy = NAN, .valid_mae = NAN,
+                                .best_metric = NAN, .sample_gap = NAN };
     stop_asked = 0;
     t.c = &t.fit;
     VKT_TRY(prepare(&t));
