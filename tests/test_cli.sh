@@ -144,7 +144,7 @@ run predict "runs/first run" two.csv --csv; code 0; out '^input,index,predicted,
 run predict "runs/first run" nowhere.csv; code 4; err 'nowhere.csv'
 run runs; code 0; out 'first run +digits +done +60/60 +(accuracy|loss)'
 run runs --csv; code 0; check "a line a run" test "$(wc -l <"$tmp/out")" = 3
-run runs --json; code 0; json "$tmp/out" whole
+run runs --json; code 0; json "$tmp/out" whole; out '"test_mae": null'
 run inspect "runs/first run"; code 0; out 'done'
 run inspect "runs/first run/best"; code 0; out 'safetensors'
 awk '/^```yaml/ { on = 1; next } /^```/ { on = 0 } on' "$root/README.md" >readme.yaml
@@ -154,6 +154,8 @@ awk '/^```yaml/ { on = 1; next } /^```/ { on = 0 } on' "$root/README.md" >readme
 run train readme.yaml --set train.steps=100 --run runs/wine; code 0; out 'test  +loss'
 run predict runs/wine wine.csv; code 0; out '^wine.csv\[399\]  (good|poor) '
 run train readme.yaml --set train.steps=40 --set data.task=regress --set data.label=acid --run runs/acid; code 0
+out '^eval .* mae [0-9]'; out '^  test  +loss .* mae [0-9]'
+run runs; code 0; out 'runs/acid .* mae [0-9]'
 run eval runs/acid; code 0; out 'mean absolute error'
 run train digits --device 'no such device'; code 3
 run train digits --cap memory=1048576 --set train.batch=1023 --run runs/big; code 5; err 'optimizer moments'

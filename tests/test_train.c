@@ -6,6 +6,7 @@
 #include <stb_image_write.h>
 
 #include "base/os.h"
+#include "gpu/stream.h"
 #include "train/safetensors.h"
 #include "vktrain/vktrain.h"
 
@@ -31,9 +32,19 @@ static vkt_config *config(const char *const *set)
     return c;
 }
 
+/* The device is lost `submits` submissions after step `step` was read back, `times` times in all; once. */
+static struct {
+    uint64_t step, submits;
+    uint32_t times;
+} lose;
+
 /* Stops the run when it has read back step `user`. */
 static void stop_at(void *user, const vkt_progress *p)
 {
+    if (lose.step && p->step >= lose.step) {
+        vkt__gpu_lose_after(lose.submits, lose.times);
+        lose.step = 0;
+    }
     if (user && p->step == *(const uint64_t *)user) vkt_train_stop();
 }
 
@@ -112,6 +123,7 @@ static void resume_is_bit_exact(void **state)
         REQUIRE_STATUS(train("tt_resumed", set, false, 7, &r), VKT_INTERRUPTED);
         assert_true(r.step >= 7 && r.step < 30);
         REQUIRE_STATUS(train("tt_resumed", set, true, 20, &r), VKT_INTERRUPTED);
+        assert_true(strstr(r.best_checkpoint, "/checkpoints/step-") && r.best_step % 10 == 0 && !isnan(r.best_metric));
         REQUIRE_OK(train("tt_resumed", set, true, 0, &r));
         require_same_file("tt_straight", "tt_resumed", "checkpoints/step-00000030/model.safetensors");
         require_same_file("tt_straight", "tt_resumed", "checkpoints/step-00000030/optimizer.safetensors");
@@ -258,8 +270,8 @@ static void what_does_not_fit_is_accumulated(void **state)
     free(json);
     /* A model that was trained so can be used so. */
     vkt_eval_result e;
-    more_cap = "memory=1048576";
-    vkt_status st = vkt_eval(&(vkt_eval_desc) { .gpu = gpu_desc(), .checkpoint = "tt_resumed", .split = VKT_TEST, .batch = 4096 }, &e);
+    more_cap = "memory=8388608"; /* staging included */
+    vkt_status st = vkt_eval(&(vkt_eval_desc) { .gpu = gpu_desc(), .checkpoint = "tt_resumed", .split = VKT_TEST, .batch = 65536 }, &e);
     more_cap = "";
     REQUIRE_OK(st);
     REQUIRE_NEAR(e.loss, r.test_loss, 1e-6 * e.loss);
@@ -417,6 +429,44 @@ static void accumulation_is_a_larger_batch(void **state)
     require_same_file("tt_straight", "tt_resumed", "checkpoints/step-00000030/model.safetensors");
 }
 
+static void a_lost_device_is_opened_anew_once(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    REQUIRE_OK(train("tt_straight", NULL, false, 0, &r));
+    char *straight = timeless("tt_straight");
+    /* Before there is a checkpoint, in training, in an evaluation (of steps 10, 30), in the closing ones. */
+    static const uint64_t at[][2] = { { 1, 1 }, { 4, 2 }, { 10, 1 }, { 10, 2 }, { 21, 3 }, { 28, 1 }, { 30, 1 }, { 30, 5 } };
+    for (size_t i = 0; i < VKT_COUNT(at); i++) {
+        TEST_LOG_CAPTURE();
+        lose.step = at[i][0], lose.submits = at[i][1], lose.times = 1;
+        vkt_status st = train("tt_lost", NULL, false, 0, &r);
+        vkt__gpu_lose_after(0, 0);
+        vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+        REQUIRE_OK(st);
+        REQUIRE_LOGGED("the device was lost");
+        REQUIRE_LOGGED("with submissions of 50 ms");
+        assert_int_equal(r.step, 30);
+        require_same_file("tt_straight", "tt_lost", "checkpoints/step-00000030/model.safetensors");
+        require_same_file("tt_straight", "tt_lost", "checkpoints/step-00000030/optimizer.safetensors");
+        char *lost = timeless("tt_lost");
+        assert_string_equal(straight, lost);
+        free(lost);
+    }
+    TEST_LOG_CAPTURE();
+    lose.step = 14, lose.submits = 6, lose.times = 2;
+    vkt_status st = train("tt_lost", NULL, false, 0, &r);
+    vkt__gpu_lose_after(0, 0);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    REQUIRE_STATUS(st, VKT_DEVICE);
+    REQUIRE_OK(train("tt_lost", NULL, true, 0, &r));
+    require_same_file("tt_straight", "tt_lost", "checkpoints/step-00000030/model.safetensors");
+    char *lost = timeless("tt_lost");
+    assert_string_equal(straight, lost);
+    free(lost);
+    free(straight);
+}
+
 /* What validation layers say goes through the log. */
 static uint32_t n_validation;
 static void count_validation(void *user, vkt_log_level level, const char *area, const char *line)
@@ -452,6 +502,7 @@ int main(void)
         cmocka_unit_test(a_changed_model_is_refused_with_both_shapes),
         cmocka_unit_test(a_picture_predicts_as_its_idx_example),
         cmocka_unit_test(classes_weigh_by_the_recipe),
+        cmocka_unit_test(a_lost_device_is_opened_anew_once),
         cmocka_unit_test(accumulation_is_a_larger_batch),
         cmocka_unit_test(validation_is_silent),
     };

@@ -31,7 +31,7 @@ static void csv_number(double v)
 
 static void print_csv(const vkt_run_info *r, size_t n)
 {
-    puts("run,name,status,step,total,metric,best,test_accuracy,items_per_s,started,device,note,command,error");
+    puts("run,name,status,step,total,metric,best,test_accuracy,items_per_s,started,device,note,command,error,test_mae");
     for (size_t i = 0; i < n; i++, r++) {
         cli_csv(stdout, r->dir);
         putchar(',');
@@ -48,6 +48,7 @@ static void print_csv(const vkt_run_info *r, size_t n)
             putchar(',');
             cli_csv(stdout, rest[k]);
         }
+        csv_number(r->test_mae);
         putchar('\n');
     }
 }
@@ -57,10 +58,10 @@ static void print_json(const vkt_run_info *r, size_t n)
     json_t *runs = json_array();
     for (size_t i = 0; i < n; i++, r++)
         json_array_append_new(
-            runs, json_pack("{s:s?, s:s?, s:s?, s:I, s:I, s:s?, s:o, s:o, s:o, s:s?, s:s?, s:s?, s:s?, s:s?}", "run", r->dir,
+            runs, json_pack("{s:s?, s:s?, s:s?, s:I, s:I, s:s?, s:o, s:o, s:o, s:o, s:s?, s:s?, s:s?, s:s?, s:s?}", "run", r->dir,
                             "name", r->name, "status", r->status, "step", (json_int_t)r->step, "total", (json_int_t)r->total,
                             "metric", r->metric, "best", cli_json_number(r->best_metric), "test_accuracy",
-                            cli_json_number(r->test_accuracy), "items_per_s", cli_json_number(r->items_per_s), "started",
+                            cli_json_number(r->test_accuracy), "test_mae", cli_json_number(r->test_mae), "items_per_s", cli_json_number(r->items_per_s), "started",
                             r->started, "device", r->device, "note", r->note, "command", r->command, "error", r->error));
     cli_json_print(json_pack("{s:o}", "runs", runs), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
@@ -84,7 +85,8 @@ static void print_text(const vkt_run_info *r, size_t n)
         const char *const v[N] = {
             or_empty(x->dir), or_empty(x->name), x->status ? x->status : "damaged",
             x->total ? cli_text("%llu/%llu", (unsigned long long)x->step, (unsigned long long)x->total) : "-",
-            x->metric ? x->metric : "-", metric_text(x, x->best_metric), cli_percent(x->test_accuracy),
+            x->metric ? x->metric : "-", metric_text(x, x->best_metric),
+            isnan(x->test_mae) ? cli_percent(x->test_accuracy) : cli_text("mae %s", cli_number(x->test_mae)),
             x->device ? x->device : "-", *t ? cli_text("%.10s %.5s", t, strlen(t) > 16 ? t + 11 : "") : "-",
         };
         for (size_t k = 0; k < N; k++) {

@@ -86,6 +86,11 @@ static const char *accuracy_text(double a)
     return isnan(a) ? "" : cli_text("  acc %6s", cli_percent(a));
 }
 
+static const char *mae_text(double mae)
+{
+    return isnan(mae) ? "" : cli_text("  mae %s", cli_number(mae));
+}
+
 /* Fields in the order they stand; those of the highest rank go first when the terminal is narrow. */
 static void draw_live(progress *s, const vkt_progress *p)
 {
@@ -138,9 +143,9 @@ static void on_progress(void *user, const vkt_progress *p)
     if (s->quiet) return;
     if (!s->live) plain_line(s, p);
     if (p->evaluated)
-        cli_line("%seval %*llu  %s: loss %-6s%s%s%s", p->best ? cli_color(stdout, CLI_GREEN) : "",
+        cli_line("%seval %*llu  %s: loss %-6s%s%s%s%s", p->best ? cli_color(stdout, CLI_GREEN) : "",
                  snprintf(NULL, 0, "%llu", (unsigned long long)p->total), (unsigned long long)p->step,
-                 p->eval_split ? p->eval_split : "valid", cli_fixed(p->eval_loss), accuracy_text(p->eval_accuracy),
+                 p->eval_split ? p->eval_split : "valid", cli_fixed(p->eval_loss), accuracy_text(p->eval_accuracy), mae_text(p->eval_mae),
                  p->best ? "  * best so far" : "", p->best ? cli_color(stdout, CLI_PLAIN) : "");
     if (s->live) draw_live(s, p);
 }
@@ -175,8 +180,8 @@ static void print_scores(const vkt_train_result *r)
         row("best", "valid %s %s at step %s%s", r->metric, metric_text(r->metric, r->best_metric), cli_count(r->best_step),
             isnan(r->sample_gap) ? "" : cli_text(" (full set %+.2g against the sample)", r->sample_gap));
     }
-    if (isfinite(r->valid_loss)) row("valid", "loss %s%s", cli_number(r->valid_loss), accuracy_text(r->valid_accuracy));
-    if (isfinite(r->test_loss)) row("test", "loss %s%s", cli_number(r->test_loss), accuracy_text(r->test_accuracy));
+    if (isfinite(r->valid_loss)) row("valid", "loss %s%s%s", cli_number(r->valid_loss), accuracy_text(r->valid_accuracy), mae_text(r->valid_mae));
+    if (isfinite(r->test_loss)) row("test", "loss %s%s%s", cli_number(r->test_loss), accuracy_text(r->test_accuracy), mae_text(r->test_mae));
 }
 
 static void print_gradient(const vkt_config *c, const vkt_train_result *r)

@@ -77,7 +77,7 @@ typedef struct vkt_progress {
     double grad_norm, clip, lr, items_per_s, eta_s;
     double input_wait;             /* share of recent time spent waiting for the loader */
     bool evaluated;                /* an evaluation has just finished: the fields below are new */
-    double eval_loss, eval_accuracy;
+    double eval_loss, eval_accuracy, eval_mae; /* accuracy NAN for regression, mae (in units of the target) for classes */
     const char *eval_split;
     bool best;                     /* the evaluation gave the best checkpoint so far */
 } vkt_progress;
@@ -94,15 +94,16 @@ typedef struct vkt_train_desc {
 } vkt_train_desc;
 
 typedef struct vkt_train_result {
-    char run_dir[1024], best_checkpoint[1088];
+    char run_dir[1024], best_checkpoint[1088]; /* "" if nothing was evaluated */
     uint64_t step, best_step;
     char metric[32];
     double best_metric;            /* on the validation split, chosen in retrospect */
-    double valid_loss, valid_accuracy;    /* best checkpoint, full validation set */
-    double test_loss, test_accuracy;      /* best checkpoint; NAN without a test split */
+    double valid_loss, valid_accuracy, valid_mae; /* best checkpoint, full validation set; as in vkt_progress */
+    double test_loss, test_accuracy, test_mae;    /* best checkpoint; NAN without a test split */
     double sample_gap;             /* full minus sampled validation metric; NAN if not sampled */
     double norm_p50, norm_p90, norm_p99;  /* percentiles of the unclipped gradient norm */
-    uint64_t n_clipped, n_skipped, n_steps;
+    uint64_t n_clipped, n_skipped; /* updates of the whole run, resumed parts too */
+    uint64_t n_steps;              /* steps that this call ran; after a lost device some of them twice */
     double seconds, items_per_s, step_ms, host_us; /* host_us: CPU time per step outside the driver's calls */
     double input_wait;             /* share of the time spent waiting for input */
     uint64_t device_bytes, planned_bytes;
@@ -110,7 +111,8 @@ typedef struct vkt_train_result {
 } vkt_train_result;
 
 /* Trains, evaluates, keeps checkpoints, selects the best, tests it. Blocks. Catches no signals itself: stops
- * cleanly (INTERRUPTED) after vkt_train_stop. Errors as the status says; NUMERIC when the NaN policy stops it. */
+ * cleanly (INTERRUPTED) after vkt_train_stop. A device that is lost is opened anew once, and training goes on from the last
+ * checkpoint, bit for bit; at a second loss it ends with DEVICE and can be resumed. Errors as the status says; NUMERIC when the NaN policy stops it. */
 vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_result *out);
 /* Async-signal-safe request to stop after the current step with a checkpoint. It is kept until a vkt_train ends:
  * asked before one begins, that one stops at its first step. */
@@ -169,7 +171,7 @@ vkt_status vkt_safetensors_list(const char *path, void (*fn)(void *user, const v
 typedef struct vkt_run_info {
     const char *dir, *name, *note, *status, *started, *device, *metric, *command, *error;
     uint64_t step, total;
-    double best_metric, test_accuracy, items_per_s; /* NAN: unknown */
+    double best_metric, test_accuracy, test_mae, items_per_s; /* NAN: unknown, or not of this task */
 } vkt_run_info;
 /* Every run folder under dir (or dir itself, or some folders deeper), oldest first. A damaged one has `error` set,
  * a failed one too (why it failed, with status "failed"). IO: no such folder. */

@@ -25,6 +25,42 @@ vkt_status vkt__vk_fail(vkt_gpu *gpu, VkResult r, const char *call)
     return vkt__fail(st, "gpu", "%s: %s (VkResult %d)", name, text, (int)r);
 }
 
+bool vkt__gpu_lost(const vkt_gpu *gpu)
+{
+    return gpu->lost;
+}
+
+void vkt__gpu_set_submit_ms(vkt_gpu *gpu, uint32_t ms)
+{
+    gpu->caps.submit_ms = ms;
+}
+
+void vkt__gpu_log_fault(vkt_gpu *gpu)
+{
+    PFN_vkGetDeviceFaultInfoEXT get = NULL;
+    if (gpu->fault_info) get = (PFN_vkGetDeviceFaultInfoEXT)vkGetDeviceProcAddr(gpu->dev, "vkGetDeviceFaultInfoEXT");
+    VkDeviceFaultCountsEXT n = { .sType = VK_STRUCTURE_TYPE_DEVICE_FAULT_COUNTS_EXT };
+    if (!get || get(gpu->dev, &n, NULL) != VK_SUCCESS) {
+        vkt_log(VKT_LOG_WARN, "gpu", "%s says no more about it", gpu->caps.driver);
+        return;
+    }
+    n.vendorBinarySize = 0;
+    VkDeviceFaultInfoEXT info = { .sType = VK_STRUCTURE_TYPE_DEVICE_FAULT_INFO_EXT };
+    info.pAddressInfos = vkt__alloc((n.addressInfoCount + 1) * sizeof *info.pAddressInfos);
+    info.pVendorInfos = vkt__alloc((n.vendorInfoCount + 1) * sizeof *info.pVendorInfos);
+    if (get(gpu->dev, &n, &info) >= 0) {
+        vkt_log(VKT_LOG_WARN, "gpu", "device fault: %s", info.description);
+        for (uint32_t i = 0; i < n.addressInfoCount; i++)
+            vkt_log(VKT_LOG_WARN, "gpu", "device fault: address 0x%llx, within %llu bytes, type %d", (unsigned long long)info.pAddressInfos[i].reportedAddress,
+                    (unsigned long long)info.pAddressInfos[i].addressPrecision, (int)info.pAddressInfos[i].addressType);
+        for (uint32_t i = 0; i < n.vendorInfoCount; i++)
+            vkt_log(VKT_LOG_WARN, "gpu", "device fault: %s (code 0x%llx, data 0x%llx)", info.pVendorInfos[i].description,
+                    (unsigned long long)info.pVendorInfos[i].vendorFaultCode, (unsigned long long)info.pVendorInfos[i].vendorFaultData);
+    }
+    free(info.pAddressInfos);
+    free(info.pVendorInfos);
+}
+
 void vkt__debug_name(vkt_gpu *gpu, VkObjectType type, uint64_t handle, const char *name)
 {
     if (!gpu->debug_names) return;
@@ -321,11 +357,19 @@ static vkt_status device_create(vkt_gpu *gpu)
     vkEnumerateDeviceExtensionProperties(gpu->phys, NULL, &n, NULL);
     VkExtensionProperties *have = vkt__alloc(n * sizeof *have);
     vkEnumerateDeviceExtensionProperties(gpu->phys, NULL, &n, have);
-    static const char *const wanted[] = { VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, "VK_KHR_portability_subset" };
+    static const char *const wanted[] = { VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, "VK_KHR_portability_subset", VK_EXT_DEVICE_FAULT_EXTENSION_NAME };
     for (size_t w = 0; w < VKT_COUNT(wanted); w++)
         for (uint32_t i = 0; i < n; i++)
             if (!strcmp(have[i].extensionName, wanted[w])) extensions[n_ext++] = wanted[w];
     free(have);
+    VkPhysicalDeviceFaultFeaturesEXT fault = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FAULT_FEATURES_EXT };
+    if (n_ext && !strcmp(extensions[n_ext - 1], VK_EXT_DEVICE_FAULT_EXTENSION_NAME)) {
+        VkPhysicalDeviceFeatures2 has = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &fault, { 0 } };
+        vkGetPhysicalDeviceFeatures2(gpu->phys, &has);
+        fault.deviceFaultVendorBinary = VK_FALSE;
+        if (fault.deviceFault) f13.pNext = &fault;
+        gpu->fault_info = fault.deviceFault;
+    }
 
     float priority = 1;
     VkDeviceQueueCreateInfo queue = { VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, NULL, 0, c->compute_queue_family, 1, &priority };

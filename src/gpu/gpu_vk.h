@@ -55,7 +55,7 @@ struct vkt_gpu {
     uint64_t submitted;
     VkPipelineLayout layout;
     VkPipelineCache cache;
-    bool use_cache, debug_names, lost;
+    bool use_cache, debug_names, lost, fault_info;
     char cache_path[1024];
     size_t cache_loaded;
     vkt_caps caps;

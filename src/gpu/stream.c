@@ -154,6 +154,25 @@ fail:
     return st;
 }
 
+static struct {
+    uint64_t left, every;
+    uint32_t times;
+} lose;
+
+void vkt__gpu_lose_after(uint64_t submits, uint32_t times)
+{
+    lose.left = lose.every = submits;
+    lose.times = times;
+}
+
+static bool loses_now(void)
+{
+    if (!lose.times || --lose.left) return false;
+    lose.left = lose.every;
+    lose.times--;
+    return true;
+}
+
 vkt_status vkt__submit(vkt_gpu *gpu, vkt__cmd *cmd, uint64_t *ticket)
 {
     vkt_status st = VKT_OK;
@@ -163,6 +182,7 @@ vkt_status vkt__submit(vkt_gpu *gpu, vkt__cmd *cmd, uint64_t *ticket)
                                      VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, 0 };
     VkSubmitInfo2 info = { VK_STRUCTURE_TYPE_SUBMIT_INFO_2, NULL, 0, 0, NULL, 1, &cb, 1, &signal };
     double start = vkt__thread_cpu();
+    if (loses_now()) VKT_VK(VK_ERROR_DEVICE_LOST);
     VKT_VK(vkQueueSubmit2(gpu->queue, 1, &info, VK_NULL_HANDLE));
     *ticket = ++gpu->submitted;
 fail:
@@ -199,6 +219,7 @@ bool vkt_ticket_done(vkt_gpu *gpu, uint64_t ticket)
 
 vkt_status vkt_gpu_wait(vkt_gpu *gpu)
 {
+    if (gpu->lost) return vkDeviceWaitIdle(gpu->dev), VKT_DEVICE; /* what was submitted may still end */
     return gpu->submitted ? vkt_ticket_wait(gpu, gpu->submitted) : VKT_OK;
 }
 

@@ -38,6 +38,15 @@ vkt_status vkt__ticket_watch(vkt_gpu *gpu, uint64_t ticket);
 /* Milliseconds between timestamps 0..n-1 and timestamp 0, after the ticket was waited for. */
 vkt_status vkt__cmd_times(vkt_gpu *gpu, vkt__cmd *cmd, double *ms);
 
+/* The device was lost: all calls return DEVICE until the gpu is destroyed. */
+bool vkt__gpu_lost(const vkt_gpu *gpu);
+/* Logs what the driver tells about the loss (VK_EXT_device_fault), if anything. */
+void vkt__gpu_log_fault(vkt_gpu *gpu);
+/* Before graphs are compiled. */
+void vkt__gpu_set_submit_ms(vkt_gpu *gpu, uint32_t ms);
+/* For tests: the `submits`-th submission from now, of whatever gpu, is answered as by a lost device; then again, `times`
+ * times in all. 0, 0: never. */
+void vkt__gpu_lose_after(uint64_t submits, uint32_t times);
 /* Peak memory counts from now on: after something was tried that did not fit. */
 void vkt__gpu_forget_peak(vkt_gpu *gpu);
 /* Seconds the calling thread has spent inside Vulkan's submit and wait calls since creation. */

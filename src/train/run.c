@@ -33,6 +33,7 @@ static const field fields[] = {
     F(best_metric, NUMBER), F(best_step, COUNT),
     F(valid_loss, NUMBER),  F(valid_accuracy, NUMBER),
     F(test_loss, NUMBER),   F(test_accuracy, NUMBER),
+    F(valid_mae, NUMBER),   F(test_mae, NUMBER),
     F(items_per_s, NUMBER), F(seconds, NUMBER),
     F(micro_batch, COUNT),  F(eval_batch, COUNT),
     F(config, TEXT),
@@ -280,6 +281,7 @@ static void add_run(run_list *l, const char *dir)
         .total = r.total,
         .best_metric = r.best_metric,
         .test_accuracy = r.test_accuracy,
+        .test_mae = r.test_mae,
         .items_per_s = r.items_per_s,
     };
 }

@@ -17,7 +17,7 @@ typedef struct vkt__run_record {
     uint64_t step, total, best_step;
     uint64_t micro_batch, eval_batch;   /* to fit into memory; 0: as the recipe says */
     const char *metric;
-    double best_metric, valid_loss, valid_accuracy, test_loss, test_accuracy;
+    double best_metric, valid_loss, valid_accuracy, valid_mae, test_loss, test_accuracy, test_mae;
     double items_per_s, seconds;
 } vkt__run_record;
 /* Numbers NAN, all else zero. */

@@ -61,10 +61,11 @@ typedef struct {
     vkt__weights host;
     char *yaml;
     uint64_t config_hash, data_hash;
-    char driver[600], started[32];
+    char device[256], driver[600], started[32];
 
     double step_examples;                 /* of all micro-batches of a step */
-    uint64_t total, first, done;          /* steps in all; where this process began; read back */
+    uint64_t total, first, done;          /* steps in all; where this process began or went on; read back */
+    uint64_t sent, n_read;                /* steps submitted; read back by this process */
     flight flights[VKT_MAX_SLOTS];
     uint32_t n_flights, oldest;
     uint64_t skipped_in_a_row;
@@ -73,12 +74,13 @@ typedef struct {
     size_t cap_norms, n_norms;
     uint64_t n_clipped, n_skipped;
     recent loss, accuracy;
-    double began, eval_s, before_s;       /* clock at the first step; seconds in evaluations; of earlier processes */
+    double began, eval_s, before_s;       /* clock at the first step; seconds in evaluations; before `began` */
+    double lost_s;                        /* of before_s: in this process, before the device was lost */
     double wait_s, wait_mark, time_mark;  /* for the loader; at the last evaluation */
     double host_cpu;                      /* this thread's CPU in steps, outside the driver */
     bool said_input_bound;
     double last_value;                    /* of the monitored metric */
-    double last_eval_loss, last_eval_accuracy;
+    double last_eval_loss, last_eval_accuracy, last_eval_mae;
     vkt_progress progress;
 } trainer;
 
@@ -134,6 +136,7 @@ static vkt_status read_flight(trainer *t, const flight *f)
     bool classify = t->info->task == VKT_CLASSIFY, ok = s[VKT_SCALAR_OK] > 0;
     double now = vkt__now(), accuracy = classify ? (double)s[VKT_SCALAR_HITS] / f->n_valid : NAN;
     t->done = f->step + 1;
+    t->n_read++;
     norms_add(t, (double)s[VKT_SCALAR_GRAD_NORM], (double)s[VKT_SCALAR_CLIP], ok);
     if (ok) {
         recent_add(&t->loss, (double)s[VKT_SCALAR_LOSS]);
@@ -272,6 +275,7 @@ static vkt_status evaluate_and_save(trainer *t)
     if (t->c->eval_predictions) VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
     t->last_value = metric_value(t, &e);
     t->last_eval_loss = e.loss / (double)e.n;
+    t->last_eval_mae = t->info->task == VKT_CLASSIFY ? NAN : e.abs_error / (double)e.n;
     t->last_eval_accuracy = t->info->task == VKT_CLASSIFY ? (double)e.correct / (double)e.n : NAN;
     VKT_TRY(save_checkpoint(t, t->last_value));
     double waited = t->wait_s - t->wait_mark, span = start - t->time_mark;
@@ -287,6 +291,7 @@ static vkt_status evaluate_and_save(trainer *t)
         t->progress.evaluated = true;
         t->progress.eval_loss = t->last_eval_loss;
         t->progress.eval_accuracy = t->last_eval_accuracy;
+        t->progress.eval_mae = t->last_eval_mae;
         t->progress.eval_split = vkt_split_name(split);
         t->desc->on_progress(t->desc->user, &t->progress);
         t->progress.evaluated = t->progress.best = false;
@@ -313,6 +318,7 @@ static vkt_status submit_step(trainer *t, uint64_t step)
     vkt_status st = VKT_OK;
     double weight = 0;
     uint32_t n = t->c->accumulate;
+    t->sent = step + 1;
     flight f = { .step = step, .lr = vkt_schedule_lr(&t->c->schedule, step) };
     for (uint32_t k = 0; k < n; k++) {
         double wait = 0;
@@ -356,8 +362,7 @@ static vkt_status loop(trainer *t)
     VKT_TRY(drain(t));
     if (t->done < t->total) {
         if (t->saved != t->done) VKT_TRY(save_checkpoint(t, NAN));
-        vkt_log(VKT_LOG_INFO, "train", "stopped at step %llu of %llu with a checkpoint; go on with --resume --run %s", (unsigned long long)t->done,
-                (unsigned long long)t->total, t->run->dir);
+        vkt_log(VKT_LOG_INFO, "train", "stopped at step %llu of %llu with a checkpoint", (unsigned long long)t->done, (unsigned long long)t->total);
         st = VKT_INTERRUPTED;
     }
 fail:
@@ -443,6 +448,7 @@ static vkt_status open_run(trainer *t)
         r->best_step = old.best_step;
         r->best_metric = old.best_metric;
     }
+    snprintf(t->device, sizeof t->device, "%s", caps->name);
     snprintf(t->driver, sizeof t->driver, "%s %s", caps->driver, caps->driver_info);
     r->name = c->name;
     r->note = c->note;
@@ -452,7 +458,7 @@ static vkt_status open_run(trainer *t)
     r->command = t->desc->command;
     r->config = t->yaml;
     r->source = c->source;
-    r->device = caps->name;
+    r->device = t->device;
     r->driver = t->driver;
     r->data = t->info->source;
     r->seed = c->seed;
@@ -494,27 +500,38 @@ static void percentiles(trainer *t)
     t->result->norm_p99 = (double)t->norms[n * 99 / 100];
 }
 
+/* The best checkpoint so far; none if nothing was evaluated. */
+static vkt_status find_best(trainer *t)
+{
+    vkt__checkpoint_item *items = NULL;
+    size_t n = 0;
+    vkt_train_result *r = t->result;
+    vkt_status st = vkt__checkpoint_list(t->run->dir, &items, &n);
+    const vkt__checkpoint_item *best = st == VKT_OK ? vkt__checkpoint_best(items, n, t->c->metric_sign) : NULL;
+    if (best) {
+        snprintf(r->best_checkpoint, sizeof r->best_checkpoint, "%s/checkpoints/%s", t->run->dir, best->name);
+        r->best_step = best->step;
+        r->best_metric = best->value;
+    }
+    free(items);
+    return st;
+}
+
 /* The best checkpoint in retrospect, on the full validation set and on the test set. */
 static vkt_status conclude(trainer *t)
 {
     vkt_status st = VKT_OK;
     vkt_train_result *r = t->result;
-    vkt__checkpoint_item *items = NULL;
     vkt__checkpoint *ckpt = NULL;
     vkt__eval_sums e = { 0 };
-    size_t n = 0;
     bool classify = t->info->task == VKT_CLASSIFY;
     vkt_split split = monitor_split(t);
-    VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
-    const vkt__checkpoint_item *best = vkt__checkpoint_best(items, n, t->c->metric_sign);
-    if (!best) {
+    VKT_TRY(find_best(t));
+    if (!*r->best_checkpoint) {
         st = vkt__fail(VKT_IO, "train", "'%s' has no evaluated checkpoint left", t->run->dir);
         goto fail;
     }
-    snprintf(r->best_checkpoint, sizeof r->best_checkpoint, "%s/checkpoints/%s", t->run->dir, best->name);
-    r->best_step = best->step;
-    r->best_metric = best->value;
-    if (best->step != t->done) {
+    if (r->best_step != t->done) {
         VKT_TRY(vkt__checkpoint_open(r->best_checkpoint, &ckpt));
         VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.model, t->host.n_model, false));
         VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, &t->host));
@@ -522,23 +539,26 @@ static vkt_status conclude(trainer *t)
     VKT_TRY(vkt__evaluate(t->s, NULL, split, 0, &e, NULL, NULL));
     r->valid_loss = e.loss / (double)e.n;
     r->valid_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
-    r->sample_gap = t->c->eval_sample && t->c->eval_sample < t->info->n[split] ? metric_value(t, &e) - best->value : NAN;
+    r->valid_mae = classify ? NAN : e.abs_error / (double)e.n;
+    r->sample_gap = t->c->eval_sample && t->c->eval_sample < t->info->n[split] ? metric_value(t, &e) - r->best_metric : NAN;
     vkt__eval_sums_finish(&e);
     t->record.valid_loss = r->valid_loss;
     t->record.valid_accuracy = r->valid_accuracy;
+    t->record.valid_mae = r->valid_mae;
     if (t->info->n[VKT_TEST]) {
         VKT_TRY(vkt__evaluate(t->s, NULL, VKT_TEST, 0, &e, NULL, NULL));
         r->test_loss = e.loss / (double)e.n;
         r->test_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
+        r->test_mae = classify ? NAN : e.abs_error / (double)e.n;
         t->record.test_loss = r->test_loss;
         t->record.test_accuracy = r->test_accuracy;
+        t->record.test_mae = r->test_mae;
         write_eval(t, "test", &e, &st);
         VKT_TRY(st);
     }
 fail:
     vkt__eval_sums_finish(&e);
     vkt__checkpoint_close(&ckpt);
-    free(items);
     return st;
 }
 
@@ -546,7 +566,7 @@ static void fill_result(trainer *t)
 {
     vkt_train_result *r = t->result;
     vkt_gpu_stats stats = vkt_gpu_get_stats(t->gpu);
-    uint64_t steps = t->done - t->first;
+    uint64_t steps = t->n_read;
     double train_s = vkt__now() - t->began - t->eval_s;
     snprintf(r->run_dir, sizeof r->run_dir, "%s", t->run->dir);
     snprintf(r->metric, sizeof r->metric, "%s", t->c->metric);
@@ -554,7 +574,7 @@ static void fill_result(trainer *t)
     r->n_steps = steps;
     r->n_clipped = t->n_clipped;
     r->n_skipped = t->n_skipped;
-    r->seconds = t->began > 0 ? vkt__now() - t->began : 0;
+    r->seconds = t->lost_s + (t->began > 0 ? vkt__now() - t->began : 0);
     r->items_per_s = t->progress.items_per_s;
     r->step_ms = steps ? 1e3 * t->step_examples / t->progress.items_per_s : NAN;
     r->host_us = steps ? 1e6 * t->host_cpu / (double)steps : NAN;
@@ -582,12 +602,24 @@ static void split_as_before(trainer *t)
     vkt__arena_finish(&arena);
 }
 
+/* The device and all that lies on it. submit_ms 0: the device's own. */
+static vkt_status open_gpu(trainer *t, uint32_t submit_ms)
+{
+    vkt_status st = VKT_OK;
+    vkt_gpu_desc gpu = t->desc->gpu;
+    if (!gpu.device) gpu.device = t->c->device;
+    VKT_TRY(vkt_gpu_create(&gpu, &t->gpu));
+    if (submit_ms) vkt__gpu_set_submit_ms(t->gpu, submit_ms);
+    VKT_TRY(vkt__session_fit(t->gpu, &t->fit, t->data, true, &t->s));
+    VKT_TRY(vkt__weights_create(t->s->model, t->s->optim, &t->host));
+fail:
+    return st;
+}
+
 static vkt_status prepare(trainer *t)
 {
     vkt_status st = VKT_OK;
     const vkt_config *c = t->c;
-    vkt_gpu_desc gpu = t->desc->gpu;
-    if (!gpu.device) gpu.device = c->device;
     VKT_TRY(vkt_dataset_open(&c->data, &t->data));
     t->info = vkt_dataset_get_info(t->data);
     vkt_log(VKT_LOG_INFO, "data", "%s: %llu train, %llu valid, %llu test", t->info->source, (unsigned long long)t->info->n[VKT_TRAIN],
@@ -612,9 +644,8 @@ static vkt_status prepare(trainer *t)
         goto fail;
     }
     VKT_TRY(vkt_schedule_check(&c->schedule, c->source ? c->source : "schedule"));
-    VKT_TRY(vkt_gpu_create(&gpu, &t->gpu));
     split_as_before(t);
-    VKT_TRY(vkt__session_fit(t->gpu, &t->fit, t->data, true, &t->s));
+    VKT_TRY(open_gpu(t, 0));
     t->total = vkt_schedule_total(&c->schedule);
     t->yaml = vkt_config_yaml(t->recipe);
     t->config_hash = vkt__hash(t->yaml, strlen(t->yaml), 0);
@@ -622,7 +653,6 @@ static vkt_status prepare(trainer *t)
     vkt_log(VKT_LOG_INFO, "train", "%llu parameters, %llu steps of %.0f examples (%.1f epochs), peak device memory %.1f MiB",
             (unsigned long long)vkt_model_count(t->s->model), (unsigned long long)t->total, t->step_examples,
             (double)t->total * t->step_examples / (double)t->info->n[VKT_TRAIN], (double)t->s->planned_bytes / 1048576);
-    VKT_TRY(vkt__weights_create(t->s->model, t->s->optim, &t->host));
 fail:
     return st;
 }
@@ -634,6 +664,60 @@ static vkt_status start_loader(trainer *t)
                           .class_weight = t->s->class_weight_host, .n_slots = t->s->train.n_slots, .slots = t->s->train.slots,
                           .n_threads = c->data_workers };
     return vkt_loader_create(&d, &t->loader);
+}
+
+static vkt_status work(trainer *t)
+{
+    vkt_status st = loop(t);
+    fill_result(t);
+    if (st == VKT_INTERRUPTED) {
+        vkt_status found = find_best(t);
+        if (found != VKT_OK) st = found;
+    }
+    return st == VKT_OK ? conclude(t) : st;
+}
+
+/* After a lost device: everything on it is made anew, and the run goes on from its last checkpoint, or its beginning. */
+static vkt_status recover(trainer *t)
+{
+    vkt_status st = VKT_OK;
+    vkt__checkpoint_item *items = NULL;
+    size_t n = 0;
+    uint32_t ms = vkt_gpu_caps(t->gpu)->submit_ms;
+    vkt_log(VKT_LOG_WARN, "train", "the device was lost: step %llu was the last one submitted, %llu the last one finished", (unsigned long long)t->sent,
+            (unsigned long long)t->done);
+    vkt__gpu_log_fault(t->gpu);
+    t->before_s += vkt__now() - t->began;
+    t->lost_s += vkt__now() - t->began;
+    vkt_gpu_wait(t->gpu);
+    vkt_loader_destroy(&t->loader);
+    vkt__metrics_close(&t->metrics);
+    vkt__tfevents_close(&t->events);
+    vkt__weights_finish(&t->host);
+    t->host = (vkt__weights) { 0 };
+    vkt__session_destroy(&t->s);
+    vkt_gpu_destroy(&t->gpu);
+    t->n_flights = t->oldest = 0;
+    t->n_norms = 0;
+    t->n_clipped = t->n_skipped = t->skipped_in_a_row = 0;
+    t->loss = t->accuracy = (recent) { 0 };
+    t->eval_s = t->wait_s = t->wait_mark = 0;
+
+    VKT_TRY(open_gpu(t, ms > 1 ? ms / 2 : ms));
+    VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
+    t->first = t->done = 0;
+    t->saved = UINT64_MAX;
+    if (n) VKT_TRY(resume(t));
+    else VKT_TRY(vkt_model_init(t->s->model, t->c->seed));
+    VKT_TRY(vkt__metrics_open(t->run->dir, n ? t->first : VKT__METRICS_NEW, &t->metrics));
+    VKT_TRY(vkt__tfevents_open(t->run->dir, n ? t->first : UINT64_MAX, &t->events));
+    if (n) VKT_TRY(read_history(t, t->run->dir));
+    VKT_TRY(start_loader(t));
+    vkt_log(VKT_LOG_WARN, "train", "the device is there again: going on from step %llu with submissions of %u ms", (unsigned long long)t->first,
+            vkt_gpu_caps(t->gpu)->submit_ms);
+fail:
+    free(items);
+    return st;
 }
 
 static void finish(trainer *t)
@@ -655,7 +739,8 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
 {
     vkt_status st = VKT_OK;
     trainer t = { .recipe = c, .fit = *c, .desc = desc, .result = out, .last_value = NAN, .saved = UINT64_MAX };
-    *out = (vkt_train_result) { .test_loss = NAN, .test_accuracy = NAN, .valid_loss = NAN, .valid_accuracy = NAN, .best_metric = NAN, .sample_gap = NAN };
+    *out = (vkt_train_result) { .test_loss = NAN, .test_accuracy = NAN, .test_mae = NAN, .valid_loss = NAN, .valid_accuracy = NAN, .valid_mae = NAN,
+                                .best_metric = NAN, .sample_gap = NAN };
     t.c = &t.fit;
     VKT_TRY(prepare(&t));
     if (desc->explain) {
@@ -664,16 +749,15 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     }
     VKT_TRY(open_run(&t));
     VKT_TRY(start_loader(&t));
-    st = loop(&t);
-    fill_result(&t);
-    if (st == VKT_OK) st = conclude(&t);
+    st = work(&t);
+    if (st == VKT_DEVICE && vkt__gpu_lost(t.gpu)) st = recover(&t) == VKT_OK ? work(&t) : VKT_DEVICE;
     char now[32];
     vkt__time_iso(now);
     t.record.finished = now;
     t.record.status = st == VKT_OK ? "done" : st == VKT_INTERRUPTED ? "interrupted" : "failed";
     t.record.error = st == VKT_OK || st == VKT_INTERRUPTED ? NULL : vkt_status_name(st);
     t.record.step = t.done;
-    t.record.seconds = t.before_s + out->seconds;
+    t.record.seconds = t.before_s - t.lost_s + out->seconds;
     t.record.items_per_s = out->items_per_s;
     vkt_status saved = vkt__run_save(t.run, &t.record);
     if (st == VKT_OK) st = saved;
