@@ -250,6 +250,37 @@ static void a_plan_of_several_chunks_runs(void **state)
     destroy(&g);
 }
 
+/* On GPUs, small outputs of deep products are summed in slices: within the tolerance of the whole, the same bits each
+ * time. */
+static void deep_products_are_cut_into_slices(void **state)
+{
+    (void)state;
+    enum { M = 11, N = 24, K = 3001 };
+    static float data[K * N], got[3][M * N];
+    double rms = 0;
+    for (int i = 0; i < K * N; i++) data[i] = (float)vkt_rand_normal(4, VKT_RNG_TEST, (uint64_t)i);
+    for (int run = 0; run < 3; run++) {
+        vkt_graph *g = vkt_graph_create(gpu);
+        if (run == 2) vkt_graph_no_rewrite(g);
+        vkt_tensor *v = vkt_scale(g, input(g, vkt_shape2(M, N), VKT_F32, data), 0.5f);
+        vkt_tensor *c = vkt_matmul(g, VKT_TN, input(g, vkt_shape2(K, M), VKT_F32, data), input(g, vkt_shape2(K, N), VKT_F32, data));
+        c = vkt__act_bwd(g, c, v, VKT_ACT_SILU);
+        vkt_keep(c, "c");
+        REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+        char *text = vkt_graph_explain(g);
+        assert_int_equal(strstr(text, "1 matmuls cut into slices") != NULL, run < 2);
+        assert_int_equal(strstr(text, "matmul_sum") != NULL, run < 2);
+        free(text);
+        REQUIRE_OK(vkt_graph_run(g));
+        REQUIRE_OK(vkt_tensor_read(c, 0, got[run], sizeof got[run]));
+        destroy(&g);
+    }
+    assert_memory_equal(got[0], got[1], sizeof got[0]);
+    for (int i = 0; i < M * N; i++) rms += (double)got[2][i] * (double)got[2][i] / (M * N);
+    for (int i = 0; i < M * N; i++)
+        REQUIRE_NEAR(got[0][i], got[2][i], vkt__tol(VKT_F32, K) * (sqrt(rms) + fabs((double)got[2][i])));
+}
+
 static void validation_is_silent(void **state)
 {
     (void)state;
@@ -278,12 +309,18 @@ int main(void)
     }, small[] = {
         cmocka_unit_test(a_plan_of_several_chunks_runs),
         cmocka_unit_test(validation_is_silent),
+    }, as_gpu[] = {
+        cmocka_unit_test(deep_products_are_cut_into_slices),
+        cmocka_unit_test(validation_is_silent),
     };
     if (!open_gpu("")) return 1;
     int failed = cmocka_run_group_tests_name("ops", tests, NULL, NULL);
     vkt_gpu_destroy(&gpu);
     if (!open_gpu("alloc=1048576")) return 1;
     failed += cmocka_run_group_tests_name("ops, small allocations", small, NULL, NULL);
+    vkt_gpu_destroy(&gpu);
+    if (!open_gpu("cpu-kernels=0")) return 1;
+    failed += cmocka_run_group_tests_name("ops, kernels of GPUs", as_gpu, NULL, NULL);
     vkt_gpu_destroy(&gpu);
     return failed;
 }

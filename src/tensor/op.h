@@ -49,7 +49,8 @@ extern const vkt_op *const vkt__rows[];
 
 /* Constants of one node, by op. */
 typedef union vkt_attr {
-    struct { vkt_layout layout; vkt_act act; uint32_t kernel; } matmul; /* kernel 0: by device and shape; tests name one */
+    /* kernel 0: by device and shape; tests name one. slices > 0: of k, for matmul_parts. */
+    struct { vkt_layout layout; vkt_act act; uint32_t kernel, slices; } matmul;
     struct { uint32_t op; vkt_act act; float s; vkt_shape shape; } eltwise;
     struct { float eps; bool rms, bias; uint32_t chunk; } norm;
     struct { float p; uint32_t id; } dropout;
@@ -104,7 +105,7 @@ struct vkt_graph {
     vkt_tensor *inert, *step, *ones;
     uint32_t n_dropout;
     bool differentiated, rewritten, no_rewrite;
-    uint32_t n_fused_act, n_fused_act_bwd; /* what rewrites did, for explain */
+    uint32_t n_fused_act, n_fused_act_bwd, n_split; /* what rewrites did, for explain */
     /* plan */
     bool planned, no_reuse;
     uint32_t n_levels, n_slots;

@@ -311,6 +311,7 @@ char *vkt_graph_explain(const vkt_graph *g)
         }
     if (g->n_fused_act) vkt__str_printf(&s, "rewrites: %u activations fused into the matmul before them\n", g->n_fused_act);
     if (g->n_fused_act_bwd) vkt__str_printf(&s, "rewrites: %u gradients of activations fused into the matmul before them\n", g->n_fused_act_bwd);
+    if (g->n_split) vkt__str_printf(&s, "rewrites: %u matmuls cut into slices of k\n", g->n_split);
     double flops, bytes;
     vkt_graph_cost(g, &flops, &bytes);
     vkt__str_printf(&s, "%zu ops in %u levels; %.1f Mflop, %.1f MiB moved; activations %.2f MiB (lower bound %.2f MiB)\n",
