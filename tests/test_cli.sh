@@ -60,7 +60,7 @@ declare -A flags=(
   [devices]="--json --device --cap" [doctor]="--all --device --cap --validate --no-cache" [recipes]=""
   [train]="--set --run --resume --explain --device --cap --validate --no-cache"
   [eval]="--split --json --predictions --data --batch --device --cap" [predict]="--json --csv --top --device --cap"
-  [inspect]="" [runs]="--csv --json"
+  [inspect]="" [runs]="--csv --json" [tune]="--device --cap --no-cache --no-tune"
 )
 for c in "${!flags[@]}"; do
   run "$c" --help; code 0; silent err
@@ -99,6 +99,8 @@ if [ "$have_device" != 0 ]; then
   [ $failed = 0 ]; exit
 fi
 run doctor; code 0; out 'healthy'
+run tune 9x8; code 2; err 'MxNxK'
+run tune 9x8x7; code 0; out '^  TN +9 x +8 x +7'; out 'of 3 products'
 
 # ---- train, eval, predict, runs, inspect
 run train digits --explain; code 0; out 'train:'; check "--explain makes no run" test ! -e runs

@@ -138,6 +138,7 @@ bool cli_exists(const char *path);
 
 /* ---- commands ---- */
 
-extern const cli_command cmd_devices, cmd_doctor, cmd_recipes, cmd_train, cmd_eval, cmd_predict, cmd_inspect, cmd_runs;
+extern const cli_command cmd_devices, cmd_doctor, cmd_recipes, cmd_train, cmd_eval, cmd_predict, cmd_inspect, cmd_runs,
+    cmd_tune;
 
 #endif

@@ -32,6 +32,13 @@ vkt_status vkt__submit(vkt_gpu *gpu, vkt__cmd *cmd, uint64_t *ticket);
 /* Milliseconds between timestamps 0..n-1 and timestamp 0, after the ticket was waited for. */
 vkt_status vkt__cmd_times(vkt_gpu *gpu, vkt__cmd *cmd, double *ms);
 
+/* Choices among kernels, from the user's cache folder: found by `vktrain tune`, read at creation (unless the gpu has
+ * no_cache or no_tune), so that all later runs make the same. Keys without '=', values without spaces, 39 characters. */
+const char *vkt__choice_get(const vkt_gpu *gpu, const char *key); /* NULL: none */
+void vkt__choice_set(vkt_gpu *gpu, const char *key, const char *value);
+/* *path: the file, "" where there is none to write. */
+vkt_status vkt__choices_save(vkt_gpu *gpu, const char **path);
+
 /* Seconds the calling thread has spent inside Vulkan's submit and wait calls since creation. */
 double vkt__gpu_driver_cpu(const vkt_gpu *gpu);
 

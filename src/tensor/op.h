@@ -37,6 +37,8 @@ typedef struct vkt_op {
     void (*ref)(const vkt_node *n, double *const *in, double *const *out);
     /* NULL: no flops beyond one per output element, every input read once, every output written once. */
     vkt_cost (*cost)(const vkt_node *n);
+    /* Name of the kernel that this device uses, for explain. NULL: there is no choice. */
+    const char *(*kernel)(const vkt_gpu *gpu, const vkt_node *n);
     /* How many roundings an output element accumulates, for the tolerance. NULL: 4. */
     double (*terms)(const vkt_node *n);
     /* Builds sample case i into g and returns its name ("tall", "one column"), NULL past the last. Inputs

@@ -43,21 +43,21 @@ static bool matmul_shape(vkt_node *n)
 
 /* ---- which kernel ---- */
 
-/* Every kernel with its tile; `matmul.kernel` of a node names one for tests. Columns: the shader; rows and columns
+/* Every kernel with its tile; `matmul.kernel` of a node names one for tests. Columns: the name; the shader; rows and columns
  * that a workgroup computes (0: derived); BK, TM, TN of matmul_tiled. */
 enum { MM_CHOOSE, MM_NAIVE, MM_ROWS, MM_ROWS_WIDE, MM_BLOCK, MM_TILED_32, MM_TILED_64, MM_TILED_128, MM_COUNT };
 typedef struct {
-    const char *shader;
+    const char *name, *shader;
     uint32_t bm, bn, bk, tm, tn;
 } mm_kernel;
 static const mm_kernel kernels[MM_COUNT] = {
-    [MM_NAIVE] = { "matmul_naive", 0, 0, 0, 0, 0 },
-    [MM_ROWS] = { "matmul_rows", 0, 0, 0, 0, 0 },
-    [MM_ROWS_WIDE] = { "matmul_rows.wide", 0, 0, 0, 0, 0 },
-    [MM_BLOCK] = { "matmul_block", 8, 0, 0, 0, 0 },
-    [MM_TILED_32] = { "matmul_tiled", 32, 32, 16, 4, 4 },
-    [MM_TILED_64] = { "matmul_tiled", 64, 64, 16, 8, 4 },
-    [MM_TILED_128] = { "matmul_tiled", 128, 128, 16, 8, 8 },
+    [MM_NAIVE] = { "naive", "matmul_naive", 0, 0, 0, 0, 0 },
+    [MM_ROWS] = { "rows", "matmul_rows", 0, 0, 0, 0, 0 },
+    [MM_ROWS_WIDE] = { "rows.wide", "matmul_rows.wide", 0, 0, 0, 0, 0 },
+    [MM_BLOCK] = { "block", "matmul_block", 8, 0, 0, 0, 0 },
+    [MM_TILED_32] = { "tiled.32", "matmul_tiled", 32, 32, 16, 4, 4 },
+    [MM_TILED_64] = { "tiled.64", "matmul_tiled", 64, 64, 16, 8, 4 },
+    [MM_TILED_128] = { "tiled.128", "matmul_tiled", 128, 128, 16, 8, 8 },
 };
 
 /* matmul_rows: rows, column vectors, steps per trip; the best or close to it in all three layouts on lavapipe 22.3,
@@ -89,7 +89,7 @@ static uint64_t tiles(const mm_kernel *k, uint32_t M, uint32_t N)
 /* CPU drivers: pairs of floats where the shape allows, single floats where not; Mesa's only, which is what 64-bit
  * integers tell here: SwiftShader has none. GPUs: the largest tile that still gives every core of a mid-range
  * device work (unmeasured: no GPU has run this yet); 128 x 128 needs NVIDIA's register file (KERNELS.md, 4.2). */
-static uint32_t mm_choose(const vkt_caps *caps, vkt_layout l, uint32_t M, uint32_t N, uint32_t K)
+uint32_t vkt__matmul_table(const vkt_caps *caps, vkt_layout l, uint32_t M, uint32_t N, uint32_t K)
 {
     if (caps->klass == VKT_CLASS_CPU) {
         if (!caps->int64 || !mm_fits(MM_ROWS, caps, l, M, N, K)) return MM_BLOCK;
@@ -98,6 +98,57 @@ static uint32_t mm_choose(const vkt_caps *caps, vkt_layout l, uint32_t M, uint32
     if (caps->klass == VKT_CLASS_NVIDIA && mm_fits(MM_TILED_128, caps, l, M, N, K) && tiles(&kernels[MM_TILED_128], M, N) >= 64) return MM_TILED_128;
     if (mm_fits(MM_TILED_64, caps, l, M, N, K) && tiles(&kernels[MM_TILED_64], M, N) >= 24) return MM_TILED_64;
     return mm_fits(MM_TILED_32, caps, l, M, N, K) ? MM_TILED_32 : MM_NAIVE;
+}
+
+const char *vkt__matmul_kernel_name(uint32_t kernel)
+{
+    return kernel < MM_COUNT ? kernels[kernel].name : NULL;
+}
+
+bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, vkt_layout l, uint32_t M, uint32_t N, uint32_t K)
+{
+    bool of_cpu = kernel == MM_ROWS || kernel == MM_ROWS_WIDE || kernel == MM_BLOCK;
+    return kernel != MM_NAIVE && of_cpu == (caps->klass == VKT_CLASS_CPU) && mm_fits(kernel, caps, l, M, N, K);
+}
+
+static uint32_t log2_of(uint32_t n)
+{
+    uint32_t log = 0;
+    while (n >>= 1) log++;
+    return log;
+}
+
+const char *vkt__matmul_key(vkt_layout l, uint32_t M, uint32_t N, uint32_t K, char key[40])
+{
+    static const char *const forms[] = { "NT", "NN", "TN" };
+    snprintf(key, 40, "matmul %s %u %u %u", forms[l], log2_of(M), log2_of(N), log2_of(K));
+    return key;
+}
+
+/* What was tuned, where it can run, else the table's. */
+static uint32_t mm_choose(const vkt_gpu *gpu, vkt_layout l, uint32_t M, uint32_t N, uint32_t K)
+{
+    const vkt_caps *caps = vkt_gpu_caps(gpu);
+    char key[40];
+    const char *tuned = vkt__choice_get(gpu, vkt__matmul_key(l, M, N, K, key));
+    for (uint32_t k = 1; k < MM_COUNT && tuned; k++)
+        if (!strcmp(tuned, kernels[k].name) && mm_fits(k, caps, l, M, N, K)) return k;
+    return vkt__matmul_table(caps, l, M, N, K);
+}
+
+/* A node's: by a test's wish, by tuning, by the table. */
+static uint32_t mm_kernel_of(const vkt_gpu *gpu, const vkt_node *n)
+{
+    uint32_t M, N, K, kernel = n->attr.matmul.kernel;
+    vkt_layout l = n->attr.matmul.layout;
+    dims(n, &M, &N, &K);
+    if (!kernel) kernel = mm_choose(gpu, l, M, N, K);
+    return mm_fits(kernel, vkt_gpu_caps(gpu), l, M, N, K) ? kernel : MM_NAIVE;
+}
+
+static const char *matmul_kernel(const vkt_gpu *gpu, const vkt_node *n)
+{
+    return kernels[mm_kernel_of(gpu, n)].name;
 }
 
 /* A row tile no taller than the matrix needs: unused rows are computed too. */
@@ -134,13 +185,14 @@ static uint32_t slice_of(uint32_t K, uint32_t slices)
  * others: the number must not change from run to run, or results would. Each slice has at least 256 steps. Never on
  * CPU drivers: on two shared cores it took 1.0 to 1.6 times as long on Mesa and SwiftShader, outputs of one tile
  * included. */
-uint32_t vkt__matmul_slices(const vkt_caps *caps, const vkt_node *n)
+uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt_node *n)
 {
+    const vkt_caps *caps = vkt_gpu_caps(gpu);
     uint32_t M, N, K, cores = caps->type == VKT_GPU_DISCRETE ? 32 : 8;
     vkt_layout l = n->attr.matmul.layout;
     dims(n, &M, &N, &K);
     if (caps->klass == VKT_CLASS_CPU || (uint64_t)M * N == 0 || n->attr.matmul.kernel || K < 2048) return 1;
-    uint32_t kernel = mm_choose(caps, l, M, N, K);
+    uint32_t kernel = mm_choose(gpu, l, M, N, K);
     if (kernel == MM_NAIVE) return 1;
     mm_kernel k = mm_with_tile(kernel, caps, l, M, N);
     uint64_t t = tiles(&k, M, N);
@@ -161,8 +213,7 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
     p.flags = (n->in[2] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0);
     uint32_t slices = VKT_MAX(n->attr.matmul.slices, 1);
     p.slice = slice_of(p.K, slices);
-    uint32_t kernel = n->attr.matmul.kernel ? n->attr.matmul.kernel : mm_choose(caps, l, p.M, p.N, p.K);
-    if (!mm_fits(kernel, caps, l, p.M, p.N, p.K)) kernel = MM_NAIVE;
+    uint32_t kernel = mm_kernel_of(rec->gpu, n);
     mm_kernel k = mm_with_tile(kernel, caps, l, p.M, p.N);
     uint32_t act = (uint32_t)n->attr.matmul.act + (n->in[3] ? VKT_MM_ACT_BWD : 0);
     uint32_t spec[12] = { VKT_MIN(caps->workgroup, 64), 1, 1, (uint32_t)l, act }, n_spec = 5;
@@ -369,11 +420,11 @@ static const char *matmul_sum_sample(vkt_graph *g, uint32_t i)
 }
 
 const vkt_op vkt__op_matmul = { .name = "matmul", .n_in = 3, .n_out = 2, .shape = matmul_shape, .record = matmul_record,
-    .grad = matmul_grad, .ref = matmul_ref, .cost = matmul_cost, .terms = matmul_terms, .sample = matmul_sample };
+    .grad = matmul_grad, .kernel = matmul_kernel, .ref = matmul_ref, .cost = matmul_cost, .terms = matmul_terms, .sample = matmul_sample };
 const vkt_op vkt__op_matmul_act_bwd = { .name = "matmul_act_bwd", .n_in = 4, .n_out = 1, .inplace = 1u << 3, .shape = matmul_shape,
-    .record = matmul_record, .ref = matmul_ref, .cost = matmul_cost, .terms = matmul_terms, .sample = matmul_act_bwd_sample };
+    .record = matmul_record, .kernel = matmul_kernel, .ref = matmul_ref, .cost = matmul_cost, .terms = matmul_terms, .sample = matmul_act_bwd_sample };
 const vkt_op vkt__op_matmul_parts = { .name = "matmul_parts", .n_in = 2, .n_out = 1, .shape = matmul_shape,
-    .record = matmul_record, .ref = matmul_ref, .cost = matmul_cost, .terms = matmul_terms, .sample = matmul_parts_sample };
+    .record = matmul_record, .kernel = matmul_kernel, .ref = matmul_ref, .cost = matmul_cost, .terms = matmul_terms, .sample = matmul_parts_sample };
 const vkt_op vkt__op_matmul_sum = { .name = "matmul_sum", .n_in = 4, .n_out = 2, .inplace = 1u << 3, .shape = matmul_sum_shape,
     .record = matmul_sum_record, .ref = matmul_sum_ref, .terms = matmul_sum_terms, .sample = matmul_sum_sample };
 

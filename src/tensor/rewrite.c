@@ -83,7 +83,7 @@ static void split_products(vkt_graph *g)
         vkt_node *mm = g->nodes[k];
         vkt_attr attr = mm->attr;
         bool is_matmul = mm->op == &vkt__op_matmul || mm->op == &vkt__op_matmul_act_bwd;
-        attr.matmul.slices = is_matmul ? vkt__matmul_slices(vkt_gpu_caps(g->gpu), mm) : 1;
+        attr.matmul.slices = is_matmul ? vkt__matmul_slices(g->gpu, mm) : 1;
         attr.matmul.act = VKT_ACT_NONE;
         if (attr.matmul.slices > 1) {
             vkt_node *parts = vkt__node(g, &vkt__op_matmul_parts, mm->in, 2, attr);
