@@ -11,11 +11,13 @@ layout(constant_id = 4) const int ACT = 0;
 layout(push_constant, scalar) uniform Push { matmul_params p; };
 #include "matmul_end.glsl"
 
+uint first = 0; /* element of this slice's C */
+
 void store1(uint m, uint n, float sum)
 {
     if (m >= p.M || n >= p.N) return;
     if ((p.flags & VKT_MM_BIAS) != 0) sum += p.bias.v[n];
-    finish(m * p.N + n, sum);
+    finish(first + m * p.N + n, sum);
 }
 
 void store4(uint m, uvec4 n, vec4 sum)
@@ -28,16 +30,19 @@ void store4(uint m, uvec4 n, vec4 sum)
 
 void main()
 {
-    uint wg = gl_WorkGroupSize.x, row_tiles = (p.M + 7) / 8, g = flat_group();
+    uint wg = gl_WorkGroupSize.x, row_tiles = (p.M + 7) / 8, tiles = row_tiles * ((p.N + 4 * wg - 1) / (4 * wg)), g = flat_group() % tiles, s = flat_group() / tiles;
+    uvec2 steps = slice_steps(s);
+    if (steps.y < steps.x) return;
+    first = s * p.M * p.N;
     uint m = g % row_tiles * 8;
     uvec4 n = uvec4(g / row_tiles * wg * 4 + gl_LocalInvocationID.x) + wg * uvec4(0, 1, 2, 3);
     f32s A = p.a, B = p.b;
     uint a_row = LAYOUT == 2 ? 1 : p.K, da = LAYOUT == 2 ? p.M : 1, b_col = LAYOUT == 0 ? p.K : 1, db = LAYOUT == 0 ? 1 : p.N;
-    uvec4 ia = min(uvec4(m, m + 1, m + 2, m + 3), uvec4(p.M - 1)) * a_row;
-    uvec4 ja = min(uvec4(m + 4, m + 5, m + 6, m + 7), uvec4(p.M - 1)) * a_row;
-    uvec4 ib = min(n, uvec4(p.N - 1)) * b_col;
+    uvec4 ia = min(uvec4(m, m + 1, m + 2, m + 3), uvec4(p.M - 1)) * a_row + steps.x * da;
+    uvec4 ja = min(uvec4(m + 4, m + 5, m + 6, m + 7), uvec4(p.M - 1)) * a_row + steps.x * da;
+    uvec4 ib = min(n, uvec4(p.N - 1)) * b_col + steps.x * db;
     vec4 c0 = vec4(0.0), c1 = c0, c2 = c0, c3 = c0, c4 = c0, c5 = c0, c6 = c0, c7 = c0;
-    for (uint k = 0, end = p.K; k < end; k++) {
+    for (uint k = steps.x, end = steps.y; k < end; k++) {
         vec4 b = vec4(B.v[ib.x], B.v[ib.y], B.v[ib.z], B.v[ib.w]);
         c0 += A.v[ia.x] * b;
         c1 += A.v[ia.y] * b;

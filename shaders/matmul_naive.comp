@@ -14,14 +14,16 @@ void main()
 {
     uint i = flat_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
     uint m = i / p.N, n = i % p.N;
-    if (m >= p.M) return;
+    uvec2 steps = slice_steps(m / p.M);
+    if (steps.y < steps.x) return;
+    m %= p.M;
     uint a = LAYOUT == 2 ? m : m * p.K, da = LAYOUT == 2 ? p.M : 1;
     uint b = LAYOUT == 0 ? n * p.K : n, db = LAYOUT == 0 ? 1 : p.N;
     /* Blocks of 1024 keep each loop under CPU drivers' trip limit and halve the rounding error. */
     float sum = 0.0;
-    for (uint k0 = 0; k0 < p.K; k0 += 1024) {
+    for (uint k0 = steps.x; k0 < steps.y; k0 += 1024) {
         float part = 0.0;
-        uint end = min(p.K - k0, 1024);
+        uint end = min(steps.y - k0, 1024);
         for (uint k = 0; k < end; k++) part += p.a.v[a + (k0 + k) * da] * p.b.v[b + (k0 + k) * db];
         sum += part;
     }

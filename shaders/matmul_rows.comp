@@ -34,7 +34,7 @@ const uint W = 1;
 #endif
 
 /* matmul_params with A and B as this variant reads them */
-struct push { matrix a; matrix b; f32s bias; f32s c; f32s pre; f32s v; f32x4s a4; f32x4s b4; uint M, N, K, flags; };
+struct push { matrix a; matrix b; f32s bias; f32s c; f32s pre; f32s v; f32x4s a4; f32x4s b4; uint M, N, K, flags, slice, pad; };
 layout(push_constant, scalar) uniform Push { push p; };
 #include "matmul_end.glsl"
 
@@ -79,16 +79,17 @@ void step_n(inout float acc[SUMS], elem a[R], uint from, uint k, matrix B, uint 
 
 void main()
 {
-    uint lane = gl_SubgroupInvocationID, g = flat_group();
+    uint lane = gl_SubgroupInvocationID, M = p.M, N = p.N;
     matrix A = p.a, B = p.b;
-    uint M = p.M, N = p.N, K = p.K, KW = K / W, NW = N / W, MW = M / W;
-    uint row_tiles = (M + R - 1) / R;
+    uint row_tiles = (M + R - 1) / R, tiles = row_tiles * ((N + V * VW * S - 1) / (V * VW * S)), g = flat_group() % tiles, s = flat_group() / tiles;
+    uvec2 steps = slice_steps(s);
+    uint KW = p.K / W, NW = N / W, MW = M / W;
     uint m0 = g % row_tiles * R, n0 = g / row_tiles * (V * VW * S);
-    if (n0 >= N) return;
+    if (steps.y < steps.x) return;
 
     float acc[SUMS];
     [[unroll]] for (uint i = 0; i < SUMS; i++) acc[i] = 0.0;
-    uint col[V], pb[V], k = 0;
+    uint col[V], pb[V];
     [[unroll]] for (uint v = 0; v < V; v++) {
         col[v] = n0 + (v * S + lane) * VW;
         pb[v] = LAYOUT == 0 ? min(col[v], N - 1) * KW : min(col[v], N - VW) / VW;
@@ -96,18 +97,20 @@ void main()
     if (LAYOUT == 2) {
         uint pa[A_LOADS];
         [[unroll]] for (uint j = 0; j < A_LOADS; j++) pa[j] = min(m0 / W + j * S + lane, MW - 1);
-        for (; k + UNROLL <= K; k += UNROLL)
+        uint k = steps.x, end = steps.y;
+        for (; k + UNROLL <= end; k += UNROLL)
             [[unroll]] for (uint u = 0; u < UNROLL; u++) step_tn(acc, A, (k + u) * MW, pa, B, (k + u) * NW, pb);
-        for (; k < K; k++) step_tn(acc, A, k * MW, pa, B, k * NW, pb);
+        for (; k < end; k++) step_tn(acc, A, k * MW, pa, B, k * NW, pb);
     } else {
         uint pa[R];
         elem a[R];
         [[unroll]] for (uint r = 0; r < R; r++) pa[r] = min(m0 + r, M - 1) * KW;
-        for (; k + S <= KW; k += S) {
+        uint k = steps.x / W, end = steps.y / W;
+        for (; k + S <= end; k += S) {
             [[unroll]] for (uint r = 0; r < R; r++) a[r] = LOAD(A, pa[r] + k + lane);
             [[unroll]] for (uint i = 0; i < S; i++) step_n(acc, a, i, k + i, B, NW, pb);
         }
-        for (; k < KW; k++) {
+        for (; k < end; k++) {
             [[unroll]] for (uint r = 0; r < R; r++) a[r] = LOAD(A, pa[r] + k);
             step_n(acc, a, 0, k, B, NW, pb);
         }
@@ -121,7 +124,7 @@ void main()
             if ((p.flags & VKT_MM_BIAS) != 0) bias = p.bias.v[n];
             [[unroll]] for (uint r = 0; r < R; r++) {
                 if (m0 + r >= M) break;
-                finish((m0 + r) * N + n, acc[(r * V + v) * VW + c] + bias);
+                finish((s * M + m0 + r) * N + n, acc[(r * V + v) * VW + c] + bias);
             }
         }
 }

@@ -83,18 +83,19 @@ void publish_b(uint j, vec4 v)
 
 void main()
 {
-    uint tid = gl_LocalInvocationID.x, g = flat_group();
-    uint tiles_m = (p.M + BM - 1) / BM, tiles_n = (p.N + BN - 1) / BN;
-    if (g >= tiles_m * tiles_n) return;
+    uint tid = gl_LocalInvocationID.x, tiles_m = (p.M + BM - 1) / BM, tiles_n = (p.N + BN - 1) / BN;
+    uint g = flat_group() % (tiles_m * tiles_n), s = flat_group() / (tiles_m * tiles_n);
+    uvec2 steps = slice_steps(s); /* slices are whole multiples of BK */
+    if (steps.y < steps.x) return;
     uint band = g / (BAND * tiles_n) * BAND, in_band = g % (BAND * tiles_n), height = min(tiles_m - band, BAND);
     uint m0 = (band + in_band % height) * BM, n0 = in_band / height * BN;
     uint tx = tid % (BN / TN), ty = tid / (BN / TN);
 
     vec4 acc[TM * GN], next_a[A_LOADS], next_b[B_LOADS];
     [[unroll]] for (uint i = 0; i < TM * GN; i++) acc[i] = vec4(0.0);
-    [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = load_a(i * THREADS + tid, m0, 0);
-    [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i * THREADS + tid, n0, 0);
-    for (uint k = 0; k < p.K; k += BK) {
+    [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = load_a(i * THREADS + tid, m0, steps.x);
+    [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i * THREADS + tid, n0, steps.x);
+    for (uint k = steps.x; k < steps.y; k += BK) {
         barrier();
         [[unroll]] for (uint i = 0; i < A_LOADS; i++) publish_a(i * THREADS + tid, next_a[i]);
         [[unroll]] for (uint i = 0; i < B_LOADS; i++) publish_b(i * THREADS + tid, next_b[i]);
@@ -119,7 +120,7 @@ void main()
                 if (n >= p.N) continue;
                 float sum = acc[i * GN + j][c];
                 if ((p.flags & VKT_MM_BIAS) != 0) sum += p.bias.v[n];
-                finish(m * p.N + n, sum);
+                finish((s * p.M + m) * p.N + n, sum);
             }
     }
 }

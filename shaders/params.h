@@ -79,6 +79,8 @@ struct matmul_params {
     ADDR(f32x4s) b4;
     U32 M, N, K;
     U32 flags;         /* 1: bias, 2: save pre */
+    U32 slice;         /* steps of k that a slice takes; K: all. Slice s's C is [M, N] number s */
+    U32 pad;
 };
 #define VKT_MM_BIAS 1u
 #define VKT_MM_PRE 2u

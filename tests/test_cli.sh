@@ -72,6 +72,7 @@ declare -A flags=(
   [eval]="--split --json --predictions --data --batch --device --cap" [predict]="--json --csv --top --device --cap"
   [inspect]="" [runs]="--csv --json"
   [profile]="-o --steps --top --set --json --device --cap --validate --no-cache"
+  [tune]="--device --cap --no-cache --no-tune"
 )
 for c in "${!flags[@]}"; do
   run "$c" --help; code 0; silent err
@@ -110,6 +111,8 @@ if [ "$have_device" != 0 ]; then
   [ $failed = 0 ]; exit
 fi
 run doctor; code 0; out 'healthy'
+run tune 9x8; code 2; err 'MxNxK'
+run tune 9x8x7; code 0; out '^  TN +9 x +8 x +7'; out 'of 3 products'
 
 # ---- profile
 run profile digits --device 'no such device' -o none.json; code 3; check "a refused profile leaves no trace" test ! -e none.json

@@ -1,6 +1,7 @@
 /* Every row's sample cases on the device that VKT_DEVICE and VKT_TEST_CAP name, against the twins. */
 #include "testing.h"
 
+#include "base/os.h"
 #include "tensor/ops.h"
 
 static vkt_gpu *gpu;
@@ -250,6 +251,106 @@ static void a_plan_of_several_chunks_runs(void **state)
     destroy(&g);
 }
 
+/* On GPUs, small outputs of deep products are summed in slices: within the tolerance of the whole, the same bits each
+ * time. */
+static void deep_products_are_cut_into_slices(void **state)
+{
+    (void)state;
+    enum { M = 11, N = 24, K = 3001 };
+    static float data[K * N], got[3][M * N];
+    double rms = 0;
+    for (int i = 0; i < K * N; i++) data[i] = (float)vkt_rand_normal(4, VKT_RNG_TEST, (uint64_t)i);
+    for (int run = 0; run < 3; run++) {
+        vkt_graph *g = vkt_graph_create(gpu);
+        if (run == 2) vkt_graph_no_rewrite(g);
+        vkt_tensor *v = vkt_scale(g, input(g, vkt_shape2(M, N), VKT_F32, data), 0.5f);
+        vkt_tensor *c = vkt_matmul(g, VKT_TN, input(g, vkt_shape2(K, M), VKT_F32, data), input(g, vkt_shape2(K, N), VKT_F32, data));
+        c = vkt__act_bwd(g, c, v, VKT_ACT_SILU);
+        vkt_keep(c, "c");
+        REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+        char *text = vkt_graph_explain(g);
+        assert_int_equal(strstr(text, "1 matmuls cut into slices") != NULL, run < 2);
+        assert_int_equal(strstr(text, "matmul_sum") != NULL, run < 2);
+        free(text);
+        REQUIRE_OK(vkt_graph_run(g));
+        REQUIRE_OK(vkt_tensor_read(c, 0, got[run], sizeof got[run]));
+        destroy(&g);
+    }
+    assert_memory_equal(got[0], got[1], sizeof got[0]);
+    for (int i = 0; i < M * N; i++) rms += (double)got[2][i] * (double)got[2][i] / (M * N);
+    for (int i = 0; i < M * N; i++)
+        REQUIRE_NEAR(got[0][i], got[2][i], vkt__tol(VKT_F32, K) * (sqrt(rms) + fabs((double)got[2][i])));
+}
+
+/* The product of `run` on a gpu with or without the choices kept in `dir`: its result, and the kernel in the plan. */
+static void product_with_choices(const char *dir, bool no_tune, const char *kernel, float *got)
+{
+    enum { N = 40 };
+    static float data[N * N];
+    vkt_gpu *of;
+    for (int i = 0; i < N * N; i++) data[i] = (float)vkt_rand_normal(8, VKT_RNG_TEST, (uint64_t)i);
+    REQUIRE_OK(vkt_gpu_create(&(vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"), .cache_dir = dir, .no_tune = no_tune }, &of));
+    vkt_graph *g = vkt_graph_create(of);
+    vkt_tensor *c = vkt_matmul(g, VKT_NN, input(g, vkt_shape2(N, N), VKT_F32, data), input(g, vkt_shape2(N, N), VKT_F32, data));
+    vkt_keep(c, "c");
+    REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+    char *text = vkt_graph_explain(g);
+    if (!strstr(text, kernel)) print_error("'%s' is not in\n%s", kernel, text);
+    assert_non_null(strstr(text, kernel));
+    free(text);
+    REQUIRE_OK(vkt_graph_run(g));
+    REQUIRE_OK(vkt_tensor_read(c, 0, got, N * N * 4));
+    destroy(&g);
+    vkt_gpu_destroy(&of);
+}
+
+static void count_shapes(void *user, const vkt_tune_result *r)
+{
+    assert_true(r->table_ms > 0 && r->best_ms <= r->table_ms);
+    ++*(int *)user;
+}
+
+/* Choices are used by the next gpu, not with no_tune, not from files that are damaged or of other kernels. */
+static void tuned_choices_are_kept_and_checked(void **state)
+{
+    (void)state;
+    static float first[1600], again[1600];
+    static const vkt_tune_shape shapes[] = { { VKT_NN, 40, 40, 40 }, { VKT_TN, 9, 7, 33 } };
+    char dir[64], key[40], from_table[64], *file;
+    const char *path;
+    int n_shapes = 0;
+    size_t n;
+    vkt_gpu *of;
+    snprintf(dir, sizeof dir, "tuned-%d", vkt__pid());
+    REQUIRE_OK(vkt__mkdirs(dir));
+    REQUIRE_OK(vkt_gpu_create(&(vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"), .cache_dir = dir }, &of));
+    snprintf(from_table, sizeof from_table, "kernel %s", vkt__matmul_kernel_name(vkt__matmul_table(vkt_gpu_caps(of), VKT_NN, 40, 40, 40)));
+    REQUIRE_OK(vkt_tune(of, shapes, VKT_COUNT(shapes), count_shapes, &n_shapes));
+    assert_int_equal(n_shapes, VKT_COUNT(shapes));
+    assert_non_null(vkt__choice_get(of, vkt__matmul_key(VKT_TN, 9, 7, 33, key)));
+    vkt__choice_set(of, vkt__matmul_key(VKT_NN, 40, 40, 40, key), "naive");
+    REQUIRE_OK(vkt__choices_save(of, &path));
+    char saved[1200];
+    snprintf(saved, sizeof saved, "%s", path);
+    vkt_gpu_destroy(&of);
+    product_with_choices(dir, false, "kernel naive", first);
+    product_with_choices(dir, false, "kernel naive", again);
+    assert_memory_equal(first, again, sizeof first);
+    product_with_choices(dir, true, from_table, again);
+    REQUIRE_OK(vkt__file_read(saved, 1 << 20, &file, &n));
+    for (size_t at = 0; at < n; at += 7) { /* a bit anywhere, and the file cut there */
+        if (strcmp(from_table, "kernel naive") == 0) break;
+        file[at] ^= 1;
+        REQUIRE_OK(vkt__file_replace(saved, file, n));
+        file[at] ^= 1;
+        if (at % 5 == 0) product_with_choices(dir, false, from_table, again);
+        REQUIRE_OK(vkt__file_replace(saved, file, at));
+        if (at % 5 == 1) product_with_choices(dir, false, from_table, again);
+    }
+    free(file);
+    REQUIRE_OK(vkt__remove_tree(dir));
+}
+
 static void validation_is_silent(void **state)
 {
     (void)state;
@@ -274,9 +375,13 @@ int main(void)
         cmocka_unit_test(bad_logits_give_nan_in_their_row_only),
         cmocka_unit_test(rewrites_change_nothing),
         cmocka_unit_test(a_gradient_read_twice_is_not_fused),
+        cmocka_unit_test(tuned_choices_are_kept_and_checked),
         cmocka_unit_test(validation_is_silent),
     }, small[] = {
         cmocka_unit_test(a_plan_of_several_chunks_runs),
+        cmocka_unit_test(validation_is_silent),
+    }, as_gpu[] = {
+        cmocka_unit_test(deep_products_are_cut_into_slices),
         cmocka_unit_test(validation_is_silent),
     };
     if (!open_gpu("")) return 1;
@@ -287,6 +392,9 @@ int main(void)
     vkt_gpu_destroy(&gpu);
     if (!open_gpu("submit=0,groups=16")) return 1;
     failed += cmocka_run_group_tests_name("ops, each dispatch in three submissions", tests, NULL, NULL);
+    vkt_gpu_destroy(&gpu);
+    if (!open_gpu("cpu-kernels=0")) return 1;
+    failed += cmocka_run_group_tests_name("ops, kernels of GPUs", as_gpu, NULL, NULL);
     vkt_gpu_destroy(&gpu);
     return failed;
 }

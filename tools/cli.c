@@ -48,7 +48,8 @@ static const cli_flag gpu_flags[] = {
       "device: index, cpu, gpu, part of a name, or UUID" },
     { "--cap", CLI_TEXT, AT(gpu.cap), "LIST", NULL, "pretend the device can do less, e.g. fp16=0,subgroup=4 (names below)" },
     { "--validate", CLI_BOOL, AT(gpu.validate), NULL, NULL, "check each Vulkan call with the validation layer" },
-    { "--no-cache", CLI_BOOL, AT(gpu.no_cache), NULL, NULL, "neither read nor write the pipeline cache" },
+    { "--no-cache", CLI_BOOL, AT(gpu.no_cache), NULL, NULL, "neither read nor write the cache folder: pipelines, tuned choices" },
+    { "--no-tune", CLI_BOOL, AT(gpu.no_tune), NULL, NULL, "kernels by the built-in table, whatever `vktrain tune` found" },
     { 0 },
 };
 static const cli_flag common_flags[] = {

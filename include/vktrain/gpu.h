@@ -56,7 +56,8 @@ typedef struct vkt_gpu_desc {
     const char *device;    /* index, "cpu", "gpu", part of a name, UUID; NULL: VKT_DEVICE, else the best */
     const char *cap;       /* "fp16=0,subgroup=4,workgroup=128,shared=16384,alloc=67108864": see vkt_cap_help */
     bool validate;         /* load VK_LAYER_KHRONOS_validation; UNSUPPORTED if it is absent */
-    bool no_cache;         /* neither read nor write the pipeline cache */
+    bool no_cache;         /* neither read nor write the cache folder: pipelines, tuned choices */
+    bool no_tune;          /* kernels by the built-in table, whatever `vktrain tune` found: see vkt_tune */
     const char *cache_dir; /* NULL: the user's cache folder */
 } vkt_gpu_desc;
 

@@ -158,6 +158,24 @@ typedef struct vkt_node_time {
  * UNSUPPORTED without timestamps. Caller frees *out. */
 vkt_status vkt_graph_time(vkt_graph *g, uint32_t slot, uint32_t runs, vkt_node_time **out, size_t *n);
 
+/* ---- tuning ---- */
+
+typedef struct vkt_tune_shape {
+    vkt_layout layout;
+    uint32_t M, N, K;      /* > 0 */
+} vkt_tune_shape;
+typedef struct vkt_tune_result {
+    vkt_tune_shape shape;
+    const char *table, *best;   /* names of kernels: the table's for this shape, the one kept */
+    double table_ms, best_ms;   /* of one product */
+} vkt_tune_result;
+/* Time the matmul kernels on these shapes, each checked against the naive one before it may win, and keep the fastest
+ * in the cache folder by device, driver version, subgroup size and the kernels' hash. A choice stands for all shapes
+ * of the same layout and powers of two. Nothing is ever timed unasked: without this call the table decides, and what
+ * was kept changes only here. So runs on one device repeat bit by bit, resumed ones too, unless it is tuned between.
+ * Calls fn for each shape. Blocks: seconds. */
+vkt_status vkt_tune(vkt_gpu *gpu, const vkt_tune_shape *shapes, size_t n, void (*fn)(void *user, const vkt_tune_result *r), void *user);
+
 /* ---- self-test ---- */
 
 typedef struct vkt_check_result {

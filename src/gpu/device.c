@@ -417,6 +417,7 @@ vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
     VKT_TRY(device_create(gpu));
     gpu->use_cache = !desc->no_cache;
     VKT_TRY(vkt__cache_open(gpu, desc->cache_dir));
+    if (gpu->use_cache && !desc->no_tune) vkt__choices_open(gpu, desc->cache_dir);
     free(e);
     *out = gpu;
     return VKT_OK;
@@ -446,6 +447,7 @@ void vkt_gpu_destroy(vkt_gpu **pgpu)
         vkDestroyDevice(gpu->dev, NULL);
     }
     instance_destroy(gpu);
+    free(gpu->choices);
     free(gpu);
     *pgpu = NULL;
 }

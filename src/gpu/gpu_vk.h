@@ -42,6 +42,10 @@ struct vkt__cmd {
     const char *label;
 };
 
+typedef struct vkt__choice {
+    char key[40], value[40];
+} vkt__choice;
+
 struct vkt_gpu {
     VkInstance instance;
     VkDebugUtilsMessengerEXT messenger;
@@ -58,6 +62,9 @@ struct vkt_gpu {
     bool use_cache, debug_names, lost, fault_info;
     char cache_path[1024];
     size_t cache_loaded;
+    char choices_path[1024];
+    vkt__choice *choices;
+    size_t n_choices, cap_choices;
     vkt_caps caps;
     VkPhysicalDeviceMemoryProperties mem_props;
     vkt__slab *slabs;
@@ -70,6 +77,9 @@ struct vkt_gpu {
 /* Logs the call and result; sets the lost flag; DEVICE, OOM_DEVICE or OOM_HOST. */
 vkt_status vkt__vk_fail(vkt_gpu *gpu, VkResult r, const char *call);
 void vkt__debug_name(vkt_gpu *gpu, VkObjectType type, uint64_t handle, const char *name);
+
+/* choices.c */
+void vkt__choices_open(vkt_gpu *gpu, const char *dir);
 
 /* caps.c */
 /* Asks the driver, through the environment, for wider vectors where they pay; true if an instance created anew

@@ -49,6 +49,13 @@ void vkt__gpu_set_submit_ms(vkt_gpu *gpu, uint32_t ms);
 void vkt__gpu_lose_after(uint64_t submits, uint32_t times);
 /* Peak memory counts from now on: after something was tried that did not fit. */
 void vkt__gpu_forget_peak(vkt_gpu *gpu);
+/* Choices among kernels, from the user's cache folder: found by `vktrain tune`, read at creation (unless the gpu has
+ * no_cache or no_tune), so that all later runs make the same. Keys without '=', values without spaces, 39 characters. */
+const char *vkt__choice_get(const vkt_gpu *gpu, const char *key); /* NULL: none */
+void vkt__choice_set(vkt_gpu *gpu, const char *key, const char *value);
+/* *path: the file, "" where there is none to write. */
+vkt_status vkt__choices_save(vkt_gpu *gpu, const char **path);
+
 /* Seconds the calling thread has spent inside Vulkan's submit and wait calls since creation. */
 double vkt__gpu_driver_cpu(const vkt_gpu *gpu);
 

@@ -37,6 +37,8 @@ typedef struct vkt_op {
     void (*ref)(const vkt_node *n, double *const *in, double *const *out);
     /* NULL: no flops beyond one per output element, every input read once, every output written once. */
     vkt_cost (*cost)(const vkt_node *n);
+    /* Name of the kernel that this device uses, for explain. NULL: there is no choice. */
+    const char *(*kernel)(const vkt_gpu *gpu, const vkt_node *n);
     /* How many roundings an output element accumulates, for the tolerance. NULL: 4. */
     double (*terms)(const vkt_node *n);
     /* Builds sample case i into g and returns its name ("tall", "one column"), NULL past the last. Inputs
@@ -51,7 +53,8 @@ vkt_cost vkt__node_cost(const vkt_node *n);
 
 /* Constants of one node, by op. */
 typedef union vkt_attr {
-    struct { vkt_layout layout; vkt_act act; uint32_t kernel; } matmul; /* kernel 0: by device and shape; tests name one */
+    /* kernel 0: by device and shape; tests name one. slices > 0: of k, for matmul_parts. */
+    struct { vkt_layout layout; vkt_act act; uint32_t kernel, slices; } matmul;
     struct { uint32_t op; vkt_act act; float s; vkt_shape shape; } eltwise;
     struct { float eps; bool rms, bias; uint32_t chunk; } norm;
     struct { float p; uint32_t id; } dropout;
@@ -113,7 +116,7 @@ struct vkt_graph {
     vkt_tensor *inert, *step, *ones;
     uint32_t n_dropout;
     bool differentiated, rewritten, no_rewrite;
-    uint32_t n_fused_act, n_fused_act_bwd; /* what rewrites did, for explain */
+    uint32_t n_fused_act, n_fused_act_bwd, n_split; /* what rewrites did, for explain */
     /* plan */
     bool planned, no_reuse;
     uint32_t n_levels, n_slots;

@@ -305,12 +305,14 @@ char *vkt_graph_explain(const vkt_graph *g)
                 if (o->bound) snprintf(where, sizeof where, "%s", o->buf[0] ? o->buf[0]->label : "bound");
                 else snprintf(where, sizeof where, "slab+%llu%s", (unsigned long long)h->offset, h != o ? " in place" : "");
             }
-            vkt__str_printf(&s, "%5u  %-16s %-22s %-40s %10.3f %10.1f  %s\n", l, n->op->name, result,
-                            in.data ? in.data : "", c.flops * 1e-6, c.bytes / 1024, where);
+            const char *kernel = g->gpu && n->op->kernel ? n->op->kernel(g->gpu, n) : NULL;
+            vkt__str_printf(&s, "%5u  %-16s %-22s %-40s %10.3f %10.1f  %s%s%s\n", l, n->op->name, result,
+                            in.data ? in.data : "", c.flops * 1e-6, c.bytes / 1024, where, kernel ? ", kernel " : "", kernel ? kernel : "");
             vkt__str_finish(&in);
         }
     if (g->n_fused_act) vkt__str_printf(&s, "rewrites: %u activations fused into the matmul before them\n", g->n_fused_act);
     if (g->n_fused_act_bwd) vkt__str_printf(&s, "rewrites: %u gradients of activations fused into the matmul before them\n", g->n_fused_act_bwd);
+    if (g->n_split) vkt__str_printf(&s, "rewrites: %u matmuls cut into slices of k\n", g->n_split);
     double flops, bytes;
     vkt_graph_cost(g, &flops, &bytes);
     vkt__str_printf(&s, "%zu ops in %u levels; %.1f Mflop, %.1f MiB moved; activations %.2f MiB (lower bound %.2f MiB)\n",

@@ -74,6 +74,34 @@ static void remove_nodes(vkt_graph *g, const bool *gone)
     g->n_nodes = n;
 }
 
+/* matmul -> matmul_parts, matmul_sum where the result is too small to give every core work. */
+static void split_products(vkt_graph *g)
+{
+    size_t n = g->n_nodes, made = 0;
+    vkt_node **nodes = g->gpu ? vkt__alloc(2 * n * sizeof *nodes) : NULL;
+    for (size_t k = 0; k < n && g->gpu; k++) {
+        vkt_node *mm = g->nodes[k];
+        vkt_attr attr = mm->attr;
+        bool is_matmul = mm->op == &vkt__op_matmul || mm->op == &vkt__op_matmul_act_bwd;
+        attr.matmul.slices = is_matmul ? vkt__matmul_slices(g->gpu, mm) : 1;
+        attr.matmul.act = VKT_ACT_NONE;
+        if (attr.matmul.slices > 1) {
+            vkt_node *parts = vkt__node(g, &vkt__op_matmul_parts, mm->in, 2, attr);
+            nodes[made++] = parts;
+            mm->op = &vkt__op_matmul_sum;
+            mm->in[0] = parts->out[0];
+            mm->in[1] = NULL;
+            g->n_split++;
+        }
+        nodes[made++] = mm;
+    }
+    for (size_t k = 0; k < made; k++) {
+        g->nodes[k] = nodes[k];
+        nodes[k]->index = (uint32_t)k;
+    }
+    free(nodes);
+}
+
 void vkt__rewrite_whole(vkt_graph *g)
 {
     if (g->no_rewrite) return;
@@ -84,6 +112,7 @@ void vkt__rewrite_whole(vkt_graph *g)
     }
     remove_nodes(g, gone);
     free(gone);
+    split_products(g);
 }
 
 void vkt__rewrite(vkt_graph *g, bool training)
