@@ -244,6 +244,31 @@ struct optim_update_params {
     F32 beta1, beta2, eps; /* momentum and rmsprop: gamma is beta1, rho is beta2 */
 };
 
+/* bench_*.comp: the device's ceilings */
+#define VKT_BENCH_COPY 0
+#define VKT_BENCH_READ 1
+#define VKT_BENCH_WRITE 2
+#define VKT_BENCH_TRIAD 3
+struct bench_stream_params {
+    ADDR(f32s) x;
+    ADDR(f32s) y;
+    ADDR(f32s) z;
+    ADDR(f32x4s) x4;   /* the same addresses as vectors */
+    ADDR(f32x4s) y4;
+    ADDR(f32x4s) z4;
+    U32 n;             /* floats, or vec4 where WIDE; a multiple of the workgroup's share */
+    F32 s;
+};
+struct bench_fma_params {
+    ADDR(f32s) z;
+    U32 n, trips;
+    F32 a, b;
+};
+struct bench_count_params {
+    ADDR(u32s) z;
+    U32 index, pad;
+};
+
 #ifndef VULKAN
 static_assert(sizeof(struct vkt_step_block) % 16 == 0, "step blocks lie one after the other");
 static_assert(sizeof(struct optim_update_params) <= 128, "push constants");

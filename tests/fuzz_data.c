@@ -1,5 +1,5 @@
 /* libFuzzer target for everything that reads foreign bytes: the first byte chooses IDX, a CSV
- * opened whole (with its schema read back) or a schema. Build with -DVKT_FUZZ=ON and clang; run:
+ * opened whole (with its schema read back), a picture or a schema. Build with -DVKT_FUZZ=ON and clang; run:
  * fuzz_data -max_total_time=300 CORPUS */
 #include "data/dataset.h"
 
@@ -16,6 +16,15 @@ static void fuzz_idx(const uint8_t *data, size_t n)
     vkt__idx idx = { 0 };
     if (vkt__idx_parse(data, n, "fuzz", &idx) == VKT_OK) VKT_ASSERT(idx.data && idx.n_bytes > 0);
     vkt__idx_finish(&idx);
+}
+
+/* The check of sums and ends would stop most of what a fuzzer makes: decoding must stand without it. */
+static void fuzz_picture(uint8_t how, const uint8_t *data, size_t n)
+{
+    uint8_t out[28 * 28 * 3];
+    const uint32_t shape[] = { how & 1 ? 28 : 5, how & 2 ? 28 : 3, how & 4 ? 3 : 1 };
+    vkt__picture_check(data, n, "fuzz");
+    vkt__picture_decode(data, n, "fuzz", shape, out);
 }
 
 static void fuzz_schema(const uint8_t *data, size_t n)
@@ -74,6 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (n < 2) return 0;
     if (data[0] == 'i')
         fuzz_idx(data + 1, n - 1);
+    else if (data[0] == 'p')
+        fuzz_picture(data[1], data + 2, n - 2);
     else if (data[0] == 's')
         fuzz_schema(data + 1, n - 1);
     else

@@ -48,10 +48,10 @@ static void nearest_name(void **state)
 {
     (void)state;
     static const char *const names[] = { "optim.lr", "optim.rule", "train.steps", "train.batch" };
-    assert_string_equal(vkt__nearest("train.step", names, 4), "train.steps");
-    assert_string_equal(vkt__nearest("optim.rl", names, 4), "optim.lr");
-    assert_string_equal(vkt__nearest("batch", names, 4), "train.batch");
-    assert_null(vkt__nearest("zebra-crossing", names, 4));
+    assert_string_equal(vkt_nearest("train.step", names, 4), "train.steps");
+    assert_string_equal(vkt_nearest("optim.rl", names, 4), "optim.lr");
+    assert_string_equal(vkt_nearest("batch", names, 4), "train.batch");
+    assert_null(vkt_nearest("zebra-crossing", names, 4));
 }
 
 static void strings_grow(void **state)

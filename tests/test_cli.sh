@@ -156,7 +156,7 @@ run predict runs/wine wine.csv; code 0; out '^wine.csv\[399\]  (good|poor) '
 run train readme.yaml --set train.steps=40 --set data.task=regress --set data.label=acid --run runs/acid; code 0
 run eval runs/acid; code 0; out 'mean absolute error'
 run train digits --device 'no such device'; code 3
-run train digits --cap memory=1048576 --set train.batch=1024 --run runs/big; code 5; err 'needs .* left'
+run train digits --cap memory=1048576 --set train.batch=1024 --run runs/big; code 5; err 'this needs .* may be used: lower train.batch'
 run train digits --set optim.rule=sgd --set optim.lr=10000 --quiet --run runs/nan; code 1; err 'NaN or Inf'
 run runs; code 0; out 'runs/nan +digits +failed'
 echo '{' >runs/quiet/run.json

@@ -256,6 +256,14 @@ static void checkpoints_come_back(void **state)
     REQUIRE_OK(vkt__checkpoint_open(path, &c));
     assert_int_equal(c->state.step, 1200);
     vkt__checkpoint_close(&c);
+    /* Where there are no links: a text with the target. One that leads elsewhere is not followed. */
+    REQUIRE_OK(vkt__remove_tree(DIR "/best"));
+    REQUIRE_OK(vkt__file_replace(DIR "/best", "checkpoints/step-00001200\r\n", 27));
+    REQUIRE_OK(vkt__checkpoint_find(DIR, path, sizeof path));
+    assert_string_equal(path, DIR "/checkpoints/step-00001200");
+    REQUIRE_OK(vkt__file_replace(DIR "/best", "checkpoints/../../elsewhere", 27));
+    REQUIRE_OK(vkt__checkpoint_find(DIR, path, sizeof path));
+    assert_string_equal(path, DIR "/checkpoints/step-00001300");
     REQUIRE_OK(vkt__checkpoint_find(DIR "/checkpoints/step-00001200", path, sizeof path));
     REQUIRE_STATUS(vkt__checkpoint_find(DIR "/none", path, sizeof path), VKT_IO);
     REQUIRE_LOGGED("'" DIR "/none' is neither a run with checkpoints nor a checkpoint folder");

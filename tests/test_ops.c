@@ -199,7 +199,7 @@ static bool open_gpu(const char *more_cap)
 {
     const char *cap = getenv("VKT_TEST_CAP");
     char caps[256];
-    snprintf(caps, sizeof caps, "%s%s%s", cap ? cap : "", cap && *more_cap ? "," : "", more_cap);
+    snprintf(caps, sizeof caps, "%s%s%s", cap ? cap : "", cap && *cap && *more_cap ? "," : "", more_cap);
     vkt_gpu_desc desc = { .cap = caps, .validate = getenv("VKT_TEST_VALIDATE") != NULL, .no_cache = true };
     return vkt_gpu_create(&desc, &gpu) == VKT_OK;
 }
@@ -221,6 +221,9 @@ int main(void)
     vkt_gpu_destroy(&gpu);
     if (!open_gpu("alloc=1048576")) return 1;
     failed += cmocka_run_group_tests_name("ops, small allocations", small, NULL, NULL);
+    vkt_gpu_destroy(&gpu);
+    if (!open_gpu("submit=0,groups=16")) return 1;
+    failed += cmocka_run_group_tests_name("ops, each dispatch in three submissions", tests, NULL, NULL);
     vkt_gpu_destroy(&gpu);
     return failed;
 }

@@ -1,13 +1,22 @@
 /* The whole trainer on a device: memory as planned, resuming bit for bit, exact evaluation, the NaN policy, refusals. */
 #include "testing.h"
 
+#define STB_IMAGE_WRITE_STATIC
+#define STB_IMAGE_WRITE_IMPLEMENTATION
+#include <stb_image_write.h>
+
 #include "base/os.h"
 #include "train/safetensors.h"
 #include "vktrain/vktrain.h"
 
+static const char *more_cap = "";
+
 static vkt_gpu_desc gpu_desc(void)
 {
-    return (vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"), .validate = getenv("VKT_TEST_VALIDATE") != NULL, .no_cache = true };
+    static char cap[256];
+    const char *env = getenv("VKT_TEST_CAP");
+    snprintf(cap, sizeof cap, "%s%s%s", env ? env : "", env && *env && *more_cap ? "," : "", more_cap);
+    return (vkt_gpu_desc) { .cap = cap, .validate = getenv("VKT_TEST_VALIDATE") != NULL, .no_cache = true };
 }
 
 static vkt_config *config(const char *const *set)
@@ -129,6 +138,23 @@ static void same_seed_same_bits_other_seed_other_bits(void **state)
     free(c);
 }
 
+static void many_submissions_equal_one(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    REQUIRE_OK(train("tt_a", NULL, false, 0, &r));
+    /* Every level in three parts, each a submission; then many workgroups to a row of the grid. */
+    static const char *const caps[] = { "submit=0", "submit=0,groups=16" };
+    for (size_t i = 0; i < VKT_COUNT(caps); i++) {
+        more_cap = caps[i];
+        vkt_status st = train("tt_b", NULL, false, 0, &r);
+        more_cap = "";
+        REQUIRE_OK(st);
+        require_same_file("tt_a", "tt_b", "checkpoints/step-00000030/model.safetensors");
+        require_same_file("tt_a", "tt_b", "checkpoints/step-00000030/optimizer.safetensors");
+    }
+}
+
 static void evaluation_is_exact_whatever_the_batch(void **state)
 {
     (void)state;
@@ -221,6 +247,78 @@ static void a_changed_model_is_refused_with_both_shapes(void **state)
     vkt_config_destroy(&c);
 }
 
+/* The digits as IDX files (0 to 16 stretched to 0 to 255), as pictures, and what the model says of both. */
+typedef struct {
+    size_t n;
+    float value[8][10];
+} said;
+
+static void hear(void *user, const vkt_prediction *p)
+{
+    said *s = user;
+    assert_int_equal(p->n, 10);
+    assert_true(s->n < 8);
+    memcpy(s->value[s->n++], p->value, sizeof s->value[0]);
+}
+
+static void a_picture_predicts_as_its_idx_example(void **state)
+{
+    (void)state;
+    enum { N = 400, SHOWN = 8 };
+    static uint8_t images[16 + N * 64], labels[8 + N];
+    vkt_dataset *ds;
+    vkt_train_result r;
+    said idx = { 0 }, png = { 0 };
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "digits", .standardize = VKT_STD_NONE }, &ds));
+    memcpy(images, "\0\0\x08\x03\0\0\x01\x90\0\0\0\x08\0\0\0\x08", 16);
+    memcpy(labels, "\0\0\x08\x01\0\0\x01\x90", 8);
+    for (int i = 0; i < N; i++) {
+        float x[64];
+        vkt_label y;
+        vkt_dataset_example(ds, VKT_TRAIN, (uint64_t)i, x, &y);
+        labels[8 + i] = (uint8_t)y.u;
+        for (int j = 0; j < 64; j++) images[16 + i * 64 + j] = (uint8_t)(x[j] * 255 / 16);
+    }
+    vkt_dataset_destroy(&ds);
+    vkt__remove_tree("tt_pictures");
+    REQUIRE_OK(vkt__mkdirs("tt_pictures"));
+    REQUIRE_OK(vkt__file_replace("tt_pictures/train-images-idx3-ubyte", images, sizeof images));
+    REQUIRE_OK(vkt__file_replace("tt_pictures/train-labels-idx1-ubyte", labels, sizeof labels));
+    const char *set[] = { "data.source=idx", "data.path=tt_pictures", "train.steps=60", "eval.every=60", NULL };
+    REQUIRE_OK(train("tt_of_pictures", set, false, 0, &r));
+
+    const char *png_path[SHOWN];
+    char names[SHOWN][32];
+    for (int i = 0; i < SHOWN; i++) {
+        snprintf(names[i], sizeof names[i], "tt_pictures/%d.png", i);
+        png_path[i] = names[i];
+        assert_true(stbi_write_png(names[i], 8, 8, 1, images + 16 + i * 64, 8));
+    }
+    images[6] = 0, images[7] = SHOWN;
+    REQUIRE_OK(vkt__file_replace("tt_pictures/some-idx3-ubyte", images, 16 + SHOWN * 64));
+    vkt_gpu_desc gpu = gpu_desc();
+    REQUIRE_OK(vkt_predict(&gpu, "tt_of_pictures", (const char *[]) { "tt_pictures/some-idx3-ubyte" }, 1, hear, &idx));
+    REQUIRE_OK(vkt_predict(&gpu, "tt_of_pictures", png_path, SHOWN, hear, &png));
+    assert_int_equal(idx.n, SHOWN);
+    assert_int_equal(png.n, SHOWN);
+    assert_memory_equal(idx.value, png.value, sizeof idx.value);
+    size_t right = 0;
+    for (int i = 0; i < SHOWN; i++) {
+        uint32_t top = 0;
+        for (uint32_t k = 1; k < 10; k++)
+            if (png.value[i][k] > png.value[i][top]) top = k;
+        right += top == labels[8 + i];
+    }
+    assert_true(right >= SHOWN - 2); /* they are what it was trained on */
+
+    vkt_eval_result e;
+    vkt_eval_desc d = { .gpu = gpu, .checkpoint = "tt_of_pictures", .data = names[0] };
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_eval(&d, &e), VKT_FORMAT);
+    REQUIRE_LOGGED("has no labels to compare with");
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
 static void classes_weigh_by_the_recipe(void **state)
 {
     (void)state;
@@ -307,11 +405,13 @@ int main(void)
         cmocka_unit_test(memory_is_as_planned_and_constant),
         cmocka_unit_test(resume_is_bit_exact),
         cmocka_unit_test(same_seed_same_bits_other_seed_other_bits),
+        cmocka_unit_test(many_submissions_equal_one),
         cmocka_unit_test(evaluation_is_exact_whatever_the_batch),
         cmocka_unit_test(nan_never_reaches_the_weights),
         cmocka_unit_test(sampled_validation_reports_its_gap),
         cmocka_unit_test(refusals_come_before_step_one),
         cmocka_unit_test(a_changed_model_is_refused_with_both_shapes),
+        cmocka_unit_test(a_picture_predicts_as_its_idx_example),
         cmocka_unit_test(classes_weigh_by_the_recipe),
         cmocka_unit_test(accumulation_is_a_larger_batch),
         cmocka_unit_test(validation_is_silent),

@@ -40,40 +40,6 @@ void cli_error(const char *fmt, ...)
     va_end(ap);
 }
 
-/* ---- the nearest name ---- */
-
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t n = strlen(b), row[65];
-    if (n > 64 || strlen(a) > 64) return 99;
-    for (size_t j = 0; j <= n; j++) row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diag = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t best = diag + (a[i - 1] != b[j - 1]);
-            diag = row[j];
-            if (row[j] + 1 < best) best = row[j] + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[n];
-}
-
-const char *cli_nearest(const char *word, const char *const *candidate, size_t n)
-{
-    const char *best = NULL;
-    size_t best_d = strlen(word) / 3 + 2; /* at most a third and one more letter wrong */
-    for (size_t i = 0; i < n; i++) {
-        size_t d = edit_distance(word, candidate[i]);
-        /* "--pred" is near "--predictions" */
-        if (strlen(word) > 3 && !strncmp(word, candidate[i], strlen(word))) d = 1;
-        if (d < best_d) best_d = d, best = candidate[i];
-    }
-    return best;
-}
-
 /* ---- flags ---- */
 
 #define AT(field) offsetof(cli_options, field)
@@ -135,7 +101,7 @@ static int unknown_flag(const cli_command *cmd, const char *name, size_t n)
     tables_of(cmd, table);
     for (int t = 0; t < N_TABLES; t++)
         for (const cli_flag *f = table[t]; f->name; f++) list_add(&names, &n_names, f->name);
-    const char *word = cli_text("%.*s", (int)n, name), *near = cli_nearest(word, names, n_names);
+    const char *word = cli_text("%.*s", (int)n, name), *near = vkt_nearest(word, names, n_names);
     if (near) cli_error("%s: unknown option '%s'; did you mean '%s'?", cmd->name, word, near);
     else cli_error("%s: unknown option '%s'; see `vktrain %s --help`", cmd->name, word, cmd->name);
     free(names);

@@ -75,8 +75,6 @@ typedef struct cli_command {
 int cli_parse(const cli_command *cmd, int argc, char **argv, void *options);
 void cli_finish(const cli_command *cmd, void *options);
 void cli_help(const cli_command *cmd, FILE *f);
-/* The candidate nearest to word, or NULL. */
-const char *cli_nearest(const char *word, const char *const *candidate, size_t n);
 /* One error line, as the library's look. */
 void cli_error(const char *fmt, ...) VKT_PRINTF(1, 2);
 
@@ -138,6 +136,6 @@ bool cli_exists(const char *path);
 
 /* ---- commands ---- */
 
-extern const cli_command cmd_devices, cmd_doctor, cmd_recipes, cmd_train, cmd_eval, cmd_predict, cmd_inspect, cmd_runs, cmd_profile;
+extern const cli_command cmd_devices, cmd_doctor, cmd_recipes, cmd_train, cmd_eval, cmd_predict, cmd_inspect, cmd_runs, cmd_bench, cmd_profile;
 
 #endif

@@ -110,7 +110,8 @@ static int run(void *options)
 
 const cli_command cmd_predict = {
     .name = "predict", .args = "RUN|CHECKPOINT INPUT...", .summary = "classes with probabilities",
-    .details = "INPUT is a CSV file with the columns of the training data (the label may be missing), or an IDX file of\n"
-               "images. A run folder stands for its best checkpoint.",
+    .details = "INPUT is a CSV file with the columns of the training data (the label may be missing), an IDX file of\n"
+               "images, or a PNG, JPEG or BMP picture: made grey or RGB as the model asks, alpha over white, resized if\n"
+               "it is not of the model's size. A run folder stands for its best checkpoint.",
     .min_args = 2, .max_args = SIZE_MAX, .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(predict_options), .run = run,
 };

@@ -27,7 +27,7 @@ static int run(void *options)
         fputs(text, stdout);
         return CLI_OK;
     }
-    const char *near = cli_nearest(o->args[0], names, n);
+    const char *near = vkt_nearest(o->args[0], names, n);
     if (near) cli_error("no recipe '%s'; did you mean '%s'?", o->args[0], near);
     else cli_error("no recipe '%s'; `vktrain recipes` lists them", o->args[0]);
     return CLI_USAGE;

@@ -6,7 +6,7 @@
 #include "cli.h"
 
 static const cli_command *const commands[] = {
-    &cmd_devices, &cmd_doctor, &cmd_recipes, &cmd_train, &cmd_eval, &cmd_predict, &cmd_inspect, &cmd_runs, &cmd_profile,
+    &cmd_devices, &cmd_doctor, &cmd_recipes, &cmd_train, &cmd_eval, &cmd_predict, &cmd_inspect, &cmd_runs, &cmd_bench, &cmd_profile,
 };
 
 static void usage(FILE *f)
@@ -37,7 +37,7 @@ static const cli_command *find_command(const char *name)
         names[i] = commands[i]->name;
         if (!strcmp(name, names[i])) return commands[i];
     }
-    const char *near = cli_nearest(name, names, CLI_COUNT(names));
+    const char *near = vkt_nearest(name, names, CLI_COUNT(names));
     if (near) cli_error("unknown command '%s'; did you mean '%s'?", name, near);
     else cli_error("unknown command '%s'; see `vktrain --help`", name);
     return NULL;

@@ -14,7 +14,9 @@ extern "C" {
 
 #define VKT_VERSION "0.1.0"
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__)
+#define VKT_PRINTF(fmt, args) __attribute__((format(gnu_printf, fmt, args))) /* %zu: with __USE_MINGW_ANSI_STDIO */
+#elif defined(__GNUC__)
 #define VKT_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #else
 #define VKT_PRINTF(fmt, args)
@@ -50,6 +52,10 @@ typedef void (*vkt_log_fn)(void *user, vkt_log_level level, const char *area, co
 void vkt_log_set(vkt_log_fn fn, void *user, vkt_log_level max_level);
 
 void vkt_log(vkt_log_level level, const char *area, const char *fmt, ...) VKT_PRINTF(3, 4);
+
+/* The candidate nearest to `word` by edit distance (or the one it begins, or whose last part after a dot it is near
+ * to), for "did you mean"; NULL when none is near. */
+const char *vkt_nearest(const char *word, const char *const *candidates, size_t n);
 
 /* What randomness is used for; streams of different purpose never overlap. */
 typedef enum vkt_purpose {

@@ -39,6 +39,7 @@ typedef struct vkt_caps {
     bool unified;                  /* device memory is host-visible: no staging */
     bool fp16, int64, bf16, coopmat; /* shader types and matrix units that are present */
     double timestamp_ns;           /* nanoseconds per tick; 0: no timestamps */
+    uint32_t submit_ms;            /* how long one submission should last: watchdogs fire after 2 s, desktops stutter sooner */
     uint32_t compute_queue_family;
 } vkt_caps;
 

@@ -130,10 +130,11 @@ char *vkt_graph_explain(const vkt_graph *g);
 /* Flops and bytes that one run needs by the rows' cost functions. */
 void vkt_graph_cost(const vkt_graph *g, double *flops, double *bytes);
 
-/* Plan if not planned yet, allocate the slab, create pipelines, record one command buffer per slot.
+/* Plan if not planned yet, allocate the slab, create pipelines, record the command buffers of each slot.
  * OOM_DEVICE before anything is run if the plan does not fit. */
 vkt_status vkt_graph_compile(vkt_graph *g, const vkt_plan_desc *desc);
-/* Start a run; returns at once. *ticket names it for vkt_ticket_wait. */
+/* Start a run; returns at once, but for a graph's first few runs, which are timed so that a long graph can be cut into
+ * submissions of about vkt_caps.submit_ms. *ticket names it for vkt_ticket_wait. */
 vkt_status vkt_graph_submit(vkt_graph *g, uint32_t slot, uint64_t *ticket);
 vkt_status vkt_ticket_wait(vkt_gpu *gpu, uint64_t ticket);
 bool vkt_ticket_done(vkt_gpu *gpu, uint64_t ticket);

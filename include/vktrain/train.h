@@ -112,7 +112,8 @@ typedef struct vkt_train_result {
 /* Trains, evaluates, keeps checkpoints, selects the best, tests it. Blocks. Catches no signals itself: stops
  * cleanly (INTERRUPTED) after vkt_train_stop. Errors as the status says; NUMERIC when the NaN policy stops it. */
 vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_result *out);
-/* Async-signal-safe request to stop after the current step with a checkpoint. */
+/* Async-signal-safe request to stop after the current step with a checkpoint. It is kept until a vkt_train ends:
+ * asked before one begins, that one stops at its first step. */
 void vkt_train_stop(void);
 
 /* Evaluation of a saved model. checkpoint: a run folder (its best), or a checkpoint folder. */
@@ -135,8 +136,8 @@ typedef struct vkt_eval_result {
 vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out);
 void vkt_eval_result_finish(vkt_eval_result *r);
 
-/* Class probabilities (or the target's value) for raw inputs: CSV files, IDX images, PNG/JPEG pictures of the
- * model's size. Calls fn per example. */
+/* Class probabilities (or the target's value) for raw inputs: CSV files, IDX images, PNG/JPEG/BMP pictures: see
+ * vkt_dataset_open_schema. Calls fn per example. */
 typedef struct vkt_prediction {
     const char *input;             /* file */
     uint64_t index;                /* example in the file */

@@ -8,5 +8,5 @@
 #include "vktrain/optim.h"
 #include "vktrain/data.h"
 #include "vktrain/train.h"
-#include "vktrain/profile.h"
+#include "vktrain/report.h"
 #endif

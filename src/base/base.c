@@ -115,13 +115,14 @@ static size_t edit_distance(const char *a, const char *b)
     return row[n];
 }
 
-const char *vkt__nearest(const char *word, const char *const *candidates, size_t n)
+const char *vkt_nearest(const char *word, const char *const *candidates, size_t n)
 {
     const char *best = NULL;
     size_t best_d = VKT_MAX(strlen(word) / 2, 2) + 1;
     for (size_t i = 0; i < n; i++) {
         const char *dot = strrchr(candidates[i], '.'); /* "lr" is near "optim.lr" */
         size_t d = edit_distance(word, candidates[i]);
+        if (strlen(word) > 3 && !strncmp(word, candidates[i], strlen(word))) d = VKT_MIN(d, 1); /* "--pred" */
         if (dot && !strchr(word, '.')) d = VKT_MIN(d, edit_distance(word, dot + 1) + (d > 0));
         if (d < best_d) best_d = d, best = candidates[i];
     }

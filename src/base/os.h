@@ -14,8 +14,12 @@ double vkt__time_unix(void);            /* seconds since 1970 */
 double vkt__thread_cpu(void);           /* CPU seconds of the calling thread */
 unsigned vkt__cpu_count(void);
 uint64_t vkt__ram_bytes(void);
+double vkt__load_average(void);         /* of the last minute; NAN if unknown */
 int vkt__pid(void);
 void vkt__hostname(char *out, size_t n);
+
+/* "mains", "battery, 63%" or "unknown". */
+void vkt__power_source(char *out, size_t n);
 
 bool vkt__is_terminal(FILE *f);
 int vkt__terminal_columns(void);

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -55,6 +56,52 @@ unsigned vkt__cpu_count(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n > 0 ? (unsigned)n : 1;
+}
+
+double vkt__load_average(void)
+{
+    double load;
+    return getloadavg(&load, 1) == 1 ? load : NAN;
+}
+
+/* The first line of a small file of /sys; "" if there is none. */
+static void sys_line(const char *dir, const char *name, const char *file, char out[64])
+{
+    char path[512];
+    out[0] = 0;
+    if (snprintf(path, sizeof path, "%s/%s/%s", dir, name, file) >= (int)sizeof path) return;
+    FILE *f = fopen(path, "r");
+    if (!f) return;
+    if (!fgets(out, 64, f)) out[0] = 0;
+    out[strcspn(out, "\n")] = 0;
+    fclose(f);
+}
+
+/* Linux's power supplies; a peripheral's battery (scope Device) is not the machine's. */
+void vkt__power_source(char *out, size_t n)
+{
+    static const char dir[] = "/sys/class/power_supply";
+    char type[64], text[64], level[64];
+    bool mains = false, battery = false;
+    snprintf(out, n, "unknown");
+    DIR *d = opendir(dir);
+    if (!d) return;
+    for (const struct dirent *e; (e = readdir(d)) != NULL;) {
+        if (e->d_name[0] == '.') continue;
+        sys_line(dir, e->d_name, "scope", text);
+        if (!strcmp(text, "Device")) continue;
+        sys_line(dir, e->d_name, "type", type);
+        sys_line(dir, e->d_name, "online", text);
+        if (strcmp(type, "Battery") != 0 && !strcmp(text, "1")) mains = true;
+        sys_line(dir, e->d_name, "status", text);
+        if (!strcmp(type, "Battery") && !strcmp(text, "Discharging") && !battery) {
+            sys_line(dir, e->d_name, "capacity", level);
+            snprintf(out, n, "battery%s%.8s%s", *level ? ", " : "", level, *level ? "%" : "");
+            battery = true;
+        }
+    }
+    closedir(d);
+    if (mains && !battery) snprintf(out, n, "mains");
 }
 
 uint64_t vkt__ram_bytes(void)

@@ -71,9 +71,6 @@ int32_t vkt__utf8_next(const char **s, const char *end);
 /* Whether all n bytes are UTF-8 without NUL (what JSON can hold); *at is the first that is not. */
 bool vkt__utf8_ok(const char *s, size_t n, size_t *at);
 
-/* The candidate nearest to `word` by edit distance, or NULL when none is near. */
-const char *vkt__nearest(const char *word, const char *const *candidates, size_t n);
-
 /* CRC-32 (IEEE, zlib's) for embedded data and caches lives in zlib; FNV-1a for hashing names. */
 uint64_t vkt__hash(const void *data, size_t n, uint64_t seed);
 

@@ -103,7 +103,7 @@ vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
     VKT_TRY(check_desc(desc));
     bool digits = strcmp(desc->source, "digits") == 0;
     if (!digits && strcmp(desc->source, "idx") != 0 && strcmp(desc->source, "csv") != 0) {
-        const char *near = vkt__nearest(desc->source, sources, VKT_COUNT(sources));
+        const char *near = vkt_nearest(desc->source, sources, VKT_COUNT(sources));
         st = vkt__fail(VKT_ARG, "data", "data.source '%s' is unknown: digits, idx or csv%s%s%s",
                        desc->source, near ? "; did you mean '" : "", near ? near : "",
                        near ? "'?" : "");
@@ -146,7 +146,19 @@ vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vk
     *out = NULL;
     vkt_dataset *ds = vkt__alloc(sizeof *ds);
     VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
-    if (ds->schema.images) {
+    bool picture;
+    VKT_TRY(vkt__picture_is(path, &picture));
+    if (picture && !ds->schema.images) {
+        /* A cell's unit is the table's own (the digits' pixels go to 16): 255 would mean nothing. */
+        st = vkt__fail(VKT_FORMAT, "data",
+                       "'%s' is a picture, but the model was trained on a table: give its %u "
+                       "columns as CSV, or train on IDX images",
+                       path, ds->schema.n_columns);
+        goto fail;
+    }
+    if (picture) {
+        VKT_TRY(vkt__picture_open_schema(ds, path));
+    } else if (ds->schema.images) {
         VKT_TRY(vkt__images_open_schema(ds, path));
     } else {
         VKT_TRY(vkt__file_read(path, VKT__CSV_LIMIT, &bytes, &n));

@@ -128,6 +128,9 @@ static inline vkt_label vkt__dataset_label(const vkt_dataset *ds, vkt_split spli
 /* Checked allocation of n * size bytes: OOM_HOST names `what`. */
 vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *out);
 
+/* synthetic.c: n made-up examples, all in the training split; has no schema to reopen it with. */
+vkt_status vkt__dataset_synthetic(uint32_t n, uint32_t n_inputs, uint32_t n_classes, uint64_t seed, vkt_dataset **out);
+
 /* split.c: parts part[0] into train, valid and, where of_part[VKT_TEST] is 0, test, by class. */
 vkt_status vkt__split(vkt_dataset *ds, const vkt_data_desc *desc);
 
@@ -136,6 +139,15 @@ vkt_status vkt__images_open(vkt_dataset *ds, const vkt_data_desc *desc);
 vkt_status vkt__images_open_schema(vkt_dataset *ds, const char *path);
 /* x = v * scale + bias from the schema's constants. */
 vkt_status vkt__images_constants(vkt_dataset *ds);
+
+/* picture.c: one PNG, JPEG or BMP file as one example. */
+vkt_status vkt__picture_is(const char *path, bool *is); /* by its first bytes */
+/* Whole and undamaged, as far as the file can tell. */
+vkt_status vkt__picture_check(const void *bytes, size_t n, const char *name);
+/* shape [H, W, C], C 1 or 3 -> out [H, W, C]. */
+vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name,
+                               const uint32_t shape[3], uint8_t *out);
+vkt_status vkt__picture_open_schema(vkt_dataset *ds, const char *path);
 
 /* fit.c: a table's classes, kinds of columns and constants, from its training rows. Bytes may be
  * gzip; test may be NULL. An input_shape already in the schema stays, else it is [n_inputs]. */

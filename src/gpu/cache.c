@@ -35,11 +35,12 @@ vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir)
         uint64_t id = vkt__hash(gpu->caps.uuid, 16, vkt__hash(gpu->caps.driver_uuid, 16, gpu->caps.driver_version));
         snprintf(gpu->cache_path, sizeof gpu->cache_path, "%.900s/pipelines-%016llx.bin", dir, (unsigned long long)id);
     }
-    if (gpu->use_cache && vkt__file_size(gpu->cache_path) > 0 &&
-        vkt__file_read(gpu->cache_path, 64u << 20, &file, &n) == VKT_OK && n > sizeof(cache_header)) {
-        cache_header want = header_for(gpu, file + sizeof want, n - sizeof want);
-        if (!memcmp(file, &want, sizeof want)) use = n - sizeof want;
-        else vkt_log(VKT_LOG_INFO, "gpu", "pipeline cache '%s' is damaged or of another driver: made anew", gpu->cache_path);
+    if (gpu->use_cache && vkt__file_size(gpu->cache_path) >= 0 && vkt__file_read(gpu->cache_path, 64u << 20, &file, &n) == VKT_OK) {
+        if (n > sizeof(cache_header)) {
+            cache_header want = header_for(gpu, file + sizeof want, n - sizeof want);
+            if (!memcmp(file, &want, sizeof want)) use = n - sizeof want;
+        }
+        if (!use) vkt_log(VKT_LOG_INFO, "gpu", "pipeline cache '%s' is damaged or of another driver: made anew", gpu->cache_path);
     }
     VkPipelineCacheCreateInfo info = { VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO, NULL, 0, use,
                                        use ? file + sizeof(cache_header) : NULL };

@@ -146,6 +146,7 @@ void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
     uint32_t bits;
     c->compute_queue_family = compute_family(phys, &bits);
     c->timestamp_ns = bits ? l->timestampPeriod : 0;
+    c->submit_ms = 100;
     query_memory(phys, c);
 
     const char *lacks = NULL;
@@ -187,6 +188,7 @@ static const cap_row rows[] = {
     { "shared", CAP_U32, CAP(shared_bytes), 8192, "bytes of shared memory" },
     { "alloc", CAP_U64, CAP(max_alloc_bytes), 1 << 20, "bytes of the largest allocation" },
     { "memory", CAP_U64, CAP(budget_bytes), 1 << 20, "bytes of device memory that may be used" },
+    { "submit", CAP_U32, CAP(submit_ms), 0, "milliseconds a submission should last (0: every level in three)" },
 };
 
 const char *vkt_cap_help(void)
@@ -221,7 +223,7 @@ static vkt_status each_cap(const char *cap, vkt_caps *caps, vkt_status (*fn)(con
             if (!strcmp(names[i], item)) row = &rows[i];
         }
         if (!row) {
-            const char *near = vkt__nearest(item, names, VKT_COUNT(rows));
+            const char *near = vkt_nearest(item, names, VKT_COUNT(rows));
             return vkt__fail(VKT_ARG, "gpu", "--cap: no capability '%s'%s%s%s; `vktrain devices --help` lists them", item,
                              near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
         }
@@ -237,6 +239,8 @@ static vkt_status each_cap(const char *cap, vkt_caps *caps, vkt_status (*fn)(con
 static vkt_status prepare_one(const cap_row *row, uint64_t v, vkt_caps *caps)
 {
     (void)caps;
+    if (row->offset == CAP(subgroup) && (v & (v - 1)) != 0)
+        return vkt__fail(VKT_ARG, "gpu", "--cap subgroup=%u: a subgroup has a power of two lanes", (unsigned)v);
     /* Mesa's CPU driver takes its vector width, hence its subgroup size, from the environment. */
     if (row->offset == CAP(subgroup)) {
         char bits[16];

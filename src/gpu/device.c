@@ -273,7 +273,7 @@ static vkt_status choose(const entry *e, uint32_t n, const char *want, uint32_t 
     vkt_status st = VKT_OK;
     if (count == 0) {
         for (uint32_t i = 0; i < n; i++) vkt__str_printf(&names, "%s%u: %s", i ? ", " : "", i, e[i].info.caps.name);
-        st = vkt__fail(VKT_NO_DEVICE, "gpu", "%s '%s' fits no device; there are %s", from, want, names.data);
+        st = vkt__fail(VKT_NO_DEVICE, "gpu", "%s '%s' fits no device; the devices are %s", from, want, names.data);
     } else if (count > 1 && strcmp(want, "gpu") && strcmp(want, "cpu")) {
         st = vkt__fail(VKT_NO_DEVICE, "gpu", "%s '%s' fits several devices (%s); give the index", from, want, names.data);
     } else if (!e[found].info.usable) {

@@ -5,12 +5,12 @@
 
 enum { STAGING_BYTES = 4 << 20, MAX_SPEC = 16 };
 
-vkt_status vkt__kernel_get(vkt_gpu *gpu, const char *name, const uint32_t *spec, uint32_t n_spec, vkt__kernel **out)
+vkt_status vkt__kernel_get(vkt_gpu *gpu, const char *name, const uint32_t *spec, uint32_t n_spec, bool sliced, vkt__kernel **out)
 {
     vkt_status st = VKT_OK;
     VkShaderModule module = VK_NULL_HANDLE;
     VKT_ASSERT(n_spec >= 3 && n_spec <= MAX_SPEC);
-    uint64_t key = vkt__hash(spec, n_spec * sizeof *spec, vkt__hash(name, strlen(name), 0));
+    uint64_t key = vkt__hash(spec, n_spec * sizeof *spec, vkt__hash(name, strlen(name), sliced));
     for (vkt__kernel *k = gpu->kernels; k; k = k->next) {
         if (k->key != key) continue;
         *out = k;
@@ -40,6 +40,7 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, const char *name, const uint32_t *spec,
         VK_SHADER_STAGE_COMPUTE_BIT, module, "main", &sp
     };
     info.layout = gpu->layout;
+    info.flags = sliced ? VK_PIPELINE_CREATE_DISPATCH_BASE_BIT : 0u;
     VkPipeline pipeline;
     VKT_VK(vkCreateComputePipelines(gpu->dev, gpu->cache, 1, &info, NULL, &pipeline));
     vkt__debug_name(gpu, VK_OBJECT_TYPE_PIPELINE, (uint64_t)(uintptr_t)pipeline, name);
@@ -88,15 +89,36 @@ void vkt__cmd_destroy(vkt_gpu *gpu, vkt__cmd **cmd)
     *cmd = NULL;
 }
 
-void vkt__cmd_dispatch(vkt__cmd *c, vkt__kernel *k, const void *push, uint32_t push_bytes, uint32_t groups)
+static void bind(vkt__cmd *c, const vkt__kernel *k, const void *push, uint32_t push_bytes)
 {
-    VKT_ASSERT(push_bytes <= 128 && groups > 0);
-    uint32_t x = VKT_MIN(groups, c->gpu->caps.groups_x), y = (groups + x - 1) / x;
-    x = (groups + y - 1) / y; /* fewer than y too many */
+    VKT_ASSERT(push_bytes <= 128);
     if (c->bound != k->pipeline) vkCmdBindPipeline(c->cb, VK_PIPELINE_BIND_POINT_COMPUTE, k->pipeline);
     c->bound = k->pipeline;
     vkCmdPushConstants(c->cb, c->gpu->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, push_bytes, push);
+}
+
+void vkt__cmd_dispatch(vkt__cmd *c, vkt__kernel *k, const void *push, uint32_t push_bytes, uint32_t groups)
+{
+    VKT_ASSERT(groups > 0);
+    uint32_t x = VKT_MIN(groups, c->gpu->caps.groups_x), y = (groups + x - 1) / x;
+    x = (groups + y - 1) / y; /* fewer than y too many */
+    bind(c, k, push, push_bytes);
     vkCmdDispatch(c->cb, x, y, 1);
+}
+
+/* Parts are runs of rows: gl_WorkGroupID counts from the base, and gl_NumWorkGroups.x, by which kernels flatten it, is
+ * the same in all parts. */
+void vkt__cmd_dispatch_part(vkt__cmd *c, vkt__kernel *k, const void *push, uint32_t push_bytes, uint32_t groups, uint32_t part,
+                            uint32_t n_parts)
+{
+    VKT_ASSERT(groups > 0 && part < n_parts);
+    uint32_t x = VKT_MIN(groups, c->gpu->caps.groups_x), y = VKT_MAX((groups + x - 1) / x, VKT_MIN(groups, n_parts));
+    x = (groups + y - 1) / y;
+    y = (groups + x - 1) / x;
+    uint32_t from = (uint32_t)((uint64_t)y * part / n_parts), to = (uint32_t)((uint64_t)y * (part + 1) / n_parts);
+    if (from == to) return;
+    bind(c, k, push, push_bytes);
+    vkCmdDispatchBase(c->cb, 0, from, 0, x, to - from, 1);
 }
 
 static void barrier(VkCommandBuffer cb, VkPipelineStageFlags2 dst_stage, VkAccessFlags2 dst_access)

@@ -9,9 +9,9 @@
 typedef struct vkt__kernel vkt__kernel;
 typedef struct vkt__cmd vkt__cmd;
 
-/* A pipeline of embedded shader `name` with specialization constants 0..n-1 (0-2: workgroup size).
- * Created at first use, kept by the gpu. */
-vkt_status vkt__kernel_get(vkt_gpu *gpu, const char *name, const uint32_t *spec, uint32_t n_spec,
+/* A pipeline of embedded shader `name` with specialization constants 0..n-1 (0-2: workgroup size); sliced: for
+ * vkt__cmd_dispatch_part. Created at first use, kept by the gpu. */
+vkt_status vkt__kernel_get(vkt_gpu *gpu, const char *name, const uint32_t *spec, uint32_t n_spec, bool sliced,
                            vkt__kernel **out);
 
 /* A command buffer being recorded, opening with a barrier against everything submitted before. */
@@ -21,6 +21,10 @@ void vkt__cmd_destroy(vkt_gpu *gpu, vkt__cmd **cmd);
  * computes its flat index and returns past the end. */
 void vkt__cmd_dispatch(vkt__cmd *cmd, vkt__kernel *k, const void *push, uint32_t push_bytes,
                        uint32_t groups);
+/* Part `part` of `n_parts` of the same workgroups, each of which runs in exactly one part: so that a dispatch too long
+ * for one submission can be spread over several. k is sliced. */
+void vkt__cmd_dispatch_part(vkt__cmd *cmd, vkt__kernel *k, const void *push, uint32_t push_bytes, uint32_t groups,
+                            uint32_t part, uint32_t n_parts);
 /* All compute and copies before are finished and visible to all after. */
 void vkt__cmd_barrier(vkt__cmd *cmd);
 void vkt__cmd_timestamp(vkt__cmd *cmd, uint32_t index);

@@ -29,7 +29,7 @@ static vkt_status linear_plan(vkt_model *m, vkt__layer *l)
         if (!strcmp(want, names[i])) init = inits[i].init;
     }
     if (init == VKT_INIT_ONES) {
-        const char *near = vkt__nearest(want, names, VKT_COUNT(names));
+        const char *near = vkt_nearest(want, names, VKT_COUNT(names));
         layer_error(l, "no initialiser '%s'; there are kaiming, xavier, normal, zeros%s%s%s", want, near ? "; did you mean '" : "",
                     near ? near : "", near ? "'?" : "");
         return VKT_ARG;

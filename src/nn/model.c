@@ -72,7 +72,7 @@ vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, c
             const vkt_layer_type *types = vkt_layer_types(&n_types);
             const char *names[64];
             for (size_t t = 0; t < n_types && t < 64; t++) names[t] = types[t].name;
-            const char *near = vkt__nearest(spec[i].type, names, VKT_MIN(n_types, 64));
+            const char *near = vkt_nearest(spec[i].type, names, VKT_MIN(n_types, 64));
             return vkt__fail(VKT_ARG, "model", "%s: no such layer type%s%s%s", l->where, near ? "; did you mean '" : "", near ? near : "",
                              near ? "'?" : "");
         }

@@ -4,7 +4,7 @@
 #define VKT_REPORT_PROFILER_H
 
 #include "train/session.h"
-#include "vktrain/profile.h"
+#include "vktrain/report.h"
 
 /* Every dispatch of one run of a graph, in order. */
 typedef struct vkt__dispatches {

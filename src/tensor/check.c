@@ -84,6 +84,16 @@ static double decode(const vkt_tensor *t, uint64_t i, const void *data)
     return sign * (e ? ldexp(1024 + m, (int)e - 25) : ldexp(m, -24));
 }
 
+void vkt__sample_encode(const vkt_tensor *t, uint64_t i, double v, void *data)
+{
+    encode(t, i, v, data);
+}
+
+double vkt__sample_decode(const vkt_tensor *t, uint64_t i, const void *data)
+{
+    return decode(t, i, data);
+}
+
 enum { GUARD = 256, SEED = 77 };
 
 typedef struct {

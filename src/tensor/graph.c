@@ -90,7 +90,7 @@ void vkt_graph_destroy(vkt_graph **pg)
     if (!g) return;
     if (g->gpu) {
         vkt_gpu_wait(g->gpu);
-        for (uint32_t s = 0; s < VKT_MAX_SLOTS; s++) vkt__cmd_destroy(g->gpu, &g->cmd[s]);
+        vkt__segments_finish(g);
         for (uint32_t i = 0; i < g->n_chunks; i++) vkt_buffer_destroy(g->gpu, &g->chunks[i]);
     }
     free(g->nodes);

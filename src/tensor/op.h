@@ -46,6 +46,8 @@ typedef struct vkt_op {
 
 /* Ended by NULL. */
 extern const vkt_op *const vkt__rows[];
+/* What one node must compute and move: its row's cost, or the row's default. */
+vkt_cost vkt__node_cost(const vkt_node *n);
 
 /* Constants of one node, by op. */
 typedef union vkt_attr {
@@ -92,6 +94,13 @@ struct vkt_node {
 
 enum { VKT_MAX_CHUNKS = 64 };
 
+/* What one submission runs: levels first..last, or one part of one level. */
+typedef struct vkt__segment {
+    uint32_t first, last, part, n_parts;
+    double ms;             /* shortest of the timed runs */
+    vkt__cmd *cmd[VKT_MAX_SLOTS];
+} vkt__segment;
+
 struct vkt_graph {
     vkt_gpu *gpu;
     vkt__arena arena;
@@ -112,7 +121,11 @@ struct vkt_graph {
     /* run */
     vkt_buffer *chunks[VKT_MAX_CHUNKS];
     uint32_t n_chunks;
-    vkt__cmd *cmd[VKT_MAX_SLOTS];
+    const char *label;
+    vkt__segment *segments; /* in order; each is a submission */
+    uint32_t n_segments;
+    double *level_ms;      /* [n_levels] estimated, then measured */
+    uint32_t n_timed, n_cuts; /* timed runs of the segments as they are; times that they were cut */
 };
 
 /* ---- building ---- */
@@ -154,6 +167,7 @@ struct vkt__rec {
     vkt__cmd *cmd;
     uint32_t slot;
     vkt_status status;
+    uint32_t part, n_parts; /* of every dispatch; n_parts 0: all of it */
 };
 uint64_t vkt__addr(const vkt__rec *rec, const vkt_tensor *t); /* 0 for NULL */
 /* t's address or, for NULL, that of a tensor at least as long: Mesa 26's lavapipe loads from an address that a whole
@@ -162,6 +176,8 @@ uint64_t vkt__addr_or(const vkt__rec *rec, const vkt_tensor *t, const vkt_tensor
 /* spec[0..2] are the workgroup size. */
 void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint32_t n_spec, const void *push,
                    uint32_t push_bytes, uint64_t groups);
+/* Frees the recorded segments; the device is idle. */
+void vkt__segments_finish(vkt_graph *g);
 /* Records a node, unless it has nothing to do. */
 void vkt__record_node(vkt__rec *rec, const vkt_node *n);
 /* By the row's cost function, or its default. */
@@ -196,6 +212,9 @@ static inline vkt_tensor *vkt__sample1(vkt_graph *g, uint32_t c)
 }
 /* Value of element i of a sample tensor, as GPU and twin both get it (exact in its dtype). */
 double vkt__sample_value(const vkt_tensor *t, uint64_t seed, uint64_t i);
+/* Element i of t in `data` as its dtype holds it; and back. */
+void vkt__sample_encode(const vkt_tensor *t, uint64_t i, double v, void *data);
+double vkt__sample_decode(const vkt_tensor *t, uint64_t i, const void *data);
 /* The step block out of a twin's array. */
 struct vkt_step_block vkt__ref_step(const double *words);
 /* Relative error allowed after n_terms roundings in dtype: eps * (4 + 2 sqrt(n_terms)). */

@@ -1,4 +1,9 @@
-/* Running a planned graph: memory, pipelines, one recorded command buffer per slot, submission. */
+/* Running a planned graph: memory, pipelines, recorded command buffers, submission.
+ *
+ * A graph is recorded as segments, each of which is one submission: a driver's watchdog kills what lasts 2 s, and a
+ * desktop stutters on far less. Segments end between levels; a level too long for one is cut into parts of its
+ * dispatches. They are cut by an estimate first, then by what the first runs took. A short graph is one segment. */
+#include "base/os.h"
 #include "tensor/op.h"
 
 static const vkt_tensor *home(const vkt_tensor *t)
@@ -42,8 +47,10 @@ void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint
     vkt__kernel *k;
     if (rec->status != VKT_OK) return;
     VKT_ASSERT(groups <= UINT32_MAX);
-    rec->status = vkt__kernel_get(rec->gpu, kernel, spec, n_spec, &k);
-    if (rec->status == VKT_OK) vkt__cmd_dispatch(rec->cmd, k, push, push_bytes, (uint32_t)groups);
+    rec->status = vkt__kernel_get(rec->gpu, kernel, spec, n_spec, rec->n_parts > 1, &k);
+    if (rec->status != VKT_OK) return;
+    if (rec->n_parts > 1) vkt__cmd_dispatch_part(rec->cmd, k, push, push_bytes, (uint32_t)groups, rec->part, rec->n_parts);
+    else vkt__cmd_dispatch(rec->cmd, k, push, push_bytes, (uint32_t)groups);
 }
 
 bool vkt__use_pairs(const vkt_caps *c)
@@ -80,19 +87,122 @@ void vkt__record_node(vkt__rec *rec, const vkt_node *n)
     if (!is_empty(n)) n->op->record(rec, n);
 }
 
-static vkt_status record_slot(vkt_graph *g, uint32_t slot, const char *label)
+/* ---- segments ---- */
+
+enum { MAX_PARTS = 64, TIMED_RUNS = 2, MAX_CUTS = 3 };
+
+void vkt__segments_finish(vkt_graph *g)
 {
-    vkt__rec rec = { g->gpu, vkt_gpu_caps(g->gpu), NULL, slot, VKT_OK };
+    for (uint32_t i = 0; i < g->n_segments; i++)
+        for (uint32_t s = 0; s < VKT_MAX_SLOTS; s++) vkt__cmd_destroy(g->gpu, &g->segments[i].cmd[s]);
+    free(g->segments);
+    g->segments = NULL;
+    g->n_segments = 0;
+}
+
+/* Before anything is measured: a slow device's 40 GFLOP/s and 10 GB/s, and what a dispatch costs in itself. */
+static void estimate(vkt_graph *g)
+{
+    g->level_ms = vkt__arena_alloc(&g->arena, (g->n_levels + 1) * sizeof *g->level_ms);
+    for (size_t k = 0; k < g->n_nodes; k++) {
+        vkt_cost c = vkt__node_cost(g->nodes[k]);
+        g->level_ms[g->nodes[k]->level] += VKT_MAX(c.flops / 40e6, c.bytes / 10e6) + 0.01;
+    }
+}
+
+/* How many submissions a level takes by itself. */
+static uint32_t parts_of(const vkt_graph *g, uint32_t level, double target_ms)
+{
+    if (target_ms <= 0) return 3;
+    double n = g->level_ms[level] / target_ms;
+    return n > MAX_PARTS ? MAX_PARTS : n > 1 ? (uint32_t)n + 1 : 1;
+}
+
+static void cut(vkt_graph *g, double target_ms)
+{
+    size_t cap = 0, n = 0;
+    vkt__segment *list = NULL;
+    double ms = 0;
+    for (uint32_t l = 0; l < g->n_levels || l == 0; l++) {
+        uint32_t parts = parts_of(g, l, target_ms);
+        bool joins = n && parts == 1 && list[n - 1].n_parts == 1 && ms + g->level_ms[l] <= target_ms;
+        ms = joins ? ms + g->level_ms[l] : g->level_ms[l];
+        if (joins) list[n - 1].last = l;
+        for (uint32_t p = 0; p < parts && !joins; p++) {
+            list = vkt__grow(list, n, &cap, sizeof *list);
+            list[n++] = (vkt__segment) { .first = l, .last = l, .part = p, .n_parts = parts };
+        }
+    }
+    g->segments = list;
+    g->n_segments = (uint32_t)n;
+    g->n_timed = 0;
+    g->n_cuts++;
+}
+
+static vkt_status record_segment(vkt_graph *g, vkt__segment *s, uint32_t slot)
+{
+    vkt__rec rec = { .gpu = g->gpu, .caps = vkt_gpu_caps(g->gpu), .slot = slot, .part = s->part, .n_parts = s->n_parts };
     vkt_status st = VKT_OK;
-    VKT_TRY(vkt__cmd_create(g->gpu, label, 0, &g->cmd[slot]));
-    rec.cmd = g->cmd[slot];
-    for (uint32_t l = 0; l < g->n_levels; l++) {
-        if (l) vkt__cmd_barrier(rec.cmd);
+    VKT_TRY(vkt__cmd_create(g->gpu, g->label, 0, &s->cmd[slot]));
+    rec.cmd = s->cmd[slot];
+    for (uint32_t l = s->first; l <= s->last; l++) {
+        if (l > s->first) vkt__cmd_barrier(rec.cmd);
         for (size_t k = 0; k < g->n_nodes; k++)
             if (g->nodes[k]->level == l) vkt__record_node(&rec, g->nodes[k]);
     }
     VKT_TRY(rec.status);
     VKT_TRY(vkt__cmd_end(rec.cmd));
+fail:
+    return st;
+}
+
+static vkt_status record_all(vkt_graph *g)
+{
+    vkt_status st = VKT_OK;
+    for (uint32_t i = 0; i < g->n_segments; i++)
+        for (uint32_t s = 0; s < g->n_slots; s++) VKT_TRY(record_segment(g, &g->segments[i], s));
+fail:
+    return st;
+}
+
+/* Measured times of segments, spread over their levels as the estimates were. */
+static void learn(vkt_graph *g)
+{
+    for (uint32_t i = 0; i < g->n_segments; i++) {
+        const vkt__segment *s = &g->segments[i];
+        double sum = 0;
+        for (uint32_t l = s->first; l <= s->last; l++) sum += g->level_ms[l];
+        if (s->n_parts > 1) {
+            if (s->part == 0) g->level_ms[s->first] = 0;
+            g->level_ms[s->first] += s->ms;
+        } else {
+            for (uint32_t l = s->first; l <= s->last && sum > 0; l++) g->level_ms[l] *= s->ms / sum;
+        }
+    }
+}
+
+/* After the timed runs: segments that are far from the target are cut anew. Nothing of the graph is in flight. */
+static vkt_status settle(vkt_graph *g)
+{
+    vkt_status st = VKT_OK;
+    double target = vkt_gpu_caps(g->gpu)->submit_ms, sum = 0, most = 0;
+    for (uint32_t i = 0; i < g->n_segments; i++) {
+        sum += g->segments[i].ms;
+        most = VKT_MAX(most, g->segments[i].ms);
+    }
+    bool coarse = most > 1.5 * target, fine = g->n_segments > 1 && g->n_segments > 1.5 * sum / target + 1;
+    if (target <= 0 || g->n_cuts == MAX_CUTS || (!coarse && !fine)) {
+        if (g->n_segments > 1)
+            vkt_log(VKT_LOG_DEBUG, "graph", "'%s': %u submissions, %.1f ms in all, the longest %.1f ms", g->label, g->n_segments, sum, most);
+        if (most > 4 * target && target > 0 && vkt_gpu_caps(g->gpu)->type != VKT_GPU_CPU)
+            vkt_log(VKT_LOG_WARN, "graph", "'%s' has a submission of %.0f ms, which can't be cut; a driver's watchdog may stop it: use a smaller batch",
+                    g->label, most);
+        return VKT_OK;
+    }
+    learn(g);
+    vkt__segments_finish(g);
+    cut(g, target);
+    VKT_TRY(record_all(g));
 fail:
     return st;
 }
@@ -113,7 +223,10 @@ vkt_status vkt_graph_compile(vkt_graph *g, const vkt_plan_desc *desc)
         VKT_TRY(vkt_buffer_create(g->gpu, &chunk, &g->chunks[g->n_chunks]));
         g->n_chunks++;
     }
-    for (uint32_t s = 0; s < g->n_slots; s++) VKT_TRY(record_slot(g, s, label));
+    g->label = vkt__arena_strdup(&g->arena, label);
+    estimate(g);
+    cut(g, vkt_gpu_caps(g->gpu)->submit_ms);
+    VKT_TRY(record_all(g));
 fail:
     if (st != VKT_OK) g->status = st;
     return st;
@@ -121,8 +234,22 @@ fail:
 
 vkt_status vkt_graph_submit(vkt_graph *g, uint32_t slot, uint64_t *ticket)
 {
-    VKT_ASSERT(slot < g->n_slots && g->cmd[slot]);
-    return vkt__submit(g->gpu, g->cmd[slot], ticket);
+    vkt_status st = VKT_OK;
+    VKT_ASSERT(slot < g->n_slots && g->n_segments);
+    bool timed = g->n_timed < TIMED_RUNS && g->n_levels > 0;
+    if (timed) VKT_TRY(vkt_gpu_wait(g->gpu));
+    for (uint32_t i = 0; i < g->n_segments; i++) {
+        vkt__segment *s = &g->segments[i];
+        double start = vkt__now();
+        VKT_TRY(vkt__submit(g->gpu, s->cmd[slot], ticket));
+        if (!timed) continue;
+        VKT_TRY(vkt_ticket_wait(g->gpu, *ticket));
+        double ms = 1e3 * (vkt__now() - start);
+        s->ms = g->n_timed ? VKT_MIN(s->ms, ms) : ms;
+    }
+    if (timed && ++g->n_timed == TIMED_RUNS) VKT_TRY(settle(g));
+fail:
+    return st;
 }
 
 vkt_status vkt_graph_run(vkt_graph *g)

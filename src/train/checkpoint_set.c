@@ -177,16 +177,32 @@ fail:
     return st;
 }
 
+/* RUN/best as a folder: through the link, or where links are not to be had, the text file that names it. */
+static const char *best_dir(vkt__arena *a, const char *run_dir)
+{
+    const char *best = vkt__arena_printf(a, "%s/best", run_dir);
+    char *text = NULL;
+    size_t n;
+    if (vkt__is_dir(best)) return best;
+    if (vkt__file_size(best) < 0 || vkt__file_read(best, 256, &text, &n) != VKT_OK) return NULL;
+    uint64_t step;
+    text[strcspn(text, "\r\n")] = 0;
+    const char *dir = vkt__arena_printf(a, "%s/%s", run_dir, text);
+    bool ok = strncmp(text, "checkpoints/", 12) == 0 && parse_name(text + 12, &step) && vkt__is_dir(dir);
+    free(text);
+    return ok ? dir : NULL;
+}
+
 vkt_status vkt__checkpoint_find(const char *path, char *out, size_t size)
 {
     vkt__arena a = { 0 };
     vkt__checkpoint_item *items = NULL;
     size_t n = 0;
     vkt_status st = VKT_OK;
-    const char *found = NULL, *best = vkt__arena_printf(&a, "%s/best", path);
+    const char *found = NULL, *best = NULL;
     if (vkt__file_exists(vkt__arena_printf(&a, "%s/state.json", path))) {
         found = path;
-    } else if (vkt__is_dir(best)) {
+    } else if ((best = best_dir(&a, path))) {
         found = best;
     } else {
         if (vkt__is_dir(path)) VKT_TRY(vkt__checkpoint_list(path, &items, &n));

@@ -72,12 +72,25 @@ static bool csv_step(const char *line, size_t n, uint64_t *step)
     return digits > 0 && digits < 20 && comma[1 + digits] == ',';
 }
 
-/* Cuts after the last whole line of a step <= keep. */
+static bool jsonl_is_eval(const char *line)
+{
+    return strncmp(line, "{\"kind\":\"eval\"", 14) == 0;
+}
+
+static bool csv_is_eval(const char *line)
+{
+    return strncmp(line, "eval,", 5) == 0;
+}
+
+/* Cuts after the last whole line of a step <= keep. The checkpoint of step `keep` had at most one
+ * evaluation before it: a later one is of the run's conclusion, which will come again. */
 static vkt_status cut(const char *path, uint64_t keep,
-                      bool (*step_of)(const char *, size_t, uint64_t *))
+                      bool (*step_of)(const char *, size_t, uint64_t *),
+                      bool (*is_eval)(const char *))
 {
     char *data;
     size_t n, end = 0;
+    bool evaluated = false;
     if (vkt__file_size(path) < 0) return VKT_OK;
     vkt_status st = vkt__file_read(path, 1ull << 33, &data, &n);
     if (st != VKT_OK) return st;
@@ -86,7 +99,12 @@ static vkt_status cut(const char *path, uint64_t keep,
         if (!nl) break;
         size_t len = (size_t)(nl - (data + at));
         uint64_t step;
-        if (step_of(data + at, len, &step) && step <= keep) end = at + len + 1;
+        if (step_of(data + at, len, &step) && step <= keep) {
+            bool eval = step == keep && is_eval(data + at);
+            if (eval && evaluated) break;
+            evaluated |= eval;
+            end = at + len + 1;
+        }
         at += len + 1;
     }
     free(data);
@@ -117,8 +135,8 @@ vkt_status vkt__metrics_open(const char *run_dir, uint64_t resume_step, vkt__met
         VKT_TRY(vkt__file_create(m->jsonl_path, &m->jsonl));
         VKT_TRY(vkt__file_create(m->csv_path, &m->csv));
     } else {
-        VKT_TRY(cut(m->jsonl_path, resume_step, jsonl_step));
-        VKT_TRY(cut(m->csv_path, resume_step, csv_step));
+        VKT_TRY(cut(m->jsonl_path, resume_step, jsonl_step, jsonl_is_eval));
+        VKT_TRY(cut(m->csv_path, resume_step, csv_step, csv_is_eval));
         VKT_TRY(vkt__file_append(m->jsonl_path, &m->jsonl));
         VKT_TRY(vkt__file_append(m->csv_path, &m->csv));
     }
@@ -153,7 +171,7 @@ vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
     for (size_t i = 0; i < VKT_COUNT(columns); i++) {
         double v = cell(r, i);
         bool shown = isfinite(v);
-        if (shown) vkt__double_text(v, false, number);
+        if (shown) snprintf(number, sizeof number, "%.9g", v); /* float32 exactly; quicker than the shortest */
         /* "not measured" is left out; a loss or norm that is not finite is news. */
         if (shown)
             vkt__str_printf(&j, ",\"%s\":%s", columns[i].name, number);

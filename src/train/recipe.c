@@ -21,9 +21,9 @@ static vkt_status unknown_key(const vkt__yaml *node, const char *name, const cha
         size_t m = 0;
         for (size_t i = 0; i < n; i++)
             if (!strncmp(o[i].name, name, (size_t)(dot - name) + 1)) same[m++] = o[i].name;
-        near = vkt__nearest(name, same, m);
+        near = vkt_nearest(name, same, m);
     }
-    if (!near) near = vkt__nearest(name, names, k);
+    if (!near) near = vkt_nearest(name, names, k);
     return vkt__fail(VKT_ARG, "config", "%s:%d: unknown key '%s'%s%s%s", source, node->line, name,
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }

@@ -22,7 +22,7 @@ static const vkt_layer_type *find_type(reader *r, const char *name, int line)
         if (!strcmp(t[i].name, name)) return &t[i];
         names[i] = t[i].name;
     }
-    const char *near = vkt__nearest(name, names, n);
+    const char *near = vkt_nearest(name, names, n);
     vkt__str all = { 0 };
     for (size_t i = 0; i < n && !near; i++)
         vkt__str_printf(&all, "%s%s", i ? ", " : "; known are ", names[i]);

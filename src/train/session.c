@@ -19,11 +19,19 @@ typedef struct {
     uint64_t x_at, y_at, w_at, step_at;
 } lane_inputs;
 
-/* The memory of one batch per slot, and the graph's inputs bound to it. */
-static vkt_status lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t n_slots, uint64_t readback_bytes, const char *label,
-                              lane_inputs *in)
+static void lane_bind(vkt__lane *l, vkt_tensor *t, uint64_t at, bool result)
 {
-    vkt_status st = VKT_OK;
+    VKT_ASSERT(l->n_binds < VKT_COUNT(l->binds));
+    l->binds[l->n_binds].t = t;
+    l->binds[l->n_binds].at = at;
+    l->binds[l->n_binds++].result = result;
+    for (uint32_t i = 0; i < l->n_slots; i++) vkt_bind(t, i, result ? &l->plan_readback[i] : &l->plan_upload[i], at);
+}
+
+/* The graph's inputs, and how they lie in one slot's memory, which is allocated later. */
+static void lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t n_slots, uint64_t readback_bytes, const char *label,
+                        lane_inputs *in)
+{
     const vkt_dataset_info *d = s->info;
     bool classify = d->task == VKT_CLASSIFY;
     l->batch = batch;
@@ -40,34 +48,61 @@ static vkt_status lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uin
     in->y = vkt_input(l->graph, classify ? vkt_shape1(batch) : vkt_shape2(batch, 1), classify ? VKT_U32 : VKT_F32, "y");
     in->w = vkt_input(l->graph, vkt_shape1(batch), VKT_F32, "weight");
     in->step = vkt_step(l->graph);
+    l->upload_bytes = bytes;
+    l->readback_bytes = readback_bytes;
     for (uint32_t i = 0; i < n_slots; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%s batch %u", label, i);
-        VKT_TRY(vkt_buffer_create(s->gpu, &(vkt_buffer_desc) { bytes, VKT_MEM_UPLOAD, name }, &l->upload[i]));
-        snprintf(name, sizeof name, "%s results %u", label, i);
-        VKT_TRY(vkt_buffer_create(s->gpu, &(vkt_buffer_desc) { readback_bytes, VKT_MEM_READBACK, name }, &l->readback[i]));
-        char *base = l->upload[i]->host;
-        l->slots[i] = (vkt_batch) { .x = (float *)(void *)(base + in->x_at), .y = (vkt_label *)(void *)(base + in->y_at),
-                                    .w = (float *)(void *)(base + in->w_at) };
-        l->step[i] = base + in->step_at;
-        vkt_bind(in->x, i, l->upload[i], in->x_at);
-        vkt_bind(in->y, i, l->upload[i], in->y_at);
-        vkt_bind(in->w, i, l->upload[i], in->w_at);
-        vkt_bind(in->step, i, l->upload[i], in->step_at);
+        l->plan_upload[i] = (vkt_buffer) { .bytes = bytes, .label = label };
+        l->plan_readback[i] = (vkt_buffer) { .bytes = readback_bytes, .label = label };
     }
+    lane_bind(l, in->x, in->x_at, false);
+    lane_bind(l, in->y, in->y_at, false);
+    lane_bind(l, in->w, in->w_at, false);
+    lane_bind(l, in->step, in->step_at, false);
+    l->x_at = in->x_at;
+    l->y_at = in->y_at;
+    l->w_at = in->w_at;
+    l->step_at = in->step_at;
     /* Where the device can't read host memory at full speed, one copy into its own comes first. */
     if (!vkt_gpu_caps(s->gpu)->unified) in->x = vkt_copy(l->graph, in->x);
-fail:
-    return st;
 }
 
-static void bind_result(vkt__lane *l, vkt_tensor *t, uint64_t *at, const float **host)
+/* A result's place in each slot's readback memory. */
+static uint64_t bind_result(vkt__lane *l, vkt_tensor *t, uint64_t *at)
 {
+    uint64_t here = *at;
+    lane_bind(l, t, here, true);
+    *at = vkt__align(here + vkt_shape_count(vkt_tensor_shape(t)) * 4, 256);
+    return here;
+}
+
+static const float *result_at(const vkt__lane *l, uint32_t slot, uint64_t at)
+{
+    return (const float *)(const void *)((const char *)l->readback[slot]->host + at);
+}
+
+/* The slots' memory itself, once all is known to fit; bound in the place of the stand-ins. */
+static vkt_status lane_allocate(vkt__session *s, vkt__lane *l, const char *label)
+{
+    vkt_status st = VKT_OK;
     for (uint32_t i = 0; i < l->n_slots; i++) {
-        vkt_bind(t, i, l->readback[i], *at);
-        host[i] = (const float *)(const void *)((const char *)l->readback[i]->host + *at);
+        char name[32];
+        snprintf(name, sizeof name, "%s batch %u", label, i);
+        VKT_TRY(vkt_buffer_create(s->gpu, &(vkt_buffer_desc) { l->upload_bytes, VKT_MEM_UPLOAD, name }, &l->upload[i]));
+        snprintf(name, sizeof name, "%s results %u", label, i);
+        VKT_TRY(vkt_buffer_create(s->gpu, &(vkt_buffer_desc) { l->readback_bytes, VKT_MEM_READBACK, name }, &l->readback[i]));
+        for (uint32_t k = 0; k < l->n_binds; k++)
+            vkt_bind(l->binds[k].t, i, l->binds[k].result ? l->readback[i] : l->upload[i], l->binds[k].at);
+        char *base = l->upload[i]->host;
+        l->slots[i] = (vkt_batch) { .x = (float *)(void *)(base + l->x_at), .y = (vkt_label *)(void *)(base + l->y_at),
+                                    .w = (float *)(void *)(base + l->w_at) };
+        l->step[i] = base + l->step_at;
+        l->scalars[i] = result_at(l, i, 0);
+        l->loss[i] = result_at(l, i, l->loss_at);
+        l->hit[i] = result_at(l, i, l->hit_at);
+        l->out[i] = result_at(l, i, l->out_at);
     }
-    *at = vkt__align(*at + vkt_shape_count(vkt_tensor_shape(t)) * 4, 256);
+fail:
+    return st;
 }
 
 static void lane_destroy(vkt_gpu *gpu, vkt__lane *l)
@@ -87,7 +122,7 @@ static vkt_status build_train(vkt__session *s)
     const vkt_config *c = s->config;
     vkt__lane *l = &s->train;
     lane_inputs in;
-    VKT_TRY(lane_create(s, l, c->batch, VKT_MIN(VKT_MAX(c->data_prefetch, 2), VKT_MAX_SLOTS), VKT_N_SCALARS * 4, "training", &in));
+    lane_create(s, l, c->batch, VKT_MIN(VKT_MAX(c->data_prefetch, 2), VKT_MAX_SLOTS), VKT_N_SCALARS * 4, "training", &in);
     vkt_tensor *logits = vkt_model_build(s->model, l->graph, in.x, true), *hits = NULL;
     vkt_loss loss;
     if (s->info->task == VKT_CLASSIFY) {
@@ -109,11 +144,11 @@ static vkt_status build_train(vkt__session *s)
         VKT_TRY(vkt_optim_accumulate(s->optim));
         vkt_optim_build_sum(s->optim, l->graph, total, hits);
         s->update = vkt_graph_create(s->gpu);
-        for (uint32_t i = 0; i < l->n_slots; i++) vkt_bind(vkt_step(s->update), i, l->upload[i], in.step_at);
-        bind_result(l, vkt_optim_build(s->optim, s->update, NULL, NULL), &at, l->scalars);
+        lane_bind(l, vkt_step(s->update), in.step_at, false);
+        bind_result(l, vkt_optim_build(s->optim, s->update, NULL, NULL), &at);
         VKT_TRY(vkt_graph_plan(s->update, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "update" }));
     } else {
-        bind_result(l, vkt_optim_build(s->optim, l->graph, total, hits), &at, l->scalars);
+        bind_result(l, vkt_optim_build(s->optim, l->graph, total, hits), &at);
     }
     VKT_TRY(vkt_graph_plan(l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "training activations" }));
 fail:
@@ -127,21 +162,21 @@ static vkt_status build_eval(vkt__session *s)
     vkt__lane *l = &s->eval;
     lane_inputs in;
     uint64_t rows = vkt__align((uint64_t)c->eval_batch * 4, 256), at = 0;
-    VKT_TRY(lane_create(s, l, c->eval_batch, 2, 2 * rows + (uint64_t)c->eval_batch * s->info->n_outputs * 4, "evaluation", &in));
+    lane_create(s, l, c->eval_batch, 2, 2 * rows + (uint64_t)c->eval_batch * s->info->n_outputs * 4, "evaluation", &in);
     vkt_tensor *out = vkt_model_build(s->model, l->graph, in.x, false);
     vkt_loss loss;
     if (s->info->task == VKT_CLASSIFY) {
         /* The plain cross-entropy: smoothing and class weights belong to training. */
         loss = vkt_softmax_xent(l->graph, out, in.y, in.w, NULL, (vkt_xent_desc) { 0 });
         out = vkt_softmax(l->graph, out);
-        bind_result(l, loss.hit, &at, l->hit);
+        l->hit_at = bind_result(l, loss.hit, &at);
     } else {
         loss = vkt_mse(l->graph, out, in.y, in.w);
         if (vkt_shape_count(vkt_tensor_shape(out)) == 0) return VKT_SHAPE;
         out = vkt_copy(l->graph, out);
     }
-    bind_result(l, loss.loss, &at, l->loss);
-    bind_result(l, out, &at, l->out);
+    l->loss_at = bind_result(l, loss.loss, &at);
+    l->out_at = bind_result(l, out, &at);
     VKT_TRY(vkt_graph_plan(l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "evaluation activations" }));
 fail:
     return st;
@@ -151,17 +186,15 @@ fail:
 
 static uint64_t lane_bytes(const vkt__lane *l)
 {
-    uint64_t n = 0;
-    for (uint32_t i = 0; i < l->n_slots; i++) n += l->upload[i]->bytes + l->readback[i]->bytes;
-    return n;
+    return l->n_slots * (vkt__align(l->upload_bytes, 256) + vkt__align(l->readback_bytes, 256));
 }
 
 static uint64_t memory_table(const vkt__session *s, vkt__str *out)
 {
     uint64_t moments = 0, total = 0;
     for (size_t i = 0; s->optim && i < vkt_optim_n_moments(s->optim); i++) moments += vkt_optim_moment(s->optim, i)->bytes;
-    uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - vkt_model_values(s->model)->bytes - vkt_model_grads(s->model)->bytes - moments -
-                      lane_bytes(&s->train) - lane_bytes(&s->eval);
+    uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - vkt_model_values(s->model)->bytes - vkt_model_grads(s->model)->bytes - moments;
+    if (s->eval.upload[0]) others -= lane_bytes(&s->train) + lane_bytes(&s->eval);
     const struct { const char *name; uint64_t bytes; } rows[] = {
         { "parameters", vkt_model_values(s->model)->bytes },
         { "gradients", vkt_model_grads(s->model)->bytes },
@@ -250,6 +283,8 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
     }
     vkt__str_finish(&table);
     VKT_TRY(st);
+    VKT_TRY(lane_allocate(s, &s->train, "training"));
+    VKT_TRY(lane_allocate(s, &s->eval, "evaluation"));
     if (training) VKT_TRY(vkt_graph_compile(s->train.graph, &(vkt_plan_desc) { .n_slots = s->train.n_slots, .label = "training activations" }));
     if (s->update) VKT_TRY(vkt_graph_compile(s->update, &(vkt_plan_desc) { .n_slots = s->train.n_slots, .label = "update" }));
     VKT_TRY(vkt_graph_compile(s->eval.graph, &(vkt_plan_desc) { .n_slots = s->eval.n_slots, .label = "evaluation activations" }));

@@ -11,6 +11,11 @@
 typedef struct vkt__lane {
     vkt_graph *graph;
     uint32_t batch, n_slots;
+    uint64_t upload_bytes, readback_bytes; /* of a slot */
+    struct { vkt_tensor *t; uint64_t at; bool result; } binds[8];
+    uint32_t n_binds;
+    vkt_buffer plan_upload[VKT_MAX_SLOTS], plan_readback[VKT_MAX_SLOTS]; /* stand in until all is planned and fits */
+    uint64_t x_at, y_at, w_at, step_at, loss_at, hit_at, out_at;
     vkt_buffer *upload[VKT_MAX_SLOTS], *readback[VKT_MAX_SLOTS];
     vkt_batch slots[VKT_MAX_SLOTS];
     void *step[VKT_MAX_SLOTS];          /* struct vkt_step_block */

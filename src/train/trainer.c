@@ -105,8 +105,10 @@ static vkt_status read_history(trainer *t, const char *run_dir)
 {
     char path[1100], line[4096];
     snprintf(path, sizeof path, "%s/metrics.jsonl", run_dir);
-    FILE *f = fopen(path, "rb");
-    if (!f) return VKT_OK;
+    FILE *f = NULL;
+    if (vkt__file_size(path) < 0) return VKT_OK;
+    vkt_status st = vkt__file_open(path, &f);
+    if (st != VKT_OK) return st;
     while (fgets(line, sizeof line, f)) {
         json_t *o = json_loads(line, 0, NULL);
         const char *kind = json_string_value(json_object_get(o, "kind"));
@@ -362,10 +364,42 @@ fail:
 
 /* ---- before and after ---- */
 
+/* `best` may have been left behind by a kill between a checkpoint and its link. */
+static vkt_status tidy_checkpoints(trainer *t)
+{
+    vkt_status st = VKT_OK;
+    vkt__checkpoint_item *items = NULL;
+    size_t n = 0;
+    VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
+    const vkt__checkpoint_item *best = vkt__checkpoint_best(items, n, t->c->metric_sign);
+    if (best) {
+        VKT_TRY(vkt__checkpoint_link_best(t->run->dir, best->name));
+        t->record.best_step = best->step;
+        t->record.best_metric = best->value;
+    }
+    VKT_TRY(vkt__checkpoint_prune(t->run->dir, t->c->keep, t->c->metric_sign, NULL));
+fail:
+    free(items);
+    return st;
+}
+
+static bool has_checkpoints(const trainer *t)
+{
+    vkt__checkpoint_item *items;
+    size_t n;
+    bool some = vkt__checkpoint_list(t->run->dir, &items, &n) != VKT_OK || n > 0;
+    free(items);
+    return some;
+}
+
 static vkt_status resume(trainer *t)
 {
     vkt_status st = VKT_OK;
     vkt__checkpoint *ckpt = NULL;
+    if (!has_checkpoints(t)) { /* killed before the first one */
+        vkt_log(VKT_LOG_INFO, "train", "'%s' has no checkpoint yet: starting at step 0 of %llu", t->run->dir, (unsigned long long)t->total);
+        return vkt_model_init(t->s->model, t->c->seed);
+    }
     VKT_TRY(vkt__checkpoint_newest(t->run->dir, &ckpt));
     if (ckpt->state.data_hash != t->data_hash) {
         st = vkt__fail(VKT_FORMAT, "train", "the data has changed since '%s' was written: resume needs the same examples and split", ckpt->dir);
@@ -381,6 +415,7 @@ static vkt_status resume(trainer *t)
         st = vkt__fail(VKT_ARG, "train", "the run is at step %llu, past the %llu of train.steps", (unsigned long long)t->first, (unsigned long long)t->total);
         goto fail;
     }
+    VKT_TRY(tidy_checkpoints(t));
     vkt_log(VKT_LOG_INFO, "train", "resuming '%s' at step %llu of %llu", t->run->dir, (unsigned long long)t->first, (unsigned long long)t->total);
 fail:
     vkt__checkpoint_close(&ckpt);
@@ -397,7 +432,7 @@ static vkt_status open_run(trainer *t)
     VKT_TRY(vkt__run_open(t->desc->run_dir, c->name, t->desc->resume, &t->run));
     vkt__run_record *r = &t->record;
     *r = vkt__run_record_empty();
-    if (t->desc->resume) {
+    if (t->desc->resume && vkt__file_exists(vkt__arena_printf(&arena, "%s/run.json", t->run->dir))) {
         vkt__run_record old;
         VKT_TRY(vkt__run_load(t->run->dir, &arena, &old, NULL));
         r->n_resumes = old.n_resumes + 1;
@@ -599,7 +634,6 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     vkt_status st = VKT_OK;
     trainer t = { .c = c, .desc = desc, .result = out, .last_value = NAN, .saved = UINT64_MAX };
     *out = (vkt_train_result) { .test_loss = NAN, .test_accuracy = NAN, .valid_loss = NAN, .valid_accuracy = NAN, .best_metric = NAN, .sample_gap = NAN };
-    stop_asked = 0;
     VKT_TRY(prepare(&t));
     if (desc->explain) {
         *desc->explain_text = vkt__session_explain(t.s);
@@ -622,5 +656,6 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     if (st == VKT_OK) st = saved;
 fail:
     finish(&t);
+    stop_asked = 0; /* here and not at the start, so that no request is lost before the first step */
     return st;
 }

@@ -1,0 +1,285 @@
+/* Training steps of fixed models through the trainer's own session: loader threads, ring of batches, one recorded
+ * submission a step, results a step late. Synthetic data, as the time does not depend on it. And seconds to an accuracy
+ * on the embedded digits. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/os.h"
+#include "data/dataset.h"
+#include "report/bench.h"
+#include "train/session.h"
+
+static const struct workload { const char *name; uint32_t inputs, hidden[2], classes, batch; int level; } workloads[] = {
+    { "MLP 8-16-4, batch 8, adam", 8, { 16, 0 }, 4, 8, 0 },
+    { "MLP 64-128-10, batch 64, adam", 64, { 128, 0 }, 10, 64, 1 },
+    { "MLP 784-256-128-10, batch 128, adam", 784, { 256, 128 }, 10, 128, 1 },
+    { "MLP 784-512-512-10, batch 128, adam", 784, { 512, 512 }, 10, 128, 1 },
+    { "MLP 3072-2048-2048-10, batch 256, adam", 3072, { 2048, 2048 }, 10, 256, 2 },
+};
+
+typedef struct flight {
+    uint64_t ticket;
+    uint32_t slot;
+} flight;
+
+/* The trainer's loop without its files. */
+typedef struct runner {
+    vkt__bencher *b;
+    const vkt_config *c;
+    vkt__session *s;
+    vkt_loader *loader;
+    flight flights[VKT_MAX_SLOTS];
+    uint32_t n_flights, oldest;
+    uint64_t step, n_read;
+    double first_loss, loss;   /* of the first and the newest step read back */
+    bool bad;                  /* a step was skipped: NaN or Inf */
+} runner;
+
+static vkt_status retire(runner *r)
+{
+    flight f = r->flights[r->oldest];
+    vkt_status st = vkt_ticket_wait(r->b->gpu, f.ticket);
+    if (st != VKT_OK) return st;
+    const float *v = r->s->train.scalars[f.slot];
+    r->loss = (double)v[VKT_SCALAR_LOSS];
+    if (!r->n_read++) r->first_loss = r->loss;
+    r->bad |= !(v[VKT_SCALAR_OK] > 0) || !isfinite(r->loss);
+    r->oldest = (r->oldest + 1) % VKT_MAX_SLOTS;
+    r->n_flights--;
+    vkt_loader_release(r->loader, f.slot);
+    return VKT_OK;
+}
+
+static vkt_status drain(runner *r)
+{
+    vkt_status st = VKT_OK;
+    while (r->n_flights && st == VKT_OK) st = retire(r);
+    return st;
+}
+
+static vkt_status run_step(runner *r)
+{
+    vkt_status st = VKT_OK;
+    flight f = { 0 };
+    uint32_t in_flight = VKT_MAX(r->s->train.n_slots - 1, 1);
+    VKT_TRY(vkt_loader_next(r->loader, &f.slot, NULL));
+    vkt_optim_fill_step(r->s->optim, vkt_schedule_lr(&r->c->schedule, r->step), r->step, r->c->seed, r->s->train.step[f.slot]);
+    VKT_TRY(vkt_graph_submit(r->s->train.graph, f.slot, &f.ticket));
+    r->flights[(r->oldest + r->n_flights++) % VKT_MAX_SLOTS] = f;
+    r->step++;
+    while (r->n_flights && (r->n_flights >= in_flight || vkt_ticket_done(r->b->gpu, r->flights[r->oldest].ticket))) VKT_TRY(retire(r));
+fail:
+    return st;
+}
+
+static vkt_status runner_start(runner *r, const vkt_dataset *data)
+{
+    vkt_status st = VKT_OK;
+    VKT_TRY(vkt__session_create(r->b->gpu, r->c, data, true, &r->s));
+    VKT_TRY(vkt_model_init(r->s->model, r->c->seed));
+    vkt_loader_desc desc = { .data = data, .split = VKT_TRAIN, .batch = r->c->batch, .shuffle = true, .seed = r->c->seed,
+                             .class_weight = r->s->class_weight_host, .n_slots = r->s->train.n_slots, .slots = r->s->train.slots,
+                             .n_threads = r->c->data_workers };
+    VKT_TRY(vkt_loader_create(&desc, &r->loader));
+fail:
+    return st;
+}
+
+static void runner_finish(runner *r)
+{
+    vkt_gpu_wait(r->b->gpu);
+    vkt_loader_destroy(&r->loader);
+    vkt__session_destroy(&r->s);
+}
+
+/* The seconds that a step must take: every node at the ceilings, as if nothing stayed on chip between two nodes but what
+ * fits the cache that the copy at this working set saw. */
+static double roofline(const vkt__bencher *b, const vkt_graph *g, double working_set, double *flops, double *bytes)
+{
+    double s = 0, bw = vkt__bench_bandwidth(b, working_set, 0.5);
+    *flops = *bytes = 0;
+    for (size_t k = 0; k < g->n_nodes; k++) {
+        vkt_cost c = vkt__node_cost(g->nodes[k]);
+        s += VKT_MAX(bw > 0 ? c.bytes / bw : 0, b->fma > 0 ? c.flops / b->fma : 0);
+        *flops += c.flops;
+        *bytes += c.bytes;
+    }
+    return s;
+}
+
+/* Windows of many steps: the ring is full at both ends. */
+static vkt_status measure(runner *r, const struct workload *w)
+{
+    enum { MAX_WINDOWS = 200 };
+    vkt_status st = VKT_OK;
+    vkt__bencher *b = r->b;
+    double window[MAX_WINDOWS], host = 0, one, flops, bytes;
+    uint32_t n = 0, per = 1, steps = 0;
+    vkt__times t;
+    double start = vkt__now();
+    VKT_TRY(run_step(r));
+    VKT_TRY(drain(r));
+    one = vkt__now() - start;
+    if (one > 4) {
+        vkt__bench_left_out(b->out, "%s: one step takes %.1f s", w->name, one);
+        goto fail;
+    }
+    if (!b->desc->once) {
+        start = vkt__now();
+        for (int i = 0; i < 3; i++) VKT_TRY(run_step(r));
+        VKT_TRY(drain(r));
+        one = (vkt__now() - start) / 3;
+        for (double end = vkt__now() + b->warm_s; vkt__now() < end;) VKT_TRY(run_step(r));
+        double least = b->desc->quick ? 0.02 : 0.05;
+        per = (uint32_t)VKT_MAX(1, VKT_MIN(least / VKT_MAX(one, 1e-6), 10000));
+    }
+    double seconds = b->desc->once ? 0 : b->desc->quick ? 1.0 : 3.0;
+    for (double end = vkt__now() + seconds; n < (b->desc->once ? 1 : one > 0.3 ? 4 : b->min_runs) || (n < MAX_WINDOWS && vkt__now() < end); n++) {
+        double cpu = vkt__thread_cpu(), driver = vkt__gpu_driver_cpu(b->gpu), began = vkt__now();
+        for (uint32_t i = 0; i < per; i++) VKT_TRY(run_step(r));
+        window[n] = (vkt__now() - began) / per;
+        host += vkt__thread_cpu() - cpu - (vkt__gpu_driver_cpu(b->gpu) - driver);
+        steps += per;
+    }
+    VKT_TRY(drain(r));
+    vkt__bench_stats(window, n, &t);
+    double ideal = roofline(b, r->s->train.graph, (double)r->s->planned_bytes, &flops, &bytes);
+    vkt_bench_row *row = vkt__bench_row(b->out, VKT_BENCH_STEPS, w->name, "ms", false);
+    vkt__bench_set(row, &t, 1e3);
+    row->items_per_s = w->batch / t.median;
+    row->gflops = flops / t.median * 1e-9;
+    row->gbps = bytes / t.median * 1e-9;
+    row->percent = 100 * ideal / t.median;
+    row->host_us = 1e6 * host / steps;
+    row->memory_bytes = (double)r->s->planned_bytes;
+    vkt__bench_note(b->out, row, "loss %.3g to %.3g in %llu steps", r->first_loss, r->loss, (unsigned long long)r->step);
+    if (r->bad) vkt__bench_refuse(b, row, true, "wrong result: NaN or Inf in the loss or the gradient");
+    else if (!b->desc->once && r->step > 200 && !(r->loss < r->first_loss))
+        vkt__bench_refuse(b, row, true, "wrong result: the loss did not fall in %llu steps (%.4g to %.4g)", (unsigned long long)r->step, r->first_loss, r->loss);
+fail:
+    return st;
+}
+
+/* Of its two large products, forward and backward. */
+static double workload_flops(const struct workload *w)
+{
+    return 6.0 * w->batch * ((double)w->inputs * w->hidden[0] + (double)w->hidden[0] * w->hidden[1]);
+}
+
+/* arg: the workload. */
+static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
+{
+    const struct workload *w = &workloads[item->arg];
+    vkt_status st = VKT_OK;
+    vkt_config *c = NULL;
+    vkt_dataset *data = NULL;
+    runner r = { .b = b };
+    vkt__str yaml = { 0 };
+    if (b->matmul > 0 && workload_flops(w) / b->matmul > 4) {
+        vkt__bench_left_out(b->out, "%s: one step would take about %.1f s", w->name, workload_flops(w) / b->matmul);
+        return VKT_OK;
+    }
+    vkt__str_printf(&yaml, "name: bench\ndata: {source: digits}\nmodel:\n");
+    for (int i = 0; i < 2 && w->hidden[i]; i++) vkt__str_printf(&yaml, "  - linear: %u\n  - relu\n", w->hidden[i]);
+    vkt__str_printf(&yaml, "  - linear\noptim: {rule: adam, lr: 0.0005}\nschedule: {kind: constant}\ntrain: {steps: 1000000, batch: %u}\neval: {batch: %u}\n",
+                    w->batch, w->batch);
+    VKT_TRY(vkt_config_create(&c));
+    VKT_TRY(vkt_config_parse(c, yaml.data, yaml.len, "the benchmark's model"));
+    VKT_TRY(vkt_config_finish(c));
+    VKT_TRY(vkt__dataset_synthetic(w->batch * 8, w->inputs, w->classes, 5, &data));
+    r.c = c;
+    st = runner_start(&r, data);
+    if (st == VKT_OOM_DEVICE) {
+        vkt__bench_left_out(b->out, "%s: not enough device memory", w->name);
+        st = VKT_OK;
+        goto fail;
+    }
+    VKT_TRY(st);
+    VKT_TRY(measure(&r, w));
+fail:
+    runner_finish(&r);
+    vkt_dataset_destroy(&data);
+    vkt_config_destroy(&c);
+    vkt__str_finish(&yaml);
+    return st;
+}
+
+/* ---- seconds to an accuracy ---- */
+
+static const double TARGET = 0.97;
+
+/* One training from the first step on, evaluations included; *seconds is NAN when the recipe ends below the target. */
+static vkt_status train_to_target(vkt__bencher *b, const vkt_config *c, const vkt_dataset *data, double *seconds, uint64_t *steps, double *accuracy)
+{
+    enum { EVERY = 20 };
+    vkt_status st = VKT_OK;
+    runner r = { .b = b, .c = c };
+    vkt__eval_sums e = { 0 };
+    uint64_t total = vkt_schedule_total(&c->schedule);
+    *seconds = *accuracy = NAN;
+    VKT_TRY(runner_start(&r, data));
+    double start = vkt__now();
+    while (r.step < total) {
+        VKT_TRY(run_step(&r));
+        if (r.step % EVERY && r.step != total) continue;
+        VKT_TRY(drain(&r));
+        VKT_TRY(vkt__evaluate(r.s, NULL, VKT_VALID, 0, &e, NULL, NULL));
+        *accuracy = (double)e.correct / (double)e.n;
+        vkt__eval_sums_finish(&e);
+        if (*accuracy >= TARGET) {
+            *seconds = vkt__now() - start;
+            break;
+        }
+        if (b->desc->once) break;
+    }
+    *steps = r.step;
+fail:
+    runner_finish(&r);
+    return st;
+}
+
+static vkt_status run_target(vkt__bencher *b, const vkt__bench_item *item)
+{
+    enum { MAX_RUNS = 5 };
+    vkt_status st = VKT_OK;
+    vkt_config *c = NULL;
+    vkt_dataset *data = NULL;
+    double s[MAX_RUNS], accuracy = NAN;
+    uint64_t steps = 0;
+    uint32_t n = 0, runs = b->desc->once ? 1 : b->desc->quick ? 3 : MAX_RUNS;
+    vkt__times t;
+    VKT_TRY(vkt_config_create(&c));
+    VKT_TRY(vkt_config_load(c, "digits"));
+    VKT_TRY(vkt_config_finish(c));
+    VKT_TRY(vkt_dataset_open(&c->data, &data));
+    for (; n < runs; n++) {
+        VKT_TRY(train_to_target(b, c, data, &s[n], &steps, &accuracy));
+        if (isnan(s[n])) break;
+    }
+    vkt_bench_row *row = vkt__bench_row(b->out, VKT_BENCH_TARGET, item->name, "s", false);
+    if (n == 0 || n < runs) {
+        vkt__bench_refuse(b, row, !b->desc->once, "valid accuracy is %.1f%% after %llu steps", 100 * accuracy, (unsigned long long)steps);
+    } else {
+        vkt__bench_stats(s, n, &t);
+        vkt__bench_set(row, &t, 1);
+        vkt__bench_note(b->out, row, "%llu steps of the recipe, evaluated every 20", (unsigned long long)steps);
+    }
+fail:
+    vkt_dataset_destroy(&data);
+    vkt_config_destroy(&c);
+    return st;
+}
+
+void vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list)
+{
+    for (uint32_t i = 0; i < VKT_COUNT(workloads); i++) {
+        if (b->desc->once ? workloads[i].level > 0 : workloads[i].level == 0) continue;
+        if (b->desc->quick && workloads[i].level > 1) {
+            vkt__bench_left_out(b->out, "%s: not with --quick", workloads[i].name);
+            continue;
+        }
+        vkt__bench_plan(list, VKT_BENCH_STEPS, workloads[i].name, b->warm_s + (b->desc->quick ? 1.2 : 3.2) + (b->caps->klass == VKT_CLASS_CPU ? 15 * workload_flops(&workloads[i]) / 5e9 : 0),
+                        run_workload, i, 0);
+    }
+    vkt__bench_plan(list, VKT_BENCH_TARGET, "digits recipe to 97% valid accuracy", b->desc->quick ? 2 : 3, run_target, 0, 0);
+}

@@ -1,0 +1,281 @@
+#!/usr/bin/env bash
+# What users get wrong, through the program: each one error line that says what, where and what to do, and the
+# exit code of DESIGN.md. usage: test_bad_input.sh PROGRAM
+set -euo pipefail
+
+program=$(realpath "${1:?the program}")
+work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-bad.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+n=0
+bad=0
+
+# refused RC TEXT ARGS...: exits with RC; one line "vktrain: error: ..." on stderr that has TEXT (a basic regular
+# expression), nothing after it, no line over 400 characters; no backtrace, no signal.
+refused()
+{
+    local want=$1 text=$2 rc=0 lines
+    shift 2
+    n=$((n + 1))
+    timeout 120 "$program" "$@" >out 2>err </dev/null || rc=$?
+    lines=$(grep -c 'error:' err || true)
+    if [ $rc = "$want" ] && [ "$lines" = 1 ] && grep 'error:' err | grep -q -- "$text" && ! grep -q '.\{400\}' err &&
+        ! grep -qi 'internal error\|sanitizer' err; then
+        return 0
+    fi
+    bad=$((bad + 1))
+    echo "test_bad_input: FAILED: vktrain $*"
+    echo "  exit $rc, must be $want; $lines error lines, must be 1; it must say: $text"
+    sed 's/^/  > /' err
+}
+# works ARGS...: the counterpart, without which a refusal of everything would pass.
+works()
+{
+    n=$((n + 1))
+    timeout 300 "$program" "$@" >out 2>err </dev/null && return 0
+    bad=$((bad + 1))
+    echo "test_bad_input: FAILED: vktrain $*: exit $?, must work"
+    sed 's/^/  > /' err
+}
+bytes() { printf "$@"; }
+
+# ---- the command line
+refused 2 "unknown command 'trian'" trian
+refused 2 "unknown option '--quite'; did you mean '--quiet'" train digits --quite
+refused 2 'what is missing' train
+refused 2 "'x' is one argument too many" train digits x
+refused 2 '--run needs a value' train digits --run
+refused 2 'must be a whole number' predict digits x --top few
+
+# ---- no loader, no driver, no such device
+mkdir noloader
+echo 'no library' >noloader/libvulkan.so.1
+cp noloader/libvulkan.so.1 noloader/libvulkan.so
+export LD_LIBRARY_PATH=$work/noloader
+refused 3 'no Vulkan loader' devices
+refused 3 'no Vulkan loader' train digits --run r0
+unset LD_LIBRARY_PATH
+(
+    export VK_DRIVER_FILES=/nonexistent VK_ICD_FILENAMES=/nonexistent VK_ADD_DRIVER_FILES=
+    refused 3 'no Vulkan driver found' devices
+    refused 3 'no Vulkan driver found' train digits --run r0
+    echo "$n $bad" >counts
+)
+read -r n bad <counts
+refused 3 "'nosuch' fits no device" train digits --device nosuch --run r0
+refused 3 "'77' fits no device" train digits --device 77 --run r0
+refused 2 "no capability 'memroy', did you mean 'memory'" train digits --cap memroy=1 --run r0
+refused 2 "not name=number" train digits --cap memory=lots --run r0
+[ ! -e r0 ] || { echo "test_bad_input: FAILED: a refused run left a folder"; bad=$((bad + 1)); }
+
+# ---- recipes
+recipe()
+{
+    cat >r.yaml
+}
+recipe <<'Y'
+name: x
+data:
+  source: digits
+optim:
+  lrr: 3
+Y
+refused 2 "r.yaml:5: unknown key 'optim.lrr'; did you mean 'optim.lr'" train r.yaml
+recipe <<'Y'
+name: x
+data: { source: digits }
+model: [ flatten, linear ]
+optim:
+  lr: high
+Y
+refused 2 "r.yaml:5: optim.lr: .*number.*'high'" train r.yaml
+recipe <<'Y'
+name: x
+data: { source: digits }
+model: [ flatten, linear ]
+train:
+  steps: -3
+Y
+refused 2 'r.yaml:5: train.steps: .*-3' train r.yaml
+recipe <<'Y'
+name: x
+data: { source: digits }
+model:
+  - flatten
+  - linaer: 10
+Y
+refused 2 "r.yaml:5: unknown layer 'linaer'; did you mean 'linear'" train r.yaml
+recipe <<'Y'
+name: x
+ data:
+  : [
+Y
+refused 2 'r.yaml:[0-9]*: ' train r.yaml
+: >r.yaml
+refused 2 'r.yaml' train r.yaml
+bytes 'name: \xff\xfe\n' >r.yaml
+refused 2 'r.yaml' train r.yaml
+bytes '\x7fELF\x02\x01\x00\x00\x00' >r.yaml
+refused 2 'r.yaml' train r.yaml
+refused 4 "nosuch.yaml.*No such file" train nosuch.yaml
+refused 2 "no recipe 'digit'.*digits" train digit
+mkdir folder
+refused 4 "can't read 'folder/': it is not a file" train folder/
+refused 2 "optim.lr: .*'abc'" train digits --set optim.lr=abc
+refused 2 'optim.lr: .*out of range' train digits --set optim.lr=-1
+refused 2 "optm.lr: unknown key; did you mean 'optim.lr'" train digits --set optm.lr=1
+refused 2 'train.batch 5000 is larger than the training set of 1293' train digits --set train.batch=5000 --run r0
+refused 2 '' train digits --set train.batch=0 --run r0
+
+# ---- IDX
+u32() { printf "\\$(printf %03o $(($1 >> 24 & 255)))\\$(printf %03o $(($1 >> 16 & 255)))\\$(printf %03o $(($1 >> 8 & 255)))\\$(printf %03o $(($1 & 255)))"; }
+images() { printf '\0\0\010\003'; u32 "$1"; u32 "$2"; u32 "$3"; head -c $(($1 * $2 * $3)) "$program"; }
+labels() { printf '\0\0\010\001'; u32 "$1"; for i in $(seq 0 $(($1 - 1))); do printf "\\$(printf %03o $((i % $2)))"; done; }
+I=idx/train-images-idx3-ubyte
+L=idx/train-labels-idx1-ubyte
+fresh()
+{
+    rm -rf idx
+    mkdir idx
+    images 100 6 5 >$I
+    labels 100 4 >$L
+}
+idx=(train digits --set data.source=idx --set data.path=idx --set train.steps=4 --set train.batch=8 --set eval.every=4 --quiet)
+fresh
+works "${idx[@]}" --run of-idx
+refused 4 "'none' lacks train-images-idx3-ubyte\|'none' is not a folder\|none" "${idx[@]}" --set data.path=none --run r0
+rm $L
+refused 4 "'idx' lacks train-labels-idx1-ubyte" "${idx[@]}" --run r0
+fresh; head -c 2000 $I >x; mv x $I
+refused 4 "$I' is cut off" "${idx[@]}" --run r0
+fresh; head -c 9 $I >x; mv x $I
+refused 4 "$I' is cut off within its header" "${idx[@]}" --run r0
+fresh; gzip -c $I | head -c 500 >$I.gz; rm $I
+refused 4 "$I.gz" "${idx[@]}" --run r0
+fresh; echo '<html>404 not found</html>' >$I.gz; rm $I
+refused 4 "$I.gz' is neither an IDX file nor gzip" "${idx[@]}" --run r0
+fresh; echo 'no magic here' >$I
+refused 4 "$I' is neither an IDX file nor gzip" "${idx[@]}" --run r0
+fresh; : >$I
+refused 4 "$I'" "${idx[@]}" --run r0
+fresh; labels 99 4 >$L
+refused 4 "has 100 images, .*99 labels" "${idx[@]}" --run r0
+fresh; cp $L $I
+refused 4 "$I' holds labels where images must be" "${idx[@]}" --run r0
+fresh; cp $I idx/t10k-images-idx3-ubyte; labels 100 7 >idx/t10k-labels-idx1-ubyte
+refused 4 "t10k-labels-idx1-ubyte': label 4 of record 4 is outside the 4 classes" "${idx[@]}" --run r0
+fresh; images 100 5 6 >idx/t10k-images-idx3-ubyte; labels 100 4 >idx/t10k-labels-idx1-ubyte
+refused 4 "images of 5x6x1, not the 6x5x1" "${idx[@]}" --run r0
+
+# ---- CSV
+for i in $(seq 1 60); do echo "$i,$((i * 7 % 13)),$((i % 3 == 0 ? 1 : 0))"; done >good.csv
+csv=(train digits --set data.source=csv --set train.steps=4 --set train.batch=8 --set eval.every=4 --quiet)
+cp good.csv t.csv
+works "${csv[@]}" --set data.path=good.csv --run of-csv
+refused 4 "none.csv': No such file" "${csv[@]}" --set data.path=none.csv --run r0
+(cat good.csv; echo '1,2') >t.csv
+refused 4 't.csv.*61' "${csv[@]}" --set data.path=t.csv --run r0
+(cat good.csv; echo '1,2,3,4') >t.csv
+refused 4 't.csv.*61' "${csv[@]}" --set data.path=t.csv --run r0
+: >t.csv
+refused 4 't.csv.*empty' "${csv[@]}" --set data.path=t.csv --run r0
+echo 'a,b,c' >t.csv
+refused 4 't.csv' "${csv[@]}" --set data.path=t.csv --run r0
+(cat good.csv; echo ',2,1') >t.csv
+refused 4 't.csv.*61' "${csv[@]}" --set data.path=t.csv --run r0
+bytes '\x00\x01\x02' >t.csv
+refused 4 't.csv' "${csv[@]}" --set data.path=t.csv --run r0
+refused 2 'label' "${csv[@]}" --set data.path=good.csv --set data.label=nosuch --run r0
+# what the model was trained on decides for other files
+(head -5 good.csv; echo '3,tall,1') >t.csv
+refused 4 "t.csv.*6.*tall" predict of-csv t.csv
+(head -5 good.csv; echo '3,4,9') >t.csv
+refused 4 "t.csv.*6.*9" eval of-csv --data t.csv
+cut -d, -f1 good.csv >t.csv
+refused 4 't.csv' predict of-csv t.csv
+: >t.csv
+refused 4 't.csv' predict of-csv t.csv
+works predict of-csv good.csv
+refused 4 'none.csv' predict of-csv none.csv
+# pictures
+bytes '\x89PNG\r\n\x1a\n' >p.png
+refused 4 'p.png. is cut short' predict of-idx p.png
+refused 4 'p.png. is a picture, but the model was trained on a table' predict of-csv p.png
+
+# ---- run folders and checkpoints
+run=(train digits --set train.steps=30 --set eval.every=10 --set checkpoint.keep=5 --quiet --run run)
+works "${run[@]}"
+refused 2 "'run' already holds a run: add --resume" "${run[@]}"
+refused 2 "no run in 'none' to resume" train digits --run none --resume
+refused 2 '--resume needs --run' train digits --resume
+echo text >file
+refused 2 "'file' is a file, not a folder" train digits --run file
+refused 4 "'none' is neither a run" eval none
+refused 4 "'folder' is neither a run" eval folder
+cat >narrow.yaml <<'Y'
+name: digits
+data: { source: digits, valid_fraction: 0.1, test_fraction: 0.2 }
+model: [ flatten, linear: 64, relu, linear ]
+train: { steps: 40, batch: 64 }
+Y
+refused 4 'model.safetensors.*\[128, 64\].*\[64, 64\]\|model.safetensors.*\[64, 64\].*\[128, 64\]' train narrow.yaml --run run --resume --quiet
+works "${run[@]}" --resume
+refused 4 'the data has changed' "${run[@]}" --resume --set data.seed=5
+
+# flip FILE: one bit in its middle
+flip()
+{
+    local at=$(($(stat -c %s "$1") / 2))
+    printf "\\$(printf %03o $(($(od -An -tu1 -j $at -N 1 "$1") ^ 16)))" | dd of="$1" bs=1 seek=$at conv=notrunc 2>/dev/null
+}
+newest=run/checkpoints/step-00000030
+cp -r run whole
+for file in model.safetensors optimizer.safetensors state.json; do
+    for harm in cut flip gone; do
+        rm -rf run
+        cp -r whole run
+        case $harm in
+        cut) truncate -s -7 $newest/$file ;;
+        flip) flip $newest/$file ;;
+        gone) rm $newest/$file ;;
+        esac
+        # eval reads what it needs: a flipped byte among the optimizer's numbers is not seen by it
+        if [ $file-$harm != optimizer.safetensors-flip ]; then refused 4 "step-00000030" eval $newest; fi
+        # resume says so and goes on with the checkpoint before
+        works "${run[@]}" --resume
+        grep -q "step-00000030' can't be used; trying the one before it, step-00000020" err && grep -q "$file" err || {
+            echo "test_bad_input: FAILED: resume with a damaged $file ($harm) does not say what it falls back to"
+            sed 's/^/  > /' err
+            bad=$((bad + 1))
+        }
+        if ! cmp -s whole/checkpoints/step-00000030/model.safetensors run/checkpoints/step-00000030/model.safetensors; then
+            echo "test_bad_input: FAILED: resumed from step 20 after a damaged $file ($harm), step 30 has other bits"
+            bad=$((bad + 1))
+        fi
+    done
+done
+rm -rf run
+cp -r whole run
+for c in run/checkpoints/*; do flip "$c/model.safetensors"; done
+n=$((n + 1)) rc=0
+"$program" "${run[@]}" --resume >out 2>err || rc=$?
+if [ $rc != 4 ] || ! tail -1 err | grep -q "no usable checkpoint in 'run'"; then
+    echo "test_bad_input: FAILED: every checkpoint damaged: exit $rc, must be 4 and say so"
+    sed 's/^/  > /' err
+    bad=$((bad + 1))
+fi
+rm -rf run
+cp -r whole run
+echo '{' >run/run.json
+refused 4 "run.json is damaged" "${run[@]}" --resume
+
+# ---- memory
+refused 2 'memory=1000 is below' train digits --cap memory=1000 --run r0
+rm -rf r0
+refused 5 'this needs .* MiB of device memory, 1.0 MiB may be used: lower train.batch' train digits --cap memory=1048576 --set train.batch=512 --set eval.batch=4096 --quiet --run r0
+for word in parameters activations; do
+    cat out err | grep -q "$word" || { echo "test_bad_input: FAILED: out of memory without a table that has '$word'"; sed 's/^/  > /' out err; bad=$((bad + 1)); }
+done
+
+echo "test_bad_input: $n cases, $bad failed"
+[ $bad = 0 ]

@@ -1,0 +1,121 @@
+/* The benchmark runs: everything once, on the device that VKT_DEVICE names. Never a time asserted. */
+#include "testing.h"
+
+#include "vktrain/report.h"
+
+static vkt_gpu *gpu;
+
+static void on_progress(void *user, const vkt_bench_progress *p)
+{
+    uint32_t *n = user;
+    assert_true(p->done <= p->total && *p->what);
+    (*n)++;
+}
+
+static void everything_once(void **state)
+{
+    (void)state;
+    vkt_bench *b;
+    uint32_t n_progress = 0, n_op = 0, n_group[VKT_BENCH_N_GROUPS] = { 0 };
+    REQUIRE_OK(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .on_progress = on_progress, .user = &n_progress }, &b));
+    assert_true(n_progress > 20);
+    for (size_t i = 0; i < b->n_rows; i++) {
+        const vkt_bench_row *r = &b->rows[i];
+        n_group[r->group]++;
+        if (r->group == VKT_BENCH_TARGET) continue; /* once: the target is not reached */
+        if (r->refused) fail_msg("%s: %s", r->name, r->refused);
+        assert_true(r->value > 0 && r->runs == 1);
+        if (r->group == VKT_BENCH_OPS) {
+            n_op++;
+            assert_true(r->error >= 0 && r->error <= 1);
+            assert_true(r->percent > 0);
+        }
+    }
+    for (int g = 0; g < VKT_BENCH_N_GROUPS; g++) assert_true(n_group[g] > 0);
+    assert_true(n_op >= 20);
+    assert_true(*b->info.device && *b->info.driver && *b->info.commit && *b->info.power);
+    /* what is saved is what is read */
+    vkt_bench *back;
+    char path[64];
+    snprintf(path, sizeof path, "test_bench_%d.json", (int)n_progress);
+    REQUIRE_OK(vkt_bench_save_json(b, path));
+    REQUIRE_OK(vkt_bench_load(path, &back));
+    assert_int_equal(back->n_rows, b->n_rows);
+    assert_int_equal(back->n_left_out, b->n_left_out);
+    assert_string_equal(back->info.device, b->info.device);
+    for (size_t i = 0; i < b->n_rows; i++) {
+        assert_string_equal(back->rows[i].name, b->rows[i].name);
+        if (!b->rows[i].refused) REQUIRE_NEAR(back->rows[i].value, b->rows[i].value, 1e-6 * b->rows[i].value);
+    }
+    remove(path);
+    vkt_bench_destroy(&back);
+    vkt_bench_destroy(&b);
+}
+
+static void one_op(void **state)
+{
+    (void)state;
+    vkt_bench *b;
+    REQUIRE_OK(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .op = "softmax" }, &b));
+    for (size_t i = 0; i < b->n_rows; i++)
+        if (b->rows[i].group == VKT_BENCH_OPS) assert_non_null(strstr(b->rows[i].name, "softmax ["));
+    vkt_bench_destroy(&b);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .op = "softmx" }, &b), VKT_ARG);
+    REQUIRE_LOGGED("did you mean 'softmax'");
+    assert_null(b);
+    REQUIRE_STATUS(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .only = "nothing" }, &b), VKT_ARG);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
+/* A made-up baseline a million times as fast is found slower, after measuring again; the result itself is the same. */
+static void baseline(void **state)
+{
+    (void)state;
+    vkt_bench *base, *now;
+    double speedup, noise;
+    REQUIRE_OK(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .op = "add" }, &base));
+    for (size_t i = 0; i < base->n_rows; i++) {
+        vkt_bench_row *r = &base->rows[i];
+        double f = r->higher ? 1e6 : 1e-6;
+        assert_int_equal(vkt_bench_judge(r, r, 0.05, &speedup, &noise), VKT_BENCH_SAME);
+        r->value *= f, r->min *= f, r->max *= f, r->q1 *= f, r->q3 *= f;
+    }
+    REQUIRE_OK(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .op = "add", .baseline = base, .tolerance = 0.05 }, &now));
+    assert_int_equal(now->n_rows, base->n_rows);
+    for (size_t i = 0; i < now->n_rows; i++) {
+        const vkt_bench_row *r = &now->rows[i];
+        assert_ptr_equal(vkt_bench_find(now, r->group, r->name), r);
+        assert_int_equal(vkt_bench_judge(vkt_bench_find(base, r->group, r->name), r, 0.05, &speedup, &noise), VKT_BENCH_SLOWER);
+    }
+    vkt_bench_destroy(&base);
+    vkt_bench_destroy(&now);
+}
+
+static void memory_is_given_back(void **state)
+{
+    (void)state;
+    vkt_bench *b;
+    REQUIRE_OK(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .only = "steps" }, &b));
+    vkt_bench_destroy(&b);
+    uint64_t before = vkt_gpu_get_stats(gpu).bytes;
+    REQUIRE_OK(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true }, &b));
+    vkt_bench_destroy(&b);
+    assert_int_equal(vkt_gpu_get_stats(gpu).bytes, before);
+    assert_int_equal(vkt_gpu_get_stats(gpu).n_validation, 0);
+}
+
+int main(void)
+{
+    vkt_gpu_desc desc = { .cap = getenv("VKT_TEST_CAP"), .validate = getenv("VKT_TEST_VALIDATE") != NULL, .no_cache = true };
+    if (vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_once),
+        cmocka_unit_test(one_op),
+        cmocka_unit_test(baseline),
+        cmocka_unit_test(memory_is_given_back),
+    };
+    int failed = cmocka_run_group_tests_name("bench", tests, NULL, NULL);
+    vkt_gpu_destroy(&gpu);
+    return failed;
+}

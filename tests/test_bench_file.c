@@ -1,0 +1,205 @@
+/* Benchmark files without a device: round trip, damage, known ratios, regressions. */
+#include "testing.h"
+
+#include "vktrain/report.h"
+
+static const char *const head =
+    "{\"vktrain_bench\": 1, \"info\": {\"device\": \"Card %s\", \"type\": \"discrete\", \"driver\": \"D 1\", \"api\": \"1.3.0\", \"caps\": \"\", "
+    "\"version\": \"0.1.0\", \"commit\": \"abc\", \"host\": \"h\", \"power\": \"mains\", \"date\": \"2026-01-01T00:00:00Z\", \"clock\": \"wall clock\", "
+    "\"settings\": \"quick\"}, \"left_out\": [\"bf16: none\"], \"results\": [%s]}";
+
+static void row_text(char *out, size_t n, const char *group, const char *name, const char *unit, const char *better, double value, double spread)
+{
+    snprintf(out, n, "{\"group\": \"%s\", \"name\": \"%s\", \"unit\": \"%s\", \"better\": \"%s\", \"runs\": 9, \"value\": %g, \"min\": %g, \"max\": %g, "
+             "\"q1\": %g, \"q3\": %g, \"gflops\": 12.5, \"error\": null}", group, name, unit, better, value, value * (1 - spread), value * (1 + spread),
+             value * (1 - spread / 2), value * (1 + spread / 2));
+}
+
+static vkt_bench *parse(const char *text)
+{
+    vkt_bench *b;
+    REQUIRE_OK(vkt_bench_parse(text, strlen(text), "test", &b));
+    return b;
+}
+
+/* Bandwidth, two ops, a step; `factor` times as fast as factor 1. */
+static vkt_bench *make(const char *card, double copy, double add, double mul, double step, double spread)
+{
+    char r[5][512], rows[3000], text[4096];
+    row_text(r[0], sizeof r[0], "ceilings", "copy 64 MiB", "GB/s", "higher", copy, spread);
+    row_text(r[1], sizeof r[1], "ceilings", "empty dispatch", "us", "lower", 5, spread);
+    row_text(r[2], sizeof r[2], "ops", "add", "us", "lower", add, spread);
+    row_text(r[3], sizeof r[3], "ops", "mul", "us", "lower", mul, spread);
+    row_text(r[4], sizeof r[4], "steps", "MLP", "ms", "lower", step, spread);
+    snprintf(rows, sizeof rows, "%s,%s,%s,%s,%s", r[0], r[1], r[2], r[3], r[4]);
+    snprintf(text, sizeof text, head, card, rows);
+    return parse(text);
+}
+
+static void known_ratios(void **state)
+{
+    (void)state;
+    vkt_bench *a = make("A", 100, 10, 40, 8, 0.01), *b = make("B", 300, 5, 5, 16, 0.01);
+    const vkt_bench *const files[] = { a, b };
+    size_t n;
+    REQUIRE_NEAR(vkt_bench_speedup(&a->rows[0], &b->rows[0]), 3, 1e-9);
+    REQUIRE_NEAR(vkt_bench_speedup(&a->rows[2], &b->rows[2]), 2, 1e-9);
+    REQUIRE_NEAR(vkt_bench_group_speedup(files, 2, 1, VKT_BENCH_OPS, &n), 4, 1e-9); /* sqrt(2 * 8) */
+    assert_int_equal(n, 2);
+    REQUIRE_NEAR(vkt_bench_group_speedup(files, 2, 0, VKT_BENCH_OPS, NULL), 1, 1e-12);
+    REQUIRE_NEAR(vkt_bench_group_speedup(files, 2, 1, VKT_BENCH_CEILINGS, &n), 3, 1e-9);
+    assert_int_equal(n, 1); /* the dispatch is not in the mean */
+    REQUIRE_NEAR(vkt_bench_group_speedup(files, 2, 1, VKT_BENCH_STEPS, NULL), 0.5, 1e-9);
+    assert_true(isnan(vkt_bench_group_speedup(files, 2, 1, VKT_BENCH_TARGET, &n)));
+    assert_int_equal(n, 0);
+    vkt_bench_destroy(&a);
+    vkt_bench_destroy(&b);
+}
+
+static void round_trip(void **state)
+{
+    (void)state;
+    vkt_bench *a = make("\\u00fc <A>", 100, 10, 40, 8, 0.01), *b;
+    REQUIRE_OK(vkt_bench_save_json(a, "test_bench_file.json"));
+    REQUIRE_OK(vkt_bench_load("test_bench_file.json", &b));
+    assert_string_equal(b->info.device, a->info.device);
+    assert_string_equal(b->info.settings, "quick");
+    assert_int_equal(b->n_rows, 5);
+    assert_int_equal(b->n_left_out, 1);
+    for (size_t i = 0; i < 5; i++) {
+        assert_string_equal(b->rows[i].name, a->rows[i].name);
+        assert_true(b->rows[i].higher == a->rows[i].higher && b->rows[i].group == a->rows[i].group && b->rows[i].runs == 9);
+        REQUIRE_NEAR(b->rows[i].value, a->rows[i].value, 1e-6 * a->rows[i].value);
+        REQUIRE_NEAR(b->rows[i].q1, a->rows[i].q1, 1e-6 * a->rows[i].q1);
+        REQUIRE_NEAR(b->rows[i].gflops, 12.5, 0);
+        assert_true(isnan(b->rows[i].error) && isnan(b->rows[i].percent));
+    }
+    REQUIRE_OK(vkt_bench_save_csv(a, "test_bench_file.csv"));
+    const vkt_bench *const files[] = { a, b };
+    REQUIRE_OK(vkt_bench_save_svg(files, (const char *const[]) { "<a> & b", "b" }, 2, "test_bench_file.svg"));
+    char svg[65536] = "";
+    FILE *f = fopen("test_bench_file.svg", "r");
+    assert_non_null(f);
+    svg[fread(svg, 1, sizeof svg - 1, f)] = 0;
+    fclose(f);
+    assert_non_null(strstr(svg, "&lt;a&gt; &amp; b"));
+    assert_null(strstr(svg, "<a>"));
+    assert_null(strstr(svg, "nan"));
+    remove("test_bench_file.json");
+    remove("test_bench_file.csv");
+    remove("test_bench_file.svg");
+    vkt_bench_destroy(&a);
+    vkt_bench_destroy(&b);
+}
+
+static void regressions(void **state)
+{
+    (void)state;
+    vkt_bench *base = make("A", 100, 10, 40, 8, 0.01), *same = make("A", 100, 10, 40, 8, 0.01), *slow = make("A", 100, 11, 40, 8, 0.01);
+    vkt_bench *noisy = make("A", 100, 11, 40, 8, 0.2);
+    double speedup, noise;
+    for (size_t i = 0; i < base->n_rows; i++)
+        assert_int_equal(vkt_bench_judge(&base->rows[i], &same->rows[i], 0.05, &speedup, &noise), VKT_BENCH_SAME);
+    assert_int_equal(vkt_bench_judge(&base->rows[2], &slow->rows[2], 0.05, &speedup, &noise), VKT_BENCH_SLOWER);
+    REQUIRE_NEAR(speedup, 10.0 / 11, 1e-9);
+    assert_int_equal(vkt_bench_judge(&slow->rows[2], &base->rows[2], 0.05, &speedup, &noise), VKT_BENCH_FASTER);
+    assert_int_equal(vkt_bench_judge(&base->rows[2], &slow->rows[2], 0.2, &speedup, &noise), VKT_BENCH_SAME);
+    assert_int_equal(vkt_bench_judge(&base->rows[2], &noisy->rows[2], 0.05, &speedup, &noise), VKT_BENCH_SAME);
+    REQUIRE_NEAR(noise, 0.21, 1e-6);
+    slow->rows[2].refused = "wrong result";
+    assert_int_equal(vkt_bench_judge(&base->rows[2], &slow->rows[2], 0.05, &speedup, &noise), VKT_BENCH_BROKEN);
+    assert_int_equal(vkt_bench_judge(NULL, &slow->rows[2], 0.05, &speedup, &noise), VKT_BENCH_NO_VERDICT);
+    vkt_bench_destroy(&base);
+    vkt_bench_destroy(&same);
+    vkt_bench_destroy(&slow);
+    vkt_bench_destroy(&noisy);
+}
+
+static void refuse(const char *text, const char *why)
+{
+    vkt_bench *b;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_bench_parse(text, strlen(text), "stranger.json", &b), VKT_FORMAT);
+    assert_null(b);
+    REQUIRE_LOGGED(why);
+    REQUIRE_LOGGED("stranger.json");
+    assert_true(strchr(test_log, '\n') == test_log + strlen(test_log) - 1); /* one line */
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
+static void refuse_row(const char *row, const char *why)
+{
+    char text[8192];
+    snprintf(text, sizeof text, head, "A", row);
+    refuse(text, why);
+}
+
+static void damage(void **state)
+{
+    (void)state;
+    char row[1024], two[2100], text[4096];
+    refuse("", "line");
+    refuse("{", "line 1");
+    refuse("[]", "no file of `vktrain bench`");
+    refuse("{\"vktrain_bench\": 2}", "version 2");
+    refuse("{\"vktrain_bench\": 1}", "missing");
+    refuse("{\"vktrain_bench\": 1, \"info\": {}, \"results\": []}", "device must be a text");
+    refuse_row("7", "result 1: must be an object");
+    refuse_row("{}", "result 1: group must be a text");
+    row_text(row, sizeof row, "speed", "a", "us", "lower", 1, 0);
+    refuse_row(row, "group 'speed' is unknown");
+    row_text(row, sizeof row, "ops", "", "us", "lower", 1, 0);
+    refuse_row(row, "name must have");
+    row_text(row, sizeof row, "ops", "a\\u001b[31m", "us", "lower", 1, 0);
+    refuse_row(row, "control character");
+    row_text(row, sizeof row, "ops", "a\\u0000", "us", "lower", 1, 0);
+    refuse_row(row, "line"); /* jansson takes no NUL */
+    row_text(row, sizeof row, "ops", "a", "us", "sideways", 1, 0);
+    refuse_row(row, "better is 'sideways'");
+    row_text(row, sizeof row, "ops", "a", "us", "lower", 0, 0);
+    refuse_row(row, "not a possible measurement");
+    row_text(row, sizeof row, "ops", "a", "us", "lower", -3, 0);
+    refuse_row(row, "not a possible measurement");
+    row_text(row, sizeof row, "ops", "a", "us", "lower", 1, -0.5);
+    refuse_row(row, "do not rise");
+    refuse_row("{\"group\": \"ops\", \"name\": \"a\", \"unit\": \"us\", \"better\": \"lower\", \"runs\": 1, \"value\": \"fast\"}", "value must be a number");
+    refuse_row("{\"group\": \"ops\", \"name\": \"a\", \"unit\": \"us\", \"better\": \"lower\", \"runs\": 1}", "value must be a number");
+    row_text(row, sizeof row, "ops", "a", "us", "lower", 1, 0);
+    snprintf(two, sizeof two, "%s,%s", row, row);
+    refuse_row(two, "is there twice");
+    snprintf(text, sizeof text, head, "A\\u202e", row);
+    refuse(text, "control character");
+    /* every prefix of a good file */
+    snprintf(text, sizeof text, head, "A", row);
+    for (size_t n = strlen(text) - 1; n > 0; n -= n > 7 ? 7 : n) {
+        vkt_bench *b;
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt_bench_parse(text, n, "cut", &b), VKT_FORMAT);
+    }
+    vkt_bench *b;
+    REQUIRE_STATUS(vkt_bench_load("no/such/file.json", &b), VKT_IO);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
+/* A row without a speed is kept with its reason and takes part in nothing. */
+static void refused_rows(void **state)
+{
+    (void)state;
+    char text[4096];
+    snprintf(text, sizeof text, head, "A", "{\"group\": \"ops\", \"name\": \"add\", \"unit\": \"us\", \"better\": \"lower\", \"runs\": 0, \"value\": null, "
+             "\"refused\": \"wrong result\"}");
+    vkt_bench *r = parse(text), *a = make("A", 100, 10, 40, 8, 0.01);
+    assert_string_equal(r->rows[0].refused, "wrong result");
+    assert_true(isnan(vkt_bench_speedup(&a->rows[2], &r->rows[0])));
+    vkt_bench_destroy(&r);
+    vkt_bench_destroy(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_ratios), cmocka_unit_test(round_trip), cmocka_unit_test(regressions), cmocka_unit_test(damage),
+        cmocka_unit_test(refused_rows),
+    };
+    return cmocka_run_group_tests_name("bench files", tests, NULL, NULL);
+}

@@ -1,0 +1,189 @@
+/* The gpu layer on a device: choice, --cap switches, memory, the pipeline cache, waiting. */
+#include "testing.h"
+
+#include "base/os.h"
+#include "gpu/stream.h"
+
+static vkt_gpu_desc desc(const char *device, const char *cap)
+{
+    return (vkt_gpu_desc) { .device = device, .cap = cap, .no_cache = true };
+}
+
+static void devices_are_chosen_by_index_kind_name_and_uuid(void **state)
+{
+    (void)state;
+    vkt_gpu_info *list;
+    size_t n;
+    vkt_gpu *gpu;
+    REQUIRE_OK(vkt_gpu_list(&list, &n));
+    assert_true(n > 0 && list[0].usable);
+    char name[300], uuid[40] = "", index[8] = "0";
+    snprintf(name, sizeof name, "%.8s", list[0].caps.name);
+    for (int i = 0; i < 16; i++) snprintf(uuid + strlen(uuid), 8, "%s%02x", i == 4 || i == 6 ? "-" : "", list[0].caps.uuid[i]);
+    const char *good[] = { NULL, index, list[0].caps.type == VKT_GPU_CPU ? "cpu" : "gpu", n == 1 ? name : index, n == 1 ? uuid : index };
+    for (size_t i = 0; i < VKT_COUNT(good); i++) {
+        vkt_gpu_desc d = desc(good[i], NULL);
+        REQUIRE_OK(vkt_gpu_create(&d, &gpu));
+        assert_memory_equal(vkt_gpu_caps(gpu)->uuid, list[0].caps.uuid, 16);
+        vkt_gpu_destroy(&gpu);
+        assert_null(gpu);
+    }
+    const char *bad[] = { "99", "no such card", "00000000-0000-0000-0000-000000000000" };
+    for (size_t i = 0; i < VKT_COUNT(bad); i++) {
+        vkt_gpu_desc d = desc(bad[i], NULL);
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt_gpu_create(&d, &gpu), VKT_NO_DEVICE);
+        REQUIRE_LOGGED("fits no device; the devices are 0: ");
+        assert_null(gpu);
+    }
+    free(list);
+}
+
+static void caps_only_take_away(void **state)
+{
+    (void)state;
+    vkt_gpu *gpu;
+    vkt_gpu_desc d = desc(NULL, "workgroup=64,shared=16384,int64=0,fp16=0,subgroup-arith=0,memory=8388608,unified=0,cpu-kernels=0");
+    REQUIRE_OK(vkt_gpu_create(&d, &gpu));
+    const vkt_caps *c = vkt_gpu_caps(gpu);
+    assert_true(c->workgroup == 64 && c->shared_bytes == 16384 && !c->int64 && !c->fp16 && !c->subgroup_arith && !c->unified);
+    assert_true(c->budget_bytes == 8388608 && c->klass != VKT_CLASS_CPU);
+    vkt_gpu_destroy(&gpu);
+    d = desc(NULL, "workgroup=1000000");
+    REQUIRE_OK(vkt_gpu_create(&d, &gpu));
+    assert_true(vkt_gpu_caps(gpu)->workgroup < 1000000);
+    vkt_gpu_destroy(&gpu);
+    static const struct { const char *cap, *log; } bad[] = {
+        { "int32=0", "no capability 'int32', did you mean 'int64'?" }, { "fp16", "is not name=number" }, { "fp16=2", "flag" },
+        { "workgroup=1", "below the least useful" }, { "subgroup=7", "lanes" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(bad); i++) {
+        d = desc(NULL, bad[i].cap);
+        TEST_LOG_CAPTURE();
+        assert_true(vkt_gpu_create(&d, &gpu) != VKT_OK);
+        REQUIRE_LOGGED(bad[i].log);
+    }
+}
+
+static void memory_is_counted_and_keeps_its_contents(void **state)
+{
+    (void)state;
+    static const char *const caps[] = { NULL, "unified=0", "unified=0,alloc=1048576" };
+    for (size_t k = 0; k < VKT_COUNT(caps); k++) {
+        vkt_gpu *gpu;
+        vkt_gpu_desc d = desc(NULL, caps[k]);
+        REQUIRE_OK(vkt_gpu_create(&d, &gpu));
+        vkt_buffer *b[40] = { 0 };
+        unsigned char data[5000], got[5000];
+        for (size_t i = 0; i < 40; i++) {
+            uint64_t bytes = i % 10 == 9 ? 900 * 1024 : 100 + 37 * i;
+            REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { bytes, (vkt_mem)(i % 3), "test" }, &b[i]));
+            assert_true(b[i]->addr % 256 == 0 && b[i]->bytes >= bytes);
+            uint64_t n = VKT_MIN(bytes, sizeof data);
+            REQUIRE_OK(vkt_buffer_read(gpu, b[i], 0, got, n));
+            for (uint64_t j = 0; j < n; j++) assert_int_equal(got[j], 0);
+            memset(data, (int)i + 1, sizeof data);
+            REQUIRE_OK(vkt_buffer_write(gpu, b[i], 0, data, n));
+        }
+        for (size_t i = 0; i < 40; i++) {
+            uint64_t n = VKT_MIN(b[i]->bytes, 100);
+            REQUIRE_OK(vkt_buffer_read(gpu, b[i], 0, got, n));
+            for (uint64_t j = 0; j < n; j++) assert_int_equal(got[j], i + 1);
+            for (size_t j = 0; j < i; j++) assert_true(b[i]->addr + b[i]->bytes <= b[j]->addr || b[j]->addr + b[j]->bytes <= b[i]->addr);
+        }
+        uint64_t sum = 0, before = vkt_gpu_get_stats(gpu).bytes;
+        for (size_t i = 0; i < 40; i++) sum += b[i]->bytes;
+        assert_true(before >= sum);
+        for (size_t i = 0; i < 40; i++) vkt_buffer_destroy(gpu, &b[i]);
+        assert_true(before - vkt_gpu_get_stats(gpu).bytes == sum && vkt_gpu_get_stats(gpu).peak_bytes >= before);
+        vkt_gpu_destroy(&gpu);
+    }
+}
+
+static void too_much_memory_is_refused_with_numbers(void **state)
+{
+    (void)state;
+    vkt_gpu *gpu;
+    vkt_buffer *b, *rest;
+    vkt_gpu_desc d = desc(NULL, "memory=8388608,alloc=4194304");
+    REQUIRE_OK(vkt_gpu_create(&d, &gpu));
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_buffer_create(gpu, &(vkt_buffer_desc) { 5 << 20, VKT_MEM_DEVICE, "big one" }, &b), VKT_OOM_DEVICE);
+    REQUIRE_LOGGED("buffer 'big one' needs 5.0 MiB; the device allocates at most 4.0 MiB");
+    REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { 4 << 20, VKT_MEM_DEVICE, "first" }, &b));
+    REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { 3 << 20, VKT_MEM_DEVICE, "second" }, &rest));
+    vkt_buffer *third;
+    REQUIRE_STATUS(vkt_buffer_create(gpu, &(vkt_buffer_desc) { 3 << 20, VKT_MEM_DEVICE, "third" }, &third), VKT_OOM_DEVICE);
+    REQUIRE_LOGGED("buffer 'third' needs 3.0 MiB; the device has left 1.0 MiB");
+    vkt_buffer_destroy(gpu, &b);
+    vkt_buffer_destroy(gpu, &rest);
+    vkt_gpu_destroy(&gpu);
+}
+
+static void cache_path(char out[600])
+{
+    char **names;
+    size_t n;
+    REQUIRE_OK(vkt__list_dir("test_gpu_cache", &names, &n));
+    assert_int_equal(n, 1);
+    snprintf(out, 600, "test_gpu_cache/%s", names[0]);
+    vkt__names_free(names, n);
+}
+
+static void make_pipeline(bool *said_damaged)
+{
+    vkt_gpu *gpu;
+    vkt__kernel *k;
+    uint32_t spec[] = { 64, 1, 1 };
+    test_log[0] = 0;
+    vkt_log_set((vkt_log_fn)test_log_sink, NULL, VKT_LOG_INFO);
+    REQUIRE_OK(vkt_gpu_create(&(vkt_gpu_desc) { .cache_dir = "test_gpu_cache" }, &gpu));
+    REQUIRE_OK(vkt__kernel_get(gpu, "sum_rows", spec, 3, false, &k));
+    REQUIRE_STATUS(vkt__kernel_get(gpu, "sum_columns", spec, 3, false, &k), VKT_UNSUPPORTED);
+    vkt_gpu_destroy(&gpu);
+    *said_damaged = strstr(test_log, "is damaged or of another driver: made anew") != NULL;
+}
+
+static void a_damaged_cache_is_made_anew(void **state)
+{
+    (void)state;
+    bool damaged;
+    char path[600], *data;
+    size_t n;
+    REQUIRE_OK(vkt__remove_tree("test_gpu_cache"));
+    REQUIRE_OK(vkt__mkdirs("test_gpu_cache"));
+    make_pipeline(&damaged);
+    assert_false(damaged);
+    cache_path(path);
+    make_pipeline(&damaged);
+    assert_false(damaged);
+    REQUIRE_OK(vkt__file_read(path, 1 << 26, &data, &n));
+    const size_t flips[] = { 0, 20, 60, n / 2, n - 1 };
+    for (size_t i = 0; i < VKT_COUNT(flips); i++) {
+        data[flips[i]] ^= 1;
+        REQUIRE_OK(vkt__file_replace(path, data, n));
+        data[flips[i]] ^= 1;
+        make_pipeline(&damaged);
+        assert_true(damaged);
+        make_pipeline(&damaged);
+        assert_false(damaged);
+    }
+    REQUIRE_OK(vkt__file_replace(path, data, n / 3));
+    make_pipeline(&damaged);
+    assert_true(damaged);
+    free(data);
+    REQUIRE_OK(vkt__remove_tree("test_gpu_cache"));
+}
+
+int main(void)
+{
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(devices_are_chosen_by_index_kind_name_and_uuid),
+        cmocka_unit_test(caps_only_take_away),
+        cmocka_unit_test(memory_is_counted_and_keeps_its_contents),
+        cmocka_unit_test(too_much_memory_is_refused_with_numbers),
+        cmocka_unit_test(a_damaged_cache_is_made_anew),
+    };
+    return cmocka_run_group_tests_name("gpu", tests, NULL, NULL);
+}
