@@ -217,7 +217,7 @@ static vkt_status run_steps(profiler *t)
 {
     vkt_status st = VKT_OK;
     vkt_profile *p = t->p;
-    uint64_t least = t->s->train.n_slots + 2;
+    uint64_t least = t->s->train.n_slots + 6; /* the ring fills; a graph times its first runs and may be cut anew */
     VKT_TRY(vkt__thread_start(watch, t, &t->watcher));
     t->began = vkt__now();
     while (p->warmup < least || (p->warmup < WARMUP_MOST && vkt__now() - t->began < 1e-3 * WARMUP_MS)) VKT_TRY(run_step(t, p->warmup++));
