@@ -4,7 +4,17 @@
 #include <jansson.h>
 
 #include "base/os.h"
+#include "report/profiler.h"
 #include "vktrain/vktrain.h"
+
+/* What validation layers say goes through the log. */
+static uint32_t n_validation;
+static void count_validation(void *user, vkt_log_level level, const char *area, const char *line)
+{
+    (void)user, (void)area;
+    if (!strncmp(line, "validation:", 11)) n_validation++;
+    if (level <= VKT_LOG_WARN) print_message("%s\n", line);
+}
 
 static vkt_gpu_desc gpu_desc(void)
 {
@@ -269,20 +279,73 @@ static void refusals(void **state)
     REQUIRE_LOGGED("train.batch");
     assert_null(p);
     assert_false(vkt__file_exists("tp_refused.json"));
-    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    vkt_log_set(count_validation, NULL, VKT_LOG_INFO);
     vkt_config_destroy(&c);
     vkt_config_destroy(&big);
 }
 
+/* Each cause by itself, on no device: 1 ms steps of 20 kernels, references of 100 GB/s, 1 Tflop/s and 5 us. */
+static void each_verdict_has_its_cause(void **state)
+{
+    (void)state;
+    static const struct {
+        double idle_input, idle_host;
+        bool timestamps;
+        const char *op;
+        uint32_t count;
+        double ms, flops, bytes;
+        vkt_verdict verdict;
+        const char *why, *advice;
+    } cases[] = {
+        { 0.5, 0.1, true, "matmul", 20, 0.9, 5e8, 1e6, VKT_INPUT_BOUND, "idled 50%", "data" },
+        { 0.5, 0.1, false, "matmul", 20, 0.9, 5e8, 1e6, VKT_INPUT_BOUND, "idled 50%", "data" },
+        { 0.05, 0.6, true, "matmul", 20, 0.3, 5e8, 1e6, VKT_HOST_BOUND, "idled 60%", "train.batch" },
+        { 0, 0.01, true, "relu", 20, 0.11, 1e3, 1e3, VKT_LAUNCH_BOUND, "20 of the 20", "train.batch" },
+        { 0, 0.01, true, "layernorm", 20, 0.9, 1e6, 5e7, VKT_MEMORY_BOUND, "layernorm [8] f32", "narrower" },
+        { 0, 0.01, true, "softmax", 1, 0.9, 1e6, 5e6, VKT_MEMORY_BOUND, "memory side", "that is little" },
+        { 0, 0.01, true, "optim_update", 1, 0.9, 1e6, 5e7, VKT_MEMORY_BOUND, "56% of the memory reference", "the update" },
+        { 0, 0.01, true, "matmul", 20, 0.9, 8e8, 1e6, VKT_COMPUTE_BOUND, "89% of the product reference", "smaller model" },
+        { 0, 0.01, true, "matmul", 20, 0.9, 3e8, 1e6, VKT_COMPUTE_BOUND, "33% of the product reference", "train.batch" },
+        { 0, 0.01, false, "matmul", 20, 0.9, 3e8, 1e6, VKT_COMPUTE_BOUND, "an estimate", "smaller model" },
+        { 0, 0.01, false, "matmul", 20, 0.9, 3e6, 1e6, VKT_LAUNCH_BOUND, "an estimate", "train.batch" },
+        { 0, 0.01, false, "matmul", 20, 0.9, 3e6, 1e8, VKT_MEMORY_BOUND, "an estimate", "train.batch" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        vkt_profile_kernel k = { .op = cases[i].op, .result = "[8] f32", .count = cases[i].count, .ms = cases[i].ms, .flops = cases[i].flops, .bytes = cases[i].bytes };
+        vkt_profile p = { .batch = 8, .accumulate = 1, .workers = 1, .slots = 4, .steps = 20, .step_ms = 1, .fill_ms = 1.5, .memory_gbps = 100,
+                          .matmul_gflops = 1000, .empty_us = 5, .n_dispatches = 20, .timestamps = cases[i].timestamps, .kernels_ms = cases[i].ms,
+                          .flops = cases[i].flops, .bytes = cases[i].bytes, .idle_input = cases[i].idle_input, .idle_host = cases[i].idle_host };
+        p.busy = 1 - p.idle_input - p.idle_host;
+        if (p.timestamps) {
+            k.bound = vkt__profile_bound(&p, k.ms / k.count, k.flops / k.count, k.bytes / k.count, &k.ceiling);
+            p.kernels = &k;
+            p.n_kernels = 1;
+        }
+        vkt__profile_judge(&p);
+        bool right = p.verdict == cases[i].verdict && strstr(p.why, cases[i].why) && strstr(p.advice, cases[i].advice);
+        if (!right) print_error("case %zu: %s: %s; %s\n", i, vkt_verdict_name(p.verdict), p.why, p.advice);
+        assert_true(right);
+        assert_true(strlen(p.why) < sizeof p.why - 1 && strlen(p.advice) < sizeof p.advice - 1);
+    }
+}
+
+static void validation_was_silent(void **state)
+{
+    (void)state;
+    assert_int_equal(n_validation, 0);
+}
+
 int main(void)
 {
-    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    vkt_log_set(count_validation, NULL, VKT_LOG_INFO);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trace_holds_every_kernel),
         cmocka_unit_test(accumulation_counts_micro_batches),
         cmocka_unit_test(slow_loader_is_input_bound),
         cmocka_unit_test(without_timestamps_kernels_are_left_out),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(each_verdict_has_its_cause),
+        cmocka_unit_test(validation_was_silent),
     };
     return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
 }

@@ -217,7 +217,7 @@ static vkt_status run_steps(profiler *t)
 {
     vkt_status st = VKT_OK;
     vkt_profile *p = t->p;
-    uint64_t least = t->s->train.n_slots + 2;
+    uint64_t least = t->s->train.n_slots + 6; /* the ring fills; a graph times its first runs and may be cut anew */
     VKT_TRY(vkt__thread_start(watch, t, &t->watcher));
     t->began = vkt__now();
     while (p->warmup < least || (p->warmup < WARMUP_MOST && vkt__now() - t->began < 1e-3 * WARMUP_MS)) VKT_TRY(run_step(t, p->warmup++));
@@ -343,12 +343,13 @@ static void submission_name(const profiler *t, const submission *s, char *name, 
     else snprintf(name, n, "step %llu, micro-batch %u", (unsigned long long)s->step + 1, s->micro + 1);
 }
 
-/* The kernels of one submission one after the other from `at`, each as long as it took when timed apart. */
-static void trace_kernels(const profiler *t, vkt__trace *out, const vkt__dispatches *d, double at)
+/* The kernels of one submission one after the other from `at`, each as long as it took when timed apart. Returns the end. */
+static double trace_kernels(const profiler *t, vkt__trace *out, const vkt__dispatches *d, double at)
 {
     for (size_t i = 0; i < d->n; i++) {
         const vkt_node_time *k = &d->node[i];
-        double start = at + 1e-3 * k->start_ms, ms = k->ms, ceiling;
+        double start = at, ms = k->ms, ceiling;
+        at += 1e-3 * ms; /* one's end is exactly the next one's start */
         const char *bound = vkt_bound_name(vkt__profile_bound(t->p, ms, k->flops, k->bytes, &ceiling));
         json_t *args = json_pack("{ss ss si sf sf ss}", "op", k->op, "shape", *k->result ? k->result : "in place", "level", (int)k->level, "flop", k->flops,
                                  "bytes", k->bytes, "bound by", bound);
@@ -358,8 +359,9 @@ static void trace_kernels(const profiler *t, vkt__trace *out, const vkt__dispatc
             json_object_set_new(args, "GB/s", json_real(1e-6 * k->bytes / ms));
             json_object_set_new(args, "% of reference", json_real(100 * ceiling));
         }
-        vkt__trace_span(out, DEVICE, KERNELS, k->op, "kernel", start, start + 1e-3 * ms, args);
+        vkt__trace_span(out, DEVICE, KERNELS, k->op, "kernel", start, at, args);
     }
+    return at;
 }
 
 static void trace_device(const profiler *t, vkt__trace *out)
@@ -381,10 +383,8 @@ static void trace_device(const profiler *t, vkt__trace *out)
     if (!t->p->timestamps) return;
     snprintf(name, sizeof name, "kernels of step %llu, timed one by one", (unsigned long long)t->sub[chosen].step + 1);
     vkt__trace_track(out, DEVICE, KERNELS, name);
-    double at = t->sub[chosen].start;
-    trace_kernels(t, out, &t->train, at);
+    double at = trace_kernels(t, out, &t->train, t->sub[chosen].start);
     if (!t->update.n) return;
-    for (size_t i = 0; i < t->train.n; i++) at = VKT_MAX(at, t->sub[chosen].start + 1e-3 * (t->train.node[i].start_ms + t->train.node[i].ms));
     for (size_t i = chosen; i < t->n_sub && t->sub[i].step == t->sub[chosen].step; i++)
         if (t->sub[i].update) at = VKT_MAX(at, t->sub[i].start);
     trace_kernels(t, out, &t->update, at);

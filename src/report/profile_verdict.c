@@ -11,6 +11,8 @@
 #define HOST_IDLE 0.25
 /* A product that reaches this share of the reference leaves little to gain. */
 #define WELL_USED 0.7
+/* Below this share, memory traffic does not explain a kernel's time. */
+#define HARDLY_USED 0.25
 
 const char *vkt_verdict_name(vkt_verdict v)
 {
@@ -35,14 +37,14 @@ static void judge_input(vkt_profile *p)
 {
     double device_ms = p->busy * p->step_ms / p->accumulate;
     uint32_t need = (uint32_t)VKT_MIN(ceil(p->fill_ms / VKT_MAX(device_ms, 1e-6)), 1e6), workers = VKT_MIN(p->workers, p->slots);
+    uint32_t more = VKT_MIN(need, VKT_MIN(VKT_MAX_SLOTS, vkt__cpu_count()));
     p->verdict = VKT_INPUT_BOUND;
     SAY(why, "the device idled %.0f%% of the time while the loop waited for the loader: a batch takes %.3g ms to fill and %.3g ms on the device, and "
              "%u thread%s fill%s batches",
         100 * p->idle_input, p->fill_ms, device_ms, workers, plural(workers), workers == 1 ? "s" : "");
-    if (need > workers && workers < VKT_MAX_SLOTS && workers < vkt__cpu_count())
-        SAY(advice, "raise data.workers (now %u) to %u%s%s", p->workers, VKT_MIN(need, VKT_MAX_SLOTS),
-            p->slots < VKT_MIN(need, VKT_MAX_SLOTS) ? ", and data.prefetch to the same" : "",
-            need > VKT_MAX_SLOTS ? "; that will not be enough: also store the data preprocessed, or smaller" : "");
+    if (more > workers)
+        SAY(advice, "raise data.workers (now %u) to %u%s%s", p->workers, more, p->slots < more ? ", and data.prefetch to the same" : "",
+            need > more ? "; that will not be enough: also store the data preprocessed, or smaller" : "");
     else
         SAY(advice, "more loader threads will hardly help: store the data preprocessed, or smaller, so that a batch takes less time to fill");
 }
@@ -76,11 +78,13 @@ static void judge_roofline(vkt_profile *p, vkt_bound bound, double share)
     const vkt_profile_kernel *k = heaviest(p, bound);
     bool memory = bound == VKT_BOUND_MEMORY;
     p->verdict = memory ? VKT_MEMORY_BOUND : VKT_COMPUTE_BOUND;
-    SAY(why, "%.0f%% of kernel time is in kernels that %s limits; the heaviest, %s%s%s, takes %.0f%% of it at %.0f%% of the %s reference", 100 * share,
-        memory ? "memory traffic" : "arithmetic", k->op, *k->result ? " " : "", k->result, 100 * k->ms / p->kernels_ms, 100 * k->ceiling,
+    SAY(why, "%.0f%% of kernel time is in kernels on the %s side of the roofline; the heaviest, %s%s%s, takes %.0f%% of it at %.0f%% of the %s reference", 100 * share,
+        memory ? "memory" : "arithmetic", k->op, *k->result ? " " : "", k->result, 100 * k->ms / p->kernels_ms, 100 * k->ceiling,
         memory ? "memory" : "product");
     if (memory && !strncmp(k->op, "optim", 5))
         SAY(advice, "raise train.batch (now %u): the update moves each parameter once a step, whatever the batch", p->batch);
+    else if (memory && k->ceiling < HARDLY_USED)
+        SAY(advice, "that is little: the tensors are too small to fill the device, or the kernel is slow; raise train.batch (now %u) to tell", p->batch);
     else if (memory && !strcmp(k->op, "matmul"))
         SAY(advice, "raise train.batch (now %u): a product of more rows does more arithmetic for each byte it reads", p->batch);
     else if (memory)
