@@ -55,7 +55,9 @@ void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint
 
 bool vkt__use_pairs(const vkt_caps *c)
 {
-    return c->klass == VKT_CLASS_CPU && c->int64;
+    /* 16 lanes storing 64-bit words: Mesa 26.1 overwrites its stack, 25.0 is right. */
+    bool safe = c->subgroup <= 8 || strstr(c->driver_info, "Mesa 25.");
+    return c->klass == VKT_CLASS_CPU && c->int64 && safe;
 }
 
 uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most)
