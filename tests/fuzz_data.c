@@ -1,6 +1,6 @@
 /* libFuzzer target for everything that reads foreign bytes: the first byte chooses IDX, a CSV
- * opened whole (with its schema read back), a picture or a schema. Build with -DVKT_FUZZ=ON and clang; run:
- * fuzz_data -max_total_time=300 CORPUS */
+ * opened whole (with its schema read back), a picture or a schema. Build with -DVKT_FUZZ=ON and
+ * clang; run: fuzz_data -max_total_time=300 CORPUS */
 #include "data/dataset.h"
 
 static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
@@ -18,7 +18,8 @@ static void fuzz_idx(const uint8_t *data, size_t n)
     vkt__idx_finish(&idx);
 }
 
-/* The check of sums and ends would stop most of what a fuzzer makes: decoding must stand without it. */
+/* The check of sums and ends would stop most of what a fuzzer makes: decoding must stand without
+ * it. */
 static void fuzz_picture(uint8_t how, const uint8_t *data, size_t n)
 {
     uint8_t out[28 * 28 * 3];

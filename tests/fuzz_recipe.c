@@ -1,4 +1,5 @@
-/* libFuzzer: any bytes as a recipe. What is accepted must be written and read back to the same text. */
+/* libFuzzer: any bytes as a recipe. What is accepted must be written and read back to the same
+ * text. */
 #include "base/util.h"
 #include "vktrain/train.h"
 

@@ -9,7 +9,8 @@ static void rng_is_a_function_of_its_arguments(void **state)
     assert_int_equal(vkt_rand_u32(1, VKT_RNG_INIT, 7), vkt_rand_u32(1, VKT_RNG_INIT, 7));
     assert_int_not_equal(vkt_rand_u32(1, VKT_RNG_INIT, 7), vkt_rand_u32(2, VKT_RNG_INIT, 7));
     assert_int_not_equal(vkt_rand_u32(1, VKT_RNG_INIT, 7), vkt_rand_u32(1, VKT_RNG_SHUFFLE, 7));
-    assert_int_not_equal(vkt_rand_u32(1, VKT_RNG_INIT, 7), vkt_rand_u32(1ull << 32 | 1, VKT_RNG_INIT, 7));
+    assert_int_not_equal(vkt_rand_u32(1, VKT_RNG_INIT, 7),
+                         vkt_rand_u32(1ull << 32 | 1, VKT_RNG_INIT, 7));
 }
 
 static void uniform_and_normal_have_their_moments(void **state)
@@ -18,7 +19,8 @@ static void uniform_and_normal_have_their_moments(void **state)
     const int n = 200000;
     double mean = 0, sq = 0, nm = 0, nv = 0, serial = 0, prev = 0.5;
     for (int i = 0; i < n; i++) {
-        double u = vkt_rand_uniform(3, VKT_RNG_TEST, (uint64_t)i), z = vkt_rand_normal(3, VKT_RNG_TEST, (uint64_t)i);
+        double u = vkt_rand_uniform(3, VKT_RNG_TEST, (uint64_t)i),
+               z = vkt_rand_normal(3, VKT_RNG_TEST, (uint64_t)i);
         assert_true(u >= 0 && u < 1);
         mean += u, sq += u * u, nm += z, nv += z * z;
         serial += (u - 0.5) * (prev - 0.5);

@@ -1,4 +1,5 @@
-/* The benchmark runs: everything once, on the device that VKT_DEVICE names. Never a time asserted. */
+/* The benchmark runs: everything once, on the device that VKT_DEVICE names. Never a time asserted.
+ */
 #include "testing.h"
 
 #include "vktrain/report.h"
@@ -17,7 +18,9 @@ static void everything_once(void **state)
     (void)state;
     vkt_bench *b;
     uint32_t n_progress = 0, n_op = 0, n_group[VKT_BENCH_N_GROUPS] = { 0 };
-    REQUIRE_OK(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .on_progress = on_progress, .user = &n_progress }, &b));
+    REQUIRE_OK(vkt_bench_run(
+        gpu, &(vkt_bench_desc) { .once = true, .on_progress = on_progress, .user = &n_progress },
+        &b));
     assert_true(n_progress > 20);
     for (size_t i = 0; i < b->n_rows; i++) {
         const vkt_bench_row *r = &b->rows[i];
@@ -45,7 +48,8 @@ static void everything_once(void **state)
     assert_string_equal(back->info.device, b->info.device);
     for (size_t i = 0; i < b->n_rows; i++) {
         assert_string_equal(back->rows[i].name, b->rows[i].name);
-        if (!b->rows[i].refused) REQUIRE_NEAR(back->rows[i].value, b->rows[i].value, 1e-6 * b->rows[i].value);
+        if (!b->rows[i].refused)
+            REQUIRE_NEAR(back->rows[i].value, b->rows[i].value, 1e-6 * b->rows[i].value);
     }
     remove(path);
     vkt_bench_destroy(&back);
@@ -58,17 +62,21 @@ static void one_op(void **state)
     vkt_bench *b;
     REQUIRE_OK(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .op = "softmax" }, &b));
     for (size_t i = 0; i < b->n_rows; i++)
-        if (b->rows[i].group == VKT_BENCH_OPS) assert_non_null(strstr(b->rows[i].name, "softmax ["));
+        if (b->rows[i].group == VKT_BENCH_OPS)
+            assert_non_null(strstr(b->rows[i].name, "softmax ["));
     vkt_bench_destroy(&b);
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .op = "softmx" }, &b), VKT_ARG);
+    REQUIRE_STATUS(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .op = "softmx" }, &b),
+                   VKT_ARG);
     REQUIRE_LOGGED("did you mean 'softmax'");
     assert_null(b);
-    REQUIRE_STATUS(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .only = "nothing" }, &b), VKT_ARG);
+    REQUIRE_STATUS(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .only = "nothing" }, &b),
+                   VKT_ARG);
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 
-/* A made-up baseline a million times as fast is found slower, after measuring again; the result itself is the same. */
+/* A made-up baseline a million times as fast is found slower, after measuring again; the result
+ * itself is the same. */
 static void baseline(void **state)
 {
     (void)state;
@@ -81,12 +89,16 @@ static void baseline(void **state)
         assert_int_equal(vkt_bench_judge(r, r, 0.05, &speedup, &noise), VKT_BENCH_SAME);
         r->value *= f, r->min *= f, r->max *= f, r->q1 *= f, r->q3 *= f;
     }
-    REQUIRE_OK(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .op = "add", .baseline = base, .tolerance = 0.05 }, &now));
+    REQUIRE_OK(vkt_bench_run(
+        gpu, &(vkt_bench_desc) { .once = true, .op = "add", .baseline = base, .tolerance = 0.05 },
+        &now));
     assert_int_equal(now->n_rows, base->n_rows);
     for (size_t i = 0; i < now->n_rows; i++) {
         const vkt_bench_row *r = &now->rows[i];
         assert_ptr_equal(vkt_bench_find(now, r->group, r->name), r);
-        assert_int_equal(vkt_bench_judge(vkt_bench_find(base, r->group, r->name), r, 0.05, &speedup, &noise), VKT_BENCH_SLOWER);
+        assert_int_equal(
+            vkt_bench_judge(vkt_bench_find(base, r->group, r->name), r, 0.05, &speedup, &noise),
+            VKT_BENCH_SLOWER);
     }
     vkt_bench_destroy(&base);
     vkt_bench_destroy(&now);
@@ -107,7 +119,9 @@ static void memory_is_given_back(void **state)
 
 int main(void)
 {
-    vkt_gpu_desc desc = { .cap = getenv("VKT_TEST_CAP"), .validate = getenv("VKT_TEST_VALIDATE") != NULL, .no_cache = true };
+    vkt_gpu_desc desc = { .cap = getenv("VKT_TEST_CAP"),
+                          .validate = getenv("VKT_TEST_VALIDATE") != NULL,
+                          .no_cache = true };
     if (vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_once),

@@ -4,14 +4,20 @@
 #include "vktrain/report.h"
 
 static const char *const head =
-    "{\"vktrain_bench\": 1, \"info\": {\"device\": \"Card %s\", \"type\": \"discrete\", \"driver\": \"D 1\", \"api\": \"1.3.0\", \"caps\": \"\", "
-    "\"version\": \"0.1.0\", \"commit\": \"abc\", \"host\": \"h\", \"power\": \"mains\", \"date\": \"2026-01-01T00:00:00Z\", \"clock\": \"wall clock\", "
+    "{\"vktrain_bench\": 1, \"info\": {\"device\": \"Card %s\", \"type\": \"discrete\", "
+    "\"driver\": \"D 1\", \"api\": \"1.3.0\", \"caps\": \"\", "
+    "\"version\": \"0.1.0\", \"commit\": \"abc\", \"host\": \"h\", \"power\": \"mains\", \"date\": "
+    "\"2026-01-01T00:00:00Z\", \"clock\": \"wall clock\", "
     "\"settings\": \"quick\"}, \"left_out\": [\"bf16: none\"], \"results\": [%s]}";
 
-static void row_text(char *out, size_t n, const char *group, const char *name, const char *unit, const char *better, double value, double spread)
+static void row_text(char *out, size_t n, const char *group, const char *name, const char *unit,
+                     const char *better, double value, double spread)
 {
-    snprintf(out, n, "{\"group\": \"%s\", \"name\": \"%s\", \"unit\": \"%s\", \"better\": \"%s\", \"runs\": 9, \"value\": %g, \"min\": %g, \"max\": %g, "
-             "\"q1\": %g, \"q3\": %g, \"gflops\": 12.5, \"error\": null}", group, name, unit, better, value, value * (1 - spread), value * (1 + spread),
+    snprintf(out, n,
+             "{\"group\": \"%s\", \"name\": \"%s\", \"unit\": \"%s\", \"better\": \"%s\", "
+             "\"runs\": 9, \"value\": %g, \"min\": %g, \"max\": %g, "
+             "\"q1\": %g, \"q3\": %g, \"gflops\": 12.5, \"error\": null}",
+             group, name, unit, better, value, value * (1 - spread), value * (1 + spread),
              value * (1 - spread / 2), value * (1 + spread / 2));
 }
 
@@ -23,7 +29,8 @@ static vkt_bench *parse(const char *text)
 }
 
 /* Bandwidth, two ops, a step; `factor` times as fast as factor 1. */
-static vkt_bench *make(const char *card, double copy, double add, double mul, double step, double spread)
+static vkt_bench *make(const char *card, double copy, double add, double mul, double step,
+                       double spread)
 {
     char r[5][512], rows[3000], text[4096];
     row_text(r[0], sizeof r[0], "ceilings", "copy 64 MiB", "GB/s", "higher", copy, spread);
@@ -44,7 +51,8 @@ static void known_ratios(void **state)
     size_t n;
     REQUIRE_NEAR(vkt_bench_speedup(&a->rows[0], &b->rows[0]), 3, 1e-9);
     REQUIRE_NEAR(vkt_bench_speedup(&a->rows[2], &b->rows[2]), 2, 1e-9);
-    REQUIRE_NEAR(vkt_bench_group_speedup(files, 2, 1, VKT_BENCH_OPS, &n), 4, 1e-9); /* sqrt(2 * 8) */
+    REQUIRE_NEAR(vkt_bench_group_speedup(files, 2, 1, VKT_BENCH_OPS, &n), 4,
+                 1e-9); /* sqrt(2 * 8) */
     assert_int_equal(n, 2);
     REQUIRE_NEAR(vkt_bench_group_speedup(files, 2, 0, VKT_BENCH_OPS, NULL), 1, 1e-12);
     REQUIRE_NEAR(vkt_bench_group_speedup(files, 2, 1, VKT_BENCH_CEILINGS, &n), 3, 1e-9);
@@ -68,7 +76,8 @@ static void round_trip(void **state)
     assert_int_equal(b->n_left_out, 1);
     for (size_t i = 0; i < 5; i++) {
         assert_string_equal(b->rows[i].name, a->rows[i].name);
-        assert_true(b->rows[i].higher == a->rows[i].higher && b->rows[i].group == a->rows[i].group && b->rows[i].runs == 9);
+        assert_true(b->rows[i].higher == a->rows[i].higher &&
+                    b->rows[i].group == a->rows[i].group && b->rows[i].runs == 9);
         REQUIRE_NEAR(b->rows[i].value, a->rows[i].value, 1e-6 * a->rows[i].value);
         REQUIRE_NEAR(b->rows[i].q1, a->rows[i].q1, 1e-6 * a->rows[i].q1);
         REQUIRE_NEAR(b->rows[i].gflops, 12.5, 0);
@@ -76,7 +85,8 @@ static void round_trip(void **state)
     }
     REQUIRE_OK(vkt_bench_save_csv(a, "test_bench_file.csv"));
     const vkt_bench *const files[] = { a, b };
-    REQUIRE_OK(vkt_bench_save_svg(files, (const char *const[]) { "<a> & b", "b" }, 2, "test_bench_file.svg"));
+    REQUIRE_OK(vkt_bench_save_svg(files, (const char *const[]) { "<a> & b", "b" }, 2,
+                                  "test_bench_file.svg"));
     char svg[65536] = "";
     FILE *f = fopen("test_bench_file.svg", "r");
     assert_non_null(f);
@@ -95,20 +105,28 @@ static void round_trip(void **state)
 static void regressions(void **state)
 {
     (void)state;
-    vkt_bench *base = make("A", 100, 10, 40, 8, 0.01), *same = make("A", 100, 10, 40, 8, 0.01), *slow = make("A", 100, 11, 40, 8, 0.01);
+    vkt_bench *base = make("A", 100, 10, 40, 8, 0.01), *same = make("A", 100, 10, 40, 8, 0.01),
+              *slow = make("A", 100, 11, 40, 8, 0.01);
     vkt_bench *noisy = make("A", 100, 11, 40, 8, 0.2);
     double speedup, noise;
     for (size_t i = 0; i < base->n_rows; i++)
-        assert_int_equal(vkt_bench_judge(&base->rows[i], &same->rows[i], 0.05, &speedup, &noise), VKT_BENCH_SAME);
-    assert_int_equal(vkt_bench_judge(&base->rows[2], &slow->rows[2], 0.05, &speedup, &noise), VKT_BENCH_SLOWER);
+        assert_int_equal(vkt_bench_judge(&base->rows[i], &same->rows[i], 0.05, &speedup, &noise),
+                         VKT_BENCH_SAME);
+    assert_int_equal(vkt_bench_judge(&base->rows[2], &slow->rows[2], 0.05, &speedup, &noise),
+                     VKT_BENCH_SLOWER);
     REQUIRE_NEAR(speedup, 10.0 / 11, 1e-9);
-    assert_int_equal(vkt_bench_judge(&slow->rows[2], &base->rows[2], 0.05, &speedup, &noise), VKT_BENCH_FASTER);
-    assert_int_equal(vkt_bench_judge(&base->rows[2], &slow->rows[2], 0.2, &speedup, &noise), VKT_BENCH_SAME);
-    assert_int_equal(vkt_bench_judge(&base->rows[2], &noisy->rows[2], 0.05, &speedup, &noise), VKT_BENCH_SAME);
+    assert_int_equal(vkt_bench_judge(&slow->rows[2], &base->rows[2], 0.05, &speedup, &noise),
+                     VKT_BENCH_FASTER);
+    assert_int_equal(vkt_bench_judge(&base->rows[2], &slow->rows[2], 0.2, &speedup, &noise),
+                     VKT_BENCH_SAME);
+    assert_int_equal(vkt_bench_judge(&base->rows[2], &noisy->rows[2], 0.05, &speedup, &noise),
+                     VKT_BENCH_SAME);
     REQUIRE_NEAR(noise, 0.21, 1e-6);
     slow->rows[2].refused = "wrong result";
-    assert_int_equal(vkt_bench_judge(&base->rows[2], &slow->rows[2], 0.05, &speedup, &noise), VKT_BENCH_BROKEN);
-    assert_int_equal(vkt_bench_judge(NULL, &slow->rows[2], 0.05, &speedup, &noise), VKT_BENCH_NO_VERDICT);
+    assert_int_equal(vkt_bench_judge(&base->rows[2], &slow->rows[2], 0.05, &speedup, &noise),
+                     VKT_BENCH_BROKEN);
+    assert_int_equal(vkt_bench_judge(NULL, &slow->rows[2], 0.05, &speedup, &noise),
+                     VKT_BENCH_NO_VERDICT);
     vkt_bench_destroy(&base);
     vkt_bench_destroy(&same);
     vkt_bench_destroy(&slow);
@@ -162,8 +180,12 @@ static void damage(void **state)
     refuse_row(row, "not a possible measurement");
     row_text(row, sizeof row, "ops", "a", "us", "lower", 1, -0.5);
     refuse_row(row, "do not rise");
-    refuse_row("{\"group\": \"ops\", \"name\": \"a\", \"unit\": \"us\", \"better\": \"lower\", \"runs\": 1, \"value\": \"fast\"}", "value must be a number");
-    refuse_row("{\"group\": \"ops\", \"name\": \"a\", \"unit\": \"us\", \"better\": \"lower\", \"runs\": 1}", "value must be a number");
+    refuse_row("{\"group\": \"ops\", \"name\": \"a\", \"unit\": \"us\", \"better\": \"lower\", "
+               "\"runs\": 1, \"value\": \"fast\"}",
+               "value must be a number");
+    refuse_row("{\"group\": \"ops\", \"name\": \"a\", \"unit\": \"us\", \"better\": \"lower\", "
+               "\"runs\": 1}",
+               "value must be a number");
     row_text(row, sizeof row, "ops", "a", "us", "lower", 1, 0);
     snprintf(two, sizeof two, "%s,%s", row, row);
     refuse_row(two, "is there twice");
@@ -186,7 +208,9 @@ static void refused_rows(void **state)
 {
     (void)state;
     char text[4096];
-    snprintf(text, sizeof text, head, "A", "{\"group\": \"ops\", \"name\": \"add\", \"unit\": \"us\", \"better\": \"lower\", \"runs\": 0, \"value\": null, "
+    snprintf(text, sizeof text, head, "A",
+             "{\"group\": \"ops\", \"name\": \"add\", \"unit\": \"us\", \"better\": \"lower\", "
+             "\"runs\": 0, \"value\": null, "
              "\"refused\": \"wrong result\"}");
     vkt_bench *r = parse(text), *a = make("A", 100, 10, 40, 8, 0.01);
     assert_string_equal(r->rows[0].refused, "wrong result");
@@ -198,7 +222,8 @@ static void refused_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_ratios), cmocka_unit_test(round_trip), cmocka_unit_test(regressions), cmocka_unit_test(damage),
+        cmocka_unit_test(known_ratios), cmocka_unit_test(round_trip),
+        cmocka_unit_test(regressions),  cmocka_unit_test(damage),
         cmocka_unit_test(refused_rows),
     };
     return cmocka_run_group_tests_name("bench files", tests, NULL, NULL);

@@ -87,14 +87,17 @@ static void every_option_is_described(void **state)
 static void wrong_keys_name_line_and_nearest(void **state)
 {
     (void)state;
-    refused("seed: 1\noptim:\n  lrr: 0.1\n", "r.yaml:3: unknown key 'optim.lrr'; did you mean 'optim.lr'?");
+    refused("seed: 1\noptim:\n  lrr: 0.1\n",
+            "r.yaml:3: unknown key 'optim.lrr'; did you mean 'optim.lr'?");
     refused("optm:\n  lr: 0.1\n", "r.yaml:1: unknown key 'optm'");
     refused("lr: 0.1\n", "did you mean 'optim.lr'?");
     refused("\n\nzebra_crossing: 1\n", "r.yaml:3: unknown key 'zebra_crossing'");
     refused("optim: 3\n", "r.yaml:1: 'optim' takes a block of keys");
     refused("optim.lr: 3\n", "r.yaml:1: unknown key 'optim.lr'");
-    refused("train:\n  steps: 10\n  batch: 4\n  steps: 11\n", "r.yaml:4: key 'steps' stands here twice; the first is on line 2");
-    refused("optim: {form: torch}\nadam:\n  form: playbook\n", "r.yaml:3: 'adam.form' is 'optim.form', which is set on line 1");
+    refused("train:\n  steps: 10\n  batch: 4\n  steps: 11\n",
+            "r.yaml:4: key 'steps' stands here twice; the first is on line 2");
+    refused("optim: {form: torch}\nadam:\n  form: playbook\n",
+            "r.yaml:3: 'adam.form' is 'optim.form', which is set on line 1");
     refused("- a\n- b\n", "r.yaml:1: a recipe is a block");
     refused("just words", "r.yaml:1: a recipe is a block");
     refused("", "r.yaml: model is missing");
@@ -123,13 +126,15 @@ static void wrong_values_name_line_and_range(void **state)
     refused("loss: {ignore_index: -2}\n", "out of range: -1 to");
     refused("seed: -1\n", "seed: -1 is out of range");
     refused("optim: {decay_all: 1}\n", "optim.decay_all: true or false is expected, not '1'");
-    refused("optim:\n  rule: adamm\n", "r.yaml:2: optim.rule: 'adamm' is none of sgd, momentum, nesterov, rmsprop, adam, "
-                                       "nadam, adamw; did you mean 'adam");
+    refused("optim:\n  rule: adamm\n",
+            "r.yaml:2: optim.rule: 'adamm' is none of sgd, momentum, nesterov, rmsprop, adam, "
+            "nadam, adamw; did you mean 'adam");
     refused("data: {source: digit}\n", "did you mean 'digits'?");
     refused("data: {delimiter: ab}\n", "one character, tab or auto");
     refused("name: {a: b}\n", "name takes one value, not a block");
     refused("note: \"a\\0b\"\n", "NUL");
-    refused("schedule: {milestones: [3, 2]}\n", "r.yaml:1: schedule.milestones: the steps must rise");
+    refused("schedule: {milestones: [3, 2]}\n",
+            "r.yaml:1: schedule.milestones: the steps must rise");
     refused("schedule: {milestones: 3}\n", "a list of steps is expected");
     refused("optim: {groups: [{lr_scale: 1}]}\n", "lacks its pattern");
     refused("optim: {groups: [{pattern: a, lr: 1}]}\n", "unknown key 'lr'");
@@ -165,18 +170,19 @@ static void yaml_is_kept_simple(void **state)
 static void layers_are_read(void **state)
 {
     (void)state;
-    vkt_config *c = accepted(DATA "model:\n"
-                                  "  - linear: 128\n"
-                                  "  - linear: {out: 64, bias: false, init: xavier, init_scale: 0.5, name: second}\n"
-                                  "  - dropout: 0.25\n"
-                                  "  - residual: [layernorm, {linear: 64}]\n"
-                                  "  - residual: {zero: true, body: [{rmsnorm: {eps: 1e-6}}]}\n"
-                                  "  - repeat:\n"
-                                  "      n: 3\n"
-                                  "      body:\n"
-                                  "        - linear: 64\n"
-                                  "        - gelu:\n"
-                                  "  - linear\n");
+    vkt_config *c = accepted(
+        DATA "model:\n"
+             "  - linear: 128\n"
+             "  - linear: {out: 64, bias: false, init: xavier, init_scale: 0.5, name: second}\n"
+             "  - dropout: 0.25\n"
+             "  - residual: [layernorm, {linear: 64}]\n"
+             "  - residual: {zero: true, body: [{rmsnorm: {eps: 1e-6}}]}\n"
+             "  - repeat:\n"
+             "      n: 3\n"
+             "      body:\n"
+             "        - linear: 64\n"
+             "        - gelu:\n"
+             "  - linear\n");
     const vkt_layer *l = c->layers;
     assert_int_equal(c->n_layers, 7);
     assert_string_equal(l[0].type, "linear");
@@ -203,13 +209,18 @@ static void layers_are_read(void **state)
 static void wrong_layers_name_their_line(void **state)
 {
     (void)state;
-    refused("model:\n  - relu\n  - liner: 10\n", "r.yaml:3: unknown layer 'liner'; did you mean 'linear'?");
+    refused("model:\n  - relu\n  - liner: 10\n",
+            "r.yaml:3: unknown layer 'liner'; did you mean 'linear'?");
     refused("model:\n  - convolution: 10\n", "unknown layer 'convolution'; known are linear, relu");
-    refused("model:\n  - linear: many\n", "r.yaml:2: linear.out: a whole number is expected, not 'many'");
+    refused("model:\n  - linear: many\n",
+            "r.yaml:2: linear.out: a whole number is expected, not 'many'");
     refused("model:\n  - linear: 0\n", "linear.out: 0 is out of range: 1 to");
-    refused("model:\n  - linear: {out: 3, size: 4}\n", "linear has no option 'size'; it takes out, bias, init, init_scale, name");
-    refused("model:\n  - linear: {init: zero}\n", "linear.init: one of kaiming, xavier, normal, zeros is expected, not 'zero'");
-    refused("model:\n  - linear:\n    bias: false\n", "r.yaml:3: a layer is one `type: options`; 'bias' must be indented under 'linear'");
+    refused("model:\n  - linear: {out: 3, size: 4}\n",
+            "linear has no option 'size'; it takes out, bias, init, init_scale, name");
+    refused("model:\n  - linear: {init: zero}\n",
+            "linear.init: one of kaiming, xavier, normal, zeros is expected, not 'zero'");
+    refused("model:\n  - linear:\n    bias: false\n",
+            "r.yaml:3: a layer is one `type: options`; 'bias' must be indented under 'linear'");
     refused("model:\n  - dropout\n", "r.yaml:2: dropout lacks its p");
     refused("model:\n  - dropout: 1\n", "dropout.p: 1 is out of range: 0 to 0.99");
     refused("model:\n  - relu: 3\n", "relu takes no bare value");
@@ -218,11 +229,14 @@ static void wrong_layers_name_their_line(void **state)
     refused("model:\n  - residual: 3\n", "a list of layers is expected");
     refused("model:\n  - repeat: {body: [relu]}\n", "repeat lacks n");
     refused("model:\n  - repeat: {n: 2}\n", "repeat lacks its body");
-    refused("model:\n  - repeat: {n: 1000, body: [{repeat: {n: 1000, body: [relu]}}]}\n", "more than 10000 layers");
+    refused("model:\n  - repeat: {n: 1000, body: [{repeat: {n: 1000, body: [relu]}}]}\n",
+            "more than 10000 layers");
     refused("model:\n  - [relu]\n", "a layer is expected, not a list");
     refused("model: relu\n", "a list of layers is expected");
-    refused("model:\n  - {relu: {name: a}}\n  - {relu: {name: a}}\n", "r.yaml:3: the name 'a' is taken by the layer on line 2");
-    refused("model:\n  - {relu: {name: '1'}}\n  - relu\n", "r.yaml:3: the name '1' is taken by the layer on line 2");
+    refused("model:\n  - {relu: {name: a}}\n  - {relu: {name: a}}\n",
+            "r.yaml:3: the name 'a' is taken by the layer on line 2");
+    refused("model:\n  - {relu: {name: '1'}}\n  - relu\n",
+            "r.yaml:3: the name '1' is taken by the layer on line 2");
     refused("model:\n  - {relu: {name: a.b}}\n", "a name of letters");
     refused("model: []\n", "model is missing");
 }
@@ -232,15 +246,21 @@ static void checks_span_options(void **state)
     (void)state;
     refused(MODEL, "data.source: is missing");
     refused("data: {source: csv}\n" MODEL, "data.path: is missing: the CSV file");
-    refused("data:\n  source: digits\n  path: x\n" MODEL, "r.yaml:3: data.path: the digits are built in");
+    refused("data:\n  source: digits\n  path: x\n" MODEL,
+            "r.yaml:3: data.path: the digits are built in");
     refused("data: {source: idx, path: x, task: regress}\n" MODEL, "data.task: regress needs csv");
-    refused("data: {source: csv, path: x, task: regress}\nloss: {label_smoothing: 0.1}\n" MODEL, "r.yaml:2: loss.label_smoothing");
-    refused("data: {source: csv, path: x, task: regress}\ncheckpoint: {metric: accuracy}\n" MODEL, "accuracy is not measured");
-    refused(DATA "train: {batch: 64}\neval:\n  batch: 32\n" MODEL, "r.yaml:4: eval.batch: 32 is less than train.batch = 64");
+    refused("data: {source: csv, path: x, task: regress}\nloss: {label_smoothing: 0.1}\n" MODEL,
+            "r.yaml:2: loss.label_smoothing");
+    refused("data: {source: csv, path: x, task: regress}\ncheckpoint: {metric: accuracy}\n" MODEL,
+            "accuracy is not measured");
+    refused(DATA "train: {batch: 64}\neval:\n  batch: 32\n" MODEL,
+            "r.yaml:4: eval.batch: 32 is less than train.batch = 64");
     refused(DATA "schedule: {kind: steps}\n" MODEL, "schedule.milestones: is missing");
     refused(DATA "schedule: {milestones: [10]}\n" MODEL, "only for schedule.kind: steps");
-    refused(DATA "schedule: {kind: steps, milestones: [1000]}\n" MODEL, "1000 lies past train.steps = 1000");
-    refused(DATA "schedule: {warmup: 1000, warmup_included: true}\n" MODEL, "leave none of train.steps");
+    refused(DATA "schedule: {kind: steps, milestones: [1000]}\n" MODEL,
+            "1000 lies past train.steps = 1000");
+    refused(DATA "schedule: {warmup: 1000, warmup_included: true}\n" MODEL,
+            "leave none of train.steps");
     refused(DATA "name: a/b\n" MODEL, "can't be part of a folder's name");
     TEST_LOG_CAPTURE();
     vkt_config *c = accepted(DATA "eval: {every: 5000}\n" MODEL);
@@ -281,18 +301,22 @@ static void written_yaml_reads_back_the_same(void **state)
 {
     (void)state;
     vkt_config *c = accepted(
-        "name: \"null\"\nnote: \"quote \\\" backslash \\\\ line\\nbreak \\u00e9 \\U0001F600 \\x07: # -\"\n"
+        "name: \"null\"\nnote: \"quote \\\" backslash \\\\ line\\nbreak \\u00e9 \\U0001F600 \\x07: "
+        "# -\"\n"
         "seed: 18446744073709551615\ndevice: \"0\"\n"
-        "data: {source: csv, path: 'a b.csv', label: \"3\", delimiter: \";\", missing: drop, valid_fraction: 0.12345678901234567}\n"
+        "data: {source: csv, path: 'a b.csv', label: \"3\", delimiter: \";\", missing: drop, "
+        "valid_fraction: 0.12345678901234567}\n"
         "loss: {ignore_index: 3, class_weight: balanced, label_smoothing: 0.1}\n"
-        "optim: {rule: nadam, form: torch, lr: 0.1e-2, eps: 1.17549435e-38, clip: 0.333333343, weight_decay: 1e-20,\n"
+        "optim: {rule: nadam, form: torch, lr: 0.1e-2, eps: 1.17549435e-38, clip: 0.333333343, "
+        "weight_decay: 1e-20,\n"
         "  groups: [{pattern: \"*\\\"x\", lr_scale: 0.1}, {pattern: b, weight_decay: 0.3}]}\n"
         "schedule: {kind: steps, milestones: [3, 7, 999999999999], gamma: 0.30000000000000004}\n"
         "train: {steps: 1000000000000, batch: 7}\ncheckpoint: {mode: min}\n"
         "model:\n"
         "  - linear: {out: 3, bias: false, init: normal, init_scale: 0.1}\n"
         "  - dropout: 0\n"
-        "  - residual: {zero: true, name: r, body: [{repeat: {n: 2, body: [relu, {layernorm: {eps: 1e-7, bias: false}}]}}]}\n"
+        "  - residual: {zero: true, name: r, body: [{repeat: {n: 2, body: [relu, {layernorm: {eps: "
+        "1e-7, bias: false}}]}}]}\n"
         "  - linear\n");
     char *yaml = vkt_config_yaml(c), *again;
     vkt_config *d = accepted(yaml);
@@ -300,13 +324,16 @@ static void written_yaml_reads_back_the_same(void **state)
     assert_string_equal(yaml, again);
     assert_string_equal(c->note, d->note);
     assert_string_equal(d->name, "null");
-    assert_true(c->seed == d->seed && c->schedule.gamma == d->schedule.gamma && c->optim.eps == d->optim.eps &&
-                c->data.valid_fraction == d->data.valid_fraction && c->optim.clip == d->optim.clip);
+    assert_true(c->seed == d->seed && c->schedule.gamma == d->schedule.gamma &&
+                c->optim.eps == d->optim.eps && c->data.valid_fraction == d->data.valid_fraction &&
+                c->optim.clip == d->optim.clip);
     assert_true(d->seed == UINT64_MAX && d->data.delimiter == ';' && d->metric_sign == -1);
-    assert_true(memcmp(c->schedule.milestones, d->schedule.milestones, sizeof c->schedule.milestones) == 0);
+    assert_true(
+        memcmp(c->schedule.milestones, d->schedule.milestones, sizeof c->schedule.milestones) == 0);
     assert_string_equal(d->optim.groups[0].pattern, "*\"x");
     assert_true(isnan(d->optim.groups[0].weight_decay) && d->optim.groups[1].weight_decay == 0.3f);
-    assert_true(d->layers[2].zero && d->layers[2].body[0].repeat == 2 && d->layers[2].body[0].body[1].no_bias);
+    assert_true(d->layers[2].zero && d->layers[2].body[0].repeat == 2 &&
+                d->layers[2].body[0].body[1].no_bias);
     assert_string_equal(d->layers[2].name, "r");
     free(yaml), free(again);
     vkt_config_destroy(&c), vkt_config_destroy(&d);
@@ -338,7 +365,8 @@ static void built_in_recipes_are_right(void **state)
     size_t i = 0;
     for (; vkt_recipe(i, &name, &description, &text); i++) {
         vkt_config *c;
-        assert_true(strlen(description) > 20 && description[0] != '#' && !strchr(description, '\n'));
+        assert_true(strlen(description) > 20 && description[0] != '#' &&
+                    !strchr(description, '\n'));
         REQUIRE_OK(vkt_config_create(&c));
         REQUIRE_OK(vkt_config_load(c, name));
         REQUIRE_OK(vkt_config_finish(c));

@@ -102,7 +102,8 @@ static void idx_good(void **state)
     uint64_t count[3];
     vkt_dataset_class_counts(ds, VKT_TRAIN, count);
     for (int c = 0; c < 3; c++) assert_int_equal(count[c], 8);
-    /* Over the training split, inputs have mean 0 and deviation 1; the test images keep the constants. */
+    /* Over the training split, inputs have mean 0 and deviation 1; the test images keep the
+     * constants. */
     double sum = 0, sq = 0;
     float x[20], first[20];
     vkt_label y;
@@ -137,7 +138,8 @@ static void idx_standardize_none_and_feature(void **state)
     vkt_dataset_example(ds, VKT_TRAIN, 2, x, &y);
     for (int j = 0; j < 20; j++) REQUIRE_NEAR(x[j], (14 + 3 * j) / 255.0, 1e-7);
     vkt_dataset_destroy(&ds);
-    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC, .standardize = VKT_STD_FEATURE }, &ds));
+    REQUIRE_OK(
+        vkt_dataset_open(&(vkt_data_desc) { IDX_DESC, .standardize = VKT_STD_FEATURE }, &ds));
     double sum[20] = { 0 }, sq[20] = { 0 };
     for (uint64_t i = 0; i < 30; i++) {
         vkt_dataset_example(ds, VKT_TRAIN, i, x, &y);
@@ -160,7 +162,8 @@ static void idx_constant_pixels_give_zero(void **state)
     memset(bytes + idx_images(bytes, 30, 4, 5, 0) - 600, 200, 600);
     put(DIR "/idx/train-images-idx3-ubyte", bytes, 616); /* the plain file comes first */
     for (int how = VKT_STD_GLOBAL; how <= VKT_STD_FEATURE; how++) {
-        REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC, .standardize = (vkt_standardize)how }, &ds));
+        REQUIRE_OK(vkt_dataset_open(
+            &(vkt_data_desc) { IDX_DESC, .standardize = (vkt_standardize)how }, &ds));
         vkt_dataset_example(ds, VKT_TRAIN, 2, x, &y);
         for (int j = 0; j < 20; j++) REQUIRE_NEAR(x[j], 0, 1e-7);
         vkt_dataset_destroy(&ds);
@@ -174,7 +177,8 @@ static void idx_colour_and_class_names(void **state)
     make_idx(DIR "/idx", 30, 0);
     put(DIR "/idx/train-images-idx3-ubyte", bytes, idx_images(bytes, 30, 4, 5, 3));
     put(DIR "/idx/classes.txt", "cat\r\ndog\r\n\xc3\xa9l\xc3\xa9phant\r\nnone\n", 27);
-    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC, .test_fraction = 0.2, .valid_fraction = 0.25 }, &ds));
+    REQUIRE_OK(vkt_dataset_open(
+        &(vkt_data_desc) { IDX_DESC, .test_fraction = 0.2, .valid_fraction = 0.25 }, &ds));
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
     assert_int_equal(info->input_shape[2], 3);
     assert_int_equal(info->n_outputs, 4);
@@ -205,14 +209,17 @@ static void idx_bad_files(void **state)
 {
     (void)state;
     const vkt_data_desc d = { IDX_DESC };
-    const char *images = DIR "/idx/train-images-idx3-ubyte", *labels = DIR "/idx/train-labels-idx1-ubyte";
+    const char *images = DIR "/idx/train-images-idx3-ubyte",
+               *labels = DIR "/idx/train-labels-idx1-ubyte";
     size_t n;
     make_idx(DIR "/idx", 30, 9);
-    refuse(&(vkt_data_desc) { .source = "idx", .path = DIR "/none" }, VKT_IO, DIR "/none", "not a folder");
+    refuse(&(vkt_data_desc) { .source = "idx", .path = DIR "/none" }, VKT_IO, DIR "/none",
+           "not a folder");
 
     n = idx_images(bytes, 30, 4, 5, 0);
     put(images, bytes, n - 1);
-    refuse(&d, VKT_FORMAT, images, "is cut off: its header promises 600 bytes, the file can hold 599");
+    refuse(&d, VKT_FORMAT, images,
+           "is cut off: its header promises 600 bytes, the file can hold 599");
     bytes[n] = 9;
     put(images, bytes, n + 1);
     refuse(&d, VKT_FORMAT, images, "goes on after the 600 bytes");
@@ -237,7 +244,8 @@ static void idx_bad_files(void **state)
     put(images, bytes, n);
     refuse(&d, VKT_FORMAT, images, "has 29 images");
 
-    /* Lengths whose product overflows, and lengths that the file can't hold: refused before allocating. */
+    /* Lengths whose product overflows, and lengths that the file can't hold: refused before
+     * allocating. */
     idx_images(bytes, 30, 4, 5, 0);
     memset(bytes + 4, 0xff, 12);
     put(images, bytes, n);
@@ -297,7 +305,8 @@ static void idx_bad_files(void **state)
     n = idx_labels(bytes, 9, 3);
     bytes[n - 1] = 77;
     put(DIR "/idx/t10k-labels-idx1-ubyte", bytes, n);
-    refuse(&d, VKT_FORMAT, "t10k-labels-idx1-ubyte", "label 77 of record 8 is outside the 3 classes");
+    refuse(&d, VKT_FORMAT, "t10k-labels-idx1-ubyte",
+           "label 77 of record 8 is outside the 3 classes");
     make_idx(DIR "/idx", 30, 9);
     put(DIR "/idx/t10k-images-idx3-ubyte", bytes, idx_images(bytes, 9, 5, 4, 0));
     refuse(&d, VKT_FORMAT, "t10k-images", "images of 5x4x1, not the 4x5x1");
@@ -384,7 +393,8 @@ static void csv_dialects(void **state)
     assert_true(inputs(ds, VKT_TRAIN, 1, 2)[1] == 400);
     vkt_dataset_destroy(&ds);
     /* Delimiters, quotes and line ends inside quotes; a delimiter given. */
-    ds = open_csv("v|y\n1|\"a,\"\"b\"\"|\nc\"\n2|\"d\"\n", (vkt_data_desc) { .delimiter = '|', RAW });
+    ds = open_csv("v|y\n1|\"a,\"\"b\"\"|\nc\"\n2|\"d\"\n",
+                  (vkt_data_desc) { .delimiter = '|', RAW });
     assert_string_equal(vkt_dataset_get_info(ds)->class_names[0], "a,\"b\"|\nc");
     vkt_dataset_destroy(&ds);
 }
@@ -392,12 +402,32 @@ static void csv_dialects(void **state)
 static void csv_numbers(void **state)
 {
     (void)state;
-    static const char *const good[] = { "0", "-0", "+7", ".5", "5.", "1e3", "1E-3", "2.5e+2", "0.1", "123456789012345", "1e22", "1e23",
-                                        "1e-22", "1e-23", "0.30000000000000004", "9007199254740993", "179769313486231570e291",
-                                        "0.000000000000000000000000000001234567890123456789", "4.9e-324", "1e-999",
-                                        "00000000000000000000000000012.5", "3.14159265358979323846264338327950288" };
-    static const char *const bad[] = { "", "-", "+", ".", "e5", "1e", "1e+", "1,5", "1.2.3", "0x10", "inf", "nan", "1 2", "--1", "1e999",
-                                       "12a" };
+    static const char *const good[] = { "0",
+                                        "-0",
+                                        "+7",
+                                        ".5",
+                                        "5.",
+                                        "1e3",
+                                        "1E-3",
+                                        "2.5e+2",
+                                        "0.1",
+                                        "123456789012345",
+                                        "1e22",
+                                        "1e23",
+                                        "1e-22",
+                                        "1e-23",
+                                        "0.30000000000000004",
+                                        "9007199254740993",
+                                        "179769313486231570e291",
+                                        "0.000000000000000000000000000001234567890123456789",
+                                        "4.9e-324",
+                                        "1e-999",
+                                        "00000000000000000000000000012.5",
+                                        "3.14159265358979323846264338327950288" };
+    static const char *const bad[] = {
+        "",      "-",    "+",   ".",   "e5",  "1e",  "1e+",   "1,5",
+        "1.2.3", "0x10", "inf", "nan", "1 2", "--1", "1e999", "12a"
+    };
     double v;
     for (size_t i = 0; i < VKT_COUNT(good); i++) {
         if (!vkt__csv_number(good[i], &v)) fail_msg("%s is a number", good[i]);
@@ -408,12 +438,14 @@ static void csv_numbers(void **state)
     /* Whatever double is printed comes back, on the fast path and the slow one. */
     for (uint64_t i = 0; i < 20000; i++) {
         char text[64];
-        double want = (vkt_rand_uniform(1, VKT_RNG_TEST, 2 * i) - 0.5) * pow(10, vkt_rand_uniform(1, VKT_RNG_TEST, 2 * i + 1) * 40 - 20);
+        double want = (vkt_rand_uniform(1, VKT_RNG_TEST, 2 * i) - 0.5) *
+                      pow(10, vkt_rand_uniform(1, VKT_RNG_TEST, 2 * i + 1) * 40 - 20);
         snprintf(text, sizeof text, "%.*g", (int)(i % 17) + 1, want);
         assert_true(vkt__csv_number(text, &v) && v == strtod(text, NULL));
     }
     if (setlocale(LC_NUMERIC, "de_DE.UTF-8")) {
-        assert_true(vkt__csv_number("3.14159265358979323846", &v) && v == 314159265358979323846e-20);
+        assert_true(vkt__csv_number("3.14159265358979323846", &v) &&
+                    v == 314159265358979323846e-20);
         setlocale(LC_NUMERIC, "C");
     }
 }
@@ -421,7 +453,8 @@ static void csv_numbers(void **state)
 static void csv_header_and_label_choice(void **state)
 {
     (void)state;
-    vkt_dataset *ds = open_csv("\xef\xbb\xbfkind,b\np,1\nq,2\n", (vkt_data_desc) { .label = "kind", RAW });
+    vkt_dataset *ds =
+        open_csv("\xef\xbb\xbfkind,b\np,1\nq,2\n", (vkt_data_desc) { .label = "kind", RAW });
     assert_true(inputs(ds, VKT_TRAIN, 1, 1)[0] == 2);
     vkt_dataset_destroy(&ds);
     /* label first, as a letter, no header; by position; by name; header that could be data. */
@@ -460,7 +493,11 @@ static void csv_columns_are_standardised_on_train(void **state)
     (void)state;
     char text[4096] = "a,colour,same,y\n";
     for (int i = 0; i < 60; i++)
-        sprintf(text + strlen(text), "%d,%s,0.1,%d\n", i * i, i % 3 == 0 ? "red" : i % 3 == 1 ? "green" : "blue", i % 2);
+        sprintf(text + strlen(text), "%d,%s,0.1,%d\n", i * i,
+                i % 3 == 0   ? "red"
+                : i % 3 == 1 ? "green"
+                             : "blue",
+                i % 2);
     vkt_dataset *ds = open_csv(text, (vkt_data_desc) { .valid_fraction = 0.3, .seed = 4 });
     uint64_t n = vkt_dataset_get_info(ds)->n[VKT_TRAIN];
     double sum = 0, sq = 0;
@@ -495,20 +532,23 @@ static void csv_missing_policies(void **state)
     assert_true(x[1] == 0 && x[2] == 1); /* w is the most frequent */
     vkt_dataset_destroy(&ds);
     put_csv(text);
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV }, VKT_FORMAT, CSV "' line 3", "no value in column 'a'");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV }, VKT_FORMAT, CSV "' line 3",
+           "no value in column 'a'");
     put_csv("a,y\n1,p\n2,\n3,q\n");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .missing = VKT_MISSING_MEAN }, VKT_FORMAT, "line 3",
-           "no label in column 'y'");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .missing = VKT_MISSING_MEAN },
+           VKT_FORMAT, "line 3", "no label in column 'y'");
     put_csv("a,y\n,p\n,q\n");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .missing = VKT_MISSING_DROP }, VKT_FORMAT, CSV, "all 2 rows");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .missing = VKT_MISSING_MEAN }, VKT_FORMAT, CSV,
-           "column 'a' has no value");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .missing = VKT_MISSING_DROP },
+           VKT_FORMAT, CSV, "all 2 rows");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .missing = VKT_MISSING_MEAN },
+           VKT_FORMAT, CSV, "column 'a' has no value");
 }
 
 static void csv_regression(void **state)
 {
     (void)state;
-    vkt_dataset *ds = open_csv("a,price\n1,10\n2,20\n3,60\n", (vkt_data_desc) { .task = VKT_REGRESS });
+    vkt_dataset *ds =
+        open_csv("a,price\n1,10\n2,20\n3,60\n", (vkt_data_desc) { .task = VKT_REGRESS });
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
     double scale, mean;
     float x[1];
@@ -522,14 +562,15 @@ static void csv_regression(void **state)
     REQUIRE_NEAR(y.f * scale + mean, 60, 1e-5);
     vkt_dataset_destroy(&ds);
     put_csv("a,price\n1,10\n2,cheap\n3,60\n");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .task = VKT_REGRESS }, VKT_FORMAT, CSV "' line 3",
-           "'cheap' in column 'price' is not a number");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .task = VKT_REGRESS }, VKT_FORMAT,
+           CSV "' line 3", "'cheap' in column 'price' is not a number");
 }
 
 static void csv_class_line(void **state)
 {
     (void)state;
-    vkt_dataset *ds = open_csv("4,3,benign,malign\n1,2,3,0\n4,5,6,1\n7,8,9,1\n0,0,0,0\n", (vkt_data_desc) { RAW });
+    vkt_dataset *ds = open_csv("4,3,benign,malign\n1,2,3,0\n4,5,6,1\n7,8,9,1\n0,0,0,0\n",
+                               (vkt_data_desc) { RAW });
     assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TRAIN], 4);
     assert_string_equal(vkt_dataset_get_info(ds)->class_names[1], "malign");
     assert_int_equal(class_of(ds, 1), 1);
@@ -542,9 +583,11 @@ static void csv_class_line(void **state)
     put_csv("5,3,benign,malign\n1,2,3,0\n4,5,6,1\n7,8,9,1\n0,0,0,0,0\n");
     refuse(&(vkt_data_desc) { .source = "csv", .path = CSV }, VKT_FORMAT, "line 5", "has 5 cells");
     put_csv("9,2,benign,malign\n1,2,0\n4,5,1\n");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV }, VKT_FORMAT, "line 1", "promises 9 rows, the file has 2");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV }, VKT_FORMAT, "line 1",
+           "promises 9 rows, the file has 2");
     put_csv("2,2,benign,malign\n1,2,0\n4,5,7\n");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV }, VKT_FORMAT, "line 3", "class '7' is not among the 2");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV }, VKT_FORMAT, "line 3",
+           "class '7' is not among the 2");
 }
 
 static void csv_bad_files(void **state)
@@ -580,18 +623,27 @@ static void csv_bad_files(void **state)
     put(CSV, "a,b\n1,\0\n", 8);
     refuse(&d, VKT_FORMAT, "line 2", "a zero byte");
     put_csv("a,b,y\n1,2,x\n3,4,z\n");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .label = "yy" }, VKT_ARG, CSV, "did you mean 'y'?");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .label = "3" }, VKT_ARG, CSV, "columns 0 to 2");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .header = "maybe" }, VKT_ARG, "maybe", "auto, yes or no");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .delimiter = '"' }, VKT_ARG, "delimiter", "ASCII");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = DIR "/none.csv" }, VKT_IO, "none.csv", "can't open");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .label = "yy" }, VKT_ARG, CSV,
+           "did you mean 'y'?");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .label = "3" }, VKT_ARG, CSV,
+           "columns 0 to 2");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .header = "maybe" }, VKT_ARG, "maybe",
+           "auto, yes or no");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .delimiter = '"' }, VKT_ARG,
+           "delimiter", "ASCII");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = DIR "/none.csv" }, VKT_IO, "none.csv",
+           "can't open");
     refuse(&(vkt_data_desc) { .source = "csv" }, VKT_ARG, "data.path", "missing");
-    refuse(&(vkt_data_desc) { .source = "cvs", .path = CSV }, VKT_ARG, "cvs", "did you mean 'csv'?");
+    refuse(&(vkt_data_desc) { .source = "cvs", .path = CSV }, VKT_ARG, "cvs",
+           "did you mean 'csv'?");
     refuse(&(vkt_data_desc) { .path = CSV }, VKT_ARG, "data.source", "missing");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .valid_fraction = 1 }, VKT_ARG, "valid_fraction", "below 1");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .test_fraction = NAN }, VKT_ARG, "test_fraction", "below 1");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .valid_fraction = 1 }, VKT_ARG,
+           "valid_fraction", "below 1");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .test_fraction = NAN }, VKT_ARG,
+           "test_fraction", "below 1");
     put_csv("1,x\n3,z\n");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .label = "y" }, VKT_ARG, CSV, "has no header line");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .label = "y" }, VKT_ARG, CSV,
+           "has no header line");
     char many[8192] = "";
     for (int i = 0; i < 50; i++) sprintf(many + strlen(many), "%d,%d.5\n", i, i);
     put_csv(many);
@@ -632,13 +684,15 @@ static void digits(void **state)
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
     assert_int_equal(info->n[VKT_TRAIN], 1797);
     assert_int_equal(info->input_rank, 3);
-    assert_true(info->input_shape[0] == 8 && info->input_shape[1] == 8 && info->input_shape[2] == 1);
+    assert_true(info->input_shape[0] == 8 && info->input_shape[1] == 8 &&
+                info->input_shape[2] == 1);
     assert_int_equal(info->n_inputs, 64);
     assert_int_equal(info->n_outputs, 10);
     uint64_t count[10];
     vkt_dataset_class_counts(ds, VKT_TRAIN, count);
     for (int c = 0; c < 10; c++) assert_int_equal(count[c], per_class[c]);
-    /* One common scale: the blank corner is the lowest value, a full pixel lies 16 / deviation above. */
+    /* One common scale: the blank corner is the lowest value, a full pixel lies 16 / deviation
+     * above. */
     double sum = 0, sq = 0;
     for (uint64_t i = 0; i < 1797; i++) {
         float x[64];
@@ -649,7 +703,8 @@ static void digits(void **state)
     REQUIRE_NEAR(sum / 1797 / 64, 0, 1e-6);
     REQUIRE_NEAR(sq / 1797 / 64, 1, 1e-6);
     vkt_dataset_destroy(&ds);
-    refuse(&(vkt_data_desc) { .source = "digits", .task = VKT_REGRESS }, VKT_ARG, "digits", "has classes");
+    refuse(&(vkt_data_desc) { .source = "digits", .task = VKT_REGRESS }, VKT_ARG, "digits",
+           "has classes");
 }
 
 static void embedded_files(void **state)
@@ -669,7 +724,8 @@ static void fashion_mnist(void **state)
 {
     (void)state;
     if (!vkt__is_dir(FASHION)) {
-        print_message("skipped: %s is not there (apt-get install dataset-fashion-mnist)\n", FASHION);
+        print_message("skipped: %s is not there (apt-get install dataset-fashion-mnist)\n",
+                      FASHION);
         skip();
     }
     vkt_dataset *ds;
@@ -685,7 +741,8 @@ static void fashion_mnist(void **state)
     vkt_dataset_class_counts(ds, VKT_TEST, count);
     for (int c = 0; c < 10; c++) assert_int_equal(count[c], 1000);
     /* The constants everybody uses for it are 0.2860 and 0.3530. */
-    const char *mean = strstr(vkt_dataset_schema(ds), "\"pixel_mean\""), *std = strstr(vkt_dataset_schema(ds), "\"pixel_std\"");
+    const char *mean = strstr(vkt_dataset_schema(ds), "\"pixel_mean\""),
+               *std = strstr(vkt_dataset_schema(ds), "\"pixel_std\"");
     REQUIRE_NEAR(strtod(strpbrk(mean + 12, "0123456789"), NULL), 0.2860, 5e-5);
     REQUIRE_NEAR(strtod(strpbrk(std + 11, "0123456789"), NULL), 0.3530, 5e-5);
     vkt_dataset_destroy(&ds);
@@ -719,7 +776,8 @@ static void split_is_stratified_disjoint_and_covering(void **state)
         assert_int_equal(total, 137);
         for (int c = 0; c < 3; c++) {
             REQUIRE_NEAR(count[VKT_TEST][c], size[c] * 0.15, 0.5);
-            REQUIRE_NEAR(count[VKT_VALID][c], (double)(size[c] - (int)count[VKT_TEST][c]) * 0.25, 0.5);
+            REQUIRE_NEAR(count[VKT_VALID][c], (double)(size[c] - (int)count[VKT_TEST][c]) * 0.25,
+                         0.5);
         }
         again = open_csv(text, d);
         assert_true(vkt_dataset_fingerprint(ds) == vkt_dataset_fingerprint(again));
@@ -734,7 +792,8 @@ static void split_is_stratified_disjoint_and_covering(void **state)
 static void fingerprint_sees_data_and_labels(void **state)
 {
     (void)state;
-    static const char *const texts[] = { "1,2,x\n3,4,z\n", "1,2,x\n3,5,z\n", "1,2,z\n3,4,x\n", "1,2,x\n3,4,z\n3,4,z\n" };
+    static const char *const texts[] = { "1,2,x\n3,4,z\n", "1,2,x\n3,5,z\n", "1,2,z\n3,4,x\n",
+                                         "1,2,x\n3,4,z\n3,4,z\n" };
     uint64_t print[4];
     for (int i = 0; i < 4; i++) {
         vkt_dataset *ds = open_csv(texts[i], (vkt_data_desc) { RAW });
@@ -790,7 +849,8 @@ static void schema_round_trip_images(void **state)
     for (int how = VKT_STD_AUTO; how <= VKT_STD_FEATURE; how++) {
         vkt_dataset *ds, *again;
         make_idx(DIR "/idx", 30, 9);
-        REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC, .standardize = (vkt_standardize)how }, &ds));
+        REQUIRE_OK(vkt_dataset_open(
+            &(vkt_data_desc) { IDX_DESC, .standardize = (vkt_standardize)how }, &ds));
         again = open_with(ds, DIR "/idx"); /* the test files */
         assert_true(vkt_dataset_get_info(again)->has_labels);
         require_same_examples(ds, VKT_TEST, again);
@@ -814,7 +874,8 @@ static void schema_round_trip_images(void **state)
     vkt_dataset_destroy(&again);
     TEST_LOG_CAPTURE();
     put(DIR "/other", bytes, idx_images(bytes, 2, 5, 4, 0));
-    REQUIRE_STATUS(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/other", &again), VKT_FORMAT);
+    REQUIRE_STATUS(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/other", &again),
+                   VKT_FORMAT);
     REQUIRE_LOGGED("images of 5x4x1, not the 4x5x1");
     put(DIR "/idx/train-labels-idx1-ubyte", bytes, idx_labels(bytes, 30, 4));
     REQUIRE_STATUS(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/idx", &again), VKT_FORMAT);
@@ -825,14 +886,25 @@ static void schema_round_trip_images(void **state)
 
 /* ---- pictures ---- */
 
-/* A PNG with one IDAT: 8 or 16 bits, colour type 0 grey, 2 RGB, 4 grey + alpha, 6 RGBA; samples big-endian. */
-static size_t make_png(uint8_t *out, uint32_t w, uint32_t h, int bits, int type, const uint8_t *samples)
+/* A PNG with one IDAT: 8 or 16 bits, colour type 0 grey, 2 RGB, 4 grey + alpha, 6 RGBA; samples
+ * big-endian. */
+static size_t make_png(uint8_t *out, uint32_t w, uint32_t h, int bits, int type,
+                       const uint8_t *samples)
 {
     static const int channels[] = { 1, 0, 3, 0, 2, 0, 4 };
     size_t row = (size_t)w * (size_t)channels[type] * (size_t)(bits / 8), at = 8;
     uint8_t *raw = calloc(h, row + 1), *body = malloc(1 << 19);
     for (uint32_t y = 0; y < h; y++) memcpy(raw + y * (row + 1) + 1, samples + y * row, row);
-    uint8_t head[13] = { 0, 0, (uint8_t)(w >> 8), (uint8_t)w, 0, 0, (uint8_t)(h >> 8), (uint8_t)h, (uint8_t)bits, (uint8_t)type };
+    uint8_t head[13] = { 0,
+                         0,
+                         (uint8_t)(w >> 8),
+                         (uint8_t)w,
+                         0,
+                         0,
+                         (uint8_t)(h >> 8),
+                         (uint8_t)h,
+                         (uint8_t)bits,
+                         (uint8_t)type };
     uLongf n = 1 << 19;
     assert_int_equal(compress(body, &n, raw, h * (row + 1)), Z_OK);
     memcpy(out, "\x89PNG\r\n\x1a\n", 8);
@@ -868,7 +940,8 @@ static void require_pixels(const vkt_dataset *ds, const char *path, const uint8_
     vkt_dataset_destroy(&picture);
 }
 
-static void refuse_picture(const vkt_dataset *ds, const char *path, vkt_status want, const char *what)
+static void refuse_picture(const vkt_dataset *ds, const char *path, vkt_status want,
+                           const char *what)
 {
     vkt_dataset *picture = (vkt_dataset *)1;
     TEST_LOG_CAPTURE();
@@ -924,7 +997,8 @@ static void picture_channels_alpha_and_depth(void **state)
     for (int i = 0; i < 60; i++) in[i] = (uint8_t)(11 * i);
     put(DIR "/p", bytes, make_png(bytes, 5, 4, 8, 2, in));
     require_pixels(colour, DIR "/p", in);
-    for (int i = 0; i < 20; i++) want[i] = (uint8_t)((77 * in[3 * i] + 150 * in[3 * i + 1] + 29 * in[3 * i + 2] + 128) >> 8);
+    for (int i = 0; i < 20; i++)
+        want[i] = (uint8_t)((77 * in[3 * i] + 150 * in[3 * i + 1] + 29 * in[3 * i + 2] + 128) >> 8);
     require_pixels(grey, DIR "/p", want);
     refuse_picture(four, DIR "/p", VKT_FORMAT, "the model takes 4 channels");
 
@@ -939,9 +1013,12 @@ static void picture_channels_alpha_and_depth(void **state)
     require_pixels(grey, DIR "/p", want);
 
     /* Opaque: itself; clear: white; between: rounded. */
-    for (int i = 0; i < 20; i++) in[2 * i] = (uint8_t)(12 * i), in[2 * i + 1] = i == 0 ? 255 : i == 1 ? 0 : 100;
+    for (int i = 0; i < 20; i++)
+        in[2 * i] = (uint8_t)(12 * i), in[2 * i + 1] = i == 0 ? 255 : i == 1 ? 0 : 100;
     put(DIR "/p", bytes, make_png(bytes, 5, 4, 8, 4, in));
-    for (int i = 0; i < 20; i++) want[i] = (uint8_t)floor((12 * i * in[2 * i + 1] + 255 * (255 - in[2 * i + 1])) / 255.0 + 0.5);
+    for (int i = 0; i < 20; i++)
+        want[i] =
+            (uint8_t)floor((12 * i * in[2 * i + 1] + 255 * (255 - in[2 * i + 1])) / 255.0 + 0.5);
     assert_int_equal(want[0], 0);
     assert_int_equal(want[1], 255);
     require_pixels(grey, DIR "/p", want);
@@ -958,7 +1035,9 @@ static void picture_channels_alpha_and_depth(void **state)
     assert_true(stbi_write_jpg(DIR "/p", 5, 4, 1, in, 95));
     picture = open_with(grey, DIR "/p");
     vkt_dataset_example(picture, VKT_TEST, 0, x, &y);
-    for (int i = 0; i < 20; i++) REQUIRE_NEAR(x[i], 200 * grey->pixel_scale[i] + grey->pixel_bias[i], 1.5 * (double)grey->pixel_scale[i]);
+    for (int i = 0; i < 20; i++)
+        REQUIRE_NEAR(x[i], 200 * grey->pixel_scale[i] + grey->pixel_bias[i],
+                     1.5 * (double)grey->pixel_scale[i]);
     vkt_dataset_destroy(&picture);
     vkt_dataset_destroy(&grey);
     vkt_dataset_destroy(&colour);
@@ -974,7 +1053,10 @@ static void picture_of_another_size(void **state)
     REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC }, &ds));
     /* 2 x 3 pixels for each of the model's, their mean the value that must come out. */
     for (int yy = 0; yy < 8; yy++)
-        for (int xx = 0; xx < 15; xx++) big[yy * 15 + xx] = (uint8_t)(10 * (yy / 2 * 5 + xx / 3) + (xx % 3 == 0 ? 5 : xx % 3 == 1 ? 10 : 15));
+        for (int xx = 0; xx < 15; xx++)
+            big[yy * 15 + xx] = (uint8_t)(10 * (yy / 2 * 5 + xx / 3) + (xx % 3 == 0   ? 5
+                                                                        : xx % 3 == 1 ? 10
+                                                                                      : 15));
     for (int i = 0; i < 20; i++) want[i] = (uint8_t)(10 * i + 10);
     put(DIR "/p", bytes, make_png(bytes, 15, 8, 8, 0, big));
     test_log[0] = 0;
@@ -1022,7 +1104,8 @@ static void picture_bad_files(void **state)
     REQUIRE_OK(vkt__file_read(DIR "/p.jpg", 1 << 20, &jpeg, &n));
     put(DIR "/p.jpg", jpeg, n - 2);
     refuse_picture(ds, DIR "/p.jpg", VKT_FORMAT, "is cut short");
-    for (size_t i = 0; i + 21 < n; i++) /* a Huffman table of 4,080 codes: stb would write past its end */
+    for (size_t i = 0; i + 21 < n;
+         i++) /* a Huffman table of 4,080 codes: stb would write past its end */
         if ((uint8_t)jpeg[i] == 0xff && (uint8_t)jpeg[i + 1] == 0xc4) memset(jpeg + i + 5, 255, 16);
     put(DIR "/p.jpg", jpeg, n);
     free(jpeg);
@@ -1039,10 +1122,13 @@ static void picture_bad_files(void **state)
     refuse_picture(ds, DIR "/none.png", VKT_IO, "can't open");
 
     /* An 8x8 picture of a digit: the table's cells go to 16, a picture's to 255. */
-    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "digits", .valid_fraction = 0.1 }, &table));
+    REQUIRE_OK(
+        vkt_dataset_open(&(vkt_data_desc) { .source = "digits", .valid_fraction = 0.1 }, &table));
     uint8_t digit[64] = { 0 };
     put(DIR "/digit.png", bytes, make_png(bytes, 8, 8, 8, 0, digit));
-    refuse_picture(table, DIR "/digit.png", VKT_FORMAT, "is a picture, but the model was trained on a table: give its 64 columns as CSV");
+    refuse_picture(
+        table, DIR "/digit.png", VKT_FORMAT,
+        "is a picture, but the model was trained on a table: give its 64 columns as CSV");
     vkt_dataset_destroy(&table);
     vkt_dataset_destroy(&ds);
 }
@@ -1050,9 +1136,12 @@ static void picture_bad_files(void **state)
 static void schema_round_trip_tables(void **state)
 {
     (void)state;
-    const char *text = "a,c,y,b\n0.1,u,p,1e-5\n-7.3,\"v,w\",q,1234567.891\n3,u,r,?\n1e3,\xc3\xa9,p,0\n";
+    const char *text =
+        "a,c,y,b\n0.1,u,p,1e-5\n-7.3,\"v,w\",q,1234567.891\n3,u,r,?\n1e3,\xc3\xa9,p,0\n";
     for (int task = VKT_CLASSIFY; task <= VKT_REGRESS; task++) {
-        vkt_data_desc d = { .label = task == VKT_CLASSIFY ? "y" : "a", .missing = VKT_MISSING_MEAN, .task = (vkt_task)task };
+        vkt_data_desc d = { .label = task == VKT_CLASSIFY ? "y" : "a",
+                            .missing = VKT_MISSING_MEAN,
+                            .task = (vkt_task)task };
         vkt_dataset *ds = open_csv(text, d), *again = open_with(ds, CSV);
         require_same_examples(ds, VKT_TRAIN, again);
         vkt_dataset_destroy(&again);
@@ -1061,7 +1150,8 @@ static void schema_round_trip_tables(void **state)
     vkt_data_desc d = { .label = "y", .missing = VKT_MISSING_MEAN };
     vkt_dataset *ds = open_csv(text, d), *again;
     /* By name whatever the order; without label; extra columns are named in a warning. */
-    const char *other = "b,extra,a,c\n1e-5,9,0.1,u\n1234567.891,9,-7.3,\"v,w\"\nNA,9,3,u\n0,9,1e3,\xc3\xa9\n";
+    const char *other =
+        "b,extra,a,c\n1e-5,9,0.1,u\n1234567.891,9,-7.3,\"v,w\"\nNA,9,3,u\n0,9,1e3,\xc3\xa9\n";
     put(DIR "/new.csv", other, strlen(other));
     TEST_LOG_CAPTURE();
     again = open_with(ds, DIR "/new.csv");
@@ -1095,7 +1185,8 @@ static void schema_round_trip_tables(void **state)
     for (size_t i = 0; i < VKT_COUNT(bad); i++) {
         put(DIR "/new.csv", bad[i].text, strlen(bad[i].text));
         TEST_LOG_CAPTURE();
-        REQUIRE_STATUS(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/new.csv", &again), VKT_FORMAT);
+        REQUIRE_STATUS(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/new.csv", &again),
+                       VKT_FORMAT);
         REQUIRE_LOGGED(bad[i].what);
     }
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
@@ -1127,7 +1218,8 @@ static void schema_edited(void **state)
             char *copy = memcpy(malloc(n), json, n);
             copy[p - json - 1] ^= 1;
             test_log[0] = 0;
-            REQUIRE_STATUS(vkt_dataset_open_schema(copy, i == 0 ? DIR "/idx" : CSV, &again), VKT_FORMAT);
+            REQUIRE_STATUS(vkt_dataset_open_schema(copy, i == 0 ? DIR "/idx" : CSV, &again),
+                           VKT_FORMAT);
             REQUIRE_LOGGED("schema: '");
             free(copy);
         }
@@ -1150,7 +1242,8 @@ static void schema_edited(void **state)
         const char *json = vkt_dataset_schema(ds[1]), *at = strstr(json, edits[i][0]);
         if (!at) fail_msg("schema lacks %s:\n%s", edits[i][0], json);
         vkt__str text = { 0 };
-        vkt__str_printf(&text, "%.*s%s%s", (int)(at - json), json, edits[i][1], at + strlen(edits[i][0]));
+        vkt__str_printf(&text, "%.*s%s%s", (int)(at - json), json, edits[i][1],
+                        at + strlen(edits[i][0]));
         vkt_status st = vkt_dataset_open_schema(text.data, CSV, &again);
         if (st != VKT_FORMAT) fail_msg("edit %zu: status %d", i, st);
         vkt__str_finish(&text);
@@ -1158,7 +1251,8 @@ static void schema_edited(void **state)
     REQUIRE_STATUS(vkt_dataset_open_schema("{", CSV, &again), VKT_FORMAT);
     REQUIRE_LOGGED("not JSON");
     test_log[0] = 0;
-    REQUIRE_STATUS(vkt_dataset_open_schema("{\"a\\\n}", CSV, &again), VKT_FORMAT); /* jansson quotes the line end */
+    REQUIRE_STATUS(vkt_dataset_open_schema("{\"a\\\n}", CSV, &again),
+                   VKT_FORMAT); /* jansson quotes the line end */
     assert_ptr_equal(strchr(test_log, '\n'), test_log + strlen(test_log) - 1);
     REQUIRE_STATUS(vkt_dataset_open_schema("[]", CSV, &again), VKT_FORMAT);
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
@@ -1243,8 +1337,12 @@ static void loader_follows_the_stream(void **state)
         for (uint32_t n_slots = 1; n_slots <= 4; n_slots++) {
             for (uint32_t threads = 0; threads <= 3; threads++) {
                 for (uint64_t start = 0; start <= 14; start += 7) {
-                    vkt_loader *l = start_loader(&r, (vkt_loader_desc) { .data = ds, .shuffle = true, .seed = 11, .start = start,
-                                                                         .n_threads = threads, .n_slots = n_slots });
+                    vkt_loader *l = start_loader(&r, (vkt_loader_desc) { .data = ds,
+                                                                         .shuffle = true,
+                                                                         .seed = 11,
+                                                                         .start = start,
+                                                                         .n_threads = threads,
+                                                                         .n_slots = n_slots });
                     for (uint64_t k = 0; k < 12; k++) {
                         uint32_t slot;
                         double wait = -1;
@@ -1276,7 +1374,9 @@ static void loader_pass_pads_and_ends(void **state)
     vkt_dataset *ds = idx_dataset(30);
     for (uint32_t threads = 1; threads <= 3; threads++) {
         for (int raw = 0; raw < 2; raw++) {
-            vkt_loader *l = start_loader(&r, (vkt_loader_desc) { .data = ds, .n_threads = threads, .weight = raw ? 1.0f : 0.0f });
+            vkt_loader *l = start_loader(&r, (vkt_loader_desc) { .data = ds,
+                                                                 .n_threads = threads,
+                                                                 .weight = raw ? 1.0f : 0.0f });
             uint32_t slot, seen = 0;
             double total = 0;
             for (uint64_t k = 0;; k++) {
@@ -1321,7 +1421,8 @@ static void loader_limit_is_evenly_spread(void **state)
     }
     assert_int_equal(seen, 10);
     vkt_loader_destroy(&l);
-    l = start_loader(&r, (vkt_loader_desc) { .data = ds, .limit = 1000, .start = 3 }); /* more than there are */
+    l = start_loader(
+        &r, (vkt_loader_desc) { .data = ds, .limit = 1000, .start = 3 }); /* more than there are */
     REQUIRE_OK(vkt_loader_next(l, &slot, NULL));
     assert_int_equal(r.slot[slot].n_valid, 6);
     vkt_loader_destroy(&l);
@@ -1336,7 +1437,8 @@ static void loader_class_weights_normalise(void **state)
     const float cw[] = { 0.3f, 1, 2.5f };
     for (int raw = 0; raw < 2; raw++) {
         uint32_t slot;
-        vkt_loader *l = start_loader(&r, (vkt_loader_desc) { .data = ds, .class_weight = cw, .weight = raw ? 1.0f : 0.0f });
+        vkt_loader *l = start_loader(
+            &r, (vkt_loader_desc) { .data = ds, .class_weight = cw, .weight = raw ? 1.0f : 0.0f });
         for (int k = 0; k < 4; k++) {
             REQUIRE_OK(vkt_loader_next(l, &slot, NULL));
             const vkt_batch *b = &r.slot[slot];
@@ -1362,13 +1464,17 @@ static void loader_never_hangs(void **state)
     vkt_dataset *ds = idx_dataset(30);
     for (int round = 0; round < 60; round++) {
         uint32_t slot, n_slots = 1 + (uint32_t)round % 4;
-        vkt_loader *l = start_loader(&r, (vkt_loader_desc) { .data = ds, .shuffle = round & 1, .n_threads = 1 + (uint32_t)round % 3,
+        vkt_loader *l = start_loader(&r, (vkt_loader_desc) { .data = ds,
+                                                             .shuffle = round & 1,
+                                                             .n_threads = 1 + (uint32_t)round % 3,
                                                              .n_slots = n_slots });
-        for (uint32_t i = 0; i < n_slots && i < (uint32_t)round % 6; i++) REQUIRE_OK(vkt_loader_next(l, &slot, NULL));
+        for (uint32_t i = 0; i < n_slots && i < (uint32_t)round % 6; i++)
+            REQUIRE_OK(vkt_loader_next(l, &slot, NULL));
         vkt_loader_destroy(&l); /* with 0 to n_slots batches not released */
         assert_null(l);
     }
-    vkt_loader *l = start_loader(&r, (vkt_loader_desc) { .data = ds, .shuffle = true, .n_slots = 2 });
+    vkt_loader *l =
+        start_loader(&r, (vkt_loader_desc) { .data = ds, .shuffle = true, .n_slots = 2 });
     uint32_t slot;
     REQUIRE_OK(vkt_loader_next(l, &slot, NULL));
     REQUIRE_OK(vkt_loader_next(l, &slot, NULL));
@@ -1380,10 +1486,16 @@ static void loader_never_hangs(void **state)
     assert_int_equal(slot, 0);
     vkt_loader_destroy(&l);
     vkt_loader_destroy(&l);
-    REQUIRE_STATUS(vkt_loader_create(&(vkt_loader_desc) { .data = ds, .split = VKT_VALID, .batch = 8, .n_slots = 1,
-                                                          .slots = r.slot }, &l), VKT_ARG);
+    REQUIRE_STATUS(
+        vkt_loader_create(
+            &(vkt_loader_desc) {
+                .data = ds, .split = VKT_VALID, .batch = 8, .n_slots = 1, .slots = r.slot },
+            &l),
+        VKT_ARG);
     REQUIRE_LOGGED("the valid split has no examples");
-    REQUIRE_STATUS(vkt_loader_create(&(vkt_loader_desc) { .data = ds, .n_slots = 1, .slots = r.slot }, &l), VKT_ARG);
+    REQUIRE_STATUS(
+        vkt_loader_create(&(vkt_loader_desc) { .data = ds, .n_slots = 1, .slots = r.slot }, &l),
+        VKT_ARG);
     REQUIRE_LOGGED("batch (0)");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
     vkt_dataset_destroy(&ds);
@@ -1404,7 +1516,10 @@ static void loader_conversion_is_fast(void **state)
     vkt_batch slot = { .x = x, .y = y, .w = w };
     vkt_loader *l;
     double best = 1;
-    REQUIRE_OK(vkt_loader_create(&(vkt_loader_desc) { .data = ds, .batch = 128, .shuffle = true, .n_slots = 1, .slots = &slot }, &l));
+    REQUIRE_OK(vkt_loader_create(
+        &(vkt_loader_desc) {
+            .data = ds, .batch = 128, .shuffle = true, .n_slots = 1, .slots = &slot },
+        &l));
     for (int k = 0; k < 300; k++) {
         uint32_t s;
         double wait, start = vkt__now();
@@ -1416,10 +1531,12 @@ static void loader_conversion_is_fast(void **state)
     vkt_loader_destroy(&l);
     double start = vkt__now();
     for (int k = 0; k < 100; k++)
-        for (uint64_t i = 0; i < 128; i++) vkt_dataset_example(ds, VKT_TRAIN, i * 7 % 1024, x + i * 784, &y[i]);
+        for (uint64_t i = 0; i < 128; i++)
+            vkt_dataset_example(ds, VKT_TRAIN, i * 7 % 1024, x + i * 784, &y[i]);
     double each = (vkt__now() - start) / 100;
-    print_message("128 x 784 pixels: converted in %.1f us, through the loader %.1f us (checksum %g)\n", each * 1e6, best * 1e6,
-                  (double)checksum);
+    print_message(
+        "128 x 784 pixels: converted in %.1f us, through the loader %.1f us (checksum %g)\n",
+        each * 1e6, best * 1e6, (double)checksum);
     assert_true(each < 0.01);
     free(x);
     vkt_dataset_destroy(&ds);

@@ -1,4 +1,5 @@
-/* what the trainer writes and reads: safetensors, checkpoints, metrics, event files, run folders. */
+/* what the trainer writes and reads: safetensors, checkpoints, metrics, event files, run folders.
+ */
 #include "testing.h"
 
 #include <jansson.h>
@@ -38,7 +39,8 @@ static float w0[6] = { 1, 2, 3, 4, 5, 6.5f }, w1[3] = { -1, 0, 1e-30f };
 static vkt_status read_ramp(void *user, uint64_t offset, void *dst, uint64_t bytes)
 {
     (void)user;
-    for (uint64_t i = 0; i < bytes; i++) ((unsigned char *)dst)[i] = (unsigned char)((offset + i) * 7);
+    for (uint64_t i = 0; i < bytes; i++)
+        ((unsigned char *)dst)[i] = (unsigned char)((offset + i) * 7);
     return VKT_OK;
 }
 
@@ -94,14 +96,16 @@ static void safetensors_refuse_what_they_cant_write(void **state)
 {
     (void)state;
     vkt__st_tensor t[2] = { small_tensors[0], small_tensors[0] };
-    REQUIRE_STATUS(vkt__safetensors_write(DIR "/x", t, 2, NULL, 0, NULL), VKT_ARG); /* same name twice */
+    REQUIRE_STATUS(vkt__safetensors_write(DIR "/x", t, 2, NULL, 0, NULL),
+                   VKT_ARG); /* same name twice */
     t[0].name = "\xff";
     REQUIRE_STATUS(vkt__safetensors_write(DIR "/x", t, 1, NULL, 0, NULL), VKT_ARG);
     t[0] = small_tensors[0], t[0].dtype = "F31";
     REQUIRE_STATUS(vkt__safetensors_write(DIR "/x", t, 1, NULL, 0, NULL), VKT_ARG);
     REQUIRE_STATUS(vkt__safetensors_write(DIR "/none/x", small_tensors, 1, NULL, 0, NULL), VKT_IO);
     if (vkt__file_exists("/dev/full")) {
-        REQUIRE_STATUS(vkt__safetensors_write("/dev/full", small_tensors, 2, NULL, 0, NULL), VKT_IO);
+        REQUIRE_STATUS(vkt__safetensors_write("/dev/full", small_tensors, 2, NULL, 0, NULL),
+                       VKT_IO);
         REQUIRE_LOGGED("No space left");
     }
 }
@@ -125,9 +129,13 @@ static void write_raw(const char *header, uint64_t header_bytes, size_t n)
 static void malformed_safetensors_are_refused(void **state)
 {
     (void)state;
-#define T(name, dtype, shape, from, to)                                                                                \
-    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" #from "," #to "]}"
-    static const struct { const char *header, *words; size_t data; } cases[] = {
+#define T(name, dtype, shape, from, to)                                                            \
+    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" #from "," #to   \
+    "]}"
+    static const struct {
+        const char *header, *words;
+        size_t data;
+    } cases[] = {
         { "", "its header has 0 bytes", 0 },
         { "[]", "no JSON header", 0 },
         { "{\"a\":", "not a safetensors file", 0 },
@@ -147,16 +155,21 @@ static void malformed_safetensors_are_refused(void **state)
         { "{" T("a", "F32", "[2]", 0, 4) "}", "needs 8 bytes, its data_offsets give 4", 4 },
         { "{" T("a", "F32", "[1]", 4, 0) "}", "not two rising whole numbers", 4 },
         { "{" T("a", "F32", "[1]", -4, 0) "}", "not two rising whole numbers", 4 },
-        { "{" T("a", "F32", "[2]", 0, 8) "}", "cut short: tensor 'a' ends at byte 8 of the data, the file has 7", 7 },
+        { "{" T("a", "F32", "[2]", 0, 8) "}",
+          "cut short: tensor 'a' ends at byte 8 of the data, the file has 7", 7 },
         { "{" T("a", "F32", "[1]", 4, 8) "}", "leaves a gap", 8 },
-        { "{" T("a", "F32", "[1]", 0, 4) "," T("b", "F32", "[1]", 0, 4) "}", "tensor 'b' overlaps", 4 },
-        { "{" T("a", "F32", "[2]", 0, 8) "," T("b", "F32", "[1]", 4, 8) "}", "tensor 'b' overlaps", 8 },
-        { "{" T("a", "F32", "[1]", 0, 4) "," T("b", "F32", "[1]", 8, 12) "}", "tensor 'b' leaves a gap", 12 },
+        { "{" T("a", "F32", "[1]", 0, 4) "," T("b", "F32", "[1]", 0, 4) "}", "tensor 'b' overlaps",
+          4 },
+        { "{" T("a", "F32", "[2]", 0, 8) "," T("b", "F32", "[1]", 4, 8) "}", "tensor 'b' overlaps",
+          8 },
+        { "{" T("a", "F32", "[1]", 0, 4) "," T("b", "F32", "[1]", 8, 12) "}",
+          "tensor 'b' leaves a gap", 12 },
         { "{" T("a", "F32", "[1]", 0, 4) "," T("a", "F32", "[1]", 4, 8) "}", "duplicate", 8 },
         { "{\"__metadata__\":{\"a\":1}}", "__metadata__ 'a' is not a text", 0 },
         { "{\"__metadata__\":[]}", "__metadata__ is not an object", 0 },
         { "{\"\\u0000\":1}", "not a safetensors file", 0 },
-        { "{\"__metadata__\":{\"crc32.a\":\"00000000\"}," T("a", "F32", "[1]", 0, 4) "}", "tensor 'a' is damaged", 4 },
+        { "{\"__metadata__\":{\"crc32.a\":\"00000000\"}," T("a", "F32", "[1]", 0, 4) "}",
+          "tensor 'a' is damaged", 4 },
     };
     for (size_t i = 0; i < VKT_COUNT(cases); i++) {
         vkt__safetensors *s;
@@ -169,7 +182,9 @@ static void malformed_safetensors_are_refused(void **state)
         REQUIRE_LOGGED(cases[i].words);
         REQUIRE_LOGGED("'" DIR "/raw'");
     }
-    static const uint64_t lengths[] = { 3, 1000, 100000001, UINT64_MAX, 1ull << 63, UINT64_MAX - 7 };
+    static const uint64_t lengths[] = {
+        3, 1000, 100000001, UINT64_MAX, 1ull << 63, UINT64_MAX - 7
+    };
     for (size_t i = 0; i < VKT_COUNT(lengths); i++) {
         write_raw("{}", lengths[i], 0);
         REQUIRE_STATUS(vkt_safetensors_list(DIR "/raw", count_tensor, NULL, NULL), VKT_FORMAT);
@@ -193,7 +208,8 @@ static void foreign_safetensors_load(void **state)
     int count = 0;
     char *meta;
     /* Header order need not be file order; no checksums, no metadata; trailing spaces. */
-    const char *h = "{" T("b", "F16", "[2]", 4, 8) "," T("a", "F32", "[]", 0, 4) "," T("z", "I64", "[3,0]", 8, 8) "}    ";
+    const char *h = "{" T("b", "F16", "[2]", 4,
+                          8) "," T("a", "F32", "[]", 0, 4) "," T("z", "I64", "[3,0]", 8, 8) "}    ";
     write_raw(h, strlen(h), 8);
     REQUIRE_OK(vkt_safetensors_list(DIR "/raw", count_tensor, &count, &meta));
     assert_int_equal(count, 201);
@@ -211,9 +227,20 @@ static void foreign_safetensors_load(void **state)
 static vkt__checkpoint_desc checkpoint(uint64_t step, double value)
 {
     return (vkt__checkpoint_desc) {
-        .run_dir = DIR, .model = small_tensors, .n_model = 2, .optim = small_tensors, .n_optim = 2,
-        .state = { .step = step, .loader_batches = step + 5, .seed = UINT64_MAX, .config_hash = 0x8000000000000001u,
-                   .data_hash = 7, .metric = "accuracy", .value = value, .config = "a: \"b\"\n", .schema = "{\"x\": 1}",
+        .run_dir = DIR,
+        .model = small_tensors,
+        .n_model = 2,
+        .optim = small_tensors,
+        .n_optim = 2,
+        .state = { .step = step,
+                   .loader_batches = step + 5,
+                   .seed = UINT64_MAX,
+                   .config_hash = 0x8000000000000001u,
+                   .data_hash = 7,
+                   .metric = "accuracy",
+                   .value = value,
+                   .config = "a: \"b\"\n",
+                   .schema = "{\"x\": 1}",
                    .extra = "{\"n_clipped\":3}" },
     };
 }
@@ -234,7 +261,8 @@ static void checkpoints_come_back(void **state)
     REQUIRE_OK(vkt__checkpoint_newest(DIR, &c));
     const vkt__checkpoint_state *s = &c->state;
     assert_string_equal(c->dir, DIR "/checkpoints/step-00001200");
-    assert_true(s->step == 1200 && s->loader_batches == 1205 && s->seed == UINT64_MAX && s->value == 0.75);
+    assert_true(s->step == 1200 && s->loader_batches == 1205 && s->seed == UINT64_MAX &&
+                s->value == 0.75);
     assert_true(s->config_hash == 0x8000000000000001u && s->data_hash == 7);
     assert_string_equal(s->config, "a: \"b\"\n");
     assert_string_equal(s->schema, "{\"x\": 1}");
@@ -256,7 +284,8 @@ static void checkpoints_come_back(void **state)
     REQUIRE_OK(vkt__checkpoint_open(path, &c));
     assert_int_equal(c->state.step, 1200);
     vkt__checkpoint_close(&c);
-    /* Where there are no links: a text with the target. One that leads elsewhere is not followed. */
+    /* Where there are no links: a text with the target. One that leads elsewhere is not followed.
+     */
     REQUIRE_OK(vkt__remove_tree(DIR "/best"));
     REQUIRE_OK(vkt__file_replace(DIR "/best", "checkpoints/step-00001200\r\n", 27));
     REQUIRE_OK(vkt__checkpoint_find(DIR, path, sizeof path));
@@ -272,7 +301,8 @@ static void checkpoints_come_back(void **state)
 static void a_flipped_byte_is_found(void **state)
 {
     (void)state;
-    static const char *const files[] = { "state.json", "model.safetensors", "optimizer.safetensors" };
+    static const char *const files[] = { "state.json", "model.safetensors",
+                                         "optimizer.safetensors" };
     save(10, 0.5);
     for (size_t k = 0; k < 3; k++) {
         char path[256];
@@ -345,8 +375,8 @@ static bool has(const char *name)
     return vkt__file_exists(path);
 }
 
-/* Killed before each file operation in turn: what was there before is usable, and cleaning leaves only whole
- * checkpoints. `replace`: the killed write was of a step that existed. */
+/* Killed before each file operation in turn: what was there before is usable, and cleaning leaves
+ * only whole checkpoints. `replace`: the killed write was of a step that existed. */
 static void crash_everywhere(bool replace)
 {
     bool finished = false;
@@ -374,7 +404,7 @@ static void crash_everywhere(bool replace)
         if (finished) assert_true(c->state.step == 20 && c->state.value == 0.75);
         vkt__checkpoint_close(&c);
         assert_string_equal(test_log, ""); /* nothing was damaged */
-        save(20, 0.8); /* and the next write goes through */
+        save(20, 0.8);                     /* and the next write goes through */
     }
     assert_int_equal(n_crashes, replace ? 11 : 9);
 }
@@ -428,8 +458,10 @@ static void add_row(vkt__metrics *m, uint64_t step, const char *split, double lo
 {
     vkt__metrics_row r = vkt__metrics_row_empty(step, split);
     r.loss = loss;
-    if (!split) r.lr = 0.1;
-    else r.n = 100;
+    if (!split)
+        r.lr = 0.1;
+    else
+        r.n = 100;
     REQUIRE_OK(vkt__metrics_add(m, &r));
 }
 
@@ -453,11 +485,15 @@ static void metrics_are_cut_at_the_resumed_step(void **state)
 {
     (void)state;
     vkt__metrics *m;
-#define HEADING "kind,step,split,loss,accuracy,mae,grad_norm,clip,lr,items_per_s,input_wait,update_ok,seconds,n\n"
-    static const char jsonl2[] = "{\"kind\":\"train\",\"step\":1,\"loss\":0.5,\"lr\":0.1}\n"
-                                 "{\"kind\":\"train\",\"step\":2,\"loss\":null,\"lr\":0.1}\n"
-                                 "{\"kind\":\"eval\",\"step\":2,\"split\":\"valid\",\"loss\":0.25,\"n\":100}\n";
-    static const char csv2[] = HEADING "train,1,,0.5,,,,,0.1,,,,,\ntrain,2,,nan,,,,,0.1,,,,,\neval,2,valid,0.25,,,,,,,,,,100\n";
+#define HEADING                                                                                    \
+    "kind,step,split,loss,accuracy,mae,grad_norm,clip,lr,items_per_s,input_wait,update_ok,"        \
+    "seconds,n\n"
+    static const char jsonl2[] =
+        "{\"kind\":\"train\",\"step\":1,\"loss\":0.5,\"lr\":0.1}\n"
+        "{\"kind\":\"train\",\"step\":2,\"loss\":null,\"lr\":0.1}\n"
+        "{\"kind\":\"eval\",\"step\":2,\"split\":\"valid\",\"loss\":0.25,\"n\":100}\n";
+    static const char csv2[] = HEADING
+        "train,1,,0.5,,,,,0.1,,,,,\ntrain,2,,nan,,,,,0.1,,,,,\neval,2,valid,0.25,,,,,,,,,,100\n";
     for (int torn = 0; torn < 4; torn++) {
         REQUIRE_OK(vkt__metrics_open(DIR, VKT__METRICS_NEW, &m));
         add_row(m, 1, NULL, 0.5);
@@ -469,7 +505,8 @@ static void metrics_are_cut_at_the_resumed_step(void **state)
             append(DIR "/metrics.jsonl", "{\"kind\":\"train\",\"step\":2,\"lo");
             append(DIR "/metrics.csv", "train,2,");
         }
-        if (torn == 3) append(DIR "/metrics.jsonl", "not json at all\n"), append(DIR "/metrics.csv", "\n,\n");
+        if (torn == 3)
+            append(DIR "/metrics.jsonl", "not json at all\n"), append(DIR "/metrics.csv", "\n,\n");
         REQUIRE_OK(vkt__metrics_open(DIR, 2, &m));
         require_file(DIR "/metrics.jsonl", jsonl2);
         require_file(DIR "/metrics.csv", csv2);
@@ -478,7 +515,8 @@ static void metrics_are_cut_at_the_resumed_step(void **state)
     }
     size_t n;
     char *data = read_all(DIR "/metrics.jsonl", &n);
-    assert_string_equal(data + sizeof jsonl2 - 1, "{\"kind\":\"train\",\"step\":3,\"loss\":1,\"lr\":0.1}\n");
+    assert_string_equal(data + sizeof jsonl2 - 1,
+                        "{\"kind\":\"train\",\"step\":3,\"loss\":1,\"lr\":0.1}\n");
     free(data);
     REQUIRE_OK(vkt__metrics_open(DIR, 0, &m)); /* resumed before the first checkpoint's rows */
     require_file(DIR "/metrics.jsonl", "");
@@ -507,12 +545,17 @@ static void predictions_are_csv(void **state)
     const char *const classes[] = { "cat, big", "say \"dog\"" };
     const float value[] = { 0.25f, 0.75f, 0.9f, 0.1f }, y[] = { 1.5f, 2 };
     const uint32_t target[] = { 1, 1 };
-    vkt__predictions p = { .n = 2, .n_outputs = 2, .value = value, .target = target, .class_names = classes };
+    vkt__predictions p = {
+        .n = 2, .n_outputs = 2, .value = value, .target = target, .class_names = classes
+    };
     REQUIRE_OK(vkt__predictions_save(DIR, 1200, &p));
     require_file(DIR "/predictions/step-00001200.csv",
                  "index,target,predicted,correct,\"p(cat, big)\",\"p(say \"\"dog\"\")\"\n"
-                 "0,\"say \"\"dog\"\"\",\"say \"\"dog\"\"\",1,0.25,0.75\n1,\"say \"\"dog\"\"\",\"cat, big\",0,0.9,0.1\n");
-    p = (vkt__predictions) { .n = 2, .n_outputs = 1, .value = value, .target_value = y, .index = (uint64_t[]) { 7, 9 } };
+                 "0,\"say \"\"dog\"\"\",\"say \"\"dog\"\"\",1,0.25,0.75\n1,\"say "
+                 "\"\"dog\"\"\",\"cat, big\",0,0.9,0.1\n");
+    p = (vkt__predictions) {
+        .n = 2, .n_outputs = 1, .value = value, .target_value = y, .index = (uint64_t[]) { 7, 9 }
+    };
     REQUIRE_OK(vkt__predictions_write(DIR "/r.csv", &p));
     require_file(DIR "/r.csv", "index,target,predicted\n7,1.5,0.25\n9,2,0.75\n");
 }
@@ -525,7 +568,8 @@ static uint32_t other_crc32c(const unsigned char *p, size_t n)
     uint32_t table[256], c = 0xFFFFFFFF;
     for (uint32_t i = 0; i < 256; i++) {
         table[i] = i;
-        for (int k = 0; k < 8; k++) table[i] = table[i] & 1 ? table[i] >> 1 ^ 0x82F63B78 : table[i] >> 1;
+        for (int k = 0; k < 8; k++)
+            table[i] = table[i] & 1 ? table[i] >> 1 ^ 0x82F63B78 : table[i] >> 1;
     }
     for (size_t i = 0; i < n; i++) c = c >> 8 ^ table[(c ^ p[i]) & 255];
     return ~c;
@@ -549,8 +593,10 @@ static void event_files_are_framed(void **state)
     assert_int_equal(other_crc32c((const unsigned char *)"123456789", 9), 0xE3069283);
     vkt__tfevents *t;
     REQUIRE_OK(vkt__tfevents_open(DIR, UINT64_MAX, &t));
-    REQUIRE_OK(vkt__tfevents_add(t, 300, (vkt__tfscalar[]) { { "train/loss", 1.5 }, { "x", NAN }, { "lr", 0.25 } }, 3));
-    REQUIRE_OK(vkt__tfevents_add(t, 301, (vkt__tfscalar[]) { { "x", NAN } }, 1)); /* nothing to say */
+    REQUIRE_OK(vkt__tfevents_add(
+        t, 300, (vkt__tfscalar[]) { { "train/loss", 1.5 }, { "x", NAN }, { "lr", 0.25 } }, 3));
+    REQUIRE_OK(
+        vkt__tfevents_add(t, 301, (vkt__tfscalar[]) { { "x", NAN } }, 1)); /* nothing to say */
     vkt__tfevents_close(&t);
     REQUIRE_OK(vkt__tfevents_open(DIR, 300, &t));
     vkt__tfevents_close(&t);
@@ -574,12 +620,17 @@ static void event_files_are_framed(void **state)
             double now;
             memcpy(&now, e + 1, 8);
             REQUIRE_NEAR(now, vkt__time_unix(), 60);
-            static const unsigned char version[] = "\x1a\x0d" "brain.Event:2";
+            static const unsigned char version[] = "\x1a\x0d"
+                                                   "brain.Event:2";
             static const unsigned char scalars[] = "\x10\xac\x02\x2a\x1e"
-                "\x0a\x11\x0a\x0a" "train/loss\x15\x00\x00\xc0\x3f" "\x0a\x09\x0a\x02lr\x15\x00\x00\x80\x3e";
+                                                   "\x0a\x11\x0a\x0a"
+                                                   "train/loss\x15\x00\x00\xc0\x3f"
+                                                   "\x0a\x09\x0a\x02lr\x15\x00\x00\x80\x3e";
             static const unsigned char start[] = "\x10\xad\x02\x3a\x02\x08\x01";
             const unsigned char *want = records == 0 ? version : k == 0 ? scalars : start;
-            size_t want_len = records == 0 ? sizeof version - 1 : k == 0 ? sizeof scalars - 1 : sizeof start - 1;
+            size_t want_len = records == 0 ? sizeof version - 1
+                              : k == 0     ? sizeof scalars - 1
+                                           : sizeof start - 1;
             assert_int_equal(len, 9 + want_len);
             assert_memory_equal(e + 9, want, want_len);
             at += 16 + len;
@@ -607,7 +658,8 @@ static void run_folders_are_not_shared(void **state)
     REQUIRE_OK(vkt__run_save(r, &rec));
     vkt__run_close(&r);
     REQUIRE_STATUS(vkt__run_open(DIR "/a", "x", false, &r), VKT_ARG);
-    REQUIRE_LOGGED("'" DIR "/a' already holds a run: add --resume to go on with it, or give another --run");
+    REQUIRE_LOGGED("'" DIR
+                   "/a' already holds a run: add --resume to go on with it, or give another --run");
     REQUIRE_OK(vkt__mkdirs(DIR "/a/checkpoints/.tmp-step-00000003"));
     REQUIRE_OK(vkt__run_open(DIR "/a", "x", true, &r));
     assert_false(vkt__file_exists(DIR "/a/checkpoints/.tmp-step-00000003"));
@@ -627,7 +679,8 @@ static void run_records_come_back(void **state)
     vkt__run *r;
     vkt__arena a = { 0 };
     vkt__run_record rec = vkt__run_record_empty(), back;
-    rec.name = "d\xc3\xb6t", rec.status = "done", rec.config = "a: 1\n", rec.seed = UINT64_MAX, rec.step = 7;
+    rec.name = "d\xc3\xb6t", rec.status = "done", rec.config = "a: 1\n", rec.seed = UINT64_MAX,
+    rec.step = 7;
     rec.best_metric = 0.1 + 0.2, rec.started = "2026-01-31T12:00:00Z", rec.command = "\xff";
     REQUIRE_OK(vkt__run_open(DIR "/a", "x", false, &r));
     REQUIRE_OK(vkt__run_save(r, &rec));
@@ -636,7 +689,8 @@ static void run_records_come_back(void **state)
     assert_string_equal(back.name, rec.name);
     assert_string_equal(back.config, "a: 1\n");
     assert_string_equal(back.command, "(not UTF-8)");
-    assert_true(back.seed == UINT64_MAX && back.step == 7 && back.best_metric == 0.1 + 0.2 && isnan(back.seconds));
+    assert_true(back.seed == UINT64_MAX && back.step == 7 && back.best_metric == 0.1 + 0.2 &&
+                isnan(back.seconds));
     assert_null(back.note);
     vkt__arena_finish(&a);
 }
@@ -670,7 +724,8 @@ static void runs_are_listed(void **state)
     REQUIRE_OK(vkt__mkdirs(DIR "/h"));
     REQUIRE_OK(vkt_runs_list(DIR, &l, &n));
     assert_int_equal(n, 7);
-    assert_string_equal(l[0].error, "run.json is damaged: line 1: premature end of input near '\"vktr'");
+    assert_string_equal(l[0].error,
+                        "run.json is damaged: line 1: premature end of input near '\"vktr'");
     assert_string_equal(l[1].error, "run.json is not one of vktrain's");
     assert_string_equal(l[2].error, "run.json is damaged: 'name' is of the wrong type");
     assert_string_equal(l[3].error, "no run.json");

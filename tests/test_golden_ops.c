@@ -1,5 +1,6 @@
-/* The twins' meaning: tests/golden/ops.json has inputs, outputs and gradients of PyTorch's ops in double (written by
- * tools/golden_ops.py). Both sides compute in double from the same numbers, so they agree to roundings. */
+/* The twins' meaning: tests/golden/ops.json has inputs, outputs and gradients of PyTorch's ops in
+ * double (written by tools/golden_ops.py). Both sides compute in double from the same numbers, so
+ * they agree to roundings. */
 #include "testing.h"
 
 #include <jansson.h>
@@ -19,7 +20,8 @@ typedef struct {
 
 static void fill(const json_t *list, double *data)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) data[i] = json_number_value(json_array_get(list, i));
+    for (size_t i = 0; i < json_array_size(list); i++)
+        data[i] = json_number_value(json_array_get(list, i));
 }
 
 static void init(void *user, const vkt_tensor *t, double *data)
@@ -27,10 +29,12 @@ static void init(void *user, const vkt_tensor *t, double *data)
     golden *c = user;
     if (t == c->dout) fill(json_object_get(c->file, "dout"), data);
     for (size_t k = 0; k < N_NAMES; k++)
-        if (t == c->tensor[k]) fill(json_object_get(json_object_get(c->inputs, names[k]), "data"), data);
+        if (t == c->tensor[k])
+            fill(json_object_get(json_object_get(c->inputs, names[k]), "data"), data);
 }
 
-static void compare(golden *c, const char *what, const json_t *list, const vkt_tensor *t, const double *got)
+static void compare(golden *c, const char *what, const json_t *list, const vkt_tensor *t,
+                    const double *got)
 {
     double want[MOST_ELEMENTS], rms = 0;
     assert_true(t->count <= MOST_ELEMENTS);
@@ -40,7 +44,8 @@ static void compare(golden *c, const char *what, const json_t *list, const vkt_t
     for (uint64_t i = 0; i < t->count; i++) {
         double limit = 1e-12 * (fabs(want[i]) + sqrt(rms)), err = fabs(got[i] - want[i]);
         if (!(err <= limit)) {
-            print_error("%s: %s[%u] is %.17g, PyTorch's %.17g\n", c->name, what, (unsigned)i, got[i], want[i]);
+            print_error("%s: %s[%u] is %.17g, PyTorch's %.17g\n", c->name, what, (unsigned)i,
+                        got[i], want[i]);
             fail();
         }
         if (err > 0) c->worst = VKT_MAX(c->worst, err / limit);
@@ -52,7 +57,9 @@ static void done(void *user, const vkt_tensor *t, const double *data)
     golden *c = user;
     if (t == c->out) compare(c, "out", json_object_get(c->file, "out"), t, data);
     for (size_t k = 0; k < N_NAMES; k++)
-        if (t == c->grad[k]) compare(c, names[k], json_object_get(json_object_get(c->inputs, names[k]), "grad"), t, data);
+        if (t == c->grad[k])
+            compare(c, names[k], json_object_get(json_object_get(c->inputs, names[k]), "grad"), t,
+                    data);
 }
 
 static double attr(const golden *c, const char *key)
@@ -62,7 +69,8 @@ static double attr(const golden *c, const char *key)
 
 static vkt_tensor *build(const golden *c, const char *op, vkt_graph *g, vkt_tensor *const *in)
 {
-    vkt_tensor *x = in[0], *r = in[1], *w = in[2], *b = in[3], *y = in[4], *target = in[5], *weight = in[6], *class_weight = in[7];
+    vkt_tensor *x = in[0], *r = in[1], *w = in[2], *b = in[3], *y = in[4], *target = in[5],
+               *weight = in[6], *class_weight = in[7];
     if (!strcmp(op, "layernorm")) return vkt_layernorm(g, x, w, b, r, (float)attr(c, "eps"), NULL);
     if (!strcmp(op, "rmsnorm")) return vkt_rmsnorm(g, x, w, r, (float)attr(c, "eps"), NULL);
     if (!strcmp(op, "mse")) return vkt_mse(g, x, y, weight).loss;
@@ -76,16 +84,21 @@ static vkt_tensor *build(const golden *c, const char *op, vkt_graph *g, vkt_tens
 
 static double check_case(json_t *file)
 {
-    golden c = { .file = file, .inputs = json_object_get(file, "inputs"), .name = json_string_value(json_object_get(file, "name")) };
+    golden c = { .file = file,
+                 .inputs = json_object_get(file, "inputs"),
+                 .name = json_string_value(json_object_get(file, "name")) };
     vkt_graph *g = vkt_graph_create(NULL);
     vkt_tensor *in[N_NAMES] = { 0 }, *wrt[N_NAMES], *dwrt[N_NAMES];
     size_t n = 0, which[N_NAMES];
     for (size_t k = 0; k < N_NAMES; k++) {
-        const json_t *input = json_object_get(c.inputs, names[k]), *dims = json_object_get(input, "shape");
+        const json_t *input = json_object_get(c.inputs, names[k]),
+                     *dims = json_object_get(input, "shape");
         if (!input) continue;
         vkt_shape shape = { (uint32_t)json_array_size(dims), { 0 } };
-        for (uint32_t d = 0; d < shape.rank; d++) shape.d[d] = (uint32_t)json_integer_value(json_array_get(dims, d));
-        c.tensor[k] = in[k] = vkt_input(g, shape, strcmp(names[k], "target") ? VKT_F32 : VKT_U32, names[k]);
+        for (uint32_t d = 0; d < shape.rank; d++)
+            shape.d[d] = (uint32_t)json_integer_value(json_array_get(dims, d));
+        c.tensor[k] = in[k] =
+            vkt_input(g, shape, strcmp(names[k], "target") ? VKT_F32 : VKT_U32, names[k]);
         if (!json_object_get(input, "grad")) continue;
         which[n] = k;
         wrt[n++] = in[k];
@@ -111,8 +124,10 @@ static void twins_mean_what_pytorch_means(void **state)
     assert_non_null(root);
     json_t *cases = json_object_get(root, "cases");
     double worst = 0;
-    for (size_t i = 0; i < json_array_size(cases); i++) worst = VKT_MAX(worst, check_case(json_array_get(cases, i)));
-    print_message("%u cases of PyTorch %s, %.2g of the tolerance\n", (unsigned)json_array_size(cases),
+    for (size_t i = 0; i < json_array_size(cases); i++)
+        worst = VKT_MAX(worst, check_case(json_array_get(cases, i)));
+    print_message("%u cases of PyTorch %s, %.2g of the tolerance\n",
+                  (unsigned)json_array_size(cases),
                   json_string_value(json_object_get(root, "torch")), worst);
     assert_true(json_array_size(cases) >= 25);
     json_decref(root);

@@ -19,8 +19,11 @@ static void devices_are_chosen_by_index_kind_name_and_uuid(void **state)
     assert_true(n > 0 && list[0].usable);
     char name[300], uuid[40] = "", index[8] = "0";
     snprintf(name, sizeof name, "%.8s", list[0].caps.name);
-    for (int i = 0; i < 16; i++) snprintf(uuid + strlen(uuid), 8, "%s%02x", i == 4 || i == 6 ? "-" : "", list[0].caps.uuid[i]);
-    const char *good[] = { NULL, index, list[0].caps.type == VKT_GPU_CPU ? "cpu" : "gpu", n == 1 ? name : index, n == 1 ? uuid : index };
+    for (int i = 0; i < 16; i++)
+        snprintf(uuid + strlen(uuid), 8, "%s%02x", i == 4 || i == 6 ? "-" : "",
+                 list[0].caps.uuid[i]);
+    const char *good[] = { NULL, index, list[0].caps.type == VKT_GPU_CPU ? "cpu" : "gpu",
+                           n == 1 ? name : index, n == 1 ? uuid : index };
     for (size_t i = 0; i < VKT_COUNT(good); i++) {
         vkt_gpu_desc d = desc(good[i], NULL);
         REQUIRE_OK(vkt_gpu_create(&d, &gpu));
@@ -43,19 +46,26 @@ static void caps_only_take_away(void **state)
 {
     (void)state;
     vkt_gpu *gpu;
-    vkt_gpu_desc d = desc(NULL, "workgroup=64,shared=16384,int64=0,fp16=0,subgroup-arith=0,memory=8388608,unified=0,cpu-kernels=0");
+    vkt_gpu_desc d = desc(NULL, "workgroup=64,shared=16384,int64=0,fp16=0,subgroup-arith=0,memory="
+                                "8388608,unified=0,cpu-kernels=0");
     REQUIRE_OK(vkt_gpu_create(&d, &gpu));
     const vkt_caps *c = vkt_gpu_caps(gpu);
-    assert_true(c->workgroup == 64 && c->shared_bytes == 16384 && !c->int64 && !c->fp16 && !c->subgroup_arith && !c->unified);
+    assert_true(c->workgroup == 64 && c->shared_bytes == 16384 && !c->int64 && !c->fp16 &&
+                !c->subgroup_arith && !c->unified);
     assert_true(c->budget_bytes == 8388608 && c->klass != VKT_CLASS_CPU);
     vkt_gpu_destroy(&gpu);
     d = desc(NULL, "workgroup=1000000");
     REQUIRE_OK(vkt_gpu_create(&d, &gpu));
     assert_true(vkt_gpu_caps(gpu)->workgroup < 1000000);
     vkt_gpu_destroy(&gpu);
-    static const struct { const char *cap, *log; } bad[] = {
-        { "int32=0", "no capability 'int32', did you mean 'int64'?" }, { "fp16", "is not name=number" }, { "fp16=2", "flag" },
-        { "workgroup=1", "below the least useful" }, { "subgroup=7", "lanes" },
+    static const struct {
+        const char *cap, *log;
+    } bad[] = {
+        { "int32=0", "no capability 'int32', did you mean 'int64'?" },
+        { "fp16", "is not name=number" },
+        { "fp16=2", "flag" },
+        { "workgroup=1", "below the least useful" },
+        { "subgroup=7", "lanes" },
     };
     for (size_t i = 0; i < VKT_COUNT(bad); i++) {
         d = desc(NULL, bad[i].cap);
@@ -77,7 +87,8 @@ static void memory_is_counted_and_keeps_its_contents(void **state)
         unsigned char data[5000], got[5000];
         for (size_t i = 0; i < 40; i++) {
             uint64_t bytes = i % 10 == 9 ? 900 * 1024 : 100 + 37 * i;
-            REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { bytes, (vkt_mem)(i % 3), "test" }, &b[i]));
+            REQUIRE_OK(vkt_buffer_create(
+                gpu, &(vkt_buffer_desc) { bytes, (vkt_mem)(i % 3), "test" }, &b[i]));
             assert_true(b[i]->addr % 256 == 0 && b[i]->bytes >= bytes);
             uint64_t n = VKT_MIN(bytes, sizeof data);
             REQUIRE_OK(vkt_buffer_read(gpu, b[i], 0, got, n));
@@ -89,13 +100,16 @@ static void memory_is_counted_and_keeps_its_contents(void **state)
             uint64_t n = VKT_MIN(b[i]->bytes, 100);
             REQUIRE_OK(vkt_buffer_read(gpu, b[i], 0, got, n));
             for (uint64_t j = 0; j < n; j++) assert_int_equal(got[j], i + 1);
-            for (size_t j = 0; j < i; j++) assert_true(b[i]->addr + b[i]->bytes <= b[j]->addr || b[j]->addr + b[j]->bytes <= b[i]->addr);
+            for (size_t j = 0; j < i; j++)
+                assert_true(b[i]->addr + b[i]->bytes <= b[j]->addr ||
+                            b[j]->addr + b[j]->bytes <= b[i]->addr);
         }
         uint64_t sum = 0, before = vkt_gpu_get_stats(gpu).bytes;
         for (size_t i = 0; i < 40; i++) sum += b[i]->bytes;
         assert_true(before >= sum);
         for (size_t i = 0; i < 40; i++) vkt_buffer_destroy(gpu, &b[i]);
-        assert_true(before - vkt_gpu_get_stats(gpu).bytes == sum && vkt_gpu_get_stats(gpu).peak_bytes >= before);
+        assert_true(before - vkt_gpu_get_stats(gpu).bytes == sum &&
+                    vkt_gpu_get_stats(gpu).peak_bytes >= before);
         vkt_gpu_destroy(&gpu);
     }
 }
@@ -108,12 +122,17 @@ static void too_much_memory_is_refused_with_numbers(void **state)
     vkt_gpu_desc d = desc(NULL, "memory=8388608,alloc=4194304");
     REQUIRE_OK(vkt_gpu_create(&d, &gpu));
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_buffer_create(gpu, &(vkt_buffer_desc) { 5 << 20, VKT_MEM_DEVICE, "big one" }, &b), VKT_OOM_DEVICE);
+    REQUIRE_STATUS(
+        vkt_buffer_create(gpu, &(vkt_buffer_desc) { 5 << 20, VKT_MEM_DEVICE, "big one" }, &b),
+        VKT_OOM_DEVICE);
     REQUIRE_LOGGED("buffer 'big one' needs 5.0 MiB; the device allocates at most 4.0 MiB");
     REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { 4 << 20, VKT_MEM_DEVICE, "first" }, &b));
-    REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { 3 << 20, VKT_MEM_DEVICE, "second" }, &rest));
+    REQUIRE_OK(
+        vkt_buffer_create(gpu, &(vkt_buffer_desc) { 3 << 20, VKT_MEM_DEVICE, "second" }, &rest));
     vkt_buffer *third;
-    REQUIRE_STATUS(vkt_buffer_create(gpu, &(vkt_buffer_desc) { 3 << 20, VKT_MEM_DEVICE, "third" }, &third), VKT_OOM_DEVICE);
+    REQUIRE_STATUS(
+        vkt_buffer_create(gpu, &(vkt_buffer_desc) { 3 << 20, VKT_MEM_DEVICE, "third" }, &third),
+        VKT_OOM_DEVICE);
     REQUIRE_LOGGED("buffer 'third' needs 3.0 MiB; the device has left 1.0 MiB");
     vkt_buffer_destroy(gpu, &b);
     vkt_buffer_destroy(gpu, &rest);

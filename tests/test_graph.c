@@ -1,5 +1,5 @@
-/* The planner without a device: levels, liveness, in-place memory and offsets, checked by replaying the plan on a
- * map of which tensor owns which bytes; latched errors; the plan as text. */
+/* The planner without a device: levels, liveness, in-place memory and offsets, checked by replaying
+ * the plan on a map of which tensor owns which bytes; latched errors; the plan as text. */
 #include "testing.h"
 
 #include "tensor/ops.h"
@@ -52,10 +52,12 @@ static size_t touches(const vkt_node *n, touch out[VKT_MAX_IN + VKT_MAX_OUT])
 static bool same_memory(const vkt_tensor *a, const vkt_tensor *b)
 {
     if (!a->bound || !b->bound) return a == b;
-    return a->buf[0] == b->buf[0] && a->buf_offset[0] < b->buf_offset[0] + b->bytes && b->buf_offset[0] < a->buf_offset[0] + a->bytes;
+    return a->buf[0] == b->buf[0] && a->buf_offset[0] < b->buf_offset[0] + b->bytes &&
+           b->buf_offset[0] < a->buf_offset[0] + a->bytes;
 }
 
-/* Nodes that touch the same data, one of them writing, run in the order in which they were built. */
+/* Nodes that touch the same data, one of them writing, run in the order in which they were built.
+ */
 static void require_order(const vkt_graph *g)
 {
     for (size_t j = 0; j < g->n_nodes; j++)
@@ -64,7 +66,8 @@ static void require_order(const vkt_graph *g)
             size_t na = touches(g->nodes[i], a), nb = touches(g->nodes[j], b);
             for (size_t x = 0; x < na; x++)
                 for (size_t y = 0; y < nb; y++)
-                    if ((a[x].write || b[y].write) && same_memory(a[x].t, b[y].t)) assert_true(g->nodes[i]->level < g->nodes[j]->level);
+                    if ((a[x].write || b[y].write) && same_memory(a[x].t, b[y].t))
+                        assert_true(g->nodes[i]->level < g->nodes[j]->level);
         }
 }
 
@@ -82,8 +85,8 @@ static bool ranges_meet(const vkt_tensor *a, const vkt_tensor *b)
 /* An output may lie over an input of its own node where the row says so, exactly. */
 static bool declared_inplace(const vkt_node *n, uint32_t in, uint32_t out)
 {
-    return n->op->inplace >> in & 1 && n->op->inplace_out == out && offset_of(n->in[in]) == offset_of(n->out[out]) &&
-           n->in[in]->bytes == n->out[out]->bytes;
+    return n->op->inplace >> in & 1 && n->op->inplace_out == out &&
+           offset_of(n->in[in]) == offset_of(n->out[out]) && n->in[in]->bytes == n->out[out]->bytes;
 }
 
 /* Within a level nothing is written that anything of the level reads or writes. */
@@ -95,7 +98,8 @@ static void require_no_race(const vkt_graph *g, const vkt_node *w, const vkt_nod
             if (n->in[i] && in_slab(root(n->in[i])) && ranges_meet(w->out[o], root(n->in[i])))
                 assert_true(w == n && declared_inplace(n, i, o));
         for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
-            if (n->out[i] && in_slab(n->out[i]) && n->out[i] != w->out[o]) assert_false(ranges_meet(w->out[o], n->out[i]));
+            if (n->out[i] && in_slab(n->out[i]) && n->out[i] != w->out[o])
+                assert_false(ranges_meet(w->out[o], n->out[i]));
     }
     (void)g;
 }
@@ -105,7 +109,8 @@ static void require_owned(const size_t *owner, const vkt_tensor *t, const vkt_gr
     for (uint64_t b = 0; b < vkt__align(t->bytes, BLOCK) / BLOCK; b++) {
         size_t who = owner[offset_of(t) / BLOCK + b];
         if (who == t->index + 1) continue;
-        print_error("%s (tensor %zu) was overwritten by tensor %zu\n%s\n", vkt__text(t), t->index, who - 1, vkt_graph_explain(g));
+        print_error("%s (tensor %zu) was overwritten by tensor %zu\n%s\n", vkt__text(t), t->index,
+                    who - 1, vkt_graph_explain(g));
         fail();
     }
 }
@@ -128,7 +133,8 @@ static void require_sound(const vkt_graph *g)
                 const vkt_tensor *t = g->nodes[k]->out[o];
                 if (!t || !in_slab(t)) continue;
                 assert_true(offset_of(t) % BLOCK == 0 && offset_of(t) + t->bytes <= g->slab_bytes);
-                for (uint64_t b = 0; b < vkt__align(t->bytes, BLOCK) / BLOCK; b++) owner[offset_of(t) / BLOCK + b] = t->index + 1;
+                for (uint64_t b = 0; b < vkt__align(t->bytes, BLOCK) / BLOCK; b++)
+                    owner[offset_of(t) / BLOCK + b] = t->index + 1;
             }
     }
     for (size_t i = 0; i < g->n_tensors; i++)
@@ -138,7 +144,8 @@ static void require_sound(const vkt_graph *g)
 
 /* ---- graphs ---- */
 
-/* input -> `depth` linear layers with relu and dropout -> classifier, with gradients of the weights kept. */
+/* input -> `depth` linear layers with relu and dropout -> classifier, with gradients of the weights
+ * kept. */
 static vkt_graph *build_mlp(uint32_t depth, uint32_t batch, uint32_t width)
 {
     vkt_graph *g = vkt_graph_create(NULL);
@@ -147,11 +154,14 @@ static vkt_graph *build_mlp(uint32_t depth, uint32_t batch, uint32_t width)
     for (uint32_t i = 0; i < depth; i++) {
         wrt[n++] = vkt__sample2(g, width, width);
         wrt[n++] = vkt__sample1(g, width);
-        h = vkt_dropout(g, vkt_linear(g, h, wrt[n - 2], wrt[n - 1], VKT_ACT_RELU), vkt_step(g), 0.1f);
+        h = vkt_dropout(g, vkt_linear(g, h, wrt[n - 2], wrt[n - 1], VKT_ACT_RELU), vkt_step(g),
+                        0.1f);
     }
     wrt[n++] = vkt__sample2(g, 10, width);
     h = vkt_linear(g, h, wrt[n - 1], NULL, VKT_ACT_NONE);
-    vkt_loss loss = vkt_softmax_xent(g, h, vkt__sample(g, vkt_shape1(batch), VKT_U32, VKT_HINT_INDEX, 10), NULL, NULL, (vkt_xent_desc) { 0 });
+    vkt_loss loss =
+        vkt_softmax_xent(g, h, vkt__sample(g, vkt_shape1(batch), VKT_U32, VKT_HINT_INDEX, 10), NULL,
+                         NULL, (vkt_xent_desc) { 0 });
     vkt_keep(loss.loss, "loss");
     vkt_backward(g, loss.loss, wrt, n, dwrt);
     for (size_t i = 0; i < n; i++) vkt_keep(dwrt[i], "gradient");
@@ -165,24 +175,44 @@ static uint32_t below(uint32_t n)
     return vkt_rand_below(9, VKT_RNG_TEST, seed++, n);
 }
 
-/* A random net of rows over [8, 64] tensors: residuals, norms whose sum is used, views, softmax; sometimes kept. */
+/* A random net of rows over [8, 64] tensors: residuals, norms whose sum is used, views, softmax;
+ * sometimes kept. */
 static vkt_graph *build_random(void)
 {
     vkt_graph *g = vkt_graph_create(NULL);
-    vkt_tensor *pool[64], *wrt[3] = { vkt__sample2(g, 8, 64), vkt__sample2(g, 64, 64), vkt__sample1(g, 64) }, *dwrt[3], *sum;
+    vkt_tensor *pool[64],
+        *wrt[3] = { vkt__sample2(g, 8, 64), vkt__sample2(g, 64, 64), vkt__sample1(g, 64) },
+        *dwrt[3], *sum;
     uint32_t n = 0;
     pool[n++] = wrt[0];
     for (uint32_t k = 4 + below(16); k-- > 0;) {
         vkt_tensor *x = pool[below(n)], *y = pool[below(n)];
         switch (below(10)) {
-        case 0: pool[n] = vkt_add(g, x, y); break;
-        case 1: pool[n] = vkt_mul(g, x, y); break;
-        case 2: pool[n] = vkt_activate(g, x, (vkt_act)(1 + below(6))); break;
-        case 3: pool[n] = vkt_linear(g, x, wrt[1], wrt[2], (vkt_act)below(7)); break;
-        case 4: pool[n] = vkt_softmax(g, x); break;
-        case 5: pool[n] = vkt_reshape(g, vkt_scale(g, vkt_reshape(g, x, vkt_shape2(64, 8)), 2), vkt_shape2(8, 64)); break;
-        case 6: pool[n] = vkt_dropout(g, x, vkt_step(g), 0.5f); break;
-        case 7: pool[n] = vkt_rmsnorm(g, x, wrt[2], NULL, 1e-5f, NULL); break;
+        case 0:
+            pool[n] = vkt_add(g, x, y);
+            break;
+        case 1:
+            pool[n] = vkt_mul(g, x, y);
+            break;
+        case 2:
+            pool[n] = vkt_activate(g, x, (vkt_act)(1 + below(6)));
+            break;
+        case 3:
+            pool[n] = vkt_linear(g, x, wrt[1], wrt[2], (vkt_act)below(7));
+            break;
+        case 4:
+            pool[n] = vkt_softmax(g, x);
+            break;
+        case 5:
+            pool[n] = vkt_reshape(g, vkt_scale(g, vkt_reshape(g, x, vkt_shape2(64, 8)), 2),
+                                  vkt_shape2(8, 64));
+            break;
+        case 6:
+            pool[n] = vkt_dropout(g, x, vkt_step(g), 0.5f);
+            break;
+        case 7:
+            pool[n] = vkt_rmsnorm(g, x, wrt[2], NULL, 1e-5f, NULL);
+            break;
         default:
             pool[n] = vkt_layernorm(g, x, wrt[2], wrt[2], y, 1e-5f, &sum);
             pool[++n] = sum;
@@ -191,7 +221,8 @@ static vkt_graph *build_random(void)
         n++;
     }
     vkt_tensor *target = vkt__sample(g, vkt_shape1(8), VKT_U32, VKT_HINT_INDEX, 64);
-    vkt_tensor *loss = vkt_softmax_xent(g, pool[n - 1], target, NULL, NULL, (vkt_xent_desc) { 0.1f, 0 }).loss;
+    vkt_tensor *loss =
+        vkt_softmax_xent(g, pool[n - 1], target, NULL, NULL, (vkt_xent_desc) { 0.1f, 0 }).loss;
     if (below(2)) loss = vkt_sum(g, vkt_mul(g, loss, loss));
     vkt_backward(g, loss, wrt, 3, dwrt);
     for (int i = 0; i < 3; i++) vkt_keep(dwrt[i], "gradient");
@@ -219,13 +250,16 @@ static void plans_of_random_graphs_are_sound(void **state)
 static void an_mlp_needs_little_more_than_the_bound(void **state)
 {
     (void)state;
-    static const struct { uint32_t depth, batch, width; } mlps[] = { { 1, 128, 128 }, { 2, 128, 784 }, { 5, 64, 500 }, { 12, 1000, 33 } };
+    static const struct {
+        uint32_t depth, batch, width;
+    } mlps[] = { { 1, 128, 128 }, { 2, 128, 784 }, { 5, 64, 500 }, { 12, 1000, 33 } };
     for (size_t i = 0; i < VKT_COUNT(mlps); i++) {
         vkt_graph *g = build_mlp(mlps[i].depth, mlps[i].batch, mlps[i].width);
         REQUIRE_OK(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }));
         require_sound(g);
         double share = (double)vkt_graph_bytes(g) / (double)vkt_graph_bytes_bound(g);
-        print_message("%u layers: slab %.1f KiB, %.3f of the lower bound\n", mlps[i].depth, (double)vkt_graph_bytes(g) / 1024, share);
+        print_message("%u layers: slab %.1f KiB, %.3f of the lower bound\n", mlps[i].depth,
+                      (double)vkt_graph_bytes(g) / 1024, share);
         assert_true(share >= 1 && share <= 1.05);
         vkt_graph_destroy(&g);
     }
@@ -237,7 +271,8 @@ static void a_tensor_read_later_is_not_overwritten(void **state)
 {
     (void)state;
     vkt_graph *g = vkt_graph_create(NULL);
-    vkt_tensor *x = vkt_scale(g, vkt__sample2(g, 8, 64), 2), *y = vkt_activate(g, x, VKT_ACT_RELU), *z = vkt_add(g, y, x);
+    vkt_tensor *x = vkt_scale(g, vkt__sample2(g, 8, 64), 2), *y = vkt_activate(g, x, VKT_ACT_RELU),
+               *z = vkt_add(g, y, x);
     vkt_keep(z, "z");
     bind_inputs(g);
     REQUIRE_OK(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }));
@@ -251,13 +286,15 @@ static void a_tensor_read_twice_at_a_level_is_not_overwritten(void **state)
 {
     (void)state;
     vkt_graph *g = vkt_graph_create(NULL);
-    vkt_tensor *x = vkt_scale(g, vkt__sample2(g, 8, 64), 2), *y = vkt_scale(g, x, 3), *z = vkt_scale(g, x, 4);
+    vkt_tensor *x = vkt_scale(g, vkt__sample2(g, 8, 64), 2), *y = vkt_scale(g, x, 3),
+               *z = vkt_scale(g, x, 4);
     vkt_keep(y, "y");
     vkt_keep(z, "z");
     bind_inputs(g);
     REQUIRE_OK(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }));
     assert_int_equal(y->node->level, z->node->level);
-    assert_true(offset_of(y) != offset_of(x) && offset_of(z) != offset_of(x) && offset_of(y) != offset_of(z));
+    assert_true(offset_of(y) != offset_of(x) && offset_of(z) != offset_of(x) &&
+                offset_of(y) != offset_of(z));
     vkt_graph_destroy(&g);
 }
 
@@ -299,13 +336,14 @@ static void bound_tensors_that_overlap_keep_their_order(void **state)
     (void)state;
     vkt_graph *g = vkt_graph_create(NULL);
     vkt_tensor *far = input_at(g, 1 << 20), *a = input_at(g, 512), *b = input_at(g, 4096);
-    const vkt_node *write = copy_to(g, far, 0);           /* [0, 1024) */
-    const vkt_node *beside = copy_to(g, far, 2048);       /* touches nothing of the others */
-    const vkt_node *raw = vkt_copy(g, a)->node;           /* reads [512, 1536) after the write */
-    const vkt_node *read = vkt_copy(g, b)->node;          /* reads [4096, 5120) */
-    const vkt_node *war = copy_to(g, far, 5104);          /* writes its last 16 bytes */
-    const vkt_node *waw = copy_to(g, far, 16);            /* over `write`, and after `raw` */
-    const vkt_node *edge = copy_to(g, far, 3072);         /* ends where b begins, begins where `beside` ends */
+    const vkt_node *write = copy_to(g, far, 0);     /* [0, 1024) */
+    const vkt_node *beside = copy_to(g, far, 2048); /* touches nothing of the others */
+    const vkt_node *raw = vkt_copy(g, a)->node;     /* reads [512, 1536) after the write */
+    const vkt_node *read = vkt_copy(g, b)->node;    /* reads [4096, 5120) */
+    const vkt_node *war = copy_to(g, far, 5104);    /* writes its last 16 bytes */
+    const vkt_node *waw = copy_to(g, far, 16);      /* over `write`, and after `raw` */
+    const vkt_node *edge =
+        copy_to(g, far, 3072); /* ends where b begins, begins where `beside` ends */
     REQUIRE_OK(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }));
     require_order(g);
     assert_int_equal(write->level, 0);
@@ -332,31 +370,93 @@ static void unbound_inputs_are_named(void **state)
 
 /* ---- wrong shapes ---- */
 
-static vkt_tensor *in2(vkt_graph *g, uint32_t r, uint32_t c) { return vkt__sample2(g, r, c); }
-static vkt_tensor *in1(vkt_graph *g, uint32_t c) { return vkt__sample1(g, c); }
-static vkt_tensor *targets(vkt_graph *g, uint32_t n) { return vkt__sample(g, vkt_shape1(n), VKT_U32, VKT_HINT_INDEX, 5); }
+static vkt_tensor *in2(vkt_graph *g, uint32_t r, uint32_t c)
+{
+    return vkt__sample2(g, r, c);
+}
+static vkt_tensor *in1(vkt_graph *g, uint32_t c)
+{
+    return vkt__sample1(g, c);
+}
+static vkt_tensor *targets(vkt_graph *g, uint32_t n)
+{
+    return vkt__sample(g, vkt_shape1(n), VKT_U32, VKT_HINT_INDEX, 5);
+}
 
-static vkt_tensor *wrong_add(vkt_graph *g) { return vkt_add(g, in2(g, 3, 5), in2(g, 3, 4)); }
-static vkt_tensor *wrong_mul(vkt_graph *g) { return vkt_mul(g, in1(g, 4), in2(g, 3, 4)); }
-static vkt_tensor *wrong_matmul(vkt_graph *g) { return vkt_matmul(g, VKT_NN, in2(g, 3, 5), in2(g, 3, 4)); }
-static vkt_tensor *wrong_linear(vkt_graph *g) { return vkt_linear(g, in2(g, 3, 5), in2(g, 4, 5), in1(g, 5), VKT_ACT_NONE); }
-static vkt_tensor *wrong_reshape(vkt_graph *g) { return vkt_reshape(g, in2(g, 3, 5), vkt_shape2(4, 4)); }
-static vkt_tensor *wrong_weight(vkt_graph *g) { return vkt_layernorm(g, in2(g, 3, 5), in1(g, 3), NULL, NULL, 1e-5f, NULL); }
-static vkt_tensor *wrong_bias(vkt_graph *g) { return vkt_layernorm(g, in2(g, 3, 5), in1(g, 5), in1(g, 4), NULL, 1e-5f, NULL); }
-static vkt_tensor *wrong_residual(vkt_graph *g) { return vkt_rmsnorm(g, in2(g, 3, 5), in1(g, 5), in2(g, 5, 3), 1e-5f, NULL); }
-static vkt_tensor *wrong_p(vkt_graph *g) { return vkt_dropout(g, in2(g, 3, 5), vkt_step(g), 1.0f); }
-static vkt_tensor *wrong_cast(vkt_graph *g) { return vkt_cast(g, targets(g, 3), VKT_F16); }
-static vkt_tensor *wrong_half(vkt_graph *g) { return vkt_mul(g, in2(g, 3, 5), vkt_cast(g, in1(g, 5), VKT_BF16)); }
-static vkt_tensor *wrong_mse(vkt_graph *g) { return vkt_mse(g, in2(g, 3, 5), in2(g, 5, 3), NULL).loss; }
-static vkt_tensor *wrong_target(vkt_graph *g) { return vkt_softmax_xent(g, in2(g, 3, 5), targets(g, 4), NULL, NULL, (vkt_xent_desc) { 0 }).hit; }
-static vkt_tensor *wrong_type(vkt_graph *g) { return vkt_softmax_xent(g, in2(g, 3, 5), in1(g, 3), NULL, NULL, (vkt_xent_desc) { 0 }).loss; }
-static vkt_tensor *wrong_classes(vkt_graph *g) { return vkt_softmax_xent(g, in2(g, 3, 5), targets(g, 3), NULL, in1(g, 3), (vkt_xent_desc) { 0 }).loss; }
-static vkt_tensor *wrong_rows(vkt_graph *g) { return vkt_softmax_xent(g, in2(g, 3, 5), targets(g, 3), in1(g, 5), NULL, (vkt_xent_desc) { 0 }).loss; }
+static vkt_tensor *wrong_add(vkt_graph *g)
+{
+    return vkt_add(g, in2(g, 3, 5), in2(g, 3, 4));
+}
+static vkt_tensor *wrong_mul(vkt_graph *g)
+{
+    return vkt_mul(g, in1(g, 4), in2(g, 3, 4));
+}
+static vkt_tensor *wrong_matmul(vkt_graph *g)
+{
+    return vkt_matmul(g, VKT_NN, in2(g, 3, 5), in2(g, 3, 4));
+}
+static vkt_tensor *wrong_linear(vkt_graph *g)
+{
+    return vkt_linear(g, in2(g, 3, 5), in2(g, 4, 5), in1(g, 5), VKT_ACT_NONE);
+}
+static vkt_tensor *wrong_reshape(vkt_graph *g)
+{
+    return vkt_reshape(g, in2(g, 3, 5), vkt_shape2(4, 4));
+}
+static vkt_tensor *wrong_weight(vkt_graph *g)
+{
+    return vkt_layernorm(g, in2(g, 3, 5), in1(g, 3), NULL, NULL, 1e-5f, NULL);
+}
+static vkt_tensor *wrong_bias(vkt_graph *g)
+{
+    return vkt_layernorm(g, in2(g, 3, 5), in1(g, 5), in1(g, 4), NULL, 1e-5f, NULL);
+}
+static vkt_tensor *wrong_residual(vkt_graph *g)
+{
+    return vkt_rmsnorm(g, in2(g, 3, 5), in1(g, 5), in2(g, 5, 3), 1e-5f, NULL);
+}
+static vkt_tensor *wrong_p(vkt_graph *g)
+{
+    return vkt_dropout(g, in2(g, 3, 5), vkt_step(g), 1.0f);
+}
+static vkt_tensor *wrong_cast(vkt_graph *g)
+{
+    return vkt_cast(g, targets(g, 3), VKT_F16);
+}
+static vkt_tensor *wrong_half(vkt_graph *g)
+{
+    return vkt_mul(g, in2(g, 3, 5), vkt_cast(g, in1(g, 5), VKT_BF16));
+}
+static vkt_tensor *wrong_mse(vkt_graph *g)
+{
+    return vkt_mse(g, in2(g, 3, 5), in2(g, 5, 3), NULL).loss;
+}
+static vkt_tensor *wrong_target(vkt_graph *g)
+{
+    return vkt_softmax_xent(g, in2(g, 3, 5), targets(g, 4), NULL, NULL, (vkt_xent_desc) { 0 }).hit;
+}
+static vkt_tensor *wrong_type(vkt_graph *g)
+{
+    return vkt_softmax_xent(g, in2(g, 3, 5), in1(g, 3), NULL, NULL, (vkt_xent_desc) { 0 }).loss;
+}
+static vkt_tensor *wrong_classes(vkt_graph *g)
+{
+    return vkt_softmax_xent(g, in2(g, 3, 5), targets(g, 3), NULL, in1(g, 3), (vkt_xent_desc) { 0 })
+        .loss;
+}
+static vkt_tensor *wrong_rows(vkt_graph *g)
+{
+    return vkt_softmax_xent(g, in2(g, 3, 5), targets(g, 3), in1(g, 5), NULL, (vkt_xent_desc) { 0 })
+        .loss;
+}
 
 static void wrong_shapes_are_latched_and_named(void **state)
 {
     (void)state;
-    static const struct { vkt_tensor *(*build)(vkt_graph *g); const char *says[3]; } cases[] = {
+    static const struct {
+        vkt_tensor *(*build)(vkt_graph *g);
+        const char *says[3];
+    } cases[] = {
         { wrong_add, { "add", "[3, 5] f32", "[3, 4] f32" } },
         { wrong_mul, { "mul", "[4] f32", "[3, 4] f32" } },
         { wrong_matmul, { "matmul", "[3, 5] f32", "[3, 4] f32" } },
@@ -384,9 +484,12 @@ static void wrong_shapes_are_latched_and_named(void **state)
         for (int k = 0; k < 3; k++) REQUIRE_LOGGED(cases[i].says[k]);
         size_t lines = strlen(test_log);
         assert_true(t->inert);
-        t = vkt_layernorm(g, vkt_linear(g, vkt_reshape(g, t, vkt_shape2(7, 7)), t, x, VKT_ACT_GELU), x, x, t, 1e-5f, &sum);
-        assert_true(t->inert && sum->inert && vkt_softmax_xent(g, t, t, NULL, x, (vkt_xent_desc) { 0.1f, 0 }).loss->inert);
-        assert_true(vkt_cast(g, vkt_dropout(g, vkt_sum_rows(g, t), vkt_step(g), 0.5f), VKT_F16)->inert);
+        t = vkt_layernorm(g, vkt_linear(g, vkt_reshape(g, t, vkt_shape2(7, 7)), t, x, VKT_ACT_GELU),
+                          x, x, t, 1e-5f, &sum);
+        assert_true(t->inert && sum->inert &&
+                    vkt_softmax_xent(g, t, t, NULL, x, (vkt_xent_desc) { 0.1f, 0 }).loss->inert);
+        assert_true(
+            vkt_cast(g, vkt_dropout(g, vkt_sum_rows(g, t), vkt_step(g), 0.5f), VKT_F16)->inert);
         vkt_backward(g, t, &x, 1, &dx);
         assert_true(dx->inert);
         REQUIRE_STATUS(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }), VKT_SHAPE);
@@ -425,7 +528,8 @@ static void cost_counts_products_and_bytes(void **state)
     g = vkt_graph_create(NULL);
     vkt_layernorm(g, in2(g, 30, 50), in1(g, 50), in1(g, 50), in2(g, 30, 50), 1e-5f, NULL);
     vkt_graph_cost(g, &flops, &bytes);
-    assert_true(bytes == 4.0 * (4 * 30 * 50 + 2 * 50 + 2 * 30)); /* x, r in; y, s out; w, b; mean, rstd */
+    assert_true(bytes ==
+                4.0 * (4 * 30 * 50 + 2 * 50 + 2 * 30)); /* x, r in; y, s out; w, b; mean, rstd */
     vkt_graph_destroy(&g);
 }
 

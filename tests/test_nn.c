@@ -1,4 +1,5 @@
-/* Models from descriptions: sizes, names, initial values, errors that name the layer and the recipe line. */
+/* Models from descriptions: sizes, names, initial values, errors that name the layer and the recipe
+ * line. */
 #include "testing.h"
 
 #include "base/util.h"
@@ -6,27 +7,48 @@
 
 static vkt_status create(const vkt_layer *layers, size_t n, vkt_shape input, vkt_model **m)
 {
-    vkt_model_desc d = { .layers = layers, .n_layers = n, .input = input, .n_outputs = 10, .source = "r.yaml" };
+    vkt_model_desc d = {
+        .layers = layers, .n_layers = n, .input = input, .n_outputs = 10, .source = "r.yaml"
+    };
     return vkt_model_create(NULL, &d, m);
 }
 
 static void sizes_and_names(void **state)
 {
     (void)state;
-    vkt_layer inner[] = { { .type = "layernorm" }, { .type = "linear", .out = 32 }, { .type = "gelu" }, { .type = "linear", .out = 16, .name = "down" } };
+    vkt_layer inner[] = { { .type = "layernorm" },
+                          { .type = "linear", .out = 32 },
+                          { .type = "gelu" },
+                          { .type = "linear", .out = 16, .name = "down" } };
     vkt_layer branch[] = { { .type = "residual", .body = inner, .n_body = 4, .zero = true } };
-    vkt_layer layers[] = { { .type = "flatten" }, { .type = "linear", .out = 16 }, { .type = "repeat", .repeat = 2, .body = branch, .n_body = 1 },
-                           { .type = "rmsnorm" }, { .type = "linear", .no_bias = true } };
+    vkt_layer layers[] = { { .type = "flatten" },
+                           { .type = "linear", .out = 16 },
+                           { .type = "repeat", .repeat = 2, .body = branch, .n_body = 1 },
+                           { .type = "rmsnorm" },
+                           { .type = "linear", .no_bias = true } };
     vkt_model *m;
     vkt_shape in = { .rank = 3, .d = { 4, 4, 1 } };
     REQUIRE_OK(create(layers, 5, in, &m));
-    static const struct { const char *name; uint32_t r, c; } want[] = {
-        { "1.weight", 16, 16 },  { "1.bias", 16, 0 },
-        { "2.0.0.body.0.weight", 16, 0 }, { "2.0.0.body.0.bias", 16, 0 }, { "2.0.0.body.1.weight", 32, 16 }, { "2.0.0.body.1.bias", 32, 0 },
-        { "2.0.0.body.down.weight", 16, 32 }, { "2.0.0.body.down.bias", 16, 0 },
-        { "2.1.0.body.0.weight", 16, 0 }, { "2.1.0.body.0.bias", 16, 0 }, { "2.1.0.body.1.weight", 32, 16 }, { "2.1.0.body.1.bias", 32, 0 },
-        { "2.1.0.body.down.weight", 16, 32 }, { "2.1.0.body.down.bias", 16, 0 },
-        { "3.weight", 16, 0 },   { "4.weight", 10, 16 },
+    static const struct {
+        const char *name;
+        uint32_t r, c;
+    } want[] = {
+        { "1.weight", 16, 16 },
+        { "1.bias", 16, 0 },
+        { "2.0.0.body.0.weight", 16, 0 },
+        { "2.0.0.body.0.bias", 16, 0 },
+        { "2.0.0.body.1.weight", 32, 16 },
+        { "2.0.0.body.1.bias", 32, 0 },
+        { "2.0.0.body.down.weight", 16, 32 },
+        { "2.0.0.body.down.bias", 16, 0 },
+        { "2.1.0.body.0.weight", 16, 0 },
+        { "2.1.0.body.0.bias", 16, 0 },
+        { "2.1.0.body.1.weight", 32, 16 },
+        { "2.1.0.body.1.bias", 32, 0 },
+        { "2.1.0.body.down.weight", 16, 32 },
+        { "2.1.0.body.down.bias", 16, 0 },
+        { "3.weight", 16, 0 },
+        { "4.weight", 10, 16 },
     };
     uint64_t sum = 0;
     for (size_t i = 0; i < VKT_COUNT(want); i++) {
@@ -63,14 +85,22 @@ static void initial_values_have_their_moments(void **state)
 {
     (void)state;
     vkt_layer branch[] = { { .type = "linear", .out = 300 } };
-    vkt_layer layers[] = { { .type = "linear", .out = 300 }, { .type = "linear", .out = 300, .init = "xavier" },
+    vkt_layer layers[] = { { .type = "linear", .out = 300 },
+                           { .type = "linear", .out = 300, .init = "xavier" },
                            { .type = "linear", .out = 300, .init = "normal", .init_scale = 2 },
-                           { .type = "residual", .zero = true, .body = branch, .n_body = 1 }, { .type = "layernorm" }, { .type = "linear", .init = "zeros" } };
+                           { .type = "residual", .zero = true, .body = branch, .n_body = 1 },
+                           { .type = "layernorm" },
+                           { .type = "linear", .init = "zeros" } };
     vkt_model *m;
     REQUIRE_OK(create(layers, 6, vkt_shape1(200), &m));
     REQUIRE_OK(vkt_model_init(m, 7));
-    static const struct { const char *name; double deviation, limit; } want[] = {
-        { "0.weight", 0.1, 9 }, { "1.weight", 0.0577350269, 0.1 }, { "2.weight", 0.04, 9 }, { "3.body.0.weight", 0, 0 }, { "5.weight", 0, 0 }, { "0.bias", 0, 0 },
+    static const struct {
+        const char *name;
+        double deviation, limit;
+    } want[] = {
+        { "0.weight", 0.1, 9 },  { "1.weight", 0.0577350269, 0.1 },
+        { "2.weight", 0.04, 9 }, { "3.body.0.weight", 0, 0 },
+        { "5.weight", 0, 0 },    { "0.bias", 0, 0 },
     };
     for (size_t k = 0; k < VKT_COUNT(want); k++) {
         uint64_t n;
@@ -99,12 +129,38 @@ static void errors_name_layer_and_line(void **state)
     (void)state;
     vkt_model *m;
     vkt_layer narrow[] = { { .type = "linear", .out = 7, .line = 9 } };
-    struct { vkt_layer layers[2]; size_t n; vkt_shape in; vkt_status st; const char *log; } c[] = {
-        { { { .type = "linear", .line = 3 } }, 1, { 3, { 8, 8, 1 } }, VKT_SHAPE, "r.yaml:3: layer 0 (linear): the input is an image, [8, 8, 1] f32: put `- flatten` before it" },
-        { { { .type = "linear", .out = 12, .line = 4 } }, 1, { 1, { 8 } }, VKT_SHAPE, "r.yaml:4: layer 0 (linear) gives [12] f32, but the data has 10 outputs" },
-        { { { .type = "liner", .line = 5 } }, 1, { 1, { 8 } }, VKT_ARG, "r.yaml:5: layer 0 (liner): no such layer type; did you mean 'linear'?" },
-        { { { .type = "linear", .init = "kaimin", .line = 6 } }, 1, { 1, { 8 } }, VKT_ARG, "did you mean 'kaiming'?" },
-        { { { .type = "residual", .body = narrow, .n_body = 1, .line = 8 }, { .type = "linear" } }, 2, { 1, { 8 } }, VKT_SHAPE,
+    struct {
+        vkt_layer layers[2];
+        size_t n;
+        vkt_shape in;
+        vkt_status st;
+        const char *log;
+    } c[] = {
+        { { { .type = "linear", .line = 3 } },
+          1,
+          { 3, { 8, 8, 1 } },
+          VKT_SHAPE,
+          "r.yaml:3: layer 0 (linear): the input is an image, [8, 8, 1] f32: put `- flatten` "
+          "before it" },
+        { { { .type = "linear", .out = 12, .line = 4 } },
+          1,
+          { 1, { 8 } },
+          VKT_SHAPE,
+          "r.yaml:4: layer 0 (linear) gives [12] f32, but the data has 10 outputs" },
+        { { { .type = "liner", .line = 5 } },
+          1,
+          { 1, { 8 } },
+          VKT_ARG,
+          "r.yaml:5: layer 0 (liner): no such layer type; did you mean 'linear'?" },
+        { { { .type = "linear", .init = "kaimin", .line = 6 } },
+          1,
+          { 1, { 8 } },
+          VKT_ARG,
+          "did you mean 'kaiming'?" },
+        { { { .type = "residual", .body = narrow, .n_body = 1, .line = 8 }, { .type = "linear" } },
+          2,
+          { 1, { 8 } },
+          VKT_SHAPE,
           "r.yaml:8: layer 0 (residual): the branch gives [7] f32, but is added to [8] f32" },
     };
     for (size_t i = 0; i < VKT_COUNT(c); i++) {

@@ -1,4 +1,5 @@
-/* Every row's sample cases on the device that VKT_DEVICE and VKT_TEST_CAP name, against the twins. */
+/* Every row's sample cases on the device that VKT_DEVICE and VKT_TEST_CAP name, against the twins.
+ */
 #include "testing.h"
 
 #include "base/os.h"
@@ -13,7 +14,9 @@ static vkt_tensor *input(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, const v
 {
     vkt_tensor *t = vkt_input(g, shape, dtype, "input");
     assert_true(n_buffers < VKT_COUNT(buffers));
-    REQUIRE_OK(vkt_buffer_create(g->gpu, &(vkt_buffer_desc) { vkt__align(t->bytes, 4), VKT_MEM_DEVICE, "test" }, &buffers[n_buffers]));
+    REQUIRE_OK(vkt_buffer_create(
+        g->gpu, &(vkt_buffer_desc) { vkt__align(t->bytes, 4), VKT_MEM_DEVICE, "test" },
+        &buffers[n_buffers]));
     vkt_buffer *buf = buffers[n_buffers++];
     vkt_bind(t, VKT_ALL_SLOTS, buf, 0);
     REQUIRE_OK(vkt_buffer_write(g->gpu, buf, 0, data, t->bytes));
@@ -30,8 +33,8 @@ static void destroy(vkt_graph **g)
 static void print_row(void *user, const vkt_check_result *r)
 {
     (void)user;
-    printf("  %-16s %3u cases, %3.0f%% of the tolerance%s%s\n", r->op, r->n_cases, 100 * r->worst, r->n_failed ? ": " : "",
-           r->n_failed ? r->detail : "");
+    printf("  %-16s %3u cases, %3.0f%% of the tolerance%s%s\n", r->op, r->n_cases, 100 * r->worst,
+           r->n_failed ? ": " : "", r->n_failed ? r->detail : "");
 }
 
 static void kernels_agree_with_their_twins(void **state)
@@ -51,7 +54,8 @@ static void casts_of_every_16_bit_number_are_exact(void **state)
         vkt_dtype dtype = bf16 ? VKT_BF16 : VKT_F16;
         uint32_t inf = bf16 ? 0x7f80 : 0x7c00, bits = bf16 ? 7 : 10, bias = bf16 ? 127 : 15;
         vkt_graph *g = vkt_graph_create(gpu);
-        vkt_tensor *u = vkt_cast(g, input(g, vkt_shape1(65536), dtype, all), VKT_F32), *d = vkt_cast(g, u, dtype);
+        vkt_tensor *u = vkt_cast(g, input(g, vkt_shape1(65536), dtype, all), VKT_F32),
+                   *d = vkt_cast(g, u, dtype);
         vkt_keep(u, "up");
         vkt_keep(d, "down");
         REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
@@ -63,8 +67,11 @@ static void casts_of_every_16_bit_number_are_exact(void **state)
             double v = ldexp(e ? m + (1u << bits) : m, (int)(e ? e : 1) - (int)bias - (int)bits);
             memcpy(&word, &up[i], 4);
             assert_int_equal(word >> 31, i >> 15);
-            if (a > inf) assert_true((word & 0x7fffffff) > 0x7f800000 && (back[i] & 0x7fff) > inf);
-            else assert_true(back[i] == i && (a == inf ? (word & 0x7fffffff) == 0x7f800000 : fabs((double)up[i]) == v));
+            if (a > inf)
+                assert_true((word & 0x7fffffff) > 0x7f800000 && (back[i] & 0x7fff) > inf);
+            else
+                assert_true(back[i] == i && (a == inf ? (word & 0x7fffffff) == 0x7f800000
+                                                      : fabs((double)up[i]) == v));
         }
         destroy(&g);
     }
@@ -74,17 +81,31 @@ static void casts_of_every_16_bit_number_are_exact(void **state)
 static void casts_round_to_nearest_even(void **state)
 {
     (void)state;
-    static const struct { uint32_t f32; uint16_t f16, bf16; } cases[] = {
-        { 0x3f800000, 0x3c00, 0x3f80 }, { 0x3f801000, 0x3c00, 0x3f80 }, /* 1, half an f16 step above it */
-        { 0x3f801001, 0x3c01, 0x3f80 }, { 0x3f803000, 0x3c02, 0x3f80 }, /* just over; halfway to an even one */
-        { 0x3f808000, 0x3c04, 0x3f80 }, { 0x3f818000, 0x3c0c, 0x3f82 }, /* ties of bf16 */
-        { 0x477fefff, 0x7bff, 0x4780 }, { 0x477ff000, 0x7c00, 0x4780 }, /* f16's largest, and where Inf begins */
-        { 0x7f7f7fff, 0x7c00, 0x7f7f }, { 0x7f7f8000, 0x7c00, 0x7f80 }, /* the same of bf16 */
-        { 0x387fe000, 0x0400, 0x3880 }, { 0x387fdfff, 0x03ff, 0x3880 }, /* subnormals round up to the least normal, or not */
-        { 0x33000000, 0x0000, 0x3300 }, { 0x33000001, 0x0001, 0x3300 }, /* half the least subnormal: a tie with 0 */
-        { 0x33c00000, 0x0002, 0x33c0 }, { 0x00000001, 0x0000, 0x0000 }, /* 1.5 of it: a tie; float32's own least */
-        { 0x00018000, 0x0000, 0x0002 }, { 0xc77ff000, 0xfc00, 0xc780 }, /* a tie among bf16's subnormals; signs */
-        { 0x80000000, 0x8000, 0x8000 }, { 0xff800000, 0xfc00, 0xff80 }, { 0x7f800001, 0x7e00, 0x7fc0 },
+    static const struct {
+        uint32_t f32;
+        uint16_t f16, bf16;
+    } cases[] = {
+        { 0x3f800000, 0x3c00, 0x3f80 },
+        { 0x3f801000, 0x3c00, 0x3f80 }, /* 1, half an f16 step above it */
+        { 0x3f801001, 0x3c01, 0x3f80 },
+        { 0x3f803000, 0x3c02, 0x3f80 }, /* just over; halfway to an even one */
+        { 0x3f808000, 0x3c04, 0x3f80 },
+        { 0x3f818000, 0x3c0c, 0x3f82 }, /* ties of bf16 */
+        { 0x477fefff, 0x7bff, 0x4780 },
+        { 0x477ff000, 0x7c00, 0x4780 }, /* f16's largest, and where Inf begins */
+        { 0x7f7f7fff, 0x7c00, 0x7f7f },
+        { 0x7f7f8000, 0x7c00, 0x7f80 }, /* the same of bf16 */
+        { 0x387fe000, 0x0400, 0x3880 },
+        { 0x387fdfff, 0x03ff, 0x3880 }, /* subnormals round up to the least normal, or not */
+        { 0x33000000, 0x0000, 0x3300 },
+        { 0x33000001, 0x0001, 0x3300 }, /* half the least subnormal: a tie with 0 */
+        { 0x33c00000, 0x0002, 0x33c0 },
+        { 0x00000001, 0x0000, 0x0000 }, /* 1.5 of it: a tie; float32's own least */
+        { 0x00018000, 0x0000, 0x0002 },
+        { 0xc77ff000, 0xfc00, 0xc780 }, /* a tie among bf16's subnormals; signs */
+        { 0x80000000, 0x8000, 0x8000 },
+        { 0xff800000, 0xfc00, 0xff80 },
+        { 0x7f800001, 0x7e00, 0x7fc0 },
     };
     enum { N = VKT_COUNT(cases) };
     uint32_t words[N];
@@ -92,21 +113,25 @@ static void casts_round_to_nearest_even(void **state)
     for (size_t i = 0; i < N; i++) words[i] = cases[i].f32;
     for (int bf16 = 0; bf16 < 2; bf16++) {
         vkt_graph *g = vkt_graph_create(gpu);
-        vkt_tensor *d = vkt_cast(g, input(g, vkt_shape1(N), VKT_F32, words), bf16 ? VKT_BF16 : VKT_F16);
+        vkt_tensor *d =
+            vkt_cast(g, input(g, vkt_shape1(N), VKT_F32, words), bf16 ? VKT_BF16 : VKT_F16);
         vkt_keep(d, "down");
         REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
         REQUIRE_OK(vkt_graph_run(g));
         REQUIRE_OK(vkt_tensor_read(d, 0, got, sizeof got));
         for (size_t i = 0; i < N; i++) {
             uint16_t want = bf16 ? cases[i].bf16 : cases[i].f16;
-            if (got[i] != want) print_error("%08x as %s is %04x, not %04x\n", words[i], bf16 ? "bf16" : "f16", got[i], want);
+            if (got[i] != want)
+                print_error("%08x as %s is %04x, not %04x\n", words[i], bf16 ? "bf16" : "f16",
+                            got[i], want);
             assert_int_equal(got[i], want);
         }
         destroy(&g);
     }
 }
 
-/* Rows: fine, NaN, +Inf, all -Inf, one -Inf (a mask), NaN but ignored, target beyond the classes, NaN at the target. */
+/* Rows: fine, NaN, +Inf, all -Inf, one -Inf (a mask), NaN but ignored, target beyond the classes,
+ * NaN at the target. */
 static void bad_logits_give_nan_in_their_row_only(void **state)
 {
     (void)state;
@@ -122,7 +147,8 @@ static void bad_logits_give_nan_in_their_row_only(void **state)
     x[4][2] = -INFINITY;
     vkt_graph *g = vkt_graph_create(gpu);
     vkt_tensor *in = input(g, vkt_shape2(R, V), VKT_F32, x), *din, *soft = vkt_softmax(g, in);
-    vkt_loss l = vkt_softmax_xent(g, in, input(g, vkt_shape1(R), VKT_U32, target), NULL, NULL, (vkt_xent_desc) { 0.0f, 4 });
+    vkt_loss l = vkt_softmax_xent(g, in, input(g, vkt_shape1(R), VKT_U32, target), NULL, NULL,
+                                  (vkt_xent_desc) { 0.0f, 4 });
     vkt_keep(l.loss, "loss");
     vkt_keep(l.hit, "hit");
     vkt_keep(soft, "p");
@@ -148,25 +174,30 @@ static void bad_logits_give_nan_in_their_row_only(void **state)
     destroy(&g);
 }
 
-/* An MLP's loss and gradients with fusions and without: the same arithmetic, but for what a compiler makes of an
- * activation beside a sum. */
+/* An MLP's loss and gradients with fusions and without: the same arithmetic, but for what a
+ * compiler makes of an activation beside a sum. */
 static void rewrites_change_nothing(void **state)
 {
     (void)state;
     enum { B = 37, D0 = 21, D1 = 33, D2 = 26, MOST = 1024 };
     static float data[MOST], grad[2][5][MOST];
-    for (int i = 0; i < MOST; i++) data[i] = (float)vkt_rand_normal(3, VKT_RNG_TEST, (uint64_t)i) * 0.5f;
+    for (int i = 0; i < MOST; i++)
+        data[i] = (float)vkt_rand_normal(3, VKT_RNG_TEST, (uint64_t)i) * 0.5f;
     for (int act = VKT_ACT_RELU; act <= VKT_ACT_TANH; act++) {
         for (int plain = 0; plain < 2; plain++) {
             vkt_graph *g = vkt_graph_create(gpu);
             if (plain) vkt_graph_no_rewrite(g);
-            vkt_tensor *x = input(g, vkt_shape2(B, D0), VKT_F32, data), *w1 = input(g, vkt_shape2(D1, D0), VKT_F32, data + 100);
-            vkt_tensor *b1 = input(g, vkt_shape1(D1), VKT_F32, data), *w2 = input(g, vkt_shape2(D2, D1), VKT_F32, data + 50);
-            vkt_tensor *b2 = input(g, vkt_shape1(D2), VKT_F32, data), *w3 = input(g, vkt_shape2(5, D2), VKT_F32, data + 7);
+            vkt_tensor *x = input(g, vkt_shape2(B, D0), VKT_F32, data),
+                       *w1 = input(g, vkt_shape2(D1, D0), VKT_F32, data + 100);
+            vkt_tensor *b1 = input(g, vkt_shape1(D1), VKT_F32, data),
+                       *w2 = input(g, vkt_shape2(D2, D1), VKT_F32, data + 50);
+            vkt_tensor *b2 = input(g, vkt_shape1(D2), VKT_F32, data),
+                       *w3 = input(g, vkt_shape2(5, D2), VKT_F32, data + 7);
             vkt_tensor *wrt[] = { w1, b1, w2, b2, w3 }, *dwrt[5], *h = x;
             h = vkt_activate(g, vkt_linear(g, h, w1, b1, VKT_ACT_NONE), (vkt_act)act);
             h = vkt_activate(g, vkt_linear(g, h, w2, b2, VKT_ACT_NONE), (vkt_act)act);
-            vkt_loss l = vkt_mse(g, vkt_linear(g, h, w3, NULL, VKT_ACT_NONE), input(g, vkt_shape2(B, 5), VKT_F32, data + 9), NULL);
+            vkt_loss l = vkt_mse(g, vkt_linear(g, h, w3, NULL, VKT_ACT_NONE),
+                                 input(g, vkt_shape2(B, 5), VKT_F32, data + 9), NULL);
             vkt_backward(g, l.loss, wrt, 5, dwrt);
             for (int i = 0; i < 5; i++) vkt_keep(dwrt[i], "gradient");
             REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
@@ -175,15 +206,19 @@ static void rewrites_change_nothing(void **state)
             assert_int_equal(strstr(text, "activate_bwd") != NULL, plain);
             free(text);
             REQUIRE_OK(vkt_graph_run(g));
-            for (int i = 0; i < 5; i++) REQUIRE_OK(vkt_tensor_read(dwrt[i], 0, grad[plain][i], dwrt[i]->bytes));
+            for (int i = 0; i < 5; i++)
+                REQUIRE_OK(vkt_tensor_read(dwrt[i], 0, grad[plain][i], dwrt[i]->bytes));
             destroy(&g);
         }
         if (act == VKT_ACT_RELU) assert_memory_equal(grad[0], grad[1], sizeof grad[0]);
         for (int i = 0; i < 5; i++) {
             double rms = 0;
-            for (int j = 0; j < MOST; j++) rms += (double)grad[1][i][j] * (double)grad[1][i][j] / MOST;
             for (int j = 0; j < MOST; j++)
-                REQUIRE_NEAR(grad[0][i][j], grad[1][i][j], vkt__tol(VKT_F32, 64 + D1) * (sqrt(rms) + fabs((double)grad[1][i][j])));
+                rms += (double)grad[1][i][j] * (double)grad[1][i][j] / MOST;
+            for (int j = 0; j < MOST; j++)
+                REQUIRE_NEAR(grad[0][i][j], grad[1][i][j],
+                             vkt__tol(VKT_F32, 64 + D1) *
+                                 (sqrt(rms) + fabs((double)grad[1][i][j])));
         }
     }
 }
@@ -194,7 +229,8 @@ static void a_gradient_read_twice_is_not_fused(void **state)
     (void)state;
     vkt_graph *g = vkt_graph_create(NULL);
     vkt_tensor *a = vkt__sample2(g, 8, 6), *b = vkt__sample2(g, 6, 4), *v = vkt__sample2(g, 8, 4);
-    vkt_tensor *d = vkt_matmul(g, VKT_NN, a, b), *kept = vkt_matmul(g, VKT_NN, a, b), *h = vkt_scale(g, v, 2.0f);
+    vkt_tensor *d = vkt_matmul(g, VKT_NN, a, b), *kept = vkt_matmul(g, VKT_NN, a, b),
+               *h = vkt_scale(g, v, 2.0f);
     vkt__act_bwd(g, d, h, VKT_ACT_RELU);
     vkt_add(g, d, d);
     vkt_keep(kept, "kept");
@@ -227,7 +263,8 @@ static void take_first(void *user, const vkt_tensor *t, const double *data)
     if (t == w->t) w->value = data[0];
 }
 
-/* With allocations of at most 1 MiB the slab is several buffers; tensors of half of one lie in them. */
+/* With allocations of at most 1 MiB the slab is several buffers; tensors of half of one lie in
+ * them. */
 static void a_plan_of_several_chunks_runs(void **state)
 {
     (void)state;
@@ -251,8 +288,8 @@ static void a_plan_of_several_chunks_runs(void **state)
     destroy(&g);
 }
 
-/* On GPUs, small outputs of deep products are summed in slices: within the tolerance of the whole, the same bits each
- * time. */
+/* On GPUs, small outputs of deep products are summed in slices: within the tolerance of the whole,
+ * the same bits each time. */
 static void deep_products_are_cut_into_slices(void **state)
 {
     (void)state;
@@ -264,7 +301,8 @@ static void deep_products_are_cut_into_slices(void **state)
         vkt_graph *g = vkt_graph_create(gpu);
         if (run == 2) vkt_graph_no_rewrite(g);
         vkt_tensor *v = vkt_scale(g, input(g, vkt_shape2(M, N), VKT_F32, data), 0.5f);
-        vkt_tensor *c = vkt_matmul(g, VKT_TN, input(g, vkt_shape2(K, M), VKT_F32, data), input(g, vkt_shape2(K, N), VKT_F32, data));
+        vkt_tensor *c = vkt_matmul(g, VKT_TN, input(g, vkt_shape2(K, M), VKT_F32, data),
+                                   input(g, vkt_shape2(K, N), VKT_F32, data));
         c = vkt__act_bwd(g, c, v, VKT_ACT_SILU);
         vkt_keep(c, "c");
         REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
@@ -279,19 +317,24 @@ static void deep_products_are_cut_into_slices(void **state)
     assert_memory_equal(got[0], got[1], sizeof got[0]);
     for (int i = 0; i < M * N; i++) rms += (double)got[2][i] * (double)got[2][i] / (M * N);
     for (int i = 0; i < M * N; i++)
-        REQUIRE_NEAR(got[0][i], got[2][i], vkt__tol(VKT_F32, K) * (sqrt(rms) + fabs((double)got[2][i])));
+        REQUIRE_NEAR(got[0][i], got[2][i],
+                     vkt__tol(VKT_F32, K) * (sqrt(rms) + fabs((double)got[2][i])));
 }
 
-/* The product of `run` on a gpu with or without the choices kept in `dir`: its result, and the kernel in the plan. */
+/* The product of `run` on a gpu with or without the choices kept in `dir`: its result, and the
+ * kernel in the plan. */
 static void product_with_choices(const char *dir, bool no_tune, const char *kernel, float *got)
 {
     enum { N = 40 };
     static float data[N * N];
     vkt_gpu *of;
     for (int i = 0; i < N * N; i++) data[i] = (float)vkt_rand_normal(8, VKT_RNG_TEST, (uint64_t)i);
-    REQUIRE_OK(vkt_gpu_create(&(vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"), .cache_dir = dir, .no_tune = no_tune }, &of));
+    REQUIRE_OK(vkt_gpu_create(
+        &(vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"), .cache_dir = dir, .no_tune = no_tune },
+        &of));
     vkt_graph *g = vkt_graph_create(of);
-    vkt_tensor *c = vkt_matmul(g, VKT_NN, input(g, vkt_shape2(N, N), VKT_F32, data), input(g, vkt_shape2(N, N), VKT_F32, data));
+    vkt_tensor *c = vkt_matmul(g, VKT_NN, input(g, vkt_shape2(N, N), VKT_F32, data),
+                               input(g, vkt_shape2(N, N), VKT_F32, data));
     vkt_keep(c, "c");
     REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
     char *text = vkt_graph_explain(g);
@@ -310,7 +353,8 @@ static void count_shapes(void *user, const vkt_tune_result *r)
     ++*(int *)user;
 }
 
-/* Choices are used by the next gpu, not with no_tune, not from files that are damaged or of other kernels. */
+/* Choices are used by the next gpu, not with no_tune, not from files that are damaged or of other
+ * kernels. */
 static void tuned_choices_are_kept_and_checked(void **state)
 {
     (void)state;
@@ -323,8 +367,10 @@ static void tuned_choices_are_kept_and_checked(void **state)
     vkt_gpu *of;
     snprintf(dir, sizeof dir, "tuned-%d", vkt__pid());
     REQUIRE_OK(vkt__mkdirs(dir));
-    REQUIRE_OK(vkt_gpu_create(&(vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"), .cache_dir = dir }, &of));
-    snprintf(from_table, sizeof from_table, "kernel %s", vkt__matmul_kernel_name(vkt__matmul_table(vkt_gpu_caps(of), VKT_NN, 40, 40, 40)));
+    REQUIRE_OK(
+        vkt_gpu_create(&(vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"), .cache_dir = dir }, &of));
+    snprintf(from_table, sizeof from_table, "kernel %s",
+             vkt__matmul_kernel_name(vkt__matmul_table(vkt_gpu_caps(of), VKT_NN, 40, 40, 40)));
     REQUIRE_OK(vkt_tune(of, shapes, VKT_COUNT(shapes), count_shapes, &n_shapes));
     assert_int_equal(n_shapes, VKT_COUNT(shapes));
     assert_non_null(vkt__choice_get(of, vkt__matmul_key(VKT_TN, 9, 7, 33, key)));
@@ -361,8 +407,11 @@ static bool open_gpu(const char *more_cap)
 {
     const char *cap = getenv("VKT_TEST_CAP");
     char caps[256];
-    snprintf(caps, sizeof caps, "%s%s%s", cap ? cap : "", cap && *cap && *more_cap ? "," : "", more_cap);
-    vkt_gpu_desc desc = { .cap = caps, .validate = getenv("VKT_TEST_VALIDATE") != NULL, .no_cache = true };
+    snprintf(caps, sizeof caps, "%s%s%s", cap ? cap : "", cap && *cap && *more_cap ? "," : "",
+             more_cap);
+    vkt_gpu_desc desc = { .cap = caps,
+                          .validate = getenv("VKT_TEST_VALIDATE") != NULL,
+                          .no_cache = true };
     return vkt_gpu_create(&desc, &gpu) == VKT_OK;
 }
 
@@ -391,7 +440,8 @@ int main(void)
     failed += cmocka_run_group_tests_name("ops, small allocations", small, NULL, NULL);
     vkt_gpu_destroy(&gpu);
     if (!open_gpu("submit=0,groups=16")) return 1;
-    failed += cmocka_run_group_tests_name("ops, each dispatch in three submissions", tests, NULL, NULL);
+    failed +=
+        cmocka_run_group_tests_name("ops, each dispatch in three submissions", tests, NULL, NULL);
     vkt_gpu_destroy(&gpu);
     if (!open_gpu("cpu-kernels=0")) return 1;
     failed += cmocka_run_group_tests_name("ops, kernels of GPUs", as_gpu, NULL, NULL);

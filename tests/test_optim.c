@@ -1,4 +1,5 @@
-/* optim without a device: schedules, rules (by their twin) against closed forms and PyTorch's trajectories, groups. */
+/* optim without a device: schedules, rules (by their twin) against closed forms and PyTorch's
+ * trajectories, groups. */
 #include "testing.h"
 
 #include <jansson.h>
@@ -9,8 +10,16 @@
 
 static vkt_schedule plain(vkt_schedule_kind kind)
 {
-    return (vkt_schedule) { .kind = kind, .lr = 0.3, .steps = 101, .final_ratio = 0.1, .power = 2, .gamma = 0.5, .decay_every = 10,
-                            .decay_ratio = 0.2, .milestones = { 10, 40, 90 }, .n_milestones = 3 };
+    return (vkt_schedule) { .kind = kind,
+                            .lr = 0.3,
+                            .steps = 101,
+                            .final_ratio = 0.1,
+                            .power = 2,
+                            .gamma = 0.5,
+                            .decay_every = 10,
+                            .decay_ratio = 0.2,
+                            .milestones = { 10, 40, 90 },
+                            .n_milestones = 3 };
 }
 
 static void schedules_by_hand(void **state)
@@ -37,7 +46,8 @@ static void schedules_by_hand(void **state)
     REQUIRE_NEAR(vkt_schedule_lr(&s, 20), 0.075, 1e-15);
     REQUIRE_NEAR(vkt_schedule_lr(&s, 5), 0.3 * sqrt(0.5), 1e-15);
     s = plain(VKT_SCHED_STEPS);
-    assert_true(vkt_schedule_lr(&s, 9) == 0.3 && vkt_schedule_lr(&s, 10) == 0.15 && vkt_schedule_lr(&s, 39) == 0.15);
+    assert_true(vkt_schedule_lr(&s, 9) == 0.3 && vkt_schedule_lr(&s, 10) == 0.15 &&
+                vkt_schedule_lr(&s, 39) == 0.15);
     assert_true(vkt_schedule_lr(&s, 40) == 0.075 && vkt_schedule_lr(&s, 100) == 0.0375);
     s = plain(VKT_SCHED_WSD);
     s.steps = 100;
@@ -63,13 +73,18 @@ static void schedules_rise_then_fall(void **state)
                 REQUIRE_OK(vkt_schedule_check(&s, "test"));
                 uint64_t total = vkt_schedule_total(&s);
                 assert_int_equal(total, included ? 101 : 101 + warmup);
-                for (uint64_t i = 0; i < warmup; i++) REQUIRE_NEAR(vkt_schedule_lr(&s, i), 0.3 * (double)(i + 1) / (double)(warmup + 1), 1e-16);
+                for (uint64_t i = 0; i < warmup; i++)
+                    REQUIRE_NEAR(vkt_schedule_lr(&s, i),
+                                 0.3 * (double)(i + 1) / (double)(warmup + 1), 1e-16);
                 assert_true(vkt_schedule_lr(&s, warmup) == 0.3);
-                for (uint64_t i = warmup; i + 1 < total; i++) assert_true(vkt_schedule_lr(&s, i + 1) <= vkt_schedule_lr(&s, i));
+                for (uint64_t i = warmup; i + 1 < total; i++)
+                    assert_true(vkt_schedule_lr(&s, i + 1) <= vkt_schedule_lr(&s, i));
                 for (uint64_t i = 0; i < total; i++) assert_true(vkt_schedule_lr(&s, i) > 0);
                 double last = vkt_schedule_lr(&s, total - 1);
-                assert_true(vkt_schedule_lr(&s, total) == last && vkt_schedule_lr(&s, UINT64_MAX) == last);
-                bool ends = kind == VKT_SCHED_LINEAR || kind == VKT_SCHED_COSINE || kind == VKT_SCHED_POLYNOMIAL || kind == VKT_SCHED_WSD;
+                assert_true(vkt_schedule_lr(&s, total) == last &&
+                            vkt_schedule_lr(&s, UINT64_MAX) == last);
+                bool ends = kind == VKT_SCHED_LINEAR || kind == VKT_SCHED_COSINE ||
+                            kind == VKT_SCHED_POLYNOMIAL || kind == VKT_SCHED_WSD;
                 if (ends) assert_true(last == 0.3 * 0.1);
             }
 }
@@ -81,7 +96,8 @@ static void warmup_comes_on_top(void **state)
     for (vkt_schedule_kind kind = VKT_SCHED_CONSTANT; kind <= VKT_SCHED_WSD; kind++) {
         vkt_schedule a = plain(kind), b = plain(kind);
         b.warmup = 7;
-        for (uint64_t u = 0; u < 101; u++) assert_true(vkt_schedule_lr(&a, u) == vkt_schedule_lr(&b, u + 7));
+        for (uint64_t u = 0; u < 101; u++)
+            assert_true(vkt_schedule_lr(&a, u) == vkt_schedule_lr(&b, u + 7));
     }
 }
 
@@ -103,14 +119,14 @@ static void bad_schedules_are_refused(void **state)
 {
     (void)state;
     TEST_LOG_CAPTURE();
-#define REFUSED(kind, change, text)                                                                                   \
-    do {                                                                                                              \
-        vkt_schedule s = plain(kind);                                                                                 \
-        change;                                                                                                       \
-        test_log[0] = 0;                                                                                              \
-        REQUIRE_STATUS(vkt_schedule_check(&s, "mnist.yaml"), VKT_ARG);                                                \
-        REQUIRE_LOGGED("mnist.yaml: ");                                                                               \
-        REQUIRE_LOGGED(text);                                                                                         \
+#define REFUSED(kind, change, text)                                                                \
+    do {                                                                                           \
+        vkt_schedule s = plain(kind);                                                              \
+        change;                                                                                    \
+        test_log[0] = 0;                                                                           \
+        REQUIRE_STATUS(vkt_schedule_check(&s, "mnist.yaml"), VKT_ARG);                             \
+        REQUIRE_LOGGED("mnist.yaml: ");                                                            \
+        REQUIRE_LOGGED(text);                                                                      \
     } while (0)
     REFUSED(VKT_SCHED_LINEAR, s.final_ratio = 1.5, "final_ratio is 1.5; it must be in [0, 1]");
     REFUSED(VKT_SCHED_LINEAR, s.final_ratio = -0.1, "final_ratio is -0.1");
@@ -118,7 +134,8 @@ static void bad_schedules_are_refused(void **state)
     REFUSED(VKT_SCHED_CONSTANT, s.lr = 0, "learning rate is 0");
     REFUSED(VKT_SCHED_CONSTANT, s.lr = (double)INFINITY, "learning rate is inf");
     REFUSED(VKT_SCHED_CONSTANT, s.steps = 0, "0 training steps");
-    REFUSED(VKT_SCHED_CONSTANT, (s.warmup = 200, s.warmup_included = true), "warmup takes 200 of only 101 steps");
+    REFUSED(VKT_SCHED_CONSTANT, (s.warmup = 200, s.warmup_included = true),
+            "warmup takes 200 of only 101 steps");
     REFUSED(VKT_SCHED_STEPS, s.milestones[2] = 40, "milestones must rise, but 40 follows 40");
     REFUSED(VKT_SCHED_STEPS, s.n_milestones = 0, "needs milestones");
     REFUSED(VKT_SCHED_STEPS, s.gamma = 0, "gamma is 0; it must be in (0, 1]");
@@ -146,7 +163,9 @@ static void first_steps_in_closed_form(void **state)
 {
     (void)state;
     const float eps = 0.125f;
-    vkt_optim_desc d = { .momentum = 0.5f, .beta1 = 0.75f, .beta2 = 0.9375f, .rho = 0.75f, .eps = eps };
+    vkt_optim_desc d = {
+        .momentum = 0.5f, .beta1 = 0.75f, .beta2 = 0.9375f, .rho = 0.75f, .eps = eps
+    };
     d.rule = VKT_SGD;
     REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 3, 1e-15);
     d.weight_decay = 0.25f;
@@ -165,13 +184,15 @@ static void first_steps_in_closed_form(void **state)
     d.form = VKT_FORM_PLAYBOOK; /* sqrt(v) = 0.25 * 3, correction 0.25 / 0.25, m = 0.75 */
     REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 0.75 / (0.75 + 0.125) * 0.25 / 0.25, 1e-15);
     d.rule = VKT_NADAM;
-    REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * (0.75 * 0.75 + 0.25 * 3) / (0.75 + 0.125) * 0.25 / 0.25, 1e-15);
+    REQUIRE_NEAR(first_step(d, 0, 3),
+                 2 - 0.5 * (0.75 * 0.75 + 0.25 * 3) / (0.75 + 0.125) * 0.25 / 0.25, 1e-15);
     d.rule = VKT_ADAMW;
     d.weight_decay = 0.25f;
     REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 0.25 * 2 - 0.5 * 3 / (3 + 0.125), 1e-15);
 }
 
-/* The playbook's bias correction sqrt(1 - b2^t) / (1 - b1^t) at a late step, and NAdam's products far on. */
+/* The playbook's bias correction sqrt(1 - b2^t) / (1 - b1^t) at a late step, and NAdam's products
+ * far on. */
 static void factors_of_late_steps(void **state)
 {
     (void)state;
@@ -180,8 +201,9 @@ static void factors_of_late_steps(void **state)
     for (int form = 0; form < 2; form++)
         for (vkt_rule r = VKT_ADAM; r <= VKT_ADAMW; r++) {
             d.rule = r, d.form = (vkt_form)form;
-            vkt__update_step s = vkt__optim_factors(&d, 1, 1ull << 40); /* all corrections have died away */
-            bool torch_nadam = form && r == VKT_NADAM;                  /* mu is then beta1 */
+            vkt__update_step s =
+                vkt__optim_factors(&d, 1, 1ull << 40); /* all corrections have died away */
+            bool torch_nadam = form && r == VKT_NADAM; /* mu is then beta1 */
             REQUIRE_NEAR(s.adam_m, r != VKT_NADAM ? 1 : 0.5, 1e-12);
             REQUIRE_NEAR(s.adam_g, r != VKT_NADAM ? 0 : torch_nadam ? 1 - 0.5 : 0.5, 1e-12);
             REQUIRE_NEAR(s.adam_v, 1, 1e-15);
@@ -203,10 +225,12 @@ static golden golden_load(void)
     g.root = json_load_file(VKT_TEST_DIR "/golden/optim.json", 0, &error);
     if (!g.root) fail_msg("golden/optim.json: line %d: %s", error.line, error.text);
     assert_int_equal(json_array_size(json_object_get(g.root, "grads")), STEPS);
-    for (size_t i = 0; i < N; i++) g.start[i] = json_number_value(json_array_get(json_object_get(g.root, "start"), i));
+    for (size_t i = 0; i < N; i++)
+        g.start[i] = json_number_value(json_array_get(json_object_get(g.root, "start"), i));
     for (size_t t = 0; t < STEPS; t++)
         for (size_t i = 0; i < N; i++)
-            g.grads[t][i] = json_number_value(json_array_get(json_array_get(json_object_get(g.root, "grads"), t), i));
+            g.grads[t][i] = json_number_value(
+                json_array_get(json_array_get(json_object_get(g.root, "grads"), t), i));
     return g;
 }
 
@@ -220,7 +244,8 @@ static vkt_rule rule_named(const char *name)
 
 static vkt_optim_desc desc_of(const json_t *c, vkt_form form)
 {
-    vkt_optim_desc d = { .rule = rule_named(json_string_value(json_object_get(c, "rule"))), .form = form };
+    vkt_optim_desc d = { .rule = rule_named(json_string_value(json_object_get(c, "rule"))),
+                         .form = form };
     d.momentum = (float)json_number_value(json_object_get(c, "momentum"));
     d.beta1 = (float)json_number_value(json_object_get(c, "beta1"));
     d.beta2 = (float)json_number_value(json_object_get(c, "beta2"));
@@ -233,9 +258,10 @@ static vkt_optim_desc desc_of(const json_t *c, vkt_form form)
 
 typedef double trajectory[STEPS][N];
 
-/* The parameters after each step of case c by desc, v starting at v0; the norm is compared on the way. eps_at:
- * the eps of each step, or NULL. */
-static void run_rule(const golden *g, const json_t *c, vkt_optim_desc d, double v0, const double *eps_at, trajectory out)
+/* The parameters after each step of case c by desc, v starting at v0; the norm is compared on the
+ * way. eps_at: the eps of each step, or NULL. */
+static void run_rule(const golden *g, const json_t *c, vkt_optim_desc d, double v0,
+                     const double *eps_at, trajectory out)
 {
     double theta[N], m[N] = { 0 }, v[N];
     memcpy(theta, g->start, sizeof theta);
@@ -244,12 +270,16 @@ static void run_rule(const golden *g, const json_t *c, vkt_optim_desc d, double 
     for (size_t t = 0; t < STEPS; t++) {
         double squares = 0;
         for (size_t i = 0; i < N; i++) squares += g->grads[t][i] * g->grads[t][i];
-        REQUIRE_NEAR(sqrt(squares), json_number_value(json_array_get(json_object_get(c, "norms"), t)), 1e-14 * sqrt(squares));
+        REQUIRE_NEAR(sqrt(squares),
+                     json_number_value(json_array_get(json_object_get(c, "norms"), t)),
+                     1e-14 * sqrt(squares));
         if (eps_at) d.eps = (float)eps_at[t];
         vkt__update_step s = vkt__optim_factors(&d, json_number_value(json_object_get(c, "lr")), t);
         s.weight_decay = (double)d.weight_decay;
         for (size_t i = 0; i < N; i++)
-            vkt__optim_element(vkt__optim_attr(&d), &s, vkt__optim_clip(squares, (double)d.clip) * g->grads[t][i], &theta[i], &m[i], &v[i]);
+            vkt__optim_element(vkt__optim_attr(&d), &s,
+                               vkt__optim_clip(squares, (double)d.clip) * g->grads[t][i], &theta[i],
+                               &m[i], &v[i]);
         memcpy(out[t], theta, sizeof theta);
     }
 }
@@ -258,7 +288,8 @@ static void golden_values(const json_t *c, trajectory out)
 {
     for (size_t t = 0; t < STEPS; t++)
         for (size_t i = 0; i < N; i++)
-            out[t][i] = json_number_value(json_array_get(json_array_get(json_object_get(c, "values"), t), i));
+            out[t][i] = json_number_value(
+                json_array_get(json_array_get(json_object_get(c, "values"), t), i));
 }
 
 /* Largest difference, relative to the parameter or 0.01. */
@@ -266,7 +297,8 @@ static double distance(trajectory a, trajectory b)
 {
     double worst = 0;
     for (size_t t = 0; t < STEPS; t++)
-        for (size_t i = 0; i < N; i++) worst = fmax(worst, fabs(a[t][i] - b[t][i]) / fmax(fabs(b[t][i]), 0.01));
+        for (size_t i = 0; i < N; i++)
+            worst = fmax(worst, fabs(a[t][i] - b[t][i]) / fmax(fabs(b[t][i]), 0.01));
     return worst;
 }
 
@@ -282,15 +314,17 @@ static void torch_form_follows_pytorch(void **state)
         run_rule(&g, c, desc_of(c, VKT_FORM_TORCH), 0, NULL, ours);
         golden_values(c, theirs);
         double off = distance(ours, theirs);
-        printf("  %-28s within %.1e of PyTorch\n", json_string_value(json_object_get(c, "name")), off);
+        printf("  %-28s within %.1e of PyTorch\n", json_string_value(json_object_get(c, "name")),
+               off);
         REQUIRE_NEAR(off, 0, 1e-12);
     }
     assert_true(i >= 16);
     json_decref(g.root);
 }
 
-/* Where the playbook's form is PyTorch's: the sgd family and AdamW always; Adam with eps scaled by the second
- * bias correction; RMSProp only as eps and v0 go to 0. NAdam never (another momentum schedule). */
+/* Where the playbook's form is PyTorch's: the sgd family and AdamW always; Adam with eps scaled by
+ * the second bias correction; RMSProp only as eps and v0 go to 0. NAdam never (another momentum
+ * schedule). */
 static void playbook_form_beside_pytorch(void **state)
 {
     (void)state;
@@ -308,23 +342,29 @@ static void playbook_form_beside_pytorch(void **state)
         switch (d.rule) {
         case VKT_ADAM:
             assert_true(off > 1e-10);
-            for (size_t t = 0; t < STEPS; t++) eps[t] = (double)d.eps * sqrt(1 - pow((double)d.beta2, (double)t + 1));
+            for (size_t t = 0; t < STEPS; t++)
+                eps[t] = (double)d.eps * sqrt(1 - pow((double)d.beta2, (double)t + 1));
             run_rule(&g, c, d, 0, eps, ours);
-            /* eps is rounded to float32: 20 steps of at most 0.02 may each be off by that share, beside 0.01. */
+            /* eps is rounded to float32: 20 steps of at most 0.02 may each be off by that share,
+             * beside 0.01. */
             REQUIRE_NEAR(distance(ours, theirs), 0, 20 * 0.02 * 0x1p-24 / 0.01);
             break;
-        case VKT_NADAM: assert_true(off > 1e-3); break;
+        case VKT_NADAM:
+            assert_true(off > 1e-3);
+            break;
         case VKT_RMSPROP:
             assert_true(off > 1e-3);
             d.eps = torch.eps = 1e-16f;
             run_rule(&g, c, d, 0, NULL, ours);
             run_rule(&g, c, torch, 0, NULL, theirs);
-            /* The parameter with gradients of 1e-6 has v from 1e-14 on: eps in the root is up to 1% of that. */
+            /* The parameter with gradients of 1e-6 has v from 1e-14 on: eps in the root is up to 1%
+             * of that. */
             REQUIRE_NEAR(distance(ours, theirs), 0, 0.01);
             for (size_t t = 0; t < STEPS; t++) ours[t][5] = theirs[t][5] = 0;
             REQUIRE_NEAR(distance(ours, theirs), 0, 1e-10);
             break;
-        default: REQUIRE_NEAR(off, 0, 1e-12);
+        default:
+            REQUIRE_NEAR(off, 0, 1e-12);
         }
     }
     json_decref(g.root);
@@ -334,22 +374,34 @@ static void schedules_follow_pytorch(void **state)
 {
     (void)state;
     golden g = golden_load();
-    static const struct { const char *name; vkt_schedule_kind kind; } kinds[] = {
-        { "linear", VKT_SCHED_LINEAR }, { "cosine", VKT_SCHED_COSINE }, { "exponential", VKT_SCHED_EXPONENTIAL },
-        { "polynomial", VKT_SCHED_POLYNOMIAL }, { "steps", VKT_SCHED_STEPS },
+    static const struct {
+        const char *name;
+        vkt_schedule_kind kind;
+    } kinds[] = {
+        { "linear", VKT_SCHED_LINEAR },
+        { "cosine", VKT_SCHED_COSINE },
+        { "exponential", VKT_SCHED_EXPONENTIAL },
+        { "polynomial", VKT_SCHED_POLYNOMIAL },
+        { "steps", VKT_SCHED_STEPS },
     };
     size_t i, k;
     json_t *c, *value;
     json_array_foreach(json_object_get(g.root, "schedules"), i, c)
     {
-        vkt_schedule s = { .lr = json_number_value(json_object_get(c, "lr")), .steps = (uint64_t)json_integer_value(json_object_get(c, "steps")),
-            .final_ratio = json_number_value(json_object_get(c, "final_ratio")), .power = json_number_value(json_object_get(c, "power")),
-            .gamma = json_number_value(json_object_get(c, "gamma")), .decay_every = (uint64_t)json_integer_value(json_object_get(c, "decay_every")) };
+        vkt_schedule s = { .lr = json_number_value(json_object_get(c, "lr")),
+                           .steps = (uint64_t)json_integer_value(json_object_get(c, "steps")),
+                           .final_ratio = json_number_value(json_object_get(c, "final_ratio")),
+                           .power = json_number_value(json_object_get(c, "power")),
+                           .gamma = json_number_value(json_object_get(c, "gamma")),
+                           .decay_every =
+                               (uint64_t)json_integer_value(json_object_get(c, "decay_every")) };
         const char *name = json_string_value(json_object_get(c, "kind"));
-        for (k = 0; k < VKT_COUNT(kinds) && strcmp(kinds[k].name, name); k++) {}
+        for (k = 0; k < VKT_COUNT(kinds) && strcmp(kinds[k].name, name); k++) {
+        }
         assert_true(k < VKT_COUNT(kinds));
         s.kind = kinds[k].kind;
-        json_array_foreach(json_object_get(c, "milestones"), k, value) s.milestones[s.n_milestones++] = (uint64_t)json_integer_value(value);
+        json_array_foreach(json_object_get(c, "milestones"), k, value)
+            s.milestones[s.n_milestones++] = (uint64_t)json_integer_value(value);
         REQUIRE_OK(vkt_schedule_check(&s, name));
         json_array_foreach(json_object_get(c, "values"), k, value)
             REQUIRE_NEAR(vkt_schedule_lr(&s, k), json_number_value(value), 1e-14 * s.lr);
@@ -373,12 +425,18 @@ static void twin_init(void *user, const vkt_tensor *t, double *data)
     uint32_t words[sizeof c->block / 4];
     memcpy(words, &c->block, sizeof words);
     for (uint64_t i = 0; i < t->count; i++) {
-        if (t == c->theta) data[i] = 2;
-        else if (t == c->grad) data[i] = i ? 4 : 3; /* norm 5 */
-        else if (t == c->step) data[i] = words[i];
-        else if (t == c->groups) data[i] = i ? 0.25 : 0.5; /* lr_scale, weight_decay */
-        else if (t == c->loss) data[i] = c->loss_value;
-        else if (t == c->skipped) data[i] = 7;
+        if (t == c->theta)
+            data[i] = 2;
+        else if (t == c->grad)
+            data[i] = i ? 4 : 3; /* norm 5 */
+        else if (t == c->step)
+            data[i] = words[i];
+        else if (t == c->groups)
+            data[i] = i ? 0.25 : 0.5; /* lr_scale, weight_decay */
+        else if (t == c->loss)
+            data[i] = c->loss_value;
+        else if (t == c->skipped)
+            data[i] = 7;
     }
 }
 
@@ -402,7 +460,12 @@ static twin_case run_twins(double loss)
     c.loss = vkt_input(g, vkt_shape1(1), VKT_F32, "loss");
     c.skipped = vkt_input(g, vkt_shape1(1), VKT_U32, "skipped");
     c.scalars = vkt__optim_state(g, vkt__sum_squares(g, c.grad), c.loss, NULL, c.step, c.skipped);
-    vkt__update_in in = { .theta = c.theta, .grad = c.grad, .scalars = c.scalars, .step = c.step, .blocks = c.blocks, .groups = c.groups };
+    vkt__update_in in = { .theta = c.theta,
+                          .grad = c.grad,
+                          .scalars = c.scalars,
+                          .step = c.step,
+                          .blocks = c.blocks,
+                          .groups = c.groups };
     vkt__optim_update(g, &in, (vkt_attr) { .optim = { .rule = VKT_UP_SGD } });
     vkt__graph_ref(g, twin_init, &c, twin_done);
     vkt_graph_destroy(&g);
@@ -436,8 +499,10 @@ static void glob_matches_whole_names(void **state)
     assert_true(vkt__glob("0.weight", "0.weight"));
     assert_true(vkt__glob("*", "") && vkt__glob("*", "a.b") && vkt__glob("", ""));
     assert_true(vkt__glob("*.bias", "2.body.0.bias") && vkt__glob("h.*.w?ight", "h.10.ln.weight"));
-    assert_true(vkt__glob("*a*b*", "xxaxxabxx") && vkt__glob("**x", "x") && vkt__glob("a*aab", "aaaaab"));
-    assert_false(vkt__glob("bias", "0.bias") || vkt__glob("0.*", "10.bias") || vkt__glob("?", "") || vkt__glob("?", "ab"));
+    assert_true(vkt__glob("*a*b*", "xxaxxabxx") && vkt__glob("**x", "x") &&
+                vkt__glob("a*aab", "aaaaab"));
+    assert_false(vkt__glob("bias", "0.bias") || vkt__glob("0.*", "10.bias") || vkt__glob("?", "") ||
+                 vkt__glob("?", "ab"));
     assert_false(vkt__glob("a*b", "ac") || vkt__glob("", "a") || vkt__glob("0.weigh", "0.weight"));
 }
 
@@ -480,7 +545,7 @@ static void first_matching_group_wins(void **state)
 {
     (void)state;
     const vkt_optim_group groups[] = {
-        { "2.*", 0.25f, NAN }, { "*.bias", 2, 0.125f }, { "?.weight", 0, NAN },
+        { "2.*", 0.25f, NAN },  { "*.bias", 2, 0.125f }, { "?.weight", 0, NAN },
         { "0.weight", 3, NAN }, { "head.*", 1, NAN },
     };
     vkt_optim_desc d = { .weight_decay = 0.5f, .groups = groups, .n_groups = VKT_COUNT(groups) };
@@ -494,7 +559,8 @@ static void first_matching_group_wins(void **state)
     assert_true(group_at(&t, 1).lr_scale == 2 && group_at(&t, 1).weight_decay == 0.125f);
     assert_true(group_at(&t, 3).lr_scale == 0.25f && group_at(&t, 3).weight_decay == 0.5f);
     assert_int_equal(t.n_live, 2);
-    assert_true(t.live[0].offset == 512 && t.live[0].count == 256 && t.live[1].offset == 1024 && t.live[1].count == 768);
+    assert_true(t.live[0].offset == 512 && t.live[0].count == 256 && t.live[1].offset == 1024 &&
+                t.live[1].count == 768);
     vkt__groups_finish(&t);
 }
 
@@ -502,8 +568,12 @@ static void bad_descriptions_are_refused(void **state)
 {
     (void)state;
     TEST_LOG_CAPTURE();
-    static const vkt_optim_group no_pattern[] = { { NULL, 1, NAN } }, negative[] = { { "*", -1, NAN } };
-    const struct { vkt_optim_desc d; const char *text; } bad[] = {
+    static const vkt_optim_group no_pattern[] = { { NULL, 1, NAN } },
+                                 negative[] = { { "*", -1, NAN } };
+    const struct {
+        vkt_optim_desc d;
+        const char *text;
+    } bad[] = {
         { { .rule = VKT_MOMENTUM, .momentum = 1 }, "momentum is 1; it must be in [0, 1)" },
         { { .rule = VKT_ADAM, .beta1 = -0.5f, .beta2 = 0.9f, .eps = 1e-8f }, "beta1 is -0.5" },
         { { .rule = VKT_ADAM, .beta1 = 0.9f, .beta2 = 1.5f, .eps = 1e-8f }, "beta2 is 1.5" },

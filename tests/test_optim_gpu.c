@@ -1,5 +1,5 @@
-/* optim on the device that VKT_DEVICE and VKT_TEST_CAP name: whole updates against the double rule, clipping, frozen
- * groups, skipped steps, one set of scalars per slot. */
+/* optim on the device that VKT_DEVICE and VKT_TEST_CAP name: whole updates against the double rule,
+ * clipping, frozen groups, skipped steps, one set of scalars per slot. */
 #include "testing.h"
 
 #include "optim/optim_flat.h"
@@ -44,7 +44,8 @@ static void setup(fixture *f, const vkt_optim_desc *desc)
     buffer(VKT_MEM_DEVICE, 256, "test loss", &f->loss);
     buffer(VKT_MEM_UPLOAD, N_SLOTS * SLOT_BYTES, "test steps", &f->steps);
     buffer(VKT_MEM_READBACK, N_SLOTS * SLOT_BYTES, "test scalars", &f->scalars);
-    for (uint64_t i = 0; i < COUNT; i++) f->theta[i] = is_padding(i) ? 0 : (float)vkt_rand_normal(1, VKT_RNG_TEST, i);
+    for (uint64_t i = 0; i < COUNT; i++)
+        f->theta[i] = is_padding(i) ? 0 : (float)vkt_rand_normal(1, VKT_RNG_TEST, i);
     REQUIRE_OK(vkt_buffer_write(gpu, f->values, 0, f->theta, sizeof f->theta));
     vkt__flat flat = { params, VKT_COUNT(params), COUNT, f->values, f->grads };
     REQUIRE_OK(vkt__optim_create_flat(gpu, desc, &flat, &f->o));
@@ -75,7 +76,8 @@ static void teardown(fixture *f)
 /* Gradients of step t; padding is zero. */
 static void draw_grads(fixture *f, uint64_t t)
 {
-    for (uint64_t i = 0; i < COUNT; i++) f->grad[i] = is_padding(i) ? 0 : (float)vkt_rand_normal(2 + t, VKT_RNG_TEST, i);
+    for (uint64_t i = 0; i < COUNT; i++)
+        f->grad[i] = is_padding(i) ? 0 : (float)vkt_rand_normal(2 + t, VKT_RNG_TEST, i);
 }
 
 static void run_step(fixture *f, uint64_t t, double lr, float loss, float out[VKT_N_SCALARS])
@@ -88,7 +90,8 @@ static void run_step(fixture *f, uint64_t t, double lr, float loss, float out[VK
     vkt_optim_fill_step(f->o, lr, t, 99, (char *)f->steps->host + slot * SLOT_BYTES);
     REQUIRE_OK(vkt_graph_submit(f->g, slot, &ticket));
     REQUIRE_OK(vkt_ticket_wait(gpu, ticket));
-    REQUIRE_OK(vkt_buffer_read(gpu, f->scalars, slot * SLOT_BYTES, out, VKT_N_SCALARS * sizeof *out));
+    REQUIRE_OK(
+        vkt_buffer_read(gpu, f->scalars, slot * SLOT_BYTES, out, VKT_N_SCALARS * sizeof *out));
 }
 
 static void read_theta(fixture *f)
@@ -96,12 +99,23 @@ static void read_theta(fixture *f)
     REQUIRE_OK(vkt_buffer_read(gpu, f->values, 0, f->theta, sizeof f->theta));
 }
 
-static const vkt_optim_group groups[] = { { "0.bias", 0.5f, 0.25f }, { "1.*", 0, NAN }, { "2.weight", 2, NAN } };
+static const vkt_optim_group groups[] = { { "0.bias", 0.5f, 0.25f },
+                                          { "1.*", 0, NAN },
+                                          { "2.weight", 2, NAN } };
 
 static vkt_optim_desc describe(vkt_rule rule, vkt_form form)
 {
-    return (vkt_optim_desc) { .rule = rule, .form = form, .momentum = 0.9f, .beta1 = 0.9f, .beta2 = 0.99f, .rho = 0.9f, .eps = 0.01f,
-                              .weight_decay = 0.125f, .clip = 20, .groups = groups, .n_groups = VKT_COUNT(groups) };
+    return (vkt_optim_desc) { .rule = rule,
+                              .form = form,
+                              .momentum = 0.9f,
+                              .beta1 = 0.9f,
+                              .beta2 = 0.99f,
+                              .rho = 0.9f,
+                              .eps = 0.01f,
+                              .weight_decay = 0.125f,
+                              .clip = 20,
+                              .groups = groups,
+                              .n_groups = VKT_COUNT(groups) };
 }
 
 /* Which of the groups above a parameter has, as the rule needs it. */
@@ -111,7 +125,8 @@ static void group_of(uint64_t i, double *lr_scale, double *decay)
     *decay = i < 1024 ? 0.125 : i < 1280 ? 0.25 : i < 1536 ? 0 : 0.125;
 }
 
-/* Five steps of every rule in both forms, with decay, clipping (norms are near 39), scaled and frozen groups. */
+/* Five steps of every rule in both forms, with decay, clipping (norms are near 39), scaled and
+ * frozen groups. */
 static void updates_follow_the_rule(void **state)
 {
     (void)state;
@@ -135,7 +150,8 @@ static void updates_follow_the_rule(void **state)
                 for (uint64_t i = 0; i < COUNT; i++)
                     if (i < 1280 || i >= 1536) squares += (double)f.grad[i] * (double)f.grad[i];
                 run_step(&f, t, lr, 1, s);
-                REQUIRE_NEAR(s[VKT_SCALAR_GRAD_NORM], sqrt(squares), vkt__tol(VKT_F32, COUNT) * sqrt(squares));
+                REQUIRE_NEAR(s[VKT_SCALAR_GRAD_NORM], sqrt(squares),
+                             vkt__tol(VKT_F32, COUNT) * sqrt(squares));
                 REQUIRE_NEAR(s[VKT_SCALAR_CLIP], 20 / sqrt(squares), vkt__tol(VKT_F32, COUNT));
                 vkt__update_step factors = vkt__optim_factors(&d, lr, t);
                 for (uint64_t i = 0; i < COUNT; i++) {
@@ -144,19 +160,24 @@ static void updates_follow_the_rule(void **state)
                     group_of(i, &lr_scale, &e.weight_decay);
                     e.lr *= lr_scale;
                     if (lr_scale != 0)
-                        vkt__optim_element(vkt__optim_attr(&d), &e, vkt__optim_clip(squares, 20) * (double)f.grad[i], &theta[i], &m[i], &v[i]);
+                        vkt__optim_element(vkt__optim_attr(&d), &e,
+                                           vkt__optim_clip(squares, 20) * (double)f.grad[i],
+                                           &theta[i], &m[i], &v[i]);
                 }
             }
             read_theta(&f);
             double tol = vkt__tol(VKT_F32, 16 * STEPS);
             for (uint64_t i = 0; i < COUNT; i++) {
-                REQUIRE_NEAR(f.theta[i], theta[i], tol * (fabs(theta[i]) + 1)); /* parameters' rms is 1 */
-                worst = fmax(worst, fabs((double)f.theta[i] - theta[i]) / (tol * (fabs(theta[i]) + 1)));
+                REQUIRE_NEAR(f.theta[i], theta[i],
+                             tol * (fabs(theta[i]) + 1)); /* parameters' rms is 1 */
+                worst =
+                    fmax(worst, fabs((double)f.theta[i] - theta[i]) / (tol * (fabs(theta[i]) + 1)));
                 if (is_padding(i)) assert_true(f.theta[i] == 0);
                 if (i >= 1280 && i < 1536) assert_memory_equal(&f.theta[i], &before[i], 4);
             }
             for (size_t k = 0; k < vkt_optim_n_moments(f.o); k++) {
-                REQUIRE_OK(vkt_buffer_read(gpu, vkt_optim_moment(f.o, k), 0, f.theta, sizeof f.theta));
+                REQUIRE_OK(
+                    vkt_buffer_read(gpu, vkt_optim_moment(f.o, k), 0, f.theta, sizeof f.theta));
                 const double *want = vkt_optim_moment_name(f.o, k)[0] == 'm' ? m : v;
                 double sum = 0;
                 for (uint64_t i = 0; i < COUNT; i++) sum += want[i] * want[i];
@@ -180,9 +201,11 @@ static void moments_are_what_the_rule_keeps(void **state)
         setup(&f, &d);
         assert_int_equal(vkt_optim_n_moments(f.o), strlen(names[rule]));
         for (size_t i = 0; i < vkt_optim_n_moments(f.o); i++) {
-            assert_true(vkt_optim_moment_name(f.o, i)[0] == names[rule][i] && vkt_optim_moment_name(f.o, i)[1] == 0);
+            assert_true(vkt_optim_moment_name(f.o, i)[0] == names[rule][i] &&
+                        vkt_optim_moment_name(f.o, i)[1] == 0);
             REQUIRE_OK(vkt_buffer_read(gpu, vkt_optim_moment(f.o, i), 0, f.theta, sizeof f.theta));
-            for (uint64_t k = 0; k < COUNT; k++) assert_true(f.theta[k] == (rule == VKT_RMSPROP && i == 1 && !is_padding(k)));
+            for (uint64_t k = 0; k < COUNT; k++)
+                assert_true(f.theta[k] == (rule == VKT_RMSPROP && i == 1 && !is_padding(k)));
         }
         assert_null(vkt_optim_moment(f.o, 2));
         teardown(&f);
@@ -199,9 +222,12 @@ static void moments_are_what_the_rule_keeps(void **state)
 static void bad_steps_change_nothing(void **state)
 {
     (void)state;
-    static const struct { float loss, grad; uint64_t at; } bad[] = {
-        { NAN, 0, 0 }, { INFINITY, 0, 0 }, { -INFINITY, 0, 0 }, { 1, NAN, 3 }, { 1, INFINITY, 1030 }, { 1, -INFINITY, 2100 },
-        { 1, 3e38f, 5 }, /* its square overflows */
+    static const struct {
+        float loss, grad;
+        uint64_t at;
+    } bad[] = {
+        { NAN, 0, 0 },         { INFINITY, 0, 0 },     { -INFINITY, 0, 0 }, { 1, NAN, 3 },
+        { 1, INFINITY, 1030 }, { 1, -INFINITY, 2100 }, { 1, 3e38f, 5 }, /* its square overflows */
     };
     for (vkt_rule rule = VKT_SGD; rule <= VKT_ADAMW; rule++) {
         vkt_optim_desc d = describe(rule, VKT_FORM_PLAYBOOK);
@@ -211,9 +237,11 @@ static void bad_steps_change_nothing(void **state)
         draw_grads(&f, 0);
         run_step(&f, 0, 0.1, 1, s);
         assert_true(s[VKT_SCALAR_OK] == 1 && s[VKT_SCALAR_SKIPPED] == 0);
-        const vkt_buffer *watched[] = { f.values, vkt_optim_moment(f.o, 0), vkt_optim_moment(f.o, 1) };
+        const vkt_buffer *watched[] = { f.values, vkt_optim_moment(f.o, 0),
+                                        vkt_optim_moment(f.o, 1) };
         for (size_t b = 0; b < 3; b++)
-            if (watched[b]) REQUIRE_OK(vkt_buffer_read(gpu, watched[b], 0, before[b], sizeof before[b]));
+            if (watched[b])
+                REQUIRE_OK(vkt_buffer_read(gpu, watched[b], 0, before[b], sizeof before[b]));
         for (size_t k = 0; k < VKT_COUNT(bad); k++) {
             draw_grads(&f, 1 + k);
             if (bad[k].grad != 0) f.grad[bad[k].at] = bad[k].grad;
@@ -237,7 +265,8 @@ static void bad_steps_change_nothing(void **state)
     }
 }
 
-/* Frozen parameters and their moments keep their bytes, and their gradients, NaN even, have no say. */
+/* Frozen parameters and their moments keep their bytes, and their gradients, NaN even, have no say.
+ */
 static void frozen_groups_do_not_move(void **state)
 {
     (void)state;
@@ -253,10 +282,12 @@ static void frozen_groups_do_not_move(void **state)
         assert_true(s[VKT_SCALAR_OK] == 1);
         read_theta(&f);
         assert_memory_equal(f.theta + 1280, before + 1280, 256 * 4);
-        assert_true(f.theta[0] != before[0] && f.theta[1024] != before[1024] && f.theta[1536] != before[1536]);
+        assert_true(f.theta[0] != before[0] && f.theta[1024] != before[1024] &&
+                    f.theta[1536] != before[1536]);
         for (size_t k = 0; k < vkt_optim_n_moments(f.o); k++) {
             REQUIRE_OK(vkt_buffer_read(gpu, vkt_optim_moment(f.o, k), 0, moment, sizeof moment));
-            for (uint64_t i = 1280; i < 1536; i++) assert_true(moment[i] == (rule == VKT_RMSPROP && k == 1));
+            for (uint64_t i = 1280; i < 1536; i++)
+                assert_true(moment[i] == (rule == VKT_RMSPROP && k == 1));
         }
         teardown(&f);
     }
@@ -277,8 +308,11 @@ static void frozen_groups_do_not_move(void **state)
 static void clip_acts_only_above_its_limit(void **state)
 {
     (void)state;
-    const struct { float clip, grad, want_norm, want_clip; } c[] = {
-        { 0, 3, 3, 1 }, { 2, 3, 3, 2 / 3.0f }, { 3.5f, 3, 3, 1 }, { 1, 0, 0, 1 }, { 1e-3f, 1e4f, 1e4f, 1e-7f },
+    const struct {
+        float clip, grad, want_norm, want_clip;
+    } c[] = {
+        { 0, 3, 3, 1 }, { 2, 3, 3, 2 / 3.0f },        { 3.5f, 3, 3, 1 },
+        { 1, 0, 0, 1 }, { 1e-3f, 1e4f, 1e4f, 1e-7f },
     };
     for (size_t k = 0; k < VKT_COUNT(c); k++) {
         vkt_optim_desc d = { .rule = VKT_SGD, .clip = c[k].clip };
@@ -287,10 +321,13 @@ static void clip_acts_only_above_its_limit(void **state)
         float s[VKT_N_SCALARS], before = f.theta[7];
         f.grad[7] = c[k].grad;
         run_step(&f, 0, 0.5, 1, s);
-        REQUIRE_NEAR(s[VKT_SCALAR_GRAD_NORM], c[k].want_norm, vkt__tol(VKT_F32, 4) * (double)c[k].want_norm);
-        REQUIRE_NEAR(s[VKT_SCALAR_CLIP], c[k].want_clip, 1e-6 * (double)c[k].want_clip); /* the 1e-6 beside the norm */
+        REQUIRE_NEAR(s[VKT_SCALAR_GRAD_NORM], c[k].want_norm,
+                     vkt__tol(VKT_F32, 4) * (double)c[k].want_norm);
+        REQUIRE_NEAR(s[VKT_SCALAR_CLIP], c[k].want_clip,
+                     1e-6 * (double)c[k].want_clip); /* the 1e-6 beside the norm */
         read_theta(&f);
-        REQUIRE_NEAR(f.theta[7], (double)before - 0.5 * (double)c[k].want_clip * (double)c[k].grad, 1e-6 * (1 + fabs((double)before)));
+        REQUIRE_NEAR(f.theta[7], (double)before - 0.5 * (double)c[k].want_clip * (double)c[k].grad,
+                     1e-6 * (1 + fabs((double)before)));
         teardown(&f);
     }
 }
@@ -321,7 +358,9 @@ static void validation_is_silent(void **state)
 
 int main(void)
 {
-    vkt_gpu_desc desc = { .cap = getenv("VKT_TEST_CAP"), .validate = getenv("VKT_TEST_VALIDATE") != NULL, .no_cache = true };
+    vkt_gpu_desc desc = { .cap = getenv("VKT_TEST_CAP"),
+                          .validate = getenv("VKT_TEST_VALIDATE") != NULL,
+                          .no_cache = true };
     if (vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(updates_follow_the_rule),

@@ -1,4 +1,5 @@
-/* The profiler on a device: the trace is a valid one and holds every kernel of the plan; the verdict is what was made so. */
+/* The profiler on a device: the trace is a valid one and holds every kernel of the plan; the
+ * verdict is what was made so. */
 #include "testing.h"
 
 #include <jansson.h>
@@ -18,7 +19,9 @@ static void count_validation(void *user, vkt_log_level level, const char *area, 
 
 static vkt_gpu_desc gpu_desc(void)
 {
-    return (vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"), .validate = getenv("VKT_TEST_VALIDATE") != NULL, .no_cache = true };
+    return (vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"),
+                            .validate = getenv("VKT_TEST_VALIDATE") != NULL,
+                            .no_cache = true };
 }
 
 static vkt_config *config(const char *const *set)
@@ -59,10 +62,11 @@ static bool names_track(const trace *t, int process, int track)
 {
     size_t i;
     json_t *e;
-    json_array_foreach(json_object_get(t->root, "traceEvents"), i, e)
-        if (!strcmp(json_string_value(json_object_get(e, "name")), "thread_name") && json_integer_value(json_object_get(e, "pid")) == process &&
-            json_integer_value(json_object_get(e, "tid")) == track)
-            return true;
+    json_array_foreach(
+        json_object_get(t->root, "traceEvents"), i,
+        e) if (!strcmp(json_string_value(json_object_get(e, "name")), "thread_name") &&
+               json_integer_value(json_object_get(e, "pid")) == process &&
+               json_integer_value(json_object_get(e, "tid")) == track) return true;
     return false;
 }
 
@@ -77,19 +81,27 @@ static trace read_trace(const char *path)
     json_t *events = json_object_get(t.root, "traceEvents"), *e;
     size_t i;
     t.spans = calloc(json_array_size(events) + 1, sizeof *t.spans);
-    json_array_foreach(events, i, e) {
+    json_array_foreach(events, i, e)
+    {
         const char *kind = json_string_value(json_object_get(e, "ph"));
         assert_non_null(kind);
-        assert_true(json_is_integer(json_object_get(e, "pid")) && json_is_integer(json_object_get(e, "tid")));
+        assert_true(json_is_integer(json_object_get(e, "pid")) &&
+                    json_is_integer(json_object_get(e, "tid")));
         if (!strcmp(kind, "s")) t.n_tails++;
         if (!strcmp(kind, "f")) t.n_arrows++;
         if (strcmp(kind, "X")) continue;
-        double start = json_number_value(json_object_get(e, "ts")), length = json_number_value(json_object_get(e, "dur"));
-        assert_true(json_is_number(json_object_get(e, "ts")) && json_is_number(json_object_get(e, "dur")));
+        double start = json_number_value(json_object_get(e, "ts")),
+               length = json_number_value(json_object_get(e, "dur"));
+        assert_true(json_is_number(json_object_get(e, "ts")) &&
+                    json_is_number(json_object_get(e, "dur")));
         assert_true(start >= 0 && length >= 0);
-        t.spans[t.n_spans++] = (event) { json_string_value(json_object_get(e, "name")), json_string_value(json_object_get(e, "cat")),
-                                         (int)json_integer_value(json_object_get(e, "pid")), (int)json_integer_value(json_object_get(e, "tid")), start,
-                                         start + length, json_object_get(e, "args") };
+        t.spans[t.n_spans++] = (event) { json_string_value(json_object_get(e, "name")),
+                                         json_string_value(json_object_get(e, "cat")),
+                                         (int)json_integer_value(json_object_get(e, "pid")),
+                                         (int)json_integer_value(json_object_get(e, "tid")),
+                                         start,
+                                         start + length,
+                                         json_object_get(e, "args") };
     }
     qsort(t.spans, t.n_spans, sizeof *t.spans, by_start);
     return t;
@@ -111,7 +123,9 @@ static void require_nested(const trace *t)
         if (i == 0 || e->process != e[-1].process || e->track != e[-1].track) depth = 0;
         assert_true(names_track(t, e->process, e->track));
         while (depth && open[depth - 1] <= e->start + 5e-4) depth--; /* half a nanosecond */
-        if (depth && e->end > open[depth - 1] + 5e-4) print_error("%s at %.3f ends at %.3f, its parent at %.3f\n", e->name, e->start, e->end, open[depth - 1]);
+        if (depth && e->end > open[depth - 1] + 5e-4)
+            print_error("%s at %.3f ends at %.3f, its parent at %.3f\n", e->name, e->start, e->end,
+                        open[depth - 1]);
         assert_true(!depth || e->end <= open[depth - 1] + 5e-4);
         assert_true(depth < VKT_COUNT(open));
         open[depth++] = e->end;
@@ -121,7 +135,8 @@ static void require_nested(const trace *t)
 static size_t count(const trace *t, const char *category, const char *name)
 {
     size_t n = 0;
-    for (size_t i = 0; i < t->n_spans; i++) n += !strcmp(t->spans[i].category, category) && (!name || !strcmp(t->spans[i].name, name));
+    for (size_t i = 0; i < t->n_spans; i++)
+        n += !strcmp(t->spans[i].category, category) && (!name || !strcmp(t->spans[i].name, name));
     return n;
 }
 
@@ -129,11 +144,13 @@ static size_t count(const trace *t, const char *category, const char *name)
 static size_t planned(const char *plan, const char *op)
 {
     size_t n = 0;
-    for (const char *line = strstr(plan, "training step"); line && *line; line += strcspn(line, "\n"), line += *line == '\n') {
+    for (const char *line = strstr(plan, "training step"); line && *line;
+         line += strcspn(line, "\n"), line += *line == '\n') {
         char word[64];
         unsigned level;
         if (!strncmp(line, "evaluation", 10)) break;
-        n += sscanf(line, "%u %63s", &level, word) == 2 && (!op || !strcmp(word, op)) && line[4] != ' ' && line[5] == ' ' && line[6] == ' ';
+        n += sscanf(line, "%u %63s", &level, word) == 2 && (!op || !strcmp(word, op)) &&
+             line[4] != ' ' && line[5] == ' ' && line[6] == ' ';
     }
     return n;
 }
@@ -142,7 +159,8 @@ static char *plan_of(const vkt_config *c)
 {
     char *plan = NULL;
     vkt_train_result r;
-    REQUIRE_OK(vkt_train(c, &(vkt_train_desc) { .gpu = gpu_desc(), .explain = true, .explain_text = &plan }, &r));
+    REQUIRE_OK(vkt_train(
+        c, &(vkt_train_desc) { .gpu = gpu_desc(), .explain = true, .explain_text = &plan }, &r));
     return plan;
 }
 
@@ -152,8 +170,10 @@ static void require_sane(const vkt_profile *p)
 {
     assert_true((unsigned)p->verdict <= VKT_COMPUTE_BOUND);
     assert_true(*p->why && *p->advice);
-    assert_true(strlen(p->why) < sizeof p->why - 1 && strlen(p->advice) < sizeof p->advice - 1); /* not cut short */
-    assert_true(p->step_ms > 0 && p->step_min_ms <= p->step_median_ms && p->step_median_ms <= p->step_max_ms);
+    assert_true(strlen(p->why) < sizeof p->why - 1 &&
+                strlen(p->advice) < sizeof p->advice - 1); /* not cut short */
+    assert_true(p->step_ms > 0 && p->step_min_ms <= p->step_median_ms &&
+                p->step_median_ms <= p->step_max_ms);
     assert_true(p->busy > 0 && p->idle_input >= 0 && p->idle_host >= -1e-9);
     REQUIRE_NEAR(p->busy + p->idle_input + p->idle_host, 1, 1e-9);
     assert_true(p->memory_gbps > 0 && p->matmul_gflops > 0 && p->empty_us > 0);
@@ -165,13 +185,18 @@ static void trace_holds_every_kernel(void **state)
     vkt_config *c = config(NULL);
     vkt_profile *p;
     char *plan = plan_of(c);
-    REQUIRE_OK(vkt_profile_run(c, &(vkt_profile_desc) { .gpu = gpu_desc(), .steps = 7, .trace = "tp_trace.json", .command = "a \"test\"" }, &p));
+    REQUIRE_OK(vkt_profile_run(
+        c,
+        &(vkt_profile_desc) {
+            .gpu = gpu_desc(), .steps = 7, .trace = "tp_trace.json", .command = "a \"test\"" },
+        &p));
     require_sane(p);
     trace t = read_trace("tp_trace.json");
     require_nested(&t);
     assert_int_equal(count(&t, "step", NULL), 7);
     assert_int_equal(planned(plan, NULL), p->n_dispatches);
-    assert_true(count(&t, "submit", NULL) >= 7 - VKT_MAX_SLOTS && count(&t, "loader", NULL) > 0 && count(&t, "loop", "metrics") >= 7);
+    assert_true(count(&t, "submit", NULL) >= 7 - VKT_MAX_SLOTS && count(&t, "loader", NULL) > 0 &&
+                count(&t, "loop", "metrics") >= 7);
     assert_true(count(&t, "wait", "loader wait") > 0 && count(&t, "wait", "read-back wait") >= 7);
     assert_true(t.n_arrows > 0 && t.n_arrows <= t.n_tails);
     if (p->timestamps) {
@@ -190,7 +215,8 @@ static void trace_holds_every_kernel(void **state)
         REQUIRE_NEAR(ms, p->kernels_ms, 1e-9);
         for (size_t i = 0; i < t.n_spans; i++)
             if (!strcmp(t.spans[i].category, "kernel"))
-                assert_true(json_object_get(t.spans[i].args, "op") && json_object_get(t.spans[i].args, "shape") &&
+                assert_true(json_object_get(t.spans[i].args, "op") &&
+                            json_object_get(t.spans[i].args, "shape") &&
                             json_object_get(t.spans[i].args, "level"));
     }
     finish_trace(&t);
@@ -206,7 +232,9 @@ static void accumulation_counts_micro_batches(void **state)
     vkt_config *c = config(set);
     vkt_profile *p;
     char *plan = plan_of(c);
-    REQUIRE_OK(vkt_profile_run(c, &(vkt_profile_desc) { .gpu = gpu_desc(), .steps = 5, .trace = "tp_accumulate.json" }, &p));
+    REQUIRE_OK(vkt_profile_run(
+        c, &(vkt_profile_desc) { .gpu = gpu_desc(), .steps = 5, .trace = "tp_accumulate.json" },
+        &p));
     require_sane(p);
     trace t = read_trace("tp_accumulate.json");
     require_nested(&t);
@@ -235,9 +263,11 @@ static void slow_loader_is_input_bound(void **state)
     const char *set[] = { "train.batch=4", "data.workers=1", NULL };
     vkt_config *c = config(set);
     vkt_profile *p;
-    REQUIRE_OK(vkt_profile_run(c, &(vkt_profile_desc) { .gpu = gpu_desc(), .steps = 10, .on_batch = sleep_a_little }, &p));
+    REQUIRE_OK(vkt_profile_run(
+        c, &(vkt_profile_desc) { .gpu = gpu_desc(), .steps = 10, .on_batch = sleep_a_little }, &p));
     require_sane(p);
-    if (p->verdict != VKT_INPUT_BOUND) print_error("%s: %s\n", vkt_verdict_name(p->verdict), p->why);
+    if (p->verdict != VKT_INPUT_BOUND)
+        print_error("%s: %s\n", vkt_verdict_name(p->verdict), p->why);
     assert_int_equal(p->verdict, VKT_INPUT_BOUND);
     assert_true(p->loader_wait_ms > 0.3 * p->step_ms && p->fill_ms >= 29);
     vkt_profile_destroy(&p);
@@ -251,9 +281,11 @@ static void without_timestamps_kernels_are_left_out(void **state)
     vkt_profile *p;
     vkt_gpu_desc gpu = gpu_desc();
     char cap[256];
-    snprintf(cap, sizeof cap, "%s%stimestamps=0", gpu.cap ? gpu.cap : "", gpu.cap && *gpu.cap ? "," : "");
+    snprintf(cap, sizeof cap, "%s%stimestamps=0", gpu.cap ? gpu.cap : "",
+             gpu.cap && *gpu.cap ? "," : "");
     gpu.cap = cap;
-    REQUIRE_OK(vkt_profile_run(c, &(vkt_profile_desc) { .gpu = gpu, .steps = 3, .trace = "tp_plain.json" }, &p));
+    REQUIRE_OK(vkt_profile_run(
+        c, &(vkt_profile_desc) { .gpu = gpu, .steps = 3, .trace = "tp_plain.json" }, &p));
     require_sane(p);
     assert_false(p->timestamps);
     assert_true(p->n_kernels == 0 && isnan(p->kernels_ms) && p->n_dispatches > 0);
@@ -273,9 +305,15 @@ static void refusals(void **state)
     vkt_config *c = config(NULL), *big = config(batch);
     vkt_profile *p = NULL;
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_profile_run(c, &(vkt_profile_desc) { .gpu = gpu_desc(), .trace = "tp_nowhere/trace.json" }, &p), VKT_IO);
+    REQUIRE_STATUS(
+        vkt_profile_run(
+            c, &(vkt_profile_desc) { .gpu = gpu_desc(), .trace = "tp_nowhere/trace.json" }, &p),
+        VKT_IO);
     REQUIRE_LOGGED("tp_nowhere/trace.json");
-    REQUIRE_STATUS(vkt_profile_run(big, &(vkt_profile_desc) { .gpu = gpu_desc(), .trace = "tp_refused.json" }, &p), VKT_ARG);
+    REQUIRE_STATUS(
+        vkt_profile_run(big, &(vkt_profile_desc) { .gpu = gpu_desc(), .trace = "tp_refused.json" },
+                        &p),
+        VKT_ARG);
     REQUIRE_LOGGED("train.batch");
     assert_null(p);
     assert_false(vkt__file_exists("tp_refused.json"));
@@ -284,7 +322,8 @@ static void refusals(void **state)
     vkt_config_destroy(&big);
 }
 
-/* Each cause by itself, on no device: 1 ms steps of 20 kernels, references of 100 GB/s, 1 Tflop/s and 5 us. */
+/* Each cause by itself, on no device: 1 ms steps of 20 kernels, references of 100 GB/s, 1 Tflop/s
+ * and 5 us. */
 static void each_verdict_has_its_cause(void **state)
 {
     (void)state;
@@ -299,31 +338,63 @@ static void each_verdict_has_its_cause(void **state)
     } cases[] = {
         { 0.5, 0.1, true, "matmul", 20, 0.9, 5e8, 1e6, VKT_INPUT_BOUND, "idled 50%", "data" },
         { 0.5, 0.1, false, "matmul", 20, 0.9, 5e8, 1e6, VKT_INPUT_BOUND, "idled 50%", "data" },
-        { 0.05, 0.6, true, "matmul", 20, 0.3, 5e8, 1e6, VKT_HOST_BOUND, "idled 60%", "train.batch" },
-        { 0, 0.01, true, "relu", 20, 0.11, 1e3, 1e3, VKT_LAUNCH_BOUND, "20 of the 20", "train.batch" },
-        { 0, 0.01, true, "layernorm", 20, 0.9, 1e6, 5e7, VKT_MEMORY_BOUND, "layernorm [8] f32", "narrower" },
-        { 0, 0.01, true, "softmax", 1, 0.9, 1e6, 5e6, VKT_MEMORY_BOUND, "memory side", "that is little" },
-        { 0, 0.01, true, "optim_update", 1, 0.9, 1e6, 5e7, VKT_MEMORY_BOUND, "56% of the memory reference", "the update" },
-        { 0, 0.01, true, "matmul", 20, 0.9, 8e8, 1e6, VKT_COMPUTE_BOUND, "89% of the product reference", "smaller model" },
-        { 0, 0.01, true, "matmul", 20, 0.9, 3e8, 1e6, VKT_COMPUTE_BOUND, "33% of the product reference", "train.batch" },
-        { 0, 0.01, false, "matmul", 20, 0.9, 3e8, 1e6, VKT_COMPUTE_BOUND, "an estimate", "smaller model" },
-        { 0, 0.01, false, "matmul", 20, 0.9, 3e6, 1e6, VKT_LAUNCH_BOUND, "an estimate", "train.batch" },
-        { 0, 0.01, false, "matmul", 20, 0.9, 3e6, 1e8, VKT_MEMORY_BOUND, "an estimate", "train.batch" },
+        { 0.05, 0.6, true, "matmul", 20, 0.3, 5e8, 1e6, VKT_HOST_BOUND, "idled 60%",
+          "train.batch" },
+        { 0, 0.01, true, "relu", 20, 0.11, 1e3, 1e3, VKT_LAUNCH_BOUND, "20 of the 20",
+          "train.batch" },
+        { 0, 0.01, true, "layernorm", 20, 0.9, 1e6, 5e7, VKT_MEMORY_BOUND, "layernorm [8] f32",
+          "narrower" },
+        { 0, 0.01, true, "softmax", 1, 0.9, 1e6, 5e6, VKT_MEMORY_BOUND, "memory side",
+          "that is little" },
+        { 0, 0.01, true, "optim_update", 1, 0.9, 1e6, 5e7, VKT_MEMORY_BOUND,
+          "56% of the memory reference", "the update" },
+        { 0, 0.01, true, "matmul", 20, 0.9, 8e8, 1e6, VKT_COMPUTE_BOUND,
+          "89% of the product reference", "smaller model" },
+        { 0, 0.01, true, "matmul", 20, 0.9, 3e8, 1e6, VKT_COMPUTE_BOUND,
+          "33% of the product reference", "train.batch" },
+        { 0, 0.01, false, "matmul", 20, 0.9, 3e8, 1e6, VKT_COMPUTE_BOUND, "an estimate",
+          "smaller model" },
+        { 0, 0.01, false, "matmul", 20, 0.9, 3e6, 1e6, VKT_LAUNCH_BOUND, "an estimate",
+          "train.batch" },
+        { 0, 0.01, false, "matmul", 20, 0.9, 3e6, 1e8, VKT_MEMORY_BOUND, "an estimate",
+          "train.batch" },
     };
     for (size_t i = 0; i < VKT_COUNT(cases); i++) {
-        vkt_profile_kernel k = { .op = cases[i].op, .result = "[8] f32", .count = cases[i].count, .ms = cases[i].ms, .flops = cases[i].flops, .bytes = cases[i].bytes };
-        vkt_profile p = { .batch = 8, .accumulate = 1, .workers = 1, .slots = 4, .steps = 20, .step_ms = 1, .fill_ms = 1.5, .memory_gbps = 100,
-                          .matmul_gflops = 1000, .empty_us = 5, .n_dispatches = 20, .timestamps = cases[i].timestamps, .kernels_ms = cases[i].ms,
-                          .flops = cases[i].flops, .bytes = cases[i].bytes, .idle_input = cases[i].idle_input, .idle_host = cases[i].idle_host };
+        vkt_profile_kernel k = { .op = cases[i].op,
+                                 .result = "[8] f32",
+                                 .count = cases[i].count,
+                                 .ms = cases[i].ms,
+                                 .flops = cases[i].flops,
+                                 .bytes = cases[i].bytes };
+        vkt_profile p = { .batch = 8,
+                          .accumulate = 1,
+                          .workers = 1,
+                          .slots = 4,
+                          .steps = 20,
+                          .step_ms = 1,
+                          .fill_ms = 1.5,
+                          .memory_gbps = 100,
+                          .matmul_gflops = 1000,
+                          .empty_us = 5,
+                          .n_dispatches = 20,
+                          .timestamps = cases[i].timestamps,
+                          .kernels_ms = cases[i].ms,
+                          .flops = cases[i].flops,
+                          .bytes = cases[i].bytes,
+                          .idle_input = cases[i].idle_input,
+                          .idle_host = cases[i].idle_host };
         p.busy = 1 - p.idle_input - p.idle_host;
         if (p.timestamps) {
-            k.bound = vkt__profile_bound(&p, k.ms / k.count, k.flops / k.count, k.bytes / k.count, &k.ceiling);
+            k.bound = vkt__profile_bound(&p, k.ms / k.count, k.flops / k.count, k.bytes / k.count,
+                                         &k.ceiling);
             p.kernels = &k;
             p.n_kernels = 1;
         }
         vkt__profile_judge(&p);
-        bool right = p.verdict == cases[i].verdict && strstr(p.why, cases[i].why) && strstr(p.advice, cases[i].advice);
-        if (!right) print_error("case %zu: %s: %s; %s\n", i, vkt_verdict_name(p.verdict), p.why, p.advice);
+        bool right = p.verdict == cases[i].verdict && strstr(p.why, cases[i].why) &&
+                     strstr(p.advice, cases[i].advice);
+        if (!right)
+            print_error("case %zu: %s: %s; %s\n", i, vkt_verdict_name(p.verdict), p.why, p.advice);
         assert_true(right);
         assert_true(strlen(p.why) < sizeof p.why - 1 && strlen(p.advice) < sizeof p.advice - 1);
     }

@@ -1,4 +1,5 @@
-/* The whole trainer on a device: memory as planned, resuming bit for bit, exact evaluation, the NaN policy, refusals. */
+/* The whole trainer on a device: memory as planned, resuming bit for bit, exact evaluation, the NaN
+ * policy, refusals. */
 #include "testing.h"
 
 #define STB_IMAGE_WRITE_STATIC
@@ -16,8 +17,11 @@ static vkt_gpu_desc gpu_desc(void)
 {
     static char cap[256];
     const char *env = getenv("VKT_TEST_CAP");
-    snprintf(cap, sizeof cap, "%s%s%s", env ? env : "", env && *env && *more_cap ? "," : "", more_cap);
-    return (vkt_gpu_desc) { .cap = cap, .validate = getenv("VKT_TEST_VALIDATE") != NULL, .no_cache = true };
+    snprintf(cap, sizeof cap, "%s%s%s", env ? env : "", env && *env && *more_cap ? "," : "",
+             more_cap);
+    return (vkt_gpu_desc) { .cap = cap,
+                            .validate = getenv("VKT_TEST_VALIDATE") != NULL,
+                            .no_cache = true };
 }
 
 static vkt_config *config(const char *const *set)
@@ -25,14 +29,16 @@ static vkt_config *config(const char *const *set)
     vkt_config *c;
     REQUIRE_OK(vkt_config_create(&c));
     REQUIRE_OK(vkt_config_load(c, "digits"));
-    static const char *const common[] = { "train.steps=30", "eval.every=10", "train.batch=32", NULL };
+    static const char *const common[] = { "train.steps=30", "eval.every=10", "train.batch=32",
+                                          NULL };
     for (size_t i = 0; common[i]; i++) REQUIRE_OK(vkt_config_set(c, common[i]));
     for (size_t i = 0; set && set[i]; i++) REQUIRE_OK(vkt_config_set(c, set[i]));
     REQUIRE_OK(vkt_config_finish(c));
     return c;
 }
 
-/* The device is lost `submits` submissions after step `step` was read back, `times` times in all; once. */
+/* The device is lost `submits` submissions after step `step` was read back, `times` times in all;
+ * once. */
 static struct {
     uint64_t step, submits;
     uint32_t times;
@@ -48,11 +54,16 @@ static void stop_at(void *user, const vkt_progress *p)
     if (user && p->step == *(const uint64_t *)user) vkt_train_stop();
 }
 
-static vkt_status train(const char *dir, const char *const *set, bool resume, uint64_t stop, vkt_train_result *r)
+static vkt_status train(const char *dir, const char *const *set, bool resume, uint64_t stop,
+                        vkt_train_result *r)
 {
     vkt_config *c = config(set);
     if (!resume) vkt__remove_tree(dir);
-    vkt_train_desc d = { .run_dir = dir, .resume = resume, .gpu = gpu_desc(), .on_progress = stop_at, .user = stop ? &stop : NULL };
+    vkt_train_desc d = { .run_dir = dir,
+                         .resume = resume,
+                         .gpu = gpu_desc(),
+                         .on_progress = stop_at,
+                         .user = stop ? &stop : NULL };
     vkt_status st = vkt_train(c, &d, r);
     vkt_config_destroy(&c);
     return st;
@@ -77,13 +88,15 @@ static void require_same_file(const char *a, const char *b, const char *name)
     free(y);
 }
 
-/* The numbers of metrics.jsonl that do not tell the time: "loss":..., "grad_norm":..., "lr":... of each line. */
+/* The numbers of metrics.jsonl that do not tell the time: "loss":..., "grad_norm":..., "lr":... of
+ * each line. */
 static char *timeless(const char *dir)
 {
     char *data;
     size_t n;
     vkt__str out = { 0 };
-    static const char *const keys[] = { "\"kind\":", "\"step\":", "\"loss\":", "\"accuracy\":", "\"grad_norm\":", "\"clip\":", "\"lr\":" };
+    static const char *const keys[] = { "\"kind\":",      "\"step\":", "\"loss\":", "\"accuracy\":",
+                                        "\"grad_norm\":", "\"clip\":", "\"lr\":" };
     read_file(dir, "metrics.jsonl", &data, &n);
     for (char *line = data, *end; *line; line = end + 1) {
         end = strchr(line, '\n');
@@ -115,18 +128,23 @@ static void resume_is_bit_exact(void **state)
 {
     (void)state;
     vkt_train_result r;
-    /* Stopped between evaluations, at one, and twice; momentum rules and dropout included by the recipe. */
-    static const char *const rules[] = { "optim.rule=adam", "optim.rule=momentum", "optim.rule=rmsprop" };
+    /* Stopped between evaluations, at one, and twice; momentum rules and dropout included by the
+     * recipe. */
+    static const char *const rules[] = { "optim.rule=adam", "optim.rule=momentum",
+                                         "optim.rule=rmsprop" };
     for (size_t k = 0; k < VKT_COUNT(rules); k++) {
         const char *set[] = { rules[k], "optim.lr=0.002", NULL };
         REQUIRE_OK(train("tt_straight", set, false, 0, &r));
         REQUIRE_STATUS(train("tt_resumed", set, false, 7, &r), VKT_INTERRUPTED);
         assert_true(r.step >= 7 && r.step < 30);
         REQUIRE_STATUS(train("tt_resumed", set, true, 20, &r), VKT_INTERRUPTED);
-        assert_true(strstr(r.best_checkpoint, "/checkpoints/step-") && r.best_step % 10 == 0 && !isnan(r.best_metric));
+        assert_true(strstr(r.best_checkpoint, "/checkpoints/step-") && r.best_step % 10 == 0 &&
+                    !isnan(r.best_metric));
         REQUIRE_OK(train("tt_resumed", set, true, 0, &r));
-        require_same_file("tt_straight", "tt_resumed", "checkpoints/step-00000030/model.safetensors");
-        require_same_file("tt_straight", "tt_resumed", "checkpoints/step-00000030/optimizer.safetensors");
+        require_same_file("tt_straight", "tt_resumed",
+                          "checkpoints/step-00000030/model.safetensors");
+        require_same_file("tt_straight", "tt_resumed",
+                          "checkpoints/step-00000030/optimizer.safetensors");
         char *a = timeless("tt_straight"), *b = timeless("tt_resumed");
         assert_string_equal(a, b);
         free(a);
@@ -140,7 +158,8 @@ static void same_seed_same_bits_other_seed_other_bits(void **state)
     vkt_train_result r;
     REQUIRE_OK(train("tt_a", NULL, false, 0, &r));
     /* More loader threads and slots change nothing. */
-    const char *threads[] = { "data.workers=3", "data.prefetch=2", NULL }, *seed[] = { "seed=9", NULL };
+    const char *threads[] = { "data.workers=3", "data.prefetch=2", NULL },
+               *seed[] = { "seed=9", NULL };
     REQUIRE_OK(train("tt_b", threads, false, 0, &r));
     require_same_file("tt_a", "tt_b", "checkpoints/step-00000030/model.safetensors");
     REQUIRE_OK(train("tt_c", seed, false, 0, &r));
@@ -177,7 +196,10 @@ static void evaluation_is_exact_whatever_the_batch(void **state)
     static const uint32_t batch[] = { 359, 100, 64, 1000 };
     for (int i = 0; i < 4; i++) {
         vkt_eval_result e;
-        REQUIRE_OK(vkt_eval(&(vkt_eval_desc) { .gpu = gpu_desc(), .checkpoint = "tt_eval", .split = VKT_TEST, .batch = batch[i] }, &e));
+        REQUIRE_OK(vkt_eval(
+            &(vkt_eval_desc) {
+                .gpu = gpu_desc(), .checkpoint = "tt_eval", .split = VKT_TEST, .batch = batch[i] },
+            &e));
         assert_int_equal(e.n, 359);
         loss[i] = e.loss;
         for (uint32_t k = 0; k < e.n_classes; k++) correct[i] += e.class_correct[k];
@@ -194,11 +216,13 @@ static void nan_never_reaches_the_weights(void **state)
 {
     (void)state;
     vkt_train_result r;
-    const char *set[] = { "optim.rule=sgd", "optim.lr=1000", "train.nan_patience=4", "schedule.kind=constant", NULL };
+    const char *set[] = { "optim.rule=sgd", "optim.lr=1000", "train.nan_patience=4",
+                          "schedule.kind=constant", NULL };
     TEST_LOG_CAPTURE();
     REQUIRE_STATUS(train("tt_nan", set, false, 0, &r), VKT_NUMERIC);
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
-    REQUIRE_LOGGED("4 updates in a row had NaN or Inf in the loss or gradient, beginning with step ");
+    REQUIRE_LOGGED(
+        "4 updates in a row had NaN or Inf in the loss or gradient, beginning with step ");
     assert_true(r.n_skipped >= 4);
 }
 
@@ -209,7 +233,8 @@ static void sampled_validation_reports_its_gap(void **state)
     const char *set[] = { "eval.sample=40", NULL };
     REQUIRE_OK(train("tt_sample", set, false, 0, &r));
     assert_true(!isnan(r.sample_gap));
-    assert_true(fabs(r.best_metric + r.sample_gap - (strcmp(r.metric, "loss") ? r.valid_accuracy : r.valid_loss)) < 1e-9);
+    assert_true(fabs(r.best_metric + r.sample_gap -
+                     (strcmp(r.metric, "loss") ? r.valid_accuracy : r.valid_loss)) < 1e-9);
 }
 
 static void refusals_come_before_step_one(void **state)
@@ -223,7 +248,8 @@ static void refusals_come_before_step_one(void **state)
     vkt_gpu_desc small = gpu_desc();
     small.cap = "memory=1048576";
     vkt__remove_tree("tt_refused");
-    REQUIRE_STATUS(vkt_train(c, &(vkt_train_desc) { .run_dir = "tt_refused", .gpu = small }, &r), VKT_OOM_DEVICE);
+    REQUIRE_STATUS(vkt_train(c, &(vkt_train_desc) { .run_dir = "tt_refused", .gpu = small }, &r),
+                   VKT_OOM_DEVICE);
     vkt_config_destroy(&c);
     assert_false(vkt__file_exists("tt_refused"));
     REQUIRE_LOGGED("optimizer moments");
@@ -232,7 +258,8 @@ static void refusals_come_before_step_one(void **state)
     REQUIRE_LOGGED("train.batch 5000 is larger than the training set of 1293 examples");
     REQUIRE_OK(train("tt_once", NULL, false, 0, &r));
     c = config(NULL);
-    REQUIRE_STATUS(vkt_train(c, &(vkt_train_desc) { .run_dir = "tt_once", .gpu = gpu_desc() }, &r), VKT_ARG);
+    REQUIRE_STATUS(vkt_train(c, &(vkt_train_desc) { .run_dir = "tt_once", .gpu = gpu_desc() }, &r),
+                   VKT_ARG);
     REQUIRE_LOGGED("--resume");
     vkt_config_destroy(&c);
     const char *more[] = { "train.steps=40", "data.seed=5", NULL };
@@ -251,7 +278,8 @@ static void what_does_not_fit_is_accumulated(void **state)
     snprintf(cap, sizeof cap, "memory=%llu", (unsigned long long)whole.planned_bytes * 7 / 10);
     TEST_LOG_CAPTURE();
     more_cap = cap;
-    vkt_status straight = train("tt_straight", set, false, 0, &r), first = train("tt_resumed", set, false, 7, &r);
+    vkt_status straight = train("tt_straight", set, false, 0, &r),
+               first = train("tt_resumed", set, false, 7, &r);
     more_cap = "";
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     REQUIRE_OK(straight);
@@ -271,7 +299,10 @@ static void what_does_not_fit_is_accumulated(void **state)
     /* A model that was trained so can be used so. */
     vkt_eval_result e;
     more_cap = "memory=8388608"; /* staging included */
-    vkt_status st = vkt_eval(&(vkt_eval_desc) { .gpu = gpu_desc(), .checkpoint = "tt_resumed", .split = VKT_TEST, .batch = 65536 }, &e);
+    vkt_status st = vkt_eval(
+        &(vkt_eval_desc) {
+            .gpu = gpu_desc(), .checkpoint = "tt_resumed", .split = VKT_TEST, .batch = 65536 },
+        &e);
     more_cap = "";
     REQUIRE_OK(st);
     REQUIRE_NEAR(e.loss, r.test_loss, 1e-6 * e.loss);
@@ -283,21 +314,26 @@ static void a_changed_model_is_refused_with_both_shapes(void **state)
     (void)state;
     vkt_train_result r;
     REQUIRE_OK(train("tt_model", NULL, false, 0, &r));
-    static const char text[] = "data: {source: digits, test_fraction: 0.2}\nmodel: [flatten, linear: 20, relu, dropout: 0.1, linear: 128, relu, linear]\n"
+    static const char text[] = "data: {source: digits, test_fraction: 0.2}\nmodel: [flatten, "
+                               "linear: 20, relu, dropout: 0.1, linear: 128, relu, linear]\n"
                                "train: {steps: 60, batch: 32}\n";
     vkt_config *c;
     REQUIRE_OK(vkt_config_create(&c));
     REQUIRE_OK(vkt_config_parse(c, text, strlen(text), "changed.yaml"));
     REQUIRE_OK(vkt_config_finish(c));
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_train(c, &(vkt_train_desc) { .run_dir = "tt_model", .resume = true, .gpu = gpu_desc() }, &r), VKT_FORMAT);
+    REQUIRE_STATUS(
+        vkt_train(c, &(vkt_train_desc) { .run_dir = "tt_model", .resume = true, .gpu = gpu_desc() },
+                  &r),
+        VKT_FORMAT);
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     REQUIRE_LOGGED("[128, 64]");
     REQUIRE_LOGGED("[20, 64]");
     vkt_config_destroy(&c);
 }
 
-/* The digits as IDX files (0 to 16 stretched to 0 to 255), as pictures, and what the model says of both. */
+/* The digits as IDX files (0 to 16 stretched to 0 to 255), as pictures, and what the model says of
+ * both. */
 typedef struct {
     size_t n;
     float value[8][10];
@@ -319,7 +355,8 @@ static void a_picture_predicts_as_its_idx_example(void **state)
     vkt_dataset *ds;
     vkt_train_result r;
     said idx = { 0 }, png = { 0 };
-    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "digits", .standardize = VKT_STD_NONE }, &ds));
+    REQUIRE_OK(vkt_dataset_open(
+        &(vkt_data_desc) { .source = "digits", .standardize = VKT_STD_NONE }, &ds));
     memcpy(images, "\0\0\x08\x03\0\0\x01\x90\0\0\0\x08\0\0\0\x08", 16);
     memcpy(labels, "\0\0\x08\x01\0\0\x01\x90", 8);
     for (int i = 0; i < N; i++) {
@@ -334,7 +371,8 @@ static void a_picture_predicts_as_its_idx_example(void **state)
     REQUIRE_OK(vkt__mkdirs("tt_pictures"));
     REQUIRE_OK(vkt__file_replace("tt_pictures/train-images-idx3-ubyte", images, sizeof images));
     REQUIRE_OK(vkt__file_replace("tt_pictures/train-labels-idx1-ubyte", labels, sizeof labels));
-    const char *set[] = { "data.source=idx", "data.path=tt_pictures", "train.steps=60", "eval.every=60", NULL };
+    const char *set[] = { "data.source=idx", "data.path=tt_pictures", "train.steps=60",
+                          "eval.every=60", NULL };
     REQUIRE_OK(train("tt_of_pictures", set, false, 0, &r));
 
     const char *png_path[SHOWN];
@@ -347,7 +385,8 @@ static void a_picture_predicts_as_its_idx_example(void **state)
     images[6] = 0, images[7] = SHOWN;
     REQUIRE_OK(vkt__file_replace("tt_pictures/some-idx3-ubyte", images, 16 + SHOWN * 64));
     vkt_gpu_desc gpu = gpu_desc();
-    REQUIRE_OK(vkt_predict(&gpu, "tt_of_pictures", (const char *[]) { "tt_pictures/some-idx3-ubyte" }, 1, hear, &idx));
+    REQUIRE_OK(vkt_predict(&gpu, "tt_of_pictures",
+                           (const char *[]) { "tt_pictures/some-idx3-ubyte" }, 1, hear, &idx));
     REQUIRE_OK(vkt_predict(&gpu, "tt_of_pictures", png_path, SHOWN, hear, &png));
     assert_int_equal(idx.n, SHOWN);
     assert_int_equal(png.n, SHOWN);
@@ -373,7 +412,8 @@ static void classes_weigh_by_the_recipe(void **state)
 {
     (void)state;
     vkt_train_result r;
-    const char *set[] = { "loss.class_weight=balanced", "optim.clip=0.1", "schedule.warmup=5", "optim.rule=nesterov", NULL };
+    const char *set[] = { "loss.class_weight=balanced", "optim.clip=0.1", "schedule.warmup=5",
+                          "optim.rule=nesterov", NULL };
     REQUIRE_OK(train("tt_weights", set, false, 0, &r));
     assert_int_equal(r.n_steps, 35); /* warmup is added */
     assert_true(r.n_clipped > 0 && r.n_clipped <= 35);
@@ -389,7 +429,8 @@ static size_t curve(const char *dir, double (*out)[3])
     read_file(dir, "metrics.jsonl", &data, &n);
     for (char *line = strtok(data, "\n"); line; line = strtok(NULL, "\n")) {
         if (!strstr(line, "\"train\"")) continue;
-        for (int k = 0; k < 3; k++) out[rows][k] = strtod(strstr(line, keys[k]) + strlen(keys[k]), NULL);
+        for (int k = 0; k < 3; k++)
+            out[rows][k] = strtod(strstr(line, keys[k]) + strlen(keys[k]), NULL);
         rows++;
     }
     free(data);
@@ -401,10 +442,16 @@ static void accumulation_is_a_larger_batch(void **state)
     (void)state;
     vkt_train_result r;
     double whole[30][3], parts[30][3];
-    /* No dropout (its masks are drawn by micro-batch), class weights (whose sums differ between micro-batches), clipping. */
-    static const char text[] = "data: {source: digits, test_fraction: 0.2}\nmodel: [flatten, linear: 32, tanh, linear]\n"
-                               "loss: {class_weight: balanced}\noptim: {rule: momentum, lr: 0.05, clip: 0.7}\neval: {every: 30}\n";
-    static const char *const set[2][3] = { { "train.batch=48", "train.accumulate=1", "train.steps=30" }, { "train.batch=12", "train.accumulate=4", "train.steps=30" } };
+    /* No dropout (its masks are drawn by micro-batch), class weights (whose sums differ between
+     * micro-batches), clipping. */
+    static const char text[] =
+        "data: {source: digits, test_fraction: 0.2}\nmodel: [flatten, linear: 32, tanh, linear]\n"
+        "loss: {class_weight: balanced}\noptim: {rule: momentum, lr: 0.05, clip: 0.7}\neval: "
+        "{every: 30}\n";
+    static const char *const set[2][3] = {
+        { "train.batch=48", "train.accumulate=1", "train.steps=30" },
+        { "train.batch=12", "train.accumulate=4", "train.steps=30" }
+    };
     for (int k = 0; k < 2; k++) {
         vkt_config *c;
         REQUIRE_OK(vkt_config_create(&c));
@@ -412,7 +459,8 @@ static void accumulation_is_a_larger_batch(void **state)
         for (int i = 0; i < 3; i++) REQUIRE_OK(vkt_config_set(c, set[k][i]));
         REQUIRE_OK(vkt_config_finish(c));
         vkt__remove_tree("tt_accumulate");
-        REQUIRE_OK(vkt_train(c, &(vkt_train_desc) { .run_dir = "tt_accumulate", .gpu = gpu_desc() }, &r));
+        REQUIRE_OK(
+            vkt_train(c, &(vkt_train_desc) { .run_dir = "tt_accumulate", .gpu = gpu_desc() }, &r));
         vkt_config_destroy(&c);
         assert_int_equal(curve("tt_accumulate", k ? parts : whole), 30);
     }
@@ -435,8 +483,10 @@ static void a_lost_device_is_opened_anew_once(void **state)
     vkt_train_result r;
     REQUIRE_OK(train("tt_straight", NULL, false, 0, &r));
     char *straight = timeless("tt_straight");
-    /* Before there is a checkpoint, in training, in an evaluation (of steps 10, 30), in the closing ones. */
-    static const uint64_t at[][2] = { { 1, 1 }, { 4, 2 }, { 10, 1 }, { 10, 2 }, { 21, 3 }, { 28, 1 }, { 30, 1 }, { 30, 5 } };
+    /* Before there is a checkpoint, in training, in an evaluation (of steps 10, 30), in the closing
+     * ones. */
+    static const uint64_t at[][2] = { { 1, 1 },  { 4, 2 },  { 10, 1 }, { 10, 2 },
+                                      { 21, 3 }, { 28, 1 }, { 30, 1 }, { 30, 5 } };
     for (size_t i = 0; i < VKT_COUNT(at); i++) {
         TEST_LOG_CAPTURE();
         lose.step = at[i][0], lose.submits = at[i][1], lose.times = 1;
@@ -448,7 +498,8 @@ static void a_lost_device_is_opened_anew_once(void **state)
         REQUIRE_LOGGED("with submissions of 50 ms");
         assert_int_equal(r.step, 30);
         require_same_file("tt_straight", "tt_lost", "checkpoints/step-00000030/model.safetensors");
-        require_same_file("tt_straight", "tt_lost", "checkpoints/step-00000030/optimizer.safetensors");
+        require_same_file("tt_straight", "tt_lost",
+                          "checkpoints/step-00000030/optimizer.safetensors");
         char *lost = timeless("tt_lost");
         assert_string_equal(straight, lost);
         free(lost);

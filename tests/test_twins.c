@@ -1,5 +1,6 @@
-/* The twins' gradients against central differences of the twins, in double and without a GPU: every row's sample
- * cases, then graphs in which rows meet. With this and test_ops the kernels' gradients rest on differences alone. */
+/* The twins' gradients against central differences of the twins, in double and without a GPU: every
+ * row's sample cases, then graphs in which rows meet. With this and test_ops the kernels' gradients
+ * rest on differences alone. */
 #include "testing.h"
 
 #include "tensor/ops.h"
@@ -32,16 +33,19 @@ static void done(void *user, const vkt_tensor *t, const double *data)
         if (t == r->dwrt[k]) memcpy(r->grad[k], data, t->count * sizeof *data);
 }
 
-static double value_at(vkt_graph *g, const vkt_tensor *loss, const vkt_tensor *moved, uint64_t at, double h)
+static double value_at(vkt_graph *g, const vkt_tensor *loss, const vkt_tensor *moved, uint64_t at,
+                       double h)
 {
     run r = { .loss = loss, .moved = moved, .at = at, .h = h };
     vkt__graph_ref(g, init, &r, done);
     return r.sum;
 }
 
-/* Differentiates sum(loss) and compares; returns the number of gradients looked at. A difference errs by the
- * roundings of the sum, 1e-16 each over the step of 1e-5, and by the third derivative, 1e-10 of it. */
-static unsigned check_gradients(vkt_graph *g, vkt_tensor *loss, vkt_tensor *const *wrt, size_t n, const char *name)
+/* Differentiates sum(loss) and compares; returns the number of gradients looked at. A difference
+ * errs by the roundings of the sum, 1e-16 each over the step of 1e-5, and by the third derivative,
+ * 1e-10 of it. */
+static unsigned check_gradients(vkt_graph *g, vkt_tensor *loss, vkt_tensor *const *wrt, size_t n,
+                                const char *name)
 {
     vkt_tensor *dwrt[MOST_WRT];
     unsigned seen = 0;
@@ -56,16 +60,22 @@ static unsigned check_gradients(vkt_graph *g, vkt_tensor *loss, vkt_tensor *cons
     vkt__graph_ref(g, init, &r, done);
     for (size_t k = 0; k < n; k++) {
         double rms = 0;
-        for (uint64_t i = 0; i < wrt[k]->count; i++) rms += r.grad[k][i] * r.grad[k][i] / (double)wrt[k]->count;
+        for (uint64_t i = 0; i < wrt[k]->count; i++)
+            rms += r.grad[k][i] * r.grad[k][i] / (double)wrt[k]->count;
         rms = sqrt(rms);
         for (uint64_t j = 0; j < VKT_MIN(PER_INPUT, wrt[k]->count); j++) {
-            uint64_t i = wrt[k]->count <= PER_INPUT ? j : vkt_rand_below(SEED, VKT_RNG_SAMPLE, j, (uint32_t)wrt[k]->count);
-            double up = value_at(g, loss, wrt[k], i, STEP), down = value_at(g, loss, wrt[k], i, -STEP);
+            uint64_t i = wrt[k]->count <= PER_INPUT
+                             ? j
+                             : vkt_rand_below(SEED, VKT_RNG_SAMPLE, j, (uint32_t)wrt[k]->count);
+            double up = value_at(g, loss, wrt[k], i, STEP),
+                   down = value_at(g, loss, wrt[k], i, -STEP);
             double want = (up - down) / (2 * STEP), got = r.grad[k][i];
-            double limit = 1e-6 * (fabs(want) + rms) + 1e-16 / STEP * (10 + sqrt((double)loss->count)) * (1 + fabs(up));
+            double limit = 1e-6 * (fabs(want) + rms) +
+                           1e-16 / STEP * (10 + sqrt((double)loss->count)) * (1 + fabs(up));
             if (!(fabs(got - want) <= limit)) {
-                print_error("%s: gradient of %s at %llu is %.9g, the difference %.9g (limit %.2g)\n", name, vkt__text(wrt[k]),
-                            (unsigned long long)i, got, want, limit);
+                print_error(
+                    "%s: gradient of %s at %llu is %.9g, the difference %.9g (limit %.2g)\n", name,
+                    vkt__text(wrt[k]), (unsigned long long)i, got, want, limit);
                 fail();
             }
             seen++;
@@ -88,20 +98,24 @@ static uint32_t results(const vkt_op *op)
     return op == &vkt__op_layernorm || op == &vkt__op_rmsnorm ? 3 : 1;
 }
 
-/* The f32 inputs that a row has gradients for: not the weights of losses, not what is not a number. */
+/* The f32 inputs that a row has gradients for: not the weights of losses, not what is not a number.
+ */
 static size_t differentiable_inputs(const vkt_graph *g, const vkt_node *n, vkt_tensor **wrt)
 {
     bool weighs = n->op == &vkt__op_softmax_xent || n->op == &vkt__op_mse;
     size_t n_wrt = 0;
     for (size_t i = 0; i < g->n_tensors && n_wrt < MOST_WRT; i++) {
         vkt_tensor *t = g->tensors[i];
-        if (t->node || !t->name || t->dtype != VKT_F32 || (weighs && t->hint.kind == VKT_HINT_POSITIVE)) continue;
+        if (t->node || !t->name || t->dtype != VKT_F32 ||
+            (weighs && t->hint.kind == VKT_HINT_POSITIVE))
+            continue;
         wrt[n_wrt++] = t;
     }
     return n_wrt;
 }
 
-/* Casts are steps: no differences there. Sums of squares are for gradient norms, which nothing differentiates. */
+/* Casts are steps: no differences there. Sums of squares are for gradient norms, which nothing
+ * differentiates. */
 static bool has_differences(const vkt_op *op, const vkt_graph *g)
 {
     return op != &vkt__op_cast && !(op == &vkt__op_sum && g->nodes[0]->attr.sum.square);
@@ -110,11 +124,13 @@ static bool has_differences(const vkt_op *op, const vkt_graph *g)
 static bool is_small(const vkt_graph *g)
 {
     for (size_t i = 0; i < g->n_tensors; i++)
-        if (g->tensors[i]->count == 0 || g->tensors[i]->count > MOST_ELEMENTS) return g->tensors[i] == g->inert || g->tensors[i] == g->ones;
+        if (g->tensors[i]->count == 0 || g->tensors[i]->count > MOST_ELEMENTS)
+            return g->tensors[i] == g->inert || g->tensors[i] == g->ones;
     return true;
 }
 
-/* Twice: the results times constants, so that a real gradient arrives; the bare result, so that the marker does. */
+/* Twice: the results times constants, so that a real gradient arrives; the bare result, so that the
+ * marker does. */
 static void each_row(bool bare)
 {
     unsigned n_rows = 0, n_cases = 0, n_grads = 0;
@@ -138,7 +154,8 @@ static void each_row(bool bare)
                 if (!bare) {
                     loss = times_constant(g, n->out[0]);
                     for (uint32_t o = 1; o < op->n_out; o++)
-                        if (n->out[o] && results(op) >> o & 1) loss = vkt_add(g, loss, times_constant(g, n->out[o]));
+                        if (n->out[o] && results(op) >> o & 1)
+                            loss = vkt_add(g, loss, times_constant(g, n->out[o]));
                 }
                 n_grads += check_gradients(g, loss, wrt, n_wrt, text);
                 n_cases++;
@@ -150,8 +167,16 @@ static void each_row(bool bare)
     assert_true(n_rows >= 12 && n_cases >= 60);
 }
 
-static void every_row_with_an_upstream_gradient(void **state) { (void)state; each_row(false); }
-static void every_row_as_the_loss_itself(void **state) { (void)state; each_row(true); }
+static void every_row_with_an_upstream_gradient(void **state)
+{
+    (void)state;
+    each_row(false);
+}
+static void every_row_as_the_loss_itself(void **state)
+{
+    (void)state;
+    each_row(true);
+}
 
 /* ---- rows together ---- */
 
@@ -166,21 +191,27 @@ static void residual_used_twice(void **state)
     vkt_graph_destroy(&g);
 }
 
-/* A transformer's block: the norm's sum goes on as the residual, and its gradient comes back into the norm. */
+/* A transformer's block: the norm's sum goes on as the residual, and its gradient comes back into
+ * the norm. */
 static void norm_whose_sum_is_used(void **state)
 {
     (void)state;
     for (int rms = 0; rms < 2; rms++) {
         vkt_graph *g = vkt_graph_create(NULL);
         vkt_shape shape = { 3, { 3, 5, 8 } };
-        vkt_tensor *x = vkt__sample(g, shape, VKT_F32, VKT_HINT_NORMAL, 0), *r = vkt__sample(g, shape, VKT_F32, VKT_HINT_NORMAL, 0);
-        vkt_tensor *w = vkt__sample2(g, 8, 8), *b = vkt__sample1(g, 8), *nw = vkt__sample1(g, 8), *nb = vkt__sample1(g, 8), *sum, *sum2;
+        vkt_tensor *x = vkt__sample(g, shape, VKT_F32, VKT_HINT_NORMAL, 0),
+                   *r = vkt__sample(g, shape, VKT_F32, VKT_HINT_NORMAL, 0);
+        vkt_tensor *w = vkt__sample2(g, 8, 8), *b = vkt__sample1(g, 8), *nw = vkt__sample1(g, 8),
+                   *nb = vkt__sample1(g, 8), *sum, *sum2;
         vkt_tensor *h = vkt_linear(g, x, w, b, VKT_ACT_GELU);
-        vkt_tensor *y = rms ? vkt_rmsnorm(g, h, nw, r, 1e-5f, &sum) : vkt_layernorm(g, h, nw, nb, r, 1e-5f, &sum);
-        y = rms ? vkt_rmsnorm(g, y, nw, NULL, 1e-5f, &sum2) : vkt_layernorm(g, y, nw, NULL, NULL, 1e-5f, &sum2);
+        vkt_tensor *y = rms ? vkt_rmsnorm(g, h, nw, r, 1e-5f, &sum)
+                            : vkt_layernorm(g, h, nw, nb, r, 1e-5f, &sum);
+        y = rms ? vkt_rmsnorm(g, y, nw, NULL, 1e-5f, &sum2)
+                : vkt_layernorm(g, y, nw, NULL, NULL, 1e-5f, &sum2);
         assert_ptr_equal(sum2, g->tensors[sum2->index]);
         vkt_tensor *out = vkt_add(g, vkt_add(g, y, sum), vkt_scale(g, sum2, 0.5f));
-        check_gradients(g, times_constant(g, out), (vkt_tensor *[]) { x, r, w, b, nw, nb }, rms ? 5 : 6, "norm and sum");
+        check_gradients(g, times_constant(g, out), (vkt_tensor *[]) { x, r, w, b, nw, nb },
+                        rms ? 5 : 6, "norm and sum");
         vkt_graph_destroy(&g);
     }
 }
@@ -189,7 +220,8 @@ static void norm_of_which_only_the_sum_is_used(void **state)
 {
     (void)state;
     vkt_graph *g = vkt_graph_create(NULL);
-    vkt_tensor *x = vkt__sample2(g, 4, 6), *r = vkt__sample2(g, 4, 6), *w = vkt__sample1(g, 6), *sum;
+    vkt_tensor *x = vkt__sample2(g, 4, 6), *r = vkt__sample2(g, 4, 6), *w = vkt__sample1(g, 6),
+               *sum;
     vkt_layernorm(g, x, w, NULL, r, 1e-5f, &sum);
     check_gradients(g, times_constant(g, sum), (vkt_tensor *[]) { x, r, w }, 3, "only the sum");
     vkt_graph_destroy(&g);
@@ -201,7 +233,8 @@ static void norm_of_many_rows(void **state)
     (void)state;
     vkt_graph *g = vkt_graph_create(NULL);
     vkt_tensor *x = vkt__sample2(g, 300, 4), *w = vkt__sample1(g, 4), *b = vkt__sample1(g, 4);
-    check_gradients(g, times_constant(g, vkt_layernorm(g, x, w, b, NULL, 1e-5f, NULL)), (vkt_tensor *[]) { x, w, b }, 3, "many rows");
+    check_gradients(g, times_constant(g, vkt_layernorm(g, x, w, b, NULL, 1e-5f, NULL)),
+                    (vkt_tensor *[]) { x, w, b }, 3, "many rows");
     vkt_graph_destroy(&g);
 }
 
@@ -222,11 +255,14 @@ static void classifier_with_everything(void **state)
 {
     (void)state;
     vkt_graph *g = vkt_graph_create(NULL);
-    vkt_tensor *x = vkt__sample2(g, 20, 6), *w1 = vkt__sample2(g, 8, 6), *b1 = vkt__sample1(g, 8), *w2 = vkt__sample2(g, 5, 8);
+    vkt_tensor *x = vkt__sample2(g, 20, 6), *w1 = vkt__sample2(g, 8, 6), *b1 = vkt__sample1(g, 8),
+               *w2 = vkt__sample2(g, 5, 8);
     vkt_tensor *target = vkt__sample(g, vkt_shape1(20), VKT_U32, VKT_HINT_INDEX, 7);
-    vkt_tensor *rw = vkt__sample(g, vkt_shape1(20), VKT_F32, VKT_HINT_POSITIVE, 0), *cw = vkt__sample(g, vkt_shape1(5), VKT_F32, VKT_HINT_POSITIVE, 0);
+    vkt_tensor *rw = vkt__sample(g, vkt_shape1(20), VKT_F32, VKT_HINT_POSITIVE, 0),
+               *cw = vkt__sample(g, vkt_shape1(5), VKT_F32, VKT_HINT_POSITIVE, 0);
     vkt_tensor *h = vkt_dropout(g, vkt_linear(g, x, w1, b1, VKT_ACT_SILU), vkt_step(g), 0.4f);
-    vkt_tensor *logits = vkt_linear(g, vkt_dropout(g, h, vkt_step(g), 0.2f), w2, NULL, VKT_ACT_NONE);
+    vkt_tensor *logits =
+        vkt_linear(g, vkt_dropout(g, h, vkt_step(g), 0.2f), w2, NULL, VKT_ACT_NONE);
     vkt_loss l = vkt_softmax_xent(g, logits, target, rw, cw, (vkt_xent_desc) { 0.15f, 3 });
     check_gradients(g, l.loss, (vkt_tensor *[]) { x, w1, b1, w2 }, 4, "classifier");
     vkt_graph_destroy(&g);
@@ -238,7 +274,8 @@ static void regression_on_two_outputs(void **state)
     vkt_graph *g = vkt_graph_create(NULL);
     vkt_tensor *x = vkt__sample2(g, 9, 4), *w = vkt__sample2(g, 3, 4), *y = vkt__sample2(g, 9, 3);
     vkt_tensor *p = vkt_softmax(g, vkt_linear(g, x, w, NULL, VKT_ACT_NONE));
-    vkt_tensor *loss = vkt_add(g, vkt_mse(g, p, y, NULL).loss, vkt_mse(g, y, vkt_scale(g, p, 2.0f), NULL).loss);
+    vkt_tensor *loss =
+        vkt_add(g, vkt_mse(g, p, y, NULL).loss, vkt_mse(g, y, vkt_scale(g, p, 2.0f), NULL).loss);
     check_gradients(g, loss, (vkt_tensor *[]) { x, w, y }, 3, "regression");
     vkt_graph_destroy(&g);
 }
@@ -279,7 +316,8 @@ typedef struct {
 static void init_ones(void *user, const vkt_tensor *t, double *data)
 {
     (void)user;
-    for (uint64_t i = 0; i < t->count; i++) data[i] = t->hint.kind == VKT_HINT_STEP ? vkt__sample_value(t, SEED, i) : 1;
+    for (uint64_t i = 0; i < t->count; i++)
+        data[i] = t->hint.kind == VKT_HINT_STEP ? vkt__sample_value(t, SEED, i) : 1;
 }
 
 static void keep(void *user, const vkt_tensor *t, const double *data)
@@ -307,7 +345,9 @@ static void dropout_is_fair(void **state)
         kept_a += ka, pairs += ka && next, both += ka && kb;
     }
     REQUIRE_NEAR(kept_a / n, 0.75, 4 * sqrt(0.75 * 0.25 / n));
-    REQUIRE_NEAR(pairs / n, 0.5625, 4 * sqrt(0.5625 * 0.4375 * 2 / n)); /* overlapping pairs: twice the variance at most */
+    REQUIRE_NEAR(
+        pairs / n, 0.5625,
+        4 * sqrt(0.5625 * 0.4375 * 2 / n)); /* overlapping pairs: twice the variance at most */
     REQUIRE_NEAR(both / n, 0.5625, 4 * sqrt(0.5625 * 0.4375 / n));
     vkt_graph_destroy(&g);
 }

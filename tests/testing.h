@@ -14,13 +14,15 @@
 #include <cmocka.h>
 
 /* |a - b| <= limit; NaN never passes. Prints both values, the limit and the share of it used. */
-#define REQUIRE_NEAR(a, b, limit) require_near((double)(a), (double)(b), (double)(limit), #a, __FILE__, __LINE__)
-static inline void require_near(double a, double b, double limit, const char *what, const char *file, int line)
+#define REQUIRE_NEAR(a, b, limit)                                                                  \
+    require_near((double)(a), (double)(b), (double)(limit), #a, __FILE__, __LINE__)
+static inline void require_near(double a, double b, double limit, const char *what,
+                                const char *file, int line)
 {
     double err = fabs(a - b);
     if (err <= limit) return;
-    print_error("%s: %.9g against %.9g: off by %.3g, limit %.3g (%.0f%% used)\n", what, a, b, err, limit,
-                100.0 * err / limit);
+    print_error("%s: %.9g against %.9g: off by %.3g, limit %.3g (%.0f%% used)\n", what, a, b, err,
+                limit, 100.0 * err / limit);
     _fail(file, line);
 }
 
@@ -41,13 +43,14 @@ static inline void test_log_sink(void *user, int level, const char *area, const 
     size_t n = strlen(test_log);
     snprintf(test_log + n, sizeof test_log - n, "%s\n", line);
 }
-#define TEST_LOG_CAPTURE() (test_log[0] = 0, vkt_log_set((vkt_log_fn)test_log_sink, NULL, VKT_LOG_WARN))
-#define REQUIRE_LOGGED(text)                                                                                          \
-    do {                                                                                                              \
-        if (!strstr(test_log, (text))) {                                                                              \
-            print_error("log lacks '%s'; it has:\n%s", (text), test_log);                                             \
-            _fail(__FILE__, __LINE__);                                                                                \
-        }                                                                                                             \
+#define TEST_LOG_CAPTURE()                                                                         \
+    (test_log[0] = 0, vkt_log_set((vkt_log_fn)test_log_sink, NULL, VKT_LOG_WARN))
+#define REQUIRE_LOGGED(text)                                                                       \
+    do {                                                                                           \
+        if (!strstr(test_log, (text))) {                                                           \
+            print_error("log lacks '%s'; it has:\n%s", (text), test_log);                          \
+            _fail(__FILE__, __LINE__);                                                             \
+        }                                                                                          \
     } while (0)
 
 #endif

@@ -12,20 +12,28 @@
 int cli_exit_code(vkt_status st)
 {
     switch (st) {
-    case VKT_OK: return CLI_OK;
+    case VKT_OK:
+        return CLI_OK;
     case VKT_ARG:
-    case VKT_SHAPE: return CLI_USAGE;
+    case VKT_SHAPE:
+        return CLI_USAGE;
     case VKT_UNSUPPORTED:
-    case VKT_NO_DEVICE: return CLI_NO_DEVICE;
+    case VKT_NO_DEVICE:
+        return CLI_NO_DEVICE;
     case VKT_OOM_HOST:
-    case VKT_OOM_DEVICE: return CLI_MEMORY;
-    case VKT_DEVICE: return CLI_LOST;
+    case VKT_OOM_DEVICE:
+        return CLI_MEMORY;
+    case VKT_DEVICE:
+        return CLI_LOST;
     case VKT_IO:
-    case VKT_FORMAT: return CLI_DATA;
-    case VKT_INTERRUPTED: return CLI_INTERRUPTED;
+    case VKT_FORMAT:
+        return CLI_DATA;
+    case VKT_INTERRUPTED:
+        return CLI_INTERRUPTED;
     case VKT_NUMERIC:
     case VKT_COMM:
-    case VKT_FAILED: return CLI_FAILED;
+    case VKT_FAILED:
+        return CLI_FAILED;
     }
     return CLI_FAILED;
 }
@@ -34,7 +42,8 @@ void cli_error(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    fprintf(stderr, "%svktrain: error:%s ", cli_color(stderr, CLI_RED), cli_color(stderr, CLI_PLAIN));
+    fprintf(stderr, "%svktrain: error:%s ", cli_color(stderr, CLI_RED),
+            cli_color(stderr, CLI_PLAIN));
     vfprintf(stderr, fmt, ap);
     fputc('\n', stderr);
     va_end(ap);
@@ -46,10 +55,14 @@ void cli_error(const char *fmt, ...)
 static const cli_flag gpu_flags[] = {
     { "--device", CLI_TEXT, AT(gpu.device), "D", "VKT_DEVICE, else the best",
       "device: index, cpu, gpu, part of a name, or UUID" },
-    { "--cap", CLI_TEXT, AT(gpu.cap), "LIST", NULL, "pretend the device can do less, e.g. fp16=0,subgroup=4 (names below)" },
-    { "--validate", CLI_BOOL, AT(gpu.validate), NULL, NULL, "check each Vulkan call with the validation layer" },
-    { "--no-cache", CLI_BOOL, AT(gpu.no_cache), NULL, NULL, "neither read nor write the cache folder: pipelines, tuned choices" },
-    { "--no-tune", CLI_BOOL, AT(gpu.no_tune), NULL, NULL, "kernels by the built-in table, whatever `vktrain tune` found" },
+    { "--cap", CLI_TEXT, AT(gpu.cap), "LIST", NULL,
+      "pretend the device can do less, e.g. fp16=0,subgroup=4 (names below)" },
+    { "--validate", CLI_BOOL, AT(gpu.validate), NULL, NULL,
+      "check each Vulkan call with the validation layer" },
+    { "--no-cache", CLI_BOOL, AT(gpu.no_cache), NULL, NULL,
+      "neither read nor write the cache folder: pipelines, tuned choices" },
+    { "--no-tune", CLI_BOOL, AT(gpu.no_tune), NULL, NULL,
+      "kernels by the built-in table, whatever `vktrain tune` found" },
     { 0 },
 };
 static const cli_flag common_flags[] = {
@@ -103,8 +116,10 @@ static int unknown_flag(const cli_command *cmd, const char *name, size_t n)
     for (int t = 0; t < N_TABLES; t++)
         for (const cli_flag *f = table[t]; f->name; f++) list_add(&names, &n_names, f->name);
     const char *word = cli_text("%.*s", (int)n, name), *near = vkt_nearest(word, names, n_names);
-    if (near) cli_error("%s: unknown option '%s'; did you mean '%s'?", cmd->name, word, near);
-    else cli_error("%s: unknown option '%s'; see `vktrain %s --help`", cmd->name, word, cmd->name);
+    if (near)
+        cli_error("%s: unknown option '%s'; did you mean '%s'?", cmd->name, word, near);
+    else
+        cli_error("%s: unknown option '%s'; see `vktrain %s --help`", cmd->name, word, cmd->name);
     free(names);
     return CLI_USAGE;
 }
@@ -126,9 +141,15 @@ static int set_flag(const cli_command *cmd, const cli_flag *f, const char *value
     int choice;
     unsigned long n;
     switch (f->type) {
-    case CLI_BOOL: *(bool *)at = true; return 0;
-    case CLI_TEXT: *(const char **)at = value; return 0;
-    case CLI_LIST: list_add(&((cli_list *)at)->item, &((cli_list *)at)->n, value); return 0;
+    case CLI_BOOL:
+        *(bool *)at = true;
+        return 0;
+    case CLI_TEXT:
+        *(const char **)at = value;
+        return 0;
+    case CLI_LIST:
+        list_add(&((cli_list *)at)->item, &((cli_list *)at)->n, value);
+        return 0;
     case CLI_CHOICE:
         choice = choice_of(f->arg, value);
         if (choice < 0) {
@@ -174,21 +195,27 @@ int cli_parse(const cli_command *cmd, int argc, char **argv, void *options)
     cli_options *o = options;
     bool only_args = false;
     for (const cli_flag *f = cmd->flags; f && f->name; f++)
-        if (f->fallback && (f->type == CLI_UINT || f->type == CLI_CHOICE)) set_flag(cmd, f, f->fallback, options);
+        if (f->fallback && (f->type == CLI_UINT || f->type == CLI_CHOICE))
+            set_flag(cmd, f, f->fallback, options);
     for (int i = 0; i < argc; i++) {
         int rc = 0;
-        if (only_args || argv[i][0] != '-' || !argv[i][1]) list_add(&o->args, &o->n_args, argv[i]);
-        else if (!strcmp(argv[i], "--")) only_args = true;
-        else rc = parse_one(cmd, argc, argv, &i, options);
+        if (only_args || argv[i][0] != '-' || !argv[i][1])
+            list_add(&o->args, &o->n_args, argv[i]);
+        else if (!strcmp(argv[i], "--"))
+            only_args = true;
+        else
+            rc = parse_one(cmd, argc, argv, &i, options);
         if (rc) return rc;
     }
     if (o->help) return 0;
     if (o->n_args < cmd->min_args)
-        cli_error("%s: what is missing: vktrain %s %s; see `vktrain %s --help`", cmd->name, cmd->name, cmd->args, cmd->name);
+        cli_error("%s: what is missing: vktrain %s %s; see `vktrain %s --help`", cmd->name,
+                  cmd->name, cmd->args, cmd->name);
     else if (o->n_args > cmd->max_args)
-        cli_error("%s: '%s' is one argument too many: vktrain %s%s%s", cmd->name, o->args[cmd->max_args], cmd->name,
-                  *cmd->args ? " " : "", cmd->args);
-    else return 0;
+        cli_error("%s: '%s' is one argument too many: vktrain %s%s%s", cmd->name,
+                  o->args[cmd->max_args], cmd->name, *cmd->args ? " " : "", cmd->args);
+    else
+        return 0;
     return CLI_USAGE;
 }
 
@@ -212,9 +239,12 @@ void cli_wrap(FILE *f, const char *text, int at, int indent)
         fprintf(f, "%.*s", (int)n, p);
         at += (int)n;
         p += n;
-        if (*p == '\n') fprintf(f, "\n%*s", p[1] ? indent : 0, ""), at = indent;
-        else if (*p && at + 1 + (int)strcspn(p + 1, " \n") <= width) fputc(' ', f), at++;
-        else if (*p) fprintf(f, "\n%*s", indent, ""), at = indent;
+        if (*p == '\n')
+            fprintf(f, "\n%*s", p[1] ? indent : 0, ""), at = indent;
+        else if (*p && at + 1 + (int)strcspn(p + 1, " \n") <= width)
+            fputc(' ', f), at++;
+        else if (*p)
+            fprintf(f, "\n%*s", indent, ""), at = indent;
         if (*p) p++;
     }
     fputc('\n', f);
@@ -232,7 +262,8 @@ void cli_help(const cli_command *cmd, FILE *f)
     int width = 0;
     tables_of(cmd, table);
     const char *bold = cli_color(f, CLI_BOLD), *plain = cli_color(f, CLI_PLAIN);
-    fprintf(f, "%svktrain %s%s%s%s [options]\n", bold, cmd->name, plain, *cmd->args ? " " : "", cmd->args);
+    fprintf(f, "%svktrain %s%s%s%s [options]\n", bold, cmd->name, plain, *cmd->args ? " " : "",
+            cmd->args);
     cli_wrap(f, cmd->summary, 0, 0);
     if (cmd->details) fprintf(f, "\n%s\n", cmd->details);
     for (int t = 0; t < N_TABLES; t++)
@@ -245,7 +276,8 @@ void cli_help(const cli_command *cmd, FILE *f)
         for (const cli_flag *g = table[t]; g->name; g++) {
             flag_left(g, left, sizeof left);
             fprintf(f, "%-*s  ", width, left);
-            cli_wrap(f, g->fallback ? cli_text("%s (default: %s)", g->help, g->fallback) : g->help, width + 2, width + 2);
+            cli_wrap(f, g->fallback ? cli_text("%s (default: %s)", g->help, g->fallback) : g->help,
+                     width + 2, width + 2);
         }
     if (cmd->common == CLI_GPU) {
         fprintf(f, "\n%snames that --cap takes%s\n", bold, plain);
@@ -262,7 +294,8 @@ void cli_help(const cli_command *cmd, FILE *f)
 
 const char *cli_color(FILE *f, cli_paint p)
 {
-    static const char *const codes[] = { "\033[0m", "\033[1m", "\033[2m", "\033[32m", "\033[33m", "\033[31m" };
+    static const char *const codes[] = { "\033[0m",  "\033[1m",  "\033[2m",
+                                         "\033[32m", "\033[33m", "\033[31m" };
     const char *no = getenv("NO_COLOR");
     return (no && *no) || !cli_can_redraw(f) ? "" : codes[p];
 }
@@ -286,7 +319,8 @@ static void print_cell(FILE *f, const char *s, int width, const cli_column *c, b
     int w = width_of(s), shown = 0;
     bool cut = w > width;
     if (c->right) fprintf(f, "%*s", w < width ? width - w : 0, "");
-    for (const char *p = s; *p && (!cut || shown < width - 2 || ((unsigned char)*p & 0xc0) == 0x80); p++) {
+    for (const char *p = s; *p && (!cut || shown < width - 2 || ((unsigned char)*p & 0xc0) == 0x80);
+         p++) {
         if (((unsigned char)*p & 0xc0) != 0x80) shown++;
         fputc((unsigned char)*p < 32 ? ' ' : *p, f);
     }
@@ -294,7 +328,8 @@ static void print_cell(FILE *f, const char *s, int width, const cli_column *c, b
     if (!c->right && !last && w < width) fprintf(f, "%*s", width - w, "");
 }
 
-void cli_table(FILE *f, const cli_column *col, size_t n_cols, const char *const *cell, size_t n_rows)
+void cli_table(FILE *f, const cli_column *col, size_t n_cols, const char *const *cell,
+               size_t n_rows)
 {
     enum { MAX_COLS = 16 };
     int width[MAX_COLS];
@@ -416,21 +451,27 @@ void cli_json_print(json_t *j, size_t flags)
 
 static bool live_shown; /* something stands on the live line; a stale value only costs an erase */
 
-/* Each write starts with an erase and is one call, so that lines from loader threads do not mix with it. */
+/* Each write starts with an erase and is one call, so that lines from loader threads do not mix
+ * with it. */
 static void log_line(void *user, vkt_log_level level, const char *area, const char *line)
 {
     static const char *const word[] = { "error: ", "warning: ", "", "debug: " };
     static const cli_paint paint[] = { CLI_RED, CLI_YELLOW, CLI_PLAIN, CLI_DIM };
     (void)user;
     bool debug = level == VKT_LOG_DEBUG;
-    fprintf(stderr, "%s%svktrain: %s%s%s%s%s\n", live_shown && cli_is_terminal(stderr) ? "\r\033[K" : "",
+    fprintf(stderr, "%s%svktrain: %s%s%s%s%s\n",
+            live_shown && cli_is_terminal(stderr) ? "\r\033[K" : "",
             *word[level] ? cli_color(stderr, paint[level]) : "", word[level],
-            *word[level] ? cli_color(stderr, CLI_PLAIN) : "", debug ? area : "", debug ? ": " : "", line);
+            *word[level] ? cli_color(stderr, CLI_PLAIN) : "", debug ? area : "", debug ? ": " : "",
+            line);
 }
 
 void cli_log_open(const cli_options *o)
 {
-    vkt_log_set(log_line, NULL, o->quiet ? VKT_LOG_WARN : o->verbose ? VKT_LOG_DEBUG : VKT_LOG_INFO);
+    vkt_log_set(log_line, NULL,
+                o->quiet     ? VKT_LOG_WARN
+                : o->verbose ? VKT_LOG_DEBUG
+                             : VKT_LOG_INFO);
 }
 
 void cli_live(const char *text)

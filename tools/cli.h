@@ -1,6 +1,6 @@
-/* The vktrain program's own small framework: a command is a flag table and a function. Knows the public
- * headers only. cli.c: flags, help, status -> exit code, tables, numbers as text. term.c: what operating
- * systems do differently for a program at a terminal. */
+/* The vktrain program's own small framework: a command is a flag table and a function. Knows the
+ * public headers only. cli.c: flags, help, status -> exit code, tables, numbers as text. term.c:
+ * what operating systems do differently for a program at a terminal. */
 #ifndef VKT_TOOLS_CLI_H
 #define VKT_TOOLS_CLI_H
 
@@ -13,12 +13,12 @@
 /* What scripts may rely on. */
 enum {
     CLI_OK = 0,
-    CLI_FAILED = 1,      /* the work failed: NaN policy, doctor */
-    CLI_USAGE = 2,       /* usage or recipe error */
+    CLI_FAILED = 1, /* the work failed: NaN policy, doctor */
+    CLI_USAGE = 2,  /* usage or recipe error */
     CLI_NO_DEVICE = 3,
-    CLI_DATA = 4,        /* data or file error */
+    CLI_DATA = 4, /* data or file error */
     CLI_MEMORY = 5,
-    CLI_LOST = 6,        /* device lost */
+    CLI_LOST = 6, /* device lost */
     CLI_INTERRUPTED = 130,
 };
 int cli_exit_code(vkt_status st);
@@ -34,44 +34,46 @@ typedef struct cli_list {
 typedef struct cli_options {
     vkt_gpu_desc gpu;
     bool quiet, verbose, help;
-    const char **args;     /* what is not a flag */
+    const char **args; /* what is not a flag */
     size_t n_args;
-    const char *line;      /* the whole command line, quoted for a shell */
+    const char *line; /* the whole command line, quoted for a shell */
 } cli_options;
 
 typedef enum cli_type {
-    CLI_BOOL,              /* bool */
-    CLI_TEXT,              /* const char * */
-    CLI_UINT,              /* uint32_t */
-    CLI_CHOICE,            /* int: index in `arg`, which reads "a|b|c" */
-    CLI_LIST,              /* cli_list: may be given more than once */
+    CLI_BOOL,   /* bool */
+    CLI_TEXT,   /* const char * */
+    CLI_UINT,   /* uint32_t */
+    CLI_CHOICE, /* int: index in `arg`, which reads "a|b|c" */
+    CLI_LIST,   /* cli_list: may be given more than once */
 } cli_type;
 
 typedef struct cli_flag {
-    const char *name;      /* "--run"; NULL ends a table */
+    const char *name; /* "--run"; NULL ends a table */
     cli_type type;
-    size_t at;             /* offsetof the command's options struct */
-    const char *arg;       /* what the help calls the value; NULL for CLI_BOOL */
-    const char *fallback;  /* default, as text: parsed into UINT and CHOICE, only shown for the others; or NULL */
+    size_t at;            /* offsetof the command's options struct */
+    const char *arg;      /* what the help calls the value; NULL for CLI_BOOL */
+    const char *fallback; /* default, as text: parsed into UINT and CHOICE, only shown for the
+                             others; or NULL */
     const char *help;
 } cli_flag;
 
 typedef enum cli_common { CLI_NO_GPU, CLI_GPU } cli_common;
 
 typedef struct cli_command {
-    const char *name, *args;     /* args: "RECIPE", "CHECKPOINT INPUT..." or "" */
-    const char *summary;         /* one line */
-    const char *details;         /* paragraphs and examples for --help, or NULL */
+    const char *name, *args; /* args: "RECIPE", "CHECKPOINT INPUT..." or "" */
+    const char *summary;     /* one line */
+    const char *details;     /* paragraphs and examples for --help, or NULL */
     size_t min_args, max_args;
-    cli_common common;           /* whether --device and its like are taken */
+    cli_common common; /* whether --device and its like are taken */
     const cli_flag *flags;
-    size_t options_bytes;        /* of the options struct */
+    size_t options_bytes; /* of the options struct */
     int (*run)(void *options);
-    void (*more_help)(FILE *f);  /* printed at the end of --help, or NULL */
+    void (*more_help)(FILE *f); /* printed at the end of --help, or NULL */
 } cli_command;
 
-/* 0 and the filled, zero-initialised options; CLI_USAGE after one line that says what is wrong. argv is what
- * follows the command's name; texts in the options point into it. End with cli_finish in both cases. */
+/* 0 and the filled, zero-initialised options; CLI_USAGE after one line that says what is wrong.
+ * argv is what follows the command's name; texts in the options point into it. End with cli_finish
+ * in both cases. */
 int cli_parse(const cli_command *cmd, int argc, char **argv, void *options);
 void cli_finish(const cli_command *cmd, void *options);
 void cli_help(const cli_command *cmd, FILE *f);
@@ -92,20 +94,21 @@ void cli_wrap(FILE *f, const char *text, int at, int indent);
 typedef struct cli_column {
     const char *title;
     bool right;
-    int max;               /* characters; 0: no limit */
+    int max; /* characters; 0: no limit */
 } cli_column;
-void cli_table(FILE *f, const cli_column *col, size_t n_cols, const char *const *cell, size_t n_rows);
+void cli_table(FILE *f, const cli_column *col, size_t n_cols, const char *const *cell,
+               size_t n_rows);
 /* One CSV cell, quoted where it must be. */
 void cli_csv(FILE *f, const char *text);
 
 /* Numbers as people read them, into a buffer of their own (the last 32 results stay valid). */
-const char *cli_bytes(uint64_t n);       /* "3.4 GiB" */
-const char *cli_count(uint64_t n);       /* "54,000" */
-const char *cli_rate(double per_s);      /* "12.3k" */
-const char *cli_time(double s);          /* "0:42", "1:02:03" */
-const char *cli_percent(double share);   /* "97.50%"; "-" for NAN */
-const char *cli_number(double v);        /* 4 digits; "-" for NAN */
-const char *cli_fixed(double v);         /* the same with trailing zeros, for columns */
+const char *cli_bytes(uint64_t n);     /* "3.4 GiB" */
+const char *cli_count(uint64_t n);     /* "54,000" */
+const char *cli_rate(double per_s);    /* "12.3k" */
+const char *cli_time(double s);        /* "0:42", "1:02:03" */
+const char *cli_percent(double share); /* "97.50%"; "-" for NAN */
+const char *cli_number(double v);      /* 4 digits; "-" for NAN */
+const char *cli_fixed(double v);       /* the same with trailing zeros, for columns */
 const char *cli_text(const char *fmt, ...) VKT_PRINTF(1, 2);
 
 struct json_t;
@@ -125,9 +128,10 @@ void cli_line(const char *fmt, ...) VKT_PRINTF(1, 2);
 /* ---- term.c ---- */
 
 bool cli_is_terminal(FILE *f);
-int cli_columns(FILE *f);        /* 80 if unknown */
-double cli_now(void);            /* monotonic seconds */
-/* SIGINT and SIGTERM: the first calls vkt_train_stop and says so, the second ends the process at once. */
+int cli_columns(FILE *f); /* 80 if unknown */
+double cli_now(void);     /* monotonic seconds */
+/* SIGINT and SIGTERM: the first calls vkt_train_stop and says so, the second ends the process at
+ * once. */
 void cli_catch_signals(bool live);
 /* UTF-8 and escape sequences where a terminal must be told. */
 void cli_terminal_init(void);
@@ -136,6 +140,7 @@ bool cli_exists(const char *path);
 
 /* ---- commands ---- */
 
-extern const cli_command cmd_devices, cmd_doctor, cmd_recipes, cmd_train, cmd_eval, cmd_predict, cmd_inspect, cmd_runs, cmd_bench, cmd_profile, cmd_tune;
+extern const cli_command cmd_devices, cmd_doctor, cmd_recipes, cmd_train, cmd_eval, cmd_predict,
+    cmd_inspect, cmd_runs, cmd_bench, cmd_profile, cmd_tune;
 
 #endif

@@ -16,16 +16,23 @@ typedef struct bench_options {
 #define AT(field) offsetof(bench_options, field)
 static const char *const only_names[] = { NULL, "ceilings", "ops", "steps" };
 static const cli_flag flags[] = {
-    { "--quick", CLI_BOOL, AT(quick), NULL, NULL, "small shapes, short times: under a minute on two CPU cores" },
-    { "--only", CLI_CHOICE, AT(only), "all|ceilings|ops|steps", "all", "one part (ops and steps measure the ceilings they are compared with)" },
+    { "--quick", CLI_BOOL, AT(quick), NULL, NULL,
+      "small shapes, short times: under a minute on two CPU cores" },
+    { "--only", CLI_CHOICE, AT(only), "all|ceilings|ops|steps", "all",
+      "one part (ops and steps measure the ceilings they are compared with)" },
     { "--op", CLI_TEXT, AT(op), "NAME", NULL, "one op, e.g. matmul" },
-    { "--json", CLI_TEXT, AT(json), "FILE", NULL, "save the results: what compare and --baseline read" },
+    { "--json", CLI_TEXT, AT(json), "FILE", NULL,
+      "save the results: what compare and --baseline read" },
     { "--csv", CLI_TEXT, AT(csv), "FILE", NULL, "save as CSV" },
     { "--markdown", CLI_BOOL, AT(markdown), NULL, NULL, "print tables in Markdown" },
-    { "--baseline", CLI_TEXT, AT(baseline), "FILE", NULL, "compare with saved results: what looks slower is measured again; exit code 1 where it is slower beyond noise" },
-    { "--tolerance", CLI_UINT, AT(tolerance), "PERCENT", "5", "least slow-down that --baseline calls one; more where the runs themselves spread more" },
+    { "--baseline", CLI_TEXT, AT(baseline), "FILE", NULL,
+      "compare with saved results: what looks slower is measured again; exit code 1 where it is "
+      "slower beyond noise" },
+    { "--tolerance", CLI_UINT, AT(tolerance), "PERCENT", "5",
+      "least slow-down that --baseline calls one; more where the runs themselves spread more" },
     { "--svg", CLI_TEXT, AT(svg), "FILE", NULL, "compare: the comparison as a picture" },
-    { "--once", CLI_BOOL, AT(once), NULL, NULL, "everything once, without meaning: does the benchmark itself work?" },
+    { "--once", CLI_BOOL, AT(once), NULL, NULL,
+      "everything once, without meaning: does the benchmark itself work?" },
     { 0 },
 };
 
@@ -89,8 +96,10 @@ static void table_print(table *t, bool markdown)
 
 static void heading(const char *text, bool markdown)
 {
-    if (markdown) printf("\n### %s\n\n", text);
-    else printf("\n%s%s%s\n", cli_color(stdout, CLI_BOLD), text, cli_color(stdout, CLI_PLAIN));
+    if (markdown)
+        printf("\n### %s\n\n", text);
+    else
+        printf("\n%s%s%s\n", cli_color(stdout, CLI_BOLD), text, cli_color(stdout, CLI_PLAIN));
 }
 
 /* Three digits that count, without exponents. */
@@ -128,10 +137,16 @@ static bool has_group(const vkt_bench *b, vkt_bench_group g)
 
 static void print_info(const vkt_bench_info *i, bool markdown)
 {
-    const char *const line[][2] = { { "device", i->device }, { "type", i->type }, { "driver", i->driver }, { "Vulkan", i->api },
-                                    { "can do", i->caps }, { "host", cli_text("%s, power: %s", i->host, i->power) },
-                                    { "vktrain", cli_text("%s, commit %s", i->version, i->commit) }, { "date", i->date },
-                                    { "settings", cli_text("%s; verdicts by %s", i->settings, i->clock) } };
+    const char *const line[][2] = { { "device", i->device },
+                                    { "type", i->type },
+                                    { "driver", i->driver },
+                                    { "Vulkan", i->api },
+                                    { "can do", i->caps },
+                                    { "host", cli_text("%s, power: %s", i->host, i->power) },
+                                    { "vktrain", cli_text("%s, commit %s", i->version, i->commit) },
+                                    { "date", i->date },
+                                    { "settings",
+                                      cli_text("%s; verdicts by %s", i->settings, i->clock) } };
     if (markdown) printf("| | |\n|---|---|\n");
     for (size_t k = 0; k < CLI_COUNT(line); k++) {
         if (markdown) {
@@ -147,14 +162,23 @@ static void print_info(const vkt_bench_info *i, bool markdown)
 
 static void print_ceilings(const vkt_bench *b, bool md)
 {
-    static const cli_column col[] = { { "what", false, 30 }, { "median", true, 0 }, { "unit", false, 0 }, { "min", true, 0 }, { "max", true, 0 },
-                                      { "+-", true, 0 }, { "runs", true, 0 }, { "form", false, 30 } };
+    static const cli_column col[] = { { "what", false, 30 }, { "median", true, 0 },
+                                      { "unit", false, 0 },  { "min", true, 0 },
+                                      { "max", true, 0 },    { "+-", true, 0 },
+                                      { "runs", true, 0 },   { "form", false, 30 } };
     table t = { .col = col, .n_cols = CLI_COUNT(col) };
     heading("Ceilings of this device", md);
     for (size_t i = 0; i < b->n_rows; i++) {
         const vkt_bench_row *r = &b->rows[i];
         if (r->group != VKT_BENCH_CEILINGS) continue;
-        const char *const c[] = { r->name, num(r->value), r->unit, num(r->min), num(r->max), spread(r), cli_text("%u", r->runs), r->refused ? "refused" : r->note };
+        const char *const c[] = { r->name,
+                                  num(r->value),
+                                  r->unit,
+                                  num(r->min),
+                                  num(r->max),
+                                  spread(r),
+                                  cli_text("%u", r->runs),
+                                  r->refused ? "refused" : r->note };
         for (size_t k = 0; k < CLI_COUNT(col); k++) table_cell(&t, k, c[k]);
     }
     table_print(&t, md);
@@ -162,48 +186,73 @@ static void print_ceilings(const vkt_bench *b, bool md)
 
 static void print_ops(const vkt_bench *b, bool md)
 {
-    static const cli_column col[] = { { "op", false, 38 }, { "us", true, 0 }, { "+-", true, 0 }, { "GB/s", true, 0 }, { "GFLOP/s", true, 0 },
-                                      { "of ceiling", true, 0 }, { "error", true, 0 }, { "runs", true, 0 } };
+    static const cli_column col[] = { { "op", false, 38 },    { "us", true, 0 },
+                                      { "+-", true, 0 },      { "GB/s", true, 0 },
+                                      { "GFLOP/s", true, 0 }, { "of ceiling", true, 0 },
+                                      { "error", true, 0 },   { "runs", true, 0 } };
     table t = { .col = col, .n_cols = CLI_COUNT(col) };
     heading("Ops", md);
     for (size_t i = 0; i < b->n_rows; i++) {
         const vkt_bench_row *r = &b->rows[i];
         if (r->group != VKT_BENCH_OPS) continue;
-        const char *const c[] = { r->name, num(r->value), spread(r), num(r->gbps), r->gflops >= 0.05 ? num(r->gflops) : "-",
-                                  r->refused ? "refused" : pct(r->percent), error_text(r),
+        const char *const c[] = { r->name,
+                                  num(r->value),
+                                  spread(r),
+                                  num(r->gbps),
+                                  r->gflops >= 0.05 ? num(r->gflops) : "-",
+                                  r->refused ? "refused" : pct(r->percent),
+                                  error_text(r),
                                   cli_text("%u", r->runs) };
         for (size_t k = 0; k < CLI_COUNT(col); k++) table_cell(&t, k, c[k]);
     }
     table_print(&t, md);
-    printf("%sof ceiling: time at the best bandwidth and multiply-adds above / median time; more than 100%% says that\n"
-           "the ceiling was disturbed or that a cache helped. error: share of the tolerance against the twin in\n"
-           "double precision, checked before the time. +-: half the quartile range.\n", md ? "\n" : "");
+    printf("%sof ceiling: time at the best bandwidth and multiply-adds above / median time; more "
+           "than 100%% says that\n"
+           "the ceiling was disturbed or that a cache helped. error: share of the tolerance "
+           "against the twin in\n"
+           "double precision, checked before the time. +-: half the quartile range.\n",
+           md ? "\n" : "");
 }
 
 static void print_steps(const vkt_bench *b, bool md)
 {
-    static const cli_column col[] = { { "training step", false, 40 }, { "ms", true, 0 }, { "+-", true, 0 }, { "items/s", true, 0 }, { "GFLOP/s", true, 0 },
-                                      { "of ceiling", true, 0 }, { "memory", true, 0 }, { "host us", true, 0 } };
+    static const cli_column col[] = {
+        { "training step", false, 40 }, { "ms", true, 0 },      { "+-", true, 0 },
+        { "items/s", true, 0 },         { "GFLOP/s", true, 0 }, { "of ceiling", true, 0 },
+        { "memory", true, 0 },          { "host us", true, 0 }
+    };
     table t = { .col = col, .n_cols = CLI_COUNT(col) };
     heading("Training", md);
     for (size_t i = 0; i < b->n_rows; i++) {
         const vkt_bench_row *r = &b->rows[i];
         if (r->group != VKT_BENCH_STEPS) continue;
-        const char *const c[] = { r->name, num(r->value), spread(r), cli_rate(r->items_per_s), num(r->gflops), r->refused ? "refused" : pct(r->percent),
-                                  isfinite(r->memory_bytes) ? cli_bytes((uint64_t)r->memory_bytes) : "-", num(r->host_us) };
+        const char *const c[] = { r->name,
+                                  num(r->value),
+                                  spread(r),
+                                  cli_rate(r->items_per_s),
+                                  num(r->gflops),
+                                  r->refused ? "refused" : pct(r->percent),
+                                  isfinite(r->memory_bytes) ? cli_bytes((uint64_t)r->memory_bytes)
+                                                            : "-",
+                                  num(r->host_us) };
         for (size_t k = 0; k < CLI_COUNT(col); k++) table_cell(&t, k, c[k]);
     }
     if (t.n_rows) {
         table_print(&t, md);
-        printf("%sof ceiling: every op's time at the ceilings, added up / median time. memory: planned device memory.\n"
-               "host us: CPU time of the training thread per step, outside the driver.\n", md ? "\n" : "");
+        printf("%sof ceiling: every op's time at the ceilings, added up / median time. memory: "
+               "planned device memory.\n"
+               "host us: CPU time of the training thread per step, outside the driver.\n",
+               md ? "\n" : "");
     }
     for (size_t i = 0; i < b->n_rows; i++) {
         const vkt_bench_row *r = &b->rows[i];
         if (r->group != VKT_BENCH_TARGET) continue;
         printf("%s%s: ", md ? "\n" : "", r->name);
-        if (r->refused) printf("not reached\n");
-        else printf("%s s (%s to %s in %u runs; %s)\n", num(r->value), num(r->min), num(r->max), r->runs, r->note);
+        if (r->refused)
+            printf("not reached\n");
+        else
+            printf("%s s (%s to %s in %u runs; %s)\n", num(r->value), num(r->min), num(r->max),
+                   r->runs, r->note);
     }
 }
 
@@ -275,7 +324,9 @@ static void print_group(const vkt_bench *const *files, size_t n, vkt_bench_group
         table_cell(&t, c++, "");
         for (size_t f = 0; f < n; f++) {
             table_cell(&t, c++, "");
-            if (f) table_cell(&t, c++, cli_text("%sx", num(vkt_bench_group_speedup(files, n, f, g, NULL))));
+            if (f)
+                table_cell(&t, c++,
+                           cli_text("%sx", num(vkt_bench_group_speedup(files, n, f, g, NULL))));
         }
     }
     table_print(&t, md);
@@ -288,7 +339,8 @@ static int compare(const bench_options *o)
     size_t n = o->common.n_args - 1;
     vkt_status st = VKT_OK;
     if (n < 2 || n > CLI_COUNT(files)) {
-        cli_error("bench compare: give 2 to %zu files: vktrain bench compare A.json B.json", CLI_COUNT(files));
+        cli_error("bench compare: give 2 to %zu files: vktrain bench compare A.json B.json",
+                  CLI_COUNT(files));
         return CLI_USAGE;
     }
     for (size_t i = 0; i < n && st == VKT_OK; i++) st = vkt_bench_load(path[i], &files[i]);
@@ -298,18 +350,27 @@ static int compare(const bench_options *o)
         for (size_t i = 0; i < n; i++) {
             const vkt_bench_info *f = &files[i]->info;
             names[i] = path[i];
-            printf("%s%s  %s%s: ", o->markdown ? "- " : "", letter(i), path[i], o->markdown ? "" : "");
-            cli_wrap(stdout, cli_text("%s; %s; commit %s; %s; power: %s; %s", f->device, f->driver, f->commit, f->date, f->power, f->settings), (int)strlen(path[i]) + 5, 3);
+            printf("%s%s  %s%s: ", o->markdown ? "- " : "", letter(i), path[i],
+                   o->markdown ? "" : "");
+            cli_wrap(stdout,
+                     cli_text("%s; %s; commit %s; %s; power: %s; %s", f->device, f->driver,
+                              f->commit, f->date, f->power, f->settings),
+                     (int)strlen(path[i]) + 5, 3);
         }
-        printf("Medians; \"B / A\" is how many times faster B is than A, whichever way the unit counts.\n");
+        printf("Medians; \"B / A\" is how many times faster B is than A, whichever way the unit "
+               "counts.\n");
         for (size_t i = 1; i < n; i++)
             if (strcmp(files[i]->info.settings, files[0]->info.settings) != 0)
-                printf("Note: %s and A were measured with different settings; only rows that both have are compared.\n", letter(i));
+                printf("Note: %s and A were measured with different settings; only rows that both "
+                       "have are compared.\n",
+                       letter(i));
         for (int g = 0; g < VKT_BENCH_N_GROUPS; g++)
-            if (has_group(files[0], (vkt_bench_group)g)) print_group(list, n, (vkt_bench_group)g, o->markdown);
+            if (has_group(files[0], (vkt_bench_group)g))
+                print_group(list, n, (vkt_bench_group)g, o->markdown);
         for (size_t i = 1; i < n; i++) {
             size_t more = 0;
-            for (size_t r = 0; r < files[i]->n_rows; r++) more += !vkt_bench_find(files[0], files[i]->rows[r].group, files[i]->rows[r].name);
+            for (size_t r = 0; r < files[i]->n_rows; r++)
+                more += !vkt_bench_find(files[0], files[i]->rows[r].group, files[i]->rows[r].name);
             if (more) printf("\n%zu results of %s are not in A and not shown.\n", more, letter(i));
         }
         if (o->svg) st = vkt_bench_save_svg(list, names, n, o->svg);
@@ -324,13 +385,20 @@ static int compare(const bench_options *o)
 /* How many rows are slower or broken. */
 static size_t judge(const vkt_bench *base, const vkt_bench *now, const bench_options *o)
 {
-    static const cli_column col[] = { { "against the baseline", false, 40 }, { "unit", false, 0 }, { "baseline", true, 0 }, { "now", true, 0 },
-                                      { "speed", true, 0 }, { "noise", true, 0 }, { "verdict", false, 0 } };
+    static const cli_column col[] = { { "against the baseline", false, 40 },
+                                      { "unit", false, 0 },
+                                      { "baseline", true, 0 },
+                                      { "now", true, 0 },
+                                      { "speed", true, 0 },
+                                      { "noise", true, 0 },
+                                      { "verdict", false, 0 } };
     static const char *const words[] = { "same", "faster", "SLOWER", "BROKEN", "-" };
     table t = { .col = col, .n_cols = CLI_COUNT(col) };
     size_t n_bad = 0, n_judged = 0, n_faster = 0;
-    if (strcmp(base->info.device, now->info.device) != 0 || strcmp(base->info.driver, now->info.driver) != 0)
-        printf("\nNote: the baseline is of another device or driver: %s, %s\n", base->info.device, base->info.driver);
+    if (strcmp(base->info.device, now->info.device) != 0 ||
+        strcmp(base->info.driver, now->info.driver) != 0)
+        printf("\nNote: the baseline is of another device or driver: %s, %s\n", base->info.device,
+               base->info.driver);
     for (size_t i = 0; i < now->n_rows; i++) {
         const vkt_bench_row *r = &now->rows[i], *b = vkt_bench_find(base, r->group, r->name);
         double speedup, noise;
@@ -340,15 +408,23 @@ static size_t judge(const vkt_bench *base, const vkt_bench *now, const bench_opt
         n_faster += v == VKT_BENCH_FASTER;
         n_bad += v == VKT_BENCH_SLOWER || v == VKT_BENCH_BROKEN;
         if (v == VKT_BENCH_SAME) continue;
-        const char *const c[] = { r->name, r->unit, num(b->value), num(r->value), isfinite(speedup) ? cli_text("%sx", num(speedup)) : "-",
-                                  pct(100 * noise), words[v] };
+        const char *const c[] = { r->name,
+                                  r->unit,
+                                  num(b->value),
+                                  num(r->value),
+                                  isfinite(speedup) ? cli_text("%sx", num(speedup)) : "-",
+                                  pct(100 * noise),
+                                  words[v] };
         for (size_t k = 0; k < CLI_COUNT(col); k++) table_cell(&t, k, c[k]);
     }
     printf("\n");
     if (t.n_rows) table_print(&t, o->markdown);
-    printf("%sagainst %s: %zu compared, %zu slower or broken, %zu faster, %zu the same within noise\n", n_bad ? "REGRESSION " : "", o->baseline,
-           n_judged, n_bad, n_faster, n_judged - n_bad - n_faster);
-    if (!n_judged) cli_error("bench: '%s' has nothing in common with what was measured", o->baseline);
+    printf(
+        "%sagainst %s: %zu compared, %zu slower or broken, %zu faster, %zu the same within noise\n",
+        n_bad ? "REGRESSION " : "", o->baseline, n_judged, n_bad, n_faster,
+        n_judged - n_bad - n_faster);
+    if (!n_judged)
+        cli_error("bench: '%s' has nothing in common with what was measured", o->baseline);
     return n_judged ? n_bad : 1;
 }
 
@@ -358,7 +434,10 @@ static void on_progress(void *user, const vkt_bench_progress *p)
 {
     (void)user;
     const char *eta = p->done ? cli_text(", about %s left", cli_time(p->eta_s)) : "";
-    cli_live(!strcmp(p->what, "done") ? "" : cli_text("[%u/%u] %s (%s%s)", p->done + (p->done < p->total), p->total, p->what, cli_time(p->elapsed_s), eta));
+    cli_live(!strcmp(p->what, "done")
+                 ? ""
+                 : cli_text("[%u/%u] %s (%s%s)", p->done + (p->done < p->total), p->total, p->what,
+                            cli_time(p->elapsed_s), eta));
 }
 
 static int measure(const bench_options *o)
@@ -369,8 +448,13 @@ static int measure(const bench_options *o)
     bool live = !o->common.quiet && cli_is_terminal(stdout);
     /* A baseline that can't be read is better known before minutes of measuring. */
     vkt_status st = o->baseline ? vkt_bench_load(o->baseline, &base) : VKT_OK, saved = VKT_OK;
-    vkt_bench_desc desc = { .quick = o->quick, .once = o->once, .only = only_names[o->only], .op = o->op, .baseline = base,
-                            .tolerance = o->tolerance / 100.0, .on_progress = live ? on_progress : NULL };
+    vkt_bench_desc desc = { .quick = o->quick,
+                            .once = o->once,
+                            .only = only_names[o->only],
+                            .op = o->op,
+                            .baseline = base,
+                            .tolerance = o->tolerance / 100.0,
+                            .on_progress = live ? on_progress : NULL };
     if (st == VKT_OK) st = vkt_gpu_create(&o->common.gpu, &gpu);
     if (st == VKT_OK) st = vkt_bench_run(gpu, &desc, &b);
     cli_live("");
@@ -381,7 +465,8 @@ static int measure(const bench_options *o)
         if (o->csv && saved == VKT_OK) saved = vkt_bench_save_csv(b, o->csv);
         if (base && judge(base, b, o)) rc = rc ? rc : CLI_FAILED;
         if (saved != VKT_OK) rc = cli_exit_code(saved);
-        if (!o->common.quiet && !o->markdown) printf("\nmeasured in %s\n", cli_time(cli_now() - start));
+        if (!o->common.quiet && !o->markdown)
+            printf("\nmeasured in %s\n", cli_time(cli_now() - start));
     }
     vkt_bench_destroy(&b);
     vkt_bench_destroy(&base);
@@ -394,14 +479,17 @@ static int run(void *options)
     const bench_options *o = options;
     bool is_compare = o->common.n_args && !strcmp(o->common.args[0], "compare");
     if (o->common.n_args && !is_compare) {
-        cli_error("bench: '%s' is not understood; to compare files: vktrain bench compare A.json B.json", o->common.args[0]);
+        cli_error(
+            "bench: '%s' is not understood; to compare files: vktrain bench compare A.json B.json",
+            o->common.args[0]);
         return CLI_USAGE;
     }
     if (!is_compare && o->svg) {
         cli_error("bench: --svg belongs to `vktrain bench compare`");
         return CLI_USAGE;
     }
-    if (is_compare && (o->json || o->csv || o->baseline || o->quick || o->once || o->op || o->only)) {
+    if (is_compare &&
+        (o->json || o->csv || o->baseline || o->quick || o->once || o->op || o->only)) {
         cli_error("bench compare: takes files, --svg and --markdown only");
         return CLI_USAGE;
     }
@@ -413,12 +501,20 @@ static int run(void *options)
 }
 
 const cli_command cmd_bench = {
-    .name = "bench", .args = "[compare A.json B.json ...]", .summary = "measure a device: its ceilings, every op, training steps; compare results",
-    .details = "Everything is checked before its time counts, and reported as a share of what this same device\n"
-               "reaches in plain copies and multiply-adds.\n"
-               "\n"
-               "  vktrain bench --quick --json mine.json\n"
-               "  vktrain bench compare mine.json theirs.json --svg chart.svg\n"
-               "  vktrain bench --baseline mine.json          exit code 1 where something got slower",
-    .max_args = 6, .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(bench_options), .run = run,
+    .name = "bench",
+    .args = "[compare A.json B.json ...]",
+    .summary = "measure a device: its ceilings, every op, training steps; compare results",
+    .details =
+        "Everything is checked before its time counts, and reported as a share of what this same "
+        "device\n"
+        "reaches in plain copies and multiply-adds.\n"
+        "\n"
+        "  vktrain bench --quick --json mine.json\n"
+        "  vktrain bench compare mine.json theirs.json --svg chart.svg\n"
+        "  vktrain bench --baseline mine.json          exit code 1 where something got slower",
+    .max_args = 6,
+    .common = CLI_GPU,
+    .flags = flags,
+    .options_bytes = sizeof(bench_options),
+    .run = run,
 };

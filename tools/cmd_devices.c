@@ -17,15 +17,16 @@ static const cli_flag flags[] = {
 
 static const char *features(const vkt_caps *c)
 {
-    return cli_text("%s%s%s%s", c->fp16 ? " fp16" : "", c->bf16 ? " bf16" : "", c->int64 ? " int64" : "",
-                    c->fp16 || c->bf16 || c->int64 ? "" : " none");
+    return cli_text("%s%s%s%s", c->fp16 ? " fp16" : "", c->bf16 ? " bf16" : "",
+                    c->int64 ? " int64" : "", c->fp16 || c->bf16 || c->int64 ? "" : " none");
 }
 
 static const char *uuid_text(const uint8_t u[16])
 {
     char t[37], *p = t;
     for (int i = 0; i < 16; i++)
-        p += snprintf(p, (size_t)(t + sizeof t - p), "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
+        p += snprintf(p, (size_t)(t + sizeof t - p), "%s%02x",
+                      i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
     return cli_text("%s", t);
 }
 
@@ -42,7 +43,8 @@ static void keep_line(void *user, vkt_log_level level, const char *area, const c
 }
 
 /* Opens the device that a training run would, so that the answer is proven. */
-static vkt_status find_used(const devices_options *o, const vkt_gpu_info *list, size_t n, size_t *used, char why[256])
+static vkt_status find_used(const devices_options *o, const vkt_gpu_info *list, size_t n,
+                            size_t *used, char why[256])
 {
     vkt_gpu *gpu = NULL;
     *used = SIZE_MAX;
@@ -53,8 +55,8 @@ static vkt_status find_used(const devices_options *o, const vkt_gpu_info *list, 
     if (st != VKT_OK) return st;
     const vkt_caps *c = vkt_gpu_caps(gpu);
     for (size_t i = 0; i < n && *used == SIZE_MAX; i++)
-        if (list[i].usable && !memcmp(list[i].caps.uuid, c->uuid, 16) && list[i].caps.driver_id == c->driver_id &&
-            !strcmp(list[i].caps.name, c->name))
+        if (list[i].usable && !memcmp(list[i].caps.uuid, c->uuid, 16) &&
+            list[i].caps.driver_id == c->driver_id && !strcmp(list[i].caps.name, c->name))
             *used = i;
     vkt_gpu_destroy(&gpu);
     return VKT_OK;
@@ -66,15 +68,18 @@ static void print_json(const vkt_gpu_info *list, size_t n, size_t used, const ch
     for (size_t i = 0; i < n; i++) {
         const vkt_caps *c = &list[i].caps;
         json_array_append_new(
-            devices,
-            json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:b, s:i, s:i, s:i, s:b, s:b, s:b, s:b, s:b, s:s*, s:b, s:b}",
-                      "index", (int)list[i].index, "name", c->name, "type", vkt_gpu_type_name(c->type), "driver", c->driver,
-                      "driver_info", c->driver_info, "uuid", uuid_text(c->uuid), "vulkan", api_text(c->api_version),
-                      "memory_bytes", (json_int_t)c->heap_bytes, "free_bytes", (json_int_t)c->budget_bytes, "unified",
-                      c->unified, "subgroup", (int)c->subgroup, "workgroup", (int)c->workgroup, "shared_bytes",
-                      (int)c->shared_bytes, "matrix_units", c->coopmat, "fp16", c->fp16, "bf16", c->bf16, "int64", c->int64,
-                      "usable", list[i].usable, "why_not", list[i].usable ? NULL : list[i].why_not, "duplicate",
-                      list[i].duplicate, "used", i == used));
+            devices, json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:b, s:i, s:i, s:i, "
+                               "s:b, s:b, s:b, s:b, s:b, s:s*, s:b, s:b}",
+                               "index", (int)list[i].index, "name", c->name, "type",
+                               vkt_gpu_type_name(c->type), "driver", c->driver, "driver_info",
+                               c->driver_info, "uuid", uuid_text(c->uuid), "vulkan",
+                               api_text(c->api_version), "memory_bytes", (json_int_t)c->heap_bytes,
+                               "free_bytes", (json_int_t)c->budget_bytes, "unified", c->unified,
+                               "subgroup", (int)c->subgroup, "workgroup", (int)c->workgroup,
+                               "shared_bytes", (int)c->shared_bytes, "matrix_units", c->coopmat,
+                               "fp16", c->fp16, "bf16", c->bf16, "int64", c->int64, "usable",
+                               list[i].usable, "why_not", list[i].usable ? NULL : list[i].why_not,
+                               "duplicate", list[i].duplicate, "used", i == used));
     }
     json_t *root = json_pack("{s:o}", "devices", devices);
     if (*why) json_object_set_new(root, "error", json_string(why));
@@ -85,20 +90,24 @@ static void print_device(const vkt_gpu_info *d, bool used)
 {
     const vkt_caps *c = &d->caps;
     const char *plain = cli_color(stdout, CLI_PLAIN);
-    printf("%s%s%u: %s%s", cli_color(stdout, CLI_BOLD), used ? "* " : "  ", d->index, c->name, plain);
-    printf("\n      type      %s, %s kernels%s\n", vkt_gpu_type_name(c->type), vkt_gpu_class_name(c->klass),
-           d->duplicate ? "; another driver of a device above" : "");
-    printf("      driver    %s%s%s, Vulkan %s\n", c->driver, *c->driver_info ? " " : "", c->driver_info,
-           api_text(c->api_version));
-    printf("      memory    %s, %s%s free%s\n", cli_bytes(c->heap_bytes), c->memory_budget ? "" : "about ",
-           cli_bytes(c->budget_bytes), c->unified ? ", shared with the host" : "");
-    printf("      compute   %u lanes, workgroups of %u, %s shared memory\n", c->subgroup, c->workgroup,
-           cli_bytes(c->shared_bytes));
+    printf("%s%s%u: %s%s", cli_color(stdout, CLI_BOLD), used ? "* " : "  ", d->index, c->name,
+           plain);
+    printf("\n      type      %s, %s kernels%s\n", vkt_gpu_type_name(c->type),
+           vkt_gpu_class_name(c->klass), d->duplicate ? "; another driver of a device above" : "");
+    printf("      driver    %s%s%s, Vulkan %s\n", c->driver, *c->driver_info ? " " : "",
+           c->driver_info, api_text(c->api_version));
+    printf("      memory    %s, %s%s free%s\n", cli_bytes(c->heap_bytes),
+           c->memory_budget ? "" : "about ", cli_bytes(c->budget_bytes),
+           c->unified ? ", shared with the host" : "");
+    printf("      compute   %u lanes, workgroups of %u, %s shared memory\n", c->subgroup,
+           c->workgroup, cli_bytes(c->shared_bytes));
     printf("      numbers   fp32%s; matrix units: %s\n",
            c->fp16 || c->bf16 || c->int64 ? features(c) : "", c->coopmat ? "yes" : "no");
     printf("      uuid      %s\n", uuid_text(c->uuid));
-    if (d->usable) printf("      %susable%s\n", cli_color(stdout, CLI_GREEN), plain);
-    else printf("      %snot usable: %s%s\n", cli_color(stdout, CLI_RED), d->why_not, plain);
+    if (d->usable)
+        printf("      %susable%s\n", cli_color(stdout, CLI_GREEN), plain);
+    else
+        printf("      %snot usable: %s%s\n", cli_color(stdout, CLI_RED), d->why_not, plain);
 }
 
 static int run(void *options)
@@ -114,17 +123,26 @@ static int run(void *options)
             print_json(list, n, used, why);
         } else {
             for (size_t i = 0; i < n; i++) print_device(&list[i], i == used);
-            if (st != VKT_OK) printf("\nvktrain can use none: %s\n", *why ? why : vkt_status_name(st));
-            else if (used < n) printf("\nvktrain uses device %u: %s (another: --device D, or VKT_DEVICE=D)\n", list[used].index, list[used].caps.name);
+            if (st != VKT_OK)
+                printf("\nvktrain can use none: %s\n", *why ? why : vkt_status_name(st));
+            else if (used < n)
+                printf("\nvktrain uses device %u: %s (another: --device D, or VKT_DEVICE=D)\n",
+                       list[used].index, list[used].caps.name);
         }
     } else if (o->json) {
-        cli_json_print(json_pack("{s:[], s:s}", "devices", "error", vkt_status_name(st)), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+        cli_json_print(json_pack("{s:[], s:s}", "devices", "error", vkt_status_name(st)),
+                       JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     }
     free(list);
     return cli_exit_code(st);
 }
 
 const cli_command cmd_devices = {
-    .name = "devices", .args = "", .summary = "Vulkan devices, and which one is used",
-    .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(devices_options), .run = run,
+    .name = "devices",
+    .args = "",
+    .summary = "Vulkan devices, and which one is used",
+    .common = CLI_GPU,
+    .flags = flags,
+    .options_bytes = sizeof(devices_options),
+    .run = run,
 };

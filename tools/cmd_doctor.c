@@ -28,8 +28,8 @@ static void on_row(void *user, const vkt_check_result *r)
     if (r->worst > t->worst) t->worst = r->worst;
     if (t->quiet && !r->n_failed) return;
     printf("  %-20s %3u cases  %s%s%s  %3.0f%% of the tolerance\n", r->op, r->n_cases,
-           cli_color(stdout, r->n_failed ? CLI_RED : CLI_GREEN), r->n_failed ? "FAIL" : "ok  ", cli_color(stdout, CLI_PLAIN),
-           100 * r->worst);
+           cli_color(stdout, r->n_failed ? CLI_RED : CLI_GREEN), r->n_failed ? "FAIL" : "ok  ",
+           cli_color(stdout, CLI_PLAIN), 100 * r->worst);
     if (r->n_failed) printf("      %u of %u failed; %s\n", r->n_failed, r->n_cases, r->detail);
     fflush(stdout);
 }
@@ -48,20 +48,23 @@ static vkt_status check(const doctor_options *o, const char *device)
     double start = cli_now();
     st = vkt_check_ops(gpu, on_row, &t);
     vkt_gpu_stats s = vkt_gpu_get_stats(gpu);
-    printf("  %u pipelines in %.2f s, %s device memory at most, %u lanes, fp16 %s, int64 %s, matrix units %s\n", s.n_pipelines,
-           s.pipeline_s, cli_bytes(s.peak_bytes), c->subgroup, c->fp16 ? "yes" : "no", c->int64 ? "yes" : "no",
-           c->coopmat ? "yes" : "no");
+    printf("  %u pipelines in %.2f s, %s device memory at most, %u lanes, fp16 %s, int64 %s, "
+           "matrix units %s\n",
+           s.n_pipelines, s.pipeline_s, cli_bytes(s.peak_bytes), c->subgroup,
+           c->fp16 ? "yes" : "no", c->int64 ? "yes" : "no", c->coopmat ? "yes" : "no");
     if (s.n_validation) {
         printf("  %u messages of the validation layer\n", s.n_validation);
         if (st == VKT_OK) st = VKT_FAILED;
     }
-    const char *color = cli_color(stdout, st == VKT_OK ? CLI_GREEN : CLI_RED), *plain = cli_color(stdout, CLI_PLAIN);
+    const char *color = cli_color(stdout, st == VKT_OK ? CLI_GREEN : CLI_RED),
+               *plain = cli_color(stdout, CLI_PLAIN);
     if (st == VKT_OK)
-        printf("  %shealthy%s: %u ops, %u cases agree with their twins (worst %.0f%% of the tolerance), %.1f s\n", color, plain,
-               t.n_rows, t.n_cases, 100 * t.worst, cli_now() - start);
+        printf("  %shealthy%s: %u ops, %u cases agree with their twins (worst %.0f%% of the "
+               "tolerance), %.1f s\n",
+               color, plain, t.n_rows, t.n_cases, 100 * t.worst, cli_now() - start);
     else
-        printf("  %snot healthy%s: %u of %u cases failed%s, %.1f s\n", color, plain, t.n_failed, t.n_cases,
-               st == VKT_DEVICE ? ", then the device was lost" : "", cli_now() - start);
+        printf("  %snot healthy%s: %u of %u cases failed%s, %.1f s\n", color, plain, t.n_failed,
+               t.n_cases, st == VKT_DEVICE ? ", then the device was lost" : "", cli_now() - start);
     vkt_gpu_destroy(&gpu);
     return st;
 }
@@ -88,6 +91,11 @@ static int run(void *options)
 }
 
 const cli_command cmd_doctor = {
-    .name = "doctor", .args = "", .summary = "self-test: each kernel against plain C",
-    .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(doctor_options), .run = run,
+    .name = "doctor",
+    .args = "",
+    .summary = "self-test: each kernel against plain C",
+    .common = CLI_GPU,
+    .flags = flags,
+    .options_bytes = sizeof(doctor_options),
+    .run = run,
 };

@@ -15,9 +15,12 @@ typedef struct eval_options {
 
 #define AT(field) offsetof(eval_options, field)
 static const cli_flag flags[] = {
-    { "--split", CLI_CHOICE, AT(split), "train|valid|test", "test", "which examples of the run's own data" },
-    { "--data", CLI_TEXT, AT(data), "PATH", "the run's own", "other data of the same kind: CSV, IDX images, or a folder; all of it" },
-    { "--predictions", CLI_TEXT, AT(predictions), "FILE.csv", NULL, "write what the model says about each example" },
+    { "--split", CLI_CHOICE, AT(split), "train|valid|test", "test",
+      "which examples of the run's own data" },
+    { "--data", CLI_TEXT, AT(data), "PATH", "the run's own",
+      "other data of the same kind: CSV, IDX images, or a folder; all of it" },
+    { "--predictions", CLI_TEXT, AT(predictions), "FILE.csv", NULL,
+      "write what the model says about each example" },
     { "--batch", CLI_UINT, AT(batch), "N", "0", "examples at a time; 0: as the run evaluated" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL, "as JSON" },
     { 0 },
@@ -27,23 +30,30 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
 {
     json_t *classes = json_array();
     for (uint32_t i = 0; i < r->n_classes && r->class_count; i++)
-        json_array_append_new(classes, json_pack("{s:s, s:I, s:I}", "name", r->class_names ? r->class_names[i] : "", "n",
-                                                 (json_int_t)r->class_count[i], "correct", (json_int_t)r->class_correct[i]));
-    cli_json_print(json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "checkpoint", o->common.args[0], o->data ? "data" : "split",
-                             o->data ? o->data : split, "n", (json_int_t)r->n, "loss", cli_json_number(r->loss), "accuracy",
-                             cli_json_number(r->accuracy), "mae", cli_json_number(r->mae), "classes", classes),
+        json_array_append_new(classes, json_pack("{s:s, s:I, s:I}", "name",
+                                                 r->class_names ? r->class_names[i] : "", "n",
+                                                 (json_int_t)r->class_count[i], "correct",
+                                                 (json_int_t)r->class_correct[i]));
+    cli_json_print(json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "checkpoint", o->common.args[0],
+                             o->data ? "data" : "split", o->data ? o->data : split, "n",
+                             (json_int_t)r->n, "loss", cli_json_number(r->loss), "accuracy",
+                             cli_json_number(r->accuracy), "mae", cli_json_number(r->mae),
+                             "classes", classes),
                    JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
 static void print_text(const eval_options *o, const vkt_eval_result *r, const char *split)
 {
-    printf("%s%s%s: %s examples, loss %s", cli_color(stdout, CLI_BOLD), o->data ? o->data : split, cli_color(stdout, CLI_PLAIN),
-           cli_count(r->n), cli_number(r->loss));
+    printf("%s%s%s: %s examples, loss %s", cli_color(stdout, CLI_BOLD), o->data ? o->data : split,
+           cli_color(stdout, CLI_PLAIN), cli_count(r->n), cli_number(r->loss));
     if (isfinite(r->accuracy)) printf(", accuracy %s", cli_percent(r->accuracy));
     if (isfinite(r->mae)) printf(", mean absolute error %s", cli_number(r->mae));
     putchar('\n');
     if (!r->n_classes || !r->class_count || o->common.quiet) return;
-    static const cli_column col[] = { { "class", false, 32 }, { "examples", true, 0 }, { "correct", true, 0 }, { "accuracy", true, 0 } };
+    static const cli_column col[] = { { "class", false, 32 },
+                                      { "examples", true, 0 },
+                                      { "correct", true, 0 },
+                                      { "accuracy", true, 0 } };
     char(*text)[3][24] = calloc(r->n_classes, sizeof *text);
     const char **cell = calloc(4 * (size_t)r->n_classes, sizeof *cell);
     for (uint32_t i = 0; i < r->n_classes && text && cell; i++) {
@@ -64,24 +74,39 @@ static int run(void *options)
 {
     const eval_options *o = options;
     vkt_eval_desc desc = {
-        .gpu = o->common.gpu, .checkpoint = o->common.args[0], .data = o->data, .split = (vkt_split)o->split,
-        .predictions = o->predictions, .batch = o->batch,
+        .gpu = o->common.gpu,
+        .checkpoint = o->common.args[0],
+        .data = o->data,
+        .split = (vkt_split)o->split,
+        .predictions = o->predictions,
+        .batch = o->batch,
     };
     vkt_eval_result r = { 0 };
     vkt_status st = vkt_eval(&desc, &r);
     if (st == VKT_OK) {
         const char *split = vkt_split_name(desc.split);
-        if (o->json) print_json(o, &r, split);
-        else print_text(o, &r, split);
-        if (o->predictions && !o->json) printf("%spredictions: %s\n", r.n_classes && !o->common.quiet ? "\n" : "", o->predictions);
+        if (o->json)
+            print_json(o, &r, split);
+        else
+            print_text(o, &r, split);
+        if (o->predictions && !o->json)
+            printf("%spredictions: %s\n", r.n_classes && !o->common.quiet ? "\n" : "",
+                   o->predictions);
     }
     vkt_eval_result_finish(&r);
     return cli_exit_code(st);
 }
 
 const cli_command cmd_eval = {
-    .name = "eval", .args = "RUN|CHECKPOINT", .summary = "a saved model's loss and accuracy",
+    .name = "eval",
+    .args = "RUN|CHECKPOINT",
+    .summary = "a saved model's loss and accuracy",
     .details = "Class by class. A run folder stands for its best checkpoint.\n"
                "example: vktrain eval runs/try --split test --predictions what.csv",
-    .min_args = 1, .max_args = 1, .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(eval_options), .run = run,
+    .min_args = 1,
+    .max_args = 1,
+    .common = CLI_GPU,
+    .flags = flags,
+    .options_bytes = sizeof(eval_options),
+    .run = run,
 };

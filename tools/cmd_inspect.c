@@ -1,5 +1,5 @@
-/* vktrain inspect: what a file holds, found by its content: safetensors, IDX, CSV (each of the last two may be
- * gzipped), a run folder, a checkpoint folder. */
+/* vktrain inspect: what a file holds, found by its content: safetensors, IDX, CSV (each of the last
+ * two may be gzipped), a run folder, a checkpoint folder. */
 #include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
@@ -22,8 +22,10 @@ static void add_cell(cells *c, const char *text)
     size_t bytes = strlen(text) + 1;
     char **grown = c->failed ? NULL : realloc(c->text, (c->n + 1) * sizeof *grown);
     if (grown) c->text = grown;
-    if (!grown || !(grown[c->n] = malloc(bytes))) c->failed = true;
-    else memcpy(grown[c->n++], text, bytes);
+    if (!grown || !(grown[c->n] = malloc(bytes)))
+        c->failed = true;
+    else
+        memcpy(grown[c->n++], text, bytes);
 }
 
 static void free_cells(cells *c)
@@ -50,8 +52,10 @@ static void print_field(const char *key, const json_t *v)
 {
     const char *text = json_string_value(v);
     if (json_is_null(v) || (text && !*text)) return;
-    if (text && strchr(text, '\n')) printf("  %s", key);
-    else printf("  %-16s ", key);
+    if (text && strchr(text, '\n'))
+        printf("  %s", key);
+    else
+        printf("  %-16s ", key);
     if (text && strchr(text, '\n')) {
         for (const char *p = text; *p;) {
             size_t n = strcspn(p, "\n");
@@ -76,8 +80,10 @@ static char *join(const char *folder, const char *name)
 {
     size_t bytes = strlen(folder) + strlen(name) + 2;
     char *path = malloc(bytes);
-    if (path) snprintf(path, bytes, "%s/%s", folder, name);
-    else exit(CLI_MEMORY);
+    if (path)
+        snprintf(path, bytes, "%s/%s", folder, name);
+    else
+        exit(CLI_MEMORY);
     return path;
 }
 
@@ -91,7 +97,8 @@ static int print_json_file(const char *folder, const char *name, const char *wha
     if (!json_is_object(j)) {
         rc = damaged(path, j ? "no JSON object" : e.text);
     } else {
-        printf("%s%s%s: %s\n", cli_color(stdout, CLI_BOLD), folder, cli_color(stdout, CLI_PLAIN), what);
+        printf("%s%s%s: %s\n", cli_color(stdout, CLI_BOLD), folder, cli_color(stdout, CLI_PLAIN),
+               what);
         json_object_foreach(j, key, v) if (strcmp(key, "schema")) print_field(key, v);
     }
     free(path);
@@ -114,7 +121,8 @@ static void on_tensor(void *user, const vkt_tensor_info *t)
     size_t k = 1;
     uint64_t count = 1;
     for (uint32_t i = 0; i < t->rank; i++) {
-        k += (size_t)snprintf(shape + k, sizeof shape - k, "%s%llu", i ? ", " : "", (unsigned long long)t->shape[i]);
+        k += (size_t)snprintf(shape + k, sizeof shape - k, "%s%llu", i ? ", " : "",
+                              (unsigned long long)t->shape[i]);
         count *= t->shape[i];
     }
     snprintf(shape + k, sizeof shape - k, "]");
@@ -130,14 +138,17 @@ static void on_tensor(void *user, const vkt_tensor_info *t)
 
 static int inspect_safetensors(const char *path)
 {
-    static const cli_column col[] = { { "tensor", false, 60 }, { "type", false, 0 }, { "shape", false, 0 },
-                                      { "values", true, 0 }, { "bytes", true, 0 } };
+    static const cli_column col[] = { { "tensor", false, 60 },
+                                      { "type", false, 0 },
+                                      { "shape", false, 0 },
+                                      { "values", true, 0 },
+                                      { "bytes", true, 0 } };
     tensors s = { 0 };
     char *metadata = NULL;
     vkt_status st = vkt_safetensors_list(path, on_tensor, &s, &metadata);
     if (st == VKT_OK) {
-        printf("%s%s%s: safetensors, %zu tensors, %s values, %s\n", cli_color(stdout, CLI_BOLD), path,
-               cli_color(stdout, CLI_PLAIN), s.n, cli_count(s.n_values), cli_bytes(s.bytes));
+        printf("%s%s%s: safetensors, %zu tensors, %s values, %s\n", cli_color(stdout, CLI_BOLD),
+               path, cli_color(stdout, CLI_PLAIN), s.n, cli_count(s.n_values), cli_bytes(s.bytes));
         json_t *j = metadata ? json_loads(metadata, 0, NULL) : NULL, *v;
         const char *key;
         json_object_foreach(j, key, v) print_field(key, v);
@@ -178,12 +189,15 @@ static int inspect_idx(const char *path, gzFile f, const unsigned char head[4])
     static const struct {
         int code, bytes;
         const char *name;
-    } types[] = { { 8, 1, "uint8" }, { 9, 1, "int8" }, { 11, 2, "int16" }, { 12, 4, "int32" }, { 13, 4, "float32" }, { 14, 8, "float64" } };
+    } types[] = { { 8, 1, "uint8" },  { 9, 1, "int8" },     { 11, 2, "int16" },
+                  { 12, 4, "int32" }, { 13, 4, "float32" }, { 14, 8, "float64" } };
     size_t t = 0;
     uint64_t count = 1, got = 0;
     while (t < CLI_COUNT(types) && types[t].code != head[2]) t++;
-    if (t == CLI_COUNT(types)) return damaged(path, cli_text("IDX of unknown type 0x%02x", head[2]));
-    printf("%s%s%s: IDX, %s [", cli_color(stdout, CLI_BOLD), path, cli_color(stdout, CLI_PLAIN), types[t].name);
+    if (t == CLI_COUNT(types))
+        return damaged(path, cli_text("IDX of unknown type 0x%02x", head[2]));
+    printf("%s%s%s: IDX, %s [", cli_color(stdout, CLI_BOLD), path, cli_color(stdout, CLI_PLAIN),
+           types[t].name);
     for (int i = 0; i < head[3]; i++) {
         unsigned char d[4];
         if (gzread(f, d, 4) != 4) return putchar('\n'), damaged(path, "ends within its header");
@@ -207,8 +221,10 @@ static int inspect_idx(const char *path, gzFile f, const unsigned char head[4])
     printf("], %s\n", cli_bytes(count));
     if (n < 0) return damaged(path, "its gzip data is damaged");
     if (got != count)
-        return damaged(path, cli_text("its header promises %s bytes of data, it holds %s", cli_count(count), cli_count(got)));
-    if (head[2] == 8 && got) printf("  values %u to %u, mean %.4g\n", lowest, highest, sum / (double)got);
+        return damaged(path, cli_text("its header promises %s bytes of data, it holds %s",
+                                      cli_count(count), cli_count(got)));
+    if (head[2] == 8 && got)
+        printf("  values %u to %u, mean %.4g\n", lowest, highest, sum / (double)got);
     return CLI_OK;
 }
 
@@ -230,9 +246,12 @@ static char *next_field(char **at, char delimiter)
     bool quoted = false;
     if (!p) return NULL;
     for (; *p && (quoted || *p != delimiter); p++) {
-        if (*p != '"') *out++ = *p;
-        else if (quoted && p[1] == '"') *out++ = *p++;
-        else quoted = !quoted;
+        if (*p != '"')
+            *out++ = *p;
+        else if (quoted && p[1] == '"')
+            *out++ = *p++;
+        else
+            quoted = !quoted;
     }
     *at = *p ? p + 1 : NULL;
     *out = 0;
@@ -267,12 +286,14 @@ static char find_delimiter(const char *line)
 }
 
 /* One line into the columns; the first gives names and their number. */
-static const char *csv_line(char *line, char delimiter, uint64_t line_number, column *col, size_t *n_cols)
+static const char *csv_line(char *line, char delimiter, uint64_t line_number, column *col,
+                            size_t *n_cols)
 {
     size_t i = 0;
     double v;
     for (char *at = line, *s; (s = next_field(&at, delimiter)); i++) {
-        if (i >= (line_number == 1 ? MAX_COLUMNS : *n_cols)) return "has more columns than the first";
+        if (i >= (line_number == 1 ? MAX_COLUMNS : *n_cols))
+            return "has more columns than the first";
         column *c = &col[i];
         if (line_number == 1) {
             size_t bytes = strlen(s) + 1;
@@ -281,8 +302,10 @@ static const char *csv_line(char *line, char delimiter, uint64_t line_number, co
             c->first_is_number = is_missing(s) || is_number(s, &v);
             continue;
         }
-        if (is_missing(s)) c->n_missing++;
-        else if (!is_number(s, &v)) c->n_text++;
+        if (is_missing(s))
+            c->n_missing++;
+        else if (!is_number(s, &v))
+            c->n_text++;
         else {
             if (!c->n_numbers || v < c->low) c->low = v;
             if (!c->n_numbers || v > c->high) c->high = v;
@@ -295,8 +318,9 @@ static const char *csv_line(char *line, char delimiter, uint64_t line_number, co
 
 static void print_columns(const column *col, size_t n, bool header)
 {
-    static const cli_column title[] = { { "column", true, 0 }, { "name", false, 40 }, { "kind", false, 0 },
-                                        { "missing", true, 0 }, { "least", true, 0 }, { "largest", true, 0 } };
+    static const cli_column title[] = { { "column", true, 0 }, { "name", false, 40 },
+                                        { "kind", false, 0 },  { "missing", true, 0 },
+                                        { "least", true, 0 },  { "largest", true, 0 } };
     cells c = { 0 };
     for (size_t i = 0; i < n; i++) {
         bool number = col[i].n_text == 0 && col[i].n_numbers;
@@ -324,7 +348,8 @@ static int inspect_csv(const char *path, gzFile f)
         while (len && (line[len - 1] == '\n' || line[len - 1] == '\r')) line[--len] = 0;
         if (!len) continue;
         for (size_t i = 0; i < len && rc == CLI_OK; i++)
-            if ((unsigned char)line[i] < 32 && line[i] != '\t') rc = damaged(path, "neither safetensors, IDX nor text");
+            if ((unsigned char)line[i] < 32 && line[i] != '\t')
+                rc = damaged(path, "neither safetensors, IDX nor text");
         if (rc) break;
         if (!n++) delimiter = find_delimiter(line);
         const char *why = csv_line(line, delimiter, n, col, &n_cols);
@@ -334,10 +359,12 @@ static int inspect_csv(const char *path, gzFile f)
     if (rc == CLI_OK) {
         /* A first line is a header when it has text where the rows below have numbers. */
         bool header = false;
-        for (size_t i = 0; i < n_cols; i++) header |= !col[i].first_is_number && col[i].n_numbers && !col[i].n_text;
-        printf("%s%s%s: CSV, %s rows of %zu columns, %s, '%s' between them\n\n", cli_color(stdout, CLI_BOLD), path,
-               cli_color(stdout, CLI_PLAIN), cli_count(n - header), n_cols,
-               header ? "with a header line" : "no header line", delimiter == '\t' ? "tab" : cli_text("%c", delimiter));
+        for (size_t i = 0; i < n_cols; i++)
+            header |= !col[i].first_is_number && col[i].n_numbers && !col[i].n_text;
+        printf("%s%s%s: CSV, %s rows of %zu columns, %s, '%s' between them\n\n",
+               cli_color(stdout, CLI_BOLD), path, cli_color(stdout, CLI_PLAIN),
+               cli_count(n - header), n_cols, header ? "with a header line" : "no header line",
+               delimiter == '\t' ? "tab" : cli_text("%c", delimiter));
         print_columns(col, n_cols, header);
     }
     for (size_t i = 0; i < n_cols; i++) free(col[i].name);
@@ -381,7 +408,13 @@ static int run(void *options)
 }
 
 const cli_command cmd_inspect = {
-    .name = "inspect", .args = "FILE...", .summary = "what a file or a run holds",
-    .details = "FILE is a safetensors, IDX or CSV file (the last two may be gzipped), a run folder, or a checkpoint folder.", .min_args = 1, .max_args = SIZE_MAX, .options_bytes = sizeof(cli_options),
+    .name = "inspect",
+    .args = "FILE...",
+    .summary = "what a file or a run holds",
+    .details = "FILE is a safetensors, IDX or CSV file (the last two may be gzipped), a run "
+               "folder, or a checkpoint folder.",
+    .min_args = 1,
+    .max_args = SIZE_MAX,
+    .options_bytes = sizeof(cli_options),
     .run = run,
 };

@@ -13,7 +13,8 @@ typedef struct predict_options {
 
 #define AT(field) offsetof(predict_options, field)
 static const cli_flag flags[] = {
-    { "--top", CLI_UINT, AT(top), "K", "3", "how many classes to name, likeliest first (text and JSON)" },
+    { "--top", CLI_UINT, AT(top), "K", "3",
+      "how many classes to name, likeliest first (text and JSON)" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL, "one JSON object a line" },
     { "--csv", CLI_BOOL, AT(csv), NULL, NULL, "CSV with a column for each class" },
     { 0 },
@@ -34,7 +35,8 @@ static uint32_t ranked(const vkt_prediction *p, uint32_t rank)
 {
     for (uint32_t i = 0; i < p->n; i++) {
         uint32_t before = 0;
-        for (uint32_t k = 0; k < p->n; k++) before += p->value[k] > p->value[i] || (p->value[k] == p->value[i] && k < i);
+        for (uint32_t k = 0; k < p->n; k++)
+            before += p->value[k] > p->value[i] || (p->value[k] == p->value[i] && k < i);
         if (before == rank) return i;
     }
     return 0;
@@ -52,8 +54,10 @@ static void print_csv(const vkt_prediction *p, bool first)
     }
     cli_csv(stdout, p->input);
     printf(",%llu,", (unsigned long long)p->index);
-    if (p->class_names) cli_csv(stdout, class_name(p, ranked(p, 0)));
-    else printf("%.9g", (double)p->value[0]);
+    if (p->class_names)
+        cli_csv(stdout, class_name(p, ranked(p, 0)));
+    else
+        printf("%.9g", (double)p->value[0]);
     for (uint32_t i = 0; p->class_names && i < p->n; i++) printf(",%.6g", (double)p->value[i]);
     putchar('\n');
 }
@@ -66,7 +70,8 @@ static void print_json(const vkt_prediction *p, uint32_t top)
         json_object_set_new(j, "predicted", json_string(class_name(p, ranked(p, 0))));
         for (uint32_t i = 0; i < top && i < p->n; i++) {
             uint32_t k = ranked(p, i);
-            json_array_append_new(classes, json_pack("{s:s, s:o}", "class", class_name(p, k), "p", cli_json_number((double)p->value[k])));
+            json_array_append_new(classes, json_pack("{s:s, s:o}", "class", class_name(p, k), "p",
+                                                     cli_json_number((double)p->value[k])));
         }
         json_object_set_new(j, "classes", classes);
     } else {
@@ -81,8 +86,8 @@ static void print_text(const vkt_prediction *p, uint32_t top)
     if (!p->class_names) printf("  %.6g", (double)p->value[0]);
     for (uint32_t i = 0; p->class_names && i < top && i < p->n; i++) {
         uint32_t k = ranked(p, i);
-        printf("  %s%s%s %.1f%%", i ? "" : cli_color(stdout, CLI_BOLD), class_name(p, k), i ? "" : cli_color(stdout, CLI_PLAIN),
-               100 * (double)p->value[k]);
+        printf("  %s%s%s %.1f%%", i ? "" : cli_color(stdout, CLI_BOLD), class_name(p, k),
+               i ? "" : cli_color(stdout, CLI_PLAIN), 100 * (double)p->value[k]);
     }
     putchar('\n');
 }
@@ -90,9 +95,12 @@ static void print_text(const vkt_prediction *p, uint32_t top)
 static void on_prediction(void *user, const vkt_prediction *p)
 {
     printer *s = user;
-    if (s->o->csv) print_csv(p, s->n == 0);
-    else if (s->o->json) print_json(p, s->o->top);
-    else print_text(p, s->o->top);
+    if (s->o->csv)
+        print_csv(p, s->n == 0);
+    else if (s->o->json)
+        print_json(p, s->o->top);
+    else
+        print_text(p, s->o->top);
     s->n++;
 }
 
@@ -105,13 +113,23 @@ static int run(void *options)
         return CLI_USAGE;
     }
     if (!o->top) o->top = 1;
-    return cli_exit_code(vkt_predict(&o->common.gpu, o->common.args[0], o->common.args + 1, o->common.n_args - 1, on_prediction, &s));
+    return cli_exit_code(vkt_predict(&o->common.gpu, o->common.args[0], o->common.args + 1,
+                                     o->common.n_args - 1, on_prediction, &s));
 }
 
 const cli_command cmd_predict = {
-    .name = "predict", .args = "RUN|CHECKPOINT INPUT...", .summary = "classes with probabilities",
-    .details = "INPUT is a CSV file with the columns of the training data (the label may be missing), an IDX file of\n"
-               "images, or a PNG, JPEG or BMP picture: made grey or RGB as the model asks, alpha over white, resized if\n"
+    .name = "predict",
+    .args = "RUN|CHECKPOINT INPUT...",
+    .summary = "classes with probabilities",
+    .details = "INPUT is a CSV file with the columns of the training data (the label may be "
+               "missing), an IDX file of\n"
+               "images, or a PNG, JPEG or BMP picture: made grey or RGB as the model asks, alpha "
+               "over white, resized if\n"
                "it is not of the model's size. A run folder stands for its best checkpoint.",
-    .min_args = 2, .max_args = SIZE_MAX, .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(predict_options), .run = run,
+    .min_args = 2,
+    .max_args = SIZE_MAX,
+    .common = CLI_GPU,
+    .flags = flags,
+    .options_bytes = sizeof(predict_options),
+    .run = run,
 };

@@ -1,4 +1,5 @@
-/* vktrain profile: where the time of a recipe's training steps goes, as a table, a verdict and a trace file. */
+/* vktrain profile: where the time of a recipe's training steps goes, as a table, a verdict and a
+ * trace file. */
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
@@ -17,10 +18,12 @@ typedef struct profile_options {
 
 #define AT(field) offsetof(profile_options, field)
 static const cli_flag flags[] = {
-    { "-o", CLI_TEXT, AT(out), "FILE", "trace.json", "trace to write, for https://ui.perfetto.dev or chrome://tracing" },
+    { "-o", CLI_TEXT, AT(out), "FILE", "trace.json",
+      "trace to write, for https://ui.perfetto.dev or chrome://tracing" },
     { "--steps", CLI_UINT, AT(steps), "N", "20", "training steps to measure, after a warm-up" },
     { "--top", CLI_UINT, AT(top), "N", "12", "kernels in the table" },
-    { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL, "override an option of the recipe (see `vktrain train --help`); may be repeated" },
+    { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL,
+      "override an option of the recipe (see `vktrain train --help`); may be repeated" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL, "everything as JSON, all kernels" },
     { 0 },
 };
@@ -31,7 +34,10 @@ enum { N_COLS = 10 };
 
 static const char *digits3(double v)
 {
-    return !isfinite(v) ? "-" : v >= 99.95 ? cli_text("%.0f", v) : v >= 9.995 ? cli_text("%.1f", v) : cli_text("%.2f", v);
+    return !isfinite(v) ? "-"
+           : v >= 99.95 ? cli_text("%.0f", v)
+           : v >= 9.995 ? cli_text("%.1f", v)
+                        : cli_text("%.2f", v);
 }
 
 static const char *of_text(const vkt_profile_kernel *k)
@@ -42,19 +48,28 @@ static const char *of_text(const vkt_profile_kernel *k)
 static void print_kernels(const vkt_profile *p, uint32_t top)
 {
     static const cli_column col[N_COLS] = {
-        { "op", false, 0 }, { "result", false, 24 }, { "of", false, 18 }, { "count", true, 0 }, { "ms", true, 0 }, { "% of step", true, 0 },
-        { "GFLOP/s", true, 0 }, { "GB/s", true, 0 }, { "% of ref", true, 0 }, { "bound", false, 0 },
+        { "op", false, 0 },     { "result", false, 24 }, { "of", false, 18 },
+        { "count", true, 0 },   { "ms", true, 0 },       { "% of step", true, 0 },
+        { "GFLOP/s", true, 0 }, { "GB/s", true, 0 },     { "% of ref", true, 0 },
+        { "bound", false, 0 },
     };
     size_t n = p->n_kernels < top ? p->n_kernels : top;
     const char **cell = calloc((n + 1) * N_COLS, sizeof *cell);
-    char (*text)[96] = calloc((n + 1) * N_COLS, sizeof *text);
+    char(*text)[96] = calloc((n + 1) * N_COLS, sizeof *text);
     if (!cell || !text) goto done;
     for (size_t i = 0; i < n; i++) {
         const vkt_profile_kernel *k = &p->kernels[i];
         const char *values[N_COLS] = {
-            k->op, *k->result ? k->result : "(in place)", of_text(k), cli_text("%u", k->count), cli_text("%.4f", k->ms),
-            cli_text("%.1f", 100 * k->ms / p->step_ms), digits3(1e-6 * k->flops / k->ms), digits3(1e-6 * k->bytes / k->ms),
-            cli_text("%.0f", 100 * k->ceiling), vkt_bound_name(k->bound),
+            k->op,
+            *k->result ? k->result : "(in place)",
+            of_text(k),
+            cli_text("%u", k->count),
+            cli_text("%.4f", k->ms),
+            cli_text("%.1f", 100 * k->ms / p->step_ms),
+            digits3(1e-6 * k->flops / k->ms),
+            digits3(1e-6 * k->bytes / k->ms),
+            cli_text("%.0f", 100 * k->ceiling),
+            vkt_bound_name(k->bound),
         };
         for (size_t c = 0; c < N_COLS; c++) {
             snprintf(text[i * N_COLS + c], sizeof *text, "%s", values[c]);
@@ -64,8 +79,10 @@ static void print_kernels(const vkt_profile *p, uint32_t top)
     cli_table(stdout, col, N_COLS, cell, n);
     double rest = 0;
     uint32_t count = 0;
-    for (size_t i = n; i < p->n_kernels; i++) rest += p->kernels[i].ms, count += p->kernels[i].count;
-    if (count) printf("%u more dispatches, %.4f ms; --top %zu lists all\n", count, rest, p->n_kernels);
+    for (size_t i = n; i < p->n_kernels; i++)
+        rest += p->kernels[i].ms, count += p->kernels[i].count;
+    if (count)
+        printf("%u more dispatches, %.4f ms; --top %zu lists all\n", count, rest, p->n_kernels);
 done:
     free(cell);
     free(text);
@@ -85,41 +102,64 @@ static void row(const char *label, const char *fmt, ...)
 
 static const char *ms(double v)
 {
-    return v >= 0.0995 || !(v >= 0) ? cli_text("%.3g ms", v) : v >= 0.00005 ? cli_text("%.2g us", 1e3 * v) : "0";
+    return v >= 0.0995 || !(v >= 0) ? cli_text("%.3g ms", v)
+           : v >= 0.00005           ? cli_text("%.2g us", 1e3 * v)
+                                    : "0";
 }
 
 static void print_times(const vkt_profile *p)
 {
-    row("step", "%s (median %s, %s to %s), %s examples/s; %u dispatches", ms(p->step_ms), ms(p->step_median_ms), ms(p->step_min_ms), ms(p->step_max_ms),
-        cli_rate(p->items_per_s), p->n_dispatches);
+    row("step", "%s (median %s, %s to %s), %s examples/s; %u dispatches", ms(p->step_ms),
+        ms(p->step_median_ms), ms(p->step_min_ms), ms(p->step_max_ms), cli_rate(p->items_per_s),
+        p->n_dispatches);
     if (p->timestamps)
-        row("kernels", "%s a step if run one by one, %.0f%% of the step's time (the %s that timing one takes are taken off)%s", ms(p->kernels_ms),
-            100 * p->kernels_ms / p->step_ms, ms(1e-3 * p->timing_us),
-            p->kernels_ms < 0.5 * p->busy * p->step_ms ? "; the device was busy for longer: with other programs, or waiting between kernels" : "");
-    else row("kernels", "not timed: the device has no timestamps");
-    row("device", "busy %.0f%%, idle for data %.0f%%, idle for the host %.0f%%", 100 * p->busy, 100 * p->idle_input, 100 * p->idle_host);
-    row("host", "loader wait %s, submit %s, read-back wait %s, metrics %s a step", ms(p->loader_wait_ms), ms(p->submit_ms), ms(p->readback_wait_ms),
-        ms(p->metrics_ms));
-    row("loader", "%s a batch in each of %u thread%s, %u batches ahead", ms(p->fill_ms), p->workers, p->workers == 1 ? "" : "s", p->slots);
-    row("reference", "%s GB/s (a large %s), %s GFLOP/s (product of %u x %u), %.3g us an empty kernel: rates of vktrain's own kernels, not the device's peaks",
-        digits3(p->memory_gbps), p->memory_by, digits3(p->matmul_gflops), p->matmul_n, p->matmul_n, p->empty_us);
+        row("kernels",
+            "%s a step if run one by one, %.0f%% of the step's time (the %s that timing one takes "
+            "are taken off)%s",
+            ms(p->kernels_ms), 100 * p->kernels_ms / p->step_ms, ms(1e-3 * p->timing_us),
+            p->kernels_ms < 0.5 * p->busy * p->step_ms
+                ? "; the device was busy for longer: with other programs, or waiting between "
+                  "kernels"
+                : "");
+    else
+        row("kernels", "not timed: the device has no timestamps");
+    row("device", "busy %.0f%%, idle for data %.0f%%, idle for the host %.0f%%", 100 * p->busy,
+        100 * p->idle_input, 100 * p->idle_host);
+    row("host", "loader wait %s, submit %s, read-back wait %s, metrics %s a step",
+        ms(p->loader_wait_ms), ms(p->submit_ms), ms(p->readback_wait_ms), ms(p->metrics_ms));
+    row("loader", "%s a batch in each of %u thread%s, %u batches ahead", ms(p->fill_ms), p->workers,
+        p->workers == 1 ? "" : "s", p->slots);
+    row("reference",
+        "%s GB/s (a large %s), %s GFLOP/s (product of %u x %u), %.3g us an empty kernel: rates of "
+        "vktrain's own kernels, not the device's peaks",
+        digits3(p->memory_gbps), p->memory_by, digits3(p->matmul_gflops), p->matmul_n, p->matmul_n,
+        p->empty_us);
     if (p->step_max_ms > 3 * p->step_median_ms)
-        row("note", "steps differ by more than three times: something else uses this machine, or --steps (%llu) is too small", (unsigned long long)p->steps);
+        row("note",
+            "steps differ by more than three times: something else uses this machine, or --steps "
+            "(%llu) is too small",
+            (unsigned long long)p->steps);
 }
 
 static void print_profile(const profile_options *o, const vkt_profile *p)
 {
     bool cached = false;
-    for (size_t i = 0; i < p->n_kernels; i++) cached = cached || (p->kernels[i].bound == VKT_BOUND_MEMORY && p->kernels[i].ceiling > 1);
-    printf("%s%s%s on %s: %s steps of %s examples, after %s of warm-up\n\n", cli_color(stdout, CLI_BOLD), p->recipe, cli_color(stdout, CLI_PLAIN), p->device,
-           cli_count(p->steps), cli_count((uint64_t)p->batch * p->accumulate), cli_count(p->warmup));
+    for (size_t i = 0; i < p->n_kernels; i++)
+        cached = cached || (p->kernels[i].bound == VKT_BOUND_MEMORY && p->kernels[i].ceiling > 1);
+    printf("%s%s%s on %s: %s steps of %s examples, after %s of warm-up\n\n",
+           cli_color(stdout, CLI_BOLD), p->recipe, cli_color(stdout, CLI_PLAIN), p->device,
+           cli_count(p->steps), cli_count((uint64_t)p->batch * p->accumulate),
+           cli_count(p->warmup));
     if (p->n_kernels && o->top) {
         print_kernels(p, o->top);
-        if (cached) printf("over 100%% of the reference: the data was in a cache, which the memory reference does not fit\n");
+        if (cached)
+            printf("over 100%% of the reference: the data was in a cache, which the memory "
+                   "reference does not fit\n");
         putchar('\n');
     }
     print_times(p);
-    printf("\n%s%s%s: ", cli_color(stdout, CLI_YELLOW), vkt_verdict_name(p->verdict), cli_color(stdout, CLI_PLAIN));
+    printf("\n%s%s%s: ", cli_color(stdout, CLI_YELLOW), vkt_verdict_name(p->verdict),
+           cli_color(stdout, CLI_PLAIN));
     cli_wrap(stdout, p->why, (int)strlen(vkt_verdict_name(p->verdict)) + 2, 2);
     printf("  to do: ");
     cli_wrap(stdout, p->advice, 9, 9);
@@ -130,8 +170,9 @@ static void print_profile(const profile_options *o, const vkt_profile *p)
 
 static json_t *kernel_json(const vkt_profile *p, const vkt_profile_kernel *k)
 {
-    json_t *j = json_pack("{ss ss ss si si sf sf sf}", "op", k->op, "result", k->result, "of", k->of, "level", (int)k->level, "count", (int)k->count, "ms", k->ms, "flop",
-                          k->flops, "bytes", k->bytes);
+    json_t *j = json_pack("{ss ss ss si si sf sf sf}", "op", k->op, "result", k->result, "of",
+                          k->of, "level", (int)k->level, "count", (int)k->count, "ms", k->ms,
+                          "flop", k->flops, "bytes", k->bytes);
     json_object_set_new(j, "share_of_step", cli_json_number(k->ms / p->step_ms));
     json_object_set_new(j, "gflops", cli_json_number(1e-6 * k->flops / k->ms));
     json_object_set_new(j, "gbps", cli_json_number(1e-6 * k->bytes / k->ms));
@@ -143,23 +184,54 @@ static json_t *kernel_json(const vkt_profile *p, const vkt_profile_kernel *k)
 static void print_json(const profile_options *o, const vkt_profile *p)
 {
     json_t *kernels = json_array();
-    const struct { const char *name; double value; } numbers[] = {
-        { "seconds", p->seconds }, { "step_ms", p->step_ms }, { "step_median_ms", p->step_median_ms }, { "step_min_ms", p->step_min_ms },
-        { "step_max_ms", p->step_max_ms }, { "examples_per_s", p->items_per_s }, { "busy", p->busy }, { "idle_input", p->idle_input },
-        { "idle_host", p->idle_host }, { "loader_wait_ms", p->loader_wait_ms }, { "submit_ms", p->submit_ms },
-        { "readback_wait_ms", p->readback_wait_ms }, { "metrics_ms", p->metrics_ms }, { "fill_ms", p->fill_ms }, { "kernels_ms", p->kernels_ms },
-        { "flop", p->flops }, { "bytes", p->bytes }, { "reference_memory_gbps", p->memory_gbps }, { "reference_product_gflops", p->matmul_gflops },
-        { "empty_kernel_us", p->empty_us }, { "timing_us", p->timing_us },
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {
+        { "seconds", p->seconds },
+        { "step_ms", p->step_ms },
+        { "step_median_ms", p->step_median_ms },
+        { "step_min_ms", p->step_min_ms },
+        { "step_max_ms", p->step_max_ms },
+        { "examples_per_s", p->items_per_s },
+        { "busy", p->busy },
+        { "idle_input", p->idle_input },
+        { "idle_host", p->idle_host },
+        { "loader_wait_ms", p->loader_wait_ms },
+        { "submit_ms", p->submit_ms },
+        { "readback_wait_ms", p->readback_wait_ms },
+        { "metrics_ms", p->metrics_ms },
+        { "fill_ms", p->fill_ms },
+        { "kernels_ms", p->kernels_ms },
+        { "flop", p->flops },
+        { "bytes", p->bytes },
+        { "reference_memory_gbps", p->memory_gbps },
+        { "reference_product_gflops", p->matmul_gflops },
+        { "empty_kernel_us", p->empty_us },
+        { "timing_us", p->timing_us },
     };
-    json_t *j = json_pack("{ss ss ss ss ss ss sb}", "recipe", p->recipe, "device", p->device, "driver", p->driver, "verdict", vkt_verdict_name(p->verdict),
-                          "why", p->why, "advice", p->advice, "timestamps", p->timestamps);
-    const struct { const char *name; uint64_t value; } counts[] = {
-        { "batch", p->batch }, { "accumulate", p->accumulate }, { "workers", p->workers }, { "slots", p->slots }, { "steps", p->steps },
-        { "warmup_steps", p->warmup }, { "dispatches", p->n_dispatches }, { "reference_product_size", p->matmul_n },
+    json_t *j = json_pack("{ss ss ss ss ss ss sb}", "recipe", p->recipe, "device", p->device,
+                          "driver", p->driver, "verdict", vkt_verdict_name(p->verdict), "why",
+                          p->why, "advice", p->advice, "timestamps", p->timestamps);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counts[] = {
+        { "batch", p->batch },
+        { "accumulate", p->accumulate },
+        { "workers", p->workers },
+        { "slots", p->slots },
+        { "steps", p->steps },
+        { "warmup_steps", p->warmup },
+        { "dispatches", p->n_dispatches },
+        { "reference_product_size", p->matmul_n },
     };
-    for (size_t i = 0; i < CLI_COUNT(counts); i++) json_object_set_new(j, counts[i].name, json_integer((json_int_t)counts[i].value));
-    for (size_t i = 0; i < CLI_COUNT(numbers); i++) json_object_set_new(j, numbers[i].name, cli_json_number(numbers[i].value));
-    for (size_t i = 0; i < p->n_kernels; i++) json_array_append_new(kernels, kernel_json(p, &p->kernels[i]));
+    for (size_t i = 0; i < CLI_COUNT(counts); i++)
+        json_object_set_new(j, counts[i].name, json_integer((json_int_t)counts[i].value));
+    for (size_t i = 0; i < CLI_COUNT(numbers); i++)
+        json_object_set_new(j, numbers[i].name, cli_json_number(numbers[i].value));
+    for (size_t i = 0; i < p->n_kernels; i++)
+        json_array_append_new(kernels, kernel_json(p, &p->kernels[i]));
     json_object_set_new(j, "kernels", kernels);
     json_object_set_new(j, "trace", json_string(o->out));
     cli_json_print(j, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
@@ -177,11 +249,15 @@ static vkt_status configure(const profile_options *o, vkt_config *c)
 static int profile(const profile_options *o, const vkt_config *c)
 {
     vkt_profile *p = NULL;
-    vkt_profile_desc desc = { .gpu = o->common.gpu, .steps = o->steps, .trace = o->out, .command = o->common.line };
+    vkt_profile_desc desc = {
+        .gpu = o->common.gpu, .steps = o->steps, .trace = o->out, .command = o->common.line
+    };
     vkt_status st = vkt_profile_run(c, &desc, &p);
     if (st != VKT_OK) return cli_exit_code(st);
-    if (o->json) print_json(o, p);
-    else print_profile(o, p);
+    if (o->json)
+        print_json(o, p);
+    else
+        print_profile(o, p);
     vkt_profile_destroy(&p);
     return CLI_OK;
 }
@@ -205,9 +281,17 @@ static int run(void *options)
 }
 
 const cli_command cmd_profile = {
-    .name = "profile", .args = "RECIPE", .summary = "where the time of a training step goes, and what limits it",
-    .details = "Runs a warm-up and some steps of the recipe as training would, then times each kernel of a step. Nothing is kept but the trace.\n"
+    .name = "profile",
+    .args = "RECIPE",
+    .summary = "where the time of a training step goes, and what limits it",
+    .details = "Runs a warm-up and some steps of the recipe as training would, then times each "
+               "kernel of a step. Nothing is kept but the trace.\n"
                "examples: vktrain profile digits\n"
                "          vktrain profile mine.yaml -o trace.json --set train.batch=256",
-    .min_args = 1, .max_args = 1, .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(profile_options), .run = run,
+    .min_args = 1,
+    .max_args = 1,
+    .common = CLI_GPU,
+    .flags = flags,
+    .options_bytes = sizeof(profile_options),
+    .run = run,
 };

@@ -10,7 +10,8 @@ static int list(void)
     for (size_t i = 0; vkt_recipe(i, &name, NULL, NULL); i++)
         if ((int)strlen(name) > width) width = (int)strlen(name);
     for (size_t i = 0; vkt_recipe(i, &name, &description, NULL); i++) {
-        printf("%s%-*s%s  ", cli_color(stdout, CLI_BOLD), width, name, cli_color(stdout, CLI_PLAIN));
+        printf("%s%-*s%s  ", cli_color(stdout, CLI_BOLD), width, name,
+               cli_color(stdout, CLI_PLAIN));
         cli_wrap(stdout, description, width + 2, width + 2);
     }
     return CLI_OK;
@@ -28,12 +29,19 @@ static int run(void *options)
         return CLI_OK;
     }
     const char *near = vkt_nearest(o->args[0], names, n);
-    if (near) cli_error("no recipe '%s'; did you mean '%s'?", o->args[0], near);
-    else cli_error("no recipe '%s'; `vktrain recipes` lists them", o->args[0]);
+    if (near)
+        cli_error("no recipe '%s'; did you mean '%s'?", o->args[0], near);
+    else
+        cli_error("no recipe '%s'; `vktrain recipes` lists them", o->args[0]);
     return CLI_USAGE;
 }
 
 const cli_command cmd_recipes = {
-    .name = "recipes", .args = "[NAME]", .summary = "the built-in recipes, or one's YAML",
-    .details = "example: vktrain recipes digits > mine.yaml", .max_args = 1, .options_bytes = sizeof(cli_options), .run = run,
+    .name = "recipes",
+    .args = "[NAME]",
+    .summary = "the built-in recipes, or one's YAML",
+    .details = "example: vktrain recipes digits > mine.yaml",
+    .max_args = 1,
+    .options_bytes = sizeof(cli_options),
+    .run = run,
 };

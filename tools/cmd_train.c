@@ -1,5 +1,5 @@
-/* vktrain train: a recipe, a run. Shows progress (one live line on a terminal, a few plain ones elsewhere)
- * and closes with what the run found and what to do next. */
+/* vktrain train: a recipe, a run. Shows progress (one live line on a terminal, a few plain ones
+ * elsewhere) and closes with what the run found and what to do next. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,10 +16,14 @@ typedef struct train_options {
 
 #define AT(field) offsetof(train_options, field)
 static const cli_flag flags[] = {
-    { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL, "override an option of the recipe (options below); may be repeated" },
-    { "--run", CLI_TEXT, AT(run_dir), "DIR", "runs/NAME-DATE", "run folder: configuration, metrics, checkpoints" },
-    { "--resume", CLI_BOOL, AT(resume), NULL, NULL, "go on with the last checkpoint of the folder given by --run" },
-    { "--explain", CLI_BOOL, AT(explain), NULL, NULL, "print the configuration and the plan of a step, then stop" },
+    { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL,
+      "override an option of the recipe (options below); may be repeated" },
+    { "--run", CLI_TEXT, AT(run_dir), "DIR", "runs/NAME-DATE",
+      "run folder: configuration, metrics, checkpoints" },
+    { "--resume", CLI_BOOL, AT(resume), NULL, NULL,
+      "go on with the last checkpoint of the folder given by --run" },
+    { "--explain", CLI_BOOL, AT(explain), NULL, NULL,
+      "print the configuration and the plan of a step, then stop" },
     { 0 },
 };
 
@@ -39,11 +43,12 @@ static void option_help(FILE *f)
         if (i && (strlen(section) != n || memcmp(section, o.name, n))) fputc('\n', f);
         snprintf(section, sizeof section, "%.*s", (int)n, o.name);
         bool range = o.range && *o.range, unit = o.unit && *o.unit;
-        const char *left = cli_text("  %-*s  %-8s  ", width, o.name, o.fallback && *o.fallback ? o.fallback : "-");
+        const char *left =
+            cli_text("  %-*s  %-8s  ", width, o.name, o.fallback && *o.fallback ? o.fallback : "-");
         fputs(left, f);
         cli_wrap(f,
-                 cli_text("%s%s%s%s%s%s", o.help, range || unit ? " (" : "", range ? o.range : "", range && unit ? " " : "",
-                          unit ? o.unit : "", range || unit ? ")" : ""),
+                 cli_text("%s%s%s%s%s%s", o.help, range || unit ? " (" : "", range ? o.range : "",
+                          range && unit ? " " : "", unit ? o.unit : "", range || unit ? ")" : ""),
                  (int)strlen(left), width + 14);
     }
 }
@@ -53,8 +58,8 @@ static void layer_help(FILE *f)
 {
     size_t n;
     const vkt_layer_type *t = vkt_layer_types(&n);
-    fprintf(f, "\n%slayers of a recipe, for `model:`; `linear: 128` sets the option marked =%s\n", cli_color(f, CLI_BOLD),
-            cli_color(f, CLI_PLAIN));
+    fprintf(f, "\n%slayers of a recipe, for `model:`; `linear: 128` sets the option marked =%s\n",
+            cli_color(f, CLI_BOLD), cli_color(f, CLI_PLAIN));
     for (size_t i = 0; i < n; i++) {
         fprintf(f, "  %-12s  ", t[i].name);
         cli_wrap(f, t[i].help, 16, 16);
@@ -78,7 +83,7 @@ typedef struct progress {
     bool live, quiet;
     uint32_t log_every;
     uint64_t last_line, last_step; /* interval and step of the last plain line */
-    double drawn;          /* when the live line was last drawn */
+    double drawn;                  /* when the live line was last drawn */
 } progress;
 
 static const char *accuracy_text(double a)
@@ -91,7 +96,8 @@ static const char *mae_text(double mae)
     return isnan(mae) ? "" : cli_text("  mae %s", cli_number(mae));
 }
 
-/* Fields in the order they stand; those of the highest rank go first when the terminal is narrow. */
+/* Fields in the order they stand; those of the highest rank go first when the terminal is narrow.
+ */
 static void draw_live(progress *s, const vkt_progress *p)
 {
     double now = cli_now();
@@ -103,7 +109,8 @@ static void draw_live(progress *s, const vkt_progress *p)
         int rank;
     } field[] = {
         { cli_text("%3.0f%%", floor(100 * share)), 4 },
-        { cli_text("  step %llu/%llu", (unsigned long long)p->step, (unsigned long long)p->total), 0 },
+        { cli_text("  step %llu/%llu", (unsigned long long)p->step, (unsigned long long)p->total),
+          0 },
         { cli_text("  loss %-6s", cli_fixed(p->loss)), 1 },
         { accuracy_text(p->accuracy), 2 },
         { cli_text("  norm %-6s", cli_fixed(p->grad_norm)), 6 },
@@ -116,8 +123,10 @@ static void draw_live(progress *s, const vkt_progress *p)
         for (size_t i = 0; i < CLI_COUNT(field); i++) {
             int n = (int)strlen(field[i].text);
             if (field[i].rank != r) continue;
-            if (used + n <= room) used += n, shown |= 1 << i;
-            else r = 8;
+            if (used + n <= room)
+                used += n, shown |= 1 << i;
+            else
+                r = 8;
         }
     char line[256] = "";
     size_t k = 0;
@@ -132,9 +141,11 @@ static void plain_line(progress *s, const vkt_progress *p)
     if ((p->step / every == s->last_line && p->step != p->total) || p->step == s->last_step) return;
     s->last_line = p->step / every;
     s->last_step = p->step;
-    cli_line("step %*llu/%llu  loss %-7s%s  norm %-7s  lr %-9s  %s/s  ETA %s", snprintf(NULL, 0, "%llu", (unsigned long long)p->total),
-             (unsigned long long)p->step, (unsigned long long)p->total, cli_fixed(p->loss), accuracy_text(p->accuracy),
-             cli_fixed(p->grad_norm), cli_number(p->lr), cli_rate(p->items_per_s), cli_time(p->eta_s));
+    cli_line("step %*llu/%llu  loss %-7s%s  norm %-7s  lr %-9s  %s/s  ETA %s",
+             snprintf(NULL, 0, "%llu", (unsigned long long)p->total), (unsigned long long)p->step,
+             (unsigned long long)p->total, cli_fixed(p->loss), accuracy_text(p->accuracy),
+             cli_fixed(p->grad_norm), cli_number(p->lr), cli_rate(p->items_per_s),
+             cli_time(p->eta_s));
 }
 
 static void on_progress(void *user, const vkt_progress *p)
@@ -144,8 +155,9 @@ static void on_progress(void *user, const vkt_progress *p)
     if (!s->live) plain_line(s, p);
     if (p->evaluated)
         cli_line("%seval %*llu  %s: loss %-6s%s%s%s%s", p->best ? cli_color(stdout, CLI_GREEN) : "",
-                 snprintf(NULL, 0, "%llu", (unsigned long long)p->total), (unsigned long long)p->step,
-                 p->eval_split ? p->eval_split : "valid", cli_fixed(p->eval_loss), accuracy_text(p->eval_accuracy), mae_text(p->eval_mae),
+                 snprintf(NULL, 0, "%llu", (unsigned long long)p->total),
+                 (unsigned long long)p->step, p->eval_split ? p->eval_split : "valid",
+                 cli_fixed(p->eval_loss), accuracy_text(p->eval_accuracy), mae_text(p->eval_mae),
                  p->best ? "  * best so far" : "", p->best ? cli_color(stdout, CLI_PLAIN) : "");
     if (s->live) draw_live(s, p);
 }
@@ -177,29 +189,43 @@ static void warn(const char *text)
 static void print_scores(const vkt_train_result *r)
 {
     if (*r->best_checkpoint && *r->metric) {
-        row("best", "valid %s %s at step %s%s", r->metric, metric_text(r->metric, r->best_metric), cli_count(r->best_step),
-            isnan(r->sample_gap) ? "" : cli_text(" (full set %+.2g against the sample)", r->sample_gap));
+        row("best", "valid %s %s at step %s%s", r->metric, metric_text(r->metric, r->best_metric),
+            cli_count(r->best_step),
+            isnan(r->sample_gap) ? ""
+                                 : cli_text(" (full set %+.2g against the sample)", r->sample_gap));
     }
-    if (isfinite(r->valid_loss)) row("valid", "loss %s%s%s", cli_number(r->valid_loss), accuracy_text(r->valid_accuracy), mae_text(r->valid_mae));
-    if (isfinite(r->test_loss)) row("test", "loss %s%s%s", cli_number(r->test_loss), accuracy_text(r->test_accuracy), mae_text(r->test_mae));
+    if (isfinite(r->valid_loss))
+        row("valid", "loss %s%s%s", cli_number(r->valid_loss), accuracy_text(r->valid_accuracy),
+            mae_text(r->valid_mae));
+    if (isfinite(r->test_loss))
+        row("test", "loss %s%s%s", cli_number(r->test_loss), accuracy_text(r->test_accuracy),
+            mae_text(r->test_mae));
 }
 
 static void print_gradient(const vkt_config *c, const vkt_train_result *r)
 {
     if (!r->step) return;
-    double clipped = (double)r->n_clipped / (double)r->step; /* of the whole run, resumed parts too */
+    double clipped =
+        (double)r->n_clipped / (double)r->step; /* of the whole run, resumed parts too */
     if (isfinite(r->norm_p50))
-        row("gradient", "norm p50 %s, p90 %s, p99 %s", cli_number(r->norm_p50), cli_number(r->norm_p90), cli_number(r->norm_p99));
+        row("gradient", "norm p50 %s, p90 %s, p99 %s", cli_number(r->norm_p50),
+            cli_number(r->norm_p90), cli_number(r->norm_p99));
     if (c->optim.clip > 0)
-        row("clipping", "%s of %s updates clipped at %s (%s); the 90th percentile would be optim.clip=%s", cli_count(r->n_clipped),
-            cli_count(r->step), cli_number(c->optim.clip), cli_percent(clipped), cli_number(r->norm_p90));
+        row("clipping",
+            "%s of %s updates clipped at %s (%s); the 90th percentile would be optim.clip=%s",
+            cli_count(r->n_clipped), cli_count(r->step), cli_number(c->optim.clip),
+            cli_percent(clipped), cli_number(r->norm_p90));
     else if (isfinite(r->norm_p90))
-        row("clipping", "off; to clip outliers, start at the 90th percentile: --set optim.clip=%s", cli_number(r->norm_p90));
+        row("clipping", "off; to clip outliers, start at the 90th percentile: --set optim.clip=%s",
+            cli_number(r->norm_p90));
     if (c->optim.clip > 0 && clipped > 0.5)
-        warn("more than half of the updates were clipped, which only lowers the learning rate in a roundabout way: "
-             "lower optim.lr or lengthen schedule.warmup, or raise optim.clip to the 90th percentile");
+        warn("more than half of the updates were clipped, which only lowers the learning rate in a "
+             "roundabout way: "
+             "lower optim.lr or lengthen schedule.warmup, or raise optim.clip to the 90th "
+             "percentile");
     if (r->n_skipped)
-        warn(cli_text("%s updates had NaN or Inf in loss or gradient and were skipped: lower optim.lr, lengthen "
+        warn(cli_text("%s updates had NaN or Inf in loss or gradient and were skipped: lower "
+                      "optim.lr, lengthen "
                       "schedule.warmup, or set optim.clip=%s",
                       cli_count(r->n_skipped), cli_number(r->norm_p90)));
 }
@@ -207,12 +233,13 @@ static void print_gradient(const vkt_config *c, const vkt_train_result *r)
 static void print_speed(const vkt_config *c, const vkt_train_result *r)
 {
     row("speed", "%s steps in %s, %s ms a step, %s examples/s", cli_count(r->n_steps),
-        r->seconds < 60 ? cli_text("%.1f s", r->seconds) : cli_time(r->seconds), cli_number(r->step_ms),
-        cli_rate(r->items_per_s));
-    row("memory", "%s of device memory at most, %s planned", cli_bytes(r->device_bytes), cli_bytes(r->planned_bytes));
+        r->seconds < 60 ? cli_text("%.1f s", r->seconds) : cli_time(r->seconds),
+        cli_number(r->step_ms), cli_rate(r->items_per_s));
+    row("memory", "%s of device memory at most, %s planned", cli_bytes(r->device_bytes),
+        cli_bytes(r->planned_bytes));
     if (r->input_wait > 0.1)
-        warn(cli_text("the device waited for input %.0f%% of the time: raise data.workers (now %u)", 100 * r->input_wait,
-                      c->data_workers));
+        warn(cli_text("the device waited for input %.0f%% of the time: raise data.workers (now %u)",
+                      100 * r->input_wait, c->data_workers));
 }
 
 /* A word that a shell reads back, after a space. */
@@ -247,10 +274,12 @@ static void print_next(const train_options *o, const vkt_train_result *r, bool i
     printf("  vktrain runs\n");
 }
 
-static void print_summary(const train_options *o, const vkt_config *c, const vkt_train_result *r, bool interrupted)
+static void print_summary(const train_options *o, const vkt_config *c, const vkt_train_result *r,
+                          bool interrupted)
 {
-    printf("\n%s%s%s after %s steps: %s\n", cli_color(stdout, CLI_BOLD), interrupted ? "interrupted" : "done",
-           cli_color(stdout, CLI_PLAIN), cli_count(r->step), r->run_dir);
+    printf("\n%s%s%s after %s steps: %s\n", cli_color(stdout, CLI_BOLD),
+           interrupted ? "interrupted" : "done", cli_color(stdout, CLI_PLAIN), cli_count(r->step),
+           r->run_dir);
     print_scores(r);
     print_gradient(c, r);
     print_speed(c, r);
@@ -276,7 +305,8 @@ static vkt_status configure(const train_options *o, vkt_config *c)
 static int explain(const vkt_config *c, char *plan)
 {
     char *yaml = vkt_config_yaml(c);
-    printf("# configuration as resolved\n%s\n# plan of a training step\n%s\n", yaml ? yaml : "", plan ? plan : "");
+    printf("# configuration as resolved\n%s\n# plan of a training step\n%s\n", yaml ? yaml : "",
+           plan ? plan : "");
     free(yaml);
     free(plan);
     return CLI_OK;
@@ -286,19 +316,29 @@ static int train(const train_options *o, const vkt_config *c)
 {
     char *plan = NULL;
     vkt_train_result r = { 0 };
-    progress s = { .live = cli_can_redraw(stdout) && !o->common.quiet, .quiet = o->common.quiet,
+    progress s = { .live = cli_can_redraw(stdout) && !o->common.quiet,
+                   .quiet = o->common.quiet,
                    .log_every = c->log_every };
     vkt_train_desc desc = {
-        .run_dir = o->run_dir, .resume = o->resume, .gpu = o->common.gpu, .explain = o->explain, .explain_text = &plan,
-        .on_progress = on_progress, .user = &s, .command = o->common.line,
+        .run_dir = o->run_dir,
+        .resume = o->resume,
+        .gpu = o->common.gpu,
+        .explain = o->explain,
+        .explain_text = &plan,
+        .on_progress = on_progress,
+        .user = &s,
+        .command = o->common.line,
     };
     cli_catch_signals(s.live);
     vkt_status st = vkt_train(c, &desc, &r);
     cli_live("");
     if (st == VKT_OK && o->explain) return explain(c, plan);
     free(plan);
-    if (st == VKT_OK || st == VKT_INTERRUPTED) print_summary(o, c, &r, st == VKT_INTERRUPTED);
-    else if (*r.run_dir) printf("\nfailed (%s) after %s steps: %s\n", vkt_status_name(st), cli_count(r.step), r.run_dir);
+    if (st == VKT_OK || st == VKT_INTERRUPTED)
+        print_summary(o, c, &r, st == VKT_INTERRUPTED);
+    else if (*r.run_dir)
+        printf("\nfailed (%s) after %s steps: %s\n", vkt_status_name(st), cli_count(r.step),
+               r.run_dir);
     return cli_exit_code(st);
 }
 
@@ -319,11 +359,19 @@ static int run(void *options)
 }
 
 const cli_command cmd_train = {
-    .name = "train", .args = "RECIPE", .summary = "train a model as a recipe describes it",
+    .name = "train",
+    .args = "RECIPE",
+    .summary = "train a model as a recipe describes it",
     .details = "RECIPE is a YAML file, or a built-in recipe by name (`vktrain recipes`).\n"
                "examples: vktrain train digits\n"
-               "          vktrain train mine.yaml --set optim.lr=0.003 --set train.steps=2000 --run runs/try\n"
+               "          vktrain train mine.yaml --set optim.lr=0.003 --set train.steps=2000 "
+               "--run runs/try\n"
                "          vktrain train mine.yaml --run runs/try --resume",
-    .min_args = 1, .max_args = 1, .common = CLI_GPU, .flags = flags, .options_bytes = sizeof(train_options), .run = run,
+    .min_args = 1,
+    .max_args = 1,
+    .common = CLI_GPU,
+    .flags = flags,
+    .options_bytes = sizeof(train_options),
+    .run = run,
     .more_help = tables_help,
 };

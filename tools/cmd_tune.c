@@ -7,10 +7,12 @@
 enum { MOST_SHAPES = 256 };
 static const double SLOW = 20e6; /* multiplications */
 
-/* M x N x K of the three layouts at an MLP's layers: its output layer, hidden layers, larger ones; batch 64 to 256. */
+/* M x N x K of the three layouts at an MLP's layers: its output layer, hidden layers, larger ones;
+ * batch 64 to 256. */
 static const uint32_t usual[][3] = {
-    { 128, 10, 512 }, { 128, 512, 10 }, { 10, 512, 128 }, { 64, 128, 64 }, { 128, 256, 256 }, { 256, 256, 128 },
-    { 128, 512, 784 }, { 512, 784, 128 }, { 128, 512, 512 }, { 512, 512, 128 }, { 256, 1024, 1024 }, { 1024, 1024, 256 },
+    { 128, 10, 512 },  { 128, 512, 10 },  { 10, 512, 128 },    { 64, 128, 64 },
+    { 128, 256, 256 }, { 256, 256, 128 }, { 128, 512, 784 },   { 512, 784, 128 },
+    { 128, 512, 512 }, { 512, 512, 128 }, { 256, 1024, 1024 }, { 1024, 1024, 256 },
 };
 
 static const char *const layouts[] = { "NT", "NN", "TN" };
@@ -20,9 +22,12 @@ static void on_shape(void *user, const vkt_tune_result *r)
     uint32_t *n_changed = user;
     bool changed = strcmp(r->table, r->best) != 0;
     *n_changed += changed;
-    printf("  %s %5u x %5u x %5u  %-11s", layouts[r->shape.layout], r->shape.M, r->shape.N, r->shape.K, r->best);
-    if (changed) printf(" %9.3f ms, the table's %s %9.3f ms\n", r->best_ms, r->table, r->table_ms);
-    else printf(" %9.3f ms, as in the table\n", r->table_ms);
+    printf("  %s %5u x %5u x %5u  %-11s", layouts[r->shape.layout], r->shape.M, r->shape.N,
+           r->shape.K, r->best);
+    if (changed)
+        printf(" %9.3f ms, the table's %s %9.3f ms\n", r->best_ms, r->table, r->table_ms);
+    else
+        printf(" %9.3f ms, as in the table\n", r->table_ms);
     fflush(stdout);
 }
 
@@ -38,26 +43,38 @@ static int run(void *options)
     for (size_t i = 0; i < (o->n_args ? o->n_args : CLI_COUNT(usual)); i++) {
         uint32_t m, k, w;
         char rest;
-        if (!o->n_args) m = usual[i][0], w = usual[i][1], k = usual[i][2];
-        else if (sscanf(o->args[i], "%ux%ux%u%c", &m, &w, &k, &rest) != 3 || !m || !w || !k || m > 65536 || w > 65536 || k > 65536) {
+        if (!o->n_args)
+            m = usual[i][0], w = usual[i][1], k = usual[i][2];
+        else if (sscanf(o->args[i], "%ux%ux%u%c", &m, &w, &k, &rest) != 3 || !m || !w || !k ||
+                 m > 65536 || w > 65536 || k > 65536) {
             cli_error("'%s' is not MxNxK, e.g. 128x512x784", o->args[i]);
             vkt_gpu_destroy(&gpu);
             return CLI_USAGE;
         }
-        if (!o->n_args && cpu && (double)m * w * k > SLOW) continue; /* seconds each, and never another winner */
-        for (int l = 0; l < 3 && n < MOST_SHAPES; l++) shapes[n++] = (vkt_tune_shape) { (vkt_layout)l, m, w, k };
+        if (!o->n_args && cpu && (double)m * w * k > SLOW)
+            continue; /* seconds each, and never another winner */
+        for (int l = 0; l < 3 && n < MOST_SHAPES; l++)
+            shapes[n++] = (vkt_tune_shape) { (vkt_layout)l, m, w, k };
     }
     uint32_t n_changed = 0;
     double start = cli_now();
     st = vkt_tune(gpu, shapes, n, on_shape, &n_changed);
-    if (st == VKT_OK) printf("%u of %zu products get another kernel than the table's, %.1f s\n", n_changed, n, cli_now() - start);
+    if (st == VKT_OK)
+        printf("%u of %zu products get another kernel than the table's, %.1f s\n", n_changed, n,
+               cli_now() - start);
     vkt_gpu_destroy(&gpu);
     return cli_exit_code(st);
 }
 
 const cli_command cmd_tune = {
-    .name = "tune", .args = "[MxNxK ...]", .summary = "time the matmul kernels on this device and keep the fastest",
-    .details = "later runs on this device use what was kept, so that they stay reproducible; tuning between a run and its "
+    .name = "tune",
+    .args = "[MxNxK ...]",
+    .summary = "time the matmul kernels on this device and keep the fastest",
+    .details = "later runs on this device use what was kept, so that they stay reproducible; "
+               "tuning between a run and its "
                "resumption changes its last digits. --no-cache keeps nothing.",
-    .common = CLI_GPU, .max_args = 64, .options_bytes = sizeof(cli_options), .run = run,
+    .common = CLI_GPU,
+    .max_args = 64,
+    .options_bytes = sizeof(cli_options),
+    .run = run,
 };

@@ -32,7 +32,8 @@ int main(int argc, char **argv)
     }
     fprintf(out, "const vkt__embedded_file %s[] = {\n", argv[2]);
     for (int i = 3; i < argc; i++)
-        fprintf(out, "    { \"%.*s\", d%d, n%d },\n", (int)(strchr(argv[i], '=') - argv[i]), argv[i], i, i);
+        fprintf(out, "    { \"%.*s\", d%d, n%d },\n", (int)(strchr(argv[i], '=') - argv[i]),
+                argv[i], i, i);
     fprintf(out, "    { 0, 0, 0 },\n};\n");
     return fclose(out) == 0 ? 0 : 1;
 }

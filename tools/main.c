@@ -6,13 +6,15 @@
 #include "cli.h"
 
 static const cli_command *const commands[] = {
-    &cmd_devices, &cmd_doctor, &cmd_recipes, &cmd_train, &cmd_eval, &cmd_predict, &cmd_inspect, &cmd_runs, &cmd_bench, &cmd_profile, &cmd_tune,
+    &cmd_devices, &cmd_doctor, &cmd_recipes, &cmd_train,   &cmd_eval, &cmd_predict,
+    &cmd_inspect, &cmd_runs,   &cmd_bench,   &cmd_profile, &cmd_tune,
 };
 
 static void usage(FILE *f)
 {
     const char *bold = cli_color(f, CLI_BOLD), *plain = cli_color(f, CLI_PLAIN);
-    fprintf(f, "%svktrain%s %s: train neural networks on any Vulkan GPU\n\n", bold, plain, VKT_VERSION);
+    fprintf(f, "%svktrain%s %s: train neural networks on any Vulkan GPU\n\n", bold, plain,
+            VKT_VERSION);
     for (size_t i = 0; i < CLI_COUNT(commands); i++) {
         const cli_command *c = commands[i];
         fprintf(f, "  %-31s  ", cli_text("%s %s", c->name, c->args));
@@ -38,8 +40,10 @@ static const cli_command *find_command(const char *name)
         if (!strcmp(name, names[i])) return commands[i];
     }
     const char *near = vkt_nearest(name, names, CLI_COUNT(names));
-    if (near) cli_error("unknown command '%s'; did you mean '%s'?", name, near);
-    else cli_error("unknown command '%s'; see `vktrain --help`", name);
+    if (near)
+        cli_error("unknown command '%s'; did you mean '%s'?", name, near);
+    else
+        cli_error("unknown command '%s'; see `vktrain --help`", name);
     return NULL;
 }
 
@@ -52,12 +56,15 @@ static char *join(int argc, char **argv)
     if (!out) return NULL;
     for (int i = 0; i < argc; i++) {
         bool plain = *argv[i] != 0;
-        for (const char *p = argv[i]; *p; p++) plain &= isalnum((unsigned char)*p) || strchr("_-./=:,+@%", *p) != NULL;
+        for (const char *p = argv[i]; *p; p++)
+            plain &= isalnum((unsigned char)*p) || strchr("_-./=:,+@%", *p) != NULL;
         if (i) out[k++] = ' ';
         if (!plain) out[k++] = '\'';
         for (const char *p = argv[i]; *p; p++) {
-            if (*p == '\'') memcpy(out + k, "'\\''", 4), k += 4;
-            else out[k++] = *p;
+            if (*p == '\'')
+                memcpy(out + k, "'\\''", 4), k += 4;
+            else
+                out[k++] = *p;
         }
         if (!plain) out[k++] = '\'';
     }

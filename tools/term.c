@@ -60,7 +60,8 @@ void cli_terminal_init(void)
     DWORD mode;
     HANDLE h = GetStdHandle(STD_OUTPUT_HANDLE);
     SetConsoleOutputCP(CP_UTF8);
-    if (GetConsoleMode(h, &mode)) SetConsoleMode(h, mode | 0x0004 /* ENABLE_VIRTUAL_TERMINAL_PROCESSING */);
+    if (GetConsoleMode(h, &mode))
+        SetConsoleMode(h, mode | 0x0004 /* ENABLE_VIRTUAL_TERMINAL_PROCESSING */);
 #endif
 }
 
@@ -94,7 +95,8 @@ static void on_signal(int sig)
         SAY("vktrain: stopped at once; the last checkpoint is whole\n");
         _exit(CLI_INTERRUPTED);
     }
-    SAY("vktrain: stopping: finishing the step and saving a checkpoint; once more to stop at once\n");
+    SAY("vktrain: stopping: finishing the step and saving a checkpoint; once more to stop at "
+        "once\n");
     vkt_train_stop();
 #ifdef _WIN32
     signal(sig, on_signal);

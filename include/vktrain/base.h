@@ -15,7 +15,8 @@ extern "C" {
 #define VKT_VERSION "0.1.0"
 
 #if defined(__MINGW32__)
-#define VKT_PRINTF(fmt, args) __attribute__((format(gnu_printf, fmt, args))) /* %zu: with __USE_MINGW_ANSI_STDIO */
+#define VKT_PRINTF(fmt, args)                                                                      \
+    __attribute__((format(gnu_printf, fmt, args))) /* %zu: with __USE_MINGW_ANSI_STDIO */
 #elif defined(__GNUC__)
 #define VKT_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #else
@@ -42,7 +43,12 @@ typedef enum vkt_status {
 /* "shape", "out of device memory", ...: a static string, never NULL. */
 const char *vkt_status_name(vkt_status st);
 
-typedef enum vkt_log_level { VKT_LOG_ERROR, VKT_LOG_WARN, VKT_LOG_INFO, VKT_LOG_DEBUG } vkt_log_level;
+typedef enum vkt_log_level {
+    VKT_LOG_ERROR,
+    VKT_LOG_WARN,
+    VKT_LOG_INFO,
+    VKT_LOG_DEBUG
+} vkt_log_level;
 
 /* Receives each log line, without newline. `area` names the subsystem ("gpu", "data", ...).
  * May be called from loader threads. */
@@ -53,8 +59,8 @@ void vkt_log_set(vkt_log_fn fn, void *user, vkt_log_level max_level);
 
 void vkt_log(vkt_log_level level, const char *area, const char *fmt, ...) VKT_PRINTF(3, 4);
 
-/* The candidate nearest to `word` by edit distance (or the one it begins, or whose last part after a dot it is near
- * to), for "did you mean"; NULL when none is near. */
+/* The candidate nearest to `word` by edit distance (or the one it begins, or whose last part after
+ * a dot it is near to), for "did you mean"; NULL when none is near. */
 const char *vkt_nearest(const char *word, const char *const *candidates, size_t n);
 
 /* What randomness is used for; streams of different purpose never overlap. */

@@ -1,5 +1,5 @@
-/* vktrain data layer: data sets in host memory, their split and preprocessing, and the loader threads that
- * keep a ring of batches filled ahead of the device. Knows only the base layer. */
+/* vktrain data layer: data sets in host memory, their split and preprocessing, and the loader
+ * threads that keep a ring of batches filled ahead of the device. Knows only the base layer. */
 #ifndef VKTRAIN_DATA_H
 #define VKTRAIN_DATA_H
 
@@ -15,39 +15,41 @@ const char *vkt_split_name(vkt_split s); /* "train", "valid", "test" */
 typedef enum vkt_task { VKT_CLASSIFY, VKT_REGRESS } vkt_task;
 typedef enum vkt_missing { VKT_MISSING_ERROR, VKT_MISSING_MEAN, VKT_MISSING_DROP } vkt_missing;
 typedef enum vkt_standardize {
-    VKT_STD_AUTO,    /* images: global; tables: feature */
+    VKT_STD_AUTO, /* images: global; tables: feature */
     VKT_STD_NONE,
     VKT_STD_GLOBAL,  /* one mean and deviation over all inputs of the training split */
     VKT_STD_FEATURE, /* one per input column */
 } vkt_standardize;   /* A table's text columns are one-hot, 0 or 1 whatever this says. */
 
 typedef struct vkt_data_desc {
-    const char *source;       /* "digits" (embedded), "idx", "csv" */
-    const char *path;         /* idx: folder with MNIST's file names, classes.txt (one name a line) if you like;
-                                 csv: the file. Gzip or plain, told by content */
-    const char *test_path;    /* csv: a separate test file, or NULL */
-    const char *label;        /* csv: label column, by name or 0-based position, "last"; NULL: last */
-    const char *header;       /* csv: "auto" (NULL), "yes", "no"; auto also knows scikit-learn's first line
-                                 "rows,inputs,class names" */
-    char delimiter;           /* csv: 0 = found from the first line (, ; tab) */
-    vkt_missing missing;      /* csv: what to do with empty, NA, NaN, ? cells */
+    const char *source; /* "digits" (embedded), "idx", "csv" */
+    const char *path;   /* idx: folder with MNIST's file names, classes.txt (one name a line) if you
+                           like;   csv: the file. Gzip or plain, told by content */
+    const char *test_path; /* csv: a separate test file, or NULL */
+    const char *label;     /* csv: label column, by name or 0-based position, "last"; NULL: last */
+    const char *header;    /* csv: "auto" (NULL), "yes", "no"; auto also knows scikit-learn's first
+                              line    "rows,inputs,class names" */
+    char delimiter;        /* csv: 0 = found from the first line (, ; tab) */
+    vkt_missing missing;   /* csv: what to do with empty, NA, NaN, ? cells */
     vkt_task task;
     vkt_standardize standardize;
-    double valid_fraction;    /* of the training examples; 0 = none */
-    double test_fraction;     /* of all examples, where the source has no test set of its own */
-    uint64_t seed;            /* of the split */
+    double valid_fraction; /* of the training examples; 0 = none */
+    double test_fraction;  /* of all examples, where the source has no test set of its own */
+    uint64_t seed;         /* of the split */
 } vkt_data_desc;
 
 /* A data set, split and preprocessed. Immutable after opening; may be read from several threads. */
 typedef struct vkt_dataset vkt_dataset;
 
-/* Reads everything. Errors name file, line or record, what is wrong and what to do: IO, FORMAT, ARG. */
+/* Reads everything. Errors name file, line or record, what is wrong and what to do: IO, FORMAT,
+ * ARG. */
 vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out);
 /* Opens other files with a schema fitted before (constants, columns, classes are not refitted): the
- * examples are all in split VKT_TEST. labels may be absent from the files: then has_labels is false and they read 0.
- * path: a CSV; IDX images (labels beside it, by name); a PNG, JPEG or BMP picture (one example without
- * a label: grey or RGB as the model asks by BT.601's luma, alpha over white, resized if its size is another, which
- * is logged; FORMAT where the schema is a table's); or a folder as for vkt_dataset_open: its test files, else train. */
+ * examples are all in split VKT_TEST. labels may be absent from the files: then has_labels is false
+ * and they read 0. path: a CSV; IDX images (labels beside it, by name); a PNG, JPEG or BMP picture
+ * (one example without a label: grey or RGB as the model asks by BT.601's luma, alpha over white,
+ * resized if its size is another, which is logged; FORMAT where the schema is a table's); or a
+ * folder as for vkt_dataset_open: its test files, else train. */
 vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vkt_dataset **out);
 void vkt_dataset_destroy(vkt_dataset **ds);
 
@@ -59,70 +61,85 @@ typedef struct vkt_dataset_info {
     const char *const *class_names;      /* [n_outputs], NULL for regression */
     uint64_t n[VKT_N_SPLITS];            /* examples per split */
     bool has_labels;
-    const char *source;                  /* one line for logs: what was read from where */
-    uint64_t n_dropped;                  /* rows dropped by the missing policy */
+    const char *source; /* one line for logs: what was read from where */
+    uint64_t n_dropped; /* rows dropped by the missing policy */
 } vkt_dataset_info;
 const vkt_dataset_info *vkt_dataset_get_info(const vkt_dataset *ds);
-/* Everything that raw inputs need to become model inputs, and outputs names: JSON text, owned by ds. */
+/* Everything that raw inputs need to become model inputs, and outputs names: JSON text, owned by
+ * ds. */
 const char *vkt_dataset_schema(const vkt_dataset *ds);
 /* Examples of a split per class: out [n_outputs]. Classification only. */
 void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *out);
-/* One example, preprocessed: x [n_inputs] f32; y: class index in y->u, or standardised target in y->f. */
-typedef union vkt_label { uint32_t u; float f; } vkt_label;
-void vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t i, float *x, vkt_label *y);
-/* Regression: units of the target per standardised unit, and its mean. 1 and 0 for classification. */
+/* One example, preprocessed: x [n_inputs] f32; y: class index in y->u, or standardised target in
+ * y->f. */
+typedef union vkt_label {
+    uint32_t u;
+    float f;
+} vkt_label;
+void vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t i, float *x,
+                         vkt_label *y);
+/* Regression: units of the target per standardised unit, and its mean. 1 and 0 for classification.
+ */
 void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean);
 /* Hash of the inputs' bytes, labels and split, to tell on resume that the data has changed. */
 uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds);
 
-/* The example at position i of the endless stream of training examples: epoch i / n is a permutation that is a
- * function of (seed, epoch). Costs up to n draws on each call: for tests and tools. n < 2^32. */
+/* The example at position i of the endless stream of training examples: epoch i / n is a
+ * permutation that is a function of (seed, epoch). Costs up to n draws on each call: for tests and
+ * tools. n < 2^32. */
 uint64_t vkt_stream_index(uint64_t seed, uint64_t n, uint64_t i);
 
 /* One slot of the ring: memory that the caller owns (mapped device memory). */
 typedef struct vkt_batch {
-    float *x;         /* [batch, n_inputs] */
-    vkt_label *y;     /* [batch] */
-    float *w;         /* [batch] weight of each example in the mean loss; w * class weight sums to 1; 0 for padding */
+    float *x;     /* [batch, n_inputs] */
+    vkt_label *y; /* [batch] */
+    float *w; /* [batch] weight of each example in the mean loss; w * class weight sums to 1; 0 for
+                 padding */
     uint32_t n_valid; /* examples that are not padding */
-    double weight;    /* sum before normalising: sum of class weight[target], or of ones, over n_valid */
-    uint64_t first;   /* stream position (train) or example index (eval) of the first example */
-    const uint32_t *index; /* [batch] each one's example of the split; set by the loader, valid until release */
+    double
+        weight; /* sum before normalising: sum of class weight[target], or of ones, over n_valid */
+    uint64_t first; /* stream position (train) or example index (eval) of the first example */
+    const uint32_t *
+        index; /* [batch] each one's example of the split; set by the loader, valid until release */
 } vkt_batch;
 
 typedef struct vkt_loader_desc {
     const vkt_dataset *data;
     vkt_split split;
     uint32_t batch;
-    bool shuffle;              /* true: endless shuffled stream, batches run on over epoch ends.
-                                  false: once in order, the last batch padded (repeat of example 0, weight 0) */
+    bool shuffle; /* true: endless shuffled stream, batches run on over epoch ends.
+                     false: once in order, the last batch padded (repeat of example 0, weight 0) */
     uint64_t seed;
-    uint64_t start;            /* batches to skip: where a resumed run goes on */
-    uint64_t limit;            /* !shuffle: only this many examples (a fixed, evenly spread sample); 0 = all */
-    const float *class_weight; /* [n_outputs] or NULL; enters w's normalisation only (the loss op multiplies) */
-    float weight;              /* w of each example (0 for padding); 0: normalised, so that a batch's weights sum to 1 */
+    uint64_t start; /* batches to skip: where a resumed run goes on */
+    uint64_t limit; /* !shuffle: only this many examples (a fixed, evenly spread sample); 0 = all */
+    const float *class_weight; /* [n_outputs] or NULL; enters w's normalisation only (the loss op
+                                  multiplies) */
+    float weight; /* w of each example (0 for padding); 0: normalised, so that a batch's weights sum
+                     to 1 */
     uint32_t n_slots;
-    vkt_batch *slots;          /* [n_slots], filled in order 0, 1, .. n_slots-1, 0, .. */
-    uint32_t n_threads;        /* 0: 1 */
-    /* Called by the thread that filled a batch (counted from `start`), before it can be given out; start and end are
-     * seconds of the monotonic clock. NULL: nobody is told. */
+    vkt_batch *slots;   /* [n_slots], filled in order 0, 1, .. n_slots-1, 0, .. */
+    uint32_t n_threads; /* 0: 1 */
+    /* Called by the thread that filled a batch (counted from `start`), before it can be given out;
+     * start and end are seconds of the monotonic clock. NULL: nobody is told. */
     void (*on_batch)(void *user, uint32_t thread, uint64_t batch, double start_s, double end_s);
     void *user;
 } vkt_loader_desc;
 
-/* Reads the data set and fills the slots from its threads: destroy it before either goes. One thread calls next;
- * release may be called from another. */
+/* Reads the data set and fills the slots from its threads: destroy it before either goes. One
+ * thread calls next; release may be called from another. */
 typedef struct vkt_loader vkt_loader;
 vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out);
 /* Joins the threads; slots need not have been released. */
 void vkt_loader_destroy(vkt_loader **l);
-/* Waits until the next batch in order is filled and gives its slot; *wait_s (may be NULL) is the time spent
- * waiting. At the end of an unshuffled pass *slot is UINT32_MAX. ARG when all slots are given out: release first. */
+/* Waits until the next batch in order is filled and gives its slot; *wait_s (may be NULL) is the
+ * time spent waiting. At the end of an unshuffled pass *slot is UINT32_MAX. ARG when all slots are
+ * given out: release first. */
 vkt_status vkt_loader_next(vkt_loader *l, uint32_t *slot, double *wait_s);
 /* The slot (given by next, in the same order) may be filled again: the device has read it. */
 void vkt_loader_release(vkt_loader *l, uint32_t slot);
 
-/* Data sets and texts built into the library (recipes: vkt_recipe). NULL if there is none of that name. */
+/* Data sets and texts built into the library (recipes: vkt_recipe). NULL if there is none of that
+ * name. */
 const void *vkt_embedded(const char *name, size_t *bytes);
 /* The i-th embedded file's name, NULL past the end. */
 const char *vkt_embedded_name(size_t i);

@@ -11,10 +11,23 @@ extern "C" {
 
 typedef struct vkt_gpu vkt_gpu;
 
-typedef enum vkt_gpu_type { VKT_GPU_OTHER, VKT_GPU_CPU, VKT_GPU_INTEGRATED, VKT_GPU_DISCRETE, VKT_GPU_VIRTUAL } vkt_gpu_type;
+typedef enum vkt_gpu_type {
+    VKT_GPU_OTHER,
+    VKT_GPU_CPU,
+    VKT_GPU_INTEGRATED,
+    VKT_GPU_DISCRETE,
+    VKT_GPU_VIRTUAL
+} vkt_gpu_type;
 
 /* Which family of kernels and tile sizes fits: decided once, from driver and type. */
-typedef enum vkt_gpu_class { VKT_CLASS_GENERIC, VKT_CLASS_CPU, VKT_CLASS_NVIDIA, VKT_CLASS_AMD, VKT_CLASS_INTEL, VKT_CLASS_APPLE } vkt_gpu_class;
+typedef enum vkt_gpu_class {
+    VKT_CLASS_GENERIC,
+    VKT_CLASS_CPU,
+    VKT_CLASS_NVIDIA,
+    VKT_CLASS_AMD,
+    VKT_CLASS_INTEL,
+    VKT_CLASS_APPLE
+} vkt_gpu_class;
 
 /* What the device can do, after `--cap` switches have taken things away. Decided once at creation;
  * every choice of a kernel reads this struct and nothing else. */
@@ -22,24 +35,25 @@ typedef struct vkt_caps {
     char name[256], driver[256], driver_info[256];
     uint8_t uuid[16], driver_uuid[16], cache_uuid[16];
     uint32_t vendor_id, device_id, driver_id, driver_version;
-    uint32_t api_version;          /* Vulkan's packed form */
+    uint32_t api_version; /* Vulkan's packed form */
     vkt_gpu_type type;
     vkt_gpu_class klass;
-    uint32_t subgroup;             /* lanes that kernels are compiled for */
+    uint32_t subgroup; /* lanes that kernels are compiled for */
     uint32_t subgroup_min, subgroup_max;
-    bool subgroup_arith;           /* subgroup add/max usable; else shared-memory trees */
-    bool subgroup_control;         /* a required subgroup size can be set on compute stages */
-    uint32_t workgroup;            /* most invocations in a workgroup */
-    uint32_t groups_x;             /* most workgroups along x */
+    bool subgroup_arith;   /* subgroup add/max usable; else shared-memory trees */
+    bool subgroup_control; /* a required subgroup size can be set on compute stages */
+    uint32_t workgroup;    /* most invocations in a workgroup */
+    uint32_t groups_x;     /* most workgroups along x */
     uint32_t shared_bytes, push_bytes;
     uint64_t max_alloc_bytes, max_buffer_bytes;
-    uint64_t heap_bytes;           /* device-local heap */
-    uint64_t budget_bytes;         /* what may be used now: VK_EXT_memory_budget, else 80% of the heap */
-    bool memory_budget;            /* budget_bytes comes from the driver */
-    bool unified;                  /* device memory is host-visible: no staging */
+    uint64_t heap_bytes;   /* device-local heap */
+    uint64_t budget_bytes; /* what may be used now: VK_EXT_memory_budget, else 80% of the heap */
+    bool memory_budget;    /* budget_bytes comes from the driver */
+    bool unified;          /* device memory is host-visible: no staging */
     bool fp16, int64, bf16, coopmat; /* shader types and matrix units that are present */
-    double timestamp_ns;           /* nanoseconds per tick; 0: no timestamps */
-    uint32_t submit_ms;            /* how long one submission should last: watchdogs fire after 2 s, desktops stutter sooner */
+    double timestamp_ns;             /* nanoseconds per tick; 0: no timestamps */
+    uint32_t submit_ms; /* how long one submission should last: watchdogs fire after 2 s, desktops
+                           stutter sooner */
     uint32_t compute_queue_family;
 } vkt_caps;
 
@@ -47,17 +61,19 @@ typedef struct vkt_caps {
 typedef struct vkt_gpu_info {
     vkt_caps caps;
     bool usable;
-    char why_not[128];             /* one line, when not usable */
-    bool duplicate;                /* another driver of a GPU listed before (same device UUID) */
-    uint32_t index;                /* what `--device` takes */
+    char why_not[128]; /* one line, when not usable */
+    bool duplicate;    /* another driver of a GPU listed before (same device UUID) */
+    uint32_t index;    /* what `--device` takes */
 } vkt_gpu_info;
 
 typedef struct vkt_gpu_desc {
-    const char *device;    /* index, "cpu", "gpu", part of a name, UUID; NULL: VKT_DEVICE, else the best */
-    const char *cap;       /* "fp16=0,subgroup=4,workgroup=128,shared=16384,alloc=67108864": see vkt_cap_help */
-    bool validate;         /* load VK_LAYER_KHRONOS_validation; UNSUPPORTED if it is absent */
-    bool no_cache;         /* neither read nor write the cache folder: pipelines, tuned choices */
-    bool no_tune;          /* kernels by the built-in table, whatever `vktrain tune` found: see vkt_tune */
+    const char
+        *device; /* index, "cpu", "gpu", part of a name, UUID; NULL: VKT_DEVICE, else the best */
+    const char
+        *cap; /* "fp16=0,subgroup=4,workgroup=128,shared=16384,alloc=67108864": see vkt_cap_help */
+    bool validate; /* load VK_LAYER_KHRONOS_validation; UNSUPPORTED if it is absent */
+    bool no_cache; /* neither read nor write the cache folder: pipelines, tuned choices */
+    bool no_tune;  /* kernels by the built-in table, whatever `vktrain tune` found: see vkt_tune */
     const char *cache_dir; /* NULL: the user's cache folder */
 } vkt_gpu_desc;
 
@@ -71,7 +87,7 @@ vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out);
 void vkt_gpu_destroy(vkt_gpu **gpu);
 
 const vkt_caps *vkt_gpu_caps(const vkt_gpu *gpu);
-const char *vkt_gpu_type_name(vkt_gpu_type type);   /* "discrete", "cpu", ... */
+const char *vkt_gpu_type_name(vkt_gpu_type type); /* "discrete", "cpu", ... */
 const char *vkt_gpu_class_name(vkt_gpu_class klass);
 /* The names that --cap takes, one "name  meaning" per line. */
 const char *vkt_cap_help(void);
@@ -81,30 +97,30 @@ const char *vkt_cap_help(void);
 typedef struct vkt_gpu_stats {
     uint64_t bytes, peak_bytes, n_allocs;
     uint32_t n_validation, n_pipelines;
-    double pipeline_s;             /* seconds spent creating pipelines */
+    double pipeline_s; /* seconds spent creating pipelines */
 } vkt_gpu_stats;
 vkt_gpu_stats vkt_gpu_get_stats(const vkt_gpu *gpu);
 
 /* Device memory by its address. Fields are read-only for callers. */
 typedef struct vkt_buffer {
-    uint64_t addr;         /* device address, 256-byte aligned */
+    uint64_t addr; /* device address, 256-byte aligned */
     uint64_t bytes;
-    void *host;            /* mapped, or NULL */
+    void *host; /* mapped, or NULL */
     const char *label;
     struct vkt__slab *slab;
-    uint64_t offset;       /* within the slab's VkBuffer */
+    uint64_t offset; /* within the slab's VkBuffer */
 } vkt_buffer;
 
 typedef enum vkt_mem {
-    VKT_MEM_DEVICE,        /* fast for the device; mapped only where memory is unified */
-    VKT_MEM_UPLOAD,        /* host writes, device reads; mapped, coherent */
-    VKT_MEM_READBACK,      /* device writes, host reads; mapped, cached */
+    VKT_MEM_DEVICE,   /* fast for the device; mapped only where memory is unified */
+    VKT_MEM_UPLOAD,   /* host writes, device reads; mapped, coherent */
+    VKT_MEM_READBACK, /* device writes, host reads; mapped, cached */
 } vkt_mem;
 
 typedef struct vkt_buffer_desc {
-    uint64_t bytes;        /* > 0 */
+    uint64_t bytes; /* > 0 */
     vkt_mem mem;
-    const char *label;     /* for debug names, plans and error lines; copied */
+    const char *label; /* for debug names, plans and error lines; copied */
 } vkt_buffer_desc;
 
 /* Zero-filled. OOM_DEVICE names the label, the size and what was left. */
@@ -112,8 +128,10 @@ vkt_status vkt_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buff
 /* The caller has waited for the device's last use. */
 void vkt_buffer_destroy(vkt_gpu *gpu, vkt_buffer **buf);
 /* Blocking copies between host and device; the device must not be using the range. */
-vkt_status vkt_buffer_write(vkt_gpu *gpu, vkt_buffer *buf, uint64_t offset, const void *data, uint64_t bytes);
-vkt_status vkt_buffer_read(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offset, void *data, uint64_t bytes);
+vkt_status vkt_buffer_write(vkt_gpu *gpu, vkt_buffer *buf, uint64_t offset, const void *data,
+                            uint64_t bytes);
+vkt_status vkt_buffer_read(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offset, void *data,
+                           uint64_t bytes);
 /* Wait until the device is idle. DEVICE when it was lost. */
 vkt_status vkt_gpu_wait(vkt_gpu *gpu);
 

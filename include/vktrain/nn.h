@@ -1,5 +1,5 @@
-/* vktrain nn layer: models from a description. A model owns one flat parameter buffer and one flat gradient
- * buffer; layers only put ops into graphs. */
+/* vktrain nn layer: models from a description. A model owns one flat parameter buffer and one flat
+ * gradient buffer; layers only put ops into graphs. */
 #ifndef VKTRAIN_NN_H
 #define VKTRAIN_NN_H
 
@@ -9,34 +9,39 @@
 extern "C" {
 #endif
 
-/* One layer of a description: a type name of vkt_layer_types and its options. Zero means default. */
+/* One layer of a description: a type name of vkt_layer_types and its options. Zero means default.
+ */
 typedef struct vkt_layer {
-    const char *type;      /* "linear", "relu", "layernorm", "dropout", "residual", ... */
-    const char *name;      /* NULL: its position, as PyTorch's Sequential names it ("0", "2.body.0") */
-    uint32_t out;          /* linear: output size; 0: the number of classes or targets */
-    bool no_bias;          /* linear, layernorm */
-    const char *init;      /* linear weights: "kaiming" (default), "xavier", "normal", "zeros" */
-    float init_scale;      /* multiplies the initial weights; 0: 1. normal: deviation 0.02 * scale */
-    float p;               /* dropout: probability of zero */
-    float eps;             /* norms; 0: 1e-5 */
-    uint32_t repeat;       /* "repeat": how many copies of the body, each with its own parameters */
-    bool zero;             /* "residual": the branch's last weights (linear or norm gain) start at zero */
+    const char *type; /* "linear", "relu", "layernorm", "dropout", "residual", ... */
+    const char *name; /* NULL: its position, as PyTorch's Sequential names it ("0", "2.body.0") */
+    uint32_t out;     /* linear: output size; 0: the number of classes or targets */
+    bool no_bias;     /* linear, layernorm */
+    const char *init; /* linear weights: "kaiming" (default), "xavier", "normal", "zeros" */
+    float init_scale; /* multiplies the initial weights; 0: 1. normal: deviation 0.02 * scale */
+    float p;          /* dropout: probability of zero */
+    float eps;        /* norms; 0: 1e-5 */
+    uint32_t repeat;  /* "repeat": how many copies of the body, each with its own parameters */
+    bool zero; /* "residual": the branch's last weights (linear or norm gain) start at zero */
     const struct vkt_layer *body; /* residual, repeat */
     size_t n_body;
-    int line;              /* in the recipe, for error messages; 0: none */
+    int line; /* in the recipe, for error messages; 0: none */
 } vkt_layer;
 
 /* The options that a layer type takes, for parsers and help. */
 typedef enum vkt_layer_opt_type {
-    VKT_OPT_UINT, VKT_OPT_BOOL, VKT_OPT_FLOAT, VKT_OPT_STRING, VKT_OPT_BODY,
-    VKT_OPT_NOT_BOOL,      /* the field holds the opposite: `bias: false` sets no_bias */
+    VKT_OPT_UINT,
+    VKT_OPT_BOOL,
+    VKT_OPT_FLOAT,
+    VKT_OPT_STRING,
+    VKT_OPT_BODY,
+    VKT_OPT_NOT_BOOL, /* the field holds the opposite: `bias: false` sets no_bias */
 } vkt_layer_opt_type;
 typedef struct vkt_layer_opt {
-    const char *name;      /* "out", "bias", "p", ... */
+    const char *name; /* "out", "bias", "p", ... */
     vkt_layer_opt_type type;
-    size_t offset;         /* in vkt_layer; BODY: of body (n_body follows) */
+    size_t offset; /* in vkt_layer; BODY: of body (n_body follows) */
     double min, max;
-    const char *help;      /* what it is; its default */
+    const char *help;           /* what it is; its default */
     const char *const *choices; /* STRING: the words allowed, ended by NULL; or NULL */
 } vkt_layer_opt;
 typedef struct vkt_layer_type {
@@ -49,36 +54,37 @@ const vkt_layer_type *vkt_layer_types(size_t *n);
 typedef struct vkt_model_desc {
     const vkt_layer *layers;
     size_t n_layers;
-    vkt_shape input;       /* of one example, without the batch: [784] */
-    uint32_t n_outputs;    /* classes or targets: what the last layer must give */
-    const char *source;    /* file name for messages, or NULL */
+    vkt_shape input;    /* of one example, without the batch: [784] */
+    uint32_t n_outputs; /* classes or targets: what the last layer must give */
+    const char *source; /* file name for messages, or NULL */
 } vkt_model_desc;
 
 typedef struct vkt_model vkt_model;
 
-/* Infers sizes, names and lays out the parameters and allocates them, zero-filled. gpu NULL: layout only.
- * SHAPE or ARG name the layer, both shapes and the recipe line. Copies what it needs of desc. */
+/* Infers sizes, names and lays out the parameters and allocates them, zero-filled. gpu NULL: layout
+ * only. SHAPE or ARG name the layer, both shapes and the recipe line. Copies what it needs of desc.
+ */
 vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model **out);
 void vkt_model_destroy(vkt_model **m);
 /* Initial values, a function of (seed, parameter name, element). */
 vkt_status vkt_model_init(vkt_model *m, uint64_t seed);
-/* Put the model into a graph: x [B, input...] -> logits [B, n_outputs]. train: dropout is live. The parameter
- * tensors are created once per graph; vkt_model_params gives them for vkt_backward. */
+/* Put the model into a graph: x [B, input...] -> logits [B, n_outputs]. train: dropout is live. The
+ * parameter tensors are created once per graph; vkt_model_params gives them for vkt_backward. */
 vkt_tensor *vkt_model_build(vkt_model *m, vkt_graph *g, vkt_tensor *x, bool train);
 vkt_tensor *const *vkt_model_params(vkt_model *m, vkt_graph *g, size_t *n);
 /* vkt_backward over all parameters, with gradients placed in the model's flat gradient buffer. */
 void vkt_model_backward(vkt_model *m, vkt_graph *g, vkt_tensor *loss);
 
 typedef struct vkt_param {
-    const char *name;      /* "0.weight": as PyTorch's state_dict names it */
+    const char *name; /* "0.weight": as PyTorch's state_dict names it */
     vkt_shape shape;
-    uint64_t offset;       /* in elements, in the flat buffers; a multiple of VKT_PARAM_ALIGN */
+    uint64_t offset; /* in elements, in the flat buffers; a multiple of VKT_PARAM_ALIGN */
     uint64_t count;
-    bool decay;            /* weight decay applies by default: rank >= 2 */
+    bool decay; /* weight decay applies by default: rank >= 2 */
 } vkt_param;
 #define VKT_PARAM_ALIGN 256
 const vkt_param *vkt_model_param(const vkt_model *m, size_t i); /* NULL past the end */
-uint64_t vkt_model_count(const vkt_model *m);      /* parameters, without padding */
+uint64_t vkt_model_count(const vkt_model *m);                   /* parameters, without padding */
 uint64_t vkt_model_flat_count(const vkt_model *m); /* elements of the flat buffers, with it */
 /* The device it was created on. */
 vkt_gpu *vkt_model_gpu(const vkt_model *m);

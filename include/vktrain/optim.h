@@ -1,4 +1,5 @@
-/* vktrain optim layer: update rules over one flat parameter buffer, schedules, clipping by global norm. */
+/* vktrain optim layer: update rules over one flat parameter buffer, schedules, clipping by global
+ * norm. */
 #ifndef VKTRAIN_OPTIM_H
 #define VKTRAIN_OPTIM_H
 
@@ -10,26 +11,34 @@ extern "C" {
 
 /* theta parameters, g gradient (after clipping and coupled decay), t step counted from 1.
  * Formulas of both forms stand beside shaders/optim_update.comp. */
-typedef enum vkt_rule { VKT_SGD, VKT_MOMENTUM, VKT_NESTEROV, VKT_RMSPROP, VKT_ADAM, VKT_NADAM, VKT_ADAMW } vkt_rule;
+typedef enum vkt_rule {
+    VKT_SGD,
+    VKT_MOMENTUM,
+    VKT_NESTEROV,
+    VKT_RMSPROP,
+    VKT_ADAM,
+    VKT_NADAM,
+    VKT_ADAMW
+} vkt_rule;
 const char *vkt_rule_name(vkt_rule r);
 typedef enum vkt_form { VKT_FORM_PLAYBOOK, VKT_FORM_TORCH } vkt_form;
 
 typedef struct vkt_optim_group {
-    const char *pattern;   /* name pattern: '*' any characters, '?' one; first match wins */
-    float lr_scale;        /* times the scheduled rate; 0 freezes: no update, no part in the norm */
-    float weight_decay;    /* of every tensor that matches, whatever its rank; NAN: the optimizer's */
+    const char *pattern; /* name pattern: '*' any characters, '?' one; first match wins */
+    float lr_scale;      /* times the scheduled rate; 0 freezes: no update, no part in the norm */
+    float weight_decay;  /* of every tensor that matches, whatever its rank; NAN: the optimizer's */
 } vkt_optim_group;
 
 typedef struct vkt_optim_desc {
     vkt_rule rule;
     vkt_form form;
-    float momentum;        /* gamma of momentum, nesterov, rmsprop; 0.9 is usual. Used as given */
-    float beta1, beta2;    /* adam family; 0.9, 0.999 */
-    float rho;             /* rmsprop; 0.9 */
-    float eps;             /* 1e-8; added to sqrt(v), inside the root for playbook RMSProp */
-    float weight_decay;    /* adamw: decoupled (theta -= lr * wd * theta); others: g += wd * theta */
-    bool decay_all;        /* decay biases and norm gains too; default: only tensors of rank >= 2 */
-    float clip;            /* global L2 norm limit; 0: none. The norm is measured either way */
+    float momentum;     /* gamma of momentum, nesterov, rmsprop; 0.9 is usual. Used as given */
+    float beta1, beta2; /* adam family; 0.9, 0.999 */
+    float rho;          /* rmsprop; 0.9 */
+    float eps;          /* 1e-8; added to sqrt(v), inside the root for playbook RMSProp */
+    float weight_decay; /* adamw: decoupled (theta -= lr * wd * theta); others: g += wd * theta */
+    bool decay_all;     /* decay biases and norm gains too; default: only tensors of rank >= 2 */
+    float clip;         /* global L2 norm limit; 0: none. The norm is measured either way */
     const vkt_optim_group *groups;
     size_t n_groups;
 } vkt_optim_desc;
@@ -37,31 +46,38 @@ typedef struct vkt_optim_desc {
 /* ---- schedules: pure functions of the step ---- */
 
 typedef enum vkt_schedule_kind {
-    VKT_SCHED_CONSTANT, VKT_SCHED_LINEAR, VKT_SCHED_COSINE, VKT_SCHED_RSQRT, VKT_SCHED_EXPONENTIAL,
-    VKT_SCHED_POLYNOMIAL, VKT_SCHED_STEPS, VKT_SCHED_WSD,
+    VKT_SCHED_CONSTANT,
+    VKT_SCHED_LINEAR,
+    VKT_SCHED_COSINE,
+    VKT_SCHED_RSQRT,
+    VKT_SCHED_EXPONENTIAL,
+    VKT_SCHED_POLYNOMIAL,
+    VKT_SCHED_STEPS,
+    VKT_SCHED_WSD,
 } vkt_schedule_kind;
 
 #define VKT_MAX_MILESTONES 16
 typedef struct vkt_schedule {
     vkt_schedule_kind kind;
-    double lr;             /* peak rate */
-    uint64_t steps;        /* training steps without warmup (with it if warmup_included) */
-    uint64_t warmup;       /* steps of linear ramp from 0, prepended */
-    bool warmup_included;  /* take warmup out of `steps` instead of adding it */
-    double final_ratio;    /* linear, cosine, polynomial, wsd: rate at the end / peak */
-    double power;          /* polynomial; 1 = linear */
-    double gamma;          /* exponential: factor per decay_every steps; steps: factor per milestone */
-    uint64_t decay_every;  /* exponential; 0: 1. rsqrt: steps at the peak before the decay; 0: as warmup */
-    double decay_ratio;    /* wsd: last share of the steps that decays */
+    double lr;            /* peak rate */
+    uint64_t steps;       /* training steps without warmup (with it if warmup_included) */
+    uint64_t warmup;      /* steps of linear ramp from 0, prepended */
+    bool warmup_included; /* take warmup out of `steps` instead of adding it */
+    double final_ratio;   /* linear, cosine, polynomial, wsd: rate at the end / peak */
+    double power;         /* polynomial; 1 = linear */
+    double gamma; /* exponential: factor per decay_every steps; steps: factor per milestone */
+    uint64_t decay_every; /* exponential; 0: 1. rsqrt: steps at the peak before the decay; 0: as
+                             warmup */
+    double decay_ratio;   /* wsd: last share of the steps that decays */
     uint64_t milestones[VKT_MAX_MILESTONES]; /* steps: counted without warmup, rising */
     uint32_t n_milestones;
 } vkt_schedule;
 
 /* All steps, warmup included: what the trainer runs. */
 uint64_t vkt_schedule_total(const vkt_schedule *s);
-/* Rate of step `step`, counted from 0. During warmup lr * (step + 1) / (warmup + 1): rises from near 0 and
- * reaches the peak at the first step after it. The last step has lr * final_ratio, later ones hold its rate.
- * Formulas of the kinds stand in schedule.c. */
+/* Rate of step `step`, counted from 0. During warmup lr * (step + 1) / (warmup + 1): rises from
+ * near 0 and reaches the peak at the first step after it. The last step has lr * final_ratio, later
+ * ones hold its rate. Formulas of the kinds stand in schedule.c. */
 double vkt_schedule_lr(const vkt_schedule *s, uint64_t step);
 /* ARG and one line if fields are out of range (`where` names the recipe). */
 vkt_status vkt_schedule_check(const vkt_schedule *s, const char *where);
@@ -70,30 +86,43 @@ vkt_status vkt_schedule_check(const vkt_schedule *s, const char *where);
 
 typedef struct vkt_optim vkt_optim;
 
-/* Allocates one flat buffer per moment, laid out as the model's parameters, and the device-state line. */
-vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model *model, vkt_optim **out);
+/* Allocates one flat buffer per moment, laid out as the model's parameters, and the device-state
+ * line. */
+vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model *model,
+                            vkt_optim **out);
 void vkt_optim_destroy(vkt_optim **o);
-/* Adds norm, clip factor, finite check and update to a training graph, after vkt_backward. loss is the scalar
- * whose finiteness is checked. An update with a NaN or Inf in loss or gradient leaves everything as it was and
- * is counted (SKIPPED, since creation). Returns the scalars of the step, [VKT_N_SCALARS] f32, to be kept or bound per slot. */
-enum { VKT_SCALAR_LOSS, VKT_SCALAR_GRAD_NORM, VKT_SCALAR_CLIP, VKT_SCALAR_OK, VKT_SCALAR_HITS, VKT_SCALAR_SKIPPED, VKT_N_SCALARS = 8 };
+/* Adds norm, clip factor, finite check and update to a training graph, after vkt_backward. loss is
+ * the scalar whose finiteness is checked. An update with a NaN or Inf in loss or gradient leaves
+ * everything as it was and is counted (SKIPPED, since creation). Returns the scalars of the step,
+ * [VKT_N_SCALARS] f32, to be kept or bound per slot. */
+enum {
+    VKT_SCALAR_LOSS,
+    VKT_SCALAR_GRAD_NORM,
+    VKT_SCALAR_CLIP,
+    VKT_SCALAR_OK,
+    VKT_SCALAR_HITS,
+    VKT_SCALAR_SKIPPED,
+    VKT_N_SCALARS = 8
+};
 vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits);
-/* Gradient accumulation: call before building. Then a step is n micro-batches in a graph ended by vkt_optim_build_sum
- * (sums gradients, loss and hits) and, after the last, a graph of its own with vkt_optim_build(o, g, NULL, NULL), which
- * reads the sums. Allocates one more flat buffer. */
+/* Gradient accumulation: call before building. Then a step is n micro-batches in a graph ended by
+ * vkt_optim_build_sum (sums gradients, loss and hits) and, after the last, a graph of its own with
+ * vkt_optim_build(o, g, NULL, NULL), which reads the sums. Allocates one more flat buffer. */
 vkt_status vkt_optim_accumulate(vkt_optim *o);
 void vkt_optim_build_sum(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits);
 /* Host side of a step: what the shaders read from the step block. */
 typedef struct vkt_step_desc {
     double lr;
-    uint64_t step;           /* from 0; t = step + 1 in the rules, whether or not earlier updates were skipped */
+    uint64_t
+        step; /* from 0; t = step + 1 in the rules, whether or not earlier updates were skipped */
     uint64_t seed;           /* of dropout */
     uint32_t micro, n_micro; /* which of the step's micro-batches; n_micro 0: 1 */
     double inv_weight;       /* loss and gradient are multiplied by it; 0: 1 */
 } vkt_step_desc;
 void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *desc, void *step_block);
 /* One micro-batch, weights that sum to 1. */
-void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed, void *step_block);
+void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed,
+                         void *step_block);
 uint32_t vkt_step_block_bytes(void);
 /* Moment buffers, for checkpoints: names ("m", "v"), flat, model layout. */
 size_t vkt_optim_n_moments(const vkt_optim *o);

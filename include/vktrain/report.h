@@ -11,41 +11,46 @@ extern "C" {
 /* ---- results ---- */
 
 typedef enum vkt_bench_group {
-    VKT_BENCH_CEILINGS,        /* what the device can do: bandwidth, multiply-adds, dispatch, barrier, submission */
-    VKT_BENCH_OPS,             /* each op row */
-    VKT_BENCH_STEPS,           /* training steps */
-    VKT_BENCH_TARGET,          /* seconds to an accuracy */
+    VKT_BENCH_CEILINGS, /* what the device can do: bandwidth, multiply-adds, dispatch, barrier,
+                           submission */
+    VKT_BENCH_OPS,      /* each op row */
+    VKT_BENCH_STEPS,    /* training steps */
+    VKT_BENCH_TARGET,   /* seconds to an accuracy */
     VKT_BENCH_N_GROUPS
 } vkt_bench_group;
 const char *vkt_bench_group_name(vkt_bench_group g); /* "ceilings", "ops", "steps", "target" */
 
-/* One measurement. (group, name) is unique in a file and says what was measured, sizes included. NAN: does not apply. */
+/* One measurement. (group, name) is unique in a file and says what was measured, sizes included.
+ * NAN: does not apply. */
 typedef struct vkt_bench_row {
     vkt_bench_group group;
-    const char *name, *unit;   /* "copy 16 MiB", "GB/s" */
-    const char *note;          /* how ("vec4, 256 x 4"), or what to mind; "" */
-    const char *refused;       /* why there is no speed: a wrong result, no memory; NULL: it was measured */
-    bool higher;               /* larger values are better */
-    double value;              /* median, in `unit` */
-    double min, max, q1, q3;   /* extremes and quartiles of the runs */
+    const char *name, *unit; /* "copy 16 MiB", "GB/s" */
+    const char *note;        /* how ("vec4, 256 x 4"), or what to mind; "" */
+    const char
+        *refused; /* why there is no speed: a wrong result, no memory; NULL: it was measured */
+    bool higher;  /* larger values are better */
+    double value; /* median, in `unit` */
+    double min, max, q1, q3; /* extremes and quartiles of the runs */
     uint32_t runs;
-    double gpu_value;          /* the median by the clock that `value` does not use, where both were read */
-    double gflops, gbps;       /* by the cost functions */
-    double percent;            /* 100 x roofline time / measured time */
-    double error;              /* largest share of the tolerance against the twin; at most 1 */
+    double gpu_value; /* the median by the clock that `value` does not use, where both were read */
+    double gflops, gbps; /* by the cost functions */
+    double percent;      /* 100 x roofline time / measured time */
+    double error;        /* largest share of the tolerance against the twin; at most 1 */
     double items_per_s, host_us, memory_bytes; /* steps */
 } vkt_bench_row;
 
 /* What is needed to judge the numbers. Texts are never NULL. */
 typedef struct vkt_bench_info {
-    const char *device, *type, *driver, *api, *caps, *version, *commit, *host, *power, *date, *clock, *settings;
+    const char *device, *type, *driver, *api, *caps, *version, *commit, *host, *power, *date,
+        *clock, *settings;
 } vkt_bench_info;
 
 typedef struct vkt_bench {
     vkt_bench_info info;
     vkt_bench_row *rows;
     size_t n_rows;
-    const char **left_out;     /* "fp16 matrix units: ..." one line each: what was not measured and why */
+    const char *
+        *left_out; /* "fp16 matrix units: ..." one line each: what was not measured and why */
     size_t n_left_out;
     struct vkt__bench_private *priv;
 } vkt_bench;
@@ -53,24 +58,27 @@ typedef struct vkt_bench {
 /* ---- running ---- */
 
 typedef struct vkt_bench_progress {
-    const char *what;          /* what runs now */
-    uint32_t done, total;      /* items */
-    double elapsed_s, eta_s;   /* eta NAN at the start */
+    const char *what;        /* what runs now */
+    uint32_t done, total;    /* items */
+    double elapsed_s, eta_s; /* eta NAN at the start */
 } vkt_bench_progress;
 
 typedef struct vkt_bench_desc {
-    bool quick;                /* small shapes and short times: under a minute on two CPU cores */
-    bool once;                 /* one run of everything, no warm-up, smallest shapes: for tests; times mean nothing */
-    const char *only;          /* "ceilings", "ops", "steps"; NULL: everything. Ops and steps measure the ceilings they need */
-    const char *op;            /* only this op row; ARG names the nearest if there is none */
-    const vkt_bench *baseline; /* what is slower than here is measured up to twice more, and the best of it kept */
+    bool quick; /* small shapes and short times: under a minute on two CPU cores */
+    bool once;  /* one run of everything, no warm-up, smallest shapes: for tests; times mean nothing
+                 */
+    const char *only; /* "ceilings", "ops", "steps"; NULL: everything. Ops and steps measure the
+                         ceilings they need */
+    const char *op;   /* only this op row; ARG names the nearest if there is none */
+    const vkt_bench *baseline; /* what is slower than here is measured up to twice more, and the
+                                  best of it kept */
     double tolerance;          /* see vkt_bench_judge */
     void (*on_progress)(void *user, const vkt_bench_progress *p); /* before each item */
     void *user;
 } vkt_bench_desc;
 
-/* Measures a device; blocks for minutes (quick: less than one). FAILED when a result was wrong: *out is still made
- * and the row says so. Free with vkt_bench_destroy. */
+/* Measures a device; blocks for minutes (quick: less than one). FAILED when a result was wrong:
+ * *out is still made and the row says so. Free with vkt_bench_destroy. */
 vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **out);
 void vkt_bench_destroy(vkt_bench **b);
 
@@ -78,97 +86,112 @@ void vkt_bench_destroy(vkt_bench **b);
 
 vkt_status vkt_bench_save_json(const vkt_bench *b, const char *path);
 vkt_status vkt_bench_save_csv(const vkt_bench *b, const char *path);
-/* Reads what save_json wrote, checking everything: IO, FORMAT with the file, the row and what is wrong. */
+/* Reads what save_json wrote, checking everything: IO, FORMAT with the file, the row and what is
+ * wrong. */
 vkt_status vkt_bench_load(const char *path, vkt_bench **out);
 vkt_status vkt_bench_parse(const char *text, size_t n, const char *name, vkt_bench **out);
 
 /* ---- comparing ---- */
 
-const vkt_bench_row *vkt_bench_find(const vkt_bench *b, vkt_bench_group group, const char *name); /* NULL: none */
+const vkt_bench_row *vkt_bench_find(const vkt_bench *b, vkt_bench_group group,
+                                    const char *name); /* NULL: none */
 /* How many times faster b is than a, by the row's direction; NAN where one has no speed. */
 double vkt_bench_speedup(const vkt_bench_row *a, const vkt_bench_row *b);
-/* Geometric mean of the speedups of the rows that all n files have measured; NAN if there are none. Dispatch,
- * barrier and submission times are left out of the ceilings' mean. n_rows: how many went in. */
-double vkt_bench_group_speedup(const vkt_bench *const *files, size_t n, size_t which, vkt_bench_group group, size_t *n_rows);
-/* The comparison as a self-contained SVG picture: a dot per row and file, relative to files[0], logarithmic. names:
- * what each file is called in it. */
-vkt_status vkt_bench_save_svg(const vkt_bench *const *files, const char *const *names, size_t n, const char *path);
+/* Geometric mean of the speedups of the rows that all n files have measured; NAN if there are none.
+ * Dispatch, barrier and submission times are left out of the ceilings' mean. n_rows: how many went
+ * in. */
+double vkt_bench_group_speedup(const vkt_bench *const *files, size_t n, size_t which,
+                               vkt_bench_group group, size_t *n_rows);
+/* The comparison as a self-contained SVG picture: a dot per row and file, relative to files[0],
+ * logarithmic. names: what each file is called in it. */
+vkt_status vkt_bench_save_svg(const vkt_bench *const *files, const char *const *names, size_t n,
+                              const char *path);
 
-/* Whether `now` is slower than `base` beyond noise: the medians differ by more than `tolerance` (0.05) and by more than
- * the quartile ranges of both files added up, and the best runs differ by more than `tolerance`. A row that was measured
- * and now is refused is BROKEN. */
-typedef enum vkt_bench_verdict { VKT_BENCH_SAME, VKT_BENCH_FASTER, VKT_BENCH_SLOWER, VKT_BENCH_BROKEN, VKT_BENCH_NO_VERDICT } vkt_bench_verdict;
-vkt_bench_verdict vkt_bench_judge(const vkt_bench_row *base, const vkt_bench_row *now, double tolerance, double *speedup, double *noise);
+/* Whether `now` is slower than `base` beyond noise: the medians differ by more than `tolerance`
+ * (0.05) and by more than the quartile ranges of both files added up, and the best runs differ by
+ * more than `tolerance`. A row that was measured and now is refused is BROKEN. */
+typedef enum vkt_bench_verdict {
+    VKT_BENCH_SAME,
+    VKT_BENCH_FASTER,
+    VKT_BENCH_SLOWER,
+    VKT_BENCH_BROKEN,
+    VKT_BENCH_NO_VERDICT
+} vkt_bench_verdict;
+vkt_bench_verdict vkt_bench_judge(const vkt_bench_row *base, const vkt_bench_row *now,
+                                  double tolerance, double *speedup, double *noise);
 
 /* ---- profile: where the time of a recipe's training steps goes ---- */
 
 /* What limits a step. */
 typedef enum vkt_verdict {
-    VKT_INPUT_BOUND,       /* the device idles while the loop waits for the loader */
-    VKT_HOST_BOUND,        /* the device idles while the host prepares, submits and reads back */
-    VKT_LAUNCH_BOUND,      /* most kernel time is in dispatches about as short as an empty one */
-    VKT_MEMORY_BOUND,      /* ... in kernels on the memory side of the roofline */
-    VKT_COMPUTE_BOUND,     /* ... on the arithmetic side */
+    VKT_INPUT_BOUND,   /* the device idles while the loop waits for the loader */
+    VKT_HOST_BOUND,    /* the device idles while the host prepares, submits and reads back */
+    VKT_LAUNCH_BOUND,  /* most kernel time is in dispatches about as short as an empty one */
+    VKT_MEMORY_BOUND,  /* ... in kernels on the memory side of the roofline */
+    VKT_COMPUTE_BOUND, /* ... on the arithmetic side */
 } vkt_verdict;
 const char *vkt_verdict_name(vkt_verdict v); /* "input-bound", ... */
 
 /* What bounds one kernel. */
 typedef enum vkt_bound { VKT_BOUND_LAUNCH, VKT_BOUND_MEMORY, VKT_BOUND_COMPUTE } vkt_bound;
-const char *vkt_bound_name(vkt_bound b);     /* "launch", ... */
+const char *vkt_bound_name(vkt_bound b); /* "launch", ... */
 
 /* The dispatches of a step that are alike: same op, result and cost. */
 typedef struct vkt_profile_kernel {
     const char *op;
-    char result[96];       /* shape and dtype of the first output; "" when it works in place */
-    char of[64];           /* of the first one: the result's name, or a parameter's that it reads; or "" */
-    uint32_t level;        /* of the first one */
-    uint32_t count;        /* in a step */
-    double ms;             /* of all of them, each timed apart */
-    double flops, bytes;   /* of all of them, by the row's cost function */
-    double ceiling;        /* share of the reference rate of its side of the roofline */
+    char result[96]; /* shape and dtype of the first output; "" when it works in place */
+    char of[64];    /* of the first one: the result's name, or a parameter's that it reads; or "" */
+    uint32_t level; /* of the first one */
+    uint32_t count; /* in a step */
+    double ms;      /* of all of them, each timed apart */
+    double flops, bytes; /* of all of them, by the row's cost function */
+    double ceiling;      /* share of the reference rate of its side of the roofline */
     vkt_bound bound;
 } vkt_profile_kernel;
 
 typedef struct vkt_profile {
     char device[256], driver[520];
-    const char *recipe;                /* belongs to the config */
+    const char *recipe; /* belongs to the config */
     uint32_t batch, accumulate, workers, slots;
-    uint64_t steps, warmup;            /* measured; before them */
-    double seconds;                    /* of the measured steps */
-    double step_ms, step_median_ms, step_min_ms, step_max_ms; /* mean and spread, from end to end on the device */
+    uint64_t steps, warmup; /* measured; before them */
+    double seconds;         /* of the measured steps */
+    double step_ms, step_median_ms, step_min_ms,
+        step_max_ms; /* mean and spread, from end to end on the device */
     double items_per_s;
     /* Shares of the measured time, which add up to 1. */
     double busy, idle_input, idle_host;
     /* The training loop's thread, milliseconds a step. */
     double loader_wait_ms, submit_ms, readback_wait_ms, metrics_ms;
-    double fill_ms;                    /* one loader thread fills one batch */
-    /* References, measured with vktrain's own kernels: the better of a large copy and sum, the best square product,
-     * a kernel of one element. timing_us: what timing a kernel apart takes, taken off their times. */
+    double fill_ms; /* one loader thread fills one batch */
+    /* References, measured with vktrain's own kernels: the better of a large copy and sum, the best
+     * square product, a kernel of one element. timing_us: what timing a kernel apart takes, taken
+     * off their times. */
     double memory_gbps, matmul_gflops, empty_us, timing_us;
-    const char *memory_by;             /* "copy" or "sum" */
-    uint32_t matmul_n;                 /* the product's size, each way */
-    bool timestamps;                   /* false: the device has none; no kernel is timed */
-    uint32_t n_dispatches;             /* of a step */
-    double kernels_ms;                 /* sum over a step's kernels; NAN without timestamps */
-    double flops, bytes;               /* of a step */
-    vkt_profile_kernel *kernels;       /* by time, longest first */
+    const char *memory_by;       /* "copy" or "sum" */
+    uint32_t matmul_n;           /* the product's size, each way */
+    bool timestamps;             /* false: the device has none; no kernel is timed */
+    uint32_t n_dispatches;       /* of a step */
+    double kernels_ms;           /* sum over a step's kernels; NAN without timestamps */
+    double flops, bytes;         /* of a step */
+    vkt_profile_kernel *kernels; /* by time, longest first */
     size_t n_kernels;
     vkt_verdict verdict;
-    char why[400], advice[400];        /* a sentence each */
+    char why[400], advice[400]; /* a sentence each */
 } vkt_profile;
 
 typedef struct vkt_profile_desc {
-    vkt_gpu_desc gpu;                  /* device NULL: the config's */
-    uint32_t steps;                    /* measured; 0: 20 */
-    const char *trace;                 /* Chrome trace to write (ui.perfetto.dev opens it), or NULL */
-    const char *command;               /* command line, for the trace */
+    vkt_gpu_desc gpu;    /* device NULL: the config's */
+    uint32_t steps;      /* measured; 0: 20 */
+    const char *trace;   /* Chrome trace to write (ui.perfetto.dev opens it), or NULL */
+    const char *command; /* command line, for the trace */
     /* Called in the loader's thread for each batch before it is given out: for tests. */
     void (*on_batch)(void *user);
     void *user;
 } vkt_profile_desc;
 
-/* Trains for some steps, writes nothing but the trace, and forgets what it trained. Blocks for a few seconds.
- * IO when the trace can't be written, found out first. Else as vkt_train. Free with vkt_profile_destroy. */
+/* Trains for some steps, writes nothing but the trace, and forgets what it trained. Blocks for a
+ * few seconds. IO when the trace can't be written, found out first. Else as vkt_train. Free with
+ * vkt_profile_destroy. */
 vkt_status vkt_profile_run(const vkt_config *c, const vkt_profile_desc *desc, vkt_profile **out);
 void vkt_profile_destroy(vkt_profile **p);
 

@@ -25,9 +25,17 @@ typedef struct vkt_shape {
 typedef struct vkt_graph vkt_graph;
 typedef struct vkt_tensor vkt_tensor;
 
-static inline vkt_shape vkt_shape1(uint32_t a) { vkt_shape s = { 1, { a, 0, 0, 0, 0 } }; return s; }
-static inline vkt_shape vkt_shape2(uint32_t a, uint32_t b) { vkt_shape s = { 2, { a, b, 0, 0, 0 } }; return s; }
-uint64_t vkt_shape_count(vkt_shape s);                  /* elements; 1 for rank 0 */
+static inline vkt_shape vkt_shape1(uint32_t a)
+{
+    vkt_shape s = { 1, { a, 0, 0, 0, 0 } };
+    return s;
+}
+static inline vkt_shape vkt_shape2(uint32_t a, uint32_t b)
+{
+    vkt_shape s = { 2, { a, b, 0, 0, 0 } };
+    return s;
+}
+uint64_t vkt_shape_count(vkt_shape s); /* elements; 1 for rank 0 */
 uint32_t vkt_dtype_bytes(vkt_dtype t);
 const char *vkt_dtype_name(vkt_dtype t);
 /* "[128, 784] f32" into out. */
@@ -54,13 +62,21 @@ void vkt_keep(vkt_tensor *t, const char *name);
 vkt_shape vkt_tensor_shape(const vkt_tensor *t);
 vkt_dtype vkt_tensor_dtype(const vkt_tensor *t);
 
-/* C = op(A) op(B), row-major. NT: A [M, K], B [N, K]; NN: A [M, K], B [K, N]; TN: A [K, M], B [K, N].
- * Leading dimensions of A beyond two count as rows. Source: BLAS. Kernels matmul_*.comp. */
+/* C = op(A) op(B), row-major. NT: A [M, K], B [N, K]; NN: A [M, K], B [K, N]; TN: A [K, M], B [K,
+ * N]. Leading dimensions of A beyond two count as rows. Source: BLAS. Kernels matmul_*.comp. */
 typedef enum vkt_layout { VKT_NT, VKT_NN, VKT_TN } vkt_layout;
-typedef enum vkt_act { VKT_ACT_NONE, VKT_ACT_RELU, VKT_ACT_GELU, VKT_ACT_GELU_ERF, VKT_ACT_SILU, VKT_ACT_SIGMOID, VKT_ACT_TANH } vkt_act;
+typedef enum vkt_act {
+    VKT_ACT_NONE,
+    VKT_ACT_RELU,
+    VKT_ACT_GELU,
+    VKT_ACT_GELU_ERF,
+    VKT_ACT_SILU,
+    VKT_ACT_SIGMOID,
+    VKT_ACT_TANH
+} vkt_act;
 vkt_tensor *vkt_matmul(vkt_graph *g, vkt_layout layout, vkt_tensor *a, vkt_tensor *b);
-/* y = act(x w^T + b): x [..., K], w [N, K], b [N] or NULL -> [..., N]. Saves the pre-activation when
- * act needs it for its gradient (gelu, silu). */
+/* y = act(x w^T + b): x [..., K], w [N, K], b [N] or NULL -> [..., N]. Saves the pre-activation
+ * when act needs it for its gradient (gelu, silu). */
 vkt_tensor *vkt_linear(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b, vkt_act act);
 
 /* Elementwise; y has x's shape or that of x's last dimensions (broadcast over the leading ones). */
@@ -78,22 +94,32 @@ vkt_tensor *vkt_reshape(vkt_graph *g, vkt_tensor *x, vkt_shape shape);
 
 /* y = (s - mean(s)) * rstd(s) * w + b row by row over the last dimension C, s = x + r.
  * x [..., C], w, b [C], r [..., C] or NULL (b may be NULL). If `sum` is not NULL it gets s.
- * eps is added to the variance, in units of x^2; 1e-5 is usual. Ba et al. 2016 (arXiv 1607.06450). */
-vkt_tensor *vkt_layernorm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b, vkt_tensor *r, float eps, vkt_tensor **sum);
+ * eps is added to the variance, in units of x^2; 1e-5 is usual. Ba et al. 2016 (arXiv 1607.06450).
+ */
+vkt_tensor *vkt_layernorm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b, vkt_tensor *r,
+                          float eps, vkt_tensor **sum);
 /* y = s / sqrt(mean(s^2) + eps) * w. Zhang & Sennrich 2019 (arXiv 1910.07467). */
-vkt_tensor *vkt_rmsnorm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *r, float eps, vkt_tensor **sum);
+vkt_tensor *vkt_rmsnorm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *r, float eps,
+                        vkt_tensor **sum);
 
 /* Zero with probability p, else x / (1 - p). The mask is a function of (seed, step, element): the
  * gradient recomputes it. step is the step block (vkt_step). Srivastava et al. 2014. */
 vkt_tensor *vkt_dropout(vkt_graph *g, vkt_tensor *x, vkt_tensor *step, float p);
 
-/* Row losses of a classifier: loss[r] = weight[r] * ((1-e) * cw[y] * nll(y) + e/V * sum_c cw[c] * nll(c)).
- * logits [R, V], target [R] u32, weight [R] or NULL (1), class_weight cw [V] or NULL (1), e = smoothing.
- * A target equal to ignore_index, or >= V, gives loss 0 and gradient 0. hit[r] = 1 if the largest logit is
- * the target's. The gradient takes the memory of the logits. Weights that sum to one make the mean exact. */
-typedef struct vkt_xent_desc { float smoothing; uint32_t ignore_index; } vkt_xent_desc; /* ignore_index 0: none; else index + 1 */
-typedef struct vkt_loss { vkt_tensor *loss, *hit; } vkt_loss; /* each [R] f32; hit is NULL for MSE */
-vkt_loss vkt_softmax_xent(vkt_graph *g, vkt_tensor *logits, vkt_tensor *target, vkt_tensor *weight, vkt_tensor *class_weight, vkt_xent_desc desc);
+/* Row losses of a classifier: loss[r] = weight[r] * ((1-e) * cw[y] * nll(y) + e/V * sum_c cw[c] *
+ * nll(c)). logits [R, V], target [R] u32, weight [R] or NULL (1), class_weight cw [V] or NULL (1),
+ * e = smoothing. A target equal to ignore_index, or >= V, gives loss 0 and gradient 0. hit[r] = 1
+ * if the largest logit is the target's. The gradient takes the memory of the logits. Weights that
+ * sum to one make the mean exact. */
+typedef struct vkt_xent_desc {
+    float smoothing;
+    uint32_t ignore_index;
+} vkt_xent_desc; /* ignore_index 0: none; else index + 1 */
+typedef struct vkt_loss {
+    vkt_tensor *loss, *hit;
+} vkt_loss; /* each [R] f32; hit is NULL for MSE */
+vkt_loss vkt_softmax_xent(vkt_graph *g, vkt_tensor *logits, vkt_tensor *target, vkt_tensor *weight,
+                          vkt_tensor *class_weight, vkt_xent_desc desc);
 /* p = softmax(x) over the last dimension. */
 vkt_tensor *vkt_softmax(vkt_graph *g, vkt_tensor *x);
 /* loss[r] = weight[r] * mean_c (x - y)^2; x, y [R, C] f32. */
@@ -104,23 +130,25 @@ vkt_tensor *vkt_sum(vkt_graph *g, vkt_tensor *x);
 /* Sum over all but the last dimension -> [C]; fixed order. */
 vkt_tensor *vkt_sum_rows(vkt_graph *g, vkt_tensor *x);
 
-/* The step block: what changes per step (learning rate, seeds, ...), one small buffer per slot that shaders
- * read. One per graph; every caller gets the same tensor, to be bound per slot. */
+/* The step block: what changes per step (learning rate, seeds, ...), one small buffer per slot that
+ * shaders read. One per graph; every caller gets the same tensor, to be bound per slot. */
 vkt_tensor *vkt_step(vkt_graph *g);
 
-/* Add to the graph the gradients of sum(loss) with respect to wrt[0..n); dwrt[i] has wrt[i]'s shape, zero
- * (a fill) if the loss does not depend on it. Call once per graph. */
-void vkt_backward(vkt_graph *g, vkt_tensor *loss, vkt_tensor *const *wrt, size_t n, vkt_tensor **dwrt);
+/* Add to the graph the gradients of sum(loss) with respect to wrt[0..n); dwrt[i] has wrt[i]'s
+ * shape, zero (a fill) if the loss does not depend on it. Call once per graph. */
+void vkt_backward(vkt_graph *g, vkt_tensor *loss, vkt_tensor *const *wrt, size_t n,
+                  vkt_tensor **dwrt);
 
 /* ---- planning and running ---- */
 
 typedef struct vkt_plan_desc {
-    uint32_t n_slots;      /* recorded copies, each with its own bindings; 0: 1 */
-    bool no_reuse;         /* every tensor its own memory, with guards: for tests */
+    uint32_t n_slots; /* recorded copies, each with its own bindings; 0: 1 */
+    bool no_reuse;    /* every tensor its own memory, with guards: for tests */
     const char *label;
 } vkt_plan_desc;
 
-/* Levels, liveness and offsets, without touching the device. Logs and returns the first latched error. */
+/* Levels, liveness and offsets, without touching the device. Logs and returns the first latched
+ * error. */
 vkt_status vkt_graph_plan(vkt_graph *g, const vkt_plan_desc *desc);
 /* Bytes of the activation slab, and the lower bound (largest sum of tensors alive at one level). */
 uint64_t vkt_graph_bytes(const vkt_graph *g);
@@ -130,63 +158,68 @@ char *vkt_graph_explain(const vkt_graph *g);
 /* Flops and bytes that one run needs by the rows' cost functions. */
 void vkt_graph_cost(const vkt_graph *g, double *flops, double *bytes);
 
-/* Plan if not planned yet, allocate the slab, create pipelines, record the command buffers of each slot.
- * OOM_DEVICE before anything is run if the plan does not fit. */
+/* Plan if not planned yet, allocate the slab, create pipelines, record the command buffers of each
+ * slot. OOM_DEVICE before anything is run if the plan does not fit. */
 vkt_status vkt_graph_compile(vkt_graph *g, const vkt_plan_desc *desc);
-/* Start a run; returns at once, but for a graph's first few runs, which are timed so that a long graph can be cut into
- * submissions of about vkt_caps.submit_ms. *ticket names it for vkt_ticket_wait. */
+/* Start a run; returns at once, but for a graph's first few runs, which are timed so that a long
+ * graph can be cut into submissions of about vkt_caps.submit_ms. *ticket names it for
+ * vkt_ticket_wait. */
 vkt_status vkt_graph_submit(vkt_graph *g, uint32_t slot, uint64_t *ticket);
 vkt_status vkt_ticket_wait(vkt_gpu *gpu, uint64_t ticket);
 bool vkt_ticket_done(vkt_gpu *gpu, uint64_t ticket);
 /* Submit slot 0 and wait. */
 vkt_status vkt_graph_run(vkt_graph *g);
-/* Blocking access to a bound or kept tensor's data, as float32 or uint32 (4 bytes an element; f16 and bf16
- * are returned as stored, 2 bytes). */
+/* Blocking access to a bound or kept tensor's data, as float32 or uint32 (4 bytes an element; f16
+ * and bf16 are returned as stored, 2 bytes). */
 vkt_status vkt_tensor_read(vkt_tensor *t, uint32_t slot, void *data, uint64_t bytes);
 vkt_status vkt_tensor_write(vkt_tensor *t, uint32_t slot, const void *data, uint64_t bytes);
 
 /* One node's time, as vkt_graph_time measures it. */
 typedef struct vkt_node_time {
-    const char *op;        /* row name */
-    char result[96];       /* shape and dtype of its first output; "" when it works in place */
+    const char *op;  /* row name */
+    char result[96]; /* shape and dtype of its first output; "" when it works in place */
     uint32_t level;
-    double start_ms;       /* sum of the medians before it */
-    double ms, min_ms;     /* median and least of the runs */
-    double flops, bytes;   /* by the row's cost function */
+    double start_ms;     /* sum of the medians before it */
+    double ms, min_ms;   /* median and least of the runs */
+    double flops, bytes; /* by the row's cost function */
 } vkt_node_time;
-/* Times every node of a compiled graph apart, median of `runs`. It really runs: mutated tensors change. Blocks.
- * UNSUPPORTED without timestamps. Caller frees *out. */
-vkt_status vkt_graph_time(vkt_graph *g, uint32_t slot, uint32_t runs, vkt_node_time **out, size_t *n);
+/* Times every node of a compiled graph apart, median of `runs`. It really runs: mutated tensors
+ * change. Blocks. UNSUPPORTED without timestamps. Caller frees *out. */
+vkt_status vkt_graph_time(vkt_graph *g, uint32_t slot, uint32_t runs, vkt_node_time **out,
+                          size_t *n);
 
 /* ---- tuning ---- */
 
 typedef struct vkt_tune_shape {
     vkt_layout layout;
-    uint32_t M, N, K;      /* > 0 */
+    uint32_t M, N, K; /* > 0 */
 } vkt_tune_shape;
 typedef struct vkt_tune_result {
     vkt_tune_shape shape;
-    const char *table, *best;   /* names of kernels: the table's for this shape, the one kept */
-    double table_ms, best_ms;   /* of one product */
+    const char *table, *best; /* names of kernels: the table's for this shape, the one kept */
+    double table_ms, best_ms; /* of one product */
 } vkt_tune_result;
-/* Time the matmul kernels on these shapes, each checked against the naive one before it may win, and keep the fastest
- * in the cache folder by device, driver version, subgroup size and the kernels' hash. A choice stands for all shapes
- * of the same layout and powers of two. Nothing is ever timed unasked: without this call the table decides, and what
- * was kept changes only here. So runs on one device repeat bit by bit, resumed ones too, unless it is tuned between.
- * Calls fn for each shape. Blocks: seconds. */
-vkt_status vkt_tune(vkt_gpu *gpu, const vkt_tune_shape *shapes, size_t n, void (*fn)(void *user, const vkt_tune_result *r), void *user);
+/* Time the matmul kernels on these shapes, each checked against the naive one before it may win,
+ * and keep the fastest in the cache folder by device, driver version, subgroup size and the
+ * kernels' hash. A choice stands for all shapes of the same layout and powers of two. Nothing is
+ * ever timed unasked: without this call the table decides, and what was kept changes only here. So
+ * runs on one device repeat bit by bit, resumed ones too, unless it is tuned between. Calls fn for
+ * each shape. Blocks: seconds. */
+vkt_status vkt_tune(vkt_gpu *gpu, const vkt_tune_shape *shapes, size_t n,
+                    void (*fn)(void *user, const vkt_tune_result *r), void *user);
 
 /* ---- self-test ---- */
 
 typedef struct vkt_check_result {
-    const char *op;        /* op row */
+    const char *op; /* op row */
     uint32_t n_cases, n_failed;
-    double worst;          /* largest share of the tolerance used; < 1 passes */
-    char detail[200];      /* of the first failure */
+    double worst;     /* largest share of the tolerance used; < 1 passes */
+    char detail[200]; /* of the first failure */
 } vkt_check_result;
-/* Run each op row's sample cases on the device against their C twins, with poisoned outputs and guard bytes.
- * Calls fn once per row. FAILED if any case failed. */
-vkt_status vkt_check_ops(vkt_gpu *gpu, void (*fn)(void *user, const vkt_check_result *r), void *user);
+/* Run each op row's sample cases on the device against their C twins, with poisoned outputs and
+ * guard bytes. Calls fn once per row. FAILED if any case failed. */
+vkt_status vkt_check_ops(vkt_gpu *gpu, void (*fn)(void *user, const vkt_check_result *r),
+                         void *user);
 
 #ifdef __cplusplus
 }

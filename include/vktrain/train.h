@@ -1,4 +1,5 @@
-/* vktrain train layer: recipes and options, the trainer, evaluation, checkpoints and run folders. */
+/* vktrain train layer: recipes and options, the trainer, evaluation, checkpoints and run folders.
+ */
 #ifndef VKTRAIN_TRAIN_H
 #define VKTRAIN_TRAIN_H
 
@@ -14,123 +15,135 @@ extern "C" {
 
 typedef enum vkt_class_weighting { VKT_CW_NONE, VKT_CW_BALANCED } vkt_class_weighting;
 
-/* A training job as resolved. vkt_config_create fills in the option table's defaults; strings and the model
- * belong to the config's arena. */
+/* A training job as resolved. vkt_config_create fills in the option table's defaults; strings and
+ * the model belong to the config's arena. */
 typedef struct vkt_config {
     const char *name, *note;
     uint64_t seed;
-    const char *device;            /* NULL: VKT_DEVICE or the best */
+    const char *device; /* NULL: VKT_DEVICE or the best */
     vkt_data_desc data;
     uint32_t data_workers, data_prefetch; /* loader threads; ring slots */
     vkt_layer *layers;
     size_t n_layers;
     float label_smoothing;
-    int64_t ignore_index;          /* -1: none */
+    int64_t ignore_index; /* -1: none */
     vkt_class_weighting class_weight;
     vkt_optim_desc optim;
-    vkt_schedule schedule;         /* .steps is train.steps, .lr is optim.lr */
-    uint32_t batch;                /* examples of a micro-batch */
-    uint32_t accumulate;           /* micro-batches of a step: the mathematics of a batch that many times larger */
-    uint32_t log_every;            /* steps between progress lines off a terminal */
-    uint32_t nan_patience;         /* skipped updates in a row that stop the run */
-    uint32_t eval_every;           /* steps */
-    uint32_t eval_batch;           /* 0: 4 x batch, at least batch */
-    uint64_t eval_sample;          /* examples of the validation set used at intervals; 0: all */
-    uint32_t eval_predictions;     /* examples whose predictions are saved each time */
-    uint32_t keep;                 /* best checkpoints kept */
-    const char *metric;            /* that selects: "accuracy", "loss", "mae"; "auto" until vkt_config_finish */
-    int metric_sign;               /* +1 larger is better, -1 smaller; 0: by the metric's name */
-    const char *source;            /* recipe path or built-in name */
+    vkt_schedule schedule; /* .steps is train.steps, .lr is optim.lr */
+    uint32_t batch;        /* examples of a micro-batch */
+    uint32_t
+        accumulate; /* micro-batches of a step: the mathematics of a batch that many times larger */
+    uint32_t log_every;        /* steps between progress lines off a terminal */
+    uint32_t nan_patience;     /* skipped updates in a row that stop the run */
+    uint32_t eval_every;       /* steps */
+    uint32_t eval_batch;       /* 0: 4 x batch, at least batch */
+    uint64_t eval_sample;      /* examples of the validation set used at intervals; 0: all */
+    uint32_t eval_predictions; /* examples whose predictions are saved each time */
+    uint32_t keep;             /* best checkpoints kept */
+    const char
+        *metric;     /* that selects: "accuracy", "loss", "mae"; "auto" until vkt_config_finish */
+    int metric_sign; /* +1 larger is better, -1 smaller; 0: by the metric's name */
+    const char *source; /* recipe path or built-in name */
     struct vkt__config_private *priv;
 } vkt_config;
 
 vkt_status vkt_config_create(vkt_config **out);
 void vkt_config_destroy(vkt_config **c);
-/* A YAML recipe: a path, or the name of a built-in one (a file of that name wins; a slash or .yaml always means
- * a file). ARG errors name file, line, key and the nearest name; IO: the file can't be read. Paths inside a recipe
- * are relative to the current folder. After an error the config may be partly changed: destroy it. */
+/* A YAML recipe: a path, or the name of a built-in one (a file of that name wins; a slash or .yaml
+ * always means a file). ARG errors name file, line, key and the nearest name; IO: the file can't be
+ * read. Paths inside a recipe are relative to the current folder. After an error the config may be
+ * partly changed: destroy it. */
 vkt_status vkt_config_load(vkt_config *c, const char *recipe);
 vkt_status vkt_config_parse(vkt_config *c, const char *text, size_t n, const char *source);
-/* "optim.lr=0.01", as --set gives it; lists as YAML: "schedule.milestones=[100, 200]". Not the model. */
+/* "optim.lr=0.01", as --set gives it; lists as YAML: "schedule.milestones=[100, 200]". Not the
+ * model. */
 vkt_status vkt_config_set(vkt_config *c, const char *assignment);
-/* Checks that span options (ranges are checked when set), resolves "by the rule" defaults. Call last. */
+/* Checks that span options (ranges are checked when set), resolves "by the rule" defaults. Call
+ * last. */
 vkt_status vkt_config_finish(vkt_config *c);
-/* The resolved configuration as YAML that vkt_config_parse reads back to the same config. Caller frees. */
+/* The resolved configuration as YAML that vkt_config_parse reads back to the same config. Caller
+ * frees. */
 char *vkt_config_yaml(const vkt_config *c);
 
-/* The option table, for --help: one entry per key, i from 0; false past the end. `range` is valid until the next
- * call in this thread; texts that do not apply are "". */
+/* The option table, for --help: one entry per key, i from 0; false past the end. `range` is valid
+ * until the next call in this thread; texts that do not apply are "". */
 typedef struct vkt_option_info {
     const char *name, *type, *fallback, *range, *unit, *help;
 } vkt_option_info;
 bool vkt_option(size_t i, vkt_option_info *out);
-/* Built-in recipes: name, one-line description (valid until the next call in this thread), YAML text; false past
- * the end. Each out pointer may be NULL. */
+/* Built-in recipes: name, one-line description (valid until the next call in this thread), YAML
+ * text; false past the end. Each out pointer may be NULL. */
 bool vkt_recipe(size_t i, const char **name, const char **description, const char **text);
 
 /* ---- running ---- */
 
-/* What a callback may show after a step. Values are those of `step`, which lags the newest submitted one. */
+/* What a callback may show after a step. Values are those of `step`, which lags the newest
+ * submitted one. */
 typedef struct vkt_progress {
-    uint64_t step, total;          /* steps done, steps in all */
-    double loss, accuracy;         /* running means over recent steps; accuracy NAN for regression */
+    uint64_t step, total;  /* steps done, steps in all */
+    double loss, accuracy; /* running means over recent steps; accuracy NAN for regression */
     double grad_norm, clip, lr, items_per_s, eta_s;
-    double input_wait;             /* share of recent time spent waiting for the loader */
-    bool evaluated;                /* an evaluation has just finished: the fields below are new */
-    double eval_loss, eval_accuracy, eval_mae; /* accuracy NAN for regression, mae (in units of the target) for classes */
+    double input_wait; /* share of recent time spent waiting for the loader */
+    bool evaluated;    /* an evaluation has just finished: the fields below are new */
+    double eval_loss, eval_accuracy,
+        eval_mae; /* accuracy NAN for regression, mae (in units of the target) for classes */
     const char *eval_split;
-    bool best;                     /* the evaluation gave the best checkpoint so far */
+    bool best; /* the evaluation gave the best checkpoint so far */
 } vkt_progress;
 
 typedef struct vkt_train_desc {
-    const char *run_dir;           /* NULL: runs/NAME-DATE under the current folder */
-    bool resume;                   /* go on with run_dir's last checkpoint */
-    vkt_gpu_desc gpu;              /* device NULL: the config's */
-    bool explain;                  /* stop after planning; text goes to explain_text */
-    char **explain_text;           /* caller frees */
-    void (*on_progress)(void *user, const vkt_progress *p); /* after each step whose numbers arrived */
+    const char *run_dir; /* NULL: runs/NAME-DATE under the current folder */
+    bool resume;         /* go on with run_dir's last checkpoint */
+    vkt_gpu_desc gpu;    /* device NULL: the config's */
+    bool explain;        /* stop after planning; text goes to explain_text */
+    char **explain_text; /* caller frees */
+    void (*on_progress)(void *user,
+                        const vkt_progress *p); /* after each step whose numbers arrived */
     void *user;
-    const char *command;           /* command line, for run.json */
+    const char *command; /* command line, for run.json */
 } vkt_train_desc;
 
 typedef struct vkt_train_result {
     char run_dir[1024], best_checkpoint[1088]; /* "" if nothing was evaluated */
     uint64_t step, best_step;
     char metric[32];
-    double best_metric;            /* on the validation split, chosen in retrospect */
-    double valid_loss, valid_accuracy, valid_mae; /* best checkpoint, full validation set; as in vkt_progress */
-    double test_loss, test_accuracy, test_mae;    /* best checkpoint; NAN without a test split */
-    double sample_gap;             /* full minus sampled validation metric; NAN if not sampled */
-    double norm_p50, norm_p90, norm_p99;  /* percentiles of the unclipped gradient norm */
-    uint64_t n_clipped, n_skipped; /* updates of the whole run, resumed parts too */
-    uint64_t n_steps;              /* steps that this call ran; after a lost device some of them twice */
-    double seconds, items_per_s, step_ms, host_us; /* host_us: CPU time per step outside the driver's calls */
-    double input_wait;             /* share of the time spent waiting for input */
+    double best_metric; /* on the validation split, chosen in retrospect */
+    double valid_loss, valid_accuracy,
+        valid_mae; /* best checkpoint, full validation set; as in vkt_progress */
+    double test_loss, test_accuracy, test_mae; /* best checkpoint; NAN without a test split */
+    double sample_gap; /* full minus sampled validation metric; NAN if not sampled */
+    double norm_p50, norm_p90, norm_p99; /* percentiles of the unclipped gradient norm */
+    uint64_t n_clipped, n_skipped;       /* updates of the whole run, resumed parts too */
+    uint64_t n_steps; /* steps that this call ran; after a lost device some of them twice */
+    double seconds, items_per_s, step_ms,
+        host_us;       /* host_us: CPU time per step outside the driver's calls */
+    double input_wait; /* share of the time spent waiting for input */
     uint64_t device_bytes, planned_bytes;
-    uint64_t n_allocs_first, n_allocs_last;      /* device allocations after step 1 and at the end */
+    uint64_t n_allocs_first, n_allocs_last; /* device allocations after step 1 and at the end */
 } vkt_train_result;
 
-/* Trains, evaluates, keeps checkpoints, selects the best, tests it. Blocks. Catches no signals itself: stops
- * cleanly (INTERRUPTED) after vkt_train_stop. A device that is lost is opened anew once, and training goes on from the last
- * checkpoint, bit for bit; at a second loss it ends with DEVICE and can be resumed. Errors as the status says; NUMERIC when the NaN policy stops it. */
+/* Trains, evaluates, keeps checkpoints, selects the best, tests it. Blocks. Catches no signals
+ * itself: stops cleanly (INTERRUPTED) after vkt_train_stop. A device that is lost is opened anew
+ * once, and training goes on from the last checkpoint, bit for bit; at a second loss it ends with
+ * DEVICE and can be resumed. Errors as the status says; NUMERIC when the NaN policy stops it. */
 vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_result *out);
-/* Async-signal-safe request to stop after the current step with a checkpoint. It is kept until a vkt_train ends:
- * asked before one begins, that one stops at its first step. */
+/* Async-signal-safe request to stop after the current step with a checkpoint. It is kept until a
+ * vkt_train ends: asked before one begins, that one stops at its first step. */
 void vkt_train_stop(void);
 
 /* Evaluation of a saved model. checkpoint: a run folder (its best), or a checkpoint folder. */
 typedef struct vkt_eval_desc {
     vkt_gpu_desc gpu;
     const char *checkpoint;
-    const char *data;              /* other data: see vkt_dataset_open_schema; NULL: the run's own */
+    const char *data; /* other data: see vkt_dataset_open_schema; NULL: the run's own */
     vkt_split split;
-    const char *predictions;       /* CSV to write, or NULL */
-    uint32_t batch;                /* 0: the run's */
+    const char *predictions; /* CSV to write, or NULL */
+    uint32_t batch;          /* 0: the run's */
 } vkt_eval_desc;
 typedef struct vkt_eval_result {
     uint64_t n;
-    double loss, accuracy;         /* accuracy NAN for regression; loss exact over n examples */
-    double mae;                    /* regression, in units of the target; else NAN */
+    double loss, accuracy; /* accuracy NAN for regression; loss exact over n examples */
+    double mae;            /* regression, in units of the target; else NAN */
     uint32_t n_classes;
     uint64_t *class_count, *class_correct; /* [n_classes]; free with vkt_eval_result_finish */
     char **class_names;
@@ -138,21 +151,23 @@ typedef struct vkt_eval_result {
 vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out);
 void vkt_eval_result_finish(vkt_eval_result *r);
 
-/* Class probabilities (or the target's value) for raw inputs: CSV files, IDX images, PNG/JPEG/BMP pictures: see
- * vkt_dataset_open_schema. Calls fn per example. */
+/* Class probabilities (or the target's value) for raw inputs: CSV files, IDX images, PNG/JPEG/BMP
+ * pictures: see vkt_dataset_open_schema. Calls fn per example. */
 typedef struct vkt_prediction {
-    const char *input;             /* file */
-    uint64_t index;                /* example in the file */
-    uint32_t n;                    /* classes, or 1 */
-    const float *value;            /* probabilities, or the target in its own units */
-    const char *const *class_names;/* NULL for regression */
+    const char *input;              /* file */
+    uint64_t index;                 /* example in the file */
+    uint32_t n;                     /* classes, or 1 */
+    const float *value;             /* probabilities, or the target in its own units */
+    const char *const *class_names; /* NULL for regression */
 } vkt_prediction;
-vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const char *const *inputs, size_t n_inputs,
-                       void (*fn)(void *user, const vkt_prediction *p), void *user);
+vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const char *const *inputs,
+                       size_t n_inputs, void (*fn)(void *user, const vkt_prediction *p),
+                       void *user);
 
 /* ---- checkpoints and run folders ---- */
 
-/* Weights as safetensors with PyTorch's names, for programs that use the layers without the trainer. */
+/* Weights as safetensors with PyTorch's names, for programs that use the layers without the
+ * trainer. */
 vkt_status vkt_model_save(vkt_model *m, const char *path);
 /* Every tensor must be there with its shape; FORMAT and IO errors name it. */
 vkt_status vkt_model_load(vkt_model *m, const char *path);
@@ -163,18 +178,20 @@ typedef struct vkt_tensor_info {
     uint32_t rank;
     uint64_t shape[8], bytes;
 } vkt_tensor_info;
-/* Calls fn for each tensor after checking the whole header; *metadata (may be NULL) gets the __metadata__
- * object as JSON text or NULL, caller frees. */
-vkt_status vkt_safetensors_list(const char *path, void (*fn)(void *user, const vkt_tensor_info *t), void *user, char **metadata);
+/* Calls fn for each tensor after checking the whole header; *metadata (may be NULL) gets the
+ * __metadata__ object as JSON text or NULL, caller frees. */
+vkt_status vkt_safetensors_list(const char *path, void (*fn)(void *user, const vkt_tensor_info *t),
+                                void *user, char **metadata);
 
 /* A run folder as `vktrain runs` shows it. Strings belong to the list. */
 typedef struct vkt_run_info {
     const char *dir, *name, *note, *status, *started, *device, *metric, *command, *error;
     uint64_t step, total;
-    double best_metric, test_accuracy, test_mae, items_per_s; /* NAN: unknown, or not of this task */
+    double best_metric, test_accuracy, test_mae,
+        items_per_s; /* NAN: unknown, or not of this task */
 } vkt_run_info;
-/* Every run folder under dir (or dir itself, or some folders deeper), oldest first. A damaged one has `error` set,
- * a failed one too (why it failed, with status "failed"). IO: no such folder. */
+/* Every run folder under dir (or dir itself, or some folders deeper), oldest first. A damaged one
+ * has `error` set, a failed one too (why it failed, with status "failed"). IO: no such folder. */
 vkt_status vkt_runs_list(const char *dir, vkt_run_info **list, size_t *n);
 void vkt_runs_free(vkt_run_info **list);
 

@@ -8,9 +8,20 @@
 const char *vkt_status_name(vkt_status st)
 {
     static const char *const names[] = {
-        "ok",          "bad argument", "shape",   "unsupported", "out of host memory",
-        "out of device memory", "no device", "device", "io", "format", "numeric",
-        "communication", "interrupted", "failed",
+        "ok",
+        "bad argument",
+        "shape",
+        "unsupported",
+        "out of host memory",
+        "out of device memory",
+        "no device",
+        "device",
+        "io",
+        "format",
+        "numeric",
+        "communication",
+        "interrupted",
+        "failed",
     };
     return (unsigned)st < VKT_COUNT(names) ? names[st] : "unknown";
 }
@@ -130,7 +141,8 @@ const char *vkt_nearest(const char *word, const char *const *candidates, size_t 
     for (size_t i = 0; i < n; i++) {
         const char *dot = strrchr(candidates[i], '.'); /* "lr" is near "optim.lr" */
         size_t d = edit_distance(word, candidates[i]);
-        if (strlen(word) > 3 && !strncmp(word, candidates[i], strlen(word))) d = VKT_MIN(d, 1); /* "--pred" */
+        if (strlen(word) > 3 && !strncmp(word, candidates[i], strlen(word)))
+            d = VKT_MIN(d, 1); /* "--pred" */
         if (dot && !strchr(word, '.')) d = VKT_MIN(d, edit_distance(word, dot + 1) + (d > 0));
         if (d < best_d) best_d = d, best = candidates[i];
     }

@@ -7,14 +7,14 @@
 
 #include "base/util.h"
 
-double vkt__now(void);                  /* monotonic seconds */
+double vkt__now(void); /* monotonic seconds */
 void vkt__sleep_ms(unsigned ms);
-void vkt__time_iso(char out[32]);       /* UTC, 2026-01-31T12:00:00Z */
-double vkt__time_unix(void);            /* seconds since 1970 */
-double vkt__thread_cpu(void);           /* CPU seconds of the calling thread */
+void vkt__time_iso(char out[32]); /* UTC, 2026-01-31T12:00:00Z */
+double vkt__time_unix(void);      /* seconds since 1970 */
+double vkt__thread_cpu(void);     /* CPU seconds of the calling thread */
 unsigned vkt__cpu_count(void);
 uint64_t vkt__ram_bytes(void);
-double vkt__load_average(void);         /* of the last minute; NAN if unknown */
+double vkt__load_average(void); /* of the last minute; NAN if unknown */
 int vkt__pid(void);
 void vkt__hostname(char *out, size_t n);
 
@@ -50,10 +50,11 @@ vkt_status vkt__mkdirs(const char *path);
 vkt_status vkt__rename(const char *from, const char *to); /* `to` must not be a non-empty folder */
 vkt_status vkt__sync_dir(const char *path);
 vkt_status vkt__remove_tree(const char *path); /* absent is OK; does not follow links */
-/* Link `name` -> `target` (relative); where links are not to be had, a text file with the target. */
+/* Link `name` -> `target` (relative); where links are not to be had, a text file with the target.
+ */
 vkt_status vkt__link_replace(const char *target, const char *path);
-/* A lock on a file (created if absent) that ends with the process. Held by another: *out is NULL and the
- * status OK. Where the file system has no locks, the lock is given. */
+/* A lock on a file (created if absent) that ends with the process. Held by another: *out is NULL
+ * and the status OK. Where the file system has no locks, the lock is given. */
 typedef struct vkt__file_lock vkt__file_lock;
 vkt_status vkt__lock_take(const char *path, vkt__file_lock **out);
 void vkt__lock_release(vkt__file_lock **l);

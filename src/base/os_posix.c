@@ -399,9 +399,12 @@ bool vkt__cache_dir(char *out, size_t n)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int len;
-    if (xdg && xdg[0] == '/') len = snprintf(out, n, "%s/vktrain", xdg);
-    else if (home && home[0] == '/') len = snprintf(out, n, "%s/.cache/vktrain", home);
-    else return false;
+    if (xdg && xdg[0] == '/')
+        len = snprintf(out, n, "%s/vktrain", xdg);
+    else if (home && home[0] == '/')
+        len = snprintf(out, n, "%s/.cache/vktrain", home);
+    else
+        return false;
     if (len < 0 || (size_t)len >= n) return false;
     /* A cache is a convenience: a home that can't be written is no error and no log line. */
     for (char *p = out + 1; *p; p++) {

@@ -1,4 +1,5 @@
-/* os.h for Windows. Paths are UTF-8 throughout and become UTF-16 at each call; both / and \ separate. */
+/* os.h for Windows. Paths are UTF-8 throughout and become UTF-16 at each call; both / and
+ * \ separate. */
 #define WIN32_LEAN_AND_MEAN
 #ifndef UNICODE
 #define UNICODE
@@ -71,8 +72,8 @@ void vkt__time_iso(char out[32])
 {
     SYSTEMTIME t;
     GetSystemTime(&t);
-    snprintf(out, 32, "%04u-%02u-%02uT%02u:%02u:%02uZ", t.wYear % 10000u, t.wMonth % 100u, t.wDay % 100u, t.wHour % 100u, t.wMinute % 100u,
-             t.wSecond % 100u);
+    snprintf(out, 32, "%04u-%02u-%02uT%02u:%02u:%02uZ", t.wYear % 10000u, t.wMonth % 100u,
+             t.wDay % 100u, t.wHour % 100u, t.wMinute % 100u, t.wSecond % 100u);
 }
 
 unsigned vkt__cpu_count(void)
@@ -180,11 +181,13 @@ static vkt_status win_fail(const char *what, const char *path)
 {
     DWORD code = GetLastError();
     wchar_t text[256] = L"";
-    FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, code, 0, text, VKT_COUNT(text), NULL);
+    FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, code, 0, text,
+                   VKT_COUNT(text), NULL);
     for (wchar_t *p = text; *p; p++)
         if (*p < 32) *p = p[1] ? L' ' : 0;
     char *s = narrow(text);
-    vkt_status st = vkt__fail(VKT_IO, "file", "can't %s '%s': %s (error %lu)", what, path, s, (unsigned long)code);
+    vkt_status st = vkt__fail(VKT_IO, "file", "can't %s '%s': %s (error %lu)", what, path, s,
+                              (unsigned long)code);
     free(s);
     return st;
 }
@@ -193,8 +196,10 @@ static FILE *open_file(const char *path, const wchar_t *mode)
 {
     wchar_t *w = wide(path);
     FILE *f = NULL;
-    if (!w) errno = EILSEQ;
-    else f = _wfopen(w, mode);
+    if (!w)
+        errno = EILSEQ;
+    else
+        f = _wfopen(w, mode);
     free(w);
     return f;
 }
@@ -203,18 +208,21 @@ vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t 
 {
     *data = NULL;
     *n = 0;
-    if (vkt__is_dir(path)) return vkt__fail(VKT_IO, "file", "can't read '%s': it is not a file", path);
+    if (vkt__is_dir(path))
+        return vkt__fail(VKT_IO, "file", "can't read '%s': it is not a file", path);
     FILE *f = open_file(path, L"rb");
     if (!f) return io_fail("open", path);
     int64_t size = _filelengthi64(_fileno(f));
     if (size < 0 || (uint64_t)size > limit) {
         fclose(f);
-        return vkt__fail(VKT_IO, "file", "'%s' has %lld bytes, more than the %llu that are allowed", path, (long long)size, (unsigned long long)limit);
+        return vkt__fail(VKT_IO, "file", "'%s' has %lld bytes, more than the %llu that are allowed",
+                         path, (long long)size, (unsigned long long)limit);
     }
     char *p = malloc((size_t)size + 1);
     if (!p) {
         fclose(f);
-        return vkt__fail(VKT_OOM_HOST, "file", "no memory for the %lld bytes of '%s'", (long long)size, path);
+        return vkt__fail(VKT_OOM_HOST, "file", "no memory for the %lld bytes of '%s'",
+                         (long long)size, path);
     }
     size_t got = fread(p, 1, (size_t)size, f);
     bool bad = ferror(f) != 0 || got != (size_t)size;
@@ -293,10 +301,13 @@ bool vkt__file_seek(FILE *f, uint64_t offset)
 vkt_status vkt__file_truncate(const char *path, uint64_t bytes)
 {
     wchar_t *w = wide(path);
-    HANDLE h = w ? CreateFileW(w, GENERIC_WRITE, FILE_SHARE_READ, NULL, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL) : INVALID_HANDLE_VALUE;
+    HANDLE h = w ? CreateFileW(w, GENERIC_WRITE, FILE_SHARE_READ, NULL, OPEN_EXISTING,
+                               FILE_ATTRIBUTE_NORMAL, NULL)
+                 : INVALID_HANDLE_VALUE;
     LARGE_INTEGER at = { .QuadPart = (LONGLONG)bytes };
     vkt_status st = VKT_OK;
-    if (h == INVALID_HANDLE_VALUE || !SetFilePointerEx(h, at, NULL, FILE_BEGIN) || !SetEndOfFile(h)) st = win_fail("truncate", path);
+    if (h == INVALID_HANDLE_VALUE || !SetFilePointerEx(h, at, NULL, FILE_BEGIN) || !SetEndOfFile(h))
+        st = win_fail("truncate", path);
     if (h != INVALID_HANDLE_VALUE) CloseHandle(h);
     free(w);
     return st;
@@ -311,7 +322,8 @@ vkt_status vkt__mkdirs(const char *path)
         if (*p != '/' && *p != '\\' && *p != 0) continue;
         char c = *p;
         *p = 0;
-        bool root = p[-(p > s.data)] == ':' || p[-(p > s.data)] == '/' || p[-(p > s.data)] == '\\'; /* C:, \\server */
+        bool root = p[-(p > s.data)] == ':' || p[-(p > s.data)] == '/' ||
+                    p[-(p > s.data)] == '\\'; /* C:, \\server */
         wchar_t *w = wide(s.data);
         bool made = root || (w && CreateDirectoryW(w, NULL)) || vkt__is_dir(s.data);
         free(w);
@@ -335,7 +347,9 @@ vkt_status vkt__rename(const char *from, const char *to)
         if (i) Sleep(10u << i);
         ok = MoveFileExW(a, b, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH);
         DWORD e = GetLastError();
-        if (!ok && e != ERROR_SHARING_VIOLATION && e != ERROR_ACCESS_DENIED && e != ERROR_LOCK_VIOLATION) break;
+        if (!ok && e != ERROR_SHARING_VIOLATION && e != ERROR_ACCESS_DENIED &&
+            e != ERROR_LOCK_VIOLATION)
+            break;
     }
     vkt_status st = ok ? VKT_OK : win_fail("rename to", to);
     free(a);
@@ -354,7 +368,8 @@ vkt_status vkt__remove_tree(const char *path)
     DWORD a = attributes(path);
     if (a == INVALID_FILE_ATTRIBUTES) {
         DWORD e = GetLastError();
-        return e == ERROR_FILE_NOT_FOUND || e == ERROR_PATH_NOT_FOUND ? VKT_OK : win_fail("look at", path);
+        return e == ERROR_FILE_NOT_FOUND || e == ERROR_PATH_NOT_FOUND ? VKT_OK
+                                                                      : win_fail("look at", path);
     }
     vkt_status st = VKT_OK;
     bool dir = a & FILE_ATTRIBUTE_DIRECTORY;
@@ -371,7 +386,8 @@ vkt_status vkt__remove_tree(const char *path)
         vkt__names_free(names, n);
     }
     wchar_t *w = wide(path);
-    if (st == VKT_OK && !(dir ? RemoveDirectoryW(w) : DeleteFileW(w))) st = win_fail("remove", path);
+    if (st == VKT_OK && !(dir ? RemoveDirectoryW(w) : DeleteFileW(w)))
+        st = win_fail("remove", path);
     free(w);
     return st;
 }
@@ -390,9 +406,12 @@ vkt_status vkt__lock_take(const char *path, vkt__file_lock **out)
 {
     *out = NULL;
     wchar_t *w = wide(path);
-    HANDLE h = w ? CreateFileW(w, GENERIC_READ | GENERIC_WRITE, 0, NULL, OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL) : INVALID_HANDLE_VALUE;
+    HANDLE h = w ? CreateFileW(w, GENERIC_READ | GENERIC_WRITE, 0, NULL, OPEN_ALWAYS,
+                               FILE_ATTRIBUTE_NORMAL, NULL)
+                 : INVALID_HANDLE_VALUE;
     free(w);
-    if (h == INVALID_HANDLE_VALUE) return GetLastError() == ERROR_SHARING_VIOLATION ? VKT_OK : win_fail("create", path);
+    if (h == INVALID_HANDLE_VALUE)
+        return GetLastError() == ERROR_SHARING_VIOLATION ? VKT_OK : win_fail("create", path);
     *out = vkt__alloc(sizeof **out);
     (*out)->file = h; /* shared with nobody until the process ends */
     return VKT_OK;

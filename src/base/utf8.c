@@ -5,14 +5,20 @@ int32_t vkt__utf8_next(const char **s, const char *end)
 {
     const unsigned char *p = (const unsigned char *)*s;
     size_t left = (size_t)(end - *s);
-    size_t n = left == 0 || p[0] < 0x80 ? 0 : p[0] >= 0xC2 && p[0] < 0xE0 ? 1 : (p[0] & 0xF0) == 0xE0 ? 2 : p[0] >= 0xF0 && p[0] < 0xF5 ? 3 : left;
+    size_t n = left == 0 || p[0] < 0x80      ? 0
+               : p[0] >= 0xC2 && p[0] < 0xE0 ? 1
+               : (p[0] & 0xF0) == 0xE0       ? 2
+               : p[0] >= 0xF0 && p[0] < 0xF5 ? 3
+                                             : left;
     if (n >= left) return -1;
     int32_t c = n == 0 ? p[0] : p[0] & (0x3F >> n);
     for (size_t i = 1; i <= n; i++) {
         if ((p[i] & 0xC0) != 0x80) return -1;
         c = c << 6 | (p[i] & 0x3F);
     }
-    if ((n == 2 && c < 0x800) || (n == 3 && c < 0x10000) || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) return -1;
+    if ((n == 2 && c < 0x800) || (n == 3 && c < 0x10000) || c > 0x10FFFF ||
+        (c >= 0xD800 && c < 0xE000))
+        return -1;
     *s += n + 1;
     return c;
 }
@@ -20,7 +26,8 @@ int32_t vkt__utf8_next(const char **s, const char *end)
 bool vkt__utf8_ok(const char *s, size_t n, size_t *at)
 {
     const char *p = s;
-    while (p < s + n && *p && vkt__utf8_next(&p, s + n) > 0) {}
+    while (p < s + n && *p && vkt__utf8_next(&p, s + n) > 0) {
+    }
     *at = (size_t)(p - s);
     return *at == n;
 }

@@ -131,4 +131,3 @@ fail:
     free(p);
     return st;
 }
-

@@ -149,7 +149,8 @@ vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vk
     bool picture;
     VKT_TRY(vkt__picture_is(path, &picture));
     if (picture && !ds->schema.images) {
-        /* A cell's unit is the table's own (the digits' pixels go to 16): 255 would mean nothing. */
+        /* A cell's unit is the table's own (the digits' pixels go to 16): 255 would mean nothing.
+         */
         st = vkt__fail(VKT_FORMAT, "data",
                        "'%s' is a picture, but the model was trained on a table: give its %u "
                        "columns as CSV, or train on IDX images",

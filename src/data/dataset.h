@@ -40,7 +40,8 @@ typedef struct vkt__csv {
     uint32_t *line; /* [n_rows] line of the file, from 1 */
     size_t n_rows, n_columns;
     char delimiter;
-    uint32_t n_classes, *class_cell; /* names of a first line "rows,inputs,name,..", if there is one */
+    uint32_t n_classes,
+        *class_cell; /* names of a first line "rows,inputs,name,..", if there is one */
 } vkt__csv;
 /* delimiter 0: found from the first line. class_line: a first line "rows,inputs,class names" is
  * taken apart. */
@@ -67,7 +68,7 @@ typedef struct vkt__column {
     const char *name;
     uint32_t position; /* in the file it was fitted on */
     uint32_t first_input;
-    double mean, std, fill; /* numbers: (v - mean) / std; fill replaces missing cells */
+    double mean, std, fill;  /* numbers: (v - mean) / std; fill replaces missing cells */
     uint32_t n_categories;   /* text: one input per category, 1 for the cell's own; 0: numbers */
     const char **categories; /* sorted */
     uint32_t fill_category;  /* the most frequent one */
@@ -129,7 +130,8 @@ static inline vkt_label vkt__dataset_label(const vkt_dataset *ds, vkt_split spli
 vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *out);
 
 /* synthetic.c: n made-up examples, all in the training split; has no schema to reopen it with. */
-vkt_status vkt__dataset_synthetic(uint32_t n, uint32_t n_inputs, uint32_t n_classes, uint64_t seed, vkt_dataset **out);
+vkt_status vkt__dataset_synthetic(uint32_t n, uint32_t n_inputs, uint32_t n_classes, uint64_t seed,
+                                  vkt_dataset **out);
 
 /* split.c: parts part[0] into train, valid and, where of_part[VKT_TEST] is 0, test, by class. */
 vkt_status vkt__split(vkt_dataset *ds, const vkt_data_desc *desc);

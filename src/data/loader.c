@@ -29,7 +29,7 @@ struct vkt_loader {
     bool *filled;                      /* [n_slots] */
     uint64_t claimed, given, released; /* batches since `start`; released <= given <= claimed */
 
-    uint32_t n_threads, n_running;     /* started; that have told their number */
+    uint32_t n_threads, n_running; /* started; that have told their number */
     vkt__thread *threads[64];
 };
 

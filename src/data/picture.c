@@ -1,8 +1,8 @@
-/* One PNG, JPEG or BMP picture as an example: decoded and resized by stb, which knows neither damage
- * nor limits of its own, so both are checked here first.
- * Rules: 16-bit samples keep their upper byte; alpha is composited over white; colour becomes grey
- * by BT.601's luma, (77 R + 150 G + 29 B) / 256; grey becomes colour by copying; another size is
- * resized to the model's without regard to the aspect ratio, and said so. */
+/* One PNG, JPEG or BMP picture as an example: decoded and resized by stb, which knows neither
+ * damage nor limits of its own, so both are checked here first. Rules: 16-bit samples keep their
+ * upper byte; alpha is composited over white; colour becomes grey by BT.601's luma, (77 R + 150 G +
+ * 29 B) / 256; grey becomes colour by copying; another size is resized to the model's without
+ * regard to the aspect ratio, and said so. */
 #define STBI_NO_STDIO
 #define STBI_ONLY_PNG
 #define STBI_ONLY_JPEG
@@ -60,15 +60,16 @@ static const char *png_damage(const uint8_t *p, size_t n)
     for (size_t at = 8; n - at >= 12;) {
         size_t len = be32(p + at);
         if (len > n - at - 12) return "cut short";
-        if (crc32(0, p + at + 4, (uInt)(len + 4)) != be32(p + at + 8 + len)) return "damaged: a CRC-32 is wrong";
+        if (crc32(0, p + at + 4, (uInt)(len + 4)) != be32(p + at + 8 + len))
+            return "damaged: a CRC-32 is wrong";
         if (memcmp(p + at + 4, "IEND", 4) == 0) return NULL;
         at += len + 12;
     }
     return "cut short";
 }
 
-/* Walks the segments to the end mark that follows a scan. A table of more than 256 codes overruns an
- * array of stb_image before 2.28 (fuzz_data found it): such a file never reaches stb. */
+/* Walks the segments to the end mark that follows a scan. A table of more than 256 codes overruns
+ * an array of stb_image before 2.28 (fuzz_data found it): such a file never reaches stb. */
 static const char *jpeg_damage(const uint8_t *p, size_t n)
 {
     bool scanned = false;
@@ -114,20 +115,25 @@ static void convert(const uint8_t *p, size_t n, int have, uint32_t want, uint8_t
         uint32_t alpha = have == 2 || have == 4 ? p[have - 1] : 255;
         uint8_t c[3];
         for (int k = 0; k < 3; k++) c[k] = over_white(p[have < 3 ? 0 : k], alpha);
-        if (want == 3) memcpy(out, c, 3);
-        else out[0] = (uint8_t)((77u * c[0] + 150u * c[1] + 29u * c[2] + 128) >> 8);
+        if (want == 3)
+            memcpy(out, c, 3);
+        else
+            out[0] = (uint8_t)((77u * c[0] + 150u * c[1] + 29u * c[2] + 128) >> 8);
     }
 }
 
 /* Shrinking averages the area under each pixel, growing is bilinear; each axis by its own rule. */
 static bool resize(const uint8_t *from, int w, int h, uint8_t *to, int to_w, int to_h, int channels)
 {
-    return stbir_resize(from, w, h, 0, to, to_w, to_h, 0, STBIR_TYPE_UINT8, channels, STBIR_ALPHA_CHANNEL_NONE, 0,
-                        STBIR_EDGE_CLAMP, STBIR_EDGE_CLAMP, to_w < w ? STBIR_FILTER_BOX : STBIR_FILTER_TRIANGLE,
-                        to_h < h ? STBIR_FILTER_BOX : STBIR_FILTER_TRIANGLE, STBIR_COLORSPACE_LINEAR, NULL) != 0;
+    return stbir_resize(from, w, h, 0, to, to_w, to_h, 0, STBIR_TYPE_UINT8, channels,
+                        STBIR_ALPHA_CHANNEL_NONE, 0, STBIR_EDGE_CLAMP, STBIR_EDGE_CLAMP,
+                        to_w < w ? STBIR_FILTER_BOX : STBIR_FILTER_TRIANGLE,
+                        to_h < h ? STBIR_FILTER_BOX : STBIR_FILTER_TRIANGLE,
+                        STBIR_COLORSPACE_LINEAR, NULL) != 0;
 }
 
-vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, const uint32_t shape[3], uint8_t *out)
+vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name,
+                               const uint32_t shape[3], uint8_t *out)
 {
     vkt_status st = VKT_OK;
     const char *k = kind(bytes, n);
@@ -136,22 +142,33 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, co
     uint32_t want = shape[2];
     if (!k) return vkt__fail(VKT_FORMAT, "data", "'%s' is no PNG, JPEG or BMP picture", name);
     if (want != 1 && want != 3)
-        return vkt__fail(VKT_FORMAT, "data", "'%s' is a picture, but the model takes %u channels, neither grey (1) nor colour (3): use IDX", name,
-                         want);
-    if (shape[0] > STBI_MAX_DIMENSIONS || shape[1] > STBI_MAX_DIMENSIONS || (uint64_t)shape[0] * shape[1] > PIXEL_LIMIT)
-        return vkt__fail(VKT_FORMAT, "data", "'%s' is a picture, but the model's %ux%u inputs are too many for one: use IDX", name, shape[1],
-                         shape[0]);
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s' is a picture, but the model takes %u channels, neither grey (1) nor "
+                         "colour (3): use IDX",
+                         name, want);
+    if (shape[0] > STBI_MAX_DIMENSIONS || shape[1] > STBI_MAX_DIMENSIONS ||
+        (uint64_t)shape[0] * shape[1] > PIXEL_LIMIT)
+        return vkt__fail(
+            VKT_FORMAT, "data",
+            "'%s' is a picture, but the model's %ux%u inputs are too many for one: use IDX", name,
+            shape[1], shape[0]);
     if (strcmp(k, "JPEG") == 0 && jpeg_damage(bytes, n))
-        return vkt__fail(VKT_FORMAT, "data", "'%s' is %s: get it again", name, jpeg_damage(bytes, n));
+        return vkt__fail(VKT_FORMAT, "data", "'%s' is %s: get it again", name,
+                         jpeg_damage(bytes, n));
     if (n > FILE_LIMIT || !stbi_info_from_memory(bytes, (int)n, &w, &h, &have))
         return vkt__fail(VKT_FORMAT, "data",
-                         "'%s' can't be read as %s: damaged, of a rare kind, or more than %d pixels wide or high: save it again as an 8-bit PNG",
+                         "'%s' can't be read as %s: damaged, of a rare kind, or more than %d "
+                         "pixels wide or high: save it again as an 8-bit PNG",
                          name, k, STBI_MAX_DIMENSIONS);
     if (w < 1 || h < 1 || (uint64_t)w * (uint64_t)h > PIXEL_LIMIT)
-        return vkt__fail(VKT_FORMAT, "data", "'%s' is %dx%d pixels, more than the 64 million that are allowed: make it smaller", name, w, h);
+        return vkt__fail(
+            VKT_FORMAT, "data",
+            "'%s' is %dx%d pixels, more than the 64 million that are allowed: make it smaller",
+            name, w, h);
     pixels = stbi_load_from_memory(bytes, (int)n, &w, &h, &have, 0);
     if (!pixels)
-        return vkt__fail(VKT_FORMAT, "data", "'%s' can't be read as %s (%s): save it again as an 8-bit PNG", name, k,
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s' can't be read as %s (%s): save it again as an 8-bit PNG", name, k,
                          vkt__show(stbi_failure_reason()).s); /* may hold bytes of the file */
     bool fits = (uint32_t)w == shape[1] && (uint32_t)h == shape[0];
     if (fits) {
@@ -163,8 +180,10 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, co
             st = vkt__fail(VKT_OOM_HOST, "data", "no memory to resize '%s'", name);
             goto fail;
         }
-        vkt_log(VKT_LOG_INFO, "data", "'%s' is %dx%d pixels: resized to the model's %ux%u (area average down, bilinear up)", name, w, h, shape[1],
-                shape[0]);
+        vkt_log(
+            VKT_LOG_INFO, "data",
+            "'%s' is %dx%d pixels: resized to the model's %ux%u (area average down, bilinear up)",
+            name, w, h, shape[1], shape[0]);
     }
 fail:
     stbi_image_free(pixels);

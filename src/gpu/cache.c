@@ -1,5 +1,5 @@
-/* The pipeline cache on disk. Our own header (driver identity, length, hash) is checked before the driver
- * sees a byte, since drivers have crashed on damaged or stale caches (KERNELS.md, 8.18). */
+/* The pipeline cache on disk. Our own header (driver identity, length, hash) is checked before the
+ * driver sees a byte, since drivers have crashed on damaged or stale caches (KERNELS.md, 8.18). */
 #include <stdio.h>
 
 #include "base/os.h"
@@ -32,15 +32,21 @@ vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir)
     if (gpu->use_cache && !dir && vkt__cache_dir(user_dir, sizeof user_dir)) dir = user_dir;
     if (!dir) gpu->use_cache = false;
     if (gpu->use_cache) {
-        uint64_t id = vkt__hash(gpu->caps.uuid, 16, vkt__hash(gpu->caps.driver_uuid, 16, gpu->caps.driver_version));
-        snprintf(gpu->cache_path, sizeof gpu->cache_path, "%.900s/pipelines-%016llx.bin", dir, (unsigned long long)id);
+        uint64_t id = vkt__hash(gpu->caps.uuid, 16,
+                                vkt__hash(gpu->caps.driver_uuid, 16, gpu->caps.driver_version));
+        snprintf(gpu->cache_path, sizeof gpu->cache_path, "%.900s/pipelines-%016llx.bin", dir,
+                 (unsigned long long)id);
     }
-    if (gpu->use_cache && vkt__file_size(gpu->cache_path) >= 0 && vkt__file_read(gpu->cache_path, 64u << 20, &file, &n) == VKT_OK) {
+    if (gpu->use_cache && vkt__file_size(gpu->cache_path) >= 0 &&
+        vkt__file_read(gpu->cache_path, 64u << 20, &file, &n) == VKT_OK) {
         if (n > sizeof(cache_header)) {
             cache_header want = header_for(gpu, file + sizeof want, n - sizeof want);
             if (!memcmp(file, &want, sizeof want)) use = n - sizeof want;
         }
-        if (!use) vkt_log(VKT_LOG_INFO, "gpu", "pipeline cache '%s' is damaged or of another driver: made anew", gpu->cache_path);
+        if (!use)
+            vkt_log(VKT_LOG_INFO, "gpu",
+                    "pipeline cache '%s' is damaged or of another driver: made anew",
+                    gpu->cache_path);
     }
     VkPipelineCacheCreateInfo info = { VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO, NULL, 0, use,
                                        use ? file + sizeof(cache_header) : NULL };
@@ -55,9 +61,11 @@ void vkt__cache_close(vkt_gpu *gpu)
 {
     size_t n = 0;
     if (gpu->cache && gpu->use_cache && !gpu->lost &&
-        vkGetPipelineCacheData(gpu->dev, gpu->cache, &n, NULL) == VK_SUCCESS && n && n != gpu->cache_loaded) {
+        vkGetPipelineCacheData(gpu->dev, gpu->cache, &n, NULL) == VK_SUCCESS && n &&
+        n != gpu->cache_loaded) {
         char *file = vkt__alloc(sizeof(cache_header) + n);
-        if (vkGetPipelineCacheData(gpu->dev, gpu->cache, &n, file + sizeof(cache_header)) == VK_SUCCESS) {
+        if (vkGetPipelineCacheData(gpu->dev, gpu->cache, &n, file + sizeof(cache_header)) ==
+            VK_SUCCESS) {
             cache_header h = header_for(gpu, file + sizeof h, n);
             memcpy(file, &h, sizeof h);
             vkt__file_replace(gpu->cache_path, file, sizeof h + n);

@@ -6,12 +6,17 @@ static vkt_gpu_class class_of(const vkt_caps *c)
 {
     if (c->type == VKT_GPU_CPU) return VKT_CLASS_CPU;
     switch (c->vendor_id) {
-    case 0x10de: return VKT_CLASS_NVIDIA;
+    case 0x10de:
+        return VKT_CLASS_NVIDIA;
     case 0x1002:
-    case 0x1022: return VKT_CLASS_AMD;
-    case 0x8086: return VKT_CLASS_INTEL;
-    case 0x106b: return VKT_CLASS_APPLE;
-    default: return VKT_CLASS_GENERIC;
+    case 0x1022:
+        return VKT_CLASS_AMD;
+    case 0x8086:
+        return VKT_CLASS_INTEL;
+    case 0x106b:
+        return VKT_CLASS_APPLE;
+    default:
+        return VKT_CLASS_GENERIC;
     }
 }
 
@@ -79,7 +84,8 @@ static void query_memory(VkPhysicalDevice phys, vkt_caps *c)
                                            VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
                                            VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
         /* A discrete card's host-visible window is for small things only (KERNELS.md, 5). */
-        if ((f & want) == want && c->type != VKT_GPU_DISCRETE && p->memoryTypes[i].heapIndex == heap)
+        if ((f & want) == want && c->type != VKT_GPU_DISCRETE &&
+            p->memoryTypes[i].heapIndex == heap)
             c->unified = true;
     }
 }
@@ -95,20 +101,32 @@ void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
     c->vendor_id = first.vendorID;
     c->device_id = first.deviceID;
     c->driver_version = first.driverVersion;
-    static const vkt_gpu_type types[] = { VKT_GPU_OTHER, VKT_GPU_INTEGRATED, VKT_GPU_DISCRETE, VKT_GPU_VIRTUAL, VKT_GPU_CPU };
+    static const vkt_gpu_type types[] = { VKT_GPU_OTHER, VKT_GPU_INTEGRATED, VKT_GPU_DISCRETE,
+                                          VKT_GPU_VIRTUAL, VKT_GPU_CPU };
     c->type = first.deviceType < VKT_COUNT(types) ? types[first.deviceType] : VKT_GPU_OTHER;
     if (first.apiVersion < VK_API_VERSION_1_3) {
         snprintf(why_not, 128, "it offers Vulkan %u.%u, vktrain needs 1.3: a newer driver may help",
                  VK_API_VERSION_MAJOR(first.apiVersion), VK_API_VERSION_MINOR(first.apiVersion));
         return;
     }
-    VkPhysicalDeviceVulkan13Properties p13 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES };
-    VkPhysicalDeviceVulkan12Properties p12 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES, &p13 };
-    VkPhysicalDeviceVulkan11Properties p11 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES, &p12 };
-    VkPhysicalDeviceProperties2 p2 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &p11, { 0 } };
+    VkPhysicalDeviceVulkan13Properties p13 = {
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES
+    };
+    VkPhysicalDeviceVulkan12Properties p12 = {
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES, &p13
+    };
+    VkPhysicalDeviceVulkan11Properties p11 = {
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES, &p12
+    };
+    VkPhysicalDeviceProperties2 p2 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                       &p11,
+                                       { 0 } };
     vkGetPhysicalDeviceProperties2(phys, &p2);
-    VkPhysicalDeviceVulkan13Features f13 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES };
-    VkPhysicalDeviceVulkan12Features f12 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, &f13 };
+    VkPhysicalDeviceVulkan13Features f13 = {
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES
+    };
+    VkPhysicalDeviceVulkan12Features f12 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                                             &f13 };
     VkPhysicalDeviceFeatures2 f2 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f12, { 0 } };
     vkGetPhysicalDeviceFeatures2(phys, &f2);
     const VkPhysicalDeviceLimits *l = &p2.properties.limits;
@@ -123,7 +141,8 @@ void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
     c->subgroup = p11.subgroupSize;
     c->subgroup_min = p13.minSubgroupSize;
     c->subgroup_max = p13.maxSubgroupSize;
-    const VkSubgroupFeatureFlags ops = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
+    const VkSubgroupFeatureFlags ops =
+        VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
     c->subgroup_arith = (p11.subgroupSupportedOperations & ops) == ops &&
                         (p11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
     /* Wrong subgroup results on MoltenVK over AMD (KERNELS.md, 8.5). */
@@ -131,7 +150,8 @@ void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
     c->subgroup_control = f13.subgroupSizeControl && f13.computeFullSubgroups &&
                           (p13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
     /* RDNA runs compute best as wave32; Intel's size varies per shader unless one is required. */
-    if (c->subgroup_control && c->subgroup_min <= 32 && c->subgroup_max >= 32 && c->klass != VKT_CLASS_CPU)
+    if (c->subgroup_control && c->subgroup_min <= 32 && c->subgroup_max >= 32 &&
+        c->klass != VKT_CLASS_CPU)
         c->subgroup = 32;
     c->workgroup = l->maxComputeWorkGroupInvocations;
     c->groups_x = l->maxComputeWorkGroupCount[0];
@@ -150,13 +170,20 @@ void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
     query_memory(phys, c);
 
     const char *lacks = NULL;
-    if (c->compute_queue_family == UINT32_MAX) lacks = "a compute queue";
-    else if (!f12.bufferDeviceAddress) lacks = "bufferDeviceAddress";
-    else if (!f12.timelineSemaphore) lacks = "timelineSemaphore";
-    else if (!f12.scalarBlockLayout) lacks = "scalarBlockLayout";
-    else if (!f13.synchronization2) lacks = "synchronization2";
-    else if (!f13.maintenance4) lacks = "maintenance4";
-    else if (!c->heap_bytes) lacks = "a device-local memory heap";
+    if (c->compute_queue_family == UINT32_MAX)
+        lacks = "a compute queue";
+    else if (!f12.bufferDeviceAddress)
+        lacks = "bufferDeviceAddress";
+    else if (!f12.timelineSemaphore)
+        lacks = "timelineSemaphore";
+    else if (!f12.scalarBlockLayout)
+        lacks = "scalarBlockLayout";
+    else if (!f13.synchronization2)
+        lacks = "synchronization2";
+    else if (!f13.maintenance4)
+        lacks = "maintenance4";
+    else if (!c->heap_bytes)
+        lacks = "a device-local memory heap";
     if (lacks) snprintf(why_not, 128, "its driver lacks %s: a newer driver may help", lacks);
 }
 
@@ -177,18 +204,24 @@ static const cap_row rows[] = {
     { "bf16", CAP_FLAG, CAP(bf16), 0, "bfloat16 in shaders" },
     { "int64", CAP_FLAG, CAP(int64), 0, "64-bit integers in shaders" },
     { "coopmat", CAP_FLAG, CAP(coopmat), 0, "matrix units" },
-    { "subgroup-arith", CAP_FLAG, CAP(subgroup_arith), 0, "subgroup add and max; else shared memory" },
+    { "subgroup-arith", CAP_FLAG, CAP(subgroup_arith), 0,
+      "subgroup add and max; else shared memory" },
     { "subgroup-control", CAP_FLAG, CAP(subgroup_control), 0, "asking for a subgroup size" },
-    { "cpu-kernels", CAP_FLAG, CAP(klass), 0, "kernels shaped for CPU drivers (0: those for GPUs)" },
-    { "unified", CAP_FLAG, CAP(unified), 0, "device memory mapped by the host; else staging copies" },
-    { "timestamps", CAP_FLAG, CAP(timestamp_ns), 0, "timing of single kernels, for profile and benchmarks" },
-    { "subgroup", CAP_U32, CAP(subgroup), 4, "lanes of a subgroup (CPU drivers of Mesa: 4, 8, 16)" },
+    { "cpu-kernels", CAP_FLAG, CAP(klass), 0,
+      "kernels shaped for CPU drivers (0: those for GPUs)" },
+    { "unified", CAP_FLAG, CAP(unified), 0,
+      "device memory mapped by the host; else staging copies" },
+    { "timestamps", CAP_FLAG, CAP(timestamp_ns), 0,
+      "timing of single kernels, for profile and benchmarks" },
+    { "subgroup", CAP_U32, CAP(subgroup), 4,
+      "lanes of a subgroup (CPU drivers of Mesa: 4, 8, 16)" },
     { "workgroup", CAP_U32, CAP(workgroup), 32, "invocations of a workgroup" },
     { "groups", CAP_U32, CAP(groups_x), 16, "workgroups along x" },
     { "shared", CAP_U32, CAP(shared_bytes), 8192, "bytes of shared memory" },
     { "alloc", CAP_U64, CAP(max_alloc_bytes), 1 << 20, "bytes of the largest allocation" },
     { "memory", CAP_U64, CAP(budget_bytes), 1 << 20, "bytes of device memory that may be used" },
-    { "submit", CAP_U32, CAP(submit_ms), 0, "milliseconds a submission should last (0: every level in three)" },
+    { "submit", CAP_U32, CAP(submit_ms), 0,
+      "milliseconds a submission should last (0: every level in three)" },
 };
 
 const char *vkt_cap_help(void)
@@ -201,7 +234,8 @@ const char *vkt_cap_help(void)
 }
 
 /* Calls fn for each "name=value" of the list. */
-static vkt_status each_cap(const char *cap, vkt_caps *caps, vkt_status (*fn)(const cap_row *, uint64_t, vkt_caps *))
+static vkt_status each_cap(const char *cap, vkt_caps *caps,
+                           vkt_status (*fn)(const cap_row *, uint64_t, vkt_caps *))
 {
     for (const char *p = cap; p && *p;) {
         char item[64];
@@ -214,7 +248,8 @@ static vkt_status each_cap(const char *cap, vkt_caps *caps, vkt_status (*fn)(con
         char *end = NULL;
         uint64_t v = item[eq] ? strtoull(item + eq + 1, &end, 0) : 0;
         if (!end || end == item + eq + 1 || *end)
-            return vkt__fail(VKT_ARG, "gpu", "--cap: '%s' is not name=number, e.g. subgroup=4", item);
+            return vkt__fail(VKT_ARG, "gpu", "--cap: '%s' is not name=number, e.g. subgroup=4",
+                             item);
         item[eq] = 0;
         const cap_row *row = NULL;
         const char *names[VKT_COUNT(rows)];
@@ -224,12 +259,15 @@ static vkt_status each_cap(const char *cap, vkt_caps *caps, vkt_status (*fn)(con
         }
         if (!row) {
             const char *near = vkt_nearest(item, names, VKT_COUNT(rows));
-            return vkt__fail(VKT_ARG, "gpu", "--cap: no capability '%s'%s%s%s; `vktrain devices --help` lists them", item,
-                             near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+            return vkt__fail(VKT_ARG, "gpu",
+                             "--cap: no capability '%s'%s%s%s; `vktrain devices --help` lists them",
+                             item, near ? ", did you mean '" : "", near ? near : "",
+                             near ? "'?" : "");
         }
         if (v < row->min || (row->type == CAP_FLAG && v > 1))
-            return vkt__fail(VKT_ARG, "gpu", "--cap: %s=%llu is below the least useful value %llu or not a flag", item,
-                             (unsigned long long)v, (unsigned long long)row->min);
+            return vkt__fail(VKT_ARG, "gpu",
+                             "--cap: %s=%llu is below the least useful value %llu or not a flag",
+                             item, (unsigned long long)v, (unsigned long long)row->min);
         vkt_status st = fn(row, v, caps);
         if (st != VKT_OK) return st;
     }
@@ -240,7 +278,8 @@ static vkt_status prepare_one(const cap_row *row, uint64_t v, vkt_caps *caps)
 {
     (void)caps;
     if (row->offset == CAP(subgroup) && (v & (v - 1)) != 0)
-        return vkt__fail(VKT_ARG, "gpu", "--cap subgroup=%u: a subgroup has a power of two lanes", (unsigned)v);
+        return vkt__fail(VKT_ARG, "gpu", "--cap subgroup=%u: a subgroup has a power of two lanes",
+                         (unsigned)v);
     /* Mesa's CPU driver takes its vector width, hence its subgroup size, from the environment. */
     if (row->offset == CAP(subgroup)) {
         char bits[16];
@@ -264,14 +303,17 @@ static bool has_avx512(void)
 #endif
 }
 
-/* Mesa's CPU driver uses 256-bit vectors unless told otherwise. 512 bits make the matrix products 1.1 to 1.7 times
- * as fast on Mesa 25 and 26 and half as fast on 22.3, so the version must be known first. Mesa 26.1's smashes its stack in
- * kernels that store 64-bit words from 16 lanes (the .pairs ones), so it keeps 256. */
+/* Mesa's CPU driver uses 256-bit vectors unless told otherwise. 512 bits make the matrix
+ * products 1.1 to 1.7 times as fast on Mesa 25 and 26 and half as fast on 22.3, so the version must
+ * be known first. Mesa 26.1's smashes its stack in kernels that store 64-bit words from 16 lanes
+ * (the .pairs ones), so it keeps 256. */
 bool vkt__caps_widen(const vkt_caps *caps)
 {
     static const char name[] = "LP_NATIVE_VECTOR_WIDTH";
     unsigned mesa = 0;
-    if (caps->driver_id != VK_DRIVER_ID_MESA_LLVMPIPE || caps->subgroup != 8 || getenv(name) || !has_avx512()) return false;
+    if (caps->driver_id != VK_DRIVER_ID_MESA_LLVMPIPE || caps->subgroup != 8 || getenv(name) ||
+        !has_avx512())
+        return false;
     if (sscanf(caps->driver_info, "Mesa %u", &mesa) != 1 || mesa != 25) return false;
     vkt__setenv_default(name, "512");
     return true;
@@ -283,14 +325,20 @@ static vkt_status apply_one(const cap_row *row, uint64_t v, vkt_caps *caps)
     if (row->offset == CAP(subgroup)) {
         bool in_range = v >= caps->subgroup_min && v <= caps->subgroup_max && (v & (v - 1)) == 0;
         if (v != caps->subgroup && !(caps->subgroup_control && in_range))
-            return vkt__fail(VKT_UNSUPPORTED, "gpu", "--cap subgroup=%u: %s runs %u lanes and offers %u to %u",
-                             (unsigned)v, caps->name, caps->subgroup, caps->subgroup_min, caps->subgroup_max);
+            return vkt__fail(VKT_UNSUPPORTED, "gpu",
+                             "--cap subgroup=%u: %s runs %u lanes and offers %u to %u", (unsigned)v,
+                             caps->name, caps->subgroup, caps->subgroup_min, caps->subgroup_max);
     }
-    if (row->offset == CAP(klass)) caps->klass = v ? caps->klass : VKT_CLASS_GENERIC;
-    else if (row->offset == CAP(timestamp_ns)) caps->timestamp_ns *= (double)v;
-    else if (row->type == CAP_FLAG) *(bool *)field = *(bool *)field && v;
-    else if (row->type == CAP_U32) *(uint32_t *)field = (uint32_t)VKT_MIN(*(uint32_t *)field, v);
-    else *(uint64_t *)field = VKT_MIN(*(uint64_t *)field, v);
+    if (row->offset == CAP(klass))
+        caps->klass = v ? caps->klass : VKT_CLASS_GENERIC;
+    else if (row->offset == CAP(timestamp_ns))
+        caps->timestamp_ns *= (double)v;
+    else if (row->type == CAP_FLAG)
+        *(bool *)field = *(bool *)field && v;
+    else if (row->type == CAP_U32)
+        *(uint32_t *)field = (uint32_t)VKT_MIN(*(uint32_t *)field, v);
+    else
+        *(uint64_t *)field = VKT_MIN(*(uint64_t *)field, v);
     return VKT_OK;
 }
 

@@ -8,11 +8,11 @@
 
 vkt_status vkt__vk_fail(vkt_gpu *gpu, VkResult r, const char *call)
 {
-    const char *text = r == VK_ERROR_DEVICE_LOST            ? "device lost"
-                       : r == VK_ERROR_OUT_OF_DEVICE_MEMORY ? "out of device memory"
-                       : r == VK_ERROR_OUT_OF_HOST_MEMORY   ? "out of host memory"
+    const char *text = r == VK_ERROR_DEVICE_LOST             ? "device lost"
+                       : r == VK_ERROR_OUT_OF_DEVICE_MEMORY  ? "out of device memory"
+                       : r == VK_ERROR_OUT_OF_HOST_MEMORY    ? "out of host memory"
                        : r == VK_ERROR_INITIALIZATION_FAILED ? "initialization failed"
-                                                            : "error";
+                                                             : "error";
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)VKT_MIN(strcspn(call, "("), 60), call);
     if (r == VK_ERROR_DEVICE_LOST && gpu) {
@@ -38,7 +38,8 @@ void vkt__gpu_set_submit_ms(vkt_gpu *gpu, uint32_t ms)
 void vkt__gpu_log_fault(vkt_gpu *gpu)
 {
     PFN_vkGetDeviceFaultInfoEXT get = NULL;
-    if (gpu->fault_info) get = (PFN_vkGetDeviceFaultInfoEXT)vkGetDeviceProcAddr(gpu->dev, "vkGetDeviceFaultInfoEXT");
+    if (gpu->fault_info)
+        get = (PFN_vkGetDeviceFaultInfoEXT)vkGetDeviceProcAddr(gpu->dev, "vkGetDeviceFaultInfoEXT");
     VkDeviceFaultCountsEXT n = { .sType = VK_STRUCTURE_TYPE_DEVICE_FAULT_COUNTS_EXT };
     if (!get || get(gpu->dev, &n, NULL) != VK_SUCCESS) {
         vkt_log(VKT_LOG_WARN, "gpu", "%s says no more about it", gpu->caps.driver);
@@ -51,11 +52,15 @@ void vkt__gpu_log_fault(vkt_gpu *gpu)
     if (get(gpu->dev, &n, &info) >= 0) {
         vkt_log(VKT_LOG_WARN, "gpu", "device fault: %s", info.description);
         for (uint32_t i = 0; i < n.addressInfoCount; i++)
-            vkt_log(VKT_LOG_WARN, "gpu", "device fault: address 0x%llx, within %llu bytes, type %d", (unsigned long long)info.pAddressInfos[i].reportedAddress,
-                    (unsigned long long)info.pAddressInfos[i].addressPrecision, (int)info.pAddressInfos[i].addressType);
+            vkt_log(VKT_LOG_WARN, "gpu", "device fault: address 0x%llx, within %llu bytes, type %d",
+                    (unsigned long long)info.pAddressInfos[i].reportedAddress,
+                    (unsigned long long)info.pAddressInfos[i].addressPrecision,
+                    (int)info.pAddressInfos[i].addressType);
         for (uint32_t i = 0; i < n.vendorInfoCount; i++)
-            vkt_log(VKT_LOG_WARN, "gpu", "device fault: %s (code 0x%llx, data 0x%llx)", info.pVendorInfos[i].description,
-                    (unsigned long long)info.pVendorInfos[i].vendorFaultCode, (unsigned long long)info.pVendorInfos[i].vendorFaultData);
+            vkt_log(VKT_LOG_WARN, "gpu", "device fault: %s (code 0x%llx, data 0x%llx)",
+                    info.pVendorInfos[i].description,
+                    (unsigned long long)info.pVendorInfos[i].vendorFaultCode,
+                    (unsigned long long)info.pVendorInfos[i].vendorFaultData);
     }
     free(info.pAddressInfos);
     free(info.pVendorInfos);
@@ -64,9 +69,8 @@ void vkt__gpu_log_fault(vkt_gpu *gpu)
 void vkt__debug_name(vkt_gpu *gpu, VkObjectType type, uint64_t handle, const char *name)
 {
     if (!gpu->debug_names) return;
-    VkDebugUtilsObjectNameInfoEXT info = {
-        VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT, NULL, type, handle, name
-    };
+    VkDebugUtilsObjectNameInfoEXT info = { VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT, NULL,
+                                           type, handle, name };
     gpu->set_name(gpu->dev, &info);
 }
 
@@ -77,7 +81,8 @@ static VkBool32 VKAPI_PTR on_message(VkDebugUtilsMessageSeverityFlagBitsEXT seve
     vkt_gpu *gpu = user;
     if (types & VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT) {
         gpu->stats.n_validation++;
-        vkt_log(severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT ? VKT_LOG_ERROR : VKT_LOG_WARN,
+        vkt_log(severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT ? VKT_LOG_ERROR
+                                                                          : VKT_LOG_WARN,
                 "gpu", "validation: %s", data->pMessage);
     }
     return VK_FALSE;
@@ -111,7 +116,8 @@ static vkt_status instance_create(vkt_gpu *gpu, bool validate)
                          "no Vulkan loader (libvulkan) found; install it and a driver "
                          "(Debian/Ubuntu: apt install libvulkan1 mesa-vulkan-drivers)");
     if (volkGetInstanceVersion() < VK_API_VERSION_1_3)
-        return vkt__fail(VKT_NO_DEVICE, "gpu", "the Vulkan loader is older than 1.3; install a newer libvulkan");
+        return vkt__fail(VKT_NO_DEVICE, "gpu",
+                         "the Vulkan loader is older than 1.3; install a newer libvulkan");
     const char *extensions[4], *layers[1] = { "VK_LAYER_KHRONOS_validation" };
     uint32_t n_ext = 0;
     VkInstanceCreateFlags flags = 0;
@@ -122,29 +128,47 @@ static vkt_status instance_create(vkt_gpu *gpu, bool validate)
     if (validate) {
         if (!instance_offers(layers[0], NULL))
             return vkt__fail(VKT_UNSUPPORTED, "gpu",
-                             "no validation layer; install it (Debian/Ubuntu: apt install vulkan-validationlayers)");
+                             "no validation layer; install it (Debian/Ubuntu: apt install "
+                             "vulkan-validationlayers)");
         extensions[n_ext++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
         gpu->debug_names = true;
     }
-    VkApplicationInfo app = { VK_STRUCTURE_TYPE_APPLICATION_INFO, NULL, "vktrain", 1, "vktrain", 1, VK_API_VERSION_1_3 };
-    VkDebugUtilsMessengerCreateInfoEXT messages = {
-        VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT, NULL, 0,
-        VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
-        VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, on_message, gpu
+    VkApplicationInfo app = {
+        VK_STRUCTURE_TYPE_APPLICATION_INFO, NULL, "vktrain", 1, "vktrain", 1, VK_API_VERSION_1_3
     };
-    VkInstanceCreateInfo info = { VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, validate ? &messages : NULL, flags, &app,
-                                  validate, layers, n_ext, extensions };
+    VkDebugUtilsMessengerCreateInfoEXT messages = {
+        VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+        NULL,
+        0,
+        VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
+            VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+        VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
+        on_message,
+        gpu
+    };
+    VkInstanceCreateInfo info = { VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                  validate ? &messages : NULL,
+                                  flags,
+                                  &app,
+                                  validate,
+                                  layers,
+                                  n_ext,
+                                  extensions };
     VkResult r = vkCreateInstance(&info, NULL, &gpu->instance);
     if (r == VK_ERROR_INCOMPATIBLE_DRIVER)
-        return vkt__fail(VKT_NO_DEVICE, "gpu",
-                         "no Vulkan driver found; install your GPU's driver, or Mesa's "
-                         "(Debian/Ubuntu: apt install mesa-vulkan-drivers, which also runs on the CPU)");
+        return vkt__fail(
+            VKT_NO_DEVICE, "gpu",
+            "no Vulkan driver found; install your GPU's driver, or Mesa's "
+            "(Debian/Ubuntu: apt install mesa-vulkan-drivers, which also runs on the CPU)");
     VKT_VK(r);
     volkLoadInstance(gpu->instance);
-    /* volk's table is one for all instances: what an extension brings is kept with the gpu that asked for it. */
+    /* volk's table is one for all instances: what an extension brings is kept with the gpu that
+     * asked for it. */
     if (validate) {
-        gpu->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)vkGetInstanceProcAddr(gpu->instance, "vkSetDebugUtilsObjectNameEXT");
-        gpu->messenger_destroy = (PFN_vkDestroyDebugUtilsMessengerEXT)vkGetInstanceProcAddr(gpu->instance, "vkDestroyDebugUtilsMessengerEXT");
+        gpu->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)vkGetInstanceProcAddr(
+            gpu->instance, "vkSetDebugUtilsObjectNameEXT");
+        gpu->messenger_destroy = (PFN_vkDestroyDebugUtilsMessengerEXT)vkGetInstanceProcAddr(
+            gpu->instance, "vkDestroyDebugUtilsMessengerEXT");
         VKT_VK(vkCreateDebugUtilsMessengerEXT(gpu->instance, &messages, NULL, &gpu->messenger));
     }
 fail:
@@ -169,7 +193,9 @@ typedef struct {
 /* Among several drivers of one GPU: Mesa's before AMD's own, others as they come. */
 static int driver_rank(const vkt_caps *c)
 {
-    return c->driver_id == VK_DRIVER_ID_MESA_RADV ? 0 : c->driver_id == VK_DRIVER_ID_AMD_OPEN_SOURCE ? 2 : 1;
+    return c->driver_id == VK_DRIVER_ID_MESA_RADV         ? 0
+           : c->driver_id == VK_DRIVER_ID_AMD_OPEN_SOURCE ? 2
+                                                          : 1;
 }
 
 static int type_rank(vkt_gpu_type t)
@@ -184,7 +210,8 @@ static int better_first(const void *pa, const void *pb)
     if (a->usable != b->usable) return a->usable ? -1 : 1;
     int d = type_rank(a->caps.type) - type_rank(b->caps.type);
     if (d) return d;
-    if (a->caps.heap_bytes != b->caps.heap_bytes) return a->caps.heap_bytes > b->caps.heap_bytes ? -1 : 1;
+    if (a->caps.heap_bytes != b->caps.heap_bytes)
+        return a->caps.heap_bytes > b->caps.heap_bytes ? -1 : 1;
     d = driver_rank(&a->caps) - driver_rank(&b->caps);
     return d ? d : (int)a->index - (int)b->index;
 }
@@ -197,9 +224,10 @@ static vkt_status list_entries(vkt_gpu *gpu, entry **out, uint32_t *n_out)
     VkPhysicalDevice *phys = NULL;
     VKT_VK(vkEnumeratePhysicalDevices(gpu->instance, &n, NULL));
     if (n == 0)
-        return vkt__fail(VKT_NO_DEVICE, "gpu",
-                         "no Vulkan device; install your GPU's driver, or Mesa's "
-                         "(Debian/Ubuntu: apt install mesa-vulkan-drivers, which also runs on the CPU)");
+        return vkt__fail(
+            VKT_NO_DEVICE, "gpu",
+            "no Vulkan device; install your GPU's driver, or Mesa's "
+            "(Debian/Ubuntu: apt install mesa-vulkan-drivers, which also runs on the CPU)");
     phys = vkt__alloc(n * sizeof *phys);
     VKT_VK(vkEnumeratePhysicalDevices(gpu->instance, &n, phys));
     e = vkt__alloc(n * sizeof *e);
@@ -290,7 +318,8 @@ static vkt_status choose(const entry *e, uint32_t n, const char *want, uint32_t 
     if (want && !*want) want = NULL;
     if (!want) {
         if (!e[0].info.usable)
-            return vkt__fail(VKT_NO_DEVICE, "gpu", "no usable device: %s can't be used: %s", e[0].info.caps.name, e[0].info.why_not);
+            return vkt__fail(VKT_NO_DEVICE, "gpu", "no usable device: %s can't be used: %s",
+                             e[0].info.caps.name, e[0].info.why_not);
         *out = 0;
         return VKT_OK;
     }
@@ -308,12 +337,16 @@ static vkt_status choose(const entry *e, uint32_t n, const char *want, uint32_t 
     }
     vkt_status st = VKT_OK;
     if (count == 0) {
-        for (uint32_t i = 0; i < n; i++) vkt__str_printf(&names, "%s%u: %s", i ? ", " : "", i, e[i].info.caps.name);
-        st = vkt__fail(VKT_NO_DEVICE, "gpu", "%s '%s' fits no device; the devices are %s", from, want, names.data);
+        for (uint32_t i = 0; i < n; i++)
+            vkt__str_printf(&names, "%s%u: %s", i ? ", " : "", i, e[i].info.caps.name);
+        st = vkt__fail(VKT_NO_DEVICE, "gpu", "%s '%s' fits no device; the devices are %s", from,
+                       want, names.data);
     } else if (count > 1 && strcmp(want, "gpu") && strcmp(want, "cpu")) {
-        st = vkt__fail(VKT_NO_DEVICE, "gpu", "%s '%s' fits several devices (%s); give the index", from, want, names.data);
+        st = vkt__fail(VKT_NO_DEVICE, "gpu", "%s '%s' fits several devices (%s); give the index",
+                       from, want, names.data);
     } else if (!e[found].info.usable) {
-        st = vkt__fail(VKT_NO_DEVICE, "gpu", "%s can't be used: %s", e[found].info.caps.name, e[found].info.why_not);
+        st = vkt__fail(VKT_NO_DEVICE, "gpu", "%s can't be used: %s", e[found].info.caps.name,
+                       e[found].info.why_not);
     }
     vkt__str_finish(&names);
     *out = found;
@@ -326,14 +359,21 @@ static void log_choice(const entry *e, uint32_t n, uint32_t chosen, const char *
     const vkt_caps *c = &e[chosen].info.caps;
     char why[160];
     if (!want) want = getenv("VKT_DEVICE");
-    if (want && *want) snprintf(why, sizeof why, "asked for by '%.80s'", want);
-    else if (n == 1) snprintf(why, sizeof why, "the only one");
-    else snprintf(why, sizeof why, "best of %u (discrete, then integrated, then CPU; then memory)", n);
-    vkt_log(VKT_LOG_INFO, "gpu", "device %u: %s (%s, %s %s, Vulkan %u.%u, %u lanes, %.1f GiB): %s", chosen, c->name,
-            vkt_gpu_type_name(c->type), c->driver, c->driver_info, VK_API_VERSION_MAJOR(c->api_version),
-            VK_API_VERSION_MINOR(c->api_version), c->subgroup, (double)c->budget_bytes / (1 << 30), why);
+    if (want && *want)
+        snprintf(why, sizeof why, "asked for by '%.80s'", want);
+    else if (n == 1)
+        snprintf(why, sizeof why, "the only one");
+    else
+        snprintf(why, sizeof why, "best of %u (discrete, then integrated, then CPU; then memory)",
+                 n);
+    vkt_log(VKT_LOG_INFO, "gpu", "device %u: %s (%s, %s %s, Vulkan %u.%u, %u lanes, %.1f GiB): %s",
+            chosen, c->name, vkt_gpu_type_name(c->type), c->driver, c->driver_info,
+            VK_API_VERSION_MAJOR(c->api_version), VK_API_VERSION_MINOR(c->api_version), c->subgroup,
+            (double)c->budget_bytes / (1 << 30), why);
     if (c->type == VKT_GPU_CPU && !(want && *want))
-        vkt_log(VKT_LOG_INFO, "gpu", "no GPU driver found: this trains on the CPU through Vulkan, which is slow; `vktrain devices` shows what is there");
+        vkt_log(VKT_LOG_INFO, "gpu",
+                "no GPU driver found: this trains on the CPU through Vulkan, which is slow; "
+                "`vktrain devices` shows what is there");
 }
 
 /* ---- creation ---- */
@@ -342,11 +382,14 @@ static vkt_status device_create(vkt_gpu *gpu)
 {
     vkt_status st = VKT_OK;
     const vkt_caps *c = &gpu->caps;
-    VkPhysicalDeviceVulkan13Features f13 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES };
+    VkPhysicalDeviceVulkan13Features f13 = {
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES
+    };
     f13.synchronization2 = VK_TRUE;
     f13.maintenance4 = VK_TRUE;
     f13.subgroupSizeControl = f13.computeFullSubgroups = c->subgroup_control;
-    VkPhysicalDeviceVulkan12Features f12 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, &f13 };
+    VkPhysicalDeviceVulkan12Features f12 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                                             &f13 };
     f12.bufferDeviceAddress = f12.timelineSemaphore = f12.scalarBlockLayout = VK_TRUE;
     f12.shaderFloat16 = c->fp16;
     VkPhysicalDeviceFeatures2 f2 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f12, { 0 } };
@@ -357,14 +400,20 @@ static vkt_status device_create(vkt_gpu *gpu)
     vkEnumerateDeviceExtensionProperties(gpu->phys, NULL, &n, NULL);
     VkExtensionProperties *have = vkt__alloc(n * sizeof *have);
     vkEnumerateDeviceExtensionProperties(gpu->phys, NULL, &n, have);
-    static const char *const wanted[] = { VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, "VK_KHR_portability_subset", VK_EXT_DEVICE_FAULT_EXTENSION_NAME };
+    static const char *const wanted[] = { VK_EXT_MEMORY_BUDGET_EXTENSION_NAME,
+                                          "VK_KHR_portability_subset",
+                                          VK_EXT_DEVICE_FAULT_EXTENSION_NAME };
     for (size_t w = 0; w < VKT_COUNT(wanted); w++)
         for (uint32_t i = 0; i < n; i++)
             if (!strcmp(have[i].extensionName, wanted[w])) extensions[n_ext++] = wanted[w];
     free(have);
-    VkPhysicalDeviceFaultFeaturesEXT fault = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FAULT_FEATURES_EXT };
+    VkPhysicalDeviceFaultFeaturesEXT fault = {
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FAULT_FEATURES_EXT
+    };
     if (n_ext && !strcmp(extensions[n_ext - 1], VK_EXT_DEVICE_FAULT_EXTENSION_NAME)) {
-        VkPhysicalDeviceFeatures2 has = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &fault, { 0 } };
+        VkPhysicalDeviceFeatures2 has = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                          &fault,
+                                          { 0 } };
         vkGetPhysicalDeviceFeatures2(gpu->phys, &has);
         fault.deviceFaultVendorBinary = VK_FALSE;
         if (fault.deviceFault) f13.pNext = &fault;
@@ -372,19 +421,27 @@ static vkt_status device_create(vkt_gpu *gpu)
     }
 
     float priority = 1;
-    VkDeviceQueueCreateInfo queue = { VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, NULL, 0, c->compute_queue_family, 1, &priority };
-    VkDeviceCreateInfo info = { VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &f2, 0, 1, &queue, 0, NULL, n_ext, extensions, NULL };
+    VkDeviceQueueCreateInfo queue = {
+        VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, NULL, 0, c->compute_queue_family, 1, &priority
+    };
+    VkDeviceCreateInfo info = {
+        VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &f2, 0, 1, &queue, 0, NULL, n_ext, extensions, NULL
+    };
     VKT_VK(vkCreateDevice(gpu->phys, &info, NULL, &gpu->dev));
     vkGetDeviceQueue(gpu->dev, c->compute_queue_family, 0, &gpu->queue);
     vkGetPhysicalDeviceMemoryProperties(gpu->phys, &gpu->mem_props);
 
-    VkCommandPoolCreateInfo pool = { VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, NULL, 0, c->compute_queue_family };
+    VkCommandPoolCreateInfo pool = { VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, NULL, 0,
+                                     c->compute_queue_family };
     VKT_VK(vkCreateCommandPool(gpu->dev, &pool, NULL, &gpu->pool));
-    VkSemaphoreTypeCreateInfo type = { VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, NULL, VK_SEMAPHORE_TYPE_TIMELINE, 0 };
+    VkSemaphoreTypeCreateInfo type = { VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, NULL,
+                                       VK_SEMAPHORE_TYPE_TIMELINE, 0 };
     VkSemaphoreCreateInfo sem = { VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type, 0 };
     VKT_VK(vkCreateSemaphore(gpu->dev, &sem, NULL, &gpu->timeline));
     VkPushConstantRange push = { VK_SHADER_STAGE_COMPUTE_BIT, 0, 128 };
-    VkPipelineLayoutCreateInfo layout = { VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, NULL, 0, 0, NULL, 1, &push };
+    VkPipelineLayoutCreateInfo layout = {
+        VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, NULL, 0, 0, NULL, 1, &push
+    };
     VKT_VK(vkCreatePipelineLayout(gpu->dev, &layout, NULL, &gpu->layout));
 fail:
     return st;
@@ -402,7 +459,8 @@ vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
     VKT_TRY(list_entries(gpu, &e, &n));
     VKT_TRY(choose(e, n, desc->device, &chosen));
     if (vkt__caps_widen(&e[chosen].info.caps)) {
-        /* Drivers are unloaded with the last instance. Whether they took the hint is read, not assumed. */
+        /* Drivers are unloaded with the last instance. Whether they took the hint is read, not
+         * assumed. */
         instance_destroy(gpu);
         free(e);
         e = NULL;

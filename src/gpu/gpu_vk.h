@@ -82,8 +82,8 @@ void vkt__debug_name(vkt_gpu *gpu, VkObjectType type, uint64_t handle, const cha
 void vkt__choices_open(vkt_gpu *gpu, const char *dir);
 
 /* caps.c */
-/* Asks the driver, through the environment, for wider vectors where they pay; true if an instance created anew
- * may have them. */
+/* Asks the driver, through the environment, for wider vectors where they pay; true if an instance
+ * created anew may have them. */
 bool vkt__caps_widen(const vkt_caps *caps);
 void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *caps, char why_not[128]);
 /* Environment that must be set before drivers are loaded, from --cap and the processor. */

@@ -1,6 +1,7 @@
-/* Device memory: buffers cut from slabs. A slab is one VkDeviceMemory with one VkBuffer over it; large
- * buffers have one of their own, small ones share. Buffers of a shared slab are given out in order and
- * the slab starts again when the last is returned: vktrain's buffers live as long as their graph. */
+/* Device memory: buffers cut from slabs. A slab is one VkDeviceMemory with one VkBuffer over it;
+ * large buffers have one of their own, small ones share. Buffers of a shared slab are given out in
+ * order and the slab starts again when the last is returned: vktrain's buffers live as long as
+ * their graph. */
 #include "gpu/gpu_vk.h"
 
 enum { SLAB_BYTES = 1 << 20, ALIGN = 256 };
@@ -16,14 +17,16 @@ static uint32_t memory_type(const vkt_gpu *gpu, uint32_t allowed, vkt_mem mem)
     static const VkMemoryPropertyFlags wish[3][3] = {
         [VKT_MEM_DEVICE] = { LOCAL, 0, 0 },
         [VKT_MEM_UPLOAD] = { VISIBLE | COHERENT, VISIBLE | COHERENT, VISIBLE | COHERENT },
-        [VKT_MEM_READBACK] = { VISIBLE | COHERENT | CACHED, VISIBLE | COHERENT, VISIBLE | COHERENT },
+        [VKT_MEM_READBACK] = { VISIBLE | COHERENT | CACHED, VISIBLE | COHERENT,
+                               VISIBLE | COHERENT },
     };
     VkMemoryPropertyFlags unified = LOCAL | VISIBLE | COHERENT;
     for (int i = -1; i < 3; i++) {
         VkMemoryPropertyFlags want = i < 0 ? unified : wish[mem][i];
         if (i < 0 && !gpu->caps.unified) continue;
         for (uint32_t t = 0; t < gpu->mem_props.memoryTypeCount; t++)
-            if ((allowed & 1u << t) && (gpu->mem_props.memoryTypes[t].propertyFlags & want) == want) return t;
+            if ((allowed & 1u << t) && (gpu->mem_props.memoryTypes[t].propertyFlags & want) == want)
+                return t;
     }
     return UINT32_MAX;
 }
@@ -36,16 +39,24 @@ static void slab_destroy(vkt_gpu *gpu, vkt__slab *s)
     free(s);
 }
 
-static vkt_status slab_create(vkt_gpu *gpu, uint64_t bytes, vkt_mem mem, const char *label, vkt__slab **out)
+static vkt_status slab_create(vkt_gpu *gpu, uint64_t bytes, vkt_mem mem, const char *label,
+                              vkt__slab **out)
 {
     vkt_status st = VKT_OK;
     vkt__slab *s = vkt__alloc(sizeof *s);
     s->bytes = bytes;
     s->mem = mem;
-    VkBufferCreateInfo info = { VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, NULL, 0, bytes,
-        VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-            VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
-        VK_SHARING_MODE_EXCLUSIVE, 0, NULL };
+    VkBufferCreateInfo info = { VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                NULL,
+                                0,
+                                bytes,
+                                VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
+                                    VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                    VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                                    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
+                                VK_SHARING_MODE_EXCLUSIVE,
+                                0,
+                                NULL };
     VKT_VK(vkCreateBuffer(gpu->dev, &info, NULL, &s->buffer));
     VkMemoryRequirements req;
     vkGetBufferMemoryRequirements(gpu->dev, s->buffer, &req);
@@ -54,19 +65,23 @@ static vkt_status slab_create(vkt_gpu *gpu, uint64_t bytes, vkt_mem mem, const c
         st = vkt__fail(VKT_UNSUPPORTED, "gpu", "no memory type fits buffer '%s'", label);
         goto fail;
     }
-    VkMemoryAllocateFlagsInfo flags = { VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO, NULL, VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT, 0 };
+    VkMemoryAllocateFlagsInfo flags = { VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO, NULL,
+                                        VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT, 0 };
     VkMemoryAllocateInfo alloc = { VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &flags, req.size, type };
     VkResult r = vkAllocateMemory(gpu->dev, &alloc, NULL, &s->memory);
     if (r == VK_ERROR_DEVICE_LOST) VKT_VK(r);
     if (r != VK_SUCCESS) {
-        st = vkt__fail(VKT_OOM_DEVICE, "gpu", "no device memory for '%s': asked %.1f MiB, %.1f MiB in use, budget %.1f MiB (VkResult %d)",
+        st = vkt__fail(VKT_OOM_DEVICE, "gpu",
+                       "no device memory for '%s': asked %.1f MiB, %.1f MiB in use, budget %.1f "
+                       "MiB (VkResult %d)",
                        label, (double)bytes / 1048576, (double)gpu->stats.bytes / 1048576,
                        (double)gpu->caps.budget_bytes / 1048576, (int)r);
         goto fail;
     }
     gpu->stats.n_allocs++;
     VKT_VK(vkBindBufferMemory(gpu->dev, s->buffer, s->memory, 0));
-    VkBufferDeviceAddressInfo addr = { VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, NULL, s->buffer };
+    VkBufferDeviceAddressInfo addr = { VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, NULL,
+                                       s->buffer };
     s->addr = vkGetBufferDeviceAddress(gpu->dev, &addr);
     if (mem != VKT_MEM_DEVICE || gpu->caps.unified) {
         void *p;
@@ -93,18 +108,23 @@ vkt_status vkt_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buff
     VKT_ASSERT(desc->bytes > 0);
     if (gpu->lost) return VKT_DEVICE;
     uint64_t limit = VKT_MIN(gpu->caps.max_alloc_bytes, gpu->caps.max_buffer_bytes);
-    uint64_t left = gpu->caps.budget_bytes > gpu->stats.bytes ? gpu->caps.budget_bytes - gpu->stats.bytes : 0;
+    uint64_t left =
+        gpu->caps.budget_bytes > gpu->stats.bytes ? gpu->caps.budget_bytes - gpu->stats.bytes : 0;
     if (bytes > limit || bytes > left)
-        return vkt__fail(VKT_OOM_DEVICE, "gpu", "buffer '%s' needs %.1f MiB; the device %s %.1f MiB",
-                         desc->label, (double)bytes / 1048576,
-                         bytes > limit ? "allocates at most" : "has left", (double)(bytes > limit ? limit : left) / 1048576);
+        return vkt__fail(VKT_OOM_DEVICE, "gpu",
+                         "buffer '%s' needs %.1f MiB; the device %s %.1f MiB", desc->label,
+                         (double)bytes / 1048576, bytes > limit ? "allocates at most" : "has left",
+                         (double)(bytes > limit ? limit : left) / 1048576);
     if (bytes < SLAB_BYTES / 2) {
         for (s = gpu->slabs; s; s = s->next)
             if (s->mem == desc->mem && s->bytes == SLAB_BYTES && s->bytes - s->used >= bytes) break;
-        if (!s) VKT_TRY(slab_create(gpu, VKT_MIN((uint64_t)SLAB_BYTES, limit), desc->mem, "shared slab", &s));
+        if (!s)
+            VKT_TRY(slab_create(gpu, VKT_MIN((uint64_t)SLAB_BYTES, limit), desc->mem, "shared slab",
+                                &s));
     } else {
         /* One byte off the shared size, so that small buffers never move in. */
-        VKT_TRY(slab_create(gpu, bytes == SLAB_BYTES ? bytes + ALIGN : bytes, desc->mem, desc->label, &s));
+        VKT_TRY(slab_create(gpu, bytes == SLAB_BYTES ? bytes + ALIGN : bytes, desc->mem,
+                            desc->label, &s));
     }
     size_t label = strlen(desc->label) + 1;
     b = vkt__alloc(sizeof *b + label);

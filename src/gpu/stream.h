@@ -1,5 +1,5 @@
-/* What the tensor layer sees of the gpu layer: kernels, recorded commands, submissions. No Vulkan types.
- * One thread at a time may use a gpu's calls. */
+/* What the tensor layer sees of the gpu layer: kernels, recorded commands, submissions. No Vulkan
+ * types. One thread at a time may use a gpu's calls. */
 #ifndef VKT_GPU_STREAM_H
 #define VKT_GPU_STREAM_H
 
@@ -9,10 +9,10 @@
 typedef struct vkt__kernel vkt__kernel;
 typedef struct vkt__cmd vkt__cmd;
 
-/* A pipeline of embedded shader `name` with specialization constants 0..n-1 (0-2: workgroup size); sliced: for
- * vkt__cmd_dispatch_part. Created at first use, kept by the gpu. */
-vkt_status vkt__kernel_get(vkt_gpu *gpu, const char *name, const uint32_t *spec, uint32_t n_spec, bool sliced,
-                           vkt__kernel **out);
+/* A pipeline of embedded shader `name` with specialization constants 0..n-1 (0-2: workgroup size);
+ * sliced: for vkt__cmd_dispatch_part. Created at first use, kept by the gpu. */
+vkt_status vkt__kernel_get(vkt_gpu *gpu, const char *name, const uint32_t *spec, uint32_t n_spec,
+                           bool sliced, vkt__kernel **out);
 
 /* A command buffer being recorded, opening with a barrier against everything submitted before. */
 vkt_status vkt__cmd_create(vkt_gpu *gpu, const char *label, uint32_t n_timestamps, vkt__cmd **out);
@@ -21,10 +21,10 @@ void vkt__cmd_destroy(vkt_gpu *gpu, vkt__cmd **cmd);
  * computes its flat index and returns past the end. */
 void vkt__cmd_dispatch(vkt__cmd *cmd, vkt__kernel *k, const void *push, uint32_t push_bytes,
                        uint32_t groups);
-/* Part `part` of `n_parts` of the same workgroups, each of which runs in exactly one part: so that a dispatch too long
- * for one submission can be spread over several. k is sliced. */
-void vkt__cmd_dispatch_part(vkt__cmd *cmd, vkt__kernel *k, const void *push, uint32_t push_bytes, uint32_t groups,
-                            uint32_t part, uint32_t n_parts);
+/* Part `part` of `n_parts` of the same workgroups, each of which runs in exactly one part: so that
+ * a dispatch too long for one submission can be spread over several. k is sliced. */
+void vkt__cmd_dispatch_part(vkt__cmd *cmd, vkt__kernel *k, const void *push, uint32_t push_bytes,
+                            uint32_t groups, uint32_t part, uint32_t n_parts);
 /* All compute and copies before are finished and visible to all after. */
 void vkt__cmd_barrier(vkt__cmd *cmd);
 void vkt__cmd_timestamp(vkt__cmd *cmd, uint32_t index);
@@ -33,7 +33,8 @@ vkt_status vkt__cmd_end(vkt__cmd *cmd);
 
 /* Starts a recorded command buffer; *ticket is the timeline value that signals its end. */
 vkt_status vkt__submit(vkt_gpu *gpu, vkt__cmd *cmd, uint64_t *ticket);
-/* Waits for a ticket like vkt_ticket_wait, but from any thread beside the one that submits; logs and counts nothing. */
+/* Waits for a ticket like vkt_ticket_wait, but from any thread beside the one that submits; logs
+ * and counts nothing. */
 vkt_status vkt__ticket_watch(vkt_gpu *gpu, uint64_t ticket);
 /* Milliseconds between timestamps 0..n-1 and timestamp 0, after the ticket was waited for. */
 vkt_status vkt__cmd_times(vkt_gpu *gpu, vkt__cmd *cmd, double *ms);
@@ -44,13 +45,14 @@ bool vkt__gpu_lost(const vkt_gpu *gpu);
 void vkt__gpu_log_fault(vkt_gpu *gpu);
 /* Before graphs are compiled. */
 void vkt__gpu_set_submit_ms(vkt_gpu *gpu, uint32_t ms);
-/* For tests: the `submits`-th submission from now, of whatever gpu, is answered as by a lost device; then again, `times`
- * times in all. 0, 0: never. */
+/* For tests: the `submits`-th submission from now, of whatever gpu, is answered as by a lost
+ * device; then again, `times` times in all. 0, 0: never. */
 void vkt__gpu_lose_after(uint64_t submits, uint32_t times);
 /* Peak memory counts from now on: after something was tried that did not fit. */
 void vkt__gpu_forget_peak(vkt_gpu *gpu);
-/* Choices among kernels, from the user's cache folder: found by `vktrain tune`, read at creation (unless the gpu has
- * no_cache or no_tune), so that all later runs make the same. Keys without '=', values without spaces, 39 characters. */
+/* Choices among kernels, from the user's cache folder: found by `vktrain tune`, read at creation
+ * (unless the gpu has no_cache or no_tune), so that all later runs make the same. Keys without '=',
+ * values without spaces, 39 characters. */
 const char *vkt__choice_get(const vkt_gpu *gpu, const char *key); /* NULL: none */
 void vkt__choice_set(vkt_gpu *gpu, const char *key, const char *value);
 /* *path: the file, "" where there is none to write. */

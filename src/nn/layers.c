@@ -18,8 +18,14 @@ static vkt_status layer_error(const vkt__layer *l, const char *fmt, ...)
 
 static vkt_status linear_plan(vkt_model *m, vkt__layer *l)
 {
-    static const struct { const char *name; vkt__init init; } inits[] = {
-        { "kaiming", VKT_INIT_KAIMING }, { "xavier", VKT_INIT_XAVIER }, { "normal", VKT_INIT_NORMAL }, { "zeros", VKT_INIT_ZEROS },
+    static const struct {
+        const char *name;
+        vkt__init init;
+    } inits[] = {
+        { "kaiming", VKT_INIT_KAIMING },
+        { "xavier", VKT_INIT_XAVIER },
+        { "normal", VKT_INIT_NORMAL },
+        { "zeros", VKT_INIT_ZEROS },
     };
     const char *names[VKT_COUNT(inits)], *want = l->spec.init ? l->spec.init : "kaiming";
     vkt__init init = VKT_INIT_ONES;
@@ -30,25 +36,31 @@ static vkt_status linear_plan(vkt_model *m, vkt__layer *l)
     }
     if (init == VKT_INIT_ONES) {
         const char *near = vkt_nearest(want, names, VKT_COUNT(names));
-        layer_error(l, "no initialiser '%s'; there are kaiming, xavier, normal, zeros%s%s%s", want, near ? "; did you mean '" : "",
-                    near ? near : "", near ? "'?" : "");
+        layer_error(l, "no initialiser '%s'; there are kaiming, xavier, normal, zeros%s%s%s", want,
+                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
         return VKT_ARG;
     }
     if (l->in.rank == 3)
-        return layer_error(l, "the input is an image, %s: put `- flatten` before it", vkt_shape_text(l->in, VKT_F32, text));
-    uint32_t out = l->spec.out ? l->spec.out : vkt__model_n_outputs(m), in = l->in.d[l->in.rank - 1];
+        return layer_error(l, "the input is an image, %s: put `- flatten` before it",
+                           vkt_shape_text(l->in, VKT_F32, text));
+    uint32_t out = l->spec.out ? l->spec.out : vkt__model_n_outputs(m),
+             in = l->in.d[l->in.rank - 1];
     if (in == 0) return layer_error(l, "the input has no elements");
     l->out = l->in;
     l->out.d[l->out.rank - 1] = out;
-    l->w = vkt__model_add_param(m, l, "weight", vkt_shape2(out, in), init, l->spec.init_scale > 0 ? l->spec.init_scale : 1.0f);
-    if (!l->spec.no_bias) l->b = vkt__model_add_param(m, l, "bias", vkt_shape1(out), VKT_INIT_ZEROS, 1);
+    l->w = vkt__model_add_param(m, l, "weight", vkt_shape2(out, in), init,
+                                l->spec.init_scale > 0 ? l->spec.init_scale : 1.0f);
+    if (!l->spec.no_bias)
+        l->b = vkt__model_add_param(m, l, "bias", vkt_shape1(out), VKT_INIT_ZEROS, 1);
     return VKT_OK;
 }
 
-static vkt_tensor *linear_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x, bool train)
+static vkt_tensor *linear_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                                bool train)
 {
     (void)train;
-    return vkt_linear(g, x, vkt__model_tensor(m, g, l->w), vkt__model_tensor(m, g, l->b), VKT_ACT_NONE);
+    return vkt_linear(g, x, vkt__model_tensor(m, g, l->w), vkt__model_tensor(m, g, l->b),
+                      VKT_ACT_NONE);
 }
 
 /* ---- activations ---- */
@@ -60,9 +72,12 @@ static vkt_status same_plan(vkt_model *m, vkt__layer *l)
     return VKT_OK;
 }
 
-static vkt_tensor *act_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x, bool train)
+static vkt_tensor *act_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                             bool train)
 {
-    static const char *const names[] = { "", "relu", "gelu", "gelu_erf", "silu", "sigmoid", "tanh" };
+    static const char *const names[] = {
+        "", "relu", "gelu", "gelu_erf", "silu", "sigmoid", "tanh"
+    };
     (void)m;
     (void)train;
     uint32_t act = 1;
@@ -78,11 +93,13 @@ static vkt_status norm_plan(vkt_model *m, vkt__layer *l)
     bool rms = !strcmp(l->kind->name, "rmsnorm");
     l->out = l->in;
     l->w = vkt__model_add_param(m, l, "weight", vkt_shape1(c), VKT_INIT_ONES, 1);
-    if (!rms && !l->spec.no_bias) l->b = vkt__model_add_param(m, l, "bias", vkt_shape1(c), VKT_INIT_ZEROS, 1);
+    if (!rms && !l->spec.no_bias)
+        l->b = vkt__model_add_param(m, l, "bias", vkt_shape1(c), VKT_INIT_ZEROS, 1);
     return VKT_OK;
 }
 
-static vkt_tensor *norm_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x, bool train)
+static vkt_tensor *norm_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                              bool train)
 {
     (void)train;
     float eps = l->spec.eps > 0 ? l->spec.eps : 1e-5f;
@@ -93,7 +110,8 @@ static vkt_tensor *norm_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, v
 
 /* ---- dropout, flatten ---- */
 
-static vkt_tensor *dropout_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x, bool train)
+static vkt_tensor *dropout_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                                 bool train)
 {
     (void)m;
     return train && l->spec.p > 0 ? vkt_dropout(g, x, vkt_step(g), l->spec.p) : x;
@@ -106,7 +124,8 @@ static vkt_status flatten_plan(vkt_model *m, vkt__layer *l)
     return VKT_OK;
 }
 
-static vkt_tensor *flatten_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x, bool train)
+static vkt_tensor *flatten_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                                 bool train)
 {
     (void)m;
     (void)train;
@@ -120,18 +139,20 @@ static vkt_status residual_plan(vkt_model *m, vkt__layer *l)
     vkt__str prefix = { 0 };
     vkt__str_printf(&prefix, "%s.body.", l->name);
     l->n_body = l->spec.n_body;
-    vkt_status st = vkt__model_plan_body(m, l->spec.body, l->n_body, prefix.data, l->in, false, &l->body, &l->out);
+    vkt_status st = vkt__model_plan_body(m, l->spec.body, l->n_body, prefix.data, l->in, false,
+                                         &l->body, &l->out);
     vkt__str_finish(&prefix);
     if (st != VKT_OK) return st;
     char a[96], b[96];
     if (vkt_shape_count(l->in) != vkt_shape_count(l->out) || l->in.rank != l->out.rank)
-        return layer_error(l, "the branch gives %s, but is added to %s: they must be equal", vkt_shape_text(l->out, VKT_F32, a),
-                           vkt_shape_text(l->in, VKT_F32, b));
+        return layer_error(l, "the branch gives %s, but is added to %s: they must be equal",
+                           vkt_shape_text(l->out, VKT_F32, a), vkt_shape_text(l->in, VKT_F32, b));
     if (l->spec.zero) vkt__model_zero_last(m, l->body, l->n_body);
     return VKT_OK;
 }
 
-static vkt_tensor *residual_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x, bool train)
+static vkt_tensor *residual_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                                  bool train)
 {
     return vkt_add(g, x, vkt__model_build_body(m, g, l->body, l->n_body, x, train));
 }
@@ -150,7 +171,8 @@ static vkt_status repeat_plan(vkt_model *m, vkt__layer *l)
     }
     vkt__str_printf(&prefix, "%s.", l->name);
     l->n_body = copies * n;
-    vkt_status st = vkt__model_plan_body(m, all, l->n_body, prefix.data, l->in, false, &l->body, &l->out);
+    vkt_status st =
+        vkt__model_plan_body(m, all, l->n_body, prefix.data, l->in, false, &l->body, &l->out);
     for (size_t i = 0; i < copies * n; i++) vkt__str_finish(&names[i]);
     vkt__str_finish(&prefix);
     free(names);
@@ -158,18 +180,19 @@ static vkt_status repeat_plan(vkt_model *m, vkt__layer *l)
     return st;
 }
 
-static vkt_tensor *repeat_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x, bool train)
+static vkt_tensor *repeat_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                                bool train)
 {
     return vkt__model_build_body(m, g, l->body, l->n_body, x, train);
 }
 
 static const vkt__layer_kind kinds[] = {
-    { "linear", linear_plan, linear_build },       { "relu", same_plan, act_build },
-    { "gelu", same_plan, act_build },              { "gelu_erf", same_plan, act_build },
-    { "silu", same_plan, act_build },              { "sigmoid", same_plan, act_build },
-    { "tanh", same_plan, act_build },              { "layernorm", norm_plan, norm_build },
-    { "rmsnorm", norm_plan, norm_build },          { "dropout", same_plan, dropout_build },
-    { "flatten", flatten_plan, flatten_build },    { "residual", residual_plan, residual_build },
+    { "linear", linear_plan, linear_build },    { "relu", same_plan, act_build },
+    { "gelu", same_plan, act_build },           { "gelu_erf", same_plan, act_build },
+    { "silu", same_plan, act_build },           { "sigmoid", same_plan, act_build },
+    { "tanh", same_plan, act_build },           { "layernorm", norm_plan, norm_build },
+    { "rmsnorm", norm_plan, norm_build },       { "dropout", same_plan, dropout_build },
+    { "flatten", flatten_plan, flatten_build }, { "residual", residual_plan, residual_build },
     { "repeat", repeat_plan, repeat_build },
 };
 

@@ -1,11 +1,18 @@
-/* What a layer type does: infer its output shape and declare its parameters, then put ops into graphs. */
+/* What a layer type does: infer its output shape and declare its parameters, then put ops into
+ * graphs. */
 #ifndef VKT_NN_LAYERS_H
 #define VKT_NN_LAYERS_H
 
 #include "base/util.h"
 #include "vktrain/nn.h"
 
-typedef enum vkt__init { VKT_INIT_ZEROS, VKT_INIT_ONES, VKT_INIT_KAIMING, VKT_INIT_XAVIER, VKT_INIT_NORMAL } vkt__init;
+typedef enum vkt__init {
+    VKT_INIT_ZEROS,
+    VKT_INIT_ONES,
+    VKT_INIT_KAIMING,
+    VKT_INIT_XAVIER,
+    VKT_INIT_NORMAL
+} vkt__init;
 
 /* A parameter and how it starts. */
 typedef struct vkt__param {
@@ -17,34 +24,38 @@ typedef struct vkt__param {
 /* A layer of the model: its description, resolved. */
 typedef struct vkt__layer {
     const struct vkt__layer_kind *kind;
-    vkt_layer spec;        /* body is not used: see below */
-    const char *name;      /* "2.body.0" */
-    const char *where;     /* "mlp.yaml:12: layer 2 (linear)" */
-    vkt_shape in, out;     /* of one example */
-    int w, b;              /* indices of parameters, -1: none */
+    vkt_layer spec;    /* body is not used: see below */
+    const char *name;  /* "2.body.0" */
+    const char *where; /* "mlp.yaml:12: layer 2 (linear)" */
+    vkt_shape in, out; /* of one example */
+    int w, b;          /* indices of parameters, -1: none */
     struct vkt__layer *body;
     size_t n_body;
 } vkt__layer;
 
 typedef struct vkt__layer_kind {
-    const char *name;      /* of vkt_layer_types */
+    const char *name; /* of vkt_layer_types */
     /* Sets l->out from l->in and adds parameters; logs and returns SHAPE or ARG when it can't. */
     vkt_status (*plan)(vkt_model *m, vkt__layer *l);
-    vkt_tensor *(*build)(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x, bool train);
+    vkt_tensor *(*build)(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                         bool train);
 } vkt__layer_kind;
 
 const vkt__layer_kind *vkt__layer_kind_find(const char *name);
 
 /* ---- what kinds use of the model (model.c) ---- */
 
-int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape, vkt__init init, float scale);
+int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
+                         vkt__init init, float scale);
 /* The parameter's tensor in g; NULL for index -1. */
 vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param);
 uint32_t vkt__model_n_outputs(const vkt_model *m);
 /* Plans a body whose input is `in`; names of its layers open with prefix. */
-vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, const char *prefix, vkt_shape in, bool is_whole,
-                                vkt__layer **out, vkt_shape *out_shape);
-vkt_tensor *vkt__model_build_body(vkt_model *m, vkt_graph *g, const vkt__layer *body, size_t n, vkt_tensor *x, bool train);
+vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, const char *prefix,
+                                vkt_shape in, bool is_whole, vkt__layer **out,
+                                vkt_shape *out_shape);
+vkt_tensor *vkt__model_build_body(vkt_model *m, vkt_graph *g, const vkt__layer *body, size_t n,
+                                  vkt_tensor *x, bool train);
 /* The last parameters of a branch start at zero, so that x + f(x) = x at first. */
 void vkt__model_zero_last(vkt_model *m, const vkt__layer *body, size_t n);
 

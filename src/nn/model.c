@@ -19,7 +19,8 @@ struct vkt_model {
     vkt_buffer *values, *grads;
 };
 
-int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape, vkt__init init, float scale)
+int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
+                         vkt__init init, float scale)
 {
     m->params = vkt__grow(m->params, m->n_params, &m->cap_params, sizeof *m->params);
     vkt__param *p = &m->params[m->n_params];
@@ -53,8 +54,8 @@ void vkt__model_zero_last(vkt_model *m, const vkt__layer *body, size_t n)
     }
 }
 
-vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, const char *prefix, vkt_shape in, bool is_whole,
-                                vkt__layer **out, vkt_shape *out_shape)
+vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, const char *prefix,
+                                vkt_shape in, bool is_whole, vkt__layer **out, vkt_shape *out_shape)
 {
     vkt__layer *layers = vkt__arena_alloc(&m->arena, n * sizeof *layers);
     for (size_t i = 0; i < n; i++) {
@@ -64,8 +65,10 @@ vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, c
         l->in = in;
         l->name = spec[i].name ? vkt__arena_printf(&m->arena, "%s%s", prefix, spec[i].name)
                                : vkt__arena_printf(&m->arena, "%s%zu", prefix, i);
-        l->where = spec[i].line ? vkt__arena_printf(&m->arena, "%s:%d: layer %s (%s)", m->source, spec[i].line, l->name, spec[i].type)
-                                : vkt__arena_printf(&m->arena, "layer %s (%s)", l->name, spec[i].type);
+        l->where = spec[i].line
+                       ? vkt__arena_printf(&m->arena, "%s:%d: layer %s (%s)", m->source,
+                                           spec[i].line, l->name, spec[i].type)
+                       : vkt__arena_printf(&m->arena, "layer %s (%s)", l->name, spec[i].type);
         l->kind = vkt__layer_kind_find(spec[i].type);
         if (!l->kind) {
             size_t n_types;
@@ -73,21 +76,25 @@ vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, c
             const char *names[64];
             for (size_t t = 0; t < n_types && t < 64; t++) names[t] = types[t].name;
             const char *near = vkt_nearest(spec[i].type, names, VKT_MIN(n_types, 64));
-            return vkt__fail(VKT_ARG, "model", "%s: no such layer type%s%s%s", l->where, near ? "; did you mean '" : "", near ? near : "",
-                             near ? "'?" : "");
+            return vkt__fail(VKT_ARG, "model", "%s: no such layer type%s%s%s", l->where,
+                             near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
         }
         vkt_status st = l->kind->plan(m, l);
         if (st != VKT_OK) return st;
         if (m->flat_count > UINT32_MAX)
-            return vkt__fail(VKT_SHAPE, "model", "%s: the model has more than 2^32 parameters", l->where);
+            return vkt__fail(VKT_SHAPE, "model", "%s: the model has more than 2^32 parameters",
+                             l->where);
         in = l->out;
     }
     *out = layers;
     *out_shape = in;
     if (is_whole && (in.rank != 1 || in.d[0] != m->n_outputs)) {
         char text[96];
-        return vkt__fail(VKT_SHAPE, "model", "%s gives %s, but the data has %u outputs: end the model with `- linear` (its size is inferred)",
-                         n ? layers[n - 1].where : "an empty model", vkt_shape_text(in, VKT_F32, text), m->n_outputs);
+        return vkt__fail(VKT_SHAPE, "model",
+                         "%s gives %s, but the data has %u outputs: end the model with `- linear` "
+                         "(its size is inferred)",
+                         n ? layers[n - 1].where : "an empty model",
+                         vkt_shape_text(in, VKT_F32, text), m->n_outputs);
     }
     return VKT_OK;
 }
@@ -96,7 +103,8 @@ vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, c
 static vkt_status flat_create(vkt_model *m, const char *label, vkt_buffer **out)
 {
     uint64_t bytes = VKT_MAX(m->flat_count, 1) * sizeof(float);
-    if (m->gpu) return vkt_buffer_create(m->gpu, &(vkt_buffer_desc) { bytes, VKT_MEM_DEVICE, label }, out);
+    if (m->gpu)
+        return vkt_buffer_create(m->gpu, &(vkt_buffer_desc) { bytes, VKT_MEM_DEVICE, label }, out);
     vkt_buffer *b = vkt__alloc(sizeof *b);
     b->bytes = bytes;
     b->label = label;
@@ -127,7 +135,8 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
     m->input = desc->input;
     m->n_outputs = desc->n_outputs;
     m->n_layers = desc->n_layers;
-    VKT_TRY(vkt__model_plan_body(m, desc->layers, desc->n_layers, "", desc->input, true, &m->layers, &last));
+    VKT_TRY(vkt__model_plan_body(m, desc->layers, desc->n_layers, "", desc->input, true, &m->layers,
+                                 &last));
     VKT_TRY(flat_create(m, "parameters", &m->values));
     VKT_TRY(flat_create(m, "gradients", &m->grads));
     *out = m;
@@ -149,17 +158,24 @@ void vkt_model_destroy(vkt_model **pm)
     *pm = NULL;
 }
 
-/* Kaiming: normal, deviation sqrt(2 / fan_in) (He et al. 2015, arXiv 1502.01852). Xavier: uniform in
+/* Kaiming: normal, deviation sqrt(2 / fan_in) (He et al. 2015, arXiv 1502.01852). Xavier: uniform
+ * in
  * +-sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010). Normal: deviation 0.02 (GPT-2's). */
 static float initial_value(const vkt__param *p, uint64_t seed, uint64_t i)
 {
     double fan_out = p->pub.shape.d[0], fan_in = p->pub.shape.rank > 1 ? p->pub.shape.d[1] : 1;
     switch (p->init) {
-    case VKT_INIT_ONES: return 1;
-    case VKT_INIT_KAIMING: return (float)(p->scale * sqrt(2 / fan_in) * vkt_rand_normal(seed, VKT_RNG_INIT, i));
-    case VKT_INIT_XAVIER: return (float)(p->scale * sqrt(6 / (fan_in + fan_out)) * (2 * vkt_rand_uniform(seed, VKT_RNG_INIT, i) - 1));
-    case VKT_INIT_NORMAL: return (float)(p->scale * 0.02 * vkt_rand_normal(seed, VKT_RNG_INIT, i));
-    default: return 0;
+    case VKT_INIT_ONES:
+        return 1;
+    case VKT_INIT_KAIMING:
+        return (float)(p->scale * sqrt(2 / fan_in) * vkt_rand_normal(seed, VKT_RNG_INIT, i));
+    case VKT_INIT_XAVIER:
+        return (float)(p->scale * sqrt(6 / (fan_in + fan_out)) *
+                       (2 * vkt_rand_uniform(seed, VKT_RNG_INIT, i) - 1));
+    case VKT_INIT_NORMAL:
+        return (float)(p->scale * 0.02 * vkt_rand_normal(seed, VKT_RNG_INIT, i));
+    default:
+        return 0;
     }
 }
 
@@ -190,7 +206,8 @@ vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param)
     return t;
 }
 
-vkt_tensor *vkt__model_build_body(vkt_model *m, vkt_graph *g, const vkt__layer *body, size_t n, vkt_tensor *x, bool train)
+vkt_tensor *vkt__model_build_body(vkt_model *m, vkt_graph *g, const vkt__layer *body, size_t n,
+                                  vkt_tensor *x, bool train)
 {
     for (size_t i = 0; i < n; i++) {
         vkt__where(g, body[i].where);
@@ -261,8 +278,10 @@ static void summarize(const vkt_model *m, const vkt__layer *layers, size_t n, vk
     for (size_t i = 0; i < n; i++) {
         const vkt__layer *l = &layers[i];
         char text[96];
-        uint64_t count = (l->w >= 0 ? m->params[l->w].pub.count : 0) + (l->b >= 0 ? m->params[l->b].pub.count : 0);
-        vkt__str_printf(s, "  %-20s %-12s %-24s", l->name, l->kind->name, vkt_shape_text(l->out, VKT_F32, text));
+        uint64_t count = (l->w >= 0 ? m->params[l->w].pub.count : 0) +
+                         (l->b >= 0 ? m->params[l->b].pub.count : 0);
+        vkt__str_printf(s, "  %-20s %-12s %-24s", l->name, l->kind->name,
+                        vkt_shape_text(l->out, VKT_F32, text));
         if (count) vkt__str_printf(s, " %12llu", (unsigned long long)count);
         vkt__str_add(s, "\n", 1);
         summarize(m, l->body, l->n_body, s);
@@ -274,8 +293,10 @@ char *vkt_model_summary(const vkt_model *m)
     vkt__str s = { 0 };
     char text[96];
     vkt__str_printf(&s, "  %-20s %-12s %-24s %12s\n", "layer", "type", "output", "parameters");
-    vkt__str_printf(&s, "  %-20s %-12s %-24s\n", "input", "", vkt_shape_text(m->input, VKT_F32, text));
+    vkt__str_printf(&s, "  %-20s %-12s %-24s\n", "input", "",
+                    vkt_shape_text(m->input, VKT_F32, text));
     summarize(m, m->layers, m->n_layers, &s);
-    vkt__str_printf(&s, "  %-20s %-12s %-24s %12llu\n", "total", "", "", (unsigned long long)m->count);
+    vkt__str_printf(&s, "  %-20s %-12s %-24s %12llu\n", "total", "", "",
+                    (unsigned long long)m->count);
     return s.data;
 }

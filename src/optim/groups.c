@@ -25,7 +25,8 @@ bool vkt__glob(const char *pattern, const char *name)
     return *pattern == 0;
 }
 
-static struct vkt_group_params group_of(const vkt_optim_desc *desc, const vkt_param *p, size_t *which)
+static struct vkt_group_params group_of(const vkt_optim_desc *desc, const vkt_param *p,
+                                        size_t *which)
 {
     struct vkt_group_params v = { 1, p->decay || desc->decay_all ? desc->weight_decay : 0 };
     for (*which = 0; *which < desc->n_groups; ++*which) {
@@ -41,7 +42,9 @@ static struct vkt_group_params group_of(const vkt_optim_desc *desc, const vkt_pa
 static uint32_t index_of(vkt__groups *t, struct vkt_group_params v)
 {
     size_t i = 0;
-    while (i < t->n_groups && (t->groups[i].lr_scale != v.lr_scale || t->groups[i].weight_decay != v.weight_decay)) i++;
+    while (i < t->n_groups &&
+           (t->groups[i].lr_scale != v.lr_scale || t->groups[i].weight_decay != v.weight_decay))
+        i++;
     if (i == t->n_groups) {
         t->groups = vkt__grow(t->groups, t->n_groups, &t->cap_groups, sizeof *t->groups);
         t->groups[t->n_groups++] = v;
@@ -66,13 +69,17 @@ static void warn_unused(const vkt_optim_desc *desc, const vkt__flat *flat, const
         if (used[i]) continue;
         const char *first = NULL;
         for (size_t k = 0; k < flat->n && !first; k++)
-            if (vkt__glob(desc->groups[i].pattern, flat->params[k].name)) first = flat->params[k].name;
+            if (vkt__glob(desc->groups[i].pattern, flat->params[k].name))
+                first = flat->params[k].name;
         if (first)
-            vkt_log(VKT_LOG_WARN, "optim", "group '%s' has no effect: earlier groups take '%s' and all else that it matches",
-                    desc->groups[i].pattern, first);
+            vkt_log(
+                VKT_LOG_WARN, "optim",
+                "group '%s' has no effect: earlier groups take '%s' and all else that it matches",
+                desc->groups[i].pattern, first);
         else
-            vkt_log(VKT_LOG_WARN, "optim", "group '%s' matches no parameter; the first one's name is '%s'", desc->groups[i].pattern,
-                    flat->n ? flat->params[0].name : "");
+            vkt_log(VKT_LOG_WARN, "optim",
+                    "group '%s' matches no parameter; the first one's name is '%s'",
+                    desc->groups[i].pattern, flat->n ? flat->params[0].name : "");
     }
 }
 
@@ -88,11 +95,13 @@ void vkt__groups_init(vkt__groups *t, const vkt_optim_desc *desc, const vkt__fla
         struct vkt_group_params v = group_of(desc, p, &which);
         used[which]++;
         uint32_t group = index_of(t, v);
-        uint64_t first = p->offset / VKT_GROUP_BLOCK, end = (p->offset + p->count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK;
+        uint64_t first = p->offset / VKT_GROUP_BLOCK,
+                 end = (p->offset + p->count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK;
         VKT_ASSERT(p->offset % VKT_GROUP_BLOCK == 0 && p->offset + p->count <= flat->count);
         for (uint64_t b = first; b < end; b++) t->blocks[b] = group;
         /* With the padding behind it, which is zero, so that neighbours join. */
-        if (v.lr_scale != 0) add_live(t, p->offset, VKT_MIN(end * VKT_GROUP_BLOCK, flat->count) - p->offset);
+        if (v.lr_scale != 0)
+            add_live(t, p->offset, VKT_MIN(end * VKT_GROUP_BLOCK, flat->count) - p->offset);
     }
     if (t->n_groups == 0) index_of(t, (struct vkt_group_params) { 1, 0 });
     warn_unused(desc, flat, used);

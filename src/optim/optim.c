@@ -1,5 +1,5 @@
-/* The optimizer: moments and tables of one flat parameter buffer, its nodes in a training graph, and the host's
- * share of a step. Formulas stand beside shaders/optim_update.comp. */
+/* The optimizer: moments and tables of one flat parameter buffer, its nodes in a training graph,
+ * and the host's share of a step. Formulas stand beside shaders/optim_update.comp. */
 #include <math.h>
 
 #include "optim/optim_flat.h"
@@ -9,8 +9,8 @@ enum { MAX_MOMENTS = 2 };
 
 struct vkt_optim {
     vkt_gpu *gpu;
-    vkt_optim_desc desc;   /* without its groups */
-    uint64_t count;        /* elements of each flat buffer */
+    vkt_optim_desc desc;        /* without its groups */
+    uint64_t count;             /* elements of each flat buffer */
     vkt_buffer *values, *grads; /* the model's */
     vkt_buffer *sum, *sums;     /* accumulation: of gradients; of loss and hits. NULL without */
     vkt_buffer *moments[MAX_MOMENTS];
@@ -22,17 +22,24 @@ struct vkt_optim {
     size_t n_live;
 };
 
-static_assert((int)VKT_SGD == VKT_UP_SGD && (int)VKT_MOMENTUM == VKT_UP_MOMENTUM && (int)VKT_NESTEROV == VKT_UP_NESTEROV &&
-              (int)VKT_RMSPROP == VKT_UP_RMSPROP && (int)VKT_ADAM == VKT_UP_ADAM && (int)VKT_NADAM == VKT_UP_NADAM &&
-              (int)VKT_ADAMW == VKT_UP_ADAMW, "the row's numbers");
-static_assert(offsetof(struct vkt_scalars, loss) == 4 * VKT_SCALAR_LOSS && offsetof(struct vkt_scalars, grad_norm) == 4 * VKT_SCALAR_GRAD_NORM &&
-              offsetof(struct vkt_scalars, clip) == 4 * VKT_SCALAR_CLIP && offsetof(struct vkt_scalars, ok) == 4 * VKT_SCALAR_OK &&
-              offsetof(struct vkt_scalars, hits) == 4 * VKT_SCALAR_HITS && offsetof(struct vkt_scalars, skipped) == 4 * VKT_SCALAR_SKIPPED &&
-              sizeof(struct vkt_scalars) == 4 * VKT_N_SCALARS, "one layout for shaders and callers");
+static_assert((int)VKT_SGD == VKT_UP_SGD && (int)VKT_MOMENTUM == VKT_UP_MOMENTUM &&
+                  (int)VKT_NESTEROV == VKT_UP_NESTEROV && (int)VKT_RMSPROP == VKT_UP_RMSPROP &&
+                  (int)VKT_ADAM == VKT_UP_ADAM && (int)VKT_NADAM == VKT_UP_NADAM &&
+                  (int)VKT_ADAMW == VKT_UP_ADAMW,
+              "the row's numbers");
+static_assert(offsetof(struct vkt_scalars, loss) == 4 * VKT_SCALAR_LOSS &&
+                  offsetof(struct vkt_scalars, grad_norm) == 4 * VKT_SCALAR_GRAD_NORM &&
+                  offsetof(struct vkt_scalars, clip) == 4 * VKT_SCALAR_CLIP &&
+                  offsetof(struct vkt_scalars, ok) == 4 * VKT_SCALAR_OK &&
+                  offsetof(struct vkt_scalars, hits) == 4 * VKT_SCALAR_HITS &&
+                  offsetof(struct vkt_scalars, skipped) == 4 * VKT_SCALAR_SKIPPED &&
+                  sizeof(struct vkt_scalars) == 4 * VKT_N_SCALARS,
+              "one layout for shaders and callers");
 
 const char *vkt_rule_name(vkt_rule r)
 {
-    static const char *const names[] = { "sgd", "momentum", "nesterov", "rmsprop", "adam", "nadam", "adamw" };
+    static const char *const names[] = { "sgd",  "momentum", "nesterov", "rmsprop",
+                                         "adam", "nadam",    "adamw" };
     return (size_t)r < VKT_COUNT(names) ? names[r] : "unknown";
 }
 
@@ -51,29 +58,35 @@ static bool uses_gamma(vkt_rule r)
 static vkt_status check_range(const char *name, double v, double low, double high, bool below)
 {
     if (v >= low && (below ? v < high : v <= high)) return VKT_OK;
-    return vkt__fail(VKT_ARG, "optim", "%s is %g; it must be in [%g, %g%c", name, v, low, high, below ? ')' : ']');
+    return vkt__fail(VKT_ARG, "optim", "%s is %g; it must be in [%g, %g%c", name, v, low, high,
+                     below ? ')' : ']');
 }
 
 vkt_status vkt__optim_check(const vkt_optim_desc *d)
 {
     vkt_status st = VKT_OK;
     const double most = 1e30;
-    if ((unsigned)d->rule > VKT_ADAMW) return vkt__fail(VKT_ARG, "optim", "there is no rule number %d", (int)d->rule);
+    if ((unsigned)d->rule > VKT_ADAMW)
+        return vkt__fail(VKT_ARG, "optim", "there is no rule number %d", (int)d->rule);
     if (uses_gamma(d->rule)) VKT_TRY(check_range("momentum", (double)d->momentum, 0, 1, true));
     if (d->rule == VKT_RMSPROP) VKT_TRY(check_range("rho", (double)d->rho, 0, 1, true));
     if (is_adam(d->rule)) {
         VKT_TRY(check_range("beta1", (double)d->beta1, 0, 1, true));
         VKT_TRY(check_range("beta2", (double)d->beta2, 0, 1, true));
     }
-    /* g^2 vanishes in float32 below g = 1e-19 or so: a smaller eps would blow such gradients up, and 0 gives 0/0. */
-    if (is_adam(d->rule) || d->rule == VKT_RMSPROP) VKT_TRY(check_range("eps", (double)d->eps, 1e-16, most, false));
+    /* g^2 vanishes in float32 below g = 1e-19 or so: a smaller eps would blow such gradients up,
+     * and 0 gives 0/0. */
+    if (is_adam(d->rule) || d->rule == VKT_RMSPROP)
+        VKT_TRY(check_range("eps", (double)d->eps, 1e-16, most, false));
     VKT_TRY(check_range("weight_decay", (double)d->weight_decay, 0, most, false));
     VKT_TRY(check_range("clip", (double)d->clip, 0, most, false));
     for (size_t i = 0; i < d->n_groups; i++) {
         const vkt_optim_group *g = &d->groups[i];
-        if (!g->pattern || !g->pattern[0]) return vkt__fail(VKT_ARG, "optim", "group %zu has no name pattern", i + 1);
+        if (!g->pattern || !g->pattern[0])
+            return vkt__fail(VKT_ARG, "optim", "group %zu has no name pattern", i + 1);
         VKT_TRY(check_range("a group's lr_scale", (double)g->lr_scale, 0, most, false));
-        if (!isnan(g->weight_decay)) VKT_TRY(check_range("a group's weight_decay", (double)g->weight_decay, 0, most, false));
+        if (!isnan(g->weight_decay))
+            VKT_TRY(check_range("a group's weight_decay", (double)g->weight_decay, 0, most, false));
     }
 fail:
     return st;
@@ -82,9 +95,15 @@ fail:
 vkt_attr vkt__optim_attr(const vkt_optim_desc *d)
 {
     bool gamma = uses_gamma(d->rule), rms = d->rule == VKT_RMSPROP, adam = is_adam(d->rule);
-    return (vkt_attr) { .optim = { .rule = (uint32_t)d->rule, .torch = d->form == VKT_FORM_TORCH,
-        .beta1 = gamma ? d->momentum : adam ? d->beta1 : 0, .beta2 = rms ? d->rho : adam ? d->beta2 : 0,
-        .eps = rms || adam ? d->eps : 0 } };
+    return (vkt_attr) { .optim = { .rule = (uint32_t)d->rule,
+                                   .torch = d->form == VKT_FORM_TORCH,
+                                   .beta1 = gamma  ? d->momentum
+                                            : adam ? d->beta1
+                                                   : 0,
+                                   .beta2 = rms    ? d->rho
+                                            : adam ? d->beta2
+                                                   : 0,
+                                   .eps = rms || adam ? d->eps : 0 } };
 }
 
 /* PyTorch's NAdam: momentum_decay is its default. */
@@ -106,8 +125,10 @@ vkt__update_step vkt__optim_factors(const vkt_optim_desc *d, double lr, uint64_t
         s.adam_m = root2 / c1;
     } else if (d->form == VKT_FORM_TORCH) {
         double product = 1, mu = 0, next = nadam_mu(b1, t + 1);
-        /* Below 1e-30 the product is nothing beside 1: so the loop is short however late the step. */
-        for (uint64_t k = 1; k <= step + 1 && product > 1e-30; k++) product *= nadam_mu(b1, (double)k);
+        /* Below 1e-30 the product is nothing beside 1: so the loop is short however late the step.
+         */
+        for (uint64_t k = 1; k <= step + 1 && product > 1e-30; k++)
+            product *= nadam_mu(b1, (double)k);
         mu = nadam_mu(b1, t);
         s.adam_m = next / (1 - product * next);
         s.adam_g = (1 - mu) / (1 - product);
@@ -130,14 +151,21 @@ void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *d, void *step_block
     vkt__update_step s = vkt__optim_factors(&o->desc, d->lr, d->step);
     uint64_t n_micro = d->n_micro ? d->n_micro : 1;
     struct vkt_step_block b = {
-        .lr = (float)s.lr, .adam_m = (float)s.adam_m, .adam_g = (float)s.adam_g, .adam_v = (float)s.adam_v, .clip = o->desc.clip,
-        .step = (uint32_t)(d->step * n_micro + d->micro), .micro = d->micro, .inv_weight = d->inv_weight > 0 ? (float)d->inv_weight : 1,
+        .lr = (float)s.lr,
+        .adam_m = (float)s.adam_m,
+        .adam_g = (float)s.adam_g,
+        .adam_v = (float)s.adam_v,
+        .clip = o->desc.clip,
+        .step = (uint32_t)(d->step * n_micro + d->micro),
+        .micro = d->micro,
+        .inv_weight = d->inv_weight > 0 ? (float)d->inv_weight : 1,
         .dropout_key = vkt_rng_key((uint32_t)d->seed, (uint32_t)(d->seed >> 32), VKT_RNG_DROPOUT),
     };
     memcpy(step_block, &b, sizeof b);
 }
 
-void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed, void *step_block)
+void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed,
+                         void *step_block)
 {
     vkt_optim_fill(o, &(vkt_step_desc) { .lr = lr, .step = step, .seed = seed }, step_block);
 }
@@ -153,19 +181,23 @@ static vkt_status fill_ones(vkt_gpu *gpu, vkt_buffer *buf, const vkt__flat *flat
     for (size_t i = 0; i < PIECE; i++) ones[i] = 1;
     for (size_t i = 0; i < flat->n; i++)
         for (uint64_t at = 0; at < flat->params[i].count; at += PIECE)
-            VKT_TRY(vkt_buffer_write(gpu, buf, 4 * (flat->params[i].offset + at), ones, 4 * VKT_MIN(flat->params[i].count - at, PIECE)));
+            VKT_TRY(vkt_buffer_write(gpu, buf, 4 * (flat->params[i].offset + at), ones,
+                                     4 * VKT_MIN(flat->params[i].count - at, PIECE)));
 fail:
     free(ones);
     return st;
 }
 
-static vkt_status table(vkt_gpu *gpu, const char *label, const void *data, uint64_t bytes, vkt_buffer **out)
+static vkt_status table(vkt_gpu *gpu, const char *label, const void *data, uint64_t bytes,
+                        vkt_buffer **out)
 {
-    vkt_status st = vkt_buffer_create(gpu, &(vkt_buffer_desc) { bytes, VKT_MEM_DEVICE, label }, out);
+    vkt_status st =
+        vkt_buffer_create(gpu, &(vkt_buffer_desc) { bytes, VKT_MEM_DEVICE, label }, out);
     return st == VKT_OK ? vkt_buffer_write(gpu, *out, 0, data, bytes) : st;
 }
 
-vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, const vkt__flat *flat, vkt_optim **out)
+vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, const vkt__flat *flat,
+                                  vkt_optim **out)
 {
     static const char *const labels[] = { "moment m", "moment v" };
     static const uint32_t zero[4];
@@ -173,7 +205,11 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
     vkt__groups t = { 0 };
     *out = NULL;
     vkt_optim *o = vkt__alloc(sizeof *o);
-    *o = (vkt_optim) { .gpu = gpu, .desc = *desc, .count = flat->count, .values = flat->values, .grads = flat->grads };
+    *o = (vkt_optim) { .gpu = gpu,
+                       .desc = *desc,
+                       .count = flat->count,
+                       .values = flat->values,
+                       .grads = flat->grads };
     o->desc.groups = NULL;
     o->desc.n_groups = 0;
     VKT_TRY(vkt__optim_check(desc));
@@ -182,7 +218,8 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
         goto fail;
     }
     vkt__groups_init(&t, desc, flat);
-    if (t.n_live == 0) vkt_log(VKT_LOG_WARN, "optim", "every parameter is frozen: training will change nothing");
+    if (t.n_live == 0)
+        vkt_log(VKT_LOG_WARN, "optim", "every parameter is frozen: training will change nothing");
     o->live = t.live;
     o->n_live = t.n_live;
     t.live = NULL;
@@ -194,10 +231,13 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
     for (uint32_t i = 0; i < MAX_MOMENTS; i++) {
         if (!(i == 0 ? vkt__optim_has_m(attr) : vkt__optim_has_v(attr))) continue;
         o->names[o->n_moments] = i == 0 ? "m" : "v";
-        VKT_TRY(vkt_buffer_create(gpu, &(vkt_buffer_desc) { 4 * flat->count, VKT_MEM_DEVICE, labels[i] }, &o->moments[o->n_moments]));
+        VKT_TRY(vkt_buffer_create(gpu,
+                                  &(vkt_buffer_desc) { 4 * flat->count, VKT_MEM_DEVICE, labels[i] },
+                                  &o->moments[o->n_moments]));
         o->n_moments++;
     }
-    if (desc->rule == VKT_RMSPROP && desc->form == VKT_FORM_PLAYBOOK) VKT_TRY(fill_ones(gpu, o->moments[o->n_moments - 1], flat));
+    if (desc->rule == VKT_RMSPROP && desc->form == VKT_FORM_PLAYBOOK)
+        VKT_TRY(fill_ones(gpu, o->moments[o->n_moments - 1], flat));
     *out = o;
     o = NULL;
 fail:
@@ -238,7 +278,8 @@ vkt_buffer *vkt_optim_moment(const vkt_optim *o, size_t i)
 
 /* ---- nodes ---- */
 
-static vkt_tensor *bound(vkt_graph *g, const char *name, vkt_shape shape, vkt_dtype dtype, const vkt_buffer *buf, uint64_t offset)
+static vkt_tensor *bound(vkt_graph *g, const char *name, vkt_shape shape, vkt_dtype dtype,
+                         const vkt_buffer *buf, uint64_t offset)
 {
     vkt_tensor *t = vkt_input(g, shape, dtype, name);
     vkt_bind(t, VKT_ALL_SLOTS, buf, offset);
@@ -250,7 +291,8 @@ static vkt_tensor *squares(const vkt_optim *o, vkt_graph *g)
 {
     vkt_tensor *sum = NULL;
     for (size_t i = 0; i < o->n_live; i++) {
-        vkt_tensor *part = bound(g, "gradients", vkt_shape1((uint32_t)o->live[i].count), VKT_F32, o->sum ? o->sum : o->grads, 4 * o->live[i].offset);
+        vkt_tensor *part = bound(g, "gradients", vkt_shape1((uint32_t)o->live[i].count), VKT_F32,
+                                 o->sum ? o->sum : o->grads, 4 * o->live[i].offset);
         part = vkt__sum_squares(g, part);
         sum = sum ? vkt_add(g, sum, part) : part;
     }
@@ -259,14 +301,19 @@ static vkt_tensor *squares(const vkt_optim *o, vkt_graph *g)
 
 vkt_status vkt_optim_accumulate(vkt_optim *o)
 {
-    vkt_status st = vkt_buffer_create(o->gpu, &(vkt_buffer_desc) { 4 * o->count, VKT_MEM_DEVICE, "gradient sums" }, &o->sum);
-    return st == VKT_OK ? vkt_buffer_create(o->gpu, &(vkt_buffer_desc) { 512, VKT_MEM_DEVICE, "loss sums" }, &o->sums) : st;
+    vkt_status st = vkt_buffer_create(
+        o->gpu, &(vkt_buffer_desc) { 4 * o->count, VKT_MEM_DEVICE, "gradient sums" }, &o->sum);
+    return st == VKT_OK
+               ? vkt_buffer_create(o->gpu, &(vkt_buffer_desc) { 512, VKT_MEM_DEVICE, "loss sums" },
+                                   &o->sums)
+               : st;
 }
 
 void vkt_optim_build_sum(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits)
 {
     vkt_shape one = vkt_shape1(1), all = vkt_shape1((uint32_t)o->count);
-    vkt__accumulate(g, bound(g, "gradient sums", all, VKT_F32, o->sum, 0), bound(g, "gradients", all, VKT_F32, o->grads, 0));
+    vkt__accumulate(g, bound(g, "gradient sums", all, VKT_F32, o->sum, 0),
+                    bound(g, "gradients", all, VKT_F32, o->grads, 0));
     vkt__accumulate(g, bound(g, "loss sum", one, VKT_F32, o->sums, 0), loss);
     if (hits) vkt__accumulate(g, bound(g, "hits sum", one, VKT_F32, o->sums, 256), hits);
 }
@@ -274,7 +321,8 @@ void vkt_optim_build_sum(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tenso
 vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits)
 {
     if (o->count > UINT32_MAX) {
-        vkt_log(VKT_LOG_ERROR, "optim", "%llu parameters are more than one buffer's 2^32", (unsigned long long)o->count);
+        vkt_log(VKT_LOG_ERROR, "optim", "%llu parameters are more than one buffer's 2^32",
+                (unsigned long long)o->count);
         if (g->status == VKT_OK) g->status = VKT_UNSUPPORTED;
         return g->inert;
     }
@@ -287,12 +335,18 @@ vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_te
     for (size_t i = 0; i < o->n_moments; i++)
         moments[o->names[i][0] == 'v'] = bound(g, o->names[i], all, VKT_F32, o->moments[i], 0);
     vkt__update_in in = {
-        .theta = bound(g, "parameters", all, VKT_F32, o->values, 0), .grad = bound(g, "gradients", all, VKT_F32, o->sum ? o->sum : o->grads, 0),
-        .m = moments[0], .v = moments[1], .step = vkt_step(g),
-        .blocks = bound(g, "blocks", vkt_shape1((uint32_t)((o->count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK)), VKT_U32, o->blocks, 0),
+        .theta = bound(g, "parameters", all, VKT_F32, o->values, 0),
+        .grad = bound(g, "gradients", all, VKT_F32, o->sum ? o->sum : o->grads, 0),
+        .m = moments[0],
+        .v = moments[1],
+        .step = vkt_step(g),
+        .blocks = bound(g, "blocks",
+                        vkt_shape1((uint32_t)((o->count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK)),
+                        VKT_U32, o->blocks, 0),
         .groups = bound(g, "groups", vkt_shape2((uint32_t)o->n_groups, 2), VKT_F32, o->groups, 0),
     };
-    in.scalars = vkt__optim_state(g, squares(o, g), loss, hits, in.step, bound(g, "skipped", vkt_shape1(1), VKT_U32, o->skipped, 0));
+    in.scalars = vkt__optim_state(g, squares(o, g), loss, hits, in.step,
+                                  bound(g, "skipped", vkt_shape1(1), VKT_U32, o->skipped, 0));
     vkt__optim_update(g, &in, vkt__optim_attr(&o->desc));
     return in.scalars;
 }

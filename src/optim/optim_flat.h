@@ -9,18 +9,19 @@
 typedef struct vkt__flat {
     const vkt_param *params;
     size_t n;
-    uint64_t count;        /* elements of the flat buffers */
+    uint64_t count; /* elements of the flat buffers */
     vkt_buffer *values, *grads;
 } vkt__flat;
 
 /* vkt_optim_create for anything laid out like a model. Keeps the buffers, not the list. */
-vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, const vkt__flat *flat, vkt_optim **out);
+vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, const vkt__flat *flat,
+                                  vkt_optim **out);
 /* ARG and one line that names the field. */
 vkt_status vkt__optim_check(const vkt_optim_desc *desc);
 /* The row's constants. */
 vkt_attr vkt__optim_attr(const vkt_optim_desc *desc);
-/* The factors of step `step` (from 0) at rate lr in double; fill_step rounds them to the step block.
- * weight_decay is left 0: it belongs to groups. */
+/* The factors of step `step` (from 0) at rate lr in double; fill_step rounds them to the step
+ * block. weight_decay is left 0: it belongs to groups. */
 vkt__update_step vkt__optim_factors(const vkt_optim_desc *desc, double lr, uint64_t step);
 
 /* ---- groups ---- */
@@ -32,9 +33,10 @@ typedef struct vkt__range {
     uint64_t offset, count;
 } vkt__range;
 
-/* The groups by block, and the stretches of the flat buffer that are not frozen, as long as possible. */
+/* The groups by block, and the stretches of the flat buffer that are not frozen, as long as
+ * possible. */
 typedef struct vkt__groups {
-    uint32_t *blocks;      /* [n_blocks] */
+    uint32_t *blocks; /* [n_blocks] */
     uint64_t n_blocks;
     struct vkt_group_params *groups; /* distinct ones */
     size_t n_groups, cap_groups;
@@ -42,8 +44,8 @@ typedef struct vkt__groups {
     size_t n_live, cap_live;
 } vkt__groups;
 
-/* First matching pattern wins. A group's own weight_decay is taken as it is; the optimizer's applies to tensors
- * of rank >= 2 unless decay_all. Warns of patterns without effect. */
+/* First matching pattern wins. A group's own weight_decay is taken as it is; the optimizer's
+ * applies to tensors of rank >= 2 unless decay_all. Warns of patterns without effect. */
 void vkt__groups_init(vkt__groups *out, const vkt_optim_desc *desc, const vkt__flat *flat);
 void vkt__groups_finish(vkt__groups *g);
 

@@ -1,13 +1,15 @@
 /* The optimizer of a model: the one file of this layer that sees vkt_model. */
 #include "optim/optim_flat.h"
 
-vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model *model, vkt_optim **out)
+vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model *model,
+                            vkt_optim **out)
 {
     size_t n = 0;
     while (vkt_model_param(model, n)) n++;
     vkt_param *params = vkt__alloc(n * sizeof *params);
     for (size_t i = 0; i < n; i++) params[i] = *vkt_model_param(model, i);
-    vkt__flat flat = { params, n, vkt_model_flat_count(model), vkt_model_values(model), vkt_model_grads(model) };
+    vkt__flat flat = { params, n, vkt_model_flat_count(model), vkt_model_values(model),
+                       vkt_model_grads(model) };
     vkt_status st = vkt__optim_create_flat(gpu, desc, &flat, out);
     free(params);
     return st;

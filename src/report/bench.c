@@ -36,13 +36,30 @@ void vkt_bench_destroy(vkt_bench **pb)
     *pb = NULL;
 }
 
-vkt_bench_row *vkt__bench_row(vkt_bench *b, vkt_bench_group group, const char *name, const char *unit, bool higher)
+vkt_bench_row *vkt__bench_row(vkt_bench *b, vkt_bench_group group, const char *name,
+                              const char *unit, bool higher)
 {
-    if (b->n_rows == b->priv->cap_rows) b->rows = vkt__grow(b->rows, b->n_rows, &b->priv->cap_rows, sizeof *b->rows);
+    if (b->n_rows == b->priv->cap_rows)
+        b->rows = vkt__grow(b->rows, b->n_rows, &b->priv->cap_rows, sizeof *b->rows);
     vkt_bench_row *r = &b->rows[b->n_rows++];
-    *r = (vkt_bench_row) { .group = group, .name = vkt__arena_strdup(&b->priv->arena, name), .unit = unit, .note = "", .higher = higher,
-                           .value = NAN, .min = NAN, .max = NAN, .q1 = NAN, .q3 = NAN, .gpu_value = NAN, .gflops = NAN, .gbps = NAN,
-                           .percent = NAN, .error = NAN, .items_per_s = NAN, .host_us = NAN, .memory_bytes = NAN };
+    *r = (vkt_bench_row) { .group = group,
+                           .name = vkt__arena_strdup(&b->priv->arena, name),
+                           .unit = unit,
+                           .note = "",
+                           .higher = higher,
+                           .value = NAN,
+                           .min = NAN,
+                           .max = NAN,
+                           .q1 = NAN,
+                           .q3 = NAN,
+                           .gpu_value = NAN,
+                           .gflops = NAN,
+                           .gbps = NAN,
+                           .percent = NAN,
+                           .error = NAN,
+                           .items_per_s = NAN,
+                           .host_us = NAN,
+                           .memory_bytes = NAN };
     return r;
 }
 
@@ -71,14 +88,16 @@ void vkt__bench_refuse(vkt__bencher *b, vkt_bench_row *r, bool wrong, const char
     r->refused = text(b->out, fmt, ap);
     va_end(ap);
     b->wrong |= wrong;
-    r->value = r->min = r->max = r->q1 = r->q3 = r->gpu_value = r->gflops = r->gbps = r->percent = NAN;
+    r->value = r->min = r->max = r->q1 = r->q3 = r->gpu_value = r->gflops = r->gbps = r->percent =
+        NAN;
 }
 
 void vkt__bench_left_out(vkt_bench *b, const char *fmt, ...)
 {
     va_list ap;
     if (b->n_left_out == b->priv->cap_left_out)
-        b->left_out = vkt__grow(b->left_out, b->n_left_out, &b->priv->cap_left_out, sizeof *b->left_out);
+        b->left_out =
+            vkt__grow(b->left_out, b->n_left_out, &b->priv->cap_left_out, sizeof *b->left_out);
     va_start(ap, fmt);
     b->left_out[b->n_left_out++] = text(b, fmt, ap);
     va_end(ap);
@@ -108,11 +127,17 @@ void vkt__bench_stats(double *s, uint32_t n, vkt__times *out)
 {
     VKT_ASSERT(n > 0);
     qsort(s, n, sizeof *s, by_value);
-    *out = (vkt__times) { .median = (s[(n - 1) / 2] + s[n / 2]) / 2, .min = s[0], .max = s[n - 1], .q1 = s[(n - 1) / 4], .q3 = s[n - 1 - (n - 1) / 4],
-                          .other = NAN, .runs = n };
+    *out = (vkt__times) { .median = (s[(n - 1) / 2] + s[n / 2]) / 2,
+                          .min = s[0],
+                          .max = s[n - 1],
+                          .q1 = s[(n - 1) / 4],
+                          .q3 = s[n - 1 - (n - 1) / 4],
+                          .other = NAN,
+                          .runs = n };
 }
 
-/* One submission of `reps` repetitions: seconds by the host's clock and by timestamps (NAN without). */
+/* One submission of `reps` repetitions: seconds by the host's clock and by timestamps (NAN
+ * without). */
 static vkt_status run_once(vkt__bencher *b, vkt__cmd *cmd, double *wall, double *gpu)
 {
     vkt_status st = VKT_OK;
@@ -150,12 +175,15 @@ vkt_status vkt__bench_time(vkt__bencher *b, const vkt__bench_job *job, vkt__time
 {
     vkt_status st = VKT_OK;
     vkt__cmd *cmd = NULL;
-    double wall, gpu, fill = b->desc->quick ? 0.01 : 0.02, *s = vkt__alloc(2 * MAX_RUNS * sizeof *s), *s2 = s + MAX_RUNS;
-    double warm_s = job->warm_s > 0 ? job->warm_s : b->warm_s, time_s = job->time_s > 0 ? job->time_s : b->time_s;
+    double wall, gpu, fill = b->desc->quick ? 0.01 : 0.02,
+                      *s = vkt__alloc(2 * MAX_RUNS * sizeof *s), *s2 = s + MAX_RUNS;
+    double warm_s = job->warm_s > 0 ? job->warm_s : b->warm_s,
+           time_s = job->time_s > 0 ? job->time_s : b->time_s;
     uint32_t reps = 1, n = 0, most = job->max_reps ? job->max_reps : 2000;
     VKT_TRY(record(b, job, 1, &cmd));
-    bool slow = false; /* so slow that a few runs must do */
-    if (!b->desc->once) { /* repetitions that fill a submission, by growing until the time can be trusted */
+    bool slow = false;    /* so slow that a few runs must do */
+    if (!b->desc->once) { /* repetitions that fill a submission, by growing until the time can be
+                             trusted */
         for (;;) {
             VKT_TRY(run_once(b, cmd, &wall, &gpu));
             slow = wall > (job->trial ? 0.1 : 0.5);
@@ -168,10 +196,12 @@ vkt_status vkt__bench_time(vkt__bencher *b, const vkt__bench_job *job, vkt__time
             vkt__cmd_destroy(b->gpu, &cmd);
             VKT_TRY(record(b, job, reps, &cmd));
         }
-        for (double end = vkt__now() + warm_s; vkt__now() < end && !slow;) VKT_TRY(run_once(b, cmd, &wall, &gpu));
+        for (double end = vkt__now() + warm_s; vkt__now() < end && !slow;)
+            VKT_TRY(run_once(b, cmd, &wall, &gpu));
     }
     uint32_t min_runs = b->desc->once ? 1 : job->trial ? 2 : slow ? 3 : b->min_runs;
-    for (double end = vkt__now() + (b->desc->once ? 0 : time_s); n < min_runs || (n < MAX_RUNS && vkt__now() < end); n++) {
+    for (double end = vkt__now() + (b->desc->once ? 0 : time_s);
+         n < min_runs || (n < MAX_RUNS && vkt__now() < end); n++) {
         VKT_TRY(run_once(b, cmd, &wall, &gpu));
         s[n] = (b->wall ? wall : gpu) / reps;
         s2[n] = (b->wall ? gpu : wall) / reps;
@@ -216,34 +246,51 @@ static void fill_info(vkt__bencher *b)
     vkt__power_source(power, sizeof power);
     vkt__time_iso(date);
     i->device = vkt__arena_strdup(a, c->name);
-    i->type = vkt__arena_printf(a, "%s, kernels for class %s", vkt_gpu_type_name(c->type), vkt_gpu_class_name(c->klass));
+    i->type = vkt__arena_printf(a, "%s, kernels for class %s", vkt_gpu_type_name(c->type),
+                                vkt_gpu_class_name(c->klass));
     i->driver = vkt__arena_printf(a, "%s %s", c->driver, c->driver_info);
-    i->api = vkt__arena_printf(a, "%u.%u.%u", c->api_version >> 22 & 0x7f, c->api_version >> 12 & 0x3ff, c->api_version & 0xfff);
-    i->caps = vkt__arena_printf(a, "subgroup %u, workgroup %u, shared %u KiB, heap %.0f MiB, fp16 %s, bf16 %s, int64 %s, matrix units %s, unified %s",
-                                c->subgroup, c->workgroup, c->shared_bytes >> 10, (double)c->heap_bytes / 1048576, c->fp16 ? "yes" : "no",
-                                c->bf16 ? "yes" : "no", c->int64 ? "yes" : "no", c->coopmat ? "yes" : "no", c->unified ? "yes" : "no");
+    i->api = vkt__arena_printf(a, "%u.%u.%u", c->api_version >> 22 & 0x7f,
+                               c->api_version >> 12 & 0x3ff, c->api_version & 0xfff);
+    i->caps = vkt__arena_printf(a,
+                                "subgroup %u, workgroup %u, shared %u KiB, heap %.0f MiB, fp16 %s, "
+                                "bf16 %s, int64 %s, matrix units %s, unified %s",
+                                c->subgroup, c->workgroup, c->shared_bytes >> 10,
+                                (double)c->heap_bytes / 1048576, c->fp16 ? "yes" : "no",
+                                c->bf16 ? "yes" : "no", c->int64 ? "yes" : "no",
+                                c->coopmat ? "yes" : "no", c->unified ? "yes" : "no");
     i->version = VKT_VERSION;
     i->commit = VKT_COMMIT;
     double load = vkt__load_average();
     char busy[48] = "";
     if (isfinite(load)) snprintf(busy, sizeof busy, ", load %.1f before", load);
-    i->host = vkt__arena_printf(a, "%u CPUs, %.1f GiB%s", vkt__cpu_count(), (double)vkt__ram_bytes() / 1073741824, busy);
+    i->host = vkt__arena_printf(a, "%u CPUs, %.1f GiB%s", vkt__cpu_count(),
+                                (double)vkt__ram_bytes() / 1073741824, busy);
     if (isfinite(load) && load > 0.3 * vkt__cpu_count() && !b->desc->once)
-        vkt_log(VKT_LOG_WARN, "bench", "load average is %.1f on %u CPUs: other programs are running, and the numbers will show it", load, vkt__cpu_count());
+        vkt_log(VKT_LOG_WARN, "bench",
+                "load average is %.1f on %u CPUs: other programs are running, and the numbers will "
+                "show it",
+                load, vkt__cpu_count());
     i->power = vkt__arena_strdup(a, power);
     i->date = vkt__arena_strdup(a, date);
     i->clock = b->wall ? "wall clock" : "GPU timestamps";
-    i->settings = vkt__arena_printf(a, "%s, warm-up %g s, measured %g s and at least %u runs%s%s%s%s", b->desc->once ? "once" : b->desc->quick ? "quick" : "full",
-                                    b->warm_s, b->time_s, b->min_runs, b->desc->only ? ", only " : "", b->desc->only ? b->desc->only : "",
-                                    b->desc->op ? ", op " : "", b->desc->op ? b->desc->op : "");
+    i->settings =
+        vkt__arena_printf(a, "%s, warm-up %g s, measured %g s and at least %u runs%s%s%s%s",
+                          b->desc->once    ? "once"
+                          : b->desc->quick ? "quick"
+                                           : "full",
+                          b->warm_s, b->time_s, b->min_runs, b->desc->only ? ", only " : "",
+                          b->desc->only ? b->desc->only : "", b->desc->op ? ", op " : "",
+                          b->desc->op ? b->desc->op : "");
 }
 
 /* ---- the order of things ---- */
 
 void vkt__bench_plan(vkt__bench_items *list, vkt_bench_group group, const char *name, double weight,
-                     vkt_status (*run)(vkt__bencher *, const vkt__bench_item *), uint32_t arg, uint32_t arg2)
+                     vkt_status (*run)(vkt__bencher *, const vkt__bench_item *), uint32_t arg,
+                     uint32_t arg2)
 {
-    if (list->n == list->cap) list->item = vkt__grow(list->item, list->n, &list->cap, sizeof *list->item);
+    if (list->n == list->cap)
+        list->item = vkt__grow(list->item, list->n, &list->cap, sizeof *list->item);
     list->item[list->n++] = (vkt__bench_item) { group, name, weight, run, arg, arg2 };
 }
 
@@ -262,7 +309,8 @@ static void progress(vkt__bencher *b, const char *what)
 static bool is_slower(const vkt_bench_desc *d, const vkt_bench_row *r)
 {
     double speedup, noise;
-    return vkt_bench_judge(vkt_bench_find(d->baseline, r->group, r->name), r, d->tolerance, &speedup, &noise) == VKT_BENCH_SLOWER;
+    return vkt_bench_judge(vkt_bench_find(d->baseline, r->group, r->name), r, d->tolerance,
+                           &speedup, &noise) == VKT_BENCH_SLOWER;
 }
 
 /* Rows from `first` on repeat earlier ones: the faster of two stays, a wrong result always. */
@@ -271,9 +319,12 @@ static void merge_rows(vkt_bench *b, size_t first)
     size_t n = b->n_rows;
     b->n_rows = first;
     for (size_t i = first; i < n; i++) {
-        vkt_bench_row now = b->rows[i], *old = (vkt_bench_row *)(uintptr_t)vkt_bench_find(b, now.group, now.name);
-        if (!old) b->rows[b->n_rows++] = now;
-        else if (now.refused || vkt_bench_speedup(old, &now) > 1) *old = now;
+        vkt_bench_row now = b->rows[i],
+                      *old = (vkt_bench_row *)(uintptr_t)vkt_bench_find(b, now.group, now.name);
+        if (!old)
+            b->rows[b->n_rows++] = now;
+        else if (now.refused || vkt_bench_speedup(old, &now) > 1)
+            *old = now;
     }
 }
 
@@ -284,11 +335,16 @@ static vkt_status again(vkt__bencher *b, const vkt__bench_items *list, const siz
     for (size_t i = 0; i < list->n; i++)
         for (int k = 0; k < 2; k++) {
             bool slower = false;
-            for (size_t r = of[i]; r < of[i + 1]; r++) slower |= is_slower(b->desc, &b->out->rows[r]);
+            for (size_t r = of[i]; r < of[i + 1]; r++)
+                slower |= is_slower(b->desc, &b->out->rows[r]);
             if (!slower) break;
             size_t n_rows = b->out->n_rows, n_left_out = b->out->n_left_out;
-            b->n_copy = list->item[i].group == VKT_BENCH_CEILINGS && !strcmp(list->item[i].name, "copy") ? 0 : b->n_copy;
-            progress(b, vkt__arena_printf(&b->out->priv->arena, "%s once more", list->item[i].name));
+            b->n_copy =
+                list->item[i].group == VKT_BENCH_CEILINGS && !strcmp(list->item[i].name, "copy")
+                    ? 0
+                    : b->n_copy;
+            progress(b,
+                     vkt__arena_printf(&b->out->priv->arena, "%s once more", list->item[i].name));
             VKT_TRY(list->item[i].run(b, &list->item[i]));
             merge_rows(b->out, n_rows);
             b->out->n_left_out = n_left_out;
@@ -311,7 +367,9 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
         want[i] = desc->only ? !strcmp(desc->only, groups[i]) : !desc->op || i == VKT_BENCH_OPS;
         any |= want[i];
     }
-    if (!any) VKT_TRY(vkt__fail(VKT_ARG, "bench", "'%s' is no part of the benchmark: ceilings, ops or steps", desc->only));
+    if (!any)
+        VKT_TRY(vkt__fail(VKT_ARG, "bench",
+                          "'%s' is no part of the benchmark: ceilings, ops or steps", desc->only));
     b.wall = caps->klass == VKT_CLASS_CPU || caps->timestamp_ns <= 0;
     b.warm_s = desc->once ? 0 : desc->quick ? 0.05 : 0.5;
     b.time_s = desc->once ? 0 : desc->quick ? 0.15 : 1;
@@ -329,7 +387,8 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
         progress(&b, list.item[i].name);
         double start = vkt__now();
         VKT_TRY(list.item[i].run(&b, &list.item[i]));
-        vkt_log(VKT_LOG_DEBUG, "bench", "%s: %.2f s, thought to take %.2f", list.item[i].name, vkt__now() - start, list.item[i].weight);
+        vkt_log(VKT_LOG_DEBUG, "bench", "%s: %.2f s, thought to take %.2f", list.item[i].name,
+                vkt__now() - start, list.item[i].weight);
         b.weight_done += list.item[i].weight;
         b.n_done++;
     }

@@ -1,7 +1,8 @@
-/* What the device can do, by our own kernels. Percentages elsewhere are of the best run seen here: other programs and
- * clocks can only make a run slower. Memory traffic, multiply-adds, dispatch, barrier, submission. Each kernel
- * comes in several forms (scalar or vec4, workgroup, work per invocation); a short trial picks the fastest, which is then
- * measured. Every result is checked before its time counts. */
+/* What the device can do, by our own kernels. Percentages elsewhere are of the best run seen here:
+ * other programs and clocks can only make a run slower. Memory traffic, multiply-adds, dispatch,
+ * barrier, submission. Each kernel comes in several forms (scalar or vec4, workgroup, work per
+ * invocation); a short trial picks the fastest, which is then measured. Every result is checked
+ * before its time counts. */
 #include <math.h>
 #include <stdio.h>
 
@@ -22,9 +23,9 @@ static float pattern(uint64_t i, uint64_t seed)
 
 typedef struct stream {
     vkt__bencher *b;
-    vkt_buffer *buf[3];     /* x, y, z */
+    vkt_buffer *buf[3]; /* x, y, z */
     uint32_t op, wide, wg, per;
-    uint64_t bytes;         /* of x */
+    uint64_t bytes; /* of x */
     vkt__kernel *kernel;
     struct bench_stream_params push;
     uint32_t groups;
@@ -37,10 +38,14 @@ static double traffic(const stream *s)
 {
     double n = (double)s->bytes;
     switch (s->op) {
-    case VKT_BENCH_READ: return n + n / ((double)s->per * (s->wide ? 4 : 1));
-    case VKT_BENCH_WRITE: return n;
-    case VKT_BENCH_TRIAD: return 3 * n;
-    default: return 2 * n;
+    case VKT_BENCH_READ:
+        return n + n / ((double)s->per * (s->wide ? 4 : 1));
+    case VKT_BENCH_WRITE:
+        return n;
+    case VKT_BENCH_TRIAD:
+        return 3 * n;
+    default:
+        return 2 * n;
     }
 }
 
@@ -51,7 +56,9 @@ static vkt_status stream_set(stream *s)
     VKT_ASSERT(n % ((uint64_t)s->wg * s->per) == 0);
     s->groups = (uint32_t)(n / ((uint64_t)s->wg * s->per));
     uint64_t x = s->buf[0]->addr, y = s->buf[s->buf[1] ? 1 : 0]->addr, z = s->buf[2]->addr;
-    s->push = (struct bench_stream_params) { x, y, z, x, y, z, (uint32_t)n, s->op == VKT_BENCH_WRITE ? WRITE_S : TRIAD_S };
+    s->push = (struct bench_stream_params) {
+        x, y, z, x, y, z, (uint32_t)n, s->op == VKT_BENCH_WRITE ? WRITE_S : TRIAD_S
+    };
     return vkt__kernel_get(s->b->gpu, "bench_stream", spec, VKT_COUNT(spec), false, &s->kernel);
 }
 
@@ -81,15 +88,21 @@ static double stream_twin(const stream *s, uint64_t i, double *limit)
     uint64_t lanes = s->wide ? 4 : 1;
     *limit = 0;
     switch (s->op) {
-    case VKT_BENCH_COPY: return (double)pattern(i, 1);
-    case VKT_BENCH_WRITE: return (double)WRITE_S + (double)(i / lanes & 1023);
-    case VKT_BENCH_TRIAD: *limit = 0x1p-22; return (double)pattern(i, 1) + (double)TRIAD_S * (double)pattern(i, 2);
-    default: break;
+    case VKT_BENCH_COPY:
+        return (double)pattern(i, 1);
+    case VKT_BENCH_WRITE:
+        return (double)WRITE_S + (double)(i / lanes & 1023);
+    case VKT_BENCH_TRIAD:
+        *limit = 0x1p-22;
+        return (double)pattern(i, 1) + (double)TRIAD_S * (double)pattern(i, 2);
+    default:
+        break;
     }
     double sum = 0;
     uint64_t group = i / s->wg, lane = i % s->wg;
     for (uint64_t k = 0; k < s->per; k++)
-        for (uint64_t c = 0; c < lanes; c++) sum += (double)pattern(((group * s->per + k) * s->wg + lane) * lanes + c, 1);
+        for (uint64_t c = 0; c < lanes; c++)
+            sum += (double)pattern(((group * s->per + k) * s->wg + lane) * lanes + c, 1);
     *limit = sum * 0x1p-20;
     return sum;
 }
@@ -100,17 +113,20 @@ static vkt_status stream_check(stream *s, double *worst, char why[160])
     enum { WINDOW = 4096 };
     vkt_status st = VKT_OK;
     float *got = vkt__alloc(WINDOW * sizeof *got);
-    uint64_t n = s->op == VKT_BENCH_READ ? s->bytes / 4 / s->per / (s->wide ? 4 : 1) : s->bytes / 4, w = VKT_MIN(n, (uint64_t)WINDOW);
+    uint64_t n = s->op == VKT_BENCH_READ ? s->bytes / 4 / s->per / (s->wide ? 4 : 1) : s->bytes / 4,
+             w = VKT_MIN(n, (uint64_t)WINDOW);
     uint64_t at[3] = { 0, (n - w) / 3, n - w };
     *worst = 0;
     why[0] = 0;
     for (int k = 0; k < 3; k++) {
         VKT_TRY(vkt_buffer_read(s->b->gpu, s->buf[2], at[k] * 4, got, w * 4));
         for (uint64_t i = 0; i < w; i++) {
-            double limit, want = stream_twin(s, at[k] + i, &limit), err = fabs((double)got[i] - want);
+            double limit, want = stream_twin(s, at[k] + i, &limit),
+                          err = fabs((double)got[i] - want);
             double share = err == 0 ? 0 : limit > 0 ? err / limit : INFINITY;
             if (!(share <= 1) && !why[0])
-                snprintf(why, 160, "wrong result: element %llu is %.9g, must be %.9g", (unsigned long long)(at[k] + i), (double)got[i], want);
+                snprintf(why, 160, "wrong result: element %llu is %.9g, must be %.9g",
+                         (unsigned long long)(at[k] + i), (double)got[i], want);
             *worst = VKT_MAX(*worst, isnan(share) ? INFINITY : share);
         }
     }
@@ -126,7 +142,8 @@ static vkt_status stream_clear(stream *s)
     char *nan = vkt__alloc(BYTES);
     memset(nan, 0xff, BYTES);
     for (uint64_t at = 0; at < s->bytes && st == VKT_OK; at += BYTES)
-        st = vkt_buffer_write(s->b->gpu, s->buf[2], at, nan, VKT_MIN((uint64_t)BYTES, s->bytes - at));
+        st = vkt_buffer_write(s->b->gpu, s->buf[2], at, nan,
+                              VKT_MIN((uint64_t)BYTES, s->bytes - at));
     free(nan);
     return st;
 }
@@ -135,19 +152,30 @@ static vkt_status stream_clear(stream *s)
 static vkt_status stream_choose(stream *s)
 {
     vkt_status st = VKT_OK;
-    static const struct { uint32_t wide, wg, per; } forms[] = {
+    static const struct {
+        uint32_t wide, wg, per;
+    } forms[] = {
         { 0, 64, 4 }, { 0, 256, 16 }, { 1, 64, 4 }, { 1, 256, 1 }, { 1, 256, 4 }, { 1, 256, 16 },
     };
     double best = INFINITY;
     size_t at = s->b->desc->once ? 2 : 0;
     for (size_t i = 0; i < VKT_COUNT(forms) && !s->b->desc->once; i++) {
         vkt__times t;
-        if (forms[i].wg > s->b->caps->workgroup || (s->op == VKT_BENCH_READ && forms[i].per * (forms[i].wide ? 4 : 1) < 8)) continue;
+        if (forms[i].wg > s->b->caps->workgroup ||
+            (s->op == VKT_BENCH_READ && forms[i].per * (forms[i].wide ? 4 : 1) < 8))
+            continue;
         s->wide = forms[i].wide;
         s->wg = forms[i].wg;
         s->per = forms[i].per;
         VKT_TRY(stream_set(s));
-        VKT_TRY(vkt__bench_time(s->b, &(vkt__bench_job) { .label = "bench trial", .record = stream_record, .user = s, .warm_s = 0.01, .time_s = 0.02, .trial = true }, &t));
+        VKT_TRY(vkt__bench_time(s->b,
+                                &(vkt__bench_job) { .label = "bench trial",
+                                                    .record = stream_record,
+                                                    .user = s,
+                                                    .warm_s = 0.01,
+                                                    .time_s = 0.02,
+                                                    .trial = true },
+                                &t));
         double per_byte = t.min / traffic(s);
         if (per_byte < best) best = per_byte, at = i;
     }
@@ -169,7 +197,8 @@ static vkt_status stream_run(stream *s)
     snprintf(name, sizeof name, "%s %u MiB", stream_names[s->op], (unsigned)(s->bytes >> 20));
     VKT_TRY(stream_set(s));
     VKT_TRY(stream_clear(s));
-    VKT_TRY(vkt__bench_time(b, &(vkt__bench_job) { .label = "bench stream", .record = stream_record, .user = s }, &t));
+    VKT_TRY(vkt__bench_time(
+        b, &(vkt__bench_job) { .label = "bench stream", .record = stream_record, .user = s }, &t));
     VKT_TRY(stream_check(s, &worst, why));
     vkt_bench_row *r = vkt__bench_row(b->out, VKT_BENCH_CEILINGS, name, "GB/s", true);
     vkt__bench_set(r, &t, traffic(s) * 1e-9);
@@ -182,9 +211,15 @@ static vkt_status stream_run(stream *s)
     }
     double rate = traffic(s) / t.min;
     switch (s->op) {
-    case VKT_BENCH_READ: b->read = VKT_MAX(b->read, rate); break;
-    case VKT_BENCH_WRITE: b->write = VKT_MAX(b->write, rate); break;
-    case VKT_BENCH_TRIAD: b->triad = VKT_MAX(b->triad, rate); break;
+    case VKT_BENCH_READ:
+        b->read = VKT_MAX(b->read, rate);
+        break;
+    case VKT_BENCH_WRITE:
+        b->write = VKT_MAX(b->write, rate);
+        break;
+    case VKT_BENCH_TRIAD:
+        b->triad = VKT_MAX(b->triad, rate);
+        break;
     default:
         b->copy[b->n_copy].bytes = 2.0 * (double)s->bytes;
         b->copy[b->n_copy++].rate = rate;
@@ -199,7 +234,9 @@ static uint32_t largest_mib(const vkt__bencher *b)
     uint32_t most = b->desc->once ? 1 : b->desc->quick ? 64 : 256, best = 1;
     for (size_t i = 0; i < VKT_COUNT(sizes_mib); i++) {
         uint64_t bytes = (uint64_t)sizes_mib[i] << 20;
-        if (sizes_mib[i] <= most && bytes * 9 <= b->caps->budget_bytes && bytes <= b->caps->max_alloc_bytes) best = sizes_mib[i];
+        if (sizes_mib[i] <= most && bytes * 9 <= b->caps->budget_bytes &&
+            bytes <= b->caps->max_alloc_bytes)
+            best = sizes_mib[i];
     }
     return best;
 }
@@ -213,13 +250,16 @@ static vkt_status run_stream(vkt__bencher *b, const vkt__bench_item *item)
     for (int i = 0; i < 3; i++) {
         static const char *const labels[] = { "bench x", "bench y", "bench z" };
         if (i == 1 && s.op != VKT_BENCH_TRIAD) continue;
-        VKT_TRY(vkt_buffer_create(b->gpu, &(vkt_buffer_desc) { s.bytes, VKT_MEM_DEVICE, labels[i] }, &s.buf[i]));
+        VKT_TRY(vkt_buffer_create(b->gpu, &(vkt_buffer_desc) { s.bytes, VKT_MEM_DEVICE, labels[i] },
+                                  &s.buf[i]));
         if (i < 2) VKT_TRY(fill(b->gpu, s.buf[i], (uint64_t)i + 1));
     }
-    if (b->caps->klass == VKT_CLASS_CPU) s.bytes = (uint64_t)VKT_MIN(most, 16) << 20; /* trials of a slow device */
+    if (b->caps->klass == VKT_CLASS_CPU)
+        s.bytes = (uint64_t)VKT_MIN(most, 16) << 20; /* trials of a slow device */
     VKT_TRY(stream_choose(&s));
     for (size_t i = 0; i < VKT_COUNT(sizes_mib); i++) {
-        if (sizes_mib[i] > most || (!item->arg2 && sizes_mib[i] != most && sizes_mib[i] != 64)) continue; /* 64: what every file has */
+        if (sizes_mib[i] > most || (!item->arg2 && sizes_mib[i] != most && sizes_mib[i] != 64))
+            continue; /* 64: what every file has */
         if (b->desc->quick && sizes_mib[i] == 4) continue;
         s.bytes = (uint64_t)sizes_mib[i] << 20;
         VKT_TRY(stream_run(&s));
@@ -231,7 +271,11 @@ fail:
 
 /* ---- multiply-adds ---- */
 
-static const struct fma_form { const char *name, *kernel; uint32_t form, chains; float a; } fma_forms[] = {
+static const struct fma_form {
+    const char *name, *kernel;
+    uint32_t form, chains;
+    float a;
+} fma_forms[] = {
     { "fp32 multiply-add, scalar", "bench_fma", 0, 8, -0.9990234375f },
     { "fp32 multiply-add, scalar", "bench_fma", 1, 16, -0.9990234375f },
     { "fp32 multiply-add, vec4", "bench_fma", 2, 8, -0.9990234375f },
@@ -265,12 +309,14 @@ static double fma_twin(const struct fma_form *f, uint32_t i, uint32_t trips, dou
     return sum;
 }
 
-static vkt_status fma_check(vkt__bencher *b, const fma_job *j, const struct fma_form *f, double *worst, char why[160])
+static vkt_status fma_check(vkt__bencher *b, const fma_job *j, const struct fma_form *f,
+                            double *worst, char why[160])
 {
     enum { N = 64 };
     vkt_status st = VKT_OK;
     float got[N];
-    /* Errors of a step live on for 1 / (1 - |a|) steps and alternate in sign; rounded to 2^-24 or 2^-11. */
+    /* Errors of a step live on for 1 / (1 - |a|) steps and alternate in sign; rounded to 2^-24 or
+     * 2^-11. */
     double tol = f->a < -0.99f ? 1e-4 : 0.05;
     *worst = 0;
     why[0] = 0;
@@ -278,8 +324,11 @@ static vkt_status fma_check(vkt__bencher *b, const fma_job *j, const struct fma_
         uint32_t first = at ? j->push.n - N : 0;
         VKT_TRY(vkt_buffer_read(b->gpu, j->z, (uint64_t)first * 4, got, sizeof got));
         for (uint32_t i = 0; i < N; i++) {
-            double want = fma_twin(f, first + i, j->push.trips, (double)j->push.b), share = fabs((double)got[i] - want) / (tol * fabs(want));
-            if (!(share <= 1) && !why[0]) snprintf(why, 160, "wrong result: element %u is %.9g, must be %.9g", first + i, (double)got[i], want);
+            double want = fma_twin(f, first + i, j->push.trips, (double)j->push.b),
+                   share = fabs((double)got[i] - want) / (tol * fabs(want));
+            if (!(share <= 1) && !why[0])
+                snprintf(why, 160, "wrong result: element %u is %.9g, must be %.9g", first + i,
+                         (double)got[i], want);
             *worst = VKT_MAX(*worst, isnan(share) ? INFINITY : share);
         }
     }
@@ -297,16 +346,31 @@ static vkt_status run_fma(vkt__bencher *b, const vkt__bench_item *item)
     double best_rate = 0, worst;
     char why[160];
     bool cpu = b->caps->klass == VKT_CLASS_CPU;
-    uint32_t n = b->desc->once ? 1024 : cpu ? 8192 : 1 << 18, trips = b->desc->once ? 4 : cpu ? 64 : 256;
-    VKT_TRY(vkt_buffer_create(b->gpu, &(vkt_buffer_desc) { (uint64_t)n * 4, VKT_MEM_DEVICE, "bench multiply-adds" }, &j.z));
+    uint32_t n = b->desc->once ? 1024
+                 : cpu         ? 8192
+                               : 1 << 18,
+             trips = b->desc->once ? 4
+                     : cpu         ? 64
+                                   : 256;
+    VKT_TRY(vkt_buffer_create(
+        b->gpu, &(vkt_buffer_desc) { (uint64_t)n * 4, VKT_MEM_DEVICE, "bench multiply-adds" },
+        &j.z));
     for (uint32_t f = item->arg; f < item->arg2; f++) {
         for (uint32_t wg = 64; wg <= VKT_MIN(b->caps->workgroup, 256); wg *= 4) {
             uint32_t spec[] = { wg, 1, 1, fma_forms[f].form };
             j.wg = wg;
             j.groups = n / wg;
             j.push = (struct bench_fma_params) { j.z->addr, n, trips, fma_forms[f].a, 2.0f };
-            VKT_TRY(vkt__kernel_get(b->gpu, fma_forms[f].kernel, spec, VKT_COUNT(spec), false, &j.kernel));
-            VKT_TRY(vkt__bench_time(b, &(vkt__bench_job) { .label = "bench trial", .record = fma_record, .user = &j, .warm_s = 0.01, .time_s = 0.03, .trial = true }, &t));
+            VKT_TRY(vkt__kernel_get(b->gpu, fma_forms[f].kernel, spec, VKT_COUNT(spec), false,
+                                    &j.kernel));
+            VKT_TRY(vkt__bench_time(b,
+                                    &(vkt__bench_job) { .label = "bench trial",
+                                                        .record = fma_record,
+                                                        .user = &j,
+                                                        .warm_s = 0.01,
+                                                        .time_s = 0.03,
+                                                        .trial = true },
+                                    &t));
             double rate = 2.0 * 16 * fma_forms[f].chains * (double)n * trips / t.min;
             if (rate > best_rate) best_rate = rate, best = f, best_job = j;
             if (b->desc->once) break;
@@ -314,15 +378,19 @@ static vkt_status run_fma(vkt__bencher *b, const vkt__bench_item *item)
     }
     j = best_job;
     double flops = 2.0 * 16 * fma_forms[best].chains * (double)n * trips;
-    VKT_TRY(vkt__bench_time(b, &(vkt__bench_job) { .label = "bench multiply-adds", .record = fma_record, .user = &j }, &t));
+    VKT_TRY(vkt__bench_time(
+        b, &(vkt__bench_job) { .label = "bench multiply-adds", .record = fma_record, .user = &j },
+        &t));
     VKT_TRY(fma_check(b, &j, &fma_forms[best], &worst, why));
     vkt_bench_row *r = vkt__bench_row(b->out, VKT_BENCH_CEILINGS, item->name, "GFLOP/s", true);
     vkt__bench_set(r, &t, flops * 1e-9);
     r->gflops = r->value;
     r->error = worst;
     vkt__bench_note(b->out, r, "%u chains, workgroup %u", fma_forms[best].chains, j.wg);
-    if (why[0]) vkt__bench_refuse(b, r, true, "%s", why);
-    else if (!strcmp(fma_forms[best].kernel, "bench_fma")) b->fma = VKT_MAX(b->fma, VKT_MAX(flops / t.min, best_rate));
+    if (why[0])
+        vkt__bench_refuse(b, r, true, "%s", why);
+    else if (!strcmp(fma_forms[best].kernel, "bench_fma"))
+        b->fma = VKT_MAX(b->fma, VKT_MAX(flops / t.min, best_rate));
 fail:
     vkt_buffer_destroy(b->gpu, &j.z);
     return st;
@@ -335,7 +403,7 @@ enum { N_COUNTERS = 4096 };
 typedef struct count_job {
     vkt__kernel *kernel;
     vkt_buffer *z;
-    bool same;             /* all dispatches count in one place: barriers between must order them */
+    bool same; /* all dispatches count in one place: barriers between must order them */
 } count_job;
 
 static vkt_status count_record(void *user, vkt__cmd *cmd, uint32_t rep)
@@ -367,7 +435,9 @@ static vkt_status count_check(vkt__bencher *b, count_job *j, char why[160])
     why[0] = 0;
     for (uint32_t i = 0; i < (j->same ? 1 : N); i++) {
         uint32_t want = j->same ? N : 1;
-        if (after[i] - before[i] != want) snprintf(why, 160, "wrong result: %u dispatches counted %u", want, after[i] - before[i]);
+        if (after[i] - before[i] != want)
+            snprintf(why, 160, "wrong result: %u dispatches counted %u", want,
+                     after[i] - before[i]);
     }
 fail:
     vkt__cmd_destroy(b->gpu, &cmd);
@@ -382,20 +452,33 @@ static vkt_status run_overheads(vkt__bencher *b, const vkt__bench_item *item)
     char why[3][160] = { "", "", "" };
     uint32_t wg = VKT_MIN(b->caps->subgroup, b->caps->workgroup), spec[] = { wg, 1, 1 };
     (void)item;
-    VKT_TRY(vkt_buffer_create(b->gpu, &(vkt_buffer_desc) { N_COUNTERS * 4, VKT_MEM_DEVICE, "bench counters" }, &j.z));
+    VKT_TRY(vkt_buffer_create(
+        b->gpu, &(vkt_buffer_desc) { N_COUNTERS * 4, VKT_MEM_DEVICE, "bench counters" }, &j.z));
     VKT_TRY(vkt__kernel_get(b->gpu, "bench_count", spec, VKT_COUNT(spec), false, &j.kernel));
-    VKT_TRY(vkt__bench_time(b, &(vkt__bench_job) { .label = "bench dispatch", .record = count_record, .user = &j, .no_barriers = true }, &t[0]));
+    VKT_TRY(vkt__bench_time(
+        b,
+        &(vkt__bench_job) {
+            .label = "bench dispatch", .record = count_record, .user = &j, .no_barriers = true },
+        &t[0]));
     VKT_TRY(count_check(b, &j, why[0]));
     j.same = true;
-    VKT_TRY(vkt__bench_time(b, &(vkt__bench_job) { .label = "bench barrier", .record = count_record, .user = &j }, &t[1]));
+    VKT_TRY(vkt__bench_time(
+        b, &(vkt__bench_job) { .label = "bench barrier", .record = count_record, .user = &j },
+        &t[1]));
     VKT_TRY(count_check(b, &j, why[1]));
-    /* A submission of one dispatch and the wait for it is the host's matter: by wall clock on every device. */
+    /* A submission of one dispatch and the wait for it is the host's matter: by wall clock on every
+     * device. */
     bool wall = b->wall;
     b->wall = true;
-    st = vkt__bench_time(b, &(vkt__bench_job) { .label = "bench submit", .record = count_record, .user = &j, .max_reps = 1 }, &t[2]);
+    st = vkt__bench_time(
+        b,
+        &(vkt__bench_job) {
+            .label = "bench submit", .record = count_record, .user = &j, .max_reps = 1 },
+        &t[2]);
     b->wall = wall;
     VKT_TRY(st);
-    static const char *const names[] = { "empty dispatch", "dispatch and barrier", "submit and wait" };
+    static const char *const names[] = { "empty dispatch", "dispatch and barrier",
+                                         "submit and wait" };
     for (int i = 0; i < 3; i++) {
         vkt_bench_row *r = vkt__bench_row(b->out, VKT_BENCH_CEILINGS, names[i], "us", false);
         vkt__bench_set(r, &t[i], 1e6);
@@ -412,16 +495,28 @@ fail:
 void vkt__bench_plan_ceilings(vkt__bencher *b, vkt__bench_items *list, bool all)
 {
     double each = b->warm_s + b->time_s + 0.1, n_sizes = largest_mib(b) > 64 ? 2 : 1;
-    vkt__bench_plan(list, VKT_BENCH_CEILINGS, "copy", each * (b->desc->quick ? 3 : 5) + 0.6, run_stream, VKT_BENCH_COPY, true);
-    vkt__bench_plan(list, VKT_BENCH_CEILINGS, "triad", each * n_sizes + 0.8, run_stream, VKT_BENCH_TRIAD, false);
-    vkt__bench_plan(list, VKT_BENCH_CEILINGS, "read", each * n_sizes + 0.5, run_stream, VKT_BENCH_READ, false);
-    vkt__bench_plan(list, VKT_BENCH_CEILINGS, "write", each * n_sizes + 0.6, run_stream, VKT_BENCH_WRITE, false);
+    vkt__bench_plan(list, VKT_BENCH_CEILINGS, "copy", each * (b->desc->quick ? 3 : 5) + 0.6,
+                    run_stream, VKT_BENCH_COPY, true);
+    vkt__bench_plan(list, VKT_BENCH_CEILINGS, "triad", each * n_sizes + 0.8, run_stream,
+                    VKT_BENCH_TRIAD, false);
+    vkt__bench_plan(list, VKT_BENCH_CEILINGS, "read", each * n_sizes + 0.5, run_stream,
+                    VKT_BENCH_READ, false);
+    vkt__bench_plan(list, VKT_BENCH_CEILINGS, "write", each * n_sizes + 0.6, run_stream,
+                    VKT_BENCH_WRITE, false);
     vkt__bench_plan(list, VKT_BENCH_CEILINGS, fma_forms[0].name, each + 0.3, run_fma, 0, 2);
     vkt__bench_plan(list, VKT_BENCH_CEILINGS, fma_forms[2].name, each + 0.3, run_fma, 2, 4);
     if (!all) return;
-    if (b->caps->fp16) vkt__bench_plan(list, VKT_BENCH_CEILINGS, fma_forms[4].name, each + 0.2, run_fma, 4, 5);
-    else vkt__bench_left_out(b->out, "fp16 multiply-add: the device has no 16-bit floats in shaders");
-    vkt__bench_left_out(b->out, "bf16 multiply-add: %s", b->caps->bf16 ? "this build's shader compiler has no bfloat16" : "the device has no bfloat16 in shaders");
-    vkt__bench_left_out(b->out, "matrix units: %s", b->caps->coopmat ? "this build has no kernel for them" : "the device has none");
-    vkt__bench_plan(list, VKT_BENCH_CEILINGS, "dispatch, barrier, submission", 3 * each, run_overheads, 0, 0);
+    if (b->caps->fp16)
+        vkt__bench_plan(list, VKT_BENCH_CEILINGS, fma_forms[4].name, each + 0.2, run_fma, 4, 5);
+    else
+        vkt__bench_left_out(b->out,
+                            "fp16 multiply-add: the device has no 16-bit floats in shaders");
+    vkt__bench_left_out(b->out, "bf16 multiply-add: %s",
+                        b->caps->bf16 ? "this build's shader compiler has no bfloat16"
+                                      : "the device has no bfloat16 in shaders");
+    vkt__bench_left_out(b->out, "matrix units: %s",
+                        b->caps->coopmat ? "this build has no kernel for them"
+                                         : "the device has none");
+    vkt__bench_plan(list, VKT_BENCH_CEILINGS, "dispatch, barrier, submission", 3 * each,
+                    run_overheads, 0, 0);
 }

@@ -1,5 +1,6 @@
-/* Benchmark files: JSON written and read back, CSV written. A file read here may come from a stranger: every type, length
- * and number is checked, and texts may hold no control characters (they end up on a terminal). */
+/* Benchmark files: JSON written and read back, CSV written. A file read here may come from a
+ * stranger: every type, length and number is checked, and texts may hold no control characters
+ * (they end up on a terminal). */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,17 +12,42 @@ enum { FILE_VERSION = 1, MAX_ROWS = 10000, MAX_TEXT = 512, MAX_FILE = 16 << 20 }
 
 /* ---- the fields, one table for writing and reading ---- */
 
-static const struct { const char *key; size_t at; } info_fields[] = {
-#define FIELD(name) { #name, offsetof(vkt_bench_info, name) }
-    FIELD(device), FIELD(type), FIELD(driver), FIELD(api), FIELD(caps), FIELD(version), FIELD(commit), FIELD(host), FIELD(power), FIELD(date),
-    FIELD(clock), FIELD(settings),
+static const struct {
+    const char *key;
+    size_t at;
+} info_fields[] = {
+#define FIELD(name)                                                                                \
+    {                                                                                              \
+#name, offsetof(vkt_bench_info, name)                                                      \
+    }
+    FIELD(device), FIELD(type), FIELD(driver), FIELD(api),  FIELD(caps),  FIELD(version),
+    FIELD(commit), FIELD(host), FIELD(power),  FIELD(date), FIELD(clock), FIELD(settings),
 #undef FIELD
 };
 
-static const struct { const char *key; size_t at; bool must; } number_fields[] = { /* must: of rows that were measured */
-#define FIELD(name, must) { #name, offsetof(vkt_bench_row, name), must }
-    FIELD(value, true), FIELD(min, true), FIELD(max, true), FIELD(q1, true), FIELD(q3, true), FIELD(gpu_value, false), FIELD(gflops, false),
-    FIELD(gbps, false), FIELD(percent, false), FIELD(error, false), FIELD(items_per_s, false), FIELD(host_us, false), FIELD(memory_bytes, false),
+static const struct {
+    const char *key;
+    size_t at;
+    bool must;
+} number_fields[] = {
+    /* must: of rows that were measured */
+#define FIELD(name, must)                                                                          \
+    {                                                                                              \
+#name, offsetof(vkt_bench_row, name), must                                                 \
+    }
+    FIELD(value, true),
+    FIELD(min, true),
+    FIELD(max, true),
+    FIELD(q1, true),
+    FIELD(q3, true),
+    FIELD(gpu_value, false),
+    FIELD(gflops, false),
+    FIELD(gbps, false),
+    FIELD(percent, false),
+    FIELD(error, false),
+    FIELD(items_per_s, false),
+    FIELD(host_us, false),
+    FIELD(memory_bytes, false),
 #undef FIELD
 };
 
@@ -55,7 +81,8 @@ static json_t *to_json(const vkt_bench *b)
     json_t *root = json_object(), *info = json_object(), *rows = json_array(), *left = json_array();
     vkt_bench_info i = b->info;
     json_object_set_new(root, "vktrain_bench", json_integer(FILE_VERSION));
-    for (size_t k = 0; k < VKT_COUNT(info_fields); k++) json_object_set_new(info, info_fields[k].key, text(*info_at(&i, k)));
+    for (size_t k = 0; k < VKT_COUNT(info_fields); k++)
+        json_object_set_new(info, info_fields[k].key, text(*info_at(&i, k)));
     for (size_t r = 0; r < b->n_rows; r++) {
         vkt_bench_row row = b->rows[r];
         json_t *o = json_object();
@@ -109,9 +136,11 @@ vkt_status vkt_bench_save_csv(const vkt_bench *b, const char *path)
     vkt__str s = { 0 };
     vkt_bench_info info = b->info;
     vkt__str_printf(&s, "group,name,unit,better,runs");
-    for (size_t k = 0; k < VKT_COUNT(number_fields); k++) vkt__str_printf(&s, ",%s", number_fields[k].key);
+    for (size_t k = 0; k < VKT_COUNT(number_fields); k++)
+        vkt__str_printf(&s, ",%s", number_fields[k].key);
     vkt__str_printf(&s, ",note,refused");
-    for (size_t k = 0; k < VKT_COUNT(info_fields); k++) vkt__str_printf(&s, ",%s", info_fields[k].key);
+    for (size_t k = 0; k < VKT_COUNT(info_fields); k++)
+        vkt__str_printf(&s, ",%s", info_fields[k].key);
     vkt__str_printf(&s, "\n");
     for (size_t r = 0; r < b->n_rows; r++) {
         vkt_bench_row row = b->rows[r];
@@ -120,8 +149,10 @@ vkt_status vkt_bench_save_csv(const vkt_bench *b, const char *path)
         vkt__str_printf(&s, ",%s,%s,%u", row.unit, row.higher ? "higher" : "lower", row.runs);
         for (size_t k = 0; k < VKT_COUNT(number_fields); k++) {
             double v = *number_at(&row, k);
-            if (isfinite(v)) vkt__str_printf(&s, ",%.7g", v);
-            else vkt__str_printf(&s, ",");
+            if (isfinite(v))
+                vkt__str_printf(&s, ",%.7g", v);
+            else
+                vkt__str_printf(&s, ",");
         }
         vkt__str_printf(&s, ",");
         csv_text(&s, row.note);
@@ -174,7 +205,8 @@ static const char *get_text(reader *r, const json_t *j, const char *key)
     }
     for (const char *p = s, *end = s + n; p < end;) {
         int32_t c = vkt__utf8_next(&p, end);
-        if (c < 32 || (c >= 127 && c < 160) || (c >= 0x200e && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069)) {
+        if (c < 32 || (c >= 127 && c < 160) || (c >= 0x200e && c <= 0x200f) ||
+            (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069)) {
             bad(r, "%s holds a control character", key);
             return "";
         }
@@ -190,7 +222,8 @@ static double get_number(reader *r, const json_t *j, const char *key, bool must)
         return NAN;
     }
     double v = json_number_value(j);
-    if (!isfinite(v) || v < 0 || v > 1e30 || (must && !(v > 0))) bad(r, "%s is %g: not a possible measurement", key, v);
+    if (!isfinite(v) || v < 0 || v > 1e30 || (must && !(v > 0)))
+        bad(r, "%s is %g: not a possible measurement", key, v);
     return v;
 }
 
@@ -200,29 +233,41 @@ static void read_row(reader *r, const json_t *o)
         bad(r, "must be an object");
         return;
     }
-    const char *group = get_text(r, json_object_get(o, "group"), "group"), *name = get_text(r, json_object_get(o, "name"), "name");
-    const char *unit = get_text(r, json_object_get(o, "unit"), "unit"), *better = get_text(r, json_object_get(o, "better"), "better");
+    const char *group = get_text(r, json_object_get(o, "group"), "group"),
+               *name = get_text(r, json_object_get(o, "name"), "name");
+    const char *unit = get_text(r, json_object_get(o, "unit"), "unit"),
+               *better = get_text(r, json_object_get(o, "better"), "better");
     uint32_t g = 0;
-    while (g < VKT_BENCH_N_GROUPS && strcmp(group, vkt_bench_group_name((vkt_bench_group)g)) != 0) g++;
+    while (g < VKT_BENCH_N_GROUPS && strcmp(group, vkt_bench_group_name((vkt_bench_group)g)) != 0)
+        g++;
     if (g == VKT_BENCH_N_GROUPS) bad(r, "group '%s' is unknown", group);
     if (!*name || strlen(name) > 120) bad(r, "name must have 1 to 120 bytes");
     if (strlen(unit) > 16) bad(r, "unit '%s' is too long", unit);
     bool higher = !strcmp(better, "higher");
-    if (!higher && strcmp(better, "lower") != 0) bad(r, "better is '%s', must be higher or lower", better);
+    if (!higher && strcmp(better, "lower") != 0)
+        bad(r, "better is '%s', must be higher or lower", better);
     if (r->st != VKT_OK) return;
     if (vkt_bench_find(r->b, (vkt_bench_group)g, name)) {
         bad(r, "'%s' of %s is there twice", name, group);
         return;
     }
     vkt_bench_row *row = vkt__bench_row(r->b, (vkt_bench_group)g, name, unit, higher);
-    const json_t *refused = json_object_get(o, "refused"), *note = json_object_get(o, "note"), *runs = json_object_get(o, "runs");
+    const json_t *refused = json_object_get(o, "refused"), *note = json_object_get(o, "note"),
+                 *runs = json_object_get(o, "runs");
     if (refused && !json_is_null(refused)) row->refused = get_text(r, refused, "refused");
     if (note) row->note = get_text(r, note, "note");
     for (size_t k = 0; k < VKT_COUNT(number_fields); k++)
-        *number_at(row, k) = get_number(r, json_object_get(o, number_fields[k].key), number_fields[k].key, number_fields[k].must && !row->refused);
-    if (!json_is_integer(runs) || json_integer_value(runs) < (row->refused ? 0 : 1) || json_integer_value(runs) > 1000000) bad(r, "runs must be a whole number above 0");
-    else row->runs = (uint32_t)json_integer_value(runs);
-    if (!row->refused && r->st == VKT_OK && !(row->min <= row->q1 && row->q1 <= row->value && row->value <= row->q3 && row->q3 <= row->max))
+        *number_at(row, k) =
+            get_number(r, json_object_get(o, number_fields[k].key), number_fields[k].key,
+                       number_fields[k].must && !row->refused);
+    if (!json_is_integer(runs) || json_integer_value(runs) < (row->refused ? 0 : 1) ||
+        json_integer_value(runs) > 1000000)
+        bad(r, "runs must be a whole number above 0");
+    else
+        row->runs = (uint32_t)json_integer_value(runs);
+    if (!row->refused && r->st == VKT_OK &&
+        !(row->min <= row->q1 && row->q1 <= row->value && row->value <= row->q3 &&
+          row->q3 <= row->max))
         bad(r, "min, q1, value, q3, max do not rise");
 }
 
@@ -236,19 +281,22 @@ vkt_status vkt_bench_parse(const char *data, size_t n, const char *name, vkt_ben
         bad(&r, "line %d: %s", e.line, e.text);
         goto fail;
     }
-    const json_t *version = json_object_get(root, "vktrain_bench"), *info = json_object_get(root, "info"), *rows = json_object_get(root, "results");
+    const json_t *version = json_object_get(root, "vktrain_bench"),
+                 *info = json_object_get(root, "info"), *rows = json_object_get(root, "results");
     const json_t *left = json_object_get(root, "left_out");
     if (!json_is_integer(version)) {
         bad(&r, "this is no file of `vktrain bench`: vktrain_bench is missing");
     } else if (json_integer_value(version) != FILE_VERSION) {
-        bad(&r, "is of version %lld; this program reads %d", (long long)json_integer_value(version), FILE_VERSION);
+        bad(&r, "is of version %lld; this program reads %d", (long long)json_integer_value(version),
+            FILE_VERSION);
     } else if (!json_is_object(info) || !json_is_array(rows) || (left && !json_is_array(left))) {
         bad(&r, "info, results or left_out is missing or of a wrong type");
     } else if (json_array_size(rows) > MAX_ROWS || json_array_size(left) > MAX_ROWS) {
         bad(&r, "has more than %d results", MAX_ROWS);
     }
     for (size_t k = 0; k < VKT_COUNT(info_fields) && r.st == VKT_OK; k++)
-        *info_at(&r.b->info, k) = get_text(&r, json_object_get(info, info_fields[k].key), info_fields[k].key);
+        *info_at(&r.b->info, k) =
+            get_text(&r, json_object_get(info, info_fields[k].key), info_fields[k].key);
     for (size_t k = 0; k < json_array_size(rows) && r.st == VKT_OK; k++) {
         snprintf(r.where, sizeof r.where, "result %zu: ", k + 1);
         read_row(&r, json_array_get(rows, k));

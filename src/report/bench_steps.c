@@ -1,6 +1,6 @@
-/* Training steps of fixed models through the trainer's own session: loader threads, ring of batches, one recorded
- * submission a step, results a step late. Synthetic data, as the time does not depend on it. And seconds to an accuracy
- * on the embedded digits. */
+/* Training steps of fixed models through the trainer's own session: loader threads, ring of
+ * batches, one recorded submission a step, results a step late. Synthetic data, as the time does
+ * not depend on it. And seconds to an accuracy on the embedded digits. */
 #include <math.h>
 #include <stdio.h>
 
@@ -9,7 +9,11 @@
 #include "report/bench.h"
 #include "train/session.h"
 
-static const struct workload { const char *name; uint32_t inputs, hidden[2], classes, batch; int level; } workloads[] = {
+static const struct workload {
+    const char *name;
+    uint32_t inputs, hidden[2], classes, batch;
+    int level;
+} workloads[] = {
     { "MLP 8-16-4, batch 8, adam", 8, { 16, 0 }, 4, 8, 0 },
     { "MLP 64-128-10, batch 64, adam", 64, { 128, 0 }, 10, 64, 1 },
     { "MLP 784-256-128-10, batch 128, adam", 784, { 256, 128 }, 10, 128, 1 },
@@ -31,8 +35,8 @@ typedef struct runner {
     flight flights[VKT_MAX_SLOTS];
     uint32_t n_flights, oldest;
     uint64_t step, n_read;
-    double first_loss, loss;   /* of the first and the newest step read back */
-    bool bad;                  /* a step was skipped: NaN or Inf */
+    double first_loss, loss; /* of the first and the newest step read back */
+    bool bad;                /* a step was skipped: NaN or Inf */
 } runner;
 
 static vkt_status retire(runner *r)
@@ -63,11 +67,14 @@ static vkt_status run_step(runner *r)
     flight f = { 0 };
     uint32_t in_flight = VKT_MAX(r->s->train.n_slots - 1, 1);
     VKT_TRY(vkt_loader_next(r->loader, &f.slot, NULL));
-    vkt_optim_fill_step(r->s->optim, vkt_schedule_lr(&r->c->schedule, r->step), r->step, r->c->seed, r->s->train.step[f.slot]);
+    vkt_optim_fill_step(r->s->optim, vkt_schedule_lr(&r->c->schedule, r->step), r->step, r->c->seed,
+                        r->s->train.step[f.slot]);
     VKT_TRY(vkt_graph_submit(r->s->train.graph, f.slot, &f.ticket));
     r->flights[(r->oldest + r->n_flights++) % VKT_MAX_SLOTS] = f;
     r->step++;
-    while (r->n_flights && (r->n_flights >= in_flight || vkt_ticket_done(r->b->gpu, r->flights[r->oldest].ticket))) VKT_TRY(retire(r));
+    while (r->n_flights &&
+           (r->n_flights >= in_flight || vkt_ticket_done(r->b->gpu, r->flights[r->oldest].ticket)))
+        VKT_TRY(retire(r));
 fail:
     return st;
 }
@@ -77,8 +84,14 @@ static vkt_status runner_start(runner *r, const vkt_dataset *data)
     vkt_status st = VKT_OK;
     VKT_TRY(vkt__session_create(r->b->gpu, r->c, data, true, &r->s));
     VKT_TRY(vkt_model_init(r->s->model, r->c->seed));
-    vkt_loader_desc desc = { .data = data, .split = VKT_TRAIN, .batch = r->c->batch, .shuffle = true, .seed = r->c->seed,
-                             .class_weight = r->s->class_weight_host, .n_slots = r->s->train.n_slots, .slots = r->s->train.slots,
+    vkt_loader_desc desc = { .data = data,
+                             .split = VKT_TRAIN,
+                             .batch = r->c->batch,
+                             .shuffle = true,
+                             .seed = r->c->seed,
+                             .class_weight = r->s->class_weight_host,
+                             .n_slots = r->s->train.n_slots,
+                             .slots = r->s->train.slots,
                              .n_threads = r->c->data_workers };
     VKT_TRY(vkt_loader_create(&desc, &r->loader));
 fail:
@@ -92,9 +105,10 @@ static void runner_finish(runner *r)
     vkt__session_destroy(&r->s);
 }
 
-/* The seconds that a step must take: every node at the ceilings, as if nothing stayed on chip between two nodes but what
- * fits the cache that the copy at this working set saw. */
-static double roofline(const vkt__bencher *b, const vkt_graph *g, double working_set, double *flops, double *bytes)
+/* The seconds that a step must take: every node at the ceilings, as if nothing stayed on chip
+ * between two nodes but what fits the cache that the copy at this working set saw. */
+static double roofline(const vkt__bencher *b, const vkt_graph *g, double working_set, double *flops,
+                       double *bytes)
 {
     double s = 0, bw = vkt__bench_bandwidth(b, working_set, 0.5);
     *flops = *bytes = 0;
@@ -134,7 +148,11 @@ static vkt_status measure(runner *r, const struct workload *w)
         per = (uint32_t)VKT_MAX(1, VKT_MIN(least / VKT_MAX(one, 1e-6), 10000));
     }
     double seconds = b->desc->once ? 0 : b->desc->quick ? 1.0 : 3.0;
-    for (double end = vkt__now() + seconds; n < (b->desc->once ? 1 : one > 0.3 ? 4 : b->min_runs) || (n < MAX_WINDOWS && vkt__now() < end); n++) {
+    for (double end = vkt__now() + seconds; n < (b->desc->once ? 1
+                                                 : one > 0.3   ? 4
+                                                               : b->min_runs) ||
+                                            (n < MAX_WINDOWS && vkt__now() < end);
+         n++) {
         double cpu = vkt__thread_cpu(), driver = vkt__gpu_driver_cpu(b->gpu), began = vkt__now();
         for (uint32_t i = 0; i < per; i++) VKT_TRY(run_step(r));
         window[n] = (vkt__now() - began) / per;
@@ -152,10 +170,14 @@ static vkt_status measure(runner *r, const struct workload *w)
     row->percent = 100 * ideal / t.median;
     row->host_us = 1e6 * host / steps;
     row->memory_bytes = (double)r->s->planned_bytes;
-    vkt__bench_note(b->out, row, "loss %.3g to %.3g in %llu steps", r->first_loss, r->loss, (unsigned long long)r->step);
-    if (r->bad) vkt__bench_refuse(b, row, true, "wrong result: NaN or Inf in the loss or the gradient");
+    vkt__bench_note(b->out, row, "loss %.3g to %.3g in %llu steps", r->first_loss, r->loss,
+                    (unsigned long long)r->step);
+    if (r->bad)
+        vkt__bench_refuse(b, row, true, "wrong result: NaN or Inf in the loss or the gradient");
     else if (!b->desc->once && r->step > 200 && !(r->loss < r->first_loss))
-        vkt__bench_refuse(b, row, true, "wrong result: the loss did not fall in %llu steps (%.4g to %.4g)", (unsigned long long)r->step, r->first_loss, r->loss);
+        vkt__bench_refuse(b, row, true,
+                          "wrong result: the loss did not fall in %llu steps (%.4g to %.4g)",
+                          (unsigned long long)r->step, r->first_loss, r->loss);
 fail:
     return st;
 }
@@ -163,7 +185,8 @@ fail:
 /* Of its two large products, forward and backward. */
 static double workload_flops(const struct workload *w)
 {
-    return 6.0 * w->batch * ((double)w->inputs * w->hidden[0] + (double)w->hidden[0] * w->hidden[1]);
+    return 6.0 * w->batch *
+           ((double)w->inputs * w->hidden[0] + (double)w->hidden[0] * w->hidden[1]);
 }
 
 /* arg: the workload. */
@@ -176,12 +199,16 @@ static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
     runner r = { .b = b };
     vkt__str yaml = { 0 };
     if (b->matmul > 0 && workload_flops(w) / b->matmul > 4) {
-        vkt__bench_left_out(b->out, "%s: one step would take about %.1f s", w->name, workload_flops(w) / b->matmul);
+        vkt__bench_left_out(b->out, "%s: one step would take about %.1f s", w->name,
+                            workload_flops(w) / b->matmul);
         return VKT_OK;
     }
     vkt__str_printf(&yaml, "name: bench\ndata: {source: digits}\nmodel:\n");
-    for (int i = 0; i < 2 && w->hidden[i]; i++) vkt__str_printf(&yaml, "  - linear: %u\n  - relu\n", w->hidden[i]);
-    vkt__str_printf(&yaml, "  - linear\noptim: {rule: adam, lr: 0.0005}\nschedule: {kind: constant}\ntrain: {steps: 1000000, batch: %u}\neval: {batch: %u}\n",
+    for (int i = 0; i < 2 && w->hidden[i]; i++)
+        vkt__str_printf(&yaml, "  - linear: %u\n  - relu\n", w->hidden[i]);
+    vkt__str_printf(&yaml,
+                    "  - linear\noptim: {rule: adam, lr: 0.0005}\nschedule: {kind: "
+                    "constant}\ntrain: {steps: 1000000, batch: %u}\neval: {batch: %u}\n",
                     w->batch, w->batch);
     VKT_TRY(vkt_config_create(&c));
     VKT_TRY(vkt_config_parse(c, yaml.data, yaml.len, "the benchmark's model"));
@@ -208,8 +235,10 @@ fail:
 
 static const double TARGET = 0.97;
 
-/* One training from the first step on, evaluations included; *seconds is NAN when the recipe ends below the target. */
-static vkt_status train_to_target(vkt__bencher *b, const vkt_config *c, const vkt_dataset *data, double *seconds, uint64_t *steps, double *accuracy)
+/* One training from the first step on, evaluations included; *seconds is NAN when the recipe ends
+ * below the target. */
+static vkt_status train_to_target(vkt__bencher *b, const vkt_config *c, const vkt_dataset *data,
+                                  double *seconds, uint64_t *steps, double *accuracy)
 {
     enum { EVERY = 20 };
     vkt_status st = VKT_OK;
@@ -258,11 +287,13 @@ static vkt_status run_target(vkt__bencher *b, const vkt__bench_item *item)
     }
     vkt_bench_row *row = vkt__bench_row(b->out, VKT_BENCH_TARGET, item->name, "s", false);
     if (n == 0 || n < runs) {
-        vkt__bench_refuse(b, row, !b->desc->once, "valid accuracy is %.1f%% after %llu steps", 100 * accuracy, (unsigned long long)steps);
+        vkt__bench_refuse(b, row, !b->desc->once, "valid accuracy is %.1f%% after %llu steps",
+                          100 * accuracy, (unsigned long long)steps);
     } else {
         vkt__bench_stats(s, n, &t);
         vkt__bench_set(row, &t, 1);
-        vkt__bench_note(b->out, row, "%llu steps of the recipe, evaluated every 20", (unsigned long long)steps);
+        vkt__bench_note(b->out, row, "%llu steps of the recipe, evaluated every 20",
+                        (unsigned long long)steps);
     }
 fail:
     vkt_dataset_destroy(&data);
@@ -278,8 +309,12 @@ void vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list)
             vkt__bench_left_out(b->out, "%s: not with --quick", workloads[i].name);
             continue;
         }
-        vkt__bench_plan(list, VKT_BENCH_STEPS, workloads[i].name, b->warm_s + (b->desc->quick ? 1.2 : 3.2) + (b->caps->klass == VKT_CLASS_CPU ? 15 * workload_flops(&workloads[i]) / 5e9 : 0),
-                        run_workload, i, 0);
+        vkt__bench_plan(
+            list, VKT_BENCH_STEPS, workloads[i].name,
+            b->warm_s + (b->desc->quick ? 1.2 : 3.2) +
+                (b->caps->klass == VKT_CLASS_CPU ? 15 * workload_flops(&workloads[i]) / 5e9 : 0),
+            run_workload, i, 0);
     }
-    vkt__bench_plan(list, VKT_BENCH_TARGET, "digits recipe to 97% valid accuracy", b->desc->quick ? 2 : 3, run_target, 0, 0);
+    vkt__bench_plan(list, VKT_BENCH_TARGET, "digits recipe to 97% valid accuracy",
+                    b->desc->quick ? 2 : 3, run_target, 0, 0);
 }

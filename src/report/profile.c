@@ -1,5 +1,6 @@
-/* The profiler's steps: the trainer's loop without its run folder, watched. A thread of its own waits for each
- * submission, so that the end on the device is known when it comes and not when the loop next looks. */
+/* The profiler's steps: the trainer's loop without its run folder, watched. A thread of its own
+ * waits for each submission, so that the end on the device is known when it comes and not when the
+ * loop next looks. */
 #include <math.h>
 #include <stdio.h>
 
@@ -10,13 +11,22 @@
 
 enum { WARMUP_MS = 300, WARMUP_MOST = 2000, MAX_LOADERS = 64 };
 
-typedef enum { SPAN_STEP, SPAN_LOADER_WAIT, SPAN_PREPARE, SPAN_SUBMIT, SPAN_READBACK, SPAN_METRICS, SPAN_FILL, N_SPANS } span_kind;
+typedef enum {
+    SPAN_STEP,
+    SPAN_LOADER_WAIT,
+    SPAN_PREPARE,
+    SPAN_SUBMIT,
+    SPAN_READBACK,
+    SPAN_METRICS,
+    SPAN_FILL,
+    N_SPANS
+} span_kind;
 
 typedef struct {
     span_kind kind;
-    uint32_t thread;       /* of the loader */
-    uint64_t number;       /* step from 0; batch of a fill */
-    uint32_t id;           /* submit: index of the submission */
+    uint32_t thread; /* of the loader */
+    uint64_t number; /* step from 0; batch of a fill */
+    uint32_t id;     /* submit: index of the submission */
     double start, end;
 } span;
 
@@ -24,8 +34,9 @@ typedef struct {
 typedef struct {
     uint64_t ticket, step;
     uint32_t micro, slot;
-    bool update;           /* accumulation: the step's last one */
-    double submitted, start, end; /* on the device: from the submission, or the end of the one before */
+    bool update; /* accumulation: the step's last one */
+    double submitted, start,
+        end; /* on the device: from the submission, or the end of the one before */
 } submission;
 
 typedef struct {
@@ -49,11 +60,16 @@ typedef struct {
     vkt_status watch_status;
     vkt__thread *watcher;
     /* the loop */
-    struct { size_t last; uint32_t n_valid; bool ends; double lr, input_wait; } flights[VKT_MAX_SLOTS];
+    struct {
+        size_t last;
+        uint32_t n_valid;
+        bool ends;
+        double lr, input_wait;
+    } flights[VKT_MAX_SLOTS];
     uint32_t n_flights, oldest;
     double began;
     /* the measured part, on the device's side */
-    size_t first_sub;      /* of the first measured step */
+    size_t first_sub; /* of the first measured step */
     double from, to;
     vkt__dispatches train, update;
 } profiler;
@@ -63,7 +79,8 @@ typedef struct {
 static void add_span(profiler *t, span s)
 {
     vkt__mutex_lock(t->lock);
-    if (t->n_spans == t->cap_spans) t->spans = vkt__grow(t->spans, t->n_spans, &t->cap_spans, sizeof *t->spans);
+    if (t->n_spans == t->cap_spans)
+        t->spans = vkt__grow(t->spans, t->n_spans, &t->cap_spans, sizeof *t->spans);
     t->spans[t->n_spans++] = s;
     vkt__mutex_unlock(t->lock);
 }
@@ -83,7 +100,9 @@ static void on_batch(void *user, uint32_t thread, uint64_t batch, double start, 
         t->desc->on_batch(t->desc->user);
         end = vkt__now();
     }
-    add_span(t, (span) { .kind = SPAN_FILL, .thread = thread, .number = batch, .start = start, .end = end });
+    add_span(
+        t, (span) {
+               .kind = SPAN_FILL, .thread = thread, .number = batch, .start = start, .end = end });
 }
 
 /* The watcher: each submission in turn. */
@@ -138,7 +157,8 @@ static vkt_status submit(profiler *t, vkt_graph *g, submission s)
     return VKT_OK;
 }
 
-/* Waits for the oldest micro-batch in flight, puts its numbers into words, lets the loader have its slot. */
+/* Waits for the oldest micro-batch in flight, puts its numbers into words, lets the loader have its
+ * slot. */
 static vkt_status retire(profiler *t)
 {
     vkt_status st = VKT_OK;
@@ -155,7 +175,9 @@ static vkt_status retire(profiler *t)
         const float *v = t->s->train.scalars[s.slot];
         vkt__metrics_row row = vkt__metrics_row_empty(s.step + 1, NULL);
         row.loss = (double)v[VKT_SCALAR_LOSS];
-        row.accuracy = t->s->info->task == VKT_CLASSIFY ? (double)v[VKT_SCALAR_HITS] / t->flights[at].n_valid : NAN;
+        row.accuracy = t->s->info->task == VKT_CLASSIFY
+                           ? (double)v[VKT_SCALAR_HITS] / t->flights[at].n_valid
+                           : NAN;
         row.grad_norm = (double)v[VKT_SCALAR_GRAD_NORM];
         row.clip = (double)v[VKT_SCALAR_CLIP];
         row.lr = t->flights[at].lr;
@@ -182,7 +204,8 @@ static vkt_status run_step(profiler *t, uint64_t step)
 {
     vkt_status st = VKT_OK;
     uint32_t n = t->c->accumulate, n_valid = 0, most = VKT_MAX(t->s->train.n_slots - 1, 1);
-    double weight = 0, waited = 0, lr = vkt_schedule_lr(&t->c->schedule, step), start = vkt__now(), now = start;
+    double weight = 0, waited = 0, lr = vkt_schedule_lr(&t->c->schedule, step), start = vkt__now(),
+           now = start;
     for (uint32_t k = 0; k < n; k++) {
         submission s = { .step = step, .micro = k };
         double wait = 0;
@@ -192,7 +215,12 @@ static vkt_status run_step(profiler *t, uint64_t step)
         waited += wait;
         n_valid += b->n_valid;
         weight += b->weight;
-        vkt_step_desc d = { .lr = lr, .step = step, .seed = t->c->seed, .micro = k, .n_micro = n, .inv_weight = t->step_examples / weight };
+        vkt_step_desc d = { .lr = lr,
+                            .step = step,
+                            .seed = t->c->seed,
+                            .micro = k,
+                            .n_micro = n,
+                            .inv_weight = t->step_examples / weight };
         vkt_optim_fill(t->s->optim, &d, t->s->train.step[s.slot]);
         until_now(t, SPAN_PREPARE, step, now);
         uint32_t at = (t->oldest + t->n_flights) % VKT_MAX_SLOTS;
@@ -217,13 +245,17 @@ static vkt_status run_steps(profiler *t)
 {
     vkt_status st = VKT_OK;
     vkt_profile *p = t->p;
-    uint64_t least = t->s->train.n_slots + 6; /* the ring fills; a graph times its first runs and may be cut anew */
+    uint64_t least = t->s->train.n_slots +
+                     6; /* the ring fills; a graph times its first runs and may be cut anew */
     VKT_TRY(vkt__thread_start(watch, t, &t->watcher));
     t->began = vkt__now();
-    while (p->warmup < least || (p->warmup < WARMUP_MOST && vkt__now() - t->began < 1e-3 * WARMUP_MS)) VKT_TRY(run_step(t, p->warmup++));
+    while (p->warmup < least ||
+           (p->warmup < WARMUP_MOST && vkt__now() - t->began < 1e-3 * WARMUP_MS))
+        VKT_TRY(run_step(t, p->warmup++));
     t->first_sub = t->n_sub;
-    vkt_log(VKT_LOG_INFO, "profile", "%llu steps of warm-up are done; %llu steps take about %.2g s", (unsigned long long)p->warmup,
-            (unsigned long long)p->steps, (vkt__now() - t->began) / (double)p->warmup * (double)p->steps);
+    vkt_log(VKT_LOG_INFO, "profile", "%llu steps of warm-up are done; %llu steps take about %.2g s",
+            (unsigned long long)p->warmup, (unsigned long long)p->steps,
+            (vkt__now() - t->began) / (double)p->warmup * (double)p->steps);
     for (uint64_t i = 0; i < p->steps; i++) VKT_TRY(run_step(t, p->warmup + i));
     while (t->n_flights) VKT_TRY(retire(t));
 fail:
@@ -255,7 +287,8 @@ static void add_gaps(profiler *t, double *idle, double *idle_input)
         double a = t->sub[i - 1].end, b = t->sub[i].start;
         *idle += b - a;
         /* The waits are in order, and so are the gaps. */
-        while (k < t->n_spans && (t->spans[k].kind != SPAN_LOADER_WAIT || t->spans[k].end <= a)) k++;
+        while (k < t->n_spans && (t->spans[k].kind != SPAN_LOADER_WAIT || t->spans[k].end <= a))
+            k++;
         for (size_t j = k; j < t->n_spans; j++) {
             const span *s = &t->spans[j];
             if (s->kind != SPAN_LOADER_WAIT) continue;
@@ -268,7 +301,8 @@ static void add_gaps(profiler *t, double *idle, double *idle_input)
 static void sum_up(profiler *t)
 {
     vkt_profile *p = t->p;
-    double *each = vkt__alloc(p->steps * sizeof *each), per_step = 1e3 / (double)p->steps, idle = 0, idle_input = 0, fill = 0;
+    double *each = vkt__alloc(p->steps * sizeof *each), per_step = 1e3 / (double)p->steps, idle = 0,
+           idle_input = 0, fill = 0;
     size_t n = 0, n_fills = 0;
     t->from = t->sub[t->first_sub - 1].end;
     t->to = t->sub[t->n_sub - 1].end;
@@ -311,9 +345,12 @@ enum { STEPS = 1, KERNELS = 2 };
 
 static void trace_host(const profiler *t, vkt__trace *out)
 {
-    static const struct { const char *name, *category; } kinds[N_SPANS] = {
-        { "step", "loop" }, { "loader wait", "wait" }, { "step block", "loop" }, { "submit", "submit" }, { "read-back wait", "wait" },
-        { "metrics", "loop" }, { "fill batch", "loader" },
+    static const struct {
+        const char *name, *category;
+    } kinds[N_SPANS] = {
+        { "step", "loop" },         { "loader wait", "wait" },    { "step block", "loop" },
+        { "submit", "submit" },     { "read-back wait", "wait" }, { "metrics", "loop" },
+        { "fill batch", "loader" },
     };
     bool seen[MAX_LOADERS] = { false };
     vkt__trace_process(out, HOST, "host");
@@ -329,7 +366,8 @@ static void trace_host(const profiler *t, vkt__trace *out)
             vkt__trace_track(out, HOST, track, name);
             seen[track - LOADER] = true;
         }
-        snprintf(name, sizeof name, whole ? "%s %llu" : "%s", kinds[s->kind].name, (unsigned long long)s->number + 1);
+        snprintf(name, sizeof name, whole ? "%s %llu" : "%s", kinds[s->kind].name,
+                 (unsigned long long)s->number + 1);
         vkt__trace_span(out, HOST, track, name, kinds[s->kind].category, s->start, s->end,
                         json_pack("{sI}", fill ? "batch" : "step", (json_int_t)s->number + 1));
         if (s->kind == SPAN_SUBMIT) vkt__trace_arrow(out, HOST, LOOP, s->id, false, s->start);
@@ -338,21 +376,28 @@ static void trace_host(const profiler *t, vkt__trace *out)
 
 static void submission_name(const profiler *t, const submission *s, char *name, size_t n)
 {
-    if (t->c->accumulate == 1) snprintf(name, n, "step %llu", (unsigned long long)s->step + 1);
-    else if (s->update) snprintf(name, n, "step %llu, update", (unsigned long long)s->step + 1);
-    else snprintf(name, n, "step %llu, micro-batch %u", (unsigned long long)s->step + 1, s->micro + 1);
+    if (t->c->accumulate == 1)
+        snprintf(name, n, "step %llu", (unsigned long long)s->step + 1);
+    else if (s->update)
+        snprintf(name, n, "step %llu, update", (unsigned long long)s->step + 1);
+    else
+        snprintf(name, n, "step %llu, micro-batch %u", (unsigned long long)s->step + 1,
+                 s->micro + 1);
 }
 
-/* The kernels of one submission one after the other from `at`, each as long as it took when timed apart. Returns the end. */
+/* The kernels of one submission one after the other from `at`, each as long as it took when timed
+ * apart. Returns the end. */
 static double trace_kernels(const profiler *t, vkt__trace *out, const vkt__dispatches *d, double at)
 {
     for (size_t i = 0; i < d->n; i++) {
         const vkt_node_time *k = &d->node[i];
         double start = at, ms = k->ms, ceiling;
         at += 1e-3 * ms; /* one's end is exactly the next one's start */
-        const char *bound = vkt_bound_name(vkt__profile_bound(t->p, ms, k->flops, k->bytes, &ceiling));
-        json_t *args = json_pack("{ss ss si sf sf ss}", "op", k->op, "shape", *k->result ? k->result : "in place", "level", (int)k->level, "flop", k->flops,
-                                 "bytes", k->bytes, "bound by", bound);
+        const char *bound =
+            vkt_bound_name(vkt__profile_bound(t->p, ms, k->flops, k->bytes, &ceiling));
+        json_t *args = json_pack("{ss ss si sf sf ss}", "op", k->op, "shape",
+                                 *k->result ? k->result : "in place", "level", (int)k->level,
+                                 "flop", k->flops, "bytes", k->bytes, "bound by", bound);
         if (*d->label[i]) json_object_set_new(args, "of", json_string(d->label[i]));
         if (ms > 0) {
             json_object_set_new(args, "GFLOP/s", json_real(1e-6 * k->flops / ms));
@@ -375,13 +420,17 @@ static void trace_device(const profiler *t, vkt__trace *out)
         const submission *s = &t->sub[i];
         submission_name(t, s, name, sizeof name);
         vkt__trace_span(out, DEVICE, STEPS, name, "step", s->start, s->end,
-                        json_pack("{sI sf}", "step", (json_int_t)s->step + 1, "queued ms", 1e3 * (s->start - s->submitted)));
+                        json_pack("{sI sf}", "step", (json_int_t)s->step + 1, "queued ms",
+                                  1e3 * (s->start - s->submitted)));
         if (s->submitted >= t->from) vkt__trace_arrow(out, DEVICE, STEPS, i, true, s->start);
         /* The step in the middle stands for all. */
-        if (s->step == t->sub[t->first_sub].step + t->p->steps / 2 && t->sub[chosen].step != s->step) chosen = i;
+        if (s->step == t->sub[t->first_sub].step + t->p->steps / 2 &&
+            t->sub[chosen].step != s->step)
+            chosen = i;
     }
     if (!t->p->timestamps) return;
-    snprintf(name, sizeof name, "kernels of step %llu, timed one by one", (unsigned long long)t->sub[chosen].step + 1);
+    snprintf(name, sizeof name, "kernels of step %llu, timed one by one",
+             (unsigned long long)t->sub[chosen].step + 1);
     vkt__trace_track(out, DEVICE, KERNELS, name);
     double at = trace_kernels(t, out, &t->train, t->sub[chosen].start);
     if (!t->update.n) return;
@@ -401,10 +450,14 @@ static vkt_status write_trace(const profiler *t)
     vkt__trace_init(&out, origin);
     trace_host(t, &out);
     trace_device(t, &out);
-    json_t *about = json_pack("{ss ss* ss* ss ss si sI sI ss}", "program", "vktrain " VKT_VERSION, "command", t->desc->command, "recipe", p->recipe, "device",
-                              p->device, "driver", p->driver, "batch", (int)p->batch, "steps", (json_int_t)p->steps, "warm-up steps",
-                              (json_int_t)p->warmup, "kernels", p->timestamps ? "timed one by one after the steps, a barrier after each; what timing takes is taken off" :
-                              "not timed: the device has no timestamps");
+    json_t *about =
+        json_pack("{ss ss* ss* ss ss si sI sI ss}", "program", "vktrain " VKT_VERSION, "command",
+                  t->desc->command, "recipe", p->recipe, "device", p->device, "driver", p->driver,
+                  "batch", (int)p->batch, "steps", (json_int_t)p->steps, "warm-up steps",
+                  (json_int_t)p->warmup, "kernels",
+                  p->timestamps ? "timed one by one after the steps, a barrier after each; what "
+                                  "timing takes is taken off"
+                                : "not timed: the device has no timestamps");
     json_object_set_new(about, "verdict", json_string(vkt_verdict_name(p->verdict)));
     json_object_set_new(about, "why", json_string(p->why));
     json_object_set_new(about, "advice", json_string(p->advice));
@@ -437,7 +490,8 @@ static vkt_status prepare(profiler *t)
     VKT_TRY(vkt_dataset_open(&c->data, &t->data));
     const vkt_dataset_info *info = vkt_dataset_get_info(t->data);
     if (c->batch > info->n[VKT_TRAIN]) {
-        st = vkt__fail(VKT_ARG, "profile", "train.batch %u is larger than the training set of %llu examples", c->batch,
+        st = vkt__fail(VKT_ARG, "profile",
+                       "train.batch %u is larger than the training set of %llu examples", c->batch,
                        (unsigned long long)info->n[VKT_TRAIN]);
         goto fail;
     }
@@ -465,9 +519,18 @@ fail:
 static vkt_status start_loader(profiler *t)
 {
     const vkt_config *c = t->c;
-    vkt_loader_desc d = { .data = t->data, .split = VKT_TRAIN, .batch = c->batch, .shuffle = true, .seed = c->seed, .weight = (float)(1 / t->step_examples),
-                          .class_weight = t->s->class_weight_host, .n_slots = t->s->train.n_slots, .slots = t->s->train.slots,
-                          .n_threads = c->data_workers, .on_batch = on_batch, .user = t };
+    vkt_loader_desc d = { .data = t->data,
+                          .split = VKT_TRAIN,
+                          .batch = c->batch,
+                          .shuffle = true,
+                          .seed = c->seed,
+                          .weight = (float)(1 / t->step_examples),
+                          .class_weight = t->s->class_weight_host,
+                          .n_slots = t->s->train.n_slots,
+                          .slots = t->s->train.slots,
+                          .n_threads = c->data_workers,
+                          .on_batch = on_batch,
+                          .user = t };
     return vkt_loader_create(&d, &t->loader);
 }
 
@@ -492,7 +555,11 @@ static void finish(profiler *t)
 vkt_status vkt_profile_run(const vkt_config *c, const vkt_profile_desc *desc, vkt_profile **out)
 {
     vkt_status st = VKT_OK;
-    profiler t = { .c = c, .desc = desc, .p = vkt__alloc(sizeof *t.p), .lock = vkt__mutex_create(), .more = vkt__cond_create() };
+    profiler t = { .c = c,
+                   .desc = desc,
+                   .p = vkt__alloc(sizeof *t.p),
+                   .lock = vkt__mutex_create(),
+                   .more = vkt__cond_create() };
     *out = NULL;
     VKT_TRY(prepare(&t));
     VKT_TRY(start_loader(&t));

@@ -1,5 +1,5 @@
-/* Single kernels: their times in a training step, and three references measured the same way: a large copy, a large
- * matrix product, and kernels of one element. */
+/* Single kernels: their times in a training step, and three references measured the same way: a
+ * large copy, a large matrix product, and kernels of one element. */
 #include <math.h>
 #include <stdio.h>
 
@@ -37,8 +37,9 @@ fail:
     return st;
 }
 
-/* Least milliseconds of a compiled graph, its nodes one by one, without what the timing itself takes; by wall clock
- * where the device has no timestamps. References are what the device can do, so the best run counts. */
+/* Least milliseconds of a compiled graph, its nodes one by one, without what the timing itself
+ * takes; by wall clock where the device has no timestamps. References are what the device can do,
+ * so the best run counts. */
 static vkt_status graph_ms(const vkt_profile *p, vkt_graph *g, double *ms)
 {
     vkt_node_time *t = NULL;
@@ -47,12 +48,14 @@ static vkt_status graph_ms(const vkt_profile *p, vkt_graph *g, double *ms)
     vkt_status st = vkt_graph_run(g);
     if (st == VKT_OK) st = vkt_graph_time(g, 0, RUNS, &t, &n);
     *ms = 0;
-    for (size_t i = 0; i < n; i++) *ms += VKT_MAX(t[i].min_ms - 1e-3 * p->timing_us, 0.1 * t[i].min_ms);
+    for (size_t i = 0; i < n; i++)
+        *ms += VKT_MAX(t[i].min_ms - 1e-3 * p->timing_us, 0.1 * t[i].min_ms);
     free(t);
     return st;
 }
 
-/* A buffer of random numbers in (-1, 1), not zeros: those draw less power and compress. One MiB of them repeats. */
+/* A buffer of random numbers in (-1, 1), not zeros: those draw less power and compress. One MiB of
+ * them repeats. */
 static vkt_status random_buffer(vkt_gpu *gpu, uint64_t bytes, const char *label, vkt_buffer **out)
 {
     vkt_status st = VKT_OK;
@@ -67,8 +70,8 @@ fail:
     return st;
 }
 
-/* Bytes of the largest reference tensor: past the caches of a device, within an eighth of what may be used. Smaller on
- * CPU drivers, where a long kernel is more likely to be interrupted. */
+/* Bytes of the largest reference tensor: past the caches of a device, within an eighth of what may
+ * be used. Smaller on CPU drivers, where a long kernel is more likely to be interrupted. */
 static uint64_t reference_bytes(vkt_gpu *gpu)
 {
     const vkt_caps *c = vkt_gpu_caps(gpu);
@@ -93,7 +96,8 @@ static vkt_status measure_memory(vkt_gpu *gpu, vkt_profile *p)
         VKT_TRY(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "memory reference" }));
         VKT_TRY(graph_ms(p, g, &ms));
         double rate = (sum ? 1e-6 : 2e-6) * (double)bytes / ms;
-        vkt_log(VKT_LOG_DEBUG, "profile", "%s of %.0f MiB: %.3g GB/s", sum ? "sum" : "copy", (double)bytes / 1048576, rate);
+        vkt_log(VKT_LOG_DEBUG, "profile", "%s of %.0f MiB: %.3g GB/s", sum ? "sum" : "copy",
+                (double)bytes / 1048576, rate);
         if (rate > p->memory_gbps) {
             p->memory_gbps = rate;
             p->memory_by = sum ? "sum" : "copy";
@@ -112,7 +116,8 @@ static vkt_status time_matmul(vkt_gpu *gpu, const vkt_profile *p, uint32_t n, do
     vkt_buffer *x = NULL;
     vkt_graph *g = vkt_graph_create(gpu);
     uint64_t each = (uint64_t)n * n * 4;
-    vkt_tensor *a = vkt_input(g, vkt_shape2(n, n), VKT_F32, "a"), *b = vkt_input(g, vkt_shape2(n, n), VKT_F32, "b");
+    vkt_tensor *a = vkt_input(g, vkt_shape2(n, n), VKT_F32, "a"),
+               *b = vkt_input(g, vkt_shape2(n, n), VKT_F32, "b");
     VKT_TRY(random_buffer(gpu, 2 * each, "product reference", &x));
     vkt_bind(a, VKT_ALL_SLOTS, x, 0);
     vkt_bind(b, VKT_ALL_SLOTS, x, each);
@@ -143,8 +148,8 @@ fail:
     return st;
 }
 
-/* A chain, so that each kernel waits for the one before as in a training step. node_ms: the median of its kernels timed
- * apart. */
+/* A chain, so that each kernel waits for the one before as in a training step. node_ms: the median
+ * of its kernels timed apart. */
 static vkt_status time_chain(vkt_gpu *gpu, const vkt_profile *p, int n, double *ms, double *node_ms)
 {
     vkt_status st = VKT_OK;
@@ -168,7 +173,8 @@ fail:
     return st;
 }
 
-/* What an empty kernel costs in a recorded step: a long chain less a short one. What timing it apart costs beyond. */
+/* What an empty kernel costs in a recorded step: a long chain less a short one. What timing it
+ * apart costs beyond. */
 static vkt_status measure_empty(vkt_gpu *gpu, vkt_profile *p)
 {
     vkt_status st = VKT_OK;
@@ -193,24 +199,32 @@ fail:
 
 /* ---- the step's kernels ---- */
 
-/* Launch: about as short as an empty one, or less than twice that with less than half of it explained by its work. */
-vkt_bound vkt__profile_bound(const vkt_profile *p, double ms, double flops, double bytes, double *ceiling)
+/* Launch: about as short as an empty one, or less than twice that with less than half of it
+ * explained by its work. */
+vkt_bound vkt__profile_bound(const vkt_profile *p, double ms, double flops, double bytes,
+                             double *ceiling)
 {
-    double memory = 1e-6 * bytes / p->memory_gbps, compute = 1e-6 * flops / p->matmul_gflops, work = VKT_MAX(memory, compute);
+    double memory = 1e-6 * bytes / p->memory_gbps, compute = 1e-6 * flops / p->matmul_gflops,
+           work = VKT_MAX(memory, compute);
     if (ceiling) *ceiling = ms > 0 ? work / ms : NAN;
-    if (ms < 1.2e-3 * p->empty_us || (ms < 2e-3 * p->empty_us && work < 0.5 * ms)) return VKT_BOUND_LAUNCH;
+    if (ms < 1.2e-3 * p->empty_us || (ms < 2e-3 * p->empty_us && work < 0.5 * ms))
+        return VKT_BOUND_LAUNCH;
     return memory >= compute ? VKT_BOUND_MEMORY : VKT_BOUND_COMPUTE;
 }
 
-static void add_kernel(vkt_profile *p, size_t *cap, const vkt_node_time *t, const char *of, uint32_t times)
+static void add_kernel(vkt_profile *p, size_t *cap, const vkt_node_time *t, const char *of,
+                       uint32_t times)
 {
     vkt_profile_kernel *k = NULL;
     for (size_t i = 0; i < p->n_kernels && !k; i++) {
         vkt_profile_kernel *c = &p->kernels[i];
-        if (!strcmp(c->op, t->op) && !strcmp(c->result, t->result) && c->flops == c->count * t->flops && c->bytes == c->count * t->bytes) k = c;
+        if (!strcmp(c->op, t->op) && !strcmp(c->result, t->result) &&
+            c->flops == c->count * t->flops && c->bytes == c->count * t->bytes)
+            k = c;
     }
     if (!k) {
-        if (p->n_kernels == *cap) p->kernels = vkt__grow(p->kernels, p->n_kernels, cap, sizeof *p->kernels);
+        if (p->n_kernels == *cap)
+            p->kernels = vkt__grow(p->kernels, p->n_kernels, cap, sizeof *p->kernels);
         k = &p->kernels[p->n_kernels++];
         *k = (vkt_profile_kernel) { .op = t->op, .level = t->level };
         memcpy(k->result, t->result, sizeof k->result);
@@ -228,7 +242,8 @@ static int longest_first(const void *a, const void *b)
     return (x->ms < y->ms) - (x->ms > y->ms);
 }
 
-/* What tells a node from others of its kind: the name of its result, else of its first named input. */
+/* What tells a node from others of its kind: the name of its result, else of its first named input.
+ */
 static void label(const vkt_node *n, char out[64])
 {
     const char *name = n->out[0] ? n->out[0]->name : NULL;
@@ -237,7 +252,8 @@ static void label(const vkt_node *n, char out[64])
     snprintf(out, 64, "%s", name ? name : "");
 }
 
-/* As often as fits into half a second, an odd number between 3 and 31. What timing costs is taken off. */
+/* As often as fits into half a second, an odd number between 3 and 31. What timing costs is taken
+ * off. */
 static vkt_status time_graph(const vkt_profile *p, vkt_graph *g, vkt__dispatches *d)
 {
     vkt_status st = VKT_OK;
@@ -261,7 +277,8 @@ fail:
     return st;
 }
 
-vkt_status vkt__profile_kernels(vkt__session *s, vkt_profile *p, vkt__dispatches *train, vkt__dispatches *update)
+vkt_status vkt__profile_kernels(vkt__session *s, vkt_profile *p, vkt__dispatches *train,
+                                vkt__dispatches *update)
 {
     vkt_status st = VKT_OK;
     size_t cap = 0;
@@ -280,13 +297,16 @@ vkt_status vkt__profile_kernels(vkt__session *s, vkt_profile *p, vkt__dispatches
     if (!p->timestamps) return VKT_OK;
     VKT_TRY(time_graph(p, s->train.graph, train));
     if (s->update) VKT_TRY(time_graph(p, s->update, update));
-    for (size_t i = 0; i < train->n; i++) add_kernel(p, &cap, &train->node[i], train->label[i], p->accumulate);
-    for (size_t i = 0; i < update->n; i++) add_kernel(p, &cap, &update->node[i], update->label[i], 1);
+    for (size_t i = 0; i < train->n; i++)
+        add_kernel(p, &cap, &train->node[i], train->label[i], p->accumulate);
+    for (size_t i = 0; i < update->n; i++)
+        add_kernel(p, &cap, &update->node[i], update->label[i], 1);
     p->kernels_ms = 0;
     for (size_t i = 0; i < p->n_kernels; i++) {
         vkt_profile_kernel *k = &p->kernels[i];
         p->kernels_ms += k->ms;
-        k->bound = vkt__profile_bound(p, k->ms / k->count, k->flops / k->count, k->bytes / k->count, &k->ceiling);
+        k->bound = vkt__profile_bound(p, k->ms / k->count, k->flops / k->count, k->bytes / k->count,
+                                      &k->ceiling);
     }
     qsort(p->kernels, p->n_kernels, sizeof *p->kernels, longest_first);
 fail:

@@ -1,5 +1,5 @@
-/* Reverse-mode differentiation: walk the nodes backwards, let each row put its gradient ops into the graph,
- * add up where a tensor was used more than once. */
+/* Reverse-mode differentiation: walk the nodes backwards, let each row put its gradient ops into
+ * the graph, add up where a tensor was used more than once. */
 #include "tensor/op.h"
 
 /* Gradients belong to memory, not to views of it. */
@@ -32,7 +32,8 @@ static void mark_needs(vkt_graph *g, vkt_tensor *const *wrt, size_t n)
         vkt_node *node = g->nodes[k];
         if (!node->op->grad) continue;
         bool any = false;
-        for (uint32_t i = 0; i < node->op->n_in; i++) any = any || (node->in[i] && vkt__needs(node->in[i]));
+        for (uint32_t i = 0; i < node->op->n_in; i++)
+            any = any || (node->in[i] && vkt__needs(node->in[i]));
         for (uint32_t i = 0; i < node->op->n_out && any; i++)
             if (node->out[i]) node->out[i]->needs = true;
     }
@@ -55,7 +56,8 @@ static vkt_tensor *own(vkt_graph *g, vkt_tensor *d, vkt_tensor *const *taken, si
     return shared ? vkt_copy(g, d) : d;
 }
 
-void vkt_backward(vkt_graph *g, vkt_tensor *loss, vkt_tensor *const *wrt, size_t n, vkt_tensor **dwrt)
+void vkt_backward(vkt_graph *g, vkt_tensor *loss, vkt_tensor *const *wrt, size_t n,
+                  vkt_tensor **dwrt)
 {
     for (size_t i = 0; i < n; i++) dwrt[i] = g->inert;
     if (g->status != VKT_OK || loss->inert) return;
@@ -83,8 +85,10 @@ void vkt_backward(vkt_graph *g, vkt_tensor *loss, vkt_tensor *const *wrt, size_t
     }
     for (size_t i = 0; i < n; i++) {
         vkt_tensor *d = grads[canon(wrt[i])->index];
-        if (!d || vkt__is_ones(d)) dwrt[i] = vkt_fill(g, wrt[i]->shape, d ? 1.0f : 0.0f);
-        else dwrt[i] = own(g, d, dwrt, i);
+        if (!d || vkt__is_ones(d))
+            dwrt[i] = vkt_fill(g, wrt[i]->shape, d ? 1.0f : 0.0f);
+        else
+            dwrt[i] = own(g, d, dwrt, i);
     }
     free(grads);
 }

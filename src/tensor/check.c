@@ -1,12 +1,13 @@
-/* The self-test: each row's sample cases on the device against the C twin. Outputs are poisoned before, and
- * guard bytes, inputs and everything not declared as written must be untouched after; a second run with
- * another poison must give the same bits (so nothing undeclared is read). */
+/* The self-test: each row's sample cases on the device against the C twin. Outputs are poisoned
+ * before, and guard bytes, inputs and everything not declared as written must be untouched after; a
+ * second run with another poison must give the same bits (so nothing undeclared is read). */
 #include <math.h>
 #include <stdio.h>
 
 #include "tensor/op.h"
 
-vkt_tensor *vkt__sample(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, uint32_t hint, uint32_t limit)
+vkt_tensor *vkt__sample(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, uint32_t hint,
+                        uint32_t limit)
 {
     char name[16];
     snprintf(name, sizeof name, "in%zu", g->n_tensors);
@@ -26,7 +27,14 @@ static double round_to(vkt_dtype dtype, double v)
 
 static double step_word(uint64_t i)
 {
-    const struct vkt_step_block b = { .lr = 0.01f, .adam_m = 1.25f, .adam_g = 0.375f, .adam_v = 2.5f, .clip = 0.5f, .inv_weight = 1.5f, .step = 5, .micro = 1,
+    const struct vkt_step_block b = { .lr = 0.01f,
+                                      .adam_m = 1.25f,
+                                      .adam_g = 0.375f,
+                                      .adam_v = 2.5f,
+                                      .clip = 0.5f,
+                                      .inv_weight = 1.5f,
+                                      .step = 5,
+                                      .micro = 1,
                                       .dropout_key = 12345 };
     uint32_t words[sizeof b / 4];
     memcpy(words, &b, sizeof b);
@@ -37,11 +45,16 @@ double vkt__sample_value(const vkt_tensor *t, uint64_t seed, uint64_t i)
 {
     uint64_t at = t->index * 1000003ull + i;
     switch (t->hint.kind) {
-    case VKT_HINT_STEP: return step_word(i);
-    case VKT_HINT_INDEX: return vkt_rand_below(seed, VKT_RNG_TEST, at, t->hint.limit);
-    case VKT_HINT_POSITIVE: return round_to(t->dtype, 0.25 + vkt_rand_uniform(seed, VKT_RNG_TEST, at));
-    case VKT_HINT_UNIT: return 1;
-    default: return round_to(t->dtype, vkt_rand_normal(seed, VKT_RNG_TEST, at));
+    case VKT_HINT_STEP:
+        return step_word(i);
+    case VKT_HINT_INDEX:
+        return vkt_rand_below(seed, VKT_RNG_TEST, at, t->hint.limit);
+    case VKT_HINT_POSITIVE:
+        return round_to(t->dtype, 0.25 + vkt_rand_uniform(seed, VKT_RNG_TEST, at));
+    case VKT_HINT_UNIT:
+        return 1;
+    default:
+        return round_to(t->dtype, vkt_rand_normal(seed, VKT_RNG_TEST, at));
     }
 }
 
@@ -57,11 +70,18 @@ static void encode(const vkt_tensor *t, uint64_t i, double v, void *data)
     float f = (float)v;
     uint32_t u;
     memcpy(&u, &f, 4);
-    if (t->dtype == VKT_F32) memcpy((char *)data + 4 * i, &f, 4);
-    else if (t->dtype == VKT_U32) ((uint32_t *)data)[i] = (uint32_t)v;
-    else if (t->dtype == VKT_BF16) ((uint16_t *)data)[i] = (uint16_t)(u >> 16);
-    else if ((u & 0x7fffffffu) < 0x38800000u) ((uint16_t *)data)[i] = (uint16_t)((u >> 16 & 0x8000) | (uint32_t)nearbyint(ldexp(fabs(v), 24)));
-    else ((uint16_t *)data)[i] = (uint16_t)((u >> 16 & 0x8000) | (((u >> 13) - (112u << 10)) & 0x7fff));
+    if (t->dtype == VKT_F32)
+        memcpy((char *)data + 4 * i, &f, 4);
+    else if (t->dtype == VKT_U32)
+        ((uint32_t *)data)[i] = (uint32_t)v;
+    else if (t->dtype == VKT_BF16)
+        ((uint16_t *)data)[i] = (uint16_t)(u >> 16);
+    else if ((u & 0x7fffffffu) < 0x38800000u)
+        ((uint16_t *)data)[i] =
+            (uint16_t)((u >> 16 & 0x8000) | (uint32_t)nearbyint(ldexp(fabs(v), 24)));
+    else
+        ((uint16_t *)data)[i] =
+            (uint16_t)((u >> 16 & 0x8000) | (((u >> 13) - (112u << 10)) & 0x7fff));
 }
 
 static double decode(const vkt_tensor *t, uint64_t i, const void *data)
@@ -99,7 +119,7 @@ enum { GUARD = 256, SEED = 77 };
 typedef struct {
     vkt_gpu *gpu;
     vkt_graph *g;
-    vkt_buffer *inputs;        /* all inputs, guards between */
+    vkt_buffer *inputs; /* all inputs, guards between */
     unsigned char *in_before, *in_after, *slab, *slab_first;
     double worst;
     char *detail;
@@ -149,29 +169,33 @@ static void compare(void *user, const vkt_tensor *t, const double *want)
     }
     double tol = vkt__tol(t->dtype, terms);
     for (uint64_t i = 0; i < t->count; i++) {
-        double got = decode(t, i, data), err = fabs(got - want[i]), limit = tol * (fabs(want[i]) + rms);
+        double got = decode(t, i, data), err = fabs(got - want[i]),
+               limit = tol * (fabs(want[i]) + rms);
         if (t->dtype == VKT_U32) limit = 0;
         double share = err == 0 ? 0 : limit > 0 ? err / limit : INFINITY;
         if (!(share <= 1)) {
-            report(c, "%s element %llu is %.9g, the twin's %.9g (off by %.2g, limit %.2g)", vkt__text(t),
-                   (unsigned long long)i, got, want[i], err, limit);
+            report(c, "%s element %llu is %.9g, the twin's %.9g (off by %.2g, limit %.2g)",
+                   vkt__text(t), (unsigned long long)i, got, want[i], err, limit);
             share = isnan(share) ? INFINITY : share;
         }
         c->worst = VKT_MAX(c->worst, share);
     }
 }
 
-/* Bytes of the slab that are neither a tensor's own nor still poison. A 16-bit tensor owns whole words. */
+/* Bytes of the slab that are neither a tensor's own nor still poison. A 16-bit tensor owns whole
+ * words. */
 static void check_guards(check *c, const unsigned char *slab, uint64_t bytes, unsigned char poison)
 {
     unsigned char *owned = vkt__alloc(bytes);
     for (size_t i = 0; i < c->g->n_tensors; i++) {
         const vkt_tensor *t = c->g->tensors[i];
-        if (t->node && !t->view_of && !t->bound) memset(owned + t->offset, 1, vkt__align(t->bytes, 4));
+        if (t->node && !t->view_of && !t->bound)
+            memset(owned + t->offset, 1, vkt__align(t->bytes, 4));
     }
     for (uint64_t i = 0; i < bytes; i++)
         if (!owned[i] && slab[i] != poison) {
-            report(c, "byte %llu of the slab was written though no output owns it", (unsigned long long)i);
+            report(c, "byte %llu of the slab was written though no output owns it",
+                   (unsigned long long)i);
             break;
         }
     free(owned);
@@ -191,7 +215,8 @@ static vkt_status run_once(check *c, unsigned char poison, uint64_t in_bytes)
     for (size_t i = 0; i < g->n_tensors; i++) {
         const vkt_tensor *t = g->tensors[i];
         if (t->node || !t->bound || is_mutated(g, t)) continue;
-        if (memcmp(c->in_before + t->buf_offset[0], c->in_after + t->buf_offset[0], vkt__align(t->bytes + GUARD, 256)))
+        if (memcmp(c->in_before + t->buf_offset[0], c->in_after + t->buf_offset[0],
+                   vkt__align(t->bytes + GUARD, 256)))
             report(c, "input %s or its guard was written", vkt__text(t));
     }
 fail:
@@ -207,7 +232,8 @@ static vkt_status check_case(check *c)
         vkt_tensor *t = g->tensors[i];
         if (!t->node && !t->view_of && t->name) in_bytes += vkt__align(t->bytes + GUARD, 256);
     }
-    VKT_TRY(vkt_buffer_create(c->gpu, &(vkt_buffer_desc) { in_bytes, VKT_MEM_DEVICE, "check inputs" }, &c->inputs));
+    VKT_TRY(vkt_buffer_create(
+        c->gpu, &(vkt_buffer_desc) { in_bytes, VKT_MEM_DEVICE, "check inputs" }, &c->inputs));
     c->in_before = vkt__alloc(in_bytes);
     c->in_after = vkt__alloc(in_bytes);
     memset(c->in_before, 0x7f, in_bytes);
@@ -216,7 +242,8 @@ static vkt_status check_case(check *c)
         vkt_tensor *t = g->tensors[i];
         if (t->node || t->view_of || !t->name) continue;
         vkt_bind(t, VKT_ALL_SLOTS, c->inputs, at);
-        for (uint64_t k = 0; k < t->count; k++) encode(t, k, vkt__sample_value(t, SEED, k), c->in_before + at);
+        for (uint64_t k = 0; k < t->count; k++)
+            encode(t, k, vkt__sample_value(t, SEED, k), c->in_before + at);
         at += vkt__align(t->bytes + GUARD, 256);
     }
     VKT_TRY(vkt_graph_compile(g, &(vkt_plan_desc) { .no_reuse = true, .label = "check" }));
@@ -228,8 +255,11 @@ static vkt_status check_case(check *c)
     VKT_TRY(run_once(c, 0xc3, in_bytes));
     for (size_t i = 0; i < g->n_tensors; i++) {
         const vkt_tensor *t = g->tensors[i];
-        if (t->node && !t->view_of && memcmp(c->slab + t->offset, c->slab_first + t->offset, t->bytes))
-            report(c, "%s differs between two runs: it depends on memory that is not declared as read", vkt__text(t));
+        if (t->node && !t->view_of &&
+            memcmp(c->slab + t->offset, c->slab_first + t->offset, t->bytes))
+            report(c,
+                   "%s differs between two runs: it depends on memory that is not declared as read",
+                   vkt__text(t));
     }
     vkt__graph_ref(g, ref_init, c, compare);
 fail:
@@ -240,7 +270,8 @@ fail:
     return st;
 }
 
-vkt_status vkt_check_ops(vkt_gpu *gpu, void (*fn)(void *user, const vkt_check_result *r), void *user)
+vkt_status vkt_check_ops(vkt_gpu *gpu, void (*fn)(void *user, const vkt_check_result *r),
+                         void *user)
 {
     vkt_status all = VKT_OK;
     for (size_t i = 0; vkt__rows[i]; i++) {

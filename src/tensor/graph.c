@@ -1,4 +1,5 @@
-/* The graph: tensors, nodes, latched errors, bindings. Builders of single ops live with their rows. */
+/* The graph: tensors, nodes, latched errors, bindings. Builders of single ops live with their rows.
+ */
 #include <stdio.h>
 
 #include "tensor/op.h"
@@ -25,7 +26,8 @@ const char *vkt_dtype_name(vkt_dtype t)
 const char *vkt_shape_text(vkt_shape s, vkt_dtype t, char out[96])
 {
     int n = snprintf(out, 96, "[");
-    for (uint32_t i = 0; i < s.rank; i++) n += snprintf(out + n, 96 - (size_t)n, "%s%u", i ? ", " : "", s.d[i]);
+    for (uint32_t i = 0; i < s.rank; i++)
+        n += snprintf(out + n, 96 - (size_t)n, "%s%u", i ? ", " : "", s.d[i]);
     snprintf(out + n, 96 - (size_t)n, "] %s", vkt_dtype_name(t));
     return out;
 }
@@ -55,7 +57,8 @@ const char *vkt__text(const vkt_tensor *t)
     static _Thread_local char ring[4][160];
     static _Thread_local unsigned turn;
     char shape[96], *out = ring[turn++ % 4];
-    snprintf(out, 160, "%s%s%s", t->name ? t->name : "", t->name ? " " : "", vkt_shape_text(t->shape, t->dtype, shape));
+    snprintf(out, 160, "%s%s%s", t->name ? t->name : "", t->name ? " " : "",
+             vkt_shape_text(t->shape, t->dtype, shape));
     return out;
 }
 
@@ -116,7 +119,8 @@ vkt_tensor *vkt_input(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, const char
 vkt_tensor *vkt__input_named(const vkt_graph *g, const char *name)
 {
     for (size_t i = 0; i < g->n_tensors; i++)
-        if (!g->tensors[i]->node && g->tensors[i]->name && !strcmp(g->tensors[i]->name, name)) return g->tensors[i];
+        if (!g->tensors[i]->node && g->tensors[i]->name && !strcmp(g->tensors[i]->name, name))
+            return g->tensors[i];
     return NULL;
 }
 
@@ -170,7 +174,8 @@ bool vkt__shape_error(vkt_node *n, const char *fmt, ...)
     va_end(ap);
     vkt_graph *g = n->g;
     if (g->status == VKT_OK) {
-        vkt_log(VKT_LOG_ERROR, "tensor", "%s%s%s: %s", g->where ? g->where : "", g->where ? ": " : "", n->op->name, s.data);
+        vkt_log(VKT_LOG_ERROR, "tensor", "%s%s%s: %s", g->where ? g->where : "",
+                g->where ? ": " : "", n->op->name, s.data);
         g->status = VKT_SHAPE;
     }
     vkt__str_finish(&s);
@@ -187,7 +192,8 @@ vkt_tensor *vkt__out(vkt_node *n, uint32_t i, vkt_shape shape, vkt_dtype dtype)
     return t;
 }
 
-vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_t n_in, vkt_attr attr)
+vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_t n_in,
+                    vkt_attr attr)
 {
     VKT_ASSERT(n_in <= op->n_in && !g->planned);
     vkt_node *n = vkt__arena_alloc(&g->arena, sizeof *n);
@@ -216,7 +222,8 @@ vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_
     return n;
 }
 
-vkt_tensor *vkt__op(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_t n_in, vkt_attr attr)
+vkt_tensor *vkt__op(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_t n_in,
+                    vkt_attr attr)
 {
     vkt_node *n = vkt__node(g, op, in, n_in, attr);
     return n ? n->out[0] : g->inert;
@@ -228,7 +235,8 @@ vkt_tensor *vkt_reshape(vkt_graph *g, vkt_tensor *x, vkt_shape shape)
     if (vkt_shape_count(shape) != x->count) {
         char text[96];
         vkt_node fake = { .op = &(vkt_op) { .name = "reshape" }, .g = g };
-        vkt__shape_error(&fake, "%s can't become %s", vkt__text(x), vkt_shape_text(shape, x->dtype, text));
+        vkt__shape_error(&fake, "%s can't become %s", vkt__text(x),
+                         vkt_shape_text(shape, x->dtype, text));
         return g->inert;
     }
     if (vkt__shape_equal(shape, x->shape)) return x;

@@ -1,9 +1,11 @@
-/* The op row, the graph's own structures, and what rows call. A row holds everything about one op: shape
- * rule, recording with declared reads and writes, gradient, double-precision C twin, cost, sample cases.
- * One node is one dispatch; an op that needs two (a two-stage reduction) is two nodes.
+/* The op row, the graph's own structures, and what rows call. A row holds everything about one op:
+ * shape rule, recording with declared reads and writes, gradient, double-precision C twin, cost,
+ * sample cases. One node is one dispatch; an op that needs two (a two-stage reduction) is two
+ * nodes.
  *
- * Declared accesses: a node reads its inputs and writes its outputs, and also writes the inputs whose bits
- * are set in `mutates`. The planner derives levels and barriers from this and nothing else. */
+ * Declared accesses: a node reads its inputs and writes its outputs, and also writes the inputs
+ * whose bits are set in `mutates`. The planner derives levels and barriers from this and nothing
+ * else. */
 #ifndef VKT_TENSOR_OP_H
 #define VKT_TENSOR_OP_H
 
@@ -22,27 +24,30 @@ typedef struct vkt_cost {
 
 typedef struct vkt_op {
     const char *name;
-    uint32_t n_in, n_out;  /* most it takes; inputs may be NULL where the row says optional */
-    uint32_t mutates;      /* bit i: in[i] is read and written */
-    uint32_t inplace;      /* bit i: out[0] may take the memory of in[i] when that dies here */
-    uint32_t inplace_out;  /* which output `inplace` speaks of */
-    bool takes_16bit;      /* inputs may be f16 or bf16; otherwise such an input is a shape error */
+    uint32_t n_in, n_out; /* most it takes; inputs may be NULL where the row says optional */
+    uint32_t mutates;     /* bit i: in[i] is read and written */
+    uint32_t inplace;     /* bit i: out[0] may take the memory of in[i] when that dies here */
+    uint32_t inplace_out; /* which output `inplace` speaks of */
+    bool takes_16bit;     /* inputs may be f16 or bf16; otherwise such an input is a shape error */
     /* Creates the outputs with vkt__out, or reports with vkt__shape_error and returns false. */
     bool (*shape)(vkt_node *n);
     /* One vkt__dispatch. */
     void (*record)(vkt__rec *rec, const vkt_node *n);
-    /* dy[i]: gradient of out[i] or NULL; sets dx[i] for inputs with vkt__needs(in[i]). NULL: no gradient. */
+    /* dy[i]: gradient of out[i] or NULL; sets dx[i] for inputs with vkt__needs(in[i]). NULL: no
+     * gradient. */
     void (*grad)(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx);
-    /* The twin: same arithmetic in double on arrays of each tensor's elements (u32 as whole numbers). */
+    /* The twin: same arithmetic in double on arrays of each tensor's elements (u32 as whole
+     * numbers). */
     void (*ref)(const vkt_node *n, double *const *in, double *const *out);
-    /* NULL: no flops beyond one per output element, every input read once, every output written once. */
+    /* NULL: no flops beyond one per output element, every input read once, every output written
+     * once. */
     vkt_cost (*cost)(const vkt_node *n);
     /* Name of the kernel that this device uses, for explain. NULL: there is no choice. */
     const char *(*kernel)(const vkt_gpu *gpu, const vkt_node *n);
     /* How many roundings an output element accumulates, for the tolerance. NULL: 4. */
     double (*terms)(const vkt_node *n);
-    /* Builds sample case i into g and returns its name ("tall", "one column"), NULL past the last. Inputs
-     * come from vkt__sample. Every case is run on every driver by doctor and the tests. */
+    /* Builds sample case i into g and returns its name ("tall", "one column"), NULL past the last.
+     * Inputs come from vkt__sample. Every case is run on every driver by doctor and the tests. */
     const char *(*sample)(vkt_graph *g, uint32_t i);
 } vkt_op;
 
@@ -54,37 +59,67 @@ vkt_cost vkt__node_cost(const vkt_node *n);
 /* Constants of one node, by op. */
 typedef union vkt_attr {
     /* kernel 0: by device and shape; tests name one. slices > 0: of k, for matmul_parts. */
-    struct { vkt_layout layout; vkt_act act; uint32_t kernel, slices; } matmul;
-    struct { uint32_t op; vkt_act act; float s; vkt_shape shape; } eltwise;
-    struct { float eps; bool rms, bias; uint32_t chunk; } norm;
-    struct { float p; uint32_t id; } dropout;
-    struct { float smoothing; uint32_t ignore; } xent;
-    struct { uint32_t chunk; bool square; } sum;
-    struct { vkt_dtype to; } cast;
-    struct { uint32_t rule; bool torch; float beta1, beta2, eps; } optim; /* rule: VKT_UP_* */
+    struct {
+        vkt_layout layout;
+        vkt_act act;
+        uint32_t kernel, slices;
+    } matmul;
+    struct {
+        uint32_t op;
+        vkt_act act;
+        float s;
+        vkt_shape shape;
+    } eltwise;
+    struct {
+        float eps;
+        bool rms, bias;
+        uint32_t chunk;
+    } norm;
+    struct {
+        float p;
+        uint32_t id;
+    } dropout;
+    struct {
+        float smoothing;
+        uint32_t ignore;
+    } xent;
+    struct {
+        uint32_t chunk;
+        bool square;
+    } sum;
+    struct {
+        vkt_dtype to;
+    } cast;
+    struct {
+        uint32_t rule;
+        bool torch;
+        float beta1, beta2, eps;
+    } optim; /* rule: VKT_UP_* */
 } vkt_attr;
 
 struct vkt_tensor {
     vkt_graph *g;
-    const char *name;      /* for plans and errors; NULL for unnamed */
+    const char *name; /* for plans and errors; NULL for unnamed */
     vkt_shape shape;
     vkt_dtype dtype;
     uint64_t count, bytes;
-    vkt_node *node;        /* producer; NULL for inputs */
+    vkt_node *node; /* producer; NULL for inputs */
     uint32_t out_index;
-    size_t index;          /* in the graph's list */
-    vkt_tensor *view_of;   /* reshape: same memory */
+    size_t index;        /* in the graph's list */
+    vkt_tensor *view_of; /* reshape: same memory */
     bool inert, kept, needs;
     /* bound: memory of the caller's, per slot */
     bool bound;
     const vkt_buffer *buf[VKT_MAX_SLOTS];
     uint64_t buf_offset[VKT_MAX_SLOTS];
     /* planned: memory in the slab */
-    vkt_tensor *home;      /* whose memory it uses (in-place); itself otherwise */
-    uint32_t first, last;  /* levels at which home's memory is in use */
+    vkt_tensor *home;     /* whose memory it uses (in-place); itself otherwise */
+    uint32_t first, last; /* levels at which home's memory is in use */
     uint64_t offset;
     /* how vkt_check_ops fills it */
-    struct { uint32_t kind, limit; } hint;
+    struct {
+        uint32_t kind, limit;
+    } hint;
 };
 
 struct vkt_node {
@@ -100,7 +135,7 @@ enum { VKT_MAX_CHUNKS = 64 };
 /* What one submission runs: levels first..last, or one part of one level. */
 typedef struct vkt__segment {
     uint32_t first, last, part, n_parts;
-    double ms;             /* shortest of the timed runs */
+    double ms; /* shortest of the timed runs */
     vkt__cmd *cmd[VKT_MAX_SLOTS];
 } vkt__segment;
 
@@ -111,8 +146,8 @@ struct vkt_graph {
     size_t n_nodes, cap_nodes;
     vkt_tensor **tensors;
     size_t n_tensors, cap_tensors;
-    vkt_status status;     /* first latched error */
-    const char *where;     /* context of the ops being built: layer and recipe line */
+    vkt_status status; /* first latched error */
+    const char *where; /* context of the ops being built: layer and recipe line */
     vkt_tensor *inert, *step, *ones;
     uint32_t n_dropout;
     bool differentiated, rewritten, no_rewrite;
@@ -127,16 +162,19 @@ struct vkt_graph {
     const char *label;
     vkt__segment *segments; /* in order; each is a submission */
     uint32_t n_segments;
-    double *level_ms;      /* [n_levels] estimated, then measured */
+    double *level_ms;         /* [n_levels] estimated, then measured */
     uint32_t n_timed, n_cuts; /* timed runs of the segments as they are; times that they were cut */
 };
 
 /* ---- building ---- */
 
-/* Appends a node; in[] may hold NULLs. Returns it, or NULL when an input is inert or the shapes are wrong. */
-vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_t n_in, vkt_attr attr);
+/* Appends a node; in[] may hold NULLs. Returns it, or NULL when an input is inert or the shapes are
+ * wrong. */
+vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_t n_in,
+                    vkt_attr attr);
 /* out[0] of vkt__node, or the inert tensor. */
-vkt_tensor *vkt__op(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_t n_in, vkt_attr attr);
+vkt_tensor *vkt__op(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_t n_in,
+                    vkt_attr attr);
 vkt_tensor *vkt__out(vkt_node *n, uint32_t i, vkt_shape shape, vkt_dtype dtype);
 bool vkt__shape_error(vkt_node *n, const char *fmt, ...) VKT_PRINTF(2, 3);
 /* The input of that name, or NULL. */
@@ -144,22 +182,24 @@ vkt_tensor *vkt__input_named(const vkt_graph *g, const char *name);
 /* Named context for errors of the ops built next; NULL ends it. */
 void vkt__where(vkt_graph *g, const char *where);
 bool vkt__shape_equal(vkt_shape a, vkt_shape b);
-uint32_t vkt__last(vkt_shape s);         /* last dimension; 1 for rank 0 */
-uint32_t vkt__rows_of(vkt_shape s);      /* product of all but the last */
+uint32_t vkt__last(vkt_shape s);    /* last dimension; 1 for rank 0 */
+uint32_t vkt__rows_of(vkt_shape s); /* product of all but the last */
 /* "x [128, 784] f32" for messages; four buffers take turns. */
 const char *vkt__text(const vkt_tensor *t);
 
 /* ---- gradients ---- */
 
 bool vkt__needs(const vkt_tensor *t);
-/* The gradient of the loss with respect to itself is a marker: rules that can do so skip multiplying by it. */
+/* The gradient of the loss with respect to itself is a marker: rules that can do so skip
+ * multiplying by it. */
 bool vkt__is_ones(const vkt_tensor *dy);
 /* The marker as a real tensor of t's shape; anything else as it is. */
 vkt_tensor *vkt__real(vkt_graph *g, vkt_tensor *dy, const vkt_tensor *t);
 
 /* ---- rewrites ---- */
 
-/* Small passes over the nodes, before differentiation or planning; each is equal to the plain graph. */
+/* Small passes over the nodes, before differentiation or planning; each is equal to the plain
+ * graph. */
 void vkt__rewrite(vkt_graph *g, bool training);
 /* Those that need the whole graph, gradients included: at planning. */
 void vkt__rewrite_whole(vkt_graph *g);
@@ -175,12 +215,12 @@ struct vkt__rec {
     uint32_t part, n_parts; /* of every dispatch; n_parts 0: all of it */
 };
 uint64_t vkt__addr(const vkt__rec *rec, const vkt_tensor *t); /* 0 for NULL */
-/* t's address or, for NULL, that of a tensor at least as long: Mesa 26's lavapipe loads from an address that a whole
- * workgroup shares even where the branch around the load is not taken. */
+/* t's address or, for NULL, that of a tensor at least as long: Mesa 26's lavapipe loads from an
+ * address that a whole workgroup shares even where the branch around the load is not taken. */
 uint64_t vkt__addr_or(const vkt__rec *rec, const vkt_tensor *t, const vkt_tensor *instead);
 /* spec[0..2] are the workgroup size. */
-void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint32_t n_spec, const void *push,
-                   uint32_t push_bytes, uint64_t groups);
+void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint32_t n_spec,
+                   const void *push, uint32_t push_bytes, uint64_t groups);
 /* Frees the recorded segments; the device is idle. */
 void vkt__segments_finish(vkt_graph *g);
 /* Records a node, unless it has nothing to do. */
@@ -189,24 +229,26 @@ void vkt__record_node(vkt__rec *rec, const vkt_node *n);
 vkt_cost vkt__node_cost(const vkt_node *n);
 /* Whether kernels with a PAIRS variant should use it: Mesa's CPU driver (see common.glsl). */
 bool vkt__use_pairs(const vkt_caps *c);
-/* Workgroup size for kernels that work row by row or reduce: one subgroup on CPU drivers (a barrier there
- * costs a coroutine switch), up to `most` elsewhere; a power of two, at least one subgroup. */
+/* Workgroup size for kernels that work row by row or reduce: one subgroup on CPU drivers (a barrier
+ * there costs a coroutine switch), up to `most` elsewhere; a power of two, at least one subgroup.
+ */
 uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most);
-/* The same for one workgroup per row of `cols`, walked `passes` times: no larger than a short row needs, and large
- * enough for CPU drivers' limit on loop trips (KERNELS.md, 8.1). */
+/* The same for one workgroup per row of `cols`, walked `passes` times: no larger than a short row
+ * needs, and large enough for CPU drivers' limit on loop trips (KERNELS.md, 8.1). */
 uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes);
 
 /* ---- twins ---- */
 
-/* Runs every node's twin on host memory: init(user, t, data) fills inputs, then done(user, t, data) sees every
- * tensor's values. Bound tensors that share a buffer share memory. */
-void vkt__graph_ref(vkt_graph *g, void (*init)(void *user, const vkt_tensor *t, double *data), void *user,
-                    void (*done)(void *user, const vkt_tensor *t, const double *data));
+/* Runs every node's twin on host memory: init(user, t, data) fills inputs, then done(user, t, data)
+ * sees every tensor's values. Bound tensors that share a buffer share memory. */
+void vkt__graph_ref(vkt_graph *g, void (*init)(void *user, const vkt_tensor *t, double *data),
+                    void *user, void (*done)(void *user, const vkt_tensor *t, const double *data));
 
 /* ---- samples ---- */
 
 enum { VKT_HINT_NORMAL, VKT_HINT_INDEX, VKT_HINT_POSITIVE, VKT_HINT_UNIT, VKT_HINT_STEP };
-vkt_tensor *vkt__sample(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, uint32_t hint, uint32_t limit);
+vkt_tensor *vkt__sample(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, uint32_t hint,
+                        uint32_t limit);
 static inline vkt_tensor *vkt__sample2(vkt_graph *g, uint32_t r, uint32_t c)
 {
     return vkt__sample(g, vkt_shape2(r, c), VKT_F32, VKT_HINT_NORMAL, 0);

@@ -4,12 +4,15 @@
 
 #include "tensor/op.h"
 
-extern const vkt_op vkt__op_add, vkt__op_mul, vkt__op_scale, vkt__op_copy, vkt__op_fill, vkt__op_act, vkt__op_act_bwd;
-extern const vkt_op vkt__op_matmul, vkt__op_matmul_act_bwd, vkt__op_matmul_parts, vkt__op_matmul_sum;
+extern const vkt_op vkt__op_add, vkt__op_mul, vkt__op_scale, vkt__op_copy, vkt__op_fill,
+    vkt__op_act, vkt__op_act_bwd;
+extern const vkt_op vkt__op_matmul, vkt__op_matmul_act_bwd, vkt__op_matmul_parts,
+    vkt__op_matmul_sum;
 extern const vkt_op vkt__op_sum, vkt__op_sum_rows;
 extern const vkt_op vkt__op_layernorm, vkt__op_rmsnorm, vkt__op_norm_bwd, vkt__op_norm_dw;
 extern const vkt_op vkt__op_dropout, vkt__op_cast;
-extern const vkt_op vkt__op_softmax, vkt__op_softmax_bwd, vkt__op_softmax_xent, vkt__op_softmax_xent_bwd;
+extern const vkt_op vkt__op_softmax, vkt__op_softmax_bwd, vkt__op_softmax_xent,
+    vkt__op_softmax_xent_bwd;
 extern const vkt_op vkt__op_mse, vkt__op_mse_bwd;
 extern const vkt_op vkt__op_accumulate, vkt__op_optim_state, vkt__op_optim_update;
 
@@ -20,14 +23,16 @@ bool vkt__act_from_output(vkt_act act);
 /* dy * act'(v): v is the output where vkt__act_from_output, else the input. */
 vkt_tensor *vkt__act_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *v, vkt_act act);
 
-/* In how many slices of k this product should be cut, to give a device's cores work; 1: not at all. */
+/* In how many slices of k this product should be cut, to give a device's cores work; 1: not at all.
+ */
 uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt_node *n);
 /* Kernels by number from 1, 1 the naive one; NULL past the last. */
 const char *vkt__matmul_kernel_name(uint32_t kernel);
 /* The one for a shape if nothing was tuned. */
 uint32_t vkt__matmul_table(const vkt_caps *caps, vkt_layout l, uint32_t M, uint32_t N, uint32_t K);
 /* Worth timing on this device, and able to run. */
-bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, vkt_layout l, uint32_t M, uint32_t N, uint32_t K);
+bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, vkt_layout l, uint32_t M,
+                              uint32_t N, uint32_t K);
 /* Under which its choice is kept: "matmul NT 7 9 9". */
 const char *vkt__matmul_key(vkt_layout l, uint32_t M, uint32_t N, uint32_t K, char key[40]);
 
@@ -39,21 +44,20 @@ vkt_tensor *vkt__sum_squares(vkt_graph *g, vkt_tensor *x);
 /* sum = (the step's first micro-batch ? 0 : sum) + x; sum is written. */
 void vkt__accumulate(vkt_graph *g, vkt_tensor *sum, vkt_tensor *x);
 
-
-/* The scalars of a step, struct vkt_scalars as [8] f32. squares (sum of g^2), loss, hits (or NULL): [1] f32;
- * skipped [1] u32 counts the steps that were not ok. */
-vkt_tensor *vkt__optim_state(vkt_graph *g, vkt_tensor *squares, vkt_tensor *loss, vkt_tensor *hits, vkt_tensor *step,
-                             vkt_tensor *skipped);
+/* The scalars of a step, struct vkt_scalars as [8] f32. squares (sum of g^2), loss, hits (or NULL):
+ * [1] f32; skipped [1] u32 counts the steps that were not ok. */
+vkt_tensor *vkt__optim_state(vkt_graph *g, vkt_tensor *squares, vkt_tensor *loss, vkt_tensor *hits,
+                             vkt_tensor *step, vkt_tensor *skipped);
 
 /* What optim_update reads and writes. n elements; a block is VKT_GROUP_BLOCK of them. */
 typedef struct vkt__update_in {
-    vkt_tensor *theta;     /* [n] f32, written */
-    vkt_tensor *grad;      /* [n] f32 */
-    vkt_tensor *m, *v;     /* [n] f32, written; NULL where the rule has none */
-    vkt_tensor *scalars;   /* [8] f32 of vkt__optim_state */
-    vkt_tensor *step;      /* the step block */
-    vkt_tensor *blocks;    /* [blocks] u32: group of each block */
-    vkt_tensor *groups;    /* [G, 2] f32: struct vkt_group_params */
+    vkt_tensor *theta;   /* [n] f32, written */
+    vkt_tensor *grad;    /* [n] f32 */
+    vkt_tensor *m, *v;   /* [n] f32, written; NULL where the rule has none */
+    vkt_tensor *scalars; /* [8] f32 of vkt__optim_state */
+    vkt_tensor *step;    /* the step block */
+    vkt_tensor *blocks;  /* [blocks] u32: group of each block */
+    vkt_tensor *groups;  /* [G, 2] f32: struct vkt_group_params */
 } vkt__update_in;
 void vkt__optim_update(vkt_graph *g, const vkt__update_in *in, vkt_attr attr);
 /* Which moments a rule keeps. */
@@ -68,6 +72,7 @@ typedef struct vkt__update_step {
     double lr, weight_decay, adam_m, adam_g, adam_v;
 } vkt__update_step;
 /* One element by the rule, in double: the twin, and what golden trajectories are compared with. */
-void vkt__optim_element(vkt_attr attr, const vkt__update_step *s, double g, double *theta, double *m, double *v);
+void vkt__optim_element(vkt_attr attr, const vkt__update_step *s, double g, double *theta,
+                        double *m, double *v);
 
 #endif

@@ -1,4 +1,5 @@
-/* The dropout row. Its mask is a function of (step block, node id, element), so the gradient is the same op on dy. */
+/* The dropout row. Its mask is a function of (step block, node id, element), so the gradient is the
+ * same op on dy. */
 #include <math.h>
 
 #include "tensor/ops.h"
@@ -13,18 +14,24 @@ static uint32_t threshold(float p)
 static bool dropout_shape(vkt_node *n)
 {
     float p = n->attr.dropout.p;
-    if (!(p >= 0 && p < 1)) return vkt__shape_error(n, "probability %g is not in [0, 1)", (double)p);
+    if (!(p >= 0 && p < 1))
+        return vkt__shape_error(n, "probability %g is not in [0, 1)", (double)p);
     vkt__out(n, 0, n->in[0]->shape, VKT_F32);
     return true;
 }
 
 static void dropout_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct dropout_params p = { .x = vkt__addr(rec, n->in[0]), .step = vkt__addr(rec, n->in[1]), .y = vkt__addr(rec, n->out[0]),
-                                .n = (uint32_t)n->out[0]->count, .id = n->attr.dropout.id, .threshold = threshold(n->attr.dropout.p),
+    struct dropout_params p = { .x = vkt__addr(rec, n->in[0]),
+                                .step = vkt__addr(rec, n->in[1]),
+                                .y = vkt__addr(rec, n->out[0]),
+                                .n = (uint32_t)n->out[0]->count,
+                                .id = n->attr.dropout.id,
+                                .threshold = threshold(n->attr.dropout.p),
                                 .scale = (float)(1 / (1 - (double)n->attr.dropout.p)) };
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), spec[] = { wg, 1, 1 };
-    vkt__dispatch(rec, "dropout", spec, VKT_COUNT(spec), &p, sizeof p, (n->out[0]->count + 4 * wg - 1) / (4 * wg));
+    vkt__dispatch(rec, "dropout", spec, VKT_COUNT(spec), &p, sizeof p,
+                  (n->out[0]->count + 4 * wg - 1) / (4 * wg));
 }
 
 static void dropout_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -49,9 +56,17 @@ static void dropout_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy,
 
 static const char *dropout_sample(vkt_graph *g, uint32_t i)
 {
-    static const struct { const char *name; uint32_t r, c; float p; } s[] = {
-        { "one", 1, 1, 0.5f }, { "odd", 7, 129, 0.1f }, { "many groups", 37, 2000, 0.3f }, { "nearly all", 64, 65, 0.99f },
-        { "hardly any", 64, 65, 1e-6f }, { "empty", 0, 5, 0.5f },
+    static const struct {
+        const char *name;
+        uint32_t r, c;
+        float p;
+    } s[] = {
+        { "one", 1, 1, 0.5f },
+        { "odd", 7, 129, 0.1f },
+        { "many groups", 37, 2000, 0.3f },
+        { "nearly all", 64, 65, 0.99f },
+        { "hardly any", 64, 65, 1e-6f },
+        { "empty", 0, 5, 0.5f },
     };
     if (i >= VKT_COUNT(s)) return NULL;
     vkt_tensor *x = vkt__sample2(g, s[i].r, s[i].c);
@@ -59,8 +74,15 @@ static const char *dropout_sample(vkt_graph *g, uint32_t i)
     return s[i].name;
 }
 
-const vkt_op vkt__op_dropout = { .name = "dropout", .n_in = 2, .n_out = 1, .inplace = 1, .shape = dropout_shape, .record = dropout_record,
-    .grad = dropout_grad, .ref = dropout_ref, .sample = dropout_sample };
+const vkt_op vkt__op_dropout = { .name = "dropout",
+                                 .n_in = 2,
+                                 .n_out = 1,
+                                 .inplace = 1,
+                                 .shape = dropout_shape,
+                                 .record = dropout_record,
+                                 .grad = dropout_grad,
+                                 .ref = dropout_ref,
+                                 .sample = dropout_sample };
 
 vkt_tensor *vkt_dropout(vkt_graph *g, vkt_tensor *x, vkt_tensor *step, float p)
 {

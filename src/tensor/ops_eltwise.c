@@ -1,23 +1,29 @@
-/* Elementwise rows: add, mul, scale, copy, fill, activations and their gradients. One kernel, eltwise.comp. */
+/* Elementwise rows: add, mul, scale, copy, fill, activations and their gradients. One kernel,
+ * eltwise.comp. */
 #include <math.h>
 
 #include "tensor/ops.h"
-
 
 /* ---- recording ---- */
 
 static void eltwise_record(vkt__rec *rec, const vkt_node *n)
 {
     const vkt_tensor *z = n->out[0], *y = n->in[1];
-    struct eltwise_params p = { .x = vkt__addr(rec, n->in[0]), .y = vkt__addr(rec, y), .z = vkt__addr(rec, z),
-                                .n = (uint32_t)z->count, .m = y ? (uint32_t)y->count : 1, .s = n->attr.eltwise.s };
+    struct eltwise_params p = { .x = vkt__addr(rec, n->in[0]),
+                                .y = vkt__addr(rec, y),
+                                .z = vkt__addr(rec, z),
+                                .n = (uint32_t)z->count,
+                                .m = y ? (uint32_t)y->count : 1,
+                                .s = n->attr.eltwise.s };
     p.x4 = p.x, p.y4 = p.y, p.z4 = p.z;
-    /* 4 elements an invocation: 16 bytes at a time on GPUs, four subgroup-wide rows on CPU drivers. */
+    /* 4 elements an invocation: 16 bytes at a time on GPUs, four subgroup-wide rows on CPU drivers.
+     */
     bool whole = p.m == p.n || !y, pairs = vkt__use_pairs(rec->caps) && whole && p.n % 2 == 0;
     uint32_t wide = rec->caps->klass != VKT_CLASS_CPU && whole;
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
     uint32_t spec[] = { wg, 1, 1, n->attr.eltwise.op, (uint32_t)n->attr.eltwise.act, wide };
-    vkt__dispatch(rec, pairs ? "eltwise.pairs" : "eltwise", spec, VKT_COUNT(spec), &p, sizeof p, (z->count + 4 * wg - 1) / (4 * wg));
+    vkt__dispatch(rec, pairs ? "eltwise.pairs" : "eltwise", spec, VKT_COUNT(spec), &p, sizeof p,
+                  (z->count + 4 * wg - 1) / (4 * wg));
 }
 
 /* ---- shapes ---- */
@@ -35,8 +41,10 @@ static bool broadcasts(vkt_shape x, vkt_shape y)
 static bool binary_shape(vkt_node *n)
 {
     if (!broadcasts(n->in[0]->shape, n->in[1]->shape))
-        return vkt__shape_error(n, "%s and %s do not fit: the second must have the first's shape or its last dimensions",
-                                vkt__text(n->in[0]), vkt__text(n->in[1]));
+        return vkt__shape_error(
+            n,
+            "%s and %s do not fit: the second must have the first's shape or its last dimensions",
+            vkt__text(n->in[0]), vkt__text(n->in[1]));
     vkt__out(n, 0, n->in[0]->shape, VKT_F32);
     return true;
 }
@@ -68,13 +76,20 @@ static double gelu_inner(double x)
 double vkt__act(vkt_act act, double x)
 {
     switch (act) {
-    case VKT_ACT_RELU: return x > 0 ? x : 0;
-    case VKT_ACT_GELU: return x * sigmoid(gelu_inner(x));
-    case VKT_ACT_GELU_ERF: return x * 0.5 * erfc(-x * 0.7071067811865476);
-    case VKT_ACT_SILU: return x * sigmoid(x);
-    case VKT_ACT_SIGMOID: return sigmoid(x);
-    case VKT_ACT_TANH: return tanh(x);
-    default: return x;
+    case VKT_ACT_RELU:
+        return x > 0 ? x : 0;
+    case VKT_ACT_GELU:
+        return x * sigmoid(gelu_inner(x));
+    case VKT_ACT_GELU_ERF:
+        return x * 0.5 * erfc(-x * 0.7071067811865476);
+    case VKT_ACT_SILU:
+        return x * sigmoid(x);
+    case VKT_ACT_SIGMOID:
+        return sigmoid(x);
+    case VKT_ACT_TANH:
+        return tanh(x);
+    default:
+        return x;
     }
 }
 
@@ -87,15 +102,22 @@ double vkt__act_derivative(vkt_act act, double v)
 {
     double s;
     switch (act) {
-    case VKT_ACT_RELU: return v > 0;
+    case VKT_ACT_RELU:
+        return v > 0;
     case VKT_ACT_GELU:
         s = sigmoid(gelu_inner(v));
         return s + v * s * (1 - s) * 2 * 0.7978845608028654 * (1 + 3 * 0.044715 * v * v);
-    case VKT_ACT_GELU_ERF: return 0.5 * erfc(-v * 0.7071067811865476) + v * 0.3989422804014327 * exp(-0.5 * v * v);
-    case VKT_ACT_SILU: s = sigmoid(v); return s * (1 + v * (1 - s));
-    case VKT_ACT_SIGMOID: return v * (1 - v);
-    case VKT_ACT_TANH: return 1 - v * v;
-    default: return 1;
+    case VKT_ACT_GELU_ERF:
+        return 0.5 * erfc(-v * 0.7071067811865476) + v * 0.3989422804014327 * exp(-0.5 * v * v);
+    case VKT_ACT_SILU:
+        s = sigmoid(v);
+        return s * (1 + v * (1 - s));
+    case VKT_ACT_SIGMOID:
+        return v * (1 - v);
+    case VKT_ACT_TANH:
+        return 1 - v * v;
+    default:
+        return 1;
     }
 }
 
@@ -107,13 +129,27 @@ static void eltwise_ref(const vkt_node *n, double *const *in, double *const *out
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
         double x = in[0] ? in[0][i] : 0, y = in[1] ? in[1][i % m] : 0, *z = &out[0][i];
         switch (n->attr.eltwise.op) {
-        case VKT_EL_ADD: *z = x + y; break;
-        case VKT_EL_MUL: *z = x * y; break;
-        case VKT_EL_SCALE: *z = x * (double)n->attr.eltwise.s; break;
-        case VKT_EL_COPY: *z = x; break;
-        case VKT_EL_FILL: *z = (double)n->attr.eltwise.s; break;
-        case VKT_EL_ACT: *z = vkt__act(n->attr.eltwise.act, x); break;
-        case VKT_EL_ACT_BWD: *z = x * vkt__act_derivative(n->attr.eltwise.act, y); break;
+        case VKT_EL_ADD:
+            *z = x + y;
+            break;
+        case VKT_EL_MUL:
+            *z = x * y;
+            break;
+        case VKT_EL_SCALE:
+            *z = x * (double)n->attr.eltwise.s;
+            break;
+        case VKT_EL_COPY:
+            *z = x;
+            break;
+        case VKT_EL_FILL:
+            *z = (double)n->attr.eltwise.s;
+            break;
+        case VKT_EL_ACT:
+            *z = vkt__act(n->attr.eltwise.act, x);
+            break;
+        case VKT_EL_ACT_BWD:
+            *z = x * vkt__act_derivative(n->attr.eltwise.act, y);
+            break;
         }
     }
 }
@@ -131,7 +167,8 @@ static vkt_tensor *unbroadcast(vkt_graph *g, vkt_tensor *d, const vkt_tensor *y)
 {
     if (d->count == y->count) return d;
     if (y->count == 1) return vkt_sum(g, d);
-    vkt_tensor *rows = vkt_reshape(g, d, vkt_shape2((uint32_t)(d->count / y->count), (uint32_t)y->count));
+    vkt_tensor *rows =
+        vkt_reshape(g, d, vkt_shape2((uint32_t)(d->count / y->count), (uint32_t)y->count));
     return vkt_reshape(g, vkt_sum_rows(g, rows), y->shape);
 }
 
@@ -139,7 +176,9 @@ static void add_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt
 {
     if (vkt__needs(n->in[0])) dx[0] = dy[0];
     if (vkt__needs(n->in[1]))
-        dx[1] = n->in[1]->count == n->out[0]->count ? dy[0] : unbroadcast(g, vkt__real(g, dy[0], n->out[0]), n->in[1]);
+        dx[1] = n->in[1]->count == n->out[0]->count
+                    ? dy[0]
+                    : unbroadcast(g, vkt__real(g, dy[0], n->out[0]), n->in[1]);
 }
 
 static void mul_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
@@ -151,7 +190,8 @@ static void mul_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt
 
 static void scale_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
-    if (vkt__needs(n->in[0])) dx[0] = vkt_scale(g, vkt__real(g, dy[0], n->out[0]), n->attr.eltwise.s);
+    if (vkt__needs(n->in[0]))
+        dx[0] = vkt_scale(g, vkt__real(g, dy[0], n->out[0]), n->attr.eltwise.s);
 }
 
 static void copy_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
@@ -163,26 +203,35 @@ static void copy_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vk
 static void act_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     if (vkt__needs(n->in[0]))
-        dx[0] = vkt__act_bwd(g, vkt__real(g, dy[0], n->out[0]), vkt__act_from_output(n->attr.eltwise.act) ? n->out[0] : n->in[0],
+        dx[0] = vkt__act_bwd(g, vkt__real(g, dy[0], n->out[0]),
+                             vkt__act_from_output(n->attr.eltwise.act) ? n->out[0] : n->in[0],
                              n->attr.eltwise.act);
 }
 
 /* ---- samples ---- */
 
-/* Sizes around the 4 elements of an invocation and the 256 of a workgroup, and more than one workgroup. */
-static const struct { const char *name; uint32_t r, c; } sizes[] = {
-    { "one", 1, 1 }, { "three", 1, 3 }, { "odd", 7, 129 }, { "power of two", 64, 128 }, { "tall", 1000, 3 }, { "many groups", 37, 2000 },
+/* Sizes around the 4 elements of an invocation and the 256 of a workgroup, and more than one
+ * workgroup. */
+static const struct {
+    const char *name;
+    uint32_t r, c;
+} sizes[] = {
+    { "one", 1, 1 },     { "three", 1, 3 },
+    { "odd", 7, 129 },   { "power of two", 64, 128 },
+    { "tall", 1000, 3 }, { "many groups", 37, 2000 },
     { "empty", 0, 5 },
 };
 
-static const char *unary_sample(vkt_graph *g, uint32_t i, vkt_tensor *(*build)(vkt_graph *, vkt_tensor *))
+static const char *unary_sample(vkt_graph *g, uint32_t i,
+                                vkt_tensor *(*build)(vkt_graph *, vkt_tensor *))
 {
     if (i >= VKT_COUNT(sizes)) return NULL;
     build(g, vkt__sample2(g, sizes[i].r, sizes[i].c));
     return sizes[i].name;
 }
 
-static const char *binary_sample(vkt_graph *g, uint32_t i, vkt_tensor *(*build)(vkt_graph *, vkt_tensor *, vkt_tensor *))
+static const char *binary_sample(vkt_graph *g, uint32_t i,
+                                 vkt_tensor *(*build)(vkt_graph *, vkt_tensor *, vkt_tensor *))
 {
     if (i < VKT_COUNT(sizes)) {
         build(g, vkt__sample2(g, sizes[i].r, sizes[i].c), vkt__sample2(g, sizes[i].r, sizes[i].c));
@@ -199,11 +248,26 @@ static const char *binary_sample(vkt_graph *g, uint32_t i, vkt_tensor *(*build)(
     return NULL;
 }
 
-static const char *add_sample(vkt_graph *g, uint32_t i) { return binary_sample(g, i, vkt_add); }
-static const char *mul_sample(vkt_graph *g, uint32_t i) { return binary_sample(g, i, vkt_mul); }
-static vkt_tensor *scale_one(vkt_graph *g, vkt_tensor *x) { return vkt_scale(g, x, -1.7f); }
-static const char *scale_sample(vkt_graph *g, uint32_t i) { return unary_sample(g, i, scale_one); }
-static const char *copy_sample(vkt_graph *g, uint32_t i) { return unary_sample(g, i, vkt_copy); }
+static const char *add_sample(vkt_graph *g, uint32_t i)
+{
+    return binary_sample(g, i, vkt_add);
+}
+static const char *mul_sample(vkt_graph *g, uint32_t i)
+{
+    return binary_sample(g, i, vkt_mul);
+}
+static vkt_tensor *scale_one(vkt_graph *g, vkt_tensor *x)
+{
+    return vkt_scale(g, x, -1.7f);
+}
+static const char *scale_sample(vkt_graph *g, uint32_t i)
+{
+    return unary_sample(g, i, scale_one);
+}
+static const char *copy_sample(vkt_graph *g, uint32_t i)
+{
+    return unary_sample(g, i, vkt_copy);
+}
 
 static const char *fill_sample(vkt_graph *g, uint32_t i)
 {
@@ -212,7 +276,8 @@ static const char *fill_sample(vkt_graph *g, uint32_t i)
     return sizes[i].name;
 }
 
-static const char *const act_names[] = { "none", "relu", "gelu", "gelu_erf", "silu", "sigmoid", "tanh" };
+static const char *const act_names[] = { "none", "relu",    "gelu", "gelu_erf",
+                                         "silu", "sigmoid", "tanh" };
 
 static const char *act_sample(vkt_graph *g, uint32_t i)
 {
@@ -224,40 +289,91 @@ static const char *act_sample(vkt_graph *g, uint32_t i)
 static const char *act_bwd_sample(vkt_graph *g, uint32_t i)
 {
     if (i >= VKT_COUNT(act_names) - 1) return NULL;
-    vkt__act_bwd(g, vkt__sample2(g, 17, 133), vkt_scale(g, vkt__sample2(g, 17, 133), 2.0f), (vkt_act)(i + 1));
+    vkt__act_bwd(g, vkt__sample2(g, 17, 133), vkt_scale(g, vkt__sample2(g, 17, 133), 2.0f),
+                 (vkt_act)(i + 1));
     return act_names[i + 1];
 }
 
 /* ---- rows and builders ---- */
 
-const vkt_op vkt__op_add = { .name = "add", .n_in = 2, .n_out = 1, .inplace = 1, .shape = binary_shape, .record = eltwise_record,
-    .grad = add_grad, .ref = eltwise_ref, .sample = add_sample };
-const vkt_op vkt__op_mul = { .name = "mul", .n_in = 2, .n_out = 1, .inplace = 1, .shape = binary_shape, .record = eltwise_record,
-    .grad = mul_grad, .ref = eltwise_ref, .sample = mul_sample };
-const vkt_op vkt__op_scale = { .name = "scale", .n_in = 1, .n_out = 1, .inplace = 1, .shape = unary_shape, .record = eltwise_record,
-    .grad = scale_grad, .ref = eltwise_ref, .sample = scale_sample };
-const vkt_op vkt__op_copy = { .name = "copy", .n_in = 1, .n_out = 1, .shape = unary_shape, .record = eltwise_record,
-    .grad = copy_grad, .ref = eltwise_ref, .sample = copy_sample };
-const vkt_op vkt__op_fill = { .name = "fill", .n_in = 0, .n_out = 1, .shape = fill_shape, .record = eltwise_record,
-    .ref = eltwise_ref, .sample = fill_sample };
-const vkt_op vkt__op_act = { .name = "activate", .n_in = 1, .n_out = 1, .inplace = 1, .shape = unary_shape, .record = eltwise_record,
-    .grad = act_grad, .ref = eltwise_ref, .terms = act_terms, .sample = act_sample };
-const vkt_op vkt__op_act_bwd = { .name = "activate_bwd", .n_in = 2, .n_out = 1, .inplace = 1, .shape = binary_shape,
-    .record = eltwise_record, .ref = eltwise_ref, .terms = act_terms, .sample = act_bwd_sample };
+const vkt_op vkt__op_add = { .name = "add",
+                             .n_in = 2,
+                             .n_out = 1,
+                             .inplace = 1,
+                             .shape = binary_shape,
+                             .record = eltwise_record,
+                             .grad = add_grad,
+                             .ref = eltwise_ref,
+                             .sample = add_sample };
+const vkt_op vkt__op_mul = { .name = "mul",
+                             .n_in = 2,
+                             .n_out = 1,
+                             .inplace = 1,
+                             .shape = binary_shape,
+                             .record = eltwise_record,
+                             .grad = mul_grad,
+                             .ref = eltwise_ref,
+                             .sample = mul_sample };
+const vkt_op vkt__op_scale = { .name = "scale",
+                               .n_in = 1,
+                               .n_out = 1,
+                               .inplace = 1,
+                               .shape = unary_shape,
+                               .record = eltwise_record,
+                               .grad = scale_grad,
+                               .ref = eltwise_ref,
+                               .sample = scale_sample };
+const vkt_op vkt__op_copy = { .name = "copy",
+                              .n_in = 1,
+                              .n_out = 1,
+                              .shape = unary_shape,
+                              .record = eltwise_record,
+                              .grad = copy_grad,
+                              .ref = eltwise_ref,
+                              .sample = copy_sample };
+const vkt_op vkt__op_fill = { .name = "fill",
+                              .n_in = 0,
+                              .n_out = 1,
+                              .shape = fill_shape,
+                              .record = eltwise_record,
+                              .ref = eltwise_ref,
+                              .sample = fill_sample };
+const vkt_op vkt__op_act = { .name = "activate",
+                             .n_in = 1,
+                             .n_out = 1,
+                             .inplace = 1,
+                             .shape = unary_shape,
+                             .record = eltwise_record,
+                             .grad = act_grad,
+                             .ref = eltwise_ref,
+                             .terms = act_terms,
+                             .sample = act_sample };
+const vkt_op vkt__op_act_bwd = { .name = "activate_bwd",
+                                 .n_in = 2,
+                                 .n_out = 1,
+                                 .inplace = 1,
+                                 .shape = binary_shape,
+                                 .record = eltwise_record,
+                                 .ref = eltwise_ref,
+                                 .terms = act_terms,
+                                 .sample = act_bwd_sample };
 
 vkt_tensor *vkt_add(vkt_graph *g, vkt_tensor *x, vkt_tensor *y)
 {
-    return vkt__op(g, &vkt__op_add, (vkt_tensor *[]) { x, y }, 2, (vkt_attr) { .eltwise = { .op = VKT_EL_ADD } });
+    return vkt__op(g, &vkt__op_add, (vkt_tensor *[]) { x, y }, 2,
+                   (vkt_attr) { .eltwise = { .op = VKT_EL_ADD } });
 }
 
 vkt_tensor *vkt_mul(vkt_graph *g, vkt_tensor *x, vkt_tensor *y)
 {
-    return vkt__op(g, &vkt__op_mul, (vkt_tensor *[]) { x, y }, 2, (vkt_attr) { .eltwise = { .op = VKT_EL_MUL } });
+    return vkt__op(g, &vkt__op_mul, (vkt_tensor *[]) { x, y }, 2,
+                   (vkt_attr) { .eltwise = { .op = VKT_EL_MUL } });
 }
 
 vkt_tensor *vkt_scale(vkt_graph *g, vkt_tensor *x, float s)
 {
-    return vkt__op(g, &vkt__op_scale, &x, 1, (vkt_attr) { .eltwise = { .op = VKT_EL_SCALE, .s = s } });
+    return vkt__op(g, &vkt__op_scale, &x, 1,
+                   (vkt_attr) { .eltwise = { .op = VKT_EL_SCALE, .s = s } });
 }
 
 vkt_tensor *vkt_copy(vkt_graph *g, vkt_tensor *x)
@@ -267,16 +383,19 @@ vkt_tensor *vkt_copy(vkt_graph *g, vkt_tensor *x)
 
 vkt_tensor *vkt_fill(vkt_graph *g, vkt_shape shape, float value)
 {
-    return vkt__op(g, &vkt__op_fill, NULL, 0, (vkt_attr) { .eltwise = { .op = VKT_EL_FILL, .s = value, .shape = shape } });
+    return vkt__op(g, &vkt__op_fill, NULL, 0,
+                   (vkt_attr) { .eltwise = { .op = VKT_EL_FILL, .s = value, .shape = shape } });
 }
 
 vkt_tensor *vkt_activate(vkt_graph *g, vkt_tensor *x, vkt_act act)
 {
     if (act == VKT_ACT_NONE) return x;
-    return vkt__op(g, &vkt__op_act, &x, 1, (vkt_attr) { .eltwise = { .op = VKT_EL_ACT, .act = act } });
+    return vkt__op(g, &vkt__op_act, &x, 1,
+                   (vkt_attr) { .eltwise = { .op = VKT_EL_ACT, .act = act } });
 }
 
 vkt_tensor *vkt__act_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *v, vkt_act act)
 {
-    return vkt__op(g, &vkt__op_act_bwd, (vkt_tensor *[]) { dy, v }, 2, (vkt_attr) { .eltwise = { .op = VKT_EL_ACT_BWD, .act = act } });
+    return vkt__op(g, &vkt__op_act_bwd, (vkt_tensor *[]) { dy, v }, 2,
+                   (vkt_attr) { .eltwise = { .op = VKT_EL_ACT_BWD, .act = act } });
 }

@@ -14,7 +14,9 @@ static bool softmax_shape(vkt_node *n)
 static void softmax_record(vkt__rec *rec, const vkt_node *n)
 {
     const vkt_tensor *x = n->in[0];
-    struct softmax_params p = { .x = vkt__addr(rec, x), .y = vkt__addr(rec, n->out[0]), .rows = vkt__rows_of(x->shape),
+    struct softmax_params p = { .x = vkt__addr(rec, x),
+                                .y = vkt__addr(rec, n->out[0]),
+                                .rows = vkt__rows_of(x->shape),
                                 .cols = vkt__last(x->shape) };
     uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 3), 1, 1, rec->caps->subgroup_arith };
     vkt__dispatch(rec, "softmax", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
@@ -61,8 +63,11 @@ static bool softmax_bwd_shape(vkt_node *n)
 static void softmax_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
     const vkt_tensor *y = n->in[1];
-    struct softmax_params p = { .dy = vkt__addr(rec, n->in[0]), .x = vkt__addr(rec, y), .y = vkt__addr(rec, n->out[0]),
-                                .rows = vkt__rows_of(y->shape), .cols = vkt__last(y->shape) };
+    struct softmax_params p = { .dy = vkt__addr(rec, n->in[0]),
+                                .x = vkt__addr(rec, y),
+                                .y = vkt__addr(rec, n->out[0]),
+                                .rows = vkt__rows_of(y->shape),
+                                .cols = vkt__last(y->shape) };
     uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 2), 1, 1, rec->caps->subgroup_arith };
     vkt__dispatch(rec, "softmax_bwd", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
 }
@@ -79,7 +84,8 @@ static void softmax_bwd_ref(const vkt_node *n, double *const *in, double *const 
 
 static vkt_tensor *softmax_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *y)
 {
-    return vkt__op(g, &vkt__op_softmax_bwd, (vkt_tensor *[]) { dy, y }, 2, (vkt_attr) { .eltwise = { 0 } });
+    return vkt__op(g, &vkt__op_softmax_bwd, (vkt_tensor *[]) { dy, y }, 2,
+                   (vkt_attr) { .eltwise = { 0 } });
 }
 
 static void softmax_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
@@ -87,9 +93,13 @@ static void softmax_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy,
     if (vkt__needs(n->in[0])) dx[0] = softmax_bwd(g, vkt__real(g, dy[0], n->out[0]), n->out[0]);
 }
 
-static const struct { const char *name; uint32_t r, c; } sizes[] = {
-    { "one", 1, 1 }, { "three", 5, 3 }, { "digits", 128, 10 }, { "odd", 7, 129 }, { "bytes", 33, 256 }, { "wide", 3, 5000 },
-    { "vocabulary", 2, 50257 }, { "tall", 70001, 2 }, { "no rows", 0, 7 },
+static const struct {
+    const char *name;
+    uint32_t r, c;
+} sizes[] = {
+    { "one", 1, 1 },      { "three", 5, 3 },   { "digits", 128, 10 },      { "odd", 7, 129 },
+    { "bytes", 33, 256 }, { "wide", 3, 5000 }, { "vocabulary", 2, 50257 }, { "tall", 70001, 2 },
+    { "no rows", 0, 7 },
 };
 
 static const char *softmax_sample(vkt_graph *g, uint32_t i)
@@ -102,14 +112,32 @@ static const char *softmax_sample(vkt_graph *g, uint32_t i)
 static const char *softmax_bwd_sample(vkt_graph *g, uint32_t i)
 {
     if (i >= VKT_COUNT(sizes)) return NULL;
-    softmax_bwd(g, vkt__sample2(g, sizes[i].r, sizes[i].c), vkt_softmax(g, vkt__sample2(g, sizes[i].r, sizes[i].c)));
+    softmax_bwd(g, vkt__sample2(g, sizes[i].r, sizes[i].c),
+                vkt_softmax(g, vkt__sample2(g, sizes[i].r, sizes[i].c)));
     return sizes[i].name;
 }
 
-const vkt_op vkt__op_softmax = { .name = "softmax", .n_in = 1, .n_out = 1, .inplace = 1, .shape = softmax_shape, .record = softmax_record,
-    .grad = softmax_grad, .ref = softmax_ref, .cost = softmax_cost, .terms = softmax_terms, .sample = softmax_sample };
-const vkt_op vkt__op_softmax_bwd = { .name = "softmax_bwd", .n_in = 2, .n_out = 1, .inplace = 1, .shape = softmax_bwd_shape,
-    .record = softmax_bwd_record, .ref = softmax_bwd_ref, .cost = softmax_cost, .terms = softmax_terms, .sample = softmax_bwd_sample };
+const vkt_op vkt__op_softmax = { .name = "softmax",
+                                 .n_in = 1,
+                                 .n_out = 1,
+                                 .inplace = 1,
+                                 .shape = softmax_shape,
+                                 .record = softmax_record,
+                                 .grad = softmax_grad,
+                                 .ref = softmax_ref,
+                                 .cost = softmax_cost,
+                                 .terms = softmax_terms,
+                                 .sample = softmax_sample };
+const vkt_op vkt__op_softmax_bwd = { .name = "softmax_bwd",
+                                     .n_in = 2,
+                                     .n_out = 1,
+                                     .inplace = 1,
+                                     .shape = softmax_bwd_shape,
+                                     .record = softmax_bwd_record,
+                                     .ref = softmax_bwd_ref,
+                                     .cost = softmax_cost,
+                                     .terms = softmax_terms,
+                                     .sample = softmax_bwd_sample };
 
 vkt_tensor *vkt_softmax(vkt_graph *g, vkt_tensor *x)
 {
@@ -117,20 +145,28 @@ vkt_tensor *vkt_softmax(vkt_graph *g, vkt_tensor *x)
 }
 
 /* ---- softmax cross-entropy ----
- * Forward: logits, target, weight?, class weight?, its sum? -> loss, hit, top, lse. The sum is an input so that it
- * is taken once. Gradient: those inputs, top, lse, dloss? -> dlogits in the logits' memory: what training needs of
- * the logits afterwards is two numbers a row. Weights are constants: asking for their gradient is an error. */
+ * Forward: logits, target, weight?, class weight?, its sum? -> loss, hit, top, lse. The sum is an
+ * input so that it is taken once. Gradient: those inputs, top, lse, dloss? -> dlogits in the
+ * logits' memory: what training needs of the logits afterwards is two numbers a row. Weights are
+ * constants: asking for their gradient is an error. */
 
 enum { LOGITS, TARGET, WEIGHT, CLASS_WEIGHT, CLASS_SUM, TOP, LSE, DLOSS };
 
 static bool xent_shape(vkt_node *n)
 {
-    const vkt_tensor *x = n->in[LOGITS], *t = n->in[TARGET], *w = n->in[WEIGHT], *cw = n->in[CLASS_WEIGHT];
+    const vkt_tensor *x = n->in[LOGITS], *t = n->in[TARGET], *w = n->in[WEIGHT],
+                     *cw = n->in[CLASS_WEIGHT];
     uint32_t R = vkt__rows_of(x->shape), V = vkt__last(x->shape);
     float e = n->attr.xent.smoothing;
-    if (t->dtype != VKT_U32 || t->count != R) return vkt__shape_error(n, "target %s must be [%u] u32 for logits %s", vkt__text(t), R, vkt__text(x));
-    if (w && w->count != R) return vkt__shape_error(n, "row weight %s must be [%u] for logits %s", vkt__text(w), R, vkt__text(x));
-    if (cw && cw->count != V) return vkt__shape_error(n, "class weight %s must be [%u] for logits %s", vkt__text(cw), V, vkt__text(x));
+    if (t->dtype != VKT_U32 || t->count != R)
+        return vkt__shape_error(n, "target %s must be [%u] u32 for logits %s", vkt__text(t), R,
+                                vkt__text(x));
+    if (w && w->count != R)
+        return vkt__shape_error(n, "row weight %s must be [%u] for logits %s", vkt__text(w), R,
+                                vkt__text(x));
+    if (cw && cw->count != V)
+        return vkt__shape_error(n, "class weight %s must be [%u] for logits %s", vkt__text(cw), V,
+                                vkt__text(x));
     if (!(e >= 0 && e <= 1)) return vkt__shape_error(n, "smoothing %g is not in [0, 1]", (double)e);
     for (uint32_t i = 0; i < 4; i++) vkt__out(n, i, vkt_shape1(R), VKT_F32);
     return true;
@@ -139,11 +175,17 @@ static bool xent_shape(vkt_node *n)
 static struct xent_params xent_params(vkt__rec *rec, const vkt_node *n)
 {
     const vkt_tensor *x = n->in[LOGITS];
-    struct xent_params p = { .logits = vkt__addr(rec, x), .target = vkt__addr(rec, n->in[TARGET]),
-                             .weight = vkt__addr_or(rec, n->in[WEIGHT], x), .class_weight = vkt__addr_or(rec, n->in[CLASS_WEIGHT], x),
-                             .class_sum = vkt__addr_or(rec, n->in[CLASS_SUM], x), .rows = vkt__rows_of(x->shape),
-                             .cols = vkt__last(x->shape), .ignore = n->attr.xent.ignore, .smoothing = n->attr.xent.smoothing };
-    p.flags = (n->in[WEIGHT] ? VKT_XENT_WEIGHT : 0) | (n->in[CLASS_WEIGHT] ? VKT_XENT_CLASS_WEIGHT : 0);
+    struct xent_params p = { .logits = vkt__addr(rec, x),
+                             .target = vkt__addr(rec, n->in[TARGET]),
+                             .weight = vkt__addr_or(rec, n->in[WEIGHT], x),
+                             .class_weight = vkt__addr_or(rec, n->in[CLASS_WEIGHT], x),
+                             .class_sum = vkt__addr_or(rec, n->in[CLASS_SUM], x),
+                             .rows = vkt__rows_of(x->shape),
+                             .cols = vkt__last(x->shape),
+                             .ignore = n->attr.xent.ignore,
+                             .smoothing = n->attr.xent.smoothing };
+    p.flags =
+        (n->in[WEIGHT] ? VKT_XENT_WEIGHT : 0) | (n->in[CLASS_WEIGHT] ? VKT_XENT_CLASS_WEIGHT : 0);
     return p;
 }
 
@@ -160,7 +202,8 @@ static void xent_record(vkt__rec *rec, const vkt_node *n)
 
 static bool row_counts(const vkt_node *n, double target)
 {
-    return target < vkt__last(n->in[LOGITS]->shape) && (n->attr.xent.ignore == 0 || target != n->attr.xent.ignore - 1.0);
+    return target < vkt__last(n->in[LOGITS]->shape) &&
+           (n->attr.xent.ignore == 0 || target != n->attr.xent.ignore - 1.0);
 }
 
 static void xent_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -175,7 +218,8 @@ static void xent_ref(const vkt_node *n, double *const *in, double *const *out)
         if (row_counts(n, in[TARGET][r])) {
             uint64_t t = (uint64_t)in[TARGET][r];
             loss = (1 - e) * (cw ? cw[t] : 1) * (lse + top - x[t]);
-            for (uint64_t c = 0; c < V && e > 0; c++) smooth += (cw ? cw[c] : 1) * (lse + top - x[c]);
+            for (uint64_t c = 0; c < V && e > 0; c++)
+                smooth += (cw ? cw[c] : 1) * (lse + top - x[c]);
             loss = (in[WEIGHT] ? in[WEIGHT][r] : 1) * (loss + e / (double)V * smooth);
             out[1][r] = !isnan(lse) && best == t;
         } else {
@@ -222,36 +266,53 @@ static void xent_bwd_ref(const vkt_node *n, double *const *in, double *const *ou
         if (!row_counts(n, in[TARGET][r])) continue;
         uint64_t t = (uint64_t)in[TARGET][r];
         const double *cw = in[CLASS_WEIGHT];
-        double p = exp(in[LOGITS][i] - in[TOP][r] - in[LSE][r]), k = (in[WEIGHT] ? in[WEIGHT][r] : 1) * (in[DLOSS] ? in[DLOSS][r] : 1);
+        double p = exp(in[LOGITS][i] - in[TOP][r] - in[LSE][r]),
+               k = (in[WEIGHT] ? in[WEIGHT][r] : 1) * (in[DLOSS] ? in[DLOSS][r] : 1);
         double sum = in[CLASS_SUM] ? in[CLASS_SUM][0] : (double)V;
-        out[0][i] = k * ((1 - e) * (cw ? cw[t] : 1) * (p - (c == t)) + e / (double)V * (p * sum - (cw ? cw[c] : 1)));
+        out[0][i] = k * ((1 - e) * (cw ? cw[t] : 1) * (p - (c == t)) +
+                         e / (double)V * (p * sum - (cw ? cw[c] : 1)));
     }
 }
 
 static vkt_tensor *xent_bwd(vkt_graph *g, const vkt_node *f, vkt_tensor *dloss)
 {
-    vkt_tensor *in[] = { f->in[LOGITS], f->in[TARGET], f->in[WEIGHT], f->in[CLASS_WEIGHT], f->in[CLASS_SUM], f->out[2], f->out[3], dloss };
+    vkt_tensor *in[] = { f->in[LOGITS],    f->in[TARGET], f->in[WEIGHT], f->in[CLASS_WEIGHT],
+                         f->in[CLASS_SUM], f->out[2],     f->out[3],     dloss };
     return vkt__op(g, &vkt__op_softmax_xent_bwd, in, VKT_COUNT(in), f->attr);
 }
 
 static void xent_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     if ((vkt__needs(n->in[WEIGHT]) || vkt__needs(n->in[CLASS_WEIGHT])) && dy[0]) {
-        vkt__shape_error(&(vkt_node) { .op = n->op, .g = g }, "no gradient with respect to weights: they are constants");
+        vkt__shape_error(&(vkt_node) { .op = n->op, .g = g },
+                         "no gradient with respect to weights: they are constants");
         return;
     }
-    if (vkt__needs(n->in[LOGITS]) && dy[0]) dx[0] = xent_bwd(g, n, vkt__is_ones(dy[0]) ? NULL : dy[0]);
+    if (vkt__needs(n->in[LOGITS]) && dy[0])
+        dx[0] = xent_bwd(g, n, vkt__is_ones(dy[0]) ? NULL : dy[0]);
 }
 
 /* What a case has beyond logits and targets. */
-enum { HAS_WEIGHT = 1, HAS_CLASS_WEIGHT = 2, HAS_SMOOTHING = 4, HAS_IGNORE = 8, HAS_DLOSS = 16, HAS_TIES = 32, HAS_LARGE = 64 };
-static const struct { const char *name; uint32_t r, c, has; } xents[] = {
+enum {
+    HAS_WEIGHT = 1,
+    HAS_CLASS_WEIGHT = 2,
+    HAS_SMOOTHING = 4,
+    HAS_IGNORE = 8,
+    HAS_DLOSS = 16,
+    HAS_TIES = 32,
+    HAS_LARGE = 64
+};
+static const struct {
+    const char *name;
+    uint32_t r, c, has;
+} xents[] = {
     { "one", 1, 1, 0 },
     { "three", 5, 3, HAS_DLOSS },
     { "digits", 128, 10, HAS_WEIGHT },
     { "class weights", 65, 7, HAS_CLASS_WEIGHT },
     { "smoothing", 65, 33, HAS_SMOOTHING },
-    { "everything", 100, 129, HAS_WEIGHT | HAS_CLASS_WEIGHT | HAS_SMOOTHING | HAS_IGNORE | HAS_DLOSS },
+    { "everything", 100, 129,
+      HAS_WEIGHT | HAS_CLASS_WEIGHT | HAS_SMOOTHING | HAS_IGNORE | HAS_DLOSS },
     { "ties", 64, 5, HAS_TIES },
     { "large logits", 400, 50, HAS_LARGE },
     { "wide", 3, 5000, HAS_CLASS_WEIGHT | HAS_SMOOTHING },
@@ -266,9 +327,13 @@ static const vkt_node *sample_xent(vkt_graph *g, uint32_t i, vkt_tensor **dloss)
     vkt_tensor *x = vkt__sample2(g, R, V);
     if (has & HAS_TIES) x = vkt_scale(g, x, 0.0f);
     if (has & HAS_LARGE) x = vkt_scale(g, x, 32.0f); /* beyond exp's range */
-    vkt_tensor *t = vkt__sample(g, vkt_shape1(R), VKT_U32, VKT_HINT_INDEX, has & HAS_IGNORE ? V + V / 8 : V);
-    vkt_tensor *w = has & HAS_WEIGHT ? vkt__sample(g, vkt_shape1(R), VKT_F32, VKT_HINT_POSITIVE, 0) : NULL;
-    vkt_tensor *cw = has & HAS_CLASS_WEIGHT ? vkt__sample(g, vkt_shape1(V), VKT_F32, VKT_HINT_POSITIVE, 0) : NULL;
+    vkt_tensor *t =
+        vkt__sample(g, vkt_shape1(R), VKT_U32, VKT_HINT_INDEX, has & HAS_IGNORE ? V + V / 8 : V);
+    vkt_tensor *w =
+        has & HAS_WEIGHT ? vkt__sample(g, vkt_shape1(R), VKT_F32, VKT_HINT_POSITIVE, 0) : NULL;
+    vkt_tensor *cw = has & HAS_CLASS_WEIGHT
+                         ? vkt__sample(g, vkt_shape1(V), VKT_F32, VKT_HINT_POSITIVE, 0)
+                         : NULL;
     *dloss = has & HAS_DLOSS ? vkt__sample1(g, R) : NULL;
     vkt_xent_desc desc = { has & HAS_SMOOTHING ? 0.1f : 0.0f, has & HAS_IGNORE ? 4 : 0 };
     return vkt_softmax_xent(g, x, t, w, cw, desc).loss->node;
@@ -291,17 +356,35 @@ static const char *xent_bwd_sample(vkt_graph *g, uint32_t i)
     return xents[i].name;
 }
 
-const vkt_op vkt__op_softmax_xent = { .name = "softmax_xent", .n_in = 5, .n_out = 4, .shape = xent_shape, .record = xent_record,
-    .grad = xent_grad, .ref = xent_ref, .cost = xent_cost, .terms = softmax_terms, .sample = xent_sample };
-const vkt_op vkt__op_softmax_xent_bwd = { .name = "softmax_xent_bwd", .n_in = 8, .n_out = 1, .inplace = 1 << LOGITS,
-    .shape = xent_bwd_shape, .record = xent_bwd_record, .ref = xent_bwd_ref, .cost = xent_cost, .terms = softmax_terms,
-    .sample = xent_bwd_sample };
+const vkt_op vkt__op_softmax_xent = { .name = "softmax_xent",
+                                      .n_in = 5,
+                                      .n_out = 4,
+                                      .shape = xent_shape,
+                                      .record = xent_record,
+                                      .grad = xent_grad,
+                                      .ref = xent_ref,
+                                      .cost = xent_cost,
+                                      .terms = softmax_terms,
+                                      .sample = xent_sample };
+const vkt_op vkt__op_softmax_xent_bwd = { .name = "softmax_xent_bwd",
+                                          .n_in = 8,
+                                          .n_out = 1,
+                                          .inplace = 1 << LOGITS,
+                                          .shape = xent_bwd_shape,
+                                          .record = xent_bwd_record,
+                                          .ref = xent_bwd_ref,
+                                          .cost = xent_cost,
+                                          .terms = softmax_terms,
+                                          .sample = xent_bwd_sample };
 
-vkt_loss vkt_softmax_xent(vkt_graph *g, vkt_tensor *logits, vkt_tensor *target, vkt_tensor *weight, vkt_tensor *class_weight, vkt_xent_desc desc)
+vkt_loss vkt_softmax_xent(vkt_graph *g, vkt_tensor *logits, vkt_tensor *target, vkt_tensor *weight,
+                          vkt_tensor *class_weight, vkt_xent_desc desc)
 {
     vkt_tensor *sum = class_weight && desc.smoothing > 0 ? vkt_sum(g, class_weight) : NULL;
     vkt_attr attr = { .xent = { .smoothing = desc.smoothing, .ignore = desc.ignore_index } };
-    vkt_node *n = vkt__node(g, &vkt__op_softmax_xent, (vkt_tensor *[]) { logits, target, weight, class_weight, sum }, 5, attr);
+    vkt_node *n =
+        vkt__node(g, &vkt__op_softmax_xent,
+                  (vkt_tensor *[]) { logits, target, weight, class_weight, sum }, 5, attr);
     return n ? (vkt_loss) { n->out[0], n->out[1] } : (vkt_loss) { g->inert, g->inert };
 }
 
@@ -310,17 +393,24 @@ vkt_loss vkt_softmax_xent(vkt_graph *g, vkt_tensor *logits, vkt_tensor *target, 
 static bool mse_shape(vkt_node *n)
 {
     const vkt_tensor *x = n->in[0], *y = n->in[1], *w = n->in[2];
-    if (!vkt__shape_equal(x->shape, y->shape)) return vkt__shape_error(n, "%s and %s must have one shape", vkt__text(x), vkt__text(y));
+    if (!vkt__shape_equal(x->shape, y->shape))
+        return vkt__shape_error(n, "%s and %s must have one shape", vkt__text(x), vkt__text(y));
     uint32_t R = vkt__rows_of(x->shape);
-    if (w && w->count != R) return vkt__shape_error(n, "row weight %s must be [%u] for %s", vkt__text(w), R, vkt__text(x));
+    if (w && w->count != R)
+        return vkt__shape_error(n, "row weight %s must be [%u] for %s", vkt__text(w), R,
+                                vkt__text(x));
     vkt__out(n, 0, vkt_shape1(R), VKT_F32);
     return true;
 }
 
 static struct mse_params mse_params(vkt__rec *rec, const vkt_node *n)
 {
-    struct mse_params p = { .x = vkt__addr(rec, n->in[0]), .y = vkt__addr(rec, n->in[1]), .weight = vkt__addr_or(rec, n->in[2], n->in[0]),
-                            .dloss = vkt__addr_or(rec, n->in[3], n->in[0]), .z = vkt__addr(rec, n->out[0]), .rows = vkt__rows_of(n->in[0]->shape),
+    struct mse_params p = { .x = vkt__addr(rec, n->in[0]),
+                            .y = vkt__addr(rec, n->in[1]),
+                            .weight = vkt__addr_or(rec, n->in[2], n->in[0]),
+                            .dloss = vkt__addr_or(rec, n->in[3], n->in[0]),
+                            .z = vkt__addr(rec, n->out[0]),
+                            .rows = vkt__rows_of(n->in[0]->shape),
                             .cols = vkt__last(n->in[0]->shape) };
     p.flags = (n->in[2] ? VKT_XENT_WEIGHT : 0) | (n->in[3] ? VKT_XENT_DLOSS : 0);
     return p;
@@ -338,7 +428,8 @@ static void mse_ref(const vkt_node *n, double *const *in, double *const *out)
     uint64_t C = vkt__last(n->in[0]->shape);
     for (uint64_t r = 0; r < n->out[0]->count; r++) {
         double sum = 0;
-        for (uint64_t i = r * C; i < (r + 1) * C; i++) sum += (in[0][i] - in[1][i]) * (in[0][i] - in[1][i]);
+        for (uint64_t i = r * C; i < (r + 1) * C; i++)
+            sum += (in[0][i] - in[1][i]) * (in[0][i] - in[1][i]);
         out[0][r] = (in[2] ? in[2][r] : 1) * sum / (double)C;
     }
 }
@@ -346,7 +437,8 @@ static void mse_ref(const vkt_node *n, double *const *in, double *const *out)
 static vkt_cost mse_cost(const vkt_node *n)
 {
     double count = (double)n->in[0]->count;
-    vkt_cost c = { 3 * count, 4 * (2 * count + (double)n->out[0]->count + (n->in[2] ? (double)n->in[2]->count : 0)) };
+    vkt_cost c = { 3 * count, 4 * (2 * count + (double)n->out[0]->count +
+                                   (n->in[2] ? (double)n->in[2]->count : 0)) };
     return c;
 }
 
@@ -365,25 +457,30 @@ static void mse_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
     struct mse_params p = mse_params(rec, n);
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), spec[] = { wg, 1, 1 };
-    vkt__dispatch(rec, "mse_bwd", spec, VKT_COUNT(spec), &p, sizeof p, (n->out[0]->count + wg - 1) / wg);
+    vkt__dispatch(rec, "mse_bwd", spec, VKT_COUNT(spec), &p, sizeof p,
+                  (n->out[0]->count + wg - 1) / wg);
 }
 
 static void mse_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     uint64_t C = vkt__last(n->in[0]->shape);
     for (uint64_t i = 0; i < n->out[0]->count; i++)
-        out[0][i] = 2 / (double)C * (in[2] ? in[2][i / C] : 1) * (in[3] ? in[3][i / C] : 1) * (in[0][i] - in[1][i]);
+        out[0][i] = 2 / (double)C * (in[2] ? in[2][i / C] : 1) * (in[3] ? in[3][i / C] : 1) *
+                    (in[0][i] - in[1][i]);
 }
 
-static vkt_tensor *mse_bwd(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *weight, vkt_tensor *dloss)
+static vkt_tensor *mse_bwd(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *weight,
+                           vkt_tensor *dloss)
 {
-    return vkt__op(g, &vkt__op_mse_bwd, (vkt_tensor *[]) { x, y, weight, dloss }, 4, (vkt_attr) { .eltwise = { 0 } });
+    return vkt__op(g, &vkt__op_mse_bwd, (vkt_tensor *[]) { x, y, weight, dloss }, 4,
+                   (vkt_attr) { .eltwise = { 0 } });
 }
 
 static void mse_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     if (vkt__needs(n->in[2])) {
-        vkt__shape_error(&(vkt_node) { .op = n->op, .g = g }, "no gradient with respect to weights: they are constants");
+        vkt__shape_error(&(vkt_node) { .op = n->op, .g = g },
+                         "no gradient with respect to weights: they are constants");
         return;
     }
     vkt_tensor *dloss = vkt__is_ones(dy[0]) ? NULL : dy[0];
@@ -395,7 +492,8 @@ static const char *mse_sample(vkt_graph *g, uint32_t i)
 {
     if (i >= VKT_COUNT(sizes)) return NULL;
     uint32_t R = sizes[i].r, C = sizes[i].c;
-    vkt_mse(g, vkt__sample2(g, R, C), vkt__sample2(g, R, C), i % 2 ? vkt__sample(g, vkt_shape1(R), VKT_F32, VKT_HINT_POSITIVE, 0) : NULL);
+    vkt_mse(g, vkt__sample2(g, R, C), vkt__sample2(g, R, C),
+            i % 2 ? vkt__sample(g, vkt_shape1(R), VKT_F32, VKT_HINT_POSITIVE, 0) : NULL);
     return sizes[i].name;
 }
 
@@ -408,12 +506,28 @@ static const char *mse_bwd_sample(vkt_graph *g, uint32_t i)
     return sizes[i].name;
 }
 
-const vkt_op vkt__op_mse = { .name = "mse", .n_in = 3, .n_out = 1, .shape = mse_shape, .record = mse_record, .grad = mse_grad,
-    .ref = mse_ref, .cost = mse_cost, .terms = mse_terms, .sample = mse_sample };
-const vkt_op vkt__op_mse_bwd = { .name = "mse_bwd", .n_in = 4, .n_out = 1, .inplace = 1 | 2, .shape = mse_bwd_shape,
-    .record = mse_bwd_record, .ref = mse_bwd_ref, .cost = mse_cost, .sample = mse_bwd_sample };
+const vkt_op vkt__op_mse = { .name = "mse",
+                             .n_in = 3,
+                             .n_out = 1,
+                             .shape = mse_shape,
+                             .record = mse_record,
+                             .grad = mse_grad,
+                             .ref = mse_ref,
+                             .cost = mse_cost,
+                             .terms = mse_terms,
+                             .sample = mse_sample };
+const vkt_op vkt__op_mse_bwd = { .name = "mse_bwd",
+                                 .n_in = 4,
+                                 .n_out = 1,
+                                 .inplace = 1 | 2,
+                                 .shape = mse_bwd_shape,
+                                 .record = mse_bwd_record,
+                                 .ref = mse_bwd_ref,
+                                 .cost = mse_cost,
+                                 .sample = mse_bwd_sample };
 
 vkt_loss vkt_mse(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *weight)
 {
-    return (vkt_loss) { .loss = vkt__op(g, &vkt__op_mse, (vkt_tensor *[]) { x, y, weight }, 3, (vkt_attr) { .eltwise = { 0 } }) };
+    return (vkt_loss) { .loss = vkt__op(g, &vkt__op_mse, (vkt_tensor *[]) { x, y, weight }, 3,
+                                        (vkt_attr) { .eltwise = { 0 } }) };
 }

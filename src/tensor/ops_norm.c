@@ -1,5 +1,6 @@
-/* Layer norm and RMS norm rows: forward with the residual sum fused in, gradient of the input with the residual's
- * gradient fused in, gradients of weight and bias. Kernels norm.comp, norm_bwd.comp, norm_dw.comp. */
+/* Layer norm and RMS norm rows: forward with the residual sum fused in, gradient of the input with
+ * the residual's gradient fused in, gradients of weight and bias. Kernels norm.comp, norm_bwd.comp,
+ * norm_dw.comp. */
 #include <math.h>
 
 #include "tensor/ops.h"
@@ -17,10 +18,13 @@ static bool norm_shape(vkt_node *n)
 {
     const vkt_tensor *x = n->in[0], *w = n->in[1], *b = n->in[2], *r = n->in[3];
     uint32_t C = vkt__last(x->shape);
-    if (wrong_row(w, C)) return vkt__shape_error(n, "weight %s must be [%u] for %s", vkt__text(w), C, vkt__text(x));
-    if (b && wrong_row(b, C)) return vkt__shape_error(n, "bias %s must be [%u] for %s", vkt__text(b), C, vkt__text(x));
+    if (wrong_row(w, C))
+        return vkt__shape_error(n, "weight %s must be [%u] for %s", vkt__text(w), C, vkt__text(x));
+    if (b && wrong_row(b, C))
+        return vkt__shape_error(n, "bias %s must be [%u] for %s", vkt__text(b), C, vkt__text(x));
     if (r && !vkt__shape_equal(r->shape, x->shape))
-        return vkt__shape_error(n, "residual %s must have the shape of %s", vkt__text(r), vkt__text(x));
+        return vkt__shape_error(n, "residual %s must have the shape of %s", vkt__text(r),
+                                vkt__text(x));
     vkt_shape rows = vkt_shape1(vkt__rows_of(x->shape));
     vkt__out(n, 0, x->shape, VKT_F32);
     if (r) vkt__out(n, 1, x->shape, VKT_F32);
@@ -32,13 +36,20 @@ static bool norm_shape(vkt_node *n)
 static void norm_record(vkt__rec *rec, const vkt_node *n)
 {
     const vkt_tensor *x = n->in[0];
-    struct norm_params p = { .x = vkt__addr(rec, x), .w = vkt__addr(rec, n->in[1]), .b = vkt__addr_or(rec, n->in[2], n->in[1]),
-                             .r = vkt__addr_or(rec, n->in[3], x), .y = vkt__addr(rec, n->out[0]),
-                             .s = vkt__addr(rec, n->out[1] ? n->out[1] : x), .mean = vkt__addr(rec, n->out[2]),
-                             .rstd = vkt__addr(rec, n->out[3]), .rows = vkt__rows_of(x->shape), .cols = vkt__last(x->shape),
+    struct norm_params p = { .x = vkt__addr(rec, x),
+                             .w = vkt__addr(rec, n->in[1]),
+                             .b = vkt__addr_or(rec, n->in[2], n->in[1]),
+                             .r = vkt__addr_or(rec, n->in[3], x),
+                             .y = vkt__addr(rec, n->out[0]),
+                             .s = vkt__addr(rec, n->out[1] ? n->out[1] : x),
+                             .mean = vkt__addr(rec, n->out[2]),
+                             .rstd = vkt__addr(rec, n->out[3]),
+                             .rows = vkt__rows_of(x->shape),
+                             .cols = vkt__last(x->shape),
                              .eps = n->attr.norm.eps };
     p.flags = (n->in[2] ? VKT_NORM_BIAS : 0) | (n->in[3] ? VKT_NORM_RESIDUAL : 0);
-    uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 3), 1, 1, rec->caps->subgroup_arith, n->attr.norm.rms };
+    uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 3), 1, 1, rec->caps->subgroup_arith,
+                        n->attr.norm.rms };
     vkt__dispatch(rec, "norm", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
 }
 
@@ -52,7 +63,8 @@ static void norm_ref(const vkt_node *n, double *const *in, double *const *out)
         for (uint64_t c = 0; c < C && out[2]; c++) mean += s[c] / (double)C;
         for (uint64_t c = 0; c < C; c++) var += (s[c] - mean) * (s[c] - mean) / (double)C;
         double rstd = 1 / sqrt(var + (double)n->attr.norm.eps);
-        for (uint64_t c = 0; c < C; c++) out[0][r * C + c] = (s[c] - mean) * rstd * in[1][c] + (in[2] ? in[2][c] : 0);
+        for (uint64_t c = 0; c < C; c++)
+            out[0][r * C + c] = (s[c] - mean) * rstd * in[1][c] + (in[2] ? in[2][c] : 0);
         if (out[2]) out[2][r] = mean;
         out[3][r] = rstd;
     }
@@ -61,7 +73,9 @@ static void norm_ref(const vkt_node *n, double *const *in, double *const *out)
 static vkt_cost norm_cost(const vkt_node *n)
 {
     double count = (double)n->out[0]->count, rows = (double)n->out[3]->count;
-    vkt_cost c = { 8 * count, 4 * (count * (n->in[3] ? 4 : 2) + (double)n->in[1]->count * (n->in[2] ? 2 : 1) + rows * (n->out[2] ? 2 : 1)) };
+    vkt_cost c = { 8 * count,
+                   4 * (count * (n->in[3] ? 4 : 2) + (double)n->in[1]->count * (n->in[2] ? 2 : 1) +
+                        rows * (n->out[2] ? 2 : 1)) };
     return c;
 }
 
@@ -81,11 +95,18 @@ static bool norm_bwd_shape(vkt_node *n)
 
 static void norm_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct norm_bwd_params p = { .dy = vkt__addr(rec, n->in[0]), .s = vkt__addr(rec, n->in[1]), .w = vkt__addr(rec, n->in[2]),
-                                 .mean = vkt__addr(rec, n->in[3]), .rstd = vkt__addr(rec, n->in[4]), .ds = vkt__addr_or(rec, n->in[5], n->in[0]),
-                                 .dx = vkt__addr(rec, n->out[0]), .rows = vkt__rows_of(n->in[1]->shape),
-                                 .cols = vkt__last(n->in[1]->shape), .flags = n->in[5] ? VKT_NORM_RESIDUAL : 0 };
-    uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 2), 1, 1, rec->caps->subgroup_arith, n->attr.norm.rms };
+    struct norm_bwd_params p = { .dy = vkt__addr(rec, n->in[0]),
+                                 .s = vkt__addr(rec, n->in[1]),
+                                 .w = vkt__addr(rec, n->in[2]),
+                                 .mean = vkt__addr(rec, n->in[3]),
+                                 .rstd = vkt__addr(rec, n->in[4]),
+                                 .ds = vkt__addr_or(rec, n->in[5], n->in[0]),
+                                 .dx = vkt__addr(rec, n->out[0]),
+                                 .rows = vkt__rows_of(n->in[1]->shape),
+                                 .cols = vkt__last(n->in[1]->shape),
+                                 .flags = n->in[5] ? VKT_NORM_RESIDUAL : 0 };
+    uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 2), 1, 1, rec->caps->subgroup_arith,
+                        n->attr.norm.rms };
     vkt__dispatch(rec, "norm_bwd", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
 }
 
@@ -101,14 +122,17 @@ static void norm_bwd_ref(const vkt_node *n, double *const *in, double *const *ou
         }
         if (n->attr.norm.rms) mean_g = 0;
         for (uint64_t c = 0; c < C; c++)
-            out[0][r * C + c] = rstd * (dy[c] * in[2][c] - mean_g - (s[c] - mean) * rstd * mean_gh) + (in[5] ? in[5][r * C + c] : 0);
+            out[0][r * C + c] =
+                rstd * (dy[c] * in[2][c] - mean_g - (s[c] - mean) * rstd * mean_gh) +
+                (in[5] ? in[5][r * C + c] : 0);
     }
 }
 
 static vkt_cost norm_bwd_cost(const vkt_node *n)
 {
     double count = (double)n->out[0]->count, rows = (double)n->in[4]->count;
-    vkt_cost c = { 12 * count, 4 * (count * (n->in[5] ? 4 : 3) + (double)n->in[2]->count + rows * (n->in[3] ? 2 : 1)) };
+    vkt_cost c = { 12 * count, 4 * (count * (n->in[5] ? 4 : 3) + (double)n->in[2]->count +
+                                    rows * (n->in[3] ? 2 : 1)) };
     return c;
 }
 
@@ -120,7 +144,8 @@ static double norm_bwd_terms(const vkt_node *n)
 static vkt_tensor *norm_bwd(vkt_graph *g, vkt_tensor *dy, const vkt_node *f, vkt_tensor *ds)
 {
     vkt_tensor *s = f->out[1] ? f->out[1] : f->in[0];
-    return vkt__op(g, &vkt__op_norm_bwd, (vkt_tensor *[]) { dy, s, f->in[1], f->out[2], f->out[3], ds }, 6, f->attr);
+    return vkt__op(g, &vkt__op_norm_bwd,
+                   (vkt_tensor *[]) { dy, s, f->in[1], f->out[2], f->out[3], ds }, 6, f->attr);
 }
 
 /* ---- gradients of w and b, a chunk of rows at a time: dy, s, mean?, rstd -> dw, db? ---- */
@@ -137,18 +162,26 @@ static bool norm_dw_shape(vkt_node *n)
 
 static void norm_dw_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct norm_dw_params p = { .dy = vkt__addr(rec, n->in[0]), .s = vkt__addr(rec, n->in[1]), .mean = vkt__addr(rec, n->in[2]),
-                                .rstd = vkt__addr(rec, n->in[3]), .dw = vkt__addr(rec, n->out[0]), .db = vkt__addr(rec, n->out[1]),
-                                .rows = vkt__rows_of(n->in[1]->shape), .cols = vkt__last(n->in[1]->shape),
-                                .chunk = n->attr.norm.chunk, .flags = n->out[1] ? VKT_NORM_BIAS : 0 };
+    struct norm_dw_params p = { .dy = vkt__addr(rec, n->in[0]),
+                                .s = vkt__addr(rec, n->in[1]),
+                                .mean = vkt__addr(rec, n->in[2]),
+                                .rstd = vkt__addr(rec, n->in[3]),
+                                .dw = vkt__addr(rec, n->out[0]),
+                                .db = vkt__addr(rec, n->out[1]),
+                                .rows = vkt__rows_of(n->in[1]->shape),
+                                .cols = vkt__last(n->in[1]->shape),
+                                .chunk = n->attr.norm.chunk,
+                                .flags = n->out[1] ? VKT_NORM_BIAS : 0 };
     p.splits = (uint32_t)(n->out[0]->count / p.cols);
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = { wg, 1, 1, n->attr.norm.rms };
-    vkt__dispatch(rec, "norm_dw", spec, VKT_COUNT(spec), &p, sizeof p, (n->out[0]->count + wg - 1) / wg);
+    vkt__dispatch(rec, "norm_dw", spec, VKT_COUNT(spec), &p, sizeof p,
+                  (n->out[0]->count + wg - 1) / wg);
 }
 
 static void norm_dw_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    uint64_t rows = vkt__rows_of(n->in[1]->shape), C = vkt__last(n->in[1]->shape), chunk = n->attr.norm.chunk;
+    uint64_t rows = vkt__rows_of(n->in[1]->shape), C = vkt__last(n->in[1]->shape),
+             chunk = n->attr.norm.chunk;
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
         uint64_t c = i % C, end = VKT_MIN(rows, (i / C + 1) * chunk);
         double dw = 0, db = 0;
@@ -164,7 +197,8 @@ static void norm_dw_ref(const vkt_node *n, double *const *in, double *const *out
 static vkt_cost norm_dw_cost(const vkt_node *n)
 {
     double count = (double)n->in[1]->count;
-    vkt_cost c = { 5 * count, 4 * (2 * count + (double)n->in[3]->count * (n->in[2] ? 2 : 1) + (double)n->out[0]->count * (n->out[1] ? 2 : 1)) };
+    vkt_cost c = { 5 * count, 4 * (2 * count + (double)n->in[3]->count * (n->in[2] ? 2 : 1) +
+                                   (double)n->out[0]->count * (n->out[1] ? 2 : 1)) };
     return c;
 }
 
@@ -177,7 +211,8 @@ static vkt_node *norm_dw(vkt_graph *g, vkt_tensor *dy, const vkt_node *f, bool b
 {
     vkt_attr attr = { .norm = { .rms = f->attr.norm.rms, .bias = bias, .chunk = DW_CHUNK } };
     vkt_tensor *s = f->out[1] ? f->out[1] : f->in[0];
-    return vkt__node(g, &vkt__op_norm_dw, (vkt_tensor *[]) { dy, s, f->out[2], f->out[3] }, 4, attr);
+    return vkt__node(g, &vkt__op_norm_dw, (vkt_tensor *[]) { dy, s, f->out[2], f->out[3] }, 4,
+                     attr);
 }
 
 static vkt_tensor *add_chunks(vkt_graph *g, vkt_tensor *t)
@@ -188,7 +223,8 @@ static vkt_tensor *add_chunks(vkt_graph *g, vkt_tensor *t)
 static void norm_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     vkt_tensor *w = n->in[1], *b = n->in[2], *r = n->in[3];
-    vkt_tensor *d = dy[0] ? vkt__real(g, dy[0], n->out[0]) : NULL, *ds = dy[1] ? vkt__real(g, dy[1], n->out[1]) : NULL;
+    vkt_tensor *d = dy[0] ? vkt__real(g, dy[0], n->out[0]) : NULL,
+               *ds = dy[1] ? vkt__real(g, dy[1], n->out[1]) : NULL;
     if (vkt__needs(n->in[0]) || vkt__needs(r)) {
         vkt_tensor *both = d ? norm_bwd(g, d, n, ds) : ds;
         if (vkt__needs(n->in[0])) dx[0] = both;
@@ -203,8 +239,13 @@ static void norm_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vk
 
 /* ---- samples ---- */
 
-/* Rows below, at and above a subgroup, a workgroup and a chunk of dw; long rows; more than 65,535 rows. */
-static const struct { const char *name; uint32_t r, c; bool bias, residual; } sizes[] = {
+/* Rows below, at and above a subgroup, a workgroup and a chunk of dw; long rows; more than 65,535
+ * rows. */
+static const struct {
+    const char *name;
+    uint32_t r, c;
+    bool bias, residual;
+} sizes[] = {
     { "one", 1, 1, true, false },
     { "three", 4, 3, true, true },
     { "odd", 7, 129, true, true },
@@ -222,7 +263,8 @@ static vkt_node *sample_norm(vkt_graph *g, uint32_t i, bool rms, vkt_shape shape
     vkt_tensor *x = vkt__sample(g, shape, VKT_F32, VKT_HINT_NORMAL, 0), *w = vkt__sample1(g, C);
     vkt_tensor *b = sizes[i].bias && !rms ? vkt__sample1(g, C) : NULL;
     vkt_tensor *r = sizes[i].residual ? vkt__sample(g, shape, VKT_F32, VKT_HINT_NORMAL, 0) : NULL;
-    return (rms ? vkt_rmsnorm(g, x, w, r, 1e-5f, NULL) : vkt_layernorm(g, x, w, b, r, 1e-5f, NULL))->node;
+    return (rms ? vkt_rmsnorm(g, x, w, r, 1e-5f, NULL) : vkt_layernorm(g, x, w, b, r, 1e-5f, NULL))
+        ->node;
 }
 
 static const char *norm_sample(vkt_graph *g, uint32_t i, bool rms)
@@ -236,18 +278,28 @@ static const char *norm_sample(vkt_graph *g, uint32_t i, bool rms)
         return "rank 4";
     }
     if (i == VKT_COUNT(sizes) + 1) {
-        vkt_tensor *x = vkt__sample(g, vkt_shape2(9, 130), VKT_F32, VKT_HINT_POSITIVE, 0), *w = vkt__sample1(g, 130);
-        if (rms) vkt_rmsnorm(g, x, w, NULL, 1e-6f, NULL);
-        else vkt_layernorm(g, x, w, NULL, NULL, 1e-6f, NULL);
+        vkt_tensor *x = vkt__sample(g, vkt_shape2(9, 130), VKT_F32, VKT_HINT_POSITIVE, 0),
+                   *w = vkt__sample1(g, 130);
+        if (rms)
+            vkt_rmsnorm(g, x, w, NULL, 1e-6f, NULL);
+        else
+            vkt_layernorm(g, x, w, NULL, NULL, 1e-6f, NULL);
         return "mean far from zero";
     }
     return NULL;
 }
 
-static const char *layernorm_sample(vkt_graph *g, uint32_t i) { return norm_sample(g, i, false); }
-static const char *rmsnorm_sample(vkt_graph *g, uint32_t i) { return norm_sample(g, i, true); }
+static const char *layernorm_sample(vkt_graph *g, uint32_t i)
+{
+    return norm_sample(g, i, false);
+}
+static const char *rmsnorm_sample(vkt_graph *g, uint32_t i)
+{
+    return norm_sample(g, i, true);
+}
 
-/* RMS norm of one column is its sign but for eps, so its gradient is all cancellation; of three it is well-conditioned. */
+/* RMS norm of one column is its sign but for eps, so its gradient is all cancellation; of three it
+ * is well-conditioned. */
 static const char *norm_bwd_sample(vkt_graph *g, uint32_t i)
 {
     if (i >= 2 * VKT_COUNT(sizes)) return NULL;
@@ -267,28 +319,66 @@ static const char *norm_dw_sample(vkt_graph *g, uint32_t i)
 
 /* ---- rows and builders ---- */
 
-const vkt_op vkt__op_layernorm = { .name = "layernorm", .n_in = 4, .n_out = 4, .inplace = 1 | 8, .shape = norm_shape,
-    .record = norm_record, .grad = norm_grad, .ref = norm_ref, .cost = norm_cost, .terms = norm_terms, .sample = layernorm_sample };
-const vkt_op vkt__op_rmsnorm = { .name = "rmsnorm", .n_in = 4, .n_out = 4, .inplace = 1 | 8, .shape = norm_shape,
-    .record = norm_record, .grad = norm_grad, .ref = norm_ref, .cost = norm_cost, .terms = norm_terms, .sample = rmsnorm_sample };
-const vkt_op vkt__op_norm_bwd = { .name = "norm_bwd", .n_in = 6, .n_out = 1, .inplace = 1 | 32, .shape = norm_bwd_shape,
-    .record = norm_bwd_record, .ref = norm_bwd_ref, .cost = norm_bwd_cost, .terms = norm_bwd_terms, .sample = norm_bwd_sample };
-const vkt_op vkt__op_norm_dw = { .name = "norm_dw", .n_in = 4, .n_out = 2, .shape = norm_dw_shape,
-    .record = norm_dw_record, .ref = norm_dw_ref, .cost = norm_dw_cost, .terms = norm_dw_terms, .sample = norm_dw_sample };
+const vkt_op vkt__op_layernorm = { .name = "layernorm",
+                                   .n_in = 4,
+                                   .n_out = 4,
+                                   .inplace = 1 | 8,
+                                   .shape = norm_shape,
+                                   .record = norm_record,
+                                   .grad = norm_grad,
+                                   .ref = norm_ref,
+                                   .cost = norm_cost,
+                                   .terms = norm_terms,
+                                   .sample = layernorm_sample };
+const vkt_op vkt__op_rmsnorm = { .name = "rmsnorm",
+                                 .n_in = 4,
+                                 .n_out = 4,
+                                 .inplace = 1 | 8,
+                                 .shape = norm_shape,
+                                 .record = norm_record,
+                                 .grad = norm_grad,
+                                 .ref = norm_ref,
+                                 .cost = norm_cost,
+                                 .terms = norm_terms,
+                                 .sample = rmsnorm_sample };
+const vkt_op vkt__op_norm_bwd = { .name = "norm_bwd",
+                                  .n_in = 6,
+                                  .n_out = 1,
+                                  .inplace = 1 | 32,
+                                  .shape = norm_bwd_shape,
+                                  .record = norm_bwd_record,
+                                  .ref = norm_bwd_ref,
+                                  .cost = norm_bwd_cost,
+                                  .terms = norm_bwd_terms,
+                                  .sample = norm_bwd_sample };
+const vkt_op vkt__op_norm_dw = { .name = "norm_dw",
+                                 .n_in = 4,
+                                 .n_out = 2,
+                                 .shape = norm_dw_shape,
+                                 .record = norm_dw_record,
+                                 .ref = norm_dw_ref,
+                                 .cost = norm_dw_cost,
+                                 .terms = norm_dw_terms,
+                                 .sample = norm_dw_sample };
 
-static vkt_tensor *norm(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, vkt_attr attr, vkt_tensor **sum)
+static vkt_tensor *norm(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, vkt_attr attr,
+                        vkt_tensor **sum)
 {
     vkt_node *n = vkt__node(g, op, in, 4, attr);
     if (sum) *sum = !n ? g->inert : n->out[1] ? n->out[1] : n->in[0];
     return n ? n->out[0] : g->inert;
 }
 
-vkt_tensor *vkt_layernorm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b, vkt_tensor *r, float eps, vkt_tensor **sum)
+vkt_tensor *vkt_layernorm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b, vkt_tensor *r,
+                          float eps, vkt_tensor **sum)
 {
-    return norm(g, &vkt__op_layernorm, (vkt_tensor *[]) { x, w, b, r }, (vkt_attr) { .norm = { .eps = eps } }, sum);
+    return norm(g, &vkt__op_layernorm, (vkt_tensor *[]) { x, w, b, r },
+                (vkt_attr) { .norm = { .eps = eps } }, sum);
 }
 
-vkt_tensor *vkt_rmsnorm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *r, float eps, vkt_tensor **sum)
+vkt_tensor *vkt_rmsnorm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *r, float eps,
+                        vkt_tensor **sum)
 {
-    return norm(g, &vkt__op_rmsnorm, (vkt_tensor *[]) { x, w, NULL, r }, (vkt_attr) { .norm = { .eps = eps, .rms = true } }, sum);
+    return norm(g, &vkt__op_rmsnorm, (vkt_tensor *[]) { x, w, NULL, r },
+                (vkt_attr) { .norm = { .eps = eps, .rms = true } }, sum);
 }

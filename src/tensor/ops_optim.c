@@ -1,5 +1,6 @@
-/* The optimizer's rows: the scalars of a step (norm, clip factor, finiteness) and the update of flat buffers.
- * They know rules by number and groups by index; src/optim knows names, schedules and the model. */
+/* The optimizer's rows: the scalars of a step (norm, clip factor, finiteness) and the update of
+ * flat buffers. They know rules by number and groups by index; src/optim knows names, schedules and
+ * the model. */
 #include <math.h>
 
 #include "tensor/ops.h"
@@ -9,16 +10,20 @@
 static bool accumulate_shape(vkt_node *n)
 {
     if (n->in[0]->count != n->in[1]->count)
-        return vkt__shape_error(n, "%s can't be added to %s", vkt__text(n->in[1]), vkt__text(n->in[0]));
+        return vkt__shape_error(n, "%s can't be added to %s", vkt__text(n->in[1]),
+                                vkt__text(n->in[0]));
     return true;
 }
 
 static void accumulate_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct accumulate_params p = { .sum = vkt__addr(rec, n->in[0]), .x = vkt__addr(rec, n->in[1]), .step = vkt__addr(rec, n->in[2]),
+    struct accumulate_params p = { .sum = vkt__addr(rec, n->in[0]),
+                                   .x = vkt__addr(rec, n->in[1]),
+                                   .step = vkt__addr(rec, n->in[2]),
                                    .n = (uint32_t)n->in[0]->count };
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), spec[] = { wg, 1, 1 };
-    vkt__dispatch(rec, "accumulate", spec, VKT_COUNT(spec), &p, sizeof p, (p.n + 4ull * wg - 1) / (4 * wg));
+    vkt__dispatch(rec, "accumulate", spec, VKT_COUNT(spec), &p, sizeof p,
+                  (p.n + 4ull * wg - 1) / (4 * wg));
 }
 
 static void accumulate_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -30,16 +35,28 @@ static void accumulate_ref(const vkt_node *n, double *const *in, double *const *
 
 static const char *accumulate_sample(vkt_graph *g, uint32_t i)
 {
-    static const struct { const char *name; uint32_t n; } s[] = { { "one", 1 }, { "odd", 129 }, { "many groups", 5001 } };
+    static const struct {
+        const char *name;
+        uint32_t n;
+    } s[] = { { "one", 1 }, { "odd", 129 }, { "many groups", 5001 } };
     if (i >= 2 * VKT_COUNT(s)) return NULL;
     /* The sample step block is micro-batch 1; a block of zeros is micro-batch 0. */
-    vkt_tensor *step = i % 2 ? vkt__sample(g, vkt_tensor_shape(vkt_step(g)), VKT_U32, VKT_HINT_INDEX, 1) : vkt_step(g);
-    vkt__op(g, &vkt__op_accumulate, (vkt_tensor *[]) { vkt__sample1(g, s[i / 2].n), vkt__sample1(g, s[i / 2].n), step }, 3, (vkt_attr) { 0 });
+    vkt_tensor *step =
+        i % 2 ? vkt__sample(g, vkt_tensor_shape(vkt_step(g)), VKT_U32, VKT_HINT_INDEX, 1)
+              : vkt_step(g);
+    vkt__op(g, &vkt__op_accumulate,
+            (vkt_tensor *[]) { vkt__sample1(g, s[i / 2].n), vkt__sample1(g, s[i / 2].n), step }, 3,
+            (vkt_attr) { 0 });
     return i % 2 ? "first micro-batch" : s[i / 2].name;
 }
 
-const vkt_op vkt__op_accumulate = { .name = "accumulate", .n_in = 3, .mutates = 1, .shape = accumulate_shape, .record = accumulate_record,
-    .ref = accumulate_ref, .sample = accumulate_sample };
+const vkt_op vkt__op_accumulate = { .name = "accumulate",
+                                    .n_in = 3,
+                                    .mutates = 1,
+                                    .shape = accumulate_shape,
+                                    .record = accumulate_record,
+                                    .ref = accumulate_ref,
+                                    .sample = accumulate_sample };
 
 void vkt__accumulate(vkt_graph *g, vkt_tensor *sum, vkt_tensor *x)
 {
@@ -57,7 +74,8 @@ static bool state_shape(vkt_node *n)
     static const char *const names[] = { "sum of squares", "loss", "hits" };
     for (uint32_t i = 0; i < 3; i++)
         if (n->in[i] && n->in[i]->count != 1)
-            return vkt__shape_error(n, "%s must have one element, not %s", names[i], vkt__text(n->in[i]));
+            return vkt__shape_error(n, "%s must have one element, not %s", names[i],
+                                    vkt__text(n->in[i]));
     VKT_ASSERT(n->in[4]->dtype == VKT_U32 && n->in[4]->count == 1);
     vkt__out(n, 0, vkt_shape1(N_SCALARS), VKT_F32);
     return true;
@@ -65,9 +83,13 @@ static bool state_shape(vkt_node *n)
 
 static void state_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct optim_state_params p = { .squares = vkt__addr(rec, n->in[0]), .loss = vkt__addr(rec, n->in[1]), .hits = vkt__addr(rec, n->in[2]),
-                                    .step = vkt__addr(rec, n->in[3]), .skipped = vkt__addr(rec, n->in[4]),
-                                    .scalars = vkt__addr(rec, n->out[0]), .has_hits = n->in[2] != NULL };
+    struct optim_state_params p = { .squares = vkt__addr(rec, n->in[0]),
+                                    .loss = vkt__addr(rec, n->in[1]),
+                                    .hits = vkt__addr(rec, n->in[2]),
+                                    .step = vkt__addr(rec, n->in[3]),
+                                    .skipped = vkt__addr(rec, n->in[4]),
+                                    .scalars = vkt__addr(rec, n->out[0]),
+                                    .has_hits = n->in[2] != NULL };
     uint32_t spec[] = { 1, 1, 1 };
     vkt__dispatch(rec, "optim_state", spec, VKT_COUNT(spec), &p, sizeof p, 1);
 }
@@ -95,7 +117,8 @@ static void state_ref(const vkt_node *n, double *const *in, double *const *out)
 
 static vkt_tensor *sample_counter(vkt_graph *g)
 {
-    return vkt__sample(g, vkt_shape1(1), VKT_U32, VKT_HINT_INDEX, 3); /* small, or it would dominate the scalars' tolerance */
+    return vkt__sample(g, vkt_shape1(1), VKT_U32, VKT_HINT_INDEX,
+                       3); /* small, or it would dominate the scalars' tolerance */
 }
 
 static vkt_tensor *sample_positive(vkt_graph *g, uint32_t n)
@@ -106,21 +129,35 @@ static vkt_tensor *sample_positive(vkt_graph *g, uint32_t n)
 /* The sample step block's limit is 0.5; positive samples lie in [0.25, 1.25). */
 static const char *state_sample(vkt_graph *g, uint32_t i)
 {
-    static const char *const names[] = { "clipped", "below the limit", "no limit", "no hits", "zero gradient" };
+    static const char *const names[] = { "clipped", "below the limit", "no limit", "no hits",
+                                         "zero gradient" };
     if (i >= VKT_COUNT(names)) return NULL;
-    vkt_tensor *step = i == 2 ? vkt__sample(g, vkt_shape1(sizeof(struct vkt_step_block) / 4), VKT_U32, VKT_HINT_INDEX, 1) : vkt_step(g);
-    vkt_tensor *squares = vkt_scale(g, sample_positive(g, 1), i == 1 ? 0.01f : i == 4 ? 0.0f : 9.0f);
-    vkt__optim_state(g, squares, vkt__sample1(g, 1), i == 3 ? NULL : sample_positive(g, 1), step, sample_counter(g));
+    vkt_tensor *step = i == 2 ? vkt__sample(g, vkt_shape1(sizeof(struct vkt_step_block) / 4),
+                                            VKT_U32, VKT_HINT_INDEX, 1)
+                              : vkt_step(g);
+    vkt_tensor *squares = vkt_scale(g, sample_positive(g, 1),
+                                    i == 1   ? 0.01f
+                                    : i == 4 ? 0.0f
+                                             : 9.0f);
+    vkt__optim_state(g, squares, vkt__sample1(g, 1), i == 3 ? NULL : sample_positive(g, 1), step,
+                     sample_counter(g));
     return names[i];
 }
 
-const vkt_op vkt__op_optim_state = { .name = "optim_state", .n_in = 5, .n_out = 1, .mutates = 1 << 4, .shape = state_shape,
-    .record = state_record, .ref = state_ref, .sample = state_sample };
+const vkt_op vkt__op_optim_state = { .name = "optim_state",
+                                     .n_in = 5,
+                                     .n_out = 1,
+                                     .mutates = 1 << 4,
+                                     .shape = state_shape,
+                                     .record = state_record,
+                                     .ref = state_ref,
+                                     .sample = state_sample };
 
-vkt_tensor *vkt__optim_state(vkt_graph *g, vkt_tensor *squares, vkt_tensor *loss, vkt_tensor *hits, vkt_tensor *step,
-                             vkt_tensor *skipped)
+vkt_tensor *vkt__optim_state(vkt_graph *g, vkt_tensor *squares, vkt_tensor *loss, vkt_tensor *hits,
+                             vkt_tensor *step, vkt_tensor *skipped)
 {
-    return vkt__op(g, &vkt__op_optim_state, (vkt_tensor *[]) { squares, loss, hits, step, skipped }, 5, (vkt_attr) { 0 });
+    return vkt__op(g, &vkt__op_optim_state, (vkt_tensor *[]) { squares, loss, hits, step, skipped },
+                   5, (vkt_attr) { 0 });
 }
 
 /* ---- optim_update: one step of a rule ---- */
@@ -129,7 +166,8 @@ enum { THETA, GRAD, M, V, SCALARS, STEP, BLOCKS, GROUPS, N_UPDATE_IN };
 
 bool vkt__optim_has_m(vkt_attr attr)
 {
-    return attr.optim.rule != VKT_UP_SGD && !(attr.optim.rule == VKT_UP_RMSPROP && attr.optim.beta1 == 0);
+    return attr.optim.rule != VKT_UP_SGD &&
+           !(attr.optim.rule == VKT_UP_RMSPROP && attr.optim.beta1 == 0);
 }
 
 bool vkt__optim_has_v(vkt_attr attr)
@@ -141,9 +179,11 @@ static bool update_shape(vkt_node *n)
 {
     uint64_t count = n->in[THETA]->count;
     VKT_ASSERT(n->in[GRAD]->count == count && n->in[SCALARS]->count == N_SCALARS);
-    VKT_ASSERT((n->in[M] != NULL) == vkt__optim_has_m(n->attr) && (n->in[V] != NULL) == vkt__optim_has_v(n->attr));
+    VKT_ASSERT((n->in[M] != NULL) == vkt__optim_has_m(n->attr) &&
+               (n->in[V] != NULL) == vkt__optim_has_v(n->attr));
     VKT_ASSERT((!n->in[M] || n->in[M]->count == count) && (!n->in[V] || n->in[V]->count == count));
-    VKT_ASSERT(n->in[BLOCKS]->dtype == VKT_U32 && n->in[BLOCKS]->count == (count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK);
+    VKT_ASSERT(n->in[BLOCKS]->dtype == VKT_U32 &&
+               n->in[BLOCKS]->count == (count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK);
     VKT_ASSERT(vkt__last(n->in[GROUPS]->shape) == 2);
     return true;
 }
@@ -152,27 +192,49 @@ static void update_record(vkt__rec *rec, const vkt_node *n)
 {
     const vkt_attr *a = &n->attr;
     struct optim_update_params p = {
-        .theta = vkt__addr(rec, n->in[THETA]), .grad = vkt__addr(rec, n->in[GRAD]), .m = vkt__addr(rec, n->in[M]),
-        .v = vkt__addr(rec, n->in[V]), .scalars = vkt__addr(rec, n->in[SCALARS]), .step = vkt__addr(rec, n->in[STEP]),
-        .blocks = vkt__addr(rec, n->in[BLOCKS]), .groups = vkt__addr(rec, n->in[GROUPS]), .n = (uint32_t)n->in[THETA]->count,
-        .beta1 = a->optim.beta1, .beta2 = a->optim.beta2, .eps = a->optim.eps,
+        .theta = vkt__addr(rec, n->in[THETA]),
+        .grad = vkt__addr(rec, n->in[GRAD]),
+        .m = vkt__addr(rec, n->in[M]),
+        .v = vkt__addr(rec, n->in[V]),
+        .scalars = vkt__addr(rec, n->in[SCALARS]),
+        .step = vkt__addr(rec, n->in[STEP]),
+        .blocks = vkt__addr(rec, n->in[BLOCKS]),
+        .groups = vkt__addr(rec, n->in[GROUPS]),
+        .n = (uint32_t)n->in[THETA]->count,
+        .beta1 = a->optim.beta1,
+        .beta2 = a->optim.beta2,
+        .eps = a->optim.eps,
     };
     p.theta4 = p.theta, p.grad4 = p.grad, p.m4 = p.m, p.v4 = p.v;
     bool pairs = vkt__use_pairs(rec->caps) && p.n % 2 == 0;
-    uint32_t wg = 1, most = VKT_MIN(rec->caps->workgroup, pairs ? VKT_GROUP_BLOCK / 2 : VKT_GROUP_BLOCK);
+    uint32_t wg = 1,
+             most = VKT_MIN(rec->caps->workgroup, pairs ? VKT_GROUP_BLOCK / 2 : VKT_GROUP_BLOCK);
     while (2 * wg <= most) wg *= 2;
-    uint32_t spec[] = { wg, 1, 1, a->optim.rule, a->optim.torch, vkt__optim_has_m(*a), vkt__optim_has_v(*a),
+    uint32_t spec[] = { wg,
+                        1,
+                        1,
+                        a->optim.rule,
+                        a->optim.torch,
+                        vkt__optim_has_m(*a),
+                        vkt__optim_has_v(*a),
                         rec->caps->klass != VKT_CLASS_CPU };
-    vkt__dispatch(rec, pairs ? "optim_update.pairs" : "optim_update", spec, VKT_COUNT(spec), &p, sizeof p, ((uint64_t)p.n + 4 * wg - 1) / (4 * wg));
+    vkt__dispatch(rec, pairs ? "optim_update.pairs" : "optim_update", spec, VKT_COUNT(spec), &p,
+                  sizeof p, ((uint64_t)p.n + 4 * wg - 1) / (4 * wg));
 }
 
-void vkt__optim_element(vkt_attr attr, const vkt__update_step *s, double g, double *theta, double *m, double *v)
+void vkt__optim_element(vkt_attr attr, const vkt__update_step *s, double g, double *theta,
+                        double *m, double *v)
 {
-    double b1 = (double)attr.optim.beta1, b2 = (double)attr.optim.beta2, eps = (double)attr.optim.eps, lr = s->lr;
-    if (attr.optim.rule == VKT_UP_ADAMW) *theta -= lr * s->weight_decay * *theta;
-    else g += s->weight_decay * *theta;
+    double b1 = (double)attr.optim.beta1, b2 = (double)attr.optim.beta2,
+           eps = (double)attr.optim.eps, lr = s->lr;
+    if (attr.optim.rule == VKT_UP_ADAMW)
+        *theta -= lr * s->weight_decay * *theta;
+    else
+        g += s->weight_decay * *theta;
     switch (attr.optim.rule) {
-    case VKT_UP_SGD: *theta -= lr * g; break;
+    case VKT_UP_SGD:
+        *theta -= lr * g;
+        break;
     case VKT_UP_MOMENTUM:
         *m = b1 * *m + g;
         *theta -= lr * *m;
@@ -194,7 +256,8 @@ void vkt__optim_element(vkt_attr attr, const vkt__update_step *s, double g, doub
     default:
         *m = b1 * *m + (1 - b1) * g;
         *v = b2 * *v + (1 - b2) * g * g;
-        *theta -= lr * (s->adam_m * *m + (attr.optim.rule == VKT_UP_NADAM ? s->adam_g * g : 0)) / (s->adam_v * sqrt(*v) + eps);
+        *theta -= lr * (s->adam_m * *m + (attr.optim.rule == VKT_UP_NADAM ? s->adam_g * g : 0)) /
+                  (s->adam_v * sqrt(*v) + eps);
     }
 }
 
@@ -207,17 +270,18 @@ static void update_ref(const vkt_node *n, double *const *in, double *const *out)
         const double *group = &in[GROUPS][2 * (size_t)in[BLOCKS][i / VKT_GROUP_BLOCK]];
         double lr_scale = group[WORD(vkt_group_params, lr_scale)], none_m = 0, none_v = 0;
         if (lr_scale == 0) continue;
-        vkt__update_step s = { (double)b.lr * lr_scale, group[WORD(vkt_group_params, weight_decay)], (double)b.adam_m, (double)b.adam_g,
-                               (double)b.adam_v };
-        vkt__optim_element(n->attr, &s, in[SCALARS][SCALAR(scale)] * in[GRAD][i], &in[THETA][i], in[M] ? &in[M][i] : &none_m,
-                           in[V] ? &in[V][i] : &none_v);
+        vkt__update_step s = { (double)b.lr * lr_scale, group[WORD(vkt_group_params, weight_decay)],
+                               (double)b.adam_m, (double)b.adam_g, (double)b.adam_v };
+        vkt__optim_element(n->attr, &s, in[SCALARS][SCALAR(scale)] * in[GRAD][i], &in[THETA][i],
+                           in[M] ? &in[M][i] : &none_m, in[V] ? &in[V][i] : &none_v);
     }
 }
 
 static vkt_cost update_cost(const vkt_node *n)
 {
     double count = (double)n->in[THETA]->count, moments = (n->in[M] != NULL) + (n->in[V] != NULL);
-    vkt_cost c = { count * (4 + 6 * moments), 4 * count * (3 + 2 * moments) + (double)n->in[BLOCKS]->bytes };
+    vkt_cost c = { count * (4 + 6 * moments),
+                   4 * count * (3 + 2 * moments) + (double)n->in[BLOCKS]->bytes };
     return c;
 }
 
@@ -228,14 +292,18 @@ static double update_terms(const vkt_node *n)
     return 16;
 }
 
-static const struct { const char *name; vkt_attr attr; } forms[] = {
+static const struct {
+    const char *name;
+    vkt_attr attr;
+} forms[] = {
     { "sgd", { .optim = { VKT_UP_SGD, false, 0, 0, 0 } } },
     { "momentum", { .optim = { VKT_UP_MOMENTUM, false, 0.9f, 0, 0 } } },
     { "nesterov", { .optim = { VKT_UP_NESTEROV, false, 0.9f, 0, 0 } } },
     { "rmsprop", { .optim = { VKT_UP_RMSPROP, false, 0.9f, 0.75f, 0.125f } } },
     { "rmsprop without momentum", { .optim = { VKT_UP_RMSPROP, false, 0, 0.9f, 0.125f } } },
     { "rmsprop, torch's form", { .optim = { VKT_UP_RMSPROP, true, 0.9f, 0.75f, 0.125f } } },
-    { "rmsprop without momentum, torch's form", { .optim = { VKT_UP_RMSPROP, true, 0, 0.9f, 0.125f } } },
+    { "rmsprop without momentum, torch's form",
+      { .optim = { VKT_UP_RMSPROP, true, 0, 0.9f, 0.125f } } },
     { "nadam", { .optim = { VKT_UP_NADAM, false, 0.9f, 0.999f, 1e-8f } } },
     { "adam, large eps", { .optim = { VKT_UP_ADAM, false, 0.5f, 0.75f, 0.1f } } },
     { "adamw", { .optim = { VKT_UP_ADAMW, true, 0.9f, 0.999f, 1e-8f } } },
@@ -243,26 +311,35 @@ static const struct { const char *name; vkt_attr attr; } forms[] = {
 };
 enum { ADAM_FORM = VKT_COUNT(forms) - 1 };
 
-/* hint of the scalars: POSITIVE clip factors (and ok), all UNIT, INDEX 1: not ok. Of the groups: POSITIVE scale and decay,
- * UNIT, INDEX 2: 0 or 1, so that some are frozen and some do not decay. */
-static void build_update(vkt_graph *g, vkt_attr attr, uint32_t n, uint32_t scalars_hint, uint32_t groups_hint)
+/* hint of the scalars: POSITIVE clip factors (and ok), all UNIT, INDEX 1: not ok. Of the groups:
+ * POSITIVE scale and decay, UNIT, INDEX 2: 0 or 1, so that some are frozen and some do not decay.
+ */
+static void build_update(vkt_graph *g, vkt_attr attr, uint32_t n, uint32_t scalars_hint,
+                         uint32_t groups_hint)
 {
     enum { N_GROUPS = 5 };
     uint32_t blocks = (n + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK;
-    vkt__update_in in = { .theta = vkt__sample1(g, n), .grad = vkt__sample1(g, n), .step = vkt_step(g) };
+    vkt__update_in in = { .theta = vkt__sample1(g, n),
+                          .grad = vkt__sample1(g, n),
+                          .step = vkt_step(g) };
     if (vkt__optim_has_m(attr)) in.m = vkt__sample1(g, n);
     if (vkt__optim_has_v(attr)) in.v = sample_positive(g, n);
     in.blocks = vkt__sample(g, vkt_shape1(blocks), VKT_U32, VKT_HINT_INDEX, N_GROUPS);
     in.groups = vkt__sample(g, vkt_shape2(N_GROUPS, 2), VKT_F32, groups_hint, 2);
     if (scalars_hint == VKT_HINT_NORMAL) /* the whole way from the gradient */
-        in.scalars = vkt__optim_state(g, vkt__sum_squares(g, in.grad), vkt__sample1(g, 1), NULL, in.step, sample_counter(g));
-    else in.scalars = vkt__sample(g, vkt_shape1(N_SCALARS), VKT_F32, scalars_hint, 1);
+        in.scalars = vkt__optim_state(g, vkt__sum_squares(g, in.grad), vkt__sample1(g, 1), NULL,
+                                      in.step, sample_counter(g));
+    else
+        in.scalars = vkt__sample(g, vkt_shape1(N_SCALARS), VKT_F32, scalars_hint, 1);
     vkt__optim_update(g, &in, attr);
 }
 
 static const char *update_sample(vkt_graph *g, uint32_t i)
 {
-    static const struct { const char *name; uint32_t n, scalars, groups; } edges[] = {
+    static const struct {
+        const char *name;
+        uint32_t n, scalars, groups;
+    } edges[] = {
         { "one", 1, VKT_HINT_UNIT, VKT_HINT_UNIT },
         { "three", 3, VKT_HINT_UNIT, VKT_HINT_UNIT },
         { "block", VKT_GROUP_BLOCK, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
@@ -283,13 +360,21 @@ static const char *update_sample(vkt_graph *g, uint32_t i)
     return edges[i].name;
 }
 
-const vkt_op vkt__op_optim_update = { .name = "optim_update", .n_in = N_UPDATE_IN, .mutates = 1 << THETA | 1 << M | 1 << V,
-    .shape = update_shape, .record = update_record, .ref = update_ref, .cost = update_cost, .terms = update_terms,
-    .sample = update_sample };
+const vkt_op vkt__op_optim_update = { .name = "optim_update",
+                                      .n_in = N_UPDATE_IN,
+                                      .mutates = 1 << THETA | 1 << M | 1 << V,
+                                      .shape = update_shape,
+                                      .record = update_record,
+                                      .ref = update_ref,
+                                      .cost = update_cost,
+                                      .terms = update_terms,
+                                      .sample = update_sample };
 
 void vkt__optim_update(vkt_graph *g, const vkt__update_in *in, vkt_attr attr)
 {
-    vkt_tensor *list[N_UPDATE_IN] = { [THETA] = in->theta, [GRAD] = in->grad, [M] = in->m, [V] = in->v, [SCALARS] = in->scalars,
-                                      [STEP] = in->step, [BLOCKS] = in->blocks, [GROUPS] = in->groups };
+    vkt_tensor *list[N_UPDATE_IN] = {
+        [THETA] = in->theta,     [GRAD] = in->grad, [M] = in->m,           [V] = in->v,
+        [SCALARS] = in->scalars, [STEP] = in->step, [BLOCKS] = in->blocks, [GROUPS] = in->groups
+    };
     vkt__node(g, &vkt__op_optim_update, list, N_UPDATE_IN, attr);
 }

@@ -1,5 +1,5 @@
-/* Sums: of everything, of squares, over rows. Long ones take several nodes, each summing fixed chunks, so that
- * the order does not depend on the device's parallelism. */
+/* Sums: of everything, of squares, over rows. Long ones take several nodes, each summing fixed
+ * chunks, so that the order does not depend on the device's parallelism. */
 #include "tensor/ops.h"
 
 enum { SUM_CHUNK = 4096, ROW_CHUNK = 128 };
@@ -15,11 +15,15 @@ static bool sum_shape(vkt_node *n)
 
 static void sum_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct sum_params p = { .x = vkt__addr(rec, n->in[0]), .y = vkt__addr(rec, n->out[0]), .n = (uint32_t)n->in[0]->count,
-                            .chunk = n->attr.sum.chunk, .groups = (uint32_t)n->out[0]->count };
+    struct sum_params p = { .x = vkt__addr(rec, n->in[0]),
+                            .y = vkt__addr(rec, n->out[0]),
+                            .n = (uint32_t)n->in[0]->count,
+                            .chunk = n->attr.sum.chunk,
+                            .groups = (uint32_t)n->out[0]->count };
     p.x4 = p.x;
     bool pairs = vkt__use_pairs(rec->caps) && p.n % 2 == 0;
-    uint32_t spec[] = { vkt__reduce_workgroup(rec->caps, 256), 1, 1, rec->caps->subgroup_arith, n->attr.sum.square };
+    uint32_t spec[] = { vkt__reduce_workgroup(rec->caps, 256), 1, 1, rec->caps->subgroup_arith,
+                        n->attr.sum.square };
     vkt__dispatch(rec, pairs ? "sum.pairs" : "sum", spec, VKT_COUNT(spec), &p, sizeof p, p.groups);
 }
 
@@ -28,7 +32,8 @@ static void sum_ref(const vkt_node *n, double *const *in, double *const *out)
     for (uint64_t g = 0; g < n->out[0]->count; g++) {
         uint64_t end = VKT_MIN(n->in[0]->count, (g + 1) * n->attr.sum.chunk);
         double s = 0;
-        for (uint64_t i = g * n->attr.sum.chunk; i < end; i++) s += n->attr.sum.square ? in[0][i] * in[0][i] : in[0][i];
+        for (uint64_t i = g * n->attr.sum.chunk; i < end; i++)
+            s += n->attr.sum.square ? in[0][i] * in[0][i] : in[0][i];
         out[0][g] = s;
     }
 }
@@ -56,26 +61,44 @@ static double sum_terms(const vkt_node *n)
     return (double)n->in[0]->count;
 }
 
-static const struct { const char *name; uint32_t n; } lengths[] = {
-    { "one", 1 }, { "odd", 129 }, { "chunk", SUM_CHUNK }, { "chunk + 1", SUM_CHUNK + 1 }, { "many chunks", 70001 }, { "empty", 0 },
+static const struct {
+    const char *name;
+    uint32_t n;
+} lengths[] = {
+    { "one", 1 },
+    { "odd", 129 },
+    { "chunk", SUM_CHUNK },
+    { "chunk + 1", SUM_CHUNK + 1 },
+    { "many chunks", 70001 },
+    { "empty", 0 },
 };
 
 static const char *sum_sample(vkt_graph *g, uint32_t i)
 {
     if (i >= 2 * VKT_COUNT(lengths)) return NULL;
     vkt_tensor *x = vkt__sample1(g, lengths[i / 2].n);
-    if (i % 2) vkt__sum_squares(g, x);
-    else vkt_sum(g, x);
+    if (i % 2)
+        vkt__sum_squares(g, x);
+    else
+        vkt_sum(g, x);
     return lengths[i / 2].name;
 }
 
-const vkt_op vkt__op_sum = { .name = "sum", .n_in = 1, .n_out = 1, .shape = sum_shape, .record = sum_record, .grad = sum_grad,
-    .ref = sum_ref, .terms = sum_terms, .sample = sum_sample };
+const vkt_op vkt__op_sum = { .name = "sum",
+                             .n_in = 1,
+                             .n_out = 1,
+                             .shape = sum_shape,
+                             .record = sum_record,
+                             .grad = sum_grad,
+                             .ref = sum_ref,
+                             .terms = sum_terms,
+                             .sample = sum_sample };
 
 static vkt_tensor *sum_stages(vkt_graph *g, vkt_tensor *x, bool square)
 {
     do {
-        x = vkt__op(g, &vkt__op_sum, &x, 1, (vkt_attr) { .sum = { .chunk = SUM_CHUNK, .square = square } });
+        x = vkt__op(g, &vkt__op_sum, &x, 1,
+                    (vkt_attr) { .sum = { .chunk = SUM_CHUNK, .square = square } });
         square = false;
     } while (!x->inert && x->count > 1);
     return x;
@@ -103,18 +126,23 @@ static bool sum_rows_shape(vkt_node *n)
 
 static void sum_rows_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct sum_rows_params p = { .x = vkt__addr(rec, n->in[0]), .y = vkt__addr(rec, n->out[0]), .rows = vkt__rows_of(n->in[0]->shape),
-                                 .cols = vkt__last(n->in[0]->shape), .chunk = n->attr.sum.chunk };
+    struct sum_rows_params p = { .x = vkt__addr(rec, n->in[0]),
+                                 .y = vkt__addr(rec, n->out[0]),
+                                 .rows = vkt__rows_of(n->in[0]->shape),
+                                 .cols = vkt__last(n->in[0]->shape),
+                                 .chunk = n->attr.sum.chunk };
     p.splits = (uint32_t)(n->out[0]->count / p.cols);
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = { wg, 1, 1 };
-    vkt__dispatch(rec, "sum_rows", spec, VKT_COUNT(spec), &p, sizeof p, (n->out[0]->count + wg - 1) / wg);
+    vkt__dispatch(rec, "sum_rows", spec, VKT_COUNT(spec), &p, sizeof p,
+                  (n->out[0]->count + wg - 1) / wg);
 }
 
 static void sum_rows_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     uint64_t rows = vkt__rows_of(n->in[0]->shape), cols = vkt__last(n->in[0]->shape);
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        uint64_t first = i / cols * n->attr.sum.chunk, end = VKT_MIN(rows, first + n->attr.sum.chunk);
+        uint64_t first = i / cols * n->attr.sum.chunk,
+                 end = VKT_MIN(rows, first + n->attr.sum.chunk);
         double s = 0;
         for (uint64_t r = first; r < end; r++) s += in[0][r * cols + i % cols];
         out[0][i] = s;
@@ -130,7 +158,8 @@ static void sum_rows_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy
     } else if (n->out[0]->shape.rank == 1) {
         dx[0] = vkt_mul(g, ones, dy[0]);
     } else {
-        vkt_node *fill = dy[0]->node; /* as in sum_grad: every split has the broadcast gradient of the last stage */
+        vkt_node *fill = dy[0]->node; /* as in sum_grad: every split has the broadcast gradient of
+                                         the last stage */
         VKT_ASSERT(fill && fill->op == &vkt__op_mul);
         dx[0] = vkt_mul(g, ones, fill->in[1]);
     }
@@ -143,17 +172,32 @@ static double sum_rows_terms(const vkt_node *n)
 
 static const char *sum_rows_sample(vkt_graph *g, uint32_t i)
 {
-    static const struct { const char *name; uint32_t r, c; } s[] = {
-        { "one", 1, 1 }, { "one row", 1, 129 }, { "one column", 200, 1 }, { "batch", 128, 10 }, { "chunk + 1", ROW_CHUNK + 1, 33 },
-        { "tall", 5000, 3 }, { "no rows", 0, 7 },
+    static const struct {
+        const char *name;
+        uint32_t r, c;
+    } s[] = {
+        { "one", 1, 1 },
+        { "one row", 1, 129 },
+        { "one column", 200, 1 },
+        { "batch", 128, 10 },
+        { "chunk + 1", ROW_CHUNK + 1, 33 },
+        { "tall", 5000, 3 },
+        { "no rows", 0, 7 },
     };
     if (i >= VKT_COUNT(s)) return NULL;
     vkt_sum_rows(g, vkt__sample2(g, s[i].r, s[i].c));
     return s[i].name;
 }
 
-const vkt_op vkt__op_sum_rows = { .name = "sum_rows", .n_in = 1, .n_out = 1, .shape = sum_rows_shape, .record = sum_rows_record,
-    .grad = sum_rows_grad, .ref = sum_rows_ref, .terms = sum_rows_terms, .sample = sum_rows_sample };
+const vkt_op vkt__op_sum_rows = { .name = "sum_rows",
+                                  .n_in = 1,
+                                  .n_out = 1,
+                                  .shape = sum_rows_shape,
+                                  .record = sum_rows_record,
+                                  .grad = sum_rows_grad,
+                                  .ref = sum_rows_ref,
+                                  .terms = sum_rows_terms,
+                                  .sample = sum_rows_sample };
 
 vkt_tensor *vkt_sum_rows(vkt_graph *g, vkt_tensor *x)
 {

@@ -1,4 +1,5 @@
-/* The plan: dependency levels from declared accesses, in-place memory, liveness, offsets in one slab. */
+/* The plan: dependency levels from declared accesses, in-place memory, liveness, offsets in one
+ * slab. */
 #include <stdio.h>
 
 #include "tensor/op.h"
@@ -18,10 +19,11 @@ static vkt_tensor *home(vkt_tensor *t)
 
 /* ---- levels ---- */
 
-/* The last write and read of a piece of memory: a planned tensor, or a range of the caller's buffer. */
+/* The last write and read of a piece of memory: a planned tensor, or a range of the caller's
+ * buffer. */
 typedef struct {
-    const vkt_tensor *t;   /* root */
-    uint32_t write, read;  /* 1 + level; 0: never */
+    const vkt_tensor *t;  /* root */
+    uint32_t write, read; /* 1 + level; 0: never */
 } access;
 
 static bool overlaps(const vkt_tensor *a, const vkt_tensor *b)
@@ -36,8 +38,8 @@ static bool overlaps(const vkt_tensor *a, const vkt_tensor *b)
 }
 
 typedef struct {
-    access *list;          /* by tensor index */
-    size_t *bound;         /* indices of bound roots: the only ones that can overlap others */
+    access *list;  /* by tensor index */
+    size_t *bound; /* indices of bound roots: the only ones that can overlap others */
     size_t n_bound;
 } accesses;
 
@@ -64,7 +66,8 @@ static bool writes_input(const vkt_node *n, uint32_t i)
 
 static void assign_levels(vkt_graph *g)
 {
-    accesses a = { vkt__alloc(g->n_tensors * sizeof(access)), vkt__alloc(g->n_tensors * sizeof(size_t)), 0 };
+    accesses a = { vkt__alloc(g->n_tensors * sizeof(access)),
+                   vkt__alloc(g->n_tensors * sizeof(size_t)), 0 };
     for (size_t i = 0; i < g->n_tensors; i++) {
         a.list[i].t = g->tensors[i];
         if (g->tensors[i]->bound) a.bound[a.n_bound++] = i;
@@ -115,10 +118,12 @@ static void assign_lifetimes(vkt_graph *g)
         if (g->tensors[i]->kept) root(g->tensors[i])->last = g->n_levels;
 }
 
-/* An output takes the memory of an input that dies at this node and that no other node of the level reads. */
+/* An output takes the memory of an input that dies at this node and that no other node of the level
+ * reads. */
 static void assign_inplace(vkt_graph *g)
 {
-    uint32_t *readers = vkt__alloc(g->n_tensors * sizeof *readers); /* of a root at its last level */
+    uint32_t *readers =
+        vkt__alloc(g->n_tensors * sizeof *readers); /* of a root at its last level */
     for (size_t k = 0; k < g->n_nodes; k++)
         for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
             vkt_tensor *t = g->nodes[k]->in[i] ? root(g->nodes[k]->in[i]) : NULL;
@@ -168,11 +173,13 @@ static uint64_t footprint(const vkt_graph *g, const vkt_tensor *t)
     return vkt__align(t->bytes, 256) + (g->no_reuse ? 256 : 0);
 }
 
-/* First fit in order of falling size: each tensor goes to the lowest gap among the tensors already placed
- * whose lifetimes meet its own. A tensor never straddles a chunk (the device's largest allocation). */
+/* First fit in order of falling size: each tensor goes to the lowest gap among the tensors already
+ * placed whose lifetimes meet its own. A tensor never straddles a chunk (the device's largest
+ * allocation). */
 static vkt_status assign_offsets(vkt_graph *g)
 {
-    vkt_tensor **all = vkt__alloc(g->n_tensors * sizeof *all), **near = vkt__alloc(g->n_tensors * sizeof *near);
+    vkt_tensor **all = vkt__alloc(g->n_tensors * sizeof *all),
+               **near = vkt__alloc(g->n_tensors * sizeof *near);
     size_t n = 0;
     vkt_status st = VKT_OK;
     for (size_t i = 0; i < g->n_tensors; i++)
@@ -183,16 +190,21 @@ static vkt_status assign_offsets(vkt_graph *g)
         vkt_tensor *t = all[i];
         uint64_t bytes = footprint(g, t), at = 0;
         if (bytes > g->chunk_bytes) {
-            st = vkt__fail(VKT_OOM_DEVICE, "plan", "tensor %s of '%s' needs %.1f MiB; the device allocates at most %.1f MiB: use a smaller batch",
-                           vkt__text(t), t->node->op->name, (double)bytes / 1048576, (double)g->chunk_bytes / 1048576);
+            st = vkt__fail(VKT_OOM_DEVICE, "plan",
+                           "tensor %s of '%s' needs %.1f MiB; the device allocates at most %.1f "
+                           "MiB: use a smaller batch",
+                           vkt__text(t), t->node->op->name, (double)bytes / 1048576,
+                           (double)g->chunk_bytes / 1048576);
             break;
         }
         size_t n_near = 0;
         for (size_t j = 0; j < i; j++)
-            if (g->no_reuse || (all[j]->first <= t->last && t->first <= all[j]->last)) near[n_near++] = all[j];
+            if (g->no_reuse || (all[j]->first <= t->last && t->first <= all[j]->last))
+                near[n_near++] = all[j];
         if (n_near) qsort(near, n_near, sizeof *near, lower_first);
         for (size_t j = 0; j <= n_near; j++) {
-            if (at / g->chunk_bytes != (at + bytes - 1) / g->chunk_bytes) at = vkt__align(at, g->chunk_bytes);
+            if (at / g->chunk_bytes != (at + bytes - 1) / g->chunk_bytes)
+                at = vkt__align(at, g->chunk_bytes);
             if (j == n_near) break;
             if (near[j]->offset >= at + bytes) break;
             at = VKT_MAX(at, near[j]->offset + footprint(g, near[j]));
@@ -212,7 +224,8 @@ static void bound_bytes(vkt_graph *g)
         uint64_t sum = 0;
         for (size_t i = 0; i < g->n_tensors; i++) {
             const vkt_tensor *t = g->tensors[i];
-            if (planned_memory(t) && t->first <= l && l <= t->last) sum += vkt__align(t->bytes, 256);
+            if (planned_memory(t) && t->first <= l && l <= t->last)
+                sum += vkt__align(t->bytes, 256);
         }
         g->slab_bound = VKT_MAX(g->slab_bound, sum);
     }
@@ -228,7 +241,9 @@ vkt_status vkt_graph_plan(vkt_graph *g, const vkt_plan_desc *desc)
         for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
             const vkt_tensor *t = g->nodes[k]->in[i] ? root(g->nodes[k]->in[i]) : NULL;
             if (t && !t->node && !t->bound)
-                return g->status = vkt__fail(VKT_ARG, "plan", "input %s of '%s' is not bound to memory", vkt__text(t), g->nodes[k]->op->name);
+                return g->status =
+                           vkt__fail(VKT_ARG, "plan", "input %s of '%s' is not bound to memory",
+                                     vkt__text(t), g->nodes[k]->op->name);
         }
     g->n_slots = desc->n_slots ? desc->n_slots : 1;
     VKT_ASSERT(g->n_slots <= VKT_MAX_SLOTS);
@@ -281,7 +296,8 @@ void vkt_graph_cost(const vkt_graph *g, double *flops, double *bytes)
 char *vkt_graph_explain(const vkt_graph *g)
 {
     vkt__str s = { 0 };
-    vkt__str_printf(&s, "%5s  %-16s %-22s %-40s %10s %10s  %s\n", "level", "op", "result", "inputs", "Mflop", "KiB moved", "memory");
+    vkt__str_printf(&s, "%5s  %-16s %-22s %-40s %10s %10s  %s\n", "level", "op", "result", "inputs",
+                    "Mflop", "KiB moved", "memory");
     for (uint32_t l = 0; l < g->n_levels; l++)
         for (size_t k = 0; k < g->n_nodes; k++) {
             const vkt_node *n = g->nodes[k];
@@ -291,32 +307,49 @@ char *vkt_graph_explain(const vkt_graph *g)
             for (uint32_t i = 0; i < n->op->n_in; i++) {
                 const vkt_tensor *t = n->in[i];
                 if (!t) continue;
-                if (t->name) vkt__str_printf(&in, "%s%s", in.len ? ", " : "", t->name);
-                else vkt__str_printf(&in, "%s%%%u", in.len ? ", " : "", (unsigned)t->index);
+                if (t->name)
+                    vkt__str_printf(&in, "%s%s", in.len ? ", " : "", t->name);
+                else
+                    vkt__str_printf(&in, "%s%%%u", in.len ? ", " : "", (unsigned)t->index);
             }
             vkt_cost c = vkt__node_cost(n);
             const vkt_tensor *o = n->out[0];
             char result[160] = "(in place)", where[64] = "";
             if (o) {
-                if (o->name) snprintf(result, sizeof result, "%s %s", o->name, vkt_shape_text(o->shape, o->dtype, text));
-                else snprintf(result, sizeof result, "%%%u %s", (unsigned)o->index, vkt_shape_text(o->shape, o->dtype, text));
+                if (o->name)
+                    snprintf(result, sizeof result, "%s %s", o->name,
+                             vkt_shape_text(o->shape, o->dtype, text));
+                else
+                    snprintf(result, sizeof result, "%%%u %s", (unsigned)o->index,
+                             vkt_shape_text(o->shape, o->dtype, text));
                 const vkt_tensor *h = o;
                 while (h->home != h) h = h->home;
-                if (o->bound) snprintf(where, sizeof where, "%s", o->buf[0] ? o->buf[0]->label : "bound");
-                else snprintf(where, sizeof where, "slab+%llu%s", (unsigned long long)h->offset, h != o ? " in place" : "");
+                if (o->bound)
+                    snprintf(where, sizeof where, "%s", o->buf[0] ? o->buf[0]->label : "bound");
+                else
+                    snprintf(where, sizeof where, "slab+%llu%s", (unsigned long long)h->offset,
+                             h != o ? " in place" : "");
             }
             const char *kernel = g->gpu && n->op->kernel ? n->op->kernel(g->gpu, n) : NULL;
-            vkt__str_printf(&s, "%5u  %-16s %-22s %-40s %10.3f %10.1f  %s%s%s\n", l, n->op->name, result,
-                            in.data ? in.data : "", c.flops * 1e-6, c.bytes / 1024, where, kernel ? ", kernel " : "", kernel ? kernel : "");
+            vkt__str_printf(&s, "%5u  %-16s %-22s %-40s %10.3f %10.1f  %s%s%s\n", l, n->op->name,
+                            result, in.data ? in.data : "", c.flops * 1e-6, c.bytes / 1024, where,
+                            kernel ? ", kernel " : "", kernel ? kernel : "");
             vkt__str_finish(&in);
         }
-    if (g->n_fused_act) vkt__str_printf(&s, "rewrites: %u activations fused into the matmul before them\n", g->n_fused_act);
-    if (g->n_fused_act_bwd) vkt__str_printf(&s, "rewrites: %u gradients of activations fused into the matmul before them\n", g->n_fused_act_bwd);
+    if (g->n_fused_act)
+        vkt__str_printf(&s, "rewrites: %u activations fused into the matmul before them\n",
+                        g->n_fused_act);
+    if (g->n_fused_act_bwd)
+        vkt__str_printf(&s,
+                        "rewrites: %u gradients of activations fused into the matmul before them\n",
+                        g->n_fused_act_bwd);
     if (g->n_split) vkt__str_printf(&s, "rewrites: %u matmuls cut into slices of k\n", g->n_split);
     double flops, bytes;
     vkt_graph_cost(g, &flops, &bytes);
-    vkt__str_printf(&s, "%zu ops in %u levels; %.1f Mflop, %.1f MiB moved; activations %.2f MiB (lower bound %.2f MiB)\n",
-                    g->n_nodes, g->n_levels, flops * 1e-6, bytes / 1048576, (double)g->slab_bytes / 1048576,
-                    (double)g->slab_bound / 1048576);
+    vkt__str_printf(&s,
+                    "%zu ops in %u levels; %.1f Mflop, %.1f MiB moved; activations %.2f MiB (lower "
+                    "bound %.2f MiB)\n",
+                    g->n_nodes, g->n_levels, flops * 1e-6, bytes / 1048576,
+                    (double)g->slab_bytes / 1048576, (double)g->slab_bound / 1048576);
     return s.data;
 }

@@ -1,4 +1,5 @@
-/* Graph rewrites: fusions as small passes over the nodes, some before differentiation, some before planning. */
+/* Graph rewrites: fusions as small passes over the nodes, some before differentiation, some before
+ * planning. */
 #include "tensor/ops.h"
 
 /* Nodes that read t, views included. */
@@ -13,13 +14,14 @@ static size_t n_readers(const vkt_graph *g, const vkt_tensor *t)
     return n;
 }
 
-/* matmul, activate -> matmul with the activation in its epilogue. The matmul's result becomes the saved
- * pre-activation where the gradient needs it. */
+/* matmul, activate -> matmul with the activation in its epilogue. The matmul's result becomes the
+ * saved pre-activation where the gradient needs it. */
 static bool fuse_activation(vkt_graph *g, vkt_node *act, bool training)
 {
     vkt_tensor *x = act->in[0];
     vkt_node *mm = x && x->node && x->node->op == &vkt__op_matmul ? x->node : NULL;
-    if (act->op != &vkt__op_act || !mm || mm->attr.matmul.act != VKT_ACT_NONE || mm->out[0] != x) return false;
+    if (act->op != &vkt__op_act || !mm || mm->attr.matmul.act != VKT_ACT_NONE || mm->out[0] != x)
+        return false;
     if (x->kept || x->bound || n_readers(g, x) != 1) return false;
     mm->attr.matmul.act = act->attr.eltwise.act;
     mm->out[0] = act->out[0];
@@ -44,14 +46,17 @@ static bool unchanged(const vkt_graph *g, const vkt_tensor *t, size_t begin, siz
     return true;
 }
 
-/* matmul, activate_bwd -> matmul whose epilogue multiplies by the derivative: at the matmul's place, where v must be
- * known already. */
+/* matmul, activate_bwd -> matmul whose epilogue multiplies by the derivative: at the matmul's
+ * place, where v must be known already. */
 static bool fuse_activation_bwd(const vkt_graph *g, const vkt_node *act)
 {
     vkt_tensor *x = act->in[0], *v = act->in[1];
     vkt_node *mm = x && x->node && x->node->op == &vkt__op_matmul ? x->node : NULL;
-    if (act->op != &vkt__op_act_bwd || !mm || mm->attr.matmul.act != VKT_ACT_NONE || mm->in[2]) return false;
-    if (v->count != x->count || x->kept || x->bound || n_readers(g, x) != 1 || !unchanged(g, v, mm->index, act->index)) return false;
+    if (act->op != &vkt__op_act_bwd || !mm || mm->attr.matmul.act != VKT_ACT_NONE || mm->in[2])
+        return false;
+    if (v->count != x->count || x->kept || x->bound || n_readers(g, x) != 1 ||
+        !unchanged(g, v, mm->index, act->index))
+        return false;
     mm->op = &vkt__op_matmul_act_bwd;
     mm->attr.matmul.act = act->attr.eltwise.act;
     mm->in[3] = v;

@@ -1,17 +1,21 @@
 /* Running a planned graph: memory, pipelines, recorded command buffers, submission.
  *
- * A graph is recorded as segments, each of which is one submission: a driver's watchdog kills what lasts 2 s, and a
- * desktop stutters on far less. Segments end between levels; a level too long for one is cut into parts of its
- * dispatches. They are cut by an estimate first, then by what the first runs took. A short graph is one segment. */
+ * A graph is recorded as segments, each of which is one submission: a driver's watchdog kills what
+ * lasts 2 s, and a desktop stutters on far less. Segments end between levels; a level too long for
+ * one is cut into parts of its dispatches. They are cut by an estimate first, then by what the
+ * first runs took. A short graph is one segment. */
 #include "base/os.h"
 #include "tensor/op.h"
 
 static const vkt_tensor *home(const vkt_tensor *t)
 {
     for (;;) {
-        if (t->view_of) t = t->view_of;
-        else if (t->home != t) t = t->home;
-        else return t;
+        if (t->view_of)
+            t = t->view_of;
+        else if (t->home != t)
+            t = t->home;
+        else
+            return t;
     }
 }
 
@@ -41,16 +45,19 @@ uint64_t vkt__addr_or(const vkt__rec *rec, const vkt_tensor *t, const vkt_tensor
     return vkt__addr(rec, t ? t : instead);
 }
 
-void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint32_t n_spec, const void *push,
-                   uint32_t push_bytes, uint64_t groups)
+void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint32_t n_spec,
+                   const void *push, uint32_t push_bytes, uint64_t groups)
 {
     vkt__kernel *k;
     if (rec->status != VKT_OK) return;
     VKT_ASSERT(groups <= UINT32_MAX);
     rec->status = vkt__kernel_get(rec->gpu, kernel, spec, n_spec, rec->n_parts > 1, &k);
     if (rec->status != VKT_OK) return;
-    if (rec->n_parts > 1) vkt__cmd_dispatch_part(rec->cmd, k, push, push_bytes, (uint32_t)groups, rec->part, rec->n_parts);
-    else vkt__cmd_dispatch(rec->cmd, k, push, push_bytes, (uint32_t)groups);
+    if (rec->n_parts > 1)
+        vkt__cmd_dispatch_part(rec->cmd, k, push, push_bytes, (uint32_t)groups, rec->part,
+                               rec->n_parts);
+    else
+        vkt__cmd_dispatch(rec->cmd, k, push, push_bytes, (uint32_t)groups);
 }
 
 bool vkt__use_pairs(const vkt_caps *c)
@@ -80,7 +87,8 @@ static bool is_empty(const vkt_node *n)
 {
     bool any = false;
     for (uint32_t i = 0; i < VKT_MAX_OUT; i++) any = any || (n->out[i] && n->out[i]->count > 0);
-    for (uint32_t i = 0; i < VKT_MAX_IN; i++) any = any || (n->in[i] && (n->op->mutates >> i & 1) && n->in[i]->count > 0);
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        any = any || (n->in[i] && (n->op->mutates >> i & 1) && n->in[i]->count > 0);
     return !any;
 }
 
@@ -96,13 +104,15 @@ enum { MAX_PARTS = 64, TIMED_RUNS = 2, MAX_CUTS = 3 };
 void vkt__segments_finish(vkt_graph *g)
 {
     for (uint32_t i = 0; i < g->n_segments; i++)
-        for (uint32_t s = 0; s < VKT_MAX_SLOTS; s++) vkt__cmd_destroy(g->gpu, &g->segments[i].cmd[s]);
+        for (uint32_t s = 0; s < VKT_MAX_SLOTS; s++)
+            vkt__cmd_destroy(g->gpu, &g->segments[i].cmd[s]);
     free(g->segments);
     g->segments = NULL;
     g->n_segments = 0;
 }
 
-/* Before anything is measured: a slow device's 40 GFLOP/s and 10 GB/s, and what a dispatch costs in itself. */
+/* Before anything is measured: a slow device's 40 GFLOP/s and 10 GB/s, and what a dispatch costs in
+ * itself. */
 static void estimate(vkt_graph *g)
 {
     g->level_ms = vkt__arena_alloc(&g->arena, (g->n_levels + 1) * sizeof *g->level_ms);
@@ -127,7 +137,8 @@ static void cut(vkt_graph *g, double target_ms)
     double ms = 0;
     for (uint32_t l = 0; l < g->n_levels || l == 0; l++) {
         uint32_t parts = parts_of(g, l, target_ms);
-        bool joins = n && parts == 1 && list[n - 1].n_parts == 1 && ms + g->level_ms[l] <= target_ms;
+        bool joins =
+            n && parts == 1 && list[n - 1].n_parts == 1 && ms + g->level_ms[l] <= target_ms;
         ms = joins ? ms + g->level_ms[l] : g->level_ms[l];
         if (joins) list[n - 1].last = l;
         for (uint32_t p = 0; p < parts && !joins; p++) {
@@ -143,7 +154,11 @@ static void cut(vkt_graph *g, double target_ms)
 
 static vkt_status record_segment(vkt_graph *g, vkt__segment *s, uint32_t slot)
 {
-    vkt__rec rec = { .gpu = g->gpu, .caps = vkt_gpu_caps(g->gpu), .slot = slot, .part = s->part, .n_parts = s->n_parts };
+    vkt__rec rec = { .gpu = g->gpu,
+                     .caps = vkt_gpu_caps(g->gpu),
+                     .slot = slot,
+                     .part = s->part,
+                     .n_parts = s->n_parts };
     vkt_status st = VKT_OK;
     VKT_TRY(vkt__cmd_create(g->gpu, g->label, 0, &s->cmd[slot]));
     rec.cmd = s->cmd[slot];
@@ -183,7 +198,8 @@ static void learn(vkt_graph *g)
     }
 }
 
-/* After the timed runs: segments that are far from the target are cut anew. Nothing of the graph is in flight. */
+/* After the timed runs: segments that are far from the target are cut anew. Nothing of the graph is
+ * in flight. */
 static vkt_status settle(vkt_graph *g)
 {
     vkt_status st = VKT_OK;
@@ -192,12 +208,17 @@ static vkt_status settle(vkt_graph *g)
         sum += g->segments[i].ms;
         most = VKT_MAX(most, g->segments[i].ms);
     }
-    bool coarse = most > 1.5 * target, fine = g->n_segments > 1 && g->n_segments > 1.5 * sum / target + 1;
+    bool coarse = most > 1.5 * target,
+         fine = g->n_segments > 1 && g->n_segments > 1.5 * sum / target + 1;
     if (target <= 0 || g->n_cuts == MAX_CUTS || (!coarse && !fine)) {
         if (g->n_segments > 1)
-            vkt_log(VKT_LOG_DEBUG, "graph", "'%s': %u submissions, %.1f ms in all, the longest %.1f ms", g->label, g->n_segments, sum, most);
+            vkt_log(VKT_LOG_DEBUG, "graph",
+                    "'%s': %u submissions, %.1f ms in all, the longest %.1f ms", g->label,
+                    g->n_segments, sum, most);
         if (most > 4 * target && target > 0 && vkt_gpu_caps(g->gpu)->type != VKT_GPU_CPU)
-            vkt_log(VKT_LOG_WARN, "graph", "'%s' has a submission of %.0f ms, which can't be cut; a driver's watchdog may stop it: use a smaller batch",
+            vkt_log(VKT_LOG_WARN, "graph",
+                    "'%s' has a submission of %.0f ms, which can't be cut; a driver's watchdog may "
+                    "stop it: use a smaller batch",
                     g->label, most);
         return VKT_OK;
     }
@@ -217,11 +238,13 @@ vkt_status vkt_graph_compile(vkt_graph *g, const vkt_plan_desc *desc)
     VKT_TRY(vkt_graph_plan(g, desc));
     for (uint64_t at = 0; at < g->slab_bytes; at += g->chunk_bytes) {
         if (g->n_chunks == VKT_MAX_CHUNKS) {
-            st = vkt__fail(VKT_OOM_DEVICE, "plan", "'%s' needs more than %d allocations of %.1f MiB: use a smaller batch", label, VKT_MAX_CHUNKS,
-                           (double)g->chunk_bytes / 1048576);
+            st = vkt__fail(VKT_OOM_DEVICE, "plan",
+                           "'%s' needs more than %d allocations of %.1f MiB: use a smaller batch",
+                           label, VKT_MAX_CHUNKS, (double)g->chunk_bytes / 1048576);
             goto fail;
         }
-        vkt_buffer_desc chunk = { VKT_MIN(g->slab_bytes - at, g->chunk_bytes), VKT_MEM_DEVICE, label };
+        vkt_buffer_desc chunk = { VKT_MIN(g->slab_bytes - at, g->chunk_bytes), VKT_MEM_DEVICE,
+                                  label };
         VKT_TRY(vkt_buffer_create(g->gpu, &chunk, &g->chunks[g->n_chunks]));
         g->n_chunks++;
     }

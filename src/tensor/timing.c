@@ -1,5 +1,6 @@
-/* How long each node of a compiled graph takes: a second recording with a timestamp and a barrier around every
- * node, run several times. Nodes that overlap in the real recording are timed one after the other here. */
+/* How long each node of a compiled graph takes: a second recording with a timestamp and a barrier
+ * around every node, run several times. Nodes that overlap in the real recording are timed one
+ * after the other here. */
 #include "tensor/op.h"
 
 static int by_size(const void *a, const void *b)
@@ -8,7 +9,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-vkt_status vkt_graph_time(vkt_graph *g, uint32_t slot, uint32_t runs, vkt_node_time **out, size_t *n_out)
+vkt_status vkt_graph_time(vkt_graph *g, uint32_t slot, uint32_t runs, vkt_node_time **out,
+                          size_t *n_out)
 {
     vkt_status st = VKT_OK;
     vkt__rec rec = { g->gpu, vkt_gpu_caps(g->gpu), NULL, slot, VKT_OK };
@@ -42,8 +44,13 @@ vkt_status vkt_graph_time(vkt_graph *g, uint32_t slot, uint32_t runs, vkt_node_t
         double *v = all + i * runs;
         vkt_cost c = vkt__node_cost(order[i]);
         qsort(v, runs, sizeof *v, by_size);
-        t[i] = (vkt_node_time) { .op = order[i]->op->name, .level = order[i]->level, .start_ms = start, .ms = v[runs / 2], .min_ms = v[0],
-                                 .flops = c.flops, .bytes = c.bytes };
+        t[i] = (vkt_node_time) { .op = order[i]->op->name,
+                                 .level = order[i]->level,
+                                 .start_ms = start,
+                                 .ms = v[runs / 2],
+                                 .min_ms = v[0],
+                                 .flops = c.flops,
+                                 .bytes = c.bytes };
         const vkt_tensor *o = order[i]->out[0];
         if (o) vkt_shape_text(o->shape, o->dtype, t[i].result);
         start += t[i].ms;

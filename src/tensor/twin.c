@@ -13,8 +13,8 @@ static vkt_tensor *root(vkt_tensor *t)
     return t;
 }
 
-void vkt__graph_ref(vkt_graph *g, void (*init)(void *user, const vkt_tensor *t, double *data), void *user,
-                    void (*done)(void *user, const vkt_tensor *t, const double *data))
+void vkt__graph_ref(vkt_graph *g, void (*init)(void *user, const vkt_tensor *t, double *data),
+                    void *user, void (*done)(void *user, const vkt_tensor *t, const double *data))
 {
     double **data = vkt__alloc(g->n_tensors * sizeof *data);
     bound_array *bound = vkt__alloc(g->n_tensors * sizeof *bound);

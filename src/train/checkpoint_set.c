@@ -177,7 +177,8 @@ fail:
     return st;
 }
 
-/* RUN/best as a folder: through the link, or where links are not to be had, the text file that names it. */
+/* RUN/best as a folder: through the link, or where links are not to be had, the text file that
+ * names it. */
 static const char *best_dir(vkt__arena *a, const char *run_dir)
 {
     const char *best = vkt__arena_printf(a, "%s/best", run_dir);
@@ -188,7 +189,8 @@ static const char *best_dir(vkt__arena *a, const char *run_dir)
     uint64_t step;
     text[strcspn(text, "\r\n")] = 0;
     const char *dir = vkt__arena_printf(a, "%s/%s", run_dir, text);
-    bool ok = strncmp(text, "checkpoints/", 12) == 0 && parse_name(text + 12, &step) && vkt__is_dir(dir);
+    bool ok =
+        strncmp(text, "checkpoints/", 12) == 0 && parse_name(text + 12, &step) && vkt__is_dir(dir);
     free(text);
     return ok ? dir : NULL;
 }

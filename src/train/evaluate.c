@@ -1,4 +1,5 @@
-/* Evaluation of a split: fixed order, the last batch padded with weight zero, sums in double on the host. */
+/* Evaluation of a split: fixed order, the last batch padded with weight zero, sums in double on the
+ * host. */
 #include <math.h>
 
 #include "train/session.h"
@@ -8,8 +9,8 @@ typedef struct {
     vkt__eval_sums *sums;
     vkt__example_fn fn;
     void *user;
-    double scale, mean;    /* of a regression target */
-    float *row;            /* [n_outputs] in the target's own units */
+    double scale, mean; /* of a regression target */
+    float *row;         /* [n_outputs] in the target's own units */
 } pass;
 
 static void take_batch(pass *p, uint32_t slot)
@@ -39,8 +40,8 @@ static void take_batch(pass *p, uint32_t slot)
     }
 }
 
-vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split split, uint64_t limit, vkt__eval_sums *sums, vkt__example_fn fn,
-                         void *user)
+vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split split, uint64_t limit,
+                         vkt__eval_sums *sums, vkt__example_fn fn, void *user)
 {
     vkt_status st = VKT_OK;
     vkt__lane *l = &s->eval;
@@ -49,13 +50,20 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
     uint32_t waiting = UINT32_MAX; /* the slot in flight */
     pass p = { .s = s, .sums = sums, .fn = fn, .user = user };
     if (!data) data = s->data;
-    *sums = (vkt__eval_sums) { .n_classes = s->info->task == VKT_CLASSIFY ? s->info->n_outputs : 0 };
+    *sums =
+        (vkt__eval_sums) { .n_classes = s->info->task == VKT_CLASSIFY ? s->info->n_outputs : 0 };
     sums->class_count = vkt__alloc((sums->n_classes + 1) * sizeof *sums->class_count);
     sums->class_correct = vkt__alloc((sums->n_classes + 1) * sizeof *sums->class_correct);
     p.row = vkt__alloc(s->info->n_outputs * sizeof *p.row);
     vkt_dataset_target_scale(data, &p.scale, &p.mean);
-    vkt_loader_desc desc = { .data = data, .split = split, .batch = l->batch, .limit = limit, .weight = 1, .n_slots = l->n_slots,
-                             .slots = l->slots, .n_threads = 1 };
+    vkt_loader_desc desc = { .data = data,
+                             .split = split,
+                             .batch = l->batch,
+                             .limit = limit,
+                             .weight = 1,
+                             .n_slots = l->n_slots,
+                             .slots = l->slots,
+                             .n_threads = 1 };
     VKT_TRY(vkt_loader_create(&desc, &loader));
     for (;;) {
         uint32_t slot;

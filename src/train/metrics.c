@@ -156,7 +156,8 @@ fail:
 static void add_counts(vkt__str *j, const char *name, const uint64_t *v, uint32_t n)
 {
     vkt__str_printf(j, ",\"%s\":[", name);
-    for (uint32_t i = 0; i < n; i++) vkt__str_printf(j, "%s%llu", i ? "," : "", (unsigned long long)v[i]);
+    for (uint32_t i = 0; i < n; i++)
+        vkt__str_printf(j, "%s%llu", i ? "," : "", (unsigned long long)v[i]);
     vkt__str_add(j, "]", 1);
 }
 
@@ -171,7 +172,9 @@ vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
     for (size_t i = 0; i < VKT_COUNT(columns); i++) {
         double v = cell(r, i);
         bool shown = isfinite(v);
-        if (shown) snprintf(number, sizeof number, "%.9g", v); /* float32 exactly; quicker than the shortest */
+        if (shown)
+            snprintf(number, sizeof number, "%.9g",
+                     v); /* float32 exactly; quicker than the shortest */
         /* "not measured" is left out; a loss or norm that is not finite is news. */
         if (shown)
             vkt__str_printf(&j, ",\"%s\":%s", columns[i].name, number);

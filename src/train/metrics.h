@@ -11,9 +11,10 @@ typedef struct vkt__metrics_row {
     const char *split; /* NULL: a training step; else an evaluation of "valid", "test", ... */
     double loss, accuracy, mae;
     double grad_norm, clip, lr, items_per_s, input_wait, update_ok;
-    double seconds;           /* since the run began */
-    uint64_t n;               /* examples: of the evaluation; 0: not given */
-    uint32_t n_classes;       /* evaluations of classifiers: examples and correct ones per class; 0: not given */
+    double seconds;     /* since the run began */
+    uint64_t n;         /* examples: of the evaluation; 0: not given */
+    uint32_t n_classes; /* evaluations of classifiers: examples and correct ones per class; 0: not
+                           given */
     const uint64_t *class_count, *class_correct;
 } vkt__metrics_row;
 /* All numbers NAN. */
@@ -21,8 +22,9 @@ vkt__metrics_row vkt__metrics_row_empty(uint64_t step, const char *split);
 
 typedef struct vkt__metrics vkt__metrics;
 #define VKT__METRICS_NEW UINT64_MAX
-/* resume_step: rows past it are cut off, a half-written last line and the concluding evaluation too;
- * VKT__METRICS_NEW: files begin anew. run_dir NULL: rows are put into words and thrown away. */
+/* resume_step: rows past it are cut off, a half-written last line and the concluding evaluation
+ * too; VKT__METRICS_NEW: files begin anew. run_dir NULL: rows are put into words and thrown away.
+ */
 vkt_status vkt__metrics_open(const char *run_dir, uint64_t resume_step, vkt__metrics **out);
 vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *row);
 void vkt__metrics_close(vkt__metrics **m);

@@ -298,7 +298,8 @@ static vkt_status set_string(char *at, vkt__arena *a, const vkt__option *o, cons
 {
     const char *value = NULL;
     size_t bad;
-    if (!vkt__utf8_ok(text, strlen(text), &bad)) return vkt__fail(VKT_ARG, "config", "%s: %s: the text is not UTF-8", where, o->name);
+    if (!vkt__utf8_ok(text, strlen(text), &bad))
+        return vkt__fail(VKT_ARG, "config", "%s: %s: the text is not UTF-8", where, o->name);
     if (quoted || (text[0] && strcmp(text, "null") && strcmp(text, "~"))) {
         if (o->choices && !choose(o, text, where)) return VKT_ARG;
         value = vkt__arena_strdup(a, text);

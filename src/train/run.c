@@ -213,8 +213,10 @@ vkt_status vkt__run_open(const char *dir, const char *name, bool resume, vkt__ru
         st = vkt__fail(VKT_ARG, "run", "the path of the run folder is too long: '%.80s...'", dir);
         goto fail;
     }
-    /* The lock is the first thing that a run leaves: one killed right after it can be resumed too. */
-    if (resume && !holds_run(dir, &a) && !vkt__file_exists(vkt__arena_printf(&a, "%s/.lock", dir))) {
+    /* The lock is the first thing that a run leaves: one killed right after it can be resumed too.
+     */
+    if (resume && !holds_run(dir, &a) &&
+        !vkt__file_exists(vkt__arena_printf(&a, "%s/.lock", dir))) {
         st = vkt__fail(VKT_ARG, "run",
                        "no run in '%s' to resume; leave out --resume to start one there", dir);
         goto fail;

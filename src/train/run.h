@@ -15,7 +15,7 @@ typedef struct vkt__run_record {
     const char *device, *driver, *data; /* data: vkt_dataset_info.source */
     uint64_t seed, data_seed, n_params, n_resumes;
     uint64_t step, total, best_step;
-    uint64_t micro_batch, eval_batch;   /* to fit into memory; 0: as the recipe says */
+    uint64_t micro_batch, eval_batch; /* to fit into memory; 0: as the recipe says */
     const char *metric;
     double best_metric, valid_loss, valid_accuracy, valid_mae, test_loss, test_accuracy, test_mae;
     double items_per_s, seconds;

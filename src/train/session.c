@@ -25,12 +25,13 @@ static void lane_bind(vkt__lane *l, vkt_tensor *t, uint64_t at, bool result)
     l->binds[l->n_binds].t = t;
     l->binds[l->n_binds].at = at;
     l->binds[l->n_binds++].result = result;
-    for (uint32_t i = 0; i < l->n_slots; i++) vkt_bind(t, i, result ? &l->plan_readback[i] : &l->plan_upload[i], at);
+    for (uint32_t i = 0; i < l->n_slots; i++)
+        vkt_bind(t, i, result ? &l->plan_readback[i] : &l->plan_upload[i], at);
 }
 
 /* The graph's inputs, and how they lie in one slot's memory, which is allocated later. */
-static void lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t n_slots, uint64_t readback_bytes, const char *label,
-                        lane_inputs *in)
+static void lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t n_slots,
+                        uint64_t readback_bytes, const char *label, lane_inputs *in)
 {
     const vkt_dataset_info *d = s->info;
     bool classify = d->task == VKT_CLASSIFY;
@@ -45,7 +46,8 @@ static void lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t 
     in->w_at = take(&bytes, (uint64_t)batch * 4);
     in->step_at = take(&bytes, vkt_step_block_bytes());
     in->x = vkt_input(l->graph, x, VKT_F32, "x");
-    in->y = vkt_input(l->graph, classify ? vkt_shape1(batch) : vkt_shape2(batch, 1), classify ? VKT_U32 : VKT_F32, "y");
+    in->y = vkt_input(l->graph, classify ? vkt_shape1(batch) : vkt_shape2(batch, 1),
+                      classify ? VKT_U32 : VKT_F32, "y");
     in->w = vkt_input(l->graph, vkt_shape1(batch), VKT_F32, "weight");
     in->step = vkt_step(l->graph);
     l->upload_bytes = bytes;
@@ -87,13 +89,18 @@ static vkt_status lane_allocate(vkt__session *s, vkt__lane *l, const char *label
     for (uint32_t i = 0; i < l->n_slots; i++) {
         char name[32];
         snprintf(name, sizeof name, "%s batch %u", label, i);
-        VKT_TRY(vkt_buffer_create(s->gpu, &(vkt_buffer_desc) { l->upload_bytes, VKT_MEM_UPLOAD, name }, &l->upload[i]));
+        VKT_TRY(vkt_buffer_create(
+            s->gpu, &(vkt_buffer_desc) { l->upload_bytes, VKT_MEM_UPLOAD, name }, &l->upload[i]));
         snprintf(name, sizeof name, "%s results %u", label, i);
-        VKT_TRY(vkt_buffer_create(s->gpu, &(vkt_buffer_desc) { l->readback_bytes, VKT_MEM_READBACK, name }, &l->readback[i]));
+        VKT_TRY(vkt_buffer_create(s->gpu,
+                                  &(vkt_buffer_desc) { l->readback_bytes, VKT_MEM_READBACK, name },
+                                  &l->readback[i]));
         for (uint32_t k = 0; k < l->n_binds; k++)
-            vkt_bind(l->binds[k].t, i, l->binds[k].result ? l->readback[i] : l->upload[i], l->binds[k].at);
+            vkt_bind(l->binds[k].t, i, l->binds[k].result ? l->readback[i] : l->upload[i],
+                     l->binds[k].at);
         char *base = l->upload[i]->host;
-        l->slots[i] = (vkt_batch) { .x = (float *)(void *)(base + l->x_at), .y = (vkt_label *)(void *)(base + l->y_at),
+        l->slots[i] = (vkt_batch) { .x = (float *)(void *)(base + l->x_at),
+                                    .y = (vkt_label *)(void *)(base + l->y_at),
                                     .w = (float *)(void *)(base + l->w_at) };
         l->step[i] = base + l->step_at;
         l->scalars[i] = result_at(l, i, 0);
@@ -122,7 +129,8 @@ static vkt_status build_train(vkt__session *s)
     const vkt_config *c = s->config;
     vkt__lane *l = &s->train;
     lane_inputs in;
-    lane_create(s, l, c->batch, VKT_MIN(VKT_MAX(c->data_prefetch, 2), VKT_MAX_SLOTS), VKT_N_SCALARS * 4, "training", &in);
+    lane_create(s, l, c->batch, VKT_MIN(VKT_MAX(c->data_prefetch, 2), VKT_MAX_SLOTS),
+                VKT_N_SCALARS * 4, "training", &in);
     vkt_tensor *logits = vkt_model_build(s->model, l->graph, in.x, true), *hits = NULL;
     vkt_loss loss;
     if (s->info->task == VKT_CLASSIFY) {
@@ -131,7 +139,9 @@ static vkt_status build_train(vkt__session *s)
             cw = vkt_input(l->graph, vkt_shape1(s->info->n_outputs), VKT_F32, "class weights");
             vkt_bind(cw, VKT_ALL_SLOTS, s->class_weight, 0);
         }
-        vkt_xent_desc desc = { .smoothing = c->label_smoothing, .ignore_index = c->ignore_index >= 0 ? (uint32_t)c->ignore_index + 1 : 0 };
+        vkt_xent_desc desc = { .smoothing = c->label_smoothing,
+                               .ignore_index =
+                                   c->ignore_index >= 0 ? (uint32_t)c->ignore_index + 1 : 0 };
         loss = vkt_softmax_xent(l->graph, logits, in.y, in.w, cw, desc);
         hits = vkt_sum(l->graph, loss.hit);
     } else {
@@ -146,11 +156,13 @@ static vkt_status build_train(vkt__session *s)
         s->update = vkt_graph_create(s->gpu);
         lane_bind(l, vkt_step(s->update), in.step_at, false);
         bind_result(l, vkt_optim_build(s->optim, s->update, NULL, NULL), &at);
-        VKT_TRY(vkt_graph_plan(s->update, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "update" }));
+        VKT_TRY(vkt_graph_plan(s->update,
+                               &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "update" }));
     } else {
         bind_result(l, vkt_optim_build(s->optim, l->graph, total, hits), &at);
     }
-    VKT_TRY(vkt_graph_plan(l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "training activations" }));
+    VKT_TRY(vkt_graph_plan(
+        l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "training activations" }));
 fail:
     return st;
 }
@@ -162,7 +174,8 @@ static vkt_status build_eval(vkt__session *s)
     vkt__lane *l = &s->eval;
     lane_inputs in;
     uint64_t rows = vkt__align((uint64_t)c->eval_batch * 4, 256), at = 0;
-    lane_create(s, l, c->eval_batch, 2, 2 * rows + (uint64_t)c->eval_batch * s->info->n_outputs * 4, "evaluation", &in);
+    lane_create(s, l, c->eval_batch, 2, 2 * rows + (uint64_t)c->eval_batch * s->info->n_outputs * 4,
+                "evaluation", &in);
     vkt_tensor *out = vkt_model_build(s->model, l->graph, in.x, false);
     vkt_loss loss;
     if (s->info->task == VKT_CLASSIFY) {
@@ -177,7 +190,8 @@ static vkt_status build_eval(vkt__session *s)
     }
     l->loss_at = bind_result(l, loss.loss, &at);
     l->out_at = bind_result(l, out, &at);
-    VKT_TRY(vkt_graph_plan(l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "evaluation activations" }));
+    VKT_TRY(vkt_graph_plan(
+        l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "evaluation activations" }));
 fail:
     return st;
 }
@@ -193,27 +207,34 @@ static uint64_t lane_bytes(const vkt__lane *l)
 static uint64_t memory_table(const vkt__session *s, vkt__str *out)
 {
     uint64_t moments = 0, total = 0;
-    for (size_t i = 0; s->optim && i < vkt_optim_n_moments(s->optim); i++) moments += vkt_optim_moment(s->optim, i)->bytes;
-    uint64_t values = s->model ? vkt_model_values(s->model)->bytes : 0, grads = s->model ? vkt_model_grads(s->model)->bytes : 0;
+    for (size_t i = 0; s->optim && i < vkt_optim_n_moments(s->optim); i++)
+        moments += vkt_optim_moment(s->optim, i)->bytes;
+    uint64_t values = s->model ? vkt_model_values(s->model)->bytes : 0,
+             grads = s->model ? vkt_model_grads(s->model)->bytes : 0;
     uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - values - grads - moments;
     if (s->eval.upload[0]) others -= lane_bytes(&s->train) + lane_bytes(&s->eval);
-    const struct { const char *name; uint64_t bytes; } rows[] = {
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } rows[] = {
         { "parameters", values },
         { "gradients", grads },
         { "optimizer moments", moments },
         { "training batches", lane_bytes(&s->train) },
-        { "training activations", s->train.graph ? vkt__align(vkt_graph_bytes(s->train.graph), 256) : 0 },
+        { "training activations",
+          s->train.graph ? vkt__align(vkt_graph_bytes(s->train.graph), 256) : 0 },
         { "update", s->update ? vkt__align(vkt_graph_bytes(s->update), 256) : 0 },
         { "evaluation batches", lane_bytes(&s->eval) },
-        { "evaluation activations", s->eval.graph ? vkt__align(vkt_graph_bytes(s->eval.graph), 256) : 0 },
+        { "evaluation activations",
+          s->eval.graph ? vkt__align(vkt_graph_bytes(s->eval.graph), 256) : 0 },
         { "tables and staging", others },
     };
     for (size_t i = 0; i < VKT_COUNT(rows); i++) {
         vkt__str_printf(out, "  %-24s %10.2f MiB\n", rows[i].name, (double)rows[i].bytes / 1048576);
         total += rows[i].bytes;
     }
-    vkt__str_printf(out, "  %-24s %10.2f MiB of %.0f MiB\n", "peak device memory", (double)total / 1048576,
-                    (double)vkt_gpu_caps(s->gpu)->budget_bytes / 1048576);
+    vkt__str_printf(out, "  %-24s %10.2f MiB of %.0f MiB\n", "peak device memory",
+                    (double)total / 1048576, (double)vkt_gpu_caps(s->gpu)->budget_bytes / 1048576);
     return total;
 }
 
@@ -226,7 +247,8 @@ char *vkt__session_explain(const vkt__session *s)
     memory_table(s, &t);
     if (s->train.graph) {
         part = vkt_graph_explain(s->train.graph);
-        vkt__str_printf(&t, "\ntraining step, batch %u%s\n%s", s->train.batch, s->update ? ", each micro-batch" : "", part);
+        vkt__str_printf(&t, "\ntraining step, batch %u%s\n%s", s->train.batch,
+                        s->update ? ", each micro-batch" : "", part);
         free(part);
     }
     if (s->update) {
@@ -250,13 +272,19 @@ static vkt_status make_class_weights(vkt__session *s)
     s->class_weight_host = vkt__alloc(n * sizeof(float));
     vkt_dataset_class_counts(s->data, VKT_TRAIN, count);
     for (uint32_t i = 0; i < n; i++)
-        s->class_weight_host[i] = count[i] ? (float)((double)s->info->n[VKT_TRAIN] / ((double)n * (double)count[i])) : 0;
+        s->class_weight_host[i] =
+            count[i] ? (float)((double)s->info->n[VKT_TRAIN] / ((double)n * (double)count[i])) : 0;
     free(count);
-    vkt_status st = vkt_buffer_create(s->gpu, &(vkt_buffer_desc) { (uint64_t)n * 4, VKT_MEM_DEVICE, "class weights" }, &s->class_weight);
-    return st == VKT_OK ? vkt_buffer_write(s->gpu, s->class_weight, 0, s->class_weight_host, (uint64_t)n * 4) : st;
+    vkt_status st = vkt_buffer_create(
+        s->gpu, &(vkt_buffer_desc) { (uint64_t)n * 4, VKT_MEM_DEVICE, "class weights" },
+        &s->class_weight);
+    return st == VKT_OK
+               ? vkt_buffer_write(s->gpu, s->class_weight, 0, s->class_weight_host, (uint64_t)n * 4)
+               : st;
 }
 
-vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data, bool training, vkt__session **out)
+vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data,
+                               bool training, vkt__session **out)
 {
     vkt_status st = VKT_OK;
     vkt__session *s = vkt__alloc(sizeof *s);
@@ -267,13 +295,17 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
     s->config = c;
     s->data = data;
     s->info = vkt_dataset_get_info(data);
-    vkt_model_desc desc = { .layers = c->layers, .n_layers = c->n_layers, .n_outputs = s->info->n_outputs, .source = c->source,
+    vkt_model_desc desc = { .layers = c->layers,
+                            .n_layers = c->n_layers,
+                            .n_outputs = s->info->n_outputs,
+                            .source = c->source,
                             .input = { .rank = s->info->input_rank } };
     for (uint32_t i = 0; i < s->info->input_rank; i++) desc.input.d[i] = s->info->input_shape[i];
     VKT_TRY(vkt_model_create(gpu, &desc, &s->model));
     if (training) {
         VKT_TRY(vkt_optim_create(gpu, &c->optim, s->model, &s->optim));
-        if (c->class_weight == VKT_CW_BALANCED && s->info->task == VKT_CLASSIFY) VKT_TRY(make_class_weights(s));
+        if (c->class_weight == VKT_CW_BALANCED && s->info->task == VKT_CLASSIFY)
+            VKT_TRY(make_class_weights(s));
         VKT_TRY(build_train(s));
     }
     VKT_TRY(build_eval(s));
@@ -281,22 +313,33 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
     s->planned_bytes = memory_table(s, &table);
     uint64_t budget = vkt_gpu_caps(gpu)->budget_bytes;
     if (s->planned_bytes > budget) {
-        vkt_log(VKT_LOG_ERROR, "train", "this needs %.1f MiB of device memory, %.1f MiB may be used: lower train.batch (%u) or eval.batch (%u), or the model\n%s",
-                (double)s->planned_bytes / 1048576, (double)budget / 1048576, c->batch, c->eval_batch, table.data);
+        vkt_log(VKT_LOG_ERROR, "train",
+                "this needs %.1f MiB of device memory, %.1f MiB may be used: lower train.batch "
+                "(%u) or eval.batch (%u), or the model\n%s",
+                (double)s->planned_bytes / 1048576, (double)budget / 1048576, c->batch,
+                c->eval_batch, table.data);
         st = VKT_OOM_DEVICE;
     }
     VKT_TRY(st);
     VKT_TRY(lane_allocate(s, &s->train, "training"));
     VKT_TRY(lane_allocate(s, &s->eval, "evaluation"));
-    if (training) VKT_TRY(vkt_graph_compile(s->train.graph, &(vkt_plan_desc) { .n_slots = s->train.n_slots, .label = "training activations" }));
-    if (s->update) VKT_TRY(vkt_graph_compile(s->update, &(vkt_plan_desc) { .n_slots = s->train.n_slots, .label = "update" }));
-    VKT_TRY(vkt_graph_compile(s->eval.graph, &(vkt_plan_desc) { .n_slots = s->eval.n_slots, .label = "evaluation activations" }));
+    if (training)
+        VKT_TRY(vkt_graph_compile(
+            s->train.graph,
+            &(vkt_plan_desc) { .n_slots = s->train.n_slots, .label = "training activations" }));
+    if (s->update)
+        VKT_TRY(vkt_graph_compile(
+            s->update, &(vkt_plan_desc) { .n_slots = s->train.n_slots, .label = "update" }));
+    VKT_TRY(
+        vkt_graph_compile(s->eval.graph, &(vkt_plan_desc) { .n_slots = s->eval.n_slots,
+                                                            .label = "evaluation activations" }));
     *out = s;
     s = NULL;
 fail:
     if (st == VKT_OOM_DEVICE && !planned) {
         memory_table(s, &table);
-        vkt_log(VKT_LOG_ERROR, "train", "it did not fit; allocated or planned by then:\n%s", table.data);
+        vkt_log(VKT_LOG_ERROR, "train", "it did not fit; allocated or planned by then:\n%s",
+                table.data);
     }
     vkt__str_finish(&table);
     vkt__session_destroy(&s);
@@ -316,7 +359,8 @@ static bool shrink(vkt_config *c, bool training)
     return true;
 }
 
-vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data, bool training, vkt__session **out)
+vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data, bool training,
+                            vkt__session **out)
 {
     vkt_config first = *c;
     vkt_status st;
@@ -331,10 +375,14 @@ vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data
     /* What was kept quiet is said now. */
     if (st != VKT_OK) return vkt__session_create(gpu, c, data, training, out);
     if (c->batch != first.batch)
-        vkt_log(VKT_LOG_WARN, "train", "device memory: train.batch %u does not fit; each step runs %u micro-batches of %u (the same mathematics, "
-                "no faster), eval.batch is %u", first.batch, c->accumulate, c->batch, c->eval_batch);
+        vkt_log(VKT_LOG_WARN, "train",
+                "device memory: train.batch %u does not fit; each step runs %u micro-batches of %u "
+                "(the same mathematics, "
+                "no faster), eval.batch is %u",
+                first.batch, c->accumulate, c->batch, c->eval_batch);
     else if (c->eval_batch != first.eval_batch)
-        vkt_log(VKT_LOG_WARN, "train", "device memory: eval.batch %u does not fit; it is %u", first.eval_batch, c->eval_batch);
+        vkt_log(VKT_LOG_WARN, "train", "device memory: eval.batch %u does not fit; it is %u",
+                first.eval_batch, c->eval_batch);
     return VKT_OK;
 }
 

@@ -1,5 +1,6 @@
-/* The parts of one job put together: device, data, model, optimizer, and two recorded graphs (training,
- * evaluation), each with its ring of batches. The trainer and the evaluation drive it. */
+/* The parts of one job put together: device, data, model, optimizer, and two recorded graphs
+ * (training, evaluation), each with its ring of batches. The trainer and the evaluation drive it.
+ */
 #ifndef VKT_TRAIN_SESSION_H
 #define VKT_TRAIN_SESSION_H
 
@@ -12,15 +13,21 @@ typedef struct vkt__lane {
     vkt_graph *graph;
     uint32_t batch, n_slots;
     uint64_t upload_bytes, readback_bytes; /* of a slot */
-    struct { vkt_tensor *t; uint64_t at; bool result; } binds[8];
+    struct {
+        vkt_tensor *t;
+        uint64_t at;
+        bool result;
+    } binds[8];
     uint32_t n_binds;
-    vkt_buffer plan_upload[VKT_MAX_SLOTS], plan_readback[VKT_MAX_SLOTS]; /* stand in until all is planned and fits */
+    vkt_buffer plan_upload[VKT_MAX_SLOTS],
+        plan_readback[VKT_MAX_SLOTS]; /* stand in until all is planned and fits */
     uint64_t x_at, y_at, w_at, step_at, loss_at, hit_at, out_at;
     vkt_buffer *upload[VKT_MAX_SLOTS], *readback[VKT_MAX_SLOTS];
     vkt_batch slots[VKT_MAX_SLOTS];
-    void *step[VKT_MAX_SLOTS];          /* struct vkt_step_block */
+    void *step[VKT_MAX_SLOTS];           /* struct vkt_step_block */
     const float *scalars[VKT_MAX_SLOTS]; /* training: [VKT_N_SCALARS] */
-    const float *loss[VKT_MAX_SLOTS], *hit[VKT_MAX_SLOTS], *out[VKT_MAX_SLOTS]; /* evaluation: [B], [B], [B, n_outputs] */
+    const float *loss[VKT_MAX_SLOTS], *hit[VKT_MAX_SLOTS],
+        *out[VKT_MAX_SLOTS]; /* evaluation: [B], [B], [B, n_outputs] */
 } vkt__lane;
 
 typedef struct vkt__session {
@@ -29,26 +36,29 @@ typedef struct vkt__session {
     const vkt_dataset *data;
     const vkt_dataset_info *info;
     vkt_model *model;
-    vkt_optim *optim;                    /* NULL: evaluation only */
-    vkt_buffer *class_weight;            /* [n_outputs] f32, or NULL */
+    vkt_optim *optim;         /* NULL: evaluation only */
+    vkt_buffer *class_weight; /* [n_outputs] f32, or NULL */
     float *class_weight_host;
     vkt__lane train, eval;
-    vkt_graph *update;                   /* accumulation: the step after its micro-batches; else NULL */
+    vkt_graph *update; /* accumulation: the step after its micro-batches; else NULL */
     uint64_t planned_bytes;
 } vkt__session;
 
-/* Builds everything and allocates all device memory of the run. training false: no optimizer and no training
- * graph. OOM_DEVICE with the table of what is needed, before anything is run. */
-vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data, bool training, vkt__session **out);
-/* The same, but when it does not fit, with smaller batches until it does: *c's eval_batch halves down to its batch; then
- * batch halves, while it is even, and accumulate doubles, which is the same mathematics (dropout's masks apart). Says so in
- * one line. */
-vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data, bool training, vkt__session **out);
+/* Builds everything and allocates all device memory of the run. training false: no optimizer and no
+ * training graph. OOM_DEVICE with the table of what is needed, before anything is run. */
+vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data,
+                               bool training, vkt__session **out);
+/* The same, but when it does not fit, with smaller batches until it does: *c's eval_batch halves
+ * down to its batch; then batch halves, while it is even, and accumulate doubles, which is the same
+ * mathematics (dropout's masks apart). Says so in one line. */
+vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data, bool training,
+                            vkt__session **out);
 void vkt__session_destroy(vkt__session **s);
 /* Model, memory table and both plans as text. Caller frees. */
 char *vkt__session_explain(const vkt__session *s);
 
-/* Host copies of the flat buffers as checkpoint tensors: parameters, and "MOMENT.PARAM" of each moment. */
+/* Host copies of the flat buffers as checkpoint tensors: parameters, and "MOMENT.PARAM" of each
+ * moment. */
 typedef struct vkt__weights {
     vkt__arena arena;
     float *values, **moments;
@@ -59,7 +69,8 @@ typedef struct vkt__weights {
 vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weights *out);
 void vkt__weights_finish(vkt__weights *w);
 /* Device -> host, host -> device. The device must be idle. */
-vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o, vkt__weights *w);
+vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
+                                 vkt__weights *w);
 vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const vkt__weights *w);
 
 /* ---- evaluation ---- */
@@ -67,19 +78,21 @@ vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const v
 /* Sums over examples; counts per class for classifiers. */
 typedef struct vkt__eval_sums {
     uint64_t n, correct;
-    double loss, abs_error;              /* sums; abs_error in units of the target */
+    double loss, abs_error; /* sums; abs_error in units of the target */
     uint32_t n_classes;
     uint64_t *class_count, *class_correct;
 } vkt__eval_sums;
 /* Called for each example with the outputs: probabilities, or the target in its own units. */
 typedef void (*vkt__example_fn)(void *user, uint64_t index, const float *out, vkt_label y);
 
-/* Runs the evaluation graph over a split of `data` (NULL: the session's own). limit: an evenly spread sample of
- * that many examples; 0: all. The device must not be training. sums: free the arrays with vkt__eval_sums_finish. */
-vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split split, uint64_t limit, vkt__eval_sums *sums,
-                         vkt__example_fn fn, void *user);
+/* Runs the evaluation graph over a split of `data` (NULL: the session's own). limit: an evenly
+ * spread sample of that many examples; 0: all. The device must not be training. sums: free the
+ * arrays with vkt__eval_sums_finish. */
+vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split split, uint64_t limit,
+                         vkt__eval_sums *sums, vkt__example_fn fn, void *user);
 void vkt__eval_sums_finish(vkt__eval_sums *sums);
 /* What the model says now about a fixed sample, into the run's predictions folder. */
-vkt_status vkt__predictions_sample(vkt__session *s, vkt_split split, uint64_t limit, const char *run_dir, uint64_t step);
+vkt_status vkt__predictions_sample(vkt__session *s, vkt_split split, uint64_t limit,
+                                   const char *run_dir, uint64_t step);
 
 #endif

@@ -1,5 +1,6 @@
-/* The trainer: a fixed number of steps, submitted ahead of the device; evaluation and a checkpoint at step
- * intervals; the best checkpoint chosen in retrospect. Everything it writes goes through the run folder. */
+/* The trainer: a fixed number of steps, submitted ahead of the device; evaluation and a checkpoint
+ * at step intervals; the best checkpoint chosen in retrospect. Everything it writes goes through
+ * the run folder. */
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>
@@ -22,8 +23,8 @@ void vkt_train_stop(void)
 typedef struct {
     uint64_t step, ticket;
     uint32_t slot;
-    bool last;             /* of the step's micro-batches: carries its numbers */
-    uint32_t n_valid;      /* examples of the step so far */
+    bool last;        /* of the step's micro-batches: carries its numbers */
+    uint32_t n_valid; /* examples of the step so far */
     double lr, input_wait;
 } flight;
 
@@ -45,8 +46,8 @@ static double recent_mean(const recent *r)
 
 typedef struct {
     const vkt_config *recipe;
-    vkt_config fit;                       /* the recipe with batches that fit into memory */
-    const vkt_config *c;                  /* fit */
+    vkt_config fit;      /* the recipe with batches that fit into memory */
+    const vkt_config *c; /* fit */
     const vkt_train_desc *desc;
     vkt_train_result *result;
     vkt_gpu *gpu;
@@ -63,23 +64,24 @@ typedef struct {
     uint64_t config_hash, data_hash;
     char device[256], driver[600], started[32];
 
-    double step_examples;                 /* of all micro-batches of a step */
-    uint64_t total, first, done;          /* steps in all; where this process began or went on; read back */
-    uint64_t sent, n_read;                /* steps submitted; read back by this process */
+    double step_examples;        /* of all micro-batches of a step */
+    uint64_t total, first, done; /* steps in all; where this process began or went on; read back */
+    uint64_t sent, n_read;       /* steps submitted; read back by this process */
     flight flights[VKT_MAX_SLOTS];
     uint32_t n_flights, oldest;
     uint64_t skipped_in_a_row;
-    uint64_t saved;                       /* step of the newest checkpoint; UINT64_MAX: none */
-    float *norms;                         /* [done]: unclipped gradient norms, NAN where skipped */
+    uint64_t saved; /* step of the newest checkpoint; UINT64_MAX: none */
+    float *norms;   /* [done]: unclipped gradient norms, NAN where skipped */
     size_t cap_norms, n_norms;
     uint64_t n_clipped, n_skipped;
     recent loss, accuracy;
-    double began, eval_s, before_s;       /* clock at the first step; seconds in evaluations; before `began` */
-    double lost_s;                        /* of before_s: in this process, before the device was lost */
-    double wait_s, wait_mark, time_mark;  /* for the loader; at the last evaluation */
-    double host_cpu;                      /* this thread's CPU in steps, outside the driver */
+    double began, eval_s,
+        before_s;  /* clock at the first step; seconds in evaluations; before `began` */
+    double lost_s; /* of before_s: in this process, before the device was lost */
+    double wait_s, wait_mark, time_mark; /* for the loader; at the last evaluation */
+    double host_cpu;                     /* this thread's CPU in steps, outside the driver */
     bool said_input_bound;
-    double last_value;                    /* of the monitored metric */
+    double last_value; /* of the monitored metric */
     double last_eval_loss, last_eval_accuracy, last_eval_mae;
     vkt_progress progress;
 } trainer;
@@ -98,7 +100,8 @@ static double metric_value(const trainer *t, const vkt__eval_sums *e)
 
 static void norms_add(trainer *t, double norm, double clip, bool ok)
 {
-    if (t->n_norms == t->cap_norms) t->norms = vkt__grow(t->norms, t->n_norms, &t->cap_norms, sizeof *t->norms);
+    if (t->n_norms == t->cap_norms)
+        t->norms = vkt__grow(t->norms, t->n_norms, &t->cap_norms, sizeof *t->norms);
     t->norms[t->n_norms++] = ok ? (float)norm : NAN;
     t->n_skipped += !ok;
     t->n_clipped += ok && clip < 1;
@@ -117,8 +120,10 @@ static vkt_status read_history(trainer *t, const char *run_dir)
         json_t *o = json_loads(line, 0, NULL);
         const char *kind = json_string_value(json_object_get(o, "kind"));
         if (kind && !strcmp(kind, "train")) {
-            const json_t *norm = json_object_get(o, "grad_norm"), *clip = json_object_get(o, "clip"), *ok = json_object_get(o, "update_ok");
-            norms_add(t, json_number_value(norm), json_is_number(clip) ? json_number_value(clip) : 1,
+            const json_t *norm = json_object_get(o, "grad_norm"),
+                         *clip = json_object_get(o, "clip"), *ok = json_object_get(o, "update_ok");
+            norms_add(t, json_number_value(norm),
+                      json_is_number(clip) ? json_number_value(clip) : 1,
                       !json_is_number(ok) || json_number_value(ok) > 0);
         }
         json_decref(o);
@@ -144,8 +149,13 @@ static vkt_status read_flight(trainer *t, const flight *f)
     }
     double train_s = now - t->began - t->eval_s;
     vkt_progress *p = &t->progress;
-    *p = (vkt_progress) { .step = t->done, .total = t->total, .loss = recent_mean(&t->loss), .accuracy = classify ? recent_mean(&t->accuracy) : NAN,
-                          .grad_norm = (double)s[VKT_SCALAR_GRAD_NORM], .clip = (double)s[VKT_SCALAR_CLIP], .lr = f->lr };
+    *p = (vkt_progress) { .step = t->done,
+                          .total = t->total,
+                          .loss = recent_mean(&t->loss),
+                          .accuracy = classify ? recent_mean(&t->accuracy) : NAN,
+                          .grad_norm = (double)s[VKT_SCALAR_GRAD_NORM],
+                          .clip = (double)s[VKT_SCALAR_CLIP],
+                          .lr = f->lr };
     p->items_per_s = (double)(t->done - t->first) * t->step_examples / train_s;
     p->eta_s = (now - t->began) / (double)(t->done - t->first) * (double)(t->total - t->done);
     p->input_wait = t->wait_s / train_s;
@@ -162,17 +172,22 @@ static vkt_status read_flight(trainer *t, const flight *f)
     row.seconds = t->before_s + now - t->began;
     VKT_TRY(vkt__metrics_add(t->metrics, &row));
     if (t->done % VKT_MAX(t->total / 1000, 1) == 0) {
-        vkt__tfscalar tags[] = { { "train/loss", row.loss }, { "train/accuracy", row.accuracy }, { "train/grad_norm", row.grad_norm },
-                                 { "train/lr", row.lr }, { "train/items_per_s", row.items_per_s } };
+        vkt__tfscalar tags[] = { { "train/loss", row.loss },
+                                 { "train/accuracy", row.accuracy },
+                                 { "train/grad_norm", row.grad_norm },
+                                 { "train/lr", row.lr },
+                                 { "train/items_per_s", row.items_per_s } };
         VKT_TRY(vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags)));
     }
     t->skipped_in_a_row = ok ? 0 : t->skipped_in_a_row + 1;
     if (!ok && t->skipped_in_a_row == 1)
-        vkt_log(VKT_LOG_WARN, "train", "step %llu: loss %g, gradient norm %g: the update was skipped", (unsigned long long)t->done, row.loss,
-                row.grad_norm);
+        vkt_log(VKT_LOG_WARN, "train",
+                "step %llu: loss %g, gradient norm %g: the update was skipped",
+                (unsigned long long)t->done, row.loss, row.grad_norm);
     if (t->skipped_in_a_row >= t->c->nan_patience)
         st = vkt__fail(VKT_NUMERIC, "train",
-                       "step %llu: %llu updates in a row had NaN or Inf in the loss or gradient, beginning with step %llu: lower optim.lr, "
+                       "step %llu: %llu updates in a row had NaN or Inf in the loss or gradient, "
+                       "beginning with step %llu: lower optim.lr, "
                        "or set optim.clip or schedule.warmup",
                        (unsigned long long)t->done, (unsigned long long)t->skipped_in_a_row,
                        (unsigned long long)(t->done + 1 - t->skipped_in_a_row));
@@ -190,7 +205,8 @@ static vkt_status retire(trainer *t)
     t->n_flights--;
     if (f.last) st = read_flight(t, &f);
     vkt_loader_release(t->loader, f.slot);
-    if (f.last && t->desc->on_progress && st == VKT_OK) t->desc->on_progress(t->desc->user, &t->progress);
+    if (f.last && t->desc->on_progress && st == VKT_OK)
+        t->desc->on_progress(t->desc->user, &t->progress);
     return st;
 }
 
@@ -210,9 +226,19 @@ static vkt_status save_checkpoint(trainer *t, double value)
     size_t n = 0;
     vkt__weights *w = &t->host;
     VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
-    vkt__checkpoint_desc desc = { .run_dir = t->run->dir, .model = w->model, .n_model = w->n_model, .optim = w->optim, .n_optim = w->n_optim };
-    desc.state = (vkt__checkpoint_state) { .step = t->done, .loader_batches = t->done * t->c->accumulate, .seed = t->c->seed, .config_hash = t->config_hash,
-                                           .data_hash = t->data_hash, .metric = t->c->metric, .value = value, .config = t->yaml,
+    vkt__checkpoint_desc desc = { .run_dir = t->run->dir,
+                                  .model = w->model,
+                                  .n_model = w->n_model,
+                                  .optim = w->optim,
+                                  .n_optim = w->n_optim };
+    desc.state = (vkt__checkpoint_state) { .step = t->done,
+                                           .loader_batches = t->done * t->c->accumulate,
+                                           .seed = t->c->seed,
+                                           .config_hash = t->config_hash,
+                                           .data_hash = t->data_hash,
+                                           .metric = t->c->metric,
+                                           .value = value,
+                                           .config = t->yaml,
                                            .schema = vkt_dataset_schema(t->data) };
     VKT_TRY(vkt__checkpoint_write(&desc));
     t->saved = t->done;
@@ -259,7 +285,9 @@ static void write_eval(trainer *t, const char *split, const vkt__eval_sums *e, v
     snprintf(loss_tag, sizeof loss_tag, "%s/loss", split);
     snprintf(accuracy_tag, sizeof accuracy_tag, "%s/accuracy", split);
     snprintf(mae_tag, sizeof mae_tag, "%s/mae", split);
-    vkt__tfscalar tags[] = { { loss_tag, row.loss }, { accuracy_tag, row.accuracy }, { mae_tag, row.mae } };
+    vkt__tfscalar tags[] = { { loss_tag, row.loss },
+                             { accuracy_tag, row.accuracy },
+                             { mae_tag, row.mae } };
     *st = vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags));
 }
 
@@ -272,7 +300,8 @@ static vkt_status evaluate_and_save(trainer *t)
     VKT_TRY(vkt__evaluate(t->s, NULL, split, t->c->eval_sample, &e, NULL, NULL));
     write_eval(t, vkt_split_name(split), &e, &st);
     VKT_TRY(st);
-    if (t->c->eval_predictions) VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
+    if (t->c->eval_predictions)
+        VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
     t->last_value = metric_value(t, &e);
     t->last_eval_loss = e.loss / (double)e.n;
     t->last_eval_mae = t->info->task == VKT_CLASSIFY ? NAN : e.abs_error / (double)e.n;
@@ -280,8 +309,10 @@ static vkt_status evaluate_and_save(trainer *t)
     VKT_TRY(save_checkpoint(t, t->last_value));
     double waited = t->wait_s - t->wait_mark, span = start - t->time_mark;
     if (!t->said_input_bound && span > 0.5 && waited > 0.1 * span) {
-        vkt_log(VKT_LOG_WARN, "train", "input-bound: %.0f%% of the time went into waiting for data; raise data.workers (%u)", 100 * waited / span,
-                t->c->data_workers);
+        vkt_log(
+            VKT_LOG_WARN, "train",
+            "input-bound: %.0f%% of the time went into waiting for data; raise data.workers (%u)",
+            100 * waited / span, t->c->data_workers);
         t->said_input_bound = true;
     }
     t->eval_s += vkt__now() - start;
@@ -308,11 +339,14 @@ static vkt_status retire_done(trainer *t)
 {
     vkt_status st = VKT_OK;
     uint32_t most = VKT_MAX(t->s->train.n_slots - 1, 1);
-    while (t->n_flights && st == VKT_OK && (t->n_flights >= most || vkt_ticket_done(t->gpu, t->flights[t->oldest].ticket))) st = retire(t);
+    while (t->n_flights && st == VKT_OK &&
+           (t->n_flights >= most || vkt_ticket_done(t->gpu, t->flights[t->oldest].ticket)))
+        st = retire(t);
     return st;
 }
 
-/* Examples weigh 1 / (examples of the step); what class weights add to that, inv_weight takes out again. */
+/* Examples weigh 1 / (examples of the step); what class weights add to that, inv_weight takes out
+ * again. */
 static vkt_status submit_step(trainer *t, uint64_t step)
 {
     vkt_status st = VKT_OK;
@@ -329,7 +363,12 @@ static vkt_status submit_step(trainer *t, uint64_t step)
         f.n_valid += b->n_valid;
         f.last = k + 1 == n;
         weight += b->weight;
-        vkt_step_desc d = { .lr = f.lr, .step = step, .seed = t->c->seed, .micro = k, .n_micro = n, .inv_weight = t->step_examples / weight };
+        vkt_step_desc d = { .lr = f.lr,
+                            .step = step,
+                            .seed = t->c->seed,
+                            .micro = k,
+                            .n_micro = n,
+                            .inv_weight = t->step_examples / weight };
         vkt_optim_fill(t->s->optim, &d, t->s->train.step[f.slot]);
         VKT_TRY(vkt_graph_submit(t->s->train.graph, f.slot, &f.ticket));
         if (f.last && t->s->update) VKT_TRY(vkt_graph_submit(t->s->update, f.slot, &f.ticket));
@@ -362,7 +401,8 @@ static vkt_status loop(trainer *t)
     VKT_TRY(drain(t));
     if (t->done < t->total) {
         if (t->saved != t->done) VKT_TRY(save_checkpoint(t, NAN));
-        vkt_log(VKT_LOG_INFO, "train", "stopped at step %llu of %llu with a checkpoint", (unsigned long long)t->done, (unsigned long long)t->total);
+        vkt_log(VKT_LOG_INFO, "train", "stopped at step %llu of %llu with a checkpoint",
+                (unsigned long long)t->done, (unsigned long long)t->total);
         st = VKT_INTERRUPTED;
     }
 fail:
@@ -404,32 +444,41 @@ static vkt_status resume(trainer *t)
     vkt_status st = VKT_OK;
     vkt__checkpoint *ckpt = NULL;
     if (!has_checkpoints(t)) { /* killed before the first one */
-        vkt_log(VKT_LOG_INFO, "train", "'%s' has no checkpoint yet: starting at step 0 of %llu", t->run->dir, (unsigned long long)t->total);
+        vkt_log(VKT_LOG_INFO, "train", "'%s' has no checkpoint yet: starting at step 0 of %llu",
+                t->run->dir, (unsigned long long)t->total);
         return vkt_model_init(t->s->model, t->c->seed);
     }
     VKT_TRY(vkt__checkpoint_newest(t->run->dir, &ckpt));
     if (ckpt->state.data_hash != t->data_hash) {
-        st = vkt__fail(VKT_FORMAT, "train", "the data has changed since '%s' was written: resume needs the same examples and split", ckpt->dir);
+        st = vkt__fail(
+            VKT_FORMAT, "train",
+            "the data has changed since '%s' was written: resume needs the same examples and split",
+            ckpt->dir);
         goto fail;
     }
     if (ckpt->state.config_hash != t->config_hash)
-        vkt_log(VKT_LOG_WARN, "train", "the recipe differs from the one the run began with: it goes on with the new one, not bit for bit");
+        vkt_log(VKT_LOG_WARN, "train",
+                "the recipe differs from the one the run began with: it goes on with the new one, "
+                "not bit for bit");
     VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.model, t->host.n_model, false));
     VKT_TRY(vkt__safetensors_load(ckpt->optim, t->host.optim, t->host.n_optim, false));
     VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, t->s->optim, &t->host));
     t->first = t->done = t->saved = ckpt->state.step;
     if (t->first > t->total) {
-        st = vkt__fail(VKT_ARG, "train", "the run is at step %llu, past the %llu of train.steps", (unsigned long long)t->first, (unsigned long long)t->total);
+        st = vkt__fail(VKT_ARG, "train", "the run is at step %llu, past the %llu of train.steps",
+                       (unsigned long long)t->first, (unsigned long long)t->total);
         goto fail;
     }
     VKT_TRY(tidy_checkpoints(t));
-    vkt_log(VKT_LOG_INFO, "train", "resuming '%s' at step %llu of %llu", t->run->dir, (unsigned long long)t->first, (unsigned long long)t->total);
+    vkt_log(VKT_LOG_INFO, "train", "resuming '%s' at step %llu of %llu", t->run->dir,
+            (unsigned long long)t->first, (unsigned long long)t->total);
 fail:
     vkt__checkpoint_close(&ckpt);
     return st;
 }
 
-/* Opens the run folder and its files; loads the checkpoint of a resumed run or the initial weights. */
+/* Opens the run folder and its files; loads the checkpoint of a resumed run or the initial weights.
+ */
 static vkt_status open_run(trainer *t)
 {
     vkt_status st = VKT_OK;
@@ -439,7 +488,8 @@ static vkt_status open_run(trainer *t)
     VKT_TRY(vkt__run_open(t->desc->run_dir, c->name, t->desc->resume, &t->run));
     vkt__run_record *r = &t->record;
     *r = vkt__run_record_empty();
-    if (t->desc->resume && vkt__file_exists(vkt__arena_printf(&arena, "%s/run.json", t->run->dir))) {
+    if (t->desc->resume &&
+        vkt__file_exists(vkt__arena_printf(&arena, "%s/run.json", t->run->dir))) {
         vkt__run_record old;
         VKT_TRY(vkt__run_load(t->run->dir, &arena, &old, NULL));
         r->n_resumes = old.n_resumes + 1;
@@ -468,8 +518,10 @@ static vkt_status open_run(trainer *t)
     r->micro_batch = c->batch == t->recipe->batch ? 0 : c->batch;
     r->eval_batch = c->eval_batch == t->recipe->eval_batch ? 0 : c->eval_batch;
     r->metric = c->metric;
-    if (t->desc->resume) VKT_TRY(resume(t));
-    else VKT_TRY(vkt_model_init(t->s->model, c->seed));
+    if (t->desc->resume)
+        VKT_TRY(resume(t));
+    else
+        VKT_TRY(vkt_model_init(t->s->model, c->seed));
     uint64_t at = t->desc->resume ? t->first : VKT__METRICS_NEW;
     VKT_TRY(vkt__metrics_open(t->run->dir, at, &t->metrics));
     VKT_TRY(vkt__tfevents_open(t->run->dir, t->desc->resume ? t->first : UINT64_MAX, &t->events));
@@ -507,9 +559,11 @@ static vkt_status find_best(trainer *t)
     size_t n = 0;
     vkt_train_result *r = t->result;
     vkt_status st = vkt__checkpoint_list(t->run->dir, &items, &n);
-    const vkt__checkpoint_item *best = st == VKT_OK ? vkt__checkpoint_best(items, n, t->c->metric_sign) : NULL;
+    const vkt__checkpoint_item *best =
+        st == VKT_OK ? vkt__checkpoint_best(items, n, t->c->metric_sign) : NULL;
     if (best) {
-        snprintf(r->best_checkpoint, sizeof r->best_checkpoint, "%s/checkpoints/%s", t->run->dir, best->name);
+        snprintf(r->best_checkpoint, sizeof r->best_checkpoint, "%s/checkpoints/%s", t->run->dir,
+                 best->name);
         r->best_step = best->step;
         r->best_metric = best->value;
     }
@@ -540,7 +594,9 @@ static vkt_status conclude(trainer *t)
     r->valid_loss = e.loss / (double)e.n;
     r->valid_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
     r->valid_mae = classify ? NAN : e.abs_error / (double)e.n;
-    r->sample_gap = t->c->eval_sample && t->c->eval_sample < t->info->n[split] ? metric_value(t, &e) - r->best_metric : NAN;
+    r->sample_gap = t->c->eval_sample && t->c->eval_sample < t->info->n[split]
+                        ? metric_value(t, &e) - r->best_metric
+                        : NAN;
     vkt__eval_sums_finish(&e);
     t->record.valid_loss = r->valid_loss;
     t->record.valid_accuracy = r->valid_accuracy;
@@ -592,12 +648,14 @@ static void split_as_before(trainer *t)
     vkt__run_record old;
     const char *why;
     vkt_config *c = &t->fit;
-    if (t->desc->resume && t->desc->run_dir && vkt__run_load(t->desc->run_dir, &arena, &old, &why) == VKT_OK) {
+    if (t->desc->resume && t->desc->run_dir &&
+        vkt__run_load(t->desc->run_dir, &arena, &old, &why) == VKT_OK) {
         if (old.micro_batch && old.micro_batch < c->batch && c->batch % old.micro_batch == 0) {
             c->accumulate *= (uint32_t)(c->batch / old.micro_batch);
             c->batch = (uint32_t)old.micro_batch;
         }
-        if (old.eval_batch && old.eval_batch < c->eval_batch) c->eval_batch = (uint32_t)old.eval_batch;
+        if (old.eval_batch && old.eval_batch < c->eval_batch)
+            c->eval_batch = (uint32_t)old.eval_batch;
     }
     vkt__arena_finish(&arena);
 }
@@ -622,25 +680,34 @@ static vkt_status prepare(trainer *t)
     const vkt_config *c = t->c;
     VKT_TRY(vkt_dataset_open(&c->data, &t->data));
     t->info = vkt_dataset_get_info(t->data);
-    vkt_log(VKT_LOG_INFO, "data", "%s: %llu train, %llu valid, %llu test", t->info->source, (unsigned long long)t->info->n[VKT_TRAIN],
-            (unsigned long long)t->info->n[VKT_VALID], (unsigned long long)t->info->n[VKT_TEST]);
+    vkt_log(VKT_LOG_INFO, "data", "%s: %llu train, %llu valid, %llu test", t->info->source,
+            (unsigned long long)t->info->n[VKT_TRAIN], (unsigned long long)t->info->n[VKT_VALID],
+            (unsigned long long)t->info->n[VKT_TEST]);
     t->step_examples = (double)c->batch * c->accumulate;
     if (c->accumulate > 1)
-        vkt_log(VKT_LOG_INFO, "train", "a step is %u micro-batches of %u examples: the mathematics of a batch of %.0f, at no gain in throughput",
+        vkt_log(VKT_LOG_INFO, "train",
+                "a step is %u micro-batches of %u examples: the mathematics of a batch of %.0f, at "
+                "no gain in throughput",
                 c->accumulate, c->batch, t->step_examples);
     if (c->batch > t->info->n[VKT_TRAIN]) {
-        st = vkt__fail(VKT_ARG, "train", "train.batch %u is larger than the training set of %llu examples", c->batch,
+        st = vkt__fail(VKT_ARG, "train",
+                       "train.batch %u is larger than the training set of %llu examples", c->batch,
                        (unsigned long long)t->info->n[VKT_TRAIN]);
         goto fail;
     }
     if (!t->info->n[VKT_VALID] && !t->info->n[VKT_TEST]) {
-        st = vkt__fail(VKT_ARG, "train", "there are no validation examples to choose a checkpoint by: set data.valid_fraction");
+        st = vkt__fail(
+            VKT_ARG, "train",
+            "there are no validation examples to choose a checkpoint by: set data.valid_fraction");
         goto fail;
     }
     if (!t->info->n[VKT_VALID])
-        vkt_log(VKT_LOG_WARN, "train", "no validation examples: checkpoints are chosen by the test set, so its result is optimistic; set data.valid_fraction");
+        vkt_log(VKT_LOG_WARN, "train",
+                "no validation examples: checkpoints are chosen by the test set, so its result is "
+                "optimistic; set data.valid_fraction");
     if (!strcmp(c->metric, "accuracy") && t->info->task != VKT_CLASSIFY) {
-        st = vkt__fail(VKT_ARG, "train", "checkpoint.metric accuracy needs a classification task; use loss or mae");
+        st = vkt__fail(VKT_ARG, "train",
+                       "checkpoint.metric accuracy needs a classification task; use loss or mae");
         goto fail;
     }
     VKT_TRY(vkt_schedule_check(&c->schedule, c->source ? c->source : "schedule"));
@@ -650,9 +717,12 @@ static vkt_status prepare(trainer *t)
     t->yaml = vkt_config_yaml(t->recipe);
     t->config_hash = vkt__hash(t->yaml, strlen(t->yaml), 0);
     t->data_hash = vkt_dataset_fingerprint(t->data);
-    vkt_log(VKT_LOG_INFO, "train", "%llu parameters, %llu steps of %.0f examples (%.1f epochs), peak device memory %.1f MiB",
-            (unsigned long long)vkt_model_count(t->s->model), (unsigned long long)t->total, t->step_examples,
-            (double)t->total * t->step_examples / (double)t->info->n[VKT_TRAIN], (double)t->s->planned_bytes / 1048576);
+    vkt_log(
+        VKT_LOG_INFO, "train",
+        "%llu parameters, %llu steps of %.0f examples (%.1f epochs), peak device memory %.1f MiB",
+        (unsigned long long)vkt_model_count(t->s->model), (unsigned long long)t->total,
+        t->step_examples, (double)t->total * t->step_examples / (double)t->info->n[VKT_TRAIN],
+        (double)t->s->planned_bytes / 1048576);
 fail:
     return st;
 }
@@ -660,8 +730,16 @@ fail:
 static vkt_status start_loader(trainer *t)
 {
     const vkt_config *c = t->c;
-    vkt_loader_desc d = { .data = t->data, .split = VKT_TRAIN, .batch = c->batch, .shuffle = true, .seed = c->seed, .start = t->first * c->accumulate, .weight = (float)(1 / t->step_examples),
-                          .class_weight = t->s->class_weight_host, .n_slots = t->s->train.n_slots, .slots = t->s->train.slots,
+    vkt_loader_desc d = { .data = t->data,
+                          .split = VKT_TRAIN,
+                          .batch = c->batch,
+                          .shuffle = true,
+                          .seed = c->seed,
+                          .start = t->first * c->accumulate,
+                          .weight = (float)(1 / t->step_examples),
+                          .class_weight = t->s->class_weight_host,
+                          .n_slots = t->s->train.n_slots,
+                          .slots = t->s->train.slots,
                           .n_threads = c->data_workers };
     return vkt_loader_create(&d, &t->loader);
 }
@@ -677,15 +755,17 @@ static vkt_status work(trainer *t)
     return st == VKT_OK ? conclude(t) : st;
 }
 
-/* After a lost device: everything on it is made anew, and the run goes on from its last checkpoint, or its beginning. */
+/* After a lost device: everything on it is made anew, and the run goes on from its last checkpoint,
+ * or its beginning. */
 static vkt_status recover(trainer *t)
 {
     vkt_status st = VKT_OK;
     vkt__checkpoint_item *items = NULL;
     size_t n = 0;
     uint32_t ms = vkt_gpu_caps(t->gpu)->submit_ms;
-    vkt_log(VKT_LOG_WARN, "train", "the device was lost: step %llu was the last one submitted, %llu the last one finished", (unsigned long long)t->sent,
-            (unsigned long long)t->done);
+    vkt_log(VKT_LOG_WARN, "train",
+            "the device was lost: step %llu was the last one submitted, %llu the last one finished",
+            (unsigned long long)t->sent, (unsigned long long)t->done);
     vkt__gpu_log_fault(t->gpu);
     t->before_s += vkt__now() - t->began;
     t->lost_s += vkt__now() - t->began;
@@ -707,14 +787,17 @@ static vkt_status recover(trainer *t)
     VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
     t->first = t->done = 0;
     t->saved = UINT64_MAX;
-    if (n) VKT_TRY(resume(t));
-    else VKT_TRY(vkt_model_init(t->s->model, t->c->seed));
+    if (n)
+        VKT_TRY(resume(t));
+    else
+        VKT_TRY(vkt_model_init(t->s->model, t->c->seed));
     VKT_TRY(vkt__metrics_open(t->run->dir, n ? t->first : VKT__METRICS_NEW, &t->metrics));
     VKT_TRY(vkt__tfevents_open(t->run->dir, n ? t->first : UINT64_MAX, &t->events));
     if (n) VKT_TRY(read_history(t, t->run->dir));
     VKT_TRY(start_loader(t));
-    vkt_log(VKT_LOG_WARN, "train", "the device is there again: going on from step %llu with submissions of %u ms", (unsigned long long)t->first,
-            vkt_gpu_caps(t->gpu)->submit_ms);
+    vkt_log(VKT_LOG_WARN, "train",
+            "the device is there again: going on from step %llu with submissions of %u ms",
+            (unsigned long long)t->first, vkt_gpu_caps(t->gpu)->submit_ms);
 fail:
     free(items);
     return st;
@@ -738,9 +821,17 @@ static void finish(trainer *t)
 vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_result *out)
 {
     vkt_status st = VKT_OK;
-    trainer t = { .recipe = c, .fit = *c, .desc = desc, .result = out, .last_value = NAN, .saved = UINT64_MAX };
-    *out = (vkt_train_result) { .test_loss = NAN, .test_accuracy = NAN, .test_mae = NAN, .valid_loss = NAN, .valid_accuracy = NAN, .valid_mae = NAN,
-                                .best_metric = NAN, .sample_gap = NAN };
+    trainer t = {
+        .recipe = c, .fit = *c, .desc = desc, .result = out, .last_value = NAN, .saved = UINT64_MAX
+    };
+    *out = (vkt_train_result) { .test_loss = NAN,
+                                .test_accuracy = NAN,
+                                .test_mae = NAN,
+                                .valid_loss = NAN,
+                                .valid_accuracy = NAN,
+                                .valid_mae = NAN,
+                                .best_metric = NAN,
+                                .sample_gap = NAN };
     t.c = &t.fit;
     VKT_TRY(prepare(&t));
     if (desc->explain) {
@@ -750,7 +841,8 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     VKT_TRY(open_run(&t));
     VKT_TRY(start_loader(&t));
     st = work(&t);
-    if (st == VKT_DEVICE && vkt__gpu_lost(t.gpu)) st = recover(&t) == VKT_OK ? work(&t) : VKT_DEVICE;
+    if (st == VKT_DEVICE && vkt__gpu_lost(t.gpu))
+        st = recover(&t) == VKT_OK ? work(&t) : VKT_DEVICE;
     char now[32];
     vkt__time_iso(now);
     t.record.finished = now;
@@ -763,6 +855,7 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     if (st == VKT_OK) st = saved;
 fail:
     finish(&t);
-    stop_asked = 0; /* here and not at the start, so that no request is lost before the first step */
+    stop_asked =
+        0; /* here and not at the start, so that no request is lost before the first step */
     return st;
 }

@@ -1,4 +1,5 @@
-/* Using a trained model: vkt_eval and vkt_predict on a checkpoint, which carries its recipe and schema. */
+/* Using a trained model: vkt_eval and vkt_predict on a checkpoint, which carries its recipe and
+ * schema. */
 #include <math.h>
 
 #include "train/metrics.h"
@@ -67,8 +68,10 @@ static void collect(void *user, uint64_t index, const float *out, vkt_label y)
     uint64_t n = c->p.n++;
     c->index[n] = index;
     memcpy(c->value + n * c->p.n_outputs, out, c->p.n_outputs * sizeof *out);
-    if (c->classify) c->target[n] = y.u;
-    else c->target_value[n] = y.f;
+    if (c->classify)
+        c->target[n] = y.u;
+    else
+        c->target_value[n] = y.f;
 }
 
 static collected collected_create(const vkt_dataset_info *info, uint64_t n)
@@ -78,7 +81,10 @@ static collected collected_create(const vkt_dataset_info *info, uint64_t n)
     c.value = vkt__alloc(n * info->n_outputs * sizeof *c.value);
     c.target = vkt__alloc(n * sizeof *c.target);
     c.target_value = vkt__alloc(n * sizeof *c.target_value);
-    c.p = (vkt__predictions) { .n_outputs = info->n_outputs, .index = c.index, .value = c.value, .class_names = info->class_names };
+    c.p = (vkt__predictions) { .n_outputs = info->n_outputs,
+                               .index = c.index,
+                               .value = c.value,
+                               .class_names = info->class_names };
     if (info->has_labels && c.classify) c.p.target = c.target;
     if (info->has_labels && !c.classify) c.p.target_value = c.target_value;
     return c;
@@ -92,7 +98,8 @@ static void collected_finish(collected *c)
     free(c->target_value);
 }
 
-vkt_status vkt__predictions_sample(vkt__session *s, vkt_split split, uint64_t limit, const char *run_dir, uint64_t step)
+vkt_status vkt__predictions_sample(vkt__session *s, vkt_split split, uint64_t limit,
+                                   const char *run_dir, uint64_t step)
 {
     vkt__eval_sums sums;
     collected c = collected_create(s->info, VKT_MIN(limit, s->info->n[split]));
@@ -114,11 +121,14 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     vkt_split split = desc->data ? VKT_TEST : desc->split;
     *out = (vkt_eval_result) { 0 };
     VKT_TRY(open_checkpoint(desc->checkpoint, &desc->gpu, &o));
-    if (desc->data) VKT_TRY(vkt_dataset_open_schema(o.ckpt->state.schema, desc->data, &o.data));
-    else VKT_TRY(vkt_dataset_open(&o.config->data, &o.data));
+    if (desc->data)
+        VKT_TRY(vkt_dataset_open_schema(o.ckpt->state.schema, desc->data, &o.data));
+    else
+        VKT_TRY(vkt_dataset_open(&o.config->data, &o.data));
     const vkt_dataset_info *info = vkt_dataset_get_info(o.data);
     if (!info->has_labels) {
-        st = vkt__fail(VKT_FORMAT, "eval", "'%s' has no labels to compare with: use `vktrain predict`", desc->data);
+        st = vkt__fail(VKT_FORMAT, "eval",
+                       "'%s' has no labels to compare with: use `vktrain predict`", desc->data);
         goto fail;
     }
     if (!info->n[split]) {
@@ -126,10 +136,12 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
         goto fail;
     }
     if (!desc->data && o.ckpt->state.data_hash != vkt_dataset_fingerprint(o.data))
-        vkt_log(VKT_LOG_WARN, "eval", "the data has changed since this checkpoint was trained: the split may differ");
+        vkt_log(VKT_LOG_WARN, "eval",
+                "the data has changed since this checkpoint was trained: the split may differ");
     VKT_TRY(open_session(&o, desc->batch));
     if (desc->predictions) c = collected_create(info, info->n[split]);
-    VKT_TRY(vkt__evaluate(o.session, NULL, split, 0, &sums, desc->predictions ? collect : NULL, &c));
+    VKT_TRY(
+        vkt__evaluate(o.session, NULL, split, 0, &sums, desc->predictions ? collect : NULL, &c));
     if (desc->predictions) VKT_TRY(vkt__predictions_write(desc->predictions, &c.p));
     out->n = sums.n;
     out->loss = sums.loss / (double)sums.n;
@@ -142,7 +154,8 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     sums.class_count = sums.class_correct = NULL;
     out->class_names = vkt__alloc((sums.n_classes + 1) * sizeof *out->class_names);
     for (uint32_t i = 0; i < sums.n_classes; i++)
-        out->class_names[i] = strcpy(vkt__alloc(strlen(info->class_names[i]) + 1), info->class_names[i]);
+        out->class_names[i] =
+            strcpy(vkt__alloc(strlen(info->class_names[i]) + 1), info->class_names[i]);
 fail:
     vkt__eval_sums_finish(&sums);
     collected_finish(&c);
@@ -174,8 +187,8 @@ static void forward(void *user, uint64_t index, const float *out, vkt_label y)
     f->fn(f->user, &f->p);
 }
 
-vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const char *const *inputs, size_t n_inputs,
-                       void (*fn)(void *user, const vkt_prediction *p), void *user)
+vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const char *const *inputs,
+                       size_t n_inputs, void (*fn)(void *user, const vkt_prediction *p), void *user)
 {
     vkt_status st = VKT_OK;
     opened o = { 0 };
@@ -189,7 +202,9 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
             VKT_TRY(open_session(&o, 0));
         }
         const vkt_dataset_info *info = vkt_dataset_get_info(data);
-        forwarded f = { fn, user, { .input = inputs[i], .n = info->n_outputs, .class_names = info->class_names } };
+        forwarded f = {
+            fn, user, { .input = inputs[i], .n = info->n_outputs, .class_names = info->class_names }
+        };
         st = vkt__evaluate(o.session, data, VKT_TEST, 0, &sums, forward, &f);
         vkt__eval_sums_finish(&sums);
         if (data != o.data) vkt_dataset_destroy(&data);

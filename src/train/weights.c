@@ -4,7 +4,9 @@
 
 static void describe(vkt__st_tensor *t, const vkt_param *p, const char *name, float *flat)
 {
-    *t = (vkt__st_tensor) { .name = name, .dtype = "F32", .rank = p->shape.rank, .data = flat + p->offset };
+    *t = (vkt__st_tensor) {
+        .name = name, .dtype = "F32", .rank = p->shape.rank, .data = flat + p->offset
+    };
     for (uint32_t i = 0; i < p->shape.rank; i++) t->shape[i] = p->shape.d[i];
 }
 
@@ -28,14 +30,17 @@ vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weig
     for (size_t k = 0; k < n_moments; k++) ok = (w->moments[k] = flat_alloc(m)) != NULL && ok;
     if (!ok) {
         vkt__weights_finish(w);
-        return vkt__fail(VKT_OOM_HOST, "checkpoint", "no memory for a host copy of the model's %.1f MiB",
+        return vkt__fail(VKT_OOM_HOST, "checkpoint",
+                         "no memory for a host copy of the model's %.1f MiB",
                          (double)(vkt_model_flat_count(m) * 4 * (n_moments + 1)) / 1048576);
     }
     for (size_t i = 0; i < n; i++) {
         const vkt_param *p = vkt_model_param(m, i);
         describe(&w->model[i], p, vkt__arena_strdup(&w->arena, p->name), w->values);
         for (size_t k = 0; k < n_moments; k++)
-            describe(&w->optim[k * n + i], p, vkt__arena_printf(&w->arena, "%s.%s", vkt_optim_moment_name(o, k), p->name), w->moments[k]);
+            describe(&w->optim[k * n + i], p,
+                     vkt__arena_printf(&w->arena, "%s.%s", vkt_optim_moment_name(o, k), p->name),
+                     w->moments[k]);
     }
     return VKT_OK;
 }
@@ -48,12 +53,14 @@ void vkt__weights_finish(vkt__weights *w)
     *w = (vkt__weights) { 0 };
 }
 
-vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o, vkt__weights *w)
+vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
+                                 vkt__weights *w)
 {
     vkt_status st = VKT_OK;
     uint64_t bytes = vkt_model_flat_count(m) * 4;
     VKT_TRY(vkt_buffer_read(gpu, vkt_model_values(m), 0, w->values, bytes));
-    for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++) VKT_TRY(vkt_buffer_read(gpu, vkt_optim_moment(o, k), 0, w->moments[k], bytes));
+    for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++)
+        VKT_TRY(vkt_buffer_read(gpu, vkt_optim_moment(o, k), 0, w->moments[k], bytes));
 fail:
     return st;
 }
@@ -63,7 +70,8 @@ vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const v
     vkt_status st = VKT_OK;
     uint64_t bytes = vkt_model_flat_count(m) * 4;
     VKT_TRY(vkt_buffer_write(gpu, vkt_model_values(m), 0, w->values, bytes));
-    for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++) VKT_TRY(vkt_buffer_write(gpu, vkt_optim_moment(o, k), 0, w->moments[k], bytes));
+    for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++)
+        VKT_TRY(vkt_buffer_write(gpu, vkt_optim_moment(o, k), 0, w->moments[k], bytes));
 fail:
     return st;
 }
