@@ -1,16 +1,12 @@
 /* The trainer: a fixed number of steps, submitted ahead of the device; evaluation and a checkpoint
  * at step intervals; the best checkpoint chosen in retrospect. Everything it writes goes through
  * the run folder. */
-#include <jansson.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 
 #include "base/os.h"
-#include "train/metrics.h"
-#include "train/run.h"
-#include "train/session.h"
-#include "train/tfevents.h"
+#include "train/trainer.h"
 
 static volatile sig_atomic_t stop_asked;
 
@@ -19,76 +15,20 @@ void vkt_train_stop(void)
     stop_asked = 1;
 }
 
-/* A micro-batch that was submitted and not yet seen to be done. */
-typedef struct {
-    uint64_t step, ticket;
-    uint32_t slot;
-    bool last;        /* of the step's micro-batches: carries its numbers */
-    uint32_t n_valid; /* examples of the step so far */
-    double lr, input_wait;
-} flight;
-
-/* Means over the recent past: exponential, with the weight of what is missing taken out. */
-typedef struct {
-    double sum, weight;
-} recent;
-
-static void recent_add(recent *r, double v)
+static void recent_add(vkt__recent *r, double v)
 {
     r->sum = 0.98 * r->sum + v;
     r->weight = 0.98 * r->weight + 1;
 }
 
-static double recent_mean(const recent *r)
+static double recent_mean(const vkt__recent *r)
 {
     return r->weight > 0 ? r->sum / r->weight : NAN;
 }
 
-typedef struct {
-    const vkt_config *recipe;
-    vkt_config fit;      /* the recipe with batches that fit into memory */
-    const vkt_config *c; /* fit */
-    const vkt_train_desc *desc;
-    vkt_train_result *result;
-    vkt_gpu *gpu;
-    vkt_dataset *data;
-    const vkt_dataset_info *info;
-    vkt__session *s;
-    vkt__run *run;
-    vkt__run_record record;
-    vkt__metrics *metrics;
-    vkt__tfevents *events;
-    vkt_loader *loader;
-    vkt__weights host;
-    char *yaml;
-    uint64_t config_hash, data_hash;
-    char device[256], driver[600], started[32];
-
-    double step_examples;        /* of all micro-batches of a step */
-    uint64_t total, first, done; /* steps in all; where this process began or went on; read back */
-    uint64_t sent, n_read;       /* steps submitted; read back by this process */
-    flight flights[VKT_MAX_SLOTS];
-    uint32_t n_flights, oldest;
-    uint64_t skipped_in_a_row;
-    uint64_t saved; /* step of the newest checkpoint; UINT64_MAX: none */
-    float *norms;   /* [done]: unclipped gradient norms, NAN where skipped */
-    size_t cap_norms, n_norms;
-    uint64_t n_clipped, n_skipped;
-    recent loss, accuracy;
-    double began, eval_s,
-        before_s;  /* clock at the first step; seconds in evaluations; before `began` */
-    double lost_s; /* of before_s: in this process, before the device was lost */
-    double wait_s, wait_mark, time_mark; /* for the loader; at the last evaluation */
-    double host_cpu;                     /* this thread's CPU in steps, outside the driver */
-    bool said_input_bound;
-    double last_value; /* of the monitored metric */
-    double last_eval_loss, last_eval_accuracy, last_eval_mae;
-    vkt_progress progress;
-} trainer;
-
 /* ---- metrics by name ---- */
 
-static double metric_value(const trainer *t, const vkt__eval_sums *e)
+double vkt__trainer_metric(const vkt__trainer *t, const vkt__eval_sums *e)
 {
     double n = (double)e->n;
     if (!strcmp(t->c->metric, "accuracy")) return (double)e->correct / n;
@@ -96,9 +36,9 @@ static double metric_value(const trainer *t, const vkt__eval_sums *e)
     return e->loss / n;
 }
 
-/* ---- what a resumed run knows of its past ---- */
+/* ---- what steps leave behind ---- */
 
-static void norms_add(trainer *t, double norm, double clip, bool ok)
+void vkt__trainer_add_norm(vkt__trainer *t, double norm, double clip, bool ok)
 {
     if (t->n_norms == t->cap_norms)
         t->norms = vkt__grow(t->norms, t->n_norms, &t->cap_norms, sizeof *t->norms);
@@ -107,34 +47,9 @@ static void norms_add(trainer *t, double norm, double clip, bool ok)
     t->n_clipped += ok && clip < 1;
 }
 
-/* Norms, clips and skips of the steps before, from metrics.jsonl. */
-static vkt_status read_history(trainer *t, const char *run_dir)
-{
-    char path[1100], line[4096];
-    snprintf(path, sizeof path, "%s/metrics.jsonl", run_dir);
-    FILE *f = NULL;
-    if (vkt__file_size(path) < 0) return VKT_OK;
-    vkt_status st = vkt__file_open(path, &f);
-    if (st != VKT_OK) return st;
-    while (fgets(line, sizeof line, f)) {
-        json_t *o = json_loads(line, 0, NULL);
-        const char *kind = json_string_value(json_object_get(o, "kind"));
-        if (kind && !strcmp(kind, "train")) {
-            const json_t *norm = json_object_get(o, "grad_norm"),
-                         *clip = json_object_get(o, "clip"), *ok = json_object_get(o, "update_ok");
-            norms_add(t, json_number_value(norm),
-                      json_is_number(clip) ? json_number_value(clip) : 1,
-                      !json_is_number(ok) || json_number_value(ok) > 0);
-        }
-        json_decref(o);
-    }
-    fclose(f);
-    return VKT_OK;
-}
-
 /* ---- reading steps back ---- */
 
-static vkt_status read_flight(trainer *t, const flight *f)
+static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
 {
     vkt_status st = VKT_OK;
     const float *s = t->s->train.scalars[f->slot];
@@ -142,7 +57,7 @@ static vkt_status read_flight(trainer *t, const flight *f)
     double now = vkt__now(), accuracy = classify ? (double)s[VKT_SCALAR_HITS] / f->n_valid : NAN;
     t->done = f->step + 1;
     t->n_read++;
-    norms_add(t, (double)s[VKT_SCALAR_GRAD_NORM], (double)s[VKT_SCALAR_CLIP], ok);
+    vkt__trainer_add_norm(t, (double)s[VKT_SCALAR_GRAD_NORM], (double)s[VKT_SCALAR_CLIP], ok);
     if (ok) {
         recent_add(&t->loss, (double)s[VKT_SCALAR_LOSS]);
         if (classify) recent_add(&t->accuracy, accuracy);
@@ -196,9 +111,9 @@ fail:
 }
 
 /* Waits for the oldest step in flight, reads its numbers, lets the loader have its slot. */
-static vkt_status retire(trainer *t)
+static vkt_status retire(vkt__trainer *t)
 {
-    flight f = t->flights[t->oldest];
+    vkt__flight f = t->flights[t->oldest];
     vkt_status st = vkt_ticket_wait(t->gpu, f.ticket);
     if (st != VKT_OK) return st;
     t->oldest = (t->oldest + 1) % VKT_MAX_SLOTS;
@@ -210,7 +125,7 @@ static vkt_status retire(trainer *t)
     return st;
 }
 
-static vkt_status drain(trainer *t)
+static vkt_status drain(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
     while (t->n_flights && st == VKT_OK) st = retire(t);
@@ -219,7 +134,7 @@ static vkt_status drain(trainer *t)
 
 /* ---- checkpoints and evaluation ---- */
 
-static vkt_status save_checkpoint(trainer *t, double value)
+static vkt_status save_checkpoint(vkt__trainer *t, double value)
 {
     vkt_status st = VKT_OK;
     vkt__checkpoint_item *items = NULL;
@@ -261,12 +176,13 @@ fail:
 }
 
 /* The split that selects: validation, or where there is none, test (said at the start). */
-static vkt_split monitor_split(const trainer *t)
+vkt_split vkt__trainer_split(const vkt__trainer *t)
 {
     return t->info->n[VKT_VALID] ? VKT_VALID : VKT_TEST;
 }
 
-static void write_eval(trainer *t, const char *split, const vkt__eval_sums *e, vkt_status *st)
+void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval_sums *e,
+                             vkt_status *st)
 {
     bool classify = t->info->task == VKT_CLASSIFY;
     double n = (double)e->n;
@@ -291,18 +207,18 @@ static void write_eval(trainer *t, const char *split, const vkt__eval_sums *e, v
     *st = vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags));
 }
 
-static vkt_status evaluate_and_save(trainer *t)
+static vkt_status evaluate_and_save(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
     double start = vkt__now();
     vkt__eval_sums e = { 0 };
-    vkt_split split = monitor_split(t);
+    vkt_split split = vkt__trainer_split(t);
     VKT_TRY(vkt__evaluate(t->s, NULL, split, t->c->eval_sample, &e, NULL, NULL));
-    write_eval(t, vkt_split_name(split), &e, &st);
+    vkt__trainer_write_eval(t, vkt_split_name(split), &e, &st);
     VKT_TRY(st);
     if (t->c->eval_predictions)
         VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
-    t->last_value = metric_value(t, &e);
+    t->last_value = vkt__trainer_metric(t, &e);
     t->last_eval_loss = e.loss / (double)e.n;
     t->last_eval_mae = t->info->task == VKT_CLASSIFY ? NAN : e.abs_error / (double)e.n;
     t->last_eval_accuracy = t->info->task == VKT_CLASSIFY ? (double)e.correct / (double)e.n : NAN;
@@ -335,7 +251,7 @@ fail:
 /* ---- the loop ---- */
 
 /* Reads back what is done, and waits while the ring is full: one slot is being filled. */
-static vkt_status retire_done(trainer *t)
+static vkt_status retire_done(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
     uint32_t most = VKT_MAX(t->s->train.n_slots - 1, 1);
@@ -347,13 +263,13 @@ static vkt_status retire_done(trainer *t)
 
 /* Examples weigh 1 / (examples of the step); what class weights add to that, inv_weight takes out
  * again. */
-static vkt_status submit_step(trainer *t, uint64_t step)
+static vkt_status submit_step(vkt__trainer *t, uint64_t step)
 {
     vkt_status st = VKT_OK;
     double weight = 0;
     uint32_t n = t->c->accumulate;
     t->sent = step + 1;
-    flight f = { .step = step, .lr = vkt_schedule_lr(&t->c->schedule, step) };
+    vkt__flight f = { .step = step, .lr = vkt_schedule_lr(&t->c->schedule, step) };
     for (uint32_t k = 0; k < n; k++) {
         double wait = 0;
         VKT_TRY(vkt_loader_next(t->loader, &f.slot, &wait));
@@ -379,12 +295,12 @@ fail:
     return st;
 }
 
-static bool evaluates_after(const trainer *t, uint64_t step)
+static bool evaluates_after(const vkt__trainer *t, uint64_t step)
 {
     return (step + 1) % t->c->eval_every == 0 || step + 1 == t->total;
 }
 
-static vkt_status loop(trainer *t)
+static vkt_status loop(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
     t->began = t->time_mark = vkt__now();
@@ -411,238 +327,8 @@ fail:
 
 /* ---- before and after ---- */
 
-/* `best` may have been left behind by a kill between a checkpoint and its link. */
-static vkt_status tidy_checkpoints(trainer *t)
-{
-    vkt_status st = VKT_OK;
-    vkt__checkpoint_item *items = NULL;
-    size_t n = 0;
-    VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
-    const vkt__checkpoint_item *best = vkt__checkpoint_best(items, n, t->c->metric_sign);
-    if (best) {
-        VKT_TRY(vkt__checkpoint_link_best(t->run->dir, best->name));
-        t->record.best_step = best->step;
-        t->record.best_metric = best->value;
-    }
-    VKT_TRY(vkt__checkpoint_prune(t->run->dir, t->c->keep, t->c->metric_sign, NULL));
-fail:
-    free(items);
-    return st;
-}
-
-static bool has_checkpoints(const trainer *t)
-{
-    vkt__checkpoint_item *items;
-    size_t n;
-    bool some = vkt__checkpoint_list(t->run->dir, &items, &n) != VKT_OK || n > 0;
-    free(items);
-    return some;
-}
-
-static vkt_status resume(trainer *t)
-{
-    vkt_status st = VKT_OK;
-    vkt__checkpoint *ckpt = NULL;
-    if (!has_checkpoints(t)) { /* killed before the first one */
-        vkt_log(VKT_LOG_INFO, "train", "'%s' has no checkpoint yet: starting at step 0 of %llu",
-                t->run->dir, (unsigned long long)t->total);
-        return vkt_model_init(t->s->model, t->c->seed);
-    }
-    VKT_TRY(vkt__checkpoint_newest(t->run->dir, &ckpt));
-    if (ckpt->state.data_hash != t->data_hash) {
-        st = vkt__fail(
-            VKT_FORMAT, "train",
-            "the data has changed since '%s' was written: resume needs the same examples and split",
-            ckpt->dir);
-        goto fail;
-    }
-    if (ckpt->state.config_hash != t->config_hash)
-        vkt_log(VKT_LOG_WARN, "train",
-                "the recipe differs from the one the run began with: it goes on with the new one, "
-                "not bit for bit");
-    VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.model, t->host.n_model, false));
-    VKT_TRY(vkt__safetensors_load(ckpt->optim, t->host.optim, t->host.n_optim, false));
-    VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, t->s->optim, &t->host));
-    t->first = t->done = t->saved = ckpt->state.step;
-    if (t->first > t->total) {
-        st = vkt__fail(VKT_ARG, "train", "the run is at step %llu, past the %llu of train.steps",
-                       (unsigned long long)t->first, (unsigned long long)t->total);
-        goto fail;
-    }
-    VKT_TRY(tidy_checkpoints(t));
-    vkt_log(VKT_LOG_INFO, "train", "resuming '%s' at step %llu of %llu", t->run->dir,
-            (unsigned long long)t->first, (unsigned long long)t->total);
-fail:
-    vkt__checkpoint_close(&ckpt);
-    return st;
-}
-
-/* Opens the run folder and its files; loads the checkpoint of a resumed run or the initial weights.
- */
-static vkt_status open_run(trainer *t)
-{
-    vkt_status st = VKT_OK;
-    const vkt_config *c = t->c;
-    const vkt_caps *caps = vkt_gpu_caps(t->gpu);
-    vkt__arena arena = { 0 };
-    VKT_TRY(vkt__run_open(t->desc->run_dir, c->name, t->desc->resume, &t->run));
-    vkt__run_record *r = &t->record;
-    *r = vkt__run_record_empty();
-    if (t->desc->resume &&
-        vkt__file_exists(vkt__arena_printf(&arena, "%s/run.json", t->run->dir))) {
-        vkt__run_record old;
-        VKT_TRY(vkt__run_load(t->run->dir, &arena, &old, NULL));
-        r->n_resumes = old.n_resumes + 1;
-        snprintf(t->started, sizeof t->started, "%s", old.started ? old.started : "");
-        t->before_s = isnan(old.seconds) ? 0 : old.seconds;
-        r->best_step = old.best_step;
-        r->best_metric = old.best_metric;
-    }
-    snprintf(t->device, sizeof t->device, "%s", caps->name);
-    snprintf(t->driver, sizeof t->driver, "%s %s", caps->driver, caps->driver_info);
-    r->name = c->name;
-    r->note = c->note;
-    r->status = "running";
-    if (!t->started[0]) vkt__time_iso(t->started);
-    r->started = t->started;
-    r->command = t->desc->command;
-    r->config = t->yaml;
-    r->source = c->source;
-    r->device = t->device;
-    r->driver = t->driver;
-    r->data = t->info->source;
-    r->seed = c->seed;
-    r->data_seed = c->data.seed;
-    r->n_params = vkt_model_count(t->s->model);
-    r->total = t->total;
-    r->micro_batch = c->batch == t->recipe->batch ? 0 : c->batch;
-    r->eval_batch = c->eval_batch == t->recipe->eval_batch ? 0 : c->eval_batch;
-    r->metric = c->metric;
-    if (t->desc->resume)
-        VKT_TRY(resume(t));
-    else
-        VKT_TRY(vkt_model_init(t->s->model, c->seed));
-    uint64_t at = t->desc->resume ? t->first : VKT__METRICS_NEW;
-    VKT_TRY(vkt__metrics_open(t->run->dir, at, &t->metrics));
-    VKT_TRY(vkt__tfevents_open(t->run->dir, t->desc->resume ? t->first : UINT64_MAX, &t->events));
-    if (t->desc->resume) VKT_TRY(read_history(t, t->run->dir));
-    r->step = t->first;
-    VKT_TRY(vkt__run_save(t->run, r));
-fail:
-    vkt__arena_finish(&arena);
-    return st;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-static void percentiles(trainer *t)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < t->n_norms; i++)
-        if (isfinite(t->norms[i])) t->norms[n++] = t->norms[i];
-    t->result->norm_p50 = t->result->norm_p90 = t->result->norm_p99 = NAN;
-    if (!n) return;
-    qsort(t->norms, n, sizeof *t->norms, by_value);
-    t->result->norm_p50 = (double)t->norms[n / 2];
-    t->result->norm_p90 = (double)t->norms[n * 9 / 10];
-    t->result->norm_p99 = (double)t->norms[n * 99 / 100];
-}
-
-/* The best checkpoint so far; none if nothing was evaluated. */
-static vkt_status find_best(trainer *t)
-{
-    vkt__checkpoint_item *items = NULL;
-    size_t n = 0;
-    vkt_train_result *r = t->result;
-    vkt_status st = vkt__checkpoint_list(t->run->dir, &items, &n);
-    const vkt__checkpoint_item *best =
-        st == VKT_OK ? vkt__checkpoint_best(items, n, t->c->metric_sign) : NULL;
-    if (best) {
-        snprintf(r->best_checkpoint, sizeof r->best_checkpoint, "%s/checkpoints/%s", t->run->dir,
-                 best->name);
-        r->best_step = best->step;
-        r->best_metric = best->value;
-    }
-    free(items);
-    return st;
-}
-
-/* The best checkpoint in retrospect, on the full validation set and on the test set. */
-static vkt_status conclude(trainer *t)
-{
-    vkt_status st = VKT_OK;
-    vkt_train_result *r = t->result;
-    vkt__checkpoint *ckpt = NULL;
-    vkt__eval_sums e = { 0 };
-    bool classify = t->info->task == VKT_CLASSIFY;
-    vkt_split split = monitor_split(t);
-    VKT_TRY(find_best(t));
-    if (!*r->best_checkpoint) {
-        st = vkt__fail(VKT_IO, "train", "'%s' has no evaluated checkpoint left", t->run->dir);
-        goto fail;
-    }
-    if (r->best_step != t->done) {
-        VKT_TRY(vkt__checkpoint_open(r->best_checkpoint, &ckpt));
-        VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.model, t->host.n_model, false));
-        VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, &t->host));
-    }
-    VKT_TRY(vkt__evaluate(t->s, NULL, split, 0, &e, NULL, NULL));
-    r->valid_loss = e.loss / (double)e.n;
-    r->valid_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
-    r->valid_mae = classify ? NAN : e.abs_error / (double)e.n;
-    r->sample_gap = t->c->eval_sample && t->c->eval_sample < t->info->n[split]
-                        ? metric_value(t, &e) - r->best_metric
-                        : NAN;
-    vkt__eval_sums_finish(&e);
-    t->record.valid_loss = r->valid_loss;
-    t->record.valid_accuracy = r->valid_accuracy;
-    t->record.valid_mae = r->valid_mae;
-    if (t->info->n[VKT_TEST]) {
-        VKT_TRY(vkt__evaluate(t->s, NULL, VKT_TEST, 0, &e, NULL, NULL));
-        r->test_loss = e.loss / (double)e.n;
-        r->test_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
-        r->test_mae = classify ? NAN : e.abs_error / (double)e.n;
-        t->record.test_loss = r->test_loss;
-        t->record.test_accuracy = r->test_accuracy;
-        t->record.test_mae = r->test_mae;
-        write_eval(t, "test", &e, &st);
-        VKT_TRY(st);
-    }
-fail:
-    vkt__eval_sums_finish(&e);
-    vkt__checkpoint_close(&ckpt);
-    return st;
-}
-
-static void fill_result(trainer *t)
-{
-    vkt_train_result *r = t->result;
-    vkt_gpu_stats stats = vkt_gpu_get_stats(t->gpu);
-    uint64_t steps = t->n_read;
-    double train_s = vkt__now() - t->began - t->eval_s;
-    snprintf(r->run_dir, sizeof r->run_dir, "%s", t->run->dir);
-    snprintf(r->metric, sizeof r->metric, "%s", t->c->metric);
-    r->step = t->done;
-    r->n_steps = steps;
-    r->n_clipped = t->n_clipped;
-    r->n_skipped = t->n_skipped;
-    r->seconds = t->lost_s + (t->began > 0 ? vkt__now() - t->began : 0);
-    r->items_per_s = t->progress.items_per_s;
-    r->step_ms = steps ? 1e3 * t->step_examples / t->progress.items_per_s : NAN;
-    r->host_us = steps ? 1e6 * t->host_cpu / (double)steps : NAN;
-    r->input_wait = train_s > 0 ? t->wait_s / train_s : 0;
-    r->device_bytes = stats.peak_bytes;
-    r->planned_bytes = t->s->planned_bytes;
-    r->n_allocs_last = stats.n_allocs;
-    percentiles(t);
-}
-
 /* A resumed run keeps the micro-batches that it began with, on which the last bits depend. */
-static void split_as_before(trainer *t)
+static void split_as_before(vkt__trainer *t)
 {
     vkt__arena arena = { 0 };
     vkt__run_record old;
@@ -661,7 +347,7 @@ static void split_as_before(trainer *t)
 }
 
 /* The device and all that lies on it. submit_ms 0: the device's own. */
-static vkt_status open_gpu(trainer *t, uint32_t submit_ms)
+static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms)
 {
     vkt_status st = VKT_OK;
     vkt_gpu_desc gpu = t->desc->gpu;
@@ -674,7 +360,7 @@ fail:
     return st;
 }
 
-static vkt_status prepare(trainer *t)
+static vkt_status prepare(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
     const vkt_config *c = t->c;
@@ -727,7 +413,7 @@ fail:
     return st;
 }
 
-static vkt_status start_loader(trainer *t)
+static vkt_status start_loader(vkt__trainer *t)
 {
     const vkt_config *c = t->c;
     vkt_loader_desc d = { .data = t->data,
@@ -744,20 +430,20 @@ static vkt_status start_loader(trainer *t)
     return vkt_loader_create(&d, &t->loader);
 }
 
-static vkt_status work(trainer *t)
+static vkt_status work(vkt__trainer *t)
 {
     vkt_status st = loop(t);
-    fill_result(t);
+    vkt__trainer_fill_result(t);
     if (st == VKT_INTERRUPTED) {
-        vkt_status found = find_best(t);
+        vkt_status found = vkt__trainer_find_best(t);
         if (found != VKT_OK) st = found;
     }
-    return st == VKT_OK ? conclude(t) : st;
+    return st == VKT_OK ? vkt__trainer_conclude(t) : st;
 }
 
 /* After a lost device: everything on it is made anew, and the run goes on from its last checkpoint,
  * or its beginning. */
-static vkt_status recover(trainer *t)
+static vkt_status recover(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
     vkt__checkpoint_item *items = NULL;
@@ -780,7 +466,7 @@ static vkt_status recover(trainer *t)
     t->n_flights = t->oldest = 0;
     t->n_norms = 0;
     t->n_clipped = t->n_skipped = t->skipped_in_a_row = 0;
-    t->loss = t->accuracy = (recent) { 0 };
+    t->loss = t->accuracy = (vkt__recent) { 0 };
     t->eval_s = t->wait_s = t->wait_mark = 0;
 
     VKT_TRY(open_gpu(t, ms > 1 ? ms / 2 : ms));
@@ -788,12 +474,12 @@ static vkt_status recover(trainer *t)
     t->first = t->done = 0;
     t->saved = UINT64_MAX;
     if (n)
-        VKT_TRY(resume(t));
+        VKT_TRY(vkt__trainer_resume(t));
     else
         VKT_TRY(vkt_model_init(t->s->model, t->c->seed));
     VKT_TRY(vkt__metrics_open(t->run->dir, n ? t->first : VKT__METRICS_NEW, &t->metrics));
     VKT_TRY(vkt__tfevents_open(t->run->dir, n ? t->first : UINT64_MAX, &t->events));
-    if (n) VKT_TRY(read_history(t, t->run->dir));
+    if (n) VKT_TRY(vkt__trainer_history(t, t->run->dir));
     VKT_TRY(start_loader(t));
     vkt_log(VKT_LOG_WARN, "train",
             "the device is there again: going on from step %llu with submissions of %u ms",
@@ -803,7 +489,7 @@ fail:
     return st;
 }
 
-static void finish(trainer *t)
+static void finish(vkt__trainer *t)
 {
     if (t->gpu) vkt_gpu_wait(t->gpu);
     vkt_loader_destroy(&t->loader);
@@ -821,7 +507,7 @@ static void finish(trainer *t)
 vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_result *out)
 {
     vkt_status st = VKT_OK;
-    trainer t = {
+    vkt__trainer t = {
         .recipe = c, .fit = *c, .desc = desc, .result = out, .last_value = NAN, .saved = UINT64_MAX
     };
     *out = (vkt_train_result) { .test_loss = NAN,
@@ -838,7 +524,7 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
         *desc->explain_text = vkt__session_explain(t.s);
         goto fail;
     }
-    VKT_TRY(open_run(&t));
+    VKT_TRY(vkt__trainer_open_run(&t));
     VKT_TRY(start_loader(&t));
     st = work(&t);
     if (st == VKT_DEVICE && vkt__gpu_lost(t.gpu))

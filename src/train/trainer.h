@@ -1,0 +1,92 @@
+/* The trainer's own state, shared by its two files: trainer.c (the loop) and trainer_run.c (what
+ * opens, resumes and concludes a run). */
+#ifndef VKT_TRAIN_TRAINER_H
+#define VKT_TRAIN_TRAINER_H
+
+#include "train/metrics.h"
+#include "train/run.h"
+#include "train/session.h"
+#include "train/tfevents.h"
+
+/* A micro-batch that was submitted and not yet seen to be done. */
+typedef struct vkt__flight {
+    uint64_t step, ticket;
+    uint32_t slot;
+    bool last;        /* of the step's micro-batches: carries its numbers */
+    uint32_t n_valid; /* examples of the step so far */
+    double lr, input_wait;
+} vkt__flight;
+
+/* Means over the recent past: exponential, with the weight of what is missing taken out. */
+typedef struct vkt__recent {
+    double sum, weight;
+} vkt__recent;
+
+typedef struct vkt__trainer {
+    const vkt_config *recipe;
+    vkt_config fit;      /* the recipe with batches that fit into memory */
+    const vkt_config *c; /* fit */
+    const vkt_train_desc *desc;
+    vkt_train_result *result;
+    vkt_gpu *gpu;
+    vkt_dataset *data;
+    const vkt_dataset_info *info;
+    vkt__session *s;
+    vkt__run *run;
+    vkt__run_record record;
+    vkt__metrics *metrics;
+    vkt__tfevents *events;
+    vkt_loader *loader;
+    vkt__weights host;
+    char *yaml;
+    uint64_t config_hash, data_hash;
+    char device[256], driver[600], started[32];
+
+    double step_examples;        /* of all micro-batches of a step */
+    uint64_t total, first, done; /* steps in all; where this process began or went on; read back */
+    uint64_t sent, n_read;       /* steps submitted; read back by this process */
+    vkt__flight flights[VKT_MAX_SLOTS];
+    uint32_t n_flights, oldest;
+    uint64_t skipped_in_a_row;
+    uint64_t saved; /* step of the newest checkpoint; UINT64_MAX: none */
+    float *norms;   /* [done]: unclipped gradient norms, NAN where skipped */
+    size_t cap_norms, n_norms;
+    uint64_t n_clipped, n_skipped;
+    vkt__recent loss, accuracy;
+    double began, eval_s,
+        before_s;  /* clock at the first step; seconds in evaluations; before `began` */
+    double lost_s; /* of before_s: in this process, before the device was lost */
+    double wait_s, wait_mark, time_mark; /* for the loader; at the last evaluation */
+    double host_cpu;                     /* this thread's CPU in steps, outside the driver */
+    bool said_input_bound;
+    double last_value; /* of the monitored metric */
+    double last_eval_loss, last_eval_accuracy, last_eval_mae;
+    vkt_progress progress;
+} vkt__trainer;
+
+/* ---- trainer.c ---- */
+
+/* The monitored metric out of an evaluation, and the split that it is taken on. */
+double vkt__trainer_metric(const vkt__trainer *t, const vkt__eval_sums *e);
+vkt_split vkt__trainer_split(const vkt__trainer *t);
+/* Counts a step's norm, clip and skip. */
+void vkt__trainer_add_norm(vkt__trainer *t, double norm, double clip, bool ok);
+/* An evaluation into metrics and events. */
+void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval_sums *e,
+                             vkt_status *st);
+
+/* ---- trainer_run.c ---- */
+
+/* The run folder and its files; the checkpoint of a resumed run, or the initial weights. */
+vkt_status vkt__trainer_open_run(vkt__trainer *t);
+/* The newest checkpoint into the model, the optimizer and the counters. */
+vkt_status vkt__trainer_resume(vkt__trainer *t);
+/* Norms, clips and skips of the steps before, from metrics.jsonl. */
+vkt_status vkt__trainer_history(vkt__trainer *t, const char *run_dir);
+/* The best checkpoint into the result; and its evaluation on the full validation set and the test
+ * set. */
+vkt_status vkt__trainer_find_best(vkt__trainer *t);
+vkt_status vkt__trainer_conclude(vkt__trainer *t);
+void vkt__trainer_fill_result(vkt__trainer *t);
+
+#endif

@@ -1,0 +1,263 @@
+/* The trainer's beginning and end: opening or resuming a run folder, choosing the best checkpoint
+ * in retrospect, the figures of the result. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/os.h"
+#include "train/trainer.h"
+
+/* Norms, clips and skips of the steps before, from metrics.jsonl. */
+vkt_status vkt__trainer_history(vkt__trainer *t, const char *run_dir)
+{
+    char path[1100], line[4096];
+    snprintf(path, sizeof path, "%s/metrics.jsonl", run_dir);
+    FILE *f = NULL;
+    if (vkt__file_size(path) < 0) return VKT_OK;
+    vkt_status st = vkt__file_open(path, &f);
+    if (st != VKT_OK) return st;
+    while (fgets(line, sizeof line, f)) {
+        json_t *o = json_loads(line, 0, NULL);
+        const char *kind = json_string_value(json_object_get(o, "kind"));
+        if (kind && !strcmp(kind, "train")) {
+            const json_t *norm = json_object_get(o, "grad_norm"),
+                         *clip = json_object_get(o, "clip"), *ok = json_object_get(o, "update_ok");
+            vkt__trainer_add_norm(t, json_number_value(norm),
+                                  json_is_number(clip) ? json_number_value(clip) : 1,
+                                  !json_is_number(ok) || json_number_value(ok) > 0);
+        }
+        json_decref(o);
+    }
+    fclose(f);
+    return VKT_OK;
+}
+
+/* `best` may have been left behind by a kill between a checkpoint and its link. */
+static vkt_status tidy_checkpoints(vkt__trainer *t)
+{
+    vkt_status st = VKT_OK;
+    vkt__checkpoint_item *items = NULL;
+    size_t n = 0;
+    VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
+    const vkt__checkpoint_item *best = vkt__checkpoint_best(items, n, t->c->metric_sign);
+    if (best) {
+        VKT_TRY(vkt__checkpoint_link_best(t->run->dir, best->name));
+        t->record.best_step = best->step;
+        t->record.best_metric = best->value;
+    }
+    VKT_TRY(vkt__checkpoint_prune(t->run->dir, t->c->keep, t->c->metric_sign, NULL));
+fail:
+    free(items);
+    return st;
+}
+
+static bool has_checkpoints(const vkt__trainer *t)
+{
+    vkt__checkpoint_item *items;
+    size_t n;
+    bool some = vkt__checkpoint_list(t->run->dir, &items, &n) != VKT_OK || n > 0;
+    free(items);
+    return some;
+}
+
+vkt_status vkt__trainer_resume(vkt__trainer *t)
+{
+    vkt_status st = VKT_OK;
+    vkt__checkpoint *ckpt = NULL;
+    if (!has_checkpoints(t)) { /* killed before the first one */
+        vkt_log(VKT_LOG_INFO, "train", "'%s' has no checkpoint yet: starting at step 0 of %llu",
+                t->run->dir, (unsigned long long)t->total);
+        return vkt_model_init(t->s->model, t->c->seed);
+    }
+    VKT_TRY(vkt__checkpoint_newest(t->run->dir, &ckpt));
+    if (ckpt->state.data_hash != t->data_hash) {
+        st = vkt__fail(
+            VKT_FORMAT, "train",
+            "the data has changed since '%s' was written: resume needs the same examples and split",
+            ckpt->dir);
+        goto fail;
+    }
+    if (ckpt->state.config_hash != t->config_hash)
+        vkt_log(VKT_LOG_WARN, "train",
+                "the recipe differs from the one the run began with: it goes on with the new one, "
+                "not bit for bit");
+    VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.model, t->host.n_model, false));
+    VKT_TRY(vkt__safetensors_load(ckpt->optim, t->host.optim, t->host.n_optim, false));
+    VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, t->s->optim, &t->host));
+    t->first = t->done = t->saved = ckpt->state.step;
+    if (t->first > t->total) {
+        st = vkt__fail(VKT_ARG, "train", "the run is at step %llu, past the %llu of train.steps",
+                       (unsigned long long)t->first, (unsigned long long)t->total);
+        goto fail;
+    }
+    VKT_TRY(tidy_checkpoints(t));
+    vkt_log(VKT_LOG_INFO, "train", "resuming '%s' at step %llu of %llu", t->run->dir,
+            (unsigned long long)t->first, (unsigned long long)t->total);
+fail:
+    vkt__checkpoint_close(&ckpt);
+    return st;
+}
+
+/* Opens the run folder and its files; loads the checkpoint of a resumed run or the initial weights.
+ */
+vkt_status vkt__trainer_open_run(vkt__trainer *t)
+{
+    vkt_status st = VKT_OK;
+    const vkt_config *c = t->c;
+    const vkt_caps *caps = vkt_gpu_caps(t->gpu);
+    vkt__arena arena = { 0 };
+    VKT_TRY(vkt__run_open(t->desc->run_dir, c->name, t->desc->resume, &t->run));
+    vkt__run_record *r = &t->record;
+    *r = vkt__run_record_empty();
+    if (t->desc->resume &&
+        vkt__file_exists(vkt__arena_printf(&arena, "%s/run.json", t->run->dir))) {
+        vkt__run_record old;
+        VKT_TRY(vkt__run_load(t->run->dir, &arena, &old, NULL));
+        r->n_resumes = old.n_resumes + 1;
+        snprintf(t->started, sizeof t->started, "%s", old.started ? old.started : "");
+        t->before_s = isnan(old.seconds) ? 0 : old.seconds;
+        r->best_step = old.best_step;
+        r->best_metric = old.best_metric;
+    }
+    snprintf(t->device, sizeof t->device, "%s", caps->name);
+    snprintf(t->driver, sizeof t->driver, "%s %s", caps->driver, caps->driver_info);
+    r->name = c->name;
+    r->note = c->note;
+    r->status = "running";
+    if (!t->started[0]) vkt__time_iso(t->started);
+    r->started = t->started;
+    r->command = t->desc->command;
+    r->config = t->yaml;
+    r->source = c->source;
+    r->device = t->device;
+    r->driver = t->driver;
+    r->data = t->info->source;
+    r->seed = c->seed;
+    r->data_seed = c->data.seed;
+    r->n_params = vkt_model_count(t->s->model);
+    r->total = t->total;
+    r->micro_batch = c->batch == t->recipe->batch ? 0 : c->batch;
+    r->eval_batch = c->eval_batch == t->recipe->eval_batch ? 0 : c->eval_batch;
+    r->metric = c->metric;
+    if (t->desc->resume)
+        VKT_TRY(vkt__trainer_resume(t));
+    else
+        VKT_TRY(vkt_model_init(t->s->model, c->seed));
+    uint64_t at = t->desc->resume ? t->first : VKT__METRICS_NEW;
+    VKT_TRY(vkt__metrics_open(t->run->dir, at, &t->metrics));
+    VKT_TRY(vkt__tfevents_open(t->run->dir, t->desc->resume ? t->first : UINT64_MAX, &t->events));
+    if (t->desc->resume) VKT_TRY(vkt__trainer_history(t, t->run->dir));
+    r->step = t->first;
+    VKT_TRY(vkt__run_save(t->run, r));
+fail:
+    vkt__arena_finish(&arena);
+    return st;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static void percentiles(vkt__trainer *t)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_norms; i++)
+        if (isfinite(t->norms[i])) t->norms[n++] = t->norms[i];
+    t->result->norm_p50 = t->result->norm_p90 = t->result->norm_p99 = NAN;
+    if (!n) return;
+    qsort(t->norms, n, sizeof *t->norms, by_value);
+    t->result->norm_p50 = (double)t->norms[n / 2];
+    t->result->norm_p90 = (double)t->norms[n * 9 / 10];
+    t->result->norm_p99 = (double)t->norms[n * 99 / 100];
+}
+
+/* The best checkpoint so far; none if nothing was evaluated. */
+vkt_status vkt__trainer_find_best(vkt__trainer *t)
+{
+    vkt__checkpoint_item *items = NULL;
+    size_t n = 0;
+    vkt_train_result *r = t->result;
+    vkt_status st = vkt__checkpoint_list(t->run->dir, &items, &n);
+    const vkt__checkpoint_item *best =
+        st == VKT_OK ? vkt__checkpoint_best(items, n, t->c->metric_sign) : NULL;
+    if (best) {
+        snprintf(r->best_checkpoint, sizeof r->best_checkpoint, "%s/checkpoints/%s", t->run->dir,
+                 best->name);
+        r->best_step = best->step;
+        r->best_metric = best->value;
+    }
+    free(items);
+    return st;
+}
+
+/* The best checkpoint in retrospect, on the full validation set and on the test set. */
+vkt_status vkt__trainer_conclude(vkt__trainer *t)
+{
+    vkt_status st = VKT_OK;
+    vkt_train_result *r = t->result;
+    vkt__checkpoint *ckpt = NULL;
+    vkt__eval_sums e = { 0 };
+    bool classify = t->info->task == VKT_CLASSIFY;
+    vkt_split split = vkt__trainer_split(t);
+    VKT_TRY(vkt__trainer_find_best(t));
+    if (!*r->best_checkpoint) {
+        st = vkt__fail(VKT_IO, "train", "'%s' has no evaluated checkpoint left", t->run->dir);
+        goto fail;
+    }
+    if (r->best_step != t->done) {
+        VKT_TRY(vkt__checkpoint_open(r->best_checkpoint, &ckpt));
+        VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.model, t->host.n_model, false));
+        VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, &t->host));
+    }
+    VKT_TRY(vkt__evaluate(t->s, NULL, split, 0, &e, NULL, NULL));
+    r->valid_loss = e.loss / (double)e.n;
+    r->valid_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
+    r->valid_mae = classify ? NAN : e.abs_error / (double)e.n;
+    r->sample_gap = t->c->eval_sample && t->c->eval_sample < t->info->n[split]
+                        ? vkt__trainer_metric(t, &e) - r->best_metric
+                        : NAN;
+    vkt__eval_sums_finish(&e);
+    t->record.valid_loss = r->valid_loss;
+    t->record.valid_accuracy = r->valid_accuracy;
+    t->record.valid_mae = r->valid_mae;
+    if (t->info->n[VKT_TEST]) {
+        VKT_TRY(vkt__evaluate(t->s, NULL, VKT_TEST, 0, &e, NULL, NULL));
+        r->test_loss = e.loss / (double)e.n;
+        r->test_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
+        r->test_mae = classify ? NAN : e.abs_error / (double)e.n;
+        t->record.test_loss = r->test_loss;
+        t->record.test_accuracy = r->test_accuracy;
+        t->record.test_mae = r->test_mae;
+        vkt__trainer_write_eval(t, "test", &e, &st);
+        VKT_TRY(st);
+    }
+fail:
+    vkt__eval_sums_finish(&e);
+    vkt__checkpoint_close(&ckpt);
+    return st;
+}
+
+void vkt__trainer_fill_result(vkt__trainer *t)
+{
+    vkt_train_result *r = t->result;
+    vkt_gpu_stats stats = vkt_gpu_get_stats(t->gpu);
+    uint64_t steps = t->n_read;
+    double train_s = vkt__now() - t->began - t->eval_s;
+    snprintf(r->run_dir, sizeof r->run_dir, "%s", t->run->dir);
+    snprintf(r->metric, sizeof r->metric, "%s", t->c->metric);
+    r->step = t->done;
+    r->n_steps = steps;
+    r->n_clipped = t->n_clipped;
+    r->n_skipped = t->n_skipped;
+    r->seconds = t->lost_s + (t->began > 0 ? vkt__now() - t->began : 0);
+    r->items_per_s = t->progress.items_per_s;
+    r->step_ms = steps ? 1e3 * t->step_examples / t->progress.items_per_s : NAN;
+    r->host_us = steps ? 1e6 * t->host_cpu / (double)steps : NAN;
+    r->input_wait = train_s > 0 ? t->wait_s / train_s : 0;
+    r->device_bytes = stats.peak_bytes;
+    r->planned_bytes = t->s->planned_bytes;
+    r->n_allocs_last = stats.n_allocs;
+    percentiles(t);
+}
