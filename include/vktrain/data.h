@@ -144,6 +144,15 @@ const void *vkt_embedded(const char *name, size_t *bytes);
 /* The i-th embedded file's name, NULL past the end. */
 const char *vkt_embedded_name(size_t i);
 
+/* ---- token order ---- */
+
+/* What the gradient of an embedding of `tokens` [n] is summed by (vkt_embedding of tensor.h):
+ * order [n] gets the places 0..n-1 by rising token, places of one token in order, tokens >= n_vocab
+ * at the end; segments [n_vocab + 1] gets where each token's places begin in it, then where the
+ * last one's end. Time n + n_vocab; allocates nothing. */
+void vkt_token_order(const uint32_t *tokens, uint32_t n, uint32_t n_vocab, uint32_t *order,
+                     uint32_t *segments);
+
 #ifdef __cplusplus
 }
 #endif
