@@ -58,10 +58,12 @@ vkt_cost vkt__node_cost(const vkt_node *n);
 
 /* Constants of one node, by op. */
 typedef union vkt_attr {
-    /* kernel 0: by device and shape; tests name one. slices > 0: of k, for matmul_parts. */
+    /* out: the result's type. kernel 0: by device and shape; tests name one. slices > 0: of k, for
+     * matmul_parts. */
     struct {
         vkt_layout layout;
         vkt_act act;
+        vkt_dtype out;
         uint32_t kernel, slices;
     } matmul;
     struct {

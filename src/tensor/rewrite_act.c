@@ -37,7 +37,7 @@ static bool fuse_act_bwd(vkt_graph *g, vkt_node *act, bool training)
     vkt_node *mm = x && x->node && x->node->op == &vkt__op_matmul ? x->node : NULL;
     if (act->op != &vkt__op_act_bwd || !mm || mm->attr.matmul.act != VKT_ACT_NONE || mm->in[2])
         return false;
-    if (v->count != x->count || !vkt__is_private(g, x) ||
+    if (v->count != x->count || v->dtype != x->dtype || !vkt__is_private(g, x) ||
         !vkt__unchanged(g, v, mm->index, act->index))
         return false;
     mm->op = &vkt__op_matmul_act_bwd;

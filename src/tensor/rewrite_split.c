@@ -1,4 +1,5 @@
 /* Deep products with a small result, in slices of k. */
+#include "tensor/matmul.h"
 #include "tensor/rewrite.h"
 
 /* matmul -> matmul_parts, matmul_sum where the result is too small to give every core work. */
@@ -15,6 +16,7 @@ static uint32_t run(vkt_graph *g, bool training)
         bool is_matmul = mm->op == &vkt__op_matmul || mm->op == &vkt__op_matmul_act_bwd;
         attr.matmul.slices = is_matmul ? vkt__matmul_slices(g->gpu, mm) : 1;
         attr.matmul.act = VKT_ACT_NONE;
+        attr.matmul.out = VKT_F32;
         if (attr.matmul.slices > 1) {
             vkt_node *parts = vkt__node(g, &vkt__op_matmul_parts, mm->in, 2, attr);
             nodes[made++] = parts;
