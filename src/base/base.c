@@ -70,9 +70,19 @@ void vkt_log(vkt_log_level level, const char *area, const char *fmt, ...)
     va_end(ap);
 }
 
+static _Thread_local char failure[512];
+
+const char *vkt__last_failure(void)
+{
+    return failure;
+}
+
 vkt_status vkt__fail(vkt_status st, const char *area, const char *fmt, ...)
 {
     va_list ap;
+    va_start(ap, fmt);
+    if (quiet) vsnprintf(failure, sizeof failure, fmt, ap);
+    va_end(ap);
     va_start(ap, fmt);
     log_va(VKT_LOG_ERROR, area, fmt, ap);
     va_end(ap);
