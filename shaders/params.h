@@ -360,6 +360,15 @@ struct attention_delta_params {
     U32 pad;
 };
 
+/* cache_write.comp */
+struct cache_write_params {
+    ADDR(f32s) cache;  /* [B, P, C] */
+    ADDR(f32s) x;      /* [B, T, W] */
+    ADDR(u32s) start;  /* [1] */
+    U32 P, C, T, W, column;
+    U32 n;             /* B T C */
+};
+
 /* gated.comp: y = act(gate) up; gated_bwd.comp: both gradients */
 struct gated_params {
     ADDR(f32s) gate;

@@ -9,6 +9,25 @@
 extern "C" {
 #endif
 
+/* The options of the layer "transformer": a whole language model. Zero means default. */
+typedef struct vkt_transformer {
+    uint32_t layers, heads, width; /* needed */
+    uint32_t kv_heads;             /* heads of keys and values, shared by groups; 0: heads */
+    uint32_t mlp;            /* hidden size; 0: 4 * width, gated 8/3 * width to a multiple of 64 */
+    uint32_t context;        /* positions there are; 0: the data's context */
+    uint32_t window;         /* positions that a token sees; 0: all before it */
+    const char *norm;        /* "layernorm" (default), "rmsnorm" */
+    const char *norm_place;  /* "pre" (default), "post" */
+    const char *positions;   /* "learned" (default), "rope", "none" */
+    const char *activation;  /* "gelu" (default), "gelu_erf", "relu", "silu", "swiglu", "geglu" */
+    const char *rope_layout; /* "half" (default, as Hugging Face's Llama), "interleaved" */
+    const char *names;       /* of parameters: "gpt2", "llama"; NULL: by positions, activation */
+    float theta;             /* rope's base; 0: 10000 */
+    bool untied;             /* the head has weights of its own */
+    bool bias;               /* llama names: biases in all projections (gpt2: see no_bias) */
+    bool qkv_bias;           /* llama names: biases of queries, keys, values (Qwen2) */
+} vkt_transformer;
+
 /* One layer of a description: a type name of vkt_layer_types and its options. Zero means default.
  */
 typedef struct vkt_layer {
@@ -24,6 +43,7 @@ typedef struct vkt_layer {
     bool zero; /* "residual": the branch's last weights (linear or norm gain) start at zero */
     const struct vkt_layer *body; /* residual, repeat */
     size_t n_body;
+    vkt_transformer transformer;
     int line; /* in the recipe, for error messages; 0: none */
 } vkt_layer;
 
@@ -46,8 +66,8 @@ typedef struct vkt_layer_opt {
 } vkt_layer_opt;
 typedef struct vkt_layer_type {
     const char *name, *help;
-    const char *main_opt;  /* the option that a bare value sets: `linear: 128`; NULL: none */
-    vkt_layer_opt opts[6]; /* ended by name NULL */
+    const char *main_opt;   /* the option that a bare value sets: `linear: 128`; NULL: none */
+    vkt_layer_opt opts[24]; /* ended by name NULL */
 } vkt_layer_type;
 const vkt_layer_type *vkt_layer_types(size_t *n);
 
@@ -68,7 +88,14 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
 void vkt_model_destroy(vkt_model **m);
 /* Initial values, a function of (seed, parameter name, element). */
 vkt_status vkt_model_init(vkt_model *m, uint64_t seed);
-/* Put the model into a graph: x [B, input...] -> logits [B, n_outputs]. train: dropout is live. The
+/* Inputs that a transformer's graph may have, made with vkt_input before vkt_model_build: for
+ * training the order [B T] and segments [V + 1] of its tokens (vkt_token_order of data.h); the
+ * position at which each token's document begins [B, T]. All u32. */
+#define VKT_TOKEN_ORDER "token order"
+#define VKT_TOKEN_SEGMENTS "token segments"
+#define VKT_TOKEN_DOCUMENTS "token documents"
+/* Put the model into a graph: x [B, input...] -> logits [B, n_outputs]; a transformer: tokens
+ * [B, T] u32 -> [B, T, n_outputs]. train: dropout is live. The
  * parameter tensors are created once per graph; vkt_model_params gives them for vkt_backward. */
 vkt_tensor *vkt_model_build(vkt_model *m, vkt_graph *g, vkt_tensor *x, bool train);
 vkt_tensor *const *vkt_model_params(vkt_model *m, vkt_graph *g, size_t *n);

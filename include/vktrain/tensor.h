@@ -167,10 +167,11 @@ vkt_tensor *vkt_gated(vkt_graph *g, vkt_tensor *gate, vkt_tensor *up, vkt_act ac
 
 /* y = softmax(scale q k^T + mask) v, head by head; scores are never stored. q [B, T, H D], k, v
  * [B, S, Hkv D] -> [B, T, H D]; head h uses keys of head h / (H / Hkv). Or q, k and v side by side:
- * q [B, T, (H + 2 Hkv) D], k and v NULL. docs [B, T] u32 or NULL: the position at which each
- * token's document begins; tokens see only their own. start [1] u32 or NULL: the position of the
- * first query where k and v are a cache of S positions; no gradient then. Without start S = T
- * unless `full`. SHAPE: D not a multiple of 4 or above 256. Dao 2023 (arXiv 2307.08691). */
+ * q [B, T, (H + 2 Hkv) D], k and v NULL (or given, as a cache: q's own are not read). docs [B, T]
+ * u32 or NULL: the position at which each token's document begins; tokens see only their own. start
+ * [1] u32 or NULL: the position of the first query where k and v are a cache of S positions; no
+ * gradient then. Without start S = T unless `full`. SHAPE: D not a multiple of 4 or above 256. Dao
+ * 2023 (arXiv 2307.08691). */
 typedef struct vkt_attention_desc {
     uint32_t heads, kv_heads; /* kv_heads 0: heads */
     bool full;                /* tokens see later ones too; default causal */
@@ -180,6 +181,12 @@ typedef struct vkt_attention_desc {
 } vkt_attention_desc;
 vkt_tensor *vkt_attention(vkt_graph *g, vkt_tensor *q, vkt_tensor *k, vkt_tensor *v,
                           vkt_tensor *docs, vkt_tensor *start, const vkt_attention_desc *desc);
+
+/* cache[b, start + t, :] = x[b, t, column .. column + C), in place: what generation appends to the
+ * keys and values it keeps. cache [B, P, C] (an input), x [B, T, W], start [1] u32; positions
+ * beyond P are left out. */
+void vkt_cache_write(vkt_graph *g, vkt_tensor *cache, vkt_tensor *x, uint32_t column,
+                     vkt_tensor *start);
 
 /* Sum of all elements -> [1]; fixed order. */
 vkt_tensor *vkt_sum(vkt_graph *g, vkt_tensor *x);

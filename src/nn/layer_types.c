@@ -22,6 +22,14 @@ static const char *const inits[] = { "kaiming", "xavier", "normal", "zeros", NUL
         "body", VKT_OPT_BODY, AT(body), 0, 0, "list of layers", NULL                               \
     }
 
+static const char *const norms[] = { "layernorm", "rmsnorm", NULL };
+static const char *const places[] = { "pre", "post", NULL };
+static const char *const positions[] = { "learned", "rope", "none", NULL };
+static const char *const activations[] = { "gelu",   "gelu_erf", "relu", "silu",
+                                           "swiglu", "geglu",    NULL };
+static const char *const rope_layouts[] = { "half", "interleaved", NULL };
+static const char *const names[] = { "gpt2", "llama", NULL };
+
 static const vkt_layer_type types[] = {
     { "linear",
       "y = x w^T + b",
@@ -53,6 +61,44 @@ static const vkt_layer_type types[] = {
       { BODY,
         { "zero", VKT_OPT_BOOL, AT(zero), 0, 1, "the branch's last weights start at zero; false",
           NULL } } },
+    { "transformer",
+      "a whole language model: tokens in, a score of each next token out",
+      NULL,
+      { { "layers", VKT_OPT_UINT, AT(transformer.layers), 1, 1000, "blocks", NULL },
+        { "heads", VKT_OPT_UINT, AT(transformer.heads), 1, 1024, "of attention", NULL },
+        { "kv_heads", VKT_OPT_UINT, AT(transformer.kv_heads), 1, 1024,
+          "of keys and values, shared by groups of heads; heads", NULL },
+        { "width", VKT_OPT_UINT, AT(transformer.width), 4, 1 << 16,
+          "of the residual stream; each head has a multiple of 4", NULL },
+        { "mlp", VKT_OPT_UINT, AT(transformer.mlp), 1, 1 << 20,
+          "hidden size; 4 times the width, if gated 8/3 of it", NULL },
+        { "context", VKT_OPT_UINT, AT(transformer.context), 1, 1 << 20,
+          "most positions; those of the data", NULL },
+        { "window", VKT_OPT_UINT, AT(transformer.window), 1, 1 << 20,
+          "how many positions a token sees; all before it", NULL },
+        { "norm", VKT_OPT_STRING, AT(transformer.norm), 0, 0, "layernorm", norms },
+        { "norm_place", VKT_OPT_STRING, AT(transformer.norm_place), 0, 0,
+          "before each branch or after adding it; pre", places },
+        { "positions", VKT_OPT_STRING, AT(transformer.positions), 0, 0, "learned", positions },
+        { "activation", VKT_OPT_STRING, AT(transformer.activation), 0, 0, "gelu", activations },
+        { "rope_layout", VKT_OPT_STRING, AT(transformer.rope_layout), 0, 0,
+          "which numbers turn together: half (Hugging Face's Llama), interleaved; half",
+          rope_layouts },
+        { "theta", VKT_OPT_FLOAT, AT(transformer.theta), 1, 1e9, "rope's base; 10000", NULL },
+        { "names", VKT_OPT_STRING, AT(transformer.names), 0, 0,
+          "of parameters, as in Hugging Face's files; by positions and activation", names },
+        { "tie", VKT_OPT_NOT_BOOL, AT(transformer.untied), 0, 1,
+          "the head's weights are the embedding's; true", NULL },
+        { "bias", VKT_OPT_NOT_BOOL, AT(no_bias), 0, 1, "names gpt2: biases; true", NULL },
+        { "all_bias", VKT_OPT_BOOL, AT(transformer.bias), 0, 1,
+          "names llama: a bias in every projection; false", NULL },
+        { "qkv_bias", VKT_OPT_BOOL, AT(transformer.qkv_bias), 0, 1,
+          "names llama: biases of queries, keys and values; false", NULL },
+        { "dropout", VKT_OPT_FLOAT, AT(p), 0, 0.99, "of the embedding and of each branch; 0",
+          NULL },
+        EPS,
+        { "init_scale", VKT_OPT_FLOAT, AT(init_scale), 1e-6, 1e6,
+          "times the initial weights, of deviation 0.02; 1", NULL } } },
     { "repeat",
       "n copies of the body in a row, each with its own parameters",
       NULL,

@@ -200,5 +200,5 @@ const vkt__layer_kind *vkt__layer_kind_find(const char *name)
 {
     for (size_t i = 0; i < VKT_COUNT(kinds); i++)
         if (!strcmp(kinds[i].name, name)) return &kinds[i];
-    return NULL;
+    return strcmp(name, vkt__transformer_kind.name) ? NULL : &vkt__transformer_kind;
 }

@@ -29,6 +29,7 @@ typedef struct vkt__layer {
     const char *where; /* "mlp.yaml:12: layer 2 (linear)" */
     vkt_shape in, out; /* of one example */
     int w, b;          /* indices of parameters, -1: none */
+    uint32_t n_params; /* transformer: as many from w on */
     struct vkt__layer *body;
     size_t n_body;
 } vkt__layer;
@@ -41,12 +42,21 @@ typedef struct vkt__layer_kind {
                          bool train);
 } vkt__layer_kind;
 
+extern const vkt__layer_kind vkt__transformer_kind;
 const vkt__layer_kind *vkt__layer_kind_find(const char *name);
 
 /* ---- what kinds use of the model (model.c) ---- */
 
 int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
                          vkt__init init, float scale);
+/* The same with a whole name. */
+int vkt__model_add_named(vkt_model *m, const char *name, vkt_shape shape, vkt__init init,
+                         float scale);
+/* The parameter of that name in g; NULL: there is none. */
+vkt_tensor *vkt__model_named(vkt_model *m, vkt_graph *g, const char *name);
+/* Numbers that are not learned; data by vkt__alloc, the model's from now on. */
+void vkt__model_set_constants(vkt_model *m, vkt_shape shape, float *data);
+vkt_tensor *vkt__model_constants(vkt_model *m, vkt_graph *g);
 /* The parameter's tensor in g; NULL for index -1. */
 vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param);
 uint32_t vkt__model_n_outputs(const vkt_model *m);

@@ -17,15 +17,25 @@ struct vkt_model {
     size_t n_params, cap_params;
     uint64_t count, flat_count;
     vkt_buffer *values, *grads;
+    vkt_shape constants_shape; /* rank 0: none */
+    float *constants_host;
+    vkt_buffer *constants;
 };
 
 int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
                          vkt__init init, float scale)
 {
+    return vkt__model_add_named(m, vkt__arena_printf(&m->arena, "%s.%s", l->name, suffix), shape,
+                                init, scale);
+}
+
+int vkt__model_add_named(vkt_model *m, const char *name, vkt_shape shape, vkt__init init,
+                         float scale)
+{
     m->params = vkt__grow(m->params, m->n_params, &m->cap_params, sizeof *m->params);
     vkt__param *p = &m->params[m->n_params];
     *p = (vkt__param) { .init = init, .scale = scale };
-    p->pub.name = vkt__arena_printf(&m->arena, "%s.%s", l->name, suffix);
+    p->pub.name = vkt__arena_strdup(&m->arena, name);
     p->pub.shape = shape;
     p->pub.offset = m->flat_count;
     p->pub.count = vkt_shape_count(shape);
@@ -33,6 +43,23 @@ int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, 
     m->count += p->pub.count;
     m->flat_count += vkt__align(p->pub.count, VKT_PARAM_ALIGN);
     return (int)m->n_params++;
+}
+
+void vkt__model_set_constants(vkt_model *m, vkt_shape shape, float *data)
+{
+    VKT_ASSERT(!m->constants_host);
+    m->constants_shape = shape;
+    m->constants_host = data;
+}
+
+vkt_tensor *vkt__model_constants(vkt_model *m, vkt_graph *g)
+{
+    vkt_tensor *t = vkt__input_named(g, "constants");
+    if (!t) {
+        t = vkt_input(g, m->constants_shape, VKT_F32, "constants");
+        vkt_bind(t, VKT_ALL_SLOTS, m->constants, 0);
+    }
+    return t;
 }
 
 uint32_t vkt__model_n_outputs(const vkt_model *m)
@@ -79,12 +106,17 @@ vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, c
             return vkt__fail(VKT_ARG, "model", "%s: no such layer type%s%s%s", l->where,
                              near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
         }
+        bool whole_model = l->kind == &vkt__transformer_kind;
+        if (whole_model && !(is_whole && n == 1))
+            return vkt__fail(VKT_ARG, "model",
+                             "%s: a transformer is the whole model: no other layers", l->where);
         vkt_status st = l->kind->plan(m, l);
         if (st != VKT_OK) return st;
         if (m->flat_count > UINT32_MAX)
             return vkt__fail(VKT_SHAPE, "model", "%s: the model has more than 2^32 parameters",
                              l->where);
         in = l->out;
+        if (whole_model) in = vkt_shape1(l->out.d[1]); /* of each token */
     }
     *out = layers;
     *out_shape = in;
@@ -100,9 +132,9 @@ vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, c
 }
 
 /* A flat buffer: device memory, or plain memory for a model without a device. */
-static vkt_status flat_create(vkt_model *m, const char *label, vkt_buffer **out)
+static vkt_status flat_create(vkt_model *m, uint64_t count, const char *label, vkt_buffer **out)
 {
-    uint64_t bytes = VKT_MAX(m->flat_count, 1) * sizeof(float);
+    uint64_t bytes = VKT_MAX(count, 1) * sizeof(float);
     if (m->gpu)
         return vkt_buffer_create(m->gpu, &(vkt_buffer_desc) { bytes, VKT_MEM_DEVICE, label }, out);
     vkt_buffer *b = vkt__alloc(sizeof *b);
@@ -137,8 +169,13 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
     m->n_layers = desc->n_layers;
     VKT_TRY(vkt__model_plan_body(m, desc->layers, desc->n_layers, "", desc->input, true, &m->layers,
                                  &last));
-    VKT_TRY(flat_create(m, "parameters", &m->values));
-    VKT_TRY(flat_create(m, "gradients", &m->grads));
+    VKT_TRY(flat_create(m, m->flat_count, "parameters", &m->values));
+    VKT_TRY(flat_create(m, m->flat_count, "gradients", &m->grads));
+    if (m->constants_host) {
+        uint64_t count = vkt_shape_count(m->constants_shape);
+        VKT_TRY(flat_create(m, count, "constants", &m->constants));
+        VKT_TRY(vkt_buffer_write(m->gpu, m->constants, 0, m->constants_host, count * 4));
+    }
     *out = m;
     return VKT_OK;
 fail:
@@ -152,6 +189,8 @@ void vkt_model_destroy(vkt_model **pm)
     if (!m) return;
     flat_destroy(m, &m->values);
     flat_destroy(m, &m->grads);
+    flat_destroy(m, &m->constants);
+    free(m->constants_host);
     free(m->params);
     vkt__arena_finish(&m->arena);
     free(m);
@@ -204,6 +243,13 @@ vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param)
         vkt_bind(t, VKT_ALL_SLOTS, m->values, p->offset * 4);
     }
     return t;
+}
+
+vkt_tensor *vkt__model_named(vkt_model *m, vkt_graph *g, const char *name)
+{
+    for (size_t i = 0; i < m->n_params; i++)
+        if (!strcmp(m->params[i].pub.name, name)) return vkt__model_tensor(m, g, (int)i);
+    return NULL;
 }
 
 vkt_tensor *vkt__model_build_body(vkt_model *m, vkt_graph *g, const vkt__layer *body, size_t n,
@@ -280,6 +326,7 @@ static void summarize(const vkt_model *m, const vkt__layer *layers, size_t n, vk
         char text[96];
         uint64_t count = (l->w >= 0 ? m->params[l->w].pub.count : 0) +
                          (l->b >= 0 ? m->params[l->b].pub.count : 0);
+        for (uint32_t k = 1; k < l->n_params; k++) count += m->params[(uint32_t)l->w + k].pub.count;
         vkt__str_printf(s, "  %-20s %-12s %-24s", l->name, l->kind->name,
                         vkt_shape_text(l->out, VKT_F32, text));
         if (count) vkt__str_printf(s, " %12llu", (unsigned long long)count);

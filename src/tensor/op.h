@@ -113,6 +113,9 @@ typedef union vkt_attr {
     struct {
         vkt_act act;
     } gated;
+    struct {
+        uint32_t column; /* of x, where what is kept begins */
+    } cache;
     /* kernel 0: by device; tests name one */
     struct {
         uint32_t heads, kv_heads, head, window, kernel;

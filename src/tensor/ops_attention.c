@@ -42,10 +42,13 @@ static bool attention_shape(vkt_node *n)
     uint32_t H = n->attr.attention.heads, Hkv = n->attr.attention.kv_heads;
     if (H == 0 || Hkv == 0 || H % Hkv)
         return vkt__shape_error(n, "%u heads can't share %u heads of keys", H, Hkv);
-    uint32_t parts = k ? H : H + 2 * Hkv;
-    if (q->shape.rank != 3 || vkt__last(q->shape) % parts)
-        return vkt__shape_error(n, "%s must be [B, T, %u heads * D]", vkt__text(q), parts);
-    uint32_t D = vkt__last(q->shape) / parts;
+    if (q->shape.rank != 3)
+        return vkt__shape_error(n, "%s must be [B, T, heads * D]", vkt__text(q));
+    uint32_t W = vkt__last(q->shape), all = H + 2 * Hkv,
+             D = k ? vkt__last(k->shape) / Hkv : W / all;
+    if (W != all * D && !(k && W == H * D))
+        return vkt__shape_error(n, "%s must be %u heads of one size%s", vkt__text(q), k ? H : all,
+                                k ? " with keys like it" : "");
     n->attr.attention.head = D;
     if (D == 0 || D % 4 || D > MOST_HEAD)
         return vkt__shape_error(n, "a head of %u: it must be a multiple of 4, at most %d", D,
@@ -65,6 +68,8 @@ static bool attention_shape(vkt_node *n)
                                 vkt__text(docs), d.B, d.T);
     if (start && (start->dtype != VKT_U32 || start->count != 1))
         return vkt__shape_error(n, "start %s must be [1] u32", vkt__text(start));
+    n->attr.attention.scale =
+        n->attr.attention.scale != 0 ? n->attr.attention.scale : (float)(1 / sqrt((double)D));
     vkt__out(n, 0, vkt_shape3(d.B, d.T, H * D), VKT_F32);
     vkt__out(n, 1, vkt_shape3(d.B, H, d.T), VKT_F32);
     return true;
@@ -463,8 +468,7 @@ static const vkt_node *sample(vkt_graph *g, uint32_t i, uint32_t kernel)
                                      .kv_heads = kv,
                                      .window = sizes[i].window,
                                      .kernel = kernel,
-                                     .full = sizes[i].full,
-                                     .scale = (float)(1 / sqrt((double)D)) } };
+                                     .full = sizes[i].full } };
     return vkt__node(g, &vkt__op_attention, in, 5, attr);
 }
 
@@ -547,8 +551,5 @@ vkt_tensor *vkt_attention(vkt_graph *g, vkt_tensor *q, vkt_tensor *k, vkt_tensor
                                      .window = desc->window,
                                      .full = desc->full,
                                      .scale = desc->scale } };
-    uint32_t parts = k ? desc->heads : attr.attention.heads + 2 * attr.attention.kv_heads;
-    if (attr.attention.scale == 0 && parts)
-        attr.attention.scale = (float)(1 / sqrt((double)vkt__last(q->shape) / parts));
     return vkt__op(g, &vkt__op_attention, (vkt_tensor *[]) { q, k, v, docs, start }, 5, attr);
 }

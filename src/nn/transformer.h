@@ -1,0 +1,33 @@
+/* The transformer layer's parts, for training (transformer.c) and generation (generator.c). */
+#ifndef VKT_NN_TRANSFORMER_H
+#define VKT_NN_TRANSFORMER_H
+
+#include "nn/layers.h"
+
+/* A description with defaults filled in. P: positions that there are, T or more. */
+typedef struct vkt__tshape {
+    uint32_t T, V, C, H, Hkv, D, P, mlp, n_layers;
+    bool gpt2, gated, rope, learned, rms, post;
+    vkt_act act;
+} vkt__tshape;
+
+/* ARG or SHAPE with the layer's line. */
+vkt_status vkt__transformer_shape(const vkt__layer *l, uint32_t n_vocab, vkt__tshape *s);
+
+/* What the ops of one graph are built from. */
+typedef struct vkt__tbuilder {
+    vkt_model *m;
+    vkt_graph *g;
+    const vkt__layer *l;
+    vkt__tshape s;
+    bool train;
+    vkt_tensor *docs;  /* [B, T] u32 or NULL */
+    vkt_tensor *start; /* [1] u32: position of the first token; NULL: 0, and no caches */
+    vkt_tensor **cache_k, **cache_v; /* of each layer [B, P, Hkv D], or NULL */
+} vkt__tbuilder;
+
+/* Tokens [B, n] u32 -> [B, n, C]; then -> logits [B, n, V]. */
+vkt_tensor *vkt__transformer_body(vkt__tbuilder *b, vkt_tensor *tokens);
+vkt_tensor *vkt__transformer_head(vkt__tbuilder *b, vkt_tensor *x);
+
+#endif
