@@ -12,6 +12,53 @@ extern "C" {
 typedef enum vkt_split { VKT_TRAIN, VKT_VALID, VKT_TEST, VKT_N_SPLITS } vkt_split;
 const char *vkt_split_name(vkt_split s); /* "train", "valid", "test" */
 
+/* ---- tokenizers ---- */
+
+#define VKT_NO_TOKEN UINT32_MAX
+
+/* Text <-> token ids. Encoding uses a cache inside: one thread at a time. */
+typedef struct vkt_tokenizer vkt_tokenizer;
+typedef struct vkt_tokenizer_info {
+    const char *kind;   /* "bytes", "chars", "bpe" */
+    const char *source; /* file it came from, for messages */
+    uint32_t n_vocab;   /* every id is below it */
+    uint32_t end;       /* the token between documents; VKT_NO_TOKEN: none */
+    uint32_t n_merges, n_added;
+    uint64_t hash; /* of all that decides what text becomes: equal tokenizers, equal hashes */
+} vkt_tokenizer_info;
+typedef struct vkt_tokens {
+    uint32_t *id; /* [n], by realloc: the caller frees */
+    size_t n, cap;
+} vkt_tokens;
+
+/* spec: "bytes" (256 bytes and <|endoftext|>), or a path: Hugging Face's tokenizer.json of a
+ * byte-level BPE, GPT-2's encoder.json or vocab.bpe (the other beside it; vocab.json and merges.txt
+ * too), a tiktoken rank file, or a folder with one of these. Errors name the file and what is
+ * wrong: IO, FORMAT; UNSUPPORTED names what the tokenizer needs that is not there. */
+vkt_status vkt_tokenizer_open(const char *spec, vkt_tokenizer **out);
+/* One token for each Unicode character of the text, rising. FORMAT: the text is empty or not UTF-8.
+ * with_end: <|endoftext|> too, for texts of several documents. */
+vkt_status vkt_tokenizer_chars(const char *text, size_t n, bool with_end, vkt_tokenizer **out);
+/* The tokenizer of a run, from its checkpoint's schema (vkt_dataset_schema). FORMAT: it has none.
+ */
+vkt_status vkt_tokenizer_from_schema(const char *schema_json, vkt_tokenizer **out);
+void vkt_tokenizer_destroy(vkt_tokenizer **t);
+const vkt_tokenizer_info *vkt_tokenizer_get_info(const vkt_tokenizer *t);
+/* Appends the tokens of any n bytes to *out. special: control tokens such as <|endoftext|> are
+ * recognised in the text; without it they are text. FORMAT: the text has what the vocabulary lacks
+ * (only of "chars", or of bytes outside UTF-8); the line says where. */
+vkt_status vkt_tokenizer_encode(vkt_tokenizer *t, const char *text, size_t n, bool special,
+                                vkt_tokens *out);
+/* The bytes that a token stands for; NULL, 0 for an id that is not used. A token may hold part of a
+ * character. */
+const char *vkt_tokenizer_bytes(const vkt_tokenizer *t, uint32_t id, size_t *n);
+/* The id of a token by its whole text ("<|im_end|>"); VKT_NO_TOKEN: there is none. */
+uint32_t vkt_tokenizer_find(const vkt_tokenizer *t, const char *text);
+/* As a tokenizer.json, which transformers reads too. Caller frees. */
+char *vkt_tokenizer_json(const vkt_tokenizer *t);
+
+/* ---- data sets ---- */
+
 typedef enum vkt_task { VKT_CLASSIFY, VKT_REGRESS } vkt_task;
 typedef enum vkt_missing { VKT_MISSING_ERROR, VKT_MISSING_MEAN, VKT_MISSING_DROP } vkt_missing;
 typedef enum vkt_standardize {
@@ -22,14 +69,18 @@ typedef enum vkt_standardize {
 } vkt_standardize;   /* A table's text columns are one-hot, 0 or 1 whatever this says. */
 
 typedef struct vkt_data_desc {
-    const char *source; /* "digits" (embedded), "idx", "csv" */
-    const char *path;   /* idx: folder with MNIST's file names, classes.txt (one name a line) if you
-                           like;   csv: the file. Gzip or plain, told by content */
+    const char *source;    /* "digits" (embedded), "idx", "csv", "text", "novel" (embedded) */
+    const char *path;      /* text: a file, which is one document, or a folder of them (plain or
+                              gzip);  idx: folder with MNIST's file names, classes.txt (one name a line)
+                              if you      like;   csv: the file. Gzip or plain, told by content */
     const char *test_path; /* csv: a separate test file, or NULL */
     const char *label;     /* csv: label column, by name or 0-based position, "last"; NULL: last */
     const char *header;    /* csv: "auto" (NULL), "yes", "no"; auto also knows scikit-learn's first
                               line    "rows,inputs,class names" */
     char delimiter;        /* csv: 0 = found from the first line (, ; tab) */
+    const char *tokenizer; /* text: "bytes" (NULL), "chars" of the text itself, or as
+                              vkt_tokenizer_open */
+    uint32_t context;      /* text: tokens of an example */
     vkt_missing missing;   /* csv: what to do with empty, NA, NaN, ? cells */
     vkt_task task;
     vkt_standardize standardize;
@@ -63,6 +114,14 @@ typedef struct vkt_dataset_info {
     bool has_labels;
     const char *source; /* one line for logs: what was read from where */
     uint64_t n_dropped; /* rows dropped by the missing policy */
+    uint32_t n_targets; /* labels of an example: 1, or for text its context */
+    /* Text: an example is a window of `context` token ids (u32, input_shape [context]) whose
+     * targets are the tokens after each; task is VKT_CLASSIFY over the vocabulary (n_outputs),
+     * without class names. n[] counts windows: training ones lie side by side, from another place
+     * each epoch; of the other splits the last is padded. context 0: not text. */
+    uint32_t context;
+    const vkt_tokenizer *tokenizer;
+    uint64_t n_tokens[VKT_N_SPLITS];
 } vkt_dataset_info;
 const vkt_dataset_info *vkt_dataset_get_info(const vkt_dataset *ds);
 /* Everything that raw inputs need to become model inputs, and outputs names: JSON text, owned by
@@ -78,6 +137,10 @@ typedef union vkt_label {
 } vkt_label;
 void vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t i, float *x,
                          vkt_label *y);
+/* Text: window i of a split as an unshuffled loader gives it: tokens [context], targets [context],
+ * VKT_NO_TOKEN where a target does not count (past the end, or marked so in the data). */
+void vkt_dataset_window(const vkt_dataset *ds, vkt_split split, uint64_t i, uint32_t *tokens,
+                        uint32_t *targets);
 /* Regression: units of the target per standardised unit, and its mean. 1 and 0 for classification.
  */
 void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean);
@@ -91,14 +154,21 @@ uint64_t vkt_stream_index(uint64_t seed, uint64_t n, uint64_t i);
 
 /* One slot of the ring: memory that the caller owns (mapped device memory). */
 typedef struct vkt_batch {
-    float *x;     /* [batch, n_inputs] */
-    vkt_label *y; /* [batch] */
-    float *w; /* [batch] weight of each example in the mean loss; w * class weight sums to 1; 0 for
-                 padding */
-    uint32_t n_valid; /* examples that are not padding */
-    double
-        weight; /* sum before normalising: sum of class weight[target], or of ones, over n_valid */
-    uint64_t first; /* stream position (train) or example index (eval) of the first example */
+    union {
+        float *x;         /* [batch, n_inputs] */
+        uint32_t *tokens; /* text: [batch, context] */
+    };
+    union {
+        vkt_label *y;      /* [batch] */
+        uint32_t *targets; /* text: [batch, context]; VKT_NO_TOKEN: does not count */
+    };
+    float *w; /* [batch, n_targets] weight of each target in the mean loss; w * class weight sums to
+                 1; 0 for padding */
+    uint32_t n_valid;   /* examples that are not padding */
+    uint32_t n_counted; /* targets that count: n_valid, or for text those of all windows */
+    double weight;      /* sum before normalising: sum of class weight[target], or of ones, over
+                           n_counted */
+    uint64_t first;     /* stream position (train) or example index (eval) of the first example */
     const uint32_t *
         index; /* [batch] each one's example of the split; set by the loader, valid until release */
 } vkt_batch;
@@ -114,8 +184,8 @@ typedef struct vkt_loader_desc {
     uint64_t limit; /* !shuffle: only this many examples (a fixed, evenly spread sample); 0 = all */
     const float *class_weight; /* [n_outputs] or NULL; enters w's normalisation only (the loss op
                                   multiplies) */
-    float weight; /* w of each example (0 for padding); 0: normalised, so that a batch's weights sum
-                     to 1 */
+    float weight; /* w of each target that counts (0 for the others); 0: normalised, so that a
+                     batch's weights sum to 1 */
     uint32_t n_slots;
     vkt_batch *slots;   /* [n_slots], filled in order 0, 1, .. n_slots-1, 0, .. */
     uint32_t n_threads; /* 0: 1 */

@@ -142,8 +142,9 @@ typedef struct vkt_eval_desc {
 } vkt_eval_desc;
 typedef struct vkt_eval_result {
     uint64_t n;
-    double loss, accuracy; /* accuracy NAN for regression; loss exact over n examples */
-    double mae;            /* regression, in units of the target; else NAN */
+    double loss, accuracy;            /* accuracy NAN for regression; loss exact over n examples */
+    double mae;                       /* regression, in units of the target; else NAN */
+    double perplexity, bits_per_byte; /* text, whose n counts tokens; else NAN */
     uint32_t n_classes;
     uint64_t *class_count, *class_correct; /* [n_classes]; free with vkt_eval_result_finish */
     char **class_names;

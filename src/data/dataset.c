@@ -1,6 +1,6 @@
 /* The data set: opened by source or by schema, and what can be asked of it. The sources do the
  * reading. */
-#include "data/dataset.h"
+#include "data/corpus.h"
 
 #include <math.h>
 
@@ -25,7 +25,9 @@ vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *ou
 
 static vkt_status check_desc(const vkt_data_desc *d)
 {
-    if (!d->source) return vkt__fail(VKT_ARG, "data", "data.source is missing: digits, idx or csv");
+    if (!d->source)
+        return vkt__fail(VKT_ARG, "data",
+                         "data.source is missing: digits, idx, csv, text or novel");
     if (!(d->valid_fraction >= 0 && d->valid_fraction < 1))
         return vkt__fail(VKT_ARG, "data", "data.valid_fraction is %g; it must be from 0 to below 1",
                          d->valid_fraction);
@@ -93,23 +95,26 @@ fail:
 
 vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
 {
-    static const char *const sources[] = { "digits", "idx", "csv" };
+    static const char *const sources[] = { "digits", "idx", "csv", "text", "novel" };
     vkt_status st;
     *out = NULL;
     vkt_dataset *ds = vkt__alloc(sizeof *ds);
     ds->schema.task = desc->task;
     ds->schema.target_scale = 1;
     ds->info.has_labels = true;
+    ds->info.n_targets = 1;
     VKT_TRY(check_desc(desc));
-    bool digits = strcmp(desc->source, "digits") == 0;
-    if (!digits && strcmp(desc->source, "idx") != 0 && strcmp(desc->source, "csv") != 0) {
+    size_t k = 0;
+    while (k < VKT_COUNT(sources) && strcmp(desc->source, sources[k]) != 0) k++;
+    bool digits = k == 0, novel = k == 4;
+    if (k == VKT_COUNT(sources)) {
         const char *near = vkt_nearest(desc->source, sources, VKT_COUNT(sources));
-        st = vkt__fail(VKT_ARG, "data", "data.source '%s' is unknown: digits, idx or csv%s%s%s",
-                       desc->source, near ? "; did you mean '" : "", near ? near : "",
-                       near ? "'?" : "");
+        st = vkt__fail(
+            VKT_ARG, "data", "data.source '%s' is unknown: digits, idx, csv, text or novel%s%s%s",
+            desc->source, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
         goto fail;
     }
-    if (!digits && !desc->path) {
+    if (!digits && !novel && !desc->path) {
         st = vkt__fail(VKT_ARG, "data", "data.path is missing: source %s reads it", desc->source);
         goto fail;
     }
@@ -117,6 +122,8 @@ vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
         VKT_TRY(open_digits(ds, desc));
     else if (strcmp(desc->source, "idx") == 0)
         VKT_TRY(vkt__images_open(ds, desc));
+    else if (novel || strcmp(desc->source, "text") == 0)
+        VKT_TRY(vkt__corpus_open(ds, desc));
     else
         VKT_TRY(open_csv(ds, desc));
     VKT_TRY(finish_open(ds));
@@ -146,6 +153,14 @@ vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vk
     *out = NULL;
     vkt_dataset *ds = vkt__alloc(sizeof *ds);
     VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
+    ds->info.n_targets = 1;
+    if (ds->schema.context) {
+        ds->info.has_labels = true;
+        VKT_TRY(vkt__corpus_open_schema(ds, path));
+        VKT_TRY(finish_open(ds));
+        *out = ds;
+        return VKT_OK;
+    }
     bool picture;
     VKT_TRY(vkt__picture_is(path, &picture));
     if (picture && !ds->schema.images) {
@@ -186,6 +201,7 @@ void vkt_dataset_destroy(vkt_dataset **pds)
         free(ds->part[i].labels);
     }
     for (int i = 0; i < VKT_N_SPLITS; i++) free(ds->index[i]);
+    vkt__corpus_destroy(&ds->corpus);
     free(ds->pixel_scale);
     free(ds->pixel_bias);
     vkt__arena_finish(&ds->arena);
@@ -205,7 +221,7 @@ const char *vkt_dataset_schema(const vkt_dataset *ds)
 
 void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *out)
 {
-    VKT_ASSERT(ds->schema.task == VKT_CLASSIFY);
+    VKT_ASSERT(ds->schema.task == VKT_CLASSIFY && !ds->corpus);
     memset(out, 0, ds->schema.n_outputs * sizeof *out);
     for (uint64_t i = 0; ds->info.has_labels && i < ds->info.n[split]; i++)
         out[vkt__dataset_label(ds, split, i).u]++;
@@ -228,9 +244,16 @@ void vkt__dataset_fill(const vkt_dataset *ds, vkt_split split, uint64_t i, float
 
 void vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t i, float *x, vkt_label *y)
 {
-    VKT_ASSERT((unsigned)split < VKT_N_SPLITS && i < ds->info.n[split]);
+    VKT_ASSERT((unsigned)split < VKT_N_SPLITS && i < ds->info.n[split] && !ds->corpus);
     vkt__dataset_fill(ds, split, i, x);
     *y = vkt__dataset_label(ds, split, i);
+}
+
+void vkt_dataset_window(const vkt_dataset *ds, vkt_split split, uint64_t i, uint32_t *tokens,
+                        uint32_t *targets)
+{
+    VKT_ASSERT((unsigned)split < VKT_N_SPLITS && i < ds->info.n[split] && ds->corpus);
+    vkt__corpus_window(ds->corpus, split, i, 0, tokens, targets);
 }
 
 void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean)
@@ -242,6 +265,11 @@ void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean
 uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds)
 {
     uint64_t h = vkt__hash(ds->schema.input_shape, sizeof ds->schema.input_shape, 0);
+    if (ds->corpus) {
+        const vkt__corpus *c = ds->corpus;
+        uint64_t what[] = { c->hash, c->tokenizer->info.hash };
+        h = vkt__hash(c->n_tokens, sizeof c->n_tokens, vkt__hash(what, sizeof what, h));
+    }
     for (int i = 0; i < 2; i++) {
         const vkt__part *p = &ds->part[i];
         size_t n = (size_t)p->n * ds->schema.n_inputs;

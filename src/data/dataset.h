@@ -93,6 +93,9 @@ typedef struct vkt__schema {
                                   class_numbers, else sorted */
     vkt__column *columns;      /* [n_columns], by position */
     uint32_t n_columns;
+    /* text: task classify; 0: else */
+    uint32_t context;
+    const char *tokenizer; /* a tokenizer.json */
 } vkt__schema;
 
 /* JSON text of the schema, in the arena. */
@@ -109,6 +112,8 @@ typedef struct vkt__part {
     vkt_label *labels; /* [n] */
 } vkt__part;
 
+typedef struct vkt__corpus vkt__corpus;
+
 struct vkt_dataset {
     vkt__arena arena;
     vkt__schema schema;
@@ -118,6 +123,7 @@ struct vkt_dataset {
     uint32_t *index[VKT_N_SPLITS];   /* [info.n] example of the part, rising */
     uint32_t of_part[VKT_N_SPLITS];  /* which part the split lies in */
     float *pixel_scale, *pixel_bias; /* [n_inputs] x = v * scale + bias */
+    vkt__corpus *corpus;             /* text: what the examples are windows of; else NULL */
 };
 
 /* Example `i` of the split as the model sees it: the loader's inner loop. */

@@ -3,7 +3,7 @@
  * run resumed matters. Two locks: `order` is held while the next batch is claimed and its examples
  * are listed (batches are claimed in order, so one epoch's order is enough), `lock` guards the
  * ring's counters. order is taken before lock. */
-#include "data/dataset.h"
+#include "data/corpus.h"
 
 /* An epoch's order, drawn as it is used, so that no batch waits for a whole shuffle. */
 typedef struct epoch_order {
@@ -76,8 +76,31 @@ static uint32_t list_batch(vkt_loader *l, uint64_t k, uint32_t *list)
     return n_valid;
 }
 
-static void fill(const vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
-                 uint32_t n_valid)
+/* Windows of text. Each epoch of the shuffled stream has its own shift. */
+static void fill_windows(const vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
+                         uint32_t n_valid)
+{
+    const vkt__corpus *c = l->desc.data->corpus;
+    uint32_t batch = l->desc.batch, context = c->context;
+    b->n_counted = 0;
+    for (uint32_t i = 0; i < batch; i++) {
+        uint32_t *x = b->tokens + (size_t)i * context, *y = b->targets + (size_t)i * context;
+        uint64_t shift = !l->desc.shuffle ? 0
+                                          : vkt__corpus_shift(c, l->desc.split, l->desc.seed,
+                                                              (k * batch + i) / l->n);
+        uint32_t n = vkt__corpus_window(c, l->desc.split, list[i], shift, x, y);
+        if (i < n_valid)
+            b->n_counted += n;
+        else
+            memset(y, 0xff, context * sizeof *y); /* VKT_NO_TOKEN */
+    }
+    float w = l->desc.weight > 0 ? l->desc.weight : b->n_counted ? 1 / (float)b->n_counted : 0;
+    for (size_t i = 0; i < (size_t)batch * context; i++)
+        b->w[i] = b->targets[i] == VKT_NO_TOKEN ? 0 : w;
+    b->weight = b->n_counted;
+}
+
+static void fill_examples(const vkt_loader *l, vkt_batch *b, const uint32_t *list, uint32_t n_valid)
 {
     const vkt_dataset *ds = l->desc.data;
     uint32_t batch = l->desc.batch;
@@ -90,10 +113,8 @@ static void fill(const vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *
     }
     float w = l->desc.weight > 0 ? l->desc.weight : sum > 0 ? (float)(1 / sum) : 0;
     for (uint32_t i = 0; i < batch; i++) b->w[i] = i < n_valid ? w : 0;
-    b->n_valid = n_valid;
+    b->n_counted = n_valid;
     b->weight = sum;
-    b->first = l->desc.shuffle ? k * batch : list[0];
-    b->index = list;
 }
 
 /* Claims the next batch when its slot is free: its number since `start`. False when there is none
@@ -124,7 +145,14 @@ static void work(void *arg)
                  *list = l->list + (size_t)slot * l->desc.batch;
         uint32_t n_valid = list_batch(l, l->desc.start + k, list);
         vkt__mutex_unlock(l->order);
-        fill(l, l->desc.start + k, &l->desc.slots[slot], list, n_valid);
+        vkt_batch *b = &l->desc.slots[slot];
+        if (l->desc.data->corpus)
+            fill_windows(l, l->desc.start + k, b, list, n_valid);
+        else
+            fill_examples(l, b, list, n_valid);
+        b->n_valid = n_valid;
+        b->first = l->desc.shuffle ? (l->desc.start + k) * l->desc.batch : list[0];
+        b->index = list;
         if (l->desc.on_batch) l->desc.on_batch(l->desc.user, thread, k, start, vkt__now());
         vkt__mutex_lock(l->lock);
         l->filled[slot] = true;
@@ -146,7 +174,7 @@ static vkt_status check(const vkt_loader_desc *d)
             VKT_ARG, "data",
             "loader: the %s split has no examples: set data.%s_fraction or give files for it",
             vkt_split_name(d->split), vkt_split_name(d->split));
-    if (d->class_weight && info->task != VKT_CLASSIFY)
+    if (d->class_weight && (info->task != VKT_CLASSIFY || info->context))
         return vkt__fail(VKT_ARG, "data", "loader: class weights need a classification task");
     if (d->start > UINT64_MAX / 2 / d->batch || !vkt__mul_ok(d->batch, d->n_slots, &unused))
         return vkt__fail(VKT_ARG, "data", "loader: start %llu is out of range",

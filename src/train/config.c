@@ -160,16 +160,28 @@ static vkt_status refuse(const vkt_config *c, const char *option, const char *fm
     return VKT_ARG;
 }
 
+bool vkt__config_is_text(const vkt_config *c)
+{
+    return !strcmp(c->data.source, "text") || !strcmp(c->data.source, "novel");
+}
+
 static vkt_status finish_data(vkt_config *c)
 {
     const vkt_data_desc *d = &c->data;
-    if (!d->source) return refuse(c, "data.source", "is missing: digits, idx or csv");
-    bool digits = !strcmp(d->source, "digits"), csv = !strcmp(d->source, "csv");
-    if (digits && d->path)
-        return refuse(c, "data.path", "the digits are built in and take no path");
-    if (!digits && (!d->path || !d->path[0]))
+    if (!d->source) return refuse(c, "data.source", "is missing: digits, idx, csv, text or novel");
+    bool csv = !strcmp(d->source, "csv"), novel = !strcmp(d->source, "novel"),
+         text = vkt__config_is_text(c), built_in = novel || !strcmp(d->source, "digits");
+    if (built_in && d->path)
+        return refuse(c, "data.path", "%s built in and take%s no path",
+                      novel ? "the novel is" : "the digits are", novel ? "s" : "");
+    if (!built_in && (!d->path || !d->path[0]))
         return refuse(c, "data.path", "is missing: %s",
-                      csv ? "the CSV file" : "the folder of the IDX files");
+                      csv    ? "the CSV file"
+                      : text ? "a text file or a folder of them"
+                             : "the folder of the IDX files");
+    if (d->tokenizer && !text) return refuse(c, "data.tokenizer", "only for text and the novel");
+    if (text && c->class_weight != VKT_CW_NONE)
+        return refuse(c, "loss.class_weight", "not for text");
     if (d->test_path && !csv) return refuse(c, "data.test_path", "only for csv");
     if (d->task == VKT_REGRESS && !csv) return refuse(c, "data.task", "regress needs csv data");
     if (d->task == VKT_REGRESS && c->label_smoothing != 0)
@@ -200,8 +212,8 @@ static vkt_status finish_schedule(vkt_config *c)
 
 static vkt_status finish_metric(vkt_config *c)
 {
-    bool regress = c->data.task == VKT_REGRESS;
-    if (!strcmp(c->metric, "auto")) c->metric = regress ? "loss" : "accuracy";
+    bool regress = c->data.task == VKT_REGRESS, text = vkt__config_is_text(c);
+    if (!strcmp(c->metric, "auto")) c->metric = regress || text ? "loss" : "accuracy";
     bool accuracy = !strcmp(c->metric, "accuracy");
     if (regress && accuracy)
         return refuse(c, "checkpoint.metric", "accuracy is not measured with data.task: regress");

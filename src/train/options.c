@@ -9,7 +9,8 @@
 #define AT(field) offsetof(vkt_config, field)
 #define ANY 1.8446744073709551615e19
 
-static const vkt__choice sources[] = { { "digits", 0 }, { "idx", 0 }, { "csv", 0 }, { 0 } };
+static const vkt__choice sources[] = { { "digits", 0 }, { "idx", 0 },   { "csv", 0 },
+                                       { "text", 0 },   { "novel", 0 }, { 0 } };
 static const vkt__choice headers[] = { { "auto", 0 }, { "yes", 0 }, { "no", 0 }, { 0 } };
 static const vkt__choice missings[] = { { "error", VKT_MISSING_ERROR },
                                         { "mean", VKT_MISSING_MEAN },
@@ -58,9 +59,11 @@ static const vkt__option options[] = {
       "index, cpu, gpu, part of a name, UUID; the best", NULL, NULL },
 
     { "data.source", VKT__OPT_STRING, AT(data.source), NULL, 0, 0, "",
-      "digits (built in), IDX files, a CSV file", sources, NULL },
+      "digits (built in), IDX files, a CSV file, text, novel (built in)", sources, "data.kind" },
     { "data.path", VKT__OPT_STRING, AT(data.path), NULL, 0, 0, "",
-      "idx: folder; csv: file. Relative to the current folder, not to the recipe", NULL, NULL },
+      "idx: folder; csv: file; text: file or folder. Relative to the current folder, not to the "
+      "recipe",
+      NULL, NULL },
     { "data.test_path", VKT__OPT_STRING, AT(data.test_path), NULL, 0, 0, "",
       "csv: a separate test file", NULL, NULL },
     { "data.label", VKT__OPT_STRING, AT(data.label), "last", 0, 0, "",
@@ -69,6 +72,10 @@ static const vkt__option options[] = {
       "csv: the first line names the columns", headers, NULL },
     { "data.delimiter", VKT__OPT_CHAR, AT(data.delimiter), "auto", 0, 0, "",
       "csv: one character, or tab", NULL, NULL },
+    { "data.tokenizer", VKT__OPT_STRING, AT(data.tokenizer), NULL, 0, 0, "",
+      "text: bytes, chars, or a tokenizer's file or folder", NULL, NULL },
+    { "data.context", VKT__OPT_U32, AT(data.context), "256", 1, 1 << 20, "tokens",
+      "text: of an example", NULL, NULL },
     { "data.missing", VKT__OPT_ENUM, AT(data.missing), "error", 0, 0, "",
       "csv: empty cells stop, become the mean, or drop the row", missings, NULL },
     { "data.task", VKT__OPT_ENUM, AT(data.task), "classify", 0, 0, "",
