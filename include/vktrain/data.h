@@ -39,6 +39,10 @@ vkt_status vkt_tokenizer_open(const char *spec, vkt_tokenizer **out);
 /* One token for each Unicode character of the text, rising. FORMAT: the text is empty or not UTF-8.
  * with_end: <|endoftext|> too, for texts of several documents. */
 vkt_status vkt_tokenizer_chars(const char *text, size_t n, bool with_end, vkt_tokenizer **out);
+/* A new byte-level BPE from the documents at the paths (see vkt_pack_desc): up to n_vocab tokens,
+ * the 256 bytes and <|endoftext|> among them. The same text gives the same tokenizer. */
+vkt_status vkt_tokenizer_train(const char *const *paths, size_t n_paths, uint32_t n_vocab,
+                               vkt_tokenizer **out);
 /* The tokenizer of a run, from its checkpoint's schema (vkt_dataset_schema). FORMAT: it has none.
  */
 vkt_status vkt_tokenizer_from_schema(const char *schema_json, vkt_tokenizer **out);

@@ -226,6 +226,7 @@ vkt_status vkt__tokenizer_parse_ranks(const char *text, size_t n, const char *na
     ranks r = { .name = name };
     *out = NULL;
     VKT_TRY(read_ranks(&r, text, n));
+    if (r.n == 0) return vkt__fail(VKT_FORMAT, "data", "'%s' is empty", vkt__show(name).s);
     const encoding *e = encodings;
     while (e < encodings + VKT_COUNT(encodings) && e->n_ranks != r.n) e++;
     bool known = e < encodings + VKT_COUNT(encodings);

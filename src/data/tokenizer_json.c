@@ -306,6 +306,12 @@ static const char *piece_text(const vkt_tokenizer *t, uint32_t id, vkt__str *s)
     return s->data;
 }
 
+static json_t *byte_level_json(void)
+{
+    return json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space", 0,
+                     "trim_offsets", 1, "use_regex", 0);
+}
+
 static json_t *pre_tokenizer_json(const vkt_tokenizer *t)
 {
     if (t->chars) return json_null();
@@ -314,9 +320,7 @@ static json_t *pre_tokenizer_json(const vkt_tokenizer *t)
         json_array_append_new(list, json_pack("{s:s, s:{s:s}, s:s, s:b}", "type", "Split",
                                               "pattern", "Regex", t->pattern[i], "behavior",
                                               "Isolated", "invert", 0));
-    json_array_append_new(list,
-                          json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space",
-                                    0, "trim_offsets", 1, "use_regex", 0));
+    json_array_append_new(list, byte_level_json());
     return json_pack("{s:s, s:o}", "type", "Sequence", "pretokenizers", list);
 }
 
@@ -332,7 +336,7 @@ char *vkt_tokenizer_json(const vkt_tokenizer *t)
                                                 piece_text(t, t->merge[i].right, &b)));
     for (uint32_t i = 0; i < t->info.n_vocab; i++)
         if (t->piece[i].added) json_array_append_new(added, added_json(&t->piece[i], i));
-    json_t *decoder = json_pack("{s:s}", "type", t->chars ? "Fuse" : "ByteLevel");
+    json_t *decoder = t->chars ? json_pack("{s:s}", "type", "Fuse") : byte_level_json();
     json_t *model = json_pack(
         "{s:s, s:n, s:n, s:n, s:n, s:b, s:b, s:b, s:o, s:o}", "type", "BPE", "dropout", "unk_token",
         "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 0, "byte_fallback", 0,

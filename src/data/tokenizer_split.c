@@ -25,6 +25,36 @@ void vkt__splitter_destroy(vkt__splitter **ps)
     *ps = NULL;
 }
 
+/* PCRE2's \s also takes U+180E, which Unicode has not called white space since 6.3 (2013): spelled
+ * out it is what the tokenizers' own engines take. */
+static char *spell_white_space(const char *pattern)
+{
+    static const char white[] =
+        "\\x09-\\x0d\\x20\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}"
+        "\\x{2029}\\x{202f}\\x{205f}\\x{3000}";
+    vkt__str s = { 0 };
+    bool in_class = false;
+    for (const char *p = pattern; *p; p++) {
+        if (*p == '\\' && p[1]) {
+            p++;
+            if (*p == 's' && in_class)
+                vkt__str_printf(&s, "%s", white);
+            else if (*p == 's' || (*p == 'S' && !in_class))
+                vkt__str_printf(&s, "[%s%s]", *p == 'S' ? "^" : "", white);
+            else
+                vkt__str_add(&s, p - 1, 2);
+            continue;
+        }
+        if (*p == '[' && !in_class)
+            in_class = true;
+        else if (*p == ']')
+            in_class = false;
+        vkt__str_add(&s, p, 1);
+    }
+    if (!s.data) vkt__str_add(&s, "", 0);
+    return s.data;
+}
+
 vkt_status vkt__splitter_create(const char *pattern, const char *source, vkt__splitter **out)
 {
     int error;
@@ -32,14 +62,15 @@ vkt_status vkt__splitter_create(const char *pattern, const char *source, vkt__sp
     char text[120];
     vkt__splitter *s = vkt__alloc(sizeof *s);
     *out = NULL;
-    s->code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP,
+    char *spelled = spell_white_space(pattern);
+    s->code = pcre2_compile((PCRE2_SPTR)spelled, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP,
                             &error, &at, NULL);
+    free(spelled);
     if (!s->code) {
         pcre2_get_error_message(error, (PCRE2_UCHAR *)text, sizeof text);
         free(s);
-        return vkt__fail(VKT_FORMAT, "data",
-                         "'%s': the splitting pattern can't be compiled: character %zu: %s",
-                         vkt__show(source).s, (size_t)at, text);
+        return vkt__fail(VKT_FORMAT, "data", "'%s': the splitting pattern can't be compiled: %s",
+                         vkt__show(source).s, text);
     }
     s->jit = pcre2_jit_compile(s->code, PCRE2_JIT_COMPLETE) == 0; /* else the interpreter runs it */
     s->match = pcre2_match_data_create_from_pattern(s->code, NULL);
