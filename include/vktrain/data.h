@@ -34,7 +34,7 @@ typedef struct vkt_tokens {
 /* spec: "bytes" (256 bytes and <|endoftext|>), or a path: Hugging Face's tokenizer.json of a
  * byte-level BPE, GPT-2's encoder.json or vocab.bpe (the other beside it; vocab.json and merges.txt
  * too), a tiktoken rank file, or a folder with one of these. Errors name the file and what is
- * wrong: IO, FORMAT; UNSUPPORTED names what the tokenizer needs that is not there. */
+ * wrong, or what the tokenizer needs that is not there: IO, FORMAT. */
 vkt_status vkt_tokenizer_open(const char *spec, vkt_tokenizer **out);
 /* One token for each Unicode character of the text, rising. FORMAT: the text is empty or not UTF-8.
  * with_end: <|endoftext|> too, for texts of several documents. */
@@ -60,6 +60,38 @@ const char *vkt_tokenizer_bytes(const vkt_tokenizer *t, uint32_t id, size_t *n);
 uint32_t vkt_tokenizer_find(const vkt_tokenizer *t, const char *text);
 /* As a tokenizer.json, which transformers reads too. Caller frees. */
 char *vkt_tokenizer_json(const vkt_tokenizer *t);
+
+/* ---- token shards ---- */
+
+/* Documents to files of tokens that training maps into memory. Inputs: a file is one document
+ * (plain or gzip), but of a .jsonl file each line is one ({"text"}, or a chat as {"messages"} or
+ * {"prompt", "completion"}, of which only the assistant's tokens count in the loss); a folder
+ * stands for all its files, subfolders too; * and ? in the last part of a path for any. */
+typedef struct vkt_pack_desc {
+    const char *const *inputs;
+    size_t n_inputs;
+    const char *tokenizer; /* "bytes" (NULL), "chars" of all inputs, or as vkt_tokenizer_open */
+    const char *out;       /* a folder, which must not be there yet: made whole or not at all */
+    uint64_t shard_tokens; /* about so many in a file, documents whole; 0: 2^25 */
+} vkt_pack_desc;
+typedef struct vkt_pack_result {
+    uint32_t n_shards, n_vocab;
+    uint64_t n_tokens, n_documents, n_bytes; /* bytes of text */
+    uint64_t tokenizer_hash;
+} vkt_pack_result;
+vkt_status vkt_pack(const vkt_pack_desc *desc, vkt_pack_result *out);
+
+/* What a shard holds; also checks every token against the vocabulary. */
+typedef struct vkt_shard_info {
+    uint64_t n_tokens, n_documents, n_uncounted;
+    uint32_t width; /* bytes of a token */
+    uint32_t n_vocab;
+    uint64_t tokenizer_hash;
+    char tokenizer_kind[16];
+    bool counts_all; /* in the loss */
+    bool llmc;       /* of llm.c: without a tokenizer, documents unknown */
+} vkt_shard_info;
+vkt_status vkt_shard_info_read(const char *path, vkt_shard_info *out);
 
 /* ---- data sets ---- */
 

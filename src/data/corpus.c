@@ -2,6 +2,8 @@
  * windows of an epoch do not overlap, so an epoch sees a token at most once; where they begin
  * shifts from epoch to epoch, so that a token does not always stand at the same place of its
  * window. */
+#include <stdio.h>
+
 #include "data/corpus.h"
 
 void vkt__corpus_destroy(vkt__corpus **pc)
@@ -10,7 +12,7 @@ void vkt__corpus_destroy(vkt__corpus **pc)
     if (!c) return;
     vkt_tokenizer_destroy(&c->tokenizer);
     vkt__store_finish(&c->store);
-    for (uint32_t i = 0; i < c->n_shards; i++) vkt__file_unmap(&c->shard[i].map);
+    for (uint32_t i = 0; i < c->n_shards; i++) vkt__shard_close(&c->shard[i]);
     free(c->shard);
     for (int i = 0; i < VKT_N_SPLITS; i++) free(c->span[i]);
     free(c);
@@ -201,46 +203,7 @@ uint32_t vkt__corpus_window(const vkt__corpus *c, vkt_split split, uint64_t i, u
     return n_counted;
 }
 
-/* ---- opening ---- */
-
-/* All documents' text in one, for a vocabulary of characters. */
-typedef struct {
-    vkt__str text;
-    size_t n;
-} gathered;
-
-static vkt_status gather(void *user, const vkt__document *d)
-{
-    gathered *g = user;
-    for (size_t i = 0; i < d->n_stretches; i++)
-        vkt__str_add(&g->text, d->stretch[i].text, d->stretch[i].n);
-    g->n++;
-    return VKT_OK;
-}
-
-typedef struct {
-    const char *path, *text; /* text: in place of the path's */
-    size_t n;
-} source;
-
-static vkt_status read_source(const source *s, vkt__document_fn fn, void *user)
-{
-    if (!s->text) return vkt__documents_read(s->path, fn, user);
-    vkt__stretch all = { s->text, s->n, true, false };
-    return fn(user, &(vkt__document) { s->path, &all, 1 });
-}
-
-static vkt_status open_tokenizer(vkt__corpus *c, const char *spec, const source *s)
-{
-    vkt_status st;
-    gathered g = { 0 };
-    if (strcmp(spec, "chars") != 0) return vkt_tokenizer_open(spec, &c->tokenizer);
-    VKT_TRY(read_source(s, gather, &g));
-    VKT_TRY(vkt_tokenizer_chars(g.text.data, g.text.len, g.n > 1, &c->tokenizer));
-fail:
-    vkt__str_finish(&g.text);
-    return st;
-}
+/* ---- text ---- */
 
 static vkt_status add_document(void *user, const vkt__document *d)
 {
@@ -248,10 +211,10 @@ static vkt_status add_document(void *user, const vkt__document *d)
     return vkt__store_add(&c->store, c->tokenizer, d);
 }
 
-static vkt_status encode_source(vkt__corpus *c, const source *s)
+static vkt_status encode_source(vkt__corpus *c, const vkt__source *s)
 {
     vkt_status st;
-    VKT_TRY(read_source(s, add_document, c));
+    VKT_TRY(vkt__documents_read(s, c->tokenizer, add_document, c));
     const vkt__store *p = &c->store;
     c->shard = vkt__alloc(sizeof *c->shard);
     c->n_shards = 1;
@@ -264,6 +227,113 @@ static vkt_status encode_source(vkt__corpus *c, const source *s)
     c->hash = vkt__hash(p->tokens.id, p->tokens.n * sizeof *p->tokens.id, 0);
     if (p->uncounted) c->hash = vkt__hash(p->uncounted, (p->tokens.n + 7) / 8, c->hash);
 fail:
+    return st;
+}
+
+/* ---- shards on disk ---- */
+
+static bool is_shard(const char *path)
+{
+    FILE *f = vkt__is_dir(path) ? NULL : vkt__fopen(path, "rb");
+    char head[12];
+    size_t n = f ? fread(head, 1, sizeof head, f) : 0;
+    if (f) fclose(f);
+    return vkt__shard_is(head, n);
+}
+
+/* The shard at path, or those of a folder whose first file is one; none: *n is 0. */
+static vkt_status list_shards(const char *path, vkt__arena *a, const char ***out, uint32_t *n)
+{
+    vkt_status st = VKT_OK;
+    char **names = NULL;
+    size_t n_names = 0;
+    *n = 0;
+    if (!vkt__is_dir(path)) {
+        *out = vkt__arena_alloc(a, sizeof **out);
+        (*out)[0] = path;
+        *n = is_shard(path);
+        return VKT_OK;
+    }
+    VKT_TRY(vkt__list_dir(path, &names, &n_names));
+    *out = vkt__arena_alloc(a, (n_names + 1) * sizeof **out);
+    for (size_t i = 0; i < n_names; i++) {
+        const char *inner = vkt__arena_printf(a, "%s/%s", path, names[i]);
+        if (names[i][0] == '.') continue;
+        if (!is_shard(inner) && *n == 0) break;
+        (*out)[(*n)++] = inner;
+    }
+fail:
+    vkt__names_free(names, n_names);
+    return st;
+}
+
+/* The tokenizer that is asked for, or the shard's own; they must be the same. */
+static vkt_status shard_tokenizer(vkt__corpus *c, const vkt__shard *s, const char *path,
+                                  const char *spec)
+{
+    vkt_status st = VKT_OK;
+    if (!spec && !s->tokenizer)
+        return vkt__fail(VKT_ARG, "data",
+                         "'%s' is a shard of llm.c, which does not say whose tokens it holds: set "
+                         "data.tokenizer",
+                         vkt__show(path).s);
+    if (spec && !c->tokenizer) VKT_TRY(vkt_tokenizer_open(spec, &c->tokenizer));
+    if (!c->tokenizer)
+        VKT_TRY(
+            vkt__tokenizer_parse_json(s->tokenizer, (size_t)s->n_tokenizer, path, &c->tokenizer));
+    if (s->tokenizer && s->tokenizer_hash != c->tokenizer->info.hash)
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s' was packed with another tokenizer than %s: pack it again, or leave "
+                         "out data.tokenizer",
+                         vkt__show(path).s,
+                         spec          ? vkt__show(spec).s
+                         : c->n_shards ? "the shards before it"
+                                       : "the model was trained with");
+fail:
+    return st;
+}
+
+static vkt_status open_shards(vkt__corpus *c, const char *const *path, uint32_t n, const char *spec)
+{
+    vkt_status st = VKT_OK;
+    c->shard = vkt__alloc(n * sizeof *c->shard);
+    for (; c->n_shards < n; c->n_shards++) {
+        vkt__shard *s = &c->shard[c->n_shards];
+        const char *name = path[c->n_shards];
+        VKT_TRY(vkt__shard_open(name, s));
+        st = shard_tokenizer(c, s, name, spec);
+        if (st == VKT_OK) st = vkt__shard_check(s, name, c->tokenizer->info.n_vocab);
+        if (st == VKT_OK && !s->document) st = vkt__shard_find_documents(s, c->tokenizer->info.end);
+        if (st != VKT_OK) {
+            vkt__shard_close(s);
+            goto fail;
+        }
+        c->hash = vkt__hash(&s->content_hash, sizeof s->content_hash, c->hash);
+    }
+fail:
+    return st;
+}
+
+/* ---- opening ---- */
+
+/* Tokens of the source: shards as they are, else text by `spec`, or by the tokenizer that is there.
+ */
+static vkt_status read_tokens(vkt__corpus *c, const vkt__source *s, const char *spec)
+{
+    vkt_status st = VKT_OK;
+    vkt__arena a = { 0 };
+    const char **shards = NULL;
+    uint32_t n = 0;
+    if (!s->text) VKT_TRY(list_shards(s->path[0], &a, &shards, &n));
+    if (n) {
+        VKT_TRY(open_shards(c, shards, n, spec));
+    } else {
+        if (!c->tokenizer)
+            VKT_TRY(vkt__documents_tokenizer(s, spec ? spec : "bytes", &c->tokenizer));
+        VKT_TRY(encode_source(c, s));
+    }
+fail:
+    vkt__arena_finish(&a);
     return st;
 }
 
@@ -331,19 +401,18 @@ vkt_status vkt__corpus_open(vkt_dataset *ds, const vkt_data_desc *desc)
 {
     vkt_status st;
     vkt__corpus *c = ds->corpus = vkt__alloc(sizeof *c);
-    source s = { .path = desc->path };
+    vkt__source s = { .path = &desc->path, .n_paths = 1, .name = desc->path };
     if (desc->context == 0)
         return vkt__fail(VKT_ARG, "data", "data.context must be 1 or more tokens");
     c->context = desc->context;
     if (!strcmp(desc->source, "novel")) {
-        s.path = "novel (Pride and Prejudice)";
-        s.text = vkt_embedded("pride-and-prejudice.txt", &s.n);
+        s.name = "novel (Pride and Prejudice)";
+        s.text = vkt_embedded("pride-and-prejudice.txt", &s.n_text);
     }
-    VKT_TRY(open_tokenizer(c, desc->tokenizer ? desc->tokenizer : "bytes", &s));
-    VKT_TRY(encode_source(c, &s));
+    VKT_TRY(read_tokens(c, &s, desc->tokenizer));
     VKT_TRY(deal_all(c, desc));
     VKT_TRY(check_sizes(c, desc));
-    describe(ds, s.path);
+    describe(ds, s.name);
 fail:
     return st;
 }
@@ -355,11 +424,14 @@ vkt_status vkt__corpus_open_schema(vkt_dataset *ds, const char *path)
     c->context = ds->schema.context;
     VKT_TRY(vkt__tokenizer_parse_json(ds->schema.tokenizer, strlen(ds->schema.tokenizer),
                                       "the checkpoint's tokenizer", &c->tokenizer));
-    VKT_TRY(encode_source(c, &(source) { .path = path }));
-    VKT_TRY(vkt__data_alloc(1, sizeof(vkt__span), "the split", &c->span[VKT_TEST]));
-    c->span[VKT_TEST][0] = (vkt__span) { .n = c->shard[0].n };
-    c->n_spans[VKT_TEST] = 1;
-    c->n_tokens[VKT_TEST] = c->shard[0].n;
+    VKT_TRY(read_tokens(c, &(vkt__source) { .path = &path, .n_paths = 1 }, NULL));
+    VKT_TRY(vkt__data_alloc(c->n_shards, sizeof(vkt__span), "the split", &c->span[VKT_TEST]));
+    for (uint32_t i = 0; i < c->n_shards; i++) {
+        c->span[VKT_TEST][i] =
+            (vkt__span) { .at = c->n_tokens[VKT_TEST], .n = c->shard[i].n, .shard = i };
+        c->n_tokens[VKT_TEST] += c->shard[i].n;
+    }
+    c->n_spans[VKT_TEST] = c->n_shards;
     if (c->n_tokens[VKT_TEST] < 2) {
         st = vkt__fail(VKT_FORMAT, "data", "'%s' has %llu tokens: at least 2 are needed",
                        vkt__show(path).s, (unsigned long long)c->n_tokens[VKT_TEST]);

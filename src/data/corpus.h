@@ -22,9 +22,29 @@ typedef struct vkt__document {
 } vkt__document;
 typedef vkt_status (*vkt__document_fn)(void *user, const vkt__document *d);
 
-/* Each document at path: a file is one (plain or gzip); in a folder every file, by name, subfolders
- * too. IO, FORMAT: nothing there, or an empty file. */
-vkt_status vkt__documents_read(const char *path, vkt__document_fn fn, void *user);
+/* Where documents come from: paths, or a text that is one document. */
+typedef struct vkt__source {
+    const char *const *path;
+    size_t n_paths;
+    const char *name, *text; /* text: in place of the paths */
+    size_t n_text;
+} vkt__source;
+
+/* Each document in order. A file is one (plain or gzip), but of a .jsonl file each line is one; of
+ * a folder every file, by name, subfolders too; * and ? in a path's last part stand for any.
+ * tokenizer: whose control tokens chats are written in; NULL: as plain text. IO, FORMAT: a path
+ * with nothing there, an empty file, a line that is no document. */
+vkt_status vkt__documents_read(const vkt__source *s, const vkt_tokenizer *tokenizer,
+                               vkt__document_fn fn, void *user);
+/* vkt_tokenizer_open; "chars" is made of the source's text. */
+vkt_status vkt__documents_tokenizer(const vkt__source *s, const char *spec, vkt_tokenizer **out);
+
+/* ---- jsonl.c: takes bytes, so that it can be fuzzed ---- */
+
+/* Lines of {"text": ".."}, {"messages": [{"role": "..", "content": ".."}, ..]} or {"prompt": "..",
+ * "completion": ".."}; of the last two only what the assistant says counts. */
+vkt_status vkt__jsonl_read(const char *text, size_t n, const char *name,
+                           const vkt_tokenizer *tokenizer, vkt__document_fn fn, void *user);
 
 /* ---- store.c: tokens in memory ---- */
 
@@ -41,7 +61,7 @@ typedef struct vkt__store {
 vkt_status vkt__store_add(vkt__store *s, vkt_tokenizer *t, const vkt__document *d);
 void vkt__store_finish(vkt__store *s);
 
-/* ---- corpus.c ---- */
+/* ---- shard.c ---- */
 
 /* Tokens of one shard, in memory or mapped. */
 typedef struct vkt__shard {
@@ -51,8 +71,28 @@ typedef struct vkt__shard {
     const uint64_t *document; /* [n_documents] where each begins, rising from 0 */
     uint64_t n_documents;
     const uint8_t *uncounted; /* [(n + 7) / 8] bits, or NULL */
+    uint64_t *own_document;   /* document, where it is not in the map */
     vkt__map map;             /* what it lies in, if mapped */
+    /* As its header says; of llm.c's shards none. */
+    uint64_t tokenizer_hash, content_hash;
+    const char *tokenizer; /* [n_tokenizer] a tokenizer.json */
+    uint64_t n_tokenizer;
 } vkt__shard;
+
+/* By its first bytes: ours, or llm.c's. */
+bool vkt__shard_is(const void *bytes, size_t n);
+/* Points into the bytes, which are aligned to 8 and outlive it. FORMAT: lengths that do not fit,
+ * documents that do not rise. */
+vkt_status vkt__shard_parse(const void *bytes, size_t n, const char *name, vkt__shard *out);
+vkt_status vkt__shard_open(const char *path, vkt__shard *out);
+void vkt__shard_close(vkt__shard *s);
+/* Every token is below n_vocab: reads all. */
+vkt_status vkt__shard_check(const vkt__shard *s, const char *name, uint32_t n_vocab);
+/* llm.c's shards tell documents apart by the end token that begins each. */
+vkt_status vkt__shard_find_documents(vkt__shard *s, uint32_t end);
+vkt_status vkt__shard_write(const char *path, const vkt__store *store, const vkt_tokenizer *t);
+
+/* ---- corpus.c ---- */
 
 /* A run of a shard's tokens in a split. */
 typedef struct vkt__span {

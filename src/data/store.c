@@ -28,7 +28,7 @@ static vkt_status mark_uncounted(vkt__store *s, size_t first)
 vkt_status vkt__store_add(vkt__store *s, vkt_tokenizer *t, const vkt__document *d)
 {
     vkt_status st = VKT_OK;
-    bool marks = s->uncounted != NULL;
+    bool all = true;
     s->document = vkt__grow(s->document, s->n_documents, &s->documents_cap, sizeof *s->document);
     s->document[s->n_documents++] = s->tokens.n;
     for (size_t i = 0; i < d->n_stretches; i++) {
@@ -39,14 +39,15 @@ vkt_status vkt__store_add(vkt__store *s, vkt_tokenizer *t, const vkt__document *
             return vkt__fail(st, "data", "'%s' can't be encoded by the tokenizer '%s'",
                              vkt__show(d->name).s, vkt__show(t->info.source).s);
         s->n_bytes += p->n;
-        marks |= !p->counts;
+        all = all && p->counts;
         if (!p->counts) VKT_TRY(mark_uncounted(s, first));
     }
     if (t->info.end != VKT_NO_TOKEN) {
         VKT_TRY(vkt__tokens_reserve(&s->tokens, 1));
         s->tokens.id[s->tokens.n++] = t->info.end;
+        if (!all) VKT_TRY(mark_uncounted(s, s->tokens.n - 1)); /* nobody has said it */
     }
-    if (marks) VKT_TRY(mark_uncounted(s, s->tokens.n)); /* long enough for all */
+    if (s->uncounted) VKT_TRY(mark_uncounted(s, s->tokens.n)); /* long enough for all */
 fail:
     return st;
 }

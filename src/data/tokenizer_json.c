@@ -6,7 +6,7 @@
 
 static vkt_status unsupported(const vkt_tokenizer *t, const char *what, const char *value)
 {
-    return vkt__fail(VKT_UNSUPPORTED, "data",
+    return vkt__fail(VKT_FORMAT, "data",
                      "'%s': %s '%s' is not supported; byte-level BPE with Split, Digits and "
                      "ByteLevel is (GPT-2, SmolLM2, Llama 3, Qwen2)",
                      vkt__show(t->info.source).s, what, vkt__show(value).s);
@@ -260,7 +260,7 @@ vkt_status vkt__tokenizer_parse_json(const char *text, size_t n, const char *nam
     if (!json_is_object(vocab) || !json_is_array(merges)) {
         const char *type = text_of(model, "type");
         st = *type && strcmp(type, "BPE") != 0
-                 ? vkt__fail(VKT_UNSUPPORTED, "data",
+                 ? vkt__fail(VKT_FORMAT, "data",
                              "'%s': a tokenizer of type %s; byte-level BPE is supported",
                              vkt__show(name).s, vkt__show(type).s)
                  : malformed(name, "it has no model with vocab and merges");

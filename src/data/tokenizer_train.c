@@ -302,8 +302,8 @@ vkt_status vkt_tokenizer_train(const char *const *paths, size_t n_paths, uint32_
                          n_vocab);
     word_index(&ws);
     VKT_TRY(vkt__splitter_create(vkt__pattern_gpt2, "GPT-2's pattern", &ws.splitter));
-    for (size_t i = 0; i < n_paths; i++)
-        VKT_TRY(vkt__documents_read(paths[i], count_document, &ws));
+    VKT_TRY(vkt__documents_read(&(vkt__source) { .path = paths, .n_paths = n_paths }, NULL,
+                                count_document, &ws));
     byte_order(id, byte);
     for (size_t i = 0; i < ws.n; i++) {
         word *w = &ws.word[i];
