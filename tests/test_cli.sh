@@ -72,6 +72,7 @@ declare -A flags=(
   [eval]="--split --json --predictions --data --batch --device --cap" [predict]="--json --csv --top --device --cap"
   [inspect]="" [runs]="--csv --json"
   [profile]="-o --steps --top --set --json --device --cap --validate --no-cache"
+  [study]="--study --resume --dry-run --set --steps --seeds --space --trials --json --device --cap"
   [tune]="--device --cap --no-cache --no-tune"
 )
 for c in "${!flags[@]}"; do
@@ -88,7 +89,7 @@ run train --help; out '^  optim\.lr +'; out '^  train\.steps +'; out 'subgroup'
 printf 'one fish two fish red fish blue fish' >fish.txt
 run tokenize --text 'a b' --ids; code 0; out '^97 32 98$'
 run tokenize --train 260 --out fish.json fish.txt; code 0; out 'fish.json: 260 tokens'
-run tokenize --tokenizer fish.json fish.txt; code 0; out "'fish'"
+run tokenize --tokenizer fish.json fish.txt; code 0; out "' fi'"
 run pack fish.txt --tokenizer fish.json --out fish; code 0; out '1 documents'
 run inspect fish/shard-00000.tok fish.json; code 0; out 'a shard of'; out 'between documents'
 
