@@ -124,6 +124,7 @@ typedef struct vkt_data_desc {
     char delimiter;        /* csv: 0 = found from the first line (, ; tab) */
     const char *tokenizer; /* text: "bytes" (NULL), "chars" of the text itself, or as
                               vkt_tokenizer_open */
+    uint32_t vocab;        /* text: ids that the model has; 0: those of the tokenizer */
     uint32_t context;      /* text: tokens of an example */
     vkt_missing missing;   /* csv: what to do with empty, NA, NaN, ? cells */
     vkt_task task;

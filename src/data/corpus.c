@@ -352,7 +352,7 @@ static void describe(vkt_dataset *ds, const char *name)
     s->context = c->context;
     s->input_rank = 1;
     s->input_shape[0] = s->n_inputs = c->context;
-    s->n_outputs = t->n_vocab;
+    s->n_outputs = s->vocab = VKT_MAX(t->n_vocab, s->vocab);
     char *json = vkt_tokenizer_json(c->tokenizer);
     s->tokenizer = vkt__arena_strdup(&ds->arena, json);
     free(json);
@@ -410,6 +410,15 @@ vkt_status vkt__corpus_open(vkt_dataset *ds, const vkt_data_desc *desc)
         s.text = vkt_embedded("pride-and-prejudice.txt", &s.n_text);
     }
     VKT_TRY(read_tokens(c, &s, desc->tokenizer));
+    ds->schema.vocab = desc->vocab;
+    if (desc->vocab && desc->vocab < c->tokenizer->info.n_vocab) {
+        st = vkt__fail(VKT_ARG, "data",
+                       "the tokenizer '%s' has %u tokens, data.vocab is %u: the model has no place "
+                       "for all; take the model's own tokenizer",
+                       vkt__show(c->tokenizer->info.source).s, c->tokenizer->info.n_vocab,
+                       desc->vocab);
+        goto fail;
+    }
     VKT_TRY(deal_all(c, desc));
     VKT_TRY(check_sizes(c, desc));
     describe(ds, s.name);

@@ -95,7 +95,7 @@ typedef struct vkt__schema {
     vkt__column *columns;      /* [n_columns], by position */
     uint32_t n_columns;
     /* text: task classify; 0: else */
-    uint32_t context;
+    uint32_t context, vocab;
     const char *tokenizer; /* a tokenizer.json */
 } vkt__schema;
 

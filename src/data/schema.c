@@ -66,6 +66,7 @@ static void text_json(json_t *o, const vkt__schema *s)
 {
     json_object_set_new(o, "task", json_string("text"));
     json_object_set_new(o, "context", json_integer(s->context));
+    json_object_set_new(o, "vocab", json_integer(s->vocab));
     json_object_set_new(o, "tokenizer", json_loads(s->tokenizer, 0, NULL));
 }
 
@@ -306,7 +307,8 @@ static void read_text(reader *r, const json_t *o, vkt__schema *s)
     const json_t *tokenizer = json_object_get(o, "tokenizer");
     char *text = json_is_object(tokenizer) ? json_dumps(tokenizer, JSON_COMPACT) : NULL;
     if (!text) bad(r, "tokenizer", "a tokenizer.json");
-    s->context = get_uint(r, o, "context", 1, UINT32_MAX);
+    s->context = get_uint(r, o, "context", 1, 1 << 20);
+    s->vocab = get_uint(r, o, "vocab", 1, 1 << 24);
     s->tokenizer = vkt__arena_strdup(r->arena, text ? text : "");
     free(text);
 }

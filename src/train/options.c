@@ -69,6 +69,10 @@ static const vkt__option options[] = {
     { "device", VKT__OPT_STRING, AT(device), NULL, 0, 0, "",
       "index, cpu, gpu, part of a name, UUID; the best", NULL, NULL },
 
+    { "init", VKT__OPT_STRING, AT(init), NULL, 0, 0, "",
+      "folder with weights to begin with: a Hugging Face model (GPT-2, Llama) or a checkpoint",
+      NULL, NULL },
+
     { "data.source", VKT__OPT_STRING, AT(data.source), NULL, 0, 0, "",
       "digits (built in), IDX files, a CSV file, a folder of pictures, text, novel (built in)",
       sources, "data.kind" },
@@ -86,6 +90,8 @@ static const vkt__option options[] = {
       "csv: one character, or tab", NULL, NULL },
     { "data.tokenizer", VKT__OPT_STRING, AT(data.tokenizer), NULL, 0, 0, "",
       "text: bytes, chars, or a tokenizer's file or folder", NULL, NULL },
+    { "data.vocab", VKT__OPT_U32, AT(data.vocab), "0", 0, 1 << 24, "tokens",
+      "text: ids that the model has; 0: those of the tokenizer", NULL, NULL },
     { "data.context", VKT__OPT_U32, AT(data.context), "256", 1, 1 << 20, "tokens",
       "text: of an example", NULL, NULL },
     { "data.missing", VKT__OPT_ENUM, AT(data.missing), "error", 0, 0, "",

@@ -70,6 +70,8 @@ typedef struct vkt__weights {
 /* Memory for a model's (and optimizer's, may be NULL) tensors. */
 vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weights *out);
 void vkt__weights_finish(vkt__weights *w);
+/* The weights that a run begins with: at random, or those of config's `init` folder. */
+vkt_status vkt__weights_initial(const vkt_config *c, vkt_model *m, vkt__weights *w);
 /* Device -> host, host -> device. The device must be idle. */
 vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
                                  vkt__weights *w);
