@@ -278,6 +278,98 @@ struct optim_update_params {
     F32 beta1, beta2, eps; /* momentum and rmsprop: gamma is beta1, rho is beta2 */
 };
 
+/* embedding.comp: y = table[id] (+ pos[start + row % T]); *_bwd.comp: their gradients */
+#define VKT_EMBED_POS 1u
+#define VKT_EMBED_START 2u
+struct embedding_params {
+    ADDR(f32s) table;  /* [V, C] */
+    ADDR(u32s) ids;    /* [rows] */
+    ADDR(f32s) pos;    /* [P, C] */
+    ADDR(u32s) start;  /* [1] position of each row's first token */
+    ADDR(f32s) y;      /* [rows, C] */
+    U32 rows, cols, T;
+    U32 vocab, n_pos;
+    U32 flags;
+};
+struct embedding_bwd_params {
+    ADDR(f32s) dy;       /* [rows, C] */
+    ADDR(u32s) order;    /* [rows]; not for positions */
+    ADDR(u32s) segments; /* [n + 1]; not for positions */
+    ADDR(f32s) dx;       /* [n, C] */
+    U32 rows, cols, n, T;
+};
+
+/* rope.comp: rotates the first n_rot heads of each row, copies the others */
+#define VKT_ROPE_HALVES 1u  /* pairs (i, i + D/2); else (2i, 2i + 1) */
+#define VKT_ROPE_BACK 2u    /* by minus the angle: the gradient */
+#define VKT_ROPE_START 4u
+struct rope_params {
+    ADDR(f32s) x;      /* [rows, cols] */
+    ADDR(f32s) table;  /* [P, D]: cosines, then sines */
+    ADDR(u32s) start;  /* [1] */
+    ADDR(f32s) y;
+    U32 n;             /* pairs in all: rows * cols / 2 */
+    U32 cols, T, head; /* T rows to a sequence; D */
+    U32 n_rot;         /* columns that are rotated */
+    U32 n_pos;
+    U32 flags;
+    U32 pad;
+};
+
+/* attention*.comp. Rows of q, k, v are strided, so that they may lie side by side in one tensor. */
+#define VKT_ATT_CAUSAL 1u
+#define VKT_ATT_DOCS 2u
+#define VKT_ATT_START 4u
+struct attention_params {
+    ADDR(f32x4s) q;    /* [B, T, heads, D] */
+    ADDR(f32x4s) k;    /* [B, S, heads / group, D] */
+    ADDR(f32x4s) v;
+    ADDR(u32s) docs;   /* [B, T] first position of each token's document */
+    ADDR(u32s) start;  /* [1] position of the first query: keys before it and up to it are there */
+    ADDR(f32x4s) y;    /* [B, T, heads, D] */
+    ADDR(f32s) lse;    /* [B, heads, T] */
+    U32 batch, T, S;   /* queries, keys of a sequence */
+    U32 heads, group;  /* group: query heads to a key's head */
+    U32 q_row, kv_row; /* vec4 from row to row */
+    U32 window;        /* 0: none */
+    U32 flags;
+    F32 scale;
+};
+struct attention_bwd_params {
+    ADDR(f32x4s) q;
+    ADDR(f32x4s) k;
+    ADDR(f32x4s) v;
+    ADDR(u32s) docs;
+    ADDR(f32x4s) dy;
+    ADDR(f32s) lse;
+    ADDR(f32s) delta;  /* [B, heads, T] sum of dy y */
+    ADDR(f32x4s) dx;   /* dq, or dk */
+    ADDR(f32x4s) dv;
+    U32 batch, T, S;
+    U32 heads, group;
+    U32 q_row, kv_row;
+    U32 window;
+    U32 flags;
+    F32 scale;
+};
+struct attention_delta_params {
+    ADDR(f32x4s) dy;
+    ADDR(f32x4s) y;
+    ADDR(f32s) delta;
+    U32 T, heads, n;   /* n: of delta */
+    U32 pad;
+};
+
+/* gated.comp: y = act(gate) up; gated_bwd.comp: both gradients */
+struct gated_params {
+    ADDR(f32s) gate;
+    ADDR(f32s) up;
+    ADDR(f32s) dy;
+    ADDR(f32s) y;      /* or dgate */
+    ADDR(f32s) dup;
+    U32 n, pad;
+};
+
 /* bench_*.comp: the device's ceilings */
 #define VKT_BENCH_COPY 0
 #define VKT_BENCH_READ 1
@@ -311,5 +403,6 @@ static_assert(sizeof(struct matmul_params) <= 128, "push constants");
 static_assert(sizeof(struct norm_params) <= 128, "push constants");
 static_assert(sizeof(struct norm_bwd_params) <= 128, "push constants");
 static_assert(sizeof(struct xent_params) <= 128, "push constants");
+static_assert(sizeof(struct attention_bwd_params) <= 128, "push constants");
 #endif
 #endif

@@ -98,11 +98,12 @@ static uint32_t results(const vkt_op *op)
     return op == &vkt__op_layernorm || op == &vkt__op_rmsnorm ? 3 : 1;
 }
 
-/* The f32 inputs that a row has gradients for: not the weights of losses, not what is not a number.
+/* The f32 inputs that a row has gradients for: not the weights of losses, a table of
+ * angles, what is not a number.
  */
 static size_t differentiable_inputs(const vkt_graph *g, const vkt_node *n, vkt_tensor **wrt)
 {
-    bool weighs = n->op == &vkt__op_softmax_xent || n->op == &vkt__op_mse;
+    bool weighs = n->op == &vkt__op_softmax_xent || n->op == &vkt__op_mse || n->op == &vkt__op_rope;
     size_t n_wrt = 0;
     for (size_t i = 0; i < g->n_tensors && n_wrt < MOST_WRT; i++) {
         vkt_tensor *t = g->tensors[i];
@@ -122,9 +123,12 @@ static bool has_16bit(const vkt_graph *g)
 }
 
 /* Casts, and gradients that are rounded to 16 bits, are steps: no differences there. Sums of
- * squares are for gradient norms, which nothing differentiates. */
+ * squares are for gradient norms and a start is for generation: nothing differentiates those. */
 static bool has_differences(const vkt_op *op, const vkt_graph *g)
 {
+    const vkt_node *last = g->nodes[g->n_nodes - 1];
+    if (op == &vkt__op_embedding && (last->in[3] || !last->in[4])) return false;
+    if (op == &vkt__op_attention && last->in[4]) return false;
     return !has_16bit(g) && !(op == &vkt__op_sum && g->nodes[0]->attr.sum.square);
 }
 

@@ -76,6 +76,43 @@ for i, (name, act) in enumerate(acts.items()):
     x, w, b = tensor(2, 3, 5), tensor(4, 5), tensor(4)
     case(f"linear {name}", "linear", act(F.linear(x, w, b)), {"x": x, "w": w, "b": b}, act=i)
 
+# Language: attention under every mask, shared keys; both rotary layouts; gated activation; embedding.
+B, T, D = 1, 6, 4
+docs = torch.tensor([[0, 0, 2, 2, 2, 5]])
+for name, H, kv, full, window, masked in [("causal", 2, 2, False, 0, False), ("full", 2, 2, True, 0, False), ("shared keys", 4, 2, False, 0, False),
+                                          ("window", 2, 1, False, 3, False), ("documents", 2, 2, False, 0, True),
+                                          ("full window", 2, 2, True, 2, False), ("full documents", 2, 2, True, 0, True)]:
+    q, k, v = tensor(B, T, H * D), tensor(B, T, kv * D), tensor(B, T, kv * D)
+    i, j = torch.arange(T)[:, None], torch.arange(T)[None]
+    seen = torch.ones(T, T, dtype=torch.bool) if full else j <= i
+    if window:
+        seen = seen & ((i - j).abs() < window)
+    if masked:
+        seen = seen & (docs[0][:, None] == docs[0][None])
+    heads = lambda t, n: t.view(B, T, n, D).transpose(1, 2).repeat_interleave(H // n, dim=1)
+    y = F.scaled_dot_product_attention(heads(q, H), heads(k, kv), heads(v, kv), attn_mask=seen).transpose(1, 2).reshape(B, T, H * D)
+    inputs = {"x": q, "k": k, "v": v} | ({"docs": docs} if masked else {})
+    case(f"attention {name}", "attention", y, inputs, heads=H, kv_heads=kv, full=int(full), window=window)
+
+for halves in (0, 1):
+    T, H, D = 5, 2, 6
+    x = tensor(2, T, H * D)
+    angle = torch.arange(T, dtype=torch.float64)[:, None] * 100.0 ** (-torch.arange(0, D, 2, dtype=torch.float64) / D)
+    c, s = (f(angle).float().double()[None, :, None] for f in (torch.cos, torch.sin))  # as in the table: float32
+    h = x.view(2, T, H, D)
+    a, b = (h[..., : D // 2], h[..., D // 2:]) if halves else (h[..., ::2], h[..., 1::2])
+    turned = torch.stack((a * c - b * s, b * c + a * s), -1)
+    turned = torch.cat((turned[..., 0], turned[..., 1]), -1) if halves else turned.flatten(-2)
+    case(f"rope {'halves' if halves else 'interleaved'}", "rope", turned.reshape(2, T, H * D), {"x": x}, head=D, heads=H, halves=halves, theta=100)
+
+for act in ("gelu", "gelu_erf", "silu"):
+    x, y = tensor(3, 7), tensor(3, 7)
+    case(f"gated {act}", "gated", acts[act](x) * y, {"x": x, "y": y}, act=list(acts).index(act))
+
+ids = torch.tensor([[2, 0, 2, 4], [2, 3, 0, 0]])
+x, pos = tensor(6, 5), tensor(7, 5)
+case("embedding", "embedding", F.embedding(ids, x) + F.embedding(torch.arange(4), pos), {"x": x, "pos": pos, "ids": ids})
+
 path = pathlib.Path(__file__).parent.parent / "tests/golden/ops.json"
 path.parent.mkdir(exist_ok=True)
 lines = ",\n".join(json.dumps(c) for c in cases)

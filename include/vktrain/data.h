@@ -234,6 +234,8 @@ typedef struct vkt_batch {
         vkt_label *y;      /* [batch] */
         uint32_t *targets; /* text: [batch, context]; VKT_NO_TOKEN: does not count */
     };
+    uint32_t *order, *segments; /* text: vkt_token_order of the tokens, [batch * context] and
+                                   [n_outputs + 1]; NULL: not wanted */
     float *w; /* [batch, n_targets] weight of each target in the mean loss; w * class weight sums to
                  1; 0 for padding */
     vkt_label *y2;    /* [batch] mixup: the other label of a blend and its weight; NULL: no mixup */
@@ -290,6 +292,15 @@ void vkt_loader_release(vkt_loader *l, uint32_t slot);
 const void *vkt_embedded(const char *name, size_t *bytes);
 /* The i-th embedded file's name, NULL past the end. */
 const char *vkt_embedded_name(size_t i);
+
+/* ---- token order ---- */
+
+/* What the gradient of an embedding of `tokens` [n] is summed by (vkt_embedding of tensor.h):
+ * order [n] gets the places 0..n-1 by rising token, places of one token in order, tokens >= n_vocab
+ * at the end; segments [n_vocab + 1] gets where each token's places begin in it, then where the
+ * last one's end. Time n + n_vocab; allocates nothing. */
+void vkt_token_order(const uint32_t *tokens, uint32_t n, uint32_t n_vocab, uint32_t *order,
+                     uint32_t *segments);
 
 #ifdef __cplusplus
 }

@@ -35,6 +35,11 @@ static inline vkt_shape vkt_shape2(uint32_t a, uint32_t b)
     vkt_shape s = { 2, { a, b, 0, 0, 0 } };
     return s;
 }
+static inline vkt_shape vkt_shape3(uint32_t a, uint32_t b, uint32_t c)
+{
+    vkt_shape s = { 3, { a, b, c, 0, 0 } };
+    return s;
+}
 uint64_t vkt_shape_count(vkt_shape s); /* elements; 1 for rank 0 */
 uint32_t vkt_dtype_bytes(vkt_dtype t);
 const char *vkt_dtype_name(vkt_dtype t);
@@ -130,6 +135,51 @@ vkt_loss vkt_softmax_xent(vkt_graph *g, vkt_tensor *logits, vkt_tensor *target, 
 vkt_tensor *vkt_softmax(vkt_graph *g, vkt_tensor *x);
 /* loss[r] = weight[r] * mean_c (x - y)^2; x, y [R, C] f32. */
 vkt_loss vkt_mse(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *weight);
+
+/* ---- language ---- */
+
+/* y[b, t] = table[ids[b, t]] (+ pos[start + t]). table [V, C], ids [B, T] u32, pos [P, C] or NULL
+ * with P >= T, start [1] u32 or NULL (0) -> [B, T, C]. An id >= V gives zeros. For the gradient of
+ * the table the ids come sorted: order [B T] u32 lists their places by rising id, places in order;
+ * segments [V + 1] u32 says where each id begins in it (vkt_token_order of data.h makes both). They
+ * may be NULL where the table needs no gradient. */
+typedef struct vkt_embedding_in {
+    vkt_tensor *table, *ids, *pos, *start, *order, *segments;
+} vkt_embedding_in;
+vkt_tensor *vkt_embedding(vkt_graph *g, const vkt_embedding_in *in);
+
+/* Rotary position embedding of the first n_heads heads of each row; columns after them are copied.
+ * x [B, T, C], head size D (even), table [P, D] f32: the cosines of D/2 angles of each position,
+ * then the sines (a constant; vkt_rope_table fills it); start [1] u32 or NULL. Su et al. 2021
+ * (arXiv 2104.09864). */
+typedef enum vkt_rope_layout {
+    VKT_ROPE_INTERLEAVED, /* pairs (2i, 2i + 1): as published, GPT-J, Llama's own files */
+    VKT_ROPE_HALF         /* pairs (i, i + D/2): GPT-NeoX, Llama in Hugging Face's files */
+} vkt_rope_layout;
+vkt_tensor *vkt_rope(vkt_graph *g, vkt_tensor *x, vkt_tensor *table, vkt_tensor *start,
+                     uint32_t head, uint32_t n_heads, vkt_rope_layout layout);
+/* Angle position * theta^(-2i/D); table [positions, head]. */
+void vkt_rope_table(uint32_t positions, uint32_t head, double theta, float *table);
+
+/* y = act(gate) * up, elementwise: SwiGLU with silu, GeGLU with gelu. Shazeer 2020 (arXiv
+ * 2002.05202). */
+vkt_tensor *vkt_gated(vkt_graph *g, vkt_tensor *gate, vkt_tensor *up, vkt_act act);
+
+/* y = softmax(scale q k^T + mask) v, head by head; scores are never stored. q [B, T, H D], k, v
+ * [B, S, Hkv D] -> [B, T, H D]; head h uses keys of head h / (H / Hkv). Or q, k and v side by side:
+ * q [B, T, (H + 2 Hkv) D], k and v NULL. docs [B, T] u32 or NULL: the position at which each
+ * token's document begins; tokens see only their own. start [1] u32 or NULL: the position of the
+ * first query where k and v are a cache of S positions; no gradient then. Without start S = T
+ * unless `full`. SHAPE: D not a multiple of 4 or above 256. Dao 2023 (arXiv 2307.08691). */
+typedef struct vkt_attention_desc {
+    uint32_t heads, kv_heads; /* kv_heads 0: heads */
+    bool full;                /* tokens see later ones too; default causal */
+    uint32_t window;          /* tokens see the last `window` positions, themselves included; with
+                                 full as many on the other side too; 0: all */
+    float scale;              /* 0: 1 / sqrt(D) */
+} vkt_attention_desc;
+vkt_tensor *vkt_attention(vkt_graph *g, vkt_tensor *q, vkt_tensor *k, vkt_tensor *v,
+                          vkt_tensor *docs, vkt_tensor *start, const vkt_attention_desc *desc);
 
 /* Sum of all elements -> [1]; fixed order. */
 vkt_tensor *vkt_sum(vkt_graph *g, vkt_tensor *x);

@@ -46,28 +46,45 @@ static uint32_t list_batch(vkt_loader *l, uint64_t k, uint32_t *list)
     return n_valid;
 }
 
-/* Windows of text. Each epoch of the shuffled stream has its own shift. */
-static void fill_windows(const vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
-                         uint32_t n_valid)
+/* Windows of text. Each epoch of the shuffled stream has its own shift. The slot's memory may be
+ * slow to read and to write in leaps, so all is made in scratch first. */
+static vkt_status fill_windows(const vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
+                               uint32_t n_valid, vkt__scratch *scratch)
 {
+    vkt_status st;
     const vkt__corpus *c = l->desc.data->corpus;
-    uint32_t batch = l->desc.batch, context = c->context;
-    b->n_counted = 0;
+    uint32_t batch = l->desc.batch, context = c->context, n_vocab = l->desc.data->schema.n_outputs;
+    size_t n = (size_t)batch * context;
+    uint32_t *tokens, *targets, *order, *segments, n_counted = 0;
+    VKT_TRY(vkt__scratch_need(scratch, 0, 2 * n * sizeof *tokens, &tokens));
+    targets = tokens + n;
     for (uint32_t i = 0; i < batch; i++) {
-        uint32_t *x = b->tokens + (size_t)i * context, *y = b->targets + (size_t)i * context;
+        uint32_t *y = targets + (size_t)i * context;
         uint64_t shift = !l->desc.shuffle ? 0
                                           : vkt__corpus_shift(c, l->desc.split, l->desc.seed,
                                                               (k * batch + i) / l->n);
-        uint32_t n = vkt__corpus_window(c, l->desc.split, list[i], shift, x, y);
+        uint32_t n_here = vkt__corpus_window(c, l->desc.split, list[i], shift,
+                                             tokens + (size_t)i * context, y);
         if (i < n_valid)
-            b->n_counted += n;
+            n_counted += n_here;
         else
             memset(y, 0xff, context * sizeof *y); /* VKT_NO_TOKEN */
     }
-    float w = l->desc.weight > 0 ? l->desc.weight : b->n_counted ? 1 / (float)b->n_counted : 0;
-    for (size_t i = 0; i < (size_t)batch * context; i++)
-        b->w[i] = b->targets[i] == VKT_NO_TOKEN ? 0 : w;
-    b->weight = b->n_counted;
+    memcpy(b->tokens, tokens, n * sizeof *tokens);
+    memcpy(b->targets, targets, n * sizeof *targets);
+    float w = l->desc.weight > 0 ? l->desc.weight : n_counted ? 1 / (float)n_counted : 0;
+    for (size_t i = 0; i < n; i++) b->w[i] = targets[i] == VKT_NO_TOKEN ? 0 : w;
+    if (b->order) {
+        VKT_TRY(vkt__scratch_need(scratch, 1, (n + n_vocab + 1) * sizeof *order, &order));
+        segments = order + n;
+        vkt_token_order(tokens, (uint32_t)n, n_vocab, order, segments);
+        memcpy(b->order, order, n * sizeof *order);
+        memcpy(b->segments, segments, ((size_t)n_vocab + 1) * sizeof *segments);
+    }
+    b->n_counted = n_counted;
+    b->weight = n_counted;
+fail:
+    return st;
 }
 
 enum { BAD_SHOWN = 3 };
@@ -206,8 +223,8 @@ static void work(void *arg)
         uint32_t n_valid = list_batch(l, l->desc.start + k, list);
         vkt__mutex_unlock(l->order);
         vkt_batch *b = &l->desc.slots[slot];
-        if (l->desc.data->corpus)
-            fill_windows(l, l->desc.start + k, b, list, n_valid);
+        if (st == VKT_OK && l->desc.data->corpus)
+            st = fill_windows(l, l->desc.start + k, b, list, n_valid, &scratch);
         else if (st == VKT_OK)
             st = fill(l, l->desc.start + k, b, list, n_valid, &scratch, share);
         b->n_valid = n_valid;

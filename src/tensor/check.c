@@ -41,10 +41,33 @@ static double step_word(uint64_t i)
     return words[i];
 }
 
+/* Of n rows with ids row % limit: rows before the first with id `id` when they are sorted. */
+static uint64_t cycle_segment(uint64_t n, uint64_t limit, uint64_t id)
+{
+    return id * (n / limit) + VKT_MIN(id, n % limit);
+}
+
+static uint64_t cycle_order(uint64_t n, uint64_t limit, uint64_t i)
+{
+    uint64_t id = 0;
+    while (cycle_segment(n, limit, id + 1) <= i) id++;
+    return id + (i - cycle_segment(n, limit, id)) * limit;
+}
+
 double vkt__sample_value(const vkt_tensor *t, uint64_t seed, uint64_t i)
 {
-    uint64_t at = t->index * 1000003ull + i;
+    uint64_t at = t->index * 1000003ull + i, limit = t->hint.limit;
     switch (t->hint.kind) {
+    case VKT_HINT_CYCLE:
+        return (double)(i % limit);
+    case VKT_HINT_ORDER:
+        return (double)cycle_order(t->count, limit, i);
+    case VKT_HINT_SEGMENTS:
+        return (double)cycle_segment(limit, t->count - 1, i);
+    case VKT_HINT_DOCUMENTS:
+        return (double)(i % vkt__last(t->shape) / limit * limit);
+    case VKT_HINT_CONSTANT:
+        return (double)limit;
     case VKT_HINT_STEP:
         return step_word(i);
     case VKT_HINT_INDEX:

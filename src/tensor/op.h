@@ -31,7 +31,7 @@ typedef struct vkt_op {
     bool takes_16bit;     /* inputs may be f16 or bf16; otherwise such an input is a shape error */
     /* Creates the outputs with vkt__out, or reports with vkt__shape_error and returns false. */
     bool (*shape)(vkt_node *n);
-    /* One vkt__dispatch. */
+    /* One vkt__dispatch, or several that neither read nor write what another writes. */
     void (*record)(vkt__rec *rec, const vkt_node *n);
     /* dy[i]: gradient of out[i] or NULL; sets dx[i] for inputs with vkt__needs(in[i]). NULL: no
      * gradient. */
@@ -103,6 +103,22 @@ typedef union vkt_attr {
     struct {
         vkt_dtype to;
     } cast;
+    struct {
+        uint32_t n; /* gradient: rows of the table */
+    } embedding;
+    struct {
+        uint32_t head, rotated; /* D; heads that are rotated */
+        bool halves, back;
+    } rope;
+    struct {
+        vkt_act act;
+    } gated;
+    /* kernel 0: by device; tests name one */
+    struct {
+        uint32_t heads, kv_heads, head, window, kernel;
+        bool full;
+        float scale;
+    } attention;
     struct {
         uint32_t rule;
         bool torch;
@@ -274,7 +290,21 @@ void vkt__graph_ref(vkt_graph *g, void (*init)(void *user, const vkt_tensor *t, 
 
 /* ---- samples ---- */
 
-enum { VKT_HINT_NORMAL, VKT_HINT_INDEX, VKT_HINT_POSITIVE, VKT_HINT_UNIT, VKT_HINT_STEP };
+/* CYCLE: i % limit, ids whose ORDER (limit: how many ids) and SEGMENTS (limit: how many rows; as
+ * many ids as it has elements, less one) are known. DOCUMENTS: first position of each
+ * token's document, `limit` tokens long, over the last dimension. CONSTANT: the number `limit`. */
+enum {
+    VKT_HINT_NORMAL,
+    VKT_HINT_INDEX,
+    VKT_HINT_POSITIVE,
+    VKT_HINT_UNIT,
+    VKT_HINT_STEP,
+    VKT_HINT_CYCLE,
+    VKT_HINT_ORDER,
+    VKT_HINT_SEGMENTS,
+    VKT_HINT_DOCUMENTS,
+    VKT_HINT_CONSTANT
+};
 vkt_tensor *vkt__sample(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, uint32_t hint,
                         uint32_t limit);
 static inline vkt_tensor *vkt__sample2(vkt_graph *g, uint32_t r, uint32_t c)

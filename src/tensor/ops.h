@@ -14,6 +14,9 @@ extern const vkt_op vkt__op_dropout, vkt__op_cast;
 extern const vkt_op vkt__op_softmax, vkt__op_softmax_bwd, vkt__op_softmax_xent,
     vkt__op_softmax_xent_bwd;
 extern const vkt_op vkt__op_mse, vkt__op_mse_bwd;
+extern const vkt_op vkt__op_embedding, vkt__op_embedding_bwd, vkt__op_embedding_pos_bwd,
+    vkt__op_rope, vkt__op_gated, vkt__op_gated_bwd;
+extern const vkt_op vkt__op_attention, vkt__op_attention_delta, vkt__op_attention_bwd;
 extern const vkt_op vkt__op_accumulate, vkt__op_optim_state, vkt__op_optim_update;
 
 /* act(x) in double; its derivative, and whether that is a function of the output. */

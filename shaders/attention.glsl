@@ -1,0 +1,127 @@
+/* Shared by the attention kernels, included where `p` is declared. In all of them an invocation owns a row (a query,
+ * or a key) in registers and walks the rows of the other side AT_ONCE at a time, so no lane needs another's sums and
+ * the T x T scores are never stored. GPUs (TILE > 0): a workgroup stages the other side in shared memory, and SPLIT
+ * neighbouring lanes share a row, each with every SPLIT-th vec4 of it, and add their dot products by shuffles, for
+ * registers are few. CPU drivers (TILE = 0, a workgroup is a subgroup): the lanes load the other side's rows together
+ * and hand the numbers out one by one, as matmul_rows.comp does, with PAIRS two numbers at a time. */
+#extension GL_KHR_shader_subgroup_ballot : require
+layout(constant_id = 3) const uint D4 = 8;      /* vec4 to a head */
+layout(constant_id = 4) const uint AT_ONCE = 4; /* rows of the other side */
+layout(constant_id = 5) const uint SPLIT = 1;
+layout(constant_id = 6) const uint TILE = 0;    /* rows staged at a time, a multiple of AT_ONCE; 0: none */
+layout(constant_id = 7) const uint SHUFFLE = 0; /* hand out by subgroupShuffle: Mesa 22's broadcast is slow */
+
+const uint OWN = D4 / SPLIT;                  /* vec4 of a row that a lane has */
+const uint ROWS = gl_WorkGroupSize.x / SPLIT; /* rows that a workgroup owns */
+const uint STEP = TILE > 0 ? TILE : AT_ONCE;
+const uint STAGED = TILE > 0 ? TILE * D4 : 8;
+const float NEVER = -1e30;                    /* score of what is masked: no inf - inf */
+
+shared vec4 stage_a[STAGED], stage_b[STAGED];
+
+#ifdef PAIRS
+#define elem vec2
+const uint W = 2;
+elem load_elem(f32x4s x, uint i) { return LOAD_PAIR(x, i); }
+vec4 load4(f32x4s x, uint i) { return vec4(LOAD_PAIR(x, 2 * i), LOAD_PAIR(x, 2 * i + 1)); }
+void store4(f32x4s x, uint i, vec4 y)
+{
+    STORE_PAIR(x, 2 * i, y.xy);
+    STORE_PAIR(x, 2 * i + 1, y.zw);
+}
+#else
+#define elem vec4
+const uint W = 4;
+elem load_elem(f32x4s x, uint i) { return x.v[i]; }
+vec4 load4(f32x4s x, uint i) { return x.v[i]; }
+void store4(f32x4s x, uint i, vec4 y) { x.v[i] = y; }
+#endif
+
+/* AT_ONCE rows in the lanes of a subgroup: elem e of a row in lane e % S of chunk e / S. */
+const uint S = gl_WorkGroupSize.x, ELEMS = D4 * 4 / W, CHUNKS = TILE > 0 ? 1 : (ELEMS + S - 1) / S;
+const uint REGS = AT_ONCE * CHUNKS;
+
+/* Rows first, first + 1, ... below `end`, of vec4 `at + row * stride`; the last one again past it. */
+void load_rows(out elem r[REGS], f32x4s x, uint at, uint stride, uint first, uint end)
+{
+    if (TILE > 0) return;
+    [[unroll]] for (uint n = 0; n < AT_ONCE; n++)
+        [[unroll]] for (uint c = 0; c < CHUNKS; c++)
+            r[n * CHUNKS + c] = load_elem(x, (at + min(first + n, end - 1) * stride) * (4 / W) +
+                                             min(c * S + gl_LocalInvocationID.x, ELEMS - 1));
+}
+
+float hand_out(float x, uint lane)
+{
+    return SHUFFLE != 0 ? subgroupShuffle(x, lane) : subgroupBroadcast(x, lane);
+}
+
+/* vec4 d of row n, in all lanes. */
+vec4 handed(elem r[REGS], uint n, uint d)
+{
+    vec4 y;
+    [[unroll]] for (uint c = 0; c < 4; c++) {
+        uint e = (4 * d + c) / W;
+        y[c] = hand_out(r[n * CHUNKS + e / S][c % W], e % S);
+    }
+    return y;
+}
+
+/* TILE rows from `first` on into shared memory. */
+void stage(f32x4s a, uint a_at, uint a_row, f32x4s b, uint b_at, uint b_row, uint first, uint end)
+{
+    if (TILE == 0) return;
+    barrier();
+    for (uint n = gl_LocalInvocationID.x; n < TILE * D4; n += gl_WorkGroupSize.x) {
+        uint row = min(first + n / D4, end - 1);
+        stage_a[n] = load4(a, a_at + row * a_row + n % D4);
+        stage_b[n] = load4(b, b_at + row * b_row + n % D4);
+    }
+    barrier();
+}
+
+uint part()
+{
+    return gl_LocalInvocationID.x % SPLIT;
+}
+
+/* vec4 d of what this lane has, of row n of those at once, which is row `staged` of those staged. */
+vec4 other_a(elem r[REGS], uint n, uint staged, uint d)
+{
+    return TILE > 0 ? stage_a[staged * D4 + d * SPLIT + part()] : handed(r, n, d);
+}
+vec4 other_b(elem r[REGS], uint n, uint staged, uint d)
+{
+    return TILE > 0 ? stage_b[staged * D4 + d * SPLIT + part()] : handed(r, n, d);
+}
+
+float over_parts(float x)
+{
+    if (SPLIT > 1) x += subgroupShuffleXor(x, 1);
+    if (SPLIT > 2) x += subgroupShuffleXor(x, 2);
+    return x;
+}
+
+/* Which owned rows this workgroup has: x block of rows, y head, z sequence (batch: none). Causal work grows along the
+ * blocks: GPUs get the longest first; CPU drivers, which give each thread one contiguous share, whole sequences. */
+uvec3 whose(uint rows, uint heads, bool longest_last)
+{
+    uint blocks = (rows + ROWS - 1) / ROWS, g = flat_group(), pairs = heads * p.batch;
+    if (g >= blocks * pairs) return uvec3(0, 0, p.batch);
+    uint block = TILE > 0 ? g / pairs : g % blocks, pair = TILE > 0 ? g % pairs : g / blocks;
+    if (longest_last) block = blocks - 1 - block;
+    return uvec3(block, pair % heads, pair / heads);
+}
+
+bool has(uint flag)
+{
+    return (p.flags & flag) != 0;
+}
+
+/* Whether the query at position i sees the key at j. */
+bool sees(uint i, uint j, uint doc_i, uint doc_j)
+{
+    if (has(VKT_ATT_CAUSAL) && j > i) return false;
+    if (p.window > 0 && (i >= j + p.window || j >= i + p.window)) return false;
+    return doc_i == doc_j;
+}

@@ -1,0 +1,13 @@
+#version 460
+/* y = act(gate) up: SwiGLU with silu. One invocation per element. Twin: gated_ref. Shazeer 2020 (2002.05202). */
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+
+layout(constant_id = 3) const int ACT = 4;
+layout(push_constant, scalar) uniform Push { gated_params p; };
+
+void main()
+{
+    uint i = flat_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+    if (i < p.n) p.y.v[i] = act_fwd(ACT, p.gate.v[i]) * p.up.v[i];
+}
