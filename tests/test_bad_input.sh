@@ -4,6 +4,7 @@
 set -euo pipefail
 
 program=$(realpath "${1:?the program}")
+source=$(realpath "$(dirname "$0")")
 work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-bad.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -268,6 +269,38 @@ rm -rf run
 cp -r whole run
 echo '{' >run/run.json
 refused 4 "run.json is damaged" "${run[@]}" --resume
+
+# ---- text: tokenizers, JSON lines, shards, chats
+printf 'to be, or not to be: that is the question' >short.txt
+printf 'caf\351' >latin1.txt
+: >empty.txt
+"$program" tokenize --quiet --train 260 --out tok.json "$source/data/pride-and-prejudice.txt" 2>/dev/null || true
+printf '{"text": "a"}\n{"text"\n' >bad.jsonl
+echo '{"model": {"type": "Unigram", "vocab": []}}' >unigram.json
+echo '{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false}}' >nobytes.json
+echo 'not a rank file' >bad.tiktoken
+works pack short.txt --out short
+refused 2 'out is missing' pack short.txt
+refused 2 "'short' is there already" pack short.txt --out short
+refused 4 "'empty.txt' is empty" pack empty.txt --out r0
+refused 4 "can't open 'absent'" pack absent --out r0
+refused 4 'byte 3 of the text is not UTF-8' pack latin1.txt --tokenizer chars --out r0
+refused 4 "'bad.jsonl' line 2" pack bad.jsonl --out r0
+refused 4 'a tokenizer of type Unigram; byte-level BPE is supported' pack short.txt --tokenizer unigram.json --out r0
+refused 4 'the vocabulary lacks byte 0x00' pack short.txt --tokenizer nobytes.json --out r0
+refused 4 "line 1 is not .base64 rank." pack short.txt --tokenizer bad.tiktoken --out r0
+refused 4 'folder.*no tokenizer\|no tokenizer' pack short.txt --tokenizer whole --out r0
+refused 2 'a vocabulary of 9 tokens: 257' tokenize --train 9 short.txt --out r0
+head -c 150 short/shard-00000.tok >cut.tok
+refused 4 "'cut.tok' is cut off or damaged" inspect cut.tok
+text=(train digits --set data.source=text --set data.context=64 --run r0)
+refused 4 'the train split has 31 tokens, at least 65 are needed' "${text[@]}" --set data.path=short.txt
+refused 4 "'empty.txt' is empty" "${text[@]}" --set data.path=empty.txt
+refused 4 "packed with another tokenizer than" "${text[@]}" --set data.path=short --set data.tokenizer=tok.json
+refused 2 "'novel' is none of\|built in and takes no path" "${text[@]}" --set data.source=novel --set data.path=short
+refused 2 'data.tokenizer: only for text' train digits --set data.tokenizer=bytes --run r0
+refused 2 'loss.class_weight: not for text' "${text[@]}" --set data.path=short.txt --set loss.class_weight=balanced
+[ ! -e r0 ] || { echo "test_bad_input: FAILED: a refused command left r0"; bad=$((bad + 1)); }
 
 # ---- memory
 refused 2 'memory=1000 is below' train digits --cap memory=1000 --run r0

@@ -85,6 +85,14 @@ for c in "${!flags[@]}"; do
 done
 run train --help; out '^  optim\.lr +'; out '^  train\.steps +'; out 'subgroup'
 
+# ---- text
+printf 'one fish two fish red fish blue fish' >fish.txt
+run tokenize --text 'a b' --ids; code 0; out '^97 32 98$'
+run tokenize --train 260 --out fish.json fish.txt; code 0; out 'fish.json: 260 tokens'
+run tokenize --tokenizer fish.json fish.txt; code 0; out "' fi'"
+run pack fish.txt --tokenizer fish.json --out fish; code 0; out '1 documents'
+run inspect fish/shard-00000.tok fish.json; code 0; out 'a shard of'; out 'between documents'
+
 # ---- inspect
 printf 'a;b,c\n1,2.5\n3,NA\n' >t.csv
 run inspect t.csv; code 0; out 'CSV, 2 rows of 2 columns, with a header'

@@ -18,7 +18,7 @@ static const cli_flag flags[] = {
     { "--split", CLI_CHOICE, AT(split), "train|valid|test", "test",
       "which examples of the run's own data" },
     { "--data", CLI_TEXT, AT(data), "PATH", "the run's own",
-      "other data of the same kind: CSV, IDX images, or a folder; all of it" },
+      "other data of the same kind: CSV, IDX images, text, or a folder; all of it" },
     { "--predictions", CLI_TEXT, AT(predictions), "FILE.csv", NULL,
       "write what the model says about each example" },
     { "--batch", CLI_UINT, AT(batch), "N", "0", "examples at a time; 0: as the run evaluated" },
@@ -34,19 +34,23 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
                                                  r->class_names ? r->class_names[i] : "", "n",
                                                  (json_int_t)r->class_count[i], "correct",
                                                  (json_int_t)r->class_correct[i]));
-    cli_json_print(json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "checkpoint", o->common.args[0],
-                             o->data ? "data" : "split", o->data ? o->data : split, "n",
-                             (json_int_t)r->n, "loss", cli_json_number(r->loss), "accuracy",
-                             cli_json_number(r->accuracy), "mae", cli_json_number(r->mae),
-                             "classes", classes),
-                   JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    cli_json_print(
+        json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "checkpoint", o->common.args[0],
+                  o->data ? "data" : "split", o->data ? o->data : split, "n", (json_int_t)r->n,
+                  "loss", cli_json_number(r->loss), "accuracy", cli_json_number(r->accuracy), "mae",
+                  cli_json_number(r->mae), "perplexity", cli_json_number(r->perplexity),
+                  "bits_per_byte", cli_json_number(r->bits_per_byte), "classes", classes),
+        JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
 static void print_text(const eval_options *o, const vkt_eval_result *r, const char *split)
 {
-    printf("%s%s%s: %s examples, loss %s", cli_color(stdout, CLI_BOLD), o->data ? o->data : split,
-           cli_color(stdout, CLI_PLAIN), cli_count(r->n), cli_number(r->loss));
+    printf("%s%s%s: %s %s, loss %s", cli_color(stdout, CLI_BOLD), o->data ? o->data : split,
+           cli_color(stdout, CLI_PLAIN), cli_count(r->n),
+           isfinite(r->perplexity) ? "tokens" : "examples", cli_number(r->loss));
     if (isfinite(r->accuracy)) printf(", accuracy %s", cli_percent(r->accuracy));
+    if (isfinite(r->perplexity)) printf(", perplexity %s", cli_number(r->perplexity));
+    if (isfinite(r->bits_per_byte)) printf(", %s bits per byte", cli_number(r->bits_per_byte));
     if (isfinite(r->mae)) printf(", mean absolute error %s", cli_number(r->mae));
     putchar('\n');
     if (!r->n_classes || !r->class_count || o->common.quiet) return;

@@ -1,5 +1,5 @@
 /* vktrain inspect: what a file holds, found by its content: safetensors, IDX, CSV (each of the last
- * two may be gzipped), a run folder, a checkpoint folder. */
+ * two may be gzipped), a shard of tokens, a tokenizer, a run folder, a checkpoint folder. */
 #include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
@@ -373,6 +373,68 @@ static int inspect_csv(const char *path, gzFile f)
     return rc;
 }
 
+/* ---- text: shards of tokens, tokenizers ---- */
+
+static int inspect_shard(const char *path)
+{
+    vkt_shard_info s;
+    vkt_status st = vkt_shard_info_read(path, &s);
+    if (st != VKT_OK) return cli_exit_code(st);
+    printf("%s%s%s: a shard of %s tokens, %u bytes each", cli_color(stdout, CLI_BOLD), path,
+           cli_color(stdout, CLI_PLAIN), cli_count(s.n_tokens), s.width);
+    if (s.llmc) {
+        printf(", of llm.c: whose tokens it does not say\n");
+        return CLI_OK;
+    }
+    printf("\n  %-16s %s\n  %-16s %s, %s in the vocabulary, hash %016llx\n", "documents",
+           cli_count(s.n_documents), "tokenizer", s.tokenizer_kind, cli_count(s.n_vocab),
+           (unsigned long long)s.tokenizer_hash);
+    if (!s.counts_all) printf("  %-16s %s tokens\n", "not in the loss", cli_count(s.n_uncounted));
+    return CLI_OK;
+}
+
+static int inspect_tokenizer(const char *path)
+{
+    vkt_tokenizer *t;
+    size_t longest = 0, n;
+    vkt_status st = vkt_tokenizer_open(path, &t);
+    if (st != VKT_OK) return cli_exit_code(st);
+    const vkt_tokenizer_info *info = vkt_tokenizer_get_info(t);
+    for (uint32_t i = 0; i < info->n_vocab; i++)
+        if (vkt_tokenizer_bytes(t, i, &n) && n > longest) longest = n;
+    printf("%s%s%s: a tokenizer, %s\n", cli_color(stdout, CLI_BOLD), path,
+           cli_color(stdout, CLI_PLAIN), info->kind);
+    printf("  %-16s %s\n", "vocabulary", cli_count(info->n_vocab));
+    printf("  %-16s %s\n", "merges", cli_count(info->n_merges));
+    printf("  %-16s %s\n", "added tokens", cli_count(info->n_added));
+    printf("  %-16s %s bytes\n", "longest token", cli_count(longest));
+    if (info->end != VKT_NO_TOKEN)
+        printf("  %-16s %u '%s'\n", "between documents", info->end,
+               vkt_tokenizer_bytes(t, info->end, &n));
+    printf("  %-16s %016llx\n", "hash", (unsigned long long)info->hash);
+    vkt_tokenizer_destroy(&t);
+    return CLI_OK;
+}
+
+/* 20240520 and 20240801, little endian. */
+static bool is_llmc(const unsigned char head[4])
+{
+    return !memcmp(head, "\x88\xd8\x34\x01", 4) || !memcmp(head, "\xa1\xd9\x34\x01", 4);
+}
+
+static bool is_tokenizer(const char *path)
+{
+    static const char *const ends[] = { ".tiktoken", "encoder.json", "vocab.bpe" };
+    for (size_t i = 0; i < CLI_COUNT(ends); i++) {
+        size_t n = strlen(path), k = strlen(ends[i]);
+        if (n >= k && !strcmp(path + n - k, ends[i])) return true;
+    }
+    json_t *j = json_load_file(path, 0, NULL);
+    bool yes = json_object_get(json_object_get(j, "model"), "type") != NULL;
+    json_decref(j);
+    return yes;
+}
+
 /* ---- the command ---- */
 
 static int inspect(const char *path)
@@ -387,6 +449,10 @@ static int inspect(const char *path)
     } else if (n >= 4 && !head[0] && !head[1] && head[2] >= 8 && head[2] <= 14 && head[3]) {
         gzseek(f, 4, SEEK_SET);
         rc = inspect_idx(path, f, head);
+    } else if (n >= 8 && (!memcmp(head, "VKTTOK1\n", 8) || is_llmc(head))) {
+        rc = inspect_shard(path);
+    } else if (is_tokenizer(path)) {
+        rc = inspect_tokenizer(path);
     } else {
         gzrewind(f);
         rc = n < 0 ? damaged(path, "its gzip data is damaged") : inspect_csv(path, f);
@@ -411,8 +477,8 @@ const cli_command cmd_inspect = {
     .name = "inspect",
     .args = "FILE...",
     .summary = "what a file or a run holds",
-    .details = "FILE is a safetensors, IDX or CSV file (the last two may be gzipped), a run "
-               "folder, or a checkpoint folder.",
+    .details = "FILE is a safetensors, IDX or CSV file (the last two may be gzipped), a shard of "
+               "tokens, a tokenizer, a run folder, or a checkpoint folder.",
     .min_args = 1,
     .max_args = SIZE_MAX,
     .options_bytes = sizeof(cli_options),

@@ -12,6 +12,89 @@ extern "C" {
 typedef enum vkt_split { VKT_TRAIN, VKT_VALID, VKT_TEST, VKT_N_SPLITS } vkt_split;
 const char *vkt_split_name(vkt_split s); /* "train", "valid", "test" */
 
+/* ---- tokenizers ---- */
+
+#define VKT_NO_TOKEN UINT32_MAX
+
+/* Text <-> token ids. Encoding uses a cache inside: one thread at a time. */
+typedef struct vkt_tokenizer vkt_tokenizer;
+typedef struct vkt_tokenizer_info {
+    const char *kind;   /* "bytes", "chars", "bpe" */
+    const char *source; /* file it came from, for messages */
+    uint32_t n_vocab;   /* every id is below it */
+    uint32_t end;       /* the token between documents; VKT_NO_TOKEN: none */
+    uint32_t n_merges, n_added;
+    uint64_t hash; /* of all that decides what text becomes: equal tokenizers, equal hashes */
+} vkt_tokenizer_info;
+typedef struct vkt_tokens {
+    uint32_t *id; /* [n], by realloc: the caller frees */
+    size_t n, cap;
+} vkt_tokens;
+
+/* spec: "bytes" (256 bytes and <|endoftext|>), or a path: Hugging Face's tokenizer.json of a
+ * byte-level BPE, GPT-2's encoder.json or vocab.bpe (the other beside it; vocab.json and merges.txt
+ * too), a tiktoken rank file, or a folder with one of these. Errors name the file and what is
+ * wrong, or what the tokenizer needs that is not there: IO, FORMAT. */
+vkt_status vkt_tokenizer_open(const char *spec, vkt_tokenizer **out);
+/* One token for each Unicode character of the text, rising. FORMAT: the text is empty or not UTF-8.
+ * with_end: <|endoftext|> too, for texts of several documents. */
+vkt_status vkt_tokenizer_chars(const char *text, size_t n, bool with_end, vkt_tokenizer **out);
+/* A new byte-level BPE from the documents at the paths (see vkt_pack_desc): up to n_vocab tokens,
+ * the 256 bytes and <|endoftext|> among them. The same text gives the same tokenizer. */
+vkt_status vkt_tokenizer_train(const char *const *paths, size_t n_paths, uint32_t n_vocab,
+                               vkt_tokenizer **out);
+/* The tokenizer of a run, from its checkpoint's schema (vkt_dataset_schema). FORMAT: it has none.
+ */
+vkt_status vkt_tokenizer_from_schema(const char *schema_json, vkt_tokenizer **out);
+void vkt_tokenizer_destroy(vkt_tokenizer **t);
+const vkt_tokenizer_info *vkt_tokenizer_get_info(const vkt_tokenizer *t);
+/* Appends the tokens of any n bytes to *out. special: control tokens such as <|endoftext|> are
+ * recognised in the text; without it they are text. FORMAT: the text has what the vocabulary lacks
+ * (only of "chars", or of bytes outside UTF-8); the line says where. */
+vkt_status vkt_tokenizer_encode(vkt_tokenizer *t, const char *text, size_t n, bool special,
+                                vkt_tokens *out);
+/* The bytes that a token stands for; NULL, 0 for an id that is not used. A token may hold part of a
+ * character. */
+const char *vkt_tokenizer_bytes(const vkt_tokenizer *t, uint32_t id, size_t *n);
+/* The id of a token by its whole text ("<|im_end|>"); VKT_NO_TOKEN: there is none. */
+uint32_t vkt_tokenizer_find(const vkt_tokenizer *t, const char *text);
+/* As a tokenizer.json, which transformers reads too. Caller frees. */
+char *vkt_tokenizer_json(const vkt_tokenizer *t);
+
+/* ---- token shards ---- */
+
+/* Documents to files of tokens that training maps into memory. Inputs: a file is one document
+ * (plain or gzip), but of a .jsonl file each line is one ({"text"}, or a chat as {"messages"} or
+ * {"prompt", "completion"}, of which only the assistant's tokens count in the loss); a folder
+ * stands for all its files, subfolders too; * and ? in the last part of a path for any. */
+typedef struct vkt_pack_desc {
+    const char *const *inputs;
+    size_t n_inputs;
+    const char *tokenizer; /* "bytes" (NULL), "chars" of all inputs, or as vkt_tokenizer_open */
+    const char *out;       /* a folder, which must not be there yet: made whole or not at all */
+    uint64_t shard_tokens; /* about so many in a file, documents whole; 0: 2^25 */
+} vkt_pack_desc;
+typedef struct vkt_pack_result {
+    uint32_t n_shards, n_vocab;
+    uint64_t n_tokens, n_documents, n_bytes; /* bytes of text */
+    uint64_t tokenizer_hash;
+} vkt_pack_result;
+vkt_status vkt_pack(const vkt_pack_desc *desc, vkt_pack_result *out);
+
+/* What a shard holds; also checks every token against the vocabulary. */
+typedef struct vkt_shard_info {
+    uint64_t n_tokens, n_documents, n_uncounted;
+    uint32_t width; /* bytes of a token */
+    uint32_t n_vocab;
+    uint64_t tokenizer_hash;
+    char tokenizer_kind[16];
+    bool counts_all; /* in the loss */
+    bool llmc;       /* of llm.c: without a tokenizer, documents unknown */
+} vkt_shard_info;
+vkt_status vkt_shard_info_read(const char *path, vkt_shard_info *out);
+
+/* ---- data sets ---- */
+
 typedef enum vkt_task { VKT_CLASSIFY, VKT_REGRESS } vkt_task;
 typedef enum vkt_missing { VKT_MISSING_ERROR, VKT_MISSING_MEAN, VKT_MISSING_DROP } vkt_missing;
 typedef enum vkt_standardize {
@@ -27,15 +110,22 @@ typedef enum vkt_bad_files { VKT_BAD_SKIP, VKT_BAD_STOP } vkt_bad_files;
 typedef enum vkt_picture_color { VKT_COLOR_AUTO, VKT_COLOR_GREY, VKT_COLOR_RGB } vkt_picture_color;
 
 typedef struct vkt_data_desc {
-    const char *source; /* "digits" (embedded), "idx", "csv", "images" */
-    const char *path;   /* idx: folder with MNIST's file names, classes.txt (one name a line) if you
-                           like;   csv: the file; both gzip or plain, told by content;   images: a
-                           folder of CLASS/.. or of train, valid, test, each of CLASS/.. */
+    const char
+        *source;      /* "digits" (embedded), "idx", "csv", "images", "text", "novel" (embedded) */
+    const char *path; /* idx: folder with MNIST's file names, classes.txt (one name a line) if you
+                         like;   csv: the file; both gzip or plain, told by content;   images: a
+                         folder of CLASS/.. or of train, valid, test, each of CLASS/..;   text: a
+                         file, folder or pattern as for vkt_pack, a shard (ours or llm.c's) or a
+                         folder of shards */
     const char *test_path; /* csv: a separate test file, or NULL */
     const char *label;     /* csv: label column, by name or 0-based position, "last"; NULL: last */
     const char *header;    /* csv: "auto" (NULL), "yes", "no"; auto also knows scikit-learn's first
                               line    "rows,inputs,class names" */
     char delimiter;        /* csv: 0 = found from the first line (, ; tab) */
+    const char *tokenizer; /* text: "bytes" (NULL), "chars" of the text itself, or as
+                              vkt_tokenizer_open */
+    uint32_t vocab;        /* text: ids that the model has; 0: those of the tokenizer */
+    uint32_t context;      /* text: tokens of an example */
     vkt_missing missing;   /* csv: what to do with empty, NA, NaN, ? cells */
     vkt_task task;
     vkt_standardize standardize;
@@ -90,6 +180,14 @@ typedef struct vkt_dataset_info {
     bool has_labels;
     const char *source; /* one line for logs: what was read from where */
     uint64_t n_dropped; /* rows dropped by the missing policy; pictures that can't be read */
+    uint32_t n_targets; /* labels of an example: 1, or for text its context */
+    /* Text: an example is a window of `context` token ids (u32, input_shape [context]) whose
+     * targets are the tokens after each; task is VKT_CLASSIFY over the vocabulary (n_outputs),
+     * without class names. n[] counts windows: training ones lie side by side, from another place
+     * each epoch; of the other splits the last is padded. context 0: not text. */
+    uint32_t context;
+    const vkt_tokenizer *tokenizer;
+    uint64_t n_tokens[VKT_N_SPLITS];
 } vkt_dataset_info;
 const vkt_dataset_info *vkt_dataset_get_info(const vkt_dataset *ds);
 /* Everything that raw inputs need to become model inputs, and outputs names: JSON text, owned by
@@ -111,6 +209,10 @@ vkt_status vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t 
                                vkt_label *y);
 /* The file that holds the example alone, or NULL: it lies with others in one. */
 const char *vkt_dataset_file(const vkt_dataset *ds, vkt_split split, uint64_t i);
+/* Text: window i of a split as an unshuffled loader gives it: tokens [context], targets [context],
+ * VKT_NO_TOKEN where a target does not count (past the end, or marked so in the data). */
+void vkt_dataset_window(const vkt_dataset *ds, vkt_split split, uint64_t i, uint32_t *tokens,
+                        uint32_t *targets);
 /* Regression: units of the target per standardised unit, and its mean. 1 and 0 for classification.
  */
 void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean);
@@ -124,16 +226,25 @@ uint64_t vkt_stream_index(uint64_t seed, uint64_t n, uint64_t i);
 
 /* One slot of the ring: memory that the caller owns (mapped device memory). */
 typedef struct vkt_batch {
-    float *x;     /* [batch, n_inputs] */
-    vkt_label *y; /* [batch] */
-    float *w; /* [batch] weight of each example in the mean loss; w * class weight sums to 1; 0 for
-                 padding */
+    union {
+        float *x;         /* [batch, n_inputs] */
+        uint32_t *tokens; /* text: [batch, context] */
+    };
+    union {
+        vkt_label *y;      /* [batch] */
+        uint32_t *targets; /* text: [batch, context]; VKT_NO_TOKEN: does not count */
+    };
+    uint32_t *order, *segments; /* text: vkt_token_order of the tokens, [batch * context] and
+                                   [n_outputs + 1]; NULL: not wanted */
+    float *w; /* [batch, n_targets] weight of each target in the mean loss; w * class weight sums to
+                 1; 0 for padding */
     vkt_label *y2;    /* [batch] mixup: the other label of a blend and its weight; NULL: no mixup */
     float *w2;        /* [batch] */
     uint32_t n_valid; /* examples that are not padding */
-    double
-        weight; /* sum before normalising: sum of class weight[target], or of ones, over n_valid */
-    uint64_t first; /* stream position (train) or example index (eval) of the first example */
+    uint32_t n_counted; /* targets that count: n_valid, or for text those of all windows */
+    double weight;      /* sum before normalising: sum of class weight[target], or of ones, over
+                           n_counted */
+    uint64_t first;     /* stream position (train) or example index (eval) of the first example */
     const uint32_t *
         index; /* [batch] each one's example of the split; set by the loader, valid until release */
 } vkt_batch;
@@ -152,8 +263,8 @@ typedef struct vkt_loader_desc {
     const vkt_augment *augment; /* shuffle: of each example; NULL: none */
     bool balanced; /* shuffle: each class as often as the others; rare examples come again sooner */
     bool stop_on_bad; /* a picture that can't be read ends it; else its w is 0, and it is said */
-    float weight; /* w of each example (0 for padding); 0: normalised, so that a batch's weights sum
-                     to 1 */
+    float weight;     /* w of each target that counts (0 for the others); 0: normalised, so that a
+                         batch's weights sum to 1 */
     uint32_t n_slots;
     vkt_batch *slots;   /* [n_slots], filled in order 0, 1, .. n_slots-1, 0, .. */
     uint32_t n_threads; /* 0: 1 */

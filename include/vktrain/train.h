@@ -27,6 +27,8 @@ typedef struct vkt_config {
     vkt_augment augment;
     vkt_layer *layers;
     size_t n_layers;
+    const char *init; /* folder whose model.safetensors (or shards of it) the weights begin with;
+                         without layers, its config.json says the model; NULL: at random */
     float label_smoothing;
     int64_t ignore_index; /* -1: none */
     vkt_class_weighting class_weight;
@@ -148,8 +150,9 @@ typedef struct vkt_eval_desc {
 } vkt_eval_desc;
 typedef struct vkt_eval_result {
     uint64_t n;
-    double loss, accuracy; /* accuracy NAN for regression; loss exact over n examples */
-    double mae;            /* regression, in units of the target; else NAN */
+    double loss, accuracy;            /* accuracy NAN for regression; loss exact over n examples */
+    double mae;                       /* regression, in units of the target; else NAN */
+    double perplexity, bits_per_byte; /* text, whose n counts tokens; else NAN */
     uint32_t n_classes;
     uint64_t *class_count, *class_correct; /* [n_classes]; free with vkt_eval_result_finish */
     char **class_names;
@@ -178,6 +181,10 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
 vkt_status vkt_model_save(vkt_model *m, const char *path);
 /* Every tensor must be there with its shape; FORMAT and IO errors name it. */
 vkt_status vkt_model_load(vkt_model *m, const char *path);
+
+/* A language model's checkpoint (or a run's best) as a folder that Hugging Face transformers loads.
+ * ARG: the folder is there already, or the model is neither of GPT-2's nor of Llama's kind. */
+vkt_status vkt_export_hf(const char *checkpoint, const char *folder);
 
 /* One tensor of a safetensors file. */
 typedef struct vkt_tensor_info {

@@ -23,6 +23,14 @@ int32_t vkt__utf8_next(const char **s, const char *end)
     return c;
 }
 
+size_t vkt__utf8_put(int32_t c, char out[4])
+{
+    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = n - 1; i > 0; i--, c >>= 6) out[i] = (char)(0x80 | (c & 0x3F));
+    out[0] = (char)(n == 1 ? c : (0xF00 >> n & 0xFF) | c);
+    return n;
+}
+
 bool vkt__utf8_ok(const char *s, size_t n, size_t *at)
 {
     const char *p = s;

@@ -76,6 +76,8 @@ void vkt__str_finish(vkt__str *s);
 
 /* Next code point of UTF-8 text before `end`; *s moves on. -1: none is left or it is not UTF-8. */
 int32_t vkt__utf8_next(const char **s, const char *end);
+/* The UTF-8 of a code point below 0x110000 that is no surrogate; its length. */
+size_t vkt__utf8_put(int32_t c, char out[4]);
 /* Whether all n bytes are UTF-8 without NUL (what JSON can hold); *at is the first that is not. */
 bool vkt__utf8_ok(const char *s, size_t n, size_t *at);
 

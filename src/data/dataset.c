@@ -1,6 +1,6 @@
 /* The data set: opened by source or by schema, and what can be asked of it. The sources do the
  * reading. */
-#include "data/dataset.h"
+#include "data/corpus.h"
 #include "data/picture.h"
 
 #include <math.h>
@@ -27,7 +27,8 @@ vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *ou
 static vkt_status check_desc(const vkt_data_desc *d)
 {
     if (!d->source)
-        return vkt__fail(VKT_ARG, "data", "data.source is missing: digits, idx, csv or images");
+        return vkt__fail(VKT_ARG, "data",
+                         "data.source is missing: digits, idx, csv, images, text or novel");
     if (!(d->valid_fraction >= 0 && d->valid_fraction < 1))
         return vkt__fail(VKT_ARG, "data", "data.valid_fraction is %g; it must be from 0 to below 1",
                          d->valid_fraction);
@@ -95,10 +96,11 @@ fail:
 
 vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
 {
-    static const char *const sources[] = { "digits", "idx", "csv", "images" };
-    static vkt_status (*const open[])(vkt_dataset *,
-                                      const vkt_data_desc *) = { open_digits, vkt__images_open,
-                                                                 open_csv, vkt__pictures_open };
+    static const char *const sources[] = { "digits", "idx", "csv", "images", "text", "novel" };
+    static vkt_status (*const open[])(vkt_dataset *, const vkt_data_desc *) = {
+        open_digits,        vkt__images_open, open_csv,
+        vkt__pictures_open, vkt__corpus_open, vkt__corpus_open
+    };
     vkt_status st;
     size_t k = 0;
     *out = NULL;
@@ -106,16 +108,18 @@ vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
     ds->schema.task = desc->task;
     ds->schema.target_scale = 1;
     ds->info.has_labels = true;
+    ds->info.n_targets = 1;
     VKT_TRY(check_desc(desc));
     while (k < VKT_COUNT(sources) && strcmp(desc->source, sources[k]) != 0) k++;
     if (k == VKT_COUNT(sources)) {
         const char *near = vkt_nearest(desc->source, sources, VKT_COUNT(sources));
-        st = vkt__fail(
-            VKT_ARG, "data", "data.source '%s' is unknown: digits, idx, csv or images%s%s%s",
-            desc->source, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        st = vkt__fail(VKT_ARG, "data",
+                       "data.source '%s' is unknown: digits, idx, csv, images, text or novel%s%s%s",
+                       desc->source, near ? "; did you mean '" : "", near ? near : "",
+                       near ? "'?" : "");
         goto fail;
     }
-    if (k > 0 && !desc->path) {
+    if (k > 0 && k < 5 && !desc->path) {
         st = vkt__fail(VKT_ARG, "data", "data.path is missing: source %s reads it", desc->source);
         goto fail;
     }
@@ -147,6 +151,14 @@ vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vk
     *out = NULL;
     vkt_dataset *ds = vkt__alloc(sizeof *ds);
     VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
+    ds->info.n_targets = 1;
+    if (ds->schema.context) {
+        ds->info.has_labels = true;
+        VKT_TRY(vkt__corpus_open_schema(ds, path));
+        VKT_TRY(finish_open(ds));
+        *out = ds;
+        return VKT_OK;
+    }
     bool picture;
     VKT_TRY(vkt__picture_is(path, &picture));
     if (picture && !ds->schema.images) {
@@ -188,6 +200,7 @@ void vkt_dataset_destroy(vkt_dataset **pds)
         free(ds->part[i].labels);
     }
     for (int i = 0; i < VKT_N_SPLITS; i++) free(ds->index[i]);
+    vkt__corpus_destroy(&ds->corpus);
     free(ds->pixel_scale);
     free(ds->pixel_bias);
     vkt__arena_finish(&ds->arena);
@@ -207,7 +220,7 @@ const char *vkt_dataset_schema(const vkt_dataset *ds)
 
 void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *out)
 {
-    VKT_ASSERT(ds->schema.task == VKT_CLASSIFY);
+    VKT_ASSERT(ds->schema.task == VKT_CLASSIFY && !ds->corpus);
     memset(out, 0, ds->schema.n_outputs * sizeof *out);
     for (uint64_t i = 0; ds->info.has_labels && i < ds->info.n[split]; i++)
         out[vkt__dataset_label(ds, split, i).u]++;
@@ -240,7 +253,7 @@ vkt_status vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t 
                                vkt_label *y)
 {
     vkt__scratch scratch = { 0 };
-    VKT_ASSERT((unsigned)split < VKT_N_SPLITS && i < ds->info.n[split]);
+    VKT_ASSERT((unsigned)split < VKT_N_SPLITS && i < ds->info.n[split] && !ds->corpus);
     *y = vkt__dataset_label(ds, split, i);
     vkt_status st = vkt__dataset_fill(ds, split, i, NULL, &scratch, x);
     vkt__scratch_finish(&scratch);
@@ -254,6 +267,13 @@ const char *vkt_dataset_file(const vkt_dataset *ds, vkt_split split, uint64_t i)
     return part->files ? vkt__files_path(part->files, ds->index[split][i]) : NULL;
 }
 
+void vkt_dataset_window(const vkt_dataset *ds, vkt_split split, uint64_t i, uint32_t *tokens,
+                        uint32_t *targets)
+{
+    VKT_ASSERT((unsigned)split < VKT_N_SPLITS && i < ds->info.n[split] && ds->corpus);
+    vkt__corpus_window(ds->corpus, split, i, 0, tokens, targets);
+}
+
 void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean)
 {
     *scale = ds->schema.target_scale;
@@ -263,6 +283,11 @@ void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean
 uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds)
 {
     uint64_t h = vkt__hash(ds->schema.input_shape, sizeof ds->schema.input_shape, 0);
+    if (ds->corpus) {
+        const vkt__corpus *c = ds->corpus;
+        uint64_t what[] = { c->hash, c->tokenizer->info.hash };
+        h = vkt__hash(c->n_tokens, sizeof c->n_tokens, vkt__hash(what, sizeof what, h));
+    }
     for (int i = 0; i < 2; i++) {
         const vkt__part *p = &ds->part[i];
         size_t n = (size_t)p->n * ds->schema.n_inputs;

@@ -94,6 +94,9 @@ typedef struct vkt__schema {
                                   class_numbers, else sorted */
     vkt__column *columns;      /* [n_columns], by position */
     uint32_t n_columns;
+    /* text: task classify; 0: else */
+    uint32_t context, vocab;
+    const char *tokenizer; /* a tokenizer.json */
 } vkt__schema;
 
 /* JSON text of the schema, in the arena. */
@@ -114,6 +117,7 @@ typedef struct vkt__part {
     vkt_label *labels; /* [n] */
 } vkt__part;
 
+typedef struct vkt__corpus vkt__corpus;
 /* What one thread needs to fill examples; zeroed to begin with. */
 typedef struct vkt__scratch {
     void *memory[3];
@@ -132,6 +136,7 @@ struct vkt_dataset {
     uint32_t *index[VKT_N_SPLITS];   /* [info.n] example of the part, rising */
     uint32_t of_part[VKT_N_SPLITS];  /* which part the split lies in */
     float *pixel_scale, *pixel_bias; /* [n_inputs] x = v * scale + bias */
+    vkt__corpus *corpus;             /* text: what the examples are windows of; else NULL */
 };
 
 /* The draw that augments an example: which augmentation, and where in the endless stream. */

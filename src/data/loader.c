@@ -3,6 +3,7 @@
  * run resumed matters. Two locks: `order` is held while the next batch is claimed and its examples
  * are listed (batches are claimed in order, so one epoch's order is enough), `lock` guards the
  * ring's counters. order is taken before lock. */
+#include "data/corpus.h"
 #include "data/stream.h"
 
 struct vkt_loader {
@@ -43,6 +44,47 @@ static uint32_t list_batch(vkt_loader *l, uint64_t k, uint32_t *list)
     for (uint32_t i = 0; i < batch; i++)
         list[i] = i < n_valid ? (uint32_t)((first + i) * l->n / l->n_pass) : 0;
     return n_valid;
+}
+
+/* Windows of text. Each epoch of the shuffled stream has its own shift. The slot's memory may be
+ * slow to read and to write in leaps, so all is made in scratch first. */
+static vkt_status fill_windows(const vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
+                               uint32_t n_valid, vkt__scratch *scratch)
+{
+    vkt_status st;
+    const vkt__corpus *c = l->desc.data->corpus;
+    uint32_t batch = l->desc.batch, context = c->context, n_vocab = l->desc.data->schema.n_outputs;
+    size_t n = (size_t)batch * context;
+    uint32_t *tokens, *targets, *order, *segments, n_counted = 0;
+    VKT_TRY(vkt__scratch_need(scratch, 0, 2 * n * sizeof *tokens, &tokens));
+    targets = tokens + n;
+    for (uint32_t i = 0; i < batch; i++) {
+        uint32_t *y = targets + (size_t)i * context;
+        uint64_t shift = !l->desc.shuffle ? 0
+                                          : vkt__corpus_shift(c, l->desc.split, l->desc.seed,
+                                                              (k * batch + i) / l->n);
+        uint32_t n_here = vkt__corpus_window(c, l->desc.split, list[i], shift,
+                                             tokens + (size_t)i * context, y);
+        if (i < n_valid)
+            n_counted += n_here;
+        else
+            memset(y, 0xff, context * sizeof *y); /* VKT_NO_TOKEN */
+    }
+    memcpy(b->tokens, tokens, n * sizeof *tokens);
+    memcpy(b->targets, targets, n * sizeof *targets);
+    float w = l->desc.weight > 0 ? l->desc.weight : n_counted ? 1 / (float)n_counted : 0;
+    for (size_t i = 0; i < n; i++) b->w[i] = targets[i] == VKT_NO_TOKEN ? 0 : w;
+    if (b->order) {
+        VKT_TRY(vkt__scratch_need(scratch, 1, (n + n_vocab + 1) * sizeof *order, &order));
+        segments = order + n;
+        vkt_token_order(tokens, (uint32_t)n, n_vocab, order, segments);
+        memcpy(b->order, order, n * sizeof *order);
+        memcpy(b->segments, segments, ((size_t)n_vocab + 1) * sizeof *segments);
+    }
+    b->n_counted = n_counted;
+    b->weight = n_counted;
+fail:
+    return st;
 }
 
 enum { BAD_SHOWN = 3 };
@@ -143,10 +185,8 @@ static vkt_status fill(vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *
         b->w[i] = w * share[i];
         if (b->w2) b->w2[i] = share[i] > 0 ? w * (1 - share[i]) : 0;
     }
-    b->n_valid = n_valid;
+    b->n_counted = n_valid;
     b->weight = sum;
-    b->first = l->desc.shuffle ? k * batch : list[0];
-    b->index = list;
 fail:
     return st;
 }
@@ -182,8 +222,14 @@ static void work(void *arg)
                  *list = l->list + (size_t)slot * l->desc.batch;
         uint32_t n_valid = list_batch(l, l->desc.start + k, list);
         vkt__mutex_unlock(l->order);
-        if (st == VKT_OK)
-            st = fill(l, l->desc.start + k, &l->desc.slots[slot], list, n_valid, &scratch, share);
+        vkt_batch *b = &l->desc.slots[slot];
+        if (st == VKT_OK && l->desc.data->corpus)
+            st = fill_windows(l, l->desc.start + k, b, list, n_valid, &scratch);
+        else if (st == VKT_OK)
+            st = fill(l, l->desc.start + k, b, list, n_valid, &scratch, share);
+        b->n_valid = n_valid;
+        b->first = l->desc.shuffle ? (l->desc.start + k) * l->desc.batch : list[0];
+        b->index = list;
         if (l->desc.on_batch) l->desc.on_batch(l->desc.user, thread, k, start, vkt__now());
         vkt__mutex_lock(l->lock);
         l->filled[slot] = true;
@@ -208,11 +254,11 @@ static vkt_status check(const vkt_loader_desc *d)
             VKT_ARG, "data",
             "loader: the %s split has no examples: set data.%s_fraction or give files for it",
             vkt_split_name(d->split), vkt_split_name(d->split));
-    if ((d->class_weight || d->balanced) && info->task != VKT_CLASSIFY)
+    if ((d->class_weight || d->balanced) && (info->task != VKT_CLASSIFY || info->context))
         return vkt__fail(VKT_ARG, "data",
                          "loader: class weights and balanced sampling need a classification task");
     if (d->augment && vkt__augments(d->augment) && !d->data->schema.images)
-        return vkt__fail(VKT_ARG, "data", "data.augment is for images, and '%s' is a table",
+        return vkt__fail(VKT_ARG, "data", "data.augment is for images, and '%s' has none",
                          info->source);
     if (d->start > UINT64_MAX / 2 / d->batch || !vkt__mul_ok(d->batch, d->n_slots, &unused))
         return vkt__fail(VKT_ARG, "data", "loader: start %llu is out of range",

@@ -105,7 +105,7 @@ static void report_counts(const vkt_dataset *ds)
 
 vkt_status vkt_dataset_report(const vkt_dataset *ds)
 {
-    if (ds->schema.task != VKT_CLASSIFY || !ds->info.has_labels) return VKT_OK;
+    if (ds->schema.task != VKT_CLASSIFY || !ds->info.has_labels || ds->corpus) return VKT_OK;
     report_counts(ds);
     return report_duplicates(ds);
 }

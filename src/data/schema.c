@@ -62,12 +62,19 @@ static json_t *table_json(const vkt__schema *s)
     return o;
 }
 
-vkt_status vkt__schema_print(const vkt__schema *s, vkt__arena *arena, const char **out)
+static void text_json(json_t *o, const vkt__schema *s)
 {
-    json_t *o = json_object(), *shape = json_array();
+    json_object_set_new(o, "task", json_string("text"));
+    json_object_set_new(o, "context", json_integer(s->context));
+    json_object_set_new(o, "vocab", json_integer(s->vocab));
+    json_object_set_new(o, "tokenizer", json_loads(s->tokenizer, 0, NULL));
+}
+
+static void examples_json(json_t *o, const vkt__schema *s)
+{
+    json_t *shape = json_array();
     for (uint32_t i = 0; i < s->input_rank; i++)
         json_array_append_new(shape, json_integer(s->input_shape[i]));
-    json_object_set_new(o, "version", json_integer(1));
     json_object_set_new(o, "task", json_string(task_names[s->task]));
     json_object_set_new(o, "input_shape", shape);
     if (s->task == VKT_CLASSIFY) {
@@ -83,7 +90,17 @@ vkt_status vkt__schema_print(const vkt__schema *s, vkt__arena *arena, const char
     } else {
         json_object_set_new(o, "table", table_json(s));
     }
-    char *text = json_dumps(o, JSON_INDENT(1));
+}
+
+vkt_status vkt__schema_print(const vkt__schema *s, vkt__arena *arena, const char **out)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "version", json_integer(1));
+    if (s->context)
+        text_json(o, s);
+    else
+        examples_json(o, s);
+    char *text = json_dumps(o, s->context ? JSON_COMPACT : JSON_INDENT(1));
     json_decref(o);
     if (!text) return vkt__fail(VKT_OOM_HOST, "data", "no memory for the schema");
     *out = vkt__arena_strdup(arena, text);
@@ -285,6 +302,17 @@ static void read_shape(reader *r, const json_t *o, vkt__schema *s)
     s->n_inputs = (uint32_t)inputs;
 }
 
+static void read_text(reader *r, const json_t *o, vkt__schema *s)
+{
+    const json_t *tokenizer = json_object_get(o, "tokenizer");
+    char *text = json_is_object(tokenizer) ? json_dumps(tokenizer, JSON_COMPACT) : NULL;
+    if (!text) bad(r, "tokenizer", "a tokenizer.json");
+    s->context = get_uint(r, o, "context", 1, 1 << 20);
+    s->vocab = get_uint(r, o, "vocab", 1, 1 << 24);
+    s->tokenizer = vkt__arena_strdup(r->arena, text ? text : "");
+    free(text);
+}
+
 vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *s)
 {
     json_error_t error;
@@ -295,6 +323,11 @@ vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *s
         return vkt__fail(VKT_FORMAT, "data", "schema: line %d: %s: it is not JSON", error.line,
                          vkt__show(error.text).s);
     get_uint(&r, o, "version", 1, 1);
+    if (json_object_get(o, "context")) {
+        read_text(&r, o, s);
+        json_decref(o);
+        return r.st;
+    }
     s->task = (vkt_task)get_name(&r, o, "task", task_names, 2);
     read_shape(&r, o, s);
     if (s->task == VKT_CLASSIFY) {

@@ -48,7 +48,7 @@ typedef struct {
     vkt__session *s;
     vkt_loader *loader;
     vkt__metrics *metrics;
-    double step_examples;
+    double step_items; /* examples of a step, or for text tokens */
     /* what is watched; the lock guards it */
     vkt__mutex *lock;
     vkt__cond *more;
@@ -62,7 +62,7 @@ typedef struct {
     /* the loop */
     struct {
         size_t last;
-        uint32_t n_valid;
+        uint32_t n_counted;
         bool ends;
         double lr, input_wait;
     } flights[VKT_MAX_SLOTS];
@@ -176,12 +176,12 @@ static vkt_status retire(profiler *t)
         vkt__metrics_row row = vkt__metrics_row_empty(s.step + 1, NULL);
         row.loss = (double)v[VKT_SCALAR_LOSS];
         row.accuracy = t->s->info->task == VKT_CLASSIFY
-                           ? (double)v[VKT_SCALAR_HITS] / t->flights[at].n_valid
+                           ? (double)v[VKT_SCALAR_HITS] / t->flights[at].n_counted
                            : NAN;
         row.grad_norm = (double)v[VKT_SCALAR_GRAD_NORM];
         row.clip = (double)v[VKT_SCALAR_CLIP];
         row.lr = t->flights[at].lr;
-        row.items_per_s = (double)(s.step + 1) * t->step_examples / (now - t->began);
+        row.items_per_s = (double)(s.step + 1) * t->step_items / (now - t->began);
         row.input_wait = t->flights[at].input_wait;
         row.seconds = now - t->began;
         VKT_TRY(vkt__metrics_add(t->metrics, &row));
@@ -203,7 +203,7 @@ static bool oldest_done(profiler *t)
 static vkt_status run_step(profiler *t, uint64_t step)
 {
     vkt_status st = VKT_OK;
-    uint32_t n = t->c->accumulate, n_valid = 0, most = VKT_MAX(t->s->train.n_slots - 1, 1);
+    uint32_t n = t->c->accumulate, n_counted = 0, most = VKT_MAX(t->s->train.n_slots - 1, 1);
     double weight = 0, waited = 0, lr = vkt_schedule_lr(&t->c->schedule, step), start = vkt__now(),
            now = start;
     for (uint32_t k = 0; k < n; k++) {
@@ -213,14 +213,14 @@ static vkt_status run_step(profiler *t, uint64_t step)
         now = until_now(t, SPAN_LOADER_WAIT, step, now);
         const vkt_batch *b = &t->s->train.slots[s.slot];
         waited += wait;
-        n_valid += b->n_valid;
+        n_counted += b->n_counted;
         weight += b->weight;
         vkt_step_desc d = { .lr = lr,
                             .step = step,
                             .seed = t->c->seed,
                             .micro = k,
                             .n_micro = n,
-                            .inv_weight = t->step_examples / weight };
+                            .inv_weight = weight > 0 ? t->step_items / weight : 0 };
         vkt_optim_fill(t->s->optim, &d, t->s->train.step[s.slot]);
         until_now(t, SPAN_PREPARE, step, now);
         uint32_t at = (t->oldest + t->n_flights) % VKT_MAX_SLOTS;
@@ -228,7 +228,7 @@ static vkt_status run_step(profiler *t, uint64_t step)
         s.update = k + 1 == n && t->s->update;
         if (s.update) VKT_TRY(submit(t, t->s->update, s));
         t->flights[at].last = t->n_sub - 1;
-        t->flights[at].n_valid = n_valid;
+        t->flights[at].n_counted = n_counted;
         t->flights[at].ends = k + 1 == n;
         t->flights[at].lr = lr;
         t->flights[at].input_wait = waited;
@@ -319,7 +319,7 @@ static void sum_up(profiler *t)
     p->step_median_ms = each[n / 2];
     p->step_min_ms = each[0];
     p->step_max_ms = each[n - 1];
-    p->items_per_s = (double)p->steps * t->step_examples / p->seconds;
+    p->items_per_s = (double)p->steps * t->step_items / p->seconds;
     add_gaps(t, &idle, &idle_input);
     p->busy = 1 - idle / p->seconds;
     p->idle_input = idle_input / p->seconds;
@@ -506,7 +506,7 @@ static vkt_status prepare(profiler *t)
     p->accumulate = c->accumulate;
     p->workers = c->data_workers;
     p->steps = t->desc->steps ? t->desc->steps : 20;
-    t->step_examples = (double)c->batch * c->accumulate;
+    t->step_items = (double)c->batch * c->accumulate * vkt_dataset_get_info(t->data)->n_targets;
     vkt_log(VKT_LOG_INFO, "profile", "measuring what the device can do");
     VKT_TRY(vkt__profile_references(t->gpu, p));
     VKT_TRY(vkt__session_create(t->gpu, c, t->data, true, &t->s));
@@ -524,7 +524,7 @@ static vkt_status start_loader(profiler *t)
                           .batch = c->batch,
                           .shuffle = true,
                           .seed = c->seed,
-                          .weight = (float)(1 / t->step_examples),
+                          .weight = (float)(1 / t->step_items),
                           .class_weight = t->s->class_weight_host,
                           .n_slots = t->s->train.n_slots,
                           .slots = t->s->train.slots,

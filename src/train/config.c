@@ -4,6 +4,7 @@
 
 #include "base/embedded.h"
 #include "base/os.h"
+#include "train/hf.h"
 #include "train/recipe.h"
 
 vkt_status vkt_config_create(vkt_config **out)
@@ -160,19 +161,29 @@ static vkt_status refuse(const vkt_config *c, const char *option, const char *fm
     return VKT_ARG;
 }
 
+bool vkt__config_is_text(const vkt_config *c)
+{
+    return !strcmp(c->data.source, "text") || !strcmp(c->data.source, "novel");
+}
+
 static vkt_status finish_data(vkt_config *c)
 {
     const vkt_data_desc *d = &c->data;
-    if (!d->source) return refuse(c, "data.source", "is missing: digits, idx, csv or images");
-    bool digits = !strcmp(d->source, "digits"), csv = !strcmp(d->source, "csv"),
-         images = !strcmp(d->source, "images");
-    if (digits && d->path)
-        return refuse(c, "data.path", "the digits are built in and take no path");
-    if (!digits && (!d->path || !d->path[0]))
+    bool csv = !strcmp(d->source, "csv"), images = !strcmp(d->source, "images"),
+         novel = !strcmp(d->source, "novel"), text = vkt__config_is_text(c),
+         built_in = novel || !strcmp(d->source, "digits");
+    if (built_in && d->path)
+        return refuse(c, "data.path", "%s built in and take%s no path",
+                      novel ? "the novel is" : "the digits are", novel ? "s" : "");
+    if (!built_in && (!d->path || !d->path[0]))
         return refuse(c, "data.path", "is missing: %s",
                       csv      ? "the CSV file"
                       : images ? "the folder of pictures"
+                      : text   ? "a text file or a folder of them"
                                : "the folder of the IDX files");
+    if (d->tokenizer && !text) return refuse(c, "data.tokenizer", "only for text and the novel");
+    if (text && c->class_weight != VKT_CW_NONE)
+        return refuse(c, "loss.class_weight", "not for text");
     if (d->test_path && !csv) return refuse(c, "data.test_path", "only for csv");
     if (d->task == VKT_REGRESS && !csv) return refuse(c, "data.task", "regress needs csv data");
     if (d->labels && !images) return refuse(c, "data.labels", "only for images");
@@ -208,8 +219,8 @@ static vkt_status finish_schedule(vkt_config *c)
 
 static vkt_status finish_metric(vkt_config *c)
 {
-    bool regress = c->data.task == VKT_REGRESS;
-    if (!strcmp(c->metric, "auto")) c->metric = regress ? "loss" : "accuracy";
+    bool regress = c->data.task == VKT_REGRESS, text = vkt__config_is_text(c);
+    if (!strcmp(c->metric, "auto")) c->metric = regress || text ? "loss" : "accuracy";
     bool accuracy = !strcmp(c->metric, "accuracy");
     if (regress && accuracy)
         return refuse(c, "checkpoint.metric", "accuracy is not measured with data.task: regress");
@@ -237,12 +248,47 @@ static vkt_status finish_name(vkt_config *c)
     return VKT_OK;
 }
 
+/* A folder to begin with says the model, its vocabulary and tokenizer, where the recipe does not.
+ */
+static vkt_status finish_init(vkt_config *c)
+{
+    vkt_status st;
+    vkt__arena *a = &c->priv->arena;
+    char *text = NULL;
+    size_t n;
+    vkt__hf_config h;
+    vkt__str recipe = { 0 };
+    vkt__yaml *root;
+    const char *path = vkt__arena_printf(a, "%s/config.json", c->init),
+               *tokenizer = vkt__arena_printf(a, "%s/tokenizer.json", c->init),
+               *vocab = vkt__arena_printf(a, "%s/vocab.json", c->init);
+    VKT_TRY(vkt__file_read(path, 16u << 20, &text, &n));
+    VKT_TRY(vkt__hf_config_parse(text, n, path, &h));
+    vkt__hf_config_recipe(&h, &recipe);
+    VKT_TRY(vkt__yaml_parse(a, recipe.data, recipe.len, path, &root));
+    VKT_TRY(vkt__recipe_apply(c, root, path));
+    if (!c->data.vocab) c->data.vocab = h.vocab;
+    if (!c->data.tokenizer && vkt__config_is_text(c) &&
+        (vkt__file_size(tokenizer) >= 0 || vkt__file_size(vocab) >= 0))
+        c->data.tokenizer = c->init;
+    if (c->data.context > h.context)
+        st = refuse(c, "data.context", "%u is more than the model's %u positions", c->data.context,
+                    h.context);
+fail:
+    free(text);
+    vkt__str_finish(&recipe);
+    return st;
+}
+
 vkt_status vkt_config_finish(vkt_config *c)
 {
     vkt_status st = VKT_OK;
-    if (!c->n_layers)
+    if (!c->init && !c->n_layers)
         return vkt__fail(VKT_ARG, "config", "%s: model is missing: a list of layers",
                          c->source ? c->source : "config");
+    if (!c->data.source)
+        return refuse(c, "data.source", "is missing: digits, idx, csv, images, text or novel");
+    if (c->init && !c->n_layers) VKT_TRY(finish_init(c));
     VKT_TRY(finish_name(c));
     VKT_TRY(finish_data(c));
     VKT_TRY(finish_schedule(c));

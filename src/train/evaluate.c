@@ -11,7 +11,23 @@ typedef struct {
     void *user;
     double scale, mean; /* of a regression target */
     float *row;         /* [n_outputs] in the target's own units */
+    uint32_t end;       /* text: the token between documents, which is no text */
 } pass;
+
+static void take_windows(pass *p, uint32_t slot)
+{
+    const vkt__lane *l = &p->s->eval;
+    const vkt_batch *b = &l->slots[slot];
+    size_t n = (size_t)b->n_valid * p->s->info->n_targets, n_bytes;
+    for (size_t i = 0; i < n; i++) {
+        if (b->targets[i] == VKT_NO_TOKEN) continue;
+        vkt_tokenizer_bytes(p->s->info->tokenizer, b->targets[i], &n_bytes);
+        if (b->targets[i] != p->end) p->sums->n_bytes += n_bytes;
+        p->sums->n++;
+        p->sums->loss += (double)l->loss[slot][i];
+        p->sums->correct += l->hit[slot][i] > 0;
+    }
+}
 
 static void take_batch(pass *p, uint32_t slot)
 {
@@ -50,9 +66,10 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
     uint64_t ticket[VKT_MAX_SLOTS] = { 0 };
     uint32_t waiting = UINT32_MAX; /* the slot in flight */
     pass p = { .s = s, .sums = sums, .fn = fn, .user = user };
+    bool text = s->info->context != 0, classes = s->info->task == VKT_CLASSIFY && !text;
+    if (text) p.end = vkt_tokenizer_get_info(s->info->tokenizer)->end;
     if (!data) data = s->data;
-    *sums =
-        (vkt__eval_sums) { .n_classes = s->info->task == VKT_CLASSIFY ? s->info->n_outputs : 0 };
+    *sums = (vkt__eval_sums) { .n_classes = classes ? s->info->n_outputs : 0 };
     sums->class_count = vkt__alloc((sums->n_classes + 1) * sizeof *sums->class_count);
     sums->class_correct = vkt__alloc((sums->n_classes + 1) * sizeof *sums->class_correct);
     p.row = vkt__alloc(s->info->n_outputs * sizeof *p.row);
@@ -73,7 +90,10 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
         if (slot != UINT32_MAX) VKT_TRY(vkt_graph_submit(l->graph, slot, &ticket[slot]));
         if (waiting != UINT32_MAX) {
             VKT_TRY(vkt_ticket_wait(s->gpu, ticket[waiting]));
-            take_batch(&p, waiting);
+            if (text)
+                take_windows(&p, waiting);
+            else
+                take_batch(&p, waiting);
             vkt_loader_release(loader, waiting);
         }
         if (slot == UINT32_MAX) break;
@@ -94,4 +114,14 @@ void vkt__eval_sums_finish(vkt__eval_sums *sums)
     free(sums->class_count);
     free(sums->class_correct);
     sums->class_count = sums->class_correct = NULL;
+}
+
+double vkt__eval_perplexity(const vkt__eval_sums *sums)
+{
+    return sums->n_bytes ? exp(sums->loss / (double)sums->n) : NAN;
+}
+
+double vkt__eval_bits_per_byte(const vkt__eval_sums *sums)
+{
+    return sums->n_bytes ? sums->loss / log(2) / (double)sums->n_bytes : NAN;
 }

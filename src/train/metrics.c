@@ -22,6 +22,8 @@ static const column columns[] = {
     { "loss", AT(loss) },
     { "accuracy", AT(accuracy) },
     { "mae", AT(mae) },
+    { "perplexity", AT(perplexity) },
+    { "bits_per_byte", AT(bits_per_byte) },
     { "grad_norm", AT(grad_norm) },
     { "clip", AT(clip) },
     { "lr", AT(lr) },

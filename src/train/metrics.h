@@ -10,6 +10,7 @@ typedef struct vkt__metrics_row {
     uint64_t step;     /* steps done when it was measured */
     const char *split; /* NULL: a training step; else an evaluation of "valid", "test", ... */
     double loss, accuracy, mae;
+    double perplexity, bits_per_byte; /* of text */
     double grad_norm, clip, lr, items_per_s, input_wait, update_ok;
     double seconds;     /* since the run began */
     uint64_t n;         /* examples: of the evaluation; 0: not given */

@@ -10,7 +10,8 @@
 #define ANY 1.8446744073709551615e19
 
 static const vkt__choice sources[] = {
-    { "digits", 0 }, { "idx", 0 }, { "csv", 0 }, { "images", 0 }, { 0 }
+    { "digits", 0 }, { "idx", 0 },   { "csv", 0 }, { "images", 0 },
+    { "text", 0 },   { "novel", 0 }, { 0 }
 };
 static const vkt__choice fits[] = { { "stretch", VKT_FIT_STRETCH },
                                     { "crop", VKT_FIT_CROP },
@@ -68,10 +69,17 @@ static const vkt__option options[] = {
     { "device", VKT__OPT_STRING, AT(device), NULL, 0, 0, "",
       "index, cpu, gpu, part of a name, UUID; the best", NULL, NULL },
 
+    { "init", VKT__OPT_STRING, AT(init), NULL, 0, 0, "",
+      "folder with weights to begin with: a Hugging Face model (GPT-2, Llama) or a checkpoint",
+      NULL, NULL },
+
     { "data.source", VKT__OPT_STRING, AT(data.source), NULL, 0, 0, "",
-      "digits (built in), IDX files, a CSV file, a folder of pictures", sources, NULL },
+      "digits (built in), IDX files, a CSV file, a folder of pictures, text, novel (built in)",
+      sources, "data.kind" },
     { "data.path", VKT__OPT_STRING, AT(data.path), NULL, 0, 0, "",
-      "csv: file; others: folder. Relative to the current folder, not to the recipe", NULL, NULL },
+      "csv: file; text: file or folder; others: folder. Relative to the current folder, not to the "
+      "recipe",
+      NULL, NULL },
     { "data.test_path", VKT__OPT_STRING, AT(data.test_path), NULL, 0, 0, "",
       "csv: a separate test file", NULL, NULL },
     { "data.label", VKT__OPT_STRING, AT(data.label), "last", 0, 0, "",
@@ -80,6 +88,12 @@ static const vkt__option options[] = {
       "csv: the first line names the columns", headers, NULL },
     { "data.delimiter", VKT__OPT_CHAR, AT(data.delimiter), "auto", 0, 0, "",
       "csv: one character, or tab", NULL, NULL },
+    { "data.tokenizer", VKT__OPT_STRING, AT(data.tokenizer), NULL, 0, 0, "",
+      "text: bytes, chars, or a tokenizer's file or folder", NULL, NULL },
+    { "data.vocab", VKT__OPT_U32, AT(data.vocab), "0", 0, 1 << 24, "tokens",
+      "text: ids that the model has; 0: those of the tokenizer", NULL, NULL },
+    { "data.context", VKT__OPT_U32, AT(data.context), "256", 1, 1 << 20, "tokens",
+      "text: of an example", NULL, NULL },
     { "data.missing", VKT__OPT_ENUM, AT(data.missing), "error", 0, 0, "",
       "csv: empty cells stop, become the mean, or drop the row", missings, NULL },
     { "data.task", VKT__OPT_ENUM, AT(data.task), "classify", 0, 0, "",

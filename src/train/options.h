@@ -52,4 +52,7 @@ bool vkt__parse_bool(const char *text, bool *out);     /* true false yes no on o
 /* The shortest decimal that reads back to the same float (single: as float). NaN: "nan". */
 const char *vkt__double_text(double v, bool single, char out[32]);
 
+/* The data is text: a model of tokens. */
+bool vkt__config_is_text(const vkt_config *c);
+
 #endif

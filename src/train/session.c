@@ -35,6 +35,7 @@ static void lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t 
 {
     const vkt_dataset_info *d = s->info;
     bool classify = d->task == VKT_CLASSIFY;
+    uint32_t n_targets = batch * d->n_targets;
     l->batch = batch;
     l->n_slots = n_slots;
     l->graph = vkt_graph_create(s->gpu);
@@ -43,15 +44,15 @@ static void lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t 
     for (uint32_t i = 0; i < d->input_rank; i++) x.d[i + 1] = d->input_shape[i];
     uint64_t bytes = 0;
     l->x_at = take(&bytes, (uint64_t)batch * d->n_inputs * 4);
-    l->y_at = take(&bytes, (uint64_t)batch * 4);
-    l->w_at = take(&bytes, (uint64_t)batch * 4);
+    l->y_at = take(&bytes, (uint64_t)n_targets * 4);
+    l->w_at = take(&bytes, (uint64_t)n_targets * 4);
     l->y2_at = l->mixes ? take(&bytes, (uint64_t)batch * 4) : 0;
     l->w2_at = l->mixes ? take(&bytes, (uint64_t)batch * 4) : 0;
     l->step_at = take(&bytes, vkt_step_block_bytes());
-    in->x = vkt_input(l->graph, x, VKT_F32, "x");
-    in->y = vkt_input(l->graph, classify ? vkt_shape1(batch) : vkt_shape2(batch, 1),
+    in->x = vkt_input(l->graph, x, d->context ? VKT_U32 : VKT_F32, d->context ? "tokens" : "x");
+    in->y = vkt_input(l->graph, classify ? vkt_shape1(n_targets) : vkt_shape2(batch, 1),
                       classify ? VKT_U32 : VKT_F32, "y");
-    in->w = vkt_input(l->graph, vkt_shape1(batch), VKT_F32, "weight");
+    in->w = vkt_input(l->graph, vkt_shape1(n_targets), VKT_F32, "weight");
     in->step = vkt_step(l->graph);
     l->upload_bytes = bytes;
     l->readback_bytes = readback_bytes;
@@ -70,7 +71,7 @@ static void lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t 
         lane_bind(l, in->w2, l->w2_at, false);
     }
     /* Where the device can't read host memory at full speed, one copy into its own comes first. */
-    if (!vkt_gpu_caps(s->gpu)->unified) in->x = vkt_copy(l->graph, in->x);
+    if (!vkt_gpu_caps(s->gpu)->unified && !d->context) in->x = vkt_copy(l->graph, in->x);
 }
 
 /* A result's place in each slot's readback memory. */
@@ -138,7 +139,7 @@ static vkt_status build_train(vkt__session *s)
     const vkt_config *c = s->config;
     vkt__lane *l = &s->train;
     lane_inputs in = { 0 };
-    l->mixes = c->augment.mixup > 0 && s->info->task == VKT_CLASSIFY;
+    l->mixes = c->augment.mixup > 0 && s->info->task == VKT_CLASSIFY && !s->info->context;
     lane_create(s, l, c->batch, VKT_MIN(VKT_MAX(c->data_prefetch, 2), VKT_MAX_SLOTS),
                 VKT_N_SCALARS * 4, "training", &in);
     vkt_tensor *logits = vkt_model_build(s->model, l->graph, in.x, true), *hits = NULL;
@@ -187,15 +188,19 @@ static vkt_status build_eval(vkt__session *s)
     const vkt_config *c = s->config;
     vkt__lane *l = &s->eval;
     lane_inputs in;
-    uint64_t rows = vkt__align((uint64_t)c->eval_batch * 4, 256), at = 0;
-    lane_create(s, l, c->eval_batch, 2, 2 * rows + (uint64_t)c->eval_batch * s->info->n_outputs * 4,
+    uint64_t n_targets = (uint64_t)c->eval_batch * s->info->n_targets,
+             rows = vkt__align(n_targets * 4, 256), at = 0;
+    /* Text: the probabilities of a whole vocabulary for each token are not read back. */
+    bool reads_out = !s->info->context;
+    lane_create(s, l, c->eval_batch, 2,
+                2 * rows + (reads_out ? (uint64_t)c->eval_batch * s->info->n_outputs * 4 : 0),
                 "evaluation", &in);
     vkt_tensor *out = vkt_model_build(s->model, l->graph, in.x, false);
     vkt_loss loss;
     if (s->info->task == VKT_CLASSIFY) {
         /* The plain cross-entropy: smoothing and class weights belong to training. */
         loss = vkt_softmax_xent(l->graph, out, in.y, in.w, NULL, (vkt_xent_desc) { 0 });
-        out = vkt_softmax(l->graph, out);
+        if (reads_out) out = vkt_softmax(l->graph, out);
         l->hit_at = bind_result(l, loss.hit, &at);
     } else {
         loss = vkt_mse(l->graph, out, in.y, in.w);
@@ -203,7 +208,7 @@ static vkt_status build_eval(vkt__session *s)
         out = vkt_copy(l->graph, out);
     }
     l->loss_at = bind_result(l, loss.loss, &at);
-    l->out_at = bind_result(l, out, &at);
+    if (reads_out) l->out_at = bind_result(l, out, &at);
     VKT_TRY(vkt_graph_plan(
         l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "evaluation activations" }));
 fail:

@@ -28,7 +28,8 @@ typedef struct vkt__lane {
     void *step[VKT_MAX_SLOTS];           /* struct vkt_step_block */
     const float *scalars[VKT_MAX_SLOTS]; /* training: [VKT_N_SCALARS] */
     const float *loss[VKT_MAX_SLOTS], *hit[VKT_MAX_SLOTS],
-        *out[VKT_MAX_SLOTS]; /* evaluation: [B], [B], [B, n_outputs] */
+        *out[VKT_MAX_SLOTS]; /* evaluation: [B, n_targets], the same,
+                                     [B, n_outputs] (text: none) */
 } vkt__lane;
 
 typedef struct vkt__session {
@@ -69,6 +70,8 @@ typedef struct vkt__weights {
 /* Memory for a model's (and optimizer's, may be NULL) tensors. */
 vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weights *out);
 void vkt__weights_finish(vkt__weights *w);
+/* The weights that a run begins with: at random, or those of config's `init` folder. */
+vkt_status vkt__weights_initial(const vkt_config *c, vkt_model *m, vkt__weights *w);
 /* Device -> host, host -> device. The device must be idle. */
 vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
                                  vkt__weights *w);
@@ -76,14 +79,16 @@ vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const v
 
 /* ---- evaluation ---- */
 
-/* Sums over examples; counts per class for classifiers. */
+/* Sums over examples, or for text over the targets that count; counts per class for classifiers. */
 typedef struct vkt__eval_sums {
     uint64_t n, correct;
+    uint64_t n_bytes;       /* text: of the targets' tokens */
     double loss, abs_error; /* sums; abs_error in units of the target */
     uint32_t n_classes;
     uint64_t *class_count, *class_correct;
 } vkt__eval_sums;
-/* Called for each example with the outputs: probabilities, or the target in its own units. */
+/* Called for each example (not of text) with the outputs: probabilities, or the target in its own
+ * units. */
 typedef void (*vkt__example_fn)(void *user, uint64_t index, const float *out, vkt_label y);
 
 /* Runs the evaluation graph over a split of `data` (NULL: the session's own). limit: an evenly
@@ -92,6 +97,10 @@ typedef void (*vkt__example_fn)(void *user, uint64_t index, const float *out, vk
 vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split split, uint64_t limit,
                          vkt__eval_sums *sums, vkt__example_fn fn, void *user);
 void vkt__eval_sums_finish(vkt__eval_sums *sums);
+/* exp of the mean loss; and the loss of a byte of text in bits, by which models of different
+ * tokenizers compare. NAN where the sums are not of text. */
+double vkt__eval_perplexity(const vkt__eval_sums *sums);
+double vkt__eval_bits_per_byte(const vkt__eval_sums *sums);
 /* What the model says now about a fixed sample, into the run's predictions folder. */
 vkt_status vkt__predictions_sample(vkt__session *s, vkt_split split, uint64_t limit,
                                    const char *run_dir, uint64_t step);

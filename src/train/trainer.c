@@ -54,7 +54,7 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
     vkt_status st = VKT_OK;
     const float *s = t->s->train.scalars[f->slot];
     bool classify = t->info->task == VKT_CLASSIFY, ok = s[VKT_SCALAR_OK] > 0;
-    double now = vkt__now(), accuracy = classify ? (double)s[VKT_SCALAR_HITS] / f->n_valid : NAN;
+    double now = vkt__now(), accuracy = classify ? (double)s[VKT_SCALAR_HITS] / f->n_counted : NAN;
     t->done = f->step + 1;
     t->n_read++;
     vkt__trainer_add_norm(t, (double)s[VKT_SCALAR_GRAD_NORM], (double)s[VKT_SCALAR_CLIP], ok);
@@ -71,7 +71,7 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
                           .grad_norm = (double)s[VKT_SCALAR_GRAD_NORM],
                           .clip = (double)s[VKT_SCALAR_CLIP],
                           .lr = f->lr };
-    p->items_per_s = (double)(t->done - t->first) * t->step_examples / train_s;
+    p->items_per_s = (double)(t->done - t->first) * t->step_items / train_s;
     p->eta_s = (now - t->began) / (double)(t->done - t->first) * (double)(t->total - t->done);
     p->input_wait = t->wait_s / train_s;
 
@@ -190,6 +190,8 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
     row.loss = e->loss / n;
     row.accuracy = classify ? (double)e->correct / n : NAN;
     row.mae = classify ? NAN : e->abs_error / n;
+    row.perplexity = vkt__eval_perplexity(e);
+    row.bits_per_byte = vkt__eval_bits_per_byte(e);
     row.n = e->n;
     row.seconds = t->before_s + vkt__now() - t->began;
     row.n_classes = e->n_classes;
@@ -197,13 +199,15 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
     row.class_correct = e->class_correct;
     *st = vkt__metrics_add(t->metrics, &row);
     if (*st != VKT_OK) return;
-    char loss_tag[64], accuracy_tag[64], mae_tag[64];
+    char loss_tag[64], accuracy_tag[64], mae_tag[64], bits_tag[64];
     snprintf(loss_tag, sizeof loss_tag, "%s/loss", split);
     snprintf(accuracy_tag, sizeof accuracy_tag, "%s/accuracy", split);
     snprintf(mae_tag, sizeof mae_tag, "%s/mae", split);
+    snprintf(bits_tag, sizeof bits_tag, "%s/bits_per_byte", split);
     vkt__tfscalar tags[] = { { loss_tag, row.loss },
                              { accuracy_tag, row.accuracy },
-                             { mae_tag, row.mae } };
+                             { mae_tag, row.mae },
+                             { bits_tag, row.bits_per_byte } };
     *st = vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags));
 }
 
@@ -227,7 +231,7 @@ static vkt_status evaluate_and_save(vkt__trainer *t)
     VKT_TRY(vkt__evaluate(t->s, NULL, split, t->c->eval_sample, &e, NULL, NULL));
     vkt__trainer_write_eval(t, vkt_split_name(split), &e, &st);
     VKT_TRY(st);
-    if (t->c->eval_predictions && !t->desc->no_checkpoints)
+    if (t->c->eval_predictions && !t->desc->no_checkpoints && !t->info->context)
         VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
     t->last_value = vkt__trainer_metric(t, &e);
     t->last_eval_loss = e.loss / (double)e.n;
@@ -290,7 +294,7 @@ static vkt_status submit_step(vkt__trainer *t, uint64_t step)
         const vkt_batch *b = &t->s->train.slots[f.slot];
         t->wait_s += wait;
         f.input_wait += wait;
-        f.n_valid += b->n_valid;
+        f.n_counted += b->n_counted;
         f.last = k + 1 == n;
         weight += b->weight;
         vkt_step_desc d = { .lr = f.lr,
@@ -298,7 +302,7 @@ static vkt_status submit_step(vkt__trainer *t, uint64_t step)
                             .seed = t->c->seed,
                             .micro = k,
                             .n_micro = n,
-                            .inv_weight = t->step_examples / weight };
+                            .inv_weight = weight > 0 ? t->step_items / weight : 0 };
         vkt_optim_fill(t->s->optim, &d, t->s->train.step[f.slot]);
         VKT_TRY(vkt_graph_submit(t->s->train.graph, f.slot, &f.ticket));
         if (f.last && t->s->update) VKT_TRY(vkt_graph_submit(t->s->update, f.slot, &f.ticket));
@@ -386,6 +390,7 @@ static vkt_status prepare(vkt__trainer *t)
             (unsigned long long)t->info->n[VKT_TEST]);
     VKT_TRY(vkt_dataset_report(t->data));
     t->step_examples = (double)c->batch * c->accumulate;
+    t->step_items = t->step_examples * t->info->n_targets;
     if (c->accumulate > 1)
         vkt_log(VKT_LOG_INFO, "train",
                 "a step is %u micro-batches of %u examples: the mathematics of a batch of %.0f, at "
@@ -438,7 +443,7 @@ static vkt_status start_loader(vkt__trainer *t)
                           .shuffle = true,
                           .seed = c->seed,
                           .start = t->first * c->accumulate,
-                          .weight = (float)(1 / t->step_examples),
+                          .weight = (float)(1 / t->step_items),
                           .class_weight = t->s->class_weight_host,
                           .augment = &c->augment,
                           .balanced = c->balanced_sampling != 0,
@@ -500,7 +505,7 @@ static vkt_status recover(vkt__trainer *t)
     if (n)
         VKT_TRY(vkt__trainer_resume(t));
     else
-        VKT_TRY(vkt_model_init(t->s->model, t->c->seed));
+        VKT_TRY(vkt__weights_initial(t->c, t->s->model, &t->host));
     VKT_TRY(vkt__metrics_open(t->run->dir, n ? t->first : VKT__METRICS_NEW, &t->metrics));
     VKT_TRY(vkt__tfevents_open(t->run->dir, n ? t->first : UINT64_MAX, &t->events));
     if (n) VKT_TRY(vkt__trainer_history(t, t->run->dir));

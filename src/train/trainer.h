@@ -12,8 +12,8 @@
 typedef struct vkt__flight {
     uint64_t step, ticket;
     uint32_t slot;
-    bool last;        /* of the step's micro-batches: carries its numbers */
-    uint32_t n_valid; /* examples of the step so far */
+    bool last;          /* of the step's micro-batches: carries its numbers */
+    uint32_t n_counted; /* targets of the step so far */
     double lr, input_wait;
 } vkt__flight;
 
@@ -43,6 +43,7 @@ typedef struct vkt__trainer {
     char device[256], driver[600], started[32];
 
     double step_examples;        /* of all micro-batches of a step */
+    double step_items;           /* the same in examples, or for text in tokens */
     uint64_t total, first, done; /* steps in all; where this process began or went on; read back */
     uint64_t sent, n_read;       /* steps submitted; read back by this process */
     vkt__flight flights[VKT_MAX_SLOTS];

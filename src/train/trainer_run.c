@@ -55,7 +55,7 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
     if (!has_checkpoints(t)) { /* killed before the first one */
         vkt_log(VKT_LOG_INFO, "train", "'%s' has no checkpoint yet: starting at step 0 of %llu",
                 t->run->dir, (unsigned long long)t->total);
-        return vkt_model_init(t->s->model, t->c->seed);
+        return vkt__weights_initial(t->c, t->s->model, &t->host);
     }
     VKT_TRY(vkt__checkpoint_newest(t->run->dir, &ckpt));
     if (ckpt->state.data_hash != t->data_hash) {
@@ -130,7 +130,7 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     if (t->desc->resume)
         VKT_TRY(vkt__trainer_resume(t));
     else
-        VKT_TRY(vkt_model_init(t->s->model, c->seed));
+        VKT_TRY(vkt__weights_initial(c, t->s->model, &t->host));
     uint64_t at = t->desc->resume ? t->first : VKT__METRICS_NEW;
     VKT_TRY(vkt__metrics_open(t->run->dir, at, &t->metrics));
     VKT_TRY(vkt__tfevents_open(t->run->dir, t->desc->resume ? t->first : UINT64_MAX, &t->events));
@@ -241,7 +241,7 @@ void vkt__trainer_fill_result(vkt__trainer *t)
     r->n_skipped = t->n_skipped;
     r->seconds = t->lost_s + (t->began > 0 ? vkt__now() - t->began : 0);
     r->items_per_s = t->progress.items_per_s;
-    r->step_ms = steps ? 1e3 * t->step_examples / t->progress.items_per_s : NAN;
+    r->step_ms = steps ? 1e3 * t->step_items / t->progress.items_per_s : NAN;
     r->host_us = steps ? 1e6 * t->host_cpu / (double)steps : NAN;
     r->input_wait = train_s > 0 ? t->wait_s / train_s : 0;
     r->device_bytes = stats.peak_bytes;

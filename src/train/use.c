@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "train/metrics.h"
+#include "train/options.h"
 #include "train/session.h"
 
 typedef struct {
@@ -139,6 +140,10 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
         vkt_log(VKT_LOG_WARN, "eval",
                 "the data has changed since this checkpoint was trained: the split may differ");
     VKT_TRY(open_session(&o, desc->batch));
+    if (desc->predictions && info->context) {
+        st = vkt__fail(VKT_ARG, "eval", "predictions of a model of text are not written");
+        goto fail;
+    }
     if (desc->predictions) c = collected_create(info, info->n[split]);
     VKT_TRY(
         vkt__evaluate(o.session, NULL, split, 0, &sums, desc->predictions ? collect : NULL, &c));
@@ -147,6 +152,8 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     out->loss = sums.loss / (double)sums.n;
     bool classify = info->task == VKT_CLASSIFY;
     out->accuracy = classify ? (double)sums.correct / (double)sums.n : NAN;
+    out->perplexity = vkt__eval_perplexity(&sums);
+    out->bits_per_byte = vkt__eval_bits_per_byte(&sums);
     out->mae = classify ? NAN : sums.abs_error / (double)sums.n;
     out->n_classes = sums.n_classes;
     out->class_count = sums.class_count;
@@ -198,6 +205,11 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
     vkt_status st = VKT_OK;
     opened o = { 0 };
     VKT_TRY(open_checkpoint(checkpoint, gpu, &o));
+    if (vkt__config_is_text(o.config)) {
+        st = vkt__fail(VKT_ARG, "predict", "'%s' is a model of text: use `vktrain generate`",
+                       checkpoint);
+        goto fail;
+    }
     for (size_t i = 0; i < n_inputs; i++) {
         vkt__eval_sums sums = { 0 };
         vkt_dataset *data = NULL;

@@ -1,5 +1,6 @@
 /* Parameters and moments between the device's flat buffers and the named tensors of files. */
 #include "base/os.h"
+#include "train/hf.h"
 #include "train/session.h"
 
 static void describe(vkt__st_tensor *t, const vkt_param *p, const char *name, float *flat)
@@ -72,6 +73,18 @@ vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const v
     VKT_TRY(vkt_buffer_write(gpu, vkt_model_values(m), 0, w->values, bytes));
     for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++)
         VKT_TRY(vkt_buffer_write(gpu, vkt_optim_moment(o, k), 0, w->moments[k], bytes));
+fail:
+    return st;
+}
+
+vkt_status vkt__weights_initial(const vkt_config *c, vkt_model *m, vkt__weights *w)
+{
+    vkt_status st;
+    VKT_TRY(vkt_model_init(m, c->seed));
+    if (!c->init) return VKT_OK;
+    VKT_TRY(vkt__hf_weights_load(c->init, w->model, w->n_model));
+    VKT_TRY(vkt__weights_upload(vkt_model_gpu(m), m, NULL, w));
+    vkt_log(VKT_LOG_INFO, "train", "begins with the weights of '%s'", c->init);
 fail:
     return st;
 }

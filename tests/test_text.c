@@ -1,0 +1,617 @@
+/* data: text. Tokenizers against golden tokens and round trips; the corpus's splits and windows;
+ * the loader's batches of tokens. */
+#include "testing.h"
+
+#include "data/corpus.h"
+
+#define DIR "test_text_tmp"
+
+static int setup(void **state)
+{
+    (void)state;
+    vkt__remove_tree(DIR);
+    return vkt__mkdirs(DIR);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return vkt__remove_tree(DIR);
+}
+
+static void put(const char *path, const char *text)
+{
+    REQUIRE_OK(vkt__file_replace(path, text, strlen(text)));
+}
+
+/* Encodes, requires the bytes back, gives the tokens (caller frees id). */
+static vkt_tokens round_trip(vkt_tokenizer *t, const char *text, size_t n, bool special)
+{
+    vkt_tokens tokens = { 0 };
+    size_t at = 0;
+    REQUIRE_OK(vkt_tokenizer_encode(t, text, n, special, &tokens));
+    for (size_t i = 0; i < tokens.n; i++) {
+        size_t k;
+        const char *bytes = vkt_tokenizer_bytes(t, tokens.id[i], &k);
+        assert_true(bytes && at + k <= n);
+        assert_memory_equal(bytes, text + at, k);
+        at += k;
+    }
+    assert_int_equal(at, n);
+    return tokens;
+}
+
+/* Written as tokenizer.json and read back it is the same. */
+static void require_same_again(const vkt_tokenizer *t)
+{
+    vkt_tokenizer *again;
+    char *json = vkt_tokenizer_json(t);
+    REQUIRE_OK(vkt__tokenizer_parse_json(json, strlen(json), "again", &again));
+    assert_true(vkt_tokenizer_get_info(again)->hash == vkt_tokenizer_get_info(t)->hash);
+    assert_string_equal(vkt_tokenizer_get_info(again)->kind, vkt_tokenizer_get_info(t)->kind);
+    assert_int_equal(vkt_tokenizer_get_info(again)->end, vkt_tokenizer_get_info(t)->end);
+    vkt_tokenizer_destroy(&again);
+    free(json);
+}
+
+/* ---- bytes and characters ---- */
+
+static void bytes_are_their_values(void **state)
+{
+    (void)state;
+    vkt_tokenizer *t;
+    char all[512];
+    for (int i = 0; i < 512; i++) all[i] = (char)(i % 256);
+    REQUIRE_OK(vkt_tokenizer_open("bytes", &t));
+    assert_int_equal(vkt_tokenizer_get_info(t)->n_vocab, 257);
+    assert_int_equal(vkt_tokenizer_get_info(t)->end, 256);
+    vkt_tokens tokens = round_trip(t, all, sizeof all, false);
+    assert_int_equal(tokens.n, 512);
+    for (unsigned i = 0; i < 512; i++) assert_int_equal(tokens.id[i], i % 256);
+    tokens.n = 0;
+    REQUIRE_OK(vkt_tokenizer_encode(t, "a<|endoftext|>b", 15, true, &tokens));
+    assert_int_equal(tokens.n, 3);
+    assert_int_equal(tokens.id[1], 256);
+    free(tokens.id);
+    tokens = round_trip(t, "a<|endoftext|>b", 15, false); /* not asked for: it is text */
+    assert_int_equal(tokens.n, 15);
+    free(tokens.id);
+    require_same_again(t);
+    vkt_tokenizer_destroy(&t);
+}
+
+static void chars_rise_by_code_point(void **state)
+{
+    (void)state;
+    vkt_tokenizer *t;
+    const char *text = "b\xc3\xa9"
+                       "a\xf0\x9f\x99\x82"
+                       "b\xe6\x97\xa5";
+    REQUIRE_OK(vkt_tokenizer_chars(text, strlen(text), false, &t));
+    assert_int_equal(vkt_tokenizer_get_info(t)->n_vocab, 5);
+    assert_int_equal(vkt_tokenizer_get_info(t)->end, VKT_NO_TOKEN);
+    vkt_tokens tokens = round_trip(t, text, strlen(text), false);
+    const uint32_t want[] = { 1, 2, 0, 4, 1, 3 };
+    assert_int_equal(tokens.n, 6);
+    assert_memory_equal(tokens.id, want, sizeof want);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_tokenizer_encode(t, "abc", 3, false, &tokens), VKT_FORMAT);
+    REQUIRE_LOGGED("byte 2 of the text begins a character, 'c', that the vocabulary of 5");
+    REQUIRE_STATUS(vkt_tokenizer_encode(t, "ab\xff", 3, false, &tokens), VKT_FORMAT);
+    REQUIRE_LOGGED("byte 2 of the text is not UTF-8");
+    free(tokens.id);
+    require_same_again(t);
+    vkt_tokenizer_destroy(&t);
+    REQUIRE_OK(vkt_tokenizer_chars("ab", 2, true, &t));
+    assert_int_equal(vkt_tokenizer_get_info(t)->end, 2);
+    require_same_again(t);
+    vkt_tokenizer_destroy(&t);
+    REQUIRE_STATUS(vkt_tokenizer_chars("a\xc0\x80", 3, false, &t), VKT_FORMAT);
+    REQUIRE_LOGGED("byte 1 of the text is not UTF-8");
+    REQUIRE_STATUS(vkt_tokenizer_chars("", 0, false, &t), VKT_FORMAT);
+    REQUIRE_LOGGED("the text is empty");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+/* ---- the corpus ---- */
+
+static vkt_dataset *open_text(const char *path, const char *tokenizer, uint32_t context,
+                              double valid, double test)
+{
+    vkt_dataset *ds;
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "text",
+                                                   .path = path,
+                                                   .tokenizer = tokenizer,
+                                                   .context = context,
+                                                   .valid_fraction = valid,
+                                                   .test_fraction = test,
+                                                   .seed = 3 },
+                                &ds));
+    return ds;
+}
+
+static void refused(const char *path, const char *tokenizer, uint32_t context, vkt_status status,
+                    const char *line)
+{
+    vkt_dataset *ds;
+    vkt_data_desc d = { .source = "text",
+                        .path = path,
+                        .tokenizer = tokenizer,
+                        .context = context,
+                        .valid_fraction = 0.1 };
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_dataset_open(&d, &ds), status);
+    REQUIRE_LOGGED(line);
+    assert_null(ds);
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+/* 100 bytes 0..99: a token is its place in the text. */
+static void one_document_is_cut(void **state)
+{
+    (void)state;
+    char text[100];
+    uint32_t x[8], y[8];
+    for (int i = 0; i < 100; i++) text[i] = (char)i;
+    REQUIRE_OK(vkt__file_replace(DIR "/one", text, sizeof text));
+    vkt_dataset *ds = open_text(DIR "/one", "bytes", 8, 0.2, 0.1);
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    /* 101 tokens with the end: 10 test, 18 valid, 73 train. */
+    assert_int_equal(info->n_tokens[VKT_TEST], 10);
+    assert_int_equal(info->n_tokens[VKT_VALID], 18);
+    assert_int_equal(info->n_tokens[VKT_TRAIN], 73);
+    assert_int_equal(info->n[VKT_TRAIN], 8);
+    assert_int_equal(info->n[VKT_VALID], 3);
+    assert_int_equal(info->n[VKT_TEST], 2);
+    assert_int_equal(info->n_outputs, 257);
+    vkt_dataset_window(ds, VKT_VALID, 1, x, y);
+    for (uint32_t k = 0; k < 8; k++) {
+        assert_int_equal(x[k], 73 + 8 + k);
+        assert_int_equal(y[k], 73 + 8 + k + 1);
+    }
+    vkt_dataset_window(ds, VKT_VALID, 2, x, y); /* one target is left: 90 after 89 */
+    assert_int_equal(x[0], 89);
+    assert_int_equal(y[0], 90);
+    assert_int_equal(y[1], VKT_NO_TOKEN);
+    vkt_dataset_window(ds, VKT_TEST, 1, x, y);
+    assert_int_equal(x[0], 99);
+    assert_int_equal(y[0], 256); /* the end of the document */
+    vkt_dataset_destroy(&ds);
+}
+
+/* Documents of one letter each: no letter is in two splits, each is whole in its own. */
+static void documents_stay_whole(void **state)
+{
+    (void)state;
+    uint64_t n[VKT_N_SPLITS] = { 0 };
+    int split_of[26];
+    REQUIRE_OK(vkt__mkdirs(DIR "/docs"));
+    for (int i = 0; i < 26; i++) {
+        char path[64], text[41] = { 0 };
+        memset(text, 'a' + i, 40);
+        snprintf(path, sizeof path, DIR "/docs/%c.txt", 'a' + i);
+        put(path, text);
+        split_of[i] = -1;
+    }
+    vkt_dataset *ds = open_text(DIR "/docs", "chars", 7, 0.2, 0.2);
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    assert_int_equal(info->n_outputs, 27); /* the letters and the end */
+    for (int s = 0; s < VKT_N_SPLITS; s++) {
+        assert_int_equal(info->n_tokens[s] % 41, 0);
+        for (uint64_t i = 0; i < info->n[s]; i++) {
+            uint32_t x[7], y[7];
+            vkt_dataset_window(ds, (vkt_split)s, i, x, y);
+            for (int k = 0; k < 7 && y[k] != VKT_NO_TOKEN; k++) {
+                if (x[k] == 26) continue;
+                assert_true(split_of[x[k]] < 0 || split_of[x[k]] == s);
+                split_of[x[k]] = s;
+            }
+        }
+        n[s] = info->n_tokens[s] / 41;
+    }
+    assert_int_equal(n[VKT_TEST], 5);
+    assert_int_equal(n[VKT_VALID], 4);
+    assert_int_equal(n[VKT_TRAIN], 17);
+    vkt_dataset_destroy(&ds);
+}
+
+static void text_too_short_or_bad(void **state)
+{
+    (void)state;
+    put(DIR "/short", "forty bytes of text, that is not enough.");
+    put(DIR "/empty", "");
+    put(DIR "/latin1", "caf\xe9 au lait");
+    refused(DIR "/short", "bytes", 64, VKT_FORMAT,
+            "the train split has 37 tokens, at least 65 are needed (data.context and one more): "
+            "give more text, or lower data.context");
+    refused(DIR "/empty", "bytes", 8, VKT_FORMAT, "test_text_tmp/empty' is empty");
+    refused(DIR "/absent", "bytes", 8, VKT_IO, "test_text_tmp/absent': No such file");
+    refused(DIR "/latin1", "chars", 2, VKT_FORMAT, "byte 3 of the text is not UTF-8");
+    refused(DIR "/short", DIR "/latin1", 2, VKT_FORMAT, "latin1' line 1");
+    refused(DIR "/short", DIR "/absent.json", 2, VKT_IO, "absent.json': No such file");
+    refused(DIR "/short", "bytes", 0, VKT_ARG, "data.context must be 1 or more");
+    vkt_dataset *ds = open_text(DIR "/latin1", "bytes", 2, 0, 0); /* any bytes will do */
+    vkt_dataset_destroy(&ds);
+}
+
+/* What a checkpoint's schema opens encodes as the run did. */
+static void schema_keeps_the_tokenizer(void **state)
+{
+    (void)state;
+    uint32_t x[4], y[4];
+    put(DIR "/abc", "abcabcabcabcabcabcabcabc");
+    put(DIR "/cab", "cab");
+    put(DIR "/xyz", "xyz");
+    vkt_dataset *ds = open_text(DIR "/abc", "chars", 4, 0.2, 0.2), *other;
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/cab", &other));
+    const vkt_dataset_info *info = vkt_dataset_get_info(other);
+    assert_int_equal(info->n[VKT_TEST], 1);
+    assert_int_equal(info->n_tokens[VKT_TEST], 3);
+    assert_int_equal(info->context, 4);
+    assert_string_equal(vkt_dataset_schema(ds), vkt_dataset_schema(other));
+    vkt_dataset_window(other, VKT_TEST, 0, x, y);
+    assert_true(x[0] == 2 && y[0] == 0 && y[1] == 1 && y[2] == VKT_NO_TOKEN);
+    vkt_dataset_destroy(&other);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/xyz", &other), VKT_FORMAT);
+    REQUIRE_LOGGED("'x', that the vocabulary of 3 characters lacks");
+    vkt_tokenizer *t;
+    REQUIRE_OK(vkt_tokenizer_from_schema(vkt_dataset_schema(ds), &t));
+    assert_int_equal(vkt_tokenizer_find(t, "b"), 1);
+    vkt_tokenizer_destroy(&t);
+    REQUIRE_STATUS(vkt_tokenizer_from_schema("{\"version\":1}", &t), VKT_FORMAT);
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    vkt_dataset_destroy(&ds);
+}
+
+/* ---- shards ---- */
+
+static void pack(const char *input, const char *tokenizer, const char *out, vkt_pack_result *r)
+{
+    vkt__remove_tree(out);
+    REQUIRE_OK(vkt_pack(&(vkt_pack_desc) { .inputs = &input,
+                                           .n_inputs = 1,
+                                           .tokenizer = tokenizer,
+                                           .out = out,
+                                           .shard_tokens = 500 },
+                        r));
+}
+
+/* Packed and read as text: the same windows, over several shards. */
+static void shards_hold_the_same(void **state)
+{
+    (void)state;
+    vkt_pack_result r;
+    vkt_shard_info info;
+    REQUIRE_OK(vkt__mkdirs(DIR "/many"));
+    for (int i = 0; i < 40; i++) {
+        char path[64], text[200];
+        for (int k = 0; k < 199; k++) text[k] = (char)('a' + (i * k) % 26);
+        text[20 + 4 * i] = 0;
+        snprintf(path, sizeof path, DIR "/many/%02d.txt", i);
+        put(path, text);
+    }
+    pack(DIR "/many/*.txt", "chars", DIR "/packed", &r);
+    assert_int_equal(r.n_documents, 40);
+    assert_true(r.n_shards > 3);
+    REQUIRE_OK(vkt_shard_info_read(DIR "/packed/shard-00000.tok", &info));
+    assert_true(info.width == 2 && info.n_vocab == 27 && info.counts_all && !info.llmc);
+    assert_true(info.tokenizer_hash == r.tokenizer_hash);
+    vkt_dataset *a = open_text(DIR "/many", "chars", 16, 0.2, 0.2),
+                *b = open_text(DIR "/packed", NULL, 16, 0.2, 0.2);
+    for (int s = 0; s < VKT_N_SPLITS; s++) {
+        const vkt_dataset_info *x = vkt_dataset_get_info(a), *y = vkt_dataset_get_info(b);
+        assert_int_equal(x->n_tokens[s], y->n_tokens[s]);
+        for (uint64_t i = 0; i < x->n[s]; i++) {
+            uint32_t p[2][32];
+            vkt_dataset_window(a, (vkt_split)s, i, p[0], p[0] + 16);
+            vkt_dataset_window(b, (vkt_split)s, i, p[1], p[1] + 16);
+            assert_memory_equal(p[0], p[1], sizeof p[0]);
+        }
+    }
+    vkt_dataset_destroy(&a);
+    vkt_dataset_destroy(&b);
+    refused(DIR "/packed", "bytes", 16, VKT_FORMAT,
+            "shard-00000.tok' was packed with another tokenizer than bytes: pack it again");
+    TEST_LOG_CAPTURE();
+    const char *input = DIR "/many";
+    REQUIRE_STATUS(vkt_pack(&(vkt_pack_desc) { &input, 1, "bytes", DIR "/packed", 0 }, &r),
+                   VKT_ARG);
+    REQUIRE_LOGGED("packed' is there already");
+    input = DIR "/many/*.nothing";
+    REQUIRE_STATUS(vkt_pack(&(vkt_pack_desc) { &input, 1, "bytes", DIR "/none", 0 }, &r),
+                   VKT_FORMAT);
+    REQUIRE_LOGGED("nothing': there is nothing of such a name");
+    assert_false(vkt__file_exists(DIR "/none"));
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+/* A shard with every header byte changed in turn, and cut at every length: refused or read, never a
+ * crash, never a token beyond the vocabulary. */
+static void damaged_shards(void **state)
+{
+    (void)state;
+    char *bytes = NULL;
+    size_t n;
+    vkt_pack_result r;
+    vkt__shard s;
+    uint64_t copy[512];
+    put(DIR "/small", "a small text");
+    pack(DIR "/small", "chars", DIR "/small-packed", &r);
+    REQUIRE_OK(vkt__file_read(DIR "/small-packed/shard-00000.tok", 1 << 20, &bytes, &n));
+    assert_true(n < sizeof copy);
+    TEST_LOG_CAPTURE();
+    for (size_t cut = 0; cut < n; cut++) {
+        memcpy(copy, bytes, n);
+        assert_int_not_equal(vkt__shard_parse(copy, cut, "cut", &s), VKT_OK);
+    }
+    REQUIRE_LOGGED("'cut' is cut off or damaged");
+    for (size_t i = 0; i < 128 + 12 * 2 + 8; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            memcpy(copy, bytes, n);
+            ((uint8_t *)copy)[i] ^= (uint8_t)(1 << bit);
+            test_log[0] = 0;
+            if (vkt__shard_parse(copy, n, "flipped", &s) == VKT_OK)
+                vkt__shard_check(&s, "flipped", 8);
+        }
+    memcpy(copy, bytes, n);
+    ((uint16_t *)copy)[64 + 3] = 9;
+    REQUIRE_OK(vkt__shard_parse(copy, n, "beyond", &s));
+    REQUIRE_STATUS(vkt__shard_check(&s, "beyond", r.n_vocab), VKT_FORMAT);
+    REQUIRE_LOGGED("'beyond' has token 9, the tokenizer's vocabulary ends at 7");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    free(bytes);
+}
+
+static void llmc_shards(void **state)
+{
+    (void)state;
+    int32_t header[256] = { 20240520, 1, 120 };
+    uint8_t file[1024 + 240];
+    for (int i = 0; i < 120; i++) { /* an end token begins each of 12 documents */
+        uint16_t v = i % 10 == 0 ? 256 : (uint16_t)(i / 10);
+        memcpy(file + 1024 + 2 * i, &v, 2);
+    }
+    memcpy(file, header, sizeof header);
+    REQUIRE_OK(vkt__file_replace(DIR "/llmc.bin", file, sizeof file));
+    vkt_dataset *ds = open_text(DIR "/llmc.bin", "bytes", 4, 0.2, 0.2);
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    assert_int_equal(info->n_tokens[VKT_TEST], 20);
+    assert_int_equal(info->n_tokens[VKT_VALID], 20);
+    assert_int_equal(info->n_tokens[VKT_TRAIN], 80);
+    vkt_dataset_destroy(&ds);
+    refused(DIR "/llmc.bin", NULL, 4, VKT_ARG, "is a shard of llm.c, which does not say whose");
+    header[2] = 121;
+    memcpy(file, header, sizeof header);
+    REQUIRE_OK(vkt__file_replace(DIR "/llmc.bin", file, sizeof file));
+    refused(DIR "/llmc.bin", "bytes", 4, VKT_FORMAT, "promises 1266 bytes, it has 1264");
+}
+
+/* ---- JSON lines and chats ---- */
+
+/* What counts of a document in upper case, what does not as it is. */
+static vkt_status shout(void *user, const vkt__document *d)
+{
+    vkt__str *s = user;
+    for (size_t i = 0; i < d->n_stretches; i++)
+        for (size_t k = 0; k < d->stretch[i].n; k++) {
+            char c = d->stretch[i].text[k];
+            vkt__str_printf(s, "%c", d->stretch[i].counts && c >= 'a' && c <= 'z' ? c - 32 : c);
+        }
+    vkt__str_printf(s, "|");
+    return VKT_OK;
+}
+
+static const char chat_line[] =
+    "{\"messages\": [{\"role\": \"user\", \"content\": \"hi <|im_end|>\"}, "
+    "{\"role\": \"assistant\", \"content\": \"yes\"}]}\n";
+
+static void json_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *what;
+    } good[] = { { "{\"text\": \"one\"}\r\n\n{\"text\": \"two\", \"id\": 3}", "ONE|TWO|" },
+                 { "{\"prompt\": \"ask\", \"completion\": \"answer\"}\n", "askANSWER|" },
+                 { chat_line, "user: hi <|im_end|>\nassistant: YES\n|" },
+                 { "{\"text\": \"\"}\n{\"text\": \"x\"}\n", "X|" } };
+    static const struct {
+        const char *text, *line;
+    } bad[] = { { "{\"text\": \"a\"}\n{\"text\": ", "'j' line 2: " },
+                { "{\"text\": \"\xff\"}", "'j' line 1: unable to decode byte 0xff" },
+                { "{\"title\": \"a\"}", "'j' line 1: neither \"text\", \"messages\" nor" },
+                { "[1]", "'j' line 1: neither" },
+                { "{\"messages\": []}", "'j' line 1: \"messages\" must be a list of turns" },
+                { "{\"messages\": [{\"role\": \"user\"}]}", "'j' line 1: a turn must be" } };
+    for (size_t i = 0; i < VKT_COUNT(good); i++) {
+        vkt__str s = { 0 };
+        REQUIRE_OK(vkt__jsonl_read(good[i].text, strlen(good[i].text), "j", NULL, shout, &s));
+        assert_string_equal(s.data, good[i].what);
+        vkt__str_finish(&s);
+    }
+    for (size_t i = 0; i < VKT_COUNT(bad); i++) {
+        vkt__str s = { 0 };
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt__jsonl_read(bad[i].text, strlen(bad[i].text), "j", NULL, shout, &s),
+                       VKT_FORMAT);
+        REQUIRE_LOGGED(bad[i].line);
+        vkt__str_finish(&s);
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+/* ChatML by a tokenizer that has its tokens; loss on the answer and its end alone, in the text and
+ * in the shard; control tokens written in a message are text. */
+static void chats_count_the_assistant(void **state)
+{
+    (void)state;
+    static const char tokenizer[] = VKT_TEST_DIR "/golden/smollm2-small.json";
+    vkt_tokenizer *t;
+    vkt_pack_result r;
+    vkt_shard_info info;
+    vkt_tokens want = { 0 }, answer = { 0 };
+    REQUIRE_OK(vkt_tokenizer_open(tokenizer, &t));
+    static const char first[] = "<|im_start|>user\nhi ",
+                      second[] = "<|im_end|>\n<|im_start|>assistant\n";
+    REQUIRE_OK(vkt_tokenizer_encode(t, first, strlen(first), true, &want));
+    REQUIRE_OK(vkt_tokenizer_encode(t, "<|im_end|>", 10, false, &want));
+    REQUIRE_OK(vkt_tokenizer_encode(t, second, strlen(second), true, &want));
+    size_t from = want.n;
+    REQUIRE_OK(vkt_tokenizer_encode(t, "yes<|im_end|>", 13, true, &want));
+    REQUIRE_OK(vkt_tokenizer_encode(t, "yes<|im_end|>", 13, true, &answer));
+    put(DIR "/chat.jsonl", chat_line);
+    pack(DIR "/chat.jsonl", tokenizer, DIR "/chat", &r);
+    REQUIRE_OK(vkt_shard_info_read(DIR "/chat/shard-00000.tok", &info));
+    assert_int_equal(info.n_tokens - info.n_uncounted, answer.n);
+    for (int packed = 0; packed < 2; packed++) {
+        uint32_t x[128], y[128];
+        vkt_dataset *ds = open_text(packed ? DIR "/chat" : DIR "/chat.jsonl",
+                                    packed ? NULL : tokenizer, (uint32_t)want.n, 0, 0);
+        vkt_dataset_window(ds, VKT_TRAIN, 0, x, y);
+        assert_memory_equal(x, want.id, want.n * sizeof *x);
+        for (size_t i = 0; i < want.n; i++) {
+            bool counts = i + 1 >= from && i + 1 < from + answer.n;
+            assert_int_equal(y[i], counts ? want.id[i + 1] : VKT_NO_TOKEN);
+        }
+        vkt_dataset_destroy(&ds);
+    }
+    free(want.id);
+    free(answer.id);
+    vkt_tokenizer_destroy(&t);
+}
+
+/* ---- the loader ---- */
+
+enum { SLOTS = 3, BATCH = 4, CONTEXT = 16 };
+typedef struct {
+    uint32_t tokens[SLOTS][BATCH * CONTEXT], targets[SLOTS][BATCH * CONTEXT];
+    float w[SLOTS][BATCH * CONTEXT];
+    vkt_batch slot[SLOTS];
+} ring;
+
+static vkt_loader *start(const vkt_dataset *ds, ring *r, bool shuffle, uint64_t from)
+{
+    vkt_loader *l;
+    for (int i = 0; i < SLOTS; i++)
+        r->slot[i] = (vkt_batch) { .tokens = r->tokens[i], .targets = r->targets[i], .w = r->w[i] };
+    REQUIRE_OK(vkt_loader_create(&(vkt_loader_desc) { .data = ds,
+                                                      .split = shuffle ? VKT_TRAIN : VKT_VALID,
+                                                      .batch = BATCH,
+                                                      .shuffle = shuffle,
+                                                      .seed = 5,
+                                                      .start = from,
+                                                      .n_slots = SLOTS,
+                                                      .slots = r->slot,
+                                                      .n_threads = 2 },
+                                 &l));
+    return l;
+}
+
+/* The novel: an epoch gives no token twice, the next one from another place; and a loader that
+ * starts in the middle goes on with the same bits. */
+static void epochs_without_replacement(void **state)
+{
+    (void)state;
+    static ring r, again;
+    vkt_dataset *ds;
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "novel",
+                                                   .tokenizer = "chars",
+                                                   .context = CONTEXT,
+                                                   .valid_fraction = 0.97,
+                                                   .seed = 1 },
+                                &ds));
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    uint64_t n = info->n[VKT_TRAIN], n_tokens = info->n_tokens[VKT_TRAIN];
+    uint32_t *text = malloc((size_t)(n_tokens + CONTEXT) * 4), unused[CONTEXT];
+    uint8_t *seen = calloc((size_t)n_tokens, 1);
+    assert_true(text && seen);
+    /* The whole stream, from windows as they lie; up to the last few tokens. */
+    uint64_t n_read = (n_tokens - 1) / CONTEXT * CONTEXT;
+    for (uint64_t i = 0; i < n_read / CONTEXT; i++)
+        vkt__corpus_window(ds->corpus, VKT_TRAIN, i, 0, text + i * CONTEXT, unused);
+    vkt_loader *l = start(ds, &r, true, 0);
+    uint64_t shift[2] = { vkt__corpus_shift(ds->corpus, VKT_TRAIN, 5, 0),
+                          vkt__corpus_shift(ds->corpus, VKT_TRAIN, 5, 1) };
+    assert_true(shift[0] < CONTEXT && shift[1] < CONTEXT && shift[0] != shift[1]);
+    for (uint64_t k = 0; k < (n + BATCH) / BATCH + 3; k++) {
+        uint32_t slot;
+        REQUIRE_OK(vkt_loader_next(l, &slot, NULL));
+        const vkt_batch *b = &r.slot[slot];
+        assert_int_equal(b->n_counted, BATCH * CONTEXT);
+        REQUIRE_NEAR(b->w[0], 1.0 / (BATCH * CONTEXT), 1e-9);
+        for (uint32_t i = 0; i < BATCH; i++) {
+            uint64_t position = k * BATCH + i, at = b->index[i] * CONTEXT + shift[position >= n];
+            for (uint32_t j = 0; j < CONTEXT; j++) {
+                if (at + j + 2 > n_read) continue;
+                assert_int_equal(b->tokens[i * CONTEXT + j], text[at + j]);
+                assert_int_equal(b->targets[i * CONTEXT + j], text[at + j + 1]);
+                if (position < n) assert_int_equal(seen[at + j]++, 0);
+            }
+        }
+        if (k == n / BATCH) { /* across the end of the epoch */
+            uint32_t other;
+            vkt_loader *m = start(ds, &again, true, k);
+            REQUIRE_OK(vkt_loader_next(m, &other, NULL));
+            assert_memory_equal(again.tokens[other], r.tokens[slot], sizeof r.tokens[slot]);
+            assert_memory_equal(again.targets[other], r.targets[slot], sizeof r.targets[slot]);
+            vkt_loader_destroy(&m);
+        }
+        vkt_loader_release(l, slot);
+    }
+    uint64_t missed = 0;
+    for (uint64_t i = 0; i < n_tokens; i++) missed += !seen[i];
+    assert_true(missed <= 3 * CONTEXT);
+    vkt_loader_destroy(&l);
+    free(text);
+    free(seen);
+    vkt_dataset_destroy(&ds);
+}
+
+static void last_batch_is_padded(void **state)
+{
+    (void)state;
+    static ring r;
+    uint32_t slot;
+    char text[400];
+    for (int i = 0; i < 400; i++) text[i] = (char)('a' + i % 20);
+    REQUIRE_OK(vkt__file_replace(DIR "/padded", text, sizeof text));
+    vkt_dataset *ds = open_text(DIR "/padded", "chars", CONTEXT, 0.25, 0);
+    vkt_loader *l = start(ds, &r, false, 0);
+    /* 100 tokens, 99 targets: 7 windows, 2 batches; 64 count in the first, 35 in the second. */
+    REQUIRE_OK(vkt_loader_next(l, &slot, NULL));
+    assert_int_equal(r.slot[slot].n_counted, 64);
+    REQUIRE_OK(vkt_loader_next(l, &slot, NULL));
+    const vkt_batch *b = &r.slot[slot];
+    assert_int_equal(b->n_valid, 3);
+    assert_int_equal(b->n_counted, 35);
+    REQUIRE_NEAR(b->weight, 35, 0);
+    for (uint32_t i = 0; i < BATCH * CONTEXT; i++) {
+        assert_int_equal(b->targets[i] == VKT_NO_TOKEN, i >= 35);
+        assert_true((b->w[i] > 0) == (i < 35));
+        assert_true(b->tokens[i] < 20);
+    }
+    REQUIRE_OK(vkt_loader_next(l, &slot, NULL));
+    assert_int_equal(slot, UINT32_MAX);
+    vkt_loader_destroy(&l);
+    vkt_dataset_destroy(&ds);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_are_their_values),
+        cmocka_unit_test(chars_rise_by_code_point),
+        cmocka_unit_test(one_document_is_cut),
+        cmocka_unit_test(documents_stay_whole),
+        cmocka_unit_test(text_too_short_or_bad),
+        cmocka_unit_test(schema_keeps_the_tokenizer),
+        cmocka_unit_test(shards_hold_the_same),
+        cmocka_unit_test(damaged_shards),
+        cmocka_unit_test(llmc_shards),
+        cmocka_unit_test(json_lines),
+        cmocka_unit_test(chats_count_the_assistant),
+        cmocka_unit_test(epochs_without_replacement),
+        cmocka_unit_test(last_batch_is_padded),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

