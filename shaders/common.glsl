@@ -34,6 +34,8 @@ layout(buffer_reference, scalar, buffer_reference_align = 16) buffer step_ref { 
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer scalars_ref { vkt_scalars s; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer groups_ref { vkt_group_params v[]; };
 
+#include "elem.glsl"
+
 uint flat_group()
 {
     return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;

@@ -55,9 +55,9 @@ struct vkt_group_params {
 #define VKT_EL_ACT 5
 #define VKT_EL_ACT_BWD 6
 struct eltwise_params {
-    ADDR(f32s) x;
-    ADDR(f32s) y;
-    ADDR(f32s) z;
+    ADDR(u32s) x;      /* u32s: elements of the type that the kernel was specialized for, see elem.glsl */
+    ADDR(u32s) y;
+    ADDR(u32s) z;
     ADDR(f32x4s) x4;   /* the same addresses as vectors: SwiftShader can't cast references */
     ADDR(f32x4s) y4;
     ADDR(f32x4s) z4;
@@ -88,7 +88,7 @@ struct matmul_params {
 
 /* sum.comp: chunk sums */
 struct sum_params {
-    ADDR(f32s) x;
+    ADDR(u32s) x;
     ADDR(f32s) y;
     ADDR(f32x4s) x4;
     U32 n, chunk, groups;
@@ -97,7 +97,7 @@ struct sum_params {
 
 /* sum_rows.comp: column sums of x [rows, cols] in `splits` chunks of rows */
 struct sum_rows_params {
-    ADDR(f32s) x;
+    ADDR(u32s) x;
     ADDR(f32s) y;
     U32 rows, cols, chunk, splits;
 };
@@ -106,12 +106,12 @@ struct sum_rows_params {
 #define VKT_NORM_BIAS 1u
 #define VKT_NORM_RESIDUAL 2u /* forward: r is added and s written; backward: ds is added */
 struct norm_params {
-    ADDR(f32s) x;
+    ADDR(u32s) x;
     ADDR(f32s) w;
     ADDR(f32s) b;
-    ADDR(f32s) r;
-    ADDR(f32s) y;
-    ADDR(f32s) s;      /* x itself without residual */
+    ADDR(u32s) r;
+    ADDR(u32s) y;
+    ADDR(u32s) s;      /* x itself without residual */
     ADDR(f32s) mean;   /* [rows]; not for RMS norm */
     ADDR(f32s) rstd;   /* [rows] */
     U32 rows, cols;
@@ -119,20 +119,20 @@ struct norm_params {
     U32 flags;
 };
 struct norm_bwd_params {
-    ADDR(f32s) dy;
-    ADDR(f32s) s;
+    ADDR(u32s) dy;
+    ADDR(u32s) s;
     ADDR(f32s) w;
     ADDR(f32s) mean;
     ADDR(f32s) rstd;
-    ADDR(f32s) ds;
-    ADDR(f32s) dx;
+    ADDR(u32s) ds;
+    ADDR(u32s) dx;
     U32 rows, cols;
     U32 flags;
     U32 pad;
 };
 struct norm_dw_params {
-    ADDR(f32s) dy;
-    ADDR(f32s) s;
+    ADDR(u32s) dy;
+    ADDR(u32s) s;
     ADDR(f32s) mean;
     ADDR(f32s) rstd;
     ADDR(f32s) dw;     /* [splits, cols] */
@@ -144,9 +144,9 @@ struct norm_dw_params {
 
 /* dropout.comp */
 struct dropout_params {
-    ADDR(f32s) x;
+    ADDR(u32s) x;
     ADDR(step_ref) step;
-    ADDR(f32s) y;
+    ADDR(u32s) y;
     U32 n;
     U32 id;            /* of the op in its graph */
     U32 threshold;     /* keep iff 24 random bits >= it */
@@ -176,7 +176,7 @@ struct xent_params {
     ADDR(f32s) lse;          /* [rows]: log of the sum of exp(logit - top) */
     ADDR(f32s) loss;         /* [rows] */
     ADDR(f32s) hit;          /* [rows] */
-    ADDR(f32s) dlogits;      /* [rows, cols] */
+    ADDR(u32s) dlogits;      /* [rows, cols] */
     U32 rows, cols;
     U32 ignore;              /* 1 + the target to ignore; 0: none */
     F32 smoothing;
@@ -190,13 +190,13 @@ struct mse_params {
     ADDR(f32s) y;
     ADDR(f32s) weight; /* [rows] */
     ADDR(f32s) dloss;  /* [rows] */
-    ADDR(f32s) z;
+    ADDR(u32s) z;
     U32 rows, cols;
     U32 flags;         /* VKT_XENT_WEIGHT, VKT_XENT_DLOSS */
     U32 pad;
 };
 
-/* cast.comp: 16-bit numbers lie two to a word, the lower half first */
+/* cast.comp */
 struct cast_params {
     ADDR(u32s) x;
     ADDR(u32s) y;

@@ -206,7 +206,7 @@ vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_
         VKT_ASSERT(!in[i] || in[i]->g == g);
     }
     for (size_t i = 0; i < n_in; i++) {
-        if (!in[i] || op->takes_16bit || vkt_dtype_bytes(in[i]->dtype) != 2) continue;
+        if (!in[i] || op->narrow_in >> i & 1 || vkt_dtype_bytes(in[i]->dtype) != 2) continue;
         vkt__shape_error(n, "%s must be f32: cast it first", vkt__text(in[i]));
         return NULL;
     }

@@ -29,7 +29,8 @@ static void dropout_record(vkt__rec *rec, const vkt_node *n)
                                 .id = n->attr.dropout.id,
                                 .threshold = threshold(n->attr.dropout.p),
                                 .scale = (float)(1 / (1 - (double)n->attr.dropout.p)) };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), spec[] = { wg, 1, 1 };
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256),
+             spec[] = { wg, 1, 1, vkt__type(n->in[0]), vkt__type(n->out[0]) };
     vkt__dispatch(rec, "dropout", spec, VKT_COUNT(spec), &p, sizeof p,
                   (n->out[0]->count + 4 * wg - 1) / (4 * wg));
 }
@@ -78,6 +79,8 @@ const vkt_op vkt__op_dropout = { .name = "dropout",
                                  .n_in = 2,
                                  .n_out = 1,
                                  .inplace = 1,
+                                 .narrow_in = 1,
+                                 .narrow_out = 1,
                                  .shape = dropout_shape,
                                  .record = dropout_record,
                                  .grad = dropout_grad,

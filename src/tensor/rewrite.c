@@ -117,6 +117,7 @@ void vkt__rewrite_whole(vkt_graph *g)
     }
     remove_nodes(g, gone);
     free(gone);
+    vkt__rewrite_precision(g);
     split_products(g);
 }
 
