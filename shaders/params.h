@@ -67,23 +67,31 @@ struct eltwise_params {
     U32 pad;
 };
 
-/* matmul_*.comp: C [M, N] = op(A) op(B), then bias, then an activation or times an activation's derivative */
+/* matmul_*.comp: C [M, N] = op(A) op(B), then bias, then an activation or times an activation's derivative. A kernel
+ * says before it includes this as what it reads A and B. */
+#ifndef VKT_MM_MATRIX
+#define VKT_MM_MATRIX f32s
+#endif
+#ifndef VKT_MM_VECTOR
+#define VKT_MM_VECTOR f32x4s
+#endif
 struct matmul_params {
-    ADDR(f32s) a;
-    ADDR(f32s) b;
-    ADDR(f32s) bias;   /* [N] */
+    ADDR(VKT_MM_MATRIX) a;
+    ADDR(VKT_MM_MATRIX) b;
+    ADDR(VKT_MM_VECTOR) a4; /* the same addresses, to load vectors from */
+    ADDR(VKT_MM_VECTOR) b4;
+    ADDR(f32s) bias;        /* [N] */
     ADDR(f32s) c;
-    ADDR(f32s) pre;    /* [M, N] before the activation */
-    ADDR(f32s) v;      /* [M, N] where the derivative is taken: see act_bwd */
-    ADDR(f32x4s) a4;   /* a and b again, as vectors */
-    ADDR(f32x4s) b4;
+    ADDR(f32s) aux;         /* [M, N]: written before the activation, or where the derivative is taken: see act_bwd */
+    ADDR(u32s) c16;         /* the same addresses, as pairs of 16-bit numbers */
+    ADDR(u32s) aux16;
     U32 M, N, K;
-    U32 flags;         /* 1: bias, 2: save pre */
-    U32 slice;         /* steps of k that a slice takes; K: all. Slice s's C is [M, N] number s */
+    U32 flags;
+    U32 slice;              /* steps of k that a slice takes; K: all. Slice s's C is [M, N] number s */
     U32 pad;
 };
 #define VKT_MM_BIAS 1u
-#define VKT_MM_PRE 2u
+#define VKT_MM_PRE 2u     /* aux is written */
 #define VKT_MM_ACT_BWD 16 /* constant ACT: this much more than the activation whose derivative is meant */
 
 /* sum.comp: chunk sums */

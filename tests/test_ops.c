@@ -3,7 +3,7 @@
 #include "testing.h"
 
 #include "base/os.h"
-#include "tensor/ops.h"
+#include "tensor/matmul.h"
 
 static vkt_gpu *gpu;
 
@@ -360,6 +360,8 @@ static void tuned_choices_are_kept_and_checked(void **state)
     (void)state;
     static float first[1600], again[1600];
     static const vkt_tune_shape shapes[] = { { VKT_NN, 40, 40, 40 }, { VKT_TN, 9, 7, 33 } };
+    const vkt__product square = { VKT_NN, 40, 40, 40, VKT_F32, VKT_F32 },
+                       flat = { VKT_TN, 9, 7, 33, VKT_F32, VKT_F32 };
     char dir[64], key[40], from_table[64], *file;
     const char *path;
     int n_shapes = 0;
@@ -370,11 +372,11 @@ static void tuned_choices_are_kept_and_checked(void **state)
     REQUIRE_OK(
         vkt_gpu_create(&(vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"), .cache_dir = dir }, &of));
     snprintf(from_table, sizeof from_table, "kernel %s",
-             vkt__matmul_kernel_name(vkt__matmul_table(vkt_gpu_caps(of), VKT_NN, 40, 40, 40)));
+             vkt__matmul_kernel_name(vkt__matmul_table(vkt_gpu_caps(of), &square)));
     REQUIRE_OK(vkt_tune(of, shapes, VKT_COUNT(shapes), count_shapes, &n_shapes));
     assert_int_equal(n_shapes, VKT_COUNT(shapes));
-    assert_non_null(vkt__choice_get(of, vkt__matmul_key(VKT_TN, 9, 7, 33, key)));
-    vkt__choice_set(of, vkt__matmul_key(VKT_NN, 40, 40, 40, key), "naive");
+    assert_non_null(vkt__choice_get(of, vkt__matmul_key(&flat, key)));
+    vkt__choice_set(of, vkt__matmul_key(&square, key), "naive");
     REQUIRE_OK(vkt__choices_save(of, &path));
     char saved[1200];
     snprintf(saved, sizeof saved, "%s", path);

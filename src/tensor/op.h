@@ -33,6 +33,7 @@ typedef struct vkt_op {
      * factor of a product, which mixed precision always gives 16 bits. A kernel whose invocations
      * share rows may count on an even last dimension of every 16-bit tensor but factors. */
     uint32_t narrow_in, narrow_out, factors;
+    bool alike; /* all of them but factors have 16 bits, or none has */
     /* Creates the outputs with vkt__out, or reports with vkt__shape_error and returns false. */
     bool (*shape)(vkt_node *n);
     /* One vkt__dispatch. */
@@ -62,10 +63,12 @@ vkt_cost vkt__node_cost(const vkt_node *n);
 
 /* Constants of one node, by op. */
 typedef union vkt_attr {
-    /* kernel 0: by device and shape; tests name one. slices > 0: of k, for matmul_parts. */
+    /* out: the result's type. kernel 0: by device and shape; tests name one. slices > 0: of k, for
+     * matmul_parts. */
     struct {
         vkt_layout layout;
         vkt_act act;
+        vkt_dtype out;
         uint32_t kernel, slices;
     } matmul;
     struct {

@@ -23,19 +23,6 @@ bool vkt__act_from_output(vkt_act act);
 /* dy * act'(v): v is the output where vkt__act_from_output, else the input. */
 vkt_tensor *vkt__act_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *v, vkt_act act);
 
-/* In how many slices of k this product should be cut, to give a device's cores work; 1: not at all.
- */
-uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt_node *n);
-/* Kernels by number from 1, 1 the naive one; NULL past the last. */
-const char *vkt__matmul_kernel_name(uint32_t kernel);
-/* The one for a shape if nothing was tuned. */
-uint32_t vkt__matmul_table(const vkt_caps *caps, vkt_layout l, uint32_t M, uint32_t N, uint32_t K);
-/* Worth timing on this device, and able to run. */
-bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, vkt_layout l, uint32_t M,
-                              uint32_t N, uint32_t K);
-/* Under which its choice is kept: "matmul NT 7 9 9". */
-const char *vkt__matmul_key(vkt_layout l, uint32_t M, uint32_t N, uint32_t K, char key[40]);
-
 /* Sum of squares of all elements -> [1]. */
 vkt_tensor *vkt__sum_squares(vkt_graph *g, vkt_tensor *x);
 

@@ -22,6 +22,26 @@ static bool is_even(const vkt_tensor *t)
     return vkt__last(t->shape) % 2 == 0;
 }
 
+/* Of a row whose tensors are alike: if one of them can't, none may. Returns whether that took
+ * anything away. */
+static bool keep_alike(const vkt_node *n, bool *may)
+{
+    bool *list[VKT_MAX_IN + VKT_MAX_OUT], all = true, any = false;
+    size_t count = 0;
+    if (!n->op->alike) return false;
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        if (n->in[i] && (n->op->narrow_in & ~n->op->factors) >> i & 1)
+            list[count++] = &may[root(n->in[i])->index];
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+        if (n->out[i]) list[count++] = &may[n->out[i]->index];
+    for (size_t i = 0; i < count; i++) {
+        all = all && *list[i];
+        any = any || *list[i];
+    }
+    for (size_t i = 0; i < count && !all; i++) *list[i] = false;
+    return any && !all;
+}
+
 /* By the index of roots: whether all nodes can have it in 16 bits. inputs: of the graph's too. */
 static bool *find_narrow(const vkt_graph *g, bool inputs)
 {
@@ -44,6 +64,10 @@ static bool *find_narrow(const vkt_graph *g, bool inputs)
             if (!can || n->op->mutates >> i & 1 || (!factor && !is_even(n->in[i])))
                 may[root(n->in[i])->index] = false;
         }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t k = 0; k < g->n_nodes; k++) changed |= keep_alike(g->nodes[k], may);
+    }
     return may;
 }
 
@@ -65,6 +89,8 @@ static size_t make_narrow(vkt_graph *g, const bool *may, vkt_dtype to)
 
 size_t vkt__narrow_all(vkt_graph *g, vkt_dtype to)
 {
+    for (size_t i = 0; i < g->n_tensors; i++)
+        if (vkt_dtype_bytes(g->tensors[i]->dtype) == 2) return 0;
     bool *may = find_narrow(g, true);
     size_t made = make_narrow(g, may, to);
     free(may);

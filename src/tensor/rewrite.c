@@ -1,6 +1,6 @@
 /* Graph rewrites: fusions as small passes over the nodes, some before differentiation, some before
  * planning. */
-#include "tensor/ops.h"
+#include "tensor/matmul.h"
 
 /* Nodes that read t, views included. */
 static size_t n_readers(const vkt_graph *g, const vkt_tensor *t)
@@ -54,8 +54,8 @@ static bool fuse_activation_bwd(const vkt_graph *g, const vkt_node *act)
     vkt_node *mm = x && x->node && x->node->op == &vkt__op_matmul ? x->node : NULL;
     if (act->op != &vkt__op_act_bwd || !mm || mm->attr.matmul.act != VKT_ACT_NONE || mm->in[2])
         return false;
-    if (v->count != x->count || x->kept || x->bound || n_readers(g, x) != 1 ||
-        !unchanged(g, v, mm->index, act->index))
+    if (v->count != x->count || v->dtype != x->dtype || x->kept || x->bound ||
+        n_readers(g, x) != 1 || !unchanged(g, v, mm->index, act->index))
         return false;
     mm->op = &vkt__op_matmul_act_bwd;
     mm->attr.matmul.act = act->attr.eltwise.act;
@@ -90,6 +90,7 @@ static void split_products(vkt_graph *g)
         bool is_matmul = mm->op == &vkt__op_matmul || mm->op == &vkt__op_matmul_act_bwd;
         attr.matmul.slices = is_matmul ? vkt__matmul_slices(g->gpu, mm) : 1;
         attr.matmul.act = VKT_ACT_NONE;
+        attr.matmul.out = VKT_F32;
         if (attr.matmul.slices > 1) {
             vkt_node *parts = vkt__node(g, &vkt__op_matmul_parts, mm->in, 2, attr);
             nodes[made++] = parts;
