@@ -35,9 +35,18 @@ struct vkt_scalars {
     F32 ok;            /* 1, or 0: NaN or Inf in loss or norm, nothing was updated */
     F32 hits;
     F32 skipped;       /* updates left out since the start of the process */
-    F32 scale;         /* what the gradient is multiplied by: clip * inv_weight */
-    F32 pad0;
+    F32 scale;         /* what the gradient is multiplied by: clip * inv_weight / loss_scale */
+    F32 loss_scale;    /* that this step's gradient was computed with; 1 without */
 };
+
+/* The loss scale of fp16, kept on the device by optim_state.comp: halved when a step overflows, doubled after `every`
+ * steps in a row that did not. Powers of two, so that scaling is exact. */
+struct vkt_loss_scale {
+    F32 scale;
+    F32 good;          /* steps in a row without overflow; a whole number */
+};
+#define VKT_LOSS_SCALE_LEAST 1.0
+#define VKT_LOSS_SCALE_MOST 16777216.0
 
 /* One parameter group; optim_update.comp finds it by 256-element blocks. */
 struct vkt_group_params {
@@ -227,8 +236,10 @@ struct optim_state_params {
     ADDR(f32s) hits;
     ADDR(step_ref) step;
     ADDR(u32s) skipped;
+    ADDR(loss_scale_ref) loss_scale;
     ADDR(scalars_ref) scalars;
-    U32 has_hits, pad;
+    U32 has_hits;
+    U32 scale_every;     /* vkt_loss_scale; 0: there is none */
 };
 
 /* optim_update.comp; numbers of vkt_rule */
@@ -252,6 +263,7 @@ struct optim_update_params {
     ADDR(step_ref) step;
     ADDR(u32s) blocks;   /* group of each block of VKT_GROUP_BLOCK elements */
     ADDR(groups_ref) groups;
+    ADDR(u32s) shadow;   /* theta in 16 bits, or not there */
     U32 n;
     F32 beta1, beta2, eps; /* momentum and rmsprop: gamma is beta1, rho is beta2 */
 };

@@ -29,10 +29,10 @@ typedef struct vkt_op {
     uint32_t inplace;     /* bit i: out[0] may take the memory of in[i] when that dies here */
     uint32_t inplace_out; /* which output `inplace` speaks of */
     /* 16 bits (f16, bf16). bit i: in[i] may have them, otherwise such an input is a shape error;
-     * out[i] may, which is f32 until mixed precision says otherwise (precision.c); in[i] is a
-     * factor of a product, which mixed precision always gives 16 bits. A kernel whose invocations
-     * share rows may count on an even last dimension of every 16-bit tensor but factors. */
-    uint32_t narrow_in, narrow_out, factors;
+     * even with an odd last dimension, so that its rows share words; out[i] may, which is f32 until
+     * mixed precision says otherwise (precision.c); in[i] is a factor of a product, which mixed
+     * precision always gives 16 bits. */
+    uint32_t narrow_in, narrow_odd, narrow_out, factors;
     bool alike; /* all of them but factors have 16 bits, or none has */
     /* Creates the outputs with vkt__out, or reports with vkt__shape_error and returns false. */
     bool (*shape)(vkt_node *n);
@@ -97,6 +97,9 @@ typedef union vkt_attr {
     struct {
         vkt_dtype to;
     } cast;
+    struct {
+        uint32_t scale_every; /* struct vkt_loss_scale; 0: none */
+    } state;
     struct {
         uint32_t rule;
         bool torch;

@@ -60,9 +60,8 @@ static bool *find_narrow(const vkt_graph *g, bool inputs)
         for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
             const vkt_node *n = g->nodes[k];
             if (!n->in[i]) continue;
-            bool factor = n->op->factors >> i & 1, can = n->op->narrow_in >> i & 1;
-            if (!can || n->op->mutates >> i & 1 || (!factor && !is_even(n->in[i])))
-                may[root(n->in[i])->index] = false;
+            uint32_t can = is_even(n->in[i]) ? n->op->narrow_in : n->op->narrow_odd;
+            if (!(can >> i & 1) || n->op->mutates >> i & 1) may[root(n->in[i])->index] = false;
         }
     for (bool changed = true; changed;) {
         changed = false;
