@@ -53,6 +53,15 @@ void store2(u32s to, uint type, uint i, vec2 x)
     to.v[2 * i + 1] = floatBitsToUint(x[1]);
 }
 
+/* The same with the tensor's other address, of several floats at a time: see common.glsl. */
+#ifdef PAIRS
+#define GET_PAIR(from, from4, type, i) (type == T_F32 ? LOAD_PAIR(from4, i) : load2(from, type, i))
+#define PUT_PAIR(to, to4, type, i, x) if (type == T_F32) STORE_PAIR(to4, i, x); else store2(to, type, i, x)
+#else
+#define GET_PAIR(from, from4, type, i) load2(from, type, i)
+#define PUT_PAIR(to, to4, type, i, x) store2(to, type, i, x)
+#endif
+
 /* Element i of a tensor that is f32 in this kernel. */
 void store(u32s to, uint i, float x)
 {

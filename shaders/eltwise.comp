@@ -5,6 +5,7 @@
  * n is even) pairs, two rows of them. Twin: eltwise_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "eltwise.glsl"
 
 layout(constant_id = 3) const uint OP = 0;
 layout(constant_id = 4) const int ACT = 0;
@@ -16,25 +17,10 @@ layout(push_constant, scalar) uniform Push { eltwise_params p; };
 
 float apply(float x, float y)
 {
-    if (OP == VKT_EL_ADD) return x + y;
-    if (OP == VKT_EL_MUL) return x * y;
-    if (OP == VKT_EL_SCALE) return x * p.s;
-    if (OP == VKT_EL_FILL) return p.s;
-    if (OP == VKT_EL_ACT) return act_fwd(ACT, x);
-    if (OP == VKT_EL_ACT_BWD) return x * act_bwd(ACT, y);
-    return x;
+    return eltwise(OP, ACT, x, y, p.s);
 }
 
-const bool HAS_X = OP != VKT_EL_FILL;
-const bool HAS_Y = OP == VKT_EL_ADD || OP == VKT_EL_MUL || OP == VKT_EL_ACT_BWD;
-
-#ifdef PAIRS
-#define GET(from, from4, type, i) (type == T_F32 ? LOAD_PAIR(from4, i) : load2(from, type, i))
-#define PUT(to, to4, type, i, x) if (type == T_F32) STORE_PAIR(to4, i, x); else store2(to, type, i, x)
-#else
-#define GET(from, from4, type, i) load2(from, type, i)
-#define PUT(to, to4, type, i, x) store2(to, type, i, x)
-#endif
+const bool HAS_X = OP != VKT_EL_FILL, HAS_Y = ELTWISE_BINARY(OP);
 
 void rows_of_pairs()
 {
@@ -43,10 +29,10 @@ void rows_of_pairs()
         uint i = base + k * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
         if (2 * i >= p.n) return;
         vec2 x = vec2(0.0), y = vec2(0.0);
-        if (HAS_X) x = GET(p.x, p.x4, X, i);
-        if (HAS_Y && p.m == p.n) y = GET(p.y, p.y4, Y, i);
+        if (HAS_X) x = GET_PAIR(p.x, p.x4, X, i);
+        if (HAS_Y && p.m == p.n) y = GET_PAIR(p.y, p.y4, Y, i);
         if (HAS_Y && p.m != p.n) y = vec2(load(p.y, Y, 2 * i % p.m), load(p.y, Y, (2 * i + 1) % p.m));
-        PUT(p.z, p.z4, Z, i, vec2(apply(x[0], y[0]), apply(x[1], y[1])));
+        PUT_PAIR(p.z, p.z4, Z, i, vec2(apply(x[0], y[0]), apply(x[1], y[1])));
     }
 }
 

@@ -11,10 +11,8 @@ layout(push_constant, scalar) uniform Push { sum_params p; };
 
 #ifdef PAIRS
 const bool PAIRWISE = true;
-#define LOAD(i) (X == T_F32 ? LOAD_PAIR(p.x4, i) : load2(p.x, X, i))
 #else
 const bool PAIRWISE = X != T_F32;
-#define LOAD(i) load2(p.x, X, i)
 #endif
 
 void main()
@@ -26,7 +24,7 @@ void main()
     if (PAIRWISE) {
         vec2 pair = vec2(0.0);
         for (uint i = g * p.chunk / 2 + gl_LocalInvocationID.x; i < end / 2; i += gl_WorkGroupSize.x) {
-            vec2 x = LOAD(i);
+            vec2 x = GET_PAIR(p.x, p.x4, X, i);
             pair += SQUARE != 0 ? x * x : x;
         }
         s = pair[0] + pair[1];

@@ -9,13 +9,7 @@
  *   every later reader that can then reads too;
  *   all else is fp32: parameters and their gradients, logits, losses, softmax, statistics of norms,
  *   sums, the gradient's norm, the optimizer. */
-#include "tensor/ops.h"
-
-static vkt_tensor *root(vkt_tensor *t)
-{
-    while (t->view_of) t = t->view_of;
-    return t;
-}
+#include "tensor/rewrite.h"
 
 static bool is_even(const vkt_tensor *t)
 {
@@ -31,7 +25,7 @@ static bool keep_alike(const vkt_node *n, bool *may)
     if (!n->op->alike) return false;
     for (uint32_t i = 0; i < VKT_MAX_IN; i++)
         if (n->in[i] && (n->op->narrow_in & ~n->op->factors) >> i & 1)
-            list[count++] = &may[root(n->in[i])->index];
+            list[count++] = &may[vkt__root(n->in[i])->index];
     for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
         if (n->out[i]) list[count++] = &may[n->out[i]->index];
     for (size_t i = 0; i < count; i++) {
@@ -55,13 +49,13 @@ static bool *find_narrow(const vkt_graph *g, bool inputs)
     }
     for (size_t i = 0; i < g->n_tensors; i++)
         if (g->tensors[i]->view_of && !is_even(g->tensors[i]))
-            may[root(g->tensors[i])->index] = false;
+            may[vkt__root(g->tensors[i])->index] = false;
     for (size_t k = 0; k < g->n_nodes; k++)
         for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
             const vkt_node *n = g->nodes[k];
             if (!n->in[i]) continue;
             uint32_t can = is_even(n->in[i]) ? n->op->narrow_in : n->op->narrow_odd;
-            if (!(can >> i & 1) || n->op->mutates >> i & 1) may[root(n->in[i])->index] = false;
+            if (!(can >> i & 1) || n->op->mutates >> i & 1) may[vkt__root(n->in[i])->index] = false;
         }
     for (bool changed = true; changed;) {
         changed = false;
@@ -76,7 +70,7 @@ static size_t make_narrow(vkt_graph *g, const bool *may, vkt_dtype to)
     size_t made = 0;
     for (size_t i = 0; i < g->n_tensors; i++) {
         vkt_tensor *t = g->tensors[i];
-        if (!may[root(t)->index]) continue;
+        if (!may[vkt__root(t)->index]) continue;
         t->dtype = to;
         t->bytes = t->count * vkt_dtype_bytes(to);
         if (t->view_of) continue;
@@ -141,7 +135,7 @@ static void narrow_factors(vkt_graph *g)
             if (!t || t->dtype != VKT_F32 || !(node->op->narrow_in >> i & 1)) continue;
             if (node->op->factors >> i & 1)
                 node->in[i] = copy_of(g, &w, t);
-            else if (root(t)->node && is_even(t) && w.copies[t->index])
+            else if (vkt__root(t)->node && is_even(t) && w.copies[t->index])
                 node->in[i] = w.copies[t->index];
         }
         append(&w, node);
@@ -153,32 +147,34 @@ static void narrow_factors(vkt_graph *g)
     g->cap_nodes = w.cap;
 }
 
-void vkt__rewrite_precision(vkt_graph *g)
+static uint32_t run(vkt_graph *g, bool training)
 {
-    if (g->precision == VKT_F32 || g->status != VKT_OK) return;
-    double flops;
-    vkt_graph_cost(g, &flops, &g->narrow.moved_before);
+    (void)training;
+    if (g->precision == VKT_F32 || g->status != VKT_OK) return 0;
     bool *may = find_narrow(g, false);
     g->narrow.n_tensors = (uint32_t)make_narrow(g, may, g->precision);
     free(may);
     narrow_factors(g);
-    vkt_graph_cost(g, &flops, &g->narrow.moved_after);
+    return g->narrow.n_tensors + g->narrow.n_shadows + g->narrow.n_casts;
 }
 
-void vkt__precision_explain(const vkt_graph *g, vkt__str *out)
+const vkt__pass vkt__pass_precision = { .name = "activations, gradients, weights in 16 bits",
+                                        .whole = true,
+                                        .run = run };
+
+void vkt__precision_explain(const vkt_graph *g, vkt__str *s)
 {
-    if (!g->precision) return;
-    if (g->no_rewrite) {
-        vkt__str_printf(out, "rewrites: switched off, so %s is too: all is f32\n",
+    if (g->precision == VKT_F32) return;
+    if (g->no_rewrite)
+        vkt__str_printf(s, "precision: %s is a rewrite, and switched off: all is f32\n",
                         vkt_dtype_name(g->precision));
-        return;
-    }
-    vkt__str_printf(out,
-                    "rewrites: %u activations and gradients in %s, %.2f MiB less; %u weights by "
-                    "their shadows, %u casts; %.1f MiB moved instead of %.1f\n",
-                    g->narrow.n_tensors, vkt_dtype_name(g->precision),
-                    (double)g->narrow.saved_bytes / 1048576, g->narrow.n_shadows, g->narrow.n_casts,
-                    g->narrow.moved_after / 1048576, g->narrow.moved_before / 1048576);
+    else
+        vkt__str_printf(s,
+                        "precision: %u activations and gradients in %s, %.1f KiB less memory; "
+                        "products read %u weights in 16 bits, %u tensors by casts\n",
+                        g->narrow.n_tensors, vkt_dtype_name(g->precision),
+                        (double)g->narrow.saved_bytes / 1024, g->narrow.n_shadows,
+                        g->narrow.n_casts);
 }
 
 /* ---- what callers ask for ---- */
