@@ -50,6 +50,16 @@ void vkt_graph_destroy(vkt_graph **g);
 /* Switch off fusions (graph rewrites), to compare with them on. Call before vkt_backward. */
 void vkt_graph_no_rewrite(vkt_graph *g);
 
+/* Mixed precision: activations, their gradients and the factors of products lie in memory as f16 or
+ * bf16; all arithmetic stays fp32, as do parameters, their gradients, logits, losses, statistics
+ * and sums. It is a rewrite, so vkt_graph_no_rewrite switches it off. Call before vkt_backward. */
+void vkt_graph_precision(vkt_graph *g, vkt_dtype dtype);
+/* Promise that `shadow` (an input of t's shape, f16 or bf16) always holds t's values: products read
+ * it instead of a cast of t. */
+void vkt_shadow(vkt_tensor *t, vkt_tensor *shadow);
+/* vkt_backward then gives the gradients of scale * loss; scale is an input of one f32. */
+void vkt_scale_loss(vkt_graph *g, vkt_tensor *scale);
+
 /* A tensor whose memory the caller owns and binds before vkt_graph_compile. */
 vkt_tensor *vkt_input(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, const char *name);
 /* Bind for all slots (slot = VKT_ALL_SLOTS) or one. offset is in bytes, a multiple of 16. */

@@ -20,7 +20,8 @@ typedef enum vkt_class_weighting { VKT_CW_NONE, VKT_CW_BALANCED } vkt_class_weig
 typedef struct vkt_config {
     const char *name, *note;
     uint64_t seed;
-    const char *device; /* NULL: VKT_DEVICE or the best */
+    const char *device;  /* NULL: VKT_DEVICE or the best */
+    vkt_dtype precision; /* of activations: f32, f16 or bf16 */
     vkt_data_desc data;
     uint32_t data_workers, data_prefetch; /* loader threads; ring slots */
     int balanced_sampling;                /* 1: every class as often */

@@ -162,6 +162,8 @@ static vkt_status build_train(vkt__session *s)
         loss = vkt_mse(l->graph, logits, in.y, in.w);
     }
     vkt_tensor *total = vkt_sum(l->graph, loss.loss);
+    vkt_tensor *scale = vkt_optim_loss_scale(s->optim, l->graph);
+    if (scale) vkt_scale_loss(l->graph, scale);
     vkt_model_backward(s->model, l->graph, total);
     uint64_t at = 0;
     if (c->accumulate > 1) {
@@ -225,13 +227,16 @@ static uint64_t memory_table(const vkt__session *s, vkt__str *out)
         moments += vkt_optim_moment(s->optim, i)->bytes;
     uint64_t values = s->model ? vkt_model_values(s->model)->bytes : 0,
              grads = s->model ? vkt_model_grads(s->model)->bytes : 0;
-    uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - values - grads - moments;
+    const vkt_buffer *shadow_buffer = s->model ? vkt_model_shadow(s->model) : NULL;
+    uint64_t shadow = shadow_buffer ? shadow_buffer->bytes : 0;
+    uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - values - shadow - grads - moments;
     if (s->eval.upload[0]) others -= lane_bytes(&s->train) + lane_bytes(&s->eval);
     const struct {
         const char *name;
         uint64_t bytes;
     } rows[] = {
         { "parameters", values },
+        { "parameters in 16 bits", shadow },
         { "gradients", grads },
         { "optimizer moments", moments },
         { "training batches", lane_bytes(&s->train) },
@@ -313,11 +318,14 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
                             .n_layers = c->n_layers,
                             .n_outputs = s->info->n_outputs,
                             .source = c->source,
+                            .precision = c->precision,
                             .input = { .rank = s->info->input_rank } };
     for (uint32_t i = 0; i < s->info->input_rank; i++) desc.input.d[i] = s->info->input_shape[i];
     VKT_TRY(vkt_model_create(gpu, &desc, &s->model));
     if (training) {
-        VKT_TRY(vkt_optim_create(gpu, &c->optim, s->model, &s->optim));
+        vkt_optim_desc optim = c->optim;
+        if (c->precision != VKT_F16) optim.loss_scale = 0; /* bf16 has fp32's range */
+        VKT_TRY(vkt_optim_create(gpu, &optim, s->model, &s->optim));
         if (c->class_weight == VKT_CW_BALANCED && s->info->task == VKT_CLASSIFY)
             VKT_TRY(make_class_weights(s));
         VKT_TRY(build_train(s));
