@@ -67,6 +67,24 @@ struct eltwise_params {
     U32 pad;
 };
 
+/* eltwise_chain.comp: up to VKT_CHAIN_STAGES of these one after another; operand k is stage k's */
+#define VKT_EL_DROPOUT 7
+#define VKT_CHAIN_STAGES 3
+struct eltwise_chain_params {
+    ADDR(f32s) x;
+    ADDR(f32s) y0, y1, y2;
+    ADDR(step_ref) step;
+    ADDR(f32s) z;
+    ADDR(f32x4s) x4;   /* the same addresses as vectors */
+    ADDR(f32x4s) y40, y41, y42;
+    ADDR(f32x4s) z4;
+    U32 n;             /* elements of z */
+    U32 m0, m1, m2;    /* elements of the operands: index i % m */
+    F32 s0, s1, s2;    /* of scale, and of dropout 1 / (1 - p) */
+    U32 id, threshold; /* of dropout */
+    U32 pad;
+};
+
 /* matmul_*.comp: C [M, N] = op(A) op(B), then bias, then an activation or times an activation's derivative. A kernel
  * says before it includes this as what it reads A and B. */
 #ifndef VKT_MM_MATRIX
@@ -284,6 +302,7 @@ struct bench_count_params {
 #ifndef VULKAN
 static_assert(sizeof(struct vkt_step_block) % 16 == 0, "step blocks lie one after the other");
 static_assert(sizeof(struct optim_update_params) <= 128, "push constants");
+static_assert(sizeof(struct eltwise_chain_params) <= 128, "push constants");
 static_assert(sizeof(struct matmul_params) <= 128, "push constants");
 static_assert(sizeof(struct norm_params) <= 128, "push constants");
 static_assert(sizeof(struct xent_params) <= 128, "push constants");

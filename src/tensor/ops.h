@@ -5,7 +5,7 @@
 #include "tensor/op.h"
 
 extern const vkt_op vkt__op_add, vkt__op_mul, vkt__op_scale, vkt__op_copy, vkt__op_fill,
-    vkt__op_act, vkt__op_act_bwd;
+    vkt__op_act, vkt__op_act_bwd, vkt__op_chain;
 extern const vkt_op vkt__op_matmul, vkt__op_matmul_act_bwd, vkt__op_matmul_parts,
     vkt__op_matmul_sum;
 extern const vkt_op vkt__op_sum, vkt__op_sum_rows;
@@ -22,6 +22,11 @@ double vkt__act_derivative(vkt_act act, double v);
 bool vkt__act_from_output(vkt_act act);
 /* dy * act'(v): v is the output where vkt__act_from_output, else the input. */
 vkt_tensor *vkt__act_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *v, vkt_act act);
+
+/* One element of an elementwise node in double: op is VKT_EL_*, but not dropout. */
+double vkt__eltwise_element(uint32_t op, vkt_act act, double s, double x, double y);
+/* Of dropout: keep iff 24 random bits are at least this. */
+uint32_t vkt__dropout_threshold(float p);
 
 /* Sum of squares of all elements -> [1]. */
 vkt_tensor *vkt__sum_squares(vkt_graph *g, vkt_tensor *x);
