@@ -104,6 +104,8 @@ typedef struct vkt_train_desc {
     bool no_checkpoints; /* evaluate, save nothing: for checks whose weights nobody wants. Such a
                             run can't go on where it was, and there is no best checkpoint */
     char **explain_text; /* caller frees */
+    const vkt_tune_desc
+        *tune; /* stop after timing kernels for this recipe's products: see vkt_tune */
     void (*on_progress)(void *user,
                         const vkt_progress *p); /* after each step whose numbers arrived */
     void *user;

@@ -177,6 +177,7 @@ static vkt_status build_train(vkt__session *s)
     } else {
         bind_result(l, vkt_optim_build(s->optim, l->graph, total, hits), &at);
     }
+    VKT_TRY(vkt__session_tune_new(s, l->graph));
     VKT_TRY(vkt_graph_plan(
         l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "training activations" }));
 fail:
@@ -206,6 +207,8 @@ static vkt_status build_eval(vkt__session *s)
     }
     l->loss_at = bind_result(l, loss.loss, &at);
     l->out_at = bind_result(l, out, &at);
+    VKT_TRY(vkt__session_tune_new(s, l->graph));
+    VKT_TRY(vkt__session_tune_new(s, l->graph));
     VKT_TRY(vkt_graph_plan(
         l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "evaluation activations" }));
 fail:

@@ -564,6 +564,10 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
         *desc->explain_text = vkt__session_explain(t.s);
         goto fail;
     }
+    if (desc->tune) {
+        st = vkt__session_tune(t.s, desc->tune);
+        goto fail;
+    }
     VKT_TRY(vkt__trainer_open_run(&t));
     VKT_TRY(start_loader(&t));
     st = work(&t);
