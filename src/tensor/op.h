@@ -141,6 +141,8 @@ struct vkt_node {
     vkt_tensor *in[VKT_MAX_IN], *out[VKT_MAX_OUT];
     vkt_attr attr;
     uint32_t level, index;
+    bool backward; /* made by or after differentiation */
+    bool late;     /* recomputed: not before the backward nodes that stand before it */
 };
 
 enum { VKT_MAX_CHUNKS = 64 };
@@ -163,7 +165,9 @@ struct vkt_graph {
     const char *where; /* context of the ops being built: layer and recipe line */
     vkt_tensor *inert, *step, *ones;
     uint32_t n_dropout;
-    bool differentiated, rewritten, no_rewrite;
+    bool differentiated, rewritten, no_rewrite, recompute;
+    uint32_t recomputed_ops;
+    uint64_t plain_bound; /* slab_bound without recomputation */
     struct {
         uint32_t n;
         double bytes;
