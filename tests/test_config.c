@@ -80,7 +80,7 @@ static void every_option_is_described(void **state)
         assert_true(strlen(o.name) > 2 && strlen(o.help) > 8 && strlen(o.type) > 3);
         assert_int_equal(vkt__option_find(o.name), i);
     }
-    assert_int_equal(i, 54);
+    assert_int_equal(i, 56);
     assert_int_equal(vkt__option_find("adam.form"), vkt__option_find("optim.form"));
 }
 

@@ -225,6 +225,8 @@ void vkt__rewrite(vkt_graph *g, bool training);
 void vkt__rewrite_whole(vkt_graph *g);
 /* What they did and what it saves, a line each. */
 void vkt__rewrite_explain(const vkt_graph *g, vkt__str *s);
+/* What recomputation did and costs, without a line's end; nothing where it was not asked for. */
+void vkt__recompute_explain(const vkt_graph *g, vkt__str *s);
 struct vkt__pass;
 uint32_t vkt__rewrite_count(const vkt_graph *g, const struct vkt__pass *pass);
 

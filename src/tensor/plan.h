@@ -14,8 +14,6 @@ void vkt__plan_lifetimes(vkt_graph *g);
 /* Puts nodes that compute activations again before the backward nodes that read them, where that
  * lowers the bound. */
 void vkt__recompute(vkt_graph *g);
-/* What it did and costs, without a line's end; nothing where it was not asked for. */
-void vkt__recompute_explain(const vkt_graph *g, vkt__str *s);
 /* Offsets of all planned tensors, whose lifetimes and lower bound are known, and slab_bytes.
  * OOM_DEVICE if one is larger than the device allocates. */
 vkt_status vkt__assign_offsets(vkt_graph *g);
