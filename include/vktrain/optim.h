@@ -38,6 +38,7 @@ typedef struct vkt_optim_desc {
     float eps;          /* 1e-8; added to sqrt(v), inside the root for playbook RMSProp */
     float weight_decay; /* adamw: decoupled (theta -= lr * wd * theta); others: g += wd * theta */
     bool decay_all;     /* decay biases and norm gains too; default: only tensors of rank >= 2 */
+    bool offload;       /* moments in the host's memory (VKT_MEM_HOST), read and written from there */
     float clip;         /* global L2 norm limit; 0: none. The norm is measured either way */
     const vkt_optim_group *groups;
     size_t n_groups;

@@ -14,6 +14,8 @@ extern "C" {
 /* ---- configuration: one struct, one option table ---- */
 
 typedef enum vkt_class_weighting { VKT_CW_NONE, VKT_CW_BALANCED } vkt_class_weighting;
+/* A measure against a lack of device memory: taken when it must be, never, or always. */
+typedef enum vkt_measure { VKT_MEASURE_AUTO, VKT_MEASURE_NONE, VKT_MEASURE_ALWAYS } vkt_measure;
 
 /* A training job as resolved. vkt_config_create fills in the option table's defaults; strings and
  * the model belong to the config's arena. */
@@ -32,6 +34,8 @@ typedef struct vkt_config {
     int64_t ignore_index; /* -1: none */
     vkt_class_weighting class_weight;
     vkt_optim_desc optim;
+    vkt_measure offload;   /* optimizer moments in the host's memory */
+    vkt_measure recompute; /* activations computed again in the backward pass */
     vkt_schedule schedule; /* .steps is train.steps, .lr is optim.lr */
     uint32_t batch;        /* examples of a micro-batch */
     uint32_t

@@ -253,9 +253,11 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
     for (uint32_t i = 0; i < MAX_MOMENTS; i++) {
         if (!(i == 0 ? vkt__optim_has_m(attr) : vkt__optim_has_v(attr))) continue;
         o->names[o->n_moments] = i == 0 ? "m" : "v";
-        VKT_TRY(vkt_buffer_create(gpu,
-                                  &(vkt_buffer_desc) { 4 * flat->count, VKT_MEM_DEVICE, labels[i] },
-                                  &o->moments[o->n_moments]));
+        VKT_TRY(vkt_buffer_create(
+            gpu,
+            &(vkt_buffer_desc) { 4 * flat->count, desc->offload ? VKT_MEM_HOST : VKT_MEM_DEVICE,
+                                 labels[i] },
+            &o->moments[o->n_moments]));
         o->n_moments++;
     }
     if (desc->rule == VKT_RMSPROP && desc->form == VKT_FORM_PLAYBOOK)

@@ -50,9 +50,10 @@ typedef struct vkt__session {
  * training graph. OOM_DEVICE with the table of what is needed, before anything is run. */
 vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data,
                                bool training, vkt__session **out);
-/* The same, but when it does not fit, with smaller batches until it does: *c's eval_batch halves
- * down to its batch; then batch halves, while it is even, and accumulate doubles, which is the same
- * mathematics (dropout's masks apart). Says so in one line. */
+/* The same, but when it does not fit, with one measure after another until it does: *c's eval_batch
+ * halves down to its batch; activations are recomputed; the optimizer's moments move to the host's
+ * memory, where that is another one; then batch halves, while it is even, and accumulate doubles,
+ * which is the same mathematics (dropout's masks apart). Says each in one line. */
 vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data, bool training,
                             vkt__session **out);
 void vkt__session_destroy(vkt__session **s);
