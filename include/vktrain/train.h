@@ -72,6 +72,9 @@ typedef struct vkt_option_info {
     const char *name, *type, *fallback, *range, *unit, *help;
 } vkt_option_info;
 bool vkt_option(size_t i, vkt_option_info *out);
+/* The i-th option's value in c as YAML writes it, and past the last option the model; NULL: unset.
+ * Caller frees. */
+char *vkt_option_value(const vkt_config *c, size_t i);
 /* Built-in recipes: name, one-line description (valid until the next call in this thread), YAML
  * text; false past the end. Each out pointer may be NULL. */
 bool vkt_recipe(size_t i, const char **name, const char **description, const char **text);
