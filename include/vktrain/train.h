@@ -23,6 +23,8 @@ typedef struct vkt_config {
     const char *device; /* NULL: VKT_DEVICE or the best */
     vkt_data_desc data;
     uint32_t data_workers, data_prefetch; /* loader threads; ring slots */
+    int balanced_sampling;                /* 1: every class as often */
+    vkt_augment augment;
     vkt_layer *layers;
     size_t n_layers;
     float label_smoothing;
@@ -159,10 +161,11 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out);
 void vkt_eval_result_finish(vkt_eval_result *r);
 
 /* Class probabilities (or the target's value) for raw inputs: CSV files, IDX images, PNG/JPEG/BMP
- * pictures: see vkt_dataset_open_schema. Calls fn per example. */
+ * pictures and folders of them: see vkt_dataset_open_schema. Calls fn per example. */
 typedef struct vkt_prediction {
     const char *input;              /* file */
     uint64_t index;                 /* example in the file */
+    bool alone;                     /* the file holds nothing else: a picture */
     uint32_t n;                     /* classes, or 1 */
     const float *value;             /* probabilities, or the target in its own units */
     const char *const *class_names; /* NULL for regression */

@@ -47,32 +47,33 @@ void vkt_log_set(vkt_log_fn fn, void *user, vkt_log_level max_level)
 
 /* How often each was asked for: calls nest. */
 static _Thread_local int quiet, held;
-static _Thread_local char last_error[512];
+static _Thread_local char failure[512];
 
 void vkt__log_quiet(bool on)
 {
     quiet += on ? 1 : -1;
+    if (on) failure[0] = 0;
 }
 
 void vkt__log_hold(bool on)
 {
     held += on ? 1 : -1;
-    if (on) last_error[0] = 0;
+    if (on) failure[0] = 0;
 }
 
-const char *vkt__log_held_error(void)
+const char *vkt__last_failure(void)
 {
-    return last_error;
+    return failure;
 }
 
 static void log_va(vkt_log_level level, const char *area, const char *fmt, va_list ap)
 {
-    bool keep = held > 0 && !quiet && level == VKT_LOG_ERROR;
-    if (held > 0 || (quiet > 0 && level == VKT_LOG_ERROR)) level = VKT_LOG_DEBUG;
+    bool keep = level == VKT_LOG_ERROR && (quiet > 0 || held > 0);
+    if (keep || held > 0) level = VKT_LOG_DEBUG;
     if (level > sink_level && !keep) return;
     vkt__str s = { 0 };
     vkt__str_vprintf(&s, fmt, ap);
-    if (keep) snprintf(last_error, sizeof last_error, "%s", s.data ? s.data : "");
+    if (keep) snprintf(failure, sizeof failure, "%s", s.data ? s.data : "");
     if (level <= sink_level) sink(sink_user, level, area, s.data ? s.data : "");
     vkt__str_finish(&s);
 }

@@ -47,7 +47,7 @@ static vkt_status check_value(const vkt__axis *x, const char *value, const char 
     vkt__log_hold(false);
     vkt__str_finish(&s);
     vkt_config_destroy(&c);
-    return st == VKT_OK ? st : bad(x, source, "%s", vkt__log_held_error());
+    return st == VKT_OK ? st : bad(x, source, "%s", vkt__last_failure());
 }
 
 static vkt_status read_range(vkt__axis *x, const vkt__yaml *list, const char *source)

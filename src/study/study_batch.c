@@ -168,7 +168,7 @@ static vkt_status explain_limit(vkt_study *s, uint32_t batch)
     st = d->bottleneck(d->user, c, text, sizeof text);
     vkt__log_hold(false);
     if (st != VKT_OK) {
-        vkt__fail(st, "study", "profiling batch %u: %s", batch, vkt__log_held_error());
+        vkt__fail(st, "study", "profiling batch %u: %s", batch, vkt__last_failure());
         goto fail;
     }
     vkt__study_advise(s, "what limits batch %u: %s", batch, text);

@@ -146,8 +146,8 @@ static vkt_status run_trial(vkt_study *s, const vkt__trial_spec *spec, const vkt
     if (st == VKT_INTERRUPTED) return st;
     if (is_outcome(st)) {
         t->state = VKT_TRIAL_INFEASIBLE;
-        t->why = vkt__arena_strdup(&p->arena, *vkt__log_held_error() ? vkt__log_held_error()
-                                                                     : vkt_status_name(st));
+        t->why = vkt__arena_strdup(&p->arena, *vkt__last_failure() ? vkt__last_failure()
+                                                                   : vkt_status_name(st));
         if (st == VKT_NUMERIC) {
             read_outcome(s, c, dir, t);
             t->rise = INFINITY;
@@ -156,7 +156,7 @@ static vkt_status run_trial(vkt_study *s, const vkt__trial_spec *spec, const vkt
     }
     if (st != VKT_OK)
         return vkt__fail(st, "study", "%s: %s", t->name,
-                         *vkt__log_held_error() ? vkt__log_held_error() : vkt_status_name(st));
+                         *vkt__last_failure() ? vkt__last_failure() : vkt_status_name(st));
     st = read_outcome(s, c, dir, t);
     t->best = r.best_metric;
     t->best_step = r.best_step;
@@ -214,7 +214,7 @@ vkt_status vkt__study_trial(vkt_study *s, const vkt__trial_spec *spec, const vkt
     tell(s, t, false);
     if (!c) {
         t->state = VKT_TRIAL_INFEASIBLE;
-        t->why = vkt__arena_strdup(&s->priv->arena, vkt__log_held_error());
+        t->why = vkt__arena_strdup(&s->priv->arena, vkt__last_failure());
     } else {
         VKT_TRY(run_trial(s, spec, c, t));
     }
@@ -256,7 +256,7 @@ vkt_status vkt__trial_estimate(vkt_study *s, const char *const *set, size_t n_se
     vkt__remove_tree(dir);
     if (st != VKT_OK) {
         vkt__fail(st, "study", "the short run that measures the time failed: %s",
-                  *vkt__log_held_error() ? vkt__log_held_error() : vkt_status_name(st));
+                  *vkt__last_failure() ? vkt__last_failure() : vkt_status_name(st));
         goto fail;
     }
     double step = step_seconds(h);

@@ -384,6 +384,7 @@ static vkt_status prepare(vkt__trainer *t)
     vkt_log(VKT_LOG_INFO, "data", "%s: %llu train, %llu valid, %llu test", t->info->source,
             (unsigned long long)t->info->n[VKT_TRAIN], (unsigned long long)t->info->n[VKT_VALID],
             (unsigned long long)t->info->n[VKT_TEST]);
+    VKT_TRY(vkt_dataset_report(t->data));
     t->step_examples = (double)c->batch * c->accumulate;
     if (c->accumulate > 1)
         vkt_log(VKT_LOG_INFO, "train",
@@ -439,6 +440,9 @@ static vkt_status start_loader(vkt__trainer *t)
                           .start = t->first * c->accumulate,
                           .weight = (float)(1 / t->step_examples),
                           .class_weight = t->s->class_weight_host,
+                          .augment = &c->augment,
+                          .balanced = c->balanced_sampling != 0,
+                          .stop_on_bad = c->data.bad_files == VKT_BAD_STOP,
                           .n_slots = t->s->train.n_slots,
                           .slots = t->s->train.slots,
                           .n_threads = c->data_workers };
