@@ -70,7 +70,7 @@ declare -A flags=(
   [devices]="--json --device --cap" [doctor]="--all --device --cap --validate --no-cache" [recipes]=""
   [train]="--set --run --resume --explain --device --cap --validate --no-cache"
   [eval]="--split --json --predictions --data --batch --device --cap" [predict]="--json --csv --top --device --cap"
-  [inspect]="" [runs]="--csv --json"
+  [inspect]="" [runs]="--filter --sort --show --compare --csv --json --markdown"
   [profile]="-o --steps --top --set --json --device --cap --validate --no-cache"
   [report]="-o --no-png"
   [study]="--study --resume --dry-run --set --steps --seeds --space --trials --json --device --cap"

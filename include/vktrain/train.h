@@ -225,9 +225,12 @@ void vkt_history_destroy(vkt_history **h);
 /* A run folder as `vktrain runs` shows it. Strings belong to the list. */
 typedef struct vkt_run_info {
     const char *dir, *name, *note, *status, *started, *device, *metric, *command, *error;
-    uint64_t step, total;
-    double best_metric, test_accuracy, test_mae,
-        items_per_s; /* NAN: unknown, or not of this task */
+    const char *recipe, *config;  /* path or name; resolved YAML, for vkt_config_parse */
+    const char *commit, *changes; /* of the git checkout that the recipe lies in; changes: "" all
+                                     was committed; NULL: unknown */
+    uint64_t step, total, best_step;
+    double best_metric, test_loss, test_accuracy, test_mae, items_per_s,
+        seconds; /* NAN: unknown, or not of this task */
 } vkt_run_info;
 /* Every run folder under dir (or dir itself, or some folders deeper), oldest first. A damaged one
  * has `error` set, a failed one too (why it failed, with status "failed"). IO: no such folder. */

@@ -217,6 +217,12 @@ static void summary(vkt__page *p, run *r)
         { "device", text_or(x->device) },
         { "driver", text_or(x->driver) },
         { "recipe", text_or(x->source) },
+        { "recipe's commit", x->commit
+                                 ? CELL("%s%s", x->commit,
+                                        !x->changes   ? ", changes unknown"
+                                        : *x->changes ? ", with changes that are not committed"
+                                                      : "")
+                                 : "-" },
         { "started, finished (UTC)", CELL("%s, %s", text_or(x->started), text_or(x->finished)) },
         { "command", text_or(x->command) },
     };

@@ -3,6 +3,7 @@
 #ifndef VKT_TRAIN_TRAINER_H
 #define VKT_TRAIN_TRAINER_H
 
+#include "train/checkout.h"
 #include "train/metrics.h"
 #include "train/run.h"
 #include "train/session.h"
@@ -39,6 +40,7 @@ typedef struct vkt__trainer {
     vkt_loader *loader;
     vkt__weights host;
     char *yaml;
+    vkt__checkout checkout;
     uint64_t config_hash, data_hash;
     char device[256], driver[600], started[32];
 
