@@ -72,6 +72,7 @@ declare -A flags=(
   [eval]="--split --json --predictions --data --batch --device --cap" [predict]="--json --csv --top --device --cap"
   [inspect]="" [runs]="--filter --sort --show --compare --csv --json --markdown"
   [profile]="-o --steps --top --set --json --device --cap --validate --no-cache"
+  [watch]="--once --every --stop-after-evaluation --checkpoint-now" [init]="-o --force --label --task"
   [report]="-o --no-png"
   [study]="--study --resume --dry-run --set --steps --seeds --space --trials --json --device --cap"
   [tune]="--device --cap --no-cache --no-tune"

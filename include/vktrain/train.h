@@ -222,6 +222,15 @@ vkt_status vkt_history_load(const char *run_dir, vkt_history **out);
 vkt_status vkt_history_update(vkt_history *h);
 void vkt_history_destroy(vkt_history **h);
 
+/* What a run in progress, in another process, may be told: it looks twice a second. */
+typedef enum vkt_run_order {
+    VKT_ORDER_CHECKPOINT,           /* save one now, without an evaluation, and go on */
+    VKT_ORDER_STOP_AFTER_EVALUATION /* end as if interrupted after the next evaluation */
+} vkt_run_order;
+/* ARG: no process trains there. */
+vkt_status vkt_run_control(const char *run_dir, vkt_run_order order);
+bool vkt_run_alive(const char *run_dir); /* a process trains in it now */
+
 /* A run folder as `vktrain runs` shows it. Strings belong to the list. */
 typedef struct vkt_run_info {
     const char *dir, *name, *note, *status, *started, *device, *metric, *command, *error;

@@ -4,6 +4,7 @@
 #define VKT_TRAIN_TRAINER_H
 
 #include "train/checkout.h"
+#include "train/control.h"
 #include "train/metrics.h"
 #include "train/run.h"
 #include "train/session.h"
@@ -60,7 +61,8 @@ typedef struct vkt__trainer {
     double lost_s; /* of before_s: in this process, before the device was lost */
     double wait_s, wait_mark, time_mark; /* for the loader; at the last evaluation */
     double host_cpu;                     /* this thread's CPU in steps, outside the driver */
-    bool said_input_bound;
+    bool said_input_bound, stop_after_evaluation;
+    vkt__control control;
     double last_value; /* of the monitored metric */
     double last_eval_loss, last_eval_accuracy, last_eval_mae;
     vkt_progress progress;

@@ -95,6 +95,7 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     const vkt_caps *caps = vkt_gpu_caps(t->gpu);
     vkt__arena arena = { 0 };
     VKT_TRY(vkt__run_open(t->desc->run_dir, c->name, t->desc->resume, &t->run));
+    vkt__control_open(t->run->dir, &t->control);
     vkt__run_record *r = &t->record;
     *r = vkt__run_record_empty();
     if (t->desc->resume &&
