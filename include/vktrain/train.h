@@ -79,6 +79,9 @@ typedef struct vkt_option_info {
     const char *name, *type, *fallback, *range, *unit, *help;
 } vkt_option_info;
 bool vkt_option(size_t i, vkt_option_info *out);
+/* The i-th option's value in c as YAML writes it, and past the last option the model; NULL: unset.
+ * Caller frees. */
+char *vkt_option_value(const vkt_config *c, size_t i);
 /* Built-in recipes: name, one-line description (valid until the next call in this thread), YAML
  * text; false past the end. Each out pointer may be NULL. */
 bool vkt_recipe(size_t i, const char **name, const char **description, const char **text);
@@ -226,12 +229,24 @@ vkt_status vkt_history_load(const char *run_dir, vkt_history **out);
 vkt_status vkt_history_update(vkt_history *h);
 void vkt_history_destroy(vkt_history **h);
 
+/* What a run in progress, in another process, may be told: it looks twice a second. */
+typedef enum vkt_run_order {
+    VKT_ORDER_CHECKPOINT,           /* save one now, without an evaluation, and go on */
+    VKT_ORDER_STOP_AFTER_EVALUATION /* end as if interrupted after the next evaluation */
+} vkt_run_order;
+/* ARG: no process trains there. */
+vkt_status vkt_run_control(const char *run_dir, vkt_run_order order);
+bool vkt_run_alive(const char *run_dir); /* a process trains in it now */
+
 /* A run folder as `vktrain runs` shows it. Strings belong to the list. */
 typedef struct vkt_run_info {
     const char *dir, *name, *note, *status, *started, *device, *metric, *command, *error;
-    uint64_t step, total;
-    double best_metric, test_accuracy, test_mae,
-        items_per_s; /* NAN: unknown, or not of this task */
+    const char *recipe, *config;  /* path or name; resolved YAML, for vkt_config_parse */
+    const char *commit, *changes; /* of the git checkout that the recipe lies in; changes: "" all
+                                     was committed; NULL: unknown */
+    uint64_t step, total, best_step;
+    double best_metric, test_loss, test_accuracy, test_mae, items_per_s,
+        seconds; /* NAN: unknown, or not of this task */
 } vkt_run_info;
 /* Every run folder under dir (or dir itself, or some folders deeper), oldest first. A damaged one
  * has `error` set, a failed one too (why it failed, with status "failed"). IO: no such folder. */

@@ -329,6 +329,25 @@ static bool evaluates_after(const vkt__trainer *t, uint64_t step)
     return (step + 1) % t->c->eval_every == 0 || step + 1 == t->total;
 }
 
+/* What another process asked for (vkt_run_control). */
+static vkt_status take_order(vkt__trainer *t)
+{
+    vkt_status st = VKT_OK;
+    vkt_run_order order;
+    if (!vkt__control_poll(&t->control, &order)) return VKT_OK;
+    if (order == VKT_ORDER_STOP_AFTER_EVALUATION) {
+        t->stop_after_evaluation = true;
+        vkt_log(VKT_LOG_INFO, "train", "asked to stop after the next evaluation");
+        return VKT_OK;
+    }
+    VKT_TRY(drain(t));
+    if (!t->desc->no_checkpoints && t->saved != t->done) VKT_TRY(save_checkpoint(t, NAN));
+    vkt_log(VKT_LOG_INFO, "train", "asked for a checkpoint: step %llu is saved",
+            (unsigned long long)t->done);
+fail:
+    return st;
+}
+
 static vkt_status loop(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
@@ -341,7 +360,9 @@ static vkt_status loop(vkt__trainer *t)
         if (evaluates_after(t, step)) {
             VKT_TRY(drain(t));
             VKT_TRY(evaluate_and_save(t));
+            if (t->stop_after_evaluation) break;
         }
+        VKT_TRY(take_order(t));
     }
     VKT_TRY(drain(t));
     if (t->done < t->total) {

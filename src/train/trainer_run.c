@@ -117,6 +117,7 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     const vkt_caps *caps = vkt_gpu_caps(t->gpu);
     vkt__arena arena = { 0 };
     VKT_TRY(vkt__run_open(t->desc->run_dir, c->name, t->desc->resume, &t->run));
+    vkt__control_open(t->run->dir, &t->control);
     vkt__run_record *r = &t->record;
     *r = vkt__run_record_empty();
     if (t->desc->resume &&
@@ -139,12 +140,18 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     r->command = t->desc->command;
     r->config = t->yaml;
     r->source = c->source;
+    vkt__checkout_of(c->source, &t->checkout);
+    r->commit = *t->checkout.commit ? t->checkout.commit : NULL;
+    r->changes = t->checkout.known ? t->checkout.changes : NULL;
     r->device = t->device;
     r->driver = t->driver;
     r->data = t->info->source;
     r->seed = c->seed;
     r->data_seed = c->data.seed;
     r->n_params = vkt_model_count(t->s->model);
+    r->n_train = t->info->n[VKT_TRAIN];
+    r->n_valid = t->info->n[VKT_VALID];
+    r->n_test = t->info->n[VKT_TEST];
     r->total = t->total;
     r->micro_batch = c->batch == t->recipe->batch ? 0 : c->batch;
     r->eval_batch = c->eval_batch == t->recipe->eval_batch ? 0 : c->eval_batch;
