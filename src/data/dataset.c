@@ -27,7 +27,8 @@ vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *ou
 static vkt_status check_desc(const vkt_data_desc *d)
 {
     if (!d->source)
-        return vkt__fail(VKT_ARG, "data", "data.source is missing: digits, idx, csv or images");
+        return vkt__fail(VKT_ARG, "data",
+                         "data.source is missing: digits, idx, csv, images or cifar");
     if (!(d->valid_fraction >= 0 && d->valid_fraction < 1))
         return vkt__fail(VKT_ARG, "data", "data.valid_fraction is %g; it must be from 0 to below 1",
                          d->valid_fraction);
@@ -95,10 +96,10 @@ fail:
 
 vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
 {
-    static const char *const sources[] = { "digits", "idx", "csv", "images" };
-    static vkt_status (*const open[])(vkt_dataset *,
-                                      const vkt_data_desc *) = { open_digits, vkt__images_open,
-                                                                 open_csv, vkt__pictures_open };
+    static const char *const sources[] = { "digits", "idx", "csv", "images", "cifar" };
+    static vkt_status (*const open[])(vkt_dataset *, const vkt_data_desc *) = {
+        open_digits, vkt__images_open, open_csv, vkt__pictures_open, vkt__cifar_open
+    };
     vkt_status st;
     size_t k = 0;
     *out = NULL;
@@ -111,7 +112,7 @@ vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
     if (k == VKT_COUNT(sources)) {
         const char *near = vkt_nearest(desc->source, sources, VKT_COUNT(sources));
         st = vkt__fail(
-            VKT_ARG, "data", "data.source '%s' is unknown: digits, idx, csv or images%s%s%s",
+            VKT_ARG, "data", "data.source '%s' is unknown: digits, idx, csv, images or cifar%s%s%s",
             desc->source, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
         goto fail;
     }

@@ -191,6 +191,11 @@ vkt_status vkt__pictures_open_schema(vkt_dataset *ds, const char *path);
 vkt_status vkt__pixels_fit(vkt_dataset *ds, vkt_standardize how);
 vkt_status vkt__pixels_constants(vkt_dataset *ds);
 
+/* cifar.c. The parser takes a file's bytes: pixels [n records, 32, 32, 3] and labels have room. */
+vkt_status vkt__cifar_open(vkt_dataset *ds, const vkt_data_desc *desc);
+vkt_status vkt__cifar_parse(const void *bytes, size_t n, const char *name, uint32_t n_labels,
+                            uint32_t n_classes, uint8_t *pixels, vkt_label *labels);
+
 /* images.c */
 bool vkt__images_is(vkt_dataset *ds, const char *dir); /* a folder of IDX files */
 vkt_status vkt__images_open(vkt_dataset *ds, const vkt_data_desc *desc);

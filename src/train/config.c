@@ -163,7 +163,8 @@ static vkt_status refuse(const vkt_config *c, const char *option, const char *fm
 static vkt_status finish_data(vkt_config *c)
 {
     const vkt_data_desc *d = &c->data;
-    if (!d->source) return refuse(c, "data.source", "is missing: digits, idx, csv or images");
+    if (!d->source)
+        return refuse(c, "data.source", "is missing: digits, idx, csv, images or cifar");
     bool digits = !strcmp(d->source, "digits"), csv = !strcmp(d->source, "csv"),
          images = !strcmp(d->source, "images");
     if (digits && d->path)
@@ -172,7 +173,7 @@ static vkt_status finish_data(vkt_config *c)
         return refuse(c, "data.path", "is missing: %s",
                       csv      ? "the CSV file"
                       : images ? "the folder of pictures"
-                               : "the folder of the IDX files");
+                               : "the folder of its files");
     if (d->test_path && !csv) return refuse(c, "data.test_path", "only for csv");
     if (d->task == VKT_REGRESS && !csv) return refuse(c, "data.task", "regress needs csv data");
     if (d->labels && !images) return refuse(c, "data.labels", "only for images");

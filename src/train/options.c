@@ -9,9 +9,8 @@
 #define AT(field) offsetof(vkt_config, field)
 #define ANY 1.8446744073709551615e19
 
-static const vkt__choice sources[] = {
-    { "digits", 0 }, { "idx", 0 }, { "csv", 0 }, { "images", 0 }, { 0 }
-};
+static const vkt__choice sources[] = { { "digits", 0 }, { "idx", 0 },   { "csv", 0 },
+                                       { "images", 0 }, { "cifar", 0 }, { 0 } };
 static const vkt__choice fits[] = { { "stretch", VKT_FIT_STRETCH },
                                     { "crop", VKT_FIT_CROP },
                                     { 0 } };
@@ -69,7 +68,8 @@ static const vkt__option options[] = {
       "index, cpu, gpu, part of a name, UUID; the best", NULL, NULL },
 
     { "data.source", VKT__OPT_STRING, AT(data.source), NULL, 0, 0, "",
-      "digits (built in), IDX files, a CSV file, a folder of pictures", sources, NULL },
+      "digits (built in), IDX files, a CSV file, folders of pictures, CIFAR's binary files",
+      sources, NULL },
     { "data.path", VKT__OPT_STRING, AT(data.path), NULL, 0, 0, "",
       "csv: file; others: folder. Relative to the current folder, not to the recipe", NULL, NULL },
     { "data.test_path", VKT__OPT_STRING, AT(data.test_path), NULL, 0, 0, "",
