@@ -52,9 +52,13 @@ static const vkt__choice schedules[] = { { "constant", VKT_SCHED_CONSTANT },
                                          { "steps", VKT_SCHED_STEPS },
                                          { "wsd", VKT_SCHED_WSD },
                                          { 0 } };
-static const vkt__choice metrics[] = {
-    { "auto", 0 }, { "accuracy", 0 }, { "loss", 0 }, { "mae", 0 }, { 0 }
-};
+static const vkt__choice metrics[] = { { "auto", 0 },
+                                       { "accuracy", 0 },
+                                       { "balanced_accuracy", 0 },
+                                       { "macro_f1", 0 },
+                                       { "loss", 0 },
+                                       { "mae", 0 },
+                                       { 0 } };
 static const vkt__choice modes[] = { { "auto", 0 }, { "max", 1 }, { "min", -1 }, { 0 } };
 
 static const vkt__option options[] = {
@@ -133,8 +137,9 @@ static const vkt__option options[] = {
       "share of the target spread over all classes", NULL, NULL },
     { "loss.ignore_index", VKT__OPT_I64, AT(ignore_index), "-1", -1, 2147483647, "",
       "class whose examples do not count; -1: none", NULL, NULL },
-    { "loss.class_weight", VKT__OPT_ENUM, AT(class_weight), "none", 0, 0, "",
-      "balanced: rare classes weigh more, by inverse frequency", weightings, NULL },
+    { "loss.class_weight", VKT__OPT_WEIGHTS, AT(class_weight), "none", 0, 1e6, "",
+      "balanced: by inverse frequency; or a list of numbers in the classes' order", weightings,
+      "loss.class_weights" },
 
     { "optim.rule", VKT__OPT_ENUM, AT(optim.rule), "adam", 0, 0, "", "update rule", rules, NULL },
     { "optim.form", VKT__OPT_ENUM, AT(optim.form), "playbook", 0, 0, "",
@@ -203,7 +208,7 @@ static const vkt__option options[] = {
     { "checkpoint.keep", VKT__OPT_U32, AT(keep), "3", 1, 1000, "",
       "best checkpoints kept, besides the last", NULL, NULL },
     { "checkpoint.metric", VKT__OPT_STRING, AT(metric), "auto", 0, 0, "",
-      "that selects; auto: accuracy of classes, loss of numbers", metrics, NULL },
+      "that selects; auto: accuracy of classes, loss of numbers", metrics, "eval.metric" },
     { "checkpoint.mode", VKT__OPT_ENUM, AT(metric_sign), "auto", 0, 0, "",
       "which is better; auto: by the metric", modes, NULL },
 };
@@ -382,6 +387,7 @@ vkt_status vkt__option_set(vkt_config *c, vkt__arena *a, const vkt__option *o, c
         return set_string(at, a, o, text, quoted, where);
     case VKT__OPT_CHAR:
         return set_char(at, o, text, quoted, where);
+    case VKT__OPT_WEIGHTS:
     case VKT__OPT_ENUM: {
         const vkt__choice *p = choose(o, text, where);
         if (!p) return VKT_ARG;
@@ -436,7 +442,7 @@ bool vkt_option(size_t i, vkt_option_info *out)
 {
     static const char *const types[] = { "text",      "true/false", "integer", "integer",
                                          "integer",   "number",     "number",  "choice",
-                                         "character", "list",       "list" };
+                                         "character", "list",       "list",    "choice" };
     static _Thread_local char range[160];
     if (i >= VKT_COUNT(options)) return false;
     const vkt__option *o = &options[i];

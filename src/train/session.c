@@ -278,16 +278,22 @@ char *vkt__session_explain(const vkt__session *s)
 
 /* ---- the session ---- */
 
-/* n / (C * count): the classes weigh the same in the mean loss. */
+/* balanced: n / (C * count): the classes weigh the same in the mean loss. */
 static vkt_status make_class_weights(vkt__session *s)
 {
     uint32_t n = s->info->n_outputs;
+    const vkt_config *c = s->config;
+    if (c->class_weight == VKT_CW_LIST && c->n_class_weights != n)
+        return vkt__fail(VKT_ARG, "train", "loss.class_weight has %u numbers, the data %u classes",
+                         c->n_class_weights, n);
     uint64_t *count = vkt__alloc(n * sizeof *count);
     s->class_weight_host = vkt__alloc(n * sizeof(float));
     vkt_dataset_class_counts(s->data, VKT_TRAIN, count);
     for (uint32_t i = 0; i < n; i++)
         s->class_weight_host[i] =
-            count[i] ? (float)((double)s->info->n[VKT_TRAIN] / ((double)n * (double)count[i])) : 0;
+            c->class_weight == VKT_CW_LIST ? c->class_weights[i]
+            : count[i] ? (float)((double)s->info->n[VKT_TRAIN] / ((double)n * (double)count[i]))
+                       : 0;
     free(count);
     vkt_status st = vkt_buffer_create(
         s->gpu, &(vkt_buffer_desc) { (uint64_t)n * 4, VKT_MEM_DEVICE, "class weights" },
@@ -318,7 +324,7 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
     VKT_TRY(vkt_model_create(gpu, &desc, &s->model));
     if (training) {
         VKT_TRY(vkt_optim_create(gpu, &c->optim, s->model, &s->optim));
-        if (c->class_weight == VKT_CW_BALANCED && s->info->task == VKT_CLASSIFY)
+        if (c->class_weight != VKT_CW_NONE && s->info->task == VKT_CLASSIFY)
             VKT_TRY(make_class_weights(s));
         VKT_TRY(build_train(s));
     }

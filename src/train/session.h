@@ -81,8 +81,10 @@ typedef struct vkt__eval_sums {
     uint64_t n, correct;
     double loss, abs_error; /* sums; abs_error in units of the target */
     uint32_t n_classes;
-    uint64_t *class_count, *class_correct;
+    uint64_t *class_count, *class_correct, *class_predicted; /* [n_classes] */
+    uint64_t *confusion; /* [n_classes, n_classes] target, prediction; NULL: too many classes */
 } vkt__eval_sums;
+enum { VKT__CONFUSION_CLASSES = 1000 }; /* a matrix of more would not be read */
 /* Called for each example with the outputs: probabilities, or the target in its own units. */
 typedef void (*vkt__example_fn)(void *user, uint64_t index, const float *out, vkt_label y);
 

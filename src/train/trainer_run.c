@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "train/classes.h"
 #include "train/trainer.h"
 
 /* Norms, clips and skips of the steps before, from metrics.jsonl. */
@@ -192,6 +193,14 @@ vkt_status vkt__trainer_find_best(vkt__trainer *t)
     return st;
 }
 
+/* RUN/confusion-SPLIT.csv and .png */
+static vkt_status write_confusion(const vkt__trainer *t, const char *split, const vkt__eval_sums *e)
+{
+    char path[1100];
+    snprintf(path, sizeof path, "%s/confusion-%s", t->run->dir, split);
+    return vkt__confusion_write(e, t->info->class_names, path);
+}
+
 /* The best checkpoint in retrospect, on the full validation set and on the test set. */
 vkt_status vkt__trainer_conclude(vkt__trainer *t)
 {
@@ -216,8 +225,9 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     r->valid_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
     r->valid_mae = classify ? NAN : e.abs_error / (double)e.n;
     r->sample_gap = t->c->eval_sample && t->c->eval_sample < t->info->n[split]
-                        ? vkt__trainer_metric(t, &e) - r->best_metric
+                        ? vkt__eval_metric(&e, t->c->metric) - r->best_metric
                         : NAN;
+    VKT_TRY(write_confusion(t, vkt_split_name(split), &e));
     vkt__eval_sums_finish(&e);
     t->record.valid_loss = r->valid_loss;
     t->record.valid_accuracy = r->valid_accuracy;
@@ -232,6 +242,7 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
         t->record.test_mae = r->test_mae;
         vkt__trainer_write_eval(t, "test", &e, &st);
         VKT_TRY(st);
+        VKT_TRY(write_confusion(t, "test", &e));
     }
 fail:
     vkt__eval_sums_finish(&e);

@@ -2,6 +2,7 @@
  * schema. */
 #include <math.h>
 
+#include "train/classes.h"
 #include "train/metrics.h"
 #include "train/session.h"
 
@@ -112,6 +113,20 @@ vkt_status vkt__predictions_sample(vkt__session *s, vkt_split split, uint64_t li
     return st;
 }
 
+static void take_scores(const vkt__eval_sums *sums, vkt_eval_result *out)
+{
+    size_t bytes = (sums->n_classes + 1) * sizeof(double);
+    out->class_precision = vkt__alloc(bytes);
+    out->class_recall = vkt__alloc(bytes);
+    out->class_f1 = vkt__alloc(bytes);
+    for (uint32_t c = 0; c < sums->n_classes; c++) {
+        vkt__class_scores s = vkt__class_scores_of(sums, c);
+        out->class_precision[c] = s.precision;
+        out->class_recall[c] = s.recall;
+        out->class_f1[c] = s.f1;
+    }
+}
+
 vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
 {
     vkt_status st = VKT_OK;
@@ -143,6 +158,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     VKT_TRY(
         vkt__evaluate(o.session, NULL, split, 0, &sums, desc->predictions ? collect : NULL, &c));
     if (desc->predictions) VKT_TRY(vkt__predictions_write(desc->predictions, &c.p));
+    if (desc->confusion) VKT_TRY(vkt__confusion_write(&sums, info->class_names, desc->confusion));
     out->n = sums.n;
     out->loss = sums.loss / (double)sums.n;
     bool classify = info->task == VKT_CLASSIFY;
@@ -151,6 +167,9 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     out->n_classes = sums.n_classes;
     out->class_count = sums.class_count;
     out->class_correct = sums.class_correct;
+    out->balanced_accuracy = classify ? vkt__balanced_accuracy(&sums) : NAN;
+    out->macro_f1 = classify ? vkt__macro_f1(&sums) : NAN;
+    take_scores(&sums, out);
     sums.class_count = sums.class_correct = NULL;
     out->class_names = vkt__alloc((sums.n_classes + 1) * sizeof *out->class_names);
     for (uint32_t i = 0; i < sums.n_classes; i++)
@@ -169,6 +188,9 @@ void vkt_eval_result_finish(vkt_eval_result *r)
     free(r->class_names);
     free(r->class_count);
     free(r->class_correct);
+    free(r->class_precision);
+    free(r->class_recall);
+    free(r->class_f1);
     *r = (vkt_eval_result) { 0 };
 }
 
