@@ -140,40 +140,53 @@ fail:
     return st;
 }
 
-vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vkt_dataset **out)
+static vkt_status open_table(vkt_dataset *ds, const char *path)
 {
     vkt_status st;
     char *bytes = NULL;
     size_t n;
+    VKT_TRY(vkt__file_read(path, VKT__CSV_LIMIT, &bytes, &n));
+    VKT_TRY(vkt__table_open_schema(ds, bytes, n, path));
+fail:
+    free(bytes);
+    return st;
+}
+
+static vkt_status open_path(vkt_dataset *ds, const char *path)
+{
+    bool picture;
+    vkt_status st = vkt__picture_is(path, &picture);
+    if (st != VKT_OK) return st;
+    /* A cell's unit is the table's own (the digits' pixels go to 16): 255 would mean nothing. */
+    if (picture && !ds->schema.images)
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s' is a picture, but the model was trained on a table: give its %u "
+                         "columns as CSV, or train on images",
+                         path, ds->schema.n_columns);
+    if (!ds->schema.images) return open_table(ds, path);
+    if (picture || (vkt__is_dir(path) && !vkt__images_is(ds, path)))
+        return vkt__pictures_open_schema(ds, path);
+    return vkt__images_open_schema(ds, path);
+}
+
+vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vkt_dataset **out)
+{
+    return vkt__dataset_open_inputs(schema_json, &path, 1, out);
+}
+
+vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *paths, size_t n,
+                                    vkt_dataset **out)
+{
+    vkt_status st;
     *out = NULL;
     vkt_dataset *ds = vkt__alloc(sizeof *ds);
     VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
-    bool picture;
-    VKT_TRY(vkt__picture_is(path, &picture));
-    if (picture && !ds->schema.images) {
-        /* A cell's unit is the table's own (the digits' pixels go to 16): 255 would mean nothing.
-         */
-        st = vkt__fail(VKT_FORMAT, "data",
-                       "'%s' is a picture, but the model was trained on a table: give its %u "
-                       "columns as CSV, or train on IDX images",
-                       path, ds->schema.n_columns);
-        goto fail;
-    }
-    if (picture || (ds->schema.images && vkt__is_dir(path) && !vkt__images_is(ds, path))) {
-        VKT_TRY(vkt__pictures_open_schema(ds, path));
-    } else if (ds->schema.images) {
-        VKT_TRY(vkt__images_open_schema(ds, path));
-    } else {
-        VKT_TRY(vkt__file_read(path, VKT__CSV_LIMIT, &bytes, &n));
-        VKT_TRY(vkt__table_open_schema(ds, bytes, n, path));
-    }
+    VKT_TRY(n > 1 ? vkt__pictures_open_list(ds, paths, n) : open_path(ds, paths[0]));
     VKT_TRY(all_in_test(ds));
     VKT_TRY(finish_open(ds));
-    free(bytes);
     *out = ds;
     return VKT_OK;
 fail:
-    free(bytes);
     vkt_dataset_destroy(&ds);
     return st;
 }

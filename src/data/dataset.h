@@ -147,6 +147,9 @@ static inline vkt_label vkt__dataset_label(const vkt_dataset *ds, vkt_split spli
 {
     return ds->part[ds->of_part[split]].labels[ds->index[split][i]];
 }
+/* vkt_dataset_open_schema, for several picture files as one data set too. */
+vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *paths, size_t n,
+                                    vkt_dataset **out);
 /* Checked allocation of n * size bytes: OOM_HOST names `what`. */
 vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *out);
 
@@ -185,6 +188,7 @@ vkt_status vkt__files_source(const vkt__files *f, const vkt__schema *s, uint32_t
 /* pictures.c: folders of pictures, and single ones. */
 vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc);
 vkt_status vkt__pictures_open_schema(vkt_dataset *ds, const char *path);
+vkt_status vkt__pictures_open_list(vkt_dataset *ds, const char *const *paths, size_t n);
 
 /* constants.c: mean and deviation of the training split's pixels, as `how` asks; and x = v * scale
  * + bias from them. */

@@ -78,8 +78,8 @@ static vkt_status fill_one(vkt_loader *l, uint64_t position, uint32_t example,
 }
 
 /* Examples i and j blended: share of i in x[i], of j in x[j], each at least one half, so that y is
- * the larger part's label: the pair's two blends are the same either way. The slot's memory may be slow to
- * read, so both are made in scratch first. */
+ * the larger part's label: the pair's two blends are the same either way. The slot's memory may be
+ * slow to read, so both are made in scratch first. */
 static vkt_status fill_pair(vkt_loader *l, uint64_t first, vkt_batch *b, const uint32_t *list,
                             uint32_t i, uint32_t j, vkt__scratch *scratch, float *share)
 {

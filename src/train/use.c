@@ -2,6 +2,8 @@
  * schema. */
 #include <math.h>
 
+#include "data/dataset.h"
+#include "data/picture.h"
 #include "train/classes.h"
 #include "train/metrics.h"
 #include "train/session.h"
@@ -214,21 +216,37 @@ static void forward(void *user, uint64_t index, const float *out, vkt_label y)
     f->fn(f->user, &f->p);
 }
 
+/* How many of the inputs from the first are picture files, which go through the model together; at
+ * least 1. */
+static size_t group(const char *const *inputs, size_t n)
+{
+    size_t k = 0;
+    bool picture = true;
+    for (; k < n && picture; k++)
+        if (vkt__picture_is(inputs[k], &picture) != VKT_OK) picture = false;
+    return picture ? k : VKT_MAX(k - 1, 1);
+}
+
 vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const char *const *inputs,
                        size_t n_inputs, void (*fn)(void *user, const vkt_prediction *p), void *user)
 {
     vkt_status st = VKT_OK;
     opened o = { 0 };
     VKT_TRY(open_checkpoint(checkpoint, gpu, &o));
-    for (size_t i = 0; i < n_inputs; i++) {
+    for (size_t i = 0, n; i < n_inputs; i += n) {
         vkt__eval_sums sums = { 0 };
         vkt_dataset *data = NULL;
-        VKT_TRY(vkt_dataset_open_schema(o.ckpt->state.schema, inputs[i], &data));
-        if (!o.session) {
-            o.data = data;
-            VKT_TRY(open_session(&o, 0));
-        }
+        vkt__log_quiet(true); /* a file that is absent is said when it is opened */
+        n = group(inputs + i, n_inputs - i);
+        vkt__log_quiet(false);
+        VKT_TRY(vkt__dataset_open_inputs(o.ckpt->state.schema, inputs + i, n, &data));
         const vkt_dataset_info *info = vkt_dataset_get_info(data);
+        if (!o.session) {
+            /* What comes later is not known yet: a batch no larger than need be if this is all. */
+            uint64_t most = n == n_inputs ? info->n[VKT_TEST] : o.config->eval_batch;
+            o.data = data;
+            VKT_TRY(open_session(&o, (uint32_t)VKT_MIN(most, o.config->eval_batch)));
+        }
         forwarded f = {
             fn, user, data, inputs[i], { .n = info->n_outputs, .class_names = info->class_names }
         };
