@@ -8,7 +8,7 @@
 typedef struct eval_options {
     cli_options common;
     int split;
-    bool json;
+    bool json, raw;
     const char *predictions, *data, *confusion;
     uint32_t batch;
 } eval_options;
@@ -24,6 +24,8 @@ static const cli_flag flags[] = {
     { "--confusion", CLI_TEXT, AT(confusion), "PATH", NULL,
       "write which classes are taken for which: PATH.csv and PATH.png" },
     { "--batch", CLI_UINT, AT(batch), "N", "0", "examples at a time; 0: as the run evaluated" },
+    { "--raw", CLI_BOOL, AT(raw), NULL, NULL,
+      "of a run with train.ema: the weights themselves, not their average" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL, "as JSON" },
     { 0 },
 };
@@ -91,6 +93,7 @@ static int run(void *options)
         .predictions = o->predictions,
         .confusion = o->confusion,
         .batch = o->batch,
+        .raw = o->raw,
     };
     vkt_eval_result r = { 0 };
     vkt_status st = vkt_eval(&desc, &r);

@@ -148,6 +148,7 @@ typedef struct vkt_eval_desc {
     const char *predictions; /* CSV to write, or NULL */
     const char *confusion;   /* PATH for PATH.csv and PATH.png, or NULL */
     uint32_t batch;          /* 0: the run's */
+    bool raw; /* of a run with train.ema: the weights themselves, not their average */
 } vkt_eval_desc;
 typedef struct vkt_eval_result {
     uint64_t n;

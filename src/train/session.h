@@ -73,6 +73,10 @@ void vkt__weights_finish(vkt__weights *w);
 vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
                                  vkt__weights *w);
 vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const vkt__weights *w);
+/* The averaged parameters of an optimizer.safetensors in place of w's own. FORMAT: it has none. */
+vkt_status vkt__weights_load_average(vkt__safetensors *optim, const vkt_model *m, vkt__weights *w);
+/* Exchanges w's parameters and their average; nothing where the optimizer keeps none. */
+void vkt__weights_swap_average(const vkt_optim *o, vkt__weights *w);
 
 /* ---- evaluation ---- */
 

@@ -214,6 +214,27 @@ static void note_best(vkt__trainer *t, double value)
     t->progress.best = true;
 }
 
+/* The averaged weights in the place of the raw ones, which come back afterwards: what they reach is
+ * what selects. *e is replaced. */
+static vkt_status evaluate_average(vkt__trainer *t, vkt_split split, vkt__eval_sums *e)
+{
+    vkt_status st = VKT_OK;
+    char name[32];
+    vkt__weights *w = &t->host;
+    vkt__eval_sums_finish(e);
+    VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
+    vkt__weights_swap_average(t->s->optim, w);
+    st = vkt__weights_upload(t->gpu, t->s->model, NULL, w);
+    if (st == VKT_OK) st = vkt__evaluate(t->s, NULL, split, t->c->eval_sample, e, NULL, NULL);
+    vkt__weights_swap_average(t->s->optim, w);
+    VKT_TRY(st);
+    VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, w));
+    snprintf(name, sizeof name, "%s_ema", vkt_split_name(split));
+    vkt__trainer_write_eval(t, name, e, &st);
+fail:
+    return st;
+}
+
 static vkt_status evaluate_and_save(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
@@ -223,6 +244,7 @@ static vkt_status evaluate_and_save(vkt__trainer *t)
     VKT_TRY(vkt__evaluate(t->s, NULL, split, t->c->eval_sample, &e, NULL, NULL));
     vkt__trainer_write_eval(t, vkt_split_name(split), &e, &st);
     VKT_TRY(st);
+    if (t->c->optim.ema > 0) VKT_TRY(evaluate_average(t, split, &e));
     if (t->c->eval_predictions && !t->desc->no_checkpoints)
         VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
     t->last_value = vkt__eval_metric(&e, t->c->metric);

@@ -203,9 +203,11 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
         st = vkt__fail(VKT_IO, "train", "'%s' has no evaluated checkpoint left", t->run->dir);
         goto fail;
     }
-    if (r->best_step != t->done) {
+    if (r->best_step != t->done || t->c->optim.ema > 0) {
         VKT_TRY(vkt__checkpoint_open(r->best_checkpoint, &ckpt));
         VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.model, t->host.n_model, false));
+        if (t->c->optim.ema > 0)
+            VKT_TRY(vkt__weights_load_average(ckpt->optim, t->s->model, &t->host));
         VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, &t->host));
     }
     VKT_TRY(vkt__evaluate(t->s, NULL, split, 0, &e, NULL, NULL));

@@ -41,8 +41,9 @@ fail:
     return st;
 }
 
-/* The model for the data set that o->data is, with the checkpoint's weights. */
-static vkt_status open_session(opened *o, uint32_t batch)
+/* The model for the data set that o->data is, with the checkpoint's weights: their average where
+ * the run kept one, unless the raw ones are asked for. */
+static vkt_status open_session(opened *o, uint32_t batch, bool raw)
 {
     vkt_status st = VKT_OK;
     vkt__weights w = { 0 };
@@ -50,6 +51,8 @@ static vkt_status open_session(opened *o, uint32_t batch)
     VKT_TRY(vkt__session_fit(o->gpu, o->config, o->data, false, &o->session));
     VKT_TRY(vkt__weights_create(o->session->model, NULL, &w));
     VKT_TRY(vkt__safetensors_load(o->ckpt->model, w.model, w.n_model, true));
+    if (o->config->optim.ema > 0 && !raw)
+        VKT_TRY(vkt__weights_load_average(o->ckpt->optim, o->session->model, &w));
     VKT_TRY(vkt__weights_upload(o->gpu, o->session->model, NULL, &w));
 fail:
     vkt__weights_finish(&w);
@@ -155,7 +158,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     if (!desc->data && o.ckpt->state.data_hash != vkt_dataset_fingerprint(o.data))
         vkt_log(VKT_LOG_WARN, "eval",
                 "the data has changed since this checkpoint was trained: the split may differ");
-    VKT_TRY(open_session(&o, desc->batch));
+    VKT_TRY(open_session(&o, desc->batch, desc->raw));
     if (desc->predictions) c = collected_create(info, info->n[split]);
     VKT_TRY(
         vkt__evaluate(o.session, NULL, split, 0, &sums, desc->predictions ? collect : NULL, &c));
@@ -245,7 +248,7 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
             /* What comes later is not known yet: a batch no larger than need be if this is all. */
             uint64_t most = n == n_inputs ? info->n[VKT_TEST] : o.config->eval_batch;
             o.data = data;
-            VKT_TRY(open_session(&o, (uint32_t)VKT_MIN(most, o.config->eval_batch)));
+            VKT_TRY(open_session(&o, (uint32_t)VKT_MIN(most, o.config->eval_batch), false));
         }
         forwarded f = {
             fn, user, data, inputs[i], { .n = info->n_outputs, .class_names = info->class_names }
