@@ -33,6 +33,8 @@ typedef struct vkt_config {
     const float *class_weights; /* [n_class_weights] of VKT_CW_LIST, in the classes' order */
     uint32_t n_class_weights;
     vkt_optim_desc optim;
+    const char *init_from; /* weights to begin with: safetensors, run or checkpoint; NULL: none */
+    const char *freeze;    /* pattern of parameters that stay as they are; NULL: none */
     vkt_schedule schedule; /* .steps is train.steps, .lr is optim.lr */
     uint32_t batch;        /* examples of a micro-batch */
     uint32_t

@@ -303,6 +303,21 @@ static vkt_status make_class_weights(vkt__session *s)
                : st;
 }
 
+/* train.freeze is a group of rate 0 before all others. */
+static vkt_status make_optim(vkt__session *s)
+{
+    vkt_optim_desc d = s->config->optim;
+    if (!s->config->freeze) return vkt_optim_create(s->gpu, &d, s->model, &s->optim);
+    vkt_optim_group *g = vkt__alloc((d.n_groups + 1) * sizeof *g);
+    g[0] = (vkt_optim_group) { .pattern = s->config->freeze, .weight_decay = NAN };
+    if (d.n_groups) memcpy(g + 1, d.groups, d.n_groups * sizeof *g);
+    d.groups = g;
+    d.n_groups++;
+    vkt_status st = vkt_optim_create(s->gpu, &d, s->model, &s->optim);
+    free(g);
+    return st;
+}
+
 vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data,
                                bool training, vkt__session **out)
 {
@@ -323,7 +338,7 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
     for (uint32_t i = 0; i < s->info->input_rank; i++) desc.input.d[i] = s->info->input_shape[i];
     VKT_TRY(vkt_model_create(gpu, &desc, &s->model));
     if (training) {
-        VKT_TRY(vkt_optim_create(gpu, &c->optim, s->model, &s->optim));
+        VKT_TRY(make_optim(s));
         if (c->class_weight != VKT_CW_NONE && s->info->task == VKT_CLASSIFY)
             VKT_TRY(make_class_weights(s));
         VKT_TRY(build_train(s));

@@ -513,7 +513,7 @@ static vkt_status recover(vkt__trainer *t)
     if (n)
         VKT_TRY(vkt__trainer_resume(t));
     else
-        VKT_TRY(vkt_model_init(t->s->model, t->c->seed));
+        VKT_TRY(vkt__trainer_init(t));
     VKT_TRY(vkt__metrics_open(t->run->dir, n ? t->first : VKT__METRICS_NEW, &t->metrics));
     VKT_TRY(vkt__tfevents_open(t->run->dir, n ? t->first : UINT64_MAX, &t->events));
     if (n) VKT_TRY(vkt__trainer_history(t, t->run->dir));

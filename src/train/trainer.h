@@ -66,6 +66,8 @@ typedef struct vkt__trainer {
 
 /* ---- trainer.c ---- */
 
+/* The weights that a run begins with. */
+vkt_status vkt__trainer_init(vkt__trainer *t);
 /* The split that the monitored metric is taken on. */
 vkt_split vkt__trainer_split(const vkt__trainer *t);
 /* Counts a step's norm, clip and skip. */

@@ -5,6 +5,7 @@
 
 #include "base/os.h"
 #include "train/classes.h"
+#include "train/import.h"
 #include "train/trainer.h"
 
 /* Norms, clips and skips of the steps before, from metrics.jsonl. */
@@ -49,6 +50,13 @@ static bool has_checkpoints(const vkt__trainer *t)
     return some;
 }
 
+vkt_status vkt__trainer_init(vkt__trainer *t)
+{
+    vkt_status st = vkt_model_init(t->s->model, t->c->seed);
+    if (st != VKT_OK || !t->c->init_from) return st;
+    return vkt__weights_import(t->c->init_from, t->gpu, t->s->model);
+}
+
 vkt_status vkt__trainer_resume(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
@@ -56,7 +64,7 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
     if (!has_checkpoints(t)) { /* killed before the first one */
         vkt_log(VKT_LOG_INFO, "train", "'%s' has no checkpoint yet: starting at step 0 of %llu",
                 t->run->dir, (unsigned long long)t->total);
-        return vkt_model_init(t->s->model, t->c->seed);
+        return vkt__trainer_init(t);
     }
     VKT_TRY(vkt__checkpoint_newest(t->run->dir, &ckpt));
     if (ckpt->state.data_hash != t->data_hash) {
@@ -131,7 +139,7 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     if (t->desc->resume)
         VKT_TRY(vkt__trainer_resume(t));
     else
-        VKT_TRY(vkt_model_init(t->s->model, c->seed));
+        VKT_TRY(vkt__trainer_init(t));
     uint64_t at = t->desc->resume ? t->first : VKT__METRICS_NEW;
     VKT_TRY(vkt__metrics_open(t->run->dir, at, &t->metrics));
     VKT_TRY(vkt__tfevents_open(t->run->dir, t->desc->resume ? t->first : UINT64_MAX, &t->events));
