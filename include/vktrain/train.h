@@ -179,6 +179,12 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
                        size_t n_inputs, void (*fn)(void *user, const vkt_prediction *p),
                        void *user);
 
+/* The model of a run (its best checkpoint) or checkpoint as a file for other programs, by its
+ * ending: .onnx (input and outputs are described in src/train/onnx.h) or .safetensors. The averaged
+ * weights, where the run kept an average. UNSUPPORTED: an op that ONNX can't express; ARG: another
+ * ending. */
+vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path);
+
 /* ---- checkpoints and run folders ---- */
 
 /* Weights as safetensors with PyTorch's names, for programs that use the layers without the

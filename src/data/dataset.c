@@ -181,7 +181,7 @@ vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *
     *out = NULL;
     vkt_dataset *ds = vkt__alloc(sizeof *ds);
     VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
-    VKT_TRY(n > 1 ? vkt__pictures_open_list(ds, paths, n) : open_path(ds, paths[0]));
+    if (n > 0) VKT_TRY(n > 1 ? vkt__pictures_open_list(ds, paths, n) : open_path(ds, paths[0]));
     VKT_TRY(all_in_test(ds));
     VKT_TRY(finish_open(ds));
     *out = ds;

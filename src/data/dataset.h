@@ -147,7 +147,8 @@ static inline vkt_label vkt__dataset_label(const vkt_dataset *ds, vkt_split spli
 {
     return ds->part[ds->of_part[split]].labels[ds->index[split][i]];
 }
-/* vkt_dataset_open_schema, for several picture files as one data set too. */
+/* vkt_dataset_open_schema, for several picture files as one data set too, or for none: what the
+ * schema says, without examples. */
 vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *paths, size_t n,
                                     vkt_dataset **out);
 /* Checked allocation of n * size bytes: OOM_HOST names `what`. */

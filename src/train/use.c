@@ -6,6 +6,7 @@
 #include "data/picture.h"
 #include "train/classes.h"
 #include "train/metrics.h"
+#include "train/onnx.h"
 #include "train/session.h"
 
 typedef struct {
@@ -259,6 +260,36 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
         VKT_TRY(st);
     }
 fail:
+    opened_finish(&o);
+    return st;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), k = strlen(end);
+    return n > k && strcmp(s + n - k, end) == 0;
+}
+
+vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path)
+{
+    vkt_status st = VKT_OK;
+    opened o = { 0 };
+    vkt__weights w = { 0 };
+    bool onnx = ends_with(path, ".onnx");
+    if (!onnx && !ends_with(path, ".safetensors"))
+        return vkt__fail(VKT_ARG, "export", "'%s' ends in neither .onnx nor .safetensors", path);
+    VKT_TRY(open_checkpoint(checkpoint, gpu, &o));
+    VKT_TRY(vkt__dataset_open_inputs(o.ckpt->state.schema, NULL, 0, &o.data));
+    VKT_TRY(open_session(&o, 1, false));
+    if (!onnx) {
+        VKT_TRY(vkt_model_save(o.session->model, path));
+        goto fail;
+    }
+    VKT_TRY(vkt__weights_create(o.session->model, NULL, &w));
+    VKT_TRY(vkt__weights_download(o.gpu, o.session->model, NULL, &w));
+    VKT_TRY(vkt__onnx_write(o.session, &w, path));
+fail:
+    vkt__weights_finish(&w);
     opened_finish(&o);
     return st;
 }
