@@ -108,10 +108,12 @@ typedef struct vkt__files vkt__files;
 /* The examples of one file: pixels as they are, tables already preprocessed, or picture files. */
 typedef struct vkt__part {
     uint32_t n;
-    uint8_t *pixels;   /* [n, n_inputs], or NULL */
-    float *values;     /* [n, n_inputs], or NULL */
-    vkt__files *files; /* [n], or NULL */
-    vkt_label *labels; /* [n] */
+    uint8_t *pixels;      /* [n, n_inputs], or NULL */
+    float *values;        /* [n, n_inputs], or NULL */
+    vkt__files *files;    /* [n], or NULL */
+    vkt_label *labels;    /* [n] */
+    vkt__map map;         /* where pixels lie, if not in memory of their own */
+    const uint64_t *hash; /* [n] of each example, in the map; or NULL */
 } vkt__part;
 
 /* What one thread needs to fill examples; zeroed to begin with. */
@@ -195,6 +197,9 @@ vkt_status vkt__pictures_open_list(vkt_dataset *ds, const char *const *paths, si
  * + bias from them. */
 vkt_status vkt__pixels_fit(vkt_dataset *ds, vkt_standardize how);
 vkt_status vkt__pixels_constants(vkt_dataset *ds);
+
+/* packed.c */
+vkt_status vkt__packed_open(vkt_dataset *ds, const vkt_data_desc *desc);
 
 /* cifar.c. The parser takes a file's bytes: pixels [n records, 32, 32, 3] and labels have room. */
 vkt_status vkt__cifar_open(vkt_dataset *ds, const vkt_data_desc *desc);

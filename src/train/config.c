@@ -165,7 +165,7 @@ static vkt_status finish_data(vkt_config *c)
 {
     const vkt_data_desc *d = &c->data;
     if (!d->source)
-        return refuse(c, "data.source", "is missing: digits, idx, csv, images or cifar");
+        return refuse(c, "data.source", "is missing: digits, idx, csv, images, cifar or packed");
     bool digits = !strcmp(d->source, "digits"), csv = !strcmp(d->source, "csv"),
          images = !strcmp(d->source, "images");
     if (digits && d->path)

@@ -9,8 +9,10 @@
 #define AT(field) offsetof(vkt_config, field)
 #define ANY 1.8446744073709551615e19
 
-static const vkt__choice sources[] = { { "digits", 0 }, { "idx", 0 },   { "csv", 0 },
-                                       { "images", 0 }, { "cifar", 0 }, { 0 } };
+static const vkt__choice sources[] = {
+    { "digits", 0 }, { "idx", 0 },    { "csv", 0 }, { "images", 0 },
+    { "cifar", 0 },  { "packed", 0 }, { 0 }
+};
 static const vkt__choice fits[] = { { "stretch", VKT_FIT_STRETCH },
                                     { "crop", VKT_FIT_CROP },
                                     { 0 } };
