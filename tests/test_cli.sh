@@ -70,8 +70,10 @@ declare -A flags=(
   [devices]="--json --device --cap" [doctor]="--all --device --cap --validate --no-cache" [recipes]=""
   [train]="--set --run --resume --explain --device --cap --validate --no-cache"
   [eval]="--split --json --predictions --data --batch --device --cap" [predict]="--json --csv --top --device --cap"
-  [inspect]="" [runs]="--csv --json"
+  [inspect]="" [runs]="--filter --sort --show --compare --csv --json --markdown"
   [profile]="-o --steps --top --set --json --device --cap --validate --no-cache"
+  [watch]="--once --every --stop-after-evaluation --checkpoint-now" [init]="-o --force --label --task"
+  [report]="-o --no-png"
   [study]="--study --resume --dry-run --set --steps --seeds --space --trials --json --device --cap"
   [tune]="--device --cap --no-cache --no-tune"
 )
@@ -112,7 +114,6 @@ run predict gpt fish.txt; code 2; err 'a model of text'
 run export gpt --hf hf; code 0
 check "export writes a folder" test -s hf/config.json -a -s hf/model.safetensors -a -s hf/tokenizer.json
 run export gpt --hf hf; code 2; err 'is there already'
-run export gpt; code 2; err '--hf is missing'
 sed '/^model/,/transformer/d; s/train:.*/train: {steps: 1, batch: 1}/; s/every: 2, //' gpt.yaml >tuned.yaml
 printf 'init: hf\noptim: {lr: 1.0e-30}\n' >>tuned.yaml
 run train tuned.yaml --run tuned --quiet; code 0

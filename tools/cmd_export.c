@@ -1,39 +1,45 @@
-/* vktrain export: a trained language model for other programs. */
+/* vktrain export: a trained model as a file or folder for other programs. */
 #include "cli.h"
 
 typedef struct export_options {
     cli_options common;
-    const char *hf;
+    const char *out, *hf;
 } export_options;
 
 #define AT(field) offsetof(export_options, field)
 static const cli_flag flags[] = {
+    { "-o", CLI_TEXT, AT(out), "FILE", "model.onnx",
+      "its ending says the format: .onnx or .safetensors" },
     { "--hf", CLI_TEXT, AT(hf), "FOLDER", NULL,
-      "to make, as transformers loads it: config.json, model.safetensors, the tokenizer" },
+      "a language model as transformers loads it: config.json, model.safetensors, the tokenizer" },
     { 0 },
 };
 
 static int run(void *options)
 {
     const export_options *o = options;
-    if (!o->hf) {
-        cli_error("export: --hf is missing: the folder to make");
-        return CLI_USAGE;
-    }
-    vkt_status st = vkt_export_hf(o->common.args[0], o->hf);
-    if (st == VKT_OK && !o->common.quiet)
-        printf("%s: load it with transformers' AutoModelForCausalLM.from_pretrained\n", o->hf);
+    const char *path = o->hf ? o->hf : o->out ? o->out : "model.onnx";
+    vkt_status st = o->hf ? vkt_export_hf(o->common.args[0], path)
+                          : vkt_export(&o->common.gpu, o->common.args[0], path);
+    if (st == VKT_OK) printf("%s\n", path);
     return cli_exit_code(st);
 }
 
 const cli_command cmd_export = {
     .name = "export",
     .args = "RUN|CHECKPOINT",
-    .summary = "a trained language model as a Hugging Face folder",
-    .details = "A run folder stands for its best checkpoint. GPT-2's architecture and Llama's can "
-               "be written.\nexample: vktrain export runs/gpt --hf my-gpt",
+    .summary = "the model as ONNX, safetensors or a Hugging Face folder",
+    .details =
+        "ONNX: input [N, ...] is what the model was trained on (standardised; images with "
+        "channels last), outputs are\n"
+        "\"logits\" and \"probabilities\", or \"value\". The metadata key vktrain.schema says "
+        "how inputs were made. A run\n"
+        "folder stands for its best checkpoint. Of language models GPT-2's and Llama's "
+        "architectures have a folder.\n"
+        "example: vktrain export runs/gpt --hf my-gpt",
     .min_args = 1,
     .max_args = 1,
+    .common = CLI_GPU,
     .flags = flags,
     .options_bytes = sizeof(export_options),
     .run = run,

@@ -1,30 +1,54 @@
-/* vktrain pack: text to shards of tokens. */
+/* vktrain pack: data preprocessed once, into files that training maps into memory: a recipe's
+ * images, or text as shards of tokens. */
+#include <string.h>
+
 #include "cli.h"
 
 typedef struct pack_options {
     cli_options common;
-    const char *tokenizer, *out;
+    const char *out, *tokenizer;
     uint32_t shard_tokens;
+    cli_list set;
 } pack_options;
 
 #define AT(field) offsetof(pack_options, field)
 static const cli_flag flags[] = {
-    { "--out", CLI_TEXT, AT(out), "FOLDER", NULL, "to make; must not be there yet" },
+    { "--out", CLI_TEXT, AT(out), "PATH", NULL, "images: a file to write; text: a folder to make" },
+    { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL, "change the recipe, as data.size=64" },
     { "--tokenizer", CLI_TEXT, AT(tokenizer), "T", "bytes",
-      "bytes, chars, or a tokenizer's file or folder" },
+      "text: bytes, chars, or a tokenizer's file or folder" },
     { "--shard-tokens", CLI_UINT, AT(shard_tokens), "N", "33554432",
-      "about so many in a file, documents whole" },
+      "text: about so many in a file, documents whole" },
     { 0 },
 };
 
-static int run(void *options)
+/* The images of a recipe: read, resized and split as it says. */
+static vkt_status pack_images(const pack_options *o)
 {
-    const pack_options *o = options;
-    vkt_pack_result r;
-    if (!o->out) {
-        cli_error("pack: --out is missing: the folder to make");
-        return CLI_USAGE;
+    vkt_config *c = NULL;
+    vkt_dataset *ds = NULL;
+    uint64_t n[VKT_N_SPLITS];
+    vkt_status st = vkt_config_create(&c);
+    if (st == VKT_OK) st = vkt_config_load(c, o->common.args[0]);
+    for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
+    if (st == VKT_OK) st = vkt_config_finish(c);
+    if (st == VKT_OK) st = vkt_dataset_open(&c->data, &ds);
+    if (st == VKT_OK) st = vkt_dataset_pack(ds, c->data.bad_files == VKT_BAD_STOP, o->out, n);
+    if (st == VKT_OK) {
+        printf("%s%s%s: %s train, %s valid, %s test images\n", cli_color(stdout, CLI_BOLD), o->out,
+               cli_color(stdout, CLI_PLAIN), cli_count(n[VKT_TRAIN]), cli_count(n[VKT_VALID]),
+               cli_count(n[VKT_TEST]));
+        if (!o->common.quiet)
+            printf("  train on it with --set data.source=packed --set data.path=%s\n", o->out);
     }
+    vkt_dataset_destroy(&ds);
+    vkt_config_destroy(&c);
+    return st;
+}
+
+static vkt_status pack_text(const pack_options *o)
+{
+    vkt_pack_result r;
     double start = cli_now();
     vkt_status st = vkt_pack(&(vkt_pack_desc) { .inputs = o->common.args,
                                                 .n_inputs = o->common.n_args,
@@ -32,7 +56,7 @@ static int run(void *options)
                                                 .out = o->out,
                                                 .shard_tokens = o->shard_tokens },
                              &r);
-    if (st != VKT_OK) return cli_exit_code(st);
+    if (st != VKT_OK) return st;
     printf("%s%s%s: %s tokens of %s documents, %s of text (%s bytes a token), %u shard%s\n",
            cli_color(stdout, CLI_BOLD), o->out, cli_color(stdout, CLI_PLAIN), cli_count(r.n_tokens),
            cli_count(r.n_documents), cli_bytes(r.n_bytes),
@@ -41,20 +65,48 @@ static int run(void *options)
     if (!o->common.quiet)
         printf("  %s, vocabulary %s; train on it with data.source=text data.path=%s\n",
                cli_time(cli_now() - start), cli_count(r.n_vocab), o->out);
-    return CLI_OK;
+    return st;
+}
+
+/* A recipe by its file's ending, or a built-in one's name. */
+static bool is_recipe(const char *arg)
+{
+    const char *dot = strrchr(arg, '.'), *name;
+    if (dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml"))) return true;
+    for (size_t i = 0; !cli_exists(arg) && vkt_recipe(i, &name, NULL, NULL); i++)
+        if (!strcmp(name, arg)) return true;
+    return false;
+}
+
+static int run(void *options)
+{
+    const pack_options *o = options;
+    if (!o->out) {
+        cli_error("pack: --out is missing: the file or folder to write");
+        return CLI_USAGE;
+    }
+    bool images = o->common.n_args == 1 && is_recipe(o->common.args[0]);
+    return cli_exit_code(images ? pack_images(o) : pack_text(o));
 }
 
 const cli_command cmd_pack = {
     .name = "pack",
-    .args = "INPUT...",
-    .summary = "text to shards of tokens, which training maps into memory",
+    .args = "RECIPE|INPUT...",
+    .summary = "images or text preprocessed once, into files that training maps into memory",
     .details =
-        "INPUT: a file is one document (plain or gzip), but of a .jsonl file each line is one: "
+        "RECIPE: the images of its data section (a folder, CIFAR or IDX), decoded, resized and "
+        "split "
+        "as it says. The file may be larger than the memory. Augmentation is not packed: it is "
+        "drawn "
+        "anew in training.\n"
+        "INPUT: text. A file is one document (plain or gzip), but of a .jsonl file each line is "
+        "one: "
         "{\"text\": ..}, {\"messages\": [..]} or {\"prompt\": .., \"completion\": ..}, and of "
         "chats "
         "only what the assistant says counts in the loss. A folder stands for all its files; * and "
         "? in the last part of a path for any. Control tokens written in a text are text.\n"
-        "example: vktrain pack books/*.txt --tokenizer gpt2/ --out books-tokens",
+        "example: vktrain pack mine.yaml --out mine.pack\n"
+        "         vktrain pack books/*.txt --tokenizer gpt2/ --out books-tokens",
     .min_args = 1,
     .max_args = SIZE_MAX,
     .flags = flags,

@@ -274,16 +274,13 @@ static void print_summary(const train_options *o, const vkt_config *c, const vkt
 
 /* ---- the command ---- */
 
-/* A recipe that can't be read is a file error; all else wrong in it is a recipe error. */
-static int recipe_error(vkt_status st)
-{
-    return st == VKT_FORMAT ? CLI_USAGE : cli_exit_code(st);
-}
-
+/* A recipe that can't be read is a file error; all else wrong in it is a recipe error, but not what
+ * is wrong with a folder that it begins with. */
 static vkt_status configure(const train_options *o, vkt_config *c)
 {
     vkt_status st = vkt_config_load(c, o->common.args[0]);
     for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
+    if (st == VKT_FORMAT) st = VKT_ARG;
     return st == VKT_OK ? vkt_config_finish(c) : st;
 }
 
@@ -339,7 +336,7 @@ static int run(void *options)
     vkt_status st = vkt_config_create(&c);
     if (st != VKT_OK) return cli_exit_code(st);
     st = configure(o, c);
-    int rc = st == VKT_OK ? train(o, c) : recipe_error(st);
+    int rc = st == VKT_OK ? train(o, c) : cli_exit_code(st);
     vkt_config_destroy(&c);
     return rc;
 }

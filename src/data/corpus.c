@@ -426,14 +426,14 @@ fail:
     return st;
 }
 
-vkt_status vkt__corpus_open_schema(vkt_dataset *ds, const char *path)
+vkt_status vkt__corpus_open_schema(vkt_dataset *ds, const char *const *paths, size_t n)
 {
     vkt_status st;
     vkt__corpus *c = ds->corpus = vkt__alloc(sizeof *c);
     c->context = ds->schema.context;
     VKT_TRY(vkt__tokenizer_parse_json(ds->schema.tokenizer, strlen(ds->schema.tokenizer),
                                       "the checkpoint's tokenizer", &c->tokenizer));
-    VKT_TRY(read_tokens(c, &(vkt__source) { .path = &path, .n_paths = 1 }, NULL));
+    VKT_TRY(read_tokens(c, &(vkt__source) { .path = paths, .n_paths = n }, NULL));
     VKT_TRY(vkt__data_alloc(c->n_shards, sizeof(vkt__span), "the split", &c->span[VKT_TEST]));
     for (uint32_t i = 0; i < c->n_shards; i++) {
         c->span[VKT_TEST][i] =
@@ -443,10 +443,10 @@ vkt_status vkt__corpus_open_schema(vkt_dataset *ds, const char *path)
     c->n_spans[VKT_TEST] = c->n_shards;
     if (c->n_tokens[VKT_TEST] < 2) {
         st = vkt__fail(VKT_FORMAT, "data", "'%s' has %llu tokens: at least 2 are needed",
-                       vkt__show(path).s, (unsigned long long)c->n_tokens[VKT_TEST]);
+                       vkt__show(paths[0]).s, (unsigned long long)c->n_tokens[VKT_TEST]);
         goto fail;
     }
-    describe(ds, path);
+    describe(ds, paths[0]);
 fail:
     return st;
 }

@@ -115,8 +115,8 @@ struct vkt__corpus {
 
 /* Source text or novel. */
 vkt_status vkt__corpus_open(vkt_dataset *ds, const vkt_data_desc *desc);
-/* All of path in the test split, with the schema's tokenizer and context. */
-vkt_status vkt__corpus_open_schema(vkt_dataset *ds, const char *path);
+/* All of the paths in the test split, with the schema's tokenizer and context. */
+vkt_status vkt__corpus_open_schema(vkt_dataset *ds, const char *const *paths, size_t n);
 void vkt__corpus_destroy(vkt__corpus **c);
 /* Where the windows of an epoch of the shuffled stream begin: below the context. */
 uint64_t vkt__corpus_shift(const vkt__corpus *c, vkt_split split, uint64_t seed, uint64_t epoch);

@@ -121,7 +121,8 @@ vkt_status vkt_config_set(vkt_config *c, const char *assignment)
         return vkt__fail(VKT_ARG, "config", "%s: unknown key%s%s%s", where,
                          near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     }
-    if (o[i].type == VKT__OPT_STEPS || o[i].type == VKT__OPT_GROUPS) {
+    if (o[i].type == VKT__OPT_STEPS || o[i].type == VKT__OPT_GROUPS ||
+        (o[i].type == VKT__OPT_WEIGHTS && eq[1] == '[')) {
         vkt__yaml *node;
         VKT_TRY(vkt__yaml_parse(a, eq + 1, strlen(eq + 1), where, &node));
         return vkt__option_set_node(c, i, node, where);
@@ -180,7 +181,7 @@ static vkt_status finish_data(vkt_config *c)
                       csv      ? "the CSV file"
                       : images ? "the folder of pictures"
                       : text   ? "a text file or a folder of them"
-                               : "the folder of the IDX files");
+                               : "the folder of its files");
     if (d->tokenizer && !text) return refuse(c, "data.tokenizer", "only for text and the novel");
     if (text && c->class_weight != VKT_CW_NONE)
         return refuse(c, "loss.class_weight", "not for text");
@@ -221,12 +222,13 @@ static vkt_status finish_metric(vkt_config *c)
 {
     bool regress = c->data.task == VKT_REGRESS, text = vkt__config_is_text(c);
     if (!strcmp(c->metric, "auto")) c->metric = regress || text ? "loss" : "accuracy";
-    bool accuracy = !strcmp(c->metric, "accuracy");
-    if (regress && accuracy)
-        return refuse(c, "checkpoint.metric", "accuracy is not measured with data.task: regress");
+    bool of_classes = strcmp(c->metric, "loss") != 0 && strcmp(c->metric, "mae") != 0;
+    if (regress && of_classes)
+        return refuse(c, "checkpoint.metric", "%s is not measured with data.task: regress",
+                      c->metric);
     if (!regress && !strcmp(c->metric, "mae"))
         return refuse(c, "checkpoint.metric", "mae is measured with data.task: regress only");
-    if (!c->metric_sign) c->metric_sign = accuracy ? 1 : -1;
+    if (!c->metric_sign) c->metric_sign = of_classes ? 1 : -1;
     return VKT_OK;
 }
 
@@ -287,7 +289,7 @@ vkt_status vkt_config_finish(vkt_config *c)
         return vkt__fail(VKT_ARG, "config", "%s: model is missing: a list of layers",
                          c->source ? c->source : "config");
     if (!c->data.source)
-        return refuse(c, "data.source", "is missing: digits, idx, csv, images, text or novel");
+        return refuse(c, "data.source", "is missing: digits, idx, csv, images, cifar, packed, text or novel");
     if (c->init && !c->n_layers) VKT_TRY(finish_init(c));
     VKT_TRY(finish_name(c));
     VKT_TRY(finish_data(c));
@@ -380,6 +382,16 @@ static bool value_yaml(const vkt_config *c, const vkt__option *o, vkt__str *out)
                             (unsigned long long)c->schedule.milestones[i]);
         vkt__str_printf(out, "]");
         return true;
+    case VKT__OPT_WEIGHTS:
+        if (c->class_weight != VKT_CW_LIST) {
+            vkt__str_printf(out, "%s", o->choices[c->class_weight].name);
+            return true;
+        }
+        for (uint32_t i = 0; i < c->n_class_weights; i++)
+            vkt__str_printf(out, "%s%s", i ? ", " : "[",
+                            vkt__double_text((double)c->class_weights[i], true, number));
+        vkt__str_printf(out, "]");
+        return true;
     case VKT__OPT_GROUPS:
         for (size_t i = 0; i < c->optim.n_groups; i++) {
             const vkt_optim_group *g = &c->optim.groups[i];
@@ -395,6 +407,20 @@ static bool value_yaml(const vkt_config *c, const vkt__option *o, vkt__str *out)
         return c->optim.n_groups > 0;
     }
     return false;
+}
+
+char *vkt_option_value(const vkt_config *c, size_t i)
+{
+    size_t n;
+    const vkt__option *o = vkt__options(&n);
+    vkt__str s = { 0 };
+    if (i < n && value_yaml(c, &o[i], &s)) return s.data;
+    if (i == n && c->n_layers) {
+        vkt__model_yaml(c->layers, c->n_layers, 2, &s);
+        return s.data;
+    }
+    vkt__str_finish(&s);
+    return NULL;
 }
 
 /* The lines that open the sections of `name` which `before` is not in. Returns the indent. */

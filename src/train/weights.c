@@ -71,6 +71,7 @@ vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const v
     vkt_status st = VKT_OK;
     uint64_t bytes = vkt_model_flat_count(m) * 4;
     VKT_TRY(vkt_buffer_write(gpu, vkt_model_values(m), 0, w->values, bytes));
+    VKT_TRY(vkt_model_values_changed(m));
     for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++)
         VKT_TRY(vkt_buffer_write(gpu, vkt_optim_moment(o, k), 0, w->moments[k], bytes));
 fail:
@@ -87,6 +88,31 @@ vkt_status vkt__weights_initial(const vkt_config *c, vkt_model *m, vkt__weights 
     vkt_log(VKT_LOG_INFO, "train", "begins with the weights of '%s'", c->init);
 fail:
     return st;
+}
+
+vkt_status vkt__weights_load_average(vkt__safetensors *optim, const vkt_model *m, vkt__weights *w)
+{
+    vkt__arena a = { 0 };
+    size_t n = 0;
+    while (vkt_model_param(m, n)) n++;
+    vkt__st_tensor *t = vkt__arena_alloc(&a, n * sizeof *t);
+    for (size_t i = 0; i < n; i++) {
+        t[i] = w->model[i];
+        t[i].name = vkt__arena_printf(&a, "ema.%s", w->model[i].name);
+    }
+    vkt_status st = vkt__safetensors_load(optim, t, n, true);
+    vkt__arena_finish(&a);
+    return st;
+}
+
+void vkt__weights_swap_average(const vkt_optim *o, vkt__weights *w)
+{
+    for (size_t k = 0; k < vkt_optim_n_moments(o); k++) {
+        if (strcmp(vkt_optim_moment_name(o, k), "ema") != 0) continue;
+        float *average = w->moments[k];
+        w->moments[k] = w->values;
+        w->values = average;
+    }
 }
 
 vkt_status vkt_model_save(vkt_model *m, const char *path)
