@@ -49,6 +49,8 @@ static void lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t 
     l->y2_at = l->mixes ? take(&bytes, (uint64_t)batch * 4) : 0;
     l->w2_at = l->mixes ? take(&bytes, (uint64_t)batch * 4) : 0;
     l->step_at = take(&bytes, vkt_step_block_bytes());
+    l->order_at = l->sorts ? take(&bytes, (uint64_t)n_targets * 4) : 0;
+    l->segments_at = l->sorts ? take(&bytes, (d->n_outputs + 1ull) * 4) : 0;
     in->x = vkt_input(l->graph, x, d->context ? VKT_U32 : VKT_F32, d->context ? "tokens" : "x");
     in->y = vkt_input(l->graph, classify ? vkt_shape1(n_targets) : vkt_shape2(batch, 1),
                       classify ? VKT_U32 : VKT_F32, "y");
@@ -64,6 +66,13 @@ static void lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t 
     lane_bind(l, in->y, l->y_at, false);
     lane_bind(l, in->w, l->w_at, false);
     lane_bind(l, in->step, l->step_at, false);
+    if (l->sorts) {
+        vkt_shape segments = vkt_shape1(d->n_outputs + 1);
+        lane_bind(l, vkt_input(l->graph, vkt_shape1(n_targets), VKT_U32, VKT_TOKEN_ORDER),
+                  l->order_at, false);
+        lane_bind(l, vkt_input(l->graph, segments, VKT_U32, VKT_TOKEN_SEGMENTS), l->segments_at,
+                  false);
+    }
     if (l->mixes) {
         in->y2 = vkt_input(l->graph, vkt_shape1(batch), VKT_U32, "other label");
         in->w2 = vkt_input(l->graph, vkt_shape1(batch), VKT_F32, "other weight");
@@ -112,6 +121,10 @@ static vkt_status lane_allocate(vkt__session *s, vkt__lane *l, const char *label
             l->slots[i].y2 = (vkt_label *)(void *)(base + l->y2_at);
             l->slots[i].w2 = (float *)(void *)(base + l->w2_at);
         }
+        if (l->sorts) {
+            l->slots[i].order = (uint32_t *)(void *)(base + l->order_at);
+            l->slots[i].segments = (uint32_t *)(void *)(base + l->segments_at);
+        }
         l->step[i] = base + l->step_at;
         l->scalars[i] = result_at(l, i, 0);
         l->loss[i] = result_at(l, i, l->loss_at);
@@ -140,6 +153,7 @@ static vkt_status build_train(vkt__session *s)
     vkt__lane *l = &s->train;
     lane_inputs in = { 0 };
     l->mixes = c->augment.mixup > 0 && s->info->task == VKT_CLASSIFY && !s->info->context;
+    l->sorts = s->info->context != 0;
     lane_create(s, l, c->batch, VKT_MIN(VKT_MAX(c->data_prefetch, 2), VKT_MAX_SLOTS),
                 VKT_N_SCALARS * 4, "training", &in);
     vkt_tensor *logits = vkt_model_build(s->model, l->graph, in.x, true), *hits = NULL;
