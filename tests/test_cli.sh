@@ -93,6 +93,36 @@ run tokenize --tokenizer fish.json fish.txt; code 0; out "' fi'"
 run pack fish.txt --tokenizer fish.json --out fish; code 0; out '1 documents'
 run inspect fish/shard-00000.tok fish.json; code 0; out 'a shard of'; out 'between documents'
 
+# A small language model: trained, resumed to the same bits, evaluated, exported, begun with again.
+cat >gpt.yaml <<'YAML'
+data: {source: text, path: fish, context: 8, valid_fraction: 0.3, test_fraction: 0}
+model:
+  - transformer: {layers: 1, heads: 2, width: 16}
+train: {steps: 4, batch: 1}
+eval: {every: 2, batch: 2}
+YAML
+run train gpt.yaml --run gpt --quiet; code 0
+cp -r gpt gpt2; rm -r gpt2/checkpoints/step-00000004
+run train gpt.yaml --run gpt2 --resume --quiet; code 0
+check "a resumed run of text ends in the same bits" cmp {gpt,gpt2}/checkpoints/step-00000004/model.safetensors
+run eval gpt --data fish.txt; code 0; out 'tokens, loss .*perplexity .*bits per byte'
+run eval gpt --data fish.txt --json; code 0; out '"bits_per_byte": [0-9]'; json out whole
+loss=$(sed -n 's/.*"loss": //p' out)
+run predict gpt fish.txt; code 2; err 'a model of text'
+run export gpt --hf hf; code 0
+check "export writes a folder" test -s hf/config.json -a -s hf/model.safetensors -a -s hf/tokenizer.json
+run export gpt --hf hf; code 2; err 'is there already'
+run export gpt; code 2; err '--hf is missing'
+sed '/^model/,/transformer/d; s/train:.*/train: {steps: 1, batch: 1}/; s/every: 2, //' gpt.yaml >tuned.yaml
+printf 'init: hf\noptim: {lr: 1.0e-30}\n' >>tuned.yaml
+run train tuned.yaml --run tuned --quiet; code 0
+run eval tuned --data fish.txt --json; code 0; out "\"loss\": $loss"
+run train tuned.yaml --set data.context=9 --run r9; code 2; err "data.context: 9 is more than the model's 8 positions"
+run train tuned.yaml --set data.tokenizer=bytes --set data.path=fish.txt --run r9; code 0
+run train tuned.yaml --set data.tokenizer=bytes --set data.path=fish.txt --set data.vocab=100 --run r9; code 2
+sed -i 's/"gpt2"/"bloom"/' hf/config.json
+run train tuned.yaml --run r10; code 4; err "architecture 'bloom' is not supported; gpt2, llama"
+
 # ---- inspect
 printf 'a;b,c\n1,2.5\n3,NA\n' >t.csv
 run inspect t.csv; code 0; out 'CSV, 2 rows of 2 columns, with a header'

@@ -63,8 +63,8 @@ static vkt_status fill_windows(const vkt_loader *l, uint64_t k, vkt_batch *b, co
         uint64_t shift = !l->desc.shuffle ? 0
                                           : vkt__corpus_shift(c, l->desc.split, l->desc.seed,
                                                               (k * batch + i) / l->n);
-        uint32_t n_here = vkt__corpus_window(c, l->desc.split, list[i], shift,
-                                             tokens + (size_t)i * context, y);
+        uint32_t n_here =
+            vkt__corpus_window(c, l->desc.split, list[i], shift, tokens + (size_t)i * context, y);
         if (i < n_valid)
             n_counted += n_here;
         else

@@ -1,0 +1,205 @@
+/* Hugging Face folders: config.json to a recipe and back, weights of every type, in shards, and
+ * what is refused. That losses and logits agree with transformers' is tools/check_hf.sh's to show.
+ */
+#include "testing.h"
+
+#include "base/os.h"
+#include "train/hf.h"
+
+#define DIR "test_hf_tmp"
+
+static int setup(void **state)
+{
+    (void)state;
+    vkt__remove_tree(DIR);
+    return vkt__mkdirs(DIR);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return vkt__remove_tree(DIR);
+}
+
+static const char gpt2[] =
+    "{\"model_type\": \"gpt2\", \"n_layer\": 12, \"n_head\": 12, \"n_embd\": 768, "
+    "\"n_positions\": 1024, \"vocab_size\": 50257, \"n_inner\": null}";
+static const char smollm2[] =
+    "{\"model_type\": \"llama\", \"num_hidden_layers\": 30, \"num_attention_heads\": 9, "
+    "\"num_key_value_heads\": 3, \"hidden_size\": 576, \"intermediate_size\": 1536, "
+    "\"max_position_embeddings\": 8192, \"rms_norm_eps\": 1e-05, \"rope_theta\": 100000, "
+    "\"rope_scaling\": null, \"hidden_act\": \"silu\", \"tie_word_embeddings\": true, "
+    "\"attention_bias\": false, \"vocab_size\": 49152}";
+
+/* The config, as a recipe, as a config, as JSON, as a config: nothing is lost. */
+static void require_same_again(const char *json, const char *recipe)
+{
+    vkt__hf_config a, b, c;
+    vkt__str text = { 0 };
+    vkt_config *config;
+    REQUIRE_OK(vkt__hf_config_parse(json, strlen(json), "config.json", &a));
+    vkt__hf_config_recipe(&a, &text);
+    assert_string_equal(text.data, recipe);
+    REQUIRE_OK(vkt_config_create(&config));
+    REQUIRE_OK(vkt_config_parse(config, text.data, text.len, "r.yaml"));
+    REQUIRE_OK(vkt__hf_config_of(config->layers, config->n_layers, &b));
+    b.vocab = a.vocab;
+    char *again = vkt__hf_config_json(&b, 0);
+    REQUIRE_OK(vkt__hf_config_parse(again, strlen(again), "again", &c));
+    assert_string_equal(a.activation, c.activation);
+    a.activation = c.activation = NULL;
+    /* A recipe's numbers are float32. */
+    REQUIRE_NEAR(a.eps, c.eps, 1e-7 * a.eps);
+    REQUIRE_NEAR(a.theta, c.theta, 1e-7 * a.theta);
+    assert_true(a.gpt2 == c.gpt2 && a.layers == c.layers && a.heads == c.heads &&
+                a.kv_heads == c.kv_heads && a.width == c.width && a.mlp == c.mlp &&
+                a.context == c.context && a.vocab == c.vocab && a.window == c.window &&
+                a.tied == c.tied && a.qkv_bias == c.qkv_bias && a.all_bias == c.all_bias);
+    free(again);
+    vkt_config_destroy(&config);
+    vkt__str_finish(&text);
+}
+
+static void configs_become_recipes(void **state)
+{
+    (void)state;
+    require_same_again(
+        gpt2, "model:\n  - transformer: {names: gpt2, layers: 12, heads: 12, kv_heads: 12, "
+              "width: 768, mlp: 3072, context: 1024, norm: layernorm, positions: "
+              "learned, activation: gelu, eps: 1e-05, tie: true}\n");
+    require_same_again(smollm2,
+                       "model:\n  - transformer: {names: llama, layers: 30, heads: 9, kv_heads: 3, "
+                       "width: 576, mlp: 1536, context: 8192, norm: rmsnorm, positions: rope, "
+                       "activation: swiglu, eps: 1e-05, tie: true, theta: 100000}\n");
+}
+
+static void refused_config(const char *json, const char *line)
+{
+    vkt__hf_config c;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__hf_config_parse(json, strlen(json), "config.json", &c), VKT_FORMAT);
+    REQUIRE_LOGGED(line);
+    assert_int_equal(strchr(test_log, '\n')[1], 0);
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+static void configs_are_refused(void **state)
+{
+    (void)state;
+    refused_config("[1]", "'config.json' is no JSON object");
+    refused_config("{\"n_layer\": 3", "'config.json' is no JSON object");
+    refused_config("{}", "model_type is missing");
+    refused_config("{\"model_type\": \"falcon\"}",
+                   "architecture 'falcon' is not supported; gpt2, llama (SmolLM2, TinyLlama), "
+                   "mistral and qwen2 are");
+    refused_config("{\"model_type\": \"gpt2\"}", "n_layer is missing");
+    refused_config("{\"model_type\": \"gpt2\", \"n_layer\": -1}", "n_layer must be a whole number");
+    refused_config("{\"model_type\": \"gpt2\", \"n_layer\": 1, \"n_head\": 1, \"n_embd\": 8, "
+                   "\"vocab_size\": 9, \"activation_function\": \"mish\"}",
+                   "activation_function is an activation that is not supported");
+    refused_config(
+        "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
+        "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9, \"rope_scaling\": "
+        "{\"rope_type\": \"llama3\"}}",
+        "rope_scaling (stretched rotary positions, as of Llama 3.1) is not supported");
+    refused_config(
+        "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
+        "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9, \"head_dim\": 16}",
+        "head_dim times num_attention_heads must be hidden_size");
+}
+
+/* ---- weights ---- */
+
+static void put_tensor(const char *file, const char *name, const char *dtype, const void *data)
+{
+    vkt__st_tensor t = { .name = name, .dtype = dtype, .rank = 2, .shape = { 2, 3 } };
+    t.data = (void *)(uintptr_t)data;
+    REQUIRE_OK(vkt__safetensors_write(file, &t, 1, NULL, 0, NULL));
+}
+
+static vkt_status load(const char *folder, const char *name, uint64_t columns, float out[6])
+{
+    vkt__st_tensor t = { .name = name, .dtype = "F32", .rank = 2, .shape = { 2, columns } };
+    t.data = out;
+    return vkt__hf_weights_load(folder, &t, 1);
+}
+
+static void weights_are_widened(void **state)
+{
+    (void)state;
+    static const float f32[] = { 1, -2, 0.5f, 65504, -0.0f, 6.103515625e-5f };
+    /* The same in f16, and its least and largest parts: subnormal 2^-24, infinity. */
+    static const uint16_t f16[] = { 0x3C00, 0xC000, 0x3800, 0x7BFF, 0x8000, 0x0400 },
+                          odd[] = { 0x0001, 0x7C00, 0xFC00, 0x83FF, 0x7C01, 0x03FF },
+                          bf16[] = { 0x3F80, 0xC000, 0x3F00, 0x4780, 0x8000, 0x3880 };
+    float out[6];
+    REQUIRE_OK(vkt__mkdirs(DIR "/w"));
+    put_tensor(DIR "/w/model.safetensors", "wte.weight", "F32", f32);
+    REQUIRE_OK(load(DIR "/w", "transformer.wte.weight", 3, out)); /* its prefix may be lacking */
+    assert_memory_equal(out, f32, sizeof f32);
+    put_tensor(DIR "/w/model.safetensors", "a", "F16", f16);
+    REQUIRE_OK(load(DIR "/w", "a", 3, out));
+    assert_memory_equal(out, f32, sizeof f32);
+    put_tensor(DIR "/w/model.safetensors", "a", "F16", odd);
+    REQUIRE_OK(load(DIR "/w", "a", 3, out));
+    REQUIRE_NEAR(out[0], ldexp(1, -24), 0);
+    assert_true(isinf(out[1]) && out[1] > 0 && isinf(out[2]) && out[2] < 0 && isnan(out[4]));
+    REQUIRE_NEAR(out[3], -1023 * ldexp(1, -24), 0);
+    REQUIRE_NEAR(out[5], 1023 * ldexp(1, -24), 0);
+    put_tensor(DIR "/w/model.safetensors", "a", "BF16", bf16);
+    REQUIRE_OK(load(DIR "/w", "a", 3, out));
+    REQUIRE_NEAR(out[3], 65536, 0);
+    REQUIRE_NEAR(out[1], -2, 0);
+}
+
+static void put(const char *path, const char *text)
+{
+    REQUIRE_OK(vkt__file_replace(path, text, strlen(text)));
+}
+
+static void weights_in_shards_and_wrong_ones(void **state)
+{
+    (void)state;
+    static const float f32[] = { 1, 2, 3, 4, 5, 6 };
+    float out[6];
+    static const struct {
+        const char *name, *line;
+        uint64_t columns;
+    } bad[] = { { "c", "test_hf_tmp/s' has no tensor 'c': it is of another model", 3 },
+                { "a", "tensor 'a' is [2, 3] in the file, [2, 2] in the model", 2 },
+                { "i", "tensor 'i' is of type I32; F32, F16 and BF16 are read", 3 } };
+    REQUIRE_OK(vkt__mkdirs(DIR "/s"));
+    put_tensor(DIR "/s/one.safetensors", "a", "F32", f32);
+    put_tensor(DIR "/s/two.safetensors", "b", "F32", f32);
+    put_tensor(DIR "/s/int.safetensors", "i", "I32", f32);
+    put(DIR "/s/model.safetensors.index.json",
+        "{\"weight_map\": {\"a\": \"one.safetensors\", \"b\": \"two.safetensors\", \"i\": "
+        "\"int.safetensors\"}}");
+    REQUIRE_OK(load(DIR "/s", "b", 3, out));
+    assert_memory_equal(out, f32, sizeof f32);
+    for (size_t i = 0; i < VKT_COUNT(bad); i++) {
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(load(DIR "/s", bad[i].name, bad[i].columns, out), VKT_FORMAT);
+        REQUIRE_LOGGED(bad[i].line);
+    }
+    TEST_LOG_CAPTURE();
+    put(DIR "/s/model.safetensors.index.json", "{\"weight_map\": {\"a\": \"../one.safetensors\"}}");
+    REQUIRE_STATUS(load(DIR "/s", "a", 3, out), VKT_FORMAT);
+    REQUIRE_LOGGED("has no weight_map of tensors and file names");
+    REQUIRE_OK(vkt__mkdirs(DIR "/p"));
+    put(DIR "/p/pytorch_model.bin", "x");
+    REQUIRE_STATUS(load(DIR "/p", "a", 3, out), VKT_FORMAT);
+    REQUIRE_LOGGED("pytorch_model.bin is not read, save it as safetensors");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(configs_become_recipes),
+        cmocka_unit_test(configs_are_refused),
+        cmocka_unit_test(weights_are_widened),
+        cmocka_unit_test(weights_in_shards_and_wrong_ones),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Hugging Face folders in and out, against transformers: random small models of each family, in f32, f16 and bf16, in one
+# file and in shards, are read by `init:`, evaluated, exported, and loaded again. Run by hand where the lab is.
+# usage: check_hf.sh PROGRAM [DRIVER]
+set -euo pipefail
+program=$(realpath "${1:?the program}") driver=${2:-mesa25}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+lab=${VKT_LAB_DIR:-$here/../../shared/lab}
+work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-hf.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+"$lab/in-testing" python3 "$here/check_hf.py" make "$work" 2>/dev/null
+cd "$work"
+bad=0
+for name in $(ls -d */ | tr -d /); do
+    # One step at a rate that changes nothing: the run's checkpoint holds the folder's weights.
+    printf '%s\n' "init: $name" "data: {source: text, path: text.txt, context: 32, valid_fraction: 0.2, test_fraction: 0}" \
+        "optim: {lr: 1.0e-30}" "train: {steps: 1, batch: 2}" >recipe.yaml
+    "$lab/with-driver" "$driver" "$program" train recipe.yaml --run "$name-run" --quiet >log 2>&1 || { cat log; exit 1; }
+    "$lab/with-driver" "$driver" "$program" eval "$name-run" --data text.txt --json >got.json 2>log
+    "$program" export "$name-run" --hf "$name-out" --quiet
+    # Sums of some hundred float32 logits agree to about 1e-6 of themselves.
+    python3 - "$name" <<'PY' || bad=1
+import json, sys
+want, got = json.load(open(sys.argv[1] + "/expected.json")), json.load(open("got.json"))
+ok = want["n"] == got["n"] and abs(want["loss"] - got["loss"]) <= 1e-5 * want["loss"]
+print(("ok   " if ok else "FAIL ") + f"{sys.argv[1]}: loss {got['loss']:.7f} over {got['n']} tokens, transformers {want['loss']:.7f}")
+sys.exit(not ok)
+PY
+done
+"$lab/in-testing" python3 "$here/check_hf.py" load "$work" 2>/dev/null || bad=1
+exit $bad
