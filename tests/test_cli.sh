@@ -207,6 +207,16 @@ run runs; code 0; out 'runs/nan +digits +failed'
 echo '{' >runs/quiet/run.json
 run runs; code 0; out 'damaged'
 
+# ---- a language model
+run train char-gpt --set train.steps=3 --set schedule.warmup=0 --set eval.sample=20 --quiet --run runs/gpt; code 0
+run generate runs/gpt --prompt 'It is' --tokens 100 --temperature 0; code 0; out '^It is'; cp "$tmp/out" greedy
+run generate runs/gpt --prompt 'It is' --tokens 100 --temperature 0; code 0; check "greedy text repeats" cmp greedy "$tmp/out"
+run generate runs/gpt --prompt 'It is' --tokens 100 --temperature 0 --stop "$(cut -c 6-12 greedy | head -1)"; code 0
+check "a stop string ends the text" test "$(wc -c <"$tmp/out")" -lt "$(wc -c <greedy)"
+run generate runs/gpt --temperature hot; code 2; err 'temperature'; silent out
+run generate runs/gpt --prompt "$(printf 'x%.0s' {1..65})"; code 2; err 'the prompt has 65 tokens'; silent out
+run generate "runs/first run"; code 4; silent out
+
 # ---- interrupted, resumed
 "$vktrain" train digits --set train.steps=200000 --run runs/long >"$tmp/out" 2>"$tmp/err" </dev/null & pid=$!
 for _ in $(seq 100); do [ -s runs/long/metrics.jsonl ] && break; sleep 0.1; done

@@ -160,6 +160,6 @@ bool cli_exists(const char *path);
 
 extern const cli_command cmd_devices, cmd_doctor, cmd_recipes, cmd_train, cmd_eval, cmd_predict,
     cmd_export, cmd_pack, cmd_inspect, cmd_runs, cmd_bench, cmd_profile, cmd_tune, cmd_study,
-    cmd_report, cmd_watch, cmd_init, cmd_tokenize;
+    cmd_report, cmd_watch, cmd_init, cmd_tokenize, cmd_generate;
 
 #endif

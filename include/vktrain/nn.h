@@ -107,6 +107,34 @@ vkt_tensor *const *vkt_model_params(vkt_model *m, vkt_graph *g, size_t *n);
 /* vkt_backward over all parameters, with gradients placed in the model's flat gradient buffer. */
 void vkt_model_backward(vkt_model *m, vkt_graph *g, vkt_tensor *loss);
 
+/* ---- generation ---- */
+
+/* A transformer with caches of keys and values on the device, for as many tokens as it has
+ * positions; the model stays the caller's and must live longer. ARG: the model is none. */
+typedef struct vkt_generator vkt_generator;
+vkt_status vkt_generator_create(vkt_model *m, vkt_generator **out);
+void vkt_generator_destroy(vkt_generator **gen);
+/* Takes n >= 1 tokens after those before; *scores [V] is what the model gives for the next one,
+ * valid until the next call. ARG: more tokens than positions are left, or a token beyond the
+ * vocabulary; nothing is taken then. Blocks. */
+vkt_status vkt_generator_feed(vkt_generator *gen, const uint32_t *tokens, uint32_t n,
+                              const float **scores);
+uint32_t vkt_generator_left(const vkt_generator *gen);
+/* Forgets all tokens. */
+void vkt_generator_reset(vkt_generator *gen);
+
+typedef struct vkt_sampler {
+    float temperature;        /* scores are divided by it; 0: the likeliest token */
+    uint32_t top_k;           /* of so many likeliest; 0: all */
+    float top_p;              /* of the likeliest that make up this probability; 0 or 1: all */
+    float repetition_penalty; /* > 1: tokens of `past` are less likely; 0 or 1: off */
+    uint64_t seed;
+} vkt_sampler;
+/* The token for scores [n]; past [n_past]: the tokens before. A function of its arguments:
+ * position counts the tokens drawn. Among equals the lower id comes first. */
+uint32_t vkt_sample(const vkt_sampler *s, const float *scores, uint32_t n, const uint32_t *past,
+                    uint32_t n_past, uint64_t position);
+
 typedef struct vkt_param {
     const char *name; /* "0.weight": as PyTorch's state_dict names it */
     vkt_shape shape;

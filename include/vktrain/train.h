@@ -197,6 +197,27 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
  * weights, where the run kept an average. UNSUPPORTED: an op that ONNX can't express; ARG: another
  * ending. */
 vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path);
+/* Text that goes on from a prompt, by a language model's checkpoint (or a run's best). Beyond the
+ * model's context the later half of what was there is read anew. ARG: the prompt is longer than the
+ * context; FORMAT: the checkpoint is of no language model, or the prompt has characters that the
+ * model does not know. */
+typedef struct vkt_generate_desc {
+    vkt_gpu_desc gpu;
+    const char *checkpoint;
+    const char *prompt; /* NULL or "": the beginning of a text */
+    uint64_t n_tokens;  /* at most; it ends earlier at the end of a text or at a stop string */
+    vkt_sampler sampler;
+    const char *const *stop; /* the text ends before the first of these */
+    size_t n_stop;
+    /* Called with the next n bytes, whole UTF-8 characters (as far as the model makes such). */
+    void (*fn)(void *user, const char *text, size_t n);
+    void *user;
+} vkt_generate_desc;
+typedef struct vkt_generate_result {
+    uint64_t n_tokens;
+    double prompt_s, tokens_s; /* for the first token, prompt included; for all others */
+} vkt_generate_result;
+vkt_status vkt_generate(const vkt_generate_desc *desc, vkt_generate_result *out);
 
 /* ---- checkpoints and run folders ---- */
 

@@ -60,6 +60,8 @@ vkt_tensor *vkt__model_constants(vkt_model *m, vkt_graph *g);
 /* The parameter's tensor in g; NULL for index -1. */
 vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param);
 uint32_t vkt__model_n_outputs(const vkt_model *m);
+/* The i-th layer of the whole; NULL past the last. */
+const vkt__layer *vkt__model_layer(const vkt_model *m, size_t i);
 /* Plans a body whose input is `in`; names of its layers open with prefix. */
 vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, const char *prefix,
                                 vkt_shape in, bool is_whole, vkt__layer **out,

@@ -64,6 +64,11 @@ vkt_tensor *vkt__model_constants(vkt_model *m, vkt_graph *g)
     return t;
 }
 
+const vkt__layer *vkt__model_layer(const vkt_model *m, size_t i)
+{
+    return i < m->n_layers ? &m->layers[i] : NULL;
+}
+
 uint32_t vkt__model_n_outputs(const vkt_model *m)
 {
     return m->n_outputs;

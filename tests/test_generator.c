@@ -1,0 +1,126 @@
+/* Generation: scores from the caches are those of the whole text at once; sampling. */
+#include "testing.h"
+
+#include "tensor/op.h"
+#include "vktrain/nn.h"
+
+enum { T = 48, V = 37 };
+static vkt_gpu *gpu;
+
+static vkt_model *model_of(bool llama)
+{
+    vkt_layer l = { .type = "transformer",
+                    .init_scale = 8,
+                    .transformer = { .layers = 2,
+                                     .heads = 4,
+                                     .kv_heads = llama ? 2 : 0,
+                                     .width = 32,
+                                     .norm = llama ? "rmsnorm" : NULL,
+                                     .positions = llama ? "rope" : NULL,
+                                     .activation = llama ? "swiglu" : NULL } };
+    vkt_model *m;
+    vkt_model_desc d = { .layers = &l, .n_layers = 1, .input = vkt_shape1(T), .n_outputs = V };
+    REQUIRE_OK(vkt_model_create(gpu, &d, &m));
+    REQUIRE_OK(vkt_model_init(m, 3));
+    return m;
+}
+
+/* Logits [T, V] of all positions at once. */
+static void whole(vkt_model *m, const uint32_t *tokens, float *logits)
+{
+    vkt_buffer *b;
+    REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { T * 4, VKT_MEM_DEVICE, "test" }, &b));
+    REQUIRE_OK(vkt_buffer_write(gpu, b, 0, tokens, T * 4));
+    vkt_graph *g = vkt_graph_create(gpu);
+    vkt_tensor *ids = vkt_input(g, vkt_shape2(1, T), VKT_U32, "tokens");
+    vkt_bind(ids, VKT_ALL_SLOTS, b, 0);
+    vkt_tensor *y = vkt_model_build(m, g, ids, false);
+    vkt_keep(y, "logits");
+    REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "test" }));
+    REQUIRE_OK(vkt_graph_run(g));
+    REQUIRE_OK(vkt_tensor_read(y, 0, logits, T * V * 4));
+    vkt_graph_destroy(&g);
+    vkt_buffer_destroy(gpu, &b);
+}
+
+/* Fed in pieces around the prompt's chunk, and one by one. */
+static void caches_give_what_the_whole_text_gives(void **state)
+{
+    (void)state;
+    static const uint32_t pieces[2][4] = { { 35, 1, 1, T - 37 }, { 1, 32, 14, 1 } };
+    static float want[T * V];
+    for (int llama = 0; llama < 2; llama++) {
+        uint32_t tokens[T];
+        double rms = 0;
+        for (uint32_t i = 0; i < T; i++) tokens[i] = vkt_rand_below(4, VKT_RNG_TEST, i, V);
+        vkt_model *m = model_of(llama);
+        vkt_generator *gen;
+        whole(m, tokens, want);
+        for (int i = 0; i < T * V; i++) rms += (double)want[i] * (double)want[i] / (T * V);
+        REQUIRE_OK(vkt_generator_create(m, &gen));
+        for (int k = 0; k < 2; k++) {
+            const float *got;
+            uint32_t at = 0;
+            vkt_generator_reset(gen);
+            for (int i = 0; i < 4; i++) {
+                REQUIRE_OK(vkt_generator_feed(gen, tokens + at, pieces[k][i], &got));
+                at += pieces[k][i];
+                assert_int_equal(vkt_generator_left(gen), T - at);
+                for (uint32_t c = 0; c < V; c++)
+                    REQUIRE_NEAR(got[c], want[(at - 1) * V + c],
+                                 vkt__tol(VKT_F32, 1000) * (sqrt(rms) + fabs((double)got[c])));
+            }
+            assert_int_equal(at, T);
+        }
+        const float *none;
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt_generator_feed(gen, tokens, 1, &none), VKT_ARG);
+        REQUIRE_LOGGED("1 tokens after 48: the model has 48 positions");
+        vkt_generator_reset(gen);
+        REQUIRE_STATUS(vkt_generator_feed(gen, &(uint32_t) { V }, 1, &none), VKT_ARG);
+        REQUIRE_LOGGED("token 37 is beyond the vocabulary of 37");
+        vkt_generator_destroy(&gen);
+        vkt_model_destroy(&m);
+    }
+}
+
+static void sampling(void **state)
+{
+    (void)state;
+    static const float scores[] = { 1, 3, 3, -2, 2 };
+    enum { N = 5, DRAWS = 20000 };
+    uint32_t past[] = { 1, 1, 3 };
+    vkt_sampler s = { 0 };
+    assert_int_equal(vkt_sample(&s, scores, N, NULL, 0, 0), 1); /* of equals the first */
+    s.repetition_penalty = 2;
+    assert_int_equal(vkt_sample(&s, scores, N, past, 3, 0), 2);
+    s = (vkt_sampler) { .temperature = 2, .seed = 5 };
+    double p[N], sum = 0;
+    uint32_t count[N] = { 0 };
+    for (int i = 0; i < N; i++) sum += p[i] = exp((double)scores[i] / 2);
+    for (uint32_t k = 0; k < DRAWS; k++) count[vkt_sample(&s, scores, N, NULL, 0, k)]++;
+    /* Five standard deviations of a count. */
+    for (int i = 0; i < N; i++)
+        REQUIRE_NEAR(count[i], DRAWS * p[i] / sum, 5 * sqrt(DRAWS * p[i] / sum));
+    s.top_k = 2;
+    for (uint32_t k = 0; k < 100; k++) {
+        uint32_t t = vkt_sample(&s, scores, N, NULL, 0, k);
+        assert_true(t == 1 || t == 2);
+    }
+    s.top_k = 0;
+    s.top_p = (float)(p[1] / sum) * 0.99f;
+    for (uint32_t k = 0; k < 100; k++) assert_int_equal(vkt_sample(&s, scores, N, NULL, 0, k), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(caches_give_what_the_whole_text_gives),
+        cmocka_unit_test(sampling),
+    };
+    vkt_gpu_desc desc = { .no_cache = true, .cap = getenv("VKT_TEST_CAP") };
+    if (vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;
+    int failed = cmocka_run_group_tests_name("generator", tests, NULL, NULL);
+    vkt_gpu_destroy(&gpu);
+    return failed;
+}

@@ -1,0 +1,94 @@
+/* vktrain generate: text from a trained language model, to the terminal as it is made. */
+#include <stdlib.h>
+
+#include "cli.h"
+
+typedef struct generate_options {
+    cli_options common;
+    const char *prompt, *temperature, *seed;
+    double top_p, penalty;
+    uint32_t tokens, top_k;
+    cli_list stop;
+} generate_options;
+
+#define AT(field) offsetof(generate_options, field)
+static const cli_flag flags[] = {
+    { "--prompt", CLI_TEXT, AT(prompt), "TEXT", NULL, "what the text goes on from" },
+    { "--tokens", CLI_UINT, AT(tokens), "N", "200", "at most so many" },
+    { "--temperature", CLI_TEXT, AT(temperature), "T", "0.8",
+      "1: as the model has it; less is safer; 0: always the likeliest token" },
+    { "--top-k", CLI_UINT, AT(top_k), "K", "0", "only among the K likeliest; 0: all" },
+    { "--top-p", CLI_NUMBER, AT(top_p), "P", "1",
+      "only among the likeliest that have this probability together" },
+    { "--repetition-penalty", CLI_NUMBER, AT(penalty), "R", "1",
+      "above 1, tokens that occurred are less likely" },
+    { "--seed", CLI_TEXT, AT(seed), "S", "1", "another seed, another text" },
+    { "--stop", CLI_LIST, AT(stop), "TEXT", NULL, "end before this; may be given more than once" },
+    { 0 },
+};
+
+/* The prompt comes before the first text: nothing is printed where nothing can be generated. */
+static void on_text(void *user, const char *text, size_t n)
+{
+    const char **prompt = user;
+    if (*prompt) fputs(*prompt, stdout);
+    *prompt = NULL;
+    fwrite(text, 1, n, stdout);
+    fflush(stdout);
+}
+
+static int run(void *options)
+{
+    generate_options *o = options;
+    char *end = NULL;
+    double temperature = o->temperature ? strtod(o->temperature, &end) : 0.8;
+    if (o->temperature &&
+        (end == o->temperature || *end || !(temperature >= 0 && temperature < 1e6))) {
+        cli_error("generate: --temperature is a number from 0, not '%s'", o->temperature);
+        return CLI_USAGE;
+    }
+    unsigned long long seed = o->seed ? strtoull(o->seed, &end, 10) : 1;
+    if (o->seed && (end == o->seed || *end)) {
+        cli_error("generate: --seed is a whole number, not '%s'", o->seed);
+        return CLI_USAGE;
+    }
+    if (o->top_p < 0 || o->top_p > 1 || o->penalty < 0) {
+        cli_error("generate: --top-p is from 0 to 1, --repetition-penalty not below 0");
+        return CLI_USAGE;
+    }
+    const char *prompt = o->prompt;
+    vkt_generate_desc desc = { .gpu = o->common.gpu,
+                               .checkpoint = o->common.args[0],
+                               .prompt = o->prompt,
+                               .n_tokens = o->tokens,
+                               .sampler = { .temperature = (float)temperature,
+                                            .top_k = o->top_k,
+                                            .top_p = (float)o->top_p,
+                                            .repetition_penalty = (float)o->penalty,
+                                            .seed = seed },
+                               .stop = o->stop.item,
+                               .n_stop = o->stop.n,
+                               .fn = on_text,
+                               .user = &prompt };
+    vkt_generate_result r;
+    vkt_status st = vkt_generate(&desc, &r);
+    if (st == VKT_OK) printf("%s\n", prompt ? prompt : "");
+    if (st == VKT_OK && o->common.verbose && r.n_tokens > 1)
+        fprintf(stderr, "%llu tokens, %.1f tokens/s after the first, which took %.2f s\n",
+                (unsigned long long)r.n_tokens, (double)(r.n_tokens - 1) / r.tokens_s, r.prompt_s);
+    return cli_exit_code(st);
+}
+
+const cli_command cmd_generate = {
+    .name = "generate",
+    .args = "RUN|CHECKPOINT",
+    .summary = "text from a trained language model",
+    .details = "The same device, seed and options give the same text. A run folder stands for its "
+               "best checkpoint.\nexample: vktrain generate runs/char-gpt --prompt 'It is a truth'",
+    .min_args = 1,
+    .max_args = 1,
+    .common = CLI_GPU,
+    .flags = flags,
+    .options_bytes = sizeof(generate_options),
+    .run = run,
+};
