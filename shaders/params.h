@@ -248,6 +248,33 @@ struct optim_update_params {
     F32 beta1, beta2, eps; /* momentum and rmsprop: gamma is beta1, rho is beta2 */
 };
 
+/* conv_*.comp: y [N, oh, ow, co] from x [N, h, wd, c], NHWC, and w [kh, kw, ci = c / groups, co]; for the gradient of w
+ * w is dy and y is dw. flags: VKT_MM_BIAS, VKT_MM_PRE */
+struct conv_params {
+    ADDR(f32s) x;
+    ADDR(f32s) w;
+    ADDR(f32s) bias;   /* [co] */
+    ADDR(f32s) y;
+    ADDR(f32s) pre;    /* as y, before the activation */
+    ADDR(f32x4s) x4;   /* x and w again, as vectors */
+    ADDR(f32x4s) w4;
+    U32 h, wd, c;
+    U32 oh, ow, co;
+    U32 kh, kw, ci;
+    U32 pad, dil, groups;
+    U32 pixels;        /* N oh ow */
+    U32 slice;         /* gradient of w: rows of pixels that a slice takes */
+    U32 flags;
+    U32 unused;
+};
+/* conv_flip.comp */
+struct conv_flip_params {
+    ADDR(f32s) w;
+    ADDR(f32s) y;
+    U32 n;             /* elements */
+    U32 c, co, groups;
+};
+
 /* bench_*.comp: the device's ceilings */
 #define VKT_BENCH_COPY 0
 #define VKT_BENCH_READ 1
@@ -277,6 +304,7 @@ struct bench_count_params {
 static_assert(sizeof(struct vkt_step_block) % 16 == 0, "step blocks lie one after the other");
 static_assert(sizeof(struct optim_update_params) <= 128, "push constants");
 static_assert(sizeof(struct matmul_params) <= 128, "push constants");
+static_assert(sizeof(struct conv_params) <= 128, "push constants");
 static_assert(sizeof(struct norm_params) <= 128, "push constants");
 static_assert(sizeof(struct xent_params) <= 128, "push constants");
 #endif

@@ -79,6 +79,17 @@ vkt_tensor *vkt_matmul(vkt_graph *g, vkt_layout layout, vkt_tensor *a, vkt_tenso
  * when act needs it for its gradient (gelu, silu). */
 vkt_tensor *vkt_linear(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b, vkt_act act);
 
+/* y = act(conv(x, w) + b): x [N, H, W, C], w [KH, KW, C / groups, CO], b [CO] or NULL -> [N, OH, OW,
+ * CO], OH = (H + 2 pad - dilation (KH - 1) - 1) / stride + 1 rounded down. groups = C is depthwise.
+ * Saves the pre-activation as vkt_linear does. PyTorch's conv2d, channels last; kernels conv_*.comp.
+ */
+typedef struct vkt_conv_desc {
+    uint32_t stride, pad, dilation, groups; /* both axes; stride, dilation, groups 0: 1 */
+    vkt_act act;
+} vkt_conv_desc;
+vkt_tensor *vkt_conv2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
+                       vkt_conv_desc desc);
+
 /* Elementwise; y has x's shape or that of x's last dimensions (broadcast over the leading ones). */
 vkt_tensor *vkt_add(vkt_graph *g, vkt_tensor *x, vkt_tensor *y);
 vkt_tensor *vkt_mul(vkt_graph *g, vkt_tensor *x, vkt_tensor *y);

@@ -64,6 +64,12 @@ typedef union vkt_attr {
         vkt_act act;
         uint32_t kernel, slices;
     } matmul;
+    /* kh, kw: the filter's; h, w: of dx; kernel, slices: as for matmul. */
+    struct {
+        uint32_t kh, kw, stride, pad, dilation, groups, h, w;
+        vkt_act act;
+        uint32_t kernel, slices;
+    } conv;
     struct {
         uint32_t op;
         vkt_act act;

@@ -8,6 +8,7 @@ extern const vkt_op vkt__op_add, vkt__op_mul, vkt__op_scale, vkt__op_copy, vkt__
     vkt__op_act, vkt__op_act_bwd;
 extern const vkt_op vkt__op_matmul, vkt__op_matmul_act_bwd, vkt__op_matmul_parts,
     vkt__op_matmul_sum;
+extern const vkt_op vkt__op_conv2d, vkt__op_conv2d_dx, vkt__op_conv2d_dw, vkt__op_conv2d_flip;
 extern const vkt_op vkt__op_sum, vkt__op_sum_rows;
 extern const vkt_op vkt__op_layernorm, vkt__op_rmsnorm, vkt__op_norm_bwd, vkt__op_norm_dw;
 extern const vkt_op vkt__op_dropout, vkt__op_cast;
@@ -35,6 +36,10 @@ bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, vkt_layout 
                               uint32_t N, uint32_t K);
 /* Under which its choice is kept: "matmul NT 7 9 9". */
 const char *vkt__matmul_key(vkt_layout l, uint32_t M, uint32_t N, uint32_t K, char key[40]);
+
+/* Positions of a window of `taps` along `extent`; 0 where it doesn't fit. */
+uint32_t vkt__window_count(uint32_t extent, uint32_t taps, uint32_t stride, uint32_t pad,
+                           uint32_t dilation);
 
 /* Sum of squares of all elements -> [1]. */
 vkt_tensor *vkt__sum_squares(vkt_graph *g, vkt_tensor *x);

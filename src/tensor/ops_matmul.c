@@ -277,7 +277,8 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
 
 static bool matmul_sum_shape(vkt_node *n)
 {
-    vkt_shape parts = n->in[0]->shape, out = vkt_shape2(parts.d[1], parts.d[2]);
+    vkt_shape parts = n->in[0]->shape, out = { parts.rank - 1, { 0 } };
+    memcpy(out.d, parts.d + 1, out.rank * sizeof *out.d);
     vkt_act act = n->attr.matmul.act;
     vkt__out(n, 0, out, VKT_F32);
     if (act != VKT_ACT_NONE && !n->in[3] && !vkt__act_from_output(act))
@@ -293,8 +294,8 @@ static void matmul_sum_record(vkt__rec *rec, const vkt_node *n)
                                .c = vkt__addr(rec, n->out[0]),
                                .pre = vkt__addr(rec, n->out[1]),
                                .v = vkt__addr(rec, n->in[3]),
-                               .M = parts.d[1],
-                               .N = parts.d[2],
+                               .M = vkt__rows_of(n->out[0]->shape),
+                               .N = vkt__last(parts),
                                .K = parts.d[0] };
     p.flags = (n->in[2] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0);
     uint32_t spec[] = { VKT_MIN(rec->caps->workgroup, 64), 1, 1,
