@@ -8,6 +8,7 @@
 
 layout(push_constant, scalar) uniform Push { conv_params p; };
 #include "conv.glsl"
+#include "elems.glsl"
 layout(constant_id = 6) const uint SHUFFLE = 0;
 layout(constant_id = 7) const uint R = 16;
 layout(constant_id = 8) const uint V = 2;
@@ -21,11 +22,11 @@ const uint LOADS = (R + S * W - 1) / (S * W); /* that bring R values of k of one
 void step_pixel(inout float acc[SUMS], uint col, uint line, uint at[V], bool ok[LOADS], uint base[LOADS], uint kw[LOADS])
 {
     elem a[LOADS], b[V];
-    [[unroll]] for (uint v = 0; v < V; v++) b[v] = LOAD_W(at[v] + line);
+    [[unroll]] for (uint v = 0; v < V; v++) b[v] = LOAD(p.w, at[v] + line);
     [[unroll]] for (uint j = 0; j < LOADS; j++) {
         uint x;
         bool inside = tap_at(col, kw[j], p.wd, x) && ok[j];
-        elem from = LOAD_X(inside ? base[j] + x * (p.c / W) : 0);
+        elem from = LOAD(p.x, inside ? base[j] + x * (p.c / W) : 0);
         a[j] = inside ? from : elem(0.0);
     }
     [[unroll]] for (uint r = 0; r < R; r++) {

@@ -10,6 +10,7 @@
 
 layout(push_constant, scalar) uniform Push { conv_params p; };
 #include "conv.glsl"
+#include "elems.glsl"
 layout(constant_id = 6) const uint SHUFFLE = 0; /* hand out by subgroupShuffle: Mesa 22's broadcast is slow */
 layout(constant_id = 7) const uint R = 16;
 layout(constant_id = 8) const uint V = 2;
@@ -22,7 +23,7 @@ void step_k(inout float acc[SUMS], elem a[R], uint from, uint k, uint at[V], uin
 {
     elem b[V];
     [[unroll]] for (uint w = 0; w < W; w++) {
-        [[unroll]] for (uint v = 0; v < V; v++) b[v] = LOAD_W(at[v] + (k * W + w) * stride);
+        [[unroll]] for (uint v = 0; v < V; v++) b[v] = LOAD(p.w, at[v] + (k * W + w) * stride);
         [[unroll]] for (uint r = 0; r < R; r++) {
             float x = hand_out(AT(a[r], w), from);
             [[unroll]] for (uint v = 0; v < V; v++)
@@ -43,7 +44,7 @@ void load_inputs(out elem a[R], uint k0, uint depth, float inv_ci, float inv_kw,
         bool ok = tap_at(rows[r], kh, p.h, y);
         ok = tap_at(cols[r], kw, p.wd, x) && ok && k < depth;
         uint at = images[r] + (y * p.wd + x) * (p.c / W) + group_base + c;
-        elem from = LOAD_X(ok ? at : 0);
+        elem from = LOAD(p.x, ok ? at : 0);
         a[r] = ok ? from : elem(0.0);
     }
 }

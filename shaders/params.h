@@ -251,13 +251,11 @@ struct optim_update_params {
 /* conv_*.comp: y [N, oh, ow, co] from x [N, h, wd, c], NHWC, and w [kh, kw, ci = c / groups, co]; for the gradient of w
  * w is dy and y is dw. flags: VKT_MM_BIAS, VKT_MM_PRE */
 struct conv_params {
-    ADDR(f32s) x;
-    ADDR(f32s) w;
+    ADDR(elems) x;     /* elems.glsl */
+    ADDR(elems) w;
     ADDR(f32s) bias;   /* [co] */
     ADDR(f32s) y;
     ADDR(f32s) pre;    /* as y, before the activation */
-    ADDR(f32x4s) x4;   /* x and w again, as vectors */
-    ADDR(f32x4s) w4;
     U32 h, wd, c;
     U32 oh, ow, co;
     U32 kh, kw, ci;
@@ -266,6 +264,26 @@ struct conv_params {
     U32 slice;         /* gradient of w: rows of pixels that a slice takes */
     U32 flags;
     U32 unused;
+};
+/* pool.comp, pool_bwd.comp: x [N, h, wd, c], y and index [N, oh, ow, c] */
+struct pool_params {
+    ADDR(elems) x;
+    ADDR(elems) y;
+    ADDR(elems) index; /* u32: kh KW + kw of the maximum */
+    U32 h, wd, c;
+    U32 oh, ow;
+    U32 pad;
+    U32 lines;         /* of the side that is written */
+    F32 scale;         /* of the mean */
+};
+/* pad.comp */
+struct pad_params {
+    ADDR(f32s) x;
+    ADDR(f32s) y;
+    U32 h, wd, c;
+    U32 oh, ow;
+    U32 top, left;     /* modulo 2^32 */
+    U32 lines;         /* N oh */
 };
 /* conv_flip.comp */
 struct conv_flip_params {

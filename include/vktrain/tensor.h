@@ -90,6 +90,20 @@ typedef struct vkt_conv_desc {
 vkt_tensor *vkt_conv2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
                        vkt_conv_desc desc);
 
+/* Maximum or mean of windows of size x size, x [N, H, W, C] -> [N, OH, OW, C], OH = (H + 2 pad -
+ * size) / stride + 1 rounded down. pad is at most half the size; the mean counts it as zeros.
+ * PyTorch's max_pool2d, avg_pool2d. Kernels pool*.comp. */
+typedef struct vkt_pool_desc {
+    uint32_t size, stride, pad; /* stride 0: size */
+} vkt_pool_desc;
+vkt_tensor *vkt_max_pool(vkt_graph *g, vkt_tensor *x, vkt_pool_desc desc);
+vkt_tensor *vkt_avg_pool(vkt_graph *g, vkt_tensor *x, vkt_pool_desc desc);
+/* x [N, H, W, C] -> its mean over H and W [N, C]. */
+vkt_tensor *vkt_global_avg_pool(vkt_graph *g, vkt_tensor *x);
+/* Zeros around x [N, H, W, C]. */
+vkt_tensor *vkt_pad2d(vkt_graph *g, vkt_tensor *x, uint32_t top, uint32_t bottom, uint32_t left,
+                      uint32_t right);
+
 /* Elementwise; y has x's shape or that of x's last dimensions (broadcast over the leading ones). */
 vkt_tensor *vkt_add(vkt_graph *g, vkt_tensor *x, vkt_tensor *y);
 vkt_tensor *vkt_mul(vkt_graph *g, vkt_tensor *x, vkt_tensor *y);

@@ -97,8 +97,6 @@ void vkt__conv_record(vkt__rec *rec, const vkt_node *n)
                              .pixels = q.n * q.oh * q.ow,
                              .slice = dw ? vkt__conv_slice(&q, slices) : 0,
                              .flags = (n->in[2] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0) };
-    p.x4 = p.x;
-    p.w4 = p.w;
     const char *shader = dw ? kernels[kernel].dw_shader : kernels[kernel].shader;
     uint32_t spec[10] = { wg, 1, 1, (uint32_t)a->conv.act, q.transposed, a->conv.stride },
              n_spec = 6;

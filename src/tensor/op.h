@@ -71,6 +71,12 @@ typedef union vkt_attr {
         uint32_t kernel, slices;
     } conv;
     struct {
+        uint32_t kh, kw, stride, pad, h, w; /* h, w: of dx */
+    } pool;
+    struct {
+        int32_t before[2], after[2]; /* of rows, of columns */
+    } pad;
+    struct {
         uint32_t op;
         vkt_act act;
         float s;
