@@ -142,6 +142,48 @@ struct norm_dw_params {
     U32 pad;
 };
 
+/* batch_*.comp: x [rows, cols] in groups of group_rows (the last may be shorter), each in per_group chunks of rows */
+#define VKT_BN_RESIDUAL 1u
+#define VKT_BN_PRE 2u
+struct batch_norm_params {
+    ADDR(elems) x;
+    ADDR(elems) dy;
+    ADDR(elems) mean;  /* [groups, cols] */
+    ADDR(elems) rstd;
+    ADDR(elems) w;     /* [cols] */
+    ADDR(elems) b;     /* [cols]; see the kernels for what it is backward */
+    ADDR(elems) r;
+    ADDR(elems) out0;
+    ADDR(elems) out1;
+    U32 rows, cols;
+    U32 groups, group_rows, per_group, chunk;
+    F32 eps;
+    U32 flags;
+};
+/* batch_finish.comp */
+struct batch_finish_params {
+    ADDR(f32s) means;    /* [chunks, cols] */
+    ADDR(f32s) squares;
+    ADDR(f32s) run_mean; /* [cols] */
+    ADDR(f32s) run_var;
+    ADDR(u32s) count;    /* [1] */
+    ADDR(f32s) mean;     /* [groups, cols] */
+    ADDR(f32s) rstd;
+    U32 rows, cols;
+    U32 groups, group_rows, per_group, chunk;
+    F32 eps, momentum;
+};
+/* batch_norm_total.comp */
+struct batch_total_params {
+    ADDR(f32s) parts_g;  /* [chunks, cols] */
+    ADDR(f32s) parts_gh;
+    ADDR(f32s) sum_g;    /* [groups, cols] */
+    ADDR(f32s) sum_gh;
+    ADDR(f32s) db;       /* [cols] */
+    ADDR(f32s) dw;
+    U32 cols, groups, per_group, pad;
+};
+
 /* dropout.comp */
 struct dropout_params {
     ADDR(f32s) x;
@@ -324,6 +366,7 @@ static_assert(sizeof(struct optim_update_params) <= 128, "push constants");
 static_assert(sizeof(struct matmul_params) <= 128, "push constants");
 static_assert(sizeof(struct conv_params) <= 128, "push constants");
 static_assert(sizeof(struct norm_params) <= 128, "push constants");
+static_assert(sizeof(struct batch_norm_params) <= 128, "push constants");
 static_assert(sizeof(struct xent_params) <= 128, "push constants");
 #endif
 #endif

@@ -127,6 +127,22 @@ vkt_tensor *vkt_layernorm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor
 vkt_tensor *vkt_rmsnorm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *r, float eps,
                         vkt_tensor **sum);
 
+/* y = (x - mean) / sqrt(var + eps) * w + b, channel by channel over all other dimensions. x [B, ..., C];
+ * w, b, running_mean, running_var [C] f32, count [1] u32 (PyTorch's num_batches_tracked).
+ * train: mean and variance of the batch, or of each ghost batch of `virtual_batch` examples in order,
+ * the last of them shorter where B is no multiple; each ghost batch moves the running averages by
+ * `momentum` and counts, as PyTorch's BatchNorm does when given the pieces one after another.
+ * Otherwise by the running averages, which then only are read; that has no gradient.
+ * Error: SHAPE also where a ghost batch has one value a channel, of which there is no variance.
+ * Ioffe & Szegedy 2015 (arXiv 1502.03167); ghost batches: Hoffer et al. 2017 (arXiv 1705.08741). */
+typedef struct vkt_batch_norm_desc {
+    vkt_tensor *w, *b, *running_mean, *running_var, *count;
+    float eps, momentum;    /* 1e-5 and 0.1 are usual; used as given */
+    uint32_t virtual_batch; /* examples; 0 or more than B: B */
+    bool train;
+} vkt_batch_norm_desc;
+vkt_tensor *vkt_batch_norm(vkt_graph *g, vkt_tensor *x, const vkt_batch_norm_desc *desc);
+
 /* Zero with probability p, else x / (1 - p). The mask is a function of (seed, step, element): the
  * gradient recomputes it. step is the step block (vkt_step). Srivastava et al. 2014. */
 vkt_tensor *vkt_dropout(vkt_graph *g, vkt_tensor *x, vkt_tensor *step, float p);

@@ -87,6 +87,13 @@ typedef union vkt_attr {
         bool rms, bias;
         uint32_t chunk;
     } norm;
+    /* group_rows: of a ghost batch. fixed: by the running averages. */
+    struct {
+        uint32_t group_rows;
+        float eps, momentum;
+        vkt_act act;
+        bool fixed;
+    } batch;
     struct {
         float p;
         uint32_t id;
