@@ -25,6 +25,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) buffer f32x4s { uin
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer f32x4s { vec4 v[]; };
 #endif
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer u32x4s { uvec4 v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer u32x2s { uvec2 v[]; };
 
 /* Named in params.h before they have their structs from there. */
 layout(buffer_reference) buffer step_ref;

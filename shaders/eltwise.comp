@@ -4,6 +4,7 @@
  * one per row of the workgroup, so that a subgroup's loads are contiguous (CPU drivers). Twin: eltwise_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "eltwise.glsl"
 
 layout(constant_id = 3) const uint OP = 0;
 layout(constant_id = 4) const int ACT = 0;
@@ -12,17 +13,10 @@ layout(push_constant, scalar) uniform Push { eltwise_params p; };
 
 float apply(float x, float y)
 {
-    if (OP == VKT_EL_ADD) return x + y;
-    if (OP == VKT_EL_MUL) return x * y;
-    if (OP == VKT_EL_SCALE) return x * p.s;
-    if (OP == VKT_EL_FILL) return p.s;
-    if (OP == VKT_EL_ACT) return act_fwd(ACT, x);
-    if (OP == VKT_EL_ACT_BWD) return x * act_bwd(ACT, y);
-    return x;
+    return eltwise(OP, ACT, x, y, p.s);
 }
 
-const bool HAS_X = OP != VKT_EL_FILL;
-const bool HAS_Y = OP == VKT_EL_ADD || OP == VKT_EL_MUL || OP == VKT_EL_ACT_BWD;
+const bool HAS_X = OP != VKT_EL_FILL, HAS_Y = ELTWISE_BINARY(OP);
 
 void one(uint i)
 {

@@ -6,8 +6,6 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
-layout(constant_id = 3) const uint LAYOUT = 0; /* vkt_layout: 0 NT, 1 NN, 2 TN */
-layout(constant_id = 4) const int ACT = 0;
 layout(push_constant, scalar) uniform Push { matmul_params p; };
 #include "matmul_end.glsl"
 
@@ -16,8 +14,7 @@ uint first = 0; /* element of this slice's C */
 void store1(uint m, uint n, float sum)
 {
     if (m >= p.M || n >= p.N) return;
-    if ((p.flags & VKT_MM_BIAS) != 0) sum += p.bias.v[n];
-    finish(first + m * p.N + n, sum);
+    finish(first + m * p.N + n, n, sum);
 }
 
 void store4(uint m, uvec4 n, vec4 sum)

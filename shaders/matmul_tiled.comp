@@ -2,22 +2,31 @@
 /* C [M, N] = end(op(A) op(B) + bias) for GPUs: a workgroup computes a BM x BN tile, BK steps of k at a time through
  * shared memory (k-major, rows padded by one vec4), the next slice in registers meanwhile. A thread keeps TM x TN
  * sums as groups of 4 x 4 spread over the tile, fed by vec4 reads. Sums over k in order. The layout matters to the
- * loaders only. VEC_A, VEC_B: row length and address are multiples of 4 floats. Outside the matrices zeros are
+ * loaders only. VEC_A, VEC_B: row length and address are multiples of 4 elements. Outside the matrices zeros are
  * loaded and nothing is stored. Twin: matmul_ref. Source: siboehm's SGEMM ladder, ggml's mul_mm. */
 #extension GL_GOOGLE_include_directive : require
+#ifdef HALF
+#define VKT_MM_MATRIX u32s
+#define VKT_MM_VECTOR u32x2s
+#endif
 #include "common.glsl"
-
-layout(constant_id = 3) const uint LAYOUT = 0; /* vkt_layout: 0 NT, 1 NN, 2 TN */
-layout(constant_id = 4) const int ACT = 0;
-layout(constant_id = 5) const uint BM = 32;
-layout(constant_id = 6) const uint BN = 32;
-layout(constant_id = 7) const uint BK = 16;
-layout(constant_id = 8) const uint TM = 4;
-layout(constant_id = 9) const uint TN = 4;
-layout(constant_id = 10) const uint VEC_A = 0;
-layout(constant_id = 11) const uint VEC_B = 0;
 layout(push_constant, scalar) uniform Push { matmul_params p; };
 #include "matmul_end.glsl"
+
+layout(constant_id = 7) const uint BM = 32;
+layout(constant_id = 8) const uint BN = 32;
+layout(constant_id = 9) const uint BK = 16;
+layout(constant_id = 10) const uint TM = 4;
+layout(constant_id = 11) const uint TN = 4;
+layout(constant_id = 12) const uint VEC_A = 0;
+layout(constant_id = 13) const uint VEC_B = 0;
+#ifdef HALF
+#define AT(from, i) widen1(from, i)
+#define AT4(from, i) vec4(widen((from).v[i].x), widen((from).v[i].y))
+#else
+#define AT(from, i) (from).v[i]
+#define AT4(from, i) (from).v[i]
+#endif
 
 const uint THREADS = (BM / TM) * (BN / TN);    /* = gl_WorkGroupSize.x */
 const uint GM = TM / 4, GN = TN / 4;           /* groups of 4 rows, of 4 columns per thread */
@@ -28,17 +37,17 @@ const bool A_ALONG_K = LAYOUT != 2, B_ALONG_K = LAYOUT == 0; /* contiguous along
 
 shared vec4 sa[BK * A_STRIDE], sb[BK * B_STRIDE];
 
-/* Four contiguous floats of a matrix [rows, cols]; zeros outside. */
-vec4 load4(f32s x, f32x4s x4, bool vec, uint row, uint col, uint rows, uint cols)
+/* Four contiguous elements of a matrix [rows, cols]; zeros outside. */
+vec4 load4(VKT_MM_MATRIX x, VKT_MM_VECTOR x4, bool vec, uint row, uint col, uint rows, uint cols)
 {
     uint i = row * cols + col;
     if (row >= rows || col >= cols) return vec4(0.0);
-    if (vec) return x4.v[i / 4];
+    if (vec) return AT4(x4, i / 4);
     vec4 v = vec4(0.0);
-    v.x = x.v[i];
-    if (col + 1 < cols) v.y = x.v[i + 1];
-    if (col + 2 < cols) v.z = x.v[i + 2];
-    if (col + 3 < cols) v.w = x.v[i + 3];
+    v.x = AT(x, i);
+    if (col + 1 < cols) v.y = AT(x, i + 1);
+    if (col + 2 < cols) v.z = AT(x, i + 2);
+    if (col + 3 < cols) v.w = AT(x, i + 3);
     return v;
 }
 
@@ -114,13 +123,15 @@ void main()
     [[unroll]] for (uint i = 0; i < TM; i++) {
         uint m = m0 + i / 4 * (BM / GM) + ty * 4 + i % 4;
         if (m >= p.M) continue;
-        [[unroll]] for (uint j = 0; j < GN; j++)
-            [[unroll]] for (uint c = 0; c < 4; c++) {
-                uint n = n0 + j * (BN / GN) + tx * 4 + c;
-                if (n >= p.N) continue;
-                float sum = acc[i * GN + j][c];
-                if ((p.flags & VKT_MM_BIAS) != 0) sum += p.bias.v[n];
-                finish((s * p.M + m) * p.N + n, sum);
-            }
+        [[unroll]] for (uint j = 0; j < GN; j++) {
+            uint n = n0 + j * (BN / GN) + tx * 4, at = (s * p.M + m) * p.N;
+#ifdef HALF
+            [[unroll]] for (uint c = 0; c < 4; c += 2)
+                if (n + c < p.N) finish_pair(at + n + c, n + uvec2(c, c + 1), vec2(acc[i * GN + j][c], acc[i * GN + j][c + 1]), n + c + 1 < p.N);
+#else
+            [[unroll]] for (uint c = 0; c < 4; c++)
+                if (n + c < p.N) finish(at + n + c, n + c, acc[i * GN + j][c]);
+#endif
+        }
     }
 }

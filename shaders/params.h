@@ -67,23 +67,49 @@ struct eltwise_params {
     U32 pad;
 };
 
-/* matmul_*.comp: C [M, N] = op(A) op(B), then bias, then an activation or times an activation's derivative */
+/* eltwise_chain.comp: up to VKT_CHAIN_STAGES of these one after another; operand k is stage k's */
+#define VKT_EL_DROPOUT 7
+#define VKT_CHAIN_STAGES 3
+struct eltwise_chain_params {
+    ADDR(f32s) x;
+    ADDR(f32s) y0, y1, y2;
+    ADDR(step_ref) step;
+    ADDR(f32s) z;
+    ADDR(f32x4s) x4;   /* the same addresses as vectors */
+    ADDR(f32x4s) y40, y41, y42;
+    ADDR(f32x4s) z4;
+    U32 n;             /* elements of z */
+    U32 m0, m1, m2;    /* elements of the operands: index i % m */
+    F32 s0, s1, s2;    /* of scale, and of dropout 1 / (1 - p) */
+    U32 id, threshold; /* of dropout */
+    U32 pad;
+};
+
+/* matmul_*.comp: C [M, N] = op(A) op(B), then bias, then an activation or times an activation's derivative. A kernel
+ * says before it includes this as what it reads A and B. */
+#ifndef VKT_MM_MATRIX
+#define VKT_MM_MATRIX f32s
+#endif
+#ifndef VKT_MM_VECTOR
+#define VKT_MM_VECTOR f32x4s
+#endif
 struct matmul_params {
-    ADDR(f32s) a;
-    ADDR(f32s) b;
-    ADDR(f32s) bias;   /* [N] */
+    ADDR(VKT_MM_MATRIX) a;
+    ADDR(VKT_MM_MATRIX) b;
+    ADDR(VKT_MM_VECTOR) a4; /* the same addresses, to load vectors from */
+    ADDR(VKT_MM_VECTOR) b4;
+    ADDR(f32s) bias;        /* [N] */
     ADDR(f32s) c;
-    ADDR(f32s) pre;    /* [M, N] before the activation */
-    ADDR(f32s) v;      /* [M, N] where the derivative is taken: see act_bwd */
-    ADDR(f32x4s) a4;   /* a and b again, as vectors */
-    ADDR(f32x4s) b4;
+    ADDR(f32s) aux;         /* [M, N]: written before the activation, or where the derivative is taken: see act_bwd */
+    ADDR(u32s) c16;         /* the same addresses, as pairs of 16-bit numbers */
+    ADDR(u32s) aux16;
     U32 M, N, K;
-    U32 flags;         /* 1: bias, 2: save pre */
-    U32 slice;         /* steps of k that a slice takes; K: all. Slice s's C is [M, N] number s */
+    U32 flags;
+    U32 slice;              /* steps of k that a slice takes; K: all. Slice s's C is [M, N] number s */
     U32 pad;
 };
 #define VKT_MM_BIAS 1u
-#define VKT_MM_PRE 2u
+#define VKT_MM_PRE 2u     /* aux is written */
 #define VKT_MM_ACT_BWD 16 /* constant ACT: this much more than the activation whose derivative is meant */
 
 /* sum.comp: chunk sums */
@@ -363,6 +389,7 @@ struct bench_count_params {
 #ifndef VULKAN
 static_assert(sizeof(struct vkt_step_block) % 16 == 0, "step blocks lie one after the other");
 static_assert(sizeof(struct optim_update_params) <= 128, "push constants");
+static_assert(sizeof(struct eltwise_chain_params) <= 128, "push constants");
 static_assert(sizeof(struct matmul_params) <= 128, "push constants");
 static_assert(sizeof(struct conv_params) <= 128, "push constants");
 static_assert(sizeof(struct norm_params) <= 128, "push constants");

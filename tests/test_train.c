@@ -268,18 +268,6 @@ static void refusals_come_before_step_one(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 
-/* Known defect, not understood: a shrunk evaluation crashes on Mesa 26.1's CPU driver. */
-static bool is_mesa26(void)
-{
-    vkt_gpu_info *list;
-    size_t n;
-    REQUIRE_OK(vkt_gpu_list(&list, &n));
-    bool is = strstr(list[0].caps.driver_info, "Mesa 26.") != NULL;
-    free(list);
-    if (is) print_message("left out on Mesa 26: evaluating with little memory crashes there\n");
-    return is;
-}
-
 static void what_does_not_fit_is_accumulated(void **state)
 {
     (void)state;
@@ -309,7 +297,6 @@ static void what_does_not_fit_is_accumulated(void **state)
     assert_non_null(strstr(json, "batch: 512"));
     free(json);
     /* A model that was trained so can be used so. */
-    if (is_mesa26()) return;
     vkt_eval_result e;
     more_cap = "memory=8388608"; /* staging included */
     vkt_status st = vkt_eval(

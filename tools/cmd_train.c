@@ -11,7 +11,7 @@ typedef struct train_options {
     cli_options common;
     cli_list set;
     const char *run_dir;
-    bool resume, explain;
+    bool resume, explain, no_rewrite;
 } train_options;
 
 #define AT(field) offsetof(train_options, field)
@@ -24,6 +24,8 @@ static const cli_flag flags[] = {
       "go on with the last checkpoint of the folder given by --run" },
     { "--explain", CLI_BOOL, AT(explain), NULL, NULL,
       "print the configuration and the plan of a step, then stop" },
+    { "--no-rewrite", CLI_BOOL, AT(no_rewrite), NULL, NULL,
+      "run every op by itself, without fusions: slower, to compare with" },
     { 0 },
 };
 
@@ -323,6 +325,7 @@ static int train(const train_options *o, const vkt_config *c)
         .run_dir = o->run_dir,
         .resume = o->resume,
         .gpu = o->common.gpu,
+        .no_rewrite = o->no_rewrite,
         .explain = o->explain,
         .explain_text = &plan,
         .on_progress = on_progress,

@@ -63,7 +63,8 @@ vkt_shape vkt_tensor_shape(const vkt_tensor *t);
 vkt_dtype vkt_tensor_dtype(const vkt_tensor *t);
 
 /* C = op(A) op(B), row-major. NT: A [M, K], B [N, K]; NN: A [M, K], B [K, N]; TN: A [K, M], B [K,
- * N]. Leading dimensions of A beyond two count as rows. Source: BLAS. Kernels matmul_*.comp. */
+ * N]. Leading dimensions of A beyond two count as rows. A and B: both f32, f16 or bf16, which is
+ * also C's type; sums are f32. Source: BLAS. Kernels matmul_*.comp. */
 typedef enum vkt_layout { VKT_NT, VKT_NN, VKT_TN } vkt_layout;
 typedef enum vkt_act {
     VKT_ACT_NONE,
@@ -75,9 +76,14 @@ typedef enum vkt_act {
     VKT_ACT_TANH
 } vkt_act;
 vkt_tensor *vkt_matmul(vkt_graph *g, vkt_layout layout, vkt_tensor *a, vkt_tensor *b);
-/* y = act(x w^T + b): x [..., K], w [N, K], b [N] or NULL -> [..., N]. Saves the pre-activation
- * when act needs it for its gradient (gelu, silu). */
+/* y = act(x w^T + b): x [..., K], w [N, K], b [N] f32 or NULL -> [..., N] of x's type. Saves the
+ * pre-activation when act needs it for its gradient (gelu, silu). */
 vkt_tensor *vkt_linear(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b, vkt_act act);
+/* The same with a result of another type than 16-bit operands: f32. */
+vkt_tensor *vkt_matmul_as(vkt_graph *g, vkt_layout layout, vkt_tensor *a, vkt_tensor *b,
+                          vkt_dtype dtype);
+vkt_tensor *vkt_linear_as(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b, vkt_act act,
+                          vkt_dtype dtype);
 
 /* y = act(conv(x, w) + b): x [N, H, W, C], w [KH, KW, C / groups, CO], b [CO] or NULL -> [N, OH, OW,
  * CO], OH = (H + 2 pad - dilation (KH - 1) - 1) / stride + 1 rounded down. groups = C is depthwise.

@@ -44,6 +44,7 @@ typedef struct vkt_config {
         *metric;     /* that selects: "accuracy", "loss", "mae"; "auto" until vkt_config_finish */
     int metric_sign; /* +1 larger is better, -1 smaller; 0: by the metric's name */
     const char *source; /* recipe path or built-in name */
+    bool no_rewrite;    /* graphs without fusions: of the run, not of the recipe */
     struct vkt__config_private *priv;
 } vkt_config;
 
@@ -95,6 +96,7 @@ typedef struct vkt_train_desc {
     const char *run_dir; /* NULL: runs/NAME-DATE under the current folder */
     bool resume;         /* go on with run_dir's last checkpoint */
     vkt_gpu_desc gpu;    /* device NULL: the config's */
+    bool no_rewrite;     /* graphs as the layers build them, without fusions */
     bool explain;        /* stop after planning; text goes to explain_text */
     char **explain_text; /* caller frees */
     void (*on_progress)(void *user,

@@ -1,5 +1,6 @@
 /* What operating systems do differently: files, folders, threads, signals, terminal, clock.
- * os_posix.c and os_win32.c implement it; nothing else in the tree includes a system header. */
+ * os_posix.c and os_win32.c implement it, files.c what they have in common; nothing else in the
+ * tree includes a system header. */
 #ifndef VKT_BASE_OS_H
 #define VKT_BASE_OS_H
 
@@ -45,6 +46,9 @@ vkt_status vkt__file_finish(const char *path, FILE **f);
 vkt_status vkt__file_open(const char *path, FILE **out);   /* to read */
 vkt_status vkt__file_append(const char *path, FILE **out); /* created if absent */
 bool vkt__file_seek(FILE *f, uint64_t offset);             /* from the start; past 2 GiB too */
+FILE *vkt__fopen(const char *path, const char *mode);      /* silent; NULL and errno; no folder */
+bool vkt__file_sync(FILE *f);                              /* flushed, and on the disk */
+void vkt__file_remove(const char *path);                   /* silent */
 vkt_status vkt__file_truncate(const char *path, uint64_t bytes);
 vkt_status vkt__mkdirs(const char *path);
 vkt_status vkt__rename(const char *from, const char *to); /* `to` must not be a non-empty folder */
@@ -61,6 +65,7 @@ void vkt__lock_release(vkt__file_lock **l);
 /* Names in a folder, sorted, without . and ..; free with vkt__names_free. */
 vkt_status vkt__list_dir(const char *path, char ***names, size_t *n);
 void vkt__names_free(char **names, size_t n);
+void vkt__names_sort(char **names, size_t n); /* by bytes */
 /* ~/.cache/vktrain or its equivalent (XDG_CACHE_HOME, LOCALAPPDATA); created. False if none. */
 bool vkt__cache_dir(char *out, size_t n);
 

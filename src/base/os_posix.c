@@ -183,87 +183,23 @@ static vkt_status io_fail(const char *what, const char *path)
     return vkt__fail(VKT_IO, "file", "can't %s '%s': %s", what, path, strerror(errno));
 }
 
-vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t *n)
+FILE *vkt__fopen(const char *path, const char *mode)
 {
-    *data = NULL;
-    *n = 0;
-    FILE *f = fopen(path, "rb");
-    struct stat s;
-    if (!f) return io_fail("open", path);
-    if (fstat(fileno(f), &s) != 0 || S_ISDIR(s.st_mode)) {
-        fclose(f);
-        return vkt__fail(VKT_IO, "file", "can't read '%s': it is not a file", path);
+    if (vkt__is_dir(path)) {
+        errno = EISDIR;
+        return NULL;
     }
-    if ((uint64_t)s.st_size > limit) {
-        fclose(f);
-        return vkt__fail(VKT_IO, "file", "'%s' has %lld bytes, more than the %llu that are allowed",
-                         path, (long long)s.st_size, (unsigned long long)limit);
-    }
-    char *p = malloc((size_t)s.st_size + 1);
-    if (!p) {
-        fclose(f);
-        return vkt__fail(VKT_OOM_HOST, "file", "no memory for the %lld bytes of '%s'",
-                         (long long)s.st_size, path);
-    }
-    size_t got = fread(p, 1, (size_t)s.st_size, f);
-    bool bad = ferror(f) != 0 || got != (size_t)s.st_size;
-    fclose(f);
-    if (bad) {
-        free(p);
-        return io_fail("read all of", path);
-    }
-    p[got] = 0;
-    *data = p;
-    *n = got;
-    return VKT_OK;
+    return fopen(path, mode);
 }
 
-vkt_status vkt__file_create(const char *path, FILE **out)
+bool vkt__file_sync(FILE *f)
 {
-    *out = fopen(path, "wb");
-    return *out ? VKT_OK : io_fail("create", path);
+    return fflush(f) == 0 && fsync(fileno(f)) == 0;
 }
 
-vkt_status vkt__file_finish(const char *path, FILE **f)
+void vkt__file_remove(const char *path)
 {
-    bool bad = ferror(*f) != 0 || fflush(*f) != 0 || fsync(fileno(*f)) != 0;
-    int keep = errno;
-    if (fclose(*f) != 0) {
-        if (!bad) keep = errno;
-        bad = true;
-    }
-    *f = NULL;
-    errno = keep;
-    return bad ? io_fail("write", path) : VKT_OK;
-}
-
-vkt_status vkt__file_replace(const char *path, const void *data, size_t n)
-{
-    vkt__str tmp = { 0 };
-    FILE *f = NULL;
-    vkt__str_printf(&tmp, "%s.tmp%d", path, vkt__pid());
-    vkt_status st = VKT_OK;
-    VKT_TRY(vkt__file_create(tmp.data, &f));
-    if (n) fwrite(data, 1, n, f);
-    VKT_TRY(vkt__file_finish(tmp.data, &f));
-    VKT_TRY(vkt__rename(tmp.data, path));
-fail:
-    if (st != VKT_OK) remove(tmp.data);
-    vkt__str_finish(&tmp);
-    return st;
-}
-
-vkt_status vkt__file_open(const char *path, FILE **out)
-{
-    *out = vkt__is_dir(path) ? NULL : fopen(path, "rb");
-    if (!*out && vkt__is_dir(path)) errno = EISDIR;
-    return *out ? VKT_OK : io_fail("open", path);
-}
-
-vkt_status vkt__file_append(const char *path, FILE **out)
-{
-    *out = fopen(path, "ab");
-    return *out ? VKT_OK : io_fail("append to", path);
+    unlink(path);
 }
 
 bool vkt__file_seek(FILE *f, uint64_t offset)
@@ -366,11 +302,6 @@ vkt_status vkt__link_replace(const char *target, const char *path)
     return st;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 vkt_status vkt__list_dir(const char *path, char ***names, size_t *n)
 {
     *names = NULL;
@@ -385,14 +316,8 @@ vkt_status vkt__list_dir(const char *path, char ***names, size_t *n)
         (*names)[(*n)++] = strcpy(copy, e->d_name);
     }
     closedir(d);
-    if (*n) qsort(*names, *n, sizeof **names, by_name);
+    vkt__names_sort(*names, *n);
     return VKT_OK;
-}
-
-void vkt__names_free(char **names, size_t n)
-{
-    for (size_t i = 0; i < n; i++) free(names[i]);
-    free(names);
 }
 
 bool vkt__cache_dir(char *out, size_t n)

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
+#include <math.h>
 #include <process.h>
 #include <signal.h>
 #include <time.h>
@@ -80,6 +81,24 @@ unsigned vkt__cpu_count(void)
 {
     DWORD n = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
     return n > 0 ? (unsigned)n : 1;
+}
+
+double vkt__load_average(void)
+{
+    return NAN; /* Windows keeps none */
+}
+
+void vkt__power_source(char *out, size_t n)
+{
+    SYSTEM_POWER_STATUS s;
+    if (!GetSystemPowerStatus(&s) || s.ACLineStatus > 1)
+        snprintf(out, n, "unknown");
+    else if (s.ACLineStatus == 1)
+        snprintf(out, n, "mains");
+    else if (s.BatteryLifePercent <= 100)
+        snprintf(out, n, "battery, %u%%", (unsigned)s.BatteryLifePercent);
+    else
+        snprintf(out, n, "battery");
 }
 
 uint64_t vkt__ram_bytes(void)
@@ -170,12 +189,6 @@ int64_t vkt__file_size(const char *path)
     return ok ? (int64_t)((uint64_t)d.nFileSizeHigh << 32 | d.nFileSizeLow) : -1;
 }
 
-/* errno's text, for what the C library did. */
-static vkt_status io_fail(const char *what, const char *path)
-{
-    return vkt__fail(VKT_IO, "file", "can't %s '%s': %s", what, path, strerror(errno));
-}
-
 /* GetLastError's text on one line, for what Windows did. */
 static vkt_status win_fail(const char *what, const char *path)
 {
@@ -192,105 +205,33 @@ static vkt_status win_fail(const char *what, const char *path)
     return st;
 }
 
-static FILE *open_file(const char *path, const wchar_t *mode)
+FILE *vkt__fopen(const char *path, const char *mode)
 {
-    wchar_t *w = wide(path);
+    if (vkt__is_dir(path)) {
+        errno = EISDIR;
+        return NULL;
+    }
+    wchar_t *w = wide(path), *m = wide(mode);
     FILE *f = NULL;
     if (!w)
         errno = EILSEQ;
     else
-        f = _wfopen(w, mode);
+        f = _wfopen(w, m);
     free(w);
+    free(m);
     return f;
 }
 
-vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t *n)
+bool vkt__file_sync(FILE *f)
 {
-    *data = NULL;
-    *n = 0;
-    if (vkt__is_dir(path))
-        return vkt__fail(VKT_IO, "file", "can't read '%s': it is not a file", path);
-    FILE *f = open_file(path, L"rb");
-    if (!f) return io_fail("open", path);
-    int64_t size = _filelengthi64(_fileno(f));
-    if (size < 0 || (uint64_t)size > limit) {
-        fclose(f);
-        return vkt__fail(VKT_IO, "file", "'%s' has %lld bytes, more than the %llu that are allowed",
-                         path, (long long)size, (unsigned long long)limit);
-    }
-    char *p = malloc((size_t)size + 1);
-    if (!p) {
-        fclose(f);
-        return vkt__fail(VKT_OOM_HOST, "file", "no memory for the %lld bytes of '%s'",
-                         (long long)size, path);
-    }
-    size_t got = fread(p, 1, (size_t)size, f);
-    bool bad = ferror(f) != 0 || got != (size_t)size;
-    fclose(f);
-    if (bad) {
-        free(p);
-        return io_fail("read all of", path);
-    }
-    p[got] = 0;
-    *data = p;
-    *n = got;
-    return VKT_OK;
+    return fflush(f) == 0 && _commit(_fileno(f)) == 0;
 }
 
-vkt_status vkt__file_create(const char *path, FILE **out)
-{
-    *out = open_file(path, L"wb");
-    return *out ? VKT_OK : io_fail("create", path);
-}
-
-vkt_status vkt__file_finish(const char *path, FILE **f)
-{
-    bool bad = ferror(*f) != 0 || fflush(*f) != 0 || _commit(_fileno(*f)) != 0;
-    int keep = errno;
-    if (fclose(*f) != 0) {
-        if (!bad) keep = errno;
-        bad = true;
-    }
-    *f = NULL;
-    errno = keep;
-    return bad ? io_fail("write", path) : VKT_OK;
-}
-
-static void remove_file(const char *path)
+void vkt__file_remove(const char *path)
 {
     wchar_t *w = wide(path);
     if (w) DeleteFileW(w);
     free(w);
-}
-
-vkt_status vkt__file_replace(const char *path, const void *data, size_t n)
-{
-    vkt__str tmp = { 0 };
-    FILE *f = NULL;
-    vkt__str_printf(&tmp, "%s.tmp%d", path, vkt__pid());
-    vkt_status st = VKT_OK;
-    VKT_TRY(vkt__file_create(tmp.data, &f));
-    if (n) fwrite(data, 1, n, f);
-    VKT_TRY(vkt__file_finish(tmp.data, &f));
-    VKT_TRY(vkt__rename(tmp.data, path));
-fail:
-    if (st != VKT_OK) remove_file(tmp.data);
-    vkt__str_finish(&tmp);
-    return st;
-}
-
-vkt_status vkt__file_open(const char *path, FILE **out)
-{
-    bool dir = vkt__is_dir(path);
-    *out = dir ? NULL : open_file(path, L"rb");
-    if (dir) errno = EISDIR;
-    return *out ? VKT_OK : io_fail("open", path);
-}
-
-vkt_status vkt__file_append(const char *path, FILE **out)
-{
-    *out = open_file(path, L"ab");
-    return *out ? VKT_OK : io_fail("append to", path);
 }
 
 bool vkt__file_seek(FILE *f, uint64_t offset)
@@ -425,11 +366,6 @@ void vkt__lock_release(vkt__file_lock **l)
     *l = NULL;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 vkt_status vkt__list_dir(const char *path, char ***names, size_t *n)
 {
     *names = NULL;
@@ -449,14 +385,8 @@ vkt_status vkt__list_dir(const char *path, char ***names, size_t *n)
         (*names)[(*n)++] = narrow(e.cFileName);
     } while (FindNextFileW(h, &e));
     FindClose(h);
-    if (*n) qsort(*names, *n, sizeof **names, by_name);
+    vkt__names_sort(*names, *n);
     return VKT_OK;
-}
-
-void vkt__names_free(char **names, size_t n)
-{
-    for (size_t i = 0; i < n; i++) free(names[i]);
-    free(names);
 }
 
 bool vkt__cache_dir(char *out, size_t n)

@@ -13,7 +13,7 @@
 #include "vktrain/tensor.h"
 #include "../../shaders/params.h"
 
-enum { VKT_MAX_IN = 8, VKT_MAX_OUT = 5 };
+enum { VKT_MAX_IN = 8, VKT_MAX_OUT = 5, VKT_MAX_PASSES = 16 };
 
 typedef struct vkt_node vkt_node;
 typedef struct vkt__rec vkt__rec;
@@ -58,10 +58,12 @@ vkt_cost vkt__node_cost(const vkt_node *n);
 
 /* Constants of one node, by op. */
 typedef union vkt_attr {
-    /* kernel 0: by device and shape; tests name one. slices > 0: of k, for matmul_parts. */
+    /* out: the result's type. kernel 0: by device and shape; tests name one. slices > 0: of k, for
+     * matmul_parts. */
     struct {
         vkt_layout layout;
         vkt_act act;
+        vkt_dtype out;
         uint32_t kernel, slices;
     } matmul;
     /* kh, kw: the filter's; h, w: of dx; kernel, slices: as for matmul. */
@@ -82,6 +84,17 @@ typedef union vkt_attr {
         float s;
         vkt_shape shape;
     } eltwise;
+    /* stages in order; operand k of the row belongs to stage k. At most one dropout. */
+    struct {
+        uint32_t n;
+        struct {
+            uint32_t op;
+            vkt_act act;
+            float s;
+        } stage[VKT_CHAIN_STAGES];
+        float dropout_p;
+        uint32_t dropout_id;
+    } chain;
     struct {
         float eps;
         bool rms, bias;
@@ -170,7 +183,10 @@ struct vkt_graph {
     vkt_tensor *inert, *step, *ones;
     uint32_t n_dropout;
     bool differentiated, rewritten, no_rewrite;
-    uint32_t n_fused_act, n_fused_act_bwd, n_split; /* what rewrites did, for explain */
+    struct {
+        uint32_t n;
+        double bytes;
+    } rewrites[VKT_MAX_PASSES]; /* how often each pass did something; bytes moved less */
     /* plan */
     bool planned, no_reuse;
     uint32_t n_levels, n_slots;
@@ -222,6 +238,10 @@ vkt_tensor *vkt__real(vkt_graph *g, vkt_tensor *dy, const vkt_tensor *t);
 void vkt__rewrite(vkt_graph *g, bool training);
 /* Those that need the whole graph, gradients included: at planning. */
 void vkt__rewrite_whole(vkt_graph *g);
+/* What they did and what it saves, a line each. */
+void vkt__rewrite_explain(const vkt_graph *g, vkt__str *s);
+struct vkt__pass;
+uint32_t vkt__rewrite_count(const vkt_graph *g, const struct vkt__pass *pass);
 
 /* ---- recording ---- */
 

@@ -5,7 +5,7 @@
 #include "tensor/op.h"
 
 extern const vkt_op vkt__op_add, vkt__op_mul, vkt__op_scale, vkt__op_copy, vkt__op_fill,
-    vkt__op_act, vkt__op_act_bwd;
+    vkt__op_act, vkt__op_act_bwd, vkt__op_chain;
 extern const vkt_op vkt__op_matmul, vkt__op_matmul_act_bwd, vkt__op_matmul_parts,
     vkt__op_matmul_sum;
 extern const vkt_op vkt__op_conv2d, vkt__op_conv2d_dx, vkt__op_conv2d_dw, vkt__op_conv2d_flip;
@@ -28,18 +28,10 @@ bool vkt__act_from_output(vkt_act act);
 /* dy * act'(v): v is the output where vkt__act_from_output, else the input. */
 vkt_tensor *vkt__act_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *v, vkt_act act);
 
-/* In how many slices of k this product should be cut, to give a device's cores work; 1: not at all.
- */
-uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt_node *n);
-/* Kernels by number from 1, 1 the naive one; NULL past the last. */
-const char *vkt__matmul_kernel_name(uint32_t kernel);
-/* The one for a shape if nothing was tuned. */
-uint32_t vkt__matmul_table(const vkt_caps *caps, vkt_layout l, uint32_t M, uint32_t N, uint32_t K);
-/* Worth timing on this device, and able to run. */
-bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, vkt_layout l, uint32_t M,
-                              uint32_t N, uint32_t K);
-/* Under which its choice is kept: "matmul NT 7 9 9". */
-const char *vkt__matmul_key(vkt_layout l, uint32_t M, uint32_t N, uint32_t K, char key[40]);
+/* One element of an elementwise node in double: op is VKT_EL_*, but not dropout. */
+double vkt__eltwise_element(uint32_t op, vkt_act act, double s, double x, double y);
+/* Of dropout: keep iff 24 random bits are at least this. */
+uint32_t vkt__dropout_threshold(float p);
 
 /* Positions of a window of `taps` along `extent`; 0 where it doesn't fit. */
 uint32_t vkt__window_count(uint32_t extent, uint32_t taps, uint32_t stride, uint32_t pad,

@@ -5,8 +5,8 @@
 #include "tensor/ops.h"
 #include "../../shaders/rng.h"
 
-/* Keep iff 24 random bits are at least this: bits / 2^24 >= p, exact as p 2^24 is. */
-static uint32_t threshold(float p)
+/* bits / 2^24 >= p, exact as p 2^24 is. */
+uint32_t vkt__dropout_threshold(float p)
 {
     return (uint32_t)ceil((double)p * 0x1p24);
 }
@@ -27,7 +27,7 @@ static void dropout_record(vkt__rec *rec, const vkt_node *n)
                                 .y = vkt__addr(rec, n->out[0]),
                                 .n = (uint32_t)n->out[0]->count,
                                 .id = n->attr.dropout.id,
-                                .threshold = threshold(n->attr.dropout.p),
+                                .threshold = vkt__dropout_threshold(n->attr.dropout.p),
                                 .scale = (float)(1 / (1 - (double)n->attr.dropout.p)) };
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), spec[] = { wg, 1, 1 };
     vkt__dispatch(rec, "dropout", spec, VKT_COUNT(spec), &p, sizeof p,

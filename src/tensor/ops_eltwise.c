@@ -123,35 +123,33 @@ double vkt__act_derivative(vkt_act act, double v)
 
 /* ---- the twin ---- */
 
+double vkt__eltwise_element(uint32_t op, vkt_act act, double s, double x, double y)
+{
+    switch (op) {
+    case VKT_EL_ADD:
+        return x + y;
+    case VKT_EL_MUL:
+        return x * y;
+    case VKT_EL_SCALE:
+        return x * s;
+    case VKT_EL_FILL:
+        return s;
+    case VKT_EL_ACT:
+        return vkt__act(act, x);
+    case VKT_EL_ACT_BWD:
+        return x * vkt__act_derivative(act, y);
+    default: /* VKT_EL_COPY */
+        return x;
+    }
+}
+
 static void eltwise_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     uint64_t m = n->in[1] ? n->in[1]->count : 1;
-    for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        double x = in[0] ? in[0][i] : 0, y = in[1] ? in[1][i % m] : 0, *z = &out[0][i];
-        switch (n->attr.eltwise.op) {
-        case VKT_EL_ADD:
-            *z = x + y;
-            break;
-        case VKT_EL_MUL:
-            *z = x * y;
-            break;
-        case VKT_EL_SCALE:
-            *z = x * (double)n->attr.eltwise.s;
-            break;
-        case VKT_EL_COPY:
-            *z = x;
-            break;
-        case VKT_EL_FILL:
-            *z = (double)n->attr.eltwise.s;
-            break;
-        case VKT_EL_ACT:
-            *z = vkt__act(n->attr.eltwise.act, x);
-            break;
-        case VKT_EL_ACT_BWD:
-            *z = x * vkt__act_derivative(n->attr.eltwise.act, y);
-            break;
-        }
-    }
+    for (uint64_t i = 0; i < n->out[0]->count; i++)
+        out[0][i] =
+            vkt__eltwise_element(n->attr.eltwise.op, n->attr.eltwise.act, (double)n->attr.eltwise.s,
+                                 in[0] ? in[0][i] : 0, in[1] ? in[1][i % m] : 0);
 }
 
 /* exp and the polynomial around it: about 16 roundings (Vulkan allows exp 3 + 2|x| ulp). */

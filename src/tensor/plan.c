@@ -336,14 +336,7 @@ char *vkt_graph_explain(const vkt_graph *g)
                             kernel ? ", kernel " : "", kernel ? kernel : "");
             vkt__str_finish(&in);
         }
-    if (g->n_fused_act)
-        vkt__str_printf(&s, "rewrites: %u activations fused into the matmul before them\n",
-                        g->n_fused_act);
-    if (g->n_fused_act_bwd)
-        vkt__str_printf(&s,
-                        "rewrites: %u gradients of activations fused into the matmul before them\n",
-                        g->n_fused_act_bwd);
-    if (g->n_split) vkt__str_printf(&s, "rewrites: %u matmuls cut into slices of k\n", g->n_split);
+    vkt__rewrite_explain(g, &s);
     double flops, bytes;
     vkt_graph_cost(g, &flops, &bytes);
     vkt__str_printf(&s,

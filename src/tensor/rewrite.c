@@ -1,138 +1,148 @@
-/* Graph rewrites: fusions as small passes over the nodes, some before differentiation, some before
- * planning. */
-#include "tensor/ops.h"
+/* The table of graph rewrites, how they run, and what they share. */
+#include "tensor/rewrite.h"
 
-/* Nodes that read t, views included. */
-static size_t n_readers(const vkt_graph *g, const vkt_tensor *t)
+/* In this order. Passes before differentiation first. */
+static const vkt__pass *const passes[] = {
+    &vkt__pass_residual_norm, &vkt__pass_act,   &vkt__pass_act_bwd,
+    &vkt__pass_relu_dropout,  &vkt__pass_chain, &vkt__pass_split,
+};
+static_assert(VKT_COUNT(passes) <= VKT_MAX_PASSES, "vkt_graph.rewrites has a place for each");
+
+/* ---- what passes share ---- */
+
+vkt_tensor *vkt__root(vkt_tensor *t)
 {
-    size_t n = 0;
+    while (t && t->view_of) t = t->view_of;
+    return t;
+}
+
+uint32_t vkt__n_readers(const vkt_graph *g, const vkt_tensor *t)
+{
+    uint32_t n = 0;
+    while (t->view_of) t = t->view_of;
     for (size_t k = 0; k < g->n_nodes; k++)
-        for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
-            const vkt_tensor *x = g->nodes[k]->in[i];
-            for (; x; x = x->view_of) n += x == t;
-        }
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++) n += vkt__root(g->nodes[k]->in[i]) == t;
     return n;
 }
 
-/* matmul, activate -> matmul with the activation in its epilogue. The matmul's result becomes the
- * saved pre-activation where the gradient needs it. */
-static bool fuse_activation(vkt_graph *g, vkt_node *act, bool training)
+bool vkt__is_private(const vkt_graph *g, const vkt_tensor *t)
 {
-    vkt_tensor *x = act->in[0];
-    vkt_node *mm = x && x->node && x->node->op == &vkt__op_matmul ? x->node : NULL;
-    if (act->op != &vkt__op_act || !mm || mm->attr.matmul.act != VKT_ACT_NONE || mm->out[0] != x)
-        return false;
-    if (x->kept || x->bound || n_readers(g, x) != 1) return false;
-    mm->attr.matmul.act = act->attr.eltwise.act;
-    mm->out[0] = act->out[0];
-    mm->out[0]->node = mm;
-    mm->out[1] = training && !vkt__act_from_output(mm->attr.matmul.act) ? x : NULL;
-    x->out_index = 1;
-    if (!mm->out[1]) x->node = NULL, x->inert = true;
-    return true;
+    while (t->view_of && !t->kept) t = t->view_of;
+    return t->node && !t->kept && !t->bound && vkt__n_readers(g, t) == 1;
 }
 
-/* Whether nodes from `begin` to before `end` leave t as it is. */
-static bool unchanged(const vkt_graph *g, const vkt_tensor *t, size_t begin, size_t end)
+/* Bound tensors may share memory wherever they share a buffer. */
+static bool may_overlap(const vkt_tensor *a, const vkt_tensor *b)
+{
+    if (a == b) return true;
+    for (uint32_t s = 0; s < VKT_MAX_SLOTS && a->bound && b->bound; s++)
+        if (a->buf[s] && a->buf[s] == b->buf[s]) return true;
+    return false;
+}
+
+bool vkt__unchanged(const vkt_graph *g, const vkt_tensor *t, size_t begin, size_t end)
 {
     while (t->view_of) t = t->view_of;
-    if (t->bound || (t->node && t->node->index >= begin)) return false;
-    for (size_t k = begin; k < end; k++)
-        for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
-            const vkt_tensor *x = g->nodes[k]->in[i];
-            while (x && x->view_of) x = x->view_of;
-            if (x == t && (g->nodes[k]->op->mutates >> i & 1)) return false;
-        }
+    if (t->node && t->node->index >= begin) return false;
+    for (size_t k = begin; k < end; k++) {
+        const vkt_node *n = g->nodes[k];
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+            if (n->in[i] && n->op->mutates >> i & 1 && may_overlap(vkt__root(n->in[i]), t))
+                return false;
+        for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+            if (n->out[i] && may_overlap(n->out[i], t)) return false;
+    }
     return true;
 }
 
-/* matmul, activate_bwd -> matmul whose epilogue multiplies by the derivative: at the matmul's
- * place, where v must be known already. */
-static bool fuse_activation_bwd(const vkt_graph *g, const vkt_node *act)
+void vkt__remove_tensor(vkt_tensor *t)
 {
-    vkt_tensor *x = act->in[0], *v = act->in[1];
-    vkt_node *mm = x && x->node && x->node->op == &vkt__op_matmul ? x->node : NULL;
-    if (act->op != &vkt__op_act_bwd || !mm || mm->attr.matmul.act != VKT_ACT_NONE || mm->in[2])
-        return false;
-    if (v->count != x->count || x->kept || x->bound || n_readers(g, x) != 1 ||
-        !unchanged(g, v, mm->index, act->index))
-        return false;
-    mm->op = &vkt__op_matmul_act_bwd;
-    mm->attr.matmul.act = act->attr.eltwise.act;
-    mm->in[3] = v;
-    mm->out[0] = act->out[0];
-    mm->out[0]->node = mm;
-    x->node = NULL;
-    x->inert = true;
-    return true;
+    t->node = NULL;
+    t->inert = true;
 }
 
-/* Takes the nodes out that have no results any more. */
-static void remove_nodes(vkt_graph *g, const bool *gone)
+void vkt__remove_node(vkt_node *n)
+{
+    memset(n->in, 0, sizeof n->in);
+    memset(n->out, 0, sizeof n->out);
+    n->op = NULL;
+}
+
+uint32_t vkt__each_node(vkt_graph *g, bool training,
+                        bool (*at)(vkt_graph *g, vkt_node *n, bool training))
+{
+    uint32_t n = 0;
+    for (size_t k = 0; k < g->n_nodes; k++)
+        if (g->nodes[k]->op) n += at(g, g->nodes[k], training);
+    return n;
+}
+
+/* ---- running ---- */
+
+static void leave_out_removed(vkt_graph *g)
 {
     size_t n = 0;
     for (size_t k = 0; k < g->n_nodes; k++) {
-        if (gone[k]) continue;
+        if (!g->nodes[k]->op) continue;
         g->nodes[k]->index = (uint32_t)n;
         g->nodes[n++] = g->nodes[k];
     }
     g->n_nodes = n;
 }
 
-/* matmul -> matmul_parts, matmul_sum where the result is too small to give every core work. */
-static void split_products(vkt_graph *g)
+static void run(vkt_graph *g, bool whole, bool training)
 {
-    size_t n = g->n_nodes, made = 0;
-    vkt_node **nodes = g->gpu ? vkt__alloc(2 * n * sizeof *nodes) : NULL;
-    for (size_t k = 0; k < n && g->gpu; k++) {
-        vkt_node *mm = g->nodes[k];
-        vkt_attr attr = mm->attr;
-        bool is_matmul = mm->op == &vkt__op_matmul || mm->op == &vkt__op_matmul_act_bwd;
-        attr.matmul.slices = is_matmul ? vkt__matmul_slices(g->gpu, mm) : 1;
-        attr.matmul.act = VKT_ACT_NONE;
-        if (attr.matmul.slices > 1) {
-            vkt_node *parts = vkt__node(g, &vkt__op_matmul_parts, mm->in, 2, attr);
-            nodes[made++] = parts;
-            mm->op = &vkt__op_matmul_sum;
-            mm->in[0] = parts->out[0];
-            mm->in[1] = NULL;
-            g->n_split++;
-        }
-        nodes[made++] = mm;
+    double flops, before, after;
+    vkt_graph_cost(g, &flops, &before);
+    for (size_t i = 0; i < VKT_COUNT(passes); i++) {
+        if (passes[i]->whole != whole || g->no_rewrite) continue;
+        uint32_t n = passes[i]->run(g, training);
+        if (!n) continue;
+        leave_out_removed(g);
+        vkt_graph_cost(g, &flops, &after);
+        g->rewrites[i].n += n;
+        g->rewrites[i].bytes += before - after;
+        before = after;
     }
-    for (size_t k = 0; k < made; k++) {
-        g->nodes[k] = nodes[k];
-        nodes[k]->index = (uint32_t)k;
-    }
-    free(nodes);
-}
-
-void vkt__rewrite_whole(vkt_graph *g)
-{
-    if (g->no_rewrite) return;
-    bool *gone = vkt__alloc(g->n_nodes * sizeof *gone);
-    for (size_t k = 0; k < g->n_nodes; k++) {
-        gone[k] = fuse_activation_bwd(g, g->nodes[k]);
-        g->n_fused_act_bwd += gone[k];
-    }
-    remove_nodes(g, gone);
-    free(gone);
-    split_products(g);
 }
 
 void vkt__rewrite(vkt_graph *g, bool training)
 {
     if (g->rewritten) return;
     g->rewritten = true;
-    if (g->no_rewrite) return;
-    size_t n = 0;
-    for (size_t k = 0; k < g->n_nodes; k++) {
-        if (fuse_activation(g, g->nodes[k], training)) {
-            g->n_fused_act++;
-            continue;
-        }
-        g->nodes[k]->index = (uint32_t)n;
-        g->nodes[n++] = g->nodes[k];
+    run(g, false, training);
+}
+
+void vkt__rewrite_whole(vkt_graph *g)
+{
+    run(g, true, g->differentiated);
+}
+
+/* ---- telling ---- */
+
+uint32_t vkt__rewrite_count(const vkt_graph *g, const vkt__pass *pass)
+{
+    size_t i = 0;
+    while (passes[i] != pass) i++;
+    return g->rewrites[i].n;
+}
+
+void vkt__rewrite_explain(const vkt_graph *g, vkt__str *s)
+{
+    double saved = 0, flops, bytes;
+    uint32_t n = 0;
+    for (size_t i = 0; i < VKT_COUNT(passes); i++) {
+        if (!g->rewrites[i].n) continue;
+        vkt__str_printf(s, "rewrite: %3u x %-56s %10.1f KiB saved\n", g->rewrites[i].n,
+                        passes[i]->name, g->rewrites[i].bytes / 1024);
+        saved += g->rewrites[i].bytes;
+        n++;
     }
-    g->n_nodes = n;
+    vkt_graph_cost(g, &flops, &bytes);
+    if (n)
+        vkt__str_printf(s,
+                        "rewrites save %.1f KiB of %.1f KiB moved (%.0f%%); --no-rewrite leaves "
+                        "them out\n",
+                        saved / 1024, (bytes + saved) / 1024,
+                        bytes + saved > 0 ? 100 * saved / (bytes + saved) : 0);
 }

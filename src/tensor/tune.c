@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
-#include "tensor/ops.h"
+#include "tensor/matmul.h"
 
 enum { COPIES = 8, LEAST_RUNS = 3 };
 static const double LEAST_S = 0.03;
@@ -64,9 +64,10 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, vkt_tune_res
     vkt_status st = VKT_OK;
     vkt_buffer *mem = NULL;
     candidate c = { 0 };
+    const vkt__product p = { .layout = s->layout, .M = s->M, .N = s->N, .K = s->K };
     uint64_t n = (uint64_t)s->M * s->N, bytes_a = vkt__align(4ull * s->M * s->K, 256),
              bytes = bytes_a + 4ull * s->N * s->K;
-    uint32_t best = 0, table = vkt__matmul_table(vkt_gpu_caps(gpu), s->layout, s->M, s->N, s->K);
+    uint32_t best = 0, table = vkt__matmul_table(vkt_gpu_caps(gpu), &p);
     float *data = vkt__alloc(bytes), *want = vkt__alloc(n * 4), *got = vkt__alloc(n * 4);
     for (uint64_t i = 0; i < bytes / 4; i++)
         data[i] = (float)vkt_rand_uniform(1, VKT_RNG_TEST, i) - 0.5f;
@@ -75,8 +76,7 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, vkt_tune_res
     r->best_ms = r->table_ms = INFINITY;
     for (uint32_t k = 1; vkt__matmul_kernel_name(k); k++) {
         bool reference = k == 1,
-             tried = k == table ||
-                     vkt__matmul_is_candidate(k, vkt_gpu_caps(gpu), s->layout, s->M, s->N, s->K);
+             tried = k == table || vkt__matmul_is_candidate(k, vkt_gpu_caps(gpu), &p);
         if (!reference && !tried) continue;
         VKT_TRY(build(gpu, s, k, tried ? COPIES : 1, mem, &c));
         VKT_TRY(vkt_graph_run(c.g));
@@ -99,7 +99,7 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, vkt_tune_res
     r->table = vkt__matmul_kernel_name(table);
     r->best = vkt__matmul_kernel_name(best);
     char key[40];
-    vkt__choice_set(gpu, vkt__matmul_key(s->layout, s->M, s->N, s->K, key), r->best);
+    vkt__choice_set(gpu, vkt__matmul_key(&p, key), r->best);
 fail:
     vkt_graph_destroy(&c.g);
     vkt_buffer_destroy(gpu, &mem);

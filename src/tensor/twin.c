@@ -1,9 +1,12 @@
 /* Running a graph by its C twins, in double, on host memory. */
 #include "tensor/op.h"
 
-/* One host array per planned tensor; bound tensors that share a buffer share one array. */
+/* One host array per planned tensor; bound tensors of one width that share a buffer share one
+ * array.
+ */
 typedef struct {
     const vkt_buffer *buf;
+    uint32_t width; /* bytes of an element */
     double *data;
 } bound_array;
 
@@ -26,14 +29,14 @@ void vkt__graph_ref(vkt_graph *g, void (*init)(void *user, const vkt_tensor *t, 
             data[i] = vkt__alloc(t->count * sizeof(double));
             continue;
         }
-        VKT_ASSERT(vkt_dtype_bytes(t->dtype) == 4);
+        uint32_t width = vkt_dtype_bytes(t->dtype);
         size_t b = 0;
-        while (b < n_bound && bound[b].buf != t->buf[0]) b++;
-        if (b == n_bound) {
-            bound[n_bound].data = vkt__alloc(t->buf[0]->bytes / 4 * sizeof(double));
-            bound[n_bound++].buf = t->buf[0];
-        }
-        data[i] = bound[b].data + t->buf_offset[0] / 4;
+        while (b < n_bound && (bound[b].buf != t->buf[0] || bound[b].width != width)) b++;
+        if (b == n_bound)
+            bound[n_bound++] =
+                (bound_array) { t->buf[0], width,
+                                vkt__alloc(t->buf[0]->bytes / width * sizeof(double)) };
+        data[i] = bound[b].data + t->buf_offset[0] / width;
     }
     for (size_t i = 0; i < g->n_tensors; i++)
         if (data[i] && !g->tensors[i]->node) init(user, g->tensors[i], data[i]);

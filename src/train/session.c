@@ -38,6 +38,7 @@ static void lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t 
     l->batch = batch;
     l->n_slots = n_slots;
     l->graph = vkt_graph_create(s->gpu);
+    if (s->config->no_rewrite) vkt_graph_no_rewrite(l->graph);
     vkt_shape x = { .rank = d->input_rank + 1, .d = { batch } };
     for (uint32_t i = 0; i < d->input_rank; i++) x.d[i + 1] = d->input_shape[i];
     uint64_t bytes = 0;

@@ -519,6 +519,7 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
                                 .best_metric = NAN,
                                 .sample_gap = NAN };
     t.c = &t.fit;
+    t.fit.no_rewrite = desc->no_rewrite;
     VKT_TRY(prepare(&t));
     if (desc->explain) {
         *desc->explain_text = vkt__session_explain(t.s);

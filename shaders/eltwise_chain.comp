@@ -1,0 +1,90 @@
+#version 460
+/* z[i] = the stages one after another on x[i], i < n; stage k is an op of eltwise.comp with operand yk[i % mk], or dropout.
+ * Each invocation computes 4 elements: adjacent ones as a vec4 where WIDE (GPUs), else one per row of the workgroup;
+ * with PAIRS two pairs. The bits are those of the ops' own kernels. z may lie over x or an operand as long as it.
+ * Twin: chain_ref. */
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+#include "eltwise.glsl"
+#include "rng.h"
+
+layout(constant_id = 3) const uint WIDE = 0;
+layout(constant_id = 4) const uint OP0 = VKT_EL_COPY;
+layout(constant_id = 5) const uint OP1 = VKT_EL_COPY;
+layout(constant_id = 6) const uint OP2 = VKT_EL_COPY;
+layout(constant_id = 7) const int ACT0 = 0;
+layout(constant_id = 8) const int ACT1 = 0;
+layout(constant_id = 9) const int ACT2 = 0;
+layout(push_constant, scalar) uniform Push { eltwise_chain_params p; };
+
+const bool DROPS = OP0 == VKT_EL_DROPOUT || OP1 == VKT_EL_DROPOUT || OP2 == VKT_EL_DROPOUT;
+
+/* The last bits that dropout needs of the step block; 0 without one. */
+uint drop_key, drop_step;
+
+float stage(uint op, int act, float x, float y, float s, uint i)
+{
+    if (op != VKT_EL_DROPOUT) return eltwise(op, act, x, y, s);
+    return vkt_dropout_bits(drop_key, drop_step, p.id, i) >= p.threshold ? x * s : 0.0;
+}
+
+float stages(float x, float y0, float y1, float y2, uint i)
+{
+    x = stage(OP0, ACT0, x, y0, p.s0, i);
+    x = stage(OP1, ACT1, x, y1, p.s1, i);
+    return stage(OP2, ACT2, x, y2, p.s2, i);
+}
+
+#define OPERAND(k, i) (ELTWISE_BINARY(OP##k) ? p.y##k.v[p.m##k == p.n ? (i) : (i) % p.m##k] : 0.0)
+
+void one(uint i)
+{
+    if (i < p.n) p.z.v[i] = stages(p.x.v[i], OPERAND(0, i), OPERAND(1, i), OPERAND(2, i), i);
+}
+
+#ifdef PAIRS
+void elements()
+{
+    uint base = flat_group() * gl_WorkGroupSize.x * 2;
+    [[unroll]] for (uint k = 0; k < 2; k++) {
+        uint i = base + k * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+        if (2 * i >= p.n) return;
+        vec2 x = LOAD_PAIR(p.x4, i), y0 = vec2(0.0), y1 = vec2(0.0), y2 = vec2(0.0);
+        if (ELTWISE_BINARY(OP0)) y0 = LOAD_PAIR(p.y40, i);
+        if (ELTWISE_BINARY(OP1)) y1 = LOAD_PAIR(p.y41, i);
+        if (ELTWISE_BINARY(OP2)) y2 = LOAD_PAIR(p.y42, i);
+        STORE_PAIR(p.z4, i, vec2(stages(x[0], y0[0], y1[0], y2[0], 2 * i), stages(x[1], y0[1], y1[1], y2[1], 2 * i + 1)));
+    }
+}
+#else
+void elements()
+{
+    uint base = flat_group() * gl_WorkGroupSize.x * 4;
+    if (WIDE == 0) {
+        [[unroll]] for (uint k = 0; k < 4; k++) one(base + k * gl_WorkGroupSize.x + gl_LocalInvocationID.x);
+        return;
+    }
+    uint i = base + gl_LocalInvocationID.x * 4;
+    if (i + 4 > p.n) {
+        for (uint k = 0; k < 4; k++) one(i + k);
+        return;
+    }
+    vec4 x = p.x4.v[i / 4], y0 = vec4(0.0), y1 = vec4(0.0), y2 = vec4(0.0), z;
+    if (ELTWISE_BINARY(OP0)) y0 = p.y40.v[i / 4];
+    if (ELTWISE_BINARY(OP1)) y1 = p.y41.v[i / 4];
+    if (ELTWISE_BINARY(OP2)) y2 = p.y42.v[i / 4];
+    [[unroll]] for (int k = 0; k < 4; k++) z[k] = stages(x[k], y0[k], y1[k], y2[k], i + k);
+    p.z4.v[i / 4] = z;
+}
+#endif
+
+void main()
+{
+    drop_key = 0;
+    drop_step = 0;
+    if (DROPS) {
+        drop_key = p.step.b.dropout_key;
+        drop_step = p.step.b.step;
+    }
+    elements();
+}

@@ -1,0 +1,113 @@
+/* Files as the rest of the tree wants them, from what os.h has of each operating system: read
+ * whole, replaced whole, on the disk when they say so. */
+#include <errno.h>
+
+#include "base/os.h"
+
+static vkt_status io_fail(const char *what, const char *path)
+{
+    return vkt__fail(VKT_IO, "file", "can't %s '%s': %s", what, path, strerror(errno));
+}
+
+vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t *n)
+{
+    vkt_status st = VKT_OK;
+    char *p = NULL;
+    FILE *f = NULL;
+    *data = NULL;
+    *n = 0;
+    if (vkt__is_dir(path))
+        return vkt__fail(VKT_IO, "file", "can't read '%s': it is not a file", path);
+    VKT_TRY(vkt__file_open(path, &f));
+    int64_t size = vkt__file_size(path);
+    if (size < 0) {
+        st = io_fail("read", path);
+        goto fail;
+    }
+    if ((uint64_t)size > limit) {
+        st = vkt__fail(VKT_IO, "file", "'%s' has %lld bytes, more than the %llu that are allowed",
+                       path, (long long)size, (unsigned long long)limit);
+        goto fail;
+    }
+    p = malloc((size_t)size + 1);
+    if (!p) {
+        st = vkt__fail(VKT_OOM_HOST, "file", "no memory for the %lld bytes of '%s'",
+                       (long long)size, path);
+        goto fail;
+    }
+    if (fread(p, 1, (size_t)size, f) != (size_t)size) {
+        st = io_fail("read all of", path);
+        goto fail;
+    }
+    p[size] = 0;
+    *data = p;
+    *n = (size_t)size;
+    p = NULL;
+fail:
+    free(p);
+    if (f) fclose(f);
+    return st;
+}
+
+vkt_status vkt__file_create(const char *path, FILE **out)
+{
+    *out = vkt__fopen(path, "wb");
+    return *out ? VKT_OK : io_fail("create", path);
+}
+
+vkt_status vkt__file_finish(const char *path, FILE **f)
+{
+    bool bad = ferror(*f) != 0 || !vkt__file_sync(*f);
+    int keep = errno;
+    if (fclose(*f) != 0) {
+        if (!bad) keep = errno;
+        bad = true;
+    }
+    *f = NULL;
+    errno = keep;
+    return bad ? io_fail("write", path) : VKT_OK;
+}
+
+vkt_status vkt__file_replace(const char *path, const void *data, size_t n)
+{
+    vkt__str tmp = { 0 };
+    FILE *f = NULL;
+    vkt__str_printf(&tmp, "%s.tmp%d", path, vkt__pid());
+    vkt_status st = VKT_OK;
+    VKT_TRY(vkt__file_create(tmp.data, &f));
+    if (n) fwrite(data, 1, n, f);
+    VKT_TRY(vkt__file_finish(tmp.data, &f));
+    VKT_TRY(vkt__rename(tmp.data, path));
+fail:
+    if (st != VKT_OK) vkt__file_remove(tmp.data);
+    vkt__str_finish(&tmp);
+    return st;
+}
+
+vkt_status vkt__file_open(const char *path, FILE **out)
+{
+    *out = vkt__fopen(path, "rb");
+    return *out ? VKT_OK : io_fail("open", path);
+}
+
+vkt_status vkt__file_append(const char *path, FILE **out)
+{
+    *out = vkt__fopen(path, "ab");
+    return *out ? VKT_OK : io_fail("append to", path);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void vkt__names_sort(char **names, size_t n)
+{
+    if (n) qsort(names, n, sizeof *names, by_name);
+}
+
+void vkt__names_free(char **names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) free(names[i]);
+    free(names);
+}

@@ -1,0 +1,230 @@
+/* The matmul kernels: what each needs, which one a device's class gets at a shape, and how it is
+ * launched. Knows products, not graphs. */
+#include <stdio.h>
+
+#include "tensor/matmul.h"
+
+/* Columns: the name; the shader; its variant for 16-bit operands (NULL: none); rows and columns
+ * that a workgroup computes (0: derived); BK, TM, TN of matmul_tiled. */
+enum {
+    MM_CHOOSE,
+    MM_NAIVE,
+    MM_ROWS,
+    MM_ROWS_WIDE,
+    MM_BLOCK,
+    MM_TILED_32,
+    MM_TILED_64,
+    MM_TILED_128,
+    MM_COUNT
+};
+typedef struct {
+    const char *name, *shader, *shader16;
+    uint32_t bm, bn, bk, tm, tn;
+} mm_kernel;
+static const mm_kernel kernels[MM_COUNT] = {
+    [MM_NAIVE] = { "naive", "matmul_naive", "matmul_naive.half", 0, 0, 0, 0, 0 },
+    [MM_ROWS] = { "rows", "matmul_rows", NULL, 0, 0, 0, 0, 0 },
+    [MM_ROWS_WIDE] = { "rows.wide", "matmul_rows.wide", "matmul_rows.half", 0, 0, 0, 0, 0 },
+    [MM_BLOCK] = { "block", "matmul_block", NULL, 8, 0, 0, 0, 0 },
+    [MM_TILED_32] = { "tiled.32", "matmul_tiled", "matmul_tiled.half", 32, 32, 16, 4, 4 },
+    [MM_TILED_64] = { "tiled.64", "matmul_tiled", "matmul_tiled.half", 64, 64, 16, 8, 4 },
+    [MM_TILED_128] = { "tiled.128", "matmul_tiled", "matmul_tiled.half", 128, 128, 16, 8, 8 },
+};
+
+/* matmul_rows: rows, columns per lane, steps per trip; the best or close to it in all three layouts
+ * on lavapipe 22.3, 25.0 and 26.1, with 8 and 16 lanes, of 6 to 32 rows by 1 to 3 vectors. */
+enum { ROWS = 16, VECTORS = 2, UNROLL = 4 };
+
+/* Length of A's and of B's rows in memory. */
+static uint32_t row_a(const vkt__product *p)
+{
+    return p->layout == VKT_TN ? p->M : p->K;
+}
+
+static uint32_t row_b(const vkt__product *p)
+{
+    return p->layout == VKT_NT ? p->K : p->N;
+}
+
+static bool is_16bit(const vkt__product *p)
+{
+    return p->in != VKT_F32;
+}
+
+bool vkt__matmul_fits(uint32_t kernel, const vkt_caps *caps, const vkt__product *p)
+{
+    const mm_kernel *k = &kernels[kernel];
+    /* Words of two 16-bit numbers are stored whole: only the naive kernel has them cross rows. */
+    if (is_16bit(p) && (!k->shader16 || (kernel != MM_NAIVE && p->out != VKT_F32 && p->N % 2)))
+        return false;
+    switch (kernel) {
+    case MM_ROWS_WIDE:
+        if (row_a(p) % 2 || row_b(p) % 2 || !(caps->int64 || is_16bit(p))) return false;
+        return caps->subgroup_arith && caps->subgroup >= 4;
+    case MM_ROWS:
+        return caps->subgroup_arith && caps->subgroup >= 4;
+    case MM_TILED_32:
+    case MM_TILED_64:
+    case MM_TILED_128:
+        return k->bm / k->tm * (k->bn / k->tn) <= caps->workgroup &&
+               k->bk * (k->bm + k->bn + 8) * 4 <= caps->shared_bytes;
+    default:
+        return true;
+    }
+}
+
+static uint64_t tiles(const mm_kernel *k, const vkt__product *p)
+{
+    return (uint64_t)((p->M + k->bm - 1) / k->bm) * ((p->N + k->bn - 1) / k->bn);
+}
+
+/* CPU drivers: pairs of floats where the shape allows, single floats where not; Mesa's only, which
+ * is what 64-bit integers tell here: SwiftShader has none. GPUs: the largest tile that still gives
+ * every core of a mid-range device work (unmeasured: no GPU has run this yet); 128 x 128 needs
+ * NVIDIA's register file (KERNELS.md, 4.2). */
+uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p)
+{
+    if (caps->klass == VKT_CLASS_CPU) {
+        if (vkt__matmul_fits(MM_ROWS_WIDE, caps, p)) return MM_ROWS_WIDE;
+        if (is_16bit(p)) return MM_NAIVE;
+        return caps->int64 && vkt__matmul_fits(MM_ROWS, caps, p) ? MM_ROWS : MM_BLOCK;
+    }
+    if (caps->klass == VKT_CLASS_NVIDIA && vkt__matmul_fits(MM_TILED_128, caps, p) &&
+        tiles(&kernels[MM_TILED_128], p) >= 64)
+        return MM_TILED_128;
+    if (vkt__matmul_fits(MM_TILED_64, caps, p) && tiles(&kernels[MM_TILED_64], p) >= 24)
+        return MM_TILED_64;
+    return vkt__matmul_fits(MM_TILED_32, caps, p) ? MM_TILED_32 : MM_NAIVE;
+}
+
+const char *vkt__matmul_kernel_name(uint32_t kernel)
+{
+    return kernel < MM_COUNT ? kernels[kernel].name : NULL;
+}
+
+bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, const vkt__product *p)
+{
+    bool of_cpu = kernel == MM_ROWS || kernel == MM_ROWS_WIDE || kernel == MM_BLOCK;
+    return kernel != MM_NAIVE && of_cpu == (caps->klass == VKT_CLASS_CPU) &&
+           vkt__matmul_fits(kernel, caps, p);
+}
+
+static uint32_t log2_of(uint32_t n)
+{
+    uint32_t log = 0;
+    while (n >>= 1) log++;
+    return log;
+}
+
+const char *vkt__matmul_key(const vkt__product *p, char key[40])
+{
+    static const char *const forms[] = { "NT", "NN", "TN" };
+    int n = snprintf(key, 40, "matmul %s %u %u %u", forms[p->layout], log2_of(p->M), log2_of(p->N),
+                     log2_of(p->K));
+    if (is_16bit(p))
+        snprintf(key + n, 40 - (size_t)n, " %s %s", vkt_dtype_name(p->in), vkt_dtype_name(p->out));
+    return key;
+}
+
+uint32_t vkt__matmul_choose(const vkt_gpu *gpu, const vkt__product *p)
+{
+    const vkt_caps *caps = vkt_gpu_caps(gpu);
+    char key[40];
+    const char *tuned = vkt__choice_get(gpu, vkt__matmul_key(p, key));
+    for (uint32_t k = 1; k < MM_COUNT && tuned; k++)
+        if (!strcmp(tuned, kernels[k].name) && vkt__matmul_fits(k, caps, p)) return k;
+    return vkt__matmul_table(caps, p);
+}
+
+/* A row tile no taller than the matrix needs: unused rows are computed too. */
+static uint32_t rows_needed(uint32_t most, uint32_t M)
+{
+    uint32_t rows = most;
+    while (rows >= 2 && rows / 2 >= M) rows /= 2;
+    return rows;
+}
+
+/* The kernel with the tile that it has on this device, at this shape; MM_NAIVE has none. Of
+ * matmul_rows tn is columns per lane. */
+static mm_kernel with_tile(uint32_t kernel, const vkt_caps *caps, const vkt__product *p)
+{
+    mm_kernel k = kernels[kernel];
+    uint32_t S = caps->subgroup;
+    if (kernel == MM_BLOCK) k.bn = 4 * S;
+    if (kernel != MM_ROWS && kernel != MM_ROWS_WIDE) return k;
+    uint32_t at_once = kernel == MM_ROWS_WIDE ? 2 : 1,
+             vectors = kernel == MM_ROWS_WIDE && p->layout == VKT_NT ? 1 : VECTORS;
+    k.bm = rows_needed(ROWS, p->M);
+    k.tn = p->N <= at_once * S ? at_once : vectors * at_once;
+    k.bn = k.tn * S;
+    return k;
+}
+
+enum { SLICE_STEP = 64 };
+
+uint32_t vkt__matmul_slice(uint32_t K, uint32_t slices)
+{
+    return slices <= 1 ? K : (uint32_t)vkt__align((K + slices - 1) / slices, SLICE_STEP);
+}
+
+/* KERNELS.md, 4.5: fewer tiles than half the cores, and a deep product. Cores are taken as 32 on
+ * discrete GPUs, 8 on others: the number must not change from run to run, or results would. Each
+ * slice has at least 256 steps. Never on CPU drivers: on two shared cores it took 1.0 to 1.6 times
+ * as long on Mesa and SwiftShader, outputs of one tile included. */
+uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt_node *n)
+{
+    const vkt_caps *caps = vkt_gpu_caps(gpu);
+    uint32_t cores = caps->type == VKT_GPU_DISCRETE ? 32 : 8;
+    vkt__product p = vkt__product_of(n);
+    if (caps->klass == VKT_CLASS_CPU || (uint64_t)p.M * p.N == 0 || n->attr.matmul.kernel ||
+        p.K < 2048)
+        return 1;
+    uint32_t kernel = vkt__matmul_choose(gpu, &p);
+    if (kernel == MM_NAIVE) return 1;
+    mm_kernel k = with_tile(kernel, caps, &p);
+    uint64_t t = tiles(&k, &p);
+    if (t >= cores / 2) return 1;
+    uint32_t slices = (uint32_t)VKT_MIN(VKT_MIN(8, cores / t), p.K / 256),
+             slice = vkt__matmul_slice(p.K, slices);
+    return (p.K + slice - 1) / slice; /* none of them empty */
+}
+
+vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, const vkt__product *p,
+                                       uint32_t slices, uint32_t act, uint64_t a, uint64_t b)
+{
+    mm_kernel k = with_tile(kernel, caps, p);
+    uint32_t vector = is_16bit(p) ? 8 : 16; /* bytes of four elements */
+    vkt__matmul_launch l = { .shader = is_16bit(p) ? k.shader16 : k.shader,
+                             .spec = { VKT_MIN(caps->workgroup, 64), 1, 1, (uint32_t)p->layout, act,
+                                       p->in == VKT_BF16, p->out != VKT_F32 },
+                             .n_spec = 7 };
+    switch (kernel) {
+    case MM_NAIVE: {
+        uint64_t size = (uint64_t)p->M * p->N, per_slice = is_16bit(p) ? (size + 1) / 2 : size;
+        l.groups = (slices * per_slice + l.spec[0] - 1) / l.spec[0];
+        return l;
+    }
+    case MM_ROWS:
+    case MM_ROWS_WIDE:
+        l.spec[0] = caps->subgroup;
+        l.spec[l.n_spec++] =
+            caps->subgroup <=
+            8; /* 16-lane shuffles are a loop over the lanes, 16-lane broadcasts are not */
+        l.spec[l.n_spec++] = k.bm;
+        l.spec[l.n_spec++] = k.tn;
+        l.spec[l.n_spec++] = UNROLL;
+        break;
+    case MM_BLOCK:
+        l.spec[0] = caps->subgroup;
+        break;
+    default: {
+        const uint32_t tile[] = { k.bm, k.bn, k.bk, k.tm, k.tn };
+        l.spec[0] = k.bm / k.tm * (k.bn / k.tn);
+        for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
+        l.spec[l.n_spec++] = row_a(p) % 4 == 0 && a % vector == 0;
+        l.spec[l.n_spec++] = row_b(p) % 4 == 0 && b % vector == 0;
+    }
+    }
+    l.groups = tiles(&k, p) * slices;
+    return l;
+}

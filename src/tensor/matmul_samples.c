@@ -1,0 +1,176 @@
+/* Sample cases of the matmul rows: see vkt_op.sample. */
+#include <stdio.h>
+
+#include "tensor/matmul.h"
+
+static vkt_tensor *sample_of(vkt_graph *g, uint32_t rows, uint32_t cols, vkt_dtype dtype)
+{
+    return vkt__sample(g, vkt_shape2(rows, cols), dtype, VKT_HINT_NORMAL, 0);
+}
+
+/* A and B of a product. */
+static void operands(vkt_graph *g, const vkt__product *p, vkt_tensor *in[2])
+{
+    vkt_layout l = p->layout;
+    in[0] = l == VKT_TN ? sample_of(g, p->K, p->M, p->in) : sample_of(g, p->M, p->K, p->in);
+    in[1] = l == VKT_NT ? sample_of(g, p->N, p->K, p->in) : sample_of(g, p->K, p->N, p->in);
+}
+
+/* Types of operands and result; of an odd shape, then of an even one. */
+static const struct {
+    vkt_dtype in, out;
+} types16[] = {
+    { VKT_F16, VKT_F32 }, { VKT_BF16, VKT_BF16 }, { VKT_F16, VKT_F16 }, { VKT_BF16, VKT_F32 }
+};
+
+/* 16-bit operands with every kernel in every layout. */
+static const char *sample16(vkt_graph *g, uint32_t i)
+{
+    static char name[64];
+    uint32_t t = i % VKT_COUNT(types16), even = t / 2;
+    vkt__product p = { .layout = (vkt_layout)(i / VKT_COUNT(types16) % 3),
+                       .M = 33 + even,
+                       .N = 65 + even,
+                       .K = 69 + even,
+                       .in = types16[t].in,
+                       .out = types16[t].out };
+    uint32_t kernel = i / VKT_COUNT(types16) / 3;
+    if (kernel && !vkt__matmul_kernel_name(kernel)) return NULL;
+    vkt_tensor *in[2];
+    operands(g, &p, in);
+    vkt__op(g, &vkt__op_matmul, in, 2,
+            (vkt_attr) { .matmul = { .layout = p.layout, .out = p.out, .kernel = kernel } });
+    snprintf(name, sizeof name, "%s to %s, layout %u, kernel %u", vkt_dtype_name(p.in),
+             vkt_dtype_name(p.out), p.layout, kernel);
+    return name;
+}
+
+static uint32_t n_kernels(void)
+{
+    uint32_t n = 0;
+    while (vkt__matmul_kernel_name(n + 1)) n++;
+    return n;
+}
+
+/* Edges of every tile size in use, tiny and odd sizes, deep and shallow products, epilogues, with
+ * the kernel that the device's class gets; the first few with every other kernel too. */
+const char *vkt__matmul_sample(vkt_graph *g, uint32_t i)
+{
+    static const char *const forms[] = { "NT", "NN", "TN" };
+    enum { FOR_EVERY_KERNEL = 5 };
+    static const struct {
+        const char *name;
+        uint32_t m, n, k;
+    } s[] = {
+        { "odd", 33, 65, 31 },     { "tiles + 1", 129, 257, 129 }, { "tiles + 2", 130, 34, 70 },
+        { "flat", 10, 200, 60 },   { "no inner", 6, 10, 0 },       { "one", 1, 1, 1 },
+        { "row", 1, 129, 3 },      { "column", 127, 1, 17 },       { "pairs", 34, 66, 34 },
+        { "tiles", 128, 128, 64 }, { "tiles - 1", 63, 127, 127 },  { "thin", 200, 10, 60 },
+        { "deep", 5, 9, 3001 },    { "no inner, odd", 5, 9, 0 },   { "no rows", 0, 9, 4 },
+    };
+    static const char *const acts[] = { "bias",      "bias relu",    "bias gelu", "bias gelu_erf",
+                                        "bias silu", "bias sigmoid", "bias tanh" };
+    enum {
+        OWN = 3 * VKT_COUNT(s),
+    };
+    const uint32_t others = 3 * FOR_EVERY_KERNEL * n_kernels(),
+                   epilogues = VKT_COUNT(acts) + n_kernels();
+    static char name[64];
+    uint32_t kernel = 0, j = i / 3, l = i % 3;
+    if (i >= OWN + others) {
+        vkt_act act = (vkt_act)(i - OWN - others);
+        if (i >= OWN + others + epilogues) return sample16(g, i - OWN - others - epilogues);
+        if (act >= VKT_COUNT(acts)) {
+            kernel = 1 + act - VKT_COUNT(acts);
+            act = VKT_ACT_GELU;
+        }
+        vkt_tensor *x = vkt__sample2(g, 37, 20), *w = vkt__sample2(g, 41, 20),
+                   *b = vkt__sample1(g, 41);
+        vkt__op(g, &vkt__op_matmul, (vkt_tensor *[]) { x, w, b }, 3,
+                (vkt_attr) { .matmul = { .layout = VKT_NT, .act = act, .kernel = kernel } });
+        snprintf(name, sizeof name, "%s, kernel %u", acts[act], kernel);
+        return name;
+    }
+    if (i >= OWN) {
+        kernel = 1 + (i - OWN) / (3 * FOR_EVERY_KERNEL);
+        j = (i - OWN) / 3 % FOR_EVERY_KERNEL;
+    }
+    vkt_tensor *in[2];
+    operands(g, &(vkt__product) { (vkt_layout)l, s[j].m, s[j].n, s[j].k, VKT_F32, VKT_F32 }, in);
+    vkt__op(g, &vkt__op_matmul, in, 2,
+            (vkt_attr) { .matmul = { .layout = (vkt_layout)l, .kernel = kernel } });
+    snprintf(name, sizeof name, "%s %s, kernel %u", s[j].name, forms[l], kernel);
+    return name;
+}
+
+/* Every activation, then every kernel in every layout, then in 16 bits. */
+const char *vkt__matmul_act_bwd_sample(vkt_graph *g, uint32_t i)
+{
+    enum { ACTS = VKT_ACT_TANH, ODD = 2 };
+    static char name[64];
+    bool by_kernel = i >= ACTS;
+    uint32_t j = i - ACTS, odd = by_kernel ? j % ODD : 0, l = by_kernel ? j / ODD % 3 : VKT_NN,
+             kernel = by_kernel ? 1 + j / ODD / 3 : 0;
+    bool half = kernel > n_kernels();
+    if (half) kernel -= n_kernels();
+    if (kernel > n_kernels()) return NULL;
+    vkt_act act = by_kernel ? VKT_ACT_SILU : (vkt_act)(i + 1);
+    vkt_dtype dtype = !half ? VKT_F32 : odd ? VKT_BF16 : VKT_F16;
+    vkt__product p = { (vkt_layout)l, 34 - odd, 66 - odd, 22 - odd, dtype, dtype };
+    vkt_tensor *in[4] = { NULL };
+    operands(g, &p, in);
+    in[3] = sample_of(g, p.M, p.N, dtype);
+    vkt_attr attr = { .matmul = {
+                          .layout = p.layout, .act = act, .out = dtype, .kernel = kernel } };
+    vkt__op(g, &vkt__op_matmul_act_bwd, in, 4, attr);
+    snprintf(name, sizeof name, "%s, activation %u, layout %u, %s, kernel %u",
+             vkt_dtype_name(dtype), act, l, odd ? "odd" : "even", kernel);
+    return name;
+}
+
+/* Every kernel and layout; the last slice is shorter than the others. */
+const char *vkt__matmul_parts_sample(vkt_graph *g, uint32_t i)
+{
+    enum { ODD = 2 };
+    static char name[64];
+    uint32_t odd = i % ODD, l = i / ODD % 3, kernel = i / ODD / 3;
+    bool half = kernel > n_kernels();
+    if (half) kernel -= n_kernels();
+    if (kernel > n_kernels()) return NULL;
+    vkt_dtype dtype = !half ? VKT_F32 : odd ? VKT_F16 : VKT_BF16;
+    vkt__product p = { (vkt_layout)l, 34 - odd, 66 - odd, 150 - odd, dtype, VKT_F32 };
+    vkt_tensor *in[2];
+    operands(g, &p, in);
+    vkt__op(g, &vkt__op_matmul_parts, in, 2,
+            (vkt_attr) { .matmul = { .layout = (vkt_layout)l, .kernel = kernel, .slices = 3 } });
+    snprintf(name, sizeof name, "%s, layout %u, %s, kernel %u", vkt_dtype_name(dtype), l,
+             odd ? "odd" : "even", kernel);
+    return name;
+}
+
+const char *vkt__matmul_sum_sample(vkt_graph *g, uint32_t i)
+{
+    static const struct {
+        const char *name;
+        vkt_act act;
+        bool bias, derivative;
+        vkt_dtype out;
+    } s[] = {
+        { "plain", VKT_ACT_NONE, false, false, VKT_F32 },
+        { "bias", VKT_ACT_NONE, true, false, VKT_F32 },
+        { "bias gelu", VKT_ACT_GELU, true, false, VKT_F32 },
+        { "bias relu", VKT_ACT_RELU, true, false, VKT_F32 },
+        { "times a derivative", VKT_ACT_SILU, false, true, VKT_F32 },
+        { "f16 plain", VKT_ACT_NONE, false, false, VKT_F16 },
+        { "bf16 bias gelu", VKT_ACT_GELU, true, false, VKT_BF16 },
+        { "f16 times a derivative", VKT_ACT_SILU, false, true, VKT_F16 },
+    };
+    if (i >= VKT_COUNT(s)) return NULL;
+    vkt_tensor *parts =
+        vkt__sample(g, (vkt_shape) { 3, { 5, 19, 33 } }, VKT_F32, VKT_HINT_NORMAL, 0);
+    vkt_tensor *bias = s[i].bias ? vkt__sample1(g, 33) : NULL,
+               *v = s[i].derivative ? sample_of(g, 19, 33, s[i].out) : NULL;
+    vkt__op(g, &vkt__op_matmul_sum, (vkt_tensor *[]) { parts, NULL, bias, v }, 4,
+            (vkt_attr) { .matmul = { .act = s[i].act, .out = s[i].out } });
+    return s[i].name;
+}

@@ -1,0 +1,311 @@
+/* Graph rewrites: every pass against the plain graph, bit for bit on the device and exactly in the
+ * twins; how often each finds something; what it must leave alone. */
+#include "testing.h"
+
+#include "tensor/rewrite.h"
+
+static vkt_gpu *gpu;
+
+enum { B = 6, C = 64, MOST = C * C };
+
+/* ---- nets that the passes change: x [B, C], w [C, C], v [C] -> [B, C] ---- */
+
+typedef struct {
+    vkt_graph *g;
+    vkt_tensor *x, *w, *v;
+} net;
+
+static vkt_tensor *residual_norm(net n)
+{
+    vkt_tensor *h = vkt_linear(n.g, n.x, n.w, n.v, VKT_ACT_RELU), *s = vkt_add(n.g, n.x, h);
+    vkt_tensor *y = vkt_layernorm(n.g, s, n.v, n.v, NULL, 1e-5f, NULL);
+    return vkt_add(n.g, s, vkt_linear(n.g, y, n.w, NULL, VKT_ACT_NONE));
+}
+
+static vkt_tensor *residual_rms(net n)
+{
+    vkt_tensor *s = vkt_add(n.g, vkt_linear(n.g, n.x, n.w, NULL, VKT_ACT_NONE), n.x);
+    vkt_tensor *y = vkt_rmsnorm(n.g, s, n.v, NULL, 1e-5f, NULL);
+    y = vkt_activate(n.g, vkt_linear(n.g, y, n.w, n.v, VKT_ACT_NONE), VKT_ACT_RELU);
+    return vkt_add(n.g, y, s);
+}
+
+static vkt_tensor *relu_dropout(net n)
+{
+    vkt_tensor *h = vkt_linear(n.g, n.x, n.w, n.v, VKT_ACT_RELU);
+    h = vkt_linear(n.g, vkt_dropout(n.g, h, vkt_step(n.g), 0.4f), n.w, n.v, VKT_ACT_RELU);
+    return vkt_linear(n.g, vkt_dropout(n.g, h, vkt_step(n.g), 0.2f), n.w, NULL, VKT_ACT_NONE);
+}
+
+static vkt_tensor *add_relu(net n)
+{
+    vkt_tensor *h = vkt_linear(n.g, n.x, n.w, NULL, VKT_ACT_NONE);
+    h = vkt_activate(n.g, vkt_add(n.g, h, n.v), VKT_ACT_RELU);
+    return vkt_linear(n.g, vkt_activate(n.g, vkt_add(n.g, h, n.x), VKT_ACT_TANH), n.w, NULL,
+                      VKT_ACT_NONE);
+}
+
+static vkt_tensor *scale_add(net n)
+{
+    vkt_tensor *h = vkt_linear(n.g, n.x, n.w, NULL, VKT_ACT_NONE);
+    h = vkt_add(n.g, n.x, vkt_scale(n.g, vkt_mul(n.g, h, n.v), 0.3f));
+    return vkt_linear(n.g, h, n.w, NULL, VKT_ACT_NONE);
+}
+
+static vkt_tensor *gated(net n)
+{
+    vkt_tensor *a = vkt_rmsnorm(n.g, n.x, n.v, NULL, 1e-5f, NULL),
+               *b = vkt_linear(n.g, n.x, n.w, n.v, VKT_ACT_NONE);
+    vkt_tensor *h = vkt_mul(n.g, vkt_activate(n.g, a, VKT_ACT_SILU), b);
+    return vkt_linear(n.g, vkt_dropout(n.g, vkt_scale(n.g, h, 1.7f), vkt_step(n.g), 0.5f), n.w,
+                      NULL, VKT_ACT_NONE);
+}
+
+static const struct {
+    const char *name;
+    vkt_tensor *(*build)(net n);
+    const vkt__pass *passes[3];
+    uint32_t least[3];
+} nets[] = {
+    { "residual, layer norm", residual_norm, { &vkt__pass_residual_norm }, { 1 } },
+    { "residual, RMS norm", residual_rms, { &vkt__pass_residual_norm, &vkt__pass_act }, { 1, 1 } },
+    { "relu, dropout", relu_dropout, { &vkt__pass_relu_dropout, &vkt__pass_chain }, { 2, 2 } },
+    { "add, relu and tanh", add_relu, { &vkt__pass_chain }, { 2 } },
+    { "mul, scale, add", scale_add, { &vkt__pass_chain }, { 2 } },
+    { "gated", gated, { &vkt__pass_chain }, { 2 } },
+};
+
+typedef struct {
+    vkt_graph *g;
+    vkt_tensor *loss, *dwrt[3];
+} built;
+
+static built build(size_t which, vkt_gpu *of, bool plain)
+{
+    built b = { .g = vkt_graph_create(of) };
+    if (plain) vkt_graph_no_rewrite(b.g);
+    net n = { b.g, vkt_input(b.g, vkt_shape2(B, C), VKT_F32, "x"),
+              vkt_input(b.g, vkt_shape2(C, C), VKT_F32, "w"),
+              vkt_input(b.g, vkt_shape1(C), VKT_F32, "v") };
+    vkt_tensor *target = vkt_input(b.g, vkt_shape1(B), VKT_U32, "target"),
+               *wrt[] = { n.x, n.w, n.v };
+    vkt_step(b.g);
+    b.loss =
+        vkt_softmax_xent(b.g, nets[which].build(n), target, NULL, NULL, (vkt_xent_desc) { 0.1f, 0 })
+            .loss;
+    vkt_keep(b.loss, "loss");
+    vkt_backward(b.g, b.loss, wrt, 3, b.dwrt);
+    for (int i = 0; i < 3; i++) vkt_keep(b.dwrt[i], "gradient");
+    return b;
+}
+
+/* Element i of an input, whatever the graph's other tensors are. */
+static double value(const vkt_tensor *t, uint64_t i)
+{
+    if (t->hint.kind == VKT_HINT_STEP) return vkt__sample_value(t, 1, i);
+    if (t->dtype == VKT_U32) return (double)(i * 7 % C);
+    return (double)(0.5f * (float)vkt_rand_normal(t->name[0], VKT_RNG_TEST, i));
+}
+
+static void bind_inputs(vkt_graph *g, vkt_buffer *buf)
+{
+    uint64_t at = 0;
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        vkt_tensor *t = g->tensors[i];
+        if (t->node || t->view_of || !t->name || t->bound) continue;
+        vkt_bind(t, VKT_ALL_SLOTS, buf, at);
+        at += vkt__align(t->bytes, 256);
+        if (!g->gpu) continue;
+        uint32_t words[MOST];
+        for (uint64_t k = 0; k < t->count; k++) vkt__sample_encode(t, k, value(t, k), words);
+        REQUIRE_OK(vkt_tensor_write(t, 0, words, t->bytes));
+    }
+}
+
+/* ---- on the device ---- */
+
+static void the_device_computes_the_same_bits(void **state)
+{
+    (void)state;
+    static float got[2][4][MOST];
+    vkt_buffer *buf;
+    REQUIRE_OK(
+        vkt_buffer_create(gpu, &(vkt_buffer_desc) { 1 << 16, VKT_MEM_DEVICE, "test" }, &buf));
+    for (size_t k = 0; k < VKT_COUNT(nets); k++) {
+        memset(got, 0, sizeof got);
+        for (int plain = 0; plain < 2; plain++) {
+            built b = build(k, gpu, plain);
+            bind_inputs(b.g, buf);
+            REQUIRE_OK(vkt_graph_compile(b.g, &(vkt_plan_desc) { 0 }));
+            REQUIRE_OK(vkt_graph_run(b.g));
+            REQUIRE_OK(vkt_tensor_read(b.loss, 0, got[plain][3], b.loss->bytes));
+            for (int i = 0; i < 3; i++)
+                REQUIRE_OK(vkt_tensor_read(b.dwrt[i], 0, got[plain][i], b.dwrt[i]->bytes));
+            vkt_graph_destroy(&b.g);
+        }
+        assert_true(got[0][3][0] > 0 && got[0][1][1] != 0);
+        if (memcmp(got[0], got[1], sizeof got[0])) print_error("in '%s'\n", nets[k].name);
+        assert_memory_equal(got[0], got[1], sizeof got[0]);
+    }
+    vkt_buffer_destroy(gpu, &buf);
+}
+
+/* ---- in the twins ---- */
+
+typedef struct {
+    const built *b;
+    double got[4][MOST];
+} values;
+
+static void fill(void *user, const vkt_tensor *t, double *data)
+{
+    (void)user;
+    for (uint64_t i = 0; i < t->count; i++) data[i] = value(t, i);
+}
+
+static void take(void *user, const vkt_tensor *t, const double *data)
+{
+    values *v = user;
+    for (int i = 0; i < 4; i++)
+        if (t == (i < 3 ? v->b->dwrt[i] : v->b->loss)) memcpy(v->got[i], data, t->count * 8);
+}
+
+static void the_twins_compute_the_same(void **state)
+{
+    (void)state;
+    static values v[2];
+    static vkt_buffer buf = { .bytes = 1 << 16, .label = "inputs" };
+    for (size_t k = 0; k < VKT_COUNT(nets); k++) {
+        memset(v, 0, sizeof v);
+        for (int plain = 0; plain < 2; plain++) {
+            built b = build(k, NULL, plain);
+            bind_inputs(b.g, &buf);
+            REQUIRE_OK(vkt_graph_plan(b.g, &(vkt_plan_desc) { 0 }));
+            v[plain].b = &b;
+            vkt__graph_ref(b.g, fill, &v[plain], take);
+            for (int i = 0; i < 3 && nets[k].passes[i]; i++) {
+                uint32_t n = vkt__rewrite_count(b.g, nets[k].passes[i]);
+                if (plain ? n != 0 : n < nets[k].least[i])
+                    print_error("'%s': %u x %s\n", nets[k].name, n, nets[k].passes[i]->name);
+                assert_true(plain ? n == 0 : n >= nets[k].least[i]);
+            }
+            vkt_graph_destroy(&b.g);
+        }
+        assert_true(v[0].got[3][0] > 0);
+        for (int i = 0; i < 4; i++)
+            assert_memory_equal(v[0].got[i], v[1].got[i], sizeof v[0].got[i]);
+    }
+}
+
+static void rewrites_save_what_they_say(void **state)
+{
+    (void)state;
+    static vkt_buffer buf = { .bytes = 1 << 16, .label = "inputs" };
+    for (size_t k = 0; k < VKT_COUNT(nets); k++) {
+        double bytes[2], flops, said = 0;
+        for (int plain = 0; plain < 2; plain++) {
+            built b = build(k, NULL, plain);
+            bind_inputs(b.g, &buf);
+            REQUIRE_OK(vkt_graph_plan(b.g, &(vkt_plan_desc) { 0 }));
+            vkt_graph_cost(b.g, &flops, &bytes[plain]);
+            for (int i = 0; i < VKT_MAX_PASSES; i++) said += b.g->rewrites[i].bytes;
+            vkt_graph_destroy(&b.g);
+        }
+        assert_true(said > 0 && bytes[0] < bytes[1]);
+        /* What the forward passes save again in the gradient is theirs, but not in their count. */
+        assert_true(bytes[1] - bytes[0] >= said);
+    }
+}
+
+/* ---- what must stay ---- */
+
+static vkt_tensor *in2(vkt_graph *g)
+{
+    return vkt__sample2(g, B, C);
+}
+
+static void what_others_read_is_not_fused_away(void **state)
+{
+    (void)state;
+    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_tensor *twice = vkt_add(g, in2(g), in2(g)), *kept = vkt_add(g, in2(g), in2(g));
+    vkt_activate(g, twice, VKT_ACT_RELU);
+    vkt_scale(g, twice, 2);
+    vkt_keep(kept, "kept");
+    vkt_activate(g, kept, VKT_ACT_RELU);
+    vkt_tensor *both = vkt_scale(g, in2(g), 3);
+    vkt_add(g, both, both);
+    vkt__rewrite_whole(g);
+    assert_int_equal(vkt__rewrite_count(g, &vkt__pass_chain), 0);
+    vkt_graph_destroy(&g);
+}
+
+/* A read may not move past a write: the product is of x before x is accumulated into. */
+static void a_read_does_not_move_past_a_write(void **state)
+{
+    (void)state;
+    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_tensor *x = in2(g), *y = vkt_scale(g, x, 2);
+    vkt__accumulate(g, x, in2(g));
+    vkt_activate(g, y, VKT_ACT_RELU);
+    vkt__rewrite_whole(g);
+    assert_int_equal(vkt__rewrite_count(g, &vkt__pass_chain), 0);
+    vkt_activate(g, vkt_scale(g, x, 2), VKT_ACT_RELU);
+    vkt__rewrite_whole(g);
+    assert_int_equal(vkt__rewrite_count(g, &vkt__pass_chain), 1);
+    vkt_graph_destroy(&g);
+}
+
+/* A sum that something reads before the norm, and one that is broadcast, stay sums. */
+static void sums_that_are_no_residual_stay(void **state)
+{
+    (void)state;
+    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_tensor *w = vkt__sample1(g, C), *s = vkt_add(g, in2(g), in2(g));
+    vkt_scale(g, s, 2);
+    vkt_rmsnorm(g, s, w, NULL, 1e-5f, NULL);
+    vkt_rmsnorm(g, vkt_add(g, in2(g), w), w, NULL, 1e-5f, NULL);
+    vkt__rewrite(g, true);
+    assert_int_equal(vkt__rewrite_count(g, &vkt__pass_residual_norm), 0);
+    vkt_graph_destroy(&g);
+}
+
+/* relu(x) read by more than its dropout keeps its own gradient. */
+static void relu_read_elsewhere_keeps_its_gradient(void **state)
+{
+    (void)state;
+    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_tensor *x = in2(g), *y = vkt_activate(g, x, VKT_ACT_RELU), *dx;
+    vkt_tensor *z = vkt_mul(g, vkt_dropout(g, y, vkt_step(g), 0.5f), y);
+    vkt_backward(g, vkt_sum(g, z), &x, 1, &dx);
+    vkt__rewrite_whole(g);
+    assert_int_equal(vkt__rewrite_count(g, &vkt__pass_relu_dropout), 0);
+    vkt_graph_destroy(&g);
+}
+
+static void validation_is_silent(void **state)
+{
+    (void)state;
+    assert_int_equal(vkt_gpu_get_stats(gpu).n_validation, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_device_computes_the_same_bits),
+        cmocka_unit_test(the_twins_compute_the_same),
+        cmocka_unit_test(rewrites_save_what_they_say),
+        cmocka_unit_test(what_others_read_is_not_fused_away),
+        cmocka_unit_test(a_read_does_not_move_past_a_write),
+        cmocka_unit_test(sums_that_are_no_residual_stay),
+        cmocka_unit_test(relu_read_elsewhere_keeps_its_gradient),
+        cmocka_unit_test(validation_is_silent),
+    };
+    vkt_gpu_desc desc = { .cap = getenv("VKT_TEST_CAP"),
+                          .validate = getenv("VKT_TEST_VALIDATE") != NULL,
+                          .no_cache = true };
+    if (vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;
+    int failed = cmocka_run_group_tests_name("rewrite", tests, NULL, NULL);
+    vkt_gpu_destroy(&gpu);
+    return failed;
+}

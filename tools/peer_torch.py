@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""The rows of a `vktrain bench --json` file that PyTorch can run too, measured in PyTorch on the same machine.
+
+  peer_torch.py MINE.json [--device cuda|cpu] [--compile] --json TORCH.json
+  vktrain bench compare MINE.json TORCH.json
+
+A row is recognised by its name: matrix products ("matmul NT M 128 N 256 K 784") and training steps of multilayer perceptrons
+("MLP 784-512-512-10, batch 128, adam"). The rest is left out, and said. fp32 means fp32: TensorFloat-32 is off. A step is
+batch to device, forward, backward, norm of the gradients, update, eagerly unless --compile; Adam is PyTorch's fused one where there is one.
+Needs PyTorch and nothing else; a development tool, no part of vktrain.
+"""
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import statistics
+import sys
+import time
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # waiting threads that spin are up to 8 times slower on a shared machine
+
+import torch
+import torch.nn.functional as F
+
+WARM_S, MEASURE_S, MIN_RUNS = 0.5, 1.5, 11
+DTYPES = {"": torch.float32, "fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+def sync(device):
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def timed(device, call):
+    """Seconds of single calls, device included, for long enough: a list."""
+    end = time.perf_counter() + WARM_S
+    while time.perf_counter() < end:
+        call()
+        sync(device)
+    runs, end = [], time.perf_counter() + MEASURE_S
+    # Calls shorter than the clock and the wait are measured many at a time.
+    start = time.perf_counter()
+    call()
+    sync(device)
+    many = max(1, int(2e-3 / max(time.perf_counter() - start, 1e-7)))
+    while len(runs) < MIN_RUNS or time.perf_counter() < end:
+        sync(device)
+        start = time.perf_counter()
+        for _ in range(many):
+            call()
+        sync(device)
+        runs.append((time.perf_counter() - start) / many)
+    return runs
+
+
+def best_runs(device, call):
+    """Sorted seconds; on a CPU with one thread or all of them, whichever has the lower median."""
+    if device.type == "cuda":
+        return sorted(timed(device, call))
+    tries = []
+    for threads in sorted({1, os.cpu_count()}):
+        torch.set_num_threads(threads)
+        tries.append(sorted(timed(device, call)))
+    return min(tries, key=statistics.median)
+
+
+def matmul(match, device, _):
+    layout, m, n, k = match["layout"], int(match["m"]), int(match["n"]), int(match["k"])
+    dtype = DTYPES[match["dtype"] or ""]
+    a = torch.randn((k, m) if layout == "TN" else (m, k), device=device).to(dtype)
+    b = torch.randn((n, k) if layout == "NT" else (k, n), device=device).to(dtype)
+    out = torch.empty((m, n), device=device, dtype=dtype)
+    left, right = a.T if layout == "TN" else a, b.T if layout == "NT" else b
+    return lambda: torch.matmul(left, right, out=out), 2.0 * m * n * k, None
+
+
+def mlp(match, device, compiled):
+    sizes, batch = [int(s) for s in match["sizes"].split("-")], int(match["batch"])
+    dtype = DTYPES[match["dtype"] or ""]
+    layers = []
+    for i, (before, after) in enumerate(zip(sizes, sizes[1:])):
+        layers += [torch.nn.ReLU()] * (i > 0) + [torch.nn.Linear(before, after)]
+    model = torch.nn.Sequential(*layers).to(device)
+    adam = torch.optim.Adam(model.parameters(), lr=1e-3, **({"fused": True} if device.type == "cuda" else {}))
+    x_host, y_host = torch.rand(batch, sizes[0]), torch.randint(sizes[-1], (batch,))
+    if device.type == "cuda":
+        x_host, y_host = x_host.pin_memory(), y_host.pin_memory()
+
+    def forward(x, y):
+        with torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32):
+            return F.cross_entropy(model(x), y)
+
+    loss_of = torch.compile(forward) if compiled else forward
+
+    def step():
+        x, y = x_host.to(device, non_blocking=True), y_host.to(device, non_blocking=True)
+        adam.zero_grad(set_to_none=True)
+        loss_of(x, y).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1e9)  # vktrain computes the norm every step
+        adam.step()
+
+    flops = 6.0 * batch * sum(a * b for a, b in zip(sizes, sizes[1:])) - 2.0 * batch * sizes[0] * sizes[1]
+    return step, flops, batch
+
+
+KINDS = [
+    (re.compile(r"matmul (?P<layout>NT|NN|TN) M (?P<m>\d+) N (?P<n>\d+) K (?P<k>\d+)(?: (?P<dtype>bf16|fp16))?$"), matmul),
+    (re.compile(r"MLP (?P<sizes>\d+(?:-\d+)+), batch (?P<batch>\d+), adam(?:, (?P<dtype>bf16|fp16))?$"), mlp),
+]
+
+
+def row_of(mine, device, compiled):
+    """The same row measured here, or None where PyTorch has no counterpart."""
+    for pattern, make in KINDS:
+        match = pattern.match(mine["name"])
+        if not match:
+            continue
+        call, flops, items = make(match, device, compiled)
+        unit_s = {"us": 1e-6, "ms": 1e-3, "s": 1.0}[mine["unit"]]
+        runs = best_runs(device, call)
+        quartiles = statistics.quantiles(runs, n=4)
+        median = statistics.median(runs)
+        row = {key: None for key in mine}
+        row.update(group=mine["group"], name=mine["name"], unit=mine["unit"], better=mine["better"], runs=len(runs),
+                   value=median / unit_s, min=runs[0] / unit_s, max=runs[-1] / unit_s, q1=quartiles[0] / unit_s,
+                   q3=quartiles[2] / unit_s, gflops=flops / median / 1e9, note="PyTorch " + torch.__version__)
+        if items:
+            row["items_per_s"] = items / median
+        return row
+    return None
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("mine", help="what `vktrain bench --json` wrote")
+    options.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    options.add_argument("--compile", action="store_true", help="torch.compile the steps")
+    options.add_argument("--json", required=True, help="the file to write")
+    args = options.parse_args()
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.manual_seed(0)
+    device = torch.device(args.device)
+    with open(args.mine, encoding="utf-8") as f:
+        mine = json.load(f)
+    name = torch.cuda.get_device_name() if device.type == "cuda" else platform.processor() or platform.machine()
+    info = dict.fromkeys(mine["info"], "unknown")
+    info.update(device=name, type=device.type, driver="PyTorch " + torch.__version__, api=f"CUDA {torch.version.cuda}",
+                version=torch.__version__, host=mine["info"]["host"], clock="wall clock",
+                date=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                settings=("compiled" if args.compile else "eager") + ("" if device.type == "cuda" else ", the better of 1 thread and all"))
+    rows, left = [], 0
+    for row in mine["results"]:
+        theirs = row_of(row, device, args.compile) if not row["refused"] else None
+        if theirs is None:
+            left += 1
+            continue
+        rows.append(theirs)
+        print(f"{row['name']:44} vktrain {row['value']:10.4g}  PyTorch {theirs['value']:10.4g} {row['unit']}"
+              f"  ratio {row['value'] / theirs['value']:.2f}", flush=True)
+    with open(args.json, "w", encoding="utf-8") as f:
+        json.dump({"vktrain_bench": 1, "info": info, "results": rows}, f, indent=1)
+    print(f"{len(rows)} rows measured, {left} without a counterpart here", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
