@@ -344,6 +344,12 @@ struct pool_params {
     U32 lines;         /* of the side that is written */
     F32 scale;         /* of the mean */
 };
+/* swap.comp: x [n, a, b], y [n, b, a] */
+struct swap_params {
+    ADDR(f32s) x;
+    ADDR(f32s) y;
+    U32 n, a, b, pad;
+};
 /* pad.comp */
 struct pad_params {
     ADDR(f32s) x;

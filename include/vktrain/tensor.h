@@ -110,6 +110,9 @@ vkt_tensor *vkt_global_avg_pool(vkt_graph *g, vkt_tensor *x);
 vkt_tensor *vkt_pad2d(vkt_graph *g, vkt_tensor *x, uint32_t top, uint32_t bottom, uint32_t left,
                       uint32_t right);
 
+/* x [N, ...] -> [N, rest]; an image [N, H, W, C] channel by channel, as PyTorch flattens its own. */
+vkt_tensor *vkt_flatten(vkt_graph *g, vkt_tensor *x);
+
 /* Elementwise; y has x's shape or that of x's last dimensions (broadcast over the leading ones). */
 vkt_tensor *vkt_add(vkt_graph *g, vkt_tensor *x, vkt_tensor *y);
 vkt_tensor *vkt_mul(vkt_graph *g, vkt_tensor *x, vkt_tensor *y);
