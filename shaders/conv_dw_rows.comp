@@ -10,9 +10,8 @@ layout(push_constant, scalar) uniform Push { conv_params p; };
 #include "conv.glsl"
 #include "elems.glsl"
 layout(constant_id = 6) const uint SHUFFLE = 0;
-layout(constant_id = 7) const uint R = 16;
+layout(constant_id = 7) const uint R = 32;
 layout(constant_id = 8) const uint V = 2;
-layout(constant_id = 9) const uint UNROLL = 4; /* pixels a trip: the driver masks per trip */
 #include "conv_rows.glsl"
 
 const uint S = gl_WorkGroupSize.x, SUMS = R * V * W;
@@ -63,15 +62,13 @@ void main()
     }
     uint stride = p.co / W;
     for (uint line = s * p.slice, end = min(line + p.slice, lines); line < end; line++) {
-        uint image = line / p.oh, row = line - image * p.oh, first = line * p.ow * stride, x = 0;
+        uint image = line / p.oh, row = line - image * p.oh, first = line * p.ow * stride;
         [[unroll]] for (uint j = 0; j < LOADS; j++) {
             uint y;
             ok[j] = tap_at(row, kh[j], p.h, y) && real[j];
             base[j] = (image * p.h + y) * p.wd * (p.c / W) + c[j];
         }
-        for (; x + UNROLL <= p.ow; x += UNROLL)
-            [[unroll]] for (uint u = 0; u < UNROLL; u++) step_pixel(acc, x + u, first + (x + u) * stride, at, ok, base, kw);
-        for (; x < p.ow; x++) step_pixel(acc, x, first + x * stride, at, ok, base, kw);
+        for (uint x = 0; x < p.ow; x++) step_pixel(acc, x, first + x * stride, at, ok, base, kw);
     }
 
     [[unroll]] for (uint v = 0; v < V; v++)

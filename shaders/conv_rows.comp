@@ -14,9 +14,10 @@ layout(push_constant, scalar) uniform Push { conv_params p; };
 layout(constant_id = 6) const uint SHUFFLE = 0; /* hand out by subgroupShuffle: Mesa 22's broadcast is slow */
 layout(constant_id = 7) const uint R = 16;
 layout(constant_id = 8) const uint V = 2;
+layout(constant_id = 9) const uint TAIL = 0;    /* elements of k past the last whole vector */
 #include "conv_rows.glsl"
 
-const uint S = gl_WorkGroupSize.x, SUMS = R * V * W, TAIL = 4;
+const uint S = gl_WorkGroupSize.x, SUMS = R * V * W;
 
 /* One element of the pixels' inputs, that is W steps of k; a[] holds it in lane `from`. */
 void step_k(inout float acc[SUMS], elem a[R], uint from, uint k, uint at[V], uint stride)
@@ -81,10 +82,9 @@ void main()
         load_inputs(a, k, depth, inv_ci, inv_kw, rows, cols, images);
         [[unroll]] for (uint i = 0; i < S; i++) step_k(acc, a, i, k + i, at, stride);
     }
-    /* What is left: zeros of the pixels times the last steps' weights, a few too many. */
-    if (k < depth) {
+    if (TAIL > 0) {
         load_inputs(a, k, depth, inv_ci, inv_kw, rows, cols, images);
-        for (uint i = 0; k + i < depth; i++) step_k(acc, a, i, k + i, at, stride);
+        [[unroll]] for (uint i = 0; i < TAIL; i++) step_k(acc, a, i, k + i, at, stride);
     }
 
     [[unroll]] for (uint v = 0; v < V; v++)

@@ -210,6 +210,19 @@ struct batch_total_params {
     U32 cols, groups, per_group, pad;
 };
 
+/* group_norm*.comp: x [N, pixels, cols], `groups` of `width` channels; see the kernels for what b, y and w are backward */
+struct group_norm_params {
+    ADDR(f32s) x;
+    ADDR(f32s) w;
+    ADDR(f32s) b;
+    ADDR(f32s) mean; /* [N groups] */
+    ADDR(f32s) rstd;
+    ADDR(f32s) y;
+    U32 n;           /* N groups */
+    U32 groups, width, pixels, cols;
+    F32 eps;
+};
+
 /* dropout.comp */
 struct dropout_params {
     ADDR(f32s) x;

@@ -29,12 +29,12 @@ typedef struct vkt__layer_list {
 /* A layer of the model: its description, resolved. */
 typedef struct vkt__layer {
     const struct vkt__layer_kind *kind;
-    vkt_layer spec;    /* body is not used: see below */
-    const char *name;  /* "2.body.0" */
-    const char *where; /* "mlp.yaml:12: layer 2 (linear)" */
-    vkt_shape in, out; /* of one example */
-    int w, b;          /* indices of parameters, -1: none */
-    int s;             /* index of the first state, -1: none */
+    vkt_layer spec;                      /* body is not used: see below */
+    const char *name;                    /* "2.body.0" */
+    const char *where;                   /* "mlp.yaml:12: layer 2 (linear)" */
+    vkt_shape in, out;                   /* of one example */
+    int w, b;                            /* indices of parameters, -1: none */
+    int s;                               /* index of the first state, -1: none */
     vkt__layer_list pre, body, shortcut; /* of layers made of layers */
 } vkt__layer;
 

@@ -141,6 +141,28 @@ static vkt_tensor *batch_norm_build(vkt_model *m, vkt_graph *g, const vkt__layer
     return vkt_batch_norm(g, x, &d);
 }
 
+/* ---- group norm ---- */
+
+static vkt_status group_norm_plan(vkt_model *m, vkt__layer *l)
+{
+    uint32_t c = l->in.d[l->in.rank - 1], groups = l->spec.groups ? l->spec.groups : 32;
+    if (c % groups)
+        return vkt__layer_error(l, "%u groups do not divide %u channels: set `groups`", groups, c);
+    l->out = l->in;
+    l->w = vkt__model_add_param(m, l, "weight", vkt_shape1(c), VKT_INIT_ONES, 1);
+    l->b = vkt__model_add_param(m, l, "bias", vkt_shape1(c), VKT_INIT_ZEROS, 1);
+    return VKT_OK;
+}
+
+static vkt_tensor *group_norm_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                                    bool train)
+{
+    (void)train;
+    return vkt_group_norm(g, x, vkt__model_tensor(m, g, l->w), vkt__model_tensor(m, g, l->b),
+                          l->spec.groups ? l->spec.groups : 32,
+                          l->spec.eps > 0 ? l->spec.eps : 1e-5f);
+}
+
 /* ---- blocks of residual networks ---- */
 
 /* Plans a list of the block's own layers, whose names stand in it. */
@@ -262,6 +284,7 @@ const vkt__layer_kind vkt__image_kinds[] = {
     { "avg_pool", pool_plan, pool_build },
     { "global_pool", global_pool_plan, global_pool_build },
     { "batch_norm", batch_norm_plan, batch_norm_build },
+    { "group_norm", group_norm_plan, group_norm_build },
     { "basic_block", block_plan, block_build },
     { "bottleneck", block_plan, block_build },
     { "wide_block", wide_block_plan, wide_block_build },

@@ -229,9 +229,8 @@ static vkt_status init_states(vkt_model *m)
     for (size_t i = 0; i < m->n_states; i++)
         for (uint64_t k = 0; k < m->states[i].pub.count; k++)
             v[m->states[i].pub.offset + k] = m->states[i].scale;
-    vkt_status st = m->n_states
-                        ? vkt_buffer_write(m->gpu, m->state_values, 0, v, m->state_count * 4)
-                        : VKT_OK;
+    vkt_status st =
+        m->n_states ? vkt_buffer_write(m->gpu, m->state_values, 0, v, m->state_count * 4) : VKT_OK;
     free(v);
     return st;
 }

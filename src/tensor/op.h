@@ -108,6 +108,10 @@ typedef union vkt_attr {
         bool fixed;
     } batch;
     struct {
+        uint32_t groups;
+        float eps;
+    } group;
+    struct {
         float p;
         uint32_t id;
     } dropout;

@@ -243,10 +243,9 @@ static void norm_ref(const vkt_node *n, double *const *in, double *const *out)
     struct batch_norm_params p = params(n, n->in[0], false);
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
         uint64_t c = i % p.cols, at = i / p.cols / p.group_rows * p.cols + c;
-        double rstd = n->attr.batch.fixed ? 1 / sqrt(in[2][at] + (double)n->attr.batch.eps)
-                                          : in[2][at];
-        double y =
-            (in[0][i] - in[1][at]) * rstd * in[3][c] + in[4][c] + (in[5] ? in[5][i] : 0);
+        double rstd =
+            n->attr.batch.fixed ? 1 / sqrt(in[2][at] + (double)n->attr.batch.eps) : in[2][at];
+        double y = (in[0][i] - in[1][at]) * rstd * in[3][c] + in[4][c] + (in[5] ? in[5][i] : 0);
         if (out[1]) out[1][i] = y;
         out[0][i] = vkt__act(n->attr.batch.act, y);
     }
@@ -437,7 +436,8 @@ static void norm_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vk
 
 /* ---- samples ---- */
 
-/* Groups that are the batch, divide it, don't, are larger; chunks below, at and above their size. */
+/* Groups that are the batch, divide it, don't, are larger; chunks below, at and above their size.
+ */
 static const struct {
     const char *name;
     uint32_t x[3], virtual_batch;

@@ -100,8 +100,7 @@ static void conv_ref(const vkt_node *n, double *const *in, double *const *out)
         double sum = in[2] ? in[2][o] : 0;
         for (uint32_t t = 0; t < kh * kw; t++) {
             if (!tap_at(&q, row, t / kw, q.h, &y) || !tap_at(&q, col, t % kw, q.w, &x)) continue;
-            const double *from =
-                in[0] + ((image * q.h + y) * q.w + x) * q.c + o / per_group * q.ci;
+            const double *from = in[0] + ((image * q.h + y) * q.w + x) * q.c + o / per_group * q.ci;
             for (uint32_t c = 0; c < q.ci; c++)
                 sum += from[c] * in[1][((uint64_t)t * q.ci + c) * q.co + o];
         }
@@ -294,12 +293,11 @@ static vkt_tensor *sample_w(vkt_graph *g, uint32_t i)
 static vkt_tensor *sample_dy(vkt_graph *g, uint32_t i)
 {
     vkt_attr a = case_attr(i, 0);
-    return sample4(g, cases[i].n,
-                   vkt__window_count(cases[i].h, cases[i].kh, a.conv.stride, a.conv.pad,
-                                     a.conv.dilation),
-                   vkt__window_count(cases[i].w, cases[i].kw, a.conv.stride, a.conv.pad,
-                                     a.conv.dilation),
-                   cases[i].co);
+    return sample4(
+        g, cases[i].n,
+        vkt__window_count(cases[i].h, cases[i].kh, a.conv.stride, a.conv.pad, a.conv.dilation),
+        vkt__window_count(cases[i].w, cases[i].kw, a.conv.stride, a.conv.pad, a.conv.dilation),
+        cases[i].co);
 }
 
 /* Case and kernel of sample i; false past the last. */

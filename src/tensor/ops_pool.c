@@ -28,8 +28,9 @@ static void record(vkt__rec *rec, const vkt_node *n, bool backward, struct pool_
     static const char *const kernels[2][2] = { { "pool", "pool.pairs" },
                                                { "pool_bwd", "pool_bwd.pairs" } };
     bool pairs = vkt__use_pairs(rec->caps) && p.c % 2 == 0;
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64),
-             spec[] = { wg, 1, 1, is_mean(n), n->attr.pool.kh, n->attr.pool.kw, n->attr.pool.stride };
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = {
+        wg, 1, 1, is_mean(n), n->attr.pool.kh, n->attr.pool.kw, n->attr.pool.stride
+    };
     vkt__dispatch(rec, kernels[backward][pairs], spec, VKT_COUNT(spec), &p, sizeof p,
                   ((uint64_t)p.lines * p.c / (pairs ? 2 : 1) + wg - 1) / wg);
 }
@@ -41,8 +42,7 @@ static bool pool_shape(vkt_node *n)
     const vkt_tensor *x = n->in[0];
     const uint32_t k[2] = { n->attr.pool.kh, n->attr.pool.kw };
     uint32_t stride = n->attr.pool.stride, pad = n->attr.pool.pad;
-    if (x->shape.rank != 4)
-        return vkt__shape_error(n, "%s must be [N, H, W, C]", vkt__text(x));
+    if (x->shape.rank != 4) return vkt__shape_error(n, "%s must be [N, H, W, C]", vkt__text(x));
     if (!k[0] || !k[1] || !stride || k[0] > 4096 || k[1] > 4096)
         return vkt__shape_error(n, "a window of %u x %u, stride %u", k[0], k[1], stride);
     if (2 * pad > VKT_MIN(k[0], k[1]))
@@ -159,8 +159,7 @@ static void pool_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vk
 static bool pad_shape(vkt_node *n)
 {
     const vkt_tensor *x = n->in[0];
-    if (x->shape.rank != 4)
-        return vkt__shape_error(n, "%s must be [N, H, W, C]", vkt__text(x));
+    if (x->shape.rank != 4) return vkt__shape_error(n, "%s must be [N, H, W, C]", vkt__text(x));
     vkt_shape out = x->shape;
     for (int i = 0; i < 2; i++) {
         int64_t d = (int64_t)out.d[i + 1] + n->attr.pad.before[i] + n->attr.pad.after[i];
@@ -198,9 +197,9 @@ static void pad_ref(const vkt_node *n, double *const *in, double *const *out)
                 x = (int64_t)(i / d[3] % d[2]) - n->attr.pad.before[1];
         uint64_t image = i / d[3] / d[2] / d[1];
         bool inside = y >= 0 && y < s[1] && x >= 0 && x < s[2];
-        out[0][i] = inside
-                        ? in[0][((image * s[1] + (uint64_t)y) * s[2] + (uint64_t)x) * s[3] + i % d[3]]
-                        : 0;
+        out[0][i] =
+            inside ? in[0][((image * s[1] + (uint64_t)y) * s[2] + (uint64_t)x) * s[3] + i % d[3]]
+                   : 0;
     }
 }
 

@@ -57,8 +57,8 @@ void vkt__session_destroy(vkt__session **s);
 /* Model, memory table and both plans as text. Caller frees. */
 char *vkt__session_explain(const vkt__session *s);
 
-/* Host copies of the flat buffers as checkpoint tensors, in the order of their shapes: parameters and
- * running averages, and "MOMENT.PARAM" of each moment. */
+/* Host copies of the flat buffers as checkpoint tensors, in the order of their shapes: parameters
+ * and running averages, and "MOMENT.PARAM" of each moment. */
 typedef struct vkt__weights {
     vkt__arena arena;
     float *values, **moments, *states;

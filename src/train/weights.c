@@ -121,8 +121,8 @@ vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_opt
     for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++)
         VKT_TRY(flat_download(gpu, m, vkt_optim_moment(o, k), w->scratch, w->moments[k]));
     if (vkt_model_state_count(m))
-        VKT_TRY(vkt_buffer_read(gpu, vkt_model_states(m), 0, w->states,
-                                vkt_model_state_count(m) * 4));
+        VKT_TRY(
+            vkt_buffer_read(gpu, vkt_model_states(m), 0, w->states, vkt_model_state_count(m) * 4));
     for (size_t i = 0; (p = vkt_model_state(m, i)); i++) {
         uint32_t count;
         memcpy(&count, w->states + p->offset, sizeof count);
@@ -144,8 +144,8 @@ vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const v
         if (p->dtype == VKT_U32) memcpy(w->states + p->offset, &count, sizeof count);
     }
     if (vkt_model_state_count(m))
-        VKT_TRY(vkt_buffer_write(gpu, vkt_model_states(m), 0, w->states,
-                                 vkt_model_state_count(m) * 4));
+        VKT_TRY(
+            vkt_buffer_write(gpu, vkt_model_states(m), 0, w->states, vkt_model_state_count(m) * 4));
 fail:
     return st;
 }
