@@ -23,7 +23,7 @@ void main()
     if (RMS == 0) mean_g = wg_add(sum_g) / float(p.cols);
     for (uint c = first; c < p.cols; c += gl_WorkGroupSize.x) {
         float g = p.dy.v[base + c] * p.w.v[c], h = (p.s.v[base + c] - mean) * rstd;
-        float d = rstd * (g - mean_g - h * mean_gh);
+        precise float d = rstd * (g - mean_g - h * mean_gh); /* no fma with ds: the bits of a sum apart */
         if ((p.flags & VKT_NORM_RESIDUAL) != 0) d += p.ds.v[base + c];
         p.dx.v[base + c] = d;
     }

@@ -6,6 +6,7 @@
 #include "reduce.glsl"
 
 layout(constant_id = 4) const uint SQUARE = 0;
+layout(constant_id = 5) const uint WIDE = 0; /* vec4 loads: n a multiple of four */
 layout(push_constant, scalar) uniform Push { sum_params p; };
 
 void main()
@@ -22,7 +23,13 @@ void main()
     }
     s = pair[0] + pair[1];
 #else
-    for (uint i = g * p.chunk + gl_LocalInvocationID.x; i < end; i += gl_WorkGroupSize.x) {
+    vec4 four = vec4(0.0);
+    for (uint i = g * p.chunk / 4 + gl_LocalInvocationID.x; WIDE != 0 && i < end / 4; i += gl_WorkGroupSize.x) {
+        vec4 x = p.x4.v[i];
+        four += SQUARE != 0 ? x * x : x;
+    }
+    s = (four[0] + four[1]) + (four[2] + four[3]);
+    for (uint i = g * p.chunk + gl_LocalInvocationID.x; WIDE == 0 && i < end; i += gl_WorkGroupSize.x) {
         float x = p.x.v[i];
         s += SQUARE != 0 ? x * x : x;
     }

@@ -72,6 +72,7 @@ declare -A flags=(
   [eval]="--split --json --predictions --data --batch --device --cap" [predict]="--json --csv --top --device --cap"
   [inspect]="" [runs]="--csv --json"
   [profile]="-o --steps --top --set --json --device --cap --validate --no-cache"
+  [study]="--study --resume --dry-run --set --steps --seeds --space --trials --json --device --cap"
   [tune]="--device --cap --no-cache --no-tune"
 )
 for c in "${!flags[@]}"; do

@@ -49,6 +49,12 @@ void cli_error(const char *fmt, ...)
     va_end(ap);
 }
 
+const char *cli_word(const char *s)
+{
+    bool plain = *s && !s[strcspn(s, " \t\"'\\$&|;<>()*?[]#~`!{}")];
+    return plain ? s : cli_text("'%s'", s);
+}
+
 /* ---- flags ---- */
 
 #define AT(field) offsetof(cli_options, field)
@@ -140,6 +146,7 @@ static int set_flag(const cli_command *cmd, const cli_flag *f, const char *value
     char *at = (char *)options + f->at, *end;
     int choice;
     unsigned long n;
+    double d;
     switch (f->type) {
     case CLI_BOOL:
         *(bool *)at = true;
@@ -166,6 +173,14 @@ static int set_flag(const cli_command *cmd, const cli_flag *f, const char *value
             return CLI_USAGE;
         }
         *(uint32_t *)at = (uint32_t)n;
+        return 0;
+    case CLI_NUMBER:
+        d = strtod(value, &end);
+        if (end == value || *end || !isfinite(d)) {
+            cli_error("%s: %s is '%s', must be a number", cmd->name, f->name, value);
+            return CLI_USAGE;
+        }
+        *(double *)at = d;
         return 0;
     }
     return 0;

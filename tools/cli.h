@@ -43,6 +43,7 @@ typedef enum cli_type {
     CLI_BOOL,   /* bool */
     CLI_TEXT,   /* const char * */
     CLI_UINT,   /* uint32_t */
+    CLI_NUMBER, /* double, finite */
     CLI_CHOICE, /* int: index in `arg`, which reads "a|b|c" */
     CLI_LIST,   /* cli_list: may be given more than once */
 } cli_type;
@@ -77,6 +78,8 @@ typedef struct cli_command {
 int cli_parse(const cli_command *cmd, int argc, char **argv, void *options);
 void cli_finish(const cli_command *cmd, void *options);
 void cli_help(const cli_command *cmd, FILE *f);
+/* A word that a shell reads back, quoted where it must be. */
+const char *cli_word(const char *s);
 /* One error line, as the library's look. */
 void cli_error(const char *fmt, ...) VKT_PRINTF(1, 2);
 
@@ -141,6 +144,6 @@ bool cli_exists(const char *path);
 /* ---- commands ---- */
 
 extern const cli_command cmd_devices, cmd_doctor, cmd_recipes, cmd_train, cmd_eval, cmd_predict,
-    cmd_inspect, cmd_runs, cmd_bench, cmd_profile, cmd_tune;
+    cmd_inspect, cmd_runs, cmd_bench, cmd_profile, cmd_tune, cmd_study;
 
 #endif

@@ -82,7 +82,8 @@ static void print_json(const vkt_prediction *p, uint32_t top)
 
 static void print_text(const vkt_prediction *p, uint32_t top)
 {
-    printf("%s[%llu]", p->input, (unsigned long long)p->index);
+    printf("%s", p->input);
+    if (!p->alone) printf("[%llu]", (unsigned long long)p->index);
     if (!p->class_names) printf("  %.6g", (double)p->value[0]);
     for (uint32_t i = 0; p->class_names && i < top && i < p->n; i++) {
         uint32_t k = ranked(p, i);
@@ -123,9 +124,10 @@ const cli_command cmd_predict = {
     .summary = "classes with probabilities",
     .details = "INPUT is a CSV file with the columns of the training data (the label may be "
                "missing), an IDX file of\n"
-               "images, or a PNG, JPEG or BMP picture: made grey or RGB as the model asks, alpha "
-               "over white, resized if\n"
-               "it is not of the model's size. A run folder stands for its best checkpoint.",
+               "images, a PNG, JPEG or BMP picture, or a folder of them: made grey or RGB as the "
+               "model asks, alpha over\n"
+               "white, resized if it is not of the model's size. A run folder stands for its best "
+               "checkpoint.",
     .min_args = 2,
     .max_args = SIZE_MAX,
     .common = CLI_GPU,

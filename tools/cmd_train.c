@@ -244,35 +244,18 @@ static void print_speed(const vkt_config *c, const vkt_train_result *r)
                       100 * r->input_wait, c->data_workers));
 }
 
-/* A word that a shell reads back, after a space. */
-static void put_word(const char *s)
-{
-    bool plain = *s && !s[strcspn(s, " \t\"'\\$&|;<>()*?[]#~`!{}")];
-    printf(plain ? " %s" : " '%s'", s);
-}
-
 static void print_next(const train_options *o, const vkt_train_result *r, bool interrupted)
 {
     if (!*r->run_dir) return;
     printf("\nnext\n");
     if (interrupted) {
-        printf("  vktrain train");
-        put_word(o->common.args[0]);
-        for (size_t i = 0; i < o->set.n; i++) {
-            printf(" --set");
-            put_word(o->set.item[i]);
-        }
-        printf(" --run");
-        put_word(r->run_dir);
-        printf(" --resume\n");
+        printf("  vktrain train %s", cli_word(o->common.args[0]));
+        for (size_t i = 0; i < o->set.n; i++) printf(" --set %s", cli_word(o->set.item[i]));
+        printf(" --run %s --resume\n", cli_word(r->run_dir));
     }
-    if (*r->best_checkpoint) {
-        printf("  vktrain eval");
-        put_word(r->run_dir);
-        printf(" --split test\n  vktrain predict");
-        put_word(r->run_dir);
-        printf(" INPUT...\n");
-    }
+    if (*r->best_checkpoint)
+        printf("  vktrain eval %s --split test\n  vktrain predict %s INPUT...\n",
+               cli_word(r->run_dir), cli_word(r->run_dir));
     printf("  vktrain runs\n");
 }
 

@@ -8,6 +8,7 @@
 static const cli_command *const commands[] = {
     &cmd_devices, &cmd_doctor, &cmd_recipes, &cmd_train,   &cmd_eval, &cmd_predict,
     &cmd_inspect, &cmd_runs,   &cmd_bench,   &cmd_profile, &cmd_tune,
+    &cmd_study,
 };
 
 static void usage(FILE *f)

@@ -71,6 +71,8 @@ typedef enum vkt_purpose {
     VKT_RNG_DROPOUT,
     VKT_RNG_SAMPLE,
     VKT_RNG_TEST,
+    VKT_RNG_AUGMENT,
+    VKT_RNG_MIXUP,
 } vkt_purpose;
 
 /* 32 random bits as a pure function of its arguments: no state, so any element can be recomputed.

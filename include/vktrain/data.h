@@ -15,16 +15,22 @@ const char *vkt_split_name(vkt_split s); /* "train", "valid", "test" */
 typedef enum vkt_task { VKT_CLASSIFY, VKT_REGRESS } vkt_task;
 typedef enum vkt_missing { VKT_MISSING_ERROR, VKT_MISSING_MEAN, VKT_MISSING_DROP } vkt_missing;
 typedef enum vkt_standardize {
-    VKT_STD_AUTO, /* images: global; tables: feature */
+    VKT_STD_AUTO, /* IDX: global; other images: channel; tables: feature */
     VKT_STD_NONE,
     VKT_STD_GLOBAL,  /* one mean and deviation over all inputs of the training split */
     VKT_STD_FEATURE, /* one per input column */
+    VKT_STD_CHANNEL, /* images: one per channel */
 } vkt_standardize;   /* A table's text columns are one-hot, 0 or 1 whatever this says. */
 
+typedef enum vkt_picture_fit { VKT_FIT_STRETCH, VKT_FIT_CROP } vkt_picture_fit;
+typedef enum vkt_bad_files { VKT_BAD_SKIP, VKT_BAD_STOP } vkt_bad_files;
+typedef enum vkt_picture_color { VKT_COLOR_AUTO, VKT_COLOR_GREY, VKT_COLOR_RGB } vkt_picture_color;
+
 typedef struct vkt_data_desc {
-    const char *source; /* "digits" (embedded), "idx", "csv" */
+    const char *source; /* "digits" (embedded), "idx", "csv", "images" */
     const char *path;   /* idx: folder with MNIST's file names, classes.txt (one name a line) if you
-                           like;   csv: the file. Gzip or plain, told by content */
+                           like;   csv: the file; both gzip or plain, told by content;   images: a
+                           folder of CLASS/.. or of train, valid, test, each of CLASS/.. */
     const char *test_path; /* csv: a separate test file, or NULL */
     const char *label;     /* csv: label column, by name or 0-based position, "last"; NULL: last */
     const char *header;    /* csv: "auto" (NULL), "yes", "no"; auto also knows scikit-learn's first
@@ -33,10 +39,30 @@ typedef struct vkt_data_desc {
     vkt_missing missing;   /* csv: what to do with empty, NA, NaN, ? cells */
     vkt_task task;
     vkt_standardize standardize;
-    double valid_fraction; /* of the training examples; 0 = none */
-    double test_fraction;  /* of all examples, where the source has no test set of its own */
-    uint64_t seed;         /* of the split */
+    const char *labels;  /* images: CSV of file,label[,split] in place of class folders, or NULL */
+    const char *size;    /* images: "64", or height x width "48x64"; NULL or "auto": that of the
+                            pictures, if all have the same */
+    vkt_picture_fit fit; /* images: how another aspect ratio becomes the model's */
+    vkt_picture_color color; /* images: auto: grey if every picture is */
+    vkt_bad_files bad_files; /* images: those that can't be read */
+    uint32_t keep_mib;       /* images: memory for decoded pictures that are kept; 0: none */
+    double valid_fraction;   /* of the training examples; 0 = none */
+    double test_fraction;    /* of all examples, where the source has no test set of its own */
+    uint64_t seed;           /* of the split */
 } vkt_data_desc;
+
+/* Augmentation of training images: each a function of (seed, position in the stream), so that a
+ * resumed run sees the same pictures. All zero: none. */
+typedef struct vkt_augment {
+    uint32_t crop_padding; /* pixels: shift by up to so many each way, edges repeated */
+    float flip;            /* probability of a left-right mirror */
+    float area;            /* random resized crop: the smallest share of the area; 0: none */
+    float brightness;      /* plus or minus up to this share of the range */
+    float contrast;        /* times 1 plus or minus up to this, about the picture's mean */
+    float erase;           /* probability of a random rectangle of 2% to 33% set to the mean */
+    uint32_t cutout;       /* side in pixels of a square set to the mean; 0: none */
+    float mixup; /* alpha of Beta(alpha, alpha), to 1: pairs of a batch are blended; 0: none */
+} vkt_augment;
 
 /* A data set, split and preprocessed. Immutable after opening; may be read from several threads. */
 typedef struct vkt_dataset vkt_dataset;
@@ -49,7 +75,8 @@ vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out);
  * and they read 0. path: a CSV; IDX images (labels beside it, by name); a PNG, JPEG or BMP picture
  * (one example without a label: grey or RGB as the model asks by BT.601's luma, alpha over white,
  * resized if its size is another, which is logged; FORMAT where the schema is a table's); or a
- * folder as for vkt_dataset_open: its test files, else train. */
+ * folder as for vkt_dataset_open: its test files, else train; of pictures: its test folder, else
+ * itself, without labels where no subfolder bears a class's name. */
 vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vkt_dataset **out);
 void vkt_dataset_destroy(vkt_dataset **ds);
 
@@ -62,7 +89,7 @@ typedef struct vkt_dataset_info {
     uint64_t n[VKT_N_SPLITS];            /* examples per split */
     bool has_labels;
     const char *source; /* one line for logs: what was read from where */
-    uint64_t n_dropped; /* rows dropped by the missing policy */
+    uint64_t n_dropped; /* rows dropped by the missing policy; pictures that can't be read */
 } vkt_dataset_info;
 const vkt_dataset_info *vkt_dataset_get_info(const vkt_dataset *ds);
 /* Everything that raw inputs need to become model inputs, and outputs names: JSON text, owned by
@@ -70,14 +97,20 @@ const vkt_dataset_info *vkt_dataset_get_info(const vkt_dataset *ds);
 const char *vkt_dataset_schema(const vkt_dataset *ds);
 /* Examples of a split per class: out [n_outputs]. Classification only. */
 void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *out);
+/* Says in the log what a classification set holds: its classes and their counts, a warning where
+ * they are uneven, and one that names examples of validation or test which training has too (by a
+ * hash of their content). Reads every example that lies in memory. */
+vkt_status vkt_dataset_report(const vkt_dataset *ds);
 /* One example, preprocessed: x [n_inputs] f32; y: class index in y->u, or standardised target in
- * y->f. */
+ * y->f. FORMAT, IO: its picture can't be read. */
 typedef union vkt_label {
     uint32_t u;
     float f;
 } vkt_label;
-void vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t i, float *x,
-                         vkt_label *y);
+vkt_status vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t i, float *x,
+                               vkt_label *y);
+/* The file that holds the example alone, or NULL: it lies with others in one. */
+const char *vkt_dataset_file(const vkt_dataset *ds, vkt_split split, uint64_t i);
 /* Regression: units of the target per standardised unit, and its mean. 1 and 0 for classification.
  */
 void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean);
@@ -95,6 +128,8 @@ typedef struct vkt_batch {
     vkt_label *y; /* [batch] */
     float *w; /* [batch] weight of each example in the mean loss; w * class weight sums to 1; 0 for
                  padding */
+    vkt_label *y2;    /* [batch] mixup: the other label of a blend and its weight; NULL: no mixup */
+    float *w2;        /* [batch] */
     uint32_t n_valid; /* examples that are not padding */
     double
         weight; /* sum before normalising: sum of class weight[target], or of ones, over n_valid */
@@ -112,8 +147,11 @@ typedef struct vkt_loader_desc {
     uint64_t seed;
     uint64_t start; /* batches to skip: where a resumed run goes on */
     uint64_t limit; /* !shuffle: only this many examples (a fixed, evenly spread sample); 0 = all */
-    const float *class_weight; /* [n_outputs] or NULL; enters w's normalisation only (the loss op
-                                  multiplies) */
+    const float *class_weight;  /* [n_outputs] or NULL; enters w's normalisation only (the loss op
+                                   multiplies) */
+    const vkt_augment *augment; /* shuffle: of each example; NULL: none */
+    bool balanced; /* shuffle: each class as often as the others; rare examples come again sooner */
+    bool stop_on_bad; /* a picture that can't be read ends it; else its w is 0, and it is said */
     float weight; /* w of each example (0 for padding); 0: normalised, so that a batch's weights sum
                      to 1 */
     uint32_t n_slots;
@@ -133,7 +171,7 @@ vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out);
 void vkt_loader_destroy(vkt_loader **l);
 /* Waits until the next batch in order is filled and gives its slot; *wait_s (may be NULL) is the
  * time spent waiting. At the end of an unshuffled pass *slot is UINT32_MAX. ARG when all slots are
- * given out: release first. */
+ * given out: release first. FORMAT, IO, OOM_HOST: an example could not be made. */
 vkt_status vkt_loader_next(vkt_loader *l, uint32_t *slot, double *wait_s);
 /* The slot (given by next, in the same order) may be filled again: the device has read it. */
 void vkt_loader_release(vkt_loader *l, uint32_t slot);

@@ -23,6 +23,8 @@ typedef struct vkt_config {
     const char *device; /* NULL: VKT_DEVICE or the best */
     vkt_data_desc data;
     uint32_t data_workers, data_prefetch; /* loader threads; ring slots */
+    int balanced_sampling;                /* 1: every class as often */
+    vkt_augment augment;
     vkt_layer *layers;
     size_t n_layers;
     float label_smoothing;
@@ -98,6 +100,8 @@ typedef struct vkt_train_desc {
     vkt_gpu_desc gpu;    /* device NULL: the config's */
     bool no_rewrite;     /* graphs as the layers build them, without fusions */
     bool explain;        /* stop after planning; text goes to explain_text */
+    bool no_checkpoints; /* evaluate, save nothing: for checks whose weights nobody wants. Such a
+                            run can't go on where it was, and there is no best checkpoint */
     char **explain_text; /* caller frees */
     void (*on_progress)(void *user,
                         const vkt_progress *p); /* after each step whose numbers arrived */
@@ -154,10 +158,11 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out);
 void vkt_eval_result_finish(vkt_eval_result *r);
 
 /* Class probabilities (or the target's value) for raw inputs: CSV files, IDX images, PNG/JPEG/BMP
- * pictures: see vkt_dataset_open_schema. Calls fn per example. */
+ * pictures and folders of them: see vkt_dataset_open_schema. Calls fn per example. */
 typedef struct vkt_prediction {
     const char *input;              /* file */
     uint64_t index;                 /* example in the file */
+    bool alone;                     /* the file holds nothing else: a picture */
     uint32_t n;                     /* classes, or 1 */
     const float *value;             /* probabilities, or the target in its own units */
     const char *const *class_names; /* NULL for regression */
@@ -184,6 +189,35 @@ typedef struct vkt_tensor_info {
  * __metadata__ object as JSON text or NULL, caller frees. */
 vkt_status vkt_safetensors_list(const char *path, void (*fn)(void *user, const vkt_tensor_info *t),
                                 void *user, char **metadata);
+
+/* What a run measured, read from its metrics.jsonl. NAN: not measured; a loss or norm that was NaN
+ * reads NAN, one that was infinite INFINITY. */
+typedef struct vkt_history_step {
+    uint64_t step; /* steps done */
+    double loss, accuracy, grad_norm, clip, lr, items_per_s, input_wait, seconds;
+    bool updated; /* false: NaN or Inf, the update was skipped */
+} vkt_history_step;
+typedef struct vkt_history_eval {
+    uint64_t step;
+    char split[16];
+    double loss, accuracy, mae, seconds;
+    uint64_t n;         /* examples */
+    uint32_t n_classes; /* 0: no counts */
+    uint64_t *class_count, *class_correct;
+} vkt_history_eval;
+typedef struct vkt_history {
+    vkt_history_step *steps;
+    vkt_history_eval *evals;
+    size_t n_steps, n_evals;
+    uint64_t n_damaged,
+        first_damaged; /* lines left out (one warning says so); line number, from 1 */
+    struct vkt__history_private *priv;
+} vkt_history;
+/* IO: the folder has no metrics.jsonl. Free with vkt_history_destroy. */
+vkt_status vkt_history_load(const char *run_dir, vkt_history **out);
+/* Reads what was appended since; all of it anew after a resumed run has cut its file back. */
+vkt_status vkt_history_update(vkt_history *h);
+void vkt_history_destroy(vkt_history **h);
 
 /* A run folder as `vktrain runs` shows it. Strings belong to the list. */
 typedef struct vkt_run_info {

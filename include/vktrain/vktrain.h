@@ -8,5 +8,6 @@
 #include "vktrain/optim.h"
 #include "vktrain/data.h"
 #include "vktrain/train.h"
+#include "vktrain/study.h"
 #include "vktrain/report.h"
 #endif

@@ -45,20 +45,36 @@ void vkt_log_set(vkt_log_fn fn, void *user, vkt_log_level max_level)
     sink_level = max_level;
 }
 
-static _Thread_local bool quiet;
+/* How often each was asked for: calls nest. */
+static _Thread_local int quiet, held;
+static _Thread_local char failure[512];
 
 void vkt__log_quiet(bool on)
 {
-    quiet = on;
+    quiet += on ? 1 : -1;
+    if (on) failure[0] = 0;
+}
+
+void vkt__log_hold(bool on)
+{
+    held += on ? 1 : -1;
+    if (on) failure[0] = 0;
+}
+
+const char *vkt__last_failure(void)
+{
+    return failure;
 }
 
 static void log_va(vkt_log_level level, const char *area, const char *fmt, va_list ap)
 {
-    if (quiet && level == VKT_LOG_ERROR) level = VKT_LOG_DEBUG;
-    if (level > sink_level) return;
+    bool keep = level == VKT_LOG_ERROR && (quiet > 0 || held > 0);
+    if (keep || held > 0) level = VKT_LOG_DEBUG;
+    if (level > sink_level && !keep) return;
     vkt__str s = { 0 };
     vkt__str_vprintf(&s, fmt, ap);
-    sink(sink_user, level, area, s.data ? s.data : "");
+    if (keep) snprintf(failure, sizeof failure, "%s", s.data ? s.data : "");
+    if (level <= sink_level) sink(sink_user, level, area, s.data ? s.data : "");
     vkt__str_finish(&s);
 }
 

@@ -35,6 +35,10 @@ bool vkt__signals_caught(void);
 /* Files. Failures log one line with the path and errno's text and return VKT_IO. */
 bool vkt__file_exists(const char *path);
 bool vkt__is_dir(const char *path);
+/* What a path leads to, links followed, and which file or folder it is on this machine: two paths
+ * with the same id are one. OTHER: pipes, devices, sockets, which reading could wait for. */
+typedef enum vkt__path_kind { VKT__ABSENT, VKT__FILE, VKT__FOLDER, VKT__OTHER } vkt__path_kind;
+vkt__path_kind vkt__path_look(const char *path, uint64_t id[2]);
 int64_t vkt__file_size(const char *path); /* -1 when absent */
 /* Whole file, NUL-terminated after *n bytes; refuses files over `limit` bytes. Caller frees. */
 vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t *n);

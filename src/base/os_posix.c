@@ -172,6 +172,16 @@ bool vkt__is_dir(const char *path)
     return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
+vkt__path_kind vkt__path_look(const char *path, uint64_t id[2])
+{
+    struct stat s;
+    id[0] = id[1] = 0;
+    if (stat(path, &s) != 0) return VKT__ABSENT;
+    id[0] = (uint64_t)s.st_dev;
+    id[1] = (uint64_t)s.st_ino;
+    return S_ISDIR(s.st_mode) ? VKT__FOLDER : S_ISREG(s.st_mode) ? VKT__FILE : VKT__OTHER;
+}
+
 int64_t vkt__file_size(const char *path)
 {
     struct stat s;

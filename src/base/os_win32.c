@@ -180,6 +180,24 @@ bool vkt__is_dir(const char *path)
     return a != INVALID_FILE_ATTRIBUTES && (a & FILE_ATTRIBUTE_DIRECTORY);
 }
 
+vkt__path_kind vkt__path_look(const char *path, uint64_t id[2])
+{
+    BY_HANDLE_FILE_INFORMATION info;
+    id[0] = id[1] = 0;
+    wchar_t *w = wide(path);
+    HANDLE h = w ? CreateFileW(w, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+                               OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL)
+                 : INVALID_HANDLE_VALUE;
+    free(w);
+    if (h == INVALID_HANDLE_VALUE) return VKT__ABSENT;
+    bool disk = GetFileType(h) == FILE_TYPE_DISK, ok = GetFileInformationByHandle(h, &info) != 0;
+    CloseHandle(h);
+    if (!ok) return disk ? VKT__FILE : VKT__OTHER;
+    id[0] = info.dwVolumeSerialNumber;
+    id[1] = (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
+    return info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY ? VKT__FOLDER : VKT__FILE;
+}
+
 int64_t vkt__file_size(const char *path)
 {
     WIN32_FILE_ATTRIBUTE_DATA d;

@@ -1,6 +1,7 @@
 /* The data set: opened by source or by schema, and what can be asked of it. The sources do the
  * reading. */
 #include "data/dataset.h"
+#include "data/picture.h"
 
 #include <math.h>
 
@@ -25,7 +26,8 @@ vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *ou
 
 static vkt_status check_desc(const vkt_data_desc *d)
 {
-    if (!d->source) return vkt__fail(VKT_ARG, "data", "data.source is missing: digits, idx or csv");
+    if (!d->source)
+        return vkt__fail(VKT_ARG, "data", "data.source is missing: digits, idx, csv or images");
     if (!(d->valid_fraction >= 0 && d->valid_fraction < 1))
         return vkt__fail(VKT_ARG, "data", "data.valid_fraction is %g; it must be from 0 to below 1",
                          d->valid_fraction);
@@ -79,7 +81,7 @@ static vkt_status finish_open(vkt_dataset *ds)
 {
     vkt_status st;
     const vkt__schema *s = &ds->schema;
-    if (s->images) VKT_TRY(vkt__images_constants(ds));
+    if (s->images) VKT_TRY(vkt__pixels_constants(ds));
     VKT_TRY(vkt__schema_print(s, &ds->arena, &ds->schema_json));
     ds->info.task = s->task;
     ds->info.input_rank = s->input_rank;
@@ -93,32 +95,31 @@ fail:
 
 vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
 {
-    static const char *const sources[] = { "digits", "idx", "csv" };
+    static const char *const sources[] = { "digits", "idx", "csv", "images" };
+    static vkt_status (*const open[])(vkt_dataset *,
+                                      const vkt_data_desc *) = { open_digits, vkt__images_open,
+                                                                 open_csv, vkt__pictures_open };
     vkt_status st;
+    size_t k = 0;
     *out = NULL;
     vkt_dataset *ds = vkt__alloc(sizeof *ds);
     ds->schema.task = desc->task;
     ds->schema.target_scale = 1;
     ds->info.has_labels = true;
     VKT_TRY(check_desc(desc));
-    bool digits = strcmp(desc->source, "digits") == 0;
-    if (!digits && strcmp(desc->source, "idx") != 0 && strcmp(desc->source, "csv") != 0) {
+    while (k < VKT_COUNT(sources) && strcmp(desc->source, sources[k]) != 0) k++;
+    if (k == VKT_COUNT(sources)) {
         const char *near = vkt_nearest(desc->source, sources, VKT_COUNT(sources));
-        st = vkt__fail(VKT_ARG, "data", "data.source '%s' is unknown: digits, idx or csv%s%s%s",
-                       desc->source, near ? "; did you mean '" : "", near ? near : "",
-                       near ? "'?" : "");
+        st = vkt__fail(
+            VKT_ARG, "data", "data.source '%s' is unknown: digits, idx, csv or images%s%s%s",
+            desc->source, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
         goto fail;
     }
-    if (!digits && !desc->path) {
+    if (k > 0 && !desc->path) {
         st = vkt__fail(VKT_ARG, "data", "data.path is missing: source %s reads it", desc->source);
         goto fail;
     }
-    if (digits)
-        VKT_TRY(open_digits(ds, desc));
-    else if (strcmp(desc->source, "idx") == 0)
-        VKT_TRY(vkt__images_open(ds, desc));
-    else
-        VKT_TRY(open_csv(ds, desc));
+    VKT_TRY(open[k](ds, desc));
     VKT_TRY(finish_open(ds));
     *out = ds;
     return VKT_OK;
@@ -157,8 +158,8 @@ vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vk
                        path, ds->schema.n_columns);
         goto fail;
     }
-    if (picture) {
-        VKT_TRY(vkt__picture_open_schema(ds, path));
+    if (picture || (ds->schema.images && vkt__is_dir(path) && !vkt__images_is(ds, path))) {
+        VKT_TRY(vkt__pictures_open_schema(ds, path));
     } else if (ds->schema.images) {
         VKT_TRY(vkt__images_open_schema(ds, path));
     } else {
@@ -183,6 +184,7 @@ void vkt_dataset_destroy(vkt_dataset **pds)
     for (int i = 0; i < 2; i++) {
         free(ds->part[i].pixels);
         free(ds->part[i].values);
+        vkt__files_destroy(&ds->part[i].files);
         free(ds->part[i].labels);
     }
     for (int i = 0; i < VKT_N_SPLITS; i++) free(ds->index[i]);
@@ -211,26 +213,45 @@ void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *
         out[vkt__dataset_label(ds, split, i).u]++;
 }
 
-void vkt__dataset_fill(const vkt_dataset *ds, vkt_split split, uint64_t i, float *x)
+vkt_status vkt__dataset_fill(const vkt_dataset *ds, vkt_split split, uint64_t i,
+                             const vkt__draw *draw, vkt__scratch *scratch, float *x)
 {
+    vkt_status st;
     const vkt__part *part = &ds->part[ds->of_part[split]];
-    uint32_t n = ds->schema.n_inputs;
-    uint64_t at = (uint64_t)ds->index[split][i] * n;
+    uint32_t n = ds->schema.n_inputs, at = ds->index[split][i];
+    const uint8_t *pixels;
     if (part->values) {
-        memcpy(x, part->values + at, n * sizeof *x);
-        return;
+        memcpy(x, part->values + (uint64_t)at * n, n * sizeof *x);
+        return VKT_OK;
     }
-    const uint8_t *restrict v = part->pixels + at;
+    if (draw) return vkt__augment_fill(ds, part, at, draw, scratch, x);
+    pixels = part->pixels + (uint64_t)at * n;
+    if (part->files) VKT_TRY(vkt__files_pixels(part->files, &ds->schema, at, scratch, &pixels));
+    const uint8_t *restrict v = pixels;
     const float *restrict scale = ds->pixel_scale, *restrict bias = ds->pixel_bias;
     float *restrict to = x;
     for (uint32_t j = 0; j < n; j++) to[j] = (float)v[j] * scale[j] + bias[j];
+    return VKT_OK;
+fail:
+    return st;
 }
 
-void vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t i, float *x, vkt_label *y)
+vkt_status vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t i, float *x,
+                               vkt_label *y)
 {
+    vkt__scratch scratch = { 0 };
     VKT_ASSERT((unsigned)split < VKT_N_SPLITS && i < ds->info.n[split]);
-    vkt__dataset_fill(ds, split, i, x);
     *y = vkt__dataset_label(ds, split, i);
+    vkt_status st = vkt__dataset_fill(ds, split, i, NULL, &scratch, x);
+    vkt__scratch_finish(&scratch);
+    return st;
+}
+
+const char *vkt_dataset_file(const vkt_dataset *ds, vkt_split split, uint64_t i)
+{
+    const vkt__part *part = &ds->part[ds->of_part[split]];
+    VKT_ASSERT((unsigned)split < VKT_N_SPLITS && i < ds->info.n[split]);
+    return part->files ? vkt__files_path(part->files, ds->index[split][i]) : NULL;
 }
 
 void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean)
@@ -247,6 +268,7 @@ uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds)
         size_t n = (size_t)p->n * ds->schema.n_inputs;
         h = vkt__hash(&p->n, sizeof p->n, h);
         if (p->pixels) h = vkt__hash(p->pixels, n, h);
+        if (p->files) h = vkt__hash(vkt__files_hash(p->files), p->n * sizeof(uint64_t), h);
         if (p->values) h = vkt__hash(p->values, n * sizeof *p->values, h);
         if (p->labels) h = vkt__hash(p->labels, p->n * sizeof *p->labels, h);
     }

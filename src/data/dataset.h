@@ -80,8 +80,9 @@ typedef struct vkt__schema {
     const char **classes; /* [n_outputs] names; NULL for regression */
     double target_mean, target_scale;
     bool images; /* else a table */
+    bool crop;   /* pictures: the middle of the model's aspect ratio; else stretched to it */
     /* images: (v / 255 - mean) / std */
-    uint32_t n_pixel;               /* 1 or n_inputs */
+    uint32_t n_pixel;               /* 1, C or n_inputs */
     double *pixel_mean, *pixel_std; /* [n_pixel] */
     /* tables */
     bool header, class_numbers;
@@ -101,13 +102,26 @@ vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *o
 
 /* ---- the data set ---- */
 
-/* The examples of one file: pixels as they are, or tables already preprocessed. */
+/* files.c: pictures that stay in their files until they are needed. */
+typedef struct vkt__files vkt__files;
+
+/* The examples of one file: pixels as they are, tables already preprocessed, or picture files. */
 typedef struct vkt__part {
     uint32_t n;
     uint8_t *pixels;   /* [n, n_inputs], or NULL */
     float *values;     /* [n, n_inputs], or NULL */
+    vkt__files *files; /* [n], or NULL */
     vkt_label *labels; /* [n] */
 } vkt__part;
+
+/* What one thread needs to fill examples; zeroed to begin with. */
+typedef struct vkt__scratch {
+    void *memory[3];
+    size_t bytes[3];
+} vkt__scratch;
+/* memory[k] of at least `bytes`, its content not kept. OOM_HOST. */
+vkt_status vkt__scratch_need(vkt__scratch *s, int k, uint64_t bytes, void *out);
+void vkt__scratch_finish(vkt__scratch *s);
 
 struct vkt_dataset {
     vkt__arena arena;
@@ -120,8 +134,15 @@ struct vkt_dataset {
     float *pixel_scale, *pixel_bias; /* [n_inputs] x = v * scale + bias */
 };
 
-/* Example `i` of the split as the model sees it: the loader's inner loop. */
-void vkt__dataset_fill(const vkt_dataset *ds, vkt_split split, uint64_t i, float *x);
+/* The draw that augments an example: which augmentation, and where in the endless stream. */
+typedef struct vkt__draw {
+    const vkt_augment *how;
+    uint64_t seed, position;
+} vkt__draw;
+/* Example `i` of the split as the model sees it: the loader's inner loop. draw NULL: as it is. x is
+ * written only (mapped memory). FORMAT, IO: its picture can't be read (any more). */
+vkt_status vkt__dataset_fill(const vkt_dataset *ds, vkt_split split, uint64_t i,
+                             const vkt__draw *draw, vkt__scratch *scratch, float *x);
 static inline vkt_label vkt__dataset_label(const vkt_dataset *ds, vkt_split split, uint64_t i)
 {
     return ds->part[ds->of_part[split]].labels[ds->index[split][i]];
@@ -133,23 +154,47 @@ vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *ou
 vkt_status vkt__dataset_synthetic(uint32_t n, uint32_t n_inputs, uint32_t n_classes, uint64_t seed,
                                   vkt_dataset **out);
 
-/* split.c: parts part[0] into train, valid and, where of_part[VKT_TEST] is 0, test, by class. */
-vkt_status vkt__split(vkt_dataset *ds, const vkt_data_desc *desc);
+/* split.c: parts part[0] into train, valid and, where of_part[VKT_TEST] is 0, test, by class.
+ * fixed [n]: where examples belong, VKT_N_SPLITS for those that are to be dealt; own: splits that
+ * get none but those; NULL: all are dealt. */
+vkt_status vkt__split(vkt_dataset *ds, const vkt_data_desc *desc, const uint8_t *fixed,
+                      const bool own[VKT_N_SPLITS]);
+
+/* augment.c: example `at` of a part of images, augmented. Order: random resized crop, shift, flip,
+ * brightness and contrast, standardisation, erasing, cutout. */
+vkt_status vkt__augment_fill(const vkt_dataset *ds, const vkt__part *part, uint32_t at,
+                             const vkt__draw *draw, vkt__scratch *scratch, float *x);
+bool vkt__augments(const vkt_augment *a); /* anything at all */
+/* The share of the first picture of a mixed pair: Beta(alpha, alpha) at that position. */
+float vkt__augment_mix(float alpha, uint64_t seed, uint64_t position);
+
+/* files.c: the paths' texts are not copied; keep_bytes of decoded pictures are kept. */
+vkt_status vkt__files_create(uint32_t n, const char *const *path, uint64_t keep_bytes,
+                             vkt__files **out);
+void vkt__files_destroy(vkt__files **f);
+const char *vkt__files_path(const vkt__files *f, uint32_t i);
+uint64_t *vkt__files_hash(vkt__files *f); /* [n] of each file's bytes */
+/* Picture i as the model takes it, [H, W, C]: in *pixels, valid until scratch is used again. */
+vkt_status vkt__files_pixels(const vkt__files *f, const vkt__schema *s, uint32_t i,
+                             vkt__scratch *scratch, const uint8_t **pixels);
+/* Picture i at its own size, [*h, *w, C]. */
+vkt_status vkt__files_source(const vkt__files *f, const vkt__schema *s, uint32_t i,
+                             vkt__scratch *scratch, uint32_t *w, uint32_t *h,
+                             const uint8_t **pixels);
+
+/* pictures.c: folders of pictures, and single ones. */
+vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc);
+vkt_status vkt__pictures_open_schema(vkt_dataset *ds, const char *path);
+
+/* constants.c: mean and deviation of the training split's pixels, as `how` asks; and x = v * scale
+ * + bias from them. */
+vkt_status vkt__pixels_fit(vkt_dataset *ds, vkt_standardize how);
+vkt_status vkt__pixels_constants(vkt_dataset *ds);
 
 /* images.c */
+bool vkt__images_is(vkt_dataset *ds, const char *dir); /* a folder of IDX files */
 vkt_status vkt__images_open(vkt_dataset *ds, const vkt_data_desc *desc);
 vkt_status vkt__images_open_schema(vkt_dataset *ds, const char *path);
-/* x = v * scale + bias from the schema's constants. */
-vkt_status vkt__images_constants(vkt_dataset *ds);
-
-/* picture.c: one PNG, JPEG or BMP file as one example. */
-vkt_status vkt__picture_is(const char *path, bool *is); /* by its first bytes */
-/* Whole and undamaged, as far as the file can tell. */
-vkt_status vkt__picture_check(const void *bytes, size_t n, const char *name);
-/* shape [H, W, C], C 1 or 3 -> out [H, W, C]. */
-vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name,
-                               const uint32_t shape[3], uint8_t *out);
-vkt_status vkt__picture_open_schema(vkt_dataset *ds, const char *path);
 
 /* fit.c: a table's classes, kinds of columns and constants, from its training rows. Bytes may be
  * gzip; test may be NULL. An input_shape already in the schema stays, else it is [n_inputs]. */

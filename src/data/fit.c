@@ -393,7 +393,7 @@ vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const voi
         VKT_TRY(fit_classes(ds, &t));
         VKT_TRY(vkt__table_labels(s, &t, ds->part[0].labels)); /* the split needs them */
     }
-    VKT_TRY(vkt__split(ds, desc));
+    VKT_TRY(vkt__split(ds, desc, NULL, NULL));
     if (s->task == VKT_REGRESS) VKT_TRY(fit_target(ds, &t));
     VKT_TRY(fit_columns(ds, &t, desc->standardize));
     VKT_TRY(fill_part(s, &t, &ds->part[0]));

@@ -1,7 +1,5 @@
-/* Image data sets from IDX files: which files of a folder, labels against images, class names, and
- * the constants of the pixels. Pixels stay bytes in memory; the loader converts them. */
-#include <math.h>
-
+/* Image data sets from IDX files: which files of a folder, labels against images, and class names.
+ * Pixels stay bytes in memory; the loader converts them. */
 #include "data/dataset.h"
 
 #define IDX_FILE_LIMIT (64ull << 30)
@@ -156,70 +154,10 @@ static vkt_status find_classes(vkt_dataset *ds, const char *dir)
     return VKT_OK;
 }
 
-/* Mean and deviation of v / 255 over all pixels, from the histogram. */
-static void fit_global(const vkt_dataset *ds, double *mean, double *std)
+bool vkt__images_is(vkt_dataset *ds, const char *dir)
 {
-    uint64_t count[256] = { 0 };
-    double n = (double)ds->info.n[VKT_TRAIN] * ds->schema.n_inputs, sum = 0, sq = 0;
-    for (uint64_t i = 0; i < ds->info.n[VKT_TRAIN]; i++) {
-        const uint8_t *x =
-            ds->part[0].pixels + (uint64_t)ds->index[VKT_TRAIN][i] * ds->schema.n_inputs;
-        for (uint32_t j = 0; j < ds->schema.n_inputs; j++) count[x[j]]++;
-    }
-    for (int v = 0; v < 256; v++) sum += (double)count[v] * v;
-    *mean = sum / n;
-    for (int v = 0; v < 256; v++) sq += (double)count[v] * (v - *mean) * (v - *mean);
-    *mean /= 255;
-    *std = sqrt(sq / n) / 255;
-}
-
-static void fit_features(const vkt_dataset *ds, double *mean, double *std)
-{
-    uint32_t n_inputs = ds->schema.n_inputs;
-    double n = (double)ds->info.n[VKT_TRAIN];
-    for (int pass = 0; pass < 2; pass++) {
-        double *out = pass == 0 ? mean : std;
-        for (uint64_t i = 0; i < ds->info.n[VKT_TRAIN]; i++) {
-            const uint8_t *x = ds->part[0].pixels + (uint64_t)ds->index[VKT_TRAIN][i] * n_inputs;
-            if (pass == 0)
-                for (uint32_t j = 0; j < n_inputs; j++) mean[j] += x[j];
-            else
-                for (uint32_t j = 0; j < n_inputs; j++)
-                    std[j] += (x[j] - mean[j]) * (x[j] - mean[j]);
-        }
-        for (uint32_t j = 0; j < n_inputs; j++) out[j] /= n;
-    }
-    for (uint32_t j = 0; j < n_inputs; j++) mean[j] /= 255, std[j] = sqrt(std[j]) / 255;
-}
-
-static void fit_pixels(vkt_dataset *ds, vkt_standardize how)
-{
-    vkt__schema *s = &ds->schema;
-    s->n_pixel = how == VKT_STD_FEATURE ? s->n_inputs : 1;
-    s->pixel_mean = vkt__arena_alloc(&ds->arena, s->n_pixel * sizeof(double));
-    s->pixel_std = vkt__arena_alloc(&ds->arena, s->n_pixel * sizeof(double));
-    if (how == VKT_STD_FEATURE)
-        fit_features(ds, s->pixel_mean, s->pixel_std);
-    else if (how != VKT_STD_NONE)
-        fit_global(ds, s->pixel_mean, s->pixel_std);
-    for (uint32_t i = 0; i < s->n_pixel; i++)
-        if (s->pixel_std[i] == 0) s->pixel_std[i] = 1; /* constant; sums of bytes are exact */
-}
-
-vkt_status vkt__images_constants(vkt_dataset *ds)
-{
-    const vkt__schema *s = &ds->schema;
-    vkt_status st;
-    VKT_TRY(vkt__data_alloc(s->n_inputs, sizeof(float), "constants", &ds->pixel_scale));
-    VKT_TRY(vkt__data_alloc(s->n_inputs, sizeof(float), "constants", &ds->pixel_bias));
-    for (uint32_t i = 0; i < s->n_inputs; i++) {
-        double mean = s->pixel_mean[s->n_pixel == 1 ? 0 : i],
-               std = s->pixel_std[s->n_pixel == 1 ? 0 : i];
-        ds->pixel_scale[i] = (float)(1 / (255 * std));
-        ds->pixel_bias[i] = (float)(-mean / std);
-    }
-fail:
-    return st;
+    return find_file(&ds->arena, dir, "train", "images") ||
+           find_file(&ds->arena, dir, "t10k", "images");
 }
 
 vkt_status vkt__images_open(vkt_dataset *ds, const vkt_data_desc *desc)
@@ -252,8 +190,9 @@ vkt_status vkt__images_open(vkt_dataset *ds, const vkt_data_desc *desc)
         VKT_TRY(check_labels(ds, &ds->part[1], labels));
         ds->of_part[VKT_TEST] = 1;
     }
-    VKT_TRY(vkt__split(ds, desc));
-    fit_pixels(ds, desc->standardize);
+    VKT_TRY(vkt__split(ds, desc, NULL, NULL));
+    VKT_TRY(vkt__pixels_fit(ds, desc->standardize == VKT_STD_AUTO ? VKT_STD_GLOBAL
+                                                                  : desc->standardize));
     ds->info.source = vkt__arena_printf(
         &ds->arena, "idx %s: %u images of %ux%ux%u, %u classes, %s", desc->path, ds->part[0].n,
         s->input_shape[0], s->input_shape[1], s->input_shape[2], s->n_outputs,

@@ -3,24 +3,19 @@
  * run resumed matters. Two locks: `order` is held while the next batch is claimed and its examples
  * are listed (batches are claimed in order, so one epoch's order is enough), `lock` guards the
  * ring's counters. order is taken before lock. */
-#include "data/dataset.h"
-
-/* An epoch's order, drawn as it is used, so that no batch waits for a whole shuffle. */
-typedef struct epoch_order {
-    uint64_t seed, n, epoch;
-    uint64_t drawn; /* p[0..drawn) is final */
-    uint32_t *p;    /* [n] */
-} epoch_order;
+#include "data/stream.h"
 
 struct vkt_loader {
     vkt_loader_desc desc;
+    vkt_augment augment;
+    bool augments;
     float *class_weight; /* [n_outputs] or NULL */
     uint64_t n;          /* examples of the split */
     uint64_t n_pass;     /* !shuffle: examples of the pass */
     uint64_t end;        /* first batch that does not exist; UINT64_MAX when endless */
 
     vkt__mutex *order;
-    epoch_order stream; /* shuffle */
+    vkt__stream stream; /* shuffle */
     uint32_t *list;     /* [n_slots, batch] examples of each slot's batch */
 
     vkt__mutex *lock;
@@ -28,38 +23,12 @@ struct vkt_loader {
     bool stop;
     bool *filled;                      /* [n_slots] */
     uint64_t claimed, given, released; /* batches since `start`; released <= given <= claimed */
+    uint64_t n_bad;                    /* examples that could not be read */
+    vkt_status failed;                 /* what ended a thread's work */
 
     uint32_t n_threads, n_running; /* started; that have told their number */
     vkt__thread *threads[64];
 };
-
-/* Position i of the stream. Fisher-Yates from the front; each draw is a function of (seed, i). */
-static uint32_t stream_at(epoch_order *o, uint64_t i)
-{
-    uint64_t epoch = i / o->n, at = i % o->n;
-    if (epoch != o->epoch) {
-        for (uint64_t k = 0; k < o->n; k++) o->p[k] = (uint32_t)k;
-        o->epoch = epoch;
-        o->drawn = 0;
-    }
-    for (; o->drawn <= at; o->drawn++) {
-        uint64_t k = o->drawn, left = o->n - k;
-        uint64_t j = k + vkt_rand_below(o->seed, VKT_RNG_SHUFFLE, epoch * o->n + k, (uint32_t)left);
-        uint32_t keep = o->p[k];
-        o->p[k] = o->p[j];
-        o->p[j] = keep;
-    }
-    return o->p[at];
-}
-
-uint64_t vkt_stream_index(uint64_t seed, uint64_t n, uint64_t i)
-{
-    VKT_ASSERT(n > 0 && n <= UINT32_MAX);
-    epoch_order o = { .seed = seed, .n = n, .epoch = UINT64_MAX, .p = vkt__alloc(n * sizeof *o.p) };
-    uint32_t at = stream_at(&o, i);
-    free(o.p);
-    return at;
-}
 
 /* The examples of batch k; padding is example 0. Under `order`. */
 static uint32_t list_batch(vkt_loader *l, uint64_t k, uint32_t *list)
@@ -67,7 +36,7 @@ static uint32_t list_batch(vkt_loader *l, uint64_t k, uint32_t *list)
     uint32_t batch = l->desc.batch;
     uint64_t first = k * batch;
     if (l->desc.shuffle) {
-        for (uint32_t i = 0; i < batch; i++) list[i] = stream_at(&l->stream, first + i);
+        for (uint32_t i = 0; i < batch; i++) list[i] = vkt__stream_at(&l->stream, first + i);
         return batch;
     }
     uint32_t n_valid = (uint32_t)VKT_MIN(l->n_pass - first, batch);
@@ -76,24 +45,110 @@ static uint32_t list_batch(vkt_loader *l, uint64_t k, uint32_t *list)
     return n_valid;
 }
 
-static void fill(const vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
-                 uint32_t n_valid)
+enum { BAD_SHOWN = 3 };
+
+/* An example that can't be read (any more): said, or the end of the loader. */
+static vkt_status bad_example(vkt_loader *l, vkt_status st)
+{
+    if (l->desc.stop_on_bad || st == VKT_OOM_HOST)
+        return vkt__fail(st, "data", "%s", vkt__last_failure());
+    vkt__mutex_lock(l->lock);
+    uint64_t n = ++l->n_bad;
+    vkt__mutex_unlock(l->lock);
+    if (n <= BAD_SHOWN)
+        vkt_log(VKT_LOG_WARN, "data", "left out of its batch: %s%s", vkt__last_failure(),
+                n == BAD_SHOWN ? "; more are not named" : "");
+    return VKT_OK;
+}
+
+/* Example i of a batch into x; *ok false: it is left out, x zeroed. */
+static vkt_status fill_one(vkt_loader *l, uint64_t position, uint32_t example,
+                           vkt__scratch *scratch, float *x, bool *ok)
 {
     const vkt_dataset *ds = l->desc.data;
+    vkt__draw draw = { &l->augment, l->desc.seed, position };
+    vkt__log_quiet(true);
+    vkt_status st =
+        vkt__dataset_fill(ds, l->desc.split, example, l->augments ? &draw : NULL, scratch, x);
+    vkt__log_quiet(false);
+    *ok = st == VKT_OK;
+    if (*ok) return VKT_OK;
+    memset(x, 0, ds->schema.n_inputs * sizeof *x);
+    return bad_example(l, st);
+}
+
+/* Examples i and j blended: share of i in x[i], of j in x[j]. The slot's memory may be slow to
+ * read, so both are made in scratch first. */
+static vkt_status fill_pair(vkt_loader *l, uint64_t first, vkt_batch *b, const uint32_t *list,
+                            uint32_t i, uint32_t j, vkt__scratch *scratch, float *share)
+{
+    vkt_status st;
+    uint32_t n = l->desc.data->schema.n_inputs;
+    float *p, *q, *x = b->x + (size_t)i * n, *y = b->x + (size_t)j * n;
+    bool ok[2];
+    VKT_TRY(vkt__scratch_need(scratch, 2, 2 * (uint64_t)n * sizeof *p, &p));
+    q = p + n;
+    VKT_TRY(fill_one(l, first + i, list[i], scratch, p, &ok[0]));
+    VKT_TRY(fill_one(l, first + j, list[j], scratch, q, &ok[1]));
+    float a = ok[0] && ok[1] ? vkt__augment_mix(l->augment.mixup, l->desc.seed, first + i) : 1;
+    for (uint32_t k = 0; k < n; k++) {
+        x[k] = a * p[k] + (1 - a) * q[k];
+        y[k] = a * q[k] + (1 - a) * p[k];
+    }
+    share[i] = ok[0] ? a : 0;
+    share[j] = ok[1] ? a : 0;
+fail:
+    return st;
+}
+
+/* Inputs, and each example's share: 1, less when it is blended with its mirror in the batch, 0 when
+ * it is left out. */
+static vkt_status fill_inputs(vkt_loader *l, uint64_t first, vkt_batch *b, const uint32_t *list,
+                              uint32_t n_valid, vkt__scratch *scratch, float *share)
+{
+    vkt_status st = VKT_OK;
+    uint32_t batch = l->desc.batch, n = l->desc.data->schema.n_inputs;
+    bool mixes = l->augments && l->augment.mixup > 0 && b->y2;
+    for (uint32_t i = 0; i < (mixes ? batch / 2 : 0); i++)
+        VKT_TRY(fill_pair(l, first, b, list, i, batch - 1 - i, scratch, share));
+    for (uint32_t i = mixes ? batch / 2 : 0; i < (mixes ? batch - batch / 2 : batch); i++) {
+        bool ok;
+        VKT_TRY(fill_one(l, first + i, list[i], scratch, b->x + (size_t)i * n, &ok));
+        share[i] = ok && i < n_valid ? 1 : 0;
+    }
+fail:
+    return st;
+}
+
+static vkt_status fill(vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
+                       uint32_t n_valid, vkt__scratch *scratch, float *share)
+{
+    vkt_status st;
+    const vkt_dataset *ds = l->desc.data;
     uint32_t batch = l->desc.batch;
+    const float *cw = l->class_weight;
     double sum = 0;
+    VKT_TRY(fill_inputs(l, k * batch, b, list, n_valid, scratch, share));
     for (uint32_t i = 0; i < batch; i++) {
         vkt_label y = vkt__dataset_label(ds, l->desc.split, list[i]);
-        vkt__dataset_fill(ds, l->desc.split, list[i], b->x + (size_t)i * ds->schema.n_inputs);
+        uint32_t other = list[batch - 1 - i];
         b->y[i] = y;
-        if (i < n_valid) sum += l->class_weight ? (double)l->class_weight[y.u] : 1;
+        if (b->y2) b->y2[i] = vkt__dataset_label(ds, l->desc.split, other);
+        double rest = b->y2 && share[i] > 0 ? 1 - (double)share[i] : 0;
+        sum += (double)share[i] * (cw ? (double)cw[y.u] : 1);
+        if (rest > 0) sum += rest * (cw ? (double)cw[b->y2[i].u] : 1);
     }
     float w = l->desc.weight > 0 ? l->desc.weight : sum > 0 ? (float)(1 / sum) : 0;
-    for (uint32_t i = 0; i < batch; i++) b->w[i] = i < n_valid ? w : 0;
+    for (uint32_t i = 0; i < batch; i++) {
+        b->w[i] = w * share[i];
+        if (b->w2) b->w2[i] = share[i] > 0 ? w * (1 - share[i]) : 0;
+    }
     b->n_valid = n_valid;
     b->weight = sum;
     b->first = l->desc.shuffle ? k * batch : list[0];
     b->index = list;
+fail:
+    return st;
 }
 
 /* Claims the next batch when its slot is free: its number since `start`. False when there is none
@@ -113,6 +168,9 @@ static bool claim(vkt_loader *l, uint64_t *k)
 static void work(void *arg)
 {
     vkt_loader *l = arg;
+    vkt__scratch scratch = { 0 };
+    vkt_status st = VKT_OK;
+    float *share = vkt__alloc(l->desc.batch * sizeof *share);
     vkt__mutex_lock(l->lock);
     uint32_t thread = l->n_running++;
     vkt__mutex_unlock(l->lock);
@@ -124,14 +182,18 @@ static void work(void *arg)
                  *list = l->list + (size_t)slot * l->desc.batch;
         uint32_t n_valid = list_batch(l, l->desc.start + k, list);
         vkt__mutex_unlock(l->order);
-        fill(l, l->desc.start + k, &l->desc.slots[slot], list, n_valid);
+        if (st == VKT_OK)
+            st = fill(l, l->desc.start + k, &l->desc.slots[slot], list, n_valid, &scratch, share);
         if (l->desc.on_batch) l->desc.on_batch(l->desc.user, thread, k, start, vkt__now());
         vkt__mutex_lock(l->lock);
         l->filled[slot] = true;
+        if (l->failed == VKT_OK) l->failed = st;
         vkt__cond_broadcast(l->ready);
         vkt__mutex_unlock(l->lock);
     }
     vkt__mutex_unlock(l->order);
+    vkt__scratch_finish(&scratch);
+    free(share);
 }
 
 static vkt_status check(const vkt_loader_desc *d)
@@ -146,8 +208,12 @@ static vkt_status check(const vkt_loader_desc *d)
             VKT_ARG, "data",
             "loader: the %s split has no examples: set data.%s_fraction or give files for it",
             vkt_split_name(d->split), vkt_split_name(d->split));
-    if (d->class_weight && info->task != VKT_CLASSIFY)
-        return vkt__fail(VKT_ARG, "data", "loader: class weights need a classification task");
+    if ((d->class_weight || d->balanced) && info->task != VKT_CLASSIFY)
+        return vkt__fail(VKT_ARG, "data",
+                         "loader: class weights and balanced sampling need a classification task");
+    if (d->augment && vkt__augments(d->augment) && !d->data->schema.images)
+        return vkt__fail(VKT_ARG, "data", "data.augment is for images, and '%s' is a table",
+                         info->source);
     if (d->start > UINT64_MAX / 2 / d->batch || !vkt__mul_ok(d->batch, d->n_slots, &unused))
         return vkt__fail(VKT_ARG, "data", "loader: start %llu is out of range",
                          (unsigned long long)d->start);
@@ -165,7 +231,8 @@ vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out)
     l->n = desc->data->info.n[desc->split];
     l->n_pass = desc->limit ? VKT_MIN(desc->limit, l->n) : l->n;
     l->end = desc->shuffle ? UINT64_MAX : (l->n_pass + desc->batch - 1) / desc->batch;
-    l->stream = (epoch_order) { .seed = desc->seed, .n = l->n, .epoch = UINT64_MAX };
+    if (desc->augment) l->augment = *desc->augment;
+    l->augments = desc->augment && vkt__augments(desc->augment);
     l->order = vkt__mutex_create();
     l->lock = vkt__mutex_create();
     l->work = vkt__cond_create();
@@ -174,7 +241,7 @@ vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out)
     VKT_TRY(vkt__data_alloc((uint64_t)desc->n_slots * desc->batch, sizeof *l->list, "the loader",
                             &l->list));
     if (desc->shuffle)
-        VKT_TRY(vkt__data_alloc(l->n, sizeof *l->stream.p, "the loader", &l->stream.p));
+        VKT_TRY(vkt__stream_init(desc->data, desc->split, desc->balanced, desc->seed, &l->stream));
     if (desc->class_weight) {
         size_t bytes = desc->data->info.n_outputs * sizeof *l->class_weight;
         l->class_weight = memcpy(vkt__alloc(bytes), desc->class_weight, bytes);
@@ -204,7 +271,7 @@ void vkt_loader_destroy(vkt_loader **pl)
     vkt__cond_destroy(&l->work);
     vkt__cond_destroy(&l->ready);
     free(l->class_weight);
-    free(l->stream.p);
+    vkt__stream_finish(&l->stream);
     free(l->list);
     free(l->filled);
     free(l);
@@ -230,8 +297,11 @@ vkt_status vkt_loader_next(vkt_loader *l, uint32_t *slot, double *wait_s)
             while (!l->filled[next]) vkt__cond_wait(l->ready, l->lock);
             waited = vkt__now() - start;
         }
-        l->given++;
-        *slot = next;
+        st = l->failed;
+        if (st == VKT_OK) {
+            l->given++;
+            *slot = next;
+        }
     }
     vkt__mutex_unlock(l->lock);
     if (wait_s) *wait_s = waited;

@@ -1,8 +1,8 @@
-/* One PNG, JPEG or BMP picture as an example: decoded and resized by stb, which knows neither
- * damage nor limits of its own, so both are checked here first. Rules: 16-bit samples keep their
- * upper byte; alpha is composited over white; colour becomes grey by BT.601's luma, (77 R + 150 G +
- * 29 B) / 256; grey becomes colour by copying; another size is resized to the model's without
- * regard to the aspect ratio, and said so. */
+/* One PNG, JPEG or BMP picture: decoded and resized by stb, which knows neither damage nor limits
+ * of its own, so both are checked here first. Rules: 16-bit samples keep their upper byte; a
+ * palette gives its colours; CMYK is turned into RGB by stb; of an animated PNG the still picture
+ * is taken; alpha is composited over white; colour becomes grey by BT.601's luma, (77 R + 150 G +
+ * 29 B) / 256; grey becomes colour by copying. */
 #define STBI_NO_STDIO
 #define STBI_ONLY_PNG
 #define STBI_ONLY_JPEG
@@ -17,8 +17,9 @@
 #include <zlib.h>
 
 #include "data/dataset.h"
+#include "data/picture.h"
 
-enum { FILE_LIMIT = 256 << 20, PIXEL_LIMIT = 64 << 20 };
+enum { PIXEL_LIMIT = 64 << 20 };
 
 static uint32_t be32(const uint8_t *p)
 {
@@ -46,7 +47,9 @@ vkt_status vkt__picture_is(const char *path, bool *is)
     uint8_t head[18];
     FILE *f = NULL;
     *is = false;
-    if (vkt__is_dir(path)) return VKT_OK;
+    uint64_t id[2];
+    vkt__path_kind what = vkt__path_look(path, id);
+    if (what == VKT__FOLDER || what == VKT__OTHER) return VKT_OK;
     vkt_status st = vkt__file_open(path, &f);
     if (st != VKT_OK) return st;
     *is = kind(head, fread(head, 1, sizeof head, f)) != NULL;
@@ -122,40 +125,58 @@ static void convert(const uint8_t *p, size_t n, int have, uint32_t want, uint8_t
     }
 }
 
-/* Shrinking averages the area under each pixel, growing is bilinear; each axis by its own rule. */
-static bool resize(const uint8_t *from, int w, int h, uint8_t *to, int to_w, int to_h, int channels)
+vkt__box vkt__picture_middle(uint32_t w, uint32_t h, uint32_t to_w, uint32_t to_h)
 {
-    return stbir_resize(from, w, h, 0, to, to_w, to_h, 0, STBIR_TYPE_UINT8, channels,
-                        STBIR_ALPHA_CHANNEL_NONE, 0, STBIR_EDGE_CLAMP, STBIR_EDGE_CLAMP,
-                        to_w < w ? STBIR_FILTER_BOX : STBIR_FILTER_TRIANGLE,
-                        to_h < h ? STBIR_FILTER_BOX : STBIR_FILTER_TRIANGLE,
-                        STBIR_COLORSPACE_LINEAR, NULL) != 0;
+    vkt__box b = { 0, 0, w, h };
+    if ((uint64_t)w * to_h > (uint64_t)h * to_w)
+        b.w = (uint32_t)VKT_MAX(((uint64_t)h * to_w + to_h / 2) / to_h, 1);
+    else
+        b.h = (uint32_t)VKT_MAX(((uint64_t)w * to_h + to_w / 2) / to_w, 1);
+    b.w = VKT_MIN(b.w, w);
+    b.h = VKT_MIN(b.h, h);
+    b.x = (w - b.w) / 2;
+    b.y = (h - b.h) / 2;
+    return b;
 }
 
-vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name,
-                               const uint32_t shape[3], uint8_t *out)
+vkt_status vkt__picture_resize(const uint8_t *from, uint32_t w, vkt__box box, uint32_t channels,
+                               uint8_t *to, uint32_t to_w, uint32_t to_h)
 {
-    vkt_status st = VKT_OK;
-    const char *k = kind(bytes, n);
-    uint8_t *pixels = NULL, *same = NULL;
+    size_t row = (size_t)w * channels, to_row = (size_t)to_w * channels;
+    const uint8_t *start = from + box.y * row + (size_t)box.x * channels;
+    if (box.w == to_w && box.h == to_h) {
+        for (uint32_t y = 0; y < to_h; y++) memcpy(to + y * to_row, start + y * row, to_row);
+        return VKT_OK;
+    }
+    if (stbir_resize(start, (int)box.w, (int)box.h, (int)row, to, (int)to_w, (int)to_h, 0,
+                     STBIR_TYPE_UINT8, (int)channels, STBIR_ALPHA_CHANNEL_NONE, 0, STBIR_EDGE_CLAMP,
+                     STBIR_EDGE_CLAMP, to_w < box.w ? STBIR_FILTER_BOX : STBIR_FILTER_TRIANGLE,
+                     to_h < box.h ? STBIR_FILTER_BOX : STBIR_FILTER_TRIANGLE,
+                     STBIR_COLORSPACE_LINEAR, NULL))
+        return VKT_OK;
+    return vkt__fail(VKT_OOM_HOST, "data", "no memory to resize a picture of %ux%u", box.w, box.h);
+}
+
+/* stb's own limit would stop it too, but could not say why. */
+static bool png_too_large(const uint8_t *p, size_t n, const char *kind_of, uint32_t *w, uint32_t *h)
+{
+    if (strcmp(kind_of, "PNG") != 0 || n < 24) return false;
+    *w = be32(p + 16);
+    *h = be32(p + 20);
+    return *w > STBI_MAX_DIMENSIONS || *h > STBI_MAX_DIMENSIONS;
+}
+
+static vkt_status read_header(const void *bytes, size_t n, const char *name, const char *k,
+                              vkt__picture_size *out)
+{
     int w = 0, h = 0, have = 0;
-    uint32_t want = shape[2];
-    if (!k) return vkt__fail(VKT_FORMAT, "data", "'%s' is no PNG, JPEG or BMP picture", name);
-    if (want != 1 && want != 3)
+    uint32_t png_w, png_h;
+    if (png_too_large(bytes, n, k, &png_w, &png_h))
         return vkt__fail(VKT_FORMAT, "data",
-                         "'%s' is a picture, but the model takes %u channels, neither grey (1) nor "
-                         "colour (3): use IDX",
-                         name, want);
-    if (shape[0] > STBI_MAX_DIMENSIONS || shape[1] > STBI_MAX_DIMENSIONS ||
-        (uint64_t)shape[0] * shape[1] > PIXEL_LIMIT)
-        return vkt__fail(
-            VKT_FORMAT, "data",
-            "'%s' is a picture, but the model's %ux%u inputs are too many for one: use IDX", name,
-            shape[1], shape[0]);
-    if (strcmp(k, "JPEG") == 0 && jpeg_damage(bytes, n))
-        return vkt__fail(VKT_FORMAT, "data", "'%s' is %s: get it again", name,
-                         jpeg_damage(bytes, n));
-    if (n > FILE_LIMIT || !stbi_info_from_memory(bytes, (int)n, &w, &h, &have))
+                         "'%s' is %ux%u pixels by its header, more than %d wide or high: make it "
+                         "smaller",
+                         name, png_w, png_h, STBI_MAX_DIMENSIONS);
+    if (n > VKT__PICTURE_BYTES || !stbi_info_from_memory(bytes, (int)n, &w, &h, &have))
         return vkt__fail(VKT_FORMAT, "data",
                          "'%s' can't be read as %s: damaged, of a rare kind, or more than %d "
                          "pixels wide or high: save it again as an 8-bit PNG",
@@ -165,54 +186,45 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name,
             VKT_FORMAT, "data",
             "'%s' is %dx%d pixels, more than the 64 million that are allowed: make it smaller",
             name, w, h);
+    *out = (vkt__picture_size) { (uint32_t)w, (uint32_t)h, have >= 3 };
+    return VKT_OK;
+}
+
+vkt_status vkt__picture_look(const void *bytes, size_t n, const char *name, vkt__picture_size *out)
+{
+    const char *k = kind(bytes, n), *why = k ? damage(bytes, n) : NULL;
+    if (n == 0) return vkt__fail(VKT_FORMAT, "data", "'%s' is empty: get it again", name);
+    if (!k) return vkt__fail(VKT_FORMAT, "data", "'%s' is no PNG, JPEG or BMP picture", name);
+    if (why) return vkt__fail(VKT_FORMAT, "data", "'%s' is %s: get it again", name, why);
+    return read_header(bytes, n, name, k, out);
+}
+
+vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, uint32_t channels,
+                               uint32_t *out_w, uint32_t *out_h, uint8_t **out)
+{
+    vkt_status st = VKT_OK;
+    const char *k = kind(bytes, n);
+    uint8_t *pixels = NULL;
+    vkt__picture_size size;
+    int w, h, have;
+    *out = NULL;
+    if (!k) return vkt__fail(VKT_FORMAT, "data", "'%s' is no PNG, JPEG or BMP picture", name);
+    if (strcmp(k, "JPEG") == 0 && jpeg_damage(bytes, n))
+        return vkt__fail(VKT_FORMAT, "data", "'%s' is %s: get it again", name,
+                         jpeg_damage(bytes, n));
+    VKT_TRY(read_header(bytes, n, name, k, &size));
     pixels = stbi_load_from_memory(bytes, (int)n, &w, &h, &have, 0);
-    if (!pixels)
-        return vkt__fail(VKT_FORMAT, "data",
-                         "'%s' can't be read as %s (%s): save it again as an 8-bit PNG", name, k,
-                         vkt__show(stbi_failure_reason()).s); /* may hold bytes of the file */
-    bool fits = (uint32_t)w == shape[1] && (uint32_t)h == shape[0];
-    if (fits) {
-        convert(pixels, (size_t)w * (size_t)h, have, want, out);
-    } else {
-        VKT_TRY(vkt__data_alloc((uint64_t)w * (uint64_t)h, want, "the picture", &same));
-        convert(pixels, (size_t)w * (size_t)h, have, want, same);
-        if (!resize(same, w, h, out, (int)shape[1], (int)shape[0], (int)want)) {
-            st = vkt__fail(VKT_OOM_HOST, "data", "no memory to resize '%s'", name);
-            goto fail;
-        }
-        vkt_log(
-            VKT_LOG_INFO, "data",
-            "'%s' is %dx%d pixels: resized to the model's %ux%u (area average down, bilinear up)",
-            name, w, h, shape[1], shape[0]);
+    if (!pixels) {
+        st = vkt__fail(VKT_FORMAT, "data",
+                       "'%s' can't be read as %s (%s): save it again as an 8-bit PNG", name, k,
+                       vkt__show(stbi_failure_reason()).s); /* may hold bytes of the file */
+        goto fail;
     }
+    *out_w = (uint32_t)w;
+    *out_h = (uint32_t)h;
+    VKT_TRY(vkt__data_alloc((uint64_t)w * (uint64_t)h, channels, "the picture", out));
+    convert(pixels, (size_t)w * (size_t)h, have, channels, *out);
 fail:
     stbi_image_free(pixels);
-    free(same);
-    return st;
-}
-
-vkt_status vkt__picture_check(const void *bytes, size_t n, const char *name)
-{
-    const char *why = kind(bytes, n) ? damage(bytes, n) : "no PNG, JPEG or BMP picture";
-    return why ? vkt__fail(VKT_FORMAT, "data", "'%s' is %s: get it again", name, why) : VKT_OK;
-}
-
-vkt_status vkt__picture_open_schema(vkt_dataset *ds, const char *path)
-{
-    vkt_status st;
-    vkt__part *part = &ds->part[0];
-    char *bytes = NULL;
-    size_t n;
-    VKT_TRY(vkt__file_read(path, FILE_LIMIT, &bytes, &n));
-    VKT_TRY(vkt__picture_check(bytes, n, path));
-    VKT_TRY(vkt__data_alloc(1, ds->schema.n_inputs, "the picture", &part->pixels));
-    VKT_TRY(vkt__picture_decode(bytes, n, path, ds->schema.input_shape, part->pixels));
-    VKT_TRY(vkt__data_alloc(1, sizeof *part->labels, "the label", &part->labels));
-    part->labels[0].u = 0;
-    part->n = 1;
-    ds->info.has_labels = false;
-    ds->info.source = vkt__arena_printf(&ds->arena, "picture %s", path);
-fail:
-    free(bytes);
     return st;
 }

@@ -7,6 +7,7 @@
 #include "data/dataset.h"
 
 static const char *const task_names[] = { "classify", "regress" };
+static const char *const fit_names[] = { "stretch", "crop" };
 static const char *const missing_names[] = { "error", "mean", "drop" };
 
 /* ---- writing ---- */
@@ -78,6 +79,7 @@ vkt_status vkt__schema_print(const vkt__schema *s, vkt__arena *arena, const char
     if (s->images) {
         json_object_set_new(o, "pixel_mean", reals(s->pixel_mean, s->n_pixel));
         json_object_set_new(o, "pixel_std", reals(s->pixel_std, s->n_pixel));
+        if (s->crop) json_object_set_new(o, "fit", json_string("crop"));
     } else {
         json_object_set_new(o, "table", table_json(s));
     }
@@ -260,8 +262,9 @@ static void read_images(reader *r, const json_t *o, vkt__schema *s)
     s->images = true;
     s->pixel_mean = get_reals(r, o, "pixel_mean", &s->n_pixel);
     s->pixel_std = get_reals(r, o, "pixel_std", &n);
-    if (n != s->n_pixel || (n != 1 && n != s->n_inputs))
-        bad(r, "pixel_std", "one, or one for each input");
+    if (n != s->n_pixel || (n != 1 && n != s->n_inputs && n != s->input_shape[2]))
+        bad(r, "pixel_std", "one, one for each channel, or one for each input");
+    if (json_object_get(o, "fit")) s->crop = get_name(r, o, "fit", fit_names, 2) == VKT_FIT_CROP;
     for (uint32_t i = 0; i < n; i++) positive(r, s->pixel_std[i], "pixel_std");
     if (s->task != VKT_CLASSIFY) bad(r, "task", "classify for images");
     if (s->input_rank != 3) bad(r, "input_shape", "[H, W, C]");

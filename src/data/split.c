@@ -6,7 +6,7 @@
 
 /* Where each example goes, class by class: shuffle the class, deal test and validation off its
  * front. */
-static vkt_status deal(const vkt_dataset *ds, const vkt_data_desc *desc, bool own_test,
+static vkt_status deal(const vkt_dataset *ds, const vkt_data_desc *desc, const bool *own,
                        const uint32_t *start, uint32_t *members, uint8_t *split)
 {
     uint32_t n_classes = ds->schema.task == VKT_CLASSIFY ? ds->schema.n_outputs : 1;
@@ -19,8 +19,9 @@ static vkt_status deal(const vkt_dataset *ds, const vkt_data_desc *desc, bool ow
             m[i] = m[j];
             m[j] = keep;
         }
-        uint32_t n_test = own_test ? 0 : (uint32_t)llround(n * desc->test_fraction);
-        uint32_t n_valid = (uint32_t)llround((n - n_test) * desc->valid_fraction);
+        uint32_t n_test = own[VKT_TEST] ? 0 : (uint32_t)llround(n * desc->test_fraction);
+        uint32_t n_valid =
+            own[VKT_VALID] ? 0 : (uint32_t)llround((n - n_test) * desc->valid_fraction);
         if (n_test + n_valid >= n)
             return vkt__fail(
                 VKT_ARG, "data",
@@ -28,25 +29,29 @@ static vkt_status deal(const vkt_dataset *ds, const vkt_data_desc *desc, bool ow
                 "none are left to train on; lower them",
                 ds->schema.task == VKT_CLASSIFY ? "class " : "the data set",
                 ds->schema.task == VKT_CLASSIFY ? vkt__show(ds->schema.classes[c]).s : "", n,
-                desc->valid_fraction, own_test ? 0 : desc->test_fraction);
+                own[VKT_VALID] ? 0 : desc->valid_fraction, own[VKT_TEST] ? 0 : desc->test_fraction);
         for (uint32_t i = 0; i < n; i++)
             split[m[i]] = i < n_test ? VKT_TEST : i < n_test + n_valid ? VKT_VALID : VKT_TRAIN;
     }
     return VKT_OK;
 }
 
-/* Examples grouped by class: class c has members[start[c]] .. members[start[c + 1] - 1], rising. */
-static void group(const vkt_dataset *ds, uint32_t *start, uint32_t *members)
+/* Examples to be dealt, grouped by class: class c has members[start[c]] .. members[start[c + 1] -
+ * 1], rising. */
+static void group(const vkt_dataset *ds, const uint8_t *split, uint32_t *start, uint32_t *members)
 {
     const vkt__part *part = &ds->part[0];
     bool classes = ds->schema.task == VKT_CLASSIFY;
     uint32_t n_classes = classes ? ds->schema.n_outputs : 1;
-    for (uint32_t i = 0; i < part->n; i++) start[classes ? part->labels[i].u + 1 : 1]++;
+    for (uint32_t i = 0; i < part->n; i++)
+        if (split[i] == VKT_N_SPLITS) start[classes ? part->labels[i].u + 1 : 1]++;
     for (uint32_t c = 0; c < n_classes; c++) start[c + 1] += start[c];
-    for (uint32_t i = part->n; i-- > 0;) members[--start[classes ? part->labels[i].u + 1 : 1]] = i;
+    uint32_t n = start[n_classes];
+    for (uint32_t i = part->n; i-- > 0;)
+        if (split[i] == VKT_N_SPLITS) members[--start[classes ? part->labels[i].u + 1 : 1]] = i;
     /* start[c + 1] is now where class c starts. */
     for (uint32_t c = 0; c < n_classes; c++) start[c] = start[c + 1];
-    start[n_classes] = part->n;
+    start[n_classes] = n;
 }
 
 static vkt_status collect(vkt_dataset *ds, const uint8_t *split, vkt_split s)
@@ -71,25 +76,40 @@ static vkt_status check_count(const vkt_dataset *ds, vkt_split s, const char *ke
         fraction, ds->part[0].n, vkt_split_name(s));
 }
 
-vkt_status vkt__split(vkt_dataset *ds, const vkt_data_desc *desc)
+/* A train folder beside a valid or test one says where its examples belong; what is missing of the
+ * three is dealt from it. */
+static void settle(const uint8_t *fixed, const bool *own, bool all_own, uint8_t *split, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        split[i] = fixed ? fixed[i] : VKT_N_SPLITS;
+        if (split[i] == VKT_TRAIN && own[VKT_TRAIN] && !all_own) split[i] = VKT_N_SPLITS;
+    }
+}
+
+vkt_status vkt__split(vkt_dataset *ds, const vkt_data_desc *desc, const uint8_t *fixed,
+                      const bool given[VKT_N_SPLITS])
 {
     vkt_status st;
     uint32_t n = ds->part[0].n,
              n_classes = ds->schema.task == VKT_CLASSIFY ? ds->schema.n_outputs : 1;
-    bool own_test = ds->of_part[VKT_TEST] == 1;
+    bool other_part = ds->of_part[VKT_TEST] == 1, own[VKT_N_SPLITS] = { 0 };
     uint32_t *start = NULL, *members = NULL;
     uint8_t *split = NULL;
+    if (given) memcpy(own, given, sizeof own);
+    own[VKT_TEST] |= other_part;
     VKT_TRY(vkt__data_alloc((uint64_t)n_classes + 1, sizeof *start, "the split", &start));
     VKT_TRY(vkt__data_alloc(n, sizeof *members, "the split", &members));
     VKT_TRY(vkt__data_alloc(n, 1, "the split", &split));
     memset(start, 0, ((size_t)n_classes + 1) * sizeof *start);
-    group(ds, start, members);
-    VKT_TRY(deal(ds, desc, own_test, start, members, split));
+    settle(fixed, own, own[VKT_VALID] && own[VKT_TEST], split, n);
+    group(ds, split, start, members);
+    VKT_TRY(deal(ds, desc, own, start, members, split));
     VKT_TRY(collect(ds, split, VKT_TRAIN));
     VKT_TRY(collect(ds, split, VKT_VALID));
-    VKT_TRY(collect(ds, own_test ? NULL : split, VKT_TEST));
-    VKT_TRY(check_count(ds, VKT_VALID, "valid_fraction", desc->valid_fraction));
-    if (!own_test) VKT_TRY(check_count(ds, VKT_TEST, "test_fraction", desc->test_fraction));
+    VKT_TRY(collect(ds, other_part ? NULL : split, VKT_TEST));
+    if (!own[VKT_VALID])
+        VKT_TRY(check_count(ds, VKT_VALID, "valid_fraction", desc->valid_fraction));
+    if (!own[VKT_TEST]) VKT_TRY(check_count(ds, VKT_TEST, "test_fraction", desc->test_fraction));
 fail:
     free(start);
     free(members);

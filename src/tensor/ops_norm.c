@@ -48,9 +48,10 @@ static void norm_record(vkt__rec *rec, const vkt_node *n)
                              .cols = vkt__last(x->shape),
                              .eps = n->attr.norm.eps };
     p.flags = (n->in[2] ? VKT_NORM_BIAS : 0) | (n->in[3] ? VKT_NORM_RESIDUAL : 0);
-    uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 3), 1, 1, rec->caps->subgroup_arith,
-                        n->attr.norm.rms };
-    vkt__dispatch(rec, "norm", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
+    p.x4 = p.x, p.w4 = p.w, p.b4 = p.b, p.r4 = p.r, p.y4 = p.y, p.s4 = p.s;
+    vkt__row_form f = vkt__row_form_of(rec->caps, p.cols, 3, 2);
+    uint32_t spec[] = { f.wg, 1, 1, rec->caps->subgroup_arith, n->attr.norm.rms, f.per, f.wide };
+    vkt__dispatch(rec, f.held ? "norm_held" : "norm", spec, f.held ? 7 : 5, &p, sizeof p, p.rows);
 }
 
 static void norm_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -105,9 +106,11 @@ static void norm_bwd_record(vkt__rec *rec, const vkt_node *n)
                                  .rows = vkt__rows_of(n->in[1]->shape),
                                  .cols = vkt__last(n->in[1]->shape),
                                  .flags = n->in[5] ? VKT_NORM_RESIDUAL : 0 };
-    uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 2), 1, 1, rec->caps->subgroup_arith,
-                        n->attr.norm.rms };
-    vkt__dispatch(rec, "norm_bwd", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
+    p.dy4 = p.dy, p.s4 = p.s, p.w4 = p.w, p.ds4 = p.ds, p.dx4 = p.dx;
+    vkt__row_form f = vkt__row_form_of(rec->caps, p.cols, 2, 3);
+    uint32_t spec[] = { f.wg, 1, 1, rec->caps->subgroup_arith, n->attr.norm.rms, f.per, f.wide };
+    vkt__dispatch(rec, f.held ? "norm_bwd_held" : "norm_bwd", spec, f.held ? 7 : 5, &p, sizeof p,
+                  p.rows);
 }
 
 static void norm_bwd_ref(const vkt_node *n, double *const *in, double *const *out)

@@ -48,10 +48,13 @@ typedef struct {
 
 enum { STEP = VKT_CHAIN_STAGES + 1 }; /* the step block's place in `in` */
 
-/* A node as a chain on its input number `x`; false if it is none. */
+/* A node as a chain on its input number `x`; false if it is none. Chains are of f32. */
 static bool as_chain(const vkt_node *n, uint32_t x, chain *c)
 {
     memset(c, 0, sizeof *c);
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        if (n->in[i] && vkt_dtype_bytes(n->in[i]->dtype) == 2) return false;
+    if (n->out[0] && n->out[0]->dtype != VKT_F32) return false;
     if (n->op == &vkt__op_chain) {
         c->attr = n->attr;
         memcpy(c->in, n->in, sizeof c->in);

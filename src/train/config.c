@@ -163,15 +163,23 @@ static vkt_status refuse(const vkt_config *c, const char *option, const char *fm
 static vkt_status finish_data(vkt_config *c)
 {
     const vkt_data_desc *d = &c->data;
-    if (!d->source) return refuse(c, "data.source", "is missing: digits, idx or csv");
-    bool digits = !strcmp(d->source, "digits"), csv = !strcmp(d->source, "csv");
+    if (!d->source) return refuse(c, "data.source", "is missing: digits, idx, csv or images");
+    bool digits = !strcmp(d->source, "digits"), csv = !strcmp(d->source, "csv"),
+         images = !strcmp(d->source, "images");
     if (digits && d->path)
         return refuse(c, "data.path", "the digits are built in and take no path");
     if (!digits && (!d->path || !d->path[0]))
         return refuse(c, "data.path", "is missing: %s",
-                      csv ? "the CSV file" : "the folder of the IDX files");
+                      csv      ? "the CSV file"
+                      : images ? "the folder of pictures"
+                               : "the folder of the IDX files");
     if (d->test_path && !csv) return refuse(c, "data.test_path", "only for csv");
     if (d->task == VKT_REGRESS && !csv) return refuse(c, "data.task", "regress needs csv data");
+    if (d->labels && !images) return refuse(c, "data.labels", "only for images");
+    if (was_set(c, "data.size") && strcmp(d->size, "auto") && !images)
+        return refuse(c, "data.size", "only for images");
+    if (d->task == VKT_REGRESS && c->balanced_sampling)
+        return refuse(c, "data.sampling", "balanced is only for classes");
     if (d->task == VKT_REGRESS && c->label_smoothing != 0)
         return refuse(c, "loss.label_smoothing", "only for classes, not for data.task: regress");
     if (d->task == VKT_REGRESS && c->class_weight != VKT_CW_NONE)
@@ -343,22 +351,35 @@ static bool value_yaml(const vkt_config *c, const vkt__option *o, vkt__str *out)
     return false;
 }
 
+/* The lines that open the sections of `name` which `before` is not in. Returns the indent. */
+static int open_sections(const char *name, const char *before, vkt__str *out)
+{
+    int indent = 0;
+    bool same = true;
+    for (const char *dot; (dot = strchr(name, '.')); name = dot + 1, indent += 2) {
+        size_t len = (size_t)(dot - name) + 1;
+        same = same && !strncmp(name, before, len);
+        if (same)
+            before += len;
+        else
+            vkt__str_printf(out, "%*s%.*s:\n", indent, "", (int)len - 1, name);
+    }
+    return indent;
+}
+
 char *vkt_config_yaml(const vkt_config *c)
 {
-    size_t n, section_len = 0;
+    size_t n;
     const vkt__option *o = vkt__options(&n);
-    const char *section = "";
+    const char *before = "";
     vkt__str s = { 0 };
     for (size_t i = 0; i < n; i++) {
         vkt__str value = { 0 };
         if (value_yaml(c, &o[i], &value)) {
-            const char *dot = strchr(o[i].name, '.'), *key = dot ? dot + 1 : o[i].name;
-            size_t len = dot ? (size_t)(dot - o[i].name) : 0;
-            if (len && (len != section_len || strncmp(section, o[i].name, len)))
-                vkt__str_printf(&s, "%.*s:\n", (int)len, o[i].name);
-            section = o[i].name;
-            section_len = len;
-            vkt__str_printf(&s, "%s%s:%s%s\n", len ? "  " : "", key,
+            const char *dot = strrchr(o[i].name, '.');
+            int indent = open_sections(o[i].name, before, &s);
+            before = o[i].name;
+            vkt__str_printf(&s, "%*s%s:%s%s\n", indent, "", dot ? dot + 1 : o[i].name,
                             value.data[0] == '\n' ? "" : " ", value.data);
         }
         vkt__str_finish(&value);

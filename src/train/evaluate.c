@@ -20,6 +20,7 @@ static void take_batch(pass *p, uint32_t slot)
     uint32_t n_out = p->s->info->n_outputs;
     for (uint32_t i = 0; i < b->n_valid; i++) {
         const float *out = l->out[slot] + (size_t)i * n_out;
+        if (!(b->w[i] > 0)) continue; /* its picture could not be read: said by the loader */
         vkt_label y = b->y[i];
         p->sums->n++;
         p->sums->loss += (double)l->loss[slot][i];
@@ -61,6 +62,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
                              .batch = l->batch,
                              .limit = limit,
                              .weight = 1,
+                             .stop_on_bad = s->config->data.bad_files == VKT_BAD_STOP,
                              .n_slots = l->n_slots,
                              .slots = l->slots,
                              .n_threads = 1 };

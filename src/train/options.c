@@ -9,7 +9,19 @@
 #define AT(field) offsetof(vkt_config, field)
 #define ANY 1.8446744073709551615e19
 
-static const vkt__choice sources[] = { { "digits", 0 }, { "idx", 0 }, { "csv", 0 }, { 0 } };
+static const vkt__choice sources[] = {
+    { "digits", 0 }, { "idx", 0 }, { "csv", 0 }, { "images", 0 }, { 0 }
+};
+static const vkt__choice fits[] = { { "stretch", VKT_FIT_STRETCH },
+                                    { "crop", VKT_FIT_CROP },
+                                    { 0 } };
+static const vkt__choice colors[] = {
+    { "auto", VKT_COLOR_AUTO }, { "grey", VKT_COLOR_GREY }, { "rgb", VKT_COLOR_RGB }, { 0 }
+};
+static const vkt__choice bad_files[] = { { "skip", VKT_BAD_SKIP },
+                                         { "stop", VKT_BAD_STOP },
+                                         { 0 } };
+static const vkt__choice samplings[] = { { "shuffle", 0 }, { "balanced", 1 }, { 0 } };
 static const vkt__choice headers[] = { { "auto", 0 }, { "yes", 0 }, { "no", 0 }, { 0 } };
 static const vkt__choice missings[] = { { "error", VKT_MISSING_ERROR },
                                         { "mean", VKT_MISSING_MEAN },
@@ -18,11 +30,10 @@ static const vkt__choice missings[] = { { "error", VKT_MISSING_ERROR },
 static const vkt__choice tasks[] = { { "classify", VKT_CLASSIFY },
                                      { "regress", VKT_REGRESS },
                                      { 0 } };
-static const vkt__choice standards[] = { { "auto", VKT_STD_AUTO },
-                                         { "none", VKT_STD_NONE },
-                                         { "global", VKT_STD_GLOBAL },
-                                         { "feature", VKT_STD_FEATURE },
-                                         { 0 } };
+static const vkt__choice standards[] = {
+    { "auto", VKT_STD_AUTO },       { "none", VKT_STD_NONE },       { "global", VKT_STD_GLOBAL },
+    { "feature", VKT_STD_FEATURE }, { "channel", VKT_STD_CHANNEL }, { 0 }
+};
 static const vkt__choice weightings[] = { { "none", VKT_CW_NONE },
                                           { "balanced", VKT_CW_BALANCED },
                                           { 0 } };
@@ -58,9 +69,9 @@ static const vkt__option options[] = {
       "index, cpu, gpu, part of a name, UUID; the best", NULL, NULL },
 
     { "data.source", VKT__OPT_STRING, AT(data.source), NULL, 0, 0, "",
-      "digits (built in), IDX files, a CSV file", sources, NULL },
+      "digits (built in), IDX files, a CSV file, a folder of pictures", sources, NULL },
     { "data.path", VKT__OPT_STRING, AT(data.path), NULL, 0, 0, "",
-      "idx: folder; csv: file. Relative to the current folder, not to the recipe", NULL, NULL },
+      "csv: file; others: folder. Relative to the current folder, not to the recipe", NULL, NULL },
     { "data.test_path", VKT__OPT_STRING, AT(data.test_path), NULL, 0, 0, "",
       "csv: a separate test file", NULL, NULL },
     { "data.label", VKT__OPT_STRING, AT(data.label), "last", 0, 0, "",
@@ -74,7 +85,20 @@ static const vkt__option options[] = {
     { "data.task", VKT__OPT_ENUM, AT(data.task), "classify", 0, 0, "",
       "predict a class or a number", tasks, NULL },
     { "data.standardize", VKT__OPT_ENUM, AT(data.standardize), "auto", 0, 0, "",
-      "inputs to mean 0, deviation 1; auto: images global, tables by feature", standards, NULL },
+      "inputs to mean 0, deviation 1; auto: tables by feature, pictures by channel, IDX global",
+      standards, NULL },
+    { "data.labels", VKT__OPT_STRING, AT(data.labels), NULL, 0, 0, "",
+      "images: CSV of file,label[,split]; without it folders' names are the classes", NULL, NULL },
+    { "data.size", VKT__OPT_STRING, AT(data.size), "auto", 0, 0, "pixels",
+      "images: 64, or height x width as 48x64; auto: the pictures' own", NULL, NULL },
+    { "data.fit", VKT__OPT_ENUM, AT(data.fit), "stretch", 0, 0, "",
+      "images of another shape: stretched, or their middle cut out", fits, NULL },
+    { "data.color", VKT__OPT_ENUM, AT(data.color), "auto", 0, 0, "",
+      "images; auto: grey if every picture is", colors, NULL },
+    { "data.bad_files", VKT__OPT_ENUM, AT(data.bad_files), "skip", 0, 0, "",
+      "images that can't be read: left out and counted, or an error", bad_files, NULL },
+    { "data.keep", VKT__OPT_U32, AT(data.keep_mib), "1024", 0, 1 << 20, "MiB",
+      "images: of memory for decoded pictures, which are then not decoded again", NULL, NULL },
     { "data.valid_fraction", VKT__OPT_F64, AT(data.valid_fraction), "0.1", 0, 0.9, "",
       "of the training examples kept for validation", NULL, NULL },
     { "data.test_fraction", VKT__OPT_F64, AT(data.test_fraction), "0.1", 0, 0.9, "",
@@ -85,6 +109,25 @@ static const vkt__option options[] = {
       NULL, NULL },
     { "data.prefetch", VKT__OPT_U32, AT(data_prefetch), "4", 2, 64, "batches",
       "filled ahead of the device", NULL, NULL },
+
+    { "data.sampling", VKT__OPT_ENUM, AT(balanced_sampling), "shuffle", 0, 0, "",
+      "balanced: every class as often, whatever its size", samplings, NULL },
+    { "data.augment.crop_padding", VKT__OPT_U32, AT(augment.crop_padding), "0", 0, 4096, "pixels",
+      "images: shifted by up to so many each way, edges repeated", NULL, NULL },
+    { "data.augment.flip", VKT__OPT_F32, AT(augment.flip), "0", 0, 1, "",
+      "probability of a left-right mirror", NULL, NULL },
+    { "data.augment.resized_crop", VKT__OPT_F32, AT(augment.area), "0", 0, 1, "",
+      "smallest share of the area that a random crop keeps; 0: no crop", NULL, NULL },
+    { "data.augment.brightness", VKT__OPT_F32, AT(augment.brightness), "0", 0, 1, "",
+      "up to this share of the range more or less", NULL, NULL },
+    { "data.augment.contrast", VKT__OPT_F32, AT(augment.contrast), "0", 0, 1, "",
+      "times 1 plus or minus up to this", NULL, NULL },
+    { "data.augment.erase", VKT__OPT_F32, AT(augment.erase), "0", 0, 1, "",
+      "probability of a rectangle of 2% to 33% of the area set to the mean", NULL, NULL },
+    { "data.augment.cutout", VKT__OPT_U32, AT(augment.cutout), "0", 0, 4096, "pixels",
+      "side of a square set to the mean", NULL, NULL },
+    { "data.augment.mixup", VKT__OPT_F32, AT(augment.mixup), "0", 0, 1, "",
+      "pairs are blended, shares by Beta(this, this)", NULL, NULL },
 
     { "loss.label_smoothing", VKT__OPT_F32, AT(label_smoothing), "0", 0, 0.99, "",
       "share of the target spread over all classes", NULL, NULL },

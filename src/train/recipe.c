@@ -153,7 +153,7 @@ static vkt_status apply(vkt_config *c, const vkt__yaml *map, const char *prefix,
                                  strrchr(c->priv->where[i], ':') + 1);
             VKT_TRY(vkt__option_set_node(c, i, e, vkt__arena_printf(a, "%s:%d", source, e->line)));
             seen[i] = true;
-        } else if (!*prefix && is_section(name)) {
+        } else if (is_section(name)) {
             if (e->kind != VKT__YAML_MAP)
                 return vkt__fail(VKT_ARG, "config", "%s:%d: '%s' takes a block of keys", source,
                                  e->line, name);

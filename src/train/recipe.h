@@ -5,7 +5,7 @@
 #include "train/options.h"
 #include "train/yaml.h"
 
-enum { VKT__MAX_OPTIONS = 96, VKT__MAX_LAYER_DEPTH = 16, VKT__MAX_LAYERS = 10000 };
+enum { VKT__MAX_OPTIONS = 128, VKT__MAX_LAYER_DEPTH = 16, VKT__MAX_LAYERS = 10000 };
 
 struct vkt__config_private {
     vkt__arena arena;

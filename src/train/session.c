@@ -16,7 +16,7 @@ static uint64_t take(uint64_t *bytes, uint64_t each)
 
 typedef struct {
     vkt_tensor *x, *y, *w, *step;
-    uint64_t x_at, y_at, w_at, step_at;
+    vkt_tensor *y2, *w2; /* of a lane that mixes */
 } lane_inputs;
 
 static void lane_bind(vkt__lane *l, vkt_tensor *t, uint64_t at, bool result)
@@ -42,10 +42,12 @@ static void lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t 
     vkt_shape x = { .rank = d->input_rank + 1, .d = { batch } };
     for (uint32_t i = 0; i < d->input_rank; i++) x.d[i + 1] = d->input_shape[i];
     uint64_t bytes = 0;
-    in->x_at = take(&bytes, (uint64_t)batch * d->n_inputs * 4);
-    in->y_at = take(&bytes, (uint64_t)batch * 4);
-    in->w_at = take(&bytes, (uint64_t)batch * 4);
-    in->step_at = take(&bytes, vkt_step_block_bytes());
+    l->x_at = take(&bytes, (uint64_t)batch * d->n_inputs * 4);
+    l->y_at = take(&bytes, (uint64_t)batch * 4);
+    l->w_at = take(&bytes, (uint64_t)batch * 4);
+    l->y2_at = l->mixes ? take(&bytes, (uint64_t)batch * 4) : 0;
+    l->w2_at = l->mixes ? take(&bytes, (uint64_t)batch * 4) : 0;
+    l->step_at = take(&bytes, vkt_step_block_bytes());
     in->x = vkt_input(l->graph, x, VKT_F32, "x");
     in->y = vkt_input(l->graph, classify ? vkt_shape1(batch) : vkt_shape2(batch, 1),
                       classify ? VKT_U32 : VKT_F32, "y");
@@ -57,14 +59,16 @@ static void lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t 
         l->plan_upload[i] = (vkt_buffer) { .bytes = bytes, .label = label };
         l->plan_readback[i] = (vkt_buffer) { .bytes = readback_bytes, .label = label };
     }
-    lane_bind(l, in->x, in->x_at, false);
-    lane_bind(l, in->y, in->y_at, false);
-    lane_bind(l, in->w, in->w_at, false);
-    lane_bind(l, in->step, in->step_at, false);
-    l->x_at = in->x_at;
-    l->y_at = in->y_at;
-    l->w_at = in->w_at;
-    l->step_at = in->step_at;
+    lane_bind(l, in->x, l->x_at, false);
+    lane_bind(l, in->y, l->y_at, false);
+    lane_bind(l, in->w, l->w_at, false);
+    lane_bind(l, in->step, l->step_at, false);
+    if (l->mixes) {
+        in->y2 = vkt_input(l->graph, vkt_shape1(batch), VKT_U32, "other label");
+        in->w2 = vkt_input(l->graph, vkt_shape1(batch), VKT_F32, "other weight");
+        lane_bind(l, in->y2, l->y2_at, false);
+        lane_bind(l, in->w2, l->w2_at, false);
+    }
     /* Where the device can't read host memory at full speed, one copy into its own comes first. */
     if (!vkt_gpu_caps(s->gpu)->unified) in->x = vkt_copy(l->graph, in->x);
 }
@@ -103,6 +107,10 @@ static vkt_status lane_allocate(vkt__session *s, vkt__lane *l, const char *label
         l->slots[i] = (vkt_batch) { .x = (float *)(void *)(base + l->x_at),
                                     .y = (vkt_label *)(void *)(base + l->y_at),
                                     .w = (float *)(void *)(base + l->w_at) };
+        if (l->mixes) {
+            l->slots[i].y2 = (vkt_label *)(void *)(base + l->y2_at);
+            l->slots[i].w2 = (float *)(void *)(base + l->w2_at);
+        }
         l->step[i] = base + l->step_at;
         l->scalars[i] = result_at(l, i, 0);
         l->loss[i] = result_at(l, i, l->loss_at);
@@ -129,7 +137,8 @@ static vkt_status build_train(vkt__session *s)
     vkt_status st = VKT_OK;
     const vkt_config *c = s->config;
     vkt__lane *l = &s->train;
-    lane_inputs in;
+    lane_inputs in = { 0 };
+    l->mixes = c->augment.mixup > 0 && s->info->task == VKT_CLASSIFY;
     lane_create(s, l, c->batch, VKT_MIN(VKT_MAX(c->data_prefetch, 2), VKT_MAX_SLOTS),
                 VKT_N_SCALARS * 4, "training", &in);
     vkt_tensor *logits = vkt_model_build(s->model, l->graph, in.x, true), *hits = NULL;
@@ -145,6 +154,10 @@ static vkt_status build_train(vkt__session *s)
                                    c->ignore_index >= 0 ? (uint32_t)c->ignore_index + 1 : 0 };
         loss = vkt_softmax_xent(l->graph, logits, in.y, in.w, cw, desc);
         hits = vkt_sum(l->graph, loss.hit);
+        /* Cross-entropy is linear in the target: a blend's is that of its two labels, weighted. */
+        if (l->mixes)
+            loss.loss = vkt_add(l->graph, loss.loss,
+                                vkt_softmax_xent(l->graph, logits, in.y2, in.w2, cw, desc).loss);
     } else {
         loss = vkt_mse(l->graph, logits, in.y, in.w);
     }
@@ -155,7 +168,7 @@ static vkt_status build_train(vkt__session *s)
         VKT_TRY(vkt_optim_accumulate(s->optim));
         vkt_optim_build_sum(s->optim, l->graph, total, hits);
         s->update = vkt_graph_create(s->gpu);
-        lane_bind(l, vkt_step(s->update), in.step_at, false);
+        lane_bind(l, vkt_step(s->update), l->step_at, false);
         bind_result(l, vkt_optim_build(s->optim, s->update, NULL, NULL), &at);
         VKT_TRY(vkt_graph_plan(s->update,
                                &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "update" }));

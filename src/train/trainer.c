@@ -207,6 +207,17 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
     *st = vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags));
 }
 
+/* What a run without checkpoints remembers of its best evaluation. */
+static void note_best(vkt__trainer *t, double value)
+{
+    bool first = isnan(t->record.best_metric);
+    if (isnan(value) || (!first && t->c->metric_sign * (value - t->record.best_metric) <= 0))
+        return;
+    t->record.best_metric = value;
+    t->record.best_step = t->done;
+    t->progress.best = true;
+}
+
 static vkt_status evaluate_and_save(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
@@ -216,13 +227,16 @@ static vkt_status evaluate_and_save(vkt__trainer *t)
     VKT_TRY(vkt__evaluate(t->s, NULL, split, t->c->eval_sample, &e, NULL, NULL));
     vkt__trainer_write_eval(t, vkt_split_name(split), &e, &st);
     VKT_TRY(st);
-    if (t->c->eval_predictions)
+    if (t->c->eval_predictions && !t->desc->no_checkpoints)
         VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
     t->last_value = vkt__trainer_metric(t, &e);
     t->last_eval_loss = e.loss / (double)e.n;
     t->last_eval_mae = t->info->task == VKT_CLASSIFY ? NAN : e.abs_error / (double)e.n;
     t->last_eval_accuracy = t->info->task == VKT_CLASSIFY ? (double)e.correct / (double)e.n : NAN;
-    VKT_TRY(save_checkpoint(t, t->last_value));
+    if (t->desc->no_checkpoints)
+        note_best(t, t->last_value);
+    else
+        VKT_TRY(save_checkpoint(t, t->last_value));
     double waited = t->wait_s - t->wait_mark, span = start - t->time_mark;
     if (!t->said_input_bound && span > 0.5 && waited > 0.1 * span) {
         vkt_log(
@@ -316,9 +330,10 @@ static vkt_status loop(vkt__trainer *t)
     }
     VKT_TRY(drain(t));
     if (t->done < t->total) {
-        if (t->saved != t->done) VKT_TRY(save_checkpoint(t, NAN));
-        vkt_log(VKT_LOG_INFO, "train", "stopped at step %llu of %llu with a checkpoint",
-                (unsigned long long)t->done, (unsigned long long)t->total);
+        bool save = !t->desc->no_checkpoints;
+        if (save && t->saved != t->done) VKT_TRY(save_checkpoint(t, NAN));
+        vkt_log(VKT_LOG_INFO, "train", "stopped at step %llu of %llu with%s a checkpoint",
+                (unsigned long long)t->done, (unsigned long long)t->total, save ? "" : "out");
         st = VKT_INTERRUPTED;
     }
 fail:
@@ -355,6 +370,11 @@ static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms)
     VKT_TRY(vkt_gpu_create(&gpu, &t->gpu));
     if (submit_ms) vkt__gpu_set_submit_ms(t->gpu, submit_ms);
     VKT_TRY(vkt__session_fit(t->gpu, &t->fit, t->data, true, &t->s));
+    if (t->c->accumulate > 1 && vkt_model_state(t->s->model, 0))
+        vkt_log(VKT_LOG_INFO, "train",
+                "batch norm takes mean and variance of each micro-batch of %u examples, not of the "
+                "step's %.0f",
+                t->c->batch, (double)t->c->batch * t->c->accumulate);
     VKT_TRY(vkt__weights_create(t->s->model, t->s->optim, &t->host));
 fail:
     return st;
@@ -369,6 +389,7 @@ static vkt_status prepare(vkt__trainer *t)
     vkt_log(VKT_LOG_INFO, "data", "%s: %llu train, %llu valid, %llu test", t->info->source,
             (unsigned long long)t->info->n[VKT_TRAIN], (unsigned long long)t->info->n[VKT_VALID],
             (unsigned long long)t->info->n[VKT_TEST]);
+    VKT_TRY(vkt_dataset_report(t->data));
     t->step_examples = (double)c->batch * c->accumulate;
     if (c->accumulate > 1)
         vkt_log(VKT_LOG_INFO, "train",
@@ -424,6 +445,9 @@ static vkt_status start_loader(vkt__trainer *t)
                           .start = t->first * c->accumulate,
                           .weight = (float)(1 / t->step_examples),
                           .class_weight = t->s->class_weight_host,
+                          .augment = &c->augment,
+                          .balanced = c->balanced_sampling != 0,
+                          .stop_on_bad = c->data.bad_files == VKT_BAD_STOP,
                           .n_slots = t->s->train.n_slots,
                           .slots = t->s->train.slots,
                           .n_threads = c->data_workers };
@@ -434,6 +458,11 @@ static vkt_status work(vkt__trainer *t)
 {
     vkt_status st = loop(t);
     vkt__trainer_fill_result(t);
+    if (t->desc->no_checkpoints) {
+        t->result->best_step = t->record.best_step;
+        t->result->best_metric = t->record.best_metric;
+        return st;
+    }
     if (st == VKT_INTERRUPTED) {
         vkt_status found = vkt__trainer_find_best(t);
         if (found != VKT_OK) st = found;

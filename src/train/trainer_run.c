@@ -1,6 +1,5 @@
 /* The trainer's beginning and end: opening or resuming a run folder, choosing the best checkpoint
  * in retrospect, the figures of the result. */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -10,26 +9,15 @@
 /* Norms, clips and skips of the steps before, from metrics.jsonl. */
 vkt_status vkt__trainer_history(vkt__trainer *t, const char *run_dir)
 {
-    char path[1100], line[4096];
+    char path[1100];
+    vkt_history *h = NULL;
     snprintf(path, sizeof path, "%s/metrics.jsonl", run_dir);
-    FILE *f = NULL;
     if (vkt__file_size(path) < 0) return VKT_OK;
-    vkt_status st = vkt__file_open(path, &f);
-    if (st != VKT_OK) return st;
-    while (fgets(line, sizeof line, f)) {
-        json_t *o = json_loads(line, 0, NULL);
-        const char *kind = json_string_value(json_object_get(o, "kind"));
-        if (kind && !strcmp(kind, "train")) {
-            const json_t *norm = json_object_get(o, "grad_norm"),
-                         *clip = json_object_get(o, "clip"), *ok = json_object_get(o, "update_ok");
-            vkt__trainer_add_norm(t, json_number_value(norm),
-                                  json_is_number(clip) ? json_number_value(clip) : 1,
-                                  !json_is_number(ok) || json_number_value(ok) > 0);
-        }
-        json_decref(o);
-    }
-    fclose(f);
-    return VKT_OK;
+    vkt_status st = vkt_history_load(run_dir, &h);
+    for (size_t i = 0; st == VKT_OK && i < h->n_steps; i++)
+        vkt__trainer_add_norm(t, h->steps[i].grad_norm, h->steps[i].clip, h->steps[i].updated);
+    vkt_history_destroy(&h);
+    return st;
 }
 
 /* `best` may have been left behind by a kill between a checkpoint and its link. */

@@ -175,14 +175,19 @@ void vkt_eval_result_finish(vkt_eval_result *r)
 typedef struct {
     void (*fn)(void *user, const vkt_prediction *p);
     void *user;
+    const vkt_dataset *data;
+    const char *input;
     vkt_prediction p;
 } forwarded;
 
 static void forward(void *user, uint64_t index, const float *out, vkt_label y)
 {
     forwarded *f = user;
+    const char *file = vkt_dataset_file(f->data, VKT_TEST, index);
     (void)y;
-    f->p.index = index;
+    f->p.input = file ? file : f->input;
+    f->p.index = file ? 0 : index;
+    f->p.alone = file != NULL;
     f->p.value = out;
     f->fn(f->user, &f->p);
 }
@@ -203,7 +208,7 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
         }
         const vkt_dataset_info *info = vkt_dataset_get_info(data);
         forwarded f = {
-            fn, user, { .input = inputs[i], .n = info->n_outputs, .class_names = info->class_names }
+            fn, user, data, inputs[i], { .n = info->n_outputs, .class_names = info->class_names }
         };
         st = vkt__evaluate(o.session, data, VKT_TEST, 0, &sums, forward, &f);
         vkt__eval_sums_finish(&sums);

@@ -1,0 +1,128 @@
+/* vktrain study layer: many short runs of one recipe that answer a question of tuning. Each trial
+ * is a run like any other in the study's folder; study.json says what they are for. Source of the
+ * procedures: Google's Deep Learning Tuning Playbook. */
+#ifndef VKTRAIN_STUDY_H
+#define VKTRAIN_STUDY_H
+
+#include "vktrain/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum vkt_study_kind {
+    VKT_STUDY_SEARCH,     /* quasi-random search over a space */
+    VKT_STUDY_LR,         /* the learning rate, and whether training is stable around it */
+    VKT_STUDY_WARMUP,     /* the shortest warmup that makes a high rate stable */
+    VKT_STUDY_CLIP,       /* the threshold of gradient clipping */
+    VKT_STUDY_BATCH_SIZE, /* throughput by batch size; steps to a target */
+    VKT_STUDY_N_KINDS
+} vkt_study_kind;
+const char *vkt_study_kind_name(vkt_study_kind k); /* "search", "lr", ... */
+
+typedef enum vkt_trial_state {
+    VKT_TRIAL_PLANNED, /* of a dry run */
+    VKT_TRIAL_RUNNING, /* not finished: resuming the study goes on with it */
+    VKT_TRIAL_DONE,
+    VKT_TRIAL_INFEASIBLE, /* it diverged, does not fit into memory, or its options exclude each
+                             other: `why` */
+} vkt_trial_state;
+const char *vkt_trial_state_name(vkt_trial_state s);
+
+typedef struct vkt_study_trial {
+    char name[32];          /* folder in the study's folder: "trial-0003" */
+    const char *group;      /* what it is for: "sweep", "seeds", ... */
+    const char *const *set; /* "optim.lr=0.01", on top of the study's own */
+    size_t n_set;
+    vkt_trial_state state;
+    const char *why; /* of an infeasible one; else NULL */
+    uint64_t steps, best_step;
+    double best;       /* the metric of its best checkpoint, chosen in retrospect; NAN: none */
+    double first_loss; /* training loss of the first step */
+    double final_loss; /* training loss, median of the last twentieth of the steps */
+    double rise;       /* how far the training loss rose while it should have fallen; 0: it did not;
+                          INFINITY: it was not finite */
+    double clipped;    /* share of the updates that were clipped */
+    double items_per_s, step_ms; /* over the steps after the first fifth, evaluations left out */
+    double seconds;              /* of the whole trial */
+    uint64_t device_bytes;
+    uint64_t to_target; /* steps to the target; 0: not reached, or none was set */
+} vkt_study_trial;
+
+/* What a study found. Texts belong to it. */
+typedef struct vkt_study {
+    vkt_study_kind kind;
+    const char *dir, *name, *note, *recipe, *status, *metric;
+    int metric_sign; /* +1: larger is better */
+    uint64_t steps;  /* of a trial, warmup not counted */
+    vkt_study_trial *trials;
+    size_t n_trials;
+    const char **columns; /* the table that answers the question */
+    size_t n_columns;
+    const char **cells; /* [n_rows, n_columns] */
+    size_t n_rows;
+    const char **advice; /* the recommendation, a sentence each; the first one is the answer */
+    size_t n_advice;
+    const char **apply; /* what to set in the recipe: "optim.lr=0.01"; none: leave it as it is */
+    size_t n_apply;
+    const char *playbook; /* what the tuning playbook says here */
+    const char *command;  /* that reproduces the best */
+    double estimate_s;    /* of a dry run: seconds for the trials listed; NAN: not measured */
+    uint32_t n_more;      /* of a dry run: trials, at most, that depend on these */
+    struct vkt__study_private *priv;
+} vkt_study;
+
+typedef struct vkt_study_progress {
+    const vkt_study_trial *trial; /* just finished, or about to begin (state RUNNING) */
+    size_t n_done;                /* trials finished, this one included */
+    bool reused;                  /* it was finished before: not run again */
+} vkt_study_progress;
+
+/* Zero means default. */
+typedef struct vkt_study_desc {
+    vkt_study_kind kind;
+    const char *recipe;     /* path or built-in name */
+    const char *const *set; /* changes to the recipe that hold for all trials */
+    size_t n_set;
+    const char *dir;  /* NULL: runs/NAME-KIND-DATE */
+    bool resume;      /* dir holds this study: go on, finished trials are kept */
+    bool dry_run;     /* list the trials, measure one short run, write nothing */
+    const char *note; /* why; NULL: the recipe's */
+    vkt_gpu_desc gpu;
+    const char *command; /* command line, for study.json */
+    uint64_t steps;      /* of each trial; 0: the recipe's */
+    uint64_t seed;       /* of the search's sequence */
+    uint32_t repeats;    /* seeds on which the recommendation is compared with the recipe; 0: 3 */
+    /* search */
+    const char *space;   /* YAML file */
+    uint32_t trials;     /* 0: 20 */
+    const char *isolate; /* option whose own effect is shown, over the best of the others; NULL:
+                            the first of the space */
+    /* lr */
+    double from, to; /* range; 0: the recipe's rate / 30 and times 30. batch-size: sizes */
+    uint32_t points; /* 0: 9 */
+    /* warmup */
+    double unstable_lr; /* 0: found by doubling the recipe's */
+    double factor;      /* peak rate / unstable rate; 0: 10 */
+    /* clip */
+    const char
+        *norms_from; /* run folder whose gradient norms are used; NULL: a trial without clip */
+    /* batch-size */
+    bool has_target;
+    double target; /* value of the metric to reach: steps to it are measured too */
+    /* Says what limits a configuration: fills `text`. NULL: nobody does. */
+    vkt_status (*bottleneck)(void *user, const vkt_config *c, char *text, size_t n);
+    void (*on_progress)(void *user, const vkt_study_progress *p);
+    void *user;
+} vkt_study_desc;
+
+/* Runs a study; blocks. One process at a time works on a folder. ARG: wrong values, a folder of
+ * another study, a space that is not right (file, line, what). INTERRUPTED after vkt_train_stop:
+ * resume goes on. *out is made (and to be destroyed) also when it was interrupted. */
+vkt_status vkt_study_run(const vkt_study_desc *desc, vkt_study **out);
+void vkt_study_destroy(vkt_study **s);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

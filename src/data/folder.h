@@ -1,0 +1,41 @@
+/* Private to src/data: which pictures a folder holds, and of which class and split, by the folders'
+ * names or by a CSV of labels. Reads no picture. */
+#ifndef VKT_DATA_FOLDER_H
+#define VKT_DATA_FOLDER_H
+
+#include "data/dataset.h"
+
+typedef struct vkt__found {
+    const char *path;
+    uint32_t label; /* index of its class */
+    uint8_t split;  /* a vkt_split, or VKT_N_SPLITS: to be dealt by the seed */
+} vkt__found;
+
+/* Order: by split folder (train, valid, test), class name and path, each by its bytes; with a CSV,
+ * as its rows. */
+typedef struct vkt__folder {
+    vkt__found *item; /* [n], owned */
+    size_t n, cap;
+    const char **classes; /* [n_classes]; in the arena */
+    uint32_t n_classes;
+    size_t cap_classes;
+    bool closed;                                  /* classes are given: others are refused */
+    bool has_labels;                              /* false: no subfolder is a class */
+    bool own[VKT_N_SPLITS];                       /* the split has a folder (or rows) of its own */
+    uint64_t n_other, n_loose, n_loops, n_absent; /* files of other kinds; pictures in no class
+                                                     folder; links back up; rows without a file */
+    char other[16];                               /* extension of the first such file */
+} vkt__folder;
+
+/* root/CLASS/.., or root/{train,valid|val,test}/CLASS/.., each nested as it likes; names that begin
+ * with a dot are passed over. labels: a CSV of file (below root), label and, if there is a third
+ * column, split; NULL: none. Texts go to the arena. IO, FORMAT. */
+vkt_status vkt__folder_scan(const char *root, const char *labels, vkt__arena *arena,
+                            vkt__folder *out);
+/* For a model that knows its classes: root's test folder, if it has one, else root. Where no
+ * subfolder bears a class's name, all pictures below root, has_labels false. */
+vkt_status vkt__folder_scan_classes(const char *root, const char *const *classes,
+                                    uint32_t n_classes, vkt__arena *arena, vkt__folder *out);
+void vkt__folder_finish(vkt__folder *f);
+
+#endif

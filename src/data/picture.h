@@ -1,0 +1,36 @@
+/* Private to src/data: one PNG, JPEG or BMP picture, from bytes. */
+#ifndef VKT_DATA_PICTURE_H
+#define VKT_DATA_PICTURE_H
+
+#include "base/os.h"
+
+enum { VKT__PICTURE_BYTES = 256 << 20 };
+
+/* Whether a file is one, by its first bytes. Folders, pipes and devices are none. */
+vkt_status vkt__picture_is(const char *path, bool *is);
+
+/* What the header says, after checking that the file is whole and undamaged as far as it can tell,
+ * and that its size is allowed: at most 16384 pixels wide or high, 64 million in all. Decodes
+ * nothing. FORMAT. */
+typedef struct vkt__picture_size {
+    uint32_t w, h;
+    bool color;
+} vkt__picture_size;
+vkt_status vkt__picture_look(const void *bytes, size_t n, const char *name, vkt__picture_size *out);
+
+/* [h, w, channels] u8 of a picture's own size; channels is 1 or 3. free(*out). FORMAT, OOM_HOST. */
+vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, uint32_t channels,
+                               uint32_t *w, uint32_t *h, uint8_t **out);
+
+/* A rectangle of a picture in pixels. */
+typedef struct vkt__box {
+    uint32_t x, y, w, h;
+} vkt__box;
+/* The largest box in the middle of w x h that has the aspect ratio of to_w x to_h. */
+vkt__box vkt__picture_middle(uint32_t w, uint32_t h, uint32_t to_w, uint32_t to_h);
+/* The box of `from` [.., w, channels] into `to` [to_h, to_w, channels]: area average where it
+ * shrinks, bilinear where it grows, each axis by its own rule. OOM_HOST. */
+vkt_status vkt__picture_resize(const uint8_t *from, uint32_t w, vkt__box box, uint32_t channels,
+                               uint8_t *to, uint32_t to_w, uint32_t to_h);
+
+#endif

@@ -1,0 +1,111 @@
+/* What is said of a classification set before the first step: its classes and their counts, how
+ * uneven they are, and examples of validation or test that training has too. */
+#include "data/dataset.h"
+
+enum { CLASSES_SHOWN = 12, PAIRS_SHOWN = 3 };
+static const double uneven = 5; /* times as many: said as a warning */
+
+typedef struct seen {
+    uint64_t hash;
+    uint32_t example;
+    uint8_t split;
+} seen;
+
+static int by_hash(const void *a, const void *b)
+{
+    const seen *x = a, *y = b;
+    if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
+    if (x->split != y->split) return x->split < y->split ? -1 : 1;
+    return (x->example > y->example) - (x->example < y->example);
+}
+
+/* Of the file, or of the inputs. */
+static uint64_t hash_of(const vkt_dataset *ds, vkt_split split, uint64_t i)
+{
+    const vkt__part *p = &ds->part[ds->of_part[split]];
+    uint64_t at = ds->index[split][i], n = ds->schema.n_inputs;
+    if (p->files) return vkt__files_hash(p->files)[at];
+    return p->pixels ? vkt__hash(p->pixels + at * n, n, n)
+                     : vkt__hash(p->values + at * n, n * sizeof *p->values, n);
+}
+
+static const char *name_of(const vkt_dataset *ds, const seen *s, char out[64])
+{
+    const char *file = vkt_dataset_file(ds, (vkt_split)s->split, s->example);
+    if (file) return file;
+    snprintf(out, 64, "%s example %u", vkt_split_name((vkt_split)s->split), s->example);
+    return out;
+}
+
+/* The pairs are sorted by hash, train's first. */
+static uint64_t count_pairs(const vkt_dataset *ds, const seen *all, uint64_t n, vkt__str *shown)
+{
+    uint64_t n_pairs = 0;
+    char a[64], b[64];
+    for (uint64_t i = 1, first = 0; i < n; i++) {
+        if (all[i].hash != all[first].hash) first = i;
+        if (all[first].split != VKT_TRAIN || all[i].split == VKT_TRAIN) continue;
+        if (n_pairs++ < PAIRS_SHOWN)
+            vkt__str_printf(shown, "%s'%s' = '%s'", n_pairs > 1 ? ", " : "",
+                            name_of(ds, &all[first], a), name_of(ds, &all[i], b));
+    }
+    return n_pairs;
+}
+
+static vkt_status report_duplicates(const vkt_dataset *ds)
+{
+    vkt_status st;
+    uint64_t n = 0, total = 0;
+    seen *all = NULL;
+    vkt__str shown = { 0 };
+    for (int s = 0; s < VKT_N_SPLITS; s++) total += ds->info.n[s];
+    VKT_TRY(vkt__data_alloc(total, sizeof *all, "the check for duplicates", &all));
+    for (int s = 0; s < VKT_N_SPLITS; s++)
+        for (uint64_t i = 0; i < ds->info.n[s]; i++)
+            all[n++] = (seen) { hash_of(ds, (vkt_split)s, i), (uint32_t)i, (uint8_t)s };
+    if (n) qsort(all, n, sizeof *all, by_hash);
+    uint64_t n_pairs = count_pairs(ds, all, n, &shown);
+    if (n_pairs)
+        vkt_log(VKT_LOG_WARN, "data",
+                "%llu validation or test examples are in the training set too, so the results are "
+                "too good: %s%s",
+                (unsigned long long)n_pairs, shown.data, n_pairs > PAIRS_SHOWN ? ", ..." : "");
+fail:
+    vkt__str_finish(&shown);
+    free(all);
+    return st;
+}
+
+static void report_counts(const vkt_dataset *ds)
+{
+    uint32_t n = ds->schema.n_outputs, low = 0, high = 0;
+    uint64_t *count = vkt__alloc(n * sizeof *count);
+    vkt__str list = { 0 };
+    vkt_dataset_class_counts(ds, VKT_TRAIN, count);
+    for (uint32_t c = 0; c < n; c++) {
+        if (count[c] < count[low]) low = c;
+        if (count[c] > count[high]) high = c;
+        if (c < CLASSES_SHOWN)
+            vkt__str_printf(&list, "%s%s %llu", c ? ", " : "", vkt__show(ds->schema.classes[c]).s,
+                            (unsigned long long)count[c]);
+    }
+    vkt_log(VKT_LOG_INFO, "data", "%u classes of %llu to %llu training examples: %s%s", n,
+            (unsigned long long)count[low], (unsigned long long)count[high], list.data,
+            n > CLASSES_SHOWN ? ", ..." : "");
+    if ((double)count[high] > uneven * (double)count[low])
+        vkt_log(VKT_LOG_WARN, "data",
+                "'%s' has %.1f times as many training examples as '%s': accuracy hides the rare "
+                "classes; see checkpoint.metric macro_f1, loss.class_weight, data.sampling",
+                vkt__show(ds->schema.classes[high]).s,
+                (double)count[high] / (double)VKT_MAX(count[low], 1),
+                vkt__show(ds->schema.classes[low]).s);
+    vkt__str_finish(&list);
+    free(count);
+}
+
+vkt_status vkt_dataset_report(const vkt_dataset *ds)
+{
+    if (ds->schema.task != VKT_CLASSIFY || !ds->info.has_labels) return VKT_OK;
+    report_counts(ds);
+    return report_duplicates(ds);
+}

@@ -1,0 +1,56 @@
+/* The space of a search: metaparameters with their ranges, read from YAML, and the quasi-random
+ * points in it.
+ *
+ *   optim.lr: {log: [1e-4, 1e-1]}
+ *   optim.beta1: {log_one_minus: [0.8, 0.99]}    # 1 - v is spread evenly on a logarithmic scale
+ *   train.accumulate: {linear: [1, 8]}           # whole numbers where the option takes them
+ *   optim.rule: [adam, nesterov]                 # or {choice: [...]}
+ *   optim.momentum: {linear: [0.8, 0.99], when: {optim.rule: nesterov}}
+ */
+#ifndef VKT_STUDY_SPACE_H
+#define VKT_STUDY_SPACE_H
+
+#include "base/util.h"
+#include "vktrain/train.h"
+
+enum { VKT__MAX_AXES = 24, VKT__MAX_CHOICES = 64 };
+
+typedef enum vkt__axis_kind {
+    VKT__AXIS_LINEAR,
+    VKT__AXIS_LOG,
+    VKT__AXIS_LOG_ONE_MINUS,
+    VKT__AXIS_CHOICE
+} vkt__axis_kind;
+
+typedef struct vkt__axis {
+    const char *key;
+    vkt__axis_kind kind;
+    double low, high;
+    bool whole;
+    const char *choice[VKT__MAX_CHOICES];
+    size_t n_choices;
+    const char *when_key, *when_value; /* present only where that axis has this value; or NULL */
+    int line;
+} vkt__axis;
+
+typedef struct vkt__space {
+    vkt__axis axis[VKT__MAX_AXES];
+    size_t n;
+} vkt__space;
+
+/* ARG names source, line, option and what is wrong: an option unknown, an empty range, a
+ * logarithmic one through zero, values that the option does not take. Texts belong to the arena. */
+vkt_status vkt__space_parse(vkt__arena *a, const char *text, size_t n, const char *source,
+                            vkt__space *out);
+/* Values of a point u [space.n] of the unit cube: "key=value" into set [space.n]; returns how many
+ * (conditions leave some out). */
+size_t vkt__space_point(const vkt__space *space, const double *u, vkt__arena *a, const char **set);
+/* Where a value lies on its axis, 0..1; NAN for choices. */
+double vkt__axis_position(const vkt__axis *x, double value);
+
+/* Coordinate `dim` of point `index` of a scrambled Halton sequence, in [0, 1): the radical inverse
+ * in the dim-th prime, each digit permuted by a random permutation of its place (a function of
+ * seed, dim and place). Source: Owen 2017 (arXiv 1706.02808). dim < VKT__MAX_AXES. */
+double vkt__halton(uint64_t seed, uint32_t dim, uint64_t index);
+
+#endif

@@ -1,0 +1,259 @@
+/* A study's folder: lock, study.json, and recalling from it. study.json is written after each
+ * trial, whole or not at all; a trial that it calls finished is never run again. */
+#include <math.h>
+#include <stdio.h>
+
+#include "study/study_run.h"
+
+enum { STUDY_LIMIT = 64 << 20 };
+
+/* ---- numbers ---- */
+
+static json_t *number(double v)
+{
+    return isfinite(v) ? json_real(v) : isinf(v) ? json_string("inf") : json_null();
+}
+
+static double to_number(const json_t *j)
+{
+    return json_is_number(j) ? json_number_value(j) : json_is_string(j) ? INFINITY : NAN;
+}
+
+/* The numbers of a trial, for writing and reading alike. */
+typedef struct field {
+    const char *name;
+    size_t offset;
+    bool count;
+} field;
+#define NUMBER(f)                                                                                  \
+    {                                                                                              \
+#f, offsetof(vkt_study_trial, f), false                                                    \
+    }
+#define COUNT(f)                                                                                   \
+    {                                                                                              \
+#f, offsetof(vkt_study_trial, f), true                                                     \
+    }
+static const field fields[] = {
+    COUNT(steps),       COUNT(best_step), NUMBER(best),        NUMBER(first_loss),
+    NUMBER(final_loss), NUMBER(rise),     NUMBER(clipped),     NUMBER(items_per_s),
+    NUMBER(step_ms),    NUMBER(seconds),  COUNT(device_bytes), COUNT(to_target),
+};
+
+static json_t *text_list(const char *const *text, size_t n)
+{
+    json_t *a = json_array();
+    for (size_t i = 0; i < n; i++) json_array_append_new(a, json_string(text[i]));
+    return a;
+}
+
+static json_t *trial_json(const vkt_study_trial *t)
+{
+    json_t *j = json_pack("{ss ss ss so ss?}", "name", t->name, "group", t->group, "state",
+                          vkt_trial_state_name(t->state), "set", text_list(t->set, t->n_set), "why",
+                          t->why);
+    for (size_t i = 0; i < VKT_COUNT(fields); i++) {
+        const char *at = (const char *)t + fields[i].offset;
+        uint64_t u;
+        double d;
+        if (fields[i].count) {
+            memcpy(&u, at, sizeof u);
+            json_object_set_new(j, fields[i].name, json_integer((json_int_t)u));
+        } else {
+            memcpy(&d, at, sizeof d);
+            json_object_set_new(j, fields[i].name, number(d));
+        }
+    }
+    return j;
+}
+
+static json_t *study_json(const vkt_study *s)
+{
+    const struct vkt__study_private *p = s->priv;
+    json_t *trials = json_array(), *rows = json_array();
+    for (size_t i = 0; i < s->n_trials; i++)
+        json_array_append_new(trials, trial_json(&s->trials[i]));
+    for (size_t i = 0; i < s->n_rows; i++)
+        json_array_append_new(rows, text_list(s->cells + i * s->n_columns, s->n_columns));
+    json_t *j = json_pack("{ss ss ss ss ss? ss ss? ss ss ss si}", "format", "vktrain study",
+                          "version", VKT_VERSION, "kind", vkt_study_kind_name(s->kind), "name",
+                          s->name, "note", s->note, "recipe", s->recipe, "study_command",
+                          p->desc->command, "started", p->started, "status", s->status, "metric",
+                          s->metric, "metric_sign", s->metric_sign);
+    char hash[24];
+    snprintf(hash, sizeof hash, "%016llx",
+             (unsigned long long)vkt__hash(p->base_yaml, strlen(p->base_yaml), 0));
+    json_object_set_new(j, "recipe_hash", json_string(hash));
+    json_object_set_new(j, "seed", json_integer((json_int_t)p->desc->seed));
+    json_object_set_new(j, "steps", json_integer((json_int_t)s->steps));
+    json_object_set_new(j, "options", json_string(p->options));
+    json_object_set_new(j, "space", p->space ? json_string(p->space) : json_null());
+    json_object_set_new(j, "set", text_list(p->desc->set, p->desc->n_set));
+    json_object_set_new(j, "config", json_string(p->base_yaml));
+    json_object_set_new(j, "trials", trials);
+    json_object_set_new(j, "columns", text_list(s->columns, s->n_columns));
+    json_object_set_new(j, "rows", rows);
+    json_object_set_new(j, "advice", text_list(s->advice, s->n_advice));
+    json_object_set_new(j, "apply", text_list(s->apply, s->n_apply));
+    json_object_set_new(j, "playbook", json_string(s->playbook ? s->playbook : ""));
+    json_object_set_new(j, "command", s->command ? json_string(s->command) : json_null());
+    return j;
+}
+
+vkt_status vkt__study_save(const vkt_study *s)
+{
+    vkt__str path = { 0 }, out = { 0 };
+    if (s->priv->desc->dry_run) return VKT_OK;
+    json_t *j = study_json(s);
+    char *text = json_dumps(j, JSON_INDENT(1));
+    json_decref(j);
+    vkt__str_printf(&path, "%s/study.json", s->dir);
+    vkt__str_printf(&out, "%s\n", text ? text : "");
+    vkt_status st = text ? vkt__file_replace(path.data, out.data, out.len)
+                         : vkt__fail(VKT_ARG, "study", "'%s': a text is not UTF-8", path.data);
+    free(text);
+    vkt__str_finish(&path);
+    vkt__str_finish(&out);
+    return st;
+}
+
+/* ---- opening ---- */
+
+static const char *old_text(const vkt_study *s, const char *key)
+{
+    const char *v = json_string_value(json_object_get(s->priv->old, key));
+    return v ? v : "";
+}
+
+/* What makes it the same study, most telling first. */
+static vkt_status check_same(const vkt_study *s)
+{
+    const struct vkt__study_private *p = s->priv;
+    const json_t *seed = json_object_get(p->old, "seed");
+    if (strcmp(old_text(s, "format"), "vktrain study"))
+        return vkt__fail(VKT_FORMAT, "study", "'%s/study.json' is not one of vktrain's", s->dir);
+    if (strcmp(old_text(s, "kind"), vkt_study_kind_name(s->kind)))
+        return vkt__fail(VKT_ARG, "study",
+                         "'%s' holds a study of kind %s, not %s: give another --study", s->dir,
+                         old_text(s, "kind"), vkt_study_kind_name(s->kind));
+    if (strcmp(old_text(s, "config"), p->base_yaml))
+        return vkt__fail(
+            VKT_ARG, "study",
+            "'%s' is a study of another recipe (it was '%s', with other options): give "
+            "another --study, or the recipe and --set as they were",
+            s->dir, old_text(s, "recipe"));
+    if (strcmp(old_text(s, "space"), p->space ? p->space : ""))
+        return vkt__fail(VKT_ARG, "study",
+                         "'%s' is a study of another space: give another --study, or the space as "
+                         "it was",
+                         s->dir);
+    if (strcmp(old_text(s, "options"), p->options) ||
+        (uint64_t)json_integer_value(seed) != p->desc->seed)
+        return vkt__fail(VKT_ARG, "study",
+                         "'%s' was begun with other options (%s seed=%lld): give them again, or "
+                         "another --study",
+                         s->dir, old_text(s, "options"), (long long)json_integer_value(seed));
+    return VKT_OK;
+}
+
+static vkt_status read_old(vkt_study *s, const char *path)
+{
+    struct vkt__study_private *p = s->priv;
+    json_error_t err;
+    char *data = NULL;
+    size_t n;
+    vkt_status st = VKT_OK;
+    VKT_TRY(vkt__file_read(path, STUDY_LIMIT, &data, &n));
+    p->old = json_loadb(data, n, 0, &err);
+    if (!p->old) {
+        st = vkt__fail(VKT_FORMAT, "study", "'%s' is damaged: line %d: %s", path, err.line,
+                       err.text);
+        goto fail;
+    }
+    VKT_TRY(check_same(s));
+    if (*old_text(s, "started"))
+        snprintf(p->started, sizeof p->started, "%s", old_text(s, "started"));
+fail:
+    free(data);
+    return st;
+}
+
+vkt_status vkt__study_open(vkt_study *s)
+{
+    struct vkt__study_private *p = s->priv;
+    const vkt_study_desc *d = p->desc;
+    vkt_status st = VKT_OK;
+    const char *path = vkt__arena_printf(&p->arena, "%s/study.json", s->dir);
+    bool there = vkt__file_exists(path);
+    vkt__time_iso(p->started);
+    if (d->dry_run) return VKT_OK;
+    if (d->resume && !there) {
+        st = vkt__fail(VKT_ARG, "study",
+                       "no study in '%s' to resume; leave out --resume to start one", s->dir);
+        goto fail;
+    }
+    if (!d->resume && there) {
+        st = vkt__fail(VKT_ARG, "study",
+                       "'%s' already holds a study: add --resume to go on with it, or give another "
+                       "--study",
+                       s->dir);
+        goto fail;
+    }
+    VKT_TRY(vkt__mkdirs(s->dir));
+    VKT_TRY(vkt__lock_take(vkt__arena_printf(&p->arena, "%s/.lock", s->dir), &p->lock));
+    if (!p->lock) {
+        st = vkt__fail(VKT_ARG, "study",
+                       "another process works on the study in '%s': wait for it, or give another "
+                       "--study",
+                       s->dir);
+        goto fail;
+    }
+    if (there) VKT_TRY(read_old(s, path));
+fail:
+    return st;
+}
+
+/* ---- recalling ---- */
+
+static bool same_settings(const json_t *list, const vkt_study_trial *t)
+{
+    if (json_array_size(list) != t->n_set) return false;
+    for (size_t i = 0; i < t->n_set; i++) {
+        const char *v = json_string_value(json_array_get(list, i));
+        if (!v || strcmp(v, t->set[i])) return false;
+    }
+    return true;
+}
+
+vkt_status vkt__study_recall(const vkt_study *s, size_t i, vkt_study_trial *t, bool *found)
+{
+    const json_t *j = json_array_get(json_object_get(s->priv->old, "trials"), i);
+    const char *state = json_string_value(json_object_get(j, "state")),
+               *group = json_string_value(json_object_get(j, "group")),
+               *why = json_string_value(json_object_get(j, "why"));
+    *found = false;
+    if (!j) return VKT_OK;
+    if (!group || !state || strcmp(group, t->group) || !same_settings(json_object_get(j, "set"), t))
+        return vkt__fail(VKT_ARG, "study",
+                         "'%s/study.json': trial %zu is not the one that this version of vktrain "
+                         "plans: start the study anew",
+                         s->dir, i);
+    if (!strcmp(state, vkt_trial_state_name(VKT_TRIAL_DONE)))
+        t->state = VKT_TRIAL_DONE;
+    else if (!strcmp(state, vkt_trial_state_name(VKT_TRIAL_INFEASIBLE)))
+        t->state = VKT_TRIAL_INFEASIBLE;
+    else
+        return VKT_OK;
+    for (size_t k = 0; k < VKT_COUNT(fields); k++) {
+        const json_t *v = json_object_get(j, fields[k].name);
+        char *at = (char *)t + fields[k].offset;
+        uint64_t u = json_is_integer(v) ? (uint64_t)json_integer_value(v) : 0;
+        double d = to_number(v);
+        if (fields[k].count)
+            memcpy(at, &u, sizeof u);
+        else
+            memcpy(at, &d, sizeof d);
+    }
+    t->why = why ? vkt__arena_strdup(&s->priv->arena, why) : NULL;
+    *found = true;
+    return VKT_OK;
+}

@@ -1,0 +1,217 @@
+/* The learning rate: real short runs, log-spaced, around the recipe's own; the best one, lr*; then
+ * whether training is stable just above it (the whole budget) and early at twice it (evaluated
+ * after each step, since early instability hides between rare evaluations). */
+#include <math.h>
+#include <stdio.h>
+
+#include "study/study_run.h"
+#include "train/curve.h"
+
+/* "Slightly above lr*", and how many steps of the early check (the playbook's "about 500"). */
+#define ABOVE 1.5
+enum { EARLY_STEPS = 500, EARLY_EVALS = 100 };
+
+static const char playbook[] =
+    "The rate is the metaparameter to tune first, by real runs. Any model becomes unstable if the "
+    "rate is large enough; that is a problem only where it forces too small a rate: if training "
+    "loss rises just above lr*, fixing the instability should help. Remedies in this order: "
+    "warmup, gradient clipping, normalisation and zero-initialised residual branches, another "
+    "optimizer, and a lower rate last.";
+
+typedef struct point {
+    double lr;
+    vkt_study_trial t;
+} point;
+
+typedef struct sweep {
+    point *points;
+    size_t n, cap;
+} sweep;
+
+static vkt_status try_rate(vkt_study *s, sweep *w, const char *group, double lr)
+{
+    const char *set = vkt__study_value(s, "optim.lr", lr);
+    const vkt_study_trial *t;
+    vkt_status st = vkt__study_trial(s, &(vkt__trial_spec) { group, &set, 1 }, &t);
+    w->points = vkt__grow(w->points, w->n, &w->cap, sizeof *w->points);
+    w->points[w->n++] = (point) { atof(strchr(set, '=') + 1), *t };
+    return st;
+}
+
+static int by_lr(const void *a, const void *b)
+{
+    double x = ((const point *)a)->lr, y = ((const point *)b)->lr;
+    return (x > y) - (x < y);
+}
+
+static size_t find_best(const vkt_study *s, const sweep *w)
+{
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < w->n; i++)
+        if (w->points[i].t.state == VKT_TRIAL_DONE && !isnan(w->points[i].t.best) &&
+            (best == SIZE_MAX || vkt__study_better(s, w->points[i].t.best, w->points[best].t.best)))
+            best = i;
+    return best;
+}
+
+static void fill_table(vkt_study *s, const sweep *w, size_t best)
+{
+    const char *const columns[] = { "optim.lr", "final train loss",
+                                    vkt__study_text(s, "best valid %s", s->metric), "at step",
+                                    "training" };
+    vkt__study_columns(s, columns, VKT_COUNT(columns));
+    for (size_t i = 0; i < w->n; i++) {
+        const vkt_study_trial *t = &w->points[i].t;
+        vkt__study_cell(s, "%.4g", w->points[i].lr);
+        vkt__study_cell_number(s, t->final_loss);
+        vkt__study_cell_number(s, t->best);
+        vkt__study_cell(s, "%llu", (unsigned long long)t->best_step);
+        vkt__study_cell(s, "%s%s", i == best ? "lr*  " : "",
+                        vkt__trial_word(t, w->points[best].t.final_loss));
+    }
+}
+
+/* Evaluations of the early check: do they rise within their first fifth? */
+static bool evaluations_rise(const vkt_study *s, const vkt_study_trial *t)
+{
+    char dir[1200];
+    double v[EARLY_EVALS];
+    size_t n = 0;
+    vkt_history *h;
+    snprintf(dir, sizeof dir, "%s/%s", s->dir, t->name);
+    if (vkt_history_load(dir, &h) != VKT_OK) return false;
+    for (size_t i = 0; i < h->n_evals && n < EARLY_EVALS; i++) v[n++] = h->evals[i].loss;
+    vkt_history_destroy(&h);
+    return vkt__curve_rise(v, n).rises;
+}
+
+static void propose(vkt_study *s, double lr)
+{
+    vkt__study_advise(s,
+                      "fix it in the playbook's order: (1) warmup: `vktrain study warmup %s "
+                      "--unstable-lr %.4g`",
+                      s->recipe, 2 * lr);
+    vkt__study_advise(s,
+                      "(2) gradient clipping: `vktrain study clip %s`; (3) normalisation layers "
+                      "where there are none, last inside the residual branch, x + Norm(f(x)), "
+                      "and branches that begin at zero",
+                      s->recipe);
+    vkt__study_advise(s, "(4) another optimizer (Adam bears what momentum can't); (5) only then a "
+                         "lower rate");
+}
+
+/* The verdict on the region above lr*. */
+static vkt_status check_stability(vkt_study *s, double lr)
+{
+    vkt_status st = VKT_OK;
+    const vkt_study_trial *t;
+    uint64_t early = VKT_MIN(s->steps, EARLY_STEPS);
+    const char *above = vkt__study_value(s, "optim.lr", ABOVE * lr);
+    VKT_TRY(vkt__study_trial(s, &(vkt__trial_spec) { "above", &above, 1 }, &t));
+    bool above_rises = t->state == VKT_TRIAL_INFEASIBLE || t->rise > 0;
+    double by = t->rise;
+    const char *set[] = { vkt__study_value(s, "optim.lr", 2 * lr),
+                          vkt__study_text(s, "train.steps=%llu", (unsigned long long)early),
+                          "schedule.kind=constant", "schedule.milestones=[]", "eval.every=1" };
+    VKT_TRY(vkt__study_trial(s, &(vkt__trial_spec) { "early", set, VKT_COUNT(set), .check = true },
+                             &t));
+    if (s->priv->desc->dry_run) return VKT_OK;
+    bool early_diverges = t->state == VKT_TRIAL_INFEASIBLE;
+    bool early_rises = early_diverges || evaluations_rise(s, t);
+    if (!above_rises && !early_rises) {
+        vkt__study_advise(s,
+                          "stable: training loss falls throughout at %.4g (%g x lr*), and "
+                          "nothing rises early in %llu steps at %.4g (2 x lr*), evaluated after "
+                          "each",
+                          ABOVE * lr, ABOVE, (unsigned long long)early, 2 * lr);
+        return VKT_OK;
+    }
+    if (above_rises)
+        vkt__study_advise(s,
+                          isinf(by) ? "unstable: at %.4g, just above lr*, training diverges"
+                                    : "unstable: at %.4g, just above lr*, training loss rises "
+                                      "by %.3g while it should fall",
+                          ABOVE * lr, by);
+    if (early_rises)
+        vkt__study_advise(
+            s,
+            early_diverges ? "unstable early: at %.4g (2 x lr*) training diverges "
+                             "within %llu steps"
+                           : "unstable early: at %.4g (2 x lr*) validation loss "
+                             "rises within the first %llu steps",
+            2 * lr, early_diverges ? (unsigned long long)early : (unsigned long long)EARLY_EVALS);
+    propose(s, lr);
+fail:
+    return st;
+}
+
+static void find_range(const vkt_study *s, double *low, double *high, uint32_t *points)
+{
+    const vkt_study_desc *d = s->priv->desc;
+    double lr = s->priv->base->schedule.lr;
+    *low = d->from ? d->from : lr / 30;
+    *high = d->to ? d->to : lr * 30;
+    *points = d->points ? d->points : 9;
+}
+
+vkt_status vkt__study_lr_check(vkt_study *s)
+{
+    double low, high;
+    uint32_t points;
+    find_range(s, &low, &high, &points);
+    if (!(low > 0 && low < high && isfinite(high)))
+        return vkt__fail(VKT_ARG, "study",
+                         "the rates from %g to %g are no range to sweep in equal ratios: give "
+                         "--from and --to, both above 0 (the recipe's rate is %g)",
+                         low, high, s->priv->base->schedule.lr);
+    if (points < 3)
+        return vkt__fail(VKT_ARG, "study", "--points %u: a sweep needs at least 3", points);
+    return VKT_OK;
+}
+
+vkt_status vkt__study_lr(vkt_study *s)
+{
+    const vkt_study_desc *d = s->priv->desc;
+    double lr = s->priv->base->schedule.lr, low, high;
+    uint32_t points;
+    vkt_status st = VKT_OK;
+    sweep w = { 0 };
+    s->playbook = playbook;
+    find_range(s, &low, &high, &points);
+    for (uint32_t i = 0; i < points; i++)
+        VKT_TRY(try_rate(s, &w, "sweep", low * pow(high / low, (double)i / (double)(points - 1))));
+    if (d->dry_run) {
+        s->n_more = 2 + 2 + 2 * d->repeats;
+        goto fail;
+    }
+    size_t best = find_best(s, &w);
+    if (best == SIZE_MAX) {
+        st = vkt__fail(VKT_FAILED, "study",
+                       "no rate from %g to %g trained without diverging: the first said: %s", low,
+                       high, w.points[0].t.why ? w.points[0].t.why : "nothing");
+        goto fail;
+    }
+    bool at_end = best == 0 || best + 1 == w.n;
+    double centre = w.points[best].lr, ratio = sqrt(pow(high / low, 1.0 / (points - 1)));
+    VKT_TRY(try_rate(s, &w, "refine", centre / ratio));
+    VKT_TRY(try_rate(s, &w, "refine", centre * ratio));
+    qsort(w.points, w.n, sizeof *w.points, by_lr);
+    best = find_best(s, &w);
+    double star = w.points[best].lr;
+    fill_table(s, &w, best);
+    const char *set = vkt__study_value(s, "optim.lr", star);
+    if (fabs(star / lr - 1) < 1e-3) {
+        vkt__study_advise(s, "the recipe's optim.lr=%.4g is lr*, the best of %zu rates", star, w.n);
+        s->command = vkt__study_command(s, NULL, 0);
+    } else {
+        VKT_TRY(vkt__study_conclude(s, vkt__study_text(s, "optim.lr=%.4g (lr*)", star), &set, 1));
+    }
+    if (at_end && (star <= low * 1.001 || star >= high * 0.999))
+        vkt__study_advise(s, "lr* is at the end of the range: sweep on with --from %.3g --to %.3g",
+                          star <= low * 1.001 ? low / 30 : lr,
+                          star <= low * 1.001 ? lr : high * 30);
+    VKT_TRY(check_stability(s, star));
+fail:
+    free(w.points);
+    return st;
+}

@@ -1,0 +1,110 @@
+/* What the kinds of study share: the folder, its lock and study.json (study_file.c), trials
+ * (study_trial.c), texts of the result, the comparison on fresh seeds (study.c). A kind is a
+ * function that plans trials from the results of those before; being a pure function of them, it
+ * plans the same ones again when a study is resumed. */
+#ifndef VKT_STUDY_STUDY_RUN_H
+#define VKT_STUDY_STUDY_RUN_H
+
+#include <jansson.h>
+
+#include "base/os.h"
+#include "base/util.h"
+#include "vktrain/study.h"
+
+struct vkt__study_private {
+    vkt__arena arena;
+    const vkt_study_desc *desc;
+    vkt__file_lock *lock;
+    vkt_config *base; /* the recipe as the study's trials begin with it */
+    char *base_yaml;
+    uint64_t n_train; /* examples */
+    uint64_t n_valid;
+    const char *space;   /* text of the space, or NULL */
+    const char *options; /* what else the plan depends on, "points=9 ..." */
+    char started[32];
+    json_t *old; /* study.json of a resumed study */
+    size_t cap_trials, cap_advice, cap_apply, cap_columns, cap_cells, n_cells, n_done;
+    const char *stop_metric; /* of the running trial: see vkt__trial_spec.target */
+    double stop_target;
+    bool stopped_at_target;
+    uint64_t stopped_step;
+};
+
+/* ---- study_file.c ---- */
+
+/* Opens or makes the folder under its lock; on resume reads study.json and checks that it is the
+ * same study. */
+vkt_status vkt__study_open(vkt_study *s);
+/* Writes study.json whole or not at all. */
+vkt_status vkt__study_save(const vkt_study *s);
+/* Entry i of a resumed study that has ended, into *t (which has its group and settings). False: it
+ * is not there or not finished. ARG if the entry is another trial. */
+vkt_status vkt__study_recall(const vkt_study *s, size_t i, vkt_study_trial *t, bool *found);
+
+/* ---- study_trial.c ---- */
+
+typedef struct vkt__trial_spec {
+    const char *group;
+    const char *const *set;
+    size_t n_set;
+    bool check;        /* evaluates without saving: nobody wants its weights */
+    bool until_target; /* ends at the first evaluation that reaches desc->target */
+} vkt__trial_spec;
+/* The configuration of a trial: recipe, the study's settings, the trial's. */
+vkt_status vkt__trial_config(const vkt_study *s, const char *const *set, size_t n_set,
+                             vkt_config **out);
+/* Runs it, or takes its result from the resumed study; appends it to s->trials. *out is valid until
+ * the next trial. Infeasible ones are no error. */
+vkt_status vkt__study_trial(vkt_study *s, const vkt__trial_spec *spec, const vkt_study_trial **out);
+/* Seconds of a trial with these settings, by a short run whose folder is removed. */
+vkt_status vkt__trial_estimate(vkt_study *s, const char *const *set, size_t n_set, double *seconds);
+
+/* ---- study.c ---- */
+
+/* "diverged", "loss rises", "hardly learns", "stable". reference: the training loss that a good run
+ * ends with; one whose loss falls less than half as far hardly learns. */
+const char *vkt__trial_word(const vkt_study_trial *t, double reference);
+bool vkt__trial_stable(const vkt_study_trial *t, double reference);
+/* True if a is better than b by the study's metric; NAN is worse than anything. */
+bool vkt__study_better(const vkt_study *s, double a, double b);
+/* "vktrain train RECIPE --set ..." with the study's settings and these, as a shell reads it. */
+const char *vkt__study_command(vkt_study *s, const char *const *set, size_t n_set);
+/* Text in the study's arena. */
+const char *vkt__study_text(vkt_study *s, const char *fmt, ...) VKT_PRINTF(2, 3);
+void vkt__study_advise(vkt_study *s, const char *fmt, ...) VKT_PRINTF(2, 3);
+void vkt__study_apply(vkt_study *s, const char *setting);
+/* The table: its columns once, then cells in order. */
+void vkt__study_columns(vkt_study *s, const char *const *names, size_t n);
+void vkt__study_cell(vkt_study *s, const char *fmt, ...) VKT_PRINTF(2, 3);
+void vkt__study_cell_number(vkt_study *s, double v); /* 4 digits, "-" for NAN */
+
+/* The candidate settings and the recipe as it is, each on `repeats` fresh seeds. In a dry run only
+ * plans. */
+typedef struct vkt__comparison {
+    double recipe, recipe_low, recipe_high; /* median, extremes of the metric */
+    double candidate, candidate_low, candidate_high;
+    bool holds; /* the candidate's median is at least as good */
+} vkt__comparison;
+vkt_status vkt__study_compare(vkt_study *s, const char *const *set, size_t n_set,
+                              vkt__comparison *out);
+/* Compares, then recommends the settings or, where they do not hold, the recipe as it is. */
+vkt_status vkt__study_conclude(vkt_study *s, const char *what, const char *const *set,
+                               size_t n_set);
+/* A rate and the like as text that --set takes: 4 digits. */
+const char *vkt__study_value(vkt_study *s, const char *key, double v);
+
+/* ---- the kinds, one file each ---- */
+
+/* What is wrong in what was asked, before anything is written (the recipe is loaded); the study. */
+vkt_status vkt__study_search_check(vkt_study *s);
+vkt_status vkt__study_search(vkt_study *s);
+vkt_status vkt__study_lr_check(vkt_study *s);
+vkt_status vkt__study_lr(vkt_study *s);
+vkt_status vkt__study_warmup_check(vkt_study *s);
+vkt_status vkt__study_warmup(vkt_study *s);
+vkt_status vkt__study_clip_check(vkt_study *s);
+vkt_status vkt__study_clip(vkt_study *s);
+vkt_status vkt__study_batch_size_check(vkt_study *s);
+vkt_status vkt__study_batch_size(vkt_study *s);
+
+#endif

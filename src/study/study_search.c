@@ -1,0 +1,224 @@
+/* Quasi-random search: points of a scrambled Halton sequence, one trial each on a fixed budget, the
+ * best by its best checkpoint in retrospect. Afterwards: is the best at an end of the space, what
+ * does each metaparameter do over the best of the others, does the best hold on fresh seeds. */
+#include <math.h>
+#include <stdio.h>
+
+#include "study/space.h"
+#include "study/study_run.h"
+
+enum { MAX_SHOWN_AXES = 8, BINS = 5 };
+
+static const char playbook[] =
+    "Quasi-random search covers the space evenly, can be cut into any question afterwards, and "
+    "keeps what it tried comparable: so explore with it and leave cleverer searches to the end. "
+    "Trust a best point only if it is not at the edge of the space, the sampling is dense enough "
+    "around it, and it holds on other seeds. To learn what one metaparameter does, compare its "
+    "values over the best of the nuisance ones.";
+
+static const char *value_of(const vkt_study_trial *t, const char *key)
+{
+    size_t n = strlen(key);
+    for (size_t i = 0; i < t->n_set; i++)
+        if (!strncmp(t->set[i], key, n) && t->set[i][n] == '=') return t->set[i] + n + 1;
+    return NULL;
+}
+
+static bool counts(const vkt_study_trial *t)
+{
+    return t->state == VKT_TRIAL_DONE && !isnan(t->best);
+}
+
+/* ---- the table: best first, infeasible ones last ---- */
+
+static void sort(const vkt_study *s, size_t *order, size_t n)
+{
+    for (size_t i = 0; i < n; i++) order[i] = i;
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = i;
+             k > 0 && vkt__study_better(s, s->trials[order[k]].best, s->trials[order[k - 1]].best);
+             k--) {
+            size_t t = order[k];
+            order[k] = order[k - 1];
+            order[k - 1] = t;
+        }
+}
+
+static void settings_cell(vkt_study *s, const vkt_study_trial *t)
+{
+    vkt__str all = { 0 };
+    for (size_t i = 0; i < t->n_set; i++) vkt__str_printf(&all, "%s%s", i ? " " : "", t->set[i]);
+    vkt__study_cell(s, "%s", all.data ? all.data : "");
+    vkt__str_finish(&all);
+}
+
+static void fill_table(vkt_study *s, const vkt__space *space, const size_t *order, size_t n)
+{
+    const char *columns[MAX_SHOWN_AXES + 4];
+    size_t k = 0;
+    bool apart = space->n <= MAX_SHOWN_AXES;
+    columns[k++] = "trial";
+    for (size_t i = 0; i < space->n && apart; i++) columns[k++] = space->axis[i].key;
+    if (!apart) columns[k++] = "settings";
+    columns[k++] = vkt__study_text(s, "best valid %s", s->metric);
+    columns[k++] = "at step";
+    columns[k++] = "training";
+    vkt__study_columns(s, columns, k);
+    for (size_t i = 0; i < n; i++) {
+        const vkt_study_trial *t = &s->trials[order[i]];
+        vkt__study_cell(s, "%s", t->name);
+        for (size_t x = 0; x < space->n && apart; x++) {
+            const char *v = value_of(t, space->axis[x].key);
+            vkt__study_cell(s, "%s", v ? v : "-");
+        }
+        if (!apart) settings_cell(s, t);
+        vkt__study_cell_number(s, t->best);
+        vkt__study_cell(s, "%llu", (unsigned long long)t->best_step);
+        vkt__study_cell(s, "%s", vkt__trial_word(t, s->trials[order[0]].final_loss));
+    }
+}
+
+/* ---- afterwards ---- */
+
+static void check_boundary(vkt_study *s, const vkt__space *space, const vkt_study_trial *best)
+{
+    bool inside = true;
+    for (size_t i = 0; i < space->n; i++) {
+        const vkt__axis *x = &space->axis[i];
+        const char *v = value_of(best, x->key);
+        double at = v && x->kind != VKT__AXIS_CHOICE ? vkt__axis_position(x, atof(v)) : NAN;
+        if (!(at < 0.1) && !(at > 0.9)) continue;
+        inside = false;
+        vkt__study_advise(s,
+                          "the best %s=%s lies at the %s end of its range, %g to %g: move the "
+                          "range that way and search again",
+                          x->key, v, at < 0.5 ? "lower" : "upper", x->low, x->high);
+    }
+    if (inside) vkt__study_advise(s, "the best point is inside the space on every axis");
+}
+
+/* Best of the trials in each part of one axis. */
+static void isolate(vkt_study *s, const vkt__axis *x, size_t n)
+{
+    size_t parts = x->kind == VKT__AXIS_CHOICE ? x->n_choices : BINS;
+    vkt__str line = { 0 };
+    for (size_t b = 0; b < parts; b++) {
+        double best = NAN, low = INFINITY, high = -INFINITY;
+        size_t in = 0, bad = 0;
+        for (size_t i = 0; i < n; i++) {
+            const char *v = value_of(&s->trials[i], x->key);
+            if (!v) continue;
+            size_t at = b + 1;
+            if (x->kind == VKT__AXIS_CHOICE)
+                at = strcmp(v, x->choice[b]) ? b + 1 : b;
+            else
+                at = VKT_MIN((size_t)(fmax(vkt__axis_position(x, atof(v)), 0) * BINS), BINS - 1);
+            if (at != b) continue;
+            in++;
+            low = fmin(low, atof(v));
+            high = fmax(high, atof(v));
+            bad += !counts(&s->trials[i]);
+            if (counts(&s->trials[i]) && vkt__study_better(s, s->trials[i].best, best))
+                best = s->trials[i].best;
+        }
+        if (!in) continue;
+        vkt__str_printf(&line, "%s", line.len ? "; " : "");
+        if (x->kind == VKT__AXIS_CHOICE)
+            vkt__str_printf(&line, "%s", x->choice[b]);
+        else
+            vkt__str_printf(&line, "%.3g to %.3g", low, high);
+        if (isnan(best))
+            vkt__str_printf(&line, ": infeasible (%zu)", in);
+        else
+            vkt__str_printf(&line, ": %.4g (%zu trial%s%s)", best, in, in == 1 ? "" : "s",
+                            bad ? vkt__study_text(s, ", %zu infeasible", bad) : "");
+    }
+    if (line.len) vkt__study_advise(s, "%s, best over the others: %s", x->key, line.data);
+    vkt__str_finish(&line);
+}
+
+static vkt_status find_axis(const vkt_study *s, const vkt__space *space, const vkt__axis **out)
+{
+    const char *key = s->priv->desc->isolate, *names[VKT__MAX_AXES];
+    *out = &space->axis[0];
+    if (!key) return VKT_OK;
+    for (size_t i = 0; i < space->n; i++) {
+        names[i] = space->axis[i].key;
+        *out = &space->axis[i];
+        if (!strcmp(names[i], key)) return VKT_OK;
+    }
+    const char *near = vkt_nearest(key, names, space->n);
+    return vkt__fail(VKT_ARG, "study", "--isolate %s: the space has no such metaparameter%s%s%s",
+                     key, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static void tell_infeasible(vkt_study *s, size_t n)
+{
+    size_t bad = 0, first = 0;
+    for (size_t i = n; i-- > 0;)
+        if (s->trials[i].state == VKT_TRIAL_INFEASIBLE) bad++, first = i;
+    if (bad)
+        vkt__study_advise(s, "%zu of %zu trials were infeasible; %s: %s", bad, n,
+                          s->trials[first].name, s->trials[first].why ? s->trials[first].why : "");
+}
+
+static vkt_status read_space(vkt_study *s, vkt__space *space, const vkt__axis **axis)
+{
+    struct vkt__study_private *p = s->priv;
+    vkt_status st = VKT_OK;
+    if (!p->space)
+        return vkt__fail(VKT_ARG, "study",
+                         "search: what is searched is missing: --space FILE, with lines as "
+                         "`optim.lr: {log: [1e-4, 0.1]}`");
+    VKT_TRY(vkt__space_parse(&p->arena, p->space, strlen(p->space), p->desc->space, space));
+    VKT_TRY(find_axis(s, space, axis));
+fail:
+    return st;
+}
+
+vkt_status vkt__study_search_check(vkt_study *s)
+{
+    vkt__space space;
+    const vkt__axis *axis;
+    return read_space(s, &space, &axis);
+}
+
+vkt_status vkt__study_search(vkt_study *s)
+{
+    const vkt_study_desc *d = s->priv->desc;
+    vkt_status st = VKT_OK;
+    vkt__space space;
+    const vkt__axis *axis;
+    const vkt_study_trial *t;
+    size_t n = d->trials ? d->trials : 20, *order = NULL;
+    s->playbook = playbook;
+    VKT_TRY(read_space(s, &space, &axis));
+    for (size_t i = 0; i < n; i++) {
+        double u[VKT__MAX_AXES];
+        const char *set[VKT__MAX_AXES];
+        for (uint32_t x = 0; x < space.n; x++) u[x] = vkt__halton(d->seed, x, i);
+        size_t k = vkt__space_point(&space, u, &s->priv->arena, set);
+        VKT_TRY(vkt__study_trial(s, &(vkt__trial_spec) { "search", set, k }, &t));
+    }
+    if (d->dry_run) {
+        s->n_more = 2 * d->repeats;
+        return VKT_OK;
+    }
+    order = vkt__alloc(n * sizeof *order);
+    sort(s, order, n);
+    fill_table(s, &space, order, n);
+    const vkt_study_trial best = s->trials[order[0]];
+    if (!counts(&best)) {
+        st = vkt__fail(VKT_FAILED, "study", "none of the %zu trials was feasible; the first: %s", n,
+                       best.why ? best.why : "");
+        goto fail;
+    }
+    VKT_TRY(vkt__study_conclude(s, vkt__study_text(s, "the settings of %s", best.name), best.set,
+                                best.n_set));
+    check_boundary(s, &space, &best);
+    isolate(s, axis, n);
+    tell_infeasible(s, n);
+fail:
+    free(order);
+    return st;
+}

@@ -1,0 +1,181 @@
+/* A run's metrics.jsonl, read back: vkt_history. Lines are read as they are appended, so that a
+ * run in progress can be watched; what is damaged is left out and counted. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/os.h"
+#include "vktrain/train.h"
+
+struct vkt__history_private {
+    char *path;
+    uint64_t offset; /* of the first byte not read yet */
+    uint64_t line;
+    size_t cap, cap_evals;
+    bool said;
+};
+
+static double number(const json_t *o, const char *key, double fallback)
+{
+    const json_t *v = json_object_get(o, key);
+    return json_is_number(v) ? json_number_value(v) : fallback;
+}
+
+static bool is_null(const json_t *o, const char *key)
+{
+    return json_is_null(json_object_get(o, key));
+}
+
+static void add_step(vkt_history *h, const json_t *o, uint64_t step)
+{
+    struct vkt__history_private *p = h->priv;
+    h->steps = vkt__grow(h->steps, h->n_steps, &p->cap, sizeof *h->steps);
+    h->steps[h->n_steps++] = (vkt_history_step) {
+        .step = step,
+        .loss = number(o, "loss", NAN),
+        .accuracy = number(o, "accuracy", NAN),
+        .grad_norm = number(o, "grad_norm", is_null(o, "grad_norm") ? INFINITY : NAN),
+        .clip = number(o, "clip", 1),
+        .lr = number(o, "lr", NAN),
+        .items_per_s = number(o, "items_per_s", NAN),
+        .input_wait = number(o, "input_wait", NAN),
+        .seconds = number(o, "seconds", NAN),
+        .updated = number(o, "update_ok", 1) > 0,
+    };
+}
+
+/* Counts of a class list; NULL where the array is none or holds something else. */
+static uint64_t *counts(const json_t *a, uint32_t n)
+{
+    uint64_t *out = vkt__alloc((n + 1) * sizeof *out);
+    for (uint32_t i = 0; i < n; i++) {
+        const json_t *v = json_array_get(a, i);
+        if (!json_is_integer(v) || json_integer_value(v) < 0) {
+            free(out);
+            return NULL;
+        }
+        out[i] = (uint64_t)json_integer_value(v);
+    }
+    return out;
+}
+
+static void add_eval(vkt_history *h, const json_t *o, uint64_t step)
+{
+    struct vkt__history_private *p = h->priv;
+    const char *split = json_string_value(json_object_get(o, "split"));
+    const json_t *all = json_object_get(o, "class_n"), *hits = json_object_get(o, "class_correct");
+    h->evals = vkt__grow(h->evals, h->n_evals, &p->cap_evals, sizeof *h->evals);
+    vkt_history_eval *e = &h->evals[h->n_evals++];
+    *e = (vkt_history_eval) { .step = step,
+                              .loss = number(o, "loss", NAN),
+                              .accuracy = number(o, "accuracy", NAN),
+                              .mae = number(o, "mae", NAN),
+                              .seconds = number(o, "seconds", NAN),
+                              .n = (uint64_t)fmax(number(o, "n", 0), 0) };
+    snprintf(e->split, sizeof e->split, "%s", split ? split : "");
+    if (!json_is_array(all) || json_array_size(all) != json_array_size(hits)) return;
+    e->n_classes = (uint32_t)json_array_size(all);
+    e->class_count = counts(all, e->n_classes);
+    e->class_correct = counts(hits, e->n_classes);
+    if (!e->class_count || !e->class_correct) {
+        free(e->class_count);
+        free(e->class_correct);
+        e->class_count = e->class_correct = NULL;
+        e->n_classes = 0;
+    }
+}
+
+static void read_line(vkt_history *h, const char *line, size_t n)
+{
+    json_t *o = json_loadb(line, n, 0, NULL);
+    const char *kind = json_string_value(json_object_get(o, "kind"));
+    const json_t *step = json_object_get(o, "step");
+    bool ok = kind && json_is_integer(step) && json_integer_value(step) >= 0;
+    if (ok && !strcmp(kind, "train"))
+        add_step(h, o, (uint64_t)json_integer_value(step));
+    else if (ok && !strcmp(kind, "eval"))
+        add_eval(h, o, (uint64_t)json_integer_value(step));
+    else {
+        if (!h->n_damaged) h->first_damaged = h->priv->line;
+        h->n_damaged++;
+    }
+    json_decref(o);
+}
+
+/* A run that was resumed cuts its file back: then all is read anew. */
+static void start_over(vkt_history *h)
+{
+    for (size_t i = 0; i < h->n_evals; i++) {
+        free(h->evals[i].class_count);
+        free(h->evals[i].class_correct);
+    }
+    h->n_steps = h->n_evals = 0;
+    h->n_damaged = h->first_damaged = 0;
+    h->priv->offset = h->priv->line = 0;
+}
+
+vkt_status vkt_history_update(vkt_history *h)
+{
+    enum { CHUNK = 1 << 20 };
+    struct vkt__history_private *p = h->priv;
+    FILE *f = NULL;
+    vkt__str text = { 0 };
+    int64_t size = vkt__file_size(p->path);
+    if (size >= 0 && (uint64_t)size < p->offset) start_over(h);
+    vkt_status st = vkt__file_open(p->path, &f);
+    char *chunk = st == VKT_OK ? vkt__alloc(CHUNK) : NULL;
+    if (st == VKT_OK && !vkt__file_seek(f, p->offset))
+        st = vkt__fail(VKT_IO, "history", "can't read on in '%s'", p->path);
+    for (size_t got = 1; st == VKT_OK && got;) {
+        size_t at = 0;
+        got = fread(chunk, 1, CHUNK, f);
+        vkt__str_add(&text, chunk, got);
+        for (const char *nl; got && (nl = memchr(text.data + at, '\n', text.len - at));) {
+            size_t n = (size_t)(nl - (text.data + at));
+            p->line++;
+            if (n) read_line(h, text.data + at, n);
+            at += n + 1;
+        }
+        p->offset += at;
+        memmove(text.data ? text.data : chunk, text.data ? text.data + at : chunk, text.len - at);
+        text.len -= at;
+    }
+    if (f) fclose(f);
+    free(chunk);
+    vkt__str_finish(&text);
+    if (h->n_damaged && !p->said) {
+        vkt_log(VKT_LOG_WARN, "history",
+                "'%s': %llu damaged line%s left out, the first is line %llu", p->path,
+                (unsigned long long)h->n_damaged, h->n_damaged == 1 ? " is" : "s are",
+                (unsigned long long)h->first_damaged);
+        p->said = true;
+    }
+    return st;
+}
+
+vkt_status vkt_history_load(const char *run_dir, vkt_history **out)
+{
+    vkt_history *h = vkt__alloc(sizeof *h);
+    vkt__str path = { 0 };
+    vkt__str_printf(&path, "%s/metrics.jsonl", run_dir);
+    h->priv = vkt__alloc(sizeof *h->priv);
+    h->priv->path = path.data;
+    vkt_status st = vkt_history_update(h);
+    if (st == VKT_OK)
+        *out = h;
+    else
+        vkt_history_destroy(&h), *out = NULL;
+    return st;
+}
+
+void vkt_history_destroy(vkt_history **h)
+{
+    if (!*h) return;
+    start_over(*h);
+    free((*h)->steps);
+    free((*h)->evals);
+    free((*h)->priv->path);
+    free((*h)->priv);
+    free(*h);
+    *h = NULL;
+}

@@ -1,0 +1,303 @@
+/* data: augmentation is a function of seed and position, and does what it says; mixup's weights;
+ * balanced sampling; pictures that vanish under the loader. */
+#define DIR "test_augment_tmp"
+#include "data_files.h"
+
+#include "data/stream.h"
+
+enum { SIDE = 6, N = 12, BATCH = 4 };
+
+/* N colour images of SIDE x SIDE, all bytes random, 3 classes. */
+static vkt_dataset *noise(void)
+{
+    vkt_dataset *ds;
+    make_idx(DIR "/idx", N, 0);
+    size_t n = idx_images(bytes, N, SIDE, SIDE, 3);
+    for (size_t i = 20; i < n; i++) bytes[i] = (uint8_t)vkt_rand_u32(3, VKT_RNG_TEST, i);
+    REQUIRE_OK(vkt__remove_tree(DIR "/idx/train-images-idx3-ubyte.gz"));
+    put(DIR "/idx/train-images-idx4-ubyte", bytes, n);
+    REQUIRE_OK(
+        vkt_dataset_open(&(vkt_data_desc) { IDX_DESC, .standardize = VKT_STD_CHANNEL }, &ds));
+    return ds;
+}
+
+typedef float picture[SIDE][SIDE][3];
+
+static void augmented(const vkt_dataset *ds, vkt_augment a, uint64_t position, uint64_t i,
+                      picture x)
+{
+    vkt__scratch scratch = { 0 };
+    vkt__draw draw = { &a, 9, position };
+    REQUIRE_OK(vkt__dataset_fill(ds, VKT_TRAIN, i, &draw, &scratch, &x[0][0][0]));
+    vkt__scratch_finish(&scratch);
+}
+
+static void plain(const vkt_dataset *ds, uint64_t i, picture x)
+{
+    vkt_label y;
+    REQUIRE_OK(vkt_dataset_example(ds, VKT_TRAIN, i, &x[0][0][0], &y));
+}
+
+static void flip_and_shift(void **state)
+{
+    (void)state;
+    vkt_dataset *ds = noise();
+    picture x, a;
+    int seen[5][5] = { { 0 } }, flipped = 0;
+    plain(ds, 5, x);
+    for (uint64_t p = 0; p < 400; p++) {
+        augmented(ds, (vkt_augment) { .crop_padding = 2 }, p, 5, a);
+        int found = 0;
+        for (int dy = -2; dy <= 2; dy++)
+            for (int dx = -2; dx <= 2; dx++) {
+                bool same = true;
+                for (int y = 0; y < SIDE && same; y++)
+                    for (int k = 0; k < SIDE && same; k++)
+                        same = memcmp(a[y][k],
+                                      x[VKT_MIN(VKT_MAX(y + dy, 0), SIDE - 1)]
+                                       [VKT_MIN(VKT_MAX(k + dx, 0), SIDE - 1)],
+                                      sizeof a[y][k]) == 0;
+                if (same) found++, seen[dy + 2][dx + 2]++;
+            }
+        assert_int_equal(found, 1);
+        augmented(ds, (vkt_augment) { .flip = 0.25f }, p, 5, a);
+        bool mirror = memcmp(a[2][0], x[2][SIDE - 1], sizeof a[2][0]) == 0;
+        if (!mirror) assert_memory_equal(a, x, sizeof a);
+        flipped += mirror;
+    }
+    for (int i = 0; i < 25; i++) assert_true(seen[i / 5][i % 5] > 0); /* 400 draws of 25 shifts */
+    REQUIRE_NEAR(flipped, 100, 5 * sqrt(75.0));                       /* five standard deviations */
+    vkt_dataset_destroy(&ds);
+}
+
+static void tones_and_holes(void **state)
+{
+    (void)state;
+    vkt_dataset *ds = noise();
+    picture x, a;
+    plain(ds, 2, x);
+    double step = (double)ds->pixel_scale[0], least = 1e9, most = -1e9;
+    for (uint64_t p = 0; p < 200; p++) {
+        int holes = 0;
+        augmented(ds, (vkt_augment) { .brightness = 0.2f }, p, 2, a);
+        double shift = 0;
+        for (int k = 0; k < SIDE; k++) /* all but clipped ones move by the same number of bytes */
+            if (fabs((double)(a[0][k][0] - x[0][k][0])) > fabs(shift))
+                shift = (double)(a[0][k][0] - x[0][k][0]);
+        REQUIRE_NEAR(shift / step, round(shift / step), 1e-3);
+        least = VKT_MIN(least, round(shift / step));
+        most = VKT_MAX(most, round(shift / step));
+        augmented(ds, (vkt_augment) { .cutout = 3 }, p, 2, a);
+        for (int i = 0; i < SIDE * SIDE; i++) {
+            bool hole = a[i / SIDE][i % SIDE][0] == 0 && a[i / SIDE][i % SIDE][1] == 0 &&
+                        a[i / SIDE][i % SIDE][2] == 0;
+            if (!hole)
+                assert_memory_equal(a[i / SIDE][i % SIDE], x[i / SIDE][i % SIDE],
+                                    sizeof a[i / SIDE][i % SIDE]);
+            holes += hole;
+        }
+        assert_true(holes == 9 || holes == 6 || holes == 4); /* at an edge, at a corner */
+        augmented(ds, (vkt_augment) { .erase = 1 }, p, 2, a);
+        for (int i = 0, k = holes = 0; i < SIDE * SIDE; i++, k = 0) {
+            for (int c = 0; c < 3; c++) k += a[i / SIDE][i % SIDE][c] == 0;
+            holes += k == 3;
+        }
+        assert_true(holes <= 14); /* 33% of 36, its sides rounded */
+    }
+    assert_true(least >= -51 && least < -40 && most <= 51 && most > 40); /* 0.2 of 255 */
+    vkt_dataset_destroy(&ds);
+}
+
+static void crops_are_inside_and_differ(void **state)
+{
+    (void)state;
+    vkt_dataset *ds = noise();
+    picture x, a, b;
+    int same = 0;
+    plain(ds, 7, x);
+    for (uint64_t p = 0; p < 100; p++) {
+        augmented(ds, (vkt_augment) { .area = 0.3f, .contrast = 0.1f }, p, 7, a);
+        augmented(ds, (vkt_augment) { .area = 0.3f, .contrast = 0.1f }, p, 7, b);
+        assert_memory_equal(a, b, sizeof a);
+        augmented(ds, (vkt_augment) { .area = 0.3f, .contrast = 0.1f }, p + 1, 7, b);
+        same += memcmp(a, b, sizeof a) == 0;
+    }
+    assert_true(same < 3);
+    augmented(ds, (vkt_augment) { .area = 1, .flip = 1e-9f }, 0, 7, a);
+    vkt_dataset_destroy(&ds);
+}
+
+typedef struct ring {
+    vkt_batch slot[2];
+    float x[2][BATCH * SIDE * SIDE * 3], w[2][BATCH], w2[2][BATCH];
+    vkt_label y[2][BATCH], y2[2][BATCH];
+} ring;
+
+static vkt_loader *start(ring *r, vkt_loader_desc d)
+{
+    vkt_loader *l;
+    for (int i = 0; i < 2; i++)
+        r->slot[i] = (vkt_batch) {
+            .x = r->x[i], .y = r->y[i], .w = r->w[i], .y2 = r->y2[i], .w2 = r->w2[i]
+        };
+    d.batch = BATCH;
+    d.n_slots = 2;
+    d.slots = r->slot;
+    d.shuffle = true;
+    d.seed = 4;
+    REQUIRE_OK(vkt_loader_create(&d, &l));
+    return l;
+}
+
+static void mixup_blends_pairs(void **state)
+{
+    (void)state;
+    enum { SIZE = SIDE * SIDE * 3 };
+    static ring r;
+    vkt_dataset *ds = noise();
+    static float x[2][SIZE];
+    vkt_augment a = { .mixup = 0.5f };
+    const float cw[] = { 1, 2, 4 };
+    vkt_loader *l = start(
+        &r, (vkt_loader_desc) { .data = ds, .augment = &a, .class_weight = cw, .weight = 0.25f });
+    for (int k = 0; k < 20; k++) {
+        uint32_t s;
+        double sum = 0;
+        REQUIRE_OK(vkt_loader_next(l, &s, NULL));
+        const vkt_batch *b = &r.slot[s];
+        for (uint32_t i = 0; i < BATCH; i++) {
+            vkt_label y[2];
+            uint32_t j = BATCH - 1 - i;
+            REQUIRE_OK(vkt_dataset_example(ds, VKT_TRAIN, b->index[i], x[0], &y[0]));
+            REQUIRE_OK(vkt_dataset_example(ds, VKT_TRAIN, b->index[j], x[1], &y[1]));
+            assert_int_equal(b->y[i].u, y[0].u);
+            assert_int_equal(b->y2[i].u, y[1].u);
+            float share = b->w[i] / 0.25f;
+            REQUIRE_NEAR(b->w[i] + b->w2[i], 0.25, 1e-6);
+            REQUIRE_NEAR(b->w[i], b->w[j], 0);
+            for (int p = 0; p < SIZE; p++) /* three roundings of values to 4 */
+                REQUIRE_NEAR(b->x[i * SIZE + (uint32_t)p], share * x[0][p] + (1 - share) * x[1][p],
+                             1e-5);
+            sum += (double)share * (double)cw[y[0].u] + (1 - (double)share) * (double)cw[y[1].u];
+        }
+        REQUIRE_NEAR(b->weight, sum, 1e-5);
+        vkt_loader_release(l, s);
+    }
+    vkt_loader_destroy(&l);
+    vkt_dataset_destroy(&ds);
+    /* Beta(1/2, 1/2): mean 1/2, variance 1/8; five standard deviations of 4,000 draws. */
+    double m = 0, v = 0;
+    for (uint64_t i = 0; i < 4000; i++) m += (double)vkt__augment_mix(0.5f, 1, i) / 4000;
+    for (uint64_t i = 0; i < 4000; i++)
+        v += pow((double)vkt__augment_mix(0.5f, 1, i) - m, 2) / 4000;
+    REQUIRE_NEAR(m, 0.5, 5 * sqrt(0.125 / 4000));
+    REQUIRE_NEAR(v, 0.125, 0.01);
+}
+
+static void loader_resumes_to_the_same_pictures(void **state)
+{
+    (void)state;
+    static ring r, q;
+    vkt_dataset *ds = noise();
+    vkt_augment a = { 1, 0.5f, 0.5f, 0.1f, 0.1f, 0.5f, 2, 0.3f };
+    vkt_loader *l = start(&r, (vkt_loader_desc) { .data = ds, .augment = &a, .n_threads = 2 }), *m;
+    for (uint64_t k = 0; k < 9; k++) {
+        uint32_t s, t;
+        REQUIRE_OK(vkt_loader_next(l, &s, NULL));
+        m = start(&q, (vkt_loader_desc) { .data = ds, .augment = &a, .start = k });
+        REQUIRE_OK(vkt_loader_next(m, &t, NULL));
+        assert_memory_equal(r.x[s], q.x[t], sizeof q.x[t]);
+        assert_memory_equal(r.w[s], q.w[t], sizeof q.w[t]);
+        vkt_loader_destroy(&m);
+        vkt_loader_release(l, s);
+    }
+    vkt_loader_destroy(&l);
+    vkt_dataset_destroy(&ds);
+}
+
+static void balanced_stream(void **state)
+{
+    (void)state;
+    vkt_dataset *ds;
+    vkt__stream s;
+    vkt__str text = { 0 };
+    for (int i = 0; i < 36; i++) /* classes of 1, 5 and 30 */
+        vkt__str_printf(&text, "%d,%s\n", i, i < 1 ? "a" : i < 6 ? "b" : "c");
+    ds = open_csv(text.data, (vkt_data_desc) { RAW });
+    vkt__str_finish(&text);
+    REQUIRE_OK(vkt__stream_init(ds, VKT_TRAIN, true, 11, &s));
+    int count[36] = { 0 }, order = 0;
+    for (uint64_t i = 0; i < 90; i += 3) {
+        bool has[3] = { false };
+        for (uint64_t k = 0; k < 3; k++) {
+            uint32_t at = vkt__stream_at(&s, i + k), c = class_of(ds, at);
+            assert_false(has[c]);
+            has[c] = true;
+            count[at]++;
+            order += (int)(c * k);
+        }
+    }
+    assert_int_equal(count[0], 30);
+    for (int i = 1; i < 6; i++) assert_int_equal(count[i], 6); /* epoch by epoch */
+    for (int i = 6; i < 36; i++) assert_int_equal(count[i], 1);
+    assert_true(order < 150); /* 5 a round, were the classes always in order */
+    vkt__stream_finish(&s);
+    vkt_dataset_destroy(&ds);
+}
+
+/* A picture that goes while training: weight 0 and a line; or the end of the loader. */
+static void picture_vanishes(void **state)
+{
+    (void)state;
+    for (int stop = 0; stop < 2; stop++) {
+        static ring r;
+        vkt_dataset *ds;
+        static const uint8_t bmp[] = { 'B', 'M', 58, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0,  40,
+                                       0,   0,   0,  1, 0, 0, 0, 1, 0, 0, 0,  1, 0, 24, 0,
+                                       0,   0,   0,  0, 0, 0, 0, 0, 0, 0, 0,  0, 0, 0,  0,
+                                       0,   0,   0,  0, 0, 0, 0, 0, 0, 9, 8,  7, 0 };
+        uint32_t s, n_zero = 0;
+        vkt_status st = VKT_OK;
+        REQUIRE_OK(vkt__mkdirs(DIR "/gone/a"));
+        REQUIRE_OK(vkt__mkdirs(DIR "/gone/b"));
+        for (int i = 0; i < 4; i++) {
+            char path[100];
+            snprintf(path, sizeof path, DIR "/gone/%c/%d.bmp", "ab"[i & 1], i);
+            put(path, bmp, sizeof bmp);
+        }
+        REQUIRE_OK(
+            vkt_dataset_open(&(vkt_data_desc) { .source = "images", .path = DIR "/gone" }, &ds));
+        REQUIRE_OK(vkt__remove_tree(DIR "/gone/a/2.bmp"));
+        TEST_LOG_CAPTURE();
+        vkt_loader *l =
+            start(&r, (vkt_loader_desc) { .data = ds, .weight = 1, .stop_on_bad = stop });
+        for (int k = 0; k < 6 && st == VKT_OK; k++) {
+            st = vkt_loader_next(l, &s, NULL);
+            if (st != VKT_OK) break;
+            for (uint32_t i = 0; i < BATCH; i++) n_zero += r.w[s][i] == 0;
+            REQUIRE_NEAR(r.slot[s].weight, 3, 0);
+            vkt_loader_release(l, s);
+        }
+        REQUIRE_LOGGED("can't open '" DIR "/gone/a/2.bmp'");
+        REQUIRE_STATUS(st, stop ? VKT_IO : VKT_OK);
+        if (!stop) assert_int_equal(n_zero, 6);
+        vkt_loader_destroy(&l);
+        vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+        vkt_dataset_destroy(&ds);
+        REQUIRE_OK(vkt__remove_tree(DIR "/gone"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(flip_and_shift),
+        cmocka_unit_test(tones_and_holes),
+        cmocka_unit_test(crops_are_inside_and_differ),
+        cmocka_unit_test(mixup_blends_pairs),
+        cmocka_unit_test(loader_resumes_to_the_same_pictures),
+        cmocka_unit_test(balanced_stream),
+        cmocka_unit_test(picture_vanishes),
+    };
+    return cmocka_run_group_tests_name("augment", tests, setup, teardown);
+}

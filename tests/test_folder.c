@@ -1,0 +1,332 @@
+/* data: folders of pictures as a data set: classes, splits, labels from a CSV, and what is refused
+ * or left out. */
+#define DIR "test_folder_tmp"
+#include "data_files.h"
+
+#define STB_IMAGE_WRITE_STATIC
+#define STB_IMAGE_WRITE_IMPLEMENTATION
+#include <stb_image_write.h>
+
+#define ROOT DIR "/pictures"
+#define IMAGES .source = "images", .path = ROOT
+
+/* A 4x3 grey picture (w x h) whose pixels all are `value`. */
+static void put_picture(const char *folder, const char *name, int value)
+{
+    char path[300];
+    uint8_t pixels[12];
+    memset(pixels, value, sizeof pixels);
+    snprintf(path, sizeof path, ROOT "/%s", folder);
+    REQUIRE_OK(vkt__mkdirs(path));
+    snprintf(path, sizeof path, ROOT "/%s/%s", folder, name);
+    assert_true(stbi_write_png(path, 4, 3, 1, pixels, 4));
+}
+
+static void clear(void)
+{
+    REQUIRE_OK(vkt__remove_tree(ROOT));
+    REQUIRE_OK(vkt__mkdirs(ROOT));
+}
+
+/* n pictures of each class, no two alike. */
+static void put_classes(const char *prefix, const char *const *names, int n_names, int n, int first)
+{
+    for (int c = 0; c < n_names; c++)
+        for (int i = 0; i < n; i++) {
+            char folder[200], name[32];
+            snprintf(folder, sizeof folder, "%s%s", prefix, names[c]);
+            snprintf(name, sizeof name, "%02d.png", i);
+            put_picture(folder, name, first + n * c + i);
+        }
+}
+
+static const char *const two[] = { "ant", "bee" };
+
+static vkt_dataset *open_images(vkt_data_desc d)
+{
+    vkt_dataset *ds;
+    d.source = "images";
+    d.path = ROOT;
+    REQUIRE_OK(vkt_dataset_open(&d, &ds));
+    return ds;
+}
+
+/* The first pixel of an example as it was in its file. */
+static int value_of(const vkt_dataset *ds, vkt_split split, uint64_t i, uint32_t *label)
+{
+    float x[64];
+    vkt_label y;
+    REQUIRE_OK(vkt_dataset_example(ds, split, i, x, &y));
+    if (label) *label = y.u;
+    return (int)lround(((double)x[0] - (double)ds->pixel_bias[0]) / (double)ds->pixel_scale[0]);
+}
+
+static void folder_classes_and_order(void **state)
+{
+    (void)state;
+    clear();
+    put_picture("b c", "2.png", 20);
+    put_picture("b c", "10.png", 10);
+    put_picture("b c/deep/er", "1.PNG", 30);
+    put_picture("\xc3\xa4pfel", "x.png", 40); /* sorts last: by bytes */
+    put_picture("Z", "x.png", 50);
+    put_picture(".hidden", "x.png", 60);
+    vkt_dataset *ds = open_images((vkt_data_desc) { 0 });
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    static const int want[] = { 50, 10, 20, 30, 40 };
+    static const uint32_t label[] = { 0, 1, 1, 1, 2 };
+    assert_int_equal(info->n_outputs, 3);
+    assert_string_equal(info->class_names[0], "Z");
+    assert_string_equal(info->class_names[1], "b c");
+    assert_string_equal(info->class_names[2], "\xc3\xa4pfel");
+    assert_int_equal(info->n[VKT_TRAIN], 5);
+    assert_memory_equal(info->input_shape, ((uint32_t[]) { 3, 4, 1 }), 12);
+    for (uint64_t i = 0; i < 5; i++) {
+        uint32_t y;
+        assert_int_equal(value_of(ds, VKT_TRAIN, i, &y), want[i]);
+        assert_int_equal(y, label[i]);
+    }
+    assert_string_equal(vkt_dataset_file(ds, VKT_TRAIN, 3), ROOT "/b c/deep/er/1.PNG");
+    vkt_dataset_destroy(&ds);
+}
+
+static void folder_splits_by_name_or_seed(void **state)
+{
+    (void)state;
+    clear();
+    put_classes("train/", two, 2, 10, 0);
+    put_classes("test/", two, 2, 3, 100);
+    vkt_dataset *ds = open_images((vkt_data_desc) { .valid_fraction = 0.2, .test_fraction = 0.5 });
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    assert_int_equal(info->n[VKT_TRAIN], 16); /* valid is dealt from train, test is its folder */
+    assert_int_equal(info->n[VKT_VALID], 4);
+    assert_int_equal(info->n[VKT_TEST], 6);
+    for (uint64_t i = 0; i < 6; i++) assert_true(value_of(ds, VKT_TEST, i, NULL) >= 100);
+    for (uint64_t i = 0; i < 4; i++) assert_true(value_of(ds, VKT_VALID, i, NULL) < 100);
+    vkt_dataset_destroy(&ds);
+    put_classes("val/", two, 2, 2, 200);
+    ds = open_images((vkt_data_desc) { .valid_fraction = 0.2, .test_fraction = 0.5 });
+    info = vkt_dataset_get_info(ds);
+    assert_int_equal(info->n[VKT_TRAIN], 20);
+    assert_int_equal(info->n[VKT_VALID], 4);
+    assert_true(value_of(ds, VKT_VALID, 0, NULL) >= 200);
+    vkt_dataset_destroy(&ds);
+    clear();
+    put_classes("", two, 2, 10, 0);
+    ds = open_images((vkt_data_desc) { .valid_fraction = 0.25, .test_fraction = 0.2 });
+    info = vkt_dataset_get_info(ds);
+    assert_int_equal(info->n[VKT_TRAIN], 12);
+    assert_int_equal(info->n[VKT_VALID], 4);
+    assert_int_equal(info->n[VKT_TEST], 4);
+    vkt_dataset_destroy(&ds);
+}
+
+static void folder_labels_from_csv(void **state)
+{
+    (void)state;
+    static const char text[] = "split,file,label\n"
+                               "train,all/00.png,10\ntrain,all/01.png,9\ntest,all/02.png,9\n"
+                               "train,all/gone.png,9\nvalid,all/03.png,10\n";
+    clear();
+    static const char *const all[] = { "all" };
+    put_classes("", all, 1, 5, 7);
+    put(DIR "/labels.csv", text, strlen(text));
+    TEST_LOG_CAPTURE();
+    vkt_dataset *ds = open_images((vkt_data_desc) { .labels = DIR "/labels.csv" });
+    REQUIRE_LOGGED("line 5: there is no picture '" ROOT "/all/gone.png'");
+    REQUIRE_LOGGED("1 rows of labels have no picture");
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    assert_string_equal(info->class_names[0], "9"); /* numbers by value */
+    assert_string_equal(info->class_names[1], "10");
+    assert_int_equal(info->n[VKT_TRAIN], 2);
+    assert_int_equal(info->n[VKT_VALID], 1);
+    assert_int_equal(info->n[VKT_TEST], 1);
+    uint32_t y;
+    assert_int_equal(value_of(ds, VKT_TEST, 0, &y), 9);
+    assert_int_equal(y, 0);
+    vkt_dataset_destroy(&ds);
+    refuse(&(vkt_data_desc) { IMAGES, .labels = DIR "/none.csv" }, VKT_IO, "none.csv", "open");
+    put(DIR "/labels.csv", "file,label,split\nall/00.png,1,holdout\n", 38);
+    refuse(&(vkt_data_desc) { IMAGES, .labels = DIR "/labels.csv" }, VKT_FORMAT, "line 2",
+           "split 'holdout' is none of");
+    put(DIR "/labels.csv", "file,what\nall/00.png,1\n", 22);
+    refuse(&(vkt_data_desc) { IMAGES, .labels = DIR "/labels.csv" }, VKT_FORMAT, "labels.csv",
+           "names no label column");
+}
+
+static void folder_bad_classes(void **state)
+{
+    (void)state;
+    clear();
+    refuse(&(vkt_data_desc) { IMAGES }, VKT_FORMAT, ROOT, "no class folder");
+    refuse(&(vkt_data_desc) { .source = "images", .path = DIR "/none" }, VKT_IO, DIR "/none",
+           "is not a folder");
+    put_classes("", two, 1, 3, 0);
+    refuse(&(vkt_data_desc) { IMAGES }, VKT_FORMAT, ROOT, "has one class");
+    REQUIRE_OK(vkt__mkdirs(ROOT "/empty"));
+    refuse(&(vkt_data_desc) { IMAGES }, VKT_FORMAT, "class 'empty'", "has no picture");
+    clear();
+    put_classes("train/", two, 2, 3, 0);
+    put_classes("valid/", (const char *const[]) { "bees" }, 1, 1, 90);
+    refuse(&(vkt_data_desc) { IMAGES }, VKT_FORMAT, "'bees' is none of the 2 classes",
+           "did you mean 'bee'");
+    clear();
+    put_picture("ok", "a.png", 1);
+    put_picture("bad\xff", "a.png", 2);
+    refuse(&(vkt_data_desc) { IMAGES }, VKT_FORMAT, ROOT, "is not UTF-8");
+    clear();
+    put_classes("", two, 2, 3, 0);
+    refuse(&(vkt_data_desc) { IMAGES, .size = "4 x 4" }, VKT_ARG, "data.size '4 x 4'", "no size");
+    refuse(&(vkt_data_desc) { IMAGES, .size = "0" }, VKT_ARG, "data.size '0'", "no size");
+    refuse(&(vkt_data_desc) { IMAGES, .size = "5000" }, VKT_ARG, "data.size '5000'", "to 4096");
+    uint8_t large[20 * 20] = { 0 };
+    assert_true(stbi_write_png(ROOT "/ant/large.png", 20, 20, 1, large, 20));
+    refuse(&(vkt_data_desc) { IMAGES }, VKT_ARG, "several sizes (up to 20x20)", "set data.size");
+}
+
+/* Five bad files among good ones: left out with a line each for three, then a total; or refused. */
+static void folder_bad_files(void **state)
+{
+    (void)state;
+    uint8_t wide[45] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+    clear();
+    put_classes("", two, 2, 3, 0);
+    put(ROOT "/ant/text.png", "not a picture", 13);
+    put(ROOT "/ant/zero.jpg", "", 0);
+    put(ROOT "/bee/notes.txt", "x", 1);
+    put(ROOT "/loose.png", "x", 1);
+    wide[16] = 0, wide[17] = 0, wide[18] = 30000 >> 8, wide[19] = 30000 & 255;
+    wide[23] = 100, wide[24] = 8;
+    memcpy(wide + 37, "IEND", 4);
+    for (int i = 0; i < 4; i++) {
+        wide[29 + i] = (uint8_t)(crc32(0, wide + 12, 17) >> (24 - 8 * i));
+        wide[41 + i] = (uint8_t)(crc32(0, wide + 37, 4) >> (24 - 8 * i));
+    }
+    put(ROOT "/bee/wide.png", wide, sizeof wide);
+    char *good;
+    size_t n;
+    REQUIRE_OK(vkt__file_read(ROOT "/ant/00.png", 1 << 20, &good, &n));
+    put(ROOT "/bee/cut.png", good, n - 10);
+    good[n / 2] ^= 1;
+    put(ROOT "/bee/flipped.png", good, n);
+    free(good);
+    TEST_LOG_CAPTURE();
+    vkt_dataset *ds = open_images((vkt_data_desc) { 0 });
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TRAIN], 6);
+    assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 5);
+    REQUIRE_LOGGED("left out: '" ROOT "/ant/text.png' is no PNG, JPEG or BMP picture");
+    REQUIRE_LOGGED("left out: '" ROOT "/ant/zero.jpg' is empty");
+    REQUIRE_LOGGED("left out: '" ROOT "/bee/cut.png' is cut short");
+    REQUIRE_LOGGED("left out: 5 pictures in all that can't be read, of 11");
+    REQUIRE_LOGGED("1 files that are not read (first kind: .txt)");
+    REQUIRE_LOGGED("1 pictures that lie in no class's folder");
+    assert_null(strstr(test_log, "wide.png")); /* more than three are not named */
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    vkt_dataset_destroy(&ds);
+    REQUIRE_OK(vkt__remove_tree(ROOT "/loose.png"));
+    REQUIRE_OK(vkt__remove_tree(ROOT "/bee/notes.txt"));
+    vkt_data_desc stop = { IMAGES, .bad_files = VKT_BAD_STOP };
+    refuse(&stop, VKT_FORMAT, "text.png", "is no PNG, JPEG or BMP picture");
+    REQUIRE_OK(vkt__remove_tree(ROOT "/ant/text.png"));
+    REQUIRE_OK(vkt__remove_tree(ROOT "/ant/zero.jpg"));
+    REQUIRE_OK(vkt__remove_tree(ROOT "/bee/cut.png"));
+    REQUIRE_OK(vkt__remove_tree(ROOT "/bee/flipped.png"));
+    refuse(&stop, VKT_FORMAT, "wide.png", "is 30000x100 pixels by its header");
+}
+
+#ifndef _WIN32
+static void folder_links(void **state)
+{
+    (void)state;
+    clear();
+    put_classes("", two, 2, 2, 0);
+    REQUIRE_OK(vkt__link_replace("..", ROOT "/bee/up"));
+    REQUIRE_OK(vkt__link_replace(".", ROOT "/bee/self"));
+    REQUIRE_OK(vkt__link_replace("nowhere", ROOT "/bee/broken.png"));
+    REQUIRE_OK(vkt__link_replace("../ant/00.png", ROOT "/bee/good.png"));
+    TEST_LOG_CAPTURE();
+    vkt_dataset *ds = open_images((vkt_data_desc) { 0 });
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TRAIN], 5);
+    REQUIRE_LOGGED("2 links lead back up");
+    REQUIRE_LOGGED("broken.png");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    vkt_dataset_destroy(&ds);
+}
+#endif
+
+static void folder_duplicates_are_named(void **state)
+{
+    (void)state;
+    clear();
+    put_classes("train/", two, 2, 3, 0);
+    put_classes("valid/", two, 2, 1, 50);
+    put_classes("test/", two, 2, 1, 60);
+    TEST_LOG_CAPTURE();
+    vkt_dataset *ds = open_images((vkt_data_desc) { 0 });
+    REQUIRE_OK(vkt_dataset_report(ds));
+    assert_string_equal(test_log, "");
+    vkt_dataset_destroy(&ds);
+    put_picture("valid/bee", "again.png", 4);
+    put_picture("train/ant", "twice.png", 1); /* within train: no matter */
+    for (int i = 0; i < 12; i++)
+        put_picture("train/ant", (char[]) { 'x', (char)('a' + i), '.', 'p', 'n', 'g', 0 }, 100 + i);
+    ds = open_images((vkt_data_desc) { 0 });
+    REQUIRE_OK(vkt_dataset_report(ds));
+    REQUIRE_LOGGED("1 validation or test examples are in the training set too");
+    REQUIRE_LOGGED("'" ROOT "/train/bee/01.png' = '" ROOT "/valid/bee/again.png'");
+    REQUIRE_LOGGED("'ant' has 5.3 times as many training examples as 'bee'");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    vkt_dataset_destroy(&ds);
+}
+
+static void folder_resizes_and_colors(void **state)
+{
+    (void)state;
+    uint8_t rgb[8 * 4 * 3];
+    clear();
+    put_classes("", two, 2, 2, 0);
+    for (int y = 0; y < 4; y++) /* left quarter red, middle half green, right quarter blue */
+        for (int x = 0; x < 8; x++)
+            for (int c = 0; c < 3; c++)
+                rgb[(y * 8 + x) * 3 + c] = (uint8_t)(255 * (c == (x < 2 ? 0 : x < 6 ? 1 : 2)));
+    assert_true(stbi_write_png(ROOT "/ant/rgb.png", 8, 4, 3, rgb, 24));
+    static const int red[] = { 128,
+                               0 }; /* the left pixel of two: half red; cropped to the middle */
+    for (int fit = VKT_FIT_STRETCH; fit <= VKT_FIT_CROP; fit++) {
+        vkt_dataset *ds = open_images((vkt_data_desc) { .size = "2", .fit = (vkt_picture_fit)fit });
+        const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+        assert_memory_equal(info->input_shape, ((uint32_t[]) { 2, 2, 3 }), 12);
+        assert_int_equal(ds->schema.n_pixel, 3);
+        REQUIRE_NEAR(value_of(ds, VKT_TRAIN, 2, NULL), red[fit], 1);
+        vkt_dataset *again;
+        REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), ROOT, &again));
+        assert_true(vkt_dataset_get_info(again)->has_labels);
+        require_same_examples(ds, VKT_TRAIN, again);
+        vkt_dataset_destroy(&again);
+        REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), ROOT "/ant", &again));
+        assert_false(vkt_dataset_get_info(again)->has_labels); /* no class folder in there */
+        assert_int_equal(vkt_dataset_get_info(again)->n[VKT_TEST], 3);
+        vkt_dataset_destroy(&again);
+        vkt_dataset_destroy(&ds);
+    }
+    vkt_dataset *ds = open_images((vkt_data_desc) { .size = "2x3", .color = VKT_COLOR_GREY });
+    assert_memory_equal(vkt_dataset_get_info(ds)->input_shape, ((uint32_t[]) { 2, 3, 1 }), 12);
+    vkt_dataset_destroy(&ds);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(folder_classes_and_order),
+        cmocka_unit_test(folder_splits_by_name_or_seed),
+        cmocka_unit_test(folder_labels_from_csv),
+        cmocka_unit_test(folder_bad_classes),
+        cmocka_unit_test(folder_bad_files),
+#ifndef _WIN32
+        cmocka_unit_test(folder_links),
+#endif
+        cmocka_unit_test(folder_duplicates_are_named),
+        cmocka_unit_test(folder_resizes_and_colors),
+    };
+    return cmocka_run_group_tests_name("folder", tests, setup, teardown);
+}

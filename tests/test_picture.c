@@ -1,0 +1,265 @@
+/* data: PNG, JPEG and BMP pictures as examples, and damaged ones refused. */
+#define DIR "test_picture_tmp"
+#include "data_files.h"
+
+#define STB_IMAGE_WRITE_STATIC
+#define STB_IMAGE_WRITE_IMPLEMENTATION
+#include <stb_image_write.h>
+
+/* A PNG with one IDAT: 8 or 16 bits, colour type 0 grey, 2 RGB, 4 grey + alpha, 6 RGBA; samples
+ * big-endian. */
+static size_t make_png(uint8_t *out, uint32_t w, uint32_t h, int bits, int type,
+                       const uint8_t *samples)
+{
+    static const int channels[] = { 1, 0, 3, 0, 2, 0, 4 };
+    size_t row = (size_t)w * (size_t)channels[type] * (size_t)(bits / 8), at = 8;
+    uint8_t *raw = calloc(h, row + 1), *body = malloc(1 << 19);
+    for (uint32_t y = 0; y < h; y++) memcpy(raw + y * (row + 1) + 1, samples + y * row, row);
+    uint8_t head[13] = { 0,
+                         0,
+                         (uint8_t)(w >> 8),
+                         (uint8_t)w,
+                         0,
+                         0,
+                         (uint8_t)(h >> 8),
+                         (uint8_t)h,
+                         (uint8_t)bits,
+                         (uint8_t)type };
+    uLongf n = 1 << 19;
+    assert_int_equal(compress(body, &n, raw, h * (row + 1)), Z_OK);
+    memcpy(out, "\x89PNG\r\n\x1a\n", 8);
+    for (int k = 0; k < 3; k++) {
+        const uint8_t *data = k == 0 ? head : body;
+        size_t len = k == 0 ? 13 : k == 1 ? n : 0;
+        for (int i = 0; i < 4; i++) out[at + (size_t)i] = (uint8_t)(len >> (24 - 8 * i));
+        memcpy(out + at + 4, (const char *[]) { "IHDR", "IDAT", "IEND" }[k], 4);
+        if (len) memcpy(out + at + 8, data, len);
+        uLong crc = crc32(0, out + at + 4, (uInt)(len + 4));
+        for (int i = 0; i < 4; i++) out[at + 8 + len + (size_t)i] = (uint8_t)(crc >> (24 - 8 * i));
+        at += len + 12;
+    }
+    free(raw);
+    free(body);
+    return at;
+}
+
+/* The inputs that the schema makes of the picture; pixels [n_inputs] are what it must have seen. */
+static void require_pixels(const vkt_dataset *ds, const char *path, const uint8_t *pixels)
+{
+    float x[256];
+    vkt_label y;
+    vkt_dataset *picture = open_with(ds, path);
+    const vkt_dataset_info *info = vkt_dataset_get_info(picture);
+    assert_int_equal(info->n[VKT_TEST], 1);
+    assert_false(info->has_labels);
+    vkt_dataset_example(picture, VKT_TEST, 0, x, &y);
+    for (uint32_t i = 0; i < info->n_inputs; i++) {
+        float want = (float)pixels[i] * ds->pixel_scale[i] + ds->pixel_bias[i];
+        assert_memory_equal(&x[i], &want, sizeof want);
+    }
+    vkt_dataset_destroy(&picture);
+}
+
+static void refuse_picture(const vkt_dataset *ds, const char *path, vkt_status want,
+                           const char *what)
+{
+    vkt_dataset *picture = (vkt_dataset *)1;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_dataset_open_schema(vkt_dataset_schema(ds), path, &picture), want);
+    assert_null(picture);
+    REQUIRE_LOGGED(path);
+    REQUIRE_LOGGED(what);
+    assert_ptr_equal(strchr(test_log, '\n'), test_log + strlen(test_log) - 1); /* one line */
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+static void picture_equals_its_idx_example(void **state)
+{
+    (void)state;
+    static const vkt_standardize how[] = { VKT_STD_AUTO, VKT_STD_NONE, VKT_STD_FEATURE };
+    for (size_t k = 0; k < VKT_COUNT(how); k++) {
+        vkt_dataset *ds, *idx;
+        uint8_t pixels[20];
+        make_idx(DIR "/idx", 30, 9);
+        REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC, .standardize = how[k] }, &ds));
+        idx = open_with(ds, DIR "/idx");
+        for (int i = 0; i < 9; i++) {
+            float from_idx[20], from_png[20];
+            vkt_label y;
+            for (int j = 0; j < 20; j++) pixels[j] = (uint8_t)(7 * i + 3 * j);
+            assert_true(stbi_write_png(DIR "/grey.png", 5, 4, 1, pixels, 5));
+            assert_true(stbi_write_bmp(DIR "/grey.bmp", 5, 4, 1, pixels));
+            require_pixels(ds, DIR "/grey.png", pixels);
+            require_pixels(ds, DIR "/grey.bmp", pixels);
+            vkt_dataset *png = open_with(ds, DIR "/grey.png");
+            vkt_dataset_example(png, VKT_TEST, 0, from_png, &y);
+            vkt_dataset_example(idx, VKT_TEST, (uint64_t)i, from_idx, &y);
+            assert_memory_equal(from_idx, from_png, sizeof from_idx);
+            vkt_dataset_destroy(&png);
+        }
+        vkt_dataset_destroy(&idx);
+        vkt_dataset_destroy(&ds);
+    }
+}
+
+static void picture_channels_alpha_and_depth(void **state)
+{
+    (void)state;
+    vkt_dataset *grey, *colour, *four;
+    uint8_t in[160], want[60];
+    make_idx(DIR "/idx", 30, 0);
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC }, &grey));
+    put(DIR "/idx/train-images-idx3-ubyte", bytes, idx_images(bytes, 30, 4, 5, 3));
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC }, &colour));
+    put(DIR "/idx/train-images-idx3-ubyte", bytes, idx_images(bytes, 30, 4, 5, 4));
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC }, &four));
+
+    for (int i = 0; i < 60; i++) in[i] = (uint8_t)(11 * i);
+    put(DIR "/p", bytes, make_png(bytes, 5, 4, 8, 2, in));
+    require_pixels(colour, DIR "/p", in);
+    for (int i = 0; i < 20; i++)
+        want[i] = (uint8_t)((77 * in[3 * i] + 150 * in[3 * i + 1] + 29 * in[3 * i + 2] + 128) >> 8);
+    require_pixels(grey, DIR "/p", want);
+    refuse_picture(four, DIR "/p", VKT_FORMAT, "the model takes 4 channels");
+
+    put(DIR "/p", bytes, make_png(bytes, 5, 4, 8, 0, in));
+    for (int i = 0; i < 60; i++) want[i] = in[i / 3];
+    require_pixels(colour, DIR "/p", want);
+
+    /* 16 bits: the upper byte, as if the lower one were not there. */
+    for (int i = 0; i < 40; i++) in[i] = (uint8_t)(i % 2 ? 255 : 6 * i);
+    put(DIR "/p", bytes, make_png(bytes, 5, 4, 16, 0, in));
+    for (int i = 0; i < 20; i++) want[i] = in[2 * i];
+    require_pixels(grey, DIR "/p", want);
+
+    /* Opaque: itself; clear: white; between: rounded. */
+    for (int i = 0; i < 20; i++)
+        in[2 * i] = (uint8_t)(12 * i), in[2 * i + 1] = i == 0 ? 255 : i == 1 ? 0 : 100;
+    put(DIR "/p", bytes, make_png(bytes, 5, 4, 8, 4, in));
+    for (int i = 0; i < 20; i++)
+        want[i] =
+            (uint8_t)floor((12 * i * in[2 * i + 1] + 255 * (255 - in[2 * i + 1])) / 255.0 + 0.5);
+    assert_int_equal(want[0], 0);
+    assert_int_equal(want[1], 255);
+    require_pixels(grey, DIR "/p", want);
+    for (int i = 0; i < 80; i++) in[i] = i % 4 == 3 ? 0 : (uint8_t)i;
+    put(DIR "/p", bytes, make_png(bytes, 5, 4, 8, 6, in));
+    memset(want, 255, sizeof want);
+    require_pixels(colour, DIR "/p", want);
+
+    /* JPEG: one colour survives it almost exactly. */
+    vkt_dataset *picture;
+    float x[20];
+    vkt_label y;
+    memset(in, 200, sizeof in);
+    assert_true(stbi_write_jpg(DIR "/p", 5, 4, 1, in, 95));
+    picture = open_with(grey, DIR "/p");
+    vkt_dataset_example(picture, VKT_TEST, 0, x, &y);
+    for (int i = 0; i < 20; i++)
+        REQUIRE_NEAR(x[i], 200 * grey->pixel_scale[i] + grey->pixel_bias[i],
+                     1.5 * (double)grey->pixel_scale[i]);
+    vkt_dataset_destroy(&picture);
+    vkt_dataset_destroy(&grey);
+    vkt_dataset_destroy(&colour);
+    vkt_dataset_destroy(&four);
+}
+
+static void picture_of_another_size(void **state)
+{
+    (void)state;
+    vkt_dataset *ds;
+    uint8_t big[8 * 15 * 3], want[20];
+    make_idx(DIR "/idx", 30, 0);
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC }, &ds));
+    /* 2 x 3 pixels for each of the model's, their mean the value that must come out. */
+    for (int yy = 0; yy < 8; yy++)
+        for (int xx = 0; xx < 15; xx++)
+            big[yy * 15 + xx] = (uint8_t)(10 * (yy / 2 * 5 + xx / 3) + (xx % 3 == 0   ? 5
+                                                                        : xx % 3 == 1 ? 10
+                                                                                      : 15));
+    for (int i = 0; i < 20; i++) want[i] = (uint8_t)(10 * i + 10);
+    put(DIR "/p", bytes, make_png(bytes, 15, 8, 8, 0, big));
+    test_log[0] = 0;
+    vkt_log_set((vkt_log_fn)test_log_sink, NULL, VKT_LOG_INFO);
+    require_pixels(ds, DIR "/p", want);
+    REQUIRE_LOGGED("is 15x8 pixels: resized to the model's 5x4");
+    assert_ptr_equal(strchr(test_log, '\n'), test_log + strlen(test_log) - 1);
+    put(DIR "/p", bytes, make_png(bytes, 1, 1, 8, 0, (const uint8_t[]) { 77 }));
+    memset(want, 77, sizeof want);
+    require_pixels(ds, DIR "/p", want);
+    REQUIRE_LOGGED("is 1x1 pixels");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    vkt_dataset_destroy(&ds);
+}
+
+static void picture_bad_files(void **state)
+{
+    (void)state;
+    vkt_dataset *ds, *table;
+    uint8_t in[60] = { 1, 2, 3 };
+    make_idx(DIR "/idx", 30, 0);
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC }, &ds));
+    size_t n = make_png(bytes, 5, 4, 8, 0, in);
+    for (size_t cut = 8; cut < n; cut++) {
+        put(DIR "/p.png", bytes, cut);
+        refuse_picture(ds, DIR "/p.png", VKT_FORMAT, "is cut short: get it again");
+    }
+    for (size_t i = 16; i < n; i++) { /* the header's content, pixels, sums: each byte counts */
+        bytes[i] ^= 16;
+        put(DIR "/p.png", bytes, n);
+        refuse_picture(ds, DIR "/p.png", VKT_FORMAT, "get it again");
+        bytes[i] ^= 16;
+    }
+    put(DIR "/p.png", bytes, n);
+    require_pixels(ds, DIR "/p.png", in);
+    n = make_png(bytes, 5, 4, 8, 0, in);
+    memcpy(bytes + 16, "\0\0\x7f\xff\0\0\x7f\xff", 8);
+    uLong crc = crc32(0, bytes + 12, 17);
+    for (int i = 0; i < 4; i++) bytes[29 + i] = (uint8_t)(crc >> (24 - 8 * i));
+    put(DIR "/p.png", bytes, n);
+    refuse_picture(ds, DIR "/p.png", VKT_FORMAT, "more than 16384 wide or high");
+
+    char *jpeg;
+    assert_true(stbi_write_jpg(DIR "/p.jpg", 5, 4, 1, in, 95));
+    REQUIRE_OK(vkt__file_read(DIR "/p.jpg", 1 << 20, &jpeg, &n));
+    put(DIR "/p.jpg", jpeg, n - 2);
+    refuse_picture(ds, DIR "/p.jpg", VKT_FORMAT, "is cut short");
+    for (size_t i = 0; i + 21 < n;
+         i++) /* a Huffman table of 4,080 codes: stb would write past its end */
+        if ((uint8_t)jpeg[i] == 0xff && (uint8_t)jpeg[i + 1] == 0xc4) memset(jpeg + i + 5, 255, 16);
+    put(DIR "/p.jpg", jpeg, n);
+    free(jpeg);
+    refuse_picture(ds, DIR "/p.jpg", VKT_FORMAT, "a table has too many codes");
+    assert_true(stbi_write_bmp(DIR "/p.bmp", 5, 4, 1, in));
+    REQUIRE_OK(vkt__file_read(DIR "/p.bmp", 1 << 20, &jpeg, &n));
+    put(DIR "/p.bmp", jpeg, n - 1);
+    free(jpeg);
+    refuse_picture(ds, DIR "/p.bmp", VKT_FORMAT, "is cut short");
+
+    /* Not pictures: the messages of IDX and CSV stay. */
+    put(DIR "/p.png", "BM,1\n2,3\n", 9);
+    refuse_picture(ds, DIR "/p.png", VKT_FORMAT, "neither an IDX file nor gzip");
+    refuse_picture(ds, DIR "/none.png", VKT_IO, "can't open");
+
+    /* An 8x8 picture of a digit: the table's cells go to 16, a picture's to 255. */
+    REQUIRE_OK(
+        vkt_dataset_open(&(vkt_data_desc) { .source = "digits", .valid_fraction = 0.1 }, &table));
+    uint8_t digit[64] = { 0 };
+    put(DIR "/digit.png", bytes, make_png(bytes, 8, 8, 8, 0, digit));
+    refuse_picture(
+        table, DIR "/digit.png", VKT_FORMAT,
+        "is a picture, but the model was trained on a table: give its 64 columns as CSV");
+    vkt_dataset_destroy(&table);
+    vkt_dataset_destroy(&ds);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(picture_equals_its_idx_example),
+        cmocka_unit_test(picture_channels_alpha_and_depth),
+        cmocka_unit_test(picture_of_another_size),
+        cmocka_unit_test(picture_bad_files),
+    };
+    return cmocka_run_group_tests_name("data", tests, setup, teardown);
+}

@@ -1,0 +1,236 @@
+/* Studies without a device: spaces and what is wrong in them, the Halton sequence, curves. */
+#include "testing.h"
+
+#include "base/os.h"
+#include "study/space.h"
+#include "train/curve.h"
+#include "vktrain/vktrain.h"
+
+/* ---- spaces ---- */
+
+static vkt__arena arena;
+
+static vkt_status parse(const char *text, vkt__space *s)
+{
+    return vkt__space_parse(&arena, text, strlen(text), "s.yaml", s);
+}
+
+static void refused(const char *text, const char *why)
+{
+    vkt__space s;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(parse(text, &s), VKT_ARG);
+    REQUIRE_LOGGED(why);
+}
+
+static void wrong_spaces_say_line_and_reason(void **state)
+{
+    (void)state;
+    refused("optim.lr: {log: [0.1, 0.001]}",
+            "s.yaml:1: optim.lr: the range from 0.1 to 0.001 is empty");
+    refused("optim.lr: {linear: [1, 1]}", "is empty");
+    refused("space:\n  optim.lr: {log: [0, 1]}",
+            "s.yaml:2: optim.lr: a logarithmic range can't begin at 0");
+    refused("optim.lr: {log: [-1, 1]}", "can't begin at -1");
+    refused("optim.beta1: {log_one_minus: [0.5, 1]}", "below 1");
+    refused("optim.lrr: {log: [0.1, 1]}", "did you mean 'optim.lr'");
+    refused("optim.lr: {lgo: [0.1, 1]}", "did you mean 'log'");
+    refused("optim.lr: {log: [0.1]}", "two numbers");
+    refused("optim.lr: {log: [0.1, 1, 2]}", "two numbers");
+    refused("optim.lr: {log: [a, b]}", "two numbers");
+    refused("optim.lr: 0.1", "takes {log");
+    refused("optim.lr: {log: [0.1, 1e9]}", "out of range");
+    refused("optim.rule: {log: [0.1, 1]}", "is not a number");
+    refused("optim.rule: [adam, sgdd]", "did you mean 'sgd'");
+    refused("optim.rule: []", "empty");
+    refused("optim.lr: {log: [0.1, 1], linear: [0.1, 1]}", "two ranges");
+    refused("optim.lr: {when: {optim.rule: adam}}", "has no range");
+    refused("optim.momentum: {linear: [0.1, 0.9], when: {optim.rule: sgd}}",
+            "no 'optim.rule' stands before");
+    refused("optim.rule: [adam]\noptim.momentum: {linear: [0.1, 0.9], when: {optim.rule: sgd}}",
+            "'sgd' is no choice of optim.rule");
+    refused("", "a space is lines of");
+    refused("- a", "a space is lines of");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+static void points_stay_in_the_space(void **state)
+{
+    (void)state;
+    vkt__space s;
+    const char *set[VKT__MAX_AXES];
+    REQUIRE_OK(parse("optim.rule: [adam, nesterov]\n"
+                     "optim.lr: {log: [1e-4, 1e-1]}\n"
+                     "train.accumulate: {linear: [1, 4]}\n"
+                     "optim.momentum: {linear: [0.8, 0.99], when: {optim.rule: nesterov}}\n"
+                     "optim.beta1: {log_one_minus: [0.9, 0.99]}\n",
+                     &s));
+    int seen[5] = { 0 }, below = 0, conditional = 0;
+    for (uint64_t i = 0; i < 400; i++) {
+        double u[VKT__MAX_AXES];
+        for (uint32_t x = 0; x < s.n; x++) u[x] = vkt__halton(3, x, i);
+        size_t n = vkt__space_point(&s, u, &arena, set);
+        bool nesterov = !strcmp(set[0], "optim.rule=nesterov");
+        assert_int_equal(n, nesterov ? 5 : 4);
+        conditional += nesterov;
+        double lr = atof(strchr(set[1], '=') + 1), beta = atof(strchr(set[n - 1], '=') + 1);
+        assert_true(lr >= 1e-4 && lr <= 1e-1 && beta >= 0.9 && beta <= 0.99);
+        below += lr < sqrt(1e-5); /* the middle of a logarithmic range */
+        int whole = atoi(strchr(set[2], '=') + 1);
+        assert_in_range(whole, 1, 4);
+        seen[whole]++;
+    }
+    /* A low-discrepancy sequence: shares are off by far less than random ones (10 of 200). */
+    assert_in_range(conditional, 196, 204);
+    assert_in_range(below, 195, 205);
+    for (int k = 1; k <= 4; k++) assert_in_range(seen[k], 92, 108);
+    REQUIRE_NEAR(vkt__axis_position(&s.axis[1], 1e-4), 0, 0);
+    REQUIRE_NEAR(vkt__axis_position(&s.axis[1], 1e-1), 1, 1e-12);
+}
+
+/* The first b^k points of each axis fall into b^k equal cells, one each. */
+static void halton_is_stratified(void **state)
+{
+    (void)state;
+    static const uint32_t base[] = { 2, 3, 5, 7, 11 };
+    for (uint32_t dim = 0; dim < 5; dim++) {
+        uint32_t n = base[dim] * base[dim];
+        bool hit[121] = { false };
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t cell = (uint32_t)(vkt__halton(7, dim, i) * n);
+            assert_true(cell < n && !hit[cell]);
+            hit[cell] = true;
+        }
+    }
+    assert_true(vkt__halton(1, 0, 5) !=
+                vkt__halton(2, 0, 5)); /* the scrambling depends on the seed */
+}
+
+/* ---- curves ---- */
+
+enum { N = 300 };
+static double noise(uint64_t i)
+{
+    return 0.1 * vkt_rand_normal(5, VKT_RNG_TEST, i);
+}
+
+static void falling(double *v, double scale)
+{
+    for (int i = 0; i < N; i++) v[i] = 0.5 + 2 * exp(-i / 40.0) + scale * noise((uint64_t)i);
+}
+
+static void a_rise_is_told_from_noise(void **state)
+{
+    (void)state;
+    double v[N];
+    for (double scale = 0; scale <= 2; scale += 1) {
+        falling(v, scale);
+        assert_false(vkt__curve_rise(v, N).rises);
+    }
+    falling(v, 1);
+    for (int i = 150; i < 220; i++) v[i] += 1; /* an instability in the middle */
+    vkt__rise r = vkt__curve_rise(v, N);
+    assert_true(r.rises && r.by > 0.8 && r.by < 1.2 && r.to >= 150 && r.to < 225);
+    falling(v, 1);
+    for (int i = 10; i < 40; i++) v[i] += 3; /* early, then it recovers */
+    assert_true(vkt__curve_rise(v, N).rises);
+    for (int i = 0; i < N; i++) v[i] = 2.3 + 0.02 * i + noise((uint64_t)i); /* only up */
+    assert_true(vkt__curve_rise(v, N).rises);
+    for (int i = 0; i < N; i++) v[i] = 2.3 + noise((uint64_t)i); /* flat */
+    assert_false(vkt__curve_rise(v, N).rises);
+    v[7] = NAN;
+    r = vkt__curve_rise(v, N);
+    assert_true(r.rises && isinf(r.by));
+    assert_false(vkt__curve_rise(v, 5).rises);
+    assert_false(vkt__curve_rise(v, 0).rises);
+}
+
+static void periods_are_found(void **state)
+{
+    (void)state;
+    double v[60];
+    size_t lag;
+    for (int i = 0; i < 60; i++)
+        v[i] = exp(-i / 20.0) + 0.05 * sin(6.2832 * i / 6) + 0.1 * noise((uint64_t)i);
+    assert_true(vkt__periodicity(v, 60, &lag) > 0.6);
+    assert_int_equal(lag, 6);
+    for (int i = 0; i < 60; i++) v[i] = exp(-i / 20.0) + 0.3 * noise((uint64_t)i);
+    assert_true(vkt__periodicity(v, 60, &lag) < 0.5);
+    assert_true(vkt__periodicity(v, 5, &lag) == 0);
+}
+
+static void quantiles(void **state)
+{
+    (void)state;
+    const double v[] = { 3, NAN, 1, 2, 4 };
+    REQUIRE_NEAR(vkt__median(v, 5), 2.5, 0);
+    REQUIRE_NEAR(vkt__quantile(v, 5, 0), 1, 0);
+    REQUIRE_NEAR(vkt__quantile(v, 5, 1), 4, 0);
+    REQUIRE_NEAR(vkt__quantile(v, 5, 0.9), 3.7, 1e-15);
+    assert_true(isnan(vkt__median(v, 0)));
+    assert_true(isnan(vkt__median(v + 1, 1)));
+}
+
+/* ---- a run's history ---- */
+
+static void damaged_lines_are_left_out_and_said(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"kind\":\"train\",\"step\":1,\"loss\":2.5,\"grad_norm\":1,\"clip\":0.5,\"lr\":0.1,"
+        "\"seconds\":0.1}\n"
+        "{\"kind\":\"train\",\"step\":2,\"loss\":\n"
+        "not json at all\n"
+        "{\"kind\":\"train\",\"step\":-2,\"loss\":1}\n"
+        "{\"kind\":\"train\",\"step\":3,\"loss\":null,\"grad_norm\":null,\"update_ok\":0}\n"
+        "{\"kind\":\"eval\",\"step\":3,\"split\":\"valid\",\"loss\":2,\"n\":4,\"class_n\":[2,2],"
+        "\"class_correct\":[1,2]}\n"
+        "{\"kind\":\"eval\",\"step\":3,\"split\":\"valid\",\"loss\":2,\"n\":4,\"class_n\":[2,\"x\"]"
+        ",\"class_correct\":[1,2]}\n"
+        "{\"kind\":\"train\",\"step\":4,\"lo";
+    vkt_history *h;
+    REQUIRE_OK(vkt__mkdirs("ts_history"));
+    REQUIRE_OK(vkt__file_replace("ts_history/metrics.jsonl", text, sizeof text - 1));
+    TEST_LOG_CAPTURE();
+    REQUIRE_OK(vkt_history_load("ts_history", &h));
+    REQUIRE_LOGGED("3 damaged lines are left out, the first is line 2");
+    assert_int_equal(h->n_steps, 2);
+    assert_int_equal(h->n_evals, 2);
+    assert_int_equal(h->evals[0].n_classes, 2);
+    assert_int_equal(h->evals[0].class_correct[1], 2);
+    assert_int_equal(h->evals[1].n_classes, 0);
+    assert_true(isnan(h->steps[1].loss) && !h->steps[1].updated && isinf(h->steps[1].grad_norm));
+    /* The rest of a half-written line comes later. */
+    vkt__str s = { 0 };
+    vkt__str_printf(&s, "%sss\":1.5}\n", text);
+    REQUIRE_OK(vkt__file_replace("ts_history/metrics.jsonl", s.data, s.len));
+    REQUIRE_OK(vkt_history_update(h));
+    assert_int_equal(h->n_steps, 3);
+    REQUIRE_NEAR(h->steps[2].loss, 1.5, 0);
+    /* A resumed run cuts its file back. */
+    REQUIRE_OK(vkt__file_replace("ts_history/metrics.jsonl", text, strchr(text, '\n') + 1 - text));
+    REQUIRE_OK(vkt_history_update(h));
+    assert_int_equal(h->n_steps, 1);
+    assert_int_equal(h->n_damaged, 0);
+    vkt_history_destroy(&h);
+    REQUIRE_STATUS(vkt_history_load("ts_nothing", &h), VKT_IO);
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    vkt__str_finish(&s);
+    REQUIRE_OK(vkt__remove_tree("ts_history"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_spaces_say_line_and_reason),
+        cmocka_unit_test(points_stay_in_the_space),
+        cmocka_unit_test(halton_is_stratified),
+        cmocka_unit_test(a_rise_is_told_from_noise),
+        cmocka_unit_test(periods_are_found),
+        cmocka_unit_test(quantiles),
+        cmocka_unit_test(damaged_lines_are_left_out_and_said),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    vkt__arena_finish(&arena);
+    return failed;
+}

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Studies through the program: killed at any moment they resume without repeating a finished trial and end as a
+# straight one; a second process is refused; another recipe, kind or space is refused. usage: test_study_program.sh PROGRAM
+set -euo pipefail
+
+program=$(realpath "${1:?the program}")
+kills=${2:-6}
+seed=${3:-$(date +%s)}
+work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-study.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+echo "test_study_program: seed $seed"
+RANDOM=$((seed % 32768))
+fail() { echo "test_study_program: FAILED: $*" >&2; sed 's/^/  log: /' log | tail -20 >&2; exit 1; }
+
+# refused RC TEXT ARGS...
+refused()
+{
+    local want=$1 text=$2 rc=0
+    shift 2
+    "$program" "$@" >out 2>log || rc=$?
+    [ $rc = "$want" ] || fail "exit $rc, not $want: $*"
+    [ "$(grep -c 'error:' log)" = 1 ] || fail "not one error line: $*"
+    grep 'error:' log | grep -q -- "$text" || fail "the error lacks '$text': $*"
+}
+
+cat >space.yaml <<'Y'
+optim.lr: {log: [0.0005, 0.05]}
+optim.rule: [adam, nesterov]
+Y
+search=(study search digits --space space.yaml --trials 4 --steps 60 --seeds 1 --set eval.every=5)
+
+# ---- usage
+refused 2 "none of lr, warmup, clip, batch-size, search; did you mean 'warmup'" study warmpu digits
+refused 2 'what is searched is missing' study search digits
+refused 4 "nowhere.yaml" study search digits --space nowhere.yaml
+refused 2 'resume needs --study' study lr digits --resume
+refused 2 "no study in 'none' to resume" study lr digits --study none --resume
+refused 2 'no range to sweep' study lr digits --from 0.1 --to 0.01 --study none
+refused 2 'at least 3' study lr digits --points 2 --study none
+refused 2 'must be a number' study lr digits --from fast
+refused 2 "did you mean 'optim.lr'" study lr digits --set optim.lrr=1
+refused 2 "is none of auto, accuracy, loss, mae" study lr digits --set checkpoint.metric=f1
+echo 'optim.lr: {log: [0, 1]}' >zero.yaml
+refused 2 "zero.yaml:1: optim.lr: a logarithmic range can't begin at 0" study search digits --space zero.yaml --study none
+[ ! -e runs ] || fail "a refused study left a folder"
+
+# ---- a dry run writes nothing
+"$program" "${search[@]}" --dry-run >out 2>log || fail "dry run"
+grep -q '^trial-0003 ' out && grep -q '^4 trials, and at most 2 more' out || fail "the plan: $(cat out)"
+[ "$(ls)" = "$(printf 'log\nout\nspace.yaml\nzero.yaml')" ] || fail "a dry run left something: $(ls)"
+
+# ---- killed at random moments
+"$program" "${search[@]}" --study straight --json >straight.out 2>log || fail "a straight study"
+finished()
+{
+    python3 -c 'import json,sys
+try: s = json.load(open(sys.argv[1] + "/study.json"))
+except FileNotFoundError: sys.exit()
+for t in s["trials"]:
+    if t["state"] == "done":
+        print(t["name"], json.load(open(sys.argv[1] + "/" + t["name"] + "/run.json"))["finished"], t["best"])' "$1"
+}
+resume=()
+for ((i = 0; i < kills; i++)); do
+    "$program" "${search[@]}" --study killed ${resume[@]+"${resume[@]}"} --quiet >log 2>&1 &
+    pid=$!
+    sleep "0.$((RANDOM % 9))$((RANDOM % 10))"
+    kill -9 $pid 2>/dev/null || true
+    wait $pid 2>/dev/null || true
+    [ ! -e killed/study.json ] || resume=(--resume)
+    finished killed >now
+    [ ! -s before ] || diff <(head -n "$(wc -l <before)" now) before >log || fail "a finished trial was run again"
+    cp now before
+done
+[ ${#resume[@]} -gt 0 ] || resume=()
+"$program" "${search[@]}" --study killed ${resume[@]+"${resume[@]}"} --json >killed.out 2>log || fail "resuming: exit $?"
+finished killed >now
+diff <(head -n "$(wc -l <before)" now) before >log || fail "a finished trial was run again at the end"
+python3 - straight.out killed.out >log <<'P' || fail "the killed study ended differently"
+import json, sys
+a, b = (json.load(open(f)) for f in sys.argv[1:])
+for j in a, b:
+    j.pop("study")
+    for t in j["trials"]:
+        for k in ("items_per_s", "step_ms", "seconds"): t.pop(k)
+print(a, b, sep="\n")
+sys.exit(a != b)
+P
+echo "test_study_program: killed $kills times: finished trials kept, the same result"
+
+# ---- the same folder for something else
+refused 2 'already holds a study' "${search[@]}" --study straight
+refused 2 'is a study of another recipe' "${search[@]}" --set seed=5 --study straight --resume
+refused 2 'of kind search, not lr' study lr digits --study straight --resume
+echo 'optim.lr: {log: [0.001, 0.05]}' >other.yaml
+refused 2 'of another space' study search digits --space other.yaml --trials 4 --steps 60 --seeds 1 --set eval.every=5 --study straight --resume
+refused 2 'with other options' study search digits --space space.yaml --trials 5 --steps 60 --seeds 1 --set eval.every=5 --study straight --resume
+cp -r straight broken
+echo '{' >broken/study.json
+refused 4 'damaged' "${search[@]}" --study broken --resume
+
+# ---- two processes on one study; an interrupt
+"$program" study search digits --space space.yaml --trials 40 --seeds 1 --study two >first 2>&1 &
+pid=$!
+for ((i = 0; i < 100; i++)); do [ ! -e two/study.json ] || break; sleep 0.1; done
+refused 2 'another process works on the study' study search digits --space space.yaml --trials 40 --seeds 1 --study two --resume
+kill -INT $pid
+rc=0
+wait $pid || rc=$?
+[ $rc = 130 ] || { cp first log; fail "SIGINT: exit $rc"; }
+grep -q 'resume' first || { cp first log; fail "an interrupted study does not say how to go on"; }
+[ "$(python3 -c 'import json; print(json.load(open("two/study.json"))["status"])')" = interrupted ] || fail "status after SIGINT"
+
+# ---- the trials are runs like any other
+"$program" runs straight >out 2>log || fail "runs of a study"
+[ "$(grep -c 'straight/trial-' out)" = 6 ] || fail "runs lists $(grep -c trial- out) trials"
+echo "test_study_program: passed"

@@ -1,0 +1,309 @@
+/* vktrain study: the tuning playbook's procedures on a recipe. Shows each trial as it ends, then
+ * the table, the recommendation, what the playbook says and the command that reproduces the best.
+ */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+typedef struct study_options {
+    cli_options common;
+    cli_list set;
+    const char *dir, *note, *space, *isolate, *norms_from, *target;
+    bool resume, dry_run, json;
+    uint32_t steps, seed, seeds, trials, points;
+    double from, to, unstable_lr, factor;
+} study_options;
+
+#define AT(field) offsetof(study_options, field)
+static const cli_flag flags[] = {
+    { "--study", CLI_TEXT, AT(dir), "DIR", "runs/NAME-KIND-DATE",
+      "the study's folder: study.json, and a run folder for each trial" },
+    { "--resume", CLI_BOOL, AT(resume), NULL, NULL,
+      "go on with the study in the folder given by --study; finished trials are kept" },
+    { "--dry-run", CLI_BOOL, AT(dry_run), NULL, NULL,
+      "show the trials and the time they would take, run nothing but a short probe" },
+    { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL,
+      "override an option of the recipe for all trials (see `vktrain train --help`); may be "
+      "repeated" },
+    { "--steps", CLI_UINT, AT(steps), "N", NULL,
+      "budget of a trial (default: the recipe's train.steps)" },
+    { "--seeds", CLI_UINT, AT(seeds), "N", "3",
+      "fresh seeds on which the recommendation is compared with the recipe" },
+    { "--seed", CLI_UINT, AT(seed), "N", "0", "search: of the quasi-random sequence" },
+    { "--note", CLI_TEXT, AT(note), "TEXT", "the recipe's", "why this study" },
+    { "--space", CLI_TEXT, AT(space), "FILE", NULL, "search: YAML file of ranges (below)" },
+    { "--trials", CLI_UINT, AT(trials), "N", "20", "search: how many points" },
+    { "--isolate", CLI_TEXT, AT(isolate), "KEY", "the first of the space",
+      "search: show what this metaparameter does, over the best of the others" },
+    { "--from", CLI_NUMBER, AT(from), "X", NULL,
+      "lr: lowest rate (default: the recipe's / 30); batch-size: smallest size (8)" },
+    { "--to", CLI_NUMBER, AT(to), "X", NULL,
+      "lr: highest rate (default: the recipe's x 30); batch-size: largest size" },
+    { "--points", CLI_UINT, AT(points), "N", "9", "lr: rates of the sweep" },
+    { "--unstable-lr", CLI_NUMBER, AT(unstable_lr), "LR", NULL,
+      "warmup: the rate at which training becomes unstable; found if not given" },
+    { "--factor", CLI_NUMBER, AT(factor), "F", "10", "warmup: peak rate over the unstable one" },
+    { "--norms-from", CLI_TEXT, AT(norms_from), "RUN", NULL,
+      "clip: take the gradient norms from this run" },
+    { "--steps-to", CLI_TEXT, AT(target), "VALUE", NULL,
+      "batch-size: measure the steps to this validation metric as well" },
+    { "--json", CLI_BOOL, AT(json), NULL, NULL, "the result as JSON" },
+    { 0 },
+};
+
+static const char details[] =
+    "KIND is one of\n"
+    "  lr          learning rates, real runs log-spaced around the recipe's; is training stable "
+    "above the best?\n"
+    "  warmup      the shortest warmup that makes a rate 10 times the unstable one stable\n"
+    "  clip        thresholds for gradient clipping, from the norms of a run\n"
+    "  batch-size  throughput by size, what limits it; --steps-to: steps to a target\n"
+    "  search      quasi-random search over a space of metaparameters\n"
+    "Each trial is a run in the study's folder: `vktrain runs DIR`, `vktrain report DIR`.\n"
+    "examples: vktrain study lr digits\n"
+    "          vktrain study search mine.yaml --space space.yaml --trials 30 --steps 2000\n"
+    "          vktrain study search mine.yaml --space space.yaml --trials 30 --steps 2000 --study "
+    "DIR --resume\n"
+    "a space:  optim.lr: {log: [1e-4, 0.1]}\n"
+    "          optim.beta1: {log_one_minus: [0.8, 0.99]}\n"
+    "          optim.rule: [adam, nesterov]\n"
+    "          optim.momentum: {linear: [0.8, 0.99], when: {optim.rule: nesterov}}";
+
+/* ---- while it runs ---- */
+
+static const char *settings(const vkt_study_trial *t)
+{
+    static char all[100]; /* the one that matters stands first */
+    size_t n = 0;
+    all[0] = 0;
+    for (size_t i = 0; i < t->n_set && n < sizeof all - 1; i++)
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", i ? " " : "", t->set[i]);
+    return all;
+}
+
+static void on_progress(void *user, const vkt_study_progress *p)
+{
+    const study_options *o = user;
+    const vkt_study_trial *t = p->trial;
+    bool live = !o->common.quiet && !o->json && cli_can_redraw(stdout);
+    if (o->common.quiet || o->json) return;
+    if (t->state == VKT_TRIAL_RUNNING) {
+        int room = cli_columns(stdout) - 1;
+        if (live)
+            cli_live(
+                cli_text("%.*s", room, cli_text("%s %s %s ...", t->name, t->group, settings(t))));
+        return;
+    }
+    if (t->state == VKT_TRIAL_INFEASIBLE)
+        cli_line("%s %-10s %s%s: infeasible: %s", t->name, t->group, settings(t),
+                 p->reused ? " (kept)" : "", t->why ? t->why : "");
+    else
+        cli_line("%s %-10s %s%s: loss %s, best %s, %s ms a step", t->name, t->group, settings(t),
+                 p->reused ? " (kept)" : "", cli_number(t->final_loss), cli_number(t->best),
+                 cli_number(t->step_ms));
+}
+
+/* ---- the result as text ---- */
+
+static void print_table(const vkt_study *s)
+{
+    enum { MAX = 16 };
+    cli_column col[MAX];
+    if (!s->n_rows) return;
+    for (size_t i = 0; i < s->n_columns && i < MAX; i++)
+        col[i] = (cli_column) { s->columns[i], i + 1 < s->n_columns, 60 };
+    cli_table(stdout, col, s->n_columns, s->cells, s->n_rows);
+    putchar('\n');
+}
+
+static void print_plan(const vkt_study *s)
+{
+    for (size_t i = 0; i < s->n_trials; i++)
+        printf("%s  %-10s  %s\n", s->trials[i].name, s->trials[i].group, settings(&s->trials[i]));
+    printf("\n%zu trials", s->n_trials);
+    if (s->n_more) printf(", and at most %u more that depend on them", s->n_more);
+    if (isfinite(s->estimate_s)) {
+        double each = s->estimate_s / (double)s->n_trials;
+        printf(
+            ": about %s (%.1f s each, by a short run on this device), with the others at most %s",
+            cli_time(s->estimate_s), each, cli_time(s->estimate_s + each * s->n_more));
+    }
+    putchar('\n');
+}
+
+static void print_study(const vkt_study *s)
+{
+    const char *bold = cli_color(stdout, CLI_BOLD), *plain = cli_color(stdout, CLI_PLAIN);
+    printf("\n%sstudy %s of %s%s: %zu trials in %s\n\n", bold, vkt_study_kind_name(s->kind),
+           s->name, plain, s->n_trials, s->dir);
+    print_table(s);
+    for (size_t i = 0; i < s->n_advice; i++) {
+        printf("%s", i ? "  - " : cli_color(stdout, CLI_GREEN));
+        cli_wrap(stdout, s->advice[i], i ? 4 : 0, i ? 4 : 2);
+        if (!i) fputs(plain, stdout);
+    }
+    printf("\nthe playbook: ");
+    cli_wrap(stdout, s->playbook, 14, 2);
+    printf("\nnext\n");
+    if (s->command) printf("  %s\n", s->command);
+    printf("  vktrain report %s\n", cli_word(s->dir));
+}
+
+/* ---- JSON ---- */
+
+static json_t *texts(const char *const *list, size_t n)
+{
+    json_t *a = json_array();
+    for (size_t i = 0; i < n; i++) json_array_append_new(a, json_string(list[i]));
+    return a;
+}
+
+static json_t *trial_json(const vkt_study_trial *t)
+{
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {
+        { "best", t->best },       { "final_loss", t->final_loss },   { "rise", t->rise },
+        { "clipped", t->clipped }, { "items_per_s", t->items_per_s }, { "step_ms", t->step_ms },
+        { "seconds", t->seconds }
+    };
+    json_t *j = json_pack("{ss ss ss so ss? sI sI sI sI}", "name", t->name, "group", t->group,
+                          "state", vkt_trial_state_name(t->state), "set", texts(t->set, t->n_set),
+                          "why", t->why, "steps", (json_int_t)t->steps, "best_step",
+                          (json_int_t)t->best_step, "device_bytes", (json_int_t)t->device_bytes,
+                          "to_target", (json_int_t)t->to_target);
+    for (size_t i = 0; i < CLI_COUNT(numbers); i++)
+        json_object_set_new(j, numbers[i].name, cli_json_number(numbers[i].value));
+    return j;
+}
+
+static void print_json(const vkt_study *s)
+{
+    json_t *trials = json_array(), *rows = json_array();
+    for (size_t i = 0; i < s->n_trials; i++)
+        json_array_append_new(trials, trial_json(&s->trials[i]));
+    for (size_t i = 0; i < s->n_rows; i++)
+        json_array_append_new(rows, texts(s->cells + i * s->n_columns, s->n_columns));
+    json_t *j = json_pack(
+        "{ss ss ss ss ss? ss sI so so so so so ss ss? so sI}", "kind", vkt_study_kind_name(s->kind),
+        "study", s->dir, "name", s->name, "recipe", s->recipe, "note", s->note, "metric", s->metric,
+        "steps", (json_int_t)s->steps, "trials", trials, "columns", texts(s->columns, s->n_columns),
+        "rows", rows, "advice", texts(s->advice, s->n_advice), "apply", texts(s->apply, s->n_apply),
+        "playbook", s->playbook ? s->playbook : "", "command", s->command, "estimate_s",
+        cli_json_number(s->estimate_s), "more_trials", (json_int_t)s->n_more);
+    cli_json_print(j, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+}
+
+/* ---- the command ---- */
+
+/* The profiler's verdict, which the study layer can't ask for itself. */
+static vkt_status bottleneck(void *user, const vkt_config *c, char *text, size_t n)
+{
+    const study_options *o = user;
+    vkt_profile *p = NULL;
+    vkt_status st =
+        vkt_profile_run(c, &(vkt_profile_desc) { .gpu = o->common.gpu, .steps = 20 }, &p);
+    if (st != VKT_OK) return st;
+    snprintf(text, n, "%s: %s; to do: %s", vkt_verdict_name(p->verdict), p->why, p->advice);
+    vkt_profile_destroy(&p);
+    return VKT_OK;
+}
+
+static int parse_kind(const char *word, vkt_study_kind *out)
+{
+    const char *names[VKT_STUDY_N_KINDS];
+    for (int k = 0; k < VKT_STUDY_N_KINDS; k++) {
+        names[k] = vkt_study_kind_name((vkt_study_kind)k);
+        *out = (vkt_study_kind)k;
+        if (!strcmp(word, names[k])) return 0;
+    }
+    const char *near = vkt_nearest(word, names, VKT_STUDY_N_KINDS);
+    cli_error("study: '%s' is none of lr, warmup, clip, batch-size, search%s%s%s", word,
+              near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return CLI_USAGE;
+}
+
+static int run_study(study_options *o, vkt_study_desc *d)
+{
+    vkt_study *s = NULL;
+    cli_catch_signals(!o->common.quiet && !o->json);
+    vkt_status st = vkt_study_run(d, &s);
+    cli_live("");
+    if (st == VKT_OK) {
+        if (o->json)
+            print_json(s);
+        else if (o->dry_run)
+            print_plan(s);
+        else
+            print_study(s);
+    } else if (st == VKT_INTERRUPTED && s) {
+        printf(
+            "\ninterrupted after %zu trials; to go on, the same command with --study %s --resume\n",
+            s->n_trials ? s->n_trials - 1 : 0, cli_word(s->dir));
+    }
+    vkt_study_destroy(&s);
+    /* A recipe or space that can't be read is a file error; all else wrong in it a usage error. */
+    return cli_exit_code(st);
+}
+
+static int run(void *options)
+{
+    study_options *o = options;
+    vkt_study_desc d = { .recipe = o->common.args[1],
+                         .set = o->set.item,
+                         .n_set = o->set.n,
+                         .dir = o->dir,
+                         .resume = o->resume,
+                         .dry_run = o->dry_run,
+                         .note = o->note,
+                         .gpu = o->common.gpu,
+                         .command = o->common.line,
+                         .steps = o->steps,
+                         .seed = o->seed,
+                         .repeats = o->seeds,
+                         .space = o->space,
+                         .trials = o->trials,
+                         .isolate = o->isolate,
+                         .from = o->from,
+                         .to = o->to,
+                         .points = o->points,
+                         .unstable_lr = o->unstable_lr,
+                         .factor = o->factor,
+                         .norms_from = o->norms_from,
+                         .bottleneck = bottleneck,
+                         .on_progress = on_progress,
+                         .user = o };
+    char *end;
+    if (parse_kind(o->common.args[0], &d.kind)) return CLI_USAGE;
+    if (o->resume && !o->dir) {
+        cli_error("study: --resume needs --study DIR: which study to go on with");
+        return CLI_USAGE;
+    }
+    if (o->target) {
+        d.has_target = true;
+        d.target = strtod(o->target, &end);
+        if (end == o->target || *end || !isfinite(d.target)) {
+            cli_error("study: --steps-to is '%s', must be a number: the validation metric to reach",
+                      o->target);
+            return CLI_USAGE;
+        }
+    }
+    return run_study(o, &d);
+}
+
+const cli_command cmd_study = {
+    .name = "study",
+    .args = "KIND RECIPE",
+    .summary = "tune a recipe by the playbook: learning rate, warmup, clipping, batch size, search",
+    .details = details,
+    .min_args = 2,
+    .max_args = 2,
+    .common = CLI_GPU,
+    .flags = flags,
+    .options_bytes = sizeof(study_options),
+    .run = run,
+};
