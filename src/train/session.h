@@ -66,11 +66,13 @@ vkt_status vkt__session_tune_new(vkt__session *s, const vkt_graph *g);
 /* All products of the session's graphs, for runs to come. */
 vkt_status vkt__session_tune(vkt__session *s, const vkt_tune_desc *desc);
 
-/* Host copies of the flat buffers as checkpoint tensors: parameters, and "MOMENT.PARAM" of each
- * moment. */
+/* Host copies of the flat buffers as checkpoint tensors, in the order of their shapes: parameters
+ * and running averages, and "MOMENT.PARAM" of each moment. */
 typedef struct vkt__weights {
     vkt__arena arena;
-    float *values, **moments;
+    float *values, **moments, *states;
+    float *scratch;  /* in the order of the device's memory; NULL where that is no other */
+    int64_t *counts; /* by state: the value of counters */
     vkt__st_tensor *model, *optim;
     size_t n_model, n_optim;
 } vkt__weights;

@@ -424,6 +424,11 @@ static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms)
     VKT_TRY(vkt_gpu_create(&gpu, &t->gpu));
     if (submit_ms) vkt__gpu_set_submit_ms(t->gpu, submit_ms);
     VKT_TRY(vkt__session_fit(t->gpu, &t->fit, t->data, true, &t->s));
+    if (t->c->accumulate > 1 && vkt_model_state(t->s->model, 0))
+        vkt_log(VKT_LOG_INFO, "train",
+                "batch norm takes mean and variance of each micro-batch of %u examples, not of the "
+                "step's %.0f",
+                t->c->batch, (double)t->c->batch * t->c->accumulate);
     VKT_TRY(vkt__weights_create(t->s->model, t->s->optim, &t->host));
 fail:
     return st;
