@@ -1,10 +1,12 @@
 #version 460
-/* C [M, N] = end(op(A) op(B) + bias) for Mesa's CPU driver: one subgroup computes R rows of C columns a lane in
- * registers and sums over k in order; no shared memory, no barrier. A's elements are loaded a vector at a time and
- * handed to all lanes one by one; what a lane loads of B serves all R rows. That driver turns loads by address into
- * gathers, whose cost is per element and not per byte: an element is a pair, of floats in 64 bits with WIDE, of 16-bit
- * numbers with HALF, along k where k is contiguous, else along the columns; both row lengths must be even. Edges: rows
- * and columns past the end read the last ones and aren't stored. Twin: matmul_ref. */
+/* C [M, N] = end(op(A) op(B) + bias) for Mesa's CPU driver: one subgroup computes R rows of C columns a lane and sums
+ * over k in order, KB steps at a time; no shared memory, no barrier. That driver turns loads by address into gathers,
+ * whose cost is per element and not per byte, so an element is a pair, of floats in 64 bits with WIDE, of 16-bit
+ * numbers with HALF: along k where k is contiguous, else along the columns; both row lengths must be even. A's KB x R
+ * numbers are loaded once, a vector at a time, and handed to all lanes one by one; each number of B serves all R rows.
+ * The sums of all rows are more than a processor has registers: G rows at a time take all KB steps, so that sums are
+ * fetched and put back once per KB multiply-adds and the numbers of B are operands in memory. Edges: rows and columns
+ * past the end read the last ones and aren't stored; the last K % KB steps go one by one. Twin: matmul_ref. */
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -23,7 +25,8 @@ layout(push_constant, scalar) uniform Push { matmul_params p; };
 layout(constant_id = 7) const uint SHUFFLE = 0; /* hand out by subgroupShuffle: Mesa 22's broadcast is slow */
 layout(constant_id = 8) const uint R = 8;
 layout(constant_id = 9) const uint C = 2;       /* a multiple of W */
-layout(constant_id = 10) const uint UNROLL = 4; /* steps of k per trip in TN: the driver masks per trip */
+layout(constant_id = 10) const uint KB = 4;     /* a multiple of W; divides every slice */
+layout(constant_id = 11) const uint G = 4;
 #define matrix VKT_MM_MATRIX
 #ifdef WIDE
 #define LOAD(from, i) uintBitsToFloat(unpackUint2x32((from).v[i]))
@@ -43,39 +46,13 @@ const uint W = 1;
 
 const uint S = gl_WorkGroupSize.x;
 const uint SUMS = R * C;
-const uint B_LOADS = LAYOUT == 0 ? C : C / W;   /* that bring a lane's columns of W or one k */
-const uint A_LOADS = (R + S * W - 1) / (S * W); /* TN: that bring R rows' elements of one k */
+const uint RW = (R + W - 1) / W, KW = KB / W;    /* elements that hold R rows, KB steps */
+const uint A_ELEMS = LAYOUT == 2 ? KB * RW : KW * R;
+const uint A_LOADS = (A_ELEMS + S - 1) / S, B_LOADS = KB * C / W;
 
 float hand_out(float x, uint lane)
 {
     return SHUFFLE != 0 ? subgroupShuffle(x, lane) : subgroupBroadcast(x, lane);
-}
-
-/* TN: one k */
-void step_tn(inout float acc[SUMS], matrix A, uint a_row, uint pa[A_LOADS], matrix B, uint b_row, uint pb[B_LOADS])
-{
-    elem a[A_LOADS], b[B_LOADS];
-    [[unroll]] for (uint j = 0; j < B_LOADS; j++) b[j] = LOAD(B, pb[j] + b_row);
-    [[unroll]] for (uint j = 0; j < A_LOADS; j++) a[j] = LOAD(A, pa[j] + a_row);
-    [[unroll]] for (uint r = 0; r < R; r++) {
-        float x = hand_out(AT(a[r / (S * W)], r % W), r / W % S);
-        [[unroll]] for (uint c = 0; c < C; c++) acc[r * C + c] += x * AT(b[c / W], c % W);
-    }
-}
-
-/* NT, NN: one element of A's rows, that is W steps of k. a[] holds it in lane `from`. */
-void step_n(inout float acc[SUMS], elem a[R], uint from, uint k, matrix B, uint NW, uint pb[B_LOADS])
-{
-    elem b[B_LOADS];
-    [[unroll]] for (uint w = 0; w < W; w++) {
-        [[unroll]] for (uint j = 0; j < B_LOADS; j++)
-            if (LAYOUT == 1) b[j] = LOAD(B, pb[j] + (k * W + w) * NW);
-            else if (w == 0) b[j] = LOAD(B, pb[j] + k);
-        [[unroll]] for (uint r = 0; r < R; r++) {
-            float x = hand_out(AT(a[r], w), from);
-            [[unroll]] for (uint c = 0; c < C; c++) acc[r * C + c] += x * (LAYOUT == 1 ? AT(b[c / W], c % W) : AT(b[c], w));
-        }
-    }
 }
 
 /* A lane's columns come W at a time, neighbours. */
@@ -90,34 +67,43 @@ void main()
     matrix A = p.a, B = p.b;
     uint row_tiles = (M + R - 1) / R, tiles = row_tiles * ((N + C * S - 1) / (C * S)), g = flat_group() % tiles, s = flat_group() / tiles;
     uvec2 steps = slice_steps(s);
-    uint KW = p.K / W, NW = N / W, MW = M / W;
+    uint row_a = (LAYOUT == 2 ? M : p.K) / W, row_b = (LAYOUT == 0 ? p.K : N) / W; /* in elements */
     uint m0 = g % row_tiles * R, n0 = g / row_tiles * (C * S);
     if (steps.y < steps.x) return;
 
     float acc[SUMS];
-    [[unroll]] for (uint i = 0; i < R * C; i++) acc[i] = 0.0;
-    uint pb[B_LOADS];
-    [[unroll]] for (uint j = 0; j < B_LOADS; j++)
-        pb[j] = LAYOUT == 0 ? min(column(n0, j), N - 1) * KW : min(column(n0, j * W) / W, NW - 1);
-    if (LAYOUT == 2) {
-        uint pa[A_LOADS];
-        [[unroll]] for (uint j = 0; j < A_LOADS; j++) pa[j] = min(m0 / W + j * S + lane, MW - 1);
-        uint k = steps.x, end = steps.y;
-        for (; k + UNROLL <= end; k += UNROLL)
-            [[unroll]] for (uint u = 0; u < UNROLL; u++) step_tn(acc, A, (k + u) * MW, pa, B, (k + u) * NW, pb);
-        for (; k < end; k++) step_tn(acc, A, k * MW, pa, B, k * NW, pb);
-    } else {
-        uint pa[R];
-        elem a[R];
-        [[unroll]] for (uint r = 0; r < R; r++) pa[r] = min(m0 + r, M - 1) * KW;
-        uint k = steps.x / W, end = steps.y / W;
-        for (; k + S <= end; k += S) {
-            [[unroll]] for (uint r = 0; r < R; r++) a[r] = LOAD(A, pa[r] + k + lane);
-            [[unroll]] for (uint i = 0; i < S; i++) step_n(acc, a, i, k + i, B, NW, pb);
-        }
-        for (; k < end; k++) {
-            [[unroll]] for (uint r = 0; r < R; r++) a[r] = LOAD(A, pa[r] + k);
-            step_n(acc, a, 0, k, B, NW, pb);
+    [[unroll]] for (uint i = 0; i < SUMS; i++) acc[i] = 0.0;
+    uint pa[A_LOADS], pb[C];
+    [[unroll]] for (uint j = 0; j < A_LOADS; j++) {
+        uint e = min(j * S + lane, A_ELEMS - 1);
+        pa[j] = LAYOUT == 2 ? min(m0 / W + e % RW, row_a - 1) + e / RW * row_a : min(m0 + e / KW, M - 1) * row_a + e % KW;
+    }
+    [[unroll]] for (uint c = 0; c < C; c++)
+        pb[c] = LAYOUT == 0 ? min(column(n0, c), N - 1) * row_b : min(column(n0, c) / W, row_b - 1);
+
+    uint k = steps.x;
+    for (; k + KB <= steps.y; k += KB) {
+        elem a[A_LOADS], b[B_LOADS];
+        [[unroll]] for (uint j = 0; j < A_LOADS; j++) a[j] = LOAD(A, pa[j] + (LAYOUT == 2 ? k * row_a : k / W));
+        [[unroll]] for (uint j = 0; j < B_LOADS; j++)
+            b[j] = LAYOUT == 0 ? LOAD(B, pb[j / KW] + k / W + j % KW) : LOAD(B, pb[j % (C / W) * W] + (k + j / (C / W)) * row_b);
+        [[unroll]] for (uint r0 = 0; r0 < R; r0 += G)
+            [[unroll]] for (uint i = 0; i < KB; i++)
+                [[unroll]] for (uint r = 0; r < G; r++) {
+                    uint row = r0 + r, e = LAYOUT == 2 ? i * RW + row / W : row * KW + i / W;
+                    float x = hand_out(AT(a[e / S], (LAYOUT == 2 ? row : i) % W), e % S);
+                    [[unroll]] for (uint c = 0; c < C; c++)
+                        acc[row * C + c] += x * (LAYOUT == 0 ? AT(b[c * KW + i / W], i % W) : AT(b[i * (C / W) + c / W], c % W));
+                }
+    }
+    for (; k < steps.y; k++) {
+        float b[C];
+        [[unroll]] for (uint c = 0; c < C; c++)
+            b[c] = LAYOUT == 0 ? AT(LOAD(B, pb[c] + k / W), k % W) : AT(LOAD(B, pb[c] + k * row_b), c % W);
+        [[unroll]] for (uint r = 0; r < R; r++) {
+            uint row = min(m0 + r, M - 1);
+            float x = LAYOUT == 2 ? AT(LOAD(A, row / W + k * row_a), row % W) : AT(LOAD(A, row * row_a + k / W), k % W);
+            [[unroll]] for (uint c = 0; c < C; c++) acc[r * C + c] += x * b[c];
         }
     }
 

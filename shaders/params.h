@@ -149,6 +149,12 @@ struct norm_params {
     ADDR(u32s) s;      /* x itself without residual */
     ADDR(f32s) mean;   /* [rows]; not for RMS norm */
     ADDR(f32s) rstd;   /* [rows] */
+    ADDR(f32x4s) x4;   /* the same addresses, as vectors */
+    ADDR(f32x4s) w4;
+    ADDR(f32x4s) b4;
+    ADDR(f32x4s) r4;
+    ADDR(f32x4s) y4;
+    ADDR(f32x4s) s4;
     U32 rows, cols;
     F32 eps;
     U32 flags;
@@ -161,6 +167,11 @@ struct norm_bwd_params {
     ADDR(f32s) rstd;
     ADDR(u32s) ds;
     ADDR(u32s) dx;
+    ADDR(f32x4s) dy4;  /* the same addresses, as vectors */
+    ADDR(f32x4s) s4;
+    ADDR(f32x4s) w4;
+    ADDR(f32x4s) ds4;
+    ADDR(f32x4s) dx4;
     U32 rows, cols;
     U32 flags;
     U32 pad;
@@ -177,22 +188,14 @@ struct norm_dw_params {
     U32 pad;
 };
 
-/* dropout.comp */
-struct dropout_params {
-    ADDR(u32s) x;
-    ADDR(step_ref) step;
-    ADDR(u32s) y;
-    U32 n;
-    U32 id;            /* of the op in its graph */
-    U32 threshold;     /* keep iff 24 random bits >= it */
-    F32 scale;         /* 1 / (1 - p) */
-};
-
 /* softmax.comp: x -> y; softmax_bwd.comp: dy, y -> dx */
 struct softmax_params {
     ADDR(f32s) dy;
     ADDR(f32s) x;
     ADDR(f32s) y;
+    ADDR(f32x4s) dy4;  /* the same addresses, as vectors */
+    ADDR(f32x4s) x4;
+    ADDR(f32x4s) y4;
     U32 rows, cols;
 };
 
@@ -202,6 +205,7 @@ struct softmax_params {
 #define VKT_XENT_DLOSS 4u
 struct xent_params {
     ADDR(f32s) logits;       /* [rows, cols] */
+    ADDR(f32x4s) logits4;    /* the same */
     ADDR(u32s) target;       /* [rows] */
     ADDR(f32s) weight;       /* [rows] */
     ADDR(f32s) class_weight; /* [cols] */
@@ -317,6 +321,7 @@ static_assert(sizeof(struct optim_update_params) <= 128, "push constants");
 static_assert(sizeof(struct eltwise_chain_params) <= 128, "push constants");
 static_assert(sizeof(struct matmul_params) <= 128, "push constants");
 static_assert(sizeof(struct norm_params) <= 128, "push constants");
+static_assert(sizeof(struct norm_bwd_params) <= 128, "push constants");
 static_assert(sizeof(struct xent_params) <= 128, "push constants");
 #endif
 #endif

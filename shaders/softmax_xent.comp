@@ -8,6 +8,7 @@
 #include "reduce.glsl"
 
 layout(push_constant, scalar) uniform Push { xent_params p; };
+#include "xent_finish.glsl"
 
 void main()
 {
@@ -30,20 +31,5 @@ void main()
     sum = wg_add(sum);
     earlier = wg_max(earlier);
     if (smoothed) below = wg_add(below);
-    if (first != 0) return;
-    bool bad = is_bad(top) || is_bad(sum), counts = t < p.cols && t + 1 != p.ignore;
-    if (!counts) t = 0; /* a driver may load before it looks at the branch */
-    float lse = bad ? make_nan() : log(sum), loss = 0.0, hit = 0.0;
-    if (counts && bad) loss = lse;
-    if (counts && !bad) {
-        float x = p.logits.v[base + t], cw = weighted ? p.class_weight.v[t] : 1.0;
-        loss = (1.0 - p.smoothing) * cw * (lse + (top - x));
-        if (smoothed) loss += p.smoothing / float(p.cols) * ((weighted ? p.class_sum.v[0] : float(p.cols)) * lse + below);
-        if ((p.flags & VKT_XENT_WEIGHT) != 0) loss *= p.weight.v[row];
-        hit = x == top && earlier == 0.0 ? 1.0 : 0.0;
-    }
-    p.loss.v[row] = loss;
-    p.hit.v[row] = hit;
-    p.top.v[row] = top;
-    p.lse.v[row] = lse;
+    if (first == 0) xent_finish(row, top, sum, earlier, below);
 }

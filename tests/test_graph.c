@@ -234,17 +234,92 @@ static void plans_of_random_graphs_are_sound(void **state)
 {
     (void)state;
     size_t nodes = 0, inplace = 0;
+    double worst = 0;
     for (int i = 0; i < 300; i++) {
         vkt_graph *g = build_random();
         REQUIRE_OK(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }));
         require_sound(g);
         nodes += g->n_nodes;
         for (size_t k = 0; k < g->n_tensors; k++) inplace += g->tensors[k]->home != g->tensors[k];
-        assert_true(vkt_graph_bytes(g) >= vkt_graph_bytes_bound(g));
+        uint64_t bytes = vkt_graph_bytes(g), bound = vkt_graph_bytes_bound(g);
+        assert_true(bytes >= bound);
+        if (bytes > bound + bound / 20)
+            print_error("graph %d: %.3f of the bound\n", i, (double)bytes / (double)bound);
+        assert_true(bytes <= bound + bound / 20);
+        worst = fmax(worst, (double)bytes / (double)bound);
         vkt_graph_destroy(&g);
     }
-    print_message("%zu nodes, %zu in place\n", nodes, inplace);
+    print_message("%zu nodes, %zu in place, at most %.3f of the bound\n", nodes, inplace, worst);
     assert_true(inplace > nodes / 20);
+}
+
+/* A random net of layers of many widths with skips over any distance, differentiated. */
+static vkt_graph *build_widths(void)
+{
+    static const uint32_t widths[] = { 1, 10, 33, 64, 100, 256, 700, 1000 };
+    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_tensor *pool[32], *wrt[64], *dwrt[64];
+    uint32_t n = 0, n_wrt = 0, rows = 1 + below(64);
+    pool[n++] = vkt__sample2(g, rows, widths[below(VKT_COUNT(widths))]);
+    for (uint32_t k = 4 + below(20); k-- > 0;) {
+        vkt_tensor *x = pool[below(3) ? n - 1 : below(n)], *y = pool[below(n)];
+        uint32_t from = vkt_tensor_shape(x).d[1], to = widths[below(VKT_COUNT(widths))];
+        if (vkt__shape_equal(x->shape, y->shape) && x != y) {
+            pool[n++] = vkt_mul(g, x, y);
+        } else if (below(4) == 0) {
+            pool[n++] = vkt_softmax(g, x);
+        } else {
+            wrt[n_wrt++] = vkt__sample2(g, to, from);
+            pool[n++] = vkt_linear(g, x, wrt[n_wrt - 1], NULL, (vkt_act)below(7));
+        }
+    }
+    vkt_tensor *loss = vkt_sum(g, pool[n - 1]);
+    for (uint32_t i = 0; i < n; i += 1 + below(4)) loss = vkt_add(g, loss, vkt_sum(g, pool[i]));
+    vkt_backward(g, loss, wrt, n_wrt, dwrt);
+    for (uint32_t i = 0; i < n_wrt; i++)
+        if (below(2)) vkt_keep(dwrt[i], "gradient");
+    bind_inputs(g);
+    return g;
+}
+
+static void plans_of_many_widths_are_near_the_bound(void **state)
+{
+    (void)state;
+    double worst = 0;
+    for (int i = 0; i < 300; i++) {
+        vkt_graph *g = build_widths();
+        REQUIRE_OK(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }));
+        require_sound(g);
+        double share = (double)vkt_graph_bytes(g) / (double)VKT_MAX(vkt_graph_bytes_bound(g), 1);
+        if (share > 1.05) print_error("graph %d: %.3f of the bound\n", i, share);
+        worst = fmax(worst, share);
+        vkt_graph_destroy(&g);
+    }
+    print_message("at most %.3f of the bound\n", worst);
+    assert_true(worst <= 1.05);
+}
+
+/* Every row's sample cases. */
+static void plans_of_samples_are_near_the_bound(void **state)
+{
+    (void)state;
+    size_t n = 0;
+    for (const vkt_op *const *op = vkt__rows; *op; op++)
+        for (uint32_t i = 0;; i++) {
+            vkt_graph *g = vkt_graph_create(NULL);
+            const char *name = (*op)->sample(g, i);
+            if (name && g->n_nodes) {
+                bind_inputs(g);
+                REQUIRE_OK(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }));
+                uint64_t bytes = vkt_graph_bytes(g), bound = vkt_graph_bytes_bound(g);
+                if (bytes > bound + bound / 20) print_error("%s, %s\n", (*op)->name, name);
+                assert_true(bytes >= bound && bytes <= bound + bound / 20);
+                n++;
+            }
+            vkt_graph_destroy(&g);
+            if (!name) break;
+        }
+    print_message("%zu samples\n", n);
 }
 
 static void an_mlp_needs_little_more_than_the_bound(void **state)
@@ -541,6 +616,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_of_random_graphs_are_sound),
+        cmocka_unit_test(plans_of_many_widths_are_near_the_bound),
+        cmocka_unit_test(plans_of_samples_are_near_the_bound),
         cmocka_unit_test(an_mlp_needs_little_more_than_the_bound),
         cmocka_unit_test(a_tensor_read_later_is_not_overwritten),
         cmocka_unit_test(a_tensor_read_twice_at_a_level_is_not_overwritten),

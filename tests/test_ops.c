@@ -434,6 +434,8 @@ int main(void)
         cmocka_unit_test(a_plan_of_several_chunks_runs),
         cmocka_unit_test(validation_is_silent),
     }, as_gpu[] = {
+        cmocka_unit_test(kernels_agree_with_their_twins),
+        cmocka_unit_test(bad_logits_give_nan_in_their_row_only),
         cmocka_unit_test(deep_products_are_cut_into_slices),
         cmocka_unit_test(validation_is_silent),
     };

@@ -31,9 +31,10 @@ static const mm_kernel kernels[MM_COUNT] = {
     [MM_TILED_128] = { "tiled.128", "matmul_tiled", "matmul_tiled.half", 128, 128, 16, 8, 8 },
 };
 
-/* matmul_rows: rows, columns per lane, steps per trip; the best or close to it in all three layouts
- * on lavapipe 22.3, 25.0 and 26.1, with 8 and 16 lanes, of 6 to 32 rows by 1 to 3 vectors. */
-enum { ROWS = 16, VECTORS = 2, UNROLL = 4 };
+/* matmul_rows: rows, columns per lane, steps at a time, rows that share registers; the best or
+ * close to it in all three layouts on lavapipe 22.3, 25.0 and 26.1, with 8 and 16 lanes, of 16 to
+ * 64 rows by 2 to 4 columns by 4 to 16 steps. */
+enum { ROWS = 32, COLUMNS = 4, STEPS = 4, GROUP = 4 };
 
 /* Length of A's and of B's rows in memory. */
 static uint32_t row_a(const vkt__product *p)
@@ -152,10 +153,9 @@ static mm_kernel with_tile(uint32_t kernel, const vkt_caps *caps, const vkt__pro
     uint32_t S = caps->subgroup;
     if (kernel == MM_BLOCK) k.bn = 4 * S;
     if (kernel != MM_ROWS && kernel != MM_ROWS_WIDE) return k;
-    uint32_t at_once = kernel == MM_ROWS_WIDE ? 2 : 1,
-             vectors = kernel == MM_ROWS_WIDE && p->layout == VKT_NT ? 1 : VECTORS;
+    uint32_t element = kernel == MM_ROWS_WIDE ? 2 : 1;
     k.bm = rows_needed(ROWS, p->M);
-    k.tn = p->N <= at_once * S ? at_once : vectors * at_once;
+    k.tn = p->N <= element * S ? element : COLUMNS;
     k.bn = k.tn * S;
     return k;
 }
@@ -212,7 +212,8 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
             8; /* 16-lane shuffles are a loop over the lanes, 16-lane broadcasts are not */
         l.spec[l.n_spec++] = k.bm;
         l.spec[l.n_spec++] = k.tn;
-        l.spec[l.n_spec++] = UNROLL;
+        l.spec[l.n_spec++] = STEPS;
+        l.spec[l.n_spec++] = VKT_MIN(GROUP, k.bm);
         break;
     case MM_BLOCK:
         l.spec[0] = caps->subgroup;

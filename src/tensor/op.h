@@ -283,6 +283,14 @@ uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most);
 /* The same for one workgroup per row of `cols`, walked `passes` times: no larger than a short row
  * needs, and large enough for CPU drivers' limit on loop trips (KERNELS.md, 8.1). */
 uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes);
+/* How a row kernel runs: walking each row `passes` times, or with the row in registers (row.glsl).
+ */
+typedef struct vkt__row_form {
+    bool held;
+    uint32_t wg, per, wide; /* held: constants PER and WIDE */
+} vkt__row_form;
+/* arrays: of `per` floats that the kernel keeps; aligned: every row begins at 16 bytes. */
+vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes, uint32_t arrays);
 
 /* ---- twins ---- */
 

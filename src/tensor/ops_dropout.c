@@ -20,19 +20,18 @@ static bool dropout_shape(vkt_node *n)
     return true;
 }
 
+/* By the kernel of elementwise chains: a chain of one. */
 static void dropout_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct dropout_params p = { .x = vkt__addr(rec, n->in[0]),
-                                .step = vkt__addr(rec, n->in[1]),
-                                .y = vkt__addr(rec, n->out[0]),
-                                .n = (uint32_t)n->out[0]->count,
-                                .id = n->attr.dropout.id,
-                                .threshold = vkt__dropout_threshold(n->attr.dropout.p),
-                                .scale = (float)(1 / (1 - (double)n->attr.dropout.p)) };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256),
-             spec[] = { wg, 1, 1, vkt__type(n->in[0]), vkt__type(n->out[0]) };
-    vkt__dispatch(rec, "dropout", spec, VKT_COUNT(spec), &p, sizeof p,
-                  (n->out[0]->count + 4 * wg - 1) / (4 * wg));
+    vkt_node chain = { .op = &vkt__op_chain, .g = n->g };
+    chain.in[0] = n->in[0];
+    chain.in[VKT_CHAIN_STAGES + 1] = n->in[1];
+    chain.out[0] = n->out[0];
+    chain.attr.chain.n = 1;
+    chain.attr.chain.stage[0].op = VKT_EL_DROPOUT;
+    chain.attr.chain.dropout_p = n->attr.dropout.p;
+    chain.attr.chain.dropout_id = n->attr.dropout.id;
+    vkt__op_chain.record(rec, &chain);
 }
 
 static void dropout_ref(const vkt_node *n, double *const *in, double *const *out)

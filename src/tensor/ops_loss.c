@@ -3,6 +3,16 @@
 
 #include "tensor/ops.h"
 
+/* One workgroup per row: `walked` passes over it in memory, or by `held` in registers. */
+static void row_dispatch(vkt__rec *rec, const char *walked, const char *held, uint32_t passes,
+                         uint32_t arrays, uint32_t rows, uint32_t cols, const void *push,
+                         uint32_t push_bytes)
+{
+    vkt__row_form f = vkt__row_form_of(rec->caps, cols, passes, arrays);
+    uint32_t spec[] = { f.wg, 1, 1, rec->caps->subgroup_arith, 0, f.per, f.wide };
+    vkt__dispatch(rec, f.held ? held : walked, spec, f.held ? 7 : 4, push, push_bytes, rows);
+}
+
 /* ---- softmax ---- */
 
 static bool softmax_shape(vkt_node *n)
@@ -18,8 +28,8 @@ static void softmax_record(vkt__rec *rec, const vkt_node *n)
                                 .y = vkt__addr(rec, n->out[0]),
                                 .rows = vkt__rows_of(x->shape),
                                 .cols = vkt__last(x->shape) };
-    uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 3), 1, 1, rec->caps->subgroup_arith };
-    vkt__dispatch(rec, "softmax", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
+    p.x4 = p.x, p.y4 = p.y;
+    row_dispatch(rec, "softmax", "softmax_held", 3, 1, p.rows, p.cols, &p, sizeof p);
 }
 
 /* Largest of a row and the sum of exp(x - it); the sum is NaN where the row has no softmax. */
@@ -68,8 +78,8 @@ static void softmax_bwd_record(vkt__rec *rec, const vkt_node *n)
                                 .y = vkt__addr(rec, n->out[0]),
                                 .rows = vkt__rows_of(y->shape),
                                 .cols = vkt__last(y->shape) };
-    uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 2), 1, 1, rec->caps->subgroup_arith };
-    vkt__dispatch(rec, "softmax_bwd", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
+    p.dy4 = p.dy, p.x4 = p.x, p.y4 = p.y;
+    row_dispatch(rec, "softmax_bwd", "softmax_bwd_held", 2, 2, p.rows, p.cols, &p, sizeof p);
 }
 
 static void softmax_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -196,8 +206,8 @@ static void xent_record(vkt__rec *rec, const vkt_node *n)
     p.hit = vkt__addr(rec, n->out[1]);
     p.top = vkt__addr(rec, n->out[2]);
     p.lse = vkt__addr(rec, n->out[3]);
-    uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 2), 1, 1, rec->caps->subgroup_arith };
-    vkt__dispatch(rec, "softmax_xent", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
+    p.logits4 = p.logits;
+    row_dispatch(rec, "softmax_xent", "softmax_xent_held", 2, 1, p.rows, p.cols, &p, sizeof p);
 }
 
 static bool row_counts(const vkt_node *n, double target)

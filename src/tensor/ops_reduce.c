@@ -22,11 +22,13 @@ static void sum_record(vkt__rec *rec, const vkt_node *n)
                             .groups = (uint32_t)n->out[0]->count };
     p.x4 = p.x;
     bool pairs = vkt__use_pairs(rec->caps) && p.n % 2 == 0;
+    uint32_t wide = rec->caps->klass != VKT_CLASS_CPU && p.n % 4 == 0 && p.chunk % 4 == 0;
     uint32_t spec[] = { vkt__reduce_workgroup(rec->caps, 256),
                         1,
                         1,
                         rec->caps->subgroup_arith,
                         n->attr.sum.square,
+                        wide,
                         vkt__type(n->in[0]) };
     vkt__dispatch(rec, pairs ? "sum.pairs" : "sum", spec, VKT_COUNT(spec), &p, sizeof p, p.groups);
 }

@@ -1,8 +1,8 @@
-/* The plan: dependency levels from declared accesses, in-place memory, liveness, offsets in one
- * slab. */
+/* The plan: dependency levels from declared accesses, in-place memory, liveness. Offsets are
+ * offsets.c's. */
 #include <stdio.h>
 
-#include "tensor/op.h"
+#include "tensor/plan.h"
 
 static vkt_tensor *root(vkt_tensor *t)
 {
@@ -146,89 +146,34 @@ static void assign_inplace(vkt_graph *g)
     free(readers);
 }
 
-/* ---- offsets ---- */
+/* ---- the lower bound ---- */
 
-static bool planned_memory(const vkt_tensor *t)
+bool vkt__is_planned(const vkt_tensor *t)
 {
     return !t->bound && !t->view_of && t->home == t && t->node && t->bytes > 0;
 }
 
-static int larger_first(const void *pa, const void *pb)
-{
-    const vkt_tensor *a = *(vkt_tensor *const *)pa, *b = *(vkt_tensor *const *)pb;
-    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-    return a->index < b->index ? -1 : 1;
-}
-
-static int lower_first(const void *pa, const void *pb)
-{
-    const vkt_tensor *a = *(vkt_tensor *const *)pa, *b = *(vkt_tensor *const *)pb;
-    if (a->offset != b->offset) return a->offset < b->offset ? -1 : 1;
-    return a->index < b->index ? -1 : 1;
-}
-
-/* Bytes a tensor takes in the slab; with a guard behind it when reuse is off, for tests. */
-static uint64_t footprint(const vkt_graph *g, const vkt_tensor *t)
+uint64_t vkt__footprint(const vkt_graph *g, const vkt_tensor *t)
 {
     return vkt__align(t->bytes, 256) + (g->no_reuse ? 256 : 0);
 }
 
-/* First fit in order of falling size: each tensor goes to the lowest gap among the tensors already
- * placed whose lifetimes meet its own. A tensor never straddles a chunk (the device's largest
- * allocation). */
-static vkt_status assign_offsets(vkt_graph *g)
-{
-    vkt_tensor **all = vkt__alloc(g->n_tensors * sizeof *all),
-               **near = vkt__alloc(g->n_tensors * sizeof *near);
-    size_t n = 0;
-    vkt_status st = VKT_OK;
-    for (size_t i = 0; i < g->n_tensors; i++)
-        if (planned_memory(g->tensors[i])) all[n++] = g->tensors[i];
-    if (n) qsort(all, n, sizeof *all, larger_first);
-    g->slab_bytes = 0;
-    for (size_t i = 0; i < n; i++) {
-        vkt_tensor *t = all[i];
-        uint64_t bytes = footprint(g, t), at = 0;
-        if (bytes > g->chunk_bytes) {
-            st = vkt__fail(VKT_OOM_DEVICE, "plan",
-                           "tensor %s of '%s' needs %.1f MiB; the device allocates at most %.1f "
-                           "MiB: use a smaller batch",
-                           vkt__text(t), t->node->op->name, (double)bytes / 1048576,
-                           (double)g->chunk_bytes / 1048576);
-            break;
-        }
-        size_t n_near = 0;
-        for (size_t j = 0; j < i; j++)
-            if (g->no_reuse || (all[j]->first <= t->last && t->first <= all[j]->last))
-                near[n_near++] = all[j];
-        if (n_near) qsort(near, n_near, sizeof *near, lower_first);
-        for (size_t j = 0; j <= n_near; j++) {
-            if (at / g->chunk_bytes != (at + bytes - 1) / g->chunk_bytes)
-                at = vkt__align(at, g->chunk_bytes);
-            if (j == n_near) break;
-            if (near[j]->offset >= at + bytes) break;
-            at = VKT_MAX(at, near[j]->offset + footprint(g, near[j]));
-        }
-        t->offset = at;
-        g->slab_bytes = VKT_MAX(g->slab_bytes, at + bytes);
-    }
-    free(all);
-    free(near);
-    return st;
-}
-
+/* The largest sum of tensors alive at one level. */
 static void bound_bytes(vkt_graph *g)
 {
-    g->slab_bound = 0;
-    for (uint32_t l = 0; l < g->n_levels; l++) {
-        uint64_t sum = 0;
-        for (size_t i = 0; i < g->n_tensors; i++) {
-            const vkt_tensor *t = g->tensors[i];
-            if (planned_memory(t) && t->first <= l && l <= t->last)
-                sum += vkt__align(t->bytes, 256);
-        }
-        g->slab_bound = VKT_MAX(g->slab_bound, sum);
+    int64_t *change = vkt__alloc((g->n_levels + 2) * sizeof *change), sum = 0;
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        const vkt_tensor *t = g->tensors[i];
+        if (!vkt__is_planned(t)) continue;
+        change[t->first] += (int64_t)vkt__align(t->bytes, 256);
+        change[t->last + 1] -= (int64_t)vkt__align(t->bytes, 256);
     }
+    g->slab_bound = 0;
+    for (uint32_t l = 0; l <= g->n_levels; l++) {
+        sum += change[l];
+        g->slab_bound = VKT_MAX(g->slab_bound, (uint64_t)sum);
+    }
+    free(change);
 }
 
 vkt_status vkt_graph_plan(vkt_graph *g, const vkt_plan_desc *desc)
@@ -254,9 +199,9 @@ vkt_status vkt_graph_plan(vkt_graph *g, const vkt_plan_desc *desc)
     assign_levels(g);
     assign_lifetimes(g);
     if (!g->no_reuse) assign_inplace(g);
-    vkt_status st = assign_offsets(g);
-    if (st != VKT_OK) return g->status = st;
     bound_bytes(g);
+    vkt_status st = vkt__assign_offsets(g);
+    if (st != VKT_OK) return g->status = st;
     g->planned = true;
     return VKT_OK;
 }

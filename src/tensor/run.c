@@ -82,6 +82,19 @@ uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes)
     return wg;
 }
 
+/* Four to sixteen elements an invocation if the workgroup can grow so far, else up to a hundred in
+ * all arrays together; longer rows are walked. */
+vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes, uint32_t arrays)
+{
+    vkt__row_form f = { .wg = vkt__row_workgroup(c, cols, passes) };
+    if (c->klass == VKT_CLASS_CPU || cols == 0) return f;
+    uint32_t wg = VKT_MIN(c->subgroup, c->workgroup), most = 96 / arrays / 4 * 4;
+    while (wg * 2 <= c->workgroup && (uint64_t)wg * 16 < cols) wg *= 2;
+    uint32_t per = (uint32_t)vkt__align((cols + wg - 1) / wg, 4);
+    if (per > most) return f;
+    return (vkt__row_form) { true, wg, per, cols % 4 == 0 };
+}
+
 /* An op with nothing to do (a tensor with no elements) is not dispatched. */
 static bool is_empty(const vkt_node *n)
 {

@@ -1,0 +1,15 @@
+/* What the planner's files share: plan.c (levels, lifetimes) and offsets.c (places in the slab). */
+#ifndef VKT_TENSOR_PLAN_H
+#define VKT_TENSOR_PLAN_H
+
+#include "tensor/op.h"
+
+/* Whether the planner gives it memory of its own. */
+bool vkt__is_planned(const vkt_tensor *t);
+/* Bytes it takes in the slab; with a guard behind it when reuse is off, for tests. */
+uint64_t vkt__footprint(const vkt_graph *g, const vkt_tensor *t);
+/* Offsets of all planned tensors, whose lifetimes and lower bound are known, and slab_bytes.
+ * OOM_DEVICE if one is larger than the device allocates. */
+vkt_status vkt__assign_offsets(vkt_graph *g);
+
+#endif
