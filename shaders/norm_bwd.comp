@@ -33,10 +33,10 @@ void main()
     float mean_g = 0.0, mean_gh = wg_add(sum_gh) / float(p.cols);
     if (RMS == 0) mean_g = wg_add(sum_g) / float(p.cols);
     for (uint c = first; c < units; c += gl_WorkGroupSize.x) {
-        precise vec2 d = load_unit(p.dy, DY, PAIRWISE, base + c); /* no fma with ds: the bits of a sum apart */
-        vec2 s = load_unit(p.s, S, PAIRWISE, base + c);
+        vec2 dy = load_unit(p.dy, DY, PAIRWISE, base + c), s = load_unit(p.s, S, PAIRWISE, base + c);
+        precise vec2 d = vec2(0.0); /* no fma with ds: the bits of a sum apart */
         [[unroll]] for (uint u = 0; u < UNIT; u++) {
-            float g = d[u] * p.w.v[c * UNIT + u], h = (s[u] - mean) * rstd;
+            float g = dy[u] * p.w.v[c * UNIT + u], h = (s[u] - mean) * rstd;
             d[u] = rstd * (g - mean_g - h * mean_gh);
         }
         if ((p.flags & VKT_NORM_RESIDUAL) != 0) d += load_unit(p.ds, DS, PAIRWISE, base + c);

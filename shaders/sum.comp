@@ -6,7 +6,7 @@
 #include "reduce.glsl"
 
 layout(constant_id = 4) const uint SQUARE = 0;
-layout(constant_id = 5) const uint WIDE = 0; /* vec4 loads: n a multiple of four */
+layout(constant_id = 5) const uint WIDE = 0; /* vec4 loads: f32, n a multiple of four */
 layout(constant_id = 6) const uint X = 0;
 layout(push_constant, scalar) uniform Push { sum_params p; };
 
@@ -29,8 +29,8 @@ void main()
             pair += SQUARE != 0 ? x * x : x;
         }
         s = pair[0] + pair[1];
-    } else if (WIDE != 0) {
 #ifndef PAIRS
+    } else if (WIDE != 0) {
         vec4 four = vec4(0.0);
         for (uint i = g * p.chunk / 4 + gl_LocalInvocationID.x; i < end / 4; i += gl_WorkGroupSize.x) {
             vec4 x = p.x4.v[i];

@@ -129,6 +129,11 @@ void vkt_graph_no_rewrite(vkt_graph *g)
     g->no_rewrite = true;
 }
 
+void vkt_graph_recompute(vkt_graph *g)
+{
+    g->recompute = true;
+}
+
 void vkt_bind(vkt_tensor *t, uint32_t slot, const vkt_buffer *buf, uint64_t offset)
 {
     if (t->inert) return;
@@ -200,6 +205,7 @@ vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_
     n->op = op;
     n->g = g;
     n->attr = attr;
+    n->backward = g->differentiated;
     for (size_t i = 0; i < n_in; i++) {
         n->in[i] = in[i];
         if (in[i] && in[i]->inert) return NULL;

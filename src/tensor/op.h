@@ -150,6 +150,8 @@ struct vkt_node {
     vkt_tensor *in[VKT_MAX_IN], *out[VKT_MAX_OUT];
     vkt_attr attr;
     uint32_t level, index;
+    bool backward; /* made by or after differentiation */
+    bool late;     /* recomputed: not before the backward nodes that stand before it */
 };
 
 enum { VKT_MAX_CHUNKS = 64 };
@@ -178,7 +180,9 @@ struct vkt_graph {
         uint64_t saved_bytes;
     } narrow; /* what mixed precision did, for explain */
     uint32_t n_dropout;
-    bool differentiated, rewritten, no_rewrite;
+    bool differentiated, rewritten, no_rewrite, recompute;
+    uint32_t recomputed_ops;
+    uint64_t plain_bound; /* slab_bound without recomputation */
     struct {
         uint32_t n;
         double bytes;
@@ -238,6 +242,8 @@ void vkt__rewrite(vkt_graph *g, bool training);
 void vkt__rewrite_whole(vkt_graph *g);
 /* What they did and what it saves, a line each. */
 void vkt__rewrite_explain(const vkt_graph *g, vkt__str *s);
+/* What recomputation did and costs, without a line's end; nothing where it was not asked for. */
+void vkt__recompute_explain(const vkt_graph *g, vkt__str *s);
 struct vkt__pass;
 uint32_t vkt__rewrite_count(const vkt_graph *g, const struct vkt__pass *pass);
 /* precision.c: what was asked for and done, a line. */

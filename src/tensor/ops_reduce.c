@@ -22,7 +22,8 @@ static void sum_record(vkt__rec *rec, const vkt_node *n)
                             .groups = (uint32_t)n->out[0]->count };
     p.x4 = p.x;
     bool pairs = vkt__use_pairs(rec->caps) && p.n % 2 == 0;
-    uint32_t wide = rec->caps->klass != VKT_CLASS_CPU && p.n % 4 == 0 && p.chunk % 4 == 0;
+    bool f32 = n->in[0]->dtype == VKT_F32;
+    uint32_t wide = f32 && rec->caps->klass != VKT_CLASS_CPU && p.n % 4 == 0 && p.chunk % 4 == 0;
     uint32_t spec[] = { vkt__reduce_workgroup(rec->caps, 256),
                         1,
                         1,

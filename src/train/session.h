@@ -43,20 +43,28 @@ typedef struct vkt__session {
     vkt__lane train, eval;
     vkt_graph *update; /* accumulation: the step after its micro-batches; else NULL */
     uint64_t planned_bytes;
+    double tuned_s; /* spent on timing kernels unasked */
 } vkt__session;
 
 /* Builds everything and allocates all device memory of the run. training false: no optimizer and no
  * training graph. OOM_DEVICE with the table of what is needed, before anything is run. */
 vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data,
                                bool training, vkt__session **out);
-/* The same, but when it does not fit, with smaller batches until it does: *c's eval_batch halves
- * down to its batch; then batch halves, while it is even, and accumulate doubles, which is the same
- * mathematics (dropout's masks apart). Says so in one line. */
+/* The same, but when it does not fit, with one measure after another until it does: *c's eval_batch
+ * halves down to its batch; activations are recomputed; the optimizer's moments move to the host's
+ * memory, where that is another one; then batch halves, while it is even, and accumulate doubles,
+ * which is the same mathematics (dropout's masks apart). Says each in one line. */
 vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data, bool training,
                             vkt__session **out);
 void vkt__session_destroy(vkt__session **s);
 /* Model, memory table and both plans as text. Caller frees. */
 char *vkt__session_explain(const vkt__session *s);
+
+/* Before a graph is planned: where the gpu tunes by itself (vkt__gpu_tunes), times the kernels of
+ * products that no choice is kept for. Blocks: a session 20 s at most, and the shape begun. */
+vkt_status vkt__session_tune_new(vkt__session *s, const vkt_graph *g);
+/* All products of the session's graphs, for runs to come. */
+vkt_status vkt__session_tune(vkt__session *s, const vkt_tune_desc *desc);
 
 /* Host copies of the flat buffers as checkpoint tensors: parameters, and "MOMENT.PARAM" of each
  * moment. */
@@ -73,6 +81,10 @@ void vkt__weights_finish(vkt__weights *w);
 vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
                                  vkt__weights *w);
 vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const vkt__weights *w);
+/* The averaged parameters of an optimizer.safetensors in place of w's own. FORMAT: it has none. */
+vkt_status vkt__weights_load_average(vkt__safetensors *optim, const vkt_model *m, vkt__weights *w);
+/* Exchanges w's parameters and their average; nothing where the optimizer keeps none. */
+void vkt__weights_swap_average(const vkt_optim *o, vkt__weights *w);
 
 /* ---- evaluation ---- */
 
@@ -81,8 +93,10 @@ typedef struct vkt__eval_sums {
     uint64_t n, correct;
     double loss, abs_error; /* sums; abs_error in units of the target */
     uint32_t n_classes;
-    uint64_t *class_count, *class_correct;
+    uint64_t *class_count, *class_correct, *class_predicted; /* [n_classes] */
+    uint64_t *confusion; /* [n_classes, n_classes] target, prediction; NULL: too many classes */
 } vkt__eval_sums;
+enum { VKT__CONFUSION_CLASSES = 1000 }; /* a matrix of more would not be read */
 /* Called for each example with the outputs: probabilities, or the target in its own units. */
 typedef void (*vkt__example_fn)(void *user, uint64_t index, const float *out, vkt_label y);
 
