@@ -75,7 +75,7 @@ static vkt_status read_outcome(vkt_study *s, const vkt_config *c, const char *di
     double *loss = vkt__alloc((h->n_steps + 1) * sizeof *loss);
     size_t tail = VKT_MIN(VKT_MAX(h->n_steps / 20, 5), h->n_steps), clipped = 0;
     for (size_t i = 0; i < h->n_steps; i++) {
-        loss[i] = h->steps[i].updated ? h->steps[i].loss : NAN;
+        loss[i] = h->steps[i].updated || h->steps[i].overflow ? h->steps[i].loss : NAN;
         clipped += h->steps[i].clip < 1;
     }
     t->steps = h->n_steps;
