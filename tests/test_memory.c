@@ -3,6 +3,7 @@
  * recipes are near their lower bound. */
 #include "testing.h"
 
+#include "on_device.h"
 #include "base/os.h"
 #include "gpu/stream.h"
 #include "train/session.h"
@@ -21,13 +22,7 @@ static const char *more_cap = "";
 
 static vkt_gpu_desc gpu_desc(void)
 {
-    static char cap[256];
-    const char *env = getenv("VKT_TEST_CAP");
-    snprintf(cap, sizeof cap, "%s%s%s", env ? env : "", env && *env && *more_cap ? "," : "",
-             more_cap);
-    return (vkt_gpu_desc) { .cap = cap,
-                            .validate = getenv("VKT_TEST_VALIDATE") != NULL,
-                            .no_cache = true };
+    return test_gpu_desc(more_cap);
 }
 
 static vkt_train_result train(const char *dir, const char *const *set)

@@ -447,6 +447,45 @@ vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data
     return VKT_OK;
 }
 
+/* ---- a step ---- */
+
+static double step_examples(const vkt_config *c)
+{
+    return (double)c->batch * c->accumulate;
+}
+
+vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data)
+{
+    const vkt_config *c = s->config;
+    return (vkt_loader_desc) { .data = data,
+                               .split = VKT_TRAIN,
+                               .batch = c->batch,
+                               .shuffle = true,
+                               .seed = c->seed,
+                               .weight = (float)(1 / step_examples(c)),
+                               .class_weight = s->class_weight_host,
+                               .augment = &c->augment,
+                               .balanced = c->balanced_sampling != 0,
+                               .stop_on_bad = c->data.bad_files == VKT_BAD_STOP,
+                               .n_slots = s->train.n_slots,
+                               .slots = s->train.slots,
+                               .n_threads = c->data_workers };
+}
+
+void vkt__session_fill(vkt__session *s, uint32_t slot, uint64_t step, uint32_t micro, double lr,
+                       double *weight)
+{
+    const vkt_config *c = s->config;
+    *weight += s->train.slots[slot].weight;
+    vkt_step_desc d = { .lr = lr,
+                        .step = step,
+                        .seed = c->seed,
+                        .micro = micro,
+                        .n_micro = c->accumulate,
+                        .inv_weight = step_examples(c) / *weight };
+    vkt_optim_fill(s->optim, &d, s->train.step[slot]);
+}
+
 void vkt__session_destroy(vkt__session **ps)
 {
     vkt__session *s = *ps;
