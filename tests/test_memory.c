@@ -156,6 +156,10 @@ static void plans_of_recipes_are_near_the_bound(void **state)
         for (int again = 0; again < 2 && st == VKT_OK; again++) {
             c->recompute = again ? VKT_MEASURE_ALWAYS : VKT_MEASURE_NONE;
             REQUIRE_OK(vkt__session_create(gpu, c, data, true, &s));
+            char *text = vkt__session_explain(s), peak[64]; /* says what was planned */
+            snprintf(peak, sizeof peak, "%.2f MiB of", (double)s->planned_bytes / 1048576);
+            assert_non_null(strstr(text, peak));
+            free(text);
             const vkt_graph *graphs[] = { s->train.graph, s->eval.graph };
             for (int k = 0; k < 2; k++) {
                 uint64_t bytes = vkt_graph_bytes(graphs[k]),

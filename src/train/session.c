@@ -227,6 +227,14 @@ static uint64_t moment_bytes(const vkt__session *s)
     return bytes;
 }
 
+/* The part of a graph's plan that is allocated. */
+static uint64_t compiled_bytes(const vkt_graph *g)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; g && i < g->n_chunks; i++) bytes += g->chunks[i]->bytes;
+    return bytes;
+}
+
 /* Also of a session that is half made. */
 static uint64_t memory_table(const vkt__session *s, vkt__str *out)
 {
@@ -236,6 +244,8 @@ static uint64_t memory_table(const vkt__session *s, vkt__str *out)
              grads = s->model ? vkt_model_grads(s->model)->bytes : 0;
     uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - values - grads - moments;
     if (s->eval.upload[0]) others -= lane_bytes(&s->train) + lane_bytes(&s->eval);
+    others -=
+        compiled_bytes(s->train.graph) + compiled_bytes(s->update) + compiled_bytes(s->eval.graph);
     const struct {
         const char *name;
         uint64_t bytes;
