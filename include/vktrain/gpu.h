@@ -66,6 +66,13 @@ typedef struct vkt_gpu_info {
     uint32_t index;    /* what `--device` takes */
 } vkt_gpu_info;
 
+/* Same bits for a run and its resumption, once kernels are tuned for this device; or from the first
+ * run on, for which nothing is timed unasked: choices as the cache has them, else the table's. */
+typedef enum vkt_deterministic {
+    VKT_DETERMINISTIC_RUN,
+    VKT_DETERMINISTIC_CROSS_RUN
+} vkt_deterministic;
+
 typedef struct vkt_gpu_desc {
     const char
         *device; /* index, "cpu", "gpu", part of a name, UUID; NULL: VKT_DEVICE, else the best */
@@ -74,6 +81,7 @@ typedef struct vkt_gpu_desc {
     bool validate; /* load VK_LAYER_KHRONOS_validation; UNSUPPORTED if it is absent */
     bool no_cache; /* neither read nor write the cache folder: pipelines, tuned choices */
     bool no_tune;  /* kernels by the built-in table, whatever `vktrain tune` found: see vkt_tune */
+    int deterministic;     /* vkt_deterministic */
     const char *cache_dir; /* NULL: the user's cache folder */
 } vkt_gpu_desc;
 

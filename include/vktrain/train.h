@@ -22,7 +22,8 @@ typedef enum vkt_measure { VKT_MEASURE_AUTO, VKT_MEASURE_NONE, VKT_MEASURE_ALWAY
 typedef struct vkt_config {
     const char *name, *note;
     uint64_t seed;
-    const char *device; /* NULL: VKT_DEVICE or the best */
+    const char *device;  /* NULL: VKT_DEVICE or the best */
+    vkt_dtype precision; /* of activations: f32, f16 or bf16 */
     vkt_data_desc data;
     uint32_t data_workers, data_prefetch; /* loader threads; ring slots */
     int balanced_sampling;                /* 1: every class as often */
@@ -107,6 +108,8 @@ typedef struct vkt_train_desc {
     bool no_checkpoints; /* evaluate, save nothing: for checks whose weights nobody wants. Such a
                             run can't go on where it was, and there is no best checkpoint */
     char **explain_text; /* caller frees */
+    const vkt_tune_desc
+        *tune; /* stop after timing kernels for this recipe's products: see vkt_tune */
     void (*on_progress)(void *user,
                         const vkt_progress *p); /* after each step whose numbers arrived */
     void *user;

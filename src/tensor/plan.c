@@ -224,16 +224,20 @@ uint64_t vkt_graph_bytes_bound(const vkt_graph *g)
     return g->slab_bound;
 }
 
+double vkt__node_bytes(const vkt_node *n)
+{
+    double bytes = 0;
+    for (uint32_t i = 0; i < n->op->n_in; i++)
+        if (n->in[i]) bytes += (double)n->in[i]->bytes * (n->op->mutates >> i & 1 ? 2 : 1);
+    for (uint32_t i = 0; i < n->op->n_out; i++)
+        if (n->out[i]) bytes += (double)n->out[i]->bytes;
+    return bytes;
+}
+
 vkt_cost vkt__node_cost(const vkt_node *n)
 {
     if (n->op->cost) return n->op->cost(n);
-    vkt_cost c = { 0, 0 };
-    for (uint32_t i = 0; i < n->op->n_in; i++)
-        if (n->in[i]) c.bytes += (double)n->in[i]->bytes * (n->op->mutates >> i & 1 ? 2 : 1);
-    for (uint32_t i = 0; i < n->op->n_out; i++)
-        if (n->out[i]) c.bytes += (double)n->out[i]->bytes;
-    if (n->out[0]) c.flops = (double)n->out[0]->count;
-    return c;
+    return (vkt_cost) { n->out[0] ? (double)n->out[0]->count : 0, vkt__node_bytes(n) };
 }
 
 void vkt_graph_cost(const vkt_graph *g, double *flops, double *bytes)
@@ -290,6 +294,7 @@ char *vkt_graph_explain(const vkt_graph *g)
             vkt__str_finish(&in);
         }
     vkt__rewrite_explain(g, &s);
+    vkt__precision_explain(g, &s);
     vkt__recompute_explain(g, &s);
     if (g->recompute) vkt__str_add(&s, "\n", 1);
     double flops, bytes;

@@ -164,6 +164,8 @@ static vkt_status build_train(vkt__session *s)
         loss = vkt_mse(l->graph, logits, in.y, in.w);
     }
     vkt_tensor *total = vkt_sum(l->graph, loss.loss);
+    vkt_tensor *scale = vkt_optim_loss_scale(s->optim, l->graph);
+    if (scale) vkt_scale_loss(l->graph, scale);
     vkt_model_backward(s->model, l->graph, total);
     uint64_t at = 0;
     if (c->accumulate > 1) {
@@ -177,6 +179,7 @@ static vkt_status build_train(vkt__session *s)
     } else {
         bind_result(l, vkt_optim_build(s->optim, l->graph, total, hits), &at);
     }
+    VKT_TRY(vkt__session_tune_new(s, l->graph));
     VKT_TRY(vkt_graph_plan(
         l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "training activations" }));
 fail:
@@ -206,6 +209,8 @@ static vkt_status build_eval(vkt__session *s)
     }
     l->loss_at = bind_result(l, loss.loss, &at);
     l->out_at = bind_result(l, out, &at);
+    VKT_TRY(vkt__session_tune_new(s, l->graph));
+    VKT_TRY(vkt__session_tune_new(s, l->graph));
     VKT_TRY(vkt_graph_plan(
         l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "evaluation activations" }));
 fail:
@@ -242,7 +247,9 @@ static uint64_t memory_table(const vkt__session *s, vkt__str *out)
     uint64_t moments = offload ? 0 : moment_bytes(s), total = 0;
     uint64_t values = s->model ? vkt_model_values(s->model)->bytes : 0,
              grads = s->model ? vkt_model_grads(s->model)->bytes : 0;
-    uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - values - grads - moments;
+    const vkt_buffer *shadow_buffer = s->model ? vkt_model_shadow(s->model) : NULL;
+    uint64_t shadow = shadow_buffer ? shadow_buffer->bytes : 0;
+    uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - values - shadow - grads - moments;
     if (s->eval.upload[0]) others -= lane_bytes(&s->train) + lane_bytes(&s->eval);
     others -=
         compiled_bytes(s->train.graph) + compiled_bytes(s->update) + compiled_bytes(s->eval.graph);
@@ -251,6 +258,7 @@ static uint64_t memory_table(const vkt__session *s, vkt__str *out)
         uint64_t bytes;
     } rows[] = {
         { "parameters", values },
+        { "parameters in 16 bits", shadow },
         { "gradients", grads },
         { "optimizer moments", moments },
         { "training batches", lane_bytes(&s->train) },
@@ -335,11 +343,13 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
                             .n_layers = c->n_layers,
                             .n_outputs = s->info->n_outputs,
                             .source = c->source,
+                            .precision = c->precision,
                             .input = { .rank = s->info->input_rank } };
     for (uint32_t i = 0; i < s->info->input_rank; i++) desc.input.d[i] = s->info->input_shape[i];
     VKT_TRY(vkt_model_create(gpu, &desc, &s->model));
     if (training) {
         vkt_optim_desc optim = c->optim;
+        if (c->precision != VKT_F16) optim.loss_scale = 0; /* bf16 has fp32's range */
         optim.offload = c->offload == VKT_MEASURE_ALWAYS;
         VKT_TRY(vkt_optim_create(gpu, &optim, s->model, &s->optim));
         if (c->class_weight == VKT_CW_BALANCED && s->info->task == VKT_CLASSIFY)

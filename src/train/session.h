@@ -43,6 +43,7 @@ typedef struct vkt__session {
     vkt__lane train, eval;
     vkt_graph *update; /* accumulation: the step after its micro-batches; else NULL */
     uint64_t planned_bytes;
+    double tuned_s; /* spent on timing kernels unasked */
 } vkt__session;
 
 /* Builds everything and allocates all device memory of the run. training false: no optimizer and no
@@ -66,6 +67,12 @@ void vkt__session_fill(vkt__session *s, uint32_t slot, uint64_t step, uint32_t m
                        double *weight);
 /* Model, memory table and both plans as text. Caller frees. */
 char *vkt__session_explain(const vkt__session *s);
+
+/* Before a graph is planned: where the gpu tunes by itself (vkt__gpu_tunes), times the kernels of
+ * products that no choice is kept for. Blocks: a session 20 s at most, and the shape begun. */
+vkt_status vkt__session_tune_new(vkt__session *s, const vkt_graph *g);
+/* All products of the session's graphs, for runs to come. */
+vkt_status vkt__session_tune(vkt__session *s, const vkt_tune_desc *desc);
 
 /* Host copies of the flat buffers as checkpoint tensors: parameters, and "MOMENT.PARAM" of each
  * moment. */
