@@ -72,16 +72,19 @@ static void finish(const char *a, const char *b)
 static void recomputation_gives_the_same_bits_in_less_memory(void **state)
 {
     (void)state;
-    static const char *const none[] = { "train.recompute=none", NULL }, *const all[] = {
-        "train.recompute=all", NULL
-    };
-    vkt_train_result plain = train("tm_plain", none), r = train("tm_recompute", all);
-    require_same_run("tm_plain", "tm_recompute");
-    print_message("%.2f MiB, recomputed %.2f MiB\n", (double)plain.device_bytes / 1048576,
-                  (double)r.device_bytes / 1048576);
-    assert_true(r.device_bytes == r.planned_bytes);
-    assert_true(r.device_bytes < plain.device_bytes * 9 / 10);
-    finish("tm_plain", "tm_recompute");
+    static const char *const precisions[] = { "train.precision=fp32", "train.precision=bf16" };
+    for (int k = 0; k < 2; k++) {
+        const char *const none[] = { "train.recompute=none", precisions[k], NULL }, *const all[] = {
+            "train.recompute=all", precisions[k], NULL
+        };
+        vkt_train_result plain = train("tm_plain", none), r = train("tm_recompute", all);
+        require_same_run("tm_plain", "tm_recompute");
+        print_message("%s: %.2f MiB, recomputed %.2f MiB\n", precisions[k],
+                      (double)plain.device_bytes / 1048576, (double)r.device_bytes / 1048576);
+        assert_true(r.device_bytes == r.planned_bytes);
+        assert_true(r.device_bytes < plain.device_bytes * 9 / 10);
+        finish("tm_plain", "tm_recompute");
+    }
 }
 
 static void offloaded_moments_give_the_same_bits_in_less_memory(void **state)
