@@ -236,6 +236,25 @@ typedef struct vkt_profile_desc {
 vkt_status vkt_profile_run(const vkt_config *c, const vkt_profile_desc *desc, vkt_profile **out);
 void vkt_profile_destroy(vkt_profile **p);
 
+/* ---- reports ---- */
+
+typedef struct vkt_report_desc {
+    const char *const
+        *paths; /* run folders and study folders; one run: its page; several: overlaid */
+    size_t n_paths;
+    const char *out; /* HTML file; NULL: report.html in the folder of a single path, else in
+                        the current one */
+    bool no_png;     /* else each plot also as OUT-NAME.png */
+} vkt_report_desc;
+typedef struct vkt_report_result {
+    char out[1200];
+    size_t n_findings, n_pictures;
+    uint64_t bytes; /* of the page */
+} vkt_report_result;
+/* A self-contained page: no script, no network. IO, FORMAT: a folder can't be read; ARG: it is
+ * neither a run nor a study. */
+vkt_status vkt_report_write(const vkt_report_desc *desc, vkt_report_result *out);
+
 #ifdef __cplusplus
 }
 #endif

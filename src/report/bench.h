@@ -95,9 +95,6 @@ void vkt__bench_plan_ceilings(vkt__bencher *b, vkt__bench_items *list, bool all)
 vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list);
 void vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list);
 
-/* Text as it may stand in SVG. */
-void vkt__svg_text(vkt__str *s, const char *t);
-
 /* An empty result with arena, and one with everything. */
 vkt_bench *vkt__bench_create(void);
 

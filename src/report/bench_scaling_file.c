@@ -5,6 +5,7 @@
 
 #include "base/os.h"
 #include "report/bench.h"
+#include "report/plot.h"
 
 static json_t *number(double v)
 {
@@ -126,7 +127,7 @@ static void paragraph(vkt__str *s, double x, double y, const char *text, size_t 
         char line[128];
         snprintf(line, sizeof line, "%.*s", (int)VKT_MIN(n, sizeof line - 1), text);
         vkt__str_printf(s, "<text x=\"%.1f\" y=\"%.1f\">", x, y);
-        vkt__svg_text(s, line);
+        vkt__markup_escape(s, line);
         vkt__str_printf(s, "</text>\n");
         text += n;
         while (*text == ' ') text++;
@@ -190,9 +191,9 @@ vkt_status vkt_scaling_save_svg(const vkt_scaling *s, const char *path)
         "y=\"26\" font-size=\"17\" font-weight=\"bold\">milliseconds a training step of "
         "an MLP takes, ",
         WIDTH, HEIGHT, WIDTH, HEIGHT);
-    vkt__svg_text(&t, s->device);
+    vkt__markup_escape(&t, s->device);
     vkt__str_printf(&t, "</text>\n<text x=\"20\" y=\"44\" fill=\"#555\">");
-    vkt__svg_text(&t, s->driver);
+    vkt__markup_escape(&t, s->driver);
     vkt__str_printf(&t, ", commit %s, %s", s->commit, s->date);
     if (isfinite(s->load)) vkt__str_printf(&t, ", load average %.1f before", s->load);
     vkt__str_printf(&t,
