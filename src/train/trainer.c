@@ -319,8 +319,6 @@ static vkt_status retire_done(vkt__trainer *t)
     return st;
 }
 
-/* Examples weigh 1 / (examples of the step); what class weights add to that, inv_weight takes out
- * again. */
 static vkt_status submit_step(vkt__trainer *t, uint64_t step)
 {
     vkt_status st = VKT_OK;
@@ -336,14 +334,7 @@ static vkt_status submit_step(vkt__trainer *t, uint64_t step)
         f.input_wait += wait;
         f.n_valid += b->n_valid;
         f.last = k + 1 == n;
-        weight += b->weight;
-        vkt_step_desc d = { .lr = f.lr,
-                            .step = step,
-                            .seed = t->c->seed,
-                            .micro = k,
-                            .n_micro = n,
-                            .inv_weight = t->step_examples / weight };
-        vkt_optim_fill(t->s->optim, &d, t->s->train.step[f.slot]);
+        vkt__session_fill(t->s, f.slot, step, k, f.lr, &weight);
         VKT_TRY(vkt_graph_submit(t->s->train.graph, f.slot, &f.ticket));
         if (f.last && t->s->update) VKT_TRY(vkt_graph_submit(t->s->update, f.slot, &f.ticket));
         t->flights[(t->oldest + t->n_flights++) % VKT_MAX_SLOTS] = f;
@@ -496,21 +487,8 @@ fail:
 
 static vkt_status start_loader(vkt__trainer *t)
 {
-    const vkt_config *c = t->c;
-    vkt_loader_desc d = { .data = t->data,
-                          .split = VKT_TRAIN,
-                          .batch = c->batch,
-                          .shuffle = true,
-                          .seed = c->seed,
-                          .start = t->first * c->accumulate,
-                          .weight = (float)(1 / t->step_examples),
-                          .class_weight = t->s->class_weight_host,
-                          .augment = &c->augment,
-                          .balanced = c->balanced_sampling != 0,
-                          .stop_on_bad = c->data.bad_files == VKT_BAD_STOP,
-                          .n_slots = t->s->train.n_slots,
-                          .slots = t->s->train.slots,
-                          .n_threads = c->data_workers };
+    vkt_loader_desc d = vkt__session_loader(t->s, t->data);
+    d.start = t->first * t->c->accumulate;
     return vkt_loader_create(&d, &t->loader);
 }
 
