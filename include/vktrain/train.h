@@ -14,13 +14,16 @@ extern "C" {
 /* ---- configuration: one struct, one option table ---- */
 
 typedef enum vkt_class_weighting { VKT_CW_NONE, VKT_CW_BALANCED } vkt_class_weighting;
+/* A measure against a lack of device memory: taken when it must be, never, or always. */
+typedef enum vkt_measure { VKT_MEASURE_AUTO, VKT_MEASURE_NONE, VKT_MEASURE_ALWAYS } vkt_measure;
 
 /* A training job as resolved. vkt_config_create fills in the option table's defaults; strings and
  * the model belong to the config's arena. */
 typedef struct vkt_config {
     const char *name, *note;
     uint64_t seed;
-    const char *device; /* NULL: VKT_DEVICE or the best */
+    const char *device;  /* NULL: VKT_DEVICE or the best */
+    vkt_dtype precision; /* of activations: f32, f16 or bf16 */
     vkt_data_desc data;
     uint32_t data_workers, data_prefetch; /* loader threads; ring slots */
     int balanced_sampling;                /* 1: every class as often */
@@ -31,6 +34,8 @@ typedef struct vkt_config {
     int64_t ignore_index; /* -1: none */
     vkt_class_weighting class_weight;
     vkt_optim_desc optim;
+    vkt_measure offload;   /* optimizer moments in the host's memory */
+    vkt_measure recompute; /* activations computed again in the backward pass */
     vkt_schedule schedule; /* .steps is train.steps, .lr is optim.lr */
     uint32_t batch;        /* examples of a micro-batch */
     uint32_t
@@ -106,6 +111,8 @@ typedef struct vkt_train_desc {
     bool no_checkpoints; /* evaluate, save nothing: for checks whose weights nobody wants. Such a
                             run can't go on where it was, and there is no best checkpoint */
     char **explain_text; /* caller frees */
+    const vkt_tune_desc
+        *tune; /* stop after timing kernels for this recipe's products: see vkt_tune */
     void (*on_progress)(void *user,
                         const vkt_progress *p); /* after each step whose numbers arrived */
     void *user;

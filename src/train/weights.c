@@ -70,6 +70,7 @@ vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const v
     vkt_status st = VKT_OK;
     uint64_t bytes = vkt_model_flat_count(m) * 4;
     VKT_TRY(vkt_buffer_write(gpu, vkt_model_values(m), 0, w->values, bytes));
+    VKT_TRY(vkt_model_values_changed(m));
     for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++)
         VKT_TRY(vkt_buffer_write(gpu, vkt_optim_moment(o, k), 0, w->moments[k], bytes));
 fail:
