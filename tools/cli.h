@@ -162,8 +162,8 @@ bool cli_exists(const char *path);
 /* ---- commands ---- */
 
 extern const cli_command cmd_devices, cmd_doctor, cmd_recipes, cmd_train, cmd_eval, cmd_predict,
-    cmd_inspect, cmd_runs, cmd_bench, cmd_profile, cmd_tune, cmd_study, cmd_report, cmd_watch,
-    cmd_init, cmd_manual;
+    cmd_export, cmd_pack, cmd_inspect, cmd_runs, cmd_bench, cmd_profile, cmd_tune, cmd_study,
+    cmd_report, cmd_watch, cmd_init, cmd_manual;
 /* All commands, in the order of the overview; NULL past the end. */
 const cli_command *cli_command_at(size_t i);
 

@@ -101,7 +101,8 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
 
 static bool matmul_sum_shape(vkt_node *n)
 {
-    vkt_shape parts = n->in[0]->shape, out = vkt_shape2(parts.d[1], parts.d[2]);
+    vkt_shape parts = n->in[0]->shape, out = { parts.rank - 1, { 0 } };
+    memcpy(out.d, parts.d + 1, out.rank * sizeof *out.d);
     vkt_act act = n->attr.matmul.act;
     vkt__out(n, 0, out, n->attr.matmul.out);
     if (act != VKT_ACT_NONE && !n->in[3] && !vkt__act_from_output(act))
@@ -115,8 +116,8 @@ static void matmul_sum_record(vkt__rec *rec, const vkt_node *n)
     struct matmul_params p = params_of(rec, n);
     vkt_dtype out = n->out[0]->dtype;
     p.a = vkt__addr(rec, n->in[0]);
-    p.M = parts.d[1];
-    p.N = parts.d[2];
+    p.M = vkt__rows_of(n->out[0]->shape);
+    p.N = vkt__last(parts);
     p.K = parts.d[0];
     uint32_t spec[] = {
         VKT_MIN(rec->caps->workgroup, 64), 1, 1, 0, act_of(n), out == VKT_BF16, out != VKT_F32
