@@ -228,7 +228,7 @@ typedef struct vkt_history_step {
 typedef struct vkt_history_eval {
     uint64_t step;
     char split[16];
-    double loss, accuracy, mae, seconds;
+    double loss, accuracy, balanced_accuracy, macro_f1, mae, seconds;
     uint64_t n;         /* examples */
     uint32_t n_classes; /* 0: no counts */
     uint64_t *class_count, *class_correct;
@@ -246,6 +246,8 @@ vkt_status vkt_history_load(const char *run_dir, vkt_history **out);
 /* Reads what was appended since; all of it anew after a resumed run has cut its file back. */
 vkt_status vkt_history_update(vkt_history *h);
 void vkt_history_destroy(vkt_history **h);
+/* An evaluation's value of a metric by its name, as checkpoint.metric has it; NAN: not measured. */
+double vkt_history_metric(const vkt_history_eval *e, const char *metric);
 
 /* What a run in progress, in another process, may be told: it looks twice a second. */
 typedef enum vkt_run_order {

@@ -72,6 +72,8 @@ static void add_eval(vkt_history *h, const json_t *o, uint64_t step)
     *e = (vkt_history_eval) { .step = step,
                               .loss = number(o, "loss", NAN),
                               .accuracy = number(o, "accuracy", NAN),
+                              .balanced_accuracy = number(o, "balanced_accuracy", NAN),
+                              .macro_f1 = number(o, "macro_f1", NAN),
                               .mae = number(o, "mae", NAN),
                               .seconds = number(o, "seconds", NAN),
                               .n = (uint64_t)fmax(number(o, "n", 0), 0) };
@@ -181,4 +183,19 @@ void vkt_history_destroy(vkt_history **h)
     free((*h)->priv);
     free(*h);
     *h = NULL;
+}
+
+double vkt_history_metric(const vkt_history_eval *e, const char *metric)
+{
+    const struct {
+        const char *name;
+        double value;
+    } all[] = { { "loss", e->loss },
+                { "accuracy", e->accuracy },
+                { "balanced_accuracy", e->balanced_accuracy },
+                { "macro_f1", e->macro_f1 },
+                { "mae", e->mae } };
+    for (size_t i = 0; i < VKT_COUNT(all); i++)
+        if (!strcmp(all[i].name, metric)) return all[i].value;
+    return NAN;
 }
