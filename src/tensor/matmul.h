@@ -10,6 +10,7 @@ typedef struct vkt__product {
     vkt_layout layout;
     uint32_t M, N, K;
     vkt_dtype in, out; /* of A and B; of C: f32, or the same as `in` */
+    uint32_t batch;    /* so many of them; 0: one, not batched */
 } vkt__product;
 
 vkt__product vkt__product_of(const vkt_node *n);

@@ -101,9 +101,10 @@ uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p)
         return caps->int64 && vkt__matmul_fits(MM_ROWS, caps, p) ? MM_ROWS : MM_BLOCK;
     }
     if (caps->klass == VKT_CLASS_NVIDIA && vkt__matmul_fits(MM_TILED_128, caps, p) &&
-        tiles(&kernels[MM_TILED_128], p) >= 64)
+        tiles(&kernels[MM_TILED_128], p) * VKT_MAX(p->batch, 1) >= 64)
         return MM_TILED_128;
-    if (vkt__matmul_fits(MM_TILED_64, caps, p) && tiles(&kernels[MM_TILED_64], p) >= 24)
+    if (vkt__matmul_fits(MM_TILED_64, caps, p) &&
+        tiles(&kernels[MM_TILED_64], p) * VKT_MAX(p->batch, 1) >= 24)
         return MM_TILED_64;
     return vkt__matmul_fits(MM_TILED, caps, p) ? MM_TILED : MM_NAIVE;
 }
@@ -153,6 +154,7 @@ const char *vkt__matmul_key(const vkt__product *p, char key[40])
 {
     int n = snprintf(key, 40, "matmul %s %u %u %u", vkt_layout_name(p->layout), log2_of(p->M),
                      log2_of(p->N), log2_of(p->K));
+    if (p->batch) n += snprintf(key + n, 40 - (size_t)n, " x%u", log2_of(p->batch));
     if (is_16bit(p))
         snprintf(key + n, 40 - (size_t)n, " %s %s", vkt_dtype_name(p->in), vkt_dtype_name(p->out));
     return key;
@@ -207,8 +209,8 @@ uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt_node *n)
     const vkt_caps *caps = vkt_gpu_caps(gpu);
     uint32_t cores = caps->type == VKT_GPU_DISCRETE ? 32 : 8;
     vkt__product p = vkt__product_of(n);
-    if (caps->klass == VKT_CLASS_CPU || (uint64_t)p.M * p.N == 0 || n->attr.matmul.kernel ||
-        p.K < 2048)
+    if (caps->klass == VKT_CLASS_CPU || p.batch || (uint64_t)p.M * p.N == 0 ||
+        n->attr.matmul.kernel || p.K < 2048)
         return 1;
     uint32_t kernel = vkt__matmul_choose(gpu, &p);
     if (kernel == MM_NAIVE) return 1;
@@ -224,14 +226,15 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
                                        uint32_t slices, uint32_t act, uint64_t a, uint64_t b)
 {
     mm_kernel k = with_tile(kernel, caps, p);
+    uint64_t products = VKT_MAX(p->batch, slices);
     uint32_t vector = is_16bit(p) ? 8 : 16; /* bytes of four elements */
     vkt__matmul_launch l = { .shader = is_16bit(p) ? k.shader16 : k.shader,
                              .spec = { VKT_MIN(caps->workgroup, 64), 1, 1, (uint32_t)p->layout, act,
                                        p->in == VKT_BF16, p->out != VKT_F32 },
                              .n_spec = 7 };
     if (kernel == MM_NAIVE) {
-        uint64_t size = (uint64_t)p->M * p->N, per_slice = is_16bit(p) ? (size + 1) / 2 : size;
-        l.groups = (slices * per_slice + l.spec[0] - 1) / l.spec[0];
+        uint64_t size = products * p->M * p->N, invocations = is_16bit(p) ? (size + 1) / 2 : size;
+        l.groups = (invocations + l.spec[0] - 1) / l.spec[0];
         return l;
     }
     if (is_rows(kernel)) {
@@ -253,6 +256,6 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
         l.spec[0] = threads_of(&k);
         for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
     }
-    l.groups = tiles(&k, p) * slices;
+    l.groups = tiles(&k, p) * products;
     return l;
 }

@@ -65,6 +65,7 @@ typedef union vkt_attr {
         vkt_act act;
         vkt_dtype out;
         uint32_t kernel, slices;
+        bool batched; /* a product per leading index of both operands */
     } matmul;
     struct {
         uint32_t op;
