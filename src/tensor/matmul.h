@@ -39,7 +39,7 @@ uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt_node *n);
 /* What is dispatched. */
 typedef struct vkt__matmul_launch {
     const char *shader;
-    uint32_t spec[16], n_spec; /* as in matmul_end.glsl, then the kernel's own */
+    uint32_t spec[20], n_spec; /* as in matmul_end.glsl, then the kernel's own */
     uint64_t groups;
 } vkt__matmul_launch;
 /* act: constant ACT. a, b: addresses, whose alignment decides how they are loaded. */

@@ -4,11 +4,21 @@
 
 #include "tensor/matmul.h"
 
-enum { MM_CHOOSE, MM_NAIVE, MM_ROWS, MM_BLOCK = 4, MM_PAIRS, MM_TILED = 8, MM_COUNT = 17 };
+enum {
+    MM_CHOOSE,
+    MM_NAIVE,
+    MM_ROWS,
+    MM_BLOCK = 4,
+    MM_PAIRS,
+    MM_TILED = 8,
+    MM_MATRIX = 17,
+    MM_COUNT = 20
+};
 
 /* Which shader, for operands of 32 and of 16 bits (NULL: none). rows, columns: what a workgroup
  * computes, columns per lane on CPU drivers. steps: of k at a time. thread_rows, thread_columns: a
- * thread's share of a tile; in matmul_rows thread_rows share registers. Numbers of kernels are for
+ * thread's share of a tile, in matmul_coopmat a subgroup's; in matmul_rows thread_rows share
+ * registers. Numbers of kernels are for
  * tests only; what is kept, and read, is the name. */
 typedef struct {
     const char *name, *shader, *shader16;
@@ -31,6 +41,9 @@ static const mm_kernel kernels[MM_COUNT] = {
     { "tiled.128x64", "matmul_tiled", "matmul_tiled.half", 128, 64, 16, 8, 4 },
     { "tiled.128x128", "matmul_tiled", "matmul_tiled.half", 128, 128, 16, 8, 8 },
     { "tiled.128x128x8", "matmul_tiled", "matmul_tiled.half", 128, 128, 8, 8, 8 },
+    [MM_MATRIX] = { "matrix.32x32", NULL, "matmul_coopmat", 32, 32, 32, 16, 16 },
+    { "matrix.64x64", NULL, "matmul_coopmat", 64, 64, 32, 32, 32 },
+    { "matrix.128x128", NULL, "matmul_coopmat", 128, 128, 32, 64, 64 },
 };
 enum { MM_TILED_64 = MM_TILED + 3, MM_TILED_128 = MM_TILED + 7 };
 
@@ -45,6 +58,7 @@ static uint32_t width_of(uint32_t kernel)
     return kernel >= MM_PAIRS ? 2 : 1;
 }
 
+/* Threads, of matmul_coopmat subgroups. */
 static uint32_t threads_of(const mm_kernel *k)
 {
     return k->rows / k->thread_rows * (k->columns / k->thread_columns);
@@ -66,10 +80,42 @@ static bool is_16bit(const vkt__product *p)
     return p->in != VKT_F32;
 }
 
+/* Of sums that a subgroup keeps in registers: 128 numbers a lane where 32 lanes hold 16 x 16. */
+enum { MOST_FRAGMENTS = 16 };
+
+static const char *matrix_shader(const vkt__product *p)
+{
+    return p->in == VKT_BF16 ? "matmul_coopmat.bfloat16" : "matmul_coopmat.float16";
+}
+
+static const uint32_t *fragment_of(const vkt_caps *caps, const vkt__product *p)
+{
+    return p->in == VKT_BF16 ? caps->coopmat_bf16 : caps->coopmat_f16;
+}
+
+/* The device's fragments divide a subgroup's share, whole subgroups the workgroup; 128-bit vectors
+ * of a tile and a vector of padding a row fit shared memory. */
+static bool fits_matrix(const mm_kernel *k, const vkt_caps *caps, const vkt__product *p)
+{
+    const uint32_t *f = fragment_of(caps, p);
+    if (!caps->coopmat || !f[0] || !vkt__kernel_built(matrix_shader(p))) return false;
+    uint32_t a = p->layout == VKT_TN ? k->steps * (k->rows + 8) : k->rows * (k->steps + 8),
+             b = p->layout == VKT_NT ? k->columns * (k->steps + 8) : k->steps * (k->columns + 8);
+    bool fixed = caps->subgroup_control || caps->subgroup_min == caps->subgroup_max;
+    uint32_t fragments = k->thread_rows / f[0] * (k->thread_columns / f[1]);
+    return fixed && fragments <= MOST_FRAGMENTS && row_a(p) % 2 == 0 && row_b(p) % 2 == 0 &&
+           k->thread_rows % f[0] == 0 && k->thread_columns % f[1] == 0 && k->steps % f[2] == 0 &&
+           threads_of(k) * caps->subgroup <= caps->workgroup &&
+           2 * (a + b) + 4 * threads_of(k) * f[0] * f[1] <= caps->shared_bytes;
+}
+
 bool vkt__matmul_fits(uint32_t kernel, const vkt_caps *caps, const vkt__product *p)
 {
     const mm_kernel *k = &kernels[kernel];
     /* Words of two 16-bit numbers are stored whole: only the naive kernel has them cross rows. */
+    if (kernel >= MM_MATRIX && (!is_16bit(p) || !fits_matrix(k, caps, p))) return false;
+    if (kernel >= MM_MATRIX && p->out != VKT_F32 && p->N % 2) return false;
+    if (kernel >= MM_MATRIX) return true;
     if (is_16bit(p) && (!k->shader16 || (kernel != MM_NAIVE && p->out != VKT_F32 && p->N % 2)))
         return false;
     if (is_rows(kernel)) {
@@ -111,6 +157,7 @@ uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p)
 
 bool vkt__matmul_is_first(uint32_t kernel)
 {
+    if (kernel >= MM_MATRIX) return kernel == MM_MATRIX;
     return strcmp(kernels[kernel].shader,
                   kernels[kernel - 1].shader ? kernels[kernel - 1].shader : "") != 0;
 }
@@ -245,6 +292,21 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
         for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
     } else if (kernel == MM_BLOCK) {
         l.spec[0] = caps->subgroup;
+    } else if (kernel >= MM_MATRIX) {
+        const uint32_t *f = fragment_of(caps, p);
+        const uint32_t tile[] = { k.rows,
+                                  k.columns,
+                                  k.steps,
+                                  k.thread_rows,
+                                  k.thread_columns,
+                                  f[0],
+                                  f[1],
+                                  f[2],
+                                  row_a(p) % 8 == 0 && a % 16 == 0,
+                                  row_b(p) % 8 == 0 && b % 16 == 0 };
+        l.shader = matrix_shader(p);
+        l.spec[0] = threads_of(&k) * caps->subgroup;
+        for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
     } else {
         const uint32_t tile[] = { k.rows,
                                   k.columns,
