@@ -17,9 +17,11 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer u32s { uint 
 #ifdef PAIRS
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer f32x4s { uint64_t v[]; };
+#define elems f32x4s
 #define LOAD_PAIR(from, i) uintBitsToFloat(unpackUint2x32((from).v[i]))
 #define STORE_PAIR(to, i, x) (to).v[i] = packUint2x32(floatBitsToUint(x))
 #else
+#define elems f32s
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer f32x4s { vec4 v[]; };
 #endif
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer u32x4s { uvec4 v[]; };
@@ -29,11 +31,15 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) buffer u32x2s { uve
 layout(buffer_reference) buffer step_ref;
 layout(buffer_reference) buffer scalars_ref;
 layout(buffer_reference) buffer groups_ref;
+layout(buffer_reference) buffer loss_scale_ref;
 
 #include "params.h"
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer step_ref { vkt_step_block b; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer scalars_ref { vkt_scalars s; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer groups_ref { vkt_group_params v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer loss_scale_ref { vkt_loss_scale s; };
+
+#include "elem.glsl"
 
 uint flat_group()
 {

@@ -25,7 +25,8 @@ struct vkt_step_block {
     U32 dropout_key;   /* of (seed, dropout): see rng.h */
     U32 micro;         /* of this step: 0 begins a new sum of gradients */
     F32 inv_weight;    /* what loss and gradient are multiplied by: 1, or 1 / sum of weights */
-    U32 pad0, pad1, pad2;
+    F32 ema;           /* share of the new parameters in their moving average */
+    U32 pad0, pad1;
 };
 
 /* What a step reports: optim_state.comp writes it, optim_update.comp and the host read it. */
@@ -35,9 +36,18 @@ struct vkt_scalars {
     F32 ok;            /* 1, or 0: NaN or Inf in loss or norm, nothing was updated */
     F32 hits;
     F32 skipped;       /* updates left out since the start of the process */
-    F32 scale;         /* what the gradient is multiplied by: clip * inv_weight */
-    F32 pad0;
+    F32 scale;         /* what the gradient is multiplied by: clip * inv_weight / loss_scale */
+    F32 loss_scale;    /* that this step's gradient was computed with; 1 without */
 };
+
+/* The loss scale of fp16, kept on the device by optim_state.comp: halved when a step overflows, doubled after `every`
+ * steps in a row that did not. Powers of two, so that scaling is exact. */
+struct vkt_loss_scale {
+    F32 scale;
+    F32 good;          /* steps in a row without overflow; a whole number */
+};
+#define VKT_LOSS_SCALE_LEAST 1.0
+#define VKT_LOSS_SCALE_MOST 16777216.0
 
 /* One parameter group; optim_update.comp finds it by 256-element blocks. */
 struct vkt_group_params {
@@ -55,9 +65,9 @@ struct vkt_group_params {
 #define VKT_EL_ACT 5
 #define VKT_EL_ACT_BWD 6
 struct eltwise_params {
-    ADDR(f32s) x;
-    ADDR(f32s) y;
-    ADDR(f32s) z;
+    ADDR(u32s) x;      /* u32s: elements of the type that the kernel was specialized for, see elem.glsl */
+    ADDR(u32s) y;
+    ADDR(u32s) z;
     ADDR(f32x4s) x4;   /* the same addresses as vectors: SwiftShader can't cast references */
     ADDR(f32x4s) y4;
     ADDR(f32x4s) z4;
@@ -71,10 +81,10 @@ struct eltwise_params {
 #define VKT_EL_DROPOUT 7
 #define VKT_CHAIN_STAGES 3
 struct eltwise_chain_params {
-    ADDR(f32s) x;
-    ADDR(f32s) y0, y1, y2;
+    ADDR(u32s) x;
+    ADDR(u32s) y0, y1, y2;
     ADDR(step_ref) step;
-    ADDR(f32s) z;
+    ADDR(u32s) z;
     ADDR(f32x4s) x4;   /* the same addresses as vectors */
     ADDR(f32x4s) y40, y41, y42;
     ADDR(f32x4s) z4;
@@ -114,7 +124,7 @@ struct matmul_params {
 
 /* sum.comp: chunk sums */
 struct sum_params {
-    ADDR(f32s) x;
+    ADDR(u32s) x;
     ADDR(f32s) y;
     ADDR(f32x4s) x4;
     U32 n, chunk, groups;
@@ -123,7 +133,7 @@ struct sum_params {
 
 /* sum_rows.comp: column sums of x [rows, cols] in `splits` chunks of rows */
 struct sum_rows_params {
-    ADDR(f32s) x;
+    ADDR(u32s) x;
     ADDR(f32s) y;
     U32 rows, cols, chunk, splits;
 };
@@ -132,12 +142,12 @@ struct sum_rows_params {
 #define VKT_NORM_BIAS 1u
 #define VKT_NORM_RESIDUAL 2u /* forward: r is added and s written; backward: ds is added */
 struct norm_params {
-    ADDR(f32s) x;
+    ADDR(u32s) x;
     ADDR(f32s) w;
     ADDR(f32s) b;
-    ADDR(f32s) r;
-    ADDR(f32s) y;
-    ADDR(f32s) s;      /* x itself without residual */
+    ADDR(u32s) r;
+    ADDR(u32s) y;
+    ADDR(u32s) s;      /* x itself without residual */
     ADDR(f32s) mean;   /* [rows]; not for RMS norm */
     ADDR(f32s) rstd;   /* [rows] */
     ADDR(f32x4s) x4;   /* the same addresses, as vectors */
@@ -151,13 +161,13 @@ struct norm_params {
     U32 flags;
 };
 struct norm_bwd_params {
-    ADDR(f32s) dy;
-    ADDR(f32s) s;
+    ADDR(u32s) dy;
+    ADDR(u32s) s;
     ADDR(f32s) w;
     ADDR(f32s) mean;
     ADDR(f32s) rstd;
-    ADDR(f32s) ds;
-    ADDR(f32s) dx;
+    ADDR(u32s) ds;
+    ADDR(u32s) dx;
     ADDR(f32x4s) dy4;  /* the same addresses, as vectors */
     ADDR(f32x4s) s4;
     ADDR(f32x4s) w4;
@@ -168,8 +178,8 @@ struct norm_bwd_params {
     U32 pad;
 };
 struct norm_dw_params {
-    ADDR(f32s) dy;
-    ADDR(f32s) s;
+    ADDR(u32s) dy;
+    ADDR(u32s) s;
     ADDR(f32s) mean;
     ADDR(f32s) rstd;
     ADDR(f32s) dw;     /* [splits, cols] */
@@ -177,6 +187,61 @@ struct norm_dw_params {
     U32 rows, cols, chunk, splits;
     U32 flags;
     U32 pad;
+};
+
+/* batch_*.comp: x [rows, cols] in groups of group_rows (the last may be shorter), each in per_group chunks of rows */
+#define VKT_BN_RESIDUAL 1u
+#define VKT_BN_PRE 2u
+struct batch_norm_params {
+    ADDR(elems) x;
+    ADDR(elems) dy;
+    ADDR(elems) mean;  /* [groups, cols] */
+    ADDR(elems) rstd;
+    ADDR(elems) w;     /* [cols] */
+    ADDR(elems) b;     /* [cols]; see the kernels for what it is backward */
+    ADDR(elems) r;
+    ADDR(elems) out0;
+    ADDR(elems) out1;
+    U32 rows, cols;
+    U32 groups, group_rows, per_group, chunk;
+    F32 eps;
+    U32 flags;
+};
+/* batch_finish.comp */
+struct batch_finish_params {
+    ADDR(f32s) means;    /* [chunks, cols] */
+    ADDR(f32s) squares;
+    ADDR(f32s) run_mean; /* [cols] */
+    ADDR(f32s) run_var;
+    ADDR(u32s) count;    /* [1] */
+    ADDR(f32s) mean;     /* [groups, cols] */
+    ADDR(f32s) rstd;
+    U32 rows, cols;
+    U32 groups, group_rows, per_group, chunk;
+    F32 eps, momentum;
+};
+/* batch_norm_total.comp */
+struct batch_total_params {
+    ADDR(f32s) parts_g;  /* [chunks, cols] */
+    ADDR(f32s) parts_gh;
+    ADDR(f32s) sum_g;    /* [groups, cols] */
+    ADDR(f32s) sum_gh;
+    ADDR(f32s) db;       /* [cols] */
+    ADDR(f32s) dw;
+    U32 cols, groups, per_group, pad;
+};
+
+/* group_norm*.comp: x [N, pixels, cols], `groups` of `width` channels; see the kernels for what b, y and w are backward */
+struct group_norm_params {
+    ADDR(f32s) x;
+    ADDR(f32s) w;
+    ADDR(f32s) b;
+    ADDR(f32s) mean; /* [N groups] */
+    ADDR(f32s) rstd;
+    ADDR(f32s) y;
+    U32 n;           /* N groups */
+    U32 groups, width, pixels, cols;
+    F32 eps;
 };
 
 /* softmax.comp: x -> y; softmax_bwd.comp: dy, y -> dx */
@@ -206,7 +271,7 @@ struct xent_params {
     ADDR(f32s) lse;          /* [rows]: log of the sum of exp(logit - top) */
     ADDR(f32s) loss;         /* [rows] */
     ADDR(f32s) hit;          /* [rows] */
-    ADDR(f32s) dlogits;      /* [rows, cols] */
+    ADDR(u32s) dlogits;      /* [rows, cols] */
     U32 rows, cols;
     U32 ignore;              /* 1 + the target to ignore; 0: none */
     F32 smoothing;
@@ -220,13 +285,13 @@ struct mse_params {
     ADDR(f32s) y;
     ADDR(f32s) weight; /* [rows] */
     ADDR(f32s) dloss;  /* [rows] */
-    ADDR(f32s) z;
+    ADDR(u32s) z;
     U32 rows, cols;
     U32 flags;         /* VKT_XENT_WEIGHT, VKT_XENT_DLOSS */
     U32 pad;
 };
 
-/* cast.comp: 16-bit numbers lie two to a word, the lower half first */
+/* cast.comp */
 struct cast_params {
     ADDR(u32s) x;
     ADDR(u32s) y;
@@ -242,6 +307,14 @@ struct accumulate_params {
     U32 n, pad;
 };
 
+/* ema.comp: average += share * (x - average) */
+struct ema_params {
+    ADDR(f32s) average;
+    ADDR(f32s) x;
+    ADDR(step_ref) step;
+    U32 n, pad;
+};
+
 /* optim_state.comp */
 struct optim_state_params {
     ADDR(f32s) squares;
@@ -249,8 +322,10 @@ struct optim_state_params {
     ADDR(f32s) hits;
     ADDR(step_ref) step;
     ADDR(u32s) skipped;
+    ADDR(loss_scale_ref) loss_scale;
     ADDR(scalars_ref) scalars;
-    U32 has_hits, pad;
+    U32 has_hits;
+    U32 scale_every;     /* vkt_loss_scale; 0: there is none */
 };
 
 /* optim_update.comp; numbers of vkt_rule */
@@ -274,8 +349,60 @@ struct optim_update_params {
     ADDR(step_ref) step;
     ADDR(u32s) blocks;   /* group of each block of VKT_GROUP_BLOCK elements */
     ADDR(groups_ref) groups;
+    ADDR(u32s) shadow;   /* theta in 16 bits, or not there */
     U32 n;
     F32 beta1, beta2, eps; /* momentum and rmsprop: gamma is beta1, rho is beta2 */
+};
+
+/* conv_*.comp: y [N, oh, ow, co] from x [N, h, wd, c], NHWC, and w [kh, kw, ci = c / groups, co]; for the gradient of w
+ * w is dy and y is dw. flags: VKT_MM_BIAS, VKT_MM_PRE */
+struct conv_params {
+    ADDR(elems) x;     /* elems.glsl */
+    ADDR(elems) w;
+    ADDR(f32s) bias;   /* [co] */
+    ADDR(f32s) y;
+    ADDR(f32s) pre;    /* as y, before the activation */
+    U32 h, wd, c;
+    U32 oh, ow, co;
+    U32 kh, kw, ci;
+    U32 pad, dil, groups;
+    U32 pixels;        /* N oh ow */
+    U32 slice;         /* gradient of w: rows of pixels that a slice takes */
+    U32 flags;
+    U32 unused;
+};
+/* pool.comp, pool_bwd.comp: x [N, h, wd, c], y and index [N, oh, ow, c] */
+struct pool_params {
+    ADDR(elems) x;
+    ADDR(elems) y;
+    ADDR(elems) index; /* u32: kh KW + kw of the maximum */
+    U32 h, wd, c;
+    U32 oh, ow;
+    U32 pad;
+    U32 lines;         /* of the side that is written */
+    F32 scale;         /* of the mean */
+};
+/* swap.comp: x [n, a, b], y [n, b, a] */
+struct swap_params {
+    ADDR(f32s) x;
+    ADDR(f32s) y;
+    U32 n, a, b, pad;
+};
+/* pad.comp */
+struct pad_params {
+    ADDR(f32s) x;
+    ADDR(f32s) y;
+    U32 h, wd, c;
+    U32 oh, ow;
+    U32 top, left;     /* modulo 2^32 */
+    U32 lines;         /* N oh */
+};
+/* conv_flip.comp */
+struct conv_flip_params {
+    ADDR(f32s) w;
+    ADDR(f32s) y;
+    U32 n;             /* elements */
+    U32 c, co, groups;
 };
 
 /* bench_*.comp: the device's ceilings */
@@ -308,7 +435,9 @@ static_assert(sizeof(struct vkt_step_block) % 16 == 0, "step blocks lie one afte
 static_assert(sizeof(struct optim_update_params) <= 128, "push constants");
 static_assert(sizeof(struct eltwise_chain_params) <= 128, "push constants");
 static_assert(sizeof(struct matmul_params) <= 128, "push constants");
+static_assert(sizeof(struct conv_params) <= 128, "push constants");
 static_assert(sizeof(struct norm_params) <= 128, "push constants");
+static_assert(sizeof(struct batch_norm_params) <= 128, "push constants");
 static_assert(sizeof(struct norm_bwd_params) <= 128, "push constants");
 static_assert(sizeof(struct xent_params) <= 128, "push constants");
 #endif

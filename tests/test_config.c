@@ -348,14 +348,23 @@ static void sections_within_sections(void **state)
     assert_true(c->augment.flip == 0.5f && c->augment.cutout == 8 && c->balanced_sampling == 1);
     assert_string_equal(c->data.size, "48x64");
     REQUIRE_OK(vkt_config_set(c, "data.augment.mixup=0.2"));
+    REQUIRE_OK(vkt_config_set(c, "loss.class_weights=[1, 0.25, 3]"));
     char *yaml = vkt_config_yaml(c);
     assert_non_null(strstr(yaml, "  augment:\n    crop_padding: 0\n    flip: 0.5\n"));
     vkt_config *d = accepted(yaml);
     assert_memory_equal(&c->augment, &d->augment, sizeof c->augment);
+    assert_true(d->class_weight == VKT_CW_LIST && d->n_class_weights == 3);
+    assert_true(d->class_weights[1] == 0.25f && d->class_weights[2] == 3);
+    REQUIRE_OK(vkt_config_set(c, "loss.class_weight=balanced"));
+    assert_true(c->class_weight == VKT_CW_BALANCED);
     free(yaml);
     vkt_config_destroy(&c), vkt_config_destroy(&d);
     refused("data:\n  augment:\n    flipp: 1\n" MODEL,
             "r.yaml:3: unknown key 'data.augment.flipp'; did you mean 'data.augment.flip'");
+    refused("data: {source: digits}\nloss: {class_weight: [1, -2]}\n" MODEL,
+            "every entry must be a number from 0");
+    refused("data: {source: digits}\nloss: {class_weight: balance}\n" MODEL,
+            "did you mean 'balanced'");
 }
 
 static void numbers_print_shortest(void **state)
@@ -393,7 +402,7 @@ static void built_in_recipes_are_right(void **state)
         assert_int_equal(c->layers[c->n_layers - 1].out, 0); /* the number of classes */
         vkt_config_destroy(&c);
     }
-    assert_int_equal(i, 2);
+    assert_true(i >= 2);
 }
 
 static void recipes_load_by_path_or_name(void **state)
@@ -408,7 +417,8 @@ static void recipes_load_by_path_or_name(void **state)
     REQUIRE_STATUS(vkt_config_load(c, "test_config_tmp/a.yaml"), VKT_ARG);
     REQUIRE_LOGGED("test_config_tmp/a.yaml:6: optim.lr");
     REQUIRE_STATUS(vkt_config_load(c, "digit"), VKT_ARG);
-    REQUIRE_LOGGED("the built-in ones are digits, fashion-mnist; did you mean 'digits'?");
+    REQUIRE_LOGGED("the built-in ones are digits, fashion-mnist");
+    REQUIRE_LOGGED("; did you mean 'digits'?");
     REQUIRE_STATUS(vkt_config_load(c, "digits.yaml"), VKT_IO);
     REQUIRE_LOGGED("can't open 'digits.yaml'");
     vkt_config_destroy(&c);

@@ -103,10 +103,11 @@ const char *vkt_gpu_class_name(vkt_gpu_class klass);
 /* The names that --cap takes, one "name  meaning" per line. */
 const char *vkt_cap_help(void);
 
-/* How many bytes of device memory are allocated now, how many allocations were made since creation,
+/* How many bytes of device memory are allocated now (and of VKT_MEM_HOST, apart), how many
+ * allocations were made since creation,
  * and how many messages the validation layer has sent (each was logged). */
 typedef struct vkt_gpu_stats {
-    uint64_t bytes, peak_bytes, n_allocs;
+    uint64_t bytes, peak_bytes, host_bytes, n_allocs;
     uint32_t n_validation, n_pipelines;
     double pipeline_s; /* seconds spent creating pipelines */
 } vkt_gpu_stats;
@@ -126,6 +127,8 @@ typedef enum vkt_mem {
     VKT_MEM_DEVICE,   /* fast for the device; mapped only where memory is unified */
     VKT_MEM_UPLOAD,   /* host writes, device reads; mapped, coherent */
     VKT_MEM_READBACK, /* device writes, host reads; mapped, cached */
+    VKT_MEM_HOST,     /* the host's own, for what the device's has no room for: read and written by
+                         the device over its bus; mapped, cached; not of the device's budget */
 } vkt_mem;
 
 typedef struct vkt_buffer_desc {

@@ -13,14 +13,17 @@ extern "C" {
 
 /* ---- configuration: one struct, one option table ---- */
 
-typedef enum vkt_class_weighting { VKT_CW_NONE, VKT_CW_BALANCED } vkt_class_weighting;
+typedef enum vkt_class_weighting { VKT_CW_NONE, VKT_CW_BALANCED, VKT_CW_LIST } vkt_class_weighting;
+/* A measure against a lack of device memory: taken when it must be, never, or always. */
+typedef enum vkt_measure { VKT_MEASURE_AUTO, VKT_MEASURE_NONE, VKT_MEASURE_ALWAYS } vkt_measure;
 
 /* A training job as resolved. vkt_config_create fills in the option table's defaults; strings and
  * the model belong to the config's arena. */
 typedef struct vkt_config {
     const char *name, *note;
     uint64_t seed;
-    const char *device; /* NULL: VKT_DEVICE or the best */
+    const char *device;  /* NULL: VKT_DEVICE or the best */
+    vkt_dtype precision; /* of activations: f32, f16 or bf16 */
     vkt_data_desc data;
     uint32_t data_workers, data_prefetch; /* loader threads; ring slots */
     int balanced_sampling;                /* 1: every class as often */
@@ -30,7 +33,13 @@ typedef struct vkt_config {
     float label_smoothing;
     int64_t ignore_index; /* -1: none */
     vkt_class_weighting class_weight;
+    const float *class_weights; /* [n_class_weights] of VKT_CW_LIST, in the classes' order */
+    uint32_t n_class_weights;
     vkt_optim_desc optim;
+    vkt_measure offload;   /* optimizer moments in the host's memory */
+    vkt_measure recompute; /* activations computed again in the backward pass */
+    const char *init_from; /* weights to begin with: safetensors, run or checkpoint; NULL: none */
+    const char *freeze;    /* pattern of parameters that stay as they are; NULL: none */
     vkt_schedule schedule; /* .steps is train.steps, .lr is optim.lr */
     uint32_t batch;        /* examples of a micro-batch */
     uint32_t
@@ -42,9 +51,9 @@ typedef struct vkt_config {
     uint64_t eval_sample;      /* examples of the validation set used at intervals; 0: all */
     uint32_t eval_predictions; /* examples whose predictions are saved each time */
     uint32_t keep;             /* best checkpoints kept */
-    const char
-        *metric;     /* that selects: "accuracy", "loss", "mae"; "auto" until vkt_config_finish */
-    int metric_sign; /* +1 larger is better, -1 smaller; 0: by the metric's name */
+    const char *metric; /* that selects: "accuracy", "balanced_accuracy", "macro_f1", "loss", "mae";
+                           "auto" until vkt_config_finish */
+    int metric_sign;    /* +1 larger is better, -1 smaller; 0: by the metric's name */
     const char *source; /* recipe path or built-in name */
     bool no_rewrite;    /* graphs without fusions: of the run, not of the recipe */
     struct vkt__config_private *priv;
@@ -74,6 +83,9 @@ typedef struct vkt_option_info {
     const char *name, *type, *fallback, *range, *unit, *help;
 } vkt_option_info;
 bool vkt_option(size_t i, vkt_option_info *out);
+/* The i-th option's value in c as YAML writes it, and past the last option the model; NULL: unset.
+ * Caller frees. */
+char *vkt_option_value(const vkt_config *c, size_t i);
 /* Built-in recipes: name, one-line description (valid until the next call in this thread), YAML
  * text; false past the end. Each out pointer may be NULL. */
 bool vkt_recipe(size_t i, const char **name, const char **description, const char **text);
@@ -146,14 +158,18 @@ typedef struct vkt_eval_desc {
     const char *data; /* other data: see vkt_dataset_open_schema; NULL: the run's own */
     vkt_split split;
     const char *predictions; /* CSV to write, or NULL */
+    const char *confusion;   /* PATH for PATH.csv and PATH.png, or NULL */
     uint32_t batch;          /* 0: the run's */
+    bool raw; /* of a run with train.ema: the weights themselves, not their average */
 } vkt_eval_desc;
 typedef struct vkt_eval_result {
     uint64_t n;
     double loss, accuracy; /* accuracy NAN for regression; loss exact over n examples */
     double mae;            /* regression, in units of the target; else NAN */
     uint32_t n_classes;
+    double balanced_accuracy, macro_f1;    /* NAN for regression */
     uint64_t *class_count, *class_correct; /* [n_classes]; free with vkt_eval_result_finish */
+    double *class_precision, *class_recall, *class_f1; /* [n_classes]; NAN: nothing to divide by */
     char **class_names;
 } vkt_eval_result;
 vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out);
@@ -172,6 +188,12 @@ typedef struct vkt_prediction {
 vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const char *const *inputs,
                        size_t n_inputs, void (*fn)(void *user, const vkt_prediction *p),
                        void *user);
+
+/* The model of a run (its best checkpoint) or checkpoint as a file for other programs, by its
+ * ending: .onnx (input and outputs are described in src/train/onnx.h) or .safetensors. The averaged
+ * weights, where the run kept an average. UNSUPPORTED: an op that ONNX can't express; ARG: another
+ * ending. */
+vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path);
 
 /* ---- checkpoints and run folders ---- */
 
@@ -221,12 +243,24 @@ vkt_status vkt_history_load(const char *run_dir, vkt_history **out);
 vkt_status vkt_history_update(vkt_history *h);
 void vkt_history_destroy(vkt_history **h);
 
+/* What a run in progress, in another process, may be told: it looks twice a second. */
+typedef enum vkt_run_order {
+    VKT_ORDER_CHECKPOINT,           /* save one now, without an evaluation, and go on */
+    VKT_ORDER_STOP_AFTER_EVALUATION /* end as if interrupted after the next evaluation */
+} vkt_run_order;
+/* ARG: no process trains there. */
+vkt_status vkt_run_control(const char *run_dir, vkt_run_order order);
+bool vkt_run_alive(const char *run_dir); /* a process trains in it now */
+
 /* A run folder as `vktrain runs` shows it. Strings belong to the list. */
 typedef struct vkt_run_info {
     const char *dir, *name, *note, *status, *started, *device, *metric, *command, *error;
-    uint64_t step, total;
-    double best_metric, test_accuracy, test_mae,
-        items_per_s; /* NAN: unknown, or not of this task */
+    const char *recipe, *config;  /* path or name; resolved YAML, for vkt_config_parse */
+    const char *commit, *changes; /* of the git checkout that the recipe lies in; changes: "" all
+                                     was committed; NULL: unknown */
+    uint64_t step, total, best_step;
+    double best_metric, test_loss, test_accuracy, test_mae, items_per_s,
+        seconds; /* NAN: unknown, or not of this task */
 } vkt_run_info;
 /* Every run folder under dir (or dir itself, or some folders deeper), oldest first. A damaged one
  * has `error` set, a failed one too (why it failed, with status "failed"). IO: no such folder. */

@@ -19,6 +19,11 @@ double vkt__load_average(void); /* of the last minute; NAN if unknown */
 int vkt__pid(void);
 void vkt__hostname(char *out, size_t n);
 
+/* Runs a program found by PATH with these arguments (argv[0] its name, NULL at the end), nothing on
+ * its input, its errors thrown away, no shell between; its output, cut to n - 1 bytes, into out.
+ * False: there is no such program, it failed, or this system's way to do so is not written. */
+bool vkt__run_program(const char *const *argv, char *out, size_t n);
+
 /* "mains", "battery, 63%" or "unknown". */
 void vkt__power_source(char *out, size_t n);
 
@@ -50,6 +55,14 @@ vkt_status vkt__file_finish(const char *path, FILE **f);
 vkt_status vkt__file_open(const char *path, FILE **out);   /* to read */
 vkt_status vkt__file_append(const char *path, FILE **out); /* created if absent */
 bool vkt__file_seek(FILE *f, uint64_t offset);             /* from the start; past 2 GiB too */
+/* A whole file, read only, as memory that the system pages in. An empty file: data is not NULL, n
+ * 0. */
+typedef struct vkt__map {
+    const void *data;
+    size_t n;
+} vkt__map;
+vkt_status vkt__file_map(const char *path, vkt__map *out);
+void vkt__file_unmap(vkt__map *m);
 FILE *vkt__fopen(const char *path, const char *mode);      /* silent; NULL and errno; no folder */
 bool vkt__file_sync(FILE *f);                              /* flushed, and on the disk */
 void vkt__file_remove(const char *path);                   /* silent */

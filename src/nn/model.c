@@ -11,12 +11,13 @@ struct vkt_model {
     const char *source;
     vkt_shape input;
     uint32_t n_outputs;
-    vkt__layer *layers;
-    size_t n_layers;
-    vkt__param *params;
-    size_t n_params, cap_params;
-    uint64_t count, flat_count;
-    vkt_buffer *values, *grads;
+    vkt__layer_list layers;
+    vkt__param *params, *states; /* of states, scale is the initial value */
+    size_t n_params, cap_params, n_states, cap_states;
+    uint64_t count, flat_count, state_count;
+    vkt_buffer *values, *grads, *state_values;
+    vkt_dtype precision;
+    vkt_buffer *shadow; /* the values in that precision; NULL in f32 */
 };
 
 int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
@@ -35,17 +36,55 @@ int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, 
     return (int)m->n_params++;
 }
 
+void vkt__model_set_order(vkt_model *m, int param, vkt_order order)
+{
+    m->params[param].pub.order = order;
+}
+
+int vkt__model_add_state(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
+                         vkt_dtype dtype, float value)
+{
+    enum { ALIGN = 64 }; /* bindings need 16 bytes */
+    m->states = vkt__grow(m->states, m->n_states, &m->cap_states, sizeof *m->states);
+    vkt__param *p = &m->states[m->n_states];
+    *p = (vkt__param) { .scale = value };
+    p->pub.name = vkt__arena_printf(&m->arena, "%s.%s", l->name, suffix);
+    p->pub.shape = shape;
+    p->pub.dtype = dtype;
+    p->pub.offset = m->state_count;
+    p->pub.count = vkt_shape_count(shape);
+    m->state_count += vkt__align(p->pub.count, ALIGN);
+    return (int)m->n_states++;
+}
+
+uint64_t vkt_param_at(const vkt_param *p, uint64_t i)
+{
+    if (p->order == VKT_ORDER_SHAPE) return i;
+    const uint32_t *d = p->shape.d;
+    uint64_t taps = (uint64_t)d[2] * d[3], tap = i % taps, ci = i / taps % d[1],
+             co = i / taps / d[1];
+    return (tap * d[1] + ci) * d[0] + co;
+}
+
+/* The shape in memory. */
+static vkt_shape memory_shape(const vkt_param *p)
+{
+    const uint32_t *d = p->shape.d;
+    if (p->order == VKT_ORDER_CONV) return (vkt_shape) { 4, { d[2], d[3], d[1], d[0] } };
+    return p->shape.rank ? p->shape : vkt_shape1(1);
+}
+
 uint32_t vkt__model_n_outputs(const vkt_model *m)
 {
     return m->n_outputs;
 }
 
-void vkt__model_zero_last(vkt_model *m, const vkt__layer *body, size_t n)
+void vkt__model_zero_last(vkt_model *m, const vkt__layer_list *body)
 {
-    for (size_t i = n; i-- > 0;) {
-        const vkt__layer *l = &body[i];
-        if (l->n_body) {
-            vkt__model_zero_last(m, l->body, l->n_body);
+    for (size_t i = body->n; i-- > 0;) {
+        const vkt__layer *l = &body->layers[i];
+        if (l->body.n) {
+            vkt__model_zero_last(m, &l->body);
             return;
         }
         if (l->w < 0) continue;
@@ -54,14 +93,15 @@ void vkt__model_zero_last(vkt_model *m, const vkt__layer *body, size_t n)
     }
 }
 
-vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, const char *prefix,
-                                vkt_shape in, bool is_whole, vkt__layer **out, vkt_shape *out_shape)
+vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, const char *prefix,
+                                vkt_shape in, bool is_whole, vkt__layer_list *out,
+                                vkt_shape *out_shape)
 {
     vkt__layer *layers = vkt__arena_alloc(&m->arena, n * sizeof *layers);
     for (size_t i = 0; i < n; i++) {
         vkt__layer *l = &layers[i];
         l->spec = spec[i];
-        l->w = l->b = -1;
+        l->w = l->b = l->s = -1;
         l->in = in;
         l->name = spec[i].name ? vkt__arena_printf(&m->arena, "%s%s", prefix, spec[i].name)
                                : vkt__arena_printf(&m->arena, "%s%zu", prefix, i);
@@ -86,7 +126,7 @@ vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, c
                              l->where);
         in = l->out;
     }
-    *out = layers;
+    *out = (vkt__layer_list) { layers, n };
     *out_shape = in;
     if (is_whole && (in.rank != 1 || in.d[0] != m->n_outputs)) {
         char text[96];
@@ -100,9 +140,10 @@ vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, c
 }
 
 /* A flat buffer: device memory, or plain memory for a model without a device. */
-static vkt_status flat_create(vkt_model *m, const char *label, vkt_buffer **out)
+static vkt_status flat_create(vkt_model *m, uint64_t count, const char *label, vkt_dtype dtype,
+                              vkt_buffer **out)
 {
-    uint64_t bytes = VKT_MAX(m->flat_count, 1) * sizeof(float);
+    uint64_t bytes = VKT_MAX(count, 1) * vkt_dtype_bytes(dtype);
     if (m->gpu)
         return vkt_buffer_create(m->gpu, &(vkt_buffer_desc) { bytes, VKT_MEM_DEVICE, label }, out);
     vkt_buffer *b = vkt__alloc(sizeof *b);
@@ -134,11 +175,14 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
     m->source = vkt__arena_strdup(&m->arena, desc->source ? desc->source : "model");
     m->input = desc->input;
     m->n_outputs = desc->n_outputs;
-    m->n_layers = desc->n_layers;
-    VKT_TRY(vkt__model_plan_body(m, desc->layers, desc->n_layers, "", desc->input, true, &m->layers,
+    m->precision = desc->precision;
+    VKT_TRY(vkt__model_plan_list(m, desc->layers, desc->n_layers, "", desc->input, true, &m->layers,
                                  &last));
-    VKT_TRY(flat_create(m, "parameters", &m->values));
-    VKT_TRY(flat_create(m, "gradients", &m->grads));
+    VKT_TRY(flat_create(m, m->flat_count, "parameters", VKT_F32, &m->values));
+    VKT_TRY(flat_create(m, m->flat_count, "gradients", VKT_F32, &m->grads));
+    VKT_TRY(flat_create(m, m->state_count, "running averages", VKT_F32, &m->state_values));
+    if (m->precision != VKT_F32)
+        VKT_TRY(flat_create(m, m->flat_count, "16-bit parameters", m->precision, &m->shadow));
     *out = m;
     return VKT_OK;
 fail:
@@ -152,7 +196,10 @@ void vkt_model_destroy(vkt_model **pm)
     if (!m) return;
     flat_destroy(m, &m->values);
     flat_destroy(m, &m->grads);
+    flat_destroy(m, &m->shadow);
+    flat_destroy(m, &m->state_values);
     free(m->params);
+    free(m->states);
     vkt__arena_finish(&m->arena);
     free(m);
     *pm = NULL;
@@ -164,6 +211,10 @@ void vkt_model_destroy(vkt_model **pm)
 static float initial_value(const vkt__param *p, uint64_t seed, uint64_t i)
 {
     double fan_out = p->pub.shape.d[0], fan_in = p->pub.shape.rank > 1 ? p->pub.shape.d[1] : 1;
+    for (uint32_t k = 2; k < p->pub.shape.rank; k++) { /* the filter's taps */
+        fan_in *= p->pub.shape.d[k];
+        fan_out *= p->pub.shape.d[k];
+    }
     switch (p->init) {
     case VKT_INIT_ONES:
         return 1;
@@ -179,9 +230,21 @@ static float initial_value(const vkt__param *p, uint64_t seed, uint64_t i)
     }
 }
 
+static vkt_status init_states(vkt_model *m)
+{
+    float *v = vkt__alloc(VKT_MAX(m->state_count, 1) * sizeof *v); /* counters: the bits of 0 */
+    for (size_t i = 0; i < m->n_states; i++)
+        for (uint64_t k = 0; k < m->states[i].pub.count; k++)
+            v[m->states[i].pub.offset + k] = m->states[i].scale;
+    vkt_status st =
+        m->n_states ? vkt_buffer_write(m->gpu, m->state_values, 0, v, m->state_count * 4) : VKT_OK;
+    free(v);
+    return st;
+}
+
 vkt_status vkt_model_init(vkt_model *m, uint64_t seed)
 {
-    vkt_status st = VKT_OK;
+    vkt_status st = init_states(m);
     for (size_t i = 0; i < m->n_params && st == VKT_OK; i++) {
         const vkt__param *p = &m->params[i];
         float *v = malloc(p->pub.count * sizeof *v);
@@ -191,7 +254,32 @@ vkt_status vkt_model_init(vkt_model *m, uint64_t seed)
         st = vkt_buffer_write(m->gpu, m->values, p->pub.offset * 4, v, p->pub.count * 4);
         free(v);
     }
+    return st == VKT_OK ? vkt_model_values_changed(m) : st;
+}
+
+vkt_status vkt_model_values_changed(vkt_model *m)
+{
+    if (!m->shadow || m->flat_count == 0) return VKT_OK;
+    vkt_graph *g = vkt_graph_create(m->gpu);
+    vkt_tensor *x = vkt_input(g, vkt_shape1((uint32_t)m->flat_count), VKT_F32, "parameters");
+    vkt_tensor *y = vkt_cast(g, x, m->precision);
+    vkt_bind(x, VKT_ALL_SLOTS, m->values, 0);
+    vkt_bind(y, VKT_ALL_SLOTS, m->shadow, 0);
+    vkt_status st = vkt_graph_compile(g, &(vkt_plan_desc) { .label = "16-bit parameters" });
+    if (st == VKT_OK) st = vkt_graph_run(g);
+    vkt_graph_destroy(&g);
     return st;
+}
+
+/* Vectors (biases, gains) are small and read as they are. */
+static void add_shadow(const vkt_model *m, vkt_graph *g, const vkt_param *p, vkt_tensor *t)
+{
+    if (!m->shadow || p->shape.rank < 2) return;
+    vkt_tensor *s =
+        vkt_input(g, memory_shape(p), m->precision,
+                  vkt__arena_printf(&g->arena, "%s (%s)", p->name, vkt_dtype_name(m->precision)));
+    vkt_bind(s, VKT_ALL_SLOTS, m->shadow, p->offset * vkt_dtype_bytes(m->precision));
+    vkt_shadow(t, s);
 }
 
 vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param)
@@ -200,18 +288,31 @@ vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param)
     const vkt_param *p = &m->params[param].pub;
     vkt_tensor *t = vkt__input_named(g, p->name);
     if (!t) {
-        t = vkt_input(g, p->shape, VKT_F32, p->name);
+        t = vkt_input(g, memory_shape(p), VKT_F32, p->name);
         vkt_bind(t, VKT_ALL_SLOTS, m->values, p->offset * 4);
+        add_shadow(m, g, p, t);
     }
     return t;
 }
 
-vkt_tensor *vkt__model_build_body(vkt_model *m, vkt_graph *g, const vkt__layer *body, size_t n,
+vkt_tensor *vkt__model_state_tensor(vkt_model *m, vkt_graph *g, int state)
+{
+    const vkt_param *p = &m->states[state].pub;
+    vkt_tensor *t = vkt__input_named(g, p->name);
+    if (!t) {
+        t = vkt_input(g, memory_shape(p), p->dtype, p->name);
+        vkt_bind(t, VKT_ALL_SLOTS, m->state_values, p->offset * 4);
+    }
+    return t;
+}
+
+vkt_tensor *vkt__model_build_list(vkt_model *m, vkt_graph *g, const vkt__layer_list *list,
                                   vkt_tensor *x, bool train)
 {
-    for (size_t i = 0; i < n; i++) {
-        vkt__where(g, body[i].where);
-        x = body[i].kind->build(m, g, &body[i], x, train);
+    for (size_t i = 0; i < list->n; i++) {
+        const vkt__layer *l = &list->layers[i];
+        vkt__where(g, l->where);
+        x = l->kind->build(m, g, l, x, train);
         vkt__where(g, NULL);
     }
     return x;
@@ -219,7 +320,8 @@ vkt_tensor *vkt__model_build_body(vkt_model *m, vkt_graph *g, const vkt__layer *
 
 vkt_tensor *vkt_model_build(vkt_model *m, vkt_graph *g, vkt_tensor *x, bool train)
 {
-    return vkt__model_build_body(m, g, m->layers, m->n_layers, x, train);
+    vkt_graph_precision(g, m->precision);
+    return vkt__model_build_list(m, g, &m->layers, x, train);
 }
 
 vkt_tensor *const *vkt_model_params(vkt_model *m, vkt_graph *g, size_t *n)
@@ -248,6 +350,21 @@ const vkt_param *vkt_model_param(const vkt_model *m, size_t i)
     return i < m->n_params ? &m->params[i].pub : NULL;
 }
 
+const vkt_param *vkt_model_state(const vkt_model *m, size_t i)
+{
+    return i < m->n_states ? &m->states[i].pub : NULL;
+}
+
+vkt_buffer *vkt_model_states(const vkt_model *m)
+{
+    return m->state_values;
+}
+
+uint64_t vkt_model_state_count(const vkt_model *m)
+{
+    return m->state_count;
+}
+
 uint64_t vkt_model_count(const vkt_model *m)
 {
     return m->count;
@@ -273,10 +390,20 @@ vkt_buffer *vkt_model_grads(const vkt_model *m)
     return m->grads;
 }
 
-static void summarize(const vkt_model *m, const vkt__layer *layers, size_t n, vkt__str *s)
+vkt_dtype vkt_model_precision(const vkt_model *m)
 {
-    for (size_t i = 0; i < n; i++) {
-        const vkt__layer *l = &layers[i];
+    return m->precision;
+}
+
+vkt_buffer *vkt_model_shadow(const vkt_model *m)
+{
+    return m->shadow;
+}
+
+static void summarize(const vkt_model *m, const vkt__layer_list *list, vkt__str *s)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        const vkt__layer *l = &list->layers[i];
         char text[96];
         uint64_t count = (l->w >= 0 ? m->params[l->w].pub.count : 0) +
                          (l->b >= 0 ? m->params[l->b].pub.count : 0);
@@ -284,7 +411,9 @@ static void summarize(const vkt_model *m, const vkt__layer *layers, size_t n, vk
                         vkt_shape_text(l->out, VKT_F32, text));
         if (count) vkt__str_printf(s, " %12llu", (unsigned long long)count);
         vkt__str_add(s, "\n", 1);
-        summarize(m, l->body, l->n_body, s);
+        summarize(m, &l->pre, s);
+        summarize(m, &l->body, s);
+        summarize(m, &l->shortcut, s);
     }
 }
 
@@ -295,7 +424,7 @@ char *vkt_model_summary(const vkt_model *m)
     vkt__str_printf(&s, "  %-20s %-12s %-24s %12s\n", "layer", "type", "output", "parameters");
     vkt__str_printf(&s, "  %-20s %-12s %-24s\n", "input", "",
                     vkt_shape_text(m->input, VKT_F32, text));
-    summarize(m, m->layers, m->n_layers, &s);
+    summarize(m, &m->layers, &s);
     vkt__str_printf(&s, "  %-20s %-12s %-24s %12llu\n", "total", "", "",
                     (unsigned long long)m->count);
     return s.data;

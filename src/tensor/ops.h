@@ -8,13 +8,19 @@ extern const vkt_op vkt__op_add, vkt__op_mul, vkt__op_scale, vkt__op_copy, vkt__
     vkt__op_act, vkt__op_act_bwd, vkt__op_chain;
 extern const vkt_op vkt__op_matmul, vkt__op_matmul_act_bwd, vkt__op_matmul_parts,
     vkt__op_matmul_sum;
+extern const vkt_op vkt__op_conv2d, vkt__op_conv2d_dx, vkt__op_conv2d_dw, vkt__op_conv2d_flip;
+extern const vkt_op vkt__op_max_pool, vkt__op_avg_pool, vkt__op_max_pool_bwd, vkt__op_avg_pool_bwd,
+    vkt__op_pad2d, vkt__op_swap;
 extern const vkt_op vkt__op_sum, vkt__op_sum_rows;
 extern const vkt_op vkt__op_layernorm, vkt__op_rmsnorm, vkt__op_norm_bwd, vkt__op_norm_dw;
+extern const vkt_op vkt__op_batch_stats, vkt__op_batch_finish, vkt__op_batch_norm,
+    vkt__op_batch_norm_sums, vkt__op_batch_norm_total, vkt__op_batch_norm_bwd;
+extern const vkt_op vkt__op_group_norm, vkt__op_group_norm_bwd, vkt__op_group_norm_dw;
 extern const vkt_op vkt__op_dropout, vkt__op_cast;
 extern const vkt_op vkt__op_softmax, vkt__op_softmax_bwd, vkt__op_softmax_xent,
     vkt__op_softmax_xent_bwd;
 extern const vkt_op vkt__op_mse, vkt__op_mse_bwd;
-extern const vkt_op vkt__op_accumulate, vkt__op_optim_state, vkt__op_optim_update;
+extern const vkt_op vkt__op_accumulate, vkt__op_ema, vkt__op_optim_state, vkt__op_optim_update;
 
 /* act(x) in double; its derivative, and whether that is a function of the output. */
 double vkt__act(vkt_act act, double x);
@@ -28,6 +34,10 @@ double vkt__eltwise_element(uint32_t op, vkt_act act, double s, double x, double
 /* Of dropout: keep iff 24 random bits are at least this. */
 uint32_t vkt__dropout_threshold(float p);
 
+/* Positions of a window of `taps` along `extent`; 0 where it doesn't fit. */
+uint32_t vkt__window_count(uint32_t extent, uint32_t taps, uint32_t stride, uint32_t pad,
+                           uint32_t dilation);
+
 /* Sum of squares of all elements -> [1]. */
 vkt_tensor *vkt__sum_squares(vkt_graph *g, vkt_tensor *x);
 
@@ -35,11 +45,21 @@ vkt_tensor *vkt__sum_squares(vkt_graph *g, vkt_tensor *x);
 
 /* sum = (the step's first micro-batch ? 0 : sum) + x; sum is written. */
 void vkt__accumulate(vkt_graph *g, vkt_tensor *sum, vkt_tensor *x);
+/* average += the step's share of (x - average), where they lie. */
+void vkt__ema(vkt_graph *g, vkt_tensor *average, vkt_tensor *x);
 
-/* The scalars of a step, struct vkt_scalars as [8] f32. squares (sum of g^2), loss, hits (or NULL):
- * [1] f32; skipped [1] u32 counts the steps that were not ok. */
-vkt_tensor *vkt__optim_state(vkt_graph *g, vkt_tensor *squares, vkt_tensor *loss, vkt_tensor *hits,
-                             vkt_tensor *step, vkt_tensor *skipped);
+/* What optim_state reads and writes. */
+typedef struct vkt__state_in {
+    vkt_tensor *squares;    /* [1] f32: sum of g^2, g the gradient times the loss scale */
+    vkt_tensor *loss;       /* [1] f32, without it */
+    vkt_tensor *hits;       /* [1] f32, or NULL */
+    vkt_tensor *step;       /* the step block */
+    vkt_tensor *skipped;    /* [1] u32, written: counts the steps that were not ok */
+    vkt_tensor *loss_scale; /* [2] f32, written: struct vkt_loss_scale; NULL: none */
+    uint32_t scale_every;   /* good steps after which it doubles */
+} vkt__state_in;
+/* The scalars of a step, struct vkt_scalars as [8] f32. */
+vkt_tensor *vkt__optim_state(vkt_graph *g, const vkt__state_in *in);
 
 /* What optim_update reads and writes. n elements; a block is VKT_GROUP_BLOCK of them. */
 typedef struct vkt__update_in {
@@ -50,6 +70,7 @@ typedef struct vkt__update_in {
     vkt_tensor *step;    /* the step block */
     vkt_tensor *blocks;  /* [blocks] u32: group of each block */
     vkt_tensor *groups;  /* [G, 2] f32: struct vkt_group_params */
+    vkt_tensor *shadow;  /* [n] f16 or bf16, written: theta's values; or NULL */
 } vkt__update_in;
 void vkt__optim_update(vkt_graph *g, const vkt__update_in *in, vkt_attr attr);
 /* Which moments a rule keeps. */

@@ -17,7 +17,7 @@ vkt__product vkt__product_of(const vkt_node *n)
                             .N = l == VKT_NT ? b.d[0] : vkt__last(b),
                             .K = l == VKT_TN ? vkt__rows_of(a) : vkt__last(a),
                             .in = n->in[0]->dtype,
-                            .out = n->attr.matmul.out,
+                            .out = n->out[0] ? n->out[0]->dtype : n->attr.matmul.out,
                             .batch = batch };
 }
 
@@ -119,7 +119,8 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
 
 static bool matmul_sum_shape(vkt_node *n)
 {
-    vkt_shape parts = n->in[0]->shape, out = vkt_shape2(parts.d[1], parts.d[2]);
+    vkt_shape parts = n->in[0]->shape, out = { parts.rank - 1, { 0 } };
+    memcpy(out.d, parts.d + 1, out.rank * sizeof *out.d);
     vkt_act act = n->attr.matmul.act;
     vkt__out(n, 0, out, n->attr.matmul.out);
     if (act != VKT_ACT_NONE && !n->in[3] && !vkt__act_from_output(act))
@@ -133,8 +134,8 @@ static void matmul_sum_record(vkt__rec *rec, const vkt_node *n)
     struct matmul_params p = params_of(rec, n);
     vkt_dtype out = n->out[0]->dtype;
     p.a = vkt__addr(rec, n->in[0]);
-    p.M = parts.d[1];
-    p.N = parts.d[2];
+    p.M = vkt__rows_of(n->out[0]->shape);
+    p.N = vkt__last(parts);
     p.K = parts.d[0];
     uint32_t spec[] = {
         VKT_MIN(rec->caps->workgroup, 64), 1, 1, 0, act_of(n), out == VKT_BF16, out != VKT_F32
@@ -248,7 +249,11 @@ static double matmul_sum_terms(const vkt_node *n)
 const vkt_op vkt__op_matmul = { .name = "matmul",
                                 .n_in = 3,
                                 .n_out = 2,
-                                .takes_16bit = true,
+                                .narrow_in = 1 | 2,
+                                .narrow_out = 1 | 2,
+                                .narrow_odd = 1 | 2,
+                                .factors = 1 | 2,
+                                .alike = true,
                                 .shape = matmul_shape,
                                 .record = matmul_record,
                                 .grad = matmul_grad,
@@ -261,7 +266,11 @@ const vkt_op vkt__op_matmul_act_bwd = { .name = "matmul_act_bwd",
                                         .n_in = 4,
                                         .n_out = 1,
                                         .inplace = 1u << 3,
-                                        .takes_16bit = true,
+                                        .narrow_in = 1 | 2 | 8,
+                                        .narrow_out = 1,
+                                        .narrow_odd = 1 | 2 | 8,
+                                        .factors = 1 | 2,
+                                        .alike = true,
                                         .shape = matmul_shape,
                                         .record = matmul_record,
                                         .kernel = matmul_kernel,
@@ -272,7 +281,9 @@ const vkt_op vkt__op_matmul_act_bwd = { .name = "matmul_act_bwd",
 const vkt_op vkt__op_matmul_parts = { .name = "matmul_parts",
                                       .n_in = 2,
                                       .n_out = 1,
-                                      .takes_16bit = true,
+                                      .narrow_in = 1 | 2,
+                                      .narrow_odd = 1 | 2,
+                                      .factors = 1 | 2,
                                       .shape = matmul_shape,
                                       .record = matmul_record,
                                       .kernel = matmul_kernel,
@@ -284,7 +295,10 @@ const vkt_op vkt__op_matmul_sum = { .name = "matmul_sum",
                                     .n_in = 4,
                                     .n_out = 2,
                                     .inplace = 1u << 3,
-                                    .takes_16bit = true,
+                                    .narrow_in = 8,
+                                    .narrow_odd = 8,
+                                    .narrow_out = 1 | 2,
+                                    .alike = true,
                                     .shape = matmul_sum_shape,
                                     .record = matmul_sum_record,
                                     .ref = matmul_sum_ref,

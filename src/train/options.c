@@ -10,7 +10,8 @@
 #define ANY 1.8446744073709551615e19
 
 static const vkt__choice sources[] = {
-    { "digits", 0 }, { "idx", 0 }, { "csv", 0 }, { "images", 0 }, { 0 }
+    { "digits", 0 }, { "idx", 0 },    { "csv", 0 }, { "images", 0 },
+    { "cifar", 0 },  { "packed", 0 }, { 0 }
 };
 static const vkt__choice fits[] = { { "stretch", VKT_FIT_STRETCH },
                                     { "crop", VKT_FIT_CROP },
@@ -34,6 +35,9 @@ static const vkt__choice standards[] = {
     { "auto", VKT_STD_AUTO },       { "none", VKT_STD_NONE },       { "global", VKT_STD_GLOBAL },
     { "feature", VKT_STD_FEATURE }, { "channel", VKT_STD_CHANNEL }, { 0 }
 };
+static const vkt__choice precisions[] = {
+    { "fp32", VKT_F32 }, { "bf16", VKT_BF16 }, { "fp16", VKT_F16 }, { 0 }
+};
 static const vkt__choice weightings[] = { { "none", VKT_CW_NONE },
                                           { "balanced", VKT_CW_BALANCED },
                                           { 0 } };
@@ -53,10 +57,22 @@ static const vkt__choice schedules[] = { { "constant", VKT_SCHED_CONSTANT },
                                          { "steps", VKT_SCHED_STEPS },
                                          { "wsd", VKT_SCHED_WSD },
                                          { 0 } };
-static const vkt__choice metrics[] = {
-    { "auto", 0 }, { "accuracy", 0 }, { "loss", 0 }, { "mae", 0 }, { 0 }
-};
+static const vkt__choice metrics[] = { { "auto", 0 },
+                                       { "accuracy", 0 },
+                                       { "balanced_accuracy", 0 },
+                                       { "macro_f1", 0 },
+                                       { "loss", 0 },
+                                       { "mae", 0 },
+                                       { 0 } };
 static const vkt__choice modes[] = { { "auto", 0 }, { "max", 1 }, { "min", -1 }, { 0 } };
+
+static const vkt__choice recomputes[] = {
+    { "auto", VKT_MEASURE_AUTO }, { "none", VKT_MEASURE_NONE }, { "all", VKT_MEASURE_ALWAYS }, { 0 }
+};
+static const vkt__choice offloads[] = { { "auto", VKT_MEASURE_AUTO },
+                                        { "none", VKT_MEASURE_NONE },
+                                        { "host", VKT_MEASURE_ALWAYS },
+                                        { 0 } };
 
 static const vkt__option options[] = {
     { "name", VKT__OPT_STRING, AT(name), NULL, 0, 0, "",
@@ -69,7 +85,8 @@ static const vkt__option options[] = {
       "index, cpu, gpu, part of a name, UUID; the best", NULL, NULL },
 
     { "data.source", VKT__OPT_STRING, AT(data.source), NULL, 0, 0, "",
-      "digits (built in), IDX files, a CSV file, a folder of pictures", sources, NULL },
+      "digits (built in), IDX files, a CSV file, folders of pictures, CIFAR's binary files",
+      sources, NULL },
     { "data.path", VKT__OPT_STRING, AT(data.path), NULL, 0, 0, "",
       "csv: file; others: folder. Relative to the current folder, not to the recipe", NULL, NULL },
     { "data.test_path", VKT__OPT_STRING, AT(data.test_path), NULL, 0, 0, "",
@@ -133,8 +150,9 @@ static const vkt__option options[] = {
       "share of the target spread over all classes", NULL, NULL },
     { "loss.ignore_index", VKT__OPT_I64, AT(ignore_index), "-1", -1, 2147483647, "",
       "class whose examples do not count; -1: none", NULL, NULL },
-    { "loss.class_weight", VKT__OPT_ENUM, AT(class_weight), "none", 0, 0, "",
-      "balanced: rare classes weigh more, by inverse frequency", weightings, NULL },
+    { "loss.class_weight", VKT__OPT_WEIGHTS, AT(class_weight), "none", 0, 1e6, "",
+      "balanced: by inverse frequency; or a list of numbers in the classes' order", weightings,
+      "loss.class_weights" },
 
     { "optim.rule", VKT__OPT_ENUM, AT(optim.rule), "adam", 0, 0, "", "update rule", rules, NULL },
     { "optim.form", VKT__OPT_ENUM, AT(optim.form), "playbook", 0, 0, "",
@@ -157,6 +175,9 @@ static const vkt__option options[] = {
       "decay biases and norm gains too", NULL, NULL },
     { "optim.clip", VKT__OPT_F32, AT(optim.clip), "0", 0, 1e9, "",
       "largest L2 norm of the whole gradient; 0: none", NULL, NULL },
+    { "optim.offload", VKT__OPT_ENUM, AT(offload), "auto", 0, 0, "",
+      "moments in the host's memory: host, none, or when nothing else fits the device's", offloads,
+      NULL },
     { "optim.groups", VKT__OPT_GROUPS, AT(optim.groups), NULL, 0, 0, "",
       "list of {pattern, lr_scale, weight_decay}; the first match of a parameter's name wins", NULL,
       NULL },
@@ -186,6 +207,24 @@ static const vkt__option options[] = {
       NULL },
     { "train.accumulate", VKT__OPT_U32, AT(accumulate), "1", 1, 65536, "micro-batches",
       "in a step: the mathematics of a larger batch, no more speed", NULL, NULL },
+    { "train.precision", VKT__OPT_ENUM, AT(precision), "fp32", 0, 0, "",
+      "of activations and of the weights that products read; all else stays fp32", precisions,
+      NULL },
+    { "train.loss_scale", VKT__OPT_F32, AT(optim.loss_scale), "65536", 1, 16777216, "",
+      "fp16: what the loss is multiplied by at first, a power of two", NULL, NULL },
+    { "train.loss_scale_every", VKT__OPT_U32, AT(optim.scale_every), "2000", 1, 1e6, "steps",
+      "fp16: in a row without overflow, after which the loss scale doubles", NULL, NULL },
+    { "train.recompute", VKT__OPT_ENUM, AT(recompute), "auto", 0, 0, "",
+      "compute activations again for the gradient: all, none, or when memory is short", recomputes,
+      NULL },
+    { "train.init_from", VKT__OPT_STRING, AT(init_from), NULL, 0, 0, "",
+      "weights to begin with: a safetensors file, a run or a checkpoint; what fits is taken", NULL,
+      NULL },
+    { "train.freeze", VKT__OPT_STRING, AT(freeze), NULL, 0, 0, "",
+      "pattern of the parameters that stay as they are, as \"0.*\"", NULL, "freeze" },
+    { "train.ema", VKT__OPT_F32, AT(optim.ema), "0", 0, 0.999999, "",
+      "decay of a moving average of the weights, which is then what is chosen and used; 0: none",
+      NULL, NULL },
     { "train.log_every", VKT__OPT_U32, AT(log_every), "0", 0, 1e9, "steps",
       "between progress lines; 0: a twentieth of the run", NULL, NULL },
     { "train.nan_patience", VKT__OPT_U32, AT(nan_patience), "10", 1, 1e9, "steps",
@@ -203,7 +242,7 @@ static const vkt__option options[] = {
     { "checkpoint.keep", VKT__OPT_U32, AT(keep), "3", 1, 1000, "",
       "best checkpoints kept, besides the last", NULL, NULL },
     { "checkpoint.metric", VKT__OPT_STRING, AT(metric), "auto", 0, 0, "",
-      "that selects; auto: accuracy of classes, loss of numbers", metrics, NULL },
+      "that selects; auto: accuracy of classes, loss of numbers", metrics, "eval.metric" },
     { "checkpoint.mode", VKT__OPT_ENUM, AT(metric_sign), "auto", 0, 0, "",
       "which is better; auto: by the metric", modes, NULL },
 };
@@ -382,6 +421,7 @@ vkt_status vkt__option_set(vkt_config *c, vkt__arena *a, const vkt__option *o, c
         return set_string(at, a, o, text, quoted, where);
     case VKT__OPT_CHAR:
         return set_char(at, o, text, quoted, where);
+    case VKT__OPT_WEIGHTS:
     case VKT__OPT_ENUM: {
         const vkt__choice *p = choose(o, text, where);
         if (!p) return VKT_ARG;
@@ -436,7 +476,7 @@ bool vkt_option(size_t i, vkt_option_info *out)
 {
     static const char *const types[] = { "text",      "true/false", "integer", "integer",
                                          "integer",   "number",     "number",  "choice",
-                                         "character", "list",       "list" };
+                                         "character", "list",       "list",    "choice" };
     static _Thread_local char range[160];
     if (i >= VKT_COUNT(options)) return false;
     const vkt__option *o = &options[i];

@@ -50,9 +50,10 @@ typedef struct vkt__session {
  * training graph. OOM_DEVICE with the table of what is needed, before anything is run. */
 vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data,
                                bool training, vkt__session **out);
-/* The same, but when it does not fit, with smaller batches until it does: *c's eval_batch halves
- * down to its batch; then batch halves, while it is even, and accumulate doubles, which is the same
- * mathematics (dropout's masks apart). Says so in one line. */
+/* The same, but when it does not fit, with one measure after another until it does: *c's eval_batch
+ * halves down to its batch; activations are recomputed; the optimizer's moments move to the host's
+ * memory, where that is another one; then batch halves, while it is even, and accumulate doubles,
+ * which is the same mathematics (dropout's masks apart). Says each in one line. */
 vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data, bool training,
                             vkt__session **out);
 void vkt__session_destroy(vkt__session **s);
@@ -65,11 +66,13 @@ vkt_status vkt__session_tune_new(vkt__session *s, const vkt_graph *g);
 /* All products of the session's graphs, for runs to come. */
 vkt_status vkt__session_tune(vkt__session *s, const vkt_tune_desc *desc);
 
-/* Host copies of the flat buffers as checkpoint tensors: parameters, and "MOMENT.PARAM" of each
- * moment. */
+/* Host copies of the flat buffers as checkpoint tensors, in the order of their shapes: parameters
+ * and running averages, and "MOMENT.PARAM" of each moment. */
 typedef struct vkt__weights {
     vkt__arena arena;
-    float *values, **moments;
+    float *values, **moments, *states;
+    float *scratch;  /* in the order of the device's memory; NULL where that is no other */
+    int64_t *counts; /* by state: the value of counters */
     vkt__st_tensor *model, *optim;
     size_t n_model, n_optim;
 } vkt__weights;
@@ -80,6 +83,10 @@ void vkt__weights_finish(vkt__weights *w);
 vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
                                  vkt__weights *w);
 vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const vkt__weights *w);
+/* The averaged parameters of an optimizer.safetensors in place of w's own. FORMAT: it has none. */
+vkt_status vkt__weights_load_average(vkt__safetensors *optim, const vkt_model *m, vkt__weights *w);
+/* Exchanges w's parameters and their average; nothing where the optimizer keeps none. */
+void vkt__weights_swap_average(const vkt_optim *o, vkt__weights *w);
 
 /* ---- evaluation ---- */
 
@@ -88,8 +95,10 @@ typedef struct vkt__eval_sums {
     uint64_t n, correct;
     double loss, abs_error; /* sums; abs_error in units of the target */
     uint32_t n_classes;
-    uint64_t *class_count, *class_correct;
+    uint64_t *class_count, *class_correct, *class_predicted; /* [n_classes] */
+    uint64_t *confusion; /* [n_classes, n_classes] target, prediction; NULL: too many classes */
 } vkt__eval_sums;
+enum { VKT__CONFUSION_CLASSES = 1000 }; /* a matrix of more would not be read */
 /* Called for each example with the outputs: probabilities, or the target in its own units. */
 typedef void (*vkt__example_fn)(void *user, uint64_t index, const float *out, vkt_label y);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "train/classes.h"
 #include "train/trainer.h"
 
 static volatile sig_atomic_t stop_asked;
@@ -26,16 +27,6 @@ static double recent_mean(const vkt__recent *r)
     return r->weight > 0 ? r->sum / r->weight : NAN;
 }
 
-/* ---- metrics by name ---- */
-
-double vkt__trainer_metric(const vkt__trainer *t, const vkt__eval_sums *e)
-{
-    double n = (double)e->n;
-    if (!strcmp(t->c->metric, "accuracy")) return (double)e->correct / n;
-    if (!strcmp(t->c->metric, "mae")) return e->abs_error / n;
-    return e->loss / n;
-}
-
 /* ---- what steps leave behind ---- */
 
 void vkt__trainer_add_norm(vkt__trainer *t, double norm, double clip, bool ok)
@@ -53,7 +44,8 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
 {
     vkt_status st = VKT_OK;
     const float *s = t->s->train.scalars[f->slot];
-    bool classify = t->info->task == VKT_CLASSIFY, ok = s[VKT_SCALAR_OK] > 0;
+    bool classify = t->info->task == VKT_CLASSIFY, ok = s[VKT_SCALAR_OK] > 0,
+         scaled = t->c->precision == VKT_F16;
     double now = vkt__now(), accuracy = classify ? (double)s[VKT_SCALAR_HITS] / f->n_valid : NAN;
     t->done = f->step + 1;
     t->n_read++;
@@ -84,6 +76,8 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
     row.items_per_s = p->items_per_s;
     row.input_wait = f->input_wait;
     row.update_ok = ok ? NAN : 0;
+    row.loss_scale = scaled ? (double)s[VKT_SCALAR_LOSS_SCALE] : NAN;
+    row.skipped = scaled ? (double)t->n_skipped : NAN;
     row.seconds = t->before_s + now - t->began;
     VKT_TRY(vkt__metrics_add(t->metrics, &row));
     if (t->done % VKT_MAX(t->total / 1000, 1) == 0) {
@@ -94,8 +88,13 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
                                  { "train/items_per_s", row.items_per_s } };
         VKT_TRY(vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags)));
     }
-    t->skipped_in_a_row = ok ? 0 : t->skipped_in_a_row + 1;
-    if (!ok && t->skipped_in_a_row == 1)
+    /* An overflow of fp16 with scale to spare is what the loss scale is for. */
+    bool spare = scaled && isfinite(row.loss) && row.loss_scale > 1;
+    if (!ok && spare)
+        vkt_log(VKT_LOG_DEBUG, "train", "step %llu: overflow: the loss scale falls from %g",
+                (unsigned long long)t->done, row.loss_scale);
+    t->skipped_in_a_row = ok || spare ? 0 : t->skipped_in_a_row + 1;
+    if (t->skipped_in_a_row == 1)
         vkt_log(VKT_LOG_WARN, "train",
                 "step %llu: loss %g, gradient norm %g: the update was skipped",
                 (unsigned long long)t->done, row.loss, row.grad_norm);
@@ -140,7 +139,13 @@ static vkt_status save_checkpoint(vkt__trainer *t, double value)
     vkt__checkpoint_item *items = NULL;
     size_t n = 0;
     vkt__weights *w = &t->host;
+    char extra[96];
+    float scale;
+    uint32_t good;
     VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
+    VKT_TRY(vkt_optim_get_loss_scale(t->s->optim, &scale, &good));
+    snprintf(extra, sizeof extra, "{\"loss_scale\":%.0f,\"loss_scale_good\":%u}", (double)scale,
+             good);
     vkt__checkpoint_desc desc = { .run_dir = t->run->dir,
                                   .model = w->model,
                                   .n_model = w->n_model,
@@ -154,7 +159,8 @@ static vkt_status save_checkpoint(vkt__trainer *t, double value)
                                            .metric = t->c->metric,
                                            .value = value,
                                            .config = t->yaml,
-                                           .schema = vkt_dataset_schema(t->data) };
+                                           .schema = vkt_dataset_schema(t->data),
+                                           .extra = t->c->precision == VKT_F16 ? extra : NULL };
     VKT_TRY(vkt__checkpoint_write(&desc));
     t->saved = t->done;
     VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
@@ -192,18 +198,23 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
     row.mae = classify ? NAN : e->abs_error / n;
     row.n = e->n;
     row.seconds = t->before_s + vkt__now() - t->began;
+    row.balanced_accuracy = classify ? vkt__balanced_accuracy(e) : NAN;
+    row.macro_f1 = classify ? vkt__macro_f1(e) : NAN;
     row.n_classes = e->n_classes;
     row.class_count = e->class_count;
     row.class_correct = e->class_correct;
+    row.class_predicted = e->class_predicted;
     *st = vkt__metrics_add(t->metrics, &row);
     if (*st != VKT_OK) return;
-    char loss_tag[64], accuracy_tag[64], mae_tag[64];
+    char loss_tag[64], accuracy_tag[64], mae_tag[64], f1_tag[64];
     snprintf(loss_tag, sizeof loss_tag, "%s/loss", split);
     snprintf(accuracy_tag, sizeof accuracy_tag, "%s/accuracy", split);
     snprintf(mae_tag, sizeof mae_tag, "%s/mae", split);
+    snprintf(f1_tag, sizeof f1_tag, "%s/macro_f1", split);
     vkt__tfscalar tags[] = { { loss_tag, row.loss },
                              { accuracy_tag, row.accuracy },
-                             { mae_tag, row.mae } };
+                             { mae_tag, row.mae },
+                             { f1_tag, row.macro_f1 } };
     *st = vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags));
 }
 
@@ -218,6 +229,27 @@ static void note_best(vkt__trainer *t, double value)
     t->progress.best = true;
 }
 
+/* The averaged weights in the place of the raw ones, which come back afterwards: what they reach is
+ * what selects. *e is replaced. */
+static vkt_status evaluate_average(vkt__trainer *t, vkt_split split, vkt__eval_sums *e)
+{
+    vkt_status st = VKT_OK;
+    char name[32];
+    vkt__weights *w = &t->host;
+    vkt__eval_sums_finish(e);
+    VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
+    vkt__weights_swap_average(t->s->optim, w);
+    st = vkt__weights_upload(t->gpu, t->s->model, NULL, w);
+    if (st == VKT_OK) st = vkt__evaluate(t->s, NULL, split, t->c->eval_sample, e, NULL, NULL);
+    vkt__weights_swap_average(t->s->optim, w);
+    VKT_TRY(st);
+    VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, w));
+    snprintf(name, sizeof name, "%s_ema", vkt_split_name(split));
+    vkt__trainer_write_eval(t, name, e, &st);
+fail:
+    return st;
+}
+
 static vkt_status evaluate_and_save(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
@@ -227,9 +259,10 @@ static vkt_status evaluate_and_save(vkt__trainer *t)
     VKT_TRY(vkt__evaluate(t->s, NULL, split, t->c->eval_sample, &e, NULL, NULL));
     vkt__trainer_write_eval(t, vkt_split_name(split), &e, &st);
     VKT_TRY(st);
+    if (t->c->optim.ema > 0) VKT_TRY(evaluate_average(t, split, &e));
     if (t->c->eval_predictions && !t->desc->no_checkpoints)
         VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
-    t->last_value = vkt__trainer_metric(t, &e);
+    t->last_value = vkt__eval_metric(&e, t->c->metric);
     t->last_eval_loss = e.loss / (double)e.n;
     t->last_eval_mae = t->info->task == VKT_CLASSIFY ? NAN : e.abs_error / (double)e.n;
     t->last_eval_accuracy = t->info->task == VKT_CLASSIFY ? (double)e.correct / (double)e.n : NAN;
@@ -314,6 +347,25 @@ static bool evaluates_after(const vkt__trainer *t, uint64_t step)
     return (step + 1) % t->c->eval_every == 0 || step + 1 == t->total;
 }
 
+/* What another process asked for (vkt_run_control). */
+static vkt_status take_order(vkt__trainer *t)
+{
+    vkt_status st = VKT_OK;
+    vkt_run_order order;
+    if (!vkt__control_poll(&t->control, &order)) return VKT_OK;
+    if (order == VKT_ORDER_STOP_AFTER_EVALUATION) {
+        t->stop_after_evaluation = true;
+        vkt_log(VKT_LOG_INFO, "train", "asked to stop after the next evaluation");
+        return VKT_OK;
+    }
+    VKT_TRY(drain(t));
+    if (!t->desc->no_checkpoints && t->saved != t->done) VKT_TRY(save_checkpoint(t, NAN));
+    vkt_log(VKT_LOG_INFO, "train", "asked for a checkpoint: step %llu is saved",
+            (unsigned long long)t->done);
+fail:
+    return st;
+}
+
 static vkt_status loop(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
@@ -326,7 +378,9 @@ static vkt_status loop(vkt__trainer *t)
         if (evaluates_after(t, step)) {
             VKT_TRY(drain(t));
             VKT_TRY(evaluate_and_save(t));
+            if (t->stop_after_evaluation) break;
         }
+        VKT_TRY(take_order(t));
     }
     VKT_TRY(drain(t));
     if (t->done < t->total) {
@@ -370,6 +424,11 @@ static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms)
     VKT_TRY(vkt_gpu_create(&gpu, &t->gpu));
     if (submit_ms) vkt__gpu_set_submit_ms(t->gpu, submit_ms);
     VKT_TRY(vkt__session_fit(t->gpu, &t->fit, t->data, true, &t->s));
+    if (t->c->accumulate > 1 && vkt_model_state(t->s->model, 0))
+        vkt_log(VKT_LOG_INFO, "train",
+                "batch norm takes mean and variance of each micro-batch of %u examples, not of the "
+                "step's %.0f",
+                t->c->batch, (double)t->c->batch * t->c->accumulate);
     VKT_TRY(vkt__weights_create(t->s->model, t->s->optim, &t->host));
 fail:
     return st;
@@ -407,11 +466,6 @@ static vkt_status prepare(vkt__trainer *t)
         vkt_log(VKT_LOG_WARN, "train",
                 "no validation examples: checkpoints are chosen by the test set, so its result is "
                 "optimistic; set data.valid_fraction");
-    if (!strcmp(c->metric, "accuracy") && t->info->task != VKT_CLASSIFY) {
-        st = vkt__fail(VKT_ARG, "train",
-                       "checkpoint.metric accuracy needs a classification task; use loss or mae");
-        goto fail;
-    }
     VKT_TRY(vkt_schedule_check(&c->schedule, c->source ? c->source : "schedule"));
     split_as_before(t);
     VKT_TRY(open_gpu(t, 0));
@@ -500,7 +554,7 @@ static vkt_status recover(vkt__trainer *t)
     if (n)
         VKT_TRY(vkt__trainer_resume(t));
     else
-        VKT_TRY(vkt_model_init(t->s->model, t->c->seed));
+        VKT_TRY(vkt__trainer_init(t));
     VKT_TRY(vkt__metrics_open(t->run->dir, n ? t->first : VKT__METRICS_NEW, &t->metrics));
     VKT_TRY(vkt__tfevents_open(t->run->dir, n ? t->first : UINT64_MAX, &t->events));
     if (n) VKT_TRY(vkt__trainer_history(t, t->run->dir));

@@ -1,9 +1,12 @@
 /* The trainer's beginning and end: opening or resuming a run folder, choosing the best checkpoint
  * in retrospect, the figures of the result. */
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "base/os.h"
+#include "train/classes.h"
+#include "train/import.h"
 #include "train/trainer.h"
 
 /* Norms, clips and skips of the steps before, from metrics.jsonl. */
@@ -48,6 +51,33 @@ static bool has_checkpoints(const vkt__trainer *t)
     return some;
 }
 
+/* A checkpoint of another precision has none: it starts as in a new run. */
+static vkt_status restore_loss_scale(vkt__trainer *t, const vkt__checkpoint *ckpt)
+{
+    vkt_status st = VKT_OK;
+    json_t *o = ckpt->state.extra ? json_loads(ckpt->state.extra, 0, NULL) : NULL;
+    const json_t *scale = json_object_get(o, "loss_scale"),
+                 *good = json_object_get(o, "loss_scale_good");
+    if (t->c->precision == VKT_F16 && scale) {
+        double s = json_number_value(scale);
+        json_int_t n = json_integer_value(good);
+        if (s >= 1 && s <= 0x1p24 && n >= 0 && n < 1 << 24)
+            st = vkt_optim_set_loss_scale(t->s->optim, (float)s, (uint32_t)n);
+        else
+            st = vkt__fail(VKT_FORMAT, "train",
+                           "'%s': the loss scale in state.json is out of range", ckpt->dir);
+    }
+    json_decref(o);
+    return st;
+}
+
+vkt_status vkt__trainer_init(vkt__trainer *t)
+{
+    vkt_status st = vkt_model_init(t->s->model, t->c->seed);
+    if (st != VKT_OK || !t->c->init_from) return st;
+    return vkt__weights_import(t->c->init_from, t->gpu, t->s->model);
+}
+
 vkt_status vkt__trainer_resume(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
@@ -55,7 +85,7 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
     if (!has_checkpoints(t)) { /* killed before the first one */
         vkt_log(VKT_LOG_INFO, "train", "'%s' has no checkpoint yet: starting at step 0 of %llu",
                 t->run->dir, (unsigned long long)t->total);
-        return vkt_model_init(t->s->model, t->c->seed);
+        return vkt__trainer_init(t);
     }
     VKT_TRY(vkt__checkpoint_newest(t->run->dir, &ckpt));
     if (ckpt->state.data_hash != t->data_hash) {
@@ -72,6 +102,7 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
     VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.model, t->host.n_model, false));
     VKT_TRY(vkt__safetensors_load(ckpt->optim, t->host.optim, t->host.n_optim, false));
     VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, t->s->optim, &t->host));
+    VKT_TRY(restore_loss_scale(t, ckpt));
     t->first = t->done = t->saved = ckpt->state.step;
     if (t->first > t->total) {
         st = vkt__fail(VKT_ARG, "train", "the run is at step %llu, past the %llu of train.steps",
@@ -95,6 +126,7 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     const vkt_caps *caps = vkt_gpu_caps(t->gpu);
     vkt__arena arena = { 0 };
     VKT_TRY(vkt__run_open(t->desc->run_dir, c->name, t->desc->resume, &t->run));
+    vkt__control_open(t->run->dir, &t->control);
     vkt__run_record *r = &t->record;
     *r = vkt__run_record_empty();
     if (t->desc->resume &&
@@ -117,12 +149,18 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     r->command = t->desc->command;
     r->config = t->yaml;
     r->source = c->source;
+    vkt__checkout_of(c->source, &t->checkout);
+    r->commit = *t->checkout.commit ? t->checkout.commit : NULL;
+    r->changes = t->checkout.known ? t->checkout.changes : NULL;
     r->device = t->device;
     r->driver = t->driver;
     r->data = t->info->source;
     r->seed = c->seed;
     r->data_seed = c->data.seed;
     r->n_params = vkt_model_count(t->s->model);
+    r->n_train = t->info->n[VKT_TRAIN];
+    r->n_valid = t->info->n[VKT_VALID];
+    r->n_test = t->info->n[VKT_TEST];
     r->total = t->total;
     r->micro_batch = c->batch == t->recipe->batch ? 0 : c->batch;
     r->eval_batch = c->eval_batch == t->recipe->eval_batch ? 0 : c->eval_batch;
@@ -130,7 +168,7 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     if (t->desc->resume)
         VKT_TRY(vkt__trainer_resume(t));
     else
-        VKT_TRY(vkt_model_init(t->s->model, c->seed));
+        VKT_TRY(vkt__trainer_init(t));
     uint64_t at = t->desc->resume ? t->first : VKT__METRICS_NEW;
     VKT_TRY(vkt__metrics_open(t->run->dir, at, &t->metrics));
     VKT_TRY(vkt__tfevents_open(t->run->dir, t->desc->resume ? t->first : UINT64_MAX, &t->events));
@@ -180,6 +218,14 @@ vkt_status vkt__trainer_find_best(vkt__trainer *t)
     return st;
 }
 
+/* RUN/confusion-SPLIT.csv and .png */
+static vkt_status write_confusion(const vkt__trainer *t, const char *split, const vkt__eval_sums *e)
+{
+    char path[1100];
+    snprintf(path, sizeof path, "%s/confusion-%s", t->run->dir, split);
+    return vkt__confusion_write(e, t->info->class_names, path);
+}
+
 /* The best checkpoint in retrospect, on the full validation set and on the test set. */
 vkt_status vkt__trainer_conclude(vkt__trainer *t)
 {
@@ -194,9 +240,11 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
         st = vkt__fail(VKT_IO, "train", "'%s' has no evaluated checkpoint left", t->run->dir);
         goto fail;
     }
-    if (r->best_step != t->done) {
+    if (r->best_step != t->done || t->c->optim.ema > 0) {
         VKT_TRY(vkt__checkpoint_open(r->best_checkpoint, &ckpt));
         VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.model, t->host.n_model, false));
+        if (t->c->optim.ema > 0)
+            VKT_TRY(vkt__weights_load_average(ckpt->optim, t->s->model, &t->host));
         VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, &t->host));
     }
     VKT_TRY(vkt__evaluate(t->s, NULL, split, 0, &e, NULL, NULL));
@@ -204,8 +252,9 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     r->valid_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
     r->valid_mae = classify ? NAN : e.abs_error / (double)e.n;
     r->sample_gap = t->c->eval_sample && t->c->eval_sample < t->info->n[split]
-                        ? vkt__trainer_metric(t, &e) - r->best_metric
+                        ? vkt__eval_metric(&e, t->c->metric) - r->best_metric
                         : NAN;
+    VKT_TRY(write_confusion(t, vkt_split_name(split), &e));
     vkt__eval_sums_finish(&e);
     t->record.valid_loss = r->valid_loss;
     t->record.valid_accuracy = r->valid_accuracy;
@@ -220,6 +269,7 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
         t->record.test_mae = r->test_mae;
         vkt__trainer_write_eval(t, "test", &e, &st);
         VKT_TRY(st);
+        VKT_TRY(write_confusion(t, "test", &e));
     }
 fail:
     vkt__eval_sums_finish(&e);
