@@ -37,10 +37,10 @@ const bool A_ALONG_K = LAYOUT != 2, B_ALONG_K = LAYOUT == 0; /* contiguous along
 
 shared vec4 sa[BK * A_STRIDE], sb[BK * B_STRIDE];
 
-/* Four contiguous elements of a matrix [rows, cols]; zeros outside. */
-vec4 load4(VKT_MM_MATRIX x, VKT_MM_VECTOR x4, bool vec, uint row, uint col, uint rows, uint cols)
+/* Four contiguous elements of a matrix [rows, cols] that begins at element `at`; zeros outside. */
+vec4 load4(VKT_MM_MATRIX x, VKT_MM_VECTOR x4, bool vec, uint at, uint row, uint col, uint rows, uint cols)
 {
-    uint i = row * cols + col;
+    uint i = at + row * cols + col;
     if (row >= rows || col >= cols) return vec4(0.0);
     if (vec) return AT4(x4, i / 4);
     vec4 v = vec4(0.0);
@@ -51,17 +51,19 @@ vec4 load4(VKT_MM_MATRIX x, VKT_MM_VECTOR x4, bool vec, uint row, uint col, uint
     return v;
 }
 
+uvec2 at = uvec2(0); /* where A and B begin */
+
 /* Vector j of the slice that starts at k, of an operand whose tile starts at row or column r0 of `extent`. */
 vec4 load_a(uint j, uint r0, uint k)
 {
-    if (A_ALONG_K) return load4(p.a, p.a4, VEC_A != 0, r0 + j / (BK / 4), k + j % (BK / 4) * 4, p.M, p.K);
-    return load4(p.a, p.a4, VEC_A != 0, k + j / (BM / 4), r0 + j % (BM / 4) * 4, p.K, p.M);
+    if (A_ALONG_K) return load4(p.a, p.a4, VEC_A != 0, at.x, r0 + j / (BK / 4), k + j % (BK / 4) * 4, p.M, p.K);
+    return load4(p.a, p.a4, VEC_A != 0, at.x, k + j / (BM / 4), r0 + j % (BM / 4) * 4, p.K, p.M);
 }
 
 vec4 load_b(uint j, uint r0, uint k)
 {
-    if (B_ALONG_K) return load4(p.b, p.b4, VEC_B != 0, r0 + j / (BK / 4), k + j % (BK / 4) * 4, p.N, p.K);
-    return load4(p.b, p.b4, VEC_B != 0, k + j / (BN / 4), r0 + j % (BN / 4) * 4, p.K, p.N);
+    if (B_ALONG_K) return load4(p.b, p.b4, VEC_B != 0, at.y, r0 + j / (BK / 4), k + j % (BK / 4) * 4, p.N, p.K);
+    return load4(p.b, p.b4, VEC_B != 0, at.y, k + j / (BN / 4), r0 + j % (BN / 4) * 4, p.K, p.N);
 }
 
 void publish_a(uint j, vec4 v)
@@ -96,6 +98,7 @@ void main()
     uint g = flat_group() % (tiles_m * tiles_n), s = flat_group() / (tiles_m * tiles_n);
     uvec2 steps = slice_steps(s); /* slices are whole multiples of BK */
     if (steps.y < steps.x) return;
+    at = product_at(s);
     uint band = g / (BAND * tiles_n) * BAND, in_band = g % (BAND * tiles_n), height = min(tiles_m - band, BAND);
     uint m0 = (band + in_band % height) * BM, n0 = in_band / height * BN;
     uint tx = tid % (BN / TN), ty = tid / (BN / TN);
@@ -124,13 +127,13 @@ void main()
         uint m = m0 + i / 4 * (BM / GM) + ty * 4 + i % 4;
         if (m >= p.M) continue;
         [[unroll]] for (uint j = 0; j < GN; j++) {
-            uint n = n0 + j * (BN / GN) + tx * 4, at = (s * p.M + m) * p.N;
+            uint n = n0 + j * (BN / GN) + tx * 4, row = (s * p.M + m) * p.N;
 #ifdef HALF
             [[unroll]] for (uint c = 0; c < 4; c += 2)
-                if (n + c < p.N) finish_pair(at + n + c, n + uvec2(c, c + 1), vec2(acc[i * GN + j][c], acc[i * GN + j][c + 1]), n + c + 1 < p.N);
+                if (n + c < p.N) finish_pair(row + n + c, n + uvec2(c, c + 1), vec2(acc[i * GN + j][c], acc[i * GN + j][c + 1]), n + c + 1 < p.N);
 #else
             [[unroll]] for (uint c = 0; c < 4; c++)
-                if (n + c < p.N) finish(at + n + c, n + c, acc[i * GN + j][c]);
+                if (n + c < p.N) finish(row + n + c, n + c, acc[i * GN + j][c]);
 #endif
         }
     }

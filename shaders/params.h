@@ -116,7 +116,7 @@ struct matmul_params {
     U32 M, N, K;
     U32 flags;
     U32 slice;              /* steps of k that a slice takes; K: all. Slice s's C is [M, N] number s */
-    U32 pad;
+    U32 batch;              /* > 0: so many products, of matrices that lie one after the other; no slices */
 };
 #define VKT_MM_BIAS 1u
 #define VKT_MM_PRE 2u     /* aux is written */

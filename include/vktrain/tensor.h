@@ -96,6 +96,10 @@ vkt_tensor *vkt_linear(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b
 /* The same with a result of another type than 16-bit operands: f32. */
 vkt_tensor *vkt_matmul_as(vkt_graph *g, vkt_layout layout, vkt_tensor *a, vkt_tensor *b,
                           vkt_dtype dtype);
+/* A product for each leading index: a [..., M, K], b [..., N, K] -> [..., M, N], or as the layout
+ * has it; the leading dimensions are the same. */
+vkt_tensor *vkt_matmul_batched(vkt_graph *g, vkt_layout layout, vkt_tensor *a, vkt_tensor *b,
+                               vkt_dtype dtype);
 vkt_tensor *vkt_linear_as(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b, vkt_act act,
                           vkt_dtype dtype);
 

@@ -70,6 +70,7 @@ typedef union vkt_attr {
         vkt_act act;
         vkt_dtype out;
         uint32_t kernel, slices;
+        bool batched; /* a product per leading index of both operands */
     } matmul;
     /* kh, kw: the filter's; h, w: of dx; kernel, slices: as for matmul. */
     struct {
