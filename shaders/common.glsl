@@ -31,11 +31,15 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) buffer u32x2s { uve
 layout(buffer_reference) buffer step_ref;
 layout(buffer_reference) buffer scalars_ref;
 layout(buffer_reference) buffer groups_ref;
+layout(buffer_reference) buffer loss_scale_ref;
 
 #include "params.h"
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer step_ref { vkt_step_block b; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer scalars_ref { vkt_scalars s; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer groups_ref { vkt_group_params v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer loss_scale_ref { vkt_loss_scale s; };
+
+#include "elem.glsl"
 
 uint flat_group()
 {

@@ -1,7 +1,8 @@
 #version 460
 /* z[i] = op(x[i], y[i % m]), i < n: add, mul, scale, copy, fill, activation, activation gradient (x is dy, y is
  * what act_bwd takes). Each invocation computes 4 elements: adjacent ones as a vec4 where WIDE (GPUs), else
- * one per row of the workgroup, so that a subgroup's loads are contiguous (CPU drivers). Twin: eltwise_ref. */
+ * one per row of the workgroup, so that a subgroup's loads are contiguous (CPU drivers); with a 16-bit x, y or z (then
+ * n is even) pairs, two rows of them. Twin: eltwise_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "eltwise.glsl"
@@ -9,6 +10,9 @@
 layout(constant_id = 3) const uint OP = 0;
 layout(constant_id = 4) const int ACT = 0;
 layout(constant_id = 5) const uint WIDE = 0;
+layout(constant_id = 6) const uint X = 0;
+layout(constant_id = 7) const uint Y = 0;
+layout(constant_id = 8) const uint Z = 0;
 layout(push_constant, scalar) uniform Push { eltwise_params p; };
 
 float apply(float x, float y)
@@ -18,31 +22,41 @@ float apply(float x, float y)
 
 const bool HAS_X = OP != VKT_EL_FILL, HAS_Y = ELTWISE_BINARY(OP);
 
-void one(uint i)
-{
-    if (i >= p.n) return;
-    float x = 0.0, y = 0.0;
-    if (HAS_X) x = p.x.v[i];
-    if (HAS_Y) y = p.y.v[p.m == p.n ? i : i % p.m];
-    p.z.v[i] = apply(x, y);
-}
-
-#ifdef PAIRS
-void main()
+void rows_of_pairs()
 {
     uint base = flat_group() * gl_WorkGroupSize.x * 2;
     [[unroll]] for (uint k = 0; k < 2; k++) {
         uint i = base + k * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
         if (2 * i >= p.n) return;
         vec2 x = vec2(0.0), y = vec2(0.0);
-        if (HAS_X) x = LOAD_PAIR(p.x4, i);
-        if (HAS_Y) y = LOAD_PAIR(p.y4, i);
-        STORE_PAIR(p.z4, i, vec2(apply(x[0], y[0]), apply(x[1], y[1])));
+        if (HAS_X) x = GET_PAIR(p.x, p.x4, X, i);
+        if (HAS_Y && p.m == p.n) y = GET_PAIR(p.y, p.y4, Y, i);
+        if (HAS_Y && p.m != p.n) y = vec2(load(p.y, Y, 2 * i % p.m), load(p.y, Y, (2 * i + 1) % p.m));
+        PUT_PAIR(p.z, p.z4, Z, i, vec2(apply(x[0], y[0]), apply(x[1], y[1])));
     }
 }
-#else
+
+#ifdef PAIRS
 void main()
 {
+    rows_of_pairs();
+}
+#else
+void one(uint i)
+{
+    if (i >= p.n) return;
+    float x = 0.0, y = 0.0;
+    if (HAS_X) x = load(p.x, T_F32, i);
+    if (HAS_Y) y = load(p.y, T_F32, p.m == p.n ? i : i % p.m);
+    store(p.z, i, apply(x, y));
+}
+
+void main()
+{
+    if (X != T_F32 || Y != T_F32 || Z != T_F32) {
+        rows_of_pairs();
+        return;
+    }
     uint base = flat_group() * gl_WorkGroupSize.x * 4;
     if (WIDE == 0) {
         [[unroll]] for (uint k = 0; k < 4; k++) one(base + k * gl_WorkGroupSize.x + gl_LocalInvocationID.x);

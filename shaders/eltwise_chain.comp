@@ -1,7 +1,7 @@
 #version 460
 /* z[i] = the stages one after another on x[i], i < n; stage k is an op of eltwise.comp with operand yk[i % mk], or dropout.
  * Each invocation computes 4 elements: adjacent ones as a vec4 where WIDE (GPUs), else one per row of the workgroup;
- * with PAIRS two pairs. The bits are those of the ops' own kernels. z may lie over x or an operand as long as it.
+ * with PAIRS, or where a tensor is 16-bit (then n is even), two pairs. The bits are those of the ops' own kernels. z may lie over x or an operand as long as it.
  * Twin: chain_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -15,6 +15,11 @@ layout(constant_id = 6) const uint OP2 = VKT_EL_COPY;
 layout(constant_id = 7) const int ACT0 = 0;
 layout(constant_id = 8) const int ACT1 = 0;
 layout(constant_id = 9) const int ACT2 = 0;
+layout(constant_id = 10) const uint X = 0; /* types */
+layout(constant_id = 11) const uint Y0 = 0;
+layout(constant_id = 12) const uint Y1 = 0;
+layout(constant_id = 13) const uint Y2 = 0;
+layout(constant_id = 14) const uint Z = 0;
 layout(push_constant, scalar) uniform Push { eltwise_chain_params p; };
 
 const bool DROPS = OP0 == VKT_EL_DROPOUT || OP1 == VKT_EL_DROPOUT || OP2 == VKT_EL_DROPOUT;
@@ -35,30 +40,40 @@ float stages(float x, float y0, float y1, float y2, uint i)
     return stage(OP2, ACT2, x, y2, p.s2, i);
 }
 
-#define OPERAND(k, i) (ELTWISE_BINARY(OP##k) ? p.y##k.v[p.m##k == p.n ? (i) : (i) % p.m##k] : 0.0)
+#define OPERAND(k, i) (ELTWISE_BINARY(OP##k) ? load(p.y##k, Y##k, p.m##k == p.n ? (i) : (i) % p.m##k) : 0.0)
 
-void one(uint i)
-{
-    if (i < p.n) p.z.v[i] = stages(p.x.v[i], OPERAND(0, i), OPERAND(1, i), OPERAND(2, i), i);
-}
-
-#ifdef PAIRS
-void elements()
+void pairs()
 {
     uint base = flat_group() * gl_WorkGroupSize.x * 2;
     [[unroll]] for (uint k = 0; k < 2; k++) {
         uint i = base + k * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
         if (2 * i >= p.n) return;
-        vec2 x = LOAD_PAIR(p.x4, i), y0 = vec2(0.0), y1 = vec2(0.0), y2 = vec2(0.0);
-        if (ELTWISE_BINARY(OP0)) y0 = LOAD_PAIR(p.y40, i);
-        if (ELTWISE_BINARY(OP1)) y1 = LOAD_PAIR(p.y41, i);
-        if (ELTWISE_BINARY(OP2)) y2 = LOAD_PAIR(p.y42, i);
-        STORE_PAIR(p.z4, i, vec2(stages(x[0], y0[0], y1[0], y2[0], 2 * i), stages(x[1], y0[1], y1[1], y2[1], 2 * i + 1)));
+        vec2 x = GET_PAIR(p.x, p.x4, X, i), y0 = vec2(0.0), y1 = vec2(0.0), y2 = vec2(0.0);
+#define PAIR(k) if (ELTWISE_BINARY(OP##k)) { if (p.m##k == p.n) y##k = GET_PAIR(p.y##k, p.y4##k, Y##k, i); else y##k = vec2(OPERAND(k, 2 * i), OPERAND(k, 2 * i + 1)); }
+        PAIR(0)
+        PAIR(1)
+        PAIR(2)
+        PUT_PAIR(p.z, p.z4, Z, i, vec2(stages(x[0], y0[0], y1[0], y2[0], 2 * i), stages(x[1], y0[1], y1[1], y2[1], 2 * i + 1)));
     }
 }
-#else
+
+#ifdef PAIRS
 void elements()
 {
+    pairs();
+}
+#else
+void one(uint i)
+{
+    if (i < p.n) store(p.z, i, stages(load(p.x, T_F32, i), OPERAND(0, i), OPERAND(1, i), OPERAND(2, i), i));
+}
+
+void elements()
+{
+    if ((X | Y0 | Y1 | Y2 | Z) != T_F32) {
+        pairs();
+        return;
+    }
     uint base = flat_group() * gl_WorkGroupSize.x * 4;
     if (WIDE == 0) {
         [[unroll]] for (uint k = 0; k < 4; k++) one(base + k * gl_WorkGroupSize.x + gl_LocalInvocationID.x);

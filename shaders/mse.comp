@@ -17,5 +17,5 @@ void main()
     }
     sum = wg_add(sum) / float(p.cols);
     if ((p.flags & VKT_XENT_WEIGHT) != 0) sum *= p.weight.v[row];
-    if (gl_LocalInvocationID.x == 0) p.z.v[row] = sum;
+    if (gl_LocalInvocationID.x == 0) store(p.z, row, sum);
 }

@@ -1,17 +1,22 @@
 #version 460
 /* dx = 2 / C weight[r] dloss[r] (x - y); dy is its negative. One invocation per element, so that dx may lie over x or
- * y. Twin: mse_bwd_ref. */
+ * y; per pair where dx is 16-bit (then C is even). Twin: mse_bwd_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
+layout(constant_id = 3) const uint DX = 0;
 layout(push_constant, scalar) uniform Push { mse_params p; };
+
+const uint UNIT = DX != T_F32 ? 2 : 1;
 
 void main()
 {
-    uint i = flat_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x, row = i / p.cols;
+    uint unit = flat_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x, i = unit * UNIT, row = i / p.cols;
     if (row >= p.rows) return;
     float k = 2.0 / float(p.cols);
     if ((p.flags & VKT_XENT_WEIGHT) != 0) k *= p.weight.v[row];
     if ((p.flags & VKT_XENT_DLOSS) != 0) k *= p.dloss.v[row];
-    p.z.v[i] = k * (p.x.v[i] - p.y.v[i]);
+    vec2 dx = vec2(0.0);
+    [[unroll]] for (uint u = 0; u < UNIT; u++) dx[u] = k * (p.x.v[i + u] - p.y.v[i + u]);
+    store_unit(p.z, DX, DX != T_F32, unit, dx);
 }

@@ -5,6 +5,8 @@
 #include "common.glsl"
 
 layout(constant_id = 3) const uint RMS = 0;
+layout(constant_id = 4) const uint DY = 0;
+layout(constant_id = 5) const uint S = 0;
 layout(push_constant, scalar) uniform Push { norm_dw_params p; };
 
 void main()
@@ -15,7 +17,7 @@ void main()
     uint end = min(p.rows, (k + 1) * p.chunk);
     float dw = 0.0, db = 0.0;
     for (uint r = k * p.chunk; r < end; r++) {
-        float dy = p.dy.v[r * p.cols + c], s = p.s.v[r * p.cols + c];
+        float dy = load(p.dy, DY, r * p.cols + c), s = load(p.s, S, r * p.cols + c);
         if (RMS == 0) s -= p.mean.v[r];
         dw += dy * s * p.rstd.v[r];
         db += dy;

@@ -14,11 +14,11 @@ void main()
     uint row = flat_group(), base = row * p.cols;
     if (row >= p.rows) return;
     float v[PER], t[PER], mean = 0.0, sum = 0.0;
-    ROW_LOAD(v, p.x, p.x4, base, p.cols)
+    ROW_LOAD(v, f32s(p.x), p.x4, base, p.cols)
     if ((p.flags & VKT_NORM_RESIDUAL) != 0) {
-        ROW_LOAD(t, p.r, p.r4, base, p.cols)
+        ROW_LOAD(t, f32s(p.r), p.r4, base, p.cols)
         [[unroll]] for (uint j = 0; j < PER; j++) v[j] += t[j];
-        ROW_STORE(v, p.s, p.s4, base, p.cols)
+        ROW_STORE(v, f32s(p.s), p.s4, base, p.cols)
     }
     if (RMS == 0) {
         [[unroll]] for (uint j = 0; j < PER; j++) sum += v[j];
@@ -34,7 +34,7 @@ void main()
         ROW_LOAD(t, p.b, p.b4, 0, p.cols)
         [[unroll]] for (uint j = 0; j < PER; j++) v[j] += t[j];
     }
-    ROW_STORE(v, p.y, p.y4, base, p.cols)
+    ROW_STORE(v, f32s(p.y), p.y4, base, p.cols)
     if (gl_LocalInvocationID.x != 0) return;
     if (RMS == 0) p.mean.v[row] = mean;
     p.rstd.v[row] = rstd;

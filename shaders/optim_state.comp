@@ -1,7 +1,7 @@
 #version 460
 /* Norm of the gradient, clip factor, finiteness, and the scalars that the host reads:
- *   norm = inv_weight sqrt(squares);  clip = limit > 0 ? min(1, limit / (norm + 1e-6)) : 1  (as torch.nn.utils.clip_grad_norm_)
- *   ok = loss and norm are finite;  skipped += !ok.
+ *   inv = inv_weight / loss scale;  norm = inv sqrt(squares);  clip = limit > 0 ? min(1, limit / (norm + 1e-6)) : 1  (as torch.nn.utils.clip_grad_norm_)
+ *   ok = loss and norm are finite;  skipped += !ok;  the loss scale changes for the next step: see params.h.
  * One invocation. A norm whose square overflows float32 (norm > 1.8e19) counts as not finite. Twin: state_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -12,6 +12,9 @@ void main()
 {
     if (flat_group() != 0 || gl_LocalInvocationID.x != 0) return;
     float limit = p.step.b.clip, inv = p.step.b.inv_weight, loss = inv * p.loss.v[0], squares = p.squares.v[0];
+    float loss_scale = 1.0;
+    if (p.scale_every != 0) loss_scale = p.loss_scale.s.scale;
+    inv /= loss_scale;
     bool ok = !is_bad(loss) && !is_bad(squares);
     uint skipped = p.skipped.v[0];
     if (!ok) p.skipped.v[0] = ++skipped;
@@ -24,6 +27,14 @@ void main()
     if (p.has_hits != 0) s.hits = p.hits.v[0];
     s.skipped = float(skipped);
     s.scale = s.clip * inv;
-    s.pad0 = 0.0;
+    s.loss_scale = loss_scale;
     p.scalars.s = s;
+    if (p.scale_every == 0) return;
+    float good = ok ? p.loss_scale.s.good + 1.0 : 0.0;
+    if (!ok) loss_scale = max(0.5 * loss_scale, VKT_LOSS_SCALE_LEAST);
+    if (good >= float(p.scale_every)) {
+        loss_scale = min(2.0 * loss_scale, VKT_LOSS_SCALE_MOST);
+        good = 0.0;
+    }
+    p.loss_scale.s = vkt_loss_scale(loss_scale, good);
 }

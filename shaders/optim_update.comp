@@ -19,6 +19,7 @@
  *   theta -= lr (adam_m m + adam_g g) / (adam_v sqrt(v) + eps)
  * with factors of t that the host computes in double: vkt__optim_factors.
  *
+ * Where SHADOW, theta is also written in 16 bits, for products to read: WIDE or PAIRS then, for a word is of two.
  * Nothing is written when the step is not ok, nor in frozen groups (lr_scale 0). Padding has theta = g = m = v = 0 and
  * keeps it. Each invocation computes 4 elements: adjacent ones as vec4s where WIDE (GPUs), else one per row of
  * the workgroup; its size is a power of two up to a block, so such a row lies in one block. Sources: the
@@ -31,6 +32,7 @@ layout(constant_id = 4) const uint TORCH = 0;
 layout(constant_id = 5) const uint HAS_M = 0;
 layout(constant_id = 6) const uint HAS_V = 0;
 layout(constant_id = 7) const uint WIDE = 0;
+layout(constant_id = 8) const uint SHADOW = 0; /* its type; f32: there is none */
 layout(push_constant, scalar) uniform Push { optim_update_params p; };
 
 void update(float lr, float wd, float g, inout float theta, inout float m, inout float v)
@@ -63,11 +65,10 @@ void update(float lr, float wd, float g, inout float theta, inout float m, inout
     }
 }
 
-void one(uint i, uint block, float rate, float scale)
+/* Returns the new theta; 0 past the end. */
+float one(uint i, vkt_group_params group, float rate, float scale)
 {
-    if (i >= p.n) return;
-    vkt_group_params group = p.groups.v[p.blocks.v[block]];
-    if (group.lr_scale == 0.0) return;
+    if (i >= p.n) return 0.0;
     float theta = p.theta.v[i], m = 0.0, v = 0.0;
     if (HAS_M != 0) m = p.m.v[i];
     if (HAS_V != 0) v = p.v.v[i];
@@ -75,6 +76,12 @@ void one(uint i, uint block, float rate, float scale)
     p.theta.v[i] = theta;
     if (HAS_M != 0) p.m.v[i] = m;
     if (HAS_V != 0) p.v.v[i] = v;
+    return theta;
+}
+
+vkt_group_params group_at(uint i)
+{
+    return p.groups.v[p.blocks.v[i / VKT_GROUP_BLOCK]];
 }
 
 #ifdef PAIRS
@@ -85,7 +92,7 @@ void rows_of_pairs(float rate, float scale)
     [[unroll]] for (uint k = 0; k < 2; k++) {
         uint row = base + k * gl_WorkGroupSize.x, i = row + gl_LocalInvocationID.x;
         if (2 * row >= p.n) return;
-        vkt_group_params group = p.groups.v[p.blocks.v[2 * row / VKT_GROUP_BLOCK]];
+        vkt_group_params group = group_at(2 * row);
         if (group.lr_scale == 0.0 || 2 * i >= p.n) continue;
         vec2 theta = LOAD_PAIR(p.theta4, i), g = LOAD_PAIR(p.grad4, i), m = vec2(0.0), v = vec2(0.0);
         if (HAS_M != 0) m = LOAD_PAIR(p.m4, i);
@@ -96,6 +103,7 @@ void rows_of_pairs(float rate, float scale)
             theta[c] = tc, m[c] = mc, v[c] = vc;
         }
         STORE_PAIR(p.theta4, i, theta);
+        if (SHADOW != T_F32) p.shadow.v[i] = narrow2(SHADOW, theta);
         if (HAS_M != 0) STORE_PAIR(p.m4, i, m);
         if (HAS_V != 0) STORE_PAIR(p.v4, i, v);
     }
@@ -113,17 +121,23 @@ void main()
     if (WIDE == 0) {
         [[unroll]] for (uint k = 0; k < 4; k++) {
             uint row = base + k * gl_WorkGroupSize.x;
-            if (row < p.n) one(row + gl_LocalInvocationID.x, row / VKT_GROUP_BLOCK, rate, scale);
+            if (row >= p.n) return;
+            vkt_group_params group = group_at(row);
+            if (group.lr_scale != 0.0) one(row + gl_LocalInvocationID.x, group, rate, scale);
         }
         return;
     }
     uint i = base + gl_LocalInvocationID.x * 4;
+    if (i >= p.n) return;
+    vkt_group_params group = group_at(i);
+    if (group.lr_scale == 0.0) return;
     if (i + 4 > p.n) {
-        for (uint k = 0; k < 4; k++) one(i + k, i / VKT_GROUP_BLOCK, rate, scale);
+        for (uint k = 0; k < 4 && i + k < p.n; k += 2) {
+            vec2 pair = vec2(one(i + k, group, rate, scale), one(i + k + 1, group, rate, scale));
+            if (SHADOW != T_F32) p.shadow.v[(i + k) / 2] = narrow2(SHADOW, pair);
+        }
         return;
     }
-    vkt_group_params group = p.groups.v[p.blocks.v[i / VKT_GROUP_BLOCK]];
-    if (group.lr_scale == 0.0) return;
     vec4 theta = p.theta4.v[i / 4], g = p.grad4.v[i / 4], m = vec4(0.0), v = vec4(0.0);
     if (HAS_M != 0) m = p.m4.v[i / 4];
     if (HAS_V != 0) v = p.v4.v[i / 4];
@@ -133,6 +147,10 @@ void main()
         theta[k] = tk, m[k] = mk, v[k] = vk;
     }
     p.theta4.v[i / 4] = theta;
+    if (SHADOW != T_F32) {
+        p.shadow.v[i / 2] = narrow2(SHADOW, theta.xy);
+        p.shadow.v[i / 2 + 1] = narrow2(SHADOW, theta.zw);
+    }
     if (HAS_M != 0) p.m4.v[i / 4] = m;
     if (HAS_V != 0) p.v4.v[i / 4] = v;
 #endif

@@ -35,9 +35,18 @@ struct vkt_scalars {
     F32 ok;            /* 1, or 0: NaN or Inf in loss or norm, nothing was updated */
     F32 hits;
     F32 skipped;       /* updates left out since the start of the process */
-    F32 scale;         /* what the gradient is multiplied by: clip * inv_weight */
-    F32 pad0;
+    F32 scale;         /* what the gradient is multiplied by: clip * inv_weight / loss_scale */
+    F32 loss_scale;    /* that this step's gradient was computed with; 1 without */
 };
+
+/* The loss scale of fp16, kept on the device by optim_state.comp: halved when a step overflows, doubled after `every`
+ * steps in a row that did not. Powers of two, so that scaling is exact. */
+struct vkt_loss_scale {
+    F32 scale;
+    F32 good;          /* steps in a row without overflow; a whole number */
+};
+#define VKT_LOSS_SCALE_LEAST 1.0
+#define VKT_LOSS_SCALE_MOST 16777216.0
 
 /* One parameter group; optim_update.comp finds it by 256-element blocks. */
 struct vkt_group_params {
@@ -55,9 +64,9 @@ struct vkt_group_params {
 #define VKT_EL_ACT 5
 #define VKT_EL_ACT_BWD 6
 struct eltwise_params {
-    ADDR(f32s) x;
-    ADDR(f32s) y;
-    ADDR(f32s) z;
+    ADDR(u32s) x;      /* u32s: elements of the type that the kernel was specialized for, see elem.glsl */
+    ADDR(u32s) y;
+    ADDR(u32s) z;
     ADDR(f32x4s) x4;   /* the same addresses as vectors: SwiftShader can't cast references */
     ADDR(f32x4s) y4;
     ADDR(f32x4s) z4;
@@ -71,10 +80,10 @@ struct eltwise_params {
 #define VKT_EL_DROPOUT 7
 #define VKT_CHAIN_STAGES 3
 struct eltwise_chain_params {
-    ADDR(f32s) x;
-    ADDR(f32s) y0, y1, y2;
+    ADDR(u32s) x;
+    ADDR(u32s) y0, y1, y2;
     ADDR(step_ref) step;
-    ADDR(f32s) z;
+    ADDR(u32s) z;
     ADDR(f32x4s) x4;   /* the same addresses as vectors */
     ADDR(f32x4s) y40, y41, y42;
     ADDR(f32x4s) z4;
@@ -114,7 +123,7 @@ struct matmul_params {
 
 /* sum.comp: chunk sums */
 struct sum_params {
-    ADDR(f32s) x;
+    ADDR(u32s) x;
     ADDR(f32s) y;
     ADDR(f32x4s) x4;
     U32 n, chunk, groups;
@@ -123,7 +132,7 @@ struct sum_params {
 
 /* sum_rows.comp: column sums of x [rows, cols] in `splits` chunks of rows */
 struct sum_rows_params {
-    ADDR(f32s) x;
+    ADDR(u32s) x;
     ADDR(f32s) y;
     U32 rows, cols, chunk, splits;
 };
@@ -132,12 +141,12 @@ struct sum_rows_params {
 #define VKT_NORM_BIAS 1u
 #define VKT_NORM_RESIDUAL 2u /* forward: r is added and s written; backward: ds is added */
 struct norm_params {
-    ADDR(f32s) x;
+    ADDR(u32s) x;
     ADDR(f32s) w;
     ADDR(f32s) b;
-    ADDR(f32s) r;
-    ADDR(f32s) y;
-    ADDR(f32s) s;      /* x itself without residual */
+    ADDR(u32s) r;
+    ADDR(u32s) y;
+    ADDR(u32s) s;      /* x itself without residual */
     ADDR(f32s) mean;   /* [rows]; not for RMS norm */
     ADDR(f32s) rstd;   /* [rows] */
     ADDR(f32x4s) x4;   /* the same addresses, as vectors */
@@ -151,13 +160,13 @@ struct norm_params {
     U32 flags;
 };
 struct norm_bwd_params {
-    ADDR(f32s) dy;
-    ADDR(f32s) s;
+    ADDR(u32s) dy;
+    ADDR(u32s) s;
     ADDR(f32s) w;
     ADDR(f32s) mean;
     ADDR(f32s) rstd;
-    ADDR(f32s) ds;
-    ADDR(f32s) dx;
+    ADDR(u32s) ds;
+    ADDR(u32s) dx;
     ADDR(f32x4s) dy4;  /* the same addresses, as vectors */
     ADDR(f32x4s) s4;
     ADDR(f32x4s) w4;
@@ -168,8 +177,8 @@ struct norm_bwd_params {
     U32 pad;
 };
 struct norm_dw_params {
-    ADDR(f32s) dy;
-    ADDR(f32s) s;
+    ADDR(u32s) dy;
+    ADDR(u32s) s;
     ADDR(f32s) mean;
     ADDR(f32s) rstd;
     ADDR(f32s) dw;     /* [splits, cols] */
@@ -261,7 +270,7 @@ struct xent_params {
     ADDR(f32s) lse;          /* [rows]: log of the sum of exp(logit - top) */
     ADDR(f32s) loss;         /* [rows] */
     ADDR(f32s) hit;          /* [rows] */
-    ADDR(f32s) dlogits;      /* [rows, cols] */
+    ADDR(u32s) dlogits;      /* [rows, cols] */
     U32 rows, cols;
     U32 ignore;              /* 1 + the target to ignore; 0: none */
     F32 smoothing;
@@ -275,13 +284,13 @@ struct mse_params {
     ADDR(f32s) y;
     ADDR(f32s) weight; /* [rows] */
     ADDR(f32s) dloss;  /* [rows] */
-    ADDR(f32s) z;
+    ADDR(u32s) z;
     U32 rows, cols;
     U32 flags;         /* VKT_XENT_WEIGHT, VKT_XENT_DLOSS */
     U32 pad;
 };
 
-/* cast.comp: 16-bit numbers lie two to a word, the lower half first */
+/* cast.comp */
 struct cast_params {
     ADDR(u32s) x;
     ADDR(u32s) y;
@@ -304,8 +313,10 @@ struct optim_state_params {
     ADDR(f32s) hits;
     ADDR(step_ref) step;
     ADDR(u32s) skipped;
+    ADDR(loss_scale_ref) loss_scale;
     ADDR(scalars_ref) scalars;
-    U32 has_hits, pad;
+    U32 has_hits;
+    U32 scale_every;     /* vkt_loss_scale; 0: there is none */
 };
 
 /* optim_update.comp; numbers of vkt_rule */
@@ -329,6 +340,7 @@ struct optim_update_params {
     ADDR(step_ref) step;
     ADDR(u32s) blocks;   /* group of each block of VKT_GROUP_BLOCK elements */
     ADDR(groups_ref) groups;
+    ADDR(u32s) shadow;   /* theta in 16 bits, or not there */
     U32 n;
     F32 beta1, beta2, eps; /* momentum and rmsprop: gamma is beta1, rho is beta2 */
 };

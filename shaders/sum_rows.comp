@@ -4,6 +4,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
+layout(constant_id = 3) const uint X = 0;
 layout(push_constant, scalar) uniform Push { sum_rows_params p; };
 
 void main()
@@ -13,6 +14,6 @@ void main()
     if (s >= p.splits) return;
     uint end = min(p.rows, (s + 1) * p.chunk);
     float sum = 0.0;
-    for (uint r = s * p.chunk; r < end; r++) sum += p.x.v[r * p.cols + c];
+    for (uint r = s * p.chunk; r < end; r++) sum += load(p.x, X, r * p.cols + c);
     p.y.v[i] = sum;
 }

@@ -56,6 +56,70 @@ static void everything_once(void **state)
     vkt_bench_destroy(&b);
 }
 
+/* Points of ms = floor + flops / rate, the last one off by `slower`. */
+static vkt_scaling_curve made_up(double floor_ms, double slower)
+{
+    vkt_scaling_curve c = { .name = "batch", .held = "made up", .n_points = 6 };
+    for (size_t i = 0; i < c.n_points; i++) {
+        vkt_scaling_point *p = &c.point[i];
+        p->n = 1u << (2 * i);
+        p->flops = 1e6 * p->n;
+        p->ms = floor_ms + p->flops / 1e7; /* 10 GFLOP/s */
+        p->n_dispatches = 20;
+        p->memory_bytes = (uint64_t)p->n << 20;
+    }
+    c.point[5].ms *= slower;
+    return c;
+}
+
+static void scaling_finds_the_floor_and_the_bend(void **state)
+{
+    (void)state;
+    vkt_scaling_curve c = made_up(2, 1);
+    vkt_scaling_explain(&c);
+    REQUIRE_NEAR(c.floor_ms, 2, 1e-9);
+    REQUIRE_NEAR(c.bend, 20, 1e-6); /* 20 x 1 Mflop at 10 GFLOP/s take 2 ms */
+    assert_non_null(strstr(c.why, "bends at batch 20: below it a step takes 2 ms"));
+    assert_non_null(strstr(c.why, "100.0 us for each of its 20 dispatches"));
+    assert_non_null(strstr(c.why, "then in proportion to the work"));
+    c = made_up(2, 3);
+    vkt_scaling_explain(&c);
+    assert_int_equal(c.best, 4);
+    assert_non_null(strstr(c.why, "beyond batch 256 it falls from"));
+    c = made_up(0, 1);
+    vkt_scaling_explain(&c);
+    assert_true(isnan(c.bend));
+}
+
+static void scaling_once(void **state)
+{
+    (void)state;
+    vkt_scaling *s;
+    static const char *const paths[] = { "test_scaling.json", "test_scaling.csv",
+                                         "test_scaling.svg" };
+    uint32_t n_progress = 0;
+    REQUIRE_OK(vkt_scaling_run(
+        gpu, &(vkt_bench_desc) { .once = true, .on_progress = on_progress, .user = &n_progress },
+        &s));
+    assert_int_equal(n_progress, 2 * VKT_SCALING_CURVES);
+    for (int k = 0; k < VKT_SCALING_CURVES; k++) {
+        assert_int_equal(s->curve[k].n_points, 2);
+        assert_true(*s->curve[k].why);
+        for (int i = 0; i < 2; i++)
+            assert_true(s->curve[k].point[i].ms > 0 && s->curve[k].point[i].flops > 0);
+    }
+    REQUIRE_OK(vkt_scaling_save_json(s, paths[0]));
+    REQUIRE_OK(vkt_scaling_save_csv(s, paths[1]));
+    REQUIRE_OK(vkt_scaling_save_svg(s, paths[2]));
+    for (size_t i = 0; i < 3; i++) {
+        FILE *f = fopen(paths[i], "r");
+        assert_non_null(f);
+        fclose(f);
+        remove(paths[i]);
+    }
+    free(s);
+}
+
 static void one_op(void **state)
 {
     (void)state;
@@ -124,10 +188,9 @@ int main(void)
                           .no_cache = true };
     if (vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_once),
-        cmocka_unit_test(one_op),
-        cmocka_unit_test(baseline),
-        cmocka_unit_test(memory_is_given_back),
+        cmocka_unit_test(everything_once), cmocka_unit_test(scaling_finds_the_floor_and_the_bend),
+        cmocka_unit_test(scaling_once),    cmocka_unit_test(one_op),
+        cmocka_unit_test(baseline),        cmocka_unit_test(memory_is_given_back),
     };
     int failed = cmocka_run_group_tests_name("bench", tests, NULL, NULL);
     vkt_gpu_destroy(&gpu);

@@ -70,8 +70,10 @@ declare -A flags=(
   [devices]="--json --device --cap" [doctor]="--all --device --cap --validate --no-cache" [recipes]=""
   [train]="--set --run --resume --explain --device --cap --validate --no-cache"
   [eval]="--split --json --predictions --data --batch --device --cap" [predict]="--json --csv --top --device --cap"
-  [inspect]="" [runs]="--csv --json"
+  [inspect]="" [runs]="--filter --sort --show --compare --csv --json --markdown"
   [profile]="-o --steps --top --set --json --device --cap --validate --no-cache"
+  [watch]="--once --every --stop-after-evaluation --checkpoint-now" [init]="-o --force --label --task"
+  [report]="-o --no-png"
   [study]="--study --resume --dry-run --set --steps --seeds --space --trials --json --device --cap"
   [tune]="--device --cap --no-cache --no-tune"
 )

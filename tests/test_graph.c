@@ -340,6 +340,44 @@ static void an_mlp_needs_little_more_than_the_bound(void **state)
     }
 }
 
+/* ---- recomputation ---- */
+
+static void recomputed_plans_are_sound(void **state)
+{
+    (void)state;
+    uint32_t helped = 0, ops = 0;
+    for (int i = 0; i < 200; i++) {
+        vkt_graph *g = i % 2 ? build_random() : build_widths();
+        vkt_graph_recompute(g);
+        REQUIRE_OK(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }));
+        require_sound(g);
+        assert_true(g->slab_bound <= g->plain_bound);
+        assert_true(vkt_graph_bytes(g) <= g->slab_bound + g->slab_bound / 20);
+        helped += g->recomputed_ops > 0;
+        ops += g->recomputed_ops;
+        vkt_graph_destroy(&g);
+    }
+    print_message("%u of 200 graphs, %u ops\n", helped, ops);
+    assert_true(helped > 20);
+}
+
+/* Of n equal layers about 2 sqrt(n) have their activations in memory at a time. */
+static void recomputation_needs_the_root_of_the_depth(void **state)
+{
+    (void)state;
+    vkt_graph *g = build_mlp(24, 512, 64);
+    vkt_graph_recompute(g);
+    REQUIRE_OK(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }));
+    require_sound(g);
+    double share = (double)g->slab_bound / (double)g->plain_bound;
+    char *text = vkt_graph_explain(g);
+    assert_non_null(strstr(text, "ops of the forward pass run again"));
+    free(text);
+    print_message("24 layers: %.2f of the memory, %u ops again\n", share, g->recomputed_ops);
+    assert_true(share < 0.55 && g->recomputed_ops < g->n_nodes / 2);
+    vkt_graph_destroy(&g);
+}
+
 /* ---- in place ---- */
 
 static void a_tensor_read_later_is_not_overwritten(void **state)
@@ -619,6 +657,8 @@ int main(void)
         cmocka_unit_test(plans_of_many_widths_are_near_the_bound),
         cmocka_unit_test(plans_of_samples_are_near_the_bound),
         cmocka_unit_test(an_mlp_needs_little_more_than_the_bound),
+        cmocka_unit_test(recomputed_plans_are_sound),
+        cmocka_unit_test(recomputation_needs_the_root_of_the_depth),
         cmocka_unit_test(a_tensor_read_later_is_not_overwritten),
         cmocka_unit_test(a_tensor_read_twice_at_a_level_is_not_overwritten),
         cmocka_unit_test(dlogits_take_the_memory_of_the_logits),

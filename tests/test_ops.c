@@ -361,7 +361,8 @@ static void tuned_choices_are_kept_and_checked(void **state)
 {
     (void)state;
     static float first[1600], again[1600];
-    static const vkt_tune_shape shapes[] = { { VKT_NN, 40, 40, 40 }, { VKT_TN, 9, 7, 33 } };
+    static const vkt_tune_shape shapes[] = { { VKT_NN, 40, 40, 40, VKT_F32, VKT_F32 },
+                                             { VKT_TN, 9, 7, 33, VKT_F32, VKT_F32 } };
     const vkt__product square = { VKT_NN, 40, 40, 40, VKT_F32, VKT_F32 },
                        flat = { VKT_TN, 9, 7, 33, VKT_F32, VKT_F32 };
     char dir[64], key[40], from_table[64], *file;
@@ -375,7 +376,8 @@ static void tuned_choices_are_kept_and_checked(void **state)
         vkt_gpu_create(&(vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"), .cache_dir = dir }, &of));
     snprintf(from_table, sizeof from_table, "kernel %s",
              vkt__matmul_kernel_name(vkt__matmul_table(vkt_gpu_caps(of), &square)));
-    REQUIRE_OK(vkt_tune(of, shapes, VKT_COUNT(shapes), count_shapes, &n_shapes));
+    REQUIRE_OK(vkt_tune(of, shapes, VKT_COUNT(shapes),
+                        &(vkt_tune_desc) { .fn = count_shapes, .user = &n_shapes }));
     assert_int_equal(n_shapes, VKT_COUNT(shapes));
     assert_non_null(vkt__choice_get(of, vkt__matmul_key(&flat, key)));
     vkt__choice_set(of, vkt__matmul_key(&square, key), "naive");
@@ -399,6 +401,26 @@ static void tuned_choices_are_kept_and_checked(void **state)
     }
     free(file);
     REQUIRE_OK(vkt__remove_tree(dir));
+}
+
+/* Each power of two once, forward and backward; those of which a choice is known only on request.
+ */
+static void products_of_a_graph_are_listed_once(void **state)
+{
+    (void)state;
+    vkt_graph *g = vkt_graph_create(gpu);
+    vkt_tensor *x = vkt__sample2(g, 16, 24), *w = vkt__sample2(g, 24, 24), *dw;
+    vkt_tensor *h = vkt_linear(g, x, w, NULL, VKT_ACT_NONE);
+    vkt_backward(g, vkt_sum(g, vkt_linear(g, h, w, NULL, VKT_ACT_NONE)), &w, 1, &dw);
+    vkt_tune_shape s[8];
+    assert_int_equal(vkt_graph_products(g, false, s, 8), 3); /* NT, NN, TN */
+    assert_int_equal(vkt_graph_products(g, false, s, 2), 2);
+    vkt__product p = { s[0].layout, 17, 31, 25, VKT_F32, VKT_F32 };
+    char key[40];
+    vkt__choice_set(gpu, vkt__matmul_key(&p, key), "naive");
+    assert_int_equal(vkt_graph_products(g, true, s, 8), 2);
+    vkt__choice_set(gpu, key, "");
+    vkt_graph_destroy(&g);
 }
 
 static void validation_is_silent(void **state)
@@ -429,6 +451,7 @@ int main(void)
         cmocka_unit_test(rewrites_change_nothing),
         cmocka_unit_test(a_gradient_read_twice_is_not_fused),
         cmocka_unit_test(tuned_choices_are_kept_and_checked),
+        cmocka_unit_test(products_of_a_graph_are_listed_once),
         cmocka_unit_test(validation_is_silent),
     }, small[] = {
         cmocka_unit_test(a_plan_of_several_chunks_runs),

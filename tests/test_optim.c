@@ -459,7 +459,10 @@ static twin_case run_twins(double loss)
     c.groups = vkt_input(g, vkt_shape2(1, 2), VKT_F32, "groups");
     c.loss = vkt_input(g, vkt_shape1(1), VKT_F32, "loss");
     c.skipped = vkt_input(g, vkt_shape1(1), VKT_U32, "skipped");
-    c.scalars = vkt__optim_state(g, vkt__sum_squares(g, c.grad), c.loss, NULL, c.step, c.skipped);
+    c.scalars = vkt__optim_state(g, &(vkt__state_in) { .squares = vkt__sum_squares(g, c.grad),
+                                                       .loss = c.loss,
+                                                       .step = c.step,
+                                                       .skipped = c.skipped });
     vkt__update_in in = { .theta = c.theta,
                           .grad = c.grad,
                           .scalars = c.scalars,

@@ -16,7 +16,7 @@ static const vkt_param params[] = {
 };
 
 typedef struct {
-    vkt_buffer *values, *grads, *loss, *steps, *scalars;
+    vkt_buffer *values, *grads, *shadow, *loss, *steps, *scalars;
     vkt_optim *o;
     vkt_graph *g;
     float theta[COUNT], grad[COUNT];
@@ -41,13 +41,20 @@ static void setup(fixture *f, const vkt_optim_desc *desc)
     *f = (fixture) { 0 };
     buffer(VKT_MEM_DEVICE, sizeof f->theta, "test values", &f->values);
     buffer(VKT_MEM_DEVICE, sizeof f->grad, "test grads", &f->grads);
+    buffer(VKT_MEM_DEVICE, 2 * COUNT, "test shadow", &f->shadow);
     buffer(VKT_MEM_DEVICE, 256, "test loss", &f->loss);
     buffer(VKT_MEM_UPLOAD, N_SLOTS * SLOT_BYTES, "test steps", &f->steps);
     buffer(VKT_MEM_READBACK, N_SLOTS * SLOT_BYTES, "test scalars", &f->scalars);
     for (uint64_t i = 0; i < COUNT; i++)
         f->theta[i] = is_padding(i) ? 0 : (float)vkt_rand_normal(1, VKT_RNG_TEST, i);
     REQUIRE_OK(vkt_buffer_write(gpu, f->values, 0, f->theta, sizeof f->theta));
-    vkt__flat flat = { params, VKT_COUNT(params), COUNT, f->values, f->grads };
+    vkt__flat flat = { .params = params,
+                       .n = VKT_COUNT(params),
+                       .count = COUNT,
+                       .values = f->values,
+                       .grads = f->grads,
+                       .shadow = desc->loss_scale > 0 ? f->shadow : NULL,
+                       .precision = VKT_F16 };
     REQUIRE_OK(vkt__optim_create_flat(gpu, desc, &flat, &f->o));
     f->g = vkt_graph_create(gpu);
     vkt_tensor *loss = vkt_input(f->g, vkt_shape1(1), VKT_F32, "loss"), *step = vkt_step(f->g);
@@ -68,6 +75,7 @@ static void teardown(fixture *f)
     vkt_optim_destroy(&f->o);
     vkt_buffer_destroy(gpu, &f->values);
     vkt_buffer_destroy(gpu, &f->grads);
+    vkt_buffer_destroy(gpu, &f->shadow);
     vkt_buffer_destroy(gpu, &f->loss);
     vkt_buffer_destroy(gpu, &f->steps);
     vkt_buffer_destroy(gpu, &f->scalars);
@@ -332,6 +340,69 @@ static void clip_acts_only_above_its_limit(void **state)
     }
 }
 
+/* A planted overflow halves the scale and leaves everything else as it was; good steps double it;
+ * the updates are those without a scale, bit for bit, as scales are powers of two. */
+static void the_loss_scale_adapts(void **state)
+{
+    (void)state;
+    enum { STEPS = 10, EVERY = 3, OVERFLOW_AT = 2 };
+    static const float scales[STEPS] = { 1024, 1024, 1024, 512, 512, 512, 1024, 1024, 1024, 2048 };
+    vkt_optim_desc d = describe(VKT_ADAM, VKT_FORM_TORCH);
+    fixture plain, scaled;
+    static float before[COUNT];
+    float p[VKT_N_SCALARS], s[VKT_N_SCALARS], scale;
+    uint32_t good;
+    setup(&plain, &d);
+    d.loss_scale = 1024;
+    d.scale_every = EVERY;
+    setup(&scaled, &d);
+    for (uint64_t t = 0; t < STEPS; t++) {
+        bool overflow = t == OVERFLOW_AT;
+        draw_grads(&plain, t);
+        draw_grads(&scaled, t);
+        for (uint64_t i = 0; i < COUNT; i++) scaled.grad[i] *= scales[t];
+        if (overflow) scaled.grad[3] = INFINITY;
+        memcpy(before, scaled.theta, sizeof before);
+        run_step(&plain, t, 0.01, overflow ? NAN : 1.5f, p);
+        run_step(&scaled, t, 0.01, 1.5f, s);
+        assert_true(s[VKT_SCALAR_LOSS_SCALE] == scales[t] && p[VKT_SCALAR_LOSS_SCALE] == 1);
+        assert_true(s[VKT_SCALAR_LOSS] == 1.5f);
+        assert_true(s[VKT_SCALAR_OK] == (overflow ? 0 : 1));
+        assert_true(s[VKT_SCALAR_SKIPPED] == (t >= OVERFLOW_AT ? 1 : 0));
+        if (!overflow) assert_true(s[VKT_SCALAR_GRAD_NORM] == p[VKT_SCALAR_GRAD_NORM]);
+        read_theta(&plain);
+        read_theta(&scaled);
+        assert_memory_equal(plain.theta, scaled.theta, sizeof plain.theta);
+        assert_true((memcmp(before, scaled.theta, sizeof before) == 0) == overflow);
+    }
+    REQUIRE_OK(vkt_optim_get_loss_scale(scaled.o, &scale, &good));
+    assert_true(scale == 2048 && good == 1);
+
+    /* The weights that products read are the new ones, rounded; frozen ones are left alone. */
+    static uint16_t shadow[COUNT];
+    vkt_tensor half = { .dtype = VKT_F16 };
+    REQUIRE_OK(vkt_buffer_read(gpu, scaled.shadow, 0, shadow, sizeof shadow));
+    for (uint64_t i = 0; i < COUNT; i++)
+        assert_true(vkt__sample_decode(&half, i, shadow) ==
+                    (i >= 1280 && i < 1536 ? 0 : vkt__round_to(VKT_F16, (double)scaled.theta[i])));
+
+    REQUIRE_OK(vkt_optim_set_loss_scale(scaled.o, 1, 2));
+    scaled.grad[3] = NAN;
+    run_step(&scaled, STEPS, 0.01, 1, s);
+    REQUIRE_OK(vkt_optim_get_loss_scale(scaled.o, &scale, &good));
+    assert_true(scale == 1 && good == 0); /* not below 1 */
+    teardown(&plain);
+    teardown(&scaled);
+
+    vkt_optim *none;
+    TEST_LOG_CAPTURE();
+    d.loss_scale = 1000;
+    vkt__flat flat = { .params = params, .n = VKT_COUNT(params), .count = COUNT };
+    REQUIRE_STATUS(vkt__optim_create_flat(gpu, &d, &flat, &none), VKT_ARG);
+    REQUIRE_LOGGED("power of two");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
 static void failed_creation_leaves_nothing(void **state)
 {
     (void)state;
@@ -368,6 +439,7 @@ int main(void)
         cmocka_unit_test(bad_steps_change_nothing),
         cmocka_unit_test(frozen_groups_do_not_move),
         cmocka_unit_test(clip_acts_only_above_its_limit),
+        cmocka_unit_test(the_loss_scale_adapts),
         cmocka_unit_test(failed_creation_leaves_nothing),
         cmocka_unit_test(validation_is_silent),
     };

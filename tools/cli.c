@@ -69,6 +69,9 @@ static const cli_flag gpu_flags[] = {
       "neither read nor write the cache folder: pipelines, tuned choices" },
     { "--no-tune", CLI_BOOL, AT(gpu.no_tune), NULL, NULL,
       "kernels by the built-in table, whatever `vktrain tune` found" },
+    { "--deterministic", CLI_CHOICE, AT(gpu.deterministic), "run|cross-run", "run",
+      "cross-run: time no kernels unasked, so that a first run makes the same choices as later "
+      "ones" },
     { 0 },
 };
 static const cli_flag common_flags[] = {

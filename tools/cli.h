@@ -119,6 +119,14 @@ struct json_t;
 struct json_t *cli_json_number(double v);
 void cli_json_print(struct json_t *j, size_t flags); /* to stdout with a newline; frees j */
 
+/* Curves as text (text_plot.c), from x = 0 to x_end, with the range of y beside them: `cols` wide
+ * and `rows` high. Nothing where there is no number or no room. */
+typedef struct cli_curve {
+    const double *x, *y; /* [n], x rising; NAN: not there */
+    size_t n;
+} cli_curve;
+void cli_plot(FILE *f, const cli_curve *curves, size_t n, double x_end, int cols, int rows);
+
 /* ---- the live line and the log ---- */
 
 /* Sends the library's log to stderr by --quiet and --verbose, without tearing a live line. */
@@ -132,7 +140,14 @@ void cli_line(const char *fmt, ...) VKT_PRINTF(1, 2);
 
 bool cli_is_terminal(FILE *f);
 int cli_columns(FILE *f); /* 80 if unknown */
-double cli_now(void);     /* monotonic seconds */
+int cli_rows(FILE *f);    /* 24 if unknown */
+/* Keys one by one and unechoed, the cursor hidden; false where stdin is no terminal. Put back by
+ * cli_keys_end, also after a signal that ends the program. */
+bool cli_keys_begin(void);
+void cli_keys_end(void);
+/* The next key within so many seconds; 0: none, or the terminal's size has changed. */
+int cli_key(double seconds);
+double cli_now(void); /* monotonic seconds */
 /* SIGINT and SIGTERM: the first calls vkt_train_stop and says so, the second ends the process at
  * once. */
 void cli_catch_signals(bool live);
@@ -144,6 +159,7 @@ bool cli_exists(const char *path);
 /* ---- commands ---- */
 
 extern const cli_command cmd_devices, cmd_doctor, cmd_recipes, cmd_train, cmd_eval, cmd_predict,
-    cmd_inspect, cmd_runs, cmd_bench, cmd_profile, cmd_tune, cmd_study;
+    cmd_inspect, cmd_runs, cmd_bench, cmd_profile, cmd_tune, cmd_study, cmd_report, cmd_watch,
+    cmd_init;
 
 #endif

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cmd_bench.h"
 
 typedef struct bench_options {
     cli_options common;
-    bool quick, once, markdown;
+    bool quick, once, markdown, scaling;
     const char *json, *csv, *svg, *baseline, *op;
     int only;
     uint32_t tolerance;
@@ -30,7 +30,9 @@ static const cli_flag flags[] = {
       "slower beyond noise" },
     { "--tolerance", CLI_UINT, AT(tolerance), "PERCENT", "5",
       "least slow-down that --baseline calls one; more where the runs themselves spread more" },
-    { "--svg", CLI_TEXT, AT(svg), "FILE", NULL, "compare: the comparison as a picture" },
+    { "--scaling", CLI_BOOL, AT(scaling), NULL, NULL,
+      "instead: step time against batch, width and depth, and where it bends" },
+    { "--svg", CLI_TEXT, AT(svg), "FILE", NULL, "compare, --scaling: as a picture" },
     { "--once", CLI_BOOL, AT(once), NULL, NULL,
       "everything once, without meaning: does the benchmark itself work?" },
     { 0 },
@@ -484,8 +486,15 @@ static int run(void *options)
             o->common.args[0]);
         return CLI_USAGE;
     }
+    if (o->scaling && (is_compare || o->baseline || o->op || o->only || o->markdown)) {
+        cli_error("bench --scaling: takes --quick, --once, --json, --csv and --svg only");
+        return CLI_USAGE;
+    }
+    if (o->scaling)
+        return cmd_bench_scaling(
+            &o->common, &(bench_scaling_options) { o->quick, o->once, o->json, o->csv, o->svg });
     if (!is_compare && o->svg) {
-        cli_error("bench: --svg belongs to `vktrain bench compare`");
+        cli_error("bench: --svg belongs to `vktrain bench compare` and to --scaling");
         return CLI_USAGE;
     }
     if (is_compare &&
@@ -511,7 +520,8 @@ const cli_command cmd_bench = {
         "\n"
         "  vktrain bench --quick --json mine.json\n"
         "  vktrain bench compare mine.json theirs.json --svg chart.svg\n"
-        "  vktrain bench --baseline mine.json          exit code 1 where something got slower",
+        "  vktrain bench --baseline mine.json          exit code 1 where something got slower\n"
+        "  vktrain bench --scaling --svg scaling.svg   how step time grows with the work",
     .max_args = 6,
     .common = CLI_GPU,
     .flags = flags,

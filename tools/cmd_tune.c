@@ -15,15 +15,14 @@ static const uint32_t usual[][3] = {
     { 128, 512, 512 }, { 512, 512, 128 }, { 256, 1024, 1024 }, { 1024, 1024, 256 },
 };
 
-static const char *const layouts[] = { "NT", "NN", "TN" };
-
 static void on_shape(void *user, const vkt_tune_result *r)
 {
     uint32_t *n_changed = user;
     bool changed = strcmp(r->table, r->best) != 0;
     *n_changed += changed;
-    printf("  %s %5u x %5u x %5u  %-11s", layouts[r->shape.layout], r->shape.M, r->shape.N,
-           r->shape.K, r->best);
+    printf("  %3zu/%zu  %s %5u x %5u x %5u %-4s  %2u kernels  %-16s", r->index + 1, r->n_shapes,
+           vkt_layout_name(r->shape.layout), r->shape.M, r->shape.N, r->shape.K,
+           vkt_dtype_name(r->shape.in), r->n_tried, r->best);
     if (changed)
         printf(" %9.3f ms, the table's %s %9.3f ms\n", r->best_ms, r->table, r->table_ms);
     else
@@ -31,46 +30,69 @@ static void on_shape(void *user, const vkt_tune_result *r)
     fflush(stdout);
 }
 
-static int run(void *options)
+/* The products of a recipe's graphs. */
+static vkt_status tune_recipe(const cli_options *o, const vkt_tune_desc *tune)
 {
-    cli_options *o = options;
+    vkt_config *c = NULL;
+    vkt_train_result r;
+    vkt_status st = vkt_config_create(&c);
+    if (st == VKT_OK) st = vkt_config_load(c, o->args[0]);
+    if (st == VKT_OK) st = vkt_config_finish(c);
+    if (st == VKT_OK) st = vkt_train(c, &(vkt_train_desc) { .gpu = o->gpu, .tune = tune }, &r);
+    vkt_config_destroy(&c);
+    return st == VKT_FORMAT ? VKT_ARG : st;
+}
+
+/* Shapes named, or the usual ones. */
+static vkt_status tune_shapes(const cli_options *o, const vkt_tune_desc *tune)
+{
     vkt_tune_shape shapes[MOST_SHAPES];
     size_t n = 0;
     vkt_gpu *gpu = NULL;
     vkt_status st = vkt_gpu_create(&o->gpu, &gpu);
-    if (st != VKT_OK) return cli_exit_code(st);
+    if (st != VKT_OK) return st;
     bool cpu = vkt_gpu_caps(gpu)->klass == VKT_CLASS_CPU;
-    for (size_t i = 0; i < (o->n_args ? o->n_args : CLI_COUNT(usual)); i++) {
+    for (size_t i = 0; i < (o->n_args ? o->n_args : CLI_COUNT(usual)) && st == VKT_OK; i++) {
         uint32_t m, k, w;
         char rest;
         if (!o->n_args)
             m = usual[i][0], w = usual[i][1], k = usual[i][2];
         else if (sscanf(o->args[i], "%ux%ux%u%c", &m, &w, &k, &rest) != 3 || !m || !w || !k ||
                  m > 65536 || w > 65536 || k > 65536) {
-            cli_error("'%s' is not MxNxK, e.g. 128x512x784", o->args[i]);
-            vkt_gpu_destroy(&gpu);
-            return CLI_USAGE;
+            cli_error("'%s' is not MxNxK, e.g. 128x512x784, nor the only recipe", o->args[i]);
+            st = VKT_ARG;
+            break;
         }
         if (!o->n_args && cpu && (double)m * w * k > SLOW)
             continue; /* seconds each, and never another winner */
         for (int l = 0; l < 3 && n < MOST_SHAPES; l++)
-            shapes[n++] = (vkt_tune_shape) { (vkt_layout)l, m, w, k };
+            shapes[n++] = (vkt_tune_shape) { (vkt_layout)l, m, w, k, VKT_F32, VKT_F32 };
     }
-    uint32_t n_changed = 0;
-    double start = cli_now();
-    st = vkt_tune(gpu, shapes, n, on_shape, &n_changed);
-    if (st == VKT_OK)
-        printf("%u of %zu products get another kernel than the table's, %.1f s\n", n_changed, n,
-               cli_now() - start);
+    if (st == VKT_OK) st = vkt_tune(gpu, shapes, n, tune);
     vkt_gpu_destroy(&gpu);
+    return st;
+}
+
+static int run(void *options)
+{
+    cli_options *o = options;
+    uint32_t n_changed = 0, m, n, k;
+    double start = cli_now();
+    vkt_tune_desc tune = { .thorough = true, .fn = on_shape, .user = &n_changed };
+    bool recipe = o->n_args == 1 && sscanf(o->args[0], "%ux%ux%u", &m, &n, &k) != 3;
+    vkt_status st = recipe ? tune_recipe(o, &tune) : tune_shapes(o, &tune);
+    if (st == VKT_OK)
+        printf("%u products get another kernel than the table's, %.1f s\n", n_changed,
+               cli_now() - start);
     return cli_exit_code(st);
 }
 
 const cli_command cmd_tune = {
     .name = "tune",
-    .args = "[MxNxK ...]",
+    .args = "[RECIPE | MxNxK ...]",
     .summary = "time the matmul kernels on this device and keep the fastest",
-    .details = "later runs on this device use what was kept, so that they stay reproducible; "
+    .details = "of a recipe's products, of the shapes named, or of usual ones. Later runs on this "
+               "device use what was kept, so that they stay reproducible; "
                "tuning between a run and its "
                "resumption changes its last digits. --no-cache keeps nothing.",
     .common = CLI_GPU,

@@ -8,12 +8,15 @@
 #ifdef _WIN32
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
+#include <conio.h>
 #include <io.h>
 #define isatty _isatty
 #define fileno _fileno
 #define write _write
 #else
+#include <poll.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 #endif
@@ -38,6 +41,21 @@ int cli_columns(FILE *f)
     if (ioctl(fileno(f), TIOCGWINSZ, &w) == 0) n = w.ws_col;
 #endif
     return n >= 20 ? n : 80;
+}
+
+int cli_rows(FILE *f)
+{
+    int n = 0;
+    if (!cli_is_terminal(f)) return 24;
+#ifdef _WIN32
+    CONSOLE_SCREEN_BUFFER_INFO info;
+    if (GetConsoleScreenBufferInfo((HANDLE)_get_osfhandle(_fileno(f)), &info))
+        n = info.srWindow.Bottom - info.srWindow.Top + 1;
+#else
+    struct winsize w;
+    if (ioctl(fileno(f), TIOCGWINSZ, &w) == 0) n = w.ws_row;
+#endif
+    return n > 0 ? n : 24;
 }
 
 double cli_now(void)
@@ -76,6 +94,75 @@ bool cli_is_folder(const char *path)
     struct stat s;
     return stat(path, &s) == 0 && (s.st_mode & S_IFMT) == S_IFDIR;
 }
+
+/* ---- keys ---- */
+
+#ifdef _WIN32
+bool cli_keys_begin(void)
+{
+    return cli_is_terminal(stdin);
+}
+
+void cli_keys_end(void) {}
+
+int cli_key(double seconds)
+{
+    for (double end = cli_now() + seconds; cli_now() < end; Sleep(20))
+        if (_kbhit()) return _getch();
+    return 0;
+}
+#else
+static struct termios usual;
+static volatile sig_atomic_t keys_on;
+
+void cli_keys_end(void)
+{
+    if (!keys_on) return;
+    keys_on = 0;
+    tcsetattr(0, TCSANOW, &usual);
+    if (write(1, "\033[?25h", 6) < 0) return;
+}
+
+static void on_end(int sig)
+{
+    cli_keys_end();
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
+static void on_resize(int sig)
+{
+    (void)sig; /* it only has to end the wait */
+}
+
+bool cli_keys_begin(void)
+{
+    struct sigaction end = { 0 }, resize = { 0 };
+    if (!cli_is_terminal(stdin) || tcgetattr(0, &usual) != 0) return false;
+    struct termios raw = usual;
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    end.sa_handler = on_end;
+    resize.sa_handler = on_resize;
+    sigaction(SIGINT, &end, NULL);
+    sigaction(SIGTERM, &end, NULL);
+    sigaction(SIGHUP, &end, NULL);
+    sigaction(SIGWINCH, &resize, NULL);
+    keys_on = 1;
+    if (tcsetattr(0, TCSANOW, &raw) != 0 || write(1, "\033[?25l", 6) < 0) {
+        cli_keys_end();
+        return false;
+    }
+    return true;
+}
+
+int cli_key(double seconds)
+{
+    struct pollfd in = { .fd = 0, .events = POLLIN };
+    unsigned char c;
+    if (poll(&in, 1, (int)(1e3 * seconds)) <= 0) return 0;
+    return read(0, &c, 1) == 1 ? c : 'q'; /* the terminal went away */
+}
+#endif
 
 /* ---- signals ---- */
 

@@ -66,6 +66,13 @@ typedef struct vkt_gpu_info {
     uint32_t index;    /* what `--device` takes */
 } vkt_gpu_info;
 
+/* Same bits for a run and its resumption, once kernels are tuned for this device; or from the first
+ * run on, for which nothing is timed unasked: choices as the cache has them, else the table's. */
+typedef enum vkt_deterministic {
+    VKT_DETERMINISTIC_RUN,
+    VKT_DETERMINISTIC_CROSS_RUN
+} vkt_deterministic;
+
 typedef struct vkt_gpu_desc {
     const char
         *device; /* index, "cpu", "gpu", part of a name, UUID; NULL: VKT_DEVICE, else the best */
@@ -74,6 +81,7 @@ typedef struct vkt_gpu_desc {
     bool validate; /* load VK_LAYER_KHRONOS_validation; UNSUPPORTED if it is absent */
     bool no_cache; /* neither read nor write the cache folder: pipelines, tuned choices */
     bool no_tune;  /* kernels by the built-in table, whatever `vktrain tune` found: see vkt_tune */
+    int deterministic;     /* vkt_deterministic */
     const char *cache_dir; /* NULL: the user's cache folder */
 } vkt_gpu_desc;
 
@@ -92,10 +100,11 @@ const char *vkt_gpu_class_name(vkt_gpu_class klass);
 /* The names that --cap takes, one "name  meaning" per line. */
 const char *vkt_cap_help(void);
 
-/* How many bytes of device memory are allocated now, how many allocations were made since creation,
+/* How many bytes of device memory are allocated now (and of VKT_MEM_HOST, apart), how many
+ * allocations were made since creation,
  * and how many messages the validation layer has sent (each was logged). */
 typedef struct vkt_gpu_stats {
-    uint64_t bytes, peak_bytes, n_allocs;
+    uint64_t bytes, peak_bytes, host_bytes, n_allocs;
     uint32_t n_validation, n_pipelines;
     double pipeline_s; /* seconds spent creating pipelines */
 } vkt_gpu_stats;
@@ -115,6 +124,8 @@ typedef enum vkt_mem {
     VKT_MEM_DEVICE,   /* fast for the device; mapped only where memory is unified */
     VKT_MEM_UPLOAD,   /* host writes, device reads; mapped, coherent */
     VKT_MEM_READBACK, /* device writes, host reads; mapped, cached */
+    VKT_MEM_HOST,     /* the host's own, for what the device's has no room for: read and written by
+                         the device over its bus; mapped, cached; not of the device's budget */
 } vkt_mem;
 
 typedef struct vkt_buffer_desc {

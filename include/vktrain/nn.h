@@ -62,9 +62,10 @@ const vkt_layer_type *vkt_layer_types(size_t *n);
 typedef struct vkt_model_desc {
     const vkt_layer *layers;
     size_t n_layers;
-    vkt_shape input;    /* of one example, without the batch: [784] */
-    uint32_t n_outputs; /* classes or targets: what the last layer must give */
-    const char *source; /* file name for messages, or NULL */
+    vkt_shape input;     /* of one example, without the batch: [784] */
+    uint32_t n_outputs;  /* classes or targets: what the last layer must give */
+    const char *source;  /* file name for messages, or NULL */
+    vkt_dtype precision; /* of its graphs' activations: f32, f16 or bf16. See vkt_graph_precision */
 } vkt_model_desc;
 
 typedef struct vkt_model vkt_model;
@@ -76,6 +77,10 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
 void vkt_model_destroy(vkt_model **m);
 /* Initial values, a function of (seed, parameter name, element). */
 vkt_status vkt_model_init(vkt_model *m, uint64_t seed);
+/* To be called after vkt_model_values was written from the host other than by vkt_model_init or
+ * vkt_model_load: brings the copy in 16 bits up to date, which products read and which training
+ * writes along with the values. Nothing to do in f32. Blocks. */
+vkt_status vkt_model_values_changed(vkt_model *m);
 /* Put the model into a graph: x [B, input...] -> logits [B, n_outputs]. train: dropout is live,
  * batch norm is by the batch and moves its running averages. The parameter tensors are created once
  * per graph; vkt_model_params gives them for vkt_backward. */
@@ -113,6 +118,9 @@ uint64_t vkt_model_flat_count(const vkt_model *m);  /* elements of the flat buff
 vkt_gpu *vkt_model_gpu(const vkt_model *m);
 vkt_buffer *vkt_model_values(const vkt_model *m);
 vkt_buffer *vkt_model_grads(const vkt_model *m);
+vkt_dtype vkt_model_precision(const vkt_model *m);
+/* The copy of the values in that precision, laid out like them; NULL in f32. */
+vkt_buffer *vkt_model_shadow(const vkt_model *m);
 /* The layers as text, one a line: name, type, output shape, parameters. Caller frees. */
 char *vkt_model_summary(const vkt_model *m);
 

@@ -38,9 +38,13 @@ typedef struct vkt_optim_desc {
     float eps;          /* 1e-8; added to sqrt(v), inside the root for playbook RMSProp */
     float weight_decay; /* adamw: decoupled (theta -= lr * wd * theta); others: g += wd * theta */
     bool decay_all;     /* decay biases and norm gains too; default: only tensors of rank >= 2 */
+    bool offload;       /* moments in the host's memory (VKT_MEM_HOST), read and written from there */
     float clip;         /* global L2 norm limit; 0: none. The norm is measured either way */
     const vkt_optim_group *groups;
     size_t n_groups;
+    float loss_scale;     /* fp16: what the gradient is multiplied by at first, a power of two;
+                             65536 is usual. 0: no loss scaling */
+    uint32_t scale_every; /* good steps in a row after which it doubles; 2000 is usual */
 } vkt_optim_desc;
 
 /* ---- schedules: pure functions of the step ---- */
@@ -91,6 +95,14 @@ typedef struct vkt_optim vkt_optim;
 vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model *model,
                             vkt_optim **out);
 void vkt_optim_destroy(vkt_optim **o);
+/* With desc.loss_scale: the scale that vkt_scale_loss takes, as a tensor of g; else NULL. It lives
+ * on the device and changes there: a step whose gradient is NaN or Inf is skipped and halves it
+ * (not below 1), scale_every good steps in a row double it (not above 2^24). */
+vkt_tensor *vkt_optim_loss_scale(vkt_optim *o, vkt_graph *g);
+/* What must survive a restart of it: scale and good steps. Blocking. Without loss scaling get gives
+ * 1 and 0, set does nothing. */
+vkt_status vkt_optim_get_loss_scale(vkt_optim *o, float *scale, uint32_t *good);
+vkt_status vkt_optim_set_loss_scale(vkt_optim *o, float scale, uint32_t good);
 /* Adds norm, clip factor, finite check and update to a training graph, after vkt_backward. loss is
  * the scalar whose finiteness is checked. An update with a NaN or Inf in loss or gradient leaves
  * everything as it was and is counted (SKIPPED, since creation). Returns the scalars of the step,
@@ -102,6 +114,7 @@ enum {
     VKT_SCALAR_OK,
     VKT_SCALAR_HITS,
     VKT_SCALAR_SKIPPED,
+    VKT_SCALAR_LOSS_SCALE = 7, /* that the step's gradient was computed with; 1 without */
     VKT_N_SCALARS = 8
 };
 vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits);

@@ -120,6 +120,47 @@ typedef enum vkt_bench_verdict {
 vkt_bench_verdict vkt_bench_judge(const vkt_bench_row *base, const vkt_bench_row *now,
                                   double tolerance, double *speedup, double *noise);
 
+/* ---- scaling: how a training step's time grows with its work ---- */
+
+typedef struct vkt_scaling_point {
+    uint32_t n;          /* batch, width or layers */
+    double ms, q1, q3;   /* a step: the best run, which other programs disturb least; quartiles */
+    double flops, bytes; /* by the rows' cost functions */
+    uint32_t n_dispatches;
+    uint64_t memory_bytes; /* planned device memory */
+} vkt_scaling_point;
+
+enum { VKT_SCALING_CURVES = 3, VKT_SCALING_POINTS = 8 };
+
+/* One size of a multilayer perceptron varied, the others held. */
+typedef struct vkt_scaling_curve {
+    const char *name, *held; /* "batch", "2 layers of 256" */
+    vkt_scaling_point point[VKT_SCALING_POINTS];
+    size_t n_points;
+    double floor_ms; /* what a step takes however small: the part that does not grow with n */
+    double bend;     /* where the growing part is as long as that; NAN: not in this range */
+    size_t best;     /* the point with the most arithmetic a second */
+    char why[400];   /* where it bends and why, in a sentence or two */
+} vkt_scaling_curve;
+
+typedef struct vkt_scaling {
+    char device[256], driver[600], date[32];
+    const char *commit;                          /* of vktrain */
+    double load;                                 /* of the machine before; NAN: unknown */
+    vkt_scaling_curve curve[VKT_SCALING_CURVES]; /* batch, width, depth */
+} vkt_scaling;
+
+/* Measures it; blocks for a minute (quick: half the points; once: two points, for tests). Only
+ * `quick`, `once` and `on_progress` of desc count. Free with free(). */
+vkt_status vkt_scaling_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_scaling **out);
+/* Floor, bend, best point and the sentence of a curve whose points are known. */
+void vkt_scaling_explain(vkt_scaling_curve *c);
+vkt_status vkt_scaling_save_json(const vkt_scaling *s, const char *path);
+vkt_status vkt_scaling_save_csv(const vkt_scaling *s, const char *path);
+/* Time against size, both logarithmic, a panel a curve: measured, and what proportional growth from
+ * the best point would be. */
+vkt_status vkt_scaling_save_svg(const vkt_scaling *s, const char *path);
+
 /* ---- profile: where the time of a recipe's training steps goes ---- */
 
 /* What limits a step. */
@@ -194,6 +235,25 @@ typedef struct vkt_profile_desc {
  * vkt_profile_destroy. */
 vkt_status vkt_profile_run(const vkt_config *c, const vkt_profile_desc *desc, vkt_profile **out);
 void vkt_profile_destroy(vkt_profile **p);
+
+/* ---- reports ---- */
+
+typedef struct vkt_report_desc {
+    const char *const
+        *paths; /* run folders and study folders; one run: its page; several: overlaid */
+    size_t n_paths;
+    const char *out; /* HTML file; NULL: report.html in the folder of a single path, else in
+                        the current one */
+    bool no_png;     /* else each plot also as OUT-NAME.png */
+} vkt_report_desc;
+typedef struct vkt_report_result {
+    char out[1200];
+    size_t n_findings, n_pictures;
+    uint64_t bytes; /* of the page */
+} vkt_report_result;
+/* A self-contained page: no script, no network. IO, FORMAT: a folder can't be read; ARG: it is
+ * neither a run nor a study. */
+vkt_status vkt_report_write(const vkt_report_desc *desc, vkt_report_result *out);
 
 #ifdef __cplusplus
 }

@@ -50,6 +50,19 @@ void vkt_graph_destroy(vkt_graph **g);
 /* Switch off fusions (graph rewrites), to compare with them on. Call before vkt_backward. */
 void vkt_graph_no_rewrite(vkt_graph *g);
 
+/* Mixed precision: activations, their gradients and the factors of products lie in memory as f16 or
+ * bf16; all arithmetic stays fp32, as do parameters, their gradients, logits, losses, statistics
+ * and sums. It is a rewrite, so vkt_graph_no_rewrite switches it off. Call before vkt_backward. */
+void vkt_graph_precision(vkt_graph *g, vkt_dtype dtype);
+/* Promise that `shadow` (an input of t's shape, f16 or bf16) always holds t's values: products read
+ * it instead of a cast of t. */
+void vkt_shadow(vkt_tensor *t, vkt_tensor *shadow);
+/* vkt_backward then gives the gradients of scale * loss; scale is an input of one f32. */
+void vkt_scale_loss(vkt_graph *g, vkt_tensor *scale);
+/* Compute activations again in the backward pass where that lowers the memory of the plan; for about
+ * a third more arithmetic, to the same bits. Call before planning. */
+void vkt_graph_recompute(vkt_graph *g);
+
 /* A tensor whose memory the caller owns and binds before vkt_graph_compile. */
 vkt_tensor *vkt_input(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, const char *name);
 /* Bind for all slots (slot = VKT_ALL_SLOTS) or one. offset is in bytes, a multiple of 16. */
@@ -66,6 +79,7 @@ vkt_dtype vkt_tensor_dtype(const vkt_tensor *t);
  * N]. Leading dimensions of A beyond two count as rows. A and B: both f32, f16 or bf16, which is
  * also C's type; sums are f32. Source: BLAS. Kernels matmul_*.comp. */
 typedef enum vkt_layout { VKT_NT, VKT_NN, VKT_TN } vkt_layout;
+const char *vkt_layout_name(vkt_layout layout); /* "NT" */
 typedef enum vkt_act {
     VKT_ACT_NONE,
     VKT_ACT_RELU,
@@ -249,21 +263,31 @@ vkt_status vkt_graph_time(vkt_graph *g, uint32_t slot, uint32_t runs, vkt_node_t
 
 typedef struct vkt_tune_shape {
     vkt_layout layout;
-    uint32_t M, N, K; /* > 0 */
+    uint32_t M, N, K;  /* > 0 */
+    vkt_dtype in, out; /* of the operands, of the result */
 } vkt_tune_shape;
 typedef struct vkt_tune_result {
     vkt_tune_shape shape;
     const char *table, *best; /* names of kernels: the table's for this shape, the one kept */
     double table_ms, best_ms; /* of one product */
+    uint32_t n_tried;
+    size_t index, n_shapes; /* which of those asked for */
 } vkt_tune_result;
-/* Time the matmul kernels on these shapes, each checked against the naive one before it may win,
- * and keep the fastest in the cache folder by device, driver version, subgroup size and the
- * kernels' hash. A choice stands for all shapes of the same layout and powers of two. Nothing is
- * ever timed unasked: without this call the table decides, and what was kept changes only here. So
- * runs on one device repeat bit by bit, resumed ones too, unless it is tuned between. Calls fn for
- * each shape. Blocks: seconds. */
+typedef struct vkt_tune_desc {
+    bool thorough;  /* every kernel that can run, and longer each; false: the likely ones */
+    double seconds; /* begin no shape after this long; 0: no limit */
+    void (*fn)(void *user, const vkt_tune_result *r); /* after each shape; may be NULL */
+    void *user;
+} vkt_tune_desc;
+/* Time the matmul kernels on these shapes, each checked against the twin before it may win, and
+ * keep the fastest in the cache folder by device, driver version, subgroup size and the kernels'
+ * hash. A choice stands for all shapes of the same layout, types and powers of two. So runs on one
+ * device repeat bit by bit, resumed ones too, unless it is tuned between. Blocks: seconds. */
 vkt_status vkt_tune(vkt_gpu *gpu, const vkt_tune_shape *shapes, size_t n,
-                    void (*fn)(void *user, const vkt_tune_result *r), void *user);
+                    const vkt_tune_desc *desc);
+/* The products of a graph, each power of two once: what to tune before the graph is planned. At
+ * most `most`; returns their number. unknown_only: those that no choice is kept for. */
+size_t vkt_graph_products(const vkt_graph *g, bool unknown_only, vkt_tune_shape *out, size_t most);
 
 /* ---- self-test ---- */
 

@@ -14,13 +14,16 @@ extern "C" {
 /* ---- configuration: one struct, one option table ---- */
 
 typedef enum vkt_class_weighting { VKT_CW_NONE, VKT_CW_BALANCED } vkt_class_weighting;
+/* A measure against a lack of device memory: taken when it must be, never, or always. */
+typedef enum vkt_measure { VKT_MEASURE_AUTO, VKT_MEASURE_NONE, VKT_MEASURE_ALWAYS } vkt_measure;
 
 /* A training job as resolved. vkt_config_create fills in the option table's defaults; strings and
  * the model belong to the config's arena. */
 typedef struct vkt_config {
     const char *name, *note;
     uint64_t seed;
-    const char *device; /* NULL: VKT_DEVICE or the best */
+    const char *device;  /* NULL: VKT_DEVICE or the best */
+    vkt_dtype precision; /* of activations: f32, f16 or bf16 */
     vkt_data_desc data;
     uint32_t data_workers, data_prefetch; /* loader threads; ring slots */
     int balanced_sampling;                /* 1: every class as often */
@@ -31,6 +34,8 @@ typedef struct vkt_config {
     int64_t ignore_index; /* -1: none */
     vkt_class_weighting class_weight;
     vkt_optim_desc optim;
+    vkt_measure offload;   /* optimizer moments in the host's memory */
+    vkt_measure recompute; /* activations computed again in the backward pass */
     vkt_schedule schedule; /* .steps is train.steps, .lr is optim.lr */
     uint32_t batch;        /* examples of a micro-batch */
     uint32_t
@@ -74,6 +79,9 @@ typedef struct vkt_option_info {
     const char *name, *type, *fallback, *range, *unit, *help;
 } vkt_option_info;
 bool vkt_option(size_t i, vkt_option_info *out);
+/* The i-th option's value in c as YAML writes it, and past the last option the model; NULL: unset.
+ * Caller frees. */
+char *vkt_option_value(const vkt_config *c, size_t i);
 /* Built-in recipes: name, one-line description (valid until the next call in this thread), YAML
  * text; false past the end. Each out pointer may be NULL. */
 bool vkt_recipe(size_t i, const char **name, const char **description, const char **text);
@@ -103,6 +111,8 @@ typedef struct vkt_train_desc {
     bool no_checkpoints; /* evaluate, save nothing: for checks whose weights nobody wants. Such a
                             run can't go on where it was, and there is no best checkpoint */
     char **explain_text; /* caller frees */
+    const vkt_tune_desc
+        *tune; /* stop after timing kernels for this recipe's products: see vkt_tune */
     void (*on_progress)(void *user,
                         const vkt_progress *p); /* after each step whose numbers arrived */
     void *user;
@@ -219,12 +229,24 @@ vkt_status vkt_history_load(const char *run_dir, vkt_history **out);
 vkt_status vkt_history_update(vkt_history *h);
 void vkt_history_destroy(vkt_history **h);
 
+/* What a run in progress, in another process, may be told: it looks twice a second. */
+typedef enum vkt_run_order {
+    VKT_ORDER_CHECKPOINT,           /* save one now, without an evaluation, and go on */
+    VKT_ORDER_STOP_AFTER_EVALUATION /* end as if interrupted after the next evaluation */
+} vkt_run_order;
+/* ARG: no process trains there. */
+vkt_status vkt_run_control(const char *run_dir, vkt_run_order order);
+bool vkt_run_alive(const char *run_dir); /* a process trains in it now */
+
 /* A run folder as `vktrain runs` shows it. Strings belong to the list. */
 typedef struct vkt_run_info {
     const char *dir, *name, *note, *status, *started, *device, *metric, *command, *error;
-    uint64_t step, total;
-    double best_metric, test_accuracy, test_mae,
-        items_per_s; /* NAN: unknown, or not of this task */
+    const char *recipe, *config;  /* path or name; resolved YAML, for vkt_config_parse */
+    const char *commit, *changes; /* of the git checkout that the recipe lies in; changes: "" all
+                                     was committed; NULL: unknown */
+    uint64_t step, total, best_step;
+    double best_metric, test_loss, test_accuracy, test_mae, items_per_s,
+        seconds; /* NAN: unknown, or not of this task */
 } vkt_run_info;
 /* Every run folder under dir (or dir itself, or some folders deeper), oldest first. A damaged one
  * has `error` set, a failed one too (why it failed, with status "failed"). IO: no such folder. */

@@ -19,6 +19,11 @@ double vkt__load_average(void); /* of the last minute; NAN if unknown */
 int vkt__pid(void);
 void vkt__hostname(char *out, size_t n);
 
+/* Runs a program found by PATH with these arguments (argv[0] its name, NULL at the end), nothing on
+ * its input, its errors thrown away, no shell between; its output, cut to n - 1 bytes, into out.
+ * False: there is no such program, it failed, or this system's way to do so is not written. */
+bool vkt__run_program(const char *const *argv, char *out, size_t n);
+
 /* "mains", "battery, 63%" or "unknown". */
 void vkt__power_source(char *out, size_t n);
 

@@ -8,9 +8,11 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -446,4 +448,45 @@ void vkt__cond_wait(vkt__cond *c, vkt__mutex *m)
 void vkt__cond_broadcast(vkt__cond *c)
 {
     pthread_cond_broadcast(&c->c);
+}
+
+/* ---- other programs ---- */
+
+extern char **environ;
+
+static bool spawn(const char *const *argv, int output, pid_t *pid)
+{
+    posix_spawn_file_actions_t files;
+    if (posix_spawn_file_actions_init(&files) != 0) return false;
+    bool ok = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0) == 0 &&
+              posix_spawn_file_actions_adddup2(&files, output, 1) == 0 &&
+              posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0) == 0 &&
+              posix_spawnp(pid, argv[0], &files, NULL, (char *const *)argv, environ) == 0;
+    posix_spawn_file_actions_destroy(&files);
+    return ok;
+}
+
+bool vkt__run_program(const char *const *argv, char *out, size_t n)
+{
+    int ends[2], status = 1;
+    pid_t pid = 0;
+    size_t at = 0;
+    char rest[4096];
+    if (pipe(ends) != 0) return false;
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    bool ok = spawn(argv, ends[1], &pid);
+    close(ends[1]);
+    for (ssize_t got = 1; ok && got != 0;) {
+        /* What does not fit is read too: the program may not be left waiting. */
+        bool fits = at + 1 < n;
+        got = read(ends[0], fits ? out + at : rest, fits ? n - 1 - at : sizeof rest);
+        if (got < 0 && errno != EINTR) break;
+        if (got > 0 && fits) at += (size_t)got;
+    }
+    close(ends[0]);
+    out[at] = 0;
+    while (ok && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return ok && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

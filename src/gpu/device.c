@@ -474,6 +474,7 @@ vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
     log_choice(e, n, chosen, desc->device);
     VKT_TRY(device_create(gpu));
     gpu->use_cache = !desc->no_cache;
+    gpu->tunes = !desc->no_cache && !desc->no_tune && desc->deterministic != VKT_DETERMINISTIC_CROSS_RUN;
     VKT_TRY(vkt__cache_open(gpu, desc->cache_dir));
     if (gpu->use_cache && !desc->no_tune) vkt__choices_open(gpu, desc->cache_dir);
     free(e);

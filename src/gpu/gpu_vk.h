@@ -59,7 +59,7 @@ struct vkt_gpu {
     uint64_t submitted;
     VkPipelineLayout layout;
     VkPipelineCache cache;
-    bool use_cache, debug_names, lost, fault_info;
+    bool use_cache, tunes, debug_names, lost, fault_info;
     char cache_path[1024];
     size_t cache_loaded;
     char choices_path[1024];

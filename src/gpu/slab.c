@@ -14,13 +14,18 @@ static uint32_t memory_type(const vkt_gpu *gpu, uint32_t allowed, vkt_mem mem)
         COHERENT = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
         CACHED = VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
     };
-    static const VkMemoryPropertyFlags wish[3][3] = {
+    static const VkMemoryPropertyFlags wish[4][3] = {
         [VKT_MEM_DEVICE] = { LOCAL, 0, 0 },
         [VKT_MEM_UPLOAD] = { VISIBLE | COHERENT, VISIBLE | COHERENT, VISIBLE | COHERENT },
         [VKT_MEM_READBACK] = { VISIBLE | COHERENT | CACHED, VISIBLE | COHERENT,
                                VISIBLE | COHERENT },
+        [VKT_MEM_HOST] = { VISIBLE | COHERENT | CACHED, VISIBLE | COHERENT, VISIBLE | COHERENT },
     };
     VkMemoryPropertyFlags unified = LOCAL | VISIBLE | COHERENT;
+    for (uint32_t t = 0; t < gpu->mem_props.memoryTypeCount && mem == VKT_MEM_HOST; t++) {
+        VkMemoryPropertyFlags f = gpu->mem_props.memoryTypes[t].propertyFlags;
+        if ((allowed & 1u << t) && !(f & LOCAL) && (f & wish[mem][0]) == wish[mem][0]) return t;
+    }
     for (int i = -1; i < 3; i++) {
         VkMemoryPropertyFlags want = i < 0 ? unified : wish[mem][i];
         if (i < 0 && !gpu->caps.unified) continue;
@@ -113,7 +118,8 @@ vkt_status vkt_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buff
     uint64_t limit = VKT_MIN(gpu->caps.max_alloc_bytes, gpu->caps.max_buffer_bytes);
     uint64_t left =
         gpu->caps.budget_bytes > gpu->stats.bytes ? gpu->caps.budget_bytes - gpu->stats.bytes : 0;
-    if (bytes > limit || bytes > left)
+    bool host = desc->mem == VKT_MEM_HOST;
+    if (bytes > limit || (bytes > left && !host))
         return vkt__fail(VKT_OOM_DEVICE, "gpu",
                          "buffer '%s' needs %.1f MiB; the device %s %.1f MiB", desc->label,
                          (double)bytes / 1048576, bytes > limit ? "allocates at most" : "has left",
@@ -139,7 +145,7 @@ vkt_status vkt_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buff
     b->host = s->host ? s->host + s->used : NULL;
     s->used += bytes;
     s->n_live++;
-    gpu->stats.bytes += bytes;
+    *(host ? &gpu->stats.host_bytes : &gpu->stats.bytes) += bytes;
     gpu->stats.peak_bytes = VKT_MAX(gpu->stats.peak_bytes, gpu->stats.bytes);
     *out = b;
     if (b->host) {
@@ -160,7 +166,7 @@ void vkt_buffer_destroy(vkt_gpu *gpu, vkt_buffer **buf)
     vkt_buffer *b = *buf;
     if (!b) return;
     vkt__slab *s = b->slab;
-    gpu->stats.bytes -= b->bytes;
+    *(s->mem == VKT_MEM_HOST ? &gpu->stats.host_bytes : &gpu->stats.bytes) -= b->bytes;
     if (--s->n_live == 0) {
         s->used = 0;
         if (s->bytes != SLAB_BYTES) {

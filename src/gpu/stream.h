@@ -55,6 +55,9 @@ void vkt__gpu_forget_peak(vkt_gpu *gpu);
  * values without spaces, 39 characters. */
 const char *vkt__choice_get(const vkt_gpu *gpu, const char *key); /* NULL: none */
 void vkt__choice_set(vkt_gpu *gpu, const char *key, const char *value);
+/* Whether what no choice is kept for should be timed when it is met: on GPUs with a cache folder,
+ * unless kernels are pinned. */
+bool vkt__gpu_tunes(const vkt_gpu *gpu);
 /* *path: the file, "" where there is none to write. */
 vkt_status vkt__choices_save(vkt_gpu *gpu, const char **path);
 

@@ -16,6 +16,8 @@ struct vkt_model {
     size_t n_params, cap_params, n_states, cap_states;
     uint64_t count, flat_count, state_count;
     vkt_buffer *values, *grads, *state_values;
+    vkt_dtype precision;
+    vkt_buffer *shadow; /* the values in that precision; NULL in f32 */
 };
 
 int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
@@ -138,9 +140,10 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
 }
 
 /* A flat buffer: device memory, or plain memory for a model without a device. */
-static vkt_status flat_create(vkt_model *m, uint64_t count, const char *label, vkt_buffer **out)
+static vkt_status flat_create(vkt_model *m, uint64_t count, const char *label, vkt_dtype dtype,
+                              vkt_buffer **out)
 {
-    uint64_t bytes = VKT_MAX(count, 1) * sizeof(float);
+    uint64_t bytes = VKT_MAX(count, 1) * vkt_dtype_bytes(dtype);
     if (m->gpu)
         return vkt_buffer_create(m->gpu, &(vkt_buffer_desc) { bytes, VKT_MEM_DEVICE, label }, out);
     vkt_buffer *b = vkt__alloc(sizeof *b);
@@ -172,11 +175,14 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
     m->source = vkt__arena_strdup(&m->arena, desc->source ? desc->source : "model");
     m->input = desc->input;
     m->n_outputs = desc->n_outputs;
+    m->precision = desc->precision;
     VKT_TRY(vkt__model_plan_list(m, desc->layers, desc->n_layers, "", desc->input, true, &m->layers,
                                  &last));
-    VKT_TRY(flat_create(m, m->flat_count, "parameters", &m->values));
-    VKT_TRY(flat_create(m, m->flat_count, "gradients", &m->grads));
-    VKT_TRY(flat_create(m, m->state_count, "running averages", &m->state_values));
+    VKT_TRY(flat_create(m, m->flat_count, "parameters", VKT_F32, &m->values));
+    VKT_TRY(flat_create(m, m->flat_count, "gradients", VKT_F32, &m->grads));
+    VKT_TRY(flat_create(m, m->state_count, "running averages", VKT_F32, &m->state_values));
+    if (m->precision != VKT_F32)
+        VKT_TRY(flat_create(m, m->flat_count, "16-bit parameters", m->precision, &m->shadow));
     *out = m;
     return VKT_OK;
 fail:
@@ -191,6 +197,7 @@ void vkt_model_destroy(vkt_model **pm)
     flat_destroy(m, &m->values);
     flat_destroy(m, &m->grads);
     flat_destroy(m, &m->state_values);
+    flat_destroy(m, &m->shadow);
     free(m->params);
     free(m->states);
     vkt__arena_finish(&m->arena);
@@ -247,7 +254,32 @@ vkt_status vkt_model_init(vkt_model *m, uint64_t seed)
         st = vkt_buffer_write(m->gpu, m->values, p->pub.offset * 4, v, p->pub.count * 4);
         free(v);
     }
+    return st == VKT_OK ? vkt_model_values_changed(m) : st;
+}
+
+vkt_status vkt_model_values_changed(vkt_model *m)
+{
+    if (!m->shadow || m->flat_count == 0) return VKT_OK;
+    vkt_graph *g = vkt_graph_create(m->gpu);
+    vkt_tensor *x = vkt_input(g, vkt_shape1((uint32_t)m->flat_count), VKT_F32, "parameters");
+    vkt_tensor *y = vkt_cast(g, x, m->precision);
+    vkt_bind(x, VKT_ALL_SLOTS, m->values, 0);
+    vkt_bind(y, VKT_ALL_SLOTS, m->shadow, 0);
+    vkt_status st = vkt_graph_compile(g, &(vkt_plan_desc) { .label = "16-bit parameters" });
+    if (st == VKT_OK) st = vkt_graph_run(g);
+    vkt_graph_destroy(&g);
     return st;
+}
+
+/* Vectors (biases, gains) are small and read as they are. */
+static void add_shadow(const vkt_model *m, vkt_graph *g, const vkt_param *p, vkt_tensor *t)
+{
+    if (!m->shadow || p->shape.rank < 2) return;
+    vkt_tensor *s =
+        vkt_input(g, memory_shape(p), m->precision,
+                  vkt__arena_printf(&g->arena, "%s (%s)", p->name, vkt_dtype_name(m->precision)));
+    vkt_bind(s, VKT_ALL_SLOTS, m->shadow, p->offset * vkt_dtype_bytes(m->precision));
+    vkt_shadow(t, s);
 }
 
 vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param)
@@ -258,6 +290,7 @@ vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param)
     if (!t) {
         t = vkt_input(g, memory_shape(p), VKT_F32, p->name);
         vkt_bind(t, VKT_ALL_SLOTS, m->values, p->offset * 4);
+        add_shadow(m, g, p, t);
     }
     return t;
 }
@@ -287,6 +320,7 @@ vkt_tensor *vkt__model_build_list(vkt_model *m, vkt_graph *g, const vkt__layer_l
 
 vkt_tensor *vkt_model_build(vkt_model *m, vkt_graph *g, vkt_tensor *x, bool train)
 {
+    vkt_graph_precision(g, m->precision);
     return vkt__model_build_list(m, g, &m->layers, x, train);
 }
 
@@ -354,6 +388,16 @@ vkt_buffer *vkt_model_values(const vkt_model *m)
 vkt_buffer *vkt_model_grads(const vkt_model *m)
 {
     return m->grads;
+}
+
+vkt_dtype vkt_model_precision(const vkt_model *m)
+{
+    return m->precision;
+}
+
+vkt_buffer *vkt_model_shadow(const vkt_model *m)
+{
+    return m->shadow;
 }
 
 static void summarize(const vkt_model *m, const vkt__layer_list *list, vkt__str *s)

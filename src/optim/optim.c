@@ -12,7 +12,10 @@ struct vkt_optim {
     vkt_optim_desc desc;        /* without its groups */
     uint64_t count;             /* elements of each flat buffer */
     vkt_buffer *values, *grads; /* the model's */
-    vkt_buffer *sum, *sums;     /* accumulation: of gradients; of loss and hits. NULL without */
+    vkt_buffer *shadow;         /* its values in 16 bits, or NULL */
+    vkt_dtype precision;
+    vkt_buffer *loss_scale; /* struct vkt_loss_scale, or NULL */
+    vkt_buffer *sum, *sums; /* accumulation: of gradients; of loss and hits. NULL without */
     vkt_buffer *moments[MAX_MOMENTS];
     const char *names[MAX_MOMENTS];
     size_t n_moments;
@@ -33,6 +36,7 @@ static_assert(offsetof(struct vkt_scalars, loss) == 4 * VKT_SCALAR_LOSS &&
                   offsetof(struct vkt_scalars, ok) == 4 * VKT_SCALAR_OK &&
                   offsetof(struct vkt_scalars, hits) == 4 * VKT_SCALAR_HITS &&
                   offsetof(struct vkt_scalars, skipped) == 4 * VKT_SCALAR_SKIPPED &&
+                  offsetof(struct vkt_scalars, loss_scale) == 4 * VKT_SCALAR_LOSS_SCALE &&
                   sizeof(struct vkt_scalars) == 4 * VKT_N_SCALARS,
               "one layout for shaders and callers");
 
@@ -80,6 +84,18 @@ vkt_status vkt__optim_check(const vkt_optim_desc *d)
         VKT_TRY(check_range("eps", (double)d->eps, 1e-16, most, false));
     VKT_TRY(check_range("weight_decay", (double)d->weight_decay, 0, most, false));
     VKT_TRY(check_range("clip", (double)d->clip, 0, most, false));
+    if (d->loss_scale != 0) {
+        int e;
+        VKT_TRY(check_range("loss_scale", (double)d->loss_scale, VKT_LOSS_SCALE_LEAST,
+                            VKT_LOSS_SCALE_MOST, false));
+        if (frexp((double)d->loss_scale, &e) != 0.5)
+            return vkt__fail(
+                VKT_ARG, "optim",
+                "loss_scale is %g; it must be a power of two, so that scaling is exact",
+                (double)d->loss_scale);
+        if (d->scale_every == 0)
+            return vkt__fail(VKT_ARG, "optim", "loss_scale never grows: scale_every is 0");
+    }
     for (size_t i = 0; i < d->n_groups; i++) {
         const vkt_optim_group *g = &d->groups[i];
         if (!g->pattern || !g->pattern[0])
@@ -209,7 +225,9 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
                        .desc = *desc,
                        .count = flat->count,
                        .values = flat->values,
-                       .grads = flat->grads };
+                       .grads = flat->grads,
+                       .shadow = flat->shadow,
+                       .precision = flat->precision };
     o->desc.groups = NULL;
     o->desc.n_groups = 0;
     VKT_TRY(vkt__optim_check(desc));
@@ -227,13 +245,19 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
     VKT_TRY(table(gpu, "group of each block", t.blocks, t.n_blocks * sizeof *t.blocks, &o->blocks));
     VKT_TRY(table(gpu, "groups", t.groups, t.n_groups * sizeof *t.groups, &o->groups));
     VKT_TRY(table(gpu, "skipped updates", zero, sizeof zero, &o->skipped));
+    if (desc->loss_scale > 0) {
+        struct vkt_loss_scale start = { desc->loss_scale, 0 };
+        VKT_TRY(table(gpu, "loss scale", &start, sizeof start, &o->loss_scale));
+    }
     vkt_attr attr = vkt__optim_attr(desc);
     for (uint32_t i = 0; i < MAX_MOMENTS; i++) {
         if (!(i == 0 ? vkt__optim_has_m(attr) : vkt__optim_has_v(attr))) continue;
         o->names[o->n_moments] = i == 0 ? "m" : "v";
-        VKT_TRY(vkt_buffer_create(gpu,
-                                  &(vkt_buffer_desc) { 4 * flat->count, VKT_MEM_DEVICE, labels[i] },
-                                  &o->moments[o->n_moments]));
+        VKT_TRY(vkt_buffer_create(
+            gpu,
+            &(vkt_buffer_desc) { 4 * flat->count, desc->offload ? VKT_MEM_HOST : VKT_MEM_DEVICE,
+                                 labels[i] },
+            &o->moments[o->n_moments]));
         o->n_moments++;
     }
     if (desc->rule == VKT_RMSPROP && desc->form == VKT_FORM_PLAYBOOK)
@@ -256,6 +280,7 @@ void vkt_optim_destroy(vkt_optim **po)
     vkt_buffer_destroy(o->gpu, &o->blocks);
     vkt_buffer_destroy(o->gpu, &o->groups);
     vkt_buffer_destroy(o->gpu, &o->skipped);
+    vkt_buffer_destroy(o->gpu, &o->loss_scale);
     free(o->live);
     free(o);
     *po = NULL;
@@ -284,6 +309,28 @@ static vkt_tensor *bound(vkt_graph *g, const char *name, vkt_shape shape, vkt_dt
     vkt_tensor *t = vkt_input(g, shape, dtype, name);
     vkt_bind(t, VKT_ALL_SLOTS, buf, offset);
     return t;
+}
+
+vkt_tensor *vkt_optim_loss_scale(vkt_optim *o, vkt_graph *g)
+{
+    if (!o->loss_scale) return NULL;
+    return bound(g, "loss scale", vkt_shape1(1), VKT_F32, o->loss_scale, 0);
+}
+
+vkt_status vkt_optim_get_loss_scale(vkt_optim *o, float *scale, uint32_t *good)
+{
+    struct vkt_loss_scale s = { 1, 0 };
+    vkt_status st =
+        o->loss_scale ? vkt_buffer_read(o->gpu, o->loss_scale, 0, &s, sizeof s) : VKT_OK;
+    *scale = s.scale;
+    *good = (uint32_t)s.good;
+    return st;
+}
+
+vkt_status vkt_optim_set_loss_scale(vkt_optim *o, float scale, uint32_t good)
+{
+    struct vkt_loss_scale s = { scale, (float)good };
+    return o->loss_scale ? vkt_buffer_write(o->gpu, o->loss_scale, 0, &s, sizeof s) : VKT_OK;
 }
 
 /* Frozen parameters have no part in the norm, as in PyTorch, where they have no gradient. */
@@ -345,8 +392,18 @@ vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_te
                         VKT_U32, o->blocks, 0),
         .groups = bound(g, "groups", vkt_shape2((uint32_t)o->n_groups, 2), VKT_F32, o->groups, 0),
     };
-    in.scalars = vkt__optim_state(g, squares(o, g), loss, hits, in.step,
-                                  bound(g, "skipped", vkt_shape1(1), VKT_U32, o->skipped, 0));
+    if (o->shadow) in.shadow = bound(g, "16-bit parameters", all, o->precision, o->shadow, 0);
+    vkt__state_in state = { .squares = squares(o, g),
+                            .loss = loss,
+                            .hits = hits,
+                            .step = in.step,
+                            .skipped = bound(g, "skipped", vkt_shape1(1), VKT_U32, o->skipped, 0) };
+    if (o->loss_scale) {
+        state.loss_scale =
+            bound(g, "loss scale and good steps", vkt_shape1(2), VKT_F32, o->loss_scale, 0);
+        state.scale_every = o->desc.scale_every;
+    }
+    in.scalars = vkt__optim_state(g, &state);
     vkt__optim_update(g, &in, vkt__optim_attr(&o->desc));
     return in.scalars;
 }

@@ -11,6 +11,8 @@ typedef struct vkt__flat {
     size_t n;
     uint64_t count; /* elements of the flat buffers */
     vkt_buffer *values, *grads;
+    vkt_buffer *shadow; /* the values in 16 bits, or NULL */
+    vkt_dtype precision;
 } vkt__flat;
 
 /* vkt_optim_create for anything laid out like a model. Keeps the buffers, not the list. */

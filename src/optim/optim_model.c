@@ -8,8 +8,13 @@ vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model 
     while (vkt_model_param(model, n)) n++;
     vkt_param *params = vkt__alloc(n * sizeof *params);
     for (size_t i = 0; i < n; i++) params[i] = *vkt_model_param(model, i);
-    vkt__flat flat = { params, n, vkt_model_flat_count(model), vkt_model_values(model),
-                       vkt_model_grads(model) };
+    vkt__flat flat = { .params = params,
+                       .n = n,
+                       .count = vkt_model_flat_count(model),
+                       .values = vkt_model_values(model),
+                       .grads = vkt_model_grads(model),
+                       .shadow = vkt_model_shadow(model),
+                       .precision = vkt_model_precision(model) };
     vkt_status st = vkt__optim_create_flat(gpu, desc, &flat, out);
     free(params);
     return st;

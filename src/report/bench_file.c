@@ -30,7 +30,7 @@ static const struct {
     size_t at;
     bool must;
 } number_fields[] = {
-    /* must: of rows that were measured */
+/* must: of rows that were measured */
 #define FIELD(name, must)                                                                          \
     {                                                                                              \
 #name, offsetof(vkt_bench_row, name), must                                                 \

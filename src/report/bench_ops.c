@@ -51,6 +51,17 @@ static void build_act_bwd(vkt_graph *g, shape s)
 {
     vkt__act_bwd(g, vkt__sample2(g, s.m, s.n), vkt__sample2(g, s.m, s.n), VKT_ACT_GELU);
 }
+/* What relu and dropout leave of a gradient. */
+static void build_chain(vkt_graph *g, shape s)
+{
+    vkt_tensor *in[] = { vkt__sample2(g, s.m, s.n), NULL, vkt__sample2(g, s.m, s.n), NULL,
+                         vkt_step(g) };
+    vkt_attr attr = { .chain = { .n = 2, .dropout_p = 0.1f } };
+    attr.chain.stage[0].op = VKT_EL_DROPOUT;
+    attr.chain.stage[1].op = VKT_EL_ACT_BWD;
+    attr.chain.stage[1].act = VKT_ACT_RELU;
+    vkt__op(g, &vkt__op_chain, in, VKT_COUNT(in), attr);
+}
 static void build_sum(vkt_graph *g, shape s)
 {
     vkt_sum(g, positive(g, s.m, s.n));
@@ -85,9 +96,11 @@ static void build_layernorm(vkt_graph *g, shape s)
                   1e-5f, NULL);
 }
 
+/* With the residual sum in it. */
 static void build_rmsnorm(vkt_graph *g, shape s)
 {
-    vkt_rmsnorm(g, vkt__sample2(g, s.m, s.n), vkt__sample1(g, s.n), NULL, 1e-5f, NULL);
+    vkt_rmsnorm(g, vkt__sample2(g, s.m, s.n), vkt__sample1(g, s.n), vkt__sample2(g, s.m, s.n),
+                1e-5f, NULL);
 }
 
 /* Gradient rows come from differentiating sum(y * r). */
@@ -174,13 +187,14 @@ static const struct entry {
     { &vkt__op_act, build_act, ELEMENTS, false, " gelu" },
     { &vkt__op_act_bwd, build_act_bwd, ELEMENTS, false, " gelu" },
     { &vkt__op_dropout, build_dropout, ELEMENTS, false, "" },
+    { &vkt__op_chain, build_chain, ELEMENTS, false, " dropout, relu_bwd" },
     { &vkt__op_cast, build_cast, ELEMENTS, false, " f32 to bf16" },
     { &vkt__op_optim_update, build_update, ELEMENTS, false, " adamw" },
     { &vkt__op_matmul, build_matmul, MATMUL, true, "" },
     { &vkt__op_sum, build_sum, ELEMENTS, true, "" },
     { &vkt__op_sum_rows, build_sum_rows, ROWS, true, "" },
     { &vkt__op_layernorm, build_layernorm, ROWS, false, "" },
-    { &vkt__op_rmsnorm, build_rmsnorm, ROWS, false, "" },
+    { &vkt__op_rmsnorm, build_rmsnorm, ROWS, false, " residual" },
     { &vkt__op_norm_bwd, build_norm_bwd, ROWS, false, " layernorm" },
     { &vkt__op_norm_dw, build_norm_bwd, ROWS, false, " layernorm" },
     { &vkt__op_softmax, build_softmax, ROWS, false, "" },

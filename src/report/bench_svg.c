@@ -5,31 +5,12 @@
 
 #include "base/os.h"
 #include "report/bench.h"
+#include "report/plot.h"
 
 enum { LEFT = 330, WIDTH = 1000, RIGHT = 60, LINE = 19, TOP_LINE = 18 };
 
 static const char *const colors[] = { "#444444", "#0072b2", "#d55e00", "#009e73",
                                       "#cc79a7", "#e69f00", "#56b4e9", "#7a5195" };
-
-static void escaped(vkt__str *s, const char *t)
-{
-    for (; *t; t++) switch (*t) {
-        case '&':
-            vkt__str_printf(s, "&amp;");
-            break;
-        case '<':
-            vkt__str_printf(s, "&lt;");
-            break;
-        case '>':
-            vkt__str_printf(s, "&gt;");
-            break;
-        case '"':
-            vkt__str_printf(s, "&quot;");
-            break;
-        default:
-            vkt__str_add(s, t, 1);
-        }
-}
 
 typedef struct axis {
     double low, high; /* ratios at the ends */
@@ -60,7 +41,7 @@ static void mark(vkt__str *s, size_t file, double x, double y, const char *label
         break;
     }
     vkt__str_printf(s, "<title>");
-    escaped(s, label);
+    vkt__markup_escape(s, label);
     vkt__str_printf(s, "</title></%s>\n",
                     file % 4 == 0   ? "circle"
                     : file % 4 == 1 ? "rect"
@@ -111,7 +92,7 @@ static void row(vkt__str *s, const axis *a, const vkt_bench *const *files, const
                 size_t n, const vkt_bench_row *r, double y)
 {
     vkt__str_printf(s, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT - 12, y + 4);
-    escaped(s, r->name);
+    vkt__markup_escape(s, r->name);
     vkt__str_printf(
         s, "</text>\n<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#eee\"/>\n", LEFT,
         y, WIDTH - RIGHT, y);
@@ -173,20 +154,20 @@ vkt_status vkt_bench_save_svg(const vkt_bench *const *files, const char *const *
                     "<text x=\"20\" y=\"%.0f\" font-size=\"17\" font-weight=\"bold\">vktrain "
                     "bench: speed relative to ",
                     y);
-    escaped(&body, names[0]);
+    vkt__markup_escape(&body, names[0]);
     vkt__str_printf(&body, "</text>\n");
     y += 16;
     for (size_t f = 0; f < n; f++) {
         y += TOP_LINE;
         mark(&body, f, 27, y - 4, names[f]);
         vkt__str_printf(&body, "<text x=\"40\" y=\"%.0f\">", y);
-        escaped(&body, names[f]);
+        vkt__markup_escape(&body, names[f]);
         vkt__str_printf(&body, ": ");
-        escaped(&body, files[f]->info.device);
+        vkt__markup_escape(&body, files[f]->info.device);
         vkt__str_printf(&body, ", ");
-        escaped(&body, files[f]->info.driver);
+        vkt__markup_escape(&body, files[f]->info.driver);
         vkt__str_printf(&body, ", commit ");
-        escaped(&body, files[f]->info.commit);
+        vkt__markup_escape(&body, files[f]->info.commit);
         vkt__str_printf(&body, "</text>\n");
     }
     y += TOP_LINE + 4;

@@ -285,6 +285,7 @@ static vkt_status prepare(vkt_study *s)
         d->trials, d->points, d->from, d->to, d->repeats, d->unstable_lr, d->factor,
         d->norms_from ? d->norms_from : "-", d->has_target ? d->target : NAN);
     VKT_TRY(check_data(s));
+    vkt__checkout_of(d->recipe, &p->checkout);
     s->dir = d->dir ? vkt__arena_strdup(&p->arena, d->dir) : default_dir(s);
     VKT_TRY(kinds[s->kind].check(s));
     VKT_TRY(vkt__study_open(s));

@@ -83,6 +83,10 @@ static json_t *study_json(const vkt_study *s)
     snprintf(hash, sizeof hash, "%016llx",
              (unsigned long long)vkt__hash(p->base_yaml, strlen(p->base_yaml), 0));
     json_object_set_new(j, "recipe_hash", json_string(hash));
+    json_object_set_new(j, "commit",
+                        *p->checkout.commit ? json_string(p->checkout.commit) : json_null());
+    json_object_set_new(j, "changes",
+                        p->checkout.known ? json_string(p->checkout.changes) : json_null());
     json_object_set_new(j, "seed", json_integer((json_int_t)p->desc->seed));
     json_object_set_new(j, "steps", json_integer((json_int_t)s->steps));
     json_object_set_new(j, "options", json_string(p->options));

@@ -9,6 +9,7 @@
 
 #include "base/os.h"
 #include "base/util.h"
+#include "train/checkout.h"
 #include "vktrain/study.h"
 
 struct vkt__study_private {
@@ -22,6 +23,7 @@ struct vkt__study_private {
     const char *space;   /* text of the space, or NULL */
     const char *options; /* what else the plan depends on, "points=9 ..." */
     char started[32];
+    vkt__checkout checkout;
     json_t *old; /* study.json of a resumed study */
     size_t cap_trials, cap_advice, cap_apply, cap_columns, cap_cells, n_cells, n_done;
     const char *stop_metric; /* of the running trial: see vkt__trial_spec.target */

@@ -48,6 +48,15 @@ static void accumulate(vkt_graph *g, vkt_tensor **grads, vkt_tensor *t, vkt_tens
     *sum = *sum ? vkt_add(g, vkt__real(g, *sum, t), vkt__real(g, d, t)) : d;
 }
 
+/* What the gradient of the loss with respect to itself is: 1, or the loss scale. */
+static vkt_tensor *seed(vkt_graph *g, const vkt_tensor *loss)
+{
+    vkt_tensor *s = g->loss_scale;
+    if (!s) return g->ones;
+    return vkt__shape_equal(loss->shape, s->shape) ? s
+                                                   : vkt_mul(g, vkt_fill(g, loss->shape, 1.0f), s);
+}
+
 /* A gradient that nobody else owns the memory of, so that it can be bound. */
 static vkt_tensor *own(vkt_graph *g, vkt_tensor *d, vkt_tensor *const *taken, size_t n)
 {
@@ -67,7 +76,7 @@ void vkt_backward(vkt_graph *g, vkt_tensor *loss, vkt_tensor *const *wrt, size_t
     mark_needs(g, wrt, n);
     size_t n_before = g->n_tensors;
     vkt_tensor **grads = vkt__alloc(n_before * sizeof *grads);
-    accumulate(g, grads, loss, g->ones);
+    accumulate(g, grads, loss, seed(g, loss));
     for (size_t k = g->n_nodes; k-- > 0;) {
         vkt_node *node = g->nodes[k];
         vkt_tensor *dy[VKT_MAX_OUT] = { 0 }, *dx[VKT_MAX_IN] = { 0 };

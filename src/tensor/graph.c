@@ -129,6 +129,11 @@ void vkt_graph_no_rewrite(vkt_graph *g)
     g->no_rewrite = true;
 }
 
+void vkt_graph_recompute(vkt_graph *g)
+{
+    g->recompute = true;
+}
+
 void vkt_bind(vkt_tensor *t, uint32_t slot, const vkt_buffer *buf, uint64_t offset)
 {
     if (t->inert) return;
@@ -200,14 +205,18 @@ vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_
     n->op = op;
     n->g = g;
     n->attr = attr;
+    n->backward = g->differentiated;
     for (size_t i = 0; i < n_in; i++) {
         n->in[i] = in[i];
         if (in[i] && in[i]->inert) return NULL;
         VKT_ASSERT(!in[i] || in[i]->g == g);
     }
     for (size_t i = 0; i < n_in; i++) {
-        if (!in[i] || op->takes_16bit || vkt_dtype_bytes(in[i]->dtype) != 2) continue;
-        vkt__shape_error(n, "%s must be f32: cast it first", vkt__text(in[i]));
+        if (!in[i] || vkt_dtype_bytes(in[i]->dtype) != 2) continue;
+        bool odd = vkt__last(in[i]->shape) % 2, can = op->narrow_in >> i & 1;
+        if (can && (!odd || op->narrow_odd >> i & 1)) continue;
+        vkt__shape_error(n, "%s must be f32%s: cast it first", vkt__text(in[i]),
+                         can ? ", or its rows of an even length" : "");
         return NULL;
     }
     if (!op->shape(n)) return NULL;

@@ -18,10 +18,13 @@ uint32_t vkt__matmul_slice(uint32_t K, uint32_t slices);
 
 /* Kernels by number from 1, 1 the naive one; NULL past the last. */
 const char *vkt__matmul_kernel_name(uint32_t kernel);
+/* Of the kernels with its shader: tests take this one where only the shader matters. */
+bool vkt__matmul_is_first(uint32_t kernel);
 /* Can it run on this device, at this shape? */
 bool vkt__matmul_fits(uint32_t kernel, const vkt_caps *caps, const vkt__product *p);
-/* Worth timing on this device, and able to run. */
-bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, const vkt__product *p);
+/* Worth timing on this device at this shape, and able to run; all: even if unlikely to win. */
+bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, const vkt__product *p,
+                              bool all);
 /* The one for a shape if nothing was tuned. */
 uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p);
 /* What was tuned, where it can run, else the table's. */

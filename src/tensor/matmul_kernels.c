@@ -4,37 +4,51 @@
 
 #include "tensor/matmul.h"
 
-/* Columns: the name; the shader; its variant for 16-bit operands (NULL: none); rows and columns
- * that a workgroup computes (0: derived); BK, TM, TN of matmul_tiled. */
-enum {
-    MM_CHOOSE,
-    MM_NAIVE,
-    MM_ROWS,
-    MM_ROWS_WIDE,
-    MM_BLOCK,
-    MM_TILED_32,
-    MM_TILED_64,
-    MM_TILED_128,
-    MM_COUNT
-};
+enum { MM_CHOOSE, MM_NAIVE, MM_ROWS, MM_BLOCK = 4, MM_PAIRS, MM_TILED = 8, MM_COUNT = 17 };
+
+/* Which shader, for operands of 32 and of 16 bits (NULL: none). rows, columns: what a workgroup
+ * computes, columns per lane on CPU drivers. steps: of k at a time. thread_rows, thread_columns: a
+ * thread's share of a tile; in matmul_rows thread_rows share registers. Numbers of kernels are for
+ * tests only; what is kept, and read, is the name. */
 typedef struct {
     const char *name, *shader, *shader16;
-    uint32_t bm, bn, bk, tm, tn;
+    uint32_t rows, columns, steps, thread_rows, thread_columns;
 } mm_kernel;
 static const mm_kernel kernels[MM_COUNT] = {
     [MM_NAIVE] = { "naive", "matmul_naive", "matmul_naive.half", 0, 0, 0, 0, 0 },
-    [MM_ROWS] = { "rows", "matmul_rows", NULL, 0, 0, 0, 0, 0 },
-    [MM_ROWS_WIDE] = { "rows.wide", "matmul_rows.wide", "matmul_rows.half", 0, 0, 0, 0, 0 },
-    [MM_BLOCK] = { "block", "matmul_block", NULL, 8, 0, 0, 0, 0 },
-    [MM_TILED_32] = { "tiled.32", "matmul_tiled", "matmul_tiled.half", 32, 32, 16, 4, 4 },
-    [MM_TILED_64] = { "tiled.64", "matmul_tiled", "matmul_tiled.half", 64, 64, 16, 8, 4 },
-    [MM_TILED_128] = { "tiled.128", "matmul_tiled", "matmul_tiled.half", 128, 128, 16, 8, 8 },
+    [MM_ROWS] = { "rows.32x4", "matmul_rows", NULL, 32, 4, 4, 4, 0 },
+    { "rows.16x2", "matmul_rows", NULL, 16, 2, 4, 4, 0 },
+    [MM_BLOCK] = { "block", "matmul_block", NULL, 8, 4, 0, 0, 0 },
+    [MM_PAIRS] = { "pairs.32x4", "matmul_rows.wide", "matmul_rows.half", 32, 4, 4, 4, 0 },
+    { "pairs.16x4", "matmul_rows.wide", "matmul_rows.half", 16, 4, 4, 4, 0 },
+    { "pairs.64x2", "matmul_rows.wide", "matmul_rows.half", 64, 2, 4, 4, 0 },
+    [MM_TILED] = { "tiled.32x32", "matmul_tiled", "matmul_tiled.half", 32, 32, 16, 4, 4 },
+    { "tiled.32x64", "matmul_tiled", "matmul_tiled.half", 32, 64, 16, 4, 4 },
+    { "tiled.64x32", "matmul_tiled", "matmul_tiled.half", 64, 32, 16, 4, 4 },
+    { "tiled.64x64", "matmul_tiled", "matmul_tiled.half", 64, 64, 16, 8, 4 },
+    { "tiled.64x64.4x4", "matmul_tiled", "matmul_tiled.half", 64, 64, 16, 4, 4 },
+    { "tiled.64x128", "matmul_tiled", "matmul_tiled.half", 64, 128, 16, 8, 4 },
+    { "tiled.128x64", "matmul_tiled", "matmul_tiled.half", 128, 64, 16, 8, 4 },
+    { "tiled.128x128", "matmul_tiled", "matmul_tiled.half", 128, 128, 16, 8, 8 },
+    { "tiled.128x128x8", "matmul_tiled", "matmul_tiled.half", 128, 128, 8, 8, 8 },
 };
+enum { MM_TILED_64 = MM_TILED + 3, MM_TILED_128 = MM_TILED + 7 };
 
-/* matmul_rows: rows, columns per lane, steps at a time, rows that share registers; the best or close
- * to it in all three layouts on lavapipe 22.3, 25.0 and 26.1, with 8 and 16 lanes, of 16 to 64 rows
- * by 2 to 4 columns by 4 to 16 steps. */
-enum { ROWS = 32, COLUMNS = 4, STEPS = 4, GROUP = 4 };
+static bool is_rows(uint32_t kernel)
+{
+    return kernel >= MM_ROWS && kernel < MM_TILED && kernel != MM_BLOCK;
+}
+
+/* Numbers that matmul_rows loads at once. */
+static uint32_t width_of(uint32_t kernel)
+{
+    return kernel >= MM_PAIRS ? 2 : 1;
+}
+
+static uint32_t threads_of(const mm_kernel *k)
+{
+    return k->rows / k->thread_rows * (k->columns / k->thread_columns);
+}
 
 /* Length of A's and of B's rows in memory. */
 static uint32_t row_a(const vkt__product *p)
@@ -58,25 +72,21 @@ bool vkt__matmul_fits(uint32_t kernel, const vkt_caps *caps, const vkt__product 
     /* Words of two 16-bit numbers are stored whole: only the naive kernel has them cross rows. */
     if (is_16bit(p) && (!k->shader16 || (kernel != MM_NAIVE && p->out != VKT_F32 && p->N % 2)))
         return false;
-    switch (kernel) {
-    case MM_ROWS_WIDE:
-        if (row_a(p) % 2 || row_b(p) % 2 || !(caps->int64 || is_16bit(p))) return false;
+    if (is_rows(kernel)) {
+        if (width_of(kernel) == 2 &&
+            (row_a(p) % 2 || row_b(p) % 2 || !(caps->int64 || is_16bit(p))))
+            return false;
         return caps->subgroup_arith && caps->subgroup >= 4;
-    case MM_ROWS:
-        return caps->subgroup_arith && caps->subgroup >= 4;
-    case MM_TILED_32:
-    case MM_TILED_64:
-    case MM_TILED_128:
-        return k->bm / k->tm * (k->bn / k->tn) <= caps->workgroup &&
-               k->bk * (k->bm + k->bn + 8) * 4 <= caps->shared_bytes;
-    default:
-        return true;
     }
+    if (kernel < MM_TILED) return true;
+    /* No idle lanes: whole subgroups, of whatever size they are here. */
+    return threads_of(k) <= caps->workgroup && threads_of(k) % VKT_MIN(caps->subgroup, 64) == 0 &&
+           k->steps * (k->rows + k->columns + 8) * 4 <= caps->shared_bytes;
 }
 
 static uint64_t tiles(const mm_kernel *k, const vkt__product *p)
 {
-    return (uint64_t)((p->M + k->bm - 1) / k->bm) * ((p->N + k->bn - 1) / k->bn);
+    return (uint64_t)((p->M + k->rows - 1) / k->rows) * ((p->N + k->columns - 1) / k->columns);
 }
 
 /* CPU drivers: pairs of floats where the shape allows, single floats where not; Mesa's only, which
@@ -86,7 +96,7 @@ static uint64_t tiles(const mm_kernel *k, const vkt__product *p)
 uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p)
 {
     if (caps->klass == VKT_CLASS_CPU) {
-        if (vkt__matmul_fits(MM_ROWS_WIDE, caps, p)) return MM_ROWS_WIDE;
+        if (vkt__matmul_fits(MM_PAIRS, caps, p)) return MM_PAIRS;
         if (is_16bit(p)) return MM_NAIVE;
         return caps->int64 && vkt__matmul_fits(MM_ROWS, caps, p) ? MM_ROWS : MM_BLOCK;
     }
@@ -95,7 +105,13 @@ uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p)
         return MM_TILED_128;
     if (vkt__matmul_fits(MM_TILED_64, caps, p) && tiles(&kernels[MM_TILED_64], p) >= 24)
         return MM_TILED_64;
-    return vkt__matmul_fits(MM_TILED_32, caps, p) ? MM_TILED_32 : MM_NAIVE;
+    return vkt__matmul_fits(MM_TILED, caps, p) ? MM_TILED : MM_NAIVE;
+}
+
+bool vkt__matmul_is_first(uint32_t kernel)
+{
+    return strcmp(kernels[kernel].shader,
+                  kernels[kernel - 1].shader ? kernels[kernel - 1].shader : "") != 0;
 }
 
 const char *vkt__matmul_kernel_name(uint32_t kernel)
@@ -103,11 +119,21 @@ const char *vkt__matmul_kernel_name(uint32_t kernel)
     return kernel < MM_COUNT ? kernels[kernel].name : NULL;
 }
 
-bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, const vkt__product *p)
+/* Not worth it: a tile of which a GPU's matrix fills less than half, but for the smallest; one of
+ * which there are thousands. */
+bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, const vkt__product *p,
+                              bool all)
 {
-    bool of_cpu = kernel == MM_ROWS || kernel == MM_ROWS_WIDE || kernel == MM_BLOCK;
-    return kernel != MM_NAIVE && of_cpu == (caps->klass == VKT_CLASS_CPU) &&
-           vkt__matmul_fits(kernel, caps, p);
+    const mm_kernel *k = &kernels[kernel];
+    bool of_cpu = kernel < MM_TILED;
+    if (kernel == MM_NAIVE || of_cpu != (caps->klass == VKT_CLASS_CPU) ||
+        !vkt__matmul_fits(kernel, caps, p))
+        return false;
+    if (of_cpu)
+        return !is_rows(kernel) || width_of(kernel) == 2 || !vkt__matmul_fits(MM_PAIRS, caps, p);
+    bool too_large = k->rows > 32 && k->rows >= 2 * p->M,
+         too_wide = k->columns > 32 && k->columns >= 2 * p->N;
+    return all || (!too_large && !too_wide && tiles(k, p) <= 16384);
 }
 
 static uint32_t log2_of(uint32_t n)
@@ -117,11 +143,16 @@ static uint32_t log2_of(uint32_t n)
     return log;
 }
 
+const char *vkt_layout_name(vkt_layout layout)
+{
+    static const char *const names[] = { "NT", "NN", "TN" };
+    return names[layout];
+}
+
 const char *vkt__matmul_key(const vkt__product *p, char key[40])
 {
-    static const char *const forms[] = { "NT", "NN", "TN" };
-    int n = snprintf(key, 40, "matmul %s %u %u %u", forms[p->layout], log2_of(p->M), log2_of(p->N),
-                     log2_of(p->K));
+    int n = snprintf(key, 40, "matmul %s %u %u %u", vkt_layout_name(p->layout), log2_of(p->M),
+                     log2_of(p->N), log2_of(p->K));
     if (is_16bit(p))
         snprintf(key + n, 40 - (size_t)n, " %s %s", vkt_dtype_name(p->in), vkt_dtype_name(p->out));
     return key;
@@ -146,17 +177,17 @@ static uint32_t rows_needed(uint32_t most, uint32_t M)
 }
 
 /* The kernel with the tile that it has on this device, at this shape; MM_NAIVE has none. Of
- * matmul_rows tn is columns per lane. */
+ * matmul_rows thread_columns is columns per lane. */
 static mm_kernel with_tile(uint32_t kernel, const vkt_caps *caps, const vkt__product *p)
 {
     mm_kernel k = kernels[kernel];
-    uint32_t S = caps->subgroup;
-    if (kernel == MM_BLOCK) k.bn = 4 * S;
-    if (kernel != MM_ROWS && kernel != MM_ROWS_WIDE) return k;
-    uint32_t element = kernel == MM_ROWS_WIDE ? 2 : 1;
-    k.bm = rows_needed(ROWS, p->M);
-    k.tn = p->N <= element * S ? element : COLUMNS;
-    k.bn = k.tn * S;
+    uint32_t width = width_of(kernel);
+    if (kernel == MM_BLOCK) k.columns *= caps->subgroup;
+    if (!is_rows(kernel)) return k;
+    k.rows = rows_needed(k.rows, p->M);
+    k.thread_rows = VKT_MIN(k.thread_rows, k.rows);
+    k.thread_columns = p->N <= width * caps->subgroup ? width : k.columns;
+    k.columns = k.thread_columns * caps->subgroup;
     return k;
 }
 
@@ -198,33 +229,29 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
                              .spec = { VKT_MIN(caps->workgroup, 64), 1, 1, (uint32_t)p->layout, act,
                                        p->in == VKT_BF16, p->out != VKT_F32 },
                              .n_spec = 7 };
-    switch (kernel) {
-    case MM_NAIVE: {
+    if (kernel == MM_NAIVE) {
         uint64_t size = (uint64_t)p->M * p->N, per_slice = is_16bit(p) ? (size + 1) / 2 : size;
         l.groups = (slices * per_slice + l.spec[0] - 1) / l.spec[0];
         return l;
     }
-    case MM_ROWS:
-    case MM_ROWS_WIDE:
+    if (is_rows(kernel)) {
+        /* 16-lane shuffles are a loop over the lanes, 16-lane broadcasts are not */
+        const uint32_t tile[] = { caps->subgroup <= 8, k.rows, k.thread_columns, k.steps,
+                                  k.thread_rows };
         l.spec[0] = caps->subgroup;
-        l.spec[l.n_spec++] =
-            caps->subgroup <=
-            8; /* 16-lane shuffles are a loop over the lanes, 16-lane broadcasts are not */
-        l.spec[l.n_spec++] = k.bm;
-        l.spec[l.n_spec++] = k.tn;
-        l.spec[l.n_spec++] = STEPS;
-        l.spec[l.n_spec++] = VKT_MIN(GROUP, k.bm);
-        break;
-    case MM_BLOCK:
-        l.spec[0] = caps->subgroup;
-        break;
-    default: {
-        const uint32_t tile[] = { k.bm, k.bn, k.bk, k.tm, k.tn };
-        l.spec[0] = k.bm / k.tm * (k.bn / k.tn);
         for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
-        l.spec[l.n_spec++] = row_a(p) % 4 == 0 && a % vector == 0;
-        l.spec[l.n_spec++] = row_b(p) % 4 == 0 && b % vector == 0;
-    }
+    } else if (kernel == MM_BLOCK) {
+        l.spec[0] = caps->subgroup;
+    } else {
+        const uint32_t tile[] = { k.rows,
+                                  k.columns,
+                                  k.steps,
+                                  k.thread_rows,
+                                  k.thread_columns,
+                                  row_a(p) % 4 == 0 && a % vector == 0,
+                                  row_b(p) % 4 == 0 && b % vector == 0 };
+        l.spec[0] = threads_of(&k);
+        for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
     }
     l.groups = tiles(&k, p) * slices;
     return l;

@@ -23,7 +23,29 @@ static const struct {
     { VKT_F16, VKT_F32 }, { VKT_BF16, VKT_BF16 }, { VKT_F16, VKT_F16 }, { VKT_BF16, VKT_F32 }
 };
 
-/* 16-bit operands with every kernel in every layout. */
+static uint32_t n_kernels(void)
+{
+    uint32_t n = 0;
+    while (vkt__matmul_kernel_name(n + 1)) n++;
+    return n;
+}
+
+/* Kernel i of those that differ by more than their tile; 0 past the last. */
+static uint32_t kernel_at(uint32_t i)
+{
+    for (uint32_t k = 1; k <= n_kernels(); k++)
+        if (vkt__matmul_is_first(k) && i-- == 0) return k;
+    return 0;
+}
+
+static uint32_t n_shaders(void)
+{
+    uint32_t n = 0;
+    while (kernel_at(n)) n++;
+    return n;
+}
+
+/* 16-bit operands with every shader in every layout; first the kernel of the device's class. */
 static const char *sample16(vkt_graph *g, uint32_t i)
 {
     static char name[64];
@@ -34,8 +56,8 @@ static const char *sample16(vkt_graph *g, uint32_t i)
                        .K = 69 + even,
                        .in = types16[t].in,
                        .out = types16[t].out };
-    uint32_t kernel = i / VKT_COUNT(types16) / 3;
-    if (kernel && !vkt__matmul_kernel_name(kernel)) return NULL;
+    uint32_t which = i / VKT_COUNT(types16) / 3, kernel = which ? kernel_at(which - 1) : 0;
+    if (which && !kernel) return NULL;
     vkt_tensor *in[2];
     operands(g, &p, in);
     vkt__op(g, &vkt__op_matmul, in, 2,
@@ -45,28 +67,21 @@ static const char *sample16(vkt_graph *g, uint32_t i)
     return name;
 }
 
-static uint32_t n_kernels(void)
-{
-    uint32_t n = 0;
-    while (vkt__matmul_kernel_name(n + 1)) n++;
-    return n;
-}
-
 /* Edges of every tile size in use, tiny and odd sizes, deep and shallow products, epilogues, with
  * the kernel that the device's class gets; the first few with every other kernel too. */
 const char *vkt__matmul_sample(vkt_graph *g, uint32_t i)
 {
     static const char *const forms[] = { "NT", "NN", "TN" };
-    enum { FOR_EVERY_KERNEL = 5 };
+    enum { FOR_EVERY_KERNEL = 2 };
     static const struct {
         const char *name;
         uint32_t m, n, k;
     } s[] = {
-        { "odd", 33, 65, 31 },     { "tiles + 1", 129, 257, 129 }, { "tiles + 2", 130, 34, 70 },
-        { "flat", 10, 200, 60 },   { "no inner", 6, 10, 0 },       { "one", 1, 1, 1 },
-        { "row", 1, 129, 3 },      { "column", 127, 1, 17 },       { "pairs", 34, 66, 34 },
-        { "tiles", 128, 128, 64 }, { "tiles - 1", 63, 127, 127 },  { "thin", 200, 10, 60 },
-        { "deep", 5, 9, 3001 },    { "no inner, odd", 5, 9, 0 },   { "no rows", 0, 9, 4 },
+        { "tiles + 1", 129, 257, 129 }, { "tiles + 2", 130, 34, 70 },  { "flat", 10, 200, 60 },
+        { "odd", 33, 65, 31 },          { "no inner", 6, 10, 0 },      { "one", 1, 1, 1 },
+        { "row", 1, 129, 3 },           { "column", 127, 1, 17 },      { "pairs", 34, 66, 34 },
+        { "tiles", 128, 128, 64 },      { "tiles - 1", 63, 127, 127 }, { "thin", 200, 10, 60 },
+        { "deep", 5, 9, 3001 },         { "no inner, odd", 5, 9, 0 },  { "no rows", 0, 9, 4 },
     };
     static const char *const acts[] = { "bias",      "bias relu",    "bias gelu", "bias gelu_erf",
                                         "bias silu", "bias sigmoid", "bias tanh" };
@@ -74,14 +89,14 @@ const char *vkt__matmul_sample(vkt_graph *g, uint32_t i)
         OWN = 3 * VKT_COUNT(s),
     };
     const uint32_t others = 3 * FOR_EVERY_KERNEL * n_kernels(),
-                   epilogues = VKT_COUNT(acts) + n_kernels();
+                   epilogues = VKT_COUNT(acts) + n_shaders();
     static char name[64];
     uint32_t kernel = 0, j = i / 3, l = i % 3;
     if (i >= OWN + others) {
         vkt_act act = (vkt_act)(i - OWN - others);
         if (i >= OWN + others + epilogues) return sample16(g, i - OWN - others - epilogues);
         if (act >= VKT_COUNT(acts)) {
-            kernel = 1 + act - VKT_COUNT(acts);
+            kernel = kernel_at(act - VKT_COUNT(acts));
             act = VKT_ACT_GELU;
         }
         vkt_tensor *x = vkt__sample2(g, 37, 20), *w = vkt__sample2(g, 41, 20),
@@ -103,17 +118,17 @@ const char *vkt__matmul_sample(vkt_graph *g, uint32_t i)
     return name;
 }
 
-/* Every activation, then every kernel in every layout, then in 16 bits. */
+/* Every activation, then every shader in every layout, then in 16 bits. */
 const char *vkt__matmul_act_bwd_sample(vkt_graph *g, uint32_t i)
 {
     enum { ACTS = VKT_ACT_TANH, ODD = 2 };
     static char name[64];
     bool by_kernel = i >= ACTS;
     uint32_t j = i - ACTS, odd = by_kernel ? j % ODD : 0, l = by_kernel ? j / ODD % 3 : VKT_NN,
-             kernel = by_kernel ? 1 + j / ODD / 3 : 0;
-    bool half = kernel > n_kernels();
-    if (half) kernel -= n_kernels();
-    if (kernel > n_kernels()) return NULL;
+             which = by_kernel ? j / ODD / 3 : 0;
+    bool half = which >= n_shaders();
+    uint32_t kernel = by_kernel ? kernel_at(half ? which - n_shaders() : which) : 0;
+    if (by_kernel && !kernel) return NULL;
     vkt_act act = by_kernel ? VKT_ACT_SILU : (vkt_act)(i + 1);
     vkt_dtype dtype = !half ? VKT_F32 : odd ? VKT_BF16 : VKT_F16;
     vkt__product p = { (vkt_layout)l, 34 - odd, 66 - odd, 22 - odd, dtype, dtype };
@@ -128,15 +143,15 @@ const char *vkt__matmul_act_bwd_sample(vkt_graph *g, uint32_t i)
     return name;
 }
 
-/* Every kernel and layout; the last slice is shorter than the others. */
+/* Every shader and layout; the last slice is shorter than the others. */
 const char *vkt__matmul_parts_sample(vkt_graph *g, uint32_t i)
 {
     enum { ODD = 2 };
     static char name[64];
-    uint32_t odd = i % ODD, l = i / ODD % 3, kernel = i / ODD / 3;
-    bool half = kernel > n_kernels();
-    if (half) kernel -= n_kernels();
-    if (kernel > n_kernels()) return NULL;
+    uint32_t odd = i % ODD, l = i / ODD % 3, which = i / ODD / 3;
+    bool half = which >= n_shaders();
+    uint32_t kernel = kernel_at(half ? which - n_shaders() : which);
+    if (!kernel) return NULL;
     vkt_dtype dtype = !half ? VKT_F32 : odd ? VKT_F16 : VKT_BF16;
     vkt__product p = { (vkt_layout)l, 34 - odd, 66 - odd, 150 - odd, dtype, VKT_F32 };
     vkt_tensor *in[2];

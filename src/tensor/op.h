@@ -13,7 +13,7 @@
 #include "vktrain/tensor.h"
 #include "../../shaders/params.h"
 
-enum { VKT_MAX_IN = 8, VKT_MAX_OUT = 5, VKT_MAX_PASSES = 16 };
+enum { VKT_MAX_IN = 10, VKT_MAX_OUT = 5, VKT_MAX_PASSES = 16 };
 
 typedef struct vkt_node vkt_node;
 typedef struct vkt__rec vkt__rec;
@@ -28,7 +28,12 @@ typedef struct vkt_op {
     uint32_t mutates;     /* bit i: in[i] is read and written */
     uint32_t inplace;     /* bit i: out[0] may take the memory of in[i] when that dies here */
     uint32_t inplace_out; /* which output `inplace` speaks of */
-    bool takes_16bit;     /* inputs may be f16 or bf16; otherwise such an input is a shape error */
+    /* 16 bits (f16, bf16). bit i: in[i] may have them, otherwise such an input is a shape error;
+     * even with an odd last dimension, so that its rows share words; out[i] may, which is f32 until
+     * mixed precision says otherwise (precision.c); in[i] is a factor of a product, which mixed
+     * precision always gives 16 bits. */
+    uint32_t narrow_in, narrow_odd, narrow_out, factors;
+    bool alike; /* all of them but factors have 16 bits, or none has */
     /* Creates the outputs with vkt__out, or reports with vkt__shape_error and returns false. */
     bool (*shape)(vkt_node *n);
     /* One vkt__dispatch. */
@@ -37,7 +42,7 @@ typedef struct vkt_op {
      * gradient. */
     void (*grad)(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx);
     /* The twin: same arithmetic in double on arrays of each tensor's elements (u32 as whole
-     * numbers). */
+     * numbers); called by vkt__node_ref, which rounds outputs to their dtype. */
     void (*ref)(const vkt_node *n, double *const *in, double *const *out);
     /* NULL: no flops beyond one per output element, every input read once, every output written
      * once. */
@@ -127,6 +132,9 @@ typedef union vkt_attr {
         vkt_dtype to;
     } cast;
     struct {
+        uint32_t scale_every; /* struct vkt_loss_scale; 0: none */
+    } state;
+    struct {
         uint32_t rule;
         bool torch;
         float beta1, beta2, eps;
@@ -143,6 +151,7 @@ struct vkt_tensor {
     uint32_t out_index;
     size_t index;        /* in the graph's list */
     vkt_tensor *view_of; /* reshape: same memory */
+    vkt_tensor *shadow;  /* the same values in 16 bits, kept up to date by others; or NULL */
     bool inert, kept, needs;
     /* bound: memory of the caller's, per slot */
     bool bound;
@@ -164,6 +173,8 @@ struct vkt_node {
     vkt_tensor *in[VKT_MAX_IN], *out[VKT_MAX_OUT];
     vkt_attr attr;
     uint32_t level, index;
+    bool backward; /* made by or after differentiation */
+    bool late;     /* recomputed: not before the backward nodes that stand before it */
 };
 
 enum { VKT_MAX_CHUNKS = 64 };
@@ -185,8 +196,16 @@ struct vkt_graph {
     vkt_status status; /* first latched error */
     const char *where; /* context of the ops being built: layer and recipe line */
     vkt_tensor *inert, *step, *ones;
+    vkt_tensor *loss_scale; /* what gradients are multiplied by; NULL: 1 */
+    vkt_dtype precision;    /* of activations: see precision.c */
+    struct {
+        uint32_t n_tensors, n_shadows, n_casts;
+        uint64_t saved_bytes;
+    } narrow; /* what mixed precision did, for explain */
     uint32_t n_dropout;
-    bool differentiated, rewritten, no_rewrite;
+    bool differentiated, rewritten, no_rewrite, recompute;
+    uint32_t recomputed_ops;
+    uint64_t plain_bound; /* slab_bound without recomputation */
     struct {
         uint32_t n;
         double bytes;
@@ -218,6 +237,8 @@ vkt_tensor *vkt__out(vkt_node *n, uint32_t i, vkt_shape shape, vkt_dtype dtype);
 bool vkt__shape_error(vkt_node *n, const char *fmt, ...) VKT_PRINTF(2, 3);
 /* The input of that name, or NULL. */
 vkt_tensor *vkt__input_named(const vkt_graph *g, const char *name);
+/* Bytes of every input read once and every output written once; of what is mutated, both. */
+double vkt__node_bytes(const vkt_node *n);
 /* Named context for errors of the ops built next; NULL ends it. */
 void vkt__where(vkt_graph *g, const char *where);
 bool vkt__shape_equal(vkt_shape a, vkt_shape b);
@@ -244,8 +265,15 @@ void vkt__rewrite(vkt_graph *g, bool training);
 void vkt__rewrite_whole(vkt_graph *g);
 /* What they did and what it saves, a line each. */
 void vkt__rewrite_explain(const vkt_graph *g, vkt__str *s);
+/* What recomputation did and costs, without a line's end; nothing where it was not asked for. */
+void vkt__recompute_explain(const vkt_graph *g, vkt__str *s);
 struct vkt__pass;
 uint32_t vkt__rewrite_count(const vkt_graph *g, const struct vkt__pass *pass);
+/* precision.c: what was asked for and done, a line. */
+void vkt__precision_explain(const vkt_graph *g, vkt__str *s);
+/* For self-tests: everything that rows can have in 16 bits gets them, inputs of the graph too;
+ * returns how many tensors. */
+size_t vkt__narrow_all(vkt_graph *g, vkt_dtype to);
 
 /* ---- recording ---- */
 
@@ -272,6 +300,11 @@ void vkt__record_node(vkt__rec *rec, const vkt_node *n);
 vkt_cost vkt__node_cost(const vkt_node *n);
 /* Whether kernels with a PAIRS variant should use it: Mesa's CPU driver (see common.glsl). */
 bool vkt__use_pairs(const vkt_caps *c);
+/* The kernel's constant for t's type (elem.glsl); an absent tensor's is f32. */
+static inline uint32_t vkt__type(const vkt_tensor *t)
+{
+    return t ? (uint32_t)t->dtype : VKT_F32;
+}
 /* Workgroup size for kernels that work row by row or reduce: one subgroup on CPU drivers (a barrier
  * there costs a coroutine switch), up to `most` elsewhere; a power of two, at least one subgroup.
  */
@@ -290,6 +323,10 @@ vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes
 
 /* ---- twins ---- */
 
+/* One node's twin; 16-bit outputs are rounded. */
+void vkt__node_ref(const vkt_node *n, double *const *in, double *const *out);
+/* v as dtype holds it: to nearest even, too large becomes Inf. u32 and f32: as it is. */
+double vkt__round_to(vkt_dtype dtype, double v);
 /* Runs every node's twin on host memory: init(user, t, data) fills inputs, then done(user, t, data)
  * sees every tensor's values. Bound tensors that share a buffer share memory. */
 void vkt__graph_ref(vkt_graph *g, void (*init)(void *user, const vkt_tensor *t, double *data),

@@ -46,10 +46,18 @@ vkt_tensor *vkt__sum_squares(vkt_graph *g, vkt_tensor *x);
 /* sum = (the step's first micro-batch ? 0 : sum) + x; sum is written. */
 void vkt__accumulate(vkt_graph *g, vkt_tensor *sum, vkt_tensor *x);
 
-/* The scalars of a step, struct vkt_scalars as [8] f32. squares (sum of g^2), loss, hits (or NULL):
- * [1] f32; skipped [1] u32 counts the steps that were not ok. */
-vkt_tensor *vkt__optim_state(vkt_graph *g, vkt_tensor *squares, vkt_tensor *loss, vkt_tensor *hits,
-                             vkt_tensor *step, vkt_tensor *skipped);
+/* What optim_state reads and writes. */
+typedef struct vkt__state_in {
+    vkt_tensor *squares;    /* [1] f32: sum of g^2, g the gradient times the loss scale */
+    vkt_tensor *loss;       /* [1] f32, without it */
+    vkt_tensor *hits;       /* [1] f32, or NULL */
+    vkt_tensor *step;       /* the step block */
+    vkt_tensor *skipped;    /* [1] u32, written: counts the steps that were not ok */
+    vkt_tensor *loss_scale; /* [2] f32, written: struct vkt_loss_scale; NULL: none */
+    uint32_t scale_every;   /* good steps after which it doubles */
+} vkt__state_in;
+/* The scalars of a step, struct vkt_scalars as [8] f32. */
+vkt_tensor *vkt__optim_state(vkt_graph *g, const vkt__state_in *in);
 
 /* What optim_update reads and writes. n elements; a block is VKT_GROUP_BLOCK of them. */
 typedef struct vkt__update_in {
@@ -60,6 +68,7 @@ typedef struct vkt__update_in {
     vkt_tensor *step;    /* the step block */
     vkt_tensor *blocks;  /* [blocks] u32: group of each block */
     vkt_tensor *groups;  /* [G, 2] f32: struct vkt_group_params */
+    vkt_tensor *shadow;  /* [n] f16 or bf16, written: theta's values; or NULL */
 } vkt__update_in;
 void vkt__optim_update(vkt_graph *g, const vkt__update_in *in, vkt_attr attr);
 /* Which moments a rule keeps. */

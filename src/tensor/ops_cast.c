@@ -23,30 +23,15 @@ static void cast_record(vkt__rec *rec, const vkt_node *n)
                              .y = vkt__addr(rec, y),
                              .n = (uint32_t)y->count };
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
-    uint32_t spec[] = { wg, 1, 1, x->dtype == VKT_F32,
-                        x->dtype == VKT_BF16 || y->dtype == VKT_BF16 };
+    uint32_t spec[] = { wg, 1, 1, (uint32_t)x->dtype, (uint32_t)y->dtype };
     vkt__dispatch(rec, "cast", spec, VKT_COUNT(spec), &p, sizeof p,
                   ((y->count + 1) / 2 + wg - 1) / wg);
 }
 
-/* v rounded to `bits` of significand, to nearest even; least: exponent of the smallest step. */
-static double round_bits(double v, int bits, int least, double most)
-{
-    int e;
-    if (!isfinite(v) || v == 0) return v;
-    frexp(v, &e);
-    e = VKT_MAX(e - bits, least);
-    double r = ldexp(nearbyint(ldexp(v, -e)), e);
-    return fabs(r) > most ? copysign(INFINITY, v) : r;
-}
-
+/* The rounding is every output's: vkt__node_ref. */
 static void cast_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    vkt_dtype to = n->attr.cast.to;
-    for (uint64_t i = 0; i < n->out[0]->count; i++)
-        out[0][i] = to == VKT_F16    ? round_bits(in[0][i], 11, -24, 65504)
-                    : to == VKT_BF16 ? round_bits(in[0][i], 8, -133, 0x1.fep127)
-                                     : in[0][i];
+    memcpy(out[0], in[0], n->out[0]->count * sizeof *out[0]);
 }
 
 static void cast_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
@@ -81,7 +66,8 @@ static const char *cast_sample(vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_cast = { .name = "cast",
                               .n_in = 1,
                               .n_out = 1,
-                              .takes_16bit = true,
+                              .narrow_in = 1,
+                              .narrow_odd = 1,
                               .shape = cast_shape,
                               .record = cast_record,
                               .grad = cast_grad,

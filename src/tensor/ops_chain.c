@@ -16,7 +16,7 @@ static void chain_record(vkt__rec *rec, const vkt_node *n)
     const vkt_tensor *z = n->out[0];
     uint64_t y[VKT_CHAIN_STAGES];
     uint32_t m[VKT_CHAIN_STAGES], wg = VKT_MIN(rec->caps->workgroup, 256);
-    uint32_t spec[4 + 2 * VKT_CHAIN_STAGES] = { wg, 1, 1 };
+    uint32_t spec[6 + 3 * VKT_CHAIN_STAGES] = { wg, 1, 1 };
     float s[VKT_CHAIN_STAGES];
     bool whole = true;
     for (uint32_t k = 0; k < VKT_CHAIN_STAGES; k++) {
@@ -29,6 +29,7 @@ static void chain_record(vkt__rec *rec, const vkt_node *n)
                                     : n->attr.chain.stage[k].s;
         spec[4 + k] = op;
         spec[4 + VKT_CHAIN_STAGES + k] = used ? (uint32_t)n->attr.chain.stage[k].act : 0;
+        spec[5 + 2 * VKT_CHAIN_STAGES + k] = vkt__type(t);
         whole = whole && m[k] == z->count;
     }
     struct eltwise_chain_params p = { .x = vkt__addr(rec, n->in[0]),
@@ -49,6 +50,8 @@ static void chain_record(vkt__rec *rec, const vkt_node *n)
                                           vkt__dropout_threshold(n->attr.chain.dropout_p) };
     p.x4 = p.x, p.y40 = p.y0, p.y41 = p.y1, p.y42 = p.y2, p.z4 = p.z;
     bool pairs = vkt__use_pairs(rec->caps) && whole && p.n % 2 == 0;
+    spec[4 + 2 * VKT_CHAIN_STAGES] = vkt__type(n->in[0]);
+    spec[5 + 3 * VKT_CHAIN_STAGES] = vkt__type(z);
     spec[3] = rec->caps->klass != VKT_CLASS_CPU && whole;
     vkt__dispatch(rec, pairs ? "eltwise_chain.pairs" : "eltwise_chain", spec, VKT_COUNT(spec), &p,
                   sizeof p, (z->count + 4 * wg - 1) / (4 * wg));
@@ -144,6 +147,8 @@ const vkt_op vkt__op_chain = { .name = "elementwise",
                                .n_in = STEP + 1,
                                .n_out = 1,
                                .inplace = 1 | 2 | 4 | 8,
+                               .narrow_in = 1 | 2 | 4 | 8,
+                               .narrow_out = 1,
                                .shape = chain_shape,
                                .record = chain_record,
                                .ref = chain_ref,

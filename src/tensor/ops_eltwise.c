@@ -21,7 +21,15 @@ static void eltwise_record(vkt__rec *rec, const vkt_node *n)
     bool whole = p.m == p.n || !y, pairs = vkt__use_pairs(rec->caps) && whole && p.n % 2 == 0;
     uint32_t wide = rec->caps->klass != VKT_CLASS_CPU && whole;
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
-    uint32_t spec[] = { wg, 1, 1, n->attr.eltwise.op, (uint32_t)n->attr.eltwise.act, wide };
+    uint32_t spec[] = { wg,
+                        1,
+                        1,
+                        n->attr.eltwise.op,
+                        (uint32_t)n->attr.eltwise.act,
+                        wide,
+                        vkt__type(n->in[0]),
+                        vkt__type(y),
+                        vkt__type(z) };
     vkt__dispatch(rec, pairs ? "eltwise.pairs" : "eltwise", spec, VKT_COUNT(spec), &p, sizeof p,
                   (z->count + 4 * wg - 1) / (4 * wg));
 }
@@ -280,14 +288,14 @@ static const char *const act_names[] = { "none", "relu",    "gelu", "gelu_erf",
 static const char *act_sample(vkt_graph *g, uint32_t i)
 {
     if (i >= VKT_COUNT(act_names) - 1) return NULL;
-    vkt_activate(g, vkt_scale(g, vkt__sample2(g, 17, 133), 4.0f), (vkt_act)(i + 1));
+    vkt_activate(g, vkt_scale(g, vkt__sample2(g, 17, 134), 4.0f), (vkt_act)(i + 1));
     return act_names[i + 1];
 }
 
 static const char *act_bwd_sample(vkt_graph *g, uint32_t i)
 {
     if (i >= VKT_COUNT(act_names) - 1) return NULL;
-    vkt__act_bwd(g, vkt__sample2(g, 17, 133), vkt_scale(g, vkt__sample2(g, 17, 133), 2.0f),
+    vkt__act_bwd(g, vkt__sample2(g, 17, 134), vkt_scale(g, vkt__sample2(g, 17, 134), 2.0f),
                  (vkt_act)(i + 1));
     return act_names[i + 1];
 }
@@ -298,6 +306,8 @@ const vkt_op vkt__op_add = { .name = "add",
                              .n_in = 2,
                              .n_out = 1,
                              .inplace = 1,
+                             .narrow_in = 1 | 2,
+                             .narrow_out = 1,
                              .shape = binary_shape,
                              .record = eltwise_record,
                              .grad = add_grad,
@@ -307,6 +317,8 @@ const vkt_op vkt__op_mul = { .name = "mul",
                              .n_in = 2,
                              .n_out = 1,
                              .inplace = 1,
+                             .narrow_in = 1 | 2,
+                             .narrow_out = 1,
                              .shape = binary_shape,
                              .record = eltwise_record,
                              .grad = mul_grad,
@@ -316,6 +328,8 @@ const vkt_op vkt__op_scale = { .name = "scale",
                                .n_in = 1,
                                .n_out = 1,
                                .inplace = 1,
+                               .narrow_in = 1,
+                               .narrow_out = 1,
                                .shape = unary_shape,
                                .record = eltwise_record,
                                .grad = scale_grad,
@@ -324,6 +338,8 @@ const vkt_op vkt__op_scale = { .name = "scale",
 const vkt_op vkt__op_copy = { .name = "copy",
                               .n_in = 1,
                               .n_out = 1,
+                              .narrow_in = 1,
+                              .narrow_out = 1,
                               .shape = unary_shape,
                               .record = eltwise_record,
                               .grad = copy_grad,
@@ -332,6 +348,7 @@ const vkt_op vkt__op_copy = { .name = "copy",
 const vkt_op vkt__op_fill = { .name = "fill",
                               .n_in = 0,
                               .n_out = 1,
+                              .narrow_out = 1,
                               .shape = fill_shape,
                               .record = eltwise_record,
                               .ref = eltwise_ref,
@@ -340,6 +357,8 @@ const vkt_op vkt__op_act = { .name = "activate",
                              .n_in = 1,
                              .n_out = 1,
                              .inplace = 1,
+                             .narrow_in = 1,
+                             .narrow_out = 1,
                              .shape = unary_shape,
                              .record = eltwise_record,
                              .grad = act_grad,
@@ -350,6 +369,8 @@ const vkt_op vkt__op_act_bwd = { .name = "activate_bwd",
                                  .n_in = 2,
                                  .n_out = 1,
                                  .inplace = 1,
+                                 .narrow_in = 1 | 2,
+                                 .narrow_out = 1,
                                  .shape = binary_shape,
                                  .record = eltwise_record,
                                  .ref = eltwise_ref,

@@ -243,9 +243,7 @@ static void xent_ref(const vkt_node *n, double *const *in, double *const *out)
 
 static vkt_cost xent_cost(const vkt_node *n)
 {
-    double count = (double)n->in[LOGITS]->count, rows = (double)n->in[TARGET]->count;
-    vkt_cost c = { 6 * count, 4 * (count * (n->in[TOP] ? 2 : 1) + 6 * rows) };
-    return c;
+    return (vkt_cost) { 6 * (double)n->in[LOGITS]->count, vkt__node_bytes(n) };
 }
 
 static bool xent_bwd_shape(vkt_node *n)
@@ -262,7 +260,7 @@ static void xent_bwd_record(vkt__rec *rec, const vkt_node *n)
     p.dloss = vkt__addr_or(rec, n->in[DLOSS], n->in[TOP]);
     p.dlogits = vkt__addr(rec, n->out[0]);
     if (n->in[DLOSS]) p.flags |= VKT_XENT_DLOSS;
-    uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 1), 1, 1 };
+    uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 1), 1, 1, vkt__type(n->out[0]) };
     vkt__dispatch(rec, "softmax_xent_bwd", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
 }
 
@@ -380,6 +378,7 @@ const vkt_op vkt__op_softmax_xent_bwd = { .name = "softmax_xent_bwd",
                                           .n_in = 8,
                                           .n_out = 1,
                                           .inplace = 1 << LOGITS,
+                                          .narrow_out = 1,
                                           .shape = xent_bwd_shape,
                                           .record = xent_bwd_record,
                                           .ref = xent_bwd_ref,
@@ -446,10 +445,7 @@ static void mse_ref(const vkt_node *n, double *const *in, double *const *out)
 
 static vkt_cost mse_cost(const vkt_node *n)
 {
-    double count = (double)n->in[0]->count;
-    vkt_cost c = { 3 * count, 4 * (2 * count + (double)n->out[0]->count +
-                                   (n->in[2] ? (double)n->in[2]->count : 0)) };
-    return c;
+    return (vkt_cost) { 3 * (double)n->in[0]->count, vkt__node_bytes(n) };
 }
 
 static double mse_terms(const vkt_node *n)
@@ -466,9 +462,10 @@ static bool mse_bwd_shape(vkt_node *n)
 static void mse_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
     struct mse_params p = mse_params(rec, n);
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), spec[] = { wg, 1, 1 };
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), spec[] = { wg, 1, 1, vkt__type(n->out[0]) },
+             unit = n->out[0]->dtype == VKT_F32 ? 1 : 2;
     vkt__dispatch(rec, "mse_bwd", spec, VKT_COUNT(spec), &p, sizeof p,
-                  (n->out[0]->count + wg - 1) / wg);
+                  (n->out[0]->count / unit + wg - 1) / wg);
 }
 
 static void mse_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -530,6 +527,7 @@ const vkt_op vkt__op_mse_bwd = { .name = "mse_bwd",
                                  .n_in = 4,
                                  .n_out = 1,
                                  .inplace = 1 | 2,
+                                 .narrow_out = 1,
                                  .shape = mse_bwd_shape,
                                  .record = mse_bwd_record,
                                  .ref = mse_bwd_ref,

@@ -33,6 +33,12 @@ static bool norm_shape(vkt_node *n)
     return true;
 }
 
+/* Four of vkt__type: the kernels that hold a row in registers read and write f32 only. */
+static bool all_f32(const uint32_t type[4])
+{
+    return !(type[0] | type[1] | type[2] | type[3]);
+}
+
 static void norm_record(vkt__rec *rec, const vkt_node *n)
 {
     const vkt_tensor *x = n->in[0];
@@ -50,8 +56,21 @@ static void norm_record(vkt__rec *rec, const vkt_node *n)
     p.flags = (n->in[2] ? VKT_NORM_BIAS : 0) | (n->in[3] ? VKT_NORM_RESIDUAL : 0);
     p.x4 = p.x, p.w4 = p.w, p.b4 = p.b, p.r4 = p.r, p.y4 = p.y, p.s4 = p.s;
     vkt__row_form f = vkt__row_form_of(rec->caps, p.cols, 3, 2);
-    uint32_t spec[] = { f.wg, 1, 1, rec->caps->subgroup_arith, n->attr.norm.rms, f.per, f.wide };
-    vkt__dispatch(rec, f.held ? "norm_held" : "norm", spec, f.held ? 7 : 5, &p, sizeof p, p.rows);
+    uint32_t spec[] = { f.wg,
+                        1,
+                        1,
+                        rec->caps->subgroup_arith,
+                        n->attr.norm.rms,
+                        vkt__type(x),
+                        vkt__type(n->in[3] ? n->in[3] : x),
+                        vkt__type(n->out[1] ? n->out[1] : x),
+                        vkt__type(n->out[0]) };
+    if (f.held && all_f32(&spec[5])) {
+        uint32_t held[] = { f.wg, 1, 1, spec[3], spec[4], f.per, f.wide };
+        vkt__dispatch(rec, "norm_held", held, VKT_COUNT(held), &p, sizeof p, p.rows);
+    } else {
+        vkt__dispatch(rec, "norm", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
+    }
 }
 
 static void norm_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -59,7 +78,8 @@ static void norm_ref(const vkt_node *n, double *const *in, double *const *out)
     uint64_t rows = vkt__rows_of(n->in[0]->shape), C = vkt__last(n->in[0]->shape);
     for (uint64_t r = 0; r < rows; r++) {
         double mean = 0, var = 0;
-        for (uint64_t i = r * C; i < (r + 1) * C && out[1]; i++) out[1][i] = in[0][i] + in[3][i];
+        for (uint64_t i = r * C; i < (r + 1) * C && out[1]; i++)
+            out[1][i] = vkt__round_to(n->out[1]->dtype, in[0][i] + in[3][i]);
         const double *s = (out[1] ? out[1] : in[0]) + r * C;
         for (uint64_t c = 0; c < C && out[2]; c++) mean += s[c] / (double)C;
         for (uint64_t c = 0; c < C; c++) var += (s[c] - mean) * (s[c] - mean) / (double)C;
@@ -73,11 +93,7 @@ static void norm_ref(const vkt_node *n, double *const *in, double *const *out)
 
 static vkt_cost norm_cost(const vkt_node *n)
 {
-    double count = (double)n->out[0]->count, rows = (double)n->out[3]->count;
-    vkt_cost c = { 8 * count,
-                   4 * (count * (n->in[3] ? 4 : 2) + (double)n->in[1]->count * (n->in[2] ? 2 : 1) +
-                        rows * (n->out[2] ? 2 : 1)) };
-    return c;
+    return (vkt_cost) { 8 * (double)n->out[0]->count, vkt__node_bytes(n) };
 }
 
 /* The row's sums, then square root and divisions of up to 3 ulp each. */
@@ -108,9 +124,21 @@ static void norm_bwd_record(vkt__rec *rec, const vkt_node *n)
                                  .flags = n->in[5] ? VKT_NORM_RESIDUAL : 0 };
     p.dy4 = p.dy, p.s4 = p.s, p.w4 = p.w, p.ds4 = p.ds, p.dx4 = p.dx;
     vkt__row_form f = vkt__row_form_of(rec->caps, p.cols, 2, 3);
-    uint32_t spec[] = { f.wg, 1, 1, rec->caps->subgroup_arith, n->attr.norm.rms, f.per, f.wide };
-    vkt__dispatch(rec, f.held ? "norm_bwd_held" : "norm_bwd", spec, f.held ? 7 : 5, &p, sizeof p,
-                  p.rows);
+    uint32_t spec[] = { f.wg,
+                        1,
+                        1,
+                        rec->caps->subgroup_arith,
+                        n->attr.norm.rms,
+                        vkt__type(n->in[0]),
+                        vkt__type(n->in[1]),
+                        vkt__type(n->in[5] ? n->in[5] : n->in[0]),
+                        vkt__type(n->out[0]) };
+    if (f.held && all_f32(&spec[5])) {
+        uint32_t held[] = { f.wg, 1, 1, spec[3], spec[4], f.per, f.wide };
+        vkt__dispatch(rec, "norm_bwd_held", held, VKT_COUNT(held), &p, sizeof p, p.rows);
+    } else {
+        vkt__dispatch(rec, "norm_bwd", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
+    }
 }
 
 static void norm_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -133,10 +161,7 @@ static void norm_bwd_ref(const vkt_node *n, double *const *in, double *const *ou
 
 static vkt_cost norm_bwd_cost(const vkt_node *n)
 {
-    double count = (double)n->out[0]->count, rows = (double)n->in[4]->count;
-    vkt_cost c = { 12 * count, 4 * (count * (n->in[5] ? 4 : 3) + (double)n->in[2]->count +
-                                    rows * (n->in[3] ? 2 : 1)) };
-    return c;
+    return (vkt_cost) { 12 * (double)n->out[0]->count, vkt__node_bytes(n) };
 }
 
 static double norm_bwd_terms(const vkt_node *n)
@@ -176,7 +201,8 @@ static void norm_dw_record(vkt__rec *rec, const vkt_node *n)
                                 .chunk = n->attr.norm.chunk,
                                 .flags = n->out[1] ? VKT_NORM_BIAS : 0 };
     p.splits = (uint32_t)(n->out[0]->count / p.cols);
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = { wg, 1, 1, n->attr.norm.rms };
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64),
+             spec[] = { wg, 1, 1, n->attr.norm.rms, vkt__type(n->in[0]), vkt__type(n->in[1]) };
     vkt__dispatch(rec, "norm_dw", spec, VKT_COUNT(spec), &p, sizeof p,
                   (n->out[0]->count + wg - 1) / wg);
 }
@@ -199,10 +225,7 @@ static void norm_dw_ref(const vkt_node *n, double *const *in, double *const *out
 
 static vkt_cost norm_dw_cost(const vkt_node *n)
 {
-    double count = (double)n->in[1]->count;
-    vkt_cost c = { 5 * count, 4 * (2 * count + (double)n->in[3]->count * (n->in[2] ? 2 : 1) +
-                                   (double)n->out[0]->count * (n->out[1] ? 2 : 1)) };
-    return c;
+    return (vkt_cost) { 5 * (double)n->in[1]->count, vkt__node_bytes(n) };
 }
 
 static double norm_dw_terms(const vkt_node *n)
@@ -326,6 +349,8 @@ const vkt_op vkt__op_layernorm = { .name = "layernorm",
                                    .n_in = 4,
                                    .n_out = 4,
                                    .inplace = 1 | 8,
+                                   .narrow_in = 1 | 8,
+                                   .narrow_out = 1 | 2,
                                    .shape = norm_shape,
                                    .record = norm_record,
                                    .grad = norm_grad,
@@ -337,6 +362,8 @@ const vkt_op vkt__op_rmsnorm = { .name = "rmsnorm",
                                  .n_in = 4,
                                  .n_out = 4,
                                  .inplace = 1 | 8,
+                                 .narrow_in = 1 | 8,
+                                 .narrow_out = 1 | 2,
                                  .shape = norm_shape,
                                  .record = norm_record,
                                  .grad = norm_grad,
@@ -348,6 +375,8 @@ const vkt_op vkt__op_norm_bwd = { .name = "norm_bwd",
                                   .n_in = 6,
                                   .n_out = 1,
                                   .inplace = 1 | 32,
+                                  .narrow_in = 1 | 2 | 32,
+                                  .narrow_out = 1,
                                   .shape = norm_bwd_shape,
                                   .record = norm_bwd_record,
                                   .ref = norm_bwd_ref,
@@ -357,6 +386,7 @@ const vkt_op vkt__op_norm_bwd = { .name = "norm_bwd",
 const vkt_op vkt__op_norm_dw = { .name = "norm_dw",
                                  .n_in = 4,
                                  .n_out = 2,
+                                 .narrow_in = 1 | 2,
                                  .shape = norm_dw_shape,
                                  .record = norm_dw_record,
                                  .ref = norm_dw_ref,

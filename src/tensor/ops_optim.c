@@ -77,6 +77,8 @@ static bool state_shape(vkt_node *n)
             return vkt__shape_error(n, "%s must have one element, not %s", names[i],
                                     vkt__text(n->in[i]));
     VKT_ASSERT(n->in[4]->dtype == VKT_U32 && n->in[4]->count == 1);
+    VKT_ASSERT((n->in[5] != NULL) == (n->attr.state.scale_every > 0) &&
+               (!n->in[5] || n->in[5]->count == sizeof(struct vkt_loss_scale) / 4));
     vkt__out(n, 0, vkt_shape1(N_SCALARS), VKT_F32);
     return true;
 }
@@ -88,8 +90,10 @@ static void state_record(vkt__rec *rec, const vkt_node *n)
                                     .hits = vkt__addr(rec, n->in[2]),
                                     .step = vkt__addr(rec, n->in[3]),
                                     .skipped = vkt__addr(rec, n->in[4]),
+                                    .loss_scale = vkt__addr_or(rec, n->in[5], n->out[0]),
                                     .scalars = vkt__addr(rec, n->out[0]),
-                                    .has_hits = n->in[2] != NULL };
+                                    .has_hits = n->in[2] != NULL,
+                                    .scale_every = n->attr.state.scale_every };
     uint32_t spec[] = { 1, 1, 1 };
     vkt__dispatch(rec, "optim_state", spec, VKT_COUNT(spec), &p, sizeof p, 1);
 }
@@ -102,17 +106,25 @@ double vkt__optim_clip(double squares, double limit)
 static void state_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     struct vkt_step_block step = vkt__ref_step(in[3]);
-    double inv = (double)step.inv_weight, squares = in[0][0] * inv * inv;
+    double loss_scale = in[5] ? in[5][0] : 1, inv = (double)step.inv_weight / loss_scale,
+           squares = in[0][0] * inv * inv;
     bool ok = isfinite((float)in[1][0]) && isfinite((float)in[0][0]);
     if (!ok) in[4][0]++;
     memset(out[0], 0, N_SCALARS * sizeof(double));
-    out[0][SCALAR(loss)] = in[1][0] * inv;
+    out[0][SCALAR(loss)] = in[1][0] * (double)step.inv_weight;
     out[0][SCALAR(grad_norm)] = sqrt(squares);
     out[0][SCALAR(clip)] = ok ? vkt__optim_clip(squares, (double)step.clip) : 1;
     out[0][SCALAR(scale)] = out[0][SCALAR(clip)] * inv;
     out[0][SCALAR(ok)] = ok;
     out[0][SCALAR(hits)] = n->in[2] ? in[2][0] : 0;
     out[0][SCALAR(skipped)] = in[4][0];
+    out[0][SCALAR(loss_scale)] = loss_scale;
+    if (!in[5]) return;
+    in[5][1] = ok ? in[5][1] + 1 : 0;
+    if (!ok) in[5][0] = VKT_MAX(loss_scale / 2, VKT_LOSS_SCALE_LEAST);
+    if (in[5][1] < n->attr.state.scale_every) return;
+    in[5][0] = VKT_MIN(2 * loss_scale, VKT_LOSS_SCALE_MOST);
+    in[5][1] = 0;
 }
 
 static vkt_tensor *sample_counter(vkt_graph *g)
@@ -129,8 +141,8 @@ static vkt_tensor *sample_positive(vkt_graph *g, uint32_t n)
 /* The sample step block's limit is 0.5; positive samples lie in [0.25, 1.25). */
 static const char *state_sample(vkt_graph *g, uint32_t i)
 {
-    static const char *const names[] = { "clipped", "below the limit", "no limit", "no hits",
-                                         "zero gradient" };
+    static const char *const names[] = { "clipped",       "below the limit", "no limit", "no hits",
+                                         "zero gradient", "loss scale",      "it grows" };
     if (i >= VKT_COUNT(names)) return NULL;
     vkt_tensor *step = i == 2 ? vkt__sample(g, vkt_shape1(sizeof(struct vkt_step_block) / 4),
                                             VKT_U32, VKT_HINT_INDEX, 1)
@@ -139,30 +151,39 @@ static const char *state_sample(vkt_graph *g, uint32_t i)
                                     i == 1   ? 0.01f
                                     : i == 4 ? 0.0f
                                              : 9.0f);
-    vkt__optim_state(g, squares, vkt__sample1(g, 1), i == 3 ? NULL : sample_positive(g, 1), step,
-                     sample_counter(g));
+    vkt__state_in in = { .squares = squares,
+                         .loss = vkt__sample1(g, 1),
+                         .hits = i == 3 ? NULL : sample_positive(g, 1),
+                         .step = step,
+                         .skipped = sample_counter(g) };
+    if (i >= 5) {
+        in.loss_scale = vkt__sample(g, vkt_shape1(sizeof(struct vkt_loss_scale) / 4), VKT_F32,
+                                    VKT_HINT_UNIT, 0); /* 1, after one good step */
+        in.scale_every = i == 5 ? 3 : 2;
+    }
+    vkt__optim_state(g, &in);
     return names[i];
 }
 
 const vkt_op vkt__op_optim_state = { .name = "optim_state",
-                                     .n_in = 5,
+                                     .n_in = 6,
                                      .n_out = 1,
-                                     .mutates = 1 << 4,
+                                     .mutates = 1 << 4 | 1 << 5,
                                      .shape = state_shape,
                                      .record = state_record,
                                      .ref = state_ref,
                                      .sample = state_sample };
 
-vkt_tensor *vkt__optim_state(vkt_graph *g, vkt_tensor *squares, vkt_tensor *loss, vkt_tensor *hits,
-                             vkt_tensor *step, vkt_tensor *skipped)
+vkt_tensor *vkt__optim_state(vkt_graph *g, const vkt__state_in *in)
 {
-    return vkt__op(g, &vkt__op_optim_state, (vkt_tensor *[]) { squares, loss, hits, step, skipped },
-                   5, (vkt_attr) { 0 });
+    vkt_tensor *list[] = { in->squares, in->loss, in->hits, in->step, in->skipped, in->loss_scale };
+    return vkt__op(g, &vkt__op_optim_state, list, VKT_COUNT(list),
+                   (vkt_attr) { .state = { .scale_every = in->scale_every } });
 }
 
 /* ---- optim_update: one step of a rule ---- */
 
-enum { THETA, GRAD, M, V, SCALARS, STEP, BLOCKS, GROUPS, N_UPDATE_IN };
+enum { THETA, GRAD, M, V, SCALARS, STEP, BLOCKS, GROUPS, SHADOW, N_UPDATE_IN };
 
 bool vkt__optim_has_m(vkt_attr attr)
 {
@@ -185,6 +206,7 @@ static bool update_shape(vkt_node *n)
     VKT_ASSERT(n->in[BLOCKS]->dtype == VKT_U32 &&
                n->in[BLOCKS]->count == (count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK);
     VKT_ASSERT(vkt__last(n->in[GROUPS]->shape) == 2);
+    VKT_ASSERT(!n->in[SHADOW] || n->in[SHADOW]->count == count);
     return true;
 }
 
@@ -200,6 +222,7 @@ static void update_record(vkt__rec *rec, const vkt_node *n)
         .step = vkt__addr(rec, n->in[STEP]),
         .blocks = vkt__addr(rec, n->in[BLOCKS]),
         .groups = vkt__addr(rec, n->in[GROUPS]),
+        .shadow = vkt__addr(rec, n->in[SHADOW]),
         .n = (uint32_t)n->in[THETA]->count,
         .beta1 = a->optim.beta1,
         .beta2 = a->optim.beta2,
@@ -217,7 +240,8 @@ static void update_record(vkt__rec *rec, const vkt_node *n)
                         a->optim.torch,
                         vkt__optim_has_m(*a),
                         vkt__optim_has_v(*a),
-                        rec->caps->klass != VKT_CLASS_CPU };
+                        rec->caps->klass != VKT_CLASS_CPU || n->in[SHADOW],
+                        vkt__type(n->in[SHADOW]) };
     vkt__dispatch(rec, pairs ? "optim_update.pairs" : "optim_update", spec, VKT_COUNT(spec), &p,
                   sizeof p, ((uint64_t)p.n + 4 * wg - 1) / (4 * wg));
 }
@@ -274,6 +298,7 @@ static void update_ref(const vkt_node *n, double *const *in, double *const *out)
                                (double)b.adam_m, (double)b.adam_g, (double)b.adam_v };
         vkt__optim_element(n->attr, &s, in[SCALARS][SCALAR(scale)] * in[GRAD][i], &in[THETA][i],
                            in[M] ? &in[M][i] : &none_m, in[V] ? &in[V][i] : &none_v);
+        if (in[SHADOW]) in[SHADOW][i] = vkt__round_to(n->in[SHADOW]->dtype, in[THETA][i]);
     }
 }
 
@@ -282,6 +307,7 @@ static vkt_cost update_cost(const vkt_node *n)
     double count = (double)n->in[THETA]->count, moments = (n->in[M] != NULL) + (n->in[V] != NULL);
     vkt_cost c = { count * (4 + 6 * moments),
                    4 * count * (3 + 2 * moments) + (double)n->in[BLOCKS]->bytes };
+    if (n->in[SHADOW]) c.bytes += (double)n->in[SHADOW]->bytes;
     return c;
 }
 
@@ -315,7 +341,7 @@ enum { ADAM_FORM = VKT_COUNT(forms) - 1 };
  * POSITIVE scale and decay, UNIT, INDEX 2: 0 or 1, so that some are frozen and some do not decay.
  */
 static void build_update(vkt_graph *g, vkt_attr attr, uint32_t n, uint32_t scalars_hint,
-                         uint32_t groups_hint)
+                         uint32_t groups_hint, vkt_dtype shadow)
 {
     enum { N_GROUPS = 5 };
     uint32_t blocks = (n + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK;
@@ -326,9 +352,12 @@ static void build_update(vkt_graph *g, vkt_attr attr, uint32_t n, uint32_t scala
     if (vkt__optim_has_v(attr)) in.v = sample_positive(g, n);
     in.blocks = vkt__sample(g, vkt_shape1(blocks), VKT_U32, VKT_HINT_INDEX, N_GROUPS);
     in.groups = vkt__sample(g, vkt_shape2(N_GROUPS, 2), VKT_F32, groups_hint, 2);
+    if (shadow) in.shadow = vkt__sample(g, vkt_shape1(n), shadow, VKT_HINT_NORMAL, 0);
     if (scalars_hint == VKT_HINT_NORMAL) /* the whole way from the gradient */
-        in.scalars = vkt__optim_state(g, vkt__sum_squares(g, in.grad), vkt__sample1(g, 1), NULL,
-                                      in.step, sample_counter(g));
+        in.scalars = vkt__optim_state(g, &(vkt__state_in) { .squares = vkt__sum_squares(g, in.grad),
+                                                            .loss = vkt__sample1(g, 1),
+                                                            .step = in.step,
+                                                            .skipped = sample_counter(g) });
     else
         in.scalars = vkt__sample(g, vkt_shape1(N_SCALARS), VKT_F32, scalars_hint, 1);
     vkt__optim_update(g, &in, attr);
@@ -339,6 +368,7 @@ static const char *update_sample(vkt_graph *g, uint32_t i)
     static const struct {
         const char *name;
         uint32_t n, scalars, groups;
+        vkt_dtype shadow;
     } edges[] = {
         { "one", 1, VKT_HINT_UNIT, VKT_HINT_UNIT },
         { "three", 3, VKT_HINT_UNIT, VKT_HINT_UNIT },
@@ -349,20 +379,26 @@ static const char *update_sample(vkt_graph *g, uint32_t i)
         { "not ok", 2500, VKT_HINT_INDEX, VKT_HINT_POSITIVE },
         { "clipped by its own norm", 5000, VKT_HINT_NORMAL, VKT_HINT_POSITIVE },
         { "empty", 0, VKT_HINT_UNIT, VKT_HINT_UNIT },
+        { "f16 shadow", 2500, VKT_HINT_UNIT, VKT_HINT_POSITIVE, VKT_F16 },
+        { "bf16 shadow, odd", 773, VKT_HINT_UNIT, VKT_HINT_INDEX, VKT_BF16 },
+        { "bf16 shadow, not ok", 512, VKT_HINT_INDEX, VKT_HINT_POSITIVE, VKT_BF16 },
     };
     if (i < VKT_COUNT(forms)) {
-        build_update(g, forms[i].attr, 2500, VKT_HINT_POSITIVE, VKT_HINT_POSITIVE);
+        build_update(g, forms[i].attr, 2500, VKT_HINT_POSITIVE, VKT_HINT_POSITIVE, VKT_F32);
         return forms[i].name;
     }
     i -= VKT_COUNT(forms);
     if (i >= VKT_COUNT(edges)) return NULL;
-    build_update(g, forms[ADAM_FORM].attr, edges[i].n, edges[i].scalars, edges[i].groups);
+    build_update(g, forms[ADAM_FORM].attr, edges[i].n, edges[i].scalars, edges[i].groups,
+                 edges[i].shadow);
     return edges[i].name;
 }
 
 const vkt_op vkt__op_optim_update = { .name = "optim_update",
                                       .n_in = N_UPDATE_IN,
-                                      .mutates = 1 << THETA | 1 << M | 1 << V,
+                                      .mutates = 1 << THETA | 1 << M | 1 << V | 1 << SHADOW,
+                                      .narrow_in = 1 << SHADOW,
+                                      .narrow_odd = 1 << SHADOW,
                                       .shape = update_shape,
                                       .record = update_record,
                                       .ref = update_ref,
@@ -373,8 +409,9 @@ const vkt_op vkt__op_optim_update = { .name = "optim_update",
 void vkt__optim_update(vkt_graph *g, const vkt__update_in *in, vkt_attr attr)
 {
     vkt_tensor *list[N_UPDATE_IN] = {
-        [THETA] = in->theta,     [GRAD] = in->grad, [M] = in->m,           [V] = in->v,
-        [SCALARS] = in->scalars, [STEP] = in->step, [BLOCKS] = in->blocks, [GROUPS] = in->groups
+        [THETA] = in->theta,   [GRAD] = in->grad,       [M] = in->m,
+        [V] = in->v,           [SCALARS] = in->scalars, [STEP] = in->step,
+        [BLOCKS] = in->blocks, [GROUPS] = in->groups,   [SHADOW] = in->shadow
     };
     vkt__node(g, &vkt__op_optim_update, list, N_UPDATE_IN, attr);
 }

@@ -22,13 +22,15 @@ static void sum_record(vkt__rec *rec, const vkt_node *n)
                             .groups = (uint32_t)n->out[0]->count };
     p.x4 = p.x;
     bool pairs = vkt__use_pairs(rec->caps) && p.n % 2 == 0;
-    uint32_t wide = rec->caps->klass != VKT_CLASS_CPU && p.n % 4 == 0 && p.chunk % 4 == 0;
+    bool f32 = n->in[0]->dtype == VKT_F32;
+    uint32_t wide = f32 && rec->caps->klass != VKT_CLASS_CPU && p.n % 4 == 0 && p.chunk % 4 == 0;
     uint32_t spec[] = { vkt__reduce_workgroup(rec->caps, 256),
                         1,
                         1,
                         rec->caps->subgroup_arith,
                         n->attr.sum.square,
-                        wide };
+                        wide,
+                        vkt__type(n->in[0]) };
     vkt__dispatch(rec, pairs ? "sum.pairs" : "sum", spec, VKT_COUNT(spec), &p, sizeof p, p.groups);
 }
 
@@ -92,6 +94,7 @@ static const char *sum_sample(vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_sum = { .name = "sum",
                              .n_in = 1,
                              .n_out = 1,
+                             .narrow_in = 1,
                              .shape = sum_shape,
                              .record = sum_record,
                              .grad = sum_grad,
@@ -137,7 +140,7 @@ static void sum_rows_record(vkt__rec *rec, const vkt_node *n)
                                  .cols = vkt__last(n->in[0]->shape),
                                  .chunk = n->attr.sum.chunk };
     p.splits = (uint32_t)(n->out[0]->count / p.cols);
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = { wg, 1, 1 };
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = { wg, 1, 1, vkt__type(n->in[0]) };
     vkt__dispatch(rec, "sum_rows", spec, VKT_COUNT(spec), &p, sizeof p,
                   (n->out[0]->count + wg - 1) / wg);
 }
@@ -197,6 +200,7 @@ static const char *sum_rows_sample(vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_sum_rows = { .name = "sum_rows",
                                   .n_in = 1,
                                   .n_out = 1,
+                                  .narrow_in = 1,
                                   .shape = sum_rows_shape,
                                   .record = sum_rows_record,
                                   .grad = sum_rows_grad,

@@ -73,14 +73,16 @@ static void assign_levels(vkt_graph *g)
         if (g->tensors[i]->bound) a.bound[a.n_bound++] = i;
     }
     g->n_levels = 0;
+    uint32_t after_backward = 0;
     for (size_t k = 0; k < g->n_nodes; k++) {
         vkt_node *n = g->nodes[k];
-        uint32_t level = 0;
+        uint32_t level = n->late ? after_backward : 0;
         for (uint32_t i = 0; i < n->op->n_in; i++)
             if (n->in[i]) level = VKT_MAX(level, conflict(&a, root(n->in[i]), writes_input(n, i)));
         for (uint32_t i = 0; i < n->op->n_out; i++)
             if (n->out[i]) level = VKT_MAX(level, conflict(&a, root(n->out[i]), true));
         n->level = level;
+        if (n->backward && !n->late) after_backward = VKT_MAX(after_backward, level + 1);
         for (uint32_t i = 0; i < n->op->n_in; i++) {
             if (!n->in[i]) continue;
             access *x = &a.list[root(n->in[i])->index];
@@ -176,6 +178,14 @@ static void bound_bytes(vkt_graph *g)
     free(change);
 }
 
+void vkt__plan_lifetimes(vkt_graph *g)
+{
+    assign_levels(g);
+    assign_lifetimes(g);
+    if (!g->no_reuse) assign_inplace(g);
+    bound_bytes(g);
+}
+
 vkt_status vkt_graph_plan(vkt_graph *g, const vkt_plan_desc *desc)
 {
     if (g->status != VKT_OK) return g->status;
@@ -196,10 +206,8 @@ vkt_status vkt_graph_plan(vkt_graph *g, const vkt_plan_desc *desc)
     const vkt_caps *c = g->gpu ? vkt_gpu_caps(g->gpu) : NULL;
     uint64_t chunk = c ? VKT_MIN(c->max_alloc_bytes, c->max_buffer_bytes) : 1ull << 40;
     g->chunk_bytes = chunk / 256 * 256;
-    assign_levels(g);
-    assign_lifetimes(g);
-    if (!g->no_reuse) assign_inplace(g);
-    bound_bytes(g);
+    if (g->recompute) vkt__recompute(g);
+    vkt__plan_lifetimes(g);
     vkt_status st = vkt__assign_offsets(g);
     if (st != VKT_OK) return g->status = st;
     g->planned = true;
@@ -216,16 +224,20 @@ uint64_t vkt_graph_bytes_bound(const vkt_graph *g)
     return g->slab_bound;
 }
 
+double vkt__node_bytes(const vkt_node *n)
+{
+    double bytes = 0;
+    for (uint32_t i = 0; i < n->op->n_in; i++)
+        if (n->in[i]) bytes += (double)n->in[i]->bytes * (n->op->mutates >> i & 1 ? 2 : 1);
+    for (uint32_t i = 0; i < n->op->n_out; i++)
+        if (n->out[i]) bytes += (double)n->out[i]->bytes;
+    return bytes;
+}
+
 vkt_cost vkt__node_cost(const vkt_node *n)
 {
     if (n->op->cost) return n->op->cost(n);
-    vkt_cost c = { 0, 0 };
-    for (uint32_t i = 0; i < n->op->n_in; i++)
-        if (n->in[i]) c.bytes += (double)n->in[i]->bytes * (n->op->mutates >> i & 1 ? 2 : 1);
-    for (uint32_t i = 0; i < n->op->n_out; i++)
-        if (n->out[i]) c.bytes += (double)n->out[i]->bytes;
-    if (n->out[0]) c.flops = (double)n->out[0]->count;
-    return c;
+    return (vkt_cost) { n->out[0] ? (double)n->out[0]->count : 0, vkt__node_bytes(n) };
 }
 
 void vkt_graph_cost(const vkt_graph *g, double *flops, double *bytes)
@@ -282,6 +294,9 @@ char *vkt_graph_explain(const vkt_graph *g)
             vkt__str_finish(&in);
         }
     vkt__rewrite_explain(g, &s);
+    vkt__precision_explain(g, &s);
+    vkt__recompute_explain(g, &s);
+    if (g->recompute) vkt__str_add(&s, "\n", 1);
     double flops, bytes;
     vkt_graph_cost(g, &flops, &bytes);
     vkt__str_printf(&s,

@@ -19,6 +19,7 @@ static uint32_t run(vkt_graph *g, bool training)
         attr.matmul.out = VKT_F32;
         if (attr.matmul.slices > 1) {
             vkt_node *parts = vkt__node(g, &vkt__op_matmul_parts, mm->in, 2, attr);
+            parts->backward = mm->backward;
             nodes[made++] = parts;
             mm->op = &vkt__op_matmul_sum;
             mm->in[0] = parts->out[0];

@@ -1,14 +1,41 @@
 /* Running a graph by its C twins, in double, on host memory. */
+#include <math.h>
+
 #include "tensor/op.h"
 
-/* One host array per planned tensor; bound tensors of one width that share a buffer share one
- * array.
- */
+/* One host array per planned tensor; bound tensors that share a buffer share one array for each
+ * size of element. */
 typedef struct {
     const vkt_buffer *buf;
-    uint32_t width; /* bytes of an element */
+    uint32_t element_bytes;
     double *data;
 } bound_array;
+
+/* v rounded to `bits` of significand, to nearest even; least: exponent of the smallest step. */
+static double round_bits(double v, int bits, int least, double most)
+{
+    int e;
+    if (!isfinite(v) || v == 0) return v;
+    frexp(v, &e);
+    e = VKT_MAX(e - bits, least);
+    double r = ldexp(nearbyint(ldexp(v, -e)), e);
+    return fabs(r) > most ? copysign(INFINITY, v) : r;
+}
+
+double vkt__round_to(vkt_dtype dtype, double v)
+{
+    return dtype == VKT_F16    ? round_bits(v, 11, -24, 65504)
+           : dtype == VKT_BF16 ? round_bits(v, 8, -133, 0x1.fep127)
+                               : v;
+}
+
+void vkt__node_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    n->op->ref(n, in, out);
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+        for (uint64_t k = 0; n->out[i] && n->out[i]->dtype != VKT_F32 && k < n->out[i]->count; k++)
+            out[i][k] = vkt__round_to(n->out[i]->dtype, out[i][k]);
+}
 
 static vkt_tensor *root(vkt_tensor *t)
 {
@@ -29,14 +56,14 @@ void vkt__graph_ref(vkt_graph *g, void (*init)(void *user, const vkt_tensor *t, 
             data[i] = vkt__alloc(t->count * sizeof(double));
             continue;
         }
-        uint32_t width = vkt_dtype_bytes(t->dtype);
+        uint32_t each = vkt_dtype_bytes(t->dtype);
         size_t b = 0;
-        while (b < n_bound && (bound[b].buf != t->buf[0] || bound[b].width != width)) b++;
+        while (b < n_bound && (bound[b].buf != t->buf[0] || bound[b].element_bytes != each)) b++;
         if (b == n_bound)
             bound[n_bound++] =
-                (bound_array) { t->buf[0], width,
-                                vkt__alloc(t->buf[0]->bytes / width * sizeof(double)) };
-        data[i] = bound[b].data + t->buf_offset[0] / width;
+                (bound_array) { t->buf[0], each,
+                                vkt__alloc(t->buf[0]->bytes / each * sizeof(double)) };
+        data[i] = bound[b].data + t->buf_offset[0] / each;
     }
     for (size_t i = 0; i < g->n_tensors; i++)
         if (data[i] && !g->tensors[i]->node) init(user, g->tensors[i], data[i]);
@@ -47,7 +74,7 @@ void vkt__graph_ref(vkt_graph *g, void (*init)(void *user, const vkt_tensor *t, 
             if (n->in[i]) in[i] = data[root(n->in[i])->index];
         for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
             if (n->out[i]) out[i] = data[n->out[i]->index];
-        n->op->ref(n, in, out);
+        vkt__node_ref(n, in, out);
     }
     for (size_t i = 0; i < g->n_tensors && done; i++) {
         const double *d = data[root(g->tensors[i])->index];

@@ -351,6 +351,20 @@ static bool value_yaml(const vkt_config *c, const vkt__option *o, vkt__str *out)
     return false;
 }
 
+char *vkt_option_value(const vkt_config *c, size_t i)
+{
+    size_t n;
+    const vkt__option *o = vkt__options(&n);
+    vkt__str s = { 0 };
+    if (i < n && value_yaml(c, &o[i], &s)) return s.data;
+    if (i == n && c->n_layers) {
+        vkt__model_yaml(c->layers, c->n_layers, 2, &s);
+        return s.data;
+    }
+    vkt__str_finish(&s);
+    return NULL;
+}
+
 /* The lines that open the sections of `name` which `before` is not in. Returns the indent. */
 static int open_sections(const char *name, const char *before, vkt__str *out)
 {

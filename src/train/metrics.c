@@ -28,6 +28,8 @@ static const column columns[] = {
     { "items_per_s", AT(items_per_s) },
     { "input_wait", AT(input_wait) },
     { "update_ok", AT(update_ok) },
+    { "loss_scale", AT(loss_scale) },
+    { "skipped", AT(skipped) },
     { "seconds", AT(seconds) },
 };
 

@@ -34,6 +34,9 @@ static const vkt__choice standards[] = {
     { "auto", VKT_STD_AUTO },       { "none", VKT_STD_NONE },       { "global", VKT_STD_GLOBAL },
     { "feature", VKT_STD_FEATURE }, { "channel", VKT_STD_CHANNEL }, { 0 }
 };
+static const vkt__choice precisions[] = {
+    { "fp32", VKT_F32 }, { "bf16", VKT_BF16 }, { "fp16", VKT_F16 }, { 0 }
+};
 static const vkt__choice weightings[] = { { "none", VKT_CW_NONE },
                                           { "balanced", VKT_CW_BALANCED },
                                           { 0 } };
@@ -57,6 +60,14 @@ static const vkt__choice metrics[] = {
     { "auto", 0 }, { "accuracy", 0 }, { "loss", 0 }, { "mae", 0 }, { 0 }
 };
 static const vkt__choice modes[] = { { "auto", 0 }, { "max", 1 }, { "min", -1 }, { 0 } };
+
+static const vkt__choice recomputes[] = {
+    { "auto", VKT_MEASURE_AUTO }, { "none", VKT_MEASURE_NONE }, { "all", VKT_MEASURE_ALWAYS }, { 0 }
+};
+static const vkt__choice offloads[] = { { "auto", VKT_MEASURE_AUTO },
+                                        { "none", VKT_MEASURE_NONE },
+                                        { "host", VKT_MEASURE_ALWAYS },
+                                        { 0 } };
 
 static const vkt__option options[] = {
     { "name", VKT__OPT_STRING, AT(name), NULL, 0, 0, "",
@@ -157,6 +168,9 @@ static const vkt__option options[] = {
       "decay biases and norm gains too", NULL, NULL },
     { "optim.clip", VKT__OPT_F32, AT(optim.clip), "0", 0, 1e9, "",
       "largest L2 norm of the whole gradient; 0: none", NULL, NULL },
+    { "optim.offload", VKT__OPT_ENUM, AT(offload), "auto", 0, 0, "",
+      "moments in the host's memory: host, none, or when nothing else fits the device's", offloads,
+      NULL },
     { "optim.groups", VKT__OPT_GROUPS, AT(optim.groups), NULL, 0, 0, "",
       "list of {pattern, lr_scale, weight_decay}; the first match of a parameter's name wins", NULL,
       NULL },
@@ -186,6 +200,16 @@ static const vkt__option options[] = {
       NULL },
     { "train.accumulate", VKT__OPT_U32, AT(accumulate), "1", 1, 65536, "micro-batches",
       "in a step: the mathematics of a larger batch, no more speed", NULL, NULL },
+    { "train.precision", VKT__OPT_ENUM, AT(precision), "fp32", 0, 0, "",
+      "of activations and of the weights that products read; all else stays fp32", precisions,
+      NULL },
+    { "train.loss_scale", VKT__OPT_F32, AT(optim.loss_scale), "65536", 1, 16777216, "",
+      "fp16: what the loss is multiplied by at first, a power of two", NULL, NULL },
+    { "train.loss_scale_every", VKT__OPT_U32, AT(optim.scale_every), "2000", 1, 1e6, "steps",
+      "fp16: in a row without overflow, after which the loss scale doubles", NULL, NULL },
+    { "train.recompute", VKT__OPT_ENUM, AT(recompute), "auto", 0, 0, "",
+      "compute activations again for the gradient: all, none, or when memory is short", recomputes,
+      NULL },
     { "train.log_every", VKT__OPT_U32, AT(log_every), "0", 0, 1e9, "steps",
       "between progress lines; 0: a twentieth of the run", NULL, NULL },
     { "train.nan_patience", VKT__OPT_U32, AT(nan_patience), "10", 1, 1e9, "steps",

@@ -12,8 +12,10 @@ typedef struct vkt__run_record {
     const char *started, *finished;     /* UTC, ISO; started NULL: now */
     const char *command, *config;       /* config: resolved YAML */
     const char *source;                 /* recipe */
+    const char *commit, *changes; /* of the git checkout that the recipe lies in: see checkout.h */
     const char *device, *driver, *data; /* data: vkt_dataset_info.source */
     uint64_t seed, data_seed, n_params, n_resumes;
+    uint64_t n_train, n_valid, n_test; /* examples */
     uint64_t step, total, best_step;
     uint64_t micro_batch, eval_batch; /* to fit into memory; 0: as the recipe says */
     const char *metric;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "tensor/op.h"
 #include "train/session.h"
 
 /* ---- lanes ---- */
@@ -141,6 +142,7 @@ static vkt_status build_train(vkt__session *s)
     l->mixes = c->augment.mixup > 0 && s->info->task == VKT_CLASSIFY;
     lane_create(s, l, c->batch, VKT_MIN(VKT_MAX(c->data_prefetch, 2), VKT_MAX_SLOTS),
                 VKT_N_SCALARS * 4, "training", &in);
+    if (c->recompute == VKT_MEASURE_ALWAYS) vkt_graph_recompute(l->graph);
     vkt_tensor *logits = vkt_model_build(s->model, l->graph, in.x, true), *hits = NULL;
     vkt_loss loss;
     if (s->info->task == VKT_CLASSIFY) {
@@ -162,6 +164,8 @@ static vkt_status build_train(vkt__session *s)
         loss = vkt_mse(l->graph, logits, in.y, in.w);
     }
     vkt_tensor *total = vkt_sum(l->graph, loss.loss);
+    vkt_tensor *scale = vkt_optim_loss_scale(s->optim, l->graph);
+    if (scale) vkt_scale_loss(l->graph, scale);
     vkt_model_backward(s->model, l->graph, total);
     uint64_t at = 0;
     if (c->accumulate > 1) {
@@ -175,6 +179,7 @@ static vkt_status build_train(vkt__session *s)
     } else {
         bind_result(l, vkt_optim_build(s->optim, l->graph, total, hits), &at);
     }
+    VKT_TRY(vkt__session_tune_new(s, l->graph));
     VKT_TRY(vkt_graph_plan(
         l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "training activations" }));
 fail:
@@ -204,6 +209,8 @@ static vkt_status build_eval(vkt__session *s)
     }
     l->loss_at = bind_result(l, loss.loss, &at);
     l->out_at = bind_result(l, out, &at);
+    VKT_TRY(vkt__session_tune_new(s, l->graph));
+    VKT_TRY(vkt__session_tune_new(s, l->graph));
     VKT_TRY(vkt_graph_plan(
         l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "evaluation activations" }));
 fail:
@@ -217,21 +224,31 @@ static uint64_t lane_bytes(const vkt__lane *l)
     return l->n_slots * (vkt__align(l->upload_bytes, 256) + vkt__align(l->readback_bytes, 256));
 }
 
+static uint64_t moment_bytes(const vkt__session *s)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; s->optim && i < vkt_optim_n_moments(s->optim); i++)
+        bytes += vkt_optim_moment(s->optim, i)->bytes;
+    return bytes;
+}
+
 /* Also of a session that is half made. */
 static uint64_t memory_table(const vkt__session *s, vkt__str *out)
 {
-    uint64_t moments = 0, total = 0;
-    for (size_t i = 0; s->optim && i < vkt_optim_n_moments(s->optim); i++)
-        moments += vkt_optim_moment(s->optim, i)->bytes;
+    bool offload = s->config->offload == VKT_MEASURE_ALWAYS;
+    uint64_t moments = offload ? 0 : moment_bytes(s), total = 0;
     uint64_t values = s->model ? vkt_model_values(s->model)->bytes : 0,
              grads = s->model ? vkt_model_grads(s->model)->bytes : 0;
-    uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - values - grads - moments;
+    const vkt_buffer *shadow_buffer = s->model ? vkt_model_shadow(s->model) : NULL;
+    uint64_t shadow = shadow_buffer ? shadow_buffer->bytes : 0;
+    uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - values - shadow - grads - moments;
     if (s->eval.upload[0]) others -= lane_bytes(&s->train) + lane_bytes(&s->eval);
     const struct {
         const char *name;
         uint64_t bytes;
     } rows[] = {
         { "parameters", values },
+        { "parameters in 16 bits", shadow },
         { "gradients", grads },
         { "optimizer moments", moments },
         { "training batches", lane_bytes(&s->train) },
@@ -249,6 +266,9 @@ static uint64_t memory_table(const vkt__session *s, vkt__str *out)
     }
     vkt__str_printf(out, "  %-24s %10.2f MiB of %.0f MiB\n", "peak device memory",
                     (double)total / 1048576, (double)vkt_gpu_caps(s->gpu)->budget_bytes / 1048576);
+    if (offload)
+        vkt__str_printf(out, "  %-24s %10.2f MiB\n", "host: optimizer moments",
+                        (double)moment_bytes(s) / 1048576);
     return total;
 }
 
@@ -313,11 +333,15 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
                             .n_layers = c->n_layers,
                             .n_outputs = s->info->n_outputs,
                             .source = c->source,
+                            .precision = c->precision,
                             .input = { .rank = s->info->input_rank } };
     for (uint32_t i = 0; i < s->info->input_rank; i++) desc.input.d[i] = s->info->input_shape[i];
     VKT_TRY(vkt_model_create(gpu, &desc, &s->model));
     if (training) {
-        VKT_TRY(vkt_optim_create(gpu, &c->optim, s->model, &s->optim));
+        vkt_optim_desc optim = c->optim;
+        if (c->precision != VKT_F16) optim.loss_scale = 0; /* bf16 has fp32's range */
+        optim.offload = c->offload == VKT_MEASURE_ALWAYS;
+        VKT_TRY(vkt_optim_create(gpu, &optim, s->model, &s->optim));
         if (c->class_weight == VKT_CW_BALANCED && s->info->task == VKT_CLASSIFY)
             VKT_TRY(make_class_weights(s));
         VKT_TRY(build_train(s));
@@ -360,17 +384,58 @@ fail:
     return st;
 }
 
-static bool shrink(vkt_config *c, bool training)
+/* ---- a job that does not fit ---- */
+
+/* The next measure against a lack of memory. False: there is none left. */
+static bool relieve(const vkt_gpu *gpu, vkt_config *c, bool training)
 {
     uint32_t floor = training ? c->batch : 1;
     if (c->eval_batch > floor) {
         c->eval_batch = VKT_MAX(c->eval_batch / 2, floor);
         return true;
     }
-    if (!training || c->batch % 2 || c->accumulate > UINT32_MAX / 2) return false;
+    if (!training) return false;
+    if (c->recompute == VKT_MEASURE_AUTO) {
+        c->recompute = VKT_MEASURE_ALWAYS;
+        return true;
+    }
+    /* Where device and host share one memory, moving things between them frees nothing. */
+    if (c->offload == VKT_MEASURE_AUTO && !vkt_gpu_caps(gpu)->unified) {
+        c->offload = VKT_MEASURE_ALWAYS;
+        return true;
+    }
+    if (c->batch % 2 || c->accumulate > UINT32_MAX / 2) return false;
     c->batch /= 2;
     c->accumulate *= 2;
     return true;
+}
+
+/* A line for each measure that was taken: what it is and what it costs. */
+static void say_measures(const vkt__session *s, const vkt_config *c, const vkt_config *first)
+{
+    if (c->recompute != first->recompute && s->train.graph->recomputed_ops) {
+        vkt__str text = { 0 };
+        vkt__recompute_explain(s->train.graph, &text);
+        vkt_log(VKT_LOG_WARN, "train", "device memory: %s", text.data);
+        vkt__str_finish(&text);
+    }
+    if (c->offload != first->offload)
+        vkt_log(VKT_LOG_WARN, "train",
+                "device memory: the optimizer's moments, %.1f MiB, lie in the host's memory; each "
+                "update moves twice that between host and device",
+                (double)moment_bytes(s) / 1048576);
+    if (s->optim && c->offload == VKT_MEASURE_ALWAYS && vkt_gpu_caps(s->gpu)->unified)
+        vkt_log(VKT_LOG_WARN, "train",
+                "optim.offload: host frees nothing on this device, which shares the host's memory");
+    if (c->batch != first->batch)
+        vkt_log(VKT_LOG_WARN, "train",
+                "device memory: train.batch %u does not fit; each step runs %u micro-batches of %u "
+                "(the same mathematics, "
+                "no faster), eval.batch is %u",
+                first->batch, c->accumulate, c->batch, c->eval_batch);
+    else if (c->eval_batch != first->eval_batch)
+        vkt_log(VKT_LOG_WARN, "train", "device memory: eval.batch %u does not fit; it is %u",
+                first->eval_batch, c->eval_batch);
 }
 
 vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data, bool training,
@@ -384,19 +449,11 @@ vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data
         vkt__log_quiet(false);
         if (st != VKT_OOM_DEVICE) break;
         vkt__gpu_forget_peak(gpu);
-        if (!shrink(c, training)) break;
+        if (!relieve(gpu, c, training)) break;
     }
     /* What was kept quiet is said now. */
     if (st != VKT_OK) return vkt__session_create(gpu, c, data, training, out);
-    if (c->batch != first.batch)
-        vkt_log(VKT_LOG_WARN, "train",
-                "device memory: train.batch %u does not fit; each step runs %u micro-batches of %u "
-                "(the same mathematics, "
-                "no faster), eval.batch is %u",
-                first.batch, c->accumulate, c->batch, c->eval_batch);
-    else if (c->eval_batch != first.eval_batch)
-        vkt_log(VKT_LOG_WARN, "train", "device memory: eval.batch %u does not fit; it is %u",
-                first.eval_batch, c->eval_batch);
+    say_measures(*out, c, &first);
     return VKT_OK;
 }
 

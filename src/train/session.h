@@ -43,20 +43,28 @@ typedef struct vkt__session {
     vkt__lane train, eval;
     vkt_graph *update; /* accumulation: the step after its micro-batches; else NULL */
     uint64_t planned_bytes;
+    double tuned_s; /* spent on timing kernels unasked */
 } vkt__session;
 
 /* Builds everything and allocates all device memory of the run. training false: no optimizer and no
  * training graph. OOM_DEVICE with the table of what is needed, before anything is run. */
 vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data,
                                bool training, vkt__session **out);
-/* The same, but when it does not fit, with smaller batches until it does: *c's eval_batch halves
- * down to its batch; then batch halves, while it is even, and accumulate doubles, which is the same
- * mathematics (dropout's masks apart). Says so in one line. */
+/* The same, but when it does not fit, with one measure after another until it does: *c's eval_batch
+ * halves down to its batch; activations are recomputed; the optimizer's moments move to the host's
+ * memory, where that is another one; then batch halves, while it is even, and accumulate doubles,
+ * which is the same mathematics (dropout's masks apart). Says each in one line. */
 vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data, bool training,
                             vkt__session **out);
 void vkt__session_destroy(vkt__session **s);
 /* Model, memory table and both plans as text. Caller frees. */
 char *vkt__session_explain(const vkt__session *s);
+
+/* Before a graph is planned: where the gpu tunes by itself (vkt__gpu_tunes), times the kernels of
+ * products that no choice is kept for. Blocks: a session 20 s at most, and the shape begun. */
+vkt_status vkt__session_tune_new(vkt__session *s, const vkt_graph *g);
+/* All products of the session's graphs, for runs to come. */
+vkt_status vkt__session_tune(vkt__session *s, const vkt_tune_desc *desc);
 
 /* Host copies of the flat buffers as checkpoint tensors, in the order of their shapes: parameters
  * and running averages, and "MOMENT.PARAM" of each moment. */

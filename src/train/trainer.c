@@ -53,7 +53,8 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
 {
     vkt_status st = VKT_OK;
     const float *s = t->s->train.scalars[f->slot];
-    bool classify = t->info->task == VKT_CLASSIFY, ok = s[VKT_SCALAR_OK] > 0;
+    bool classify = t->info->task == VKT_CLASSIFY, ok = s[VKT_SCALAR_OK] > 0,
+         scaled = t->c->precision == VKT_F16;
     double now = vkt__now(), accuracy = classify ? (double)s[VKT_SCALAR_HITS] / f->n_valid : NAN;
     t->done = f->step + 1;
     t->n_read++;
@@ -84,6 +85,8 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
     row.items_per_s = p->items_per_s;
     row.input_wait = f->input_wait;
     row.update_ok = ok ? NAN : 0;
+    row.loss_scale = scaled ? (double)s[VKT_SCALAR_LOSS_SCALE] : NAN;
+    row.skipped = scaled ? (double)t->n_skipped : NAN;
     row.seconds = t->before_s + now - t->began;
     VKT_TRY(vkt__metrics_add(t->metrics, &row));
     if (t->done % VKT_MAX(t->total / 1000, 1) == 0) {
@@ -94,8 +97,13 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
                                  { "train/items_per_s", row.items_per_s } };
         VKT_TRY(vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags)));
     }
-    t->skipped_in_a_row = ok ? 0 : t->skipped_in_a_row + 1;
-    if (!ok && t->skipped_in_a_row == 1)
+    /* An overflow of fp16 with scale to spare is what the loss scale is for. */
+    bool spare = scaled && isfinite(row.loss) && row.loss_scale > 1;
+    if (!ok && spare)
+        vkt_log(VKT_LOG_DEBUG, "train", "step %llu: overflow: the loss scale falls from %g",
+                (unsigned long long)t->done, row.loss_scale);
+    t->skipped_in_a_row = ok || spare ? 0 : t->skipped_in_a_row + 1;
+    if (t->skipped_in_a_row == 1)
         vkt_log(VKT_LOG_WARN, "train",
                 "step %llu: loss %g, gradient norm %g: the update was skipped",
                 (unsigned long long)t->done, row.loss, row.grad_norm);
@@ -140,7 +148,13 @@ static vkt_status save_checkpoint(vkt__trainer *t, double value)
     vkt__checkpoint_item *items = NULL;
     size_t n = 0;
     vkt__weights *w = &t->host;
+    char extra[96];
+    float scale;
+    uint32_t good;
     VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
+    VKT_TRY(vkt_optim_get_loss_scale(t->s->optim, &scale, &good));
+    snprintf(extra, sizeof extra, "{\"loss_scale\":%.0f,\"loss_scale_good\":%u}", (double)scale,
+             good);
     vkt__checkpoint_desc desc = { .run_dir = t->run->dir,
                                   .model = w->model,
                                   .n_model = w->n_model,
@@ -154,7 +168,8 @@ static vkt_status save_checkpoint(vkt__trainer *t, double value)
                                            .metric = t->c->metric,
                                            .value = value,
                                            .config = t->yaml,
-                                           .schema = vkt_dataset_schema(t->data) };
+                                           .schema = vkt_dataset_schema(t->data),
+                                           .extra = t->c->precision == VKT_F16 ? extra : NULL };
     VKT_TRY(vkt__checkpoint_write(&desc));
     t->saved = t->done;
     VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
@@ -314,6 +329,25 @@ static bool evaluates_after(const vkt__trainer *t, uint64_t step)
     return (step + 1) % t->c->eval_every == 0 || step + 1 == t->total;
 }
 
+/* What another process asked for (vkt_run_control). */
+static vkt_status take_order(vkt__trainer *t)
+{
+    vkt_status st = VKT_OK;
+    vkt_run_order order;
+    if (!vkt__control_poll(&t->control, &order)) return VKT_OK;
+    if (order == VKT_ORDER_STOP_AFTER_EVALUATION) {
+        t->stop_after_evaluation = true;
+        vkt_log(VKT_LOG_INFO, "train", "asked to stop after the next evaluation");
+        return VKT_OK;
+    }
+    VKT_TRY(drain(t));
+    if (!t->desc->no_checkpoints && t->saved != t->done) VKT_TRY(save_checkpoint(t, NAN));
+    vkt_log(VKT_LOG_INFO, "train", "asked for a checkpoint: step %llu is saved",
+            (unsigned long long)t->done);
+fail:
+    return st;
+}
+
 static vkt_status loop(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
@@ -326,7 +360,9 @@ static vkt_status loop(vkt__trainer *t)
         if (evaluates_after(t, step)) {
             VKT_TRY(drain(t));
             VKT_TRY(evaluate_and_save(t));
+            if (t->stop_after_evaluation) break;
         }
+        VKT_TRY(take_order(t));
     }
     VKT_TRY(drain(t));
     if (t->done < t->total) {
@@ -552,6 +588,10 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     VKT_TRY(prepare(&t));
     if (desc->explain) {
         *desc->explain_text = vkt__session_explain(t.s);
+        goto fail;
+    }
+    if (desc->tune) {
+        st = vkt__session_tune(t.s, desc->tune);
         goto fail;
     }
     VKT_TRY(vkt__trainer_open_run(&t));

@@ -3,6 +3,8 @@
 #ifndef VKT_TRAIN_TRAINER_H
 #define VKT_TRAIN_TRAINER_H
 
+#include "train/checkout.h"
+#include "train/control.h"
 #include "train/metrics.h"
 #include "train/run.h"
 #include "train/session.h"
@@ -39,6 +41,7 @@ typedef struct vkt__trainer {
     vkt_loader *loader;
     vkt__weights host;
     char *yaml;
+    vkt__checkout checkout;
     uint64_t config_hash, data_hash;
     char device[256], driver[600], started[32];
 
@@ -58,7 +61,8 @@ typedef struct vkt__trainer {
     double lost_s; /* of before_s: in this process, before the device was lost */
     double wait_s, wait_mark, time_mark; /* for the loader; at the last evaluation */
     double host_cpu;                     /* this thread's CPU in steps, outside the driver */
-    bool said_input_bound;
+    bool said_input_bound, stop_after_evaluation;
+    vkt__control control;
     double last_value; /* of the monitored metric */
     double last_eval_loss, last_eval_accuracy, last_eval_mae;
     vkt_progress progress;

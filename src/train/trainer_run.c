@@ -1,5 +1,6 @@
 /* The trainer's beginning and end: opening or resuming a run folder, choosing the best checkpoint
  * in retrospect, the figures of the result. */
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -48,6 +49,26 @@ static bool has_checkpoints(const vkt__trainer *t)
     return some;
 }
 
+/* A checkpoint of another precision has none: it starts as in a new run. */
+static vkt_status restore_loss_scale(vkt__trainer *t, const vkt__checkpoint *ckpt)
+{
+    vkt_status st = VKT_OK;
+    json_t *o = ckpt->state.extra ? json_loads(ckpt->state.extra, 0, NULL) : NULL;
+    const json_t *scale = json_object_get(o, "loss_scale"),
+                 *good = json_object_get(o, "loss_scale_good");
+    if (t->c->precision == VKT_F16 && scale) {
+        double s = json_number_value(scale);
+        json_int_t n = json_integer_value(good);
+        if (s >= 1 && s <= 0x1p24 && n >= 0 && n < 1 << 24)
+            st = vkt_optim_set_loss_scale(t->s->optim, (float)s, (uint32_t)n);
+        else
+            st = vkt__fail(VKT_FORMAT, "train",
+                           "'%s': the loss scale in state.json is out of range", ckpt->dir);
+    }
+    json_decref(o);
+    return st;
+}
+
 vkt_status vkt__trainer_resume(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
@@ -72,6 +93,7 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
     VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.model, t->host.n_model, false));
     VKT_TRY(vkt__safetensors_load(ckpt->optim, t->host.optim, t->host.n_optim, false));
     VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, t->s->optim, &t->host));
+    VKT_TRY(restore_loss_scale(t, ckpt));
     t->first = t->done = t->saved = ckpt->state.step;
     if (t->first > t->total) {
         st = vkt__fail(VKT_ARG, "train", "the run is at step %llu, past the %llu of train.steps",
@@ -95,6 +117,7 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     const vkt_caps *caps = vkt_gpu_caps(t->gpu);
     vkt__arena arena = { 0 };
     VKT_TRY(vkt__run_open(t->desc->run_dir, c->name, t->desc->resume, &t->run));
+    vkt__control_open(t->run->dir, &t->control);
     vkt__run_record *r = &t->record;
     *r = vkt__run_record_empty();
     if (t->desc->resume &&
@@ -117,12 +140,18 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     r->command = t->desc->command;
     r->config = t->yaml;
     r->source = c->source;
+    vkt__checkout_of(c->source, &t->checkout);
+    r->commit = *t->checkout.commit ? t->checkout.commit : NULL;
+    r->changes = t->checkout.known ? t->checkout.changes : NULL;
     r->device = t->device;
     r->driver = t->driver;
     r->data = t->info->source;
     r->seed = c->seed;
     r->data_seed = c->data.seed;
     r->n_params = vkt_model_count(t->s->model);
+    r->n_train = t->info->n[VKT_TRAIN];
+    r->n_valid = t->info->n[VKT_VALID];
+    r->n_test = t->info->n[VKT_TEST];
     r->total = t->total;
     r->micro_batch = c->batch == t->recipe->batch ? 0 : c->batch;
     r->eval_batch = c->eval_batch == t->recipe->eval_batch ? 0 : c->eval_batch;

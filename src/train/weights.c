@@ -137,6 +137,7 @@ vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const v
     vkt_status st = VKT_OK;
     const vkt_param *p;
     VKT_TRY(flat_upload(gpu, m, vkt_model_values(m), w->scratch, w->values));
+    VKT_TRY(vkt_model_values_changed(m));
     for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++)
         VKT_TRY(flat_upload(gpu, m, vkt_optim_moment(o, k), w->scratch, w->moments[k]));
     for (size_t i = 0; (p = vkt_model_state(m, i)); i++) {

@@ -1,0 +1,30 @@
+/* What the curves of a run say, in words. Each finding is a pure function of what was measured: it
+ * holds or not, and says why with its numbers and what to do. */
+#ifndef VKT_REPORT_FINDINGS_H
+#define VKT_REPORT_FINDINGS_H
+
+#include "base/util.h"
+#include "vktrain/train.h"
+
+/* What is known of a run; NAN and 0 where it is not. */
+typedef struct vkt__evidence {
+    const vkt_history *h;
+    const char *metric; /* that selects */
+    int metric_sign;
+    double clip;      /* optim.clip; 0: none */
+    uint32_t workers; /* data.workers */
+    uint64_t steps_per_epoch;
+    double full_loss, full_accuracy; /* best checkpoint, full validation set */
+    uint64_t best_step;
+    uint64_t sample; /* eval.sample; 0: all */
+} vkt__evidence;
+
+typedef bool (*vkt__finding_fn)(const vkt__evidence *e, vkt__str *text);
+typedef struct vkt__finding {
+    const char *name, *title; /* "overfitting", "Overfitting" */
+    vkt__finding_fn find;
+} vkt__finding;
+/* All of them, most urgent first; *n their number. */
+const vkt__finding *vkt__findings(size_t *n);
+
+#endif

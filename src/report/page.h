@@ -1,0 +1,52 @@
+/* A self-contained HTML page: no script, no network; light or dark as the reader's system is. */
+#ifndef VKT_REPORT_PAGE_H
+#define VKT_REPORT_PAGE_H
+
+#include "report/plot.h"
+#include "vktrain/report.h"
+
+typedef struct vkt__page {
+    vkt__str html;
+    const char *png; /* "DIR/report": pictures are DIR/report-NAME.png; NULL: none */
+    size_t n_pictures;
+    vkt_status st; /* the first picture that could not be written */
+} vkt__page;
+
+void vkt__page_begin(vkt__page *p, const char *title);
+void vkt__page_end(vkt__page *p);
+/* h2 or h3, escaped. */
+void vkt__page_heading(vkt__page *p, int level, const char *fmt, ...) VKT_PRINTF(3, 4);
+/* A paragraph, escaped. */
+void vkt__page_text(vkt__page *p, const char *fmt, ...) VKT_PRINTF(2, 3);
+/* A finding: its title in bold, its text; `good`: nothing to worry about. */
+void vkt__page_note(vkt__page *p, const char *title, const char *text, bool good);
+/* The plot as SVG; and as a PNG named `name` beside the page, if it has data. Empty plots are left
+ * out. */
+void vkt__page_plot(vkt__page *p, const vkt__plot *plot, const char *name);
+/* Preformatted text behind a summary that opens it. */
+void vkt__page_details(vkt__page *p, const char *summary, const char *text);
+/* Table: caption, then columns, then rows of n cells. numbers: which columns stand right, from this
+ * one on. */
+void vkt__page_table_begin(vkt__page *p, const char *caption, const char *const *columns, size_t n);
+void vkt__page_row(vkt__page *p, const char *const *cells, size_t n, size_t numbers);
+void vkt__page_table_end(vkt__page *p);
+
+/* ---- what pages are made of ---- */
+
+/* A run: findings, curves, tables. findings: the number of those that hold is added. */
+vkt_status vkt__report_run(vkt__page *p, const char *dir, size_t *findings);
+/* Several runs over one another. */
+vkt_status vkt__report_runs(vkt__page *p, const char *const *dirs, size_t n);
+/* A study by its study.json and its trials. */
+vkt_status vkt__report_study(vkt__page *p, const char *dir);
+
+/* A history as arrays for plots. */
+typedef struct vkt__curves {
+    size_t n, n_evals;
+    double *step, *loss, *smooth, *accuracy, *norm, *lr, *items_per_s; /* [n] */
+    double *eval_step, *eval_loss, *eval_metric;                       /* [n_evals] */
+} vkt__curves;
+void vkt__curves_load(const vkt_history *h, const char *metric, vkt__curves *out);
+void vkt__curves_finish(vkt__curves *c);
+
+#endif

@@ -1,0 +1,85 @@
+/* Plots: a scene (axes, series, legend) is laid out once, by calls of a canvas; a canvas writes SVG
+ * or PNG. Knows no runs. */
+#ifndef VKT_REPORT_PLOT_H
+#define VKT_REPORT_PLOT_H
+
+#include "base/util.h"
+
+/* What a thing is drawn as; the canvas knows the colour (SVG: by CSS class, so that a page can be
+ * light or dark). */
+typedef enum vkt__ink {
+    VKT__INK_TEXT,
+    VKT__INK_AXIS,
+    VKT__INK_GRID,
+    VKT__INK_SERIES, /* + series number, modulo VKT__N_COLORS */
+} vkt__ink;
+enum { VKT__N_COLORS = 8 };
+
+typedef enum vkt__mark {
+    VKT__LINE, /* joined, gaps at NAN */
+    VKT__DOTS,
+    VKT__CROSSES, /* for what failed */
+    VKT__BARS,    /* x[i]..x[i + 1] filled from 0 to y[i]; n bars, n + 1 values of x */
+    VKT__BAND,    /* filled between y and y2 */
+} vkt__mark;
+
+typedef struct vkt__series {
+    const char *name; /* in the legend; NULL: not there */
+    vkt__mark mark;
+    size_t n;
+    const double *x, *y, *y2;
+    int color;                /* 0.. */
+    bool faint;               /* behind the others: raw values behind a smoothed curve */
+    const char *const *label; /* of dots, shown when pointed at; or NULL */
+} vkt__series;
+
+enum { VKT__MAX_SERIES = 256, VKT__MAX_RULES = 8 };
+typedef struct vkt__plot {
+    const char *title, *x_label, *y_label;
+    const char *about; /* a sentence for those who can't see it; NULL: the title */
+    bool log_x, log_y;
+    double width, height; /* 0: 640 x 320 */
+    vkt__series series[VKT__MAX_SERIES];
+    size_t n_series;
+    struct {
+        double at; /* on x: vertical, on y: horizontal */
+        bool vertical;
+        const char *label;
+    } rule[VKT__MAX_RULES];
+    size_t n_rules;
+    const char *const *x_names; /* categories at x = 0, 1, ..; NULL: numbers */
+    size_t n_x_names;
+} vkt__plot;
+
+/* Drops a series past the largest number. */
+void vkt__plot_add(vkt__plot *p, const vkt__series *s);
+void vkt__plot_rule(vkt__plot *p, double at, bool vertical, const char *label);
+/* Whether there is a point to show. */
+bool vkt__plot_has_data(const vkt__plot *p);
+
+/* An <svg> element with classes axis, grid, s0..s7 and their like: the page has the colours
+ * (vkt__plot_css). Lines of many points are thinned to what can be seen. */
+void vkt__plot_svg(const vkt__plot *p, vkt__str *out);
+extern const char vkt__plot_css[];
+/* A PNG file at twice the size, dark on white. */
+vkt_status vkt__plot_png(const vkt__plot *p, const char *path);
+/* Text with &, <, > and quotes escaped, for HTML and SVG. */
+void vkt__markup_escape(vkt__str *s, const char *text);
+
+/* ---- canvas ---- */
+
+typedef enum vkt__anchor { VKT__START, VKT__MIDDLE, VKT__END } vkt__anchor;
+typedef struct vkt__canvas {
+    void *to;
+    /* [n] points x, y, joined; NAN breaks the line */
+    void (*line)(void *to, const double *xy, size_t n, int ink, double width, bool faint);
+    void (*fill)(void *to, const double *xy, size_t n, int ink, bool faint); /* a polygon */
+    void (*dot)(void *to, double x, double y, int ink, bool cross, const char *label);
+    /* size in pixels; up: reads from bottom to top */
+    void (*text)(void *to, double x, double y, double size, vkt__anchor anchor, bool bold, bool up,
+                 const char *text);
+} vkt__canvas;
+void vkt__plot_draw(const vkt__plot *p, const vkt__canvas *c);
+void vkt__plot_size(const vkt__plot *p, double *width, double *height);
+
+#endif

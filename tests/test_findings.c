@@ -1,0 +1,235 @@
+/* Each finding of a report on a planted case, and none of them on a healthy run. */
+#include "testing.h"
+
+#include "base/os.h"
+#include "report/findings.h"
+#include "report/plot.h"
+#include "vktrain/vktrain.h"
+
+enum { STEPS = 2000, EVALS = 20, CLASSES = 4 };
+
+static vkt_history_step steps[STEPS];
+static vkt_history_eval evals[EVALS];
+static uint64_t count[CLASSES], correct[CLASSES];
+static vkt_history history;
+static vkt__evidence evidence;
+
+static double noise(uint64_t i)
+{
+    return vkt_rand_normal(9, VKT_RNG_TEST, i);
+}
+
+/* A loss that falls and flattens, a validation loss a little above it, norms that fall, no waiting.
+ */
+static void healthy(void)
+{
+    for (int k = 0; k < CLASSES; k++) count[k] = 50, correct[k] = 45;
+    for (int i = 0; i < STEPS; i++)
+        steps[i] =
+            (vkt_history_step) { .step = (uint64_t)i + 1,
+                                 .loss = 0.3 + 2 * exp(-i / 150.0) + 0.03 * noise((uint64_t)i),
+                                 .accuracy = 0.9,
+                                 .grad_norm = 1 + exp(-i / 100.0) + 0.1 * noise(5000 + (uint64_t)i),
+                                 .clip = 1,
+                                 .lr = 0.01,
+                                 .items_per_s = 1000,
+                                 .input_wait = 1e-5,
+                                 .seconds = 0.01 * (i + 1),
+                                 .updated = true };
+    for (int i = 0; i < EVALS; i++) {
+        uint64_t at = (uint64_t)(i + 1) * STEPS / EVALS;
+        evals[i] = (vkt_history_eval) { .step = at,
+                                        .split = "valid",
+                                        .loss = 0.4 + 1.5 * exp(-(double)at / 200) +
+                                                0.004 * noise(9000 + at),
+                                        .accuracy = 0.9,
+                                        .mae = NAN,
+                                        .seconds = 0.01 * (double)at + 0.002,
+                                        .n = 200,
+                                        .n_classes = CLASSES,
+                                        .class_count = count,
+                                        .class_correct = correct };
+    }
+    history = (vkt_history) { .steps = steps, .evals = evals, .n_steps = STEPS, .n_evals = EVALS };
+    evidence = (vkt__evidence) { .h = &history,
+                                 .metric = "loss",
+                                 .metric_sign = -1,
+                                 .workers = 1,
+                                 .steps_per_epoch = 97,
+                                 .full_loss = 0.4,
+                                 .full_accuracy = 0.9,
+                                 .best_step = STEPS };
+}
+
+/* The names of what is found, "overfitting best-not-last ". */
+static const char *found(void)
+{
+    static char names[400];
+    size_t n;
+    const vkt__finding *f = vkt__findings(&n);
+    names[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        vkt__str text = { 0 };
+        if (f[i].find(&evidence, &text)) {
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s ", f[i].name);
+            assert_true(text.len > 40);
+        }
+        vkt__str_finish(&text);
+    }
+    return names;
+}
+
+static void a_healthy_run_has_none(void **state)
+{
+    (void)state;
+    healthy();
+    assert_string_equal(found(), "");
+    evidence.clip = 2; /* outliers clipped */
+    for (int i = 0; i < STEPS; i += 20) steps[i].clip = 0.8;
+    assert_string_equal(found(), "");
+    evidence.sample = 200; /* the sample agrees within its error */
+    evidence.full_accuracy = 0.91;
+    assert_string_equal(found(), "");
+    history.n_steps = history.n_evals = 1;
+    assert_string_equal(found(), "");
+    history.n_steps = history.n_evals = 0;
+    assert_string_equal(found(), "");
+}
+
+static void instability(void **state)
+{
+    (void)state;
+    healthy();
+    for (int i = 900; i < 1100; i++) steps[i].loss += 1;
+    assert_string_equal(found(), "instability ");
+    healthy();
+    steps[70].updated = false;
+    steps[70].loss = NAN;
+    assert_string_equal(found(), "instability ");
+}
+
+static void overfitting_and_best_not_last(void **state)
+{
+    (void)state;
+    healthy();
+    for (int i = 8; i < EVALS; i++) evals[i].loss += 0.05 * (i - 7);
+    assert_string_equal(found(), "overfitting best-not-last ");
+    /* Training loss rises as well: that is no overfitting. */
+    for (int i = 0; i < STEPS; i++) steps[i].loss += i > 800 ? 1e-4 * (i - 800) : 0;
+    assert_null(strstr(found(), "overfitting"));
+    /* Another metric than loss. */
+    healthy();
+    evidence.metric = "accuracy";
+    evidence.metric_sign = 1;
+    for (int i = 0; i < EVALS; i++)
+        evals[i].accuracy = i < 10 ? 0.5 + 0.04 * i : 0.9 - 0.02 * (i - 9);
+    assert_string_equal(found(), "best-not-last ");
+}
+
+static void input_bound(void **state)
+{
+    (void)state;
+    healthy();
+    for (int i = 0; i < STEPS; i++) steps[i].input_wait = 0.003;
+    assert_string_equal(found(), "input-bound ");
+}
+
+static void clipped_too_often(void **state)
+{
+    (void)state;
+    healthy();
+    for (int i = 0; i < STEPS; i++) steps[i].clip = i % 3 ? 0.4 : 1;
+    assert_string_equal(found(), ""); /* clipping is off: the column says nothing */
+    evidence.clip = 0.4;
+    assert_string_equal(found(), "clipped ");
+}
+
+static void periods(void **state)
+{
+    (void)state;
+    healthy();
+    for (int i = 0; i < EVALS; i++) evals[i].loss += 0.08 * sin(6.2832 * i / 4);
+    assert_string_equal(found(), "periodicity ");
+    /* Unshuffled examples: the training loss repeats itself with each epoch. */
+    healthy();
+    for (int i = 0; i < STEPS; i++) steps[i].loss += 0.1 * sin(6.2832 * i / 97);
+    assert_string_equal(found(), "periodicity ");
+}
+
+static void skew_of_the_sample(void **state)
+{
+    (void)state;
+    healthy();
+    evidence.full_accuracy = 0.75;
+    assert_string_equal(found(), ""); /* all examples were evaluated each time */
+    evidence.sample = 200;
+    assert_string_equal(found(), "sample-skew ");
+}
+
+static void rare_classes(void **state)
+{
+    (void)state;
+    healthy();
+    count[2] = 3;
+    assert_string_equal(found(), "rare-class ");
+    count[2] = 0;
+    assert_string_equal(found(), "rare-class ");
+    for (int k = 0; k < CLASSES; k++) count[k] = 8; /* few, but no class is rarer than the others */
+    assert_string_equal(found(), "");
+}
+
+/* ---- plots: whatever is in the series, a whole SVG and a PNG come out ---- */
+
+static void plots_take_any_numbers(void **state)
+{
+    (void)state;
+    static const double sets[][4] = { { 1, 2, 3, 4 },
+                                      { 0, 0, 0, 0 },
+                                      { NAN, NAN, NAN, NAN },
+                                      { -1, INFINITY, -INFINITY, 1e308 },
+                                      { 1e-300, 1e300, 5, NAN },
+                                      { 1e9, 1e9 + 1, 1e9 + 2, 1e9 + 3 } };
+    const char *const names[] = { "a<b", "\"c\" & d" };
+    for (size_t a = 0; a < 6; a++)
+        for (size_t b = 0; b < 6; b++)
+            for (int mode = 0; mode < 8; mode++) {
+                vkt__plot p = { .title = "<t> \xc3\xa9", .log_x = mode & 1, .log_y = mode & 2 };
+                vkt__str s = { 0 };
+                if (mode & 4) p.x_names = names, p.n_x_names = 2;
+                for (int mark = VKT__LINE; mark <= VKT__BAND; mark++)
+                    vkt__plot_add(&p, &(vkt__series) { names[mark & 1], (vkt__mark)mark,
+                                                       mark == VKT__BARS ? 3 : 4, sets[a], sets[b],
+                                                       sets[b], mark, false, NULL });
+                vkt__plot_rule(&p, sets[a][0], true, "here");
+                vkt__plot_svg(&p, &s);
+                assert_true(strstr(s.data, "</svg>") && !strstr(s.data, "nan") &&
+                            !strstr(s.data, "inf"));
+                assert_null(strstr(s.data, "<t>"));
+                vkt__str_finish(&s);
+                if (mode == 0 && a == b) {
+                    char *png;
+                    size_t n;
+                    REQUIRE_OK(vkt__plot_png(&p, "tf.png"));
+                    REQUIRE_OK(vkt__file_read("tf.png", 1 << 24, &png, &n));
+                    assert_true(n > 200 && !memcmp(png, "\x89PNG", 4));
+                    free(png);
+                    remove("tf.png");
+                }
+            }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_healthy_run_has_none),
+        cmocka_unit_test(instability),
+        cmocka_unit_test(overfitting_and_best_not_last),
+        cmocka_unit_test(input_bound),
+        cmocka_unit_test(clipped_too_often),
+        cmocka_unit_test(periods),
+        cmocka_unit_test(skew_of_the_sample),
+        cmocka_unit_test(rare_classes),
+        cmocka_unit_test(plots_take_any_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

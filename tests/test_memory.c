@@ -1,0 +1,192 @@
+/* Short of device memory: recomputed activations and moments in the host's memory give the same
+ * bits in less memory, and are chosen, and said, when a run does not fit. The plans of the built-in
+ * recipes are near their lower bound. */
+#include "testing.h"
+
+#include "base/os.h"
+#include "gpu/stream.h"
+#include "train/session.h"
+#include "vktrain/vktrain.h"
+
+/* Deep, so that most memory is activations; every kind of row that is recomputed. */
+static const char recipe[] = "data: {source: digits, test_fraction: 0.2}\n"
+                             "model: [flatten, linear: 64, repeat: {n: 6, body: [residual: "
+                             "[layernorm, linear: 64, gelu, "
+                             "dropout: 0.1, linear: 64, relu]]}, rmsnorm, linear]\n"
+                             "optim: {rule: adamw}\n"
+                             "train: {steps: 8, batch: 256}\n"
+                             "eval: {batch: 256, every: 8}\n";
+
+static const char *more_cap = "";
+
+static vkt_gpu_desc gpu_desc(void)
+{
+    static char cap[256];
+    const char *env = getenv("VKT_TEST_CAP");
+    snprintf(cap, sizeof cap, "%s%s%s", env ? env : "", env && *env && *more_cap ? "," : "",
+             more_cap);
+    return (vkt_gpu_desc) { .cap = cap,
+                            .validate = getenv("VKT_TEST_VALIDATE") != NULL,
+                            .no_cache = true };
+}
+
+static vkt_train_result train(const char *dir, const char *const *set)
+{
+    vkt_config *c;
+    vkt_train_result r;
+    REQUIRE_OK(vkt_config_create(&c));
+    REQUIRE_OK(vkt_config_parse(c, recipe, strlen(recipe), "deep.yaml"));
+    for (size_t i = 0; set && set[i]; i++) REQUIRE_OK(vkt_config_set(c, set[i]));
+    REQUIRE_OK(vkt_config_finish(c));
+    vkt__remove_tree(dir);
+    TEST_LOG_CAPTURE();
+    vkt_status st = vkt_train(c, &(vkt_train_desc) { .run_dir = dir, .gpu = gpu_desc() }, &r);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    if (st != VKT_OK) print_error("%s", test_log);
+    REQUIRE_OK(st);
+    vkt_config_destroy(&c);
+    return r;
+}
+
+static void require_same_file(const char *a, const char *b, const char *name)
+{
+    char path[256], *x, *y;
+    size_t nx, ny;
+    snprintf(path, sizeof path, "%s/checkpoints/step-00000008/%s", a, name);
+    REQUIRE_OK(vkt__file_read(path, 1 << 26, &x, &nx));
+    snprintf(path, sizeof path, "%s/checkpoints/step-00000008/%s", b, name);
+    REQUIRE_OK(vkt__file_read(path, 1 << 26, &y, &ny));
+    assert_int_equal(nx, ny);
+    assert_memory_equal(x, y, nx);
+    free(x);
+    free(y);
+}
+
+static void require_same_run(const char *a, const char *b)
+{
+    require_same_file(a, b, "model.safetensors");
+    require_same_file(a, b, "optimizer.safetensors");
+}
+
+static void finish(const char *a, const char *b)
+{
+    vkt__remove_tree(a);
+    vkt__remove_tree(b);
+}
+
+static void recomputation_gives_the_same_bits_in_less_memory(void **state)
+{
+    (void)state;
+    static const char *const none[] = { "train.recompute=none", NULL }, *const all[] = {
+        "train.recompute=all", NULL
+    };
+    vkt_train_result plain = train("tm_plain", none), r = train("tm_recompute", all);
+    require_same_run("tm_plain", "tm_recompute");
+    print_message("%.2f MiB, recomputed %.2f MiB\n", (double)plain.device_bytes / 1048576,
+                  (double)r.device_bytes / 1048576);
+    assert_true(r.device_bytes == r.planned_bytes);
+    assert_true(r.device_bytes < plain.device_bytes * 9 / 10);
+    finish("tm_plain", "tm_recompute");
+}
+
+static void offloaded_moments_give_the_same_bits_in_less_memory(void **state)
+{
+    (void)state;
+    static const char *const host[] = { "optim.offload=host", NULL };
+    more_cap = "unified=0";
+    vkt_train_result plain = train("tm_plain", NULL), r = train("tm_offload", host);
+    more_cap = "";
+    assert_null(strstr(test_log, "frees nothing"));
+    require_same_run("tm_plain", "tm_offload");
+    uint64_t moments = 0; /* at least the parameters' bytes, twice */
+    char path[] = "tm_plain/checkpoints/step-00000008/optimizer.safetensors";
+    moments = (uint64_t)vkt__file_size(path);
+    assert_true(r.device_bytes == r.planned_bytes);
+    assert_true(r.device_bytes + moments * 9 / 10 < plain.device_bytes);
+    finish("tm_plain", "tm_offload");
+    /* Where host and device share memory it is done when asked for, and said to be in vain. */
+    train("tm_offload", host);
+    if (!strstr(test_log, "frees nothing")) print_message("the device has memory of its own\n");
+    finish("tm_offload", "tm_offload");
+}
+
+/* What a run needs, less and less of it: each measure in turn, said once. */
+static void measures_are_taken_in_order_and_said(void **state)
+{
+    (void)state;
+    static const char *const recompute[] = { "train.recompute=all", NULL }, *const both[] = {
+        "train.recompute=all", "optim.offload=host", NULL
+    };
+    static char cap[96];
+    more_cap = "unified=0";
+    uint64_t needs[3] = { train("tm_plain", NULL).planned_bytes,
+                          train("tm_measure", recompute).planned_bytes,
+                          train("tm_measure", both).planned_bytes };
+    for (int k = 0; k < 3; k++) {
+        /* Just too little for what the measure before would need. */
+        snprintf(cap, sizeof cap, "unified=0,memory=%llu", (unsigned long long)needs[k] - 4096);
+        more_cap = cap;
+        vkt_train_result r = train("tm_measure", NULL);
+        assert_true(r.device_bytes < needs[k]);
+        REQUIRE_LOGGED("ops of the forward pass run again");
+        assert_int_equal(strstr(test_log, "moments, ") != NULL, k >= 1);
+        assert_int_equal(strstr(test_log, "micro-batches of") != NULL, k >= 2);
+        char *first = strstr(test_log, "run again");
+        assert_null(strstr(first + 1, "run again"));
+        if (k < 2) require_same_run("tm_plain", "tm_measure");
+    }
+    more_cap = "";
+    finish("tm_plain", "tm_measure");
+}
+
+/* Of those whose data is there. */
+static void plans_of_recipes_are_near_the_bound(void **state)
+{
+    (void)state;
+    vkt_gpu *gpu;
+    vkt_gpu_desc desc = gpu_desc();
+    const char *name;
+    uint32_t n = 0;
+    REQUIRE_OK(vkt_gpu_create(&desc, &gpu));
+    for (size_t i = 0; vkt_recipe(i, &name, NULL, NULL); i++) {
+        vkt_config *c;
+        vkt_dataset *data;
+        vkt__session *s;
+        REQUIRE_OK(vkt_config_create(&c));
+        REQUIRE_OK(vkt_config_load(c, name));
+        REQUIRE_OK(vkt_config_finish(c));
+        TEST_LOG_CAPTURE();
+        vkt_status st = vkt_dataset_open(&c->data, &data);
+        vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+        for (int again = 0; again < 2 && st == VKT_OK; again++) {
+            c->recompute = again ? VKT_MEASURE_ALWAYS : VKT_MEASURE_NONE;
+            REQUIRE_OK(vkt__session_create(gpu, c, data, true, &s));
+            const vkt_graph *graphs[] = { s->train.graph, s->eval.graph };
+            for (int k = 0; k < 2; k++) {
+                uint64_t bytes = vkt_graph_bytes(graphs[k]),
+                         bound = vkt_graph_bytes_bound(graphs[k]);
+                print_message("%s: %.2f MiB, bound %.2f MiB\n", name, (double)bytes / 1048576,
+                              (double)bound / 1048576);
+                assert_true(bytes >= bound && bytes <= bound + bound / 20);
+                n++;
+            }
+            vkt__session_destroy(&s);
+        }
+        if (st == VKT_OK) vkt_dataset_destroy(&data);
+        vkt_config_destroy(&c);
+    }
+    vkt_gpu_destroy(&gpu);
+    assert_true(n >= 4); /* digits is built in */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recomputation_gives_the_same_bits_in_less_memory),
+        cmocka_unit_test(offloaded_moments_give_the_same_bits_in_less_memory),
+        cmocka_unit_test(measures_are_taken_in_order_and_said),
+        cmocka_unit_test(plans_of_recipes_are_near_the_bound),
+    };
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
+}

@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Reports through the program: a page that needs nothing from outside, findings on planted runs and none on a healthy
+# one, many runs, bad input; in a browser too, light and dark, where chromium is there. usage: test_report.sh PROGRAM
+set -euo pipefail
+
+program=$(realpath "${1:?the program}")
+work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-report.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+fail() { echo "test_report: FAILED: $*" >&2; sed 's/^/  log: /' log | tail -20 >&2; exit 1; }
+train() { "$program" train digits --quiet "$@" >log 2>&1 || fail "training: $*"; }
+report() { "$program" report "$@" >log 2>&1 || fail "report: $*"; }
+refused()
+{
+    local want=$1 text=$2 rc=0
+    shift 2
+    "$program" "$@" >out 2>log || rc=$?
+    [ $rc = "$want" ] || fail "exit $rc, not $want: $*"
+    [ "$(grep -c 'error:' log)" = 1 ] && grep 'error:' log | grep -q -- "$text" || fail "the error lacks '$text': $*"
+}
+
+# page FILE: whole, valid as XML but for HTML's void elements, nothing from outside
+page()
+{
+    python3 - "$1" >log 2>&1 <<'P' || fail "the page $1"
+import html.parser, re, sys
+text = open(sys.argv[1], encoding="utf-8").read()
+open_tags, void = [], {"meta", "br"}
+class Check(html.parser.HTMLParser):
+    def handle_starttag(self, tag, attrs):
+        assert tag not in ("script", "link", "img", "iframe"), tag
+        for k, v in attrs: assert k not in ("src", "href") and not k.startswith("on"), (tag, k, v)
+        if tag == "path": assert re.fullmatch(r"[-MLlmz0-9. ]*", dict(attrs)["d"]), attrs
+        if tag not in void: open_tags.append(tag)
+    def handle_startendtag(self, tag, attrs): self.handle_starttag(tag, attrs); open_tags.pop()
+    def handle_endtag(self, tag): assert open_tags.pop() == tag, tag
+Check().feed(text)
+assert not open_tags and "url(" not in text and "http" not in re.sub(r"<pre>.*?</pre>|<td>.*?</td>", "", text, flags=re.S)
+assert "prefers-color-scheme" in text and 'role="img"' in text
+P
+}
+
+# ---- one run, and it is healthy
+train --run healthy
+report healthy
+page healthy/report.html
+grep -q 'Nothing to worry about' healthy/report.html || fail "findings on a healthy run: $(grep -o 'class="note"><b>[^<]*' healthy/report.html)"
+[ "$(grep -c '<svg' healthy/report.html)" = 6 ] || fail "plots of a run"
+for name in loss metric lr gradient-norm gradient-histogram throughput; do
+    python3 -c 'import struct,sys; d=open(sys.argv[1],"rb").read(); assert d[:8]==b"\x89PNG\r\n\x1a\n" and struct.unpack(">II",d[16:24])==(1280,640)' \
+        "healthy/report-$name.png" || fail "picture $name"
+done
+
+# ---- planted
+train --run unstable --set optim.rule=momentum --set optim.lr=8 --set optim.momentum=0.99 --set train.nan_patience=1000000 || true
+report unstable --no-png
+grep -q 'Unstable training' unstable/report.html || fail "an unstable run is not found"
+[ ! -e unstable/report-loss.png ] || fail "--no-png wrote a picture"
+train --run clipped --set optim.clip=0.02
+report clipped
+grep -q 'Clipped too often' clipped/report.html || fail "clipping too often is not found"
+
+# ---- a damaged line, names that would break a page
+cp -r healthy damaged
+sed -i '5s/.*/{"kind":"train","step":5,"lo/' damaged/metrics.jsonl
+python3 - <<'P'
+import json
+j = json.load(open("damaged/run.json")); j["note"] = '<script>alert("x")</script> & "quotes"'
+json.dump(j, open("damaged/run.json", "w"))
+P
+report damaged
+grep -q 'damaged line' log && grep -q '1 damaged lines of metrics.jsonl were left out, the first is line 5' damaged/report.html || fail "a damaged line"
+page damaged/report.html
+refused 4 "no folder 'nowhere'" report nowhere
+mkdir empty
+refused 2 'neither a run' report empty
+cp -r healthy broken && echo '{' >broken/run.json
+refused 4 'damaged' report broken
+refused 2 'RUN|STUDY' report
+
+# ---- a study, and a hundred runs at once
+"$program" study lr digits --steps 60 --points 3 --seeds 1 --study study --quiet >log 2>&1 || fail "the study"
+report study
+page study/report.html
+grep -q 'Recommendation' study/report.html || grep -q 'lr\*' study/report.html || fail "the study's answer"
+for ((i = 0; i < 100; i++)); do cp -r healthy "many-$i"; done
+report many-* -o many.html --no-png
+page many.html
+size=$(stat -c %s many.html)
+[ "$size" -lt 5000000 ] || fail "a report over 100 runs has $size bytes"
+echo "test_report: 100 runs are $size bytes"
+
+# ---- a browser
+browser=$(command -v chromium-headless-shell || command -v chromium || true)
+if [ -n "$browser" ]; then
+    shot()
+    {
+        timeout 60 "$browser" --no-sandbox --disable-gpu --hide-scrollbars --enable-logging=stderr --v=0 --window-size=1300,3000 \
+            --user-data-dir="$work/browser" --screenshot="$work/$2" ${3:+--blink-settings=preferredColorScheme=$3} "file://$work/$1" >log 2>&1 ||
+            { echo "test_report: SKIPPED: the browser does not run here"; return 1; }
+        ! grep -q 'CONSOLE' log || fail "console messages: $1"
+        python3 - "$work/$2" <<'P' || fail "the screenshot of $1 is empty"
+import sys, zlib
+d = open(sys.argv[1], "rb").read(); at, body = 8, b""
+while at < len(d):
+    n = int.from_bytes(d[at:at+4], "big")
+    if d[at+4:at+8] == b"IDAT": body += d[at+8:at+8+n]
+    at += 12 + n
+assert len(body) > 30000 and len(set(zlib.decompress(body))) > 40
+P
+    }
+    if shot healthy/report.html light.png; then
+        shot healthy/report.html dark.png 0
+        ! cmp -s light.png dark.png || fail "light and dark look the same"
+        shot study/report.html study.png
+        start=$(date +%s%N)
+        shot many.html many.png
+        echo "test_report: 100 runs in a browser, start and screenshot included: $((($(date +%s%N) - start) / 1000000)) ms"
+    fi
+else
+    echo "test_report: SKIPPED: screenshots (no chromium here)"
+fi
+echo "test_report: passed"

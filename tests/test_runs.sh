@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# The table of runs: filters, order, formats, comparing, the recipe's commit; 10,000 runs. usage: test_runs.sh PROGRAM
+set -euo pipefail
+
+program=$(realpath "${1:?the program}")
+work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-runs.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+fail() { echo "test_runs: FAILED: $*" >&2; sed 's/^/  log: /' log | tail -20 >&2; exit 1; }
+runs() { "$program" runs "$@" >log 2>&1 || fail "runs $*"; }
+has() { grep -q -- "$1" log || fail "lacks '$1'"; }
+refused()
+{
+    local want=$1 text=$2 rc=0
+    shift 2
+    "$program" runs "$@" >out 2>log || rc=$?
+    [ $rc = "$want" ] || fail "exit $rc, not $want: $*"
+    [ "$(grep -c 'error:' log)" = 1 ] && grep 'error:' log | grep -q -- "$text" || fail "the error lacks '$text': $*"
+}
+
+"$program" train digits --quiet --set train.steps=20 --run runs/a >log 2>&1 || fail "training"
+for b in b:0.1:200:0.01 c:0.5:30:0.003 d:null:0:0.003; do
+    IFS=: read -r name best step lr <<<"$b"
+    mkdir "runs/$name"
+    python3 - "$name" "$best" "$step" "$lr" <<'P'
+import json, sys
+name, best, step, lr = sys.argv[1:]
+j = json.load(open("runs/a/run.json"))
+j.update(name="digits|" + name, best_metric=json.loads(best), step=int(step), status="done" if step != "0" else "failed",
+         error=None if step != "0" else "numeric", config=j["config"].replace("lr: 0.003", "lr: " + lr))
+json.dump(j, open("runs/" + name + "/run.json", "w"))
+P
+done
+
+runs
+[ "$(grep -c '^runs/' log)" = 5 ] || fail "four runs and an error line"
+runs --sort best
+[ "$(grep -o '^runs/[a-d] ' log | tr -d '\n')" = 'runs/b runs/c runs/a runs/d ' ] || fail "order by best; what has none comes last"
+runs --sort -best
+[ "$(grep -o '^runs/[a-d] ' log | tr -d '\n')" = 'runs/a runs/c runs/b runs/d ' ] || fail "falling order"
+runs --filter 'optim.lr>=0.01' --show optim.lr
+[ "$(grep -c '^runs/' log)" = 1 ] && has '0\.01$' || fail "filter by an option"
+runs --filter status=done --filter 'best<1' --filter name~digits --filter run!=runs/c
+[ "$(grep -c '^runs/' log)" = 2 ] || fail "four filters"
+runs --filter status=lost; has 'no runs that fit'
+runs --markdown --show optim.rule; has '^| run | name '; has 'digits\\|b'
+runs --csv --show optim.lr
+python3 -c 'import csv; r = list(csv.DictReader(open("log"))); assert len(r) == 4 and r[1]["optim.lr"] and "commit" in r[0], r' || fail "CSV"
+runs --json
+python3 -c 'import json; r = json.load(open("log"))["runs"]; assert len(r) == 4 and any(x["best"] is None for x in r) and "recipe" in r[0]' || fail "JSON"
+runs runs/a runs/b --compare; has '^optim.lr  *0.003  *0.01'
+! grep -q '^optim.rule' log || fail "an option that is the same"
+refused 2 "did you mean 'best'" --sort bst
+refused 2 "did you mean 'optim.lr'" --filter optm.lr=1
+refused 2 'KEY=VALUE is expected' --filter nothing
+refused 2 'KEY=VALUE is expected' --filter =1
+refused 2 'two to six runs' runs/a --compare
+refused 2 'not both' --csv --json
+refused 4 'nowhere' nowhere
+echo '{' >runs/d/run.json
+runs; has 'damaged'
+runs --filter status!=done --json
+
+# ---- a recipe in a git checkout: its commit, and what was not committed
+if command -v git >/dev/null; then
+    export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+    mkdir -p repo/deep
+    "$program" recipes digits >repo/deep/mine.yaml
+    (cd repo && git init -q && git add -A && git -c user.name=t -c user.email=t@t commit -qm one)
+    head=$(git -C repo rev-parse HEAD)
+    tracked() { python3 -c 'import json,sys; j = json.load(open(sys.argv[1] + "/run.json")); print(j["commit"], repr(j["changes"]))' "$1"; }
+    train() { "$program" train "$1" --quiet --set train.steps=2 --run "$2" >log 2>&1 || fail "training $1"; }
+    train repo/deep/mine.yaml clean
+    [ "$(tracked clean)" = "$head ''" ] || fail "a clean checkout: $(tracked clean)"
+    git -C repo pack-refs --all
+    echo '# changed' >>repo/deep/mine.yaml
+    (cd repo/deep && train mine.yaml "$work/dirty")
+    [ "$(tracked dirty)" = "$head ' M deep/mine.yaml\n'" ] || fail "a change: $(tracked dirty)"
+    git -C repo worktree add -q ../linked
+    train linked/deep/mine.yaml linked-run
+    [ "$(tracked linked-run)" = "$head ''" ] || fail "a linked worktree: $(tracked linked-run)"
+    # What .git says is data: no path out of it, no nonsense taken for a commit.
+    echo 'ref: refs/../../../secret' >repo/.git/HEAD
+    train repo/deep/mine.yaml odd
+    [ "$(tracked odd)" = "None None" ] || fail "an odd HEAD: $(tracked odd)"
+    train digits built-in
+    [ "$(tracked built-in)" = "None None" ] || fail "a built-in recipe lies in no checkout"
+fi
+
+# ---- 10,000 runs
+mkdir many
+python3 - <<'P'
+import os
+text = open("runs/b/run.json").read()
+for i in range(10000):
+    os.mkdir(f"many/{i}")
+    open(f"many/{i}/run.json", "w").write(text)
+P
+start=$(date +%s%N)
+runs many
+echo "test_runs: 10,000 runs listed in $((($(date +%s%N) - start) / 1000000)) ms"
+[ "$(grep -c '^many/' log)" = 10000 ] || fail "not 10,000 runs"
+echo "test_runs: passed"

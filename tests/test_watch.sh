@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# init and watch: a starter recipe that trains; a run in progress drawn, saved and ended on request, in a terminal of
+# any width. usage: test_watch.sh PROGRAM
+set -euo pipefail
+
+program=$(realpath "${1:?the program}")
+work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-watch.XXXXXX")
+pid=
+trap '[ -z "$pid" ] || kill -9 $pid 2>/dev/null || true; rm -rf "$work"' EXIT
+cd "$work"
+fail() { echo "test_watch: FAILED: $*" >&2; sed 's/^/  log: /' log | tail -20 >&2; exit 1; }
+refused()
+{
+    local want=$1 text=$2 rc=0
+    shift 2
+    "$program" "$@" >out 2>log </dev/null || rc=$?
+    [ $rc = "$want" ] || fail "exit $rc, not $want: $*"
+    [ "$(grep -c 'error:' log)" = 1 ] && grep 'error:' log | grep -q -- "$text" || fail "the error lacks '$text': $*"
+}
+
+# ---- init
+"$program" init digits >log 2>&1 || fail "init digits"
+"$program" train digits.yaml --quiet --set train.steps=20 --run first >log 2>&1 || fail "the starter recipe does not train"
+refused 2 "'digits.yaml' is there already" init digits
+"$program" init digits --force >log 2>&1 || fail "--force"
+refused 2 'what is to be learned' init
+refused 4 "no file or folder 'nowhere.csv'" init nowhere.csv
+mkdir nothing
+refused 4 'nothing' init nothing
+python3 -c '
+import random
+random.seed(1)
+kinds = ["red", "green # x"]
+print("a,b,kind")
+for i in range(200): print("%.3f,%.3f,%s" % (random.random(), random.random(), kinds[i % 2]))' >colours.csv
+"$program" init colours.csv -o - >log 2>&1 && grep -q 'source: csv' log && ! grep -q 'task: regress' log || fail "a CSV of classes"
+"$program" init colours.csv --label a -o numbers.yaml >log 2>&1 && grep -q 'task: regress' numbers.yaml || fail "a number to predict"
+"$program" train numbers.yaml --quiet --set train.steps=5 --run numbers >log 2>&1 || fail "the recipe of a number does not train"
+refused 4 'can.t write' init digits -o nowhere/x.yaml
+
+# ---- a run in progress
+steps=4000000
+start()
+{
+    "$program" train digits --quiet --run "$1" --set train.steps=$steps --set eval.every=20000 --set eval.predictions=0 >train.log 2>&1 &
+    pid=$!
+    for ((i = 0; i < 200; i++)); do [ ! -s "$1/metrics.jsonl" ] || return 0; sleep 0.1; done
+    cp train.log log; fail "the run does not begin"
+}
+ended()
+{
+    local rc=0
+    wait $pid || rc=$?
+    pid=
+    [ $rc = 130 ] || { cp train.log log; fail "the run ended with $rc, not 130"; }
+    [ "$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/run.json"))["status"])' "$1")" = interrupted ] || fail "status of $1"
+}
+start run
+"$program" watch run --once >log 2>&1 || fail "watch --once"
+grep -q '^run: running' log && grep -q '^step [0-9]*/4000000  loss' log || fail "the picture"
+"$program" watch run --checkpoint-now >log 2>&1 || fail "--checkpoint-now"
+for ((i = 0; i < 100; i++)); do [ -z "$(ls run/checkpoints 2>/dev/null)" ] || break; sleep 0.1; done
+[ -n "$(ls run/checkpoints)" ] || fail "no checkpoint was saved on request"
+[ ! -e run/control ] || fail "the order was not taken away"
+
+# In a terminal: 20 columns, then 100; keys; put back as it was.
+python3 - "$program" >log 2>&1 <<'P' || fail "watch in a terminal"
+import fcntl, os, pty, re, select, struct, sys, termios, time
+def size(fd, cols, rows): fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ["TERM"] = "xterm"
+    os.environ["LC_ALL"] = "C.UTF-8"
+    os.execv(sys.argv[1], ["vktrain", "watch", "run"])
+size(fd, 20, 12)
+def read(seconds):
+    out, end = b"", time.time() + seconds
+    while time.time() < end:
+        if select.select([fd], [], [], 0.1)[0]:
+            try: chunk = os.read(fd, 65536)
+            except OSError: break
+            if not chunk: break
+            out += chunk
+    return out.decode("utf-8", "replace")
+def widest(text): return max(len(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", l)) for l in text.replace("\r", "").split("\n"))
+before = termios.tcgetattr(fd)[3]
+narrow = read(2.5)
+assert not termios.tcgetattr(fd)[3] & termios.ECHO
+assert "run: running" in narrow, narrow
+last = narrow.split("\x1b[H")[-1]
+assert widest(last) <= 20, (widest(last), last)
+size(fd, 100, 40)
+wide = read(2.5).split("\x1b[H")[-1]
+assert 60 < widest(wide) <= 100, (widest(wide), wide)
+os.write(fd, b"s")
+asked = read(2)
+assert "asked to stop" in asked, asked
+os.write(fd, b"q")
+rest = read(2)
+assert "\x1b[?25h" in rest
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+P
+ended run
+"$program" watch run --once >log 2>&1 && grep -q '^run: interrupted' log || fail "watch after the end"
+refused 2 'no process trains' watch run --stop-after-evaluation
+refused 2 'needs a terminal' watch run
+refused 4 'nowhere' watch nowhere --once
+refused 2 'at least 1' watch run --every 0
+
+# ---- what is no order is thrown away; a killed run is said to be one
+start killed
+echo 'rm -rf /' >killed/control
+for ((i = 0; i < 50; i++)); do [ -e killed/control ] || break; sleep 0.1; done
+[ ! -e killed/control ] || fail "an odd order stays"
+kill -9 $pid
+wait $pid 2>/dev/null || true
+pid=
+grep -q 'no order that is known' train.log || { cp train.log log; fail "an odd order is not said"; }
+"$program" watch killed --once >log 2>&1 && grep -q 'killed (its process is gone)' log || fail "a killed run"
+echo "test_watch: passed"

@@ -1,0 +1,14 @@
+/* Between the files of `vktrain bench`. */
+#ifndef VKT_TOOLS_CMD_BENCH_H
+#define VKT_TOOLS_CMD_BENCH_H
+
+#include "cli.h"
+
+typedef struct bench_scaling_options {
+    bool quick, once;
+    const char *json, *csv, *svg; /* files to write, or NULL */
+} bench_scaling_options;
+/* The exit code. */
+int cmd_bench_scaling(const cli_options *common, const bench_scaling_options *o);
+
+#endif

@@ -1,0 +1,48 @@
+/* vktrain report: runs and studies as a page. */
+#include "cli.h"
+
+typedef struct report_options {
+    cli_options common;
+    const char *out;
+    bool no_png;
+} report_options;
+
+#define AT(field) offsetof(report_options, field)
+static const cli_flag flags[] = {
+    { "-o", CLI_TEXT, AT(out), "FILE.html", "report.html in the folder", "page to write" },
+    { "--no-png", CLI_BOOL, AT(no_png), NULL, NULL, "the page only, no picture files beside it" },
+    { 0 },
+};
+
+static int run(void *options)
+{
+    const report_options *o = options;
+    vkt_report_result r;
+    vkt_report_desc d = {
+        .paths = o->common.args, .n_paths = o->common.n_args, .out = o->out, .no_png = o->no_png
+    };
+    vkt_status st = vkt_report_write(&d, &r);
+    if (st != VKT_OK) return cli_exit_code(st);
+    printf("%s: %s", r.out, cli_bytes(r.bytes));
+    if (r.n_pictures) printf(", and %zu PNG files beside it", r.n_pictures);
+    if (r.n_findings) printf("; %zu finding%s", r.n_findings, r.n_findings == 1 ? "" : "s");
+    putchar('\n');
+    return CLI_OK;
+}
+
+const cli_command cmd_report = {
+    .name = "report",
+    .args = "RUN|STUDY...",
+    .summary = "curves, findings and tables as one self-contained HTML page, plots as PNG",
+    .details =
+        "One run: its curves, what they say, classes, predictions, time, configuration.\n"
+        "Several runs: over one another, with the options that differ. A study: its answer,\n"
+        "the metric along each metaparameter, its trials.\n"
+        "examples: vktrain report runs/try\n"
+        "          vktrain report runs/a runs/b -o compare.html",
+    .min_args = 1,
+    .max_args = 100000,
+    .flags = flags,
+    .options_bytes = sizeof(report_options),
+    .run = run,
+};

@@ -1,0 +1,216 @@
+/* vktrain watch: a run in progress as text plots, and two orders that it can be given. Reads the
+ * run's files only; what it draws can be drawn by any process, over ssh too. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+typedef struct watch_options {
+    cli_options common;
+    bool once, stop, checkpoint;
+    uint32_t every;
+} watch_options;
+
+#define AT(field) offsetof(watch_options, field)
+static const cli_flag flags[] = {
+    { "--once", CLI_BOOL, AT(once), NULL, NULL, "draw one picture and end" },
+    { "--every", CLI_UINT, AT(every), "S", "1", "seconds between pictures" },
+    { "--stop-after-evaluation", CLI_BOOL, AT(stop), NULL, NULL,
+      "tell the run to end after its next evaluation, then end" },
+    { "--checkpoint-now", CLI_BOOL, AT(checkpoint), NULL, NULL,
+      "tell the run to save a checkpoint and go on, then end" },
+    { 0 },
+};
+
+enum { POINTS = 800, MAX_EVALS = 4000 };
+
+typedef struct view {
+    const watch_options *o;
+    const char *dir;
+    vkt_history *h;
+    vkt_run_info info; /* texts belong to `list` */
+    vkt_run_info *list;
+    char said[120]; /* what became of the last order */
+} view;
+
+static vkt_status refresh(view *v)
+{
+    size_t n;
+    vkt_runs_free(&v->list);
+    vkt_status st = vkt_runs_list(v->dir, &v->list, &n);
+    if (st != VKT_OK) return st;
+    v->info = n == 1 ? v->list[0] : (vkt_run_info) { 0 };
+    return vkt_history_update(v->h);
+}
+
+/* One line, cut to the width, the rest of it erased. */
+static void line(int cols, const char *text)
+{
+    printf("%.*s%s\n", cols, text, cli_can_redraw(stdout) ? "\033[K" : "");
+}
+
+static const char *percent_or(double accuracy, double mae)
+{
+    return isfinite(accuracy) ? cli_percent(accuracy) : isfinite(mae) ? cli_number(mae) : "-";
+}
+
+/* Training loss, averaged to at most POINTS points, and validation loss. */
+static void plot_loss(const view *v, int cols, int rows, double end)
+{
+    static double x[POINTS], y[POINTS], ex[MAX_EVALS], ey[MAX_EVALS];
+    const vkt_history *h = v->h;
+    size_t width = h->n_steps / POINTS + 1, n = 0, e = 0;
+    for (size_t at = 0; at < h->n_steps; at += width, n++) {
+        double sum = 0;
+        size_t k = 0;
+        for (size_t i = at; i < at + width && i < h->n_steps; i++)
+            if (isfinite(h->steps[i].loss)) sum += h->steps[i].loss, k++;
+        x[n] = (double)h->steps[at].step;
+        y[n] = k ? sum / (double)k : NAN;
+    }
+    for (size_t i = 0; i < h->n_evals && e < MAX_EVALS; i++)
+        if (!strcmp(h->evals[i].split, h->evals[0].split)) {
+            ex[e] = (double)h->evals[i].step;
+            ey[e++] = h->evals[i].loss;
+        }
+    const cli_curve curves[] = { { x, y, n }, { ex, ey, e } };
+    cli_plot(stdout, curves, 2, end, cols, rows);
+}
+
+static void plot_metric(const view *v, int cols, int rows, double end)
+{
+    static double ex[MAX_EVALS], ey[MAX_EVALS];
+    const vkt_history *h = v->h;
+    size_t e = 0;
+    for (size_t i = 0; i < h->n_evals && e < MAX_EVALS; i++)
+        if (!strcmp(h->evals[i].split, h->evals[0].split)) {
+            ex[e] = (double)h->evals[i].step;
+            ey[e++] = isfinite(h->evals[i].accuracy) ? h->evals[i].accuracy : h->evals[i].mae;
+        }
+    cli_plot(stdout, &(cli_curve) { ex, ey, e }, 1, end, cols, rows);
+}
+
+static const char *eta(const view *v, bool alive)
+{
+    const vkt_history *h = v->h;
+    if (!alive || h->n_steps < 2) return "-";
+    const vkt_history_step *a = &h->steps[h->n_steps > 500 ? h->n_steps - 500 : 0],
+                           *b = &h->steps[h->n_steps - 1];
+    double per = (b->seconds - a->seconds) / (double)(b->step - a->step ? b->step - a->step : 1);
+    return cli_time(per * (double)(v->info.total > b->step ? v->info.total - b->step : 0));
+}
+
+static void draw(const view *v, bool keys)
+{
+    const vkt_history *h = v->h;
+    int cols = cli_columns(stdout), rows = cli_rows(stdout) - 6 - keys;
+    bool alive = vkt_run_alive(v->dir), metric = rows >= 12 && h->n_evals;
+    double end = (double)v->info.total;
+    if (h->n_steps) end = fmax(end, (double)h->steps[h->n_steps - 1].step);
+    if (cli_can_redraw(stdout) && !v->o->once) fputs("\033[H", stdout);
+    const char *status = v->info.status ? v->info.status : "starting";
+    if (!alive && !strcmp(status, "running")) status = "killed (its process is gone)";
+    line(cols, cli_text("%s: %s", v->dir, status));
+    if (h->n_steps) {
+        const vkt_history_step *s = &h->steps[h->n_steps - 1];
+        line(cols, cli_text("step %llu/%llu  loss %s  norm %s  lr %s  %s/s  ETA %s",
+                            (unsigned long long)s->step, (unsigned long long)v->info.total,
+                            cli_number(s->loss), cli_number(s->grad_norm), cli_number(s->lr),
+                            cli_rate(s->items_per_s), eta(v, alive)));
+    } else {
+        line(cols, "no step yet");
+    }
+    if (h->n_evals) {
+        const vkt_history_eval *e = &h->evals[h->n_evals - 1];
+        line(cols,
+             cli_text("%s at %llu: loss %s, %s; best %s %s at %llu", e->split,
+                      (unsigned long long)e->step, cli_number(e->loss),
+                      percent_or(e->accuracy, e->mae), v->info.metric ? v->info.metric : "",
+                      cli_number(v->info.best_metric), (unsigned long long)v->info.best_step));
+    } else {
+        line(cols, "no evaluation yet");
+    }
+    line(cols, "loss: training; in yellow: validation");
+    plot_loss(v, cols, metric ? rows * 3 / 5 : rows, end);
+    if (metric) {
+        line(cols, "validation metric");
+        plot_metric(v, cols, rows - rows * 3 / 5 - 1, end);
+    }
+    if (keys) line(cols, *v->said ? v->said : "q quit  s stop after evaluation  c checkpoint now");
+    if (cli_can_redraw(stdout) && !v->o->once) fputs("\033[J", stdout);
+    fflush(stdout);
+}
+
+static void order(view *v, vkt_run_order what)
+{
+    if (!vkt_run_alive(v->dir))
+        snprintf(v->said, sizeof v->said, "nobody trains there now (q quits)");
+    else if (vkt_run_control(v->dir, what) == VKT_OK)
+        snprintf(v->said, sizeof v->said,
+                 what == VKT_ORDER_CHECKPOINT
+                     ? "asked for a checkpoint (q quits)"
+                     : "asked to stop after the next evaluation (q quits)");
+}
+
+static vkt_status watch(view *v)
+{
+    vkt_status st = VKT_OK;
+    bool keys = cli_can_redraw(stdout) && cli_keys_begin();
+    if (!keys && !v->o->once) {
+        cli_error("watch: needs a terminal; --once draws one picture anywhere");
+        return VKT_ARG;
+    }
+    fputs("\033[2J", stdout);
+    for (int key = 0; key != 'q' && key != 'Q' && key != 3 && key != 4 && st == VKT_OK;) {
+        if (key == 's') order(v, VKT_ORDER_STOP_AFTER_EVALUATION);
+        if (key == 'c') order(v, VKT_ORDER_CHECKPOINT);
+        st = refresh(v);
+        if (st == VKT_OK) draw(v, true);
+        key = cli_key(v->o->every);
+    }
+    cli_keys_end();
+    return st;
+}
+
+static int run(void *options)
+{
+    const watch_options *o = options;
+    view v = { .o = o, .dir = o->common.args[0] };
+    vkt_status st = VKT_OK;
+    if (!o->every) {
+        cli_error("watch: --every must be at least 1");
+        return CLI_USAGE;
+    }
+    if (o->stop || o->checkpoint) {
+        if (o->checkpoint) st = vkt_run_control(v.dir, VKT_ORDER_CHECKPOINT);
+        if (o->stop && st == VKT_OK) st = vkt_run_control(v.dir, VKT_ORDER_STOP_AFTER_EVALUATION);
+        return cli_exit_code(st);
+    }
+    st = vkt_history_load(v.dir, &v.h);
+    if (st == VKT_OK && o->once) {
+        st = refresh(&v);
+        if (st == VKT_OK) draw(&v, false);
+    } else if (st == VKT_OK) {
+        st = watch(&v);
+    }
+    vkt_history_destroy(&v.h);
+    vkt_runs_free(&v.list);
+    return cli_exit_code(st);
+}
+
+const cli_command cmd_watch = {
+    .name = "watch",
+    .args = "RUN",
+    .summary = "a run in progress, as curves in the terminal; ends it or saves it on request",
+    .details = "Keys: q quits the view (the run goes on), s lets the run end after its next\n"
+               "evaluation, c saves a checkpoint now. Works over ssh.\n"
+               "examples: vktrain watch runs/try\n"
+               "          vktrain watch runs/try --once\n"
+               "          vktrain watch runs/try --stop-after-evaluation",
+    .min_args = 1,
+    .max_args = 1,
+    .flags = flags,
+    .options_bytes = sizeof(watch_options),
+    .run = run,
+};
