@@ -25,7 +25,8 @@ struct vkt_step_block {
     U32 dropout_key;   /* of (seed, dropout): see rng.h */
     U32 micro;         /* of this step: 0 begins a new sum of gradients */
     F32 inv_weight;    /* what loss and gradient are multiplied by: 1, or 1 / sum of weights */
-    U32 pad0, pad1, pad2;
+    F32 ema;           /* share of the new parameters in their moving average */
+    U32 pad0, pad1;
 };
 
 /* What a step reports: optim_state.comp writes it, optim_update.comp and the host read it. */
@@ -301,6 +302,14 @@ struct cast_params {
 /* accumulate.comp: sum = (first micro-batch ? 0 : sum) + x */
 struct accumulate_params {
     ADDR(f32s) sum;
+    ADDR(f32s) x;
+    ADDR(step_ref) step;
+    U32 n, pad;
+};
+
+/* ema.comp: average += share * (x - average) */
+struct ema_params {
+    ADDR(f32s) average;
     ADDR(f32s) x;
     ADDR(step_ref) step;
     U32 n, pad;

@@ -1,7 +1,8 @@
 /* libFuzzer target for everything that reads foreign bytes: the first byte chooses IDX, a CSV
- * opened whole (with its schema read back), a picture or a schema. Build with -DVKT_FUZZ=ON and
+ * opened whole (with its schema read back), a picture, CIFAR or a pack, or a schema. Build with -DVKT_FUZZ=ON and
  * clang; run: fuzz_data -max_total_time=300 CORPUS */
 #include "data/dataset.h"
+#include "data/packed.h"
 #include "data/picture.h"
 
 static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
@@ -35,6 +36,24 @@ static void fuzz_picture(uint8_t how, const uint8_t *data, size_t n)
         vkt__picture_resize(pixels, w, box, channels, out, to_w, to_h);
     }
     free(pixels);
+}
+
+/* CIFAR and packs; what a pack says is within its bytes. */
+static void fuzz_images(uint8_t how, const uint8_t *data, size_t n)
+{
+    uint32_t n_labels = 1 + (how & 1);
+    size_t records = n / (3072 + n_labels) + 1;
+    uint8_t *pixels = vkt__alloc(records * 3072), *copy = vkt__alloc(n + 1);
+    vkt_label *labels = vkt__alloc(records * sizeof *labels);
+    vkt__packed packed;
+    vkt__cifar_parse(data, n, "fuzz", n_labels, 10, pixels, labels);
+    memcpy(copy, data, n); /* aligned */
+    if (vkt__packed_parse(copy, n, "fuzz", &packed) == VKT_OK)
+        VKT_ASSERT(packed.pixels + packed.n * packed.n_inputs <= copy + n &&
+                   (const uint8_t *)packed.json + packed.json_bytes == copy + n);
+    free(pixels);
+    free(labels);
+    free(copy);
 }
 
 static void fuzz_schema(const uint8_t *data, size_t n)
@@ -95,6 +114,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         fuzz_idx(data + 1, n - 1);
     else if (data[0] == 'p')
         fuzz_picture(data[1], data + 2, n - 2);
+    else if (data[0] == 'c')
+        fuzz_images(data[1], data + 2, n - 2);
     else if (data[0] == 's')
         fuzz_schema(data + 1, n - 1);
     else

@@ -173,6 +173,7 @@ static void mixup_blends_pairs(void **state)
             assert_int_equal(b->y[i].u, y[0].u);
             assert_int_equal(b->y2[i].u, y[1].u);
             float share = b->w[i] / 0.25f;
+            assert_true(share >= 0.5f && share <= 1);
             REQUIRE_NEAR(b->w[i] + b->w2[i], 0.25, 1e-6);
             REQUIRE_NEAR(b->w[i], b->w[j], 0);
             for (int p = 0; p < SIZE; p++) /* three roundings of values to 4 */

@@ -348,14 +348,23 @@ static void sections_within_sections(void **state)
     assert_true(c->augment.flip == 0.5f && c->augment.cutout == 8 && c->balanced_sampling == 1);
     assert_string_equal(c->data.size, "48x64");
     REQUIRE_OK(vkt_config_set(c, "data.augment.mixup=0.2"));
+    REQUIRE_OK(vkt_config_set(c, "loss.class_weights=[1, 0.25, 3]"));
     char *yaml = vkt_config_yaml(c);
     assert_non_null(strstr(yaml, "  augment:\n    crop_padding: 0\n    flip: 0.5\n"));
     vkt_config *d = accepted(yaml);
     assert_memory_equal(&c->augment, &d->augment, sizeof c->augment);
+    assert_true(d->class_weight == VKT_CW_LIST && d->n_class_weights == 3);
+    assert_true(d->class_weights[1] == 0.25f && d->class_weights[2] == 3);
+    REQUIRE_OK(vkt_config_set(c, "loss.class_weight=balanced"));
+    assert_true(c->class_weight == VKT_CW_BALANCED);
     free(yaml);
     vkt_config_destroy(&c), vkt_config_destroy(&d);
     refused("data:\n  augment:\n    flipp: 1\n" MODEL,
             "r.yaml:3: unknown key 'data.augment.flipp'; did you mean 'data.augment.flip'");
+    refused("data: {source: digits}\nloss: {class_weight: [1, -2]}\n" MODEL,
+            "every entry must be a number from 0");
+    refused("data: {source: digits}\nloss: {class_weight: balance}\n" MODEL,
+            "did you mean 'balanced'");
 }
 
 static void numbers_print_shortest(void **state)

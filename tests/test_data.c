@@ -377,6 +377,58 @@ static void split_too_small(void **state)
     refuse(&d, VKT_ARG, "test_fraction 0.01", "too few");
 }
 
+/* ---- CIFAR ---- */
+
+static void cifar(void **state)
+{
+    (void)state;
+    enum { PIXELS = 3072 };
+    for (uint32_t n_labels = 1; n_labels <= 2; n_labels++) {
+        vkt_dataset *ds;
+        size_t record = n_labels + PIXELS;
+        const char *train = n_labels == 1 ? "cifar/data_batch_%d.bin" : "cifar/train.bin";
+        char path[100];
+        REQUIRE_OK(vkt__remove_tree(DIR "/cifar"));
+        REQUIRE_OK(vkt__mkdirs(DIR "/cifar"));
+        for (size_t i = 0; i < 4 * record; i++) bytes[i] = (uint8_t)(i * 31 + i / 1024);
+        for (size_t i = 0; i < 4; i++)
+            bytes[i * record] = 1, bytes[i * record + n_labels - 1] = (uint8_t)(i + 3);
+        for (int k = 1; k <= (n_labels == 1 ? 5 : 1); k++) {
+            snprintf(path, sizeof path, DIR "/%s", train);
+            if (n_labels == 1) snprintf(path, sizeof path, DIR "/cifar/data_batch_%d.bin", k);
+            put(path, bytes, 4 * record);
+        }
+        put(n_labels == 1 ? DIR "/cifar/test_batch.bin" : DIR "/cifar/test.bin", bytes, 2 * record);
+        put(n_labels == 1 ? DIR "/cifar/batches.meta.txt" : DIR "/cifar/fine_label_names.txt",
+            "plane\ncar\r\nbird\ncat\n\n", 21);
+        vkt_data_desc d = { .source = "cifar", .path = DIR "/cifar", RAW };
+        REQUIRE_OK(vkt_dataset_open(&d, &ds));
+        const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+        assert_int_equal(info->n[VKT_TRAIN], n_labels == 1 ? 20 : 4);
+        assert_int_equal(info->n[VKT_TEST], 2);
+        assert_int_equal(info->n_outputs, n_labels == 1 ? 10 : 100);
+        assert_string_equal(info->class_names[3], "cat");
+        assert_string_equal(info->class_names[4], "4");
+        static float x[PIXELS];
+        vkt_label y;
+        REQUIRE_OK(vkt_dataset_example(ds, VKT_TEST, 1, x, &y));
+        assert_int_equal(y.u, 4);
+        for (size_t k = 0; k < 1024; k++)
+            for (size_t c = 0; c < 3; c++)
+                REQUIRE_NEAR(x[3 * k + c] * 255, bytes[record + n_labels + c * 1024 + k], 1e-4);
+        vkt_dataset_destroy(&ds);
+        put(path, bytes, 2 * record - 5);
+        refuse(&d, VKT_FORMAT, path, "no whole number of");
+        bytes[record + n_labels - 1] = n_labels == 1 ? 10 : 100;
+        put(path, bytes, 2 * record);
+        refuse(&d, VKT_FORMAT, path, "of record 1 is outside the");
+        put(path, bytes, 0);
+        refuse(&d, VKT_FORMAT, path, "has 0 bytes");
+    }
+    refuse(&(vkt_data_desc) { .source = "cifar", .path = DIR }, VKT_IO, DIR,
+           "neither data_batch_1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +439,7 @@ int main(void)
         cmocka_unit_test(idx_bad_files),
         cmocka_unit_test(idx_content_decides),
         cmocka_unit_test(digits),
+        cmocka_unit_test(cifar),
         cmocka_unit_test(embedded_files),
         cmocka_unit_test(fashion_mnist),
         cmocka_unit_test(split_is_stratified_disjoint_and_covering),

@@ -159,7 +159,7 @@ bool cli_exists(const char *path);
 /* ---- commands ---- */
 
 extern const cli_command cmd_devices, cmd_doctor, cmd_recipes, cmd_train, cmd_eval, cmd_predict,
-    cmd_inspect, cmd_runs, cmd_bench, cmd_profile, cmd_tune, cmd_study, cmd_report, cmd_watch,
-    cmd_init;
+    cmd_export, cmd_pack, cmd_inspect, cmd_runs, cmd_bench, cmd_profile, cmd_tune, cmd_study,
+    cmd_report, cmd_watch, cmd_init;
 
 #endif

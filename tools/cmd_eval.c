@@ -8,8 +8,8 @@
 typedef struct eval_options {
     cli_options common;
     int split;
-    bool json;
-    const char *predictions, *data;
+    bool json, raw;
+    const char *predictions, *data, *confusion;
     uint32_t batch;
 } eval_options;
 
@@ -18,10 +18,14 @@ static const cli_flag flags[] = {
     { "--split", CLI_CHOICE, AT(split), "train|valid|test", "test",
       "which examples of the run's own data" },
     { "--data", CLI_TEXT, AT(data), "PATH", "the run's own",
-      "other data of the same kind: CSV, IDX images, or a folder; all of it" },
+      "other data of the same kind: CSV, IDX images, a folder of pictures; all of it" },
     { "--predictions", CLI_TEXT, AT(predictions), "FILE.csv", NULL,
       "write what the model says about each example" },
+    { "--confusion", CLI_TEXT, AT(confusion), "PATH", NULL,
+      "write which classes are taken for which: PATH.csv and PATH.png" },
     { "--batch", CLI_UINT, AT(batch), "N", "0", "examples at a time; 0: as the run evaluated" },
+    { "--raw", CLI_BOOL, AT(raw), NULL, NULL,
+      "of a run with train.ema: the weights themselves, not their average" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL, "as JSON" },
     { 0 },
 };
@@ -30,16 +34,20 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
 {
     json_t *classes = json_array();
     for (uint32_t i = 0; i < r->n_classes && r->class_count; i++)
-        json_array_append_new(classes, json_pack("{s:s, s:I, s:I}", "name",
+        json_array_append_new(classes, json_pack("{s:s, s:I, s:I, s:o, s:o, s:o}", "name",
                                                  r->class_names ? r->class_names[i] : "", "n",
                                                  (json_int_t)r->class_count[i], "correct",
-                                                 (json_int_t)r->class_correct[i]));
-    cli_json_print(json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "checkpoint", o->common.args[0],
-                             o->data ? "data" : "split", o->data ? o->data : split, "n",
-                             (json_int_t)r->n, "loss", cli_json_number(r->loss), "accuracy",
-                             cli_json_number(r->accuracy), "mae", cli_json_number(r->mae),
-                             "classes", classes),
-                   JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+                                                 (json_int_t)r->class_correct[i], "precision",
+                                                 cli_json_number(r->class_precision[i]), "recall",
+                                                 cli_json_number(r->class_recall[i]), "f1",
+                                                 cli_json_number(r->class_f1[i])));
+    cli_json_print(
+        json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "checkpoint", o->common.args[0],
+                  o->data ? "data" : "split", o->data ? o->data : split, "n", (json_int_t)r->n,
+                  "loss", cli_json_number(r->loss), "accuracy", cli_json_number(r->accuracy),
+                  "balanced_accuracy", cli_json_number(r->balanced_accuracy), "macro_f1",
+                  cli_json_number(r->macro_f1), "mae", cli_json_number(r->mae), "classes", classes),
+        JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
 static void print_text(const eval_options *o, const vkt_eval_result *r, const char *split)
@@ -47,25 +55,29 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
     printf("%s%s%s: %s examples, loss %s", cli_color(stdout, CLI_BOLD), o->data ? o->data : split,
            cli_color(stdout, CLI_PLAIN), cli_count(r->n), cli_number(r->loss));
     if (isfinite(r->accuracy)) printf(", accuracy %s", cli_percent(r->accuracy));
+    if (isfinite(r->balanced_accuracy))
+        printf(", balanced %s, macro F1 %s", cli_percent(r->balanced_accuracy),
+               cli_percent(r->macro_f1));
     if (isfinite(r->mae)) printf(", mean absolute error %s", cli_number(r->mae));
     putchar('\n');
     if (!r->n_classes || !r->class_count || o->common.quiet) return;
-    static const cli_column col[] = { { "class", false, 32 },
-                                      { "examples", true, 0 },
-                                      { "correct", true, 0 },
-                                      { "accuracy", true, 0 } };
-    char(*text)[3][24] = calloc(r->n_classes, sizeof *text);
-    const char **cell = calloc(4 * (size_t)r->n_classes, sizeof *cell);
+    static const cli_column col[] = { { "class", false, 32 }, { "examples", true, 0 },
+                                      { "correct", true, 0 }, { "precision", true, 0 },
+                                      { "recall", true, 0 },  { "F1", true, 0 } };
+    enum { COLUMNS = CLI_COUNT(col), NUMBERS = COLUMNS - 1 };
+    char(*text)[NUMBERS][24] = calloc(r->n_classes, sizeof *text);
+    const char **cell = calloc(COLUMNS * (size_t)r->n_classes, sizeof *cell);
     for (uint32_t i = 0; i < r->n_classes && text && cell; i++) {
-        uint64_t n = r->class_count[i], hit = r->class_correct[i];
-        snprintf(text[i][0], 24, "%s", cli_count(n));
-        snprintf(text[i][1], 24, "%s", cli_count(hit));
-        snprintf(text[i][2], 24, "%s", n ? cli_percent((double)hit / (double)n) : "-");
-        cell[4 * i] = r->class_names ? r->class_names[i] : "";
-        for (int k = 0; k < 3; k++) cell[4 * i + 1 + (uint32_t)k] = text[i][k];
+        const double score[] = { r->class_precision[i], r->class_recall[i], r->class_f1[i] };
+        snprintf(text[i][0], 24, "%s", cli_count(r->class_count[i]));
+        snprintf(text[i][1], 24, "%s", cli_count(r->class_correct[i]));
+        for (uint32_t k = 0; k < 3; k++)
+            snprintf(text[i][2 + k], 24, "%s", isfinite(score[k]) ? cli_percent(score[k]) : "-");
+        cell[COLUMNS * i] = r->class_names ? r->class_names[i] : "";
+        for (uint32_t k = 0; k < NUMBERS; k++) cell[COLUMNS * i + 1 + k] = text[i][k];
     }
     putchar('\n');
-    if (text && cell) cli_table(stdout, col, 4, cell, r->n_classes);
+    if (text && cell) cli_table(stdout, col, COLUMNS, cell, r->n_classes);
     free(text);
     free(cell);
 }
@@ -79,7 +91,9 @@ static int run(void *options)
         .data = o->data,
         .split = (vkt_split)o->split,
         .predictions = o->predictions,
+        .confusion = o->confusion,
         .batch = o->batch,
+        .raw = o->raw,
     };
     vkt_eval_result r = { 0 };
     vkt_status st = vkt_eval(&desc, &r);

@@ -395,10 +395,47 @@ static int inspect(const char *path)
     return rc;
 }
 
+typedef struct inspect_options {
+    cli_options common;
+    const char *augment;
+    cli_list set;
+} inspect_options;
+
+#define AT(field) offsetof(inspect_options, field)
+static const cli_flag flags[] = {
+    { "--augment", CLI_TEXT, AT(augment), "SHEET.png", NULL,
+      "FILE is a recipe: draw training images as they are and as the model will see them" },
+    { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL, "with --augment: change the recipe" },
+    { 0 },
+};
+
+static int draw_augmented(const inspect_options *o)
+{
+    vkt_config *c = NULL;
+    vkt_dataset *ds = NULL;
+    vkt_status st = vkt_config_create(&c);
+    if (st == VKT_OK) st = vkt_config_load(c, o->common.args[0]);
+    for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
+    if (st == VKT_OK) st = vkt_config_finish(c);
+    if (st == VKT_OK) st = vkt_dataset_open(&c->data, &ds);
+    if (st == VKT_OK) st = vkt_dataset_augment_sheet(ds, &c->augment, c->seed, o->augment);
+    if (st == VKT_OK)
+        printf("%s: 40 training images, above as they are, below augmented\n", o->augment);
+    vkt_dataset_destroy(&ds);
+    vkt_config_destroy(&c);
+    return cli_exit_code(st);
+}
+
 static int run(void *options)
 {
+    const inspect_options *with = options;
     const cli_options *o = options;
     int rc = CLI_OK;
+    if (with->augment && o->n_args == 1) return draw_augmented(with);
+    if (with->augment || with->set.n) {
+        cli_error("inspect: --augment takes one recipe; --set is for it");
+        return CLI_USAGE;
+    }
     for (size_t i = 0; i < o->n_args; i++) {
         if (i) putchar('\n');
         int one = inspect(o->args[i]);
@@ -412,9 +449,10 @@ const cli_command cmd_inspect = {
     .args = "FILE...",
     .summary = "what a file or a run holds",
     .details = "FILE is a safetensors, IDX or CSV file (the last two may be gzipped), a run "
-               "folder, or a checkpoint folder.",
+               "folder, or a checkpoint folder; with --augment a recipe.",
     .min_args = 1,
     .max_args = SIZE_MAX,
-    .options_bytes = sizeof(cli_options),
+    .flags = flags,
+    .options_bytes = sizeof(inspect_options),
     .run = run,
 };

@@ -6,9 +6,9 @@
 #include "cli.h"
 
 static const cli_command *const commands[] = {
-    &cmd_devices, &cmd_doctor,  &cmd_recipes, &cmd_train, &cmd_eval,
-    &cmd_predict, &cmd_inspect, &cmd_runs,    &cmd_bench, &cmd_profile,
-    &cmd_tune,    &cmd_study,   &cmd_report,  &cmd_watch, &cmd_init,
+    &cmd_devices, &cmd_doctor, &cmd_recipes, &cmd_train, &cmd_eval,  &cmd_predict,
+    &cmd_export,  &cmd_pack,   &cmd_inspect, &cmd_runs,  &cmd_bench, &cmd_profile,
+    &cmd_tune,    &cmd_study,  &cmd_report,  &cmd_watch, &cmd_init,
 };
 
 static void usage(FILE *f)

@@ -27,10 +27,11 @@ typedef enum vkt_bad_files { VKT_BAD_SKIP, VKT_BAD_STOP } vkt_bad_files;
 typedef enum vkt_picture_color { VKT_COLOR_AUTO, VKT_COLOR_GREY, VKT_COLOR_RGB } vkt_picture_color;
 
 typedef struct vkt_data_desc {
-    const char *source; /* "digits" (embedded), "idx", "csv", "images" */
+    const char *source; /* "digits" (embedded), "idx", "csv", "images", "cifar", "packed" */
     const char *path;   /* idx: folder with MNIST's file names, classes.txt (one name a line) if you
                            like;   csv: the file; both gzip or plain, told by content;   images: a
-                           folder of CLASS/.. or of train, valid, test, each of CLASS/.. */
+                           folder of CLASS/.. or of train, valid, test, each of CLASS/..;   cifar:
+                           the folder of the binary version */
     const char *test_path; /* csv: a separate test file, or NULL */
     const char *label;     /* csv: label column, by name or 0-based position, "last"; NULL: last */
     const char *header;    /* csv: "auto" (NULL), "yes", "no"; auto also knows scikit-learn's first
@@ -175,6 +176,17 @@ void vkt_loader_destroy(vkt_loader **l);
 vkt_status vkt_loader_next(vkt_loader *l, uint32_t *slot, double *wait_s);
 /* The slot (given by next, in the same order) may be filled again: the device has read it. */
 void vkt_loader_release(vkt_loader *l, uint32_t slot);
+
+/* A PNG of 40 training images, in rows as they are and as the loader makes them for the model. ARG:
+ * no grey or colour images. */
+vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *how, uint64_t seed,
+                                     const char *path);
+
+/* Writes images as one file for data.source packed: pixels at the model's size, classes, split and
+ * constants (layout: src/data/packed.h). Images that can't be read are left out, or an error.
+ * n_packed: examples of each split. Blocks: decodes everything. ARG: no images. */
+vkt_status vkt_dataset_pack(const vkt_dataset *ds, bool stop_on_bad, const char *path,
+                            uint64_t n_packed[VKT_N_SPLITS]);
 
 /* Data sets and texts built into the library (recipes: vkt_recipe). NULL if there is none of that
  * name. */

@@ -38,8 +38,10 @@ typedef struct vkt_optim_desc {
     float eps;          /* 1e-8; added to sqrt(v), inside the root for playbook RMSProp */
     float weight_decay; /* adamw: decoupled (theta -= lr * wd * theta); others: g += wd * theta */
     bool decay_all;     /* decay biases and norm gains too; default: only tensors of rank >= 2 */
-    bool offload;       /* moments in the host's memory (VKT_MEM_HOST), read and written from there */
-    float clip;         /* global L2 norm limit; 0: none. The norm is measured either way */
+    bool offload; /* moments in the host's memory (VKT_MEM_HOST), read and written from there */
+    float clip;   /* global L2 norm limit; 0: none. The norm is measured either way */
+    float ema; /* a moving average of the parameters with this decay is kept beside them, as moment
+                  "ema"; 0: none. Step t (from 0) keeps min(ema, (1 + t) / (10 + t)), the first 0 */
     const vkt_optim_group *groups;
     size_t n_groups;
     float loss_scale;     /* fp16: what the gradient is multiplied by at first, a power of two;
@@ -137,7 +139,7 @@ void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *desc, void *step_bl
 void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed,
                          void *step_block);
 uint32_t vkt_step_block_bytes(void);
-/* Moment buffers, for checkpoints: names ("m", "v"), flat, model layout. */
+/* Moment buffers, for checkpoints: names ("m", "v", "ema"), flat, model layout. */
 size_t vkt_optim_n_moments(const vkt_optim *o);
 const char *vkt_optim_moment_name(const vkt_optim *o, size_t i);
 vkt_buffer *vkt_optim_moment(const vkt_optim *o, size_t i);

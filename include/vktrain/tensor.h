@@ -59,8 +59,8 @@ void vkt_graph_precision(vkt_graph *g, vkt_dtype dtype);
 void vkt_shadow(vkt_tensor *t, vkt_tensor *shadow);
 /* vkt_backward then gives the gradients of scale * loss; scale is an input of one f32. */
 void vkt_scale_loss(vkt_graph *g, vkt_tensor *scale);
-/* Compute activations again in the backward pass where that lowers the memory of the plan; for about
- * a third more arithmetic, to the same bits. Call before planning. */
+/* Compute activations again in the backward pass where that lowers the memory of the plan; for
+ * about a third more arithmetic, to the same bits. Call before planning. */
 void vkt_graph_recompute(vkt_graph *g);
 
 /* A tensor whose memory the caller owns and binds before vkt_graph_compile. */

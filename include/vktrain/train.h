@@ -13,7 +13,7 @@ extern "C" {
 
 /* ---- configuration: one struct, one option table ---- */
 
-typedef enum vkt_class_weighting { VKT_CW_NONE, VKT_CW_BALANCED } vkt_class_weighting;
+typedef enum vkt_class_weighting { VKT_CW_NONE, VKT_CW_BALANCED, VKT_CW_LIST } vkt_class_weighting;
 /* A measure against a lack of device memory: taken when it must be, never, or always. */
 typedef enum vkt_measure { VKT_MEASURE_AUTO, VKT_MEASURE_NONE, VKT_MEASURE_ALWAYS } vkt_measure;
 
@@ -33,9 +33,13 @@ typedef struct vkt_config {
     float label_smoothing;
     int64_t ignore_index; /* -1: none */
     vkt_class_weighting class_weight;
+    const float *class_weights; /* [n_class_weights] of VKT_CW_LIST, in the classes' order */
+    uint32_t n_class_weights;
     vkt_optim_desc optim;
     vkt_measure offload;   /* optimizer moments in the host's memory */
     vkt_measure recompute; /* activations computed again in the backward pass */
+    const char *init_from; /* weights to begin with: safetensors, run or checkpoint; NULL: none */
+    const char *freeze;    /* pattern of parameters that stay as they are; NULL: none */
     vkt_schedule schedule; /* .steps is train.steps, .lr is optim.lr */
     uint32_t batch;        /* examples of a micro-batch */
     uint32_t
@@ -47,9 +51,9 @@ typedef struct vkt_config {
     uint64_t eval_sample;      /* examples of the validation set used at intervals; 0: all */
     uint32_t eval_predictions; /* examples whose predictions are saved each time */
     uint32_t keep;             /* best checkpoints kept */
-    const char
-        *metric;     /* that selects: "accuracy", "loss", "mae"; "auto" until vkt_config_finish */
-    int metric_sign; /* +1 larger is better, -1 smaller; 0: by the metric's name */
+    const char *metric; /* that selects: "accuracy", "balanced_accuracy", "macro_f1", "loss", "mae";
+                           "auto" until vkt_config_finish */
+    int metric_sign;    /* +1 larger is better, -1 smaller; 0: by the metric's name */
     const char *source; /* recipe path or built-in name */
     bool no_rewrite;    /* graphs without fusions: of the run, not of the recipe */
     struct vkt__config_private *priv;
@@ -154,14 +158,18 @@ typedef struct vkt_eval_desc {
     const char *data; /* other data: see vkt_dataset_open_schema; NULL: the run's own */
     vkt_split split;
     const char *predictions; /* CSV to write, or NULL */
+    const char *confusion;   /* PATH for PATH.csv and PATH.png, or NULL */
     uint32_t batch;          /* 0: the run's */
+    bool raw; /* of a run with train.ema: the weights themselves, not their average */
 } vkt_eval_desc;
 typedef struct vkt_eval_result {
     uint64_t n;
     double loss, accuracy; /* accuracy NAN for regression; loss exact over n examples */
     double mae;            /* regression, in units of the target; else NAN */
     uint32_t n_classes;
+    double balanced_accuracy, macro_f1;    /* NAN for regression */
     uint64_t *class_count, *class_correct; /* [n_classes]; free with vkt_eval_result_finish */
+    double *class_precision, *class_recall, *class_f1; /* [n_classes]; NAN: nothing to divide by */
     char **class_names;
 } vkt_eval_result;
 vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out);
@@ -180,6 +188,12 @@ typedef struct vkt_prediction {
 vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const char *const *inputs,
                        size_t n_inputs, void (*fn)(void *user, const vkt_prediction *p),
                        void *user);
+
+/* The model of a run (its best checkpoint) or checkpoint as a file for other programs, by its
+ * ending: .onnx (input and outputs are described in src/train/onnx.h) or .safetensors. The averaged
+ * weights, where the run kept an average. UNSUPPORTED: an op that ONNX can't express; ARG: another
+ * ending. */
+vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path);
 
 /* ---- checkpoints and run folders ---- */
 

@@ -55,6 +55,14 @@ vkt_status vkt__file_finish(const char *path, FILE **f);
 vkt_status vkt__file_open(const char *path, FILE **out);   /* to read */
 vkt_status vkt__file_append(const char *path, FILE **out); /* created if absent */
 bool vkt__file_seek(FILE *f, uint64_t offset);             /* from the start; past 2 GiB too */
+/* A whole file, read only, as memory that the system pages in. An empty file: data is not NULL, n
+ * 0. */
+typedef struct vkt__map {
+    const void *data;
+    size_t n;
+} vkt__map;
+vkt_status vkt__file_map(const char *path, vkt__map *out);
+void vkt__file_unmap(vkt__map *m);
 FILE *vkt__fopen(const char *path, const char *mode);      /* silent; NULL and errno; no folder */
 bool vkt__file_sync(FILE *f);                              /* flushed, and on the disk */
 void vkt__file_remove(const char *path);                   /* silent */

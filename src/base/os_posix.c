@@ -11,6 +11,7 @@
 #include <spawn.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -202,6 +203,29 @@ FILE *vkt__fopen(const char *path, const char *mode)
         return NULL;
     }
     return fopen(path, mode);
+}
+
+vkt_status vkt__file_map(const char *path, vkt__map *out)
+{
+    struct stat s;
+    *out = (vkt__map) { .data = "" };
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return io_fail("open", path);
+    if (fstat(fd, &s) != 0 || S_ISDIR(s.st_mode)) {
+        close(fd);
+        return vkt__fail(VKT_IO, "file", "can't read '%s': it is not a file", path);
+    }
+    void *p = s.st_size ? mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : (void *)"";
+    close(fd);
+    if (p == MAP_FAILED) return io_fail("map", path);
+    *out = (vkt__map) { .data = p, .n = (size_t)s.st_size };
+    return VKT_OK;
+}
+
+void vkt__file_unmap(vkt__map *m)
+{
+    if (m->n) munmap((void *)(uintptr_t)m->data, m->n);
+    *m = (vkt__map) { 0 };
 }
 
 bool vkt__file_sync(FILE *f)

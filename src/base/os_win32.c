@@ -245,6 +245,36 @@ bool vkt__file_sync(FILE *f)
     return fflush(f) == 0 && _commit(_fileno(f)) == 0;
 }
 
+vkt_status vkt__file_map(const char *path, vkt__map *out)
+{
+    *out = (vkt__map) { .data = "" };
+    wchar_t *w = wide(path);
+    HANDLE f = w ? CreateFileW(w, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL,
+                               OPEN_EXISTING, 0, NULL)
+                 : INVALID_HANDLE_VALUE;
+    free(w);
+    if (f == INVALID_HANDLE_VALUE) return win_fail("open", path);
+    LARGE_INTEGER size;
+    vkt_status st = GetFileSizeEx(f, &size) ? VKT_OK : win_fail("map", path);
+    if (st == VKT_OK && size.QuadPart) {
+        HANDLE mapping = CreateFileMappingW(f, NULL, PAGE_READONLY, 0, 0, NULL);
+        const void *p = mapping ? MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0) : NULL;
+        if (p)
+            *out = (vkt__map) { .data = p, .n = (size_t)size.QuadPart };
+        else
+            st = win_fail("map", path);
+        if (mapping) CloseHandle(mapping); /* the view keeps it */
+    }
+    CloseHandle(f);
+    return st;
+}
+
+void vkt__file_unmap(vkt__map *m)
+{
+    if (m->n) UnmapViewOfFile(m->data);
+    *m = (vkt__map) { 0 };
+}
+
 void vkt__file_remove(const char *path)
 {
     wchar_t *w = wide(path);

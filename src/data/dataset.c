@@ -26,8 +26,7 @@ vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *ou
 
 static vkt_status check_desc(const vkt_data_desc *d)
 {
-    if (!d->source)
-        return vkt__fail(VKT_ARG, "data", "data.source is missing: digits, idx, csv or images");
+    if (!d->source) return vkt__fail(VKT_ARG, "data", "data.source is missing");
     if (!(d->valid_fraction >= 0 && d->valid_fraction < 1))
         return vkt__fail(VKT_ARG, "data", "data.valid_fraction is %g; it must be from 0 to below 1",
                          d->valid_fraction);
@@ -93,12 +92,31 @@ fail:
     return st;
 }
 
+static const struct {
+    const char *name;
+    vkt_status (*open)(vkt_dataset *ds, const vkt_data_desc *desc);
+} sources[] = {
+    { "digits", open_digits },        { "idx", vkt__images_open },  { "csv", open_csv },
+    { "images", vkt__pictures_open }, { "cifar", vkt__cifar_open }, { "packed", vkt__packed_open },
+};
+
+static vkt_status unknown_source(const char *source)
+{
+    const char *names[VKT_COUNT(sources)];
+    vkt__str all = { 0 };
+    for (size_t i = 0; i < VKT_COUNT(sources); i++) {
+        names[i] = sources[i].name;
+        vkt__str_printf(&all, "%s%s", i ? ", " : "", names[i]);
+    }
+    const char *near = vkt_nearest(source, names, VKT_COUNT(names));
+    vkt__fail(VKT_ARG, "data", "data.source '%s' is none of %s%s%s%s", source, all.data,
+              near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    vkt__str_finish(&all);
+    return VKT_ARG;
+}
+
 vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
 {
-    static const char *const sources[] = { "digits", "idx", "csv", "images" };
-    static vkt_status (*const open[])(vkt_dataset *,
-                                      const vkt_data_desc *) = { open_digits, vkt__images_open,
-                                                                 open_csv, vkt__pictures_open };
     vkt_status st;
     size_t k = 0;
     *out = NULL;
@@ -107,19 +125,16 @@ vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
     ds->schema.target_scale = 1;
     ds->info.has_labels = true;
     VKT_TRY(check_desc(desc));
-    while (k < VKT_COUNT(sources) && strcmp(desc->source, sources[k]) != 0) k++;
+    while (k < VKT_COUNT(sources) && strcmp(desc->source, sources[k].name) != 0) k++;
     if (k == VKT_COUNT(sources)) {
-        const char *near = vkt_nearest(desc->source, sources, VKT_COUNT(sources));
-        st = vkt__fail(
-            VKT_ARG, "data", "data.source '%s' is unknown: digits, idx, csv or images%s%s%s",
-            desc->source, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        st = unknown_source(desc->source);
         goto fail;
     }
     if (k > 0 && !desc->path) {
         st = vkt__fail(VKT_ARG, "data", "data.path is missing: source %s reads it", desc->source);
         goto fail;
     }
-    VKT_TRY(open[k](ds, desc));
+    VKT_TRY(sources[k].open(ds, desc));
     VKT_TRY(finish_open(ds));
     *out = ds;
     return VKT_OK;
@@ -139,40 +154,53 @@ fail:
     return st;
 }
 
-vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vkt_dataset **out)
+static vkt_status open_table(vkt_dataset *ds, const char *path)
 {
     vkt_status st;
     char *bytes = NULL;
     size_t n;
+    VKT_TRY(vkt__file_read(path, VKT__CSV_LIMIT, &bytes, &n));
+    VKT_TRY(vkt__table_open_schema(ds, bytes, n, path));
+fail:
+    free(bytes);
+    return st;
+}
+
+static vkt_status open_path(vkt_dataset *ds, const char *path)
+{
+    bool picture;
+    vkt_status st = vkt__picture_is(path, &picture);
+    if (st != VKT_OK) return st;
+    /* A cell's unit is the table's own (the digits' pixels go to 16): 255 would mean nothing. */
+    if (picture && !ds->schema.images)
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s' is a picture, but the model was trained on a table: give its %u "
+                         "columns as CSV, or train on images",
+                         path, ds->schema.n_columns);
+    if (!ds->schema.images) return open_table(ds, path);
+    if (picture || (vkt__is_dir(path) && !vkt__images_is(ds, path)))
+        return vkt__pictures_open_schema(ds, path);
+    return vkt__images_open_schema(ds, path);
+}
+
+vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vkt_dataset **out)
+{
+    return vkt__dataset_open_inputs(schema_json, &path, 1, out);
+}
+
+vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *paths, size_t n,
+                                    vkt_dataset **out)
+{
+    vkt_status st;
     *out = NULL;
     vkt_dataset *ds = vkt__alloc(sizeof *ds);
     VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
-    bool picture;
-    VKT_TRY(vkt__picture_is(path, &picture));
-    if (picture && !ds->schema.images) {
-        /* A cell's unit is the table's own (the digits' pixels go to 16): 255 would mean nothing.
-         */
-        st = vkt__fail(VKT_FORMAT, "data",
-                       "'%s' is a picture, but the model was trained on a table: give its %u "
-                       "columns as CSV, or train on IDX images",
-                       path, ds->schema.n_columns);
-        goto fail;
-    }
-    if (picture || (ds->schema.images && vkt__is_dir(path) && !vkt__images_is(ds, path))) {
-        VKT_TRY(vkt__pictures_open_schema(ds, path));
-    } else if (ds->schema.images) {
-        VKT_TRY(vkt__images_open_schema(ds, path));
-    } else {
-        VKT_TRY(vkt__file_read(path, VKT__CSV_LIMIT, &bytes, &n));
-        VKT_TRY(vkt__table_open_schema(ds, bytes, n, path));
-    }
+    if (n > 0) VKT_TRY(n > 1 ? vkt__pictures_open_list(ds, paths, n) : open_path(ds, paths[0]));
     VKT_TRY(all_in_test(ds));
     VKT_TRY(finish_open(ds));
-    free(bytes);
     *out = ds;
     return VKT_OK;
 fail:
-    free(bytes);
     vkt_dataset_destroy(&ds);
     return st;
 }
@@ -182,7 +210,8 @@ void vkt_dataset_destroy(vkt_dataset **pds)
     vkt_dataset *ds = *pds;
     if (!ds) return;
     for (int i = 0; i < 2; i++) {
-        free(ds->part[i].pixels);
+        if (!ds->part[i].map.n) free(ds->part[i].pixels);
+        vkt__file_unmap(&ds->part[i].map);
         free(ds->part[i].values);
         vkt__files_destroy(&ds->part[i].files);
         free(ds->part[i].labels);
@@ -267,7 +296,9 @@ uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds)
         const vkt__part *p = &ds->part[i];
         size_t n = (size_t)p->n * ds->schema.n_inputs;
         h = vkt__hash(&p->n, sizeof p->n, h);
-        if (p->pixels) h = vkt__hash(p->pixels, n, h);
+        if (p->pixels)
+            h = p->hash ? vkt__hash(p->hash, p->n * sizeof *p->hash, h)
+                        : vkt__hash(p->pixels, n, h);
         if (p->files) h = vkt__hash(vkt__files_hash(p->files), p->n * sizeof(uint64_t), h);
         if (p->values) h = vkt__hash(p->values, n * sizeof *p->values, h);
         if (p->labels) h = vkt__hash(p->labels, p->n * sizeof *p->labels, h);

@@ -108,10 +108,12 @@ typedef struct vkt__files vkt__files;
 /* The examples of one file: pixels as they are, tables already preprocessed, or picture files. */
 typedef struct vkt__part {
     uint32_t n;
-    uint8_t *pixels;   /* [n, n_inputs], or NULL */
-    float *values;     /* [n, n_inputs], or NULL */
-    vkt__files *files; /* [n], or NULL */
-    vkt_label *labels; /* [n] */
+    uint8_t *pixels;      /* [n, n_inputs], or NULL */
+    float *values;        /* [n, n_inputs], or NULL */
+    vkt__files *files;    /* [n], or NULL */
+    vkt_label *labels;    /* [n] */
+    vkt__map map;         /* where pixels lie, if not in memory of their own */
+    const uint64_t *hash; /* [n] of each example, in the map; or NULL */
 } vkt__part;
 
 /* What one thread needs to fill examples; zeroed to begin with. */
@@ -147,6 +149,10 @@ static inline vkt_label vkt__dataset_label(const vkt_dataset *ds, vkt_split spli
 {
     return ds->part[ds->of_part[split]].labels[ds->index[split][i]];
 }
+/* vkt_dataset_open_schema, for several picture files as one data set too, or for none: what the
+ * schema says, without examples. */
+vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *paths, size_t n,
+                                    vkt_dataset **out);
 /* Checked allocation of n * size bytes: OOM_HOST names `what`. */
 vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *out);
 
@@ -185,11 +191,20 @@ vkt_status vkt__files_source(const vkt__files *f, const vkt__schema *s, uint32_t
 /* pictures.c: folders of pictures, and single ones. */
 vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc);
 vkt_status vkt__pictures_open_schema(vkt_dataset *ds, const char *path);
+vkt_status vkt__pictures_open_list(vkt_dataset *ds, const char *const *paths, size_t n);
 
 /* constants.c: mean and deviation of the training split's pixels, as `how` asks; and x = v * scale
  * + bias from them. */
 vkt_status vkt__pixels_fit(vkt_dataset *ds, vkt_standardize how);
 vkt_status vkt__pixels_constants(vkt_dataset *ds);
+
+/* packed.c */
+vkt_status vkt__packed_open(vkt_dataset *ds, const vkt_data_desc *desc);
+
+/* cifar.c. The parser takes a file's bytes: pixels [n records, 32, 32, 3] and labels have room. */
+vkt_status vkt__cifar_open(vkt_dataset *ds, const vkt_data_desc *desc);
+vkt_status vkt__cifar_parse(const void *bytes, size_t n, const char *name, uint32_t n_labels,
+                            uint32_t n_classes, uint8_t *pixels, vkt_label *labels);
 
 /* images.c */
 bool vkt__images_is(vkt_dataset *ds, const char *dir); /* a folder of IDX files */

@@ -77,8 +77,9 @@ static vkt_status fill_one(vkt_loader *l, uint64_t position, uint32_t example,
     return bad_example(l, st);
 }
 
-/* Examples i and j blended: share of i in x[i], of j in x[j]. The slot's memory may be slow to
- * read, so both are made in scratch first. */
+/* Examples i and j blended: share of i in x[i], of j in x[j], each at least one half, so that y is
+ * the larger part's label: the pair's two blends are the same either way. The slot's memory may be
+ * slow to read, so both are made in scratch first. */
 static vkt_status fill_pair(vkt_loader *l, uint64_t first, vkt_batch *b, const uint32_t *list,
                             uint32_t i, uint32_t j, vkt__scratch *scratch, float *share)
 {
@@ -91,6 +92,7 @@ static vkt_status fill_pair(vkt_loader *l, uint64_t first, vkt_batch *b, const u
     VKT_TRY(fill_one(l, first + i, list[i], scratch, p, &ok[0]));
     VKT_TRY(fill_one(l, first + j, list[j], scratch, q, &ok[1]));
     float a = ok[0] && ok[1] ? vkt__augment_mix(l->augment.mixup, l->desc.seed, first + i) : 1;
+    a = VKT_MAX(a, 1 - a);
     for (uint32_t k = 0; k < n; k++) {
         x[k] = a * p[k] + (1 - a) * q[k];
         y[k] = a * q[k] + (1 - a) * p[k];

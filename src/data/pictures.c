@@ -216,30 +216,58 @@ fail:
 
 /* ---- with a schema ---- */
 
+/* Whether a picture can become the model's inputs. */
+static vkt_status check_shape(const vkt__schema *s, const char *path)
+{
+    const uint32_t *shape = s->input_shape;
+    if (shape[2] != 1 && shape[2] != 3)
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s' is a picture, but the model takes %u channels, neither grey (1) nor "
+                         "colour (3): use IDX",
+                         path, shape[2]);
+    if ((uint64_t)shape[0] * shape[1] > 64 << 20 || shape[0] > 16384 || shape[1] > 16384)
+        return vkt__fail(
+            VKT_FORMAT, "data",
+            "'%s' is a picture, but the model's %ux%u inputs are too many for one: use IDX", path,
+            shape[1], shape[0]);
+    return VKT_OK;
+}
+
+vkt_status vkt__pictures_open_list(vkt_dataset *ds, const char *const *paths, size_t n)
+{
+    vkt_status st;
+    vkt__folder f = { .n = n };
+    survey s = { 0 };
+    const vkt__schema *schema = &ds->schema;
+    VKT_TRY(check_shape(schema, paths[0]));
+    VKT_TRY(vkt__data_alloc(n, sizeof *f.item, "the list of pictures", &f.item));
+    for (size_t i = 0; i < n; i++)
+        f.item[i] = (vkt__found) { vkt__arena_strdup(&ds->arena, paths[i]), 0, VKT_TEST };
+    VKT_TRY(examine(&f, true, &s));
+    VKT_TRY(make_part(ds, &f, &s, schema->n_inputs));
+    if (s.many_sizes || s.w != schema->input_shape[1] || s.h != schema->input_shape[0])
+        vkt_log(VKT_LOG_INFO, "data", "'%s'%s is %ux%u pixels: %sresized to the model's %ux%u",
+                paths[0], n > 1 ? ", the first," : "", s.w, s.h, schema->crop ? "its middle " : "",
+                schema->input_shape[1], schema->input_shape[0]);
+    ds->info.has_labels = false;
+    ds->info.source = n > 1 ? vkt__arena_printf(&ds->arena, "%zu pictures", n)
+                            : vkt__arena_printf(&ds->arena, "picture %s", paths[0]);
+fail:
+    free(s.from);
+    free(s.hash);
+    vkt__folder_finish(&f);
+    return st;
+}
+
 /* One file: what is wrong with it is an error, here and not when it is needed. */
 static vkt_status open_single(vkt_dataset *ds, const char *path)
 {
     vkt_status st;
-    vkt__folder f = { 0 };
     vkt__scratch scratch = { 0 };
     const uint8_t *unused;
-    vkt__found item = { path, 0, VKT_TEST };
-    survey s = { 0 };
-    f.item = &item;
-    f.n = 1;
-    item.path = vkt__arena_strdup(&ds->arena, path);
-    VKT_TRY(examine(&f, true, &s));
-    VKT_TRY(make_part(ds, &f, &s, ds->schema.n_inputs));
+    VKT_TRY(vkt__pictures_open_list(ds, &path, 1));
     VKT_TRY(vkt__files_pixels(ds->part[0].files, &ds->schema, 0, &scratch, &unused));
-    if (s.w != ds->schema.input_shape[1] || s.h != ds->schema.input_shape[0])
-        vkt_log(VKT_LOG_INFO, "data", "'%s' is %ux%u pixels: %sresized to the model's %ux%u", path,
-                s.w, s.h, ds->schema.crop ? "its middle " : "", ds->schema.input_shape[1],
-                ds->schema.input_shape[0]);
-    ds->info.has_labels = false;
-    ds->info.source = vkt__arena_printf(&ds->arena, "picture %s", path);
 fail:
-    free(s.from);
-    free(s.hash);
     vkt__scratch_finish(&scratch);
     return st;
 }
@@ -258,7 +286,7 @@ static vkt_status open_folder(vkt_dataset *ds, const char *path)
                        s.n_bad ? " that can be read" : "");
         goto fail;
     }
-    VKT_TRY(make_part(ds, &f, &s, 0));
+    VKT_TRY(make_part(ds, &f, &s, ds->schema.n_inputs)); /* the first one pads the last batch */
     ds->info.has_labels = f.has_labels;
     ds->info.source = vkt__arena_printf(&ds->arena, "images %s: %u pictures%s", path, s.n,
                                         f.has_labels ? "" : ", no labels");
@@ -271,16 +299,7 @@ fail:
 
 vkt_status vkt__pictures_open_schema(vkt_dataset *ds, const char *path)
 {
-    const uint32_t *shape = ds->schema.input_shape;
-    if (shape[2] != 1 && shape[2] != 3)
-        return vkt__fail(VKT_FORMAT, "data",
-                         "'%s' is a picture, but the model takes %u channels, neither grey (1) nor "
-                         "colour (3): use IDX",
-                         path, shape[2]);
-    if ((uint64_t)shape[0] * shape[1] > 64 << 20 || shape[0] > 16384 || shape[1] > 16384)
-        return vkt__fail(
-            VKT_FORMAT, "data",
-            "'%s' is a picture, but the model's %ux%u inputs are too many for one: use IDX", path,
-            shape[1], shape[0]);
+    vkt_status st = check_shape(&ds->schema, path);
+    if (st != VKT_OK) return st;
     return vkt__is_dir(path) ? open_folder(ds, path) : open_single(ds, path);
 }

@@ -24,6 +24,7 @@ static uint64_t hash_of(const vkt_dataset *ds, vkt_split split, uint64_t i)
 {
     const vkt__part *p = &ds->part[ds->of_part[split]];
     uint64_t at = ds->index[split][i], n = ds->schema.n_inputs;
+    if (p->hash) return p->hash[at];
     if (p->files) return vkt__files_hash(p->files)[at];
     return p->pixels ? vkt__hash(p->pixels + at * n, n, n)
                      : vkt__hash(p->values + at * n, n * sizeof *p->values, n);

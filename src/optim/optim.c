@@ -5,7 +5,7 @@
 #include "optim/optim_flat.h"
 #include "../../shaders/rng.h"
 
-enum { MAX_MOMENTS = 2 };
+enum { MAX_RULE_MOMENTS = 2, MAX_MOMENTS = 3 }; /* of the rule; and the average */
 
 struct vkt_optim {
     vkt_gpu *gpu;
@@ -96,6 +96,7 @@ vkt_status vkt__optim_check(const vkt_optim_desc *d)
         if (d->scale_every == 0)
             return vkt__fail(VKT_ARG, "optim", "loss_scale never grows: scale_every is 0");
     }
+    VKT_TRY(check_range("ema", (double)d->ema, 0, 1, true));
     for (size_t i = 0; i < d->n_groups; i++) {
         const vkt_optim_group *g = &d->groups[i];
         if (!g->pattern || !g->pattern[0])
@@ -156,6 +157,12 @@ vkt__update_step vkt__optim_factors(const vkt_optim_desc *d, double lr, uint64_t
     return s;
 }
 
+/* The first step's values are taken as they are, the early ones' count for more. */
+static double ema_share(double decay, double t)
+{
+    return t == 0 ? 1 : 1 - VKT_MIN(decay, (1 + t) / (10 + t));
+}
+
 uint32_t vkt_step_block_bytes(void)
 {
     return sizeof(struct vkt_step_block);
@@ -175,6 +182,7 @@ void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *d, void *step_block
         .step = (uint32_t)(d->step * n_micro + d->micro),
         .micro = d->micro,
         .inv_weight = d->inv_weight > 0 ? (float)d->inv_weight : 1,
+        .ema = (float)ema_share((double)o->desc.ema, (double)d->step),
         .dropout_key = vkt_rng_key((uint32_t)d->seed, (uint32_t)(d->seed >> 32), VKT_RNG_DROPOUT),
     };
     memcpy(step_block, &b, sizeof b);
@@ -215,7 +223,8 @@ static vkt_status table(vkt_gpu *gpu, const char *label, const void *data, uint6
 vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, const vkt__flat *flat,
                                   vkt_optim **out)
 {
-    static const char *const labels[] = { "moment m", "moment v" };
+    static const char *const labels[] = { "moment m", "moment v", "average parameters" },
+                             *const names[] = { "m", "v", "ema" };
     static const uint32_t zero[4];
     vkt_status st = VKT_OK;
     vkt__groups t = { 0 };
@@ -251,8 +260,9 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
     }
     vkt_attr attr = vkt__optim_attr(desc);
     for (uint32_t i = 0; i < MAX_MOMENTS; i++) {
-        if (!(i == 0 ? vkt__optim_has_m(attr) : vkt__optim_has_v(attr))) continue;
-        o->names[o->n_moments] = i == 0 ? "m" : "v";
+        const bool has[] = { vkt__optim_has_m(attr), vkt__optim_has_v(attr), desc->ema > 0 };
+        if (!has[i]) continue;
+        o->names[o->n_moments] = names[i];
         VKT_TRY(vkt_buffer_create(
             gpu,
             &(vkt_buffer_desc) { 4 * flat->count, desc->offload ? VKT_MEM_HOST : VKT_MEM_DEVICE,
@@ -261,7 +271,7 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
         o->n_moments++;
     }
     if (desc->rule == VKT_RMSPROP && desc->form == VKT_FORM_PLAYBOOK)
-        VKT_TRY(fill_ones(gpu, o->moments[o->n_moments - 1], flat));
+        VKT_TRY(fill_ones(gpu, o->moments[o->n_moments - 1 - (desc->ema > 0)], flat));
     *out = o;
     o = NULL;
 fail:
@@ -378,9 +388,14 @@ vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_te
         hits = bound(g, "hits sum", vkt_shape1(1), VKT_F32, o->sums, 256);
     }
     vkt_shape all = vkt_shape1((uint32_t)o->count);
-    vkt_tensor *moments[MAX_MOMENTS] = { 0 };
-    for (size_t i = 0; i < o->n_moments; i++)
-        moments[o->names[i][0] == 'v'] = bound(g, o->names[i], all, VKT_F32, o->moments[i], 0);
+    vkt_tensor *moments[MAX_RULE_MOMENTS] = { 0 }, *average = NULL;
+    for (size_t i = 0; i < o->n_moments; i++) {
+        vkt_tensor *t = bound(g, o->names[i], all, VKT_F32, o->moments[i], 0);
+        if (o->names[i][0] == 'e')
+            average = t;
+        else
+            moments[o->names[i][0] == 'v'] = t;
+    }
     vkt__update_in in = {
         .theta = bound(g, "parameters", all, VKT_F32, o->values, 0),
         .grad = bound(g, "gradients", all, VKT_F32, o->sum ? o->sum : o->grads, 0),
@@ -405,5 +420,6 @@ vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_te
     }
     in.scalars = vkt__optim_state(g, &state);
     vkt__optim_update(g, &in, vkt__optim_attr(&o->desc));
+    if (average) vkt__ema(g, average, in.theta);
     return in.scalars;
 }

@@ -1,14 +1,11 @@
-/* plot.h: the PNG canvas, through stb: pixels are blended by how much of them a shape covers; the
+/* plot.h: the PNG canvas, pixels are blended by how much of them a shape covers; the
  * letters are stb_easy_font's, ASCII only. */
-#define STB_IMAGE_WRITE_STATIC
-#define STB_IMAGE_WRITE_IMPLEMENTATION
-#define STBI_WRITE_NO_STDIO
-#include <stb_image_write.h>
 #include <stb_easy_font.h>
 
 #include <math.h>
 
 #include "base/os.h"
+#include "data/png.h"
 #include "report/plot.h"
 
 enum { SCALE = 2, GLYPH_BYTES = 64 << 10 };
@@ -162,26 +159,15 @@ static void text(void *to, double x, double y, double size, vkt__anchor anchor, 
     free(c);
 }
 
-static void collect(void *to, void *data, int n)
-{
-    vkt__str_add(to, data, (size_t)n);
-}
-
 vkt_status vkt__plot_png(const vkt__plot *p, const char *path)
 {
     double width, height;
-    vkt__str file = { 0 };
     vkt__plot_size(p, &width, &height);
     image m = { .w = (int)(SCALE * width), .h = (int)(SCALE * height) };
     m.rgb = vkt__alloc((size_t)m.w * (size_t)m.h * 3);
     memset(m.rgb, 255, (size_t)m.w * (size_t)m.h * 3);
     vkt__plot_draw(p, &(vkt__canvas) { &m, line, fill, dot, text });
-    vkt_status st = VKT_OK;
-    if (!stbi_write_png_to_func(collect, &file, m.w, m.h, 3, m.rgb, 3 * m.w))
-        st = vkt__fail(VKT_OOM_HOST, "report", "no memory for the picture '%s'", path);
-    else
-        st = vkt__file_replace(path, file.data, file.len);
-    vkt__str_finish(&file);
+    vkt_status st = vkt__png_write(path, (uint32_t)m.w, (uint32_t)m.h, 3, m.rgb);
     free(m.rgb);
     return st;
 }

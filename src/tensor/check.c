@@ -27,6 +27,7 @@ static double round_to(vkt_dtype dtype, double v)
 static double step_word(uint64_t i)
 {
     const struct vkt_step_block b = { .lr = 0.01f,
+                                      .ema = 0.3f,
                                       .adam_m = 1.25f,
                                       .adam_g = 0.375f,
                                       .adam_v = 2.5f,

@@ -20,7 +20,7 @@ extern const vkt_op vkt__op_dropout, vkt__op_cast;
 extern const vkt_op vkt__op_softmax, vkt__op_softmax_bwd, vkt__op_softmax_xent,
     vkt__op_softmax_xent_bwd;
 extern const vkt_op vkt__op_mse, vkt__op_mse_bwd;
-extern const vkt_op vkt__op_accumulate, vkt__op_optim_state, vkt__op_optim_update;
+extern const vkt_op vkt__op_accumulate, vkt__op_ema, vkt__op_optim_state, vkt__op_optim_update;
 
 /* act(x) in double; its derivative, and whether that is a function of the output. */
 double vkt__act(vkt_act act, double x);
@@ -45,6 +45,8 @@ vkt_tensor *vkt__sum_squares(vkt_graph *g, vkt_tensor *x);
 
 /* sum = (the step's first micro-batch ? 0 : sum) + x; sum is written. */
 void vkt__accumulate(vkt_graph *g, vkt_tensor *sum, vkt_tensor *x);
+/* average += the step's share of (x - average), where they lie. */
+void vkt__ema(vkt_graph *g, vkt_tensor *average, vkt_tensor *x);
 
 /* What optim_state reads and writes. */
 typedef struct vkt__state_in {

@@ -48,6 +48,7 @@ const vkt_op *const vkt__rows[] = {
     &vkt__op_mse,
     &vkt__op_mse_bwd,
     &vkt__op_accumulate,
+    &vkt__op_ema,
     &vkt__op_optim_state,
     &vkt__op_optim_update,
     NULL,

@@ -120,7 +120,8 @@ vkt_status vkt_config_set(vkt_config *c, const char *assignment)
         return vkt__fail(VKT_ARG, "config", "%s: unknown key%s%s%s", where,
                          near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     }
-    if (o[i].type == VKT__OPT_STEPS || o[i].type == VKT__OPT_GROUPS) {
+    if (o[i].type == VKT__OPT_STEPS || o[i].type == VKT__OPT_GROUPS ||
+        (o[i].type == VKT__OPT_WEIGHTS && eq[1] == '[')) {
         vkt__yaml *node;
         VKT_TRY(vkt__yaml_parse(a, eq + 1, strlen(eq + 1), where, &node));
         return vkt__option_set_node(c, i, node, where);
@@ -163,7 +164,8 @@ static vkt_status refuse(const vkt_config *c, const char *option, const char *fm
 static vkt_status finish_data(vkt_config *c)
 {
     const vkt_data_desc *d = &c->data;
-    if (!d->source) return refuse(c, "data.source", "is missing: digits, idx, csv or images");
+    if (!d->source)
+        return refuse(c, "data.source", "is missing: digits, idx, csv, images, cifar or packed");
     bool digits = !strcmp(d->source, "digits"), csv = !strcmp(d->source, "csv"),
          images = !strcmp(d->source, "images");
     if (digits && d->path)
@@ -172,7 +174,7 @@ static vkt_status finish_data(vkt_config *c)
         return refuse(c, "data.path", "is missing: %s",
                       csv      ? "the CSV file"
                       : images ? "the folder of pictures"
-                               : "the folder of the IDX files");
+                               : "the folder of its files");
     if (d->test_path && !csv) return refuse(c, "data.test_path", "only for csv");
     if (d->task == VKT_REGRESS && !csv) return refuse(c, "data.task", "regress needs csv data");
     if (d->labels && !images) return refuse(c, "data.labels", "only for images");
@@ -210,12 +212,13 @@ static vkt_status finish_metric(vkt_config *c)
 {
     bool regress = c->data.task == VKT_REGRESS;
     if (!strcmp(c->metric, "auto")) c->metric = regress ? "loss" : "accuracy";
-    bool accuracy = !strcmp(c->metric, "accuracy");
-    if (regress && accuracy)
-        return refuse(c, "checkpoint.metric", "accuracy is not measured with data.task: regress");
+    bool of_classes = strcmp(c->metric, "loss") != 0 && strcmp(c->metric, "mae") != 0;
+    if (regress && of_classes)
+        return refuse(c, "checkpoint.metric", "%s is not measured with data.task: regress",
+                      c->metric);
     if (!regress && !strcmp(c->metric, "mae"))
         return refuse(c, "checkpoint.metric", "mae is measured with data.task: regress only");
-    if (!c->metric_sign) c->metric_sign = accuracy ? 1 : -1;
+    if (!c->metric_sign) c->metric_sign = of_classes ? 1 : -1;
     return VKT_OK;
 }
 
@@ -332,6 +335,16 @@ static bool value_yaml(const vkt_config *c, const vkt__option *o, vkt__str *out)
         for (uint32_t i = 0; i < c->schedule.n_milestones; i++)
             vkt__str_printf(out, "%s%llu", i ? ", " : "[",
                             (unsigned long long)c->schedule.milestones[i]);
+        vkt__str_printf(out, "]");
+        return true;
+    case VKT__OPT_WEIGHTS:
+        if (c->class_weight != VKT_CW_LIST) {
+            vkt__str_printf(out, "%s", o->choices[c->class_weight].name);
+            return true;
+        }
+        for (uint32_t i = 0; i < c->n_class_weights; i++)
+            vkt__str_printf(out, "%s%s", i ? ", " : "[",
+                            vkt__double_text((double)c->class_weights[i], true, number));
         vkt__str_printf(out, "]");
         return true;
     case VKT__OPT_GROUPS:

@@ -13,6 +13,23 @@ typedef struct {
     float *row;         /* [n_outputs] in the target's own units */
 } pass;
 
+/* The first of the largest. */
+static uint32_t largest(const float *out, uint32_t n)
+{
+    uint32_t top = 0;
+    for (uint32_t k = 1; k < n; k++)
+        if (out[k] > out[top]) top = k;
+    return top;
+}
+
+static void count_class(vkt__eval_sums *s, uint32_t target, uint32_t predicted, bool hit)
+{
+    s->class_count[target]++;
+    s->class_correct[target] += hit;
+    s->class_predicted[predicted]++;
+    if (s->confusion) s->confusion[(size_t)target * s->n_classes + predicted]++;
+}
+
 static void take_batch(pass *p, uint32_t slot)
 {
     const vkt__lane *l = &p->s->eval;
@@ -27,10 +44,7 @@ static void take_batch(pass *p, uint32_t slot)
         if (p->s->info->task == VKT_CLASSIFY) {
             bool hit = l->hit[slot][i] > 0;
             p->sums->correct += hit;
-            if (y.u < p->sums->n_classes) {
-                p->sums->class_count[y.u]++;
-                p->sums->class_correct[y.u] += hit;
-            }
+            if (y.u < n_out) count_class(p->sums, y.u, hit ? y.u : largest(out, n_out), hit);
         } else {
             p->row[0] = (float)((double)out[0] * p->scale + p->mean);
             y.f = (float)((double)y.f * p->scale + p->mean);
@@ -55,6 +69,10 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
         (vkt__eval_sums) { .n_classes = s->info->task == VKT_CLASSIFY ? s->info->n_outputs : 0 };
     sums->class_count = vkt__alloc((sums->n_classes + 1) * sizeof *sums->class_count);
     sums->class_correct = vkt__alloc((sums->n_classes + 1) * sizeof *sums->class_correct);
+    sums->class_predicted = vkt__alloc((sums->n_classes + 1) * sizeof *sums->class_predicted);
+    if (sums->n_classes && sums->n_classes <= VKT__CONFUSION_CLASSES)
+        sums->confusion =
+            vkt__alloc((size_t)sums->n_classes * sums->n_classes * sizeof *sums->confusion);
     p.row = vkt__alloc(s->info->n_outputs * sizeof *p.row);
     vkt_dataset_target_scale(data, &p.scale, &p.mean);
     vkt_loader_desc desc = { .data = data,
@@ -93,5 +111,7 @@ void vkt__eval_sums_finish(vkt__eval_sums *sums)
 {
     free(sums->class_count);
     free(sums->class_correct);
-    sums->class_count = sums->class_correct = NULL;
+    free(sums->class_predicted);
+    free(sums->confusion);
+    sums->class_count = sums->class_correct = sums->class_predicted = sums->confusion = NULL;
 }

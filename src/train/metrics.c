@@ -22,6 +22,8 @@ static const column columns[] = {
     { "loss", AT(loss) },
     { "accuracy", AT(accuracy) },
     { "mae", AT(mae) },
+    { "balanced_accuracy", AT(balanced_accuracy) },
+    { "macro_f1", AT(macro_f1) },
     { "grad_norm", AT(grad_norm) },
     { "clip", AT(clip) },
     { "lr", AT(lr) },
@@ -188,6 +190,7 @@ vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
     if (r->n_classes) {
         add_counts(&j, "class_n", r->class_count, r->n_classes);
         add_counts(&j, "class_correct", r->class_correct, r->n_classes);
+        if (r->class_predicted) add_counts(&j, "class_predicted", r->class_predicted, r->n_classes);
     }
     vkt__str_printf(&j, "}\n");
     if (r->n)

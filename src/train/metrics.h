@@ -9,15 +9,15 @@
 typedef struct vkt__metrics_row {
     uint64_t step;     /* steps done when it was measured */
     const char *split; /* NULL: a training step; else an evaluation of "valid", "test", ... */
-    double loss, accuracy, mae;
+    double loss, accuracy, mae, balanced_accuracy, macro_f1;
     double grad_norm, clip, lr, items_per_s, input_wait, update_ok;
     double loss_scale; /* fp16: that the step's gradient was computed with */
     double skipped;    /* updates left out since the run began; given with loss_scale */
     double seconds;     /* since the run began */
     uint64_t n;         /* examples: of the evaluation; 0: not given */
-    uint32_t n_classes; /* evaluations of classifiers: examples and correct ones per class; 0: not
-                           given */
-    const uint64_t *class_count, *class_correct;
+    uint32_t n_classes; /* evaluations of classifiers: examples, correct and predicted ones per
+                           class; 0: not given */
+    const uint64_t *class_count, *class_correct, *class_predicted;
 } vkt__metrics_row;
 /* All numbers NAN. */
 vkt__metrics_row vkt__metrics_row_empty(uint64_t step, const char *split);

@@ -10,7 +10,8 @@
 #define ANY 1.8446744073709551615e19
 
 static const vkt__choice sources[] = {
-    { "digits", 0 }, { "idx", 0 }, { "csv", 0 }, { "images", 0 }, { 0 }
+    { "digits", 0 }, { "idx", 0 },    { "csv", 0 }, { "images", 0 },
+    { "cifar", 0 },  { "packed", 0 }, { 0 }
 };
 static const vkt__choice fits[] = { { "stretch", VKT_FIT_STRETCH },
                                     { "crop", VKT_FIT_CROP },
@@ -56,9 +57,13 @@ static const vkt__choice schedules[] = { { "constant", VKT_SCHED_CONSTANT },
                                          { "steps", VKT_SCHED_STEPS },
                                          { "wsd", VKT_SCHED_WSD },
                                          { 0 } };
-static const vkt__choice metrics[] = {
-    { "auto", 0 }, { "accuracy", 0 }, { "loss", 0 }, { "mae", 0 }, { 0 }
-};
+static const vkt__choice metrics[] = { { "auto", 0 },
+                                       { "accuracy", 0 },
+                                       { "balanced_accuracy", 0 },
+                                       { "macro_f1", 0 },
+                                       { "loss", 0 },
+                                       { "mae", 0 },
+                                       { 0 } };
 static const vkt__choice modes[] = { { "auto", 0 }, { "max", 1 }, { "min", -1 }, { 0 } };
 
 static const vkt__choice recomputes[] = {
@@ -80,7 +85,8 @@ static const vkt__option options[] = {
       "index, cpu, gpu, part of a name, UUID; the best", NULL, NULL },
 
     { "data.source", VKT__OPT_STRING, AT(data.source), NULL, 0, 0, "",
-      "digits (built in), IDX files, a CSV file, a folder of pictures", sources, NULL },
+      "digits (built in), IDX files, a CSV file, folders of pictures, CIFAR's binary files",
+      sources, NULL },
     { "data.path", VKT__OPT_STRING, AT(data.path), NULL, 0, 0, "",
       "csv: file; others: folder. Relative to the current folder, not to the recipe", NULL, NULL },
     { "data.test_path", VKT__OPT_STRING, AT(data.test_path), NULL, 0, 0, "",
@@ -144,8 +150,9 @@ static const vkt__option options[] = {
       "share of the target spread over all classes", NULL, NULL },
     { "loss.ignore_index", VKT__OPT_I64, AT(ignore_index), "-1", -1, 2147483647, "",
       "class whose examples do not count; -1: none", NULL, NULL },
-    { "loss.class_weight", VKT__OPT_ENUM, AT(class_weight), "none", 0, 0, "",
-      "balanced: rare classes weigh more, by inverse frequency", weightings, NULL },
+    { "loss.class_weight", VKT__OPT_WEIGHTS, AT(class_weight), "none", 0, 1e6, "",
+      "balanced: by inverse frequency; or a list of numbers in the classes' order", weightings,
+      "loss.class_weights" },
 
     { "optim.rule", VKT__OPT_ENUM, AT(optim.rule), "adam", 0, 0, "", "update rule", rules, NULL },
     { "optim.form", VKT__OPT_ENUM, AT(optim.form), "playbook", 0, 0, "",
@@ -210,6 +217,14 @@ static const vkt__option options[] = {
     { "train.recompute", VKT__OPT_ENUM, AT(recompute), "auto", 0, 0, "",
       "compute activations again for the gradient: all, none, or when memory is short", recomputes,
       NULL },
+    { "train.init_from", VKT__OPT_STRING, AT(init_from), NULL, 0, 0, "",
+      "weights to begin with: a safetensors file, a run or a checkpoint; what fits is taken", NULL,
+      NULL },
+    { "train.freeze", VKT__OPT_STRING, AT(freeze), NULL, 0, 0, "",
+      "pattern of the parameters that stay as they are, as \"0.*\"", NULL, "freeze" },
+    { "train.ema", VKT__OPT_F32, AT(optim.ema), "0", 0, 0.999999, "",
+      "decay of a moving average of the weights, which is then what is chosen and used; 0: none",
+      NULL, NULL },
     { "train.log_every", VKT__OPT_U32, AT(log_every), "0", 0, 1e9, "steps",
       "between progress lines; 0: a twentieth of the run", NULL, NULL },
     { "train.nan_patience", VKT__OPT_U32, AT(nan_patience), "10", 1, 1e9, "steps",
@@ -227,7 +242,7 @@ static const vkt__option options[] = {
     { "checkpoint.keep", VKT__OPT_U32, AT(keep), "3", 1, 1000, "",
       "best checkpoints kept, besides the last", NULL, NULL },
     { "checkpoint.metric", VKT__OPT_STRING, AT(metric), "auto", 0, 0, "",
-      "that selects; auto: accuracy of classes, loss of numbers", metrics, NULL },
+      "that selects; auto: accuracy of classes, loss of numbers", metrics, "eval.metric" },
     { "checkpoint.mode", VKT__OPT_ENUM, AT(metric_sign), "auto", 0, 0, "",
       "which is better; auto: by the metric", modes, NULL },
 };
@@ -406,6 +421,7 @@ vkt_status vkt__option_set(vkt_config *c, vkt__arena *a, const vkt__option *o, c
         return set_string(at, a, o, text, quoted, where);
     case VKT__OPT_CHAR:
         return set_char(at, o, text, quoted, where);
+    case VKT__OPT_WEIGHTS:
     case VKT__OPT_ENUM: {
         const vkt__choice *p = choose(o, text, where);
         if (!p) return VKT_ARG;
@@ -460,7 +476,7 @@ bool vkt_option(size_t i, vkt_option_info *out)
 {
     static const char *const types[] = { "text",      "true/false", "integer", "integer",
                                          "integer",   "number",     "number",  "choice",
-                                         "character", "list",       "list" };
+                                         "character", "list",       "list",    "choice" };
     static _Thread_local char range[160];
     if (i >= VKT_COUNT(options)) return false;
     const vkt__option *o = &options[i];

@@ -14,10 +14,11 @@ typedef enum vkt__option_type {
     VKT__OPT_I64,
     VKT__OPT_F32,
     VKT__OPT_F64,
-    VKT__OPT_ENUM,   /* an int-sized field */
-    VKT__OPT_CHAR,   /* one character, "tab" or "auto" (0) */
-    VKT__OPT_STEPS,  /* list of steps: schedule.milestones */
-    VKT__OPT_GROUPS, /* list of maps: optim.groups */
+    VKT__OPT_ENUM,    /* an int-sized field */
+    VKT__OPT_CHAR,    /* one character, "tab" or "auto" (0) */
+    VKT__OPT_STEPS,   /* list of steps: schedule.milestones */
+    VKT__OPT_GROUPS,  /* list of maps: optim.groups */
+    VKT__OPT_WEIGHTS, /* a choice, or a list of numbers: loss.class_weight */
 } vkt__option_type;
 
 typedef struct vkt__choice {

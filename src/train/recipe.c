@@ -103,6 +103,26 @@ fail:
     return st;
 }
 
+static vkt_status set_weights(vkt_config *c, const vkt__option *o, const vkt__yaml *node,
+                              const char *where)
+{
+    size_t n = 0, i = 0;
+    for (const vkt__yaml *e = node->first; e; e = e->next) n++;
+    if (n == 0 || n > UINT32_MAX) return list_entry_error(o, where, "the list is empty");
+    float *w = vkt__arena_alloc(&c->priv->arena, n * sizeof *w);
+    for (const vkt__yaml *e = node->first; e; e = e->next) {
+        double v;
+        if (e->kind != VKT__YAML_SCALAR || e->quoted || !vkt__parse_double(e->text, &v) || v < 0 ||
+            v > o->max)
+            return list_entry_error(o, where, "every entry must be a number from 0 to 1e6");
+        w[i++] = (float)v;
+    }
+    c->class_weight = VKT_CW_LIST;
+    c->class_weights = w;
+    c->n_class_weights = (uint32_t)n;
+    return VKT_OK;
+}
+
 vkt_status vkt__option_set_node(vkt_config *c, int index, const vkt__yaml *node, const char *where)
 {
     size_t n;
@@ -112,6 +132,8 @@ vkt_status vkt__option_set_node(vkt_config *c, int index, const vkt__yaml *node,
         st = set_steps(c, o, node, where);
     else if (o->type == VKT__OPT_GROUPS)
         st = set_groups(c, o, node, where);
+    else if (o->type == VKT__OPT_WEIGHTS && node->kind == VKT__YAML_LIST)
+        st = set_weights(c, o, node, where);
     else if (node->kind != VKT__YAML_SCALAR)
         st = vkt__fail(VKT_ARG, "config", "%s: %s takes one value, not a %s", where, o->name,
                        node->kind == VKT__YAML_LIST ? "list" : "block of keys");

@@ -298,16 +298,22 @@ char *vkt__session_explain(const vkt__session *s)
 
 /* ---- the session ---- */
 
-/* n / (C * count): the classes weigh the same in the mean loss. */
+/* balanced: n / (C * count): the classes weigh the same in the mean loss. */
 static vkt_status make_class_weights(vkt__session *s)
 {
     uint32_t n = s->info->n_outputs;
+    const vkt_config *c = s->config;
+    if (c->class_weight == VKT_CW_LIST && c->n_class_weights != n)
+        return vkt__fail(VKT_ARG, "train", "loss.class_weight has %u numbers, the data %u classes",
+                         c->n_class_weights, n);
     uint64_t *count = vkt__alloc(n * sizeof *count);
     s->class_weight_host = vkt__alloc(n * sizeof(float));
     vkt_dataset_class_counts(s->data, VKT_TRAIN, count);
     for (uint32_t i = 0; i < n; i++)
         s->class_weight_host[i] =
-            count[i] ? (float)((double)s->info->n[VKT_TRAIN] / ((double)n * (double)count[i])) : 0;
+            c->class_weight == VKT_CW_LIST ? c->class_weights[i]
+            : count[i] ? (float)((double)s->info->n[VKT_TRAIN] / ((double)n * (double)count[i]))
+                       : 0;
     free(count);
     vkt_status st = vkt_buffer_create(
         s->gpu, &(vkt_buffer_desc) { (uint64_t)n * 4, VKT_MEM_DEVICE, "class weights" },
@@ -315,6 +321,23 @@ static vkt_status make_class_weights(vkt__session *s)
     return st == VKT_OK
                ? vkt_buffer_write(s->gpu, s->class_weight, 0, s->class_weight_host, (uint64_t)n * 4)
                : st;
+}
+
+/* train.freeze is a group of rate 0 before all others. */
+static vkt_status make_optim(vkt__session *s)
+{
+    vkt_optim_desc d = s->config->optim;
+    if (s->config->precision != VKT_F16) d.loss_scale = 0; /* bf16 has fp32's range */
+    d.offload = s->config->offload == VKT_MEASURE_ALWAYS;
+    if (!s->config->freeze) return vkt_optim_create(s->gpu, &d, s->model, &s->optim);
+    vkt_optim_group *g = vkt__alloc((d.n_groups + 1) * sizeof *g);
+    g[0] = (vkt_optim_group) { .pattern = s->config->freeze, .weight_decay = NAN };
+    if (d.n_groups) memcpy(g + 1, d.groups, d.n_groups * sizeof *g);
+    d.groups = g;
+    d.n_groups++;
+    vkt_status st = vkt_optim_create(s->gpu, &d, s->model, &s->optim);
+    free(g);
+    return st;
 }
 
 vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data,
@@ -338,11 +361,8 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
     for (uint32_t i = 0; i < s->info->input_rank; i++) desc.input.d[i] = s->info->input_shape[i];
     VKT_TRY(vkt_model_create(gpu, &desc, &s->model));
     if (training) {
-        vkt_optim_desc optim = c->optim;
-        if (c->precision != VKT_F16) optim.loss_scale = 0; /* bf16 has fp32's range */
-        optim.offload = c->offload == VKT_MEASURE_ALWAYS;
-        VKT_TRY(vkt_optim_create(gpu, &optim, s->model, &s->optim));
-        if (c->class_weight == VKT_CW_BALANCED && s->info->task == VKT_CLASSIFY)
+        VKT_TRY(make_optim(s));
+        if (c->class_weight != VKT_CW_NONE && s->info->task == VKT_CLASSIFY)
             VKT_TRY(make_class_weights(s));
         VKT_TRY(build_train(s));
     }

@@ -83,6 +83,10 @@ void vkt__weights_finish(vkt__weights *w);
 vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
                                  vkt__weights *w);
 vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const vkt__weights *w);
+/* The averaged parameters of an optimizer.safetensors in place of w's own. FORMAT: it has none. */
+vkt_status vkt__weights_load_average(vkt__safetensors *optim, const vkt_model *m, vkt__weights *w);
+/* Exchanges w's parameters and their average; nothing where the optimizer keeps none. */
+void vkt__weights_swap_average(const vkt_optim *o, vkt__weights *w);
 
 /* ---- evaluation ---- */
 
@@ -91,8 +95,10 @@ typedef struct vkt__eval_sums {
     uint64_t n, correct;
     double loss, abs_error; /* sums; abs_error in units of the target */
     uint32_t n_classes;
-    uint64_t *class_count, *class_correct;
+    uint64_t *class_count, *class_correct, *class_predicted; /* [n_classes] */
+    uint64_t *confusion; /* [n_classes, n_classes] target, prediction; NULL: too many classes */
 } vkt__eval_sums;
+enum { VKT__CONFUSION_CLASSES = 1000 }; /* a matrix of more would not be read */
 /* Called for each example with the outputs: probabilities, or the target in its own units. */
 typedef void (*vkt__example_fn)(void *user, uint64_t index, const float *out, vkt_label y);
 

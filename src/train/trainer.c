@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "train/classes.h"
 #include "train/trainer.h"
 
 static volatile sig_atomic_t stop_asked;
@@ -24,16 +25,6 @@ static void recent_add(vkt__recent *r, double v)
 static double recent_mean(const vkt__recent *r)
 {
     return r->weight > 0 ? r->sum / r->weight : NAN;
-}
-
-/* ---- metrics by name ---- */
-
-double vkt__trainer_metric(const vkt__trainer *t, const vkt__eval_sums *e)
-{
-    double n = (double)e->n;
-    if (!strcmp(t->c->metric, "accuracy")) return (double)e->correct / n;
-    if (!strcmp(t->c->metric, "mae")) return e->abs_error / n;
-    return e->loss / n;
 }
 
 /* ---- what steps leave behind ---- */
@@ -207,18 +198,23 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
     row.mae = classify ? NAN : e->abs_error / n;
     row.n = e->n;
     row.seconds = t->before_s + vkt__now() - t->began;
+    row.balanced_accuracy = classify ? vkt__balanced_accuracy(e) : NAN;
+    row.macro_f1 = classify ? vkt__macro_f1(e) : NAN;
     row.n_classes = e->n_classes;
     row.class_count = e->class_count;
     row.class_correct = e->class_correct;
+    row.class_predicted = e->class_predicted;
     *st = vkt__metrics_add(t->metrics, &row);
     if (*st != VKT_OK) return;
-    char loss_tag[64], accuracy_tag[64], mae_tag[64];
+    char loss_tag[64], accuracy_tag[64], mae_tag[64], f1_tag[64];
     snprintf(loss_tag, sizeof loss_tag, "%s/loss", split);
     snprintf(accuracy_tag, sizeof accuracy_tag, "%s/accuracy", split);
     snprintf(mae_tag, sizeof mae_tag, "%s/mae", split);
+    snprintf(f1_tag, sizeof f1_tag, "%s/macro_f1", split);
     vkt__tfscalar tags[] = { { loss_tag, row.loss },
                              { accuracy_tag, row.accuracy },
-                             { mae_tag, row.mae } };
+                             { mae_tag, row.mae },
+                             { f1_tag, row.macro_f1 } };
     *st = vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags));
 }
 
@@ -233,6 +229,27 @@ static void note_best(vkt__trainer *t, double value)
     t->progress.best = true;
 }
 
+/* The averaged weights in the place of the raw ones, which come back afterwards: what they reach is
+ * what selects. *e is replaced. */
+static vkt_status evaluate_average(vkt__trainer *t, vkt_split split, vkt__eval_sums *e)
+{
+    vkt_status st = VKT_OK;
+    char name[32];
+    vkt__weights *w = &t->host;
+    vkt__eval_sums_finish(e);
+    VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
+    vkt__weights_swap_average(t->s->optim, w);
+    st = vkt__weights_upload(t->gpu, t->s->model, NULL, w);
+    if (st == VKT_OK) st = vkt__evaluate(t->s, NULL, split, t->c->eval_sample, e, NULL, NULL);
+    vkt__weights_swap_average(t->s->optim, w);
+    VKT_TRY(st);
+    VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, w));
+    snprintf(name, sizeof name, "%s_ema", vkt_split_name(split));
+    vkt__trainer_write_eval(t, name, e, &st);
+fail:
+    return st;
+}
+
 static vkt_status evaluate_and_save(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
@@ -242,9 +259,10 @@ static vkt_status evaluate_and_save(vkt__trainer *t)
     VKT_TRY(vkt__evaluate(t->s, NULL, split, t->c->eval_sample, &e, NULL, NULL));
     vkt__trainer_write_eval(t, vkt_split_name(split), &e, &st);
     VKT_TRY(st);
+    if (t->c->optim.ema > 0) VKT_TRY(evaluate_average(t, split, &e));
     if (t->c->eval_predictions && !t->desc->no_checkpoints)
         VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
-    t->last_value = vkt__trainer_metric(t, &e);
+    t->last_value = vkt__eval_metric(&e, t->c->metric);
     t->last_eval_loss = e.loss / (double)e.n;
     t->last_eval_mae = t->info->task == VKT_CLASSIFY ? NAN : e.abs_error / (double)e.n;
     t->last_eval_accuracy = t->info->task == VKT_CLASSIFY ? (double)e.correct / (double)e.n : NAN;
@@ -448,11 +466,6 @@ static vkt_status prepare(vkt__trainer *t)
         vkt_log(VKT_LOG_WARN, "train",
                 "no validation examples: checkpoints are chosen by the test set, so its result is "
                 "optimistic; set data.valid_fraction");
-    if (!strcmp(c->metric, "accuracy") && t->info->task != VKT_CLASSIFY) {
-        st = vkt__fail(VKT_ARG, "train",
-                       "checkpoint.metric accuracy needs a classification task; use loss or mae");
-        goto fail;
-    }
     VKT_TRY(vkt_schedule_check(&c->schedule, c->source ? c->source : "schedule"));
     split_as_before(t);
     VKT_TRY(open_gpu(t, 0));
@@ -541,7 +554,7 @@ static vkt_status recover(vkt__trainer *t)
     if (n)
         VKT_TRY(vkt__trainer_resume(t));
     else
-        VKT_TRY(vkt_model_init(t->s->model, t->c->seed));
+        VKT_TRY(vkt__trainer_init(t));
     VKT_TRY(vkt__metrics_open(t->run->dir, n ? t->first : VKT__METRICS_NEW, &t->metrics));
     VKT_TRY(vkt__tfevents_open(t->run->dir, n ? t->first : UINT64_MAX, &t->events));
     if (n) VKT_TRY(vkt__trainer_history(t, t->run->dir));

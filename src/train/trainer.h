@@ -70,8 +70,9 @@ typedef struct vkt__trainer {
 
 /* ---- trainer.c ---- */
 
-/* The monitored metric out of an evaluation, and the split that it is taken on. */
-double vkt__trainer_metric(const vkt__trainer *t, const vkt__eval_sums *e);
+/* The weights that a run begins with. */
+vkt_status vkt__trainer_init(vkt__trainer *t);
+/* The split that the monitored metric is taken on. */
 vkt_split vkt__trainer_split(const vkt__trainer *t);
 /* Counts a step's norm, clip and skip. */
 void vkt__trainer_add_norm(vkt__trainer *t, double norm, double clip, bool ok);

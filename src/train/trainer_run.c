@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "train/classes.h"
+#include "train/import.h"
 #include "train/trainer.h"
 
 /* Norms, clips and skips of the steps before, from metrics.jsonl. */
@@ -69,6 +71,13 @@ static vkt_status restore_loss_scale(vkt__trainer *t, const vkt__checkpoint *ckp
     return st;
 }
 
+vkt_status vkt__trainer_init(vkt__trainer *t)
+{
+    vkt_status st = vkt_model_init(t->s->model, t->c->seed);
+    if (st != VKT_OK || !t->c->init_from) return st;
+    return vkt__weights_import(t->c->init_from, t->gpu, t->s->model);
+}
+
 vkt_status vkt__trainer_resume(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
@@ -76,7 +85,7 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
     if (!has_checkpoints(t)) { /* killed before the first one */
         vkt_log(VKT_LOG_INFO, "train", "'%s' has no checkpoint yet: starting at step 0 of %llu",
                 t->run->dir, (unsigned long long)t->total);
-        return vkt_model_init(t->s->model, t->c->seed);
+        return vkt__trainer_init(t);
     }
     VKT_TRY(vkt__checkpoint_newest(t->run->dir, &ckpt));
     if (ckpt->state.data_hash != t->data_hash) {
@@ -159,7 +168,7 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     if (t->desc->resume)
         VKT_TRY(vkt__trainer_resume(t));
     else
-        VKT_TRY(vkt_model_init(t->s->model, c->seed));
+        VKT_TRY(vkt__trainer_init(t));
     uint64_t at = t->desc->resume ? t->first : VKT__METRICS_NEW;
     VKT_TRY(vkt__metrics_open(t->run->dir, at, &t->metrics));
     VKT_TRY(vkt__tfevents_open(t->run->dir, t->desc->resume ? t->first : UINT64_MAX, &t->events));
@@ -209,6 +218,14 @@ vkt_status vkt__trainer_find_best(vkt__trainer *t)
     return st;
 }
 
+/* RUN/confusion-SPLIT.csv and .png */
+static vkt_status write_confusion(const vkt__trainer *t, const char *split, const vkt__eval_sums *e)
+{
+    char path[1100];
+    snprintf(path, sizeof path, "%s/confusion-%s", t->run->dir, split);
+    return vkt__confusion_write(e, t->info->class_names, path);
+}
+
 /* The best checkpoint in retrospect, on the full validation set and on the test set. */
 vkt_status vkt__trainer_conclude(vkt__trainer *t)
 {
@@ -223,9 +240,11 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
         st = vkt__fail(VKT_IO, "train", "'%s' has no evaluated checkpoint left", t->run->dir);
         goto fail;
     }
-    if (r->best_step != t->done) {
+    if (r->best_step != t->done || t->c->optim.ema > 0) {
         VKT_TRY(vkt__checkpoint_open(r->best_checkpoint, &ckpt));
         VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.model, t->host.n_model, false));
+        if (t->c->optim.ema > 0)
+            VKT_TRY(vkt__weights_load_average(ckpt->optim, t->s->model, &t->host));
         VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, &t->host));
     }
     VKT_TRY(vkt__evaluate(t->s, NULL, split, 0, &e, NULL, NULL));
@@ -233,8 +252,9 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     r->valid_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
     r->valid_mae = classify ? NAN : e.abs_error / (double)e.n;
     r->sample_gap = t->c->eval_sample && t->c->eval_sample < t->info->n[split]
-                        ? vkt__trainer_metric(t, &e) - r->best_metric
+                        ? vkt__eval_metric(&e, t->c->metric) - r->best_metric
                         : NAN;
+    VKT_TRY(write_confusion(t, vkt_split_name(split), &e));
     vkt__eval_sums_finish(&e);
     t->record.valid_loss = r->valid_loss;
     t->record.valid_accuracy = r->valid_accuracy;
@@ -249,6 +269,7 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
         t->record.test_mae = r->test_mae;
         vkt__trainer_write_eval(t, "test", &e, &st);
         VKT_TRY(st);
+        VKT_TRY(write_confusion(t, "test", &e));
     }
 fail:
     vkt__eval_sums_finish(&e);

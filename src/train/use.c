@@ -2,7 +2,11 @@
  * schema. */
 #include <math.h>
 
+#include "data/dataset.h"
+#include "data/picture.h"
+#include "train/classes.h"
 #include "train/metrics.h"
+#include "train/onnx.h"
 #include "train/session.h"
 
 typedef struct {
@@ -38,8 +42,9 @@ fail:
     return st;
 }
 
-/* The model for the data set that o->data is, with the checkpoint's weights. */
-static vkt_status open_session(opened *o, uint32_t batch)
+/* The model for the data set that o->data is, with the checkpoint's weights: their average where
+ * the run kept one, unless the raw ones are asked for. */
+static vkt_status open_session(opened *o, uint32_t batch, bool raw)
 {
     vkt_status st = VKT_OK;
     vkt__weights w = { 0 };
@@ -47,6 +52,8 @@ static vkt_status open_session(opened *o, uint32_t batch)
     VKT_TRY(vkt__session_fit(o->gpu, o->config, o->data, false, &o->session));
     VKT_TRY(vkt__weights_create(o->session->model, NULL, &w));
     VKT_TRY(vkt__safetensors_load(o->ckpt->model, w.model, w.n_model, true));
+    if (o->config->optim.ema > 0 && !raw)
+        VKT_TRY(vkt__weights_load_average(o->ckpt->optim, o->session->model, &w));
     VKT_TRY(vkt__weights_upload(o->gpu, o->session->model, NULL, &w));
 fail:
     vkt__weights_finish(&w);
@@ -112,6 +119,20 @@ vkt_status vkt__predictions_sample(vkt__session *s, vkt_split split, uint64_t li
     return st;
 }
 
+static void take_scores(const vkt__eval_sums *sums, vkt_eval_result *out)
+{
+    size_t bytes = (sums->n_classes + 1) * sizeof(double);
+    out->class_precision = vkt__alloc(bytes);
+    out->class_recall = vkt__alloc(bytes);
+    out->class_f1 = vkt__alloc(bytes);
+    for (uint32_t c = 0; c < sums->n_classes; c++) {
+        vkt__class_scores s = vkt__class_scores_of(sums, c);
+        out->class_precision[c] = s.precision;
+        out->class_recall[c] = s.recall;
+        out->class_f1[c] = s.f1;
+    }
+}
+
 vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
 {
     vkt_status st = VKT_OK;
@@ -138,11 +159,12 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     if (!desc->data && o.ckpt->state.data_hash != vkt_dataset_fingerprint(o.data))
         vkt_log(VKT_LOG_WARN, "eval",
                 "the data has changed since this checkpoint was trained: the split may differ");
-    VKT_TRY(open_session(&o, desc->batch));
+    VKT_TRY(open_session(&o, desc->batch, desc->raw));
     if (desc->predictions) c = collected_create(info, info->n[split]);
     VKT_TRY(
         vkt__evaluate(o.session, NULL, split, 0, &sums, desc->predictions ? collect : NULL, &c));
     if (desc->predictions) VKT_TRY(vkt__predictions_write(desc->predictions, &c.p));
+    if (desc->confusion) VKT_TRY(vkt__confusion_write(&sums, info->class_names, desc->confusion));
     out->n = sums.n;
     out->loss = sums.loss / (double)sums.n;
     bool classify = info->task == VKT_CLASSIFY;
@@ -151,6 +173,9 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     out->n_classes = sums.n_classes;
     out->class_count = sums.class_count;
     out->class_correct = sums.class_correct;
+    out->balanced_accuracy = classify ? vkt__balanced_accuracy(&sums) : NAN;
+    out->macro_f1 = classify ? vkt__macro_f1(&sums) : NAN;
+    take_scores(&sums, out);
     sums.class_count = sums.class_correct = NULL;
     out->class_names = vkt__alloc((sums.n_classes + 1) * sizeof *out->class_names);
     for (uint32_t i = 0; i < sums.n_classes; i++)
@@ -169,6 +194,9 @@ void vkt_eval_result_finish(vkt_eval_result *r)
     free(r->class_names);
     free(r->class_count);
     free(r->class_correct);
+    free(r->class_precision);
+    free(r->class_recall);
+    free(r->class_f1);
     *r = (vkt_eval_result) { 0 };
 }
 
@@ -192,21 +220,37 @@ static void forward(void *user, uint64_t index, const float *out, vkt_label y)
     f->fn(f->user, &f->p);
 }
 
+/* How many of the inputs from the first are picture files, which go through the model together; at
+ * least 1. */
+static size_t group(const char *const *inputs, size_t n)
+{
+    size_t k = 0;
+    bool picture = true;
+    for (; k < n && picture; k++)
+        if (vkt__picture_is(inputs[k], &picture) != VKT_OK) picture = false;
+    return picture ? k : VKT_MAX(k - 1, 1);
+}
+
 vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const char *const *inputs,
                        size_t n_inputs, void (*fn)(void *user, const vkt_prediction *p), void *user)
 {
     vkt_status st = VKT_OK;
     opened o = { 0 };
     VKT_TRY(open_checkpoint(checkpoint, gpu, &o));
-    for (size_t i = 0; i < n_inputs; i++) {
+    for (size_t i = 0, n; i < n_inputs; i += n) {
         vkt__eval_sums sums = { 0 };
         vkt_dataset *data = NULL;
-        VKT_TRY(vkt_dataset_open_schema(o.ckpt->state.schema, inputs[i], &data));
-        if (!o.session) {
-            o.data = data;
-            VKT_TRY(open_session(&o, 0));
-        }
+        vkt__log_quiet(true); /* a file that is absent is said when it is opened */
+        n = group(inputs + i, n_inputs - i);
+        vkt__log_quiet(false);
+        VKT_TRY(vkt__dataset_open_inputs(o.ckpt->state.schema, inputs + i, n, &data));
         const vkt_dataset_info *info = vkt_dataset_get_info(data);
+        if (!o.session) {
+            /* What comes later is not known yet: a batch no larger than need be if this is all. */
+            uint64_t most = n == n_inputs ? info->n[VKT_TEST] : o.config->eval_batch;
+            o.data = data;
+            VKT_TRY(open_session(&o, (uint32_t)VKT_MIN(most, o.config->eval_batch), false));
+        }
         forwarded f = {
             fn, user, data, inputs[i], { .n = info->n_outputs, .class_names = info->class_names }
         };
@@ -216,6 +260,36 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
         VKT_TRY(st);
     }
 fail:
+    opened_finish(&o);
+    return st;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), k = strlen(end);
+    return n > k && strcmp(s + n - k, end) == 0;
+}
+
+vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path)
+{
+    vkt_status st = VKT_OK;
+    opened o = { 0 };
+    vkt__weights w = { 0 };
+    bool onnx = ends_with(path, ".onnx");
+    if (!onnx && !ends_with(path, ".safetensors"))
+        return vkt__fail(VKT_ARG, "export", "'%s' ends in neither .onnx nor .safetensors", path);
+    VKT_TRY(open_checkpoint(checkpoint, gpu, &o));
+    VKT_TRY(vkt__dataset_open_inputs(o.ckpt->state.schema, NULL, 0, &o.data));
+    VKT_TRY(open_session(&o, 1, false));
+    if (!onnx) {
+        VKT_TRY(vkt_model_save(o.session->model, path));
+        goto fail;
+    }
+    VKT_TRY(vkt__weights_create(o.session->model, NULL, &w));
+    VKT_TRY(vkt__weights_download(o.gpu, o.session->model, NULL, &w));
+    VKT_TRY(vkt__onnx_write(o.session, &w, path));
+fail:
+    vkt__weights_finish(&w);
     opened_finish(&o);
     return st;
 }

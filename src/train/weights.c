@@ -151,6 +151,31 @@ fail:
     return st;
 }
 
+vkt_status vkt__weights_load_average(vkt__safetensors *optim, const vkt_model *m, vkt__weights *w)
+{
+    vkt__arena a = { 0 };
+    size_t n = 0;
+    while (vkt_model_param(m, n)) n++;
+    vkt__st_tensor *t = vkt__arena_alloc(&a, n * sizeof *t);
+    for (size_t i = 0; i < n; i++) {
+        t[i] = w->model[i];
+        t[i].name = vkt__arena_printf(&a, "ema.%s", w->model[i].name);
+    }
+    vkt_status st = vkt__safetensors_load(optim, t, n, true);
+    vkt__arena_finish(&a);
+    return st;
+}
+
+void vkt__weights_swap_average(const vkt_optim *o, vkt__weights *w)
+{
+    for (size_t k = 0; k < vkt_optim_n_moments(o); k++) {
+        if (strcmp(vkt_optim_moment_name(o, k), "ema") != 0) continue;
+        float *average = w->moments[k];
+        w->moments[k] = w->values;
+        w->values = average;
+    }
+}
+
 vkt_status vkt_model_save(vkt_model *m, const char *path)
 {
     vkt_status st = VKT_OK;

@@ -1,0 +1,32 @@
+/* Private to src/data: images packed into one file that training maps into memory.
+ *
+ * Little-endian, lengths in bytes:
+ *   0   "VKTPIC01"                 the last two digits are the version
+ *   8   u64 examples, n
+ *   16  u64 bytes of an example, H * W * C
+ *   24  u64 where the tables begin: 64 + n * H * W * C, rounded up to 8
+ *   32  u64 bytes of the JSON text
+ *   40  u64 FNV-1a of tables and text
+ *   48  u64 bytes of the file
+ *   56  u64 0
+ *   64  pixels u8 [n, H, W, C]
+ *   tables: FNV-1a of each example's pixels u64 [n]; class u32 [n]; split u8 [n] (0 train, 1 valid,
+ * 2 test), rounded up to 8 text: the data's schema (vkt_dataset_schema), constants included
+ * Examples stand train first, then valid, then test. */
+#ifndef VKT_DATA_PACKED_H
+#define VKT_DATA_PACKED_H
+
+#include "data/dataset.h"
+
+typedef struct vkt__packed {
+    uint64_t n, n_inputs;
+    const uint8_t *pixels, *split;
+    const uint64_t *hash;
+    const uint32_t *label;
+    const char *json; /* [json_bytes], not NUL-terminated */
+    uint64_t json_bytes;
+} vkt__packed;
+/* Checks every length and the hash; `out` points into the bytes, which must be aligned to 8. */
+vkt_status vkt__packed_parse(const void *bytes, size_t n, const char *name, vkt__packed *out);
+
+#endif

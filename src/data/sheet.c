@@ -1,0 +1,88 @@
+/* A contact sheet of augmented pictures, through the loader that training uses: rows in pairs, the
+ * examples of a batch as they are and as the model sees them. */
+#include "data/dataset.h"
+#include "data/png.h"
+
+enum { BATCH = 10, BATCHES = 4, GAP = 2, LEAST_CELL = 64 };
+
+typedef struct sheet {
+    const vkt_dataset *ds;
+    uint32_t cell, scale, w,
+        h;           /* pixels of a cell's longer side; each pixel's size; of the sheet */
+    uint8_t *pixels; /* [h, w, 3] */
+} sheet;
+
+/* x as the model sees it, back to bytes: what standardisation did is undone. */
+static void draw(sheet *s, uint32_t row, uint32_t column, const float *x)
+{
+    const uint32_t *shape = s->ds->schema.input_shape;
+    uint32_t C = shape[2], top = GAP + row * (s->cell + GAP), left = GAP + column * (s->cell + GAP);
+    for (uint32_t y = 0; y < shape[0] * s->scale; y++)
+        for (uint32_t k = 0; k < shape[1] * s->scale; k++)
+            for (uint32_t c = 0; c < 3; c++) {
+                uint32_t j = ((y / s->scale) * shape[1] + k / s->scale) * C + (C == 3 ? c : 0);
+                float v = (x[j] - s->ds->pixel_bias[j]) / s->ds->pixel_scale[j];
+                s->pixels[((size_t)(top + y) * s->w + left + k) * 3 + c] =
+                    (uint8_t)VKT_MIN(VKT_MAX(v + 0.5f, 0), 255);
+            }
+}
+
+static vkt_status draw_all(sheet *s, vkt_loader *l, const vkt_batch *b, float *plain)
+{
+    vkt_status st = VKT_OK;
+    uint32_t n = s->ds->schema.n_inputs;
+    vkt__scratch scratch = { 0 };
+    for (uint32_t k = 0; k < BATCHES; k++) {
+        uint32_t slot;
+        VKT_TRY(vkt_loader_next(l, &slot, NULL));
+        for (uint32_t i = 0; i < BATCH; i++) {
+            VKT_TRY(vkt__dataset_fill(s->ds, VKT_TRAIN, b->index[i], NULL, &scratch, plain));
+            draw(s, 2 * k, i, plain);
+            draw(s, 2 * k + 1, i, b->x + (size_t)i * n);
+        }
+        vkt_loader_release(l, slot);
+    }
+fail:
+    vkt__scratch_finish(&scratch);
+    return st;
+}
+
+vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *how, uint64_t seed,
+                                     const char *path)
+{
+    vkt_status st;
+    const vkt__schema *schema = &ds->schema;
+    sheet s = { .ds = ds };
+    float *x = NULL;
+    vkt_loader *l = NULL;
+    vkt_label y[2 * BATCH];
+    float w[2 * BATCH];
+    if (!schema->images || (schema->input_shape[2] != 1 && schema->input_shape[2] != 3))
+        return vkt__fail(VKT_ARG, "data", "'%s' are no grey or colour images to draw",
+                         ds->info.source);
+    uint32_t side = VKT_MAX(schema->input_shape[0], schema->input_shape[1]), n = schema->n_inputs;
+    s.scale = (LEAST_CELL + side - 1) / side;
+    s.cell = side * s.scale;
+    s.w = GAP + BATCH * (s.cell + GAP);
+    s.h = GAP + 2 * BATCHES * (s.cell + GAP);
+    VKT_TRY(vkt__data_alloc((uint64_t)s.w * s.h, 3, "the sheet", &s.pixels));
+    memset(s.pixels, 128, (size_t)s.w * s.h * 3);
+    VKT_TRY(vkt__data_alloc((BATCH + 1) * (uint64_t)n, sizeof *x, "the sheet", &x));
+    vkt_batch slot = { .x = x, .y = y, .y2 = y + BATCH, .w = w, .w2 = w + BATCH };
+    VKT_TRY(vkt_loader_create(&(vkt_loader_desc) { .data = ds,
+                                                   .split = VKT_TRAIN,
+                                                   .batch = BATCH,
+                                                   .shuffle = true,
+                                                   .seed = seed,
+                                                   .augment = how,
+                                                   .n_slots = 1,
+                                                   .slots = &slot },
+                              &l));
+    VKT_TRY(draw_all(&s, l, &slot, x + (size_t)BATCH * n));
+    VKT_TRY(vkt__png_write(path, s.w, s.h, 3, s.pixels));
+fail:
+    vkt_loader_destroy(&l);
+    free(s.pixels);
+    free(x);
+    return st;
+}

@@ -1,0 +1,47 @@
+/* classes.h: the figures. Source of the conventions: scikit-learn's balanced_accuracy_score and
+ * f1_score(average="macro", zero_division=0). */
+#include <math.h>
+
+#include "train/classes.h"
+
+vkt__class_scores vkt__class_scores_of(const vkt__eval_sums *e, uint32_t c)
+{
+    double hit = (double)e->class_correct[c], n = (double)e->class_count[c],
+           said = (double)e->class_predicted[c];
+    return (vkt__class_scores) { .precision = said > 0 ? hit / said : NAN,
+                                 .recall = n > 0 ? hit / n : NAN,
+                                 .f1 = n + said > 0 ? 2 * hit / (n + said) : NAN };
+}
+
+double vkt__balanced_accuracy(const vkt__eval_sums *e)
+{
+    double sum = 0, n = 0;
+    for (uint32_t c = 0; c < e->n_classes; c++) {
+        if (!e->class_count[c]) continue;
+        sum += vkt__class_scores_of(e, c).recall;
+        n++;
+    }
+    return n > 0 ? sum / n : NAN;
+}
+
+double vkt__macro_f1(const vkt__eval_sums *e)
+{
+    double sum = 0, n = 0;
+    for (uint32_t c = 0; c < e->n_classes; c++) {
+        double f1 = vkt__class_scores_of(e, c).f1;
+        if (isnan(f1)) continue;
+        sum += f1;
+        n++;
+    }
+    return n > 0 ? sum / n : NAN;
+}
+
+double vkt__eval_metric(const vkt__eval_sums *e, const char *name)
+{
+    double n = (double)e->n;
+    if (!strcmp(name, "accuracy")) return (double)e->correct / n;
+    if (!strcmp(name, "balanced_accuracy")) return vkt__balanced_accuracy(e);
+    if (!strcmp(name, "macro_f1")) return vkt__macro_f1(e);
+    if (!strcmp(name, "mae")) return e->abs_error / n;
+    return e->loss / n;
+}

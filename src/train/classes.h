@@ -1,0 +1,27 @@
+/* What a classifier got right, class by class, from counts; and its confusion matrix as files. */
+#ifndef VKT_TRAIN_CLASSES_H
+#define VKT_TRAIN_CLASSES_H
+
+#include "train/session.h"
+
+/* NAN where there is nothing to divide by: recall of a class without examples, precision of one
+ * that was never predicted. */
+typedef struct vkt__class_scores {
+    double precision, recall, f1; /* f1: 0 where one of the two is 0 or NAN, and the class occurs */
+} vkt__class_scores;
+vkt__class_scores vkt__class_scores_of(const vkt__eval_sums *e, uint32_t c);
+/* Mean recall of the classes that have examples. */
+double vkt__balanced_accuracy(const vkt__eval_sums *e);
+/* Mean F1 of the classes that have examples or were predicted. */
+double vkt__macro_f1(const vkt__eval_sums *e);
+
+/* "accuracy", "balanced_accuracy", "macro_f1", "loss" or "mae" out of an evaluation. */
+double vkt__eval_metric(const vkt__eval_sums *e, const char *name);
+
+/* PATH.csv: a row a target class, a column a prediction, examples counted; PATH.png: the same in
+ * colours, with the numbers where they fit. Nothing where there are too many classes for a matrix.
+ */
+vkt_status vkt__confusion_write(const vkt__eval_sums *e, const char *const *names,
+                                const char *path);
+
+#endif

@@ -1,0 +1,87 @@
+/* train: precision, recall, F1, balanced accuracy and the confusion matrix, from counts; figures
+ * worked out by hand. */
+#include "testing.h"
+
+#include "base/os.h"
+#include "train/classes.h"
+
+#define DIR "test_classes_tmp"
+
+/* 4 classes: targets 5, 3, 0, 2; the third is predicted once, the last never. */
+static uint64_t confusion[] = { 4, 1, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0 };
+static uint64_t count[] = { 5, 3, 0, 2 }, correct[] = { 4, 1, 0, 0 }, predicted[] = { 7, 2, 1, 0 };
+
+static vkt__eval_sums sums(void)
+{
+    return (vkt__eval_sums) { .n = 10,
+                              .correct = 5,
+                              .loss = 20,
+                              .n_classes = 4,
+                              .class_count = count,
+                              .class_correct = correct,
+                              .class_predicted = predicted,
+                              .confusion = confusion };
+}
+
+static void scores(void **state)
+{
+    (void)state;
+    vkt__eval_sums e = sums();
+    vkt__class_scores s = vkt__class_scores_of(&e, 0);
+    REQUIRE_NEAR(s.precision, 4.0 / 7, 1e-15);
+    REQUIRE_NEAR(s.recall, 4.0 / 5, 1e-15);
+    REQUIRE_NEAR(s.f1, 2 * (4.0 / 7) * (4.0 / 5) / (4.0 / 7 + 4.0 / 5), 1e-15);
+    s = vkt__class_scores_of(&e, 2);
+    assert_true(s.precision == 0 && isnan(s.recall) && s.f1 == 0);
+    s = vkt__class_scores_of(&e, 3);
+    assert_true(isnan(s.precision) && s.recall == 0 && s.f1 == 0);
+    REQUIRE_NEAR(vkt__balanced_accuracy(&e), (0.8 + 1.0 / 3 + 0) / 3, 1e-15);
+    REQUIRE_NEAR(vkt__macro_f1(&e), (8.0 / 12 + 2.0 / 5 + 0 + 0) / 4, 1e-15);
+    REQUIRE_NEAR(vkt__eval_metric(&e, "accuracy"), 0.5, 0);
+    REQUIRE_NEAR(vkt__eval_metric(&e, "loss"), 2, 0);
+    REQUIRE_NEAR(vkt__eval_metric(&e, "macro_f1"), vkt__macro_f1(&e), 0);
+    REQUIRE_NEAR(vkt__eval_metric(&e, "balanced_accuracy"), vkt__balanced_accuracy(&e), 0);
+}
+
+static void confusion_files(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "a", "b \"c\"", "\xc3\xa4,",
+                                         "a very long name of a class" };
+    vkt__eval_sums e = sums();
+    char *text;
+    size_t n;
+    REQUIRE_OK(vkt__remove_tree(DIR));
+    REQUIRE_OK(vkt__mkdirs(DIR));
+    REQUIRE_OK(vkt__confusion_write(&e, names, DIR "/c"));
+    REQUIRE_OK(vkt__file_read(DIR "/c.csv", 10000, &text, &n));
+    assert_string_equal(text,
+                        "target \\ predicted,\"a\",\"b \"\"c\"\"\",\"\xc3\xa4,\",\"a very long "
+                        "name of a class\"\n\"a\",4,1,0,0\n\"b \"\"c\"\"\",1,1,1,0\n"
+                        "\"\xc3\xa4,\",0,0,0,0\n\"a very long name of a class\",2,0,0,0\n");
+    free(text);
+    REQUIRE_OK(vkt__file_read(DIR "/c.png", 1 << 20, &text, &n));
+    assert_memory_equal(text, "\x89PNG", 4);
+    free(text);
+    e.confusion = NULL; /* too many classes: no files, no error */
+    REQUIRE_OK(vkt__confusion_write(&e, names, DIR "/none"));
+    assert_false(vkt__file_exists(DIR "/none.csv"));
+    e.n_classes = 300; /* drawn without names or numbers */
+    e.confusion = vkt__alloc(300 * 300 * sizeof *e.confusion);
+    e.class_count = vkt__alloc(300 * sizeof *e.class_count);
+    const char **many = vkt__alloc(300 * sizeof *many);
+    for (int i = 0; i < 300; i++) many[i] = "x", e.class_count[i] = e.confusion[301 * i] = 1;
+    REQUIRE_OK(vkt__confusion_write(&e, many, DIR "/many"));
+    assert_true(vkt__file_size(DIR "/many.png") > 1000);
+    free(e.confusion);
+    free(e.class_count);
+    free(many);
+    REQUIRE_OK(vkt__remove_tree(DIR));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(scores),
+                                        cmocka_unit_test(confusion_files) };
+    return cmocka_run_group_tests_name("classes", tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+/* optim and train: the moving average of the weights against one made here step by step; a resumed
+ * run goes on with it; evaluation takes it. */
+#include "testing.h"
+
+#include "base/os.h"
+#include "train/session.h"
+
+#define RUN "test_ema_tmp"
+
+static const char recipe[] =
+    "data: {source: digits}\nmodel:\n  - flatten\n  - linear: 16\n  - relu\n"
+    "  - linear\noptim: {rule: adamw, lr: 0.01}\n"
+    "train: {steps: 8, batch: 32, ema: 0.4}\neval: {every: 1}\n"
+    "checkpoint: {keep: 20}\n";
+
+static vkt_status train(const char *dir, uint64_t steps, bool resume)
+{
+    vkt_config *c;
+    vkt_train_result r;
+    char set[64];
+    vkt_config_create(&c);
+    REQUIRE_OK(vkt_config_parse(c, recipe, strlen(recipe), "ema.yaml"));
+    snprintf(set, sizeof set, "train.steps=%llu", (unsigned long long)steps);
+    REQUIRE_OK(vkt_config_set(c, set));
+    REQUIRE_OK(vkt_config_finish(c));
+    vkt_status st = vkt_train(c, &(vkt_train_desc) { .run_dir = dir, .resume = resume }, &r);
+    vkt_config_destroy(&c);
+    return st;
+}
+
+/* Tensor `name` of a file of the checkpoint of that step. */
+static float *read_tensor(const char *dir, uint64_t step, const char *name, bool optim, size_t *n)
+{
+    char path[200];
+    vkt__checkpoint *c;
+    float *out = NULL;
+    snprintf(path, sizeof path, "%s/checkpoints/step-%08llu", dir, (unsigned long long)step);
+    REQUIRE_OK(vkt__checkpoint_open(path, &c));
+    vkt__safetensors *f = optim ? c->optim : c->model;
+    const vkt_tensor_info *t;
+    for (size_t i = 0; (t = vkt__safetensors_tensor(f, i)); i++) {
+        if (strcmp(t->name, name) != 0) continue;
+        out = malloc(t->bytes);
+        *n = t->bytes / 4;
+        REQUIRE_OK(vkt__safetensors_read(f, i, out));
+    }
+    vkt__checkpoint_close(&c);
+    assert_non_null(out);
+    return out;
+}
+
+static void average_follows_the_weights(void **state)
+{
+    (void)state;
+    double *mean = NULL;
+    size_t n = 0;
+    REQUIRE_OK(train(RUN "/a", 8, false));
+    for (uint64_t step = 1; step <= 8; step++) {
+        float *raw = read_tensor(RUN "/a", step, "1.weight", false, &n);
+        float *average = read_tensor(RUN "/a", step, "ema.1.weight", true, &n);
+        double t = (double)step - 1;
+        double share = step == 1 ? 1 : 1 - VKT_MIN((double)0.4f, (1 + t) / (10 + t));
+        if (!mean) mean = calloc(n, sizeof *mean);
+        for (size_t i = 0; i < n; i++) {
+            mean[i] += share * ((double)raw[i] - mean[i]);
+            REQUIRE_NEAR(average[i], mean[i],
+                         8 * 6e-8); /* three roundings a step, of values to 1 */
+        }
+        free(raw);
+        free(average);
+    }
+    free(mean);
+}
+
+static void resumed_average_is_the_same(void **state)
+{
+    (void)state;
+    size_t n;
+    char path[200];
+    REQUIRE_OK(train(RUN "/b", 8, false));
+    for (int step = 5; step <= 8; step++) { /* as if killed after step 4 */
+        snprintf(path, sizeof path, RUN "/b/checkpoints/step-%08d", step);
+        REQUIRE_OK(vkt__remove_tree(path));
+    }
+    REQUIRE_OK(train(RUN "/b", 8, true));
+    float *a = read_tensor(RUN "/a", 8, "ema.3.bias", true, &n);
+    float *b = read_tensor(RUN "/b", 8, "ema.3.bias", true, &n);
+    assert_memory_equal(a, b, n * sizeof *a);
+    free(a), free(b);
+}
+
+static void evaluation_takes_the_average(void **state)
+{
+    (void)state;
+    vkt_eval_result average, raw;
+    vkt_eval_desc d = { .checkpoint = RUN "/a/checkpoints/step-00000002", .split = VKT_VALID };
+    char want[64], *text;
+    size_t n;
+    REQUIRE_OK(vkt_eval(&d, &average));
+    d.raw = true;
+    REQUIRE_OK(vkt_eval(&d, &raw));
+    assert_true(average.loss != raw.loss);
+    REQUIRE_OK(vkt__file_read(RUN "/a/metrics.jsonl", 1 << 20, &text, &n));
+    snprintf(want, sizeof want, "\"step\":2,\"split\":\"valid\",\"loss\":%.9g,", raw.loss);
+    assert_non_null(strstr(text, want));
+    snprintf(want, sizeof want, "\"step\":2,\"split\":\"valid_ema\",\"loss\":%.9g,", average.loss);
+    assert_non_null(strstr(text, want));
+    free(text);
+    vkt_eval_result_finish(&average);
+    vkt_eval_result_finish(&raw);
+}
+
+static int clean(void **state)
+{
+    (void)state;
+    return vkt__remove_tree(RUN);
+}
+
+int main(void)
+{
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(average_follows_the_weights),
+        cmocka_unit_test(resumed_average_is_the_same),
+        cmocka_unit_test(evaluation_takes_the_average),
+    };
+    return cmocka_run_group_tests_name("ema", tests, clean, clean);
+}

@@ -1,0 +1,123 @@
+/* train: protocol buffers byte by byte, and the ONNX file of a trained model read back here. That
+ * ONNX Runtime agrees with it is checked in the lab. */
+#include "testing.h"
+
+#include "base/os.h"
+#include "train/protobuf.h"
+#include "vktrain/train.h"
+
+#define RUN "test_export_tmp"
+
+static void protobuf_bytes(void **state)
+{
+    (void)state;
+    vkt__str m = { 0 }, inner = { 0 };
+    vkt__pb_int(&m, 1, 150); /* the encoding guide's own examples */
+    vkt__pb_text(&m, 2, "testing");
+    vkt__pb_int(&inner, 1, 150);
+    vkt__pb_message(&m, 3, &inner);
+    vkt__pb_int(&m, 1, -2);
+    vkt__pb_float(&m, 20, 1.5f);
+    static const uint8_t want[] = "\x08\x96\x01\x12\x07testing\x1a\x03\x08\x96\x01"
+                                  "\x08\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+                                  "\xa5\x01\x00\x00\xc0\x3f";
+    assert_int_equal(m.len, sizeof want - 1);
+    assert_memory_equal(m.data, want, m.len);
+    assert_int_equal(inner.len, 0);
+    vkt__str_finish(&m);
+    vkt__str_finish(&inner);
+}
+
+/* One field; false at the end. Length-delimited ones give their bytes. */
+typedef struct field {
+    uint32_t number;
+    uint64_t value;
+    const uint8_t *data;
+} field;
+
+static uint64_t varint(const uint8_t **p)
+{
+    uint64_t v = 0;
+    for (int shift = 0;; shift += 7) {
+        v |= (uint64_t)(**p & 127) << shift;
+        if (!(*(*p)++ & 128)) return v;
+    }
+}
+
+static bool next(const uint8_t **p, const uint8_t *end, field *f)
+{
+    if (*p >= end) return false;
+    uint64_t key = varint(p);
+    f->number = (uint32_t)(key >> 3);
+    f->data = *p;
+    if ((key & 7) == 0) f->value = varint(p);
+    if ((key & 7) == 5) *p += 4;
+    if ((key & 7) == 2) {
+        f->value = varint(p);
+        f->data = *p;
+        *p += f->value;
+    }
+    assert_true(*p <= end);
+    return true;
+}
+
+/* Appends the op types of the nodes and the names of inputs and outputs. */
+static void describe(const uint8_t *graph, size_t n, vkt__str *out, size_t *n_weights)
+{
+    field f, g;
+    for (const uint8_t *p = graph; next(&p, graph + n, &f);) {
+        uint32_t name = f.number == 1 ? 4 : 1;
+        *n_weights += f.number == 5;
+        if (f.number != 1 && f.number != 11 && f.number != 12) continue;
+        for (const uint8_t *q = f.data; next(&q, f.data + f.value, &g);)
+            if (g.number == name) vkt__str_printf(out, "%.*s ", (int)g.value, (const char *)g.data);
+    }
+}
+
+static void onnx_file(void **state)
+{
+    (void)state;
+    static const char recipe[] = "data: {source: digits}\nmodel:\n  - flatten\n  - linear: 6\n"
+                                 "  - relu\n  - residual: {body: [layernorm, silu]}\n  - linear\n"
+                                 "train: {steps: 2, batch: 32}\n";
+    vkt_config *c;
+    vkt_train_result r;
+    char *file;
+    size_t n, n_weights = 0;
+    vkt__str text = { 0 };
+    field f;
+    vkt_config_create(&c);
+    REQUIRE_OK(vkt_config_parse(c, recipe, strlen(recipe), "t.yaml"));
+    REQUIRE_OK(vkt_config_finish(c));
+    REQUIRE_OK(vkt_train(c, &(vkt_train_desc) { .run_dir = RUN "/run" }, &r));
+    vkt_config_destroy(&c);
+    REQUIRE_OK(vkt_export(&(vkt_gpu_desc) { 0 }, RUN "/run", RUN "/m.onnx"));
+    REQUIRE_OK(vkt__file_read(RUN "/m.onnx", 1 << 20, &file, &n));
+    const uint8_t *start = (const uint8_t *)file;
+    for (const uint8_t *p = start; next(&p, start + n, &f);)
+        if (f.number == 7) describe(f.data, f.value, &text, &n_weights);
+    assert_string_equal(text.data, "Reshape Gemm Relu LayerNormalization Sigmoid Mul Add Gemm "
+                                   "Identity Softmax input logits probabilities ");
+    assert_int_equal(n_weights, 7); /* six tensors and the shape of the flattening */
+    vkt__str_finish(&text);
+    free(file);
+    REQUIRE_OK(vkt_export(&(vkt_gpu_desc) { 0 }, RUN "/run", RUN "/m.safetensors"));
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_export(&(vkt_gpu_desc) { 0 }, RUN "/run", RUN "/m.pb"), VKT_ARG);
+    REQUIRE_LOGGED("ends in neither .onnx nor .safetensors");
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
+static int clean(void **state)
+{
+    (void)state;
+    return vkt__remove_tree(RUN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(protobuf_bytes),
+                                        cmocka_unit_test(onnx_file) };
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    return cmocka_run_group_tests_name("export", tests, clean, clean);
+}

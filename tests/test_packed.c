@@ -1,0 +1,93 @@
+/* data: a pack of images gives the same examples as what was packed; damaged ones are refused. */
+#define DIR "test_packed_tmp"
+#include "data_files.h"
+
+#include "data/packed.h"
+
+#define PACK DIR "/p.pack"
+
+static void require_same(const vkt_dataset *a, const vkt_dataset *b)
+{
+    float x[2][64];
+    vkt_label y[2];
+    for (int s = 0; s < VKT_N_SPLITS; s++) {
+        uint64_t n = vkt_dataset_get_info(a)->n[s];
+        assert_int_equal(vkt_dataset_get_info(b)->n[s], n);
+        for (uint64_t i = 0; i < n; i++) {
+            REQUIRE_OK(vkt_dataset_example(a, (vkt_split)s, i, x[0], &y[0]));
+            REQUIRE_OK(vkt_dataset_example(b, (vkt_split)s, i, x[1], &y[1]));
+            assert_memory_equal(x[0], x[1], vkt_dataset_get_info(a)->n_inputs * sizeof(float));
+            assert_int_equal(y[0].u, y[1].u);
+        }
+    }
+}
+
+static void pack_keeps_examples(void **state)
+{
+    (void)state;
+    for (uint32_t n = 30; n <= 31; n++) { /* tables of an even and an odd number */
+        vkt_dataset *ds, *packed;
+        uint64_t count[VKT_N_SPLITS];
+        make_idx(DIR "/idx", n, 9);
+        REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC, .valid_fraction = 0.2 }, &ds));
+        REQUIRE_OK(vkt_dataset_pack(ds, true, PACK, count));
+        assert_int_equal(count[VKT_TEST], 9);
+        REQUIRE_OK(
+            vkt_dataset_open(&(vkt_data_desc) { .source = "packed", .path = PACK }, &packed));
+        assert_string_equal(vkt_dataset_schema(packed), vkt_dataset_schema(ds));
+        require_same(ds, packed);
+        vkt_dataset_destroy(&packed);
+        REQUIRE_OK(vkt_dataset_open(
+            &(vkt_data_desc) { .source = "packed", .path = PACK, .standardize = VKT_STD_FEATURE },
+            &packed));
+        assert_int_equal(packed->schema.n_pixel, 20);
+        vkt_dataset_destroy(&packed);
+        vkt_dataset_destroy(&ds);
+    }
+}
+
+static void bad_packs(void **state)
+{
+    (void)state;
+    char *good;
+    size_t n;
+    vkt_data_desc d = { .source = "packed", .path = PACK };
+    REQUIRE_OK(vkt__file_read(PACK, 1 << 20, &good, &n));
+    static const struct {
+        size_t at;
+        const char *what;
+    } flips[] = { { 0, "is no pack of images" },
+                  { 7, "of another version" },
+                  { 8, "cut short" },
+                  { 16, "cut short" },
+                  { 24, "cut short" },
+                  { 32, "cut short" },
+                  { 40, "hash of its tables" },
+                  { 48, "cut short" },
+                  { 64 + 40 * 20 + 8, "hash of its tables" } };
+    for (size_t i = 0; i < VKT_COUNT(flips); i++) {
+        good[flips[i].at] ^= 1;
+        put(PACK, good, n);
+        refuse(&d, VKT_FORMAT, PACK, flips[i].what);
+        good[flips[i].at] ^= 1;
+    }
+    for (size_t cut = 0; cut < n; cut += 37) {
+        put(PACK, good, cut);
+        refuse(&d, VKT_FORMAT, PACK, "pack it again");
+    }
+    free(good);
+    refuse(&(vkt_data_desc) { .source = "packed", .path = DIR "/none" }, VKT_IO, "none", "open");
+    vkt_dataset *ds = open_csv("1,a\n2,b\n", (vkt_data_desc) { RAW });
+    uint64_t count[VKT_N_SPLITS];
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_dataset_pack(ds, true, PACK, count), VKT_ARG);
+    REQUIRE_LOGGED("are no images to pack");
+    vkt_dataset_destroy(&ds);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(pack_keeps_examples),
+                                        cmocka_unit_test(bad_packs) };
+    return cmocka_run_group_tests_name("packed", tests, setup, teardown);
+}
