@@ -362,6 +362,8 @@ struct conv_params {
     ADDR(f32s) bias;   /* [co] */
     ADDR(f32s) y;
     ADDR(f32s) pre;    /* as y, before the activation */
+    ADDR(f32x4s) x4;   /* x and w again, as vectors */
+    ADDR(f32x4s) w4;
     U32 h, wd, c;
     U32 oh, ow, co;
     U32 kh, kw, ci;

@@ -196,8 +196,8 @@ void vkt_model_destroy(vkt_model **pm)
     if (!m) return;
     flat_destroy(m, &m->values);
     flat_destroy(m, &m->grads);
-    flat_destroy(m, &m->shadow);
     flat_destroy(m, &m->state_values);
+    flat_destroy(m, &m->shadow);
     free(m->params);
     free(m->states);
     vkt__arena_finish(&m->arena);

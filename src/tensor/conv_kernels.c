@@ -1,13 +1,24 @@
 /* Which kernel computes a convolution, by device class and shape, and how it is recorded. */
 #include "tensor/conv.h"
 
-enum { CONV_CHOOSE, CONV_NAIVE, CONV_ROWS, CONV_ROWS_PAIRS, CONV_COUNT };
+enum {
+    CONV_CHOOSE,
+    CONV_NAIVE,
+    CONV_ROWS,
+    CONV_ROWS_PAIRS,
+    CONV_TILED_32,
+    CONV_TILED_64,
+    CONV_COUNT
+};
 static const struct {
     const char *name, *shader, *dw_shader;
+    uint32_t bm, bn, bk, tm, tn; /* of conv_tiled, as of matmul_tiled */
 } kernels[CONV_COUNT] = {
     [CONV_NAIVE] = { "naive", "conv_naive", "conv_dw_naive" },
     [CONV_ROWS] = { "rows", "conv_rows", "conv_dw_rows" },
     [CONV_ROWS_PAIRS] = { "rows.pairs", "conv_rows.pairs", "conv_dw_rows.pairs" },
+    [CONV_TILED_32] = { "tiled.32", "conv_tiled", "conv_tiled", 32, 32, 16, 4, 4 },
+    [CONV_TILED_64] = { "tiled.64", "conv_tiled", "conv_tiled", 64, 64, 16, 8, 4 },
 };
 
 /* conv_rows: pixels and column vectors, as matmul_rows has them. conv_dw_rows: steps of k; one
@@ -29,38 +40,55 @@ static bool fits(uint32_t kernel, const vkt_caps *caps, const vkt__conv_geometry
     case CONV_ROWS_PAIRS:
         return caps->subgroup_arith && caps->subgroup >= 4 && caps->int64 && q->ci % 2 == 0 &&
                per_group % 2 == 0;
+    case CONV_TILED_32:
+    case CONV_TILED_64:
+        return kernels[kernel].bm / kernels[kernel].tm *
+                       (kernels[kernel].bn / kernels[kernel].tn) <=
+                   caps->workgroup &&
+               kernels[kernel].bk * (kernels[kernel].bm + kernels[kernel].bn + 8) * 4 <=
+                   caps->shared_bytes;
     default:
         return true;
     }
 }
 
-/* Groups too narrow to fill a vector share nothing between channels: one invocation an element. */
-static uint32_t table(const vkt_caps *caps, const vkt__conv_geometry *q)
+static uint64_t ceil_div(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Groups too narrow to fill a vector share nothing between channels: one invocation an element.
+ * GPUs: the larger tile where that still gives every core of a mid-range device work (unmeasured:
+ * no GPU has run this yet). */
+static uint32_t table(const vkt_caps *caps, const vkt__conv_geometry *q, bool dw, uint32_t slices)
 {
     uint32_t per_group = q->co / q->attr->conv.groups;
-    if (caps->klass != VKT_CLASS_CPU || !caps->int64 || per_group < caps->subgroup / 2)
-        return CONV_NAIVE;
-    return fits(CONV_ROWS_PAIRS, caps, q) ? CONV_ROWS_PAIRS
-           : fits(CONV_ROWS, caps, q)     ? CONV_ROWS
-                                          : CONV_NAIVE;
+    if (caps->klass == VKT_CLASS_CPU) {
+        if (!caps->int64 || per_group < caps->subgroup / 2) return CONV_NAIVE;
+        return fits(CONV_ROWS_PAIRS, caps, q) ? CONV_ROWS_PAIRS
+               : fits(CONV_ROWS, caps, q)     ? CONV_ROWS
+                                              : CONV_NAIVE;
+    }
+    uint64_t rows = dw ? q->depth : (uint64_t)q->n * q->oh * q->ow,
+             tiles = ceil_div(rows, 64) * ceil_div(per_group, 64) * q->attr->conv.groups * slices;
+    if (per_group < 8) return CONV_NAIVE;
+    if (per_group >= 48 && tiles >= 24 && fits(CONV_TILED_64, caps, q)) return CONV_TILED_64;
+    return fits(CONV_TILED_32, caps, q) ? CONV_TILED_32 : CONV_NAIVE;
 }
 
 static uint32_t kernel_of(const vkt_gpu *gpu, const vkt_node *n)
 {
     const vkt_caps *caps = vkt_gpu_caps(gpu);
     vkt__conv_geometry q = vkt__conv_geometry_of(n);
-    uint32_t kernel = n->attr.conv.kernel ? n->attr.conv.kernel : table(caps, &q);
+    uint32_t kernel = n->attr.conv.kernel ? n->attr.conv.kernel
+                                          : table(caps, &q, n->op == &vkt__op_conv2d_dw,
+                                                  VKT_MAX(n->attr.conv.slices, 1));
     return fits(kernel, caps, &q) ? kernel : CONV_NAIVE;
 }
 
 const char *vkt__conv_kernel(const vkt_gpu *gpu, const vkt_node *n)
 {
     return kernels[kernel_of(gpu, n)].name;
-}
-
-static uint64_t ceil_div(uint64_t a, uint64_t b)
-{
-    return (a + b - 1) / b;
 }
 
 /* A row tile no taller than needed: unused rows are computed too. */
@@ -99,11 +127,31 @@ void vkt__conv_record(vkt__rec *rec, const vkt_node *n)
                              .pixels = q.n * q.oh * q.ow,
                              .slice = dw ? vkt__conv_slice(&q, slices) : 0,
                              .flags = (n->in[2] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0) };
+    p.x4 = p.x;
+    p.w4 = p.w;
     const char *shader = dw ? kernels[kernel].dw_shader : kernels[kernel].shader;
-    uint32_t spec[10] = { wg, 1, 1, (uint32_t)a->conv.act, q.transposed, a->conv.stride },
+    uint32_t spec[14] = { wg, 1, 1, (uint32_t)a->conv.act, q.transposed, a->conv.stride },
              n_spec = 6;
     if (kernel == CONV_NAIVE) {
         vkt__dispatch(rec, shader, spec, n_spec, &p, sizeof p, ceil_div(n->out[0]->count, wg));
+        return;
+    }
+    if (kernel >= CONV_TILED_32) {
+        const uint32_t bm = kernels[kernel].bm, bn = kernels[kernel].bn, tm = kernels[kernel].tm,
+                       tn = kernels[kernel].tn, bk = kernels[kernel].bk,
+                       more[] = { dw,
+                                  bm,
+                                  bn,
+                                  bk,
+                                  tm,
+                                  tn,
+                                  q.ci % 4 == 0 && p.x % 16 == 0,
+                                  per_group % 4 == 0 && p.w % 16 == 0 };
+        spec[0] = bm / tm * (bn / tn);
+        for (uint32_t i = 0; i < VKT_COUNT(more); i++) spec[n_spec++] = more[i];
+        vkt__dispatch(rec, shader, spec, n_spec, &p, sizeof p,
+                      ceil_div(dw ? q.depth : p.pixels, bm) * ceil_div(per_group, bn) *
+                          a->conv.groups * slices);
         return;
     }
     uint32_t per_vector = caps->subgroup * (kernel == CONV_ROWS_PAIRS ? 2 : 1),
