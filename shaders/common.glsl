@@ -17,9 +17,11 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer u32s { uint 
 #ifdef PAIRS
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer f32x4s { uint64_t v[]; };
+#define elems f32x4s
 #define LOAD_PAIR(from, i) uintBitsToFloat(unpackUint2x32((from).v[i]))
 #define STORE_PAIR(to, i, x) (to).v[i] = packUint2x32(floatBitsToUint(x))
 #else
+#define elems f32s
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer f32x4s { vec4 v[]; };
 #endif
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer u32x4s { uvec4 v[]; };

@@ -53,7 +53,25 @@ void store2(u32s to, uint type, uint i, vec2 x)
     to.v[2 * i + 1] = floatBitsToUint(x[1]);
 }
 
-/* The same with the tensor's other address, of several floats at a time: see common.glsl. */
+/* Elements 4i to 4i + 3 of a 16-bit tensor. */
+vec4 load4(u32s from, uint type, uint i)
+{
+    return vec4(load2(from, type, 2 * i), load2(from, type, 2 * i + 1));
+}
+
+void store4(u32s to, uint type, uint i, vec4 x)
+{
+    store2(to, type, 2 * i, x.xy);
+    store2(to, type, 2 * i + 1, x.zw);
+}
+
+/* x as a tensor of that type will hold it. */
+float rounded(uint type, float x)
+{
+    return type == T_F32 ? x : widen(type, narrow(type, x));
+}
+
+/* Pairs, with the tensor's other address, of several floats at a time: see common.glsl. */
 #ifdef PAIRS
 #define GET_PAIR(from, from4, type, i) (type == T_F32 ? LOAD_PAIR(from4, i) : load2(from, type, i))
 #define PUT_PAIR(to, to4, type, i, x) if (type == T_F32) STORE_PAIR(to4, i, x); else store2(to, type, i, x)

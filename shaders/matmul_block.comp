@@ -35,9 +35,10 @@ void main()
     uvec4 n = uvec4(g / row_tiles * wg * 4 + gl_LocalInvocationID.x) + wg * uvec4(0, 1, 2, 3);
     f32s A = p.a, B = p.b;
     uint a_row = LAYOUT == 2 ? 1 : p.K, da = LAYOUT == 2 ? p.M : 1, b_col = LAYOUT == 0 ? p.K : 1, db = LAYOUT == 0 ? 1 : p.N;
-    uvec4 ia = min(uvec4(m, m + 1, m + 2, m + 3), uvec4(p.M - 1)) * a_row + steps.x * da;
-    uvec4 ja = min(uvec4(m + 4, m + 5, m + 6, m + 7), uvec4(p.M - 1)) * a_row + steps.x * da;
-    uvec4 ib = min(n, uvec4(p.N - 1)) * b_col + steps.x * db;
+    uvec2 at = product_at(s) + steps.x * uvec2(da, db);
+    uvec4 ia = min(uvec4(m, m + 1, m + 2, m + 3), uvec4(p.M - 1)) * a_row + at.x;
+    uvec4 ja = min(uvec4(m + 4, m + 5, m + 6, m + 7), uvec4(p.M - 1)) * a_row + at.x;
+    uvec4 ib = min(n, uvec4(p.N - 1)) * b_col + at.y;
     vec4 c0 = vec4(0.0), c1 = c0, c2 = c0, c3 = c0, c4 = c0, c5 = c0, c6 = c0, c7 = c0;
     for (uint k = steps.x, end = steps.y; k < end; k++) {
         vec4 b = vec4(B.v[ib.x], B.v[ib.y], B.v[ib.z], B.v[ib.w]);

@@ -25,11 +25,18 @@ uint narrow(vec2 x)
 }
 #endif
 
-/* Steps of k of slice s: from .x to before .y; .y < .x where s is past the last slice. */
+/* Steps of k of slice or product s: from .x to before .y; .y < .x where s is past the last. */
 uvec2 slice_steps(uint s)
 {
+    if (p.batch > 0) return s < p.batch ? uvec2(0, p.K) : uvec2(1, 0);
     uint begin = s * p.slice;
     return s > 0 && begin >= p.K ? uvec2(1, 0) : uvec2(begin, min(p.K, begin + p.slice));
+}
+
+/* Where A and B of product s begin. */
+uvec2 product_at(uint s)
+{
+    return p.batch > 0 ? s * p.K * uvec2(p.M, p.N) : uvec2(0);
 }
 
 float act_end(float sum, float v)

@@ -18,10 +18,11 @@ layout(push_constant, scalar) uniform Push { matmul_params p; };
 #define AT(from, i) (from).v[i]
 #endif
 
-float product(uint m, uint n, uvec2 steps)
+float product(uint i, uint s, uvec2 steps)
 {
-    uint a = LAYOUT == 2 ? m : m * p.K, da = LAYOUT == 2 ? p.M : 1;
-    uint b = LAYOUT == 0 ? n * p.K : n, db = LAYOUT == 0 ? 1 : p.N;
+    uint m = i / p.N % p.M, n = i % p.N;
+    uint a = product_at(s).x + (LAYOUT == 2 ? m : m * p.K), da = LAYOUT == 2 ? p.M : 1;
+    uint b = product_at(s).y + (LAYOUT == 0 ? n * p.K : n), db = LAYOUT == 0 ? 1 : p.N;
     /* Blocks of 1024 keep each loop under CPU drivers' trip limit and halve the rounding error. */
     float sum = 0.0;
     for (uint k0 = steps.x; k0 < steps.y; k0 += 1024) {
@@ -35,17 +36,15 @@ float product(uint m, uint n, uvec2 steps)
 
 void main()
 {
-    uint i = flat_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+    uint i = flat_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x, size = p.M * p.N;
 #ifdef HALF
-    uint size = p.M * p.N, pairs = (size + 1) / 2, s = i / pairs;
-    i = i % pairs * 2;
-    uvec2 steps = slice_steps(s), at = uvec2(i, min(i + 1, size - 1)), n = at % p.N;
-    if (steps.y < steps.x) return;
-    finish_pair(s * size + i, n, vec2(product(at.x / p.N, n.x, steps), product(at.y / p.N, n.y, steps)), i + 1 < size);
+    uvec2 at = 2 * i + uvec2(0, 1), s = at / size, first = slice_steps(s.x), second = slice_steps(s.y);
+    if (first.y < first.x) return;
+    bool both = second.y >= second.x;
+    finish_pair(at.x, at % p.N, vec2(product(at.x, s.x, first), both ? product(at.y, s.y, second) : 0.0), both);
 #else
-    uint m = i / p.N, n = i % p.N;
-    uvec2 steps = slice_steps(m / p.M);
+    uvec2 steps = slice_steps(i / size);
     if (steps.y < steps.x) return;
-    finish(i, n, product(m % p.M, n, steps));
+    finish(i, i % p.N, product(i, i / size, steps));
 #endif
 }

@@ -71,15 +71,16 @@ void main()
     uint m0 = g % row_tiles * R, n0 = g / row_tiles * (C * S);
     if (steps.y < steps.x) return;
 
+    uvec2 at = product_at(s) / W;
     float acc[SUMS];
     [[unroll]] for (uint i = 0; i < SUMS; i++) acc[i] = 0.0;
     uint pa[A_LOADS], pb[C];
     [[unroll]] for (uint j = 0; j < A_LOADS; j++) {
         uint e = min(j * S + lane, A_ELEMS - 1);
-        pa[j] = LAYOUT == 2 ? min(m0 / W + e % RW, row_a - 1) + e / RW * row_a : min(m0 + e / KW, M - 1) * row_a + e % KW;
+        pa[j] = at.x + (LAYOUT == 2 ? min(m0 / W + e % RW, row_a - 1) + e / RW * row_a : min(m0 + e / KW, M - 1) * row_a + e % KW);
     }
     [[unroll]] for (uint c = 0; c < C; c++)
-        pb[c] = LAYOUT == 0 ? min(column(n0, c), N - 1) * row_b : min(column(n0, c) / W, row_b - 1);
+        pb[c] = at.y + (LAYOUT == 0 ? min(column(n0, c), N - 1) * row_b : min(column(n0, c) / W, row_b - 1));
 
     uint k = steps.x;
     for (; k + KB <= steps.y; k += KB) {
@@ -102,7 +103,7 @@ void main()
             b[c] = LAYOUT == 0 ? AT(LOAD(B, pb[c] + k / W), k % W) : AT(LOAD(B, pb[c] + k * row_b), c % W);
         [[unroll]] for (uint r = 0; r < R; r++) {
             uint row = min(m0 + r, M - 1);
-            float x = LAYOUT == 2 ? AT(LOAD(A, row / W + k * row_a), row % W) : AT(LOAD(A, row * row_a + k / W), k % W);
+            float x = LAYOUT == 2 ? AT(LOAD(A, at.x + row / W + k * row_a), row % W) : AT(LOAD(A, at.x + row * row_a + k / W), k % W);
             [[unroll]] for (uint c = 0; c < C; c++) acc[r * C + c] += x * b[c];
         }
     }

@@ -13,11 +13,6 @@
 layout(push_constant, scalar) uniform Push { matmul_params p; };
 #include "matmul_end.glsl"
 
-layout(constant_id = 7) const uint BM = 32;
-layout(constant_id = 8) const uint BN = 32;
-layout(constant_id = 9) const uint BK = 16;
-layout(constant_id = 10) const uint TM = 4;
-layout(constant_id = 11) const uint TN = 4;
 layout(constant_id = 12) const uint VEC_A = 0;
 layout(constant_id = 13) const uint VEC_B = 0;
 #ifdef HALF
@@ -28,19 +23,15 @@ layout(constant_id = 13) const uint VEC_B = 0;
 #define AT4(from, i) (from).v[i]
 #endif
 
-const uint THREADS = (BM / TM) * (BN / TN);    /* = gl_WorkGroupSize.x */
-const uint GM = TM / 4, GN = TN / 4;           /* groups of 4 rows, of 4 columns per thread */
-const uint A_STRIDE = BM / 4 + 1, B_STRIDE = BN / 4 + 1;
-const uint A_LOADS = BM * BK / 4 / THREADS, B_LOADS = BN * BK / 4 / THREADS;
 const uint BAND = 8;                           /* rows of tiles walked together, for the L2 cache */
 const bool A_ALONG_K = LAYOUT != 2, B_ALONG_K = LAYOUT == 0; /* contiguous along k */
 
-shared vec4 sa[BK * A_STRIDE], sb[BK * B_STRIDE];
+#include "tile.glsl"
 
-/* Four contiguous elements of a matrix [rows, cols]; zeros outside. */
-vec4 load4(VKT_MM_MATRIX x, VKT_MM_VECTOR x4, bool vec, uint row, uint col, uint rows, uint cols)
+/* Four contiguous elements of a matrix [rows, cols] that begins at element `at`; zeros outside. */
+vec4 load4(VKT_MM_MATRIX x, VKT_MM_VECTOR x4, bool vec, uint at, uint row, uint col, uint rows, uint cols)
 {
-    uint i = row * cols + col;
+    uint i = at + row * cols + col;
     if (row >= rows || col >= cols) return vec4(0.0);
     if (vec) return AT4(x4, i / 4);
     vec4 v = vec4(0.0);
@@ -51,43 +42,19 @@ vec4 load4(VKT_MM_MATRIX x, VKT_MM_VECTOR x4, bool vec, uint row, uint col, uint
     return v;
 }
 
+uvec2 at = uvec2(0); /* where A and B begin */
+
 /* Vector j of the slice that starts at k, of an operand whose tile starts at row or column r0 of `extent`. */
 vec4 load_a(uint j, uint r0, uint k)
 {
-    if (A_ALONG_K) return load4(p.a, p.a4, VEC_A != 0, r0 + j / (BK / 4), k + j % (BK / 4) * 4, p.M, p.K);
-    return load4(p.a, p.a4, VEC_A != 0, k + j / (BM / 4), r0 + j % (BM / 4) * 4, p.K, p.M);
+    if (A_ALONG_K) return load4(p.a, p.a4, VEC_A != 0, at.x, r0 + j / (BK / 4), k + j % (BK / 4) * 4, p.M, p.K);
+    return load4(p.a, p.a4, VEC_A != 0, at.x, k + j / (BM / 4), r0 + j % (BM / 4) * 4, p.K, p.M);
 }
 
 vec4 load_b(uint j, uint r0, uint k)
 {
-    if (B_ALONG_K) return load4(p.b, p.b4, VEC_B != 0, r0 + j / (BK / 4), k + j % (BK / 4) * 4, p.N, p.K);
-    return load4(p.b, p.b4, VEC_B != 0, k + j / (BN / 4), r0 + j % (BN / 4) * 4, p.K, p.N);
-}
-
-void publish_a(uint j, vec4 v)
-{
-    if (A_ALONG_K) {
-        uint r = j / (BK / 4), at = j % (BK / 4) * 4 * A_STRIDE + r / 4;
-        sa[at][r % 4] = v.x;
-        sa[at + A_STRIDE][r % 4] = v.y;
-        sa[at + 2 * A_STRIDE][r % 4] = v.z;
-        sa[at + 3 * A_STRIDE][r % 4] = v.w;
-    } else {
-        sa[j / (BM / 4) * A_STRIDE + j % (BM / 4)] = v;
-    }
-}
-
-void publish_b(uint j, vec4 v)
-{
-    if (B_ALONG_K) {
-        uint r = j / (BK / 4), at = j % (BK / 4) * 4 * B_STRIDE + r / 4;
-        sb[at][r % 4] = v.x;
-        sb[at + B_STRIDE][r % 4] = v.y;
-        sb[at + 2 * B_STRIDE][r % 4] = v.z;
-        sb[at + 3 * B_STRIDE][r % 4] = v.w;
-    } else {
-        sb[j / (BN / 4) * B_STRIDE + j % (BN / 4)] = v;
-    }
+    if (B_ALONG_K) return load4(p.b, p.b4, VEC_B != 0, at.y, r0 + j / (BK / 4), k + j % (BK / 4) * 4, p.N, p.K);
+    return load4(p.b, p.b4, VEC_B != 0, at.y, k + j / (BN / 4), r0 + j % (BN / 4) * 4, p.K, p.N);
 }
 
 void main()
@@ -96,12 +63,13 @@ void main()
     uint g = flat_group() % (tiles_m * tiles_n), s = flat_group() / (tiles_m * tiles_n);
     uvec2 steps = slice_steps(s); /* slices are whole multiples of BK */
     if (steps.y < steps.x) return;
+    at = product_at(s);
     uint band = g / (BAND * tiles_n) * BAND, in_band = g % (BAND * tiles_n), height = min(tiles_m - band, BAND);
     uint m0 = (band + in_band % height) * BM, n0 = in_band / height * BN;
     uint tx = tid % (BN / TN), ty = tid / (BN / TN);
 
-    vec4 acc[TM * GN], next_a[A_LOADS], next_b[B_LOADS];
-    [[unroll]] for (uint i = 0; i < TM * GN; i++) acc[i] = vec4(0.0);
+    vec4 acc[SUMS], next_a[A_LOADS], next_b[B_LOADS];
+    [[unroll]] for (uint i = 0; i < SUMS; i++) acc[i] = vec4(0.0);
     [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = load_a(i * THREADS + tid, m0, steps.x);
     [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i * THREADS + tid, n0, steps.x);
     for (uint k = steps.x; k < steps.y; k += BK) {
@@ -111,26 +79,20 @@ void main()
         barrier();
         [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = load_a(i * THREADS + tid, m0, k + BK);
         [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i * THREADS + tid, n0, k + BK);
-        for (uint kk = 0; kk < BK; kk++) {
-            vec4 a[GM], b[GN];
-            [[unroll]] for (uint i = 0; i < GM; i++) a[i] = sa[kk * A_STRIDE + i * (BM / 4 / GM) + ty];
-            [[unroll]] for (uint j = 0; j < GN; j++) b[j] = sb[kk * B_STRIDE + j * (BN / 4 / GN) + tx];
-            [[unroll]] for (uint i = 0; i < TM; i++)
-                [[unroll]] for (uint j = 0; j < GN; j++) acc[i * GN + j] += a[i / 4][i % 4] * b[j];
-        }
+        multiply(acc, tx, ty);
     }
 
     [[unroll]] for (uint i = 0; i < TM; i++) {
         uint m = m0 + i / 4 * (BM / GM) + ty * 4 + i % 4;
         if (m >= p.M) continue;
         [[unroll]] for (uint j = 0; j < GN; j++) {
-            uint n = n0 + j * (BN / GN) + tx * 4, at = (s * p.M + m) * p.N;
+            uint n = n0 + j * (BN / GN) + tx * 4, row = (s * p.M + m) * p.N;
 #ifdef HALF
             [[unroll]] for (uint c = 0; c < 4; c += 2)
-                if (n + c < p.N) finish_pair(at + n + c, n + uvec2(c, c + 1), vec2(acc[i * GN + j][c], acc[i * GN + j][c + 1]), n + c + 1 < p.N);
+                if (n + c < p.N) finish_pair(row + n + c, n + uvec2(c, c + 1), vec2(acc[i * GN + j][c], acc[i * GN + j][c + 1]), n + c + 1 < p.N);
 #else
             [[unroll]] for (uint c = 0; c < 4; c++)
-                if (n + c < p.N) finish(at + n + c, n + c, acc[i * GN + j][c]);
+                if (n + c < p.N) finish(row + n + c, n + c, acc[i * GN + j][c]);
 #endif
         }
     }

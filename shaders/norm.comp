@@ -27,7 +27,7 @@ void main()
         if (residual) {
             v += load_unit(p.r, R, PAIRWISE, base + c);
             store_unit(p.s, S, PAIRWISE, base + c, v);
-            if (S != T_F32) v = widen2(S, narrow2(S, v)); /* as later passes will see it */
+            v = vec2(rounded(S, v[0]), rounded(S, v[1])); /* as later passes will see it */
         }
         [[unroll]] for (uint u = 0; u < UNIT; u++) {
             sum += v[u];

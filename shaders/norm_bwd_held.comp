@@ -7,6 +7,10 @@
 #include "row.glsl"
 
 layout(constant_id = 4) const uint RMS = 0;
+layout(constant_id = 7) const uint DY = 0;
+layout(constant_id = 8) const uint S = 0;
+layout(constant_id = 9) const uint DS = 0;
+layout(constant_id = 10) const uint DX = 0;
 layout(push_constant, scalar) uniform Push { norm_bwd_params p; };
 
 void main()
@@ -15,9 +19,9 @@ void main()
     if (row >= p.rows) return;
     float g[PER], h[PER], t[PER], rstd = p.rstd.v[row], mean = 0.0, sum_g = 0.0, sum_gh = 0.0;
     if (RMS == 0) mean = p.mean.v[row];
-    ROW_LOAD(g, f32s(p.dy), p.dy4, base, p.cols)
+    ROW_LOAD_AS(g, p.dy, p.dy4, DY, base, p.cols)
     ROW_LOAD(t, p.w, p.w4, 0, p.cols)
-    ROW_LOAD(h, f32s(p.s), p.s4, base, p.cols)
+    ROW_LOAD_AS(h, p.s, p.s4, S, base, p.cols)
     [[unroll]] for (uint j = 0; j < PER; j++) {
         g[j] *= t[j]; /* 0 past the row's end */
         h[j] = (h[j] - mean) * rstd;
@@ -29,11 +33,11 @@ void main()
     precise float d;
     [[unroll]] for (uint j = 0; j < PER; j++) g[j] = rstd * (g[j] - mean_g - h[j] * mean_gh);
     if ((p.flags & VKT_NORM_RESIDUAL) != 0) {
-        ROW_LOAD(t, f32s(p.ds), p.ds4, base, p.cols)
+        ROW_LOAD_AS(t, p.ds, p.ds4, DS, base, p.cols)
         [[unroll]] for (uint j = 0; j < PER; j++) {
             d = g[j] + t[j];
             g[j] = d;
         }
     }
-    ROW_STORE(g, f32s(p.dx), p.dx4, base, p.cols)
+    ROW_STORE_AS(g, p.dx, p.dx4, DX, base, p.cols)
 }

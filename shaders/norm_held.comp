@@ -7,6 +7,10 @@
 #include "row.glsl"
 
 layout(constant_id = 4) const uint RMS = 0;
+layout(constant_id = 7) const uint X = 0;
+layout(constant_id = 8) const uint R = 0;
+layout(constant_id = 9) const uint S = 0;
+layout(constant_id = 10) const uint Y = 0;
 layout(push_constant, scalar) uniform Push { norm_params p; };
 
 void main()
@@ -14,11 +18,12 @@ void main()
     uint row = flat_group(), base = row * p.cols;
     if (row >= p.rows) return;
     float v[PER], t[PER], mean = 0.0, sum = 0.0;
-    ROW_LOAD(v, f32s(p.x), p.x4, base, p.cols)
+    ROW_LOAD_AS(v, p.x, p.x4, X, base, p.cols)
     if ((p.flags & VKT_NORM_RESIDUAL) != 0) {
-        ROW_LOAD(t, f32s(p.r), p.r4, base, p.cols)
+        ROW_LOAD_AS(t, p.r, p.r4, R, base, p.cols)
         [[unroll]] for (uint j = 0; j < PER; j++) v[j] += t[j];
-        ROW_STORE(v, f32s(p.s), p.s4, base, p.cols)
+        ROW_STORE_AS(v, p.s, p.s4, S, base, p.cols)
+        [[unroll]] for (uint j = 0; j < PER; j++) v[j] = rounded(S, v[j]);
     }
     if (RMS == 0) {
         [[unroll]] for (uint j = 0; j < PER; j++) sum += v[j];
@@ -34,7 +39,7 @@ void main()
         ROW_LOAD(t, p.b, p.b4, 0, p.cols)
         [[unroll]] for (uint j = 0; j < PER; j++) v[j] += t[j];
     }
-    ROW_STORE(v, f32s(p.y), p.y4, base, p.cols)
+    ROW_STORE_AS(v, p.y, p.y4, Y, base, p.cols)
     if (gl_LocalInvocationID.x != 0) return;
     if (RMS == 0) p.mean.v[row] = mean;
     p.rstd.v[row] = rstd;

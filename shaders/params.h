@@ -116,7 +116,7 @@ struct matmul_params {
     U32 M, N, K;
     U32 flags;
     U32 slice;              /* steps of k that a slice takes; K: all. Slice s's C is [M, N] number s */
-    U32 pad;
+    U32 batch;              /* > 0: so many products, of matrices that lie one after the other; no slices */
 };
 #define VKT_MM_BIAS 1u
 #define VKT_MM_PRE 2u     /* aux is written */
@@ -187,6 +187,61 @@ struct norm_dw_params {
     U32 rows, cols, chunk, splits;
     U32 flags;
     U32 pad;
+};
+
+/* batch_*.comp: x [rows, cols] in groups of group_rows (the last may be shorter), each in per_group chunks of rows */
+#define VKT_BN_RESIDUAL 1u
+#define VKT_BN_PRE 2u
+struct batch_norm_params {
+    ADDR(elems) x;
+    ADDR(elems) dy;
+    ADDR(elems) mean;  /* [groups, cols] */
+    ADDR(elems) rstd;
+    ADDR(elems) w;     /* [cols] */
+    ADDR(elems) b;     /* [cols]; see the kernels for what it is backward */
+    ADDR(elems) r;
+    ADDR(elems) out0;
+    ADDR(elems) out1;
+    U32 rows, cols;
+    U32 groups, group_rows, per_group, chunk;
+    F32 eps;
+    U32 flags;
+};
+/* batch_finish.comp */
+struct batch_finish_params {
+    ADDR(f32s) means;    /* [chunks, cols] */
+    ADDR(f32s) squares;
+    ADDR(f32s) run_mean; /* [cols] */
+    ADDR(f32s) run_var;
+    ADDR(u32s) count;    /* [1] */
+    ADDR(f32s) mean;     /* [groups, cols] */
+    ADDR(f32s) rstd;
+    U32 rows, cols;
+    U32 groups, group_rows, per_group, chunk;
+    F32 eps, momentum;
+};
+/* batch_norm_total.comp */
+struct batch_total_params {
+    ADDR(f32s) parts_g;  /* [chunks, cols] */
+    ADDR(f32s) parts_gh;
+    ADDR(f32s) sum_g;    /* [groups, cols] */
+    ADDR(f32s) sum_gh;
+    ADDR(f32s) db;       /* [cols] */
+    ADDR(f32s) dw;
+    U32 cols, groups, per_group, pad;
+};
+
+/* group_norm*.comp: x [N, pixels, cols], `groups` of `width` channels; see the kernels for what b, y and w are backward */
+struct group_norm_params {
+    ADDR(f32s) x;
+    ADDR(f32s) w;
+    ADDR(f32s) b;
+    ADDR(f32s) mean; /* [N groups] */
+    ADDR(f32s) rstd;
+    ADDR(f32s) y;
+    U32 n;           /* N groups */
+    U32 groups, width, pixels, cols;
+    F32 eps;
 };
 
 /* softmax.comp: x -> y; softmax_bwd.comp: dy, y -> dx */
@@ -399,6 +454,58 @@ struct gated_params {
     ADDR(f32s) dup;
     U32 n, pad;
 };
+/* conv_*.comp: y [N, oh, ow, co] from x [N, h, wd, c], NHWC, and w [kh, kw, ci = c / groups, co]; for the gradient of w
+ * w is dy and y is dw. flags: VKT_MM_BIAS, VKT_MM_PRE */
+struct conv_params {
+    ADDR(elems) x;     /* elems.glsl */
+    ADDR(elems) w;
+    ADDR(f32s) bias;   /* [co] */
+    ADDR(f32s) y;
+    ADDR(f32s) pre;    /* as y, before the activation */
+    ADDR(f32x4s) x4;   /* x and w again, as vectors */
+    ADDR(f32x4s) w4;
+    U32 h, wd, c;
+    U32 oh, ow, co;
+    U32 kh, kw, ci;
+    U32 pad, dil, groups;
+    U32 pixels;        /* N oh ow */
+    U32 slice;         /* gradient of w: rows of pixels that a slice takes */
+    U32 flags;
+    U32 unused;
+};
+/* pool.comp, pool_bwd.comp: x [N, h, wd, c], y and index [N, oh, ow, c] */
+struct pool_params {
+    ADDR(elems) x;
+    ADDR(elems) y;
+    ADDR(elems) index; /* u32: kh KW + kw of the maximum */
+    U32 h, wd, c;
+    U32 oh, ow;
+    U32 pad;
+    U32 lines;         /* of the side that is written */
+    F32 scale;         /* of the mean */
+};
+/* swap.comp: x [n, a, b], y [n, b, a] */
+struct swap_params {
+    ADDR(f32s) x;
+    ADDR(f32s) y;
+    U32 n, a, b, pad;
+};
+/* pad.comp */
+struct pad_params {
+    ADDR(f32s) x;
+    ADDR(f32s) y;
+    U32 h, wd, c;
+    U32 oh, ow;
+    U32 top, left;     /* modulo 2^32 */
+    U32 lines;         /* N oh */
+};
+/* conv_flip.comp */
+struct conv_flip_params {
+    ADDR(f32s) w;
+    ADDR(f32s) y;
+    U32 n;             /* elements */
+    U32 c, co, groups;
+};
 
 /* bench_*.comp: the device's ceilings */
 #define VKT_BENCH_COPY 0
@@ -430,7 +537,9 @@ static_assert(sizeof(struct vkt_step_block) % 16 == 0, "step blocks lie one afte
 static_assert(sizeof(struct optim_update_params) <= 128, "push constants");
 static_assert(sizeof(struct eltwise_chain_params) <= 128, "push constants");
 static_assert(sizeof(struct matmul_params) <= 128, "push constants");
+static_assert(sizeof(struct conv_params) <= 128, "push constants");
 static_assert(sizeof(struct norm_params) <= 128, "push constants");
+static_assert(sizeof(struct batch_norm_params) <= 128, "push constants");
 static_assert(sizeof(struct norm_bwd_params) <= 128, "push constants");
 static_assert(sizeof(struct xent_params) <= 128, "push constants");
 static_assert(sizeof(struct attention_bwd_params) <= 128, "push constants");

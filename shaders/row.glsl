@@ -43,3 +43,36 @@ uint row_column(uint j)
             if (c < (cols)) (to).v[(base) + c] = from[j];                                          \
         }                                                                                          \
     }
+
+/* The same for a tensor of a type: from, to are u32s. A 16-bit one needs WIDE. */
+#define ROW_LOAD_AS(to, from, from4, type, base, cols)                                             \
+    if (WIDE != 0) {                                                                               \
+        [[unroll]] for (uint j = 0; j < PER / 4; j++) {                                            \
+            uint c = row_column(4 * j);                                                            \
+            vec4 x = vec4(0.0);                                                                    \
+            if (c < (cols) && type == T_F32) x = (from4).v[((base) + c) / 4];                      \
+            if (c < (cols) && type != T_F32) x = load4(from, type, ((base) + c) / 4);              \
+            to[4 * j] = x[0], to[4 * j + 1] = x[1], to[4 * j + 2] = x[2], to[4 * j + 3] = x[3];    \
+        }                                                                                          \
+    } else {                                                                                       \
+        [[unroll]] for (uint j = 0; j < PER; j++) {                                                \
+            uint c = row_column(j);                                                                \
+            to[j] = 0.0;                                                                           \
+            if (c < (cols)) to[j] = load(from, T_F32, (base) + c);                                 \
+        }                                                                                          \
+    }
+
+#define ROW_STORE_AS(from, to, to4, type, base, cols)                                              \
+    if (WIDE != 0) {                                                                               \
+        [[unroll]] for (uint j = 0; j < PER / 4; j++) {                                            \
+            uint c = row_column(4 * j);                                                            \
+            vec4 x = vec4(from[4 * j], from[4 * j + 1], from[4 * j + 2], from[4 * j + 3]);         \
+            if (c < (cols) && type == T_F32) (to4).v[((base) + c) / 4] = x;                        \
+            if (c < (cols) && type != T_F32) store4(to, type, ((base) + c) / 4, x);                \
+        }                                                                                          \
+    } else {                                                                                       \
+        [[unroll]] for (uint j = 0; j < PER; j++) {                                                \
+            uint c = row_column(j);                                                                \
+            if (c < (cols)) store(to, (base) + c, from[j]);                                        \
+        }                                                                                          \
+    }

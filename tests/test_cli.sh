@@ -72,6 +72,7 @@ declare -A flags=(
   [eval]="--split --json --predictions --data --batch --device --cap" [predict]="--json --csv --top --device --cap"
   [inspect]="" [runs]="--filter --sort --show --compare --csv --json --markdown"
   [profile]="-o --steps --top --set --json --device --cap --validate --no-cache"
+  [manual]=""
   [watch]="--once --every --stop-after-evaluation --checkpoint-now" [init]="-o --force --label --task"
   [report]="-o --no-png"
   [study]="--study --resume --dry-run --set --steps --seeds --space --trials --json --device --cap"
@@ -123,6 +124,18 @@ run train tuned.yaml --set data.tokenizer=bytes --set data.path=fish.txt --run r
 run train tuned.yaml --set data.tokenizer=bytes --set data.path=fish.txt --set data.vocab=100 --run r9; code 2
 sed -i 's/"gpt2"/"bloom"/' hf/config.json
 run train tuned.yaml --run r10; code 4; err "architecture 'bloom' is not supported; gpt2, llama"
+# ---- the manual and the completions
+run manual; code 2
+run manual tcsh; code 2; err 'none of man, bash, zsh'
+run manual man; code 0; out '^\.SS vktrain train RECIPE'; out '^\\fBoptim\.lr'; silent err
+cp "$tmp/out" vktrain.1
+command -v man >/dev/null && check "man finds nothing to warn of" sh -c 'LC_ALL=C.UTF-8 man --warnings -l vktrain.1 2>&1 >/dev/null | (! grep .)'
+run manual bash; code 0; cp "$tmp/out" complete.bash
+check "bash completes commands, kinds, options, choices" bash -c 'compopt() { :; }; source ./complete.bash
+  try() { COMP_WORDS=("${@:2}"); COMP_CWORD=$(($# - 2)); _vktrain; [ "${COMPREPLY[*]}" = "$1" ] || { echo "${*:2}: ${COMPREPLY[*]}"; exit 1; }; }
+  try "study" vktrain stu && try "warmup" vktrain study w && try "optim.lr=" vktrain train --set optim.l && try "train valid test" vktrain eval --split "" && try "--resume" vktrain train --resu'
+run manual zsh; code 0; out '^#compdef vktrain'; cp "$tmp/out" _vktrain
+if command -v zsh >/dev/null; then check "zsh reads its completion" zsh -n _vktrain; fi
 
 # ---- inspect
 printf 'a;b,c\n1,2.5\n3,NA\n' >t.csv

@@ -74,33 +74,64 @@ static void describe(const uint8_t *graph, size_t n, vkt__str *out, size_t *n_we
     }
 }
 
-static void onnx_file(void **state)
+/* Trains two steps of a model on the digits and exports it; the nodes in *text. */
+static size_t export_model(const char *model, vkt__str *text)
 {
-    (void)state;
-    static const char recipe[] = "data: {source: digits}\nmodel:\n  - flatten\n  - linear: 6\n"
-                                 "  - relu\n  - residual: {body: [layernorm, silu]}\n  - linear\n"
-                                 "train: {steps: 2, batch: 32}\n";
     vkt_config *c;
     vkt_train_result r;
+    vkt__str recipe = { 0 };
     char *file;
     size_t n, n_weights = 0;
-    vkt__str text = { 0 };
     field f;
+    REQUIRE_OK(vkt__remove_tree(RUN));
+    vkt__str_printf(&recipe, "data: {source: digits}\ntrain: {steps: 2, batch: 32}\nmodel:\n%s",
+                    model);
     vkt_config_create(&c);
-    REQUIRE_OK(vkt_config_parse(c, recipe, strlen(recipe), "t.yaml"));
+    REQUIRE_OK(vkt_config_parse(c, recipe.data, recipe.len, "t.yaml"));
     REQUIRE_OK(vkt_config_finish(c));
     REQUIRE_OK(vkt_train(c, &(vkt_train_desc) { .run_dir = RUN "/run" }, &r));
     vkt_config_destroy(&c);
+    vkt__str_finish(&recipe);
     REQUIRE_OK(vkt_export(&(vkt_gpu_desc) { 0 }, RUN "/run", RUN "/m.onnx"));
     REQUIRE_OK(vkt__file_read(RUN "/m.onnx", 1 << 20, &file, &n));
     const uint8_t *start = (const uint8_t *)file;
     for (const uint8_t *p = start; next(&p, start + n, &f);)
-        if (f.number == 7) describe(f.data, f.value, &text, &n_weights);
+        if (f.number == 7) describe(f.data, f.value, text, &n_weights);
+    free(file);
+    return n_weights;
+}
+
+static void onnx_of_linear_layers(void **state)
+{
+    (void)state;
+    vkt__str text = { 0 };
+    size_t n_weights = export_model("  - flatten\n  - linear: 6\n  - relu\n"
+                                    "  - residual: {body: [layernorm, silu]}\n  - linear\n",
+                                    &text);
     assert_string_equal(text.data, "Reshape Gemm Relu LayerNormalization Sigmoid Mul Add Gemm "
                                    "Identity Softmax input logits probabilities ");
     assert_int_equal(n_weights, 7); /* six tensors and the shape of the flattening */
     vkt__str_finish(&text);
-    free(file);
+}
+
+static void onnx_of_image_layers(void **state)
+{
+    (void)state;
+    vkt__str text = { 0 };
+    size_t n_weights = export_model("  - conv: {out: 4, bias: false}\n  - batch_norm\n  - relu\n"
+                                    "  - max_pool\n  - flatten\n  - linear\n",
+                                    &text);
+    assert_string_equal(text.data,
+                        "Transpose Conv Transpose Transpose BatchNormalization Transpose "
+                        "Relu Transpose MaxPool Transpose Reshape Transpose Reshape Gemm "
+                        "Identity Softmax input logits probabilities ");
+    assert_int_equal(n_weights, 9); /* filter, four of the norm, two of the linear, two shapes */
+    vkt__str_finish(&text);
+}
+
+static void other_endings(void **state)
+{
+    (void)state;
     REQUIRE_OK(vkt_export(&(vkt_gpu_desc) { 0 }, RUN "/run", RUN "/m.safetensors"));
     TEST_LOG_CAPTURE();
     REQUIRE_STATUS(vkt_export(&(vkt_gpu_desc) { 0 }, RUN "/run", RUN "/m.pb"), VKT_ARG);
@@ -117,7 +148,9 @@ static int clean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(protobuf_bytes),
-                                        cmocka_unit_test(onnx_file) };
+                                        cmocka_unit_test(onnx_of_linear_layers),
+                                        cmocka_unit_test(onnx_of_image_layers),
+                                        cmocka_unit_test(other_endings) };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     return cmocka_run_group_tests_name("export", tests, clean, clean);
 }

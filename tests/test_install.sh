@@ -24,6 +24,9 @@ for h in "$tmp"/prefix/include/vktrain/*.h; do
     c++ -std=c++17 -pedantic-errors -Wall -Wextra -Werror -fsyntax-only -I"$tmp/prefix/include" "$tmp/h.cc"
   fi
 done
+for file in man/man1/vktrain.1 bash-completion/completions/vktrain zsh/site-functions/_vktrain; do
+  [ ! -x "$tmp/prefix/bin/vktrain" ] || [ -s "$tmp/prefix/share/$file" ] || { echo "share/$file is not installed"; exit 1; }
+done
 say "headers compile as C11 and C++17"
 
 # shellcheck disable=SC2046

@@ -3,6 +3,7 @@
  * recipes are near their lower bound. */
 #include "testing.h"
 
+#include "on_device.h"
 #include "base/os.h"
 #include "gpu/stream.h"
 #include "train/session.h"
@@ -21,13 +22,7 @@ static const char *more_cap = "";
 
 static vkt_gpu_desc gpu_desc(void)
 {
-    static char cap[256];
-    const char *env = getenv("VKT_TEST_CAP");
-    snprintf(cap, sizeof cap, "%s%s%s", env ? env : "", env && *env && *more_cap ? "," : "",
-             more_cap);
-    return (vkt_gpu_desc) { .cap = cap,
-                            .validate = getenv("VKT_TEST_VALIDATE") != NULL,
-                            .no_cache = true };
+    return test_gpu_desc(more_cap);
 }
 
 static vkt_train_result train(const char *dir, const char *const *set)
@@ -77,16 +72,19 @@ static void finish(const char *a, const char *b)
 static void recomputation_gives_the_same_bits_in_less_memory(void **state)
 {
     (void)state;
-    static const char *const none[] = { "train.recompute=none", NULL }, *const all[] = {
-        "train.recompute=all", NULL
-    };
-    vkt_train_result plain = train("tm_plain", none), r = train("tm_recompute", all);
-    require_same_run("tm_plain", "tm_recompute");
-    print_message("%.2f MiB, recomputed %.2f MiB\n", (double)plain.device_bytes / 1048576,
-                  (double)r.device_bytes / 1048576);
-    assert_true(r.device_bytes == r.planned_bytes);
-    assert_true(r.device_bytes < plain.device_bytes * 9 / 10);
-    finish("tm_plain", "tm_recompute");
+    static const char *const precisions[] = { "train.precision=fp32", "train.precision=bf16" };
+    for (int k = 0; k < 2; k++) {
+        const char *const none[] = { "train.recompute=none", precisions[k], NULL }, *const all[] = {
+            "train.recompute=all", precisions[k], NULL
+        };
+        vkt_train_result plain = train("tm_plain", none), r = train("tm_recompute", all);
+        require_same_run("tm_plain", "tm_recompute");
+        print_message("%s: %.2f MiB, recomputed %.2f MiB\n", precisions[k],
+                      (double)plain.device_bytes / 1048576, (double)r.device_bytes / 1048576);
+        assert_true(r.device_bytes == r.planned_bytes);
+        assert_true(r.device_bytes < plain.device_bytes * 9 / 10);
+        finish("tm_plain", "tm_recompute");
+    }
 }
 
 static void offloaded_moments_give_the_same_bits_in_less_memory(void **state)
@@ -161,6 +159,10 @@ static void plans_of_recipes_are_near_the_bound(void **state)
         for (int again = 0; again < 2 && st == VKT_OK; again++) {
             c->recompute = again ? VKT_MEASURE_ALWAYS : VKT_MEASURE_NONE;
             REQUIRE_OK(vkt__session_create(gpu, c, data, true, &s));
+            char *text = vkt__session_explain(s), peak[64]; /* says what was planned */
+            snprintf(peak, sizeof peak, "%.2f MiB of", (double)s->planned_bytes / 1048576);
+            assert_non_null(strstr(text, peak));
+            free(text);
             const vkt_graph *graphs[] = { s->train.graph, s->eval.graph };
             for (int k = 0; k < 2; k++) {
                 uint64_t bytes = vkt_graph_bytes(graphs[k]),

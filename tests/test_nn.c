@@ -124,6 +124,60 @@ static void initial_values_have_their_moments(void **state)
     vkt_model_destroy(&m);
 }
 
+/* Names and shapes as torchvision's; the order in memory is the kernels'; the branch's last norm
+ * starts at zero; He's deviation is by the filter's fan-in. */
+static void convolutions_and_blocks(void **state)
+{
+    (void)state;
+    vkt_layer layers[] = { { .type = "conv", .out = 64, .no_bias = true },
+                           { .type = "basic_block", .out = 32, .stride = 2, .zero = true },
+                           { .type = "wide_block", .out = 32 },
+                           { .type = "bottleneck", .out = 64 },
+                           { .type = "max_pool" },
+                           { .type = "global_pool" },
+                           { .type = "linear" } };
+    vkt_model *m;
+    const vkt_param *p;
+    uint64_t n;
+    double sq = 0;
+    REQUIRE_OK(create(layers, 7, (vkt_shape) { 3, { 9, 8, 3 } }, &m));
+    REQUIRE_OK(vkt_model_init(m, 7));
+    static const struct {
+        const char *name;
+        uint32_t d[4];
+    } want[] = {
+        { "0.weight", { 64, 3, 3, 3 } },
+        { "1.conv1.weight", { 32, 64, 3, 3 } },
+        { "1.downsample.0.weight", { 32, 64, 1, 1 } },
+        { "2.conv2.weight", { 32, 32, 3, 3 } },
+        { "3.conv2.weight", { 16, 16, 3, 3 } },
+        { "3.downsample.0.weight", { 64, 32, 1, 1 } },
+        { "6.weight", { 10, 64, 0, 0 } },
+    };
+    for (size_t k = 0; k < VKT_COUNT(want); k++) {
+        size_t i = 0;
+        while ((p = vkt_model_param(m, i)) && strcmp(p->name, want[k].name)) i++;
+        assert_non_null(p);
+        assert_true(p->decay);
+        for (uint32_t d = 0; d < p->shape.rank; d++) assert_int_equal(p->shape.d[d], want[k].d[d]);
+    }
+    assert_int_equal(vkt_model_param(m, 0)->order, VKT_ORDER_CONV);
+    /* [64, 3, 3, 3] element (5, 2, 1, 0) lies at (1, 0, 2, 5) of [3, 3, 3, 64]. */
+    assert_int_equal(vkt_param_at(vkt_model_param(m, 0), ((5 * 3 + 2) * 3 + 1) * 3),
+                     ((1 * 3 + 0) * 3 + 2) * 64 + 5);
+    assert_true(values(m, "1.bn2.weight", &n)[0] == 0 && values(m, "1.bn1.weight", &n)[0] == 1);
+    const float *v = values(m, "1.conv1.weight", &n);
+    for (uint64_t i = 0; i < n; i++) sq += (double)v[i] * (double)v[i] / (double)n;
+    double he = sqrt(2.0 / (64 * 9));
+    REQUIRE_NEAR(sqrt(sq), he, 5 * he / sqrt(2.0 * (double)n));
+    p = vkt_model_state(m, 1);
+    assert_string_equal(p->name, "1.bn1.running_var");
+    assert_true(((const float *)vkt_model_states(m)->host)[p->offset + 31] == 1);
+    assert_string_equal(vkt_model_state(m, 2)->name, "1.bn1.num_batches_tracked");
+    assert_int_equal(vkt_model_state(m, 2)->dtype, VKT_U32);
+    vkt_model_destroy(&m);
+}
+
 static void errors_name_layer_and_line(void **state)
 {
     (void)state;
@@ -162,6 +216,26 @@ static void errors_name_layer_and_line(void **state)
           { 1, { 8 } },
           VKT_SHAPE,
           "r.yaml:8: layer 0 (residual): the branch gives [7] f32, but is added to [8] f32" },
+        { { { .type = "conv", .out = 4, .line = 3 } },
+          1,
+          { 1, { 64 } },
+          VKT_SHAPE,
+          "r.yaml:3: layer 0 (conv): the input must be an image, [H, W, C], not [64] f32" },
+        { { { .type = "conv", .out = 4, .kernel = 5, .pad = 1, .line = 3 } },
+          1,
+          { 3, { 4, 9, 1 } },
+          VKT_SHAPE,
+          "layer 0 (conv): a window of 5 with padding 0 is larger than the image, [4, 9, 1] f32" },
+        { { { .type = "conv", .out = 4, .groups = 3, .line = 3 } },
+          1,
+          { 3, { 4, 9, 6 } },
+          VKT_SHAPE,
+          "3 groups must divide both 6 input and 4 output channels" },
+        { { { .type = "max_pool", .kernel = 2, .pad = 3, .line = 3 } },
+          1,
+          { 3, { 4, 9, 6 } },
+          VKT_SHAPE,
+          "padding 2 is more than half of the window, 2" },
     };
     for (size_t i = 0; i < VKT_COUNT(c); i++) {
         TEST_LOG_CAPTURE();
@@ -176,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_and_names),
         cmocka_unit_test(initial_values_have_their_moments),
+        cmocka_unit_test(convolutions_and_blocks),
         cmocka_unit_test(errors_name_layer_and_line),
     };
     return cmocka_run_group_tests_name("nn", tests, NULL, NULL);

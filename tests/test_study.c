@@ -219,6 +219,63 @@ static void damaged_lines_are_left_out_and_said(void **state)
     REQUIRE_OK(vkt__remove_tree("ts_history"));
 }
 
+/* Bytes of a good text changed, cut out or doubled, a few at a time: parsed or refused, never a
+ * crash (the sanitizers' builds see what this does not). */
+static size_t mutate(const char *text, uint64_t round, char *out)
+{
+    size_t n = strlen(text);
+    memcpy(out, text, n);
+    for (uint64_t k = 0; k < 1 + round % 4; k++) {
+        uint64_t r = 8 * round + k;
+        size_t at = vkt_rand_below(1, VKT_RNG_TEST, 3 * r, (uint32_t)n);
+        uint32_t way = vkt_rand_below(1, VKT_RNG_TEST, 3 * r + 1, 3);
+        if (way == 0) out[at] = (char)vkt_rand_below(1, VKT_RNG_TEST, 3 * r + 2, 256);
+        if (way == 1 && n > 8) memmove(out + at, out + at + 1, --n - at);
+        if (way == 2) memmove(out + at + 1, out + at, n++ - at);
+    }
+    return n;
+}
+
+static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
+{
+    (void)user, (void)level, (void)area, (void)line;
+}
+
+static void damaged_texts_never_crash(void **state)
+{
+    (void)state;
+    static const char space[] =
+        "space:\n  optim.rule: [adam, nesterov]\n  optim.lr: {log: [1e-4, 1e-1]}\n"
+        "  optim.momentum: {linear: [0.8, 0.99], when: {optim.rule: nesterov}}\n";
+    static const char row[] =
+        "{\"kind\":\"eval\",\"step\":3,\"split\":\"valid\",\"loss\":2,\"n\":4,"
+        "\"class_n\":[2,2],\"class_correct\":[1,2]}\n{\"kind\":\"train\",\"step\":4}\n";
+    char text[sizeof row + sizeof space + 16];
+    int accepted = 0;
+    vkt_log_set(quiet, NULL, VKT_LOG_ERROR);
+    for (uint64_t i = 0; i < 3000; i++) {
+        vkt__arena a = { 0 };
+        vkt__space s;
+        size_t n = mutate(space, i, text);
+        accepted += vkt__space_parse(&a, text, n, "s", &s) == VKT_OK;
+        vkt__arena_finish(&a);
+    }
+    assert_in_range(accepted, 50, 2900); /* both ways are taken */
+    REQUIRE_OK(vkt__mkdirs("ts_mutated"));
+    for (uint64_t i = 0; i < 300; i++) {
+        vkt_history *h;
+        FILE *f = fopen("ts_mutated/metrics.jsonl", "wb");
+        assert_non_null(f);
+        size_t n = mutate(row, i, text);
+        assert_int_equal(fwrite(text, 1, n, f), n);
+        fclose(f);
+        REQUIRE_OK(vkt_history_load("ts_mutated", &h));
+        vkt_history_destroy(&h);
+    }
+    REQUIRE_OK(vkt__remove_tree("ts_mutated"));
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +286,7 @@ int main(void)
         cmocka_unit_test(periods_are_found),
         cmocka_unit_test(quantiles),
         cmocka_unit_test(damaged_lines_are_left_out_and_said),
+        cmocka_unit_test(damaged_texts_never_crash),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     vkt__arena_finish(&arena);

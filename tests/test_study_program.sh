@@ -40,7 +40,7 @@ refused 2 'no range to sweep' study lr digits --from 0.1 --to 0.01 --study none
 refused 2 'at least 3' study lr digits --points 2 --study none
 refused 2 'must be a number' study lr digits --from fast
 refused 2 "did you mean 'optim.lr'" study lr digits --set optim.lrr=1
-refused 2 "is none of auto, accuracy, loss, mae" study lr digits --set checkpoint.metric=f1
+refused 2 "is none of auto, accuracy, .*loss, mae" study lr digits --set checkpoint.metric=f1
 echo 'optim.lr: {log: [0, 1]}' >zero.yaml
 refused 2 "zero.yaml:1: optim.lr: a logarithmic range can't begin at 0" study search digits --space zero.yaml --study none
 [ ! -e runs ] || fail "a refused study left a folder"

@@ -81,8 +81,7 @@ static const cli_flag common_flags[] = {
     { 0 },
 };
 
-enum { N_TABLES = 3 };
-static void tables_of(const cli_command *cmd, const cli_flag *out[N_TABLES])
+void cli_flag_tables(const cli_command *cmd, const cli_flag *out[CLI_N_TABLES])
 {
     static const cli_flag none[] = { { 0 } };
     out[0] = cmd->flags ? cmd->flags : none;
@@ -92,9 +91,9 @@ static void tables_of(const cli_command *cmd, const cli_flag *out[N_TABLES])
 
 static const cli_flag *find_flag(const cli_command *cmd, const char *name, size_t n)
 {
-    const cli_flag *table[N_TABLES];
-    tables_of(cmd, table);
-    for (int t = 0; t < N_TABLES; t++)
+    const cli_flag *table[CLI_N_TABLES];
+    cli_flag_tables(cmd, table);
+    for (int t = 0; t < CLI_N_TABLES; t++)
         for (const cli_flag *f = table[t]; f->name; f++)
             if (strlen(f->name) == n && !memcmp(f->name, name, n)) return f;
     return NULL;
@@ -118,11 +117,11 @@ static void list_add(const char ***items, size_t *n, const char *text)
 
 static int unknown_flag(const cli_command *cmd, const char *name, size_t n)
 {
-    const cli_flag *table[N_TABLES];
+    const cli_flag *table[CLI_N_TABLES];
     const char **names = NULL;
     size_t n_names = 0;
-    tables_of(cmd, table);
-    for (int t = 0; t < N_TABLES; t++)
+    cli_flag_tables(cmd, table);
+    for (int t = 0; t < CLI_N_TABLES; t++)
         for (const cli_flag *f = table[t]; f->name; f++) list_add(&names, &n_names, f->name);
     const char *word = cli_text("%.*s", (int)n, name), *near = vkt_nearest(word, names, n_names);
     if (near)
@@ -275,22 +274,22 @@ static void flag_left(const cli_flag *f, char *out, size_t n)
 
 void cli_help(const cli_command *cmd, FILE *f)
 {
-    const cli_flag *table[N_TABLES];
+    const cli_flag *table[CLI_N_TABLES];
     char left[96];
     int width = 0;
-    tables_of(cmd, table);
+    cli_flag_tables(cmd, table);
     const char *bold = cli_color(f, CLI_BOLD), *plain = cli_color(f, CLI_PLAIN);
     fprintf(f, "%svktrain %s%s%s%s [options]\n", bold, cmd->name, plain, *cmd->args ? " " : "",
             cmd->args);
     cli_wrap(f, cmd->summary, 0, 0);
     if (cmd->details) fprintf(f, "\n%s\n", cmd->details);
-    for (int t = 0; t < N_TABLES; t++)
+    for (int t = 0; t < CLI_N_TABLES; t++)
         for (const cli_flag *g = table[t]; g->name; g++) {
             flag_left(g, left, sizeof left);
             if ((int)strlen(left) > width) width = (int)strlen(left);
         }
     fprintf(f, "\n%soptions%s\n", bold, plain);
-    for (int t = 0; t < N_TABLES; t++)
+    for (int t = 0; t < CLI_N_TABLES; t++)
         for (const cli_flag *g = table[t]; g->name; g++) {
             flag_left(g, left, sizeof left);
             fprintf(f, "%-*s  ", width, left);

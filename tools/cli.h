@@ -78,6 +78,9 @@ typedef struct cli_command {
 int cli_parse(const cli_command *cmd, int argc, char **argv, void *options);
 void cli_finish(const cli_command *cmd, void *options);
 void cli_help(const cli_command *cmd, FILE *f);
+/* The command's flags: its own, the device's, those of all; each table ends with name NULL. */
+enum { CLI_N_TABLES = 3 };
+void cli_flag_tables(const cli_command *cmd, const cli_flag *out[CLI_N_TABLES]);
 /* A word that a shell reads back, quoted where it must be. */
 const char *cli_word(const char *s);
 /* One error line, as the library's look. */
@@ -160,6 +163,8 @@ bool cli_exists(const char *path);
 
 extern const cli_command cmd_devices, cmd_doctor, cmd_recipes, cmd_train, cmd_eval, cmd_predict,
     cmd_export, cmd_pack, cmd_inspect, cmd_runs, cmd_bench, cmd_profile, cmd_tune, cmd_study,
-    cmd_report, cmd_watch, cmd_init, cmd_tokenize, cmd_generate;
+    cmd_report, cmd_watch, cmd_init, cmd_tokenize, cmd_generate, cmd_manual;
+/* All commands, in the order of the overview; NULL past the end. */
+const cli_command *cli_command_at(size_t i);
 
 #endif

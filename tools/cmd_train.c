@@ -225,6 +225,9 @@ static void print_gradient(const vkt_config *c, const vkt_train_result *r)
              "roundabout way: "
              "lower optim.lr or lengthen schedule.warmup, or raise optim.clip to the 90th "
              "percentile");
+    if (c->precision == VKT_F16)
+        row("loss scale", "%s of %s updates skipped while it fell", cli_count(r->n_overflows),
+            cli_count(r->step));
     if (r->n_skipped)
         warn(cli_text("%s updates had NaN or Inf in loss or gradient and were skipped: lower "
                       "optim.lr, lengthen "

@@ -76,6 +76,57 @@ for i, (name, act) in enumerate(acts.items()):
     x, w, b = tensor(2, 3, 5), tensor(4, 5), tensor(4)
     case(f"linear {name}", "linear", act(F.linear(x, w, b)), {"x": x, "w": w, "b": b}, act=i)
 
+# ---- images: [N, H, W, C] here, [N, C, H, W] in PyTorch; filters [KH, KW, C / groups, CO]
+
+
+def nchw(t):
+    return t.permute(0, 3, 1, 2)
+
+
+def nhwc(t):
+    return t.permute(0, 2, 3, 1)
+
+
+for shape, filt, args in [((2, 5, 4, 2), (3, 3, 2, 3), dict(padding=1)), ((1, 6, 5, 2), (3, 2, 2, 2), dict(stride=2, padding=1)),
+                          ((1, 7, 7, 2), (3, 3, 2, 2), dict(dilation=2, padding=2)), ((1, 5, 4, 4), (3, 3, 2, 6), dict(groups=2)),
+                          ((2, 5, 5, 3), (3, 3, 1, 3), dict(groups=3, stride=2, padding=1)), ((2, 3, 4, 3), (1, 1, 3, 4), dict())]:
+    x, w, b = tensor(*shape), tensor(*filt), tensor(filt[-1])
+    case(f"conv2d {shape} {filt} {args}", "conv2d", nhwc(F.conv2d(nchw(x), w.permute(3, 2, 0, 1), b, **args)), {"x": x, "w": w, "b": b},
+         stride=args.get("stride", 1), pad=args.get("padding", 0), dilation=args.get("dilation", 1), groups=args.get("groups", 1))
+for size, stride, pad in [(2, 2, 0), (3, 2, 1), (2, 1, 0)]:
+    x = tensor(2, 5, 6, 3)
+    case(f"max_pool {size} {stride} {pad}", "max_pool", nhwc(F.max_pool2d(nchw(x), size, stride, pad)), {"x": x}, size=size, stride=stride,
+         pad=pad)
+    x = tensor(2, 5, 6, 3)
+    case(f"avg_pool {size} {stride} {pad}", "avg_pool", nhwc(F.avg_pool2d(nchw(x), size, stride, pad)), {"x": x}, size=size, stride=stride,
+         pad=pad)
+x = tensor(2, 3, 4, 5)
+case("global_pool", "global_pool", nchw(x).mean((2, 3)), {"x": x})
+x = tensor(2, 3, 2, 4)
+case("flatten", "flatten", nchw(x).flatten(1), {"x": x})
+x = tensor(1, 2, 3, 2)
+case("pad2d", "pad2d", nhwc(F.pad(nchw(x), (3, 0, 1, 2))), {"x": x})
+for groups in (1, 2, 6):
+    x, w, b = tensor(2, 3, 2, 6), tensor(6), tensor(6)
+    case(f"group_norm {groups}", "group_norm", nhwc(F.group_norm(nchw(x), groups, w, b, f32(eps))), {"x": x, "w": w, "b": b}, groups=groups,
+         eps=eps)
+# Ghost batches: what BatchNorm makes of the pieces, one after another.
+for virtual in (0, 2, 3, 4, 9):
+    x, w, b = tensor(7, 2, 3, 3), tensor(3), tensor(3)
+    mean, var = tensor(3, grad=False), tensor(3, grad=False, positive=True)
+    before = {"running_mean": mean.clone(), "running_var": var.clone()}
+    pieces = torch.split(nchw(x), virtual or 7)
+    y = torch.cat([F.batch_norm(p, mean, var, w, b, True, f32(0.1), f32(eps)) for p in pieces])
+    case(f"batch_norm of ghost batches of {virtual}", "batch_norm", nhwc(y), {"x": x, "w": w, "b": b} | before, eps=eps, virtual=virtual,
+         train=1)
+    cases[-1]["after"] = {"running_mean": flat(mean), "running_var": flat(var), "count": [5 + len(pieces)]}
+x, w, b = tensor(3, 2, 2, 3, grad=False), tensor(3, grad=False), tensor(3, grad=False)
+mean, var = tensor(3, grad=False), tensor(3, grad=False, positive=True)
+y = nhwc(F.batch_norm(nchw(x), mean, var, w, b, False, 0.1, f32(eps)))
+cases.append({"name": "batch_norm by running averages", "op": "batch_norm", "attrs": {"eps": eps, "virtual": 0, "train": 0}, "out": flat(y),
+              "dout": flat(torch.ones_like(y)), "inputs": {k: {"shape": list(t.shape), "data": flat(t)} for k, t in
+                                                         {"x": x, "w": w, "b": b, "running_mean": mean, "running_var": var}.items()},
+              "after": {"running_mean": flat(mean), "running_var": flat(var)}})
 # Language: attention under every mask, shared keys; both rotary layouts; gated activation; embedding.
 B, T, D = 1, 6, 4
 docs = torch.tensor([[0, 0, 2, 2, 2, 5]])

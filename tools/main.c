@@ -6,11 +6,15 @@
 #include "cli.h"
 
 static const cli_command *const commands[] = {
-    &cmd_devices,  &cmd_doctor, &cmd_recipes,  &cmd_train,   &cmd_eval,   &cmd_predict,
-    &cmd_generate, &cmd_export, &cmd_tokenize, &cmd_pack,    &cmd_inspect, &cmd_runs,
-    &cmd_bench,    &cmd_profile, &cmd_tune,    &cmd_study,   &cmd_report, &cmd_watch,
-    &cmd_init,
+    &cmd_devices, &cmd_doctor,   &cmd_recipes, &cmd_train,   &cmd_eval, &cmd_predict, &cmd_generate,
+    &cmd_export,  &cmd_tokenize, &cmd_pack,    &cmd_inspect, &cmd_runs, &cmd_bench,   &cmd_profile,
+    &cmd_tune,    &cmd_study,    &cmd_report,  &cmd_watch,   &cmd_init, &cmd_manual,
 };
+
+const cli_command *cli_command_at(size_t i)
+{
+    return i < CLI_COUNT(commands) ? commands[i] : NULL;
+}
 
 static void usage(FILE *f)
 {

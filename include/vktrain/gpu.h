@@ -51,9 +51,12 @@ typedef struct vkt_caps {
     bool memory_budget;    /* budget_bytes comes from the driver */
     bool unified;          /* device memory is host-visible: no staging */
     bool fp16, int64, bf16, coopmat; /* shader types and matrix units that are present */
-    double timestamp_ns;             /* nanoseconds per tick; 0: no timestamps */
-    uint32_t submit_ms; /* how long one submission should last: watchdogs fire after 2 s, desktops
-                           stutter sooner */
+    uint32_t coopmat_f16[3],
+        coopmat_bf16[3]; /* M, N, K of the matrix units' fragments, f32 sums; 0: none */
+    bool memory_model;   /* Vulkan's, which matrix units need */
+    double timestamp_ns; /* nanoseconds per tick; 0: no timestamps */
+    uint32_t submit_ms;  /* how long one submission should last: watchdogs fire after 2 s, desktops
+                            stutter sooner */
     uint32_t compute_queue_family;
 } vkt_caps;
 

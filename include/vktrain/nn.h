@@ -33,8 +33,9 @@ typedef struct vkt_transformer {
 typedef struct vkt_layer {
     const char *type; /* "linear", "relu", "layernorm", "dropout", "residual", ... */
     const char *name; /* NULL: its position, as PyTorch's Sequential names it ("0", "2.body.0") */
-    uint32_t out;     /* linear: output size; 0: the number of classes or targets */
-    bool no_bias;     /* linear, layernorm */
+    uint32_t out; /* linear: output size; 0: the number of classes. conv, blocks: channels; 0: as
+                     many as come in */
+    bool no_bias; /* linear, layernorm */
     const char *init; /* linear weights: "kaiming" (default), "xavier", "normal", "zeros" */
     float init_scale; /* multiplies the initial weights; 0: 1. normal: deviation 0.02 * scale */
     float p;          /* dropout: probability of zero */
@@ -44,12 +45,19 @@ typedef struct vkt_layer {
     const struct vkt_layer *body; /* residual, repeat */
     size_t n_body;
     vkt_transformer transformer;
-    int line; /* in the recipe, for error messages; 0: none */
+    const struct vkt_layer *shortcut; /* residual: instead of x */
+    size_t n_shortcut;
+    uint32_t kernel, stride, dilation, groups; /* conv, pools; 0: the type's default */
+    uint32_t pad;           /* conv, pools: one more than the padding; 0: the type's default */
+    float momentum;         /* batch_norm; 0: 0.1 */
+    uint32_t virtual_batch; /* batch_norm: examples of a ghost batch; 0: the batch */
+    int line;               /* in the recipe, for error messages; 0: none */
 } vkt_layer;
 
 /* The options that a layer type takes, for parsers and help. */
 typedef enum vkt_layer_opt_type {
     VKT_OPT_UINT,
+    VKT_OPT_UINT_PLUS_1, /* the field holds one more, 0 where it is not given */
     VKT_OPT_BOOL,
     VKT_OPT_FLOAT,
     VKT_OPT_STRING,
@@ -100,8 +108,9 @@ vkt_status vkt_model_values_changed(vkt_model *m);
 #define VKT_TOKEN_SEGMENTS "token segments"
 #define VKT_TOKEN_DOCUMENTS "token documents"
 /* Put the model into a graph: x [B, input...] -> logits [B, n_outputs]; a transformer: tokens
- * [B, T] u32 -> [B, T, n_outputs]. train: dropout is live. The
- * parameter tensors are created once per graph; vkt_model_params gives them for vkt_backward. */
+ * [B, T] u32 -> [B, T, n_outputs]. train: dropout is live, batch norm is by the batch and moves its
+ * running averages. The parameter tensors are created once per graph; vkt_model_params gives them
+ * for vkt_backward. */
 vkt_tensor *vkt_model_build(vkt_model *m, vkt_graph *g, vkt_tensor *x, bool train);
 vkt_tensor *const *vkt_model_params(vkt_model *m, vkt_graph *g, size_t *n);
 /* vkt_backward over all parameters, with gradients placed in the model's flat gradient buffer. */
@@ -135,17 +144,31 @@ typedef struct vkt_sampler {
 uint32_t vkt_sample(const vkt_sampler *s, const float *scores, uint32_t n, const uint32_t *past,
                     uint32_t n_past, uint64_t position);
 
+/* How a parameter's elements lie in the flat buffers, where that is not the order of its shape. */
+typedef enum vkt_order {
+    VKT_ORDER_SHAPE,
+    VKT_ORDER_CONV, /* shape [CO, CI, KH, KW], as PyTorch's; memory [KH, KW, CI, CO] */
+} vkt_order;
 typedef struct vkt_param {
     const char *name; /* "0.weight": as PyTorch's state_dict names it */
     vkt_shape shape;
     uint64_t offset; /* in elements, in the flat buffers; a multiple of VKT_PARAM_ALIGN */
     uint64_t count;
     bool decay; /* weight decay applies by default: rank >= 2 */
+    vkt_order order;
+    vkt_dtype dtype; /* of state: f32, or u32 for a counter */
 } vkt_param;
 #define VKT_PARAM_ALIGN 256
 const vkt_param *vkt_model_param(const vkt_model *m, size_t i); /* NULL past the end */
-uint64_t vkt_model_count(const vkt_model *m);                   /* parameters, without padding */
-uint64_t vkt_model_flat_count(const vkt_model *m); /* elements of the flat buffers, with it */
+/* Where element i of the parameter, in the order of its shape, lies behind its offset. */
+uint64_t vkt_param_at(const vkt_param *p, uint64_t i);
+/* What a model keeps besides parameters: running statistics, which training graphs write and the
+ * optimizer does not know. Offsets are in elements of vkt_model_states. NULL past the end. */
+const vkt_param *vkt_model_state(const vkt_model *m, size_t i);
+vkt_buffer *vkt_model_states(const vkt_model *m);
+uint64_t vkt_model_state_count(const vkt_model *m); /* elements of that buffer */
+uint64_t vkt_model_count(const vkt_model *m);       /* parameters, without padding */
+uint64_t vkt_model_flat_count(const vkt_model *m);  /* elements of the flat buffers, with it */
 /* The device it was created on. */
 vkt_gpu *vkt_model_gpu(const vkt_model *m);
 vkt_buffer *vkt_model_values(const vkt_model *m);

@@ -101,8 +101,42 @@ vkt_tensor *vkt_linear(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b
 /* The same with a result of another type than 16-bit operands: f32. */
 vkt_tensor *vkt_matmul_as(vkt_graph *g, vkt_layout layout, vkt_tensor *a, vkt_tensor *b,
                           vkt_dtype dtype);
+/* A product for each leading index: a [..., M, K], b [..., N, K] -> [..., M, N], or as the layout
+ * has it; the leading dimensions are the same. */
+vkt_tensor *vkt_matmul_batched(vkt_graph *g, vkt_layout layout, vkt_tensor *a, vkt_tensor *b,
+                               vkt_dtype dtype);
 vkt_tensor *vkt_linear_as(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b, vkt_act act,
                           vkt_dtype dtype);
+
+/* y = act(conv(x, w) + b): x [N, H, W, C], w [KH, KW, C / groups, CO], b [CO] or NULL -> [N, OH,
+ * OW, CO], OH = (H + 2 pad - dilation (KH - 1) - 1) / stride + 1 rounded down. groups = C is
+ * depthwise. Saves the pre-activation as vkt_linear does. PyTorch's conv2d, channels last; kernels
+ * conv_*.comp.
+ */
+typedef struct vkt_conv_desc {
+    uint32_t stride, pad, dilation, groups; /* both axes; stride, dilation, groups 0: 1 */
+    vkt_act act;
+} vkt_conv_desc;
+vkt_tensor *vkt_conv2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
+                       vkt_conv_desc desc);
+
+/* Maximum or mean of windows of size x size, x [N, H, W, C] -> [N, OH, OW, C], OH = (H + 2 pad -
+ * size) / stride + 1 rounded down. pad is at most half the size; the mean counts it as zeros.
+ * PyTorch's max_pool2d, avg_pool2d. Kernels pool*.comp. */
+typedef struct vkt_pool_desc {
+    uint32_t size, stride, pad; /* stride 0: size */
+} vkt_pool_desc;
+vkt_tensor *vkt_max_pool(vkt_graph *g, vkt_tensor *x, vkt_pool_desc desc);
+vkt_tensor *vkt_avg_pool(vkt_graph *g, vkt_tensor *x, vkt_pool_desc desc);
+/* x [N, H, W, C] -> its mean over H and W [N, C]. */
+vkt_tensor *vkt_global_avg_pool(vkt_graph *g, vkt_tensor *x);
+/* Zeros around x [N, H, W, C]. */
+vkt_tensor *vkt_pad2d(vkt_graph *g, vkt_tensor *x, uint32_t top, uint32_t bottom, uint32_t left,
+                      uint32_t right);
+
+/* x [N, ...] -> [N, rest]; an image [N, H, W, C] channel by channel, as PyTorch flattens its own.
+ */
+vkt_tensor *vkt_flatten(vkt_graph *g, vkt_tensor *x);
 
 /* Elementwise; y has x's shape or that of x's last dimensions (broadcast over the leading ones). */
 vkt_tensor *vkt_add(vkt_graph *g, vkt_tensor *x, vkt_tensor *y);
@@ -126,6 +160,27 @@ vkt_tensor *vkt_layernorm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor
 /* y = s / sqrt(mean(s^2) + eps) * w. Zhang & Sennrich 2019 (arXiv 1910.07467). */
 vkt_tensor *vkt_rmsnorm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *r, float eps,
                         vkt_tensor **sum);
+
+/* y = (x - mean) / sqrt(var + eps) * w + b, channel by channel over all other dimensions. x [B,
+ * ..., C]; w, b, running_mean, running_var [C] f32, count [1] u32 (PyTorch's num_batches_tracked).
+ * train: mean and variance of the batch, or of each ghost batch of `virtual_batch` examples in
+ * order, the last of them shorter where B is no multiple; each ghost batch moves the running
+ * averages by `momentum` and counts, as PyTorch's BatchNorm does when given the pieces one after
+ * another. Otherwise by the running averages, which then only are read; that has no gradient.
+ * Error: SHAPE also where a ghost batch has one value a channel, of which there is no variance.
+ * Ioffe & Szegedy 2015 (arXiv 1502.03167); ghost batches: Hoffer et al. 2017 (arXiv 1705.08741). */
+typedef struct vkt_batch_norm_desc {
+    vkt_tensor *w, *b, *running_mean, *running_var, *count;
+    float eps, momentum;    /* 1e-5 and 0.1 are usual; used as given */
+    uint32_t virtual_batch; /* examples; 0 or more than B: B */
+    bool train;
+} vkt_batch_norm_desc;
+vkt_tensor *vkt_batch_norm(vkt_graph *g, vkt_tensor *x, const vkt_batch_norm_desc *desc);
+
+/* y = (x - mean) / sqrt(var + eps) * w + b over each image's pixels and `groups` of channels. x [N,
+ * ..., C], w, b [C]. Wu & He 2018 (arXiv 1803.08494). */
+vkt_tensor *vkt_group_norm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
+                           uint32_t groups, float eps);
 
 /* Zero with probability p, else x / (1 - p). The mask is a function of (seed, step, element): the
  * gradient recomputes it. step is the step block (vkt_step). Srivastava et al. 2014. */

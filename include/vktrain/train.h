@@ -136,6 +136,7 @@ typedef struct vkt_train_result {
     double sample_gap; /* full minus sampled validation metric; NAN if not sampled */
     double norm_p50, norm_p90, norm_p99; /* percentiles of the unclipped gradient norm */
     uint64_t n_clipped, n_skipped;       /* updates of the whole run, resumed parts too */
+    uint64_t n_overflows; /* fp16: skipped for the loss scale to fall; not among n_skipped */
     uint64_t n_steps; /* steps that this call ran; after a lost device some of them twice */
     double seconds, items_per_s, step_ms,
         host_us;       /* host_us: CPU time per step outside the driver's calls */
@@ -247,12 +248,15 @@ vkt_status vkt_safetensors_list(const char *path, void (*fn)(void *user, const v
 typedef struct vkt_history_step {
     uint64_t step; /* steps done */
     double loss, accuracy, grad_norm, clip, lr, items_per_s, input_wait, seconds;
-    bool updated; /* false: NaN or Inf, the update was skipped */
+    double loss_scale; /* fp16; 1 without */
+    bool updated;      /* false: NaN or Inf, the update was skipped */
+    bool overflow;     /* ... with a finite loss and a loss scale that could still fall: what it is
+                          there for, no sign of trouble */
 } vkt_history_step;
 typedef struct vkt_history_eval {
     uint64_t step;
     char split[16];
-    double loss, accuracy, mae, seconds;
+    double loss, accuracy, balanced_accuracy, macro_f1, mae, seconds;
     uint64_t n;         /* examples */
     uint32_t n_classes; /* 0: no counts */
     uint64_t *class_count, *class_correct;
@@ -270,6 +274,8 @@ vkt_status vkt_history_load(const char *run_dir, vkt_history **out);
 /* Reads what was appended since; all of it anew after a resumed run has cut its file back. */
 vkt_status vkt_history_update(vkt_history *h);
 void vkt_history_destroy(vkt_history **h);
+/* An evaluation's value of a metric by its name, as checkpoint.metric has it; NAN: not measured. */
+double vkt_history_metric(const vkt_history_eval *e, const char *metric);
 
 /* What a run in progress, in another process, may be told: it looks twice a second. */
 typedef enum vkt_run_order {

@@ -63,9 +63,9 @@ typedef struct vkt__map {
 } vkt__map;
 vkt_status vkt__file_map(const char *path, vkt__map *out);
 void vkt__file_unmap(vkt__map *m);
-FILE *vkt__fopen(const char *path, const char *mode);      /* silent; NULL and errno; no folder */
-bool vkt__file_sync(FILE *f);                              /* flushed, and on the disk */
-void vkt__file_remove(const char *path);                   /* silent */
+FILE *vkt__fopen(const char *path, const char *mode); /* silent; NULL and errno; no folder */
+bool vkt__file_sync(FILE *f);                         /* flushed, and on the disk */
+void vkt__file_remove(const char *path);              /* silent */
 vkt_status vkt__file_truncate(const char *path, uint64_t bytes);
 vkt_status vkt__mkdirs(const char *path);
 vkt_status vkt__rename(const char *from, const char *to); /* `to` must not be a non-empty folder */

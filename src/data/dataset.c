@@ -265,8 +265,10 @@ vkt_status vkt__dataset_fill(const vkt_dataset *ds, vkt_split split, uint64_t i,
         return VKT_OK;
     }
     if (draw) return vkt__augment_fill(ds, part, at, draw, scratch, x);
-    pixels = part->pixels + (uint64_t)at * n;
-    if (part->files) VKT_TRY(vkt__files_pixels(part->files, &ds->schema, at, scratch, &pixels));
+    if (part->files)
+        VKT_TRY(vkt__files_pixels(part->files, &ds->schema, at, scratch, &pixels));
+    else
+        pixels = part->pixels + (uint64_t)at * n;
     const uint8_t *restrict v = pixels;
     const float *restrict scale = ds->pixel_scale, *restrict bias = ds->pixel_bias;
     float *restrict to = x;

@@ -162,7 +162,9 @@ void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
     c->fp16 = f12.shaderFloat16;
     c->int64 = f2.features.shaderInt64;
     c->bf16 = has_extension(phys, "VK_KHR_shader_bfloat16");
-    c->coopmat = has_extension(phys, "VK_KHR_cooperative_matrix");
+    c->memory_model = f12.vulkanMemoryModel && f12.vulkanMemoryModelDeviceScope;
+    c->coopmat = c->memory_model && has_extension(phys, "VK_KHR_cooperative_matrix");
+    if (c->coopmat || c->bf16) vkt__coopmat_query(phys, c);
     uint32_t bits;
     c->compute_queue_family = compute_family(phys, &bits);
     c->timestamp_ns = bits ? l->timestampPeriod : 0;

@@ -395,7 +395,7 @@ static vkt_status device_create(vkt_gpu *gpu)
     VkPhysicalDeviceFeatures2 f2 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f12, { 0 } };
     f2.features.shaderInt64 = c->int64;
 
-    const char *extensions[4];
+    const char *extensions[6];
     uint32_t n_ext = 0, n = 0;
     vkEnumerateDeviceExtensionProperties(gpu->phys, NULL, &n, NULL);
     VkExtensionProperties *have = vkt__alloc(n * sizeof *have);
@@ -421,6 +421,14 @@ static vkt_status device_create(vkt_gpu *gpu)
     }
 
     float priority = 1;
+    vkt__coopmat_features matrix = { 0 };
+    matrix.matrix.on = c->coopmat;
+    matrix.bf16.type = c->bf16;
+    matrix.bf16.matrix = c->coopmat_bf16[0] > 0;
+    f13.pNext = vkt__coopmat_chain(&matrix, c->coopmat, c->bf16, f13.pNext);
+    f12.vulkanMemoryModel = f12.vulkanMemoryModelDeviceScope = c->coopmat;
+    if (c->coopmat) extensions[n_ext++] = "VK_KHR_cooperative_matrix";
+    if (c->bf16) extensions[n_ext++] = "VK_KHR_shader_bfloat16";
     VkDeviceQueueCreateInfo queue = {
         VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, NULL, 0, c->compute_queue_family, 1, &priority
     };
@@ -474,7 +482,8 @@ vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
     log_choice(e, n, chosen, desc->device);
     VKT_TRY(device_create(gpu));
     gpu->use_cache = !desc->no_cache;
-    gpu->tunes = !desc->no_cache && !desc->no_tune && desc->deterministic != VKT_DETERMINISTIC_CROSS_RUN;
+    gpu->tunes =
+        !desc->no_cache && !desc->no_tune && desc->deterministic != VKT_DETERMINISTIC_CROSS_RUN;
     VKT_TRY(vkt__cache_open(gpu, desc->cache_dir));
     if (gpu->use_cache && !desc->no_tune) vkt__choices_open(gpu, desc->cache_dir);
     free(e);

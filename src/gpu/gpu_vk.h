@@ -90,6 +90,24 @@ void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *caps, char why_not[128]);
 vkt_status vkt__caps_prepare(const char *cap);
 vkt_status vkt__caps_apply(const char *cap, vkt_caps *caps);
 
+/* coopmat.c */
+typedef struct vkt__coopmat_features {
+    struct {
+        VkStructureType sType;
+        void *pNext;
+        VkBool32 on, robust;
+    } matrix;
+    struct {
+        VkStructureType sType;
+        void *pNext;
+        VkBool32 type, dot, matrix;
+    } bf16;
+} vkt__coopmat_features;
+/* Those asked for, before `next`, for a query or a device's creation. */
+void *vkt__coopmat_chain(vkt__coopmat_features *f, bool matrix, bool bf16, void *next);
+/* Completes c->coopmat, c->bf16, the fragments' sizes; expects the extensions' presence in them. */
+void vkt__coopmat_query(VkPhysicalDevice phys, vkt_caps *c);
+
 /* cache.c */
 vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir);
 void vkt__cache_close(vkt_gpu *gpu);

@@ -3,7 +3,14 @@
 #include "base/os.h"
 #include "gpu/gpu_vk.h"
 
-enum { STAGING_BYTES = 4 << 20, MAX_SPEC = 16 };
+enum { STAGING_BYTES = 4 << 20, MAX_SPEC = 20 };
+
+bool vkt__kernel_built(const char *name)
+{
+    const vkt__embedded_file *f = vkt__embedded_shaders;
+    while (f->name && strcmp(f->name, name)) f++;
+    return f->name != NULL;
+}
 
 vkt_status vkt__kernel_get(vkt_gpu *gpu, const char *name, const uint32_t *spec, uint32_t n_spec,
                            bool sliced, vkt__kernel **out)

@@ -9,6 +9,8 @@
 typedef struct vkt__kernel vkt__kernel;
 typedef struct vkt__cmd vkt__cmd;
 
+/* Whether this build has the shader: some need a newer compiler than others. */
+bool vkt__kernel_built(const char *name);
 /* A pipeline of embedded shader `name` with specialization constants 0..n-1 (0-2: workgroup size);
  * sliced: for vkt__cmd_dispatch_part. Created at first use, kept by the gpu. */
 vkt_status vkt__kernel_get(vkt_gpu *gpu, const char *name, const uint32_t *spec, uint32_t n_spec,

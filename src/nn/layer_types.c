@@ -22,6 +22,33 @@ static const char *const inits[] = { "kaiming", "xavier", "normal", "zeros", NUL
         "body", VKT_OPT_BODY, AT(body), 0, 0, "list of layers", NULL                               \
     }
 
+#define CHANNELS                                                                                   \
+    {                                                                                              \
+        "out", VKT_OPT_UINT, AT(out), 1, 1 << 16, "output channels; as many as come in", NULL      \
+    }
+#define STRIDE(unless)                                                                             \
+    {                                                                                              \
+        "stride", VKT_OPT_UINT, AT(stride), 1, 256, "pixels from window to window; " unless, NULL  \
+    }
+#define VIRTUAL_BATCH                                                                              \
+    {                                                                                              \
+        "virtual_batch", VKT_OPT_UINT, AT(virtual_batch), 1, 1 << 24,                              \
+            "examples whose mean and variance are taken together; the batch", NULL                 \
+    }
+#define ZERO                                                                                       \
+    {                                                                                              \
+        "zero", VKT_OPT_BOOL, AT(zero), 0, 1, "the branch's last weights start at zero; false",    \
+            NULL                                                                                   \
+    }
+#define POOL                                                                                       \
+    {                                                                                              \
+        { "size", VKT_OPT_UINT, AT(kernel), 1, 4096, "of the window; 2", NULL },                   \
+            STRIDE("its size"),                                                                    \
+        {                                                                                          \
+            "pad", VKT_OPT_UINT_PLUS_1, AT(pad), 0, 2048, "pixels around the image; 0", NULL       \
+        }                                                                                          \
+    }
+
 static const char *const norms[] = { "layernorm", "rmsnorm", NULL };
 static const char *const places[] = { "pre", "post", NULL };
 static const char *const positions[] = { "learned", "rope", "none", NULL };
@@ -59,8 +86,55 @@ static const vkt_layer_type types[] = {
       "x + body(x)",
       "body",
       { BODY,
-        { "zero", VKT_OPT_BOOL, AT(zero), 0, 1, "the branch's last weights start at zero; false",
-          NULL } } },
+        { "shortcut", VKT_OPT_BODY, AT(shortcut), 0, 0, "list of layers in the place of x; none",
+          NULL },
+        ZERO } },
+    { "conv",
+      "2-D convolution of an image, He's initial weights",
+      "out",
+      { CHANNELS,
+        { "kernel", VKT_OPT_UINT, AT(kernel), 1, 255, "height and width of the filter; 3", NULL },
+        STRIDE("1"),
+        { "pad", VKT_OPT_UINT_PLUS_1, AT(pad), 0, 4096,
+          "pixels around the image; as keeps its size at stride 1", NULL },
+        { "dilation", VKT_OPT_UINT, AT(dilation), 1, 4096, "pixels between the filter's taps; 1",
+          NULL },
+        { "groups", VKT_OPT_UINT, AT(groups), 1, 1 << 16,
+          "of channels, each seen by its own filters; 1", NULL },
+        BIAS,
+        { "init", VKT_OPT_STRING, AT(init), 0, 0, "how the weights start; kaiming", inits } } },
+    { "max_pool", "the largest of each window", "size", POOL },
+    { "avg_pool", "the mean of each window", "size", POOL },
+    { "global_pool", "the mean of each channel: an image into a vector", NULL, { { 0 } } },
+    { "batch_norm",
+      "each channel to mean 0 and variance 1 over the batch, times a gain plus a bias; in "
+      "evaluation by running averages",
+      NULL,
+      { EPS,
+        { "momentum", VKT_OPT_FLOAT, AT(momentum), 1e-6, 1,
+          "share of the newest batch in the running averages; 0.1", NULL },
+        VIRTUAL_BATCH } },
+    { "group_norm",
+      "each example's groups of channels to mean 0 and variance 1, times a gain plus a bias",
+      "groups",
+      { { "groups", VKT_OPT_UINT, AT(groups), 1, 1 << 16, "of channels; 32", NULL }, EPS } },
+    { "basic_block",
+      "relu(x + f(x)), f two 3x3 convolutions with batch norm (ResNet-18, -34, CIFAR's)",
+      "out",
+      { CHANNELS, STRIDE("1"), ZERO, VIRTUAL_BATCH } },
+    { "bottleneck",
+      "relu(x + f(x)), f 1x1, 3x3 and 1x1 convolutions with batch norm, inside a quarter of the "
+      "channels (ResNet-50)",
+      "out",
+      { CHANNELS, STRIDE("1"), ZERO, VIRTUAL_BATCH } },
+    { "wide_block",
+      "x + f(x), f batch norm, relu, 3x3 convolution, twice (WideResNet)",
+      "out",
+      { CHANNELS,
+        STRIDE("1"),
+        ZERO,
+        VIRTUAL_BATCH,
+        { "p", VKT_OPT_FLOAT, AT(p), 0, 0.99, "dropout between the convolutions; 0", NULL } } },
     { "transformer",
       "a whole language model: tokens in, a score of each next token out",
       NULL,

@@ -1,8 +1,8 @@
 /* The layer types. A new one is a row here and one in layer_types.c (its options). */
 #include "nn/layers.h"
+#include "tensor/op.h"
 
-static vkt_status layer_error(const vkt__layer *l, const char *fmt, ...) VKT_PRINTF(2, 3);
-static vkt_status layer_error(const vkt__layer *l, const char *fmt, ...)
+vkt_status vkt__layer_error(const vkt__layer *l, const char *fmt, ...)
 {
     vkt__str s = { 0 };
     va_list ap;
@@ -16,7 +16,7 @@ static vkt_status layer_error(const vkt__layer *l, const char *fmt, ...)
 
 /* ---- linear ---- */
 
-static vkt_status linear_plan(vkt_model *m, vkt__layer *l)
+vkt_status vkt__layer_init_of(const vkt__layer *l, vkt__init *out)
 {
     static const struct {
         const char *name;
@@ -28,24 +28,29 @@ static vkt_status linear_plan(vkt_model *m, vkt__layer *l)
         { "zeros", VKT_INIT_ZEROS },
     };
     const char *names[VKT_COUNT(inits)], *want = l->spec.init ? l->spec.init : "kaiming";
-    vkt__init init = VKT_INIT_ONES;
-    char text[96];
     for (size_t i = 0; i < VKT_COUNT(inits); i++) {
         names[i] = inits[i].name;
-        if (!strcmp(want, names[i])) init = inits[i].init;
+        *out = inits[i].init;
+        if (!strcmp(want, names[i])) return VKT_OK;
     }
-    if (init == VKT_INIT_ONES) {
-        const char *near = vkt_nearest(want, names, VKT_COUNT(names));
-        layer_error(l, "no initialiser '%s'; there are kaiming, xavier, normal, zeros%s%s%s", want,
-                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-        return VKT_ARG;
-    }
+    const char *near = vkt_nearest(want, names, VKT_COUNT(names));
+    vkt__layer_error(l, "no initialiser '%s'; there are kaiming, xavier, normal, zeros%s%s%s", want,
+                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return VKT_ARG;
+}
+
+static vkt_status linear_plan(vkt_model *m, vkt__layer *l)
+{
+    vkt__init init;
+    char text[96];
+    vkt_status st = vkt__layer_init_of(l, &init);
+    if (st != VKT_OK) return st;
     if (l->in.rank == 3)
-        return layer_error(l, "the input is an image, %s: put `- flatten` before it",
-                           vkt_shape_text(l->in, VKT_F32, text));
+        return vkt__layer_error(l, "the input is an image, %s: put `- flatten` before it",
+                                vkt_shape_text(l->in, VKT_F32, text));
     uint32_t out = l->spec.out ? l->spec.out : vkt__model_n_outputs(m),
              in = l->in.d[l->in.rank - 1];
-    if (in == 0) return layer_error(l, "the input has no elements");
+    if (in == 0) return vkt__layer_error(l, "the input has no elements");
     l->out = l->in;
     l->out.d[l->out.rank - 1] = out;
     l->w = vkt__model_add_param(m, l, "weight", vkt_shape2(out, in), init,
@@ -128,33 +133,45 @@ static vkt_tensor *flatten_build(vkt_model *m, vkt_graph *g, const vkt__layer *l
                                  bool train)
 {
     (void)m;
+    (void)l;
     (void)train;
-    return vkt_reshape(g, x, vkt_shape2(vkt_tensor_shape(x).d[0], l->out.d[0]));
+    return vkt_flatten(g, x);
 }
 
 /* ---- residual, repeat ---- */
 
-static vkt_status residual_plan(vkt_model *m, vkt__layer *l)
+static vkt_status plan_part(vkt_model *m, const vkt__layer *l, const char *part,
+                            const vkt_layer *spec, size_t n, vkt__layer_list *out, vkt_shape *shape)
 {
     vkt__str prefix = { 0 };
-    vkt__str_printf(&prefix, "%s.body.", l->name);
-    l->n_body = l->spec.n_body;
-    vkt_status st = vkt__model_plan_body(m, l->spec.body, l->n_body, prefix.data, l->in, false,
-                                         &l->body, &l->out);
+    vkt__str_printf(&prefix, "%s.%s.", l->name, part);
+    vkt_status st = vkt__model_plan_list(m, spec, n, prefix.data, l->in, false, out, shape);
     vkt__str_finish(&prefix);
-    if (st != VKT_OK) return st;
+    return st;
+}
+
+static vkt_status residual_plan(vkt_model *m, vkt__layer *l)
+{
+    vkt_status st = VKT_OK;
+    vkt_shape other = l->in;
     char a[96], b[96];
-    if (vkt_shape_count(l->in) != vkt_shape_count(l->out) || l->in.rank != l->out.rank)
-        return layer_error(l, "the branch gives %s, but is added to %s: they must be equal",
-                           vkt_shape_text(l->out, VKT_F32, a), vkt_shape_text(l->in, VKT_F32, b));
-    if (l->spec.zero) vkt__model_zero_last(m, l->body, l->n_body);
-    return VKT_OK;
+    VKT_TRY(plan_part(m, l, "body", l->spec.body, l->spec.n_body, &l->body, &l->out));
+    VKT_TRY(
+        plan_part(m, l, "shortcut", l->spec.shortcut, l->spec.n_shortcut, &l->shortcut, &other));
+    if (!vkt__shape_equal(other, l->out))
+        return vkt__layer_error(l, "the branch gives %s, but is added to %s: they must be equal",
+                                vkt_shape_text(l->out, VKT_F32, a),
+                                vkt_shape_text(other, VKT_F32, b));
+    if (l->spec.zero) vkt__model_zero_last(m, &l->body);
+fail:
+    return st;
 }
 
 static vkt_tensor *residual_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
                                   bool train)
 {
-    return vkt_add(g, x, vkt__model_build_body(m, g, l->body, l->n_body, x, train));
+    vkt_tensor *y = vkt__model_build_list(m, g, &l->body, x, train);
+    return vkt_add(g, vkt__model_build_list(m, g, &l->shortcut, x, train), y);
 }
 
 /* Unrolled: body copies one after another, "3.0.0", "3.1.0", ... */
@@ -170,9 +187,8 @@ static vkt_status repeat_plan(vkt_model *m, vkt__layer *l)
         all[i].name = names[i].data;
     }
     vkt__str_printf(&prefix, "%s.", l->name);
-    l->n_body = copies * n;
     vkt_status st =
-        vkt__model_plan_body(m, all, l->n_body, prefix.data, l->in, false, &l->body, &l->out);
+        vkt__model_plan_list(m, all, copies * n, prefix.data, l->in, false, &l->body, &l->out);
     for (size_t i = 0; i < copies * n; i++) vkt__str_finish(&names[i]);
     vkt__str_finish(&prefix);
     free(names);
@@ -183,7 +199,7 @@ static vkt_status repeat_plan(vkt_model *m, vkt__layer *l)
 static vkt_tensor *repeat_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
                                 bool train)
 {
-    return vkt__model_build_body(m, g, l->body, l->n_body, x, train);
+    return vkt__model_build_list(m, g, &l->body, x, train);
 }
 
 static const vkt__layer_kind kinds[] = {
@@ -200,5 +216,7 @@ const vkt__layer_kind *vkt__layer_kind_find(const char *name)
 {
     for (size_t i = 0; i < VKT_COUNT(kinds); i++)
         if (!strcmp(kinds[i].name, name)) return &kinds[i];
+    for (const vkt__layer_kind *k = vkt__image_kinds; k->name; k++)
+        if (!strcmp(k->name, name)) return k;
     return strcmp(name, vkt__transformer_kind.name) ? NULL : &vkt__transformer_kind;
 }

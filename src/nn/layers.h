@@ -21,17 +21,22 @@ typedef struct vkt__param {
     float scale;
 } vkt__param;
 
+typedef struct vkt__layer_list {
+    struct vkt__layer *layers;
+    size_t n;
+} vkt__layer_list;
+
 /* A layer of the model: its description, resolved. */
 typedef struct vkt__layer {
     const struct vkt__layer_kind *kind;
-    vkt_layer spec;    /* body is not used: see below */
-    const char *name;  /* "2.body.0" */
-    const char *where; /* "mlp.yaml:12: layer 2 (linear)" */
-    vkt_shape in, out; /* of one example */
-    int w, b;          /* indices of parameters, -1: none */
-    uint32_t n_params; /* transformer: as many from w on */
-    struct vkt__layer *body;
-    size_t n_body;
+    vkt_layer spec;                      /* body is not used: see below */
+    const char *name;                    /* "2.body.0" */
+    const char *where;                   /* "mlp.yaml:12: layer 2 (linear)" */
+    vkt_shape in, out;                   /* of one example */
+    int w, b;                            /* indices of parameters, -1: none */
+    uint32_t n_params;                   /* transformer: as many from w on */
+    int s;                               /* index of the first state, -1: none */
+    vkt__layer_list pre, body, shortcut; /* of layers made of layers */
 } vkt__layer;
 
 typedef struct vkt__layer_kind {
@@ -44,6 +49,13 @@ typedef struct vkt__layer_kind {
 
 extern const vkt__layer_kind vkt__transformer_kind;
 const vkt__layer_kind *vkt__layer_kind_find(const char *name);
+/* Those of layers_image.c, ended by name NULL. */
+extern const vkt__layer_kind vkt__image_kinds[];
+
+/* Logs with the layer's place and returns SHAPE. */
+vkt_status vkt__layer_error(const vkt__layer *l, const char *fmt, ...) VKT_PRINTF(2, 3);
+/* The initialiser that the layer's `init` names. */
+vkt_status vkt__layer_init_of(const vkt__layer *l, vkt__init *out);
 
 /* ---- what kinds use of the model (model.c) ---- */
 
@@ -62,13 +74,18 @@ vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param);
 uint32_t vkt__model_n_outputs(const vkt_model *m);
 /* The i-th layer of the whole; NULL past the last. */
 const vkt__layer *vkt__model_layer(const vkt_model *m, size_t i);
-/* Plans a body whose input is `in`; names of its layers open with prefix. */
-vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, const char *prefix,
-                                vkt_shape in, bool is_whole, vkt__layer **out,
+void vkt__model_set_order(vkt_model *m, int param, vkt_order order);
+/* Something the layer keeps that is no parameter, and its initial value. */
+int vkt__model_add_state(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
+                         vkt_dtype dtype, float value);
+vkt_tensor *vkt__model_state_tensor(vkt_model *m, vkt_graph *g, int state);
+/* Plans a list of layers whose input is `in`; their names open with prefix. */
+vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, const char *prefix,
+                                vkt_shape in, bool is_whole, vkt__layer_list *out,
                                 vkt_shape *out_shape);
-vkt_tensor *vkt__model_build_body(vkt_model *m, vkt_graph *g, const vkt__layer *body, size_t n,
+vkt_tensor *vkt__model_build_list(vkt_model *m, vkt_graph *g, const vkt__layer_list *list,
                                   vkt_tensor *x, bool train);
 /* The last parameters of a branch start at zero, so that x + f(x) = x at first. */
-void vkt__model_zero_last(vkt_model *m, const vkt__layer *body, size_t n);
+void vkt__model_zero_last(vkt_model *m, const vkt__layer_list *body);
 
 #endif

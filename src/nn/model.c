@@ -11,12 +11,11 @@ struct vkt_model {
     const char *source;
     vkt_shape input;
     uint32_t n_outputs;
-    vkt__layer *layers;
-    size_t n_layers;
-    vkt__param *params;
-    size_t n_params, cap_params;
-    uint64_t count, flat_count;
-    vkt_buffer *values, *grads;
+    vkt__layer_list layers;
+    vkt__param *params, *states; /* of states, scale is the initial value */
+    size_t n_params, cap_params, n_states, cap_states;
+    uint64_t count, flat_count, state_count;
+    vkt_buffer *values, *grads, *state_values;
     vkt_shape constants_shape; /* rank 0: none */
     float *constants_host;
     vkt_buffer *constants;
@@ -66,7 +65,45 @@ vkt_tensor *vkt__model_constants(vkt_model *m, vkt_graph *g)
 
 const vkt__layer *vkt__model_layer(const vkt_model *m, size_t i)
 {
-    return i < m->n_layers ? &m->layers[i] : NULL;
+    return i < m->layers.n ? &m->layers.layers[i] : NULL;
+}
+
+void vkt__model_set_order(vkt_model *m, int param, vkt_order order)
+{
+    m->params[param].pub.order = order;
+}
+
+int vkt__model_add_state(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
+                         vkt_dtype dtype, float value)
+{
+    enum { ALIGN = 64 }; /* bindings need 16 bytes */
+    m->states = vkt__grow(m->states, m->n_states, &m->cap_states, sizeof *m->states);
+    vkt__param *p = &m->states[m->n_states];
+    *p = (vkt__param) { .scale = value };
+    p->pub.name = vkt__arena_printf(&m->arena, "%s.%s", l->name, suffix);
+    p->pub.shape = shape;
+    p->pub.dtype = dtype;
+    p->pub.offset = m->state_count;
+    p->pub.count = vkt_shape_count(shape);
+    m->state_count += vkt__align(p->pub.count, ALIGN);
+    return (int)m->n_states++;
+}
+
+uint64_t vkt_param_at(const vkt_param *p, uint64_t i)
+{
+    if (p->order == VKT_ORDER_SHAPE) return i;
+    const uint32_t *d = p->shape.d;
+    uint64_t taps = (uint64_t)d[2] * d[3], tap = i % taps, ci = i / taps % d[1],
+             co = i / taps / d[1];
+    return (tap * d[1] + ci) * d[0] + co;
+}
+
+/* The shape in memory. */
+static vkt_shape memory_shape(const vkt_param *p)
+{
+    const uint32_t *d = p->shape.d;
+    if (p->order == VKT_ORDER_CONV) return (vkt_shape) { 4, { d[2], d[3], d[1], d[0] } };
+    return p->shape.rank ? p->shape : vkt_shape1(1);
 }
 
 uint32_t vkt__model_n_outputs(const vkt_model *m)
@@ -74,12 +111,12 @@ uint32_t vkt__model_n_outputs(const vkt_model *m)
     return m->n_outputs;
 }
 
-void vkt__model_zero_last(vkt_model *m, const vkt__layer *body, size_t n)
+void vkt__model_zero_last(vkt_model *m, const vkt__layer_list *body)
 {
-    for (size_t i = n; i-- > 0;) {
-        const vkt__layer *l = &body[i];
-        if (l->n_body) {
-            vkt__model_zero_last(m, l->body, l->n_body);
+    for (size_t i = body->n; i-- > 0;) {
+        const vkt__layer *l = &body->layers[i];
+        if (l->body.n) {
+            vkt__model_zero_last(m, &l->body);
             return;
         }
         if (l->w < 0) continue;
@@ -88,14 +125,15 @@ void vkt__model_zero_last(vkt_model *m, const vkt__layer *body, size_t n)
     }
 }
 
-vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, const char *prefix,
-                                vkt_shape in, bool is_whole, vkt__layer **out, vkt_shape *out_shape)
+vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, const char *prefix,
+                                vkt_shape in, bool is_whole, vkt__layer_list *out,
+                                vkt_shape *out_shape)
 {
     vkt__layer *layers = vkt__arena_alloc(&m->arena, n * sizeof *layers);
     for (size_t i = 0; i < n; i++) {
         vkt__layer *l = &layers[i];
         l->spec = spec[i];
-        l->w = l->b = -1;
+        l->w = l->b = l->s = -1;
         l->in = in;
         l->name = spec[i].name ? vkt__arena_printf(&m->arena, "%s%s", prefix, spec[i].name)
                                : vkt__arena_printf(&m->arena, "%s%zu", prefix, i);
@@ -125,7 +163,7 @@ vkt_status vkt__model_plan_body(vkt_model *m, const vkt_layer *spec, size_t n, c
         in = l->out;
         if (whole_model) in = vkt_shape1(l->out.d[1]); /* of each token */
     }
-    *out = layers;
+    *out = (vkt__layer_list) { layers, n };
     *out_shape = in;
     if (is_whole && (in.rank != 1 || in.d[0] != m->n_outputs)) {
         char text[96];
@@ -175,11 +213,11 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
     m->input = desc->input;
     m->n_outputs = desc->n_outputs;
     m->precision = desc->precision;
-    m->n_layers = desc->n_layers;
-    VKT_TRY(vkt__model_plan_body(m, desc->layers, desc->n_layers, "", desc->input, true, &m->layers,
+    VKT_TRY(vkt__model_plan_list(m, desc->layers, desc->n_layers, "", desc->input, true, &m->layers,
                                  &last));
     VKT_TRY(flat_create(m, m->flat_count, "parameters", VKT_F32, &m->values));
     VKT_TRY(flat_create(m, m->flat_count, "gradients", VKT_F32, &m->grads));
+    VKT_TRY(flat_create(m, m->state_count, "running averages", VKT_F32, &m->state_values));
     if (m->constants_host) {
         uint64_t count = vkt_shape_count(m->constants_shape);
         VKT_TRY(flat_create(m, count, "constants", VKT_F32, &m->constants));
@@ -202,8 +240,10 @@ void vkt_model_destroy(vkt_model **pm)
     flat_destroy(m, &m->grads);
     flat_destroy(m, &m->constants);
     free(m->constants_host);
+    flat_destroy(m, &m->state_values);
     flat_destroy(m, &m->shadow);
     free(m->params);
+    free(m->states);
     vkt__arena_finish(&m->arena);
     free(m);
     *pm = NULL;
@@ -215,6 +255,10 @@ void vkt_model_destroy(vkt_model **pm)
 static float initial_value(const vkt__param *p, uint64_t seed, uint64_t i)
 {
     double fan_out = p->pub.shape.d[0], fan_in = p->pub.shape.rank > 1 ? p->pub.shape.d[1] : 1;
+    for (uint32_t k = 2; k < p->pub.shape.rank; k++) { /* the filter's taps */
+        fan_in *= p->pub.shape.d[k];
+        fan_out *= p->pub.shape.d[k];
+    }
     switch (p->init) {
     case VKT_INIT_ONES:
         return 1;
@@ -230,9 +274,21 @@ static float initial_value(const vkt__param *p, uint64_t seed, uint64_t i)
     }
 }
 
+static vkt_status init_states(vkt_model *m)
+{
+    float *v = vkt__alloc(VKT_MAX(m->state_count, 1) * sizeof *v); /* counters: the bits of 0 */
+    for (size_t i = 0; i < m->n_states; i++)
+        for (uint64_t k = 0; k < m->states[i].pub.count; k++)
+            v[m->states[i].pub.offset + k] = m->states[i].scale;
+    vkt_status st =
+        m->n_states ? vkt_buffer_write(m->gpu, m->state_values, 0, v, m->state_count * 4) : VKT_OK;
+    free(v);
+    return st;
+}
+
 vkt_status vkt_model_init(vkt_model *m, uint64_t seed)
 {
-    vkt_status st = VKT_OK;
+    vkt_status st = init_states(m);
     for (size_t i = 0; i < m->n_params && st == VKT_OK; i++) {
         const vkt__param *p = &m->params[i];
         float *v = malloc(p->pub.count * sizeof *v);
@@ -264,7 +320,7 @@ static void add_shadow(const vkt_model *m, vkt_graph *g, const vkt_param *p, vkt
 {
     if (!m->shadow || p->shape.rank < 2) return;
     vkt_tensor *s =
-        vkt_input(g, p->shape, m->precision,
+        vkt_input(g, memory_shape(p), m->precision,
                   vkt__arena_printf(&g->arena, "%s (%s)", p->name, vkt_dtype_name(m->precision)));
     vkt_bind(s, VKT_ALL_SLOTS, m->shadow, p->offset * vkt_dtype_bytes(m->precision));
     vkt_shadow(t, s);
@@ -276,7 +332,7 @@ vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param)
     const vkt_param *p = &m->params[param].pub;
     vkt_tensor *t = vkt__input_named(g, p->name);
     if (!t) {
-        t = vkt_input(g, p->shape, VKT_F32, p->name);
+        t = vkt_input(g, memory_shape(p), VKT_F32, p->name);
         vkt_bind(t, VKT_ALL_SLOTS, m->values, p->offset * 4);
         add_shadow(m, g, p, t);
     }
@@ -290,12 +346,24 @@ vkt_tensor *vkt__model_named(vkt_model *m, vkt_graph *g, const char *name)
     return NULL;
 }
 
-vkt_tensor *vkt__model_build_body(vkt_model *m, vkt_graph *g, const vkt__layer *body, size_t n,
+vkt_tensor *vkt__model_state_tensor(vkt_model *m, vkt_graph *g, int state)
+{
+    const vkt_param *p = &m->states[state].pub;
+    vkt_tensor *t = vkt__input_named(g, p->name);
+    if (!t) {
+        t = vkt_input(g, memory_shape(p), p->dtype, p->name);
+        vkt_bind(t, VKT_ALL_SLOTS, m->state_values, p->offset * 4);
+    }
+    return t;
+}
+
+vkt_tensor *vkt__model_build_list(vkt_model *m, vkt_graph *g, const vkt__layer_list *list,
                                   vkt_tensor *x, bool train)
 {
-    for (size_t i = 0; i < n; i++) {
-        vkt__where(g, body[i].where);
-        x = body[i].kind->build(m, g, &body[i], x, train);
+    for (size_t i = 0; i < list->n; i++) {
+        const vkt__layer *l = &list->layers[i];
+        vkt__where(g, l->where);
+        x = l->kind->build(m, g, l, x, train);
         vkt__where(g, NULL);
     }
     return x;
@@ -304,7 +372,7 @@ vkt_tensor *vkt__model_build_body(vkt_model *m, vkt_graph *g, const vkt__layer *
 vkt_tensor *vkt_model_build(vkt_model *m, vkt_graph *g, vkt_tensor *x, bool train)
 {
     vkt_graph_precision(g, m->precision);
-    return vkt__model_build_body(m, g, m->layers, m->n_layers, x, train);
+    return vkt__model_build_list(m, g, &m->layers, x, train);
 }
 
 vkt_tensor *const *vkt_model_params(vkt_model *m, vkt_graph *g, size_t *n)
@@ -331,6 +399,21 @@ void vkt_model_backward(vkt_model *m, vkt_graph *g, vkt_tensor *loss)
 const vkt_param *vkt_model_param(const vkt_model *m, size_t i)
 {
     return i < m->n_params ? &m->params[i].pub : NULL;
+}
+
+const vkt_param *vkt_model_state(const vkt_model *m, size_t i)
+{
+    return i < m->n_states ? &m->states[i].pub : NULL;
+}
+
+vkt_buffer *vkt_model_states(const vkt_model *m)
+{
+    return m->state_values;
+}
+
+uint64_t vkt_model_state_count(const vkt_model *m)
+{
+    return m->state_count;
 }
 
 uint64_t vkt_model_count(const vkt_model *m)
@@ -368,10 +451,10 @@ vkt_buffer *vkt_model_shadow(const vkt_model *m)
     return m->shadow;
 }
 
-static void summarize(const vkt_model *m, const vkt__layer *layers, size_t n, vkt__str *s)
+static void summarize(const vkt_model *m, const vkt__layer_list *list, vkt__str *s)
 {
-    for (size_t i = 0; i < n; i++) {
-        const vkt__layer *l = &layers[i];
+    for (size_t i = 0; i < list->n; i++) {
+        const vkt__layer *l = &list->layers[i];
         char text[96];
         uint64_t count = (l->w >= 0 ? m->params[l->w].pub.count : 0) +
                          (l->b >= 0 ? m->params[l->b].pub.count : 0);
@@ -380,7 +463,9 @@ static void summarize(const vkt_model *m, const vkt__layer *layers, size_t n, vk
                         vkt_shape_text(l->out, VKT_F32, text));
         if (count) vkt__str_printf(s, " %12llu", (unsigned long long)count);
         vkt__str_add(s, "\n", 1);
-        summarize(m, l->body, l->n_body, s);
+        summarize(m, &l->pre, s);
+        summarize(m, &l->body, s);
+        summarize(m, &l->shortcut, s);
     }
 }
 
@@ -391,7 +476,7 @@ char *vkt_model_summary(const vkt_model *m)
     vkt__str_printf(&s, "  %-20s %-12s %-24s %12s\n", "layer", "type", "output", "parameters");
     vkt__str_printf(&s, "  %-20s %-12s %-24s\n", "input", "",
                     vkt_shape_text(m->input, VKT_F32, text));
-    summarize(m, m->layers, m->n_layers, &s);
+    summarize(m, &m->layers, &s);
     vkt__str_printf(&s, "  %-20s %-12s %-24s %12llu\n", "total", "", "",
                     (unsigned long long)m->count);
     return s.data;

@@ -13,12 +13,17 @@ static const struct workload {
     const char *name;
     uint32_t inputs, hidden[2], classes, batch;
     int level;
+    const char *precision; /* NULL: fp32 */
 } workloads[] = {
     { "MLP 8-16-4, batch 8, adam", 8, { 16, 0 }, 4, 8, 0 },
     { "MLP 64-128-10, batch 64, adam", 64, { 128, 0 }, 10, 64, 1 },
     { "MLP 784-256-128-10, batch 128, adam", 784, { 256, 128 }, 10, 128, 1 },
     { "MLP 784-512-512-10, batch 128, adam", 784, { 512, 512 }, 10, 128, 1 },
+    { "MLP 784-512-512-10, batch 128, bf16", 784, { 512, 512 }, 10, 128, 1, "bf16" },
+    { "MLP 784-512-512-10, batch 128, fp16", 784, { 512, 512 }, 10, 128, 1, "fp16" },
     { "MLP 3072-2048-2048-10, batch 256, adam", 3072, { 2048, 2048 }, 10, 256, 2 },
+    { "MLP 3072-2048-2048-10, batch 256, bf16", 3072, { 2048, 2048 }, 10, 256, 2, "bf16" },
+    { "MLP 3072-2048-2048-10, batch 256, fp16", 3072, { 2048, 2048 }, 10, 256, 2, "fp16" },
 };
 
 typedef struct flight {
@@ -36,7 +41,7 @@ typedef struct runner {
     uint32_t n_flights, oldest;
     uint64_t step, n_read;
     double first_loss, loss; /* of the first and the newest step read back */
-    bool bad;                /* a step was skipped: NaN or Inf */
+    bool bad;                /* NaN or Inf, but for an overflow that the loss scale is there for */
 } runner;
 
 static vkt_status retire(runner *r)
@@ -47,7 +52,7 @@ static vkt_status retire(runner *r)
     const float *v = r->s->train.scalars[f.slot];
     r->loss = (double)v[VKT_SCALAR_LOSS];
     if (!r->n_read++) r->first_loss = r->loss;
-    r->bad |= !(v[VKT_SCALAR_OK] > 0) || !isfinite(r->loss);
+    r->bad |= (!(v[VKT_SCALAR_OK] > 0) && !(v[VKT_SCALAR_LOSS_SCALE] > 1)) || !isfinite(r->loss);
     r->oldest = (r->oldest + 1) % VKT_MAX_SLOTS;
     r->n_flights--;
     vkt_loader_release(r->loader, f.slot);
@@ -208,8 +213,9 @@ static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
         vkt__str_printf(&yaml, "  - linear: %u\n  - relu\n", w->hidden[i]);
     vkt__str_printf(&yaml,
                     "  - linear\noptim: {rule: adam, lr: 0.0005}\nschedule: {kind: "
-                    "constant}\ntrain: {steps: 1000000, batch: %u}\neval: {batch: %u}\n",
-                    w->batch, w->batch);
+                    "constant}\ntrain: {steps: 1000000, batch: %u, precision: %s}\neval: "
+                    "{batch: %u}\n",
+                    w->batch, w->precision ? w->precision : "fp32", w->batch);
     VKT_TRY(vkt_config_create(&c));
     VKT_TRY(vkt_config_parse(c, yaml.data, yaml.len, "the benchmark's model"));
     VKT_TRY(vkt_config_finish(c));

@@ -29,11 +29,6 @@ static void series_finish(series *s)
     free(s->step);
 }
 
-static double monitored(const vkt_history_eval *e, const char *metric)
-{
-    return !strcmp(metric, "accuracy") ? e->accuracy : !strcmp(metric, "mae") ? e->mae : e->loss;
-}
-
 /* One value per evaluation of the split that selects: the first one's. metric NULL: the loss. */
 static series evaluations(const vkt__evidence *e, const char *metric)
 {
@@ -42,7 +37,7 @@ static series evaluations(const vkt__evidence *e, const char *metric)
                  .step = vkt__alloc((h->n_evals + 1) * sizeof *s.step) };
     for (size_t i = 0; i < h->n_evals; i++) {
         const vkt_history_eval *x = &h->evals[i];
-        double v = metric ? monitored(x, metric) : x->loss;
+        double v = metric ? vkt_history_metric(x, metric) : x->loss;
         if (strcmp(x->split, h->evals[0].split) || isnan(v)) continue;
         if (s.n && x->step <= s.step[s.n - 1]) continue; /* the run's conclusion */
         s.step[s.n] = x->step;

@@ -214,14 +214,7 @@ static vkt_status run_step(profiler *t, uint64_t step)
         const vkt_batch *b = &t->s->train.slots[s.slot];
         waited += wait;
         n_counted += b->n_counted;
-        weight += b->weight;
-        vkt_step_desc d = { .lr = lr,
-                            .step = step,
-                            .seed = t->c->seed,
-                            .micro = k,
-                            .n_micro = n,
-                            .inv_weight = weight > 0 ? t->step_items / weight : 0 };
-        vkt_optim_fill(t->s->optim, &d, t->s->train.step[s.slot]);
+        vkt__session_fill(t->s, s.slot, step, k, lr, &weight);
         until_now(t, SPAN_PREPARE, step, now);
         uint32_t at = (t->oldest + t->n_flights) % VKT_MAX_SLOTS;
         VKT_TRY(submit(t, t->s->train.graph, s));
@@ -518,19 +511,9 @@ fail:
 
 static vkt_status start_loader(profiler *t)
 {
-    const vkt_config *c = t->c;
-    vkt_loader_desc d = { .data = t->data,
-                          .split = VKT_TRAIN,
-                          .batch = c->batch,
-                          .shuffle = true,
-                          .seed = c->seed,
-                          .weight = (float)(1 / t->step_items),
-                          .class_weight = t->s->class_weight_host,
-                          .n_slots = t->s->train.n_slots,
-                          .slots = t->s->train.slots,
-                          .n_threads = c->data_workers,
-                          .on_batch = on_batch,
-                          .user = t };
+    vkt_loader_desc d = vkt__session_loader(t->s, t->data);
+    d.on_batch = on_batch;
+    d.user = t;
     return vkt_loader_create(&d, &t->loader);
 }
 

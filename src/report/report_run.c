@@ -22,13 +22,6 @@ typedef struct run {
 
 /* ---- curves ---- */
 
-static double monitored(const vkt_history_eval *e, const char *metric)
-{
-    return metric && !strcmp(metric, "accuracy") ? e->accuracy
-           : metric && !strcmp(metric, "mae")    ? e->mae
-                                                 : e->loss;
-}
-
 void vkt__curves_load(const vkt_history *h, const char *metric, vkt__curves *c)
 {
     size_t bytes = (h->n_steps + 1) * sizeof(double),
@@ -56,7 +49,7 @@ void vkt__curves_load(const vkt_history *h, const char *metric, vkt__curves *c)
         if (c->n_evals && (double)e->step <= c->eval_step[c->n_evals - 1]) continue;
         c->eval_step[c->n_evals] = (double)e->step;
         c->eval_loss[c->n_evals] = e->loss;
-        c->eval_metric[c->n_evals++] = monitored(e, metric);
+        c->eval_metric[c->n_evals++] = vkt_history_metric(e, metric ? metric : "loss");
     }
 }
 
@@ -431,7 +424,10 @@ static void say_findings(vkt__page *p, const run *r, size_t *found)
     const vkt_config *c = r->config;
     vkt__evidence e = { .h = r->h,
                         .metric = r->rec.metric ? r->rec.metric : "loss",
-                        .metric_sign = r->rec.metric && !strcmp(r->rec.metric, "accuracy") ? 1 : -1,
+                        .metric_sign = !r->rec.metric || !strcmp(r->rec.metric, "loss") ||
+                                               !strcmp(r->rec.metric, "mae")
+                                           ? -1
+                                           : 1,
                         .clip = c ? (double)c->optim.clip : 0,
                         .workers = c ? c->data_workers : 1,
                         .full_loss = r->rec.valid_loss,

@@ -135,7 +135,7 @@ static vkt_status steps_to_target(vkt_study *s, const size *z, size_t n)
                                                        "batch %u",
                                                        cut, last_batch),
                           isnan(cut)   ? ""
-                          : cut >= 1.7 ? " (perfect scaling would be the batches' ratio)"
+                          : cut >= 1.7 ? " (nearly perfect scaling)"
                           : cut > 1.05 ? " (diminishing returns)"
                                        : " (no gain)");
         if (isnan(last) || cut > 1.05) critical = z[i].batch;
@@ -145,9 +145,10 @@ static vkt_status steps_to_target(vkt_study *s, const size *z, size_t n)
     }
     if (critical)
         vkt__study_advise(s,
-                          "steps stop falling beyond batch %u (evaluated every %llu steps, "
-                          "metaparameters not tuned again); the least time to the target is at "
-                          "batch %u",
+                          "%s batch %u (evaluated every %llu steps, metaparameters not tuned "
+                          "again); the least time to the target is at batch %u",
+                          critical == last_batch ? "steps still fall at the largest size tried,"
+                                                 : "steps stop falling beyond",
                           critical, (unsigned long long)VKT_MAX(s->steps / 100, 1), cheapest_batch);
 fail:
     return st;

@@ -61,11 +61,6 @@ static double step_seconds(const vkt_history *h)
     return vkt__quantile(mean, k, 0.25);
 }
 
-static double monitored(const vkt_history_eval *e, const char *metric)
-{
-    return !strcmp(metric, "accuracy") ? e->accuracy : !strcmp(metric, "mae") ? e->mae : e->loss;
-}
-
 static vkt_status read_outcome(vkt_study *s, const vkt_config *c, const char *dir,
                                vkt_study_trial *t)
 {
@@ -75,7 +70,7 @@ static vkt_status read_outcome(vkt_study *s, const vkt_config *c, const char *di
     double *loss = vkt__alloc((h->n_steps + 1) * sizeof *loss);
     size_t tail = VKT_MIN(VKT_MAX(h->n_steps / 20, 5), h->n_steps), clipped = 0;
     for (size_t i = 0; i < h->n_steps; i++) {
-        loss[i] = h->steps[i].updated ? h->steps[i].loss : NAN;
+        loss[i] = h->steps[i].updated || h->steps[i].overflow ? h->steps[i].loss : NAN;
         clipped += h->steps[i].clip < 1;
     }
     t->steps = h->n_steps;
@@ -88,7 +83,8 @@ static vkt_status read_outcome(vkt_study *s, const vkt_config *c, const char *di
     t->items_per_s = 1e3 * c->batch * c->accumulate / t->step_ms;
     for (size_t i = 0; i < h->n_evals && s->priv->desc->has_target && !t->to_target; i++)
         if (strcmp(h->evals[i].split, "test") &&
-            !vkt__study_better(s, s->priv->desc->target, monitored(&h->evals[i], s->metric)))
+            !vkt__study_better(s, s->priv->desc->target,
+                               vkt_history_metric(&h->evals[i], s->metric)))
             t->to_target = h->evals[i].step;
     free(loss);
     vkt_history_destroy(&h);
@@ -104,7 +100,8 @@ static void stop_at_target(void *user, const vkt_progress *p)
     if (!p->evaluated || !v->stop_metric || v->stopped_at_target) return;
     double value = !strcmp(v->stop_metric, "accuracy") ? p->eval_accuracy
                    : !strcmp(v->stop_metric, "mae")    ? p->eval_mae
-                                                       : p->eval_loss;
+                   : !strcmp(v->stop_metric, "loss")   ? p->eval_loss
+                                                       : NAN; /* then the whole budget is run */
     if (isnan(value) || vkt__study_better(s, v->stop_target, value) || p->step == p->total) return;
     v->stopped_at_target = true;
     vkt_train_stop();

@@ -10,6 +10,7 @@ typedef struct vkt__product {
     vkt_layout layout;
     uint32_t M, N, K;
     vkt_dtype in, out; /* of A and B; of C: f32, or the same as `in` */
+    uint32_t batch;    /* so many of them; 0: one, not batched */
 } vkt__product;
 
 vkt__product vkt__product_of(const vkt_node *n);
@@ -38,7 +39,7 @@ uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt_node *n);
 /* What is dispatched. */
 typedef struct vkt__matmul_launch {
     const char *shader;
-    uint32_t spec[16], n_spec; /* as in matmul_end.glsl, then the kernel's own */
+    uint32_t spec[20], n_spec; /* as in matmul_end.glsl, then the kernel's own */
     uint64_t groups;
 } vkt__matmul_launch;
 /* act: constant ACT. a, b: addresses, whose alignment decides how they are loaded. */

@@ -4,11 +4,21 @@
 
 #include "tensor/matmul.h"
 
-enum { MM_CHOOSE, MM_NAIVE, MM_ROWS, MM_BLOCK = 4, MM_PAIRS, MM_TILED = 8, MM_COUNT = 17 };
+enum {
+    MM_CHOOSE,
+    MM_NAIVE,
+    MM_ROWS,
+    MM_BLOCK = 4,
+    MM_PAIRS,
+    MM_TILED = 8,
+    MM_MATRIX = 17,
+    MM_COUNT = 20
+};
 
 /* Which shader, for operands of 32 and of 16 bits (NULL: none). rows, columns: what a workgroup
  * computes, columns per lane on CPU drivers. steps: of k at a time. thread_rows, thread_columns: a
- * thread's share of a tile; in matmul_rows thread_rows share registers. Numbers of kernels are for
+ * thread's share of a tile, in matmul_coopmat a subgroup's; in matmul_rows thread_rows share
+ * registers. Numbers of kernels are for
  * tests only; what is kept, and read, is the name. */
 typedef struct {
     const char *name, *shader, *shader16;
@@ -31,6 +41,9 @@ static const mm_kernel kernels[MM_COUNT] = {
     { "tiled.128x64", "matmul_tiled", "matmul_tiled.half", 128, 64, 16, 8, 4 },
     { "tiled.128x128", "matmul_tiled", "matmul_tiled.half", 128, 128, 16, 8, 8 },
     { "tiled.128x128x8", "matmul_tiled", "matmul_tiled.half", 128, 128, 8, 8, 8 },
+    [MM_MATRIX] = { "matrix.32x32", NULL, "matmul_coopmat", 32, 32, 32, 16, 16 },
+    { "matrix.64x64", NULL, "matmul_coopmat", 64, 64, 32, 32, 32 },
+    { "matrix.128x128", NULL, "matmul_coopmat", 128, 128, 32, 64, 64 },
 };
 enum { MM_TILED_64 = MM_TILED + 3, MM_TILED_128 = MM_TILED + 7 };
 
@@ -45,6 +58,7 @@ static uint32_t width_of(uint32_t kernel)
     return kernel >= MM_PAIRS ? 2 : 1;
 }
 
+/* Threads, of matmul_coopmat subgroups. */
 static uint32_t threads_of(const mm_kernel *k)
 {
     return k->rows / k->thread_rows * (k->columns / k->thread_columns);
@@ -66,10 +80,42 @@ static bool is_16bit(const vkt__product *p)
     return p->in != VKT_F32;
 }
 
+/* Of sums that a subgroup keeps in registers: 128 numbers a lane where 32 lanes hold 16 x 16. */
+enum { MOST_FRAGMENTS = 16 };
+
+static const char *matrix_shader(const vkt__product *p)
+{
+    return p->in == VKT_BF16 ? "matmul_coopmat.bfloat16" : "matmul_coopmat.float16";
+}
+
+static const uint32_t *fragment_of(const vkt_caps *caps, const vkt__product *p)
+{
+    return p->in == VKT_BF16 ? caps->coopmat_bf16 : caps->coopmat_f16;
+}
+
+/* The device's fragments divide a subgroup's share, whole subgroups the workgroup; 128-bit vectors
+ * of a tile and a vector of padding a row fit shared memory. */
+static bool fits_matrix(const mm_kernel *k, const vkt_caps *caps, const vkt__product *p)
+{
+    const uint32_t *f = fragment_of(caps, p);
+    if (!caps->coopmat || !f[0] || !vkt__kernel_built(matrix_shader(p))) return false;
+    uint32_t a = p->layout == VKT_TN ? k->steps * (k->rows + 8) : k->rows * (k->steps + 8),
+             b = p->layout == VKT_NT ? k->columns * (k->steps + 8) : k->steps * (k->columns + 8);
+    bool fixed = caps->subgroup_control || caps->subgroup_min == caps->subgroup_max;
+    uint32_t fragments = k->thread_rows / f[0] * (k->thread_columns / f[1]);
+    return fixed && fragments <= MOST_FRAGMENTS && row_a(p) % 2 == 0 && row_b(p) % 2 == 0 &&
+           k->thread_rows % f[0] == 0 && k->thread_columns % f[1] == 0 && k->steps % f[2] == 0 &&
+           threads_of(k) * caps->subgroup <= caps->workgroup &&
+           2 * (a + b) + 4 * threads_of(k) * f[0] * f[1] <= caps->shared_bytes;
+}
+
 bool vkt__matmul_fits(uint32_t kernel, const vkt_caps *caps, const vkt__product *p)
 {
     const mm_kernel *k = &kernels[kernel];
     /* Words of two 16-bit numbers are stored whole: only the naive kernel has them cross rows. */
+    if (kernel >= MM_MATRIX && (!is_16bit(p) || !fits_matrix(k, caps, p))) return false;
+    if (kernel >= MM_MATRIX && p->out != VKT_F32 && p->N % 2) return false;
+    if (kernel >= MM_MATRIX) return true;
     if (is_16bit(p) && (!k->shader16 || (kernel != MM_NAIVE && p->out != VKT_F32 && p->N % 2)))
         return false;
     if (is_rows(kernel)) {
@@ -101,15 +147,17 @@ uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p)
         return caps->int64 && vkt__matmul_fits(MM_ROWS, caps, p) ? MM_ROWS : MM_BLOCK;
     }
     if (caps->klass == VKT_CLASS_NVIDIA && vkt__matmul_fits(MM_TILED_128, caps, p) &&
-        tiles(&kernels[MM_TILED_128], p) >= 64)
+        tiles(&kernels[MM_TILED_128], p) * VKT_MAX(p->batch, 1) >= 64)
         return MM_TILED_128;
-    if (vkt__matmul_fits(MM_TILED_64, caps, p) && tiles(&kernels[MM_TILED_64], p) >= 24)
+    if (vkt__matmul_fits(MM_TILED_64, caps, p) &&
+        tiles(&kernels[MM_TILED_64], p) * VKT_MAX(p->batch, 1) >= 24)
         return MM_TILED_64;
     return vkt__matmul_fits(MM_TILED, caps, p) ? MM_TILED : MM_NAIVE;
 }
 
 bool vkt__matmul_is_first(uint32_t kernel)
 {
+    if (kernel >= MM_MATRIX) return kernel == MM_MATRIX;
     return strcmp(kernels[kernel].shader,
                   kernels[kernel - 1].shader ? kernels[kernel - 1].shader : "") != 0;
 }
@@ -153,6 +201,7 @@ const char *vkt__matmul_key(const vkt__product *p, char key[40])
 {
     int n = snprintf(key, 40, "matmul %s %u %u %u", vkt_layout_name(p->layout), log2_of(p->M),
                      log2_of(p->N), log2_of(p->K));
+    if (p->batch) n += snprintf(key + n, 40 - (size_t)n, " x%u", log2_of(p->batch));
     if (is_16bit(p))
         snprintf(key + n, 40 - (size_t)n, " %s %s", vkt_dtype_name(p->in), vkt_dtype_name(p->out));
     return key;
@@ -207,8 +256,8 @@ uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt_node *n)
     const vkt_caps *caps = vkt_gpu_caps(gpu);
     uint32_t cores = caps->type == VKT_GPU_DISCRETE ? 32 : 8;
     vkt__product p = vkt__product_of(n);
-    if (caps->klass == VKT_CLASS_CPU || (uint64_t)p.M * p.N == 0 || n->attr.matmul.kernel ||
-        p.K < 2048)
+    if (caps->klass == VKT_CLASS_CPU || p.batch || (uint64_t)p.M * p.N == 0 ||
+        n->attr.matmul.kernel || p.K < 2048)
         return 1;
     uint32_t kernel = vkt__matmul_choose(gpu, &p);
     if (kernel == MM_NAIVE) return 1;
@@ -224,14 +273,15 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
                                        uint32_t slices, uint32_t act, uint64_t a, uint64_t b)
 {
     mm_kernel k = with_tile(kernel, caps, p);
+    uint64_t products = VKT_MAX(p->batch, slices);
     uint32_t vector = is_16bit(p) ? 8 : 16; /* bytes of four elements */
     vkt__matmul_launch l = { .shader = is_16bit(p) ? k.shader16 : k.shader,
                              .spec = { VKT_MIN(caps->workgroup, 64), 1, 1, (uint32_t)p->layout, act,
                                        p->in == VKT_BF16, p->out != VKT_F32 },
                              .n_spec = 7 };
     if (kernel == MM_NAIVE) {
-        uint64_t size = (uint64_t)p->M * p->N, per_slice = is_16bit(p) ? (size + 1) / 2 : size;
-        l.groups = (slices * per_slice + l.spec[0] - 1) / l.spec[0];
+        uint64_t size = products * p->M * p->N, invocations = is_16bit(p) ? (size + 1) / 2 : size;
+        l.groups = (invocations + l.spec[0] - 1) / l.spec[0];
         return l;
     }
     if (is_rows(kernel)) {
@@ -242,6 +292,21 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
         for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
     } else if (kernel == MM_BLOCK) {
         l.spec[0] = caps->subgroup;
+    } else if (kernel >= MM_MATRIX) {
+        const uint32_t *f = fragment_of(caps, p);
+        const uint32_t tile[] = { k.rows,
+                                  k.columns,
+                                  k.steps,
+                                  k.thread_rows,
+                                  k.thread_columns,
+                                  f[0],
+                                  f[1],
+                                  f[2],
+                                  row_a(p) % 8 == 0 && a % 16 == 0,
+                                  row_b(p) % 8 == 0 && b % 16 == 0 };
+        l.shader = matrix_shader(p);
+        l.spec[0] = threads_of(&k) * caps->subgroup;
+        for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
     } else {
         const uint32_t tile[] = { k.rows,
                                   k.columns,
@@ -253,6 +318,6 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
         l.spec[0] = threads_of(&k);
         for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
     }
-    l.groups = tiles(&k, p) * slices;
+    l.groups = tiles(&k, p) * products;
     return l;
 }

@@ -45,6 +45,31 @@ static uint32_t n_shaders(void)
     return n;
 }
 
+/* Batches with every shader in every layout, of f32 and of 16 bits: one operand's matrices of odd
+ * size, so that they begin anywhere; then even ones. */
+static const char *sample_batched(vkt_graph *g, uint32_t i)
+{
+    static char name[64];
+    static const vkt_dtype in[] = { VKT_F32, VKT_F32, VKT_F16, VKT_BF16 },
+                           out[] = { VKT_F32, VKT_F32, VKT_F16, VKT_F32 };
+    uint32_t t = i % VKT_COUNT(in), even = t & 1, l = i / VKT_COUNT(in) % 3,
+             which = i / VKT_COUNT(in) / 3, kernel = which ? kernel_at(which - 1) : 0, M = 5 + even,
+             N = 35 + even, K = 13 + even;
+    if (which && !kernel) return NULL;
+    vkt_shape a = { 4, { 2, 2, l == VKT_TN ? K : M, l == VKT_TN ? M : K } },
+              b = { 4, { 2, 2, l == VKT_NT ? N : K, l == VKT_NT ? K : N } };
+    vkt__op(g, &vkt__op_matmul,
+            (vkt_tensor *[]) { vkt__sample(g, a, in[t], VKT_HINT_NORMAL, 0),
+                               vkt__sample(g, b, in[t], VKT_HINT_NORMAL, 0) },
+            2,
+            (vkt_attr) {
+                .matmul = {
+                    .layout = (vkt_layout)l, .out = out[t], .kernel = kernel, .batched = true } });
+    snprintf(name, sizeof name, "batched %s, layout %u, kernel %u", vkt_dtype_name(in[t]), l,
+             kernel);
+    return name;
+}
+
 /* 16-bit operands with every shader in every layout; first the kernel of the device's class. */
 static const char *sample16(vkt_graph *g, uint32_t i)
 {
@@ -57,7 +82,7 @@ static const char *sample16(vkt_graph *g, uint32_t i)
                        .in = types16[t].in,
                        .out = types16[t].out };
     uint32_t which = i / VKT_COUNT(types16) / 3, kernel = which ? kernel_at(which - 1) : 0;
-    if (which && !kernel) return NULL;
+    if (which && !kernel) return sample_batched(g, i - VKT_COUNT(types16) * 3 * (n_shaders() + 1));
     vkt_tensor *in[2];
     operands(g, &p, in);
     vkt__op(g, &vkt__op_matmul, in, 2,

@@ -147,7 +147,7 @@ static void raise_one(search *s, uint64_t k)
 static void mend(search *s)
 {
     enum { SOON = 64, MOST = 4000 };
-    uint64_t tries = VKT_MIN(200000000 / ((uint64_t)s->n * s->n + 1), MOST);
+    uint64_t tries = VKT_MIN(50000000 / ((uint64_t)s->n * s->n + 1), MOST);
     for (uint64_t k = 0; k < tries && s->bytes > s->bound; k++) {
         if (k > SOON && s->bytes < s->bound + s->bound / 100) break;
         bool top = k % 16 < 6;

@@ -70,7 +70,20 @@ typedef union vkt_attr {
         vkt_act act;
         vkt_dtype out;
         uint32_t kernel, slices;
+        bool batched; /* a product per leading index of both operands */
     } matmul;
+    /* kh, kw: the filter's; h, w: of dx; kernel, slices: as for matmul. */
+    struct {
+        uint32_t kh, kw, stride, pad, dilation, groups, h, w;
+        vkt_act act;
+        uint32_t kernel, slices;
+    } conv;
+    struct {
+        uint32_t kh, kw, stride, pad, h, w; /* h, w: of dx */
+    } pool;
+    struct {
+        int32_t before[2], after[2]; /* of rows, of columns */
+    } pad;
     struct {
         uint32_t op;
         vkt_act act;
@@ -93,6 +106,17 @@ typedef union vkt_attr {
         bool rms, bias;
         uint32_t chunk;
     } norm;
+    /* group_rows: of a ghost batch. fixed: by the running averages. */
+    struct {
+        uint32_t group_rows;
+        float eps, momentum;
+        vkt_act act;
+        bool fixed;
+    } batch;
+    struct {
+        uint32_t groups;
+        float eps;
+    } group;
     struct {
         float p;
         uint32_t id;

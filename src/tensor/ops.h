@@ -8,8 +8,14 @@ extern const vkt_op vkt__op_add, vkt__op_mul, vkt__op_scale, vkt__op_copy, vkt__
     vkt__op_act, vkt__op_act_bwd, vkt__op_chain;
 extern const vkt_op vkt__op_matmul, vkt__op_matmul_act_bwd, vkt__op_matmul_parts,
     vkt__op_matmul_sum;
+extern const vkt_op vkt__op_conv2d, vkt__op_conv2d_dx, vkt__op_conv2d_dw, vkt__op_conv2d_flip;
+extern const vkt_op vkt__op_max_pool, vkt__op_avg_pool, vkt__op_max_pool_bwd, vkt__op_avg_pool_bwd,
+    vkt__op_pad2d, vkt__op_swap;
 extern const vkt_op vkt__op_sum, vkt__op_sum_rows;
 extern const vkt_op vkt__op_layernorm, vkt__op_rmsnorm, vkt__op_norm_bwd, vkt__op_norm_dw;
+extern const vkt_op vkt__op_batch_stats, vkt__op_batch_finish, vkt__op_batch_norm,
+    vkt__op_batch_norm_sums, vkt__op_batch_norm_total, vkt__op_batch_norm_bwd;
+extern const vkt_op vkt__op_group_norm, vkt__op_group_norm_bwd, vkt__op_group_norm_dw;
 extern const vkt_op vkt__op_dropout, vkt__op_cast;
 extern const vkt_op vkt__op_softmax, vkt__op_softmax_bwd, vkt__op_softmax_xent,
     vkt__op_softmax_xent_bwd;
@@ -31,6 +37,10 @@ vkt_tensor *vkt__act_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *v, vkt_act ac
 double vkt__eltwise_element(uint32_t op, vkt_act act, double s, double x, double y);
 /* Of dropout: keep iff 24 random bits are at least this. */
 uint32_t vkt__dropout_threshold(float p);
+
+/* Positions of a window of `taps` along `extent`; 0 where it doesn't fit. */
+uint32_t vkt__window_count(uint32_t extent, uint32_t taps, uint32_t stride, uint32_t pad,
+                           uint32_t dilation);
 
 /* Sum of squares of all elements -> [1]. */
 vkt_tensor *vkt__sum_squares(vkt_graph *g, vkt_tensor *x);

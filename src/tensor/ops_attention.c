@@ -432,7 +432,8 @@ static const struct {
     bool packed, full;
     uint32_t window, doc, start;
 } sizes[] = {
-    { "one", 1, 1, 1, 1, 1, 4, false, false, 0, 0, 0 },
+    /* Of one token the gradients of q and k are 0 by cancellation: no measure of an error. */
+    { "two", 1, 2, 2, 1, 1, 4, false, false, 0, 0, 0 },
     { "odd", 2, 37, 37, 3, 3, 12, false, false, 0, 0, 0 },
     { "side by side, shared keys", 2, 33, 33, 4, 2, 8, true, false, 0, 0, 0 },
     { "window and documents", 2, 50, 50, 2, 1, 16, true, false, 7, 19, 0 },

@@ -6,12 +6,19 @@ vkt__product vkt__product_of(const vkt_node *n)
 {
     vkt_layout l = n->attr.matmul.layout;
     vkt_shape a = n->in[0]->shape, b = n->in[1]->shape;
+    uint32_t batch = 0;
+    if (n->attr.matmul.batched) { /* the matrices are the last two dimensions */
+        batch = vkt__rows_of(a) / VKT_MAX(a.d[a.rank - 2], 1);
+        a = vkt_shape2(a.d[a.rank - 2], vkt__last(a));
+        b = vkt_shape2(b.d[b.rank - 2], vkt__last(b));
+    }
     return (vkt__product) { .layout = l,
                             .M = l == VKT_TN ? vkt__last(a) : vkt__rows_of(a),
                             .N = l == VKT_NT ? b.d[0] : vkt__last(b),
                             .K = l == VKT_TN ? vkt__rows_of(a) : vkt__last(a),
                             .in = n->in[0]->dtype,
-                            .out = n->out[0] ? n->out[0]->dtype : n->attr.matmul.out };
+                            .out = n->out[0] ? n->out[0]->dtype : n->attr.matmul.out,
+                            .batch = batch };
 }
 
 static bool matmul_shape(vkt_node *n)
@@ -22,11 +29,20 @@ static bool matmul_shape(vkt_node *n)
                                          "[K, M] and [K, N]" };
     if (a->shape.rank < 2 || b->shape.rank < 2)
         return vkt__shape_error(n, "%s and %s must be matrices", vkt__text(a), vkt__text(b));
-    uint32_t ka = l == VKT_TN ? vkt__rows_of(a->shape) : vkt__last(a->shape);
-    uint32_t kb = l == VKT_NT ? vkt__last(b->shape) : vkt__rows_of(b->shape);
-    if (ka != kb || (l == VKT_NT && b->shape.rank != 2) || (l == VKT_NN && b->shape.rank != 2))
-        return vkt__shape_error(n, "%s and %s do not fit as %s", vkt__text(a), vkt__text(b),
-                                forms[l]);
+    if (n->attr.matmul.batched) {
+        uint32_t r = a->shape.rank, k1 = a->shape.d[l == VKT_TN ? r - 2 : r - 1];
+        bool fit = r == b->shape.rank && k1 == b->shape.d[l == VKT_NT ? r - 1 : r - 2];
+        for (uint32_t i = 0; i + 2 < r && fit; i++) fit = a->shape.d[i] == b->shape.d[i];
+        if (!fit)
+            return vkt__shape_error(n, "%s and %s do not fit as batches of %s", vkt__text(a),
+                                    vkt__text(b), forms[l]);
+    } else {
+        uint32_t ka = l == VKT_TN ? vkt__rows_of(a->shape) : vkt__last(a->shape);
+        uint32_t kb = l == VKT_NT ? vkt__last(b->shape) : vkt__rows_of(b->shape);
+        if (ka != kb || (l != VKT_TN && b->shape.rank != 2))
+            return vkt__shape_error(n, "%s and %s do not fit as %s", vkt__text(a), vkt__text(b),
+                                    forms[l]);
+    }
     uint32_t M = vkt__product_of(n).M, N = vkt__product_of(n).N;
     if (bias && (bias->shape.rank != 1 || bias->shape.d[0] != N || bias->dtype != VKT_F32))
         return vkt__shape_error(n, "bias %s must be [%u] f32", vkt__text(bias), N);
@@ -36,9 +52,10 @@ static bool matmul_shape(vkt_node *n)
                                 vkt__text(a), vkt__text(b), "the result f32 or the same, not",
                                 vkt_dtype_name(dtype));
     vkt_shape out = vkt_shape2(M, N);
-    if (l != VKT_TN) {
+    if (l != VKT_TN || n->attr.matmul.batched) {
         out = a->shape;
         out.d[out.rank - 1] = N;
+        if (n->attr.matmul.batched) out.d[out.rank - 2] = M;
     }
     if (n->attr.matmul.slices) out = (vkt_shape) { 3, { n->attr.matmul.slices, M, N } };
     vkt__out(n, 0, out, dtype);
@@ -94,6 +111,7 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
     p.N = prod.N;
     p.K = prod.K;
     p.slice = vkt__matmul_slice(p.K, slices);
+    p.batch = prod.batch;
     vkt__matmul_launch l =
         vkt__matmul_prepare(kernel_of(rec->gpu, n), rec->caps, &prod, slices, act_of(n), p.a, p.b);
     vkt__dispatch(rec, l.shader, l.spec, l.n_spec, &p, sizeof p, l.groups);
@@ -101,7 +119,8 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
 
 static bool matmul_sum_shape(vkt_node *n)
 {
-    vkt_shape parts = n->in[0]->shape, out = vkt_shape2(parts.d[1], parts.d[2]);
+    vkt_shape parts = n->in[0]->shape, out = { parts.rank - 1, { 0 } };
+    memcpy(out.d, parts.d + 1, out.rank * sizeof *out.d);
     vkt_act act = n->attr.matmul.act;
     vkt__out(n, 0, out, n->attr.matmul.out);
     if (act != VKT_ACT_NONE && !n->in[3] && !vkt__act_from_output(act))
@@ -115,8 +134,8 @@ static void matmul_sum_record(vkt__rec *rec, const vkt_node *n)
     struct matmul_params p = params_of(rec, n);
     vkt_dtype out = n->out[0]->dtype;
     p.a = vkt__addr(rec, n->in[0]);
-    p.M = parts.d[1];
-    p.N = parts.d[2];
+    p.M = vkt__rows_of(n->out[0]->shape);
+    p.N = vkt__last(parts);
     p.K = parts.d[0];
     uint32_t spec[] = {
         VKT_MIN(rec->caps->workgroup, 64), 1, 1, 0, act_of(n), out == VKT_BF16, out != VKT_F32
@@ -139,14 +158,17 @@ static void matmul_ref(const vkt_node *n, double *const *in, double *const *out)
     vkt__product p = vkt__product_of(n);
     vkt_layout l = p.layout;
     uint32_t M = p.M, N = p.N, K = p.K, slices = VKT_MAX(n->attr.matmul.slices, 1),
-             slice = vkt__matmul_slice(K, slices);
-    for (uint64_t s = 0; s < slices; s++)
+             slice = p.batch ? 0 : vkt__matmul_slice(K, slices);
+    for (uint64_t s = 0; s < VKT_MAX(p.batch, slices); s++)
         for (uint64_t m = 0; m < M; m++)
             for (uint64_t j = 0; j < N; j++) {
+                const double *a = in[0] + (p.batch ? s * M * K : 0),
+                             *b = in[1] + (p.batch ? s * N * K : 0);
                 double sum = in[2] ? in[2][j] : 0;
-                for (uint64_t k = s * slice, end = VKT_MIN(k + slice, K); k < end; k++)
-                    sum += in[0][l == VKT_TN ? k * M + m : m * K + k] *
-                           in[1][l == VKT_NT ? j * K + k : k * N + j];
+                for (uint64_t k = s * slice, end = p.batch ? K : VKT_MIN(k + slice, K); k < end;
+                     k++)
+                    sum += a[l == VKT_TN ? k * M + m : m * K + k] *
+                           b[l == VKT_NT ? j * K + k : k * N + j];
                 end_ref(n, (s * M + m) * N + j, sum, in, out);
             }
 }
@@ -170,6 +192,13 @@ static vkt_dtype grad_dtype(const vkt_tensor *t)
     return rounded ? VKT_F32 : t->dtype;
 }
 
+static vkt_tensor *product(vkt_graph *g, vkt_layout layout, vkt_tensor *a, vkt_tensor *b,
+                           vkt_dtype dtype, bool batched)
+{
+    return vkt__op(g, &vkt__op_matmul, (vkt_tensor *[]) { a, b }, 2,
+                   (vkt_attr) { .matmul = { .layout = layout, .out = dtype, .batched = batched } });
+}
+
 static void matmul_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     vkt_act act = n->attr.matmul.act;
@@ -180,18 +209,19 @@ static void matmul_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, 
     if (n->in[2] && vkt__needs(n->in[2])) dx[2] = vkt_sum_rows(g, vkt_cast(g, d, VKT_F32));
     d = vkt_cast(g, d, a->dtype);
     vkt_dtype da = grad_dtype(a), db = grad_dtype(b);
+    bool batched = n->attr.matmul.batched;
     switch (n->attr.matmul.layout) {
     case VKT_NT:
-        if (vkt__needs(a)) dx[0] = vkt_matmul_as(g, VKT_NN, d, b, da);
-        if (vkt__needs(b)) dx[1] = vkt_matmul_as(g, VKT_TN, d, a, db);
+        if (vkt__needs(a)) dx[0] = product(g, VKT_NN, d, b, da, batched);
+        if (vkt__needs(b)) dx[1] = product(g, VKT_TN, d, a, db, batched);
         break;
     case VKT_NN:
-        if (vkt__needs(a)) dx[0] = vkt_matmul_as(g, VKT_NT, d, b, da);
-        if (vkt__needs(b)) dx[1] = vkt_matmul_as(g, VKT_TN, a, d, db);
+        if (vkt__needs(a)) dx[0] = product(g, VKT_NT, d, b, da, batched);
+        if (vkt__needs(b)) dx[1] = product(g, VKT_TN, a, d, db, batched);
         break;
     case VKT_TN:
-        if (vkt__needs(a)) dx[0] = vkt_matmul_as(g, VKT_NT, b, d, da);
-        if (vkt__needs(b)) dx[1] = vkt_matmul_as(g, VKT_NN, a, d, db);
+        if (vkt__needs(a)) dx[0] = product(g, VKT_NT, b, d, da, batched);
+        if (vkt__needs(b)) dx[1] = product(g, VKT_NN, a, d, db, batched);
         break;
     }
 }
@@ -199,7 +229,7 @@ static void matmul_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, 
 static vkt_cost matmul_cost(const vkt_node *n)
 {
     vkt__product p = vkt__product_of(n);
-    vkt_cost c = { 2.0 * p.M * p.N * p.K,
+    vkt_cost c = { 2.0 * p.M * p.N * p.K * VKT_MAX(p.batch, 1),
                    (double)(n->in[0]->bytes + n->in[1]->bytes + n->out[0]->bytes) };
     if (n->out[1]) c.bytes += (double)n->out[1]->bytes;
     if (n->in[3]) c.bytes += (double)n->in[3]->bytes;
@@ -278,8 +308,13 @@ const vkt_op vkt__op_matmul_sum = { .name = "matmul_sum",
 vkt_tensor *vkt_matmul_as(vkt_graph *g, vkt_layout layout, vkt_tensor *a, vkt_tensor *b,
                           vkt_dtype dtype)
 {
-    return vkt__op(g, &vkt__op_matmul, (vkt_tensor *[]) { a, b }, 2,
-                   (vkt_attr) { .matmul = { .layout = layout, .out = dtype } });
+    return product(g, layout, a, b, dtype, false);
+}
+
+vkt_tensor *vkt_matmul_batched(vkt_graph *g, vkt_layout layout, vkt_tensor *a, vkt_tensor *b,
+                               vkt_dtype dtype)
+{
+    return product(g, layout, a, b, dtype, true);
 }
 
 vkt_tensor *vkt_matmul(vkt_graph *g, vkt_layout layout, vkt_tensor *a, vkt_tensor *b)

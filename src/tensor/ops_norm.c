@@ -33,10 +33,29 @@ static bool norm_shape(vkt_node *n)
     return true;
 }
 
-/* Four of vkt__type: the kernels that hold a row in registers read and write f32 only. */
-static bool all_f32(const uint32_t type[4])
+enum { N_TYPED = 4 };
+
+/* By the kernel that holds a row in registers, where the device and the row's length suit it
+ * (16-bit rows: in fours), else by the one that walks it `passes` times. */
+static void row_dispatch(vkt__rec *rec, const vkt_node *n, const char *walks, const char *holds,
+                         uint32_t passes, uint32_t arrays, const vkt_tensor *const typed[N_TYPED],
+                         const void *push, uint32_t push_bytes)
 {
-    return !(type[0] | type[1] | type[2] | type[3]);
+    uint32_t rows = vkt__rows_of(typed[0]->shape), cols = vkt__last(typed[0]->shape);
+    vkt__row_form f = vkt__row_form_of(rec->caps, cols, passes, arrays);
+    bool narrow = false;
+    for (uint32_t i = 0; i < N_TYPED; i++) narrow = narrow || typed[i]->dtype != VKT_F32;
+    bool held = f.held && (f.wide || !narrow);
+    uint32_t spec[7 + N_TYPED] = { held ? f.wg : vkt__row_workgroup(rec->caps, cols, passes),
+                                   1,
+                                   1,
+                                   rec->caps->subgroup_arith,
+                                   n->attr.norm.rms,
+                                   f.per,
+                                   f.wide },
+                      first = held ? 7 : 5;
+    for (uint32_t i = 0; i < N_TYPED; i++) spec[first + i] = vkt__type(typed[i]);
+    vkt__dispatch(rec, held ? holds : walks, spec, first + N_TYPED, push, push_bytes, rows);
 }
 
 static void norm_record(vkt__rec *rec, const vkt_node *n)
@@ -55,22 +74,9 @@ static void norm_record(vkt__rec *rec, const vkt_node *n)
                              .eps = n->attr.norm.eps };
     p.flags = (n->in[2] ? VKT_NORM_BIAS : 0) | (n->in[3] ? VKT_NORM_RESIDUAL : 0);
     p.x4 = p.x, p.w4 = p.w, p.b4 = p.b, p.r4 = p.r, p.y4 = p.y, p.s4 = p.s;
-    vkt__row_form f = vkt__row_form_of(rec->caps, p.cols, 3, 2);
-    uint32_t spec[] = { f.wg,
-                        1,
-                        1,
-                        rec->caps->subgroup_arith,
-                        n->attr.norm.rms,
-                        vkt__type(x),
-                        vkt__type(n->in[3] ? n->in[3] : x),
-                        vkt__type(n->out[1] ? n->out[1] : x),
-                        vkt__type(n->out[0]) };
-    if (f.held && all_f32(&spec[5])) {
-        uint32_t held[] = { f.wg, 1, 1, spec[3], spec[4], f.per, f.wide };
-        vkt__dispatch(rec, "norm_held", held, VKT_COUNT(held), &p, sizeof p, p.rows);
-    } else {
-        vkt__dispatch(rec, "norm", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
-    }
+    const vkt_tensor *const typed[] = { x, n->in[3] ? n->in[3] : x, n->out[1] ? n->out[1] : x,
+                                        n->out[0] };
+    row_dispatch(rec, n, "norm", "norm_held", 3, 2, typed, &p, sizeof p);
 }
 
 static void norm_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -123,22 +129,9 @@ static void norm_bwd_record(vkt__rec *rec, const vkt_node *n)
                                  .cols = vkt__last(n->in[1]->shape),
                                  .flags = n->in[5] ? VKT_NORM_RESIDUAL : 0 };
     p.dy4 = p.dy, p.s4 = p.s, p.w4 = p.w, p.ds4 = p.ds, p.dx4 = p.dx;
-    vkt__row_form f = vkt__row_form_of(rec->caps, p.cols, 2, 3);
-    uint32_t spec[] = { f.wg,
-                        1,
-                        1,
-                        rec->caps->subgroup_arith,
-                        n->attr.norm.rms,
-                        vkt__type(n->in[0]),
-                        vkt__type(n->in[1]),
-                        vkt__type(n->in[5] ? n->in[5] : n->in[0]),
-                        vkt__type(n->out[0]) };
-    if (f.held && all_f32(&spec[5])) {
-        uint32_t held[] = { f.wg, 1, 1, spec[3], spec[4], f.per, f.wide };
-        vkt__dispatch(rec, "norm_bwd_held", held, VKT_COUNT(held), &p, sizeof p, p.rows);
-    } else {
-        vkt__dispatch(rec, "norm_bwd", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
-    }
+    const vkt_tensor *const typed[] = { n->in[0], n->in[1], n->in[5] ? n->in[5] : n->in[0],
+                                        n->out[0] };
+    row_dispatch(rec, n, "norm_bwd", "norm_bwd_held", 2, 3, typed, &p, sizeof p);
 }
 
 static void norm_bwd_ref(const vkt_node *n, double *const *in, double *const *out)

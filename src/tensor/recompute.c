@@ -192,7 +192,10 @@ void vkt__recompute(vkt_graph *g)
 {
     size_t nt = g->n_tensors, nn = g->n_nodes;
     state s = { .g = g, .n_plain = nn, .n_tensors = nt };
-    while (s.n_forward < nn && !g->nodes[s.n_forward]->backward) s.n_forward++;
+    /* Passes at planning may have put nodes among the forward ones. */
+    for (size_t k = 0; k < nn; k++)
+        if (!g->nodes[k]->backward) s.n_forward = k + 1;
+    for (size_t k = 0; k < s.n_forward; k++) g->nodes[k]->backward = false;
     vkt__plan_lifetimes(g);
     g->plain_bound = g->slab_bound;
     if (!g->differentiated || s.n_forward < 2 || s.n_forward == nn) return;

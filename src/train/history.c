@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
-#include "vktrain/train.h"
+#include "train/trainer.h"
 
 struct vkt__history_private {
     char *path;
@@ -30,7 +30,8 @@ static void add_step(vkt_history *h, const json_t *o, uint64_t step)
 {
     struct vkt__history_private *p = h->priv;
     h->steps = vkt__grow(h->steps, h->n_steps, &p->cap, sizeof *h->steps);
-    h->steps[h->n_steps++] = (vkt_history_step) {
+    vkt_history_step *s = &h->steps[h->n_steps++];
+    *s = (vkt_history_step) {
         .step = step,
         .loss = number(o, "loss", NAN),
         .accuracy = number(o, "accuracy", NAN),
@@ -40,8 +41,10 @@ static void add_step(vkt_history *h, const json_t *o, uint64_t step)
         .items_per_s = number(o, "items_per_s", NAN),
         .input_wait = number(o, "input_wait", NAN),
         .seconds = number(o, "seconds", NAN),
+        .loss_scale = number(o, "loss_scale", 1),
         .updated = number(o, "update_ok", 1) > 0,
     };
+    s->overflow = vkt__is_overflow(s);
 }
 
 /* Counts of a class list; NULL where the array is none or holds something else. */
@@ -69,6 +72,8 @@ static void add_eval(vkt_history *h, const json_t *o, uint64_t step)
     *e = (vkt_history_eval) { .step = step,
                               .loss = number(o, "loss", NAN),
                               .accuracy = number(o, "accuracy", NAN),
+                              .balanced_accuracy = number(o, "balanced_accuracy", NAN),
+                              .macro_f1 = number(o, "macro_f1", NAN),
                               .mae = number(o, "mae", NAN),
                               .seconds = number(o, "seconds", NAN),
                               .n = (uint64_t)fmax(number(o, "n", 0), 0) };
@@ -178,4 +183,19 @@ void vkt_history_destroy(vkt_history **h)
     free((*h)->priv);
     free(*h);
     *h = NULL;
+}
+
+double vkt_history_metric(const vkt_history_eval *e, const char *metric)
+{
+    const struct {
+        const char *name;
+        double value;
+    } all[] = { { "loss", e->loss },
+                { "accuracy", e->accuracy },
+                { "balanced_accuracy", e->balanced_accuracy },
+                { "macro_f1", e->macro_f1 },
+                { "mae", e->mae } };
+    for (size_t i = 0; i < VKT_COUNT(all); i++)
+        if (!strcmp(all[i].name, metric)) return all[i].value;
+    return NAN;
 }

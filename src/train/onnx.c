@@ -1,6 +1,6 @@
 /* onnx.h: the evaluation graph, before any rewrite, node by node: each op row has an emitter here.
  * An image op works on channels first in ONNX, so it stands between two transpositions, which
- * runtimes cancel. Field numbers from onnx.proto (IR version 9). */
+ * runtimes cancel. Field numbers from onnx.proto (IR version 10). */
 #include "train/onnx.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "tensor/op.h"
 #include "train/protobuf.h"
 
-enum { OPSET = 20, IR_VERSION = 9, FLOAT = 1, INT64 = 7 };
+enum { OPSET = 21, IR_VERSION = 10, FLOAT = 1, INT64 = 7 };
 
 typedef struct exporter {
     vkt_graph *g;
@@ -44,6 +44,14 @@ static void attr_text(exporter *e, const char *name, const char *v)
     vkt__pb_text(&e->attribute, 1, name);
     vkt__pb_text(&e->attribute, 4, v);
     vkt__pb_int(&e->attribute, 20, 3);
+    vkt__pb_message(&e->node, 5, &e->attribute);
+}
+
+static void attr_ints(exporter *e, const char *name, const int64_t *v, size_t n)
+{
+    vkt__pb_text(&e->attribute, 1, name);
+    for (size_t i = 0; i < n; i++) vkt__pb_int(&e->attribute, 8, v[i]);
+    vkt__pb_int(&e->attribute, 20, 7);
     vkt__pb_message(&e->node, 5, &e->attribute);
 }
 
@@ -209,13 +217,117 @@ static bool emit_rmsnorm(exporter *e, const vkt_node *n, const char *const *in, 
     return true;
 }
 
+/* ---- ops of images, [N, H, W, C] here ---- */
+
+static const int64_t to_first[] = { 0, 3, 1, 2 }, to_last[] = { 0, 2, 3, 1 };
+
+static const char *channels_first(exporter *e, const char *x)
+{
+    attr_ints(e, "perm", to_first, 4);
+    return node(e, "Transpose", IN(x), extra(e));
+}
+
+static bool channels_last(exporter *e, const char *x, const char *out)
+{
+    attr_ints(e, "perm", to_last, 4);
+    node(e, "Transpose", IN(x), out);
+    return true;
+}
+
+static void window(exporter *e, uint32_t kh, uint32_t kw, uint32_t stride, uint32_t pad)
+{
+    attr_ints(e, "kernel_shape", (int64_t[]) { kh, kw }, 2);
+    attr_ints(e, "strides", (int64_t[]) { stride, stride }, 2);
+    attr_ints(e, "pads", (int64_t[]) { pad, pad, pad, pad }, 4);
+}
+
+/* The filter is stored as PyTorch's, [CO, CI, KH, KW], which is ONNX's too. */
+static bool emit_conv(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    const char *x = channels_first(e, in[0]), *y;
+    const int64_t dilation = n->attr.conv.dilation;
+    if (n->in[1]->node || n->in[0]->dtype != VKT_F32) return false;
+    window(e, n->attr.conv.kh, n->attr.conv.kw, n->attr.conv.stride, n->attr.conv.pad);
+    attr_ints(e, "dilations", (int64_t[]) { dilation, dilation }, 2);
+    attr_int(e, "group", n->attr.conv.groups);
+    y = node(e, "Conv", *in[2] ? IN(x, in[1], in[2]) : IN(x, in[1]), extra(e));
+    if (n->attr.conv.act == VKT_ACT_NONE) return channels_last(e, y, out);
+    const char *active = extra(e);
+    return activation(e, n->attr.conv.act, y, active) && channels_last(e, active, out);
+}
+
+static bool emit_pool(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    bool mean = strcmp(n->op->name, "avg_pool") == 0;
+    const char *x = channels_first(e, in[0]);
+    window(e, n->attr.pool.kh, n->attr.pool.kw, n->attr.pool.stride, n->attr.pool.pad);
+    if (mean) attr_int(e, "count_include_pad", 1);
+    return channels_last(e, node(e, mean ? "AveragePool" : "MaxPool", IN(x), extra(e)), out);
+}
+
+static bool emit_pad(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    const int32_t *before = n->attr.pad.before, *after = n->attr.pad.after;
+    const char *pads =
+        constant_ints(e, (int64_t[]) { 0, before[0], before[1], 0, 0, after[0], after[1], 0 }, 8);
+    node(e, "Pad", IN(in[0], pads), out);
+    return true;
+}
+
+static bool emit_batch_norm(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    bool image = n->in[0]->shape.rank == 4;
+    if (!n->attr.batch.fixed || (!image && n->in[0]->shape.rank != 2)) return false;
+    const char *x = image ? channels_first(e, in[0]) : in[0],
+               *y = image || n->attr.batch.act ? extra(e) : out;
+    attr_float(e, "epsilon", n->attr.batch.eps);
+    node(e, "BatchNormalization", IN(x, in[3], in[4], in[1], in[2]), y);
+    if (n->attr.batch.act) {
+        const char *active = image ? extra(e) : out;
+        if (!activation(e, n->attr.batch.act, y, active)) return false;
+        y = active;
+    }
+    return !image || channels_last(e, y, out);
+}
+
+static bool emit_group_norm(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    if (n->in[0]->shape.rank != 4 || !*in[1] || !*in[2]) return false;
+    const char *x = channels_first(e, in[0]);
+    attr_float(e, "epsilon", n->attr.group.eps);
+    attr_int(e, "num_groups", n->attr.group.groups);
+    return channels_last(e, node(e, "GroupNormalization", IN(x, in[1], in[2]), extra(e)), out);
+}
+
+/* [N, H * W, C] to [N, C, H * W]: what flatten does to an image. */
+static bool emit_swap(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    (void)n;
+    attr_ints(e, "perm", (int64_t[]) { 0, 2, 1 }, 3);
+    node(e, "Transpose", IN(in[0]), out);
+    return true;
+}
+
 static const struct {
     const char *op;
     emitter *emit;
 } emitters[] = {
-    { "matmul", emit_linear },   { "activate", emit_activate },   { "add", emit_add },
-    { "mul", emit_mul },         { "scale", emit_scale },         { "copy", emit_copy },
-    { "softmax", emit_softmax }, { "layernorm", emit_layernorm }, { "rmsnorm", emit_rmsnorm },
+    { "matmul", emit_linear },
+    { "activate", emit_activate },
+    { "add", emit_add },
+    { "mul", emit_mul },
+    { "scale", emit_scale },
+    { "copy", emit_copy },
+    { "softmax", emit_softmax },
+    { "layernorm", emit_layernorm },
+    { "rmsnorm", emit_rmsnorm },
+    { "conv2d", emit_conv },
+    { "max_pool", emit_pool },
+    { "avg_pool", emit_pool },
+    { "pad2d", emit_pad },
+    { "batch_norm", emit_batch_norm },
+    { "group_norm", emit_group_norm },
+    { "swap", emit_swap },
 };
 
 static vkt_status emit(exporter *e, const vkt_node *n)

@@ -47,7 +47,7 @@ static vkt_status bad_value(reader *r, const vkt__yaml *v, const char *type, con
 
 static vkt_status set_number(reader *r, vkt_layer *l, const vkt_layer_opt *o, const vkt__yaml *v)
 {
-    bool is_uint = o->type == VKT_OPT_UINT, ok = v->kind == VKT__YAML_SCALAR && !v->quoted;
+    bool is_uint = o->type != VKT_OPT_FLOAT, ok = v->kind == VKT__YAML_SCALAR && !v->quoted;
     double d = 0;
     uint64_t u = 0;
     if (ok) ok = is_uint ? vkt__parse_u64(v->text, &u) : vkt__parse_double(v->text, &d);
@@ -61,7 +61,7 @@ static vkt_status set_number(reader *r, vkt_layer *l, const vkt_layer_opt *o, co
                          vkt__double_text(o->max, false, hi));
     }
     float f = (float)d;
-    uint32_t n = (uint32_t)u;
+    uint32_t n = (uint32_t)u + (o->type == VKT_OPT_UINT_PLUS_1);
     memcpy((char *)l + o->offset, is_uint ? (void *)&n : (void *)&f, 4);
     return VKT_OK;
 }
@@ -89,6 +89,7 @@ static vkt_status set_opt(reader *r, vkt_layer *l, const vkt_layer_opt *o, const
     bool b = false;
     switch (o->type) {
     case VKT_OPT_UINT:
+    case VKT_OPT_UINT_PLUS_1:
     case VKT_OPT_FLOAT:
         return set_number(r, l, o, v);
     case VKT_OPT_STRING:
@@ -102,8 +103,10 @@ static vkt_status set_opt(reader *r, vkt_layer *l, const vkt_layer_opt *o, const
         return VKT_OK;
     case VKT_OPT_BODY: {
         vkt_layer *body = NULL;
-        vkt_status st = read_list(r, v, depth + 1, &body, &l->n_body, n_body_total);
-        l->body = body;
+        size_t n = 0;
+        vkt_status st = read_list(r, v, depth + 1, &body, &n, n_body_total);
+        memcpy((char *)l + o->offset, &body, sizeof body);
+        memcpy((char *)l + o->offset + sizeof body, &n, sizeof n);
         return st;
     }
     }
@@ -286,8 +289,10 @@ static void write_opt(const vkt_layer *l, const vkt_layer_opt *o, const char *be
     float f;
     switch (o->type) {
     case VKT_OPT_UINT:
+    case VKT_OPT_UINT_PLUS_1:
         memcpy(&u, at, sizeof u);
-        if (u) vkt__str_printf(out, "%s%s: %u", before, o->name, u);
+        if (u)
+            vkt__str_printf(out, "%s%s: %u", before, o->name, u - (o->type == VKT_OPT_UINT_PLUS_1));
         break;
     case VKT_OPT_FLOAT:
         memcpy(&f, at, sizeof f);
@@ -335,6 +340,10 @@ void vkt__model_yaml(const vkt_layer *layers, size_t n, int indent, vkt__str *ou
         if (l->n_body) {
             vkt__str_printf(out, ":%s%sbody:\n", opts.data ? opts.data : "", before.data);
             vkt__model_yaml(l->body, l->n_body, indent + 6, out);
+            if (l->n_shortcut) {
+                vkt__str_printf(out, "%*sshortcut:\n", indent + 4, "");
+                vkt__model_yaml(l->shortcut, l->n_shortcut, indent + 6, out);
+            }
         } else if (opts.data) {
             vkt__str_printf(out, ": {%s}\n", opts.data + 2);
         } else {

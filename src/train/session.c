@@ -251,6 +251,14 @@ static uint64_t moment_bytes(const vkt__session *s)
     return bytes;
 }
 
+/* The part of a graph's plan that is allocated. */
+static uint64_t compiled_bytes(const vkt_graph *g)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; g && i < g->n_chunks; i++) bytes += g->chunks[i]->bytes;
+    return bytes;
+}
+
 /* Also of a session that is half made. */
 static uint64_t memory_table(const vkt__session *s, vkt__str *out)
 {
@@ -262,6 +270,8 @@ static uint64_t memory_table(const vkt__session *s, vkt__str *out)
     uint64_t shadow = shadow_buffer ? shadow_buffer->bytes : 0;
     uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - values - shadow - grads - moments;
     if (s->eval.upload[0]) others -= lane_bytes(&s->train) + lane_bytes(&s->eval);
+    others -=
+        compiled_bytes(s->train.graph) + compiled_bytes(s->update) + compiled_bytes(s->eval.graph);
     const struct {
         const char *name;
         uint64_t bytes;
@@ -494,6 +504,45 @@ vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data
     if (st != VKT_OK) return vkt__session_create(gpu, c, data, training, out);
     say_measures(*out, c, &first);
     return VKT_OK;
+}
+
+/* ---- a step ---- */
+
+static double step_examples(const vkt_config *c)
+{
+    return (double)c->batch * c->accumulate;
+}
+
+vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data)
+{
+    const vkt_config *c = s->config;
+    return (vkt_loader_desc) { .data = data,
+                               .split = VKT_TRAIN,
+                               .batch = c->batch,
+                               .shuffle = true,
+                               .seed = c->seed,
+                               .weight = (float)(1 / step_examples(c)),
+                               .class_weight = s->class_weight_host,
+                               .augment = &c->augment,
+                               .balanced = c->balanced_sampling != 0,
+                               .stop_on_bad = c->data.bad_files == VKT_BAD_STOP,
+                               .n_slots = s->train.n_slots,
+                               .slots = s->train.slots,
+                               .n_threads = c->data_workers };
+}
+
+void vkt__session_fill(vkt__session *s, uint32_t slot, uint64_t step, uint32_t micro, double lr,
+                       double *weight)
+{
+    const vkt_config *c = s->config;
+    *weight += s->train.slots[slot].weight;
+    vkt_step_desc d = { .lr = lr,
+                        .step = step,
+                        .seed = c->seed,
+                        .micro = micro,
+                        .n_micro = c->accumulate,
+                        .inv_weight = step_examples(c) / *weight };
+    vkt_optim_fill(s->optim, &d, s->train.step[slot]);
 }
 
 void vkt__session_destroy(vkt__session **ps)

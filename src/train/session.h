@@ -59,6 +59,14 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
 vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data, bool training,
                             vkt__session **out);
 void vkt__session_destroy(vkt__session **s);
+/* The loader of a training run over `data`, for vkt_loader_create: what the configuration says,
+ * into the session's ring. */
+vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data);
+/* Fills the step block of `slot`, which holds micro-batch `micro` of `step`, at rate lr. Examples
+ * weigh 1 / (examples of the step); what class weights add to that, is taken out again. *weight:
+ * sum over the step's micro-batches so far, 0 before the first. */
+void vkt__session_fill(vkt__session *s, uint32_t slot, uint64_t step, uint32_t micro, double lr,
+                       double *weight);
 /* Model, memory table and both plans as text. Caller frees. */
 char *vkt__session_explain(const vkt__session *s);
 
@@ -68,11 +76,13 @@ vkt_status vkt__session_tune_new(vkt__session *s, const vkt_graph *g);
 /* All products of the session's graphs, for runs to come. */
 vkt_status vkt__session_tune(vkt__session *s, const vkt_tune_desc *desc);
 
-/* Host copies of the flat buffers as checkpoint tensors: parameters, and "MOMENT.PARAM" of each
- * moment. */
+/* Host copies of the flat buffers as checkpoint tensors, in the order of their shapes: parameters
+ * and running averages, and "MOMENT.PARAM" of each moment. */
 typedef struct vkt__weights {
     vkt__arena arena;
-    float *values, **moments;
+    float *values, **moments, *states;
+    float *scratch;  /* in the order of the device's memory; NULL where that is no other */
+    int64_t *counts; /* by state: the value of counters */
     vkt__st_tensor *model, *optim;
     size_t n_model, n_optim;
 } vkt__weights;

@@ -29,13 +29,20 @@ static double recent_mean(const vkt__recent *r)
 
 /* ---- what steps leave behind ---- */
 
-void vkt__trainer_add_norm(vkt__trainer *t, double norm, double clip, bool ok)
+bool vkt__is_overflow(const vkt_history_step *s)
 {
+    return !s->updated && isfinite(s->loss) && s->loss_scale > 1;
+}
+
+void vkt__trainer_count(vkt__trainer *t, const vkt_history_step *s)
+{
+    bool overflow = vkt__is_overflow(s);
     if (t->n_norms == t->cap_norms)
         t->norms = vkt__grow(t->norms, t->n_norms, &t->cap_norms, sizeof *t->norms);
-    t->norms[t->n_norms++] = ok ? (float)norm : NAN;
-    t->n_skipped += !ok;
-    t->n_clipped += ok && clip < 1;
+    t->norms[t->n_norms++] = s->updated ? (float)s->grad_norm : NAN;
+    t->n_overflows += overflow;
+    t->n_skipped += !s->updated && !overflow;
+    t->n_clipped += s->updated && s->clip < 1;
 }
 
 /* ---- reading steps back ---- */
@@ -49,7 +56,12 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
     double now = vkt__now(), accuracy = classify ? (double)s[VKT_SCALAR_HITS] / f->n_counted : NAN;
     t->done = f->step + 1;
     t->n_read++;
-    vkt__trainer_add_norm(t, (double)s[VKT_SCALAR_GRAD_NORM], (double)s[VKT_SCALAR_CLIP], ok);
+    vkt_history_step counted = { .loss = (double)s[VKT_SCALAR_LOSS],
+                                 .grad_norm = (double)s[VKT_SCALAR_GRAD_NORM],
+                                 .clip = (double)s[VKT_SCALAR_CLIP],
+                                 .loss_scale = (double)s[VKT_SCALAR_LOSS_SCALE],
+                                 .updated = ok };
+    vkt__trainer_count(t, &counted);
     if (ok) {
         recent_add(&t->loss, (double)s[VKT_SCALAR_LOSS]);
         if (classify) recent_add(&t->accuracy, accuracy);
@@ -77,7 +89,7 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
     row.input_wait = f->input_wait;
     row.update_ok = ok ? NAN : 0;
     row.loss_scale = scaled ? (double)s[VKT_SCALAR_LOSS_SCALE] : NAN;
-    row.skipped = scaled ? (double)t->n_skipped : NAN;
+    row.skipped = scaled ? (double)(t->n_skipped + t->n_overflows) : NAN;
     row.seconds = t->before_s + now - t->began;
     VKT_TRY(vkt__metrics_add(t->metrics, &row));
     if (t->done % VKT_MAX(t->total / 1000, 1) == 0) {
@@ -88,12 +100,11 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
                                  { "train/items_per_s", row.items_per_s } };
         VKT_TRY(vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags)));
     }
-    /* An overflow of fp16 with scale to spare is what the loss scale is for. */
-    bool spare = scaled && isfinite(row.loss) && row.loss_scale > 1;
-    if (!ok && spare)
+    bool overflow = vkt__is_overflow(&counted);
+    if (overflow)
         vkt_log(VKT_LOG_DEBUG, "train", "step %llu: overflow: the loss scale falls from %g",
-                (unsigned long long)t->done, row.loss_scale);
-    t->skipped_in_a_row = ok || spare ? 0 : t->skipped_in_a_row + 1;
+                (unsigned long long)t->done, counted.loss_scale);
+    t->skipped_in_a_row = ok || overflow ? 0 : t->skipped_in_a_row + 1;
     if (t->skipped_in_a_row == 1)
         vkt_log(VKT_LOG_WARN, "train",
                 "step %llu: loss %g, gradient norm %g: the update was skipped",
@@ -312,8 +323,6 @@ static vkt_status retire_done(vkt__trainer *t)
     return st;
 }
 
-/* Examples weigh 1 / (examples of the step); what class weights add to that, inv_weight takes out
- * again. */
 static vkt_status submit_step(vkt__trainer *t, uint64_t step)
 {
     vkt_status st = VKT_OK;
@@ -329,14 +338,7 @@ static vkt_status submit_step(vkt__trainer *t, uint64_t step)
         f.input_wait += wait;
         f.n_counted += b->n_counted;
         f.last = k + 1 == n;
-        weight += b->weight;
-        vkt_step_desc d = { .lr = f.lr,
-                            .step = step,
-                            .seed = t->c->seed,
-                            .micro = k,
-                            .n_micro = n,
-                            .inv_weight = weight > 0 ? t->step_items / weight : 0 };
-        vkt_optim_fill(t->s->optim, &d, t->s->train.step[f.slot]);
+        vkt__session_fill(t->s, f.slot, step, k, f.lr, &weight);
         VKT_TRY(vkt_graph_submit(t->s->train.graph, f.slot, &f.ticket));
         if (f.last && t->s->update) VKT_TRY(vkt_graph_submit(t->s->update, f.slot, &f.ticket));
         t->flights[(t->oldest + t->n_flights++) % VKT_MAX_SLOTS] = f;
@@ -428,6 +430,11 @@ static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms)
     VKT_TRY(vkt_gpu_create(&gpu, &t->gpu));
     if (submit_ms) vkt__gpu_set_submit_ms(t->gpu, submit_ms);
     VKT_TRY(vkt__session_fit(t->gpu, &t->fit, t->data, true, &t->s));
+    if (t->c->accumulate > 1 && vkt_model_state(t->s->model, 0))
+        vkt_log(VKT_LOG_INFO, "train",
+                "batch norm takes mean and variance of each micro-batch of %u examples, not of the "
+                "step's %.0f",
+                t->c->batch, (double)t->c->batch * t->c->accumulate);
     VKT_TRY(vkt__weights_create(t->s->model, t->s->optim, &t->host));
 fail:
     return st;
@@ -485,21 +492,8 @@ fail:
 
 static vkt_status start_loader(vkt__trainer *t)
 {
-    const vkt_config *c = t->c;
-    vkt_loader_desc d = { .data = t->data,
-                          .split = VKT_TRAIN,
-                          .batch = c->batch,
-                          .shuffle = true,
-                          .seed = c->seed,
-                          .start = t->first * c->accumulate,
-                          .weight = (float)(1 / t->step_items),
-                          .class_weight = t->s->class_weight_host,
-                          .augment = &c->augment,
-                          .balanced = c->balanced_sampling != 0,
-                          .stop_on_bad = c->data.bad_files == VKT_BAD_STOP,
-                          .n_slots = t->s->train.n_slots,
-                          .slots = t->s->train.slots,
-                          .n_threads = c->data_workers };
+    vkt_loader_desc d = vkt__session_loader(t->s, t->data);
+    d.start = t->first * t->c->accumulate;
     return vkt_loader_create(&d, &t->loader);
 }
 
@@ -543,7 +537,7 @@ static vkt_status recover(vkt__trainer *t)
     vkt_gpu_destroy(&t->gpu);
     t->n_flights = t->oldest = 0;
     t->n_norms = 0;
-    t->n_clipped = t->n_skipped = t->skipped_in_a_row = 0;
+    t->n_clipped = t->n_skipped = t->n_overflows = t->skipped_in_a_row = 0;
     t->loss = t->accuracy = (vkt__recent) { 0 };
     t->eval_s = t->wait_s = t->wait_mark = 0;
 

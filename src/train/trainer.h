@@ -55,7 +55,7 @@ typedef struct vkt__trainer {
     uint64_t saved; /* step of the newest checkpoint; UINT64_MAX: none */
     float *norms;   /* [done]: unclipped gradient norms, NAN where skipped */
     size_t cap_norms, n_norms;
-    uint64_t n_clipped, n_skipped;
+    uint64_t n_clipped, n_skipped, n_overflows;
     vkt__recent loss, accuracy;
     double began, eval_s,
         before_s;  /* clock at the first step; seconds in evaluations; before `began` */
@@ -76,7 +76,9 @@ vkt_status vkt__trainer_init(vkt__trainer *t);
 /* The split that the monitored metric is taken on. */
 vkt_split vkt__trainer_split(const vkt__trainer *t);
 /* Counts a step's norm, clip and skip. */
-void vkt__trainer_add_norm(vkt__trainer *t, double norm, double clip, bool ok);
+void vkt__trainer_count(vkt__trainer *t, const vkt_history_step *s);
+/* vkt_history_step.overflow, by its other fields. */
+bool vkt__is_overflow(const vkt_history_step *s);
 /* An evaluation into metrics and events. */
 void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval_sums *e,
                              vkt_status *st);

@@ -17,8 +17,7 @@ vkt_status vkt__trainer_history(vkt__trainer *t, const char *run_dir)
     snprintf(path, sizeof path, "%s/metrics.jsonl", run_dir);
     if (vkt__file_size(path) < 0) return VKT_OK;
     vkt_status st = vkt_history_load(run_dir, &h);
-    for (size_t i = 0; st == VKT_OK && i < h->n_steps; i++)
-        vkt__trainer_add_norm(t, h->steps[i].grad_norm, h->steps[i].clip, h->steps[i].updated);
+    for (size_t i = 0; st == VKT_OK && i < h->n_steps; i++) vkt__trainer_count(t, &h->steps[i]);
     vkt_history_destroy(&h);
     return st;
 }
@@ -289,6 +288,7 @@ void vkt__trainer_fill_result(vkt__trainer *t)
     r->n_steps = steps;
     r->n_clipped = t->n_clipped;
     r->n_skipped = t->n_skipped;
+    r->n_overflows = t->n_overflows;
     r->seconds = t->lost_s + (t->began > 0 ? vkt__now() - t->began : 0);
     r->items_per_s = t->progress.items_per_s;
     r->step_ms = steps ? 1e3 * t->step_items / t->progress.items_per_s : NAN;

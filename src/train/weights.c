@@ -3,45 +3,85 @@
 #include "train/hf.h"
 #include "train/session.h"
 
-static void describe(vkt__st_tensor *t, const vkt_param *p, const char *name, float *flat)
+/* The elements of every parameter between the order of the device's memory and that of its shape:
+ * from `have` to `want`, which differ. */
+static void reorder(const vkt_model *m, const float *have, float *want, bool to_shape)
 {
-    *t = (vkt__st_tensor) {
-        .name = name, .dtype = "F32", .rank = p->shape.rank, .data = flat + p->offset
-    };
+    const vkt_param *p;
+    memcpy(want, have, vkt_model_flat_count(m) * sizeof *want);
+    for (size_t i = 0; (p = vkt_model_param(m, i)); i++) {
+        if (p->order == VKT_ORDER_SHAPE) continue;
+        for (uint64_t k = 0; k < p->count; k++) {
+            uint64_t at = vkt_param_at(p, k);
+            want[p->offset + (to_shape ? k : at)] = have[p->offset + (to_shape ? at : k)];
+        }
+    }
+}
+
+static bool needs_reorder(const vkt_model *m)
+{
+    const vkt_param *p;
+    for (size_t i = 0; (p = vkt_model_param(m, i)); i++)
+        if (p->order != VKT_ORDER_SHAPE) return true;
+    return false;
+}
+
+static void describe(vkt__st_tensor *t, const vkt_param *p, const char *name, const char *dtype,
+                     void *data)
+{
+    *t = (vkt__st_tensor) { .name = name, .dtype = dtype, .rank = p->shape.rank, .data = data };
     for (uint32_t i = 0; i < p->shape.rank; i++) t->shape[i] = p->shape.d[i];
 }
 
-static float *flat_alloc(const vkt_model *m)
+static float *flat_alloc(uint64_t n)
 {
-    uint64_t n = VKT_MAX(vkt_model_flat_count(m), 1);
-    return calloc(n, sizeof(float));
+    return calloc(VKT_MAX(n, 1), sizeof(float));
+}
+
+static vkt_status allocate(const vkt_model *m, size_t n_moments, size_t n_states, vkt__weights *w)
+{
+    uint64_t n = vkt_model_flat_count(m);
+    bool ok = (w->values = flat_alloc(n)) && (w->states = flat_alloc(vkt_model_state_count(m))) &&
+              (w->counts = calloc(n_states + 1, sizeof *w->counts));
+    if (needs_reorder(m)) ok = ok && (w->scratch = flat_alloc(n));
+    for (size_t k = 0; k < n_moments; k++) ok = ok && (w->moments[k] = flat_alloc(n));
+    if (ok) return VKT_OK;
+    return vkt__fail(VKT_OOM_HOST, "checkpoint",
+                     "no memory for a host copy of the model's %.1f MiB",
+                     (double)(n * 4 * (n_moments + 1)) / 1048576);
 }
 
 vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weights *w)
 {
     *w = (vkt__weights) { 0 };
-    size_t n = 0, n_moments = o ? vkt_optim_n_moments(o) : 0;
+    size_t n = 0, n_states = 0, n_moments = o ? vkt_optim_n_moments(o) : 0;
     while (vkt_model_param(m, n)) n++;
-    w->n_model = n;
+    while (vkt_model_state(m, n_states)) n_states++;
+    w->n_model = n + n_states;
     w->n_optim = n * n_moments;
-    w->model = vkt__arena_alloc(&w->arena, n * sizeof *w->model);
+    w->model = vkt__arena_alloc(&w->arena, w->n_model * sizeof *w->model);
     w->optim = vkt__arena_alloc(&w->arena, w->n_optim * sizeof *w->optim);
     w->moments = vkt__arena_alloc(&w->arena, (n_moments + 1) * sizeof *w->moments);
-    bool ok = (w->values = flat_alloc(m)) != NULL;
-    for (size_t k = 0; k < n_moments; k++) ok = (w->moments[k] = flat_alloc(m)) != NULL && ok;
-    if (!ok) {
+    vkt_status st = allocate(m, n_moments, n_states, w);
+    if (st != VKT_OK) {
         vkt__weights_finish(w);
-        return vkt__fail(VKT_OOM_HOST, "checkpoint",
-                         "no memory for a host copy of the model's %.1f MiB",
-                         (double)(vkt_model_flat_count(m) * 4 * (n_moments + 1)) / 1048576);
+        return st;
     }
     for (size_t i = 0; i < n; i++) {
         const vkt_param *p = vkt_model_param(m, i);
-        describe(&w->model[i], p, vkt__arena_strdup(&w->arena, p->name), w->values);
+        describe(&w->model[i], p, vkt__arena_strdup(&w->arena, p->name), "F32",
+                 w->values + p->offset);
         for (size_t k = 0; k < n_moments; k++)
             describe(&w->optim[k * n + i], p,
                      vkt__arena_printf(&w->arena, "%s.%s", vkt_optim_moment_name(o, k), p->name),
-                     w->moments[k]);
+                     "F32", w->moments[k] + p->offset);
+    }
+    for (size_t i = 0; i < n_states; i++) {
+        const vkt_param *p = vkt_model_state(m, i);
+        bool counter = p->dtype == VKT_U32;
+        describe(&w->model[n + i], p, vkt__arena_strdup(&w->arena, p->name),
+                 counter ? "I64" : "F32",
+                 counter ? (void *)&w->counts[i] : (void *)(w->states + p->offset));
     }
     return VKT_OK;
 }
@@ -49,19 +89,46 @@ vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weig
 void vkt__weights_finish(vkt__weights *w)
 {
     free(w->values);
+    free(w->scratch);
+    free(w->states);
+    free(w->counts);
     for (size_t k = 0; w->moments && w->moments[k]; k++) free(w->moments[k]);
     vkt__arena_finish(&w->arena);
     *w = (vkt__weights) { 0 };
+}
+
+static vkt_status flat_download(vkt_gpu *gpu, const vkt_model *m, const vkt_buffer *from,
+                                float *scratch, float *to)
+{
+    vkt_status st =
+        vkt_buffer_read(gpu, from, 0, scratch ? scratch : to, vkt_model_flat_count(m) * 4);
+    if (st == VKT_OK && scratch) reorder(m, scratch, to, true);
+    return st;
+}
+
+static vkt_status flat_upload(vkt_gpu *gpu, const vkt_model *m, vkt_buffer *to, float *scratch,
+                              const float *from)
+{
+    if (scratch) reorder(m, from, scratch, false);
+    return vkt_buffer_write(gpu, to, 0, scratch ? scratch : from, vkt_model_flat_count(m) * 4);
 }
 
 vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
                                  vkt__weights *w)
 {
     vkt_status st = VKT_OK;
-    uint64_t bytes = vkt_model_flat_count(m) * 4;
-    VKT_TRY(vkt_buffer_read(gpu, vkt_model_values(m), 0, w->values, bytes));
+    const vkt_param *p;
+    VKT_TRY(flat_download(gpu, m, vkt_model_values(m), w->scratch, w->values));
     for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++)
-        VKT_TRY(vkt_buffer_read(gpu, vkt_optim_moment(o, k), 0, w->moments[k], bytes));
+        VKT_TRY(flat_download(gpu, m, vkt_optim_moment(o, k), w->scratch, w->moments[k]));
+    if (vkt_model_state_count(m))
+        VKT_TRY(
+            vkt_buffer_read(gpu, vkt_model_states(m), 0, w->states, vkt_model_state_count(m) * 4));
+    for (size_t i = 0; (p = vkt_model_state(m, i)); i++) {
+        uint32_t count;
+        memcpy(&count, w->states + p->offset, sizeof count);
+        if (p->dtype == VKT_U32) w->counts[i] = count;
+    }
 fail:
     return st;
 }
@@ -69,11 +136,18 @@ fail:
 vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const vkt__weights *w)
 {
     vkt_status st = VKT_OK;
-    uint64_t bytes = vkt_model_flat_count(m) * 4;
-    VKT_TRY(vkt_buffer_write(gpu, vkt_model_values(m), 0, w->values, bytes));
+    const vkt_param *p;
+    VKT_TRY(flat_upload(gpu, m, vkt_model_values(m), w->scratch, w->values));
     VKT_TRY(vkt_model_values_changed(m));
     for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++)
-        VKT_TRY(vkt_buffer_write(gpu, vkt_optim_moment(o, k), 0, w->moments[k], bytes));
+        VKT_TRY(flat_upload(gpu, m, vkt_optim_moment(o, k), w->scratch, w->moments[k]));
+    for (size_t i = 0; (p = vkt_model_state(m, i)); i++) {
+        uint32_t count = (uint32_t)w->counts[i];
+        if (p->dtype == VKT_U32) memcpy(w->states + p->offset, &count, sizeof count);
+    }
+    if (vkt_model_state_count(m))
+        VKT_TRY(
+            vkt_buffer_write(gpu, vkt_model_states(m), 0, w->states, vkt_model_state_count(m) * 4));
 fail:
     return st;
 }

@@ -1,0 +1,16 @@
+/* Shared by the batch norm kernels: x [rows, cols] in groups of group_rows (ghost batches; the last may be shorter), each
+ * cut in chunks of rows; an invocation works on one chunk and one element of channels. */
+layout(push_constant, scalar) uniform Push { batch_norm_params p; };
+#include "elems.glsl"
+
+/* My chunk, group, channel element, and the rows from .x to before .y; false past the end. */
+bool my_chunk(out uint chunk, out uint group, out uint c, out uvec2 rows)
+{
+    uint i = flat_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x, wide = p.cols / W;
+    chunk = i / wide;
+    c = i - chunk * wide;
+    group = chunk / p.per_group;
+    uint end = min((group + 1) * p.group_rows, p.rows), begin = group * p.group_rows + (chunk - group * p.per_group) * p.chunk;
+    rows = uvec2(min(begin, end), min(begin + p.chunk, end));
+    return group < p.groups;
+}

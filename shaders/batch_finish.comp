@@ -1,0 +1,36 @@
+#version 460
+/* The chunks' means and squares merged in order into mean and rstd [groups, C] of each group (Chan et al. 1979), and
+ * into the running averages, one group after another: r = (1 - momentum) r + momentum v, the variance there with n - 1
+ * (PyTorch). Values that are not finite leave the averages as they are. One invocation per channel. Twin:
+ * batch_finish_ref. */
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+
+layout(push_constant, scalar) uniform Push { batch_finish_params p; };
+
+void main()
+{
+    uint c = flat_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+    if (c >= p.cols) return;
+    float run_mean = p.run_mean.v[c], run_var = p.run_var.v[c];
+    for (uint g = 0; g < p.groups; g++) {
+        float n = 0.0, mean = 0.0, squares = 0.0;
+        uint rows = min(p.group_rows, p.rows - g * p.group_rows);
+        for (uint k = 0; k * p.chunk < rows; k++) {
+            uint from = (g * p.per_group + k) * p.cols + c;
+            float m = float(min(p.chunk, rows - k * p.chunk)), d = p.means.v[from] - mean, all = n + m;
+            mean += d * (m / all);
+            squares += p.squares.v[from] + d * d * (n * m / all);
+            n = all;
+        }
+        p.mean.v[g * p.cols + c] = mean;
+        p.rstd.v[g * p.cols + c] = 1.0 / sqrt(squares / n + p.eps);
+        float var = squares / max(n - 1.0, 1.0);
+        if (is_bad(mean) || is_bad(var)) continue;
+        run_mean += p.momentum * (mean - run_mean);
+        run_var += p.momentum * (var - run_var);
+    }
+    p.run_mean.v[c] = run_mean;
+    p.run_var.v[c] = run_var;
+    if (c == 0) p.count.v[0] += p.groups;
+}

@@ -1,0 +1,43 @@
+/* Where an output pixel and a tap of the filter meet the input, included where `p` (conv_params) is declared.
+ * TRANSPOSED: the gradient's gather form, in which the filter moves over a strided input. */
+layout(constant_id = 3) const int ACT = 0;
+layout(constant_id = 4) const uint TRANSPOSED = 0;
+layout(constant_id = 5) const uint STRIDE = 1;
+
+/* The input row or column of output position o at tap t; true where it lies inside `extent`. */
+bool tap_at(uint o, uint t, uint extent, out uint at)
+{
+    if (TRANSPOSED == 0) {
+        at = o * STRIDE + t * p.dil - p.pad; /* before the first one it wraps round, and is past the last */
+        return at < extent;
+    }
+    uint moved = o + p.pad - t * p.dil;
+    at = STRIDE == 1 ? moved : moved / STRIDE;
+    /* What has wrapped round is past the end too: extents lie far below 2^32 / STRIDE. */
+    return at < extent && (STRIDE == 1 || moved % STRIDE == 0);
+}
+
+/* k = q * d + r by a float reciprocal: a vector of integer divisions costs CPU drivers a loop over its lanes. Exact
+ * for k < 2^21: the error of (k + 0.5) / d is below 2^-23 (k + 0.5), the distance to the next integer 0.5 / d. */
+uint div_small(uint k, uint d, float inverse, out uint r)
+{
+    uint q = uint((float(k) + 0.5) * inverse);
+    r = k - q * d;
+    return q;
+}
+
+/* Pixel m of [n, rows, cols] -> its image, row, column. */
+void pixel_at(uint m, uint rows, uint cols, out uint image, out uint row, out uint col)
+{
+    uint line = m / cols;
+    col = m - line * cols;
+    image = line / rows;
+    row = line - image * rows;
+}
+
+/* Element i of the result; sum has its bias already. */
+void finish(uint i, float sum)
+{
+    if ((p.flags & VKT_MM_PRE) != 0) p.pre.v[i] = sum;
+    p.y.v[i] = act_fwd(ACT, sum);
+}

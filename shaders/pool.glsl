@@ -1,0 +1,18 @@
+/* Constants of the pooling kernels and where an invocation works: one line of pixels and one element of channels, so that
+ * places are computed once a line (integer division is a loop over the lanes on CPU drivers). */
+layout(constant_id = 3) const uint MEAN = 0;
+layout(constant_id = 4) const uint KH = 2;
+layout(constant_id = 5) const uint KW = 2;
+layout(constant_id = 6) const uint STRIDE = 2;
+layout(push_constant, scalar) uniform Push { pool_params p; };
+#include "elems.glsl"
+
+/* Line `row` of image `image` of [N, rows, ., C] and channel element c; false past the end. */
+bool my_line(uint rows, out uint image, out uint row, out uint c)
+{
+    uint i = flat_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x, wide = p.c / W, line = i / wide;
+    c = i - line * wide;
+    image = line / rows;
+    row = line - image * rows;
+    return line < p.lines;
+}

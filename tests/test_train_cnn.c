@@ -1,0 +1,169 @@
+/* The whole trainer on a convolutional network: its running averages are state that checkpoints
+ * carry, resumed runs repeat and evaluation uses; weights are in files as PyTorch's are. */
+#include "testing.h"
+
+#include "base/os.h"
+#include "train/safetensors.h"
+#include "vktrain/vktrain.h"
+
+static const char recipe[] = "name: cnn\n"
+                             "data: {source: digits}\n"
+                             "model:\n"
+                             "  - conv: {out: 6, bias: false}\n"
+                             "  - batch_norm: {virtual_batch: 12}\n"
+                             "  - relu\n"
+                             "  - max_pool: 2\n"
+                             "  - basic_block: {out: 8, stride: 2, zero: true}\n"
+                             "  - flatten\n"
+                             "  - linear\n"
+                             "optim: {rule: adamw, lr: 0.01}\n"
+                             "train: {steps: 30, batch: 32}\n"
+                             "eval: {every: 10, batch: 64}\n";
+
+static vkt_gpu_desc gpu_desc(void)
+{
+    return (vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"),
+                            .validate = getenv("VKT_TEST_VALIDATE") != NULL,
+                            .no_cache = true };
+}
+
+static void stop_at(void *user, const vkt_progress *p)
+{
+    if (user && p->step == *(const uint64_t *)user) vkt_train_stop();
+}
+
+static vkt_status train(const char *dir, const char *set, bool resume, uint64_t stop,
+                        vkt_train_result *r)
+{
+    vkt_config *c;
+    REQUIRE_OK(vkt_config_create(&c));
+    REQUIRE_OK(vkt_config_parse(c, recipe, strlen(recipe), "cnn.yaml"));
+    if (set) REQUIRE_OK(vkt_config_set(c, set));
+    REQUIRE_OK(vkt_config_finish(c));
+    if (!resume) vkt__remove_tree(dir);
+    vkt_train_desc d = { .run_dir = dir,
+                         .resume = resume,
+                         .gpu = gpu_desc(),
+                         .on_progress = stop_at,
+                         .user = stop ? &stop : NULL };
+    vkt_status st = vkt_train(c, &d, r);
+    vkt_config_destroy(&c);
+    return st;
+}
+
+/* The tensor of a checkpoint, into data. */
+static vkt_tensor_info tensor_of(const char *path, const char *name, void *data)
+{
+    vkt__safetensors *s;
+    const vkt_tensor_info *t;
+    size_t i = 0;
+    REQUIRE_OK(vkt__safetensors_open(path, &s));
+    while ((t = vkt__safetensors_tensor(s, i)) && strcmp(t->name, name)) i++;
+    assert_non_null(t);
+    vkt_tensor_info copy = *t;
+    if (data) REQUIRE_OK(vkt__safetensors_read(s, i, data));
+    vkt__safetensors_close(&s);
+    return copy;
+}
+
+static void resume_is_bit_exact(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    static const char *const files[] = { "checkpoints/step-00000030/model.safetensors",
+                                         "checkpoints/step-00000030/optimizer.safetensors" };
+    REQUIRE_OK(train("tc_straight", NULL, false, 0, &r));
+    REQUIRE_STATUS(train("tc_resumed", NULL, false, 13, &r), VKT_INTERRUPTED);
+    REQUIRE_OK(train("tc_resumed", NULL, true, 0, &r));
+    for (size_t i = 0; i < VKT_COUNT(files); i++) {
+        char a[256], b[256], *x, *y;
+        size_t nx, ny;
+        snprintf(a, sizeof a, "tc_straight/%s", files[i]);
+        snprintf(b, sizeof b, "tc_resumed/%s", files[i]);
+        REQUIRE_OK(vkt__file_read(a, 1 << 24, &x, &nx));
+        REQUIRE_OK(vkt__file_read(b, 1 << 24, &y, &ny));
+        assert_int_equal(nx, ny);
+        assert_memory_equal(x, y, nx);
+        free(x);
+        free(y);
+    }
+}
+
+static void files_hold_what_pytorch_would(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *dtype;
+        uint32_t rank;
+        uint64_t shape[4];
+    } want[] = {
+        { "0.weight", "F32", 4, { 6, 1, 3, 3 } },
+        { "1.weight", "F32", 1, { 6 } },
+        { "1.running_mean", "F32", 1, { 6 } },
+        { "1.running_var", "F32", 1, { 6 } },
+        { "1.num_batches_tracked", "I64", 0, { 0 } },
+        { "4.conv1.weight", "F32", 4, { 8, 6, 3, 3 } },
+        { "4.bn2.running_var", "F32", 1, { 8 } },
+        { "4.downsample.0.weight", "F32", 4, { 8, 6, 1, 1 } },
+        { "6.weight", "F32", 2, { 10, 32 } },
+    };
+    vkt_train_result r;
+    REQUIRE_OK(train("tc_files", NULL, false, 0, &r));
+    const char *path = "tc_files/checkpoints/step-00000030/model.safetensors";
+    for (size_t i = 0; i < VKT_COUNT(want); i++) {
+        vkt_tensor_info t = tensor_of(path, want[i].name, NULL);
+        assert_string_equal(t.dtype, want[i].dtype);
+        assert_int_equal(t.rank, want[i].rank);
+        for (uint32_t k = 0; k < t.rank; k++) assert_int_equal(t.shape[k], want[i].shape[k]);
+    }
+    /* 30 steps of ghost batches of 12, 12 and 8. */
+    int64_t count = 0;
+    float var[6];
+    tensor_of(path, "1.num_batches_tracked", &count);
+    assert_int_equal(count, 90);
+    tensor_of(path, "1.running_var", var);
+    for (int i = 0; i < 6; i++) assert_true(var[i] > 0 && var[i] != 1);
+}
+
+static void every_micro_batch_is_a_ghost_batch(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    int64_t count = 0;
+    REQUIRE_OK(train("tc_micro", "train.accumulate=3", false, 0, &r));
+    tensor_of("tc_micro/checkpoints/step-00000030/model.safetensors", "4.bn1.num_batches_tracked",
+              &count);
+    assert_int_equal(count, 90);
+}
+
+/* Running averages do not depend on the evaluation's batch, nor on its padding. */
+static void evaluation_goes_by_the_running_averages(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    double loss[2];
+    REQUIRE_OK(train("tc_eval", NULL, false, 0, &r));
+    assert_true(r.test_accuracy > 0.6);
+    for (uint32_t i = 0; i < 2; i++) {
+        vkt_eval_result e;
+        vkt_eval_desc d = {
+            .gpu = gpu_desc(), .checkpoint = "tc_eval", .split = VKT_TEST, .batch = i ? 7 : 64
+        };
+        REQUIRE_OK(vkt_eval(&d, &e));
+        loss[i] = e.loss;
+        REQUIRE_NEAR(e.accuracy, r.test_accuracy, 0);
+        vkt_eval_result_finish(&e);
+    }
+    REQUIRE_NEAR(loss[0], loss[1], 1e-6); /* the same kernels on other rows: no sum crosses them */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(resume_is_bit_exact),
+        cmocka_unit_test(files_hold_what_pytorch_would),
+        cmocka_unit_test(every_micro_batch_is_a_ghost_batch),
+        cmocka_unit_test(evaluation_goes_by_the_running_averages),
+    };
+    return cmocka_run_group_tests_name("train_cnn", tests, NULL, NULL);
+}
