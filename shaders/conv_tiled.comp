@@ -80,7 +80,7 @@ void main()
     uint m0 = g % tiles_m * BM, n0 = g / tiles_m % tiles_n * BN;
     uint group = g / (tiles_m * tiles_n) % p.groups, s = g / (tiles_m * tiles_n) / p.groups;
     uint begin = DW != 0 ? s * p.slice * p.ow : 0, end = DW != 0 ? min(begin + p.slice * p.ow, p.pixels) : depth;
-    if (s > 0 && begin >= end) return;
+    if (s > 0 && (DW == 0 || begin >= end)) return; /* a workgroup past the last */
     first_c = group * p.ci;
     first_n = group * width;
     uint tx = tid % (BN / TN), ty = tid / (BN / TN);

@@ -44,6 +44,13 @@ static void kernels_agree_with_their_twins(void **state)
     REQUIRE_OK(vkt_check_ops(gpu, print_row, NULL));
 }
 
+/* Cut dispatches concern how a kernel finds its place, which a few cases of each row show. */
+static void a_few_of_each_agree_in_parts(void **state)
+{
+    (void)state;
+    REQUIRE_OK(vkt__check_ops(gpu, 6, print_row, NULL));
+}
+
 /* Every 16-bit pattern up and down again: the same bits, but for NaN, which stays one. */
 static void casts_of_every_16_bit_number_are_exact(void **state)
 {
@@ -456,6 +463,10 @@ int main(void)
     }, small[] = {
         cmocka_unit_test(a_plan_of_several_chunks_runs),
         cmocka_unit_test(validation_is_silent),
+    }, in_parts[] = {
+        cmocka_unit_test(a_few_of_each_agree_in_parts),
+        cmocka_unit_test(rewrites_change_nothing),
+        cmocka_unit_test(validation_is_silent),
     }, as_gpu[] = {
         cmocka_unit_test(kernels_agree_with_their_twins),
         cmocka_unit_test(bad_logits_give_nan_in_their_row_only),
@@ -471,8 +482,8 @@ int main(void)
     /* What follows is itself a lesser device. */
     if (getenv("VKT_TEST_CAP")) return failed;
     if (!open_gpu("submit=0,groups=16")) return 1;
-    failed +=
-        cmocka_run_group_tests_name("ops, each dispatch in three submissions", tests, NULL, NULL);
+    failed += cmocka_run_group_tests_name("ops, each dispatch in three submissions", in_parts, NULL,
+                                          NULL);
     vkt_gpu_destroy(&gpu);
     if (!open_gpu("cpu-kernels=0")) return 1;
     failed += cmocka_run_group_tests_name("ops, kernels of GPUs", as_gpu, NULL, NULL);

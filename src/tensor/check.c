@@ -352,8 +352,8 @@ static vkt_status check_sample(vkt_gpu *gpu, const vkt_op *op, uint32_t k, vkt_d
     return st;
 }
 
-vkt_status vkt_check_ops(vkt_gpu *gpu, void (*fn)(void *user, const vkt_check_result *r),
-                         void *user)
+vkt_status vkt__check_ops(vkt_gpu *gpu, uint32_t most,
+                          void (*fn)(void *user, const vkt_check_result *r), void *user)
 {
     static const vkt_dtype dtypes[] = { VKT_F32, VKT_F16, VKT_BF16 };
     vkt_status all = VKT_OK;
@@ -362,7 +362,7 @@ vkt_status vkt_check_ops(vkt_gpu *gpu, void (*fn)(void *user, const vkt_check_re
         /* Products have 16-bit cases of their own. */
         bool narrow = (op->narrow_in || op->narrow_out) && !op->factors, more = true;
         vkt_check_result r = { .op = op->name };
-        for (uint32_t k = 0; more; k++)
+        for (uint32_t k = 0; more && k < most; k++)
             for (size_t d = 0; d < VKT_COUNT(dtypes) && more; d++)
                 if ((d == 0 || narrow) &&
                     check_sample(gpu, op, k, dtypes[d], &r, &more) == VKT_DEVICE)
@@ -371,4 +371,10 @@ vkt_status vkt_check_ops(vkt_gpu *gpu, void (*fn)(void *user, const vkt_check_re
         fn(user, &r);
     }
     return all;
+}
+
+vkt_status vkt_check_ops(vkt_gpu *gpu, void (*fn)(void *user, const vkt_check_result *r),
+                         void *user)
+{
+    return vkt__check_ops(gpu, UINT32_MAX, fn, user);
 }

@@ -56,6 +56,9 @@ typedef struct vkt_op {
     const char *(*sample)(vkt_graph *g, uint32_t i);
 } vkt_op;
 
+/* vkt_check_ops with at most so many sample cases of each row. */
+vkt_status vkt__check_ops(vkt_gpu *gpu, uint32_t most,
+                          void (*fn)(void *user, const vkt_check_result *r), void *user);
 /* Ended by NULL. */
 extern const vkt_op *const vkt__rows[];
 /* What one node must compute and move: its row's cost, or the row's default. */
