@@ -137,7 +137,7 @@ static void measures_are_taken_in_order_and_said(void **state)
     finish("tm_plain", "tm_measure");
 }
 
-/* Of those whose data is there. */
+/* Of those whose data is there and that the device can hold. */
 static void plans_of_recipes_are_near_the_bound(void **state)
 {
     (void)state;
@@ -158,7 +158,14 @@ static void plans_of_recipes_are_near_the_bound(void **state)
         vkt_log_set(NULL, NULL, VKT_LOG_WARN);
         for (int again = 0; again < 2 && st == VKT_OK; again++) {
             c->recompute = again ? VKT_MEASURE_ALWAYS : VKT_MEASURE_NONE;
-            REQUIRE_OK(vkt__session_create(gpu, c, data, true, &s));
+            TEST_LOG_CAPTURE();
+            vkt_status fits = vkt__session_create(gpu, c, data, true, &s);
+            vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+            if (fits == VKT_OOM_DEVICE) {
+                print_message("%s: does not fit this device, left out\n", name);
+                break;
+            }
+            REQUIRE_OK(fits);
             char *text = vkt__session_explain(s), peak[64]; /* says what was planned */
             snprintf(peak, sizeof peak, "%.2f MiB of", (double)s->planned_bytes / 1048576);
             assert_non_null(strstr(text, peak));
