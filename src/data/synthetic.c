@@ -41,6 +41,7 @@ vkt_status vkt__dataset_synthetic(uint32_t n, uint32_t n_inputs, uint32_t n_clas
                                     .input_shape = { n_inputs },
                                     .n_inputs = n_inputs,
                                     .n_outputs = n_classes,
+                                    .n_targets = 1,
                                     .class_names = s->classes,
                                     .has_labels = true,
                                     .source = "synthetic" };
