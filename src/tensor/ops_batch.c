@@ -494,12 +494,13 @@ static const char *norm_sample(vkt_graph *g, uint32_t i)
     return cases[i].name;
 }
 
-/* By the running averages. */
-static const char *fixed_sample(vkt_graph *g, uint32_t i)
+/* Then by the running averages. */
+static const char *finish_sample(vkt_graph *g, uint32_t i)
 {
-    if (i >= VKT_COUNT(cases)) return NULL;
-    sample_norm(g, i, false);
-    return cases[i].name;
+    uint32_t n = VKT_COUNT(cases);
+    if (i >= 2 * n) return NULL;
+    sample_norm(g, i % n, i < n);
+    return cases[i % n].name;
 }
 
 static const char *bwd_sample(vkt_graph *g, uint32_t i)
@@ -522,7 +523,7 @@ const vkt_op vkt__op_batch_stats = { .name = "batch_stats",
                                      .record = stats_record,
                                      .ref = stats_ref,
                                      .terms = stats_terms,
-                                     .sample = fixed_sample };
+                                     .sample = norm_sample };
 const vkt_op vkt__op_batch_finish = { .name = "batch_finish",
                                       .n_in = 5,
                                       .n_out = 2,
@@ -531,7 +532,7 @@ const vkt_op vkt__op_batch_finish = { .name = "batch_finish",
                                       .record = finish_record,
                                       .ref = finish_ref,
                                       .terms = finish_terms,
-                                      .sample = norm_sample };
+                                      .sample = finish_sample };
 const vkt_op vkt__op_batch_norm = { .name = "batch_norm",
                                     .n_in = 6,
                                     .n_out = 2,
