@@ -40,10 +40,11 @@ typedef struct vkt_caps {
     vkt_gpu_class klass;
     uint32_t subgroup; /* lanes that kernels are compiled for */
     uint32_t subgroup_min, subgroup_max;
-    bool subgroup_arith;   /* subgroup add/max usable; else shared-memory trees */
-    bool subgroup_control; /* a required subgroup size can be set on compute stages */
-    uint32_t workgroup;    /* most invocations in a workgroup */
-    uint32_t groups_x;     /* most workgroups along x */
+    uint32_t workgroup_subgroups; /* most of a workgroup whose subgroup size is asked for */
+    bool subgroup_arith;          /* subgroup add/max usable; else shared-memory trees */
+    bool subgroup_control;        /* a required subgroup size can be set on compute stages */
+    uint32_t workgroup;           /* most invocations in a workgroup */
+    uint32_t groups_x;            /* most workgroups along x */
     uint32_t shared_bytes, push_bytes;
     uint64_t max_alloc_bytes, max_buffer_bytes;
     uint64_t heap_bytes;   /* device-local heap */

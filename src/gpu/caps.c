@@ -141,6 +141,7 @@ void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
     c->subgroup = p11.subgroupSize;
     c->subgroup_min = p13.minSubgroupSize;
     c->subgroup_max = p13.maxSubgroupSize;
+    c->workgroup_subgroups = p13.maxComputeWorkgroupSubgroups;
     const VkSubgroupFeatureFlags ops =
         VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
     c->subgroup_arith = (p11.subgroupSupportedOperations & ops) == ops &&

@@ -42,7 +42,8 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, const char *name, const uint32_t *spec,
         VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO, NULL,
         gpu->caps.subgroup
     };
-    bool pin = gpu->caps.subgroup_control && spec[0] % gpu->caps.subgroup == 0;
+    bool pin = gpu->caps.subgroup_control && spec[0] % gpu->caps.subgroup == 0 &&
+               spec[0] / gpu->caps.subgroup <= gpu->caps.workgroup_subgroups;
     VkComputePipelineCreateInfo info = { VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO };
     info.stage = (VkPipelineShaderStageCreateInfo) {
         VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
