@@ -137,7 +137,15 @@ refused 2 'out is missing' pack r.yaml
 works pack r.yaml --out p.pack
 packed=("${train[@]}" --set data.source=packed --set data.path=p.pack)
 works "${packed[@]}" --run of-pack
+works inspect p.pack
+grep -q 'a pack of images, 8x8x1' out && grep -q '日本 🙂 ' out || { echo "$test: FAILED: inspect of a pack"; cat out; bad=$((bad + 1)); }
+works eval of-good --data p.pack
+grep -q '^p.pack: 6 examples\|^test: 6 examples\|6 examples' out || { echo "$test: FAILED: eval on a pack"; cat out; bad=$((bad + 1)); }
+works pack r.yaml --out 9x9.pack --set data.size=9
+refused 4 "'9x9.pack' has images of 9x9x1, not the model's 8x8x1" eval of-good --data 9x9.pack
 truncate -s -50 p.pack
+refused 4 "'p.pack'" eval of-good --data p.pack
+refused 4 "'p.pack'" inspect p.pack
 refused 4 "'p.pack'" "${packed[@]}" --run r0
 echo 'no pack' >p.pack
 refused 4 "'p.pack'" "${packed[@]}" --run r0

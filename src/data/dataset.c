@@ -2,6 +2,7 @@
  * reading. */
 #include "data/corpus.h"
 #include "data/folder.h"
+#include "data/packed.h"
 #include "data/picture.h"
 
 #include <math.h>
@@ -181,6 +182,7 @@ static vkt_status open_path(vkt_dataset *ds, const char *path)
                          "columns as CSV, or train on images",
                          path, ds->schema.n_columns);
     if (!ds->schema.images) return open_table(ds, path);
+    if (vkt__packed_is(path)) return vkt__packed_open_schema(ds, path);
     if (picture || vkt__picture_name(path) || (vkt__is_dir(path) && !vkt__images_is(ds, path)))
         return vkt__pictures_open_schema(ds, path);
     return vkt__images_open_schema(ds, path);
