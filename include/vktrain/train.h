@@ -26,7 +26,7 @@ typedef struct vkt_config {
     vkt_dtype precision; /* of activations: f32, f16 or bf16 */
     vkt_data_desc data;
     uint32_t data_workers, data_prefetch; /* loader threads; ring slots */
-    int balanced_sampling;                /* 1: every class as often */
+    vkt_sampling sampling;
     vkt_augment augment;
     vkt_layer *layers;
     size_t n_layers;

@@ -112,6 +112,15 @@ static void add_word(vkt__str *s, const char *word)
     vkt__str_printf(s, plain ? " %s" : " '%s'", word);
 }
 
+/* Whether one of the settings is for the same key. */
+static bool sets_key_of(const char *one, const char *const *set, size_t n_set)
+{
+    size_t key = strcspn(one, "=") + 1;
+    for (size_t i = 0; i < n_set; i++)
+        if (!strncmp(one, set[i], key)) return true;
+    return false;
+}
+
 const char *vkt__study_command(vkt_study *s, const char *const *set, size_t n_set)
 {
     const vkt_study_desc *d = s->priv->desc;
@@ -119,8 +128,10 @@ const char *vkt__study_command(vkt_study *s, const char *const *set, size_t n_se
     vkt__str_printf(&t, "vktrain train");
     add_word(&t, d->recipe);
     for (size_t i = 0; i < d->n_set + n_set; i++) {
+        const char *one = i < d->n_set ? d->set[i] : set[i - d->n_set];
+        if (i < d->n_set && sets_key_of(one, set, n_set)) continue;
         vkt__str_printf(&t, " --set");
-        add_word(&t, i < d->n_set ? d->set[i] : set[i - d->n_set]);
+        add_word(&t, one);
     }
     /* The trial's own settings come last and win; the study's budget goes before them. */
     bool has_steps = false;

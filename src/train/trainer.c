@@ -449,7 +449,7 @@ static vkt_status prepare(vkt__trainer *t)
     vkt_log(VKT_LOG_INFO, "data", "%s: %llu train, %llu valid, %llu test", t->info->source,
             (unsigned long long)t->info->n[VKT_TRAIN], (unsigned long long)t->info->n[VKT_VALID],
             (unsigned long long)t->info->n[VKT_TEST]);
-    VKT_TRY(vkt_dataset_report(t->data));
+    VKT_TRY(vkt_dataset_report(t->data, &t->n_shared));
     t->step_examples = (double)c->batch * c->accumulate;
     t->step_items = t->step_examples * t->info->n_targets;
     if (c->accumulate > 1)
