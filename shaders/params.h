@@ -533,6 +533,10 @@ struct bench_fma_params {
     U32 n, trips;
     F32 a, b;
 };
+struct bench_matrix_params {
+    ADDR(f32s) z;
+    U32 trips, pad;
+};
 struct bench_count_params {
     ADDR(u32s) z;
     U32 index, pad;
