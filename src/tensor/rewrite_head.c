@@ -38,7 +38,8 @@ static vkt_node *reader(const vkt_graph *g, const vkt_tensor *t, const vkt_node 
 static bool is_plain_matmul(const vkt_node *n, vkt_layout layout)
 {
     return n && n->op == &vkt__op_matmul && n->attr.matmul.layout == layout && !n->in[2] &&
-           n->attr.matmul.act == VKT_ACT_NONE && !n->attr.matmul.batched && !n->out[0]->view_of;
+           !n->in[4] && n->attr.matmul.act == VKT_ACT_NONE && !n->attr.matmul.batched &&
+           !n->out[0]->view_of;
 }
 
 static bool is_inner(const vkt_tensor *t)
