@@ -69,8 +69,9 @@ void vkt_config_destroy(vkt_config **c);
  * partly changed: destroy it. */
 vkt_status vkt_config_load(vkt_config *c, const char *recipe);
 vkt_status vkt_config_parse(vkt_config *c, const char *text, size_t n, const char *source);
-/* "optim.lr=0.01", as --set gives it; lists as YAML: "schedule.milestones=[100, 200]". Not the
- * model. */
+/* "optim.lr=0.01", as --set gives it; lists as YAML: "schedule.milestones=[100, 200]". The model
+ * too: "model=[{linear: 64}, relu, linear]", or an option of one of its layers, by place or name:
+ * "model.0.out=64", "model.2.body.0.p=0.1"; "model.0=64" what a bare value there means. */
 vkt_status vkt_config_set(vkt_config *c, const char *assignment);
 /* Checks that span options (ranges are checked when set), resolves "by the rule" defaults. Call
  * last. */
@@ -137,7 +138,7 @@ typedef struct vkt_train_result {
     double norm_p50, norm_p90, norm_p99; /* percentiles of the unclipped gradient norm */
     uint64_t n_clipped, n_skipped;       /* updates of the whole run, resumed parts too */
     uint64_t n_overflows; /* fp16: skipped for the loss scale to fall; not among n_skipped */
-    uint64_t n_steps; /* steps that this call ran; after a lost device some of them twice */
+    uint64_t n_steps;     /* steps that this call ran; after a lost device some of them twice */
     double seconds, items_per_s, step_ms,
         host_us;       /* host_us: CPU time per step outside the driver's calls */
     double input_wait; /* share of the time spent waiting for input */
@@ -150,8 +151,9 @@ typedef struct vkt_train_result {
  * once, and training goes on from the last checkpoint, bit for bit; at a second loss it ends with
  * DEVICE and can be resumed. Errors as the status says; NUMERIC when the NaN policy stops it. */
 vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_result *out);
-/* Async-signal-safe request to stop after the current step with a checkpoint. It is kept until a
- * vkt_train ends: asked before one begins, that one stops at its first step. */
+/* Async-signal-safe request to stop after the current step with a checkpoint, for all that train in
+ * this process. It is kept until the last of them ends: asked before one begins, that one stops at
+ * its first step. */
 void vkt_train_stop(void);
 
 /* Evaluation of a saved model. checkpoint: a run folder (its best), or a checkpoint folder. */
@@ -195,7 +197,7 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
 
 /* The model of a run (its best checkpoint) or checkpoint as a file for other programs, by its
  * ending: .onnx (input and outputs are described in src/train/onnx.h) or .safetensors. The averaged
- * weights, where the run kept an average. UNSUPPORTED: an op that ONNX can't express; ARG: another
+ * weights, where the run kept an average. ARG: an op that ONNX can't express, or another
  * ending. */
 vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path);
 /* Text that goes on from a prompt, by a language model's checkpoint (or a run's best). Beyond the
