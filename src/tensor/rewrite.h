@@ -17,8 +17,9 @@ typedef struct vkt__pass {
 } vkt__pass;
 
 extern const vkt__pass vkt__pass_residual_norm, vkt__pass_act, vkt__pass_act_bwd,
-    vkt__pass_batch_norm, vkt__pass_head, vkt__pass_residual, vkt__pass_accumulate,
-    vkt__pass_relu_dropout, vkt__pass_chain, vkt__pass_precision, vkt__pass_split;
+    vkt__pass_batch_norm, vkt__pass_batch_pool, vkt__pass_head, vkt__pass_residual,
+    vkt__pass_accumulate, vkt__pass_relu_dropout, vkt__pass_chain, vkt__pass_precision,
+    vkt__pass_split;
 
 /* Calls `at` on every node in order; counts what it returns true for. `at` may remove nodes. */
 uint32_t vkt__each_node(vkt_graph *g, bool training,
