@@ -51,6 +51,11 @@ for name in loss metric lr gradient-norm gradient-histogram throughput; do
         "healthy/report-$name.png" || fail "picture $name"
 done
 
+# ---- a metric that counts classes alike
+train --run by-class --set checkpoint.metric=macro_f1 --set train.steps=60
+report by-class --no-png
+grep -q 'balanced accuracy 0\.[0-9]*, macro F1 0\.' by-class/report.html && grep -q '>macro_f1<' by-class/report.html || fail "the metrics of classes"
+
 # ---- a finding (test_planted.sh has them all)
 train --run clipped --set optim.clip=0.02
 report clipped --no-png

@@ -77,6 +77,11 @@ static void plot_metric(vkt__page *p, const vkt__run_view *r)
                                               smooth, .color = 0 });
     vkt__plot_add(&plot,
                   &(vkt__series) { "validation", VKT__LINE, n, c->eval_step, valid, .color = 1 });
+    /* The metric that selects, where it is another one of classes. */
+    if (accuracy && r->rec.metric && strcmp(r->rec.metric, "accuracy") &&
+        strcmp(r->rec.metric, "loss"))
+        vkt__plot_add(&plot, &(vkt__series) { r->rec.metric, VKT__LINE, c->n_evals, c->eval_step,
+                                              c->eval_metric, .color = 4 });
     if (r->rec.best_step) vkt__plot_rule(&plot, (double)r->rec.best_step, true, "best");
     vkt__page_plot(p, &plot, "metric");
     free(smooth);

@@ -17,6 +17,19 @@ static const char *number(vkt__arena *a, double v)
     return isnan(v) ? "-" : CELL("%.5g", v);
 }
 
+/* Of the last evaluation of a split at a step (0: any): what a class counts alike, however rare. */
+static const char *class_means(vkt__run_view *r, const char *split, uint64_t step)
+{
+    vkt__arena *a = &r->arena;
+    const vkt_history_eval *found = NULL;
+    for (size_t i = 0; i < r->h->n_evals; i++)
+        if (!strcmp(r->h->evals[i].split, split) && (!step || r->h->evals[i].step == step))
+            found = &r->h->evals[i];
+    if (!found || isnan(found->balanced_accuracy)) return "-";
+    return CELL("balanced accuracy %s, macro F1 %s", number(a, found->balanced_accuracy),
+                number(a, found->macro_f1));
+}
+
 static void summary(vkt__page *p, vkt__run_view *r)
 {
     vkt__arena *a = &r->arena;
@@ -34,6 +47,8 @@ static void summary(vkt__page *p, vkt__run_view *r)
                                   number(a, x->valid_accuracy), number(a, x->valid_mae)) },
         { "test", CELL("loss %s, accuracy %s, mae %s", number(a, x->test_loss),
                        number(a, x->test_accuracy), number(a, x->test_mae)) },
+        { "valid, by class", class_means(r, "valid", x->best_step) },
+        { "test, by class", class_means(r, "test", 0) },
         { "parameters", CELL("%llu", (unsigned long long)x->n_params) },
         { "data", text_or(x->data) },
         { "device", text_or(x->device) },

@@ -1,0 +1,56 @@
+/* The table of runs: what vktrain runs reads, keeps and shows. */
+#ifndef CMD_RUNS_H
+#define CMD_RUNS_H
+
+#include "cli.h"
+
+typedef struct runs_options {
+    cli_options common;
+    bool json, csv, markdown, compare;
+    cli_list filter, show;
+    const char *sort;
+} runs_options;
+
+typedef struct row {
+    const vkt_run_info *r;
+    vkt_config *config; /* read when an option is asked for; NULL: not read, or not readable */
+    bool tried;
+} row;
+
+typedef struct table {
+    row *rows;
+    size_t n;
+    vkt_run_info **lists;
+    size_t n_lists;
+} table;
+
+/* What run.json says: a text, a count or a number of vkt_run_info. */
+typedef struct runs_field {
+    const char *name;
+    size_t at;
+    char type; /* t, c, n */
+} runs_field;
+
+/* ---- runs_table.c ---- */
+
+const runs_field *runs_fields(size_t *n);
+/* A key's place: 0.. fields, then the options of a recipe; -1: there is none. */
+int runs_find_key(const char *key);
+/* The same; says which key is near, and returns an exit code. */
+int runs_known_key(const char *key, int *out);
+/* The value as text into out; "" where there is none. Numbers in full precision. */
+void runs_value(row *x, int key, char *out, size_t n);
+/* As --filter and --sort say; an exit code. */
+int runs_filter(const runs_options *o, table *t);
+int runs_sort(const runs_options *o, table *t);
+
+/* ---- runs_print.c ---- */
+
+void runs_print_csv(const runs_options *o, table *t);
+void runs_print_json(const runs_options *o, table *t);
+/* For people, or as markdown. */
+void runs_print_text(const runs_options *o, table *t);
+/* Side by side; an exit code. */
+int runs_compare(table *t);
+
+#endif

@@ -1,0 +1,240 @@
+/* What a run says under a key, and which runs are shown in what order. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd_runs.h"
+
+#define TEXT(name, field)                                                                          \
+    {                                                                                              \
+        name, offsetof(vkt_run_info, field), 't'                                                   \
+    }
+#define COUNT(name, field)                                                                         \
+    {                                                                                              \
+        name, offsetof(vkt_run_info, field), 'c'                                                   \
+    }
+#define NUMBER(name, field)                                                                        \
+    {                                                                                              \
+        name, offsetof(vkt_run_info, field), 'n'                                                   \
+    }
+static const runs_field fields[] = {
+    TEXT("run", dir),
+    TEXT("name", name),
+    TEXT("status", status),
+    COUNT("step", step),
+    COUNT("total", total),
+    TEXT("metric", metric),
+    NUMBER("best", best_metric),
+    NUMBER("test_accuracy", test_accuracy),
+    NUMBER("items_per_s", items_per_s),
+    TEXT("started", started),
+    TEXT("device", device),
+    TEXT("note", note),
+    TEXT("command", command),
+    TEXT("error", error),
+    NUMBER("test_mae", test_mae),
+    COUNT("best_step", best_step),
+    NUMBER("test_loss", test_loss),
+    NUMBER("seconds", seconds),
+    TEXT("recipe", recipe),
+    TEXT("commit", commit),
+    TEXT("changes", changes),
+};
+
+const runs_field *runs_fields(size_t *n)
+{
+    *n = CLI_COUNT(fields);
+    return fields;
+}
+
+int runs_find_key(const char *key)
+{
+    vkt_option_info o;
+    for (size_t i = 0; i < CLI_COUNT(fields); i++)
+        if (!strcmp(fields[i].name, key)) return (int)i;
+    for (size_t i = 0; vkt_option(i, &o); i++)
+        if (!strcmp(o.name, key)) return (int)(CLI_COUNT(fields) + i);
+    return -1;
+}
+
+int runs_known_key(const char *key, int *out)
+{
+    const char *names[CLI_COUNT(fields) + 200];
+    size_t n = 0;
+    vkt_option_info o;
+    *out = runs_find_key(key);
+    if (*out >= 0) return 0;
+    for (; n < CLI_COUNT(fields); n++) names[n] = fields[n].name;
+    for (size_t i = 0; i < 200 && vkt_option(i, &o); i++) names[n++] = o.name;
+    const char *near = vkt_nearest(key, names, n);
+    cli_error("runs: '%s' is no field of a run and no option of a recipe%s%s%s", key,
+              near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return CLI_USAGE;
+}
+
+static const vkt_config *config_of(row *x)
+{
+    if (x->tried || !x->r->config) return x->config;
+    x->tried = true;
+    if (vkt_config_create(&x->config) == VKT_OK &&
+        vkt_config_parse(x->config, x->r->config, strlen(x->r->config), x->r->dir) != VKT_OK)
+        vkt_config_destroy(&x->config);
+    return x->config;
+}
+
+void runs_value(row *x, int key, char *out, size_t n)
+{
+    const char *at = (const char *)x->r;
+    out[0] = 0;
+    if (key >= (int)CLI_COUNT(fields)) {
+        const vkt_config *c = config_of(x);
+        char *v = c ? vkt_option_value(c, (size_t)key - CLI_COUNT(fields)) : NULL;
+        size_t quoted = v && v[0] == '"' && v[strlen(v) - 1] == '"' && strlen(v) > 1;
+        if (v) snprintf(out, n, "%.*s", (int)(strlen(v) - 2 * quoted), v + quoted);
+        free(v);
+        return;
+    }
+    at += fields[key].at;
+    const char *text;
+    uint64_t count;
+    double number;
+    switch (fields[key].type) {
+    case 't':
+        memcpy(&text, at, sizeof text);
+        snprintf(out, n, "%s", text ? text : "");
+        break;
+    case 'c':
+        memcpy(&count, at, sizeof count);
+        snprintf(out, n, "%llu", (unsigned long long)count);
+        break;
+    default:
+        memcpy(&number, at, sizeof number);
+        if (isfinite(number)) snprintf(out, n, "%.9g", number);
+    }
+}
+
+static bool number_of(const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && !*end;
+}
+
+/* Numbers by size, all else by letters; what is missing comes last. */
+static int order(const char *a, const char *b)
+{
+    double x, y;
+    if (!*a || !*b) return !*a - !*b;
+    if (number_of(a, &x) && number_of(b, &y)) return (x > y) - (x < y);
+    return strcmp(a, b);
+}
+
+/* ---- filters ---- */
+
+typedef struct filter {
+    int key;
+    char op; /* = ! < > l(<=) g(>=) ~ */
+    const char *value;
+} filter;
+
+static int parse_filter(const char *text, filter *out)
+{
+    size_t n = strcspn(text, "=!<>~");
+    char c = text[n], key[64];
+    size_t skip = 1;
+    if (!c || !n || n >= sizeof key || (c == '!' && text[n + 1] != '=')) {
+        cli_error("runs: --filter %s: KEY=VALUE is expected, or != < > <= >= ~", text);
+        return CLI_USAGE;
+    }
+    out->op = c;
+    if ((c == '<' || c == '>') && text[n + 1] == '=') out->op = c == '<' ? 'l' : 'g', skip = 2;
+    if (c == '!') skip = 2;
+    snprintf(key, sizeof key, "%.*s", (int)n, text);
+    out->value = text + n + skip;
+    return runs_known_key(key, &out->key);
+}
+
+static bool passes(row *x, const filter *f)
+{
+    char text[600];
+    runs_value(x, f->key, text, sizeof text);
+    if (f->op == '~') return strstr(text, f->value) != NULL;
+    if (!*text && *f->value) return f->op == '!';
+    int c = order(text, f->value);
+    switch (f->op) {
+    case '=':
+        return c == 0;
+    case '!':
+        return c != 0;
+    case '<':
+        return c < 0;
+    case '>':
+        return c > 0;
+    case 'l':
+        return c <= 0;
+    default:
+        return c >= 0;
+    }
+}
+
+int runs_filter(const runs_options *o, table *t)
+{
+    for (size_t i = 0; i < o->filter.n; i++) {
+        filter f;
+        size_t k = 0;
+        int rc = parse_filter(o->filter.item[i], &f);
+        if (rc) return rc;
+        for (size_t r = 0; r < t->n; r++) {
+            if (passes(&t->rows[r], &f))
+                t->rows[k++] = t->rows[r];
+            else
+                vkt_config_destroy(&t->rows[r].config);
+        }
+        t->n = k;
+    }
+    return 0;
+}
+
+/* ---- sorting: keys are read once ---- */
+
+typedef struct keyed {
+    char *key;
+    size_t at;
+    bool falling;
+} keyed;
+
+static int by_key(const void *a, const void *b)
+{
+    const keyed *x = a, *y = b;
+    int c = order(x->key, y->key);
+    if (x->falling && *x->key && *y->key) c = -c;
+    return c ? c : (x->at > y->at) - (x->at < y->at);
+}
+
+int runs_sort(const runs_options *o, table *t)
+{
+    int key;
+    bool falling = o->sort && o->sort[0] == '-';
+    if (!o->sort || !t->n) return 0;
+    int rc = runs_known_key(o->sort + falling, &key);
+    if (rc) return rc;
+    keyed *k = calloc(t->n, sizeof *k);
+    row *rows = calloc(t->n, sizeof *rows);
+    char text[600];
+    for (size_t i = 0; k && rows && i < t->n; i++) {
+        runs_value(&t->rows[i], key, text, sizeof text);
+        char *copy = malloc(strlen(text) + 1);
+        if (copy) strcpy(copy, text);
+        k[i] = (keyed) { copy, i, falling };
+        if (!copy) rc = CLI_MEMORY;
+    }
+    if (k && rows && !rc) {
+        qsort(k, t->n, sizeof *k, by_key);
+        for (size_t i = 0; i < t->n; i++) rows[i] = t->rows[k[i].at];
+        memcpy(t->rows, rows, t->n * sizeof *rows);
+    }
+    for (size_t i = 0; k && i < t->n; i++) free(k[i].key);
+    free(k);
+    free(rows);
+    return rc;
+}
