@@ -3,7 +3,7 @@
 
 typedef struct export_options {
     cli_options common;
-    const char *out, *hf;
+    const char *out, *hf, *adapter;
 } export_options;
 
 #define AT(field) offsetof(export_options, field)
@@ -12,15 +12,26 @@ static const cli_flag flags[] = {
       "its ending says the format: .onnx or .safetensors" },
     { "--hf", CLI_TEXT, AT(hf), "FOLDER", NULL,
       "a language model as transformers loads it: config.json, model.safetensors, the tokenizer" },
+    { "--adapter", CLI_TEXT, AT(adapter), "FOLDER", NULL,
+      "of a run with lora.rank the adapter alone, as PEFT loads it" },
     { 0 },
 };
 
 static int run(void *options)
 {
     const export_options *o = options;
-    const char *path = o->hf ? o->hf : o->out ? o->out : "model.onnx";
-    vkt_status st = o->hf ? vkt_export_hf(o->common.args[0], path)
-                          : vkt_export(&o->common.gpu, o->common.args[0], path);
+    const char *from = o->common.args[0], *path;
+    vkt_status st;
+    if (!!o->hf + !!o->out + !!o->adapter > 1) {
+        cli_error("export: one of -o, --hf and --adapter at a time");
+        return CLI_USAGE;
+    }
+    if (o->hf)
+        st = vkt_export_hf(from, path = o->hf);
+    else if (o->adapter)
+        st = vkt_export_adapter(from, path = o->adapter);
+    else
+        st = vkt_export(&o->common.gpu, from, path = o->out ? o->out : "model.onnx");
     if (st == VKT_OK) printf("%s\n", path);
     return cli_exit_code(st);
 }

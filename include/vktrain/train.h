@@ -30,8 +30,10 @@ typedef struct vkt_config {
     vkt_augment augment;
     vkt_layer *layers;
     size_t n_layers;
-    const char *init; /* folder whose model.safetensors (or shards of it) the weights begin with;
-                         without layers, its config.json says the model; NULL: at random */
+    const char *init; /* what the weights begin with: a Hugging Face folder, a run, a checkpoint or
+                         a safetensors file; without layers, a folder says the model too; NULL: at
+                         random */
+    vkt_lora lora;    /* adapters beside the weights of init */
     float label_smoothing;
     int64_t ignore_index; /* -1: none */
     vkt_class_weighting class_weight;
@@ -40,7 +42,6 @@ typedef struct vkt_config {
     vkt_optim_desc optim;
     vkt_measure offload;   /* optimizer moments in the host's memory */
     vkt_measure recompute; /* activations computed again in the backward pass */
-    const char *init_from; /* weights to begin with: safetensors, run or checkpoint; NULL: none */
     const char *freeze;    /* pattern of parameters that stay as they are; NULL: none */
     vkt_schedule schedule; /* .steps is train.steps, .lr is optim.lr */
     uint32_t batch;        /* examples of a micro-batch */
@@ -137,7 +138,7 @@ typedef struct vkt_train_result {
     double norm_p50, norm_p90, norm_p99; /* percentiles of the unclipped gradient norm */
     uint64_t n_clipped, n_skipped;       /* updates of the whole run, resumed parts too */
     uint64_t n_overflows; /* fp16: skipped for the loss scale to fall; not among n_skipped */
-    uint64_t n_steps; /* steps that this call ran; after a lost device some of them twice */
+    uint64_t n_steps;     /* steps that this call ran; after a lost device some of them twice */
     double seconds, items_per_s, step_ms,
         host_us;       /* host_us: CPU time per step outside the driver's calls */
     double input_wait; /* share of the time spent waiting for input */
@@ -228,9 +229,13 @@ vkt_status vkt_model_save(vkt_model *m, const char *path);
 /* Every tensor must be there with its shape; FORMAT and IO errors name it. */
 vkt_status vkt_model_load(vkt_model *m, const char *path);
 
-/* A language model's checkpoint (or a run's best) as a folder that Hugging Face transformers loads.
+/* A language model's checkpoint (or a run's best) as a folder that Hugging Face transformers loads,
+ * an adapter merged into its base.
  * ARG: the folder is there already, or the model is neither of GPT-2's nor of Llama's kind. */
 vkt_status vkt_export_hf(const char *checkpoint, const char *folder);
+/* The adapter of a run with lora.rank as a folder that PEFT loads: adapter_config.json and
+ * adapter_model.safetensors. ARG as above, or the run trained no adapter. */
+vkt_status vkt_export_adapter(const char *checkpoint, const char *folder);
 
 /* One tensor of a safetensors file. */
 typedef struct vkt_tensor_info {
