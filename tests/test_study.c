@@ -3,6 +3,7 @@
 
 #include "base/os.h"
 #include "study/space.h"
+#include "study/study_run.h"
 #include "train/curve.h"
 #include "vktrain/vktrain.h"
 
@@ -145,6 +146,33 @@ static void a_rise_is_told_from_noise(void **state)
     assert_false(vkt__curve_rise(v, 0).rises);
 }
 
+/* A loss that falls fastest at 10^-2.5, is lowest at about 0.1 and leaves it, with noise. */
+static void a_ramp_is_read(void **state)
+{
+    (void)state;
+    enum { STEPS = 400 };
+    double lr[STEPS], loss[STEPS];
+    for (int i = 0; i < STEPS; i++) {
+        double at = -5 + 7.0 * i / (STEPS - 1); /* decimal logarithm of the rate */
+        lr[i] = pow(10, at);
+        loss[i] = 2.3 - 2 / (1 + exp(-3 * (at + 2.5))) + (at > -1 ? pow(at + 1, 3) : 0) +
+                  0.02 * vkt_rand_normal(3, VKT_RNG_TEST, (uint64_t)i);
+    }
+    vkt__ramp r = vkt__ramp_read(lr, loss, STEPS);
+    assert_true(r.falls && r.steepest > 1e-3 && r.steepest < 1e-2); /* 10^-2.5 */
+    assert_true(r.lowest > 3e-2 && r.lowest < 1 && r.rises > r.lowest && r.rises < 20);
+    for (int i = 240; i < STEPS; i++) loss[i] = NAN; /* it diverged there */
+    r = vkt__ramp_read(lr, loss, STEPS);
+    assert_true(r.falls && r.rises > lr[230] && r.rises < lr[260]);
+    r = vkt__ramp_read(lr, loss, 240); /* it ended before it rose */
+    assert_true(r.falls && isnan(r.rises));
+    for (int i = 0; i < STEPS; i++) loss[i] = 1 + i;
+    assert_false(vkt__ramp_read(lr, loss, STEPS).falls);
+    loss[0] = NAN;
+    assert_false(vkt__ramp_read(lr, loss, STEPS).falls);
+    assert_false(vkt__ramp_read(lr, loss, 0).falls);
+}
+
 static void periods_are_found(void **state)
 {
     (void)state;
@@ -283,6 +311,7 @@ int main(void)
         cmocka_unit_test(points_stay_in_the_space),
         cmocka_unit_test(halton_is_stratified),
         cmocka_unit_test(a_rise_is_told_from_noise),
+        cmocka_unit_test(a_ramp_is_read),
         cmocka_unit_test(periods_are_found),
         cmocka_unit_test(quantiles),
         cmocka_unit_test(damaged_lines_are_left_out_and_said),

@@ -21,7 +21,10 @@ static const vkt__choice colors[] = {
 static const vkt__choice bad_files[] = { { "skip", VKT_BAD_SKIP },
                                          { "stop", VKT_BAD_STOP },
                                          { 0 } };
-static const vkt__choice samplings[] = { { "shuffle", 0 }, { "balanced", 1 }, { 0 } };
+static const vkt__choice samplings[] = { { "shuffle", VKT_SAMPLING_SHUFFLE },
+                                         { "balanced", VKT_SAMPLING_BALANCED },
+                                         { "in-order", VKT_SAMPLING_IN_ORDER },
+                                         { 0 } };
 static const vkt__choice headers[] = { { "auto", 0 }, { "yes", 0 }, { "no", 0 }, { 0 } };
 static const vkt__choice missings[] = { { "error", VKT_MISSING_ERROR },
                                         { "mean", VKT_MISSING_MEAN },
@@ -55,6 +58,7 @@ static const vkt__choice schedules[] = { { "constant", VKT_SCHED_CONSTANT },
                                          { "polynomial", VKT_SCHED_POLYNOMIAL },
                                          { "steps", VKT_SCHED_STEPS },
                                          { "wsd", VKT_SCHED_WSD },
+                                         { "ramp", VKT_SCHED_RAMP },
                                          { 0 } };
 static const vkt__choice metrics[] = { { "auto", 0 },
                                        { "accuracy", 0 },
@@ -152,8 +156,11 @@ static const vkt__option options[] = {
     { "data.prefetch", VKT__OPT_U32, AT(data_prefetch), "4", 2, 64, "batches",
       "filled ahead of the device", NULL, NULL },
 
-    { "data.sampling", VKT__OPT_ENUM, AT(balanced_sampling), "shuffle", 0, 0, "",
-      "balanced: every class as often, whatever its size", samplings, NULL },
+    { "data.sampling", VKT__OPT_ENUM, AT(sampling), "shuffle", 0, 0, "",
+      "balanced: every class as often, whatever its size; in-order: as the data lie there, for "
+      "data "
+      "that were shuffled when they were packed",
+      samplings, NULL },
     { "data.augment.crop_padding", VKT__OPT_U32, AT(augment.crop_padding), "0", 0, 4096, "pixels",
       "images: shifted by up to so many each way, edges repeated", NULL, NULL },
     { "data.augment.flip", VKT__OPT_F32, AT(augment.flip), "0", 0, 1, "",
@@ -207,14 +214,14 @@ static const vkt__option options[] = {
       "list of {pattern, lr_scale, weight_decay}; the first match of a parameter's name wins", NULL,
       NULL },
 
-    { "schedule.kind", VKT__OPT_ENUM, AT(schedule.kind), "constant", 0, 0, "", "how the rate falls",
-      schedules, NULL },
+    { "schedule.kind", VKT__OPT_ENUM, AT(schedule.kind), "constant", 0, 0, "",
+      "how the rate falls (ramp: rises, for a search of rates)", schedules, NULL },
     { "schedule.warmup", VKT__OPT_U64, AT(schedule.warmup), "0", 0, 1e9, "steps",
       "of linear rise before the schedule", NULL, NULL },
     { "schedule.warmup_included", VKT__OPT_BOOL, AT(schedule.warmup_included), "false", 0, 1, "",
       "take the warmup out of train.steps, not on top", NULL, NULL },
     { "schedule.final_ratio", VKT__OPT_F64, AT(schedule.final_ratio), "0", 0, 1, "",
-      "linear, cosine, polynomial, wsd: last rate / peak", NULL, NULL },
+      "linear, cosine, polynomial, wsd: last rate / peak; ramp: first rate / last", NULL, NULL },
     { "schedule.power", VKT__OPT_F64, AT(schedule.power), "1", 0.01, 100, "", "polynomial", NULL,
       NULL },
     { "schedule.gamma", VKT__OPT_F64, AT(schedule.gamma), "0.1", 1e-6, 1, "",
