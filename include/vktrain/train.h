@@ -134,6 +134,7 @@ typedef struct vkt_train_result {
     double valid_loss, valid_accuracy,
         valid_mae; /* best checkpoint, full validation set; as in vkt_progress */
     double test_loss, test_accuracy, test_mae; /* best checkpoint; NAN without a test split */
+    double valid_perplexity, valid_bits_per_byte; /* of valid_loss, text; else NAN */
     double sample_gap; /* full minus sampled validation metric; NAN if not sampled */
     double norm_p50, norm_p90, norm_p99; /* percentiles of the unclipped gradient norm */
     uint64_t n_clipped, n_skipped;       /* updates of the whole run, resumed parts too */

@@ -594,6 +594,8 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
                                 .valid_loss = NAN,
                                 .valid_accuracy = NAN,
                                 .valid_mae = NAN,
+                                .valid_perplexity = NAN,
+                                .valid_bits_per_byte = NAN,
                                 .best_metric = NAN,
                                 .sample_gap = NAN };
     atomic_fetch_add(&n_training, 1);

@@ -257,6 +257,8 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     r->valid_loss = e.loss / (double)e.n;
     r->valid_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
     r->valid_mae = classify ? NAN : e.abs_error / (double)e.n;
+    r->valid_perplexity = vkt__eval_perplexity(&e);
+    r->valid_bits_per_byte = vkt__eval_bits_per_byte(&e);
     r->sample_gap = t->c->eval_sample && t->c->eval_sample < t->info->n[split]
                         ? vkt__eval_metric(&e, t->c->metric) - r->best_metric
                         : NAN;
