@@ -1,5 +1,6 @@
-/* vktrain inspect: what a file holds, found by its content: safetensors, IDX, CSV (each of the last
- * two may be gzipped), a shard of tokens, a tokenizer, a run folder, a checkpoint folder. */
+/* vktrain inspect: what a file holds, found by its content: safetensors, GGUF, IDX, CSV (each of
+ * the last two may be gzipped), a shard of tokens, a tokenizer, a run folder, a checkpoint folder.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
@@ -435,6 +436,49 @@ static bool is_tokenizer(const char *path)
     return yes;
 }
 
+/* ---- GGUF ---- */
+
+static void add_value(void *user, const char *key, const char *value)
+{
+    cells *c = user;
+    add_cell(&c[0], key);
+    add_cell(&c[0], value);
+}
+
+static void add_gguf_tensor(void *user, const vkt_tensor_info *t)
+{
+    cells *c = user;
+    char shape[128] = "[", *p = shape + 1;
+    for (uint32_t i = 0; i < t->rank; i++)
+        p += snprintf(p, sizeof shape - (size_t)(p - shape), "%s%llu", i ? ", " : "",
+                      (unsigned long long)t->shape[i]);
+    snprintf(p, sizeof shape - (size_t)(p - shape), "]");
+    add_cell(&c[1], t->name ? t->name : "");
+    add_cell(&c[1], t->dtype);
+    add_cell(&c[1], shape);
+}
+
+static int inspect_gguf(const char *path)
+{
+    static const cli_column values[] = { { "key", false, 48 }, { "value", false, 0 } },
+                            columns[] = { { "tensor", false, 0 },
+                                          { "type", false, 0 },
+                                          { "shape", false, 0 } };
+    cells c[2] = { { 0 }, { 0 } };
+    vkt_gguf_visitor v = { add_value, add_gguf_tensor, c };
+    vkt_status st = vkt_gguf_list(path, &v);
+    if (st == VKT_OK) {
+        printf("%s%s%s: GGUF, %s tensors\n", cli_color(stdout, CLI_BOLD), path,
+               cli_color(stdout, CLI_PLAIN), cli_count(c[1].n / CLI_COUNT(columns)));
+        print_cells(&c[0], values, CLI_COUNT(values));
+        putchar('\n');
+        print_cells(&c[1], columns, CLI_COUNT(columns));
+    }
+    free_cells(&c[0]);
+    free_cells(&c[1]);
+    return cli_exit_code(st);
+}
+
 /* ---- the command ---- */
 
 static int inspect(const char *path)
@@ -446,6 +490,8 @@ static int inspect(const char *path)
     int n = gzread(f, head, sizeof head), rc;
     if (n >= 9 && head[8] == '{' && !head[7] && !head[6] && !head[5]) {
         rc = inspect_safetensors(path);
+    } else if (n >= 4 && !memcmp(head, "GGUF", 4)) {
+        rc = inspect_gguf(path);
     } else if (n >= 4 && !head[0] && !head[1] && head[2] >= 8 && head[2] <= 14 && head[3]) {
         gzseek(f, 4, SEEK_SET);
         rc = inspect_idx(path, f, head);
@@ -514,8 +560,9 @@ const cli_command cmd_inspect = {
     .name = "inspect",
     .args = "FILE...",
     .summary = "what a file or a run holds",
-    .details = "FILE is a safetensors, IDX or CSV file (the last two may be gzipped), a shard of "
-               "tokens, a tokenizer, a run folder, or a checkpoint folder; with --augment a recipe.",
+    .details =
+        "FILE is a safetensors, GGUF, IDX or CSV file (the last two may be gzipped), a shard of "
+        "tokens, a tokenizer, a run folder, or a checkpoint folder; with --augment a recipe.",
     .min_args = 1,
     .max_args = SIZE_MAX,
     .flags = flags,

@@ -133,7 +133,7 @@ typedef struct vkt_train_result {
     double best_metric; /* on the validation split, chosen in retrospect */
     double valid_loss, valid_accuracy,
         valid_mae; /* best checkpoint, full validation set; as in vkt_progress */
-    double test_loss, test_accuracy, test_mae; /* best checkpoint; NAN without a test split */
+    double test_loss, test_accuracy, test_mae;    /* best checkpoint; NAN without a test split */
     double valid_perplexity, valid_bits_per_byte; /* of valid_loss, text; else NAN */
     double sample_gap; /* full minus sampled validation metric; NAN if not sampled */
     double norm_p50, norm_p90, norm_p99; /* percentiles of the unclipped gradient norm */
@@ -249,6 +249,23 @@ typedef struct vkt_tensor_info {
  * __metadata__ object as JSON text or NULL, caller frees. */
 vkt_status vkt_safetensors_list(const char *path, void (*fn)(void *user, const vkt_tensor_info *t),
                                 void *user, char **metadata);
+
+/* What a GGUF file holds; each function may be NULL. Texts are good during the call. */
+typedef struct vkt_gguf_visitor {
+    void (*value)(void *user, const char *key, const char *value);
+    void (*tensor)(void *user, const vkt_tensor_info *t); /* shape: rows first; bytes 0: unknown */
+    void *user;
+} vkt_gguf_visitor;
+/* Calls them for each value and tensor. FORMAT: it is no GGUF file of version 2 or 3, or damaged.
+ */
+vkt_status vkt_gguf_list(const char *path, const vkt_gguf_visitor *v);
+
+/* Types that weights are exported in. */
+typedef enum vkt_export_type { VKT_EXPORT_F32, VKT_EXPORT_F16 } vkt_export_type;
+/* A language model's checkpoint (or a run's best) as a GGUF file, with its tokenizer, as llama.cpp
+ * reads it: GPT-2's and Llama's kind. Matrices are of the type asked for, vectors f32. ARG: the
+ * model is of another kind, or has what llama.cpp's architectures have not. */
+vkt_status vkt_export_gguf(const char *checkpoint, const char *path, vkt_export_type type);
 
 /* What a run measured, read from its metrics.jsonl. NAN: not measured; a loss or norm that was NaN
  * reads NAN, one that was infinite INFINITY. */

@@ -79,7 +79,7 @@ static vkt_status speaker_open(const vkt_generate_desc *d, speaker *s)
     vkt_model_desc model = { .layers = c->layers,
                              .n_layers = c->n_layers,
                              .input = vkt_shape1(c->data.context),
-                             .n_outputs = vkt_tokenizer_get_info(s->tokenizer)->n_vocab,
+                             .n_outputs = vkt__trained_n_vocab(&s->trained, s->tokenizer),
                              .source = s->trained.ckpt->dir };
     VKT_TRY(vkt_model_create(s->gpu, &model, &s->model));
     VKT_TRY(vkt__weights_create(s->model, NULL, &w));

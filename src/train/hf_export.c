@@ -93,7 +93,7 @@ vkt_status vkt__language_open(const char *checkpoint, vkt__language *l)
     vkt_model_desc desc = { .layers = c->layers,
                             .n_layers = c->n_layers,
                             .input = vkt_shape1(c->data.context),
-                            .n_outputs = vkt_tokenizer_get_info(l->tokenizer)->n_vocab,
+                            .n_outputs = vkt__trained_n_vocab(&l->trained, l->tokenizer),
                             .source = l->trained.ckpt->dir };
     VKT_TRY(vkt_model_create(NULL, &desc, &l->model));
     VKT_TRY(vkt__weights_create(l->model, NULL, &l->weights));

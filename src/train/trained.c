@@ -27,6 +27,11 @@ void vkt__trained_close(vkt__trained *t)
     vkt__checkpoint_close(&t->ckpt);
 }
 
+uint32_t vkt__trained_n_vocab(const vkt__trained *t, const vkt_tokenizer *tokenizer)
+{
+    return VKT_MAX(t->config->data.vocab, vkt_tokenizer_get_info(tokenizer)->n_vocab);
+}
+
 /* What the checkpoint does not hold comes from where the run began, and is what it was. */
 static vkt_status fill_base(const vkt__trained *t, const vkt__st_tensor *all, size_t n)
 {

@@ -15,6 +15,8 @@ typedef struct vkt__trained {
 /* path: a run (its best checkpoint) or a checkpoint folder. vkt__trained_close whatever came. */
 vkt_status vkt__trained_open(const char *path, vkt__trained *out);
 void vkt__trained_close(vkt__trained *t);
+/* Outputs of its model, whose tokenizer may have fewer. */
+uint32_t vkt__trained_n_vocab(const vkt__trained *t, const vkt_tokenizer *tokenizer);
 /* Fills the plain model's tensors: the average of the weights where the run kept one, unless raw.
  * FORMAT: they are of another model, or the base of an adapter is not the one that it was trained
  * beside; IO: it is not there. */
