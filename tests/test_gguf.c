@@ -3,7 +3,6 @@
 #include "testing.h"
 
 #include "base/os.h"
-#include "on_device.h"
 #include "train/gguf.h"
 #include "train/half.h"
 #include "train/safetensors.h"
@@ -21,7 +20,7 @@ static void train(const char *model, const char *dir)
     REQUIRE_OK(vkt_config_create(&c));
     REQUIRE_OK(vkt_config_parse(c, recipe.data, recipe.len, "t.yaml"));
     REQUIRE_OK(vkt_config_finish(c));
-    REQUIRE_OK(vkt_train(c, &(vkt_train_desc) { .run_dir = dir, .gpu = test_gpu_desc("") }, &r));
+    REQUIRE_OK(vkt_train(c, &(vkt_train_desc) { .run_dir = dir }, &r));
     vkt_config_destroy(&c);
     vkt__str_finish(&recipe);
 }

@@ -5,7 +5,6 @@
 #include <jansson.h>
 
 #include "base/os.h"
-#include "on_device.h"
 #include "train/adapter.h"
 #include "train/hf.h"
 
@@ -26,7 +25,7 @@ static vkt_status train(const char *recipe, const char *dir, bool resume, vkt_tr
     REQUIRE_OK(vkt_config_create(&c));
     vkt_status st = vkt_config_parse(c, recipe, strlen(recipe), "t.yaml");
     if (st == VKT_OK) st = vkt_config_finish(c);
-    vkt_train_desc desc = { .run_dir = dir, .resume = resume, .gpu = test_gpu_desc("") };
+    vkt_train_desc desc = { .run_dir = dir, .resume = resume };
     if (st == VKT_OK) st = vkt_train(c, &desc, r);
     vkt_config_destroy(&c);
     return st;
@@ -63,7 +62,7 @@ static void only_adapters_have_gradients_and_moments(void **state)
     vkt_optim *o;
     vkt_config *c;
     const vkt_param *p;
-    vkt_gpu_desc gpu_desc = test_gpu_desc("");
+    vkt_gpu_desc gpu_desc = { 0 };
     static const char recipe[] = DATA GPT2;
     REQUIRE_OK(vkt_config_create(&c));
     REQUIRE_OK(vkt_config_parse(c, recipe, strlen(recipe), "t.yaml"));
@@ -114,56 +113,44 @@ static void require_same_files(const char *a, const char *b)
  * where training has moved it by far more. */
 static void require_loss(const char *run, double want)
 {
-    vkt_eval_desc desc = { .gpu = test_gpu_desc(""), .checkpoint = run, .split = VKT_VALID };
+    vkt_eval_desc desc = { .checkpoint = run, .split = VKT_VALID };
     vkt_eval_result r;
     REQUIRE_OK(vkt_eval(&desc, &r));
     REQUIRE_NEAR(r.loss, want, 1e-6 * want);
     vkt_eval_result_finish(&r);
 }
 
-static void check_family(const char *family, const char *targets, const char *tune)
+/* Training evaluates with the adapter apart, vkt_eval merges it. The run's loss. */
+static double tune(const char *family, const char *targets, const char *how, const char *dir)
 {
-    vkt__str recipe = { 0 }, dir = { 0 }, hf = { 0 }, again = { 0 };
-    vkt_train_result first, r, base;
+    vkt__str recipe = { 0 };
+    vkt_train_result r;
     vkt__str_printf(&recipe,
                     DATA "%sinit: " DIR "/%s\nlora: {rank: 3, alpha: 5, dropout: 0.1, "
                          "targets: %s}\n",
-                    tune, family, targets);
-    vkt__str_printf(&dir, DIR "/%s-tuned", family);
-    vkt__str_printf(&hf, DIR "/%s-hf", family);
-    REQUIRE_OK(train(recipe.data, dir.data, false, &r));
-    first = r;
-    vkt__str_printf(&again, DATA "init: %s\noptim: {lr: 0}\ntrain: {steps: 1, batch: 4}\n",
-                    dir.data);
-    /* Training evaluates with the adapter apart, vkt_eval merges it. */
-    require_loss(dir.data, first.valid_loss);
-    REQUIRE_OK(vkt_export_hf(dir.data, hf.data));
-    char path[256];
-    snprintf(path, sizeof path, DIR "/%s-whole", family);
-    REQUIRE_OK(train(again.data, path, false, &base)); /* a run of an adapter as a beginning */
-    REQUIRE_NEAR(base.valid_loss, first.valid_loss, 1e-6 * first.valid_loss);
-    again.len = 0;
-    vkt__str_printf(&again, DATA "init: %s\noptim: {lr: 0}\ntrain: {steps: 1, batch: 4}\n",
-                    hf.data);
-    snprintf(path, sizeof path, DIR "/%s-back", family);
-    REQUIRE_OK(train(again.data, path, false, &base));
-    REQUIRE_NEAR(base.valid_loss, first.valid_loss, 1e-6 * first.valid_loss);
+                    how, family, targets);
+    REQUIRE_OK(train(recipe.data, dir, false, &r));
+    require_loss(dir, r.valid_loss);
     vkt__str_finish(&recipe);
-    vkt__str_finish(&dir);
-    vkt__str_finish(&hf);
-    vkt__str_finish(&again);
+    return r.valid_loss;
 }
+
+#define STILL "optim: {lr: 0}\ntrain: {steps: 1, batch: 4}\n"
 
 static void merged_is_unmerged(void **state)
 {
     (void)state;
-    check_family("gpt2", "[c_attn, attn.c_proj, mlp.c_fc, mlp.c_proj]", TUNE);
-    check_family("llama", "all-linear", TUNE);
-    REQUIRE_OK(vkt__remove_tree(DIR "/gpt2-hf"));
-    REQUIRE_OK(vkt__remove_tree(DIR "/gpt2-tuned"));
-    REQUIRE_OK(vkt__remove_tree(DIR "/gpt2-whole"));
-    REQUIRE_OK(vkt__remove_tree(DIR "/gpt2-back"));
-    check_family("gpt2", "c_attn", "train: {steps: 6, batch: 4, ema: 0.5}\n");
+    vkt_train_result r;
+    double loss =
+        tune("gpt2", "[c_attn, attn.c_proj, mlp.c_fc, mlp.c_proj]", TUNE, DIR "/gpt2-tuned");
+    /* A run of an adapter as a beginning. */
+    REQUIRE_OK(train(DATA STILL "init: " DIR "/gpt2-tuned\n", DIR "/whole", false, &r));
+    REQUIRE_NEAR(r.valid_loss, loss, 1e-6 * loss);
+    loss = tune("llama", "all-linear", TUNE, DIR "/llama-tuned");
+    REQUIRE_OK(vkt_export_hf(DIR "/llama-tuned", DIR "/hf"));
+    REQUIRE_OK(train(DATA STILL "init: " DIR "/hf\n", DIR "/back", false, &r));
+    REQUIRE_NEAR(r.valid_loss, loss, 1e-6 * loss);
+    tune("gpt2", "c_attn", "train: {steps: 6, batch: 4, ema: 0.5}\n", DIR "/average");
 }
 
 static void checkpoints_hold_the_adapter_alone(void **state)
@@ -186,7 +173,7 @@ static void checkpoints_hold_the_adapter_alone(void **state)
     assert_int_equal(n, 4); /* A and B of c_attn in 2 blocks */
     vkt__safetensors_close(&f);
 
-    vkt_eval_desc desc = { .gpu = test_gpu_desc(""), .checkpoint = DIR "/a", .split = VKT_VALID };
+    vkt_eval_desc desc = { .checkpoint = DIR "/a", .split = VKT_VALID };
     vkt_eval_result e;
     TEST_LOG_CAPTURE();
     REQUIRE_OK(vkt__rename(DIR "/gpt2", DIR "/away"));
@@ -204,13 +191,10 @@ static void checkpoints_hold_the_adapter_alone(void **state)
 
 static void adapters_as_peft_has_them(void **state)
 {
-    (void)state;
-    static const char recipe[] = DATA TUNE "init: " DIR "/gpt2\nlora: {rank: 2}\n";
-    vkt_train_result r;
+    (void)state; /* of the run that the test before has left */
     vkt__safetensors *f;
     size_t n, at;
-    REQUIRE_OK(train(recipe, DIR "/p", false, &r));
-    REQUIRE_OK(vkt_export_adapter(DIR "/p", DIR "/peft"));
+    REQUIRE_OK(vkt_export_adapter(DIR "/a", DIR "/peft"));
     char *text = slurp(DIR "/peft/adapter_config.json", &n);
     json_t *o = json_loadb(text, n, 0, NULL), *v;
     free(text);
@@ -232,7 +216,7 @@ static void adapters_as_peft_has_them(void **state)
     assert_int_equal(vkt__safetensors_tensor(f, at)->shape[0], 48);
     vkt__safetensors_close(&f);
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_export_adapter(DIR "/p", DIR "/peft"), VKT_ARG);
+    REQUIRE_STATUS(vkt_export_adapter(DIR "/a", DIR "/peft"), VKT_ARG);
     REQUIRE_LOGGED("is there already");
     REQUIRE_STATUS(vkt_export_adapter(DIR "/gpt2", DIR "/none"), VKT_ARG);
     REQUIRE_LOGGED("trained no adapter");
