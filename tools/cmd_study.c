@@ -77,7 +77,9 @@ static const char details[] =
     "a space:  optim.lr: {log: [1e-4, 0.1]}\n"
     "          optim.beta1: {log_one_minus: [0.8, 0.99]}\n"
     "          optim.rule: [adam, nesterov]\n"
-    "          optim.momentum: {linear: [0.8, 0.99], when: {optim.rule: nesterov}}";
+    "          optim.momentum: {linear: [0.8, 0.99], when: {optim.rule: nesterov}}\n"
+    "          model.0.out: {log: [32, 256]}\n"
+    "          model: [[{linear: 32}, relu, linear], [{linear: 128}, relu, linear]]";
 
 /* ---- while it runs ---- */
 

@@ -6,7 +6,7 @@
 
 /* path: a Hugging Face folder (model.safetensors, or the shards of model.safetensors.index.json;
  * GPT-2's names may lack "transformer."), a run, a checkpoint or a safetensors file. A run of an
- * adapter gives its base with the adapter merged.
+ * adapter gives its base with the adapter merged, to all of the parameters at once.
  * Fills t[i].data: what agrees in name and shape, F32, F16 or BF16 for an f32. all: FORMAT where
  * one is not there; else it keeps its value and is warned of, as is each tensor of the file that
  * has no place, and FORMAT means that none agrees. */
