@@ -444,7 +444,7 @@ static void built_in_recipes_are_right(void **state)
         assert_int_equal(c->layers[c->n_layers - 1].out, 0); /* the number of classes */
         vkt_config_destroy(&c);
     }
-    assert_true(i >= 13);
+    assert_true(i >= 16);
 }
 
 static void recipes_load_by_path_or_name(void **state)

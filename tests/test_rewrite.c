@@ -30,6 +30,14 @@ static vkt_tensor *residual_rms(net n)
     return vkt_add(n.g, y, s);
 }
 
+/* Two products read x, and two read w: their gradients are sums of products. */
+static vkt_tensor *read_twice(net n)
+{
+    vkt_tensor *a = vkt_linear(n.g, n.x, n.w, n.v, VKT_ACT_NONE),
+               *b = vkt_linear(n.g, n.x, n.w, NULL, VKT_ACT_NONE);
+    return vkt_add(n.g, vkt_linear(n.g, vkt_mul(n.g, a, b), n.w, NULL, VKT_ACT_NONE), n.x);
+}
+
 static vkt_tensor *relu_dropout(net n)
 {
     vkt_tensor *h = vkt_linear(n.g, n.x, n.w, n.v, VKT_ACT_RELU);
@@ -67,8 +75,15 @@ static const struct {
     const vkt__pass *passes[3];
     uint32_t least[3];
 } nets[] = {
-    { "residual, layer norm", residual_norm, { &vkt__pass_residual_norm }, { 1 } },
-    { "residual, RMS norm", residual_rms, { &vkt__pass_residual_norm, &vkt__pass_act }, { 1, 1 } },
+    { "residual, layer norm",
+      residual_norm,
+      { &vkt__pass_residual_norm, &vkt__pass_residual },
+      { 1, 1 } },
+    { "residual, RMS norm",
+      residual_rms,
+      { &vkt__pass_residual_norm, &vkt__pass_act, &vkt__pass_residual },
+      { 1, 1, 1 } },
+    { "read twice", read_twice, { &vkt__pass_residual }, { 4 } },
     { "relu, dropout", relu_dropout, { &vkt__pass_relu_dropout, &vkt__pass_chain }, { 2, 2 } },
     { "add, relu and tanh", add_relu, { &vkt__pass_chain }, { 2 } },
     { "mul, scale, add", scale_add, { &vkt__pass_chain }, { 2 } },
@@ -148,6 +163,65 @@ static void the_device_computes_the_same_bits(void **state)
         assert_memory_equal(got[0], got[1], sizeof got[0]);
     }
     vkt_buffer_destroy(gpu, &buf);
+}
+
+/* Two micro-batches: gradients that a product makes between others that none does, and padding. */
+enum { WIDE = 512, HEAD = 64, TAIL = 100, ALL = HEAD + WIDE * WIDE + TAIL };
+
+static void accumulate_twice(bool plain, float *sums)
+{
+    static float x[2 * B * WIDE];
+    vkt_buffer *buf, *grads, *sum;
+    const vkt_shape rows = vkt_shape2(B, WIDE);
+    const uint64_t in_bytes = sizeof x, all_bytes = 4 * ALL;
+    REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { in_bytes + 256, VKT_MEM_DEVICE, "test" },
+                                 &buf));
+    REQUIRE_OK(
+        vkt_buffer_create(gpu, &(vkt_buffer_desc) { all_bytes, VKT_MEM_DEVICE, "grads" }, &grads));
+    REQUIRE_OK(
+        vkt_buffer_create(gpu, &(vkt_buffer_desc) { all_bytes, VKT_MEM_DEVICE, "sums" }, &sum));
+    vkt_graph *g = vkt_graph_create(gpu);
+    if (plain) vkt_graph_no_rewrite(g);
+    vkt_tensor *a = vkt_input(g, rows, VKT_F32, "a"), *b = vkt_input(g, rows, VKT_F32, "b"),
+               *all = vkt_input(g, vkt_shape1(ALL), VKT_F32, "gradients"),
+               *total = vkt_input(g, vkt_shape1(ALL), VKT_F32, "sums");
+    vkt_tensor *dw = vkt_matmul(g, VKT_TN, a, b),
+               *db = vkt_scale(g, vkt_reshape(g, a, vkt_shape1(B * WIDE)), 2);
+    db = vkt_sum(g, db);
+    vkt_bind(a, VKT_ALL_SLOTS, buf, 0);
+    vkt_bind(b, VKT_ALL_SLOTS, buf, in_bytes / 2);
+    vkt_bind(vkt_step(g), VKT_ALL_SLOTS, buf, in_bytes);
+    vkt_bind(dw, VKT_ALL_SLOTS, grads, 4 * HEAD);
+    vkt_bind(db, VKT_ALL_SLOTS, grads, 4 * (HEAD + WIDE * WIDE));
+    vkt_bind(all, VKT_ALL_SLOTS, grads, 0);
+    vkt_bind(total, VKT_ALL_SLOTS, sum, 0);
+    vkt__accumulate(g, total, all);
+    memset(sums, 0, all_bytes);
+    REQUIRE_OK(vkt_buffer_write(gpu, grads, 0, sums, all_bytes));
+    REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+    assert_int_equal(vkt__rewrite_count(g, &vkt__pass_accumulate), plain ? 0 : 1);
+    for (uint32_t micro = 0; micro < 2; micro++) {
+        const struct vkt_step_block step = { .micro = micro };
+        for (uint32_t i = 0; i < 2 * B * WIDE; i++)
+            x[i] = (float)vkt_rand_normal(micro, VKT_RNG_TEST, i);
+        REQUIRE_OK(vkt_buffer_write(gpu, buf, 0, x, in_bytes));
+        REQUIRE_OK(vkt_buffer_write(gpu, buf, in_bytes, &step, sizeof step));
+        REQUIRE_OK(vkt_graph_run(g));
+    }
+    REQUIRE_OK(vkt_buffer_read(gpu, sum, 0, sums, all_bytes));
+    vkt_graph_destroy(&g);
+    vkt_buffer_destroy(gpu, &buf);
+    vkt_buffer_destroy(gpu, &grads);
+    vkt_buffer_destroy(gpu, &sum);
+}
+
+static void products_accumulate_to_the_same_bits(void **state)
+{
+    (void)state;
+    static float got[2][ALL];
+    for (int plain = 0; plain < 2; plain++) accumulate_twice(plain, got[plain]);
+    assert_true(got[1][HEAD] != 0 && got[1][HEAD + WIDE * WIDE] != 0);
+    assert_memory_equal(got[0], got[1], sizeof got[0]);
 }
 
 /* ---- in the twins ---- */
@@ -270,6 +344,31 @@ static void sums_that_are_no_residual_stay(void **state)
     vkt_graph_destroy(&g);
 }
 
+/* A term that something else reads, that is made after the product, or is broadcast; a product that
+ * has one already, or whose result is the caller's memory. */
+static void sums_that_no_product_can_write_stay(void **state)
+{
+    (void)state;
+    static vkt_buffer buf = { .bytes = 1 << 16, .label = "caller's" };
+    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_tensor *x = in2(g), *w = vkt__sample2(g, C, C), *v = vkt__sample1(g, C);
+    vkt_tensor *mm = vkt_matmul(g, VKT_NN, x, w);
+    vkt_add(g, mm, x);
+    vkt_scale(g, mm, 2);
+    mm = vkt_matmul(g, VKT_NN, x, w);
+    vkt_add(g, mm, vkt_scale(g, x, 3));
+    vkt_add(g, vkt_matmul(g, VKT_NN, x, w), v);
+    vkt_bind(vkt_add(g, vkt_matmul(g, VKT_NN, x, w), x), VKT_ALL_SLOTS, &buf, 0);
+    mm = vkt_matmul(g, VKT_NN, x, w);
+    vkt_add(g, mm, mm);
+    vkt__rewrite_whole(g);
+    assert_int_equal(vkt__rewrite_count(g, &vkt__pass_residual), 0);
+    vkt_add(g, vkt_add(g, vkt_matmul(g, VKT_NN, x, w), x), x);
+    vkt__rewrite_whole(g);
+    assert_int_equal(vkt__rewrite_count(g, &vkt__pass_residual), 1);
+    vkt_graph_destroy(&g);
+}
+
 /* relu(x) read by more than its dropout keeps its own gradient. */
 static void relu_read_elsewhere_keeps_its_gradient(void **state)
 {
@@ -293,11 +392,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_device_computes_the_same_bits),
+        cmocka_unit_test(products_accumulate_to_the_same_bits),
         cmocka_unit_test(the_twins_compute_the_same),
         cmocka_unit_test(rewrites_save_what_they_say),
         cmocka_unit_test(what_others_read_is_not_fused_away),
         cmocka_unit_test(a_read_does_not_move_past_a_write),
         cmocka_unit_test(sums_that_are_no_residual_stay),
+        cmocka_unit_test(sums_that_no_product_can_write_stay),
         cmocka_unit_test(relu_read_elsewhere_keeps_its_gradient),
         cmocka_unit_test(validation_is_silent),
     };
