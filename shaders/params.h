@@ -113,13 +113,17 @@ struct matmul_params {
     ADDR(f32s) aux;         /* [M, N]: written before the activation, or where the derivative is taken: see act_bwd */
     ADDR(u32s) c16;         /* the same addresses, as pairs of 16-bit numbers */
     ADDR(u32s) aux16;
+    ADDR(f32s) sums;        /* [M]: sums of A's columns; TN */
     U32 M, N, K;
     U32 flags;
     U32 slice;              /* steps of k that a slice takes; K: all. Slice s's C is [M, N] number s */
     U32 batch;              /* > 0: so many products, of matrices that lie one after the other; no slices */
+    U32 tiles;              /* workgroups that compute C; those after them compute sums */
+    U32 pad;
 };
 #define VKT_MM_BIAS 1u
 #define VKT_MM_PRE 2u     /* aux is written */
+#define VKT_MM_SUMS 4u    /* sums are written */
 #define VKT_MM_ACT_BWD 16 /* constant ACT: this much more than the activation whose derivative is meant */
 
 /* sum.comp: chunk sums */
@@ -259,6 +263,7 @@ struct softmax_params {
 #define VKT_XENT_WEIGHT 1u
 #define VKT_XENT_CLASS_WEIGHT 2u
 #define VKT_XENT_DLOSS 4u
+#define VKT_XENT_DLOGITS 8u /* softmax_xent writes them too */
 struct xent_params {
     ADDR(f32s) logits;       /* [rows, cols] */
     ADDR(f32x4s) logits4;    /* the same */
@@ -317,14 +322,17 @@ struct ema_params {
 
 /* optim_state.comp */
 struct optim_state_params {
-    ADDR(f32s) squares;
-    ADDR(f32s) loss;
-    ADDR(f32s) hits;
+    ADDR(u32s) squares;  /* [n_squares], f32, and so on: each is summed */
+    ADDR(u32s) loss;
+    ADDR(u32s) hits;
+    ADDR(f32x4s) squares4; /* the same addresses as vectors */
+    ADDR(f32x4s) loss4;
+    ADDR(f32x4s) hits4;
     ADDR(step_ref) step;
     ADDR(u32s) skipped;
     ADDR(loss_scale_ref) loss_scale;
     ADDR(scalars_ref) scalars;
-    U32 has_hits;
+    U32 n_squares, n_loss, n_hits;
     U32 scale_every;     /* vkt_loss_scale; 0: there is none */
 };
 

@@ -1,5 +1,6 @@
 /* Matrix product rows: C = act(op(A) op(B) + bias), or = op(A) op(B) act'(v), in the layouts that a
- * linear layer's forward and backward need. Which kernel runs: matmul_kernels.c. */
+ * linear layer's forward and backward need; A's column sums beside TN. Which kernel runs:
+ * matmul_kernels.c. */
 #include "tensor/matmul.h"
 
 vkt__product vkt__product_of(const vkt_node *n)
@@ -65,6 +66,10 @@ static bool matmul_shape(vkt_node *n)
                vkt__shape_error(n, "%s must be like the result %s", vkt__text(n->in[3]),
                                 vkt__text(n->out[0]));
     if (act != VKT_ACT_NONE && !vkt__act_from_output(act)) vkt__out(n, 1, out, dtype);
+    if (n->attr.matmul.sums) {
+        VKT_ASSERT(l == VKT_TN && !n->attr.matmul.batched && !n->attr.matmul.slices);
+        vkt__out(n, 2, vkt_shape1(M), VKT_F32);
+    }
     return true;
 }
 
@@ -91,7 +96,8 @@ static struct matmul_params params_of(const vkt__rec *rec, const vkt_node *n)
                                .aux = vkt__addr(rec, n->in[3] ? n->in[3] : n->out[1]) };
     p.c16 = p.c;
     p.aux16 = p.aux;
-    p.flags = (n->in[2] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0);
+    p.flags =
+        (n->in[2] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0) | (n->out[2] ? VKT_MM_SUMS : 0);
     return p;
 }
 
@@ -114,6 +120,9 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
     p.batch = prod.batch;
     vkt__matmul_launch l =
         vkt__matmul_prepare(kernel_of(rec->gpu, n), rec->caps, &prod, slices, act_of(n), p.a, p.b);
+    p.sums = vkt__addr(rec, n->out[2]);
+    p.tiles = (uint32_t)l.groups;
+    if (n->out[2]) l.groups += (p.M + l.sums - 1) / l.sums;
     vkt__dispatch(rec, l.shader, l.spec, l.n_spec, &p, sizeof p, l.groups);
 }
 
@@ -171,6 +180,10 @@ static void matmul_ref(const vkt_node *n, double *const *in, double *const *out)
                            b[l == VKT_NT ? j * K + k : k * N + j];
                 end_ref(n, (s * M + m) * N + j, sum, in, out);
             }
+    for (uint64_t m = 0; m < M && out[2]; m++) {
+        out[2][m] = 0;
+        for (uint64_t k = 0; k < K; k++) out[2][m] += in[0][k * M + m];
+    }
 }
 
 static void matmul_sum_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -232,6 +245,7 @@ static vkt_cost matmul_cost(const vkt_node *n)
     vkt_cost c = { 2.0 * p.M * p.N * p.K * VKT_MAX(p.batch, 1),
                    (double)(n->in[0]->bytes + n->in[1]->bytes + n->out[0]->bytes) };
     if (n->out[1]) c.bytes += (double)n->out[1]->bytes;
+    if (n->out[2]) c.bytes += (double)n->out[2]->bytes;
     if (n->in[3]) c.bytes += (double)n->in[3]->bytes;
     return c;
 }
@@ -248,7 +262,7 @@ static double matmul_sum_terms(const vkt_node *n)
 
 const vkt_op vkt__op_matmul = { .name = "matmul",
                                 .n_in = 3,
-                                .n_out = 2,
+                                .n_out = 3,
                                 .narrow_in = 1 | 2,
                                 .narrow_out = 1 | 2,
                                 .narrow_odd = 1 | 2,

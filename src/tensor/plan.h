@@ -5,6 +5,8 @@
 
 #include "tensor/op.h"
 
+/* Whether two roots share memory: the same one, or ranges of one bound buffer. */
+bool vkt__overlap(const vkt_tensor *a, const vkt_tensor *b);
 /* Whether the planner gives it memory of its own. */
 bool vkt__is_planned(const vkt_tensor *t);
 /* Bytes it takes in the slab; with a guard behind it when reuse is off, for tests. */
