@@ -345,7 +345,8 @@ static void sections_within_sections(void **state)
     (void)state;
     vkt_config *c = accepted("data:\n  source: images\n  path: p\n  size: 48x64\n  augment:\n"
                              "    flip: 0.5\n    cutout: 8\n  sampling: balanced\n" MODEL);
-    assert_true(c->augment.flip == 0.5f && c->augment.cutout == 8 && c->balanced_sampling == 1);
+    assert_true(c->augment.flip == 0.5f && c->augment.cutout == 8 &&
+                c->sampling == VKT_SAMPLING_BALANCED);
     assert_string_equal(c->data.size, "48x64");
     REQUIRE_OK(vkt_config_set(c, "data.augment.mixup=0.2"));
     REQUIRE_OK(vkt_config_set(c, "loss.class_weights=[1, 0.25, 3]"));

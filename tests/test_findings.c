@@ -126,11 +126,28 @@ static void overfitting_and_best_not_last(void **state)
     assert_string_equal(found(), "best-not-last ");
 }
 
+static void overlap(void **state)
+{
+    (void)state;
+    healthy();
+    evidence.n_held = 1000;
+    evidence.n_shared = 10; /* a hundredth */
+    assert_string_equal(found(), "");
+    evidence.n_shared = 11;
+    assert_string_equal(found(), "overlap ");
+    evidence.n_held = 40;
+    evidence.n_shared = 4; /* twins by chance */
+    assert_string_equal(found(), "");
+}
+
 static void input_bound(void **state)
 {
     (void)state;
     healthy();
     for (int i = 0; i < STEPS; i++) steps[i].input_wait = 0.003;
+    assert_string_equal(found(), "input-bound ");
+    /* The evaluations after the last step took no time of the training's. */
+    evals[EVALS - 1].seconds += 100;
     assert_string_equal(found(), "input-bound ");
 }
 
@@ -224,6 +241,7 @@ int main(void)
         cmocka_unit_test(a_healthy_run_has_none),
         cmocka_unit_test(instability),
         cmocka_unit_test(overfitting_and_best_not_last),
+        cmocka_unit_test(overlap),
         cmocka_unit_test(input_bound),
         cmocka_unit_test(clipped_too_often),
         cmocka_unit_test(periods),

@@ -263,15 +263,18 @@ static void folder_duplicates_are_named(void **state)
     put_classes("test/", two, 2, 1, 60);
     TEST_LOG_CAPTURE();
     vkt_dataset *ds = open_images((vkt_data_desc) { 0 });
-    REQUIRE_OK(vkt_dataset_report(ds));
+    uint64_t n_shared = 9;
+    REQUIRE_OK(vkt_dataset_report(ds, &n_shared));
     assert_string_equal(test_log, "");
+    assert_int_equal(n_shared, 0);
     vkt_dataset_destroy(&ds);
     put_picture("valid/bee", "again.png", 4);
     put_picture("train/ant", "twice.png", 1); /* within train: no matter */
     for (int i = 0; i < 12; i++)
         put_picture("train/ant", (char[]) { 'x', (char)('a' + i), '.', 'p', 'n', 'g', 0 }, 100 + i);
     ds = open_images((vkt_data_desc) { 0 });
-    REQUIRE_OK(vkt_dataset_report(ds));
+    REQUIRE_OK(vkt_dataset_report(ds, &n_shared));
+    assert_int_equal(n_shared, 1);
     REQUIRE_LOGGED("1 validation or test examples are in the training set too");
     REQUIRE_LOGGED("'" ROOT "/train/bee/01.png' = '" ROOT "/valid/bee/again.png'");
     REQUIRE_LOGGED("'ant' has 5.3 times as many training examples as 'bee'");

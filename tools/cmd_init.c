@@ -192,7 +192,7 @@ static void write_recipe(FILE *f, const init_options *o, const data *d, const ch
         f,
         "train:\n  steps: %llu              # %.3g passes over the data; longer is better and "
         "slower to tune\n"
-        "  batch: %llu                # for speed, not for the result: vktrain study batch-size\n"
+        "  batch: %llu               # for speed, not for the result: vktrain study batch-size\n"
         "eval:\n  every: %llu               # steps\n",
         (unsigned long long)steps, (double)steps / epoch, (unsigned long long)batch,
         (unsigned long long)every);

@@ -1,4 +1,6 @@
 /* vktrain report: runs and studies as a page. */
+#include <string.h>
+
 #include "cli.h"
 
 typedef struct report_options {
@@ -14,13 +16,22 @@ static const cli_flag flags[] = {
     { 0 },
 };
 
+static void on_finding(void *user, const char *name, const char *text)
+{
+    (void)user;
+    printf("finding %s: ", name);
+    cli_wrap(stdout, text, (int)strlen(name) + 10, 2);
+}
+
 static int run(void *options)
 {
     const report_options *o = options;
     vkt_report_result r;
-    vkt_report_desc d = {
-        .paths = o->common.args, .n_paths = o->common.n_args, .out = o->out, .no_png = o->no_png
-    };
+    vkt_report_desc d = { .paths = o->common.args,
+                          .n_paths = o->common.n_args,
+                          .out = o->out,
+                          .no_png = o->no_png,
+                          .on_finding = on_finding };
     vkt_status st = vkt_report_write(&d, &r);
     if (st != VKT_OK) return cli_exit_code(st);
     printf("%s: %s", r.out, cli_bytes(r.bytes));
@@ -37,7 +48,8 @@ const cli_command cmd_report = {
     .details =
         "One run: its curves, what they say, classes, predictions, time, configuration.\n"
         "Several runs: over one another, with the options that differ. A study: its answer,\n"
-        "the metric along each metaparameter, its trials.\n"
+        "the metric along each metaparameter, its trials. Findings are printed too, a line each\n"
+        "that begins with `finding NAME:`.\n"
         "examples: vktrain report runs/try\n"
         "          vktrain report runs/a runs/b -o compare.html",
     .min_args = 1,

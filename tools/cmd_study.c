@@ -11,6 +11,7 @@
 typedef struct study_options {
     cli_options common;
     cli_list set;
+    const char *devices;
     const char *dir, *note, *space, *isolate, *norms_from, *target;
     bool resume, dry_run, json;
     uint32_t steps, seed, seeds, trials, points;
@@ -28,6 +29,9 @@ static const cli_flag flags[] = {
     { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL,
       "override an option of the recipe for all trials (see `vktrain train --help`); may be "
       "repeated" },
+    { "--devices", CLI_TEXT, AT(devices), "D,D...", NULL,
+      "run trials on these devices at a time, one each, where they don't depend on one another and "
+      "are not timed; a device named twice runs two" },
     { "--steps", CLI_UINT, AT(steps), "N", NULL,
       "budget of a trial (default: the recipe's train.steps)" },
     { "--seeds", CLI_UINT, AT(seeds), "N", "3",
@@ -241,13 +245,47 @@ static int run_study(study_options *o, vkt_study_desc *d)
         else
             print_study(s);
     } else if (st == VKT_INTERRUPTED && s) {
+        size_t finished = 0;
+        for (size_t i = 0; i < s->n_trials; i++)
+            finished +=
+                s->trials[i].state == VKT_TRIAL_DONE || s->trials[i].state == VKT_TRIAL_INFEASIBLE;
         printf(
             "\ninterrupted after %zu trials; to go on, the same command with --study %s --resume\n",
-            s->n_trials ? s->n_trials - 1 : 0, cli_word(s->dir));
+            finished, cli_word(s->dir));
     }
     vkt_study_destroy(&s);
     /* A recipe or space that can't be read is a file error; all else wrong in it a usage error. */
     return cli_exit_code(st);
+}
+
+/* "0,1" -> { "0", "1" }, in memory that is one block; NULL: no memory. */
+static const char **split_devices(const char *list, size_t *n)
+{
+    size_t most = 1;
+    for (const char *p = list; *p; p++) most += *p == ',';
+    const char **out = malloc(most * sizeof *out + strlen(list) + 1);
+    char *text = out ? strcpy((char *)(out + most), list) : NULL;
+    *n = 0;
+    while (text) {
+        out[(*n)++] = text;
+        text = strchr(text, ',');
+        if (text) *text++ = 0;
+    }
+    return out;
+}
+
+static int check_devices(const study_options *o, const char *const *devices, size_t n)
+{
+    if (o->common.gpu.device) {
+        cli_error("study: one of --device and --devices, not both");
+        return CLI_USAGE;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!*devices[i]) {
+            cli_error("study: --devices %s: a device between two commas is missing", o->devices);
+            return CLI_USAGE;
+        }
+    return 0;
 }
 
 static int run(void *options)
@@ -292,7 +330,13 @@ static int run(void *options)
             return CLI_USAGE;
         }
     }
-    return run_study(o, &d);
+    const char **devices = o->devices ? split_devices(o->devices, &d.n_devices) : NULL;
+    if (o->devices && !devices) return CLI_MEMORY;
+    d.devices = devices;
+    int rc = o->devices ? check_devices(o, devices, d.n_devices) : 0;
+    if (!rc) rc = run_study(o, &d);
+    free((void *)devices);
+    return rc;
 }
 
 const cli_command cmd_study = {

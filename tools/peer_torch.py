@@ -4,8 +4,8 @@
   peer_torch.py MINE.json [--device cuda|cpu] [--compile] --json TORCH.json
   vktrain bench compare MINE.json TORCH.json
 
-A row is recognised by its name: matrix products ("matmul NT M 128 N 256 K 784") and training steps of multilayer perceptrons
-("MLP 784-512-512-10, batch 128, adam"). The rest is left out, and said. fp32 means fp32: TensorFloat-32 is off. A step is
+A row is recognised by its name: matrix products ("matmul NT M 128 N 256 K 784"), training steps of multilayer perceptrons
+("MLP 784-512-512-10, batch 128, adam") and of language models ("GPT 0.8M, 12 x 64 tokens, adamw"). The rest is left out, and said. fp32 means fp32: TensorFloat-32 is off. A step is
 batch to device, forward, backward, norm of the gradients, update, eagerly unless --compile; Adam is PyTorch's fused one where there is one.
 Needs PyTorch and nothing else; a development tool, no part of vktrain.
 """
@@ -105,9 +105,101 @@ def mlp(match, device, compiled):
     return step, flops, batch
 
 
+class Block(torch.nn.Module):
+    """A block of GPT-2's kind, or (kv > 0) of Llama's: RMSNorm, rotary positions, shared keys, a gated mlp."""
+
+    def __init__(self, width, heads, kv, mlp):
+        super().__init__()
+        self.heads, self.kv, self.size = heads, kv or heads, width // heads
+        self.llama, linear = kv > 0, torch.nn.Linear
+        norm = torch.nn.RMSNorm if self.llama else torch.nn.LayerNorm
+        self.n1, self.n2 = norm(width), norm(width)
+        self.qkv = linear(width, (heads + 2 * self.kv) * self.size, bias=not self.llama)
+        self.out = linear(width, width, bias=not self.llama)
+        self.up = linear(width, mlp * (2 if self.llama else 1), bias=not self.llama)
+        self.down = linear(mlp, width, bias=not self.llama)
+
+    def rotate(self, x, angles):
+        cos, sin = angles
+        a, b = x.chunk(2, -1)
+        return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+
+    def forward(self, x, angles):
+        b, t, width = x.shape
+        sizes = [n * self.size for n in (self.heads, self.kv, self.kv)]
+        q, k, v = (part.view(b, t, -1, self.size).transpose(1, 2) for part in self.qkv(self.n1(x)).split(sizes, 2))
+        if self.llama:
+            q, k = self.rotate(q, angles), self.rotate(k, angles)
+            k, v = (part.repeat_interleave(self.heads // self.kv, 1) for part in (k, v))
+        x = x + self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(b, t, width))
+        h = self.up(self.n2(x))
+        if self.llama:
+            gate, up = h.chunk(2, -1)
+            return x + self.down(F.silu(gate) * up)
+        return x + self.down(F.gelu(h, approximate="tanh"))
+
+
+class LanguageModel(torch.nn.Module):
+    def __init__(self, context, vocab, layers, width, heads, kv, mlp):
+        super().__init__()
+        self.tokens = torch.nn.Embedding(vocab, width)
+        self.positions = None if kv else torch.nn.Embedding(context, width)
+        self.blocks = torch.nn.ModuleList(Block(width, heads, kv, mlp) for _ in range(layers))
+        self.norm = torch.nn.RMSNorm(width) if kv else torch.nn.LayerNorm(width)
+        size = width // heads
+        angles = torch.arange(context)[:, None] * 1e4 ** (-torch.arange(0, size, 2) / size)
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
+
+    def forward(self, ids):
+        x = self.tokens(ids)
+        if self.positions:
+            x = x + self.positions.weight
+        for block in self.blocks:
+            x = block(x, (self.cos, self.sin))
+        return F.linear(self.norm(x), self.tokens.weight)
+
+
+GEOMETRIES = {  # vocabulary, layers, width, heads, heads of keys (0: GPT-2's kind), mlp
+    "GPT 0.8M": (65, 4, 128, 4, 0, 512),
+    "GPT 10.8M": (65, 6, 384, 6, 0, 1536),
+    "GPT-2 124M": (50257, 12, 768, 12, 0, 3072),
+    "SmolLM2-135M": (49152, 30, 576, 9, 3, 1536),
+}
+
+
+def language_model(match, device, compiled):
+    geometry, batch, context = GEOMETRIES[match["model"]], int(match["batch"]), int(match["context"])
+    dtype = DTYPES[match["dtype"] or ""]
+    model = LanguageModel(context, *geometry).to(device)
+    adam = torch.optim.AdamW(model.parameters(), lr=1e-4, **({"fused": True} if device.type == "cuda" else {}))
+    ids_host = torch.randint(geometry[0], (batch, context + 1))
+    if device.type == "cuda":
+        ids_host = ids_host.pin_memory()
+
+    def forward(ids):
+        with torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32):
+            return F.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
+
+    loss_of = torch.compile(forward) if compiled else forward
+
+    def step():
+        ids = ids_host.to(device, non_blocking=True)
+        adam.zero_grad(set_to_none=True)
+        loss_of(ids).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        adam.step()
+
+    n_params = sum(p.numel() for p in model.parameters()) - (model.positions.weight.numel() if model.positions else 0)
+    attention = 6.0 * batch * context * (context + 1) * geometry[1] * geometry[2]  # causal; forward and twice that
+    return step, 6.0 * n_params * batch * context + attention, batch * context
+
+
 KINDS = [
     (re.compile(r"matmul (?P<layout>NT|NN|TN) M (?P<m>\d+) N (?P<n>\d+) K (?P<k>\d+)(?: (?P<dtype>bf16|fp16))?$"), matmul),
     (re.compile(r"MLP (?P<sizes>\d+(?:-\d+)+), batch (?P<batch>\d+), adam(?:, (?P<dtype>bf16|fp16))?$"), mlp),
+    (re.compile(r"(?P<model>GPT 0\.8M|GPT 10\.8M|GPT-2 124M|SmolLM2-135M), (?P<batch>\d+) x (?P<context>\d+) tokens, "
+                r"(?:adamw|(?P<dtype>bf16|fp16))$"), language_model),
 ]
 
 

@@ -195,10 +195,11 @@ const vkt_dataset_info *vkt_dataset_get_info(const vkt_dataset *ds);
 const char *vkt_dataset_schema(const vkt_dataset *ds);
 /* Examples of a split per class: out [n_outputs]. Classification only. */
 void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *out);
-/* Says in the log what a classification set holds: its classes and their counts, a warning where
- * they are uneven, and one that names examples of validation or test which training has too (by a
- * hash of their content). Reads every example that lies in memory. */
-vkt_status vkt_dataset_report(const vkt_dataset *ds);
+/* Says in the log what a set holds: its classes and their counts, a warning where they are
+ * uneven, and one that names examples of validation or test which training has too (by a
+ * hash of their content): *n_shared their number, 0 for text, where nobody looks. Reads every
+ * example that lies in memory. */
+vkt_status vkt_dataset_report(const vkt_dataset *ds, uint64_t *n_shared);
 /* One example, preprocessed: x [n_inputs] f32; y: class index in y->u, or standardised target in
  * y->f. FORMAT, IO: its picture can't be read. */
 typedef union vkt_label {
@@ -249,11 +250,18 @@ typedef struct vkt_batch {
         index; /* [batch] each one's example of the split; set by the loader, valid until release */
 } vkt_batch;
 
+/* How training goes through its examples. */
+typedef enum vkt_sampling {
+    VKT_SAMPLING_SHUFFLE,  /* each epoch in an order of its own */
+    VKT_SAMPLING_BALANCED, /* each class as often as the others; rare examples come again sooner */
+    VKT_SAMPLING_IN_ORDER, /* as the data lie there, each epoch alike */
+} vkt_sampling;
+
 typedef struct vkt_loader_desc {
     const vkt_dataset *data;
     vkt_split split;
     uint32_t batch;
-    bool shuffle; /* true: endless shuffled stream, batches run on over epoch ends.
+    bool shuffle; /* true: endless stream as `sampling` says, batches run on over epoch ends.
                      false: once in order, the last batch padded (repeat of example 0, weight 0) */
     uint64_t seed;
     uint64_t start; /* batches to skip: where a resumed run goes on */
@@ -261,7 +269,7 @@ typedef struct vkt_loader_desc {
     const float *class_weight;  /* [n_outputs] or NULL; enters w's normalisation only (the loss op
                                    multiplies) */
     const vkt_augment *augment; /* shuffle: of each example; NULL: none */
-    bool balanced; /* shuffle: each class as often as the others; rare examples come again sooner */
+    vkt_sampling sampling;      /* shuffle: how the stream goes through the examples */
     bool stop_on_bad; /* a picture that can't be read ends it; else its w is 0, and it is said */
     float weight;     /* w of each target that counts (0 for the others); 0: normalised, so that a
                          batch's weights sum to 1 */

@@ -238,6 +238,9 @@ void vkt_profile_destroy(vkt_profile **p);
 
 /* ---- reports ---- */
 
+/* What the curves of a run say: a name for scripts ("overfitting"), and a sentence or two with
+ * numbers and what to do. */
+typedef void (*vkt_finding_fn)(void *user, const char *name, const char *text);
 typedef struct vkt_report_desc {
     const char *const
         *paths; /* run folders and study folders; one run: its page; several: overlaid */
@@ -245,6 +248,8 @@ typedef struct vkt_report_desc {
     const char *out; /* HTML file; NULL: report.html in the folder of a single path, else in
                         the current one */
     bool no_png;     /* else each plot also as OUT-NAME.png */
+    vkt_finding_fn on_finding; /* called for each finding of a single run; NULL: nobody is told */
+    void *user;
 } vkt_report_desc;
 typedef struct vkt_report_result {
     char out[1200];

@@ -74,6 +74,7 @@ typedef struct vkt_study {
 
 typedef struct vkt_study_progress {
     const vkt_study_trial *trial; /* just finished, or about to begin (state RUNNING) */
+    const char *device;           /* of desc's devices; NULL: the only one */
     size_t n_done;                /* trials finished, this one included */
     bool reused;                  /* it was finished before: not run again */
 } vkt_study_progress;
@@ -89,6 +90,11 @@ typedef struct vkt_study_desc {
     bool dry_run;     /* list the trials, measure one short run, write nothing */
     const char *note; /* why; NULL: the recipe's */
     vkt_gpu_desc gpu;
+    /* Devices that trials run on at a time, one trial each, where they don't depend on one another
+     * and are not timed; named as gpu.device; one that is named twice runs two. n_devices 0: one at
+     * a time, on gpu.device. */
+    const char *const *devices;
+    size_t n_devices;
     const char *command; /* command line, for study.json */
     uint64_t steps;      /* of each trial; 0: the recipe's */
     uint64_t seed;       /* of the search's sequence */
@@ -112,6 +118,7 @@ typedef struct vkt_study_desc {
     double target; /* value of the metric to reach: steps to it are measured too */
     /* Says what limits a configuration: fills `text`. NULL: nobody does. */
     vkt_status (*bottleneck)(void *user, const vkt_config *c, char *text, size_t n);
+    /* Called by one thread at a time. */
     void (*on_progress)(void *user, const vkt_study_progress *p);
     void *user;
 } vkt_study_desc;

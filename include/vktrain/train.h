@@ -26,7 +26,7 @@ typedef struct vkt_config {
     vkt_dtype precision; /* of activations: f32, f16 or bf16 */
     vkt_data_desc data;
     uint32_t data_workers, data_prefetch; /* loader threads; ring slots */
-    int balanced_sampling;                /* 1: every class as often */
+    vkt_sampling sampling;
     vkt_augment augment;
     vkt_layer *layers;
     size_t n_layers;
@@ -137,7 +137,7 @@ typedef struct vkt_train_result {
     double norm_p50, norm_p90, norm_p99; /* percentiles of the unclipped gradient norm */
     uint64_t n_clipped, n_skipped;       /* updates of the whole run, resumed parts too */
     uint64_t n_overflows; /* fp16: skipped for the loss scale to fall; not among n_skipped */
-    uint64_t n_steps; /* steps that this call ran; after a lost device some of them twice */
+    uint64_t n_steps;     /* steps that this call ran; after a lost device some of them twice */
     double seconds, items_per_s, step_ms,
         host_us;       /* host_us: CPU time per step outside the driver's calls */
     double input_wait; /* share of the time spent waiting for input */
@@ -150,8 +150,9 @@ typedef struct vkt_train_result {
  * once, and training goes on from the last checkpoint, bit for bit; at a second loss it ends with
  * DEVICE and can be resumed. Errors as the status says; NUMERIC when the NaN policy stops it. */
 vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_result *out);
-/* Async-signal-safe request to stop after the current step with a checkpoint. It is kept until a
- * vkt_train ends: asked before one begins, that one stops at its first step. */
+/* Async-signal-safe request to stop after the current step with a checkpoint, for all that train in
+ * this process. It is kept until the last of them ends: asked before one begins, that one stops at
+ * its first step. */
 void vkt_train_stop(void);
 
 /* Evaluation of a saved model. checkpoint: a run folder (its best), or a checkpoint folder. */

@@ -164,6 +164,10 @@ vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *ou
 /* synthetic.c: n made-up examples, all in the training split; has no schema to reopen it with. */
 vkt_status vkt__dataset_synthetic(uint32_t n, uint32_t n_inputs, uint32_t n_classes, uint64_t seed,
                                   vkt_dataset **out);
+/* n windows of made-up text of n_vocab tokens, in which a token is likely after the one before;
+ * without a tokenizer. */
+vkt_status vkt__dataset_synthetic_text(uint32_t n, uint32_t context, uint32_t n_vocab,
+                                       uint64_t seed, vkt_dataset **out);
 
 /* split.c: parts part[0] into train, valid and, where of_part[VKT_TEST] is 0, test, by class.
  * fixed [n]: where examples belong, VKT_N_SPLITS for those that are to be dealt; own: splits that

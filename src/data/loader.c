@@ -16,7 +16,7 @@ struct vkt_loader {
     uint64_t end;        /* first batch that does not exist; UINT64_MAX when endless */
 
     vkt__mutex *order;
-    vkt__stream stream; /* shuffle */
+    vkt__stream stream; /* shuffle, but not in order */
     uint32_t *list;     /* [n_slots, batch] examples of each slot's batch */
 
     vkt__mutex *lock;
@@ -37,7 +37,10 @@ static uint32_t list_batch(vkt_loader *l, uint64_t k, uint32_t *list)
     uint32_t batch = l->desc.batch;
     uint64_t first = k * batch;
     if (l->desc.shuffle) {
-        for (uint32_t i = 0; i < batch; i++) list[i] = vkt__stream_at(&l->stream, first + i);
+        bool in_order = l->desc.sampling == VKT_SAMPLING_IN_ORDER;
+        for (uint32_t i = 0; i < batch; i++)
+            list[i] =
+                in_order ? (uint32_t)((first + i) % l->n) : vkt__stream_at(&l->stream, first + i);
         return batch;
     }
     uint32_t n_valid = (uint32_t)VKT_MIN(l->n_pass - first, batch);
@@ -256,7 +259,8 @@ static vkt_status check(const vkt_loader_desc *d)
             VKT_ARG, "data",
             "loader: the %s split has no examples: set data.%s_fraction or give files for it",
             vkt_split_name(d->split), vkt_split_name(d->split));
-    if ((d->class_weight || d->balanced) && (info->task != VKT_CLASSIFY || info->context))
+    if ((d->class_weight || d->sampling == VKT_SAMPLING_BALANCED) &&
+        (info->task != VKT_CLASSIFY || info->context))
         return vkt__fail(VKT_ARG, "data",
                          "loader: class weights and balanced sampling need a classification task");
     if (d->augment && vkt__augments(d->augment) && !d->data->schema.images)
@@ -288,8 +292,9 @@ vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out)
     l->filled = vkt__alloc(desc->n_slots * sizeof *l->filled);
     VKT_TRY(vkt__data_alloc((uint64_t)desc->n_slots * desc->batch, sizeof *l->list, "the loader",
                             &l->list));
-    if (desc->shuffle)
-        VKT_TRY(vkt__stream_init(desc->data, desc->split, desc->balanced, desc->seed, &l->stream));
+    if (desc->shuffle && desc->sampling != VKT_SAMPLING_IN_ORDER)
+        VKT_TRY(vkt__stream_init(desc->data, desc->split, desc->sampling == VKT_SAMPLING_BALANCED,
+                                 desc->seed, &l->stream));
     if (desc->class_weight) {
         size_t bytes = desc->data->info.n_outputs * sizeof *l->class_weight;
         l->class_weight = memcpy(vkt__alloc(bytes), desc->class_weight, bytes);

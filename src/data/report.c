@@ -1,4 +1,4 @@
-/* What is said of a classification set before the first step: its classes and their counts, how
+/* What is said of a data set before the first step: its classes and their counts, how
  * uneven they are, and examples of validation or test that training has too. */
 #include "data/dataset.h"
 
@@ -53,7 +53,7 @@ static uint64_t count_pairs(const vkt_dataset *ds, const seen *all, uint64_t n, 
     return n_pairs;
 }
 
-static vkt_status report_duplicates(const vkt_dataset *ds)
+static vkt_status report_duplicates(const vkt_dataset *ds, uint64_t *n_shared)
 {
     vkt_status st;
     uint64_t n = 0, total = 0;
@@ -65,7 +65,7 @@ static vkt_status report_duplicates(const vkt_dataset *ds)
         for (uint64_t i = 0; i < ds->info.n[s]; i++)
             all[n++] = (seen) { hash_of(ds, (vkt_split)s, i), (uint32_t)i, (uint8_t)s };
     if (n) qsort(all, n, sizeof *all, by_hash);
-    uint64_t n_pairs = count_pairs(ds, all, n, &shown);
+    uint64_t n_pairs = *n_shared = count_pairs(ds, all, n, &shown);
     if (n_pairs)
         vkt_log(VKT_LOG_WARN, "data",
                 "%llu validation or test examples are in the training set too, so the results are "
@@ -104,9 +104,10 @@ static void report_counts(const vkt_dataset *ds)
     free(count);
 }
 
-vkt_status vkt_dataset_report(const vkt_dataset *ds)
+vkt_status vkt_dataset_report(const vkt_dataset *ds, uint64_t *n_shared)
 {
-    if (ds->schema.task != VKT_CLASSIFY || !ds->info.has_labels || ds->corpus) return VKT_OK;
-    report_counts(ds);
-    return report_duplicates(ds);
+    *n_shared = 0;
+    if (!ds->info.has_labels || ds->corpus) return VKT_OK;
+    if (ds->schema.task == VKT_CLASSIFY) report_counts(ds);
+    return report_duplicates(ds, n_shared);
 }

@@ -1,6 +1,6 @@
 /* A made-up classification set for benchmarks and tests: normal inputs around one mean per class,
- * so that it can be learned; a function of (seed, example, input). */
-#include "data/dataset.h"
+ * so that it can be learned; a function of (seed, example, input). And made-up text. */
+#include "data/corpus.h"
 
 vkt_status vkt__dataset_synthetic(uint32_t n, uint32_t n_inputs, uint32_t n_classes, uint64_t seed,
                                   vkt_dataset **out)
@@ -52,6 +52,57 @@ vkt_status vkt__dataset_synthetic(uint32_t n, uint32_t n_inputs, uint32_t n_clas
     return VKT_OK;
 fail:
     free(table);
+    vkt_dataset_destroy(&ds);
+    return st;
+}
+
+/* A step of up to 3 after seven times the token before: four tokens are likely everywhere. */
+vkt_status vkt__dataset_synthetic_text(uint32_t n, uint32_t context, uint32_t n_vocab,
+                                       uint64_t seed, vkt_dataset **out)
+{
+    vkt_status st;
+    *out = NULL;
+    vkt_dataset *ds = vkt__alloc(sizeof *ds);
+    vkt__corpus *c = ds->corpus = vkt__alloc(sizeof *c);
+    static const uint64_t begin[] = { 0 };
+    uint64_t n_tokens = (uint64_t)n * context + 1;
+    vkt_tokens *t = &c->store.tokens;
+    VKT_TRY(vkt__data_alloc(n_tokens, sizeof *t->id, "synthetic tokens", &t->id));
+    t->n = t->cap = n_tokens;
+    t->id[0] = 0;
+    for (uint64_t i = 1; i < n_tokens; i++)
+        t->id[i] = (uint32_t)((t->id[i - 1] * 7ull + vkt_rand_below(seed, VKT_RNG_SAMPLE, i, 4)) %
+                              n_vocab);
+    c->context = context;
+    c->shard = vkt__alloc(sizeof *c->shard);
+    c->n_shards = 1;
+    c->shard[0] = (vkt__shard) {
+        .tokens = t->id, .width = 4, .n = n_tokens, .document = begin, .n_documents = 1
+    };
+    VKT_TRY(vkt__data_alloc(1, sizeof(vkt__span), "synthetic tokens", &c->span[VKT_TRAIN]));
+    c->span[VKT_TRAIN][0] = (vkt__span) { .n = n_tokens };
+    c->n_spans[VKT_TRAIN] = 1;
+    c->n_tokens[VKT_TRAIN] = n_tokens;
+    ds->schema.task = VKT_CLASSIFY;
+    ds->schema.context = context;
+    ds->schema.input_rank = 1;
+    ds->schema.input_shape[0] = ds->schema.n_inputs = context;
+    ds->schema.n_outputs = ds->schema.vocab = n_vocab;
+    ds->info = (vkt_dataset_info) { .task = VKT_CLASSIFY,
+                                    .input_rank = 1,
+                                    .input_shape = { context },
+                                    .n_inputs = context,
+                                    .n_outputs = n_vocab,
+                                    .n_targets = context,
+                                    .context = context,
+                                    .has_labels = true,
+                                    .source = "synthetic text" };
+    ds->info.n[VKT_TRAIN] = n - 1; /* training windows leave one to shift in */
+    ds->info.n_tokens[VKT_TRAIN] = n_tokens;
+    ds->schema_json = "{}";
+    *out = ds;
+    return VKT_OK;
+fail:
     vkt_dataset_destroy(&ds);
     return st;
 }

@@ -1,5 +1,6 @@
 /* Instance, the list of devices, the choice of one, its creation. */
 #include <ctype.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #define VOLK_IMPLEMENTATION
@@ -108,10 +109,56 @@ static bool instance_offers(const char *layer, const char *extension)
     return found;
 }
 
+/* volk's table is one for all instances. It is loaded with the first of those that live at a time:
+ * loading it again would write under the feet of threads that use another one. */
+static struct {
+    atomic_flag busy;
+    unsigned n_users;
+    bool initialized, loaded;
+} table = { ATOMIC_FLAG_INIT, 0, false, false };
+
+static void table_lock(void)
+{
+    while (atomic_flag_test_and_set(&table.busy)) vkt__sleep_ms(1);
+}
+
+static void table_unlock(void)
+{
+    atomic_flag_clear(&table.busy);
+}
+
+static bool table_take(vkt_gpu *gpu)
+{
+    table_lock();
+    if (!table.n_users) table.initialized = volkInitialize() == VK_SUCCESS;
+    table.n_users++;
+    gpu->uses_table = true;
+    bool ok = table.initialized;
+    table_unlock();
+    return ok;
+}
+
+static void table_load(const vkt_gpu *gpu)
+{
+    table_lock();
+    if (!table.loaded) volkLoadInstance(gpu->instance);
+    table.loaded = true;
+    table_unlock();
+}
+
+static void table_release(vkt_gpu *gpu)
+{
+    if (!gpu->uses_table) return;
+    gpu->uses_table = false;
+    table_lock();
+    if (!--table.n_users) table.loaded = false;
+    table_unlock();
+}
+
 static vkt_status instance_create(vkt_gpu *gpu, bool validate)
 {
     vkt_status st = VKT_OK;
-    if (volkInitialize() != VK_SUCCESS)
+    if (!table_take(gpu))
         return vkt__fail(VKT_NO_DEVICE, "gpu",
                          "no Vulkan loader (libvulkan) found; install it and a driver "
                          "(Debian/Ubuntu: apt install libvulkan1 mesa-vulkan-drivers)");
@@ -161,9 +208,8 @@ static vkt_status instance_create(vkt_gpu *gpu, bool validate)
             "no Vulkan driver found; install your GPU's driver, or Mesa's "
             "(Debian/Ubuntu: apt install mesa-vulkan-drivers, which also runs on the CPU)");
     VKT_VK(r);
-    volkLoadInstance(gpu->instance);
-    /* volk's table is one for all instances: what an extension brings is kept with the gpu that
-     * asked for it. */
+    table_load(gpu);
+    /* What an extension brings is kept with the gpu that asked for it. */
     if (validate) {
         gpu->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)vkGetInstanceProcAddr(
             gpu->instance, "vkSetDebugUtilsObjectNameEXT");
@@ -181,6 +227,7 @@ static void instance_destroy(vkt_gpu *gpu)
     if (gpu->instance) vkDestroyInstance(gpu->instance, NULL);
     gpu->messenger = VK_NULL_HANDLE;
     gpu->instance = VK_NULL_HANDLE;
+    table_release(gpu);
 }
 
 /* ---- the list ---- */

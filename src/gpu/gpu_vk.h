@@ -60,6 +60,7 @@ struct vkt_gpu {
     VkPipelineLayout layout;
     VkPipelineCache cache;
     bool use_cache, tunes, debug_names, lost, fault_info;
+    bool uses_table; /* volk's: see device.c */
     char cache_path[1024];
     size_t cache_loaded;
     char choices_path[1024];

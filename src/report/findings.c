@@ -150,10 +150,15 @@ static bool input_bound(const vkt__evidence *e, vkt__str *text)
     if (h->n_steps < 20) return false;
     for (size_t i = 1; i < h->n_steps; i++)
         if (h->steps[i].input_wait > 0) waited += h->steps[i].input_wait;
+    /* Those after the last step are not within the span. */
+    double until = 0;
     for (size_t i = 0, k = 0; i < h->n_evals; i++) {
         while (k < h->n_steps && h->steps[k].step < h->evals[i].step) k++;
-        if (k < h->n_steps && h->steps[k].step == h->evals[i].step)
-            evaluating += fmax(h->evals[i].seconds - h->steps[k].seconds, 0);
+        if (k + 1 >= h->n_steps) break;
+        if (h->steps[k].step != h->evals[i].step) continue;
+        double from = fmax(h->steps[k].seconds, until);
+        evaluating += fmax(h->evals[i].seconds - from, 0);
+        until = fmax(h->evals[i].seconds, until);
     }
     double span = h->steps[h->n_steps - 1].seconds - h->steps[0].seconds - evaluating;
     if (!(span > 0) || waited <= 0.1 * span) return false;
@@ -264,8 +269,21 @@ static bool rare_class(const vkt__evidence *e, vkt__str *text)
                rare, x->n_classes, least, (unsigned long long)n, 100 / (double)n);
 }
 
+/* Validation or test examples that training has too. A handful are twins by chance, as any small
+ * table has them; more than a hundredth of what judges the run is not. */
+static bool overlap(const vkt__evidence *e, vkt__str *text)
+{
+    if (e->n_shared < 5 || 100 * e->n_shared <= e->n_held) return false;
+    return say(text,
+               "%llu of the %llu validation and test examples are in the training set too, so that "
+               "their results are too good: take them out of one of the two (the run's first lines "
+               "name some)",
+               (unsigned long long)e->n_shared, (unsigned long long)e->n_held);
+}
+
 static const vkt__finding findings[] = {
     { "instability", "Unstable training", instability },
+    { "overlap", "Validation overlaps training", overlap },
     { "input-bound", "Waiting for data", input_bound },
     { "clipped", "Clipped too often", clipped_too_much },
     { "overfitting", "Overfitting", overfitting },

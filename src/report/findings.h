@@ -16,7 +16,9 @@ typedef struct vkt__evidence {
     uint64_t steps_per_epoch;
     double full_loss, full_accuracy; /* best checkpoint, full validation set */
     uint64_t best_step;
-    uint64_t sample; /* eval.sample; 0: all */
+    uint64_t sample;   /* eval.sample; 0: all */
+    uint64_t n_held;   /* validation and test examples */
+    uint64_t n_shared; /* of those: in the training set too */
 } vkt__evidence;
 
 typedef bool (*vkt__finding_fn)(const vkt__evidence *e, vkt__str *text);

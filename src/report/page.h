@@ -9,6 +9,9 @@ typedef struct vkt__page {
     vkt__str html;
     const char *png; /* "DIR/report": pictures are DIR/report-NAME.png; NULL: none */
     size_t n_pictures;
+    size_t n_findings;
+    vkt_finding_fn on_finding; /* NULL: nobody is told */
+    void *user;
     vkt_status st; /* the first picture that could not be written */
 } vkt__page;
 
@@ -33,8 +36,8 @@ void vkt__page_table_end(vkt__page *p);
 
 /* ---- what pages are made of ---- */
 
-/* A run: findings, curves, tables. findings: the number of those that hold is added. */
-vkt_status vkt__report_run(vkt__page *p, const char *dir, size_t *findings);
+/* A run: findings, curves, tables. */
+vkt_status vkt__report_run(vkt__page *p, const char *dir);
 /* Several runs over one another. */
 vkt_status vkt__report_runs(vkt__page *p, const char *const *dirs, size_t n);
 /* A study by its study.json and its trials. */

@@ -31,7 +31,7 @@ static void without_suffix(const char *out, char *stem, size_t n)
     if (dot && dot != stem && !strchr(dot, '/')) *dot = 0;
 }
 
-static vkt_status write_pages(vkt__page *p, const vkt_report_desc *d, size_t *findings)
+static vkt_status write_pages(vkt__page *p, const vkt_report_desc *d)
 {
     vkt_status st = VKT_OK;
     const char **runs = vkt__alloc((d->n_paths + 1) * sizeof *runs);
@@ -42,7 +42,7 @@ static vkt_status write_pages(vkt__page *p, const vkt_report_desc *d, size_t *fi
         else
             runs[n++] = d->paths[i];
     if (n == 1)
-        VKT_TRY(vkt__report_run(p, runs[0], findings));
+        VKT_TRY(vkt__report_run(p, runs[0]));
     else if (n)
         VKT_TRY(vkt__report_runs(p, runs, n));
 fail:
@@ -69,16 +69,19 @@ vkt_status vkt_report_write(const vkt_report_desc *d, vkt_report_result *out)
         snprintf(out->out, sizeof out->out, "report.html");
     without_suffix(out->out, stem, sizeof stem);
     p.png = d->no_png ? NULL : stem;
+    p.on_finding = d->on_finding;
+    p.user = d->user;
     if (d->n_paths == 1)
         snprintf(title, sizeof title, "vktrain: %s", d->paths[0]);
     else
         snprintf(title, sizeof title, "vktrain: %zu runs and studies", d->n_paths);
     vkt__page_begin(&p, title);
-    VKT_TRY(write_pages(&p, d, &out->n_findings));
+    VKT_TRY(write_pages(&p, d));
     vkt__page_end(&p);
     VKT_TRY(vkt__file_replace(out->out, p.html.data, p.html.len));
     out->bytes = p.html.len;
     out->n_pictures = p.n_pictures;
+    out->n_findings = p.n_findings;
 fail:
     vkt__str_finish(&p.html);
     return st;

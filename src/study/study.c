@@ -112,6 +112,15 @@ static void add_word(vkt__str *s, const char *word)
     vkt__str_printf(s, plain ? " %s" : " '%s'", word);
 }
 
+/* Whether one of the settings is for the same key. */
+static bool sets_key_of(const char *one, const char *const *set, size_t n_set)
+{
+    size_t key = strcspn(one, "=") + 1;
+    for (size_t i = 0; i < n_set; i++)
+        if (!strncmp(one, set[i], key)) return true;
+    return false;
+}
+
 const char *vkt__study_command(vkt_study *s, const char *const *set, size_t n_set)
 {
     const vkt_study_desc *d = s->priv->desc;
@@ -119,8 +128,10 @@ const char *vkt__study_command(vkt_study *s, const char *const *set, size_t n_se
     vkt__str_printf(&t, "vktrain train");
     add_word(&t, d->recipe);
     for (size_t i = 0; i < d->n_set + n_set; i++) {
+        const char *one = i < d->n_set ? d->set[i] : set[i - d->n_set];
+        if (i < d->n_set && sets_key_of(one, set, n_set)) continue;
         vkt__str_printf(&t, " --set");
-        add_word(&t, i < d->n_set ? d->set[i] : set[i - d->n_set]);
+        add_word(&t, one);
     }
     /* The trial's own settings come last and win; the study's budget goes before them. */
     bool has_steps = false;
@@ -159,22 +170,26 @@ bool vkt__study_better(const vkt_study *s, double a, double b)
     return s->metric_sign * (a - b) > 0;
 }
 
-/* The metric of a configuration on fresh seeds; an infeasible trial counts as the worst. */
-static vkt_status on_seeds(vkt_study *s, const char *group, const char *const *set, size_t n_set,
-                           double *value)
+/* A configuration on fresh seeds, as trials to be run: spec [repeats]. */
+static void on_seeds(vkt_study *s, const char *group, const char *const *set, size_t n_set,
+                     vkt__trial_spec *spec)
 {
-    uint32_t repeats = s->priv->desc->repeats;
-    vkt_status st = VKT_OK;
-    for (uint32_t r = 0; r < repeats && st == VKT_OK; r++) {
+    for (uint32_t r = 0; r < s->priv->desc->repeats; r++) {
         const char **all = vkt__arena_alloc(&s->priv->arena, (n_set + 1) * sizeof *all);
-        const vkt_study_trial *t;
-        memcpy(all, set, n_set * sizeof *all);
+        if (n_set) memcpy(all, set, n_set * sizeof *all);
         all[n_set] =
             vkt__study_text(s, "seed=%llu", (unsigned long long)(s->priv->base->seed + 101 + r));
-        st = vkt__study_trial(s, &(vkt__trial_spec) { group, all, n_set + 1 }, &t);
-        value[r] = isnan(t->best) ? -s->metric_sign * INFINITY : t->best;
+        spec[r] = (vkt__trial_spec) { .group = group, .set = all, .n_set = n_set + 1 };
     }
-    return st;
+}
+
+/* The metric of n trials; an infeasible one counts as the worst. */
+static void metrics(const vkt_study *s, size_t first, uint32_t n, double *value)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        double v = s->trials[first + i].best;
+        value[i] = isnan(v) ? -s->metric_sign * INFINITY : v;
+    }
 }
 
 static void spread(const double *v, uint32_t n, double *median, double *low, double *high)
@@ -189,15 +204,21 @@ vkt_status vkt__study_compare(vkt_study *s, const char *const *set, size_t n_set
 {
     uint32_t n = s->priv->desc->repeats;
     vkt_status st = VKT_OK;
+    size_t first;
+    vkt__trial_spec *spec = vkt__alloc((2 * (size_t)n + 1) * sizeof *spec);
     double *a = vkt__alloc((n + 1) * sizeof *a), *b = vkt__alloc((n + 1) * sizeof *b);
     *out = (vkt__comparison) { NAN, NAN, NAN, NAN, NAN, NAN, false };
-    VKT_TRY(on_seeds(s, "recipe", NULL, 0, a));
-    VKT_TRY(on_seeds(s, "candidate", set, n_set, b));
+    on_seeds(s, "recipe", NULL, 0, spec);
+    on_seeds(s, "candidate", set, n_set, spec + n);
+    VKT_TRY(vkt__study_trials(s, spec, 2 * (size_t)n, &first));
     if (s->priv->desc->dry_run) goto fail;
+    metrics(s, first, n, a);
+    metrics(s, first + n, n, b);
     spread(a, n, &out->recipe, &out->recipe_low, &out->recipe_high);
     spread(b, n, &out->candidate, &out->candidate_low, &out->candidate_high);
     out->holds = isfinite(out->candidate) && !vkt__study_better(s, out->recipe, out->candidate);
 fail:
+    free(spec);
     free(a);
     free(b);
     return st;
@@ -301,7 +322,8 @@ static vkt_status estimate(vkt_study *s)
     if (!s->n_trials) return VKT_OK;
     VKT_TRY(vkt__trial_estimate(s, s->trials[0].set, s->trials[0].n_set, &seconds));
     most = seconds;
-    s->estimate_s = most * (double)s->n_trials;
+    size_t at_a_time = VKT_MAX(s->priv->desc->n_devices, 1);
+    s->estimate_s = most * (double)((s->n_trials + at_a_time - 1) / at_a_time);
 fail:
     return st;
 }

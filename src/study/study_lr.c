@@ -28,13 +28,23 @@ typedef struct sweep {
     size_t n, cap;
 } sweep;
 
-static vkt_status try_rate(vkt_study *s, sweep *w, const char *group, double lr)
+/* A run at each of n rates. */
+static vkt_status try_rates(vkt_study *s, sweep *w, const char *group, const double *lr, size_t n)
 {
-    const char *set = vkt__study_value(s, "optim.lr", lr);
-    const vkt_study_trial *t;
-    vkt_status st = vkt__study_trial(s, &(vkt__trial_spec) { group, &set, 1 }, &t);
-    w->points = vkt__grow(w->points, w->n, &w->cap, sizeof *w->points);
-    w->points[w->n++] = (point) { atof(strchr(set, '=') + 1), *t };
+    vkt__trial_spec *spec = vkt__alloc((n + 1) * sizeof *spec);
+    const char **set = vkt__alloc((n + 1) * sizeof *set);
+    size_t first;
+    for (size_t i = 0; i < n; i++) {
+        set[i] = vkt__study_value(s, "optim.lr", lr[i]);
+        spec[i] = (vkt__trial_spec) { .group = group, .set = &set[i], .n_set = 1 };
+    }
+    vkt_status st = vkt__study_trials(s, spec, n, &first);
+    for (size_t i = 0; i < n; i++) {
+        w->points = vkt__grow(w->points, w->n, &w->cap, sizeof *w->points);
+        w->points[w->n++] = (point) { atof(strchr(set[i], '=') + 1), s->trials[first + i] };
+    }
+    free(spec);
+    free((void *)set);
     return st;
 }
 
@@ -178,8 +188,10 @@ vkt_status vkt__study_lr(vkt_study *s)
     sweep w = { 0 };
     s->playbook = playbook;
     find_range(s, &low, &high, &points);
+    double *rate = vkt__arena_alloc(&s->priv->arena, points * sizeof *rate);
     for (uint32_t i = 0; i < points; i++)
-        VKT_TRY(try_rate(s, &w, "sweep", low * pow(high / low, (double)i / (double)(points - 1))));
+        rate[i] = low * pow(high / low, (double)i / (double)(points - 1));
+    VKT_TRY(try_rates(s, &w, "sweep", rate, points));
     if (d->dry_run) {
         s->n_more = 2 + 2 + 2 * d->repeats;
         goto fail;
@@ -193,8 +205,8 @@ vkt_status vkt__study_lr(vkt_study *s)
     }
     bool at_end = best == 0 || best + 1 == w.n;
     double centre = w.points[best].lr, ratio = sqrt(pow(high / low, 1.0 / (points - 1)));
-    VKT_TRY(try_rate(s, &w, "refine", centre / ratio));
-    VKT_TRY(try_rate(s, &w, "refine", centre * ratio));
+    const double between[] = { centre / ratio, centre * ratio };
+    VKT_TRY(try_rates(s, &w, "refine", between, VKT_COUNT(between)));
     qsort(w.points, w.n, sizeof *w.points, by_lr);
     best = find_best(s, &w);
     double star = w.points[best].lr;

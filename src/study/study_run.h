@@ -1,7 +1,8 @@
 /* What the kinds of study share: the folder, its lock and study.json (study_file.c), trials
- * (study_trial.c), texts of the result, the comparison on fresh seeds (study.c). A kind is a
- * function that plans trials from the results of those before; being a pure function of them, it
- * plans the same ones again when a study is resumed. */
+ * (study_trial.c) and what they say in numbers (study_outcome.c), texts of the result, the
+ * comparison on fresh seeds (study.c). A kind is a function that plans trials from the results of
+ * those before; being a pure function of them, it plans the same ones again when a study is
+ * resumed. */
 #ifndef VKT_STUDY_STUDY_RUN_H
 #define VKT_STUDY_STUDY_RUN_H
 
@@ -26,10 +27,6 @@ struct vkt__study_private {
     vkt__checkout checkout;
     json_t *old; /* study.json of a resumed study */
     size_t cap_trials, cap_advice, cap_apply, cap_columns, cap_cells, n_cells, n_done;
-    const char *stop_metric; /* of the running trial: see vkt__trial_spec.target */
-    double stop_target;
-    bool stopped_at_target;
-    uint64_t stopped_step;
 };
 
 /* ---- study_file.c ---- */
@@ -58,6 +55,15 @@ vkt_status vkt__trial_config(const vkt_study *s, const char *const *set, size_t 
 /* Runs it, or takes its result from the resumed study; appends it to s->trials. *out is valid until
  * the next trial. Infeasible ones are no error. */
 vkt_status vkt__study_trial(vkt_study *s, const vkt__trial_spec *spec, const vkt_study_trial **out);
+/* The same for n trials that don't depend on one another, at a time on as many devices as the study
+ * has; they are s->trials[*first] to [*first + n - 1], in the order of spec. */
+vkt_status vkt__study_trials(vkt_study *s, const vkt__trial_spec *spec, size_t n, size_t *first);
+
+/* ---- study_outcome.c ---- */
+
+/* What a run in dir says, into t's numbers. */
+vkt_status vkt__trial_outcome(const vkt_study *s, const vkt_config *c, const char *dir,
+                              vkt_study_trial *t);
 /* Seconds of a trial with these settings, by a short run whose folder is removed. */
 vkt_status vkt__trial_estimate(vkt_study *s, const char *const *set, size_t n_set, double *seconds);
 

@@ -183,23 +183,33 @@ vkt_status vkt__study_search_check(vkt_study *s)
     return read_space(s, &space, &axis);
 }
 
+/* The first n points of the sequence, a trial each. */
+static vkt_status run_points(vkt_study *s, const vkt__space *space, size_t n)
+{
+    vkt__trial_spec *spec = vkt__alloc((n + 1) * sizeof *spec);
+    size_t first;
+    for (size_t i = 0; i < n; i++) {
+        double u[VKT__MAX_AXES];
+        const char **set = vkt__arena_alloc(&s->priv->arena, (space->n + 1) * sizeof *set);
+        for (uint32_t x = 0; x < space->n; x++) u[x] = vkt__halton(s->priv->desc->seed, x, i);
+        size_t k = vkt__space_point(space, u, &s->priv->arena, set);
+        spec[i] = (vkt__trial_spec) { .group = "search", .set = set, .n_set = k };
+    }
+    vkt_status st = vkt__study_trials(s, spec, n, &first);
+    free(spec);
+    return st;
+}
+
 vkt_status vkt__study_search(vkt_study *s)
 {
     const vkt_study_desc *d = s->priv->desc;
     vkt_status st = VKT_OK;
     vkt__space space;
     const vkt__axis *axis;
-    const vkt_study_trial *t;
     size_t n = d->trials ? d->trials : 20, *order = NULL;
     s->playbook = playbook;
     VKT_TRY(read_space(s, &space, &axis));
-    for (size_t i = 0; i < n; i++) {
-        double u[VKT__MAX_AXES];
-        const char *set[VKT__MAX_AXES];
-        for (uint32_t x = 0; x < space.n; x++) u[x] = vkt__halton(d->seed, x, i);
-        size_t k = vkt__space_point(&space, u, &s->priv->arena, set);
-        VKT_TRY(vkt__study_trial(s, &(vkt__trial_spec) { "search", set, k }, &t));
-    }
+    VKT_TRY(run_points(s, &space, n));
     if (d->dry_run) {
         s->n_more = 2 * d->repeats;
         return VKT_OK;

@@ -190,7 +190,7 @@ static vkt_status finish_data(vkt_config *c)
     if (d->labels && !images) return refuse(c, "data.labels", "only for images");
     if (was_set(c, "data.size") && strcmp(d->size, "auto") && !images)
         return refuse(c, "data.size", "only for images");
-    if (d->task == VKT_REGRESS && c->balanced_sampling)
+    if (d->task == VKT_REGRESS && c->sampling == VKT_SAMPLING_BALANCED)
         return refuse(c, "data.sampling", "balanced is only for classes");
     if (d->task == VKT_REGRESS && c->label_smoothing != 0)
         return refuse(c, "loss.label_smoothing", "only for classes, not for data.task: regress");

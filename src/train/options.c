@@ -21,7 +21,10 @@ static const vkt__choice colors[] = {
 static const vkt__choice bad_files[] = { { "skip", VKT_BAD_SKIP },
                                          { "stop", VKT_BAD_STOP },
                                          { 0 } };
-static const vkt__choice samplings[] = { { "shuffle", 0 }, { "balanced", 1 }, { 0 } };
+static const vkt__choice samplings[] = { { "shuffle", VKT_SAMPLING_SHUFFLE },
+                                         { "balanced", VKT_SAMPLING_BALANCED },
+                                         { "in-order", VKT_SAMPLING_IN_ORDER },
+                                         { 0 } };
 static const vkt__choice headers[] = { { "auto", 0 }, { "yes", 0 }, { "no", 0 }, { 0 } };
 static const vkt__choice missings[] = { { "error", VKT_MISSING_ERROR },
                                         { "mean", VKT_MISSING_MEAN },
@@ -139,8 +142,11 @@ static const vkt__option options[] = {
     { "data.prefetch", VKT__OPT_U32, AT(data_prefetch), "4", 2, 64, "batches",
       "filled ahead of the device", NULL, NULL },
 
-    { "data.sampling", VKT__OPT_ENUM, AT(balanced_sampling), "shuffle", 0, 0, "",
-      "balanced: every class as often, whatever its size", samplings, NULL },
+    { "data.sampling", VKT__OPT_ENUM, AT(sampling), "shuffle", 0, 0, "",
+      "balanced: every class as often, whatever its size; in-order: as the data lie there, for "
+      "data "
+      "that were shuffled when they were packed",
+      samplings, NULL },
     { "data.augment.crop_padding", VKT__OPT_U32, AT(augment.crop_padding), "0", 0, 4096, "pixels",
       "images: shifted by up to so many each way, edges repeated", NULL, NULL },
     { "data.augment.flip", VKT__OPT_F32, AT(augment.flip), "0", 0, 1, "",

@@ -40,6 +40,7 @@ static const field fields[] = {
     F(n_train, COUNT),
     F(n_valid, COUNT),
     F(n_test, COUNT),
+    F(n_shared, COUNT),
     F(n_resumes, COUNT),
     F(step, COUNT),
     F(total, COUNT),

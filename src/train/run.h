@@ -16,6 +16,7 @@ typedef struct vkt__run_record {
     const char *device, *driver, *data; /* data: vkt_dataset_info.source */
     uint64_t seed, data_seed, n_params, n_resumes;
     uint64_t n_train, n_valid, n_test; /* examples */
+    uint64_t n_shared;                 /* of validation and test: in training too */
     uint64_t step, total, best_step;
     uint64_t micro_batch, eval_batch; /* to fit into memory; 0: as the recipe says */
     const char *metric;

@@ -524,7 +524,7 @@ vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data)
                                .weight = (float)(1 / step_examples(c)),
                                .class_weight = s->class_weight_host,
                                .augment = &c->augment,
-                               .balanced = c->balanced_sampling != 0,
+                               .sampling = c->sampling,
                                .stop_on_bad = c->data.bad_files == VKT_BAD_STOP,
                                .n_slots = s->train.n_slots,
                                .slots = s->train.slots,

@@ -2,14 +2,15 @@
  * at step intervals; the best checkpoint chosen in retrospect. Everything it writes goes through
  * the run folder. */
 #include <math.h>
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/os.h"
 #include "train/classes.h"
 #include "train/trainer.h"
 
-static volatile sig_atomic_t stop_asked;
+/* Lock-free, so that a signal handler may set it. Trainers may run in several threads. */
+static atomic_int stop_asked, n_training;
 
 void vkt_train_stop(void)
 {
@@ -449,7 +450,7 @@ static vkt_status prepare(vkt__trainer *t)
     vkt_log(VKT_LOG_INFO, "data", "%s: %llu train, %llu valid, %llu test", t->info->source,
             (unsigned long long)t->info->n[VKT_TRAIN], (unsigned long long)t->info->n[VKT_VALID],
             (unsigned long long)t->info->n[VKT_TEST]);
-    VKT_TRY(vkt_dataset_report(t->data));
+    VKT_TRY(vkt_dataset_report(t->data, &t->n_shared));
     t->step_examples = (double)c->batch * c->accumulate;
     t->step_items = t->step_examples * t->info->n_targets;
     if (c->accumulate > 1)
@@ -590,6 +591,7 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
                                 .valid_mae = NAN,
                                 .best_metric = NAN,
                                 .sample_gap = NAN };
+    atomic_fetch_add(&n_training, 1);
     t.c = &t.fit;
     t.fit.no_rewrite = desc->no_rewrite;
     VKT_TRY(prepare(&t));
@@ -618,7 +620,7 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     if (st == VKT_OK) st = saved;
 fail:
     finish(&t);
-    stop_asked =
-        0; /* here and not at the start, so that no request is lost before the first step */
+    /* Here and not at the start, so that no request is lost before the first step. */
+    if (atomic_fetch_sub(&n_training, 1) == 1) stop_asked = 0;
     return st;
 }

@@ -33,6 +33,7 @@ typedef struct vkt__trainer {
     vkt_gpu *gpu;
     vkt_dataset *data;
     const vkt_dataset_info *info;
+    uint64_t n_shared; /* of vkt_dataset_report */
     vkt__session *s;
     vkt__run *run;
     vkt__run_record record;

@@ -160,6 +160,7 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     r->n_train = t->info->n[VKT_TRAIN];
     r->n_valid = t->info->n[VKT_VALID];
     r->n_test = t->info->n[VKT_TEST];
+    r->n_shared = t->n_shared;
     r->total = t->total;
     r->micro_batch = c->batch == t->recipe->batch ? 0 : c->batch;
     r->eval_batch = c->eval_batch == t->recipe->eval_batch ? 0 : c->eval_batch;

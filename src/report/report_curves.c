@@ -1,0 +1,173 @@
+/* Curves of a run: as arrays, and as the plots of its page. */
+#include <math.h>
+
+#include "report/report_run.h"
+#include "train/curve.h"
+
+enum { BINS = 40 };
+
+void vkt__curves_load(const vkt_history *h, const char *metric, vkt__curves *c)
+{
+    size_t bytes = (h->n_steps + 1) * sizeof(double),
+           eval_bytes = (h->n_evals + 1) * sizeof(double);
+    double **columns[] = { &c->step, &c->loss, &c->smooth,     &c->accuracy,
+                           &c->norm, &c->lr,   &c->items_per_s };
+    double **eval_columns[] = { &c->eval_step, &c->eval_loss, &c->eval_metric };
+    *c = (vkt__curves) { .n = h->n_steps };
+    for (size_t i = 0; i < VKT_COUNT(columns); i++) *columns[i] = vkt__alloc(bytes);
+    for (size_t i = 0; i < VKT_COUNT(eval_columns); i++) *eval_columns[i] = vkt__alloc(eval_bytes);
+    for (size_t i = 0; i < h->n_steps; i++) {
+        const vkt_history_step *s = &h->steps[i];
+        c->step[i] = (double)s->step;
+        c->loss[i] = s->loss;
+        c->accuracy[i] = s->accuracy;
+        c->norm[i] = s->grad_norm;
+        c->lr[i] = s->lr;
+        c->items_per_s[i] = s->items_per_s;
+    }
+    /* As wide as a fiftieth of the run. */
+    vkt__smooth(c->loss, c->n, 1 / fmax((double)c->n / 50, 1), c->smooth);
+    for (size_t i = 0; i < h->n_evals; i++) {
+        const vkt_history_eval *e = &h->evals[i];
+        if (strcmp(e->split, h->evals[0].split)) continue;
+        if (c->n_evals && (double)e->step <= c->eval_step[c->n_evals - 1]) continue;
+        c->eval_step[c->n_evals] = (double)e->step;
+        c->eval_loss[c->n_evals] = e->loss;
+        c->eval_metric[c->n_evals++] = vkt_history_metric(e, metric ? metric : "loss");
+    }
+}
+
+void vkt__curves_finish(vkt__curves *c)
+{
+    double *all[] = { c->step, c->loss,        c->smooth,    c->accuracy,  c->norm,
+                      c->lr,   c->items_per_s, c->eval_step, c->eval_loss, c->eval_metric };
+    for (size_t i = 0; i < VKT_COUNT(all); i++) free(all[i]);
+}
+
+static void plot_loss(vkt__page *p, const vkt__run_view *r)
+{
+    const vkt__curves *c = &r->c;
+    vkt__plot plot = { .title = "Loss", .x_label = "step", .y_label = "loss" };
+    vkt__plot_add(&plot, &(vkt__series) { "training", VKT__LINE, c->n, c->step, c->loss, .color = 0,
+                                          .faint = true });
+    vkt__plot_add(&plot, &(vkt__series) { "training, smoothed", VKT__LINE, c->n, c->step, c->smooth,
+                                          .color = 0 });
+    vkt__plot_add(&plot, &(vkt__series) { "validation", VKT__LINE, c->n_evals, c->eval_step,
+                                          c->eval_loss, .color = 1 });
+    if (r->rec.best_step) vkt__plot_rule(&plot, (double)r->rec.best_step, true, "best");
+    vkt__page_plot(p, &plot, "loss");
+}
+
+static void plot_metric(vkt__page *p, const vkt__run_view *r)
+{
+    const vkt__curves *c = &r->c;
+    double *smooth = vkt__alloc((c->n + 1) * sizeof *smooth),
+           *valid = vkt__alloc((c->n_evals + 1) * sizeof *valid);
+    bool accuracy = c->n && !isnan(c->accuracy[0]);
+    vkt__plot plot = { .title = accuracy ? "Accuracy" : "Mean absolute error",
+                       .x_label = "step",
+                       .y_label = accuracy ? "share that is right" : "units of the target" };
+    size_t n = 0;
+    vkt__smooth(c->accuracy, c->n, 1 / fmax((double)c->n / 50, 1), smooth);
+    for (size_t i = 0; i < r->h->n_evals && n < c->n_evals; i++)
+        if (!strcmp(r->h->evals[i].split, r->h->evals[0].split))
+            valid[n++] = accuracy ? r->h->evals[i].accuracy : r->h->evals[i].mae;
+    if (accuracy)
+        vkt__plot_add(&plot, &(vkt__series) { "training, smoothed", VKT__LINE, c->n, c->step,
+                                              smooth, .color = 0 });
+    vkt__plot_add(&plot,
+                  &(vkt__series) { "validation", VKT__LINE, n, c->eval_step, valid, .color = 1 });
+    if (r->rec.best_step) vkt__plot_rule(&plot, (double)r->rec.best_step, true, "best");
+    vkt__page_plot(p, &plot, "metric");
+    free(smooth);
+    free(valid);
+}
+
+static void plot_lr(vkt__page *p, const vkt__run_view *r)
+{
+    vkt__plot plot = { .title = "Learning rate", .x_label = "step", .y_label = "rate" };
+    vkt__plot_add(&plot,
+                  &(vkt__series) { NULL, VKT__LINE, r->c.n, r->c.step, r->c.lr, .color = 2 });
+    vkt__page_plot(p, &plot, "lr");
+}
+
+static void plot_norm(vkt__page *p, const vkt__run_view *r)
+{
+    const vkt__curves *c = &r->c;
+    double clip = r->config ? (double)r->config->optim.clip : 0;
+    double p90 = vkt__quantile(c->norm, c->n, 0.9);
+    vkt__plot plot = { .title = "Gradient norm, before clipping",
+                       .x_label = "step",
+                       .y_label = "L2 norm",
+                       .log_y = true };
+    vkt__plot_add(&plot, &(vkt__series) { NULL, VKT__LINE, c->n, c->step, c->norm, .color = 3 });
+    if (clip > 0) vkt__plot_rule(&plot, clip, false, "optim.clip");
+    vkt__plot_rule(&plot, p90, false, "90th percentile");
+    vkt__page_plot(p, &plot, "gradient-norm");
+}
+
+static void plot_histogram(vkt__page *p, const vkt__run_view *r)
+{
+    double x[BINS + 1], y[BINS] = { 0 }, low = INFINITY, high = 0;
+    double clip = r->config ? (double)r->config->optim.clip : 0;
+    vkt__plot plot = { .title = "Gradient norm, histogram over all steps",
+                       .x_label = "L2 norm",
+                       .y_label = "steps",
+                       .log_x = true };
+    for (size_t i = 0; i < r->c.n; i++)
+        if (isfinite(r->c.norm[i]) && r->c.norm[i] > 0)
+            low = fmin(low, r->c.norm[i]), high = fmax(high, r->c.norm[i]);
+    if (!(high > low)) return;
+    for (int b = 0; b <= BINS; b++) x[b] = low * pow(high / low, (double)b / BINS);
+    for (size_t i = 0; i < r->c.n; i++)
+        if (isfinite(r->c.norm[i]) && r->c.norm[i] > 0)
+            y[VKT_MIN((size_t)(BINS * log(r->c.norm[i] / low) / log(high / low)), BINS - 1)]++;
+    vkt__plot_add(&plot, &(vkt__series) { NULL, VKT__BARS, BINS, x, y, .color = 3 });
+    vkt__plot_rule(&plot, vkt__quantile(r->c.norm, r->c.n, 0.5), true, "p50");
+    vkt__plot_rule(&plot, vkt__quantile(r->c.norm, r->c.n, 0.9), true, "p90");
+    if (clip > 0) vkt__plot_rule(&plot, clip, true, "clip");
+    vkt__page_plot(p, &plot, "gradient-histogram");
+}
+
+/* Share of updates clipped, over windows of a fiftieth of the run. */
+static void plot_clipped(vkt__page *p, const vkt__run_view *r)
+{
+    size_t n = r->h->n_steps, width = VKT_MAX(n / 50, 1), k = 0;
+    double x[64], y[64];
+    if (!r->config || !(r->config->optim.clip > 0)) return;
+    for (size_t at = 0; at + width <= n && k < VKT_COUNT(x); at += width) {
+        size_t clipped = 0;
+        for (size_t i = at; i < at + width; i++) clipped += r->h->steps[i].clip < 1;
+        x[k] = (double)r->h->steps[at + width - 1].step;
+        y[k++] = (double)clipped / (double)width;
+    }
+    vkt__plot plot = { .title = "Share of the updates that were clipped",
+                       .x_label = "step",
+                       .y_label = "share" };
+    vkt__plot_add(&plot, &(vkt__series) { NULL, VKT__LINE, k, x, y, .color = 4 });
+    vkt__plot_rule(&plot, 0.5, false, "half");
+    vkt__page_plot(p, &plot, "clipped");
+}
+
+static void plot_speed(vkt__page *p, const vkt__run_view *r)
+{
+    vkt__plot plot = { .title = "Throughput, since the start",
+                       .x_label = "step",
+                       .y_label = "examples/s" };
+    vkt__plot_add(
+        &plot, &(vkt__series) { NULL, VKT__LINE, r->c.n, r->c.step, r->c.items_per_s, .color = 5 });
+    vkt__page_plot(p, &plot, "throughput");
+}
+
+void vkt__run_plots(vkt__page *p, const vkt__run_view *r)
+{
+    vkt__str_printf(&p->html, "<div class=\"plots\">\n");
+    plot_loss(p, r);
+    plot_metric(p, r);
+    plot_lr(p, r);
+    plot_norm(p, r);
+    plot_histogram(p, r);
+    plot_clipped(p, r);
+    plot_speed(p, r);
+    vkt__str_printf(&p->html, "</div>\n");
+}

@@ -1,0 +1,162 @@
+/* What a run predicted: class by class, the confusion matrix, the same examples over time. */
+#include "base/os.h"
+#include "data/dataset.h"
+#include "report/report_run.h"
+
+enum { PREDICTIONS_LIMIT = 16 << 20, MAX_EXAMPLES = 32, MAX_COLUMNS = 12 };
+
+#define CELL(...) vkt__arena_printf(a, __VA_ARGS__)
+
+/* predictions/step-N.csv: index, target, predicted, and for classes correct, p(NAME).. */
+static bool read_predictions(vkt__run_view *r, const char *name, vkt__csv *out)
+{
+    char *data = NULL;
+    size_t n;
+    const char *path = vkt__arena_printf(&r->arena, "%s/predictions/%s", r->dir, name);
+    vkt__log_hold(true);
+    vkt_status st = vkt__file_read(path, PREDICTIONS_LIMIT, &data, &n);
+    if (st == VKT_OK) st = vkt__csv_parse(data, n, path, ',', false, out);
+    vkt__log_hold(false);
+    free(data);
+    if (st == VKT_OK && out->n_rows > 1 && out->n_columns >= 3) return true;
+    if (st == VKT_OK) vkt__csv_finish(out);
+    return false;
+}
+
+/* "p(shirt)" -> "shirt"; NULL where the column is none. */
+static const char *class_name(vkt__run_view *r, const vkt__csv *csv, size_t k)
+{
+    if (4 + k >= csv->n_columns) return NULL;
+    const char *cell = vkt__csv_cell(csv, 0, 4 + k);
+    size_t n = strlen(cell);
+    if (n < 3 || strncmp(cell, "p(", 2)) return NULL;
+    return vkt__arena_printf(&r->arena, "%.*s", (int)(n - 3), cell + 2);
+}
+
+static const vkt_history_eval *last_eval(const vkt__run_view *r, const char *split, uint64_t step)
+{
+    const vkt_history_eval *found = NULL;
+    for (size_t i = 0; i < r->h->n_evals; i++)
+        if (!strcmp(r->h->evals[i].split, split) && r->h->evals[i].n_classes &&
+            (!step || r->h->evals[i].step == step))
+            found = &r->h->evals[i];
+    return found;
+}
+
+static void class_table(vkt__page *p, vkt__run_view *r, const vkt__csv *names)
+{
+    vkt__arena *a = &r->arena;
+    const vkt_history_eval *valid = last_eval(r, "valid", r->rec.best_step),
+                           *test = last_eval(r, "test", 0);
+    const char *const columns[] = { "class", "valid right", "valid share", "test right",
+                                    "test share" };
+    if (!valid) valid = last_eval(r, "valid", 0);
+    if (!valid && !test) return;
+    size_t n = valid ? valid->n_classes : test->n_classes;
+    vkt__page_table_begin(p, "Class by class, best checkpoint: how many of how many are right",
+                          columns, VKT_COUNT(columns));
+    for (size_t k = 0; k < n && k < 1000; k++) {
+        const char *name = names ? class_name(r, names, k) : NULL;
+        const char *cells[5] = { name ? name : CELL("%zu", k), "-", "-", "-", "-" };
+        for (int side = 0; side < 2; side++) {
+            const vkt_history_eval *e = side ? test : valid;
+            if (!e || k >= e->n_classes || !e->class_count[k]) continue;
+            cells[1 + 2 * side] = CELL("%llu of %llu", (unsigned long long)e->class_correct[k],
+                                       (unsigned long long)e->class_count[k]);
+            cells[2 + 2 * side] =
+                CELL("%.1f%%", 100 * (double)e->class_correct[k] / (double)e->class_count[k]);
+        }
+        vkt__page_row(p, cells, 5, 1);
+    }
+    vkt__page_table_end(p);
+}
+
+/* Of a sample: drawn where it has enough examples to say something. */
+static void confusion(vkt__page *p, vkt__run_view *r, const vkt__csv *csv)
+{
+    enum { MOST = 24 };
+    vkt__arena *a = &r->arena;
+    const char *name[MOST], *columns[MOST + 1], *cells[MOST + 1];
+    size_t n = 0, count[MOST][MOST] = { { 0 } };
+    while (n < MOST && (name[n] = class_name(r, csv, n))) n++;
+    if (n < 2 || class_name(r, csv, n) || csv->n_rows - 1 < 5 * n) return;
+    for (size_t i = 1; i < csv->n_rows; i++) {
+        size_t t = 0, o = 0;
+        while (t < n && strcmp(vkt__csv_cell(csv, i, 1), name[t])) t++;
+        while (o < n && strcmp(vkt__csv_cell(csv, i, 2), name[o])) o++;
+        if (t < n && o < n) count[t][o]++;
+    }
+    columns[0] = "is \\ predicted";
+    memcpy(columns + 1, name, n * sizeof *name);
+    vkt__page_table_begin(
+        p, CELL("Confusion matrix of the %zu examples whose predictions are kept", csv->n_rows - 1),
+        columns, n + 1);
+    for (size_t t = 0; t < n; t++) {
+        cells[0] = name[t];
+        for (size_t o = 0; o < n; o++) cells[o + 1] = count[t][o] ? CELL("%zu", count[t][o]) : "";
+        vkt__page_row(p, cells, n + 1, 1);
+    }
+    vkt__page_table_end(p);
+}
+
+/* The i-th of `shown` of n things, the first and the last among them. */
+static size_t spread(size_t i, size_t shown, size_t n)
+{
+    return shown < 2 ? n - 1 : i * (n - 1) / (shown - 1);
+}
+
+/* The same examples at up to 12 evaluations: a row each. */
+static void predictions_table(vkt__page *p, vkt__run_view *r, char **names, size_t n)
+{
+    vkt__csv csv[MAX_COLUMNS];
+    unsigned long long step[MAX_COLUMNS];
+    size_t k = 0, shown = VKT_MIN(n, MAX_COLUMNS), rows = SIZE_MAX;
+    vkt__str *s = &p->html;
+    for (size_t i = 0; i < shown; i++) {
+        const char *name = names[spread(i, shown, n)];
+        if (!read_predictions(r, name, &csv[k])) continue;
+        rows = VKT_MIN(rows, csv[k].n_rows - 1);
+        step[k++] = strtoull(name + strcspn(name, "0123456789"), NULL, 10);
+    }
+    if (!k) return;
+    vkt__str_printf(s,
+                    "<div class=\"scroll\" tabindex=\"0\"><table><caption>Predictions for the same "
+                    "validation examples over time (right ones carry a tick)</caption><thead><tr>"
+                    "<th scope=\"col\">example</th><th scope=\"col\">target</th>");
+    for (size_t i = 0; i < k; i++) vkt__str_printf(s, "<th scope=\"col\">step %llu</th>", step[i]);
+    vkt__str_printf(s, "</tr></thead><tbody>\n");
+    for (size_t row = 1; row <= VKT_MIN(rows, MAX_EXAMPLES); row++) {
+        vkt__str_printf(s, "<tr>");
+        for (size_t c = 0; c < 2; c++) {
+            vkt__str_printf(s, "<td>");
+            vkt__markup_escape(s, vkt__csv_cell(&csv[0], row, c));
+            vkt__str_printf(s, "</td>");
+        }
+        for (size_t i = 0; i < k; i++) {
+            bool classes = csv[i].n_columns > 3,
+                 right = classes && !strcmp(vkt__csv_cell(&csv[i], row, 3), "1");
+            vkt__str_printf(s, "<td class=\"%s\">", !classes ? "n" : right ? "right" : "wrong");
+            vkt__markup_escape(s, vkt__csv_cell(&csv[i], row, 2));
+            vkt__str_printf(s, "%s</td>", right ? " &#10003;" : "");
+        }
+        vkt__str_printf(s, "</tr>\n");
+    }
+    vkt__page_table_end(p);
+    for (size_t i = 0; i < k; i++) vkt__csv_finish(&csv[i]);
+}
+
+void vkt__run_predictions(vkt__page *p, vkt__run_view *r)
+{
+    char **names = NULL, *best;
+    size_t n = 0;
+    vkt__csv csv;
+    const char *dir = vkt__arena_printf(&r->arena, "%s/predictions", r->dir);
+    bool some = vkt__is_dir(dir) && vkt__list_dir(dir, &names, &n) == VKT_OK && n > 0;
+    best = vkt__arena_printf(&r->arena, "step-%08llu.csv", (unsigned long long)r->rec.best_step);
+    bool have = some && read_predictions(r, best, &csv);
+    class_table(p, r, have ? &csv : NULL);
+    if (have) confusion(p, r, &csv);
+    if (some) predictions_table(p, r, names, n);
+    if (have) vkt__csv_finish(&csv);
+    vkt__names_free(names, n);
+}

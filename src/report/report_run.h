@@ -1,0 +1,23 @@
+/* Private to src/report: the parts of a run's page. */
+#ifndef VKT_REPORT_RUN_H
+#define VKT_REPORT_RUN_H
+
+#include "report/page.h"
+#include "train/run.h"
+
+/* A run as its page reads it. Texts that are made for the page belong to the arena. */
+typedef struct vkt__run_view {
+    const char *dir;
+    vkt__arena arena;
+    vkt__run_record rec;
+    vkt_config *config; /* NULL: not readable */
+    vkt_history *h;
+    vkt__curves c;
+} vkt__run_view;
+
+/* Loss, metric, rate, norms, clipped share, throughput: report_curves.c. */
+void vkt__run_plots(vkt__page *p, const vkt__run_view *r);
+/* Classes, confusion matrix, the same examples over time: report_predictions.c. */
+void vkt__run_predictions(vkt__page *p, vkt__run_view *r);
+
+#endif
