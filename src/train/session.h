@@ -23,7 +23,8 @@ typedef struct vkt__lane {
     uint32_t n_binds;
     vkt_buffer plan_upload[VKT_MAX_SLOTS],
         plan_readback[VKT_MAX_SLOTS]; /* stand in until all is planned and fits */
-    uint64_t x_at, y_at, w_at, y2_at, w2_at, order_at, segments_at, step_at, loss_at, hit_at, out_at;
+    uint64_t x_at, y_at, w_at, y2_at, w2_at, order_at, segments_at, step_at, loss_at, hit_at,
+        out_at;
     vkt_buffer *upload[VKT_MAX_SLOTS], *readback[VKT_MAX_SLOTS];
     vkt_batch slots[VKT_MAX_SLOTS];
     void *step[VKT_MAX_SLOTS];           /* struct vkt_step_block */
@@ -67,6 +68,8 @@ vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data);
  * sum over the step's micro-batches so far, 0 before the first. */
 void vkt__session_fill(vkt__session *s, uint32_t slot, uint64_t step, uint32_t micro, double lr,
                        double *weight);
+/* Steps that one submission has at most: by the configuration and the ring's length. */
+uint32_t vkt__session_pack(const vkt__session *s);
 /* Model, memory table and both plans as text. Caller frees. */
 char *vkt__session_explain(const vkt__session *s);
 
