@@ -1,7 +1,9 @@
 /* Beginning and end of every matmul kernel, included where `p` is declared: constants that all have, which steps a
  * slice takes, what becomes of a sum. In a HALF variant A and B are 16-bit, and so are C and aux where C16. */
 layout(constant_id = 3) const uint LAYOUT = 0; /* vkt_layout: 0 NT, 1 NN, 2 TN */
-layout(constant_id = 4) const int ACT = 0;     /* vkt_act; from VKT_MM_ACT_BWD: times its derivative */
+layout(constant_id = 4) const int ACT = 0;     /* vkt_act, with VKT_MM_ACT_BWD times its derivative; VKT_MM_MICRO */
+const int ACTIVATION = ACT & (VKT_MM_ACT_BWD - 1);
+const bool DERIVATIVE = (ACT & VKT_MM_ACT_BWD) != 0;
 #ifdef HALF
 #include "half.glsl"
 layout(constant_id = 5) const uint BF16 = 0;   /* the 16-bit format: 0 f16, 1 bf16 */
@@ -41,17 +43,24 @@ uvec2 product_at(uint s)
 
 float act_end(float sum, float v)
 {
-    return ACT >= VKT_MM_ACT_BWD ? sum * act_bwd(ACT - VKT_MM_ACT_BWD, v) : act_fwd(ACT, sum);
+    return DERIVATIVE ? sum * act_bwd(ACTIVATION, v) : act_fwd(ACTIVATION, sum);
+}
+
+/* The step block's address is there only with VKT_MM_MICRO: a constant, as CPU drivers read it whatever a flag says. */
+bool adds_r()
+{
+    return (p.flags & VKT_MM_RESIDUAL) != 0 && ((ACT & VKT_MM_MICRO) == 0 || p.step.b.micro != 0);
 }
 
 /* Ends the sum of element i of C, which is f32, in column n. */
 void finish(uint i, uint n, float sum)
 {
-    float v = 0.0;
+    float v = 0.0, r = 0.0;
     if ((p.flags & VKT_MM_BIAS) != 0) sum += p.bias.v[n];
     if ((p.flags & VKT_MM_PRE) != 0) p.aux.v[i] = sum;
-    if (ACT >= VKT_MM_ACT_BWD) v = p.aux.v[i];
-    p.c.v[i] = act_end(sum, v);
+    if (DERIVATIVE) v = p.aux.v[i];
+    if (adds_r()) r = p.r.v[i];
+    p.c.v[i] = act_end(sum, v) + r;
 }
 
 #ifdef HALF
@@ -63,15 +72,16 @@ void finish_pair(uint i, uvec2 n, vec2 sum, bool both)
         if (both) finish(i + 1, n.y, sum.y);
         return;
     }
-    vec2 v = vec2(0.0);
+    vec2 v = vec2(0.0), r = vec2(0.0);
     if ((p.flags & VKT_MM_BIAS) != 0) {
         sum.x += p.bias.v[n.x];
         if (both) sum.y += p.bias.v[n.y];
     }
     if (!both) sum.y = 0.0;
     if ((p.flags & VKT_MM_PRE) != 0) p.aux16.v[i / 2] = narrow(sum);
-    if (ACT >= VKT_MM_ACT_BWD) v = widen(p.aux16.v[i / 2]);
-    vec2 c = vec2(act_end(sum.x, v.x), both ? act_end(sum.y, v.y) : 0.0);
+    if (DERIVATIVE) v = widen(p.aux16.v[i / 2]);
+    if (adds_r()) r = widen(p.r16.v[i / 2]);
+    vec2 c = vec2(act_end(sum.x, v.x) + r.x, both ? act_end(sum.y, v.y) + r.y : 0.0);
     p.c16.v[i / 2] = narrow(c);
 }
 #endif

@@ -95,8 +95,8 @@ struct eltwise_chain_params {
     U32 pad;
 };
 
-/* matmul_*.comp: C [M, N] = op(A) op(B), then bias, then an activation or times an activation's derivative. A kernel
- * says before it includes this as what it reads A and B. */
+/* matmul_*.comp: C [M, N] = op(A) op(B), then bias, then an activation or times an activation's derivative, then plus R.
+ * A kernel says before it includes this as what it reads A and B. */
 #ifndef VKT_MM_MATRIX
 #define VKT_MM_MATRIX f32s
 #endif
@@ -108,12 +108,14 @@ struct matmul_params {
     ADDR(VKT_MM_MATRIX) b;
     ADDR(VKT_MM_VECTOR) a4; /* the same addresses, to load vectors from */
     ADDR(VKT_MM_VECTOR) b4;
-    ADDR(f32s) bias;        /* [N] */
+    ADDR(f32s) bias;        /* [N]; where VKT_MM_SUMS the sums [M], as no product has both */
     ADDR(f32s) c;
     ADDR(f32s) aux;         /* [M, N]: written before the activation, or where the derivative is taken: see act_bwd */
     ADDR(u32s) c16;         /* the same addresses, as pairs of 16-bit numbers */
     ADDR(u32s) aux16;
-    ADDR(f32s) sums;        /* [M]: sums of A's columns; TN */
+    ADDR(f32s) r;           /* [M, N], may be C */
+    ADDR(u32s) r16;
+    ADDR(step_ref) step;
     U32 M, N, K;
     U32 flags;
     U32 slice;              /* steps of k that a slice takes; K: all. Slice s's C is [M, N] number s */
@@ -123,8 +125,11 @@ struct matmul_params {
 };
 #define VKT_MM_BIAS 1u
 #define VKT_MM_PRE 2u     /* aux is written */
-#define VKT_MM_SUMS 4u    /* sums are written */
-#define VKT_MM_ACT_BWD 16 /* constant ACT: this much more than the activation whose derivative is meant */
+#define VKT_MM_RESIDUAL 4u
+#define VKT_MM_SUMS 8u    /* A's column sums are written, over `bias`; TN */
+/* Added to constant ACT: the derivative of that activation is meant; R is left out in a step's first micro-batch. */
+#define VKT_MM_ACT_BWD 16
+#define VKT_MM_MICRO 32
 
 /* sum.comp: chunk sums */
 struct sum_params {

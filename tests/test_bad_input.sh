@@ -3,42 +3,7 @@
 # exit code of DESIGN.md. usage: test_bad_input.sh PROGRAM
 set -euo pipefail
 
-program=$(realpath "${1:?the program}")
-source=$(realpath "$(dirname "$0")")
-work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-bad.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-n=0
-bad=0
-
-# refused RC TEXT ARGS...: exits with RC; one line "vktrain: error: ..." on stderr that has TEXT (a basic regular
-# expression), nothing after it, no line over 400 characters; no backtrace, no signal.
-refused()
-{
-    local want=$1 text=$2 rc=0 lines
-    shift 2
-    n=$((n + 1))
-    timeout 120 "$program" "$@" >out 2>err </dev/null || rc=$?
-    lines=$(grep -c 'error:' err || true)
-    if [ $rc = "$want" ] && [ "$lines" = 1 ] && grep 'error:' err | grep -q -- "$text" && ! grep -q '.\{400\}' err &&
-        ! grep -qi 'internal error\|sanitizer' err; then
-        return 0
-    fi
-    bad=$((bad + 1))
-    echo "test_bad_input: FAILED: vktrain $*"
-    echo "  exit $rc, must be $want; $lines error lines, must be 1; it must say: $text"
-    sed 's/^/  > /' err
-}
-# works ARGS...: the counterpart, without which a refusal of everything would pass.
-works()
-{
-    n=$((n + 1))
-    timeout 300 "$program" "$@" >out 2>err </dev/null && return 0
-    bad=$((bad + 1))
-    echo "test_bad_input: FAILED: vktrain $*: exit $?, must work"
-    sed 's/^/  > /' err
-}
-bytes() { printf "$@"; }
+. "$(dirname "$0")/refusals.sh"
 
 # ---- the command line
 refused 2 "unknown command 'trian'" trian
@@ -67,7 +32,7 @@ refused 3 "'nosuch' fits no device" train digits --device nosuch --run r0
 refused 3 "'77' fits no device" train digits --device 77 --run r0
 refused 2 "no capability 'memroy', did you mean 'memory'" train digits --cap memroy=1 --run r0
 refused 2 "not name=number" train digits --cap memory=lots --run r0
-[ ! -e r0 ] || { echo "test_bad_input: FAILED: a refused run left a folder"; bad=$((bad + 1)); }
+[ ! -e r0 ] || { echo "$test: FAILED: a refused run left a folder"; bad=$((bad + 1)); }
 
 # ---- recipes
 recipe()
@@ -245,12 +210,12 @@ for file in model.safetensors optimizer.safetensors state.json; do
         # resume says so and goes on with the checkpoint before
         works "${run[@]}" --resume
         grep -q "step-00000030' can't be used; trying the one before it, step-00000020" err && grep -q "$file" err || {
-            echo "test_bad_input: FAILED: resume with a damaged $file ($harm) does not say what it falls back to"
+            echo "$test: FAILED: resume with a damaged $file ($harm) does not say what it falls back to"
             sed 's/^/  > /' err
             bad=$((bad + 1))
         }
         if ! cmp -s whole/checkpoints/step-00000030/model.safetensors run/checkpoints/step-00000030/model.safetensors; then
-            echo "test_bad_input: FAILED: resumed from step 20 after a damaged $file ($harm), step 30 has other bits"
+            echo "$test: FAILED: resumed from step 20 after a damaged $file ($harm), step 30 has other bits"
             bad=$((bad + 1))
         fi
     done
@@ -261,7 +226,7 @@ for c in run/checkpoints/*; do flip "$c/model.safetensors"; done
 n=$((n + 1)) rc=0
 "$program" "${run[@]}" --resume >out 2>err || rc=$?
 if [ $rc != 4 ] || ! tail -1 err | grep -q "no usable checkpoint in 'run'"; then
-    echo "test_bad_input: FAILED: every checkpoint damaged: exit $rc, must be 4 and say so"
+    echo "$test: FAILED: every checkpoint damaged: exit $rc, must be 4 and say so"
     sed 's/^/  > /' err
     bad=$((bad + 1))
 fi
@@ -300,15 +265,14 @@ refused 4 "packed with another tokenizer than" "${text[@]}" --set data.path=shor
 refused 2 "'novel' is none of\|built in and takes no path" "${text[@]}" --set data.source=novel --set data.path=short
 refused 2 'data.tokenizer: only for text' train digits --set data.tokenizer=bytes --run r0
 refused 2 'loss.class_weight: not for text' "${text[@]}" --set data.path=short.txt --set loss.class_weight=balanced
-[ ! -e r0 ] || { echo "test_bad_input: FAILED: a refused command left r0"; bad=$((bad + 1)); }
+[ ! -e r0 ] || { echo "$test: FAILED: a refused command left r0"; bad=$((bad + 1)); }
 
 # ---- memory
 refused 2 'memory=1000 is below' train digits --cap memory=1000 --run r0
 rm -rf r0
 refused 5 'this needs .* MiB of device memory, 1.0 MiB may be used: lower train.batch' train digits --cap memory=1048576 --set train.batch=1023 --set eval.batch=4096 --quiet --run r0
 for word in parameters activations; do
-    cat out err | grep -q "$word" || { echo "test_bad_input: FAILED: out of memory without a table that has '$word'"; sed 's/^/  > /' out err; bad=$((bad + 1)); }
+    cat out err | grep -q "$word" || { echo "$test: FAILED: out of memory without a table that has '$word'"; sed 's/^/  > /' out err; bad=$((bad + 1)); }
 done
 
-echo "test_bad_input: $n cases, $bad failed"
-[ $bad = 0 ]
+conclude

@@ -292,7 +292,7 @@ static void set_overrides_the_recipe(void **state)
     set_refused("optim.lr", "--set optim.lr: key=value is expected");
     set_refused("=3", "key=value is expected");
     set_refused("optim.lrr=3", "--set optim.lrr: unknown key; did you mean 'optim.lr'?");
-    set_refused("model=3", "the model can't be set this way");
+    set_refused("model=3", "a list of layers is expected");
     set_refused("optim.lr=-3", "--set optim.lr: optim.lr: -3 is out of range");
     set_refused("note=\xff", "not UTF-8");
     set_refused("schedule.milestones=[1", "--set schedule.milestones:");
@@ -338,6 +338,47 @@ static void written_yaml_reads_back_the_same(void **state)
     assert_string_equal(d->layers[2].name, "r");
     free(yaml), free(again);
     vkt_config_destroy(&c), vkt_config_destroy(&d);
+}
+
+static void set_model_refused(const char *assignment, const char *why)
+{
+    vkt_config *c =
+        accepted("data: {source: digits}\nmodel: [{linear: 8}, {residual: {name: r, body: "
+                 "[{dropout: 0.1}]}}, {repeat: {n: 2, body: [relu, {repeat: {n: 10, body: "
+                 "[relu]}}]}}, linear]\n");
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_config_set(c, assignment), VKT_ARG);
+    REQUIRE_LOGGED(why);
+    vkt_config_destroy(&c);
+}
+
+static void layers_can_be_set(void **state)
+{
+    (void)state;
+    vkt_config *c =
+        accepted("data: {source: digits}\nmodel: [{linear: 8}, {residual: {name: r, body: "
+                 "[{dropout: 0.1}]}}, linear]\n");
+    REQUIRE_OK(vkt_config_set(c, "model.0=64"));
+    assert_int_equal(c->layers[0].out, 64);
+    REQUIRE_OK(vkt_config_set(c, "model.0.bias=false"));
+    assert_true(c->layers[0].no_bias && c->layers[0].out == 64);
+    REQUIRE_OK(vkt_config_set(c, "model.1.body.0.p=0.25"));
+    assert_true(c->layers[1].body[0].p == 0.25f);
+    REQUIRE_OK(vkt_config_set(c, "model.r.body.0=0.5"));
+    assert_true(c->layers[1].body[0].p == 0.5f);
+    REQUIRE_OK(vkt_config_set(c, "model=[{linear: {out: 16, bias: false}}, relu, linear]"));
+    assert_true(c->n_layers == 3 && c->layers[0].out == 16 && c->layers[0].no_bias);
+    vkt_config_destroy(&c);
+    set_model_refused("model.4.out=3", "no layer '4': a layer is named by its place, 0 to 3");
+    set_model_refused("model.=3", "no layer ''");
+    set_model_refused("model.0.width=3", "linear has no option 'width'; it takes out, ");
+    set_model_refused("model.0.out.x=3", "nothing can follow linear.out");
+    set_model_refused("model.0.out=-1", "a whole number is expected, not '-1'");
+    set_model_refused("model.1.body.0.p=1.5", "out of range");
+    set_model_refused("model.1.body=3", "no layer ''");
+    set_model_refused("model.2.n=1000", "more than 10000 layers");
+    set_model_refused("model=[linaer]", "did you mean 'linear'");
+    set_model_refused("model=[", "--set model");
 }
 
 static void sections_within_sections(void **state)
@@ -403,7 +444,7 @@ static void built_in_recipes_are_right(void **state)
         assert_int_equal(c->layers[c->n_layers - 1].out, 0); /* the number of classes */
         vkt_config_destroy(&c);
     }
-    assert_true(i >= 13);
+    assert_true(i >= 16);
 }
 
 static void recipes_load_by_path_or_name(void **state)
@@ -439,6 +480,7 @@ int main(void)
         cmocka_unit_test(checks_span_options),
         cmocka_unit_test(set_overrides_the_recipe),
         cmocka_unit_test(written_yaml_reads_back_the_same),
+        cmocka_unit_test(layers_can_be_set),
         cmocka_unit_test(sections_within_sections),
         cmocka_unit_test(numbers_print_shortest),
         cmocka_unit_test(built_in_recipes_are_right),

@@ -58,6 +58,14 @@ static void schedules_by_hand(void **state)
     assert_true(vkt_schedule_lr(&s, 99) == 0.3);
     s.decay_ratio = 1;
     REQUIRE_NEAR(vkt_schedule_lr(&s, 0), 0.3 * (1 - 0.9 / 100), 1e-15);
+    s = plain(VKT_SCHED_RAMP);
+    assert_true(vkt_schedule_lr(&s, 100) == 0.3);
+    REQUIRE_NEAR(vkt_schedule_lr(&s, 0), 0.3 * 0.1, 1e-15);
+    REQUIRE_NEAR(vkt_schedule_lr(&s, 50), 0.3 * sqrt(0.1), 1e-15);
+    s.final_ratio = 0;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_schedule_check(&s, "test"), VKT_ARG);
+    REQUIRE_LOGGED("a ramp needs final_ratio above 0");
 }
 
 /* Warmup rises evenly to the peak, then no kind ever rises, and the last rate is held. */

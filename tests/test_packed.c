@@ -46,6 +46,48 @@ static void pack_keeps_examples(void **state)
     }
 }
 
+/* The pack of the test before: 9 test examples of 31 + 9, four classes "0" to "3". */
+static void a_model_evaluates_on_a_pack(void **state)
+{
+    (void)state;
+    vkt_dataset *ds, *packed;
+    float x[2][64];
+    vkt_label y[2];
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC, .valid_fraction = 0.2 }, &ds));
+    const char *schema = vkt_dataset_schema(ds);
+    REQUIRE_OK(vkt_dataset_open_schema(schema, PACK, &packed));
+    const vkt_dataset_info *info = vkt_dataset_get_info(packed);
+    assert_true(info->has_labels && info->n[VKT_TEST] == 9 && info->n[VKT_TRAIN] == 0);
+    for (uint64_t i = 0; i < 9; i++) {
+        REQUIRE_OK(vkt_dataset_example(ds, VKT_TEST, i, x[0], &y[0]));
+        REQUIRE_OK(vkt_dataset_example(packed, VKT_TEST, i, x[1], &y[1]));
+        assert_memory_equal(x[0], x[1], info->n_inputs * sizeof(float));
+        assert_int_equal(y[0].u, y[1].u);
+    }
+    vkt_dataset_destroy(&packed);
+    /* A model whose classes stand in another order, and one that lacks a class. */
+    char *other = malloc(strlen(schema) + 1);
+    strcpy(other, schema);
+    char *at = strstr(other, "\"0\"");
+    assert_non_null(at);
+    char *second = strstr(other, "\"1\"");
+    at[1] = '1';
+    second[1] = '0';
+    REQUIRE_OK(vkt_dataset_open_schema(other, PACK, &packed));
+    for (uint64_t i = 0; i < 9; i++) {
+        REQUIRE_OK(vkt_dataset_example(ds, VKT_TEST, i, x[0], &y[0]));
+        REQUIRE_OK(vkt_dataset_example(packed, VKT_TEST, i, x[1], &y[1]));
+        assert_int_equal(y[1].u, y[0].u < 2 ? 1 - y[0].u : y[0].u);
+    }
+    vkt_dataset_destroy(&packed);
+    at[1] = 'x';
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_dataset_open_schema(other, PACK, &packed), VKT_FORMAT);
+    REQUIRE_LOGGED("has a class '1', which the model does not know");
+    free(other);
+    vkt_dataset_destroy(&ds);
+}
+
 static void bad_packs(void **state)
 {
     (void)state;
@@ -88,6 +130,7 @@ static void bad_packs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(pack_keeps_examples),
+                                        cmocka_unit_test(a_model_evaluates_on_a_pack),
                                         cmocka_unit_test(bad_packs) };
     return cmocka_run_group_tests_name("packed", tests, setup, teardown);
 }

@@ -236,9 +236,11 @@ static void picture_bad_files(void **state)
     free(jpeg);
     refuse_picture(ds, DIR "/p.bmp", VKT_FORMAT, "is cut short");
 
-    /* Not pictures: the messages of IDX and CSV stay. */
+    /* Not pictures: what the name promises, else the messages of IDX and CSV stay. */
     put(DIR "/p.png", "BM,1\n2,3\n", 9);
-    refuse_picture(ds, DIR "/p.png", VKT_FORMAT, "neither an IDX file nor gzip");
+    refuse_picture(ds, DIR "/p.png", VKT_FORMAT, "is no PNG, JPEG or BMP picture");
+    put(DIR "/p.idx", "BM,1\n2,3\n", 9);
+    refuse_picture(ds, DIR "/p.idx", VKT_FORMAT, "neither an IDX file nor gzip");
     refuse_picture(ds, DIR "/none.png", VKT_IO, "can't open");
 
     /* An 8x8 picture of a digit: the table's cells go to 16, a picture's to 255. */

@@ -30,6 +30,14 @@ static vkt_tensor *residual_rms(net n)
     return vkt_add(n.g, y, s);
 }
 
+/* Two products read x, and two read w: their gradients are sums of products. */
+static vkt_tensor *read_twice(net n)
+{
+    vkt_tensor *a = vkt_linear(n.g, n.x, n.w, n.v, VKT_ACT_NONE),
+               *b = vkt_linear(n.g, n.x, n.w, NULL, VKT_ACT_NONE);
+    return vkt_add(n.g, vkt_linear(n.g, vkt_mul(n.g, a, b), n.w, NULL, VKT_ACT_NONE), n.x);
+}
+
 static vkt_tensor *relu_dropout(net n)
 {
     vkt_tensor *h = vkt_linear(n.g, n.x, n.w, n.v, VKT_ACT_RELU);
@@ -73,8 +81,15 @@ static const struct {
     const vkt__pass *passes[3];
     uint32_t least[3];
 } nets[] = {
-    { "residual, layer norm", residual_norm, { &vkt__pass_residual_norm }, { 1 } },
-    { "residual, RMS norm", residual_rms, { &vkt__pass_residual_norm, &vkt__pass_act }, { 1, 1 } },
+    { "residual, layer norm",
+      residual_norm,
+      { &vkt__pass_residual_norm, &vkt__pass_residual },
+      { 1, 1 } },
+    { "residual, RMS norm",
+      residual_rms,
+      { &vkt__pass_residual_norm, &vkt__pass_act, &vkt__pass_residual },
+      { 1, 1, 1 } },
+    { "read twice", read_twice, { &vkt__pass_residual }, { 4 } },
     { "relu, dropout", relu_dropout, { &vkt__pass_relu_dropout, &vkt__pass_chain }, { 2, 2 } },
     { "add, relu and tanh", add_relu, { &vkt__pass_chain }, { 2 } },
     { "mul, scale, add", scale_add, { &vkt__pass_chain }, { 2 } },
@@ -329,6 +344,31 @@ static void sums_that_are_no_residual_stay(void **state)
     vkt_graph_destroy(&g);
 }
 
+/* A term that something else reads, that is made after the product, or is broadcast; a product that
+ * has one already, or whose result is the caller's memory. */
+static void sums_that_no_product_can_write_stay(void **state)
+{
+    (void)state;
+    static vkt_buffer buf = { .bytes = 1 << 16, .label = "caller's" };
+    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_tensor *x = in2(g), *w = vkt__sample2(g, C, C), *v = vkt__sample1(g, C);
+    vkt_tensor *mm = vkt_matmul(g, VKT_NN, x, w);
+    vkt_add(g, mm, x);
+    vkt_scale(g, mm, 2);
+    mm = vkt_matmul(g, VKT_NN, x, w);
+    vkt_add(g, mm, vkt_scale(g, x, 3));
+    vkt_add(g, vkt_matmul(g, VKT_NN, x, w), v);
+    vkt_bind(vkt_add(g, vkt_matmul(g, VKT_NN, x, w), x), VKT_ALL_SLOTS, &buf, 0);
+    mm = vkt_matmul(g, VKT_NN, x, w);
+    vkt_add(g, mm, mm);
+    vkt__rewrite_whole(g);
+    assert_int_equal(vkt__rewrite_count(g, &vkt__pass_residual), 0);
+    vkt_add(g, vkt_add(g, vkt_matmul(g, VKT_NN, x, w), x), x);
+    vkt__rewrite_whole(g);
+    assert_int_equal(vkt__rewrite_count(g, &vkt__pass_residual), 1);
+    vkt_graph_destroy(&g);
+}
+
 /* relu(x) read by more than its dropout keeps its own gradient. */
 static void relu_read_elsewhere_keeps_its_gradient(void **state)
 {
@@ -358,6 +398,7 @@ int main(void)
         cmocka_unit_test(what_others_read_is_not_fused_away),
         cmocka_unit_test(a_read_does_not_move_past_a_write),
         cmocka_unit_test(sums_that_are_no_residual_stay),
+        cmocka_unit_test(sums_that_no_product_can_write_stay),
         cmocka_unit_test(relu_read_elsewhere_keeps_its_gradient),
         cmocka_unit_test(validation_is_silent),
     };

@@ -3,16 +3,19 @@
 
 #include "base/os.h"
 #include "study/space.h"
+#include "study/study_run.h"
 #include "train/curve.h"
 #include "vktrain/vktrain.h"
 
 /* ---- spaces ---- */
 
 static vkt__arena arena;
+static const char recipe[] = "data: {source: digits}\nmodel: [{linear: 64}, relu, {dropout: 0.1}, "
+                             "{residual: [{linear: 64}, relu]}, linear]\n";
 
 static vkt_status parse(const char *text, vkt__space *s)
 {
-    return vkt__space_parse(&arena, text, strlen(text), "s.yaml", s);
+    return vkt__space_parse(&arena, text, strlen(text), "s.yaml", recipe, s);
 }
 
 static void refused(const char *text, const char *why)
@@ -52,6 +55,33 @@ static void wrong_spaces_say_line_and_reason(void **state)
     refused("", "a space is lines of");
     refused("- a", "a space is lines of");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+static void models_are_searched(void **state)
+{
+    (void)state;
+    vkt__space s;
+    const char *set[8];
+    const double low[8] = { 0 }, high[8] = { .999, .999, .999, .999 };
+    REQUIRE_OK(parse("model.0.out: {log: [16, 256]}\nmodel.2: {linear: [0, 0.5]}\n"
+                     "model.3.body.0.init: [kaiming, xavier]\n",
+                     &s));
+    assert_int_equal(vkt__space_point(&s, low, &arena, set), 3);
+    assert_string_equal(set[0], "model.0.out=16");
+    assert_string_equal(set[1], "model.2=0");
+    assert_string_equal(set[2], "model.3.body.0.init=kaiming");
+    vkt__space_point(&s, high, &arena, set);
+    assert_int_equal(atof(strchr(set[0], '=') + 1), 255); /* whole */
+    REQUIRE_OK(parse("model:\n  - [{linear: 32}, relu, linear]\n"
+                     "  - [{linear: {out: 64, name: \"big\"}}, linear]\n",
+                     &s));
+    assert_int_equal(vkt__space_point(&s, high, &arena, set), 1);
+    assert_string_equal(set[0], "model=[{linear: {out: 64, name: \"big\"}}, linear]");
+    refused("model.9.out: [1, 2]", "s.yaml:1: model.9.out: the recipe: there is no layer '9'");
+    refused("model.0.bias: {linear: [0, 1]}", "is not a number: give a list of choices");
+    refused("model: [relu, linear]", "a choice must be a list of layers");
+    refused("model: [[linaer]]", "did you mean 'linear'");
+    refused("model: {linear: [1, 2]}", "is not a number");
 }
 
 static void points_stay_in_the_space(void **state)
@@ -143,6 +173,33 @@ static void a_rise_is_told_from_noise(void **state)
     assert_true(r.rises && isinf(r.by));
     assert_false(vkt__curve_rise(v, 5).rises);
     assert_false(vkt__curve_rise(v, 0).rises);
+}
+
+/* A loss that falls fastest at 10^-2.5, is lowest at about 0.1 and leaves it, with noise. */
+static void a_ramp_is_read(void **state)
+{
+    (void)state;
+    enum { STEPS = 400 };
+    double lr[STEPS], loss[STEPS];
+    for (int i = 0; i < STEPS; i++) {
+        double at = -5 + 7.0 * i / (STEPS - 1); /* decimal logarithm of the rate */
+        lr[i] = pow(10, at);
+        loss[i] = 2.3 - 2 / (1 + exp(-3 * (at + 2.5))) + (at > -1 ? pow(at + 1, 3) : 0) +
+                  0.02 * vkt_rand_normal(3, VKT_RNG_TEST, (uint64_t)i);
+    }
+    vkt__ramp r = vkt__ramp_read(lr, loss, STEPS);
+    assert_true(r.falls && r.steepest > 1e-3 && r.steepest < 1e-2); /* 10^-2.5 */
+    assert_true(r.lowest > 3e-2 && r.lowest < 1 && r.rises > r.lowest && r.rises < 20);
+    for (int i = 240; i < STEPS; i++) loss[i] = NAN; /* it diverged there */
+    r = vkt__ramp_read(lr, loss, STEPS);
+    assert_true(r.falls && r.rises > lr[230] && r.rises < lr[260]);
+    r = vkt__ramp_read(lr, loss, 240); /* it ended before it rose */
+    assert_true(r.falls && isnan(r.rises));
+    for (int i = 0; i < STEPS; i++) loss[i] = 1 + i;
+    assert_false(vkt__ramp_read(lr, loss, STEPS).falls);
+    loss[0] = NAN;
+    assert_false(vkt__ramp_read(lr, loss, STEPS).falls);
+    assert_false(vkt__ramp_read(lr, loss, 0).falls);
 }
 
 static void periods_are_found(void **state)
@@ -257,7 +314,7 @@ static void damaged_texts_never_crash(void **state)
         vkt__arena a = { 0 };
         vkt__space s;
         size_t n = mutate(space, i, text);
-        accepted += vkt__space_parse(&a, text, n, "s", &s) == VKT_OK;
+        accepted += vkt__space_parse(&a, text, n, "s", recipe, &s) == VKT_OK;
         vkt__arena_finish(&a);
     }
     assert_in_range(accepted, 50, 2900); /* both ways are taken */
@@ -280,9 +337,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_spaces_say_line_and_reason),
+        cmocka_unit_test(models_are_searched),
         cmocka_unit_test(points_stay_in_the_space),
         cmocka_unit_test(halton_is_stratified),
         cmocka_unit_test(a_rise_is_told_from_noise),
+        cmocka_unit_test(a_ramp_is_read),
         cmocka_unit_test(periods_are_found),
         cmocka_unit_test(quantiles),
         cmocka_unit_test(damaged_lines_are_left_out_and_said),

@@ -47,6 +47,9 @@ echo 'optim.lr: {log: [0, 1]}' >zero.yaml
 refused 2 "zero.yaml:1: optim.lr: a logarithmic range can't begin at 0" study search digits --space zero.yaml --study none
 [ ! -e runs ] || fail "a refused study left a folder"
 
+refused 2 'at least 50' study lr digits --ramp --steps 20 --study none
+refused 2 'both above 0' study lr digits --ramp --from 1 --to 0.1 --study none
+
 # ---- a dry run writes nothing
 "$program" "${search[@]}" --dry-run >out 2>log || fail "dry run"
 grep -q '^trial-0003 ' out && grep -q '^4 trials, and at most 2 more' out || fail "the plan: $(cat out)"
@@ -114,6 +117,12 @@ wait $pid || rc=$?
 grep -q 'resume' first || { cp first log; fail "an interrupted study does not say how to go on"; }
 [ "$(python3 -c 'import json; print(json.load(open("two/study.json"))["status"])')" = interrupted ] || fail "status after SIGINT"
 ! grep -l '"status": "running"' two/trial-*/run.json >log || fail "a trial was not ended cleanly"
+
+# ---- a ramp: one run, read, and compared on a fresh seed
+"$program" study lr digits --ramp --steps 100 --seeds 1 --study ramp --quiet >out 2>log || fail "a ramp"
+grep -q 'loss falls fastest  *0\.' out && grep -q 'sweep real runs around it' out || { cp out log; fail "the ramp's reading"; }
+refused 2 'with other options' study lr digits --steps 100 --seeds 1 --study ramp --resume
+"$program" report ramp >out 2>log && [ -s ramp/report-ramp.png ] || fail "the ramp's picture"
 
 # ---- the trials are runs like any other
 "$program" runs straight >out 2>log || fail "runs of a study"

@@ -188,10 +188,11 @@ static void print_ceilings(const vkt_bench *b, bool md)
 
 static void print_ops(const vkt_bench *b, bool md)
 {
-    static const cli_column col[] = { { "op", false, 38 },    { "us", true, 0 },
-                                      { "+-", true, 0 },      { "GB/s", true, 0 },
-                                      { "GFLOP/s", true, 0 }, { "of ceiling", true, 0 },
-                                      { "error", true, 0 },   { "runs", true, 0 } };
+    static const cli_column col[] = { { "op", false, 38 },      { "us", true, 0 },
+                                      { "+-", true, 0 },        { "GB/s", true, 0 },
+                                      { "GFLOP/s", true, 0 },   { "of ceiling", true, 0 },
+                                      { "of matmul", true, 0 }, { "error", true, 0 },
+                                      { "runs", true, 0 } };
     table t = { .col = col, .n_cols = CLI_COUNT(col) };
     heading("Ops", md);
     for (size_t i = 0; i < b->n_rows; i++) {
@@ -203,6 +204,7 @@ static void print_ops(const vkt_bench *b, bool md)
                                   num(r->gbps),
                                   r->gflops >= 0.05 ? num(r->gflops) : "-",
                                   r->refused ? "refused" : pct(r->percent),
+                                  isfinite(r->of_matmul) ? pct(r->of_matmul) : "-",
                                   error_text(r),
                                   cli_text("%u", r->runs) };
         for (size_t k = 0; k < CLI_COUNT(col); k++) table_cell(&t, k, c[k]);
@@ -210,9 +212,11 @@ static void print_ops(const vkt_bench *b, bool md)
     table_print(&t, md);
     printf("%sof ceiling: time at the best bandwidth and multiply-adds above / median time; more "
            "than 100%% says that\n"
-           "the ceiling was disturbed or that a cache helped. error: share of the tolerance "
-           "against the twin in\n"
-           "double precision, checked before the time. +-: half the quartile range.\n",
+           "the ceiling was disturbed or that a cache helped. of matmul: a convolution's GFLOP/s "
+           "against matmul's\n"
+           "at the same product. error: share of the tolerance against the twin in double "
+           "precision, checked\n"
+           "before the time. +-: half the quartile range.\n",
            md ? "\n" : "");
 }
 

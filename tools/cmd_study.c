@@ -13,7 +13,7 @@ typedef struct study_options {
     cli_list set;
     const char *devices;
     const char *dir, *note, *space, *isolate, *norms_from, *target;
-    bool resume, dry_run, json;
+    bool resume, dry_run, json, ramp;
     uint32_t steps, seed, seeds, trials, points;
     double from, to, unstable_lr, factor;
 } study_options;
@@ -47,6 +47,9 @@ static const cli_flag flags[] = {
     { "--to", CLI_NUMBER, AT(to), "X", NULL,
       "lr: highest rate (default: the recipe's x 30); batch-size: largest size" },
     { "--points", CLI_UINT, AT(points), "N", "9", "lr: rates of the sweep" },
+    { "--ramp", CLI_BOOL, AT(ramp), NULL, NULL,
+      "lr: one run whose rate rises from --from (the recipe's / 100) to --to (x 1000): cheap, and "
+      "weaker than the sweep" },
     { "--unstable-lr", CLI_NUMBER, AT(unstable_lr), "LR", NULL,
       "warmup: the rate at which training becomes unstable; found if not given" },
     { "--factor", CLI_NUMBER, AT(factor), "F", "10", "warmup: peak rate over the unstable one" },
@@ -74,7 +77,9 @@ static const char details[] =
     "a space:  optim.lr: {log: [1e-4, 0.1]}\n"
     "          optim.beta1: {log_one_minus: [0.8, 0.99]}\n"
     "          optim.rule: [adam, nesterov]\n"
-    "          optim.momentum: {linear: [0.8, 0.99], when: {optim.rule: nesterov}}";
+    "          optim.momentum: {linear: [0.8, 0.99], when: {optim.rule: nesterov}}\n"
+    "          model.0.out: {log: [32, 256]}\n"
+    "          model: [[{linear: 32}, relu, linear], [{linear: 128}, relu, linear]]";
 
 /* ---- while it runs ---- */
 
@@ -309,6 +314,7 @@ static int run(void *options)
                          .from = o->from,
                          .to = o->to,
                          .points = o->points,
+                         .ramp = o->ramp,
                          .unstable_lr = o->unstable_lr,
                          .factor = o->factor,
                          .norms_from = o->norms_from,

@@ -47,11 +47,13 @@ typedef struct vkt_layer {
     vkt_transformer transformer;
     const struct vkt_layer *shortcut; /* residual: instead of x */
     size_t n_shortcut;
-    uint32_t kernel, stride, dilation, groups; /* conv, pools; 0: the type's default */
-    uint32_t pad;           /* conv, pools: one more than the padding; 0: the type's default */
-    float momentum;         /* batch_norm; 0: 0.1 */
-    uint32_t virtual_batch; /* batch_norm: examples of a ghost batch; 0: the batch */
-    int line;               /* in the recipe, for error messages; 0: none */
+    uint32_t kernel, stride, dilation, groups; /* conv, pools, pad; 0: the type's default */
+    uint32_t width; /* conv: of the filter, where it is not square; 0: kernel */
+    uint32_t pad;   /* conv, pools: one more than the padding; 0: the type's default */
+    uint32_t top, bottom, left, right; /* pad: one more than the pixels; 0: kernel */
+    float momentum;                    /* batch_norm; 0: 0.1 */
+    uint32_t virtual_batch;            /* batch_norm: examples of a ghost batch; 0: the batch */
+    int line;                          /* in the recipe, for error messages; 0: none */
 } vkt_layer;
 
 /* The options that a layer type takes, for parsers and help. */

@@ -60,6 +60,7 @@ typedef enum vkt_schedule_kind {
     VKT_SCHED_POLYNOMIAL,
     VKT_SCHED_STEPS,
     VKT_SCHED_WSD,
+    VKT_SCHED_RAMP, /* rises: for `study lr --ramp` */
 } vkt_schedule_kind;
 
 #define VKT_MAX_MILESTONES 16
@@ -69,7 +70,8 @@ typedef struct vkt_schedule {
     uint64_t steps;       /* training steps without warmup (with it if warmup_included) */
     uint64_t warmup;      /* steps of linear ramp from 0, prepended */
     bool warmup_included; /* take warmup out of `steps` instead of adding it */
-    double final_ratio;   /* linear, cosine, polynomial, wsd: rate at the end / peak */
+    double final_ratio;   /* linear, cosine, polynomial, wsd: rate at the end / peak; ramp:
+                             first rate / lr */
     double power;         /* polynomial; 1 = linear */
     double gamma; /* exponential: factor per decay_every steps; steps: factor per milestone */
     uint64_t decay_every; /* exponential; 0: 1. rsqrt: steps at the peak before the decay; 0: as

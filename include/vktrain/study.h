@@ -107,6 +107,8 @@ typedef struct vkt_study_desc {
     /* lr */
     double from, to; /* range; 0: the recipe's rate / 30 and times 30. batch-size: sizes */
     uint32_t points; /* 0: 9 */
+    bool ramp; /* one run whose rate rises in equal ratios, from..to, in place of the sweep; 0: the
+                  recipe's rate / 100 and times 1000 */
     /* warmup */
     double unstable_lr; /* 0: found by doubling the recipe's */
     double factor;      /* peak rate / unstable rate; 0: 10 */

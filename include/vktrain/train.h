@@ -70,8 +70,9 @@ void vkt_config_destroy(vkt_config **c);
  * partly changed: destroy it. */
 vkt_status vkt_config_load(vkt_config *c, const char *recipe);
 vkt_status vkt_config_parse(vkt_config *c, const char *text, size_t n, const char *source);
-/* "optim.lr=0.01", as --set gives it; lists as YAML: "schedule.milestones=[100, 200]". Not the
- * model. */
+/* "optim.lr=0.01", as --set gives it; lists as YAML: "schedule.milestones=[100, 200]". The model
+ * too: "model=[{linear: 64}, relu, linear]", or an option of one of its layers, by place or name:
+ * "model.0.out=64", "model.2.body.0.p=0.1"; "model.0=64" what a bare value there means. */
 vkt_status vkt_config_set(vkt_config *c, const char *assignment);
 /* Checks that span options (ranges are checked when set), resolves "by the rule" defaults. Call
  * last. */
@@ -197,7 +198,7 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
 
 /* The model of a run (its best checkpoint) or checkpoint as a file for other programs, by its
  * ending: .onnx (input and outputs are described in src/train/onnx.h) or .safetensors. The averaged
- * weights, where the run kept an average. UNSUPPORTED: an op that ONNX can't express; ARG: another
+ * weights, where the run kept an average. ARG: an op that ONNX can't express, or another
  * ending. */
 vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path);
 /* Text that goes on from a prompt, by a language model's checkpoint (or a run's best). Beyond the

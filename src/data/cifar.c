@@ -45,10 +45,12 @@ static vkt_status add_file(const layout *l, const char *path, vkt__part *part)
     vkt_status st;
     char *bytes = NULL;
     size_t n;
-    uint8_t *pixels = part->pixels;
-    vkt_label *labels = part->labels;
+    uint8_t *pixels = NULL; /* of the files before */
+    vkt_label *labels = NULL;
     VKT_TRY(vkt__file_read(path, 1ull << 31, &bytes, &n));
     uint32_t more = (uint32_t)(n / (l->n_labels + PIXELS));
+    pixels = part->pixels;
+    labels = part->labels;
     part->pixels = NULL;
     part->labels = NULL;
     VKT_TRY(vkt__data_alloc((uint64_t)part->n + more, PIXELS, path, &part->pixels));

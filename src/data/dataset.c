@@ -1,6 +1,8 @@
 /* The data set: opened by source or by schema, and what can be asked of it. The sources do the
  * reading. */
 #include "data/corpus.h"
+#include "data/folder.h"
+#include "data/packed.h"
 #include "data/picture.h"
 
 #include <math.h>
@@ -180,7 +182,8 @@ static vkt_status open_path(vkt_dataset *ds, const char *path)
                          "columns as CSV, or train on images",
                          path, ds->schema.n_columns);
     if (!ds->schema.images) return open_table(ds, path);
-    if (picture || (vkt__is_dir(path) && !vkt__images_is(ds, path)))
+    if (vkt__packed_is(path)) return vkt__packed_open_schema(ds, path);
+    if (picture || vkt__picture_name(path) || (vkt__is_dir(path) && !vkt__images_is(ds, path)))
         return vkt__pictures_open_schema(ds, path);
     return vkt__images_open_schema(ds, path);
 }

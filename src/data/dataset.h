@@ -161,9 +161,10 @@ vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *
 /* Checked allocation of n * size bytes: OOM_HOST names `what`. */
 vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *out);
 
-/* synthetic.c: n made-up examples, all in the training split; has no schema to reopen it with. */
-vkt_status vkt__dataset_synthetic(uint32_t n, uint32_t n_inputs, uint32_t n_classes, uint64_t seed,
-                                  vkt_dataset **out);
+/* synthetic.c: n made-up examples of [shape], of rank 1 to 4, all in the training split; has no
+ * schema to reopen it with. */
+vkt_status vkt__dataset_synthetic(uint32_t n, const uint32_t *shape, uint32_t rank,
+                                  uint32_t n_classes, uint64_t seed, vkt_dataset **out);
 /* n windows of made-up text of n_vocab tokens, in which a token is likely after the one before;
  * without a tokenizer. */
 vkt_status vkt__dataset_synthetic_text(uint32_t n, uint32_t context, uint32_t n_vocab,

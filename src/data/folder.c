@@ -25,7 +25,7 @@ static const char *extension(const char *name)
     return dot ? dot + 1 : "";
 }
 
-static bool is_picture_name(const char *name)
+bool vkt__picture_name(const char *name)
 {
     static const char *const kinds[] = { "png", "jpg", "jpeg", "jpe", "bmp" };
     for (size_t i = 0; i < VKT_COUNT(kinds); i++)
@@ -41,7 +41,7 @@ static void add(vkt__folder *f, const char *path, uint32_t label, uint8_t split)
 
 static void add_file(walk *w, const char *path, const char *name)
 {
-    if (is_picture_name(name)) {
+    if (vkt__picture_name(name)) {
         add(w->out, vkt__arena_strdup(w->arena, path), w->label, w->split);
         return;
     }
@@ -131,7 +131,7 @@ static vkt_status scan_classes(walk *w, const char *dir)
         path.len = 0;
         vkt__str_printf(&path, "%s/%s", dir, names[i]);
         if (vkt__path_look(path.data, inner) != VKT__FOLDER) {
-            if (is_picture_name(names[i])) w->out->n_loose++;
+            if (vkt__picture_name(names[i])) w->out->n_loose++;
             continue;
         }
         if (strcmp(names[i], "__MACOSX") == 0) continue;
@@ -298,6 +298,14 @@ fail:
 
 /* ---- both ---- */
 
+/* "photos/" as "photos": files are named by what was given. */
+static const char *without_slash(const char *path, vkt__arena *arena)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    return vkt__arena_printf(arena, "%.*s", (int)n, path);
+}
+
 vkt_status vkt__folder_scan(const char *root, const char *labels, vkt__arena *arena,
                             vkt__folder *out)
 {
@@ -308,6 +316,7 @@ vkt_status vkt__folder_scan(const char *root, const char *labels, vkt__arena *ar
                          "'%s' is not a folder: give the one that holds a folder a "
                          "class",
                          root);
+    root = without_slash(root, arena);
     if (labels) return scan_labels(root, labels, arena, out);
     return split_folder(arena, root, 0) ? scan_splits(&w, root) : scan_classes(&w, root);
 }
@@ -327,6 +336,7 @@ vkt_status vkt__folder_scan_classes(const char *root, const char *const *classes
     walk w = { .out = out, .arena = arena, .split = VKT_TEST };
     uint64_t id[2];
     out->n_classes = n_classes;
+    root = without_slash(root, arena);
     const char *test = vkt__arena_printf(arena, "%s/test", root);
     if (vkt__is_dir(test) && holds_a_class(test, classes, n_classes, arena)) root = test;
     out->has_labels = holds_a_class(root, classes, n_classes, arena);

@@ -175,7 +175,14 @@ static vkt_status fill(vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *
     uint32_t batch = l->desc.batch;
     const float *cw = l->class_weight;
     double sum = 0;
+    uint32_t n_left_out = 0;
     VKT_TRY(fill_inputs(l, k * batch, b, list, n_valid, scratch, share));
+    while (n_left_out < n_valid && share[n_left_out] == 0) n_left_out++;
+    if (n_left_out == n_valid) /* a mean over nothing is no number */
+        return vkt__fail(VKT_IO, "data",
+                         "none of the %u examples of a batch can be read any more: is the data "
+                         "still there? %s",
+                         n_valid, vkt__last_failure());
     for (uint32_t i = 0; i < batch; i++) {
         vkt_label y = vkt__dataset_label(ds, l->desc.split, list[i]);
         uint32_t other = list[batch - 1 - i];

@@ -93,6 +93,85 @@ fail:
     return st;
 }
 
+/* ---- with a schema ---- */
+
+bool vkt__packed_is(const char *path)
+{
+    char head[6] = { 0 };
+    uint64_t id[2];
+    FILE *f;
+    if (vkt__path_look(path, id) != VKT__FILE || vkt__file_open(path, &f) != VKT_OK) return false;
+    bool yes = fread(head, 1, sizeof head, f) == sizeof head && !memcmp(head, magic, sizeof head);
+    fclose(f);
+    return yes;
+}
+
+/* The pack's classes by the model's numbers, into own [pack's n_outputs]. */
+static vkt_status match_classes(const vkt__schema *model, const vkt__schema *pack, const char *path,
+                                uint32_t *own)
+{
+    for (uint32_t c = 0; c < pack->n_outputs; c++) {
+        while (own[c] < model->n_outputs && strcmp(model->classes[own[c]], pack->classes[c]))
+            own[c]++;
+        if (own[c] == model->n_outputs)
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s' has a class '%s', which the model does not "
+                             "know",
+                             path, vkt__show(pack->classes[c]).s);
+    }
+    return VKT_OK;
+}
+
+/* Examples first.. of the pack, whose labels are by its own classes. */
+static vkt_status take_from(vkt_dataset *ds, const vkt__packed *f, uint64_t first,
+                            const uint32_t *own, uint32_t n_own, const char *path)
+{
+    vkt_status st;
+    vkt__part *part = &ds->part[0];
+    VKT_TRY(vkt__data_alloc(f->n - first, sizeof *part->labels, "labels", &part->labels));
+    part->n = (uint32_t)(f->n - first);
+    part->pixels = (uint8_t *)(uintptr_t)(f->pixels + first * f->n_inputs); /* never written */
+    part->hash = f->hash + first;
+    for (uint64_t i = first; i < f->n; i++) {
+        if (f->label[i] >= n_own || (first && f->split[i] != VKT_TEST))
+            return bad(path, "damaged: a class or split is out of range");
+        part->labels[i - first].u = own[f->label[i]];
+    }
+fail:
+    return st;
+}
+
+vkt_status vkt__packed_open_schema(vkt_dataset *ds, const char *path)
+{
+    vkt_status st;
+    vkt__packed f;
+    vkt__schema pack = { 0 };
+    uint64_t first = 0;
+    VKT_TRY(vkt__file_map(path, &ds->part[0].map));
+    VKT_TRY(vkt__packed_parse(ds->part[0].map.data, ds->part[0].map.n, path, &f));
+    char *json = vkt__arena_alloc(&ds->arena, (size_t)f.json_bytes + 1);
+    memcpy(json, f.json, (size_t)f.json_bytes);
+    VKT_TRY(vkt__schema_parse(json, &ds->arena, &pack));
+    if (!pack.images || pack.task != VKT_CLASSIFY || pack.n_inputs != f.n_inputs)
+        return bad(path, "damaged: its schema is of other examples");
+    const uint32_t *have = pack.input_shape, *want = ds->schema.input_shape;
+    if (memcmp(have, want, 3 * sizeof *have) != 0)
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s' has images of %ux%ux%u, not the model's %ux%ux%u: pack them at that "
+                         "size",
+                         path, have[0], have[1], have[2], want[0], want[1], want[2]);
+    uint32_t *own = vkt__arena_alloc(&ds->arena, pack.n_outputs * sizeof *own);
+    VKT_TRY(match_classes(&ds->schema, &pack, path, own));
+    while (first < f.n && f.split[first] != VKT_TEST) first++;
+    bool has_test = first < f.n;
+    VKT_TRY(take_from(ds, &f, has_test ? first : 0, own, pack.n_outputs, path));
+    ds->info.has_labels = true;
+    ds->info.source = vkt__arena_printf(&ds->arena, "packed %s: %u %simages", path, ds->part[0].n,
+                                        has_test ? "test " : "");
+fail:
+    return st;
+}
+
 /* ---- writing ---- */
 
 typedef struct writer {

@@ -2,10 +2,11 @@
  * so that it can be learned; a function of (seed, example, input). And made-up text. */
 #include "data/corpus.h"
 
-vkt_status vkt__dataset_synthetic(uint32_t n, uint32_t n_inputs, uint32_t n_classes, uint64_t seed,
-                                  vkt_dataset **out)
+vkt_status vkt__dataset_synthetic(uint32_t n, const uint32_t *shape, uint32_t rank,
+                                  uint32_t n_classes, uint64_t seed, vkt_dataset **out)
 {
     vkt_status st;
+    uint32_t n_inputs = 1;
     *out = NULL;
     vkt_dataset *ds = vkt__alloc(sizeof *ds);
     vkt__schema *s = &ds->schema;
@@ -14,8 +15,10 @@ vkt_status vkt__dataset_synthetic(uint32_t n, uint32_t n_inputs, uint32_t n_clas
     enum { TABLE = 65521 }; /* prime: examples do not repeat each other */
     s->task = VKT_CLASSIFY;
     s->target_scale = 1;
-    s->input_rank = 1;
-    s->input_shape[0] = s->n_inputs = n_inputs;
+    for (uint32_t i = 0; i < rank; i++) n_inputs *= shape[i];
+    s->input_rank = rank;
+    memcpy(s->input_shape, shape, rank * sizeof *shape);
+    s->n_inputs = n_inputs;
     s->n_outputs = n_classes;
     s->classes = vkt__arena_alloc(&ds->arena, n_classes * sizeof *s->classes);
     for (uint32_t i = 0; i < n_classes; i++) s->classes[i] = vkt__arena_printf(&ds->arena, "%u", i);
@@ -37,14 +40,14 @@ vkt_status vkt__dataset_synthetic(uint32_t n, uint32_t n_inputs, uint32_t n_clas
         ds->index[VKT_TRAIN][i] = i;
     }
     ds->info = (vkt_dataset_info) { .task = VKT_CLASSIFY,
-                                    .input_rank = 1,
-                                    .input_shape = { n_inputs },
+                                    .input_rank = rank,
                                     .n_inputs = n_inputs,
                                     .n_outputs = n_classes,
                                     .n_targets = 1,
                                     .class_names = s->classes,
                                     .has_labels = true,
                                     .source = "synthetic" };
+    memcpy(ds->info.input_shape, shape, rank * sizeof *shape);
     ds->info.n[VKT_TRAIN] = n;
     ds->schema_json = "{}";
     free(table);

@@ -39,18 +39,21 @@ static vkt_status conv_plan(vkt_model *m, vkt__layer *l)
     vkt_status st = image_only(l);
     vkt__init init;
     vkt_conv_desc d = conv_desc(l);
-    uint32_t k = l->spec.kernel ? l->spec.kernel : 3, in = l->in.d[2],
-             out = l->spec.out ? l->spec.out : in;
+    uint32_t kh = l->spec.kernel ? l->spec.kernel : 3, kw = l->spec.width ? l->spec.width : kh,
+             in = l->in.d[2], out = l->spec.out ? l->spec.out : in;
     VKT_TRY(st);
     VKT_TRY(vkt__layer_init_of(l, &init));
+    if (kh != kw && !l->spec.pad)
+        return vkt__layer_error(l, "a filter of %ux%u has no padding of its own: set `pad`", kh,
+                                kw);
     if (in % d.groups || out % d.groups)
         return vkt__layer_error(l, "%u groups must divide both %u input and %u output channels",
                                 d.groups, in, out);
     l->out = l->in;
     for (int i = 0; i < 2; i++)
-        VKT_TRY(windows(l, l->in.d[i], k, d.stride, d.pad, d.dilation, &l->out.d[i]));
+        VKT_TRY(windows(l, l->in.d[i], i ? kw : kh, d.stride, d.pad, d.dilation, &l->out.d[i]));
     l->out.d[2] = out;
-    l->w = vkt__model_add_param(m, l, "weight", (vkt_shape) { 4, { out, in / d.groups, k, k } },
+    l->w = vkt__model_add_param(m, l, "weight", (vkt_shape) { 4, { out, in / d.groups, kh, kw } },
                                 init, l->spec.init_scale > 0 ? l->spec.init_scale : 1.0f);
     vkt__model_set_order(m, l->w, VKT_ORDER_CONV);
     if (!l->spec.no_bias)
@@ -65,6 +68,31 @@ static vkt_tensor *conv_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, v
     (void)train;
     return vkt_conv2d(g, x, vkt__model_tensor(m, g, l->w), vkt__model_tensor(m, g, l->b),
                       conv_desc(l));
+}
+
+/* ---- padding ---- */
+
+static uint32_t side(const vkt__layer *l, uint32_t given)
+{
+    return given ? given - 1 : l->spec.kernel;
+}
+
+static vkt_status pad_plan(vkt_model *m, vkt__layer *l)
+{
+    (void)m;
+    l->out = l->in;
+    l->out.d[0] += side(l, l->spec.top) + side(l, l->spec.bottom);
+    l->out.d[1] += side(l, l->spec.left) + side(l, l->spec.right);
+    return image_only(l);
+}
+
+static vkt_tensor *pad_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                             bool train)
+{
+    (void)m;
+    (void)train;
+    return vkt_pad2d(g, x, side(l, l->spec.top), side(l, l->spec.bottom), side(l, l->spec.left),
+                     side(l, l->spec.right));
 }
 
 /* ---- pooling ---- */
@@ -280,6 +308,7 @@ static vkt_tensor *wide_block_build(vkt_model *m, vkt_graph *g, const vkt__layer
 
 const vkt__layer_kind vkt__image_kinds[] = {
     { "conv", conv_plan, conv_build },
+    { "pad", pad_plan, pad_build },
     { "max_pool", pool_plan, pool_build },
     { "avg_pool", pool_plan, pool_build },
     { "global_pool", global_pool_plan, global_pool_build },

@@ -9,6 +9,7 @@
  * max(u, K)),   K = decay_every steps at the peak; 0: max(W, 1) exponential   lr gamma^(u /
  * decay_every), decay_every 0: 1 steps         lr gamma^(number of milestones <= u) wsd lr for u <
  * N-D, then linear in (u - (N-D) + 1) / D down to f;  D = round(decay_ratio N)
+ * ramp          lr f^(1-p): rises in equal ratios from lr f, for a search of rates
  *
  * The first step after warmup has the peak rate, the last step lr f exactly (linear, cosine,
  * polynomial, wsd; one step alone has the peak), and every step past the end the last one's. In
@@ -58,6 +59,8 @@ static double decay(const vkt_schedule *s, uint64_t u, uint64_t n)
     case VKT_SCHED_WSD:
         d = (uint64_t)floor(s->decay_ratio * (double)n + 0.5);
         return u + d < n ? 1 : between(1 - (double)(u + d - n + 1) / (double)d, s->final_ratio);
+    case VKT_SCHED_RAMP:
+        return pow(s->final_ratio, 1 - p);
     default:
         return 1;
     }
@@ -76,7 +79,7 @@ vkt_status vkt_schedule_check(const vkt_schedule *s, const char *where)
     static const char area[] = "schedule";
     const uint64_t most = 1ull << 50;
     if (!where) where = "schedule";
-    if (s->kind > VKT_SCHED_WSD)
+    if (s->kind > VKT_SCHED_RAMP)
         return vkt__fail(VKT_ARG, area, "%s: there is no schedule number %d", where, (int)s->kind);
     if (!(s->lr > 0 && s->lr <= 1e30))
         return vkt__fail(VKT_ARG, area, "%s: the learning rate is %g; it must be above 0", where,
@@ -97,6 +100,12 @@ vkt_status vkt_schedule_check(const vkt_schedule *s, const char *where)
                          "%s: final_ratio is %g; it must be in [0, 1], a share of the peak rate",
                          where, s->final_ratio);
     switch (s->kind) {
+    case VKT_SCHED_RAMP:
+        if (!(s->final_ratio > 0))
+            return vkt__fail(VKT_ARG, area,
+                             "%s: a ramp needs final_ratio above 0, the first rate / the last",
+                             where);
+        break;
     case VKT_SCHED_POLYNOMIAL:
         if (!(s->power >= 0 && s->power <= 1000))
             return vkt__fail(VKT_ARG, area, "%s: power is %g; it must be above 0", where, s->power);

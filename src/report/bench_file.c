@@ -47,6 +47,7 @@ static const struct {
     FIELD(error, false),
     FIELD(items_per_s, false),
     FIELD(host_us, false),
+    FIELD(of_matmul, false),
     FIELD(memory_bytes, false),
 #undef FIELD
 };

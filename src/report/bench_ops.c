@@ -1,251 +1,14 @@
 /* Every op row on fixed shapes: first its result against the twin, then its time. A row without
- * shapes here is measured on its largest sample. Inputs of the row are computed once; then only the
- * row's own nodes are timed, over and over, on several sets of buffers in turn so that the next
- * repetition does not find its data in a cache. */
+ * shapes in bench_ops_table.c is measured on its largest sample. Inputs of the row are computed
+ * once; then only the row's own nodes are timed, over and over, on several sets of buffers in turn
+ * so that the next repetition does not find its data in a cache. */
 #include <math.h>
 #include <stdio.h>
 
 #include "base/os.h"
-#include "report/bench.h"
-#include "tensor/ops.h"
+#include "report/bench_ops.h"
 
 enum { SEED = 78, PATTERN = 65521, MAX_SETS = 32 };
-
-/* ---- the shapes ---- */
-
-typedef struct shape {
-    uint32_t m, n, k; /* k: matmul only */
-    vkt_layout layout;
-} shape;
-
-static vkt_tensor *positive(vkt_graph *g, uint32_t r, uint32_t c)
-{
-    return vkt__sample(g, vkt_shape2(r, c), VKT_F32, VKT_HINT_POSITIVE, 0);
-}
-
-static void build_add(vkt_graph *g, shape s)
-{
-    vkt_add(g, vkt__sample2(g, s.m, s.n), vkt__sample2(g, s.m, s.n));
-}
-static void build_mul(vkt_graph *g, shape s)
-{
-    vkt_mul(g, vkt__sample2(g, s.m, s.n), vkt__sample2(g, s.m, s.n));
-}
-static void build_scale(vkt_graph *g, shape s)
-{
-    vkt_scale(g, vkt__sample2(g, s.m, s.n), 1.5f);
-}
-static void build_copy(vkt_graph *g, shape s)
-{
-    vkt_copy(g, vkt__sample2(g, s.m, s.n));
-}
-static void build_fill(vkt_graph *g, shape s)
-{
-    vkt_fill(g, vkt_shape2(s.m, s.n), 1.5f);
-}
-static void build_act(vkt_graph *g, shape s)
-{
-    vkt_activate(g, vkt__sample2(g, s.m, s.n), VKT_ACT_GELU);
-}
-static void build_act_bwd(vkt_graph *g, shape s)
-{
-    vkt__act_bwd(g, vkt__sample2(g, s.m, s.n), vkt__sample2(g, s.m, s.n), VKT_ACT_GELU);
-}
-/* What relu and dropout leave of a gradient. */
-static void build_chain(vkt_graph *g, shape s)
-{
-    vkt_tensor *in[] = { vkt__sample2(g, s.m, s.n), NULL, vkt__sample2(g, s.m, s.n), NULL,
-                         vkt_step(g) };
-    vkt_attr attr = { .chain = { .n = 2, .dropout_p = 0.1f } };
-    attr.chain.stage[0].op = VKT_EL_DROPOUT;
-    attr.chain.stage[1].op = VKT_EL_ACT_BWD;
-    attr.chain.stage[1].act = VKT_ACT_RELU;
-    vkt__op(g, &vkt__op_chain, in, VKT_COUNT(in), attr);
-}
-static void build_sum(vkt_graph *g, shape s)
-{
-    vkt_sum(g, positive(g, s.m, s.n));
-}
-static void build_sum_rows(vkt_graph *g, shape s)
-{
-    vkt_sum_rows(g, positive(g, s.m, s.n));
-}
-static void build_dropout(vkt_graph *g, shape s)
-{
-    vkt_dropout(g, vkt__sample2(g, s.m, s.n), vkt_step(g), 0.1f);
-}
-static void build_cast(vkt_graph *g, shape s)
-{
-    vkt_cast(g, vkt__sample2(g, s.m, s.n), VKT_BF16);
-}
-static void build_softmax(vkt_graph *g, shape s)
-{
-    vkt_softmax(g, vkt__sample2(g, s.m, s.n));
-}
-
-static void build_matmul(vkt_graph *g, shape s)
-{
-    vkt_tensor *a = s.layout == VKT_TN ? vkt__sample2(g, s.k, s.m) : vkt__sample2(g, s.m, s.k);
-    vkt_tensor *b = s.layout == VKT_NT ? vkt__sample2(g, s.n, s.k) : vkt__sample2(g, s.k, s.n);
-    vkt_matmul(g, s.layout, a, b);
-}
-
-static void build_layernorm(vkt_graph *g, shape s)
-{
-    vkt_layernorm(g, vkt__sample2(g, s.m, s.n), vkt__sample1(g, s.n), vkt__sample1(g, s.n), NULL,
-                  1e-5f, NULL);
-}
-
-/* With the residual sum in it. */
-static void build_rmsnorm(vkt_graph *g, shape s)
-{
-    vkt_rmsnorm(g, vkt__sample2(g, s.m, s.n), vkt__sample1(g, s.n), vkt__sample2(g, s.m, s.n),
-                1e-5f, NULL);
-}
-
-/* Gradient rows come from differentiating sum(y * r). */
-static void differentiate(vkt_graph *g, vkt_tensor *y, vkt_tensor *const *wrt, size_t n)
-{
-    vkt_tensor *d[3], *r = vkt__sample(g, vkt_tensor_shape(y), VKT_F32, VKT_HINT_NORMAL, 0);
-    vkt_backward(g, vkt_sum(g, vkt_mul(g, y, r)), wrt, n, d);
-}
-
-static void build_norm_bwd(vkt_graph *g, shape s)
-{
-    vkt_tensor *x = vkt__sample2(g, s.m, s.n), *w = vkt__sample1(g, s.n), *b = vkt__sample1(g, s.n);
-    differentiate(g, vkt_layernorm(g, x, w, b, NULL, 1e-5f, NULL), (vkt_tensor *[]) { x, w, b }, 3);
-}
-
-static void build_softmax_bwd(vkt_graph *g, shape s)
-{
-    vkt_tensor *x = vkt__sample2(g, s.m, s.n);
-    differentiate(g, vkt_softmax(g, x), &x, 1);
-}
-
-static vkt_tensor *xent(vkt_graph *g, shape s, vkt_tensor **x)
-{
-    *x = vkt__sample2(g, s.m, s.n);
-    vkt_tensor *y = vkt__sample(g, vkt_shape1(s.m), VKT_U32, VKT_HINT_INDEX, s.n),
-               *w = vkt__sample(g, vkt_shape1(s.m), VKT_F32, VKT_HINT_POSITIVE, 0);
-    return vkt_softmax_xent(g, *x, y, w, NULL, (vkt_xent_desc) { .smoothing = 0.1f }).loss;
-}
-
-static void build_xent(vkt_graph *g, shape s)
-{
-    vkt_tensor *x;
-    xent(g, s, &x);
-}
-
-static void build_xent_bwd(vkt_graph *g, shape s)
-{
-    vkt_tensor *x, *d, *loss = xent(g, s, &x);
-    vkt_backward(g, vkt_sum(g, loss), &x, 1, &d);
-}
-
-static void build_mse(vkt_graph *g, shape s)
-{
-    vkt_mse(g, vkt__sample2(g, s.m, s.n), vkt__sample2(g, s.m, s.n), NULL);
-}
-
-static void build_mse_bwd(vkt_graph *g, shape s)
-{
-    vkt_tensor *x = vkt__sample2(g, s.m, s.n), *d;
-    vkt_backward(g, vkt_sum(g, vkt_mse(g, x, vkt__sample2(g, s.m, s.n), NULL).loss), &x, 1, &d);
-}
-
-static void build_update(vkt_graph *g, shape s)
-{
-    enum { N_GROUPS = 2 };
-    uint32_t n = s.m * s.n;
-    vkt__update_in in = { .theta = vkt__sample1(g, n),
-                          .grad = vkt__sample1(g, n),
-                          .m = vkt__sample1(g, n),
-                          .step = vkt_step(g) };
-    in.v = vkt__sample(g, vkt_shape1(n), VKT_F32, VKT_HINT_POSITIVE, 0);
-    in.scalars =
-        vkt__sample(g, vkt_shape1(sizeof(struct vkt_scalars) / 4), VKT_F32, VKT_HINT_UNIT, 0);
-    in.blocks = vkt__sample(g, vkt_shape1((n + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK), VKT_U32,
-                            VKT_HINT_INDEX, N_GROUPS);
-    in.groups = vkt__sample(g, vkt_shape2(N_GROUPS, 2), VKT_F32, VKT_HINT_POSITIVE, 0);
-    vkt__optim_update(g, &in, (vkt_attr) { .optim = { VKT_UP_ADAMW, true, 0.9f, 0.999f, 1e-8f } });
-}
-
-/* whole: all nodes of the graph are the op (stages of a reduction), not only those of the row. */
-typedef enum family { ELEMENTS, ROWS, CLASSES, MATMUL } family;
-static const struct entry {
-    const vkt_op *op;
-    void (*build)(vkt_graph *, shape);
-    family family;
-    bool whole;
-    const char *what;
-} entries[] = {
-    { &vkt__op_add, build_add, ELEMENTS, false, "" },
-    { &vkt__op_mul, build_mul, ELEMENTS, false, "" },
-    { &vkt__op_scale, build_scale, ELEMENTS, false, "" },
-    { &vkt__op_copy, build_copy, ELEMENTS, false, "" },
-    { &vkt__op_fill, build_fill, ELEMENTS, false, "" },
-    { &vkt__op_act, build_act, ELEMENTS, false, " gelu" },
-    { &vkt__op_act_bwd, build_act_bwd, ELEMENTS, false, " gelu" },
-    { &vkt__op_dropout, build_dropout, ELEMENTS, false, "" },
-    { &vkt__op_chain, build_chain, ELEMENTS, false, " dropout, relu_bwd" },
-    { &vkt__op_cast, build_cast, ELEMENTS, false, " f32 to bf16" },
-    { &vkt__op_optim_update, build_update, ELEMENTS, false, " adamw" },
-    { &vkt__op_matmul, build_matmul, MATMUL, true, "" },
-    { &vkt__op_sum, build_sum, ELEMENTS, true, "" },
-    { &vkt__op_sum_rows, build_sum_rows, ROWS, true, "" },
-    { &vkt__op_layernorm, build_layernorm, ROWS, false, "" },
-    { &vkt__op_rmsnorm, build_rmsnorm, ROWS, false, " residual" },
-    { &vkt__op_norm_bwd, build_norm_bwd, ROWS, false, " layernorm" },
-    { &vkt__op_norm_dw, build_norm_bwd, ROWS, false, " layernorm" },
-    { &vkt__op_softmax, build_softmax, ROWS, false, "" },
-    { &vkt__op_softmax_bwd, build_softmax_bwd, ROWS, false, "" },
-    { &vkt__op_softmax_xent, build_xent, CLASSES, false, "" },
-    { &vkt__op_softmax_xent_bwd, build_xent_bwd, CLASSES, false, "" },
-    { &vkt__op_mse, build_mse, ROWS, false, "" },
-    { &vkt__op_mse_bwd, build_mse_bwd, ROWS, false, "" },
-};
-
-/* level 0: once, 1: quick and full, 2: full, 3: full on a GPU. */
-typedef struct sized {
-    shape s;
-    uint32_t level;
-} sized;
-static const sized elements[] = { { { 64, 64, 0, 0 }, 0 },
-                                  { { 1024, 1024, 0, 0 }, 1 },
-                                  { { 4096, 4096, 0, 0 }, 3 } };
-static const sized rows[] = { { { 64, 64, 0, 0 }, 0 },
-                              { { 1024, 1024, 0, 0 }, 1 },
-                              { { 65536, 64, 0, 0 }, 2 },
-                              { { 4096, 4096, 0, 0 }, 3 } };
-static const sized classes[] = { { { 64, 10, 0, 0 }, 0 },
-                                 { { 128, 10, 0, 0 }, 2 },
-                                 { { 1024, 1000, 0, 0 }, 1 },
-                                 { { 4096, 8192, 0, 0 }, 3 } };
-static const sized products[] = {
-    { { 64, 64, 64, VKT_NT }, 0 },
-    { { 128, 256, 784, VKT_NT }, 1 },
-    { { 128, 784, 256, VKT_NN }, 1 },
-    { { 256, 784, 128, VKT_TN }, 1 }, /* a layer of an MLP: forward, dx, dw */
-    { { 512, 512, 512, VKT_NT }, 1 },
-    { { 512, 512, 512, VKT_NN }, 2 },
-    { { 512, 512, 512, VKT_TN }, 2 },
-    { { 1024, 1024, 1024, VKT_NT }, 2 },
-    { { 1024, 1024, 1024, VKT_NN }, 3 },
-    { { 1024, 1024, 1024, VKT_TN }, 3 },
-    { { 2048, 2048, 2048, VKT_NT }, 3 },
-    { { 4096, 4096, 4096, VKT_NT }, 3 },
-    { { 4096, 4096, 4096, VKT_NN }, 3 },
-    { { 4096, 4096, 4096, VKT_TN }, 3 },
-};
-static const struct {
-    const sized *list;
-    size_t n;
-} families[] = {
-    { elements, VKT_COUNT(elements) },
-    { rows, VKT_COUNT(rows) },
-    { classes, VKT_COUNT(classes) },
-    { products, VKT_COUNT(products) },
-};
 
 /* ---- one set: a graph with memory of its own ---- */
 
@@ -257,8 +20,8 @@ typedef struct set {
 typedef struct op_job {
     vkt__bencher *b;
     const vkt_op *op;
-    const struct entry *entry; /* NULL: the sample */
-    shape s;
+    const vkt__bench_entry *entry; /* NULL: the sample */
+    vkt__bench_shape s;
     uint32_t sample;
     set sets[MAX_SETS];
     uint32_t n_sets;
@@ -411,7 +174,7 @@ static vkt_status spot_check(op_job *j)
     const vkt_tensor *in[2] = { NULL, NULL };
     vkt_tensor *c = NULL;
     uint32_t n_in = 0;
-    shape s = j->s;
+    vkt__bench_shape s = j->s;
     for (size_t i = 0; i < g->n_tensors; i++)
         if (is_input(g->tensors[i]) && n_in < 2) in[n_in++] = g->tensors[i];
     for (size_t k = 0; k < g->n_nodes; k++)
@@ -493,14 +256,19 @@ static double roofline(const op_job *j, double working_set, double *flops, doubl
 static void shape_name(const op_job *j, char *out, size_t n)
 {
     static const char *const layouts[] = { "NT", "NN", "TN" };
-    shape s = j->s;
+    vkt__bench_shape s = j->s;
     if (!j->entry) {
         vkt_graph *g = vkt_graph_create(NULL);
         const char *name = j->op->sample(g, j->sample);
         snprintf(out, n, "%s, sample '%s'", j->op->name, name ? name : "");
         vkt_graph_destroy(&g);
-    } else if (j->entry->family == MATMUL) {
+    } else if (j->entry->family == VKT__BENCH_MATMUL) {
         snprintf(out, n, "matmul %s M %u N %u K %u", layouts[s.layout], s.m, s.n, s.k);
+    } else if (j->entry->family == VKT__BENCH_CONV) {
+        snprintf(out, n, "%s %ux%u/%u %ux%ux%ux%u to %u", j->op->name, s.taps, s.taps, s.stride,
+                 s.m, s.n, s.n, s.k, s.out);
+    } else if (j->entry->family == VKT__BENCH_IMAGES) {
+        snprintf(out, n, "%s%s [%u, %u, %u, %u]", j->op->name, j->entry->what, s.m, s.n, s.n, s.k);
     } else {
         snprintf(out, n, "%s%s [%u, %u]", j->op->name, j->entry->what, s.m, s.n);
     }
@@ -511,7 +279,7 @@ static void shape_name(const op_job *j, char *out, size_t n)
 static bool left_out(op_job *j)
 {
     char name[96];
-    double seconds = j->entry && j->entry->family == MATMUL && j->b->matmul > 0
+    double seconds = j->entry && j->entry->family == VKT__BENCH_MATMUL && j->b->matmul > 0
                          ? 2.0 * j->s.m * j->s.n * j->s.k / j->b->matmul
                          : 0,
            twin = 0;
@@ -520,7 +288,7 @@ static bool left_out(op_job *j)
         vkt__bench_left_out(j->b->out, "%s: would take about %.1f s", name, seconds);
         return true;
     }
-    if (j->entry && j->entry->family != MATMUL) {
+    if (j->entry && j->entry->family != VKT__BENCH_MATMUL) {
         vkt_graph *g = vkt_graph_create(NULL);
         j->entry->build(g, j->s);
         for (size_t i = 0; i < g->n_tensors; i++)
@@ -536,6 +304,37 @@ static bool left_out(op_job *j)
     return false;
 }
 
+static void job_finish(op_job *j)
+{
+    for (uint32_t i = 0; i < MAX_SETS; i++) set_destroy(j, &j->sets[i]);
+    free(j->host);
+    free(j->table);
+}
+
+/* How fast the product is that a convolution computes: what its kernels are measured by. */
+static vkt_status note_product(const op_job *conv, vkt_bench_row *r)
+{
+    vkt_status st = VKT_OK;
+    op_job j = { .b = conv->b,
+                 .op = &vkt__op_matmul,
+                 .entry = vkt__bench_entry_of(&vkt__op_matmul),
+                 .s = vkt__bench_product_of(conv->op, conv->s),
+                 .n_sets = 1 };
+    vkt__times t;
+    char name[96];
+    j.table = vkt__alloc(PATTERN * sizeof *j.table);
+    VKT_TRY(set_create(&j, &j.sets[0]));
+    VKT_TRY(vkt__bench_time(
+        conv->b, &(vkt__bench_job) { .label = "bench op", .record = op_record, .user = &j }, &t));
+    double rate = 2e-9 * j.s.m * j.s.n * j.s.k / t.median;
+    shape_name(&j, name, sizeof name);
+    r->of_matmul = 100 * r->gflops / rate;
+    vkt__bench_note(conv->b->out, r, "%s: %.3g GFLOP/s", name, rate);
+fail:
+    job_finish(&j);
+    return st;
+}
+
 static vkt_status run_case(op_job *j)
 {
     vkt_status st = VKT_OK;
@@ -548,7 +347,7 @@ static vkt_status run_case(op_job *j)
     VKT_TRY(set_create(j, &j->sets[0]));
     j->n_sets = 1;
     roofline(j, 0, &flops, &bytes);
-    if (j->entry && j->entry->family == MATMUL && flops > spot)
+    if (j->entry && j->entry->family == VKT__BENCH_MATMUL && flops > spot)
         VKT_TRY(spot_check(j));
     else
         vkt__graph_ref(j->sets[0].g, ref_init, j, compare);
@@ -577,12 +376,12 @@ static vkt_status run_case(op_job *j)
     r->gbps = bytes / t.median * 1e-9;
     r->percent = 100 * ideal / t.median;
     if (j->op == &vkt__op_matmul) b->matmul = VKT_MAX(b->matmul, flops / t.median);
-    if (working_set < 64.0 * 1048576)
+    if (j->entry && j->entry->family == VKT__BENCH_CONV)
+        VKT_TRY(note_product(j, r));
+    else if (working_set < 64.0 * 1048576)
         vkt__bench_note(b->out, r, "%.1f MiB may stay in a cache", working_set / 1048576);
 fail:
-    for (uint32_t i = 0; i < MAX_SETS; i++) set_destroy(j, &j->sets[i]);
-    free(j->host);
-    free(j->table);
+    job_finish(j);
     return st;
 }
 
@@ -591,10 +390,10 @@ static vkt_status run_op(vkt__bencher *b, const vkt__bench_item *item)
 {
     const vkt_op *op = vkt__rows[item->arg];
     op_job j = { .b = b, .op = op };
-    for (size_t i = 0; i < VKT_COUNT(entries) && item->arg2 < 1000; i++)
-        if (entries[i].op == op) j.entry = &entries[i];
+    size_t n_sizes;
+    if (item->arg2 < 1000) j.entry = vkt__bench_entry_of(op);
     if (j.entry)
-        j.s = families[j.entry->family].list[item->arg2].s;
+        j.s = vkt__bench_sizes(j.entry->family, &n_sizes)[item->arg2].s;
     else
         j.sample = item->arg2 - 1000;
     if (left_out(&j)) return VKT_OK;
@@ -640,16 +439,16 @@ vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list)
         if (n < VKT_COUNT(names)) names[n++] = op->name;
         if (b->desc->op && strcmp(b->desc->op, op->name) != 0) continue;
         found = true;
-        const struct entry *e = NULL;
-        for (size_t i = 0; i < VKT_COUNT(entries); i++)
-            if (entries[i].op == op) e = &entries[i];
+        const vkt__bench_entry *e = vkt__bench_entry_of(op);
         if (!e) {
             vkt__bench_plan(list, VKT_BENCH_OPS, op->name, each, run_op, r,
                             1000 + largest_sample(op));
             continue;
         }
-        for (uint32_t i = 0; i < families[e->family].n; i++) {
-            uint32_t l = families[e->family].list[i].level;
+        size_t n_sizes;
+        const vkt__bench_sized *sizes = vkt__bench_sizes(e->family, &n_sizes);
+        for (uint32_t i = 0; i < n_sizes; i++) {
+            uint32_t l = sizes[i].level;
             if (level == 0 ? l == 0 : l > 0 && l <= level)
                 vkt__bench_plan(list, VKT_BENCH_OPS, op->name, each, run_op, r, i);
         }

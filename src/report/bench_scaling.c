@@ -119,7 +119,7 @@ static vkt_status measure(vkt_gpu *gpu, const vkt_bench_desc *desc, size3 size,
     vkt_dataset *data = NULL;
     vkt__session *s = NULL;
     VKT_TRY(configure(size, &c));
-    VKT_TRY(vkt__dataset_synthetic(size.batch, INPUTS, CLASSES, 5, &data));
+    VKT_TRY(vkt__dataset_synthetic(size.batch, (uint32_t[]) { INPUTS }, 1, CLASSES, 5, &data));
     st = vkt__session_create(gpu, c, data, true, &s);
     *fits = st != VKT_OOM_DEVICE;
     if (!*fits) st = VKT_OK;

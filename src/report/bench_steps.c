@@ -17,9 +17,13 @@ static const struct workload {
     int level;        /* 0: for tests; 2: not with --quick */
     double gflops;    /* of a step's products, to tell beforehand what would take too long */
     const char *precision, *model;
+    uint32_t side; /* pictures: inputs are [side, side, the rest]; 0: [inputs] */
 } workloads[] = {
 #define MLP(h1, h2) "  - linear: " h1 "\n  - relu\n  - linear: " h2 "\n  - relu\n  - linear\n"
 #define MLP_SMALL "  - linear: 128\n  - relu\n  - linear\n"
+#define CONV(out) "  - conv: {out: " out ", bias: false}\n  - batch_norm\n  - relu\n"
+#define BLOCKS(n, out, stride)                                                                     \
+    "  - repeat: {n: " n ", body: [{basic_block: {out: " out ", stride: " stride "}}]}\n"
 #define GPT(layers, heads, width)                                                                  \
     "  - transformer: {layers: " layers ", heads: " heads ", width: " width "}\n"
 #define SMOLLM2                                                                                    \
@@ -46,8 +50,18 @@ static const struct workload {
     { "GPT-2 124M, 8 x 1024 tokens, bf16", 0, 50257, 8, 1024, 2, 6400, "bf16",
       GPT("12", "12", "768") },
     { "SmolLM2-135M, 1 x 128 tokens, adamw", 0, 49152, 1, 128, 2, 105, "fp32", SMOLLM2 },
+    { "CNN 8x8, conv 4, batch 4, adam", 64, 4, 4, 0, 0, 0, "fp32",
+      CONV("4") "  - max_pool: 2\n  - flatten\n  - linear\n", 8 },
+    { "CNN 28x28, conv 32-64, batch 64, adam", 784, 10, 64, 0, 1, 1.5, "fp32",
+      CONV("32") "  - max_pool: 2\n" CONV("64") "  - max_pool: 2\n  - flatten\n" MLP_SMALL, 28 },
+    { "ResNet-20 32x32, batch 128, adam", 3072, 10, 128, 0, 2, 31, "fp32",
+      CONV("16") BLOCKS("3", "16", "1") BLOCKS("1", "32", "2") BLOCKS("2", "32", "1")
+          BLOCKS("1", "64", "2") BLOCKS("2", "64", "1") "  - global_pool\n  - linear\n",
+      32 },
 #undef MLP
 #undef MLP_SMALL
+#undef CONV
+#undef BLOCKS
 #undef GPT
 #undef SMOLLM2
 };
@@ -188,6 +202,8 @@ static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
     vkt_dataset *data = NULL;
     runner r = { .b = b };
     vkt__str yaml = { 0 };
+    uint32_t pixels = VKT_MAX(w->side * w->side, 1), rank = w->side ? 3 : 1,
+             shape[] = { w->side ? w->side : w->inputs, w->side, w->inputs / pixels };
     double rate = b->matmul > 0 ? b->matmul : b->fma, guess = rate > 0 ? 1e9 * w->gflops / rate : 0;
     if (guess > MOST_S) {
         vkt__bench_left_out(b->out, "%s: one step would take about %.0f s", w->name, guess);
@@ -206,7 +222,7 @@ static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
     if (w->context)
         VKT_TRY(vkt__dataset_synthetic_text(w->batch * 8, w->context, w->classes, 5, &data));
     else
-        VKT_TRY(vkt__dataset_synthetic(w->batch * 8, w->inputs, w->classes, 5, &data));
+        VKT_TRY(vkt__dataset_synthetic(w->batch * 8, shape, rank, w->classes, 5, &data));
     r.c = c;
     st = runner_start(&r, data);
     if (st == VKT_OOM_DEVICE) {

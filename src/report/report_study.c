@@ -206,6 +206,45 @@ static void throughput(vkt__page *p, const study *s)
     free(x);
 }
 
+/* ---- the ramp ---- */
+
+/* Loss against rate, and the rates that the study read off it: its table. */
+static void ramp(vkt__page *p, const study *s)
+{
+    const json_t *rows = json_object_get(s->json, "rows"), *row;
+    char dir[1200];
+    size_t i;
+    vkt_history *h;
+    vkt__curves c;
+    if (!s->n || strcmp(s->t[0].group, "ramp")) return;
+    snprintf(dir, sizeof dir, "%s/%s", s->dir, s->t[0].name);
+    vkt__log_hold(true);
+    vkt_status st = vkt_history_load(dir, &h);
+    vkt__log_hold(false);
+    if (st != VKT_OK) return;
+    vkt__curves_load(h, "loss", &c);
+    vkt_history_destroy(&h);
+    /* What diverged would hide the rest. */
+    size_t n = 0;
+    for (; n < c.n && c.loss[n] <= 2 * c.loss[0];) n++;
+    vkt__plot plot = { .title = "Training loss while the rate rises",
+                       .x_label = "rate",
+                       .y_label = "loss",
+                       .log_x = true };
+    vkt__plot_add(&plot,
+                  &(vkt__series) { "loss", VKT__LINE, n, c.lr, c.loss, .color = 0, .faint = true });
+    vkt__plot_add(&plot, &(vkt__series) { "smoothed", VKT__LINE, n, c.lr, c.smooth, .color = 0 });
+    json_array_foreach(rows, i, row)
+    {
+        const char *what = json_string_value(json_array_get(row, 0)),
+                   *rate = json_string_value(json_array_get(row, 1));
+        double at = rate ? atof(rate) : 0;
+        if (what && at > 0) vkt__plot_rule(&plot, at, true, what);
+    }
+    vkt__page_plot(p, &plot, "ramp");
+    vkt__curves_finish(&c);
+}
+
 /* ---- best so far ---- */
 
 /* In the order of the trials, and the middle four fifths of what other orders would have given. */
@@ -362,6 +401,7 @@ vkt_status vkt__report_study(vkt__page *p, const char *dir)
         size_t n = strcmp(text(s.json, "kind"), "batch-size") ? find_keys(&s, keys) : 0;
         for (size_t i = 0; i < n; i++) axis_plot(p, &s, keys[i]);
         throughput(p, &s);
+        ramp(p, &s);
         best_so_far(p, &s);
         curves(p, &s);
         vkt__str_printf(&p->html, "</div>\n");

@@ -3,26 +3,29 @@
 #include <stdio.h>
 
 #include "study/space.h"
-#include "train/options.h"
-#include "train/yaml.h"
+#include "train/recipe.h"
 
 /* ---- reading ---- */
 
-static vkt_status bad(const vkt__axis *x, const char *source, const char *fmt, ...)
-    VKT_PRINTF(3, 4);
-static vkt_status bad(const vkt__axis *x, const char *source, const char *fmt, ...)
+typedef struct reader {
+    vkt__arena *arena;
+    const char *source, *recipe; /* recipe: YAML, or NULL */
+} reader;
+
+static vkt_status bad(const vkt__axis *x, const reader *r, const char *fmt, ...) VKT_PRINTF(3, 4);
+static vkt_status bad(const vkt__axis *x, const reader *r, const char *fmt, ...)
 {
     vkt__str s = { 0 };
     va_list ap;
     va_start(ap, fmt);
     vkt__str_vprintf(&s, fmt, ap);
     va_end(ap);
-    vkt__fail(VKT_ARG, "study", "%s:%d: %s: %s", source, x->line, x->key, s.data);
+    vkt__fail(VKT_ARG, "study", "%s:%d: %s: %s", r->source, x->line, x->key, s.data);
     vkt__str_finish(&s);
     return VKT_ARG;
 }
 
-static vkt_status unknown(const vkt__axis *x, const char *source)
+static vkt_status unknown(const vkt__axis *x, const reader *r)
 {
     const char *names[128];
     size_t n;
@@ -30,12 +33,17 @@ static vkt_status unknown(const vkt__axis *x, const char *source)
     n = VKT_MIN(n, VKT_COUNT(names));
     for (size_t i = 0; i < n; i++) names[i] = o[i].name;
     const char *near = vkt_nearest(x->key, names, n);
-    return bad(x, source, "is no option of a recipe%s%s%s", near ? "; did you mean '" : "",
+    return bad(x, r, "is no option of a recipe%s%s%s", near ? "; did you mean '" : "",
                near ? near : "", near ? "'?" : "");
 }
 
+static bool is_model(const vkt__axis *x)
+{
+    return !strcmp(x->key, "model") || !strncmp(x->key, "model.", 6);
+}
+
 /* Each value that the axis can give must be one that the option takes. */
-static vkt_status check_value(const vkt__axis *x, const char *value, const char *source)
+static vkt_status check_value(const vkt__axis *x, const char *value, const reader *r)
 {
     vkt_config *c;
     vkt__str s = { 0 };
@@ -43,117 +51,174 @@ static vkt_status check_value(const vkt__axis *x, const char *value, const char 
     if (st != VKT_OK) return st;
     vkt__str_printf(&s, "%s=%s", x->key, value);
     vkt__log_hold(true);
-    st = vkt_config_set(c, s.data);
+    if (is_model(x) && r->recipe) st = vkt_config_parse(c, r->recipe, strlen(r->recipe), "recipe");
+    if (st == VKT_OK) st = vkt_config_set(c, s.data);
     vkt__log_hold(false);
     vkt__str_finish(&s);
     vkt_config_destroy(&c);
-    return st == VKT_OK ? st : bad(x, source, "%s", vkt__last_failure());
+    return st == VKT_OK ? st : bad(x, r, "%s", vkt__last_failure());
 }
 
-static vkt_status read_range(vkt__axis *x, const vkt__yaml *list, const char *source)
+static vkt_status read_range(vkt__axis *x, const vkt__yaml *list, const reader *r)
 {
     double v[2];
     size_t n = 0;
     char text[32];
     vkt_status st = VKT_OK;
     if (list->kind != VKT__YAML_LIST)
-        return bad(x, source, "a range is a list of two numbers, as [0.001, 0.1]");
+        return bad(x, r, "a range is a list of two numbers, as [0.001, 0.1]");
     for (const vkt__yaml *e = list->first; e; e = e->next, n++)
         if (n >= 2 || e->kind != VKT__YAML_SCALAR || e->quoted ||
             !vkt__parse_double(e->text, &v[n]))
-            return bad(x, source, "a range is a list of two numbers, as [0.001, 0.1]");
-    if (n != 2) return bad(x, source, "a range is a list of two numbers, as [0.001, 0.1]");
+            return bad(x, r, "a range is a list of two numbers, as [0.001, 0.1]");
+    if (n != 2) return bad(x, r, "a range is a list of two numbers, as [0.001, 0.1]");
     if (!(v[0] < v[1]))
-        return bad(x, source, "the range from %g to %g is empty: the lower end comes first", v[0],
-                   v[1]);
+        return bad(x, r, "the range from %g to %g is empty: the lower end comes first", v[0], v[1]);
     if (x->kind == VKT__AXIS_LOG && v[0] <= 0)
         return bad(
-            x, source,
-            "a logarithmic range can't begin at %g: its ends must be above 0 (or use linear)",
+            x, r, "a logarithmic range can't begin at %g: its ends must be above 0 (or use linear)",
             v[0]);
     if (x->kind == VKT__AXIS_LOG_ONE_MINUS && v[1] >= 1)
-        return bad(x, source, "log_one_minus needs a range below 1, not up to %g", v[1]);
+        return bad(x, r, "log_one_minus needs a range below 1, not up to %g", v[1]);
     x->low = v[0];
     x->high = v[1];
     for (int i = 0; i < 2; i++)
-        VKT_TRY(
-            check_value(x, vkt__double_text(x->whole ? round(v[i]) : v[i], false, text), source));
+        VKT_TRY(check_value(x, vkt__double_text(x->whole ? round(v[i]) : v[i], false, text), r));
 fail:
     return st;
 }
 
-static vkt_status read_choices(vkt__axis *x, const vkt__yaml *list, const char *source)
+static void add_flow(const vkt__yaml *v, vkt__str *out)
+{
+    bool list = v->kind == VKT__YAML_LIST;
+    if (v->kind == VKT__YAML_SCALAR) {
+        if (v->quoted)
+            vkt__yaml_quote(v->text, out);
+        else
+            vkt__str_printf(out, "%s", v->text);
+        return;
+    }
+    vkt__str_printf(out, list ? "[" : "{");
+    for (const vkt__yaml *e = v->first; e; e = e->next) {
+        if (!list) vkt__str_printf(out, "%s: ", e->key);
+        add_flow(e, out);
+        if (e->next) vkt__str_printf(out, ", ");
+    }
+    vkt__str_printf(out, list ? "]" : "}");
+}
+
+/* A tree as YAML on one line, as --set takes it. */
+static const char *flow(const reader *r, const vkt__yaml *v)
+{
+    vkt__str s = { 0 };
+    add_flow(v, &s);
+    const char *out = vkt__arena_strdup(r->arena, s.data);
+    vkt__str_finish(&s);
+    return out;
+}
+
+static vkt_status read_choices(vkt__axis *x, const vkt__yaml *list, const reader *r)
 {
     vkt_status st = VKT_OK;
     x->kind = VKT__AXIS_CHOICE;
-    if (list->kind != VKT__YAML_LIST)
-        return bad(x, source, "choices are a list, as [adam, nesterov]");
+    if (list->kind != VKT__YAML_LIST) return bad(x, r, "choices are a list, as [adam, nesterov]");
     for (const vkt__yaml *e = list->first; e; e = e->next) {
-        if (e->kind != VKT__YAML_SCALAR) return bad(x, source, "a choice must be one value");
-        if (x->n_choices == VKT__MAX_CHOICES) return bad(x, source, "more than 64 choices");
-        VKT_TRY(check_value(x, e->text, source));
-        x->choice[x->n_choices++] = e->text;
+        bool list_wanted = !strcmp(x->key, "model");
+        if (e->kind != (list_wanted ? VKT__YAML_LIST : VKT__YAML_SCALAR))
+            return bad(x, r, "a choice must be %s", list_wanted ? "a list of layers" : "one value");
+        if (x->n_choices == VKT__MAX_CHOICES) return bad(x, r, "more than 64 choices");
+        const char *text = list_wanted ? flow(r, e) : e->text;
+        VKT_TRY(check_value(x, text, r));
+        x->choice[x->n_choices++] = text;
     }
-    if (!x->n_choices) return bad(x, source, "the list of choices is empty");
+    if (!x->n_choices) return bad(x, r, "the list of choices is empty");
 fail:
     return st;
 }
 
-static vkt_status read_when(vkt__axis *x, const vkt__yaml *map, const char *source)
+static vkt_status read_when(vkt__axis *x, const vkt__yaml *map, const reader *r)
 {
     if (map->kind != VKT__YAML_MAP || !map->first || map->first->next ||
         map->first->kind != VKT__YAML_SCALAR)
-        return bad(x, source, "when takes one condition, as {optim.rule: nesterov}");
+        return bad(x, r, "when takes one condition, as {optim.rule: nesterov}");
     x->when_key = map->first->key;
     x->when_value = map->first->text;
     return VKT_OK;
 }
 
-static vkt_status read_axis(vkt__axis *x, const vkt__yaml *e, const char *source)
+/* Whether the axis is of numbers, and whole ones. */
+static vkt_status find_option(vkt__axis *x, const reader *r, bool *number)
 {
-    static const char *const kinds[] = { "linear", "log", "log_one_minus", "choice", "when" };
-    vkt_status st = VKT_OK;
     size_t n;
     int i = vkt__option_find(x->key);
-    bool ranged = false;
-    if (i < 0) return unknown(x, source);
+    if (i < 0) return unknown(x, r);
     const vkt__option *o = &vkt__options(&n)[i];
     x->key = o->name;
     x->whole = o->type == VKT__OPT_U32 || o->type == VKT__OPT_U64 || o->type == VKT__OPT_I64;
-    bool number = x->whole || o->type == VKT__OPT_F32 || o->type == VKT__OPT_F64;
-    if (e->kind == VKT__YAML_LIST) return read_choices(x, e, source);
+    *number = x->whole || o->type == VKT__OPT_F32 || o->type == VKT__OPT_F64;
+    return VKT_OK;
+}
+
+/* The same of "model.0.out"; "model" itself takes choices only. */
+static vkt_status find_layer_option(vkt__axis *x, const reader *r, bool *number)
+{
+    vkt_config *c;
+    vkt_layer *layer;
+    const vkt_layer_opt *o = NULL;
+    *number = false;
+    if (!strcmp(x->key, "model")) return VKT_OK;
+    if (!r->recipe) return bad(x, r, "there is no recipe whose layers it could name");
+    vkt_status st = vkt_config_create(&c);
+    if (st != VKT_OK) return st;
+    vkt__log_hold(true);
+    st = vkt_config_parse(c, r->recipe, strlen(r->recipe), "recipe");
+    if (st == VKT_OK) st = vkt__model_at(c, x->key, "the recipe", &layer, &o);
+    vkt__log_hold(false);
+    vkt_config_destroy(&c);
+    if (st != VKT_OK) return bad(x, r, "%s", vkt__last_failure());
+    x->whole = o->type == VKT_OPT_UINT || o->type == VKT_OPT_UINT_PLUS_1;
+    *number = x->whole || o->type == VKT_OPT_FLOAT;
+    return VKT_OK;
+}
+
+static vkt_status read_axis(vkt__axis *x, const vkt__yaml *e, const reader *r)
+{
+    static const char *const kinds[] = { "linear", "log", "log_one_minus", "choice", "when" };
+    vkt_status st = VKT_OK;
+    bool ranged = false, number = false;
+    VKT_TRY(is_model(x) ? find_layer_option(x, r, &number) : find_option(x, r, &number));
+    if (e->kind == VKT__YAML_LIST) return read_choices(x, e, r);
     if (e->kind != VKT__YAML_MAP)
-        return bad(x, source,
-                   "takes {log: [low, high]}, {linear: [low, high]} or a list of choices");
+        return bad(x, r, "takes {log: [low, high]}, {linear: [low, high]} or a list of choices");
     for (const vkt__yaml *f = e->first; f; f = f->next) {
         size_t k = 0;
         while (k < VKT_COUNT(kinds) && strcmp(kinds[k], f->key)) k++;
         if (k == VKT_COUNT(kinds)) {
             const char *near = vkt_nearest(f->key, kinds, k);
-            return bad(x, source, "'%s' is none of linear, log, log_one_minus, choice, when%s%s%s",
+            return bad(x, r, "'%s' is none of linear, log, log_one_minus, choice, when%s%s%s",
                        f->key, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
         }
         if (k == 4) {
-            VKT_TRY(read_when(x, f, source));
+            VKT_TRY(read_when(x, f, r));
             continue;
         }
-        if (ranged) return bad(x, source, "has two ranges");
+        if (ranged) return bad(x, r, "has two ranges");
         ranged = true;
         x->kind = (vkt__axis_kind)k;
         if (k == VKT__AXIS_CHOICE) {
-            VKT_TRY(read_choices(x, f, source));
+            VKT_TRY(read_choices(x, f, r));
         } else {
-            if (!number) return bad(x, source, "is not a number: give a list of choices");
-            VKT_TRY(read_range(x, f, source));
+            if (!number) return bad(x, r, "is not a number: give a list of choices");
+            VKT_TRY(read_range(x, f, r));
         }
     }
-    if (!ranged) return bad(x, source, "has no range: linear, log, log_one_minus or choice");
+    if (!ranged) return bad(x, r, "has no range: linear, log, log_one_minus or choice");
 fail:
     return st;
 }
 
 /* A condition must be on an axis that stands before it. */
-static vkt_status check_when(const vkt__space *s, size_t i, const char *source)
+static vkt_status check_when(const vkt__space *s, size_t i, const reader *r)
 {
     const vkt__axis *x = &s->axis[i];
     if (!x->when_key) return VKT_OK;
@@ -161,16 +226,17 @@ static vkt_status check_when(const vkt__space *s, size_t i, const char *source)
         if (!strcmp(s->axis[k].key, x->when_key)) {
             for (size_t c = 0; c < s->axis[k].n_choices; c++)
                 if (!strcmp(s->axis[k].choice[c], x->when_value)) return VKT_OK;
-            return bad(x, source, "when: '%s' is no choice of %s", x->when_value, x->when_key);
+            return bad(x, r, "when: '%s' is no choice of %s", x->when_value, x->when_key);
         }
-    return bad(x, source, "when: no '%s' stands before it in the space", x->when_key);
+    return bad(x, r, "when: no '%s' stands before it in the space", x->when_key);
 }
 
 vkt_status vkt__space_parse(vkt__arena *a, const char *text, size_t n, const char *source,
-                            vkt__space *out)
+                            const char *recipe, vkt__space *out)
 {
     vkt_status st = VKT_OK;
     vkt__yaml *root;
+    const reader r = { a, source, recipe };
     *out = (vkt__space) { 0 };
     VKT_TRY(vkt__yaml_parse(a, text, n, source, &root));
     /* A space may stand under `space:`, or be the whole file. */
@@ -188,10 +254,10 @@ vkt_status vkt__space_parse(vkt__arena *a, const char *text, size_t n, const cha
                              e->line, VKT__MAX_AXES);
         vkt__axis *x = &out->axis[out->n];
         *x = (vkt__axis) { .key = e->key, .line = e->line };
-        VKT_TRY(read_axis(x, e, source));
+        VKT_TRY(read_axis(x, e, &r));
         for (size_t k = 0; k < out->n; k++)
-            if (!strcmp(out->axis[k].key, x->key)) return bad(x, source, "stands here twice");
-        VKT_TRY(check_when(out, out->n, source));
+            if (!strcmp(out->axis[k].key, x->key)) return bad(x, &r, "stands here twice");
+        VKT_TRY(check_when(out, out->n, &r));
         out->n++;
     }
 fail:

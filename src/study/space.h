@@ -6,6 +6,8 @@
  *   train.accumulate: {linear: [1, 8]}           # whole numbers where the option takes them
  *   optim.rule: [adam, nesterov]                 # or {choice: [...]}
  *   optim.momentum: {linear: [0.8, 0.99], when: {optim.rule: nesterov}}
+ *   model.2.p: {linear: [0, 0.5]}                # an option of the recipe's third layer
+ *   model: [[{linear: 32}, relu, linear], [{linear: 128}, relu, linear]]    # or whole models
  */
 #ifndef VKT_STUDY_SPACE_H
 #define VKT_STUDY_SPACE_H
@@ -39,9 +41,10 @@ typedef struct vkt__space {
 } vkt__space;
 
 /* ARG names source, line, option and what is wrong: an option unknown, an empty range, a
- * logarithmic one through zero, values that the option does not take. Texts belong to the arena. */
+ * logarithmic one through zero, values that the option does not take. Texts belong to the arena.
+ * recipe: YAML whose model's layers the space may name; NULL: it has none. */
 vkt_status vkt__space_parse(vkt__arena *a, const char *text, size_t n, const char *source,
-                            vkt__space *out);
+                            const char *recipe, vkt__space *out);
 /* Values of a point u [space.n] of the unit cube: "key=value" into set [space.n]; returns how many
  * (conditions leave some out). */
 size_t vkt__space_point(const vkt__space *space, const double *u, vkt__arena *a, const char **set);

@@ -302,9 +302,10 @@ static vkt_status prepare(vkt_study *s)
     p->options = vkt__study_text(
         s,
         "trials=%u points=%u from=%g to=%g seeds=%u unstable_lr=%g factor=%g norms_from=%s "
-        "target=%g",
+        "target=%g%s",
         d->trials, d->points, d->from, d->to, d->repeats, d->unstable_lr, d->factor,
-        d->norms_from ? d->norms_from : "-", d->has_target ? d->target : NAN);
+        d->norms_from ? d->norms_from : "-", d->has_target ? d->target : NAN,
+        d->ramp ? " ramp" : "");
     VKT_TRY(check_data(s));
     vkt__checkout_of(d->recipe, &p->checkout);
     s->dir = d->dir ? vkt__arena_strdup(&p->arena, d->dir) : default_dir(s);

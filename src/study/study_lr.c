@@ -168,6 +168,7 @@ vkt_status vkt__study_lr_check(vkt_study *s)
 {
     double low, high;
     uint32_t points;
+    if (s->priv->desc->ramp) return vkt__study_ramp_check(s);
     find_range(s, &low, &high, &points);
     if (!(low > 0 && low < high && isfinite(high)))
         return vkt__fail(VKT_ARG, "study",
@@ -186,6 +187,7 @@ vkt_status vkt__study_lr(vkt_study *s)
     uint32_t points;
     vkt_status st = VKT_OK;
     sweep w = { 0 };
+    if (d->ramp) return vkt__study_ramp(s);
     s->playbook = playbook;
     find_range(s, &low, &high, &points);
     double *rate = vkt__arena_alloc(&s->priv->arena, points * sizeof *rate);

@@ -106,6 +106,16 @@ const char *vkt__study_value(vkt_study *s, const char *key, double v);
 /* What is wrong in what was asked, before anything is written (the recipe is loaded); the study. */
 vkt_status vkt__study_search_check(vkt_study *s);
 vkt_status vkt__study_search(vkt_study *s);
+/* What the loss of a ramp says. NAN: nothing. */
+typedef struct vkt__ramp {
+    double steepest, lowest, lowest_loss; /* rates where it falls fastest, is lowest; its value */
+    double rises;                         /* first rate above that where it is clearly higher */
+    bool falls;
+} vkt__ramp;
+/* lr [n] rising in equal ratios; loss [n] of those steps, NAN or infinite where it diverged. */
+vkt__ramp vkt__ramp_read(const double *lr, const double *loss, size_t n);
+vkt_status vkt__study_ramp_check(vkt_study *s);
+vkt_status vkt__study_ramp(vkt_study *s);
 vkt_status vkt__study_lr_check(vkt_study *s);
 vkt_status vkt__study_lr(vkt_study *s);
 vkt_status vkt__study_warmup_check(vkt_study *s);

@@ -170,7 +170,8 @@ static vkt_status read_space(vkt_study *s, vkt__space *space, const vkt__axis **
         return vkt__fail(VKT_ARG, "study",
                          "search: what is searched is missing: --space FILE, with lines as "
                          "`optim.lr: {log: [1e-4, 0.1]}`");
-    VKT_TRY(vkt__space_parse(&p->arena, p->space, strlen(p->space), p->desc->space, space));
+    VKT_TRY(vkt__space_parse(&p->arena, p->space, strlen(p->space), p->desc->space, p->base_yaml,
+                             space));
     VKT_TRY(find_axis(s, space, axis));
 fail:
     return st;

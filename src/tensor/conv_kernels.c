@@ -21,10 +21,9 @@ static const struct {
     [CONV_TILED_64] = { "tiled.64", "conv_tiled", "conv_tiled", 64, 64, 16, 8, 4 },
 };
 
-/* conv_rows: pixels and column vectors, as matmul_rows has them. conv_dw_rows: steps of k; one
- * pixel a trip. Of 8 to 64 steps by 1 to 3 vectors and 1 to 14 pixels these took the least
- * processor time on lavapipe 25.0 with 16 lanes, 32 -> 64 channels of 14 x 14. */
-enum { ROWS = 16, DW_ROWS = 32, VECTORS = 2 };
+/* Of the row kernels, as matmul_rows has them: rows of the tile, columns a lane, steps of the sum
+ * at a time, rows that share registers. */
+enum { ROWS = 32, COLUMNS = 4, STEPS = 4, SHARING = 4 };
 
 const char *vkt__conv_kernel_name(uint32_t kernel)
 {
@@ -35,11 +34,11 @@ static bool fits(uint32_t kernel, const vkt_caps *caps, const vkt__conv_geometry
 {
     uint32_t per_group = q->co / q->attr->conv.groups;
     switch (kernel) {
-    case CONV_ROWS:
-        return caps->subgroup_arith && caps->subgroup >= 4;
     case CONV_ROWS_PAIRS:
-        return caps->subgroup_arith && caps->subgroup >= 4 && caps->int64 && q->ci % 2 == 0 &&
-               per_group % 2 == 0;
+        if (!caps->int64 || per_group % 2) return false;
+        /* fall through */
+    case CONV_ROWS: /* no more trips than loops may have on CPU drivers (KERNELS.md, 8.1) */
+        return caps->subgroup_arith && caps->subgroup >= 4 && q->depth / STEPS < 60000;
     case CONV_TILED_32:
     case CONV_TILED_64:
         return kernels[kernel].bm / kernels[kernel].tm *
@@ -65,9 +64,8 @@ static uint32_t table(const vkt_caps *caps, const vkt__conv_geometry *q, bool dw
     uint32_t per_group = q->co / q->attr->conv.groups;
     if (caps->klass == VKT_CLASS_CPU) {
         if (!caps->int64 || per_group < caps->subgroup / 2) return CONV_NAIVE;
-        return fits(CONV_ROWS_PAIRS, caps, q) ? CONV_ROWS_PAIRS
-               : fits(CONV_ROWS, caps, q)     ? CONV_ROWS
-                                              : CONV_NAIVE;
+        if (per_group > caps->subgroup && fits(CONV_ROWS_PAIRS, caps, q)) return CONV_ROWS_PAIRS;
+        return fits(CONV_ROWS, caps, q) ? CONV_ROWS : CONV_NAIVE;
     }
     uint64_t rows = dw ? q->depth : (uint64_t)q->n * q->oh * q->ow,
              tiles = ceil_div(rows, 64) * ceil_div(per_group, 64) * q->attr->conv.groups * slices;
@@ -91,12 +89,32 @@ const char *vkt__conv_kernel(const vkt_gpu *gpu, const vkt_node *n)
     return kernels[kernel_of(gpu, n)].name;
 }
 
-/* A row tile no taller than needed: unused rows are computed too. */
-static uint32_t rows_needed(uint32_t most, uint32_t rows)
+/* A tile no taller than there are rows: unused ones are computed too. */
+static uint32_t rows_needed(uint32_t rows)
 {
-    uint32_t r = most;
-    while (r >= 4 && r / 2 >= rows) r /= 2;
-    return r;
+    return rows >= ROWS ? ROWS : (uint32_t)vkt__align(VKT_MAX(rows, 1), SHARING);
+}
+
+/* The row kernels' constants and groups. Of the gradient of w no more pixels at a time than a line
+ * has. A transpose over strides computes its pixels in stride^2 phases. */
+static void record_rows(vkt__rec *rec, const vkt__conv_geometry *q, bool pairs, bool dw,
+                        uint32_t slices, const char *shader, uint32_t *spec, uint32_t n_spec,
+                        const struct conv_params *p)
+{
+    uint32_t lanes = rec->caps->subgroup, per_group = q->co / q->attr->conv.groups,
+             width = pairs ? 2 : 1, columns = per_group <= width * lanes ? width : COLUMNS,
+             stride = q->transposed ? q->attr->conv.stride : 1, steps = STEPS;
+    uint64_t rows =
+        dw ? q->depth : (uint64_t)q->n * ceil_div(q->oh, stride) * ceil_div(q->ow, stride);
+    uint32_t tile = rows_needed((uint32_t)rows);
+    while (dw && steps > 1 && steps > q->ow) steps /= 2;
+    const uint32_t more[] = { lanes <= 8, tile,   columns, pairs && q->ci % 2 == 0 ? 2 : 1,
+                              steps,      SHARING };
+    spec[0] = lanes;
+    for (uint32_t i = 0; i < VKT_COUNT(more); i++) spec[n_spec++] = more[i];
+    vkt__dispatch(rec, shader, spec, n_spec, p, sizeof *p,
+                  ceil_div(rows, tile) * ceil_div(per_group, columns * lanes) *
+                      q->attr->conv.groups * slices * stride * stride);
 }
 
 void vkt__conv_record(vkt__rec *rec, const vkt_node *n)
@@ -154,17 +172,7 @@ void vkt__conv_record(vkt__rec *rec, const vkt_node *n)
                           a->conv.groups * slices);
         return;
     }
-    uint32_t per_vector = caps->subgroup * (kernel == CONV_ROWS_PAIRS ? 2 : 1),
-             vectors = per_group <= per_vector ? 1 : VECTORS, rows = dw ? q.depth : p.pixels,
-             tile = rows_needed(dw ? DW_ROWS : ROWS, rows);
-    spec[0] = caps->subgroup;
-    spec[n_spec++] = caps->subgroup <= 8; /* as matmul_rows */
-    spec[n_spec++] = tile;
-    spec[n_spec++] = vectors;
-    if (!dw) spec[n_spec++] = q.depth / (kernel == CONV_ROWS_PAIRS ? 2 : 1) % caps->subgroup;
-    vkt__dispatch(rec, shader, spec, n_spec, &p, sizeof p,
-                  ceil_div(rows, tile) * ceil_div(per_group, vectors * per_vector) *
-                      a->conv.groups * slices);
+    record_rows(rec, &q, kernel == CONV_ROWS_PAIRS, dw, slices, shader, spec, n_spec, &p);
 }
 
 /* Enough workgroups for a device's cores, whose number must not change from run to run, or results
@@ -177,7 +185,7 @@ uint32_t vkt__conv_slices(const vkt_gpu *gpu, const vkt_tensor *x, const vkt_ten
     const uint32_t *d = dy->shape.d;
     uint64_t lines = (uint64_t)d[0] * d[1], groups = attr->conv.groups,
              depth = (uint64_t)attr->conv.kh * attr->conv.kw * (x->shape.d[3] / groups),
-             tiles = ceil_div(depth, TILE_K) * ceil_div(d[3] / groups, TILE_N) * groups, want = 8;
+             tiles = ceil_div(depth, TILE_K) * ceil_div(d[3] / groups, TILE_N) * groups, want = 32;
     if (!gpu || lines == 0) return 1;
     if (vkt_gpu_caps(gpu)->klass != VKT_CLASS_CPU)
         want = vkt_gpu_caps(gpu)->type == VKT_GPU_DISCRETE ? 256 : 64;

@@ -45,6 +45,44 @@ static uint32_t n_shaders(void)
     return n;
 }
 
+/* What is added to the result, with every shader: alone, after a bias and an activation that saves
+ * its input, and in the second and the first micro-batch of a step; in 16 bits too, where they lie
+ * in pairs and where a row tears one. */
+static const char *sample_residual(vkt_graph *g, uint32_t i)
+{
+    static const struct {
+        const char *name;
+        vkt_act act;
+        bool bias;
+        uint32_t micro; /* 1 + it; 0: not accumulated */
+    } s[] = {
+        { "plus", VKT_ACT_NONE, false, 0 },
+        { "bias gelu plus", VKT_ACT_GELU, true, 0 },
+        { "accumulated", VKT_ACT_NONE, false, 2 },
+        { "first micro-batch", VKT_ACT_NONE, false, 1 },
+    };
+    static const vkt_dtype dtypes[] = { VKT_F32, VKT_F16, VKT_BF16 };
+    static char name[64];
+    uint32_t j = i % VKT_COUNT(s), d = i / VKT_COUNT(s) % VKT_COUNT(dtypes),
+             kernel = kernel_at(i / VKT_COUNT(s) / VKT_COUNT(dtypes)), odd = j & 1 & d;
+    if (!kernel) return NULL;
+    vkt__product p = { (vkt_layout)(i % 3), 34 - odd, 66 - odd, 38 - odd, dtypes[d], dtypes[d], 0 };
+    vkt_tensor *in[6] = { NULL };
+    operands(g, &p, in);
+    if (s[j].bias) in[2] = vkt__sample1(g, p.N);
+    in[4] = sample_of(g, p.M, p.N, p.out);
+    in[5] = !s[j].micro       ? NULL
+            : s[j].micro == 2 ? vkt_step(g)
+                              : vkt__sample(g, vkt_tensor_shape(vkt_step(g)), VKT_U32,
+                                            VKT_HINT_CYCLE, 1); /* zeros */
+    vkt__op(
+        g, &vkt__op_matmul, in, 6,
+        (vkt_attr) {
+            .matmul = { .layout = p.layout, .act = s[j].act, .out = p.out, .kernel = kernel } });
+    snprintf(name, sizeof name, "%s, %s, kernel %u", s[j].name, vkt_dtype_name(p.in), kernel);
+    return name;
+}
+
 /* Batches with every shader in every layout, of f32 and of 16 bits: one operand's matrices of odd
  * size, so that they begin anywhere; then even ones. */
 static const char *sample_batched(vkt_graph *g, uint32_t i)
@@ -55,7 +93,7 @@ static const char *sample_batched(vkt_graph *g, uint32_t i)
     uint32_t t = i % VKT_COUNT(in), even = t & 1, l = i / VKT_COUNT(in) % 3,
              which = i / VKT_COUNT(in) / 3, kernel = which ? kernel_at(which - 1) : 0, M = 5 + even,
              N = 35 + even, K = 13 + even;
-    if (which && !kernel) return NULL;
+    if (which && !kernel) return sample_residual(g, i - VKT_COUNT(in) * 3 * (n_shaders() + 1));
     vkt_shape a = { 4, { 2, 2, l == VKT_TN ? K : M, l == VKT_TN ? M : K } },
               b = { 4, { 2, 2, l == VKT_NT ? N : K, l == VKT_NT ? K : N } };
     vkt__op(g, &vkt__op_matmul,
@@ -150,6 +188,9 @@ const char *vkt__matmul_act_bwd_sample(vkt_graph *g, uint32_t i)
 {
     enum { ACTS = VKT_ACT_TANH, ODD = 2 };
     static char name[64];
+    const uint32_t of_kernels = ODD * 3 * 2 * n_shaders();
+    bool plus = i >= ACTS + of_kernels; /* the kernels again, with something added */
+    if (plus) i -= of_kernels;
     bool by_kernel = i >= ACTS;
     uint32_t j = i - ACTS, odd = by_kernel ? j % ODD : 0, l = by_kernel ? j / ODD % 3 : VKT_NN,
              which = by_kernel ? j / ODD / 3 : 0;
@@ -159,14 +200,15 @@ const char *vkt__matmul_act_bwd_sample(vkt_graph *g, uint32_t i)
     vkt_act act = by_kernel ? VKT_ACT_SILU : (vkt_act)(i + 1);
     vkt_dtype dtype = !half ? VKT_F32 : odd ? VKT_BF16 : VKT_F16;
     vkt__product p = { (vkt_layout)l, 34 - odd, 66 - odd, 22 - odd, dtype, dtype };
-    vkt_tensor *in[4] = { NULL };
+    vkt_tensor *in[5] = { NULL };
     operands(g, &p, in);
     in[3] = sample_of(g, p.M, p.N, dtype);
+    if (plus) in[4] = sample_of(g, p.M, p.N, dtype);
     vkt_attr attr = { .matmul = {
                           .layout = p.layout, .act = act, .out = dtype, .kernel = kernel } };
-    vkt__op(g, &vkt__op_matmul_act_bwd, in, 4, attr);
-    snprintf(name, sizeof name, "%s, activation %u, layout %u, %s, kernel %u",
-             vkt_dtype_name(dtype), act, l, odd ? "odd" : "even", kernel);
+    vkt__op(g, &vkt__op_matmul_act_bwd, in, 5, attr);
+    snprintf(name, sizeof name, "%s, activation %u%s, layout %u, %s, kernel %u",
+             vkt_dtype_name(dtype), act, plus ? " plus" : "", l, odd ? "odd" : "even", kernel);
     return name;
 }
 
@@ -195,24 +237,29 @@ const char *vkt__matmul_sum_sample(vkt_graph *g, uint32_t i)
     static const struct {
         const char *name;
         vkt_act act;
-        bool bias, derivative;
+        bool bias, derivative, plus, step;
         vkt_dtype out;
     } s[] = {
-        { "plain", VKT_ACT_NONE, false, false, VKT_F32 },
-        { "bias", VKT_ACT_NONE, true, false, VKT_F32 },
-        { "bias gelu", VKT_ACT_GELU, true, false, VKT_F32 },
-        { "bias relu", VKT_ACT_RELU, true, false, VKT_F32 },
-        { "times a derivative", VKT_ACT_SILU, false, true, VKT_F32 },
-        { "f16 plain", VKT_ACT_NONE, false, false, VKT_F16 },
-        { "bf16 bias gelu", VKT_ACT_GELU, true, false, VKT_BF16 },
-        { "f16 times a derivative", VKT_ACT_SILU, false, true, VKT_F16 },
+        { "plain", VKT_ACT_NONE, false, false, false, false, VKT_F32 },
+        { "bias", VKT_ACT_NONE, true, false, false, false, VKT_F32 },
+        { "bias gelu", VKT_ACT_GELU, true, false, false, false, VKT_F32 },
+        { "bias relu", VKT_ACT_RELU, true, false, false, false, VKT_F32 },
+        { "times a derivative", VKT_ACT_SILU, false, true, false, false, VKT_F32 },
+        { "f16 plain", VKT_ACT_NONE, false, false, false, false, VKT_F16 },
+        { "bf16 bias gelu", VKT_ACT_GELU, true, false, false, false, VKT_BF16 },
+        { "f16 times a derivative", VKT_ACT_SILU, false, true, false, false, VKT_F16 },
+        { "bias gelu plus", VKT_ACT_GELU, true, false, true, false, VKT_F32 },
+        { "accumulated", VKT_ACT_NONE, false, false, true, true, VKT_F32 },
+        { "f16 times a derivative plus", VKT_ACT_SILU, false, true, true, false, VKT_F16 },
     };
     if (i >= VKT_COUNT(s)) return NULL;
     vkt_tensor *parts =
         vkt__sample(g, (vkt_shape) { 3, { 5, 19, 33 } }, VKT_F32, VKT_HINT_NORMAL, 0);
     vkt_tensor *bias = s[i].bias ? vkt__sample1(g, 33) : NULL,
-               *v = s[i].derivative ? sample_of(g, 19, 33, s[i].out) : NULL;
-    vkt__op(g, &vkt__op_matmul_sum, (vkt_tensor *[]) { parts, NULL, bias, v }, 4,
+               *v = s[i].derivative ? sample_of(g, 19, 33, s[i].out) : NULL,
+               *r = s[i].plus ? sample_of(g, 19, 33, s[i].out) : NULL;
+    vkt__op(g, &vkt__op_matmul_sum,
+            (vkt_tensor *[]) { parts, NULL, bias, v, r, s[i].step ? vkt_step(g) : NULL }, 6,
             (vkt_attr) { .matmul = { .act = s[i].act, .out = s[i].out } });
     return s[i].name;
 }

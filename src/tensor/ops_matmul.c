@@ -1,5 +1,7 @@
-/* Matrix product rows: C = act(op(A) op(B) + bias), or = op(A) op(B) act'(v), in the layouts that a
- * linear layer's forward and backward need; A's column sums beside TN. Which kernel runs:
+/* Matrix product rows: C = act(op(A) op(B) + bias) + r, or = op(A) op(B) act'(v) + r, in the
+ * layouts that a linear layer's forward and backward need; A's column sums beside TN. r may lie
+ * where C does, which accumulates; with a step block it is left out in a step's first micro-batch.
+ * Which kernel runs:
  * matmul_kernels.c. */
 #include "tensor/matmul.h"
 
@@ -22,9 +24,19 @@ vkt__product vkt__product_of(const vkt_node *n)
                             .batch = batch };
 }
 
+enum { A, B, BIAS, V, R, STEP }; /* inputs by number */
+
+/* What the epilogue reads besides a bias must be like the result. */
+static bool fits_result(const vkt_node *n, uint32_t i, vkt_shape out, vkt_dtype dtype)
+{
+    const vkt_tensor *t = n->in[i];
+    return !t || (t->dtype == dtype && vkt__last(t->shape) == vkt__last(out) &&
+                  vkt__rows_of(t->shape) == vkt__rows_of(out));
+}
+
 static bool matmul_shape(vkt_node *n)
 {
-    const vkt_tensor *a = n->in[0], *b = n->in[1], *bias = n->in[2];
+    const vkt_tensor *a = n->in[A], *b = n->in[B], *bias = n->in[BIAS];
     vkt_layout l = n->attr.matmul.layout;
     static const char *const forms[] = { "[M, K] and [N, K]", "[M, K] and [K, N]",
                                          "[K, M] and [K, N]" };
@@ -61,13 +73,13 @@ static bool matmul_shape(vkt_node *n)
     if (n->attr.matmul.slices) out = (vkt_shape) { 3, { n->attr.matmul.slices, M, N } };
     vkt__out(n, 0, out, dtype);
     vkt_act act = n->attr.matmul.act;
-    if (n->in[3])
-        return (vkt__shape_equal(n->in[3]->shape, out) && n->in[3]->dtype == dtype) ||
-               vkt__shape_error(n, "%s must be like the result %s", vkt__text(n->in[3]),
-                                vkt__text(n->out[0]));
-    if (act != VKT_ACT_NONE && !vkt__act_from_output(act)) vkt__out(n, 1, out, dtype);
+    for (uint32_t i = V; i <= R; i++)
+        if (!fits_result(n, i, out, dtype))
+            return vkt__shape_error(n, "%s must be like the result %s", vkt__text(n->in[i]),
+                                    vkt__text(n->out[0]));
+    if (!n->in[V] && act != VKT_ACT_NONE && !vkt__act_from_output(act)) vkt__out(n, 1, out, dtype);
     if (n->attr.matmul.sums) {
-        VKT_ASSERT(l == VKT_TN && !n->attr.matmul.batched && !n->attr.matmul.slices);
+        VKT_ASSERT(l == VKT_TN && !n->attr.matmul.batched && !n->attr.matmul.slices && !bias);
         vkt__out(n, 2, vkt_shape1(M), VKT_F32);
     }
     return true;
@@ -91,19 +103,24 @@ static const char *matmul_kernel(const vkt_gpu *gpu, const vkt_node *n)
  * at. */
 static struct matmul_params params_of(const vkt__rec *rec, const vkt_node *n)
 {
-    struct matmul_params p = { .bias = vkt__addr(rec, n->in[2]),
+    struct matmul_params p = { .bias = vkt__addr(rec, n->in[BIAS]),
                                .c = vkt__addr(rec, n->out[0]),
-                               .aux = vkt__addr(rec, n->in[3] ? n->in[3] : n->out[1]) };
+                               .aux = vkt__addr(rec, n->in[V] ? n->in[V] : n->out[1]),
+                               .r = vkt__addr(rec, n->in[R]),
+                               .step = vkt__addr(rec, n->in[STEP]) };
     p.c16 = p.c;
     p.aux16 = p.aux;
-    p.flags =
-        (n->in[2] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0) | (n->out[2] ? VKT_MM_SUMS : 0);
+    p.r16 = p.r;
+    if (n->out[2]) p.bias = vkt__addr(rec, n->out[2]);
+    p.flags = (n->in[BIAS] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0) |
+              (n->in[R] ? VKT_MM_RESIDUAL : 0) | (n->out[2] ? VKT_MM_SUMS : 0);
     return p;
 }
 
 static uint32_t act_of(const vkt_node *n)
 {
-    return (uint32_t)n->attr.matmul.act + (n->in[3] ? VKT_MM_ACT_BWD : 0);
+    return (uint32_t)n->attr.matmul.act + (n->in[V] ? VKT_MM_ACT_BWD : 0) +
+           (n->in[STEP] ? VKT_MM_MICRO : 0);
 }
 
 static void matmul_record(vkt__rec *rec, const vkt_node *n)
@@ -120,7 +137,6 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
     p.batch = prod.batch;
     vkt__matmul_launch l =
         vkt__matmul_prepare(kernel_of(rec->gpu, n), rec->caps, &prod, slices, act_of(n), p.a, p.b);
-    p.sums = vkt__addr(rec, n->out[2]);
     p.tiles = (uint32_t)l.groups;
     if (n->out[2]) l.groups += (p.M + l.sums - 1) / l.sums;
     vkt__dispatch(rec, l.shader, l.spec, l.n_spec, &p, sizeof p, l.groups);
@@ -132,7 +148,7 @@ static bool matmul_sum_shape(vkt_node *n)
     memcpy(out.d, parts.d + 1, out.rank * sizeof *out.d);
     vkt_act act = n->attr.matmul.act;
     vkt__out(n, 0, out, n->attr.matmul.out);
-    if (act != VKT_ACT_NONE && !n->in[3] && !vkt__act_from_output(act))
+    if (act != VKT_ACT_NONE && !n->in[V] && !vkt__act_from_output(act))
         vkt__out(n, 1, out, n->attr.matmul.out);
     return true;
 }
@@ -157,9 +173,11 @@ static void matmul_sum_record(vkt__rec *rec, const vkt_node *n)
 static void end_ref(const vkt_node *n, uint64_t i, double sum, double *const *in,
                     double *const *out)
 {
+    bool first = in[STEP] && vkt__ref_step(in[STEP]).micro == 0;
+    double r = in[R] && !first ? in[R][i] : 0;
     if (out[1]) out[1][i] = sum;
-    out[0][i] = in[3] ? sum * vkt__act_derivative(n->attr.matmul.act, in[3][i])
-                      : vkt__act(n->attr.matmul.act, sum);
+    out[0][i] = r + (in[V] ? sum * vkt__act_derivative(n->attr.matmul.act, in[V][i])
+                           : vkt__act(n->attr.matmul.act, sum));
 }
 
 static void matmul_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -216,6 +234,7 @@ static void matmul_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, 
 {
     vkt_act act = n->attr.matmul.act;
     vkt_tensor *a = n->in[0], *b = n->in[1], *d;
+    VKT_ASSERT(!n->in[R]); /* a rewrite puts it there, after differentiation */
     if (!dy[0]) return;
     d = vkt__real(g, dy[0], n->out[0]);
     if (act != VKT_ACT_NONE) d = vkt__act_bwd(g, d, n->out[1] ? n->out[1] : n->out[0], act);
@@ -246,7 +265,8 @@ static vkt_cost matmul_cost(const vkt_node *n)
                    (double)(n->in[0]->bytes + n->in[1]->bytes + n->out[0]->bytes) };
     if (n->out[1]) c.bytes += (double)n->out[1]->bytes;
     if (n->out[2]) c.bytes += (double)n->out[2]->bytes;
-    if (n->in[3]) c.bytes += (double)n->in[3]->bytes;
+    if (n->in[V]) c.bytes += (double)n->in[V]->bytes;
+    if (n->in[R]) c.bytes += (double)n->in[R]->bytes;
     return c;
 }
 
@@ -260,13 +280,19 @@ static double matmul_sum_terms(const vkt_node *n)
     return n->in[0]->shape.d[0] + (n->attr.matmul.act > VKT_ACT_RELU ? 64.0 : 0);
 }
 
+/* Bits of op.h by input. */
+enum {
+    FACTORS = 1 << A | 1 << B,
+    LIKE_RESULT = 1 << V | 1 << R,
+};
 const vkt_op vkt__op_matmul = { .name = "matmul",
-                                .n_in = 3,
+                                .n_in = 6,
                                 .n_out = 3,
-                                .narrow_in = 1 | 2,
+                                .inplace = 1u << R,
+                                .narrow_in = FACTORS | 1 << R,
                                 .narrow_out = 1 | 2,
-                                .narrow_odd = 1 | 2,
-                                .factors = 1 | 2,
+                                .narrow_odd = FACTORS | 1 << R,
+                                .factors = FACTORS,
                                 .alike = true,
                                 .shape = matmul_shape,
                                 .record = matmul_record,
@@ -277,13 +303,13 @@ const vkt_op vkt__op_matmul = { .name = "matmul",
                                 .terms = matmul_terms,
                                 .sample = vkt__matmul_sample };
 const vkt_op vkt__op_matmul_act_bwd = { .name = "matmul_act_bwd",
-                                        .n_in = 4,
+                                        .n_in = 6,
                                         .n_out = 1,
-                                        .inplace = 1u << 3,
-                                        .narrow_in = 1 | 2 | 8,
+                                        .inplace = LIKE_RESULT,
+                                        .narrow_in = FACTORS | LIKE_RESULT,
                                         .narrow_out = 1,
-                                        .narrow_odd = 1 | 2 | 8,
-                                        .factors = 1 | 2,
+                                        .narrow_odd = FACTORS | LIKE_RESULT,
+                                        .factors = FACTORS,
                                         .alike = true,
                                         .shape = matmul_shape,
                                         .record = matmul_record,
@@ -295,9 +321,9 @@ const vkt_op vkt__op_matmul_act_bwd = { .name = "matmul_act_bwd",
 const vkt_op vkt__op_matmul_parts = { .name = "matmul_parts",
                                       .n_in = 2,
                                       .n_out = 1,
-                                      .narrow_in = 1 | 2,
-                                      .narrow_odd = 1 | 2,
-                                      .factors = 1 | 2,
+                                      .narrow_in = FACTORS,
+                                      .narrow_odd = FACTORS,
+                                      .factors = FACTORS,
                                       .shape = matmul_shape,
                                       .record = matmul_record,
                                       .kernel = matmul_kernel,
@@ -306,11 +332,11 @@ const vkt_op vkt__op_matmul_parts = { .name = "matmul_parts",
                                       .terms = matmul_terms,
                                       .sample = vkt__matmul_parts_sample };
 const vkt_op vkt__op_matmul_sum = { .name = "matmul_sum",
-                                    .n_in = 4,
+                                    .n_in = 6,
                                     .n_out = 2,
-                                    .inplace = 1u << 3,
-                                    .narrow_in = 8,
-                                    .narrow_odd = 8,
+                                    .inplace = LIKE_RESULT,
+                                    .narrow_in = LIKE_RESULT,
+                                    .narrow_odd = LIKE_RESULT,
                                     .narrow_out = 1 | 2,
                                     .alike = true,
                                     .shape = matmul_sum_shape,

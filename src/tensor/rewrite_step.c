@@ -23,7 +23,7 @@ static bool fuse_sum_rows(vkt_graph *g, vkt_node *sum, bool training)
     for (size_t k = sum->index + 1; k < g->n_nodes; k++) {
         vkt_node *mm = g->nodes[k];
         if (mm->op != &vkt__op_matmul || mm->attr.matmul.layout != VKT_TN ||
-            mm->attr.matmul.batched || mm->out[2] ||
+            mm->attr.matmul.batched || mm->in[2] || mm->out[2] ||
             !vkt__shape_equal(mm->in[0]->shape, d->shape) || vkt__root(mm->in[0]) != vkt__root(d) ||
             d->dtype != VKT_F32)
             continue;

@@ -107,13 +107,12 @@ vkt_status vkt_config_set(vkt_config *c, const char *assignment)
                          assignment);
     char *key = vkt__arena_strdup(a, assignment);
     key[eq - assignment] = 0;
+    const char *where = vkt__arena_printf(a, "--set %s", key);
     if (!strcmp(key, "model") || !strncmp(key, "model.", 6))
-        return vkt__fail(VKT_ARG, "config",
-                         "--set %s: the model can't be set this way; write it in a recipe", key);
+        return vkt__model_set(c, key, eq + 1, where);
     int i = vkt__option_find(key);
     size_t n;
     const vkt__option *o = vkt__options(&n);
-    const char *where = vkt__arena_printf(a, "--set %s", key);
     if (i < 0) {
         const char *names[VKT__MAX_OPTIONS];
         for (size_t k = 0; k < n; k++) names[k] = o[k].name;
@@ -289,7 +288,8 @@ vkt_status vkt_config_finish(vkt_config *c)
         return vkt__fail(VKT_ARG, "config", "%s: model is missing: a list of layers",
                          c->source ? c->source : "config");
     if (!c->data.source)
-        return refuse(c, "data.source", "is missing: digits, idx, csv, images, cifar, packed, text or novel");
+        return refuse(c, "data.source",
+                      "is missing: digits, idx, csv, images, cifar, packed, text or novel");
     if (c->init && !c->n_layers) VKT_TRY(finish_init(c));
     VKT_TRY(finish_name(c));
     VKT_TRY(finish_data(c));

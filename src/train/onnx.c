@@ -337,7 +337,7 @@ static vkt_status emit(exporter *e, const vkt_node *n)
     while (k < VKT_COUNT(emitters) && strcmp(emitters[k].op, n->op->name) != 0) k++;
     for (uint32_t i = 0; i < VKT_MAX_IN; i++) in[i] = n->in[i] ? name_of(e, n->in[i]) : "";
     if (k < VKT_COUNT(emitters) && emitters[k].emit(e, n, in, result_of(e, n))) return VKT_OK;
-    return vkt__fail(VKT_UNSUPPORTED, "export",
+    return vkt__fail(VKT_ARG, "export",
                      "the model has a '%s' of %s, which this export to ONNX does not know: export "
                      "to .safetensors instead",
                      n->op->name, vkt__text(n->out[0]));

@@ -259,6 +259,91 @@ vkt_status vkt__model_parse(vkt_config *c, const vkt__yaml *list, const char *so
     return read_list(&r, list, 1, &c->layers, &c->n_layers, &total);
 }
 
+/* ---- one option of one layer ---- */
+
+/* The layer of a list by its place or its name; n: letters of it. */
+static vkt_layer *layer_named(vkt_layer *list, size_t n_list, const char *word, size_t n)
+{
+    for (size_t i = 0; i < n_list; i++) {
+        char place[24];
+        const char *name = list[i].name;
+        snprintf(place, sizeof place, "%zu", i);
+        if ((strlen(place) == n && !strncmp(place, word, n)) ||
+            (name && strlen(name) == n && !strncmp(name, word, n)))
+            return &list[i];
+    }
+    return NULL;
+}
+
+vkt_status vkt__model_at(const vkt_config *c, const char *key, const char *where, vkt_layer **layer,
+                         const vkt_layer_opt **opt)
+{
+    reader r = { &c->priv->arena, where };
+    vkt_layer *list = c->layers;
+    size_t n_list = c->n_layers;
+    const char *at = key + strlen("model");
+    for (;;) {
+        const char *word = at + 1;
+        size_t n = strcspn(word, ".");
+        vkt_layer *l = *at == '.' ? layer_named(list, n_list, word, n) : NULL;
+        if (!l)
+            return vkt__fail(VKT_ARG, "config",
+                             "%s: there is no layer '%.*s': a layer is named by its place, 0 to "
+                             "%zu, or its name",
+                             where, (int)n, *at ? word : "", n_list ? n_list - 1 : 0);
+        const vkt_layer_type *t = find_type(&r, l->type, 0);
+        at = word + n;
+        word = *at ? at + 1 : t->main_opt;
+        if (!word)
+            return vkt__fail(VKT_ARG, "config", "%s: %s takes no bare value", where, t->name);
+        char name[64];
+        n = strcspn(word, ".");
+        snprintf(name, sizeof name, "%.*s", (int)VKT_MIN(n, sizeof name - 1), word);
+        *layer = l;
+        *opt = find_opt(t, name);
+        if (!*opt) return unknown_opt(&r, t, &(vkt__yaml) { .key = name });
+        if ((*opt)->type != VKT_OPT_BODY) {
+            if (*at && word[n])
+                return vkt__fail(VKT_ARG, "config", "%s: nothing can follow %s.%s", where, t->name,
+                                 name);
+            return VKT_OK;
+        }
+        memcpy(&list, (char *)l + (*opt)->offset, sizeof list);
+        memcpy(&n_list, (char *)l + (*opt)->offset + sizeof list, sizeof n_list);
+        at = *at ? word + n : "";
+    }
+}
+
+static uint64_t count_layers(const vkt_layer *l, size_t n)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < n && total <= VKT__MAX_LAYERS; i++)
+        total +=
+            1 + (uint64_t)VKT_MAX(l[i].repeat, 1) * (count_layers(l[i].body, l[i].n_body) +
+                                                     count_layers(l[i].shortcut, l[i].n_shortcut));
+    return total;
+}
+
+vkt_status vkt__model_set(vkt_config *c, const char *key, const char *value, const char *where)
+{
+    vkt_status st = VKT_OK;
+    reader r = { &c->priv->arena, where };
+    vkt__yaml *list, scalar = { .kind = VKT__YAML_SCALAR, .line = 1, .text = value };
+    vkt_layer *layer;
+    const vkt_layer_opt *opt;
+    if (!strcmp(key, "model")) {
+        VKT_TRY(vkt__yaml_parse(&c->priv->arena, value, strlen(value), where, &list));
+        return vkt__model_parse(c, list, where);
+    }
+    VKT_TRY(vkt__model_at(c, key, where, &layer, &opt));
+    VKT_TRY(set_opt(&r, layer, opt, &scalar, 1, NULL));
+    if (count_layers(c->layers, c->n_layers) > VKT__MAX_LAYERS)
+        return vkt__fail(VKT_ARG, "config", "%s: the model has more than %d layers", where,
+                         VKT__MAX_LAYERS);
+fail:
+    return st;
+}
+
 /* ---- writing ---- */
 
 void vkt__yaml_quote(const char *text, vkt__str *out)

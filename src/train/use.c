@@ -165,6 +165,16 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
         st = vkt__fail(VKT_ARG, "eval", "predictions of a model of text are not written");
         goto fail;
     }
+    if (desc->confusion &&
+        (info->context || info->task != VKT_CLASSIFY || info->n_outputs > VKT__CONFUSION_CLASSES)) {
+        st = vkt__fail(VKT_ARG, "eval",
+                       "there is no confusion matrix of %s: it is of at most %u classes",
+                       info->context                ? "a model of text"
+                       : info->task != VKT_CLASSIFY ? "numbers"
+                                                    : "so many classes",
+                       VKT__CONFUSION_CLASSES);
+        goto fail;
+    }
     if (desc->predictions) c = collected_create(info, info->n[split]);
     VKT_TRY(
         vkt__evaluate(o.session, NULL, split, 0, &sums, desc->predictions ? collect : NULL, &c));
@@ -291,6 +301,13 @@ vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const cha
     if (!onnx && !ends_with(path, ".safetensors"))
         return vkt__fail(VKT_ARG, "export", "'%s' ends in neither .onnx nor .safetensors", path);
     VKT_TRY(open_checkpoint(checkpoint, gpu, &o));
+    if (onnx && vkt__config_is_text(o.config)) {
+        st = vkt__fail(VKT_ARG, "export",
+                       "'%s' is a language model, which this export to ONNX does not know: export "
+                       "to .safetensors, or `--hf FOLDER`",
+                       checkpoint);
+        goto fail;
+    }
     VKT_TRY(vkt__dataset_open_inputs(o.ckpt->state.schema, NULL, 0, &o.data));
     VKT_TRY(open_session(&o, 1, false));
     if (!onnx) {

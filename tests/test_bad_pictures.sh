@@ -1,0 +1,180 @@
+#!/usr/bin/env bash
+# What is wrong with pictures, their folders and the commands on them, through the program.
+# usage: test_bad_pictures.sh PROGRAM
+set -euo pipefail
+. "$(dirname "$0")/refusals.sh"
+
+# pictures FOLDER CLASS N: N different 8x8 grey PNGs.
+cat >make.py <<'P'
+import pathlib, struct, sys, zlib
+def chunk(kind, body):
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+def png(w, h, rows, extra=b""):
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", w, h, 8, 0, 0, 0, 0)) + extra +
+            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+if __name__ == "__main__":
+    folder = pathlib.Path(sys.argv[1], sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    for i in range(int(sys.argv[3])):
+        seed = sum(sys.argv[2].encode()) + i
+        rows = b"".join(b"\0" + bytes((seed * (x + 3) + y * 29) % 256 for x in range(8)) for y in range(8))
+        (folder / f"{i:02d}.png").write_bytes(png(8, 8, rows))
+P
+pictures() { python3 make.py "$@"; }
+cat >r.yaml <<'Y'
+name: pictures
+data: { source: images, path: good, valid_fraction: 0.2, test_fraction: 0.2 }
+model: [ flatten, linear ]
+train: { steps: 4, batch: 4 }
+eval: { every: 4 }
+Y
+train=(train r.yaml --quiet)
+
+# ---- folders
+pictures good 'two words' 12
+pictures good 'größe' 12
+pictures good '日本 🙂' 12
+works "${train[@]}" --run of-good
+works predict of-good "good/日本 🙂/03.png" 'good/two words/'
+grep -q '日本 🙂/03.png' out && grep -q 'two words/11.png' out || { echo "$test: FAILED: predict changes names"; bad=$((bad + 1)); }
+refused 4 "'none' is not a folder" "${train[@]}" --set data.path=none --run r0
+pictures one only 9
+refused 4 "'one'.*only one class, 'only'\|'one'.*one class" "${train[@]}" --set data.path=one --run r0
+cp -r good empty-class && mkdir empty-class/nobody
+refused 4 "'nobody'.*no picture\|no picture.*'nobody'" "${train[@]}" --set data.path=empty-class --run r0
+mkdir nothing
+refused 4 "'nothing'" "${train[@]}" --set data.path=nothing --run r0
+cp -r good loops && ln -s .. 'loops/größe/up' && ln -s loop loops/loop && ln -s nowhere.png 'loops/größe/dangling.png'
+works "${train[@]}" --set data.path=loops --run of-loops
+says 'link'
+
+# ---- files: by default counted and left out, each with its reason; or refused
+cp -r good mixed
+: >'mixed/größe/a.png'
+echo 'I am a text' >'mixed/größe/b.png'
+head -c 60 'good/größe/00.png' >'mixed/größe/c.png'
+echo 'readme' >mixed/notes.txt
+printf 'GIF89a' >'mixed/größe/d.gif'
+works "${train[@]}" --set data.path=mixed --run of-mixed
+says "left out: 'mixed/größe/a.png' is empty" "left out: 'mixed/größe/b.png' is no PNG, JPEG or BMP" "'mixed/größe/c.png' is cut short" gif
+refused 4 "'mixed/größe/a.png' is empty: get it again" "${train[@]}" --set data.path=mixed --set data.bad_files=stop --run r0
+refused 4 "'mixed/größe/b.png' is no PNG, JPEG or BMP picture" predict of-good 'mixed/größe/b.png'
+refused 4 "'mixed/größe/c.png' is cut short" predict of-good 'mixed/größe/c.png'
+# By the header, before anything is decoded: few bytes that promise gigabytes.
+python3 - <<'P'
+from make import png
+open("wide.png", "wb").write(png(30000, 8, b"\0" * 30001 * 8))
+open("bomb.png", "wb").write(png(16000, 16000, b"\0" * 1000))
+open("short.png", "wb").write(png(8000, 8000, b"\0" * 1000))
+P
+refused 4 "'wide.png' is 30000x8 pixels.*make it smaller" predict of-good wide.png
+refused 4 "'bomb.png' is 16000x16000 pixels.*make it smaller" predict of-good bomb.png
+refused 4 "'short.png'" predict of-good short.png
+for f in wide bomb; do
+    rm -rf "$f" && cp -r good $f && cp $f.png "$f/größe/"
+    works "${train[@]}" --set data.path=$f --run of-$f
+    says "left out: '$f/größe/$f.png' is"
+done
+# Rules of picture.c: of an animation the still picture, CMYK as RGB.
+base64 -d >cmyk.jpg <<'J'
+/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwAoHB4jHhkoIyEjLSsoMDxkQTw3Nzx7WF1JZJGAmZaPgIyKoLTmw6Cq2q2KjMj/y9ru9f///5vB////+v/m/f/4
+/8AAFAgACAAIBEMRAE0RAFkRAEsRAP/EABUAAQEAAAAAAAAAAAAAAAAAAAUE/8QAFBABAAAAAAAAAAAAAAAAAAAAAP/aAA4EQwBNAFkASwAAPwBlATLv/9k=
+J
+python3 - <<'P'
+from make import chunk, png
+still = b"".join(b"\0" + bytes(8) for _ in range(8))
+open("still.png", "wb").write(png(8, 8, still))
+open("animated.png", "wb").write(png(8, 8, still, chunk(b"acTL", bytes([0, 0, 0, 2, 0, 0, 0, 0]))))
+P
+works predict of-good cmyk.jpg
+works predict of-good still.png animated.png
+[ "$(cut -d' ' -f3- out | sort -u | wc -l)" = 1 ] || { echo "$test: FAILED: an animated PNG is not its still picture"; cat out; bad=$((bad + 1)); }
+works inspect r.yaml --augment sheet.png
+
+# ---- a file that vanishes while training: decoded again and again where memory may not hold the pictures
+cp -r good going
+"$program" "${train[@]}" --set data.path=going --set data.keep=0 --set train.steps=200000 --set eval.every=100000 --run of-going >out 2>err </dev/null &
+pid=$!
+for _ in $(seq 200); do [ -s of-going/run.json ] && break; sleep 0.05; done
+sleep 0.3
+rm -r going
+n=$((n + 1)) rc=0
+wait $pid || rc=$?
+if [ $rc != 4 ] || [ "$(grep -c 'error:' err)" != 1 ] || ! grep -q "error: none of the 4 examples of a batch can be read any more.*No such file" err; then
+    echo "$test: FAILED: pictures that vanish while training: exit $rc, must be 4"
+    sed 's/^/  > /' err
+    bad=$((bad + 1))
+fi
+
+# ---- CIFAR
+mkdir cifar
+record() { printf "\\$(printf %03o $(($1 % 10)))"; head -c 3072 "$program"; }
+for f in data_batch_1 data_batch_2 data_batch_3 data_batch_4 data_batch_5 test_batch; do for i in $(seq 20); do record "$i"; done >cifar/$f.bin; done
+cifar=("${train[@]}" --set data.source=cifar --set data.path=cifar)
+works "${cifar[@]}" --run of-cifar
+truncate -s -100 cifar/data_batch_3.bin
+refused 4 "data_batch_3.bin.*3073" "${cifar[@]}" --run r0
+: >cifar/data_batch_3.bin
+refused 4 'data_batch_3.bin' "${cifar[@]}" --run r0
+rm cifar/data_batch_3.bin cifar/test_batch.bin
+refused 4 'batch' "${cifar[@]}" --run r0
+
+# ---- labels in a CSV
+labels=("${train[@]}" --set data.path=good --set data.labels=l.csv)
+for i in 00 01 02 03 04 05; do printf 'größe/%s.png,a\ntwo words/%s.png,b\n' $i $i; done >l.csv
+works "${labels[@]}" --run of-labels
+cp l.csv all.csv
+echo 'größe/06.png' >>l.csv
+refused 4 'l.csv.*13' "${labels[@]}" --run r0
+(cat all.csv; echo 'größe/06.png,a,tset') >l.csv
+refused 4 'l.csv' "${labels[@]}" --run r0
+: >l.csv
+refused 4 'l.csv' "${labels[@]}" --run r0
+refused 4 'none.csv' "${labels[@]}" --set data.labels=none.csv --run r0
+
+# ---- packs
+refused 2 'out is missing' pack r.yaml
+works pack r.yaml --out p.pack
+packed=("${train[@]}" --set data.source=packed --set data.path=p.pack)
+works "${packed[@]}" --run of-pack
+works inspect p.pack
+grep -q 'a pack of images, 8x8x1' out && grep -q '日本 🙂 ' out || { echo "$test: FAILED: inspect of a pack"; cat out; bad=$((bad + 1)); }
+works eval of-good --data p.pack
+grep -q '^p.pack: 6 examples\|^test: 6 examples\|6 examples' out || { echo "$test: FAILED: eval on a pack"; cat out; bad=$((bad + 1)); }
+works pack r.yaml --out 9x9.pack --set data.size=9
+refused 4 "'9x9.pack' has images of 9x9x1, not the model's 8x8x1" eval of-good --data 9x9.pack
+truncate -s -50 p.pack
+refused 4 "'p.pack'" eval of-good --data p.pack
+refused 4 "'p.pack'" inspect p.pack
+refused 4 "'p.pack'" "${packed[@]}" --run r0
+echo 'no pack' >p.pack
+refused 4 "'p.pack'" "${packed[@]}" --run r0
+refused 4 'none.pack' "${packed[@]}" --set data.path=none.pack --run r0
+refused 2 'images' pack digits --out d.pack --set data.source=csv --set data.path=all.csv
+refused 4 'nowhere' pack r.yaml --out nowhere/p.pack
+
+# ---- export, contact sheet, confusion matrix
+refused 2 'm.pb.*\.onnx' export of-good -o m.pb
+refused 4 'nowhere' export of-good -o nowhere/m.onnx
+works export of-good -o m.onnx
+cat >gpt.yaml <<'Y'
+data: { source: text, path: l.txt, context: 8, valid_fraction: 0.3, test_fraction: 0 }
+model: [ { transformer: { layers: 1, heads: 2, width: 16 } } ]
+train: { steps: 1, batch: 1 }
+Y
+for i in $(seq 40); do echo "line $i"; done >l.txt
+works train gpt.yaml --quiet --run of-text
+refused 2 "'of-text' is a language model, which this export to ONNX does not know" export of-text -o t.onnx
+[ ! -e t.onnx ] || { echo "$test: FAILED: a refused export left a file"; bad=$((bad + 1)); }
+refused 2 'augment takes one recipe' inspect r.yaml r.yaml --augment s.png
+refused 2 'set is for it' inspect r.yaml --set data.path=good
+refused 4 'nowhere' inspect r.yaml --augment nowhere/s.png
+refused 2 'images\|pictures' inspect digits --augment s.png --set data.source=csv --set data.path=all.csv
+seq 60 | sed 's/.*/&,&/' >table.csv
+works eval of-good --confusion c.csv
+refused 4 'nowhere' eval of-good --confusion nowhere/c.csv
+works "${train[@]}" --set data.source=csv --set data.path=table.csv --set data.task=regress --run of-table
+refused 2 'no confusion matrix' eval of-table --confusion t
+refused 2 'no confusion matrix' eval of-text --split valid --confusion t
+[ ! -e r0 ] || { echo "$test: FAILED: a refused run left a folder"; bad=$((bad + 1)); }
+conclude
