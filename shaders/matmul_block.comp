@@ -25,8 +25,14 @@ void store4(uint m, uvec4 n, vec4 sum)
     store1(m, n.w, sum.w);
 }
 
+#define A_AT(i) p.a.v[i]
+#define A_ELEM float
+#define A_WIDTH 1
+#include "matmul_sums.glsl"
+
 void main()
 {
+    if (column_sums()) return;
     uint wg = gl_WorkGroupSize.x, row_tiles = (p.M + 7) / 8, tiles = row_tiles * ((p.N + 4 * wg - 1) / (4 * wg)), g = flat_group() % tiles, s = flat_group() / tiles;
     uvec2 steps = slice_steps(s);
     if (steps.y < steps.x) return;

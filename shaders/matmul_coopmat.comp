@@ -57,8 +57,14 @@ uvec4 load8(u32s x, u32x4s x4, bool vec, uint at, uint row, uint col, uint rows,
     return v;
 }
 
+#define A_AT(i) widen1(p.a, i)
+#define A_ELEM float
+#define A_WIDTH 1
+#include "matmul_sums.glsl"
+
 void main()
 {
+    if (column_sums()) return;
     uint tid = gl_LocalInvocationID.x, threads = gl_WorkGroupSize.x, tiles_m = (p.M + BM - 1) / BM, tiles_n = (p.N + BN - 1) / BN;
     uint g = flat_group() % (tiles_m * tiles_n), s = flat_group() / (tiles_m * tiles_n);
     uvec2 steps = slice_steps(s), at = product_at(s);

@@ -17,6 +17,10 @@ layout(push_constant, scalar) uniform Push { matmul_params p; };
 #else
 #define AT(from, i) (from).v[i]
 #endif
+#define A_AT(i) AT(p.a, i)
+#define A_ELEM float
+#define A_WIDTH 1
+#include "matmul_sums.glsl"
 
 float product(uint i, uint s, uvec2 steps)
 {
@@ -36,6 +40,7 @@ float product(uint i, uint s, uvec2 steps)
 
 void main()
 {
+    if (column_sums()) return;
     uint i = flat_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x, size = p.M * p.N;
 #ifdef HALF
     uvec2 at = 2 * i + uvec2(0, 1), s = at / size, first = slice_steps(s.x), second = slice_steps(s.y);

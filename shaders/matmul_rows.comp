@@ -44,6 +44,15 @@ const uint W = 2;
 const uint W = 1;
 #endif
 
+#define A_AT(i) LOAD(p.a, i)
+#define A_ELEM elem
+#if defined WIDE || defined HALF
+#define A_WIDTH 2
+#else
+#define A_WIDTH 1
+#endif
+#include "matmul_sums.glsl"
+
 const uint S = gl_WorkGroupSize.x;
 const uint SUMS = R * C;
 const uint RW = (R + W - 1) / W, KW = KB / W;    /* elements that hold R rows, KB steps */
@@ -63,6 +72,7 @@ uint column(uint n0, uint c)
 
 void main()
 {
+    if (column_sums()) return;
     uint lane = gl_SubgroupInvocationID, M = p.M, N = p.N;
     matrix A = p.a, B = p.b;
     uint row_tiles = (M + R - 1) / R, tiles = row_tiles * ((N + C * S - 1) / (C * S)), g = flat_group() % tiles, s = flat_group() / tiles;

@@ -22,6 +22,10 @@ layout(constant_id = 13) const uint VEC_B = 0;
 #define AT(from, i) (from).v[i]
 #define AT4(from, i) (from).v[i]
 #endif
+#define A_AT(i) AT(p.a, i)
+#define A_ELEM float
+#define A_WIDTH 1
+#include "matmul_sums.glsl"
 
 const uint BAND = 8;                           /* rows of tiles walked together, for the L2 cache */
 const bool A_ALONG_K = LAYOUT != 2, B_ALONG_K = LAYOUT == 0; /* contiguous along k */
@@ -59,6 +63,7 @@ vec4 load_b(uint j, uint r0, uint k)
 
 void main()
 {
+    if (column_sums()) return;
     uint tid = gl_LocalInvocationID.x, tiles_m = (p.M + BM - 1) / BM, tiles_n = (p.N + BN - 1) / BN;
     uint g = flat_group() % (tiles_m * tiles_n), s = flat_group() / (tiles_m * tiles_n);
     uvec2 steps = slice_steps(s); /* slices are whole multiples of BK */

@@ -108,7 +108,7 @@ struct matmul_params {
     ADDR(VKT_MM_MATRIX) b;
     ADDR(VKT_MM_VECTOR) a4; /* the same addresses, to load vectors from */
     ADDR(VKT_MM_VECTOR) b4;
-    ADDR(f32s) bias;        /* [N] */
+    ADDR(f32s) bias;        /* [N]; where VKT_MM_SUMS the sums [M], as no product has both */
     ADDR(f32s) c;
     ADDR(f32s) aux;         /* [M, N]: written before the activation, or where the derivative is taken: see act_bwd */
     ADDR(u32s) c16;         /* the same addresses, as pairs of 16-bit numbers */
@@ -120,10 +120,13 @@ struct matmul_params {
     U32 flags;
     U32 slice;              /* steps of k that a slice takes; K: all. Slice s's C is [M, N] number s */
     U32 batch;              /* > 0: so many products, of matrices that lie one after the other; no slices */
+    U32 tiles;              /* workgroups that compute C; those after them compute sums */
+    U32 pad;
 };
 #define VKT_MM_BIAS 1u
 #define VKT_MM_PRE 2u     /* aux is written */
 #define VKT_MM_RESIDUAL 4u
+#define VKT_MM_SUMS 8u    /* A's column sums are written, over `bias`; TN */
 /* Added to constant ACT: the derivative of that activation is meant; R is left out in a step's first micro-batch. */
 #define VKT_MM_ACT_BWD 16
 #define VKT_MM_MICRO 32
@@ -267,6 +270,7 @@ struct softmax_params {
 #define VKT_XENT_WEIGHT 1u
 #define VKT_XENT_CLASS_WEIGHT 2u
 #define VKT_XENT_DLOSS 4u
+#define VKT_XENT_DLOGITS 8u /* softmax_xent writes them too */
 struct xent_params {
     ADDR(f32s) logits;       /* [rows, cols] */
     ADDR(f32x4s) logits4;    /* the same */
@@ -325,14 +329,17 @@ struct ema_params {
 
 /* optim_state.comp */
 struct optim_state_params {
-    ADDR(f32s) squares;
-    ADDR(f32s) loss;
-    ADDR(f32s) hits;
+    ADDR(u32s) squares;  /* [n_squares], f32, and so on: each is summed */
+    ADDR(u32s) loss;
+    ADDR(u32s) hits;
+    ADDR(f32x4s) squares4; /* the same addresses as vectors */
+    ADDR(f32x4s) loss4;
+    ADDR(f32x4s) hits4;
     ADDR(step_ref) step;
     ADDR(u32s) skipped;
     ADDR(loss_scale_ref) loss_scale;
     ADDR(scalars_ref) scalars;
-    U32 has_hits;
+    U32 n_squares, n_loss, n_hits;
     U32 scale_every;     /* vkt_loss_scale; 0: there is none */
 };
 

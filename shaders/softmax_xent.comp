@@ -2,7 +2,8 @@
 /* loss[r] = weight[r] ((1 - e) cw[t] nll(t) + e / V sum of cw[c] nll(c)), nll(c) = lse - (x[c] - top), t = target[r];
  * hit[r] = 1 if t is the first of the largest logits. Saves top = max(x) and lse = log(sum of exp(x - top)) apart, so
  * that large logits lose no digits. A row that doesn't count (t ignored or >= V) has loss 0; one with NaN, +Inf or
- * nothing but -Inf has loss and lse NaN. One workgroup per row. Twin: xent_ref. PyTorch's cross_entropy. */
+ * nothing but -Inf has loss and lse NaN. Then, where asked for, dlogits, which may lie over the logits: xent_slope.glsl.
+ * One workgroup per row. Twin: xent_ref. PyTorch's cross_entropy. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "reduce.glsl"
@@ -32,4 +33,10 @@ void main()
     earlier = wg_max(earlier);
     if (smoothed) below = wg_add(below);
     if (first == 0) xent_finish(row, top, sum, earlier, below);
+    if ((p.flags & VKT_XENT_DLOGITS) == 0) return;
+    xent_slope s = xent_slope_of(row);
+    float lse = xent_lse(top, sum);
+    if (SUBGROUPS == 0 || gl_NumSubgroups > 1) barrier(); /* the target's logit has been read */
+    for (uint c = first; c < p.cols; c += gl_WorkGroupSize.x)
+        store(p.dlogits, base + c, xent_dlogit(s, c, p.logits.v[base + c], top, lse));
 }

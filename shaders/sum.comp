@@ -4,6 +4,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "reduce.glsl"
+#include "sum.glsl"
 
 layout(constant_id = 4) const uint SQUARE = 0;
 layout(constant_id = 5) const uint WIDE = 0; /* vec4 loads: f32, n a multiple of four */
@@ -21,29 +22,6 @@ void main()
     uint g = flat_group();
     if (g >= p.groups) return;
     uint end = min(p.n, (g + 1) * p.chunk);
-    float s = 0.0;
-    if (PAIRWISE) {
-        vec2 pair = vec2(0.0);
-        for (uint i = g * p.chunk / 2 + gl_LocalInvocationID.x; i < end / 2; i += gl_WorkGroupSize.x) {
-            vec2 x = GET_PAIR(p.x, p.x4, X, i);
-            pair += SQUARE != 0 ? x * x : x;
-        }
-        s = pair[0] + pair[1];
-#ifndef PAIRS
-    } else if (WIDE != 0) {
-        vec4 four = vec4(0.0);
-        for (uint i = g * p.chunk / 4 + gl_LocalInvocationID.x; i < end / 4; i += gl_WorkGroupSize.x) {
-            vec4 x = p.x4.v[i];
-            four += SQUARE != 0 ? x * x : x;
-        }
-        s = (four[0] + four[1]) + (four[2] + four[3]);
-#endif
-    } else {
-        for (uint i = g * p.chunk + gl_LocalInvocationID.x; i < end; i += gl_WorkGroupSize.x) {
-            float x = load(p.x, T_F32, i);
-            s += SQUARE != 0 ? x * x : x;
-        }
-    }
-    s = wg_add(s);
+    float s = wg_add(sum_share(p.x, p.x4, X, SQUARE != 0, PAIRWISE, WIDE != 0, g * p.chunk, end));
     if (gl_LocalInvocationID.x == 0) p.y.v[g] = s;
 }

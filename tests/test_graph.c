@@ -420,8 +420,8 @@ static void dlogits_take_the_memory_of_the_logits(void **state)
     bool found = false;
     for (size_t k = 0; k < g->n_nodes; k++) {
         const vkt_node *n = g->nodes[k];
-        if (n->op != &vkt__op_softmax_xent_bwd) continue;
-        assert_true(offset_of(n->in[0]) == offset_of(n->out[0]));
+        if (n->op != &vkt__op_softmax_xent) continue;
+        assert_true(offset_of(n->in[0]) == offset_of(n->out[VKT_XENT_OUT_DLOGITS]));
         found = true;
     }
     assert_true(found);

@@ -31,24 +31,34 @@ static void destroy(vkt_graph **g)
     while (n_buffers) vkt_buffer_destroy(of, &buffers[--n_buffers]);
 }
 
+/* user: when the row before ended. */
 static void print_row(void *user, const vkt_check_result *r)
 {
-    (void)user;
-    printf("  %-16s %3u cases, %3.0f%% of the tolerance%s%s\n", r->op, r->n_cases, 100 * r->worst,
-           r->n_failed ? ": " : "", r->n_failed ? r->detail : "");
+    double *last = user, now = vkt__now();
+    printf("  %-16s %3u cases, %3.0f%% of the tolerance, %4.1f s%s%s\n", r->op, r->n_cases,
+           100 * r->worst, now - *last, r->n_failed ? ": " : "", r->n_failed ? r->detail : "");
+    *last = now;
+}
+
+/* VKT_TEST_OPS: names of rows, commas between them, to check only these. */
+static vkt_status check_rows(uint32_t most)
+{
+    double last = vkt__now();
+    return vkt__check_ops(gpu, &(vkt__check_desc) { most, getenv("VKT_TEST_OPS") }, print_row,
+                          &last);
 }
 
 static void kernels_agree_with_their_twins(void **state)
 {
     (void)state;
-    REQUIRE_OK(vkt_check_ops(gpu, print_row, NULL));
+    REQUIRE_OK(check_rows(0));
 }
 
 /* Cut dispatches concern how a kernel finds its place, which a few cases of each row show. */
 static void a_few_of_each_agree_in_parts(void **state)
 {
     (void)state;
-    REQUIRE_OK(vkt__check_ops(gpu, 6, print_row, NULL));
+    REQUIRE_OK(check_rows(6));
 }
 
 /* Every 16-bit pattern up and down again: the same bits, but for NaN, which stays one. */
@@ -526,6 +536,9 @@ int main(void)
         cmocka_unit_test(matrix_units_are_used_only_where_they_are),
         cmocka_unit_test(products_keep_the_bits_of_their_type),
         cmocka_unit_test(validation_is_silent),
+    }, some_rows[] = {
+        cmocka_unit_test(kernels_agree_with_their_twins),
+        cmocka_unit_test(a_few_of_each_agree_in_parts),
     }, small[] = {
         cmocka_unit_test(a_plan_of_several_chunks_runs),
         cmocka_unit_test(validation_is_silent),
@@ -543,6 +556,8 @@ int main(void)
         cmocka_unit_test(validation_is_silent),
     };
     if (!open_gpu("")) return 1;
+    if (getenv("VKT_TEST_OPS"))
+        return cmocka_run_group_tests_name("ops, some rows", some_rows, NULL, NULL);
     /* Of a lesser device a few cases of each row: all of them take minutes there. */
     if (getenv("VKT_TEST_CAP")) return cmocka_run_group_tests_name("ops", in_parts, NULL, NULL);
     int failed = cmocka_run_group_tests_name("ops", tests, NULL, NULL);

@@ -114,6 +114,12 @@ static vkt_tensor *batch_pool(net n)
     return vkt_global_avg_pool(n.g, h);
 }
 
+static vkt_tensor *perceptron(net n)
+{
+    vkt_tensor *h = vkt_linear(n.g, n.x, n.w, n.v, VKT_ACT_NONE);
+    return vkt_scale(n.g, vkt_activate(n.g, h, VKT_ACT_TANH), 2);
+}
+
 static const struct {
     const char *name;
     vkt_tensor *(*build)(net n);
@@ -139,6 +145,10 @@ static const struct {
       batch_pool,
       { &vkt__pass_batch_norm, &vkt__pass_batch_pool },
       { 1, 2 } },
+    { "perceptron",
+      perceptron,
+      { &vkt__pass_sum_rows, &vkt__pass_xent, &vkt__pass_act },
+      { 1, 1, 1 } },
 };
 
 typedef struct {
@@ -273,6 +283,55 @@ static void products_accumulate_to_the_same_bits(void **state)
     for (int plain = 0; plain < 2; plain++) accumulate_twice(plain, got[plain]);
     assert_true(got[1][HEAD] != 0 && got[1][HEAD + WIDE * WIDE] != 0);
     assert_memory_equal(got[0], got[1], sizeof got[0]);
+}
+
+/* Sums that a step's scalars take over: of an odd number, of pairs, of several chunks of squares.
+ */
+static void the_steps_scalars_keep_their_bits(void **state)
+{
+    static const struct {
+        uint32_t grad, rows;
+    } s[] = { { 9610, 64 }, { 70001, 129 }, { 4095, 66 }, { 5200, 5000 } };
+    (void)state;
+    for (size_t k = 0; k < VKT_COUNT(s); k++) {
+        struct vkt_scalars got[2];
+        struct vkt_step_block step = { .clip = 1, .inv_weight = 1 };
+        uint64_t at = vkt__align(s[k].grad * 4, 256);
+        vkt_buffer *buf;
+        REQUIRE_OK(
+            vkt_buffer_create(gpu, &(vkt_buffer_desc) { 1 << 20, VKT_MEM_DEVICE, "test" }, &buf));
+        float *x = vkt__alloc(s[k].grad * sizeof *x);
+        for (uint32_t i = 0; i < s[k].grad; i++) x[i] = (float)vkt_rand_normal(k, VKT_RNG_TEST, i);
+        REQUIRE_OK(vkt_buffer_write(gpu, buf, 0, x, s[k].grad * sizeof *x));
+        free(x);
+        REQUIRE_OK(vkt_buffer_write(gpu, buf, at + 256, &step, sizeof step));
+        for (int plain = 0; plain < 2; plain++) {
+            vkt_graph *g = vkt_graph_create(gpu);
+            if (plain) vkt_graph_no_rewrite(g);
+            vkt_tensor *grad = vkt_input(g, vkt_shape1(s[k].grad), VKT_F32, "gradient"),
+                       *loss = vkt_input(g, vkt_shape1(s[k].rows), VKT_F32, "loss"),
+                       *skipped = vkt_input(g, vkt_shape1(1), VKT_U32, "skipped");
+            vkt_bind(grad, VKT_ALL_SLOTS, buf, 0);
+            vkt_bind(loss, VKT_ALL_SLOTS, buf, 256);
+            vkt_bind(skipped, VKT_ALL_SLOTS, buf, at);
+            vkt_bind(vkt_step(g), VKT_ALL_SLOTS, buf, at + 256);
+            vkt_tensor *scalars =
+                vkt__optim_state(g, &(vkt__state_in) { .squares = vkt__sum_squares(g, grad),
+                                                       .loss = vkt_sum(g, loss),
+                                                       .hits = vkt_sum(g, loss),
+                                                       .step = vkt_step(g),
+                                                       .skipped = skipped });
+            vkt_keep(scalars, "scalars");
+            REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+            assert_int_equal(vkt__rewrite_count(g, &vkt__pass_state), plain ? 0 : 1);
+            REQUIRE_OK(vkt_graph_run(g));
+            REQUIRE_OK(vkt_tensor_read(scalars, 0, &got[plain], sizeof got[plain]));
+            vkt_graph_destroy(&g);
+        }
+        assert_true(got[0].ok == 1 && got[0].grad_norm > 1 && got[0].loss != 0);
+        assert_memory_equal(&got[0], &got[1], sizeof got[0]);
+        vkt_buffer_destroy(gpu, &buf);
+    }
 }
 
 /* ---- in the twins ---- */
@@ -463,6 +522,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_device_computes_the_same_bits),
         cmocka_unit_test(products_accumulate_to_the_same_bits),
+        cmocka_unit_test(the_steps_scalars_keep_their_bits),
         cmocka_unit_test(the_twins_compute_the_same),
         cmocka_unit_test(rewrites_save_what_they_say),
         cmocka_unit_test(what_others_read_is_not_fused_away),

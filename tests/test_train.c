@@ -191,6 +191,39 @@ static void many_submissions_equal_one(void **state)
     }
 }
 
+/* Several steps to a submission: the same bits, the same metrics, whatever evaluations, stops and
+ * resumptions fall into the middle of one. */
+static void packed_steps_equal_single_ones(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    static const char *const single[] = { "train.pack_steps=1", NULL }, *const packed[] = {
+        "train.pack_steps=2", "train.pack_steps=3", "train.pack_steps=0"
+    };
+    REQUIRE_OK(train("tt_straight", single, false, 0, &r));
+    char *straight = timeless("tt_straight");
+    for (size_t i = 0; i < VKT_COUNT(packed); i++) {
+        const char *set[] = { packed[i], NULL };
+        REQUIRE_STATUS(train("tt_resumed", set, false, 14, &r), VKT_INTERRUPTED);
+        REQUIRE_OK(train("tt_resumed", set, true, 0, &r));
+        require_same_file("tt_straight", "tt_resumed",
+                          "checkpoints/step-00000030/model.safetensors");
+        require_same_file("tt_straight", "tt_resumed",
+                          "checkpoints/step-00000030/optimizer.safetensors");
+        char *lines = timeless("tt_resumed");
+        assert_string_equal(straight, lines);
+        free(lines);
+    }
+    free(straight);
+    /* A lost device, while steps are held back. */
+    lose.step = 21, lose.submits = 1, lose.times = 1;
+    const char *set[] = { packed[1], NULL };
+    vkt_status st = train("tt_lost", set, false, 0, &r);
+    vkt__gpu_lose_after(0, 0);
+    REQUIRE_OK(st);
+    require_same_file("tt_straight", "tt_lost", "checkpoints/step-00000030/model.safetensors");
+}
+
 static void evaluation_is_exact_whatever_the_batch(void **state)
 {
     (void)state;
@@ -551,6 +584,7 @@ int main(void)
         cmocka_unit_test(resume_is_bit_exact),
         cmocka_unit_test(same_seed_same_bits_other_seed_other_bits),
         cmocka_unit_test(many_submissions_equal_one),
+        cmocka_unit_test(packed_steps_equal_single_ones),
         cmocka_unit_test(evaluation_is_exact_whatever_the_batch),
         cmocka_unit_test(nan_never_reaches_the_weights),
         cmocka_unit_test(sampled_validation_reports_its_gap),

@@ -72,7 +72,7 @@ void vkt_graph_recompute(vkt_graph *g);
 vkt_tensor *vkt_input(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, const char *name);
 /* Bind for all slots (slot = VKT_ALL_SLOTS) or one. offset is in bytes, a multiple of 16. */
 #define VKT_ALL_SLOTS UINT32_MAX
-#define VKT_MAX_SLOTS 4
+#define VKT_MAX_SLOTS 8
 void vkt_bind(vkt_tensor *t, uint32_t slot, const vkt_buffer *buf, uint64_t offset);
 /* Keep a tensor's memory to the end of the graph, so that it can be read afterwards. */
 void vkt_keep(vkt_tensor *t, const char *name);
@@ -300,6 +300,12 @@ vkt_status vkt_graph_compile(vkt_graph *g, const vkt_plan_desc *desc);
  * graph can be cut into submissions of about vkt_caps.submit_ms. *ticket names it for
  * vkt_ticket_wait. */
 vkt_status vkt_graph_submit(vkt_graph *g, uint32_t slot, uint64_t *ticket);
+/* Runs of n slots (1 to VKT_MAX_SLOTS), one after the other: as one submission where together they
+ * stay within vkt_caps.submit_ms, else each by itself. *ticket is of the last. */
+vkt_status vkt_graph_submit_slots(vkt_graph *g, const uint32_t *slots, uint32_t n,
+                                  uint64_t *ticket);
+/* Whether the first runs have been timed, and took no longer than `ms` each in one submission. */
+bool vkt_graph_is_short(const vkt_graph *g, double ms);
 vkt_status vkt_ticket_wait(vkt_gpu *gpu, uint64_t ticket);
 bool vkt_ticket_done(vkt_gpu *gpu, uint64_t ticket);
 /* Submit slot 0 and wait. */

@@ -47,6 +47,7 @@ typedef struct vkt_config {
     uint32_t batch;        /* examples of a micro-batch */
     uint32_t
         accumulate; /* micro-batches of a step: the mathematics of a batch that many times larger */
+    uint32_t pack_steps;       /* short steps of a submission; 0: as measured */
     uint32_t log_every;        /* steps between progress lines off a terminal */
     uint32_t nan_patience;     /* skipped updates in a row that stop the run */
     uint32_t eval_every;       /* steps */

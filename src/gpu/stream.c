@@ -204,17 +204,20 @@ static bool loses_now(void)
     return true;
 }
 
-vkt_status vkt__submit(vkt_gpu *gpu, vkt__cmd *cmd, uint64_t *ticket)
+vkt_status vkt__submit_all(vkt_gpu *gpu, vkt__cmd *const *cmds, uint32_t n, uint64_t *ticket)
 {
     vkt_status st = VKT_OK;
+    VKT_ASSERT(n > 0 && n <= VKT__SUBMIT_MOST);
     if (gpu->lost) return VKT_DEVICE;
-    VkCommandBufferSubmitInfo cb = { VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, NULL, cmd->cb,
-                                     0 };
+    VkCommandBufferSubmitInfo cb[VKT__SUBMIT_MOST];
+    for (uint32_t i = 0; i < n; i++)
+        cb[i] = (VkCommandBufferSubmitInfo) { VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, NULL,
+                                              cmds[i]->cb, 0 };
     VkSemaphoreSubmitInfo signal = {
         VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO, NULL, gpu->timeline, gpu->submitted + 1,
         VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,    0
     };
-    VkSubmitInfo2 info = { VK_STRUCTURE_TYPE_SUBMIT_INFO_2, NULL, 0, 0, NULL, 1, &cb, 1, &signal };
+    VkSubmitInfo2 info = { VK_STRUCTURE_TYPE_SUBMIT_INFO_2, NULL, 0, 0, NULL, n, cb, 1, &signal };
     double start = vkt__thread_cpu();
     if (loses_now()) VKT_VK(VK_ERROR_DEVICE_LOST);
     VKT_VK(vkQueueSubmit2(gpu->queue, 1, &info, VK_NULL_HANDLE));
@@ -222,6 +225,11 @@ vkt_status vkt__submit(vkt_gpu *gpu, vkt__cmd *cmd, uint64_t *ticket)
 fail:
     gpu->driver_cpu += vkt__thread_cpu() - start;
     return st;
+}
+
+vkt_status vkt__submit(vkt_gpu *gpu, vkt__cmd *cmd, uint64_t *ticket)
+{
+    return vkt__submit_all(gpu, &cmd, 1, ticket);
 }
 
 vkt_status vkt_ticket_wait(vkt_gpu *gpu, uint64_t ticket)

@@ -35,6 +35,9 @@ vkt_status vkt__cmd_end(vkt__cmd *cmd);
 
 /* Starts a recorded command buffer; *ticket is the timeline value that signals its end. */
 vkt_status vkt__submit(vkt_gpu *gpu, vkt__cmd *cmd, uint64_t *ticket);
+/* The same of n, 1 to VKT__SUBMIT_MOST, in order, as one submission. */
+enum { VKT__SUBMIT_MOST = 16 };
+vkt_status vkt__submit_all(vkt_gpu *gpu, vkt__cmd *const *cmds, uint32_t n, uint64_t *ticket);
 /* Waits for a ticket like vkt_ticket_wait, but from any thread beside the one that submits; logs
  * and counts nothing. */
 vkt_status vkt__ticket_watch(vkt_gpu *gpu, uint64_t ticket);

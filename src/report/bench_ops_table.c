@@ -122,7 +122,8 @@ static void build_xent(vkt_graph *g, vkt__bench_shape s)
 
 static void build_xent_bwd(vkt_graph *g, vkt__bench_shape s)
 {
-    vkt_tensor *x, *d, *loss = xent(g, s, &x);
+    /* With a dloss: without one the forward row writes the gradient. */
+    vkt_tensor *x, *d, *loss = vkt_mul(g, xent(g, s, &x), vkt__sample1(g, s.m));
     vkt_backward(g, vkt_sum(g, loss), &x, 1, &d);
 }
 

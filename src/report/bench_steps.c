@@ -7,7 +7,7 @@
 #include "base/os.h"
 #include "data/dataset.h"
 #include "report/bench.h"
-#include "train/session.h"
+#include "train/steps.h"
 
 /* One step of each. model: layers as in a recipe. */
 static const struct workload {
@@ -68,62 +68,32 @@ static const struct workload {
 
 enum { MOST_S = 20 }; /* a step that takes longer is left out */
 
-typedef struct flight {
-    uint64_t ticket;
-    uint32_t slot;
-} flight;
-
 /* The trainer's loop without its files. */
 typedef struct runner {
     vkt__bencher *b;
     const vkt_config *c;
     vkt__session *s;
     vkt_loader *loader;
-    flight flights[VKT_MAX_SLOTS];
-    uint32_t n_flights, oldest;
+    vkt__steps steps;
     uint64_t step, n_read;
     double first_loss, loss; /* of the first and the newest step read back */
     bool bad;                /* NaN or Inf, but for an overflow that the loss scale is there for */
 } runner;
 
-static vkt_status retire(runner *r)
+static vkt_status on_done(void *user, const vkt__flight *f)
 {
-    flight f = r->flights[r->oldest];
-    vkt_status st = vkt_ticket_wait(r->b->gpu, f.ticket);
-    if (st != VKT_OK) return st;
-    const float *v = r->s->train.scalars[f.slot];
+    runner *r = user;
+    const float *v = r->s->train.scalars[f->slot];
     r->loss = (double)v[VKT_SCALAR_LOSS];
     if (!r->n_read++) r->first_loss = r->loss;
     r->bad |= (!(v[VKT_SCALAR_OK] > 0) && !(v[VKT_SCALAR_LOSS_SCALE] > 1)) || !isfinite(r->loss);
-    r->oldest = (r->oldest + 1) % VKT_MAX_SLOTS;
-    r->n_flights--;
-    vkt_loader_release(r->loader, f.slot);
     return VKT_OK;
-}
-
-static vkt_status drain(runner *r)
-{
-    vkt_status st = VKT_OK;
-    while (r->n_flights && st == VKT_OK) st = retire(r);
-    return st;
 }
 
 static vkt_status run_step(runner *r)
 {
-    vkt_status st = VKT_OK;
-    flight f = { 0 };
-    uint32_t in_flight = VKT_MAX(r->s->train.n_slots - 1, 1);
-    VKT_TRY(vkt_loader_next(r->loader, &f.slot, NULL));
-    vkt_optim_fill_step(r->s->optim, vkt_schedule_lr(&r->c->schedule, r->step), r->step, r->c->seed,
-                        r->s->train.step[f.slot]);
-    VKT_TRY(vkt_graph_submit(r->s->train.graph, f.slot, &f.ticket));
-    r->flights[(r->oldest + r->n_flights++) % VKT_MAX_SLOTS] = f;
-    r->step++;
-    while (r->n_flights &&
-           (r->n_flights >= in_flight || vkt_ticket_done(r->b->gpu, r->flights[r->oldest].ticket)))
-        VKT_TRY(retire(r));
-fail:
-    return st;
+    uint64_t step = r->step++;
+    return vkt__steps_run(&r->steps, step, vkt_schedule_lr(&r->c->schedule, step));
 }
 
 static vkt_status runner_start(runner *r, const vkt_dataset *data)
@@ -131,16 +101,9 @@ static vkt_status runner_start(runner *r, const vkt_dataset *data)
     vkt_status st = VKT_OK;
     VKT_TRY(vkt__session_create(r->b->gpu, r->c, data, true, &r->s));
     VKT_TRY(vkt_model_init(r->s->model, r->c->seed));
-    vkt_loader_desc desc = { .data = data,
-                             .split = VKT_TRAIN,
-                             .batch = r->c->batch,
-                             .shuffle = true,
-                             .seed = r->c->seed,
-                             .class_weight = r->s->class_weight_host,
-                             .n_slots = r->s->train.n_slots,
-                             .slots = r->s->train.slots,
-                             .n_threads = r->c->data_workers };
+    vkt_loader_desc desc = vkt__session_loader(r->s, data);
     VKT_TRY(vkt_loader_create(&desc, &r->loader));
+    vkt__steps_init(&r->steps, r->s, r->loader, on_done, r);
 fail:
     return st;
 }
@@ -179,7 +142,7 @@ static vkt_status measure(runner *r, const struct workload *w)
     vkt__times t;
     double start = vkt__now();
     VKT_TRY(run_step(r));
-    VKT_TRY(drain(r));
+    VKT_TRY(vkt__steps_drain(&r->steps));
     one = vkt__now() - start;
     if (one > (b->desc->quick ? 4 : MOST_S)) {
         vkt__bench_left_out(b->out, "%s: one step takes %.1f s", w->name, one);
@@ -189,7 +152,7 @@ static vkt_status measure(runner *r, const struct workload *w)
         uint32_t tries = one > 1 ? 1 : 3;
         start = vkt__now();
         for (uint32_t i = 0; i < tries; i++) VKT_TRY(run_step(r));
-        VKT_TRY(drain(r));
+        VKT_TRY(vkt__steps_drain(&r->steps));
         one = (vkt__now() - start) / tries;
         for (double end = vkt__now() + b->warm_s; vkt__now() < end;) VKT_TRY(run_step(r));
         double least = b->desc->quick ? 0.02 : 0.05;
@@ -207,7 +170,7 @@ static vkt_status measure(runner *r, const struct workload *w)
         host += vkt__thread_cpu() - cpu - (vkt__gpu_driver_cpu(b->gpu) - driver);
         steps += per;
     }
-    VKT_TRY(drain(r));
+    VKT_TRY(vkt__steps_drain(&r->steps));
     vkt__bench_stats(window, n, &t);
     double ideal = roofline(b, r->s->train.graph, (double)r->s->planned_bytes, &flops, &bytes);
     vkt_bench_row *row = vkt__bench_row(b->out, VKT_BENCH_STEPS, w->name, "ms", false);
@@ -297,7 +260,7 @@ static vkt_status train_to_target(vkt__bencher *b, const vkt_config *c, const vk
     while (r.step < total) {
         VKT_TRY(run_step(&r));
         if (r.step % EVERY && r.step != total) continue;
-        VKT_TRY(drain(&r));
+        VKT_TRY(vkt__steps_drain(&r.steps));
         VKT_TRY(vkt__evaluate(r.s, NULL, VKT_VALID, 0, &e, NULL, NULL));
         *accuracy = (double)e.correct / (double)e.n;
         vkt__eval_sums_finish(&e);

@@ -352,13 +352,24 @@ static vkt_status check_sample(vkt_gpu *gpu, const vkt_op *op, uint32_t k, vkt_d
     return st;
 }
 
-vkt_status vkt__check_ops(vkt_gpu *gpu, uint32_t most,
+/* Whether `list` ("a,b") has the name. */
+static bool lists(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *s = list; s; s = strchr(s, ','), s += s != NULL)
+        if (!strncmp(s, name, n) && (s[n] == ',' || s[n] == 0)) return true;
+    return false;
+}
+
+vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
                           void (*fn)(void *user, const vkt_check_result *r), void *user)
 {
     static const vkt_dtype dtypes[] = { VKT_F32, VKT_F16, VKT_BF16 };
     vkt_status all = VKT_OK;
+    uint32_t most = desc->most ? desc->most : UINT32_MAX;
     for (size_t i = 0; vkt__rows[i]; i++) {
         const vkt_op *op = vkt__rows[i];
+        if (desc->only && !lists(desc->only, op->name)) continue;
         /* Products have 16-bit cases of their own. */
         bool narrow = (op->narrow_in || op->narrow_out) && !op->factors, more = true;
         vkt_check_result r = { .op = op->name };
@@ -376,5 +387,5 @@ vkt_status vkt__check_ops(vkt_gpu *gpu, uint32_t most,
 vkt_status vkt_check_ops(vkt_gpu *gpu, void (*fn)(void *user, const vkt_check_result *r),
                          void *user)
 {
-    return vkt__check_ops(gpu, UINT32_MAX, fn, user);
+    return vkt__check_ops(gpu, &(vkt__check_desc) { 0 }, fn, user);
 }

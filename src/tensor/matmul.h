@@ -41,6 +41,7 @@ typedef struct vkt__matmul_launch {
     const char *shader;
     uint32_t spec[20], n_spec; /* as in matmul_end.glsl, then the kernel's own */
     uint64_t groups;
+    uint32_t sums; /* of A's columns that a further group takes */
 } vkt__matmul_launch;
 /* act: constant ACT. a, b: addresses, whose alignment decides how they are loaded. */
 vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, const vkt__product *p,

@@ -292,6 +292,7 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
     if (kernel == MM_NAIVE) {
         uint64_t size = products * p->M * p->N, invocations = is_16bit(p) ? (size + 1) / 2 : size;
         l.groups = (invocations + l.spec[0] - 1) / l.spec[0];
+        l.sums = l.spec[0];
         return l;
     }
     if (is_rows(kernel)) {
@@ -329,5 +330,6 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
         for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
     }
     l.groups = tiles(&k, p) * products;
+    l.sums = l.spec[0] * (is_rows(kernel) ? width_of(kernel) : 1);
     return l;
 }

@@ -56,8 +56,12 @@ typedef struct vkt_op {
     const char *(*sample)(vkt_graph *g, uint32_t i);
 } vkt_op;
 
-/* vkt_check_ops with at most so many sample cases of each row. */
-vkt_status vkt__check_ops(vkt_gpu *gpu, uint32_t most,
+/* What vkt_check_ops should leave out. */
+typedef struct vkt__check_desc {
+    uint32_t most;    /* sample cases of each row at most; 0: all */
+    const char *only; /* names of rows, commas between them; NULL: all */
+} vkt__check_desc;
+vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
                           void (*fn)(void *user, const vkt_check_result *r), void *user);
 /* Ended by NULL. */
 extern const vkt_op *const vkt__rows[];
@@ -74,6 +78,7 @@ typedef union vkt_attr {
         vkt_dtype out;
         uint32_t kernel, slices;
         bool batched; /* a product per leading index of both operands */
+        bool sums;    /* TN: out[2] [M] f32 = sums of A's columns, a bias's gradient */
     } matmul;
     /* kh, kw: the filter's; h, w: of dx; kernel, slices: as for matmul. */
     struct {
@@ -128,6 +133,7 @@ typedef union vkt_attr {
     struct {
         float smoothing;
         uint32_t ignore;
+        bool slope; /* out[VKT_XENT_OUT_DLOGITS] is written, for dloss 1 */
     } xent;
     struct {
         uint32_t chunk;
@@ -157,6 +163,7 @@ typedef union vkt_attr {
     } attention;
     struct {
         uint32_t scale_every; /* struct vkt_loss_scale; 0: none */
+        bool square;          /* in[0] is yet to be squared */
     } state;
     struct {
         uint32_t rule;

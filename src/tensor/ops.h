@@ -43,6 +43,12 @@ uint32_t vkt__dropout_threshold(float p);
 uint32_t vkt__window_count(uint32_t extent, uint32_t taps, uint32_t stride, uint32_t pad,
                            uint32_t dilation);
 
+/* Places that a rewrite knows: of softmax_xent's output where it has the gradient too, and of
+ * softmax_xent_bwd's inputs after those of softmax_xent. */
+enum { VKT_XENT_OUT_DLOGITS = 4, VKT_XENT_IN_TOP = 5, VKT_XENT_IN_DLOSS = 7 };
+
+/* What one node of a sum adds up at most. */
+enum { VKT_SUM_CHUNK = 4096 };
 /* Sum of squares of all elements -> [1]. */
 vkt_tensor *vkt__sum_squares(vkt_graph *g, vkt_tensor *x);
 
@@ -55,9 +61,10 @@ void vkt__ema(vkt_graph *g, vkt_tensor *average, vkt_tensor *x);
 
 /* What optim_state reads and writes. */
 typedef struct vkt__state_in {
-    vkt_tensor *squares;    /* [1] f32: sum of g^2, g the gradient times the loss scale */
-    vkt_tensor *loss;       /* [1] f32, without it */
-    vkt_tensor *hits;       /* [1] f32, or NULL */
+    vkt_tensor *squares;    /* f32 of sum sum(g^2), g the gradient times the loss scale */
+    vkt_tensor *loss;       /* f32 of that sum, without it */
+    vkt_tensor *hits;       /* the same, or NULL */
+    bool square;            /* squares has g itself */
     vkt_tensor *step;       /* the step block */
     vkt_tensor *skipped;    /* [1] u32, written: counts the steps that were not ok */
     vkt_tensor *loss_scale; /* [2] f32, written: struct vkt_loss_scale; NULL: none */

@@ -1,5 +1,6 @@
-/* Losses of a row of outputs: softmax cross-entropy, mean squared error; and softmax itself. */
+/* Softmax, and softmax cross-entropy of a row of logits. */
 #include <math.h>
+#include <stdio.h>
 
 #include "tensor/ops.h"
 
@@ -155,12 +156,23 @@ vkt_tensor *vkt_softmax(vkt_graph *g, vkt_tensor *x)
 }
 
 /* ---- softmax cross-entropy ----
- * Forward: logits, target, weight?, class weight?, its sum? -> loss, hit, top, lse. The sum is an
- * input so that it is taken once. Gradient: those inputs, top, lse, dloss? -> dlogits in the
- * logits' memory: what training needs of the logits afterwards is two numbers a row. Weights are
- * constants: asking for their gradient is an error. */
+ * Forward: logits, target, weight?, class weight?, its sum? -> loss, hit, top, lse, dlogits? The
+ * sum is an input so that it is taken once. Gradient: those inputs, top, lse, dloss? -> dlogits in
+ * the logits' memory: what training needs of the logits afterwards is two numbers a row. A rewrite
+ * (rewrite_loss.c) has the forward row write dlogits where dloss is 1. Weights are constants:
+ * asking for their gradient is an error. */
 
-enum { LOGITS, TARGET, WEIGHT, CLASS_WEIGHT, CLASS_SUM, TOP, LSE, DLOSS };
+enum {
+    LOGITS,
+    TARGET,
+    WEIGHT,
+    CLASS_WEIGHT,
+    CLASS_SUM,
+    TOP = VKT_XENT_IN_TOP,
+    LSE,
+    DLOSS = VKT_XENT_IN_DLOSS
+};
+enum { DLOGITS = VKT_XENT_OUT_DLOGITS };
 
 static bool xent_shape(vkt_node *n)
 {
@@ -178,7 +190,8 @@ static bool xent_shape(vkt_node *n)
         return vkt__shape_error(n, "class weight %s must be [%u] for logits %s", vkt__text(cw), V,
                                 vkt__text(x));
     if (!(e >= 0 && e <= 1)) return vkt__shape_error(n, "smoothing %g is not in [0, 1]", (double)e);
-    for (uint32_t i = 0; i < 4; i++) vkt__out(n, i, vkt_shape1(R), VKT_F32);
+    for (uint32_t i = 0; i < DLOGITS; i++) vkt__out(n, i, vkt_shape1(R), VKT_F32);
+    if (n->attr.xent.slope) vkt__out(n, DLOGITS, x->shape, VKT_F32);
     return true;
 }
 
@@ -190,6 +203,7 @@ static struct xent_params xent_params(vkt__rec *rec, const vkt_node *n)
                              .weight = vkt__addr_or(rec, n->in[WEIGHT], x),
                              .class_weight = vkt__addr_or(rec, n->in[CLASS_WEIGHT], x),
                              .class_sum = vkt__addr_or(rec, n->in[CLASS_SUM], x),
+                             .dloss = vkt__addr_or(rec, n->in[DLOSS], x),
                              .rows = vkt__rows_of(x->shape),
                              .cols = vkt__last(x->shape),
                              .ignore = n->attr.xent.ignore,
@@ -206,6 +220,8 @@ static void xent_record(vkt__rec *rec, const vkt_node *n)
     p.hit = vkt__addr(rec, n->out[1]);
     p.top = vkt__addr(rec, n->out[2]);
     p.lse = vkt__addr(rec, n->out[3]);
+    p.dlogits = vkt__addr(rec, n->out[DLOGITS]);
+    if (n->out[DLOGITS]) p.flags |= VKT_XENT_DLOGITS;
     p.logits4 = p.logits;
     row_dispatch(rec, "softmax_xent", "softmax_xent_held", 2, 1, p.rows, p.cols, &p, sizeof p);
 }
@@ -214,6 +230,26 @@ static bool row_counts(const vkt_node *n, double target)
 {
     return target < vkt__last(n->in[LOGITS]->shape) &&
            (n->attr.xent.ignore == 0 || target != n->attr.xent.ignore - 1.0);
+}
+
+/* dlogits, of rows whose top and lse are known. */
+static void slope_ref(const vkt_node *n, double *const *in, const double *top, const double *lse,
+                      const double *dloss, double *dlogits)
+{
+    uint64_t rows = vkt__rows_of(n->in[LOGITS]->shape), V = vkt__last(n->in[LOGITS]->shape);
+    double e = (double)n->attr.xent.smoothing;
+    for (uint64_t i = 0; i < rows * V; i++) {
+        uint64_t r = i / V, c = i % V;
+        dlogits[i] = 0;
+        if (!row_counts(n, in[TARGET][r])) continue;
+        uint64_t t = (uint64_t)in[TARGET][r];
+        const double *cw = in[CLASS_WEIGHT];
+        double p = exp(in[LOGITS][i] - top[r] - lse[r]),
+               k = (in[WEIGHT] ? in[WEIGHT][r] : 1) * (dloss ? dloss[r] : 1);
+        double sum = in[CLASS_SUM] ? in[CLASS_SUM][0] : (double)V;
+        dlogits[i] = k * ((1 - e) * (cw ? cw[t] : 1) * (p - (c == t)) +
+                          e / (double)V * (p * sum - (cw ? cw[c] : 1)));
+    }
 }
 
 static void xent_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -239,6 +275,7 @@ static void xent_ref(const vkt_node *n, double *const *in, double *const *out)
         out[2][r] = top;
         out[3][r] = lse;
     }
+    if (out[DLOGITS]) slope_ref(n, in, out[2], out[3], NULL, out[DLOGITS]);
 }
 
 static vkt_cost xent_cost(const vkt_node *n)
@@ -257,7 +294,6 @@ static void xent_bwd_record(vkt__rec *rec, const vkt_node *n)
     struct xent_params p = xent_params(rec, n);
     p.top = vkt__addr(rec, n->in[TOP]);
     p.lse = vkt__addr(rec, n->in[LSE]);
-    p.dloss = vkt__addr_or(rec, n->in[DLOSS], n->in[TOP]);
     p.dlogits = vkt__addr(rec, n->out[0]);
     if (n->in[DLOSS]) p.flags |= VKT_XENT_DLOSS;
     uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 1), 1, 1, vkt__type(n->out[0]) };
@@ -266,20 +302,7 @@ static void xent_bwd_record(vkt__rec *rec, const vkt_node *n)
 
 static void xent_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    uint64_t rows = vkt__rows_of(n->in[LOGITS]->shape), V = vkt__last(n->in[LOGITS]->shape);
-    double e = (double)n->attr.xent.smoothing;
-    for (uint64_t i = 0; i < rows * V; i++) {
-        uint64_t r = i / V, c = i % V;
-        out[0][i] = 0;
-        if (!row_counts(n, in[TARGET][r])) continue;
-        uint64_t t = (uint64_t)in[TARGET][r];
-        const double *cw = in[CLASS_WEIGHT];
-        double p = exp(in[LOGITS][i] - in[TOP][r] - in[LSE][r]),
-               k = (in[WEIGHT] ? in[WEIGHT][r] : 1) * (in[DLOSS] ? in[DLOSS][r] : 1);
-        double sum = in[CLASS_SUM] ? in[CLASS_SUM][0] : (double)V;
-        out[0][i] = k * ((1 - e) * (cw ? cw[t] : 1) * (p - (c == t)) +
-                         e / (double)V * (p * sum - (cw ? cw[c] : 1)));
-    }
+    slope_ref(n, in, in[TOP], in[LSE], in[DLOSS], out[0]);
 }
 
 static vkt_tensor *xent_bwd(vkt_graph *g, const vkt_node *f, vkt_tensor *dloss)
@@ -347,10 +370,24 @@ static const vkt_node *sample_xent(vkt_graph *g, uint32_t i, vkt_tensor **dloss)
     return vkt_softmax_xent(g, x, t, w, cw, desc).loss->node;
 }
 
+/* The same with dlogits from the forward row; neither the tall nor the longest. */
+static const char *sample_slope(vkt_graph *g, uint32_t i)
+{
+    static char name[64];
+    vkt_tensor *dloss;
+    if (i >= VKT_COUNT(xents) - 3) return NULL;
+    const vkt_node *f = sample_xent(g, i, &dloss);
+    vkt_attr attr = f->attr;
+    attr.xent.slope = true;
+    vkt__op(g, f->op, f->in, f->op->n_in, attr);
+    snprintf(name, sizeof name, "%s, with its gradient", xents[i].name);
+    return name;
+}
+
 static const char *xent_sample(vkt_graph *g, uint32_t i)
 {
     vkt_tensor *dloss;
-    if (i >= VKT_COUNT(xents)) return NULL;
+    if (i >= VKT_COUNT(xents)) return sample_slope(g, i - VKT_COUNT(xents));
     sample_xent(g, i, &dloss);
     return xents[i].name;
 }
@@ -366,7 +403,9 @@ static const char *xent_bwd_sample(vkt_graph *g, uint32_t i)
 
 const vkt_op vkt__op_softmax_xent = { .name = "softmax_xent",
                                       .n_in = 5,
-                                      .n_out = 4,
+                                      .n_out = 5,
+                                      .inplace = 1 << LOGITS,
+                                      .inplace_out = DLOGITS,
                                       .shape = xent_shape,
                                       .record = xent_record,
                                       .grad = xent_grad,
@@ -395,147 +434,4 @@ vkt_loss vkt_softmax_xent(vkt_graph *g, vkt_tensor *logits, vkt_tensor *target, 
         vkt__node(g, &vkt__op_softmax_xent,
                   (vkt_tensor *[]) { logits, target, weight, class_weight, sum }, 5, attr);
     return n ? (vkt_loss) { n->out[0], n->out[1] } : (vkt_loss) { g->inert, g->inert };
-}
-
-/* ---- mean squared error: x, y [R, C], weight [R]? -> loss [R] ---- */
-
-static bool mse_shape(vkt_node *n)
-{
-    const vkt_tensor *x = n->in[0], *y = n->in[1], *w = n->in[2];
-    if (!vkt__shape_equal(x->shape, y->shape))
-        return vkt__shape_error(n, "%s and %s must have one shape", vkt__text(x), vkt__text(y));
-    uint32_t R = vkt__rows_of(x->shape);
-    if (w && w->count != R)
-        return vkt__shape_error(n, "row weight %s must be [%u] for %s", vkt__text(w), R,
-                                vkt__text(x));
-    vkt__out(n, 0, vkt_shape1(R), VKT_F32);
-    return true;
-}
-
-static struct mse_params mse_params(vkt__rec *rec, const vkt_node *n)
-{
-    struct mse_params p = { .x = vkt__addr(rec, n->in[0]),
-                            .y = vkt__addr(rec, n->in[1]),
-                            .weight = vkt__addr_or(rec, n->in[2], n->in[0]),
-                            .dloss = vkt__addr_or(rec, n->in[3], n->in[0]),
-                            .z = vkt__addr(rec, n->out[0]),
-                            .rows = vkt__rows_of(n->in[0]->shape),
-                            .cols = vkt__last(n->in[0]->shape) };
-    p.flags = (n->in[2] ? VKT_XENT_WEIGHT : 0) | (n->in[3] ? VKT_XENT_DLOSS : 0);
-    return p;
-}
-
-static void mse_record(vkt__rec *rec, const vkt_node *n)
-{
-    struct mse_params p = mse_params(rec, n);
-    uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 1), 1, 1, rec->caps->subgroup_arith };
-    vkt__dispatch(rec, "mse", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
-}
-
-static void mse_ref(const vkt_node *n, double *const *in, double *const *out)
-{
-    uint64_t C = vkt__last(n->in[0]->shape);
-    for (uint64_t r = 0; r < n->out[0]->count; r++) {
-        double sum = 0;
-        for (uint64_t i = r * C; i < (r + 1) * C; i++)
-            sum += (in[0][i] - in[1][i]) * (in[0][i] - in[1][i]);
-        out[0][r] = (in[2] ? in[2][r] : 1) * sum / (double)C;
-    }
-}
-
-static vkt_cost mse_cost(const vkt_node *n)
-{
-    return (vkt_cost) { 3 * (double)n->in[0]->count, vkt__node_bytes(n) };
-}
-
-static double mse_terms(const vkt_node *n)
-{
-    return 8.0 + vkt__last(n->in[0]->shape);
-}
-
-static bool mse_bwd_shape(vkt_node *n)
-{
-    vkt__out(n, 0, n->in[0]->shape, VKT_F32);
-    return true;
-}
-
-static void mse_bwd_record(vkt__rec *rec, const vkt_node *n)
-{
-    struct mse_params p = mse_params(rec, n);
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), spec[] = { wg, 1, 1, vkt__type(n->out[0]) },
-             unit = n->out[0]->dtype == VKT_F32 ? 1 : 2;
-    vkt__dispatch(rec, "mse_bwd", spec, VKT_COUNT(spec), &p, sizeof p,
-                  (n->out[0]->count / unit + wg - 1) / wg);
-}
-
-static void mse_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
-{
-    uint64_t C = vkt__last(n->in[0]->shape);
-    for (uint64_t i = 0; i < n->out[0]->count; i++)
-        out[0][i] = 2 / (double)C * (in[2] ? in[2][i / C] : 1) * (in[3] ? in[3][i / C] : 1) *
-                    (in[0][i] - in[1][i]);
-}
-
-static vkt_tensor *mse_bwd(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *weight,
-                           vkt_tensor *dloss)
-{
-    return vkt__op(g, &vkt__op_mse_bwd, (vkt_tensor *[]) { x, y, weight, dloss }, 4,
-                   (vkt_attr) { .eltwise = { 0 } });
-}
-
-static void mse_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
-{
-    if (vkt__needs(n->in[2])) {
-        vkt__shape_error(&(vkt_node) { .op = n->op, .g = g },
-                         "no gradient with respect to weights: they are constants");
-        return;
-    }
-    vkt_tensor *dloss = vkt__is_ones(dy[0]) ? NULL : dy[0];
-    if (vkt__needs(n->in[0])) dx[0] = mse_bwd(g, n->in[0], n->in[1], n->in[2], dloss);
-    if (vkt__needs(n->in[1])) dx[1] = mse_bwd(g, n->in[1], n->in[0], n->in[2], dloss);
-}
-
-static const char *mse_sample(vkt_graph *g, uint32_t i)
-{
-    if (i >= VKT_COUNT(sizes)) return NULL;
-    uint32_t R = sizes[i].r, C = sizes[i].c;
-    vkt_mse(g, vkt__sample2(g, R, C), vkt__sample2(g, R, C),
-            i % 2 ? vkt__sample(g, vkt_shape1(R), VKT_F32, VKT_HINT_POSITIVE, 0) : NULL);
-    return sizes[i].name;
-}
-
-static const char *mse_bwd_sample(vkt_graph *g, uint32_t i)
-{
-    if (i >= VKT_COUNT(sizes)) return NULL;
-    uint32_t R = sizes[i].r, C = sizes[i].c;
-    vkt_tensor *w = i % 2 ? vkt__sample(g, vkt_shape1(R), VKT_F32, VKT_HINT_POSITIVE, 0) : NULL;
-    mse_bwd(g, vkt__sample2(g, R, C), vkt__sample2(g, R, C), w, i % 3 ? vkt__sample1(g, R) : NULL);
-    return sizes[i].name;
-}
-
-const vkt_op vkt__op_mse = { .name = "mse",
-                             .n_in = 3,
-                             .n_out = 1,
-                             .shape = mse_shape,
-                             .record = mse_record,
-                             .grad = mse_grad,
-                             .ref = mse_ref,
-                             .cost = mse_cost,
-                             .terms = mse_terms,
-                             .sample = mse_sample };
-const vkt_op vkt__op_mse_bwd = { .name = "mse_bwd",
-                                 .n_in = 4,
-                                 .n_out = 1,
-                                 .inplace = 1 | 2,
-                                 .narrow_out = 1,
-                                 .shape = mse_bwd_shape,
-                                 .record = mse_bwd_record,
-                                 .ref = mse_bwd_ref,
-                                 .cost = mse_cost,
-                                 .sample = mse_bwd_sample };
-
-vkt_loss vkt_mse(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *weight)
-{
-    return (vkt_loss) { .loss = vkt__op(g, &vkt__op_mse, (vkt_tensor *[]) { x, y, weight }, 3,
-                                        (vkt_attr) { .eltwise = { 0 } }) };
 }

@@ -1,6 +1,7 @@
 /* Matrix product rows: C = act(op(A) op(B) + bias) + r, or = op(A) op(B) act'(v) + r, in the
- * layouts that a linear layer's forward and backward need. r may lie where C does, which
- * accumulates; with a step block it is left out in a step's first micro-batch. Which kernel runs:
+ * layouts that a linear layer's forward and backward need; A's column sums beside TN. r may lie
+ * where C does, which accumulates; with a step block it is left out in a step's first micro-batch.
+ * Which kernel runs:
  * matmul_kernels.c. */
 #include "tensor/matmul.h"
 
@@ -77,6 +78,10 @@ static bool matmul_shape(vkt_node *n)
             return vkt__shape_error(n, "%s must be like the result %s", vkt__text(n->in[i]),
                                     vkt__text(n->out[0]));
     if (!n->in[V] && act != VKT_ACT_NONE && !vkt__act_from_output(act)) vkt__out(n, 1, out, dtype);
+    if (n->attr.matmul.sums) {
+        VKT_ASSERT(l == VKT_TN && !n->attr.matmul.batched && !n->attr.matmul.slices && !bias);
+        vkt__out(n, 2, vkt_shape1(M), VKT_F32);
+    }
     return true;
 }
 
@@ -106,8 +111,9 @@ static struct matmul_params params_of(const vkt__rec *rec, const vkt_node *n)
     p.c16 = p.c;
     p.aux16 = p.aux;
     p.r16 = p.r;
+    if (n->out[2]) p.bias = vkt__addr(rec, n->out[2]);
     p.flags = (n->in[BIAS] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0) |
-              (n->in[R] ? VKT_MM_RESIDUAL : 0);
+              (n->in[R] ? VKT_MM_RESIDUAL : 0) | (n->out[2] ? VKT_MM_SUMS : 0);
     return p;
 }
 
@@ -131,6 +137,8 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
     p.batch = prod.batch;
     vkt__matmul_launch l =
         vkt__matmul_prepare(kernel_of(rec->gpu, n), rec->caps, &prod, slices, act_of(n), p.a, p.b);
+    p.tiles = (uint32_t)l.groups;
+    if (n->out[2]) l.groups += (p.M + l.sums - 1) / l.sums;
     vkt__dispatch(rec, l.shader, l.spec, l.n_spec, &p, sizeof p, l.groups);
 }
 
@@ -190,6 +198,10 @@ static void matmul_ref(const vkt_node *n, double *const *in, double *const *out)
                            b[l == VKT_NT ? j * K + k : k * N + j];
                 end_ref(n, (s * M + m) * N + j, sum, in, out);
             }
+    for (uint64_t m = 0; m < M && out[2]; m++) {
+        out[2][m] = 0;
+        for (uint64_t k = 0; k < K; k++) out[2][m] += in[0][k * M + m];
+    }
 }
 
 static void matmul_sum_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -254,6 +266,7 @@ static vkt_cost matmul_cost(const vkt_node *n)
     vkt_cost c = { 2.0 * p.M * p.N * p.K * VKT_MAX(p.batch, 1),
                    (double)(n->in[0]->bytes + n->in[1]->bytes + n->out[0]->bytes) };
     if (n->out[1]) c.bytes += (double)n->out[1]->bytes;
+    if (n->out[2]) c.bytes += (double)n->out[2]->bytes;
     if (n->in[V]) c.bytes += (double)n->in[V]->bytes;
     if (n->in[R]) c.bytes += (double)n->in[R]->bytes;
     return c;
@@ -276,7 +289,7 @@ enum {
 };
 const vkt_op vkt__op_matmul = { .name = "matmul",
                                 .n_in = 6,
-                                .n_out = 2,
+                                .n_out = 3,
                                 .inplace = 1u << R,
                                 .narrow_in = FACTORS | 1 << R,
                                 .narrow_out = 1 | 2,

@@ -73,9 +73,9 @@ static bool state_shape(vkt_node *n)
 {
     static const char *const names[] = { "sum of squares", "loss", "hits" };
     for (uint32_t i = 0; i < 3; i++)
-        if (n->in[i] && n->in[i]->count != 1)
-            return vkt__shape_error(n, "%s must have one element, not %s", names[i],
-                                    vkt__text(n->in[i]));
+        if (n->in[i] && (n->in[i]->count > VKT_SUM_CHUNK || n->in[i]->dtype != VKT_F32))
+            return vkt__shape_error(n, "%s must be f32 of at most %d elements, not %s", names[i],
+                                    VKT_SUM_CHUNK, vkt__text(n->in[i]));
     VKT_ASSERT(n->in[4]->dtype == VKT_U32 && n->in[4]->count == 1);
     VKT_ASSERT((n->in[5] != NULL) == (n->attr.state.scale_every > 0) &&
                (!n->in[5] || n->in[5]->count == sizeof(struct vkt_loss_scale) / 4));
@@ -85,17 +85,34 @@ static bool state_shape(vkt_node *n)
 
 static void state_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct optim_state_params p = { .squares = vkt__addr(rec, n->in[0]),
-                                    .loss = vkt__addr(rec, n->in[1]),
-                                    .hits = vkt__addr(rec, n->in[2]),
+    const vkt_tensor *squares = n->in[0], *loss = n->in[1], *hits = n->in[2];
+    struct optim_state_params p = { .squares = vkt__addr(rec, squares),
+                                    .loss = vkt__addr(rec, loss),
+                                    .hits = vkt__addr_or(rec, hits, loss),
                                     .step = vkt__addr(rec, n->in[3]),
                                     .skipped = vkt__addr(rec, n->in[4]),
                                     .loss_scale = vkt__addr_or(rec, n->in[5], n->out[0]),
                                     .scalars = vkt__addr(rec, n->out[0]),
-                                    .has_hits = n->in[2] != NULL,
+                                    .n_squares = (uint32_t)squares->count,
+                                    .n_loss = (uint32_t)loss->count,
+                                    .n_hits = hits ? (uint32_t)hits->count : 0,
                                     .scale_every = n->attr.state.scale_every };
-    uint32_t spec[] = { 1, 1, 1 };
-    vkt__dispatch(rec, "optim_state", spec, VKT_COUNT(spec), &p, sizeof p, 1);
+    p.squares4 = p.squares, p.loss4 = p.loss, p.hits4 = p.hits;
+    uint32_t spec[] = { vkt__reduce_workgroup(rec->caps, 256),
+                        1,
+                        1,
+                        rec->caps->subgroup_arith,
+                        n->attr.state.square,
+                        rec->caps->klass != VKT_CLASS_CPU };
+    vkt__dispatch(rec, vkt__use_pairs(rec->caps) ? "optim_state.pairs" : "optim_state", spec,
+                  VKT_COUNT(spec), &p, sizeof p, 1);
+}
+
+static double state_sum(const vkt_tensor *t, const double *x, bool square)
+{
+    double s = 0;
+    for (uint64_t i = 0; t && i < t->count; i++) s += square ? x[i] * x[i] : x[i];
+    return s;
 }
 
 double vkt__optim_clip(double squares, double limit)
@@ -107,16 +124,17 @@ static void state_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     struct vkt_step_block step = vkt__ref_step(in[3]);
     double loss_scale = in[5] ? in[5][0] : 1, inv = (double)step.inv_weight / loss_scale,
-           squares = in[0][0] * inv * inv;
-    bool ok = isfinite((float)in[1][0]) && isfinite((float)in[0][0]);
+           sum = state_sum(n->in[0], in[0], n->attr.state.square), squares = sum * inv * inv,
+           loss = state_sum(n->in[1], in[1], false);
+    bool ok = isfinite((float)loss) && isfinite((float)sum);
     if (!ok) in[4][0]++;
     memset(out[0], 0, N_SCALARS * sizeof(double));
-    out[0][SCALAR(loss)] = in[1][0] * (double)step.inv_weight;
+    out[0][SCALAR(loss)] = loss * (double)step.inv_weight;
     out[0][SCALAR(grad_norm)] = sqrt(squares);
     out[0][SCALAR(clip)] = ok ? vkt__optim_clip(squares, (double)step.clip) : 1;
     out[0][SCALAR(scale)] = out[0][SCALAR(clip)] * inv;
     out[0][SCALAR(ok)] = ok;
-    out[0][SCALAR(hits)] = n->in[2] ? in[2][0] : 0;
+    out[0][SCALAR(hits)] = state_sum(n->in[2], in[2], false);
     out[0][SCALAR(skipped)] = in[4][0];
     out[0][SCALAR(loss_scale)] = loss_scale;
     if (!in[5]) return;
@@ -138,12 +156,41 @@ static vkt_tensor *sample_positive(vkt_graph *g, uint32_t n)
     return vkt__sample(g, vkt_shape1(n), VKT_F32, VKT_HINT_POSITIVE, 0);
 }
 
+/* The longest of the sums, and the roundings after it. */
+static double state_terms(const vkt_node *n)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < 3; i++) most = VKT_MAX(most, n->in[i] ? n->in[i]->count : 0);
+    return 4 + (double)most;
+}
+
+/* Sums that are left to the kernel: odd, of pairs, of fours; of squares. */
+static const char *sample_sums(vkt_graph *g, uint32_t i)
+{
+    static const struct {
+        const char *name;
+        uint32_t squares, rows;
+        bool square;
+    } s[] = { { "sums, odd", 3, 129, false },
+              { "sums, pairs", 10, 66, true },
+              { "sums, fours", 4096, 64, true },
+              { "sums, nothing", 0, 0, true } };
+    if (i >= VKT_COUNT(s)) return NULL;
+    vkt__optim_state(g, &(vkt__state_in) { .squares = sample_positive(g, s[i].squares),
+                                           .square = s[i].square,
+                                           .loss = sample_positive(g, s[i].rows),
+                                           .hits = sample_positive(g, s[i].rows),
+                                           .step = vkt_step(g),
+                                           .skipped = sample_counter(g) });
+    return s[i].name;
+}
+
 /* The sample step block's limit is 0.5; positive samples lie in [0.25, 1.25). */
 static const char *state_sample(vkt_graph *g, uint32_t i)
 {
     static const char *const names[] = { "clipped",       "below the limit", "no limit", "no hits",
                                          "zero gradient", "loss scale",      "it grows" };
-    if (i >= VKT_COUNT(names)) return NULL;
+    if (i >= VKT_COUNT(names)) return sample_sums(g, i - VKT_COUNT(names));
     vkt_tensor *step = i == 2 ? vkt__sample(g, vkt_shape1(sizeof(struct vkt_step_block) / 4),
                                             VKT_U32, VKT_HINT_INDEX, 1)
                               : vkt_step(g);
@@ -172,13 +219,15 @@ const vkt_op vkt__op_optim_state = { .name = "optim_state",
                                      .shape = state_shape,
                                      .record = state_record,
                                      .ref = state_ref,
+                                     .terms = state_terms,
                                      .sample = state_sample };
 
 vkt_tensor *vkt__optim_state(vkt_graph *g, const vkt__state_in *in)
 {
     vkt_tensor *list[] = { in->squares, in->loss, in->hits, in->step, in->skipped, in->loss_scale };
-    return vkt__op(g, &vkt__op_optim_state, list, VKT_COUNT(list),
-                   (vkt_attr) { .state = { .scale_every = in->scale_every } });
+    return vkt__op(
+        g, &vkt__op_optim_state, list, VKT_COUNT(list),
+        (vkt_attr) { .state = { .scale_every = in->scale_every, .square = in->square } });
 }
 
 /* ---- optim_update: one step of a rule ---- */

@@ -2,7 +2,7 @@
  * chunks, so that the order does not depend on the device's parallelism. */
 #include "tensor/ops.h"
 
-enum { SUM_CHUNK = 4096, ROW_CHUNK = 128 };
+enum { SUM_CHUNK = VKT_SUM_CHUNK, ROW_CHUNK = 128 };
 
 /* ---- sum of all elements, a chunk at a time ---- */
 

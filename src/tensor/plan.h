@@ -5,7 +5,7 @@
 
 #include "tensor/op.h"
 
-/* Whether two tensors that are no views share memory: planned ones are known only as themselves. */
+/* Whether two roots share memory: the same one, or ranges of one bound buffer. */
 bool vkt__overlap(const vkt_tensor *a, const vkt_tensor *b);
 /* Whether the planner gives it memory of its own. */
 bool vkt__is_planned(const vkt_tensor *t);

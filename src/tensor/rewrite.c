@@ -1,13 +1,26 @@
 /* The table of graph rewrites, how they run, and what they share. */
 #include <math.h>
 
+#include "tensor/plan.h"
 #include "tensor/rewrite.h"
 
 /* In this order. Passes before differentiation first. */
 static const vkt__pass *const passes[] = {
-    &vkt__pass_residual_norm, &vkt__pass_batch_norm, &vkt__pass_batch_pool, &vkt__pass_act,
-    &vkt__pass_act_bwd,       &vkt__pass_head,       &vkt__pass_residual,   &vkt__pass_accumulate,
-    &vkt__pass_relu_dropout,  &vkt__pass_chain,      &vkt__pass_precision,  &vkt__pass_split,
+    &vkt__pass_residual_norm, /* x + r and its norm */
+    &vkt__pass_batch_norm,    /* residual and activation after a batch norm */
+    &vkt__pass_batch_pool,    /* max pooling after it */
+    &vkt__pass_act,           /* an activation into what makes its input */
+    &vkt__pass_act_bwd,       /* its gradient into the product that takes it */
+    &vkt__pass_head,          /* large logits and their loss, in chunks of rows */
+    &vkt__pass_residual,      /* a sum into the product that makes a term */
+    &vkt__pass_accumulate,    /* micro-batches' sums into the products that make large gradients */
+    &vkt__pass_relu_dropout,  /* relu and dropout in one */
+    &vkt__pass_chain,         /* elementwise ops in a row */
+    &vkt__pass_precision,     /* 16-bit activations and weights */
+    &vkt__pass_split,         /* deep products in slices of k */
+    &vkt__pass_sum_rows,      /* a bias's gradient beside its matrix's */
+    &vkt__pass_xent,          /* loss and its gradient in one */
+    &vkt__pass_state,         /* last sums into the step's scalars */
 };
 static_assert(VKT_COUNT(passes) <= VKT_MAX_PASSES, "vkt_graph.rewrites has a place for each");
 
@@ -34,15 +47,6 @@ bool vkt__is_private(const vkt_graph *g, const vkt_tensor *t)
     return t->node && !t->kept && !t->bound && vkt__n_readers(g, t) == 1;
 }
 
-/* Bound tensors may share memory wherever they share a buffer. */
-static bool may_overlap(const vkt_tensor *a, const vkt_tensor *b)
-{
-    if (a == b) return true;
-    for (uint32_t s = 0; s < VKT_MAX_SLOTS && a->bound && b->bound; s++)
-        if (a->buf[s] && a->buf[s] == b->buf[s]) return true;
-    return false;
-}
-
 bool vkt__unchanged(const vkt_graph *g, const vkt_tensor *t, size_t begin, size_t end)
 {
     while (t->view_of) t = t->view_of;
@@ -50,10 +54,10 @@ bool vkt__unchanged(const vkt_graph *g, const vkt_tensor *t, size_t begin, size_
     for (size_t k = begin; k < end; k++) {
         const vkt_node *n = g->nodes[k];
         for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-            if (n->in[i] && n->op->mutates >> i & 1 && may_overlap(vkt__root(n->in[i]), t))
+            if (n->in[i] && n->op->mutates >> i & 1 && vkt__overlap(vkt__root(n->in[i]), t))
                 return false;
         for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
-            if (n->out[i] && may_overlap(n->out[i], t)) return false;
+            if (n->out[i] && vkt__overlap(n->out[i], t)) return false;
     }
     return true;
 }

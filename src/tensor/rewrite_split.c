@@ -15,6 +15,7 @@ static uint32_t run(vkt_graph *g, bool training)
         vkt_node *mm = g->nodes[k];
         vkt_attr attr = mm->attr;
         bool is_matmul = mm->op == &vkt__op_matmul || mm->op == &vkt__op_matmul_act_bwd;
+        is_matmul = is_matmul && !attr.matmul.sums; /* those are of few rows of A */
         attr.matmul.slices = is_matmul ? vkt__matmul_slices(g->gpu, mm) : 1;
         attr.matmul.act = VKT_ACT_NONE;
         attr.matmul.out = VKT_F32;

@@ -114,6 +114,7 @@ void vkt__record_node(vkt__rec *rec, const vkt_node *n)
 /* ---- segments ---- */
 
 enum { MAX_PARTS = 64, TIMED_RUNS = 2, MAX_CUTS = 3 };
+static_assert((int)VKT_MAX_SLOTS <= (int)VKT__SUBMIT_MOST, "all slots fit one submission");
 
 void vkt__segments_finish(vkt_graph *g)
 {
@@ -288,6 +289,24 @@ vkt_status vkt_graph_submit(vkt_graph *g, uint32_t slot, uint64_t *ticket)
     }
     if (timed && ++g->n_timed == TIMED_RUNS) VKT_TRY(settle(g));
 fail:
+    return st;
+}
+
+bool vkt_graph_is_short(const vkt_graph *g, double ms)
+{
+    return g->n_segments == 1 && g->n_timed == TIMED_RUNS && g->segments[0].ms <= ms;
+}
+
+vkt_status vkt_graph_submit_slots(vkt_graph *g, const uint32_t *slots, uint32_t n, uint64_t *ticket)
+{
+    vkt__cmd *cmds[VKT_MAX_SLOTS];
+    vkt_status st = VKT_OK;
+    VKT_ASSERT(n > 0 && n <= VKT_MAX_SLOTS);
+    if (vkt_graph_is_short(g, (double)vkt_gpu_caps(g->gpu)->submit_ms / n)) {
+        for (uint32_t i = 0; i < n; i++) cmds[i] = g->segments[0].cmd[slots[i]];
+        return vkt__submit_all(g->gpu, cmds, n, ticket);
+    }
+    for (uint32_t i = 0; i < n && st == VKT_OK; i++) st = vkt_graph_submit(g, slots[i], ticket);
     return st;
 }
 

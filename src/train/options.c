@@ -239,6 +239,8 @@ static const vkt__option options[] = {
       NULL },
     { "train.accumulate", VKT__OPT_U32, AT(accumulate), "1", 1, 65536, "micro-batches",
       "in a step: the mathematics of a larger batch, no more speed", NULL, NULL },
+    { "train.pack_steps", VKT__OPT_U32, AT(pack_steps), "0", 0, (VKT_MAX_SLOTS - 1) / 2, "steps",
+      "short steps of one submission; 0: several where that measures faster", NULL, NULL },
     { "train.precision", VKT__OPT_ENUM, AT(precision), "fp32", 0, 0, "",
       "of activations and of the weights that products read; all else stays fp32", precisions,
       NULL },

@@ -3,160 +3,37 @@
 #include <stdio.h>
 
 #include "tensor/op.h"
-#include "train/session.h"
-
-/* ---- lanes ---- */
-
-/* The next 256-aligned place for `each` bytes. */
-static uint64_t take(uint64_t *bytes, uint64_t each)
-{
-    uint64_t at = *bytes;
-    *bytes = vkt__align(at + each, 256);
-    return at;
-}
-
-typedef struct {
-    vkt_tensor *x, *y, *w, *step;
-    vkt_tensor *y2, *w2; /* of a lane that mixes */
-} lane_inputs;
-
-static void lane_bind(vkt__lane *l, vkt_tensor *t, uint64_t at, bool result)
-{
-    VKT_ASSERT(l->n_binds < VKT_COUNT(l->binds));
-    l->binds[l->n_binds].t = t;
-    l->binds[l->n_binds].at = at;
-    l->binds[l->n_binds++].result = result;
-    for (uint32_t i = 0; i < l->n_slots; i++)
-        vkt_bind(t, i, result ? &l->plan_readback[i] : &l->plan_upload[i], at);
-}
-
-/* The graph's inputs, and how they lie in one slot's memory, which is allocated later. */
-static void lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t n_slots,
-                        uint64_t readback_bytes, const char *label, lane_inputs *in)
-{
-    const vkt_dataset_info *d = s->info;
-    bool classify = d->task == VKT_CLASSIFY;
-    uint32_t n_targets = batch * d->n_targets;
-    l->batch = batch;
-    l->n_slots = n_slots;
-    l->graph = vkt_graph_create(s->gpu);
-    if (s->config->no_rewrite) vkt_graph_no_rewrite(l->graph);
-    vkt_shape x = { .rank = d->input_rank + 1, .d = { batch } };
-    for (uint32_t i = 0; i < d->input_rank; i++) x.d[i + 1] = d->input_shape[i];
-    uint64_t bytes = 0;
-    l->x_at = take(&bytes, (uint64_t)batch * d->n_inputs * 4);
-    l->y_at = take(&bytes, (uint64_t)n_targets * 4);
-    l->w_at = take(&bytes, (uint64_t)n_targets * 4);
-    l->y2_at = l->mixes ? take(&bytes, (uint64_t)batch * 4) : 0;
-    l->w2_at = l->mixes ? take(&bytes, (uint64_t)batch * 4) : 0;
-    l->step_at = take(&bytes, vkt_step_block_bytes());
-    l->order_at = l->sorts ? take(&bytes, (uint64_t)n_targets * 4) : 0;
-    l->segments_at = l->sorts ? take(&bytes, (d->n_outputs + 1ull) * 4) : 0;
-    in->x = vkt_input(l->graph, x, d->context ? VKT_U32 : VKT_F32, d->context ? "tokens" : "x");
-    in->y = vkt_input(l->graph, classify ? vkt_shape1(n_targets) : vkt_shape2(batch, 1),
-                      classify ? VKT_U32 : VKT_F32, "y");
-    in->w = vkt_input(l->graph, vkt_shape1(n_targets), VKT_F32, "weight");
-    in->step = vkt_step(l->graph);
-    l->upload_bytes = bytes;
-    l->readback_bytes = readback_bytes;
-    for (uint32_t i = 0; i < n_slots; i++) {
-        l->plan_upload[i] = (vkt_buffer) { .bytes = bytes, .label = label };
-        l->plan_readback[i] = (vkt_buffer) { .bytes = readback_bytes, .label = label };
-    }
-    lane_bind(l, in->x, l->x_at, false);
-    lane_bind(l, in->y, l->y_at, false);
-    lane_bind(l, in->w, l->w_at, false);
-    lane_bind(l, in->step, l->step_at, false);
-    if (l->sorts) {
-        vkt_shape segments = vkt_shape1(d->n_outputs + 1);
-        lane_bind(l, vkt_input(l->graph, vkt_shape1(n_targets), VKT_U32, VKT_TOKEN_ORDER),
-                  l->order_at, false);
-        lane_bind(l, vkt_input(l->graph, segments, VKT_U32, VKT_TOKEN_SEGMENTS), l->segments_at,
-                  false);
-    }
-    if (l->mixes) {
-        in->y2 = vkt_input(l->graph, vkt_shape1(batch), VKT_U32, "other label");
-        in->w2 = vkt_input(l->graph, vkt_shape1(batch), VKT_F32, "other weight");
-        lane_bind(l, in->y2, l->y2_at, false);
-        lane_bind(l, in->w2, l->w2_at, false);
-    }
-    /* Where the device can't read host memory at full speed, one copy into its own comes first. */
-    if (!vkt_gpu_caps(s->gpu)->unified && !d->context) in->x = vkt_copy(l->graph, in->x);
-}
-
-/* A result's place in each slot's readback memory. */
-static uint64_t bind_result(vkt__lane *l, vkt_tensor *t, uint64_t *at)
-{
-    uint64_t here = *at;
-    lane_bind(l, t, here, true);
-    *at = vkt__align(here + vkt_shape_count(vkt_tensor_shape(t)) * 4, 256);
-    return here;
-}
-
-static const float *result_at(const vkt__lane *l, uint32_t slot, uint64_t at)
-{
-    return (const float *)(const void *)((const char *)l->readback[slot]->host + at);
-}
-
-/* The slots' memory itself, once all is known to fit; bound in the place of the stand-ins. */
-static vkt_status lane_allocate(vkt__session *s, vkt__lane *l, const char *label)
-{
-    vkt_status st = VKT_OK;
-    for (uint32_t i = 0; i < l->n_slots; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%s batch %u", label, i);
-        VKT_TRY(vkt_buffer_create(
-            s->gpu, &(vkt_buffer_desc) { l->upload_bytes, VKT_MEM_UPLOAD, name }, &l->upload[i]));
-        snprintf(name, sizeof name, "%s results %u", label, i);
-        VKT_TRY(vkt_buffer_create(s->gpu,
-                                  &(vkt_buffer_desc) { l->readback_bytes, VKT_MEM_READBACK, name },
-                                  &l->readback[i]));
-        for (uint32_t k = 0; k < l->n_binds; k++)
-            vkt_bind(l->binds[k].t, i, l->binds[k].result ? l->readback[i] : l->upload[i],
-                     l->binds[k].at);
-        char *base = l->upload[i]->host;
-        l->slots[i] = (vkt_batch) { .x = (float *)(void *)(base + l->x_at),
-                                    .y = (vkt_label *)(void *)(base + l->y_at),
-                                    .w = (float *)(void *)(base + l->w_at) };
-        if (l->mixes) {
-            l->slots[i].y2 = (vkt_label *)(void *)(base + l->y2_at);
-            l->slots[i].w2 = (float *)(void *)(base + l->w2_at);
-        }
-        if (l->sorts) {
-            l->slots[i].order = (uint32_t *)(void *)(base + l->order_at);
-            l->slots[i].segments = (uint32_t *)(void *)(base + l->segments_at);
-        }
-        l->step[i] = base + l->step_at;
-        l->scalars[i] = result_at(l, i, 0);
-        l->loss[i] = result_at(l, i, l->loss_at);
-        l->hit[i] = result_at(l, i, l->hit_at);
-        l->out[i] = result_at(l, i, l->out_at);
-    }
-fail:
-    return st;
-}
-
-static void lane_destroy(vkt_gpu *gpu, vkt__lane *l)
-{
-    vkt_graph_destroy(&l->graph);
-    for (uint32_t i = 0; i < VKT_MAX_SLOTS; i++) {
-        vkt_buffer_destroy(gpu, &l->upload[i]);
-        vkt_buffer_destroy(gpu, &l->readback[i]);
-    }
-}
+#include "train/lane.h"
 
 /* ---- the two graphs ---- */
+
+/* Room for two submissions of several steps and a batch being filled, if that is asked for or costs
+ * next to nothing. */
+static uint32_t n_train_slots(const vkt__session *s)
+{
+    enum { SMALL_BATCH = 128 << 10 };
+    const vkt_config *c = s->config;
+    uint32_t n = VKT_MAX(c->data_prefetch, c->pack_steps > 1 ? 2 * c->pack_steps + 1 : 2);
+    bool small = (uint64_t)c->batch * s->info->n_inputs * 4 <= SMALL_BATCH && !s->info->context;
+    if (c->pack_steps == 0 && c->accumulate == 1 && small) n = VKT_MAX_SLOTS;
+    return VKT_MIN(n, VKT_MAX_SLOTS);
+}
+
+uint32_t vkt__session_pack(const vkt__session *s)
+{
+    if (s->config->accumulate > 1) return 1;
+    return s->config->pack_steps ? s->config->pack_steps : VKT_MAX((s->train.n_slots - 1) / 2, 1);
+}
 
 static vkt_status build_train(vkt__session *s)
 {
     vkt_status st = VKT_OK;
     const vkt_config *c = s->config;
     vkt__lane *l = &s->train;
-    lane_inputs in = { 0 };
+    vkt__lane_inputs in = { 0 };
     l->mixes = c->augment.mixup > 0 && s->info->task == VKT_CLASSIFY && !s->info->context;
     l->sorts = s->info->context != 0;
-    lane_create(s, l, c->batch, VKT_MIN(VKT_MAX(c->data_prefetch, 2), VKT_MAX_SLOTS),
-                VKT_N_SCALARS * 4, "training", &in);
+    vkt__lane_create(s, l, c->batch, n_train_slots(s), VKT_N_SCALARS * 4, "training", &in);
     if (c->recompute == VKT_MEASURE_ALWAYS) vkt_graph_recompute(l->graph);
     vkt_tensor *logits = vkt_model_build(s->model, l->graph, in.x, true), *hits = NULL;
     vkt_loss loss;
@@ -187,12 +64,12 @@ static vkt_status build_train(vkt__session *s)
         VKT_TRY(vkt_optim_accumulate(s->optim));
         vkt_optim_build_sum(s->optim, l->graph, total, hits);
         s->update = vkt_graph_create(s->gpu);
-        lane_bind(l, vkt_step(s->update), l->step_at, false);
-        bind_result(l, vkt_optim_build(s->optim, s->update, NULL, NULL), &at);
+        vkt__lane_bind(l, vkt_step(s->update), l->step_at, false);
+        vkt__lane_result(l, vkt_optim_build(s->optim, s->update, NULL, NULL), &at);
         VKT_TRY(vkt_graph_plan(s->update,
                                &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "update" }));
     } else {
-        bind_result(l, vkt_optim_build(s->optim, l->graph, total, hits), &at);
+        vkt__lane_result(l, vkt_optim_build(s->optim, l->graph, total, hits), &at);
     }
     VKT_TRY(vkt__session_tune_new(s, l->graph));
     VKT_TRY(vkt_graph_plan(
@@ -206,28 +83,28 @@ static vkt_status build_eval(vkt__session *s)
     vkt_status st = VKT_OK;
     const vkt_config *c = s->config;
     vkt__lane *l = &s->eval;
-    lane_inputs in;
+    vkt__lane_inputs in;
     uint64_t n_targets = (uint64_t)c->eval_batch * s->info->n_targets,
              rows = vkt__align(n_targets * 4, 256), at = 0;
     /* Text: the probabilities of a whole vocabulary for each token are not read back. */
     bool reads_out = !s->info->context;
-    lane_create(s, l, c->eval_batch, 2,
-                2 * rows + (reads_out ? (uint64_t)c->eval_batch * s->info->n_outputs * 4 : 0),
-                "evaluation", &in);
+    vkt__lane_create(s, l, c->eval_batch, 2,
+                     2 * rows + (reads_out ? (uint64_t)c->eval_batch * s->info->n_outputs * 4 : 0),
+                     "evaluation", &in);
     vkt_tensor *out = vkt_model_build(s->model, l->graph, in.x, false);
     vkt_loss loss;
     if (s->info->task == VKT_CLASSIFY) {
         /* The plain cross-entropy: smoothing and class weights belong to training. */
         loss = vkt_softmax_xent(l->graph, out, in.y, in.w, NULL, (vkt_xent_desc) { 0 });
         if (reads_out) out = vkt_softmax(l->graph, out);
-        l->hit_at = bind_result(l, loss.hit, &at);
+        l->hit_at = vkt__lane_result(l, loss.hit, &at);
     } else {
         loss = vkt_mse(l->graph, out, in.y, in.w);
         if (vkt_shape_count(vkt_tensor_shape(out)) == 0) return VKT_SHAPE;
         out = vkt_copy(l->graph, out);
     }
-    l->loss_at = bind_result(l, loss.loss, &at);
-    if (reads_out) l->out_at = bind_result(l, out, &at);
+    l->loss_at = vkt__lane_result(l, loss.loss, &at);
+    if (reads_out) l->out_at = vkt__lane_result(l, out, &at);
     VKT_TRY(vkt__session_tune_new(s, l->graph));
     VKT_TRY(vkt__session_tune_new(s, l->graph));
     VKT_TRY(vkt_graph_plan(
@@ -301,6 +178,20 @@ static uint64_t memory_table(const vkt__session *s, vkt__str *out)
     return total;
 }
 
+static void explain_packing(const vkt__session *s, vkt__str *out)
+{
+    uint32_t n = vkt__session_pack(s);
+    if (n == 1)
+        vkt__str_printf(out, "submission: each %s by itself\n", s->update ? "micro-batch" : "step");
+    else if (s->config->pack_steps)
+        vkt__str_printf(out, "submission: %u steps, where they are short (train.pack_steps)\n", n);
+    else
+        vkt__str_printf(out,
+                        "submission: %u steps if they are short and that measures faster, else "
+                        "one; the same bits\n",
+                        n);
+}
+
 char *vkt__session_explain(const vkt__session *s)
 {
     vkt__str t = { 0 };
@@ -313,6 +204,7 @@ char *vkt__session_explain(const vkt__session *s)
         vkt__str_printf(&t, "\ntraining step, batch %u%s\n%s", s->train.batch,
                         s->update ? ", each micro-batch" : "", part);
         free(part);
+        explain_packing(s, &t);
     }
     if (s->update) {
         part = vkt_graph_explain(s->update);
@@ -409,8 +301,8 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
         st = VKT_OOM_DEVICE;
     }
     VKT_TRY(st);
-    VKT_TRY(lane_allocate(s, &s->train, "training"));
-    VKT_TRY(lane_allocate(s, &s->eval, "evaluation"));
+    VKT_TRY(vkt__lane_allocate(s, &s->train, "training"));
+    VKT_TRY(vkt__lane_allocate(s, &s->eval, "evaluation"));
     if (training)
         VKT_TRY(vkt_graph_compile(
             s->train.graph,
@@ -552,8 +444,8 @@ void vkt__session_destroy(vkt__session **ps)
     if (!s) return;
     vkt_gpu_wait(s->gpu);
     vkt_graph_destroy(&s->update);
-    lane_destroy(s->gpu, &s->train);
-    lane_destroy(s->gpu, &s->eval);
+    vkt__lane_destroy(s->gpu, &s->train);
+    vkt__lane_destroy(s->gpu, &s->eval);
     vkt_buffer_destroy(s->gpu, &s->class_weight);
     free(s->class_weight_host);
     vkt_optim_destroy(&s->optim);

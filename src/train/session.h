@@ -68,6 +68,8 @@ vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data);
  * sum over the step's micro-batches so far, 0 before the first. */
 void vkt__session_fill(vkt__session *s, uint32_t slot, uint64_t step, uint32_t micro, double lr,
                        double *weight);
+/* Steps that one submission has at most: by the configuration and the ring's length. */
+uint32_t vkt__session_pack(const vkt__session *s);
 /* Model, memory table and both plans as text. Caller frees. */
 char *vkt__session_explain(const vkt__session *s);
 

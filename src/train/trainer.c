@@ -1,5 +1,5 @@
 /* The trainer: a fixed number of steps, submitted ahead of the device; evaluation and a checkpoint
- * at step intervals; the best checkpoint chosen in retrospect. Everything it writes goes through
+ * at step intervals; what a step leaves behind; a lost device. Everything it writes goes through
  * the run folder. */
 #include <math.h>
 #include <stdatomic.h>
@@ -78,7 +78,7 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
                           .lr = f->lr };
     p->items_per_s = (double)(t->done - t->first) * t->step_items / train_s;
     p->eta_s = (now - t->began) / (double)(t->done - t->first) * (double)(t->total - t->done);
-    p->input_wait = t->wait_s / train_s;
+    p->input_wait = t->steps.wait_s / train_s;
 
     vkt__metrics_row row = vkt__metrics_row_empty(t->done, NULL);
     row.loss = (double)s[VKT_SCALAR_LOSS];
@@ -121,235 +121,18 @@ fail:
     return st;
 }
 
-/* Waits for the oldest step in flight, reads its numbers, lets the loader have its slot. */
-static vkt_status retire(vkt__trainer *t)
+/* A micro-batch has ended. */
+static vkt_status on_done(void *user, const vkt__flight *f)
 {
-    vkt__flight f = t->flights[t->oldest];
-    vkt_status st = vkt_ticket_wait(t->gpu, f.ticket);
-    if (st != VKT_OK) return st;
-    t->oldest = (t->oldest + 1) % VKT_MAX_SLOTS;
-    t->n_flights--;
-    if (f.last) st = read_flight(t, &f);
-    vkt_loader_release(t->loader, f.slot);
-    if (f.last && t->desc->on_progress && st == VKT_OK)
-        t->desc->on_progress(t->desc->user, &t->progress);
-    return st;
-}
-
-static vkt_status drain(vkt__trainer *t)
-{
+    vkt__trainer *t = user;
     vkt_status st = VKT_OK;
-    while (t->n_flights && st == VKT_OK) st = retire(t);
-    return st;
-}
-
-/* ---- checkpoints and evaluation ---- */
-
-static vkt_status save_checkpoint(vkt__trainer *t, double value)
-{
-    vkt_status st = VKT_OK;
-    vkt__checkpoint_item *items = NULL;
-    size_t n = 0;
-    vkt__weights *w = &t->host;
-    char extra[96];
-    float scale;
-    uint32_t good;
-    VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
-    VKT_TRY(vkt_optim_get_loss_scale(t->s->optim, &scale, &good));
-    snprintf(extra, sizeof extra, "{\"loss_scale\":%.0f,\"loss_scale_good\":%u}", (double)scale,
-             good);
-    vkt__checkpoint_desc desc = { .run_dir = t->run->dir,
-                                  .model = w->saved,
-                                  .n_model = w->n_saved,
-                                  .optim = w->optim,
-                                  .n_optim = w->n_optim };
-    desc.state = (vkt__checkpoint_state) { .step = t->done,
-                                           .loader_batches = t->done * t->c->accumulate,
-                                           .seed = t->c->seed,
-                                           .config_hash = t->config_hash,
-                                           .data_hash = t->data_hash,
-                                           .metric = t->c->metric,
-                                           .value = value,
-                                           .config = t->yaml,
-                                           .schema = vkt_dataset_schema(t->data),
-                                           .has_base = w->n_base > 0,
-                                           .base_crc = t->base_crc,
-                                           .extra = t->c->precision == VKT_F16 ? extra : NULL };
-    VKT_TRY(vkt__checkpoint_write(&desc));
-    t->saved = t->done;
-    VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
-    const vkt__checkpoint_item *best = vkt__checkpoint_best(items, n, t->c->metric_sign);
-    if (best) {
-        VKT_TRY(vkt__checkpoint_link_best(t->run->dir, best->name));
-        t->record.best_step = best->step;
-        t->record.best_metric = best->value;
-        t->progress.best = best->step == t->done;
-    }
-    VKT_TRY(vkt__checkpoint_prune(t->run->dir, t->c->keep, t->c->metric_sign, NULL));
-    t->record.step = t->done;
-    t->record.seconds = t->before_s + vkt__now() - t->began;
-    t->record.items_per_s = t->progress.items_per_s;
-    VKT_TRY(vkt__run_save(t->run, &t->record));
-fail:
-    free(items);
-    return st;
-}
-
-/* The split that selects: validation, or where there is none, test (said at the start). */
-vkt_split vkt__trainer_split(const vkt__trainer *t)
-{
-    return t->info->n[VKT_VALID] ? VKT_VALID : VKT_TEST;
-}
-
-void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval_sums *e,
-                             vkt_status *st)
-{
-    bool classify = t->info->task == VKT_CLASSIFY;
-    double n = (double)e->n;
-    vkt__metrics_row row = vkt__metrics_row_empty(t->done, split);
-    row.loss = e->loss / n;
-    row.accuracy = classify ? (double)e->correct / n : NAN;
-    row.mae = classify ? NAN : e->abs_error / n;
-    row.perplexity = vkt__eval_perplexity(e);
-    row.bits_per_byte = vkt__eval_bits_per_byte(e);
-    row.n = e->n;
-    row.seconds = t->before_s + vkt__now() - t->began;
-    row.balanced_accuracy = classify ? vkt__balanced_accuracy(e) : NAN;
-    row.macro_f1 = classify ? vkt__macro_f1(e) : NAN;
-    row.n_classes = e->n_classes;
-    row.class_count = e->class_count;
-    row.class_correct = e->class_correct;
-    row.class_predicted = e->class_predicted;
-    *st = vkt__metrics_add(t->metrics, &row);
-    if (*st != VKT_OK) return;
-    char loss_tag[64], accuracy_tag[64], mae_tag[64], f1_tag[64], bits_tag[64];
-    snprintf(loss_tag, sizeof loss_tag, "%s/loss", split);
-    snprintf(accuracy_tag, sizeof accuracy_tag, "%s/accuracy", split);
-    snprintf(mae_tag, sizeof mae_tag, "%s/mae", split);
-    snprintf(f1_tag, sizeof f1_tag, "%s/macro_f1", split);
-    snprintf(bits_tag, sizeof bits_tag, "%s/bits_per_byte", split);
-    vkt__tfscalar tags[] = { { loss_tag, row.loss },
-                             { accuracy_tag, row.accuracy },
-                             { mae_tag, row.mae },
-                             { f1_tag, row.macro_f1 },
-                             { bits_tag, row.bits_per_byte } };
-    *st = vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags));
-}
-
-/* What a run without checkpoints remembers of its best evaluation. */
-static void note_best(vkt__trainer *t, double value)
-{
-    bool first = isnan(t->record.best_metric);
-    if (isnan(value) || (!first && t->c->metric_sign * (value - t->record.best_metric) <= 0))
-        return;
-    t->record.best_metric = value;
-    t->record.best_step = t->done;
-    t->progress.best = true;
-}
-
-/* The averaged weights in the place of the raw ones, which come back afterwards: what they reach is
- * what selects. *e is replaced. */
-static vkt_status evaluate_average(vkt__trainer *t, vkt_split split, vkt__eval_sums *e)
-{
-    vkt_status st = VKT_OK;
-    char name[32];
-    vkt__weights *w = &t->host;
-    vkt__eval_sums_finish(e);
-    VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
-    vkt__weights_swap_average(t->s->model, t->s->optim, w);
-    st = vkt__weights_upload(t->gpu, t->s->model, NULL, w);
-    if (st == VKT_OK) st = vkt__evaluate(t->s, NULL, split, t->c->eval_sample, e, NULL, NULL);
-    vkt__weights_swap_average(t->s->model, t->s->optim, w);
-    VKT_TRY(st);
-    VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, w));
-    snprintf(name, sizeof name, "%s_ema", vkt_split_name(split));
-    vkt__trainer_write_eval(t, name, e, &st);
-fail:
-    return st;
-}
-
-static vkt_status evaluate_and_save(vkt__trainer *t)
-{
-    vkt_status st = VKT_OK;
-    double start = vkt__now();
-    vkt__eval_sums e = { 0 };
-    vkt_split split = vkt__trainer_split(t);
-    VKT_TRY(vkt__evaluate(t->s, NULL, split, t->c->eval_sample, &e, NULL, NULL));
-    vkt__trainer_write_eval(t, vkt_split_name(split), &e, &st);
-    VKT_TRY(st);
-    if (t->c->optim.ema > 0) VKT_TRY(evaluate_average(t, split, &e));
-    if (t->c->eval_predictions && !t->desc->no_checkpoints && !t->info->context)
-        VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
-    t->last_value = vkt__eval_metric(&e, t->c->metric);
-    t->last_eval_loss = e.loss / (double)e.n;
-    t->last_eval_mae = t->info->task == VKT_CLASSIFY ? NAN : e.abs_error / (double)e.n;
-    t->last_eval_accuracy = t->info->task == VKT_CLASSIFY ? (double)e.correct / (double)e.n : NAN;
-    if (t->desc->no_checkpoints)
-        note_best(t, t->last_value);
-    else
-        VKT_TRY(save_checkpoint(t, t->last_value));
-    double waited = t->wait_s - t->wait_mark, span = start - t->time_mark;
-    if (!t->said_input_bound && span > 0.5 && waited > 0.1 * span) {
-        vkt_log(
-            VKT_LOG_WARN, "train",
-            "input-bound: %.0f%% of the time went into waiting for data; raise data.workers (%u)",
-            100 * waited / span, t->c->data_workers);
-        t->said_input_bound = true;
-    }
-    t->eval_s += vkt__now() - start;
-    t->wait_mark = t->wait_s;
-    t->time_mark = vkt__now();
-    if (t->desc->on_progress) {
-        t->progress.evaluated = true;
-        t->progress.eval_loss = t->last_eval_loss;
-        t->progress.eval_accuracy = t->last_eval_accuracy;
-        t->progress.eval_mae = t->last_eval_mae;
-        t->progress.eval_split = vkt_split_name(split);
-        t->desc->on_progress(t->desc->user, &t->progress);
-        t->progress.evaluated = t->progress.best = false;
-    }
-fail:
-    vkt__eval_sums_finish(&e);
+    if (!f->last) return VKT_OK;
+    st = read_flight(t, f);
+    if (t->desc->on_progress && st == VKT_OK) t->desc->on_progress(t->desc->user, &t->progress);
     return st;
 }
 
 /* ---- the loop ---- */
-
-/* Reads back what is done, and waits while the ring is full: one slot is being filled. */
-static vkt_status retire_done(vkt__trainer *t)
-{
-    vkt_status st = VKT_OK;
-    uint32_t most = VKT_MAX(t->s->train.n_slots - 1, 1);
-    while (t->n_flights && st == VKT_OK &&
-           (t->n_flights >= most || vkt_ticket_done(t->gpu, t->flights[t->oldest].ticket)))
-        st = retire(t);
-    return st;
-}
-
-static vkt_status submit_step(vkt__trainer *t, uint64_t step)
-{
-    vkt_status st = VKT_OK;
-    double weight = 0;
-    uint32_t n = t->c->accumulate;
-    t->sent = step + 1;
-    vkt__flight f = { .step = step, .lr = vkt_schedule_lr(&t->c->schedule, step) };
-    for (uint32_t k = 0; k < n; k++) {
-        double wait = 0;
-        VKT_TRY(vkt_loader_next(t->loader, &f.slot, &wait));
-        const vkt_batch *b = &t->s->train.slots[f.slot];
-        t->wait_s += wait;
-        f.input_wait += wait;
-        f.n_counted += b->n_counted;
-        f.last = k + 1 == n;
-        vkt__session_fill(t->s, f.slot, step, k, f.lr, &weight);
-        VKT_TRY(vkt_graph_submit(t->s->train.graph, f.slot, &f.ticket));
-        if (f.last && t->s->update) VKT_TRY(vkt_graph_submit(t->s->update, f.slot, &f.ticket));
-        t->flights[(t->oldest + t->n_flights++) % VKT_MAX_SLOTS] = f;
-        VKT_TRY(retire_done(t));
-    }
-fail:
-    return st;
-}
 
 static bool evaluates_after(const vkt__trainer *t, uint64_t step)
 {
@@ -367,8 +150,8 @@ static vkt_status take_order(vkt__trainer *t)
         vkt_log(VKT_LOG_INFO, "train", "asked to stop after the next evaluation");
         return VKT_OK;
     }
-    VKT_TRY(drain(t));
-    if (!t->desc->no_checkpoints && t->saved != t->done) VKT_TRY(save_checkpoint(t, NAN));
+    VKT_TRY(vkt__steps_drain(&t->steps));
+    if (!t->desc->no_checkpoints && t->saved != t->done) VKT_TRY(vkt__trainer_save(t, NAN));
     vkt_log(VKT_LOG_INFO, "train", "asked for a checkpoint: step %llu is saved",
             (unsigned long long)t->done);
 fail:
@@ -381,20 +164,21 @@ static vkt_status loop(vkt__trainer *t)
     t->began = t->time_mark = vkt__now();
     for (uint64_t step = t->first; step < t->total && !stop_asked; step++) {
         double cpu = vkt__thread_cpu(), driver = vkt__gpu_driver_cpu(t->gpu);
-        VKT_TRY(submit_step(t, step));
+        t->sent = step + 1;
+        VKT_TRY(vkt__steps_run(&t->steps, step, vkt_schedule_lr(&t->c->schedule, step)));
         t->host_cpu += vkt__thread_cpu() - cpu - (vkt__gpu_driver_cpu(t->gpu) - driver);
         if (step == t->first) t->result->n_allocs_first = vkt_gpu_get_stats(t->gpu).n_allocs;
         if (evaluates_after(t, step)) {
-            VKT_TRY(drain(t));
-            VKT_TRY(evaluate_and_save(t));
+            VKT_TRY(vkt__steps_drain(&t->steps));
+            VKT_TRY(vkt__trainer_evaluate(t));
             if (t->stop_after_evaluation) break;
         }
         VKT_TRY(take_order(t));
     }
-    VKT_TRY(drain(t));
+    VKT_TRY(vkt__steps_drain(&t->steps));
     if (t->done < t->total) {
         bool save = !t->desc->no_checkpoints;
-        if (save && t->saved != t->done) VKT_TRY(save_checkpoint(t, NAN));
+        if (save && t->saved != t->done) VKT_TRY(vkt__trainer_save(t, NAN));
         vkt_log(VKT_LOG_INFO, "train", "stopped at step %llu of %llu with%s a checkpoint",
                 (unsigned long long)t->done, (unsigned long long)t->total, save ? "" : "out");
         st = VKT_INTERRUPTED;
@@ -500,7 +284,9 @@ static vkt_status start_loader(vkt__trainer *t)
 {
     vkt_loader_desc d = vkt__session_loader(t->s, t->data);
     d.start = t->first * t->c->accumulate;
-    return vkt_loader_create(&d, &t->loader);
+    vkt_status st = vkt_loader_create(&d, &t->loader);
+    vkt__steps_init(&t->steps, t->s, t->loader, on_done, t);
+    return st;
 }
 
 static vkt_status work(vkt__trainer *t)
@@ -541,11 +327,10 @@ static vkt_status recover(vkt__trainer *t)
     t->host = (vkt__weights) { 0 };
     vkt__session_destroy(&t->s);
     vkt_gpu_destroy(&t->gpu);
-    t->n_flights = t->oldest = 0;
     t->n_norms = 0;
     t->n_clipped = t->n_skipped = t->n_overflows = t->skipped_in_a_row = 0;
     t->loss = t->accuracy = (vkt__recent) { 0 };
-    t->eval_s = t->wait_s = t->wait_mark = 0;
+    t->eval_s = t->wait_mark = 0;
 
     VKT_TRY(open_gpu(t, ms > 1 ? ms / 2 : ms));
     VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));

@@ -1,5 +1,5 @@
-/* The trainer's own state, shared by its two files: trainer.c (the loop) and trainer_run.c (what
- * opens, resumes and concludes a run). */
+/* The trainer's own state, shared by its files: trainer.c (the loop), trainer_eval.c (evaluation
+ * and checkpoints), trainer_run.c (what opens, resumes and concludes a run). */
 #ifndef VKT_TRAIN_TRAINER_H
 #define VKT_TRAIN_TRAINER_H
 
@@ -7,17 +7,8 @@
 #include "train/control.h"
 #include "train/metrics.h"
 #include "train/run.h"
-#include "train/session.h"
+#include "train/steps.h"
 #include "train/tfevents.h"
-
-/* A micro-batch that was submitted and not yet seen to be done. */
-typedef struct vkt__flight {
-    uint64_t step, ticket;
-    uint32_t slot;
-    bool last;          /* of the step's micro-batches: carries its numbers */
-    uint32_t n_counted; /* targets of the step so far */
-    double lr, input_wait;
-} vkt__flight;
 
 /* Means over the recent past: exponential, with the weight of what is missing taken out. */
 typedef struct vkt__recent {
@@ -51,8 +42,7 @@ typedef struct vkt__trainer {
     double step_items;           /* the same in examples, or for text in tokens */
     uint64_t total, first, done; /* steps in all; where this process began or went on; read back */
     uint64_t sent, n_read;       /* steps submitted; read back by this process */
-    vkt__flight flights[VKT_MAX_SLOTS];
-    uint32_t n_flights, oldest;
+    vkt__steps steps;
     uint64_t skipped_in_a_row;
     uint64_t saved; /* step of the newest checkpoint; UINT64_MAX: none */
     float *norms;   /* [done]: unclipped gradient norms, NAN where skipped */
@@ -62,8 +52,8 @@ typedef struct vkt__trainer {
     double began, eval_s,
         before_s;  /* clock at the first step; seconds in evaluations; before `began` */
     double lost_s; /* of before_s: in this process, before the device was lost */
-    double wait_s, wait_mark, time_mark; /* for the loader; at the last evaluation */
-    double host_cpu;                     /* this thread's CPU in steps, outside the driver */
+    double wait_mark, time_mark; /* steps.wait_s and the clock at the last evaluation */
+    double host_cpu;             /* this thread's CPU in steps, outside the driver */
     bool said_input_bound, stop_after_evaluation;
     vkt__control control;
     double last_value; /* of the monitored metric */
@@ -75,15 +65,22 @@ typedef struct vkt__trainer {
 
 /* The weights that a run begins with. */
 vkt_status vkt__trainer_init(vkt__trainer *t);
-/* The split that the monitored metric is taken on. */
-vkt_split vkt__trainer_split(const vkt__trainer *t);
 /* Counts a step's norm, clip and skip. */
 void vkt__trainer_count(vkt__trainer *t, const vkt_history_step *s);
 /* vkt_history_step.overflow, by its other fields. */
 bool vkt__is_overflow(const vkt_history_step *s);
+
+/* ---- trainer_eval.c ---- */
+
+/* The split that the monitored metric is taken on. */
+vkt_split vkt__trainer_split(const vkt__trainer *t);
 /* An evaluation into metrics and events. */
 void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval_sums *e,
                              vkt_status *st);
+/* Evaluates, and saves a checkpoint unless the run has none. No step is in flight. */
+vkt_status vkt__trainer_evaluate(vkt__trainer *t);
+/* A checkpoint of the step that is done; value: of the monitored metric, NAN: not evaluated. */
+vkt_status vkt__trainer_save(vkt__trainer *t, double value);
 
 /* ---- trainer_run.c ---- */
 

@@ -302,7 +302,7 @@ void vkt__trainer_fill_result(vkt__trainer *t)
     r->items_per_s = t->progress.items_per_s;
     r->step_ms = steps ? 1e3 * t->step_items / t->progress.items_per_s : NAN;
     r->host_us = steps ? 1e6 * t->host_cpu / (double)steps : NAN;
-    r->input_wait = train_s > 0 ? t->wait_s / train_s : 0;
+    r->input_wait = train_s > 0 ? t->steps.wait_s / train_s : 0;
     r->device_bytes = stats.peak_bytes;
     r->planned_bytes = t->s->planned_bytes;
     r->n_allocs_last = stats.n_allocs;

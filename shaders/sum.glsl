@@ -1,0 +1,32 @@
+/* Sums over a workgroup, included after reduce.glsl: sum.comp's, and those that another kernel takes on its way. */
+
+/* This invocation's share of the sum of x[i], or of x[i]^2 where `square`, over [begin, end): strided, by pairs where
+ * x is 16-bit or `pairwise` (begin and end are even), by fours where `wide` (multiples of four). x4 is the same address. */
+float sum_share(u32s x, f32x4s x4, uint type, bool square, bool pairwise, bool wide, uint begin, uint end)
+{
+    uint first = gl_LocalInvocationID.x, wg = gl_WorkGroupSize.x;
+    if (pairwise) {
+        vec2 pair = vec2(0.0);
+        for (uint i = begin / 2 + first; i < end / 2; i += wg) {
+            vec2 v = GET_PAIR(x, x4, type, i);
+            pair += square ? v * v : v;
+        }
+        return pair[0] + pair[1];
+    }
+#ifndef PAIRS
+    if (wide) {
+        vec4 four = vec4(0.0);
+        for (uint i = begin / 4 + first; i < end / 4; i += wg) {
+            vec4 v = x4.v[i];
+            four += square ? v * v : v;
+        }
+        return (four[0] + four[1]) + (four[2] + four[3]);
+    }
+#endif
+    float s = 0.0;
+    for (uint i = begin + first; i < end; i += wg) {
+        float v = load(x, T_F32, i);
+        s += square ? v * v : v;
+    }
+    return s;
+}

@@ -1,0 +1,135 @@
+/* A lane: a graph, and the ring of batches that it runs on. */
+#include <stdio.h>
+
+#include "tensor/op.h"
+#include "train/lane.h"
+
+/* The next 256-aligned place for `each` bytes. */
+static uint64_t take(uint64_t *bytes, uint64_t each)
+{
+    uint64_t at = *bytes;
+    *bytes = vkt__align(at + each, 256);
+    return at;
+}
+
+void vkt__lane_bind(vkt__lane *l, vkt_tensor *t, uint64_t at, bool result)
+{
+    VKT_ASSERT(l->n_binds < VKT_COUNT(l->binds));
+    l->binds[l->n_binds].t = t;
+    l->binds[l->n_binds].at = at;
+    l->binds[l->n_binds++].result = result;
+    for (uint32_t i = 0; i < l->n_slots; i++)
+        vkt_bind(t, i, result ? &l->plan_readback[i] : &l->plan_upload[i], at);
+}
+
+void vkt__lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t n_slots,
+                      uint64_t readback_bytes, const char *label, vkt__lane_inputs *in)
+{
+    const vkt_dataset_info *d = s->info;
+    bool classify = d->task == VKT_CLASSIFY;
+    uint32_t n_targets = batch * d->n_targets;
+    l->batch = batch;
+    l->n_slots = n_slots;
+    l->graph = vkt_graph_create(s->gpu);
+    if (s->config->no_rewrite) vkt_graph_no_rewrite(l->graph);
+    vkt_shape x = { .rank = d->input_rank + 1, .d = { batch } };
+    for (uint32_t i = 0; i < d->input_rank; i++) x.d[i + 1] = d->input_shape[i];
+    uint64_t bytes = 0;
+    l->x_at = take(&bytes, (uint64_t)batch * d->n_inputs * 4);
+    l->y_at = take(&bytes, (uint64_t)n_targets * 4);
+    l->w_at = take(&bytes, (uint64_t)n_targets * 4);
+    l->y2_at = l->mixes ? take(&bytes, (uint64_t)batch * 4) : 0;
+    l->w2_at = l->mixes ? take(&bytes, (uint64_t)batch * 4) : 0;
+    l->step_at = take(&bytes, vkt_step_block_bytes());
+    l->order_at = l->sorts ? take(&bytes, (uint64_t)n_targets * 4) : 0;
+    l->segments_at = l->sorts ? take(&bytes, (d->n_outputs + 1ull) * 4) : 0;
+    in->x = vkt_input(l->graph, x, d->context ? VKT_U32 : VKT_F32, d->context ? "tokens" : "x");
+    in->y = vkt_input(l->graph, classify ? vkt_shape1(n_targets) : vkt_shape2(batch, 1),
+                      classify ? VKT_U32 : VKT_F32, "y");
+    in->w = vkt_input(l->graph, vkt_shape1(n_targets), VKT_F32, "weight");
+    in->step = vkt_step(l->graph);
+    l->upload_bytes = bytes;
+    l->readback_bytes = readback_bytes;
+    for (uint32_t i = 0; i < n_slots; i++) {
+        l->plan_upload[i] = (vkt_buffer) { .bytes = bytes, .label = label };
+        l->plan_readback[i] = (vkt_buffer) { .bytes = readback_bytes, .label = label };
+    }
+    vkt__lane_bind(l, in->x, l->x_at, false);
+    vkt__lane_bind(l, in->y, l->y_at, false);
+    vkt__lane_bind(l, in->w, l->w_at, false);
+    vkt__lane_bind(l, in->step, l->step_at, false);
+    if (l->sorts) {
+        vkt_shape segments = vkt_shape1(d->n_outputs + 1);
+        vkt__lane_bind(l, vkt_input(l->graph, vkt_shape1(n_targets), VKT_U32, VKT_TOKEN_ORDER),
+                       l->order_at, false);
+        vkt__lane_bind(l, vkt_input(l->graph, segments, VKT_U32, VKT_TOKEN_SEGMENTS),
+                       l->segments_at, false);
+    }
+    if (l->mixes) {
+        in->y2 = vkt_input(l->graph, vkt_shape1(batch), VKT_U32, "other label");
+        in->w2 = vkt_input(l->graph, vkt_shape1(batch), VKT_F32, "other weight");
+        vkt__lane_bind(l, in->y2, l->y2_at, false);
+        vkt__lane_bind(l, in->w2, l->w2_at, false);
+    }
+    /* Where the device can't read host memory at full speed, one copy into its own comes first. */
+    if (!vkt_gpu_caps(s->gpu)->unified && !d->context) in->x = vkt_copy(l->graph, in->x);
+}
+
+uint64_t vkt__lane_result(vkt__lane *l, vkt_tensor *t, uint64_t *at)
+{
+    uint64_t here = *at;
+    vkt__lane_bind(l, t, here, true);
+    *at = vkt__align(here + vkt_shape_count(vkt_tensor_shape(t)) * 4, 256);
+    return here;
+}
+
+static const float *result_at(const vkt__lane *l, uint32_t slot, uint64_t at)
+{
+    return (const float *)(const void *)((const char *)l->readback[slot]->host + at);
+}
+
+vkt_status vkt__lane_allocate(vkt__session *s, vkt__lane *l, const char *label)
+{
+    vkt_status st = VKT_OK;
+    for (uint32_t i = 0; i < l->n_slots; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s batch %u", label, i);
+        VKT_TRY(vkt_buffer_create(
+            s->gpu, &(vkt_buffer_desc) { l->upload_bytes, VKT_MEM_UPLOAD, name }, &l->upload[i]));
+        snprintf(name, sizeof name, "%s results %u", label, i);
+        VKT_TRY(vkt_buffer_create(s->gpu,
+                                  &(vkt_buffer_desc) { l->readback_bytes, VKT_MEM_READBACK, name },
+                                  &l->readback[i]));
+        for (uint32_t k = 0; k < l->n_binds; k++)
+            vkt_bind(l->binds[k].t, i, l->binds[k].result ? l->readback[i] : l->upload[i],
+                     l->binds[k].at);
+        char *base = l->upload[i]->host;
+        l->slots[i] = (vkt_batch) { .x = (float *)(void *)(base + l->x_at),
+                                    .y = (vkt_label *)(void *)(base + l->y_at),
+                                    .w = (float *)(void *)(base + l->w_at) };
+        if (l->mixes) {
+            l->slots[i].y2 = (vkt_label *)(void *)(base + l->y2_at);
+            l->slots[i].w2 = (float *)(void *)(base + l->w2_at);
+        }
+        if (l->sorts) {
+            l->slots[i].order = (uint32_t *)(void *)(base + l->order_at);
+            l->slots[i].segments = (uint32_t *)(void *)(base + l->segments_at);
+        }
+        l->step[i] = base + l->step_at;
+        l->scalars[i] = result_at(l, i, 0);
+        l->loss[i] = result_at(l, i, l->loss_at);
+        l->hit[i] = result_at(l, i, l->hit_at);
+        l->out[i] = result_at(l, i, l->out_at);
+    }
+fail:
+    return st;
+}
+
+void vkt__lane_destroy(vkt_gpu *gpu, vkt__lane *l)
+{
+    vkt_graph_destroy(&l->graph);
+    for (uint32_t i = 0; i < VKT_MAX_SLOTS; i++) {
+        vkt_buffer_destroy(gpu, &l->upload[i]);
+        vkt_buffer_destroy(gpu, &l->readback[i]);
+    }
+}

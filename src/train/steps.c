@@ -1,0 +1,136 @@
+/* See steps.h. Packing: a short step's command buffer costs its driver and device little, a
+ * submission much; several buffers in one submission run one after the other, as each opens with a
+ * barrier, and each reads its own slot's step block. */
+#include "base/os.h"
+#include "train/steps.h"
+
+/* ---- how many steps make a submission ---- */
+
+/* Longer steps than this have nothing to gain: a submission takes some tens of microseconds. */
+static const double PACK_BELOW_MS = 2;
+
+static bool can_pack(const vkt__steps *t)
+{
+    return t->packing.most > 1 && vkt_graph_is_short(t->s->train.graph, PACK_BELOW_MS);
+}
+
+/* At the end of a window: the other kind is next; after the last one, the faster kind by 2%. */
+static void end_window(vkt__packing *p, double seconds)
+{
+    uint32_t kind = p->window % 2;
+    double each = seconds / (double)p->n_steps;
+    if (p->window < 2 || each < p->best[kind]) p->best[kind] = each;
+    p->start = 0;
+    if (++p->window < VKT__PACK_WINDOWS) {
+        p->n = p->window % 2 ? p->most : 1;
+        return;
+    }
+    bool packs = p->best[1] < 0.98 * p->best[0];
+    p->n = packs ? p->most : 1;
+    vkt_log(packs ? VKT_LOG_INFO : VKT_LOG_DEBUG, "train",
+            "steps are submitted %u at a time: %.1f us each, %u at a time %.1f us", p->n,
+            1e6 * p->best[packs], packs ? 1 : p->most, 1e6 * p->best[!packs]);
+}
+
+/* When a submission is full: windows begin and end here, so that they hold whole ones. */
+static void count_window(vkt__steps *t, uint32_t n)
+{
+    vkt__packing *p = &t->packing;
+    if (p->window == VKT__PACK_WINDOWS || !can_pack(t)) return;
+    double now = vkt__now();
+    if (p->start > 0) p->n_steps += n;
+    if (p->start > 0 && p->n_steps >= VKT__PACK_WINDOW_STEPS) end_window(p, now - p->start);
+    if (p->start > 0) return;
+    p->start = now;
+    p->n_steps = 0;
+}
+
+/* ---- submitting ---- */
+
+static vkt__flight *held(vkt__steps *t, uint32_t i)
+{
+    return &t->flights[(t->oldest + t->n_flights - t->n_held + i) % VKT_MAX_SLOTS];
+}
+
+static vkt_status flush(vkt__steps *t)
+{
+    vkt_status st = VKT_OK;
+    uint32_t slots[VKT_MAX_SLOTS], n = t->n_held;
+    uint64_t ticket;
+    if (!n) return VKT_OK;
+    for (uint32_t i = 0; i < n; i++) slots[i] = held(t, i)->slot;
+    VKT_TRY(vkt_graph_submit_slots(t->s->train.graph, slots, n, &ticket));
+    if (t->s->update && held(t, n - 1)->last)
+        VKT_TRY(vkt_graph_submit(t->s->update, slots[n - 1], &ticket));
+    for (uint32_t i = 0; i < n; i++) held(t, i)->ticket = ticket;
+    t->n_held = 0;
+    count_window(t, n);
+fail:
+    return st;
+}
+
+/* Waits for the oldest step in flight, has its numbers read, lets the loader have its slot. */
+static vkt_status retire(vkt__steps *t)
+{
+    vkt__flight f = t->flights[t->oldest];
+    vkt_status st = vkt_ticket_wait(t->s->gpu, f.ticket);
+    if (st != VKT_OK) return st;
+    t->oldest = (t->oldest + 1) % VKT_MAX_SLOTS;
+    t->n_flights--;
+    st = t->done(t->user, &f);
+    vkt_loader_release(t->loader, f.slot);
+    return st;
+}
+
+/* Reads back what is done, and waits while the ring is full: one slot is being filled. A submission
+ * is at most what two of leave that slot, so one runs while the next is put together. */
+static vkt_status retire_done(vkt__steps *t)
+{
+    vkt_status st = VKT_OK;
+    uint32_t most = VKT_MAX(t->s->train.n_slots - 1, 1);
+    while (t->n_flights > t->n_held && st == VKT_OK &&
+           (t->n_flights >= most || vkt_ticket_done(t->s->gpu, t->flights[t->oldest].ticket)))
+        st = retire(t);
+    return st;
+}
+
+void vkt__steps_init(vkt__steps *t, vkt__session *s, vkt_loader *loader,
+                     vkt_status (*done)(void *user, const vkt__flight *f), void *user)
+{
+    *t = (vkt__steps) { .s = s, .loader = loader, .done = done, .user = user };
+    t->packing.most = vkt__session_pack(s);
+    t->packing.n = 1;
+    if (s->config->pack_steps == 0) return;
+    t->packing.n = t->packing.most;
+    t->packing.window = VKT__PACK_WINDOWS;
+}
+
+vkt_status vkt__steps_run(vkt__steps *t, uint64_t step, double lr)
+{
+    vkt_status st = VKT_OK;
+    double weight = 0;
+    uint32_t n = t->s->config->accumulate;
+    vkt__flight f = { .step = step, .lr = lr };
+    for (uint32_t k = 0; k < n; k++) {
+        double wait = 0;
+        VKT_TRY(vkt_loader_next(t->loader, &f.slot, &wait));
+        t->wait_s += wait;
+        f.input_wait += wait;
+        f.n_counted += t->s->train.slots[f.slot].n_counted;
+        f.last = k + 1 == n;
+        vkt__session_fill(t->s, f.slot, step, k, lr, &weight);
+        t->flights[(t->oldest + t->n_flights++) % VKT_MAX_SLOTS] = f;
+        if (++t->n_held >= t->packing.n) VKT_TRY(flush(t));
+        VKT_TRY(retire_done(t));
+    }
+fail:
+    return st;
+}
+
+vkt_status vkt__steps_drain(vkt__steps *t)
+{
+    vkt_status st = flush(t);
+    while (t->n_flights && st == VKT_OK) st = retire(t);
+    t->packing.start = 0; /* a window is of steps that follow one another */
+    return st;
+}

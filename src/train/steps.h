@@ -1,0 +1,52 @@
+/* Training steps on their way to the device and back: the ring of batches, what is in flight, how
+ * many steps make one submission. The trainer and the benchmark drive it; it knows no files. */
+#ifndef VKT_TRAIN_STEPS_H
+#define VKT_TRAIN_STEPS_H
+
+#include "train/session.h"
+
+/* A micro-batch that was given to the device, or is held back until its submission is full. */
+typedef struct vkt__flight {
+    uint64_t step, ticket;
+    uint32_t slot;
+    bool last;          /* of the step's micro-batches: carries its numbers */
+    uint32_t n_counted; /* targets of the step so far */
+    double lr, input_wait;
+} vkt__flight;
+
+/* Whether several steps to a submission pay is measured while training goes on, as both have the
+ * same bits: windows of steps, one to a submission and several by turns. */
+typedef struct vkt__packing {
+    uint32_t most;    /* steps of a submission that the ring has room for */
+    uint32_t n;       /* that are submitted together now */
+    uint32_t window;  /* which one this is; VKT__PACK_WINDOWS: the choice is made */
+    uint64_t n_steps; /* of this window */
+    double start;     /* of this window; 0: not begun */
+    double best[2];   /* shortest seconds of a step: one at a time, `most` at a time */
+} vkt__packing;
+enum { VKT__PACK_WINDOWS = 8, VKT__PACK_WINDOW_STEPS = 64 };
+
+typedef struct vkt__steps {
+    vkt__session *s;
+    vkt_loader *loader;
+    /* A micro-batch has ended; its slot is the caller's until this returns. */
+    vkt_status (*done)(void *user, const vkt__flight *f);
+    void *user;
+    vkt__flight flights[VKT_MAX_SLOTS];
+    uint32_t n_flights, oldest;
+    uint32_t n_held; /* the newest of them: not submitted yet */
+    double wait_s;   /* for the loader, in all */
+    vkt__packing packing;
+} vkt__steps;
+
+/* Steps of the session's training graph with batches of the loader, which was made with
+ * vkt__session_loader. Packs by the configuration's pack_steps. */
+void vkt__steps_init(vkt__steps *t, vkt__session *s, vkt_loader *loader,
+                     vkt_status (*done)(void *user, const vkt__flight *f), void *user);
+/* The next step, at rate lr: waits for its batches, hands it to the device or holds it back, calls
+ * `done` for what has ended. Blocks while the ring is full. */
+vkt_status vkt__steps_run(vkt__steps *t, uint64_t step, double lr);
+/* Submits what is held back and waits for all: before an evaluation, a checkpoint, an end. */
+vkt_status vkt__steps_drain(vkt__steps *t);
+
+#endif

@@ -1,0 +1,176 @@
+/* What the trainer does at step intervals: evaluation, and a checkpoint with its place among the
+ * others. The device is idle. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/os.h"
+#include "train/classes.h"
+#include "train/trainer.h"
+
+vkt_status vkt__trainer_save(vkt__trainer *t, double value)
+{
+    vkt_status st = VKT_OK;
+    vkt__checkpoint_item *items = NULL;
+    size_t n = 0;
+    vkt__weights *w = &t->host;
+    char extra[96];
+    float scale;
+    uint32_t good;
+    VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
+    VKT_TRY(vkt_optim_get_loss_scale(t->s->optim, &scale, &good));
+    snprintf(extra, sizeof extra, "{\"loss_scale\":%.0f,\"loss_scale_good\":%u}", (double)scale,
+             good);
+    vkt__checkpoint_desc desc = { .run_dir = t->run->dir,
+                                  .model = w->saved,
+                                  .n_model = w->n_saved,
+                                  .optim = w->optim,
+                                  .n_optim = w->n_optim };
+    desc.state = (vkt__checkpoint_state) { .step = t->done,
+                                           .loader_batches = t->done * t->c->accumulate,
+                                           .seed = t->c->seed,
+                                           .config_hash = t->config_hash,
+                                           .data_hash = t->data_hash,
+                                           .metric = t->c->metric,
+                                           .value = value,
+                                           .config = t->yaml,
+                                           .schema = vkt_dataset_schema(t->data),
+                                           .has_base = w->n_base > 0,
+                                           .base_crc = t->base_crc,
+                                           .extra = t->c->precision == VKT_F16 ? extra : NULL };
+    VKT_TRY(vkt__checkpoint_write(&desc));
+    t->saved = t->done;
+    VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
+    const vkt__checkpoint_item *best = vkt__checkpoint_best(items, n, t->c->metric_sign);
+    if (best) {
+        VKT_TRY(vkt__checkpoint_link_best(t->run->dir, best->name));
+        t->record.best_step = best->step;
+        t->record.best_metric = best->value;
+        t->progress.best = best->step == t->done;
+    }
+    VKT_TRY(vkt__checkpoint_prune(t->run->dir, t->c->keep, t->c->metric_sign, NULL));
+    t->record.step = t->done;
+    t->record.seconds = t->before_s + vkt__now() - t->began;
+    t->record.items_per_s = t->progress.items_per_s;
+    VKT_TRY(vkt__run_save(t->run, &t->record));
+fail:
+    free(items);
+    return st;
+}
+
+/* The split that selects: validation, or where there is none, test (said at the start). */
+vkt_split vkt__trainer_split(const vkt__trainer *t)
+{
+    return t->info->n[VKT_VALID] ? VKT_VALID : VKT_TEST;
+}
+
+void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval_sums *e,
+                             vkt_status *st)
+{
+    bool classify = t->info->task == VKT_CLASSIFY;
+    double n = (double)e->n;
+    vkt__metrics_row row = vkt__metrics_row_empty(t->done, split);
+    row.loss = e->loss / n;
+    row.accuracy = classify ? (double)e->correct / n : NAN;
+    row.mae = classify ? NAN : e->abs_error / n;
+    row.perplexity = vkt__eval_perplexity(e);
+    row.bits_per_byte = vkt__eval_bits_per_byte(e);
+    row.n = e->n;
+    row.seconds = t->before_s + vkt__now() - t->began;
+    row.balanced_accuracy = classify ? vkt__balanced_accuracy(e) : NAN;
+    row.macro_f1 = classify ? vkt__macro_f1(e) : NAN;
+    row.n_classes = e->n_classes;
+    row.class_count = e->class_count;
+    row.class_correct = e->class_correct;
+    row.class_predicted = e->class_predicted;
+    *st = vkt__metrics_add(t->metrics, &row);
+    if (*st != VKT_OK) return;
+    char loss_tag[64], accuracy_tag[64], mae_tag[64], f1_tag[64], bits_tag[64];
+    snprintf(loss_tag, sizeof loss_tag, "%s/loss", split);
+    snprintf(accuracy_tag, sizeof accuracy_tag, "%s/accuracy", split);
+    snprintf(mae_tag, sizeof mae_tag, "%s/mae", split);
+    snprintf(f1_tag, sizeof f1_tag, "%s/macro_f1", split);
+    snprintf(bits_tag, sizeof bits_tag, "%s/bits_per_byte", split);
+    vkt__tfscalar tags[] = { { loss_tag, row.loss },
+                             { accuracy_tag, row.accuracy },
+                             { mae_tag, row.mae },
+                             { f1_tag, row.macro_f1 },
+                             { bits_tag, row.bits_per_byte } };
+    *st = vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags));
+}
+
+/* What a run without checkpoints remembers of its best evaluation. */
+static void note_best(vkt__trainer *t, double value)
+{
+    bool first = isnan(t->record.best_metric);
+    if (isnan(value) || (!first && t->c->metric_sign * (value - t->record.best_metric) <= 0))
+        return;
+    t->record.best_metric = value;
+    t->record.best_step = t->done;
+    t->progress.best = true;
+}
+
+/* The averaged weights in the place of the raw ones, which come back afterwards: what they reach is
+ * what selects. *e is replaced. */
+static vkt_status evaluate_average(vkt__trainer *t, vkt_split split, vkt__eval_sums *e)
+{
+    vkt_status st = VKT_OK;
+    char name[32];
+    vkt__weights *w = &t->host;
+    vkt__eval_sums_finish(e);
+    VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
+    vkt__weights_swap_average(t->s->model, t->s->optim, w);
+    st = vkt__weights_upload(t->gpu, t->s->model, NULL, w);
+    if (st == VKT_OK) st = vkt__evaluate(t->s, NULL, split, t->c->eval_sample, e, NULL, NULL);
+    vkt__weights_swap_average(t->s->model, t->s->optim, w);
+    VKT_TRY(st);
+    VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, w));
+    snprintf(name, sizeof name, "%s_ema", vkt_split_name(split));
+    vkt__trainer_write_eval(t, name, e, &st);
+fail:
+    return st;
+}
+
+vkt_status vkt__trainer_evaluate(vkt__trainer *t)
+{
+    vkt_status st = VKT_OK;
+    double start = vkt__now();
+    vkt__eval_sums e = { 0 };
+    vkt_split split = vkt__trainer_split(t);
+    VKT_TRY(vkt__evaluate(t->s, NULL, split, t->c->eval_sample, &e, NULL, NULL));
+    vkt__trainer_write_eval(t, vkt_split_name(split), &e, &st);
+    VKT_TRY(st);
+    if (t->c->optim.ema > 0) VKT_TRY(evaluate_average(t, split, &e));
+    if (t->c->eval_predictions && !t->desc->no_checkpoints && !t->info->context)
+        VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
+    t->last_value = vkt__eval_metric(&e, t->c->metric);
+    t->last_eval_loss = e.loss / (double)e.n;
+    t->last_eval_mae = t->info->task == VKT_CLASSIFY ? NAN : e.abs_error / (double)e.n;
+    t->last_eval_accuracy = t->info->task == VKT_CLASSIFY ? (double)e.correct / (double)e.n : NAN;
+    if (t->desc->no_checkpoints)
+        note_best(t, t->last_value);
+    else
+        VKT_TRY(vkt__trainer_save(t, t->last_value));
+    double waited = t->steps.wait_s - t->wait_mark, span = start - t->time_mark;
+    if (!t->said_input_bound && span > 0.5 && waited > 0.1 * span) {
+        vkt_log(
+            VKT_LOG_WARN, "train",
+            "input-bound: %.0f%% of the time went into waiting for data; raise data.workers (%u)",
+            100 * waited / span, t->c->data_workers);
+        t->said_input_bound = true;
+    }
+    t->eval_s += vkt__now() - start;
+    t->wait_mark = t->steps.wait_s;
+    t->time_mark = vkt__now();
+    if (t->desc->on_progress) {
+        t->progress.evaluated = true;
+        t->progress.eval_loss = t->last_eval_loss;
+        t->progress.eval_accuracy = t->last_eval_accuracy;
+        t->progress.eval_mae = t->last_eval_mae;
+        t->progress.eval_split = vkt_split_name(split);
+        t->desc->on_progress(t->desc->user, &t->progress);
+        t->progress.evaluated = t->progress.best = false;
+    }
+fail:
+    vkt__eval_sums_finish(&e);
+    return st;
+}
