@@ -216,6 +216,65 @@ static void the_device_computes_the_same_bits(void **state)
     vkt_buffer_destroy(gpu, &buf);
 }
 
+/* Two micro-batches: gradients that a product makes between others that none does, and padding. */
+enum { WIDE = 512, HEAD = 64, TAIL = 100, ALL = HEAD + WIDE * WIDE + TAIL };
+
+static void accumulate_twice(bool plain, float *sums)
+{
+    static float x[2 * B * WIDE];
+    vkt_buffer *buf, *grads, *sum;
+    const vkt_shape rows = vkt_shape2(B, WIDE);
+    const uint64_t in_bytes = sizeof x, all_bytes = 4 * ALL;
+    REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { in_bytes + 256, VKT_MEM_DEVICE, "test" },
+                                 &buf));
+    REQUIRE_OK(
+        vkt_buffer_create(gpu, &(vkt_buffer_desc) { all_bytes, VKT_MEM_DEVICE, "grads" }, &grads));
+    REQUIRE_OK(
+        vkt_buffer_create(gpu, &(vkt_buffer_desc) { all_bytes, VKT_MEM_DEVICE, "sums" }, &sum));
+    vkt_graph *g = vkt_graph_create(gpu);
+    if (plain) vkt_graph_no_rewrite(g);
+    vkt_tensor *a = vkt_input(g, rows, VKT_F32, "a"), *b = vkt_input(g, rows, VKT_F32, "b"),
+               *all = vkt_input(g, vkt_shape1(ALL), VKT_F32, "gradients"),
+               *total = vkt_input(g, vkt_shape1(ALL), VKT_F32, "sums");
+    vkt_tensor *dw = vkt_matmul(g, VKT_TN, a, b),
+               *db = vkt_scale(g, vkt_reshape(g, a, vkt_shape1(B * WIDE)), 2);
+    db = vkt_sum(g, db);
+    vkt_bind(a, VKT_ALL_SLOTS, buf, 0);
+    vkt_bind(b, VKT_ALL_SLOTS, buf, in_bytes / 2);
+    vkt_bind(vkt_step(g), VKT_ALL_SLOTS, buf, in_bytes);
+    vkt_bind(dw, VKT_ALL_SLOTS, grads, 4 * HEAD);
+    vkt_bind(db, VKT_ALL_SLOTS, grads, 4 * (HEAD + WIDE * WIDE));
+    vkt_bind(all, VKT_ALL_SLOTS, grads, 0);
+    vkt_bind(total, VKT_ALL_SLOTS, sum, 0);
+    vkt__accumulate(g, total, all);
+    memset(sums, 0, all_bytes);
+    REQUIRE_OK(vkt_buffer_write(gpu, grads, 0, sums, all_bytes));
+    REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+    assert_int_equal(vkt__rewrite_count(g, &vkt__pass_accumulate), plain ? 0 : 1);
+    for (uint32_t micro = 0; micro < 2; micro++) {
+        const struct vkt_step_block step = { .micro = micro };
+        for (uint32_t i = 0; i < 2 * B * WIDE; i++)
+            x[i] = (float)vkt_rand_normal(micro, VKT_RNG_TEST, i);
+        REQUIRE_OK(vkt_buffer_write(gpu, buf, 0, x, in_bytes));
+        REQUIRE_OK(vkt_buffer_write(gpu, buf, in_bytes, &step, sizeof step));
+        REQUIRE_OK(vkt_graph_run(g));
+    }
+    REQUIRE_OK(vkt_buffer_read(gpu, sum, 0, sums, all_bytes));
+    vkt_graph_destroy(&g);
+    vkt_buffer_destroy(gpu, &buf);
+    vkt_buffer_destroy(gpu, &grads);
+    vkt_buffer_destroy(gpu, &sum);
+}
+
+static void products_accumulate_to_the_same_bits(void **state)
+{
+    (void)state;
+    static float got[2][ALL];
+    for (int plain = 0; plain < 2; plain++) accumulate_twice(plain, got[plain]);
+    assert_true(got[1][HEAD] != 0 && got[1][HEAD + WIDE * WIDE] != 0);
+    assert_memory_equal(got[0], got[1], sizeof got[0]);
+}
+
 /* ---- in the twins ---- */
 
 typedef struct {
@@ -403,6 +462,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_device_computes_the_same_bits),
+        cmocka_unit_test(products_accumulate_to_the_same_bits),
         cmocka_unit_test(the_twins_compute_the_same),
         cmocka_unit_test(rewrites_save_what_they_say),
         cmocka_unit_test(what_others_read_is_not_fused_away),

@@ -36,6 +36,17 @@ for i in range(200): print("%.3f,%.3f,%s" % (random.random(), random.random(), k
 "$program" init colours.csv -o - >log 2>&1 && grep -q 'source: csv' log && ! grep -q 'task: regress' log || fail "a CSV of classes"
 "$program" init colours.csv --label a -o numbers.yaml >log 2>&1 && grep -q 'task: regress' numbers.yaml || fail "a number to predict"
 "$program" train numbers.yaml --quiet --set train.steps=5 --run numbers >log 2>&1 || fail "the recipe of a number does not train"
+python3 -c '
+import random
+random.seed(2)
+print("".join(random.choice(["the cat ", "sat on ", "a mat. "]) for i in range(2000)))' >letters.txt
+"$program" init letters.txt >log 2>&1 && grep -q 'tokenizer: chars' letters.yaml && grep -q 'transformer:' letters.yaml || fail "a text"
+"$program" train letters.yaml --quiet --set train.steps=3 --set eval.every=3 --run letters >log 2>&1 || fail "the recipe of a text does not train"
+mkdir texts && cp letters.txt texts/a.txt
+for i in {1..20}; do cp letters.txt texts/$i.txt; done
+"$program" init texts -o - >log 2>&1 && grep -q 'source: text' log || fail "a folder of texts"
+printf '\377\376\200 %.0s' {1..400} >odd && "$program" init odd --task text -o - >log 2>&1 && grep -q 'tokenizer: bytes' log || fail "what is not UTF-8"
+refused 4 "letters.txt/x" init letters.txt/x
 refused 4 'can.t write' init digits -o nowhere/x.yaml
 
 # ---- a run in progress

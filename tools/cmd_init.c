@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cmd_init.h"
 
 typedef struct init_options {
     cli_options common;
@@ -19,19 +19,14 @@ static const cli_flag flags[] = {
     { "-o", CLI_TEXT, AT(out), "FILE.yaml", "the data's name", "recipe to write; - for stdout" },
     { "--force", CLI_BOOL, AT(force), NULL, NULL, "overwrite it" },
     { "--label", CLI_TEXT, AT(label), "COLUMN", "last", "CSV: the column to predict" },
-    { "--task", CLI_CHOICE, AT(task), "auto|classify|regress", "auto",
-      "CSV: predict a class or a number; auto: by the label column's values" },
+    { "--task", CLI_CHOICE, AT(task), "auto|classify|regress|text", "auto",
+      "CSV: predict a class or a number, auto: by the label column's values; text: a file or "
+      "folder "
+      "of text, whatever its name" },
     { 0 },
 };
 
 /* ---- what kind of data ---- */
-
-typedef struct data {
-    const char *source, *path; /* as the recipe has them; path NULL for digits */
-    vkt_task task;
-    vkt_dataset_info info; /* texts belong to the data set that is closed again: not used */
-    char classes[200];
-} data;
 
 static char last_error[600];
 static void keep_error(void *user, vkt_log_level level, const char *area, const char *text)
@@ -40,7 +35,7 @@ static void keep_error(void *user, vkt_log_level level, const char *area, const 
     if (level == VKT_LOG_ERROR) snprintf(last_error, sizeof last_error, "%s", text);
 }
 
-static vkt_status try_open(const init_options *o, const char *source, vkt_task task, data *d)
+static vkt_status try_open(const init_options *o, const char *source, vkt_task task, init_data *d)
 {
     vkt_dataset *ds = NULL;
     vkt_config *c = NULL;
@@ -50,6 +45,7 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
     c->data.path = d->path;
     c->data.task = task;
     if (o->label) c->data.label = o->label;
+    c->data.tokenizer = d->tokenizer;
     st = vkt_dataset_open(&c->data, &ds);
     if (st == VKT_OK) {
         d->source = source;
@@ -57,7 +53,7 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
         d->info = *vkt_dataset_get_info(ds);
         size_t n = 0;
         for (uint32_t k = 0;
-             task == VKT_CLASSIFY && k < d->info.n_outputs && n < sizeof d->classes - 1; k++)
+             d->info.class_names && k < d->info.n_outputs && n < sizeof d->classes - 1; k++)
             n += (size_t)snprintf(d->classes + n, sizeof d->classes - n, "%s%s", k ? ", " : "",
                                   d->info.class_names[k]);
         for (char *p = d->classes; *p; p++)
@@ -69,138 +65,114 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
 }
 
 /* A label of many different numbers is a number to predict. */
-static bool too_many_classes(const data *d)
+static bool too_many_classes(const init_data *d)
 {
     double n = (double)(d->info.n[VKT_TRAIN] + d->info.n[VKT_VALID] + d->info.n[VKT_TEST]);
     return d->info.n_outputs > 20 && d->info.n_outputs > n / 20;
 }
 
-static vkt_status open_csv(const init_options *o, data *d)
+static vkt_status open_csv(const init_options *o, init_data *d)
 {
     vkt_status st = o->task == 2 ? VKT_ARG : try_open(o, "csv", VKT_CLASSIFY, d);
     if (o->task == 1 || (st == VKT_OK && !too_many_classes(d))) return st;
     return try_open(o, "csv", VKT_REGRESS, d);
 }
 
-static vkt_status look(const init_options *o, const char *path, data *d)
+/* ---- text ---- */
+
+/* As many characters as a model should learn one by one; and the bytes of text from which on a
+ * tokenizer of its own pays. */
+enum { MOST_CHARS = 512, BPE_FROM = 5000000, BPE_TOKENS = 4096 };
+
+static bool has_text_name(const char *path)
+{
+    static const char *const ends[] = { ".txt", ".md", ".text", ".jsonl", ".ndjson" };
+    char name[1024];
+    snprintf(name, sizeof name, "%s", path);
+    size_t n = strlen(name);
+    if (n > 3 && !strcmp(name + n - 3, ".gz")) name[n -= 3] = 0;
+    for (size_t i = 0; i < CLI_COUNT(ends); i++) {
+        size_t k = strlen(ends[i]);
+        if (n > k && !strcmp(name + n - k, ends[i])) return true;
+    }
+    return false;
+}
+
+/* Characters, or bytes where there are too many of them or the text is not UTF-8. */
+static vkt_status open_text(const init_options *o, const char *source, init_data *d)
+{
+    d->tokenizer = "chars";
+    vkt_status st = try_open(o, source, VKT_CLASSIFY, d);
+    if (st == VKT_IO || (st == VKT_OK && d->info.n_outputs <= MOST_CHARS)) return st;
+    d->tokenizer = "bytes";
+    return try_open(o, source, VKT_CLASSIFY, d);
+}
+
+/* A large text gets a tokenizer of its own, NAME.tokenizer.json, fewer and longer tokens. */
+static int train_tokenizer(const init_options *o, init_data *d, const char *name)
+{
+    vkt_tokenizer *t = NULL;
+    const char *file = cli_text("%s.tokenizer.json", name);
+    static char kept[128];
+    if (!d->info.context || !d->path || d->info.n_tokens[VKT_TRAIN] < BPE_FROM) return CLI_OK;
+    if (cli_exists(file) && !o->force) {
+        cli_error("init: '%s' is there already: --force overwrites it", file);
+        return CLI_USAGE;
+    }
+    snprintf(kept, sizeof kept, "%s", file);
+    printf("a tokenizer of %d tokens for this text ...\n", BPE_TOKENS);
+    fflush(stdout);
+    vkt_status st = vkt_tokenizer_train(&d->path, 1, BPE_TOKENS, &t);
+    if (st != VKT_OK) return cli_exit_code(st);
+    char *json = vkt_tokenizer_json(t);
+    FILE *f = fopen(kept, "wb");
+    bool ok = f && fputs(json, f) >= 0;
+    if (f) ok = fclose(f) == 0 && ok;
+    free(json);
+    vkt_tokenizer_destroy(&t);
+    if (!ok) {
+        cli_error("init: can't write '%s'", kept);
+        return CLI_DATA;
+    }
+    d->tokenizer = kept;
+    return cli_exit_code(try_open(o, d->source, VKT_CLASSIFY, d));
+}
+
+/* ---- looking ---- */
+
+static vkt_status look(const init_options *o, const char *path, init_data *d)
 {
     vkt_status st;
-    *d = (data) { .path = path };
+    *d = (init_data) { .path = path, .label = o->label };
     last_error[0] = 0;
     vkt_log_set(keep_error, NULL, VKT_LOG_ERROR);
-    if (!strcmp(path, "digits") && !cli_exists(path)) {
+    bool digits = !strcmp(path, "digits"), novel = !strcmp(path, "novel");
+    if ((digits || novel) && !cli_exists(path)) {
         d->path = NULL;
-        st = try_open(o, "digits", VKT_CLASSIFY, d);
+        st = digits ? try_open(o, "digits", VKT_CLASSIFY, d) : open_text(o, "novel", d);
     } else if (!cli_exists(path)) {
         snprintf(last_error, sizeof last_error, "no file or folder '%.500s'", path);
         st = VKT_IO;
     } else if (!cli_is_folder(path)) {
-        st = open_csv(o, d);
+        st = o->task == 3 || has_text_name(path) ? open_text(o, "text", d) : open_csv(o, d);
+    } else if (o->task == 3) {
+        st = open_text(o, "text", d);
     } else {
         st = try_open(o, "idx", VKT_CLASSIFY, d);
         if (st != VKT_OK) st = try_open(o, "images", VKT_CLASSIFY, d);
+        if (st != VKT_OK) {
+            /* What can't be read as text either: then what the pictures' reader says is kept. */
+            char said[sizeof last_error];
+            memcpy(said, last_error, sizeof said);
+            if (open_text(o, "text", d) == VKT_OK)
+                st = VKT_OK;
+            else
+                memcpy(last_error, said, sizeof said);
+        }
     }
     cli_log_open(&o->common);
     if (st != VKT_OK) cli_error("init: %s", last_error);
     return st;
-}
-
-/* ---- the recipe ---- */
-
-static uint64_t clamp(double v, double low, double high)
-{
-    return (uint64_t)fmin(fmax(v, low), high);
-}
-
-/* Text in double quotes for YAML, escaped. */
-static void quoted(FILE *f, const char *s)
-{
-    fputc('"', f);
-    for (; *s; s++) {
-        unsigned char b = (unsigned char)*s;
-        if (b == '"' || b == '\\')
-            fprintf(f, "\\%c", b);
-        else if (b < 32 || b == 127)
-            fprintf(f, "\\x%02x", b);
-        else
-            fputc(b, f);
-    }
-    fputc('"', f);
-}
-
-static void write_recipe(FILE *f, const init_options *o, const data *d, const char *name)
-{
-    double n = (double)d->info.n[VKT_TRAIN], valid = (double)d->info.n[VKT_VALID];
-    uint64_t batch = 8;
-    while (batch < 64 && 20.0 * (double)batch < n) batch *= 2;
-    double epoch = fmax(n / (double)batch, 1);
-    uint64_t steps = clamp(10 * epoch, 200, 5000),
-             every = clamp((double)steps / 20, 10, epoch > 10 ? epoch : 10);
-    uint64_t width = clamp(pow(2, round(log2(sqrt((double)d->info.n_inputs) * 8))), 32, 256);
-    bool classes = d->task == VKT_CLASSIFY;
-    fprintf(
-        f,
-        "# A starter recipe, written by `vktrain init`. It is plain on purpose: a small model, a "
-        "plain\n"
-        "# optimizer, a constant rate, nothing else. First see that it learns; then tune, in this "
-        "order:\n"
-        "#   vktrain train RECIPE                    does it learn, clearly better than chance?\n"
-        "#   vktrain study batch-size RECIPE         speed: the largest batch that pays\n"
-        "#   vktrain study lr RECIPE                 the rate, and whether training is stable "
-        "above it\n"
-        "#   vktrain study warmup|clip RECIPE        only where that says unstable\n"
-        "#   vktrain study search RECIPE --space F   rate, decay, dropout and the like together\n"
-        "#   vktrain report RUN                      curves and what they say: overfitting?\n");
-    fprintf(f, "name: ");
-    quoted(f, name);
-    fprintf(
-        f,
-        "\nnote: first look         # why this run; `vktrain runs` shows it\ndata:\n  source: %s\n",
-        d->source);
-    if (d->path) {
-        fprintf(f, "  path: ");
-        quoted(f, d->path);
-        fputc('\n', f);
-    }
-    if (o->label && !strcmp(d->source, "csv")) {
-        fprintf(f, "  label: ");
-        quoted(f, o->label);
-        fputc('\n', f);
-    }
-    if (!classes) fprintf(f, "  task: regress\n");
-    fprintf(f, "  # %llu training, %llu validation, %llu test examples of %u inputs\n",
-            (unsigned long long)d->info.n[VKT_TRAIN], (unsigned long long)d->info.n[VKT_VALID],
-            (unsigned long long)d->info.n[VKT_TEST], d->info.n_inputs);
-    if (classes) fprintf(f, "  # %u classes: %.150s\n", d->info.n_outputs, d->classes);
-    fprintf(f,
-            "  valid_fraction: 0.1     # kept from training: chooses the checkpoint, judges what "
-            "you tune\n"
-            "model:\n%s  - linear: %llu\n  - relu\n  - linear: %llu\n  - relu\n"
-            "  - linear                # as many outputs as the data needs\n",
-            d->info.input_rank > 1 ? "  - flatten\n" : "", (unsigned long long)width,
-            (unsigned long long)width);
-    fprintf(f,
-            "optim:\n  rule: adam\n  lr: 0.001               # the first thing to tune: vktrain "
-            "study lr\n"
-            "  weight_decay: 0         # regularisation: when the report says overfitting\n"
-            "  clip: 0                 # the gradient's norm is logged; vktrain study clip finds a "
-            "limit\n"
-            "schedule:\n  kind: constant          # a decay (cosine, linear) pays once the rest is "
-            "tuned\n"
-            "  warmup: 0               # vktrain study warmup, where a higher rate is unstable\n");
-    fprintf(
-        f,
-        "train:\n  steps: %llu              # %.3g passes over the data; longer is better and "
-        "slower to tune\n"
-        "  batch: %llu               # for speed, not for the result: vktrain study batch-size\n"
-        "eval:\n  every: %llu               # steps\n",
-        (unsigned long long)steps, (double)steps / epoch, (unsigned long long)batch,
-        (unsigned long long)every);
-    if (classes && valid < 1000)
-        fprintf(f,
-                "checkpoint:\n  metric: loss            # %.0f validation examples: accuracy would "
-                "come in steps of %.2g%%\n",
-                valid, 100 / fmax(valid, 1));
 }
 
 /* The recipe must be one. */
@@ -225,31 +197,36 @@ static void name_of(const char *path, char *out, size_t n)
     if (!*out) snprintf(out, n, "mine");
 }
 
-static int write_file(const init_options *o, const data *d, const char *name)
+static int write_file(const init_options *o, init_data *d, const char *name)
 {
     char path[200];
     snprintf(path, sizeof path, "%s", o->out ? o->out : cli_text("%s.yaml", name));
     if (!strcmp(path, "-")) {
-        write_recipe(stdout, o, d, name);
+        init_write_recipe(stdout, d, name);
         return CLI_OK;
     }
     if (cli_exists(path) && !o->force) {
         cli_error("init: '%s' is there already: --force overwrites it, -o writes elsewhere", path);
         return CLI_USAGE;
     }
+    int made = train_tokenizer(o, d, name);
+    if (made) return made;
     FILE *f = fopen(path, "wb");
-    if (f) write_recipe(f, o, d, name);
+    if (f) init_write_recipe(f, d, name);
     if (!f || ferror(f) | fclose(f)) {
         cli_error("init: can't write '%s'", path);
         return CLI_DATA;
     }
     int rc = check_recipe(path);
     if (rc) return rc;
-    printf("%s: %s, %s training examples, %s\n\nnext\n  vktrain train %s\n  vktrain study lr %s\n",
-           path, d->source, cli_count(d->info.n[VKT_TRAIN]),
-           d->task == VKT_CLASSIFY ? cli_text("%u classes", d->info.n_outputs)
-                                   : "a number to predict",
-           cli_word(path), cli_word(path));
+    if (d->info.context)
+        printf("%s: %s, %s training tokens, a vocabulary of %u", path, d->source,
+               cli_count(d->info.n_tokens[VKT_TRAIN]), d->info.n_outputs);
+    else
+        printf("%s: %s, %s training examples, %s", path, d->source, cli_count(d->info.n[VKT_TRAIN]),
+               d->task == VKT_CLASSIFY ? cli_text("%u classes", d->info.n_outputs)
+                                       : "a number to predict");
+    printf("\n\nnext\n  vktrain train %s\n  vktrain study lr %s\n", cli_word(path), cli_word(path));
     return CLI_OK;
 }
 
@@ -258,16 +235,18 @@ static int run(void *options)
     const init_options *o = options;
     char name[64], answer[1024];
     const char *path = o->common.n_args ? o->common.args[0] : NULL;
-    data d;
+    init_data d;
     if (!path && !cli_is_terminal(stdin)) {
-        cli_error("init: what is to be learned is missing: a CSV file, a folder of IDX files or of "
-                  "pictures, or `digits`");
+        cli_error(
+            "init: what is to be learned is missing: a CSV file, a text, a folder of IDX files, "
+            "of pictures or of texts, or `digits`");
         return CLI_USAGE;
     }
     if (!path) {
-        printf("Data (a CSV file, a folder of IDX files, a folder with a folder of pictures for "
-               "each class;\n"
-               "empty: the built-in digits): ");
+        printf(
+            "Data (a CSV file, a text, a folder of IDX files, a folder with a folder of pictures "
+            "for each class;\n"
+            "empty: the built-in digits): ");
         fflush(stdout);
         if (!fgets(answer, sizeof answer, stdin)) return CLI_USAGE;
         answer[strcspn(answer, "\r\n")] = 0;
@@ -284,11 +263,13 @@ const cli_command cmd_init = {
     .args = "[DATA]",
     .summary = "look at the data and write a commented starter recipe",
     .details =
-        "DATA is a CSV file, a folder of IDX files, a folder of pictures (a folder for each\n"
-        "class), or digits. Without it you are asked. The recipe is plain on purpose and says\n"
+        "DATA is a CSV file, a text (.txt, .md, .jsonl, or a folder of them), a folder of IDX\n"
+        "files, a folder of pictures (a folder for each class), digits or novel. Without it you "
+        "are asked. The recipe is plain on purpose and says\n"
         "what to tune next.\n"
         "examples: vktrain init wine.csv --label quality\n"
-        "          vktrain init pictures/ -o birds.yaml",
+        "          vktrain init pictures/ -o birds.yaml\n"
+        "          vktrain init letters.txt",
     .max_args = 1,
     .flags = flags,
     .options_bytes = sizeof(init_options),

@@ -45,41 +45,53 @@ static uint32_t n_shaders(void)
     return n;
 }
 
-/* What is added to the result, with every shader: alone, after a bias and an activation that saves
- * its input, and in the second and the first micro-batch of a step; in 16 bits too, where they lie
- * in pairs and where a row tears one. */
+/* What is added to the result, with every shader: alone, and after a bias and an activation that
+ * saves its input; in 16 bits too, where they lie in pairs and where a row tears one. */
 static const char *sample_residual(vkt_graph *g, uint32_t i)
 {
-    static const struct {
-        const char *name;
-        vkt_act act;
-        bool bias;
-        uint32_t micro; /* 1 + it; 0: not accumulated */
-    } s[] = {
-        { "plus", VKT_ACT_NONE, false, 0 },
-        { "bias gelu plus", VKT_ACT_GELU, true, 0 },
-        { "accumulated", VKT_ACT_NONE, false, 2 },
-        { "first micro-batch", VKT_ACT_NONE, false, 1 },
-    };
     static const vkt_dtype dtypes[] = { VKT_F32, VKT_F16, VKT_BF16 };
     static char name[64];
-    uint32_t j = i % VKT_COUNT(s), d = i / VKT_COUNT(s) % VKT_COUNT(dtypes),
-             kernel = kernel_at(i / VKT_COUNT(s) / VKT_COUNT(dtypes)), odd = j & 1 & d;
+    uint32_t act = i & 1, d = i / 2 % VKT_COUNT(dtypes),
+             kernel = kernel_at(i / 2 / VKT_COUNT(dtypes)), odd = act && d;
     if (!kernel) return NULL;
     vkt__product p = { (vkt_layout)(i % 3), 34 - odd, 66 - odd, 38 - odd, dtypes[d], dtypes[d], 0 };
+    vkt_tensor *in[5] = { NULL };
+    operands(g, &p, in);
+    if (act) in[2] = vkt__sample1(g, p.N);
+    in[4] = sample_of(g, p.M, p.N, p.out);
+    vkt__op(g, &vkt__op_matmul, in, VKT_COUNT(in),
+            (vkt_attr) { .matmul = { .layout = p.layout,
+                                     .act = act ? VKT_ACT_GELU : VKT_ACT_NONE,
+                                     .out = p.out,
+                                     .kernel = kernel } });
+    snprintf(name, sizeof name, "%splus, %s, kernel %u", act ? "bias gelu " : "",
+             vkt_dtype_name(p.in), kernel);
+    return name;
+}
+
+/* The step block of the second micro-batch, or of the first, which is zeros. */
+static vkt_tensor *micro_batch(vkt_graph *g, bool first)
+{
+    vkt_tensor *step = vkt_step(g);
+    return first ? vkt__sample(g, step->shape, VKT_U32, VKT_HINT_CYCLE, 1) : step;
+}
+
+/* Accumulation with every shader. */
+static const char *sample_accumulated(vkt_graph *g, uint32_t i)
+{
+    static char name[64];
+    uint32_t kernel = kernel_at(i / 2);
+    if (!kernel) return NULL;
+    bool narrow = !strncmp(vkt__matmul_kernel_name(kernel), "matrix", 6); /* 16 bits only */
+    vkt__product p = { VKT_TN, 34, 66, 38, narrow ? VKT_F16 : VKT_F32, VKT_F32, 0 };
     vkt_tensor *in[6] = { NULL };
     operands(g, &p, in);
-    if (s[j].bias) in[2] = vkt__sample1(g, p.N);
-    in[4] = sample_of(g, p.M, p.N, p.out);
-    in[5] = !s[j].micro       ? NULL
-            : s[j].micro == 2 ? vkt_step(g)
-                              : vkt__sample(g, vkt_tensor_shape(vkt_step(g)), VKT_U32,
-                                            VKT_HINT_CYCLE, 1); /* zeros */
-    vkt__op(
-        g, &vkt__op_matmul, in, 6,
-        (vkt_attr) {
-            .matmul = { .layout = p.layout, .act = s[j].act, .out = p.out, .kernel = kernel } });
-    snprintf(name, sizeof name, "%s, %s, kernel %u", s[j].name, vkt_dtype_name(p.in), kernel);
+    in[4] = sample_of(g, p.M, p.N, VKT_F32);
+    in[5] = micro_batch(g, i & 1);
+    vkt__op(g, &vkt__op_matmul_act_bwd, in, VKT_COUNT(in),
+            (vkt_attr) { .matmul = { .layout = p.layout, .kernel = kernel } });
+    snprintf(name, sizeof name, "%s, kernel %u", i & 1 ? "first micro-batch" : "accumulated",
+             kernel);
     return name;
 }
 
@@ -194,7 +206,7 @@ const char *vkt__matmul_act_bwd_sample(vkt_graph *g, uint32_t i)
              which = by_kernel ? j / ODD / 3 : 0;
     bool half = which >= n_shaders();
     uint32_t kernel = by_kernel ? kernel_at(half ? which - n_shaders() : which) : 0;
-    if (by_kernel && !kernel) return NULL;
+    if (by_kernel && !kernel) return plus ? sample_accumulated(g, i - ACTS - of_kernels) : NULL;
     vkt_act act = by_kernel ? VKT_ACT_SILU : (vkt_act)(i + 1);
     vkt_dtype dtype = !half ? VKT_F32 : odd ? VKT_BF16 : VKT_F16;
     vkt__product p = { (vkt_layout)l, 34 - odd, 66 - odd, 22 - odd, dtype, dtype };
@@ -257,7 +269,7 @@ const char *vkt__matmul_sum_sample(vkt_graph *g, uint32_t i)
                *v = s[i].derivative ? sample_of(g, 19, 33, s[i].out) : NULL,
                *r = s[i].plus ? sample_of(g, 19, 33, s[i].out) : NULL;
     vkt__op(g, &vkt__op_matmul_sum,
-            (vkt_tensor *[]) { parts, NULL, bias, v, r, s[i].step ? vkt_step(g) : NULL }, 6,
-            (vkt_attr) { .matmul = { .act = s[i].act, .out = s[i].out } });
+            (vkt_tensor *[]) { parts, NULL, bias, v, r, s[i].step ? micro_batch(g, false) : NULL },
+            6, (vkt_attr) { .matmul = { .act = s[i].act, .out = s[i].out } });
     return s[i].name;
 }

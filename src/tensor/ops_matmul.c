@@ -222,8 +222,10 @@ static void matmul_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, 
 {
     vkt_act act = n->attr.matmul.act;
     vkt_tensor *a = n->in[0], *b = n->in[1], *d;
-    VKT_ASSERT(!n->in[R]); /* a rewrite puts it there, after differentiation */
+    /* After differentiation rewrites add more: after relu the result no longer tells the slope. */
+    VKT_ASSERT(!n->in[STEP] && (!n->in[R] || act == VKT_ACT_NONE || n->out[1]));
     if (!dy[0]) return;
+    if (n->in[R] && vkt__needs(n->in[R])) dx[R] = dy[0];
     d = vkt__real(g, dy[0], n->out[0]);
     if (act != VKT_ACT_NONE) d = vkt__act_bwd(g, d, n->out[1] ? n->out[1] : n->out[0], act);
     if (n->in[2] && vkt__needs(n->in[2])) dx[2] = vkt_sum_rows(g, vkt_cast(g, d, VKT_F32));

@@ -26,7 +26,7 @@ typedef struct {
     uint32_t write, read; /* 1 + level; 0: never */
 } access;
 
-static bool overlaps(const vkt_tensor *a, const vkt_tensor *b)
+bool vkt__overlap(const vkt_tensor *a, const vkt_tensor *b)
 {
     if (a == b) return true;
     if (!a->bound || !b->bound) return false;
@@ -52,7 +52,7 @@ static uint32_t conflict(const accesses *a, const vkt_tensor *t, bool write)
     }
     for (size_t k = 0; k < a->n_bound; k++) {
         const access *x = &a->list[a->bound[k]];
-        if (!overlaps(x->t, t)) continue;
+        if (!vkt__overlap(x->t, t)) continue;
         level = VKT_MAX(level, x->write);
         if (write) level = VKT_MAX(level, x->read);
     }

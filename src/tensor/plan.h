@@ -5,6 +5,8 @@
 
 #include "tensor/op.h"
 
+/* Whether two tensors that are no views share memory: planned ones are known only as themselves. */
+bool vkt__overlap(const vkt_tensor *a, const vkt_tensor *b);
 /* Whether the planner gives it memory of its own. */
 bool vkt__is_planned(const vkt_tensor *t);
 /* Bytes it takes in the slab; with a guard behind it when reuse is off, for tests. */

@@ -3,9 +3,9 @@
 
 /* In this order. Passes before differentiation first. */
 static const vkt__pass *const passes[] = {
-    &vkt__pass_residual_norm, &vkt__pass_batch_norm, &vkt__pass_batch_pool,   &vkt__pass_act,
-    &vkt__pass_act_bwd,       &vkt__pass_residual,   &vkt__pass_relu_dropout, &vkt__pass_chain,
-    &vkt__pass_precision,     &vkt__pass_split,
+    &vkt__pass_residual_norm, &vkt__pass_batch_norm, &vkt__pass_batch_pool, &vkt__pass_act,
+    &vkt__pass_act_bwd,       &vkt__pass_residual,   &vkt__pass_accumulate, &vkt__pass_relu_dropout,
+    &vkt__pass_chain,         &vkt__pass_precision,  &vkt__pass_split,
 };
 static_assert(VKT_COUNT(passes) <= VKT_MAX_PASSES, "vkt_graph.rewrites has a place for each");
 

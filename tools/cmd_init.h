@@ -1,0 +1,18 @@
+/* What vktrain init found out about the data, and the recipe for it. */
+#ifndef CMD_INIT_H
+#define CMD_INIT_H
+
+#include "cli.h"
+
+typedef struct init_data {
+    const char *source, *path, *label; /* as the recipe has them; NULL: not there */
+    const char *tokenizer;             /* text */
+    vkt_task task;
+    vkt_dataset_info info; /* texts belong to the data set that is closed again: not used */
+    char classes[200];
+} init_data;
+
+/* YAML with comments. The data set's numbers must be in d->info. */
+void init_write_recipe(FILE *f, const init_data *d, const char *name);
+
+#endif

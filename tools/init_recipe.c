@@ -1,0 +1,169 @@
+/* The starter recipes that vktrain init writes: of tables and pictures, and of text. Plain on
+ * purpose; the comments say what to tune next. */
+#include <math.h>
+#include <string.h>
+
+#include "cmd_init.h"
+
+static uint64_t clamp(double v, double low, double high)
+{
+    return (uint64_t)fmin(fmax(v, low), high);
+}
+
+/* Text in double quotes for YAML, escaped. */
+static void quoted(FILE *f, const char *s)
+{
+    fputc('"', f);
+    for (; *s; s++) {
+        unsigned char b = (unsigned char)*s;
+        if (b == '"' || b == '\\')
+            fprintf(f, "\\%c", b);
+        else if (b < 32 || b == 127)
+            fprintf(f, "\\x%02x", b);
+        else
+            fputc(b, f);
+    }
+    fputc('"', f);
+}
+
+static void write_head(FILE *f, const init_data *d, const char *name)
+{
+    fprintf(
+        f,
+        "# A starter recipe, written by `vktrain init`. It is plain on purpose: a small model, a "
+        "plain\n"
+        "# optimizer, a constant rate, nothing else. First see that it learns; then tune, in this "
+        "order:\n"
+        "#   vktrain train RECIPE                    does it learn, clearly better than chance?\n"
+        "#   vktrain study batch-size RECIPE         speed: the largest batch that pays\n"
+        "#   vktrain study lr RECIPE                 the rate, and whether training is stable "
+        "above it\n"
+        "#   vktrain study warmup|clip RECIPE        only where that says unstable\n"
+        "#   vktrain study search RECIPE --space F   rate, decay, dropout and the like together\n"
+        "#   vktrain report RUN                      curves and what they say: overfitting?\n");
+    fprintf(f, "name: ");
+    quoted(f, name);
+    fprintf(
+        f,
+        "\nnote: first look         # why this run; `vktrain runs` shows it\ndata:\n  source: %s\n",
+        d->source);
+    if (d->path) {
+        fprintf(f, "  path: ");
+        quoted(f, d->path);
+        fputc('\n', f);
+    }
+}
+
+static void write_examples(FILE *f, const init_data *d, const char *name)
+{
+    double n = (double)d->info.n[VKT_TRAIN], valid = (double)d->info.n[VKT_VALID];
+    uint64_t batch = 8;
+    while (batch < 64 && 20.0 * (double)batch < n) batch *= 2;
+    double epoch = fmax(n / (double)batch, 1);
+    uint64_t steps = clamp(10 * epoch, 200, 5000),
+             every = clamp((double)steps / 20, 10, epoch > 10 ? epoch : 10);
+    uint64_t width = clamp(pow(2, round(log2(sqrt((double)d->info.n_inputs) * 8))), 32, 256);
+    bool classes = d->task == VKT_CLASSIFY;
+    write_head(f, d, name);
+    if (d->label && !strcmp(d->source, "csv")) {
+        fprintf(f, "  label: ");
+        quoted(f, d->label);
+        fputc('\n', f);
+    }
+    if (!classes) fprintf(f, "  task: regress\n");
+    fprintf(f, "  # %llu training, %llu validation, %llu test examples of %u inputs\n",
+            (unsigned long long)d->info.n[VKT_TRAIN], (unsigned long long)d->info.n[VKT_VALID],
+            (unsigned long long)d->info.n[VKT_TEST], d->info.n_inputs);
+    if (classes) fprintf(f, "  # %u classes: %.150s\n", d->info.n_outputs, d->classes);
+    fprintf(f,
+            "  valid_fraction: 0.1     # kept from training: chooses the checkpoint, judges what "
+            "you tune\n"
+            "model:\n%s  - linear: %llu\n  - relu\n  - linear: %llu\n  - relu\n"
+            "  - linear                # as many outputs as the data needs\n",
+            d->info.input_rank > 1 ? "  - flatten\n" : "", (unsigned long long)width,
+            (unsigned long long)width);
+    fprintf(f,
+            "optim:\n  rule: adam\n  lr: 0.001               # the first thing to tune: vktrain "
+            "study lr\n"
+            "  weight_decay: 0         # regularisation: when the report says overfitting\n"
+            "  clip: 0                 # the gradient's norm is logged; vktrain study clip finds a "
+            "limit\n"
+            "schedule:\n  kind: constant          # a decay (cosine, linear) pays once the rest is "
+            "tuned\n"
+            "  warmup: 0               # vktrain study warmup, where a higher rate is unstable\n");
+    fprintf(
+        f,
+        "train:\n  steps: %llu              # %.3g passes over the data; longer is better and "
+        "slower to tune\n"
+        "  batch: %llu               # for speed, not for the result: vktrain study batch-size\n"
+        "eval:\n  every: %llu               # steps\n",
+        (unsigned long long)steps, (double)steps / epoch, (unsigned long long)batch,
+        (unsigned long long)every);
+    if (classes && valid < 1000)
+        fprintf(f,
+                "checkpoint:\n  metric: loss            # %.0f validation examples: accuracy would "
+                "come in steps of %.2g%%\n",
+                valid, 100 / fmax(valid, 1));
+}
+
+/* A transformer that suits the number of tokens: more than it can learn from would only overfit. */
+typedef struct text_model {
+    uint64_t tokens; /* up to so many */
+    unsigned layers, heads, width, context;
+} text_model;
+static const text_model text_models[] = {
+    { 300000, 2, 2, 64, 64 },
+    { 3000000, 4, 4, 128, 64 },
+    { 30000000, 6, 6, 192, 128 },
+    { UINT64_MAX, 6, 8, 384, 256 },
+};
+
+static void write_text(FILE *f, const init_data *d, const char *name)
+{
+    const text_model *m = text_models;
+    uint64_t tokens = d->info.n_tokens[VKT_TRAIN];
+    while (tokens > m->tokens) m++;
+    double batch = 16, windows = (double)tokens / m->context,
+           valid = (double)d->info.n_tokens[VKT_VALID] / m->context;
+    uint64_t steps = clamp(10 * windows / batch, 300, 3000);
+    write_head(f, d, name);
+    fprintf(f,
+            "  tokenizer: %-12s # %u tokens; fewer, longer ones: vktrain tokenize --train N\n"
+            "  context: %u             # tokens that the model sees at a time\n"
+            "  # %llu training, %llu validation tokens\n"
+            "  valid_fraction: 0.1     # kept from training: chooses the checkpoint, judges what "
+            "you tune\n",
+            d->tokenizer, d->info.n_outputs, m->context, (unsigned long long)tokens,
+            (unsigned long long)d->info.n_tokens[VKT_VALID]);
+    fprintf(f,
+            "model:\n  - transformer:\n      layers: %u\n      heads: %u\n      width: %-17u"
+            "# small beside the text; grow it when training and validation loss stay together\n",
+            m->layers, m->heads, m->width);
+    fprintf(f,
+            "optim:\n  rule: adam\n  lr: 0.001               # the first thing to tune: vktrain "
+            "study lr\n"
+            "  weight_decay: 0         # regularisation: when the report says overfitting\n"
+            "  clip: 0                 # the gradient's norm is logged; vktrain study clip finds a "
+            "limit\n"
+            "schedule:\n  kind: constant          # a decay (cosine, linear) pays once the rest is "
+            "tuned\n"
+            "  warmup: 0               # vktrain study warmup, where a higher rate is unstable\n");
+    fprintf(f,
+            "train:\n  steps: %llu             # %.3g passes over the text; longer is better and "
+            "slower to tune\n"
+            "  batch: %.0f               # windows; for speed: vktrain study batch-size\n"
+            "eval:\n  every: %llu              # steps\n",
+            (unsigned long long)steps, (double)steps * batch / fmax(windows, 1), batch,
+            (unsigned long long)steps / 10);
+    if (valid > 500)
+        fprintf(f, "  sample: 500             # of %.0f validation windows, so that it is quick\n",
+                valid);
+}
+
+void init_write_recipe(FILE *f, const init_data *d, const char *name)
+{
+    if (d->info.context)
+        write_text(f, d, name);
+    else
+        write_examples(f, d, name);
+}
