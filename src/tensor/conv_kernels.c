@@ -35,10 +35,12 @@ static bool fits(uint32_t kernel, const vkt_caps *caps, const vkt__conv_geometry
     uint32_t per_group = q->co / q->attr->conv.groups;
     switch (kernel) {
     case CONV_ROWS_PAIRS:
-        if (!caps->int64 || per_group % 2) return false;
+        if (per_group % 2) return false;
         /* fall through */
-    case CONV_ROWS: /* no more trips than loops may have on CPU drivers (KERNELS.md, 8.1) */
-        return caps->subgroup_arith && caps->subgroup >= 4 && q->depth / STEPS < 60000;
+    case CONV_ROWS: /* Mesa's only, which is what 64-bit integers tell: SwiftShader's compiler dies
+                       of it. No more trips than loops may have there (KERNELS.md, 8.1). */
+        return caps->int64 && caps->subgroup_arith && caps->subgroup >= 4 &&
+               q->depth / STEPS < 60000;
     case CONV_TILED_32:
     case CONV_TILED_64:
         return kernels[kernel].bm / kernels[kernel].tm *
@@ -63,7 +65,7 @@ static uint32_t table(const vkt_caps *caps, const vkt__conv_geometry *q, bool dw
 {
     uint32_t per_group = q->co / q->attr->conv.groups;
     if (caps->klass == VKT_CLASS_CPU) {
-        if (!caps->int64 || per_group < caps->subgroup / 2) return CONV_NAIVE;
+        if (per_group < caps->subgroup / 2) return CONV_NAIVE;
         if (per_group > caps->subgroup && fits(CONV_ROWS_PAIRS, caps, q)) return CONV_ROWS_PAIRS;
         return fits(CONV_ROWS, caps, q) ? CONV_ROWS : CONV_NAIVE;
     }
