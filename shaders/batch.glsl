@@ -1,5 +1,6 @@
 /* Shared by the batch norm kernels: x [rows, cols] in groups of group_rows (ghost batches; the last may be shorter), each
- * cut in chunks of rows; an invocation works on one chunk and one element of channels. */
+ * cut in chunks of rows; an invocation works on one chunk and one element of channels. Included where FIXED is declared: by
+ * the running mean and variance [C], one group. */
 layout(push_constant, scalar) uniform Push { batch_norm_params p; };
 #include "elems.glsl"
 
@@ -13,4 +14,11 @@ bool my_chunk(out uint chunk, out uint group, out uint c, out uvec2 rows)
     uint end = min((group + 1) * p.group_rows, p.rows), begin = group * p.group_rows + (chunk - group * p.per_group) * p.chunk;
     rows = uvec2(min(begin, end), min(begin + p.chunk, end));
     return group < p.groups;
+}
+
+/* 1 / standard deviation; FIXED: out of a variance. */
+elem rstd_at(uint i)
+{
+    elem rstd = LOAD(p.rstd, i);
+    return FIXED != 0 ? elem(1.0) / sqrt(rstd + p.eps) : rstd;
 }

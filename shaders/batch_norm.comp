@@ -13,9 +13,7 @@ void main()
     uint chunk, group, c, wide = p.cols / W;
     uvec2 rows;
     if (!my_chunk(chunk, group, c, rows)) return;
-    elem mean = LOAD(p.mean, group * wide + c), scale = LOAD(p.rstd, group * wide + c);
-    if (FIXED != 0) scale = elem(1.0) / sqrt(scale + p.eps);
-    scale *= LOAD(p.w, c);
+    elem mean = LOAD(p.mean, group * wide + c), scale = rstd_at(group * wide + c) * LOAD(p.w, c);
     elem shift = LOAD(p.b, c);
     for (uint r = rows.x; r < rows.y; r++) {
         uint i = r * wide + c;

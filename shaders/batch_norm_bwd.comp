@@ -1,8 +1,9 @@
 #version 460
 /* dx = w rstd (g - mean(g) - h mean(g h)), means over the group by batch_norm_total's sums (b, r here), h = (x - mean)
- * rstd; dx may lie over g (dy here). Twin: batch_norm_bwd_ref. Ioffe & Szegedy 2015 (1502.03167). */
+ * rstd; dx may lie over g (dy here). FIXED: dx = w rstd g. Twin: batch_norm_bwd_ref. Ioffe & Szegedy 2015 (1502.03167). */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+layout(constant_id = 4) const uint FIXED = 0;
 #include "batch.glsl"
 
 void main()
@@ -11,9 +12,13 @@ void main()
     uvec2 rows;
     if (!my_chunk(chunk, group, c, rows)) return;
     uint at = group * wide + c;
-    elem mean = LOAD(p.mean, at), rstd = LOAD(p.rstd, at), w = LOAD(p.w, c) * rstd;
+    elem mean = LOAD(p.mean, at), rstd = rstd_at(at), w = LOAD(p.w, c) * rstd;
     float n = float(min(p.group_rows, p.rows - group * p.group_rows));
-    elem mean_g = LOAD(p.b, at) / n, slope = LOAD(p.r, at) / n * rstd;
+    elem mean_g = elem(0.0), slope = elem(0.0);
+    if (FIXED == 0) {
+        mean_g = LOAD(p.b, at) / n;
+        slope = LOAD(p.r, at) / n * rstd;
+    }
     for (uint r = rows.x; r < rows.y; r++) {
         uint i = r * wide + c;
         STORE(p.out0, i, w * (LOAD(p.dy, i) - mean_g - (LOAD(p.x, i) - mean) * slope));

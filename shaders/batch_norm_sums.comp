@@ -6,6 +6,7 @@
 #include "common.glsl"
 
 layout(constant_id = 3) const int ACT = 0;
+layout(constant_id = 4) const uint FIXED = 0;
 #include "batch.glsl"
 
 void main()
@@ -13,7 +14,7 @@ void main()
     uint chunk, group, c, wide = p.cols / W;
     uvec2 rows;
     if (!my_chunk(chunk, group, c, rows)) return;
-    elem mean = LOAD(p.mean, group * wide + c), rstd = LOAD(p.rstd, group * wide + c);
+    elem mean = LOAD(p.mean, group * wide + c), rstd = rstd_at(group * wide + c);
     elem sum_g = elem(0.0), sum_gh = elem(0.0);
     for (uint r = rows.x; r < rows.y; r++) {
         uint i = r * wide + c;

@@ -3,6 +3,7 @@
  * first row, so that a mean far from zero does not cancel. batch_finish merges the chunks. Twin: batch_stats_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+const uint FIXED = 0;
 #include "batch.glsl"
 
 void main()

@@ -208,10 +208,12 @@ struct batch_norm_params {
     ADDR(elems) r;
     ADDR(elems) out0;
     ADDR(elems) out1;
+    ADDR(elems) place; /* batch_norm_pool*.comp: u32, of each window */
     U32 rows, cols;
     U32 groups, group_rows, per_group, chunk;
     F32 eps;
     U32 flags;
+    U32 h, wd;         /* batch_norm_pool*.comp: of the pictures */
 };
 /* batch_finish.comp */
 struct batch_finish_params {
@@ -532,6 +534,10 @@ struct bench_fma_params {
     ADDR(f32s) z;
     U32 n, trips;
     F32 a, b;
+};
+struct bench_matrix_params {
+    ADDR(f32s) z;
+    U32 trips, pad;
 };
 struct bench_count_params {
     ADDR(u32s) z;

@@ -10,6 +10,7 @@
 #include "on_device.h"
 #include "tensor/ops.h"
 #include "train/import.h"
+#include "train/session.h"
 #include "train/safetensors.h"
 
 #define WEIGHTS "test_golden_layers_tmp.safetensors"
@@ -249,7 +250,12 @@ static void import(vkt_model *m, const json_t *tensors)
     }
     if (n) {
         REQUIRE_OK(vkt__safetensors_write(WEIGHTS, list, n, NULL, 0, NULL));
-        REQUIRE_OK(vkt__weights_import(WEIGHTS, gpu, m));
+        vkt__weights w;
+        REQUIRE_OK(vkt__weights_create(m, NULL, &w));
+        REQUIRE_OK(vkt__weights_download(gpu, m, NULL, &w));
+        REQUIRE_OK(vkt__weights_import(WEIGHTS, w.model, w.n_model, false));
+        REQUIRE_OK(vkt__weights_upload(gpu, m, NULL, &w));
+        vkt__weights_finish(&w);
     }
     for (size_t i = 0; i < n; i++) free(list[i].data);
 }

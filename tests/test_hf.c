@@ -5,6 +5,7 @@
 
 #include "base/os.h"
 #include "train/hf.h"
+#include "train/import.h"
 
 #define DIR "test_hf_tmp"
 
@@ -121,7 +122,7 @@ static vkt_status load(const char *folder, const char *name, uint64_t columns, f
 {
     vkt__st_tensor t = { .name = name, .dtype = "F32", .rank = 2, .shape = { 2, columns } };
     t.data = out;
-    return vkt__hf_weights_load(folder, &t, 1);
+    return vkt__weights_import(folder, &t, 1, true);
 }
 
 static void weights_are_widened(void **state)
@@ -188,6 +189,7 @@ static void weights_in_shards_and_wrong_ones(void **state)
     REQUIRE_LOGGED("has no weight_map of tensors and file names");
     REQUIRE_OK(vkt__mkdirs(DIR "/p"));
     put(DIR "/p/pytorch_model.bin", "x");
+    put(DIR "/p/config.json", "{}");
     REQUIRE_STATUS(load(DIR "/p", "a", 3, out), VKT_FORMAT);
     REQUIRE_LOGGED("pytorch_model.bin is not read, save it as safetensors");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);

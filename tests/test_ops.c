@@ -410,6 +410,70 @@ static void tuned_choices_are_kept_and_checked(void **state)
     REQUIRE_OK(vkt__remove_tree(dir));
 }
 
+static void fill_with_small_numbers(vkt_tensor *t)
+{
+    uint16_t data[64 * 64];
+    for (uint64_t i = 0; i < t->count; i++) vkt__sample_encode(t, i, (double)(i * 7 % 5) - 2, data);
+    REQUIRE_OK(vkt_tensor_write(t, 0, data, t->bytes));
+}
+
+/* A product that asks for matrix units, of whole numbers: exact with them; where --cap takes them
+ * away no kernel of theirs fits any more, and the naive one gives the same. */
+static void matrix_units_are_used_only_where_they_are(void **state)
+{
+    enum { N = 64 };
+    (void)state;
+    static float got[N * N];
+    static uint16_t zeros[N * N];
+    const vkt__product p = { VKT_NN, N, N, N, VKT_F16, VKT_F32, 0 };
+    const vkt_caps *caps = vkt_gpu_caps(gpu);
+    uint32_t kernel = 1;
+    while (strncmp(vkt__matmul_kernel_name(kernel), "matrix", 6) != 0) kernel++;
+    for (uint32_t k = kernel; vkt__matmul_kernel_name(k) && !caps->coopmat; k++)
+        assert_false(vkt__matmul_fits(k, caps, &p) || vkt__matmul_is_candidate(k, caps, &p, true));
+    vkt_graph *g = vkt_graph_create(gpu);
+    vkt_tensor *in[] = { input(g, vkt_shape2(N, N), VKT_F16, zeros),
+                         input(g, vkt_shape2(N, N), VKT_F16, zeros) };
+    vkt_tensor *c = vkt__op(g, &vkt__op_matmul, in, 2,
+                            (vkt_attr) { .matmul = { .layout = VKT_NN, .kernel = kernel } });
+    for (int i = 0; i < 2; i++) fill_with_small_numbers(in[i]);
+    vkt_keep(c, "c");
+    REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+    char *text = vkt_graph_explain(g);
+    assert_non_null(
+        strstr(text, vkt__matmul_fits(kernel, caps, &p) ? "kernel matrix." : "kernel naive"));
+    free(text);
+    REQUIRE_OK(vkt_graph_run(g));
+    REQUIRE_OK(vkt_tensor_read(c, 0, got, sizeof got));
+    for (int i = 0; i < N * N; i++) {
+        int sum = 0;
+        for (int k = 0; k < N; k++)
+            sum += ((i / N * N + k) * 7 % 5 - 2) * ((k * N + i % N) * 7 % 5 - 2);
+        assert_true(got[i] == (float)sum);
+    }
+    destroy(&g);
+}
+
+/* Rounding errors are random and uniform: of sums vkt__tol; of two operands, each off by at most
+ * 2^-8 in bf16 and 2^-11 in fp16, sqrt(2/3) of that together, which leaves 8.3 and 11.3 bits. */
+static void products_keep_the_bits_of_their_type(void **state)
+{
+    (void)state;
+    vkt_accuracy a[VKT_N_ACCURACIES];
+    REQUIRE_OK(vkt_measure_accuracy(gpu, a));
+    assert_true(a[0].dtype == VKT_F32 && a[0].rms <= vkt__tol(VKT_F32, 1024) * 0x1p23);
+    assert_true(a[0].worst >= a[0].rms && a[1].worst >= a[1].rms && a[2].worst >= a[2].rms);
+    assert_true(a[1].dtype == VKT_BF16 && a[1].bits >= 8 && a[1].bits < 11);
+    assert_true(a[2].dtype == VKT_F16 && a[2].bits >= 11 && a[2].bits < 14);
+    assert_true(a[0].bits > a[2].bits);
+}
+
+static void without_matrix_units_none_are_seen(void **state)
+{
+    assert_false(vkt_gpu_caps(gpu)->coopmat);
+    matrix_units_are_used_only_where_they_are(state);
+}
+
 /* Each power of two once, forward and backward; those of which a choice is known only on request.
  */
 static void products_of_a_graph_are_listed_once(void **state)
@@ -459,6 +523,8 @@ int main(void)
         cmocka_unit_test(a_gradient_read_twice_is_not_fused),
         cmocka_unit_test(tuned_choices_are_kept_and_checked),
         cmocka_unit_test(products_of_a_graph_are_listed_once),
+        cmocka_unit_test(matrix_units_are_used_only_where_they_are),
+        cmocka_unit_test(products_keep_the_bits_of_their_type),
         cmocka_unit_test(validation_is_silent),
     }, small[] = {
         cmocka_unit_test(a_plan_of_several_chunks_runs),
@@ -466,6 +532,9 @@ int main(void)
     }, in_parts[] = {
         cmocka_unit_test(a_few_of_each_agree_in_parts),
         cmocka_unit_test(rewrites_change_nothing),
+        cmocka_unit_test(validation_is_silent),
+    }, no_matrix_units[] = {
+        cmocka_unit_test(without_matrix_units_none_are_seen),
         cmocka_unit_test(validation_is_silent),
     }, as_gpu[] = {
         cmocka_unit_test(kernels_agree_with_their_twins),
@@ -480,6 +549,9 @@ int main(void)
     vkt_gpu_destroy(&gpu);
     if (!open_gpu("alloc=1048576")) return 1;
     failed += cmocka_run_group_tests_name("ops, small allocations", small, NULL, NULL);
+    vkt_gpu_destroy(&gpu);
+    if (!open_gpu("coopmat=0")) return 1;
+    failed += cmocka_run_group_tests_name("ops, no matrix units", no_matrix_units, NULL, NULL);
     vkt_gpu_destroy(&gpu);
     if (!open_gpu("submit=0,groups=16")) return 1;
     failed += cmocka_run_group_tests_name("ops, each dispatch in three submissions", in_parts, NULL,

@@ -139,7 +139,7 @@ static void bad_schedules_are_refused(void **state)
     REFUSED(VKT_SCHED_LINEAR, s.final_ratio = 1.5, "final_ratio is 1.5; it must be in [0, 1]");
     REFUSED(VKT_SCHED_LINEAR, s.final_ratio = -0.1, "final_ratio is -0.1");
     REFUSED(VKT_SCHED_LINEAR, s.final_ratio = (double)NAN, "final_ratio is");
-    REFUSED(VKT_SCHED_CONSTANT, s.lr = 0, "learning rate is 0");
+    REFUSED(VKT_SCHED_CONSTANT, s.lr = -1, "learning rate is -1");
     REFUSED(VKT_SCHED_CONSTANT, s.lr = (double)INFINITY, "learning rate is inf");
     REFUSED(VKT_SCHED_CONSTANT, s.steps = 0, "0 training steps");
     REFUSED(VKT_SCHED_CONSTANT, (s.warmup = 200, s.warmup_included = true),
@@ -523,7 +523,7 @@ static const vkt_param params[] = {
     { "1.weight", { 1, { 10 } }, 768, 10, false },
     { "2.weight", { 2, { 60, 10 } }, 1024, 600, true },
 };
-static const vkt__flat flat = { params, 4, 1792, NULL, NULL };
+static const vkt__flat flat = { .params = params, .n = 4, .count = 1792 };
 
 static struct vkt_group_params group_at(const vkt__groups *t, size_t param)
 {

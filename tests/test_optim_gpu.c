@@ -410,7 +410,7 @@ static void failed_creation_leaves_nothing(void **state)
     uint64_t bytes = vkt_gpu_get_stats(gpu).bytes;
     vkt_optim_desc d = { .rule = VKT_ADAM };
     vkt_optim *o = NULL;
-    vkt__flat flat = { params, VKT_COUNT(params), COUNT, NULL, NULL }, empty = { 0 };
+    vkt__flat flat = { .params = params, .n = VKT_COUNT(params), .count = COUNT }, empty = { 0 };
     REQUIRE_STATUS(vkt__optim_create_flat(gpu, &d, &flat, &o), VKT_ARG);
     assert_null(o);
     d = (vkt_optim_desc) { .rule = VKT_SGD };

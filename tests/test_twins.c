@@ -99,17 +99,19 @@ static uint32_t results(const vkt_op *op)
 }
 
 /* The f32 inputs that a row has gradients for: not the weights of losses, a table of
- * angles, what is not a number.
+ * angles, running averages, what is not a number.
  */
 static size_t differentiable_inputs(const vkt_graph *g, const vkt_node *n, vkt_tensor **wrt)
 {
     bool weighs = n->op == &vkt__op_softmax_xent || n->op == &vkt__op_mse || n->op == &vkt__op_rope;
+    bool averages = n->op == &vkt__op_batch_norm || n->op == &vkt__op_batch_norm_pool;
     size_t n_wrt = 0;
     for (size_t i = 0; i < g->n_tensors && n_wrt < MOST_WRT; i++) {
         vkt_tensor *t = g->tensors[i];
         if (t->node || !t->name || t->dtype != VKT_F32 ||
             (weighs && t->hint.kind == VKT_HINT_POSITIVE))
             continue;
+        if (averages && (t == n->in[1] || t == n->in[2])) continue;
         wrt[n_wrt++] = t;
     }
     return n_wrt;

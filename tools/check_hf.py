@@ -58,6 +58,28 @@ def make(root):
         (root / name / "expected.json").write_text(json.dumps({"loss": loss_of(wide, ids), "n": len(ids) - 1}))
 
 
+def with_adapter(root, name):
+    """The model with a PEFT adapter added by PEFT's rules: W += alpha / r B A, the transpose where W is [in, out]."""
+    from safetensors.torch import load_file
+    model = AutoModelForCausalLM.from_pretrained(root / name, attn_implementation="eager", dtype=torch.float32).eval()
+    config = json.loads((root / (name + "-adapter") / "adapter_config.json").read_text())
+    tensors = load_file(root / (name + "-adapter") / "adapter_model.safetensors")
+    modules, changed = dict(model.named_modules()), 0
+    linear = {n for n, m in modules.items() if type(m).__name__ in ("Linear", "Conv1D") and n != "lm_head"}
+    assert config["peft_type"] == "LORA" and config["target_modules"] == "all-linear" and config["r"] == 3
+    for key, b in tensors.items():
+        if not key.endswith(".lora_B.weight"):
+            continue
+        module = key.removeprefix("base_model.model.").removesuffix(".lora_B.weight")
+        add = config["lora_alpha"] / config["r"] * b.double() @ tensors[key.replace("lora_B", "lora_A")].double()
+        with torch.no_grad():
+            modules[module].weight += (add.T if config["fan_in_fan_out"] else add).float()
+        linear.remove(module)
+        changed += b.abs().max().item() > 0
+    assert not linear and changed, (linear, changed)
+    return model
+
+
 def load(root):
     bad = 0
     for name in MODELS:
@@ -72,6 +94,12 @@ def load(root):
         ok = off <= 1e-5 and math.isclose(want, got, rel_tol=1e-6)
         bad += not ok
         print(f"{'ok  ' if ok else 'FAIL'} {name}: exported logits off by {off:.2g}, loss {got:.7f} against {want:.7f}")
+        off = (with_adapter(root, name)(x).logits - AutoModelForCausalLM.from_pretrained(
+            root / (name + "-merged"), attn_implementation="eager").eval()(x).logits).abs().max().item()
+        moved = (before(x).logits - with_adapter(root, name)(x).logits).abs().max().item()
+        bad += not off <= 1e-5 < moved
+        print(f"{'ok  ' if off <= 1e-5 < moved else 'FAIL'} {name}: adapter by PEFT's rules and merged: off by {off:.2g}"
+              f" (it moves logits by {moved:.2g})")
     sys.exit(bad != 0)
 
 

@@ -14,10 +14,15 @@ bad=0
 for name in $(ls -d */ | tr -d /); do
     # One step at a rate that changes nothing: the run's checkpoint holds the folder's weights.
     printf '%s\n' "init: $name" "data: {source: text, path: text.txt, context: 32, valid_fraction: 0.2, test_fraction: 0}" \
-        "optim: {lr: 1.0e-30}" "train: {steps: 1, batch: 2}" >recipe.yaml
+        "optim: {lr: 0}" "train: {steps: 1, batch: 2}" >recipe.yaml
     "$lab/with-driver" "$driver" "$program" train recipe.yaml --run "$name-run" --quiet >log 2>&1 || { cat log; exit 1; }
     "$lab/with-driver" "$driver" "$program" eval "$name-run" --data text.txt --json >got.json 2>log
     "$program" export "$name-run" --hf "$name-out" --quiet
+    # An adapter on every projection, and the whole with it merged.
+    { cat recipe.yaml; echo "lora: {rank: 3, targets: all-linear}"; } | sed 's/lr: 0/rule: adamw, lr: 0.1/; s/steps: 1/steps: 4/' >lora.yaml
+    "$lab/with-driver" "$driver" "$program" train lora.yaml --run "$name-lora" --quiet >log 2>&1 || { cat log; exit 1; }
+    "$program" export "$name-lora" --adapter "$name-adapter" --quiet
+    "$program" export "$name-lora" --hf "$name-merged" --quiet
     # Sums of some hundred float32 logits agree to about 1e-6 of themselves.
     python3 - "$name" <<'PY' || bad=1
 import json, sys

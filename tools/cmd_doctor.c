@@ -34,6 +34,21 @@ static void on_row(void *user, const vkt_check_result *r)
     fflush(stdout);
 }
 
+static vkt_status print_accuracy(vkt_gpu *gpu)
+{
+    vkt_accuracy a[VKT_N_ACCURACIES];
+    vkt_status st = vkt_measure_accuracy(gpu, a);
+    if (st != VKT_OK) return st;
+    printf("  products of 1024 terms, from fp32 operands to an fp32 result, against double:\n"
+           "    %-9s %-16s %14s %14s %11s\n",
+           "operands", "kernel", "worst, ulp", "rms, ulp", "bits kept");
+    for (size_t i = 0; i < CLI_COUNT(a); i++)
+        printf("    %-9s %-16s %14.1f %14.2f %11.1f\n", vkt_dtype_name(a[i].dtype), a[i].kernel,
+               a[i].worst, a[i].rms, a[i].bits);
+    printf("    ulp: 2^-23 of the result's root mean square\n");
+    return VKT_OK;
+}
+
 static vkt_status check(const doctor_options *o, const char *device)
 {
     vkt_gpu_desc desc = o->common.gpu;
@@ -47,6 +62,7 @@ static vkt_status check(const doctor_options *o, const char *device)
            vkt_gpu_type_name(c->type), c->driver);
     double start = cli_now();
     st = vkt_check_ops(gpu, on_row, &t);
+    if (st == VKT_OK && !o->common.quiet) st = print_accuracy(gpu);
     vkt_gpu_stats s = vkt_gpu_get_stats(gpu);
     printf("  %u pipelines in %.2f s, %s device memory at most, %u lanes, fp16 %s, int64 %s, "
            "matrix units %s\n",

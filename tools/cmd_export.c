@@ -3,7 +3,8 @@
 
 typedef struct export_options {
     cli_options common;
-    const char *out, *hf;
+    const char *out, *hf, *adapter, *gguf;
+    int type;
 } export_options;
 
 #define AT(field) offsetof(export_options, field)
@@ -12,15 +13,30 @@ static const cli_flag flags[] = {
       "its ending says the format: .onnx or .safetensors" },
     { "--hf", CLI_TEXT, AT(hf), "FOLDER", NULL,
       "a language model as transformers loads it: config.json, model.safetensors, the tokenizer" },
+    { "--gguf", CLI_TEXT, AT(gguf), "FILE", NULL, "a language model as llama.cpp loads it" },
+    { "--type", CLI_CHOICE, AT(type), "f32|f16", "f32", "with --gguf: of matrices" },
+    { "--adapter", CLI_TEXT, AT(adapter), "FOLDER", NULL,
+      "of a run with lora.rank the adapter alone, as PEFT loads it" },
     { 0 },
 };
 
 static int run(void *options)
 {
     const export_options *o = options;
-    const char *path = o->hf ? o->hf : o->out ? o->out : "model.onnx";
-    vkt_status st = o->hf ? vkt_export_hf(o->common.args[0], path)
-                          : vkt_export(&o->common.gpu, o->common.args[0], path);
+    const char *from = o->common.args[0], *path;
+    vkt_status st;
+    if (!!o->hf + !!o->out + !!o->adapter + !!o->gguf > 1 || (o->type && !o->gguf)) {
+        cli_error("export: one of -o, --hf, --gguf and --adapter at a time; --type is for --gguf");
+        return CLI_USAGE;
+    }
+    if (o->hf)
+        st = vkt_export_hf(from, path = o->hf);
+    else if (o->gguf)
+        st = vkt_export_gguf(from, path = o->gguf, (vkt_export_type)o->type);
+    else if (o->adapter)
+        st = vkt_export_adapter(from, path = o->adapter);
+    else
+        st = vkt_export(&o->common.gpu, from, path = o->out ? o->out : "model.onnx");
     if (st == VKT_OK) printf("%s\n", path);
     return cli_exit_code(st);
 }
@@ -28,14 +44,14 @@ static int run(void *options)
 const cli_command cmd_export = {
     .name = "export",
     .args = "RUN|CHECKPOINT",
-    .summary = "the model as ONNX, safetensors or a Hugging Face folder",
+    .summary = "the model as ONNX, safetensors, GGUF or a Hugging Face folder",
     .details =
         "ONNX: input [N, ...] is what the model was trained on (standardised; images with "
         "channels last), outputs are\n"
         "\"logits\" and \"probabilities\", or \"value\". The metadata key vktrain.schema says "
         "how inputs were made. A run\n"
         "folder stands for its best checkpoint. Of language models GPT-2's and Llama's "
-        "architectures have a folder.\n"
+        "architectures have a folder and a GGUF file; an adapter is merged into them.\n"
         "example: vktrain export runs/gpt --hf my-gpt",
     .min_args = 1,
     .max_args = 1,

@@ -1,6 +1,6 @@
-/* vktrain inspect: what a file holds, found by its content: safetensors, IDX, CSV (each of the last
- * two may be gzipped), a pack of images, a shard of tokens, a tokenizer, a run folder, a checkpoint
- * folder. */
+/* vktrain inspect: what a file holds, found by its content: safetensors, GGUF, IDX, CSV (each of
+ * the last two may be gzipped), a pack of images, a shard of tokens, a tokenizer, a run folder, a
+ * checkpoint folder. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +49,8 @@ static int inspect(const char *path)
     int n = gzread(f, head, sizeof head), rc;
     if (n >= 9 && head[8] == '{' && !head[7] && !head[6] && !head[5]) {
         rc = inspect_safetensors(path);
+    } else if (n >= 4 && !memcmp(head, "GGUF", 4)) {
+        rc = inspect_gguf(path);
     } else if (n >= 4 && !head[0] && !head[1] && head[2] >= 8 && head[2] <= 14 && head[3]) {
         gzseek(f, 4, SEEK_SET);
         rc = inspect_idx(path, f, head);
@@ -119,9 +121,10 @@ const cli_command cmd_inspect = {
     .name = "inspect",
     .args = "FILE...",
     .summary = "what a file or a run holds",
-    .details = "FILE is a safetensors, IDX or CSV file (the last two may be gzipped), a pack of "
-               "images, a shard of tokens, a tokenizer, a run folder, or a checkpoint folder; with "
-               "--augment a recipe.",
+    .details =
+        "FILE is a safetensors, GGUF, IDX or CSV file (the last two may be gzipped), a pack of "
+        "images, a shard of tokens, a tokenizer, a run folder, or a checkpoint folder; with "
+        "--augment a recipe.",
     .min_args = 1,
     .max_args = SIZE_MAX,
     .flags = flags,

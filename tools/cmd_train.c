@@ -98,6 +98,14 @@ static const char *mae_text(double mae)
     return isnan(mae) ? "" : cli_text("  mae %s", cli_number(mae));
 }
 
+static const char *perplexity_text(const vkt_train_result *r)
+{
+    return isfinite(r->valid_perplexity)
+               ? cli_text("  perplexity %s  %s bits per byte", cli_number(r->valid_perplexity),
+                          cli_number(r->valid_bits_per_byte))
+               : "";
+}
+
 /* Fields in the order they stand; those of the highest rank go first when the terminal is narrow.
  */
 static void draw_live(progress *s, const vkt_progress *p)
@@ -197,8 +205,8 @@ static void print_scores(const vkt_train_result *r)
                                  : cli_text(" (full set %+.2g against the sample)", r->sample_gap));
     }
     if (isfinite(r->valid_loss))
-        row("valid", "loss %s%s%s", cli_number(r->valid_loss), accuracy_text(r->valid_accuracy),
-            mae_text(r->valid_mae));
+        row("valid", "loss %s%s%s%s", cli_number(r->valid_loss), accuracy_text(r->valid_accuracy),
+            mae_text(r->valid_mae), perplexity_text(r));
     if (isfinite(r->test_loss))
         row("test", "loss %s%s%s", cli_number(r->test_loss), accuracy_text(r->test_accuracy),
             mae_text(r->test_mae));
@@ -235,11 +243,16 @@ static void print_gradient(const vkt_config *c, const vkt_train_result *r)
                       cli_count(r->n_skipped), cli_number(r->norm_p90)));
 }
 
+static bool is_text(const vkt_config *c)
+{
+    return !strcmp(c->data.source, "text") || !strcmp(c->data.source, "novel");
+}
+
 static void print_speed(const vkt_config *c, const vkt_train_result *r)
 {
-    row("speed", "%s steps in %s, %s ms a step, %s examples/s", cli_count(r->n_steps),
+    row("speed", "%s steps in %s, %s ms a step, %s %s/s", cli_count(r->n_steps),
         r->seconds < 60 ? cli_text("%.1f s", r->seconds) : cli_time(r->seconds),
-        cli_number(r->step_ms), cli_rate(r->items_per_s));
+        cli_number(r->step_ms), cli_rate(r->items_per_s), is_text(c) ? "tokens" : "examples");
     row("memory", "%s of device memory at most, %s planned", cli_bytes(r->device_bytes),
         cli_bytes(r->planned_bytes));
     if (r->input_wait > 0.1)
@@ -247,7 +260,8 @@ static void print_speed(const vkt_config *c, const vkt_train_result *r)
                       100 * r->input_wait, c->data_workers));
 }
 
-static void print_next(const train_options *o, const vkt_train_result *r, bool interrupted)
+static void print_next(const train_options *o, const vkt_config *c, const vkt_train_result *r,
+                       bool interrupted)
 {
     if (!*r->run_dir) return;
     printf("\nnext\n");
@@ -256,9 +270,12 @@ static void print_next(const train_options *o, const vkt_train_result *r, bool i
         for (size_t i = 0; i < o->set.n; i++) printf(" --set %s", cli_word(o->set.item[i]));
         printf(" --run %s --resume\n", cli_word(r->run_dir));
     }
-    if (*r->best_checkpoint)
-        printf("  vktrain eval %s --split test\n  vktrain predict %s INPUT...\n",
-               cli_word(r->run_dir), cli_word(r->run_dir));
+    if (*r->best_checkpoint) {
+        printf("  vktrain eval %s --split test\n", cli_word(r->run_dir));
+        printf(is_text(c) ? "  vktrain generate %s --prompt TEXT\n"
+                          : "  vktrain predict %s INPUT...\n",
+               cli_word(r->run_dir));
+    }
     printf("  vktrain runs\n");
 }
 
@@ -272,7 +289,7 @@ static void print_summary(const train_options *o, const vkt_config *c, const vkt
     print_gradient(c, r);
     print_speed(c, r);
     if (*r->best_checkpoint) row("checkpoint", "%s", r->best_checkpoint);
-    print_next(o, r, interrupted);
+    print_next(o, c, r, interrupted);
 }
 
 /* ---- the command ---- */

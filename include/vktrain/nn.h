@@ -81,6 +81,20 @@ typedef struct vkt_layer_type {
 } vkt_layer_type;
 const vkt_layer_type *vkt_layer_types(size_t *n);
 
+/* Low-rank adapters (LoRA: Hu et al. 2021, arXiv 2106.09685): y += alpha / rank * B A dropout(x) on
+ * chosen linear layers, with A [rank, in], B [out, rank], named LAYER.lora_A.weight and
+ * LAYER.lora_B.weight. B starts at zero, A with the deviation of PEFT's. Only they are trained. */
+typedef struct vkt_lora {
+    uint32_t rank;       /* 0: no adapters, all is trained */
+    float alpha;         /* 0: twice the rank */
+    float dropout;       /* of their input */
+    const char *targets; /* names of layers, or ends of names after a dot, with commas between them;
+                            "all-linear"; NULL: c_attn; q_proj and v_proj; every layer `linear` */
+} vkt_lora;
+#define VKT_LORA_ALL "all-linear"
+/* alpha / rank. */
+float vkt_lora_scale(const vkt_lora *l);
+
 typedef struct vkt_model_desc {
     const vkt_layer *layers;
     size_t n_layers;
@@ -88,6 +102,7 @@ typedef struct vkt_model_desc {
     uint32_t n_outputs;  /* classes or targets: what the last layer must give */
     const char *source;  /* file name for messages, or NULL */
     vkt_dtype precision; /* of its graphs' activations: f32, f16 or bf16. See vkt_graph_precision */
+    vkt_lora lora;
 } vkt_model_desc;
 
 typedef struct vkt_model vkt_model;
@@ -111,11 +126,11 @@ vkt_status vkt_model_values_changed(vkt_model *m);
 #define VKT_TOKEN_DOCUMENTS "token documents"
 /* Put the model into a graph: x [B, input...] -> logits [B, n_outputs]; a transformer: tokens
  * [B, T] u32 -> [B, T, n_outputs]. train: dropout is live, batch norm is by the batch and moves its
- * running averages. The parameter tensors are created once per graph; vkt_model_params gives them
- * for vkt_backward. */
+ * running averages. The parameter tensors are created once per graph; vkt_model_params gives those
+ * that are trained, for vkt_backward. */
 vkt_tensor *vkt_model_build(vkt_model *m, vkt_graph *g, vkt_tensor *x, bool train);
 vkt_tensor *const *vkt_model_params(vkt_model *m, vkt_graph *g, size_t *n);
-/* vkt_backward over all parameters, with gradients placed in the model's flat gradient buffer. */
+/* vkt_backward over what is trained, with gradients placed in the model's flat gradient buffer. */
 void vkt_model_backward(vkt_model *m, vkt_graph *g, vkt_tensor *loss);
 
 /* ---- generation ---- */
@@ -156,7 +171,8 @@ typedef struct vkt_param {
     vkt_shape shape;
     uint64_t offset; /* in elements, in the flat buffers; a multiple of VKT_PARAM_ALIGN */
     uint64_t count;
-    bool decay; /* weight decay applies by default: rank >= 2 */
+    bool decay;  /* weight decay applies by default: rank >= 2 */
+    bool frozen; /* beside adapters: not trained, no gradient, no moments */
     vkt_order order;
     vkt_dtype dtype; /* of state: f32, or u32 for a counter */
 } vkt_param;
@@ -168,9 +184,13 @@ uint64_t vkt_param_at(const vkt_param *p, uint64_t i);
  * optimizer does not know. Offsets are in elements of vkt_model_states. NULL past the end. */
 const vkt_param *vkt_model_state(const vkt_model *m, size_t i);
 vkt_buffer *vkt_model_states(const vkt_model *m);
-uint64_t vkt_model_state_count(const vkt_model *m); /* elements of that buffer */
-uint64_t vkt_model_count(const vkt_model *m);       /* parameters, without padding */
-uint64_t vkt_model_flat_count(const vkt_model *m);  /* elements of the flat buffers, with it */
+uint64_t vkt_model_state_count(const vkt_model *m);   /* elements of that buffer */
+uint64_t vkt_model_count(const vkt_model *m);         /* parameters, without padding */
+uint64_t vkt_model_trained_count(const vkt_model *m); /* those of them that are not frozen */
+uint64_t vkt_model_flat_count(const vkt_model *m);    /* elements of the values, with padding */
+/* Frozen parameters lie before all others; so many elements, with padding. Gradients and moments
+ * are buffers of what comes behind: element i of the values has its gradient at i - this. */
+uint64_t vkt_model_frozen_flat(const vkt_model *m);
 /* The device it was created on. */
 vkt_gpu *vkt_model_gpu(const vkt_model *m);
 vkt_buffer *vkt_model_values(const vkt_model *m);

@@ -166,9 +166,12 @@ vkt_tensor *vkt_rmsnorm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *
  * train: mean and variance of the batch, or of each ghost batch of `virtual_batch` examples in
  * order, the last of them shorter where B is no multiple; each ghost batch moves the running
  * averages by `momentum` and counts, as PyTorch's BatchNorm does when given the pieces one after
- * another. Otherwise by the running averages, which then only are read; that has no gradient.
- * Error: SHAPE also where a ghost batch has one value a channel, of which there is no variance.
- * Ioffe & Szegedy 2015 (arXiv 1502.03167); ghost batches: Hoffer et al. 2017 (arXiv 1705.08741). */
+ * another. Otherwise by the running averages, which then only are read and have no gradient: a
+ * frozen norm, whose x, w and b do have one. Examples whose loss weighs nothing (a picture that
+ * could not be read) count in mean and variance like any other; there are no others while training,
+ * whose batches run on over an epoch's end and are never padded (vkt_loader). Error: SHAPE also
+ * where a ghost batch has one value a channel, of which there is no variance. Ioffe & Szegedy 2015
+ * (arXiv 1502.03167); ghost batches: Hoffer et al. 2017 (arXiv 1705.08741). */
 typedef struct vkt_batch_norm_desc {
     vkt_tensor *w, *b, *running_mean, *running_var, *count;
     float eps, momentum;    /* 1e-5 and 0.1 are usual; used as given */
@@ -362,6 +365,19 @@ typedef struct vkt_check_result {
  * guard bytes. Calls fn once per row. FAILED if any case failed. */
 vkt_status vkt_check_ops(vkt_gpu *gpu, void (*fn)(void *user, const vkt_check_result *r),
                          void *user);
+
+/* What a product loses here, from fp32 operands to the fp32 result. */
+typedef struct vkt_accuracy {
+    vkt_dtype dtype;    /* that the operands are rounded to first */
+    const char *kernel; /* that this device uses */
+    double worst,
+        rms;     /* error in units of the last place (2^-23) of the result's root mean square */
+    double bits; /* kept of the result: -log2 (rms of the error / rms of the result) */
+} vkt_accuracy;
+enum { VKT_N_ACCURACIES = 3 };
+/* Measures C [64, 64] = A B^T of normally distributed numbers over 1024 terms, with fp32, bf16 and
+ * fp16 operands, against sums in double of the fp32 operands. */
+vkt_status vkt_measure_accuracy(vkt_gpu *gpu, vkt_accuracy out[VKT_N_ACCURACIES]);
 
 #ifdef __cplusplus
 }

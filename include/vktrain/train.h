@@ -30,8 +30,10 @@ typedef struct vkt_config {
     vkt_augment augment;
     vkt_layer *layers;
     size_t n_layers;
-    const char *init; /* folder whose model.safetensors (or shards of it) the weights begin with;
-                         without layers, its config.json says the model; NULL: at random */
+    const char *init; /* what the weights begin with: a Hugging Face folder, a run, a checkpoint or
+                         a safetensors file; without layers, a folder says the model too; NULL: at
+                         random */
+    vkt_lora lora;    /* adapters beside the weights of init */
     float label_smoothing;
     int64_t ignore_index; /* -1: none */
     vkt_class_weighting class_weight;
@@ -40,7 +42,6 @@ typedef struct vkt_config {
     vkt_optim_desc optim;
     vkt_measure offload;   /* optimizer moments in the host's memory */
     vkt_measure recompute; /* activations computed again in the backward pass */
-    const char *init_from; /* weights to begin with: safetensors, run or checkpoint; NULL: none */
     const char *freeze;    /* pattern of parameters that stay as they are; NULL: none */
     vkt_schedule schedule; /* .steps is train.steps, .lr is optim.lr */
     uint32_t batch;        /* examples of a micro-batch */
@@ -133,7 +134,8 @@ typedef struct vkt_train_result {
     double best_metric; /* on the validation split, chosen in retrospect */
     double valid_loss, valid_accuracy,
         valid_mae; /* best checkpoint, full validation set; as in vkt_progress */
-    double test_loss, test_accuracy, test_mae; /* best checkpoint; NAN without a test split */
+    double test_loss, test_accuracy, test_mae;    /* best checkpoint; NAN without a test split */
+    double valid_perplexity, valid_bits_per_byte; /* of valid_loss, text; else NAN */
     double sample_gap; /* full minus sampled validation metric; NAN if not sampled */
     double norm_p50, norm_p90, norm_p99; /* percentiles of the unclipped gradient norm */
     uint64_t n_clipped, n_skipped;       /* updates of the whole run, resumed parts too */
@@ -230,9 +232,13 @@ vkt_status vkt_model_save(vkt_model *m, const char *path);
 /* Every tensor must be there with its shape; FORMAT and IO errors name it. */
 vkt_status vkt_model_load(vkt_model *m, const char *path);
 
-/* A language model's checkpoint (or a run's best) as a folder that Hugging Face transformers loads.
+/* A language model's checkpoint (or a run's best) as a folder that Hugging Face transformers loads,
+ * an adapter merged into its base.
  * ARG: the folder is there already, or the model is neither of GPT-2's nor of Llama's kind. */
 vkt_status vkt_export_hf(const char *checkpoint, const char *folder);
+/* The adapter of a run with lora.rank as a folder that PEFT loads: adapter_config.json and
+ * adapter_model.safetensors. ARG as above, or the run trained no adapter. */
+vkt_status vkt_export_adapter(const char *checkpoint, const char *folder);
 
 /* One tensor of a safetensors file. */
 typedef struct vkt_tensor_info {
@@ -244,6 +250,23 @@ typedef struct vkt_tensor_info {
  * __metadata__ object as JSON text or NULL, caller frees. */
 vkt_status vkt_safetensors_list(const char *path, void (*fn)(void *user, const vkt_tensor_info *t),
                                 void *user, char **metadata);
+
+/* What a GGUF file holds; each function may be NULL. Texts are good during the call. */
+typedef struct vkt_gguf_visitor {
+    void (*value)(void *user, const char *key, const char *value);
+    void (*tensor)(void *user, const vkt_tensor_info *t); /* shape: rows first; bytes 0: unknown */
+    void *user;
+} vkt_gguf_visitor;
+/* Calls them for each value and tensor. FORMAT: it is no GGUF file of version 2 or 3, or damaged.
+ */
+vkt_status vkt_gguf_list(const char *path, const vkt_gguf_visitor *v);
+
+/* Types that weights are exported in. */
+typedef enum vkt_export_type { VKT_EXPORT_F32, VKT_EXPORT_F16 } vkt_export_type;
+/* A language model's checkpoint (or a run's best) as a GGUF file, with its tokenizer, as llama.cpp
+ * reads it: GPT-2's and Llama's kind. Matrices are of the type asked for, vectors f32. ARG: the
+ * model is of another kind, or has what llama.cpp's architectures have not. */
+vkt_status vkt_export_gguf(const char *checkpoint, const char *path, vkt_export_type type);
 
 /* What a run measured, read from its metrics.jsonl. NAN: not measured; a loss or norm that was NaN
  * reads NAN, one that was infinite INFINITY. */

@@ -57,15 +57,16 @@ static vkt_status linear_plan(vkt_model *m, vkt__layer *l)
                                 l->spec.init_scale > 0 ? l->spec.init_scale : 1.0f);
     if (!l->spec.no_bias)
         l->b = vkt__model_add_param(m, l, "bias", vkt_shape1(out), VKT_INIT_ZEROS, 1);
+    l->n_params = 1 + !l->spec.no_bias + vkt__lora_add(m, l->name, in, out, true);
     return VKT_OK;
 }
 
 static vkt_tensor *linear_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
                                 bool train)
 {
-    (void)train;
-    return vkt_linear(g, x, vkt__model_tensor(m, g, l->w), vkt__model_tensor(m, g, l->b),
-                      VKT_ACT_NONE);
+    vkt_tensor *y = vkt_linear(g, x, vkt__model_tensor(m, g, l->w), vkt__model_tensor(m, g, l->b),
+                               VKT_ACT_NONE);
+    return vkt__lora_build(m, g, l->name, x, y, train);
 }
 
 /* ---- activations ---- */

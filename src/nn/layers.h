@@ -34,7 +34,7 @@ typedef struct vkt__layer {
     const char *where;                   /* "mlp.yaml:12: layer 2 (linear)" */
     vkt_shape in, out;                   /* of one example */
     int w, b;                            /* indices of parameters, -1: none */
-    uint32_t n_params;                   /* transformer: as many from w on */
+    uint32_t n_params;                   /* as many from w on, where b is not all there is */
     int s;                               /* index of the first state, -1: none */
     vkt__layer_list pre, body, shortcut; /* of layers made of layers */
 } vkt__layer;
@@ -46,6 +46,24 @@ typedef struct vkt__layer_kind {
     vkt_tensor *(*build)(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
                          bool train);
 } vkt__layer_kind;
+
+/* ---- adapters (lora.c) ---- */
+
+/* What a model knows of its adapters while it is planned, and later. */
+typedef struct vkt__adapters {
+    vkt_lora desc;
+    uint64_t used;   /* bit i: target i has matched */
+    vkt__str others; /* the ends of names that were no target, for the error message */
+} vkt__adapters;
+/* The parameters of an adapter on the linear layer `module`, if it is a target. by_default: where
+ * no targets are named. Returns how many were added: 0 or 2. */
+uint32_t vkt__lora_add(vkt_model *m, const char *module, uint32_t in, uint32_t out,
+                       bool by_default);
+/* ARG: a target has matched no layer. */
+vkt_status vkt__lora_check(const vkt__adapters *a, const char *source);
+/* y = layer(x), plus what the layer's adapter adds, where it has one. */
+vkt_tensor *vkt__lora_build(vkt_model *m, vkt_graph *g, const char *module, vkt_tensor *x,
+                            vkt_tensor *y, bool train);
 
 extern const vkt__layer_kind vkt__transformer_kind;
 const vkt__layer_kind *vkt__layer_kind_find(const char *name);
@@ -64,6 +82,9 @@ int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, 
 /* The same with a whole name. */
 int vkt__model_add_named(vkt_model *m, const char *name, vkt_shape shape, vkt__init init,
                          float scale);
+vkt__adapters *vkt__model_adapters(vkt_model *m);
+/* Of an adapter: it is trained though others are frozen. */
+void vkt__model_set_trained(vkt_model *m, int param);
 /* The parameter of that name in g; NULL: there is none. */
 vkt_tensor *vkt__model_named(vkt_model *m, vkt_graph *g, const char *name);
 /* Numbers that are not learned; data by vkt__alloc, the model's from now on. */

@@ -14,7 +14,8 @@ struct vkt_model {
     vkt__layer_list layers;
     vkt__param *params, *states; /* of states, scale is the initial value */
     size_t n_params, cap_params, n_states, cap_states;
-    uint64_t count, flat_count, state_count;
+    uint64_t count, flat_count, frozen_flat, state_count;
+    vkt__adapters adapters;
     vkt_buffer *values, *grads, *state_values;
     vkt_shape constants_shape; /* rank 0: none */
     float *constants_host;
@@ -41,9 +42,35 @@ int vkt__model_add_named(vkt_model *m, const char *name, vkt_shape shape, vkt__i
     p->pub.offset = m->flat_count;
     p->pub.count = vkt_shape_count(shape);
     p->pub.decay = shape.rank >= 2;
+    p->pub.frozen = m->adapters.desc.rank > 0;
     m->count += p->pub.count;
     m->flat_count += vkt__align(p->pub.count, VKT_PARAM_ALIGN);
     return (int)m->n_params++;
+}
+
+void vkt__model_set_trained(vkt_model *m, int param)
+{
+    m->params[param].pub.frozen = false;
+}
+
+vkt__adapters *vkt__model_adapters(vkt_model *m)
+{
+    return &m->adapters;
+}
+
+/* Frozen parameters first, so that gradients and moments need memory for the others alone. */
+static void lay_out(vkt_model *m)
+{
+    uint64_t at = 0;
+    for (int trained = 0; trained < 2; trained++) {
+        if (trained) m->frozen_flat = at;
+        for (size_t i = 0; i < m->n_params; i++) {
+            vkt_param *p = &m->params[i].pub;
+            if (p->frozen == trained) continue;
+            p->offset = at;
+            at += vkt__align(p->count, VKT_PARAM_ALIGN);
+        }
+    }
 }
 
 void vkt__model_set_constants(vkt_model *m, vkt_shape shape, float *data)
@@ -213,10 +240,13 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
     m->input = desc->input;
     m->n_outputs = desc->n_outputs;
     m->precision = desc->precision;
+    m->adapters.desc = desc->lora;
     VKT_TRY(vkt__model_plan_list(m, desc->layers, desc->n_layers, "", desc->input, true, &m->layers,
                                  &last));
+    VKT_TRY(vkt__lora_check(&m->adapters, m->source));
+    lay_out(m);
     VKT_TRY(flat_create(m, m->flat_count, "parameters", VKT_F32, &m->values));
-    VKT_TRY(flat_create(m, m->flat_count, "gradients", VKT_F32, &m->grads));
+    VKT_TRY(flat_create(m, m->flat_count - m->frozen_flat, "gradients", VKT_F32, &m->grads));
     VKT_TRY(flat_create(m, m->state_count, "running averages", VKT_F32, &m->state_values));
     if (m->constants_host) {
         uint64_t count = vkt_shape_count(m->constants_shape);
@@ -244,6 +274,7 @@ void vkt_model_destroy(vkt_model **pm)
     flat_destroy(m, &m->shadow);
     free(m->params);
     free(m->states);
+    vkt__str_finish(&m->adapters.others);
     vkt__arena_finish(&m->arena);
     free(m);
     *pm = NULL;
@@ -378,21 +409,24 @@ vkt_tensor *vkt_model_build(vkt_model *m, vkt_graph *g, vkt_tensor *x, bool trai
 vkt_tensor *const *vkt_model_params(vkt_model *m, vkt_graph *g, size_t *n)
 {
     vkt_tensor **list = vkt__arena_alloc(&g->arena, m->n_params * sizeof *list);
-    for (size_t i = 0; i < m->n_params; i++) list[i] = vkt__model_tensor(m, g, (int)i);
-    *n = m->n_params;
+    *n = 0;
+    for (size_t i = 0; i < m->n_params; i++)
+        if (!m->params[i].pub.frozen) list[(*n)++] = vkt__model_tensor(m, g, (int)i);
     return list;
 }
 
 void vkt_model_backward(vkt_model *m, vkt_graph *g, vkt_tensor *loss)
 {
-    size_t n;
+    size_t n, k = 0;
     vkt_tensor *const *params = vkt_model_params(m, g, &n);
     vkt_tensor **grads = vkt__arena_alloc(&g->arena, n * sizeof *grads);
     vkt_backward(g, loss, params, n, grads);
-    for (size_t i = 0; i < n; i++) {
-        if (grads[i]->inert) continue;
-        grads[i]->name = vkt__arena_printf(&g->arena, "d(%s)", m->params[i].pub.name);
-        vkt_bind(grads[i], VKT_ALL_SLOTS, m->grads, m->params[i].pub.offset * 4);
+    for (size_t i = 0; i < m->n_params; i++) {
+        const vkt_param *p = &m->params[i].pub;
+        vkt_tensor *d = p->frozen ? NULL : grads[k++];
+        if (!d || d->inert) continue;
+        d->name = vkt__arena_printf(&g->arena, "d(%s)", p->name);
+        vkt_bind(d, VKT_ALL_SLOTS, m->grads, (p->offset - m->frozen_flat) * 4);
     }
 }
 
@@ -419,6 +453,19 @@ uint64_t vkt_model_state_count(const vkt_model *m)
 uint64_t vkt_model_count(const vkt_model *m)
 {
     return m->count;
+}
+
+uint64_t vkt_model_trained_count(const vkt_model *m)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < m->n_params; i++)
+        n += m->params[i].pub.frozen ? 0 : m->params[i].pub.count;
+    return n;
+}
+
+uint64_t vkt_model_frozen_flat(const vkt_model *m)
+{
+    return m->frozen_flat;
 }
 
 uint64_t vkt_model_flat_count(const vkt_model *m)
@@ -456,9 +503,11 @@ static void summarize(const vkt_model *m, const vkt__layer_list *list, vkt__str 
     for (size_t i = 0; i < list->n; i++) {
         const vkt__layer *l = &list->layers[i];
         char text[96];
-        uint64_t count = (l->w >= 0 ? m->params[l->w].pub.count : 0) +
-                         (l->b >= 0 ? m->params[l->b].pub.count : 0);
-        for (uint32_t k = 1; k < l->n_params; k++) count += m->params[(uint32_t)l->w + k].pub.count;
+        uint64_t count = 0;
+        for (uint32_t k = 0; k < l->n_params; k++) count += m->params[(uint32_t)l->w + k].pub.count;
+        if (!l->n_params)
+            count = (l->w >= 0 ? m->params[l->w].pub.count : 0) +
+                    (l->b >= 0 ? m->params[l->b].pub.count : 0);
         vkt__str_printf(s, "  %-20s %-12s %-24s", l->name, l->kind->name,
                         vkt_shape_text(l->out, VKT_F32, text));
         if (count) vkt__str_printf(s, " %12llu", (unsigned long long)count);
@@ -479,5 +528,8 @@ char *vkt_model_summary(const vkt_model *m)
     summarize(m, &m->layers, &s);
     vkt__str_printf(&s, "  %-20s %-12s %-24s %12llu\n", "total", "", "",
                     (unsigned long long)m->count);
+    if (m->frozen_flat)
+        vkt__str_printf(&s, "  %-20s %-12s %-24s %12llu\n", "trained", "", "",
+                        (unsigned long long)vkt_model_trained_count(m));
     return s.data;
 }

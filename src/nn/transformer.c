@@ -93,9 +93,14 @@ static void add_linear(planner *p, const char *prefix, const char *name, uint32_
     char text[128];
     snprintf(text, sizeof text, "%s%s.weight", prefix, name);
     add(p, text, p->s->gpt2 ? vkt_shape2(in, out) : vkt_shape2(out, in), VKT_INIT_NORMAL, scale);
-    if (!bias) return;
-    snprintf(text, sizeof text, "%s%s.bias", prefix, name);
-    add(p, text, vkt_shape1(out), VKT_INIT_ZEROS, 1);
+    if (bias) {
+        snprintf(text, sizeof text, "%s%s.bias", prefix, name);
+        add(p, text, vkt_shape1(out), VKT_INIT_ZEROS, 1);
+    }
+    bool by_default = !strcmp(name, "attn.c_attn") || !strcmp(name, "self_attn.q_proj") ||
+                      !strcmp(name, "self_attn.v_proj"); /* as PEFT's */
+    snprintf(text, sizeof text, "%s%s", prefix, name);
+    p->l->n_params += vkt__lora_add(p->m, text, in, out, by_default);
 }
 
 static void add_norm(planner *p, const char *prefix, const char *name)
@@ -180,8 +185,10 @@ static vkt_tensor *linear(vkt__tbuilder *b, const char *prefix, const char *name
     snprintf(weight, sizeof weight, "%s.weight", name);
     snprintf(bias, sizeof bias, "%s.bias", name);
     vkt_tensor *in[] = { x, param(b, prefix, weight), param(b, prefix, bias) };
-    return vkt__op(b->g, &vkt__op_matmul, in, VKT_COUNT(in),
-                   (vkt_attr) { .matmul = { .layout = b->s.gpt2 ? VKT_NN : VKT_NT } });
+    vkt_tensor *y = vkt__op(b->g, &vkt__op_matmul, in, VKT_COUNT(in),
+                            (vkt_attr) { .matmul = { .layout = b->s.gpt2 ? VKT_NN : VKT_NT } });
+    snprintf(weight, sizeof weight, "%s%s", prefix, name);
+    return vkt__lora_build(b->m, b->g, weight, x, y, b->train);
 }
 
 static vkt_tensor *norm(vkt__tbuilder *b, const char *prefix, const char *name, vkt_tensor *x)

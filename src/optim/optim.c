@@ -10,7 +10,8 @@ enum { MAX_RULE_MOMENTS = 2, MAX_MOMENTS = 3 }; /* of the rule; and the average 
 struct vkt_optim {
     vkt_gpu *gpu;
     vkt_optim_desc desc;        /* without its groups */
-    uint64_t count;             /* elements of each flat buffer */
+    uint64_t count;             /* elements of gradients and moments */
+    uint64_t first;             /* elements of values before them: frozen */
     vkt_buffer *values, *grads; /* the model's */
     vkt_buffer *shadow;         /* its values in 16 bits, or NULL */
     vkt_dtype precision;
@@ -233,6 +234,7 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
     *o = (vkt_optim) { .gpu = gpu,
                        .desc = *desc,
                        .count = flat->count,
+                       .first = flat->first,
                        .values = flat->values,
                        .grads = flat->grads,
                        .shadow = flat->shadow,
@@ -397,7 +399,7 @@ vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_te
             moments[o->names[i][0] == 'v'] = t;
     }
     vkt__update_in in = {
-        .theta = bound(g, "parameters", all, VKT_F32, o->values, 0),
+        .theta = bound(g, "parameters", all, VKT_F32, o->values, 4 * o->first),
         .grad = bound(g, "gradients", all, VKT_F32, o->sum ? o->sum : o->grads, 0),
         .m = moments[0],
         .v = moments[1],
@@ -407,7 +409,9 @@ vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_te
                         VKT_U32, o->blocks, 0),
         .groups = bound(g, "groups", vkt_shape2((uint32_t)o->n_groups, 2), VKT_F32, o->groups, 0),
     };
-    if (o->shadow) in.shadow = bound(g, "16-bit parameters", all, o->precision, o->shadow, 0);
+    if (o->shadow)
+        in.shadow = bound(g, "16-bit parameters", all, o->precision, o->shadow,
+                          vkt_dtype_bytes(o->precision) * o->first);
     vkt__state_in state = { .squares = squares(o, g),
                             .loss = loss,
                             .hits = hits,

@@ -5,11 +5,12 @@
 #include "tensor/ops.h"
 #include "vktrain/optim.h"
 
-/* What the optimizer needs of a model. */
+/* What the optimizer needs of a model: what of it is trained. */
 typedef struct vkt__flat {
-    const vkt_param *params;
+    const vkt_param *params; /* offsets as in grads */
     size_t n;
-    uint64_t count; /* elements of the flat buffers */
+    uint64_t count; /* elements of grads, and of each moment */
+    uint64_t first; /* elements of values and shadow that come before these */
     vkt_buffer *values, *grads;
     vkt_buffer *shadow; /* the values in 16 bits, or NULL */
     vkt_dtype precision;

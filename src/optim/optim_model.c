@@ -4,13 +4,20 @@
 vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model *model,
                             vkt_optim **out)
 {
-    size_t n = 0;
+    size_t n = 0, n_trained = 0;
+    uint64_t first = vkt_model_frozen_flat(model);
     while (vkt_model_param(model, n)) n++;
     vkt_param *params = vkt__alloc(n * sizeof *params);
-    for (size_t i = 0; i < n; i++) params[i] = *vkt_model_param(model, i);
+    for (size_t i = 0; i < n; i++) {
+        const vkt_param *p = vkt_model_param(model, i);
+        if (p->frozen) continue;
+        params[n_trained] = *p;
+        params[n_trained++].offset -= first;
+    }
     vkt__flat flat = { .params = params,
-                       .n = n,
-                       .count = vkt_model_flat_count(model),
+                       .n = n_trained,
+                       .count = vkt_model_flat_count(model) - first,
+                       .first = first,
                        .values = vkt_model_values(model),
                        .grads = vkt_model_grads(model),
                        .shadow = vkt_model_shadow(model),

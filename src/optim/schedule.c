@@ -81,9 +81,9 @@ vkt_status vkt_schedule_check(const vkt_schedule *s, const char *where)
     if (!where) where = "schedule";
     if (s->kind > VKT_SCHED_RAMP)
         return vkt__fail(VKT_ARG, area, "%s: there is no schedule number %d", where, (int)s->kind);
-    if (!(s->lr > 0 && s->lr <= 1e30))
-        return vkt__fail(VKT_ARG, area, "%s: the learning rate is %g; it must be above 0", where,
-                         s->lr);
+    if (!(s->lr >= 0 && s->lr <= 1e30))
+        return vkt__fail(VKT_ARG, area, "%s: the learning rate is %g; it must not be below 0",
+                         where, s->lr);
     if (s->steps == 0 || s->steps > most)
         return vkt__fail(VKT_ARG, area, "%s: %llu training steps; it takes 1 or more", where,
                          (unsigned long long)s->steps);

@@ -1,6 +1,6 @@
 /* The benchmark's own view: what the measuring files share. bench.c: the order of things, the
- * clock, statistics, the header. bench_ceiling.c, bench_ops.c, bench_steps.c: what is measured.
- * bench_file.c, bench_compare.c, bench_svg.c know results only. */
+ * clock, statistics, the header. bench_ceiling.c, bench_matrix.c, bench_ops.c, bench_steps.c: what
+ * is measured. bench_file.c, bench_compare.c, bench_svg.c know results only. */
 #ifndef VKT_REPORT_BENCH_H
 #define VKT_REPORT_BENCH_H
 
@@ -92,6 +92,8 @@ void vkt__bench_stats(double *s, uint32_t n, vkt__times *out);
 double vkt__bench_bandwidth(const vkt__bencher *b, double working_set, double write_share);
 
 void vkt__bench_plan_ceilings(vkt__bencher *b, vkt__bench_items *list, bool all);
+/* Matrix units, or why they are left out: bench_matrix.c. */
+void vkt__bench_plan_matrix(vkt__bencher *b, vkt__bench_items *list);
 vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list);
 void vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list);
 

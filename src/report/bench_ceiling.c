@@ -509,14 +509,10 @@ void vkt__bench_plan_ceilings(vkt__bencher *b, vkt__bench_items *list, bool all)
     if (b->caps->fp16)
         vkt__bench_plan(list, VKT_BENCH_CEILINGS, fma_forms[4].name, each + 0.2, run_fma, 4, 5);
     else
-        vkt__bench_left_out(b->out,
-                            "fp16 multiply-add: the device has no 16-bit floats in shaders");
-    vkt__bench_left_out(b->out, "bf16 multiply-add: %s",
-                        b->caps->bf16 ? "this build's shader compiler has no bfloat16"
-                                      : "the device has no bfloat16 in shaders");
-    vkt__bench_left_out(b->out, "matrix units: %s",
-                        b->caps->coopmat ? "this build has no kernel for them"
-                                         : "the device has none");
+        vkt__bench_left_out(b->out, "fp16 multiply-add: not on this device");
+    vkt__bench_left_out(b->out,
+                        "bf16 multiply-add: Vulkan's bfloat16 has none outside matrix units");
+    vkt__bench_plan_matrix(b, list);
     vkt__bench_plan(list, VKT_BENCH_CEILINGS, "dispatch, barrier, submission", 3 * each,
                     run_overheads, 0, 0);
 }

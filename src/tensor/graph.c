@@ -255,6 +255,25 @@ vkt_tensor *vkt_reshape(vkt_graph *g, vkt_tensor *x, vkt_shape shape)
     return t;
 }
 
+vkt_tensor *vkt__slice(vkt_tensor *t, uint32_t first, uint32_t n)
+{
+    uint32_t row = t->shape.rank > 1 ? vkt__last(t->shape) : 1;
+    VKT_ASSERT((uint64_t)(first + n) * row <= t->count);
+    vkt_tensor *s =
+        tensor_new(t->g, t->shape.rank > 1 ? vkt_shape2(n, row) : vkt_shape1(n), t->dtype);
+    s->view_of = t;
+    s->view_at = (uint64_t)first * row;
+    s->kept = t->kept;
+    return s;
+}
+
+uint64_t vkt__view_at(const vkt_tensor *t)
+{
+    uint64_t at = 0;
+    for (; t->view_of; t = t->view_of) at += t->view_at;
+    return at;
+}
+
 vkt_tensor *vkt_step(vkt_graph *g)
 {
     if (!g->step) {

@@ -247,19 +247,29 @@ uint32_t vkt__matmul_slice(uint32_t K, uint32_t slices)
     return slices <= 1 ? K : (uint32_t)vkt__align((K + slices - 1) / slices, SLICE_STEP);
 }
 
+/* Mesa's CPU driver. A tile of a TN product walks down whole columns of both factors, a page or so
+ * a step: more than caches and the TLB hold, so every tile fetches them anew; of 256 steps they
+ * stay for all tiles. Other layouts, smaller products and SwiftShader took 1.0 to 1.6 times as long
+ * in slices. */
+static uint32_t slices_for_caches(const vkt__product *p)
+{
+    uint64_t most = (64ull << 20) / (4ull * p->M * p->N); /* of memory for the parts */
+    if (p->layout != VKT_TN || most < 2) return 1;
+    uint32_t slice = vkt__matmul_slice(p->K, (uint32_t)VKT_MIN(p->K / 256, most));
+    return (p->K + slice - 1) / slice;
+}
+
 /* KERNELS.md, 4.5: fewer tiles than half the cores, and a deep product. Cores are taken as 32 on
  * discrete GPUs, 8 on others: the number must not change from run to run, or results would. Each
- * slice has at least 256 steps. Never on CPU drivers: on two shared cores it took 1.0 to 1.6 times
- * as long on Mesa and SwiftShader, outputs of one tile included. */
+ * slice has at least 256 steps. CPU drivers have few cores, but caches: see slices_for_caches. */
 uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt_node *n)
 {
     const vkt_caps *caps = vkt_gpu_caps(gpu);
     uint32_t cores = caps->type == VKT_GPU_DISCRETE ? 32 : 8;
     vkt__product p = vkt__product_of(n);
-    if (caps->klass == VKT_CLASS_CPU || p.batch || (uint64_t)p.M * p.N == 0 ||
-        n->attr.matmul.kernel || p.K < 2048)
-        return 1;
+    if (p.batch || (uint64_t)p.M * p.N == 0 || n->attr.matmul.kernel || p.K < 2048) return 1;
     uint32_t kernel = vkt__matmul_choose(gpu, &p);
+    if (caps->klass == VKT_CLASS_CPU) return is_rows(kernel) ? slices_for_caches(&p) : 1;
     if (kernel == MM_NAIVE) return 1;
     mm_kernel k = with_tile(kernel, caps, &p);
     uint64_t t = tiles(&k, &p);

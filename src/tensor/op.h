@@ -109,12 +109,13 @@ typedef union vkt_attr {
         bool rms, bias;
         uint32_t chunk;
     } norm;
-    /* group_rows: of a ghost batch. fixed: by the running averages. */
+    /* group_rows: of a ghost batch. fixed: by the running averages. pool_*: of batch_norm_pool. */
     struct {
         uint32_t group_rows;
         float eps, momentum;
         vkt_act act;
         bool fixed;
+        uint32_t pool_h, pool_w, pool_stride;
     } batch;
     struct {
         uint32_t groups;
@@ -173,7 +174,8 @@ struct vkt_tensor {
     vkt_node *node; /* producer; NULL for inputs */
     uint32_t out_index;
     size_t index;        /* in the graph's list */
-    vkt_tensor *view_of; /* reshape: same memory */
+    vkt_tensor *view_of; /* reshape, slice: same memory */
+    uint64_t view_at;    /* slice: first element in view_of */
     vkt_tensor *shadow;  /* the same values in 16 bits, kept up to date by others; or NULL */
     bool inert, kept, needs;
     /* bound: memory of the caller's, per slot */
@@ -265,6 +267,11 @@ double vkt__node_bytes(const vkt_node *n);
 /* Named context for errors of the ops built next; NULL ends it. */
 void vkt__where(vkt_graph *g, const char *where);
 bool vkt__shape_equal(vkt_shape a, vkt_shape b);
+/* Rows [first, first + n) of t, or of a vector elements: its memory, read or written in part. Has
+ * no gradient: for rewrites. */
+vkt_tensor *vkt__slice(vkt_tensor *t, uint32_t first, uint32_t n);
+/* Of t's memory, the element that t begins with. */
+uint64_t vkt__view_at(const vkt_tensor *t);
 uint32_t vkt__last(vkt_shape s);    /* last dimension; 1 for rank 0 */
 uint32_t vkt__rows_of(vkt_shape s); /* product of all but the last */
 /* "x [128, 784] f32" for messages; four buffers take turns. */

@@ -3,7 +3,7 @@
  * in the same two stages. Kernels batch_*.comp. */
 #include <math.h>
 
-#include "tensor/ops.h"
+#include "tensor/batch.h"
 
 /* ---- how rows are cut ---- */
 
@@ -24,9 +24,13 @@ static uint32_t sum_chunk(uint32_t rows)
     return VKT_MAX(32, (uint32_t)ceil(sqrt(rows)));
 }
 
-/* Rows that one invocation of an elementwise kernel takes, having loaded what belongs to its
- * channel. */
-enum { APPLY_CHUNK = 32 };
+/* Rows that one invocation of an elementwise kernel takes, having found its place and loaded what
+ * belongs to its channel: many on CPU drivers, where a division is a loop over the lanes. */
+static uint32_t apply_chunk(const vkt_node *n)
+{
+    bool cpu = n->g->gpu && vkt_gpu_caps(n->g->gpu)->klass == VKT_CLASS_CPU;
+    return cpu ? 128 : 32;
+}
 
 static uint32_t chunks_of(uint32_t rows, uint32_t chunk)
 {
@@ -34,14 +38,14 @@ static uint32_t chunks_of(uint32_t rows, uint32_t chunk)
 }
 
 /* All of struct batch_norm_params but the addresses. */
-static struct batch_norm_params params(const vkt_node *n, const vkt_tensor *x, bool sums)
+struct batch_norm_params vkt__batch_params(const vkt_node *n, const vkt_tensor *x, bool sums)
 {
     struct batch_norm_params p = { .rows = vkt__rows_of(x->shape),
                                    .cols = vkt__last(x->shape),
                                    .eps = n->attr.batch.eps };
     p.group_rows = group_rows(n, p.rows);
     p.groups = groups_of(n, p.rows);
-    p.chunk = sums ? sum_chunk(p.group_rows) : APPLY_CHUNK;
+    p.chunk = sums ? sum_chunk(p.group_rows) : apply_chunk(n);
     p.per_group = chunks_of(p.group_rows, p.chunk);
     return p;
 }
@@ -64,7 +68,7 @@ static void dispatch_columns(vkt__rec *rec, const char *kernel, const void *p, u
 }
 
 /* Rows of a group that a chunk of it holds: from *begin to before the result. */
-static uint64_t chunk_rows(const struct batch_norm_params *p, uint64_t chunk, uint64_t *begin)
+uint64_t vkt__batch_chunk_rows(const struct batch_norm_params *p, uint64_t chunk, uint64_t *begin)
 {
     uint64_t group = chunk / p->per_group,
              end = VKT_MIN((group + 1) * p->group_rows, (uint64_t)p->rows);
@@ -72,9 +76,14 @@ static uint64_t chunk_rows(const struct batch_norm_params *p, uint64_t chunk, ui
     return VKT_MIN(*begin + p->chunk, end);
 }
 
-static uint64_t rows_in(const struct batch_norm_params *p, uint64_t group)
+uint64_t vkt__batch_rows_in(const struct batch_norm_params *p, uint64_t group)
 {
     return VKT_MIN(p->group_rows, p->rows - group * p->group_rows);
+}
+
+double vkt__batch_rstd(const vkt_node *n, double v)
+{
+    return n->attr.batch.fixed ? 1 / sqrt(v + (double)n->attr.batch.eps) : v;
 }
 
 /* ---- statistics of chunks: x -> means, squares [chunks, C] ---- */
@@ -90,7 +99,7 @@ static bool stats_shape(vkt_node *n)
                                 "%s in ghost batches of %u values a channel: the last has %u, of "
                                 "which there is no variance; choose another batch or virtual batch",
                                 vkt__text(x), rows ? group_rows(n, rows) : 0, in_last);
-    struct batch_norm_params p = params(n, x, true);
+    struct batch_norm_params p = vkt__batch_params(n, x, true);
     for (uint32_t i = 0; i < 2; i++)
         vkt__out(n, i, vkt_shape2(p.groups * p.per_group, p.cols), VKT_F32);
     return true;
@@ -98,7 +107,7 @@ static bool stats_shape(vkt_node *n)
 
 static void stats_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct batch_norm_params p = params(n, n->in[0], true);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[0], true);
     p.x = vkt__addr(rec, n->in[0]);
     p.out0 = vkt__addr(rec, n->out[0]);
     p.out1 = vkt__addr(rec, n->out[1]);
@@ -107,9 +116,9 @@ static void stats_record(vkt__rec *rec, const vkt_node *n)
 
 static void stats_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    struct batch_norm_params p = params(n, n->in[0], true);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[0], true);
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        uint64_t c = i % p.cols, begin, end = chunk_rows(&p, i / p.cols, &begin);
+        uint64_t c = i % p.cols, begin, end = vkt__batch_chunk_rows(&p, i / p.cols, &begin);
         double mean = 0, squares = 0;
         for (uint64_t r = begin; r < end; r++)
             mean += in[0][r * p.cols + c] / (double)(end - begin);
@@ -146,7 +155,7 @@ static bool finish_shape(vkt_node *n)
 
 static void finish_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct batch_norm_params q = params(n, n->in[0]->node->in[0], true);
+    struct batch_norm_params q = vkt__batch_params(n, n->in[0]->node->in[0], true);
     struct batch_finish_params p = { .means = vkt__addr(rec, n->in[0]),
                                      .squares = vkt__addr(rec, n->in[1]),
                                      .run_mean = vkt__addr(rec, n->in[2]),
@@ -167,14 +176,14 @@ static void finish_record(vkt__rec *rec, const vkt_node *n)
 
 static void finish_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    struct batch_norm_params p = params(n, n->in[0]->node->in[0], true);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[0]->node->in[0], true);
     double momentum = (double)n->attr.batch.momentum;
     for (uint64_t c = 0; c < p.cols; c++)
         for (uint64_t g = 0; g < p.groups; g++) {
             double count = 0, mean = 0, squares = 0;
             for (uint64_t k = 0; k < p.per_group; k++) {
                 uint64_t begin, i = (g * p.per_group + k) * p.cols + c,
-                                end = chunk_rows(&p, g * p.per_group + k, &begin);
+                                end = vkt__batch_chunk_rows(&p, g * p.per_group + k, &begin);
                 double m = (double)(end - begin), d = in[0][i] - mean;
                 if (m == 0) continue;
                 mean += d * m / (count + m);
@@ -224,7 +233,7 @@ static bool norm_shape(vkt_node *n)
 
 static void norm_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct batch_norm_params p = params(n, n->in[0], false);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[0], false);
     p.x = vkt__addr(rec, n->in[0]);
     p.mean = vkt__addr(rec, n->in[1]);
     p.rstd = vkt__addr(rec, n->in[2]);
@@ -240,12 +249,11 @@ static void norm_record(vkt__rec *rec, const vkt_node *n)
 
 static void norm_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    struct batch_norm_params p = params(n, n->in[0], false);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[0], false);
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
         uint64_t c = i % p.cols, at = i / p.cols / p.group_rows * p.cols + c;
-        double rstd =
-            n->attr.batch.fixed ? 1 / sqrt(in[2][at] + (double)n->attr.batch.eps) : in[2][at];
-        double y = (in[0][i] - in[1][at]) * rstd * in[3][c] + in[4][c] + (in[5] ? in[5][i] : 0);
+        double y = (in[0][i] - in[1][at]) * vkt__batch_rstd(n, in[2][at]) * in[3][c] + in[4][c] +
+                   (in[5] ? in[5][i] : 0);
         if (out[1]) out[1][i] = y;
         out[0][i] = vkt__act(n->attr.batch.act, y);
     }
@@ -258,7 +266,7 @@ static vkt_cost norm_cost(const vkt_node *n)
     return c;
 }
 
-static double norm_terms(const vkt_node *n)
+double vkt__batch_norm_terms(const vkt_node *n)
 {
     const vkt_node *finish = n->in[1]->node;
     return 64 + (finish ? finish_terms(finish) : 0);
@@ -268,7 +276,7 @@ static double norm_terms(const vkt_node *n)
 
 static bool sums_shape(vkt_node *n)
 {
-    struct batch_norm_params p = params(n, n->in[1], true);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[1], true);
     for (uint32_t i = 0; i < 2; i++)
         vkt__out(n, i, vkt_shape2(p.groups * p.per_group, p.cols), VKT_F32);
     if (n->attr.batch.act != VKT_ACT_NONE) vkt__out(n, 2, n->in[1]->shape, VKT_F32);
@@ -277,7 +285,7 @@ static bool sums_shape(vkt_node *n)
 
 static void sums_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct batch_norm_params p = params(n, n->in[1], true);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[1], true);
     p.dy = vkt__addr(rec, n->in[0]);
     p.x = vkt__addr(rec, n->in[1]);
     p.mean = vkt__addr(rec, n->in[2]);
@@ -286,21 +294,22 @@ static void sums_record(vkt__rec *rec, const vkt_node *n)
     p.r = vkt__addr_or(rec, n->out[2], n->in[0]);
     p.out0 = vkt__addr(rec, n->out[0]);
     p.out1 = vkt__addr(rec, n->out[1]);
-    dispatch(rec, "batch_norm_sums", "batch_norm_sums.pairs", &p, (uint32_t)n->attr.batch.act, 0);
+    dispatch(rec, "batch_norm_sums", "batch_norm_sums.pairs", &p, (uint32_t)n->attr.batch.act,
+             n->attr.batch.fixed);
 }
 
 static void sums_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    struct batch_norm_params p = params(n, n->in[1], true);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[1], true);
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        uint64_t c = i % p.cols, begin, end = chunk_rows(&p, i / p.cols, &begin),
+        uint64_t c = i % p.cols, begin, end = vkt__batch_chunk_rows(&p, i / p.cols, &begin),
                  at = i / p.cols / p.per_group * p.cols + c;
         out[0][i] = out[1][i] = 0;
         for (uint64_t k = begin * p.cols + c; k < end * p.cols; k += p.cols) {
             double g = in[0][k];
             if (in[4]) out[2][k] = g *= vkt__act_derivative(n->attr.batch.act, in[4][k]);
             out[0][i] += g;
-            out[1][i] += g * (in[1][k] - in[2][at]) * in[3][at];
+            out[1][i] += g * (in[1][k] - in[2][at]) * vkt__batch_rstd(n, in[3][at]);
         }
     }
 }
@@ -325,7 +334,7 @@ static bool total_shape(vkt_node *n)
 
 static void total_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct batch_norm_params q = params(n, n->in[0]->node->in[1], true);
+    struct batch_norm_params q = vkt__batch_params(n, n->in[0]->node->in[1], true);
     struct batch_total_params p = { .parts_g = vkt__addr(rec, n->in[0]),
                                     .parts_gh = vkt__addr(rec, n->in[1]),
                                     .sum_g = vkt__addr(rec, n->out[0]),
@@ -340,7 +349,7 @@ static void total_record(vkt__rec *rec, const vkt_node *n)
 
 static void total_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    struct batch_norm_params p = params(n, n->in[0]->node->in[1], true);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[0]->node->in[1], true);
     for (uint64_t c = 0; c < p.cols; c++)
         for (uint32_t i = 0; i < 2; i++) {
             out[2 + i][c] = 0;
@@ -354,14 +363,15 @@ static void total_ref(const vkt_node *n, double *const *in, double *const *out)
         }
 }
 
-static double sums_terms(const vkt_node *n)
+double vkt__batch_sums_terms(const vkt_node *n)
 {
-    return vkt__rows_of(n->in[1]->shape) + finish_terms(n->in[2]->node);
+    const vkt_node *finish = n->in[2]->node;
+    return vkt__rows_of(n->in[1]->shape) + (finish ? finish_terms(finish) : 0);
 }
 
 static double total_terms(const vkt_node *n)
 {
-    return 2 * sums_terms(n->in[0]->node);
+    return 2 * vkt__batch_sums_terms(n->in[0]->node);
 }
 
 /* ---- backward, of x: g, x, mean, rstd, w, sums of g, of g h -> dx ---- */
@@ -374,26 +384,33 @@ static bool bwd_shape(vkt_node *n)
 
 static void bwd_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct batch_norm_params p = params(n, n->in[1], false);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[1], false);
     p.dy = vkt__addr(rec, n->in[0]);
     p.x = vkt__addr(rec, n->in[1]);
     p.mean = vkt__addr(rec, n->in[2]);
     p.rstd = vkt__addr(rec, n->in[3]);
     p.w = vkt__addr(rec, n->in[4]);
-    p.b = vkt__addr(rec, n->in[5]);
-    p.r = vkt__addr(rec, n->in[6]);
+    p.b = vkt__addr_or(rec, n->in[5], n->in[2]);
+    p.r = vkt__addr_or(rec, n->in[6], n->in[2]);
     p.out0 = vkt__addr(rec, n->out[0]);
-    dispatch(rec, "batch_norm_bwd", "batch_norm_bwd.pairs", &p, 0, 0);
+    dispatch(rec, "batch_norm_bwd", "batch_norm_bwd.pairs", &p, 0, n->attr.batch.fixed);
+}
+
+double vkt__batch_dx(const vkt_node *n, const struct batch_norm_params *p, double *const *in,
+                     uint64_t i, double g)
+{
+    uint64_t c = i % p->cols, group = i / p->cols / p->group_rows, at = group * p->cols + c;
+    double m = (double)vkt__batch_rows_in(p, group), rstd = vkt__batch_rstd(n, in[3][at]),
+           h = (in[1][i] - in[2][at]) * rstd;
+    if (!n->attr.batch.fixed) g -= in[5][at] / m + h * in[6][at] / m;
+    return in[4][c] * rstd * g;
 }
 
 static void bwd_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    struct batch_norm_params p = params(n, n->in[1], false);
-    for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        uint64_t c = i % p.cols, group = i / p.cols / p.group_rows, at = group * p.cols + c;
-        double m = (double)rows_in(&p, group), h = (in[1][i] - in[2][at]) * in[3][at];
-        out[0][i] = in[4][c] * in[3][at] * (in[0][i] - in[5][at] / m - h * in[6][at] / m);
-    }
+    struct batch_norm_params p = vkt__batch_params(n, n->in[1], false);
+    for (uint64_t i = 0; i < n->out[0]->count; i++)
+        out[0][i] = vkt__batch_dx(n, &p, in, i, in[0][i]);
 }
 
 static vkt_cost bwd_cost(const vkt_node *n)
@@ -403,18 +420,17 @@ static vkt_cost bwd_cost(const vkt_node *n)
     return c;
 }
 
-static double bwd_terms(const vkt_node *n)
+double vkt__batch_bwd_terms(const vkt_node *n)
 {
-    return 4 * sums_terms(n->in[5]->node->in[0]->node);
+    return n->attr.batch.fixed ? 8 : 4 * vkt__batch_sums_terms(n->in[5]->node->in[0]->node);
 }
 
 /* ---- the gradient ---- */
 
 static void norm_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
-    vkt_tensor *x = n->in[0], *mean = n->in[1], *rstd = n->in[2], *w = n->in[3], *b = n->in[4];
+    vkt_tensor *x = n->in[0], *mean = n->in[1], *rstd = n->in[2];
     if (!dy[0]) return;
-    VKT_ASSERT(!n->attr.batch.fixed); /* vkt_batch_norm says that it has none */
     bool act = n->attr.batch.act != VKT_ACT_NONE;
     vkt_tensor *d = vkt__real(g, dy[0], n->out[0]),
                *v = act ? n->out[1] ? n->out[1] : n->out[0] : NULL;
@@ -423,15 +439,29 @@ static void norm_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vk
     if (!sums) return;
     if (act) d = sums->out[2];
     if (vkt__needs(n->in[5])) dx[5] = d;
+    vkt__batch_grad(g, n, d, sums, NULL, dx);
+}
+
+void vkt__batch_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *d, const vkt_node *sums,
+                     vkt_tensor *place, vkt_tensor **dx)
+{
+    bool fixed = n->attr.batch.fixed;
     const vkt_node *total = vkt__node(g, &vkt__op_batch_norm_total,
                                       (vkt_tensor *[]) { sums->out[0], sums->out[1] }, 2, n->attr);
     if (!total) return;
-    if (vkt__needs(w)) dx[3] = total->out[3];
-    if (vkt__needs(b)) dx[4] = total->out[2];
-    if (vkt__needs(x))
-        dx[0] = vkt__op(g, &vkt__op_batch_norm_bwd,
-                        (vkt_tensor *[]) { d, x, mean, rstd, w, total->out[0], total->out[1] }, 7,
-                        n->attr);
+    if (vkt__needs(n->in[3])) dx[3] = total->out[3];
+    if (vkt__needs(n->in[4])) dx[4] = total->out[2];
+    if (!vkt__needs(n->in[0])) return;
+    vkt_tensor *in[] = { d,
+                         n->in[0],
+                         n->in[1],
+                         n->in[2],
+                         n->in[3],
+                         fixed ? NULL : total->out[0],
+                         fixed ? NULL : total->out[1],
+                         place };
+    dx[0] = vkt__op(g, place ? &vkt__op_batch_norm_pool_bwd : &vkt__op_batch_norm_bwd, in,
+                    place ? 8 : 7, n->attr);
 }
 
 /* ---- samples ---- */
@@ -505,13 +535,14 @@ static const char *finish_sample(vkt_graph *g, uint32_t i)
 
 static const char *bwd_sample(vkt_graph *g, uint32_t i)
 {
-    if (i >= VKT_COUNT(cases)) return NULL;
-    vkt_node *n = sample_norm(g, i, true);
+    const uint32_t n_cases = VKT_COUNT(cases);
+    if (i >= 2 * n_cases) return NULL;
+    vkt_node *n = sample_norm(g, i % n_cases, i < n_cases);
     vkt_tensor *dy = vkt__sample(g, n->out[0]->shape, VKT_F32, VKT_HINT_NORMAL, 0),
                *dx[VKT_MAX_IN] = { 0 };
     n->in[0]->needs = true;
     norm_grad(g, n, &dy, dx);
-    return cases[i].name;
+    return cases[i % n_cases].name;
 }
 
 /* ---- rows and builder ---- */
@@ -542,8 +573,8 @@ const vkt_op vkt__op_batch_norm = { .name = "batch_norm",
                                     .grad = norm_grad,
                                     .ref = norm_ref,
                                     .cost = norm_cost,
-                                    .terms = norm_terms,
-                                    .sample = norm_sample };
+                                    .terms = vkt__batch_norm_terms,
+                                    .sample = finish_sample };
 const vkt_op vkt__op_batch_norm_sums = { .name = "batch_norm_sums",
                                          .n_in = 5,
                                          .n_out = 3,
@@ -553,7 +584,7 @@ const vkt_op vkt__op_batch_norm_sums = { .name = "batch_norm_sums",
                                          .record = sums_record,
                                          .ref = sums_ref,
                                          .cost = sums_cost,
-                                         .terms = sums_terms,
+                                         .terms = vkt__batch_sums_terms,
                                          .sample = bwd_sample };
 const vkt_op vkt__op_batch_norm_total = { .name = "batch_norm_total",
                                           .n_in = 2,
@@ -571,7 +602,7 @@ const vkt_op vkt__op_batch_norm_bwd = { .name = "batch_norm_bwd",
                                         .record = bwd_record,
                                         .ref = bwd_ref,
                                         .cost = bwd_cost,
-                                        .terms = bwd_terms,
+                                        .terms = vkt__batch_bwd_terms,
                                         .sample = bwd_sample };
 
 vkt_tensor *vkt_batch_norm(vkt_graph *g, vkt_tensor *x, const vkt_batch_norm_desc *d)

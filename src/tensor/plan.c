@@ -134,7 +134,7 @@ static void assign_inplace(vkt_graph *g)
     for (size_t k = 0; k < g->n_nodes; k++) {
         vkt_node *n = g->nodes[k];
         vkt_tensor *out = n->out[n->op->inplace_out];
-        if (!n->op->inplace || !out || out->bound) continue;
+        if (!n->op->inplace || !out || out->bound || out->view_of) continue;
         for (uint32_t i = 0; i < n->op->n_in; i++) {
             if (!(n->op->inplace >> i & 1) || !n->in[i]) continue;
             vkt_tensor *in = root(n->in[i]), *h = home(in);

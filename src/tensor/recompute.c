@@ -32,6 +32,12 @@ static bool is_copy(const vkt_node *n)
     return n->op == &vkt__op_copy; /* of a batch, out of slow memory */
 }
 
+/* A part of a tensor that other nodes write too. */
+static bool writes_slice(const vkt_node *n)
+{
+    return n->out[0] && n->out[0]->view_of;
+}
+
 static void survey(state *s)
 {
     vkt_graph *g = s->g;
@@ -48,7 +54,7 @@ static void survey(state *s)
         }
     for (size_t k = 0; k < s->n_forward; k++) {
         const vkt_node *n = g->nodes[k];
-        s->dupable[k] = !n->op->mutates && !is_copy(n);
+        s->dupable[k] = !n->op->mutates && !is_copy(n) && !writes_slice(n);
         for (uint32_t i = 0; i < VKT_MAX_IN && s->dupable[k]; i++)
             if (n->in[i] && vkt__root(n->in[i])->bound)
                 s->dupable[k] = vkt__unchanged(g, n->in[i], k, last_use);

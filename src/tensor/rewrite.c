@@ -1,11 +1,13 @@
 /* The table of graph rewrites, how they run, and what they share. */
+#include <math.h>
+
 #include "tensor/rewrite.h"
 
 /* In this order. Passes before differentiation first. */
 static const vkt__pass *const passes[] = {
-    &vkt__pass_residual_norm, &vkt__pass_batch_norm, &vkt__pass_act,          &vkt__pass_act_bwd,
-    &vkt__pass_residual,      &vkt__pass_accumulate, &vkt__pass_relu_dropout, &vkt__pass_chain,
-    &vkt__pass_precision,     &vkt__pass_split,
+    &vkt__pass_residual_norm, &vkt__pass_batch_norm, &vkt__pass_batch_pool, &vkt__pass_act,
+    &vkt__pass_act_bwd,       &vkt__pass_head,       &vkt__pass_residual,   &vkt__pass_accumulate,
+    &vkt__pass_relu_dropout,  &vkt__pass_chain,      &vkt__pass_precision,  &vkt__pass_split,
 };
 static_assert(VKT_COUNT(passes) <= VKT_MAX_PASSES, "vkt_graph.rewrites has a place for each");
 
@@ -134,16 +136,17 @@ void vkt__rewrite_explain(const vkt_graph *g, vkt__str *s)
     uint32_t n = 0;
     for (size_t i = 0; i < VKT_COUNT(passes); i++) {
         if (!g->rewrites[i].n) continue;
-        vkt__str_printf(s, "rewrite: %3u x %-56s %10.1f KiB saved\n", g->rewrites[i].n,
-                        passes[i]->name, g->rewrites[i].bytes / 1024);
+        double kib = g->rewrites[i].bytes / 1024;
+        vkt__str_printf(s, "rewrite: %3u x %-56s %10.1f KiB %s\n", g->rewrites[i].n,
+                        passes[i]->name, fabs(kib), kib < 0 ? "more" : "saved");
         saved += g->rewrites[i].bytes;
         n++;
     }
     vkt_graph_cost(g, &flops, &bytes);
     if (n)
         vkt__str_printf(s,
-                        "rewrites save %.1f KiB of %.1f KiB moved (%.0f%%); --no-rewrite leaves "
+                        "rewrites %s %.1f KiB of %.1f KiB moved (%.0f%%); --no-rewrite leaves "
                         "them out\n",
-                        saved / 1024, (bytes + saved) / 1024,
-                        bytes + saved > 0 ? 100 * saved / (bytes + saved) : 0);
+                        saved < 0 ? "add" : "save", fabs(saved) / 1024, (bytes + saved) / 1024,
+                        bytes + saved > 0 ? 100 * fabs(saved) / (bytes + saved) : 0);
 }

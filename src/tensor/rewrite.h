@@ -1,7 +1,7 @@
 /* Graph rewrites: passes over the nodes, each equal to the plain graph. A pass is a row in the
  * table of rewrite.c and lives in the file of its family: rewrite_act.c, rewrite_norm.c,
- * rewrite_batch.c, rewrite_residual.c, rewrite_accumulate.c, rewrite_chain.c, precision.c,
- * rewrite_split.c. */
+ * rewrite_batch.c, rewrite_head.c, rewrite_residual.c, rewrite_accumulate.c, rewrite_chain.c,
+ * precision.c, rewrite_split.c. */
 #ifndef VKT_TENSOR_REWRITE_H
 #define VKT_TENSOR_REWRITE_H
 
@@ -17,8 +17,9 @@ typedef struct vkt__pass {
 } vkt__pass;
 
 extern const vkt__pass vkt__pass_residual_norm, vkt__pass_act, vkt__pass_act_bwd,
-    vkt__pass_batch_norm, vkt__pass_residual, vkt__pass_accumulate, vkt__pass_relu_dropout,
-    vkt__pass_chain, vkt__pass_precision, vkt__pass_split;
+    vkt__pass_batch_norm, vkt__pass_batch_pool, vkt__pass_head, vkt__pass_residual,
+    vkt__pass_accumulate, vkt__pass_relu_dropout, vkt__pass_chain, vkt__pass_precision,
+    vkt__pass_split;
 
 /* Calls `at` on every node in order; counts what it returns true for. `at` may remove nodes. */
 uint32_t vkt__each_node(vkt_graph *g, bool training,

@@ -1,22 +1,29 @@
-/* Activations into matmuls: forward into the epilogue of the matmul before, backward as a factor of
- * the matmul that makes the gradient. */
+/* Activations into products: forward into the epilogue of the matmul or convolution before,
+ * backward as a factor of the matmul that makes the gradient. */
 #include "tensor/rewrite.h"
 
-/* matmul, activate -> matmul with the activation in its epilogue. The matmul's result becomes the
- * saved pre-activation where the gradient needs it. */
+/* The activation of a row that ends with one, or NULL. */
+static vkt_act *act_of(vkt_node *n)
+{
+    return n->op == &vkt__op_matmul   ? &n->attr.matmul.act
+           : n->op == &vkt__op_conv2d ? &n->attr.conv.act
+                                      : NULL;
+}
+
+/* matmul, activate -> matmul with the activation in its epilogue; so with conv2d. The product's
+ * result becomes the saved pre-activation where the gradient needs it. */
 static bool fuse_act(vkt_graph *g, vkt_node *act, bool training)
 {
     vkt_tensor *x = act->in[0];
-    vkt_node *mm = x && x->node && x->node->op == &vkt__op_matmul ? x->node : NULL;
-    if (act->op != &vkt__op_act || !mm || mm->attr.matmul.act != VKT_ACT_NONE || mm->out[0] != x)
-        return false;
-    if (!vkt__is_private(g, x)) return false;
-    mm->attr.matmul.act = act->attr.eltwise.act;
-    mm->out[0] = act->out[0];
-    mm->out[0]->node = mm;
-    mm->out[1] = training && !vkt__act_from_output(mm->attr.matmul.act) ? x : NULL;
+    vkt_node *n = act->op == &vkt__op_act && x ? x->node : NULL;
+    vkt_act *end = n ? act_of(n) : NULL;
+    if (!end || *end != VKT_ACT_NONE || n->out[0] != x || !vkt__is_private(g, x)) return false;
+    *end = act->attr.eltwise.act;
+    n->out[0] = act->out[0];
+    n->out[0]->node = n;
+    n->out[1] = training && !vkt__act_from_output(*end) ? x : NULL;
     x->out_index = 1;
-    if (!mm->out[1]) vkt__remove_tensor(x);
+    if (!n->out[1]) vkt__remove_tensor(x);
     vkt__remove_node(act);
     return true;
 }
@@ -26,7 +33,7 @@ static uint32_t run_act(vkt_graph *g, bool training)
     return vkt__each_node(g, training, fuse_act);
 }
 
-const vkt__pass vkt__pass_act = { .name = "activation into the matmul before it", .run = run_act };
+const vkt__pass vkt__pass_act = { .name = "activation into the product before it", .run = run_act };
 
 /* matmul, activate_bwd -> matmul whose epilogue multiplies by the derivative: at the matmul's
  * place, where v must be known already. */

@@ -1,4 +1,4 @@
-/* What follows a batch norm into it: the sum with a residual, the activation. Before
+/* What follows a batch norm into it: the sum with a residual, the activation, max pooling. Before
  * differentiation: the row's own gradient does the rest. */
 #include "tensor/rewrite.h"
 
@@ -71,3 +71,37 @@ static uint32_t run(vkt_graph *g, bool training)
 
 const vkt__pass vkt__pass_batch_norm = { .name = "residual sum and activation into the batch norm",
                                          .run = run };
+
+/* batch_norm, max_pool -> batch_norm_pool: where windows neither overlap nor reach outside, of an
+ * activation whose gradient the place in the window can tell. */
+static bool fuse_pool(vkt_graph *g, vkt_node *pool, bool training)
+{
+    (void)training;
+    if (pool->op != &vkt__op_max_pool) return false;
+    vkt_tensor *y = pool->in[0];
+    vkt_node *norm = y->view_of ? NULL : y->node;
+    const vkt_attr *a = &pool->attr;
+    if (!norm || norm->op != &vkt__op_batch_norm || norm->in[5] || !vkt__is_private(g, y))
+        return false;
+    if (norm->attr.batch.act != VKT_ACT_NONE && norm->attr.batch.act != VKT_ACT_RELU) return false;
+    if (a->pool.pad || a->pool.stride < VKT_MAX(a->pool.kh, a->pool.kw)) return false;
+    norm->op = &vkt__op_batch_norm_pool;
+    norm->attr.batch.pool_h = a->pool.kh;
+    norm->attr.batch.pool_w = a->pool.kw;
+    norm->attr.batch.pool_stride = a->pool.stride;
+    for (uint32_t i = 0; i < 2; i++) {
+        norm->out[i] = pool->out[i];
+        norm->out[i]->node = norm;
+    }
+    vkt__remove_tensor(y);
+    vkt__remove_node(pool);
+    return true;
+}
+
+static uint32_t run_pool(vkt_graph *g, bool training)
+{
+    return vkt__each_node(g, training, fuse_pool);
+}
+
+const vkt__pass vkt__pass_batch_pool = { .name = "max pooling into the batch norm before it",
+                                         .run = run_pool };

@@ -1,8 +1,9 @@
-/* Deep products with a small result, in slices of k. */
+/* Deep products in slices of k. */
 #include "tensor/matmul.h"
 #include "tensor/rewrite.h"
 
-/* matmul -> matmul_parts, matmul_sum where the result is too small to give every core work. */
+/* matmul -> matmul_parts, matmul_sum where the result is too small to give every core work, or the
+ * factors are too large for a CPU's caches. */
 static uint32_t run(vkt_graph *g, bool training)
 {
     (void)training;
@@ -36,6 +37,8 @@ static uint32_t run(vkt_graph *g, bool training)
     return n_split;
 }
 
-const vkt__pass vkt__pass_split = { .name = "matmul cut into slices of k, to give every core work",
-                                    .whole = true,
-                                    .run = run };
+const vkt__pass vkt__pass_split = {
+    .name = "matmul cut into slices of k, for cores without work or caches too small",
+    .whole = true,
+    .run = run
+};

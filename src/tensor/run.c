@@ -22,13 +22,14 @@ static const vkt_tensor *home(const vkt_tensor *t)
 /* The buffer and byte offset where a tensor lies. */
 static const vkt_buffer *place(const vkt_tensor *t, uint32_t slot, uint64_t *offset)
 {
+    uint64_t at = vkt__view_at(t) * vkt_dtype_bytes(t->dtype);
     t = home(t);
     if (t->bound) {
         VKT_ASSERT(t->buf[slot]);
-        *offset = t->buf_offset[slot];
+        *offset = t->buf_offset[slot] + at;
         return t->buf[slot];
     }
-    *offset = t->offset % t->g->chunk_bytes;
+    *offset = t->offset % t->g->chunk_bytes + at;
     return t->g->chunks[t->offset / t->g->chunk_bytes];
 }
 

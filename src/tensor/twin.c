@@ -71,14 +71,14 @@ void vkt__graph_ref(vkt_graph *g, void (*init)(void *user, const vkt_tensor *t, 
         vkt_node *n = g->nodes[k];
         double *in[VKT_MAX_IN] = { 0 }, *out[VKT_MAX_OUT] = { 0 };
         for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-            if (n->in[i]) in[i] = data[root(n->in[i])->index];
+            if (n->in[i]) in[i] = data[root(n->in[i])->index] + vkt__view_at(n->in[i]);
         for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
-            if (n->out[i]) out[i] = data[n->out[i]->index];
+            if (n->out[i]) out[i] = data[root(n->out[i])->index] + vkt__view_at(n->out[i]);
         vkt__node_ref(n, in, out);
     }
     for (size_t i = 0; i < g->n_tensors && done; i++) {
         const double *d = data[root(g->tensors[i])->index];
-        if (d) done(user, g->tensors[i], d);
+        if (d) done(user, g->tensors[i], d + vkt__view_at(g->tensors[i]));
     }
     for (size_t i = 0; i < g->n_tensors; i++)
         if (!g->tensors[i]->bound) free(data[i]);

@@ -56,6 +56,8 @@ static vkt_status state_write(const char *path, const vkt__checkpoint_state *s,
         "files", "model.safetensors", digest_json(digest[0]), "optimizer.safetensors",
         digest_json(digest[1]), "config", text_or_null(s->config), "schema",
         text_or_null(s->schema), "extra", extra);
+    if (root && s->has_base)
+        json_object_set_new(root, "base_crc32", json_sprintf("%08x", (unsigned)s->base_crc));
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     json_decref(root);
     if (!text)
@@ -111,7 +113,8 @@ static bool state_fields(vkt__arena *a, const json_t *j, vkt__checkpoint_state *
 {
     const json_t *files = json_object_get(j, "files"), *value = json_object_get(j, "value");
     const json_t *extra = json_object_get(j, "extra");
-    const char *seed = json_string_value(json_object_get(j, "seed"));
+    const char *seed = json_string_value(json_object_get(j, "seed")),
+               *base = json_string_value(json_object_get(j, "base_crc32"));
     if (!seed || !get_count(json_object_get(j, "step"), &s->step) ||
         !get_count(json_object_get(j, "loader_batches"), &s->loader_batches) ||
         !get_hex(json_object_get(j, "config_hash"), &s->config_hash) ||
@@ -120,6 +123,8 @@ static bool state_fields(vkt__arena *a, const json_t *j, vkt__checkpoint_state *
         !get_digest(files, "optimizer.safetensors", &digest[1]))
         return false;
     s->seed = strtoull(seed, NULL, 10);
+    s->has_base = base != NULL;
+    s->base_crc = base ? (uint32_t)strtoul(base, NULL, 16) : 0;
     s->metric = get_text(a, json_object_get(j, "metric"));
     s->value = json_is_number(value) ? json_number_value(value) : NAN;
     s->config = get_text(a, json_object_get(j, "config"));
@@ -247,6 +252,24 @@ vkt_status vkt__checkpoint_verify(vkt__checkpoint *c)
 {
     vkt_status st = vkt__safetensors_verify(c->model);
     return st != VKT_OK ? st : vkt__safetensors_verify(c->optim);
+}
+
+vkt_status vkt__checkpoint_load_average(vkt__safetensors *optim, const vkt__st_tensor *t, size_t n)
+{
+    vkt__arena a = { 0 };
+    vkt__st_tensor *averages = vkt__alloc(n * sizeof *averages);
+    size_t found = 0, at;
+    for (size_t i = 0; i < n; i++) {
+        averages[found] = t[i];
+        averages[found].name = vkt__arena_printf(&a, "ema.%s", t[i].name);
+        found += vkt__safetensors_find(optim, averages[found].name, &at);
+    }
+    vkt_status st = found ? vkt__safetensors_load(optim, averages, found, true)
+                          : vkt__fail(VKT_FORMAT, "checkpoint",
+                                      "the checkpoint holds no average of the weights");
+    free(averages);
+    vkt__arena_finish(&a);
+    return st;
 }
 
 void vkt__checkpoint_close(vkt__checkpoint **c)

@@ -21,6 +21,8 @@ typedef struct vkt__checkpoint_state {
     const char *config; /* resolved YAML: the folder can be evaluated on its own */
     const char *schema; /* vkt_dataset_schema */
     const char *extra;  /* JSON text of the trainer's own (counters), or NULL */
+    bool has_base;      /* of an adapter: config's `init` has the weights that are not trained */
+    uint32_t base_crc;  /* vkt__st_crc of them */
 } vkt__checkpoint_state;
 
 typedef struct vkt__checkpoint_desc {
@@ -45,6 +47,9 @@ typedef struct vkt__checkpoint {
 vkt_status vkt__checkpoint_open(const char *dir, vkt__checkpoint **out);
 vkt_status vkt__checkpoint_verify(vkt__checkpoint *c);
 void vkt__checkpoint_close(vkt__checkpoint **c);
+/* Fills t[i].data with the averages of those parameters that an optimizer.safetensors has averages
+ * of. FORMAT: it has none. */
+vkt_status vkt__checkpoint_load_average(vkt__safetensors *optim, const vkt__st_tensor *t, size_t n);
 
 /* What a run has, by rising step. Those whose state.json can't be read have `damaged` set. */
 typedef struct vkt__checkpoint_item {

@@ -5,7 +5,9 @@
 #include "base/embedded.h"
 #include "base/os.h"
 #include "train/hf.h"
+#include "train/import.h"
 #include "train/recipe.h"
+#include "train/trained.h"
 
 vkt_status vkt_config_create(vkt_config **out)
 {
@@ -121,7 +123,7 @@ vkt_status vkt_config_set(vkt_config *c, const char *assignment)
                          near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     }
     if (o[i].type == VKT__OPT_STEPS || o[i].type == VKT__OPT_GROUPS ||
-        (o[i].type == VKT__OPT_WEIGHTS && eq[1] == '[')) {
+        ((o[i].type == VKT__OPT_WEIGHTS || o[i].type == VKT__OPT_WORDS) && eq[1] == '[')) {
         vkt__yaml *node;
         VKT_TRY(vkt__yaml_parse(a, eq + 1, strlen(eq + 1), where, &node));
         return vkt__option_set_node(c, i, node, where);
@@ -249,9 +251,35 @@ static vkt_status finish_name(vkt_config *c)
     return VKT_OK;
 }
 
-/* A folder to begin with says the model, its vocabulary and tokenizer, where the recipe does not.
- */
-static vkt_status finish_init(vkt_config *c)
+/* A run or checkpoint to begin with says the model, and of text the tokens, where the recipe does
+ * not. */
+static vkt_status init_of_run(vkt_config *c)
+{
+    vkt_status st;
+    vkt__arena *a = &c->priv->arena;
+    vkt__trained base;
+    vkt__str recipe = { 0 };
+    vkt__yaml *root;
+    VKT_TRY(vkt__trained_open(c->init, &base));
+    const vkt_data_desc *d = &base.config->data;
+    vkt__str_printf(&recipe, "model:\n");
+    vkt__model_yaml(base.config->layers, base.config->n_layers, 2, &recipe);
+    VKT_TRY(vkt__yaml_parse(a, recipe.data, recipe.len, c->init, &root));
+    VKT_TRY(vkt__recipe_apply(c, root, c->init));
+    if (vkt__config_is_text(c) && vkt__config_is_text(base.config)) {
+        if (!c->data.vocab) c->data.vocab = d->vocab;
+        if (!c->data.tokenizer && d->tokenizer)
+            c->data.tokenizer = vkt__arena_strdup(a, d->tokenizer);
+        if (!was_set(c, "data.context")) c->data.context = d->context;
+    }
+fail:
+    vkt__trained_close(&base);
+    vkt__str_finish(&recipe);
+    return st;
+}
+
+/* A Hugging Face folder says the model, its vocabulary and tokenizer. */
+static vkt_status init_of_folder(vkt_config *c)
 {
     vkt_status st;
     vkt__arena *a = &c->priv->arena;
@@ -281,16 +309,35 @@ fail:
     return st;
 }
 
+static vkt_status finish_lora(vkt_config *c)
+{
+    if (!c->lora.rank) {
+        const char *alone = c->lora.targets       ? "lora.targets"
+                            : c->lora.dropout > 0 ? "lora.dropout"
+                            : c->lora.alpha > 0   ? "lora.alpha"
+                                                  : NULL;
+        return alone ? refuse(c, alone, "has no meaning without lora.rank") : VKT_OK;
+    }
+    if (!c->init)
+        return refuse(c, "lora.rank", "an adapter needs `init`: the model that it adapts");
+    if (c->lora.alpha == 0) c->lora.alpha = 2 * (float)c->lora.rank;
+    return VKT_OK;
+}
+
 vkt_status vkt_config_finish(vkt_config *c)
 {
     vkt_status st = VKT_OK;
-    if (!c->init && !c->n_layers)
-        return vkt__fail(VKT_ARG, "config", "%s: model is missing: a list of layers",
-                         c->source ? c->source : "config");
+    if (!c->n_layers && !(c->init && vkt__is_dir(c->init)))
+        return c->init
+                   ? refuse(c, "init", "'%s' is no folder that says the model: add a `model` list",
+                            c->init)
+                   : vkt__fail(VKT_ARG, "config", "%s: model is missing: a list of layers",
+                               c->source ? c->source : "config");
     if (!c->data.source)
         return refuse(c, "data.source",
                       "is missing: digits, idx, csv, images, cifar, packed, text or novel");
-    if (c->init && !c->n_layers) VKT_TRY(finish_init(c));
+    if (!c->n_layers) VKT_TRY(vkt__is_hf_folder(c->init) ? init_of_folder(c) : init_of_run(c));
+    VKT_TRY(finish_lora(c));
     VKT_TRY(finish_name(c));
     VKT_TRY(finish_data(c));
     VKT_TRY(finish_schedule(c));
@@ -331,6 +378,7 @@ static bool value_yaml(const vkt_config *c, const vkt__option *o, vkt__str *out)
     int e;
     switch (o->type) {
     case VKT__OPT_STRING:
+    case VKT__OPT_WORDS:
         memcpy(&word, at, sizeof word);
         if (!word) return false;
         if (o->choices)

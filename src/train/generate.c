@@ -3,6 +3,7 @@
 #include "base/os.h"
 #include "train/options.h"
 #include "train/session.h"
+#include "train/trained.h"
 
 /* Text that is not given out yet: part of a character, or what may become a stop string. */
 typedef struct {
@@ -57,8 +58,7 @@ static void write_token(writer *w, const char *bytes, size_t n)
 }
 
 typedef struct {
-    vkt__checkpoint *ckpt;
-    vkt_config *config;
+    vkt__trained trained;
     vkt_tokenizer *tokenizer;
     vkt_gpu *gpu;
     vkt_model *model;
@@ -69,25 +69,21 @@ typedef struct {
 static vkt_status speaker_open(const vkt_generate_desc *d, speaker *s)
 {
     vkt_status st = VKT_OK;
-    char dir[1024];
     vkt__weights w = { 0 };
     vkt_gpu_desc gpu = d->gpu;
-    VKT_TRY(vkt__checkpoint_find(d->checkpoint, dir, sizeof dir));
-    VKT_TRY(vkt__checkpoint_open(dir, &s->ckpt));
-    VKT_TRY(vkt_tokenizer_from_schema(s->ckpt->state.schema, &s->tokenizer));
-    VKT_TRY(vkt_config_create(&s->config));
-    VKT_TRY(vkt_config_parse(s->config, s->ckpt->state.config, strlen(s->ckpt->state.config), dir));
-    VKT_TRY(vkt_config_finish(s->config));
-    if (!gpu.device) gpu.device = s->config->device;
+    VKT_TRY(vkt__trained_open(d->checkpoint, &s->trained));
+    const vkt_config *c = s->trained.config;
+    VKT_TRY(vkt_tokenizer_from_schema(s->trained.ckpt->state.schema, &s->tokenizer));
+    if (!gpu.device) gpu.device = c->device;
     VKT_TRY(vkt_gpu_create(&gpu, &s->gpu));
-    vkt_model_desc model = { .layers = s->config->layers,
-                             .n_layers = s->config->n_layers,
-                             .input = vkt_shape1(s->config->data.context),
-                             .n_outputs = vkt_tokenizer_get_info(s->tokenizer)->n_vocab,
-                             .source = dir };
+    vkt_model_desc model = { .layers = c->layers,
+                             .n_layers = c->n_layers,
+                             .input = vkt_shape1(c->data.context),
+                             .n_outputs = vkt__trained_n_vocab(&s->trained, s->tokenizer),
+                             .source = s->trained.ckpt->dir };
     VKT_TRY(vkt_model_create(s->gpu, &model, &s->model));
     VKT_TRY(vkt__weights_create(s->model, NULL, &w));
-    VKT_TRY(vkt__safetensors_load(s->ckpt->model, w.model, w.n_model, true));
+    VKT_TRY(vkt__trained_fill(&s->trained, w.model, w.n_model, false));
     VKT_TRY(vkt__weights_upload(s->gpu, s->model, NULL, &w));
     VKT_TRY(vkt_generator_create(s->model, &s->generator));
 fail:
@@ -101,8 +97,7 @@ static void speaker_close(speaker *s)
     vkt_model_destroy(&s->model);
     vkt_gpu_destroy(&s->gpu);
     vkt_tokenizer_destroy(&s->tokenizer);
-    vkt_config_destroy(&s->config);
-    vkt__checkpoint_close(&s->ckpt);
+    vkt__trained_close(&s->trained);
     free(s->tokens.id);
 }
 

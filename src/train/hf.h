@@ -3,8 +3,8 @@
 #ifndef VKT_TRAIN_HF_H
 #define VKT_TRAIN_HF_H
 
-#include "train/checkpoint.h"
-#include "vktrain/train.h"
+#include "train/session.h"
+#include "train/trained.h"
 
 /* A language model as a config.json of GPT-2 or of the Llama family says it. */
 typedef struct vkt__hf_config {
@@ -25,9 +25,19 @@ vkt_status vkt__hf_config_of(const vkt_layer *layers, size_t n_layers, vkt__hf_c
 /* As config.json that transformers reads. Caller frees. */
 char *vkt__hf_config_json(const vkt__hf_config *c, uint32_t end_token);
 
-/* Fills t[i].data (f32) from model.safetensors, or from the shards of model.safetensors.index.json;
- * f32, f16, bf16 in the file. GPT-2's names may lack "transformer.". Every tensor must be there
- * with its shape. */
-vkt_status vkt__hf_weights_load(const char *folder, const vkt__st_tensor *t, size_t n);
+/* ARG: there is something of that name already. */
+vkt_status vkt__export_is_new(const char *path);
+
+/* A language model's checkpoint in host memory, to be written in another format. */
+typedef struct vkt__language {
+    vkt__trained trained;
+    vkt__hf_config config; /* complete */
+    vkt_tokenizer *tokenizer;
+    vkt_model *model; /* without a device: names and shapes */
+    vkt__weights weights;
+} vkt__language;
+/* ARG: the model is neither of GPT-2's nor of Llama's kind. vkt__language_close whatever came. */
+vkt_status vkt__language_open(const char *checkpoint, vkt__language *out);
+void vkt__language_close(vkt__language *l);
 
 #endif

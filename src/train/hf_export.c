@@ -4,52 +4,20 @@
 
 #include "base/os.h"
 #include "train/hf.h"
-#include "train/options.h"
-
-/* The checkpoint's tensors in host memory. */
-typedef struct {
-    vkt__st_tensor *t;
-    size_t n;
-} tensors;
-
-static void tensors_finish(tensors *x)
-{
-    for (size_t i = 0; i < x->n; i++) free(x->t[i].data);
-    free(x->t);
-}
-
-static vkt_status tensors_read(vkt__safetensors *f, tensors *x)
-{
-    vkt_status st = VKT_OK;
-    const vkt_tensor_info *info;
-    size_t n = 0;
-    while (vkt__safetensors_tensor(f, n)) n++;
-    x->t = vkt__alloc(n * sizeof *x->t);
-    for (; (info = vkt__safetensors_tensor(f, x->n)) != NULL;) {
-        vkt__st_tensor *t = &x->t[x->n++];
-        *t = (vkt__st_tensor) { .name = info->name, .dtype = info->dtype, .rank = info->rank };
-        memcpy(t->shape, info->shape, sizeof t->shape);
-        t->data = malloc(info->bytes ? (size_t)info->bytes : 1);
-        if (!t->data) return vkt__fail(VKT_OOM_HOST, "export", "no memory for '%s'", info->name);
-        VKT_TRY(vkt__safetensors_read(f, x->n - 1, t->data));
-    }
-fail:
-    return st;
-}
 
 /* Dimension d of the tensor whose name ends so; 0: there is none. */
-static uint32_t dimension(const tensors *x, const char *end, uint32_t d)
+static uint32_t dimension(const vkt__weights *x, const char *end, uint32_t d)
 {
-    for (size_t i = 0; i < x->n; i++) {
-        size_t n = strlen(x->t[i].name), k = strlen(end);
-        if (n >= k && !strcmp(x->t[i].name + n - k, end) && d < x->t[i].rank)
-            return (uint32_t)x->t[i].shape[d];
+    for (size_t i = 0; i < x->n_model; i++) {
+        const vkt__st_tensor *t = &x->model[i];
+        size_t n = strlen(t->name), k = strlen(end);
+        if (n >= k && !strcmp(t->name + n - k, end) && d < t->rank) return (uint32_t)t->shape[d];
     }
     return 0;
 }
 
 /* Sizes that the recipe left to their defaults. */
-static void complete(vkt__hf_config *h, const tensors *x, uint32_t context)
+static void complete(vkt__hf_config *h, const vkt__weights *x, uint32_t context)
 {
     h->vocab = dimension(x, h->gpt2 ? "wte.weight" : "embed_tokens.weight", 0);
     h->mlp = h->gpt2 ? dimension(x, "mlp.c_fc.weight", 1) : dimension(x, "mlp.up_proj.weight", 0);
@@ -82,7 +50,7 @@ fail:
     return st;
 }
 
-static vkt_status write_folder(const char *folder, const vkt__hf_config *h, const tensors *x,
+static vkt_status write_folder(const char *folder, const vkt__hf_config *h, const vkt__weights *x,
                                const vkt_tokenizer *t)
 {
     vkt_status st;
@@ -92,44 +60,62 @@ static vkt_status write_folder(const char *folder, const vkt__hf_config *h, cons
     VKT_TRY(vkt__mkdirs(folder));
     VKT_TRY(put(&a, folder, "config.json", config));
     VKT_TRY(write_tokenizer(&a, folder, t, h->context));
-    VKT_TRY(vkt__safetensors_write(vkt__arena_printf(&a, "%s/model.safetensors", folder), x->t,
-                                   x->n, &meta, 1, NULL));
+    VKT_TRY(vkt__safetensors_write(vkt__arena_printf(&a, "%s/model.safetensors", folder), x->model,
+                                   x->n_model, &meta, 1, NULL));
 fail:
     free(config);
     vkt__arena_finish(&a);
     return st;
 }
 
+vkt_status vkt__export_is_new(const char *path)
+{
+    if (!vkt__file_exists(path)) return VKT_OK;
+    return vkt__fail(VKT_ARG, "export", "'%s' is there already: remove it or name another", path);
+}
+
+void vkt__language_close(vkt__language *l)
+{
+    vkt__weights_finish(&l->weights);
+    vkt_model_destroy(&l->model);
+    vkt_tokenizer_destroy(&l->tokenizer);
+    vkt__trained_close(&l->trained);
+}
+
+vkt_status vkt__language_open(const char *checkpoint, vkt__language *l)
+{
+    vkt_status st;
+    *l = (vkt__language) { 0 };
+    VKT_TRY(vkt__trained_open(checkpoint, &l->trained));
+    const vkt_config *c = l->trained.config;
+    VKT_TRY(vkt__hf_config_of(c->layers, c->n_layers, &l->config));
+    VKT_TRY(vkt_tokenizer_from_schema(l->trained.ckpt->state.schema, &l->tokenizer));
+    vkt_model_desc desc = { .layers = c->layers,
+                            .n_layers = c->n_layers,
+                            .input = vkt_shape1(c->data.context),
+                            .n_outputs = vkt__trained_n_vocab(&l->trained, l->tokenizer),
+                            .source = l->trained.ckpt->dir };
+    VKT_TRY(vkt_model_create(NULL, &desc, &l->model));
+    VKT_TRY(vkt__weights_create(l->model, NULL, &l->weights));
+    VKT_TRY(vkt__trained_fill(&l->trained, l->weights.model, l->weights.n_model, false));
+    complete(&l->config, &l->weights, c->data.context);
+fail:
+    return st;
+}
+
 vkt_status vkt_export_hf(const char *checkpoint, const char *folder)
 {
     vkt_status st;
-    char dir[1024];
-    vkt__checkpoint *ckpt = NULL;
-    vkt_config *c = NULL;
-    vkt_tokenizer *t = NULL;
-    vkt__hf_config h;
-    tensors x = { 0 };
+    vkt__language l = { 0 };
     vkt__str aside = { 0 };
-    if (vkt__file_exists(folder))
-        return vkt__fail(VKT_ARG, "export", "'%s' is there already: remove it or name another",
-                         folder);
     vkt__str_printf(&aside, "%s.tmp%d", folder, vkt__pid());
-    VKT_TRY(vkt__checkpoint_find(checkpoint, dir, sizeof dir));
-    VKT_TRY(vkt__checkpoint_open(dir, &ckpt));
-    VKT_TRY(vkt_config_create(&c));
-    VKT_TRY(vkt_config_parse(c, ckpt->state.config, strlen(ckpt->state.config), dir));
-    VKT_TRY(vkt__hf_config_of(c->layers, c->n_layers, &h));
-    VKT_TRY(vkt_tokenizer_from_schema(ckpt->state.schema, &t));
-    VKT_TRY(tensors_read(ckpt->model, &x));
-    complete(&h, &x, c->data.context);
-    VKT_TRY(write_folder(aside.data, &h, &x, t));
+    VKT_TRY(vkt__export_is_new(folder));
+    VKT_TRY(vkt__language_open(checkpoint, &l));
+    VKT_TRY(write_folder(aside.data, &l.config, &l.weights, l.tokenizer));
     VKT_TRY(vkt__rename(aside.data, folder));
 fail:
     if (st != VKT_OK) vkt__remove_tree(aside.data);
-    tensors_finish(&x);
-    vkt_tokenizer_destroy(&t);
-    vkt_config_destroy(&c);
-    vkt__checkpoint_close(&ckpt);
+    vkt__language_close(&l);
     vkt__str_finish(&aside);
     return st;
 }

@@ -1,161 +1,215 @@
-/* import.h: matching by name and shape, converting to the model's types. */
+/* import.h: where the tensors lie, matching by name and shape, converting to the model's types. */
 #include "train/import.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "base/os.h"
+#include "train/trained.h"
 
-static float from_half(uint16_t h)
+/* The files of a model, one of them open. */
+typedef struct {
+    vkt__arena arena;
+    const char *folder;
+    json_t *map; /* tensor -> file of the index; NULL: all in `only` */
+    const char *only;
+    vkt__safetensors *open;
+    const char *open_name;
+} source;
+
+static const char *in_folder(vkt__arena *a, const char *folder, const char *name)
 {
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 1023, bits;
-    float f;
-    if (e == 0) { /* zero or below the normal range: m * 2^-24 */
-        f = (float)m * 0x1p-24f;
-        return sign ? -f : f;
+    return vkt__arena_printf(a, "%s/%s", folder, name);
+}
+
+bool vkt__is_hf_folder(const char *path)
+{
+    vkt__arena a = { 0 };
+    bool is = vkt__file_size(in_folder(&a, path, "config.json")) >= 0;
+    vkt__arena_finish(&a);
+    return is;
+}
+
+/* The folder's index, if it has one; its file names stay within the folder. */
+static vkt_status read_index(source *s)
+{
+    vkt_status st = VKT_OK;
+    char *text = NULL;
+    size_t n;
+    const char *path = in_folder(&s->arena, s->folder, "model.safetensors.index.json"), *key;
+    json_t *o = NULL, *v;
+    s->only = "model.safetensors";
+    if (vkt__file_size(in_folder(&s->arena, s->folder, s->only)) >= 0) return VKT_OK;
+    if (vkt__file_size(path) < 0)
+        return vkt__fail(VKT_FORMAT, "model",
+                         "'%s' has no model.safetensors and no model.safetensors.index.json%s",
+                         s->folder,
+                         vkt__file_size(in_folder(&s->arena, s->folder, "pytorch_model.bin")) >= 0
+                             ? ": pytorch_model.bin is not read, save it as safetensors"
+                             : "");
+    VKT_TRY(vkt__file_read(path, 256u << 20, &text, &n));
+    o = json_loadb(text, n, 0, NULL);
+    s->map = json_incref(json_object_get(o, "weight_map"));
+    bool ok = json_is_object(s->map);
+    json_object_foreach(s->map, key, v)
+    {
+        const char *file = json_string_value(v);
+        ok = ok && file && *file && !strpbrk(file, "/\\");
     }
-    bits = sign | (e == 31 ? 0x7f800000u : (e + 112) << 23) | m << 13;
-    memcpy(&f, &bits, sizeof f);
-    return f;
+    if (!ok)
+        st = vkt__fail(VKT_FORMAT, "model", "'%s' has no weight_map of tensors and file names",
+                       path);
+fail:
+    json_decref(o);
+    free(text);
+    return st;
 }
 
-static float from_bfloat(uint16_t h)
+static vkt_status source_open(source *s, const char *path)
 {
-    uint32_t bits = (uint32_t)h << 16;
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
+    if (vkt__is_dir(path)) {
+        s->folder = path;
+        return read_index(s);
+    }
+    const char *slash = strrchr(path, '/');
+    s->folder = slash ? vkt__arena_printf(&s->arena, "%.*s", (int)(slash - path), path) : ".";
+    s->only = slash ? slash + 1 : path;
+    return VKT_OK;
 }
 
-static uint64_t count_of(const vkt_tensor_info *t)
+static void source_close(source *s)
 {
-    uint64_t n = 1;
-    for (uint32_t i = 0; i < t->rank; i++) n *= t->shape[i];
-    return n;
+    vkt__safetensors_close(&s->open);
+    json_decref(s->map);
+    vkt__arena_finish(&s->arena);
+}
+
+/* The tensor by its name, or without "transformer.": its place in s->open. *found false: none. */
+static vkt_status find(source *s, const char *name, size_t *at, bool *found)
+{
+    vkt_status st = VKT_OK;
+    const char *names[] = { name, strncmp(name, "transformer.", 12) ? name : name + 12 };
+    *found = false;
+    for (size_t k = 0; k < VKT_COUNT(names) && !*found; k++) {
+        const char *file = s->map ? json_string_value(json_object_get(s->map, names[k])) : s->only;
+        if (!file) continue;
+        if (!s->open || strcmp(file, s->open_name) != 0) {
+            vkt__safetensors_close(&s->open);
+            s->open_name = file;
+            VKT_TRY(vkt__safetensors_open(in_folder(&s->arena, s->folder, file), &s->open));
+        }
+        *found = vkt__safetensors_find(s->open, names[k], at);
+    }
+fail:
+    return st;
 }
 
 static bool same_shape(const vkt__st_tensor *a, const vkt_tensor_info *b)
 {
-    if (a->rank != b->rank) return false;
-    for (uint32_t i = 0; i < a->rank; i++)
-        if (a->shape[i] != b->shape[i]) return false;
-    return true;
+    return a->rank == b->rank && !memcmp(a->shape, b->shape, a->rank * sizeof *a->shape);
 }
 
-static bool is_half(const char *dtype)
+static vkt_status misfit(const source *s, const vkt__st_tensor *t, const vkt_tensor_info *have,
+                         bool all)
 {
-    return strcmp(dtype, "F16") == 0 || strcmp(dtype, "BF16") == 0;
+    vkt__str a = { 0 }, b = { 0 };
+    vkt__st_shape_text(have->rank, have->shape, &a);
+    vkt__st_shape_text(t->rank, t->shape, &b);
+    if (all)
+        vkt__fail(VKT_FORMAT, "model", "'%s': tensor '%s' is %s in the file, %s in the model",
+                  s->folder, t->name, a.data, b.data);
+    else
+        vkt_log(VKT_LOG_WARN, "train",
+                "'%s' is %s %s in '%s/%s' and %s %s in the model: it begins anew", t->name,
+                have->dtype, a.data, s->folder, s->open_name, t->dtype, b.data);
+    vkt__str_finish(&a);
+    vkt__str_finish(&b);
+    return all ? VKT_FORMAT : VKT_OK;
 }
 
-static bool fits(const vkt__st_tensor *have, const vkt_tensor_info *t)
-{
-    return same_shape(have, t) && (strcmp(have->dtype, t->dtype) == 0 ||
-                                   (strcmp(have->dtype, "F32") == 0 && is_half(t->dtype)));
-}
-
-static vkt_status take(vkt__safetensors *f, size_t i, const vkt_tensor_info *t,
-                       const vkt__st_tensor *into)
+static vkt_status take(source *s, const vkt__st_tensor *t, bool all, size_t *n_taken)
 {
     vkt_status st;
-    uint64_t n = count_of(t);
-    if (!is_half(t->dtype)) return vkt__safetensors_read(f, i, into->data);
-    uint16_t *half = malloc(n ? n * sizeof *half : 1);
-    if (!half)
-        return vkt__fail(VKT_OOM_HOST, "train", "no memory for tensor '%s' of %llu values", t->name,
-                         (unsigned long long)n);
-    VKT_TRY(vkt__safetensors_read(f, i, half));
-    bool brain = t->dtype[0] == 'B';
-    for (uint64_t k = 0; k < n; k++)
-        ((float *)into->data)[k] = brain ? from_bfloat(half[k]) : from_half(half[k]);
-fail:
-    free(half);
-    return st;
-}
-
-static const char *shape_text(uint32_t rank, const uint64_t *shape, char out[200])
-{
-    size_t k = 0;
-    out[0] = 0;
-    for (uint32_t i = 0; i < rank && k < 180; i++)
-        k += (size_t)snprintf(out + k, 200 - k, "%s%llu", i ? ", " : "",
-                              (unsigned long long)shape[i]);
-    return out;
-}
-
-/* Each of the model's tensors from the file, where it has one that fits. */
-static vkt_status match(vkt__safetensors *f, const char *path, vkt__weights *w, bool *used,
-                        size_t *n_taken)
-{
-    vkt_status st = VKT_OK;
-    char have[200], want[200];
-    for (size_t m = 0; m < w->n_model; m++) {
-        const vkt__st_tensor *t = &w->model[m];
-        const vkt_tensor_info *found = NULL;
-        size_t i = 0;
-        for (; (found = vkt__safetensors_tensor(f, i)); i++)
-            if (strcmp(found->name, t->name) == 0) break;
-        if (found && fits(t, found)) {
-            VKT_TRY(take(f, i, found, t));
-            used[i] = true;
-            ++*n_taken;
-        } else if (found) {
-            used[i] = true;
-            vkt_log(VKT_LOG_WARN, "train",
-                    "'%s' is %s [%s] in '%s' and %s [%s] in the model: it begins anew", t->name,
-                    found->dtype, shape_text(found->rank, found->shape, have), path, t->dtype,
-                    shape_text(t->rank, t->shape, want));
-        } else {
-            vkt_log(VKT_LOG_WARN, "train", "'%s' is not in '%s': it begins anew", t->name, path);
-        }
-    }
-fail:
-    return st;
-}
-
-static vkt_status file_of(const char *path, char *out, size_t n)
-{
-    if (vkt__is_dir(path)) {
-        vkt_status st = vkt__checkpoint_find(path, out, n);
-        if (st != VKT_OK) return st;
-        size_t k = strlen(out);
-        snprintf(out + k, n - k, "/model.safetensors");
+    size_t at = 0;
+    bool found;
+    VKT_TRY(find(s, t->name, &at, &found));
+    if (!found && all)
+        return vkt__fail(VKT_FORMAT, "model", "'%s' has no tensor '%s': it is of another model",
+                         s->folder, t->name);
+    if (!found) {
+        vkt_log(VKT_LOG_WARN, "train", "'%s' is not in '%s/%s': it begins anew", t->name, s->folder,
+                s->only ? s->only : "");
         return VKT_OK;
     }
-    snprintf(out, n, "%s", path);
-    return VKT_OK;
+    const vkt_tensor_info *have = vkt__safetensors_tensor(s->open, at);
+    bool f32 = !strcmp(t->dtype, "F32");
+    if (!same_shape(t, have) || (!f32 && strcmp(t->dtype, have->dtype) != 0))
+        return misfit(s, t, have, all);
+    VKT_TRY(f32 ? vkt__safetensors_read_f32(s->open, at, t->data)
+                : vkt__safetensors_read(s->open, at, t->data));
+    ++*n_taken;
+fail:
+    return st;
 }
 
-vkt_status vkt__weights_import(const char *path, vkt_gpu *gpu, vkt_model *m)
+/* Of one file: what it holds besides. */
+static void warn_unused(const source *s, const vkt__st_tensor *t, size_t n)
+{
+    const vkt_tensor_info *have;
+    for (size_t i = 0; s->open && (have = vkt__safetensors_tensor(s->open, i)); i++) {
+        size_t k = 0;
+        while (k < n && strcmp(t[k].name, have->name) != 0 &&
+               (strncmp(t[k].name, "transformer.", 12) != 0 ||
+                strcmp(t[k].name + 12, have->name) != 0))
+            k++;
+        if (k == n)
+            vkt_log(VKT_LOG_WARN, "train", "'%s' of '%s/%s' has no place in the model: not used",
+                    have->name, s->folder, s->open_name);
+    }
+}
+
+static vkt_status import_files(const char *path, const vkt__st_tensor *t, size_t n, bool all)
 {
     vkt_status st;
-    char file[1200];
-    vkt__safetensors *f = NULL;
-    vkt__weights w = { 0 };
-    bool *used = NULL;
-    size_t n = 0, n_taken = 0;
-    VKT_TRY(file_of(path, file, sizeof file));
-    VKT_TRY(vkt__safetensors_open(file, &f));
-    while (vkt__safetensors_tensor(f, n)) n++;
-    used = vkt__alloc((n + 1) * sizeof *used);
-    VKT_TRY(vkt__weights_create(m, NULL, &w));
-    VKT_TRY(vkt__weights_download(gpu, m, NULL, &w));
-    VKT_TRY(match(f, file, &w, used, &n_taken));
-    for (size_t i = 0; i < n; i++)
-        if (!used[i])
-            vkt_log(VKT_LOG_WARN, "train", "'%s' of '%s' has no place in the model: not used",
-                    vkt__safetensors_tensor(f, i)->name, file);
+    source s = { 0 };
+    size_t n_taken = 0;
+    VKT_TRY(source_open(&s, path));
+    for (size_t i = 0; i < n; i++) VKT_TRY(take(&s, &t[i], all, &n_taken));
+    if (!all && !s.map) warn_unused(&s, t, n);
     if (n_taken == 0) {
         st = vkt__fail(VKT_FORMAT, "train",
                        "no tensor of '%s' agrees with the model in name and shape: compare with "
                        "`vktrain inspect`",
-                       file);
+                       path);
         goto fail;
     }
-    VKT_TRY(vkt__weights_upload(gpu, m, NULL, &w));
-    vkt_log(VKT_LOG_INFO, "train", "begins with %zu of the model's %zu tensors from '%s'", n_taken,
-            w.n_model, file);
+    if (!all)
+        vkt_log(VKT_LOG_INFO, "train", "begins with %zu of the model's %zu tensors from '%s'",
+                n_taken, n, path);
 fail:
-    free(used);
-    vkt__weights_finish(&w);
-    vkt__safetensors_close(&f);
+    source_close(&s);
+    return st;
+}
+
+vkt_status vkt__weights_import(const char *path, const vkt__st_tensor *t, size_t n, bool all)
+{
+    vkt_status st;
+    char dir[1100];
+    vkt__trained base = { 0 };
+    if (!vkt__is_dir(path) || vkt__is_hf_folder(path)) return import_files(path, t, n, all);
+    vkt__arena a = { 0 };
+    bool weights = vkt__file_size(in_folder(&a, path, "state.json")) < 0 &&
+                   (vkt__file_size(in_folder(&a, path, "model.safetensors")) >= 0 ||
+                    vkt__file_size(in_folder(&a, path, "model.safetensors.index.json")) >= 0);
+    vkt__arena_finish(&a);
+    if (weights) return import_files(path, t, n, all);
+    VKT_TRY(vkt__checkpoint_find(path, dir, sizeof dir));
+    VKT_TRY(vkt__trained_open(dir, &base));
+    if (base.lora.rank)
+        st = vkt__trained_fill(&base, t, n, false);
+    else
+        st = import_files(dir, t, n, all);
+fail:
+    vkt__trained_close(&base);
     return st;
 }

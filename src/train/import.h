@@ -2,12 +2,16 @@
 #ifndef VKT_TRAIN_IMPORT_H
 #define VKT_TRAIN_IMPORT_H
 
-#include "train/session.h"
+#include "train/safetensors.h"
 
-/* path: a safetensors file, or a run or checkpoint folder. Tensors that agree in name and shape
- * (F32, F16 or BF16) are taken; each of the model's that is not found keeps its value and is warned
- * of, and so is each of the file's that has no place. FORMAT: none agrees. The device must be idle.
- */
-vkt_status vkt__weights_import(const char *path, vkt_gpu *gpu, vkt_model *m);
+/* path: a Hugging Face folder (model.safetensors, or the shards of model.safetensors.index.json;
+ * GPT-2's names may lack "transformer."), a run, a checkpoint or a safetensors file. A run of an
+ * adapter gives its base with the adapter merged, to all of the parameters at once.
+ * Fills t[i].data: what agrees in name and shape, F32, F16 or BF16 for an f32. all: FORMAT where
+ * one is not there; else it keeps its value and is warned of, as is each tensor of the file that
+ * has no place, and FORMAT means that none agrees. */
+vkt_status vkt__weights_import(const char *path, const vkt__st_tensor *t, size_t n, bool all);
+/* A folder that holds a model as transformers saves it. */
+bool vkt__is_hf_folder(const char *path);
 
 #endif

@@ -88,7 +88,20 @@ static const vkt__option options[] = {
       "index, cpu, gpu, part of a name, UUID; the best", NULL, NULL },
 
     { "init", VKT__OPT_STRING, AT(init), NULL, 0, 0, "",
-      "folder with weights to begin with: a Hugging Face model (GPT-2, Llama) or a checkpoint",
+      "weights to begin with: a Hugging Face folder (GPT-2, Llama), a run, a checkpoint or a "
+      "safetensors file; without `model`, a folder says that too",
+      NULL, "train.init_from" },
+
+    { "lora.rank", VKT__OPT_U32, AT(lora.rank), "0", 0, 4096, "",
+      "of adapters beside linear layers of `init`, which alone are trained; 0: all is", NULL,
+      NULL },
+    { "lora.alpha", VKT__OPT_F32, AT(lora.alpha), "0", 0, 1e6, "",
+      "what adapters add is times alpha / rank; 0: twice the rank", NULL, NULL },
+    { "lora.dropout", VKT__OPT_F32, AT(lora.dropout), "0", 0, 0.99, "", "of an adapter's input",
+      NULL, NULL },
+    { "lora.targets", VKT__OPT_WORDS, AT(lora.targets), NULL, 0, 0, "",
+      "list of layers' names or their last parts, or all-linear; c_attn (GPT-2), q_proj and v_proj "
+      "(Llama)",
       NULL, NULL },
 
     { "data.source", VKT__OPT_STRING, AT(data.source), NULL, 0, 0, "",
@@ -235,9 +248,6 @@ static const vkt__option options[] = {
       "fp16: in a row without overflow, after which the loss scale doubles", NULL, NULL },
     { "train.recompute", VKT__OPT_ENUM, AT(recompute), "auto", 0, 0, "",
       "compute activations again for the gradient: all, none, or when memory is short", recomputes,
-      NULL },
-    { "train.init_from", VKT__OPT_STRING, AT(init_from), NULL, 0, 0, "",
-      "weights to begin with: a safetensors file, a run or a checkpoint; what fits is taken", NULL,
       NULL },
     { "train.freeze", VKT__OPT_STRING, AT(freeze), NULL, 0, 0, "",
       "pattern of the parameters that stay as they are, as \"0.*\"", NULL, "freeze" },
@@ -437,6 +447,7 @@ vkt_status vkt__option_set(vkt_config *c, vkt__arena *a, const vkt__option *o, c
     bool b = false;
     switch (o->type) {
     case VKT__OPT_STRING:
+    case VKT__OPT_WORDS:
         return set_string(at, a, o, text, quoted, where);
     case VKT__OPT_CHAR:
         return set_char(at, o, text, quoted, where);
@@ -493,9 +504,9 @@ fail:
 
 bool vkt_option(size_t i, vkt_option_info *out)
 {
-    static const char *const types[] = { "text",      "true/false", "integer", "integer",
-                                         "integer",   "number",     "number",  "choice",
-                                         "character", "list",       "list",    "choice" };
+    static const char *const types[] = { "text",   "true/false", "integer", "integer",   "integer",
+                                         "number", "number",     "choice",  "character", "list",
+                                         "list",   "choice",     "list" };
     static _Thread_local char range[160];
     if (i >= VKT_COUNT(options)) return false;
     const vkt__option *o = &options[i];

@@ -19,6 +19,7 @@ typedef enum vkt__option_type {
     VKT__OPT_STEPS,   /* list of steps: schedule.milestones */
     VKT__OPT_GROUPS,  /* list of maps: optim.groups */
     VKT__OPT_WEIGHTS, /* a choice, or a list of numbers: loss.class_weight */
+    VKT__OPT_WORDS,   /* words with commas between them, or a list of them: lora.targets */
 } vkt__option_type;
 
 typedef struct vkt__choice {

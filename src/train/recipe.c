@@ -123,6 +123,23 @@ static vkt_status set_weights(vkt_config *c, const vkt__option *o, const vkt__ya
     return VKT_OK;
 }
 
+static vkt_status set_words(vkt_config *c, const vkt__option *o, const vkt__yaml *node,
+                            const char *where)
+{
+    vkt__str all = { 0 };
+    vkt_status st = VKT_OK;
+    for (const vkt__yaml *e = node->first; e && st == VKT_OK; e = e->next) {
+        if (e->kind == VKT__YAML_SCALAR && e->text[0])
+            vkt__str_printf(&all, "%s%s", all.len ? ", " : "", e->text);
+        else
+            st = list_entry_error(o, where, "every entry must be a word");
+    }
+    if (st == VKT_OK)
+        st = vkt__option_set(c, &c->priv->arena, o, all.data ? all.data : "", true, where);
+    vkt__str_finish(&all);
+    return st;
+}
+
 vkt_status vkt__option_set_node(vkt_config *c, int index, const vkt__yaml *node, const char *where)
 {
     size_t n;
@@ -134,6 +151,8 @@ vkt_status vkt__option_set_node(vkt_config *c, int index, const vkt__yaml *node,
         st = set_groups(c, o, node, where);
     else if (o->type == VKT__OPT_WEIGHTS && node->kind == VKT__YAML_LIST)
         st = set_weights(c, o, node, where);
+    else if (o->type == VKT__OPT_WORDS && node->kind == VKT__YAML_LIST)
+        st = set_words(c, o, node, where);
     else if (node->kind != VKT__YAML_SCALAR)
         st = vkt__fail(VKT_ARG, "config", "%s: %s takes one value, not a %s", where, o->name,
                        node->kind == VKT__YAML_LIST ? "list" : "block of keys");

@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "base/os.h"
+#include "train/half.h"
 #include "train/safetensors.h"
 
 enum { MAX_RANK = 8, MAX_TENSORS = 1 << 20, PIECE = 1 << 20, ALIGN = 64 };
@@ -398,15 +399,48 @@ vkt_status vkt__safetensors_verify(vkt__safetensors *s)
     return st;
 }
 
-static void shape_text(const char *dtype, uint32_t rank, const uint64_t *shape, vkt__str *out)
+uint32_t vkt__st_crc(const vkt__st_tensor *t, size_t n)
+{
+    uLong crc = crc32(0, NULL, 0);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bytes = dtype_bytes(t[i].dtype);
+        for (uint32_t k = 0; k < t[i].rank; k++) bytes *= t[i].shape[k];
+        for (uint64_t at = 0; at < bytes; at += PIECE)
+            crc = crc32(crc, (const unsigned char *)t[i].data + at,
+                        (uInt)VKT_MIN(bytes - at, (uint64_t)PIECE));
+    }
+    return (uint32_t)crc;
+}
+
+vkt_status vkt__safetensors_read_f32(vkt__safetensors *s, size_t i, float *dst)
+{
+    const vkt_tensor_info *t = &s->info[i];
+    bool bf16 = !strcmp(t->dtype, "BF16");
+    uint64_t n = t->bytes / 2;
+    if (!strcmp(t->dtype, "F32")) return vkt__safetensors_read(s, i, dst);
+    if (!bf16 && strcmp(t->dtype, "F16") != 0)
+        return bad(s->path, "tensor '%s' is of type %s; F32, F16 and BF16 are read", t->name,
+                   t->dtype);
+    uint16_t *narrow = malloc(n ? n * sizeof *narrow : 1);
+    if (!narrow)
+        return vkt__fail(VKT_OOM_HOST, "checkpoint", "no memory for tensor '%s' of '%s'", t->name,
+                         s->path);
+    vkt_status st = vkt__safetensors_read(s, i, narrow);
+    for (uint64_t k = 0; st == VKT_OK && k < n; k++)
+        dst[k] = bf16 ? vkt__from_bf16(narrow[k]) : vkt__from_f16(narrow[k]);
+    free(narrow);
+    return st;
+}
+
+void vkt__st_shape_text(uint32_t rank, const uint64_t *shape, vkt__str *out)
 {
     vkt__str_printf(out, "[");
     for (uint32_t i = 0; i < rank; i++)
         vkt__str_printf(out, "%s%llu", i ? ", " : "", (unsigned long long)shape[i]);
-    vkt__str_printf(out, "] %s", dtype);
+    vkt__str_printf(out, "]");
 }
 
-static bool find(const vkt__safetensors *s, const char *name, size_t *at)
+bool vkt__safetensors_find(const vkt__safetensors *s, const char *name, size_t *at)
 {
     for (*at = 0; *at < s->n; ++*at)
         if (!strcmp(s->info[*at].name, name)) return true;
@@ -418,7 +452,7 @@ vkt_status vkt__safetensors_load(vkt__safetensors *s, const vkt__st_tensor *t, s
 {
     vkt_status st = VKT_OK;
     for (size_t i = 0, at; i < n; i++) {
-        if (!find(s, t[i].name, &at))
+        if (!vkt__safetensors_find(s, t[i].name, &at))
             return bad(s->path, "has no tensor '%s': it is of another model", t[i].name);
         const vkt_tensor_info *have = &s->info[at];
         if (have->rank == t[i].rank &&
@@ -426,10 +460,10 @@ vkt_status vkt__safetensors_load(vkt__safetensors *s, const vkt__st_tensor *t, s
             !strcmp(have->dtype, t[i].dtype))
             continue;
         vkt__str a = { 0 }, b = { 0 };
-        shape_text(have->dtype, have->rank, have->shape, &a);
-        shape_text(t[i].dtype, t[i].rank, t[i].shape, &b);
-        st = bad(s->path, "tensor '%s' is %s in the file, %s in the model", t[i].name, a.data,
-                 b.data);
+        vkt__st_shape_text(have->rank, have->shape, &a);
+        vkt__st_shape_text(t[i].rank, t[i].shape, &b);
+        st = bad(s->path, "tensor '%s' is %s %s in the file, %s %s in the model", t[i].name, a.data,
+                 have->dtype, b.data, t[i].dtype);
         vkt__str_finish(&a);
         vkt__str_finish(&b);
         return st;
@@ -441,7 +475,7 @@ vkt_status vkt__safetensors_load(vkt__safetensors *s, const vkt__st_tensor *t, s
             return bad(s->path, "holds tensor '%s', which the model has not", s->info[i].name);
     }
     for (size_t i = 0, at; i < n; i++) {
-        VKT_ASSERT(find(s, t[i].name, &at));
+        VKT_ASSERT(vkt__safetensors_find(s, t[i].name, &at));
         VKT_TRY(vkt__safetensors_read(s, at, t[i].data));
     }
 fail:

@@ -34,6 +34,9 @@ typedef struct vkt__st_digest {
 vkt_status vkt__safetensors_write(const char *path, const vkt__st_tensor *t, size_t n,
                                   const vkt__st_meta *meta, size_t n_meta, vkt__st_digest *digest);
 
+/* CRC-32 of the tensors' data, one after the other. */
+uint32_t vkt__st_crc(const vkt__st_tensor *t, size_t n);
+
 typedef struct vkt__safetensors vkt__safetensors;
 /* Checks the whole header: lengths against the file, types, shapes, that the tensors tile the data.
  */
@@ -46,6 +49,12 @@ const char *vkt__safetensors_meta(const vkt__safetensors *s, const char *key);
 vkt__st_digest vkt__safetensors_digest(const vkt__safetensors *s);
 /* Reads the i-th tensor (dst NULL: only checks it) against its CRC, if the file has one. */
 vkt_status vkt__safetensors_read(vkt__safetensors *s, size_t i, void *dst);
+/* The i-th tensor, of type F32, F16 or BF16, as f32; FORMAT: of another type. */
+vkt_status vkt__safetensors_read_f32(vkt__safetensors *s, size_t i, float *dst);
+/* Place of the tensor of that name. False: there is none. */
+bool vkt__safetensors_find(const vkt__safetensors *s, const char *name, size_t *at);
+/* "[2, 3]". */
+void vkt__st_shape_text(uint32_t rank, const uint64_t *shape, vkt__str *out);
 /* Reads everything against the CRCs. */
 vkt_status vkt__safetensors_verify(vkt__safetensors *s);
 /* Fills t[i].data. Names, dtypes and shapes must agree, none missing; `others`: further tensors are

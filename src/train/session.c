@@ -386,6 +386,7 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
                             .n_outputs = s->info->n_outputs,
                             .source = c->source,
                             .precision = c->precision,
+                            .lora = c->lora,
                             .input = { .rank = s->info->input_rank } };
     for (uint32_t i = 0; i < s->info->input_rank; i++) desc.input.d[i] = s->info->input_shape[i];
     VKT_TRY(vkt_model_create(gpu, &desc, &s->model));

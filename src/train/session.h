@@ -23,7 +23,8 @@ typedef struct vkt__lane {
     uint32_t n_binds;
     vkt_buffer plan_upload[VKT_MAX_SLOTS],
         plan_readback[VKT_MAX_SLOTS]; /* stand in until all is planned and fits */
-    uint64_t x_at, y_at, w_at, y2_at, w2_at, order_at, segments_at, step_at, loss_at, hit_at, out_at;
+    uint64_t x_at, y_at, w_at, y2_at, w2_at, order_at, segments_at, step_at, loss_at, hit_at,
+        out_at;
     vkt_buffer *upload[VKT_MAX_SLOTS], *readback[VKT_MAX_SLOTS];
     vkt_batch slots[VKT_MAX_SLOTS];
     void *step[VKT_MAX_SLOTS];           /* struct vkt_step_block */
@@ -80,25 +81,29 @@ vkt_status vkt__session_tune(vkt__session *s, const vkt_tune_desc *desc);
  * and running averages, and "MOMENT.PARAM" of each moment. */
 typedef struct vkt__weights {
     vkt__arena arena;
-    float *values, **moments, *states;
+    float *values, **moments, *states; /* moments: of what is trained */
     float *scratch;  /* in the order of the device's memory; NULL where that is no other */
     int64_t *counts; /* by state: the value of counters */
     vkt__st_tensor *model, *optim;
     size_t n_model, n_optim;
+    /* The model's tensors again: frozen parameters; trained ones, then running averages, which is
+     * what checkpoints hold. */
+    vkt__st_tensor *base, *saved;
+    size_t n_base, n_saved, n_states;
 } vkt__weights;
 /* Memory for a model's (and optimizer's, may be NULL) tensors. */
 vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weights *out);
 void vkt__weights_finish(vkt__weights *w);
-/* The weights that a run begins with: at random, or those of config's `init` folder. */
+/* The weights that a run begins with, into w and the device: at random, or those of config's
+ * `init`.
+ */
 vkt_status vkt__weights_initial(const vkt_config *c, vkt_model *m, vkt__weights *w);
 /* Device -> host, host -> device. The device must be idle. */
 vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
                                  vkt__weights *w);
 vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const vkt__weights *w);
-/* The averaged parameters of an optimizer.safetensors in place of w's own. FORMAT: it has none. */
-vkt_status vkt__weights_load_average(vkt__safetensors *optim, const vkt_model *m, vkt__weights *w);
 /* Exchanges w's parameters and their average; nothing where the optimizer keeps none. */
-void vkt__weights_swap_average(const vkt_optim *o, vkt__weights *w);
+void vkt__weights_swap_average(const vkt_model *m, const vkt_optim *o, vkt__weights *w);
 
 /* ---- evaluation ---- */
 

@@ -159,8 +159,8 @@ static vkt_status save_checkpoint(vkt__trainer *t, double value)
     snprintf(extra, sizeof extra, "{\"loss_scale\":%.0f,\"loss_scale_good\":%u}", (double)scale,
              good);
     vkt__checkpoint_desc desc = { .run_dir = t->run->dir,
-                                  .model = w->model,
-                                  .n_model = w->n_model,
+                                  .model = w->saved,
+                                  .n_model = w->n_saved,
                                   .optim = w->optim,
                                   .n_optim = w->n_optim };
     desc.state = (vkt__checkpoint_state) { .step = t->done,
@@ -172,6 +172,8 @@ static vkt_status save_checkpoint(vkt__trainer *t, double value)
                                            .value = value,
                                            .config = t->yaml,
                                            .schema = vkt_dataset_schema(t->data),
+                                           .has_base = w->n_base > 0,
+                                           .base_crc = t->base_crc,
                                            .extra = t->c->precision == VKT_F16 ? extra : NULL };
     VKT_TRY(vkt__checkpoint_write(&desc));
     t->saved = t->done;
@@ -254,10 +256,10 @@ static vkt_status evaluate_average(vkt__trainer *t, vkt_split split, vkt__eval_s
     vkt__weights *w = &t->host;
     vkt__eval_sums_finish(e);
     VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
-    vkt__weights_swap_average(t->s->optim, w);
+    vkt__weights_swap_average(t->s->model, t->s->optim, w);
     st = vkt__weights_upload(t->gpu, t->s->model, NULL, w);
     if (st == VKT_OK) st = vkt__evaluate(t->s, NULL, split, t->c->eval_sample, e, NULL, NULL);
-    vkt__weights_swap_average(t->s->optim, w);
+    vkt__weights_swap_average(t->s->model, t->s->optim, w);
     VKT_TRY(st);
     VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, w));
     snprintf(name, sizeof name, "%s_ema", vkt_split_name(split));
@@ -487,6 +489,9 @@ static vkt_status prepare(vkt__trainer *t)
         (unsigned long long)vkt_model_count(t->s->model), (unsigned long long)t->total,
         t->step_examples, (double)t->total * t->step_examples / (double)t->info->n[VKT_TRAIN],
         (double)t->s->planned_bytes / 1048576);
+    if (vkt_model_frozen_flat(t->s->model))
+        vkt_log(VKT_LOG_INFO, "train", "%llu of the parameters are trained, beside a base of '%s'",
+                (unsigned long long)vkt_model_trained_count(t->s->model), c->init);
 fail:
     return st;
 }
@@ -589,6 +594,8 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
                                 .valid_loss = NAN,
                                 .valid_accuracy = NAN,
                                 .valid_mae = NAN,
+                                .valid_perplexity = NAN,
+                                .valid_bits_per_byte = NAN,
                                 .best_metric = NAN,
                                 .sample_gap = NAN };
     atomic_fetch_add(&n_training, 1);

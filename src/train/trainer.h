@@ -44,6 +44,7 @@ typedef struct vkt__trainer {
     char *yaml;
     vkt__checkout checkout;
     uint64_t config_hash, data_hash;
+    uint32_t base_crc; /* of the frozen weights beside an adapter */
     char device[256], driver[600], started[32];
 
     double step_examples;        /* of all micro-batches of a step */

@@ -6,7 +6,6 @@
 
 #include "base/os.h"
 #include "train/classes.h"
-#include "train/import.h"
 #include "train/trainer.h"
 
 /* Norms, clips and skips of the steps before, from metrics.jsonl. */
@@ -73,8 +72,8 @@ static vkt_status restore_loss_scale(vkt__trainer *t, const vkt__checkpoint *ckp
 vkt_status vkt__trainer_init(vkt__trainer *t)
 {
     vkt_status st = vkt__weights_initial(t->c, t->s->model, &t->host);
-    if (st != VKT_OK || !t->c->init_from) return st;
-    return vkt__weights_import(t->c->init_from, t->gpu, t->s->model);
+    if (st == VKT_OK) t->base_crc = vkt__st_crc(t->host.base, t->host.n_base);
+    return st;
 }
 
 vkt_status vkt__trainer_resume(vkt__trainer *t)
@@ -98,7 +97,14 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
         vkt_log(VKT_LOG_WARN, "train",
                 "the recipe differs from the one the run began with: it goes on with the new one, "
                 "not bit for bit");
-    VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.model, t->host.n_model, false));
+    if (t->host.n_base) VKT_TRY(vkt__trainer_init(t)); /* the checkpoint holds the adapter alone */
+    if (t->host.n_base && t->base_crc != ckpt->state.base_crc) {
+        st = vkt__fail(VKT_FORMAT, "train",
+                       "the weights of '%s' have changed since '%s' was written beside them",
+                       t->c->init, ckpt->dir);
+        goto fail;
+    }
+    VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.saved, t->host.n_saved, false));
     VKT_TRY(vkt__safetensors_load(ckpt->optim, t->host.optim, t->host.n_optim, false));
     VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, t->s->optim, &t->host));
     VKT_TRY(restore_loss_scale(t, ckpt));
@@ -242,15 +248,17 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     }
     if (r->best_step != t->done || t->c->optim.ema > 0) {
         VKT_TRY(vkt__checkpoint_open(r->best_checkpoint, &ckpt));
-        VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.model, t->host.n_model, false));
+        VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.saved, t->host.n_saved, false));
         if (t->c->optim.ema > 0)
-            VKT_TRY(vkt__weights_load_average(ckpt->optim, t->s->model, &t->host));
+            VKT_TRY(vkt__checkpoint_load_average(ckpt->optim, t->host.saved, t->host.n_saved));
         VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, &t->host));
     }
     VKT_TRY(vkt__evaluate(t->s, NULL, split, 0, &e, NULL, NULL));
     r->valid_loss = e.loss / (double)e.n;
     r->valid_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
     r->valid_mae = classify ? NAN : e.abs_error / (double)e.n;
+    r->valid_perplexity = vkt__eval_perplexity(&e);
+    r->valid_bits_per_byte = vkt__eval_bits_per_byte(&e);
     r->sample_gap = t->c->eval_sample && t->c->eval_sample < t->info->n[split]
                         ? vkt__eval_metric(&e, t->c->metric) - r->best_metric
                         : NAN;

@@ -9,10 +9,10 @@
 #include "train/options.h"
 #include "train/onnx.h"
 #include "train/session.h"
+#include "train/trained.h"
 
 typedef struct {
-    vkt__checkpoint *ckpt;
-    vkt_config *config;
+    vkt__trained model;
     vkt_gpu *gpu;
     vkt_dataset *data;
     vkt__session *session;
@@ -23,21 +23,15 @@ static void opened_finish(opened *o)
     vkt__session_destroy(&o->session);
     vkt_dataset_destroy(&o->data);
     vkt_gpu_destroy(&o->gpu);
-    vkt_config_destroy(&o->config);
-    vkt__checkpoint_close(&o->ckpt);
+    vkt__trained_close(&o->model);
 }
 
 static vkt_status open_checkpoint(const char *path, const vkt_gpu_desc *gpu, opened *o)
 {
-    vkt_status st = VKT_OK;
-    char dir[1024];
+    vkt_status st;
     vkt_gpu_desc desc = *gpu;
-    VKT_TRY(vkt__checkpoint_find(path, dir, sizeof dir));
-    VKT_TRY(vkt__checkpoint_open(dir, &o->ckpt));
-    VKT_TRY(vkt_config_create(&o->config));
-    VKT_TRY(vkt_config_parse(o->config, o->ckpt->state.config, strlen(o->ckpt->state.config), dir));
-    VKT_TRY(vkt_config_finish(o->config));
-    if (!desc.device) desc.device = o->config->device;
+    VKT_TRY(vkt__trained_open(path, &o->model));
+    if (!desc.device) desc.device = o->model.config->device;
     VKT_TRY(vkt_gpu_create(&desc, &o->gpu));
 fail:
     return st;
@@ -49,12 +43,10 @@ static vkt_status open_session(opened *o, uint32_t batch, bool raw)
 {
     vkt_status st = VKT_OK;
     vkt__weights w = { 0 };
-    if (batch) o->config->eval_batch = batch;
-    VKT_TRY(vkt__session_fit(o->gpu, o->config, o->data, false, &o->session));
+    if (batch) o->model.config->eval_batch = batch;
+    VKT_TRY(vkt__session_fit(o->gpu, o->model.config, o->data, false, &o->session));
     VKT_TRY(vkt__weights_create(o->session->model, NULL, &w));
-    VKT_TRY(vkt__safetensors_load(o->ckpt->model, w.model, w.n_model, true));
-    if (o->config->optim.ema > 0 && !raw)
-        VKT_TRY(vkt__weights_load_average(o->ckpt->optim, o->session->model, &w));
+    VKT_TRY(vkt__trained_fill(&o->model, w.model, w.n_model, raw));
     VKT_TRY(vkt__weights_upload(o->gpu, o->session->model, NULL, &w));
 fail:
     vkt__weights_finish(&w);
@@ -144,9 +136,9 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     *out = (vkt_eval_result) { 0 };
     VKT_TRY(open_checkpoint(desc->checkpoint, &desc->gpu, &o));
     if (desc->data)
-        VKT_TRY(vkt_dataset_open_schema(o.ckpt->state.schema, desc->data, &o.data));
+        VKT_TRY(vkt_dataset_open_schema(o.model.ckpt->state.schema, desc->data, &o.data));
     else
-        VKT_TRY(vkt_dataset_open(&o.config->data, &o.data));
+        VKT_TRY(vkt_dataset_open(&o.model.config->data, &o.data));
     const vkt_dataset_info *info = vkt_dataset_get_info(o.data);
     if (!info->has_labels) {
         st = vkt__fail(VKT_FORMAT, "eval",
@@ -157,7 +149,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
         st = vkt__fail(VKT_ARG, "eval", "the %s split has no examples", vkt_split_name(split));
         goto fail;
     }
-    if (!desc->data && o.ckpt->state.data_hash != vkt_dataset_fingerprint(o.data))
+    if (!desc->data && o.model.ckpt->state.data_hash != vkt_dataset_fingerprint(o.data))
         vkt_log(VKT_LOG_WARN, "eval",
                 "the data has changed since this checkpoint was trained: the split may differ");
     VKT_TRY(open_session(&o, desc->batch, desc->raw));
@@ -254,7 +246,7 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
     vkt_status st = VKT_OK;
     opened o = { 0 };
     VKT_TRY(open_checkpoint(checkpoint, gpu, &o));
-    if (vkt__config_is_text(o.config)) {
+    if (vkt__config_is_text(o.model.config)) {
         st = vkt__fail(VKT_ARG, "predict", "'%s' is a model of text: use `vktrain generate`",
                        checkpoint);
         goto fail;
@@ -265,13 +257,13 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
         vkt__log_quiet(true); /* a file that is absent is said when it is opened */
         n = group(inputs + i, n_inputs - i);
         vkt__log_quiet(false);
-        VKT_TRY(vkt__dataset_open_inputs(o.ckpt->state.schema, inputs + i, n, &data));
+        VKT_TRY(vkt__dataset_open_inputs(o.model.ckpt->state.schema, inputs + i, n, &data));
         const vkt_dataset_info *info = vkt_dataset_get_info(data);
         if (!o.session) {
             /* What comes later is not known yet: a batch no larger than need be if this is all. */
-            uint64_t most = n == n_inputs ? info->n[VKT_TEST] : o.config->eval_batch;
+            uint64_t most = n == n_inputs ? info->n[VKT_TEST] : o.model.config->eval_batch;
             o.data = data;
-            VKT_TRY(open_session(&o, (uint32_t)VKT_MIN(most, o.config->eval_batch), false));
+            VKT_TRY(open_session(&o, (uint32_t)VKT_MIN(most, o.model.config->eval_batch), false));
         }
         forwarded f = {
             fn, user, data, inputs[i], { .n = info->n_outputs, .class_names = info->class_names }
@@ -301,14 +293,14 @@ vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const cha
     if (!onnx && !ends_with(path, ".safetensors"))
         return vkt__fail(VKT_ARG, "export", "'%s' ends in neither .onnx nor .safetensors", path);
     VKT_TRY(open_checkpoint(checkpoint, gpu, &o));
-    if (onnx && vkt__config_is_text(o.config)) {
+    if (onnx && vkt__config_is_text(o.model.config)) {
         st = vkt__fail(VKT_ARG, "export",
                        "'%s' is a language model, which this export to ONNX does not know: export "
                        "to .safetensors, or `--hf FOLDER`",
                        checkpoint);
         goto fail;
     }
-    VKT_TRY(vkt__dataset_open_inputs(o.ckpt->state.schema, NULL, 0, &o.data));
+    VKT_TRY(vkt__dataset_open_inputs(o.model.ckpt->state.schema, NULL, 0, &o.data));
     VKT_TRY(open_session(&o, 1, false));
     if (!onnx) {
         VKT_TRY(vkt_model_save(o.session->model, path));

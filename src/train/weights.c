@@ -1,19 +1,31 @@
 /* Parameters and moments between the device's flat buffers and the named tensors of files. */
 #include "base/os.h"
-#include "train/hf.h"
+#include "train/import.h"
 #include "train/session.h"
+
+/* A flat buffer of a model's values from `first` on: all of them, or what is trained. */
+typedef struct {
+    uint64_t first, n;
+} flat;
+
+static flat flat_of(const vkt_model *m, bool trained)
+{
+    uint64_t first = trained ? vkt_model_frozen_flat(m) : 0;
+    return (flat) { first, vkt_model_flat_count(m) - first };
+}
 
 /* The elements of every parameter between the order of the device's memory and that of its shape:
  * from `have` to `want`, which differ. */
-static void reorder(const vkt_model *m, const float *have, float *want, bool to_shape)
+static void reorder(const vkt_model *m, flat f, const float *have, float *want, bool to_shape)
 {
     const vkt_param *p;
-    memcpy(want, have, vkt_model_flat_count(m) * sizeof *want);
+    memcpy(want, have, f.n * sizeof *want);
     for (size_t i = 0; (p = vkt_model_param(m, i)); i++) {
-        if (p->order == VKT_ORDER_SHAPE) continue;
+        if (p->order == VKT_ORDER_SHAPE || p->offset < f.first) continue;
+        uint64_t here = p->offset - f.first;
         for (uint64_t k = 0; k < p->count; k++) {
             uint64_t at = vkt_param_at(p, k);
-            want[p->offset + (to_shape ? k : at)] = have[p->offset + (to_shape ? at : k)];
+            want[here + (to_shape ? k : at)] = have[here + (to_shape ? at : k)];
         }
     }
 }
@@ -40,26 +52,29 @@ static float *flat_alloc(uint64_t n)
 
 static vkt_status allocate(const vkt_model *m, size_t n_moments, size_t n_states, vkt__weights *w)
 {
-    uint64_t n = vkt_model_flat_count(m);
+    uint64_t n = vkt_model_flat_count(m), n_trained = flat_of(m, true).n;
     bool ok = (w->values = flat_alloc(n)) && (w->states = flat_alloc(vkt_model_state_count(m))) &&
               (w->counts = calloc(n_states + 1, sizeof *w->counts));
     if (needs_reorder(m)) ok = ok && (w->scratch = flat_alloc(n));
-    for (size_t k = 0; k < n_moments; k++) ok = ok && (w->moments[k] = flat_alloc(n));
+    for (size_t k = 0; k < n_moments; k++) ok = ok && (w->moments[k] = flat_alloc(n_trained));
     if (ok) return VKT_OK;
     return vkt__fail(VKT_OOM_HOST, "checkpoint",
                      "no memory for a host copy of the model's %.1f MiB",
-                     (double)(n * 4 * (n_moments + 1)) / 1048576);
+                     (double)(n * 4 + n_trained * 4 * n_moments) / 1048576);
 }
 
 vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weights *w)
 {
     *w = (vkt__weights) { 0 };
-    size_t n = 0, n_states = 0, n_moments = o ? vkt_optim_n_moments(o) : 0;
-    while (vkt_model_param(m, n)) n++;
+    size_t n = 0, n_trained = 0, n_states = 0, n_moments = o ? vkt_optim_n_moments(o) : 0;
+    for (; vkt_model_param(m, n); n++) n_trained += !vkt_model_param(m, n)->frozen;
     while (vkt_model_state(m, n_states)) n_states++;
     w->n_model = n + n_states;
-    w->n_optim = n * n_moments;
+    w->n_states = n_states;
+    w->n_optim = n_trained * n_moments;
     w->model = vkt__arena_alloc(&w->arena, w->n_model * sizeof *w->model);
+    w->base = vkt__arena_alloc(&w->arena, (n - n_trained) * sizeof *w->base);
+    w->saved = vkt__arena_alloc(&w->arena, (n_trained + n_states) * sizeof *w->saved);
     w->optim = vkt__arena_alloc(&w->arena, w->n_optim * sizeof *w->optim);
     w->moments = vkt__arena_alloc(&w->arena, (n_moments + 1) * sizeof *w->moments);
     vkt_status st = allocate(m, n_moments, n_states, w);
@@ -71,10 +86,15 @@ vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weig
         const vkt_param *p = vkt_model_param(m, i);
         describe(&w->model[i], p, vkt__arena_strdup(&w->arena, p->name), "F32",
                  w->values + p->offset);
+        if (p->frozen) {
+            w->base[w->n_base++] = w->model[i];
+            continue;
+        }
         for (size_t k = 0; k < n_moments; k++)
-            describe(&w->optim[k * n + i], p,
+            describe(&w->optim[k * n_trained + w->n_saved], p,
                      vkt__arena_printf(&w->arena, "%s.%s", vkt_optim_moment_name(o, k), p->name),
-                     "F32", w->moments[k] + p->offset);
+                     "F32", w->moments[k] + (p->offset - vkt_model_frozen_flat(m)));
+        w->saved[w->n_saved++] = w->model[i];
     }
     for (size_t i = 0; i < n_states; i++) {
         const vkt_param *p = vkt_model_state(m, i);
@@ -82,6 +102,7 @@ vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weig
         describe(&w->model[n + i], p, vkt__arena_strdup(&w->arena, p->name),
                  counter ? "I64" : "F32",
                  counter ? (void *)&w->counts[i] : (void *)(w->states + p->offset));
+        w->saved[w->n_saved++] = w->model[n + i];
     }
     return VKT_OK;
 }
@@ -97,20 +118,19 @@ void vkt__weights_finish(vkt__weights *w)
     *w = (vkt__weights) { 0 };
 }
 
-static vkt_status flat_download(vkt_gpu *gpu, const vkt_model *m, const vkt_buffer *from,
+static vkt_status flat_download(vkt_gpu *gpu, const vkt_model *m, flat f, const vkt_buffer *from,
                                 float *scratch, float *to)
 {
-    vkt_status st =
-        vkt_buffer_read(gpu, from, 0, scratch ? scratch : to, vkt_model_flat_count(m) * 4);
-    if (st == VKT_OK && scratch) reorder(m, scratch, to, true);
+    vkt_status st = vkt_buffer_read(gpu, from, 0, scratch ? scratch : to, f.n * 4);
+    if (st == VKT_OK && scratch) reorder(m, f, scratch, to, true);
     return st;
 }
 
-static vkt_status flat_upload(vkt_gpu *gpu, const vkt_model *m, vkt_buffer *to, float *scratch,
-                              const float *from)
+static vkt_status flat_upload(vkt_gpu *gpu, const vkt_model *m, flat f, vkt_buffer *to,
+                              float *scratch, const float *from)
 {
-    if (scratch) reorder(m, from, scratch, false);
-    return vkt_buffer_write(gpu, to, 0, scratch ? scratch : from, vkt_model_flat_count(m) * 4);
+    if (scratch) reorder(m, f, from, scratch, false);
+    return vkt_buffer_write(gpu, to, 0, scratch ? scratch : from, f.n * 4);
 }
 
 vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
@@ -118,9 +138,10 @@ vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_opt
 {
     vkt_status st = VKT_OK;
     const vkt_param *p;
-    VKT_TRY(flat_download(gpu, m, vkt_model_values(m), w->scratch, w->values));
+    VKT_TRY(flat_download(gpu, m, flat_of(m, false), vkt_model_values(m), w->scratch, w->values));
     for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++)
-        VKT_TRY(flat_download(gpu, m, vkt_optim_moment(o, k), w->scratch, w->moments[k]));
+        VKT_TRY(flat_download(gpu, m, flat_of(m, true), vkt_optim_moment(o, k), w->scratch,
+                              w->moments[k]));
     if (vkt_model_state_count(m))
         VKT_TRY(
             vkt_buffer_read(gpu, vkt_model_states(m), 0, w->states, vkt_model_state_count(m) * 4));
@@ -137,10 +158,11 @@ vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const v
 {
     vkt_status st = VKT_OK;
     const vkt_param *p;
-    VKT_TRY(flat_upload(gpu, m, vkt_model_values(m), w->scratch, w->values));
+    VKT_TRY(flat_upload(gpu, m, flat_of(m, false), vkt_model_values(m), w->scratch, w->values));
     VKT_TRY(vkt_model_values_changed(m));
     for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++)
-        VKT_TRY(flat_upload(gpu, m, vkt_optim_moment(o, k), w->scratch, w->moments[k]));
+        VKT_TRY(flat_upload(gpu, m, flat_of(m, true), vkt_optim_moment(o, k), w->scratch,
+                            w->moments[k]));
     for (size_t i = 0; (p = vkt_model_state(m, i)); i++) {
         uint32_t count = (uint32_t)w->counts[i];
         if (p->dtype == VKT_U32) memcpy(w->states + p->offset, &count, sizeof count);
@@ -157,35 +179,32 @@ vkt_status vkt__weights_initial(const vkt_config *c, vkt_model *m, vkt__weights 
     vkt_status st;
     VKT_TRY(vkt_model_init(m, c->seed));
     if (!c->init) return VKT_OK;
-    VKT_TRY(vkt__hf_weights_load(c->init, w->model, w->n_model));
+    bool all = w->n_base || vkt__is_hf_folder(c->init);
+    VKT_TRY(vkt__weights_download(vkt_model_gpu(m), m, NULL, w));
+    if (w->n_base) {
+        VKT_TRY(vkt__weights_import(c->init, w->base, w->n_base, true));
+        if (w->n_states)
+            VKT_TRY(vkt__weights_import(c->init, w->saved + w->n_saved - w->n_states, w->n_states,
+                                        true));
+    } else {
+        VKT_TRY(vkt__weights_import(c->init, w->model, w->n_model, all));
+    }
     VKT_TRY(vkt__weights_upload(vkt_model_gpu(m), m, NULL, w));
-    vkt_log(VKT_LOG_INFO, "train", "begins with the weights of '%s'", c->init);
+    if (all) vkt_log(VKT_LOG_INFO, "train", "begins with the weights of '%s'", c->init);
 fail:
     return st;
 }
 
-vkt_status vkt__weights_load_average(vkt__safetensors *optim, const vkt_model *m, vkt__weights *w)
+void vkt__weights_swap_average(const vkt_model *m, const vkt_optim *o, vkt__weights *w)
 {
-    vkt__arena a = { 0 };
-    size_t n = 0;
-    while (vkt_model_param(m, n)) n++;
-    vkt__st_tensor *t = vkt__arena_alloc(&a, n * sizeof *t);
-    for (size_t i = 0; i < n; i++) {
-        t[i] = w->model[i];
-        t[i].name = vkt__arena_printf(&a, "ema.%s", w->model[i].name);
-    }
-    vkt_status st = vkt__safetensors_load(optim, t, n, true);
-    vkt__arena_finish(&a);
-    return st;
-}
-
-void vkt__weights_swap_average(const vkt_optim *o, vkt__weights *w)
-{
+    flat f = flat_of(m, true);
     for (size_t k = 0; k < vkt_optim_n_moments(o); k++) {
         if (strcmp(vkt_optim_moment_name(o, k), "ema") != 0) continue;
-        float *average = w->moments[k];
-        w->moments[k] = w->values;
-        w->values = average;
+        for (uint64_t i = 0; i < f.n; i++) {
+            float average = w->moments[k][i];
+            w->moments[k][i] = w->values[f.first + i];
+            w->values[f.first + i] = average;
+        }
     }
 }
 

@@ -1,0 +1,234 @@
+/* GGUF: what is written is read back, with the rows and columns where llama.cpp looks for them;
+ * what is damaged is refused. */
+#include "testing.h"
+
+#include "base/os.h"
+#include "train/gguf.h"
+#include "train/half.h"
+#include "train/safetensors.h"
+
+#define DIR "test_gguf_tmp"
+#define TEXT "data: {source: text, path: " DIR "/text.txt, tokenizer: bytes, context: 16}\n"
+#define TRAIN "train: {steps: 1, batch: 2}\n"
+
+static void train(const char *model, const char *dir)
+{
+    vkt_config *c;
+    vkt_train_result r;
+    vkt__str recipe = { 0 };
+    vkt__str_printf(&recipe, TEXT TRAIN "model: [{transformer: {%s}}]\n", model);
+    REQUIRE_OK(vkt_config_create(&c));
+    REQUIRE_OK(vkt_config_parse(c, recipe.data, recipe.len, "t.yaml"));
+    REQUIRE_OK(vkt_config_finish(c));
+    REQUIRE_OK(vkt_train(c, &(vkt_train_desc) { .run_dir = dir }, &r));
+    vkt_config_destroy(&c);
+    vkt__str_finish(&recipe);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    vkt__str text = { 0 };
+    REQUIRE_OK(vkt__remove_tree(DIR));
+    REQUIRE_OK(vkt__mkdirs(DIR));
+    for (int i = 0; i < 60; i++) vkt__str_printf(&text, "line %d of a text\n\n", i);
+    REQUIRE_OK(vkt__file_replace(DIR "/text.txt", text.data, text.len));
+    vkt__str_finish(&text);
+    train("layers: 1, heads: 2, width: 16", DIR "/gpt2");
+    train(
+        "layers: 1, heads: 4, kv_heads: 2, width: 32, norm: rmsnorm, positions: rope, activation: "
+        "swiglu, all_bias: true",
+        DIR "/llama");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return vkt__remove_tree(DIR);
+}
+
+typedef struct {
+    const char *name; /* searched for */
+    uint64_t at, end; /* of it; of all before */
+    vkt_tensor_info t;
+    char dtype[8];
+    vkt__str values;
+} found;
+
+static void on_value(void *user, const char *key, const char *value)
+{
+    vkt__str_printf(&((found *)user)->values, "%s=%s\n", key, value);
+}
+
+static void on_tensor(void *user, const vkt_tensor_info *t)
+{
+    found *f = user;
+    if (!strcmp(t->name, f->name)) {
+        f->t = *t;
+        f->at = f->end;
+        snprintf(f->dtype, sizeof f->dtype, "%s", t->dtype);
+    }
+    f->end += vkt__align(t->bytes, VKT__GGUF_ALIGN);
+}
+
+/* The tensor's bytes: data lies at the file's end. */
+static void *read_tensor(const char *path, found *f)
+{
+    char *data;
+    size_t n;
+    vkt_gguf_visitor v = { on_value, on_tensor, f };
+    f->end = 0;
+    f->t.bytes = 0;
+    REQUIRE_OK(vkt_gguf_list(path, &v));
+    assert_int_not_equal(f->t.bytes, 0);
+    REQUIRE_OK(vkt__file_read(path, 1 << 26, &data, &n));
+    assert_true(f->end < n);
+    memmove(data, data + (n - f->end) + f->at, f->t.bytes);
+    return data;
+}
+
+static float *trained(const char *run, const char *name)
+{
+    vkt__safetensors *f;
+    size_t at;
+    char path[256];
+    snprintf(path, sizeof path, "%s/best/model.safetensors", run);
+    REQUIRE_OK(vkt__safetensors_open(path, &f));
+    assert_true(vkt__safetensors_find(f, name, &at));
+    float *data = malloc(vkt__safetensors_tensor(f, at)->bytes);
+    REQUIRE_OK(vkt__safetensors_read_f32(f, at, data));
+    vkt__safetensors_close(&f);
+    return data;
+}
+
+static void gpt2_is_transposed(void **state)
+{
+    (void)state;
+    found f = { .name = "blk.0.attn_qkv.weight" };
+    REQUIRE_OK(vkt_export_gguf(DIR "/gpt2", DIR "/gpt2.gguf", VKT_EXPORT_F32));
+    float *got = read_tensor(DIR "/gpt2.gguf", &f),
+          *want = trained(DIR "/gpt2", "transformer.h.0.attn.c_attn.weight"); /* [16, 48] */
+    assert_true(f.t.rank == 2 && f.t.shape[0] == 48 && f.t.shape[1] == 16);
+    for (size_t o = 0; o < 48; o++)
+        for (size_t i = 0; i < 16; i++) assert_true(got[o * 16 + i] == want[i * 48 + o]);
+    assert_non_null(strstr(f.values.data, "general.architecture=gpt2\n"));
+    assert_non_null(strstr(f.values.data, "gpt2.context_length=16\n"));
+    assert_non_null(strstr(f.values.data, "tokenizer.ggml.model=gpt2\n"));
+    assert_non_null(strstr(f.values.data, "tokenizer.ggml.tokens=257: "));
+    assert_non_null(strstr(f.values.data, "tokenizer.ggml.eos_token_id=256\n"));
+    free(got);
+    free(want);
+    vkt__str_finish(&f.values);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_export_gguf(DIR "/gpt2", DIR "/gpt2.gguf", VKT_EXPORT_F32), VKT_ARG);
+    REQUIRE_LOGGED("is there already");
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
+/* Of a head of 8 rows, llama.cpp's rows 0, 1, 2, ... are Hugging Face's 0, 4, 1, 5, ... */
+static void llama_turns_neighbours(void **state)
+{
+    (void)state;
+    found f = { .name = "blk.0.attn_k.weight" }, b = { .name = "blk.0.attn_k.bias" },
+          v = { .name = "blk.0.attn_v.weight" };
+    REQUIRE_OK(vkt_export_gguf(DIR "/llama", DIR "/llama.gguf", VKT_EXPORT_F16));
+    uint16_t *got = read_tensor(DIR "/llama.gguf", &f);
+    float *bias = read_tensor(DIR "/llama.gguf", &b);
+    float *want = trained(DIR "/llama", "model.layers.0.self_attn.k_proj.weight"),
+          *want_bias = trained(DIR "/llama", "model.layers.0.self_attn.k_proj.bias");
+    assert_string_equal(f.dtype, "F16");
+    assert_string_equal(b.dtype, "F32");
+    for (size_t r = 0; r < 16; r++) {
+        size_t from = r / 8 * 8 + r % 8 / 2 + r % 2 * 4;
+        assert_true(bias[r] == want_bias[from]);
+        for (size_t c = 0; c < 32; c++)
+            assert_int_equal(got[r * 32 + c], vkt__to_f16(want[from * 32 + c]));
+    }
+    free(got);
+    free(want);
+    got = read_tensor(DIR "/llama.gguf", &v);
+    want = trained(DIR "/llama", "model.layers.0.self_attn.v_proj.weight");
+    for (size_t i = 0; i < 16 * 32; i++) assert_int_equal(got[i], vkt__to_f16(want[i]));
+    free(got);
+    free(want);
+    free(bias);
+    free(want_bias);
+    vkt__str_finish(&f.values);
+    vkt__str_finish(&b.values);
+    vkt__str_finish(&v.values);
+}
+
+/* Cut at every length, and with every byte of the header set to 255: one line, or a header that
+ * still holds together; never more. */
+static void damage_is_refused(void **state)
+{
+    (void)state;
+    char *data;
+    size_t n, refused = 0;
+    vkt_gguf_visitor none = { 0 };
+    REQUIRE_OK(vkt__file_read(DIR "/gpt2.gguf", 1 << 26, &data, &n));
+    REQUIRE_OK(vkt__gguf_parse(data, n, "x", &none));
+    vkt_log_set((vkt_log_fn)test_log_sink, NULL, VKT_LOG_ERROR);
+    for (size_t i = 0; i < n; i += i < 4096 ? 1 : 997) {
+        test_log[0] = 0;
+        char *cut = malloc(i + 1); /* of its own length, so that reading past it is seen */
+        memcpy(cut, data, i);
+        REQUIRE_STATUS(vkt__gguf_parse(cut, i, "x", &none), VKT_FORMAT);
+        free(cut);
+        assert_ptr_equal(strchr(test_log, '\n') + 1, test_log + strlen(test_log));
+    }
+    for (size_t i = 0; i < 4096; i++) {
+        char was = data[i];
+        data[i] = (char)255;
+        test_log[0] = 0;
+        refused += vkt__gguf_parse(data, n, "x", &none) != VKT_OK;
+        data[i] = was;
+    }
+    assert_true(refused > 500);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    free(data);
+}
+
+static void halves_round_to_even(void **state)
+{
+    (void)state;
+    static const struct {
+        float from;
+        uint16_t f16, bf16;
+    } cases[] = { { 1, 0x3C00, 0x3F80 },
+                  { -0.0f, 0x8000, 0x8000 },
+                  { 65504, 0x7BFF, 0x4780 },
+                  { 65519.996f, 0x7BFF, 0x4780 },
+                  { 65520, 0x7C00, 0x4780 },
+                  { 1 + 0x1p-11f, 0x3C00, 0x3F80 },    /* between two: the even one */
+                  { 1 + 0x3p-11f, 0x3C02, 0x3F80 },    /* and upwards */
+                  { 1 + 0x3p-8f, 0x3C0C, 0x3F82 },     /* bf16's */
+                  { 0x1p-24f, 0x0001, 0x3380 },        /* the least of f16 */
+                  { 0x1p-25f, 0x0000, 0x3300 },        /* half of it */
+                  { 0x1.000002p-25f, 0x0001, 0x3300 }, /* and a bit */
+                  { 0x1.ff8p-15f, 0x03FF, 0x3880 },    /* below the normal range */
+                  { INFINITY, 0x7C00, 0x7F80 },
+                  { -3.4e38f, 0xFC00, 0xFF80 } };
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        assert_int_equal(vkt__to_f16(cases[i].from), cases[i].f16);
+        assert_int_equal(vkt__to_bf16(cases[i].from), cases[i].bf16);
+    }
+    for (uint32_t h = 0; h < 65536; h++) {
+        float f = vkt__from_f16((uint16_t)h), b = vkt__from_bf16((uint16_t)h);
+        assert_true(isnan(f) ? isnan(vkt__from_f16(vkt__to_f16(f))) : vkt__to_f16(f) == h);
+        assert_true(isnan(b) ? isnan(vkt__from_bf16(vkt__to_bf16(b))) : vkt__to_bf16(b) == h);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(halves_round_to_even),
+        cmocka_unit_test(gpt2_is_transposed),
+        cmocka_unit_test(llama_turns_neighbours),
+        cmocka_unit_test(damage_is_refused),
+    };
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    return cmocka_run_group_tests_name("gguf", tests, setup, teardown);
+}

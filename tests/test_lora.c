@@ -1,0 +1,296 @@
+/* Adapters: what is trained and what is allocated for it, merged against unmerged, checkpoints
+ * without their base, and the files that others load. */
+#include "testing.h"
+
+#include <jansson.h>
+
+#include "base/os.h"
+#include "train/adapter.h"
+#include "train/hf.h"
+#include "train/import.h"
+
+#define DIR "test_lora_tmp"
+#define DATA                                                                                       \
+    "data: {source: text, path: " DIR "/text.txt, tokenizer: bytes, context: 16, "                 \
+    "valid_fraction: 0.2, test_fraction: 0}\n"
+#define GPT2 "model: [{transformer: {layers: 2, heads: 2, width: 16}}]\n"
+#define LLAMA                                                                                      \
+    "model: [{transformer: {layers: 2, heads: 4, kv_heads: 2, width: 16, norm: rmsnorm, "          \
+    "positions:"                                                                                   \
+    " rope, activation: swiglu}}]\n"
+#define TUNE "optim: {rule: adamw, lr: 0.02}\ntrain: {steps: 6, batch: 4}\neval: {every: 3}\n"
+
+static vkt_status train(const char *recipe, const char *dir, bool resume, vkt_train_result *r)
+{
+    vkt_config *c;
+    REQUIRE_OK(vkt_config_create(&c));
+    vkt_status st = vkt_config_parse(c, recipe, strlen(recipe), "t.yaml");
+    if (st == VKT_OK) st = vkt_config_finish(c);
+    vkt_train_desc desc = { .run_dir = dir, .resume = resume };
+    if (st == VKT_OK) st = vkt_train(c, &desc, r);
+    vkt_config_destroy(&c);
+    return st;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    vkt__str text = { 0 };
+    vkt_train_result r;
+    REQUIRE_OK(vkt__remove_tree(DIR));
+    REQUIRE_OK(vkt__mkdirs(DIR));
+    for (int i = 0; i < 300; i++)
+        vkt__str_printf(&text, "%d times %d is %d.\n\n", i % 7, i % 11, i % 7 * (i % 11));
+    REQUIRE_OK(vkt__file_replace(DIR "/text.txt", text.data, text.len));
+    vkt__str_finish(&text);
+    REQUIRE_OK(train(DATA GPT2 TUNE, DIR "/gpt2", false, &r));
+    REQUIRE_OK(train(DATA LLAMA TUNE, DIR "/llama", false, &r));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return vkt__remove_tree(DIR);
+}
+
+/* Of 4 layers of 12 a rank of 2, with dropout: the counts of hand. */
+static void only_adapters_have_gradients_and_moments(void **state)
+{
+    (void)state;
+    vkt_gpu *gpu;
+    vkt_model *m;
+    vkt_optim *o;
+    vkt_config *c;
+    const vkt_param *p;
+    vkt_gpu_desc gpu_desc = { 0 };
+    static const char recipe[] = DATA GPT2;
+    REQUIRE_OK(vkt_config_create(&c));
+    REQUIRE_OK(vkt_config_parse(c, recipe, strlen(recipe), "t.yaml"));
+    REQUIRE_OK(vkt_gpu_create(&gpu_desc, &gpu));
+    vkt_model_desc desc = { .layers = c->layers,
+                            .n_layers = c->n_layers,
+                            .input = vkt_shape1(16),
+                            .n_outputs = 257,
+                            .lora = { .rank = 2, .targets = "c_attn, mlp.c_proj" } };
+    REQUIRE_OK(vkt_model_create(gpu, &desc, &m));
+    /* A [2, 16], B [48, 2]; A [2, 64], B [16, 2]; in both blocks. */
+    assert_int_equal(vkt_model_trained_count(m), 2 * (32 + 96 + 128 + 32));
+    for (size_t i = 0; (p = vkt_model_param(m, i)); i++) {
+        assert_int_equal(p->frozen, !strstr(p->name, ".lora_"));
+        assert_int_equal(p->frozen, p->offset < vkt_model_frozen_flat(m));
+    }
+    /* Each padded to a multiple of 256. */
+    assert_int_equal(vkt_model_grads(m)->bytes, 8 * 256 * 4);
+    REQUIRE_OK(vkt_optim_create(
+        gpu, &(vkt_optim_desc) { .rule = VKT_ADAMW, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f },
+        m, &o));
+    assert_int_equal(vkt_optim_n_moments(o), 2);
+    for (size_t i = 0; i < 2; i++) assert_int_equal(vkt_optim_moment(o, i)->bytes, 8 * 256 * 4);
+    vkt_optim_destroy(&o);
+    vkt_model_destroy(&m);
+    vkt_gpu_destroy(&gpu);
+    vkt_config_destroy(&c);
+}
+
+static char *slurp(const char *path, size_t *n)
+{
+    char *data;
+    REQUIRE_OK(vkt__file_read(path, 1 << 26, &data, n));
+    return data;
+}
+
+static void require_same_files(const char *a, const char *b)
+{
+    size_t n, m;
+    char *x = slurp(a, &n), *y = slurp(b, &m);
+    assert_int_equal(n, m);
+    assert_memory_equal(x, y, n);
+    free(x);
+    free(y);
+}
+
+/* The loss of a mean over some 700 tokens, each by some hundred sums of float32: to 1e-6 of itself,
+ * where training has moved it by far more. */
+static void require_loss(const char *run, double want)
+{
+    vkt_eval_desc desc = { .checkpoint = run, .split = VKT_VALID };
+    vkt_eval_result r;
+    REQUIRE_OK(vkt_eval(&desc, &r));
+    REQUIRE_NEAR(r.loss, want, 1e-6 * want);
+    vkt_eval_result_finish(&r);
+}
+
+/* Training evaluates with the adapter apart, vkt_eval merges it. */
+static void tune(const char *family, const char *targets, const char *how, const char *dir)
+{
+    vkt__str recipe = { 0 };
+    vkt_train_result r;
+    vkt__str_printf(&recipe,
+                    DATA "%sinit: " DIR "/%s\nlora: {rank: 3, alpha: 5, dropout: 0.1, "
+                         "targets: %s}\n",
+                    how, family, targets);
+    REQUIRE_OK(train(recipe.data, dir, false, &r));
+    require_loss(dir, r.valid_loss);
+    vkt__str_finish(&recipe);
+}
+
+static const float *weight(const vkt__language *l, const char *name)
+{
+    for (size_t i = 0; i < l->weights.n_model; i++)
+        if (!strcmp(l->weights.model[i].name, name)) return l->weights.model[i].data;
+    fail();
+    return NULL;
+}
+
+static void merged_is_unmerged(void **state)
+{
+    (void)state;
+    static const char target[] = "transformer.h.0.attn.c_attn.weight",
+                      other[] = "transformer.wpe.weight";
+    vkt__language base, tuned;
+    size_t at;
+    vkt__safetensors *f;
+    float hf[16 * 48];
+    tune("gpt2", "[c_attn, attn.c_proj, mlp.c_fc, mlp.c_proj]", TUNE, DIR "/gpt2-tuned");
+    tune("llama", "all-linear", "train: {steps: 6, batch: 4, ema: 0.5}\n", DIR "/llama-tuned");
+    REQUIRE_OK(vkt_export_hf(DIR "/gpt2-tuned", DIR "/hf"));
+    REQUIRE_OK(vkt__language_open(DIR "/gpt2", &base));
+    REQUIRE_OK(vkt__language_open(DIR "/gpt2-tuned", &tuned));
+    REQUIRE_OK(vkt__safetensors_open(DIR "/hf/model.safetensors", &f));
+    assert_true(vkt__safetensors_find(f, target, &at));
+    REQUIRE_OK(vkt__safetensors_read(f, at, hf));
+    assert_memory_equal(weight(&tuned, target), hf, sizeof hf);
+    assert_memory_not_equal(weight(&base, target), hf, sizeof hf);
+    assert_memory_equal(weight(&base, other), weight(&tuned, other), 16 * 16 * sizeof *hf);
+    /* A run of an adapter as a beginning. */
+    REQUIRE_OK(
+        vkt__weights_import(DIR "/gpt2-tuned", base.weights.model, base.weights.n_model, true));
+    assert_memory_equal(weight(&base, target), hf, sizeof hf);
+    vkt__safetensors_close(&f);
+    vkt__language_close(&base);
+    vkt__language_close(&tuned);
+}
+
+static void checkpoints_hold_the_adapter_alone(void **state)
+{
+    (void)state;
+    static const char recipe[] = DATA TUNE "init: " DIR "/gpt2\nlora: {rank: 2}\n",
+                      half[] = DATA "optim: {rule: adamw, lr: 0.02}\ntrain: {steps: 3, batch: 4}\n"
+                                    "eval: {every: 3}\ninit: " DIR "/gpt2\nlora: {rank: 2}\n";
+    vkt_train_result r;
+    vkt__safetensors *f;
+    const vkt_tensor_info *t;
+    size_t n = 0;
+    REQUIRE_OK(train(recipe, DIR "/a", false, &r));
+    REQUIRE_OK(train(half, DIR "/b", false, &r));
+    REQUIRE_OK(train(recipe, DIR "/b", true, &r));
+    require_same_files(DIR "/a/checkpoints/step-00000006/model.safetensors",
+                       DIR "/b/checkpoints/step-00000006/model.safetensors");
+    REQUIRE_OK(vkt__safetensors_open(DIR "/a/checkpoints/step-00000006/model.safetensors", &f));
+    for (; (t = vkt__safetensors_tensor(f, n)); n++) assert_non_null(strstr(t->name, ".lora_"));
+    assert_int_equal(n, 4); /* A and B of c_attn in 2 blocks */
+    vkt__safetensors_close(&f);
+}
+
+/* The base is a folder whose one number changes. */
+static void the_base_must_be_there_and_the_same(void **state)
+{
+    (void)state;
+    vkt__language l;
+    TEST_LOG_CAPTURE();
+    REQUIRE_OK(vkt__rename(DIR "/gpt2", DIR "/away"));
+    REQUIRE_STATUS(vkt__language_open(DIR "/a", &l), VKT_IO);
+    vkt__language_close(&l);
+    REQUIRE_LOGGED("holds an adapter only, and its base '" DIR "/gpt2' is not there");
+    REQUIRE_OK(vkt__rename(DIR "/away", DIR "/gpt2"));
+    REQUIRE_OK(vkt__language_open(DIR "/gpt2", &l));
+    REQUIRE_OK(vkt__mkdirs(DIR "/other"));
+    ((float *)l.weights.model[0].data)[0] += 1;
+    REQUIRE_OK(vkt__safetensors_write(DIR "/other/model.safetensors", l.weights.model,
+                                      l.weights.n_model, NULL, 0, NULL));
+    vkt__language_close(&l);
+    REQUIRE_OK(vkt__rename(DIR "/gpt2", DIR "/away"));
+    REQUIRE_OK(vkt__rename(DIR "/other", DIR "/gpt2"));
+    REQUIRE_STATUS(vkt__language_open(DIR "/a", &l), VKT_FORMAT);
+    vkt__language_close(&l);
+    REQUIRE_LOGGED("are no longer those that it was trained beside");
+    REQUIRE_OK(vkt__remove_tree(DIR "/gpt2"));
+    REQUIRE_OK(vkt__rename(DIR "/away", DIR "/gpt2"));
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
+static void adapters_as_peft_has_them(void **state)
+{
+    (void)state; /* of the run that the test before has left */
+    vkt__safetensors *f;
+    size_t n, at;
+    REQUIRE_OK(vkt_export_adapter(DIR "/a", DIR "/peft"));
+    char *text = slurp(DIR "/peft/adapter_config.json", &n);
+    json_t *o = json_loadb(text, n, 0, NULL), *v;
+    free(text);
+    assert_string_equal(json_string_value(json_object_get(o, "peft_type")), "LORA");
+    assert_int_equal(json_integer_value(json_object_get(o, "r")), 2);
+    assert_int_equal(json_integer_value(json_object_get(o, "lora_alpha")), 4);
+    assert_true(json_is_true(json_object_get(o, "fan_in_fan_out")));
+    v = json_object_get(o, "target_modules");
+    assert_int_equal(json_array_size(v), 1);
+    assert_string_equal(json_string_value(json_array_get(v, 0)), "c_attn");
+    json_decref(o);
+    REQUIRE_OK(vkt__safetensors_open(DIR "/peft/adapter_model.safetensors", &f));
+    assert_true(vkt__safetensors_find(
+        f, "base_model.model.transformer.h.1.attn.c_attn.lora_A.weight", &at));
+    assert_int_equal(vkt__safetensors_tensor(f, at)->shape[0], 2);
+    assert_int_equal(vkt__safetensors_tensor(f, at)->shape[1], 16);
+    assert_true(vkt__safetensors_find(
+        f, "base_model.model.transformer.h.0.attn.c_attn.lora_B.weight", &at));
+    assert_int_equal(vkt__safetensors_tensor(f, at)->shape[0], 48);
+    vkt__safetensors_close(&f);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_export_adapter(DIR "/a", DIR "/peft"), VKT_ARG);
+    REQUIRE_LOGGED("is there already");
+    REQUIRE_STATUS(vkt_export_adapter(DIR "/gpt2", DIR "/none"), VKT_ARG);
+    REQUIRE_LOGGED("trained no adapter");
+    assert_false(vkt__file_exists(DIR "/none"));
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
+static void mistakes_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *recipe, *line;
+    } bad[] = {
+        { DATA GPT2 "lora: {rank: 2}\n", "t.yaml:3: lora.rank: an adapter needs `init`" },
+        { DATA GPT2 "lora: {alpha: 2}\n",
+          "t.yaml:3: lora.alpha: has no meaning without lora.rank" },
+        { DATA "init: " DIR "/gpt2\nlora: {rank: 2, targets: [c_attn, q_proj]}\n",
+          "lora.targets: no linear layer is called 'q_proj'; there are c_attn, c_proj, c_fc or "
+          "all-linear" },
+        { DATA "init: " DIR "/gpt2\nlora: {rank: 2, targets: \",\"}\n",
+          "lora.targets names no layer" },
+        { DATA "init: " DIR "/text.txt\n", "is no folder that says the model" },
+    };
+    vkt_train_result r;
+    for (size_t i = 0; i < VKT_COUNT(bad); i++) {
+        TEST_LOG_CAPTURE();
+        assert_int_not_equal(train(bad[i].recipe, DIR "/bad", false, &r), VKT_OK);
+        REQUIRE_LOGGED(bad[i].line);
+        REQUIRE_OK(vkt__remove_tree(DIR "/bad"));
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_adapters_have_gradients_and_moments),
+        cmocka_unit_test(merged_is_unmerged),
+        cmocka_unit_test(checkpoints_hold_the_adapter_alone),
+        cmocka_unit_test(the_base_must_be_there_and_the_same),
+        cmocka_unit_test(adapters_as_peft_has_them),
+        cmocka_unit_test(mistakes_are_named),
+    };
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    return cmocka_run_group_tests_name("lora", tests, setup, teardown);
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Exported ONNX models against ONNX Runtime: two networks that between them have every layer of images and of vectors are
+# trained a little on pictures made here, exported, and must give what `vktrain predict` gives. Run by hand where the lab is.
+# usage: check_onnx.sh PROGRAM [DRIVER]
+set -euo pipefail
+program=$(realpath "${1:?the program}") driver=${2:-mesa25}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+lab=${VKT_LAB_DIR:-$here/../../shared/lab}
+work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-onnx.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+"$lab/in-testing" python3 - <<'P'
+import numpy as np
+import pathlib
+from PIL import Image
+rng = np.random.default_rng(1)
+for c in range(3):
+    pathlib.Path(f"pictures/{c}").mkdir(parents=True)
+    for i in range(40):
+        Image.fromarray(rng.integers(c * 20, 256 - c * 30, (12, 10, 3), dtype=np.uint8)).save(f"pictures/{c}/{i}.png")
+P
+data='data: {source: images, path: pictures, valid_fraction: 0.2, test_fraction: 0.2}
+train: {steps: 20, batch: 16}
+optim: {rule: adam, lr: 0.003}'
+cat >image.yaml <<Y
+$data
+model:
+  - pad: {size: 1, top: 0}
+  - conv: {out: 6, kernel: 3, width: 5, pad: 1}
+  - layernorm
+  - gelu
+  - conv: {kernel: 5, groups: 6, dilation: 2}
+  - group_norm: 3
+  - silu
+  - residual: {body: [{conv: {bias: false}}, batch_norm, gelu_erf]}
+  - avg_pool
+  - basic_block: {out: 8, stride: 2}
+  - wide_block: {out: 8}
+  - bottleneck: {out: 16}
+  - max_pool: {size: 3, stride: 2, pad: 1}
+  - global_pool
+  - rmsnorm
+  - linear
+Y
+cat >vector.yaml <<Y
+$data
+model:
+  - flatten
+  - linear: {out: 24, bias: false}
+  - batch_norm
+  - tanh
+  - residual: [layernorm, {linear: 24}, sigmoid]
+  - dropout: 0.2
+  - repeat: {n: 2, body: [{linear: 16}, relu]}
+  - linear
+Y
+bad=0
+for name in image vector; do
+    "$lab/with-driver" "$driver" "$program" train $name.yaml --run $name --quiet >log 2>&1 || { cat log; exit 1; }
+    "$lab/with-driver" "$driver" "$program" export $name -o $name.onnx --quiet >log 2>&1 || { cat log; exit 1; }
+    "$lab/with-driver" "$driver" "$program" predict $name pictures --csv >$name.csv 2>log
+    # Both sides round sums of some hundred terms, a dozen layers deep: probabilities agree to a hundredth of a percent.
+    # Debian's onnx and ONNX Runtime register their schemas twice, and say so at length.
+    "$lab/in-testing" python3 - $name <<'P' 2>stderr || { bad=1; grep -v '^Schema error\|^$' stderr || true; }
+import csv, json, sys
+import numpy as np
+import onnx
+import onnxruntime
+from PIL import Image
+name = sys.argv[1]
+model = onnx.load(name + ".onnx")
+onnx.checker.check_model(model, full_check=True)
+schema = json.loads({p.key: p.value for p in model.metadata_props}["vktrain.schema"])
+rows = list(csv.DictReader(open(name + ".csv")))
+x = np.stack([np.asarray(Image.open(r["input"]), dtype=np.float32) / 255 for r in rows])
+x = (x - np.array(schema["pixel_mean"])) / np.array(schema["pixel_std"])
+got = onnxruntime.InferenceSession(name + ".onnx").run(["probabilities"], {"input": x.astype(np.float32)})[0]
+want = np.array([[float(r[f"p({c})"]) for c in schema["classes"]] for r in rows])
+worst = float(np.abs(got - want).max())
+ok = len(rows) == 120 and worst < 1e-4 and float(np.ptp(want, axis=0).max()) > 0.01
+print(("ok   " if ok else "FAIL ") + f"{name}: {len(rows)} pictures, probabilities within {worst:.2g}, "
+      f"nodes {' '.join(sorted({n.op_type for n in model.graph.node}))}")
+sys.exit(not ok)
+P
+done
+exit $bad
