@@ -75,7 +75,7 @@ declare -A flags=(
   [manual]=""
   [watch]="--once --every --stop-after-evaluation --checkpoint-now" [init]="-o --force --label --task"
   [report]="-o --no-png"
-  [study]="--study --resume --dry-run --set --steps --seeds --space --trials --json --device --cap"
+  [study]="--study --resume --dry-run --set --steps --seeds --space --trials --devices --ramp --json --device --cap"
   [tune]="--device --cap --no-cache --no-tune"
 )
 for c in "${!flags[@]}"; do
