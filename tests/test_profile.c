@@ -181,6 +181,7 @@ static void require_sane(const vkt_profile *p)
 
 static void trace_holds_every_kernel(void **state)
 {
+    enum { STEPS = 2 * VKT_MAX_SLOTS };
     (void)state;
     vkt_config *c = config(NULL);
     vkt_profile *p;
@@ -188,17 +189,18 @@ static void trace_holds_every_kernel(void **state)
     REQUIRE_OK(vkt_profile_run(
         c,
         &(vkt_profile_desc) {
-            .gpu = gpu_desc(), .steps = 7, .trace = "tp_trace.json", .command = "a \"test\"" },
+            .gpu = gpu_desc(), .steps = STEPS, .trace = "tp_trace.json", .command = "a \"test\"" },
         &p));
     require_sane(p);
     trace t = read_trace("tp_trace.json");
     require_nested(&t);
-    assert_int_equal(count(&t, "step", NULL), 7);
+    assert_int_equal(count(&t, "step", NULL), STEPS);
     assert_int_equal(planned(plan, NULL), p->n_dispatches);
-    /* What was submitted before the measured part is not shown. */
-    assert_true(count(&t, "submit", NULL) + VKT_MAX_SLOTS >= 7 && count(&t, "loader", NULL) > 0 &&
-                count(&t, "loop", "metrics") >= 7);
-    assert_true(count(&t, "wait", "loader wait") > 0 && count(&t, "wait", "read-back wait") >= 7);
+    /* What the loop did before the measured part is not shown: it is ahead of the device. */
+    assert_true(count(&t, "submit", NULL) + VKT_MAX_SLOTS >= STEPS &&
+                count(&t, "wait", "loader wait") + VKT_MAX_SLOTS >= STEPS);
+    assert_true(count(&t, "loader", NULL) > 0 && count(&t, "loop", "metrics") >= STEPS &&
+                count(&t, "wait", "read-back wait") >= STEPS);
     assert_true(t.n_arrows > 0 && t.n_arrows <= t.n_tails);
     if (p->timestamps) {
         uint32_t n = 0;

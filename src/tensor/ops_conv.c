@@ -211,6 +211,7 @@ static double conv_dw_terms(const vkt_node *n)
 
 static vkt_tensor *conv_dw(vkt_graph *g, vkt_tensor *x, vkt_tensor *dy, vkt_attr attr)
 {
+    attr.conv.act = VKT_ACT_NONE;
     attr.conv.slices = vkt__conv_slices(g->gpu, x, dy, &attr);
     vkt_tensor *dw = vkt__op(g, &vkt__op_conv2d_dw, (vkt_tensor *[]) { x, dy }, 2, attr);
     if (attr.conv.slices <= 1) return dw;
