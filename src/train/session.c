@@ -106,7 +106,6 @@ static vkt_status build_eval(vkt__session *s)
     l->loss_at = vkt__lane_result(l, loss.loss, &at);
     if (reads_out) l->out_at = vkt__lane_result(l, out, &at);
     VKT_TRY(vkt__session_tune_new(s, l->graph));
-    VKT_TRY(vkt__session_tune_new(s, l->graph));
     VKT_TRY(vkt_graph_plan(
         l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "evaluation activations" }));
 fail:
