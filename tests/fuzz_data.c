@@ -1,6 +1,6 @@
 /* libFuzzer target for everything that reads foreign bytes: the first byte chooses IDX, a CSV
- * opened whole (with its schema read back), a picture, CIFAR or a pack, or a schema. Build with -DVKT_FUZZ=ON and
- * clang; run: fuzz_data -max_total_time=300 CORPUS */
+ * opened whole (with its schema read back), a picture, CIFAR or a pack, or a schema. Build with
+ * -DVKT_FUZZ=ON and clang; run: fuzz_data -max_total_time=300 CORPUS */
 #include "data/dataset.h"
 #include "data/packed.h"
 #include "data/picture.h"

@@ -41,15 +41,15 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
                                                  cli_json_number(r->class_precision[i]), "recall",
                                                  cli_json_number(r->class_recall[i]), "f1",
                                                  cli_json_number(r->class_f1[i])));
-    cli_json_print(
-        json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "checkpoint", o->common.args[0],
-                  o->data ? "data" : "split", o->data ? o->data : split, "n", (json_int_t)r->n,
-                  "loss", cli_json_number(r->loss), "accuracy", cli_json_number(r->accuracy),
-                  "balanced_accuracy", cli_json_number(r->balanced_accuracy), "macro_f1",
-                  cli_json_number(r->macro_f1), "mae", cli_json_number(r->mae), "perplexity",
-                  cli_json_number(r->perplexity), "bits_per_byte", cli_json_number(r->bits_per_byte),
-                  "classes", classes),
-        JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    cli_json_print(json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                             "checkpoint", o->common.args[0], o->data ? "data" : "split",
+                             o->data ? o->data : split, "n", (json_int_t)r->n, "loss",
+                             cli_json_number(r->loss), "accuracy", cli_json_number(r->accuracy),
+                             "balanced_accuracy", cli_json_number(r->balanced_accuracy), "macro_f1",
+                             cli_json_number(r->macro_f1), "mae", cli_json_number(r->mae),
+                             "perplexity", cli_json_number(r->perplexity), "bits_per_byte",
+                             cli_json_number(r->bits_per_byte), "classes", classes),
+                   JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
 static void print_text(const eval_options *o, const vkt_eval_result *r, const char *split)

@@ -31,8 +31,8 @@ vkt_status vkt__packed_parse(const void *bytes, size_t n, const char *name, vkt_
 
 /* Whether the file begins as a pack does. */
 bool vkt__packed_is(const char *path);
-/* For a model that knows its inputs and classes: the pack's test examples, or all where it has none.
- * FORMAT: other sizes, or a class that the model does not know. */
+/* For a model that knows its inputs and classes: the pack's test examples, or all where it has
+ * none. FORMAT: other sizes, or a class that the model does not know. */
 vkt_status vkt__packed_open_schema(vkt_dataset *ds, const char *path);
 
 #endif

@@ -12,8 +12,8 @@ typedef struct vkt__metrics_row {
     double loss, accuracy, mae, balanced_accuracy, macro_f1;
     double perplexity, bits_per_byte; /* of text */
     double grad_norm, clip, lr, items_per_s, input_wait, update_ok;
-    double loss_scale; /* fp16: that the step's gradient was computed with */
-    double skipped;    /* updates left out since the run began; given with loss_scale */
+    double loss_scale;  /* fp16: that the step's gradient was computed with */
+    double skipped;     /* updates left out since the run began; given with loss_scale */
     double seconds;     /* since the run began */
     uint64_t n;         /* examples: of the evaluation; 0: not given */
     uint32_t n_classes; /* evaluations of classifiers: examples, correct and predicted ones per

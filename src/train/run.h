@@ -7,11 +7,11 @@
 
 /* run.json. Texts NULL and numbers NAN where unknown. Keep texts alive while they are written. */
 typedef struct vkt__run_record {
-    const char *name, *note, *status;   /* "running", "done", "interrupted", "failed" */
-    const char *error;                  /* of a failed run: one line */
-    const char *started, *finished;     /* UTC, ISO; started NULL: now */
-    const char *command, *config;       /* config: resolved YAML */
-    const char *source;                 /* recipe */
+    const char *name, *note, *status; /* "running", "done", "interrupted", "failed" */
+    const char *error;                /* of a failed run: one line */
+    const char *started, *finished;   /* UTC, ISO; started NULL: now */
+    const char *command, *config;     /* config: resolved YAML */
+    const char *source;               /* recipe */
     const char *commit, *changes; /* of the git checkout that the recipe lies in: see checkout.h */
     const char *device, *driver, *data; /* data: vkt_dataset_info.source */
     uint64_t seed, data_seed, n_params, n_resumes;
