@@ -221,7 +221,10 @@ echo '{' >runs/quiet/run.json
 run runs; code 0; out 'damaged'
 
 # ---- a language model
-run train char-gpt --set train.steps=3 --set schedule.warmup=0 --set eval.sample=20 --quiet --run runs/gpt; code 0
+run train char-gpt --set train.steps=3 --set schedule.warmup=0 --set eval.sample=20 --set samples.tokens=8 --quiet --run runs/gpt; code 0
+check "a sample at the evaluation" test -s runs/gpt/samples/step-00000003.txt
+run watch runs/gpt --once; code 0; out '^sample of step 3: '
+run report runs/gpt -o gpt.html; code 0; check "the report shows samples" grep -q 'Samples over time' gpt.html
 run generate runs/gpt --prompt 'It is' --tokens 100 --temperature 0; code 0; out '^It is'; cp "$tmp/out" greedy
 run generate runs/gpt --prompt 'It is' --tokens 100 --temperature 0; code 0; check "greedy text repeats" cmp greedy "$tmp/out"
 run generate runs/gpt --prompt 'It is' --tokens 100 --temperature 0 --stop "$(cut -c 6-12 greedy | head -1)"; code 0

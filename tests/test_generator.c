@@ -57,7 +57,7 @@ static void caches_give_what_the_whole_text_gives(void **state)
         vkt_generator *gen;
         whole(m, tokens, want);
         for (int i = 0; i < T * V; i++) rms += (double)want[i] * (double)want[i] / (T * V);
-        REQUIRE_OK(vkt_generator_create(m, &gen));
+        REQUIRE_OK(vkt_generator_create(m, 0, &gen));
         for (int k = 0; k < 2; k++) {
             const float *got;
             uint32_t at = 0;
@@ -75,7 +75,7 @@ static void caches_give_what_the_whole_text_gives(void **state)
         const float *none;
         TEST_LOG_CAPTURE();
         REQUIRE_STATUS(vkt_generator_feed(gen, tokens, 1, &none), VKT_ARG);
-        REQUIRE_LOGGED("1 tokens after 48: the model has 48 positions");
+        REQUIRE_LOGGED("1 tokens after 48: there are 48 positions");
         vkt_generator_reset(gen);
         REQUIRE_STATUS(vkt_generator_feed(gen, &(uint32_t) { V }, 1, &none), VKT_ARG);
         REQUIRE_LOGGED("token 37 is beyond the vocabulary of 37");

@@ -46,7 +46,8 @@ const cli_command cmd_report = {
     .args = "RUN|STUDY...",
     .summary = "curves, findings and tables as one self-contained HTML page, plots as PNG",
     .details =
-        "One run: its curves, what they say, classes, predictions, time, configuration.\n"
+        "One run: its curves, what they say, classes, predictions, samples of text, time,\n"
+        "configuration.\n"
         "Several runs: over one another, with the options that differ. A study: its answer,\n"
         "the metric along each metaparameter, its trials. Findings are printed too, a line each\n"
         "that begins with `finding NAME:`.\n"

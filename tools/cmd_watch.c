@@ -101,10 +101,35 @@ static const char *eta(const view *v, bool alive)
     return cli_time(per * (double)(v->info.total > b->step ? v->info.total - b->step : 0));
 }
 
+/* The beginning of the run's newest sample, in a line of at most n bytes, cut between characters;
+ * "" if there is none. */
+static const char *sample(const view *v, int n)
+{
+    uint64_t step;
+    char *text = vkt_run_sample(v->dir, &step), *from = text;
+    if (!text) return "";
+    if (!strncmp(from, "=== ", 4)) from += strcspn(from, "\n"); /* the heading of several */
+    while (*from && strchr("\n\r\t ", *from)) from++;
+    for (char *p = from; *p; p++)
+        if (strchr("\n\r\t", *p)) *p = ' ';
+    const char *before = cli_text("sample of step %llu: ", (unsigned long long)step);
+    size_t room = n > 250 ? 250 : (size_t)n;
+    room -= strlen(before) < room ? strlen(before) : room;
+    if (strlen(from) > room) {
+        while (room && ((unsigned char)from[room] & 0xC0) == 0x80) room--;
+        from[room] = 0;
+    }
+    const char *whole = cli_text("%s%s", before, from);
+    free(text);
+    return whole;
+}
+
 static void draw(const view *v, bool keys)
 {
     const vkt_history *h = v->h;
-    int cols = cli_columns(stdout), rows = cli_rows(stdout) - 6 - keys;
+    int cols = cli_columns(stdout);
+    const char *wrote = sample(v, cols);
+    int rows = cli_rows(stdout) - 6 - keys - (*wrote != 0);
     bool alive = vkt_run_alive(v->dir), metric = rows >= 12 && h->n_evals;
     double end = (double)v->info.total;
     if (h->n_steps) end = fmax(end, (double)h->steps[h->n_steps - 1].step);
@@ -131,6 +156,7 @@ static void draw(const view *v, bool keys)
     } else {
         line(cols, "no evaluation yet");
     }
+    if (*wrote) line(cols, wrote);
     line(cols, "loss: training; in yellow: validation");
     plot_loss(v, cols, metric ? rows * 3 / 5 : rows, end);
     if (metric) {

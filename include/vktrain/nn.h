@@ -136,9 +136,10 @@ void vkt_model_backward(vkt_model *m, vkt_graph *g, vkt_tensor *loss);
 /* ---- generation ---- */
 
 /* A transformer with caches of keys and values on the device, for as many tokens as it has
- * positions; the model stays the caller's and must live longer. ARG: the model is none. */
+ * positions, or n_positions if those are fewer (0: all); the model stays the caller's and must live
+ * longer. Computes in fp32, whatever the model's precision. ARG: the model is none. */
 typedef struct vkt_generator vkt_generator;
-vkt_status vkt_generator_create(vkt_model *m, vkt_generator **out);
+vkt_status vkt_generator_create(vkt_model *m, uint32_t n_positions, vkt_generator **out);
 void vkt_generator_destroy(vkt_generator **gen);
 /* Takes n >= 1 tokens after those before; *scores [V] is what the model gives for the next one,
  * valid until the next call. ARG: more tokens than positions are left, or a token beyond the

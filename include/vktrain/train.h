@@ -54,12 +54,17 @@ typedef struct vkt_config {
     uint32_t eval_batch;       /* 0: 4 x batch, at least batch */
     uint64_t eval_sample;      /* examples of the validation set used at intervals; 0: all */
     uint32_t eval_predictions; /* examples whose predictions are saved each time */
+    uint32_t n_samples;        /* texts written at each evaluation of a language model; 0: none */
+    uint32_t sample_tokens;    /* of each, at most */
+    float sample_temperature;  /* vkt_sampler.temperature */
+    const char *sample_prompt; /* NULL: the beginning of a text */
     uint32_t keep;             /* best checkpoints kept */
     const char *metric; /* that selects: "accuracy", "balanced_accuracy", "macro_f1", "loss", "mae";
                            "auto" until vkt_config_finish */
     int metric_sign;    /* +1 larger is better, -1 smaller; 0: by the metric's name */
     const char *source; /* recipe path or built-in name */
     bool no_rewrite;    /* graphs without fusions: of the run, not of the recipe */
+    bool samples;       /* n_samples counts: of the run too */
     struct vkt__config_private *priv;
 } vkt_config;
 
@@ -302,6 +307,10 @@ vkt_status vkt_history_update(vkt_history *h);
 void vkt_history_destroy(vkt_history **h);
 /* An evaluation's value of a metric by its name, as checkpoint.metric has it; NAN: not measured. */
 double vkt_history_metric(const vkt_history_eval *e, const char *metric);
+
+/* The newest of RUN/samples, UTF-8 without control characters but tabs and line ends; NULL: there
+ * is none. Caller frees. */
+char *vkt_run_sample(const char *run_dir, uint64_t *step);
 
 /* What a run in progress, in another process, may be told: it looks twice a second. */
 typedef enum vkt_run_order {

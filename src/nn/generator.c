@@ -19,7 +19,7 @@ struct vkt_generator {
     vkt_buffer *cache; /* keys, then values, of each layer in turn */
     vkt_buffer *out;   /* [V] */
     lane one, chunk;
-    uint32_t n; /* tokens in the cache */
+    uint32_t n_positions, n; /* of the caches; taken */
 };
 
 enum { TOKENS_AT = 256 };
@@ -31,7 +31,7 @@ static vkt_status lane_create(vkt_generator *gen, const vkt__layer *l, uint32_t 
     const vkt__tshape *s = &gen->s;
     vkt_graph *g = out->graph = vkt_graph_create(gen->gpu);
     vkt_tensor **caches = vkt__alloc(2 * (size_t)s->n_layers * sizeof(vkt_tensor *));
-    vkt_shape shape = vkt_shape3(1, s->P, s->Hkv * s->D);
+    vkt_shape shape = vkt_shape3(1, gen->n_positions, s->Hkv * s->D);
     uint64_t each = vkt__align(vkt_shape_count(shape) * 4, 256);
     for (uint32_t i = 0; i < 2 * s->n_layers; i++) {
         caches[i] = vkt_input(g, shape, VKT_F32, "cache");
@@ -61,7 +61,7 @@ fail:
     return st;
 }
 
-vkt_status vkt_generator_create(vkt_model *m, vkt_generator **out)
+vkt_status vkt_generator_create(vkt_model *m, uint32_t n_positions, vkt_generator **out)
 {
     vkt_status st = VKT_OK;
     vkt_generator *gen = vkt__alloc(sizeof *gen);
@@ -74,13 +74,15 @@ vkt_status vkt_generator_create(vkt_model *m, vkt_generator **out)
         goto fail;
     }
     VKT_TRY(vkt__transformer_shape(l, vkt__model_n_outputs(m), &gen->s));
-    uint64_t each = vkt__align((uint64_t)gen->s.P * gen->s.Hkv * gen->s.D * 4, 256);
+    gen->n_positions = n_positions ? VKT_MIN(n_positions, gen->s.P) : gen->s.P;
+    uint64_t each = vkt__align((uint64_t)gen->n_positions * gen->s.Hkv * gen->s.D * 4, 256);
     vkt_buffer_desc cache = { 2 * gen->s.n_layers * each, VKT_MEM_DEVICE, "keys and values" };
     VKT_TRY(vkt_buffer_create(gen->gpu, &cache, &gen->cache));
     vkt_buffer_desc scores = { gen->s.V * 4ull, VKT_MEM_READBACK, "scores" };
     VKT_TRY(vkt_buffer_create(gen->gpu, &scores, &gen->out));
     VKT_TRY(lane_create(gen, l, 1, true, "one token", &gen->one));
-    if (gen->s.P >= CHUNK) VKT_TRY(lane_create(gen, l, CHUNK, false, "prompt", &gen->chunk));
+    if (gen->n_positions >= CHUNK)
+        VKT_TRY(lane_create(gen, l, CHUNK, false, "prompt", &gen->chunk));
     *out = gen;
     return VKT_OK;
 fail:
@@ -116,9 +118,9 @@ vkt_status vkt_generator_feed(vkt_generator *gen, const uint32_t *tokens, uint32
                               const float **scores)
 {
     vkt_status st = VKT_OK;
-    if (n > gen->s.P - gen->n)
-        return vkt__fail(VKT_ARG, "model", "%u tokens after %u: the model has %u positions", n,
-                         gen->n, gen->s.P);
+    if (n > gen->n_positions - gen->n)
+        return vkt__fail(VKT_ARG, "model", "%u tokens after %u: there are %u positions", n, gen->n,
+                         gen->n_positions);
     for (uint32_t i = 0; i < n; i++)
         if (tokens[i] >= gen->s.V)
             return vkt__fail(VKT_ARG, "model", "token %u is beyond the vocabulary of %u", tokens[i],
@@ -132,7 +134,7 @@ fail:
 
 uint32_t vkt_generator_left(const vkt_generator *gen)
 {
-    return gen->s.P - gen->n;
+    return gen->n_positions - gen->n;
 }
 
 void vkt_generator_reset(vkt_generator *gen)

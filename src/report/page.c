@@ -29,7 +29,9 @@ static const char css[] =
     ".note{margin:.5rem 0;padding:.5rem .8rem;border-left:4px solid var(--warn);background:"
     "var(--panel)}.note.good{border-color:var(--good)}.note b{color:var(--warn)}.note.good b{color:"
     "var(--good)}\n"
-    "pre{overflow-x:auto;background:var(--panel);padding:.8rem;font-size:13px}summary{cursor:"
+    "pre{overflow-x:auto;background:var(--panel);padding:.8rem;font-size:13px}pre.quote{white-"
+    "space:"
+    "pre-wrap;overflow-wrap:anywhere;max-width:80ch}summary{cursor:"
     "pointer}"
     "\nsummary:focus-visible,.scroll:focus-visible{outline:2px solid var(--s0)}\n"
     ".right{color:var(--good)}.wrong{color:var(--warn)}\n";
@@ -106,6 +108,13 @@ void vkt__page_details(vkt__page *p, const char *summary, const char *text)
     vkt__str_printf(&p->html, "</summary><pre>");
     vkt__markup_escape(&p->html, text);
     vkt__str_printf(&p->html, "</pre></details>\n");
+}
+
+void vkt__page_quote(vkt__page *p, const char *text)
+{
+    vkt__str_printf(&p->html, "<pre class=\"quote\">");
+    vkt__markup_escape(&p->html, text);
+    vkt__str_printf(&p->html, "</pre>\n");
 }
 
 void vkt__page_table_begin(vkt__page *p, const char *caption, const char *const *columns, size_t n)

@@ -28,6 +28,8 @@ void vkt__page_note(vkt__page *p, const char *title, const char *text, bool good
 void vkt__page_plot(vkt__page *p, const vkt__plot *plot, const char *name);
 /* Preformatted text behind a summary that opens it. */
 void vkt__page_details(vkt__page *p, const char *summary, const char *text);
+/* Text whose line ends count, its long lines wrapped. */
+void vkt__page_quote(vkt__page *p, const char *text);
 /* Table: caption, then columns, then rows of n cells. numbers: which columns stand right, from this
  * one on. */
 void vkt__page_table_begin(vkt__page *p, const char *caption, const char *const *columns, size_t n);

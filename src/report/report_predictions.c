@@ -99,8 +99,7 @@ static void confusion(vkt__page *p, vkt__run_view *r, const vkt__csv *csv)
     vkt__page_table_end(p);
 }
 
-/* The i-th of `shown` of n things, the first and the last among them. */
-static size_t spread(size_t i, size_t shown, size_t n)
+size_t vkt__run_spread(size_t i, size_t shown, size_t n)
 {
     return shown < 2 ? n - 1 : i * (n - 1) / (shown - 1);
 }
@@ -113,7 +112,7 @@ static void predictions_table(vkt__page *p, vkt__run_view *r, char **names, size
     size_t k = 0, shown = VKT_MIN(n, MAX_COLUMNS), rows = SIZE_MAX;
     vkt__str *s = &p->html;
     for (size_t i = 0; i < shown; i++) {
-        const char *name = names[spread(i, shown, n)];
+        const char *name = names[vkt__run_spread(i, shown, n)];
         if (!read_predictions(r, name, &csv[k])) continue;
         rows = VKT_MIN(rows, csv[k].n_rows - 1);
         step[k++] = strtoull(name + strcspn(name, "0123456789"), NULL, 10);

@@ -1,4 +1,5 @@
-/* A run's part of a report: what to mind, curves, classes, predictions, time, configuration. */
+/* A run's part of a report: what to mind, curves, classes, predictions,
+ * samples, time, configuration. */
 #include <math.h>
 
 #include "report/findings.h"
@@ -177,6 +178,7 @@ vkt_status vkt__report_run(vkt__page *p, const char *dir)
         time_table(p, &r);
         vkt__page_heading(p, 2, "Classes and predictions");
         vkt__run_predictions(p, &r);
+        vkt__run_samples(p, &r);
         vkt__page_heading(p, 2, "Configuration");
         vkt__page_details(p, "the configuration as resolved (YAML)",
                           r.rec.config ? r.rec.config : "not recorded");

@@ -19,5 +19,10 @@ typedef struct vkt__run_view {
 void vkt__run_plots(vkt__page *p, const vkt__run_view *r);
 /* Classes, confusion matrix, the same examples over time: report_predictions.c. */
 void vkt__run_predictions(vkt__page *p, vkt__run_view *r);
+/* What a language model wrote, over time: report_samples.c. */
+void vkt__run_samples(vkt__page *p, const vkt__run_view *r);
+
+/* Where among n things the i-th of `shown` stands, the first and the last among them. */
+size_t vkt__run_spread(size_t i, size_t shown, size_t n);
 
 #endif

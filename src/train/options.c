@@ -270,6 +270,16 @@ static const vkt__option options[] = {
     { "eval.predictions", VKT__OPT_U32, AT(eval_predictions), "32", 0, 1e6, "examples",
       "whose predictions each evaluation saves", NULL, NULL },
 
+    { "samples.count", VKT__OPT_U32, AT(n_samples), "1", 0, 100, "texts",
+      "that a language model writes at each evaluation, into the run's samples; 0: none", NULL,
+      NULL },
+    { "samples.tokens", VKT__OPT_U32, AT(sample_tokens), "128", 1, 1 << 20, "tokens",
+      "of each, at most", NULL, NULL },
+    { "samples.prompt", VKT__OPT_STRING, AT(sample_prompt), NULL, 0, 0, "",
+      "what they go on from; none: the beginning of a text", NULL, NULL },
+    { "samples.temperature", VKT__OPT_F32, AT(sample_temperature), "0.8", 0, 1000, "",
+      "1: as the model has it; less is safer; 0: always the likeliest token", NULL, NULL },
+
     { "checkpoint.keep", VKT__OPT_U32, AT(keep), "3", 1, 1000, "",
       "best checkpoints kept, besides the last", NULL, NULL },
     { "checkpoint.metric", VKT__OPT_STRING, AT(metric), "auto", 0, 0, "",

@@ -106,7 +106,6 @@ static vkt_status build_eval(vkt__session *s)
     l->loss_at = vkt__lane_result(l, loss.loss, &at);
     if (reads_out) l->out_at = vkt__lane_result(l, out, &at);
     VKT_TRY(vkt__session_tune_new(s, l->graph));
-    VKT_TRY(vkt__session_tune_new(s, l->graph));
     VKT_TRY(vkt_graph_plan(
         l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "evaluation activations" }));
 fail:
@@ -147,6 +146,7 @@ static uint64_t memory_table(const vkt__session *s, vkt__str *out)
     uint64_t shadow = shadow_buffer ? shadow_buffer->bytes : 0;
     uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - values - shadow - grads - moments;
     if (s->eval.upload[0]) others -= lane_bytes(&s->train) + lane_bytes(&s->eval);
+    others -= vkt__samples_bytes(s->samples);
     others -=
         compiled_bytes(s->train.graph) + compiled_bytes(s->update) + compiled_bytes(s->eval.graph);
     const struct {
@@ -164,6 +164,7 @@ static uint64_t memory_table(const vkt__session *s, vkt__str *out)
         { "evaluation batches", lane_bytes(&s->eval) },
         { "evaluation activations",
           s->eval.graph ? vkt__align(vkt_graph_bytes(s->eval.graph), 256) : 0 },
+        { "samples", vkt__samples_bytes(s->samples) },
         { "tables and staging", others },
     };
     for (size_t i = 0; i < VKT_COUNT(rows); i++) {
@@ -289,6 +290,8 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
         VKT_TRY(build_train(s));
     }
     VKT_TRY(build_eval(s));
+    if (c->samples && c->n_samples && s->info->context)
+        VKT_TRY(vkt__samples_create(s->model, data, c, &s->samples));
     planned = true;
     s->planned_bytes = memory_table(s, &table);
     uint64_t budget = vkt_gpu_caps(gpu)->budget_bytes;
@@ -443,6 +446,7 @@ void vkt__session_destroy(vkt__session **ps)
     vkt__session *s = *ps;
     if (!s) return;
     vkt_gpu_wait(s->gpu);
+    vkt__samples_destroy(&s->samples);
     vkt_graph_destroy(&s->update);
     vkt__lane_destroy(s->gpu, &s->train);
     vkt__lane_destroy(s->gpu, &s->eval);

@@ -6,6 +6,7 @@
 
 #include "gpu/stream.h"
 #include "train/checkpoint.h"
+#include "train/samples.h"
 #include "vktrain/train.h"
 
 /* A graph and its ring: slot s owns the memory of one batch, its step block and its results. */
@@ -44,7 +45,8 @@ typedef struct vkt__session {
     vkt_buffer *class_weight; /* [n_outputs] f32, or NULL */
     float *class_weight_host;
     vkt__lane train, eval;
-    vkt_graph *update; /* accumulation: the step after its micro-batches; else NULL */
+    vkt_graph *update;     /* accumulation: the step after its micro-batches; else NULL */
+    vkt__samples *samples; /* text, where config->samples; else NULL */
     uint64_t planned_bytes;
     double tuned_s; /* spent on timing kernels unasked */
 } vkt__session;

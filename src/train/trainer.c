@@ -342,6 +342,7 @@ static vkt_status recover(vkt__trainer *t)
         VKT_TRY(vkt__trainer_init(t));
     VKT_TRY(vkt__metrics_open(t->run->dir, n ? t->first : VKT__METRICS_NEW, &t->metrics));
     VKT_TRY(vkt__tfevents_open(t->run->dir, n ? t->first : UINT64_MAX, &t->events));
+    vkt__samples_cut(t->run->dir, t->first);
     if (n) VKT_TRY(vkt__trainer_history(t, t->run->dir));
     VKT_TRY(start_loader(t));
     vkt_log(VKT_LOG_WARN, "train",
@@ -386,6 +387,7 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     atomic_fetch_add(&n_training, 1);
     t.c = &t.fit;
     t.fit.no_rewrite = desc->no_rewrite;
+    t.fit.samples = !desc->no_checkpoints;
     VKT_TRY(prepare(&t));
     if (desc->explain) {
         *desc->explain_text = vkt__session_explain(t.s);

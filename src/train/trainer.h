@@ -54,7 +54,7 @@ typedef struct vkt__trainer {
     double lost_s; /* of before_s: in this process, before the device was lost */
     double wait_mark, time_mark; /* steps.wait_s and the clock at the last evaluation */
     double host_cpu;             /* this thread's CPU in steps, outside the driver */
-    bool said_input_bound, stop_after_evaluation;
+    bool said_input_bound, said_samples, stop_after_evaluation;
     vkt__control control;
     double last_value; /* of the monitored metric */
     double last_eval_loss, last_eval_accuracy, last_eval_mae;

@@ -109,8 +109,26 @@ static void note_best(vkt__trainer *t, double value)
     t->progress.best = true;
 }
 
+/* What the weights on the device write; said once where it takes more than a twentieth of the time
+ * since the last evaluation. */
+static vkt_status write_samples(vkt__trainer *t)
+{
+    if (!t->s->samples) return VKT_OK;
+    double start = vkt__now();
+    vkt_status st = vkt__samples_write(t->s->samples, t->run->dir, t->done);
+    double now = vkt__now(), span = now - t->time_mark;
+    if (st != VKT_OK || t->said_samples || span < 0.5 || now - start < 0.05 * span) return st;
+    vkt_log(
+        VKT_LOG_INFO, "train",
+        "samples: %.0f%% of the time since the last evaluation (%.1f s); samples.tokens (%u) or "
+        "samples.count (%u) lowers it",
+        100 * (now - start) / span, now - start, t->c->sample_tokens, t->c->n_samples);
+    t->said_samples = true;
+    return st;
+}
+
 /* The averaged weights in the place of the raw ones, which come back afterwards: what they reach is
- * what selects. *e is replaced. */
+ * what selects, and they write the samples. *e is replaced. */
 static vkt_status evaluate_average(vkt__trainer *t, vkt_split split, vkt__eval_sums *e)
 {
     vkt_status st = VKT_OK;
@@ -121,6 +139,7 @@ static vkt_status evaluate_average(vkt__trainer *t, vkt_split split, vkt__eval_s
     vkt__weights_swap_average(t->s->model, t->s->optim, w);
     st = vkt__weights_upload(t->gpu, t->s->model, NULL, w);
     if (st == VKT_OK) st = vkt__evaluate(t->s, NULL, split, t->c->eval_sample, e, NULL, NULL);
+    if (st == VKT_OK) st = write_samples(t);
     vkt__weights_swap_average(t->s->model, t->s->optim, w);
     VKT_TRY(st);
     VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, w));
@@ -139,7 +158,7 @@ vkt_status vkt__trainer_evaluate(vkt__trainer *t)
     VKT_TRY(vkt__evaluate(t->s, NULL, split, t->c->eval_sample, &e, NULL, NULL));
     vkt__trainer_write_eval(t, vkt_split_name(split), &e, &st);
     VKT_TRY(st);
-    if (t->c->optim.ema > 0) VKT_TRY(evaluate_average(t, split, &e));
+    VKT_TRY(t->c->optim.ema > 0 ? evaluate_average(t, split, &e) : write_samples(t));
     if (t->c->eval_predictions && !t->desc->no_checkpoints && !t->info->context)
         VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
     t->last_value = vkt__eval_metric(&e, t->c->metric);

@@ -178,7 +178,10 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     uint64_t at = t->desc->resume ? t->first : VKT__METRICS_NEW;
     VKT_TRY(vkt__metrics_open(t->run->dir, at, &t->metrics));
     VKT_TRY(vkt__tfevents_open(t->run->dir, t->desc->resume ? t->first : UINT64_MAX, &t->events));
-    if (t->desc->resume) VKT_TRY(vkt__trainer_history(t, t->run->dir));
+    if (t->desc->resume) {
+        vkt__samples_cut(t->run->dir, t->first);
+        VKT_TRY(vkt__trainer_history(t, t->run->dir));
+    }
     r->step = t->first;
     VKT_TRY(vkt__run_save(t->run, r));
 fail:

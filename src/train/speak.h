@@ -1,0 +1,16 @@
+/* Text from a generator, token by token, given out in whole UTF-8 characters: for vkt_generate and
+ * for the samples of a run. Knows no checkpoint and no run. */
+#ifndef VKT_TRAIN_SPEAK_H
+#define VKT_TRAIN_SPEAK_H
+
+#include "vktrain/train.h"
+
+/* Appends the tokens of a prompt; of none (NULL or "") one with which a text begins. FORMAT: the
+ * vocabulary lacks what is in it. */
+vkt_status vkt__speak_prompt(vkt_tokenizer *t, const char *prompt, vkt_tokens *out);
+/* Goes on after `tokens`, at least one and no more than g has positions, to which is appended what
+ * comes. Of desc counts what is said of the text: n_tokens, sampler, stop, fn. Blocks. */
+vkt_status vkt__speak(vkt_generator *g, const vkt_tokenizer *tokenizer,
+                      const vkt_generate_desc *desc, vkt_tokens *tokens, vkt_generate_result *out);
+
+#endif
