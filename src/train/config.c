@@ -184,6 +184,7 @@ static vkt_status finish_data(vkt_config *c)
                       : text   ? "a text file or a folder of them"
                                : "the folder of its files");
     if (d->tokenizer && !text) return refuse(c, "data.tokenizer", "only for text and the novel");
+    if (d->document_mask && !text) return refuse(c, "data.document_mask", "only for text");
     if (text && c->class_weight != VKT_CW_NONE)
         return refuse(c, "loss.class_weight", "not for text");
     if (d->test_path && !csv) return refuse(c, "data.test_path", "only for csv");
