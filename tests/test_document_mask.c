@@ -3,6 +3,7 @@
 #include "testing.h"
 
 #include "data/corpus.h"
+#include "on_device.h"
 #include "tensor/op.h"
 #include "train/session.h"
 #include "train/steps.h"
@@ -11,7 +12,8 @@
 /* Documents of the training text; its windows, which one step takes all. */
 enum { N_TEXTS = 16, CONTEXT = 48, N_TRAIN = 3 };
 
-static vkt_gpu *gpu;
+/* As it is, and as if its memory were apart from the host's: there documents are copied first. */
+static vkt_gpu *unified, *apart;
 
 static void put_documents(const char *path, uint32_t n, const char *const *text)
 {
@@ -51,7 +53,7 @@ static void open_job(job *j, bool rope, bool mask)
     assert_int_equal(vkt_dataset_get_info(j->data)->n[VKT_TRAIN], N_TRAIN);
     /* A seed whose first epoch has the windows of the evaluation. */
     while (vkt__corpus_shift(j->data->corpus, VKT_TRAIN, j->config->seed, 0)) j->config->seed++;
-    REQUIRE_OK(vkt__session_create(gpu, j->config, j->data, rope, &j->session));
+    REQUIRE_OK(vkt__session_create(rope ? apart : unified, j->config, j->data, rope, &j->session));
     REQUIRE_OK(vkt_model_init(j->session->model, 3));
     vkt__str_finish(&recipe);
 }
@@ -77,8 +79,10 @@ static int setup(void **state)
     }
     put_documents(DIR "/train.jsonl", N_TEXTS, text);
     for (int i = 0; i < N_TEXTS; i++) vkt__str_finish(&texts[i]);
-    vkt_gpu_desc desc = { 0 };
-    REQUIRE_OK(vkt_gpu_create(&desc, &gpu));
+    vkt_gpu_desc desc = test_gpu_desc("");
+    REQUIRE_OK(vkt_gpu_create(&desc, &unified));
+    desc = test_gpu_desc("unified=0");
+    REQUIRE_OK(vkt_gpu_create(&desc, &apart));
     for (int k = 0; k < N_JOBS; k++) open_job(&jobs[k], k != LEARNED, k != PLAIN);
     return 0;
 }
@@ -87,7 +91,8 @@ static int teardown(void **state)
 {
     (void)state;
     for (int k = 0; k < N_JOBS; k++) close_job(&jobs[k]);
-    vkt_gpu_destroy(&gpu);
+    vkt_gpu_destroy(&unified);
+    vkt_gpu_destroy(&apart);
     return vkt__remove_tree(DIR);
 }
 
