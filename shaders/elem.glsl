@@ -4,7 +4,7 @@
  * shared by two invocations: what is stored in 16 bits is stored in pairs. The type is a specialization constant of
  * the kernel, so that the branches cost nothing. Twin: vkt__round_to. */
 
-const uint T_F32 = 0, T_F16 = 1, T_BF16 = 2; /* numbers of vkt_dtype */
+const uint T_F32 = 0, T_F16 = 1, T_BF16 = 2, T_U32 = 3; /* numbers of vkt_dtype */
 #include "half.glsl"
 
 uint narrow(uint type, float x)

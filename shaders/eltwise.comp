@@ -2,7 +2,7 @@
 /* z[i] = op(x[i], y[i % m]), i < n: add, mul, scale, copy, fill, activation, activation gradient (x is dy, y is
  * what act_bwd takes). Each invocation computes 4 elements: adjacent ones as a vec4 where WIDE (GPUs), else
  * one per row of the workgroup, so that a subgroup's loads are contiguous (CPU drivers); with a 16-bit x, y or z (then
- * n is even) pairs, two rows of them. Twin: eltwise_ref. */
+ * n is even) pairs, two rows of them. copy takes u32 too. Twin: eltwise_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "eltwise.glsl"
@@ -51,13 +51,23 @@ void one(uint i)
     store(p.z, i, apply(x, y));
 }
 
+/* A copy of whole numbers: as floats they would be subnormal, which a device may take for zero. */
+void one_word(uint i)
+{
+    if (i < p.n) p.z.v[i] = p.x.v[i];
+}
+
 void main()
 {
-    if (X != T_F32 || Y != T_F32 || Z != T_F32) {
+    if (X != T_U32 && (X != T_F32 || Y != T_F32 || Z != T_F32)) {
         rows_of_pairs();
         return;
     }
     uint base = flat_group() * gl_WorkGroupSize.x * 4;
+    if (X == T_U32) {
+        [[unroll]] for (uint k = 0; k < 4; k++) one_word(base + k * gl_WorkGroupSize.x + gl_LocalInvocationID.x);
+        return;
+    }
     if (WIDE == 0) {
         [[unroll]] for (uint k = 0; k < 4; k++) one(base + k * gl_WorkGroupSize.x + gl_LocalInvocationID.x);
         return;

@@ -39,13 +39,15 @@ refused 2 "no study in 'none' to resume" study lr digits --study none --resume
 refused 2 'no range to sweep' study lr digits --from 0.1 --to 0.01 --study none
 refused 2 'not both' study lr digits --device 0 --devices 0,0 --study none
 refused 2 'between two commas' study lr digits --devices 0, --study none
+refused 3 "'no such device' fits no device" study lr digits --devices '0,no such device' --study none
+refused 3 "'no such device' fits no device" study lr digits --set 'device=no such device' --study none
 refused 2 'at least 3' study lr digits --points 2 --study none
 refused 2 'must be a number' study lr digits --from fast
 refused 2 "did you mean 'optim.lr'" study lr digits --set optim.lrr=1
 refused 2 "is none of auto, accuracy, .*loss, mae" study lr digits --set checkpoint.metric=f1
 echo 'optim.lr: {log: [0, 1]}' >zero.yaml
 refused 2 "zero.yaml:1: optim.lr: a logarithmic range can't begin at 0" study search digits --space zero.yaml --study none
-[ ! -e runs ] || fail "a refused study left a folder"
+[ ! -e runs ] && [ ! -e none ] || fail "a refused study left a folder"
 
 refused 2 'at least 50' study lr digits --ramp --steps 20 --study none
 refused 2 'both above 0' study lr digits --ramp --from 1 --to 0.1 --study none

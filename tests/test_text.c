@@ -363,17 +363,23 @@ static void damaged_shards(void **state)
     free(bytes);
 }
 
-static void llmc_shards(void **state)
+/* A shard of llm.c: 120 tokens, an end token begins each of 12 documents. */
+static void put_llmc(const char *path, int32_t n_promised)
 {
-    (void)state;
-    int32_t header[256] = { 20240520, 1, 120 };
+    int32_t header[256] = { 20240520, 1, n_promised };
     uint8_t file[1024 + 240];
-    for (int i = 0; i < 120; i++) { /* an end token begins each of 12 documents */
+    for (int i = 0; i < 120; i++) {
         uint16_t v = i % 10 == 0 ? 256 : (uint16_t)(i / 10);
         memcpy(file + 1024 + 2 * i, &v, 2);
     }
     memcpy(file, header, sizeof header);
-    REQUIRE_OK(vkt__file_replace(DIR "/llmc.bin", file, sizeof file));
+    REQUIRE_OK(vkt__file_replace(path, file, sizeof file));
+}
+
+static void llmc_shards(void **state)
+{
+    (void)state;
+    put_llmc(DIR "/llmc.bin", 120);
     vkt_dataset *ds = open_text(DIR "/llmc.bin", "bytes", 4, 0.2, 0.2);
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
     assert_int_equal(info->n_tokens[VKT_TEST], 20);
@@ -381,9 +387,7 @@ static void llmc_shards(void **state)
     assert_int_equal(info->n_tokens[VKT_TRAIN], 80);
     vkt_dataset_destroy(&ds);
     refused(DIR "/llmc.bin", NULL, 4, VKT_ARG, "is a shard of llm.c, which does not say whose");
-    header[2] = 121;
-    memcpy(file, header, sizeof header);
-    REQUIRE_OK(vkt__file_replace(DIR "/llmc.bin", file, sizeof file));
+    put_llmc(DIR "/llmc.bin", 121);
     refused(DIR "/llmc.bin", "bytes", 4, VKT_FORMAT, "promises 1266 bytes, it has 1264");
 }
 
@@ -484,7 +488,8 @@ static void chats_count_the_assistant(void **state)
 
 enum { SLOTS = 3, BATCH = 4, CONTEXT = 16 };
 typedef struct {
-    uint32_t tokens[SLOTS][BATCH * CONTEXT], targets[SLOTS][BATCH * CONTEXT];
+    uint32_t tokens[SLOTS][BATCH * CONTEXT], targets[SLOTS][BATCH * CONTEXT],
+        documents[SLOTS][BATCH * CONTEXT];
     float w[SLOTS][BATCH * CONTEXT];
     vkt_batch slot[SLOTS];
 } ring;
@@ -493,7 +498,10 @@ static vkt_loader *start(const vkt_dataset *ds, ring *r, bool shuffle, uint64_t 
 {
     vkt_loader *l;
     for (int i = 0; i < SLOTS; i++)
-        r->slot[i] = (vkt_batch) { .tokens = r->tokens[i], .targets = r->targets[i], .w = r->w[i] };
+        r->slot[i] = (vkt_batch) { .tokens = r->tokens[i],
+                                   .targets = r->targets[i],
+                                   .documents = r->documents[i],
+                                   .w = r->w[i] };
     REQUIRE_OK(vkt_loader_create(&(vkt_loader_desc) { .data = ds,
                                                       .split = shuffle ? VKT_TRAIN : VKT_VALID,
                                                       .batch = BATCH,
@@ -528,7 +536,7 @@ static void epochs_without_replacement(void **state)
     /* The whole stream, from windows as they lie; up to the last few tokens. */
     uint64_t n_read = (n_tokens - 1) / CONTEXT * CONTEXT;
     for (uint64_t i = 0; i < n_read / CONTEXT; i++)
-        vkt__corpus_window(ds->corpus, VKT_TRAIN, i, 0, text + i * CONTEXT, unused);
+        vkt__corpus_window(ds->corpus, VKT_TRAIN, i, 0, text + i * CONTEXT, unused, NULL);
     vkt_loader *l = start(ds, &r, true, 0);
     uint64_t shift[2] = { vkt__corpus_shift(ds->corpus, VKT_TRAIN, 5, 0),
                           vkt__corpus_shift(ds->corpus, VKT_TRAIN, 5, 1) };
@@ -554,6 +562,8 @@ static void epochs_without_replacement(void **state)
             REQUIRE_OK(vkt_loader_next(m, &other, NULL));
             assert_memory_equal(again.tokens[other], r.tokens[slot], sizeof r.tokens[slot]);
             assert_memory_equal(again.targets[other], r.targets[slot], sizeof r.targets[slot]);
+            assert_memory_equal(again.documents[other], r.documents[slot],
+                                sizeof r.documents[slot]);
             vkt_loader_destroy(&m);
         }
         vkt_loader_release(l, slot);
@@ -565,6 +575,47 @@ static void epochs_without_replacement(void **state)
     free(text);
     free(seen);
     vkt_dataset_destroy(&ds);
+}
+
+/* A token begins a document after an end token, which closes the one before; of llm.c's shards it
+ * is one. Text, shards of ours in windows across two of them, and llm.c's; two epochs, so windows
+ * are shifted. */
+static void documents_begin_after_an_end(void **state)
+{
+    (void)state;
+    static ring r;
+    static const struct {
+        const char *path, *tokenizer;
+        bool llmc;
+    } sources[] = { { DIR "/many", "chars", false },
+                    { DIR "/packed", NULL, false },
+                    { DIR "/llmc12.bin", "bytes", true } };
+    put_llmc(DIR "/llmc12.bin", 120);
+    for (size_t s = 0; s < VKT_COUNT(sources); s++) {
+        vkt_dataset *ds = open_text(sources[s].path, sources[s].tokenizer, CONTEXT, 0.2, 0);
+        const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+        uint32_t end = vkt_tokenizer_get_info(info->tokenizer)->end, n_begun = 0;
+        for (int shuffle = 0; shuffle < 2; shuffle++) {
+            vkt_loader *l = start(ds, &r, shuffle, 0);
+            uint32_t slot, n = (uint32_t)(2 * info->n[VKT_TRAIN] / BATCH);
+            for (uint32_t k = 0; k < n; k++) {
+                REQUIRE_OK(vkt_loader_next(l, &slot, NULL));
+                if (slot == UINT32_MAX) break;
+                for (uint32_t i = 0; i < r.slot[slot].n_valid; i++) {
+                    const uint32_t *x = r.tokens[slot] + i * CONTEXT,
+                                   *y = r.targets[slot] + i * CONTEXT;
+                    for (uint32_t j = 0, begin = 0; j < CONTEXT && y[j] != VKT_NO_TOKEN; j++) {
+                        if (j > 0 && x[sources[s].llmc ? j : j - 1] == end) begin = j, n_begun++;
+                        assert_int_equal(r.documents[slot][i * CONTEXT + j], begin);
+                    }
+                }
+                vkt_loader_release(l, slot);
+            }
+            vkt_loader_destroy(&l);
+        }
+        assert_true(n_begun > 10);
+        vkt_dataset_destroy(&ds);
+    }
 }
 
 static void last_batch_is_padded(void **state)
@@ -611,6 +662,7 @@ int main(void)
         cmocka_unit_test(json_lines),
         cmocka_unit_test(chats_count_the_assistant),
         cmocka_unit_test(epochs_without_replacement),
+        cmocka_unit_test(documents_begin_after_an_end),
         cmocka_unit_test(last_batch_is_padded),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

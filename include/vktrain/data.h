@@ -126,6 +126,10 @@ typedef struct vkt_data_desc {
                               vkt_tokenizer_open */
     uint32_t vocab;        /* text: ids that the model has; 0: those of the tokenizer */
     uint32_t context;      /* text: tokens of an example */
+    bool document_mask;    /* text: attention stays within documents, whose places a loader gives
+                              (vkt_batch.documents). Windows, targets and positions are as without;
+                              so the target of a document's last token is the next one's first.
+                              ARG: the source is one document */
     vkt_missing missing;   /* csv: what to do with empty, NA, NaN, ? cells */
     vkt_task task;
     vkt_standardize standardize;
@@ -237,6 +241,8 @@ typedef struct vkt_batch {
     };
     uint32_t *order, *segments; /* text: vkt_token_order of the tokens, [batch * context] and
                                    [n_outputs + 1]; NULL: not wanted */
+    uint32_t *documents; /* text: [batch, context] where in its window each token's document begins,
+                            0 if before it; NULL: not wanted */
     float *w; /* [batch, n_targets] weight of each target in the mean loss; w * class weight sums to
                  1; 0 for padding */
     vkt_label *y2;    /* [batch] mixup: the other label of a blend and its weight; NULL: no mixup */

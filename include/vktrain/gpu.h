@@ -93,6 +93,9 @@ typedef struct vkt_gpu_desc {
  * Returns NO_DEVICE (and says why: no loader, no driver) when there is none. Free with free(). */
 vkt_status vkt_gpu_list(vkt_gpu_info **list, size_t *n);
 
+/* Whether the device that desc names is there and can be used; opens nothing. NO_DEVICE says which
+ * ones there are; ARG (a cap unknown). */
+vkt_status vkt_gpu_check(const vkt_gpu_desc *desc);
 /* Opens a device. Logs one line that says which and why. Errors: NO_DEVICE, ARG (a cap unknown),
  * UNSUPPORTED, DEVICE. */
 vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out);

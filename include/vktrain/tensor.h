@@ -144,7 +144,7 @@ vkt_tensor *vkt_mul(vkt_graph *g, vkt_tensor *x, vkt_tensor *y);
 vkt_tensor *vkt_scale(vkt_graph *g, vkt_tensor *x, float s);
 /* gelu: tanh form (Hendrycks & Gimpel 2016, arXiv 1606.08415); gelu_erf: the exact one. */
 vkt_tensor *vkt_activate(vkt_graph *g, vkt_tensor *x, vkt_act act);
-vkt_tensor *vkt_copy(vkt_graph *g, vkt_tensor *x);
+vkt_tensor *vkt_copy(vkt_graph *g, vkt_tensor *x); /* u32 too */
 vkt_tensor *vkt_fill(vkt_graph *g, vkt_shape shape, float value);
 /* f32 <-> f16 | bf16, round to nearest even; bits packed by hand, no device feature needed. */
 vkt_tensor *vkt_cast(vkt_graph *g, vkt_tensor *x, vkt_dtype to);

@@ -28,12 +28,17 @@ typedef struct {
     uint8_t split;
 } piece;
 
+static uint64_t count_documents(const vkt__corpus *c)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < c->n_shards; i++) n += c->shard[i].n_documents;
+    return n;
+}
+
 static vkt_status list_documents(const vkt__corpus *c, piece **out, size_t *n)
 {
     vkt_status st;
-    uint64_t total = 0;
-    for (uint32_t i = 0; i < c->n_shards; i++) total += c->shard[i].n_documents;
-    VKT_TRY(vkt__data_alloc(total, sizeof **out, "the documents", out));
+    VKT_TRY(vkt__data_alloc(count_documents(c), sizeof **out, "the documents", out));
     for (uint32_t i = 0; i < c->n_shards; i++) {
         const vkt__shard *s = &c->shard[i];
         for (uint64_t k = 0; k < s->n_documents; k++) {
@@ -159,9 +164,8 @@ uint64_t vkt__corpus_shift(const vkt__corpus *c, vkt_split split, uint64_t seed,
     return vkt_rand_below(seed, VKT_RNG_SAMPLE, epoch, (uint32_t)room);
 }
 
-/* Tokens [at, at + n) of the split's stream; `counts` (may be NULL) which of them do. */
-static void copy_tokens(const vkt__corpus *c, vkt_split split, uint64_t at, uint64_t n,
-                        uint32_t *out, bool *counts)
+/* The span that holds token `at` of the split's stream. */
+static const vkt__span *span_of(const vkt__corpus *c, vkt_split split, uint64_t at)
 {
     const vkt__span *span = c->span[split];
     size_t low = 0, high = c->n_spans[split];
@@ -172,10 +176,18 @@ static void copy_tokens(const vkt__corpus *c, vkt_split split, uint64_t at, uint
         else
             high = mid;
     }
-    for (uint64_t k = 0; k < n; low++) {
-        const vkt__shard *s = &c->shard[span[low].shard];
-        uint64_t skip = at + k - span[low].at, here = VKT_MIN(span[low].n - skip, n - k),
-                 from = span[low].first + skip;
+    return span + low;
+}
+
+/* Tokens [at, at + n) of the split's stream; `counts` (may be NULL) which of them do. */
+static void copy_tokens(const vkt__corpus *c, vkt_split split, uint64_t at, uint64_t n,
+                        uint32_t *out, bool *counts)
+{
+    const vkt__span *span = span_of(c, split, at);
+    for (uint64_t k = 0; k < n; span++) {
+        const vkt__shard *s = &c->shard[span->shard];
+        uint64_t skip = at + k - span->at, here = VKT_MIN(span->n - skip, n - k),
+                 from = span->first + skip;
         for (uint64_t i = 0; i < here; i++) {
             uint64_t p = from + i;
             out[k + i] =
@@ -186,8 +198,40 @@ static void copy_tokens(const vkt__corpus *c, vkt_split split, uint64_t at, uint
     }
 }
 
+/* The first of the shard's documents that begins after its token `at`. */
+static uint64_t document_after(const vkt__shard *s, uint64_t at)
+{
+    uint64_t low = 0, high = s->n_documents;
+    while (low < high) {
+        uint64_t mid = (low + high) / 2;
+        if (s->document[mid] <= at)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Where the documents of tokens [at, at + n) begin, counted from `at`. Spans hold whole documents,
+ * so each one's first token begins one, or the window does. */
+static void find_documents(const vkt__corpus *c, vkt_split split, uint64_t at, uint32_t n,
+                           uint32_t *out)
+{
+    const vkt__span *span = span_of(c, split, at);
+    for (uint32_t k = 0; k < n; span++) {
+        const vkt__shard *s = &c->shard[span->shard];
+        uint64_t skip = at + k - span->at, from = span->first + skip,
+                 next = document_after(s, from);
+        uint32_t here = (uint32_t)VKT_MIN(span->n - skip, n - k), begin = k;
+        for (uint32_t end = k + here; k < end; k++, from++) {
+            for (; next < s->n_documents && s->document[next] <= from; next++) begin = k;
+            out[k] = begin;
+        }
+    }
+}
+
 uint32_t vkt__corpus_window(const vkt__corpus *c, vkt_split split, uint64_t i, uint64_t shift,
-                            uint32_t *tokens, uint32_t *targets)
+                            uint32_t *tokens, uint32_t *targets, uint32_t *documents)
 {
     uint64_t at = i * c->context + shift, left = c->n_tokens[split] - at;
     uint32_t n = (uint32_t)VKT_MIN(left - 1, c->context), n_counted = 0;
@@ -199,6 +243,10 @@ uint32_t vkt__corpus_window(const vkt__corpus *c, vkt_split split, uint64_t i, u
         n_counted += counts[k];
     }
     for (uint32_t k = n; k < c->context; k++) tokens[k] = 0, targets[k] = VKT_NO_TOKEN;
+    if (documents) {
+        find_documents(c, split, at, n, documents);
+        for (uint32_t k = n; k < c->context; k++) documents[k] = n; /* the padding's own */
+    }
     if (counts != stack) free(counts);
     return n_counted;
 }
@@ -343,11 +391,8 @@ static void describe(vkt_dataset *ds, const char *name)
     const vkt__corpus *c = ds->corpus;
     const vkt_tokenizer_info *t = &c->tokenizer->info;
     vkt__schema *s = &ds->schema;
-    uint64_t n_documents = 0, n_tokens = 0;
-    for (uint32_t i = 0; i < c->n_shards; i++) {
-        n_documents += c->shard[i].n_documents;
-        n_tokens += c->shard[i].n;
-    }
+    uint64_t n_documents = count_documents(c), n_tokens = 0;
+    for (uint32_t i = 0; i < c->n_shards; i++) n_tokens += c->shard[i].n;
     s->task = VKT_CLASSIFY;
     s->context = c->context;
     s->input_rank = 1;
@@ -417,6 +462,13 @@ vkt_status vkt__corpus_open(vkt_dataset *ds, const vkt_data_desc *desc)
                        "for all; take the model's own tokenizer",
                        vkt__show(c->tokenizer->info.source).s, c->tokenizer->info.n_vocab,
                        desc->vocab);
+        goto fail;
+    }
+    if (desc->document_mask && count_documents(c) < 2) {
+        st = vkt__fail(VKT_ARG, "data",
+                       "data.document_mask: %s is one document, so there is nothing to mask: leave "
+                       "it out, or give a folder of files, JSON lines or shards",
+                       vkt__show(s.name).s);
         goto fail;
     }
     VKT_TRY(deal_all(c, desc));

@@ -121,8 +121,9 @@ void vkt__corpus_destroy(vkt__corpus **c);
 /* Where the windows of an epoch of the shuffled stream begin: below the context. */
 uint64_t vkt__corpus_shift(const vkt__corpus *c, vkt_split split, uint64_t seed, uint64_t epoch);
 /* Window i, `shift` tokens on: tokens [context], and the tokens after each as targets [context],
- * VKT_NO_TOKEN where one does not count. The number that count. */
+ * VKT_NO_TOKEN where one does not count. documents [context], or NULL: where in the window each
+ * token's document begins, 0 if before it. The number that count. */
 uint32_t vkt__corpus_window(const vkt__corpus *c, vkt_split split, uint64_t i, uint64_t shift,
-                            uint32_t *tokens, uint32_t *targets);
+                            uint32_t *tokens, uint32_t *targets, uint32_t *documents);
 
 #endif

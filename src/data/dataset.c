@@ -303,7 +303,7 @@ void vkt_dataset_window(const vkt_dataset *ds, vkt_split split, uint64_t i, uint
                         uint32_t *targets)
 {
     VKT_ASSERT((unsigned)split < VKT_N_SPLITS && i < ds->info.n[split] && ds->corpus);
-    vkt__corpus_window(ds->corpus, split, i, 0, tokens, targets);
+    vkt__corpus_window(ds->corpus, split, i, 0, tokens, targets, NULL);
 }
 
 void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean)

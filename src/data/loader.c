@@ -58,16 +58,18 @@ static vkt_status fill_windows(const vkt_loader *l, uint64_t k, vkt_batch *b, co
     const vkt__corpus *c = l->desc.data->corpus;
     uint32_t batch = l->desc.batch, context = c->context, n_vocab = l->desc.data->schema.n_outputs;
     size_t n = (size_t)batch * context;
-    uint32_t *tokens, *targets, *order, *segments, n_counted = 0;
-    VKT_TRY(vkt__scratch_need(scratch, 0, 2 * n * sizeof *tokens, &tokens));
+    uint32_t *tokens, *targets, *documents, *order, *segments, n_counted = 0;
+    VKT_TRY(vkt__scratch_need(scratch, 0, 3 * n * sizeof *tokens, &tokens));
     targets = tokens + n;
+    documents = targets + n;
     for (uint32_t i = 0; i < batch; i++) {
         uint32_t *y = targets + (size_t)i * context;
         uint64_t shift = !l->desc.shuffle ? 0
                                           : vkt__corpus_shift(c, l->desc.split, l->desc.seed,
                                                               (k * batch + i) / l->n);
         uint32_t n_here =
-            vkt__corpus_window(c, l->desc.split, list[i], shift, tokens + (size_t)i * context, y);
+            vkt__corpus_window(c, l->desc.split, list[i], shift, tokens + (size_t)i * context, y,
+                               b->documents ? documents + (size_t)i * context : NULL);
         if (i < n_valid)
             n_counted += n_here;
         else
@@ -75,6 +77,7 @@ static vkt_status fill_windows(const vkt_loader *l, uint64_t k, vkt_batch *b, co
     }
     memcpy(b->tokens, tokens, n * sizeof *tokens);
     memcpy(b->targets, targets, n * sizeof *targets);
+    if (b->documents) memcpy(b->documents, documents, n * sizeof *documents);
     float w = l->desc.weight > 0 ? l->desc.weight : n_counted ? 1 / (float)n_counted : 0;
     for (size_t i = 0; i < n; i++) b->w[i] = targets[i] == VKT_NO_TOKEN ? 0 : w;
     if (b->order) {

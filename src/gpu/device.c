@@ -400,6 +400,22 @@ static vkt_status choose(const entry *e, uint32_t n, const char *want, uint32_t 
     return st;
 }
 
+vkt_status vkt_gpu_check(const vkt_gpu_desc *desc)
+{
+    vkt_status st = VKT_OK;
+    vkt_gpu gpu = { 0 };
+    entry *e = NULL;
+    uint32_t n = 0, chosen;
+    VKT_TRY(vkt__caps_prepare(desc->cap));
+    VKT_TRY(instance_create(&gpu, false));
+    VKT_TRY(list_entries(&gpu, &e, &n));
+    VKT_TRY(choose(e, n, desc->device, &chosen));
+fail:
+    free(e);
+    instance_destroy(&gpu);
+    return st;
+}
+
 /* "AMD Radeon 780M (integrated, RADV, Vulkan 1.3), the best of 3: discrete before ..." */
 static void log_choice(const entry *e, uint32_t n, uint32_t chosen, const char *want)
 {

@@ -281,6 +281,23 @@ static vkt_status check_data(vkt_study *s)
     return VKT_OK;
 }
 
+/* All devices that trials will ask for, before a folder is made for them. A study that goes on has
+ * its folder, and perhaps nothing left to run. */
+static vkt_status check_devices(const vkt_study *s)
+{
+    const vkt_study_desc *d = s->priv->desc;
+    vkt_gpu_desc gpu = d->gpu;
+    vkt_status st = VKT_OK;
+    if (d->resume) return VKT_OK;
+    if (!gpu.device) gpu.device = s->priv->base->device;
+    if (!d->n_devices) return vkt_gpu_check(&gpu);
+    for (size_t i = 0; i < d->n_devices && st == VKT_OK; i++) {
+        gpu.device = d->devices[i];
+        st = vkt_gpu_check(&gpu);
+    }
+    return st;
+}
+
 static vkt_status prepare(vkt_study *s)
 {
     struct vkt__study_private *p = s->priv;
@@ -310,6 +327,7 @@ static vkt_status prepare(vkt_study *s)
     vkt__checkout_of(d->recipe, &p->checkout);
     s->dir = d->dir ? vkt__arena_strdup(&p->arena, d->dir) : default_dir(s);
     VKT_TRY(kinds[s->kind].check(s));
+    VKT_TRY(check_devices(s));
     VKT_TRY(vkt__study_open(s));
 fail:
     free(data);

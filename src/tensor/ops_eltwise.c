@@ -18,7 +18,8 @@ static void eltwise_record(vkt__rec *rec, const vkt_node *n)
     p.x4 = p.x, p.y4 = p.y, p.z4 = p.z;
     /* 4 elements an invocation: 16 bytes at a time on GPUs, four subgroup-wide rows on CPU drivers.
      */
-    bool whole = p.m == p.n || !y, pairs = vkt__use_pairs(rec->caps) && whole && p.n % 2 == 0;
+    bool whole = p.m == p.n || !y, words = z->dtype == VKT_U32,
+         pairs = vkt__use_pairs(rec->caps) && whole && !words && p.n % 2 == 0;
     uint32_t wide = rec->caps->klass != VKT_CLASS_CPU && whole;
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
     uint32_t spec[] = { wg,
@@ -60,6 +61,12 @@ static bool binary_shape(vkt_node *n)
 static bool unary_shape(vkt_node *n)
 {
     vkt__out(n, 0, n->in[0]->shape, VKT_F32);
+    return true;
+}
+
+static bool copy_shape(vkt_node *n)
+{
+    vkt__out(n, 0, n->in[0]->shape, n->in[0]->dtype == VKT_U32 ? VKT_U32 : VKT_F32);
     return true;
 }
 
@@ -272,7 +279,10 @@ static const char *scale_sample(vkt_graph *g, uint32_t i)
 }
 static const char *copy_sample(vkt_graph *g, uint32_t i)
 {
-    return unary_sample(g, i, vkt_copy);
+    if (i < VKT_COUNT(sizes)) return unary_sample(g, i, vkt_copy);
+    if (i > VKT_COUNT(sizes)) return NULL;
+    vkt_copy(g, vkt__sample(g, vkt_shape2(7, 130), VKT_U32, VKT_HINT_INDEX, 1000));
+    return "whole numbers";
 }
 
 static const char *fill_sample(vkt_graph *g, uint32_t i)
@@ -340,7 +350,7 @@ const vkt_op vkt__op_copy = { .name = "copy",
                               .n_out = 1,
                               .narrow_in = 1,
                               .narrow_out = 1,
-                              .shape = unary_shape,
+                              .shape = copy_shape,
                               .record = eltwise_record,
                               .grad = copy_grad,
                               .ref = eltwise_ref,

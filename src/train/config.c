@@ -186,6 +186,7 @@ static vkt_status finish_data(vkt_config *c)
     if (d->tokenizer && !text) return refuse(c, "data.tokenizer", "only for text and the novel");
     if (c->sample_prompt && !text)
         return refuse(c, "samples.prompt", "only for text and the novel");
+    if (d->document_mask && !text) return refuse(c, "data.document_mask", "only for text");
     if (text && c->class_weight != VKT_CW_NONE)
         return refuse(c, "loss.class_weight", "not for text");
     if (d->test_path && !csv) return refuse(c, "data.test_path", "only for csv");

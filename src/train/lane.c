@@ -43,6 +43,7 @@ void vkt__lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t n_
     l->step_at = take(&bytes, vkt_step_block_bytes());
     l->order_at = l->sorts ? take(&bytes, (uint64_t)n_targets * 4) : 0;
     l->segments_at = l->sorts ? take(&bytes, (d->n_outputs + 1ull) * 4) : 0;
+    l->documents_at = l->masks ? take(&bytes, (uint64_t)n_targets * 4) : 0;
     in->x = vkt_input(l->graph, x, d->context ? VKT_U32 : VKT_F32, d->context ? "tokens" : "x");
     in->y = vkt_input(l->graph, classify ? vkt_shape1(n_targets) : vkt_shape2(batch, 1),
                       classify ? VKT_U32 : VKT_F32, "y");
@@ -65,6 +66,9 @@ void vkt__lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t n_
         vkt__lane_bind(l, vkt_input(l->graph, segments, VKT_U32, VKT_TOKEN_SEGMENTS),
                        l->segments_at, false);
     }
+    if (l->masks)
+        vkt__lane_bind(l, vkt_input(l->graph, x, VKT_U32, VKT_TOKEN_DOCUMENTS), l->documents_at,
+                       false);
     if (l->mixes) {
         in->y2 = vkt_input(l->graph, vkt_shape1(batch), VKT_U32, "other label");
         in->w2 = vkt_input(l->graph, vkt_shape1(batch), VKT_F32, "other weight");
@@ -115,6 +119,7 @@ vkt_status vkt__lane_allocate(vkt__session *s, vkt__lane *l, const char *label)
             l->slots[i].order = (uint32_t *)(void *)(base + l->order_at);
             l->slots[i].segments = (uint32_t *)(void *)(base + l->segments_at);
         }
+        if (l->masks) l->slots[i].documents = (uint32_t *)(void *)(base + l->documents_at);
         l->step[i] = base + l->step_at;
         l->scalars[i] = result_at(l, i, 0);
         l->loss[i] = result_at(l, i, l->loss_at);

@@ -9,8 +9,8 @@ typedef struct vkt__lane_inputs {
     vkt_tensor *y2, *w2; /* of a lane that mixes */
 } vkt__lane_inputs;
 
-/* The graph's inputs, and how they lie in one slot's memory, which is allocated later. l->mixes and
- * l->sorts say which there are. */
+/* The graph's inputs, and how they lie in one slot's memory, which is allocated later. l->mixes,
+ * l->sorts and l->masks say which there are. */
 void vkt__lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t n_slots,
                       uint64_t readback_bytes, const char *label, vkt__lane_inputs *in);
 /* t lies at byte `at` of each slot's memory, of results where `result`. */

@@ -126,6 +126,10 @@ static const vkt__option options[] = {
       "text: ids that the model has; 0: those of the tokenizer", NULL, NULL },
     { "data.context", VKT__OPT_U32, AT(data.context), "256", 1, 1 << 20, "tokens",
       "text: of an example", NULL, NULL },
+    { "data.document_mask", VKT__OPT_BOOL, AT(data.document_mask), "false", 0, 1, "",
+      "text: tokens attend within their document only where a window holds several; positions run "
+      "on",
+      NULL, NULL },
     { "data.missing", VKT__OPT_ENUM, AT(data.missing), "error", 0, 0, "",
       "csv: empty cells stop, become the mean, or drop the row", missings, NULL },
     { "data.task", VKT__OPT_ENUM, AT(data.task), "classify", 0, 0, "",

@@ -33,6 +33,7 @@ static vkt_status build_train(vkt__session *s)
     vkt__lane_inputs in = { 0 };
     l->mixes = c->augment.mixup > 0 && s->info->task == VKT_CLASSIFY && !s->info->context;
     l->sorts = s->info->context != 0;
+    l->masks = c->data.document_mask;
     vkt__lane_create(s, l, c->batch, n_train_slots(s), VKT_N_SCALARS * 4, "training", &in);
     if (c->recompute == VKT_MEASURE_ALWAYS) vkt_graph_recompute(l->graph);
     vkt_tensor *logits = vkt_model_build(s->model, l->graph, in.x, true), *hits = NULL;
@@ -88,6 +89,7 @@ static vkt_status build_eval(vkt__session *s)
              rows = vkt__align(n_targets * 4, 256), at = 0;
     /* Text: the probabilities of a whole vocabulary for each token are not read back. */
     bool reads_out = !s->info->context;
+    l->masks = c->data.document_mask;
     vkt__lane_create(s, l, c->eval_batch, 2,
                      2 * rows + (reads_out ? (uint64_t)c->eval_batch * s->info->n_outputs * 4 : 0),
                      "evaluation", &in);

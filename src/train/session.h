@@ -14,6 +14,7 @@ typedef struct vkt__lane {
     vkt_graph *graph;
     uint32_t batch, n_slots;
     bool sorts;                            /* text: the order of its tokens comes with a batch */
+    bool masks;                            /* text: so does where each one's document begins */
     bool mixes;                            /* two labels an example, each with its weight */
     uint64_t upload_bytes, readback_bytes; /* of a slot */
     struct {
@@ -24,8 +25,8 @@ typedef struct vkt__lane {
     uint32_t n_binds;
     vkt_buffer plan_upload[VKT_MAX_SLOTS],
         plan_readback[VKT_MAX_SLOTS]; /* stand in until all is planned and fits */
-    uint64_t x_at, y_at, w_at, y2_at, w2_at, order_at, segments_at, step_at, loss_at, hit_at,
-        out_at;
+    uint64_t x_at, y_at, w_at, y2_at, w2_at, order_at, segments_at, documents_at, step_at, loss_at,
+        hit_at, out_at;
     vkt_buffer *upload[VKT_MAX_SLOTS], *readback[VKT_MAX_SLOTS];
     vkt_batch slots[VKT_MAX_SLOTS];
     void *step[VKT_MAX_SLOTS];           /* struct vkt_step_block */
