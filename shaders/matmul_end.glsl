@@ -1,7 +1,7 @@
 /* Beginning and end of every matmul kernel, included where `p` is declared: constants that all have, which steps a
  * slice takes, what becomes of a sum. In a HALF variant A and B are 16-bit, and so are C and aux where C16. */
 layout(constant_id = 3) const uint LAYOUT = 0; /* vkt_layout: 0 NT, 1 NN, 2 TN */
-layout(constant_id = 4) const int ACT = 0;     /* vkt_act, with VKT_MM_ACT_BWD times its derivative; VKT_MM_MICRO */
+layout(constant_id = 4) const int ACT = 0;     /* vkt_act, with VKT_MM_ACT_BWD times its derivative; VKT_MM_MICRO, _RESIDUAL */
 const int ACTIVATION = ACT & (VKT_MM_ACT_BWD - 1);
 const bool DERIVATIVE = (ACT & VKT_MM_ACT_BWD) != 0;
 #ifdef HALF
@@ -46,10 +46,10 @@ float act_end(float sum, float v)
     return DERIVATIVE ? sum * act_bwd(ACTIVATION, v) : act_fwd(ACTIVATION, sum);
 }
 
-/* The step block's address is there only with VKT_MM_MICRO: a constant, as CPU drivers read it whatever a flag says. */
+/* R's address and the step block's are there only with their constants, as CPU drivers read them whatever a flag says. */
 bool adds_r()
 {
-    return (p.flags & VKT_MM_RESIDUAL) != 0 && ((ACT & VKT_MM_MICRO) == 0 || p.step.b.micro != 0);
+    return (ACT & VKT_MM_RESIDUAL) != 0 && ((ACT & VKT_MM_MICRO) == 0 || p.step.b.micro != 0);
 }
 
 /* Ends the sum of element i of C, which is f32, in column n. */

@@ -125,11 +125,11 @@ struct matmul_params {
 };
 #define VKT_MM_BIAS 1u
 #define VKT_MM_PRE 2u     /* aux is written */
-#define VKT_MM_RESIDUAL 4u
-#define VKT_MM_SUMS 8u    /* A's column sums are written, over `bias`; TN */
-/* Added to constant ACT: the derivative of that activation is meant; R is left out in a step's first micro-batch. */
+#define VKT_MM_SUMS 4u    /* A's column sums are written, over `bias`; TN */
+/* Added to constant ACT: the derivative of that activation is meant; R is left out in a step's first micro-batch; R is added. */
 #define VKT_MM_ACT_BWD 16
 #define VKT_MM_MICRO 32
+#define VKT_MM_RESIDUAL 64
 
 /* sum.comp: chunk sums */
 struct sum_params {

@@ -51,7 +51,7 @@ static vkt_status train(const char *dir, const char *set, bool resume, uint64_t 
     return st;
 }
 
-/* The tensor of a checkpoint, into data. */
+/* The tensor of a checkpoint, into data. Its dtype's name lasts until the next call. */
 static vkt_tensor_info tensor_of(const char *path, const char *name, void *data)
 {
     vkt__safetensors *s;
@@ -60,7 +60,11 @@ static vkt_tensor_info tensor_of(const char *path, const char *name, void *data)
     REQUIRE_OK(vkt__safetensors_open(path, &s));
     while ((t = vkt__safetensors_tensor(s, i)) && strcmp(t->name, name)) i++;
     assert_non_null(t);
+    static char dtype[16];
     vkt_tensor_info copy = *t;
+    snprintf(dtype, sizeof dtype, "%s", t->dtype);
+    copy.name = name;
+    copy.dtype = dtype;
     if (data) REQUIRE_OK(vkt__safetensors_read(s, i, data));
     vkt__safetensors_close(&s);
     return copy;

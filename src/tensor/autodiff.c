@@ -74,10 +74,10 @@ void vkt_backward(vkt_graph *g, vkt_tensor *loss, vkt_tensor *const *wrt, size_t
     g->differentiated = true;
     vkt__rewrite(g, true);
     mark_needs(g, wrt, n);
-    size_t n_before = g->n_tensors;
+    size_t n_before = g->n_tensors, n_nodes = g->n_nodes; /* the seed may add to both */
     vkt_tensor **grads = vkt__alloc(n_before * sizeof *grads);
     accumulate(g, grads, loss, seed(g, loss));
-    for (size_t k = g->n_nodes; k-- > 0;) {
+    for (size_t k = n_nodes; k-- > 0;) {
         vkt_node *node = g->nodes[k];
         vkt_tensor *dy[VKT_MAX_OUT] = { 0 }, *dx[VKT_MAX_IN] = { 0 };
         bool any = false, needed = false;

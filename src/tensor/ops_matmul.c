@@ -100,27 +100,28 @@ static const char *matmul_kernel(const vkt_gpu *gpu, const vkt_node *n)
 }
 
 /* What the kernels share of their push structs; `aux` is what a node saves, or takes a derivative
- * at. */
+ * at. What is absent gets C's address or A's: CPU drivers load what a flag leaves out. */
 static struct matmul_params params_of(const vkt__rec *rec, const vkt_node *n)
 {
-    struct matmul_params p = { .bias = vkt__addr(rec, n->in[BIAS]),
-                               .c = vkt__addr(rec, n->out[0]),
-                               .aux = vkt__addr(rec, n->in[V] ? n->in[V] : n->out[1]),
-                               .r = vkt__addr(rec, n->in[R]),
-                               .step = vkt__addr(rec, n->in[STEP]) };
+    const vkt_tensor *c = n->out[0];
+    struct matmul_params p = { .bias = vkt__addr_or(rec, n->in[BIAS], c),
+                               .c = vkt__addr(rec, c),
+                               .aux = vkt__addr_or(rec, n->in[V] ? n->in[V] : n->out[1], c),
+                               .r = vkt__addr_or(rec, n->in[R], c),
+                               .step = vkt__addr_or(rec, n->in[STEP], n->in[0]) };
     p.c16 = p.c;
     p.aux16 = p.aux;
     p.r16 = p.r;
     if (n->out[2]) p.bias = vkt__addr(rec, n->out[2]);
     p.flags = (n->in[BIAS] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0) |
-              (n->in[R] ? VKT_MM_RESIDUAL : 0) | (n->out[2] ? VKT_MM_SUMS : 0);
+              (n->out[2] ? VKT_MM_SUMS : 0);
     return p;
 }
 
 static uint32_t act_of(const vkt_node *n)
 {
     return (uint32_t)n->attr.matmul.act + (n->in[V] ? VKT_MM_ACT_BWD : 0) +
-           (n->in[STEP] ? VKT_MM_MICRO : 0);
+           (n->in[STEP] ? VKT_MM_MICRO : 0) + (n->in[R] ? VKT_MM_RESIDUAL : 0);
 }
 
 static void matmul_record(vkt__rec *rec, const vkt_node *n)
