@@ -8,7 +8,7 @@
 typedef struct bench_options {
     cli_options common;
     bool quick, once, markdown, scaling;
-    const char *json, *csv, *svg, *baseline, *op;
+    const char *json, *csv, *svg, *baseline, *op, *step;
     int only;
     uint32_t tolerance;
 } bench_options;
@@ -21,6 +21,8 @@ static const cli_flag flags[] = {
     { "--only", CLI_CHOICE, AT(only), "all|ceilings|ops|steps", "all",
       "one part (ops and steps measure the ceilings they are compared with)" },
     { "--op", CLI_TEXT, AT(op), "NAME", NULL, "one op, e.g. matmul" },
+    { "--step", CLI_TEXT, AT(step), "PART", NULL,
+      "training steps with this in their name, e.g. MLP" },
     { "--json", CLI_TEXT, AT(json), "FILE", NULL,
       "save the results: what compare and --baseline read" },
     { "--csv", CLI_TEXT, AT(csv), "FILE", NULL, "save as CSV" },
@@ -458,6 +460,8 @@ static int measure(const bench_options *o)
                             .once = o->once,
                             .only = only_names[o->only],
                             .op = o->op,
+                            .step = o->step,
+                            .gpu = &o->common.gpu,
                             .baseline = base,
                             .tolerance = o->tolerance / 100.0,
                             .on_progress = live ? on_progress : NULL };
@@ -490,7 +494,7 @@ static int run(void *options)
             o->common.args[0]);
         return CLI_USAGE;
     }
-    if (o->scaling && (is_compare || o->baseline || o->op || o->only || o->markdown)) {
+    if (o->scaling && (is_compare || o->baseline || o->op || o->step || o->only || o->markdown)) {
         cli_error("bench --scaling: takes --quick, --once, --json, --csv and --svg only");
         return CLI_USAGE;
     }
@@ -502,12 +506,16 @@ static int run(void *options)
         return CLI_USAGE;
     }
     if (is_compare &&
-        (o->json || o->csv || o->baseline || o->quick || o->once || o->op || o->only)) {
+        (o->json || o->csv || o->baseline || o->quick || o->once || o->op || o->step || o->only)) {
         cli_error("bench compare: takes files, --svg and --markdown only");
         return CLI_USAGE;
     }
     if (o->op && o->only && o->only != 2) {
         cli_error("bench: --op belongs to --only ops");
+        return CLI_USAGE;
+    }
+    if (o->step && (o->op || (o->only && o->only != 3))) {
+        cli_error("bench: --step belongs to --only steps");
         return CLI_USAGE;
     }
     return is_compare ? compare(o) : measure(o);

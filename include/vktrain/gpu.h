@@ -55,6 +55,8 @@ typedef struct vkt_caps {
     uint32_t coopmat_f16[3],
         coopmat_bf16[3]; /* M, N, K of the matrix units' fragments, f32 sums; 0: none */
     bool memory_model;   /* Vulkan's, which matrix units need */
+    bool hands_over;     /* a CPU driver that hands each dispatch to threads of its own and could do
+                            without: see vkt_gpu_desc.serial */
     double timestamp_ns; /* nanoseconds per tick; 0: no timestamps */
     uint32_t submit_ms;  /* how long one submission should last: watchdogs fire after 2 s, desktops
                             stutter sooner */
@@ -85,6 +87,9 @@ typedef struct vkt_gpu_desc {
     bool validate; /* load VK_LAYER_KHRONOS_validation; UNSUPPORTED if it is absent */
     bool no_cache; /* neither read nor write the cache folder: pipelines, tuned choices */
     bool no_tune;  /* kernels by the built-in table, whatever `vktrain tune` found: see vkt_tune */
+    bool serial;   /* on a device that hands over: dispatches run one workgroup after the other on
+                      the queue's own thread, for kernels so short that waking others costs more
+                      than they save; else, and where LP_NUM_THREADS is set, ignored */
     int deterministic;     /* vkt_deterministic */
     const char *cache_dir; /* NULL: the user's cache folder */
 } vkt_gpu_desc;
