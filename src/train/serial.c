@@ -32,13 +32,14 @@ static int by_size(const void *a, const void *b)
 
 /* The median of a few runs of nothing but dispatches: what is usual here counts, not what is
  * possible. */
-static vkt_status measure_hand_over(vkt_gpu *gpu, double *us)
+static vkt_status measure_hand_over(const vkt__session *s, double *us)
 {
     enum { DISPATCHES = 32, RUNS = 7 };
     vkt_status st = VKT_OK;
     double each[RUNS];
-    vkt_graph *g = vkt_graph_create(gpu);
-    for (int i = 0; i < DISPATCHES; i++) vkt_keep(vkt_fill(g, vkt_shape1(1), 1), "one");
+    vkt_graph *g = vkt_graph_create(s->gpu);
+    for (int i = 0; i < DISPATCHES; i++) /* into the session's memory: there may be no other */
+        vkt_bind(vkt_fill(g, vkt_shape1(1), 0), VKT_ALL_SLOTS, s->train.readback[0], 0);
     VKT_TRY(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "handing over" }));
     for (int i = 0; i < RUNS; i++) {
         double start = vkt__now();
@@ -61,7 +62,7 @@ vkt_status vkt__session_reopen(const vkt_gpu_desc *desc, vkt__session **ps, vkt_
     double work = work_us(s->train.graph), hand_over;
     *serial = NULL;
     if (!caps->hands_over || !vkt__serial_pays(work, n, HAND_OVER_MOST_US, cpus)) return VKT_OK;
-    VKT_TRY(measure_hand_over(s->gpu, &hand_over));
+    VKT_TRY(measure_hand_over(s, &hand_over));
     bool pays = vkt__serial_pays(work, n, hand_over, cpus);
     vkt_log(
         pays ? VKT_LOG_INFO : VKT_LOG_DEBUG, "train",
