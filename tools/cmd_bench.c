@@ -224,11 +224,11 @@ static void print_ops(const vkt_bench *b, bool md)
 
 static void print_steps(const vkt_bench *b, bool md)
 {
-    static const cli_column col[] = {
-        { "training step", false, 40 }, { "ms", true, 0 },      { "+-", true, 0 },
-        { "items/s", true, 0 },         { "GFLOP/s", true, 0 }, { "of ceiling", true, 0 },
-        { "memory", true, 0 },          { "host us", true, 0 }
-    };
+    static const cli_column col[] = { { "training step", false, 40 }, { "ms", true, 0 },
+                                      { "kernels", true, 0 },         { "+-", true, 0 },
+                                      { "items/s", true, 0 },         { "GFLOP/s", true, 0 },
+                                      { "of ceiling", true, 0 },      { "memory", true, 0 },
+                                      { "host us", true, 0 } };
     table t = { .col = col, .n_cols = CLI_COUNT(col) };
     heading("Training", md);
     for (size_t i = 0; i < b->n_rows; i++) {
@@ -236,6 +236,7 @@ static void print_steps(const vkt_bench *b, bool md)
         if (r->group != VKT_BENCH_STEPS) continue;
         const char *const c[] = { r->name,
                                   num(r->value),
+                                  num(r->kernels_ms),
                                   spread(r),
                                   cli_rate(r->items_per_s),
                                   num(r->gflops),
@@ -247,7 +248,8 @@ static void print_steps(const vkt_bench *b, bool md)
     }
     if (t.n_rows) {
         table_print(&t, md);
-        printf("%sof ceiling: every op's time at the ceilings, added up / median time. memory: "
+        printf("%skernels: ms of its kernels, timed one by one and added up. of ceiling: every "
+               "op's time at the ceilings, added up / median time. memory: "
                "planned device memory.\n"
                "host us: CPU time of the training thread per step, outside the driver.\n",
                md ? "\n" : "");

@@ -37,6 +37,7 @@ typedef struct vkt_bench_row {
     double percent;      /* 100 x roofline time / measured time */
     double error;        /* largest share of the tolerance against the twin; at most 1 */
     double items_per_s, host_us, memory_bytes; /* steps */
+    double kernels_ms;                         /* steps: its kernels timed one by one, added up */
     double of_matmul; /* convolutions: % of the speed of the same product by matmul; NAN */
 } vkt_bench_row;
 

@@ -59,6 +59,7 @@ vkt_bench_row *vkt__bench_row(vkt_bench *b, vkt_bench_group group, const char *n
                            .error = NAN,
                            .items_per_s = NAN,
                            .host_us = NAN,
+                           .kernels_ms = NAN,
                            .of_matmul = NAN,
                            .memory_bytes = NAN };
     return r;

@@ -135,6 +135,22 @@ static double roofline(const vkt__bencher *b, const vkt_graph *g, double working
     return s;
 }
 
+/* Milliseconds of the step's kernels timed one by one, the medians of a few runs added up; NAN
+ * where the device has no timestamps. Batch and weights are of no more use. */
+static vkt_status kernels_ms(const runner *r, double step_s, double *ms)
+{
+    vkt_node_time *t = NULL;
+    size_t n = 0;
+    *ms = NAN;
+    if (!(r->b->caps->timestamp_ns > 0)) return VKT_OK;
+    uint32_t runs = r->b->desc->once || step_s > 0.3 ? 1 : step_s > 0.02 ? 5 : 51;
+    vkt_status st = vkt_graph_time(r->s->train.graph, 0, runs, &t, &n);
+    if (st == VKT_OK) *ms = 0;
+    for (size_t i = 0; i < n; i++) *ms += t[i].ms;
+    free(t);
+    return st;
+}
+
 /* Windows of many steps: the ring is full at both ends. */
 static vkt_status measure(runner *r, const struct workload *w)
 {
@@ -185,6 +201,7 @@ static vkt_status measure(runner *r, const struct workload *w)
     row->percent = 100 * ideal / t.median;
     row->host_us = 1e6 * host / steps;
     row->memory_bytes = (double)r->s->planned_bytes;
+    VKT_TRY(kernels_ms(r, one, &row->kernels_ms));
     vkt__bench_note(b->out, row, "loss %.3g to %.3g in %llu steps", r->first_loss, r->loss,
                     (unsigned long long)r->step);
     if (r->bad)
