@@ -1,9 +1,12 @@
 /* Sum and maximum over a workgroup (one dimension, a power of two of invocations), the same order every time.
- * All invocations get the result. SUBGROUPS: 1 uses subgroup arithmetic, 0 trees in shared memory only. A
- * workgroup of one subgroup needs neither shared memory nor barrier. Every invocation must call. */
+ * All invocations get the result. SUBGROUPS: 1 uses subgroup arithmetic, 0 trees in shared memory only, 2 says that the
+ * workgroup is one subgroup, which needs neither shared memory nor barrier: known beforehand, a CPU driver does not
+ * compile every barrier of a path never taken into a coroutine's switch. Every invocation must call. */
 layout(constant_id = 3) const uint SUBGROUPS = 1;
 
 shared float red_scratch[gl_WorkGroupSize.x];
+
+bool red_alone() { return SUBGROUPS == 2 || (SUBGROUPS == 1 && gl_NumSubgroups == 1); }
 
 #define TREE(OP)                                                                                   \
     uint lane = gl_LocalInvocationID.x;                                                            \
@@ -25,7 +28,7 @@ float wg_add(float x)
 {
     if (SUBGROUPS == 0) return tree_add(x);
     float s = subgroupAdd(x);
-    if (gl_NumSubgroups == 1) return s;
+    if (red_alone()) return s;
     barrier();
     if (subgroupElect()) red_scratch[gl_SubgroupID] = s;
     barrier();
@@ -38,7 +41,7 @@ float wg_max(float x)
 {
     if (SUBGROUPS == 0) return tree_max(x);
     float s = subgroupMax(x);
-    if (gl_NumSubgroups == 1) return s;
+    if (red_alone()) return s;
     barrier();
     if (subgroupElect()) red_scratch[gl_SubgroupID] = s;
     barrier();

@@ -36,7 +36,7 @@ void main()
     if ((p.flags & VKT_XENT_DLOGITS) == 0) return;
     xent_slope s = xent_slope_of(row);
     float lse = xent_lse(top, sum);
-    if (SUBGROUPS == 0 || gl_NumSubgroups > 1) barrier(); /* the target's logit has been read */
+    if (!red_alone()) barrier(); /* the target's logit has been read */
     for (uint c = first; c < p.cols; c += gl_WorkGroupSize.x)
         store(p.dlogits, base + c, xent_dlogit(s, c, p.logits.v[base + c], top, lse));
 }

@@ -33,7 +33,7 @@ void main()
     if ((p.flags & VKT_XENT_DLOGITS) == 0) return;
     xent_slope s = xent_slope_of(row);
     float lse = xent_lse(top, sum);
-    if (SUBGROUPS == 0 || gl_NumSubgroups > 1) barrier(); /* the target's logit has been read */
+    if (!red_alone()) barrier(); /* the target's logit has been read */
     [[unroll]] for (uint j = 0; j < PER; j++) {
         uint c = row_column(j);
         if (c < p.cols) store(p.dlogits, base + c, xent_dlogit(s, c, v[j], top, lse));

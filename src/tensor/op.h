@@ -346,6 +346,8 @@ static inline uint32_t vkt__type(const vkt_tensor *t)
  * there costs a coroutine switch), up to `most` elsewhere; a power of two, at least one subgroup.
  */
 uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most);
+/* How such a workgroup of wg adds up: SUBGROUPS of reduce.glsl. */
+uint32_t vkt__reduce_form(const vkt_caps *c, uint32_t wg);
 /* The same for one workgroup per row of `cols`, walked `passes` times: no larger than a short row
  * needs, and large enough for CPU drivers' limit on loop trips (KERNELS.md, 8.1). */
 uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes);

@@ -18,8 +18,8 @@ static struct group_norm_params params(const vkt_node *n, const vkt_tensor *x)
 static void dispatch(vkt__rec *rec, const char *kernel, const struct group_norm_params *p,
                      uint32_t passes)
 {
-    uint32_t spec[] = { vkt__row_workgroup(rec->caps, p->pixels * p->width, passes), 1, 1,
-                        rec->caps->subgroup_arith };
+    uint32_t wg = vkt__row_workgroup(rec->caps, p->pixels * p->width, passes),
+             spec[] = { wg, 1, 1, vkt__reduce_form(rec->caps, wg) };
     vkt__dispatch(rec, kernel, spec, VKT_COUNT(spec), p, sizeof *p, p->n);
 }
 

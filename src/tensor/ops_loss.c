@@ -10,7 +10,7 @@ static void row_dispatch(vkt__rec *rec, const char *walked, const char *held, ui
                          uint32_t push_bytes)
 {
     vkt__row_form f = vkt__row_form_of(rec->caps, cols, passes, arrays);
-    uint32_t spec[] = { f.wg, 1, 1, rec->caps->subgroup_arith, 0, f.per, f.wide };
+    uint32_t spec[] = { f.wg, 1, 1, vkt__reduce_form(rec->caps, f.wg), 0, f.per, f.wide };
     vkt__dispatch(rec, f.held ? held : walked, spec, f.held ? 7 : 4, push, push_bytes, rows);
 }
 

@@ -30,7 +30,8 @@ static struct mse_params mse_params(vkt__rec *rec, const vkt_node *n)
 static void mse_record(vkt__rec *rec, const vkt_node *n)
 {
     struct mse_params p = mse_params(rec, n);
-    uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 1), 1, 1, rec->caps->subgroup_arith };
+    uint32_t wg = vkt__row_workgroup(rec->caps, p.cols, 1),
+             spec[] = { wg, 1, 1, vkt__reduce_form(rec->caps, wg) };
     vkt__dispatch(rec, "mse", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
 }
 

@@ -46,10 +46,11 @@ static void row_dispatch(vkt__rec *rec, const vkt_node *n, const char *walks, co
     bool narrow = false;
     for (uint32_t i = 0; i < N_TYPED; i++) narrow = narrow || typed[i]->dtype != VKT_F32;
     bool held = f.held && (f.wide || !narrow);
-    uint32_t spec[7 + N_TYPED] = { held ? f.wg : vkt__row_workgroup(rec->caps, cols, passes),
+    uint32_t wg = held ? f.wg : vkt__row_workgroup(rec->caps, cols, passes);
+    uint32_t spec[7 + N_TYPED] = { wg,
                                    1,
                                    1,
-                                   rec->caps->subgroup_arith,
+                                   vkt__reduce_form(rec->caps, wg),
                                    n->attr.norm.rms,
                                    f.per,
                                    f.wide },

@@ -98,10 +98,11 @@ static void state_record(vkt__rec *rec, const vkt_node *n)
                                     .n_hits = hits ? (uint32_t)hits->count : 0,
                                     .scale_every = n->attr.state.scale_every };
     p.squares4 = p.squares, p.loss4 = p.loss, p.hits4 = p.hits;
-    uint32_t spec[] = { vkt__reduce_workgroup(rec->caps, 256),
+    uint32_t wg = vkt__reduce_workgroup(rec->caps, 256);
+    uint32_t spec[] = { wg,
                         1,
                         1,
-                        rec->caps->subgroup_arith,
+                        vkt__reduce_form(rec->caps, wg),
                         n->attr.state.square,
                         rec->caps->klass != VKT_CLASS_CPU };
     vkt__dispatch(rec, vkt__use_pairs(rec->caps) ? "optim_state.pairs" : "optim_state", spec,

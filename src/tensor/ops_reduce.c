@@ -24,13 +24,10 @@ static void sum_record(vkt__rec *rec, const vkt_node *n)
     bool pairs = vkt__use_pairs(rec->caps) && p.n % 2 == 0;
     bool f32 = n->in[0]->dtype == VKT_F32;
     uint32_t wide = f32 && rec->caps->klass != VKT_CLASS_CPU && p.n % 4 == 0 && p.chunk % 4 == 0;
-    uint32_t spec[] = { vkt__reduce_workgroup(rec->caps, 256),
-                        1,
-                        1,
-                        rec->caps->subgroup_arith,
-                        n->attr.sum.square,
-                        wide,
-                        vkt__type(n->in[0]) };
+    uint32_t wg = vkt__reduce_workgroup(rec->caps, 256);
+    uint32_t spec[] = {
+        wg, 1, 1, vkt__reduce_form(rec->caps, wg), n->attr.sum.square, wide, vkt__type(n->in[0])
+    };
     vkt__dispatch(rec, pairs ? "sum.pairs" : "sum", spec, VKT_COUNT(spec), &p, sizeof p, p.groups);
 }
 

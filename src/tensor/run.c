@@ -76,6 +76,14 @@ uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most)
     return VKT_MAX(wg, VKT_MIN(c->subgroup, c->workgroup));
 }
 
+uint32_t vkt__reduce_form(const vkt_caps *c, uint32_t wg)
+{
+    enum { TREES, SUBGROUPS, ONE_SUBGROUP };
+    bool size_is_known = c->subgroup_control || c->subgroup_min == c->subgroup_max;
+    if (!c->subgroup_arith) return TREES;
+    return wg == c->subgroup && size_is_known ? ONE_SUBGROUP : SUBGROUPS;
+}
+
 uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes)
 {
     uint32_t wg = vkt__reduce_workgroup(c, VKT_MIN(256, VKT_MAX(cols, 1)));
