@@ -55,6 +55,8 @@ typedef struct vkt__matmul_launch {
 vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, const vkt__product *p,
                                        uint32_t slices, uint32_t act, uint64_t a, uint64_t b);
 
+/* Whether it is a product whose kernel was named, whatever the device's class. */
+bool vkt__matmul_is_named(const vkt_node *n);
 /* Their sample cases. */
 const char *vkt__matmul_sample(vkt_graph *g, uint32_t i);
 const char *vkt__matmul_act_bwd_sample(vkt_graph *g, uint32_t i);
