@@ -1,10 +1,6 @@
-/* Instance, the list of devices, the choice of one, its creation. */
-#include <ctype.h>
-#include <stdatomic.h>
+/* A device: its creation and end, how its failures are told. */
 #include <stdio.h>
 
-#define VOLK_IMPLEMENTATION
-#include "base/os.h"
 #include "gpu/gpu_vk.h"
 
 vkt_status vkt__vk_fail(vkt_gpu *gpu, VkResult r, const char *call)
@@ -74,372 +70,6 @@ void vkt__debug_name(vkt_gpu *gpu, VkObjectType type, uint64_t handle, const cha
                                            type, handle, name };
     gpu->set_name(gpu->dev, &info);
 }
-
-static VkBool32 VKAPI_PTR on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
-                                     VkDebugUtilsMessageTypeFlagsEXT types,
-                                     const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
-{
-    vkt_gpu *gpu = user;
-    if (types & VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT) {
-        gpu->stats.n_validation++;
-        vkt_log(severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT ? VKT_LOG_ERROR
-                                                                          : VKT_LOG_WARN,
-                "gpu", "validation: %s", data->pMessage);
-    }
-    return VK_FALSE;
-}
-
-static bool instance_offers(const char *layer, const char *extension)
-{
-    uint32_t n = 0;
-    bool found = false;
-    if (!extension) {
-        vkEnumerateInstanceLayerProperties(&n, NULL);
-        VkLayerProperties *l = vkt__alloc(n * sizeof *l);
-        vkEnumerateInstanceLayerProperties(&n, l);
-        for (uint32_t i = 0; i < n && !found; i++) found = !strcmp(l[i].layerName, layer);
-        free(l);
-        return found;
-    }
-    vkEnumerateInstanceExtensionProperties(NULL, &n, NULL);
-    VkExtensionProperties *e = vkt__alloc(n * sizeof *e);
-    vkEnumerateInstanceExtensionProperties(NULL, &n, e);
-    for (uint32_t i = 0; i < n && !found; i++) found = !strcmp(e[i].extensionName, extension);
-    free(e);
-    return found;
-}
-
-/* volk's table is one for all instances. It is loaded with the first of those that live at a time:
- * loading it again would write under the feet of threads that use another one. */
-static struct {
-    atomic_flag busy;
-    unsigned n_users;
-    bool initialized, loaded;
-} table = { ATOMIC_FLAG_INIT, 0, false, false };
-
-static void table_lock(void)
-{
-    while (atomic_flag_test_and_set(&table.busy)) vkt__sleep_ms(1);
-}
-
-static void table_unlock(void)
-{
-    atomic_flag_clear(&table.busy);
-}
-
-static bool table_take(vkt_gpu *gpu)
-{
-    table_lock();
-    if (!table.n_users) table.initialized = volkInitialize() == VK_SUCCESS;
-    table.n_users++;
-    gpu->uses_table = true;
-    bool ok = table.initialized;
-    table_unlock();
-    return ok;
-}
-
-static void table_load(const vkt_gpu *gpu)
-{
-    table_lock();
-    if (!table.loaded) volkLoadInstance(gpu->instance);
-    table.loaded = true;
-    table_unlock();
-}
-
-static void table_release(vkt_gpu *gpu)
-{
-    if (!gpu->uses_table) return;
-    gpu->uses_table = false;
-    table_lock();
-    if (!--table.n_users) table.loaded = false;
-    table_unlock();
-}
-
-static vkt_status instance_create(vkt_gpu *gpu, bool validate)
-{
-    vkt_status st = VKT_OK;
-    if (!table_take(gpu))
-        return vkt__fail(VKT_NO_DEVICE, "gpu",
-                         "no Vulkan loader (libvulkan) found; install it and a driver "
-                         "(Debian/Ubuntu: apt install libvulkan1 mesa-vulkan-drivers)");
-    if (volkGetInstanceVersion() < VK_API_VERSION_1_3)
-        return vkt__fail(VKT_NO_DEVICE, "gpu",
-                         "the Vulkan loader is older than 1.3; install a newer libvulkan");
-    const char *extensions[4], *layers[1] = { "VK_LAYER_KHRONOS_validation" };
-    uint32_t n_ext = 0;
-    VkInstanceCreateFlags flags = 0;
-    if (instance_offers(NULL, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
-        extensions[n_ext++] = VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME;
-        flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
-    }
-    if (validate) {
-        if (!instance_offers(layers[0], NULL))
-            return vkt__fail(VKT_UNSUPPORTED, "gpu",
-                             "no validation layer; install it (Debian/Ubuntu: apt install "
-                             "vulkan-validationlayers)");
-        extensions[n_ext++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
-        gpu->debug_names = true;
-    }
-    VkApplicationInfo app = {
-        VK_STRUCTURE_TYPE_APPLICATION_INFO, NULL, "vktrain", 1, "vktrain", 1, VK_API_VERSION_1_3
-    };
-    VkDebugUtilsMessengerCreateInfoEXT messages = {
-        VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
-        NULL,
-        0,
-        VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
-            VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
-        VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
-        on_message,
-        gpu
-    };
-    VkInstanceCreateInfo info = { VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                  validate ? &messages : NULL,
-                                  flags,
-                                  &app,
-                                  validate,
-                                  layers,
-                                  n_ext,
-                                  extensions };
-    VkResult r = vkCreateInstance(&info, NULL, &gpu->instance);
-    if (r == VK_ERROR_INCOMPATIBLE_DRIVER)
-        return vkt__fail(
-            VKT_NO_DEVICE, "gpu",
-            "no Vulkan driver found; install your GPU's driver, or Mesa's "
-            "(Debian/Ubuntu: apt install mesa-vulkan-drivers, which also runs on the CPU)");
-    VKT_VK(r);
-    table_load(gpu);
-    /* What an extension brings is kept with the gpu that asked for it. */
-    if (validate) {
-        gpu->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)vkGetInstanceProcAddr(
-            gpu->instance, "vkSetDebugUtilsObjectNameEXT");
-        gpu->messenger_destroy = (PFN_vkDestroyDebugUtilsMessengerEXT)vkGetInstanceProcAddr(
-            gpu->instance, "vkDestroyDebugUtilsMessengerEXT");
-        VKT_VK(vkCreateDebugUtilsMessengerEXT(gpu->instance, &messages, NULL, &gpu->messenger));
-    }
-fail:
-    return st;
-}
-
-static void instance_destroy(vkt_gpu *gpu)
-{
-    if (gpu->messenger) gpu->messenger_destroy(gpu->instance, gpu->messenger, NULL);
-    if (gpu->instance) vkDestroyInstance(gpu->instance, NULL);
-    gpu->messenger = VK_NULL_HANDLE;
-    gpu->instance = VK_NULL_HANDLE;
-    table_release(gpu);
-}
-
-/* ---- the list ---- */
-
-typedef struct {
-    vkt_gpu_info info;
-    VkPhysicalDevice phys;
-} entry;
-
-/* Among several drivers of one GPU: Mesa's before AMD's own, others as they come. */
-static int driver_rank(const vkt_caps *c)
-{
-    return c->driver_id == VK_DRIVER_ID_MESA_RADV         ? 0
-           : c->driver_id == VK_DRIVER_ID_AMD_OPEN_SOURCE ? 2
-                                                          : 1;
-}
-
-static int type_rank(vkt_gpu_type t)
-{
-    static const int rank[] = { 3, 4, 1, 0, 2 }; /* other, cpu, integrated, discrete, virtual */
-    return rank[t];
-}
-
-static int better_first(const void *pa, const void *pb)
-{
-    const vkt_gpu_info *a = &((const entry *)pa)->info, *b = &((const entry *)pb)->info;
-    if (a->usable != b->usable) return a->usable ? -1 : 1;
-    int d = type_rank(a->caps.type) - type_rank(b->caps.type);
-    if (d) return d;
-    if (a->caps.heap_bytes != b->caps.heap_bytes)
-        return a->caps.heap_bytes > b->caps.heap_bytes ? -1 : 1;
-    d = driver_rank(&a->caps) - driver_rank(&b->caps);
-    return d ? d : (int)a->index - (int)b->index;
-}
-
-static vkt_status list_entries(vkt_gpu *gpu, entry **out, uint32_t *n_out)
-{
-    vkt_status st = VKT_OK;
-    uint32_t n = 0;
-    entry *e = NULL;
-    VkPhysicalDevice *phys = NULL;
-    VKT_VK(vkEnumeratePhysicalDevices(gpu->instance, &n, NULL));
-    if (n == 0)
-        return vkt__fail(
-            VKT_NO_DEVICE, "gpu",
-            "no Vulkan device; install your GPU's driver, or Mesa's "
-            "(Debian/Ubuntu: apt install mesa-vulkan-drivers, which also runs on the CPU)");
-    phys = vkt__alloc(n * sizeof *phys);
-    VKT_VK(vkEnumeratePhysicalDevices(gpu->instance, &n, phys));
-    e = vkt__alloc(n * sizeof *e);
-    for (uint32_t i = 0; i < n; i++) {
-        e[i].phys = phys[i];
-        e[i].info.index = i;
-        vkt__caps_query(phys[i], &e[i].info.caps, e[i].info.why_not);
-        e[i].info.usable = !e[i].info.why_not[0];
-    }
-    qsort(e, n, sizeof *e, better_first);
-    for (uint32_t i = 0; i < n; i++) {
-        e[i].info.index = i;
-        for (uint32_t j = 0; j < i; j++)
-            if (e[i].info.usable && e[i].info.caps.type != VKT_GPU_CPU &&
-                !memcmp(e[i].info.caps.uuid, e[j].info.caps.uuid, 16))
-                e[i].info.duplicate = true;
-    }
-    *out = e;
-    *n_out = n;
-    free(phys);
-    return VKT_OK;
-fail:
-    free(phys);
-    free(e);
-    return st;
-}
-
-vkt_status vkt_gpu_list(vkt_gpu_info **list, size_t *n)
-{
-    vkt_status st = VKT_OK;
-    vkt_gpu gpu = { 0 };
-    entry *e = NULL;
-    uint32_t count = 0;
-    *list = NULL;
-    *n = 0;
-    VKT_TRY(vkt__caps_prepare(NULL));
-    VKT_TRY(instance_create(&gpu, false));
-    VKT_TRY(list_entries(&gpu, &e, &count));
-    *list = vkt__alloc(count * sizeof **list);
-    for (uint32_t i = 0; i < count; i++) (*list)[i] = e[i].info;
-    *n = count;
-fail:
-    free(e);
-    instance_destroy(&gpu);
-    return st;
-}
-
-/* ---- the choice ---- */
-
-static bool contains_nocase(const char *text, const char *part)
-{
-    for (; *text; text++) {
-        size_t i = 0;
-        while (part[i] && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i])) i++;
-        if (!part[i]) return true;
-    }
-    return false;
-}
-
-static bool uuid_matches(const uint8_t uuid[16], const char *text)
-{
-    char hex[33];
-    size_t n = 0, i = 0;
-    for (; *text && n < 33; text++)
-        if (*text != '-') hex[n++] = (char)tolower((unsigned char)*text);
-    if (n != 32) return false;
-    for (; i < 16; i++) {
-        char b[3];
-        snprintf(b, 3, "%02x", uuid[i]);
-        if (memcmp(b, hex + 2 * i, 2)) return false;
-    }
-    return true;
-}
-
-static bool matches(const entry *e, const char *want, bool by_index, unsigned long index)
-{
-    if (by_index) return e->info.index == index;
-    if (!strcmp(want, "cpu")) return e->info.caps.type == VKT_GPU_CPU && e->info.usable;
-    if (!strcmp(want, "gpu"))
-        return e->info.usable && e->info.caps.type != VKT_GPU_CPU && !e->info.duplicate;
-    return uuid_matches(e->info.caps.uuid, want) || contains_nocase(e->info.caps.name, want);
-}
-
-static vkt_status choose(const entry *e, uint32_t n, const char *want, uint32_t *out)
-{
-    const char *from = "--device";
-    if (!want && (want = getenv("VKT_DEVICE"))) from = "VKT_DEVICE";
-    if (want && !*want) want = NULL;
-    if (!want) {
-        if (!e[0].info.usable)
-            return vkt__fail(VKT_NO_DEVICE, "gpu", "no usable device: %s can't be used: %s",
-                             e[0].info.caps.name, e[0].info.why_not);
-        *out = 0;
-        return VKT_OK;
-    }
-    char *end;
-    unsigned long index = strtoul(want, &end, 10);
-    bool by_index = isdigit((unsigned char)want[0]) && !*end;
-    uint32_t found = UINT32_MAX, count = 0;
-    vkt__str names = { 0 };
-    for (uint32_t i = 0; i < n; i++) {
-        if (!matches(&e[i], want, by_index, index)) continue;
-        if (e[i].info.duplicate && count) continue;
-        if (found == UINT32_MAX) found = i;
-        count++;
-        vkt__str_printf(&names, "%s%u: %s", count > 1 ? ", " : "", i, e[i].info.caps.name);
-    }
-    vkt_status st = VKT_OK;
-    if (count == 0) {
-        for (uint32_t i = 0; i < n; i++)
-            vkt__str_printf(&names, "%s%u: %s", i ? ", " : "", i, e[i].info.caps.name);
-        st = vkt__fail(VKT_NO_DEVICE, "gpu", "%s '%s' fits no device; the devices are %s", from,
-                       want, names.data);
-    } else if (count > 1 && strcmp(want, "gpu") && strcmp(want, "cpu")) {
-        st = vkt__fail(VKT_NO_DEVICE, "gpu", "%s '%s' fits several devices (%s); give the index",
-                       from, want, names.data);
-    } else if (!e[found].info.usable) {
-        st = vkt__fail(VKT_NO_DEVICE, "gpu", "%s can't be used: %s", e[found].info.caps.name,
-                       e[found].info.why_not);
-    }
-    vkt__str_finish(&names);
-    *out = found;
-    return st;
-}
-
-vkt_status vkt_gpu_check(const vkt_gpu_desc *desc)
-{
-    vkt_status st = VKT_OK;
-    vkt_gpu gpu = { 0 };
-    entry *e = NULL;
-    uint32_t n = 0, chosen;
-    VKT_TRY(vkt__caps_prepare(desc->cap));
-    VKT_TRY(instance_create(&gpu, false));
-    VKT_TRY(list_entries(&gpu, &e, &n));
-    VKT_TRY(choose(e, n, desc->device, &chosen));
-fail:
-    free(e);
-    instance_destroy(&gpu);
-    return st;
-}
-
-/* "AMD Radeon 780M (integrated, RADV, Vulkan 1.3), the best of 3: discrete before ..." */
-static void log_choice(const entry *e, uint32_t n, uint32_t chosen, const char *want)
-{
-    const vkt_caps *c = &e[chosen].info.caps;
-    char why[160];
-    if (!want) want = getenv("VKT_DEVICE");
-    if (want && *want)
-        snprintf(why, sizeof why, "asked for by '%.80s'", want);
-    else if (n == 1)
-        snprintf(why, sizeof why, "the only one");
-    else
-        snprintf(why, sizeof why, "best of %u (discrete, then integrated, then CPU; then memory)",
-                 n);
-    vkt_log(VKT_LOG_INFO, "gpu", "device %u: %s (%s, %s %s, Vulkan %u.%u, %u lanes, %.1f GiB): %s",
-            chosen, c->name, vkt_gpu_type_name(c->type), c->driver, c->driver_info,
-            VK_API_VERSION_MAJOR(c->api_version), VK_API_VERSION_MINOR(c->api_version), c->subgroup,
-            (double)c->budget_bytes / (1 << 30), why);
-    if (c->type == VKT_GPU_CPU && !(want && *want))
-        vkt_log(VKT_LOG_INFO, "gpu",
-                "no GPU driver found: this trains on the CPU through Vulkan, which is slow; "
-                "`vktrain devices` shows what is there");
-}
-
-/* ---- creation ---- */
 
 static vkt_status device_create(vkt_gpu *gpu)
 {
@@ -522,28 +152,28 @@ vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
 {
     vkt_status st = VKT_OK;
     vkt_gpu *gpu = vkt__alloc(sizeof *gpu);
-    entry *e = NULL;
+    vkt__gpu_entry *e = NULL;
     uint32_t n = 0, chosen = 0;
     *out = NULL;
     VKT_TRY(vkt__caps_prepare(desc->cap));
-    VKT_TRY(instance_create(gpu, desc->validate));
-    VKT_TRY(list_entries(gpu, &e, &n));
-    VKT_TRY(choose(e, n, desc->device, &chosen));
+    VKT_TRY(vkt__instance_create(gpu, desc->validate));
+    VKT_TRY(vkt__gpu_entries(gpu, &e, &n));
+    VKT_TRY(vkt__gpu_choose(e, n, desc->device, &chosen));
     if (vkt__caps_widen(&e[chosen].info.caps)) {
         /* Drivers are unloaded with the last instance. Whether they took the hint is read, not
          * assumed. */
-        instance_destroy(gpu);
+        vkt__instance_destroy(gpu);
         free(e);
         e = NULL;
-        VKT_TRY(instance_create(gpu, desc->validate));
-        VKT_TRY(list_entries(gpu, &e, &n));
-        VKT_TRY(choose(e, n, desc->device, &chosen));
+        VKT_TRY(vkt__instance_create(gpu, desc->validate));
+        VKT_TRY(vkt__gpu_entries(gpu, &e, &n));
+        VKT_TRY(vkt__gpu_choose(e, n, desc->device, &chosen));
     }
     gpu->phys = e[chosen].phys;
     gpu->caps = e[chosen].info.caps;
     VKT_TRY(vkt__caps_apply(desc->cap, &gpu->caps));
     gpu->caps.math = (vkt_math)desc->math;
-    log_choice(e, n, chosen, desc->device);
+    vkt__gpu_log_choice(e, n, chosen, desc->device);
     VKT_TRY(device_create(gpu));
     gpu->use_cache = !desc->no_cache;
     gpu->tunes =
@@ -578,7 +208,7 @@ void vkt_gpu_destroy(vkt_gpu **pgpu)
         if (gpu->pool) vkDestroyCommandPool(gpu->dev, gpu->pool, NULL);
         vkDestroyDevice(gpu->dev, NULL);
     }
-    instance_destroy(gpu);
+    vkt__instance_destroy(gpu);
     free(gpu->choices);
     free(gpu);
     *pgpu = NULL;

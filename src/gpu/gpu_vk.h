@@ -60,7 +60,7 @@ struct vkt_gpu {
     VkPipelineLayout layout;
     VkPipelineCache cache;
     bool use_cache, tunes, debug_names, lost, fault_info;
-    bool uses_table; /* volk's: see device.c */
+    bool uses_table; /* volk's: see instance.c */
     char cache_path[1024];
     size_t cache_loaded;
     char choices_path[1024];
@@ -78,6 +78,24 @@ struct vkt_gpu {
 /* Logs the call and result; sets the lost flag; DEVICE, OOM_DEVICE or OOM_HOST. */
 vkt_status vkt__vk_fail(vkt_gpu *gpu, VkResult r, const char *call);
 void vkt__debug_name(vkt_gpu *gpu, VkObjectType type, uint64_t handle, const char *name);
+
+/* instance.c */
+/* NO_DEVICE without a loader or a driver, UNSUPPORTED without the validation layer asked for. What
+ * it made is destroyed with vkt__instance_destroy, also after a failure. */
+vkt_status vkt__instance_create(vkt_gpu *gpu, bool validate);
+void vkt__instance_destroy(vkt_gpu *gpu);
+
+/* device_list.c */
+typedef struct vkt__gpu_entry {
+    vkt_gpu_info info;
+    VkPhysicalDevice phys;
+} vkt__gpu_entry;
+/* The instance's devices, best first; to be freed. */
+vkt_status vkt__gpu_entries(vkt_gpu *gpu, vkt__gpu_entry **out, uint32_t *n_out);
+/* The one that `want`, else VKT_DEVICE, else their order names; NO_DEVICE with their names. */
+vkt_status vkt__gpu_choose(const vkt__gpu_entry *e, uint32_t n, const char *want, uint32_t *out);
+/* "device 0: AMD Radeon 780M (integrated, RADV ..., Vulkan 1.3, ...): best of 3 (discrete, ...)" */
+void vkt__gpu_log_choice(const vkt__gpu_entry *e, uint32_t n, uint32_t chosen, const char *want);
 
 /* choices.c */
 void vkt__choices_open(vkt_gpu *gpu, const char *dir);

@@ -1,0 +1,161 @@
+/* The instance: validation's messages, volk's table of functions. */
+#include <stdatomic.h>
+
+#define VOLK_IMPLEMENTATION
+#include "base/os.h"
+#include "gpu/gpu_vk.h"
+
+static VkBool32 VKAPI_PTR on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                     VkDebugUtilsMessageTypeFlagsEXT types,
+                                     const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+{
+    vkt_gpu *gpu = user;
+    if (types & VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT) {
+        gpu->stats.n_validation++;
+        vkt_log(severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT ? VKT_LOG_ERROR
+                                                                          : VKT_LOG_WARN,
+                "gpu", "validation: %s", data->pMessage);
+    }
+    return VK_FALSE;
+}
+
+static bool instance_offers(const char *layer, const char *extension)
+{
+    uint32_t n = 0;
+    bool found = false;
+    if (!extension) {
+        vkEnumerateInstanceLayerProperties(&n, NULL);
+        VkLayerProperties *l = vkt__alloc(n * sizeof *l);
+        vkEnumerateInstanceLayerProperties(&n, l);
+        for (uint32_t i = 0; i < n && !found; i++) found = !strcmp(l[i].layerName, layer);
+        free(l);
+        return found;
+    }
+    vkEnumerateInstanceExtensionProperties(NULL, &n, NULL);
+    VkExtensionProperties *e = vkt__alloc(n * sizeof *e);
+    vkEnumerateInstanceExtensionProperties(NULL, &n, e);
+    for (uint32_t i = 0; i < n && !found; i++) found = !strcmp(e[i].extensionName, extension);
+    free(e);
+    return found;
+}
+
+/* volk's table is one for all instances. It is loaded with the first of those that live at a time:
+ * loading it again would write under the feet of threads that use another one. */
+static struct {
+    atomic_flag busy;
+    unsigned n_users;
+    bool initialized, loaded;
+} table = { ATOMIC_FLAG_INIT, 0, false, false };
+
+static void table_lock(void)
+{
+    while (atomic_flag_test_and_set(&table.busy)) vkt__sleep_ms(1);
+}
+
+static void table_unlock(void)
+{
+    atomic_flag_clear(&table.busy);
+}
+
+static bool table_take(vkt_gpu *gpu)
+{
+    table_lock();
+    if (!table.n_users) table.initialized = volkInitialize() == VK_SUCCESS;
+    table.n_users++;
+    gpu->uses_table = true;
+    bool ok = table.initialized;
+    table_unlock();
+    return ok;
+}
+
+static void table_load(const vkt_gpu *gpu)
+{
+    table_lock();
+    if (!table.loaded) volkLoadInstance(gpu->instance);
+    table.loaded = true;
+    table_unlock();
+}
+
+static void table_release(vkt_gpu *gpu)
+{
+    if (!gpu->uses_table) return;
+    gpu->uses_table = false;
+    table_lock();
+    if (!--table.n_users) table.loaded = false;
+    table_unlock();
+}
+
+vkt_status vkt__instance_create(vkt_gpu *gpu, bool validate)
+{
+    vkt_status st = VKT_OK;
+    if (!table_take(gpu))
+        return vkt__fail(VKT_NO_DEVICE, "gpu",
+                         "no Vulkan loader (libvulkan) found; install it and a driver "
+                         "(Debian/Ubuntu: apt install libvulkan1 mesa-vulkan-drivers)");
+    if (volkGetInstanceVersion() < VK_API_VERSION_1_3)
+        return vkt__fail(VKT_NO_DEVICE, "gpu",
+                         "the Vulkan loader is older than 1.3; install a newer libvulkan");
+    const char *extensions[4], *layers[1] = { "VK_LAYER_KHRONOS_validation" };
+    uint32_t n_ext = 0;
+    VkInstanceCreateFlags flags = 0;
+    if (instance_offers(NULL, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
+        extensions[n_ext++] = VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME;
+        flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
+    }
+    if (validate) {
+        if (!instance_offers(layers[0], NULL))
+            return vkt__fail(VKT_UNSUPPORTED, "gpu",
+                             "no validation layer; install it (Debian/Ubuntu: apt install "
+                             "vulkan-validationlayers)");
+        extensions[n_ext++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
+        gpu->debug_names = true;
+    }
+    VkApplicationInfo app = {
+        VK_STRUCTURE_TYPE_APPLICATION_INFO, NULL, "vktrain", 1, "vktrain", 1, VK_API_VERSION_1_3
+    };
+    VkDebugUtilsMessengerCreateInfoEXT messages = {
+        VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+        NULL,
+        0,
+        VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
+            VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+        VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
+        on_message,
+        gpu
+    };
+    VkInstanceCreateInfo info = { VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                  validate ? &messages : NULL,
+                                  flags,
+                                  &app,
+                                  validate,
+                                  layers,
+                                  n_ext,
+                                  extensions };
+    VkResult r = vkCreateInstance(&info, NULL, &gpu->instance);
+    if (r == VK_ERROR_INCOMPATIBLE_DRIVER)
+        return vkt__fail(
+            VKT_NO_DEVICE, "gpu",
+            "no Vulkan driver found; install your GPU's driver, or Mesa's "
+            "(Debian/Ubuntu: apt install mesa-vulkan-drivers, which also runs on the CPU)");
+    VKT_VK(r);
+    table_load(gpu);
+    /* What an extension brings is kept with the gpu that asked for it. */
+    if (validate) {
+        gpu->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)vkGetInstanceProcAddr(
+            gpu->instance, "vkSetDebugUtilsObjectNameEXT");
+        gpu->messenger_destroy = (PFN_vkDestroyDebugUtilsMessengerEXT)vkGetInstanceProcAddr(
+            gpu->instance, "vkDestroyDebugUtilsMessengerEXT");
+        VKT_VK(vkCreateDebugUtilsMessengerEXT(gpu->instance, &messages, NULL, &gpu->messenger));
+    }
+fail:
+    return st;
+}
+
+void vkt__instance_destroy(vkt_gpu *gpu)
+{
+    if (gpu->messenger) gpu->messenger_destroy(gpu->instance, gpu->messenger, NULL);
+    if (gpu->instance) vkDestroyInstance(gpu->instance, NULL);
+    gpu->messenger = VK_NULL_HANDLE;
+    gpu->instance = VK_NULL_HANDLE;
+    table_release(gpu);
+}

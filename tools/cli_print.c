@@ -1,0 +1,210 @@
+/* What the program prints: tables, numbers, the live line, the log. */
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+const char *cli_color(FILE *f, cli_paint p)
+{
+    static const char *const codes[] = { "\033[0m",  "\033[1m",  "\033[2m",
+                                         "\033[32m", "\033[33m", "\033[31m" };
+    const char *no = getenv("NO_COLOR");
+    return (no && *no) || !cli_can_redraw(f) ? "" : codes[p];
+}
+
+bool cli_can_redraw(FILE *f)
+{
+    const char *term = getenv("TERM");
+    return cli_is_terminal(f) && !(term && !strcmp(term, "dumb"));
+}
+
+/* Characters that a terminal shows, by UTF-8's lead bytes. */
+static int width_of(const char *s)
+{
+    int n = 0;
+    for (; *s; s++) n += ((unsigned char)*s & 0xc0) != 0x80;
+    return n;
+}
+
+static void print_cell(FILE *f, const char *s, int width, const cli_column *c, bool last)
+{
+    int w = width_of(s), shown = 0;
+    bool cut = w > width;
+    if (c->right) fprintf(f, "%*s", w < width ? width - w : 0, "");
+    for (const char *p = s; *p && (!cut || shown < width - 2 || ((unsigned char)*p & 0xc0) == 0x80);
+         p++) {
+        if (((unsigned char)*p & 0xc0) != 0x80) shown++;
+        fputc((unsigned char)*p < 32 ? ' ' : *p, f);
+    }
+    if (cut) fputs("..", f);
+    if (!c->right && !last && w < width) fprintf(f, "%*s", width - w, "");
+}
+
+void cli_table(FILE *f, const cli_column *col, size_t n_cols, const char *const *cell,
+               size_t n_rows)
+{
+    enum { MAX_COLS = 16 };
+    int width[MAX_COLS];
+    for (size_t c = 0; c < n_cols; c++) {
+        width[c] = width_of(col[c].title);
+        for (size_t r = 0; r < n_rows; r++) {
+            int w = width_of(cell[r * n_cols + c]);
+            if (w > width[c]) width[c] = w;
+        }
+        if (col[c].max && width[c] > col[c].max) width[c] = col[c].max;
+    }
+    fputs(cli_color(f, CLI_BOLD), f);
+    for (size_t c = 0; c < n_cols; c++) {
+        if (c) fputs("  ", f);
+        print_cell(f, col[c].title, width[c], &col[c], c + 1 == n_cols);
+    }
+    fprintf(f, "%s\n", cli_color(f, CLI_PLAIN));
+    for (size_t r = 0; r < n_rows; r++) {
+        for (size_t c = 0; c < n_cols; c++) {
+            if (c) fputs("  ", f);
+            print_cell(f, cell[r * n_cols + c], width[c], &col[c], c + 1 == n_cols);
+        }
+        fputc('\n', f);
+    }
+}
+
+void cli_csv(FILE *f, const char *text)
+{
+    if (!text) return;
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, f);
+        return;
+    }
+    fputc('"', f);
+    for (; *text; text++) {
+        if (*text == '"') fputc('"', f);
+        fputc(*text, f);
+    }
+    fputc('"', f);
+}
+
+const char *cli_text(const char *fmt, ...)
+{
+    static char buf[32][256];
+    static unsigned next;
+    char *out = buf[next++ % CLI_COUNT(buf)];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(out, sizeof buf[0], fmt, ap);
+    va_end(ap);
+    return out;
+}
+
+const char *cli_bytes(uint64_t n)
+{
+    static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+    double v = (double)n;
+    size_t u = 0;
+    while (v >= 1000 && u + 1 < CLI_COUNT(unit)) v /= 1024, u++;
+    return cli_text(u && v < 100 ? "%.1f %s" : "%.0f %s", v, unit[u]);
+}
+
+const char *cli_count(uint64_t n)
+{
+    char digits[24], out[32];
+    size_t len = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)n), k = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (i && (len - i) % 3 == 0) out[k++] = ',';
+        out[k++] = digits[i];
+    }
+    out[k] = 0;
+    return cli_text("%s", out);
+}
+
+const char *cli_rate(double r)
+{
+    if (!isfinite(r)) return "-";
+    if (r >= 1e6) return cli_text("%.2fM", r / 1e6);
+    if (r >= 1e4) return cli_text("%.1fk", r / 1e3);
+    return cli_text(r >= 100 ? "%.0f" : "%.1f", r);
+}
+
+const char *cli_time(double s)
+{
+    if (!isfinite(s) || s < 0) return "-";
+    unsigned long t = (unsigned long)(s + 0.5);
+    if (t >= 3600) return cli_text("%lu:%02lu:%02lu", t / 3600, t / 60 % 60, t % 60);
+    return cli_text("%lu:%02lu", t / 60, t % 60);
+}
+
+const char *cli_percent(double share)
+{
+    return isfinite(share) ? cli_text("%.2f%%", 100 * share) : "-";
+}
+
+const char *cli_number(double v)
+{
+    return isfinite(v) ? cli_text("%.4g", v) : isnan(v) ? "-" : "inf";
+}
+
+const char *cli_fixed(double v)
+{
+    return fabs(v) < 1e5 && (fabs(v) >= 1e-4 || v == 0) ? cli_text("%#.4g", v) : cli_number(v);
+}
+
+json_t *cli_json_number(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+void cli_json_print(json_t *j, size_t flags)
+{
+    json_dumpf(j, stdout, flags);
+    putchar('\n');
+    json_decref(j);
+}
+
+/* ---- the live line and the log ---- */
+
+static bool live_shown; /* something stands on the live line; a stale value only costs an erase */
+
+/* Each write starts with an erase and is one call, so that lines from loader threads do not mix
+ * with it. */
+static void log_line(void *user, vkt_log_level level, const char *area, const char *line)
+{
+    static const char *const word[] = { "error: ", "warning: ", "", "debug: " };
+    static const cli_paint paint[] = { CLI_RED, CLI_YELLOW, CLI_PLAIN, CLI_DIM };
+    (void)user;
+    bool debug = level == VKT_LOG_DEBUG;
+    fprintf(stderr, "%s%svktrain: %s%s%s%s%s\n",
+            live_shown && cli_is_terminal(stderr) ? "\r\033[K" : "",
+            *word[level] ? cli_color(stderr, paint[level]) : "", word[level],
+            *word[level] ? cli_color(stderr, CLI_PLAIN) : "", debug ? area : "", debug ? ": " : "",
+            line);
+}
+
+void cli_log_open(const cli_options *o)
+{
+    vkt_log_set(log_line, NULL,
+                o->quiet     ? VKT_LOG_WARN
+                : o->verbose ? VKT_LOG_DEBUG
+                             : VKT_LOG_INFO);
+}
+
+void cli_live(const char *text)
+{
+    if (!*text && !live_shown) return;
+    live_shown = *text != 0;
+    printf("\r%s\033[K", text);
+    fflush(stdout);
+}
+
+void cli_line(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    if (live_shown) fputs("\r\033[K", stdout);
+    live_shown = false;
+    vprintf(fmt, ap);
+    putchar('\n');
+    fflush(stdout);
+    va_end(ap);
+}
