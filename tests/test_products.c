@@ -220,6 +220,41 @@ static uint32_t split_kernel(const vkt_caps *caps, const vkt__product *p)
     return vkt__matmul_kernel_name(k) ? k : 0;
 }
 
+/* As matmul_split.comp takes them. */
+static void bf16_pieces(double x, double piece[3])
+{
+    for (int i = 0; i < 3; i++) {
+        piece[i] = vkt__round_to(VKT_BF16, x);
+        if (isinf(piece[i])) piece[i] = copysign(0x1.fep127, x);
+        x -= piece[i];
+    }
+    assert_true(x == 0);
+}
+
+/* The mathematics, which no device here has the units to show: three bf16 pieces are the number, up
+ * to the largest, and what the six products leave out is below 2^-22 of the product. */
+static void six_products_of_bf16_pieces_keep_22_bits(void **state)
+{
+    enum { N = 100000 };
+    (void)state;
+    double worst = 0;
+    for (uint64_t i = 0; i < N; i++) {
+        double v[2], p[2][3];
+        for (uint64_t j = 0; j < 2; j++) {
+            uint64_t exponent = vkt_rand_below(3, VKT_RNG_TEST, 4 * i + j, 231);
+            double fraction = vkt_rand_uniform(3, VKT_RNG_TEST, 4 * i + 2 + j);
+            v[j] =
+                (double)(float)ldexp(1 + floor(fraction * 0x1p23) * 0x1p-23, (int)exponent - 103);
+            if (i < 256) v[j] = ldexp(0x1p24 - 1 - (double)i, 104); /* the largest */
+            bf16_pieces(v[j], p[j]);
+        }
+        double six = p[0][2] * p[1][0] + p[0][0] * p[1][2] + p[0][1] * p[1][1] + p[0][1] * p[1][0] +
+                     p[0][0] * p[1][1] + p[0][0] * p[1][0];
+        worst = fmax(worst, fabs(six / (v[0] * v[1]) - 1));
+    }
+    assert_true(worst > 0x1p-26 && worst <= 0x1p-22);
+}
+
 /* Numbers that lose bits when their pieces do: all 24 of them set here and there. Times the
  * identity they must come out as they went in, in every layout and wherever tiles end. */
 static void pieces_add_up_to_the_number(void **state)
@@ -344,6 +379,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tuned_choices_are_kept_and_checked),
         cmocka_unit_test(products_of_a_graph_are_listed_once),
+        cmocka_unit_test(six_products_of_bf16_pieces_keep_22_bits),
         cmocka_unit_test(matrix_units_are_used_only_where_they_are),
         cmocka_unit_test(products_keep_the_bits_of_their_type),
         cmocka_unit_test(validation_is_silent),
