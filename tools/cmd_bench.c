@@ -8,7 +8,7 @@
 typedef struct bench_options {
     cli_options common;
     bool quick, once, markdown, scaling;
-    const char *json, *csv, *svg, *baseline, *op;
+    const char *json, *csv, *svg, *baseline, *op, *step;
     int only;
     uint32_t tolerance;
 } bench_options;
@@ -23,6 +23,8 @@ static const cli_flag flags[] = {
     { "--math", CLI_CHOICE, AT(common.gpu.math), "strict|fast", "strict",
       "fast: fp32 products may run on matrix units, split into pieces that keep 22 bits" },
     { "--op", CLI_TEXT, AT(op), "NAME", NULL, "one op, e.g. matmul" },
+    { "--step", CLI_TEXT, AT(step), "PART", NULL,
+      "training steps with this in their name, e.g. MLP" },
     { "--json", CLI_TEXT, AT(json), "FILE", NULL,
       "save the results: what compare and --baseline read" },
     { "--csv", CLI_TEXT, AT(csv), "FILE", NULL, "save as CSV" },
@@ -224,11 +226,11 @@ static void print_ops(const vkt_bench *b, bool md)
 
 static void print_steps(const vkt_bench *b, bool md)
 {
-    static const cli_column col[] = {
-        { "training step", false, 40 }, { "ms", true, 0 },      { "+-", true, 0 },
-        { "items/s", true, 0 },         { "GFLOP/s", true, 0 }, { "of ceiling", true, 0 },
-        { "memory", true, 0 },          { "host us", true, 0 }
-    };
+    static const cli_column col[] = { { "training step", false, 40 }, { "ms", true, 0 },
+                                      { "kernels", true, 0 },         { "+-", true, 0 },
+                                      { "items/s", true, 0 },         { "GFLOP/s", true, 0 },
+                                      { "of ceiling", true, 0 },      { "memory", true, 0 },
+                                      { "host us", true, 0 } };
     table t = { .col = col, .n_cols = CLI_COUNT(col) };
     heading("Training", md);
     for (size_t i = 0; i < b->n_rows; i++) {
@@ -236,6 +238,7 @@ static void print_steps(const vkt_bench *b, bool md)
         if (r->group != VKT_BENCH_STEPS) continue;
         const char *const c[] = { r->name,
                                   num(r->value),
+                                  num(r->kernels_ms),
                                   spread(r),
                                   cli_rate(r->items_per_s),
                                   num(r->gflops),
@@ -247,7 +250,8 @@ static void print_steps(const vkt_bench *b, bool md)
     }
     if (t.n_rows) {
         table_print(&t, md);
-        printf("%sof ceiling: every op's time at the ceilings, added up / median time. memory: "
+        printf("%skernels: ms of its kernels, timed one by one and added up. of ceiling: every "
+               "op's time at the ceilings, added up / median time. memory: "
                "planned device memory.\n"
                "host us: CPU time of the training thread per step, outside the driver.\n",
                md ? "\n" : "");
@@ -460,6 +464,8 @@ static int measure(const bench_options *o)
                             .once = o->once,
                             .only = only_names[o->only],
                             .op = o->op,
+                            .step = o->step,
+                            .gpu = &o->common.gpu,
                             .baseline = base,
                             .tolerance = o->tolerance / 100.0,
                             .on_progress = live ? on_progress : NULL };
@@ -492,7 +498,7 @@ static int run(void *options)
             o->common.args[0]);
         return CLI_USAGE;
     }
-    if (o->scaling && (is_compare || o->baseline || o->op || o->only || o->markdown)) {
+    if (o->scaling && (is_compare || o->baseline || o->op || o->step || o->only || o->markdown)) {
         cli_error("bench --scaling: takes --quick, --once, --json, --csv and --svg only");
         return CLI_USAGE;
     }
@@ -504,12 +510,16 @@ static int run(void *options)
         return CLI_USAGE;
     }
     if (is_compare &&
-        (o->json || o->csv || o->baseline || o->quick || o->once || o->op || o->only)) {
+        (o->json || o->csv || o->baseline || o->quick || o->once || o->op || o->step || o->only)) {
         cli_error("bench compare: takes files, --svg and --markdown only");
         return CLI_USAGE;
     }
     if (o->op && o->only && o->only != 2) {
         cli_error("bench: --op belongs to --only ops");
+        return CLI_USAGE;
+    }
+    if (o->step && (o->op || (o->only && o->only != 3))) {
+        cli_error("bench: --step belongs to --only steps");
         return CLI_USAGE;
     }
     return is_compare ? compare(o) : measure(o);

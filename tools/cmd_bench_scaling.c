@@ -45,6 +45,7 @@ int cmd_bench_scaling(const cli_options *common, const bench_scaling_options *o)
     bool live = !common->quiet && cli_is_terminal(stdout);
     vkt_bench_desc desc = { .quick = o->quick,
                             .once = o->once,
+                            .gpu = &common->gpu,
                             .on_progress = live ? on_progress : NULL };
     vkt_status st = vkt_gpu_create(&common->gpu, &gpu);
     if (st == VKT_OK) st = vkt_scaling_run(gpu, &desc, &s);

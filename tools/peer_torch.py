@@ -5,7 +5,7 @@
   vktrain bench compare MINE.json TORCH.json
 
 A row is recognised by its name: matrix products ("matmul NT M 128 N 256 K 784"), training steps of multilayer perceptrons
-("MLP 784-512-512-10, batch 128, adam") and of language models ("GPT 0.8M, 12 x 64 tokens, adamw"). The rest is left out, and said. fp32 means fp32: TensorFloat-32 is off. A step is
+("MLP 784-512-512-10, batch 128, adam"), of the convolutional ones and of language models ("GPT 0.8M, 12 x 64 tokens, adamw"). The rest is left out, and said. fp32 means fp32: TensorFloat-32 is off. A step is
 batch to device, forward, backward, norm of the gradients, update, eagerly unless --compile; Adam is PyTorch's fused one where there is one.
 Needs PyTorch and nothing else; a development tool, no part of vktrain.
 """
@@ -105,6 +105,56 @@ def mlp(match, device, compiled):
     return step, flops, batch
 
 
+def conv_bn_relu(before, after, stride=1):
+    return [torch.nn.Conv2d(before, after, 3, stride, 1, bias=False), torch.nn.BatchNorm2d(after), torch.nn.ReLU()]
+
+
+class BasicBlock(torch.nn.Module):
+    """Two 3x3 convolutions and a shortcut, a 1x1 convolution where the shape changes (He et al. 2015, option B)."""
+
+    def __init__(self, before, after, stride):
+        super().__init__()
+        self.body = torch.nn.Sequential(*conv_bn_relu(before, after, stride), *conv_bn_relu(after, after)[:2])
+        self.shortcut = torch.nn.Sequential()
+        if stride > 1 or before != after:
+            self.shortcut = torch.nn.Sequential(torch.nn.Conv2d(before, after, 1, stride, bias=False), torch.nn.BatchNorm2d(after))
+
+    def forward(self, x):
+        return F.relu(self.body(x) + self.shortcut(x))
+
+
+def small_cnn():
+    return torch.nn.Sequential(*conv_bn_relu(1, 32), torch.nn.MaxPool2d(2), *conv_bn_relu(32, 64), torch.nn.MaxPool2d(2),
+                               torch.nn.Flatten(), torch.nn.Linear(64 * 7 * 7, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
+
+
+def resnet20():
+    blocks = [BasicBlock(b, a, s) for b, a, s in [(16, 16, 1)] * 3 + [(16, 32, 2)] + [(32, 32, 1)] * 2 + [(32, 64, 2)] + [(64, 64, 1)] * 2]
+    return torch.nn.Sequential(*conv_bn_relu(3, 16), *blocks, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(64, 10))
+
+
+IMAGE_MODELS = {"CNN 28x28, conv 32-64": (small_cnn, (1, 28, 28)), "ResNet-20 32x32": (resnet20, (3, 32, 32))}
+
+
+def image_model(match, device, compiled):
+    make, shape = IMAGE_MODELS[match["model"]]
+    batch, model = int(match["batch"]), make().to(device, memory_format=torch.channels_last)
+    adam = torch.optim.Adam(model.parameters(), lr=1e-3, **({"fused": True} if device.type == "cuda" else {}))
+    x_host, y_host = torch.rand(batch, *shape).contiguous(memory_format=torch.channels_last), torch.randint(10, (batch,))
+    if device.type == "cuda":
+        x_host, y_host = x_host.pin_memory(), y_host.pin_memory()
+    forward = torch.compile(model) if compiled else model
+
+    def step():
+        x, y = x_host.to(device, non_blocking=True), y_host.to(device, non_blocking=True)
+        adam.zero_grad(set_to_none=True)
+        F.cross_entropy(forward(x), y).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1e9)  # vktrain computes the norm every step
+        adam.step()
+
+    return step, None, batch
+
+
 class Block(torch.nn.Module):
     """A block of GPT-2's kind, or (kv > 0) of Llama's: RMSNorm, rotary positions, shared keys, a gated mlp."""
 
@@ -200,6 +250,7 @@ KINDS = [
     (re.compile(r"MLP (?P<sizes>\d+(?:-\d+)+), batch (?P<batch>\d+), adam(?:, (?P<dtype>bf16|fp16))?$"), mlp),
     (re.compile(r"(?P<model>GPT 0\.8M|GPT 10\.8M|GPT-2 124M|SmolLM2-135M), (?P<batch>\d+) x (?P<context>\d+) tokens, "
                 r"(?:adamw|(?P<dtype>bf16|fp16))$"), language_model),
+    (re.compile(r"(?P<model>CNN 28x28, conv 32-64|ResNet-20 32x32), batch (?P<batch>\d+), adam$"), image_model),
 ]
 
 
@@ -217,7 +268,7 @@ def row_of(mine, device, compiled):
         row = {key: None for key in mine}
         row.update(group=mine["group"], name=mine["name"], unit=mine["unit"], better=mine["better"], runs=len(runs),
                    value=median / unit_s, min=runs[0] / unit_s, max=runs[-1] / unit_s, q1=quartiles[0] / unit_s,
-                   q3=quartiles[2] / unit_s, gflops=flops / median / 1e9, note="PyTorch " + torch.__version__)
+                   q3=quartiles[2] / unit_s, gflops=flops and flops / median / 1e9, note="PyTorch " + torch.__version__)
         if items:
             row["items_per_s"] = items / median
         return row

@@ -62,6 +62,8 @@ typedef struct vkt_caps {
     bool memory_model;   /* Vulkan's, which matrix units need */
     vkt_math math;       /* as asked for */
     bool exact_split;    /* math: fast may split fp32 into bf16 pieces only, which have its range */
+    bool hands_over;     /* a CPU driver that hands each dispatch to threads of its own and could do
+                            without: see vkt_gpu_desc.serial */
     double timestamp_ns; /* nanoseconds per tick; 0: no timestamps */
     uint32_t submit_ms;  /* how long one submission should last: watchdogs fire after 2 s, desktops
                             stutter sooner */
@@ -92,6 +94,9 @@ typedef struct vkt_gpu_desc {
     bool validate; /* load VK_LAYER_KHRONOS_validation; UNSUPPORTED if it is absent */
     bool no_cache; /* neither read nor write the cache folder: pipelines, tuned choices */
     bool no_tune;  /* kernels by the built-in table, whatever `vktrain tune` found: see vkt_tune */
+    bool serial;   /* on a device that hands over: dispatches run one workgroup after the other on
+                      the queue's own thread, for kernels so short that waking others costs more
+                      than they save; else, and where LP_NUM_THREADS is set, ignored */
     int deterministic;     /* vkt_deterministic */
     int math;              /* vkt_math */
     const char *cache_dir; /* NULL: the user's cache folder */

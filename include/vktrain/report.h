@@ -37,6 +37,7 @@ typedef struct vkt_bench_row {
     double percent;      /* 100 x roofline time / measured time */
     double error;        /* largest share of the tolerance against the twin; at most 1 */
     double items_per_s, host_us, memory_bytes; /* steps */
+    double kernels_ms;                         /* steps: its kernels timed one by one, added up */
     double of_matmul; /* convolutions: % of the speed of the same product by matmul; NAN */
 } vkt_bench_row;
 
@@ -71,6 +72,9 @@ typedef struct vkt_bench_desc {
     const char *only; /* "ceilings", "ops", "steps"; NULL: everything. Ops and steps measure the
                          ceilings they need */
     const char *op;   /* only this op row; ARG names the nearest if there is none */
+    const char *step; /* only training steps whose name has this in it; ARG if none has */
+    const vkt_gpu_desc *gpu;   /* how the device was opened: short steps may open it again, as
+                                  training does (vkt_gpu_desc.serial); NULL: they don't */
     const vkt_bench *baseline; /* what is slower than here is measured up to twice more, and the
                                   best of it kept */
     double tolerance;          /* see vkt_bench_judge */

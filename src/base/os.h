@@ -32,6 +32,8 @@ int vkt__terminal_columns(void);
 
 /* Environment set before libraries read it; does not overwrite. */
 void vkt__setenv_default(const char *name, const char *value);
+/* Overwrites; value NULL: takes it away. */
+void vkt__setenv(const char *name, const char *value);
 
 /* SIGINT and SIGTERM set a flag; a second one ends the process at once. */
 void vkt__signals_catch(void);

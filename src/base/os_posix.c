@@ -140,6 +140,14 @@ void vkt__setenv_default(const char *name, const char *value)
     setenv(name, value, 0);
 }
 
+void vkt__setenv(const char *name, const char *value)
+{
+    if (value)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+}
+
 static volatile sig_atomic_t caught;
 
 static void on_signal(int sig)

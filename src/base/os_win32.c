@@ -138,6 +138,11 @@ void vkt__setenv_default(const char *name, const char *value)
     if (!getenv(name)) _putenv_s(name, value); /* sets the C library's and the process's */
 }
 
+void vkt__setenv(const char *name, const char *value)
+{
+    _putenv_s(name, value ? value : ""); /* an empty one is taken away */
+}
+
 static volatile sig_atomic_t caught;
 
 static BOOL WINAPI on_console(DWORD event)

@@ -90,6 +90,29 @@ static void query_memory(VkPhysicalDevice phys, vkt_caps *c)
     }
 }
 
+/* Mesa's CPU driver reads how many threads its kernels run on, 0 for none of their own, when it
+ * lists its device; the variable is there for as long as that takes. */
+static const char driver_threads[] = "LP_NUM_THREADS";
+
+bool vkt__caps_serial_begin(bool serial)
+{
+    if (!serial || getenv(driver_threads)) return false;
+    vkt__setenv(driver_threads, "0");
+    return true;
+}
+
+void vkt__caps_serial_end(bool begun)
+{
+    if (begun) vkt__setenv(driver_threads, NULL);
+}
+
+/* Whether it hands dispatches over, though it could be opened so that it does not. */
+static bool hands_over(const vkt_caps *caps)
+{
+    return caps->driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && !getenv(driver_threads) &&
+           vkt__cpu_count() > 1;
+}
+
 void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
 {
     *c = (vkt_caps) { 0 };
@@ -171,6 +194,7 @@ void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
     c->compute_queue_family = compute_family(phys, &bits);
     c->timestamp_ns = bits ? l->timestampPeriod : 0;
     c->submit_ms = 100;
+    c->hands_over = hands_over(c);
     query_memory(phys, c);
 
     const char *lacks = NULL;
@@ -217,6 +241,8 @@ static const cap_row rows[] = {
       "kernels shaped for CPU drivers (0: those for GPUs)" },
     { "unified", CAP_FLAG, CAP(unified), 0,
       "device memory mapped by the host; else staging copies" },
+    { "hands-over", CAP_FLAG, CAP(hands_over), 0,
+      "a CPU driver's threads are left out where steps are short (0: never)" },
     { "timestamps", CAP_FLAG, CAP(timestamp_ns), 0,
       "timing of single kernels, for profile and benchmarks" },
     { "subgroup", CAP_U32, CAP(subgroup), 4,

@@ -1,6 +1,8 @@
 /* A device: its creation and end, how its failures are told. */
+#include <stdatomic.h>
 #include <stdio.h>
 
+#include "base/os.h"
 #include "gpu/gpu_vk.h"
 
 vkt_status vkt__vk_fail(vkt_gpu *gpu, VkResult r, const char *call)
@@ -148,6 +150,40 @@ fail:
     return st;
 }
 
+static vkt_status open_chosen(vkt_gpu *gpu, const vkt_gpu_desc *desc, vkt__gpu_entry **e,
+                              uint32_t *n, uint32_t *chosen)
+{
+    vkt_status st = VKT_OK;
+    VKT_TRY(vkt__instance_create(gpu, desc->validate));
+    VKT_TRY(vkt__gpu_entries(gpu, e, n));
+    VKT_TRY(vkt__gpu_choose(*e, *n, desc->device, chosen));
+fail:
+    return st;
+}
+
+/* Drivers read the environment meanwhile: one at a time. */
+static vkt_status open_instance(vkt_gpu *gpu, const vkt_gpu_desc *desc, vkt__gpu_entry **e,
+                                uint32_t *n, uint32_t *chosen)
+{
+    static atomic_flag busy = ATOMIC_FLAG_INIT;
+    vkt_status st = VKT_OK;
+    while (atomic_flag_test_and_set(&busy)) vkt__sleep_ms(1);
+    bool serial = vkt__caps_serial_begin(desc->serial);
+    VKT_TRY(open_chosen(gpu, desc, e, n, chosen));
+    if (vkt__caps_widen(&(*e)[*chosen].info.caps)) {
+        /* Drivers are unloaded with the last instance. Whether they took the hint is read, not
+         * assumed. */
+        vkt__instance_destroy(gpu);
+        free(*e);
+        *e = NULL;
+        VKT_TRY(open_chosen(gpu, desc, e, n, chosen));
+    }
+fail:
+    vkt__caps_serial_end(serial);
+    atomic_flag_clear(&busy);
+    return st;
+}
+
 vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
 {
     vkt_status st = VKT_OK;
@@ -156,19 +192,7 @@ vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
     uint32_t n = 0, chosen = 0;
     *out = NULL;
     VKT_TRY(vkt__caps_prepare(desc->cap));
-    VKT_TRY(vkt__instance_create(gpu, desc->validate));
-    VKT_TRY(vkt__gpu_entries(gpu, &e, &n));
-    VKT_TRY(vkt__gpu_choose(e, n, desc->device, &chosen));
-    if (vkt__caps_widen(&e[chosen].info.caps)) {
-        /* Drivers are unloaded with the last instance. Whether they took the hint is read, not
-         * assumed. */
-        vkt__instance_destroy(gpu);
-        free(e);
-        e = NULL;
-        VKT_TRY(vkt__instance_create(gpu, desc->validate));
-        VKT_TRY(vkt__gpu_entries(gpu, &e, &n));
-        VKT_TRY(vkt__gpu_choose(e, n, desc->device, &chosen));
-    }
+    VKT_TRY(open_instance(gpu, desc, &e, &n, &chosen));
     gpu->phys = e[chosen].phys;
     gpu->caps = e[chosen].info.caps;
     VKT_TRY(vkt__caps_apply(desc->cap, &gpu->caps));

@@ -104,6 +104,10 @@ void vkt__choices_open(vkt_gpu *gpu, const char *dir);
 /* Asks the driver, through the environment, for wider vectors where they pay; true if an instance
  * created anew may have them. */
 bool vkt__caps_widen(const vkt_caps *caps);
+/* Around an instance and its list of devices: CPU drivers are told to do without threads of their
+ * own, where that is asked for and the user has not said otherwise. */
+bool vkt__caps_serial_begin(bool serial);
+void vkt__caps_serial_end(bool begun);
 void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *caps, char why_not[128]);
 /* Environment that must be set before drivers are loaded, from --cap and the processor. */
 vkt_status vkt__caps_prepare(const char *cap);

@@ -59,6 +59,7 @@ vkt_bench_row *vkt__bench_row(vkt_bench *b, vkt_bench_group group, const char *n
                            .error = NAN,
                            .items_per_s = NAN,
                            .host_us = NAN,
+                           .kernels_ms = NAN,
                            .of_matmul = NAN,
                            .memory_bytes = NAN };
     return r;
@@ -275,13 +276,14 @@ static void fill_info(vkt__bencher *b)
     i->date = vkt__arena_strdup(a, date);
     i->clock = b->wall ? "wall clock" : "GPU timestamps";
     i->settings = vkt__arena_printf(
-        a, "%s, warm-up %g s, measured %g s and at least %u runs%s%s%s%s%s",
+        a, "%s, warm-up %g s, measured %g s and at least %u runs%s%s%s%s%s%s%s",
         b->desc->once    ? "once"
         : b->desc->quick ? "quick"
                          : "full",
         b->warm_s, b->time_s, b->min_runs, c->math == VKT_MATH_FAST ? ", math fast" : "",
         b->desc->only ? ", only " : "", b->desc->only ? b->desc->only : "",
-        b->desc->op ? ", op " : "", b->desc->op ? b->desc->op : "");
+        b->desc->op ? ", op " : "", b->desc->op ? b->desc->op : "",
+        b->desc->step ? ", steps of " : "", b->desc->step ? b->desc->step : "");
 }
 
 /* ---- the order of things ---- */
@@ -365,7 +367,10 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     *out = NULL;
     bool want[VKT_COUNT(groups)], any = false;
     for (size_t i = 0; i < VKT_COUNT(groups); i++) {
-        want[i] = desc->only ? !strcmp(desc->only, groups[i]) : !desc->op || i == VKT_BENCH_OPS;
+        want[i] = desc->only   ? !strcmp(desc->only, groups[i])
+                  : desc->op   ? i == VKT_BENCH_OPS
+                  : desc->step ? i == VKT_BENCH_STEPS
+                               : true;
         any |= want[i];
     }
     if (!any)
@@ -378,7 +383,7 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     fill_info(&b);
     vkt__bench_plan_ceilings(&b, &list, want[VKT_BENCH_CEILINGS]);
     if (want[VKT_BENCH_OPS]) VKT_TRY(vkt__bench_plan_ops(&b, &list));
-    if (want[VKT_BENCH_STEPS]) vkt__bench_plan_steps(&b, &list);
+    if (want[VKT_BENCH_STEPS]) VKT_TRY(vkt__bench_plan_steps(&b, &list));
     for (size_t i = 0; i < list.n; i++) b.weight_all += list.item[i].weight;
     b.n_all = (uint32_t)list.n;
     b.began = vkt__now();

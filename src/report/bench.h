@@ -96,7 +96,7 @@ void vkt__bench_plan_ceilings(vkt__bencher *b, vkt__bench_items *list, bool all)
 /* Matrix units, or why they are left out: bench_matrix.c. */
 void vkt__bench_plan_matrix(vkt__bencher *b, vkt__bench_items *list);
 vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list);
-void vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list);
+vkt_status vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list);
 
 /* An empty result with arena, and one with everything. */
 vkt_bench *vkt__bench_create(void);

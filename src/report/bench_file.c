@@ -35,13 +35,11 @@ static const struct {
     {                                                                                              \
 #name, offsetof(vkt_bench_row, name), must                                                 \
     }
-    FIELD(value, true),        FIELD(min, true),
-    FIELD(max, true),          FIELD(q1, true),
-    FIELD(q3, true),           FIELD(gpu_value, false),
-    FIELD(gflops, false),      FIELD(gbps, false),
-    FIELD(percent, false),     FIELD(error, false),
-    FIELD(items_per_s, false), FIELD(host_us, false),
-    FIELD(of_matmul, false),   FIELD(memory_bytes, false),
+    FIELD(value, true),       FIELD(min, true),          FIELD(max, true),
+    FIELD(q1, true),          FIELD(q3, true),           FIELD(gpu_value, false),
+    FIELD(gflops, false),     FIELD(gbps, false),        FIELD(percent, false),
+    FIELD(error, false),      FIELD(items_per_s, false), FIELD(host_us, false),
+    FIELD(kernels_ms, false), FIELD(of_matmul, false),   FIELD(memory_bytes, false),
 #undef FIELD
 };
 

@@ -8,7 +8,7 @@
 #include "data/dataset.h"
 #include "report/bench.h"
 #include "report/commit.h"
-#include "train/session.h"
+#include "train/serial.h"
 
 typedef struct size3 {
     uint32_t batch, width, depth;
@@ -118,6 +118,7 @@ static vkt_status measure(vkt_gpu *gpu, const vkt_bench_desc *desc, size3 size,
     vkt_config *c = NULL;
     vkt_dataset *data = NULL;
     vkt__session *s = NULL;
+    vkt_gpu *serial = NULL;
     VKT_TRY(configure(size, &c));
     VKT_TRY(vkt__dataset_synthetic(size.batch, (uint32_t[]) { INPUTS }, 1, CLASSES, 5, &data));
     st = vkt__session_create(gpu, c, data, true, &s);
@@ -125,11 +126,13 @@ static vkt_status measure(vkt_gpu *gpu, const vkt_bench_desc *desc, size3 size,
     if (!*fits) st = VKT_OK;
     VKT_TRY(st);
     if (!s) goto fail;
+    if (desc->gpu) VKT_TRY(vkt__session_reopen(desc->gpu, &s, &serial));
     VKT_TRY(vkt_model_init(s->model, 1));
     fill_batch(s, size.batch);
     VKT_TRY(time_steps(s, desc, p));
 fail:
     vkt__session_destroy(&s);
+    vkt_gpu_destroy(&serial);
     vkt_dataset_destroy(&data);
     vkt_config_destroy(&c);
     return st;

@@ -7,6 +7,7 @@
 #include "base/os.h"
 #include "data/dataset.h"
 #include "report/bench.h"
+#include "train/serial.h"
 #include "train/steps.h"
 
 /* One step of each. model: layers as in a recipe. */
@@ -73,6 +74,7 @@ typedef struct runner {
     vkt__bencher *b;
     const vkt_config *c;
     vkt__session *s;
+    vkt_gpu *serial; /* a short step's own device, or NULL */
     vkt_loader *loader;
     vkt__steps steps;
     uint64_t step, n_read;
@@ -100,6 +102,7 @@ static vkt_status runner_start(runner *r, const vkt_dataset *data)
 {
     vkt_status st = VKT_OK;
     VKT_TRY(vkt__session_create(r->b->gpu, r->c, data, true, &r->s));
+    if (r->b->desc->gpu) VKT_TRY(vkt__session_reopen(r->b->desc->gpu, &r->s, &r->serial));
     VKT_TRY(vkt_model_init(r->s->model, r->c->seed));
     vkt_loader_desc desc = vkt__session_loader(r->s, data);
     VKT_TRY(vkt_loader_create(&desc, &r->loader));
@@ -110,9 +113,10 @@ fail:
 
 static void runner_finish(runner *r)
 {
-    vkt_gpu_wait(r->b->gpu);
+    if (r->s) vkt_gpu_wait(r->s->gpu);
     vkt_loader_destroy(&r->loader);
     vkt__session_destroy(&r->s);
+    vkt_gpu_destroy(&r->serial);
 }
 
 /* The seconds that a step must take: every node at the ceilings, as if nothing stayed on chip
@@ -129,6 +133,22 @@ static double roofline(const vkt__bencher *b, const vkt_graph *g, double working
         *bytes += c.bytes;
     }
     return s;
+}
+
+/* Milliseconds of the step's kernels timed one by one, the medians of a few runs added up; NAN
+ * where the device has no timestamps. Batch and weights are of no more use. */
+static vkt_status kernels_ms(const runner *r, double step_s, double *ms)
+{
+    vkt_node_time *t = NULL;
+    size_t n = 0;
+    *ms = NAN;
+    if (!(r->b->caps->timestamp_ns > 0)) return VKT_OK;
+    uint32_t runs = r->b->desc->once || step_s > 0.3 ? 1 : step_s > 0.02 ? 5 : 51;
+    vkt_status st = vkt_graph_time(r->s->train.graph, 0, runs, &t, &n);
+    if (st == VKT_OK) *ms = 0;
+    for (size_t i = 0; i < n; i++) *ms += t[i].ms;
+    free(t);
+    return st;
 }
 
 /* Windows of many steps: the ring is full at both ends. */
@@ -164,10 +184,10 @@ static vkt_status measure(runner *r, const struct workload *w)
                                                                : b->min_runs) ||
                                             (n < MAX_WINDOWS && vkt__now() < end);
          n++) {
-        double cpu = vkt__thread_cpu(), driver = vkt__gpu_driver_cpu(b->gpu), began = vkt__now();
+        double cpu = vkt__thread_cpu(), driver = vkt__gpu_driver_cpu(r->s->gpu), began = vkt__now();
         for (uint32_t i = 0; i < per; i++) VKT_TRY(run_step(r));
         window[n] = (vkt__now() - began) / per;
-        host += vkt__thread_cpu() - cpu - (vkt__gpu_driver_cpu(b->gpu) - driver);
+        host += vkt__thread_cpu() - cpu - (vkt__gpu_driver_cpu(r->s->gpu) - driver);
         steps += per;
     }
     VKT_TRY(vkt__steps_drain(&r->steps));
@@ -181,6 +201,7 @@ static vkt_status measure(runner *r, const struct workload *w)
     row->percent = 100 * ideal / t.median;
     row->host_us = 1e6 * host / steps;
     row->memory_bytes = (double)r->s->planned_bytes;
+    VKT_TRY(kernels_ms(r, one, &row->kernels_ms));
     vkt__bench_note(b->out, row, "loss %.3g to %.3g in %llu steps", r->first_loss, r->loss,
                     (unsigned long long)r->step);
     if (r->bad)
@@ -310,10 +331,18 @@ fail:
     return st;
 }
 
-void vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list)
+static bool is_named(const vkt__bencher *b, const char *name)
 {
+    return !b->desc->step || strstr(name, b->desc->step);
+}
+
+vkt_status vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list)
+{
+    static const char target[] = "digits recipe to 97% valid accuracy";
+    size_t before = list->n;
     for (uint32_t i = 0; i < VKT_COUNT(workloads); i++) {
         if (b->desc->once ? workloads[i].level > 0 : workloads[i].level == 0) continue;
+        if (!is_named(b, workloads[i].name)) continue;
         if (b->desc->quick && workloads[i].level > 1) {
             vkt__bench_left_out(b->out, "%s: not with --quick", workloads[i].name);
             continue;
@@ -323,6 +352,10 @@ void vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list)
                             (b->caps->klass == VKT_CLASS_CPU ? workloads[i].gflops / 5 : 0),
                         run_workload, i, 0);
     }
-    vkt__bench_plan(list, VKT_BENCH_TARGET, "digits recipe to 97% valid accuracy",
-                    b->desc->quick ? 2 : 3, run_target, 0, 0);
+    if (is_named(b, target))
+        vkt__bench_plan(list, VKT_BENCH_TARGET, target, b->desc->quick ? 2 : 3, run_target, 0, 0);
+    if (list->n == before && b->desc->step)
+        return vkt__fail(VKT_ARG, "bench", "no training step measured here has '%s' in its name",
+                         b->desc->step);
+    return VKT_OK;
 }

@@ -8,6 +8,7 @@
 #include "report/profiler.h"
 #include "report/trace.h"
 #include "train/metrics.h"
+#include "train/serial.h"
 
 enum { WARMUP_MS = 300, WARMUP_MOST = 2000, MAX_LOADERS = 64 };
 
@@ -477,6 +478,7 @@ static vkt_status prepare(profiler *t)
     vkt_status st = VKT_OK;
     const vkt_config *c = t->c;
     vkt_profile *p = t->p;
+    vkt_gpu *serial = NULL;
     vkt_gpu_desc gpu = vkt__config_gpu(c, &t->desc->gpu);
     if (t->desc->trace) VKT_TRY(check_trace(t->desc->trace));
     VKT_TRY(vkt_dataset_open(&c->data, &t->data));
@@ -489,6 +491,12 @@ static vkt_status prepare(profiler *t)
     }
     VKT_TRY(vkt_schedule_check(&c->schedule, c->source ? c->source : "schedule"));
     VKT_TRY(vkt_gpu_create(&gpu, &t->gpu));
+    VKT_TRY(vkt__session_create(t->gpu, c, t->data, true, &t->s));
+    VKT_TRY(vkt__session_reopen(&gpu, &t->s, &serial));
+    if (serial) {
+        vkt_gpu_destroy(&t->gpu);
+        t->gpu = serial;
+    }
     const vkt_caps *caps = vkt_gpu_caps(t->gpu);
     memcpy(p->device, caps->name, sizeof p->device);
     snprintf(p->driver, sizeof p->driver, "%s %s", caps->driver, caps->driver_info);
@@ -501,7 +509,6 @@ static vkt_status prepare(profiler *t)
     t->step_items = (double)c->batch * c->accumulate * vkt_dataset_get_info(t->data)->n_targets;
     vkt_log(VKT_LOG_INFO, "profile", "measuring what the device can do");
     VKT_TRY(vkt__profile_references(t->gpu, p));
-    VKT_TRY(vkt__session_create(t->gpu, c, t->data, true, &t->s));
     p->slots = t->s->train.n_slots;
     VKT_TRY(vkt__metrics_open(NULL, VKT__METRICS_NEW, &t->metrics));
 fail:

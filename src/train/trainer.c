@@ -7,6 +7,7 @@
 
 #include "base/os.h"
 #include "train/classes.h"
+#include "train/serial.h"
 #include "train/trainer.h"
 
 /* Lock-free, so that a signal handler may set it. Trainers may run in several threads. */
@@ -212,10 +213,16 @@ static void split_as_before(vkt__trainer *t)
 static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms)
 {
     vkt_status st = VKT_OK;
+    vkt_gpu *serial = NULL;
     vkt_gpu_desc gpu = vkt__config_gpu(t->c, &t->desc->gpu);
     VKT_TRY(vkt_gpu_create(&gpu, &t->gpu));
     if (submit_ms) vkt__gpu_set_submit_ms(t->gpu, submit_ms);
     VKT_TRY(vkt__session_fit(t->gpu, &t->fit, t->data, true, &t->s));
+    VKT_TRY(vkt__session_reopen(&gpu, &t->s, &serial));
+    if (serial) {
+        vkt_gpu_destroy(&t->gpu);
+        t->gpu = serial;
+    }
     vkt_graph_log_math(t->s->train.graph);
     if (t->c->accumulate > 1 && vkt_model_state(t->s->model, 0))
         vkt_log(VKT_LOG_INFO, "train",

@@ -1,0 +1,19 @@
+/* Short steps on CPU drivers. Mesa's hands every dispatch to threads of its own and waits for them:
+ * some 50 us on two cores, however little there is to do, and a step of a small model is ten such
+ * dispatches of less. Opened without those threads (vkt_gpu_desc.serial) it runs them on one core,
+ * one after the other, with the same bits. */
+#ifndef VKT_TRAIN_SERIAL_H
+#define VKT_TRAIN_SERIAL_H
+
+#include "train/session.h"
+
+/* Whether n_dispatches of work_us on one core end sooner on that core than shared among `cpus`,
+ * each handed over in hand_over_us. */
+bool vkt__serial_pays(double work_us, uint32_t n_dispatches, double hand_over_us, uint32_t cpus);
+/* Where that is so of the steps of *s: opens the device again, serial, with the job anew on it.
+ * desc: how the device was opened. *serial: that device, the caller's to destroy after *s, which no
+ * longer uses the first one; NULL: nothing has changed. Before anything has run; says so in one
+ * line. On failure *s is NULL. */
+vkt_status vkt__session_reopen(const vkt_gpu_desc *desc, vkt__session **s, vkt_gpu **serial);
+
+#endif
