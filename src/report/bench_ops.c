@@ -230,6 +230,13 @@ static vkt_status op_record(void *user, vkt__cmd *cmd, uint32_t rep)
     return rec.status;
 }
 
+/* The fastest that a node's multiply-adds can be: those of 16-bit factors on matrix units too. */
+static double arithmetic(const vkt__bencher *b, const vkt_node *n)
+{
+    double units = n->op->factors ? b->matrix[n->in[0]->dtype] : 0;
+    return VKT_MAX(b->fma, units);
+}
+
 /* Flops, bytes, and the time they must take by the ceilings. */
 static double roofline(const op_job *j, double working_set, double *flops, double *bytes)
 {
@@ -246,7 +253,8 @@ static double roofline(const op_job *j, double working_set, double *flops, doubl
         for (uint32_t i = 0; i < n->op->n_in; i++)
             written += n->in[i] && (n->op->mutates >> i & 1) ? (double)n->in[i]->bytes : 0;
         double bw = vkt__bench_bandwidth(j->b, working_set, c.bytes > 0 ? written / c.bytes : 0);
-        s += VKT_MAX(bw > 0 ? c.bytes / bw : 0, j->b->fma > 0 ? c.flops / j->b->fma : 0);
+        double rate = arithmetic(j->b, n);
+        s += VKT_MAX(bw > 0 ? c.bytes / bw : 0, rate > 0 ? c.flops / rate : 0);
         *flops += c.flops;
         *bytes += c.bytes;
     }
@@ -263,7 +271,8 @@ static void shape_name(const op_job *j, char *out, size_t n)
         snprintf(out, n, "%s, sample '%s'", j->op->name, name ? name : "");
         vkt_graph_destroy(&g);
     } else if (j->entry->family == VKT__BENCH_MATMUL) {
-        snprintf(out, n, "matmul %s M %u N %u K %u", layouts[s.layout], s.m, s.n, s.k);
+        snprintf(out, n, "matmul %s%s%s M %u N %u K %u", s.dtype ? vkt_dtype_name(s.dtype) : "",
+                 s.dtype ? " " : "", layouts[s.layout], s.m, s.n, s.k);
     } else if (j->entry->family == VKT__BENCH_CONV) {
         snprintf(out, n, "%s %ux%u/%u %ux%ux%ux%u to %u", j->op->name, s.taps, s.taps, s.stride,
                  s.m, s.n, s.n, s.k, s.out);
@@ -304,6 +313,24 @@ static bool left_out(op_job *j)
     return false;
 }
 
+/* More sets, enough to leave the caches, within an eighth of the memory; how much all hold. */
+static vkt_status more_sets(op_job *j, double *working_set)
+{
+    vkt_status st = VKT_OK;
+    const vkt__bencher *b = j->b;
+    double flops, bytes;
+    roofline(j, 0, &flops, &bytes);
+    uint64_t each = set_bytes(&j->sets[0]),
+             room = VKT_MIN(b->caps->budget_bytes / 8, (uint64_t)(b->desc->quick ? 96 : 384) << 20);
+    uint32_t want =
+        b->desc->once ? 1 : (uint32_t)VKT_MIN(VKT_MAX(room / each, 1), (uint64_t)MAX_SETS);
+    if (flops > 20 * bytes) want = VKT_MIN(want, 3); /* not a matter of caches */
+    for (; j->n_sets < want; j->n_sets++) VKT_TRY(set_create(j, &j->sets[j->n_sets]));
+    *working_set = (double)each * j->n_sets;
+fail:
+    return st;
+}
+
 static void job_finish(op_job *j)
 {
     for (uint32_t i = 0; i < MAX_SETS; i++) set_destroy(j, &j->sets[i]);
@@ -311,7 +338,8 @@ static void job_finish(op_job *j)
     free(j->table);
 }
 
-/* How fast the product is that a convolution computes: what its kernels are measured by. */
+/* How fast the product is that a convolution computes, from memory as that is: what its kernels are
+ * measured by. */
 static vkt_status note_product(const op_job *conv, vkt_bench_row *r)
 {
     vkt_status st = VKT_OK;
@@ -322,8 +350,10 @@ static vkt_status note_product(const op_job *conv, vkt_bench_row *r)
                  .n_sets = 1 };
     vkt__times t;
     char name[96];
+    double working_set;
     j.table = vkt__alloc(PATTERN * sizeof *j.table);
     VKT_TRY(set_create(&j, &j.sets[0]));
+    VKT_TRY(more_sets(&j, &working_set));
     VKT_TRY(vkt__bench_time(
         conv->b, &(vkt__bench_job) { .label = "bench op", .record = op_record, .user = &j }, &t));
     double rate = 2e-9 * j.s.m * j.s.n * j.s.k / t.median;
@@ -341,7 +371,7 @@ static vkt_status run_case(op_job *j)
     vkt__bencher *b = j->b;
     char name[96];
     vkt__times t;
-    double flops, bytes, spot = 5e8;
+    double flops, bytes, working_set, spot = 5e8;
     shape_name(j, name, sizeof name);
     j->table = vkt__alloc(PATTERN * sizeof *j->table);
     VKT_TRY(set_create(j, &j->sets[0]));
@@ -357,14 +387,8 @@ static vkt_status run_case(op_job *j)
         vkt__bench_refuse(b, r, true, "%s", j->why);
         goto fail;
     }
-    /* Enough sets to leave the caches, within an eighth of the memory. */
-    uint64_t each = set_bytes(&j->sets[0]),
-             room = VKT_MIN(b->caps->budget_bytes / 8, (uint64_t)(b->desc->quick ? 96 : 384) << 20);
-    uint32_t want =
-        b->desc->once ? 1 : (uint32_t)VKT_MIN(VKT_MAX(room / each, 1), (uint64_t)MAX_SETS);
-    if (flops > 20 * bytes) want = VKT_MIN(want, 3); /* not a matter of caches */
-    for (; j->n_sets < want; j->n_sets++) VKT_TRY(set_create(j, &j->sets[j->n_sets]));
-    double working_set = (double)each * j->n_sets, ideal = roofline(j, working_set, &flops, &bytes);
+    VKT_TRY(more_sets(j, &working_set));
+    double ideal = roofline(j, working_set, &flops, &bytes);
     VKT_TRY(vkt__bench_time(b,
                             &(vkt__bench_job) { .label = "bench op",
                                                 .record = op_record,
@@ -375,7 +399,8 @@ static vkt_status run_case(op_job *j)
     r->gflops = flops / t.median * 1e-9;
     r->gbps = bytes / t.median * 1e-9;
     r->percent = 100 * ideal / t.median;
-    if (j->op == &vkt__op_matmul) b->matmul = VKT_MAX(b->matmul, flops / t.median);
+    if (j->op == &vkt__op_matmul && j->s.dtype == VKT_F32)
+        b->matmul = VKT_MAX(b->matmul, flops / t.median);
     if (j->entry && j->entry->family == VKT__BENCH_CONV)
         VKT_TRY(note_product(j, r));
     else if (working_set < 64.0 * 1048576)

@@ -69,9 +69,11 @@ static void build_softmax(vkt_graph *g, vkt__bench_shape s)
 
 static void build_matmul(vkt_graph *g, vkt__bench_shape s)
 {
-    vkt_tensor *a = s.layout == VKT_TN ? vkt__sample2(g, s.k, s.m) : vkt__sample2(g, s.m, s.k);
-    vkt_tensor *b = s.layout == VKT_NT ? vkt__sample2(g, s.n, s.k) : vkt__sample2(g, s.k, s.n);
-    vkt_matmul(g, s.layout, a, b);
+    vkt_shape of_a = s.layout == VKT_TN ? vkt_shape2(s.k, s.m) : vkt_shape2(s.m, s.k),
+              of_b = s.layout == VKT_NT ? vkt_shape2(s.n, s.k) : vkt_shape2(s.k, s.n);
+    vkt_tensor *a = vkt__sample(g, of_a, s.dtype, VKT_HINT_NORMAL, 0),
+               *b = vkt__sample(g, of_b, s.dtype, VKT_HINT_NORMAL, 0);
+    vkt_matmul_as(g, s.layout, a, b, VKT_F32);
 }
 
 static void build_layernorm(vkt_graph *g, vkt__bench_shape s)
@@ -306,11 +308,21 @@ static const vkt__bench_sized products[] = {
     { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_NT }, 3 },
     { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_NN }, 3 },
     { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_TN }, 3 },
+    { { .m = 64, .n = 64, .k = 64, .layout = VKT_NT, .dtype = VKT_BF16 }, 0 },
+    { { .m = 64, .n = 64, .k = 64, .layout = VKT_NT, .dtype = VKT_F16 }, 0 },
+    { { .m = 512, .n = 512, .k = 512, .layout = VKT_NT, .dtype = VKT_BF16 }, 1 },
+    { { .m = 512, .n = 512, .k = 512, .layout = VKT_NT, .dtype = VKT_F16 }, 1 },
+    { { .m = 1024, .n = 1024, .k = 1024, .layout = VKT_NT, .dtype = VKT_BF16 }, 2 },
+    { { .m = 1024, .n = 1024, .k = 1024, .layout = VKT_NT, .dtype = VKT_F16 }, 2 },
+    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_NT, .dtype = VKT_BF16 }, 3 },
+    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_NN, .dtype = VKT_BF16 }, 3 },
+    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_TN, .dtype = VKT_BF16 }, 3 },
+    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_NT, .dtype = VKT_F16 }, 3 },
 };
 static const vkt__bench_sized images[] = { { { .m = 2, .n = 6, .k = 3 }, 0 },
                                            { { .m = 64, .n = 28, .k = 32 }, 1 },
                                            { { .m = 256, .n = 56, .k = 64 }, 3 } };
-/* The layers of the small CNN and of ResNet-20; on GPUs ResNet-50's too. */
+/* The layers of the small CNN and of ResNet-20, ResNet-18's first; on GPUs ResNet-50's too. */
 static const vkt__bench_sized convs[] = {
     { { .m = 2, .n = 6, .k = 3, .out = 4, .taps = 3, .stride = 1 }, 0 },
     { { .m = 64, .n = 28, .k = 1, .out = 32, .taps = 3, .stride = 1 }, 1 },
@@ -318,6 +330,9 @@ static const vkt__bench_sized convs[] = {
     { { .m = 8, .n = 32, .k = 16, .out = 16, .taps = 3, .stride = 1 }, 2 },
     { { .m = 16, .n = 32, .k = 16, .out = 32, .taps = 3, .stride = 2 }, 2 },
     { { .m = 16, .n = 14, .k = 64, .out = 128, .taps = 1, .stride = 1 }, 2 },
+    { { .m = 32, .n = 8, .k = 64, .out = 64, .taps = 3, .stride = 1 }, 2 },
+    { { .m = 16, .n = 32, .k = 16, .out = 32, .taps = 1, .stride = 2 }, 2 },
+    { { .m = 8, .n = 64, .k = 3, .out = 64, .taps = 7, .stride = 2 }, 2 },
     { { .m = 16, .n = 56, .k = 64, .out = 64, .taps = 3, .stride = 1 }, 3 },
     { { .m = 32, .n = 14, .k = 256, .out = 256, .taps = 3, .stride = 1 }, 3 },
 };
