@@ -298,7 +298,7 @@ static void only_fast_splits(void **state)
     char key[40];
     for (int math = VKT_MATH_STRICT; math <= VKT_MATH_FAST; math++) {
         bool fast = math == VKT_MATH_FAST;
-        vkt_gpu_desc desc = test_gpu_desc("cpu-kernels=0,exact-split=0,shared=16384");
+        vkt_gpu_desc desc = test_gpu_desc("cpu-kernels=0,exact-split=0");
         vkt_gpu *of;
         desc.math = math;
         REQUIRE_OK(vkt_gpu_create(&desc, &of));
@@ -327,7 +327,7 @@ static void fast_products_keep_22_bits(void **state)
     static float x[M * K], w[N * K], y[M * N];
     char key[40];
     vkt__product p = { VKT_NT, M, N, K, VKT_F32, VKT_F32, 0 };
-    vkt_gpu_desc desc = test_gpu_desc("cpu-kernels=0,exact-split=0,shared=16384");
+    vkt_gpu_desc desc = test_gpu_desc("cpu-kernels=0,exact-split=0");
     vkt_gpu *of;
     desc.math = VKT_MATH_FAST;
     REQUIRE_OK(vkt_gpu_create(&desc, &of));
@@ -400,7 +400,7 @@ int main(void)
     if (!open_gpu("coopmat=0")) return 1;
     failed += cmocka_run_group_tests_name("products, no matrix units", no_matrix_units, NULL, NULL);
     vkt_gpu_destroy(&gpu);
-    if (!open_gpu("cpu-kernels=0,exact-split=0,shared=16384")) return 1;
+    if (!open_gpu("cpu-kernels=0,exact-split=0")) return 1;
     failed += cmocka_run_group_tests_name("products, kernels of GPUs", as_gpu, NULL, NULL);
     vkt_gpu_destroy(&gpu);
     return failed;
