@@ -180,6 +180,7 @@ static void products_keep_the_bits_of_their_type(void **state)
     assert_true(a[2].dtype == VKT_F16 && a[2].bits >= 11 && a[2].bits < 14);
     assert_true(a[0].bits > a[2].bits);
     assert_true(a[3].dtype == VKT_F32 && a[3].math == VKT_MATH_FAST);
+    /* Two bf16 pieces instead of three would leave 16 bits. */
     if (a[3].kernel) assert_true(a[3].rms <= vkt__tol(VKT_F32, 1024) * 0x1p23 && a[3].bits > 20);
 }
 
