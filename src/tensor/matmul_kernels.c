@@ -85,8 +85,9 @@ static bool is_16bit(const vkt__product *p)
     return p->in != VKT_F32;
 }
 
-/* Of sums that a subgroup keeps in registers: 128 numbers a lane where 32 lanes hold 16 x 16. */
-enum { MOST_FRAGMENTS = 16 };
+/* Of sums that a subgroup keeps in registers: 128 numbers a lane where 32 lanes hold 16 x 16; half
+ * of that beside the pieces of split operands. */
+enum { MOST_FRAGMENTS = 16, MOST_FRAGMENTS_SPLIT = 8 };
 
 /* What a kernel on matrix units multiplies: 16-bit operands as they are; pieces of f32 ones, in
  * bf16, which has their range, else in fp16 where tests allow it. */
@@ -139,8 +140,9 @@ static bool fits_matrix(const mm_kernel *k, const vkt_caps *caps, const vkt__pro
              b = p->layout == VKT_NT ? k->columns * (k->steps + 8) : k->steps * (k->columns + 8);
     bool fixed = caps->subgroup_control || caps->subgroup_min == caps->subgroup_max,
          whole_words = !is_16bit(p) || (row_a(p) % 2 == 0 && row_b(p) % 2 == 0);
-    uint32_t fragments = k->thread_rows / f[0] * (k->thread_columns / f[1]);
-    return fixed && whole_words && fragments <= MOST_FRAGMENTS && k->thread_rows % f[0] == 0 &&
+    uint32_t fragments = k->thread_rows / f[0] * (k->thread_columns / f[1]),
+             most = is_16bit(p) ? MOST_FRAGMENTS : MOST_FRAGMENTS_SPLIT;
+    return fixed && whole_words && fragments <= most && k->thread_rows % f[0] == 0 &&
            k->thread_columns % f[1] == 0 && k->steps % f[2] == 0 &&
            threads_of(k) * caps->subgroup <= caps->workgroup &&
            2 * pieces * (a + b) + 4 * threads_of(k) * f[0] * f[1] <= caps->shared_bytes;
