@@ -231,9 +231,10 @@ vkt_status vkt__study_conclude(vkt_study *s, const char *what, const char *const
     if (st != VKT_OK || s->priv->desc->dry_run) return st;
     const char *numbers = vkt__study_text(
         s,
-        "%s %.4g (%.4g to %.4g) against %.4g (%.4g to %.4g), median and extremes of %u fresh seeds",
+        "%s %.4g (%.4g to %.4g) against %.4g (%.4g to %.4g), median and extremes of %u fresh "
+        "seed%s",
         s->metric, c.candidate, c.candidate_low, c.candidate_high, c.recipe, c.recipe_low,
-        c.recipe_high, s->priv->desc->repeats);
+        c.recipe_high, s->priv->desc->repeats, s->priv->desc->repeats == 1 ? "" : "s");
     if (c.holds) {
         vkt__study_advise(s, "%s: on validation it is at least as good as the recipe: %s", what,
                           numbers);
