@@ -135,9 +135,22 @@ static vkt_cost conv_cost(const vkt_node *n)
     return c;
 }
 
+/* Of samples, whose values have variance 1. An activation adds errors of its own: 64 terms' worth.
+ * Sigmoid and tanh are bounded where the sum is of size sqrt(depth): its error, relative to that,
+ * is sqrt(depth) times as large relative to them, and their slopes, at most 1, do not lessen it. */
 static double conv_terms(const vkt_node *n)
 {
-    return vkt__conv_geometry_of(n).depth + (n->attr.conv.act > VKT_ACT_RELU ? 64.0 : 0);
+    double depth = vkt__conv_geometry_of(n).depth;
+    switch (n->attr.conv.act) {
+    case VKT_ACT_NONE:
+    case VKT_ACT_RELU:
+        return depth;
+    case VKT_ACT_SIGMOID:
+    case VKT_ACT_TANH: /* 2 sqrt(terms) = (4 + 2 sqrt(depth)) sqrt(depth), for vkt__tol */
+        return depth * (2 + sqrt(depth)) * (2 + sqrt(depth)) + 64;
+    default:
+        return depth + 64;
+    }
 }
 
 /* ---- the filter of the gradient ---- */
