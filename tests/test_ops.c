@@ -3,33 +3,11 @@
 #include "testing.h"
 
 #include "base/os.h"
-#include "tensor/matmul.h"
+#include "bound_input.h"
+#include "on_device.h"
 #include "tensor/rewrite.h"
 
 static vkt_gpu *gpu;
-
-/* An input with memory of its own, until destroy(). */
-static vkt_buffer *buffers[8];
-static size_t n_buffers;
-static vkt_tensor *input(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, const void *data)
-{
-    vkt_tensor *t = vkt_input(g, shape, dtype, "input");
-    assert_true(n_buffers < VKT_COUNT(buffers));
-    REQUIRE_OK(vkt_buffer_create(
-        g->gpu, &(vkt_buffer_desc) { vkt__align(t->bytes, 4), VKT_MEM_DEVICE, "test" },
-        &buffers[n_buffers]));
-    vkt_buffer *buf = buffers[n_buffers++];
-    vkt_bind(t, VKT_ALL_SLOTS, buf, 0);
-    REQUIRE_OK(vkt_buffer_write(g->gpu, buf, 0, data, t->bytes));
-    return t;
-}
-
-static void destroy(vkt_graph **g)
-{
-    vkt_gpu *of = (*g)->gpu;
-    vkt_graph_destroy(g);
-    while (n_buffers) vkt_buffer_destroy(of, &buffers[--n_buffers]);
-}
 
 /* user: when the row before ended. */
 static void print_row(void *user, const vkt_check_result *r)
@@ -41,24 +19,31 @@ static void print_row(void *user, const vkt_check_result *r)
 }
 
 /* VKT_TEST_OPS: names of rows, commas between them, to check only these. */
-static vkt_status check_rows(uint32_t most)
+static vkt_status check_rows(uint32_t most, bool no_named)
 {
     double last = vkt__now();
-    return vkt__check_ops(gpu, &(vkt__check_desc) { most, getenv("VKT_TEST_OPS") }, print_row,
-                          &last);
+    return vkt__check_ops(gpu, &(vkt__check_desc) { most, getenv("VKT_TEST_OPS"), no_named },
+                          print_row, &last);
 }
 
 static void kernels_agree_with_their_twins(void **state)
 {
     (void)state;
-    REQUIRE_OK(check_rows(0));
+    REQUIRE_OK(check_rows(0, false));
+}
+
+/* The kernels of another class: products that name theirs have run already. */
+static void the_class_kernels_agree_with_their_twins(void **state)
+{
+    (void)state;
+    REQUIRE_OK(check_rows(0, true));
 }
 
 /* Cut dispatches concern how a kernel finds its place, which a few cases of each row show. */
 static void a_few_of_each_agree_in_parts(void **state)
 {
     (void)state;
-    REQUIRE_OK(check_rows(6));
+    REQUIRE_OK(check_rows(6, false));
 }
 
 /* Every 16-bit pattern up and down again: the same bits, but for NaN, which stays one. */
@@ -307,203 +292,6 @@ static void a_plan_of_several_chunks_runs(void **state)
     destroy(&g);
 }
 
-/* On GPUs, small outputs of deep products are summed in slices: within the tolerance of the whole,
- * the same bits each time. */
-static void deep_products_are_cut_into_slices(void **state)
-{
-    (void)state;
-    enum { M = 11, N = 24, K = 3001 };
-    static float data[K * N], got[3][M * N];
-    double rms = 0;
-    for (int i = 0; i < K * N; i++) data[i] = (float)vkt_rand_normal(4, VKT_RNG_TEST, (uint64_t)i);
-    for (int run = 0; run < 3; run++) {
-        vkt_graph *g = vkt_graph_create(gpu);
-        if (run == 2) vkt_graph_no_rewrite(g);
-        vkt_tensor *v = vkt_scale(g, input(g, vkt_shape2(M, N), VKT_F32, data), 0.5f);
-        vkt_tensor *c = vkt_matmul(g, VKT_TN, input(g, vkt_shape2(K, M), VKT_F32, data),
-                                   input(g, vkt_shape2(K, N), VKT_F32, data));
-        c = vkt__act_bwd(g, c, v, VKT_ACT_SILU);
-        vkt_keep(c, "c");
-        REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
-        char *text = vkt_graph_explain(g);
-        assert_int_equal(vkt__rewrite_count(g, &vkt__pass_split), run < 2);
-        assert_int_equal(strstr(text, "matmul_sum") != NULL, run < 2);
-        free(text);
-        REQUIRE_OK(vkt_graph_run(g));
-        REQUIRE_OK(vkt_tensor_read(c, 0, got[run], sizeof got[run]));
-        destroy(&g);
-    }
-    assert_memory_equal(got[0], got[1], sizeof got[0]);
-    for (int i = 0; i < M * N; i++) rms += (double)got[2][i] * (double)got[2][i] / (M * N);
-    for (int i = 0; i < M * N; i++)
-        REQUIRE_NEAR(got[0][i], got[2][i],
-                     vkt__tol(VKT_F32, K) * (sqrt(rms) + fabs((double)got[2][i])));
-}
-
-/* The product of `run` on a gpu with or without the choices kept in `dir`: its result, and the
- * kernel in the plan. */
-static void product_with_choices(const char *dir, bool no_tune, const char *kernel, float *got)
-{
-    enum { N = 40 };
-    static float data[N * N];
-    vkt_gpu *of;
-    for (int i = 0; i < N * N; i++) data[i] = (float)vkt_rand_normal(8, VKT_RNG_TEST, (uint64_t)i);
-    REQUIRE_OK(vkt_gpu_create(
-        &(vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"), .cache_dir = dir, .no_tune = no_tune },
-        &of));
-    vkt_graph *g = vkt_graph_create(of);
-    vkt_tensor *c = vkt_matmul(g, VKT_NN, input(g, vkt_shape2(N, N), VKT_F32, data),
-                               input(g, vkt_shape2(N, N), VKT_F32, data));
-    vkt_keep(c, "c");
-    REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
-    char *text = vkt_graph_explain(g);
-    if (!strstr(text, kernel)) print_error("'%s' is not in\n%s", kernel, text);
-    assert_non_null(strstr(text, kernel));
-    free(text);
-    REQUIRE_OK(vkt_graph_run(g));
-    REQUIRE_OK(vkt_tensor_read(c, 0, got, N * N * 4));
-    destroy(&g);
-    vkt_gpu_destroy(&of);
-}
-
-static void count_shapes(void *user, const vkt_tune_result *r)
-{
-    assert_true(r->table_ms > 0 && r->best_ms <= r->table_ms);
-    ++*(int *)user;
-}
-
-/* Choices are used by the next gpu, not with no_tune, not from files that are damaged or of other
- * kernels. */
-static void tuned_choices_are_kept_and_checked(void **state)
-{
-    (void)state;
-    static float first[1600], again[1600];
-    static const vkt_tune_shape shapes[] = { { VKT_NN, 40, 40, 40, VKT_F32, VKT_F32 },
-                                             { VKT_TN, 9, 7, 33, VKT_F32, VKT_F32 } };
-    const vkt__product square = { VKT_NN, 40, 40, 40, VKT_F32, VKT_F32 },
-                       flat = { VKT_TN, 9, 7, 33, VKT_F32, VKT_F32 };
-    char dir[64], key[40], from_table[64], *file;
-    const char *path;
-    int n_shapes = 0;
-    size_t n;
-    vkt_gpu *of;
-    snprintf(dir, sizeof dir, "tuned-%d", vkt__pid());
-    REQUIRE_OK(vkt__mkdirs(dir));
-    REQUIRE_OK(
-        vkt_gpu_create(&(vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"), .cache_dir = dir }, &of));
-    snprintf(from_table, sizeof from_table, "kernel %s",
-             vkt__matmul_kernel_name(vkt__matmul_table(vkt_gpu_caps(of), &square)));
-    REQUIRE_OK(vkt_tune(of, shapes, VKT_COUNT(shapes),
-                        &(vkt_tune_desc) { .fn = count_shapes, .user = &n_shapes }));
-    assert_int_equal(n_shapes, VKT_COUNT(shapes));
-    assert_non_null(vkt__choice_get(of, vkt__matmul_key(&flat, key)));
-    vkt__choice_set(of, vkt__matmul_key(&square, key), "naive");
-    REQUIRE_OK(vkt__choices_save(of, &path));
-    char saved[1200];
-    snprintf(saved, sizeof saved, "%s", path);
-    vkt_gpu_destroy(&of);
-    product_with_choices(dir, false, "kernel naive", first);
-    product_with_choices(dir, false, "kernel naive", again);
-    assert_memory_equal(first, again, sizeof first);
-    product_with_choices(dir, true, from_table, again);
-    REQUIRE_OK(vkt__file_read(saved, 1 << 20, &file, &n));
-    for (size_t at = 0; at < n; at += 7) { /* a bit anywhere, and the file cut there */
-        if (strcmp(from_table, "kernel naive") == 0) break;
-        file[at] ^= 1;
-        REQUIRE_OK(vkt__file_replace(saved, file, n));
-        file[at] ^= 1;
-        if (at % 5 == 0) product_with_choices(dir, false, from_table, again);
-        REQUIRE_OK(vkt__file_replace(saved, file, at));
-        if (at % 5 == 1) product_with_choices(dir, false, from_table, again);
-    }
-    free(file);
-    REQUIRE_OK(vkt__remove_tree(dir));
-}
-
-static void fill_with_small_numbers(vkt_tensor *t)
-{
-    uint16_t data[64 * 64];
-    for (uint64_t i = 0; i < t->count; i++) vkt__sample_encode(t, i, (double)(i * 7 % 5) - 2, data);
-    REQUIRE_OK(vkt_tensor_write(t, 0, data, t->bytes));
-}
-
-/* A product that asks for matrix units, of whole numbers: exact with them; where --cap takes them
- * away no kernel of theirs fits any more, and the naive one gives the same. */
-static void matrix_units_are_used_only_where_they_are(void **state)
-{
-    enum { N = 64 };
-    (void)state;
-    static float got[N * N];
-    static uint16_t zeros[N * N];
-    const vkt__product p = { VKT_NN, N, N, N, VKT_F16, VKT_F32, 0 };
-    const vkt_caps *caps = vkt_gpu_caps(gpu);
-    uint32_t kernel = 1;
-    while (strncmp(vkt__matmul_kernel_name(kernel), "matrix", 6) != 0) kernel++;
-    for (uint32_t k = kernel; vkt__matmul_kernel_name(k) && !caps->coopmat; k++)
-        assert_false(vkt__matmul_fits(k, caps, &p) || vkt__matmul_is_candidate(k, caps, &p, true));
-    vkt_graph *g = vkt_graph_create(gpu);
-    vkt_tensor *in[] = { input(g, vkt_shape2(N, N), VKT_F16, zeros),
-                         input(g, vkt_shape2(N, N), VKT_F16, zeros) };
-    vkt_tensor *c = vkt__op(g, &vkt__op_matmul, in, 2,
-                            (vkt_attr) { .matmul = { .layout = VKT_NN, .kernel = kernel } });
-    for (int i = 0; i < 2; i++) fill_with_small_numbers(in[i]);
-    vkt_keep(c, "c");
-    REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
-    char *text = vkt_graph_explain(g);
-    assert_non_null(
-        strstr(text, vkt__matmul_fits(kernel, caps, &p) ? "kernel matrix." : "kernel naive"));
-    free(text);
-    REQUIRE_OK(vkt_graph_run(g));
-    REQUIRE_OK(vkt_tensor_read(c, 0, got, sizeof got));
-    for (int i = 0; i < N * N; i++) {
-        int sum = 0;
-        for (int k = 0; k < N; k++)
-            sum += ((i / N * N + k) * 7 % 5 - 2) * ((k * N + i % N) * 7 % 5 - 2);
-        assert_true(got[i] == (float)sum);
-    }
-    destroy(&g);
-}
-
-/* Rounding errors are random and uniform: of sums vkt__tol; of two operands, each off by at most
- * 2^-8 in bf16 and 2^-11 in fp16, sqrt(2/3) of that together, which leaves 8.3 and 11.3 bits. */
-static void products_keep_the_bits_of_their_type(void **state)
-{
-    (void)state;
-    vkt_accuracy a[VKT_N_ACCURACIES];
-    REQUIRE_OK(vkt_measure_accuracy(gpu, a));
-    assert_true(a[0].dtype == VKT_F32 && a[0].rms <= vkt__tol(VKT_F32, 1024) * 0x1p23);
-    assert_true(a[0].worst >= a[0].rms && a[1].worst >= a[1].rms && a[2].worst >= a[2].rms);
-    assert_true(a[1].dtype == VKT_BF16 && a[1].bits >= 8 && a[1].bits < 11);
-    assert_true(a[2].dtype == VKT_F16 && a[2].bits >= 11 && a[2].bits < 14);
-    assert_true(a[0].bits > a[2].bits);
-}
-
-static void without_matrix_units_none_are_seen(void **state)
-{
-    assert_false(vkt_gpu_caps(gpu)->coopmat);
-    matrix_units_are_used_only_where_they_are(state);
-}
-
-/* Each power of two once, forward and backward; those of which a choice is known only on request.
- */
-static void products_of_a_graph_are_listed_once(void **state)
-{
-    (void)state;
-    vkt_graph *g = vkt_graph_create(gpu);
-    vkt_tensor *x = vkt__sample2(g, 16, 24), *w = vkt__sample2(g, 24, 24), *dw;
-    vkt_tensor *h = vkt_linear(g, x, w, NULL, VKT_ACT_NONE);
-    vkt_backward(g, vkt_sum(g, vkt_linear(g, h, w, NULL, VKT_ACT_NONE)), &w, 1, &dw);
-    vkt_tune_shape s[8];
-    assert_int_equal(vkt_graph_products(g, false, s, 8), 3); /* NT, NN, TN */
-    assert_int_equal(vkt_graph_products(g, false, s, 2), 2);
-    vkt__product p = { s[0].layout, 17, 31, 25, VKT_F32, VKT_F32 };
-    char key[40];
-    vkt__choice_set(gpu, vkt__matmul_key(&p, key), "naive");
-    assert_int_equal(vkt_graph_products(g, true, s, 8), 2);
-    vkt__choice_set(gpu, key, "");
-    vkt_graph_destroy(&g);
-}
-
 static void validation_is_silent(void **state)
 {
     (void)state;
@@ -512,13 +300,7 @@ static void validation_is_silent(void **state)
 
 static bool open_gpu(const char *more_cap)
 {
-    const char *cap = getenv("VKT_TEST_CAP");
-    char caps[256];
-    snprintf(caps, sizeof caps, "%s%s%s", cap ? cap : "", cap && *cap && *more_cap ? "," : "",
-             more_cap);
-    vkt_gpu_desc desc = { .cap = caps,
-                          .validate = getenv("VKT_TEST_VALIDATE") != NULL,
-                          .no_cache = true };
+    vkt_gpu_desc desc = test_gpu_desc(more_cap);
     return vkt_gpu_create(&desc, &gpu) == VKT_OK;
 }
 
@@ -531,10 +313,6 @@ int main(void)
         cmocka_unit_test(bad_logits_give_nan_in_their_row_only),
         cmocka_unit_test(rewrites_change_nothing),
         cmocka_unit_test(a_gradient_read_twice_is_not_fused),
-        cmocka_unit_test(tuned_choices_are_kept_and_checked),
-        cmocka_unit_test(products_of_a_graph_are_listed_once),
-        cmocka_unit_test(matrix_units_are_used_only_where_they_are),
-        cmocka_unit_test(products_keep_the_bits_of_their_type),
         cmocka_unit_test(validation_is_silent),
     }, some_rows[] = {
         cmocka_unit_test(kernels_agree_with_their_twins),
@@ -546,16 +324,12 @@ int main(void)
         cmocka_unit_test(a_few_of_each_agree_in_parts),
         cmocka_unit_test(rewrites_change_nothing),
         cmocka_unit_test(validation_is_silent),
-    }, no_matrix_units[] = {
-        cmocka_unit_test(without_matrix_units_none_are_seen),
-        cmocka_unit_test(validation_is_silent),
     }, as_gpu[] = {
-        cmocka_unit_test(kernels_agree_with_their_twins),
+        cmocka_unit_test(the_class_kernels_agree_with_their_twins),
         cmocka_unit_test(bad_logits_give_nan_in_their_row_only),
-        cmocka_unit_test(deep_products_are_cut_into_slices),
         cmocka_unit_test(validation_is_silent),
     };
-    if (!open_gpu("")) return 1;
+    if (!open_gpu("exact-split=0")) return 1;
     if (getenv("VKT_TEST_OPS"))
         return cmocka_run_group_tests_name("ops, some rows", some_rows, NULL, NULL);
     /* Of a lesser device a few cases of each row: all of them take minutes there. */
@@ -564,9 +338,6 @@ int main(void)
     vkt_gpu_destroy(&gpu);
     if (!open_gpu("alloc=1048576")) return 1;
     failed += cmocka_run_group_tests_name("ops, small allocations", small, NULL, NULL);
-    vkt_gpu_destroy(&gpu);
-    if (!open_gpu("coopmat=0")) return 1;
-    failed += cmocka_run_group_tests_name("ops, no matrix units", no_matrix_units, NULL, NULL);
     vkt_gpu_destroy(&gpu);
     if (!open_gpu("submit=0,groups=16")) return 1;
     failed += cmocka_run_group_tests_name("ops, each dispatch in three submissions", in_parts, NULL,

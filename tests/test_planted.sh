@@ -56,6 +56,31 @@ for i in range(24):
     open(f"pictures/{'ab'[i % 2]}/{i}.png", "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 600, 600, 8, 2, 0, 0, 0))
         + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b""))
 P
+# Bars at one of four angles, somewhere in noise, for a convolution. A stride of 4 leaves it 4x4 places of 16x16: it
+# learns at a low rate, and at a high one with much momentum its loss rises again.
+python3 - <<'P'
+import os, random, struct
+random.seed(3)
+os.makedirs("bars")
+def picture(k):
+    p = [[random.randrange(90) for _ in range(16)] for _ in range(16)]
+    x, y = random.randrange(4, 12), random.randrange(4, 12)
+    for t in range(-4, 5):
+        dx, dy = ((t, 0), (0, t), (t, t), (t, -t))[k]
+        if 0 <= x + dx < 16 and 0 <= y + dy < 16: p[y + dy][x + dx] = 255
+    return bytes(sum(p, []))
+for name, n in ("train", 1200), ("t10k", 200):
+    open(f"bars/{name}-images-idx3-ubyte", "wb").write(struct.pack(">IIII", 2051, n, 16, 16) + b"".join(picture(i % 4) for i in range(n)))
+    open(f"bars/{name}-labels-idx1-ubyte", "wb").write(struct.pack(">II", 2049, n) + bytes(i % 4 for i in range(n)))
+P
+cat >stride.yaml <<'Y'
+name: stride
+data: {source: idx, path: bars}
+model: [conv: {out: 16, stride: 4}, relu, flatten, linear]
+optim: {rule: momentum, lr: 0.03, momentum: 0.9}
+train: {steps: 200, batch: 32}
+eval: {every: 20}
+Y
 cat >table.yaml <<'Y'
 name: planted
 data: {source: csv, path: plain.csv, label: class}
@@ -67,7 +92,10 @@ Y
 
 finds healthy "" digits
 finds healthy-table "" table.yaml
+finds healthy-stride "" stride.yaml
 finds unstable instability digits optim.rule=momentum optim.lr=8 optim.momentum=0.99 train.nan_patience=1000000
+also="overfitting best-not-last"
+finds strided instability stride.yaml optim.lr=0.2 optim.momentum=0.99
 finds clipped clipped digits optim.clip=0.02
 finds unshuffled periodicity table.yaml data.path=sorted.csv data.sampling=in-order train.steps=1000 eval.every=7
 finds slow input-bound digits data.source=images data.path=pictures data.size=8x8 data.color=grey data.keep=0 \

@@ -45,6 +45,7 @@ train --run healthy
 report healthy
 page healthy/report.html
 grep -q 'Nothing to worry about' healthy/report.html || fail "findings on a healthy run: $(grep -o 'class="note"><b>[^<]*' healthy/report.html)"
+grep -q 'Confusion matrix of the valid set' healthy/report.html || fail "no confusion matrix"
 [ "$(grep -c '<svg' healthy/report.html)" = 6 ] || fail "plots of a run"
 for name in loss metric lr gradient-norm gradient-histogram throughput; do
     python3 -c 'import struct,sys; d=open(sys.argv[1],"rb").read(); assert d[:8]==b"\x89PNG\r\n\x1a\n" and struct.unpack(">II",d[16:24])==(1280,640)' \
@@ -84,6 +85,8 @@ refused 2 'RUN|STUDY' report
 "$program" study lr digits --steps 60 --points 3 --seeds 1 --study study --quiet >log 2>&1 || fail "the study"
 report study
 page study/report.html
+for name in final-loss axis-optim.lr trials; do [ -s study/report-$name.png ] || fail "no picture $name of the study"; done
+grep -q 'Final training loss by rate' study/report.html && grep -q 'loss around lr' study/report.html || fail "the plots of a study of rates"
 grep -q 'Recommendation' study/report.html || grep -q 'lr\*' study/report.html || fail "the study's answer"
 for ((i = 0; i < 100; i++)); do cp -r healthy "many-$i"; done
 report many-* -o many.html --no-png

@@ -126,6 +126,10 @@ grep -q 'loss falls fastest  *0\.' out && grep -q 'sweep real runs around it' ou
 refused 2 'with other options' study lr digits --steps 100 --seeds 1 --study ramp --resume
 "$program" report ramp >out 2>log && [ -s ramp/report-ramp.png ] || fail "the ramp's picture"
 
+# ---- batch sizes: where throughput does not double the profiler says why
+"$program" study batch-size digits --from 512 --to 1024 --study sizes --quiet >out 2>log || fail "batch sizes"
+grep -q 'what limits batch\|doubles with the batch up to 1024' out || { cp out log; fail "no bottleneck is named"; }
+
 # ---- the trials are runs like any other
 "$program" runs straight >out 2>log || fail "runs of a study"
 [ "$(grep -c 'straight/trial-' out)" = 6 ] || fail "runs lists $(grep -c trial- out) trials"

@@ -20,6 +20,8 @@ static const cli_flag flags[] = {
       "small shapes, short times: under a minute on two CPU cores" },
     { "--only", CLI_CHOICE, AT(only), "all|ceilings|ops|steps", "all",
       "one part (ops and steps measure the ceilings they are compared with)" },
+    { "--math", CLI_CHOICE, AT(common.gpu.math), "strict|fast", "strict",
+      "fast: fp32 products may run on matrix units, split into pieces that keep 22 bits" },
     { "--op", CLI_TEXT, AT(op), "NAME", NULL, "one op, e.g. matmul" },
     { "--json", CLI_TEXT, AT(json), "FILE", NULL,
       "save the results: what compare and --baseline read" },

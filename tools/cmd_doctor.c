@@ -9,6 +9,8 @@ typedef struct doctor_options {
 } doctor_options;
 
 static const cli_flag flags[] = {
+    { "--math", CLI_CHOICE, offsetof(doctor_options, common.gpu.math), "strict|fast", "strict",
+      "fast: fp32 products may run on matrix units, split into pieces that keep 22 bits" },
     { "--all", CLI_BOOL, offsetof(doctor_options, all), NULL, NULL, "every usable device in turn" },
     { 0 },
 };
@@ -42,9 +44,17 @@ static vkt_status print_accuracy(vkt_gpu *gpu)
     printf("  products of 1024 terms, from fp32 operands to an fp32 result, against double:\n"
            "    %-9s %-16s %14s %14s %11s\n",
            "operands", "kernel", "worst, ulp", "rms, ulp", "bits kept");
-    for (size_t i = 0; i < CLI_COUNT(a); i++)
-        printf("    %-9s %-16s %14.1f %14.2f %11.1f\n", vkt_dtype_name(a[i].dtype), a[i].kernel,
-               a[i].worst, a[i].rms, a[i].bits);
+    for (size_t i = 0; i < CLI_COUNT(a); i++) {
+        const char *name = a[i].math == VKT_MATH_FAST ? "f32, fast" : vkt_dtype_name(a[i].dtype);
+        if (a[i].kernel)
+            printf("    %-9s %-16s %14.1f %14.2f %11.1f\n", name, a[i].kernel, a[i].worst, a[i].rms,
+                   a[i].bits);
+        else
+            printf(
+                "    %-9s no bf16 matrix units, or no shaders for them in this build: math: fast "
+                "changes nothing\n",
+                name);
+    }
     printf("    ulp: 2^-23 of the result's root mean square\n");
     return VKT_OK;
 }

@@ -220,8 +220,10 @@ static int write_file(const init_options *o, init_data *d, const char *name)
     int rc = check_recipe(path);
     if (rc) return rc;
     if (d->info.context)
-        printf("%s: %s, %s training tokens, a vocabulary of %u", path, d->source,
-               cli_count(d->info.n_tokens[VKT_TRAIN]), d->info.n_outputs);
+        printf("%s: %s, %s tokens, a vocabulary of %u", path, d->source,
+               cli_count(d->info.n_tokens[VKT_TRAIN] + d->info.n_tokens[VKT_VALID] +
+                         d->info.n_tokens[VKT_TEST]),
+               d->info.n_outputs);
     else
         printf("%s: %s, %s training examples, %s", path, d->source, cli_count(d->info.n[VKT_TRAIN]),
                d->task == VKT_CLASSIFY ? cli_text("%u classes", d->info.n_outputs)

@@ -78,6 +78,12 @@ static vkt_status tune_shapes(const cli_options *o, const vkt_tune_desc *tune)
     return st;
 }
 
+static const cli_flag flags[] = {
+    { "--math", CLI_CHOICE, offsetof(cli_options, gpu.math), "strict|fast", "strict",
+      "fast: fp32 products may run on matrix units, split into pieces that keep 22 bits" },
+    { 0 },
+};
+
 static int run(void *options)
 {
     cli_options *o = options;
@@ -102,6 +108,7 @@ const cli_command cmd_tune = {
                "tuning between a run and its "
                "resumption changes its last digits. --no-cache keeps nothing.",
     .common = CLI_GPU,
+    .flags = flags,
     .max_args = 64,
     .options_bytes = sizeof(cli_options),
     .run = run,

@@ -1,6 +1,7 @@
 /* The starter recipes that vktrain init writes: of tables and pictures, and of text. Plain on
  * purpose; the comments say what to tune next. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd_init.h"
@@ -118,27 +119,34 @@ static const text_model text_models[] = {
     { UINT64_MAX, 6, 8, 384, 256 },
 };
 
+/* Windows kept for validation, and as many for the test: enough to judge by, so that a long text
+ * does not make each run end with minutes of evaluating a fifth of it. */
+enum { HELD_WINDOWS = 500 };
+
 static void write_text(FILE *f, const init_data *d, const char *name)
 {
     const text_model *m = text_models;
     uint64_t tokens = d->info.n_tokens[VKT_TRAIN];
+    double all = (double)(tokens + d->info.n_tokens[VKT_VALID] + d->info.n_tokens[VKT_TEST]);
     while (tokens > m->tokens) m++;
-    double batch = 16, windows = (double)tokens / m->context,
-           valid = (double)d->info.n_tokens[VKT_VALID] / m->context;
+    char text[32];
+    snprintf(text, sizeof text, "%.2g", fmin(0.1, HELD_WINDOWS * m->context / all));
+    double held = atof(text), batch = 16, windows = all * (1 - held) * (1 - held) / m->context;
     uint64_t steps = clamp(10 * windows / batch, 300, 3000);
     write_head(f, d, name);
-    fprintf(f,
-            "  tokenizer: %-12s # %u tokens; fewer, longer ones: vktrain tokenize --train N\n"
-            "  context: %u             # tokens that the model sees at a time\n"
-            "  # %llu training, %llu validation tokens\n"
-            "  valid_fraction: 0.1     # kept from training: chooses the checkpoint, judges what "
-            "you tune\n",
-            d->tokenizer, d->info.n_outputs, m->context, (unsigned long long)tokens,
-            (unsigned long long)d->info.n_tokens[VKT_VALID]);
-    fprintf(f,
-            "model:\n  - transformer:\n      layers: %u\n      heads: %u\n      width: %-17u"
-            "# small beside the text; grow it when training and validation loss stay together\n",
-            m->layers, m->heads, m->width);
+    fprintf(
+        f,
+        "  tokenizer: %-12s # %u tokens; fewer, longer ones: vktrain tokenize --train N\n"
+        "  context: %u             # tokens that the model sees at a time\n"
+        "  # about %.0f training tokens; %.0f windows are kept to validate with, and as many to "
+        "test\n"
+        "  valid_fraction: %-7s # kept from training: chooses the checkpoint, judges what "
+        "you tune\n"
+        "  test_fraction: %-8s # seen once, at the end of a run\n"
+        "model:\n  - transformer:\n      layers: %u\n      heads: %u\n      width: %-17u"
+        "# small beside the text; grow it when training and validation loss stay together\n",
+        d->tokenizer, d->info.n_outputs, m->context, windows * m->context, held * all / m->context,
+        text, text, m->layers, m->heads, m->width);
     fprintf(f,
             "optim:\n  rule: adam\n  lr: 0.001               # the first thing to tune: vktrain "
             "study lr\n"
@@ -155,9 +163,6 @@ static void write_text(FILE *f, const init_data *d, const char *name)
             "eval:\n  every: %llu              # steps\n",
             (unsigned long long)steps, (double)steps * batch / fmax(windows, 1), batch,
             (unsigned long long)steps / 10);
-    if (valid > 500)
-        fprintf(f, "  sample: 500             # of %.0f validation windows, so that it is quick\n",
-                valid);
 }
 
 void init_write_recipe(FILE *f, const init_data *d, const char *name)

@@ -29,6 +29,11 @@ typedef enum vkt_gpu_class {
     VKT_CLASS_APPLE
 } vkt_gpu_class;
 
+/* What may happen to products of fp32 operands. STRICT: operands are never rounded. FAST: they may
+ * run on matrix units as split products, which keep at least 22 bits of each (matmul_split.comp),
+ * where tuning finds that faster. */
+typedef enum vkt_math { VKT_MATH_STRICT, VKT_MATH_FAST } vkt_math;
+
 /* What the device can do, after `--cap` switches have taken things away. Decided once at creation;
  * every choice of a kernel reads this struct and nothing else. */
 typedef struct vkt_caps {
@@ -55,6 +60,8 @@ typedef struct vkt_caps {
     uint32_t coopmat_f16[3],
         coopmat_bf16[3]; /* M, N, K of the matrix units' fragments, f32 sums; 0: none */
     bool memory_model;   /* Vulkan's, which matrix units need */
+    vkt_math math;       /* as asked for */
+    bool exact_split;    /* math: fast may split fp32 into bf16 pieces only, which have its range */
     double timestamp_ns; /* nanoseconds per tick; 0: no timestamps */
     uint32_t submit_ms;  /* how long one submission should last: watchdogs fire after 2 s, desktops
                             stutter sooner */
@@ -86,6 +93,7 @@ typedef struct vkt_gpu_desc {
     bool no_cache; /* neither read nor write the cache folder: pipelines, tuned choices */
     bool no_tune;  /* kernels by the built-in table, whatever `vktrain tune` found: see vkt_tune */
     int deterministic;     /* vkt_deterministic */
+    int math;              /* vkt_math */
     const char *cache_dir; /* NULL: the user's cache folder */
 } vkt_gpu_desc;
 

@@ -378,6 +378,10 @@ vkt_status vkt_tune_convs(vkt_gpu *gpu, const vkt_conv_shape *shapes, size_t n,
 /* As vkt_graph_products, of convolutions. */
 size_t vkt_graph_convs(const vkt_graph *g, bool unknown_only, vkt_conv_shape *out, size_t most);
 
+/* Under math: fast, a log line: how many of g's fp32 products run on matrix units as split
+ * products, or why none can. Nothing under strict. */
+void vkt_graph_log_math(const vkt_graph *g);
+
 /* ---- self-test ---- */
 
 typedef struct vkt_check_result {
@@ -393,15 +397,17 @@ vkt_status vkt_check_ops(vkt_gpu *gpu, void (*fn)(void *user, const vkt_check_re
 
 /* What a product loses here, from fp32 operands to the fp32 result. */
 typedef struct vkt_accuracy {
-    vkt_dtype dtype;    /* that the operands are rounded to first */
-    const char *kernel; /* that this device uses */
+    vkt_dtype dtype; /* that the operands are rounded to first */
+    vkt_math math;
+    const char *kernel; /* that this device uses; NULL: it has none, all else is 0 */
     double worst,
         rms;     /* error in units of the last place (2^-23) of the result's root mean square */
     double bits; /* kept of the result: -log2 (rms of the error / rms of the result) */
 } vkt_accuracy;
-enum { VKT_N_ACCURACIES = 3 };
+enum { VKT_N_ACCURACIES = 4 };
 /* Measures C [64, 64] = A B^T of normally distributed numbers over 1024 terms, with fp32, bf16 and
- * fp16 operands, against sums in double of the fp32 operands. */
+ * fp16 operands and with fp32 ones under math: fast, against sums in double of the fp32 operands.
+ */
 vkt_status vkt_measure_accuracy(vkt_gpu *gpu, vkt_accuracy out[VKT_N_ACCURACIES]);
 
 #ifdef __cplusplus

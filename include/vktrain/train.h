@@ -23,6 +23,7 @@ typedef struct vkt_config {
     const char *name, *note;
     uint64_t seed;
     const char *device;  /* NULL: VKT_DEVICE or the best */
+    vkt_math math;       /* of fp32 products */
     vkt_dtype precision; /* of activations: f32, f16 or bf16 */
     vkt_data_desc data;
     uint32_t data_workers, data_prefetch; /* loader threads; ring slots */

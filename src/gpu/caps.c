@@ -166,6 +166,7 @@ void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
     c->memory_model = f12.vulkanMemoryModel && f12.vulkanMemoryModelDeviceScope;
     c->coopmat = c->memory_model && has_extension(phys, "VK_KHR_cooperative_matrix");
     if (c->coopmat || c->bf16) vkt__coopmat_query(phys, c);
+    c->exact_split = true;
     uint32_t bits;
     c->compute_queue_family = compute_family(phys, &bits);
     c->timestamp_ns = bits ? l->timestampPeriod : 0;
@@ -207,6 +208,8 @@ static const cap_row rows[] = {
     { "bf16", CAP_FLAG, CAP(bf16), 0, "bfloat16 in shaders" },
     { "int64", CAP_FLAG, CAP(int64), 0, "64-bit integers in shaders" },
     { "coopmat", CAP_FLAG, CAP(coopmat), 0, "matrix units" },
+    { "exact-split", CAP_FLAG, CAP(exact_split), 0,
+      "math: fast in bf16 only, which has fp32's range (0: in fp16 too, for tests)" },
     { "subgroup-arith", CAP_FLAG, CAP(subgroup_arith), 0,
       "subgroup add and max; else shared memory" },
     { "subgroup-control", CAP_FLAG, CAP(subgroup_control), 0, "asking for a subgroup size" },

@@ -8,7 +8,7 @@
 #include "gpu/gpu_vk.h"
 
 /* Everything that a choice may depend on, in the file's first lines. The file's name has the device
- * and its capabilities, so that --cap switches don't get in each other's way. */
+ * and its capabilities, so that --cap switches and math: fast don't get in each other's way. */
 static void heading(const vkt_gpu *gpu, vkt__str *s)
 {
     const vkt_caps *c = &gpu->caps;
@@ -23,8 +23,9 @@ static void heading(const vkt_gpu *gpu, vkt__str *s)
 
 static uint64_t caps_hash(const vkt_caps *c)
 {
-    const uint32_t caps[] = { (uint32_t)c->klass, c->subgroup,       c->workgroup, c->shared_bytes,
-                              c->int64,           c->subgroup_arith, c->coopmat };
+    const uint32_t caps[] = { (uint32_t)c->klass, c->subgroup, c->workgroup,
+                              c->shared_bytes,    c->int64,    c->subgroup_arith,
+                              c->coopmat,         c->math,     c->exact_split };
     return vkt__hash(caps, sizeof caps, vkt__hash(c->uuid, 16, vkt__hash(c->driver_uuid, 16, 0)));
 }
 

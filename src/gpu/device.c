@@ -172,6 +172,7 @@ vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
     gpu->phys = e[chosen].phys;
     gpu->caps = e[chosen].info.caps;
     VKT_TRY(vkt__caps_apply(desc->cap, &gpu->caps));
+    gpu->caps.math = (vkt_math)desc->math;
     vkt__gpu_log_choice(e, n, chosen, desc->device);
     VKT_TRY(device_create(gpu));
     gpu->use_cache = !desc->no_cache;

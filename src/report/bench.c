@@ -274,14 +274,14 @@ static void fill_info(vkt__bencher *b)
     i->power = vkt__arena_strdup(a, power);
     i->date = vkt__arena_strdup(a, date);
     i->clock = b->wall ? "wall clock" : "GPU timestamps";
-    i->settings =
-        vkt__arena_printf(a, "%s, warm-up %g s, measured %g s and at least %u runs%s%s%s%s",
-                          b->desc->once    ? "once"
-                          : b->desc->quick ? "quick"
-                                           : "full",
-                          b->warm_s, b->time_s, b->min_runs, b->desc->only ? ", only " : "",
-                          b->desc->only ? b->desc->only : "", b->desc->op ? ", op " : "",
-                          b->desc->op ? b->desc->op : "");
+    i->settings = vkt__arena_printf(
+        a, "%s, warm-up %g s, measured %g s and at least %u runs%s%s%s%s%s",
+        b->desc->once    ? "once"
+        : b->desc->quick ? "quick"
+                         : "full",
+        b->warm_s, b->time_s, b->min_runs, c->math == VKT_MATH_FAST ? ", math fast" : "",
+        b->desc->only ? ", only " : "", b->desc->only ? b->desc->only : "",
+        b->desc->op ? ", op " : "", b->desc->op ? b->desc->op : "");
 }
 
 /* ---- the order of things ---- */

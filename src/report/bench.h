@@ -37,7 +37,8 @@ typedef struct vkt__bencher {
     } copy[VKT__BW_SIZES];
     uint32_t n_copy;
     double read, write, triad, fma;
-    double matmul; /* flops/s of the fastest product so far; 0: none yet */
+    double matrix[VKT_U32]; /* of matrix units, by the type of the operands */
+    double matmul;          /* flops/s of the fastest product so far; 0: none yet */
     /* progress */
     double began, weight_done, weight_all;
     uint32_t n_done, n_all;

@@ -505,6 +505,7 @@ void vkt__bench_plan_ceilings(vkt__bencher *b, vkt__bench_items *list, bool all)
                     VKT_BENCH_WRITE, false);
     vkt__bench_plan(list, VKT_BENCH_CEILINGS, fma_forms[0].name, each + 0.3, run_fma, 0, 2);
     vkt__bench_plan(list, VKT_BENCH_CEILINGS, fma_forms[2].name, each + 0.3, run_fma, 2, 4);
+    vkt__bench_plan_matrix(b, list);
     if (!all) return;
     if (b->caps->fp16)
         vkt__bench_plan(list, VKT_BENCH_CEILINGS, fma_forms[4].name, each + 0.2, run_fma, 4, 5);
@@ -512,7 +513,6 @@ void vkt__bench_plan_ceilings(vkt__bencher *b, vkt__bench_items *list, bool all)
         vkt__bench_left_out(b->out, "fp16 multiply-add: not on this device");
     vkt__bench_left_out(b->out,
                         "bf16 multiply-add: Vulkan's bfloat16 has none outside matrix units");
-    vkt__bench_plan_matrix(b, list);
     vkt__bench_plan(list, VKT_BENCH_CEILINGS, "dispatch, barrier, submission", 3 * each,
                     run_overheads, 0, 0);
 }

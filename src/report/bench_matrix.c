@@ -8,10 +8,11 @@
 enum { MOST_SUBGROUPS = 8, UNROLL = 16, SUMS = 4, EIGHT = 8 };
 
 static const struct {
-    const char *name, *shader, *type;
+    const char *name, *shader;
+    vkt_dtype type;
 } forms[] = {
-    { "matrix units, fp16", "bench_matrix.float16", "fp16" },
-    { "matrix units, bf16", "bench_matrix.bfloat16", "bf16" },
+    { "matrix units, fp16", "bench_matrix.float16", VKT_F16 },
+    { "matrix units, bf16", "bench_matrix.bfloat16", VKT_BF16 },
 };
 
 static const uint32_t *fragment_of(const vkt_caps *caps, uint32_t form)
@@ -110,7 +111,10 @@ static vkt_status run_matrix(vkt__bencher *b, const vkt__bench_item *item)
     r->gflops = r->value;
     r->error = 0;
     vkt__bench_note(b->out, r, "%ux%ux%u fragments, %u subgroups", f[0], f[1], f[2], j.subgroups);
-    if (why[0]) vkt__bench_refuse(b, r, true, "%s", why);
+    if (why[0])
+        vkt__bench_refuse(b, r, true, "%s", why);
+    else
+        b->matrix[forms[item->arg].type] = VKT_MAX(flops / t.min, best_rate);
 fail:
     vkt_buffer_destroy(b->gpu, &j.z);
     return st;

@@ -230,6 +230,13 @@ static vkt_status op_record(void *user, vkt__cmd *cmd, uint32_t rep)
     return rec.status;
 }
 
+/* The fastest that a node's multiply-adds can be: those of 16-bit factors on matrix units too. */
+static double arithmetic(const vkt__bencher *b, const vkt_node *n)
+{
+    double units = n->op->factors ? b->matrix[n->in[0]->dtype] : 0;
+    return VKT_MAX(b->fma, units);
+}
+
 /* Flops, bytes, and the time they must take by the ceilings. */
 static double roofline(const op_job *j, double working_set, double *flops, double *bytes)
 {
@@ -246,7 +253,8 @@ static double roofline(const op_job *j, double working_set, double *flops, doubl
         for (uint32_t i = 0; i < n->op->n_in; i++)
             written += n->in[i] && (n->op->mutates >> i & 1) ? (double)n->in[i]->bytes : 0;
         double bw = vkt__bench_bandwidth(j->b, working_set, c.bytes > 0 ? written / c.bytes : 0);
-        s += VKT_MAX(bw > 0 ? c.bytes / bw : 0, j->b->fma > 0 ? c.flops / j->b->fma : 0);
+        double rate = arithmetic(j->b, n);
+        s += VKT_MAX(bw > 0 ? c.bytes / bw : 0, rate > 0 ? c.flops / rate : 0);
         *flops += c.flops;
         *bytes += c.bytes;
     }
@@ -263,7 +271,8 @@ static void shape_name(const op_job *j, char *out, size_t n)
         snprintf(out, n, "%s, sample '%s'", j->op->name, name ? name : "");
         vkt_graph_destroy(&g);
     } else if (j->entry->family == VKT__BENCH_MATMUL) {
-        snprintf(out, n, "matmul %s M %u N %u K %u", layouts[s.layout], s.m, s.n, s.k);
+        snprintf(out, n, "matmul %s%s%s M %u N %u K %u", s.dtype ? vkt_dtype_name(s.dtype) : "",
+                 s.dtype ? " " : "", layouts[s.layout], s.m, s.n, s.k);
     } else if (j->entry->family == VKT__BENCH_CONV) {
         snprintf(out, n, "%s %ux%u/%u %ux%ux%ux%u to %u", j->op->name, s.taps, s.taps, s.stride,
                  s.m, s.n, s.n, s.k, s.out);
@@ -390,7 +399,8 @@ static vkt_status run_case(op_job *j)
     r->gflops = flops / t.median * 1e-9;
     r->gbps = bytes / t.median * 1e-9;
     r->percent = 100 * ideal / t.median;
-    if (j->op == &vkt__op_matmul) b->matmul = VKT_MAX(b->matmul, flops / t.median);
+    if (j->op == &vkt__op_matmul && j->s.dtype == VKT_F32)
+        b->matmul = VKT_MAX(b->matmul, flops / t.median);
     if (j->entry && j->entry->family == VKT__BENCH_CONV)
         VKT_TRY(note_product(j, r));
     else if (working_set < 64.0 * 1048576)

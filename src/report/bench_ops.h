@@ -6,11 +6,13 @@
 #include "tensor/ops.h"
 
 /* m, n: rows and columns, of matmul M and N. Pictures are [m, n, n, k]; a convolution goes to
- * `out` channels by taps x taps, padded to keep the size. */
+ * `out` channels by taps x taps, padded to keep the size. dtype: of a matmul's operands, whose
+ * result is f32. */
 typedef struct vkt__bench_shape {
     uint32_t m, n, k;
     vkt_layout layout;
     uint32_t out, taps, stride;
+    vkt_dtype dtype;
 } vkt__bench_shape;
 
 typedef enum vkt__bench_family {

@@ -69,9 +69,11 @@ static void build_softmax(vkt_graph *g, vkt__bench_shape s)
 
 static void build_matmul(vkt_graph *g, vkt__bench_shape s)
 {
-    vkt_tensor *a = s.layout == VKT_TN ? vkt__sample2(g, s.k, s.m) : vkt__sample2(g, s.m, s.k);
-    vkt_tensor *b = s.layout == VKT_NT ? vkt__sample2(g, s.n, s.k) : vkt__sample2(g, s.k, s.n);
-    vkt_matmul(g, s.layout, a, b);
+    vkt_shape of_a = s.layout == VKT_TN ? vkt_shape2(s.k, s.m) : vkt_shape2(s.m, s.k),
+              of_b = s.layout == VKT_NT ? vkt_shape2(s.n, s.k) : vkt_shape2(s.k, s.n);
+    vkt_tensor *a = vkt__sample(g, of_a, s.dtype, VKT_HINT_NORMAL, 0),
+               *b = vkt__sample(g, of_b, s.dtype, VKT_HINT_NORMAL, 0);
+    vkt_matmul_as(g, s.layout, a, b, VKT_F32);
 }
 
 static void build_layernorm(vkt_graph *g, vkt__bench_shape s)
@@ -306,6 +308,16 @@ static const vkt__bench_sized products[] = {
     { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_NT }, 3 },
     { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_NN }, 3 },
     { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_TN }, 3 },
+    { { .m = 64, .n = 64, .k = 64, .layout = VKT_NT, .dtype = VKT_BF16 }, 0 },
+    { { .m = 64, .n = 64, .k = 64, .layout = VKT_NT, .dtype = VKT_F16 }, 0 },
+    { { .m = 512, .n = 512, .k = 512, .layout = VKT_NT, .dtype = VKT_BF16 }, 1 },
+    { { .m = 512, .n = 512, .k = 512, .layout = VKT_NT, .dtype = VKT_F16 }, 1 },
+    { { .m = 1024, .n = 1024, .k = 1024, .layout = VKT_NT, .dtype = VKT_BF16 }, 2 },
+    { { .m = 1024, .n = 1024, .k = 1024, .layout = VKT_NT, .dtype = VKT_F16 }, 2 },
+    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_NT, .dtype = VKT_BF16 }, 3 },
+    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_NN, .dtype = VKT_BF16 }, 3 },
+    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_TN, .dtype = VKT_BF16 }, 3 },
+    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_NT, .dtype = VKT_F16 }, 3 },
 };
 static const vkt__bench_sized images[] = { { { .m = 2, .n = 6, .k = 3 }, 0 },
                                            { { .m = 64, .n = 28, .k = 32 }, 1 },

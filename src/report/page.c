@@ -25,7 +25,7 @@ static const char css[] =
     "caption{text-align:left;color:var(--soft);padding:.3rem 0}\n"
     ".scroll{margin:.8rem 0}caption{white-space:nowrap}\n"
     "th,td{text-align:left;padding:.2rem .7rem .2rem 0;border-bottom:1px solid var(--line);"
-    "vertical-align:top}td.n{text-align:right}\n"
+    "vertical-align:top}td.n{text-align:right}td:first-child{white-space:nowrap}\n"
     ".note{margin:.5rem 0;padding:.5rem .8rem;border-left:4px solid var(--warn);background:"
     "var(--panel)}.note.good{border-color:var(--good)}.note b{color:var(--warn)}.note.good b{color:"
     "var(--good)}\n"

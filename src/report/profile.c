@@ -477,8 +477,7 @@ static vkt_status prepare(profiler *t)
     vkt_status st = VKT_OK;
     const vkt_config *c = t->c;
     vkt_profile *p = t->p;
-    vkt_gpu_desc gpu = t->desc->gpu;
-    if (!gpu.device) gpu.device = c->device;
+    vkt_gpu_desc gpu = vkt__config_gpu(c, &t->desc->gpu);
     if (t->desc->trace) VKT_TRY(check_trace(t->desc->trace));
     VKT_TRY(vkt_dataset_open(&c->data, &t->data));
     const vkt_dataset_info *info = vkt_dataset_get_info(t->data);

@@ -7,12 +7,12 @@ enum { PREDICTIONS_LIMIT = 16 << 20, MAX_EXAMPLES = 32, MAX_COLUMNS = 12 };
 
 #define CELL(...) vkt__arena_printf(a, __VA_ARGS__)
 
-/* predictions/step-N.csv: index, target, predicted, and for classes correct, p(NAME).. */
-static bool read_predictions(vkt__run_view *r, const char *name, vkt__csv *out)
+/* A table of the run's folder, with a row under its header; false, silently: there is none. */
+static bool read_table(vkt__run_view *r, const char *name, vkt__csv *out)
 {
     char *data = NULL;
     size_t n;
-    const char *path = vkt__arena_printf(&r->arena, "%s/predictions/%s", r->dir, name);
+    const char *path = vkt__arena_printf(&r->arena, "%s/%s", r->dir, name);
     vkt__log_hold(true);
     vkt_status st = vkt__file_read(path, PREDICTIONS_LIMIT, &data, &n);
     if (st == VKT_OK) st = vkt__csv_parse(data, n, path, ',', false, out);
@@ -21,6 +21,12 @@ static bool read_predictions(vkt__run_view *r, const char *name, vkt__csv *out)
     if (st == VKT_OK && out->n_rows > 1 && out->n_columns >= 3) return true;
     if (st == VKT_OK) vkt__csv_finish(out);
     return false;
+}
+
+/* predictions/step-N.csv: index, target, predicted, and for classes correct, p(NAME).. */
+static bool read_predictions(vkt__run_view *r, const char *name, vkt__csv *out)
+{
+    return read_table(r, vkt__arena_printf(&r->arena, "predictions/%s", name), out);
 }
 
 /* "p(shirt)" -> "shirt"; NULL where the column is none. */
@@ -71,32 +77,33 @@ static void class_table(vkt__page *p, vkt__run_view *r, const vkt__csv *names)
     vkt__page_table_end(p);
 }
 
-/* Of a sample: drawn where it has enough examples to say something. */
-static void confusion(vkt__page *p, vkt__run_view *r, const vkt__csv *csv)
+/* Of the whole set that selects, as the run's end wrote it, where a page has room for its classes.
+ */
+static void confusion(vkt__page *p, vkt__run_view *r)
 {
-    enum { MOST = 24 };
+    enum { MOST = 40 };
+    static const char *const splits[] = { "valid", "test" };
     vkt__arena *a = &r->arena;
-    const char *name[MOST], *columns[MOST + 1], *cells[MOST + 1];
-    size_t n = 0, count[MOST][MOST] = { { 0 } };
-    while (n < MOST && (name[n] = class_name(r, csv, n))) n++;
-    if (n < 2 || class_name(r, csv, n) || csv->n_rows - 1 < 5 * n) return;
-    for (size_t i = 1; i < csv->n_rows; i++) {
-        size_t t = 0, o = 0;
-        while (t < n && strcmp(vkt__csv_cell(csv, i, 1), name[t])) t++;
-        while (o < n && strcmp(vkt__csv_cell(csv, i, 2), name[o])) o++;
-        if (t < n && o < n) count[t][o]++;
+    const char *cells[MOST + 1];
+    vkt__csv csv;
+    size_t k = 0;
+    while (k < VKT_COUNT(splits) && !read_table(r, CELL("confusion-%s.csv", splits[k]), &csv)) k++;
+    if (k == VKT_COUNT(splits)) return;
+    size_t n = csv.n_columns;
+    if (n <= MOST + 1 && csv.n_rows == n) {
+        for (size_t i = 0; i < n; i++) cells[i] = vkt__csv_cell(&csv, 0, i);
+        vkt__page_table_begin(p, CELL("Confusion matrix of the %s set, best checkpoint", splits[k]),
+                              cells, n);
+        for (size_t row = 1; row < n; row++) {
+            for (size_t i = 0; i < n; i++) {
+                const char *v = vkt__csv_cell(&csv, row, i);
+                cells[i] = i && !strcmp(v, "0") ? "" : v; /* what was confused stands out */
+            }
+            vkt__page_row(p, cells, n, 1);
+        }
+        vkt__page_table_end(p);
     }
-    columns[0] = "is \\ predicted";
-    memcpy(columns + 1, name, n * sizeof *name);
-    vkt__page_table_begin(
-        p, CELL("Confusion matrix of the %zu examples whose predictions are kept", csv->n_rows - 1),
-        columns, n + 1);
-    for (size_t t = 0; t < n; t++) {
-        cells[0] = name[t];
-        for (size_t o = 0; o < n; o++) cells[o + 1] = count[t][o] ? CELL("%zu", count[t][o]) : "";
-        vkt__page_row(p, cells, n + 1, 1);
-    }
-    vkt__page_table_end(p);
+    vkt__csv_finish(&csv);
 }
 
 size_t vkt__run_spread(size_t i, size_t shown, size_t n)
@@ -154,7 +161,7 @@ void vkt__run_predictions(vkt__page *p, vkt__run_view *r)
     best = vkt__arena_printf(&r->arena, "step-%08llu.csv", (unsigned long long)r->rec.best_step);
     bool have = some && read_predictions(r, best, &csv);
     class_table(p, r, have ? &csv : NULL);
-    if (have) confusion(p, r, &csv);
+    confusion(p, r);
     if (some) predictions_table(p, r, names, n);
     if (have) vkt__csv_finish(&csv);
     vkt__names_free(names, n);

@@ -18,6 +18,14 @@ static const char *number(vkt__arena *a, double v)
     return isnan(v) ? "-" : CELL("%.5g", v);
 }
 
+/* Accuracy or mean absolute error: what the task has. */
+static const char *figures(vkt__arena *a, double loss, double accuracy, double mae)
+{
+    const char *text = CELL("loss %s", number(a, loss));
+    if (!isnan(accuracy)) text = CELL("%s, accuracy %s", text, number(a, accuracy));
+    return isnan(mae) ? text : CELL("%s, mae %s", text, number(a, mae));
+}
+
 /* Of the last evaluation of a split at a step (0: any): what a class counts alike, however rare. */
 static const char *class_means(vkt__run_view *r, const char *split, uint64_t step)
 {
@@ -44,10 +52,8 @@ static void summary(vkt__page *p, vkt__run_view *r)
           CELL("%llu of %llu", (unsigned long long)x->step, (unsigned long long)x->total) },
         { "best checkpoint", CELL("valid %s %s at step %llu", text_or(x->metric),
                                   number(a, x->best_metric), (unsigned long long)x->best_step) },
-        { "valid, full set", CELL("loss %s, accuracy %s, mae %s", number(a, x->valid_loss),
-                                  number(a, x->valid_accuracy), number(a, x->valid_mae)) },
-        { "test", CELL("loss %s, accuracy %s, mae %s", number(a, x->test_loss),
-                       number(a, x->test_accuracy), number(a, x->test_mae)) },
+        { "valid, full set", figures(a, x->valid_loss, x->valid_accuracy, x->valid_mae) },
+        { "test", figures(a, x->test_loss, x->test_accuracy, x->test_mae) },
         { "valid, by class", class_means(r, "valid", x->best_step) },
         { "test, by class", class_means(r, "test", 0) },
         { "parameters", CELL("%llu", (unsigned long long)x->n_params) },

@@ -13,7 +13,7 @@ enum { STUDY_LIMIT = 64 << 20, MAX_AXES = 24, SHOWN_CURVES = 40, ORDERS = 200 };
 typedef struct trial {
     const char *name, *group, *state, *why;
     const json_t *set;
-    double best, step_ms, items_per_s;
+    double best, final_loss, step_ms, items_per_s;
     char *label;
 } trial;
 
@@ -69,9 +69,15 @@ static vkt_status load(study *s)
         const json_t *j = json_array_get(trials, i);
         trial *t = &s->t[s->n++];
         vkt__str label = { 0 };
-        *t = (trial) { text(j, "name"),      text(j, "group"),          text(j, "state"),
-                       text(j, "why"),       json_object_get(j, "set"), number(j, "best"),
-                       number(j, "step_ms"), number(j, "items_per_s"),  NULL };
+        *t = (trial) { .name = text(j, "name"),
+                       .group = text(j, "group"),
+                       .state = text(j, "state"),
+                       .why = text(j, "why"),
+                       .set = json_object_get(j, "set"),
+                       .best = number(j, "best"),
+                       .final_loss = number(j, "final_loss"),
+                       .step_ms = number(j, "step_ms"),
+                       .items_per_s = number(j, "items_per_s") };
         vkt__str_printf(&label, "%s", t->name);
         for (size_t k = 0; k < json_array_size(t->set); k++)
             vkt__str_printf(&label, " %s",
@@ -183,6 +189,56 @@ static void axis_plot(vkt__page *p, const study *s, const char *key)
     free(label);
 }
 
+/* ---- the learning rate ---- */
+
+/* The rate of a trial of the sweep, NAN of any other. */
+static double swept_rate(const trial *t)
+{
+    bool swept = !strcmp(t->group, "sweep") || !strcmp(t->group, "refine");
+    const char *v = swept ? value_of(t, "optim.lr") : NULL;
+    return v ? atof(v) : NAN;
+}
+
+/* lr*, the swept rate that the metric chose; NAN: the study is of something else. */
+static double best_rate(const study *s)
+{
+    double best = NAN, rate = NAN;
+    for (size_t i = 0; i < s->n; i++) {
+        double at = swept_rate(&s->t[i]), v = s->t[i].best;
+        if (isnan(at) || isnan(v) || s->sign * (v - best) <= 0) continue;
+        best = v;
+        rate = at;
+    }
+    return rate;
+}
+
+static void loss_by_rate(vkt__page *p, const study *s)
+{
+    double *x = vkt__alloc((s->n + 1) * 2 * sizeof *x), *y = x + s->n + 1, star = best_rate(s);
+    const char **label = vkt__alloc((s->n + 1) * sizeof *label);
+    double low = INFINITY, high = -INFINITY;
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        double at = swept_rate(&s->t[i]);
+        if (isnan(at) || !isfinite(s->t[i].final_loss)) continue;
+        label[n] = s->t[i].label;
+        x[n] = at;
+        y[n++] = s->t[i].final_loss;
+        low = fmin(low, y[n - 1]);
+        high = fmax(high, y[n - 1]);
+    }
+    vkt__plot plot = { .title = "Final training loss by rate",
+                       .x_label = "optim.lr",
+                       .y_label = "loss",
+                       .log_x = true,
+                       .log_y = low > 0 && high > 10 * low };
+    vkt__plot_add(&plot, &(vkt__series) { NULL, VKT__DOTS, n, x, y, .color = 0, .label = label });
+    if (!isnan(star)) vkt__plot_rule(&plot, star, true, "lr*");
+    if (n) vkt__page_plot(p, &plot, "final-loss");
+    free((void *)label);
+    free(x);
+}
+
 /* ---- batch sizes ---- */
 
 static void throughput(vkt__page *p, const study *s)
@@ -292,20 +348,33 @@ static void best_so_far(vkt__page *p, const study *s)
 
 /* ---- curves of the trials ---- */
 
+/* Trials whose curves are shown: those that explore; of rates the ones around lr*, within a factor
+ * of four, and the run just above it that the verdict on stability is from. */
+static bool has_curve(const trial *t, double star)
+{
+    const char *v = value_of(t, "optim.lr");
+    if (!strcmp(t->group, "speed")) return false;
+    if (isnan(star)) return explores(t);
+    double away = v ? atof(v) / star : NAN;
+    return (explores(t) || !strcmp(t->group, "above")) && away > 0.25 && away < 4;
+}
+
 static void curves(vkt__page *p, const study *s)
 {
+    double star = best_rate(s);
     vkt__plot *q = vkt__alloc(sizeof *q);
     vkt__curves *c = vkt__alloc(SHOWN_CURVES * sizeof *c);
     char(*legend)[64] = vkt__alloc(SHOWN_CURVES * sizeof *legend);
     size_t n = 0;
-    *q = (vkt__plot) { .title = "Training loss of the trials, smoothed",
+    *q = (vkt__plot) { .title = isnan(star) ? "Training loss of the trials, smoothed"
+                                            : "Training loss around lr*, smoothed",
                        .x_label = "step",
                        .y_label = "loss",
                        .log_y = true };
     for (size_t i = 0; i < s->n && n < SHOWN_CURVES; i++) {
         char dir[1200];
         vkt_history *h;
-        if (!explores(&s->t[i]) || !strcmp(s->t[i].group, "speed")) continue;
+        if (!has_curve(&s->t[i], star)) continue;
         snprintf(dir, sizeof dir, "%s/%s", s->dir, s->t[i].name);
         vkt__log_hold(true);
         vkt_status st = vkt_history_load(dir, &h);
@@ -400,6 +469,7 @@ vkt_status vkt__report_study(vkt__page *p, const char *dir)
         vkt__str_printf(&p->html, "<div class=\"plots\">\n");
         size_t n = strcmp(text(s.json, "kind"), "batch-size") ? find_keys(&s, keys) : 0;
         for (size_t i = 0; i < n; i++) axis_plot(p, &s, keys[i]);
+        loss_by_rate(p, &s);
         throughput(p, &s);
         ramp(p, &s);
         best_so_far(p, &s);

@@ -221,7 +221,7 @@ vkt_status vkt__study_batch_size(vkt_study *s)
     const vkt_study_desc *d = s->priv->desc;
     double from, to;
     size z[MAX_SIZES];
-    size_t n = 0, pays = 0, doubles = 0, flat = 0;
+    size_t n = 0, pays = 0, doubles = 0, flat = 0, limited = 0;
     double step_ms = NAN;
     vkt_status st = VKT_OK;
     s->playbook = playbook;
@@ -238,6 +238,7 @@ vkt_status vkt__study_batch_size(vkt_study *s)
         step_ms = x->t.step_ms;
         if (n > 1) x->ratio = x->t.items_per_s / z[n - 2].t.items_per_s;
         if (n > 1 && x->ratio >= NEARLY_DOUBLE && doubles == n - 2) doubles = n - 1;
+        if (!limited && x->ratio < NEARLY_DOUBLE) limited = n - 1;
         if (x->t.items_per_s >= PAYS * z[pays].t.items_per_s) pays = n - 1;
         flat = n > 1 && x->ratio < PAYS ? flat + 1 : 0;
     }
@@ -253,7 +254,8 @@ vkt_status vkt__study_batch_size(vkt_study *s)
     fill_table(s, z, n);
     s->command = vkt__study_command(s, NULL, 0);
     recommend(s, z, n, pays, doubles);
-    if (flat) VKT_TRY(explain_limit(s, z[pays].batch));
+    /* Where throughput ends, or else where it first does not double. */
+    if (limited) VKT_TRY(explain_limit(s, z[flat ? pays : limited].batch));
     if (d->has_target) VKT_TRY(steps_to_target(s, z, n));
 fail:
     return st;

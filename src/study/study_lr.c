@@ -10,6 +10,8 @@
 /* "Slightly above lr*", and how many steps of the early check (the playbook's "about 500"). */
 #define ABOVE 1.5
 enum { EARLY_STEPS = 500, EARLY_EVALS = 100 };
+/* Examples of each of its evaluations: a loss that rises shows in these, and there are hundreds. */
+enum { EARLY_SAMPLE = 512 };
 
 static const char playbook[] =
     "The rate is the metaparameter to tune first, by real runs. Any model becomes unstable if the "
@@ -120,9 +122,14 @@ static vkt_status check_stability(vkt_study *s, double lr)
     VKT_TRY(vkt__study_trial(s, &(vkt__trial_spec) { "above", &above, 1 }, &t));
     bool above_rises = t->state == VKT_TRIAL_INFEASIBLE || t->rise > 0;
     double by = t->rise;
+    uint64_t sample = s->priv->base->eval_sample;
+    if (!sample || sample > EARLY_SAMPLE) sample = VKT_MIN(s->priv->n_valid, EARLY_SAMPLE);
     const char *set[] = { vkt__study_value(s, "optim.lr", 2 * lr),
                           vkt__study_text(s, "train.steps=%llu", (unsigned long long)early),
-                          "schedule.kind=constant", "schedule.milestones=[]", "eval.every=1" };
+                          vkt__study_text(s, "eval.sample=%llu", (unsigned long long)sample),
+                          "schedule.kind=constant",
+                          "schedule.milestones=[]",
+                          "eval.every=1" };
     VKT_TRY(vkt__study_trial(s, &(vkt__trial_spec) { "early", set, VKT_COUNT(set), .check = true },
                              &t));
     if (s->priv->desc->dry_run) return VKT_OK;
@@ -132,8 +139,9 @@ static vkt_status check_stability(vkt_study *s, double lr)
         vkt__study_advise(s,
                           "stable: training loss falls throughout at %.4g (%g x lr*), and "
                           "nothing rises early in %llu steps at %.4g (2 x lr*), evaluated after "
-                          "each",
-                          ABOVE * lr, ABOVE, (unsigned long long)early, 2 * lr);
+                          "each on %llu examples",
+                          ABOVE * lr, ABOVE, (unsigned long long)early, 2 * lr,
+                          (unsigned long long)sample);
         return VKT_OK;
     }
     if (above_rises)

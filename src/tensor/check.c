@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tensor/op.h"
+#include "tensor/matmul.h"
 
 vkt_tensor *vkt__sample(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, uint32_t hint,
                         uint32_t limit)
@@ -327,9 +327,16 @@ fail:
     return st;
 }
 
+static bool has_named(const vkt_graph *g)
+{
+    for (size_t k = 0; k < g->n_nodes; k++)
+        if (vkt__matmul_is_named(g->nodes[k])) return true;
+    return false;
+}
+
 /* Case k of a row in a dtype; *more: there is such a case. */
-static vkt_status check_sample(vkt_gpu *gpu, const vkt_op *op, uint32_t k, vkt_dtype dtype,
-                               vkt_check_result *r, bool *more)
+static vkt_status check_sample(vkt_gpu *gpu, const vkt__check_desc *desc, const vkt_op *op,
+                               uint32_t k, vkt_dtype dtype, vkt_check_result *r, bool *more)
 {
     char ignored[200];
     check c = { .gpu = gpu,
@@ -340,7 +347,8 @@ static vkt_status check_sample(vkt_gpu *gpu, const vkt_op *op, uint32_t k, vkt_d
     vkt_status st = c.g->status;
     c.name = op->sample(c.g, k);
     *more = c.name != NULL;
-    if (*more && (dtype == VKT_F32 || vkt__narrow_all(c.g, dtype) > 0)) {
+    bool wanted = *more && !(desc->no_named && has_named(c.g));
+    if (wanted && (dtype == VKT_F32 || vkt__narrow_all(c.g, dtype) > 0)) {
         st = c.g->status == VKT_OK ? check_case(&c) : c.g->status;
         r->n_cases++;
         r->worst = VKT_MAX(r->worst, c.worst);
@@ -376,7 +384,7 @@ vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
         for (uint32_t k = 0; more && k < most; k++)
             for (size_t d = 0; d < VKT_COUNT(dtypes) && more; d++)
                 if ((d == 0 || narrow) &&
-                    check_sample(gpu, op, k, dtypes[d], &r, &more) == VKT_DEVICE)
+                    check_sample(gpu, desc, op, k, dtypes[d], &r, &more) == VKT_DEVICE)
                     return VKT_DEVICE;
         if (r.n_failed) all = VKT_FAILED;
         fn(user, &r);

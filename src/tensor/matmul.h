@@ -26,6 +26,14 @@ bool vkt__matmul_fits(uint32_t kernel, const vkt_caps *caps, const vkt__product 
 /* Worth timing on this device at this shape, and able to run; all: even if unlikely to win. */
 bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, const vkt__product *p,
                               bool all);
+/* Whether it multiplies f32 operands as 16-bit pieces: under math: fast only. */
+bool vkt__matmul_splits(uint32_t kernel);
+/* Whether any kernel of that kind runs on this device. */
+bool vkt__matmul_can_split(const vkt_caps *caps);
+/* Roundings of a sum of K products, for vkt__tol. A split product is off by at most 2^-22 of
+ * itself, independently of the others, so their sum by that of its root sum square, which vkt__tol
+ * counts in: 2^-24 * 2 (sqrt(K) + 2). */
+double vkt__matmul_terms(uint32_t kernel, uint32_t K);
 /* The one for a shape if nothing was tuned. */
 uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p);
 /* What was tuned, where it can run, else the table's. */
@@ -47,6 +55,8 @@ typedef struct vkt__matmul_launch {
 vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, const vkt__product *p,
                                        uint32_t slices, uint32_t act, uint64_t a, uint64_t b);
 
+/* Whether it is a product whose kernel was named, whatever the device's class. */
+bool vkt__matmul_is_named(const vkt_node *n);
 /* Their sample cases. */
 const char *vkt__matmul_sample(vkt_graph *g, uint32_t i);
 const char *vkt__matmul_act_bwd_sample(vkt_graph *g, uint32_t i);

@@ -1,5 +1,6 @@
 /* The matmul kernels: what each needs, which one a device's class gets at a shape, and how it is
  * launched. Knows products, not graphs. */
+#include <math.h>
 #include <stdio.h>
 
 #include "tensor/matmul.h"
@@ -12,12 +13,13 @@ enum {
     MM_PAIRS,
     MM_TILED = 8,
     MM_MATRIX = 17,
-    MM_COUNT = 20
+    MM_SPLIT = 20,
+    MM_COUNT = 23
 };
 
 /* Which shader, for operands of 32 and of 16 bits (NULL: none). rows, columns: what a workgroup
  * computes, columns per lane on CPU drivers. steps: of k at a time. thread_rows, thread_columns: a
- * thread's share of a tile, in matmul_coopmat a subgroup's; in matmul_rows thread_rows share
+ * thread's share of a tile, on matrix units a subgroup's; in matmul_rows thread_rows share
  * registers. Numbers of kernels are for
  * tests only; what is kept, and read, is the name. */
 typedef struct {
@@ -44,6 +46,9 @@ static const mm_kernel kernels[MM_COUNT] = {
     [MM_MATRIX] = { "matrix.32x32", NULL, "matmul_coopmat", 32, 32, 32, 16, 16 },
     { "matrix.64x64", NULL, "matmul_coopmat", 64, 64, 32, 32, 32 },
     { "matrix.128x128", NULL, "matmul_coopmat", 128, 128, 32, 64, 64 },
+    [MM_SPLIT] = { "split.32x32", "matmul_split", NULL, 32, 32, 16, 16, 16 },
+    { "split.64x64", "matmul_split", NULL, 64, 64, 16, 32, 32 },
+    { "split.128x128", "matmul_split", NULL, 128, 128, 16, 64, 32 },
 };
 enum { MM_TILED_64 = MM_TILED + 3, MM_TILED_128 = MM_TILED + 7 };
 
@@ -58,7 +63,7 @@ static uint32_t width_of(uint32_t kernel)
     return kernel >= MM_PAIRS ? 2 : 1;
 }
 
-/* Threads, of matmul_coopmat subgroups. */
+/* Threads, on matrix units subgroups. */
 static uint32_t threads_of(const mm_kernel *k)
 {
     return k->rows / k->thread_rows * (k->columns / k->thread_columns);
@@ -83,37 +88,71 @@ static bool is_16bit(const vkt__product *p)
 /* Of sums that a subgroup keeps in registers: 128 numbers a lane where 32 lanes hold 16 x 16. */
 enum { MOST_FRAGMENTS = 16 };
 
-static const char *matrix_shader(const vkt__product *p)
+/* What a kernel on matrix units multiplies: 16-bit operands as they are; pieces of f32 ones, in
+ * bf16, which has their range, else in fp16 where tests allow it. */
+static vkt_dtype multiplied(const vkt_caps *caps, const vkt__product *p)
 {
-    return p->in == VKT_BF16 ? "matmul_coopmat.bfloat16" : "matmul_coopmat.float16";
+    if (is_16bit(p)) return p->in;
+    return !caps->coopmat_bf16[0] && !caps->exact_split ? VKT_F16 : VKT_BF16;
+}
+
+static const char *matrix_shader(const vkt_caps *caps, const vkt__product *p)
+{
+    bool bf16 = multiplied(caps, p) == VKT_BF16;
+    if (is_16bit(p)) return bf16 ? "matmul_coopmat.bfloat16" : "matmul_coopmat.float16";
+    return bf16 ? "matmul_split.bfloat16" : "matmul_split.float16";
 }
 
 static const uint32_t *fragment_of(const vkt_caps *caps, const vkt__product *p)
 {
-    return p->in == VKT_BF16 ? caps->coopmat_bf16 : caps->coopmat_f16;
+    return multiplied(caps, p) == VKT_BF16 ? caps->coopmat_bf16 : caps->coopmat_f16;
+}
+
+static bool has_matrix_units(const vkt_caps *caps, const vkt__product *p)
+{
+    return caps->coopmat && fragment_of(caps, p)[0] && vkt__kernel_built(matrix_shader(caps, p));
+}
+
+bool vkt__matmul_can_split(const vkt_caps *caps)
+{
+    return has_matrix_units(caps, &(vkt__product) { .in = VKT_F32 });
+}
+
+bool vkt__matmul_splits(uint32_t kernel)
+{
+    return kernel >= MM_SPLIT && kernel < MM_COUNT;
+}
+
+double vkt__matmul_terms(uint32_t kernel, uint32_t K)
+{
+    double root = sqrt(K) + 2;
+    return vkt__matmul_splits(kernel) ? root * root : K;
 }
 
 /* The device's fragments divide a subgroup's share, whole subgroups the workgroup; 128-bit vectors
- * of a tile and a vector of padding a row fit shared memory. */
+ * of a tile and a vector of padding a row fit shared memory, of f32 operands three times. */
 static bool fits_matrix(const mm_kernel *k, const vkt_caps *caps, const vkt__product *p)
 {
-    const uint32_t *f = fragment_of(caps, p);
-    if (!caps->coopmat || !f[0] || !vkt__kernel_built(matrix_shader(p))) return false;
+    const uint32_t *f = fragment_of(caps, p), pieces = is_16bit(p) ? 1 : 3;
+    if (!has_matrix_units(caps, p)) return false;
     uint32_t a = p->layout == VKT_TN ? k->steps * (k->rows + 8) : k->rows * (k->steps + 8),
              b = p->layout == VKT_NT ? k->columns * (k->steps + 8) : k->steps * (k->columns + 8);
-    bool fixed = caps->subgroup_control || caps->subgroup_min == caps->subgroup_max;
+    bool fixed = caps->subgroup_control || caps->subgroup_min == caps->subgroup_max,
+         whole_words = !is_16bit(p) || (row_a(p) % 2 == 0 && row_b(p) % 2 == 0);
     uint32_t fragments = k->thread_rows / f[0] * (k->thread_columns / f[1]);
-    return fixed && fragments <= MOST_FRAGMENTS && row_a(p) % 2 == 0 && row_b(p) % 2 == 0 &&
-           k->thread_rows % f[0] == 0 && k->thread_columns % f[1] == 0 && k->steps % f[2] == 0 &&
+    return fixed && whole_words && fragments <= MOST_FRAGMENTS && k->thread_rows % f[0] == 0 &&
+           k->thread_columns % f[1] == 0 && k->steps % f[2] == 0 &&
            threads_of(k) * caps->subgroup <= caps->workgroup &&
-           2 * (a + b) + 4 * threads_of(k) * f[0] * f[1] <= caps->shared_bytes;
+           2 * pieces * (a + b) + 4 * threads_of(k) * f[0] * f[1] <= caps->shared_bytes;
 }
 
 bool vkt__matmul_fits(uint32_t kernel, const vkt_caps *caps, const vkt__product *p)
 {
     const mm_kernel *k = &kernels[kernel];
     /* Words of two 16-bit numbers are stored whole: only the naive kernel has them cross rows. */
-    if (kernel >= MM_MATRIX && (!is_16bit(p) || !fits_matrix(k, caps, p))) return false;
+    if (kernel >= MM_MATRIX &&
+        (is_16bit(p) == vkt__matmul_splits(kernel) || !fits_matrix(k, caps, p)))
+        return false;
     if (kernel >= MM_MATRIX && p->out != VKT_F32 && p->N % 2) return false;
     if (kernel >= MM_MATRIX) return true;
     if (is_16bit(p) && (!k->shader16 || (kernel != MM_NAIVE && p->out != VKT_F32 && p->N % 2)))
@@ -157,7 +196,7 @@ uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p)
 
 bool vkt__matmul_is_first(uint32_t kernel)
 {
-    if (kernel >= MM_MATRIX) return kernel == MM_MATRIX;
+    if (kernel >= MM_MATRIX) return kernel == MM_MATRIX || kernel == MM_SPLIT;
     return strcmp(kernels[kernel].shader,
                   kernels[kernel - 1].shader ? kernels[kernel - 1].shader : "") != 0;
 }
@@ -177,6 +216,7 @@ bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, const vkt__
     if (kernel == MM_NAIVE || of_cpu != (caps->klass == VKT_CLASS_CPU) ||
         !vkt__matmul_fits(kernel, caps, p))
         return false;
+    if (vkt__matmul_splits(kernel) && caps->math == VKT_MATH_STRICT) return false;
     if (of_cpu)
         return !is_rows(kernel) || width_of(kernel) == 2 || !vkt__matmul_fits(MM_PAIRS, caps, p);
     bool too_large = k->rows > 32 && k->rows >= 2 * p->M,
@@ -213,7 +253,9 @@ uint32_t vkt__matmul_choose(const vkt_gpu *gpu, const vkt__product *p)
     char key[40];
     const char *tuned = vkt__choice_get(gpu, vkt__matmul_key(p, key));
     for (uint32_t k = 1; k < MM_COUNT && tuned; k++)
-        if (!strcmp(tuned, kernels[k].name) && vkt__matmul_fits(k, caps, p)) return k;
+        if (!strcmp(tuned, kernels[k].name) && vkt__matmul_fits(k, caps, p) &&
+            (caps->math == VKT_MATH_FAST || !vkt__matmul_splits(k)))
+            return k;
     return vkt__matmul_table(caps, p);
 }
 
@@ -304,7 +346,7 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
     } else if (kernel == MM_BLOCK) {
         l.spec[0] = caps->subgroup;
     } else if (kernel >= MM_MATRIX) {
-        const uint32_t *f = fragment_of(caps, p);
+        const uint32_t *f = fragment_of(caps, p), wide = is_16bit(p) ? 8 : 4; /* of 16 bytes */
         const uint32_t tile[] = { k.rows,
                                   k.columns,
                                   k.steps,
@@ -313,9 +355,9 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
                                   f[0],
                                   f[1],
                                   f[2],
-                                  row_a(p) % 8 == 0 && a % 16 == 0,
-                                  row_b(p) % 8 == 0 && b % 16 == 0 };
-        l.shader = matrix_shader(p);
+                                  row_a(p) % wide == 0 && a % 16 == 0,
+                                  row_b(p) % wide == 0 && b % 16 == 0 };
+        l.shader = matrix_shader(caps, p);
         l.spec[0] = threads_of(&k) * caps->subgroup;
         for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
     } else {

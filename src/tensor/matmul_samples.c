@@ -8,6 +8,13 @@ static vkt_tensor *sample_of(vkt_graph *g, uint32_t rows, uint32_t cols, vkt_dty
     return vkt__sample(g, vkt_shape2(rows, cols), dtype, VKT_HINT_NORMAL, 0);
 }
 
+bool vkt__matmul_is_named(const vkt_node *n)
+{
+    bool product = n->op == &vkt__op_matmul || n->op == &vkt__op_matmul_act_bwd ||
+                   n->op == &vkt__op_matmul_parts;
+    return product && n->attr.matmul.kernel;
+}
+
 /* A and B of a product. */
 static void operands(vkt_graph *g, const vkt__product *p, vkt_tensor *in[2])
 {

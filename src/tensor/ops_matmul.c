@@ -275,7 +275,9 @@ static vkt_cost matmul_cost(const vkt_node *n)
 
 static double matmul_terms(const vkt_node *n)
 {
-    return vkt__product_of(n).K + (n->attr.matmul.act > VKT_ACT_RELU ? 64.0 : 0);
+    uint32_t kernel = n->g->gpu ? kernel_of(n->g->gpu, n) : 1;
+    return vkt__matmul_terms(kernel, vkt__product_of(n).K) +
+           (n->attr.matmul.act > VKT_ACT_RELU ? 64.0 : 0);
 }
 
 static double matmul_sum_terms(const vkt_node *n)

@@ -91,13 +91,13 @@ static double twin(const job *j, uint64_t m, uint64_t n, double *scale)
 
 /* Every element of a small result, of a large one as many as fit a fraction of a second, evenly
  * spread: by a step prime to rows and tiles. */
-static vkt_status check(const job *j, const candidate *c, bool *agrees)
+static vkt_status check(const job *j, uint32_t kernel, const candidate *c, bool *agrees)
 {
     vkt_status st = VKT_OK;
     const vkt__product *p = &j->p;
     uint64_t count = (uint64_t)p->M * p->N, most = (uint64_t)(CHECKED_FLOPS / (2.0 * p->K)) + 1,
              step = count <= most ? 1 : (count / most) | 1;
-    double tol = vkt__tol(p->out, p->K);
+    double tol = vkt__tol(p->out, vkt__matmul_terms(kernel, p->K));
     while (step > 1 && (p->N % step == 0 || count % step == 0)) step += 2;
     void *data = vkt__alloc(vkt__align(c->c->bytes, 4));
     VKT_TRY(vkt_tensor_read(c->c, 0, data, c->c->bytes));
@@ -165,7 +165,7 @@ static vkt_status try(const job *j, uint32_t kernel, candidate *c)
     build(&j->p, j->gpu, kernel, c);
     VKT_TRY(compile(j, c));
     VKT_TRY(vkt_graph_run(c->g));
-    VKT_TRY(check(j, c, &agrees));
+    VKT_TRY(check(j, kernel, c, &agrees));
     c->ms = INFINITY;
     if (agrees)
         VKT_TRY(vkt__tune_time(c->g, j->least_s, &c->ms));
@@ -250,12 +250,17 @@ fail:
     return st;
 }
 
+static bool is_product(const vkt_node *n)
+{
+    return n->op == &vkt__op_matmul || n->op == &vkt__op_matmul_act_bwd;
+}
+
 size_t vkt_graph_products(const vkt_graph *g, bool unknown_only, vkt_tune_shape *out, size_t most)
 {
     size_t n = 0;
     for (size_t k = 0; k < g->n_nodes; k++) {
         const vkt_node *node = g->nodes[k];
-        if (node->op != &vkt__op_matmul && node->op != &vkt__op_matmul_act_bwd) continue;
+        if (!is_product(node)) continue;
         vkt__product p = vkt__product_of(node);
         char key[40], other[40];
         vkt__matmul_key(&p, key);
@@ -268,4 +273,36 @@ size_t vkt_graph_products(const vkt_graph *g, bool unknown_only, vkt_tune_shape 
             out[n++] = (vkt_tune_shape) { p.layout, p.M, p.N, p.K, p.in, p.out };
     }
     return n;
+}
+
+/* Split-K's parts run on the kernel of the whole. */
+static void count_split(const vkt_graph *g, uint32_t *n, uint32_t *n_split)
+{
+    *n = *n_split = 0;
+    for (size_t k = 0; k < g->n_nodes; k++) {
+        const vkt_node *node = g->nodes[k];
+        if (!is_product(node) && node->op != &vkt__op_matmul_parts) continue;
+        vkt__product p = vkt__product_of(node);
+        *n += p.in == VKT_F32;
+        *n_split += vkt__matmul_splits(vkt__matmul_choose(g->gpu, &p));
+    }
+}
+
+void vkt_graph_log_math(const vkt_graph *g)
+{
+    const vkt_caps *caps = g->gpu ? vkt_gpu_caps(g->gpu) : NULL;
+    uint32_t n, n_split;
+    if (!caps || caps->math == VKT_MATH_STRICT) return;
+    count_split(g, &n, &n_split);
+    if (!vkt__matmul_can_split(caps))
+        vkt_log(VKT_LOG_INFO, "tune",
+                "math: fast changes nothing here: the device has no matrix units for bf16, or this "
+                "build's shader compiler did not know them");
+    else
+        vkt_log(VKT_LOG_INFO, "tune",
+                "math: fast: %u of %u fp32 products run on matrix units, split into %s pieces that "
+                "keep %s",
+                n_split, n, caps->coopmat_bf16[0] ? "bf16" : "fp16",
+                caps->coopmat_bf16[0] ? "at least 22 bits of each"
+                                      : "22 bits of numbers near 1 only: for tests");
 }

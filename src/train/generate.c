@@ -16,11 +16,11 @@ static vkt_status speaker_open(const vkt_generate_desc *d, speaker *s)
 {
     vkt_status st = VKT_OK;
     vkt__weights w = { 0 };
-    vkt_gpu_desc gpu = d->gpu;
+    vkt_gpu_desc gpu;
     VKT_TRY(vkt__trained_open(d->checkpoint, &s->trained));
     const vkt_config *c = s->trained.config;
     VKT_TRY(vkt_tokenizer_from_schema(s->trained.ckpt->state.schema, &s->tokenizer));
-    if (!gpu.device) gpu.device = c->device;
+    gpu = vkt__config_gpu(c, &d->gpu);
     VKT_TRY(vkt_gpu_create(&gpu, &s->gpu));
     vkt_model_desc model = { .layers = c->layers,
                              .n_layers = c->n_layers,

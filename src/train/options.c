@@ -35,6 +35,9 @@ static const vkt__choice standards[] = {
     { "auto", VKT_STD_AUTO },       { "none", VKT_STD_NONE },       { "global", VKT_STD_GLOBAL },
     { "feature", VKT_STD_FEATURE }, { "channel", VKT_STD_CHANNEL }, { 0 }
 };
+static const vkt__choice maths[] = { { "strict", VKT_MATH_STRICT },
+                                     { "fast", VKT_MATH_FAST },
+                                     { 0 } };
 static const vkt__choice precisions[] = {
     { "fp32", VKT_F32 }, { "bf16", VKT_BF16 }, { "fp16", VKT_F16 }, { 0 }
 };
@@ -84,6 +87,10 @@ static const vkt__option options[] = {
       NULL },
     { "device", VKT__OPT_STRING, AT(device), NULL, 0, 0, "",
       "index, cpu, gpu, part of a name, UUID; the best", NULL, NULL },
+    { "math", VKT__OPT_ENUM, AT(math), "strict", 0, 0, "",
+      "fast: products of fp32 numbers may run on matrix units, split into bf16 pieces that keep 22 "
+      "bits",
+      maths, NULL },
 
     { "init", VKT__OPT_STRING, AT(init), NULL, 0, 0, "",
       "weights to begin with: a Hugging Face folder (GPT-2, Llama), a run, a checkpoint or a "

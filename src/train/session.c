@@ -264,6 +264,14 @@ static vkt_status make_optim(vkt__session *s)
     return st;
 }
 
+vkt_gpu_desc vkt__config_gpu(const vkt_config *c, const vkt_gpu_desc *asked)
+{
+    vkt_gpu_desc d = *asked;
+    if (!d.device) d.device = c->device;
+    if (c->math == VKT_MATH_FAST) d.math = VKT_MATH_FAST;
+    return d;
+}
+
 vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data,
                                bool training, vkt__session **out)
 {

@@ -52,6 +52,10 @@ typedef struct vkt__session {
     double tuned_s; /* spent on timing kernels unasked */
 } vkt__session;
 
+/* What a job runs on: what was asked for, else what its configuration says; fast if one of them
+ * says so. */
+vkt_gpu_desc vkt__config_gpu(const vkt_config *c, const vkt_gpu_desc *asked);
+
 /* Builds everything and allocates all device memory of the run. training false: no optimizer and no
  * training graph. OOM_DEVICE with the table of what is needed, before anything is run. */
 vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data,

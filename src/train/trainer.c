@@ -212,11 +212,11 @@ static void split_as_before(vkt__trainer *t)
 static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms)
 {
     vkt_status st = VKT_OK;
-    vkt_gpu_desc gpu = t->desc->gpu;
-    if (!gpu.device) gpu.device = t->c->device;
+    vkt_gpu_desc gpu = vkt__config_gpu(t->c, &t->desc->gpu);
     VKT_TRY(vkt_gpu_create(&gpu, &t->gpu));
     if (submit_ms) vkt__gpu_set_submit_ms(t->gpu, submit_ms);
     VKT_TRY(vkt__session_fit(t->gpu, &t->fit, t->data, true, &t->s));
+    vkt_graph_log_math(t->s->train.graph);
     if (t->c->accumulate > 1 && vkt_model_state(t->s->model, 0))
         vkt_log(VKT_LOG_INFO, "train",
                 "batch norm takes mean and variance of each micro-batch of %u examples, not of the "

@@ -29,9 +29,9 @@ static void opened_finish(opened *o)
 static vkt_status open_checkpoint(const char *path, const vkt_gpu_desc *gpu, opened *o)
 {
     vkt_status st;
-    vkt_gpu_desc desc = *gpu;
+    vkt_gpu_desc desc;
     VKT_TRY(vkt__trained_open(path, &o->model));
-    if (!desc.device) desc.device = o->model.config->device;
+    desc = vkt__config_gpu(o->model.config, gpu);
     VKT_TRY(vkt_gpu_create(&desc, &o->gpu));
 fail:
     return st;

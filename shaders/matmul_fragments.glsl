@@ -1,0 +1,75 @@
+/* What matmul kernels on matrix units share, included after matmul_end.glsl: tiles, their order, how sums leave. A
+ * workgroup computes a BM x BN tile, BK steps of k at a time; each subgroup a WM x WN share as fragments of the device's
+ * CM x CN x CK. VEC_A, VEC_B: rows and addresses are such that vectors can be loaded. */
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_cooperative_matrix : require
+#ifdef BFLOAT16
+#extension GL_EXT_bfloat16 : require
+#define operand bfloat16_t
+#else
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#define operand float16_t
+#endif
+
+layout(constant_id = 7) const uint BM = 64;
+layout(constant_id = 8) const uint BN = 64;
+layout(constant_id = 9) const uint BK = 32;
+layout(constant_id = 10) const uint WM = 32;
+layout(constant_id = 11) const uint WN = 32;
+layout(constant_id = 12) const uint CM = 16;
+layout(constant_id = 13) const uint CN = 16;
+layout(constant_id = 14) const uint CK = 16;
+layout(constant_id = 15) const uint VEC_A = 0;
+layout(constant_id = 16) const uint VEC_B = 0;
+
+#define fragment_a coopmat<operand, gl_ScopeSubgroup, CM, CK, gl_MatrixUseA>
+#define fragment_b coopmat<operand, gl_ScopeSubgroup, CK, CN, gl_MatrixUseB>
+#define fragment_sums coopmat<float, gl_ScopeSubgroup, CM, CN, gl_MatrixUseAccumulator>
+
+const uint SUBGROUPS = (BM / WM) * (BN / WN), FM = WM / CM, FN = WN / CN;
+const bool A_ALONG_K = LAYOUT != 2, B_ALONG_K = LAYOUT == 0; /* contiguous along k */
+/* Of 16-bit elements in shared memory, as rows lie: vectors of 8, padded by one. */
+const uint A_ROWS = A_ALONG_K ? BM : BK, A_LEN = (A_ALONG_K ? BK : BM) / 8, A_STRIDE = A_LEN + 1;
+const uint B_ROWS = B_ALONG_K ? BN : BK, B_LEN = (B_ALONG_K ? BK : BN) / 8, B_STRIDE = B_LEN + 1;
+const uint BAND = 8; /* rows of tiles walked together, for the L2 cache */
+
+shared float sc[SUBGROUPS * CM * CN];
+
+/* Where tile g of tiles_m x tiles_n begins. */
+uvec2 tile_at(uint g, uint tiles_m, uint tiles_n)
+{
+    uint band = g / (BAND * tiles_n) * BAND, in_band = g % (BAND * tiles_n), height = min(tiles_m - band, BAND);
+    return uvec2((band + in_band % height) * BM, in_band / height * BN);
+}
+
+/* Row or column of the tile's own with which this subgroup's share begins. */
+uvec2 share_at()
+{
+    return uvec2(gl_SubgroupID / (BN / WN) * WM, gl_SubgroupID % (BN / WN) * WN);
+}
+
+/* Where the fragment begins, in vectors, that has row `r` of A, or column `r` of B, and step k. */
+uint fragment_at(bool along_k, uint stride, uint r, uint k)
+{
+    return along_k ? r * stride + k / 8 : k * stride + r / 8;
+}
+
+/* Ends the sums of product or slice s from row m, column n of C, through shared memory, as only the device knows where a
+ * fragment's elements are. Of the whole workgroup at a time. */
+void finish_fragment(fragment_sums sums, uint s, uint m, uint n)
+{
+    uint mine = gl_SubgroupID * CM * CN;
+    barrier();
+    coopMatStore(sums, sc, mine, CN, gl_CooperativeMatrixLayoutRowMajor);
+    barrier();
+    for (uint e = gl_SubgroupInvocationID * 2; e < CM * CN; e += gl_SubgroupSize * 2) {
+        uint row = m + e / CN, col = n + e % CN, i = (s * p.M + row) * p.N + col;
+        if (row >= p.M || col >= p.N) continue;
+#ifdef HALF
+        finish_pair(i, uvec2(col, col + 1), vec2(sc[mine + e], sc[mine + e + 1]), col + 1 < p.N);
+#else
+        finish(i, col, sc[mine + e]);
+        if (col + 1 < p.N) finish(i + 1, col + 1, sc[mine + e + 1]);
+#endif
+    }
+}
