@@ -32,12 +32,12 @@ static void stop_at(void *user, const vkt_progress *p)
     if (user && p->step == *(const uint64_t *)user) vkt_train_stop();
 }
 
-static vkt_status train(const char *dir, const char *set, bool resume, uint64_t stop,
-                        vkt_train_result *r)
+static vkt_status train_text(const char *text, const char *dir, const char *set, bool resume,
+                             uint64_t stop, vkt_train_result *r)
 {
     vkt_config *c;
     REQUIRE_OK(vkt_config_create(&c));
-    REQUIRE_OK(vkt_config_parse(c, recipe, strlen(recipe), "cnn.yaml"));
+    REQUIRE_OK(vkt_config_parse(c, text, strlen(text), "cnn.yaml"));
     if (set) REQUIRE_OK(vkt_config_set(c, set));
     REQUIRE_OK(vkt_config_finish(c));
     if (!resume) vkt__remove_tree(dir);
@@ -49,6 +49,12 @@ static vkt_status train(const char *dir, const char *set, bool resume, uint64_t 
     vkt_status st = vkt_train(c, &d, r);
     vkt_config_destroy(&c);
     return st;
+}
+
+static vkt_status train(const char *dir, const char *set, bool resume, uint64_t stop,
+                        vkt_train_result *r)
+{
+    return train_text(recipe, dir, set, resume, stop, r);
 }
 
 /* The tensor of a checkpoint, into data. Its dtype's name lasts until the next call. */
@@ -129,6 +135,49 @@ static void files_hold_what_pytorch_would(void **state)
     for (int i = 0; i < 6; i++) assert_true(var[i] > 0 && var[i] != 1);
 }
 
+/* A frozen norm, alone or of a block, trains by its running averages, which stay as they began, and
+ * what is not frozen by train.freeze is trained through it. */
+static void frozen_norms_keep_their_averages(void **state)
+{
+    (void)state;
+    static const char frozen[] = "name: cnn\n"
+                                 "data: {source: digits}\n"
+                                 "model:\n"
+                                 "  - conv: {out: 6, bias: false}\n"
+                                 "  - batch_norm: {frozen: true}\n"
+                                 "  - relu\n"
+                                 "  - basic_block: {out: 8, stride: 4, frozen: true}\n"
+                                 "  - flatten\n"
+                                 "  - linear\n"
+                                 "optim: {rule: adamw, lr: 0.01}\n"
+                                 "train: {steps: 5, batch: 32, freeze: \"1.*\"}\n";
+    static const char *const norms[] = { "1", "3.bn1", "3.bn2", "3.downsample.1" };
+    static const char path[] = "tc_frozen/checkpoints/step-00000005/model.safetensors";
+    vkt_train_result r;
+    REQUIRE_OK(train_text(frozen, "tc_frozen", NULL, false, 0, &r));
+    for (size_t i = 0; i < VKT_COUNT(norms); i++) {
+        char name[64];
+        float mean[8] = { 0 }, var[8], gain[8];
+        int64_t count = -1;
+        uint64_t channels = i ? 8 : 6;
+        bool trained = false;
+        snprintf(name, sizeof name, "%s.running_mean", norms[i]);
+        tensor_of(path, name, mean);
+        snprintf(name, sizeof name, "%s.running_var", norms[i]);
+        tensor_of(path, name, var);
+        snprintf(name, sizeof name, "%s.num_batches_tracked", norms[i]);
+        tensor_of(path, name, &count);
+        snprintf(name, sizeof name, "%s.weight", norms[i]);
+        tensor_of(path, name, gain);
+        assert_int_equal(count, 0);
+        for (uint64_t k = 0; k < channels; k++) {
+            assert_true(mean[k] == 0 && var[k] == 1);
+            trained |= gain[k] != 1;
+        }
+        assert_true(trained == (i > 0));
+    }
+}
+
 static void every_micro_batch_is_a_ghost_batch(void **state)
 {
     (void)state;
@@ -166,6 +215,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(resume_is_bit_exact),
         cmocka_unit_test(files_hold_what_pytorch_would),
+        cmocka_unit_test(frozen_norms_keep_their_averages),
         cmocka_unit_test(every_micro_batch_is_a_ghost_batch),
         cmocka_unit_test(evaluation_goes_by_the_running_averages),
     };

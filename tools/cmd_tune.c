@@ -1,4 +1,5 @@
-/* vktrain tune: which matmul kernels are fastest on this device, kept for the runs to come. */
+/* vktrain tune: which matmul and convolution kernels are fastest on this device, kept for the runs
+ * to come. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,9 +21,13 @@ static void on_shape(void *user, const vkt_tune_result *r)
     uint32_t *n_changed = user;
     bool changed = strcmp(r->table, r->best) != 0;
     *n_changed += changed;
-    printf("  %3zu/%zu  %s %5u x %5u x %5u %-4s  %2u kernels  %-16s", r->index + 1, r->n_shapes,
-           vkt_layout_name(r->shape.layout), r->shape.M, r->shape.N, r->shape.K,
-           vkt_dtype_name(r->shape.in), r->n_tried, r->best);
+    printf("  %3zu/%zu  ", r->index + 1, r->n_shapes);
+    if (*r->what)
+        printf("%-40s", r->what);
+    else
+        printf("%s %5u x %5u x %5u %-4s", vkt_layout_name(r->shape.layout), r->shape.M, r->shape.N,
+               r->shape.K, vkt_dtype_name(r->shape.in));
+    printf("  %2u kernels  %-16s", r->n_tried, r->best);
     if (changed)
         printf(" %9.3f ms, the table's %s %9.3f ms\n", r->best_ms, r->table, r->table_ms);
     else
@@ -30,7 +35,7 @@ static void on_shape(void *user, const vkt_tune_result *r)
     fflush(stdout);
 }
 
-/* The products of a recipe's graphs. */
+/* The products and convolutions of a recipe's graphs. */
 static vkt_status tune_recipe(const cli_options *o, const vkt_tune_desc *tune)
 {
     vkt_config *c = NULL;
@@ -88,7 +93,7 @@ static int run(void *options)
     bool recipe = o->n_args == 1 && sscanf(o->args[0], "%ux%ux%u", &m, &n, &k) != 3;
     vkt_status st = recipe ? tune_recipe(o, &tune) : tune_shapes(o, &tune);
     if (st == VKT_OK)
-        printf("%u products get another kernel than the table's, %.1f s\n", n_changed,
+        printf("%u shapes get another kernel than the table's, %.1f s\n", n_changed,
                cli_now() - start);
     return cli_exit_code(st);
 }
@@ -96,8 +101,9 @@ static int run(void *options)
 const cli_command cmd_tune = {
     .name = "tune",
     .args = "[RECIPE | MxNxK ...]",
-    .summary = "time the matmul kernels on this device and keep the fastest",
-    .details = "of a recipe's products, of the shapes named, or of usual ones. Later runs on this "
+    .summary = "time the matmul and convolution kernels on this device and keep the fastest",
+    .details = "of a recipe's products and convolutions, of the products named, or of usual ones. "
+               "Later runs on this "
                "device use what was kept, so that they stay reproducible; "
                "tuning between a run and its "
                "resumption changes its last digits. --no-cache keeps nothing.",

@@ -53,6 +53,7 @@ typedef struct vkt_layer {
     uint32_t top, bottom, left, right; /* pad: one more than the pixels; 0: kernel */
     float momentum;                    /* batch_norm; 0: 0.1 */
     uint32_t virtual_batch;            /* batch_norm: examples of a ghost batch; 0: the batch */
+    bool frozen;                       /* batch_norm: by the running averages in training too */
     int line;                          /* in the recipe, for error messages; 0: none */
 } vkt_layer;
 

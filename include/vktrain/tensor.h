@@ -342,6 +342,7 @@ typedef struct vkt_tune_result {
     double table_ms, best_ms; /* of one product */
     uint32_t n_tried;
     size_t index, n_shapes; /* which of those asked for */
+    char what[80];          /* a convolution in words, instead of shape; empty for a product */
 } vkt_tune_result;
 typedef struct vkt_tune_desc {
     bool thorough;  /* every kernel that can run, and longer each; false: the likely ones */
@@ -358,6 +359,24 @@ vkt_status vkt_tune(vkt_gpu *gpu, const vkt_tune_shape *shapes, size_t n,
 /* The products of a graph, each power of two once: what to tune before the graph is planned. At
  * most `most`; returns their number. unknown_only: those that no choice is kept for. */
 size_t vkt_graph_products(const vkt_graph *g, bool unknown_only, vkt_tune_shape *out, size_t most);
+
+typedef enum vkt_conv_pass {
+    VKT_CONV_FORWARD, /* x, filter -> y */
+    VKT_CONV_DX,      /* dy, the filter with its taps transposed -> dx */
+    VKT_CONV_DW       /* x, dy -> the filter's gradient, in slices of dy's rows */
+} vkt_conv_pass;
+typedef struct vkt_conv_shape {
+    vkt_conv_pass pass;
+    uint32_t n, h, w, c, oh, ow, co; /* [n, h, w, c] is what the filter moves over, [n, oh, ow, co]
+                                        its positions: of VKT_CONV_DX dy and dx */
+    uint32_t kh, kw, stride, pad, dilation, groups, slices;
+} vkt_conv_shape;
+/* As vkt_tune, of convolutions. A choice stands for all of the same pass, filter and groups whose
+ * positions and channels have the same powers of two. */
+vkt_status vkt_tune_convs(vkt_gpu *gpu, const vkt_conv_shape *shapes, size_t n,
+                          const vkt_tune_desc *desc);
+/* As vkt_graph_products, of convolutions. */
+size_t vkt_graph_convs(const vkt_graph *g, bool unknown_only, vkt_conv_shape *out, size_t most);
 
 /* Under math: fast, a log line: how many of g's fp32 products run on matrix units as split
  * products, or why none can. Nothing under strict. */

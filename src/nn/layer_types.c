@@ -35,6 +35,13 @@ static const char *const inits[] = { "kaiming", "xavier", "normal", "zeros", NUL
         "virtual_batch", VKT_OPT_UINT, AT(virtual_batch), 1, 1 << 24,                              \
             "examples whose mean and variance are taken together; the batch", NULL                 \
     }
+#define FROZEN                                                                                     \
+    {                                                                                              \
+        "frozen", VKT_OPT_BOOL, AT(frozen), 0, 1,                                                  \
+            "batch norm by the running averages in training too, which stay as they are: for "     \
+            "fine-tuning, with train.freeze for gain and bias; false",                             \
+            NULL                                                                                   \
+    }
 #define ZERO                                                                                       \
     {                                                                                              \
         "zero", VKT_OPT_BOOL, AT(zero), 0, 1, "the branch's last weights start at zero; false",    \
@@ -118,12 +125,14 @@ static const vkt_layer_type types[] = {
     { "global_pool", "the mean of each channel: an image into a vector", NULL, { { 0 } } },
     { "batch_norm",
       "each channel to mean 0 and variance 1 over the batch, times a gain plus a bias; in "
-      "evaluation by running averages",
+      "evaluation by running averages. Training's batches run on over an epoch's end and are never "
+      "padded; a picture that could not be read counts like any other",
       NULL,
       { EPS,
         { "momentum", VKT_OPT_FLOAT, AT(momentum), 1e-6, 1,
           "share of the newest batch in the running averages; 0.1", NULL },
-        VIRTUAL_BATCH } },
+        VIRTUAL_BATCH,
+        FROZEN } },
     { "group_norm",
       "each example's groups of channels to mean 0 and variance 1, times a gain plus a bias",
       "groups",
@@ -131,12 +140,12 @@ static const vkt_layer_type types[] = {
     { "basic_block",
       "relu(x + f(x)), f two 3x3 convolutions with batch norm (ResNet-18, -34, CIFAR's)",
       "out",
-      { CHANNELS, STRIDE("1"), ZERO, VIRTUAL_BATCH } },
+      { CHANNELS, STRIDE("1"), ZERO, VIRTUAL_BATCH, FROZEN } },
     { "bottleneck",
       "relu(x + f(x)), f 1x1, 3x3 and 1x1 convolutions with batch norm, inside a quarter of the "
       "channels (ResNet-50)",
       "out",
-      { CHANNELS, STRIDE("1"), ZERO, VIRTUAL_BATCH } },
+      { CHANNELS, STRIDE("1"), ZERO, VIRTUAL_BATCH, FROZEN } },
     { "wide_block",
       "x + f(x), f batch norm, relu, 3x3 convolution, twice (WideResNet)",
       "out",
@@ -144,6 +153,7 @@ static const vkt_layer_type types[] = {
         STRIDE("1"),
         ZERO,
         VIRTUAL_BATCH,
+        FROZEN,
         { "p", VKT_OPT_FLOAT, AT(p), 0, 0.99, "dropout between the convolutions; 0", NULL } } },
     { "transformer",
       "a whole language model: tokens in, a score of each next token out",

@@ -157,6 +157,7 @@ static vkt_status batch_norm_plan(vkt_model *m, vkt__layer *l)
 static vkt_tensor *batch_norm_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
                                     bool train)
 {
+    train = train && !l->spec.frozen;
     vkt_batch_norm_desc d = { .w = vkt__model_tensor(m, g, l->w),
                               .b = vkt__model_tensor(m, g, l->b),
                               .running_mean = vkt__model_state_tensor(m, g, l->s),
@@ -204,6 +205,7 @@ static vkt_status plan_list(vkt_model *m, const vkt__layer *l, const vkt_layer *
         all[i] = list[i];
         all[i].line = l->spec.line;
         all[i].virtual_batch = l->spec.virtual_batch;
+        all[i].frozen = l->spec.frozen;
     }
     vkt_status st = vkt__model_plan_list(m, all, n, prefix.data, in, false, out, shape);
     vkt__str_finish(&prefix);

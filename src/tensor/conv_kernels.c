@@ -1,23 +1,41 @@
 /* Which kernel computes a convolution, by device class and shape, and how it is recorded. */
+#include <stdio.h>
+
 #include "tensor/conv.h"
 
-enum { CONV_CHOOSE, CONV_NAIVE, CONV_BLOCK, CONV_ROWS, CONV_TILED_32, CONV_TILED_64, CONV_COUNT };
-static const struct {
+enum {
+    CONV_CHOOSE,
+    CONV_NAIVE,
+    CONV_BLOCK,
+    CONV_ROWS_32,
+    CONV_ROWS_64,
+    CONV_TILED_32,
+    CONV_TILED_64,
+    CONV_COUNT
+};
+/* rows: of the row kernels' tile; bm to tn: of conv_tiled, as of matmul_tiled. Numbers of kernels
+ * are for tests only; what is kept, and read, is the name. */
+typedef struct {
     const char *name, *shader, *dw_shader;
-    uint32_t bm, bn, bk, tm, tn; /* of conv_tiled, as of matmul_tiled */
-} kernels[CONV_COUNT] = {
-    [CONV_NAIVE] = { "naive", "conv_naive", "conv_dw_naive" },
-    [CONV_BLOCK] = { "block", "conv_block", "conv_dw_block" },
-    [CONV_ROWS] = { "rows", "conv_rows.pairs", "conv_dw_rows.pairs" },
-    [CONV_TILED_32] = { "tiled.32", "conv_tiled", "conv_tiled", 32, 32, 16, 4, 4 },
-    [CONV_TILED_64] = { "tiled.64", "conv_tiled", "conv_tiled", 64, 64, 16, 8, 4 },
+    uint32_t rows, bm, bn, bk, tm, tn;
+} conv_kernel;
+static const conv_kernel kernels[CONV_COUNT] = {
+    [CONV_NAIVE] = { "naive", "conv_naive", "conv_dw_naive", 0, 0, 0, 0, 0, 0 },
+    [CONV_BLOCK] = { "block", "conv_block", "conv_dw_block", 0, 0, 0, 0, 0, 0 },
+    [CONV_ROWS_32] = { "rows.32", "conv_rows.pairs", "conv_dw_rows.pairs", 32, 0, 0, 0, 0, 0 },
+    [CONV_ROWS_64] = { "rows.64", "conv_rows.pairs", "conv_dw_rows.pairs", 64, 0, 0, 0, 0, 0 },
+    [CONV_TILED_32] = { "tiled.32", "conv_tiled", "conv_tiled", 0, 32, 32, 16, 4, 4 },
+    [CONV_TILED_64] = { "tiled.64", "conv_tiled", "conv_tiled", 0, 64, 64, 16, 8, 4 },
 };
 
-/* Of the row kernels: rows of the tile, of the gradient of w, whose depth a taller one seldom
- * divides, half as many unless they are cheap; columns a lane where there are many; sums that share
- * registers. Taken by time on lavapipe 25.0 with 16 lanes, whose compiler crashes of taller tiles.
- */
-enum { ROWS = 64, COLUMNS = 4, SHARING = 8 };
+static bool is_rows(uint32_t kernel)
+{
+    return kernels[kernel].rows != 0;
+}
+
+/* Of the row kernels: columns a lane where there are many, sums that share registers; by time on
+ * lavapipe 25.0 with 16 lanes, whose compiler crashes of tiles taller than 64. */
+enum { COLUMNS = 4, SHARING = 8 };
 
 /* Steps at a time of a sum of n, whole units of them: those that overshoot n least, of these the
  * nearest to four. */
@@ -40,7 +58,8 @@ const char *vkt__conv_kernel_name(uint32_t kernel)
 static bool fits(uint32_t kernel, const vkt_caps *caps, const vkt__conv_geometry *q)
 {
     switch (kernel) {
-    case CONV_ROWS: /* no more trips than loops may have (KERNELS.md, 8.1) */
+    case CONV_ROWS_32:
+    case CONV_ROWS_64: /* no more trips than loops may have (KERNELS.md, 8.1) */
         return caps->int64 && caps->subgroup_arith && caps->subgroup >= 4 && q->depth < 30000;
     case CONV_TILED_32:
     case CONV_TILED_64:
@@ -59,15 +78,17 @@ static uint64_t ceil_div(uint64_t a, uint64_t b)
     return (a + b - 1) / b;
 }
 
-/* Many groups too narrow to fill a vector: one invocation an element.
+/* Many groups too narrow to fill a vector: one invocation an element. Mesa's CPU driver: a filter's
+ * depth is seldom a multiple of 64, and what is over costs less only where it has one column.
  * GPUs: the larger tile where that still gives every core of a mid-range device work (unmeasured:
  * no GPU has run this yet). */
-static uint32_t table(const vkt_caps *caps, const vkt__conv_geometry *q, bool dw, uint32_t slices)
+static uint32_t table(const vkt_caps *caps, const vkt__conv_geometry *q, bool dw)
 {
-    uint32_t per_group = q->co / q->attr->conv.groups;
+    uint32_t per_group = q->co / q->attr->conv.groups, slices = VKT_MAX(q->attr->conv.slices, 1);
     if (caps->klass == VKT_CLASS_CPU) {
         if (q->attr->conv.groups > 1 && per_group < caps->subgroup / 2) return CONV_NAIVE;
-        return fits(CONV_ROWS, caps, q) ? CONV_ROWS : CONV_BLOCK;
+        if (!fits(CONV_ROWS_64, caps, q)) return CONV_BLOCK;
+        return dw && per_group > caps->subgroup ? CONV_ROWS_32 : CONV_ROWS_64;
     }
     uint64_t rows = dw ? q->depth : (uint64_t)q->n * q->oh * q->ow,
              tiles = ceil_div(rows, 64) * ceil_div(per_group, 64) * q->attr->conv.groups * slices;
@@ -76,14 +97,51 @@ static uint32_t table(const vkt_caps *caps, const vkt__conv_geometry *q, bool dw
     return fits(CONV_TILED_32, caps, q) ? CONV_TILED_32 : CONV_NAIVE;
 }
 
+uint32_t vkt__conv_table(const vkt_gpu *gpu, const vkt_node *n)
+{
+    vkt__conv_geometry q = vkt__conv_geometry_of(n);
+    return table(vkt_gpu_caps(gpu), &q, n->op == &vkt__op_conv2d_dw);
+}
+
+bool vkt__conv_is_candidate(uint32_t kernel, const vkt_gpu *gpu, const vkt_node *n)
+{
+    const vkt_caps *caps = vkt_gpu_caps(gpu);
+    vkt__conv_geometry q = vkt__conv_geometry_of(n);
+    bool of_cpu = kernel == CONV_BLOCK || is_rows(kernel), grouped = n->attr.conv.groups > 1;
+    if (!fits(kernel, caps, &q)) return false;
+    if (kernel == CONV_NAIVE) return grouped;
+    if (kernel == CONV_BLOCK && fits(CONV_ROWS_64, caps, &q) && !grouped) return false;
+    return of_cpu == (caps->klass == VKT_CLASS_CPU);
+}
+
+static uint32_t log2_of(uint64_t n)
+{
+    uint32_t log = 0;
+    while (n >>= 1) log++;
+    return log;
+}
+
+const char *vkt__conv_key(const vkt_node *n, char key[40])
+{
+    vkt__conv_geometry q = vkt__conv_geometry_of(n);
+    const vkt_attr *a = &n->attr;
+    snprintf(key, 40, "%s %ux%u/%u d%u g%u %u %u %u", n->op->name, a->conv.kh, a->conv.kw,
+             a->conv.stride, a->conv.dilation, a->conv.groups, log2_of((uint64_t)q.n * q.oh * q.ow),
+             log2_of(q.ci), log2_of(q.co / a->conv.groups));
+    return key;
+}
+
 static uint32_t kernel_of(const vkt_gpu *gpu, const vkt_node *n)
 {
     const vkt_caps *caps = vkt_gpu_caps(gpu);
     vkt__conv_geometry q = vkt__conv_geometry_of(n);
-    uint32_t kernel = n->attr.conv.kernel ? n->attr.conv.kernel
-                                          : table(caps, &q, n->op == &vkt__op_conv2d_dw,
-                                                  VKT_MAX(n->attr.conv.slices, 1));
-    return fits(kernel, caps, &q) ? kernel : CONV_NAIVE;
+    uint32_t kernel = n->attr.conv.kernel;
+    char key[40];
+    if (kernel) return fits(kernel, caps, &q) ? kernel : CONV_NAIVE;
+    const char *tuned = vkt__choice_get(gpu, vkt__conv_key(n, key));
+    for (uint32_t k = 1; k < CONV_COUNT && tuned; k++)
+        if (!strcmp(tuned, kernels[k].name) && fits(k, caps, &q)) return k;
+    return vkt__conv_table(gpu, n);
 }
 
 const char *vkt__conv_kernel(const vkt_gpu *gpu, const vkt_node *n)
@@ -97,51 +155,87 @@ static uint32_t rows_needed(uint32_t rows, uint32_t most, uint32_t sharing)
     return rows >= most ? most : (uint32_t)vkt__align(VKT_MAX(rows, 1), sharing);
 }
 
-/* Workgroups of a forward pass or a transpose by tiles: of a transpose over strides stride^2 phases
- * of pixels. */
-static uint64_t pixel_tiles(const vkt__conv_geometry *q, uint32_t tall, uint32_t wide)
+/* What is dispatched, but for the parameters. */
+typedef struct {
+    uint32_t spec[14], n_spec;
+    uint64_t groups;
+} launch;
+
+/* A node as its launch sees it. */
+typedef struct {
+    const vkt__conv_geometry *q;
+    bool dw;
+    uint32_t kernel, slices, lanes, per_group; /* output channels of a group */
+} job;
+
+static void add(launch *l, const uint32_t *spec, uint32_t n)
 {
-    uint32_t stride = q->transposed ? q->attr->conv.stride : 1, groups = q->attr->conv.groups;
+    memcpy(l->spec + l->n_spec, spec, n * sizeof *spec);
+    l->n_spec += n;
+}
+
+/* Workgroups of `tall` pixels, or of k, by `wide` channels; of a transpose over strides stride^2
+ * phases of pixels. */
+static uint64_t pixel_tiles(const job *j, uint32_t tall, uint32_t wide)
+{
+    const vkt__conv_geometry *q = j->q;
+    uint32_t stride = q->transposed ? q->attr->conv.stride : 1;
     uint64_t pixels = (uint64_t)q->n * ceil_div(q->oh, stride) * ceil_div(q->ow, stride);
-    return ceil_div(pixels, tall) * ceil_div(q->co / groups, wide) * groups * stride * stride;
+    return ceil_div(pixels, tall) * ceil_div(j->per_group, wide) * q->attr->conv.groups * stride *
+           stride;
 }
 
-/* The row kernels' constants and groups. */
-static void record_rows(vkt__rec *rec, const vkt__conv_geometry *q, bool dw, uint32_t slices,
-                        const char *shader, uint32_t *spec, uint32_t n_spec,
-                        const struct conv_params *p)
+static uint64_t depth_tiles(const job *j, uint32_t tall, uint32_t wide)
 {
-    const vkt_attr *a = q->attr;
-    uint32_t lanes = rec->caps->subgroup, per_group = q->co / a->conv.groups,
-             width = per_group % 2 == 0 && per_group > lanes ? 2 : 1,
-             columns = per_group <= width * lanes ? width : COLUMNS,
-             x_width = q->ci % 2 == 0 ? 2 : 1,
-             run = !q->transposed && a->conv.dilation == 1 && a->conv.groups == 1
-                       ? a->conv.kw * q->ci
-                       : q->ci,
-             steps = dw ? steps_of(q->ow, 1) : steps_of(run, x_width), sharing = SHARING / columns,
-             most = dw && columns > 1 ? ROWS / 2 : ROWS,
-             tile = rows_needed(dw ? q->depth : p->pixels, most, sharing);
-    const uint32_t more[] = { lanes <= 8, tile, columns, x_width, width, steps, sharing };
-    spec[0] = lanes;
-    for (uint32_t i = 0; i < VKT_COUNT(more); i++) spec[n_spec++] = more[i];
-    vkt__dispatch(rec, shader, spec, n_spec, p, sizeof *p,
-                  dw ? ceil_div(q->depth, tile) * ceil_div(per_group, columns * lanes) *
-                           a->conv.groups * slices
-                     : pixel_tiles(q, tile, columns * lanes));
+    return ceil_div(j->q->depth, tall) * ceil_div(j->per_group, wide) * j->q->attr->conv.groups *
+           j->slices;
 }
 
-static void record_block(vkt__rec *rec, const vkt__conv_geometry *q, bool dw, uint32_t slices,
-                         const char *shader, uint32_t *spec, uint32_t n_spec,
-                         const struct conv_params *p)
+static void launch_rows(launch *l, const job *j)
 {
-    enum { TALL = 8, WIDE = 4 }; /* of an invocation, as the shaders have them */
+    const vkt__conv_geometry *q = j->q;
     const vkt_attr *a = q->attr;
-    uint32_t wide = WIDE * (spec[0] = rec->caps->subgroup);
-    vkt__dispatch(rec, shader, spec, n_spec, p, sizeof *p,
-                  dw ? ceil_div(q->ci, TALL) * a->conv.kh * a->conv.kw *
-                           ceil_div(q->co / a->conv.groups, wide) * a->conv.groups * slices
-                     : pixel_tiles(q, TALL, wide));
+    bool side_by_side = !q->transposed && a->conv.dilation == 1 && a->conv.groups == 1;
+    uint32_t width = j->per_group % 2 == 0 && j->per_group > j->lanes ? 2 : 1,
+             columns = j->per_group <= width * j->lanes ? width : COLUMNS,
+             x_width = q->ci % 2 == 0 ? 2 : 1, sharing = SHARING / columns,
+             steps = j->dw ? steps_of(q->ow, 1)
+                           : steps_of(side_by_side ? a->conv.kw * q->ci : q->ci, x_width),
+             rows = j->dw ? q->depth : q->n * q->oh * q->ow,
+             tile = rows_needed(rows, kernels[j->kernel].rows, sharing);
+    const uint32_t spec[] = { j->lanes <= 8, tile, columns, x_width, width, steps, sharing };
+    l->spec[0] = j->lanes;
+    add(l, spec, VKT_COUNT(spec));
+    l->groups = (j->dw ? depth_tiles : pixel_tiles)(j, tile, columns * j->lanes);
+}
+
+static void launch_block(launch *l, const job *j)
+{
+    enum { TALL = 8, WIDE = 4 }; /* an invocation's, as the shaders have them; of dw within a tap */
+    const vkt_attr *a = j->q->attr;
+    uint32_t wide = WIDE * j->lanes;
+    l->spec[0] = j->lanes;
+    l->groups = j->dw ? ceil_div(j->q->ci, TALL) * a->conv.kh * a->conv.kw *
+                            ceil_div(j->per_group, wide) * a->conv.groups * j->slices
+                      : pixel_tiles(j, TALL, wide);
+}
+
+static void launch_tiled(launch *l, const job *j, const struct conv_params *p)
+{
+    const conv_kernel *k = &kernels[j->kernel];
+    const uint32_t spec[] = { j->dw,
+                              k->bm,
+                              k->bn,
+                              k->bk,
+                              k->tm,
+                              k->tn,
+                              j->q->ci % 4 == 0 && p->x % 16 == 0,
+                              j->per_group % 4 == 0 && p->w % 16 == 0 };
+    l->spec[0] = k->bm / k->tm * (k->bn / k->tn);
+    add(l, spec, VKT_COUNT(spec));
+    l->groups = j->dw ? depth_tiles(j, k->bm, k->bn)
+                      : ceil_div(p->pixels, k->bm) * ceil_div(j->per_group, k->bn) *
+                            j->q->attr->conv.groups;
 }
 
 void vkt__conv_record(vkt__rec *rec, const vkt_node *n)
@@ -150,8 +244,12 @@ void vkt__conv_record(vkt__rec *rec, const vkt_node *n)
     vkt__conv_geometry q = vkt__conv_geometry_of(n);
     const vkt_attr *a = &n->attr;
     bool dw = n->op == &vkt__op_conv2d_dw;
-    uint32_t kernel = kernel_of(rec->gpu, n), slices = VKT_MAX(a->conv.slices, 1),
-             per_group = q.co / a->conv.groups, wg = VKT_MIN(caps->workgroup, 64);
+    const job j = { .q = &q,
+                    .dw = dw,
+                    .kernel = kernel_of(rec->gpu, n),
+                    .slices = VKT_MAX(a->conv.slices, 1),
+                    .lanes = caps->subgroup,
+                    .per_group = q.co / a->conv.groups };
     struct conv_params p = { .x = vkt__addr(rec, n->in[0]),
                              .w = vkt__addr(rec, n->in[1]),
                              .bias = vkt__addr_or(rec, n->in[2], n->in[1]),
@@ -170,37 +268,23 @@ void vkt__conv_record(vkt__rec *rec, const vkt_node *n)
                              .dil = a->conv.dilation,
                              .groups = a->conv.groups,
                              .pixels = q.n * q.oh * q.ow,
-                             .slice = dw ? vkt__conv_slice(&q, slices) : 0,
+                             .slice = dw ? vkt__conv_slice(&q, j.slices) : 0,
                              .flags = (n->in[2] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0) };
     p.x4 = p.x;
     p.w4 = p.w;
-    const char *shader = dw ? kernels[kernel].dw_shader : kernels[kernel].shader;
-    uint32_t spec[14] = { wg, 1, 1, (uint32_t)a->conv.act, q.transposed, a->conv.stride },
-             n_spec = 6;
-    if (kernel == CONV_NAIVE) {
-        vkt__dispatch(rec, shader, spec, n_spec, &p, sizeof p, ceil_div(n->out[0]->count, wg));
-        return;
-    }
-    if (kernel >= CONV_TILED_32) {
-        const uint32_t bm = kernels[kernel].bm, bn = kernels[kernel].bn, tm = kernels[kernel].tm,
-                       tn = kernels[kernel].tn, bk = kernels[kernel].bk,
-                       more[] = { dw,
-                                  bm,
-                                  bn,
-                                  bk,
-                                  tm,
-                                  tn,
-                                  q.ci % 4 == 0 && p.x % 16 == 0,
-                                  per_group % 4 == 0 && p.w % 16 == 0 };
-        spec[0] = bm / tm * (bn / tn);
-        for (uint32_t i = 0; i < VKT_COUNT(more); i++) spec[n_spec++] = more[i];
-        vkt__dispatch(rec, shader, spec, n_spec, &p, sizeof p,
-                      ceil_div(dw ? q.depth : p.pixels, bm) * ceil_div(per_group, bn) *
-                          a->conv.groups * slices);
-        return;
-    }
-    (kernel == CONV_ROWS ? record_rows : record_block)(rec, &q, dw, slices, shader, spec, n_spec,
-                                                       &p);
+    launch l = { .spec = { VKT_MIN(caps->workgroup, 64), 1, 1, (uint32_t)a->conv.act, q.transposed,
+                           a->conv.stride },
+                 .n_spec = 6 };
+    if (j.kernel == CONV_NAIVE)
+        l.groups = ceil_div(n->out[0]->count, l.spec[0]);
+    else if (j.kernel == CONV_BLOCK)
+        launch_block(&l, &j);
+    else if (is_rows(j.kernel))
+        launch_rows(&l, &j);
+    else
+        launch_tiled(&l, &j, &p);
+    vkt__dispatch(rec, dw ? kernels[j.kernel].dw_shader : kernels[j.kernel].shader, l.spec,
+                  l.n_spec, &p, sizeof p, l.groups);
 }
 
 /* Enough workgroups for a device's cores, whose number must not change from run to run, or results

@@ -2,6 +2,7 @@
  * gather form, by the same kernels on a filter with each tap transposed; the gradient of w in
  * slices of the pixels, added up in order. No copy of the input in columns, no atomics. Which
  * kernel runs is chosen in conv_kernels.c. */
+#include <math.h>
 #include <stdio.h>
 
 #include "tensor/conv.h"
@@ -88,22 +89,34 @@ static bool conv_shape(vkt_node *n)
     return true;
 }
 
+/* Element i of y, and the root of its terms' squares. */
+static double conv_element(const vkt__conv_geometry *q, double *const *in, uint64_t i,
+                           double *scale)
+{
+    uint32_t y, x, kh = q->attr->conv.kh, kw = q->attr->conv.kw,
+                   per_group = q->co / q->attr->conv.groups, o = (uint32_t)(i % q->co),
+                   col = (uint32_t)(i / q->co % q->ow), row = (uint32_t)(i / q->co / q->ow % q->oh);
+    uint64_t image = i / q->co / q->ow / q->oh;
+    double sum = 0, squares = 0;
+    for (uint32_t t = 0; t < kh * kw; t++) {
+        if (!tap_at(q, row, t / kw, q->h, &y) || !tap_at(q, col, t % kw, q->w, &x)) continue;
+        const double *from = in[0] + ((image * q->h + y) * q->w + x) * q->c + o / per_group * q->ci;
+        for (uint32_t c = 0; c < q->ci; c++) {
+            double term = from[c] * in[1][((uint64_t)t * q->ci + c) * q->co + o];
+            sum += term;
+            squares += term * term;
+        }
+    }
+    *scale = sqrt(squares);
+    return sum;
+}
+
 static void conv_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     vkt__conv_geometry q = vkt__conv_geometry_of(n);
-    uint32_t y, x, kh = n->attr.conv.kh, kw = n->attr.conv.kw,
-                   per_group = q.co / n->attr.conv.groups;
+    double scale;
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        uint32_t o = (uint32_t)(i % q.co), col = (uint32_t)(i / q.co % q.ow),
-                 row = (uint32_t)(i / q.co / q.ow % q.oh);
-        uint64_t image = i / q.co / q.ow / q.oh;
-        double sum = in[2] ? in[2][o] : 0;
-        for (uint32_t t = 0; t < kh * kw; t++) {
-            if (!tap_at(&q, row, t / kw, q.h, &y) || !tap_at(&q, col, t % kw, q.w, &x)) continue;
-            const double *from = in[0] + ((image * q.h + y) * q.w + x) * q.c + o / per_group * q.ci;
-            for (uint32_t c = 0; c < q.ci; c++)
-                sum += from[c] * in[1][((uint64_t)t * q.ci + c) * q.co + o];
-        }
+        double sum = conv_element(&q, in, i, &scale) + (in[2] ? in[2][i % q.co] : 0);
         if (out[1]) out[1][i] = sum;
         out[0][i] = vkt__act(n->attr.conv.act, sum);
     }
@@ -122,9 +135,22 @@ static vkt_cost conv_cost(const vkt_node *n)
     return c;
 }
 
+/* Of samples, whose values have variance 1. An activation adds errors of its own: 64 terms' worth.
+ * Sigmoid and tanh are bounded where the sum is of size sqrt(depth): its error, relative to that,
+ * is sqrt(depth) times as large relative to them, and their slopes, at most 1, do not lessen it. */
 static double conv_terms(const vkt_node *n)
 {
-    return vkt__conv_geometry_of(n).depth + (n->attr.conv.act > VKT_ACT_RELU ? 64.0 : 0);
+    double depth = vkt__conv_geometry_of(n).depth;
+    switch (n->attr.conv.act) {
+    case VKT_ACT_NONE:
+    case VKT_ACT_RELU:
+        return depth;
+    case VKT_ACT_SIGMOID:
+    case VKT_ACT_TANH: /* 2 sqrt(terms) = (4 + 2 sqrt(depth)) sqrt(depth), for vkt__tol */
+        return depth * (2 + sqrt(depth)) * (2 + sqrt(depth)) + 64;
+    default:
+        return depth + 64;
+    }
 }
 
 /* ---- the filter of the gradient ---- */
@@ -181,26 +207,41 @@ static bool conv_dw_shape(vkt_node *n)
     return true;
 }
 
+static double conv_dw_element(const vkt__conv_geometry *q, double *const *in, uint64_t i,
+                              double *scale)
+{
+    uint32_t y, x, kw = q->attr->conv.kw, per_group = q->co / q->attr->conv.groups,
+                   slice = vkt__conv_slice(q, q->attr->conv.slices), o = (uint32_t)(i % q->co),
+                   k = (uint32_t)(i / q->co % q->depth), t = k / q->ci,
+                   c = k % q->ci + o / per_group * q->ci;
+    uint64_t first = i / q->co / q->depth * slice,
+             end = VKT_MIN(first + slice, (uint64_t)q->n * q->oh);
+    double sum = 0, squares = 0;
+    for (uint64_t line = first; line < end; line++) {
+        if (!tap_at(q, (uint32_t)(line % q->oh), t / kw, q->h, &y)) continue;
+        for (uint32_t col = 0; col < q->ow; col++) {
+            if (!tap_at(q, col, t % kw, q->w, &x)) continue;
+            double term = in[0][((line / q->oh * q->h + y) * q->w + x) * q->c + c] *
+                          in[1][(line * q->ow + col) * q->co + o];
+            sum += term;
+            squares += term * term;
+        }
+    }
+    *scale = sqrt(squares);
+    return sum;
+}
+
 static void conv_dw_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     vkt__conv_geometry q = vkt__conv_geometry_of(n);
-    uint32_t y, x, kw = n->attr.conv.kw, per_group = q.co / n->attr.conv.groups,
-                   slice = vkt__conv_slice(&q, n->attr.conv.slices);
-    for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        uint32_t o = (uint32_t)(i % q.co), k = (uint32_t)(i / q.co % q.depth), t = k / q.ci,
-                 c = k % q.ci + o / per_group * q.ci;
-        uint64_t first = i / q.co / q.depth * slice,
-                 end = VKT_MIN(first + slice, (uint64_t)q.n * q.oh);
-        double sum = 0;
-        for (uint64_t line = first; line < end; line++) {
-            if (!tap_at(&q, (uint32_t)(line % q.oh), t / kw, q.h, &y)) continue;
-            for (uint32_t col = 0; col < q.ow; col++)
-                if (tap_at(&q, col, t % kw, q.w, &x))
-                    sum += in[0][((line / q.oh * q.h + y) * q.w + x) * q.c + c] *
-                           in[1][(line * q.ow + col) * q.co + o];
-        }
-        out[0][i] = sum;
-    }
+    double scale;
+    for (uint64_t i = 0; i < n->out[0]->count; i++) out[0][i] = conv_dw_element(&q, in, i, &scale);
+}
+
+double vkt__conv_element(const vkt_node *n, double *const *in, uint64_t i, double *scale)
+{
+    vkt__conv_geometry q = vkt__conv_geometry_of(n);
+    return (n->op == &vkt__op_conv2d_dw ? conv_dw_element : conv_element)(&q, in, i, scale);
 }
 
 static double conv_dw_terms(const vkt_node *n)

@@ -1,13 +1,14 @@
-/* The tuner: times the matmul kernels that fit a device's class on given shapes. A candidate's
- * result must agree with sums in double, the twin's, before it may win, and it must be faster by
- * 5%, lest noise undo the table's choice. */
+/* The tuner of products: times the matmul kernels that fit a device's class on given shapes. A
+ * candidate's result must agree with sums in double, the twin's, before it may win, and it must be
+ * faster by 5%, lest noise undo the table's choice. */
 #include <math.h>
 #include <stdio.h>
 
 #include "base/os.h"
 #include "tensor/matmul.h"
+#include "tensor/tune.h"
 
-enum { COPIES = 8, LEAST_RUNS = 3 };
+enum { LEAST_RUNS = 3 };
 static const double LEAST_S = 0.03, THOROUGH_S = 0.3;
 static const double CHECKED_FLOPS = 20e6; /* of the twin, on the host */
 
@@ -34,7 +35,7 @@ static void build(const vkt__product *p, vkt_gpu *gpu, uint32_t kernel, candidat
         vkt_input(g, l == VKT_TN ? vkt_shape2(p->K, p->M) : vkt_shape2(p->M, p->K), p->in, "a");
     out->b =
         vkt_input(g, l == VKT_NT ? vkt_shape2(p->N, p->K) : vkt_shape2(p->K, p->N), p->in, "b");
-    for (int i = 0; i < COPIES; i++)
+    for (int i = 0; i < VKT__TUNE_COPIES; i++)
         out->c = vkt__op(g, &vkt__op_matmul, (vkt_tensor *[]) { out->a, out->b }, 2,
                          (vkt_attr) { .matmul = { .layout = l, .out = p->out, .kernel = kernel } });
     vkt_keep(out->c, "c");
@@ -111,30 +112,50 @@ fail:
     return st;
 }
 
+double vkt__tune_seconds(const vkt_tune_desc *desc)
+{
+    return desc->thorough ? THOROUGH_S : LEAST_S;
+}
+
 /* One after the other, as in a step, where there are timestamps. CPU drivers' have no meaning
  * there. */
-static vkt_status measure(const job *j, candidate *c)
+vkt_status vkt__tune_time(vkt_graph *g, double seconds, double *ms)
 {
     vkt_status st = VKT_OK;
-    const vkt_caps *caps = vkt_gpu_caps(j->gpu);
+    const vkt_caps *caps = vkt_gpu_caps(g->gpu);
     bool by_device = caps->timestamp_ns > 0 && caps->klass != VKT_CLASS_CPU;
     double begin = vkt__now();
-    c->ms = INFINITY;
-    for (int i = 0; i < LEAST_RUNS || vkt__now() - begin < j->least_s; i++) {
+    *ms = INFINITY;
+    for (int i = 0; i < LEAST_RUNS || vkt__now() - begin < seconds; i++) {
         double start = vkt__now();
         if (by_device) {
             vkt_node_time *t = NULL;
             size_t n = 0;
-            VKT_TRY(vkt_graph_time(c->g, 0, 1, &t, &n));
-            for (size_t k = 0; k < n; k++) c->ms = fmin(c->ms, t[k].ms);
+            VKT_TRY(vkt_graph_time(g, 0, 1, &t, &n));
+            for (size_t k = 0; k < n; k++) *ms = fmin(*ms, t[k].ms);
             free(t);
         } else {
-            VKT_TRY(vkt_graph_run(c->g));
-            c->ms = fmin(c->ms, (vkt__now() - start) * 1e3 / COPIES);
+            VKT_TRY(vkt_graph_run(g));
+            *ms = fmin(*ms, (vkt__now() - start) * 1e3 / VKT__TUNE_COPIES);
         }
     }
 fail:
     return st;
+}
+
+vkt_status vkt__tune_keep(vkt_gpu *gpu, const char *key, const char *kernel, const char **path)
+{
+    vkt__choice_set(gpu, key, kernel);
+    return vkt__choices_save(gpu, path);
+}
+
+void vkt__tune_told(const char *path)
+{
+    if (*path)
+        vkt_log(VKT_LOG_INFO, "tune", "kept in '%s'", path);
+    else
+        vkt_log(VKT_LOG_INFO, "tune",
+                "not kept: there is no cache folder, or it was not to be used");
 }
 
 static vkt_status try(const job *j, uint32_t kernel, candidate *c)
@@ -147,7 +168,7 @@ static vkt_status try(const job *j, uint32_t kernel, candidate *c)
     VKT_TRY(check(j, kernel, c, &agrees));
     c->ms = INFINITY;
     if (agrees)
-        VKT_TRY(measure(j, c));
+        VKT_TRY(vkt__tune_time(c->g, j->least_s, &c->ms));
     else
         vkt_log(VKT_LOG_WARN, "tune",
                 "kernel %s computes something else than its twin here: not used",
@@ -180,7 +201,7 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, bool thoroug
         r->n_tried++;
         vkt_graph_destroy(&c.g);
     }
-    if (r->best_ms > 0.95 * r->table_ms) best = table, r->best_ms = r->table_ms;
+    if (r->best_ms > VKT__TUNE_GAIN * r->table_ms) best = table, r->best_ms = r->table_ms;
     r->shape = *s;
     r->table = vkt__matmul_kernel_name(table);
     r->best = vkt__matmul_kernel_name(best);
@@ -224,11 +245,7 @@ vkt_status vkt_tune(vkt_gpu *gpu, const vkt_tune_shape *shapes, size_t n, const 
             gpu, &path)); /* each time: whoever interrupts it keeps what was found */
         if (desc->fn) desc->fn(desc->user, &r);
     }
-    if (*path)
-        vkt_log(VKT_LOG_INFO, "tune", "kept in '%s'", path);
-    else if (n)
-        vkt_log(VKT_LOG_INFO, "tune",
-                "not kept: there is no cache folder, or it was not to be used");
+    if (n) vkt__tune_told(path);
 fail:
     return st;
 }
