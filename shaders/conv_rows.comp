@@ -1,10 +1,10 @@
 #version 460
 /* y = act(conv(x, w) + bias) or its transpose for Mesa's CPU driver, as matmul_rows does NN: one subgroup computes R output
- * pixels by C columns a lane, KB steps of k = (kh, kw, c) at a time in order, no shared memory, no barrier, no copy of the
- * input. The inputs of all pixels are loaded a vector at a time, zero outside the image and past the last k, and handed
- * out one by one; what a lane loads of w serves all pixels; G pixels at a time take all KB steps. A transpose over strides
- * takes the pixels of one phase (row mod STRIDE, column mod STRIDE) together, which meet the same taps: no others are
- * computed. PAIRS: two floats a load along the columns, and along c where XW is 2. Twin: conv_ref. */
+ * pixels by C columns a lane, k = (kh, kw, c) in order, no shared memory, no barrier, no copy of the input. The sum goes run
+ * by run: a tap's channels, or a line of taps where these lie side by side in x; where a run begins is found once for each
+ * pixel, KB steps of it are loaded by each pixel's own lane, zero outside the image and past the run, and handed out one by
+ * one; what a lane loads of w serves all pixels; G pixels at a time take all KB steps.
+ * Two floats a load, along c where XW is 2, along the columns where CW is. Twin: conv_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #extension GL_KHR_shader_subgroup_ballot : require
@@ -13,110 +13,88 @@ layout(push_constant, scalar) uniform Push { conv_params p; };
 #include "conv.glsl"
 #include "elems.glsl"
 #include "conv_rows.glsl"
+#include "conv_tile.glsl"
 
-const uint KX = KB / XW;                     /* elements of x that hold KB steps */
-const uint A_LOADS = (R * KX + S - 1) / S;
-const bool PHASES = TRANSPOSED != 0 && STRIDE > 1;
+const uint P = (R + S - 1) / S;    /* a lane's pixels */
+const uint KX = KB / XW;           /* elements of x that hold KB steps */
+const uint OUTSIDE = 1u << 31;     /* of any line, and so is what follows for a while */
 
-/* The taps along one axis that pixels of a phase meet: first, first + step, ... */
-struct taps {
-    uint first, step, n;
-};
-
-taps taps_of(uint phase, uint k)
+/* The pixel `ahead` after row0, col0 of [., rows, cols]; returns in how many images from there. Floats divide exactly: the
+ * numbers are not much larger than an image's sides. */
+uint next_pixel(uint ahead, uint rows, uint cols, uint row0, uint col0, out uint row, out uint col)
 {
-    taps t = taps(0, 1, k);
-    if (!PHASES) return t;
-    uint back = STRIDE - p.dil % STRIDE; /* phase + pad - tap dil = phase + pad + tap back, mod STRIDE */
-    while (t.step * p.dil % STRIDE != 0) t.step++;
-    while (t.first < t.step && (phase + p.pad + t.first * back) % STRIDE != 0) t.first++;
-    t.n = t.first < t.step && t.first < k ? (k - t.first + t.step - 1) / t.step : 0;
-    return t;
+    uint line = row0 + div_small(col0 + ahead, cols, 1.0 / float(cols), col);
+    return div_small(line, rows, 1.0 / float(rows), row);
 }
 
 void main()
 {
-    uint lane = gl_SubgroupInvocationID, width = p.co / p.groups, ci = p.ci / XW;
-    uint rows = p.oh, cols = p.ow, step = 1, g = flat_group(), py = 0, px = 0;
-    if (PHASES) { /* of the first phase, which has the most */
-        step = STRIDE;
-        px = g % STRIDE;
-        py = g / STRIDE % STRIDE;
-        g /= STRIDE * STRIDE;
-        rows = (p.oh + STRIDE - 1) / STRIDE;
-        cols = (p.ow + STRIDE - 1) / STRIDE;
-    }
-    uint images = p.pixels / (p.oh * p.ow), row_tiles = (images * rows * cols + R - 1) / R;
-    uint col_tiles = (width + C * S - 1) / (C * S);
-    uint m0 = g % row_tiles * R, group = g / row_tiles / col_tiles, n0 = g / row_tiles % col_tiles * (C * S);
-    if (PHASES) { /* of this one */
-        rows = (p.oh - py + STRIDE - 1) / STRIDE;
-        cols = (p.ow - px + STRIDE - 1) / STRIDE;
-    }
-    uint pixels = images * rows * cols;
-    if (group >= p.groups || m0 >= pixels) return;
+    uint lane = gl_SubgroupInvocationID, width = p.co / p.groups, ci = p.ci / XW, channels = p.c / XW;
+    tile t;
+    if (!tile_at(R, C * S, t)) return;
 
-    /* Of each of a lane's loads: pixel, and where its image begins. */
-    uint row[A_LOADS], col[A_LOADS], base[A_LOADS], to[A_LOADS], image0, row0, col0;
-    pixel_at(m0, rows, cols, image0, row0, col0);
-    [[unroll]] for (uint j = 0; j < A_LOADS; j++) {
-        uint image = image0 + next_pixel(min((j * S + lane) / KX, min(R, pixels - m0) - 1), rows, cols, row0, col0, row[j], col[j]);
-        row[j] = row[j] * step + py;
-        col[j] = col[j] * step + px;
-        to[j] = (image * p.oh + row[j]) * p.ow + col[j];
-        base[j] = image * p.h * p.wd * (p.c / XW) + group * ci;
+    uint image[P], row[P], col[P], to[P], image0, row0, col0;
+    pixel_at(t.m0, t.rows, t.cols, image0, row0, col0);
+    [[unroll]] for (uint j = 0; j < P; j++) {
+        image[j] = image0 + next_pixel(min(j * S + lane, min(R, t.pixels - t.m0) - 1), t.rows, t.cols, row0, col0, row[j], col[j]);
+        row[j] = row[j] * t.step + t.py;
+        col[j] = col[j] * t.step + t.px;
+        to[j] = (image[j] * p.oh + row[j]) * p.ow + col[j];
     }
     float acc[SUMS];
     [[unroll]] for (uint i = 0; i < SUMS; i++) acc[i] = 0.0;
-    uint at[C / W];
-    [[unroll]] for (uint c = 0; c < C / W; c++) at[c] = (group * width + min(column(n0, c * W), width - W)) / W;
+    uint at[C / CW], stride = p.co / CW;
+    [[unroll]] for (uint v = 0; v < C / CW; v++) at[v] = (t.group * width + min(column(t.n0, v * CW), width - CW)) / CW;
 
-    taps th = taps_of(py, p.kh), tw = taps_of(px, p.kw);
-    uint depth = th.n * tw.n * ci * XW, stride = p.co / W;
-    float inv_ci = 1.0 / float(ci), inv_kw = 1.0 / float(max(tw.n, 1));
-    for (uint k = 0; k < depth; k += KB) {
-        elem a[A_LOADS], b[KB * C / W];
-        uint c, kw, kh = div_small(div_small(k / XW + lane % KX, ci, inv_ci, c), tw.n, inv_kw, kw);
-        bool real = kh < th.n;
-        kh = th.first + kh * th.step;
-        kw = tw.first + kw * tw.step;
-        [[unroll]] for (uint j = 0; j < A_LOADS; j++) {
+    bool side_by_side = TRANSPOSED == 0 && p.dil == 1 && p.groups == 1;
+    taps th = taps_of(t.py, p.kh), tw = taps_of(t.px, p.kw);
+    uint line = p.wd * channels, run = side_by_side ? p.kw * ci : ci, runs = side_by_side ? 1 : tw.n;
+    for (uint r = 0; r < th.n * runs; r++) {
+        uint tw_i, th_i = div_small(r, runs, 1.0 / float(runs), tw_i);
+        uint kh = th.first + th_i * th.step, kw = tw.first + tw_i * tw.step, w0 = (kh * p.kw + kw) * p.ci;
+        uint from[P], base[P]; /* of the run in its line of x, and the line */
+        [[unroll]] for (uint j = 0; j < P; j++) {
             uint y, x;
-            bool ok = tap_at(row[j], kh, p.h, y);
-            ok = tap_at(col[j], kw, p.wd, x) && ok && real;
-            elem from = load_x(ok ? base[j] + (y * p.wd + x) * (p.c / XW) + c : 0);
-            a[j] = ok ? from : elem(0.0);
+            bool ok = tap_at(row[j], kh, p.h, y), inside = tap_at(col[j], kw, p.wd, x);
+            from[j] = ok && (inside || side_by_side) ? x * channels + t.group * ci : OUTSIDE;
+            base[j] = (image[j] * p.h + y) * line;
         }
-        [[unroll]] for (uint i = 0; i < KB; i++) {
-            uint from = min(k + i, depth - 1);
-            if (PHASES) {
-                uint wc, ww, wh = div_small(div_small(from, p.ci, 1.0 / float(p.ci), wc), tw.n, inv_kw, ww);
-                from = ((th.first + wh * th.step) * p.kw + tw.first + ww * tw.step) * p.ci + wc;
-            }
-            [[unroll]] for (uint v = 0; v < C / W; v++) b[i * (C / W) + v] = LOAD(p.w, at[v] + from * stride);
-        }
-        [[unroll]] for (uint r0 = 0; r0 < R; r0 += G)
-            [[unroll]] for (uint i = 0; i < KB; i++)
-                [[unroll]] for (uint r = 0; r < G; r++) {
-                    uint r1 = r0 + r, e = r1 * KX + i / XW;
-                    float x = hand_out(AT(a[e / S], i % XW), e % S);
-                    [[unroll]] for (uint n = 0; n < C; n++) acc[r1 * C + n] += x * AT(b[(i * C + n) / W], n % W);
+        for (uint k = 0; k < run; k += KX) {
+            elem a[P * KX], b[KB * C / CW];
+            [[unroll]] for (uint j = 0; j < P; j++)
+                [[unroll]] for (uint i = 0; i < KX; i++) {
+                    uint c = from[j] + k + i;
+                    bool ok = c < line && k + i < run;
+                    elem x = load_elem(p.x, XW, ok ? base[j] + c : 0);
+                    a[j * KX + i] = ok ? x : elem(0.0);
                 }
+            [[unroll]] for (uint i = 0; i < KB; i++) {
+                uint w = (w0 + min(k * XW + i, run * XW - 1)) * stride;
+                [[unroll]] for (uint v = 0; v < C / CW; v++) b[i * (C / CW) + v] = load_elem(p.w, CW, at[v] + w);
+            }
+            [[unroll]] for (uint r0 = 0; r0 < R; r0 += G)
+                [[unroll]] for (uint i = 0; i < KB; i++)
+                    [[unroll]] for (uint r = 0; r < G; r++) {
+                        uint r1 = r0 + r;
+                        float x = hand_out(AT(a[r1 / S * KX + i / XW], i % XW), r1 % S);
+                        [[unroll]] for (uint n = 0; n < C; n++) acc[r1 * C + n] += x * AT(b[(i * C + n) / CW], n % CW);
+                    }
+        }
     }
 
-    [[unroll]] for (uint v = 0; v < C / W; v++) {
-        uint n = column(n0, v * W);
+    [[unroll]] for (uint v = 0; v < C / CW; v++) {
+        uint n = column(t.n0, v * CW);
         if (n >= width) continue;
         elem bias = elem(0.0);
-        if ((p.flags & VKT_MM_BIAS) != 0) bias = LOAD(elems(p.bias), (group * width + n) / W);
+        if ((p.flags & VKT_MM_BIAS) != 0) bias = load_elem(elems(p.bias), CW, (t.group * width + n) / CW);
         [[unroll]] for (uint r = 0; r < R; r++) {
-            if (m0 + r >= pixels) break;
-            uint pixel = PHASES ? subgroupShuffle(to[r * KX / S], r * KX % S) : m0 + r, i = (pixel * p.co + group * width + n) / W;
+            if (t.m0 + r >= t.pixels) break;
+            uint pixel = PHASES ? subgroupShuffle(to[r / S], r % S) : t.m0 + r, i = (pixel * p.co + t.group * width + n) / CW;
             elem sum = bias;
-            [[unroll]] for (uint k = 0; k < W; k++) AT(sum, k) += acc[r * C + v * W + k];
-            if ((p.flags & VKT_MM_PRE) != 0) STORE(elems(p.pre), i, sum);
-            [[unroll]] for (uint k = 0; k < W; k++) AT(sum, k) = act_fwd(ACT, AT(sum, k));
-            STORE(elems(p.y), i, sum);
+            [[unroll]] for (uint k = 0; k < CW; k++) AT(sum, k) += acc[r * C + v * CW + k];
+            if ((p.flags & VKT_MM_PRE) != 0) store_columns(p.pre, i, sum);
+            [[unroll]] for (uint k = 0; k < CW; k++) AT(sum, k) = act_fwd(ACT, AT(sum, k));
+            store_columns(p.y, i, sum);
         }
     }
 }

@@ -100,4 +100,9 @@ start=$(date +%s%N)
 runs many
 echo "test_runs: 2,000 runs listed in $((($(date +%s%N) - start) / 1000000)) ms"
 [ "$(grep -c '^many/' log)" = 2000 ] || fail "not 2,000 runs"
+# Several threads read them: the same list each time, from deeper folders too.
+mkdir -p many/deep/er && mv many/1??? many/deep/er
+runs many --csv && cp log first
+runs many --csv && cmp -s first log || fail "the order differs from time to time"
+[ "$(grep -c '^many/deep/er/1[0-9]*,' log)" = 1000 ] && [ "$(grep -c '^many/' log)" = 2000 ] || fail "runs in deeper folders"
 echo "test_runs: passed"

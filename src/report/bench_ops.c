@@ -304,6 +304,24 @@ static bool left_out(op_job *j)
     return false;
 }
 
+/* More sets, enough to leave the caches, within an eighth of the memory; how much all hold. */
+static vkt_status more_sets(op_job *j, double *working_set)
+{
+    vkt_status st = VKT_OK;
+    const vkt__bencher *b = j->b;
+    double flops, bytes;
+    roofline(j, 0, &flops, &bytes);
+    uint64_t each = set_bytes(&j->sets[0]),
+             room = VKT_MIN(b->caps->budget_bytes / 8, (uint64_t)(b->desc->quick ? 96 : 384) << 20);
+    uint32_t want =
+        b->desc->once ? 1 : (uint32_t)VKT_MIN(VKT_MAX(room / each, 1), (uint64_t)MAX_SETS);
+    if (flops > 20 * bytes) want = VKT_MIN(want, 3); /* not a matter of caches */
+    for (; j->n_sets < want; j->n_sets++) VKT_TRY(set_create(j, &j->sets[j->n_sets]));
+    *working_set = (double)each * j->n_sets;
+fail:
+    return st;
+}
+
 static void job_finish(op_job *j)
 {
     for (uint32_t i = 0; i < MAX_SETS; i++) set_destroy(j, &j->sets[i]);
@@ -311,7 +329,8 @@ static void job_finish(op_job *j)
     free(j->table);
 }
 
-/* How fast the product is that a convolution computes: what its kernels are measured by. */
+/* How fast the product is that a convolution computes, from memory as that is: what its kernels are
+ * measured by. */
 static vkt_status note_product(const op_job *conv, vkt_bench_row *r)
 {
     vkt_status st = VKT_OK;
@@ -322,8 +341,10 @@ static vkt_status note_product(const op_job *conv, vkt_bench_row *r)
                  .n_sets = 1 };
     vkt__times t;
     char name[96];
+    double working_set;
     j.table = vkt__alloc(PATTERN * sizeof *j.table);
     VKT_TRY(set_create(&j, &j.sets[0]));
+    VKT_TRY(more_sets(&j, &working_set));
     VKT_TRY(vkt__bench_time(
         conv->b, &(vkt__bench_job) { .label = "bench op", .record = op_record, .user = &j }, &t));
     double rate = 2e-9 * j.s.m * j.s.n * j.s.k / t.median;
@@ -341,7 +362,7 @@ static vkt_status run_case(op_job *j)
     vkt__bencher *b = j->b;
     char name[96];
     vkt__times t;
-    double flops, bytes, spot = 5e8;
+    double flops, bytes, working_set, spot = 5e8;
     shape_name(j, name, sizeof name);
     j->table = vkt__alloc(PATTERN * sizeof *j->table);
     VKT_TRY(set_create(j, &j->sets[0]));
@@ -357,14 +378,8 @@ static vkt_status run_case(op_job *j)
         vkt__bench_refuse(b, r, true, "%s", j->why);
         goto fail;
     }
-    /* Enough sets to leave the caches, within an eighth of the memory. */
-    uint64_t each = set_bytes(&j->sets[0]),
-             room = VKT_MIN(b->caps->budget_bytes / 8, (uint64_t)(b->desc->quick ? 96 : 384) << 20);
-    uint32_t want =
-        b->desc->once ? 1 : (uint32_t)VKT_MIN(VKT_MAX(room / each, 1), (uint64_t)MAX_SETS);
-    if (flops > 20 * bytes) want = VKT_MIN(want, 3); /* not a matter of caches */
-    for (; j->n_sets < want; j->n_sets++) VKT_TRY(set_create(j, &j->sets[j->n_sets]));
-    double working_set = (double)each * j->n_sets, ideal = roofline(j, working_set, &flops, &bytes);
+    VKT_TRY(more_sets(j, &working_set));
+    double ideal = roofline(j, working_set, &flops, &bytes);
     VKT_TRY(vkt__bench_time(b,
                             &(vkt__bench_job) { .label = "bench op",
                                                 .record = op_record,

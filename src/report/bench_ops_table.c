@@ -310,7 +310,7 @@ static const vkt__bench_sized products[] = {
 static const vkt__bench_sized images[] = { { { .m = 2, .n = 6, .k = 3 }, 0 },
                                            { { .m = 64, .n = 28, .k = 32 }, 1 },
                                            { { .m = 256, .n = 56, .k = 64 }, 3 } };
-/* The layers of the small CNN and of ResNet-20; on GPUs ResNet-50's too. */
+/* The layers of the small CNN and of ResNet-20, ResNet-18's first; on GPUs ResNet-50's too. */
 static const vkt__bench_sized convs[] = {
     { { .m = 2, .n = 6, .k = 3, .out = 4, .taps = 3, .stride = 1 }, 0 },
     { { .m = 64, .n = 28, .k = 1, .out = 32, .taps = 3, .stride = 1 }, 1 },
@@ -318,6 +318,9 @@ static const vkt__bench_sized convs[] = {
     { { .m = 8, .n = 32, .k = 16, .out = 16, .taps = 3, .stride = 1 }, 2 },
     { { .m = 16, .n = 32, .k = 16, .out = 32, .taps = 3, .stride = 2 }, 2 },
     { { .m = 16, .n = 14, .k = 64, .out = 128, .taps = 1, .stride = 1 }, 2 },
+    { { .m = 32, .n = 8, .k = 64, .out = 64, .taps = 3, .stride = 1 }, 2 },
+    { { .m = 16, .n = 32, .k = 16, .out = 32, .taps = 1, .stride = 2 }, 2 },
+    { { .m = 8, .n = 64, .k = 3, .out = 64, .taps = 7, .stride = 2 }, 2 },
     { { .m = 16, .n = 56, .k = 64, .out = 64, .taps = 3, .stride = 1 }, 3 },
     { { .m = 32, .n = 14, .k = 256, .out = 256, .taps = 3, .stride = 1 }, 3 },
 };

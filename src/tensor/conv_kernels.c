@@ -1,29 +1,36 @@
 /* Which kernel computes a convolution, by device class and shape, and how it is recorded. */
 #include "tensor/conv.h"
 
-enum {
-    CONV_CHOOSE,
-    CONV_NAIVE,
-    CONV_ROWS,
-    CONV_ROWS_PAIRS,
-    CONV_TILED_32,
-    CONV_TILED_64,
-    CONV_COUNT
-};
+enum { CONV_CHOOSE, CONV_NAIVE, CONV_BLOCK, CONV_ROWS, CONV_TILED_32, CONV_TILED_64, CONV_COUNT };
 static const struct {
     const char *name, *shader, *dw_shader;
     uint32_t bm, bn, bk, tm, tn; /* of conv_tiled, as of matmul_tiled */
 } kernels[CONV_COUNT] = {
     [CONV_NAIVE] = { "naive", "conv_naive", "conv_dw_naive" },
-    [CONV_ROWS] = { "rows", "conv_rows", "conv_dw_rows" },
-    [CONV_ROWS_PAIRS] = { "rows.pairs", "conv_rows.pairs", "conv_dw_rows.pairs" },
+    [CONV_BLOCK] = { "block", "conv_block", "conv_dw_block" },
+    [CONV_ROWS] = { "rows", "conv_rows.pairs", "conv_dw_rows.pairs" },
     [CONV_TILED_32] = { "tiled.32", "conv_tiled", "conv_tiled", 32, 32, 16, 4, 4 },
     [CONV_TILED_64] = { "tiled.64", "conv_tiled", "conv_tiled", 64, 64, 16, 8, 4 },
 };
 
-/* Of the row kernels, as matmul_rows has them: rows of the tile, columns a lane, steps of the sum
- * at a time, rows that share registers. */
-enum { ROWS = 32, COLUMNS = 4, STEPS = 4, SHARING = 4 };
+/* Of the row kernels: rows of the tile, of the gradient of w, whose depth a taller one seldom
+ * divides, half as many unless they are cheap; columns a lane where there are many; sums that share
+ * registers. Taken by time on lavapipe 25.0 with 16 lanes, whose compiler crashes of taller tiles.
+ */
+enum { ROWS = 64, COLUMNS = 4, SHARING = 8 };
+
+/* Steps at a time of a sum of n, whole units of them: those that overshoot n least, of these the
+ * nearest to four. */
+static uint32_t steps_of(uint32_t n, uint32_t unit)
+{
+    static const uint32_t steps[] = { 4, 5, 6, 7, 8, 3, 2, 1 };
+    uint32_t best = unit, least = UINT32_MAX;
+    for (uint32_t i = 0; i < VKT_COUNT(steps); i++) {
+        uint32_t all = steps[i] % unit ? UINT32_MAX : (n + steps[i] - 1) / steps[i] * steps[i];
+        if (all < least) best = steps[i], least = all;
+    }
+    return best;
+}
 
 const char *vkt__conv_kernel_name(uint32_t kernel)
 {
@@ -32,15 +39,9 @@ const char *vkt__conv_kernel_name(uint32_t kernel)
 
 static bool fits(uint32_t kernel, const vkt_caps *caps, const vkt__conv_geometry *q)
 {
-    uint32_t per_group = q->co / q->attr->conv.groups;
     switch (kernel) {
-    case CONV_ROWS_PAIRS:
-        if (per_group % 2) return false;
-        /* fall through */
-    case CONV_ROWS: /* Mesa's only, which is what 64-bit integers tell: SwiftShader's compiler dies
-                       of it. No more trips than loops may have there (KERNELS.md, 8.1). */
-        return caps->int64 && caps->subgroup_arith && caps->subgroup >= 4 &&
-               q->depth / STEPS < 60000;
+    case CONV_ROWS: /* no more trips than loops may have (KERNELS.md, 8.1) */
+        return caps->int64 && caps->subgroup_arith && caps->subgroup >= 4 && q->depth < 30000;
     case CONV_TILED_32:
     case CONV_TILED_64:
         return kernels[kernel].bm / kernels[kernel].tm *
@@ -58,16 +59,15 @@ static uint64_t ceil_div(uint64_t a, uint64_t b)
     return (a + b - 1) / b;
 }
 
-/* Groups too narrow to fill a vector share nothing between channels: one invocation an element.
+/* Many groups too narrow to fill a vector: one invocation an element.
  * GPUs: the larger tile where that still gives every core of a mid-range device work (unmeasured:
  * no GPU has run this yet). */
 static uint32_t table(const vkt_caps *caps, const vkt__conv_geometry *q, bool dw, uint32_t slices)
 {
     uint32_t per_group = q->co / q->attr->conv.groups;
     if (caps->klass == VKT_CLASS_CPU) {
-        if (per_group < caps->subgroup / 2) return CONV_NAIVE;
-        if (per_group > caps->subgroup && fits(CONV_ROWS_PAIRS, caps, q)) return CONV_ROWS_PAIRS;
-        return fits(CONV_ROWS, caps, q) ? CONV_ROWS : CONV_NAIVE;
+        if (q->attr->conv.groups > 1 && per_group < caps->subgroup / 2) return CONV_NAIVE;
+        return fits(CONV_ROWS, caps, q) ? CONV_ROWS : CONV_BLOCK;
     }
     uint64_t rows = dw ? q->depth : (uint64_t)q->n * q->oh * q->ow,
              tiles = ceil_div(rows, 64) * ceil_div(per_group, 64) * q->attr->conv.groups * slices;
@@ -92,31 +92,56 @@ const char *vkt__conv_kernel(const vkt_gpu *gpu, const vkt_node *n)
 }
 
 /* A tile no taller than there are rows: unused ones are computed too. */
-static uint32_t rows_needed(uint32_t rows)
+static uint32_t rows_needed(uint32_t rows, uint32_t most, uint32_t sharing)
 {
-    return rows >= ROWS ? ROWS : (uint32_t)vkt__align(VKT_MAX(rows, 1), SHARING);
+    return rows >= most ? most : (uint32_t)vkt__align(VKT_MAX(rows, 1), sharing);
 }
 
-/* The row kernels' constants and groups. Of the gradient of w no more pixels at a time than a line
- * has. A transpose over strides computes its pixels in stride^2 phases. */
-static void record_rows(vkt__rec *rec, const vkt__conv_geometry *q, bool pairs, bool dw,
-                        uint32_t slices, const char *shader, uint32_t *spec, uint32_t n_spec,
+/* Workgroups of a forward pass or a transpose by tiles: of a transpose over strides stride^2 phases
+ * of pixels. */
+static uint64_t pixel_tiles(const vkt__conv_geometry *q, uint32_t tall, uint32_t wide)
+{
+    uint32_t stride = q->transposed ? q->attr->conv.stride : 1, groups = q->attr->conv.groups;
+    uint64_t pixels = (uint64_t)q->n * ceil_div(q->oh, stride) * ceil_div(q->ow, stride);
+    return ceil_div(pixels, tall) * ceil_div(q->co / groups, wide) * groups * stride * stride;
+}
+
+/* The row kernels' constants and groups. */
+static void record_rows(vkt__rec *rec, const vkt__conv_geometry *q, bool dw, uint32_t slices,
+                        const char *shader, uint32_t *spec, uint32_t n_spec,
                         const struct conv_params *p)
 {
-    uint32_t lanes = rec->caps->subgroup, per_group = q->co / q->attr->conv.groups,
-             width = pairs ? 2 : 1, columns = per_group <= width * lanes ? width : COLUMNS,
-             stride = q->transposed ? q->attr->conv.stride : 1, steps = STEPS;
-    uint64_t rows =
-        dw ? q->depth : (uint64_t)q->n * ceil_div(q->oh, stride) * ceil_div(q->ow, stride);
-    uint32_t tile = rows_needed((uint32_t)rows);
-    while (dw && steps > 1 && steps > q->ow) steps /= 2;
-    const uint32_t more[] = { lanes <= 8, tile,   columns, pairs && q->ci % 2 == 0 ? 2 : 1,
-                              steps,      SHARING };
+    const vkt_attr *a = q->attr;
+    uint32_t lanes = rec->caps->subgroup, per_group = q->co / a->conv.groups,
+             width = per_group % 2 == 0 && per_group > lanes ? 2 : 1,
+             columns = per_group <= width * lanes ? width : COLUMNS,
+             x_width = q->ci % 2 == 0 ? 2 : 1,
+             run = !q->transposed && a->conv.dilation == 1 && a->conv.groups == 1
+                       ? a->conv.kw * q->ci
+                       : q->ci,
+             steps = dw ? steps_of(q->ow, 1) : steps_of(run, x_width), sharing = SHARING / columns,
+             most = dw && columns > 1 ? ROWS / 2 : ROWS,
+             tile = rows_needed(dw ? q->depth : p->pixels, most, sharing);
+    const uint32_t more[] = { lanes <= 8, tile, columns, x_width, width, steps, sharing };
     spec[0] = lanes;
     for (uint32_t i = 0; i < VKT_COUNT(more); i++) spec[n_spec++] = more[i];
     vkt__dispatch(rec, shader, spec, n_spec, p, sizeof *p,
-                  ceil_div(rows, tile) * ceil_div(per_group, columns * lanes) *
-                      q->attr->conv.groups * slices * stride * stride);
+                  dw ? ceil_div(q->depth, tile) * ceil_div(per_group, columns * lanes) *
+                           a->conv.groups * slices
+                     : pixel_tiles(q, tile, columns * lanes));
+}
+
+static void record_block(vkt__rec *rec, const vkt__conv_geometry *q, bool dw, uint32_t slices,
+                         const char *shader, uint32_t *spec, uint32_t n_spec,
+                         const struct conv_params *p)
+{
+    enum { TALL = 8, WIDE = 4 }; /* of an invocation, as the shaders have them */
+    const vkt_attr *a = q->attr;
+    uint32_t wide = WIDE * (spec[0] = rec->caps->subgroup);
+    vkt__dispatch(rec, shader, spec, n_spec, p, sizeof *p,
+                  dw ? ceil_div(q->ci, TALL) * a->conv.kh * a->conv.kw *
+                           ceil_div(q->co / a->conv.groups, wide) * a->conv.groups * slices
+                     : pixel_tiles(q, TALL, wide));
 }
 
 void vkt__conv_record(vkt__rec *rec, const vkt_node *n)
@@ -174,16 +199,17 @@ void vkt__conv_record(vkt__rec *rec, const vkt_node *n)
                           a->conv.groups * slices);
         return;
     }
-    record_rows(rec, &q, kernel == CONV_ROWS_PAIRS, dw, slices, shader, spec, n_spec, &p);
+    (kernel == CONV_ROWS ? record_rows : record_block)(rec, &q, dw, slices, shader, spec, n_spec,
+                                                       &p);
 }
 
 /* Enough workgroups for a device's cores, whose number must not change from run to run, or results
  * would (as vkt__matmul_slices); and never more pixels in a slice than loops may have trips on CPU
- * drivers (KERNELS.md, 8.1). */
+ * drivers (KERNELS.md, 8.1), where each may be a line of its own. */
 uint32_t vkt__conv_slices(const vkt_gpu *gpu, const vkt_tensor *x, const vkt_tensor *dy,
                           const vkt_attr *attr)
 {
-    enum { TILE_K = 32, TILE_N = 64, MOST_TRIPS = 32768 };
+    enum { TILE_K = 32, TILE_N = 64, MOST_TRIPS = 30000 };
     const uint32_t *d = dy->shape.d;
     uint64_t lines = (uint64_t)d[0] * d[1], groups = attr->conv.groups,
              depth = (uint64_t)attr->conv.kh * attr->conv.kw * (x->shape.d[3] / groups),

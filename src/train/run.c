@@ -1,5 +1,4 @@
-/* run.h, and the public list of runs. run.json is one table of fields, written and read by a loop.
- */
+/* run.h. run.json is one table of fields, written and read by a loop. */
 #include <jansson.h>
 #include <math.h>
 
@@ -180,7 +179,7 @@ vkt_status vkt__run_load(const char *dir, vkt__arena *a, vkt__run_record *rec, c
 
 /* ---- the folder ---- */
 
-static bool holds_run(const char *dir, vkt__arena *a)
+bool vkt__holds_run(const char *dir, vkt__arena *a)
 {
     static const char *const marks[] = { "run.json", "metrics.jsonl", "checkpoints" };
     for (size_t i = 0; i < VKT_COUNT(marks); i++)
@@ -218,7 +217,7 @@ vkt_status vkt__run_open(const char *dir, const char *name, bool resume, vkt__ru
     }
     /* The lock is the first thing that a run leaves: one killed right after it can be resumed too.
      */
-    if (resume && !holds_run(dir, &a) &&
+    if (resume && !vkt__holds_run(dir, &a) &&
         !vkt__file_exists(vkt__arena_printf(&a, "%s/.lock", dir))) {
         st = vkt__fail(VKT_ARG, "run",
                        "no run in '%s' to resume; leave out --resume to start one there", dir);
@@ -228,7 +227,7 @@ vkt_status vkt__run_open(const char *dir, const char *name, bool resume, vkt__ru
         st = vkt__fail(VKT_ARG, "run", "'%s' is a file, not a folder: give another --run", dir);
         goto fail;
     }
-    if (!resume && holds_run(dir, &a)) {
+    if (!resume && vkt__holds_run(dir, &a)) {
         st = vkt__fail(
             VKT_ARG, "run",
             "'%s' already holds a run: add --resume to go on with it, or give another --run", dir);
@@ -256,103 +255,4 @@ void vkt__run_close(vkt__run **r)
     vkt__lock_release(&(*r)->lock);
     free(*r);
     *r = NULL;
-}
-
-/* ---- vkt_runs_list: the list and its arena in one block ---- */
-
-typedef struct run_list {
-    vkt__arena arena;
-    vkt_run_info *items;
-    size_t n, cap;
-} run_list;
-
-static void add_run(run_list *l, const char *dir)
-{
-    vkt__run_record r;
-    const char *why;
-    vkt__run_load(dir, &l->arena, &r, &why);
-    l->items = vkt__grow(l->items, l->n, &l->cap, sizeof *l->items);
-    l->items[l->n++] = (vkt_run_info) {
-        .dir = vkt__arena_strdup(&l->arena, dir),
-        .name = r.name,
-        .note = r.note,
-        .status = r.status,
-        .started = r.started,
-        .device = r.device,
-        .metric = r.metric,
-        .command = r.command,
-        .recipe = r.source,
-        .config = r.config,
-        .commit = r.commit,
-        .changes = r.changes,
-        .best_step = r.best_step,
-        .test_loss = r.test_loss,
-        .seconds = r.seconds,
-        .error = why ? why : r.error,
-        .step = r.step,
-        .total = r.total,
-        .best_metric = r.best_metric,
-        .test_accuracy = r.test_accuracy,
-        .test_mae = r.test_mae,
-        .items_per_s = r.items_per_s,
-    };
-}
-
-/* Runs may lie deeper, as a study's do. */
-static vkt_status walk(run_list *l, const char *dir, int depth)
-{
-    vkt_status st = VKT_OK;
-    char **names = NULL;
-    size_t n = 0;
-    if (holds_run(dir, &l->arena)) return add_run(l, dir), VKT_OK;
-    VKT_TRY(vkt__list_dir(dir, &names, &n));
-    for (size_t i = 0; i < n && st == VKT_OK && depth < 4; i++) {
-        const char *child = vkt__arena_printf(&l->arena, "%s/%s", dir, names[i]);
-        if (names[i][0] != '.' && vkt__is_dir(child)) st = walk(l, child, depth + 1);
-    }
-fail:
-    vkt__names_free(names, n);
-    return st;
-}
-
-static int by_start(const void *a, const void *b)
-{
-    const vkt_run_info *x = a, *y = b;
-    int c = strcmp(x->started ? x->started : "", y->started ? y->started : "");
-    return c ? c : strcmp(x->dir, y->dir);
-}
-
-typedef struct list_block {
-    vkt__arena arena;
-    vkt_run_info items[];
-} list_block;
-
-vkt_status vkt_runs_list(const char *dir, vkt_run_info **list, size_t *n)
-{
-    run_list l = { 0 };
-    *list = NULL;
-    *n = 0;
-    if (!vkt__is_dir(dir)) return vkt__fail(VKT_IO, "run", "no folder '%s'", dir);
-    vkt_status st = walk(&l, dir, 0);
-    if (st == VKT_OK) {
-        list_block *b = vkt__alloc(sizeof *b + l.n * sizeof *l.items);
-        if (l.n) memcpy(b->items, l.items, l.n * sizeof *l.items);
-        if (l.n) qsort(b->items, l.n, sizeof *l.items, by_start);
-        b->arena = l.arena;
-        *list = b->items;
-        *n = l.n;
-    } else {
-        vkt__arena_finish(&l.arena);
-    }
-    free(l.items);
-    return st;
-}
-
-void vkt_runs_free(vkt_run_info **list)
-{
-    if (!*list) return;
-    list_block *b = (list_block *)((char *)*list - offsetof(list_block, items));
-    vkt__arena_finish(&b->arena);
-    free(b);
-    *list = NULL;
 }

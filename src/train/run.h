@@ -37,6 +37,9 @@ typedef struct vkt__run {
 vkt_status vkt__run_open(const char *dir, const char *name, bool resume, vkt__run **out);
 void vkt__run_close(vkt__run **r);
 
+/* Whether a run was begun in this folder; scratch memory from the arena. */
+bool vkt__holds_run(const char *dir, vkt__arena *a);
+
 /* Writes run.json whole or not at all. */
 vkt_status vkt__run_save(const vkt__run *r, const vkt__run_record *rec);
 /* Reads DIR/run.json; texts go to the arena. FORMAT: damaged; *why (if not NULL) gets the reason
