@@ -26,6 +26,7 @@ void store4(uint m, uvec4 n, vec4 sum)
 }
 
 #define A_AT(i) p.a.v[i]
+#define B_AT(i) p.b.v[i]
 #define A_ELEM float
 #define A_WIDTH 1
 #include "matmul_sums.glsl"

@@ -29,6 +29,7 @@ uvec4 load8(u32s x, u32x4s x4, bool vec, uint at, uint row, uint col, uint rows,
 }
 
 #define A_AT(i) widen1(p.a, i)
+#define B_AT(i) widen1(p.b, i)
 #define A_ELEM float
 #define A_WIDTH 1
 #include "matmul_sums.glsl"

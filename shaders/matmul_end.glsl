@@ -1,5 +1,7 @@
 /* Beginning and end of every matmul kernel, included where `p` is declared: constants that all have, which steps a
- * slice takes, what becomes of a sum. In a HALF variant A and B are 16-bit, and so are C and aux where C16. */
+ * slice takes, what becomes of a sum. In a HALF variant A and B are 16-bit. Two neighbours of a row are read and written
+ * at once where C_PAIRS: in HALF variants as a word of two 16-bit numbers, which C, aux and r then have; in WIDE ones,
+ * for Mesa's CPU driver, as two floats. */
 layout(constant_id = 3) const uint LAYOUT = 0; /* vkt_layout: 0 NT, 1 NN, 2 TN */
 layout(constant_id = 4) const int ACT = 0;     /* vkt_act, with VKT_MM_ACT_BWD times its derivative; VKT_MM_MICRO, _RESIDUAL */
 const int ACTIVATION = ACT & (VKT_MM_ACT_BWD - 1);
@@ -7,7 +9,6 @@ const bool DERIVATIVE = (ACT & VKT_MM_ACT_BWD) != 0;
 #ifdef HALF
 #include "half.glsl"
 layout(constant_id = 5) const uint BF16 = 0;   /* the 16-bit format: 0 f16, 1 bf16 */
-layout(constant_id = 6) const uint C16 = 0;
 
 vec2 widen(uint word)
 {
@@ -25,6 +26,14 @@ uint narrow(vec2 x)
     uvec2 u = floatBitsToUint(x);
     return BF16 != 0 ? to_bf16(u.x) | to_bf16(u.y) << 16 : to_f16(u.x) | to_f16(u.y) << 16;
 }
+#define GET_PAIR_OF(from, i) widen((from).v[i])
+#define PUT_PAIR_OF(to, i, x) (to).v[i] = narrow(x)
+#elif defined WIDE
+#define GET_PAIR_OF(from, i) uintBitsToFloat(unpackUint2x32((from).v[i]))
+#define PUT_PAIR_OF(to, i, x) (to).v[i] = packUint2x32(floatBitsToUint(x))
+#endif
+#ifdef GET_PAIR_OF
+layout(constant_id = 6) const uint C_PAIRS = 0;
 #endif
 
 /* Steps of k of slice or product s: from .x to before .y; .y < .x where s is past the last. */
@@ -52,36 +61,59 @@ bool adds_r()
     return (ACT & VKT_MM_RESIDUAL) != 0 && ((ACT & VKT_MM_MICRO) == 0 || p.step.b.micro != 0);
 }
 
-/* Ends the sum of element i of C, which is f32, in column n. */
-void finish(uint i, uint n, float sum)
+float with_bias(uint n, float sum)
+{
+    if ((p.flags & VKT_MM_BIAS) != 0) sum += p.bias.v[n];
+    return sum;
+}
+
+/* Ends the sum, bias included, of element i of C, which is f32. */
+void finish_biased(uint i, float sum)
 {
     float v = 0.0, r = 0.0;
-    if ((p.flags & VKT_MM_BIAS) != 0) sum += p.bias.v[n];
     if ((p.flags & VKT_MM_PRE) != 0) p.aux.v[i] = sum;
     if (DERIVATIVE) v = p.aux.v[i];
     if (adds_r()) r = p.r.v[i];
     p.c.v[i] = act_end(sum, v) + r;
 }
 
-#ifdef HALF
-/* Ends elements i and, where `both`, i + 1, in columns n; where C16 i is even and the word is stored whole. */
-void finish_pair(uint i, uvec2 n, vec2 sum, bool both)
+/* The same without the bias of column n. */
+void finish(uint i, uint n, float sum)
 {
-    if (C16 == 0) {
-        finish(i, n.x, sum.x);
-        if (both) finish(i + 1, n.y, sum.y);
+    finish_biased(i, with_bias(n, sum));
+}
+
+#ifdef GET_PAIR_OF
+/* The biases of columns n, which a kernel adds to the sums of many rows; 0 for the second if not `both`. */
+vec2 bias_pair(uvec2 n, bool both)
+{
+    vec2 b = vec2(0.0);
+    if ((p.flags & VKT_MM_BIAS) != 0) {
+        b.x = p.bias.v[n.x];
+        if (both) b.y = p.bias.v[n.y];
+    }
+    return b;
+}
+
+/* Ends elements i and, where `both`, i + 1, biases included; where C_PAIRS i is even and the pair is stored whole. */
+void finish_pair_biased(uint i, vec2 sum, bool both)
+{
+    if (C_PAIRS == 0) {
+        finish_biased(i, sum.x);
+        if (both) finish_biased(i + 1, sum.y);
         return;
     }
     vec2 v = vec2(0.0), r = vec2(0.0);
-    if ((p.flags & VKT_MM_BIAS) != 0) {
-        sum.x += p.bias.v[n.x];
-        if (both) sum.y += p.bias.v[n.y];
-    }
     if (!both) sum.y = 0.0;
-    if ((p.flags & VKT_MM_PRE) != 0) p.aux16.v[i / 2] = narrow(sum);
-    if (DERIVATIVE) v = widen(p.aux16.v[i / 2]);
-    if (adds_r()) r = widen(p.r16.v[i / 2]);
+    if ((p.flags & VKT_MM_PRE) != 0) PUT_PAIR_OF(p.aux2, i / 2, sum);
+    if (DERIVATIVE) v = GET_PAIR_OF(p.aux2, i / 2);
+    if (adds_r()) r = GET_PAIR_OF(p.r2, i / 2);
     vec2 c = vec2(act_end(sum.x, v.x) + r.x, both ? act_end(sum.y, v.y) + r.y : 0.0);
-    p.c16.v[i / 2] = narrow(c);
+    PUT_PAIR_OF(p.c2, i / 2, c);
+}
+
+void finish_pair(uint i, uvec2 n, vec2 sum, bool both)
+{
+    finish_pair_biased(i, sum + bias_pair(n, both), both);
 }
 #endif

@@ -18,6 +18,7 @@ layout(push_constant, scalar) uniform Push { matmul_params p; };
 #define AT(from, i) (from).v[i]
 #endif
 #define A_AT(i) AT(p.a, i)
+#define B_AT(i) AT(p.b, i)
 #define A_ELEM float
 #define A_WIDTH 1
 #include "matmul_sums.glsl"

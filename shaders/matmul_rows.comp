@@ -14,6 +14,7 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer f32x2s { uint64_t v[]; };
 #define VKT_MM_MATRIX f32x2s
+#define VKT_MM_PAIRS f32x2s
 #elif defined HALF
 #define VKT_MM_MATRIX u32s
 #endif
@@ -45,6 +46,7 @@ const uint W = 1;
 #endif
 
 #define A_AT(i) LOAD(p.a, i)
+#define B_AT(i) LOAD(p.b, i)
 #define A_ELEM elem
 #if defined WIDE || defined HALF
 #define A_WIDTH 2
@@ -118,22 +120,24 @@ void main()
         }
     }
 
-#ifdef HALF
+#ifdef GET_PAIR_OF
     [[unroll]] for (uint c = 0; c < C; c += 2) {
         uint n = column(n0, c);
         if (n >= N) continue;
+        vec2 bias = bias_pair(uvec2(n, n + 1), n + 1 < N);
         [[unroll]] for (uint r = 0; r < R; r++) {
             if (m0 + r >= M) break;
-            finish_pair((s * M + m0 + r) * N + n, uvec2(n, n + 1), vec2(acc[r * C + c], acc[r * C + c + 1]), n + 1 < N);
+            finish_pair_biased((s * M + m0 + r) * N + n, vec2(acc[r * C + c], acc[r * C + c + 1]) + bias, n + 1 < N);
         }
     }
 #else
     [[unroll]] for (uint c = 0; c < C; c++) {
         uint n = column(n0, c);
         if (n >= N) continue;
+        float bias = with_bias(n, 0.0);
         [[unroll]] for (uint r = 0; r < R; r++) {
             if (m0 + r >= M) break;
-            finish((s * M + m0 + r) * N + n, n, acc[r * C + c]);
+            finish_biased((s * M + m0 + r) * N + n, acc[r * C + c] + bias);
         }
     }
 #endif

@@ -23,6 +23,7 @@ layout(constant_id = 13) const uint VEC_B = 0;
 #define AT4(from, i) (from).v[i]
 #endif
 #define A_AT(i) AT(p.a, i)
+#define B_AT(i) AT(p.b, i)
 #define A_ELEM float
 #define A_WIDTH 1
 #include "matmul_sums.glsl"

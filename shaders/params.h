@@ -103,18 +103,21 @@ struct eltwise_chain_params {
 #ifndef VKT_MM_VECTOR
 #define VKT_MM_VECTOR f32x4s
 #endif
+#ifndef VKT_MM_PAIRS
+#define VKT_MM_PAIRS u32s
+#endif
 struct matmul_params {
     ADDR(VKT_MM_MATRIX) a;
     ADDR(VKT_MM_MATRIX) b;
     ADDR(VKT_MM_VECTOR) a4; /* the same addresses, to load vectors from */
     ADDR(VKT_MM_VECTOR) b4;
-    ADDR(f32s) bias;        /* [N]; where VKT_MM_SUMS the sums [M], as no product has both */
+    ADDR(f32s) bias;        /* [N]; where VKT_MM_SUMS the sums [M] or [N], as no product has both */
     ADDR(f32s) c;
     ADDR(f32s) aux;         /* [M, N]: written before the activation, or where the derivative is taken: see act_bwd */
-    ADDR(u32s) c16;         /* the same addresses, as pairs of 16-bit numbers */
-    ADDR(u32s) aux16;
+    ADDR(VKT_MM_PAIRS) c2;  /* the same addresses, as pairs of 16-bit numbers, or of floats: see matmul_end.glsl */
+    ADDR(VKT_MM_PAIRS) aux2;
     ADDR(f32s) r;           /* [M, N], may be C */
-    ADDR(u32s) r16;
+    ADDR(VKT_MM_PAIRS) r2;
     ADDR(step_ref) step;
     U32 M, N, K;
     U32 flags;
@@ -125,11 +128,13 @@ struct matmul_params {
 };
 #define VKT_MM_BIAS 1u
 #define VKT_MM_PRE 2u     /* aux is written */
-#define VKT_MM_SUMS 4u    /* A's column sums are written, over `bias`; TN */
-/* Added to constant ACT: the derivative of that activation is meant; R is left out in a step's first micro-batch; R is added. */
+#define VKT_MM_SUMS 4u    /* A's or B's column sums are written, over `bias`; TN */
+/* Added to constant ACT: the derivative of that activation is meant; R is left out in a step's first micro-batch; R is added;
+ * the sums are of B's columns. */
 #define VKT_MM_ACT_BWD 16
 #define VKT_MM_MICRO 32
 #define VKT_MM_RESIDUAL 64
+#define VKT_MM_SUMS_B 128
 
 /* sum.comp: chunk sums */
 struct sum_params {

@@ -1,25 +1,46 @@
-/* A row of `cols` floats held in the registers of a workgroup, PER an invocation, so that it is read from memory once:
- * for GPUs. Where WIDE an invocation's elements lie in adjacent fours, loaded and stored as a vec4 (cols a multiple of
- * four, addresses of 16 bytes); else one workgroup's size apart. What lies past the row's end is 0 and never stored.
- * CPU drivers walk a row again instead (norm.comp, ...): it lies in the first cache, registers would spill there. */
-layout(constant_id = 5) const uint PER = 4; /* a multiple of four where WIDE */
-layout(constant_id = 6) const uint WIDE = 0;
+/* A row of `cols` floats held in the registers of a workgroup, PER an invocation, so that it is read from memory once.
+ * Where WIDE an invocation's elements lie in adjacent fours, loaded and stored as a vec4 (cols a multiple of four,
+ * addresses of 16 bytes); else one workgroup's size apart. What lies past the row's end is 0 and never stored.
+ * With PAIRS, for Mesa's CPU driver, adjacent twos (cols even), and always WIDE: a load by address costs more there
+ * than a register that is spilled. Other CPU drivers walk a row again instead (norm.comp, ...). */
+layout(constant_id = 5) const uint PER = 4;  /* a multiple of VEC where WIDE */
+layout(constant_id = 6) const uint WIDE = 0; /* 2: and the workgroup's elements are just the row's */
+#ifdef PAIRS
+#define row_vec vec2
+#define ROW_GET(from4, i) LOAD_PAIR(from4, i)
+#define ROW_PUT(to4, i, x) STORE_PAIR(to4, i, x)
+#define ROW_GET_AS load2
+#define ROW_PUT_AS store2
+const uint VEC = 2;
+#else
+#define row_vec vec4
+#define ROW_GET(from4, i) (from4).v[i]
+#define ROW_PUT(to4, i, x) (to4).v[i] = x
+#define ROW_GET_AS load4
+#define ROW_PUT_AS store4
+const uint VEC = 4;
+#endif
 
 /* Column of an invocation's element j. */
 uint row_column(uint j)
 {
     uint wg = gl_WorkGroupSize.x, lane = gl_LocalInvocationID.x;
-    return WIDE != 0 ? (j / 4 * wg + lane) * 4 + j % 4 : j * wg + lane;
+    return WIDE != 0 ? (j / VEC * wg + lane) * VEC + j % VEC : j * wg + lane;
+}
+
+bool in_row(uint c, uint cols)
+{
+    return WIDE == 2 || c < cols;
 }
 
 /* to[] = the elements at `base` of `from`; `from4` is the same address. */
 #define ROW_LOAD(to, from, from4, base, cols)                                                      \
     if (WIDE != 0) {                                                                               \
-        [[unroll]] for (uint j = 0; j < PER / 4; j++) {                                            \
-            uint c = row_column(4 * j);                                                            \
-            vec4 x = vec4(0.0);                                                                    \
-            if (c < (cols)) x = (from4).v[((base) + c) / 4];                                       \
-            to[4 * j] = x[0], to[4 * j + 1] = x[1], to[4 * j + 2] = x[2], to[4 * j + 3] = x[3];    \
+        [[unroll]] for (uint j = 0; j < PER / VEC; j++) {                                          \
+            uint c = row_column(VEC * j);                                                          \
+            row_vec x = row_vec(0.0);                                                              \
+            if (in_row(c, cols)) x = ROW_GET(from4, ((base) + c) / VEC);                           \
+            [[unroll]] for (uint u = 0; u < VEC; u++) to[VEC * j + u] = x[u];                      \
         }                                                                                          \
     } else {                                                                                       \
         [[unroll]] for (uint j = 0; j < PER; j++) {                                                \
@@ -31,11 +52,11 @@ uint row_column(uint j)
 
 #define ROW_STORE(from, to, to4, base, cols)                                                       \
     if (WIDE != 0) {                                                                               \
-        [[unroll]] for (uint j = 0; j < PER / 4; j++) {                                            \
-            uint c = row_column(4 * j);                                                            \
-            if (c < (cols))                                                                        \
-                (to4).v[((base) + c) / 4] =                                                        \
-                    vec4(from[4 * j], from[4 * j + 1], from[4 * j + 2], from[4 * j + 3]);          \
+        [[unroll]] for (uint j = 0; j < PER / VEC; j++) {                                          \
+            uint c = row_column(VEC * j);                                                          \
+            row_vec x;                                                                             \
+            [[unroll]] for (uint u = 0; u < VEC; u++) x[u] = from[VEC * j + u];                    \
+            if (in_row(c, cols)) ROW_PUT(to4, ((base) + c) / VEC, x);                              \
         }                                                                                          \
     } else {                                                                                       \
         [[unroll]] for (uint j = 0; j < PER; j++) {                                                \
@@ -47,12 +68,12 @@ uint row_column(uint j)
 /* The same for a tensor of a type: from, to are u32s. A 16-bit one needs WIDE. */
 #define ROW_LOAD_AS(to, from, from4, type, base, cols)                                             \
     if (WIDE != 0) {                                                                               \
-        [[unroll]] for (uint j = 0; j < PER / 4; j++) {                                            \
-            uint c = row_column(4 * j);                                                            \
-            vec4 x = vec4(0.0);                                                                    \
-            if (c < (cols) && type == T_F32) x = (from4).v[((base) + c) / 4];                      \
-            if (c < (cols) && type != T_F32) x = load4(from, type, ((base) + c) / 4);              \
-            to[4 * j] = x[0], to[4 * j + 1] = x[1], to[4 * j + 2] = x[2], to[4 * j + 3] = x[3];    \
+        [[unroll]] for (uint j = 0; j < PER / VEC; j++) {                                          \
+            uint c = row_column(VEC * j);                                                          \
+            row_vec x = row_vec(0.0);                                                              \
+            if (in_row(c, cols) && type == T_F32) x = ROW_GET(from4, ((base) + c) / VEC);          \
+            if (in_row(c, cols) && type != T_F32) x = ROW_GET_AS(from, type, ((base) + c) / VEC);  \
+            [[unroll]] for (uint u = 0; u < VEC; u++) to[VEC * j + u] = x[u];                      \
         }                                                                                          \
     } else {                                                                                       \
         [[unroll]] for (uint j = 0; j < PER; j++) {                                                \
@@ -64,11 +85,12 @@ uint row_column(uint j)
 
 #define ROW_STORE_AS(from, to, to4, type, base, cols)                                              \
     if (WIDE != 0) {                                                                               \
-        [[unroll]] for (uint j = 0; j < PER / 4; j++) {                                            \
-            uint c = row_column(4 * j);                                                            \
-            vec4 x = vec4(from[4 * j], from[4 * j + 1], from[4 * j + 2], from[4 * j + 3]);         \
-            if (c < (cols) && type == T_F32) (to4).v[((base) + c) / 4] = x;                        \
-            if (c < (cols) && type != T_F32) store4(to, type, ((base) + c) / 4, x);                \
+        [[unroll]] for (uint j = 0; j < PER / VEC; j++) {                                          \
+            uint c = row_column(VEC * j);                                                          \
+            row_vec x;                                                                             \
+            [[unroll]] for (uint u = 0; u < VEC; u++) x[u] = from[VEC * j + u];                    \
+            if (in_row(c, cols) && type == T_F32) ROW_PUT(to4, ((base) + c) / VEC, x);             \
+            if (in_row(c, cols) && type != T_F32) ROW_PUT_AS(to, type, ((base) + c) / VEC, x);     \
         }                                                                                          \
     } else {                                                                                       \
         [[unroll]] for (uint j = 0; j < PER; j++) {                                                \

@@ -115,6 +115,12 @@ run predict gpt fish.txt; code 2; err 'a model of text'
 run export gpt --hf hf; code 0
 check "export writes a folder" test -s hf/config.json -a -s hf/model.safetensors -a -s hf/tokenizer.json
 run export gpt --hf hf; code 2; err 'is there already'
+run export gpt --hf hf16 --type bf16; code 0
+check "config.json says the type" grep -q '"dtype": "bfloat16"' hf16/config.json
+run inspect hf16/model.safetensors; code 0; out 'wte.weight *BF16'
+run export gpt --gguf gpt.gguf --type bf16; code 2; err 'but for bf16'
+run export gpt -o gpt.safetensors; code 0
+run inspect gpt.safetensors; code 0; out 'wte.weight *F32'
 sed '/^model/,/transformer/d; s/train:.*/train: {steps: 1, batch: 1}/; s/every: 2, //' gpt.yaml >tuned.yaml
 printf 'init: hf\noptim: {lr: 1.0e-30}\n' >>tuned.yaml
 run train tuned.yaml --run tuned --quiet; code 0
@@ -122,6 +128,9 @@ run eval tuned --data fish.txt --json; code 0; out "\"loss\": $loss"
 run train tuned.yaml --set data.context=9 --run r9; code 2; err "data.context: 9 is more than the model's 8 positions"
 run train tuned.yaml --set data.tokenizer=bytes --set data.path=fish.txt --run r9; code 0
 run train tuned.yaml --set data.tokenizer=bytes --set data.path=fish.txt --set data.vocab=100 --run r9; code 2
+cp -r hf cut; truncate -s 200 cut/model.safetensors
+run train tuned.yaml --set init=cut --run r11; code 4; err "cut/model.safetensors.*cut short"
+check "refused weights leave no run folder" test ! -e r11
 sed -i 's/"gpt2"/"bloom"/' hf/config.json
 run train tuned.yaml --run r10; code 4; err "architecture 'bloom' is not supported; gpt2, llama"
 # ---- the manual and the completions

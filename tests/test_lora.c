@@ -152,7 +152,7 @@ static void merged_is_unmerged(void **state)
     vkt__safetensors *f;
     float hf[16 * 48];
     tune("gpt2", "[c_attn, attn.c_proj, mlp.c_fc, mlp.c_proj]", AVERAGED, DIR "/gpt2-tuned");
-    REQUIRE_OK(vkt_export_hf(DIR "/gpt2-tuned", DIR "/hf"));
+    REQUIRE_OK(vkt_export_hf(DIR "/gpt2-tuned", DIR "/hf", VKT_EXPORT_F32));
     REQUIRE_OK(vkt__language_open(DIR "/gpt2", &base));
     REQUIRE_OK(vkt__language_open(DIR "/gpt2-tuned", &tuned));
     REQUIRE_OK(vkt__safetensors_open(DIR "/hf/model.safetensors", &f));

@@ -14,7 +14,8 @@ static const cli_flag flags[] = {
     { "--hf", CLI_TEXT, AT(hf), "FOLDER", NULL,
       "a language model as transformers loads it: config.json, model.safetensors, the tokenizer" },
     { "--gguf", CLI_TEXT, AT(gguf), "FILE", NULL, "a language model as llama.cpp loads it" },
-    { "--type", CLI_CHOICE, AT(type), "f32|f16", "f32", "with --gguf: of matrices" },
+    { "--type", CLI_CHOICE, AT(type), "f32|f16|bf16", "f32",
+      "with --hf: of all weights; with --gguf: of matrices, f32 or f16" },
     { "--adapter", CLI_TEXT, AT(adapter), "FOLDER", NULL,
       "of a run with lora.rank the adapter alone, as PEFT loads it" },
     { 0 },
@@ -25,12 +26,15 @@ static int run(void *options)
     const export_options *o = options;
     const char *from = o->common.args[0], *path;
     vkt_status st;
-    if (!!o->hf + !!o->out + !!o->adapter + !!o->gguf > 1 || (o->type && !o->gguf)) {
-        cli_error("export: one of -o, --hf, --gguf and --adapter at a time; --type is for --gguf");
+    if (!!o->hf + !!o->out + !!o->adapter + !!o->gguf > 1 || (o->type && !o->gguf && !o->hf) ||
+        (o->type == VKT_EXPORT_BF16 && o->gguf)) {
+        cli_error(
+            "export: one of -o, --hf, --gguf and --adapter at a time; --type is for --hf and, "
+            "but for bf16, --gguf");
         return CLI_USAGE;
     }
     if (o->hf)
-        st = vkt_export_hf(from, path = o->hf);
+        st = vkt_export_hf(from, path = o->hf, (vkt_export_type)o->type);
     else if (o->gguf)
         st = vkt_export_gguf(from, path = o->gguf, (vkt_export_type)o->type);
     else if (o->adapter)

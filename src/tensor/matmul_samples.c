@@ -194,7 +194,7 @@ const char *vkt__matmul_sample(vkt_graph *g, uint32_t i)
     }
     vkt_tensor *in[2];
     operands(g, &(vkt__product) { (vkt_layout)l, s[j].m, s[j].n, s[j].k, VKT_F32, VKT_F32 }, in);
-    bool sums = l == VKT_TN && j % 2 == 0;
+    uint32_t sums = l != VKT_TN || j % 3 == 2 ? 0 : j % 3 == 0 ? VKT__SUMS_OF_A : VKT__SUMS_OF_B;
     vkt__op(g, &vkt__op_matmul, in, 2,
             (vkt_attr) { .matmul = { .layout = (vkt_layout)l, .kernel = kernel, .sums = sums } });
     snprintf(name, sizeof name, "%s %s%s, kernel %u", s[j].name, forms[l], sums ? " and sums" : "",

@@ -69,6 +69,8 @@ extern const vkt_op *const vkt__rows[];
 /* What one node must compute and move: its row's cost, or the row's default. */
 vkt_cost vkt__node_cost(const vkt_node *n);
 
+enum { VKT__SUMS_OF_A = 1, VKT__SUMS_OF_B };
+
 /* Constants of one node, by op. */
 typedef union vkt_attr {
     /* out: the result's type. kernel 0: by device and shape; tests name one. slices > 0: of k, for
@@ -78,8 +80,9 @@ typedef union vkt_attr {
         vkt_act act;
         vkt_dtype out;
         uint32_t kernel, slices;
-        bool batched; /* a product per leading index of both operands */
-        bool sums;    /* TN: out[2] [M] f32 = sums of A's columns, a bias's gradient */
+        bool batched;  /* a product per leading index of both operands */
+        uint32_t sums; /* TN: out[2] f32 = sums of columns, a bias's gradient: VKT__SUMS_OF_A, [M],
+                          or VKT__SUMS_OF_B, [N]; 0: none */
     } matmul;
     /* kh, kw: the filter's; h, w: of dx; kernel, slices: as for matmul. */
     struct {
@@ -360,6 +363,8 @@ typedef struct vkt__row_form {
 } vkt__row_form;
 /* arrays: of `per` floats that the kernel keeps; aligned: every row begins at 16 bytes. */
 vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes, uint32_t arrays);
+/* The same for a kernel that holds rows and has a PAIRS variant, where that runs. */
+vkt__row_form vkt__row_form_pairs(const vkt_caps *c, uint32_t cols);
 
 /* ---- twins ---- */
 

@@ -51,6 +51,8 @@ enum { VKT_XENT_OUT_DLOGITS = 4, VKT_XENT_IN_TOP = 5, VKT_XENT_IN_DLOSS = 7 };
 enum { VKT_SUM_CHUNK = 4096 };
 /* Sum of squares of all elements -> [1]. */
 vkt_tensor *vkt__sum_squares(vkt_graph *g, vkt_tensor *x);
+/* Rows that one node of a sum over rows takes. */
+uint32_t vkt__row_chunk(const vkt_graph *g);
 
 /* ---- the optimizer's rows ---- */
 

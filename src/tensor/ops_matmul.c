@@ -1,8 +1,7 @@
 /* Matrix product rows: C = act(op(A) op(B) + bias) + r, or = op(A) op(B) act'(v) + r, in the
- * layouts that a linear layer's forward and backward need; A's column sums beside TN. r may lie
- * where C does, which accumulates; with a step block it is left out in a step's first micro-batch.
- * Which kernel runs:
- * matmul_kernels.c. */
+ * layouts that a linear layer's forward and backward need; A's or B's column sums beside TN. r may
+ * lie where C does, which accumulates; with a step block it is left out in a step's first
+ * micro-batch. Which kernel runs: matmul_kernels.c. */
 #include "tensor/matmul.h"
 
 vkt__product vkt__product_of(const vkt_node *n)
@@ -80,7 +79,7 @@ static bool matmul_shape(vkt_node *n)
     if (!n->in[V] && act != VKT_ACT_NONE && !vkt__act_from_output(act)) vkt__out(n, 1, out, dtype);
     if (n->attr.matmul.sums) {
         VKT_ASSERT(l == VKT_TN && !n->attr.matmul.batched && !n->attr.matmul.slices && !bias);
-        vkt__out(n, 2, vkt_shape1(M), VKT_F32);
+        vkt__out(n, 2, vkt_shape1(n->attr.matmul.sums == VKT__SUMS_OF_A ? M : N), VKT_F32);
     }
     return true;
 }
@@ -109,9 +108,9 @@ static struct matmul_params params_of(const vkt__rec *rec, const vkt_node *n)
                                .aux = vkt__addr_or(rec, n->in[V] ? n->in[V] : n->out[1], c),
                                .r = vkt__addr_or(rec, n->in[R], c),
                                .step = vkt__addr_or(rec, n->in[STEP], n->in[0]) };
-    p.c16 = p.c;
-    p.aux16 = p.aux;
-    p.r16 = p.r;
+    p.c2 = p.c;
+    p.aux2 = p.aux;
+    p.r2 = p.r;
     if (n->out[2]) p.bias = vkt__addr(rec, n->out[2]);
     p.flags = (n->in[BIAS] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0) |
               (n->out[2] ? VKT_MM_SUMS : 0);
@@ -121,7 +120,8 @@ static struct matmul_params params_of(const vkt__rec *rec, const vkt_node *n)
 static uint32_t act_of(const vkt_node *n)
 {
     return (uint32_t)n->attr.matmul.act + (n->in[V] ? VKT_MM_ACT_BWD : 0) +
-           (n->in[STEP] ? VKT_MM_MICRO : 0) + (n->in[R] ? VKT_MM_RESIDUAL : 0);
+           (n->in[STEP] ? VKT_MM_MICRO : 0) + (n->in[R] ? VKT_MM_RESIDUAL : 0) +
+           (n->attr.matmul.sums == VKT__SUMS_OF_B ? VKT_MM_SUMS_B : 0);
 }
 
 static void matmul_record(vkt__rec *rec, const vkt_node *n)
@@ -139,7 +139,7 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
     vkt__matmul_launch l =
         vkt__matmul_prepare(kernel_of(rec->gpu, n), rec->caps, &prod, slices, act_of(n), p.a, p.b);
     p.tiles = (uint32_t)l.groups;
-    if (n->out[2]) l.groups += (p.M + l.sums - 1) / l.sums;
+    if (n->out[2]) l.groups += (n->out[2]->count + l.sums - 1) / l.sums;
     vkt__dispatch(rec, l.shader, l.spec, l.n_spec, &p, sizeof p, l.groups);
 }
 
@@ -199,9 +199,10 @@ static void matmul_ref(const vkt_node *n, double *const *in, double *const *out)
                            b[l == VKT_NT ? j * K + k : k * N + j];
                 end_ref(n, (s * M + m) * N + j, sum, in, out);
             }
-    for (uint64_t m = 0; m < M && out[2]; m++) {
-        out[2][m] = 0;
-        for (uint64_t k = 0; k < K; k++) out[2][m] += in[0][k * M + m];
+    bool of_a = n->attr.matmul.sums == VKT__SUMS_OF_A;
+    for (uint64_t c = 0, width = of_a ? M : N; c < width && out[2]; c++) {
+        out[2][c] = 0;
+        for (uint64_t k = 0; k < K; k++) out[2][c] += in[of_a ? 0 : 1][k * width + c];
     }
 }
 

@@ -5,8 +5,6 @@
 
 #include "tensor/ops.h"
 
-enum { DW_CHUNK = 128 };
-
 static bool wrong_row(const vkt_tensor *t, uint32_t C)
 {
     return t->shape.rank != 1 || t->shape.d[0] != C;
@@ -35,15 +33,25 @@ static bool norm_shape(vkt_node *n)
 
 enum { N_TYPED = 4 };
 
-/* By the kernel that holds a row in registers, where the device and the row's length suit it
- * (16-bit rows: in fours), else by the one that walks it `passes` times. */
-static void row_dispatch(vkt__rec *rec, const vkt_node *n, const char *walks, const char *holds,
-                         uint32_t passes, uint32_t arrays, const vkt_tensor *const typed[N_TYPED],
-                         const void *push, uint32_t push_bytes)
+/* The three forms of a kernel. */
+typedef struct {
+    const char *walks, *holds, *pairs;
+} row_kernels;
+
+/* By a kernel that holds a row in registers, where the device and the row's length suit it (16-bit
+ * rows: in fours or pairs), else by the one that walks it `passes` times. */
+static void row_dispatch(vkt__rec *rec, const vkt_node *n, const row_kernels *k, uint32_t passes,
+                         uint32_t arrays, const vkt_tensor *const typed[N_TYPED], const void *push,
+                         uint32_t push_bytes)
 {
     uint32_t rows = vkt__rows_of(typed[0]->shape), cols = vkt__last(typed[0]->shape);
     vkt__row_form f = vkt__row_form_of(rec->caps, cols, passes, arrays);
-    bool narrow = false;
+    bool narrow = false, in_pairs = false;
+    if (!f.held) {
+        vkt__row_form pairs = vkt__row_form_pairs(rec->caps, cols);
+        in_pairs = pairs.held;
+        if (in_pairs) f = pairs;
+    }
     for (uint32_t i = 0; i < N_TYPED; i++) narrow = narrow || typed[i]->dtype != VKT_F32;
     bool held = f.held && (f.wide || !narrow);
     uint32_t wg = held ? f.wg : vkt__row_workgroup(rec->caps, cols, passes);
@@ -56,7 +64,11 @@ static void row_dispatch(vkt__rec *rec, const vkt_node *n, const char *walks, co
                                    f.wide },
                       first = held ? 7 : 5;
     for (uint32_t i = 0; i < N_TYPED; i++) spec[first + i] = vkt__type(typed[i]);
-    vkt__dispatch(rec, held ? holds : walks, spec, first + N_TYPED, push, push_bytes, rows);
+    vkt__dispatch(rec,
+                  in_pairs ? k->pairs
+                  : held   ? k->holds
+                           : k->walks,
+                  spec, first + N_TYPED, push, push_bytes, rows);
 }
 
 static void norm_record(vkt__rec *rec, const vkt_node *n)
@@ -77,7 +89,8 @@ static void norm_record(vkt__rec *rec, const vkt_node *n)
     p.x4 = p.x, p.w4 = p.w, p.b4 = p.b, p.r4 = p.r, p.y4 = p.y, p.s4 = p.s;
     const vkt_tensor *const typed[] = { x, n->in[3] ? n->in[3] : x, n->out[1] ? n->out[1] : x,
                                         n->out[0] };
-    row_dispatch(rec, n, "norm", "norm_held", 3, 2, typed, &p, sizeof p);
+    row_dispatch(rec, n, &(row_kernels) { "norm", "norm_held", "norm_held.pairs" }, 3, 2, typed, &p,
+                 sizeof p);
 }
 
 static void norm_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -132,7 +145,8 @@ static void norm_bwd_record(vkt__rec *rec, const vkt_node *n)
     p.dy4 = p.dy, p.s4 = p.s, p.w4 = p.w, p.ds4 = p.ds, p.dx4 = p.dx;
     const vkt_tensor *const typed[] = { n->in[0], n->in[1], n->in[5] ? n->in[5] : n->in[0],
                                         n->out[0] };
-    row_dispatch(rec, n, "norm_bwd", "norm_bwd_held", 2, 3, typed, &p, sizeof p);
+    row_dispatch(rec, n, &(row_kernels) { "norm_bwd", "norm_bwd_held", "norm_bwd_held.pairs" }, 2,
+                 3, typed, &p, sizeof p);
 }
 
 static void norm_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -229,7 +243,8 @@ static double norm_dw_terms(const vkt_node *n)
 
 static vkt_node *norm_dw(vkt_graph *g, vkt_tensor *dy, const vkt_node *f, bool bias)
 {
-    vkt_attr attr = { .norm = { .rms = f->attr.norm.rms, .bias = bias, .chunk = DW_CHUNK } };
+    vkt_attr attr = { .norm = {
+                          .rms = f->attr.norm.rms, .bias = bias, .chunk = vkt__row_chunk(g) } };
     vkt_tensor *s = f->out[1] ? f->out[1] : f->in[0];
     return vkt__node(g, &vkt__op_norm_dw, (vkt_tensor *[]) { dy, s, f->out[2], f->out[3] }, 4,
                      attr);
@@ -272,7 +287,8 @@ static const struct {
     { "no bias", 33, 64, false, false },
     { "residual, no bias", 5, 257, false, true },
     { "wide", 3, 5000, true, true },
-    { "chunk of rows + 1", DW_CHUNK + 1, 33, true, false },
+    { "chunk of rows + 1", 129, 33, true, false },
+    { "longer chunk of rows + 1", 1025, 34, true, false },
     { "tall", 70001, 12, true, true },
     { "no rows", 0, 7, true, true },
 };

@@ -14,7 +14,17 @@ static bool can_be_later(const vkt_graph *g, const vkt_tensor *t, size_t from, s
     return vkt__unchanged(g, t, from + 1, to + 1);
 }
 
-/* sum_rows of d, matmul TN of d and x -> that matmul with d's column sums beside it. */
+/* Which factor of a TN product d is: what sums of its columns are called, or 0. */
+static uint32_t factor_of(const vkt_node *mm, vkt_tensor *d)
+{
+    for (uint32_t i = 0; i < 2; i++)
+        if (vkt__root(mm->in[i]) == vkt__root(d) && vkt__shape_equal(mm->in[i]->shape, d->shape))
+            return i == 0 ? VKT__SUMS_OF_A : VKT__SUMS_OF_B;
+    return 0;
+}
+
+/* sum_rows of d, matmul TN of d and x or of x and d -> that matmul with d's column sums beside it.
+ */
 static bool fuse_sum_rows(vkt_graph *g, vkt_node *sum, bool training)
 {
     (void)training;
@@ -23,13 +33,12 @@ static bool fuse_sum_rows(vkt_graph *g, vkt_node *sum, bool training)
     for (size_t k = sum->index + 1; k < g->n_nodes; k++) {
         vkt_node *mm = g->nodes[k];
         if (mm->op != &vkt__op_matmul || mm->attr.matmul.layout != VKT_TN ||
-            mm->attr.matmul.batched || mm->in[2] || mm->out[2] ||
-            !vkt__shape_equal(mm->in[0]->shape, d->shape) || vkt__root(mm->in[0]) != vkt__root(d) ||
+            mm->attr.matmul.batched || mm->in[2] || mm->out[2] || !factor_of(mm, d) ||
             d->dtype != VKT_F32)
             continue;
         if (!vkt__unchanged(g, d, sum->index, k) || !can_be_later(g, sum->out[0], sum->index, k))
             return false;
-        mm->attr.matmul.sums = true;
+        mm->attr.matmul.sums = factor_of(mm, d);
         mm->out[2] = sum->out[0];
         mm->out[2]->node = mm;
         mm->out[2]->out_index = 2;

@@ -104,6 +104,15 @@ vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes
     return (vkt__row_form) { true, wg, per, cols % 4 == 0 };
 }
 
+vkt__row_form vkt__row_form_pairs(const vkt_caps *c, uint32_t cols)
+{
+    enum { MOST = 48 }; /* more are compiled for too long */
+    uint32_t wg = c->subgroup, per = (uint32_t)vkt__align((cols + wg - 1) / wg, 2);
+    if (!vkt__use_pairs(c) || !c->subgroup_arith || cols == 0 || cols % 2 || per > MOST)
+        return (vkt__row_form) { 0 };
+    return (vkt__row_form) { true, wg, per, cols == wg * per ? 2 : 1 };
+}
+
 /* An op with nothing to do (a tensor with no elements) is not dispatched. */
 static bool is_empty(const vkt_node *n)
 {

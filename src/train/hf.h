@@ -14,6 +14,7 @@ typedef struct vkt__hf_config {
     double eps, theta;
     const char *activation; /* as recipes call it: "gelu", "gelu_erf", "relu", "swiglu", "geglu" */
     bool tied, qkv_bias, all_bias;
+    const char *dtype; /* of the weights written, as config.json says it; NULL: "float32" */
 } vkt__hf_config;
 
 /* FORMAT: another architecture (named, with those that are supported), or a setting that is not. */

@@ -1,8 +1,10 @@
 /* A checkpoint as a folder that transformers loads: config.json, model.safetensors, the tokenizer.
  */
 #include <jansson.h>
+#include <math.h>
 
 #include "base/os.h"
+#include "train/half.h"
 #include "train/hf.h"
 
 /* Dimension d of the tensor whose name ends so; 0: there is none. */
@@ -74,6 +76,35 @@ vkt_status vkt__export_is_new(const char *path)
     return vkt__fail(VKT_ARG, "export", "'%s' is there already: remove it or name another", path);
 }
 
+/* Rounds the tensor's f32 values where they lie. False: one is too large for f16. */
+static bool narrow(vkt__st_tensor *t, vkt_export_type type)
+{
+    uint64_t n = 1;
+    bool fits = true;
+    for (uint32_t i = 0; i < t->rank; i++) n *= t->shape[i];
+    for (uint64_t i = 0; i < n; i++) {
+        float f;
+        memcpy(&f, (char *)t->data + i * sizeof f, sizeof f);
+        uint16_t h = type == VKT_EXPORT_F16 ? vkt__to_f16(f) : vkt__to_bf16(f);
+        fits = fits && (type != VKT_EXPORT_F16 || !isfinite(f) || isfinite(vkt__from_f16(h)));
+        memcpy((char *)t->data + i * sizeof h, &h, sizeof h);
+    }
+    t->dtype = type == VKT_EXPORT_F16 ? "F16" : "BF16";
+    return fits;
+}
+
+static vkt_status narrow_all(vkt__language *l, vkt_export_type type)
+{
+    if (type == VKT_EXPORT_F32) return VKT_OK;
+    l->config.dtype = type == VKT_EXPORT_F16 ? "float16" : "bfloat16";
+    for (size_t i = 0; i < l->weights.n_model; i++)
+        if (!narrow(&l->weights.model[i], type))
+            return vkt__fail(VKT_ARG, "export",
+                             "%s has values too large for f16: export as bf16 or f32",
+                             l->weights.model[i].name);
+    return VKT_OK;
+}
+
 void vkt__language_close(vkt__language *l)
 {
     vkt__weights_finish(&l->weights);
@@ -90,20 +121,13 @@ vkt_status vkt__language_open(const char *checkpoint, vkt__language *l)
     const vkt_config *c = l->trained.config;
     VKT_TRY(vkt__hf_config_of(c->layers, c->n_layers, &l->config));
     VKT_TRY(vkt_tokenizer_from_schema(l->trained.ckpt->state.schema, &l->tokenizer));
-    vkt_model_desc desc = { .layers = c->layers,
-                            .n_layers = c->n_layers,
-                            .input = vkt_shape1(c->data.context),
-                            .n_outputs = vkt__trained_n_vocab(&l->trained, l->tokenizer),
-                            .source = l->trained.ckpt->dir };
-    VKT_TRY(vkt_model_create(NULL, &desc, &l->model));
-    VKT_TRY(vkt__weights_create(l->model, NULL, &l->weights));
-    VKT_TRY(vkt__trained_fill(&l->trained, l->weights.model, l->weights.n_model, false));
+    VKT_TRY(vkt__trained_text(&l->trained, l->tokenizer, &l->model, &l->weights));
     complete(&l->config, &l->weights, c->data.context);
 fail:
     return st;
 }
 
-vkt_status vkt_export_hf(const char *checkpoint, const char *folder)
+vkt_status vkt_export_hf(const char *checkpoint, const char *folder, vkt_export_type type)
 {
     vkt_status st;
     vkt__language l = { 0 };
@@ -111,6 +135,7 @@ vkt_status vkt_export_hf(const char *checkpoint, const char *folder)
     vkt__str_printf(&aside, "%s.tmp%d", folder, vkt__pid());
     VKT_TRY(vkt__export_is_new(folder));
     VKT_TRY(vkt__language_open(checkpoint, &l));
+    VKT_TRY(narrow_all(&l, type));
     VKT_TRY(write_folder(aside.data, &l.config, &l.weights, l.tokenizer));
     VKT_TRY(vkt__rename(aside.data, folder));
 fail:

@@ -79,3 +79,20 @@ vkt_status vkt__trained_fill(const vkt__trained *t, const vkt__st_tensor *tensor
 fail:
     return st;
 }
+
+vkt_status vkt__trained_text(const vkt__trained *t, const vkt_tokenizer *tokenizer,
+                             vkt_model **model, vkt__weights *weights)
+{
+    vkt_status st;
+    const vkt_config *c = t->config;
+    vkt_model_desc desc = { .layers = c->layers,
+                            .n_layers = c->n_layers,
+                            .input = vkt_shape1(c->data.context),
+                            .n_outputs = vkt__trained_n_vocab(t, tokenizer),
+                            .source = t->ckpt->dir };
+    VKT_TRY(vkt_model_create(NULL, &desc, model));
+    VKT_TRY(vkt__weights_create(*model, NULL, weights));
+    VKT_TRY(vkt__trained_fill(t, weights->model, weights->n_model, false));
+fail:
+    return st;
+}

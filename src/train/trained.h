@@ -3,7 +3,7 @@
 #ifndef VKT_TRAIN_TRAINED_H
 #define VKT_TRAIN_TRAINED_H
 
-#include "train/checkpoint.h"
+#include "train/session.h"
 #include "vktrain/train.h"
 
 typedef struct vkt__trained {
@@ -22,5 +22,9 @@ uint32_t vkt__trained_n_vocab(const vkt__trained *t, const vkt_tokenizer *tokeni
  * beside; IO: it is not there. */
 vkt_status vkt__trained_fill(const vkt__trained *t, const vkt__st_tensor *tensors, size_t n,
                              bool raw);
+/* A language model's weights in host memory, in a model without a device; the caller destroys the
+ * model and finishes the weights, whatever came. */
+vkt_status vkt__trained_text(const vkt__trained *t, const vkt_tokenizer *tokenizer,
+                             vkt_model **model, vkt__weights *weights);
 
 #endif

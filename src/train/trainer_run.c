@@ -130,6 +130,8 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     const vkt_config *c = t->c;
     const vkt_caps *caps = vkt_gpu_caps(t->gpu);
     vkt__arena arena = { 0 };
+    /* First, so that weights that are refused leave no folder. */
+    if (!t->desc->resume) VKT_TRY(vkt__trainer_init(t));
     VKT_TRY(vkt__run_open(t->desc->run_dir, c->name, t->desc->resume, &t->run));
     vkt__control_open(t->run->dir, &t->control);
     vkt__run_record *r = &t->record;
@@ -171,10 +173,7 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     r->micro_batch = c->batch == t->recipe->batch ? 0 : c->batch;
     r->eval_batch = c->eval_batch == t->recipe->eval_batch ? 0 : c->eval_batch;
     r->metric = c->metric;
-    if (t->desc->resume)
-        VKT_TRY(vkt__trainer_resume(t));
-    else
-        VKT_TRY(vkt__trainer_init(t));
+    if (t->desc->resume) VKT_TRY(vkt__trainer_resume(t));
     uint64_t at = t->desc->resume ? t->first : VKT__METRICS_NEW;
     VKT_TRY(vkt__metrics_open(t->run->dir, at, &t->metrics));
     VKT_TRY(vkt__tfevents_open(t->run->dir, t->desc->resume ? t->first : UINT64_MAX, &t->events));

@@ -26,15 +26,16 @@ static void opened_finish(opened *o)
     vkt__trained_close(&o->model);
 }
 
+static vkt_status open_device(const vkt_gpu_desc *gpu, opened *o)
+{
+    vkt_gpu_desc desc = vkt__config_gpu(o->model.config, gpu);
+    return vkt_gpu_create(&desc, &o->gpu);
+}
+
 static vkt_status open_checkpoint(const char *path, const vkt_gpu_desc *gpu, opened *o)
 {
-    vkt_status st;
-    vkt_gpu_desc desc;
-    VKT_TRY(vkt__trained_open(path, &o->model));
-    desc = vkt__config_gpu(o->model.config, gpu);
-    VKT_TRY(vkt_gpu_create(&desc, &o->gpu));
-fail:
-    return st;
+    vkt_status st = vkt__trained_open(path, &o->model);
+    return st == VKT_OK ? open_device(gpu, o) : st;
 }
 
 /* The model for the data set that o->data is, with the checkpoint's weights: their average where
@@ -284,6 +285,27 @@ static bool ends_with(const char *s, const char *end)
     return n > k && strcmp(s + n - k, end) == 0;
 }
 
+/* A language model has no data set to be opened without text, and its weights need no device. */
+static vkt_status export_text(const vkt__trained *t, const char *path)
+{
+    vkt_status st;
+    vkt__weights w = { 0 };
+    vkt_model *model = NULL;
+    vkt_tokenizer *tokenizer = NULL;
+    vkt__str aside = { 0 };
+    vkt__str_printf(&aside, "%s.tmp", path);
+    VKT_TRY(vkt_tokenizer_from_schema(t->ckpt->state.schema, &tokenizer));
+    VKT_TRY(vkt__trained_text(t, tokenizer, &model, &w));
+    VKT_TRY(vkt__safetensors_write(aside.data, w.model, w.n_model, NULL, 0, NULL));
+    VKT_TRY(vkt__rename(aside.data, path));
+fail:
+    vkt__weights_finish(&w);
+    vkt_model_destroy(&model);
+    vkt_tokenizer_destroy(&tokenizer);
+    vkt__str_finish(&aside);
+    return st;
+}
+
 vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path)
 {
     vkt_status st = VKT_OK;
@@ -292,7 +314,11 @@ vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const cha
     bool onnx = ends_with(path, ".onnx");
     if (!onnx && !ends_with(path, ".safetensors"))
         return vkt__fail(VKT_ARG, "export", "'%s' ends in neither .onnx nor .safetensors", path);
-    VKT_TRY(open_checkpoint(checkpoint, gpu, &o));
+    VKT_TRY(vkt__trained_open(checkpoint, &o.model));
+    if (!onnx && vkt__config_is_text(o.model.config)) {
+        st = export_text(&o.model, path);
+        goto fail;
+    }
     if (onnx && vkt__config_is_text(o.model.config)) {
         st = vkt__fail(VKT_ARG, "export",
                        "'%s' is a language model, which this export to ONNX does not know: export "
@@ -300,6 +326,7 @@ vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const cha
                        checkpoint);
         goto fail;
     }
+    VKT_TRY(open_device(gpu, &o));
     VKT_TRY(vkt__dataset_open_inputs(o.model.ckpt->state.schema, NULL, 0, &o.data));
     VKT_TRY(open_session(&o, 1, false));
     if (!onnx) {
