@@ -28,6 +28,7 @@ layout(constant_id = 8) const uint R = 8;
 layout(constant_id = 9) const uint C = 2;       /* a multiple of W */
 layout(constant_id = 10) const uint KB = 4;     /* a multiple of W; divides every slice */
 layout(constant_id = 11) const uint G = 4;
+layout(constant_id = 12) const uint REST = 1;   /* K % KB: without any, a fifth less to compile */
 #define matrix VKT_MM_MATRIX
 #ifdef WIDE
 #define LOAD(from, i) uintBitsToFloat(unpackUint2x32((from).v[i]))
@@ -109,7 +110,7 @@ void main()
                         acc[row * C + c] += x * (LAYOUT == 0 ? AT(b[c * KW + i / W], i % W) : AT(b[i * (C / W) + c / W], c % W));
                 }
     }
-    for (; k < steps.y; k++) {
+    if (REST != 0) for (; k < steps.y; k++) {
         float b[C];
         [[unroll]] for (uint c = 0; c < C; c++)
             b[c] = LAYOUT == 0 ? AT(LOAD(B, pb[c] + k / W), k % W) : AT(LOAD(B, pb[c] + k * row_b), c % W);

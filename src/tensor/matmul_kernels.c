@@ -341,8 +341,8 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
     }
     if (is_rows(kernel)) {
         /* 16-lane shuffles are a loop over the lanes, 16-lane broadcasts are not */
-        const uint32_t tile[] = { caps->subgroup <= 8, k.rows, k.thread_columns, k.steps,
-                                  k.thread_rows };
+        const uint32_t tile[] = { caps->subgroup <= 8, k.rows,        k.thread_columns, k.steps,
+                                  k.thread_rows,       p->K % k.steps };
         l.spec[0] = caps->subgroup;
         if (!is_16bit(p)) l.spec[6] = vkt__use_pairs(caps) && p->N % 2 == 0; /* C_PAIRS */
         for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
