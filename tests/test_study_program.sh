@@ -37,6 +37,12 @@ refused 4 "nowhere.yaml" study search digits --space nowhere.yaml
 refused 2 'resume needs --study' study lr digits --resume
 refused 2 "no study in 'none' to resume" study lr digits --study none --resume
 refused 2 'no range to sweep' study lr digits --from 0.1 --to 0.01 --study none
+printf '%s\n' 'data: {source: digits}' 'model: [{linear: 8}, linear]' 'optim: {lr: 0.1}' 'train: {steps: 20, batch: 64}' >no-flatten.yaml
+for kind in lr warmup clip; do # the recipe's fault says nothing of rates
+    refused 2 'put `- flatten` before it' study $kind no-flatten.yaml --study of-$kind
+    rm -r of-$kind
+done
+rm no-flatten.yaml
 refused 2 'not both' study lr digits --device 0 --devices 0,0 --study none
 refused 2 'between two commas' study lr digits --devices 0, --study none
 refused 3 "'no such device' fits no device" study lr digits --devices '0,no such device' --study none

@@ -104,10 +104,13 @@ static void unlock(pool *p)
     if (p->lock) vkt__mutex_unlock(p->lock);
 }
 
-static bool is_outcome(vkt_status st)
+/* A model or a batch that can't be is an outcome where those are what trials change; else no trial
+ * could be run, and that says nothing of rates. */
+static bool is_outcome(const vkt_study *s, vkt_status st)
 {
-    return st == VKT_NUMERIC || st == VKT_OOM_DEVICE || st == VKT_OOM_HOST || st == VKT_ARG ||
-           st == VKT_SHAPE;
+    bool changes_model = s->kind == VKT_STUDY_SEARCH || s->kind == VKT_STUDY_BATCH_SIZE;
+    return st == VKT_NUMERIC || st == VKT_OOM_DEVICE || st == VKT_OOM_HOST ||
+           (changes_model && (st == VKT_ARG || st == VKT_SHAPE));
 }
 
 static const char *last_failure(vkt_study *s, vkt_status st)
@@ -142,7 +145,7 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
     t->seconds = vkt__now() - began;
     if (st == VKT_INTERRUPTED && j.stopped) st = VKT_OK;
     if (st == VKT_INTERRUPTED) return st;
-    if (is_outcome(st)) {
+    if (is_outcome(s, st)) {
         t->why = last_failure(s, st);
         if (st == VKT_NUMERIC) {
             vkt__trial_outcome(s, c, dir, t);
