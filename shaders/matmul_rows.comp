@@ -73,6 +73,21 @@ uint column(uint n0, uint c)
     return n0 + (c / W * S + gl_SubgroupInvocationID) * W + c % W;
 }
 
+/* Sums of a row end in pairs where the variant has them. */
+#ifdef GET_PAIR_OF
+#define ends vec2
+#define ENDS(x, i) vec2((x)[i], (x)[(i) + 1])
+const uint ENDED = 2;
+vec2 bias_of(uint n, uint N) { return bias_pair(uvec2(n, n + 1), n + 1 < N); }
+void end(uint i, vec2 sum, bool both) { finish_pair_biased(i, sum, both); }
+#else
+#define ends float
+#define ENDS(x, i) (x)[i]
+const uint ENDED = 1;
+float bias_of(uint n, uint N) { return with_bias(n, 0.0); }
+void end(uint i, float sum, bool both) { finish_biased(i, sum); }
+#endif
+
 void main()
 {
     if (column_sums()) return;
@@ -121,25 +136,25 @@ void main()
         }
     }
 
-#ifdef GET_PAIR_OF
-    [[unroll]] for (uint c = 0; c < C; c += 2) {
+    if (S > 8) {
+        /* Written out, the stores of 32 rows of 16 lanes take five times as long to compile as all before them. Narrower
+         * vectors are better off so, and Mesa 26, which has no others, fails in this loop. */
+        float sums[SUMS];
+        [[unroll]] for (uint i = 0; i < SUMS; i++) sums[i] = acc[i];
+        for (uint r = 0; r < min(R, M - m0); r++)
+            [[unroll]] for (uint c = 0; c < C; c += ENDED) {
+                uint n = column(n0, c);
+                if (n < N) end((s * M + m0 + r) * N + n, ENDS(sums, r * C + c) + bias_of(n, N), n + 1 < N);
+            }
+        return;
+    }
+    [[unroll]] for (uint c = 0; c < C; c += ENDED) {
         uint n = column(n0, c);
         if (n >= N) continue;
-        vec2 bias = bias_pair(uvec2(n, n + 1), n + 1 < N);
+        ends bias = bias_of(n, N);
         [[unroll]] for (uint r = 0; r < R; r++) {
             if (m0 + r >= M) break;
-            finish_pair_biased((s * M + m0 + r) * N + n, vec2(acc[r * C + c], acc[r * C + c + 1]) + bias, n + 1 < N);
+            end((s * M + m0 + r) * N + n, ENDS(acc, r * C + c) + bias, n + 1 < N);
         }
     }
-#else
-    [[unroll]] for (uint c = 0; c < C; c++) {
-        uint n = column(n0, c);
-        if (n >= N) continue;
-        float bias = with_bias(n, 0.0);
-        [[unroll]] for (uint r = 0; r < R; r++) {
-            if (m0 + r >= M) break;
-            finish_biased((s * M + m0 + r) * N + n, acc[r * C + c] + bias);
-        }
-    }
-#endif
 }
