@@ -78,6 +78,7 @@ typedef struct runner {
     vkt_loader *loader;
     vkt__steps steps;
     uint64_t step, n_read;
+    double ended;            /* when the newest step was read back: vkt__now() */
     double first_loss, loss; /* of the first and the newest step read back */
     bool bad;                /* NaN or Inf, but for an overflow that the loss scale is there for */
 } runner;
@@ -87,6 +88,7 @@ static vkt_status on_done(void *user, const vkt__flight *f)
     runner *r = user;
     const float *v = r->s->train.scalars[f->slot];
     r->loss = (double)v[VKT_SCALAR_LOSS];
+    r->ended = vkt__now();
     if (!r->n_read++) r->first_loss = r->loss;
     r->bad |= (!(v[VKT_SCALAR_OK] > 0) && !(v[VKT_SCALAR_LOSS_SCALE] > 1)) || !isfinite(r->loss);
     return VKT_OK;
@@ -151,14 +153,27 @@ static vkt_status kernels_ms(const runner *r, double step_s, double *ms)
     return st;
 }
 
-/* Windows of many steps: the ring is full at both ends. */
+/* At least n more steps read back, from the end of one to the end of another: what the ring holds at
+ * either end does not count, as a step given to a ring with room takes no time at all. */
+static vkt_status window(runner *r, uint32_t n, double *seconds)
+{
+    vkt_status st = VKT_OK;
+    double began = r->ended;
+    uint64_t read = r->n_read;
+    while (r->n_read < read + n) VKT_TRY(run_step(r));
+    *seconds = (r->ended - began) / (double)(r->n_read - read);
+fail:
+    return st;
+}
+
 static vkt_status measure(runner *r, const struct workload *w)
 {
     enum { MAX_WINDOWS = 200 };
     vkt_status st = VKT_OK;
     vkt__bencher *b = r->b;
-    double window[MAX_WINDOWS], host = 0, one, flops, bytes;
-    uint32_t n = 0, per = 1, steps = 0;
+    double windows[MAX_WINDOWS], host = 0, one, flops, bytes;
+    uint32_t n = 0, per = 1;
+    uint64_t steps = 0;
     vkt__times t;
     double start = vkt__now();
     VKT_TRY(run_step(r));
@@ -184,14 +199,14 @@ static vkt_status measure(runner *r, const struct workload *w)
                                                                : b->min_runs) ||
                                             (n < MAX_WINDOWS && vkt__now() < end);
          n++) {
-        double cpu = vkt__thread_cpu(), driver = vkt__gpu_driver_cpu(r->s->gpu), began = vkt__now();
-        for (uint32_t i = 0; i < per; i++) VKT_TRY(run_step(r));
-        window[n] = (vkt__now() - began) / per;
+        double cpu = vkt__thread_cpu(), driver = vkt__gpu_driver_cpu(r->s->gpu);
+        uint64_t given = r->step;
+        VKT_TRY(window(r, per, &windows[n]));
         host += vkt__thread_cpu() - cpu - (vkt__gpu_driver_cpu(r->s->gpu) - driver);
-        steps += per;
+        steps += r->step - given;
     }
     VKT_TRY(vkt__steps_drain(&r->steps));
-    vkt__bench_stats(window, n, &t);
+    vkt__bench_stats(windows, n, &t);
     double ideal = roofline(b, r->s->train.graph, (double)r->s->planned_bytes, &flops, &bytes);
     vkt_bench_row *row = vkt__bench_row(b->out, VKT_BENCH_STEPS, w->name, "ms", false);
     vkt__bench_set(row, &t, 1e3);
@@ -199,7 +214,7 @@ static vkt_status measure(runner *r, const struct workload *w)
     row->gflops = flops / t.median * 1e-9;
     row->gbps = bytes / t.median * 1e-9;
     row->percent = 100 * ideal / t.median;
-    row->host_us = 1e6 * host / steps;
+    row->host_us = 1e6 * host / (double)steps;
     row->memory_bytes = (double)r->s->planned_bytes;
     VKT_TRY(kernels_ms(r, one, &row->kernels_ms));
     vkt__bench_note(b->out, row, "loss %.3g to %.3g in %llu steps", r->first_loss, r->loss,
