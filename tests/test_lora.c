@@ -244,6 +244,13 @@ static void adapters_as_peft_has_them(void **state)
         f, "base_model.model.transformer.h.0.attn.c_attn.lora_B.weight", &at));
     assert_int_equal(vkt__safetensors_tensor(f, at)->shape[0], 48);
     vkt__safetensors_close(&f);
+    /* At a rate of 0 a run of it, which says neither rank nor base, is what it was. */
+    vkt_train_result r;
+    REQUIRE_OK(train(DATA "optim: {lr: 0}\ntrain: {steps: 1, batch: 4}\nlora: {from: " DIR
+                          "/peft}\n",
+                     DIR "/c", false, &r));
+    require_loss(DIR "/a", r.valid_loss);
+    require_loss(DIR "/peft", r.valid_loss);
     TEST_LOG_CAPTURE();
     REQUIRE_STATUS(vkt_export_adapter(DIR "/a", DIR "/peft"), VKT_ARG);
     REQUIRE_LOGGED("is there already");
@@ -268,6 +275,9 @@ static void mistakes_are_named(void **state)
         { DATA "init: " DIR "/gpt2\nlora: {rank: 2, targets: \",\"}\n",
           "lora.targets names no layer" },
         { DATA "init: " DIR "/text.txt\n", "is no folder that says the model" },
+        { DATA "lora: {from: " DIR "/peft, alpha: 2}\n", "lora.alpha: is the adapter's own with" },
+        { DATA "lora: {from: " DIR "/peft, rank: 5}\ninit: " DIR "/gpt2\n",
+          "has rank 2 and alpha 4, the recipe rank 5 and alpha 10" },
     };
     vkt_train_result r;
     for (size_t i = 0; i < VKT_COUNT(bad); i++) {

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, LlamaConfig, MistralConfig, Qwen2Config
 
-CONTEXT = 32
+CONTEXT, FOLDER = 32, 64  # tokens of a window: of the recipe; of a folder by itself, the model's positions
 SMALL = Path(__file__).resolve().parent.parent / "tests/golden/gpt2-small.json"
 LLAMA = dict(vocab_size=704, hidden_size=32, intermediate_size=88, num_hidden_layers=2, num_attention_heads=4,
              num_key_value_heads=2, max_position_embeddings=64, rms_norm_eps=1e-5)
@@ -26,11 +26,11 @@ MODELS = {
 }
 
 
-def loss_of(model, ids):
+def loss_of(model, ids, context=CONTEXT):
     """Mean over all targets, in windows as vktrain evaluates them."""
     total, n = 0.0, 0
-    for at in range(0, len(ids) - 1, CONTEXT):
-        part = torch.tensor([ids[at:at + CONTEXT + 1]])
+    for at in range(0, len(ids) - 1, context):
+        part = torch.tensor([ids[at:at + context + 1]])
         logits = model(part[:, :-1]).logits.double()
         total += torch.nn.functional.cross_entropy(logits[0], part[0, 1:], reduction="sum").item()
         n += part.shape[1] - 1
@@ -56,6 +56,36 @@ def make(root):
         ids = tokenizer(text)["input_ids"] + [tokenizer.convert_tokens_to_ids("<|endoftext|>")]
         wide = AutoModelForCausalLM.from_pretrained(root / name, attn_implementation="eager", dtype=torch.float32).eval()
         (root / name / "expected.json").write_text(json.dumps({"loss": loss_of(wide, ids), "n": len(ids) - 1}))
+        make_adapter(root, name, wide, ids)
+
+
+def make_adapter(root, name, model, ids):
+    """NAME-peft: a random adapter in bf16 with the keys that peft 0.18 saves, of rslora for one, and the loss with it."""
+    from safetensors.torch import save_file
+    folder, rank, alpha, rslora = root / (name + "-peft"), 4, 6, name == "qwen2"
+    ends = ("c_attn", "mlp.c_proj") if name.startswith("gpt2") else ("q_proj", "down_proj")
+    tensors, random = {}, torch.Generator().manual_seed(1)
+    for module, m in model.named_modules():
+        if module.endswith(ends):
+            rows, columns = m.weight.shape if name.startswith("gpt2") else m.weight.T.shape
+            a, b = ((0.2 * torch.randn(s, generator=random)).bfloat16() for s in ((rank, rows), (columns, rank)))
+            add = alpha / (rank ** 0.5 if rslora else rank) * b.double() @ a.double()
+            with torch.no_grad():
+                m.weight += (add.T if name.startswith("gpt2") else add).float()
+            tensors |= {f"base_model.model.{module}.lora_A.weight": a, f"base_model.model.{module}.lora_B.weight": b}
+    folder.mkdir()
+    save_file(tensors, folder / "adapter_model.safetensors", metadata={"format": "pt"})
+    none = ["arrow_config", "auto_mapping", "corda_config", "eva_config", "exclude_modules", "layer_replication", "layers_pattern",
+            "layers_to_transform", "megatron_config", "modules_to_save", "revision", "target_parameters", "trainable_token_indices",
+            "alora_invocation_tokens"]
+    config = {key: None for key in none} | {
+        "alpha_pattern": {}, "rank_pattern": {}, "loftq_config": {}, "base_model_name_or_path": name, "bias": "none",
+        "fan_in_fan_out": name.startswith("gpt2"), "inference_mode": True, "init_lora_weights": True, "lora_alpha": alpha,
+        "lora_bias": False, "lora_dropout": 0.05, "megatron_core": "megatron.core", "peft_type": "LORA", "peft_version": "0.18.0",
+        "qalora_group_size": 16, "r": rank, "target_modules": list(ends),
+        "task_type": "CAUSAL_LM", "use_dora": False, "use_qalora": False, "use_rslora": rslora, "ensure_weight_tying": False}
+    (folder / "adapter_config.json").write_text(json.dumps(config, indent=2))
+    (folder / "expected.json").write_text(json.dumps({"loss": loss_of(model, ids, FOLDER), "n": len(ids) - 1}))
 
 
 def with_adapter(root, name):

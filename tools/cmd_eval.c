@@ -118,10 +118,13 @@ static int run(void *options)
 
 const cli_command cmd_eval = {
     .name = "eval",
-    .args = "RUN|CHECKPOINT",
+    .args = "RUN|CHECKPOINT|FOLDER",
     .summary = "a saved model's loss and accuracy",
-    .details = "Class by class. A run folder stands for its best checkpoint.\n"
-               "example: vktrain eval runs/try --split test --predictions what.csv",
+    .details =
+        "Class by class. A run folder stands for its best checkpoint.\nA FOLDER is a Hugging Face "
+        "model with its "
+        "tokenizer, or a PEFT adapter's, which stands for its base with the adapter merged.\n"
+        "example: vktrain eval runs/try --split test --predictions what.csv",
     .min_args = 1,
     .max_args = 1,
     .common = CLI_GPU,

@@ -47,7 +47,7 @@ static int run(void *options)
 
 const cli_command cmd_export = {
     .name = "export",
-    .args = "RUN|CHECKPOINT",
+    .args = "RUN|CHECKPOINT|FOLDER",
     .summary = "the model as ONNX, safetensors, GGUF or a Hugging Face folder",
     .details =
         "ONNX: input [N, ...] is what the model was trained on (standardised; images with "
@@ -56,6 +56,9 @@ const cli_command cmd_export = {
         "how inputs were made. A run\n"
         "folder stands for its best checkpoint. Of language models GPT-2's and Llama's "
         "architectures have a folder and a GGUF file; an adapter is merged into them.\n"
+        "A FOLDER is a Hugging Face model with its tokenizer, or a PEFT adapter's, which stands "
+        "for "
+        "its base with the adapter merged.\n"
         "example: vktrain export runs/gpt --hf my-gpt",
     .min_args = 1,
     .max_args = 1,

@@ -81,10 +81,13 @@ static int run(void *options)
 
 const cli_command cmd_generate = {
     .name = "generate",
-    .args = "RUN|CHECKPOINT",
+    .args = "RUN|CHECKPOINT|FOLDER",
     .summary = "text from a trained language model",
-    .details = "The same device, seed and options give the same text. A run folder stands for its "
-               "best checkpoint.\nexample: vktrain generate runs/char-gpt --prompt 'It is a truth'",
+    .details =
+        "The same device, seed and options give the same text. A run folder stands for its "
+        "best checkpoint.\nA FOLDER is a Hugging Face model with its "
+        "tokenizer, or a PEFT adapter's, which stands for its base with the adapter merged.\n"
+        "example: vktrain generate runs/char-gpt --prompt 'It is a truth'",
     .min_args = 1,
     .max_args = 1,
     .common = CLI_GPU,

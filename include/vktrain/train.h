@@ -31,10 +31,12 @@ typedef struct vkt_config {
     vkt_augment augment;
     vkt_layer *layers;
     size_t n_layers;
-    const char *init; /* what the weights begin with: a Hugging Face folder, a run, a checkpoint or
-                         a safetensors file; without layers, a folder says the model too; NULL: at
-                         random */
+    const char *init; /* what the weights begin with: a Hugging Face folder, a run, a checkpoint, a
+                         PEFT adapter's folder (merged into its base) or a safetensors file; without
+                         layers, a folder says the model too; NULL: at random */
     vkt_lora lora;    /* adapters beside the weights of init */
+    const char *lora_from; /* a PEFT adapter's folder, which they begin with and whose settings they
+                              have; NULL: anew */
     float label_smoothing;
     int64_t ignore_index; /* -1: none */
     vkt_class_weighting class_weight;
@@ -165,7 +167,9 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
  * its first step. */
 void vkt_train_stop(void);
 
-/* Evaluation of a saved model. checkpoint: a run folder (its best), or a checkpoint folder. */
+/* Evaluation of a saved model. checkpoint, here and below: a run folder (its best) or a checkpoint
+ * folder; for language models also a Hugging Face folder with its tokenizer, or the folder of a
+ * PEFT adapter, which stands for its base with the adapter merged. */
 typedef struct vkt_eval_desc {
     vkt_gpu_desc gpu;
     const char *checkpoint;

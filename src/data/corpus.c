@@ -385,22 +385,30 @@ fail:
     return st;
 }
 
-/* What the schema and the data set say of it. */
+vkt_status vkt__text_schema(const vkt_tokenizer *t, uint32_t context, uint32_t vocab,
+                            vkt__arena *arena, vkt__schema *out)
+{
+    if (vocab && vocab < t->info.n_vocab)
+        return vkt__fail(VKT_ARG, "data",
+                         "the tokenizer '%s' has %u tokens, data.vocab is %u: the model has no "
+                         "place for all; take the model's own tokenizer",
+                         vkt__show(t->info.source).s, t->info.n_vocab, vocab);
+    *out = (vkt__schema) { .task = VKT_CLASSIFY, .context = context, .input_rank = 1 };
+    out->input_shape[0] = out->n_inputs = context;
+    out->n_outputs = out->vocab = VKT_MAX(t->info.n_vocab, vocab);
+    char *json = vkt_tokenizer_json(t);
+    out->tokenizer = vkt__arena_strdup(arena, json);
+    free(json);
+    return VKT_OK;
+}
+
+/* What the data set says of it. */
 static void describe(vkt_dataset *ds, const char *name)
 {
     const vkt__corpus *c = ds->corpus;
     const vkt_tokenizer_info *t = &c->tokenizer->info;
-    vkt__schema *s = &ds->schema;
     uint64_t n_documents = count_documents(c), n_tokens = 0;
     for (uint32_t i = 0; i < c->n_shards; i++) n_tokens += c->shard[i].n;
-    s->task = VKT_CLASSIFY;
-    s->context = c->context;
-    s->input_rank = 1;
-    s->input_shape[0] = s->n_inputs = c->context;
-    s->n_outputs = s->vocab = VKT_MAX(t->n_vocab, s->vocab);
-    char *json = vkt_tokenizer_json(c->tokenizer);
-    s->tokenizer = vkt__arena_strdup(&ds->arena, json);
-    free(json);
     ds->info.context = ds->info.n_targets = c->context;
     ds->info.tokenizer = c->tokenizer;
     for (int i = 0; i < VKT_N_SPLITS; i++) {
@@ -455,15 +463,7 @@ vkt_status vkt__corpus_open(vkt_dataset *ds, const vkt_data_desc *desc)
         s.text = vkt_embedded("pride-and-prejudice.txt", &s.n_text);
     }
     VKT_TRY(read_tokens(c, &s, desc->tokenizer));
-    ds->schema.vocab = desc->vocab;
-    if (desc->vocab && desc->vocab < c->tokenizer->info.n_vocab) {
-        st = vkt__fail(VKT_ARG, "data",
-                       "the tokenizer '%s' has %u tokens, data.vocab is %u: the model has no place "
-                       "for all; take the model's own tokenizer",
-                       vkt__show(c->tokenizer->info.source).s, c->tokenizer->info.n_vocab,
-                       desc->vocab);
-        goto fail;
-    }
+    VKT_TRY(vkt__text_schema(c->tokenizer, c->context, desc->vocab, &ds->arena, &ds->schema));
     if (desc->document_mask && count_documents(c) < 2) {
         st = vkt__fail(VKT_ARG, "data",
                        "data.document_mask: %s is one document, so there is nothing to mask: leave "
@@ -498,6 +498,7 @@ vkt_status vkt__corpus_open_schema(vkt_dataset *ds, const char *const *paths, si
                        vkt__show(paths[0]).s, (unsigned long long)c->n_tokens[VKT_TEST]);
         goto fail;
     }
+    VKT_TRY(vkt__text_schema(c->tokenizer, c->context, ds->schema.vocab, &ds->arena, &ds->schema));
     describe(ds, paths[0]);
 fail:
     return st;

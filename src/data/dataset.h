@@ -99,6 +99,10 @@ typedef struct vkt__schema {
     const char *tokenizer; /* a tokenizer.json */
 } vkt__schema;
 
+/* The schema of a text that t makes tokens of, for a model of `vocab` ids (0: t's). Copies. ARG: t
+ * has more. */
+vkt_status vkt__text_schema(const vkt_tokenizer *t, uint32_t context, uint32_t vocab,
+                            vkt__arena *arena, vkt__schema *out);
 /* JSON text of the schema, in the arena. */
 vkt_status vkt__schema_print(const vkt__schema *s, vkt__arena *arena, const char **out);
 vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *out);

@@ -17,12 +17,16 @@ static bool in_first(const char *name)
     return !strncmp(name, "transformer.h.", 14);
 }
 
+/* Its values, or NULL after a line that says why not. */
 static float *read_f32(vkt__safetensors *f, size_t i)
 {
-    float *data = malloc(VKT_MAX(vkt__safetensors_tensor(f, i)->bytes, 4));
+    const vkt_tensor_info *t = vkt__safetensors_tensor(f, i);
+    uint64_t n = 1;
+    for (uint32_t k = 0; k < t->rank; k++) n *= t->shape[k];
+    float *data = malloc(VKT_MAX(n, 1) * sizeof *data);
     if (!data) {
         vkt__fail(VKT_OOM_HOST, "model", "no memory for an adapter");
-    } else if (vkt__safetensors_read(f, i, data) != VKT_OK) {
+    } else if (vkt__safetensors_read_f32(f, i, data) != VKT_OK) {
         free(data);
         data = NULL;
     }
@@ -56,13 +60,15 @@ static vkt_status merge_one(vkt__safetensors *f, size_t ia, const char *layer, c
                           *tb = vkt__safetensors_find(f, b_name, &ib)
                                     ? vkt__safetensors_tensor(f, ib)
                                     : NULL;
-    bool flip = in_first(layer),
-         fits = k < n && tb && ta->rank == 2 && tb->rank == 2 && !strcmp(ta->dtype, "F32") &&
-                !strcmp(tb->dtype, "F32") && t[k].rank == 2 && tb->shape[1] == ta->shape[0] &&
-                t[k].shape[flip] == tb->shape[0] && t[k].shape[!flip] == ta->shape[1];
+    bool flip = in_first(layer), fits = k < n && tb && ta->rank == 2 && tb->rank == 2 &&
+                                        t[k].rank == 2 && tb->shape[1] == ta->shape[0] &&
+                                        t[k].shape[flip] == tb->shape[0] &&
+                                        t[k].shape[!flip] == ta->shape[1];
     if (!fits) {
         st = vkt__fail(VKT_FORMAT, "model",
-                       "the adapter '%s' has no layer in the model whose shape it fits", ta->name);
+                       k < n ? "the adapter '%s' does not fit its layer of the model: another shape"
+                             : "the adapter '%s' has no layer in the model: it is of another base",
+                       ta->name);
         goto fail;
     }
     a = read_f32(f, ia);

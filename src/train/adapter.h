@@ -5,9 +5,9 @@
 #include "train/safetensors.h"
 
 /* W += scale * B A in float64 for each adapter of the file, whose tensors are called
- * PREFIX LAYER.lora_A.weight [rank, in] and ...lora_B.weight [out, rank], both F32. t[0..n): the
- * weights, LAYER.weight [out, in], GPT-2's [in, out]. FORMAT: an adapter has no place, another
- * shape or no other half; or there is none. */
+ * PREFIX LAYER.lora_A.weight [rank, in] and ...lora_B.weight [out, rank], F32, F16 or BF16.
+ * t[0..n): the weights, LAYER.weight [out, in], GPT-2's [in, out]. FORMAT: an adapter has no place,
+ * another shape or no other half; or there is none. */
 vkt_status vkt__adapter_merge(vkt__safetensors *f, const char *prefix, float scale,
                               const vkt__st_tensor *t, size_t n);
 

@@ -72,6 +72,8 @@ vkt_status vkt__checkpoint_link_best(const char *run_dir, const char *name);
 vkt_status vkt__checkpoint_prune(const char *run_dir, uint32_t keep, int sign, vkt__crash *crash);
 /* Removes what an interrupted write or prune left behind. Call when a run is opened. */
 vkt_status vkt__checkpoint_clean(const char *run_dir);
+/* A checkpoint folder, by its state.json. */
+bool vkt__checkpoint_is(const char *path);
 /* RUN, RUN/best or a checkpoint folder -> checkpoint folder: a run's best, else its newest. Into
  * out. */
 vkt_status vkt__checkpoint_find(const char *path, char *out, size_t n);

@@ -195,6 +195,14 @@ static const char *best_dir(vkt__arena *a, const char *run_dir)
     return ok ? dir : NULL;
 }
 
+bool vkt__checkpoint_is(const char *path)
+{
+    vkt__arena a = { 0 };
+    bool is = vkt__file_size(vkt__arena_printf(&a, "%s/state.json", path)) >= 0;
+    vkt__arena_finish(&a);
+    return is;
+}
+
 vkt_status vkt__checkpoint_find(const char *path, char *out, size_t size)
 {
     vkt__arena a = { 0 };
@@ -202,7 +210,7 @@ vkt_status vkt__checkpoint_find(const char *path, char *out, size_t size)
     size_t n = 0;
     vkt_status st = VKT_OK;
     const char *found = NULL, *best = NULL;
-    if (vkt__file_exists(vkt__arena_printf(&a, "%s/state.json", path))) {
+    if (vkt__checkpoint_is(path)) {
         found = path;
     } else if ((best = best_dir(&a, path))) {
         found = best;

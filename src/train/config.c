@@ -272,7 +272,7 @@ static vkt_status init_of_run(vkt_config *c)
         if (!c->data.vocab) c->data.vocab = d->vocab;
         if (!c->data.tokenizer && d->tokenizer)
             c->data.tokenizer = vkt__arena_strdup(a, d->tokenizer);
-        if (!was_set(c, "data.context")) c->data.context = d->context;
+        if (!was_set(c, "data.context") && base.ckpt) c->data.context = d->context;
     }
 fail:
     vkt__trained_close(&base);
@@ -302,12 +302,41 @@ static vkt_status init_of_folder(vkt_config *c)
     if (!c->data.tokenizer && vkt__config_is_text(c) &&
         (vkt__file_size(tokenizer) >= 0 || vkt__file_size(vocab) >= 0))
         c->data.tokenizer = c->init;
+    if (!was_set(c, "data.context")) c->data.context = VKT_MIN(c->data.context, h.context);
     if (c->data.context > h.context)
         st = refuse(c, "data.context", "%u is more than the model's %u positions", c->data.context,
                     h.context);
 fail:
     free(text);
     vkt__str_finish(&recipe);
+    return st;
+}
+
+/* An adapter to go on with says its settings and, where the recipe does not, its base. A recipe
+ * with a rank, as a checkpoint's is, has them all: vkt__weights_initial compares. */
+static vkt_status lora_of_folder(vkt_config *c)
+{
+    vkt_status st;
+    vkt__peft p;
+    if (!vkt__is_peft_folder(c->lora_from))
+        return refuse(c, "lora.from", "'%s' is no adapter's folder: it has no adapter_config.json",
+                      c->lora_from);
+    VKT_TRY(vkt__peft_open(c->lora_from, &p));
+    float dropout = was_set(c, "lora.dropout") ? c->lora.dropout : p.lora.dropout;
+    if (c->lora.alpha > 0 || c->lora.targets) {
+        st = refuse(c, c->lora.targets ? "lora.targets" : "lora.alpha",
+                    "is the adapter's own with lora.from: leave it out");
+        goto fail;
+    }
+    c->lora = p.lora;
+    c->lora.dropout = dropout;
+    c->lora.targets = vkt__arena_strdup(&c->priv->arena, p.lora.targets);
+    if (!c->init && p.base) c->init = vkt__arena_strdup(&c->priv->arena, p.base);
+    if (!c->init || !vkt__file_exists(c->init))
+        st = refuse(c, "lora.from", "the adapter's base '%s' is not here: set `init` to its folder",
+                    c->init ? c->init : "");
+fail:
+    vkt__peft_close(&p);
     return st;
 }
 
@@ -329,6 +358,9 @@ static vkt_status finish_lora(vkt_config *c)
 vkt_status vkt_config_finish(vkt_config *c)
 {
     vkt_status st = VKT_OK;
+    if (c->lora_from && !c->lora.rank) VKT_TRY(lora_of_folder(c));
+    if (!c->n_layers && c->init && !vkt__is_peft_folder(c->init) && !vkt__checkpoint_is(c->init))
+        VKT_TRY(vkt__adapter_refuse(c->init));
     if (!c->n_layers && !(c->init && vkt__is_dir(c->init)))
         return c->init
                    ? refuse(c, "init", "'%s' is no folder that says the model: add a `model` list",

@@ -19,14 +19,14 @@ static vkt_status speaker_open(const vkt_generate_desc *d, speaker *s)
     vkt_gpu_desc gpu;
     VKT_TRY(vkt__trained_open(d->checkpoint, &s->trained));
     const vkt_config *c = s->trained.config;
-    VKT_TRY(vkt_tokenizer_from_schema(s->trained.ckpt->state.schema, &s->tokenizer));
+    VKT_TRY(vkt_tokenizer_from_schema(s->trained.schema, &s->tokenizer));
     gpu = vkt__config_gpu(c, &d->gpu);
     VKT_TRY(vkt_gpu_create(&gpu, &s->gpu));
     vkt_model_desc model = { .layers = c->layers,
                              .n_layers = c->n_layers,
                              .input = vkt_shape1(c->data.context),
                              .n_outputs = vkt__trained_n_vocab(&s->trained, s->tokenizer),
-                             .source = s->trained.ckpt->dir };
+                             .source = s->trained.dir };
     VKT_TRY(vkt_model_create(s->gpu, &model, &s->model));
     VKT_TRY(vkt__weights_create(s->model, NULL, &w));
     VKT_TRY(vkt__trained_fill(&s->trained, w.model, w.n_model, false));

@@ -120,7 +120,7 @@ vkt_status vkt__language_open(const char *checkpoint, vkt__language *l)
     VKT_TRY(vkt__trained_open(checkpoint, &l->trained));
     const vkt_config *c = l->trained.config;
     VKT_TRY(vkt__hf_config_of(c->layers, c->n_layers, &l->config));
-    VKT_TRY(vkt_tokenizer_from_schema(l->trained.ckpt->state.schema, &l->tokenizer));
+    VKT_TRY(vkt_tokenizer_from_schema(l->trained.schema, &l->tokenizer));
     VKT_TRY(vkt__trained_text(&l->trained, l->tokenizer, &l->model, &l->weights));
     complete(&l->config, &l->weights, c->data.context);
 fail:

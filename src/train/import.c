@@ -152,6 +152,56 @@ fail:
     return st;
 }
 
+/* The file as an adapter's, if it holds one: the line that says what to name instead. */
+static vkt_status refuse_adapter(const vkt__safetensors *f, const char *folder, const char *name)
+{
+    const vkt_tensor_info *have;
+    for (size_t i = 0; (have = vkt__safetensors_tensor(f, i)); i++)
+        if (strstr(have->name, ".lora_"))
+            return vkt__fail(
+                VKT_FORMAT, "model",
+                "'%s/%s' holds a LoRA adapter alone, without the model that it adapts: "
+                "name the run, or the folder with its adapter_config.json, which know "
+                "their base",
+                folder, name);
+    return VKT_OK;
+}
+
+vkt_status vkt__adapter_refuse(const char *path)
+{
+    static const char *const names[] = { "model.safetensors", "adapter_model.safetensors" };
+    vkt_status st = VKT_OK;
+    source s = { 0 };
+    bool dir = vkt__is_dir(path);
+    for (size_t i = 0; i < (dir ? VKT_COUNT(names) : 1) && st == VKT_OK; i++) {
+        const char *file = dir ? in_folder(&s.arena, path, names[i]) : path;
+        size_t n = strlen(file);
+        if (vkt__file_size(file) < 0 || n < 12 || strcmp(file + n - 12, ".safetensors") != 0)
+            continue;
+        VKT_TRY(source_open(&s, file));
+        VKT_TRY(vkt__safetensors_open(file, &s.open));
+        st = refuse_adapter(s.open, s.folder, s.only);
+        vkt__safetensors_close(&s.open);
+    }
+fail:
+    source_close(&s);
+    return st;
+}
+
+/* Where the model has adapters itself, they may begin as the file's. */
+static vkt_status check_adapter(source *s, const vkt__st_tensor *t, size_t n)
+{
+    vkt_status st = VKT_OK;
+    if (s->map) return VKT_OK;
+    for (size_t i = 0; i < n; i++)
+        if (strstr(t[i].name, ".lora_")) return VKT_OK;
+    s->open_name = s->only;
+    VKT_TRY(vkt__safetensors_open(in_folder(&s->arena, s->folder, s->only), &s->open));
+    st = refuse_adapter(s->open, s->folder, s->only);
+fail:
+    return st;
+}
+
 /* Of one file: what it holds besides. */
 static void warn_unused(const source *s, const vkt__st_tensor *t, size_t n)
 {
@@ -174,6 +224,7 @@ static vkt_status import_files(const char *path, const vkt__st_tensor *t, size_t
     source s = { 0 };
     size_t n_taken = 0;
     VKT_TRY(source_open(&s, path));
+    VKT_TRY(check_adapter(&s, t, n));
     for (size_t i = 0; i < n; i++) VKT_TRY(take(&s, &t[i], all, &n_taken));
     if (!all && !s.map) warn_unused(&s, t, n);
     if (n_taken == 0) {
@@ -194,21 +245,19 @@ fail:
 vkt_status vkt__weights_import(const char *path, const vkt__st_tensor *t, size_t n, bool all)
 {
     vkt_status st;
-    char dir[1100];
     vkt__trained base = { 0 };
     if (!vkt__is_dir(path) || vkt__is_hf_folder(path)) return import_files(path, t, n, all);
     vkt__arena a = { 0 };
-    bool weights = vkt__file_size(in_folder(&a, path, "state.json")) < 0 &&
+    bool weights = !vkt__checkpoint_is(path) &&
                    (vkt__file_size(in_folder(&a, path, "model.safetensors")) >= 0 ||
                     vkt__file_size(in_folder(&a, path, "model.safetensors.index.json")) >= 0);
     vkt__arena_finish(&a);
     if (weights) return import_files(path, t, n, all);
-    VKT_TRY(vkt__checkpoint_find(path, dir, sizeof dir));
-    VKT_TRY(vkt__trained_open(dir, &base));
-    if (base.lora.rank)
+    VKT_TRY(vkt__trained_open(path, &base));
+    if (base.lora.rank || base.peft.tensors)
         st = vkt__trained_fill(&base, t, n, false);
     else
-        st = import_files(dir, t, n, all);
+        st = import_files(base.dir, t, n, all);
 fail:
     vkt__trained_close(&base);
     return st;

@@ -93,8 +93,9 @@ static const vkt__option options[] = {
       maths, NULL },
 
     { "init", VKT__OPT_STRING, AT(init), NULL, 0, 0, "",
-      "weights to begin with: a Hugging Face folder (GPT-2, Llama), a run, a checkpoint or a "
-      "safetensors file; without `model`, a folder says that too",
+      "weights to begin with: a Hugging Face folder (GPT-2, Llama), a run, a checkpoint, a PEFT "
+      "adapter (merged into its base) or a safetensors file; without `model`, a folder says that "
+      "too",
       NULL, "train.init_from" },
 
     { "lora.rank", VKT__OPT_U32, AT(lora.rank), "0", 0, 4096, "",
@@ -107,6 +108,10 @@ static const vkt__option options[] = {
     { "lora.targets", VKT__OPT_WORDS, AT(lora.targets), NULL, 0, 0, "",
       "list of layers' names or their last parts, or all-linear; c_attn (GPT-2), q_proj and v_proj "
       "(Llama)",
+      NULL, NULL },
+    { "lora.from", VKT__OPT_STRING, AT(lora_from), NULL, 0, 0, "",
+      "a PEFT adapter to go on with: its folder says rank, alpha, targets and, without `init`, the "
+      "base",
       NULL, NULL },
 
     { "data.source", VKT__OPT_STRING, AT(data.source), NULL, 0, 0, "",

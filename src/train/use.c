@@ -136,8 +136,13 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     vkt_split split = desc->data ? VKT_TEST : desc->split;
     *out = (vkt_eval_result) { 0 };
     VKT_TRY(open_checkpoint(desc->checkpoint, &desc->gpu, &o));
+    if (!desc->data && !o.model.ckpt) {
+        st = vkt__fail(VKT_ARG, "eval", "'%s' has no data of its own: name a text with --data",
+                       desc->checkpoint);
+        goto fail;
+    }
     if (desc->data)
-        VKT_TRY(vkt_dataset_open_schema(o.model.ckpt->state.schema, desc->data, &o.data));
+        VKT_TRY(vkt_dataset_open_schema(o.model.schema, desc->data, &o.data));
     else
         VKT_TRY(vkt_dataset_open(&o.model.config->data, &o.data));
     const vkt_dataset_info *info = vkt_dataset_get_info(o.data);
@@ -258,7 +263,7 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
         vkt__log_quiet(true); /* a file that is absent is said when it is opened */
         n = group(inputs + i, n_inputs - i);
         vkt__log_quiet(false);
-        VKT_TRY(vkt__dataset_open_inputs(o.model.ckpt->state.schema, inputs + i, n, &data));
+        VKT_TRY(vkt__dataset_open_inputs(o.model.schema, inputs + i, n, &data));
         const vkt_dataset_info *info = vkt_dataset_get_info(data);
         if (!o.session) {
             /* What comes later is not known yet: a batch no larger than need be if this is all. */
@@ -294,7 +299,7 @@ static vkt_status export_text(const vkt__trained *t, const char *path)
     vkt_tokenizer *tokenizer = NULL;
     vkt__str aside = { 0 };
     vkt__str_printf(&aside, "%s.tmp", path);
-    VKT_TRY(vkt_tokenizer_from_schema(t->ckpt->state.schema, &tokenizer));
+    VKT_TRY(vkt_tokenizer_from_schema(t->schema, &tokenizer));
     VKT_TRY(vkt__trained_text(t, tokenizer, &model, &w));
     VKT_TRY(vkt__safetensors_write(aside.data, w.model, w.n_model, NULL, 0, NULL));
     VKT_TRY(vkt__rename(aside.data, path));
@@ -327,7 +332,7 @@ vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const cha
         goto fail;
     }
     VKT_TRY(open_device(gpu, &o));
-    VKT_TRY(vkt__dataset_open_inputs(o.model.ckpt->state.schema, NULL, 0, &o.data));
+    VKT_TRY(vkt__dataset_open_inputs(o.model.schema, NULL, 0, &o.data));
     VKT_TRY(open_session(&o, 1, false));
     if (!onnx) {
         VKT_TRY(vkt_model_save(o.session->model, path));

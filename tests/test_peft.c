@@ -1,0 +1,283 @@
+/* PEFT adapters read back, without a device: as a model (base and adapter merged), into a model's
+ * own adapters, and what is refused. Training on from one is test_lora's; that losses agree with
+ * transformers' is tools/check_hf.sh's. */
+#include "testing.h"
+
+#include "base/os.h"
+#include "train/half.h"
+#include "train/hf.h"
+#include "train/import.h"
+
+#define DIR "test_peft_tmp"
+#define PLAIN "\"r\": 2, \"lora_alpha\": 3, \"target_modules\": [\"c_attn\"]"
+
+enum { C = 8, RANK = 2 };
+
+/* A value for element i of the k-th tensor, exact in bf16. */
+static float value(size_t k, size_t i)
+{
+    return (float)((int)((i * 7 + k * 5) % 31) - 15) / 16;
+}
+
+static void put(const char *path, const char *text)
+{
+    REQUIRE_OK(vkt__file_replace(path, text, strlen(text)));
+}
+
+static void put_config(const char *keys)
+{
+    vkt__str text = { 0 };
+    vkt__str_printf(&text,
+                    "{\"base_model_name_or_path\": \"" DIR "/base\", \"peft_type\": "
+                    "\"LORA\", %s}",
+                    keys);
+    put(DIR "/peft/adapter_config.json", text.data);
+    vkt__str_finish(&text);
+}
+
+/* A pair for each layer named: A [rank, C], B [3 C, rank], in bf16. */
+static void put_tensors(const char *const *layers, size_t n, uint32_t rank)
+{
+    uint16_t data[4][3 * C * 4];
+    char names[4][96];
+    vkt__st_tensor t[4];
+    for (size_t k = 0; k < 2 * n; k++) {
+        uint64_t rows = k % 2 ? 3 * C : rank, columns = k % 2 ? rank : C;
+        snprintf(names[k], sizeof names[k], "base_model.model.%s.lora_%c.weight", layers[k / 2],
+                 k % 2 ? 'B' : 'A');
+        for (size_t i = 0; i < rows * columns; i++) data[k][i] = vkt__to_bf16(value(k, i));
+        t[k] = (vkt__st_tensor) { .name = names[k], .dtype = "BF16", .rank = 2, .data = data[k] };
+        t[k].shape[0] = rows, t[k].shape[1] = columns;
+    }
+    REQUIRE_OK(
+        vkt__safetensors_write(DIR "/peft/adapter_model.safetensors", t, 2 * n, NULL, 0, NULL));
+}
+
+static const char *const both[] = { "transformer.h.0.attn.c_attn", "transformer.h.1.attn.c_attn" };
+
+/* The base: GPT-2's kind with two blocks, its weights and a tokenizer of bytes, as transformers
+ * would save them. */
+static vkt_model *model_create(uint32_t rank)
+{
+    static const char text[] =
+        "model: [{transformer: {layers: 2, heads: 2, width: 8, context: 16}}]\n";
+    vkt_config *c;
+    vkt_model *m;
+    REQUIRE_OK(vkt_config_create(&c));
+    REQUIRE_OK(vkt_config_parse(c, text, strlen(text), "t.yaml"));
+    vkt_model_desc desc = { .layers = c->layers,
+                            .n_layers = 1,
+                            .input = vkt_shape1(16),
+                            .n_outputs = 257,
+                            .lora = { .rank = rank, .targets = rank ? "c_attn" : NULL } };
+    REQUIRE_OK(vkt_model_create(NULL, &desc, &m));
+    vkt_config_destroy(&c);
+    return m;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    vkt_tokenizer *bytes;
+    vkt__weights w;
+    vkt__remove_tree(DIR);
+    REQUIRE_OK(vkt__mkdirs(DIR "/base"));
+    REQUIRE_OK(vkt__mkdirs(DIR "/peft"));
+    put(DIR "/base/config.json",
+        "{\"model_type\": \"gpt2\", \"n_layer\": 2, \"n_head\": 2, \"n_embd\": 8, "
+        "\"n_positions\": 16, \"vocab_size\": 257}");
+    REQUIRE_OK(vkt_tokenizer_open("bytes", &bytes));
+    char *json = vkt_tokenizer_json(bytes);
+    put(DIR "/base/tokenizer.json", json);
+    free(json);
+    vkt_tokenizer_destroy(&bytes);
+    vkt_model *m = model_create(0);
+    REQUIRE_OK(vkt__weights_create(m, NULL, &w));
+    for (uint64_t i = 0; i < vkt_model_flat_count(m); i++) w.values[i] = value(9, i);
+    REQUIRE_OK(
+        vkt__safetensors_write(DIR "/base/model.safetensors", w.model, w.n_model, NULL, 0, NULL));
+    vkt__weights_finish(&w);
+    vkt_model_destroy(&m);
+    put_config(PLAIN);
+    put_tensors(both, 2, RANK);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return vkt__remove_tree(DIR);
+}
+
+static const float *weight(const vkt__language *l, const char *name)
+{
+    for (size_t i = 0; i < l->weights.n_model; i++)
+        if (!strcmp(l->weights.model[i].name, name)) return l->weights.model[i].data;
+    fail();
+    return NULL;
+}
+
+/* W [in, out] += scale (B A)^T, all of it exact in float32 but the scale of rslora. */
+static void require_merged(double scale)
+{
+    static const char name[] = "transformer.h.1.attn.c_attn.weight";
+    vkt__language base, tuned;
+    REQUIRE_OK(vkt__language_open(DIR "/base", &base));
+    REQUIRE_OK(vkt__language_open(DIR "/peft", &tuned));
+    const float *was = weight(&base, name), *is = weight(&tuned, name);
+    for (size_t i = 0; i < C; i++)
+        for (size_t o = 0; o < 3 * C; o++) {
+            double sum = (double)was[i * 3 * C + o];
+            for (size_t r = 0; r < RANK; r++)
+                sum += scale * (double)value(3, o * RANK + r) * (double)value(2, r * C + i);
+            REQUIRE_NEAR((double)is[i * 3 * C + o], sum, 0x1p-23 * 16);
+        }
+    static const char other[] = "transformer.wpe.weight";
+    assert_memory_equal(weight(&base, other), weight(&tuned, other), 16 * C * sizeof(float));
+    vkt__language_close(&base);
+    vkt__language_close(&tuned);
+}
+
+/* What use_rslora changes is the scale: alpha / sqrt(rank). A list that is no list of names, as a
+ * pattern, is told from the tensors. */
+static void an_adapters_folder_is_its_base_with_it(void **state)
+{
+    (void)state;
+    require_merged(3.0 / RANK);
+    put_config("\"r\": 2, \"lora_alpha\": 3, \"use_rslora\": true, \"rank_pattern\": {}, "
+               "\"bias\": \"none\", \"target_modules\": \"transformer.*c_attn\"");
+    require_merged(3.0 / sqrt(RANK));
+    put_config(PLAIN);
+}
+
+static void a_models_adapters_are_filled(void **state)
+{
+    (void)state;
+    vkt_model *m = model_create(RANK);
+    vkt__weights w;
+    vkt__peft p;
+    REQUIRE_OK(vkt__weights_create(m, NULL, &w));
+    REQUIRE_OK(vkt__peft_open(DIR "/peft", &p));
+    assert_int_equal(p.lora.rank, RANK);
+    assert_string_equal(p.lora.targets, "c_attn");
+    assert_int_equal(w.n_saved, 4);
+    REQUIRE_OK(vkt__peft_load(&p, w.saved, w.n_saved));
+    for (size_t k = 0; k < 4; k++)
+        for (size_t i = 0; i < (k % 2 ? 3 * C : C) * RANK; i++)
+            assert_true(((float *)w.saved[k].data)[i] == value(k, i));
+    /* Of one block only: the model's other has none. */
+    put_tensors(both, 1, RANK);
+    vkt__peft_close(&p);
+    REQUIRE_OK(vkt__peft_open(DIR "/peft", &p));
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__peft_load(&p, w.saved, w.n_saved), VKT_FORMAT);
+    REQUIRE_LOGGED(
+        "the adapter has no 'transformer.h.1.attn.c_attn.lora_A.weight', which the model");
+    REQUIRE_STATUS(vkt__peft_load(&p, w.saved + 2, 2), VKT_FORMAT);
+    REQUIRE_LOGGED("'transformer.h.0.attn.c_attn.lora_A.weight' has no place in the model");
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    put_tensors(both, 2, RANK);
+    vkt__peft_close(&p);
+    vkt__weights_finish(&w);
+    vkt_model_destroy(&m);
+}
+
+/* One line, with what is wrong in it. */
+static void refused(vkt_status want, const char *line)
+{
+    vkt__language l;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__language_open(DIR "/peft", &l), want);
+    vkt__language_close(&l);
+    REQUIRE_LOGGED(line);
+    assert_int_equal(strchr(test_log, '\n')[1], 0);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
+static void what_it_has_not_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *keys, *line;
+    } bad[] = {
+        { PLAIN ", \"use_dora\": true", "use_dora is true, which vktrain's adapters do not have" },
+        { PLAIN ", \"rank_pattern\": {\"c_attn\": 4}", "rank_pattern is {\"c_attn\":4}, which" },
+        { PLAIN ", \"modules_to_save\": [\"lm_head\"]", "modules_to_save is [\"lm_head\"], which" },
+        { PLAIN ", \"bias\": \"all\"", "bias is \"all\", which" },
+        { PLAIN ", \"init_lora_weights\": \"pissa\"", "init_lora_weights is \"pissa\", which" },
+        { "\"r\": 0, \"lora_alpha\": 3", "r must be a rank from 1 to 4096" },
+        { "\"r\": 2, \"lora_alpha\": -1", "lora_alpha must be above 0" },
+        { "\"r\": 4, \"lora_alpha\": 3", ".lora_A.weight' has rank 2, adapter_config.json says 4" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(bad); i++) {
+        put_config(bad[i].keys);
+        refused(VKT_FORMAT, bad[i].line);
+    }
+    put(DIR "/peft/adapter_config.json", "{\"peft_type\": \"IA3\"}");
+    refused(VKT_FORMAT, "peft_type is 'IA3', and vktrain has LORA only");
+    put(DIR "/peft/adapter_config.json", "[]");
+    refused(VKT_FORMAT, "adapter_config.json:1' is no JSON object");
+    put(DIR "/peft/adapter_config.json",
+        "{\"peft_type\": \"LORA\", " PLAIN ", "
+        "\"base_model_name_or_path\": \"HuggingFaceTB/SmolLM2-135M\"}");
+    refused(VKT_IO, "its base 'HuggingFaceTB/SmolLM2-135M' is no model's folder here: write the");
+    put_config(PLAIN);
+}
+
+static void tensors_of_another_model_are_named(void **state)
+{
+    (void)state;
+    static const char *const other[] = { "transformer.h.7.attn.c_attn" }, *const wrong[] = {
+        "transformer.h.0.attn.c_proj"
+    };
+    put_tensors(other, 1, RANK);
+    refused(VKT_FORMAT, "'base_model.model.transformer.h.7.attn.c_attn.lora_A.weight' has no layer "
+                        "in the model: it is of another base");
+    put_tensors(wrong, 1, RANK);
+    refused(VKT_FORMAT, "does not fit its layer of the model: another shape");
+    put_tensors(both, 2, RANK);
+}
+
+/* The file of an adapter is no model, wherever it lies. */
+static void an_adapters_file_is_no_model(void **state)
+{
+    (void)state;
+    vkt_model *m = model_create(0);
+    vkt__weights w;
+    REQUIRE_OK(vkt__weights_create(m, NULL, &w));
+    for (int all = 0; all < 2; all++) {
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(
+            vkt__weights_import(DIR "/peft/adapter_model.safetensors", w.model, w.n_model, all),
+            VKT_FORMAT);
+        REQUIRE_LOGGED("peft/adapter_model.safetensors' holds a LoRA adapter alone, without the "
+                       "model that it adapts: name the run, or");
+        assert_int_equal(strchr(test_log, '\n')[1], 0);
+    }
+    /* In a recipe that leaves it to the file to say the model. */
+    static const char text[] =
+        "data: {source: novel, context: 8}\ninit: " DIR "/peft/adapter_model.safetensors\n";
+    vkt_config *c;
+    TEST_LOG_CAPTURE();
+    REQUIRE_OK(vkt_config_create(&c));
+    REQUIRE_OK(vkt_config_parse(c, text, strlen(text), "t.yaml"));
+    REQUIRE_STATUS(vkt_config_finish(c), VKT_FORMAT);
+    REQUIRE_LOGGED("holds a LoRA adapter alone");
+    vkt_config_destroy(&c);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    vkt__weights_finish(&w);
+    vkt_model_destroy(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_adapters_folder_is_its_base_with_it),
+        cmocka_unit_test(a_models_adapters_are_filled),
+        cmocka_unit_test(what_it_has_not_is_named),
+        cmocka_unit_test(tensors_of_another_model_are_named),
+        cmocka_unit_test(an_adapters_file_is_no_model),
+    };
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    return cmocka_run_group_tests_name("peft", tests, setup, teardown);
+}
