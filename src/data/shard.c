@@ -130,27 +130,29 @@ void vkt__shard_close(vkt__shard *s)
     *s = (vkt__shard) { 0 };
 }
 
+static uint32_t token_at(const vkt__shard *s, uint64_t i)
+{
+    return s->width == 2 ? ((const uint16_t *)s->tokens)[i] : ((const uint32_t *)s->tokens)[i];
+}
+
 vkt_status vkt__shard_check(const vkt__shard *s, const char *name, uint32_t n_vocab)
 {
     uint32_t top = 0;
-    const uint16_t *u16 = s->tokens;
-    const uint32_t *u32 = s->tokens;
-    for (uint64_t i = 0; i < s->n; i++) {
-        uint32_t v = s->width == 2 ? u16[i] : u32[i];
-        top = VKT_MAX(top, v);
-    }
+    for (uint64_t i = 0; i < s->n; i++) top = VKT_MAX(top, token_at(s, i));
     if (top < n_vocab) return VKT_OK;
-    return vkt__fail(VKT_FORMAT, "data",
-                     "'%s' has token %u, the tokenizer's vocabulary ends at %u: it was packed with "
-                     "another one, or is damaged",
-                     vkt__show(name).s, top, n_vocab - 1);
+    uint64_t bad = 0;
+    while (token_at(s, bad) < n_vocab) bad++;
+    return vkt__fail(
+        VKT_FORMAT, "data",
+        "'%s': token %llu of %llu has id %u, the tokenizer's vocabulary ends at %u: it "
+        "was packed with another one, or is damaged",
+        vkt__show(name).s, (unsigned long long)bad, (unsigned long long)s->n, token_at(s, bad),
+        n_vocab - 1);
 }
 
 vkt_status vkt__shard_find_documents(vkt__shard *s, uint32_t end)
 {
     uint64_t n = 1;
-    const uint16_t *u16 = s->tokens;
-    const uint32_t *u32 = s->tokens;
     for (int pass = 0; pass < 2; pass++) {
         if (pass) {
             vkt_status st =
@@ -160,7 +162,7 @@ vkt_status vkt__shard_find_documents(vkt__shard *s, uint32_t end)
         }
         n = 1;
         for (uint64_t i = 1; i < s->n; i++) {
-            if ((s->width == 2 ? u16[i] : u32[i]) != end) continue;
+            if (token_at(s, i) != end) continue;
             if (pass) s->own_document[n] = i;
             n++;
         }

@@ -385,11 +385,23 @@ static vkt_status encode_piece(void *user, const char *bytes, size_t n)
     return vkt__bpe_encode(e->t, bytes, n, e->out);
 }
 
+/* Text without added tokens. */
 static vkt_status encode_plain(vkt_tokenizer *t, const char *text, size_t n, vkt_tokens *out)
 {
+    vkt_status st;
+    vkt__str composed = { 0 };
+    bool changed = false;
     encoder e = { t, out };
-    if (t->chars) return chars_encode(t, text, n, out);
-    return vkt__split_text(t->splitter, t->n_splitters, text, n, encode_piece, &e);
+    if (t->nfc) VKT_TRY(vkt__nfc(text, n, &composed, &changed));
+    if (changed) {
+        text = composed.data;
+        n = composed.len;
+    }
+    st = t->chars ? chars_encode(t, text, n, out)
+                  : vkt__split_text(t->splitter, t->n_splitters, text, n, encode_piece, &e);
+fail:
+    vkt__str_finish(&composed);
+    return st;
 }
 
 /* The added token at `at`, the longest first; VKT_NO_TOKEN: none. */

@@ -28,6 +28,7 @@ struct vkt_tokenizer {
     vkt_tokenizer_info info;
     vkt__piece *piece; /* [info.n_vocab] */
     bool chars;
+    bool nfc; /* text is normalised before it is split */
     /* chars: [n_points], rising */
     int32_t *point;
     uint32_t *point_id, n_points;
@@ -46,6 +47,12 @@ struct vkt_tokenizer {
     bool added_first[256]; /* bytes that an added token begins with */
     vkt__word_cache *cache;
 };
+
+/* ---- tokenizer_nfc.c ---- */
+
+/* Appends the text in NFC; bytes that are no UTF-8 stay as they are. *changed false: it is the text
+ * itself, and nothing was appended. OOM_HOST. */
+vkt_status vkt__nfc(const char *text, size_t n, vkt__str *out, bool *changed);
 
 #define VKT__TOKENIZER_LIMIT (256ull << 20)
 

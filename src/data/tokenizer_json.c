@@ -219,15 +219,11 @@ fail:
     return st;
 }
 
-static vkt_status check_normalizer(const vkt_tokenizer *t, const json_t *n)
+static vkt_status set_normalizer(vkt_tokenizer *t, const json_t *n)
 {
     if (!n || json_is_null(n)) return VKT_OK;
-    if (strcmp(text_of(n, "type"), "NFC") != 0)
-        return unsupported(t, "normalizer", text_of(n, "type"));
-    vkt_log(VKT_LOG_WARN, "data",
-            "'%s' asks for NFC, which is not applied: give composed text, as nearly all is",
-            vkt__show(t->info.source).s);
-    return VKT_OK;
+    t->nfc = !strcmp(text_of(n, "type"), "NFC");
+    return t->nfc ? VKT_OK : unsupported(t, "normalizer", text_of(n, "type"));
 }
 
 static vkt_status check_model(const vkt_tokenizer *t, const json_t *model)
@@ -270,7 +266,7 @@ vkt_status vkt__tokenizer_parse_json(const char *text, size_t n, const char *nam
     VKT_TRY(vkt__tokenizer_from_vocabulary(vocab, json_object_get(o, "added_tokens"), chars, name,
                                            out));
     VKT_TRY(check_model(*out, model));
-    VKT_TRY(check_normalizer(*out, json_object_get(o, "normalizer")));
+    VKT_TRY(set_normalizer(*out, json_object_get(o, "normalizer")));
     if (!chars && pre && !json_is_null(pre)) VKT_TRY(add_pre_tokenizer(*out, pre, &byte_level));
     if (!byte_level) {
         st = unsupported(*out, "pre_tokenizer", "without ByteLevel");
@@ -341,9 +337,10 @@ char *vkt_tokenizer_json(const vkt_tokenizer *t)
         "{s:s, s:n, s:n, s:n, s:n, s:b, s:b, s:b, s:o, s:o}", "type", "BPE", "dropout", "unk_token",
         "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 0, "byte_fallback", 0,
         "ignore_merges", (int)t->whole_words, "vocab", vocab, "merges", merges);
+    json_t *normalizer = t->nfc ? json_pack("{s:s}", "type", "NFC") : json_null();
     json_t *o =
-        json_pack("{s:s, s:n, s:n, s:o, s:n, s:o, s:n, s:o, s:o}", "version", "1.0", "truncation",
-                  "padding", "added_tokens", added, "normalizer", "pre_tokenizer",
+        json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:n, s:o, s:o}", "version", "1.0", "truncation",
+                  "padding", "added_tokens", added, "normalizer", normalizer, "pre_tokenizer",
                   pre_tokenizer_json(t), "post_processor", "decoder", decoder, "model", model);
     char *text = json_dumps(o, JSON_COMPACT);
     json_decref(o);
