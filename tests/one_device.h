@@ -1,4 +1,5 @@
-/* The one device of a test program: `gpu`, opened anew with less of it by programs that need that. */
+/* The one device of a test program: `gpu`, opened anew with less of it by programs that need that.
+ */
 #ifndef VKT_TESTS_ONE_DEVICE_H
 #define VKT_TESTS_ONE_DEVICE_H
 
