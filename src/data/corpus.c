@@ -389,10 +389,11 @@ vkt_status vkt__text_schema(const vkt_tokenizer *t, uint32_t context, uint32_t v
                             vkt__arena *arena, vkt__schema *out)
 {
     if (vocab && vocab < t->info.n_vocab)
-        return vkt__fail(VKT_ARG, "data",
-                         "the tokenizer '%s' has %u tokens, data.vocab is %u: the model has no "
-                         "place for all; take the model's own tokenizer",
-                         vkt__show(t->info.source).s, t->info.n_vocab, vocab);
+        return vkt__fail(
+            VKT_ARG, "data",
+            "the tokenizer '%s' has %u tokens, the model (data.vocab) %u: it has no place "
+            "for all, take its own tokenizer",
+            vkt__show(t->info.source).s, t->info.n_vocab, vocab);
     *out = (vkt__schema) { .task = VKT_CLASSIFY, .context = context, .input_rank = 1 };
     out->input_shape[0] = out->n_inputs = context;
     out->n_outputs = out->vocab = VKT_MAX(t->info.n_vocab, vocab);
@@ -421,7 +422,7 @@ static void describe(vkt_dataset *ds, const char *name)
         vkt__show(t->source).s, t->n_vocab);
 }
 
-static vkt_status check_sizes(const vkt__corpus *c, const vkt_data_desc *desc)
+static vkt_status check_sizes(const vkt__corpus *c, const vkt_data_desc *desc, const char *name)
 {
     const struct {
         vkt_split split;
@@ -434,18 +435,19 @@ static vkt_status check_sizes(const vkt__corpus *c, const vkt_data_desc *desc)
     for (size_t i = 0; i < VKT_COUNT(rows); i++) {
         uint64_t have = c->n_tokens[rows[i].split];
         if (rows[i].fraction > 0 && have < rows[i].need)
-            return vkt__fail(
-                VKT_FORMAT, "data",
-                "the %s split has %llu tokens, at least %llu are needed%s: give more text, or %s "
-                "data.%s",
-                vkt_split_name(rows[i].split), (unsigned long long)have,
-                (unsigned long long)rows[i].need, i == 0 ? " (data.context and one more)" : "",
-                i == 0 ? "lower data.context or" : "raise, or set to 0,", rows[i].key);
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s': the %s split has %llu tokens, at least %llu are needed%s: give "
+                             "more text, or %s "
+                             "data.%s",
+                             vkt__show(name).s, vkt_split_name(rows[i].split),
+                             (unsigned long long)have, (unsigned long long)rows[i].need,
+                             i == 0 ? " (data.context and one more)" : "",
+                             i == 0 ? "lower data.context or" : "raise, or set to 0,", rows[i].key);
         if (count_windows(c, rows[i].split) > UINT32_MAX)
             return vkt__fail(VKT_FORMAT, "data",
-                             "the %s split has more than 2^32 windows of %u tokens: raise "
+                             "'%s': the %s split has more than 2^32 windows of %u tokens: raise "
                              "data.context",
-                             vkt_split_name(rows[i].split), c->context);
+                             vkt__show(name).s, vkt_split_name(rows[i].split), c->context);
     }
     return VKT_OK;
 }
@@ -472,7 +474,7 @@ vkt_status vkt__corpus_open(vkt_dataset *ds, const vkt_data_desc *desc)
         goto fail;
     }
     VKT_TRY(deal_all(c, desc));
-    VKT_TRY(check_sizes(c, desc));
+    VKT_TRY(check_sizes(c, desc, s.name));
     describe(ds, s.name);
 fail:
     return st;

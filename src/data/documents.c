@@ -133,8 +133,15 @@ typedef struct {
 static vkt_status gather(void *user, const vkt__document *d)
 {
     gathered *g = user;
-    for (size_t i = 0; i < d->n_stretches; i++)
-        vkt__str_add(&g->text, d->stretch[i].text, d->stretch[i].n);
+    for (size_t i = 0, bad; i < d->n_stretches; i++) {
+        const vkt__stretch *s = &d->stretch[i];
+        if (!vkt__utf8_ok(s->text, s->n, &bad))
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s': byte %zu of the text is not UTF-8: convert it (`iconv -t "
+                             "utf-8`), or take data.tokenizer: bytes",
+                             vkt__show(d->name).s, bad);
+        vkt__str_add(&g->text, s->text, s->n);
+    }
     g->n++;
     return VKT_OK;
 }

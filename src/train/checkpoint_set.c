@@ -221,8 +221,11 @@ vkt_status vkt__checkpoint_find(const char *path, char *out, size_t size)
                 found = vkt__arena_printf(&a, "%s/checkpoints/%s", path, items[i].name);
     }
     if (!found)
-        st = vkt__fail(VKT_IO, "checkpoint",
-                       "'%s' is neither a run with checkpoints nor a checkpoint folder", path);
+        st = vkt__fail(
+            VKT_IO, "checkpoint",
+            "'%s' is neither a run with checkpoints nor a checkpoint folder, nor one with "
+            "a language model's config.json",
+            path);
     else if (snprintf(out, size, "%s", found) >= (int)size)
         st = vkt__fail(VKT_ARG, "checkpoint", "the path '%s' is too long", found);
 fail:

@@ -302,6 +302,12 @@ static vkt_status init_of_folder(vkt_config *c)
     if (!c->data.tokenizer && vkt__config_is_text(c) &&
         (vkt__file_size(tokenizer) >= 0 || vkt__file_size(vocab) >= 0))
         c->data.tokenizer = c->init;
+    if (!c->data.tokenizer && vkt__config_is_text(c))
+        vkt_log(
+            VKT_LOG_WARN, "config",
+            "'%s' has no tokenizer.json and no vocab.json: a text that is not packed is taken as "
+            "bytes; data.tokenizer names another tokenizer",
+            c->init);
     if (!was_set(c, "data.context")) c->data.context = VKT_MIN(c->data.context, h.context);
     if (c->data.context > h.context)
         st = refuse(c, "data.context", "%u is more than the model's %u positions", c->data.context,
