@@ -1,6 +1,6 @@
-/* libFuzzer: any bytes as a safetensors file. */
+/* libFuzzer: any bytes as a safetensors file, and as a PEFT adapter's configuration. */
 #include "base/os.h"
-#include "train/safetensors.h"
+#include "train/peft.h"
 
 static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
 {
@@ -17,6 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (vkt__file_create(path, &f) != VKT_OK) return 0;
     fwrite(data, 1, n, f);
     fclose(f);
+    vkt__peft peft = { 0 };
+    if (vkt__peft_config((const char *)data, n, path, &peft) == VKT_OK)
+        VKT_ASSERT(peft.lora.rank > 0 && peft.lora.alpha > 0);
+    vkt__peft_close(&peft);
     vkt__safetensors *s;
     if (vkt__safetensors_open(path, &s) == VKT_OK) {
         uint64_t total = 0;

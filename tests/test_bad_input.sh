@@ -258,10 +258,13 @@ refused 4 'folder.*no tokenizer\|no tokenizer' pack short.txt --tokenizer whole 
 refused 2 'a vocabulary of 9 tokens: 257' tokenize --train 9 short.txt --out r0
 head -c 150 short/shard-00000.tok >cut.tok
 refused 4 "'cut.tok' is cut off or damaged" inspect cut.tok
+cp -r short beyond
+printf '\377\377' | dd of=beyond/shard-00000.tok bs=1 seek=$((128 + 2 * 5)) conv=notrunc 2>/dev/null
 text=(train digits --set data.source=text --set data.context=64 --run r0)
 refused 4 'the train split has 31 tokens, at least 65 are needed' "${text[@]}" --set data.path=short.txt
 refused 4 "'empty.txt' is empty" "${text[@]}" --set data.path=empty.txt
 refused 4 "packed with another tokenizer than" "${text[@]}" --set data.path=short --set data.tokenizer=tok.json
+refused 4 "'beyond/shard-00000.tok': token 5 of 44 has id 65535, the tokenizer's vocabulary ends at 256" "${text[@]}" --set data.path=beyond
 refused 2 "'novel' is none of\|built in and takes no path" "${text[@]}" --set data.source=novel --set data.path=short
 refused 2 'data.tokenizer: only for text' train digits --set data.tokenizer=bytes --run r0
 refused 2 'loss.class_weight: not for text' "${text[@]}" --set data.path=short.txt --set loss.class_weight=balanced

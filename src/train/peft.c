@@ -61,7 +61,8 @@ static const char *unsupported(const json_t *o)
 
 static vkt_status refuse_key(const char *path, const json_t *o, const char *key)
 {
-    char *value = json_dumps(json_object_get(o, key), JSON_ENCODE_ANY | JSON_COMPACT);
+    char *value =
+        json_dumps(json_object_get(o, key), JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
     vkt__fail(VKT_FORMAT, "model", "'%s': %s is %.80s, which vktrain's adapters do not have", path,
               key, value ? value : "not what it should be");
     free(value);
