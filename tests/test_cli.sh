@@ -116,7 +116,7 @@ run export gpt --hf hf; code 0
 check "export writes a folder" test -s hf/config.json -a -s hf/model.safetensors -a -s hf/tokenizer.json
 run export gpt --hf hf; code 2; err 'is there already'
 run eval hf; code 2; err 'has no data of its own: name a text with --data'
-run eval hf --data fish.txt --json; code 0; out "\"loss\": $loss"
+run eval hf --data fish.txt --batch 2 --json; code 0; out "\"loss\": $loss"
 run generate hf --prompt 'a' --tokens 2; code 0
 run export gpt --hf hf16 --type bf16; code 0
 check "config.json says the type" grep -q '"dtype": "bfloat16"' hf16/config.json
