@@ -1,6 +1,6 @@
 #version 460
-/* y[r, c] = table[ids[r], c] (+ pos[start + r % T, c]); an id or position past its table gives 0. One invocation per
- * element, neighbours on neighbouring columns. Twin: embedding_ref. */
+/* y[r, c] = table[ids[r], c] (+ pos[start + r % T, c], or counted from where r's document begins: pos[r % T - docs[r],
+ * c]); an id or position past its table gives 0. One invocation per element, neighbours on neighbouring columns. Twin: embedding_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
@@ -16,6 +16,7 @@ void main()
     if ((p.flags & VKT_EMBED_POS) != 0) {
         uint at = r % p.T;
         if ((p.flags & VKT_EMBED_START) != 0) at += p.start.v[0];
+        if ((p.flags & VKT_EMBED_DOCS) != 0) at -= p.docs.v[r];
         if (at < p.n_pos) y += p.pos.v[min(at, p.n_pos - 1) * p.cols + c];
     }
     p.y.v[i] = y;

@@ -375,14 +375,17 @@ struct optim_update_params {
     F32 beta1, beta2, eps; /* momentum and rmsprop: gamma is beta1, rho is beta2 */
 };
 
-/* embedding.comp: y = table[id] (+ pos[start + row % T]); *_bwd.comp: their gradients */
+/* embedding.comp: y = table[id] (+ pos[place]); *_bwd.comp: their gradients. A row's place is
+ * start + row % T, or counted from the first row of its document. */
 #define VKT_EMBED_POS 1u
 #define VKT_EMBED_START 2u
+#define VKT_EMBED_DOCS 4u
 struct embedding_params {
     ADDR(f32s) table;  /* [V, C] */
     ADDR(u32s) ids;    /* [rows] */
     ADDR(f32s) pos;    /* [P, C] */
     ADDR(u32s) start;  /* [1] position of each row's first token */
+    ADDR(u32s) docs;   /* [rows] where in its T each one's document begins */
     ADDR(f32s) y;      /* [rows, C] */
     U32 rows, cols, T;
     U32 vocab, n_pos;
@@ -390,20 +393,31 @@ struct embedding_params {
 };
 struct embedding_bwd_params {
     ADDR(f32s) dy;       /* [rows, C] */
-    ADDR(u32s) order;    /* [rows]; not for positions */
-    ADDR(u32s) segments; /* [n + 1]; not for positions */
+    ADDR(u32s) order;    /* [rows] */
+    ADDR(u32s) segments; /* [n + 1] */
     ADDR(f32s) dx;       /* [n, C] */
+    U32 rows, cols, n;
+    U32 pad;
+};
+struct embedding_pos_bwd_params {
+    ADDR(f32s) dy;   /* [rows, C] */
+    ADDR(u32s) docs; /* [rows] */
+    ADDR(f32s) dx;   /* [n, C] */
     U32 rows, cols, n, T;
+    U32 flags;
+    U32 pad;
 };
 
 /* rope.comp: rotates the first n_rot heads of each row, copies the others */
 #define VKT_ROPE_HALVES 1u  /* pairs (i, i + D/2); else (2i, 2i + 1) */
 #define VKT_ROPE_BACK 2u    /* by minus the angle: the gradient */
 #define VKT_ROPE_START 4u
+#define VKT_ROPE_DOCS 8u
 struct rope_params {
     ADDR(f32s) x;      /* [rows, cols] */
     ADDR(f32s) table;  /* [P, D]: cosines, then sines */
     ADDR(u32s) start;  /* [1] */
+    ADDR(u32s) docs;   /* [rows] */
     ADDR(f32s) y;
     U32 n;             /* pairs in all: rows * cols / 2 */
     U32 cols, T, head; /* T rows to a sequence; D */

@@ -1,6 +1,7 @@
 #version 460
 /* Rotary position embedding: in each of a row's first n_rot / D heads, (a, b) -> (a cos - b sin, b cos + a sin) by the
- * angle of (position, pair), position = start + row % T; the columns after them are copied. Pairs are neighbours
+ * angle of (position, pair), position = start + row % T, or row % T - docs[row], counted from where the row's
+ * document begins; the columns after them are copied. Pairs are neighbours
  * (2i, 2i + 1) as published, or halves (i, i + D/2) as in Llama's files. Cosines and sines come from a table made in
  * double: shaders' own are only good near zero. One invocation per pair, so y may lie over x. Twin: rope_ref. Su et
  * al. 2021 (2104.09864). */
@@ -21,6 +22,7 @@ void main()
     if (in_row / pairs * p.head < p.n_rot) {
         uint at = row % p.T;
         if ((p.flags & VKT_ROPE_START) != 0) at += p.start.v[0];
+        if ((p.flags & VKT_ROPE_DOCS) != 0) at -= p.docs.v[row];
         at = min(at, p.n_pos - 1) * p.head + i;
         float c = p.table.v[at], s = p.table.v[at + pairs], a0 = a;
         if ((p.flags & VKT_ROPE_BACK) != 0) s = -s;

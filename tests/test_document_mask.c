@@ -31,8 +31,8 @@ typedef struct {
     double loss; /* of the newest step */
 } job;
 
-/* With rotary positions without the mask and with it; with learned ones and it, not trained. The
- * tests share them, as each compiles its kernels. */
+/* With rotary positions without the mask and with it; with learned ones and it. The tests share
+ * them, as each compiles its kernels. */
 enum { PLAIN, MASKED, LEARNED, N_JOBS };
 static job jobs[N_JOBS];
 
@@ -53,7 +53,7 @@ static void open_job(job *j, bool rope, bool mask)
     assert_int_equal(vkt_dataset_get_info(j->data)->n[VKT_TRAIN], N_TRAIN);
     /* A seed whose first epoch has the windows of the evaluation. */
     while (vkt__corpus_shift(j->data->corpus, VKT_TRAIN, j->config->seed, 0)) j->config->seed++;
-    REQUIRE_OK(vkt__session_create(rope ? apart : unified, j->config, j->data, rope, &j->session));
+    REQUIRE_OK(vkt__session_create(rope ? apart : unified, j->config, j->data, true, &j->session));
     REQUIRE_OK(vkt_model_init(j->session->model, 3));
     vkt__str_finish(&recipe);
 }
@@ -136,29 +136,28 @@ static double evaluate(job *j, uint32_t n, const char *const *text, uint64_t *n_
 
 /* Of two documents in a window, the second's losses are those that it has alone. What lies between
  * them, the loss of its first letter after the first's end, is found with one of that letter only:
- * L(a, bc) - L(bc) = L(a) + L(b after a) = L(a, b) - L(b). Rotary positions are relative, so that
- * it does not matter where in the window a document lies. */
+ * L(a, bc) - L(bc) = L(a) + L(b after a) = L(a, b) - L(b). Of learned positions that is so only if
+ * a document's begin at 0 wherever in the window it lies; rotary ones are relative. */
 static void a_document_has_the_losses_that_it_has_alone(void **state)
 {
     (void)state;
     static const char *const whole[] = { "some first text", "then another one" };
     static const char *const start[] = { "some first text", "t" };
-    double gap[2];
-    for (int mask = 0; mask < 2; mask++) {
-        job *j = &jobs[mask ? MASKED : PLAIN];
+    double gap[N_JOBS];
+    for (int k = 0; k < N_JOBS; k++) {
+        job *j = &jobs[k];
         uint64_t n;
         double all = evaluate(j, 2, whole, &n), alone = evaluate(j, 1, whole + 1, NULL),
                left = evaluate(j, 2, start, NULL), letter = evaluate(j, 1, start + 1, NULL);
-        gap[mask] = fabs(all - alone - (left - letter));
+        gap[k] = fabs(all - alone - (left - letter));
         /* Each loss off by as much as a sum of a thousand terms, all of them one way. */
-        if (mask) REQUIRE_NEAR(gap[1], 0, vkt__tol(VKT_F32, 1000) * 2 * (all + alone));
+        if (k != PLAIN) REQUIRE_NEAR(gap[k], 0, vkt__tol(VKT_F32, 1000) * 2 * (all + alone));
         assert_int_equal(n, 16 + 17 - 1);
     }
-    assert_true(gap[0] > 1000 * gap[1]); /* without the mask it is not so */
+    assert_true(gap[PLAIN] > 1000 * gap[MASKED]); /* without the mask it is not so */
 }
 
-/* Where positions count, a document has the same losses, to the bit, after any other text of the
- * same length. */
+/* A document has the same losses, to the bit, after any other text of the same length. */
 static void what_was_before_does_not_matter(void **state)
 {
     (void)state;
@@ -178,19 +177,19 @@ static void what_was_before_does_not_matter(void **state)
 static void training_masks_too(void **state)
 {
     (void)state;
-    double first[2];
-    for (int mask = 0; mask < 2; mask++) {
-        job *j = &jobs[mask ? MASKED : PLAIN];
+    double first[N_JOBS];
+    for (int k = 0; k < N_JOBS; k++) {
+        job *j = &jobs[k];
         for (int trained = 0; trained < 2; trained++) {
             double want = evaluate(j, 0, NULL, NULL) / (CONTEXT * N_TRAIN), got = train(j, 1, 0);
             REQUIRE_NEAR(got, want, vkt__tol(VKT_F32, 1000) * want);
             if (trained)
-                assert_true(got < first[mask]);
+                assert_true(got < first[k]);
             else
-                first[mask] = got, train(j, 5, 0.01);
+                first[k] = got, train(j, 5, 0.01);
         }
     }
-    assert_true(fabs(first[0] - first[1]) > 1e-2);
+    assert_true(fabs(first[PLAIN] - first[MASKED]) > 1e-2);
 }
 
 int main(void)

@@ -164,8 +164,9 @@ static vkt_tensor *build(golden *c, const char *op, vkt_graph *g, vkt_tensor *co
     if (!strcmp(op, "rope")) {
         uint32_t D = (uint32_t)attr(c, "head");
         c->angles = vkt_input(g, vkt_shape2(x->shape.d[1], D), VKT_F32, "angles");
-        return vkt_rope(g, x, c->angles, NULL, D, (uint32_t)attr(c, "heads"),
-                        attr(c, "halves") > 0 ? VKT_ROPE_HALF : VKT_ROPE_INTERLEAVED);
+        vkt_rope_desc desc = { D, (uint32_t)attr(c, "heads"),
+                               attr(c, "halves") > 0 ? VKT_ROPE_HALF : VKT_ROPE_INTERLEAVED };
+        return vkt_rope(g, x, c->angles, NULL, NULL, &desc);
     }
     if (!strcmp(op, "embedding")) {
         c->order = vkt_input(g, vkt_shape1((uint32_t)in[13]->count), VKT_U32, "order");

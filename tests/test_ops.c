@@ -4,10 +4,8 @@
 
 #include "base/os.h"
 #include "bound_input.h"
-#include "on_device.h"
+#include "one_device.h"
 #include "tensor/rewrite.h"
-
-static vkt_gpu *gpu;
 
 /* user: when the row before ended. */
 static void print_row(void *user, const vkt_check_result *r)
@@ -290,18 +288,6 @@ static void a_plan_of_several_chunks_runs(void **state)
     vkt__graph_ref(g, host_values, &w, take_first);
     REQUIRE_NEAR(got, w.value, vkt__tol(VKT_F32, R * C) * fabs(w.value));
     destroy(&g);
-}
-
-static void validation_is_silent(void **state)
-{
-    (void)state;
-    assert_int_equal(vkt_gpu_get_stats(gpu).n_validation, 0);
-}
-
-static bool open_gpu(const char *more_cap)
-{
-    vkt_gpu_desc desc = test_gpu_desc(more_cap);
-    return vkt_gpu_create(&desc, &gpu) == VKT_OK;
 }
 
 int main(void)

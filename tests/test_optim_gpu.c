@@ -2,9 +2,8 @@
  * clipping, frozen groups, skipped steps, one set of scalars per slot. */
 #include "testing.h"
 
+#include "one_device.h"
 #include "optim/optim_flat.h"
-
-static vkt_gpu *gpu;
 
 /* Four parameters with padding between and behind them. */
 enum { COUNT = 2304 };
@@ -421,18 +420,9 @@ static void failed_creation_leaves_nothing(void **state)
     assert_int_equal(vkt_gpu_get_stats(gpu).bytes, bytes);
 }
 
-static void validation_is_silent(void **state)
-{
-    (void)state;
-    assert_int_equal(vkt_gpu_get_stats(gpu).n_validation, 0);
-}
-
 int main(void)
 {
-    vkt_gpu_desc desc = { .cap = getenv("VKT_TEST_CAP"),
-                          .validate = getenv("VKT_TEST_VALIDATE") != NULL,
-                          .no_cache = true };
-    if (vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;
+    if (!open_gpu("")) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(updates_follow_the_rule),
         cmocka_unit_test(moments_are_what_the_rule_keeps),

@@ -4,11 +4,9 @@
 
 #include "base/os.h"
 #include "bound_input.h"
-#include "on_device.h"
+#include "one_device.h"
 #include "tensor/matmul.h"
 #include "tensor/rewrite.h"
-
-static vkt_gpu *gpu;
 
 /* On GPUs, small outputs of deep products are summed in slices: within the tolerance of the whole,
  * the same bits each time. */
@@ -361,18 +359,6 @@ static void fast_products_keep_22_bits(void **state)
     }
     destroy(&g);
     vkt_gpu_destroy(&of);
-}
-
-static void validation_is_silent(void **state)
-{
-    (void)state;
-    assert_int_equal(vkt_gpu_get_stats(gpu).n_validation, 0);
-}
-
-static bool open_gpu(const char *more_cap)
-{
-    vkt_gpu_desc desc = test_gpu_desc(more_cap);
-    return vkt_gpu_create(&desc, &gpu) == VKT_OK;
 }
 
 int main(void)

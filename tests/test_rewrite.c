@@ -2,9 +2,8 @@
  * twins; how often each finds something; what it must leave alone. */
 #include "testing.h"
 
+#include "one_device.h"
 #include "tensor/rewrite.h"
-
-static vkt_gpu *gpu;
 
 enum { B = 6, C = 64, MOST = C * C };
 
@@ -511,12 +510,6 @@ static void pooling_that_does_not_fit_stays(void **state)
     vkt_graph_destroy(&g);
 }
 
-static void validation_is_silent(void **state)
-{
-    (void)state;
-    assert_int_equal(vkt_gpu_get_stats(gpu).n_validation, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -533,10 +526,7 @@ int main(void)
         cmocka_unit_test(pooling_that_does_not_fit_stays),
         cmocka_unit_test(validation_is_silent),
     };
-    vkt_gpu_desc desc = { .cap = getenv("VKT_TEST_CAP"),
-                          .validate = getenv("VKT_TEST_VALIDATE") != NULL,
-                          .no_cache = true };
-    if (vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;
+    if (!open_gpu("")) return 1;
     int failed = cmocka_run_group_tests_name("rewrite", tests, NULL, NULL);
     vkt_gpu_destroy(&gpu);
     return failed;

@@ -126,10 +126,10 @@ typedef struct vkt_data_desc {
                               vkt_tokenizer_open */
     uint32_t vocab;        /* text: ids that the model has; 0: those of the tokenizer */
     uint32_t context;      /* text: tokens of an example */
-    bool document_mask;    /* text: attention stays within documents, whose places a loader gives
-                              (vkt_batch.documents). Windows, targets and positions are as without;
-                              so the target of a document's last token is the next one's first.
-                              ARG: the source is one document */
+    bool document_mask;    /* text: attention stays within documents, and their positions begin at
+                              0; a loader gives their places (vkt_batch.documents). Windows and
+                              targets are as without, so the target of a document's last token is
+                              the next one's first. ARG: the source is one document */
     vkt_missing missing;   /* csv: what to do with empty, NA, NaN, ? cells */
     vkt_task task;
     vkt_standardize standardize;

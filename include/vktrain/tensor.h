@@ -210,26 +210,32 @@ vkt_loss vkt_mse(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *weight)
 
 /* ---- language ---- */
 
-/* y[b, t] = table[ids[b, t]] (+ pos[start + t]). table [V, C], ids [B, T] u32, pos [P, C] or NULL
- * with P >= T, start [1] u32 or NULL (0) -> [B, T, C]. An id >= V gives zeros. For the gradient of
- * the table the ids come sorted: order [B T] u32 lists their places by rising id, places in order;
+/* y[b, t] = table[ids[b, t]] (+ pos[start + t], or pos[t - docs[b, t]]). table [V, C], ids [B, T]
+ * u32, pos [P, C] or NULL with P >= T, start [1] u32 or NULL (0), docs [B, T] u32 or NULL as of
+ * vkt_attention, not with a start -> [B, T, C]. An id >= V gives zeros. For the gradient of the
+ * table the ids come sorted: order [B T] u32 lists their places by rising id, places in order;
  * segments [V + 1] u32 says where each id begins in it (vkt_token_order of data.h makes both). They
  * may be NULL where the table needs no gradient. */
 typedef struct vkt_embedding_in {
-    vkt_tensor *table, *ids, *pos, *start, *order, *segments;
+    vkt_tensor *table, *ids, *pos, *start, *order, *segments, *docs;
 } vkt_embedding_in;
 vkt_tensor *vkt_embedding(vkt_graph *g, const vkt_embedding_in *in);
 
-/* Rotary position embedding of the first n_heads heads of each row; columns after them are copied.
+/* Rotary position embedding of the first `heads` heads of each row; columns after them are copied.
  * x [B, T, C], head size D (even), table [P, D] f32: the cosines of D/2 angles of each position,
- * then the sines (a constant; vkt_rope_table fills it); start [1] u32 or NULL. Su et al. 2021
+ * then the sines (a constant; vkt_rope_table fills it). The position of x[b, t] is start + t, start
+ * [1] u32 or NULL (0), or t - docs[b, t], docs [B, T] u32 as of vkt_attention. Su et al. 2021
  * (arXiv 2104.09864). */
 typedef enum vkt_rope_layout {
     VKT_ROPE_INTERLEAVED, /* pairs (2i, 2i + 1): as published, GPT-J, Llama's own files */
     VKT_ROPE_HALF         /* pairs (i, i + D/2): GPT-NeoX, Llama in Hugging Face's files */
 } vkt_rope_layout;
-vkt_tensor *vkt_rope(vkt_graph *g, vkt_tensor *x, vkt_tensor *table, vkt_tensor *start,
-                     uint32_t head, uint32_t n_heads, vkt_rope_layout layout);
+typedef struct vkt_rope_desc {
+    uint32_t head, heads; /* D; heads that are rotated */
+    vkt_rope_layout layout;
+} vkt_rope_desc;
+vkt_tensor *vkt_rope(vkt_graph *g, vkt_tensor *x, vkt_tensor *table, vkt_tensor *docs,
+                     vkt_tensor *start, const vkt_rope_desc *desc);
 /* Angle position * theta^(-2i/D); table [positions, head]. */
 void vkt_rope_table(uint32_t positions, uint32_t head, double theta, float *table);
 

@@ -210,10 +210,11 @@ static vkt_tensor *dropout(vkt__tbuilder *b, vkt_tensor *x)
 
 static vkt_tensor *rotate(vkt__tbuilder *b, vkt_tensor *x, uint32_t heads)
 {
-    vkt_rope_layout layout = is(b->l->spec.transformer.rope_layout, "interleaved")
-                                 ? VKT_ROPE_INTERLEAVED
-                                 : VKT_ROPE_HALF;
-    return vkt_rope(b->g, x, vkt__model_constants(b->m, b->g), b->start, b->s.D, heads, layout);
+    bool neighbours = is(b->l->spec.transformer.rope_layout, "interleaved");
+    vkt_rope_desc desc = { .head = b->s.D,
+                           .heads = heads,
+                           .layout = neighbours ? VKT_ROPE_INTERLEAVED : VKT_ROPE_HALF };
+    return vkt_rope(b->g, x, vkt__model_constants(b->m, b->g), b->docs, b->start, &desc);
 }
 
 /* Queries, keys and values, side by side (then *k and *v are NULL) or apart. */
@@ -286,6 +287,7 @@ vkt_tensor *vkt__transformer_body(vkt__tbuilder *b, vkt_tensor *tokens)
         .start = b->start,
         .order = b->train ? vkt__input_named(g, VKT_TOKEN_ORDER) : NULL,
         .segments = b->train ? vkt__input_named(g, VKT_TOKEN_SEGMENTS) : NULL,
+        .docs = b->s.learned ? b->docs : NULL,
     };
     vkt_tensor *x = dropout(b, vkt_embedding(g, &in));
     for (uint32_t i = 0; i < b->s.n_layers; i++) x = block(b, i, x);

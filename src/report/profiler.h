@@ -1,4 +1,5 @@
-/* The profiler's own view: what its files share. profile.c: the steps, the clock, the trace.
+/* The profiler's own view: what its files share. profile.c: the steps and the clock.
+ * profile_trace.c: both for a trace viewer.
  * profile_kernels.c: times of single kernels, and the rates they are compared with.
  * profile_verdict.c: what limits the step, in words. */
 #ifndef VKT_REPORT_PROFILER_H
@@ -14,6 +15,45 @@ typedef struct vkt__dispatches {
     size_t n;
 } vkt__dispatches;
 
+/* What the training thread was about, or a thread of the loader. */
+typedef enum vkt__span_kind {
+    VKT__SPAN_STEP,
+    VKT__SPAN_LOADER_WAIT,
+    VKT__SPAN_PREPARE,
+    VKT__SPAN_SUBMIT,
+    VKT__SPAN_READBACK,
+    VKT__SPAN_METRICS,
+    VKT__SPAN_FILL,
+    VKT__N_SPANS
+} vkt__span_kind;
+
+typedef struct vkt__span {
+    vkt__span_kind kind;
+    uint32_t thread; /* of the loader */
+    uint64_t number; /* step from 0; batch of a fill */
+    uint32_t id;     /* submit: index of the submission */
+    double start, end;
+} vkt__span;
+
+/* One command buffer given to the device. */
+typedef struct vkt__submission {
+    uint64_t ticket, step;
+    uint32_t micro;
+    bool update;       /* accumulation: the step's last one */
+    double submitted;  /* by the host */
+    double start, end; /* on the device: from the submission, or the end of the one before */
+} vkt__submission;
+
+/* What was seen of the steps. */
+typedef struct vkt__watched {
+    vkt__span *span;
+    size_t n_spans, cap_spans;
+    vkt__submission *sub;
+    size_t n_sub, cap_sub;
+    size_t first_sub; /* of the first measured step */
+    double from, to;  /* the measured part, on the device's side */
+} vkt__watched;
+
 /* Measures the references and the cost of timing; the device must be idle. */
 vkt_status vkt__profile_references(vkt_gpu *gpu, vkt_profile *p);
 /* Times the nodes of the training graph and of the update (may be absent), and makes kernels and
@@ -24,6 +64,11 @@ vkt_status vkt__profile_kernels(vkt__session *s, vkt_profile *p, vkt__dispatches
 /* What bounds a kernel of these costs and time, and the share of the reference that it reaches. */
 vkt_bound vkt__profile_bound(const vkt_profile *p, double ms, double flops, double bytes,
                              double *ceiling);
+/* Writes the measured steps to `path` in the trace event format; train, update: of
+ * vkt__profile_kernels. */
+vkt_status vkt__profile_trace(const vkt_profile *p, const vkt__watched *w,
+                              const vkt__dispatches *train, const vkt__dispatches *update,
+                              const char *command, const char *path);
 /* Fills verdict, why and advice from all the rest. */
 void vkt__profile_judge(vkt_profile *p);
 

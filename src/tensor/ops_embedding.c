@@ -1,15 +1,15 @@
-/* Embedding rows: token and position lookup, and their gradients from ids that the loader sorted:
- * each element of a table is one sum in a fixed order. Kernels embedding.comp, embedding_bwd.comp,
- * embedding_pos_bwd.comp. */
+/* Embedding rows: token and position lookup, and their gradients, from ids that the loader sorted
+ * and from where documents begin: each element of a table is one sum in a fixed order. Kernels
+ * embedding.comp, embedding_bwd.comp, embedding_pos_bwd.comp. */
 #include "tensor/ops.h"
 
 /* ORDER and SEGMENTS are carried for the gradient. */
-enum { TABLE, IDS, POS, START, ORDER, SEGMENTS };
+enum { TABLE, IDS, POS, START, ORDER, SEGMENTS, DOCS };
 
 static bool embedding_shape(vkt_node *n)
 {
     const vkt_tensor *table = n->in[TABLE], *ids = n->in[IDS], *pos = n->in[POS],
-                     *order = n->in[ORDER], *segments = n->in[SEGMENTS];
+                     *order = n->in[ORDER], *segments = n->in[SEGMENTS], *docs = n->in[DOCS];
     if (table->shape.rank != 2 || table->shape.d[0] == 0)
         return vkt__shape_error(n, "the table %s must be [V, C]", vkt__text(table));
     if (ids->dtype != VKT_U32 || ids->shape.rank == 0 || ids->shape.rank >= VKT_MAX_RANK)
@@ -27,6 +27,9 @@ static bool embedding_shape(vkt_node *n)
                                 vkt__text(ids));
     if (segments && (segments->dtype != VKT_U32 || segments->count != (uint64_t)V + 1))
         return vkt__shape_error(n, "segments %s must be [%u] u32", vkt__text(segments), V + 1);
+    if (docs && (docs->dtype != VKT_U32 || docs->count != ids->count || n->in[START]))
+        return vkt__shape_error(n, "documents %s must be u32 as %s, and without a start",
+                                vkt__text(docs), vkt__text(ids));
     vkt_shape out = ids->shape;
     out.d[out.rank++] = C;
     vkt__out(n, 0, out, VKT_F32);
@@ -40,13 +43,15 @@ static void embedding_record(vkt__rec *rec, const vkt_node *n)
                                   .ids = vkt__addr(rec, n->in[IDS]),
                                   .pos = vkt__addr_or(rec, n->in[POS], table),
                                   .start = vkt__addr_or(rec, n->in[START], n->in[IDS]),
+                                  .docs = vkt__addr_or(rec, n->in[DOCS], n->in[IDS]),
                                   .y = vkt__addr(rec, n->out[0]),
                                   .rows = (uint32_t)n->in[IDS]->count,
                                   .cols = table->shape.d[1],
                                   .T = vkt__last(n->in[IDS]->shape),
                                   .vocab = table->shape.d[0],
                                   .n_pos = n->in[POS] ? n->in[POS]->shape.d[0] : 1 };
-    p.flags = (n->in[POS] ? VKT_EMBED_POS : 0) | (n->in[START] ? VKT_EMBED_START : 0);
+    p.flags = (n->in[POS] ? VKT_EMBED_POS : 0) | (n->in[START] ? VKT_EMBED_START : 0) |
+              (n->in[DOCS] ? VKT_EMBED_DOCS : 0);
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), spec[] = { wg, 1, 1 };
     vkt__dispatch(rec, "embedding", spec, VKT_COUNT(spec), &p, sizeof p,
                   (n->out[0]->count + wg - 1) / wg);
@@ -58,7 +63,8 @@ static void embedding_ref(const vkt_node *n, double *const *in, double *const *o
              T = vkt__last(n->in[IDS]->shape), P = n->in[POS] ? n->in[POS]->shape.d[0] : 0;
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
         uint64_t r = i / C, c = i % C, id = (uint64_t)in[IDS][r],
-                 at = r % T + (in[START] ? (uint64_t)in[START][0] : 0);
+                 at = r % T + (in[START] ? (uint64_t)in[START][0] : 0) -
+                      (in[DOCS] ? (uint64_t)in[DOCS][r] : 0);
         out[0][i] = (id < V ? in[TABLE][id * C + c] : 0) + (at < P ? in[POS][at * C + c] : 0);
     }
 }
@@ -67,11 +73,12 @@ static void embedding_ref(const vkt_node *n, double *const *in, double *const *o
 static vkt_cost embedding_cost(const vkt_node *n)
 {
     double y = (double)n->out[0]->count, rows = (double)n->in[IDS]->count;
-    vkt_cost c = { n->in[POS] ? y : 0, 4 * (rows + y * (n->in[POS] ? 3 : 2)) };
+    vkt_cost c = { n->in[POS] ? y : 0,
+                   4 * (rows * (n->in[DOCS] ? 2 : 1) + y * (n->in[POS] ? 3 : 2)) };
     return c;
 }
 
-/* ---- gradients: dy, order, segments -> dtable; dy -> dpos ---- */
+/* ---- gradients: dy, order, segments -> dtable; dy, documents or NULL -> dpos ---- */
 
 static bool embedding_bwd_shape(vkt_node *n)
 {
@@ -79,7 +86,7 @@ static bool embedding_bwd_shape(vkt_node *n)
     return true;
 }
 
-static void bwd_record(vkt__rec *rec, const vkt_node *n, const char *kernel)
+static void embedding_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
     vkt_shape dy = n->in[0]->shape;
     struct embedding_bwd_params p = { .dy = vkt__addr(rec, n->in[0]),
@@ -88,21 +95,26 @@ static void bwd_record(vkt__rec *rec, const vkt_node *n, const char *kernel)
                                       .dx = vkt__addr(rec, n->out[0]),
                                       .rows = vkt__rows_of(dy),
                                       .cols = vkt__last(dy),
-                                      .n = n->attr.embedding.n,
-                                      .T = dy.d[dy.rank - 2] };
+                                      .n = n->attr.embedding.n };
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = { wg, 1, 1 };
-    vkt__dispatch(rec, kernel, spec, VKT_COUNT(spec), &p, sizeof p,
+    vkt__dispatch(rec, "embedding_bwd", spec, VKT_COUNT(spec), &p, sizeof p,
                   (n->out[0]->count + wg - 1) / wg);
-}
-
-static void embedding_bwd_record(vkt__rec *rec, const vkt_node *n)
-{
-    bwd_record(rec, n, "embedding_bwd");
 }
 
 static void embedding_pos_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
-    bwd_record(rec, n, "embedding_pos_bwd");
+    vkt_shape dy = n->in[0]->shape;
+    struct embedding_pos_bwd_params p = { .dy = vkt__addr(rec, n->in[0]),
+                                          .docs = vkt__addr_or(rec, n->in[1], n->in[0]),
+                                          .dx = vkt__addr(rec, n->out[0]),
+                                          .rows = vkt__rows_of(dy),
+                                          .cols = vkt__last(dy),
+                                          .n = n->attr.embedding.n,
+                                          .T = dy.d[dy.rank - 2],
+                                          .flags = n->in[1] ? VKT_EMBED_DOCS : 0 };
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = { wg, 1, 1 };
+    vkt__dispatch(rec, "embedding_pos_bwd", spec, VKT_COUNT(spec), &p, sizeof p,
+                  (n->out[0]->count + wg - 1) / wg);
 }
 
 static void embedding_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -120,9 +132,10 @@ static void embedding_pos_bwd_ref(const vkt_node *n, double *const *in, double *
 {
     vkt_shape dy = n->in[0]->shape;
     uint64_t C = vkt__last(dy), T = dy.d[dy.rank - 2], rows = vkt__rows_of(dy);
-    for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        out[0][i] = 0;
-        for (uint64_t r = i / C; i / C < T && r < rows; r += T) out[0][i] += in[0][r * C + i % C];
+    memset(out[0], 0, n->out[0]->count * sizeof *out[0]);
+    for (uint64_t r = 0; r < rows; r++) {
+        uint64_t at = r % T - (in[1] ? (uint64_t)in[1][r] : 0);
+        for (uint64_t c = 0; c < C; c++) out[0][at * C + c] += in[0][r * C + c];
     }
 }
 
@@ -141,7 +154,7 @@ static vkt_tensor *embedding_bwd(vkt_graph *g, vkt_tensor *dy, const vkt_node *f
 
 static vkt_tensor *embedding_pos_bwd(vkt_graph *g, vkt_tensor *dy, const vkt_node *f)
 {
-    return vkt__op(g, &vkt__op_embedding_pos_bwd, &dy, 1,
+    return vkt__op(g, &vkt__op_embedding_pos_bwd, (vkt_tensor *[]) { dy, f->in[DOCS] }, 2,
                    (vkt_attr) { .embedding = { f->in[POS]->shape.d[0] } });
 }
 
@@ -165,15 +178,16 @@ static void embedding_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *d
 /* ---- samples ---- */
 
 /* Fewer and more tokens than ids, ids that do not occur, fewer positions than the table has, more
- * than 65,535 rows. */
+ * than 65,535 rows; documents of so many tokens. */
 static const struct {
     const char *name;
-    uint32_t b, t, v, c, p;
+    uint32_t b, t, v, c, p, doc;
 } sizes[] = {
-    { "one", 1, 1, 1, 1, 1 },          { "characters", 3, 16, 7, 33, 16 },
-    { "no positions", 2, 9, 5, 8, 0 }, { "positions left over", 3, 5, 40, 12, 9 },
-    { "one id", 2, 50, 1, 3, 50 },     { "tall", 2, 40000, 300, 2, 40000 },
-    { "no rows", 0, 4, 5, 3, 4 },
+    { "one", 1, 1, 1, 1, 1, 0 },          { "characters", 3, 16, 7, 33, 16, 0 },
+    { "no positions", 2, 9, 5, 8, 0, 0 }, { "positions left over", 3, 5, 40, 12, 9, 0 },
+    { "one id", 2, 50, 1, 3, 50, 0 },     { "tall", 2, 40000, 300, 2, 40000, 0 },
+    { "no rows", 0, 4, 5, 3, 4, 0 },      { "documents", 3, 16, 7, 33, 17, 7 },
+    { "tokens apart", 2, 9, 5, 8, 9, 1 }, { "one document", 2, 6, 5, 4, 6, 6 },
 };
 
 static vkt_node *sample(vkt_graph *g, uint32_t i, uint32_t start)
@@ -186,6 +200,9 @@ static vkt_node *sample(vkt_graph *g, uint32_t i, uint32_t start)
         .start = start ? vkt__sample(g, vkt_shape1(1), VKT_U32, VKT_HINT_CONSTANT, start) : NULL,
         .order = vkt__sample(g, vkt_shape1(n), VKT_U32, VKT_HINT_ORDER, V),
         .segments = vkt__sample(g, vkt_shape1(V + 1), VKT_U32, VKT_HINT_SEGMENTS, n),
+        .docs = sizes[i].doc ? vkt__sample(g, vkt_shape2(sizes[i].b, sizes[i].t), VKT_U32,
+                                           VKT_HINT_DOCUMENTS, sizes[i].doc)
+                             : NULL,
     };
     vkt_tensor *y = vkt_embedding(g, &in);
     return y->node;
@@ -218,7 +235,7 @@ static const char *embedding_bwd_sample(vkt_graph *g, uint32_t i)
 
 static const char *embedding_pos_bwd_sample(vkt_graph *g, uint32_t i)
 {
-    static const uint32_t with_positions[] = { 0, 1, 3, 4, 5 };
+    static const uint32_t with_positions[] = { 0, 1, 3, 4, 5, 7, 8, 9 };
     if (i >= VKT_COUNT(with_positions)) return NULL;
     const vkt_node *f = sample(g, with_positions[i], 0);
     embedding_pos_bwd(g, vkt__sample(g, f->out[0]->shape, VKT_F32, VKT_HINT_NORMAL, 0), f);
@@ -228,7 +245,7 @@ static const char *embedding_pos_bwd_sample(vkt_graph *g, uint32_t i)
 /* ---- rows and builder ---- */
 
 const vkt_op vkt__op_embedding = { .name = "embedding",
-                                   .n_in = 6,
+                                   .n_in = 7,
                                    .n_out = 1,
                                    .shape = embedding_shape,
                                    .record = embedding_record,
@@ -245,7 +262,7 @@ const vkt_op vkt__op_embedding_bwd = { .name = "embedding_bwd",
                                        .terms = bwd_terms,
                                        .sample = embedding_bwd_sample };
 const vkt_op vkt__op_embedding_pos_bwd = { .name = "embedding_pos_bwd",
-                                           .n_in = 1,
+                                           .n_in = 2,
                                            .n_out = 1,
                                            .shape = embedding_bwd_shape,
                                            .record = embedding_pos_bwd_record,
@@ -255,6 +272,8 @@ const vkt_op vkt__op_embedding_pos_bwd = { .name = "embedding_pos_bwd",
 
 vkt_tensor *vkt_embedding(vkt_graph *g, const vkt_embedding_in *in)
 {
-    vkt_tensor *list[] = { in->table, in->ids, in->pos, in->start, in->order, in->segments };
+    vkt_tensor *list[] = {
+        in->table, in->ids, in->pos, in->start, in->order, in->segments, in->docs
+    };
     return vkt__op(g, &vkt__op_embedding, list, VKT_COUNT(list), (vkt_attr) { .embedding = { 0 } });
 }

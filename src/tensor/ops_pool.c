@@ -368,7 +368,8 @@ vkt_tensor *vkt_avg_pool(vkt_graph *g, vkt_tensor *x, vkt_pool_desc desc)
 vkt_tensor *vkt_global_avg_pool(vkt_graph *g, vkt_tensor *x)
 {
     if (x->inert) return x;
-    vkt_attr attr = { .pool = { .kh = x->shape.d[1], .kw = x->shape.d[2], .stride = 1 } };
+    vkt_attr attr = { .pool = { .kh = x->shape.d[1], .kw = x->shape.d[2] } };
+    attr.pool.stride = VKT_MAX(attr.pool.kh, attr.pool.kw); /* the backward looks for one window */
     vkt_tensor *y = vkt__op(g, &vkt__op_avg_pool, &x, 1, attr);
     return vkt_reshape(g, y, vkt_shape2(x->shape.d[0], x->shape.d[3]));
 }

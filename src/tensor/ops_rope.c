@@ -5,7 +5,7 @@
 
 static bool rope_shape(vkt_node *n)
 {
-    const vkt_tensor *x = n->in[0], *table = n->in[1], *start = n->in[2];
+    const vkt_tensor *x = n->in[0], *table = n->in[1], *start = n->in[2], *docs = n->in[3];
     uint32_t D = n->attr.rope.head, C = vkt__last(x->shape);
     if (x->shape.rank < 2 || D == 0 || D % 2 || C % D || n->attr.rope.rotated > C / D)
         return vkt__shape_error(n, "%u heads of %u do not fit %s: [.., T, heads * even size]",
@@ -16,6 +16,11 @@ static bool rope_shape(vkt_node *n)
                                 vkt__text(table), D, x->shape.d[x->shape.rank - 2]);
     if (start && (start->count != 1 || start->dtype != VKT_U32))
         return vkt__shape_error(n, "start %s must be [1] u32", vkt__text(start));
+    if (docs && (docs->dtype != VKT_U32 || docs->count != vkt__rows_of(x->shape) || start))
+        return vkt__shape_error(n,
+                                "documents %s must be u32, one of each of %u rows, and without "
+                                "a start",
+                                vkt__text(docs), vkt__rows_of(x->shape));
     vkt__out(n, 0, x->shape, VKT_F32);
     return true;
 }
@@ -26,6 +31,7 @@ static void rope_record(vkt__rec *rec, const vkt_node *n)
     struct rope_params p = { .x = vkt__addr(rec, x),
                              .table = vkt__addr(rec, n->in[1]),
                              .start = vkt__addr_or(rec, n->in[2], n->in[1]),
+                             .docs = vkt__addr_or(rec, n->in[3], n->in[1]),
                              .y = vkt__addr(rec, n->out[0]),
                              .n = (uint32_t)(x->count / 2),
                              .cols = vkt__last(x->shape),
@@ -34,7 +40,8 @@ static void rope_record(vkt__rec *rec, const vkt_node *n)
                              .n_rot = n->attr.rope.head * n->attr.rope.rotated,
                              .n_pos = n->in[1]->shape.d[0] };
     p.flags = (n->attr.rope.halves ? VKT_ROPE_HALVES : 0) |
-              (n->attr.rope.back ? VKT_ROPE_BACK : 0) | (n->in[2] ? VKT_ROPE_START : 0);
+              (n->attr.rope.back ? VKT_ROPE_BACK : 0) | (n->in[2] ? VKT_ROPE_START : 0) |
+              (n->in[3] ? VKT_ROPE_DOCS : 0);
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), spec[] = { wg, 1, 1 };
     vkt__dispatch(rec, "rope", spec, VKT_COUNT(spec), &p, sizeof p, (p.n + wg - 1ull) / wg);
 }
@@ -48,7 +55,9 @@ static void rope_ref(const vkt_node *n, double *const *in, double *const *out)
         uint64_t row = g / (C / 2), column = g % (C / 2) / pairs * D, i = g % pairs;
         uint64_t ia = row * C + column + (n->attr.rope.halves ? i : 2 * i),
                  ib = n->attr.rope.halves ? ia + pairs : ia + 1;
-        uint64_t at = VKT_MIN(row % T + (in[2] ? (uint64_t)in[2][0] : 0), P - 1);
+        uint64_t at =
+            row % T + (in[2] ? (uint64_t)in[2][0] : 0) - (in[3] ? (uint64_t)in[3][row] : 0);
+        at = VKT_MIN(at, P - 1);
         double a = in[0][ia], b = in[0][ib], c = 1, sn = 0;
         if (column < rotated) {
             c = in[1][at * D + i];
@@ -67,9 +76,10 @@ static void rope_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vk
         vkt__shape_error(&(vkt_node) { .op = n->op, .g = g },
                          "no gradient of the table of angles: it is a constant");
     else if (vkt__needs(n->in[0]))
-        dx[0] = vkt__op(g, &vkt__op_rope,
-                        (vkt_tensor *[]) { vkt__real(g, dy[0], n->out[0]), n->in[1], n->in[2] }, 3,
-                        attr);
+        dx[0] = vkt__op(
+            g, &vkt__op_rope,
+            (vkt_tensor *[]) { vkt__real(g, dy[0], n->out[0]), n->in[1], n->in[2], n->in[3] }, 4,
+            attr);
 }
 
 static const char *rope_sample(vkt_graph *g, uint32_t i)
@@ -78,14 +88,17 @@ static const char *rope_sample(vkt_graph *g, uint32_t i)
         const char *name;
         uint32_t b, t, c, head, rotated;
         bool back, start;
+        uint32_t doc;
     } s[] = {
-        { "one pair", 1, 1, 2, 2, 1, false, false },
-        { "two heads", 2, 5, 12, 6, 2, false, false },
-        { "queries and keys, not values", 2, 7, 24, 4, 4, false, false },
-        { "back", 3, 9, 16, 8, 2, true, false },
-        { "from position 3", 1, 4, 16, 8, 2, false, true },
-        { "many groups", 2, 130, 64, 16, 4, false, false },
-        { "no rows", 0, 4, 8, 8, 1, false, false },
+        { "one pair", 1, 1, 2, 2, 1, false, false, 0 },
+        { "two heads", 2, 5, 12, 6, 2, false, false, 0 },
+        { "queries and keys, not values", 2, 7, 24, 4, 4, false, false, 0 },
+        { "back", 3, 9, 16, 8, 2, true, false, 0 },
+        { "from position 3", 1, 4, 16, 8, 2, false, true, 0 },
+        { "documents", 2, 11, 24, 4, 4, false, false, 4 },
+        { "documents, back", 2, 9, 16, 8, 2, true, false, 1 },
+        { "many groups", 2, 130, 64, 16, 4, false, false, 0 },
+        { "no rows", 0, 4, 8, 8, 1, false, false, 0 },
     };
     if (i >= 2 * VKT_COUNT(s)) return NULL;
     uint32_t k = i / 2;
@@ -94,13 +107,16 @@ static const char *rope_sample(vkt_graph *g, uint32_t i)
                *table =
                    vkt__sample(g, vkt_shape2(s[k].t + 2, s[k].head), VKT_F32, VKT_HINT_POSITIVE, 0);
     vkt_tensor *start =
-        s[k].start ? vkt__sample(g, vkt_shape1(1), VKT_U32, VKT_HINT_CONSTANT, 3) : NULL;
-    vkt__op(g, &vkt__op_rope, (vkt_tensor *[]) { x, table, start }, 3, attr);
+                   s[k].start ? vkt__sample(g, vkt_shape1(1), VKT_U32, VKT_HINT_CONSTANT, 3) : NULL,
+               *docs = s[k].doc ? vkt__sample(g, vkt_shape2(s[k].b, s[k].t), VKT_U32,
+                                              VKT_HINT_DOCUMENTS, s[k].doc)
+                                : NULL;
+    vkt__op(g, &vkt__op_rope, (vkt_tensor *[]) { x, table, start, docs }, 4, attr);
     return s[k].name;
 }
 
 const vkt_op vkt__op_rope = { .name = "rope",
-                              .n_in = 3,
+                              .n_in = 4,
                               .n_out = 1,
                               .inplace = 1,
                               .shape = rope_shape,
@@ -109,11 +125,11 @@ const vkt_op vkt__op_rope = { .name = "rope",
                               .ref = rope_ref,
                               .sample = rope_sample };
 
-vkt_tensor *vkt_rope(vkt_graph *g, vkt_tensor *x, vkt_tensor *table, vkt_tensor *start,
-                     uint32_t head, uint32_t n_heads, vkt_rope_layout layout)
+vkt_tensor *vkt_rope(vkt_graph *g, vkt_tensor *x, vkt_tensor *table, vkt_tensor *docs,
+                     vkt_tensor *start, const vkt_rope_desc *desc)
 {
-    return vkt__op(g, &vkt__op_rope, (vkt_tensor *[]) { x, table, start }, 3,
-                   (vkt_attr) { .rope = { head, n_heads, layout == VKT_ROPE_HALF, false } });
+    vkt_attr attr = { .rope = { desc->head, desc->heads, desc->layout == VKT_ROPE_HALF, false } };
+    return vkt__op(g, &vkt__op_rope, (vkt_tensor *[]) { x, table, start, docs }, 4, attr);
 }
 
 void vkt_rope_table(uint32_t positions, uint32_t head, double theta, float *table)

@@ -132,8 +132,8 @@ static const vkt__option options[] = {
     { "data.context", VKT__OPT_U32, AT(data.context), "256", 1, 1 << 20, "tokens",
       "text: of an example", NULL, NULL },
     { "data.document_mask", VKT__OPT_BOOL, AT(data.document_mask), "false", 0, 1, "",
-      "text: tokens attend within their document only where a window holds several; positions run "
-      "on",
+      "text: where a window holds several documents, tokens attend within their own only, and its "
+      "positions begin at 0",
       NULL, NULL },
     { "data.missing", VKT__OPT_ENUM, AT(data.missing), "error", 0, 0, "",
       "csv: empty cells stop, become the mean, or drop the row", missings, NULL },

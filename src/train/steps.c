@@ -45,6 +45,30 @@ static void count_window(vkt__steps *t, uint32_t n)
     p->n_steps = 0;
 }
 
+/* ---- who watches ---- */
+
+static double mark(const vkt__steps *t)
+{
+    return t->observer ? vkt__now() : 0;
+}
+
+/* A phase from *since, a mark, to now, which *since becomes. */
+static void tell(const vkt__steps *t, vkt__phase phase, uint64_t step, double *since)
+{
+    double start = *since;
+    if (!t->observer) return;
+    *since = vkt__now();
+    t->observer->phase(t->observer->user, phase, step, start, *since);
+}
+
+static void tell_submitted(const vkt__steps *t, vkt__flight f, uint64_t ticket, bool update,
+                           double since)
+{
+    if (!t->observer) return;
+    f.ticket = ticket;
+    t->observer->submitted(t->observer->user, &f, update, since, vkt__now());
+}
+
 /* ---- submitting ---- */
 
 static vkt__flight *held(vkt__steps *t, uint32_t i)
@@ -58,10 +82,15 @@ static vkt_status flush(vkt__steps *t)
     uint32_t slots[VKT_MAX_SLOTS], n = t->n_held;
     uint64_t ticket;
     if (!n) return VKT_OK;
+    double since = mark(t);
     for (uint32_t i = 0; i < n; i++) slots[i] = held(t, i)->slot;
     VKT_TRY(vkt_graph_submit_slots(t->s->train.graph, slots, n, &ticket));
-    if (t->s->update && held(t, n - 1)->last)
+    tell_submitted(t, *held(t, n - 1), ticket, false, since);
+    if (t->s->update && held(t, n - 1)->last) {
+        since = mark(t);
         VKT_TRY(vkt_graph_submit(t->s->update, slots[n - 1], &ticket));
+        tell_submitted(t, *held(t, n - 1), ticket, true, since);
+    }
     for (uint32_t i = 0; i < n; i++) held(t, i)->ticket = ticket;
     t->n_held = 0;
     count_window(t, n);
@@ -73,11 +102,14 @@ fail:
 static vkt_status retire(vkt__steps *t)
 {
     vkt__flight f = t->flights[t->oldest];
+    double since = mark(t);
     vkt_status st = vkt_ticket_wait(t->s->gpu, f.ticket);
     if (st != VKT_OK) return st;
+    tell(t, VKT__PHASE_READBACK, f.step, &since);
     t->oldest = (t->oldest + 1) % VKT_MAX_SLOTS;
     t->n_flights--;
     st = t->done(t->user, &f);
+    tell(t, VKT__PHASE_DONE, f.step, &since);
     vkt_loader_release(t->loader, f.slot);
     return st;
 }
@@ -105,6 +137,12 @@ void vkt__steps_init(vkt__steps *t, vkt__session *s, vkt_loader *loader,
     t->packing.window = VKT__PACK_WINDOWS;
 }
 
+void vkt__steps_observe(vkt__steps *t, const vkt__steps_observer *observer)
+{
+    t->observer = observer;
+    t->packing = (vkt__packing) { .most = 1, .n = 1, .window = VKT__PACK_WINDOWS };
+}
+
 vkt_status vkt__steps_run(vkt__steps *t, uint64_t step, double lr)
 {
     vkt_status st = VKT_OK;
@@ -112,13 +150,16 @@ vkt_status vkt__steps_run(vkt__steps *t, uint64_t step, double lr)
     uint32_t n = t->s->config->accumulate;
     vkt__flight f = { .step = step, .lr = lr };
     for (uint32_t k = 0; k < n; k++) {
-        double wait = 0;
+        double wait = 0, since = mark(t);
         VKT_TRY(vkt_loader_next(t->loader, &f.slot, &wait));
+        tell(t, VKT__PHASE_LOADER_WAIT, step, &since);
         t->wait_s += wait;
         f.input_wait += wait;
         f.n_counted += t->s->train.slots[f.slot].n_counted;
+        f.micro = k;
         f.last = k + 1 == n;
         vkt__session_fill(t->s, f.slot, step, k, lr, &weight);
+        tell(t, VKT__PHASE_PREPARE, step, &since);
         t->flights[(t->oldest + t->n_flights++) % VKT_MAX_SLOTS] = f;
         if (++t->n_held >= t->packing.n) VKT_TRY(flush(t));
         VKT_TRY(retire_done(t));
