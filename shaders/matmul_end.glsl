@@ -55,6 +55,9 @@ float act_end(float sum, float v)
     return DERIVATIVE ? sum * act_bwd(ACTIVATION, v) : act_fwd(ACTIVATION, sum);
 }
 
+/* Whether the sum before the activation may be asked for: a store that is masked off costs a CPU driver as much. */
+const bool MAY_KEEP = ACTIVATION != ACT_NONE && !DERIVATIVE;
+
 /* R's address and the step block's are there only with their constants, as CPU drivers read them whatever a flag says. */
 bool adds_r()
 {
@@ -71,7 +74,7 @@ float with_bias(uint n, float sum)
 void finish_biased(uint i, float sum)
 {
     float v = 0.0, r = 0.0;
-    if ((p.flags & VKT_MM_PRE) != 0) p.aux.v[i] = sum;
+    if (MAY_KEEP && (p.flags & VKT_MM_PRE) != 0) p.aux.v[i] = sum;
     if (DERIVATIVE) v = p.aux.v[i];
     if (adds_r()) r = p.r.v[i];
     p.c.v[i] = act_end(sum, v) + r;
@@ -105,7 +108,7 @@ void finish_pair_biased(uint i, vec2 sum, bool both)
     }
     vec2 v = vec2(0.0), r = vec2(0.0);
     if (!both) sum.y = 0.0;
-    if ((p.flags & VKT_MM_PRE) != 0) PUT_PAIR_OF(p.aux2, i / 2, sum);
+    if (MAY_KEEP && (p.flags & VKT_MM_PRE) != 0) PUT_PAIR_OF(p.aux2, i / 2, sum);
     if (DERIVATIVE) v = GET_PAIR_OF(p.aux2, i / 2);
     if (adds_r()) r = GET_PAIR_OF(p.r2, i / 2);
     vec2 c = vec2(act_end(sum.x, v.x) + r.x, both ? act_end(sum.y, v.y) + r.y : 0.0);

@@ -62,6 +62,22 @@ const uint RW = (R + W - 1) / W, KW = KB / W;    /* elements that hold R rows, K
 const uint A_ELEMS = LAYOUT == 2 ? KB * RW : KW * R;
 const uint A_LOADS = (A_ELEMS + S - 1) / S, B_LOADS = KB * C / W;
 
+/* Loads of what comes next, for the cache alone: a gather fetches its lines one by one and fills the processor's window,
+ * so misses of gathers do not overlap, but those of one gather do. A lane reads one number of each line, of rows from
+ * `row` on; what is returned is 0, for an index, which keeps the load. */
+#ifdef HALF
+const uint LINE = 16; /* elements of 64 bytes */
+#else
+const uint LINE = 16 / W;
+#endif
+const uint TILE_LINES = C * S / W > LINE ? C * S / W / LINE : 1, A_LINES = RW > LINE ? RW / LINE : 1;
+
+uint touch(matrix x, uint at, uint first, uint lines, uint row_length, uint row, uint rows)
+{
+    uint lane = gl_SubgroupInvocationID, e = min(first + lane % lines * LINE, row_length - 1);
+    return floatBitsToUint(AT(LOAD(x, at + min(row + lane / lines, rows - 1) * row_length + e), 0)) & (p.flags & VKT_MM_NEVER);
+}
+
 float hand_out(float x, uint lane)
 {
     return SHUFFLE != 0 ? subgroupShuffle(x, lane) : subgroupBroadcast(x, lane);
@@ -105,7 +121,7 @@ void main()
     uint pa[A_LOADS], pb[C];
     [[unroll]] for (uint j = 0; j < A_LOADS; j++) {
         uint e = min(j * S + lane, A_ELEMS - 1);
-        pa[j] = at.x + (LAYOUT == 2 ? min(m0 / W + e % RW, row_a - 1) + e / RW * row_a : min(m0 + e / KW, M - 1) * row_a + e % KW);
+        pa[j] = at.x + (LAYOUT == 2 ? min(m0 / W + e / KB, row_a - 1) + e % KB * row_a : min(m0 + e / KW, M - 1) * row_a + e % KW);
     }
     [[unroll]] for (uint c = 0; c < C; c++)
         pb[c] = at.y + (LAYOUT == 0 ? min(column(n0, c), N - 1) * row_b : min(column(n0, c) / W, row_b - 1));
@@ -116,10 +132,12 @@ void main()
         [[unroll]] for (uint j = 0; j < A_LOADS; j++) a[j] = LOAD(A, pa[j] + (LAYOUT == 2 ? k * row_a : k / W));
         [[unroll]] for (uint j = 0; j < B_LOADS; j++)
             b[j] = LAYOUT == 0 ? LOAD(B, pb[j / KW] + k / W + j % KW) : LOAD(B, pb[j % (C / W) * W] + (k + j / (C / W)) * row_b);
+        if (LAYOUT != 0) pb[0] += touch(B, at.y, n0 / W, TILE_LINES, row_b, k + KB, p.K);
+        if (LAYOUT == 2) pa[0] += touch(A, at.x, m0 / W, A_LINES, row_a, k + KB, p.K);
         [[unroll]] for (uint r0 = 0; r0 < R; r0 += G)
             [[unroll]] for (uint i = 0; i < KB; i++)
                 [[unroll]] for (uint r = 0; r < G; r++) {
-                    uint row = r0 + r, e = LAYOUT == 2 ? i * RW + row / W : row * KW + i / W;
+                    uint row = r0 + r, e = LAYOUT == 2 ? row / W * KB + i : row * KW + i / W;
                     float x = hand_out(AT(a[e / S], (LAYOUT == 2 ? row : i) % W), e % S);
                     [[unroll]] for (uint c = 0; c < C; c++)
                         acc[row * C + c] += x * (LAYOUT == 0 ? AT(b[c * KW + i / W], i % W) : AT(b[i * (C / W) + c / W], c % W));
@@ -141,11 +159,20 @@ void main()
          * vectors are better off so, and Mesa 26, which has no others, fails in this loop. */
         float sums[SUMS];
         [[unroll]] for (uint i = 0; i < SUMS; i++) sums[i] = acc[i];
-        for (uint r = 0; r < min(R, M - m0); r++)
+        ends bias[C / ENDED];
+        [[unroll]] for (uint c = 0; c < C; c += ENDED) bias[c / ENDED] = bias_of(min(column(n0, c), N - 1), N);
+        const uint AHEAD = S / TILE_LINES;
+        uint late = 0;
+        for (uint r = 0; r < min(R, M - m0); r++) {
+#ifdef WIDE
+            if (C_PAIRS != 0 && r % AHEAD == 0 && DERIVATIVE) late += touch(p.aux2, s * M * N / W, n0 / W, TILE_LINES, N / W, m0 + r + AHEAD, M);
+            if (C_PAIRS != 0 && r % AHEAD == 0 && adds_r()) late += touch(p.r2, s * M * N / W, n0 / W, TILE_LINES, N / W, m0 + r + AHEAD, M);
+#endif
             [[unroll]] for (uint c = 0; c < C; c += ENDED) {
                 uint n = column(n0, c);
-                if (n < N) end((s * M + m0 + r) * N + n, ENDS(sums, r * C + c) + bias_of(n, N), n + 1 < N);
+                if (n < N) end((s * M + m0 + r) * N + n + late, ENDS(sums, r * C + c) + bias[c / ENDED], n + 1 < N);
             }
+        }
         return;
     }
     [[unroll]] for (uint c = 0; c < C; c += ENDED) {

@@ -129,6 +129,7 @@ struct matmul_params {
 #define VKT_MM_BIAS 1u
 #define VKT_MM_PRE 2u     /* aux is written */
 #define VKT_MM_SUMS 4u    /* A's or B's column sums are written, over `bias`; TN */
+#define VKT_MM_NEVER 0x80000000u /* no product has it: masks what is loaded for the cache alone */
 /* Added to constant ACT: the derivative of that activation is meant; R is left out in a step's first micro-batch; R is added;
  * the sums are of B's columns. */
 #define VKT_MM_ACT_BWD 16
