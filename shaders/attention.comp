@@ -66,8 +66,9 @@ void main()
             }
         }
     }
+    float share = on_aligned_stack(1.0 / sum);
     if (query >= p.T) return;
     uint y_at = ((who.z * p.T + t) * p.heads + who.y) * D4 + part();
-    [[unroll]] for (uint d = 0; d < OWN; d++) store4(p.y, y_at + d * SPLIT, y[d] / sum);
+    [[unroll]] for (uint d = 0; d < OWN; d++) store4(p.y, y_at + d * SPLIT, y[d] * share);
     if (part() == 0) p.lse.v[(who.z * p.heads + who.y) * p.T + t] = top + log(sum);
 }

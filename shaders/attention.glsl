@@ -102,6 +102,15 @@ float over_parts(float x)
     return x;
 }
 
+/* x. An array that is indexed at run time makes Mesa's CPU driver align its stack to whole vectors; without one, of each
+ * four vectors that it spills three straddle two cache lines. */
+float on_aligned_stack(float x)
+{
+    float only[2] = { x, 0.0 };
+    only[p.flags >> 31] += 0.0;
+    return only[p.flags >> 31];
+}
+
 /* Which owned rows this workgroup has: x block of rows, y head, z sequence (batch: none). Causal work grows along the
  * blocks: GPUs get the longest first; CPU drivers, which give each thread one contiguous share, whole sequences. */
 uvec3 whose(uint rows, uint heads, bool longest_last)

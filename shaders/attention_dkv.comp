@@ -36,6 +36,8 @@ void main()
                 float s[AT_ONCE], dp[AT_ONCE];
                 load_rows(q, p.q, q_at, p.q_row, i, p.T);
                 load_rows(dy, p.dy, dy_at, dy_row, i, p.T);
+                uint at = stat + min(i + (TILE > 0 ? 0 : gl_LocalInvocationID.x), p.T - 1);
+                float lse = p.lse.v[at], delta = p.delta.v[at];
                 [[unroll]] for (uint n = 0; n < AT_ONCE; n++) s[n] = dp[n] = 0.0;
                 [[unroll]] for (uint d = 0; d < OWN; d++)
                     [[unroll]] for (uint n = 0; n < AT_ONCE; n++) {
@@ -45,9 +47,9 @@ void main()
                 [[unroll]] for (uint n = 0; n < AT_ONCE; n++) {
                     uint row = min(i + n, p.T - 1), query_doc = doc;
                     if (has(VKT_ATT_DOCS)) query_doc = p.docs.v[who.z * p.T + row];
-                    s[n] = exp_below(over_parts(s[n]) - p.lse.v[stat + row]);
+                    s[n] = exp_below(over_parts(s[n]) - (TILE > 0 ? p.lse.v[stat + row] : hand_out(lse, n)));
                     if (i + n >= end || !sees(i + n, j, query_doc, doc)) s[n] = 0.0;
-                    dp[n] = s[n] * (over_parts(dp[n]) - p.delta.v[stat + row]);
+                    dp[n] = s[n] * (over_parts(dp[n]) - (TILE > 0 ? p.delta.v[stat + row] : hand_out(delta, n)));
                 }
                 [[unroll]] for (uint d = 0; d < OWN; d++)
                     [[unroll]] for (uint n = 0; n < AT_ONCE; n++) {
@@ -57,9 +59,10 @@ void main()
             }
         }
     }
+    float scale = on_aligned_stack(p.scale);
     if (key >= p.S) return;
     [[unroll]] for (uint d = 0; d < OWN; d++) {
-        store4(p.dx, kv_at + d * SPLIT, dk[d] * p.scale);
+        store4(p.dx, kv_at + d * SPLIT, dk[d] * scale);
         store4(p.dv, kv_at + d * SPLIT, dv[d]);
     }
 }

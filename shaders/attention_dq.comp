@@ -54,6 +54,7 @@ void main()
                 [[unroll]] for (uint n = 0; n < AT_ONCE; n++) dq[d] += s[n] * other_a(k, n, j + n - tile, d);
         }
     }
+    float scale = on_aligned_stack(p.scale);
     if (query >= p.T) return;
-    [[unroll]] for (uint d = 0; d < OWN; d++) store4(p.dx, q_at + d * SPLIT, dq[d] * p.scale);
+    [[unroll]] for (uint d = 0; d < OWN; d++) store4(p.dx, q_at + d * SPLIT, dq[d] * scale);
 }
