@@ -35,9 +35,12 @@ void pixel_at(uint m, uint rows, uint cols, out uint image, out uint row, out ui
     row = line - image * rows;
 }
 
+/* Whether the sum before the activation may be asked for: a store that is masked off costs a CPU driver as much. */
+const bool MAY_KEEP = ACT != ACT_NONE;
+
 /* Element i of the result; sum has its bias already. */
 void finish(uint i, float sum)
 {
-    if ((p.flags & VKT_MM_PRE) != 0) p.pre.v[i] = sum;
+    if (MAY_KEEP && (p.flags & VKT_MM_PRE) != 0) p.pre.v[i] = sum;
     p.y.v[i] = act_fwd(ACT, sum);
 }

@@ -27,6 +27,14 @@ uint next_pixel(uint ahead, uint rows, uint cols, uint row0, uint col0, out uint
     return div_small(line, rows, 1.0 / float(rows), row);
 }
 
+/* Element i of the result, of CW columns; sum has its bias already. */
+void end(uint i, elem sum)
+{
+    if (MAY_KEEP && (p.flags & VKT_MM_PRE) != 0) store_columns(p.pre, i, sum);
+    [[unroll]] for (uint k = 0; k < CW; k++) AT(sum, k) = act_fwd(ACT, AT(sum, k));
+    store_columns(p.y, i, sum);
+}
+
 void main()
 {
     uint lane = gl_SubgroupInvocationID, width = p.co / p.groups, ci = p.ci / XW, channels = p.c / XW;
@@ -82,19 +90,34 @@ void main()
         }
     }
 
+    elem bias[C / CW];
+    [[unroll]] for (uint v = 0; v < C / CW; v++) {
+        bias[v] = elem(0.0);
+        if ((p.flags & VKT_MM_BIAS) != 0)
+            bias[v] = load_elem(elems(p.bias), CW, (t.group * width + min(column(t.n0, v * CW), width - CW)) / CW);
+    }
+    if (S > 8 && !PHASES) {
+        /* A row after the other, so that the compiler has one of them to do, as in matmul_rows. */
+        float sums[SUMS];
+        [[unroll]] for (uint i = 0; i < SUMS; i++) sums[i] = acc[i];
+        for (uint r = 0; r < min(R, t.pixels - t.m0); r++)
+            [[unroll]] for (uint v = 0; v < C / CW; v++) {
+                uint n = column(t.n0, v * CW);
+                elem sum = bias[v];
+                [[unroll]] for (uint k = 0; k < CW; k++) AT(sum, k) += sums[r * C + v * CW + k];
+                if (n < width) end(((t.m0 + r) * p.co + t.group * width + n) / CW, sum);
+            }
+        return;
+    }
     [[unroll]] for (uint v = 0; v < C / CW; v++) {
         uint n = column(t.n0, v * CW);
         if (n >= width) continue;
-        elem bias = elem(0.0);
-        if ((p.flags & VKT_MM_BIAS) != 0) bias = load_elem(elems(p.bias), CW, (t.group * width + n) / CW);
         [[unroll]] for (uint r = 0; r < R; r++) {
             if (t.m0 + r >= t.pixels) break;
-            uint pixel = PHASES ? subgroupShuffle(to[r / S], r % S) : t.m0 + r, i = (pixel * p.co + t.group * width + n) / CW;
-            elem sum = bias;
+            uint pixel = PHASES ? subgroupShuffle(to[r / S], r % S) : t.m0 + r;
+            elem sum = bias[v];
             [[unroll]] for (uint k = 0; k < CW; k++) AT(sum, k) += acc[r * C + v * CW + k];
-            if ((p.flags & VKT_MM_PRE) != 0) store_columns(p.pre, i, sum);
-            [[unroll]] for (uint k = 0; k < CW; k++) AT(sum, k) = act_fwd(ACT, AT(sum, k));
-            store_columns(p.y, i, sum);
+            end((pixel * p.co + t.group * width + n) / CW, sum);
         }
     }
 }
