@@ -97,6 +97,24 @@ static void schedules_rise_then_fall(void **state)
             }
 }
 
+/* Each cycle is a cosine schedule of its own, warmup precedes the first alone, and the last takes
+ * the steps that do not divide. */
+static void cosine_restarts(void **state)
+{
+    (void)state;
+    vkt_schedule s = plain(VKT_SCHED_COSINE), one = s;
+    s.cycles = 3, s.warmup = 7;
+    for (uint64_t u = 0; u < 101; u++) {
+        one.steps = u < 66 ? 33 : 35;
+        assert_true(vkt_schedule_lr(&s, 7 + u) == vkt_schedule_lr(&one, u < 66 ? u % 33 : u - 66));
+    }
+    REQUIRE_NEAR(vkt_schedule_lr(&s, 3), 0.3 * 4 / 8, 1e-16);
+    assert_true(vkt_schedule_lr(&s, 7 + 32) == 0.3 * 0.1 && vkt_schedule_lr(&s, 7 + 33) == 0.3);
+    assert_true(vkt_schedule_lr(&s, 1000) == 0.3 * 0.1);
+    s.steps = 3, s.warmup = 0; /* cycles of one step stay at the peak */
+    for (uint64_t u = 0; u < 4; u++) assert_true(vkt_schedule_lr(&s, u) == 0.3);
+}
+
 /* Added warmup only shifts the schedule: step W + u has the rate of step u without it. */
 static void warmup_comes_on_top(void **state)
 {
@@ -150,6 +168,8 @@ static void bad_schedules_are_refused(void **state)
     REFUSED(VKT_SCHED_EXPONENTIAL, s.gamma = 1.01, "gamma is 1.01");
     REFUSED(VKT_SCHED_POLYNOMIAL, s.power = -1, "power is -1");
     REFUSED(VKT_SCHED_WSD, s.decay_ratio = 2, "decay_ratio is 2");
+    REFUSED(VKT_SCHED_LINEAR, s.cycles = 2, "2 cycles, but only the cosine schedule has cycles");
+    REFUSED(VKT_SCHED_COSINE, s.cycles = 102, "102 cycles in 101 steps");
     REFUSED((vkt_schedule_kind)99, (void)0, "no schedule number 99");
 #undef REFUSED
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
@@ -609,6 +629,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schedules_by_hand),
         cmocka_unit_test(schedules_rise_then_fall),
+        cmocka_unit_test(cosine_restarts),
         cmocka_unit_test(warmup_comes_on_top),
         cmocka_unit_test(schedules_of_few_steps),
         cmocka_unit_test(bad_schedules_are_refused),

@@ -72,6 +72,7 @@ typedef struct vkt_schedule {
     bool warmup_included; /* take warmup out of `steps` instead of adding it */
     double final_ratio;   /* linear, cosine, polynomial, wsd: rate at the end / peak; ramp:
                              first rate / lr */
+    uint32_t cycles;      /* cosine: falls of equal length, each from the peak; 0: 1 */
     double power;         /* polynomial; 1 = linear */
     double gamma; /* exponential: factor per decay_every steps; steps: factor per milestone */
     uint64_t decay_every; /* exponential; 0: 1. rsqrt: steps at the peak before the decay; 0: as

@@ -1,15 +1,19 @@
 /* Learning-rate schedules: pure functions of the step, in double. With W warmup steps, N steps
  * after them and u = step - W counted from the first of those:
  *
- *   step < W      lr (step + 1) / (W + 1)
- *   constant      lr
- *   linear        lr ((1-p) + f p)                           p = u / (N-1), f = final_ratio
- *   cosine        lr (c + f (1-c)),    c = (1 + cos(pi p)) / 2       (Loshchilov & Hutter 2017, one
- * cycle) polynomial    lr (q + f (1-q)),    q = (1-p)^power, power 0: 1 rsqrt         lr sqrt(K /
- * max(u, K)),   K = decay_every steps at the peak; 0: max(W, 1) exponential   lr gamma^(u /
- * decay_every), decay_every 0: 1 steps         lr gamma^(number of milestones <= u) wsd lr for u <
- * N-D, then linear in (u - (N-D) + 1) / D down to f;  D = round(decay_ratio N)
- * ramp          lr f^(1-p): rises in equal ratios from lr f, for a search of rates
+ *   step < W     lr (step + 1) / (W + 1)
+ *   constant     lr
+ *   linear       lr ((1-p) + f p),         p = u / (N-1), f = final_ratio
+ *   cosine       lr (c + f (1-c)),         c = (1 + cos(pi p)) / 2 (Loshchilov & Hutter 2017); with
+ *                `cycles` the N steps are that many such falls of N / cycles steps, each from the
+ *                peak (their warm restarts); what does not divide is the last one's
+ *   polynomial   lr (q + f (1-q)),         q = (1-p)^power, power 0: 1
+ *   rsqrt        lr sqrt(K / max(u, K)),   K = decay_every steps at the peak; 0: max(W, 1)
+ *   exponential  lr gamma^(u / decay_every), decay_every 0: 1
+ *   steps        lr gamma^(number of milestones <= u)
+ *   wsd          lr for u < N-D, then linear in (u - (N-D) + 1) / D down to f;
+ *                D = round(decay_ratio N)
+ *   ramp         lr f^(1-p): rises in equal ratios from lr f, for a search of rates
  *
  * The first step after warmup has the peak rate, the last step lr f exactly (linear, cosine,
  * polynomial, wsd; one step alone has the peak), and every step past the end the last one's. In
@@ -36,8 +40,18 @@ static double between(double share, double to)
     return share + to * (1 - share);
 }
 
+/* Step *u of *n becomes the step of its cycle, and *n that cycle's length. */
+static void within_cycle(const vkt_schedule *s, uint64_t *u, uint64_t *n)
+{
+    uint64_t cycles = VKT_MAX(s->cycles, 1), length = VKT_MAX(*n / cycles, 1);
+    uint64_t start = VKT_MIN(*u / length, cycles - 1) * length;
+    *n = start == (cycles - 1) * length ? *n - start : length;
+    *u -= start;
+}
+
 static double decay(const vkt_schedule *s, uint64_t u, uint64_t n)
 {
+    if (s->kind == VKT_SCHED_COSINE) within_cycle(s, &u, &n);
     double p = n > 1 ? (double)u / (double)(n - 1) : 0, k;
     uint64_t d;
     switch (s->kind) {
@@ -99,6 +113,12 @@ vkt_status vkt_schedule_check(const vkt_schedule *s, const char *where)
         return vkt__fail(VKT_ARG, area,
                          "%s: final_ratio is %g; it must be in [0, 1], a share of the peak rate",
                          where, s->final_ratio);
+    if (s->cycles > 1 && s->kind != VKT_SCHED_COSINE)
+        return vkt__fail(VKT_ARG, area, "%s: %u cycles, but only the cosine schedule has cycles",
+                         where, s->cycles);
+    if (s->cycles > 1 && s->cycles > steps_after_warmup(s))
+        return vkt__fail(VKT_ARG, area, "%s: %u cycles in %llu steps; each takes 1 or more", where,
+                         s->cycles, (unsigned long long)steps_after_warmup(s));
     switch (s->kind) {
     case VKT_SCHED_RAMP:
         if (!(s->final_ratio > 0))

@@ -236,6 +236,8 @@ static const vkt__option options[] = {
       "take the warmup out of train.steps, not on top", NULL, NULL },
     { "schedule.final_ratio", VKT__OPT_F64, AT(schedule.final_ratio), "0", 0, 1, "",
       "linear, cosine, polynomial, wsd: last rate / peak; ramp: first rate / last", NULL, NULL },
+    { "schedule.cycles", VKT__OPT_U32, AT(schedule.cycles), "1", 1, 1e6, "",
+      "cosine: falls of equal length, each from the peak again (warm restarts)", NULL, NULL },
     { "schedule.power", VKT__OPT_F64, AT(schedule.power), "1", 0.01, 100, "", "polynomial", NULL,
       NULL },
     { "schedule.gamma", VKT__OPT_F64, AT(schedule.gamma), "0.1", 1e-6, 1, "",
