@@ -56,7 +56,7 @@ typedef struct vkt_caps {
     uint64_t budget_bytes; /* what may be used now: VK_EXT_memory_budget, else 80% of the heap */
     bool memory_budget;    /* budget_bytes comes from the driver */
     bool unified;          /* device memory is host-visible: no staging */
-    bool fp16, int64, bf16, coopmat; /* shader types and matrix units that are present */
+    bool fp16, int64, storage8, bf16, coopmat; /* shader types and matrix units that are present */
     uint32_t coopmat_f16[3],
         coopmat_bf16[3]; /* M, N, K of the matrix units' fragments, f32 sums; 0: none */
     bool memory_model;   /* Vulkan's, which matrix units need */

@@ -185,6 +185,7 @@ void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
     c->max_buffer_bytes = p13.maxBufferSize;
     c->fp16 = f12.shaderFloat16;
     c->int64 = f2.features.shaderInt64;
+    c->storage8 = f12.storageBuffer8BitAccess;
     c->bf16 = has_extension(phys, "VK_KHR_shader_bfloat16");
     c->memory_model = f12.vulkanMemoryModel && f12.vulkanMemoryModelDeviceScope;
     c->coopmat = c->memory_model && has_extension(phys, "VK_KHR_cooperative_matrix");
@@ -231,6 +232,7 @@ static const cap_row rows[] = {
     { "fp16", CAP_FLAG, CAP(fp16), 0, "16-bit floats in shaders (0 takes them away)" },
     { "bf16", CAP_FLAG, CAP(bf16), 0, "bfloat16 in shaders" },
     { "int64", CAP_FLAG, CAP(int64), 0, "64-bit integers in shaders" },
+    { "storage8", CAP_FLAG, CAP(storage8), 0, "loads of single bytes" },
     { "coopmat", CAP_FLAG, CAP(coopmat), 0, "matrix units" },
     { "exact-split", CAP_FLAG, CAP(exact_split), 0,
       "math: fast in bf16 only, which has fp32's range (0: in fp16 too, for tests)" },

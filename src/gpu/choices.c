@@ -23,9 +23,9 @@ static void heading(const vkt_gpu *gpu, vkt__str *s)
 
 static uint64_t caps_hash(const vkt_caps *c)
 {
-    const uint32_t caps[] = { (uint32_t)c->klass, c->subgroup, c->workgroup,
-                              c->shared_bytes,    c->int64,    c->subgroup_arith,
-                              c->coopmat,         c->math,     c->exact_split };
+    const uint32_t caps[] = { (uint32_t)c->klass, c->subgroup,       c->workgroup, c->shared_bytes,
+                              c->int64,           c->subgroup_arith, c->coopmat,   c->math,
+                              c->exact_split,     c->storage8 };
     return vkt__hash(caps, sizeof caps, vkt__hash(c->uuid, 16, vkt__hash(c->driver_uuid, 16, 0)));
 }
 

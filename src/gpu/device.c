@@ -87,6 +87,7 @@ static vkt_status device_create(vkt_gpu *gpu)
                                              &f13 };
     f12.bufferDeviceAddress = f12.timelineSemaphore = f12.scalarBlockLayout = VK_TRUE;
     f12.shaderFloat16 = c->fp16;
+    f12.storageBuffer8BitAccess = c->storage8;
     VkPhysicalDeviceFeatures2 f2 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f12, { 0 } };
     f2.features.shaderInt64 = c->int64;
 

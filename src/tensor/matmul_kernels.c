@@ -12,17 +12,17 @@ enum {
     MM_BLOCK = 4,
     MM_PAIRS,
     MM_PAIRS_TALL = 8,
+    MM_ROW,
     MM_TILED,
-    MM_MATRIX = 18,
-    MM_SPLIT = 21,
-    MM_COUNT = 24
+    MM_MATRIX = 19,
+    MM_SPLIT = 22,
+    MM_COUNT = 25
 };
 
 /* Which shader, for operands of 32 and of 16 bits (NULL: none). rows, columns: what a workgroup
  * computes, columns per lane on CPU drivers. steps: of k at a time. thread_rows, thread_columns: a
  * thread's share of a tile, on matrix units a subgroup's; in matmul_rows thread_rows share
- * registers. Numbers of kernels are for
- * tests only; what is kept, and read, is the name. */
+ * registers. Numbers of kernels are for tests only; what is kept, and read, is the name. */
 typedef struct {
     const char *name, *shader, *shader16;
     uint32_t rows, columns, steps, thread_rows, thread_columns;
@@ -36,6 +36,7 @@ static const mm_kernel kernels[MM_COUNT] = {
     { "pairs.16x4", "matmul_rows.wide", "matmul_rows.half", 16, 4, 4, 4, 0 },
     { "pairs.64x2", "matmul_rows.wide", "matmul_rows.half", 64, 2, 4, 4, 0 },
     [MM_PAIRS_TALL] = { "pairs.64x4", "matmul_rows.wide", "matmul_rows.half", 64, 4, 4, 4, 0 },
+    [MM_ROW] = { "row", "matmul_row", NULL, 1, 8, 2, 0, 0 },
     [MM_TILED] = { "tiled.32x32", "matmul_tiled", "matmul_tiled.half", 32, 32, 16, 4, 4 },
     { "tiled.32x64", "matmul_tiled", "matmul_tiled.half", 32, 64, 16, 4, 4 },
     { "tiled.64x32", "matmul_tiled", "matmul_tiled.half", 64, 32, 16, 4, 4 },
@@ -56,7 +57,7 @@ enum { MM_TILED_64 = MM_TILED + 3, MM_TILED_128 = MM_TILED + 7 };
 
 static bool is_rows(uint32_t kernel)
 {
-    return kernel >= MM_ROWS && kernel < MM_TILED && kernel != MM_BLOCK;
+    return kernel >= MM_ROWS && kernel < MM_ROW && kernel != MM_BLOCK;
 }
 
 /* Numbers that matmul_rows loads at once. */
@@ -167,6 +168,10 @@ bool vkt__matmul_fits(uint32_t kernel, const vkt_caps *caps, const vkt__product 
             return false;
         return caps->subgroup_arith && caps->subgroup >= 4;
     }
+    if (kernel == MM_ROW) /* pairs along both rows, and bytes */
+        return !is_16bit(p) && caps->int64 && caps->storage8 && caps->subgroup_arith &&
+               caps->subgroup >= 4 && p->M == 1 && p->layout != VKT_TN && p->batch == 0 &&
+               p->K % 2 == 0 && (p->layout == VKT_NT || p->N % 2 == 0);
     if (kernel < MM_TILED) return true;
     /* No idle lanes: whole subgroups, of whatever size they are here. */
     return threads_of(k) <= caps->workgroup && threads_of(k) % VKT_MIN(caps->subgroup, 64) == 0 &&
@@ -194,6 +199,7 @@ static bool prefers_tall(const vkt_caps *caps, const vkt__product *p)
 uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p)
 {
     if (caps->klass == VKT_CLASS_CPU) {
+        if (vkt__matmul_fits(MM_ROW, caps, p)) return MM_ROW;
         if (prefers_tall(caps, p)) return MM_PAIRS_TALL;
         if (vkt__matmul_fits(MM_PAIRS, caps, p)) return MM_PAIRS;
         if (is_16bit(p)) return MM_NAIVE;
@@ -288,6 +294,11 @@ static mm_kernel with_tile(uint32_t kernel, const vkt_caps *caps, const vkt__pro
     mm_kernel k = kernels[kernel];
     uint32_t width = width_of(kernel);
     if (kernel == MM_BLOCK) k.columns *= caps->subgroup;
+    if (kernel == MM_ROW) {
+        enum { FEW = 8 }; /* tiles: for all cores */
+        if (p->N < FEW * k.columns * caps->subgroup) k.columns /= 2, k.steps *= 2;
+        k.columns *= caps->subgroup;
+    }
     if (!is_rows(kernel)) return k;
     k.rows = rows_needed(k.rows, p->M);
     k.thread_rows = VKT_MIN(k.thread_rows, k.rows);
@@ -357,6 +368,11 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
                                   k.thread_rows,       p->K % k.steps };
         l.spec[0] = caps->subgroup;
         if (!is_16bit(p)) l.spec[6] = vkt__use_pairs(caps) && p->N % 2 == 0; /* C_PAIRS */
+        for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
+    } else if (kernel == MM_ROW) {
+        const uint32_t tile[] = { caps->subgroup <= 8, k.columns / caps->subgroup, k.steps };
+        l.spec[0] = caps->subgroup;
+        l.spec[6] = vkt__use_pairs(caps) && p->N % 2 == 0; /* C_PAIRS */
         for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
     } else if (kernel == MM_BLOCK) {
         l.spec[0] = caps->subgroup;

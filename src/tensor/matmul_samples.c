@@ -52,6 +52,20 @@ static uint32_t n_shaders(void)
     return n;
 }
 
+/* One row with all that an epilogue has, in pairs and torn. */
+static const char *sample_row(vkt_graph *g, uint32_t i)
+{
+    if (i >= 2) return NULL;
+    vkt__product p = { VKT_NT, 1, i ? 45 : 150, 38, VKT_F32, VKT_F32, 0 };
+    vkt_tensor *in[5] = { NULL };
+    operands(g, &p, in);
+    in[2] = vkt__sample1(g, p.N);
+    in[4] = sample_of(g, p.M, p.N, p.out);
+    vkt__op(g, &vkt__op_matmul, in, VKT_COUNT(in),
+            (vkt_attr) { .matmul = { .layout = p.layout, .act = VKT_ACT_GELU } });
+    return i ? "a row, bias gelu plus, odd" : "a row, bias gelu plus";
+}
+
 /* What is added to the result, with every shader: alone, and after a bias and an activation that
  * saves its input; in 16 bits too, where they lie in pairs and where a row tears one. */
 static const char *sample_residual(vkt_graph *g, uint32_t i)
@@ -60,7 +74,7 @@ static const char *sample_residual(vkt_graph *g, uint32_t i)
     static char name[64];
     uint32_t act = i & 1, d = i / 2 % VKT_COUNT(dtypes),
              kernel = kernel_at(i / 2 / VKT_COUNT(dtypes)), odd = act && d;
-    if (!kernel) return NULL;
+    if (!kernel) return sample_row(g, i - 2 * VKT_COUNT(dtypes) * n_shaders());
     vkt__product p = { (vkt_layout)(i % 3), 34 - odd, 66 - odd, 38 - odd, dtypes[d], dtypes[d], 0 };
     vkt_tensor *in[5] = { NULL };
     operands(g, &p, in);
@@ -159,11 +173,15 @@ const char *vkt__matmul_sample(vkt_graph *g, uint32_t i)
         const char *name;
         uint32_t m, n, k;
     } s[] = {
-        { "tiles + 1", 129, 257, 129 }, { "tiles + 2", 130, 34, 70 },  { "flat", 10, 200, 60 },
-        { "odd", 33, 65, 31 },          { "no inner", 6, 10, 0 },      { "one", 1, 1, 1 },
-        { "row", 1, 129, 3 },           { "column", 127, 1, 17 },      { "pairs", 34, 66, 34 },
-        { "tiles", 128, 128, 64 },      { "tiles - 1", 63, 127, 127 }, { "thin", 200, 10, 60 },
-        { "deep", 5, 9, 3001 },         { "no inner, odd", 5, 9, 0 },  { "no rows", 0, 9, 4 },
+        { "tiles + 1", 129, 257, 129 }, { "tiles + 2", 130, 34, 70 },
+        { "flat", 10, 200, 60 },        { "odd", 33, 65, 31 },
+        { "no inner", 6, 10, 0 },       { "one", 1, 1, 1 },
+        { "row", 1, 129, 3 },           { "column", 127, 1, 17 },
+        { "pairs", 34, 66, 34 },        { "tiles", 128, 128, 64 },
+        { "tiles - 1", 63, 127, 127 },  { "thin", 200, 10, 60 },
+        { "a row", 1, 200, 66 },        { "a row of tiles", 1, 1100, 38 },
+        { "a row, odd", 1, 131, 70 },   { "deep", 5, 9, 3001 },
+        { "no inner, odd", 5, 9, 0 },   { "no rows", 0, 9, 4 },
     };
     static const char *const acts[] = { "bias",      "bias relu",    "bias gelu", "bias gelu_erf",
                                         "bias silu", "bias sigmoid", "bias tanh" };

@@ -1,13 +1,14 @@
 /* Attention rows: forward, what its gradient subtracts (delta), and the gradients of q, k and v.
  * Queries, keys and values may lie side by side in one tensor, and then so do their gradients.
- * Kernels attention.comp, attention_delta.comp, attention_dq.comp, attention_dkv.comp. */
+ * Kernels attention.comp, attention_one.comp, attention_delta.comp, attention_dq.comp,
+ * attention_dkv.comp. */
 #include <math.h>
 
 #include "tensor/ops.h"
 
-enum { Q, K, V, DOCS, START };                 /* of the forward row */
-enum { DY = START, LSE, DELTA };               /* of the backward row, after the same four */
-enum { BY_DEVICE, DIRECT, STAGED, N_KERNELS }; /* attr.attention.kernel */
+enum { Q, K, V, DOCS, START };                      /* of the forward row */
+enum { DY = START, LSE, DELTA };                    /* of the backward row, after the same four */
+enum { BY_DEVICE, DIRECT, STAGED, N_KERNELS, ONE }; /* attr.attention.kernel */
 enum { MOST_HEAD = 256 };
 
 /* ---- shapes ---- */
@@ -91,10 +92,19 @@ static bool bwd_shape(vkt_node *n)
 
 /* ---- recording ---- */
 
+/* Whether attention_one.comp runs: one query a sequence, on Mesa's CPU driver. It knows no
+ * documents, of which one token has but its own. */
+static bool is_one(const vkt_caps *c, const vkt_node *n)
+{
+    return n->op == &vkt__op_attention && dims_of(n).T == 1 && vkt__use_pairs(c) && c->storage8 &&
+           c->subgroup_arith;
+}
+
 /* The node's wish, else by class; what lanes hand each other needs subgroup operations. */
 static uint32_t kernel_of(const vkt_caps *c, const vkt_node *n)
 {
     uint32_t kernel = n->attr.attention.kernel;
+    if (kernel == BY_DEVICE && is_one(c, n)) return ONE;
     if (kernel == BY_DEVICE) kernel = c->klass == VKT_CLASS_CPU ? DIRECT : STAGED;
     return kernel == DIRECT && c->subgroup_arith ? DIRECT : STAGED;
 }
@@ -168,6 +178,12 @@ static void attention_record(vkt__rec *rec, const vkt_node *n)
                                   .flags = flags_of(n, n->in[START] != NULL),
                                   .scale = n->attr.attention.scale };
     keys_at(rec, n, &d, &p.k, &p.v);
+    if (kernel_of(rec->caps, n) == ONE) {
+        const uint32_t spec[] = { rec->caps->subgroup, 1, 1, d.D / 4 };
+        vkt__dispatch(rec, "attention_one.pairs", spec, VKT_COUNT(spec), &p, sizeof p,
+                      (uint64_t)d.B * d.H);
+        return;
+    }
     att_kernel k = choose(rec, n, forward_shaders, 2, d.T);
     vkt__dispatch(rec, k.shader, k.spec, VKT_COUNT(k.spec), &p, sizeof p,
                   n_groups(d.T, k.owned, (uint64_t)d.B * d.H));
@@ -220,7 +236,8 @@ static void bwd_record(vkt__rec *rec, const vkt_node *n)
 
 static const char *attention_kernel(const vkt_gpu *gpu, const vkt_node *n)
 {
-    return kernel_of(vkt_gpu_caps(gpu), n) == DIRECT ? "direct" : "staged";
+    static const char *const names[] = { [DIRECT] = "direct", [STAGED] = "staged", [ONE] = "one" };
+    return names[kernel_of(vkt_gpu_caps(gpu), n)];
 }
 
 /* ---- twins ---- */
@@ -446,11 +463,14 @@ static const struct {
     { "many keys", 1, 200, 200, 2, 2, 64, true, false, 0, 0, 0 },
     { "window", 1, 140, 140, 1, 1, 32, true, false, 33, 0, 0 },
     { "no rows", 0, 5, 5, 1, 1, 8, true, false, 0, 0, 0 },
+    { "full, one query", 3, 1, 33, 2, 1, 12, false, true, 0, 0, 0 },
     { "cache, one query", 2, 1, 40, 4, 2, 16, false, false, 0, 0, 21 },
+    { "cache, one query of a wide head", 1, 1, 90, 2, 2, 128, false, false, 0, 0, 77 },
+    { "cache, one query, window", 1, 1, 70, 2, 1, 64, false, false, 19, 0, 61 },
     { "cache, some queries", 1, 5, 40, 2, 2, 16, false, false, 0, 0, 17 },
     { "cache, window", 1, 3, 40, 2, 1, 16, false, false, 6, 0, 30 },
 };
-enum { N_SIZES = VKT_COUNT(sizes), N_WITHOUT_CACHE = N_SIZES - 3, OF_EVERY_KERNEL = 6 };
+enum { N_SIZES = VKT_COUNT(sizes), N_WITHOUT_CACHE = N_SIZES - 5, OF_EVERY_KERNEL = 6 };
 
 static const vkt_node *sample(vkt_graph *g, uint32_t i, uint32_t kernel)
 {
