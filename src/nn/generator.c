@@ -141,3 +141,13 @@ void vkt_generator_reset(vkt_generator *gen)
 {
     gen->n = 0;
 }
+
+const vkt_graph *vkt__generator_graph(const vkt_generator *gen)
+{
+    return gen->one.graph;
+}
+
+const vkt_buffer *vkt__generator_scores(const vkt_generator *gen)
+{
+    return gen->out;
+}

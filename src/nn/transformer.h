@@ -30,4 +30,9 @@ typedef struct vkt__tbuilder {
 vkt_tensor *vkt__transformer_body(vkt__tbuilder *b, vkt_tensor *tokens);
 vkt_tensor *vkt__transformer_head(vkt__tbuilder *b, vkt_tensor *x);
 
+/* A generator's graph of one token, and the device's memory that its scores come in: for whoever
+ * asks how it runs best. */
+const vkt_graph *vkt__generator_graph(const vkt_generator *gen);
+const vkt_buffer *vkt__generator_scores(const vkt_generator *gen);
+
 #endif

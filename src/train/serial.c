@@ -32,14 +32,14 @@ static int by_size(const void *a, const void *b)
 
 /* The median of a few runs of nothing but dispatches: what is usual here counts, not what is
  * possible. */
-static vkt_status measure_hand_over(const vkt__session *s, double *us)
+static vkt_status measure_hand_over(vkt_gpu *gpu, const vkt_buffer *scratch, double *us)
 {
     enum { DISPATCHES = 32, RUNS = 7 };
     vkt_status st = VKT_OK;
     double each[RUNS];
-    vkt_graph *g = vkt_graph_create(s->gpu);
-    for (int i = 0; i < DISPATCHES; i++) /* into the session's memory: there may be no other */
-        vkt_bind(vkt_fill(g, vkt_shape1(1), 0), VKT_ALL_SLOTS, s->train.readback[0], 0);
+    vkt_graph *g = vkt_graph_create(gpu);
+    for (int i = 0; i < DISPATCHES; i++) /* into memory that is there: there may be no other */
+        vkt_bind(vkt_fill(g, vkt_shape1(1), 0), VKT_ALL_SLOTS, scratch, 0);
     VKT_TRY(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "handing over" }));
     for (int i = 0; i < RUNS; i++) {
         double start = vkt__now();
@@ -53,39 +53,53 @@ fail:
     return st;
 }
 
+vkt_status vkt__serial_wanted(vkt_gpu *gpu, const vkt_graph *g, const vkt_buffer *scratch,
+                              const char *what, bool *wanted)
+{
+    vkt_status st = VKT_OK;
+    uint32_t n = (uint32_t)g->n_nodes, cpus = vkt__cpu_count();
+    double work = work_us(g), hand_over;
+    *wanted = false;
+    if (!vkt_gpu_caps(gpu)->hands_over || !vkt__serial_pays(work, n, HAND_OVER_MOST_US, cpus))
+        return VKT_OK;
+    VKT_TRY(measure_hand_over(gpu, scratch, &hand_over));
+    *wanted = vkt__serial_pays(work, n, hand_over, cpus);
+    vkt_log(*wanted ? VKT_LOG_INFO : VKT_LOG_DEBUG, "train",
+            "a %s is about %.0f us of work for one core, and the driver takes %.0f us to hand its "
+            "%u kernels to its threads: %s",
+            what, work, n * hand_over, n, *wanted ? "one core runs them all" : "they are shared");
+fail:
+    return st;
+}
+
+vkt_status vkt__serial_open(const vkt_gpu_desc *desc, uint32_t submit_ms, vkt_gpu **serial)
+{
+    vkt_gpu_desc again = *desc;
+    again.serial = true;
+    vkt__log_hold(true); /* the line of the choice was said */
+    vkt_status st = vkt_gpu_create(&again, serial);
+    vkt__log_hold(false);
+    if (st != VKT_OK)
+        vkt_log(VKT_LOG_ERROR, "train", "the device can't be opened a second time: %s",
+                vkt__last_failure());
+    else
+        vkt__gpu_set_submit_ms(*serial, submit_ms);
+    return st;
+}
+
 vkt_status vkt__session_reopen(const vkt_gpu_desc *desc, vkt__session **ps, vkt_gpu **serial)
 {
     vkt_status st = VKT_OK;
-    vkt__session *s = *ps;
-    const vkt_caps *caps = vkt_gpu_caps(s->gpu);
-    uint32_t n = (uint32_t)s->train.graph->n_nodes, cpus = vkt__cpu_count();
-    double work = work_us(s->train.graph), hand_over;
+    const vkt_config *c = (*ps)->config;
+    const vkt_dataset *data = (*ps)->data;
+    uint32_t submit_ms = vkt_gpu_caps((*ps)->gpu)->submit_ms;
+    bool wanted;
     *serial = NULL;
-    if (!caps->hands_over || !vkt__serial_pays(work, n, HAND_OVER_MOST_US, cpus)) return VKT_OK;
-    VKT_TRY(measure_hand_over(s, &hand_over));
-    bool pays = vkt__serial_pays(work, n, hand_over, cpus);
-    vkt_log(
-        pays ? VKT_LOG_INFO : VKT_LOG_DEBUG, "train",
-        "a step is about %.0f us of work for one core, and the driver takes %.0f us to hand its "
-        "%u kernels to its threads: %s",
-        work, n * hand_over, n, pays ? "one core runs them all" : "they are shared");
-    if (!pays) return VKT_OK;
-
-    vkt_gpu_desc again = *desc;
-    const vkt_config *c = s->config;
-    const vkt_dataset *data = s->data;
-    uint32_t submit_ms = caps->submit_ms;
-    again.serial = true;
+    VKT_TRY(vkt__serial_wanted((*ps)->gpu, (*ps)->train.graph, (*ps)->train.readback[0], "step",
+                               &wanted));
+    if (!wanted) return VKT_OK;
     vkt__session_destroy(ps);
-    vkt__log_hold(true); /* the line of the choice was said */
-    st = vkt_gpu_create(&again, serial);
-    vkt__log_hold(false);
-    if (st != VKT_OK) {
-        vkt_log(VKT_LOG_ERROR, "train", "the device can't be opened a second time: %s",
-                vkt__last_failure());
-        goto fail;
-    }
-    vkt__gpu_set_submit_ms(*serial, submit_ms);
+    VKT_TRY(vkt__serial_open(desc, submit_ms, serial));
     VKT_TRY(vkt__session_create(*serial, c, data, true, ps));
 fail:
     if (st != VKT_OK) {
