@@ -24,7 +24,7 @@ static const cli_flag flags[] = {
       "fast: fp32 products may run on matrix units, split into pieces that keep 22 bits" },
     { "--op", CLI_TEXT, AT(op), "NAME", NULL, "one op, e.g. matmul" },
     { "--step", CLI_TEXT, AT(step), "PART", NULL,
-      "training steps with this in their name, e.g. MLP" },
+      "training steps and tokens with this in their name, e.g. MLP, generating" },
     { "--json", CLI_TEXT, AT(json), "FILE", NULL,
       "save the results: what compare and --baseline read" },
     { "--csv", CLI_TEXT, AT(csv), "FILE", NULL, "save as CSV" },
@@ -226,13 +226,13 @@ static void print_ops(const vkt_bench *b, bool md)
 
 static void print_steps(const vkt_bench *b, bool md)
 {
-    static const cli_column col[] = { { "training step", false, 40 }, { "ms", true, 0 },
+    static const cli_column col[] = { { "step or token", false, 40 }, { "ms", true, 0 },
                                       { "kernels", true, 0 },         { "+-", true, 0 },
                                       { "items/s", true, 0 },         { "GFLOP/s", true, 0 },
                                       { "of ceiling", true, 0 },      { "memory", true, 0 },
                                       { "host us", true, 0 } };
     table t = { .col = col, .n_cols = CLI_COUNT(col) };
-    heading("Training", md);
+    heading("Training and generation", md);
     for (size_t i = 0; i < b->n_rows; i++) {
         const vkt_bench_row *r = &b->rows[i];
         if (r->group != VKT_BENCH_STEPS) continue;
@@ -528,7 +528,7 @@ static int run(void *options)
 const cli_command cmd_bench = {
     .name = "bench",
     .args = "[compare A.json B.json ...]",
-    .summary = "measure a device: its ceilings, every op, training steps; compare results",
+    .summary = "measure a device: its ceilings, every op, training steps, tokens; compare results",
     .details =
         "Everything is checked before its time counts, and reported as a share of what this same "
         "device\n"

@@ -1,6 +1,7 @@
 /* The benchmark's own view: what the measuring files share. bench.c: the order of things, the
- * clock, statistics, the header. bench_ceiling.c, bench_matrix.c, bench_ops.c, bench_steps.c: what
- * is measured. bench_file.c, bench_compare.c, bench_svg.c know results only. */
+ * clock, statistics, the header. bench_ceiling.c, bench_matrix.c, bench_ops.c, bench_steps.c,
+ * bench_generate.c: what is measured. bench_file.c, bench_compare.c, bench_svg.c know results only.
+ */
 #ifndef VKT_REPORT_BENCH_H
 #define VKT_REPORT_BENCH_H
 
@@ -97,6 +98,8 @@ void vkt__bench_plan_ceilings(vkt__bencher *b, vkt__bench_items *list, bool all)
 void vkt__bench_plan_matrix(vkt__bencher *b, vkt__bench_items *list);
 vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list);
 vkt_status vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list);
+/* Of --step's those that generate: bench_generate.c. */
+void vkt__bench_plan_generate(vkt__bencher *b, vkt__bench_items *list);
 
 /* An empty result with arena, and one with everything. */
 vkt_bench *vkt__bench_create(void);

@@ -367,10 +367,11 @@ vkt_status vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list)
                             (b->caps->klass == VKT_CLASS_CPU ? workloads[i].gflops / 5 : 0),
                         run_workload, i, 0);
     }
+    vkt__bench_plan_generate(b, list);
     if (is_named(b, target))
         vkt__bench_plan(list, VKT_BENCH_TARGET, target, b->desc->quick ? 2 : 3, run_target, 0, 0);
     if (list->n == before && b->desc->step)
-        return vkt__fail(VKT_ARG, "bench", "no training step measured here has '%s' in its name",
+        return vkt__fail(VKT_ARG, "bench", "nothing measured here has '%s' in its name",
                          b->desc->step);
     return VKT_OK;
 }
