@@ -1,6 +1,6 @@
 #version 460
-/* cache[b, start + t, c] = x[b, t, column + c], positions past the cache left out. One invocation per element of the
- * part of x. Twin: cache_write_ref. */
+/* keys[b, start + t, c] = new_keys[b, t, key_column + c], and values likewise; positions past the caches are left out. One
+ * invocation per element of what is new in one of them. Twin: cache_write_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
@@ -11,5 +11,7 @@ void main()
     uint i = flat_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
     if (i >= p.n) return;
     uint c = i % p.C, row = i / p.C, b = row / p.T, at = p.start.v[0] + row % p.T;
-    if (at < p.P) p.cache.v[(b * p.P + at) * p.C + c] = p.x.v[row * p.W + p.column + c];
+    if (at >= p.P) return;
+    p.keys.v[(b * p.P + at) * p.C + c] = p.new_keys.v[row * p.W + p.key_column + c];
+    p.values.v[(b * p.P + at) * p.C + c] = p.new_values.v[row * p.W + p.value_column + c];
 }

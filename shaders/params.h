@@ -473,11 +473,14 @@ struct attention_delta_params {
 
 /* cache_write.comp */
 struct cache_write_params {
-    ADDR(f32s) cache;  /* [B, P, C] */
-    ADDR(f32s) x;      /* [B, T, W] */
+    ADDR(f32s) keys;   /* [B, P, C] */
+    ADDR(f32s) values;
+    ADDR(f32s) new_keys; /* [B, T, W] */
+    ADDR(f32s) new_values;
     ADDR(u32s) start;  /* [1] */
-    U32 P, C, T, W, column;
+    U32 P, C, T, W, key_column, value_column;
     U32 n;             /* B T C */
+    U32 pad;
 };
 
 /* gated.comp: y = act(gate) up; gated_bwd.comp: both gradients */

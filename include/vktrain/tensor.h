@@ -260,10 +260,11 @@ typedef struct vkt_attention_desc {
 vkt_tensor *vkt_attention(vkt_graph *g, vkt_tensor *q, vkt_tensor *k, vkt_tensor *v,
                           vkt_tensor *docs, vkt_tensor *start, const vkt_attention_desc *desc);
 
-/* cache[b, start + t, :] = x[b, t, column .. column + C), in place: what generation appends to the
- * keys and values it keeps. cache [B, P, C] (an input), x [B, T, W], start [1] u32; positions
- * beyond P are left out. */
-void vkt_cache_write(vkt_graph *g, vkt_tensor *cache, vkt_tensor *x, uint32_t column,
+/* keys[b, start + t, :] = new_keys[b, t, key_column .. key_column + C), and values likewise, in
+ * place: what generation appends to what it keeps. keys, values [B, P, C] (inputs), new_keys,
+ * new_values [B, T, W] (may be one tensor), start [1] u32; positions beyond P are left out. */
+void vkt_cache_write(vkt_graph *g, vkt_tensor *keys, vkt_tensor *values, vkt_tensor *new_keys,
+                     uint32_t key_column, vkt_tensor *new_values, uint32_t value_column,
                      vkt_tensor *start);
 
 /* Sum of all elements -> [1]; fixed order. */

@@ -236,8 +236,8 @@ static void append(vkt__tbuilder *b, uint32_t layer, vkt_tensor *q, vkt_tensor *
 {
     uint32_t head = b->s.D, first = *k ? 0 : b->s.H * head;
     vkt_tensor *ck = b->cache_k[layer], *cv = b->cache_v[layer];
-    vkt_cache_write(b->g, ck, *k ? *k : q, first, b->start);
-    vkt_cache_write(b->g, cv, *v ? *v : q, *v ? 0 : first + b->s.Hkv * head, b->start);
+    vkt_cache_write(b->g, ck, cv, *k ? *k : q, first, *v ? *v : q, *v ? 0 : first + b->s.Hkv * head,
+                    b->start);
     *k = ck;
     *v = cv;
 }

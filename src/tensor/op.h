@@ -157,7 +157,7 @@ typedef union vkt_attr {
         vkt_act act;
     } gated;
     struct {
-        uint32_t column; /* of x, where what is kept begins */
+        uint32_t column[2]; /* of the new keys and values, where what is kept begins */
     } cache;
     /* kernel 0: by device; tests name one */
     struct {
