@@ -121,6 +121,26 @@ static void tuned_choices_are_kept_and_checked(void **state)
     REQUIRE_OK(vkt__remove_tree(dir));
 }
 
+/* Of a single row, what is bound by reading B; nothing else gets these. */
+static void one_row_has_its_kernel(void **state)
+{
+    (void)state;
+    const vkt_caps *caps = vkt_gpu_caps(gpu);
+    bool cpu = caps->klass == VKT_CLASS_CPU,
+         has = !cpu || (caps->int64 && caps->storage8 && caps->subgroup_arith);
+    const char *name = cpu ? "row" : "vec";
+    static const vkt__product not [] = { { VKT_TN, 1, 64, 64, VKT_F32, VKT_F32, 0 },
+                                         { VKT_NT, 2, 64, 64, VKT_F32, VKT_F32, 0 },
+                                         { VKT_NT, 1, 64, 64, VKT_BF16, VKT_F32, 0 },
+                                         { VKT_NN, 1, 64, 64, VKT_F32, VKT_F32, 3 } };
+    for (vkt_layout l = VKT_NT; l <= VKT_NN; l++) {
+        const vkt__product p = { l, 1, 64, 64, VKT_F32, VKT_F32, 0 };
+        assert_int_equal(!strcmp(vkt__matmul_kernel_name(vkt__matmul_table(caps, &p)), name), has);
+    }
+    for (size_t i = 0; i < VKT_COUNT(not ); i++)
+        assert_string_not_equal(vkt__matmul_kernel_name(vkt__matmul_table(caps, &not [i])), name);
+}
+
 static void fill_with_small_numbers(vkt_tensor *t)
 {
     uint16_t data[64 * 64];
@@ -366,6 +386,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tuned_choices_are_kept_and_checked),
         cmocka_unit_test(products_of_a_graph_are_listed_once),
+        cmocka_unit_test(one_row_has_its_kernel),
         cmocka_unit_test(six_products_of_bf16_pieces_keep_22_bits),
         cmocka_unit_test(matrix_units_are_used_only_where_they_are),
         cmocka_unit_test(products_keep_the_bits_of_their_type),
@@ -375,6 +396,7 @@ int main(void)
         cmocka_unit_test(validation_is_silent),
     }, as_gpu[] = {
         cmocka_unit_test(deep_products_are_cut_into_slices),
+        cmocka_unit_test(one_row_has_its_kernel),
         cmocka_unit_test(pieces_add_up_to_the_number),
         cmocka_unit_test(only_fast_splits),
         cmocka_unit_test(fast_products_keep_22_bits),

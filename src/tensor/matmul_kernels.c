@@ -14,9 +14,10 @@ enum {
     MM_PAIRS_TALL = 8,
     MM_ROW,
     MM_TILED,
-    MM_MATRIX = 19,
-    MM_SPLIT = 22,
-    MM_COUNT = 25
+    MM_VEC = 19,
+    MM_MATRIX,
+    MM_SPLIT = 23,
+    MM_COUNT = 26
 };
 
 /* Which shader, for operands of 32 and of 16 bits (NULL: none). rows, columns: what a workgroup
@@ -46,6 +47,7 @@ static const mm_kernel kernels[MM_COUNT] = {
     { "tiled.128x64", "matmul_tiled", "matmul_tiled.half", 128, 64, 16, 8, 4 },
     { "tiled.128x128", "matmul_tiled", "matmul_tiled.half", 128, 128, 16, 8, 8 },
     { "tiled.128x128x8", "matmul_tiled", "matmul_tiled.half", 128, 128, 8, 8, 8 },
+    [MM_VEC] = { "vec", "matmul_vec", NULL, 1, 0, 0, 0, 0 },
     [MM_MATRIX] = { "matrix.32x32", NULL, "matmul_coopmat", 32, 32, 32, 16, 16 },
     { "matrix.64x64", NULL, "matmul_coopmat", 64, 64, 32, 32, 32 },
     { "matrix.128x128", NULL, "matmul_coopmat", 128, 128, 32, 64, 64 },
@@ -173,6 +175,9 @@ bool vkt__matmul_fits(uint32_t kernel, const vkt_caps *caps, const vkt__product 
                caps->subgroup >= 4 && p->M == 1 && p->layout != VKT_TN && p->batch == 0 &&
                p->K % 2 == 0 && (p->layout == VKT_NT || p->N % 2 == 0);
     if (kernel < MM_TILED) return true;
+    if (kernel == MM_VEC)
+        return !is_16bit(p) && p->M == 1 && p->layout != VKT_TN && p->batch == 0 &&
+               caps->workgroup >= 32;
     /* No idle lanes: whole subgroups, of whatever size they are here. */
     return threads_of(k) <= caps->workgroup && threads_of(k) % VKT_MIN(caps->subgroup, 64) == 0 &&
            k->steps * (k->rows + k->columns + 8) * 4 <= caps->shared_bytes;
@@ -193,8 +198,9 @@ static bool prefers_tall(const vkt_caps *caps, const vkt__product *p)
 }
 
 /* CPU drivers: pairs of floats where the shape allows, single floats where not; Mesa's only, which
- * is what 64-bit integers tell here: SwiftShader has none. GPUs: the largest tile that still gives
- * every core of a mid-range device work (unmeasured: no GPU has run this yet); 128 x 128 needs
+ * is what 64-bit integers tell here: SwiftShader has none. GPUs: what reads B once for one
+ * row, the largest tile that still gives every core of a mid-range device work for more (both
+ * unmeasured: no GPU has run this yet); 128 x 128 needs
  * NVIDIA's register file (KERNELS.md, 4.2). */
 uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p)
 {
@@ -205,6 +211,7 @@ uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p)
         if (is_16bit(p)) return MM_NAIVE;
         return caps->int64 && vkt__matmul_fits(MM_ROWS, caps, p) ? MM_ROWS : MM_BLOCK;
     }
+    if (vkt__matmul_fits(MM_VEC, caps, p)) return MM_VEC;
     if (caps->klass == VKT_CLASS_NVIDIA && vkt__matmul_fits(MM_TILED_128, caps, p) &&
         tiles(&kernels[MM_TILED_128], p) * VKT_MAX(p->batch, 1) >= 64)
         return MM_TILED_128;
@@ -241,7 +248,7 @@ bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, const vkt__
         return !is_rows(kernel) || width_of(kernel) == 2 || !vkt__matmul_fits(MM_PAIRS, caps, p);
     bool too_large = k->rows > 32 && k->rows >= 2 * p->M,
          too_wide = k->columns > 32 && k->columns >= 2 * p->N;
-    return all || (!too_large && !too_wide && tiles(k, p) <= 16384);
+    return all || kernel == MM_VEC || (!too_large && !too_wide && tiles(k, p) <= 16384);
 }
 
 static uint32_t log2_of(uint32_t n)
@@ -337,7 +344,7 @@ uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt_node *n)
     if (p.batch || (uint64_t)p.M * p.N == 0 || n->attr.matmul.kernel || p.K < 2048) return 1;
     uint32_t kernel = vkt__matmul_choose(gpu, &p);
     if (caps->klass == VKT_CLASS_CPU) return is_rows(kernel) ? slices_for_caches(&p) : 1;
-    if (kernel == MM_NAIVE) return 1;
+    if (kernel == MM_NAIVE || kernel == MM_VEC) return 1;
     mm_kernel k = with_tile(kernel, caps, &p);
     uint64_t t = tiles(&k, &p);
     if (t >= cores / 2) return 1;
@@ -360,6 +367,17 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
         uint64_t size = products * p->M * p->N, invocations = is_16bit(p) ? (size + 1) / 2 : size;
         l.groups = (invocations + l.spec[0] - 1) / l.spec[0];
         l.sums = l.spec[0];
+        return l;
+    }
+    if (kernel == MM_VEC) {
+        bool nt = p->layout == VKT_NT, vec = row_b(p) % 4 == 0 && b % 16 == 0;
+        uint32_t along = nt ? 16 : 8, columns;
+        l.spec[0] = 32;
+        while (2 * l.spec[0] <= VKT_MIN(caps->workgroup, 256)) l.spec[0] *= 2;
+        l.spec[l.n_spec++] = along;
+        l.spec[l.n_spec++] = vec && (!nt || a % 16 == 0);
+        columns = nt ? l.spec[0] / along : along * (vec ? 4 : 1);
+        l.groups = (p->N + columns - 1) / columns;
         return l;
     }
     if (is_rows(kernel)) {

@@ -1,0 +1,47 @@
+#version 460
+/* C [1, N] = end(a op(B) + bias) for GPUs: a token's product while text is generated, bound by reading B. NT: ALONG
+ * neighbouring invocations share a column and walk down its k together. NN: ALONG neighbours have W columns each, and as
+ * many rows of them as there are take every so many-th k. What they have of a column is added in shared memory. VEC: rows
+ * and addresses are multiples of 4 elements. Twin: matmul_ref. */
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+layout(push_constant, scalar) uniform Push { matmul_params p; };
+#include "matmul_end.glsl"
+
+layout(constant_id = 7) const uint ALONG = 16;
+layout(constant_id = 8) const uint VEC = 0;
+
+const uint WG = gl_WorkGroupSize.x, W = VEC != 0 ? 4 : 1;
+const bool NT = LAYOUT == 0;
+
+shared vec4 parts[gl_WorkGroupSize.x];
+
+void main()
+{
+    uint lane = gl_LocalInvocationID.x, along = lane % ALONG, across = lane / ALONG, N = p.N, K = p.K;
+    uint n = flat_group() * (NT ? WG / ALONG : ALONG * W) + (NT ? across : along * W);
+    vec4 sum = vec4(0.0);
+    if (NT) {
+        uint column = min(n, N - 1) * K;
+        for (uint k = along * W; k < K; k += ALONG * W) {
+            if (VEC != 0) sum += p.a4.v[k / 4] * p.b4.v[(column + k) / 4];
+            else sum.x += p.a.v[k] * p.b.v[column + k];
+        }
+    } else {
+        uint column = min(n, N - W);
+        for (uint k = across; k < K; k += WG / ALONG) {
+            if (VEC != 0) sum += p.a.v[k] * p.b4.v[(k * N + column) / 4];
+            else sum.x += p.a.v[k] * p.b.v[k * N + column];
+        }
+    }
+    parts[lane] = sum;
+    barrier();
+    for (uint s = (NT ? ALONG : WG) / 2; s >= (NT ? 1 : ALONG); s /= 2) {
+        if ((NT ? along : lane) < s) parts[lane] += parts[lane + s];
+        barrier();
+    }
+    if ((NT ? along > 0 : lane >= ALONG) || n >= N) return;
+    sum = parts[lane];
+    if (NT) finish(n, n, (sum.x + sum.y) + (sum.z + sum.w));
+    else [[unroll]] for (uint w = 0; w < W; w++) finish(n + w, n + w, sum[w]);
+}
