@@ -7,8 +7,8 @@ layout(buffer_reference, scalar, buffer_reference_align = 1) buffer u8s { uint8_
 
 const uint LINE = 64; /* bytes */
 
-/* 0, for an index, which keeps the load. The top bit of p.flags is never set, which the compiler does not know. */
-uint touch(u8s x, uint at)
+/* 0, for an index, which keeps the load. none: 0 or an even number, which the compiler must not know. */
+uint touch(u8s x, uint at, uint none)
 {
-    return uint(x.v[at]) << 24 & (p.flags & 0x80000000u);
+    return uint(x.v[at]) & (none & 1);
 }

@@ -18,7 +18,7 @@ uint touch_rows(f32x4s x, uint at, uint row, uint end)
 {
     uint never = 0;
     [[unroll]] for (uint l = 0; l < LINES; l++)
-        never += touch(u8s(x), (at + min(row + gl_LocalInvocationID.x, end - 1) * p.kv_row) * 16 + l * LINE);
+        never += touch(u8s(x), (at + min(row + gl_LocalInvocationID.x, end - 1) * p.kv_row) * 16 + l * LINE, p.flags >> 31);
     return never;
 }
 

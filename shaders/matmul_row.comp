@@ -38,7 +38,7 @@ uint column(uint n0, uint c)
 /* The byte `at` of row `row` of B's, or of the last byte or row. */
 uint touch_b(uint row, uint rows, uint at, uint row_bytes)
 {
-    return touch(u8s(p.b), min(row, rows - 1) * row_bytes + min(at, row_bytes - 1));
+    return touch(u8s(p.b), min(row, rows - 1) * row_bytes + min(at, row_bytes - 1), p.flags >> 31);
 }
 
 void main()

@@ -21,7 +21,7 @@
  *
  * Where SHADOW, theta is also written in 16 bits, for products to read: WIDE or PAIRS then, for a word is of two.
  * Nothing is written when the step is not ok, nor in frozen groups (lr_scale 0). Padding has theta = g = m = v = 0 and
- * keeps it. Each invocation computes 4 elements: adjacent ones as vec4s where WIDE (GPUs), else one per row of
+ * keeps it. Each invocation computes 4 elements: adjacent ones as vec4s where WIDE (GPUs), else (but for PAIRS) one per row of
  * the workgroup; its size is a power of two up to a block, so such a row lies in one block. Sources: the
  * tuning playbook's FAQ; torch.optim 2.14. Twin: vkt__optim_element. */
 #extension GL_GOOGLE_include_directive : require
@@ -85,12 +85,22 @@ vkt_group_params group_at(uint i)
 }
 
 #ifdef PAIRS
-/* A pair per lane and row, two rows; a row of the workgroup lies in one block. */
+#include "ahead.glsl"
+
+/* Two pairs per lane, side by side in a subgroup, which lies in one block; the lanes share loading the lines that are
+ * AHEAD in the arrays. */
 void rows_of_pairs(float rate, float scale)
 {
-    uint base = flat_group() * gl_WorkGroupSize.x * 2;
+    const uint AHEAD = 1024; /* bytes */
+    uint S = gl_SubgroupSize, lane = gl_SubgroupInvocationID, base = (flat_group() * gl_NumSubgroups + gl_SubgroupID) * 2 * S;
+    uint lines = max(S * 16 / LINE, 1u), array = lane / lines;
+    uint64_t from = uint64_t(p.theta4);
+    if (array == 1) from = uint64_t(p.grad4);
+    if (HAS_M != 0 && array == 2) from = uint64_t(p.m4);
+    if (HAS_V != 0 && array == 3) from = uint64_t(p.v4);
+    uint never = touch(u8s(from), min(base * 8 + AHEAD + lane % lines * LINE, p.n * 4 - 1), p.n);
     [[unroll]] for (uint k = 0; k < 2; k++) {
-        uint row = base + k * gl_WorkGroupSize.x, i = row + gl_LocalInvocationID.x;
+        uint row = base + k * S, i = row + lane;
         if (2 * row >= p.n) return;
         vkt_group_params group = group_at(2 * row);
         if (group.lr_scale == 0.0 || 2 * i >= p.n) continue;
@@ -102,6 +112,7 @@ void rows_of_pairs(float rate, float scale)
             update(rate * group.lr_scale, group.weight_decay, scale * g[c], tc, mc, vc);
             theta[c] = tc, m[c] = mc, v[c] = vc;
         }
+        i += never;
         STORE_PAIR(p.theta4, i, theta);
         if (SHADOW != T_F32) p.shadow.v[i] = narrow2(SHADOW, theta);
         if (HAS_M != 0) STORE_PAIR(p.m4, i, m);

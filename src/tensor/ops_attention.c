@@ -96,7 +96,7 @@ static bool bwd_shape(vkt_node *n)
  * documents, of which one token has but its own. */
 static bool is_one(const vkt_caps *c, const vkt_node *n)
 {
-    return n->op == &vkt__op_attention && dims_of(n).T == 1 && vkt__use_pairs(c) && c->storage8 &&
+    return n->op == &vkt__op_attention && dims_of(n).T == 1 && vkt__use_pairs(c) &&
            c->subgroup_arith;
 }
 
