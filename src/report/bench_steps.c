@@ -153,8 +153,8 @@ static vkt_status kernels_ms(const runner *r, double step_s, double *ms)
     return st;
 }
 
-/* At least n more steps read back, from the end of one to the end of another: what the ring holds at
- * either end does not count, as a step given to a ring with room takes no time at all. */
+/* At least n more steps read back, from the end of one to the end of another: what the ring holds
+ * at either end does not count, as a step given to a ring with room takes no time at all. */
 static vkt_status window(runner *r, uint32_t n, double *seconds)
 {
     vkt_status st = VKT_OK;
