@@ -10,7 +10,7 @@ layout(push_constant, scalar) uniform Push { attention_params p; };
 layout(constant_id = 3) const uint D4 = 8; /* vec4 to a head */
 
 const uint S = gl_WorkGroupSize.x, D2 = 2 * D4;
-const uint LINES = (16 * D4 + LINE - 1) / LINE; /* of a row; it may begin within one */
+const uint LINES = (16 * D4 + LINE - 1) / LINE; /* of a head's row; one more, not loaded ahead, if it begins within one */
 const float NEVER = -1e30;                      /* score of what is masked: no inf - inf */
 
 /* Reads the S rows of x from `row` on, below `end`, into the cache. */

@@ -198,10 +198,10 @@ static bool prefers_tall(const vkt_caps *caps, const vkt__product *p)
 }
 
 /* CPU drivers: pairs of floats where the shape allows, single floats where not; Mesa's only, which
- * is what 64-bit integers tell here: SwiftShader has none. GPUs: what reads B once for one
- * row, the largest tile that still gives every core of a mid-range device work for more (both
- * unmeasured: no GPU has run this yet); 128 x 128 needs
- * NVIDIA's register file (KERNELS.md, 4.2). */
+ * is what 64-bit integers tell here: SwiftShader has none. GPUs: what reads B once for one row,
+ * the largest tile that still gives every core of a mid-range device work for more (both
+ * unmeasured: no GPU has run this yet); 128 x 128 needs NVIDIA's register file (KERNELS.md, 4.2).
+ */
 uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p)
 {
     if (caps->klass == VKT_CLASS_CPU) {
