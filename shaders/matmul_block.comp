@@ -33,8 +33,9 @@ void store4(uint m, uvec4 n, vec4 sum)
 
 void main()
 {
-    if (column_sums()) return;
-    uint wg = gl_WorkGroupSize.x, row_tiles = (p.M + 7) / 8, tiles = row_tiles * ((p.N + 4 * wg - 1) / (4 * wg)), g = flat_group() % tiles, s = flat_group() / tiles;
+    uint group;
+    if (column_sums(group)) return;
+    uint wg = gl_WorkGroupSize.x, row_tiles = (p.M + 7) / 8, tiles = row_tiles * ((p.N + 4 * wg - 1) / (4 * wg)), g = group % tiles, s = group / tiles;
     uvec2 steps = slice_steps(s);
     if (steps.y < steps.x) return;
     first = s * p.M * p.N;

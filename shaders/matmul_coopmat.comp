@@ -36,10 +36,11 @@ uvec4 load8(u32s x, u32x4s x4, bool vec, uint at, uint row, uint col, uint rows,
 
 void main()
 {
-    if (column_sums()) return;
+    uint group;
+    if (column_sums(group)) return;
     uint tid = gl_LocalInvocationID.x, threads = gl_WorkGroupSize.x, tiles_m = (p.M + BM - 1) / BM, tiles_n = (p.N + BN - 1) / BN;
-    uint s = flat_group() / (tiles_m * tiles_n);
-    uvec2 steps = slice_steps(s), at = product_at(s), tile = tile_at(flat_group() % (tiles_m * tiles_n), tiles_m, tiles_n), share = share_at();
+    uint s = group / (tiles_m * tiles_n);
+    uvec2 steps = slice_steps(s), at = product_at(s), tile = tile_at(group % (tiles_m * tiles_n), tiles_m, tiles_n), share = share_at();
     if (steps.y < steps.x) return;
 
     fragment_sums acc[FM * FN];

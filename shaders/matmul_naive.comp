@@ -41,8 +41,9 @@ float product(uint i, uint s, uvec2 steps)
 
 void main()
 {
-    if (column_sums()) return;
-    uint i = flat_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x, size = p.M * p.N;
+    uint group;
+    if (column_sums(group)) return;
+    uint i = group * gl_WorkGroupSize.x + gl_LocalInvocationID.x, size = p.M * p.N;
 #ifdef HALF
     uvec2 at = 2 * i + uvec2(0, 1), s = at / size, first = slice_steps(s.x), second = slice_steps(s.y);
     if (first.y < first.x) return;

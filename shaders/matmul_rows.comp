@@ -106,10 +106,11 @@ void end(uint i, float sum, bool both) { finish_biased(i, sum); }
 
 void main()
 {
-    if (column_sums()) return;
+    uint group;
+    if (column_sums(group)) return;
     uint lane = gl_SubgroupInvocationID, M = p.M, N = p.N;
     matrix A = p.a, B = p.b;
-    uint row_tiles = (M + R - 1) / R, tiles = row_tiles * ((N + C * S - 1) / (C * S)), g = flat_group() % tiles, s = flat_group() / tiles;
+    uint row_tiles = (M + R - 1) / R, tiles = row_tiles * ((N + C * S - 1) / (C * S)), g = group % tiles, s = group / tiles;
     uvec2 steps = slice_steps(s);
     uint row_a = (LAYOUT == 2 ? M : p.K) / W, row_b = (LAYOUT == 0 ? p.K : N) / W; /* in elements */
     uint m0 = g % row_tiles * R, n0 = g / row_tiles * (C * S);

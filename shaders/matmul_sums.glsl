@@ -1,11 +1,26 @@
-/* bias[c] = sum over k of A[k, c], or of B[k, c], k in order, where VKT_MM_SUMS: the workgroups past the tiles of C. The
- * kernel says first how it loads: an A_ELEM is A_WIDTH numbers, A_AT(i) the i-th of A, B_AT(i) of B. It is a bias's
- * gradient. */
-bool column_sums()
+/* bias[c] = sum over k of A[k, c], or of B[k, c], k in order, where VKT_MM_SUMS: it is a bias's gradient. The kernel says
+ * first how it loads: an A_ELEM is A_WIDTH numbers, A_AT(i) the i-th of A, B_AT(i) of B. */
+
+/* Of the workgroups before the g-th, how many make sums. They lie evenly between those of C, as CPU drivers give each of
+ * their threads one contiguous share; where there are too many for 32 bits, after them. */
+uint sums_before(uint g, uint sums)
+{
+    uint all = p.tiles + sums;
+    return all < 65536 ? g * sums / all : max(g, p.tiles) - p.tiles;
+}
+
+/* Whether this workgroup makes sums, and has; if not, g is its number among those that compute C. */
+bool column_sums(out uint g)
 {
     const bool of_b = (ACT & VKT_MM_SUMS_B) != 0;
-    if ((p.flags & VKT_MM_SUMS) == 0 || flat_group() < p.tiles) return false;
-    uint c = ((flat_group() - p.tiles) * gl_WorkGroupSize.x + gl_LocalInvocationID.x) * A_WIDTH, n = of_b ? p.N : p.M;
+    g = flat_group();
+    if ((p.flags & VKT_MM_SUMS) == 0) return false;
+    uint n = of_b ? p.N : p.M, wide = gl_WorkGroupSize.x * A_WIDTH, sums = (n + wide - 1) / wide, before = sums_before(g, sums);
+    if (sums_before(g + 1, sums) == before) {
+        g -= before;
+        return false;
+    }
+    uint c = before * wide + gl_LocalInvocationID.x * A_WIDTH;
     if (c >= n) return true;
     A_ELEM sum = A_ELEM(0.0);
     for (uint k = 0; k < p.K; k++) {

@@ -64,9 +64,10 @@ vec4 load_b(uint j, uint r0, uint k)
 
 void main()
 {
-    if (column_sums()) return;
+    uint group;
+    if (column_sums(group)) return;
     uint tid = gl_LocalInvocationID.x, tiles_m = (p.M + BM - 1) / BM, tiles_n = (p.N + BN - 1) / BN;
-    uint g = flat_group() % (tiles_m * tiles_n), s = flat_group() / (tiles_m * tiles_n);
+    uint g = group % (tiles_m * tiles_n), s = group / (tiles_m * tiles_n);
     uvec2 steps = slice_steps(s); /* slices are whole multiples of BK */
     if (steps.y < steps.x) return;
     at = product_at(s);

@@ -123,7 +123,7 @@ struct matmul_params {
     U32 flags;
     U32 slice;              /* steps of k that a slice takes; K: all. Slice s's C is [M, N] number s */
     U32 batch;              /* > 0: so many products, of matrices that lie one after the other; no slices */
-    U32 tiles;              /* workgroups that compute C; those after them compute sums */
+    U32 tiles;              /* workgroups that compute C; where VKT_MM_SUMS others lie between them */
     U32 pad;
 };
 #define VKT_MM_BIAS 1u
