@@ -19,6 +19,8 @@ void main()
     if (row >= p.rows) return;
     float g[PER], h[PER], t[PER], rstd = p.rstd.v[row], mean = 0.0, sum_g = 0.0, sum_gh = 0.0;
     if (RMS == 0) mean = p.mean.v[row];
+    uint late = ROW_AHEAD(p.dy, DY, row) + ROW_AHEAD(p.s, S, row);
+    if ((p.flags & VKT_NORM_RESIDUAL) != 0) late += ROW_AHEAD(p.ds, DS, row);
     ROW_LOAD_AS(g, p.dy, p.dy4, DY, base, p.cols)
     ROW_LOAD(t, p.w, p.w4, 0, p.cols)
     ROW_LOAD_AS(h, p.s, p.s4, S, base, p.cols)
@@ -39,5 +41,5 @@ void main()
             g[j] = d;
         }
     }
-    ROW_STORE_AS(g, p.dx, p.dx4, DX, base, p.cols)
+    ROW_STORE_AS(g, p.dx, p.dx4, DX, base + late, p.cols)
 }

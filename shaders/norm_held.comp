@@ -18,6 +18,8 @@ void main()
     uint row = flat_group(), base = row * p.cols;
     if (row >= p.rows) return;
     float v[PER], t[PER], mean = 0.0, sum = 0.0;
+    uint late = ROW_AHEAD(p.x, X, row);
+    if ((p.flags & VKT_NORM_RESIDUAL) != 0) late += ROW_AHEAD(p.r, R, row);
     ROW_LOAD_AS(v, p.x, p.x4, X, base, p.cols)
     if ((p.flags & VKT_NORM_RESIDUAL) != 0) {
         ROW_LOAD_AS(t, p.r, p.r4, R, base, p.cols)
@@ -39,7 +41,7 @@ void main()
         ROW_LOAD(t, p.b, p.b4, 0, p.cols)
         [[unroll]] for (uint j = 0; j < PER; j++) v[j] += t[j];
     }
-    ROW_STORE_AS(v, p.y, p.y4, Y, base, p.cols)
+    ROW_STORE_AS(v, p.y, p.y4, Y, base + late, p.cols)
     if (gl_LocalInvocationID.x != 0) return;
     if (RMS == 0) p.mean.v[row] = mean;
     p.rstd.v[row] = rstd;

@@ -6,6 +6,7 @@
 layout(constant_id = 5) const uint PER = 4;  /* a multiple of VEC where WIDE */
 layout(constant_id = 6) const uint WIDE = 0; /* 2: and the workgroup's elements are just the row's */
 #ifdef PAIRS
+#include "ahead.glsl"
 #define row_vec vec2
 #define ROW_GET(from4, i) LOAD_PAIR(from4, i)
 #define ROW_PUT(to4, i, x) STORE_PAIR(to4, i, x)
@@ -98,3 +99,19 @@ bool in_row(uint c, uint cols)
             if (c < (cols)) store(to, (base) + c, from[j]);                                        \
         }                                                                                          \
     }
+
+/* 0, for an index, having loaded what comes after row `row` of x, of bytes `row_bytes`: the driver's thread that has this
+ * row has that one next. none: as touch's. */
+#ifdef PAIRS
+uint row_ahead(u8s x, uint row, uint rows, uint row_bytes, uint none)
+{
+    const uint LANES = gl_WorkGroupSize.x, LOADS = (PER * 4 + LINE - 1) / LINE;
+    uint y = 0;
+    [[unroll]] for (uint i = 0; i < LOADS; i++)
+        y += touch(x, min((row + 1) * row_bytes + (i * LANES + gl_LocalInvocationID.x) * LINE, rows * row_bytes - 1), none);
+    return y;
+}
+#define ROW_AHEAD(x, type, row) row_ahead(u8s(x), row, p.rows, p.cols * (type == T_F32 ? 4 : 2), p.flags >> 31)
+#else
+#define ROW_AHEAD(x, type, row) 0
+#endif
