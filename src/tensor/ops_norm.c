@@ -209,10 +209,12 @@ static void norm_dw_record(vkt__rec *rec, const vkt_node *n)
                                 .chunk = n->attr.norm.chunk,
                                 .flags = n->out[1] ? VKT_NORM_BIAS : 0 };
     p.splits = (uint32_t)(n->out[0]->count / p.cols);
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64),
+    bool pairs = vkt__use_pairs(rec->caps) && p.cols % 2 == 0;
+    uint32_t wg = pairs ? rec->caps->subgroup : VKT_MIN(rec->caps->workgroup, 64),
              spec[] = { wg, 1, 1, n->attr.norm.rms, vkt__type(n->in[0]), vkt__type(n->in[1]) };
-    vkt__dispatch(rec, "norm_dw", spec, VKT_COUNT(spec), &p, sizeof p,
-                  (n->out[0]->count + wg - 1) / wg);
+    uint64_t invocations = n->out[0]->count / (pairs ? 2 : 1);
+    vkt__dispatch(rec, pairs ? "norm_dw.pairs" : "norm_dw", spec, VKT_COUNT(spec), &p, sizeof p,
+                  (invocations + wg - 1) / wg);
 }
 
 static void norm_dw_ref(const vkt_node *n, double *const *in, double *const *out)
