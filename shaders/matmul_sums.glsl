@@ -6,7 +6,7 @@
 uint sums_before(uint g, uint sums)
 {
     uint all = p.tiles + sums;
-    return all < 65536 ? g * sums / all : max(g, p.tiles) - p.tiles;
+    return all < 32768 ? g * sums / all : max(g, p.tiles) - p.tiles;
 }
 
 /* Whether this workgroup makes sums, and has; if not, g is its number among those that compute C. */

@@ -52,10 +52,24 @@ static uint32_t n_shaders(void)
     return n;
 }
 
+/* So many workgroups that those of the sums come last; of one element an invocation. */
+static const char *sample_many(vkt_graph *g)
+{
+    enum { NAIVE = 1 };
+    vkt__product p = { VKT_TN, 1450, 1450, 2, VKT_F32, VKT_F32, 0 };
+    vkt_tensor *in[2];
+    operands(g, &p, in);
+    vkt__op(
+        g, &vkt__op_matmul, in, 2,
+        (vkt_attr) { .matmul = { .layout = p.layout, .kernel = NAIVE, .sums = VKT__SUMS_OF_A } });
+    return "many workgroups and sums";
+}
+
 /* One row with all that an epilogue has, in pairs and torn. */
 static const char *sample_row(vkt_graph *g, uint32_t i)
 {
-    if (i >= 2) return NULL;
+    if (i == 2) return sample_many(g);
+    if (i > 2) return NULL;
     vkt__product p = { VKT_NT, 1, i ? 45 : 150, 38, VKT_F32, VKT_F32, 0 };
     vkt_tensor *in[5] = { NULL };
     operands(g, &p, in);
