@@ -66,6 +66,7 @@ vec4 load4(f32s x, f32x4s x4, bool vec, uint at, uint row, uint col, uint rows, 
 }
 
 #define A_AT(i) p.a.v[i]
+#define B_AT(i) p.b.v[i]
 #define A_ELEM float
 #define A_WIDTH 1
 #include "matmul_sums.glsl"
