@@ -40,12 +40,14 @@ int cli_exit_code(vkt_status st)
 void cli_error(const char *fmt, ...)
 {
     va_list ap;
+    char text[4096];
     va_start(ap, fmt);
-    fprintf(stderr, "%svktrain: error:%s ", cli_color(stderr, CLI_RED),
-            cli_color(stderr, CLI_PLAIN));
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    char *shown = cli_harmless(text, strlen(text));
+    fprintf(stderr, "%svktrain: error:%s %s\n", cli_color(stderr, CLI_RED),
+            cli_color(stderr, CLI_PLAIN), shown ? shown : "out of memory");
+    free(shown);
 }
 
 const char *cli_word(const char *s)

@@ -107,6 +107,11 @@ void cli_table(FILE *f, const cli_column *col, size_t n_cols, const char *const 
 /* One CSV cell, quoted where it must be. */
 void cli_csv(FILE *f, const char *text);
 
+/* s[n] with what is no UTF-8, and control characters but newline and tab, as \xNN: a text from a
+ * file may hold a terminal's commands. The caller frees; NULL: no
+ * memory. */
+char *cli_harmless(const char *s, size_t n);
+
 /* Numbers as people read them, into a buffer of their own (the last 32 results stay valid). */
 const char *cli_bytes(uint64_t n);     /* "3.4 GiB" */
 const char *cli_count(uint64_t n);     /* "54,000" */

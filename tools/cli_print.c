@@ -37,7 +37,9 @@ static void print_cell(FILE *f, const char *s, int width, const cli_column *c, b
     for (const char *p = s; *p && (!cut || shown < width - 2 || ((unsigned char)*p & 0xc0) == 0x80);
          p++) {
         if (((unsigned char)*p & 0xc0) != 0x80) shown++;
-        fputc((unsigned char)*p < 32 ? ' ' : *p, f);
+        bool c1 = (unsigned char)p[0] == 0xC2 && (unsigned char)p[1] < 0xA0; /* U+0080 .. */
+        fputc((unsigned char)*p < 32 || *p == 127 || c1 ? ' ' : *p, f);
+        p += c1 && p[1];
     }
     if (cut) fputs("..", f);
     if (!c->right && !last && w < width) fprintf(f, "%*s", width - w, "");
@@ -84,6 +86,30 @@ void cli_csv(FILE *f, const char *text)
         fputc(*text, f);
     }
     fputc('"', f);
+}
+
+/* Bytes of the character s that a terminal may be given as they are; 0: none. */
+static size_t harmless_bytes(const unsigned char *s, size_t n)
+{
+    if (s[0] < 0x80) return (s[0] >= 32 && s[0] != 127) || s[0] == '\n' || s[0] == '\t';
+    size_t k = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
+    if (s[0] < 0xC2 || s[0] > 0xF4 || k > n) return 0;
+    if (s[0] == 0xC2 && s[1] < 0xA0) return 0; /* U+0080 to U+009F: control characters, too */
+    for (size_t i = 1; i < k; i++)
+        if ((s[i] & 0xC0) != 0x80) return 0;
+    return k;
+}
+
+char *cli_harmless(const char *s, size_t n)
+{
+    char *out = malloc(4 * n + 1), *to = out;
+    for (size_t i = 0, k; to && i < n; i += k ? k : 1) {
+        k = harmless_bytes((const unsigned char *)s + i, n - i);
+        if (!k) to += sprintf(to, "\\x%02x", (unsigned char)s[i]);
+        for (size_t b = 0; b < k; b++) *to++ = s[i + b];
+    }
+    if (out) *to = '\0';
+    return out;
 }
 
 const char *cli_text(const char *fmt, ...)
@@ -174,11 +200,13 @@ static void log_line(void *user, vkt_log_level level, const char *area, const ch
     static const cli_paint paint[] = { CLI_RED, CLI_YELLOW, CLI_PLAIN, CLI_DIM };
     (void)user;
     bool debug = level == VKT_LOG_DEBUG;
+    char *text = cli_harmless(line, strlen(line));
     fprintf(stderr, "%s%svktrain: %s%s%s%s%s\n",
             live_shown && cli_is_terminal(stderr) ? "\r\033[K" : "",
             *word[level] ? cli_color(stderr, paint[level]) : "", word[level],
             *word[level] ? cli_color(stderr, CLI_PLAIN) : "", debug ? area : "", debug ? ": " : "",
-            line);
+            text ? text : "a message; no memory to show it");
+    free(text);
 }
 
 void cli_log_open(const cli_options *o)

@@ -31,10 +31,15 @@ static const cli_flag flags[] = {
 static void on_text(void *user, const char *text, size_t n)
 {
     const char **prompt = user;
+    char *shown = cli_is_terminal(stdout) ? cli_harmless(text, n) : NULL;
     if (*prompt) fputs(*prompt, stdout);
     *prompt = NULL;
-    fwrite(text, 1, n, stdout);
+    if (shown)
+        fputs(shown, stdout);
+    else
+        fwrite(text, 1, n, stdout);
     fflush(stdout);
+    free(shown);
 }
 
 static int run(void *options)

@@ -49,24 +49,23 @@ static int train(const tokenize_options *o)
     return ok ? CLI_OK : CLI_DATA;
 }
 
-/* A token as a terminal can show it: what is not printable ASCII or UTF-8's upper half as \xNN. */
+/* A token on one line: part of a character as \xNN. */
 static void print_token(const vkt_tokenizer *t, uint32_t id)
 {
     size_t n;
     const char *bytes = vkt_tokenizer_bytes(t, id, &n);
+    char *text = cli_harmless(bytes, n);
     printf("%8u  '", id);
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)bytes[i];
-        if (c == '\n')
+    for (const char *c = text ? text : ""; *c; c++) {
+        if (*c == '\n')
             printf("\\n");
-        else if (c == '\t')
+        else if (*c == '\t')
             printf("\\t");
-        else if (c < 32 || c >= 127)
-            printf("\\x%02x", c);
         else
-            putchar(c);
+            putchar(*c);
     }
     puts("'");
+    free(text);
 }
 
 static int show(const tokenize_options *o, vkt_tokenizer *t, const char *text, size_t n)
