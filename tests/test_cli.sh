@@ -94,7 +94,8 @@ run tokenize --text 'a b' --ids; code 0; out '^97 32 98$'
 run tokenize --train 260 --out fish.json fish.txt; code 0; out 'fish.json: 260 tokens'
 run tokenize --tokenizer fish.json fish.txt; code 0; out "' fi'"
 run pack fish.txt --tokenizer fish.json --out fish; code 0; out '1 documents'
-run inspect fish/shard-00000.tok fish.json; code 0; out 'a shard of'; out 'between documents'
+run inspect fish/shard-00000.tok fish.json; code 0; out 'a shard of'; out 'document end'
+run inspect fish; code 0; out 'a shard of'
 
 # A small language model: trained, resumed to the same bits, evaluated, exported, begun with again.
 cat >gpt.yaml <<'YAML'
@@ -118,6 +119,12 @@ run export gpt --hf hf; code 2; err 'is there already'
 run eval hf; code 2; err 'has no data of its own: name a text with --data'
 run eval hf --data fish.txt --batch 2 --json; code 0; out "\"loss\": $loss"
 run generate hf --prompt 'a' --tokens 2; code 0
+run inspect hf; code 0; out 'a Hugging Face model'; out 'n_head +2'; out 'a tokenizer'; out 'wte.weight *F32'
+mkdir evil; printf '{"model_type": "x\\u001b[31m\\u009b5n"}' >evil/config.json
+run inspect evil; code 4; out 'x\\x1b\[31m\\xc2\\x9b5n'
+run generate evil --prompt a; code 4; err "architecture 'x.x1b\[31m"
+printf '{"weight_map": {"a": "../gpt.safetensors"}}' >evil/model.safetensors.index.json
+run inspect evil; code 4; err 'outside the folder'
 run export gpt --hf hf16 --type bf16; code 0
 check "config.json says the type" grep -q '"dtype": "bfloat16"' hf16/config.json
 run inspect hf16/model.safetensors; code 0; out 'wte.weight *BF16'

@@ -1,6 +1,6 @@
 /* vktrain inspect: what a file holds, found by its content: safetensors, GGUF, IDX, CSV (each of
- * the last two may be gzipped), a pack of images, a shard of tokens, a tokenizer, a run folder, a
- * checkpoint folder. */
+ * the last two may be gzipped), a pack of images, a shard of tokens, a tokenizer, or a folder: of a
+ * run, a checkpoint, a model, an adapter, shards. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +11,12 @@
 
 void inspect_cell(inspect_cells *c, const char *text)
 {
-    size_t bytes = strlen(text) + 1;
     char **grown = c->failed ? NULL : realloc(c->text, (c->n + 1) * sizeof *grown);
     if (grown) c->text = grown;
-    if (!grown || !(grown[c->n] = malloc(bytes)))
+    if (!grown || !(grown[c->n] = cli_harmless(text, strlen(text))))
         c->failed = true;
     else
-        memcpy(grown[c->n++], text, bytes);
+        c->n++;
 }
 
 void inspect_cells_free(inspect_cells *c)
@@ -123,8 +122,8 @@ const cli_command cmd_inspect = {
     .summary = "what a file or a run holds",
     .details =
         "FILE is a safetensors, GGUF, IDX or CSV file (the last two may be gzipped), a pack of "
-        "images, a shard of tokens, a tokenizer, a run folder, or a checkpoint folder; with "
-        "--augment a recipe.",
+        "images, a shard of tokens, a tokenizer, or a folder: a run's, a checkpoint's, a Hugging "
+        "Face model's, a PEFT adapter's, or one of shards; with --augment a recipe.",
     .min_args = 1,
     .max_args = SIZE_MAX,
     .flags = flags,

@@ -7,7 +7,7 @@
 
 #include "cli.h"
 
-/* A growing list of table cells; each is a copy. */
+/* A growing list of table cells; each is a copy, harmless to a terminal. */
 typedef struct inspect_cells {
     char **text;
     size_t n;

@@ -122,9 +122,12 @@ int inspect_tokenizer(const char *path)
     printf("  %-16s %s\n", "merges", cli_count(info->n_merges));
     printf("  %-16s %s\n", "added tokens", cli_count(info->n_added));
     printf("  %-16s %s bytes\n", "longest token", cli_count(longest));
-    if (info->end != VKT_NO_TOKEN)
-        printf("  %-16s %u '%s'\n", "between documents", info->end,
-               vkt_tokenizer_bytes(t, info->end, &n));
+    if (info->end != VKT_NO_TOKEN) {
+        const char *bytes = vkt_tokenizer_bytes(t, info->end, &n);
+        char *end = cli_harmless(bytes, n);
+        printf("  %-16s %u '%s'\n", "document end", info->end, end ? end : "");
+        free(end);
+    }
     printf("  %-16s %016llx\n", "hash", (unsigned long long)info->hash);
     vkt_tokenizer_destroy(&t);
     return CLI_OK;

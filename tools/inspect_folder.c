@@ -1,37 +1,64 @@
-/* inspect: runs, checkpoints and the safetensors files in them. */
+/* inspect: folders - runs, checkpoints, models, adapters, shards - and the safetensors in them. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "inspect.h"
 
-/* ---- JSON objects of runs and checkpoints ---- */
+/* ---- JSON objects ---- */
 
-static void print_field(const char *key, const json_t *v)
+static void print_text(const char *key, int width, const char *text)
 {
-    const char *text = json_string_value(v);
-    if (json_is_null(v) || (text && !*text)) return;
-    if (text && strchr(text, '\n'))
-        printf("  %s", key);
-    else
-        printf("  %-16s ", key);
-    if (text && strchr(text, '\n')) {
-        for (const char *p = text; *p;) {
-            size_t n = strcspn(p, "\n");
-            printf("\n    %.*s", (int)n, p);
-            p += n + (p[n] == '\n');
-        }
-        putchar('\n');
-    } else if (text) {
-        puts(text);
-    } else if (json_is_integer(v)) {
-        puts(cli_count((uint64_t)json_integer_value(v)));
-    } else if (json_is_real(v)) {
-        printf("%.6g\n", json_real_value(v));
-    } else {
-        json_dumpf(v, stdout, JSON_ENCODE_ANY | JSON_COMPACT);
-        putchar('\n');
+    if (!strchr(text, '\n')) {
+        printf("  %-*s %s\n", width, key, text);
+        return;
     }
+    printf("  %s\n", key);
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, "\n");
+        printf("    %.*s\n", (int)n, p);
+        p += n + (p[n] == '\n');
+    }
+}
+
+static void print_field(const char *key, int width, const json_t *v)
+{
+    char *json = NULL;
+    const char *text = json_is_string(v)    ? json_string_value(v)
+                       : json_is_integer(v) ? cli_text("%lld", (long long)json_integer_value(v))
+                       : json_is_real(v)    ? cli_text("%.6g", json_real_value(v))
+                       : json_is_null(v)    ? ""
+                                         : (json = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY));
+    if (json_is_integer(v) && json_integer_value(v) >= 0)
+        text = cli_count((uint64_t)json_integer_value(v));
+    char *name = cli_harmless(key, strlen(key));
+    char *shown = text ? cli_harmless(text, strlen(text)) : NULL;
+    if (name && shown && *shown) print_text(name, width, shown);
+    free(name);
+    free(shown);
+    free(json);
+}
+
+/* The fields of an object, one a line; no checksums, of which a file has one a tensor. */
+static void print_fields(json_t *object)
+{
+    const char *key;
+    json_t *v;
+    int width = 16;
+    size_t n_sums = 0;
+    json_object_foreach(object, key, v)
+    {
+        int n = (int)strlen(key);
+        if (n > width && n <= 32 && strncmp(key, "crc32.", 6) != 0) width = n;
+    }
+    json_object_foreach(object, key, v)
+    {
+        if (!strncmp(key, "crc32.", 6))
+            n_sums++;
+        else if (strcmp(key, "schema") != 0)
+            print_field(key, width, v);
+    }
+    if (n_sums) printf("  %-*s CRC-32 of %s tensors\n", width, "checksums", cli_count(n_sums));
 }
 
 /* FOLDER/NAME; the caller frees. */
@@ -49,16 +76,15 @@ static char *join(const char *folder, const char *name)
 static int print_json_file(const char *folder, const char *name, const char *what)
 {
     char *path = join(folder, name);
-    const char *key;
     json_error_t e;
-    json_t *j = json_load_file(path, 0, &e), *v;
+    json_t *j = json_load_file(path, 0, &e);
     int rc = CLI_OK;
     if (!json_is_object(j)) {
         rc = inspect_damaged(path, j ? "no JSON object" : e.text);
     } else {
         printf("%s%s%s: %s\n", cli_color(stdout, CLI_BOLD), folder, cli_color(stdout, CLI_PLAIN),
                what);
-        json_object_foreach(j, key, v) if (strcmp(key, "schema")) print_field(key, v);
+        print_fields(j);
     }
     free(path);
     json_decref(j);
@@ -108,9 +134,8 @@ int inspect_safetensors(const char *path)
     if (st == VKT_OK) {
         printf("%s%s%s: safetensors, %zu tensors, %s values, %s\n", cli_color(stdout, CLI_BOLD),
                path, cli_color(stdout, CLI_PLAIN), s.n, cli_count(s.n_values), cli_bytes(s.bytes));
-        json_t *j = metadata ? json_loads(metadata, 0, NULL) : NULL, *v;
-        const char *key;
-        json_object_foreach(j, key, v) print_field(key, v);
+        json_t *j = metadata ? json_loads(metadata, 0, NULL) : NULL;
+        print_fields(j);
         json_decref(j);
         putchar('\n');
         inspect_cells_print(&s.c, col, CLI_COUNT(col));
@@ -128,16 +153,90 @@ static bool holds(const char *folder, const char *name)
     return yes;
 }
 
+/* ---- folders ---- */
+
+static int print_weights(const char *folder, const char *name)
+{
+    char *path = join(folder, name);
+    putchar('\n');
+    int rc = inspect_safetensors(path);
+    free(path);
+    return rc;
+}
+
+/* The files that model.safetensors.index.json names, each once. */
+static int print_weights_of_index(const char *folder)
+{
+    char *path = join(folder, "model.safetensors.index.json");
+    json_t *j = json_load_file(path, 0, NULL), *seen = json_object(), *v;
+    json_t *map = json_object_get(j, "weight_map");
+    const char *key;
+    int rc = json_is_object(map) ? CLI_OK : inspect_damaged(path, "no weight_map in it");
+    json_object_foreach(map, key, v)
+    {
+        const char *name = json_string_value(v);
+        if (!name || strpbrk(name, "/\\")) {
+            rc = inspect_damaged(path, "its weight_map names a file outside the folder");
+            break;
+        }
+        if (json_object_get(seen, name)) continue;
+        json_object_set_new(seen, name, json_true());
+        int one = print_weights(folder, name);
+        if (rc == CLI_OK) rc = one;
+    }
+    json_decref(seen);
+    json_decref(j);
+    free(path);
+    return rc;
+}
+
+static int print_model(const char *folder)
+{
+    int rc = print_json_file(folder, "config.json", "a Hugging Face model");
+    if (holds(folder, "tokenizer.json") || holds(folder, "vocab.bpe")) {
+        putchar('\n');
+        int of_tokenizer = inspect_tokenizer(folder);
+        if (rc == CLI_OK) rc = of_tokenizer;
+    }
+    int of_weights = holds(folder, "model.safetensors.index.json")
+                         ? print_weights_of_index(folder)
+                         : print_weights(folder, "model.safetensors");
+    return rc ? rc : of_weights;
+}
+
+/* As vktrain pack names them. */
+static int print_shards(const char *folder)
+{
+    int rc = CLI_OK;
+    for (unsigned i = 0;; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "shard-%05u.tok", i);
+        if (!holds(folder, name)) return rc;
+        char *path = join(folder, name);
+        int one = inspect_shard(path);
+        if (rc == CLI_OK) rc = one;
+        free(path);
+    }
+}
+
 int inspect_folder(const char *folder)
 {
     if (holds(folder, "run.json")) return print_json_file(folder, "run.json", "a run");
-    if (!holds(folder, "state.json"))
-        return inspect_damaged(folder,
-                               "a folder without run.json (a run) or state.json (a checkpoint)");
-    int rc = print_json_file(folder, "state.json", "a checkpoint");
-    putchar('\n');
-    char *path = join(folder, "model.safetensors");
-    int rc_model = inspect_safetensors(path);
-    free(path);
-    return rc ? rc : rc_model;
+    if (holds(folder, "state.json")) {
+        int rc = print_json_file(folder, "state.json", "a checkpoint");
+        int of_weights = print_weights(folder, "model.safetensors");
+        return rc ? rc : of_weights;
+    }
+    if (holds(folder, "config.json")) return print_model(folder);
+    if (holds(folder, "adapter_config.json")) {
+        int rc = print_json_file(folder, "adapter_config.json", "a PEFT adapter");
+        int of_weights = print_weights(folder, "adapter_model.safetensors");
+        return rc ? rc : of_weights;
+    }
+    if (holds(folder, "shard-00000.tok")) return print_shards(folder);
+    if (holds(folder, "tokenizer.json") || holds(folder, "vocab.bpe"))
+        return inspect_tokenizer(folder);
+    return inspect_damaged(folder, "neither a run (run.json), a checkpoint (state.json), a Hugging "
+                                   "Face model (config.json), an adapter (adapter_config.json), "
+                                   "shards of tokens (shard-00000.tok) nor a tokenizer");
 }
