@@ -1,4 +1,4 @@
-/* Status names, log sink, assertion, random numbers, hash, nearest name. */
+/* Status names, log sink, assertion, random numbers, hash, names that match and the nearest. */
 #include <math.h>
 #include <stdio.h>
 
@@ -131,6 +131,28 @@ uint64_t vkt__hash(const void *data, size_t n, uint64_t seed)
     uint64_t h = 1469598103934665603u ^ seed;
     for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 1099511628211u;
     return h;
+}
+
+/* Greedy with one point to come back to: the last '*' and what it has swallowed so far. */
+bool vkt__glob(const char *pattern, const char *name)
+{
+    const char *star = NULL, *from = NULL;
+    while (*name) {
+        if (*pattern == '*') {
+            star = pattern++;
+            from = name;
+        } else if (*pattern == '?' || *pattern == *name) {
+            pattern++;
+            name++;
+        } else if (star) {
+            pattern = star + 1;
+            name = ++from;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*') pattern++;
+    return *pattern == 0;
 }
 
 static size_t edit_distance(const char *a, const char *b)

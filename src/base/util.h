@@ -84,4 +84,7 @@ bool vkt__utf8_ok(const char *s, size_t n, size_t *at);
 /* CRC-32 (IEEE, zlib's) for embedded data and caches lives in zlib; FNV-1a for hashing names. */
 uint64_t vkt__hash(const void *data, size_t n, uint64_t seed);
 
+/* Whole-name match: '*' any characters (none too), '?' one. */
+bool vkt__glob(const char *pattern, const char *name);
+
 #endif

@@ -45,29 +45,6 @@ fail:
     return st;
 }
 
-/* * any run, ? any one byte; a leading dot only by itself. */
-static bool matches(const char *pattern, const char *name)
-{
-    if (*name == '.' && *pattern != '.') return false;
-    const char *star = NULL, *from = name;
-    while (*name) {
-        if (*pattern == '*') {
-            star = pattern++;
-            from = name;
-        } else if (*pattern == '?' || *pattern == *name) {
-            pattern++;
-            name++;
-        } else if (star) {
-            pattern = star + 1;
-            name = ++from;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*') pattern++;
-    return !*pattern;
-}
-
 static vkt_status read_path(const reading *r, const char *path, uint32_t depth);
 
 /* What of the folder the pattern names, in order; *n_read counts. */
@@ -80,7 +57,8 @@ static vkt_status read_folder(const reading *r, const char *path, const char *pa
     size_t n = 0;
     VKT_TRY(vkt__list_dir(path, &names, &n));
     for (size_t i = 0; i < n; i++) {
-        if (!matches(pattern, names[i])) continue;
+        if (names[i][0] == '.' && *pattern != '.') continue; /* hidden ones only by name */
+        if (!vkt__glob(pattern, names[i])) continue;
         (*n_read)++;
         VKT_TRY(read_path(r, vkt__arena_printf(&a, "%s/%s", path, names[i]), depth + 1));
     }

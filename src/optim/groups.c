@@ -3,28 +3,6 @@
 
 #include "optim/optim_flat.h"
 
-/* Greedy with one point to come back to: the last '*' and what it has swallowed so far. */
-bool vkt__glob(const char *pattern, const char *name)
-{
-    const char *star = NULL, *from = NULL;
-    while (*name) {
-        if (*pattern == '*') {
-            star = pattern++;
-            from = name;
-        } else if (*pattern == '?' || *pattern == *name) {
-            pattern++;
-            name++;
-        } else if (star) {
-            pattern = star + 1;
-            name = ++from;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*') pattern++;
-    return *pattern == 0;
-}
-
 static struct vkt_group_params group_of(const vkt_optim_desc *desc, const vkt_param *p,
                                         size_t *which)
 {

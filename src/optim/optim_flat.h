@@ -29,9 +29,6 @@ vkt__update_step vkt__optim_factors(const vkt_optim_desc *desc, double lr, uint6
 
 /* ---- groups ---- */
 
-/* Whole-name match: '*' any characters (none too), '?' one. */
-bool vkt__glob(const char *pattern, const char *name);
-
 typedef struct vkt__range {
     uint64_t offset, count;
 } vkt__range;
