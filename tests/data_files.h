@@ -4,24 +4,11 @@
 #ifndef VKT_TESTS_DATA_FILES_H
 #define VKT_TESTS_DATA_FILES_H
 
-#include "testing.h"
+#include "own_folder.h"
 
 #include <zlib.h>
 
 #include "data/dataset.h"
-
-static inline int setup(void **state)
-{
-    (void)state;
-    vkt__remove_tree(DIR);
-    return vkt__mkdirs(DIR);
-}
-
-static inline int teardown(void **state)
-{
-    (void)state;
-    return vkt__remove_tree(DIR);
-}
 
 static inline void put(const char *path, const void *data, size_t n)
 {

@@ -8,19 +8,7 @@
 #include "train/import.h"
 
 #define DIR "test_hf_tmp"
-
-static int setup(void **state)
-{
-    (void)state;
-    vkt__remove_tree(DIR);
-    return vkt__mkdirs(DIR);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    return vkt__remove_tree(DIR);
-}
+#include "own_folder.h"
 
 static const char gpt2[] =
     "{\"model_type\": \"gpt2\", \"n_layer\": 12, \"n_head\": 12, \"n_embd\": 768, "

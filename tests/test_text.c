@@ -5,19 +5,7 @@
 #include "data/corpus.h"
 
 #define DIR "test_text_tmp"
-
-static int setup(void **state)
-{
-    (void)state;
-    vkt__remove_tree(DIR);
-    return vkt__mkdirs(DIR);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    return vkt__remove_tree(DIR);
-}
+#include "own_folder.h"
 
 static void put(const char *path, const char *text)
 {

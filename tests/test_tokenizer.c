@@ -9,19 +9,7 @@
 
 #define DIR "test_tokenizer_tmp"
 #define GOLDEN VKT_TEST_DIR "/golden/"
-
-static int setup(void **state)
-{
-    (void)state;
-    vkt__remove_tree(DIR);
-    return vkt__mkdirs(DIR);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    return vkt__remove_tree(DIR);
-}
+#include "own_folder.h"
 
 static json_t *load(const char *path)
 {
