@@ -254,6 +254,7 @@ refused 4 "'bad.jsonl' line 2" pack bad.jsonl --out r0
 refused 4 'a tokenizer of type Unigram; byte-level BPE is supported' pack short.txt --tokenizer unigram.json --out r0
 refused 4 'the vocabulary lacks byte 0x00' pack short.txt --tokenizer nobytes.json --out r0
 refused 4 "line 1 is not .base64 rank." pack short.txt --tokenizer bad.tiktoken --out r0
+refused 4 "there is no tokenizer 'absent': data.tokenizer, or --tokenizer" pack short.txt --tokenizer absent --out r0
 refused 4 'folder.*no tokenizer\|no tokenizer' pack short.txt --tokenizer whole --out r0
 refused 2 'a vocabulary of 9 tokens: 257' tokenize --train 9 short.txt --out r0
 head -c 150 short/shard-00000.tok >cut.tok

@@ -323,8 +323,13 @@ vkt_status vkt_tokenizer_open(const char *spec, vkt_tokenizer **out)
         st = bytes_create(out);
     else if (vkt__is_dir(spec))
         st = open_folder(spec, out);
-    else
+    else if (vkt__file_size(spec) >= 0)
         st = open_file(spec, out);
+    else
+        st = vkt__fail(VKT_IO, "data",
+                       "there is no tokenizer '%s': data.tokenizer, or --tokenizer, is bytes, "
+                       "chars, or a tokenizer's file or folder",
+                       vkt__show(spec).s);
     if (st != VKT_OK) vkt_tokenizer_destroy(out);
     return st;
 }
