@@ -109,7 +109,7 @@ run train gpt.yaml --run gpt --quiet; code 0
 cp -r gpt gpt2; rm -r gpt2/checkpoints/step-00000004
 run train gpt.yaml --run gpt2 --resume --quiet; code 0
 check "a resumed run of text ends in the same bits" cmp {gpt,gpt2}/checkpoints/step-00000004/model.safetensors
-run eval gpt --data fish.txt; code 0; out 'tokens, loss .*perplexity .*bits per byte'
+run eval gpt --data fish.txt; code 0; out 'tokens in windows of 8, loss .*perplexity .*bits per byte'
 run eval gpt --data fish.txt --json; code 0; out '"bits_per_byte": [0-9]'; json out whole
 loss=$(sed -n 's/.*"loss": //p' out)
 run predict gpt fish.txt; code 2; err 'a model of text'

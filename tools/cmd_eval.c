@@ -41,14 +41,15 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
                                                  cli_json_number(r->class_precision[i]), "recall",
                                                  cli_json_number(r->class_recall[i]), "f1",
                                                  cli_json_number(r->class_f1[i])));
-    cli_json_print(json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+    cli_json_print(json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
                              "checkpoint", o->common.args[0], o->data ? "data" : "split",
                              o->data ? o->data : split, "n", (json_int_t)r->n, "loss",
                              cli_json_number(r->loss), "accuracy", cli_json_number(r->accuracy),
                              "balanced_accuracy", cli_json_number(r->balanced_accuracy), "macro_f1",
                              cli_json_number(r->macro_f1), "mae", cli_json_number(r->mae),
                              "perplexity", cli_json_number(r->perplexity), "bits_per_byte",
-                             cli_json_number(r->bits_per_byte), "classes", classes),
+                             cli_json_number(r->bits_per_byte), "context", (json_int_t)r->context,
+                             "classes", classes),
                    JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
@@ -56,7 +57,8 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
 {
     printf("%s%s%s: %s %s, loss %s", cli_color(stdout, CLI_BOLD), o->data ? o->data : split,
            cli_color(stdout, CLI_PLAIN), cli_count(r->n),
-           isfinite(r->perplexity) ? "tokens" : "examples", cli_number(r->loss));
+           r->context ? cli_text("tokens in windows of %u", r->context) : "examples",
+           cli_number(r->loss));
     if (isfinite(r->accuracy)) printf(", accuracy %s", cli_percent(r->accuracy));
     if (isfinite(r->perplexity)) printf(", perplexity %s", cli_number(r->perplexity));
     if (isfinite(r->bits_per_byte)) printf(", %s bits per byte", cli_number(r->bits_per_byte));

@@ -185,6 +185,7 @@ typedef struct vkt_eval_result {
     double loss, accuracy;            /* accuracy NAN for regression; loss exact over n examples */
     double mae;                       /* regression, in units of the target; else NAN */
     double perplexity, bits_per_byte; /* text, whose n counts tokens; else NAN */
+    uint32_t context;                 /* text: tokens that the model saw at a time; else 0 */
     uint32_t n_classes;
     double balanced_accuracy, macro_f1;    /* NAN for regression */
     uint64_t *class_count, *class_correct; /* [n_classes]; free with vkt_eval_result_finish */

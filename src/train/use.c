@@ -184,6 +184,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     out->accuracy = classify ? (double)sums.correct / (double)sums.n : NAN;
     out->perplexity = vkt__eval_perplexity(&sums);
     out->bits_per_byte = vkt__eval_bits_per_byte(&sums);
+    out->context = info->context;
     out->mae = classify ? NAN : sums.abs_error / (double)sums.n;
     out->n_classes = sums.n_classes;
     out->class_count = sums.class_count;
