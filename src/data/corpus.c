@@ -56,7 +56,7 @@ static void deal(piece *p, const uint32_t *order, size_t n, vkt_split split, dou
                  uint64_t total, size_t *n_train)
 {
     double want = share * (double)total, have = 0;
-    for (size_t i = 0; i<n && * n_train> 1; i++) {
+    for (size_t i = 0; *n_train > 1 && i < n; i++) {
         piece *d = &p[order[i]];
         if (d->split != VKT_TRAIN || have + (double)d->n / 2 > want) continue;
         d->split = (uint8_t)split;
