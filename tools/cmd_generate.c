@@ -1,5 +1,6 @@
 /* vktrain generate: text from a trained language model, to the terminal as it is made. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli.h"
 
@@ -27,19 +28,29 @@ static const cli_flag flags[] = {
     { 0 },
 };
 
+/* Carriage returns, of texts whose lines end in two characters, are left out. */
+static void show(const char *text, size_t n)
+{
+    for (const char *end = text + n; text < end;) {
+        const char *stop = memchr(text, '\r', (size_t)(end - text));
+        char *shown = cli_harmless(text, (size_t)((stop ? stop : end) - text));
+        if (shown) fputs(shown, stdout);
+        free(shown);
+        text = stop ? stop + 1 : end;
+    }
+}
+
 /* The prompt comes before the first text: nothing is printed where nothing can be generated. */
 static void on_text(void *user, const char *text, size_t n)
 {
     const char **prompt = user;
-    char *shown = cli_is_terminal(stdout) ? cli_harmless(text, n) : NULL;
     if (*prompt) fputs(*prompt, stdout);
     *prompt = NULL;
-    if (shown)
-        fputs(shown, stdout);
+    if (cli_is_terminal(stdout))
+        show(text, n);
     else
         fwrite(text, 1, n, stdout);
     fflush(stdout);
-    free(shown);
 }
 
 static int run(void *options)
