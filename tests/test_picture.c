@@ -73,6 +73,20 @@ static void refuse_picture(const vkt_dataset *ds, const char *path, vkt_status w
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
+/* The JPEG with `value` in place of byte `at` behind each mark of that kind (-1: of the mark). */
+static void refuse_jpeg(const vkt_dataset *ds, const char *jpeg, size_t n, uint8_t mark, int at,
+                        uint8_t value, const char *what)
+{
+    char *changed = vkt__alloc(n);
+    memcpy(changed, jpeg, n);
+    for (size_t i = 0; i + 8 < n; i++)
+        if ((uint8_t)jpeg[i] == 0xff && (uint8_t)jpeg[i + 1] == mark)
+            changed[i + 2 + (size_t)at] = (char)value;
+    put(DIR "/p.jpg", changed, n);
+    free(changed);
+    refuse_picture(ds, DIR "/p.jpg", VKT_FORMAT, what);
+}
+
 static void picture_equals_its_idx_example(void **state)
 {
     (void)state;
@@ -224,6 +238,13 @@ static void picture_bad_files(void **state)
     REQUIRE_OK(vkt__file_read(DIR "/p.jpg", 1 << 20, &jpeg, &n));
     put(DIR "/p.jpg", jpeg, n - 2);
     refuse_picture(ds, DIR "/p.jpg", VKT_FORMAT, "is cut short");
+    /* Tables that turn into notes, a scan of one component of three, or of none of them: stb would
+     * decode by what its memory held. */
+    refuse_jpeg(ds, jpeg, n, 0xc4, -1, 0xef, "a scan's table is not there");
+    refuse_jpeg(ds, jpeg, n, 0xdb, -1, 0xef, "a scan's table is not there");
+    refuse_jpeg(ds, jpeg, n, 0xda, 3, 9, "a component that is not there");
+    refuse_jpeg(ds, jpeg, n, 0xda, 2, 1, "a component has no scan");
+    refuse_jpeg(ds, jpeg, n, 0xda, 2, 0, "names no components");
     for (size_t i = 0; i + 21 < n;
          i++) /* a Huffman table of 4,080 codes: stb would write past its end */
         if ((uint8_t)jpeg[i] == 0xff && (uint8_t)jpeg[i + 1] == 0xc4) memset(jpeg + i + 5, 255, 16);

@@ -71,28 +71,87 @@ static const char *png_damage(const uint8_t *p, size_t n)
     return "cut short";
 }
 
-/* Walks the segments to the end mark that follows a scan. A table of more than 256 codes overruns
- * an array of stb_image before 2.28 (fuzz_data found it): such a file never reaches stb. */
+/* What a JPEG's segments have brought. stb takes a table that never came, and a component without a
+ * scan, as the memory was that it got for them (fuzz_data found it): such a file never reaches it.
+ */
+typedef struct {
+    uint8_t dc, ac, quant; /* tables, a bit each */
+    bool progressive;
+    uint8_t n, id[4], table[4]; /* the frame's components, their quantization tables */
+    uint8_t scanned;            /* a bit each */
+} jpeg_seen;
+
+/* Tables in p[at, end) of a file of n bytes. One of more than 256 codes overruns an array of
+ * stb_image before 2.28, which also reads a table past the segment's end. */
+static const char *see_huffman(jpeg_seen *j, const uint8_t *p, size_t n, size_t at, size_t end)
+{
+    while (at < end) {
+        size_t codes = 0;
+        for (size_t i = at + 1; i < at + 17 && i < n; i++) codes += p[i];
+        if (codes > 256) return "damaged: a table has too many codes";
+        *(p[at] >> 4 ? &j->ac : &j->dc) |= (uint8_t)(1u << (p[at] & 3));
+        at += 17 + codes;
+    }
+    return NULL;
+}
+
+static void see_quantization(jpeg_seen *j, const uint8_t *p, size_t at, size_t end)
+{
+    for (; at < end; at += p[at] >> 4 ? 129 : 65) j->quant |= (uint8_t)(1u << (p[at] & 3));
+}
+
+static void see_frame(jpeg_seen *j, const uint8_t *p, size_t at, size_t end, bool progressive)
+{
+    j->progressive = progressive;
+    j->n = j->scanned = 0;
+    for (at += 6; at + 2 < end && j->n < 4; at += 3) {
+        j->id[j->n] = p[at];
+        j->table[j->n++] = p[at + 2] & 3;
+    }
+}
+
+/* A scan's components and tables; a progressive one codes either the mean or other frequencies, and
+ * refines the mean without a table. */
+static const char *see_scan(jpeg_seen *j, const uint8_t *p, size_t at, size_t end)
+{
+    size_t n = at < end ? p[at] : 0;
+    if (n < 1 || n > 4 || at + 1 + 2 * n + 3 > end) return "damaged: a scan names no components";
+    const uint8_t *c = p + at + 1, *range = c + 2 * n;
+    bool first = !j->progressive || range[0] == 0, ac = !j->progressive || !first,
+         dc = first && !(j->progressive && range[2] >> 4);
+    for (; n > 0; n--, c += 2) {
+        uint8_t k = 0;
+        while (k < j->n && j->id[k] != c[0]) k++;
+        if (k == j->n) return "damaged: a scan is of a component that is not there";
+        if (!(j->quant >> j->table[k] & 1) || (dc && !(j->dc >> (c[1] >> 4 & 3) & 1)) ||
+            (ac && !(j->ac >> (c[1] & 3) & 1)))
+            return "damaged: a scan's table is not there";
+        if (first) j->scanned |= (uint8_t)(1u << k);
+    }
+    return NULL;
+}
+
+/* Walks the segments to the end mark that follows the scans. */
 static const char *jpeg_damage(const uint8_t *p, size_t n)
 {
-    bool scanned = false;
+    jpeg_seen j = { 0 };
     for (size_t at = 2;;) {
         while (at < n && p[at] != 0xff) at++;
         while (at < n && p[at] == 0xff) at++;
         if (n - at < 3 && !(at < n && p[at] == 0xd9)) return "cut short";
         uint8_t mark = p[at++];
-        if (mark == 0xd9 && scanned) return NULL;
+        if (mark == 0xd9 && j.scanned)
+            return j.scanned == (1u << j.n) - 1 ? NULL : "damaged: a component has no scan";
         if (mark <= 1 || (mark >= 0xd0 && mark <= 0xd9)) continue; /* no segment */
-        size_t len = (size_t)p[at] << 8 | p[at + 1], table = at + 2;
+        size_t len = (size_t)p[at] << 8 | p[at + 1], body = at + 2;
+        const char *why = NULL;
         if (len < 2) return "damaged: a segment has no length";
-        while (mark == 0xc4 && table < at + len) {
-            size_t codes = 0;
-            for (size_t i = table + 1; i < table + 17 && i < n; i++) codes += p[i];
-            if (codes > 256) return "damaged: a table has too many codes";
-            table += 17 + codes;
-        }
-        if (len > n - at) return "cut short";
-        scanned |= mark == 0xda;
+        if (mark == 0xc4) why = see_huffman(&j, p, n, body, VKT_MIN(at + len, n));
+        if (!why && len > n - at) why = "cut short";
+        if (!why && mark == 0xdb) see_quantization(&j, p, body, at + len);
+        if (!why && mark >= 0xc0 && mark <= 0xc2) see_frame(&j, p, body, at + len, mark == 0xc2);
+        if (!why && mark == 0xda) why = see_scan(&j, p, body, at + len);
+        if (why) return why;
         at += len;
     }
 }
