@@ -112,7 +112,7 @@ for signal in INT TERM; do
     train_seen --run sig-$signal >>log 2>&1 &
     pid=$!
     for _ in $(seq 1 600); do
-        [ "$(grep -c train sig-$signal/metrics.jsonl 2>/dev/null || true)" -lt 7 ] 2>/dev/null || break
+        [ "$(grep -c train sig-$signal/metrics.jsonl 2>/dev/null || true)" -ge 7 ] 2>/dev/null && break # no file yet: no number
         sleep 0.01
     done
     rc=0

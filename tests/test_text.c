@@ -216,7 +216,8 @@ static void text_too_short_or_bad(void **state)
     refused(DIR "/absent", "bytes", 8, VKT_IO, "test_text_tmp/absent': No such file");
     refused(DIR "/latin1", "chars", 2, VKT_FORMAT, "byte 3 of the text is not UTF-8");
     refused(DIR "/short", DIR "/latin1", 2, VKT_FORMAT, "latin1' line 1");
-    refused(DIR "/short", DIR "/absent.json", 2, VKT_IO, "absent.json': No such file");
+    refused(DIR "/short", DIR "/absent.json", 2, VKT_IO,
+            "there is no tokenizer 'test_text_tmp/absent.json': data.tokenizer");
     refused(DIR "/short", "bytes", 0, VKT_ARG, "data.context must be 1 or more");
     vkt_dataset *ds = open_text(DIR "/latin1", "bytes", 2, 0, 0); /* any bytes will do */
     vkt_dataset_destroy(&ds);
