@@ -1,10 +1,27 @@
-/* libFuzzer: any bytes as a safetensors file, and as a PEFT adapter's configuration. */
+/* libFuzzer: any bytes as a safetensors file, as a PEFT adapter's configuration, and as a Hugging
+ * Face config.json, which is written and read back. */
 #include "base/os.h"
+#include "train/hf.h"
 #include "train/peft.h"
 
 static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
 {
     (void)user, (void)level, (void)area, (void)line;
+}
+
+static void fuzz_config(const char *data, size_t n)
+{
+    vkt__hf_config c, again;
+    vkt__str recipe = { 0 };
+    if (vkt__hf_config_parse(data, n, "fuzz", &c) != VKT_OK) return;
+    vkt__hf_config_recipe(&c, &recipe);
+    vkt__str_finish(&recipe);
+    char *json = vkt__hf_config_json(&c, 0);
+    VKT_ASSERT(vkt__hf_config_parse(json, strlen(json), "again", &again) == VKT_OK);
+    VKT_ASSERT(c.layers == again.layers && c.heads == again.heads && c.kv_heads == again.kv_heads &&
+               c.width == again.width && c.mlp == again.mlp && c.vocab == again.vocab &&
+               c.window == again.window && !strcmp(c.activation, again.activation));
+    free(json);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -17,6 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (vkt__file_create(path, &f) != VKT_OK) return 0;
     fwrite(data, 1, n, f);
     fclose(f);
+    fuzz_config((const char *)data, n);
     vkt__peft peft = { 0 };
     if (vkt__peft_config((const char *)data, n, path, &peft) == VKT_OK)
         VKT_ASSERT(peft.lora.rank > 0 && peft.lora.alpha > 0);
