@@ -241,6 +241,7 @@ static void picture_bad_files(void **state)
     /* Tables that turn into notes, a scan of one component of three, or of none of them: stb would
      * decode by what its memory held. */
     refuse_jpeg(ds, jpeg, n, 0xc4, -1, 0xef, "a scan's table is not there");
+    refuse_jpeg(ds, jpeg, n, 0xc0, -1, 0xc9, "of a rare kind");
     refuse_jpeg(ds, jpeg, n, 0xdb, -1, 0xef, "a scan's table is not there");
     refuse_jpeg(ds, jpeg, n, 0xda, 3, 9, "a component that is not there");
     refuse_jpeg(ds, jpeg, n, 0xda, 2, 1, "a component has no scan");

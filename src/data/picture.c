@@ -131,6 +131,12 @@ static const char *see_scan(jpeg_seen *j, const uint8_t *p, size_t at, size_t en
     return NULL;
 }
 
+/* Lossless, hierarchical, by arithmetic coding: all but baseline, extended and progressive. */
+static bool is_rare_frame(uint8_t mark)
+{
+    return mark >= 0xc3 && mark <= 0xcf && mark != 0xc4 && mark != 0xc8 && mark != 0xcc;
+}
+
 /* Walks the segments to the end mark that follows the scans. */
 static const char *jpeg_damage(const uint8_t *p, size_t n)
 {
@@ -146,6 +152,7 @@ static const char *jpeg_damage(const uint8_t *p, size_t n)
         size_t len = (size_t)p[at] << 8 | p[at + 1], body = at + 2;
         const char *why = NULL;
         if (len < 2) return "damaged: a segment has no length";
+        if (is_rare_frame(mark)) return NULL; /* stb reads no further, and says so */
         if (mark == 0xc4) why = see_huffman(&j, p, n, body, VKT_MIN(at + len, n));
         if (!why && len > n - at) why = "cut short";
         if (!why && mark == 0xdb) see_quantization(&j, p, body, at + len);
