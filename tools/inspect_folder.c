@@ -155,6 +155,12 @@ static bool holds(const char *folder, const char *name)
 
 /* ---- folders ---- */
 
+static bool holds_tokenizer(const char *folder)
+{
+    return holds(folder, "tokenizer.json") || holds(folder, "vocab.bpe") ||
+           holds(folder, "merges.txt");
+}
+
 static int print_weights(const char *folder, const char *name)
 {
     char *path = join(folder, name);
@@ -193,7 +199,7 @@ static int print_weights_of_index(const char *folder)
 static int print_model(const char *folder)
 {
     int rc = print_json_file(folder, "config.json", "a Hugging Face model");
-    if (holds(folder, "tokenizer.json") || holds(folder, "vocab.bpe")) {
+    if (holds_tokenizer(folder)) {
         putchar('\n');
         int of_tokenizer = inspect_tokenizer(folder);
         if (rc == CLI_OK) rc = of_tokenizer;
@@ -234,8 +240,7 @@ int inspect_folder(const char *folder)
         return rc ? rc : of_weights;
     }
     if (holds(folder, "shard-00000.tok")) return print_shards(folder);
-    if (holds(folder, "tokenizer.json") || holds(folder, "vocab.bpe"))
-        return inspect_tokenizer(folder);
+    if (holds_tokenizer(folder)) return inspect_tokenizer(folder);
     return inspect_damaged(folder, "neither a run (run.json), a checkpoint (state.json), a Hugging "
                                    "Face model (config.json), an adapter (adapter_config.json), "
                                    "shards of tokens (shard-00000.tok) nor a tokenizer");
