@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# The layers of DESIGN.md, checked on every #include: up or sideways fails.
-#   base <- gpu <- tensor <- nn, optim <- train <- study, report <- tools; data and comm know only base.
-# optim may include nn (its public header does: it collects a model's parameters), nn may not include optim.
-# Only src/gpu includes volk or Vulkan; system headers stand in src/base/os_*.c and tools/term.c.
+# The rooms of the source and their order, checked on every #include: what points up or sideways fails.
+#   base <- gpu, formats, comm <- data, tensor <- nn <- optim <- recipe <- runs <- models <- train
+#        <- study, profile, bench <- report <- the program
+# data and tensor have an order inside, too (the table below). Only src/gpu includes volk or Vulkan; system headers stand in
+# src/base/os_*.c and tools/term.c. No two files under src have the same name.
 # usage: check_layers.sh [ROOT]; without ROOT the check is first run on includes that it must refuse.
 set -euo pipefail
 
@@ -13,22 +14,41 @@ layers()
     BEGIN {
         may["base"] = "base"
         may["gpu"] = "base gpu"
-        may["tensor"] = "base gpu tensor"
-        may["nn"] = "base gpu tensor nn"
-        may["optim"] = "base gpu tensor nn optim"
-        may["data"] = "base data"
+        may["formats"] = "base formats"
         may["comm"] = "base comm"
-        may["train"] = "base gpu tensor nn optim data comm train"
+        may["data/parts"] = "base formats data/parts"
+        may["data/tables"] = may["data/parts"] " data/tables"
+        may["data/pictures"] = may["data/tables"] " data/pictures"
+        may["data/text"] = may["data/parts"] " data/text"
+        may["data"] = may["data/pictures"] " data/text data"
+        may["tensor/graph"] = "base gpu tensor/graph"
+        may["tensor/ops"] = may["tensor/graph"] " tensor/ops"
+        may["tensor/passes"] = may["tensor/ops"] " tensor/passes"
+        may["tensor/plan"] = may["tensor/passes"] " tensor/plan"
+        may["tensor/run"] = may["tensor/plan"] " tensor/run"
+        may["tensor/check"] = may["tensor/run"] " tensor/check"
+        may["tensor"] = may["tensor/check"] " tensor"
+        may["nn"] = may["tensor"] " nn"
+        may["optim"] = may["nn"] " optim"
+        may["recipe"] = may["optim"] " " may["data"] " recipe"
+        may["runs"] = may["recipe"] " runs"
+        may["models"] = may["runs"] " models"
+        may["train"] = may["models"] " comm train"
         may["study"] = may["train"] " study"
-        may["report"] = may["train"] " report"
-        split("base gpu tensor nn optim data comm train study report", all, " ")
-        for (i in all) known[all[i]] = 1
+        may["profile"] = may["train"] " profile"
+        may["bench"] = may["train"] " bench"
+        may["report"] = may["train"] " study report"
+        for (room in may) known[room] = 1
         libc = " assert ctype errno float inttypes limits locale math setjmp signal stdalign stdarg stdbool stddef " \
                "stdint stdio stdlib stdnoreturn string time "
     }
+    # The room of a path "a/b/file.h" whose parts are p[first..last].
+    function room_of(p, first, last,   r, i) { r = p[first]; for (i = first + 1; i < last; i++) r = r "/" p[i]; return r }
+    # A public header belongs to a whole room: to data/text and to data, data.h is its own.
+    function own_public(layer, header) { return header == layer || index(layer, header "/") == 1 }
     function refuse(why) { print path ":" line ": includes " what ": " why; bad = 1 }
     function check(layer, target,   allowed) {
-        if (!(layer in may)) { refuse("folder \"" layer "\" is no layer of DESIGN.md: add it to check_layers.sh"); return }
+        if (!(layer in may)) { refuse("folder \"" layer "\" is no room of check_layers.sh: add it there, with what it may include"); return }
         allowed = " " may[layer] " "
         if (index(allowed, " " target " ") == 0) refuse(layer " may include " may[layer] " only")
     }
@@ -56,11 +76,13 @@ layers()
             if (public) check(layer, header)
             else if (quoted) refuse("a public header includes public headers only")
         } else if (p[1] == "src") {
+            layer = room_of(p, 2, n)
             if (public && header == "vktrain") refuse("name the layers that are meant")
-            else if (public) check(p[2], header)
-            else if (name ~ /^\.\.\/\.\.\/shaders\/[a-z_]*\.h$/) next
-            else if (quoted && (m != 2 || !(q[1] in known))) refuse("write it as \"layer/file.h\"")
-            else if (m == 2 && (q[1] in known)) check(p[2], q[1])
+            else if (public && own_public(layer, header)) next
+            else if (public) check(layer, header)
+            else if (name ~ /^shaders\/[a-z_]*\.h$/) next
+            else if (quoted && !(room_of(q, 1, m) in known)) refuse("write it as \"room/file.h\"")
+            else if (room_of(q, 1, m) in known) check(layer, room_of(q, 1, m))
         } else if (p[1] == "tools" && file != "embed.c" && file !~ /^bench_/) {
             if (public || name == "jansson.h" || name == "zlib.h" || (quoted && m == 1)) next
             if (m == 1 && index(libc, " " header " ")) next
@@ -90,49 +112,72 @@ self_test()
             return 1
         fi
     done <<'CASES'
-src/base/base.c:1:#include "gpu/stream.h"
-src/base/base.c:1:#include "vktrain/gpu.h"
-src/gpu/slab.c:1:#include "tensor/op.h"
-src/gpu/slab.c:1:  #  include <tensor/op.h>
-src/tensor/op.h:7:#include "vktrain/nn.h"
+src/base/log.c:1:#include "gpu/stream.h"
+src/base/log.c:1:#include "vktrain/gpu.h"
+src/formats/yaml.c:1:#include "recipe/recipe.h"
+src/formats/gguf.c:1:#include "data/parts/parts.h"
+src/gpu/slab.c:1:#include "tensor/graph/op.h"
+src/gpu/slab.c:1:  #  include <tensor/graph/op.h>
+src/gpu/slab.c:1:#include "formats/yaml.h"
+src/data/parts/split.c:1:#include "data/dataset.h"
+src/data/parts/split.c:1:#include "data/tables/csv.h"
+src/data/tables/csv.c:1:#include "data/text/corpus.h"
+src/data/text/corpus.c:1:#include "data/pictures/picture.h"
+src/data/loader.c:1:#include "gpu/stream.h"
+src/data/loader.c:1:#include "comm/comm.h"
+src/tensor/graph/op.h:7:#include "vktrain/nn.h"
+src/tensor/graph/op.h:7:#include "tensor/ops/ops.h"
+src/tensor/ops/rows.c:1:#include "tensor/plan/plan.h"
+src/tensor/plan/plan.c:1:#include "tensor/check/tune.h"
+src/tensor/run/run.c:1:#include "tensor/check/tune.h"
+src/tensor/run/run.c:1:#include "vktrain/data.h"
 src/nn/layers.c:1:#include "optim/optim_flat.h"
 src/nn/layers.c:1:#include "vktrain/optim.h"
 src/nn/layers.c:1:#include "data/dataset.h"
 src/optim/optim.c:1:#include "train/session.h"
-src/data/csv.c:1:#include "gpu/stream.h"
-src/data/csv.c:1:#include "comm/comm.h"
+src/optim/optim.c:1:#include "recipe/options.h"
+src/recipe/config.c:1:#include "runs/run_folder.h"
+src/recipe/config.c:1:#include "models/trained.h"
+src/runs/history.c:1:#include "models/hf.h"
+src/models/onnx.c:1:#include "train/session.h"
 src/comm/mpi.c:1:#include "vktrain/data.h"
-src/train/run.c:1:#include "report/plot.h"
-src/train/run.c:1:#include "vktrain/study.h"
-src/study/lr.c:1:#include "report/plot.h"
-src/report/plot.c:1:#include "study/lr.h"
-src/train/run.c:1:#include "../report/plot.h"
-src/train/run.c:1:#include "run.h"
-src/train/run.c:1:#include "vktrain/vktrain.h"
-src/train/run.c:1:#include HEADER
-src/tensor/run.c:1:#include <vulkan/vulkan.h>
-src/train/run.c:1:#include "volk.h"
-src/train/run.c:1:#include <unistd.h>
+src/train/steps.c:1:#include "report/plot.h"
+src/train/steps.c:1:#include "vktrain/study.h"
+src/study/study_lr.c:1:#include "report/plot.h"
+src/bench/bench.c:1:#include "report/plot.h"
+src/profile/trace.c:1:#include "bench/bench.h"
+src/train/steps.c:1:#include "../report/plot.h"
+src/train/steps.c:1:#include "steps.h"
+src/train/steps.c:1:#include "tensor/nowhere/steps.h"
+src/train/steps.c:1:#include "vktrain/vktrain.h"
+src/train/steps.c:1:#include HEADER
+src/tensor/run/run.c:1:#include <vulkan/vulkan.h>
+src/train/steps.c:1:#include "volk.h"
+src/train/steps.c:1:#include <unistd.h>
 src/data/loader.c:1:#include <pthread.h>
-src/base/base.c:1:#include <windows.h>
-src/widget/a.c:1:#include "base/util.h"
+src/base/log.c:1:#include <windows.h>
+src/widget/a.c:1:#include "base/os.h"
 include/vktrain/gpu.h:1:#include "vktrain/tensor.h"
 include/vktrain/data.h:1:#include "vktrain/gpu.h"
 include/vktrain/train.h:1:#include "vktrain/report.h"
-include/vktrain/nn.h:1:#include "base/util.h"
-tools/main.c:1:#include "base/util.h"
-tools/cmd_eval.c:1:#include "train/run.h" /* a comment */
+include/vktrain/nn.h:1:#include "base/os.h"
+tools/main.c:1:#include "base/os.h"
+tools/cmd_eval.c:1:#include "runs/run_folder.h" /* a comment */
 tools/cmd_eval.c:1:#include <yaml.h>
 tools/cmd_eval.c:1:#include <sys/stat.h>
 tools/cmd_eval.c:1:#include <volk.h>
-ok src/train/run.c:1:#include "base/os.h"
-ok src/train/run.c:1:#include "comm/comm.h" // why
+ok src/runs/run_folder.c:1:#include "base/os.h"
+ok src/train/steps.c:1:#include "comm/comm.h" // why
+ok src/train/steps.c:1:#include "data/text/corpus.h"
+ok src/data/text/corpus.c:1:#include "vktrain/data.h"
+ok src/data/dataset.c:1:#include "data/tables/csv.h"
 ok src/optim/optim.c:1:#include "vktrain/nn.h"
-ok src/optim/optim.c:1:#include "../../shaders/rng.h"
+ok src/optim/optim.c:1:#include "shaders/rng.h"
+ok src/report/report_study.c:1:#include "study/study_run.h"
 ok src/gpu/gpu_vk.h:1:#include <volk.h>
 ok src/base/os_posix.c:1:#include <sys/stat.h>
 ok tools/term.c:1:#include <sys/ioctl.h>
-ok tools/embed.c:1:#include "base/util.h"
+ok tools/embed.c:1:#include "base/os.h"
 ok tools/bench_x.c:1:#include "gpu/stream.h"
 ok tools/main.c:1:#include "cli.h"
 ok tools/main.c:1:#include <jansson.h>
@@ -144,7 +189,12 @@ root=${1:-$(dirname "$0")/..}
 [ $# -gt 0 ] || self_test
 cd "$root"
 list=$(includes) || { echo "check_layers: no #include in '$root': is it vktrain's source?" >&2; exit 1; }
-if ! printf '%s\n' "$list" | layers; then
+# While the house is being rebuilt: the edges that still point up, each with the file and what it includes. It only shrinks.
+pending=tests/house-pending.txt
+refused=$(printf '%s\n' "$list" | layers | sed 's/:[0-9]*: includes \(["<][^">]*[">]\):.*/ \1/' | LC_ALL=C sort -u) || true
+changed=$(LC_ALL=C comm -3 <(LC_ALL=C sort -u "$pending") <(printf '%s\n' "$refused"))
+if [ -n "$changed" ]; then
+    printf 'gone from, or (indented) not in %s:\n%s\n' "$pending" "$changed"
     echo "check_layers: the includes above point the wrong way (DESIGN.md, Layout)" >&2
     exit 1
 fi

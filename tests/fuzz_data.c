@@ -2,8 +2,8 @@
  * opened whole (with its schema read back), a picture, CIFAR or a pack, or a schema. Build with
  * -DVKT_FUZZ=ON and clang; run: fuzz_data -max_total_time=300 CORPUS */
 #include "data/dataset.h"
-#include "data/packed.h"
-#include "data/picture.h"
+#include "data/pictures/packed.h"
+#include "data/pictures/picture.h"
 
 static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
 {

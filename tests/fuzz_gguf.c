@@ -1,5 +1,5 @@
 /* libFuzzer: any bytes as a GGUF file. */
-#include "train/gguf.h"
+#include "formats/gguf.h"
 
 static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
 {

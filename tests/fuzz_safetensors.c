@@ -1,8 +1,8 @@
 /* libFuzzer: any bytes as a safetensors file, as a PEFT adapter's configuration, and as a Hugging
  * Face config.json, which is written and read back. */
 #include "base/os.h"
-#include "train/hf.h"
-#include "train/peft.h"
+#include "models/hf.h"
+#include "models/peft.h"
 
 static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
 {

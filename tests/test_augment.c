@@ -3,7 +3,7 @@
 #define DIR "test_augment_tmp"
 #include "data_files.h"
 
-#include "data/stream.h"
+#include "data/shuffle.h"
 
 enum { SIDE = 6, N = 12, BATCH = 4 };
 

@@ -2,7 +2,7 @@
 #include "testing.h"
 
 #include "base/os.h"
-#include "train/options.h"
+#include "recipe/options.h"
 
 #define MODEL "model:\n  - linear: 8\n  - relu\n  - linear\n"
 #define DATA "data: {source: digits}\n"

@@ -2,9 +2,9 @@
  * That the loader finds documents is test_text's to show, that the op masks test_ops's. */
 #include "testing.h"
 
-#include "data/corpus.h"
+#include "data/text/corpus.h"
 #include "on_device.h"
-#include "tensor/op.h"
+#include "tensor/graph/op.h"
 #include "train/session.h"
 #include "train/steps.h"
 

@@ -3,7 +3,7 @@
 #include "testing.h"
 
 #include "base/os.h"
-#include "train/protobuf.h"
+#include "formats/protobuf.h"
 #include "vktrain/train.h"
 
 #define RUN "test_export_tmp"

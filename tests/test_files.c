@@ -5,10 +5,10 @@
 #include <jansson.h>
 
 #include "base/os.h"
-#include "train/checkpoint.h"
-#include "train/metrics.h"
-#include "train/run.h"
-#include "train/tfevents.h"
+#include "runs/checkpoint.h"
+#include "runs/metrics.h"
+#include "runs/run_folder.h"
+#include "formats/tfevents.h"
 
 #define DIR "test_files_tmp"
 

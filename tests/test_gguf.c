@@ -3,9 +3,9 @@
 #include "testing.h"
 
 #include "base/os.h"
-#include "train/gguf.h"
-#include "train/half.h"
-#include "train/safetensors.h"
+#include "formats/gguf.h"
+#include "base/half.h"
+#include "formats/safetensors.h"
 
 #define DIR "test_gguf_tmp"
 #define TEXT "data: {source: text, path: " DIR "/text.txt, tokenizer: bytes, context: 16}\n"

@@ -8,10 +8,10 @@
 #include "base/os.h"
 #include "nn/layers.h"
 #include "on_device.h"
-#include "tensor/ops.h"
-#include "train/import.h"
+#include "tensor/ops/ops.h"
+#include "models/import.h"
 #include "train/session.h"
-#include "train/safetensors.h"
+#include "formats/safetensors.h"
 
 #define WEIGHTS "test_golden_layers_tmp.safetensors"
 enum { MOST_BODY = 4, MOST_TENSORS = 32 };

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "tensor/ops.h"
+#include "tensor/ops/ops.h"
 #include "vktrain/data.h"
 
 enum { MOST_ELEMENTS = 256 };

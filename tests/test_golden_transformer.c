@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "tensor/ops.h"
+#include "tensor/ops/ops.h"
 #include "vktrain/data.h"
 #include "vktrain/optim.h"
 

@@ -2,7 +2,7 @@
  * the plan on a map of which tensor owns which bytes; latched errors; the plan as text. */
 #include "testing.h"
 
-#include "tensor/ops.h"
+#include "tensor/ops/ops.h"
 
 enum { BLOCK = 256 };
 static const vkt_buffer params = { .bytes = 1ull << 32, .label = "params" };

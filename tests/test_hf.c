@@ -4,8 +4,8 @@
 #include "testing.h"
 
 #include "base/os.h"
-#include "train/hf.h"
-#include "train/import.h"
+#include "models/hf.h"
+#include "models/import.h"
 
 #define DIR "test_hf_tmp"
 #include "own_folder.h"

@@ -6,9 +6,9 @@
 #include <jansson.h>
 
 #include "base/os.h"
-#include "train/adapter.h"
-#include "train/hf.h"
-#include "train/import.h"
+#include "models/adapter.h"
+#include "models/hf.h"
+#include "models/import.h"
 
 #define DIR "test_lora_tmp"
 #define DATA                                                                                       \

@@ -5,7 +5,7 @@
 #include "base/os.h"
 #include "bound_input.h"
 #include "one_device.h"
-#include "tensor/rewrite.h"
+#include "tensor/passes/rewrite.h"
 
 /* user: when the row before ended. */
 static void print_row(void *user, const vkt_check_result *r)

@@ -2,7 +2,7 @@
 #define DIR "test_packed_tmp"
 #include "data_files.h"
 
-#include "data/packed.h"
+#include "data/pictures/packed.h"
 
 #define PACK DIR "/p.pack"
 

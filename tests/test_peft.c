@@ -4,9 +4,9 @@
 #include "testing.h"
 
 #include "base/os.h"
-#include "train/half.h"
-#include "train/hf.h"
-#include "train/import.h"
+#include "base/half.h"
+#include "models/hf.h"
+#include "models/import.h"
 
 #define DIR "test_peft_tmp"
 #define PLAIN "\"r\": 2, \"lora_alpha\": 3, \"target_modules\": [\"c_attn\"]"

@@ -3,7 +3,7 @@
 #include "testing.h"
 
 #include "base/os.h"
-#include "tensor/ops.h"
+#include "tensor/ops/ops.h"
 #include "vktrain/vktrain.h"
 
 enum { B = 24, C = 64, ODD = 7, MOST = C * C };

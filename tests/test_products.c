@@ -5,8 +5,8 @@
 #include "base/os.h"
 #include "bound_input.h"
 #include "one_device.h"
-#include "tensor/matmul.h"
-#include "tensor/rewrite.h"
+#include "tensor/ops/matmul.h"
+#include "tensor/passes/rewrite.h"
 
 /* On GPUs, small outputs of deep products are summed in slices: within the tolerance of the whole,
  * the same bits each time. */

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "base/os.h"
-#include "report/profiler.h"
+#include "profile/profiler.h"
 #include "vktrain/vktrain.h"
 
 /* What validation layers say goes through the log. */

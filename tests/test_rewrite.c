@@ -3,7 +3,7 @@
 #include "testing.h"
 
 #include "one_device.h"
-#include "tensor/rewrite.h"
+#include "tensor/passes/rewrite.h"
 
 enum { B = 6, C = 64, MOST = C * C };
 

@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-#include "tensor/rewrite.h"
+#include "tensor/passes/rewrite.h"
 
 static vkt_gpu *gpu;
 

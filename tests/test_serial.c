@@ -4,7 +4,7 @@
 
 #include "on_device.h"
 #include "base/os.h"
-#include "train/serial.h"
+#include "train/one_core.h"
 #include "vktrain/vktrain.h"
 
 static void short_steps_run_on_one_core(void **state)

@@ -4,7 +4,7 @@
 #include "base/os.h"
 #include "study/space.h"
 #include "study/study_run.h"
-#include "train/curve.h"
+#include "runs/curve.h"
 #include "vktrain/vktrain.h"
 
 /* ---- spaces ---- */

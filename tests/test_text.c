@@ -2,7 +2,7 @@
  * the loader's batches of tokens. */
 #include "testing.h"
 
-#include "data/corpus.h"
+#include "data/text/corpus.h"
 
 #define DIR "test_text_tmp"
 #include "own_folder.h"

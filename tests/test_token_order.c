@@ -1,7 +1,7 @@
 /* The sorted order of tokens, and that the embedding's gradient by it is the sum by definition. */
 #include "testing.h"
 
-#include "tensor/ops.h"
+#include "tensor/ops/ops.h"
 #include "vktrain/data.h"
 
 enum { N = 500, V = 23 };

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "data/corpus.h"
+#include "data/text/corpus.h"
 
 #define DIR "test_tokenizer_tmp"
 #define GOLDEN VKT_TEST_DIR "/golden/"

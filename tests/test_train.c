@@ -10,7 +10,7 @@
 
 #include "base/os.h"
 #include "gpu/stream.h"
-#include "train/safetensors.h"
+#include "formats/safetensors.h"
 #include "vktrain/vktrain.h"
 
 static const char *more_cap = "";

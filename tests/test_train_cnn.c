@@ -3,7 +3,7 @@
 #include "testing.h"
 
 #include "base/os.h"
-#include "train/safetensors.h"
+#include "formats/safetensors.h"
 #include "vktrain/vktrain.h"
 
 static const char recipe[] = "name: cnn\n"

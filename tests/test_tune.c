@@ -3,7 +3,7 @@
 #include "testing.h"
 
 #include "base/os.h"
-#include "tensor/conv.h"
+#include "tensor/ops/conv.h"
 
 static char dir[64];
 

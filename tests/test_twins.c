@@ -3,7 +3,7 @@
  * rest on differences alone. */
 #include "testing.h"
 
-#include "tensor/ops.h"
+#include "tensor/ops/ops.h"
 
 enum { SEED = 5, MOST_ELEMENTS = 20000, PER_INPUT = 6, MOST_WRT = 8 };
 static const double STEP = 1e-5;

@@ -307,7 +307,7 @@ vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *h
                                      const char *path);
 
 /* Writes images as one file for data.source packed: pixels at the model's size, classes, split and
- * constants (layout: src/data/packed.h). Images that can't be read are left out, or an error.
+ * constants (layout: src/data/pictures/packed.h). Images that can't be read are left out, or an error.
  * n_packed: examples of each split. Blocks: decodes everything. ARG: no images. */
 vkt_status vkt_dataset_pack(const vkt_dataset *ds, bool stop_on_bad, const char *path,
                             uint64_t n_packed[VKT_N_SPLITS]);

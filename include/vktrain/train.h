@@ -210,7 +210,7 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
                        void *user);
 
 /* The model of a run (its best checkpoint) or checkpoint as a file for other programs, by its
- * ending: .onnx (input and outputs are described in src/train/onnx.h) or .safetensors. The averaged
+ * ending: .onnx (input and outputs are described in src/models/onnx.h) or .safetensors. The averaged
  * weights, where the run kept an average. ARG: an op that ONNX can't express, or another
  * ending. */
 vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path);

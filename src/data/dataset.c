@@ -1,9 +1,9 @@
 /* The data set: opened by source or by schema, and what can be asked of it. The sources do the
  * reading. */
-#include "data/corpus.h"
-#include "data/folder.h"
-#include "data/packed.h"
-#include "data/picture.h"
+#include "data/text/corpus.h"
+#include "data/pictures/folder.h"
+#include "data/pictures/packed.h"
+#include "data/pictures/picture.h"
 
 #include <math.h>
 

@@ -3,8 +3,8 @@
  * run resumed matters. Two locks: `order` is held while the next batch is claimed and its examples
  * are listed (batches are claimed in order, so one epoch's order is enough), `lock` guards the
  * ring's counters. order is taken before lock. */
-#include "data/corpus.h"
-#include "data/stream.h"
+#include "data/text/corpus.h"
+#include "data/shuffle.h"
 
 struct vkt_loader {
     vkt_loader_desc desc;

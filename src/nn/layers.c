@@ -1,6 +1,6 @@
 /* The layer types. A new one is a row here and one in layer_types.c (its options). */
 #include "nn/layers.h"
-#include "tensor/op.h"
+#include "tensor/graph/op.h"
 
 vkt_status vkt__layer_error(const vkt__layer *l, const char *fmt, ...)
 {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "nn/layers.h"
-#include "tensor/op.h"
+#include "tensor/graph/op.h"
 
 struct vkt_model {
     vkt_gpu *gpu;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "nn/transformer.h"
-#include "tensor/ops.h"
+#include "tensor/ops/ops.h"
 
 /* ---- what the description means ---- */
 

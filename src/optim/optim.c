@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "optim/optim_flat.h"
-#include "../../shaders/rng.h"
+#include "shaders/rng.h"
 
 enum { MAX_RULE_MOMENTS = 2, MAX_MOMENTS = 3 }; /* of the rule; and the average */
 

@@ -2,7 +2,7 @@
 #ifndef VKT_OPTIM_FLAT_H
 #define VKT_OPTIM_FLAT_H
 
-#include "tensor/ops.h"
+#include "tensor/ops/ops.h"
 #include "vktrain/optim.h"
 
 /* What the optimizer needs of a model: what of it is trained. */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "report/findings.h"
-#include "train/curve.h"
+#include "runs/curve.h"
 
 static bool say(vkt__str *text, const char *fmt, ...) VKT_PRINTF(2, 3);
 static bool say(vkt__str *text, const char *fmt, ...)

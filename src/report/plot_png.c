@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/os.h"
-#include "data/png.h"
+#include "formats/png.h"
 #include "report/plot.h"
 
 enum { SCALE = 2, GLYPH_BYTES = 64 << 10 };

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "report/report_run.h"
-#include "train/curve.h"
+#include "runs/curve.h"
 
 enum { BINS = 40 };
 

@@ -3,7 +3,7 @@
 #define VKT_REPORT_RUN_H
 
 #include "report/page.h"
-#include "train/run.h"
+#include "runs/run_folder.h"
 
 /* A run as its page reads it. Texts that are made for the page belong to the arena. */
 typedef struct vkt__run_view {

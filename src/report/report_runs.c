@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "report/page.h"
-#include "train/run.h"
+#include "runs/run_folder.h"
 
 enum { MAX_LEGEND = 8, MAX_OPTIONS = 128 };
 

@@ -6,7 +6,7 @@
 
 #include "base/os.h"
 #include "report/page.h"
-#include "train/curve.h"
+#include "runs/curve.h"
 
 enum { STUDY_LIMIT = 64 << 20, MAX_AXES = 24, SHOWN_CURVES = 40, ORDERS = 200 };
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "study/space.h"
-#include "train/recipe.h"
+#include "recipe/recipe.h"
 
 /* ---- reading ---- */
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "study/study_run.h"
-#include "train/curve.h"
-#include "train/options.h"
+#include "runs/curve.h"
+#include "recipe/options.h"
 
 typedef struct kind {
     const char *name;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "study/study_run.h"
-#include "train/run.h"
+#include "runs/run_folder.h"
 
 /* Doubling pays while it raises throughput by a tenth; it is (nearly) perfect from 1.8. */
 #define PAYS 1.1

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "study/study_run.h"
-#include "train/curve.h"
+#include "runs/curve.h"
 
 static const char playbook[] =
     "Log the norm of the gradient before clipping, look at its course and its histogram over all "

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "study/study_run.h"
-#include "train/curve.h"
+#include "runs/curve.h"
 
 /* "Slightly above lr*", and how many steps of the early check (the playbook's "about 500"). */
 #define ABOVE 1.5

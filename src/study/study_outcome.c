@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "study/study_run.h"
-#include "train/curve.h"
+#include "runs/curve.h"
 
 static bool evaluated_between(const vkt_history *h, uint64_t from, uint64_t to)
 {

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "study/study_run.h"
-#include "train/curve.h"
+#include "runs/curve.h"
 
 enum { MIN_STEPS = 50, WINDOWS = 40 };
 /* The range around the recipe's rate: up to where nearly everything diverges. */

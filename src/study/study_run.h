@@ -10,7 +10,7 @@
 
 #include "base/os.h"
 #include "base/util.h"
-#include "train/checkout.h"
+#include "runs/git_checkout.h"
 #include "vktrain/study.h"
 
 struct vkt__study_private {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "study/study_run.h"
-#include "train/curve.h"
+#include "runs/curve.h"
 
 enum { PROBE_STEPS = 300, MAX_DOUBLINGS = 14 };
 

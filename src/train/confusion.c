@@ -2,7 +2,7 @@
 #include <stb_easy_font.h>
 
 #include "base/os.h"
-#include "data/png.h"
+#include "formats/png.h"
 #include "train/classes.h"
 
 /* ---- CSV ---- */

@@ -1,9 +1,9 @@
 /* vkt_generate: text from a trained language model. */
 #include "nn/transformer.h"
-#include "train/serial.h"
+#include "train/one_core.h"
 #include "train/session.h"
-#include "train/speak.h"
-#include "train/trained.h"
+#include "train/text_stream.h"
+#include "models/trained.h"
 
 typedef struct {
     vkt__trained trained;

@@ -1,7 +1,7 @@
 /* A lane: a graph, and the ring of batches that it runs on. */
 #include <stdio.h>
 
-#include "tensor/op.h"
+#include "tensor/graph/op.h"
 #include "train/lane.h"
 
 /* The next 256-aligned place for `each` bytes. */

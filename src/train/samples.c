@@ -3,7 +3,7 @@
 
 #include "base/os.h"
 #include "train/samples.h"
-#include "train/speak.h"
+#include "train/text_stream.h"
 
 enum { FILE_LIMIT = 16 << 20 };
 

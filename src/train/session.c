@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tensor/op.h"
+#include "tensor/graph/op.h"
 #include "train/lane.h"
 
 /* ---- the two graphs ---- */

@@ -5,7 +5,7 @@
 #define VKT_TRAIN_SESSION_H
 
 #include "gpu/stream.h"
-#include "train/checkpoint.h"
+#include "runs/checkpoint.h"
 #include "train/samples.h"
 #include "vktrain/train.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/os.h"
 #include "train/classes.h"
-#include "train/serial.h"
+#include "train/one_core.h"
 #include "train/trainer.h"
 
 /* Lock-free, so that a signal handler may set it. Trainers may run in several threads. */

@@ -3,12 +3,12 @@
 #ifndef VKT_TRAIN_TRAINER_H
 #define VKT_TRAIN_TRAINER_H
 
-#include "train/checkout.h"
-#include "train/control.h"
-#include "train/metrics.h"
-#include "train/run.h"
+#include "runs/git_checkout.h"
+#include "runs/control.h"
+#include "runs/metrics.h"
+#include "runs/run_folder.h"
 #include "train/steps.h"
-#include "train/tfevents.h"
+#include "formats/tfevents.h"
 
 /* Means over the recent past: exponential, with the weight of what is missing taken out. */
 typedef struct vkt__recent {

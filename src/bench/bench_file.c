@@ -1,0 +1,317 @@
+/* Benchmark files: JSON written and read back, CSV written. A file read here may come from a
+ * stranger: every type, length and number is checked, and texts may hold no control characters
+ * (they end up on a terminal). */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/os.h"
+#include "bench/bench.h"
+
+enum { FILE_VERSION = 1, MAX_ROWS = 10000, MAX_TEXT = 512, MAX_FILE = 16 << 20 };
+
+/* ---- the fields, one table for writing and reading ---- */
+
+static const struct {
+    const char *key;
+    size_t at;
+} info_fields[] = {
+#define FIELD(name)                                                                                \
+    {                                                                                              \
+#name, offsetof(vkt_bench_info, name)                                                      \
+    }
+    FIELD(device), FIELD(type), FIELD(driver), FIELD(api),  FIELD(caps),  FIELD(version),
+    FIELD(commit), FIELD(host), FIELD(power),  FIELD(date), FIELD(clock), FIELD(settings),
+#undef FIELD
+};
+
+static const struct {
+    const char *key;
+    size_t at;
+    bool must;
+} number_fields[] = {
+/* must: of rows that were measured */
+#define FIELD(name, must)                                                                          \
+    {                                                                                              \
+#name, offsetof(vkt_bench_row, name), must                                                 \
+    }
+    FIELD(value, true),       FIELD(min, true),          FIELD(max, true),
+    FIELD(q1, true),          FIELD(q3, true),           FIELD(gpu_value, false),
+    FIELD(gflops, false),     FIELD(gbps, false),        FIELD(percent, false),
+    FIELD(error, false),      FIELD(items_per_s, false), FIELD(host_us, false),
+    FIELD(kernels_ms, false), FIELD(of_matmul, false),   FIELD(memory_bytes, false),
+#undef FIELD
+};
+
+static const char **info_at(vkt_bench_info *i, size_t k)
+{
+    return (const char **)(void *)((char *)i + info_fields[k].at);
+}
+
+static double *number_at(vkt_bench_row *r, size_t k)
+{
+    return (double *)(void *)((char *)r + number_fields[k].at);
+}
+
+/* ---- writing ---- */
+
+/* A driver may call its device anything: what JSON can't hold becomes '?'. */
+static json_t *text(const char *s)
+{
+    json_t *j = json_string(s);
+    if (j) return j;
+    size_t n = strlen(s);
+    char *copy = vkt__alloc(n + 1);
+    for (size_t i = 0; i < n; i++) copy[i] = (unsigned char)s[i] < 128 ? s[i] : '?';
+    j = json_string(copy);
+    free(copy);
+    return j;
+}
+
+static json_t *to_json(const vkt_bench *b)
+{
+    json_t *root = json_object(), *info = json_object(), *rows = json_array(), *left = json_array();
+    vkt_bench_info i = b->info;
+    json_object_set_new(root, "vktrain_bench", json_integer(FILE_VERSION));
+    for (size_t k = 0; k < VKT_COUNT(info_fields); k++)
+        json_object_set_new(info, info_fields[k].key, text(*info_at(&i, k)));
+    for (size_t r = 0; r < b->n_rows; r++) {
+        vkt_bench_row row = b->rows[r];
+        json_t *o = json_object();
+        json_object_set_new(o, "group", json_string(vkt_bench_group_name(row.group)));
+        json_object_set_new(o, "name", text(row.name));
+        json_object_set_new(o, "unit", text(row.unit));
+        json_object_set_new(o, "better", json_string(row.higher ? "higher" : "lower"));
+        json_object_set_new(o, "runs", json_integer(row.runs));
+        for (size_t k = 0; k < VKT_COUNT(number_fields); k++) {
+            double v = *number_at(&row, k);
+            json_object_set_new(o, number_fields[k].key, isfinite(v) ? json_real(v) : json_null());
+        }
+        json_object_set_new(o, "note", text(row.note));
+        json_object_set_new(o, "refused", row.refused ? text(row.refused) : json_null());
+        json_array_append_new(rows, o);
+    }
+    for (size_t k = 0; k < b->n_left_out; k++) json_array_append_new(left, text(b->left_out[k]));
+    json_object_set_new(root, "info", info);
+    json_object_set_new(root, "results", rows);
+    json_object_set_new(root, "left_out", left);
+    return root;
+}
+
+vkt_status vkt_bench_save_json(const vkt_bench *b, const char *path)
+{
+    json_t *root = to_json(b);
+    char *s = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(7));
+    json_decref(root);
+    if (!s) return vkt__fail(VKT_OOM_HOST, "bench", "no memory to write '%s'", path);
+    vkt__str t = { 0 };
+    vkt__str_printf(&t, "%s\n", s);
+    free(s);
+    vkt_status st = vkt__file_replace(path, t.data, t.len);
+    vkt__str_finish(&t);
+    return st;
+}
+
+static void csv_text(vkt__str *s, const char *t)
+{
+    if (!strpbrk(t, ",\"\r\n")) {
+        vkt__str_printf(s, "%s", t);
+        return;
+    }
+    vkt__str_printf(s, "\"");
+    for (; *t; t++) vkt__str_printf(s, *t == '"' ? "\"\"" : "%c", *t);
+    vkt__str_printf(s, "\"");
+}
+
+vkt_status vkt_bench_save_csv(const vkt_bench *b, const char *path)
+{
+    vkt__str s = { 0 };
+    vkt_bench_info info = b->info;
+    vkt__str_printf(&s, "group,name,unit,better,runs");
+    for (size_t k = 0; k < VKT_COUNT(number_fields); k++)
+        vkt__str_printf(&s, ",%s", number_fields[k].key);
+    vkt__str_printf(&s, ",note,refused");
+    for (size_t k = 0; k < VKT_COUNT(info_fields); k++)
+        vkt__str_printf(&s, ",%s", info_fields[k].key);
+    vkt__str_printf(&s, "\n");
+    for (size_t r = 0; r < b->n_rows; r++) {
+        vkt_bench_row row = b->rows[r];
+        vkt__str_printf(&s, "%s,", vkt_bench_group_name(row.group));
+        csv_text(&s, row.name);
+        vkt__str_printf(&s, ",%s,%s,%u", row.unit, row.higher ? "higher" : "lower", row.runs);
+        for (size_t k = 0; k < VKT_COUNT(number_fields); k++) {
+            double v = *number_at(&row, k);
+            if (isfinite(v))
+                vkt__str_printf(&s, ",%.7g", v);
+            else
+                vkt__str_printf(&s, ",");
+        }
+        vkt__str_printf(&s, ",");
+        csv_text(&s, row.note);
+        vkt__str_printf(&s, ",");
+        csv_text(&s, row.refused ? row.refused : "");
+        for (size_t k = 0; k < VKT_COUNT(info_fields); k++) {
+            vkt__str_printf(&s, ",");
+            csv_text(&s, *info_at(&info, k));
+        }
+        vkt__str_printf(&s, "\n");
+    }
+    vkt_status st = vkt__file_replace(path, s.data, s.len);
+    vkt__str_finish(&s);
+    return st;
+}
+
+/* ---- reading ---- */
+
+typedef struct reader {
+    const char *file;
+    vkt_bench *b;
+    vkt_status st;
+    char where[96];
+} reader;
+
+static void bad(reader *r, const char *fmt, ...) VKT_PRINTF(2, 3);
+static void bad(reader *r, const char *fmt, ...)
+{
+    va_list ap;
+    char what[256];
+    if (r->st != VKT_OK) return;
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
+    r->st = vkt__fail(VKT_FORMAT, "bench", "'%s': %s%s", r->file, r->where, what);
+}
+
+/* A text that may be shown; "" after an error. */
+static const char *get_text(reader *r, const json_t *j, const char *key)
+{
+    const char *s = json_string_value(j);
+    if (!s) {
+        bad(r, "%s must be a text", key);
+        return "";
+    }
+    size_t n = json_string_length(j);
+    if (n > MAX_TEXT || strlen(s) != n) {
+        bad(r, "%s is longer than %d bytes or holds a NUL", key, MAX_TEXT);
+        return "";
+    }
+    for (const char *p = s, *end = s + n; p < end;) {
+        int32_t c = vkt__utf8_next(&p, end);
+        if (c < 32 || (c >= 127 && c < 160) || (c >= 0x200e && c <= 0x200f) ||
+            (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069)) {
+            bad(r, "%s holds a control character", key);
+            return "";
+        }
+    }
+    return vkt__arena_strdup(&r->b->priv->arena, s);
+}
+
+static double get_number(reader *r, const json_t *j, const char *key, bool must)
+{
+    if (!must && (!j || json_is_null(j))) return NAN;
+    if (!json_is_number(j)) {
+        bad(r, "%s must be a number%s", key, must ? "" : " or null");
+        return NAN;
+    }
+    double v = json_number_value(j);
+    if (!isfinite(v) || v < 0 || v > 1e30 || (must && !(v > 0)))
+        bad(r, "%s is %g: not a possible measurement", key, v);
+    return v;
+}
+
+static void read_row(reader *r, const json_t *o)
+{
+    if (!json_is_object(o)) {
+        bad(r, "must be an object");
+        return;
+    }
+    const char *group = get_text(r, json_object_get(o, "group"), "group"),
+               *name = get_text(r, json_object_get(o, "name"), "name");
+    const char *unit = get_text(r, json_object_get(o, "unit"), "unit"),
+               *better = get_text(r, json_object_get(o, "better"), "better");
+    uint32_t g = 0;
+    while (g < VKT_BENCH_N_GROUPS && strcmp(group, vkt_bench_group_name((vkt_bench_group)g)) != 0)
+        g++;
+    if (g == VKT_BENCH_N_GROUPS) bad(r, "group '%s' is unknown", group);
+    if (!*name || strlen(name) > 120) bad(r, "name must have 1 to 120 bytes");
+    if (strlen(unit) > 16) bad(r, "unit '%s' is too long", unit);
+    bool higher = !strcmp(better, "higher");
+    if (!higher && strcmp(better, "lower") != 0)
+        bad(r, "better is '%s', must be higher or lower", better);
+    if (r->st != VKT_OK) return;
+    if (vkt_bench_find(r->b, (vkt_bench_group)g, name)) {
+        bad(r, "'%s' of %s is there twice", name, group);
+        return;
+    }
+    vkt_bench_row *row = vkt__bench_row(r->b, (vkt_bench_group)g, name, unit, higher);
+    const json_t *refused = json_object_get(o, "refused"), *note = json_object_get(o, "note"),
+                 *runs = json_object_get(o, "runs");
+    if (refused && !json_is_null(refused)) row->refused = get_text(r, refused, "refused");
+    if (note) row->note = get_text(r, note, "note");
+    for (size_t k = 0; k < VKT_COUNT(number_fields); k++)
+        *number_at(row, k) =
+            get_number(r, json_object_get(o, number_fields[k].key), number_fields[k].key,
+                       number_fields[k].must && !row->refused);
+    if (!json_is_integer(runs) || json_integer_value(runs) < (row->refused ? 0 : 1) ||
+        json_integer_value(runs) > 1000000)
+        bad(r, "runs must be a whole number above 0");
+    else
+        row->runs = (uint32_t)json_integer_value(runs);
+    if (!row->refused && r->st == VKT_OK &&
+        !(row->min <= row->q1 && row->q1 <= row->value && row->value <= row->q3 &&
+          row->q3 <= row->max))
+        bad(r, "min, q1, value, q3, max do not rise");
+}
+
+vkt_status vkt_bench_parse(const char *data, size_t n, const char *name, vkt_bench **out)
+{
+    json_error_t e;
+    json_t *root = json_loadb(data, n, JSON_REJECT_DUPLICATES, &e);
+    reader r = { .file = name, .b = vkt__bench_create() };
+    *out = NULL;
+    if (!root) {
+        bad(&r, "line %d: %s", e.line, e.text);
+        goto fail;
+    }
+    const json_t *version = json_object_get(root, "vktrain_bench"),
+                 *info = json_object_get(root, "info"), *rows = json_object_get(root, "results");
+    const json_t *left = json_object_get(root, "left_out");
+    if (!json_is_integer(version)) {
+        bad(&r, "this is no file of `vktrain bench`: vktrain_bench is missing");
+    } else if (json_integer_value(version) != FILE_VERSION) {
+        bad(&r, "is of version %lld; this program reads %d", (long long)json_integer_value(version),
+            FILE_VERSION);
+    } else if (!json_is_object(info) || !json_is_array(rows) || (left && !json_is_array(left))) {
+        bad(&r, "info, results or left_out is missing or of a wrong type");
+    } else if (json_array_size(rows) > MAX_ROWS || json_array_size(left) > MAX_ROWS) {
+        bad(&r, "has more than %d results", MAX_ROWS);
+    }
+    for (size_t k = 0; k < VKT_COUNT(info_fields) && r.st == VKT_OK; k++)
+        *info_at(&r.b->info, k) =
+            get_text(&r, json_object_get(info, info_fields[k].key), info_fields[k].key);
+    for (size_t k = 0; k < json_array_size(rows) && r.st == VKT_OK; k++) {
+        snprintf(r.where, sizeof r.where, "result %zu: ", k + 1);
+        read_row(&r, json_array_get(rows, k));
+    }
+    r.where[0] = 0;
+    for (size_t k = 0; k < json_array_size(left) && r.st == VKT_OK; k++) {
+        const char *t = get_text(&r, json_array_get(left, k), "left_out");
+        if (r.st == VKT_OK) vkt__bench_left_out(r.b, "%s", t);
+    }
+fail:
+    json_decref(root);
+    if (r.st != VKT_OK) vkt_bench_destroy(&r.b);
+    *out = r.b;
+    return r.st;
+}
+
+vkt_status vkt_bench_load(const char *path, vkt_bench **out)
+{
+    char *data = NULL;
+    size_t n;
+    *out = NULL;
+    vkt_status st = vkt__file_read(path, MAX_FILE, &data, &n);
+    if (st == VKT_OK) st = vkt_bench_parse(data, n, path, out);
+    free(data);
+    return st;
+}

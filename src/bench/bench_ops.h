@@ -1,0 +1,48 @@
+/* Which op rows the benchmark measures on which shapes (bench_ops_table.c), for bench_ops.c. */
+#ifndef VKT_REPORT_BENCH_OPS_H
+#define VKT_REPORT_BENCH_OPS_H
+
+#include "bench/bench.h"
+#include "tensor/ops/ops.h"
+
+/* m, n: rows and columns, of matmul M and N. Pictures are [m, n, n, k]; a convolution goes to
+ * `out` channels by taps x taps, padded to keep the size. dtype: of a matmul's operands, whose
+ * result is f32. */
+typedef struct vkt__bench_shape {
+    uint32_t m, n, k;
+    vkt_layout layout;
+    uint32_t out, taps, stride;
+    vkt_dtype dtype;
+} vkt__bench_shape;
+
+typedef enum vkt__bench_family {
+    VKT__BENCH_ELEMENTS,
+    VKT__BENCH_ROWS,
+    VKT__BENCH_CLASSES,
+    VKT__BENCH_MATMUL,
+    VKT__BENCH_IMAGES,
+    VKT__BENCH_CONV
+} vkt__bench_family;
+
+/* whole: all nodes of the graph are the op (stages of a reduction), not only those of the row. */
+typedef struct vkt__bench_entry {
+    const vkt_op *op;
+    void (*build)(vkt_graph *, vkt__bench_shape);
+    vkt__bench_family family;
+    bool whole;
+    const char *what;
+} vkt__bench_entry;
+/* NULL: the row has no shapes here. */
+const vkt__bench_entry *vkt__bench_entry_of(const vkt_op *op);
+
+/* level 0: once, 1: quick and full, 2: full, 3: full on a GPU. */
+typedef struct vkt__bench_sized {
+    vkt__bench_shape s;
+    uint32_t level;
+} vkt__bench_sized;
+const vkt__bench_sized *vkt__bench_sizes(vkt__bench_family family, size_t *n);
+
+/* The product that a convolution row computes, as the tiles of its kernels do. */
+vkt__bench_shape vkt__bench_product_of(const vkt_op *op, vkt__bench_shape conv);
+
+#endif

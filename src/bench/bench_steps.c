@@ -1,0 +1,377 @@
+/* Training steps of fixed models through the trainer's own session: loader threads, ring of
+ * batches, one recorded submission a step, results a step late. Synthetic data, as the time does
+ * not depend on it. And seconds to an accuracy on the embedded digits. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/os.h"
+#include "data/dataset.h"
+#include "bench/bench.h"
+#include "train/one_core.h"
+#include "train/steps.h"
+
+/* One step of each. model: layers as in a recipe. */
+static const struct workload {
+    const char *name;
+    uint32_t inputs, classes, batch;
+    uint32_t context; /* text: tokens of an example; classes is its vocabulary */
+    int level;        /* 0: for tests; 2: not with --quick */
+    double gflops;    /* of a step's products, to tell beforehand what would take too long */
+    const char *precision, *model;
+    uint32_t side; /* pictures: inputs are [side, side, the rest]; 0: [inputs] */
+} workloads[] = {
+#define MLP(h1, h2) "  - linear: " h1 "\n  - relu\n  - linear: " h2 "\n  - relu\n  - linear\n"
+#define MLP_SMALL "  - linear: 128\n  - relu\n  - linear\n"
+#define CONV(out) "  - conv: {out: " out ", bias: false}\n  - batch_norm\n  - relu\n"
+#define BLOCKS(n, out, stride)                                                                     \
+    "  - repeat: {n: " n ", body: [{basic_block: {out: " out ", stride: " stride "}}]}\n"
+#define GPT(layers, heads, width)                                                                  \
+    "  - transformer: {layers: " layers ", heads: " heads ", width: " width "}\n"
+#define SMOLLM2                                                                                    \
+    "  - transformer: {layers: 30, heads: 9, kv_heads: 3, width: 576, mlp: 1536, norm: "           \
+    "rmsnorm, positions: rope, activation: swiglu}\n"
+    { "MLP 8-16-4, batch 8, adam", 8, 4, 8, 0, 0, 0, "fp32",
+      "  - linear: 16\n  - relu\n  - linear\n" },
+    { "MLP 64-128-10, batch 64, adam", 64, 10, 64, 0, 1, 0.003, "fp32", MLP_SMALL },
+    { "MLP 784-256-128-10, batch 128, adam", 784, 10, 128, 0, 1, 0.18, "fp32", MLP("256", "128") },
+    { "MLP 784-512-512-10, batch 128, adam", 784, 10, 128, 0, 1, 0.51, "fp32", MLP("512", "512") },
+    { "MLP 784-512-512-10, batch 128, bf16", 784, 10, 128, 0, 1, 0.51, "bf16", MLP("512", "512") },
+    { "MLP 784-512-512-10, batch 128, fp16", 784, 10, 128, 0, 1, 0.51, "fp16", MLP("512", "512") },
+    { "MLP 3072-2048-2048-10, batch 256, adam", 3072, 10, 256, 0, 2, 16, "fp32",
+      MLP("2048", "2048") },
+    { "MLP 3072-2048-2048-10, batch 256, bf16", 3072, 10, 256, 0, 2, 16, "bf16",
+      MLP("2048", "2048") },
+    { "MLP 3072-2048-2048-10, batch 256, fp16", 3072, 10, 256, 0, 2, 16, "fp16",
+      MLP("2048", "2048") },
+    { "GPT of one layer, 2 x 16 tokens, adamw", 0, 17, 2, 16, 0, 0, "fp32", GPT("1", "1", "16") },
+    { "GPT 0.8M, 12 x 64 tokens, adamw", 0, 65, 12, 64, 1, 4, "fp32", GPT("4", "4", "128") },
+    { "GPT 10.8M, 16 x 256 tokens, adamw", 0, 65, 16, 256, 2, 280, "fp32", GPT("6", "6", "384") },
+    { "GPT-2 124M, 1 x 128 tokens, adamw", 0, 50257, 1, 128, 2, 96, "fp32",
+      GPT("12", "12", "768") },
+    { "GPT-2 124M, 8 x 1024 tokens, bf16", 0, 50257, 8, 1024, 2, 6400, "bf16",
+      GPT("12", "12", "768") },
+    { "SmolLM2-135M, 1 x 128 tokens, adamw", 0, 49152, 1, 128, 2, 105, "fp32", SMOLLM2 },
+    { "CNN 8x8, conv 4, batch 4, adam", 64, 4, 4, 0, 0, 0, "fp32",
+      CONV("4") "  - max_pool: 2\n  - flatten\n  - linear\n", 8 },
+    { "CNN 28x28, conv 32-64, batch 64, adam", 784, 10, 64, 0, 1, 1.5, "fp32",
+      CONV("32") "  - max_pool: 2\n" CONV("64") "  - max_pool: 2\n  - flatten\n" MLP_SMALL, 28 },
+    { "ResNet-20 32x32, batch 128, adam", 3072, 10, 128, 0, 2, 31, "fp32",
+      CONV("16") BLOCKS("3", "16", "1") BLOCKS("1", "32", "2") BLOCKS("2", "32", "1")
+          BLOCKS("1", "64", "2") BLOCKS("2", "64", "1") "  - global_pool\n  - linear\n",
+      32 },
+#undef MLP
+#undef MLP_SMALL
+#undef CONV
+#undef BLOCKS
+#undef GPT
+#undef SMOLLM2
+};
+
+enum { MOST_S = 20 }; /* a step that takes longer is left out */
+
+/* The trainer's loop without its files. */
+typedef struct runner {
+    vkt__bencher *b;
+    const vkt_config *c;
+    vkt__session *s;
+    vkt_gpu *serial; /* a short step's own device, or NULL */
+    vkt_loader *loader;
+    vkt__steps steps;
+    uint64_t step, n_read;
+    double ended;            /* when the newest step was read back: vkt__now() */
+    double first_loss, loss; /* of the first and the newest step read back */
+    bool bad;                /* NaN or Inf, but for an overflow that the loss scale is there for */
+} runner;
+
+static vkt_status on_done(void *user, const vkt__flight *f)
+{
+    runner *r = user;
+    const float *v = r->s->train.scalars[f->slot];
+    r->loss = (double)v[VKT_SCALAR_LOSS];
+    r->ended = vkt__now();
+    if (!r->n_read++) r->first_loss = r->loss;
+    r->bad |= (!(v[VKT_SCALAR_OK] > 0) && !(v[VKT_SCALAR_LOSS_SCALE] > 1)) || !isfinite(r->loss);
+    return VKT_OK;
+}
+
+static vkt_status run_step(runner *r)
+{
+    uint64_t step = r->step++;
+    return vkt__steps_run(&r->steps, step, vkt_schedule_lr(&r->c->schedule, step));
+}
+
+static vkt_status runner_start(runner *r, const vkt_dataset *data)
+{
+    vkt_status st = VKT_OK;
+    VKT_TRY(vkt__session_create(r->b->gpu, r->c, data, true, &r->s));
+    if (r->b->desc->gpu) VKT_TRY(vkt__session_reopen(r->b->desc->gpu, &r->s, &r->serial));
+    VKT_TRY(vkt_model_init(r->s->model, r->c->seed));
+    vkt_loader_desc desc = vkt__session_loader(r->s, data);
+    VKT_TRY(vkt_loader_create(&desc, &r->loader));
+    vkt__steps_init(&r->steps, r->s, r->loader, on_done, r);
+fail:
+    return st;
+}
+
+static void runner_finish(runner *r)
+{
+    if (r->s) vkt_gpu_wait(r->s->gpu);
+    vkt_loader_destroy(&r->loader);
+    vkt__session_destroy(&r->s);
+    vkt_gpu_destroy(&r->serial);
+}
+
+/* The seconds that a step must take: every node at the ceilings, as if nothing stayed on chip
+ * between two nodes but what fits the cache that the copy at this working set saw. */
+static double roofline(const vkt__bencher *b, const vkt_graph *g, double working_set, double *flops,
+                       double *bytes)
+{
+    double s = 0, bw = vkt__bench_bandwidth(b, working_set, 0.5);
+    *flops = *bytes = 0;
+    for (size_t k = 0; k < g->n_nodes; k++) {
+        vkt_cost c = vkt__node_cost(g->nodes[k]);
+        s += VKT_MAX(bw > 0 ? c.bytes / bw : 0, b->fma > 0 ? c.flops / b->fma : 0);
+        *flops += c.flops;
+        *bytes += c.bytes;
+    }
+    return s;
+}
+
+/* Milliseconds of the step's kernels timed one by one, the medians of a few runs added up; NAN
+ * where the device has no timestamps. Batch and weights are of no more use. */
+static vkt_status kernels_ms(const runner *r, double step_s, double *ms)
+{
+    vkt_node_time *t = NULL;
+    size_t n = 0;
+    *ms = NAN;
+    if (!(r->b->caps->timestamp_ns > 0)) return VKT_OK;
+    uint32_t runs = r->b->desc->once || step_s > 0.3 ? 1 : step_s > 0.02 ? 5 : 51;
+    vkt_status st = vkt_graph_time(r->s->train.graph, 0, runs, &t, &n);
+    if (st == VKT_OK) *ms = 0;
+    for (size_t i = 0; i < n; i++) *ms += t[i].ms;
+    free(t);
+    return st;
+}
+
+/* At least n more steps read back, from the end of one to the end of another: what the ring holds
+ * at either end does not count, as a step given to a ring with room takes no time at all. */
+static vkt_status window(runner *r, uint32_t n, double *seconds)
+{
+    vkt_status st = VKT_OK;
+    double began = r->ended;
+    uint64_t read = r->n_read;
+    while (r->n_read < read + n) VKT_TRY(run_step(r));
+    *seconds = (r->ended - began) / (double)(r->n_read - read);
+fail:
+    return st;
+}
+
+static vkt_status measure(runner *r, const struct workload *w)
+{
+    enum { MAX_WINDOWS = 200 };
+    vkt_status st = VKT_OK;
+    vkt__bencher *b = r->b;
+    double windows[MAX_WINDOWS], host = 0, one, flops, bytes;
+    uint32_t n = 0, per = 1;
+    uint64_t steps = 0;
+    vkt__times t;
+    double start = vkt__now();
+    VKT_TRY(run_step(r));
+    VKT_TRY(vkt__steps_drain(&r->steps));
+    one = vkt__now() - start;
+    if (one > (b->desc->quick ? 4 : MOST_S)) {
+        vkt__bench_left_out(b->out, "%s: one step takes %.1f s", w->name, one);
+        goto fail;
+    }
+    if (!b->desc->once) {
+        uint32_t tries = one > 1 ? 1 : 3;
+        start = vkt__now();
+        for (uint32_t i = 0; i < tries; i++) VKT_TRY(run_step(r));
+        VKT_TRY(vkt__steps_drain(&r->steps));
+        one = (vkt__now() - start) / tries;
+        for (double end = vkt__now() + b->warm_s; vkt__now() < end;) VKT_TRY(run_step(r));
+        double least = b->desc->quick ? 0.02 : 0.05;
+        per = (uint32_t)VKT_MAX(1, VKT_MIN(least / VKT_MAX(one, 1e-6), 10000));
+    }
+    double seconds = b->desc->once ? 0 : b->desc->quick ? 1.0 : 3.0;
+    for (double end = vkt__now() + seconds; n < (b->desc->once ? 1
+                                                 : one > 0.3   ? 4
+                                                               : b->min_runs) ||
+                                            (n < MAX_WINDOWS && vkt__now() < end);
+         n++) {
+        double cpu = vkt__thread_cpu(), driver = vkt__gpu_driver_cpu(r->s->gpu);
+        uint64_t given = r->step;
+        VKT_TRY(window(r, per, &windows[n]));
+        host += vkt__thread_cpu() - cpu - (vkt__gpu_driver_cpu(r->s->gpu) - driver);
+        steps += r->step - given;
+    }
+    VKT_TRY(vkt__steps_drain(&r->steps));
+    vkt__bench_stats(windows, n, &t);
+    double ideal = roofline(b, r->s->train.graph, (double)r->s->planned_bytes, &flops, &bytes);
+    vkt_bench_row *row = vkt__bench_row(b->out, VKT_BENCH_STEPS, w->name, "ms", false);
+    vkt__bench_set(row, &t, 1e3);
+    row->items_per_s = w->batch * VKT_MAX(w->context, 1u) / t.median;
+    row->gflops = flops / t.median * 1e-9;
+    row->gbps = bytes / t.median * 1e-9;
+    row->percent = 100 * ideal / t.median;
+    row->host_us = 1e6 * host / (double)steps;
+    row->memory_bytes = (double)r->s->planned_bytes;
+    VKT_TRY(kernels_ms(r, one, &row->kernels_ms));
+    vkt__bench_note(b->out, row, "loss %.3g to %.3g in %llu steps", r->first_loss, r->loss,
+                    (unsigned long long)r->step);
+    if (r->bad)
+        vkt__bench_refuse(b, row, true, "wrong result: NaN or Inf in the loss or the gradient");
+    else if (!b->desc->once && r->step > 200 && !(r->loss < r->first_loss))
+        vkt__bench_refuse(b, row, true,
+                          "wrong result: the loss did not fall in %llu steps (%.4g to %.4g)",
+                          (unsigned long long)r->step, r->first_loss, r->loss);
+fail:
+    return st;
+}
+
+/* arg: the workload. */
+static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
+{
+    const struct workload *w = &workloads[item->arg];
+    vkt_status st = VKT_OK;
+    vkt_config *c = NULL;
+    vkt_dataset *data = NULL;
+    runner r = { .b = b };
+    vkt__str yaml = { 0 };
+    uint32_t pixels = VKT_MAX(w->side * w->side, 1), rank = w->side ? 3 : 1,
+             shape[] = { w->side ? w->side : w->inputs, w->side, w->inputs / pixels };
+    double rate = b->matmul > 0 ? b->matmul : b->fma, guess = rate > 0 ? 1e9 * w->gflops / rate : 0;
+    if (guess > MOST_S) {
+        vkt__bench_left_out(b->out, "%s: one step would take about %.0f s", w->name, guess);
+        return VKT_OK;
+    }
+    vkt__str_printf(&yaml, "name: bench\ndata: {source: %s}\nmodel:\n%s",
+                    w->context ? "novel" : "digits", w->model);
+    vkt__str_printf(&yaml,
+                    "optim: {rule: %s, lr: 0.0005}\nschedule: {kind: constant}\n"
+                    "train: {steps: 1000000, batch: %u, precision: %s}\neval: {batch: %u}\n",
+                    w->context ? "adamw, weight_decay: 0.01" : "adam", w->batch, w->precision,
+                    w->batch);
+    VKT_TRY(vkt_config_create(&c));
+    VKT_TRY(vkt_config_parse(c, yaml.data, yaml.len, "the benchmark's model"));
+    VKT_TRY(vkt_config_finish(c));
+    if (w->context)
+        VKT_TRY(vkt__dataset_synthetic_text(w->batch * 8, w->context, w->classes, 5, &data));
+    else
+        VKT_TRY(vkt__dataset_synthetic(w->batch * 8, shape, rank, w->classes, 5, &data));
+    r.c = c;
+    st = runner_start(&r, data);
+    if (st == VKT_OOM_DEVICE) {
+        vkt__bench_left_out(b->out, "%s: not enough device memory", w->name);
+        st = VKT_OK;
+        goto fail;
+    }
+    VKT_TRY(st);
+    VKT_TRY(measure(&r, w));
+fail:
+    runner_finish(&r);
+    vkt_dataset_destroy(&data);
+    vkt_config_destroy(&c);
+    vkt__str_finish(&yaml);
+    return st;
+}
+
+/* ---- seconds to an accuracy ---- */
+
+static const double TARGET = 0.97;
+
+/* One training from the first step on, evaluations included; *seconds is NAN when the recipe ends
+ * below the target. */
+static vkt_status train_to_target(vkt__bencher *b, const vkt_config *c, const vkt_dataset *data,
+                                  double *seconds, uint64_t *steps, double *accuracy)
+{
+    enum { EVERY = 20 };
+    vkt_status st = VKT_OK;
+    runner r = { .b = b, .c = c };
+    vkt__eval_sums e = { 0 };
+    uint64_t total = vkt_schedule_total(&c->schedule);
+    *seconds = *accuracy = NAN;
+    VKT_TRY(runner_start(&r, data));
+    double start = vkt__now();
+    while (r.step < total) {
+        VKT_TRY(run_step(&r));
+        if (r.step % EVERY && r.step != total) continue;
+        VKT_TRY(vkt__steps_drain(&r.steps));
+        VKT_TRY(vkt__evaluate(r.s, NULL, VKT_VALID, 0, &e, NULL, NULL));
+        *accuracy = (double)e.correct / (double)e.n;
+        vkt__eval_sums_finish(&e);
+        if (*accuracy >= TARGET) {
+            *seconds = vkt__now() - start;
+            break;
+        }
+        if (b->desc->once) break;
+    }
+    *steps = r.step;
+fail:
+    runner_finish(&r);
+    return st;
+}
+
+static vkt_status run_target(vkt__bencher *b, const vkt__bench_item *item)
+{
+    enum { MAX_RUNS = 5 };
+    vkt_status st = VKT_OK;
+    vkt_config *c = NULL;
+    vkt_dataset *data = NULL;
+    double s[MAX_RUNS], accuracy = NAN;
+    uint64_t steps = 0;
+    uint32_t n = 0, runs = b->desc->once ? 1 : b->desc->quick ? 3 : MAX_RUNS;
+    vkt__times t;
+    VKT_TRY(vkt_config_create(&c));
+    VKT_TRY(vkt_config_load(c, "digits"));
+    VKT_TRY(vkt_config_finish(c));
+    VKT_TRY(vkt_dataset_open(&c->data, &data));
+    for (; n < runs; n++) {
+        VKT_TRY(train_to_target(b, c, data, &s[n], &steps, &accuracy));
+        if (isnan(s[n])) break;
+    }
+    vkt_bench_row *row = vkt__bench_row(b->out, VKT_BENCH_TARGET, item->name, "s", false);
+    if (n == 0 || n < runs) {
+        vkt__bench_refuse(b, row, !b->desc->once, "valid accuracy is %.1f%% after %llu steps",
+                          100 * accuracy, (unsigned long long)steps);
+    } else {
+        vkt__bench_stats(s, n, &t);
+        vkt__bench_set(row, &t, 1);
+        vkt__bench_note(b->out, row, "%llu steps of the recipe, evaluated every 20",
+                        (unsigned long long)steps);
+    }
+fail:
+    vkt_dataset_destroy(&data);
+    vkt_config_destroy(&c);
+    return st;
+}
+
+static bool is_named(const vkt__bencher *b, const char *name)
+{
+    return !b->desc->step || strstr(name, b->desc->step);
+}
+
+vkt_status vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list)
+{
+    static const char target[] = "digits recipe to 97% valid accuracy";
+    size_t before = list->n;
+    for (uint32_t i = 0; i < VKT_COUNT(workloads); i++) {
+        if (b->desc->once ? workloads[i].level > 0 : workloads[i].level == 0) continue;
+        if (!is_named(b, workloads[i].name)) continue;
+        if (b->desc->quick && workloads[i].level > 1) {
+            vkt__bench_left_out(b->out, "%s: not with --quick", workloads[i].name);
+            continue;
+        }
+        vkt__bench_plan(list, VKT_BENCH_STEPS, workloads[i].name,
+                        b->warm_s + (b->desc->quick ? 1.2 : 3.2) +
+                            (b->caps->klass == VKT_CLASS_CPU ? workloads[i].gflops / 5 : 0),
+                        run_workload, i, 0);
+    }
+    vkt__bench_plan_generate(b, list);
+    if (is_named(b, target))
+        vkt__bench_plan(list, VKT_BENCH_TARGET, target, b->desc->quick ? 2 : 3, run_target, 0, 0);
+    if (list->n == before && b->desc->step)
+        return vkt__fail(VKT_ARG, "bench", "nothing measured here has '%s' in its name",
+                         b->desc->step);
+    return VKT_OK;
+}

@@ -1,0 +1,170 @@
+/* Augmentation of training images. Every draw is a function of (seed, position in the stream,
+ * number of the draw), so neither threads nor a resumed run change what is seen. Sources: random
+ * resized crop, Szegedy et al. 2014 (arXiv 1409.4842); random erasing, Zhong et al. 2017
+ * (1708.04896); cutout, DeVries and Taylor 2017 (1708.04552); mixup, Zhang et al. 2017
+ * (1710.09412). */
+#include <math.h>
+
+#include "data/dataset.h"
+#include "data/pictures/picture.h"
+
+enum { DRAWS = 128 }; /* per position: more than any one example uses */
+
+typedef struct dice {
+    uint64_t seed, next;
+} dice;
+
+static double roll(dice *d)
+{
+    return vkt_rand_uniform(d->seed, VKT_RNG_AUGMENT, d->next++);
+}
+
+static double between(dice *d, double low, double high)
+{
+    return low + (high - low) * roll(d);
+}
+
+/* 0 .. n */
+static uint32_t up_to(dice *d, uint32_t n)
+{
+    return vkt_rand_below(d->seed, VKT_RNG_AUGMENT, d->next++, n + 1);
+}
+
+/* A box of a share of the area and an aspect ratio, both random, that fits into w x h; false after
+ * ten attempts, as torchvision does. */
+static bool random_box(dice *d, uint32_t w, uint32_t h, double area[2], double ratio[2],
+                       vkt__box *out)
+{
+    for (int k = 0; k < 10; k++) {
+        double a = between(d, area[0], area[1]) * w * h;
+        double r = exp(between(d, log(ratio[0]), log(ratio[1])));
+        double bw = round(sqrt(a * r)), bh = round(sqrt(a / r));
+        if (bw < 1 || bh < 1 || bw > w || bh > h) continue;
+        *out = (vkt__box) { 0, 0, (uint32_t)bw, (uint32_t)bh };
+        out->x = up_to(d, w - out->w);
+        out->y = up_to(d, h - out->h);
+        return true;
+    }
+    return false;
+}
+
+static vkt_status resized_crop(const vkt_dataset *ds, const vkt__part *part, uint32_t at, dice *d,
+                               float area, vkt__scratch *scratch, const uint8_t **pixels)
+{
+    vkt_status st;
+    const vkt__schema *s = &ds->schema;
+    uint32_t w = s->input_shape[1], h = s->input_shape[0];
+    const uint8_t *source = part->files ? NULL : part->pixels + (uint64_t)at * s->n_inputs;
+    uint8_t *own;
+    vkt__box box;
+    if (part->files) VKT_TRY(vkt__files_source(part->files, s, at, scratch, &w, &h, &source));
+    if (!random_box(d, w, h, (double[]) { (double)area, 1 }, (double[]) { 3.0 / 4, 4.0 / 3 }, &box))
+        box = vkt__picture_middle(w, h, s->input_shape[1], s->input_shape[0]);
+    VKT_TRY(vkt__scratch_need(scratch, 1, s->n_inputs, &own));
+    VKT_TRY(vkt__picture_resize(source, w, box, s->input_shape[2], own, s->input_shape[1],
+                                s->input_shape[0]));
+    *pixels = own;
+fail:
+    return st;
+}
+
+/* What becomes of each byte: contrast about the picture's mean, then brightness. */
+static void tones(dice *d, const vkt_augment *a, const uint8_t *pixels, uint32_t n,
+                  uint8_t table[256])
+{
+    double mean = 0, contrast = 1, shift = 0;
+    if (a->contrast > 0) {
+        uint64_t sum = 0;
+        for (uint32_t j = 0; j < n; j++) sum += pixels[j];
+        mean = (double)sum / n;
+        contrast = between(d, 1 - (double)a->contrast, 1 + (double)a->contrast);
+    }
+    if (a->brightness > 0) shift = 255 * between(d, -(double)a->brightness, (double)a->brightness);
+    for (int v = 0; v < 256; v++) {
+        double to = round((v - mean) * contrast + mean + shift);
+        table[v] = (uint8_t)VKT_MIN(VKT_MAX(to, 0), 255);
+    }
+}
+
+static uint32_t clamp(int64_t v, uint32_t n)
+{
+    return v < 0 ? 0 : v >= n ? n - 1 : (uint32_t)v;
+}
+
+/* Standardised, 0 is the training set's mean. */
+static void blank(const vkt__schema *s, vkt__box b, float *x)
+{
+    uint32_t W = s->input_shape[1], C = s->input_shape[2];
+    for (uint32_t y = b.y; y < b.y + b.h; y++)
+        memset(x + ((size_t)y * W + b.x) * C, 0, (size_t)b.w * C * sizeof *x);
+}
+
+static void cut_out(dice *d, const vkt__schema *s, uint32_t side, float *x)
+{
+    uint32_t H = s->input_shape[0], W = s->input_shape[1];
+    int64_t left = (int64_t)up_to(d, W - 1) - side / 2, top = (int64_t)up_to(d, H - 1) - side / 2;
+    vkt__box b = { (uint32_t)VKT_MAX(left, 0), (uint32_t)VKT_MAX(top, 0), 0, 0 };
+    b.w = (uint32_t)VKT_MIN(left + side, W) - b.x;
+    b.h = (uint32_t)VKT_MIN(top + side, H) - b.y;
+    blank(s, b, x);
+}
+
+vkt_status vkt__augment_fill(const vkt_dataset *ds, const vkt__part *part, uint32_t at,
+                             const vkt__draw *draw, vkt__scratch *scratch, float *x)
+{
+    vkt_status st;
+    const vkt__schema *s = &ds->schema;
+    const vkt_augment *a = draw->how;
+    uint32_t H = s->input_shape[0], W = s->input_shape[1], C = s->input_shape[2];
+    dice d = { draw->seed, draw->position * DRAWS };
+    const uint8_t *pixels;
+    uint8_t table[256];
+    vkt__box box;
+    if (a->area > 0)
+        VKT_TRY(resized_crop(ds, part, at, &d, a->area, scratch, &pixels));
+    else if (part->files)
+        VKT_TRY(vkt__files_pixels(part->files, s, at, scratch, &pixels));
+    else
+        pixels = part->pixels + (uint64_t)at * s->n_inputs;
+    int64_t dx = 0, dy = 0, pad = a->crop_padding;
+    if (pad) {
+        dx = (int64_t)up_to(&d, 2 * a->crop_padding) - pad;
+        dy = (int64_t)up_to(&d, 2 * a->crop_padding) - pad;
+    }
+    bool flip = a->flip > 0 && roll(&d) < (double)a->flip;
+    tones(&d, a, pixels, s->n_inputs, table);
+    for (uint32_t y = 0, j = 0; y < H; y++) {
+        const uint8_t *row = pixels + (size_t)clamp(y + dy, H) * W * C;
+        for (uint32_t k = 0; k < W; k++) {
+            const uint8_t *p = row + (size_t)clamp((flip ? W - 1 - k : k) + dx, W) * C;
+            for (uint32_t c = 0; c < C; c++, j++)
+                x[j] = (float)table[p[c]] * ds->pixel_scale[j] + ds->pixel_bias[j];
+        }
+    }
+    if (a->erase > 0 && roll(&d) < (double)a->erase &&
+        random_box(&d, W, H, (double[]) { 0.02, 0.33 }, (double[]) { 0.3, 1 / 0.3 }, &box))
+        blank(s, box, x);
+    if (a->cutout) cut_out(&d, s, a->cutout, x);
+    return VKT_OK;
+fail:
+    return st;
+}
+
+bool vkt__augments(const vkt_augment *a)
+{
+    return a->crop_padding || a->cutout || a->flip > 0 || a->area > 0 || a->brightness > 0 ||
+           a->contrast > 0 || a->erase > 0 || a->mixup > 0;
+}
+
+/* Joehnk's method: for alpha to 1 at least half of the attempts are taken. */
+float vkt__augment_mix(float alpha, uint64_t seed, uint64_t position)
+{
+    double power = 1 / (double)alpha;
+    for (uint64_t k = 0; k < DRAWS / 2; k++) {
+        uint64_t at = position * DRAWS + 2 * k;
+        double u = pow(vkt_rand_uniform(seed, VKT_RNG_MIXUP, at), power),
+               v = pow(vkt_rand_uniform(seed, VKT_RNG_MIXUP, at + 1), power);
+        if (u + v > 0 && u + v <= 1) return (float)(u / (u + v));
+    }
+    return 1;
+}

@@ -1,0 +1,352 @@
+/* folder.h: walking folders. A walk keeps the identity of each folder above, so that a link that
+ * leads back up ends it there. */
+#include "data/pictures/folder.h"
+
+enum { MAX_DEPTH = 32, LABELS_LIMIT = 1 << 30 };
+
+typedef struct walk {
+    vkt__folder *out;
+    vkt__arena *arena;
+    uint32_t label;
+    uint8_t split;
+    uint64_t above[MAX_DEPTH][2];
+} walk;
+
+static bool same_word(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++)
+        if ((*a | 32) != (*b | 32)) return false;
+    return *a == *b;
+}
+
+static const char *extension(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot ? dot + 1 : "";
+}
+
+bool vkt__picture_name(const char *name)
+{
+    static const char *const kinds[] = { "png", "jpg", "jpeg", "jpe", "bmp" };
+    for (size_t i = 0; i < VKT_COUNT(kinds); i++)
+        if (same_word(extension(name), kinds[i])) return true;
+    return false;
+}
+
+static void add(vkt__folder *f, const char *path, uint32_t label, uint8_t split)
+{
+    if (f->n == f->cap) f->item = vkt__grow(f->item, f->n, &f->cap, sizeof *f->item);
+    f->item[f->n++] = (vkt__found) { path, label, split };
+}
+
+static void add_file(walk *w, const char *path, const char *name)
+{
+    if (vkt__picture_name(name)) {
+        add(w->out, vkt__arena_strdup(w->arena, path), w->label, w->split);
+        return;
+    }
+    if (!w->out->n_other++)
+        snprintf(w->out->other, sizeof w->out->other, "%.15s", vkt__show(extension(name)).s);
+}
+
+/* Every picture below `dir`, which is `depth` folders below the class's. */
+static vkt_status collect(walk *w, const char *dir, const uint64_t id[2], int depth)
+{
+    vkt_status st = VKT_OK;
+    char **names = NULL;
+    size_t n = 0;
+    vkt__str path = { 0 };
+    if (depth == MAX_DEPTH)
+        return vkt__fail(VKT_FORMAT, "data", "'%s' lies more than %d folders deep: move it up", dir,
+                         MAX_DEPTH);
+    for (int i = 0; i < depth; i++) {
+        if (memcmp(w->above[i], id, sizeof w->above[i]) != 0) continue;
+        w->out->n_loops++;
+        return VKT_OK;
+    }
+    memcpy(w->above[depth], id, sizeof w->above[depth]);
+    VKT_TRY(vkt__list_dir(dir, &names, &n));
+    for (size_t i = 0; i < n; i++) {
+        uint64_t inner[2];
+        if (names[i][0] == '.') continue;
+        path.len = 0;
+        vkt__str_printf(&path, "%s/%s", dir, names[i]);
+        vkt__path_kind kind = vkt__path_look(path.data, inner);
+        if (kind == VKT__FOLDER)
+            VKT_TRY(collect(w, path.data, inner, depth + 1));
+        else
+            add_file(w, path.data, names[i]); /* an absent one is a broken link: unreadable */
+    }
+fail:
+    vkt__names_free(names, n);
+    vkt__str_finish(&path);
+    return st;
+}
+
+/* The class of that name, new unless the classes are closed; `hint`: where to look first. */
+static vkt_status find_class(vkt__folder *f, vkt__arena *arena, const char *name, const char *where,
+                             uint32_t hint, uint32_t *out)
+{
+    size_t bad;
+    for (uint32_t i = 0; i < f->n_classes; i++) {
+        *out = (i + hint) % f->n_classes;
+        if (strcmp(f->classes[*out], name) == 0) return VKT_OK;
+    }
+    if (f->closed) {
+        const char *near = vkt_nearest(name, f->classes, f->n_classes);
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s': '%s' is none of the %u classes%s%s%s: rename or remove it", where,
+                         vkt__show(name).s, f->n_classes, near ? "; did you mean '" : "",
+                         near ? near : "", near ? "'?" : "");
+    }
+    if (!vkt__utf8_ok(name, strlen(name), &bad))
+        return vkt__fail(VKT_FORMAT, "data", "'%s': class name '%s' is not UTF-8: rename it", where,
+                         vkt__show(name).s);
+    if (f->n_classes == f->cap_classes) {
+        size_t cap = VKT_MAX(2 * f->cap_classes, 16);
+        const char **more = vkt__arena_alloc(arena, cap * sizeof *more);
+        if (f->n_classes) memcpy(more, f->classes, f->n_classes * sizeof *more);
+        f->classes = more;
+        f->cap_classes = cap;
+    }
+    *out = f->n_classes;
+    f->classes[f->n_classes++] = vkt__arena_strdup(arena, name);
+    return VKT_OK;
+}
+
+/* dir/CLASS/.. */
+static vkt_status scan_classes(walk *w, const char *dir)
+{
+    vkt_status st = VKT_OK;
+    char **names = NULL;
+    size_t n = 0;
+    vkt__str path = { 0 };
+    uint64_t id[2], inner[2];
+    vkt__path_look(dir, id);
+    memcpy(w->above[0], id, sizeof id);
+    VKT_TRY(vkt__list_dir(dir, &names, &n));
+    uint32_t hint = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (names[i][0] == '.') continue;
+        path.len = 0;
+        vkt__str_printf(&path, "%s/%s", dir, names[i]);
+        if (vkt__path_look(path.data, inner) != VKT__FOLDER) {
+            if (vkt__picture_name(names[i])) w->out->n_loose++;
+            continue;
+        }
+        if (strcmp(names[i], "__MACOSX") == 0) continue;
+        VKT_TRY(find_class(w->out, w->arena, names[i], dir, hint, &w->label));
+        hint = w->label + 1;
+        VKT_TRY(collect(w, path.data, inner, 1));
+    }
+fail:
+    vkt__names_free(names, n);
+    vkt__str_finish(&path);
+    return st;
+}
+
+static const struct {
+    const char *name;
+    vkt_split split;
+} split_names[] = { { "train", VKT_TRAIN },
+                    { "valid", VKT_VALID },
+                    { "val", VKT_VALID },
+                    { "test", VKT_TEST },
+                    { "validation", VKT_VALID } };
+
+static const char *split_folder(vkt__arena *arena, const char *root, size_t i)
+{
+    const char *path = vkt__arena_printf(arena, "%s/%s", root, split_names[i].name);
+    return vkt__is_dir(path) ? path : NULL;
+}
+
+/* root/train/CLASS and, if they are there, root/valid/CLASS and root/test/CLASS. */
+static vkt_status scan_splits(walk *w, const char *root)
+{
+    vkt_status st = VKT_OK;
+    for (size_t i = 0; i < VKT_COUNT(split_names); i++) {
+        const char *dir = split_folder(w->arena, root, i);
+        if (!dir) continue;
+        w->split = (uint8_t)split_names[i].split;
+        w->out->own[w->split] = true;
+        VKT_TRY(scan_classes(w, dir));
+        w->out->closed = true; /* train's classes are the classes */
+    }
+fail:
+    return st;
+}
+
+/* ---- a CSV of labels ---- */
+
+typedef struct columns {
+    size_t file, label, split; /* split SIZE_MAX: none */
+    bool header;
+} columns;
+
+static bool one_of(const char *cell, const char *const *words)
+{
+    for (; *words; words++)
+        if (same_word(cell, *words)) return true;
+    return false;
+}
+
+static vkt_status find_columns(const vkt__csv *csv, const char *name, columns *out)
+{
+    static const char *const files[] = { "file", "filename", "file_name", "path", "image", NULL };
+    static const char *const labels[] = { "label", "class", "category", NULL };
+    static const char *const splits[] = { "split", "set", NULL };
+    *out = (columns) { SIZE_MAX, SIZE_MAX, SIZE_MAX, false };
+    for (size_t i = 0; i < csv->n_columns; i++) {
+        const char *cell = vkt__csv_cell(csv, 0, i);
+        if (one_of(cell, files)) out->file = i;
+        if (one_of(cell, labels)) out->label = i;
+        if (one_of(cell, splits)) out->split = i;
+    }
+    out->header = out->file != SIZE_MAX || out->label != SIZE_MAX;
+    if (out->header && (out->file == SIZE_MAX || out->label == SIZE_MAX))
+        return vkt__fail(
+            VKT_FORMAT, "data", "'%s': its first line names no %s column: call it '%s'", name,
+            out->file == SIZE_MAX ? "file" : "label", out->file == SIZE_MAX ? "file" : "label");
+    if (out->header) return VKT_OK;
+    if (csv->n_columns < 2)
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s' has one column: lines of file,label[,split] are expected", name);
+    *out = (columns) { 0, 1, csv->n_columns > 2 ? 2 : SIZE_MAX, false };
+    return VKT_OK;
+}
+
+/* Numbers by value, before texts by their bytes. */
+static int by_label(const void *a, const void *b)
+{
+    const char *s = *(const char *const *)a, *t = *(const char *const *)b;
+    double x, y;
+    bool p = vkt__csv_number(s, &x), q = vkt__csv_number(t, &y);
+    if (p && q && x < y) return -1;
+    if (p && q && x > y) return 1;
+    if (p != q) return p ? -1 : 1;
+    return strcmp(s, t);
+}
+
+static vkt_status split_of(const char *cell, const char *name, uint32_t line, uint8_t *out)
+{
+    for (size_t i = 0; i < VKT_COUNT(split_names); i++) {
+        if (!same_word(cell, split_names[i].name)) continue;
+        *out = (uint8_t)split_names[i].split;
+        return VKT_OK;
+    }
+    return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: split '%s' is none of train, valid, test",
+                     name, line, vkt__show(cell).s);
+}
+
+static vkt_status take_rows(const char *root, const char *name, const vkt__csv *csv,
+                            vkt__arena *arena, vkt__folder *out)
+{
+    vkt_status st = VKT_OK;
+    columns c;
+    uint64_t id[2];
+    size_t n = 0;
+    const char **labels = NULL;
+    VKT_TRY(find_columns(csv, name, &c));
+    VKT_TRY(vkt__data_alloc(csv->n_rows, sizeof *labels, "labels", &labels));
+    for (size_t r = c.header; r < csv->n_rows; r++) labels[n++] = vkt__csv_cell(csv, r, c.label);
+    if (n) qsort(labels, n, sizeof *labels, by_label);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t unused;
+        if (i && strcmp(labels[i], labels[i - 1]) == 0) continue;
+        VKT_TRY(find_class(out, arena, labels[i], name, out->n_classes ? out->n_classes - 1 : 0,
+                           &unused));
+    }
+    out->closed = true;
+    for (size_t r = c.header; r < csv->n_rows; r++) {
+        uint32_t label;
+        uint8_t split = VKT_N_SPLITS;
+        if (c.split != SIZE_MAX)
+            VKT_TRY(split_of(vkt__csv_cell(csv, r, c.split), name, csv->line[r], &split));
+        if (split < VKT_N_SPLITS) out->own[split] = true;
+        const char *cell = vkt__csv_cell(csv, r, c.label);
+        const char **found =
+            bsearch(&cell, out->classes, out->n_classes, sizeof *out->classes, by_label);
+        VKT_ASSERT(found);
+        label = (uint32_t)(found - out->classes);
+        const char *path = vkt__arena_printf(arena, "%s/%s", root, vkt__csv_cell(csv, r, c.file));
+        if (vkt__path_look(path, id) == VKT__FILE)
+            add(out, path, label, split);
+        else if (!out->n_absent++)
+            vkt_log(VKT_LOG_WARN, "data", "'%s' line %u: there is no picture '%s'", name,
+                    csv->line[r], path);
+    }
+fail:
+    free(labels);
+    return st;
+}
+
+static vkt_status scan_labels(const char *root, const char *path, vkt__arena *arena,
+                              vkt__folder *out)
+{
+    vkt_status st = VKT_OK;
+    char *bytes = NULL;
+    size_t n;
+    vkt__csv csv = { 0 };
+    VKT_TRY(vkt__file_read(path, LABELS_LIMIT, &bytes, &n));
+    VKT_TRY(vkt__csv_parse(bytes, n, path, 0, false, &csv));
+    VKT_TRY(take_rows(root, path, &csv, arena, out));
+fail:
+    vkt__csv_finish(&csv);
+    free(bytes);
+    return st;
+}
+
+/* ---- both ---- */
+
+/* "photos/" as "photos": files are named by what was given. */
+static const char *without_slash(const char *path, vkt__arena *arena)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    return vkt__arena_printf(arena, "%.*s", (int)n, path);
+}
+
+vkt_status vkt__folder_scan(const char *root, const char *labels, vkt__arena *arena,
+                            vkt__folder *out)
+{
+    *out = (vkt__folder) { .has_labels = true };
+    walk w = { .out = out, .arena = arena, .split = VKT_N_SPLITS };
+    if (!vkt__is_dir(root))
+        return vkt__fail(VKT_IO, "data",
+                         "'%s' is not a folder: give the one that holds a folder a "
+                         "class",
+                         root);
+    root = without_slash(root, arena);
+    if (labels) return scan_labels(root, labels, arena, out);
+    return split_folder(arena, root, 0) ? scan_splits(&w, root) : scan_classes(&w, root);
+}
+
+static bool holds_a_class(const char *root, const char *const *classes, uint32_t n,
+                          vkt__arena *arena)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (vkt__is_dir(vkt__arena_printf(arena, "%s/%s", root, classes[i]))) return true;
+    return false;
+}
+
+vkt_status vkt__folder_scan_classes(const char *root, const char *const *classes,
+                                    uint32_t n_classes, vkt__arena *arena, vkt__folder *out)
+{
+    *out = (vkt__folder) { .closed = true, .classes = (const char **)classes };
+    walk w = { .out = out, .arena = arena, .split = VKT_TEST };
+    uint64_t id[2];
+    out->n_classes = n_classes;
+    root = without_slash(root, arena);
+    const char *test = vkt__arena_printf(arena, "%s/test", root);
+    if (vkt__is_dir(test) && holds_a_class(test, classes, n_classes, arena)) root = test;
+    out->has_labels = holds_a_class(root, classes, n_classes, arena);
+    if (out->has_labels) return scan_classes(&w, root);
+    vkt__path_look(root, id);
+    return collect(&w, root, id, 0);
+}
+
+void vkt__folder_finish(vkt__folder *f)
+{
+    free(f->item);
+    *f = (vkt__folder) { 0 };
+}

@@ -1,0 +1,283 @@
+/* packed.h: writing a data set of images as one file, and opening it. */
+#include "data/pictures/packed.h"
+
+enum { HEADER = 64, WORDS = HEADER / 8 };
+static const char magic[] = "VKTPIC01";
+
+static uint64_t tables_bytes(uint64_t n)
+{
+    return n * 12 + vkt__align(n, 8) + (n % 2) * 4; /* classes end on a multiple of 8 */
+}
+
+/* ---- reading ---- */
+
+static vkt_status bad(const char *name, const char *why)
+{
+    return vkt__fail(VKT_FORMAT, "data", "'%s' is %s: pack it again", name, why);
+}
+
+vkt_status vkt__packed_parse(const void *bytes, size_t n, const char *name, vkt__packed *out)
+{
+    uint64_t word[WORDS], pixels, tables;
+    const uint8_t *p = bytes;
+    if (n < HEADER) return bad(name, "no pack of images: it is too short");
+    memcpy(word, p, HEADER);
+    if (memcmp(p, magic, 6) != 0) return bad(name, "no pack of images");
+    if (memcmp(p, magic, 8) != 0) return bad(name, "a pack of another version");
+    out->n = word[1];
+    out->n_inputs = word[2];
+    out->json_bytes = word[4];
+    bool ok = word[6] == n && out->n > 0 && out->n <= UINT32_MAX && out->n_inputs > 0 &&
+              out->n_inputs <= INT32_MAX && vkt__mul_ok(out->n, out->n_inputs, &pixels) &&
+              pixels <= n && word[3] == vkt__align(HEADER + pixels, 8);
+    tables = ok ? tables_bytes(out->n) : 0;
+    ok = ok && word[3] <= n && tables <= n - word[3] && out->json_bytes == n - word[3] - tables;
+    if (!ok) return bad(name, "cut short, or its header is damaged");
+    p += word[3];
+    if (vkt__hash(p, (size_t)(tables + out->json_bytes), 0) != word[5])
+        return bad(name, "damaged: the hash of its tables is wrong");
+    out->pixels = (const uint8_t *)bytes + HEADER;
+    out->hash = (const void *)p;
+    out->label = (const void *)(p + 8 * out->n);
+    out->split = p + 12 * out->n + (out->n % 2) * 4;
+    out->json = (const char *)p + tables;
+    return VKT_OK;
+}
+
+/* Labels and the splits' lists; the pixels stay in the map. */
+static vkt_status take(vkt_dataset *ds, const vkt__packed *f, const char *name)
+{
+    vkt_status st;
+    vkt__part *part = &ds->part[0];
+    VKT_TRY(vkt__data_alloc(f->n, sizeof *part->labels, "labels", &part->labels));
+    part->n = (uint32_t)f->n;
+    part->pixels = (uint8_t *)(uintptr_t)f->pixels; /* mapped: never written */
+    part->hash = f->hash;
+    for (uint64_t i = 0; i < f->n; i++) {
+        if (f->label[i] >= ds->schema.n_outputs || f->split[i] >= VKT_N_SPLITS)
+            return bad(name, "damaged: a class or split is out of range");
+        part->labels[i].u = f->label[i];
+        ds->info.n[f->split[i]]++;
+    }
+    for (int s = 0; s < VKT_N_SPLITS; s++) {
+        VKT_TRY(vkt__data_alloc(ds->info.n[s], sizeof **ds->index, "the split", &ds->index[s]));
+        ds->info.n[s] = 0;
+    }
+    for (uint32_t i = 0; i < f->n; i++) ds->index[f->split[i]][ds->info.n[f->split[i]]++] = i;
+fail:
+    return st;
+}
+
+vkt_status vkt__packed_open(vkt_dataset *ds, const vkt_data_desc *desc)
+{
+    vkt_status st;
+    vkt__packed f;
+    vkt__schema *s = &ds->schema;
+    VKT_TRY(vkt__file_map(desc->path, &ds->part[0].map));
+    VKT_TRY(vkt__packed_parse(ds->part[0].map.data, ds->part[0].map.n, desc->path, &f));
+    char *json = vkt__arena_alloc(&ds->arena, (size_t)f.json_bytes + 1);
+    memcpy(json, f.json, (size_t)f.json_bytes);
+    VKT_TRY(vkt__schema_parse(json, &ds->arena, s));
+    if (!s->images || s->n_inputs != f.n_inputs) {
+        st = bad(desc->path, "damaged: its schema is of other examples");
+        goto fail;
+    }
+    VKT_TRY(take(ds, &f, desc->path));
+    if (desc->standardize != VKT_STD_AUTO) VKT_TRY(vkt__pixels_fit(ds, desc->standardize));
+    ds->info.source = vkt__arena_printf(&ds->arena,
+                                        "packed %s: %u images of %ux%ux%u, %u classes, split as "
+                                        "packed",
+                                        desc->path, ds->part[0].n, s->input_shape[0],
+                                        s->input_shape[1], s->input_shape[2], s->n_outputs);
+fail:
+    return st;
+}
+
+/* ---- with a schema ---- */
+
+bool vkt__packed_is(const char *path)
+{
+    char head[6] = { 0 };
+    uint64_t id[2];
+    FILE *f;
+    if (vkt__path_look(path, id) != VKT__FILE || vkt__file_open(path, &f) != VKT_OK) return false;
+    bool yes = fread(head, 1, sizeof head, f) == sizeof head && !memcmp(head, magic, sizeof head);
+    fclose(f);
+    return yes;
+}
+
+/* The pack's classes by the model's numbers, into own [pack's n_outputs]. */
+static vkt_status match_classes(const vkt__schema *model, const vkt__schema *pack, const char *path,
+                                uint32_t *own)
+{
+    for (uint32_t c = 0; c < pack->n_outputs; c++) {
+        while (own[c] < model->n_outputs && strcmp(model->classes[own[c]], pack->classes[c]))
+            own[c]++;
+        if (own[c] == model->n_outputs)
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s' has a class '%s', which the model does not "
+                             "know",
+                             path, vkt__show(pack->classes[c]).s);
+    }
+    return VKT_OK;
+}
+
+/* Examples first.. of the pack, whose labels are by its own classes. */
+static vkt_status take_from(vkt_dataset *ds, const vkt__packed *f, uint64_t first,
+                            const uint32_t *own, uint32_t n_own, const char *path)
+{
+    vkt_status st;
+    vkt__part *part = &ds->part[0];
+    VKT_TRY(vkt__data_alloc(f->n - first, sizeof *part->labels, "labels", &part->labels));
+    part->n = (uint32_t)(f->n - first);
+    part->pixels = (uint8_t *)(uintptr_t)(f->pixels + first * f->n_inputs); /* never written */
+    part->hash = f->hash + first;
+    for (uint64_t i = first; i < f->n; i++) {
+        if (f->label[i] >= n_own || (first && f->split[i] != VKT_TEST))
+            return bad(path, "damaged: a class or split is out of range");
+        part->labels[i - first].u = own[f->label[i]];
+    }
+fail:
+    return st;
+}
+
+vkt_status vkt__packed_open_schema(vkt_dataset *ds, const char *path)
+{
+    vkt_status st;
+    vkt__packed f;
+    vkt__schema pack = { 0 };
+    uint64_t first = 0;
+    VKT_TRY(vkt__file_map(path, &ds->part[0].map));
+    VKT_TRY(vkt__packed_parse(ds->part[0].map.data, ds->part[0].map.n, path, &f));
+    char *json = vkt__arena_alloc(&ds->arena, (size_t)f.json_bytes + 1);
+    memcpy(json, f.json, (size_t)f.json_bytes);
+    VKT_TRY(vkt__schema_parse(json, &ds->arena, &pack));
+    if (!pack.images || pack.task != VKT_CLASSIFY || pack.n_inputs != f.n_inputs)
+        return bad(path, "damaged: its schema is of other examples");
+    const uint32_t *have = pack.input_shape, *want = ds->schema.input_shape;
+    if (memcmp(have, want, 3 * sizeof *have) != 0)
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s' has images of %ux%ux%u, not the model's %ux%ux%u: pack them at that "
+                         "size",
+                         path, have[0], have[1], have[2], want[0], want[1], want[2]);
+    uint32_t *own = vkt__arena_alloc(&ds->arena, pack.n_outputs * sizeof *own);
+    VKT_TRY(match_classes(&ds->schema, &pack, path, own));
+    while (first < f.n && f.split[first] != VKT_TEST) first++;
+    bool has_test = first < f.n;
+    VKT_TRY(take_from(ds, &f, has_test ? first : 0, own, pack.n_outputs, path));
+    ds->info.has_labels = true;
+    ds->info.source = vkt__arena_printf(&ds->arena, "packed %s: %u %simages", path, ds->part[0].n,
+                                        has_test ? "test " : "");
+fail:
+    return st;
+}
+
+/* ---- writing ---- */
+
+typedef struct writer {
+    const vkt_dataset *ds;
+    FILE *file;
+    uint64_t n, n_bad;
+    uint64_t *hash;
+    uint32_t *label;
+    uint8_t *split;
+} writer;
+
+static vkt_status write_pixels(writer *w, bool stop_on_bad)
+{
+    vkt_status st = VKT_OK;
+    uint32_t n_inputs = w->ds->schema.n_inputs;
+    vkt__scratch scratch = { 0 };
+    for (int s = 0; s < VKT_N_SPLITS; s++) {
+        const vkt__part *part = &w->ds->part[w->ds->of_part[s]];
+        for (uint64_t i = 0; i < w->ds->info.n[s]; i++) {
+            uint32_t at = w->ds->index[s][i];
+            const uint8_t *pixels = part->files ? NULL : part->pixels + (uint64_t)at * n_inputs;
+            if (!pixels) {
+                vkt__log_quiet(!stop_on_bad);
+                st = vkt__files_pixels(part->files, &w->ds->schema, at, &scratch, &pixels);
+                vkt__log_quiet(false);
+                if (st != VKT_OK && (stop_on_bad || st == VKT_OOM_HOST)) goto fail;
+                if (st != VKT_OK) {
+                    if (!w->n_bad++)
+                        vkt_log(VKT_LOG_WARN, "data", "left out: %s", vkt__last_failure());
+                    continue;
+                }
+            }
+            w->hash[w->n] = vkt__hash(pixels, n_inputs, n_inputs);
+            w->label[w->n] = part->labels[at].u;
+            w->split[w->n++] = (uint8_t)s;
+            fwrite(pixels, 1, n_inputs, w->file);
+        }
+    }
+    st = VKT_OK;
+fail:
+    vkt__scratch_finish(&scratch);
+    return st;
+}
+
+/* Tables, text, and at last the header, which says that the rest is there. */
+static vkt_status write_rest(writer *w, const char *path)
+{
+    vkt_status st;
+    static const uint8_t zeros[8];
+    const char *json = vkt_dataset_schema(w->ds);
+    uint64_t n_inputs = w->ds->schema.n_inputs, end = HEADER + w->n * n_inputs,
+             at = vkt__align(end, 8), bytes = tables_bytes(w->n) + strlen(json);
+    uint8_t *rest;
+    VKT_TRY(vkt__data_alloc(bytes, 1, "the tables", &rest));
+    memset(rest, 0, (size_t)bytes);
+    memcpy(rest, w->hash, 8 * (size_t)w->n);
+    memcpy(rest + 8 * w->n, w->label, 4 * (size_t)w->n);
+    memcpy(rest + 12 * w->n + (w->n % 2) * 4, w->split, (size_t)w->n);
+    memcpy(rest + tables_bytes(w->n), json, strlen(json));
+    uint64_t word[WORDS] = { 0,         w->n,         n_inputs,
+                             at,        strlen(json), vkt__hash(rest, (size_t)bytes, 0),
+                             at + bytes };
+    memcpy(word, magic, 8);
+    fwrite(zeros, 1, (size_t)(at - end), w->file);
+    fwrite(rest, 1, (size_t)bytes, w->file);
+    free(rest);
+    if (!vkt__file_seek(w->file, 0)) return vkt__fail(VKT_IO, "data", "can't write '%s'", path);
+    fwrite(word, 1, sizeof word, w->file);
+fail:
+    return st;
+}
+
+vkt_status vkt_dataset_pack(const vkt_dataset *ds, bool stop_on_bad, const char *path,
+                            uint64_t n_packed[VKT_N_SPLITS])
+{
+    vkt_status st;
+    static const uint8_t zeros[HEADER];
+    uint64_t total = 0;
+    writer w = { .ds = ds };
+    vkt__str tmp = { 0 };
+    if (!ds->schema.images)
+        return vkt__fail(VKT_ARG, "data", "'%s' are no images to pack", ds->info.source);
+    for (int s = 0; s < VKT_N_SPLITS; s++) total += ds->info.n[s];
+    VKT_TRY(vkt__data_alloc(total, sizeof *w.hash, "the tables", &w.hash));
+    VKT_TRY(vkt__data_alloc(total, sizeof *w.label, "the tables", &w.label));
+    VKT_TRY(vkt__data_alloc(total, 1, "the tables", &w.split));
+    vkt__str_printf(&tmp, "%s.tmp%d", path, vkt__pid());
+    VKT_TRY(vkt__file_create(tmp.data, &w.file));
+    fwrite(zeros, 1, sizeof zeros, w.file);
+    VKT_TRY(write_pixels(&w, stop_on_bad));
+    if (w.n == 0) {
+        st = vkt__fail(VKT_FORMAT, "data", "no image can be read: nothing was packed");
+        goto fail;
+    }
+    VKT_TRY(write_rest(&w, path));
+    VKT_TRY(vkt__file_finish(tmp.data, &w.file));
+    VKT_TRY(vkt__rename(tmp.data, path));
+    memset(n_packed, 0, VKT_N_SPLITS * sizeof *n_packed);
+    for (uint64_t i = 0; i < w.n; i++) n_packed[w.split[i]]++;
+    vkt__str_finish(&tmp);
+fail:
+    if (w.file) fclose(w.file);
+    if (tmp.data) vkt__remove_tree(tmp.data);
+    vkt__str_finish(&tmp);
+    free(w.hash);
+    free(w.label);
+    free(w.split);
+    return st;
+}

@@ -1,0 +1,296 @@
+/* One PNG, JPEG or BMP picture: decoded and resized by stb, which knows neither damage nor limits
+ * of its own, so both are checked here first. Rules: 16-bit samples keep their upper byte; a
+ * palette gives its colours; CMYK is turned into RGB by stb; of an animated PNG the still picture
+ * is taken; alpha is composited over white; colour becomes grey by BT.601's luma, (77 R + 150 G +
+ * 29 B) / 256; grey becomes colour by copying. */
+#define STBI_NO_STDIO
+#define STBI_ONLY_PNG
+#define STBI_ONLY_JPEG
+#define STBI_ONLY_BMP
+#define STBI_MAX_DIMENSIONS 16384
+#define STB_IMAGE_STATIC
+#define STB_IMAGE_IMPLEMENTATION
+#include <stb_image.h>
+#define STB_IMAGE_RESIZE_STATIC
+#define STB_IMAGE_RESIZE_IMPLEMENTATION
+#include <stb_image_resize.h>
+#include <zlib.h>
+
+#include "data/dataset.h"
+#include "data/pictures/picture.h"
+
+enum { PIXEL_LIMIT = 64 << 20 };
+
+static uint32_t be32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static uint32_t le32(const uint8_t *p)
+{
+    return (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
+}
+
+static const char *kind(const uint8_t *p, size_t n)
+{
+    if (n >= 8 && memcmp(p, "\x89PNG\r\n\x1a\n", 8) == 0) return "PNG";
+    if (n >= 3 && memcmp(p, "\xff\xd8\xff", 3) == 0) return "JPEG";
+    /* "BM" may begin a text; a BMP's reserved bytes are 0 and its second header's size is known. */
+    if (n >= 18 && memcmp(p, "BM", 2) == 0 && memcmp(p + 6, "\0\0\0\0", 4) == 0 &&
+        (le32(p + 14) == 12 || (le32(p + 14) >= 40 && le32(p + 14) <= 124)))
+        return "BMP";
+    return NULL;
+}
+
+vkt_status vkt__picture_is(const char *path, bool *is)
+{
+    uint8_t head[18];
+    FILE *f = NULL;
+    *is = false;
+    uint64_t id[2];
+    vkt__path_kind what = vkt__path_look(path, id);
+    if (what == VKT__FOLDER || what == VKT__OTHER) return VKT_OK;
+    vkt_status st = vkt__file_open(path, &f);
+    if (st != VKT_OK) return st;
+    *is = kind(head, fread(head, 1, sizeof head, f)) != NULL;
+    fclose(f);
+    return VKT_OK;
+}
+
+/* Every chunk is there, up to IEND, and, where asked for, with the CRC-32 it was written with. */
+static const char *png_damage(const uint8_t *p, size_t n, bool sums)
+{
+    for (size_t at = 8; n - at >= 12;) {
+        size_t len = be32(p + at);
+        if (len > n - at - 12) return "cut short";
+        if (sums && crc32(0, p + at + 4, (uInt)(len + 4)) != be32(p + at + 8 + len))
+            return "damaged: a CRC-32 is wrong";
+        if (memcmp(p + at + 4, "IEND", 4) == 0) return NULL;
+        at += len + 12;
+    }
+    return "cut short";
+}
+
+/* What a JPEG's segments have brought. stb takes a table that never came, and a component without a
+ * scan, as the memory was that it got for them (fuzz_data found it): such a file never reaches it.
+ */
+typedef struct {
+    uint8_t dc, ac, quant; /* tables, a bit each */
+    bool progressive;
+    uint8_t n, id[4], table[4]; /* the frame's components, their quantization tables */
+    uint8_t scanned;            /* a bit each */
+} jpeg_seen;
+
+/* Tables in p[at, end) of a file of n bytes. One of more than 256 codes overruns an array of
+ * stb_image before 2.28, which also reads a table past the segment's end. */
+static const char *see_huffman(jpeg_seen *j, const uint8_t *p, size_t n, size_t at, size_t end)
+{
+    while (at < end) {
+        size_t codes = 0;
+        for (size_t i = at + 1; i < at + 17 && i < n; i++) codes += p[i];
+        if (codes > 256) return "damaged: a table has too many codes";
+        *(p[at] >> 4 ? &j->ac : &j->dc) |= (uint8_t)(1u << (p[at] & 3));
+        at += 17 + codes;
+    }
+    return NULL;
+}
+
+static void see_quantization(jpeg_seen *j, const uint8_t *p, size_t at, size_t end)
+{
+    for (; at < end; at += p[at] >> 4 ? 129 : 65) j->quant |= (uint8_t)(1u << (p[at] & 3));
+}
+
+static void see_frame(jpeg_seen *j, const uint8_t *p, size_t at, size_t end, bool progressive)
+{
+    j->progressive = progressive;
+    j->n = j->scanned = 0;
+    for (at += 6; at + 2 < end && j->n < 4; at += 3) {
+        j->id[j->n] = p[at];
+        j->table[j->n++] = p[at + 2] & 3;
+    }
+}
+
+/* A scan's components and tables; a progressive one codes either the mean or other frequencies, and
+ * refines the mean without a table. */
+static const char *see_scan(jpeg_seen *j, const uint8_t *p, size_t at, size_t end)
+{
+    size_t n = at < end ? p[at] : 0;
+    if (n < 1 || n > 4 || at + 1 + 2 * n + 3 > end) return "damaged: a scan names no components";
+    const uint8_t *c = p + at + 1, *range = c + 2 * n;
+    bool first = !j->progressive || range[0] == 0, ac = !j->progressive || !first,
+         dc = first && !(j->progressive && range[2] >> 4);
+    for (; n > 0; n--, c += 2) {
+        uint8_t k = 0;
+        while (k < j->n && j->id[k] != c[0]) k++;
+        if (k == j->n) return "damaged: a scan is of a component that is not there";
+        if (!(j->quant >> j->table[k] & 1) || (dc && !(j->dc >> (c[1] >> 4 & 3) & 1)) ||
+            (ac && !(j->ac >> (c[1] & 3) & 1)))
+            return "damaged: a scan's table is not there";
+        if (first) j->scanned |= (uint8_t)(1u << k);
+    }
+    return NULL;
+}
+
+/* Lossless, hierarchical, by arithmetic coding: all but baseline, extended and progressive. */
+static bool is_rare_frame(uint8_t mark)
+{
+    return mark >= 0xc3 && mark <= 0xcf && mark != 0xc4 && mark != 0xc8 && mark != 0xcc;
+}
+
+/* Walks the segments to the end mark that follows the scans. */
+static const char *jpeg_damage(const uint8_t *p, size_t n)
+{
+    jpeg_seen j = { 0 };
+    for (size_t at = 2;;) {
+        while (at < n && p[at] != 0xff) at++;
+        while (at < n && p[at] == 0xff) at++;
+        if (n - at < 3 && !(at < n && p[at] == 0xd9)) return "cut short";
+        uint8_t mark = p[at++];
+        if (mark == 0xd9 && j.scanned)
+            return j.scanned == (1u << j.n) - 1 ? NULL : "damaged: a component has no scan";
+        if (mark <= 1 || (mark >= 0xd0 && mark <= 0xd9)) continue; /* no segment */
+        size_t len = (size_t)p[at] << 8 | p[at + 1], body = at + 2;
+        const char *why = NULL;
+        if (len < 2) return "damaged: a segment has no length";
+        if (is_rare_frame(mark)) return NULL; /* stb reads no further, and says so */
+        if (mark == 0xc4) why = see_huffman(&j, p, n, body, VKT_MIN(at + len, n));
+        if (!why && len > n - at) why = "cut short";
+        if (!why && mark == 0xdb) see_quantization(&j, p, body, at + len);
+        if (!why && mark >= 0xc0 && mark <= 0xc2) see_frame(&j, p, body, at + len, mark == 0xc2);
+        if (!why && mark == 0xda) why = see_scan(&j, p, body, at + len);
+        if (why) return why;
+        at += len;
+    }
+}
+
+/* stb decodes what it finds and fills the rest, and allocates what a length says: what a file's own
+ * marks say is checked before. */
+static const char *damage(const uint8_t *p, size_t n, bool sums)
+{
+    const char *k = kind(p, n);
+    if (strcmp(k, "PNG") == 0) return png_damage(p, n, sums);
+    if (strcmp(k, "JPEG") == 0) return jpeg_damage(p, n);
+    return le32(p + 2) > n ? "cut short" : NULL;
+}
+
+static uint8_t over_white(uint32_t v, uint32_t alpha)
+{
+    return (uint8_t)((v * alpha + 255 * (255 - alpha) + 127) / 255);
+}
+
+/* [n] pixels of `have` channels (grey, grey+A, RGB, RGBA) to `want` (1 or 3). */
+static void convert(const uint8_t *p, size_t n, int have, uint32_t want, uint8_t *out)
+{
+    for (size_t i = 0; i < n; i++, p += have, out += want) {
+        uint32_t alpha = have == 2 || have == 4 ? p[have - 1] : 255;
+        uint8_t c[3];
+        for (int k = 0; k < 3; k++) c[k] = over_white(p[have < 3 ? 0 : k], alpha);
+        if (want == 3)
+            memcpy(out, c, 3);
+        else
+            out[0] = (uint8_t)((77u * c[0] + 150u * c[1] + 29u * c[2] + 128) >> 8);
+    }
+}
+
+vkt__box vkt__picture_middle(uint32_t w, uint32_t h, uint32_t to_w, uint32_t to_h)
+{
+    vkt__box b = { 0, 0, w, h };
+    if ((uint64_t)w * to_h > (uint64_t)h * to_w)
+        b.w = (uint32_t)VKT_MAX(((uint64_t)h * to_w + to_h / 2) / to_h, 1);
+    else
+        b.h = (uint32_t)VKT_MAX(((uint64_t)w * to_h + to_w / 2) / to_w, 1);
+    b.w = VKT_MIN(b.w, w);
+    b.h = VKT_MIN(b.h, h);
+    b.x = (w - b.w) / 2;
+    b.y = (h - b.h) / 2;
+    return b;
+}
+
+vkt_status vkt__picture_resize(const uint8_t *from, uint32_t w, vkt__box box, uint32_t channels,
+                               uint8_t *to, uint32_t to_w, uint32_t to_h)
+{
+    size_t row = (size_t)w * channels, to_row = (size_t)to_w * channels;
+    const uint8_t *start = from + box.y * row + (size_t)box.x * channels;
+    if (box.w == to_w && box.h == to_h) {
+        for (uint32_t y = 0; y < to_h; y++) memcpy(to + y * to_row, start + y * row, to_row);
+        return VKT_OK;
+    }
+    if (stbir_resize(start, (int)box.w, (int)box.h, (int)row, to, (int)to_w, (int)to_h, 0,
+                     STBIR_TYPE_UINT8, (int)channels, STBIR_ALPHA_CHANNEL_NONE, 0, STBIR_EDGE_CLAMP,
+                     STBIR_EDGE_CLAMP, to_w < box.w ? STBIR_FILTER_BOX : STBIR_FILTER_TRIANGLE,
+                     to_h < box.h ? STBIR_FILTER_BOX : STBIR_FILTER_TRIANGLE,
+                     STBIR_COLORSPACE_LINEAR, NULL))
+        return VKT_OK;
+    return vkt__fail(VKT_OOM_HOST, "data", "no memory to resize a picture of %ux%u", box.w, box.h);
+}
+
+/* stb's own limit would stop it too, but could not say why. */
+static bool png_too_large(const uint8_t *p, size_t n, const char *kind_of, uint32_t *w, uint32_t *h)
+{
+    if (strcmp(kind_of, "PNG") != 0 || n < 24) return false;
+    *w = be32(p + 16);
+    *h = be32(p + 20);
+    return *w > STBI_MAX_DIMENSIONS || *h > STBI_MAX_DIMENSIONS;
+}
+
+static vkt_status read_header(const void *bytes, size_t n, const char *name, const char *k,
+                              vkt__picture_size *out)
+{
+    int w = 0, h = 0, have = 0;
+    uint32_t png_w, png_h;
+    if (png_too_large(bytes, n, k, &png_w, &png_h))
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s' is %ux%u pixels by its header, more than %d wide or high: make it "
+                         "smaller",
+                         name, png_w, png_h, STBI_MAX_DIMENSIONS);
+    if (n > VKT__PICTURE_BYTES || !stbi_info_from_memory(bytes, (int)n, &w, &h, &have))
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s' can't be read as %s: damaged, of a rare kind, or more than %d "
+                         "pixels wide or high: save it again as an 8-bit PNG",
+                         name, k, STBI_MAX_DIMENSIONS);
+    if (w < 1 || h < 1 || (uint64_t)w * (uint64_t)h > PIXEL_LIMIT)
+        return vkt__fail(
+            VKT_FORMAT, "data",
+            "'%s' is %dx%d pixels, more than the 64 million that are allowed: make it smaller",
+            name, w, h);
+    *out = (vkt__picture_size) { (uint32_t)w, (uint32_t)h, have >= 3 };
+    return VKT_OK;
+}
+
+vkt_status vkt__picture_look(const void *bytes, size_t n, const char *name, vkt__picture_size *out)
+{
+    const char *k = kind(bytes, n), *why = k ? damage(bytes, n, true) : NULL;
+    if (n == 0) return vkt__fail(VKT_FORMAT, "data", "'%s' is empty: get it again", name);
+    if (!k) return vkt__fail(VKT_FORMAT, "data", "'%s' is no PNG, JPEG or BMP picture", name);
+    if (why) return vkt__fail(VKT_FORMAT, "data", "'%s' is %s: get it again", name, why);
+    return read_header(bytes, n, name, k, out);
+}
+
+vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, uint32_t channels,
+                               uint32_t *out_w, uint32_t *out_h, uint8_t **out)
+{
+    vkt_status st = VKT_OK;
+    const char *k = kind(bytes, n);
+    uint8_t *pixels = NULL;
+    vkt__picture_size size;
+    int w, h, have;
+    *out = NULL;
+    if (!k) return vkt__fail(VKT_FORMAT, "data", "'%s' is no PNG, JPEG or BMP picture", name);
+    const char *why = damage(bytes, n, false); /* its sums were right when it was looked at first */
+    if (why) return vkt__fail(VKT_FORMAT, "data", "'%s' is %s: get it again", name, why);
+    VKT_TRY(read_header(bytes, n, name, k, &size));
+    pixels = stbi_load_from_memory(bytes, (int)n, &w, &h, &have, 0);
+    if (!pixels) {
+        st = vkt__fail(VKT_FORMAT, "data",
+                       "'%s' can't be read as %s (%s): save it again as an 8-bit PNG", name, k,
+                       vkt__show(stbi_failure_reason()).s); /* may hold bytes of the file */
+        goto fail;
+    }
+    *out_w = (uint32_t)w;
+    *out_h = (uint32_t)h;
+    VKT_TRY(vkt__data_alloc((uint64_t)w * (uint64_t)h, channels, "the picture", out));
+    convert(pixels, (size_t)w * (size_t)h, have, channels, *out);
+fail:
+    stbi_image_free(pixels);
+    return st;
+}

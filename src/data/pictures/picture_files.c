@@ -1,0 +1,141 @@
+/* Pictures that stay in their files until they are needed: read and decoded by whichever thread
+ * asks, and kept decoded at the model's size while the allowance lasts. What a picture gives does
+ * not depend on whether it was kept. */
+#include "data/dataset.h"
+#include "data/pictures/picture.h"
+
+struct vkt__files {
+    uint32_t n;
+    const char **path;   /* [n] */
+    uint64_t *hash;      /* [n] */
+    uint8_t **kept;      /* [n] pixels at the model's size, or NULL */
+    uint64_t keep_bytes; /* still free */
+    vkt__mutex *lock;    /* of kept and keep_bytes */
+};
+
+vkt_status vkt__files_create(uint32_t n, const char *const *path, uint64_t keep_bytes,
+                             vkt__files **out)
+{
+    vkt_status st = VKT_OK;
+    vkt__files *f = vkt__alloc(sizeof *f);
+    f->n = n;
+    f->keep_bytes = keep_bytes;
+    f->lock = vkt__mutex_create();
+    VKT_TRY(vkt__data_alloc(n, sizeof *f->path, "the list of pictures", &f->path));
+    VKT_TRY(vkt__data_alloc(n, sizeof *f->hash, "the list of pictures", &f->hash));
+    VKT_TRY(vkt__data_alloc(n, sizeof *f->kept, "the list of pictures", &f->kept));
+    if (n) memcpy(f->path, path, n * sizeof *path);
+    memset(f->hash, 0, n * sizeof *f->hash);
+    memset(f->kept, 0, n * sizeof *f->kept);
+    *out = f;
+    return VKT_OK;
+fail:
+    vkt__files_destroy(&f);
+    return st;
+}
+
+void vkt__files_destroy(vkt__files **pf)
+{
+    vkt__files *f = *pf;
+    if (!f) return;
+    for (uint32_t i = 0; f->kept && i < f->n; i++) free(f->kept[i]);
+    free(f->kept);
+    free(f->path);
+    free(f->hash);
+    vkt__mutex_destroy(&f->lock);
+    free(f);
+    *pf = NULL;
+}
+
+const char *vkt__files_path(const vkt__files *f, uint32_t i)
+{
+    return f->path[i];
+}
+
+uint64_t *vkt__files_hash(vkt__files *f)
+{
+    return f->hash;
+}
+
+vkt_status vkt__scratch_need(vkt__scratch *s, int k, uint64_t bytes, void *out)
+{
+    vkt_status st = VKT_OK;
+    if (bytes > s->bytes[k]) {
+        free(s->memory[k]);
+        s->memory[k] = NULL;
+        s->bytes[k] = 0;
+        VKT_TRY(vkt__data_alloc(bytes, 1, "a picture", &s->memory[k]));
+        s->bytes[k] = bytes;
+    }
+    memcpy(out, &s->memory[k], sizeof(void *));
+fail:
+    return st;
+}
+
+void vkt__scratch_finish(vkt__scratch *s)
+{
+    for (size_t k = 0; k < VKT_COUNT(s->memory); k++) free(s->memory[k]);
+    *s = (vkt__scratch) { 0 };
+}
+
+static vkt_status decode(const char *path, uint32_t channels, uint32_t *w, uint32_t *h,
+                         uint8_t **out)
+{
+    vkt_status st;
+    char *bytes = NULL;
+    size_t n;
+    VKT_TRY(vkt__file_read(path, VKT__PICTURE_BYTES, &bytes, &n));
+    VKT_TRY(vkt__picture_decode(bytes, n, path, channels, w, h, out));
+fail:
+    free(bytes);
+    return st;
+}
+
+vkt_status vkt__files_source(const vkt__files *f, const vkt__schema *s, uint32_t i,
+                             vkt__scratch *scratch, uint32_t *w, uint32_t *h,
+                             const uint8_t **pixels)
+{
+    vkt_status st;
+    uint8_t *own = NULL;
+    VKT_TRY(decode(f->path[i], s->input_shape[2], w, h, &own));
+    free(scratch->memory[0]);
+    scratch->memory[0] = own;
+    scratch->bytes[0] = (size_t)*w * *h * s->input_shape[2];
+    *pixels = own;
+fail:
+    return st;
+}
+
+/* Keeps a copy while there is room. */
+static void keep(vkt__files *f, uint32_t i, const uint8_t *pixels, uint32_t bytes)
+{
+    uint8_t *copy = NULL;
+    vkt__mutex_lock(f->lock);
+    if (!f->kept[i] && f->keep_bytes >= bytes && (copy = malloc(bytes))) {
+        f->keep_bytes -= bytes;
+        f->kept[i] = memcpy(copy, pixels, bytes);
+    }
+    vkt__mutex_unlock(f->lock);
+}
+
+vkt_status vkt__files_pixels(const vkt__files *cf, const vkt__schema *s, uint32_t i,
+                             vkt__scratch *scratch, const uint8_t **pixels)
+{
+    vkt_status st;
+    vkt__files *f = (vkt__files *)(uintptr_t)cf; /* what is kept changes no answer */
+    uint32_t w, h, H = s->input_shape[0], W = s->input_shape[1], C = s->input_shape[2];
+    const uint8_t *source;
+    uint8_t *own;
+    vkt__mutex_lock(f->lock);
+    *pixels = f->kept[i];
+    vkt__mutex_unlock(f->lock);
+    if (*pixels) return VKT_OK;
+    VKT_TRY(vkt__files_source(f, s, i, scratch, &w, &h, &source));
+    VKT_TRY(vkt__scratch_need(scratch, 1, s->n_inputs, &own));
+    vkt__box box = s->crop ? vkt__picture_middle(w, h, W, H) : (vkt__box) { 0, 0, w, h };
+    VKT_TRY(vkt__picture_resize(source, w, box, C, own, W, H));
+    keep(f, i, own, s->n_inputs);
+    *pixels = own;
+fail:
+    return st;
+}

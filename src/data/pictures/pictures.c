@@ -1,0 +1,305 @@
+/* Folders of pictures as a data set: every file is read once and checked by its header and hashed,
+ * none is decoded but to fit the constants. Those that can't be read are counted and left out, or
+ * refused, as the recipe says. */
+#include "data/pictures/folder.h"
+#include "data/pictures/picture.h"
+
+enum { SHOWN = 3 }; /* bad files that are named */
+
+typedef struct survey {
+    uint32_t n, n_bad;
+    uint32_t *from; /* [n] which of the folder's pictures */
+    uint64_t *hash; /* [n] */
+    bool color, many_sizes;
+    uint32_t w, h, largest[2]; /* of the first; of the largest in both directions */
+} survey;
+
+static vkt_status look(const char *path, vkt__picture_size *size, uint64_t *hash)
+{
+    vkt_status st;
+    char *bytes = NULL;
+    size_t n;
+    uint64_t id[2];
+    if (vkt__path_look(path, id) == VKT__OTHER)
+        return vkt__fail(VKT_IO, "data", "'%s' is a pipe or a device, not a file", path);
+    VKT_TRY(vkt__file_read(path, VKT__PICTURE_BYTES, &bytes, &n));
+    VKT_TRY(vkt__picture_look(bytes, n, path, size));
+    *hash = vkt__hash(bytes, n, n);
+fail:
+    free(bytes);
+    return st;
+}
+
+static vkt_status examine(const vkt__folder *f, bool stop, survey *out)
+{
+    vkt_status st = VKT_OK;
+    VKT_TRY(vkt__data_alloc(f->n, sizeof *out->from, "the list of pictures", &out->from));
+    VKT_TRY(vkt__data_alloc(f->n, sizeof *out->hash, "the list of pictures", &out->hash));
+    for (uint32_t i = 0; i < f->n; i++) {
+        vkt__picture_size size;
+        if (!stop) vkt__log_quiet(true);
+        st = look(f->item[i].path, &size, &out->hash[out->n]);
+        vkt__log_quiet(false);
+        if (st != VKT_OK && (stop || st == VKT_OOM_HOST)) goto fail;
+        if (st != VKT_OK) {
+            if (out->n_bad++ < SHOWN)
+                vkt_log(VKT_LOG_WARN, "data", "left out: %s", vkt__last_failure());
+            continue;
+        }
+        out->color |= size.color;
+        if (out->n == 0) out->w = size.w, out->h = size.h;
+        out->many_sizes |= size.w != out->w || size.h != out->h;
+        out->largest[0] = VKT_MAX(out->largest[0], size.w);
+        out->largest[1] = VKT_MAX(out->largest[1], size.h);
+        out->from[out->n++] = i;
+    }
+    st = VKT_OK;
+    if (out->n_bad > SHOWN)
+        vkt_log(VKT_LOG_WARN, "data", "left out: %u pictures in all that can't be read, of %zu",
+                out->n_bad, f->n);
+fail:
+    return st;
+}
+
+/* What was found but is no picture of a class, in a line each. */
+static void report_others(const char *root, const vkt__folder *f)
+{
+    if (f->n_other)
+        vkt_log(VKT_LOG_WARN, "data",
+                "'%s' holds %llu files that are not read (first kind: .%s): PNG, JPEG and BMP are",
+                root, (unsigned long long)f->n_other, f->other);
+    if (f->n_loose)
+        vkt_log(VKT_LOG_WARN, "data",
+                "'%s' holds %llu pictures that lie in no class's folder: left out", root,
+                (unsigned long long)f->n_loose);
+    if (f->n_loops)
+        vkt_log(VKT_LOG_WARN, "data", "'%s': %llu links lead back up and are not followed", root,
+                (unsigned long long)f->n_loops);
+    if (f->n_absent)
+        vkt_log(VKT_LOG_WARN, "data", "'%s': %llu rows of labels have no picture: left out", root,
+                (unsigned long long)f->n_absent);
+}
+
+static bool parse_size(const char *text, uint32_t *h, uint32_t *w)
+{
+    unsigned long a, b;
+    char *end;
+    if (*text < '1' || *text > '9') return false;
+    a = b = strtoul(text, &end, 10);
+    if (*end == 'x') {
+        if (end[1] < '1' || end[1] > '9') return false;
+        b = strtoul(end + 1, &end, 10);
+    }
+    *h = (uint32_t)a;
+    *w = (uint32_t)b;
+    return !*end && a <= 4096 && b <= 4096;
+}
+
+static vkt_status choose_shape(vkt_dataset *ds, const vkt_data_desc *desc, const survey *s)
+{
+    vkt__schema *schema = &ds->schema;
+    uint32_t h = s->h, w = s->w;
+    bool automatic = !desc->size || strcmp(desc->size, "auto") == 0;
+    if (automatic && s->many_sizes)
+        return vkt__fail(
+            VKT_ARG, "data",
+            "'%s' has pictures of several sizes (up to %ux%u): set data.size, as 64 or "
+            "48x64 (height x width)",
+            desc->path, s->largest[0], s->largest[1]);
+    if (automatic && (h > 1024 || w > 1024))
+        return vkt__fail(VKT_ARG, "data",
+                         "'%s' has pictures of %ux%u: set data.size to what the model shall see",
+                         desc->path, w, h);
+    if (!automatic && !parse_size(desc->size, &h, &w))
+        return vkt__fail(VKT_ARG, "data",
+                         "data.size '%s' is no size: 64, or height x width as 48x64, to 4096",
+                         desc->size);
+    bool color = desc->color == VKT_COLOR_RGB || (desc->color == VKT_COLOR_AUTO && s->color);
+    schema->images = true;
+    schema->crop = desc->fit == VKT_FIT_CROP;
+    schema->input_rank = 3;
+    schema->input_shape[0] = h;
+    schema->input_shape[1] = w;
+    schema->input_shape[2] = color ? 3 : 1;
+    schema->n_inputs = h * w * schema->input_shape[2];
+    return VKT_OK;
+}
+
+/* The readable pictures as part 0. */
+static vkt_status make_part(vkt_dataset *ds, const vkt__folder *f, const survey *s,
+                            uint64_t keep_bytes)
+{
+    vkt_status st;
+    vkt__part *part = &ds->part[0];
+    const char **path = NULL;
+    VKT_TRY(vkt__data_alloc(s->n, sizeof *path, "the list of pictures", &path));
+    VKT_TRY(vkt__data_alloc(s->n, sizeof *part->labels, "labels", &part->labels));
+    for (uint32_t i = 0; i < s->n; i++) {
+        path[i] = f->item[s->from[i]].path;
+        part->labels[i].u = f->item[s->from[i]].label;
+    }
+    VKT_TRY(vkt__files_create(s->n, path, keep_bytes, &part->files));
+    if (s->n) memcpy(vkt__files_hash(part->files), s->hash, s->n * sizeof *s->hash);
+    part->n = s->n;
+    ds->info.n_dropped = s->n_bad;
+fail:
+    free(path);
+    return st;
+}
+
+static vkt_status check_classes(const vkt_dataset *ds, const vkt__folder *f, const survey *s,
+                                const char *root)
+{
+    if (f->n_classes < 2)
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s' has %s: a classifier needs two or more, each a folder of pictures",
+                         root, f->n_classes ? "one class" : "no class folder with pictures");
+    enum { ANY = 1, TRAIN = 2 };
+    uint8_t *has = vkt__alloc(f->n_classes);
+    uint32_t c = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        uint8_t split = f->item[s->from[i]].split;
+        bool train = split == VKT_TRAIN || split == VKT_N_SPLITS;
+        has[ds->part[0].labels[i].u] |= train ? ANY | TRAIN : ANY;
+    }
+    while (c < f->n_classes && has[c] & TRAIN) c++;
+    bool any = c < f->n_classes && has[c];
+    free(has);
+    if (c < f->n_classes)
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s': class '%s' has no picture%s%s: add some or remove the folder", root,
+                         vkt__show(f->classes[c]).s, any ? " to train on" : "",
+                         s->n_bad ? " that can be read" : "");
+    return VKT_OK;
+}
+
+vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc)
+{
+    vkt_status st;
+    vkt__folder f = { 0 };
+    survey s = { 0 };
+    uint8_t *fixed = NULL;
+    if (desc->task != VKT_CLASSIFY)
+        return vkt__fail(VKT_ARG, "data", "folders are classes: task regress needs source csv");
+    VKT_TRY(vkt__folder_scan(desc->path, desc->labels, &ds->arena, &f));
+    report_others(desc->path, &f);
+    if (f.n > UINT32_MAX - 1) {
+        st = vkt__fail(VKT_FORMAT, "data", "'%s' has %zu pictures, too many", desc->path, f.n);
+        goto fail;
+    }
+    VKT_TRY(examine(&f, desc->bad_files == VKT_BAD_STOP, &s));
+    VKT_TRY(make_part(ds, &f, &s, (uint64_t)desc->keep_mib << 20));
+    VKT_TRY(check_classes(ds, &f, &s, desc->path));
+    VKT_TRY(choose_shape(ds, desc, &s));
+    ds->schema.classes = f.classes;
+    ds->schema.n_outputs = f.n_classes;
+    VKT_TRY(vkt__data_alloc(s.n, 1, "the split", &fixed));
+    for (uint32_t i = 0; i < s.n; i++) fixed[i] = f.item[s.from[i]].split;
+    VKT_TRY(vkt__split(ds, desc, fixed, f.own));
+    VKT_TRY(vkt__pixels_fit(ds, desc->standardize));
+    ds->info.source = vkt__arena_printf(
+        &ds->arena, "images %s: %u pictures%s%s as %ux%ux%u, %u classes, split by %s", desc->path,
+        s.n,
+        s.many_sizes || s.h != ds->schema.input_shape[0] || s.w != ds->schema.input_shape[1]
+            ? ", resized"
+            : "",
+        s.n_bad ? vkt__arena_printf(&ds->arena, ", %u left out,", s.n_bad) : "",
+        ds->schema.input_shape[0], ds->schema.input_shape[1], ds->schema.input_shape[2],
+        f.n_classes, f.own[VKT_TRAIN] ? (desc->labels ? "labels" : "folders") : "seed");
+fail:
+    free(fixed);
+    free(s.from);
+    free(s.hash);
+    vkt__folder_finish(&f);
+    return st;
+}
+
+/* ---- with a schema ---- */
+
+/* Whether a picture can become the model's inputs. */
+static vkt_status check_shape(const vkt__schema *s, const char *path)
+{
+    const uint32_t *shape = s->input_shape;
+    if (shape[2] != 1 && shape[2] != 3)
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s' is a picture, but the model takes %u channels, neither grey (1) nor "
+                         "colour (3): use IDX",
+                         path, shape[2]);
+    if ((uint64_t)shape[0] * shape[1] > 64 << 20 || shape[0] > 16384 || shape[1] > 16384)
+        return vkt__fail(
+            VKT_FORMAT, "data",
+            "'%s' is a picture, but the model's %ux%u inputs are too many for one: use IDX", path,
+            shape[1], shape[0]);
+    return VKT_OK;
+}
+
+vkt_status vkt__pictures_open_list(vkt_dataset *ds, const char *const *paths, size_t n)
+{
+    vkt_status st;
+    vkt__folder f = { .n = n };
+    survey s = { 0 };
+    const vkt__schema *schema = &ds->schema;
+    VKT_TRY(check_shape(schema, paths[0]));
+    VKT_TRY(vkt__data_alloc(n, sizeof *f.item, "the list of pictures", &f.item));
+    for (size_t i = 0; i < n; i++)
+        f.item[i] = (vkt__found) { vkt__arena_strdup(&ds->arena, paths[i]), 0, VKT_TEST };
+    VKT_TRY(examine(&f, true, &s));
+    VKT_TRY(make_part(ds, &f, &s, schema->n_inputs));
+    if (s.many_sizes || s.w != schema->input_shape[1] || s.h != schema->input_shape[0])
+        vkt_log(VKT_LOG_INFO, "data", "'%s'%s is %ux%u pixels: %sresized to the model's %ux%u",
+                paths[0], n > 1 ? ", the first," : "", s.w, s.h, schema->crop ? "its middle " : "",
+                schema->input_shape[1], schema->input_shape[0]);
+    ds->info.has_labels = false;
+    ds->info.source = n > 1 ? vkt__arena_printf(&ds->arena, "%zu pictures", n)
+                            : vkt__arena_printf(&ds->arena, "picture %s", paths[0]);
+fail:
+    free(s.from);
+    free(s.hash);
+    vkt__folder_finish(&f);
+    return st;
+}
+
+/* One file: what is wrong with it is an error, here and not when it is needed. */
+static vkt_status open_single(vkt_dataset *ds, const char *path)
+{
+    vkt_status st;
+    vkt__scratch scratch = { 0 };
+    const uint8_t *unused;
+    VKT_TRY(vkt__pictures_open_list(ds, &path, 1));
+    VKT_TRY(vkt__files_pixels(ds->part[0].files, &ds->schema, 0, &scratch, &unused));
+fail:
+    vkt__scratch_finish(&scratch);
+    return st;
+}
+
+static vkt_status open_folder(vkt_dataset *ds, const char *path)
+{
+    vkt_status st;
+    vkt__folder f = { 0 };
+    survey s = { 0 };
+    VKT_TRY(
+        vkt__folder_scan_classes(path, ds->schema.classes, ds->schema.n_outputs, &ds->arena, &f));
+    report_others(path, &f);
+    VKT_TRY(examine(&f, false, &s));
+    if (s.n == 0) {
+        st = vkt__fail(VKT_FORMAT, "data", "'%s' has no picture%s", path,
+                       s.n_bad ? " that can be read" : "");
+        goto fail;
+    }
+    VKT_TRY(make_part(ds, &f, &s, ds->schema.n_inputs)); /* the first one pads the last batch */
+    ds->info.has_labels = f.has_labels;
+    ds->info.source = vkt__arena_printf(&ds->arena, "images %s: %u pictures%s", path, s.n,
+                                        f.has_labels ? "" : ", no labels");
+fail:
+    free(s.from);
+    free(s.hash);
+    vkt__folder_finish(&f);
+    return st;
+}
+
+vkt_status vkt__pictures_open_schema(vkt_dataset *ds, const char *path)
+{
+    vkt_status st = check_shape(&ds->schema, path);
+    if (st != VKT_OK) return st;
+    return vkt__is_dir(path) ? open_folder(ds, path) : open_single(ds, path);
+}

@@ -1,0 +1,507 @@
+/* The corpus: tokens dealt to the splits by whole documents, and each split as windows. Training
+ * windows of an epoch do not overlap, so an epoch sees a token at most once; where they begin
+ * shifts from epoch to epoch, so that a token does not always stand at the same place of its
+ * window. */
+#include <stdio.h>
+
+#include "data/text/corpus.h"
+
+void vkt__corpus_destroy(vkt__corpus **pc)
+{
+    vkt__corpus *c = *pc;
+    if (!c) return;
+    vkt_tokenizer_destroy(&c->tokenizer);
+    vkt__store_finish(&c->store);
+    for (uint32_t i = 0; i < c->n_shards; i++) vkt__shard_close(&c->shard[i]);
+    free(c->shard);
+    for (int i = 0; i < VKT_N_SPLITS; i++) free(c->span[i]);
+    free(c);
+    *pc = NULL;
+}
+
+/* ---- dealing ---- */
+
+/* One document of all shards. */
+typedef struct {
+    uint32_t shard;
+    uint64_t first, n;
+    uint8_t split;
+} piece;
+
+static uint64_t count_documents(const vkt__corpus *c)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < c->n_shards; i++) n += c->shard[i].n_documents;
+    return n;
+}
+
+static vkt_status list_documents(const vkt__corpus *c, piece **out, size_t *n)
+{
+    vkt_status st;
+    VKT_TRY(vkt__data_alloc(count_documents(c), sizeof **out, "the documents", out));
+    for (uint32_t i = 0; i < c->n_shards; i++) {
+        const vkt__shard *s = &c->shard[i];
+        for (uint64_t k = 0; k < s->n_documents; k++) {
+            uint64_t end = k + 1 < s->n_documents ? s->document[k + 1] : s->n;
+            (*out)[(*n)++] = (piece) { i, s->document[k], end - s->document[k], VKT_TRAIN };
+        }
+    }
+fail:
+    return st;
+}
+
+/* Gives the split documents of the order until it has its share of the tokens; one that would go
+ * too far is passed over. Never the last that is left to train on. */
+static void deal(piece *p, const uint32_t *order, size_t n, vkt_split split, double share,
+                 uint64_t total, size_t *n_train)
+{
+    double want = share * (double)total, have = 0;
+    for (size_t i = 0; *n_train > 1 && i < n; i++) {
+        piece *d = &p[order[i]];
+        if (d->split != VKT_TRAIN || have + (double)d->n / 2 > want) continue;
+        d->split = (uint8_t)split;
+        have += (double)d->n;
+        (*n_train)--;
+    }
+}
+
+static vkt_status deal_documents(piece *p, size_t n, const vkt_data_desc *desc)
+{
+    vkt_status st;
+    uint32_t *order = NULL;
+    uint64_t total = 0;
+    size_t n_train = n;
+    VKT_TRY(vkt__data_alloc(n, sizeof *order, "the documents", &order));
+    for (size_t i = 0; i < n; i++) {
+        uint32_t j = vkt_rand_below(desc->seed, VKT_RNG_SPLIT, i, (uint32_t)i + 1);
+        order[i] = order[j];
+        order[j] = (uint32_t)i;
+        total += p[i].n;
+    }
+    deal(p, order, n, VKT_TEST, desc->test_fraction, total, &n_train);
+    deal(p, order, n, VKT_VALID, desc->valid_fraction * (1 - desc->test_fraction), total, &n_train);
+fail:
+    free(order);
+    return st;
+}
+
+/* A single document is cut: its end is the test text, what comes before that for validation. */
+static size_t cut_document(piece p[3], const vkt_data_desc *desc)
+{
+    const piece whole = p[0];
+    uint64_t n_test = (uint64_t)((double)whole.n * desc->test_fraction),
+             n_valid = (uint64_t)((double)(whole.n - n_test) * desc->valid_fraction),
+             n_train = whole.n - n_test - n_valid;
+    p[0] = (piece) { whole.shard, whole.first, n_train, VKT_TRAIN };
+    p[1] = (piece) { whole.shard, whole.first + n_train, n_valid, VKT_VALID };
+    p[2] = (piece) { whole.shard, whole.first + n_train + n_valid, n_test, VKT_TEST };
+    return 3;
+}
+
+/* Runs of neighbouring documents of a split become one span. */
+static vkt_status collect(vkt__corpus *c, const piece *p, size_t n, vkt_split split)
+{
+    vkt_status st;
+    size_t n_spans = 0;
+    const piece *last = NULL;
+    for (size_t i = 0; i < n; i++) n_spans += p[i].split == split;
+    VKT_TRY(vkt__data_alloc(n_spans, sizeof(vkt__span), "the split", &c->span[split]));
+    for (size_t i = 0; i < n; i++) {
+        if (p[i].split != split || p[i].n == 0) continue;
+        if (last && last->shard == p[i].shard && last->first + last->n == p[i].first)
+            c->span[split][c->n_spans[split] - 1].n += p[i].n;
+        else
+            c->span[split][c->n_spans[split]++] =
+                (vkt__span) { c->n_tokens[split], p[i].first, p[i].n, p[i].shard };
+        c->n_tokens[split] += p[i].n;
+        last = &p[i];
+    }
+fail:
+    return st;
+}
+
+static vkt_status deal_all(vkt__corpus *c, const vkt_data_desc *desc)
+{
+    vkt_status st;
+    piece *p = NULL, cut[3];
+    const piece *dealt = NULL;
+    size_t n = 0;
+    VKT_TRY(list_documents(c, &p, &n));
+    if (n >= UINT32_MAX) {
+        st = vkt__fail(VKT_FORMAT, "data", "%zu documents: up to 2^32 are taken", n);
+        goto fail;
+    }
+    if (n == 1) {
+        cut[0] = p[0];
+        n = cut_document(cut, desc);
+        dealt = cut;
+    } else {
+        VKT_TRY(deal_documents(p, n, desc));
+        dealt = p;
+    }
+    for (int s = 0; s < VKT_N_SPLITS; s++) VKT_TRY(collect(c, dealt, n, (vkt_split)s));
+fail:
+    free(p);
+    return st;
+}
+
+/* ---- windows ---- */
+
+/* Training windows leave a context's length to shift in, where there is more than one. */
+static uint64_t count_windows(const vkt__corpus *c, vkt_split split)
+{
+    uint64_t n = c->n_tokens[split];
+    if (n < 2) return 0;
+    if (split != VKT_TRAIN) return (n - 1 + c->context - 1) / c->context;
+    return n - 1 < c->context ? 0 : VKT_MAX(n / c->context, 2) - 1;
+}
+
+uint64_t vkt__corpus_shift(const vkt__corpus *c, vkt_split split, uint64_t seed, uint64_t epoch)
+{
+    uint64_t used = count_windows(c, split) * c->context + 1, n = c->n_tokens[split];
+    if (split != VKT_TRAIN || used >= n) return 0;
+    uint64_t room = VKT_MIN(n - used + 1, c->context);
+    return vkt_rand_below(seed, VKT_RNG_SAMPLE, epoch, (uint32_t)room);
+}
+
+/* The span that holds token `at` of the split's stream. */
+static const vkt__span *span_of(const vkt__corpus *c, vkt_split split, uint64_t at)
+{
+    const vkt__span *span = c->span[split];
+    size_t low = 0, high = c->n_spans[split];
+    while (high - low > 1) {
+        size_t mid = (low + high) / 2;
+        if (span[mid].at <= at)
+            low = mid;
+        else
+            high = mid;
+    }
+    return span + low;
+}
+
+/* Tokens [at, at + n) of the split's stream; `counts` (may be NULL) which of them do. */
+static void copy_tokens(const vkt__corpus *c, vkt_split split, uint64_t at, uint64_t n,
+                        uint32_t *out, bool *counts)
+{
+    const vkt__span *span = span_of(c, split, at);
+    for (uint64_t k = 0; k < n; span++) {
+        const vkt__shard *s = &c->shard[span->shard];
+        uint64_t skip = at + k - span->at, here = VKT_MIN(span->n - skip, n - k),
+                 from = span->first + skip;
+        for (uint64_t i = 0; i < here; i++) {
+            uint64_t p = from + i;
+            out[k + i] =
+                s->width == 2 ? ((const uint16_t *)s->tokens)[p] : ((const uint32_t *)s->tokens)[p];
+            if (counts) counts[k + i] = !s->uncounted || !(s->uncounted[p / 8] >> p % 8 & 1);
+        }
+        k += here;
+    }
+}
+
+/* The first of the shard's documents that begins after its token `at`. */
+static uint64_t document_after(const vkt__shard *s, uint64_t at)
+{
+    uint64_t low = 0, high = s->n_documents;
+    while (low < high) {
+        uint64_t mid = (low + high) / 2;
+        if (s->document[mid] <= at)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Where the documents of tokens [at, at + n) begin, counted from `at`. Spans hold whole documents,
+ * so each one's first token begins one, or the window does. */
+static void find_documents(const vkt__corpus *c, vkt_split split, uint64_t at, uint32_t n,
+                           uint32_t *out)
+{
+    const vkt__span *span = span_of(c, split, at);
+    for (uint32_t k = 0; k < n; span++) {
+        const vkt__shard *s = &c->shard[span->shard];
+        uint64_t skip = at + k - span->at, from = span->first + skip,
+                 next = document_after(s, from);
+        uint32_t here = (uint32_t)VKT_MIN(span->n - skip, n - k), begin = k;
+        for (uint32_t end = k + here; k < end; k++, from++) {
+            for (; next < s->n_documents && s->document[next] <= from; next++) begin = k;
+            out[k] = begin;
+        }
+    }
+}
+
+uint32_t vkt__corpus_window(const vkt__corpus *c, vkt_split split, uint64_t i, uint64_t shift,
+                            uint32_t *tokens, uint32_t *targets, uint32_t *documents)
+{
+    uint64_t at = i * c->context + shift, left = c->n_tokens[split] - at;
+    uint32_t n = (uint32_t)VKT_MIN(left - 1, c->context), n_counted = 0;
+    bool stack[1024], *counts = n <= VKT_COUNT(stack) ? stack : vkt__alloc(n);
+    copy_tokens(c, split, at, n, tokens, NULL);
+    copy_tokens(c, split, at + 1, n, targets, counts);
+    for (uint32_t k = 0; k < n; k++) {
+        if (!counts[k]) targets[k] = VKT_NO_TOKEN;
+        n_counted += counts[k];
+    }
+    for (uint32_t k = n; k < c->context; k++) tokens[k] = 0, targets[k] = VKT_NO_TOKEN;
+    if (documents) {
+        find_documents(c, split, at, n, documents);
+        for (uint32_t k = n; k < c->context; k++) documents[k] = n; /* the padding's own */
+    }
+    if (counts != stack) free(counts);
+    return n_counted;
+}
+
+/* ---- text ---- */
+
+static vkt_status add_document(void *user, const vkt__document *d)
+{
+    vkt__corpus *c = user;
+    return vkt__store_add(&c->store, c->tokenizer, d);
+}
+
+static vkt_status encode_source(vkt__corpus *c, const vkt__source *s)
+{
+    vkt_status st;
+    VKT_TRY(vkt__documents_read(s, c->tokenizer, add_document, c));
+    const vkt__store *p = &c->store;
+    c->shard = vkt__alloc(sizeof *c->shard);
+    c->n_shards = 1;
+    c->shard[0] = (vkt__shard) { .tokens = p->tokens.id,
+                                 .width = 4,
+                                 .n = p->tokens.n,
+                                 .document = p->document,
+                                 .n_documents = p->n_documents,
+                                 .uncounted = p->uncounted };
+    c->hash = vkt__hash(p->tokens.id, p->tokens.n * sizeof *p->tokens.id, 0);
+    if (p->uncounted) c->hash = vkt__hash(p->uncounted, (p->tokens.n + 7) / 8, c->hash);
+fail:
+    return st;
+}
+
+/* ---- shards on disk ---- */
+
+static bool is_shard(const char *path)
+{
+    FILE *f = vkt__is_dir(path) ? NULL : vkt__fopen(path, "rb");
+    char head[12];
+    size_t n = f ? fread(head, 1, sizeof head, f) : 0;
+    if (f) fclose(f);
+    return vkt__shard_is(head, n);
+}
+
+/* The shard at path, or those of a folder whose first file is one; none: *n is 0. */
+static vkt_status list_shards(const char *path, vkt__arena *a, const char ***out, uint32_t *n)
+{
+    vkt_status st = VKT_OK;
+    char **names = NULL;
+    size_t n_names = 0;
+    *n = 0;
+    if (!vkt__is_dir(path)) {
+        *out = vkt__arena_alloc(a, sizeof **out);
+        (*out)[0] = path;
+        *n = is_shard(path);
+        return VKT_OK;
+    }
+    VKT_TRY(vkt__list_dir(path, &names, &n_names));
+    *out = vkt__arena_alloc(a, (n_names + 1) * sizeof **out);
+    for (size_t i = 0; i < n_names; i++) {
+        const char *inner = vkt__arena_printf(a, "%s/%s", path, names[i]);
+        if (names[i][0] == '.') continue;
+        if (!is_shard(inner) && *n == 0) break;
+        (*out)[(*n)++] = inner;
+    }
+fail:
+    vkt__names_free(names, n_names);
+    return st;
+}
+
+/* The tokenizer that is asked for, or the shard's own; they must be the same. */
+static vkt_status shard_tokenizer(vkt__corpus *c, const vkt__shard *s, const char *path,
+                                  const char *spec)
+{
+    vkt_status st = VKT_OK;
+    if (!spec && !s->tokenizer)
+        return vkt__fail(VKT_ARG, "data",
+                         "'%s' is a shard of llm.c, which does not say whose tokens it holds: set "
+                         "data.tokenizer",
+                         vkt__show(path).s);
+    if (spec && !c->tokenizer) VKT_TRY(vkt_tokenizer_open(spec, &c->tokenizer));
+    if (!c->tokenizer)
+        VKT_TRY(
+            vkt__tokenizer_parse_json(s->tokenizer, (size_t)s->n_tokenizer, path, &c->tokenizer));
+    if (s->tokenizer && s->tokenizer_hash != c->tokenizer->info.hash)
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s' was packed with another tokenizer than %s: pack it again, or leave "
+                         "out data.tokenizer",
+                         vkt__show(path).s,
+                         spec          ? vkt__show(spec).s
+                         : c->n_shards ? "the shards before it"
+                                       : "the model was trained with");
+fail:
+    return st;
+}
+
+static vkt_status open_shards(vkt__corpus *c, const char *const *path, uint32_t n, const char *spec)
+{
+    vkt_status st = VKT_OK;
+    c->shard = vkt__alloc(n * sizeof *c->shard);
+    for (; c->n_shards < n; c->n_shards++) {
+        vkt__shard *s = &c->shard[c->n_shards];
+        const char *name = path[c->n_shards];
+        VKT_TRY(vkt__shard_open(name, s));
+        st = shard_tokenizer(c, s, name, spec);
+        if (st == VKT_OK) st = vkt__shard_check(s, name, c->tokenizer->info.n_vocab);
+        if (st == VKT_OK && !s->document) st = vkt__shard_find_documents(s, c->tokenizer->info.end);
+        if (st != VKT_OK) {
+            vkt__shard_close(s);
+            goto fail;
+        }
+        c->hash = vkt__hash(&s->content_hash, sizeof s->content_hash, c->hash);
+    }
+fail:
+    return st;
+}
+
+/* ---- opening ---- */
+
+/* Tokens of the source: shards as they are, else text by `spec`, or by the tokenizer that is there.
+ */
+static vkt_status read_tokens(vkt__corpus *c, const vkt__source *s, const char *spec)
+{
+    vkt_status st = VKT_OK;
+    vkt__arena a = { 0 };
+    const char **shards = NULL;
+    uint32_t n = 0;
+    if (!s->text) VKT_TRY(list_shards(s->path[0], &a, &shards, &n));
+    if (n) {
+        VKT_TRY(open_shards(c, shards, n, spec));
+    } else {
+        if (!c->tokenizer)
+            VKT_TRY(vkt__documents_tokenizer(s, spec ? spec : "bytes", &c->tokenizer));
+        VKT_TRY(encode_source(c, s));
+    }
+fail:
+    vkt__arena_finish(&a);
+    return st;
+}
+
+vkt_status vkt__text_schema(const vkt_tokenizer *t, uint32_t context, uint32_t vocab,
+                            vkt__arena *arena, vkt__schema *out)
+{
+    if (vocab && vocab < t->info.n_vocab)
+        return vkt__fail(
+            VKT_ARG, "data",
+            "the tokenizer '%s' has %u tokens, the model (data.vocab) %u: it has no place "
+            "for all, take its own tokenizer",
+            vkt__show(t->info.source).s, t->info.n_vocab, vocab);
+    *out = (vkt__schema) { .task = VKT_CLASSIFY, .context = context, .input_rank = 1 };
+    out->input_shape[0] = out->n_inputs = context;
+    out->n_outputs = out->vocab = VKT_MAX(t->info.n_vocab, vocab);
+    char *json = vkt_tokenizer_json(t);
+    out->tokenizer = vkt__arena_strdup(arena, json);
+    free(json);
+    return VKT_OK;
+}
+
+/* What the data set says of it. */
+static void describe(vkt_dataset *ds, const char *name)
+{
+    const vkt__corpus *c = ds->corpus;
+    const vkt_tokenizer_info *t = &c->tokenizer->info;
+    uint64_t n_documents = count_documents(c), n_tokens = 0;
+    for (uint32_t i = 0; i < c->n_shards; i++) n_tokens += c->shard[i].n;
+    ds->info.context = ds->info.n_targets = c->context;
+    ds->info.tokenizer = c->tokenizer;
+    for (int i = 0; i < VKT_N_SPLITS; i++) {
+        ds->info.n_tokens[i] = c->n_tokens[i];
+        ds->info.n[i] = count_windows(c, (vkt_split)i);
+    }
+    ds->info.source = vkt__arena_printf(
+        &ds->arena, "text %s: %llu document%s, %llu tokens of '%s' (%u in the vocabulary)", name,
+        (unsigned long long)n_documents, n_documents == 1 ? "" : "s", (unsigned long long)n_tokens,
+        vkt__show(t->source).s, t->n_vocab);
+}
+
+static vkt_status check_sizes(const vkt__corpus *c, const vkt_data_desc *desc, const char *name)
+{
+    const struct {
+        vkt_split split;
+        const char *key;
+        double fraction;
+        uint64_t need;
+    } rows[] = { { VKT_TRAIN, "valid_fraction", 1, (uint64_t)c->context + 1 },
+                 { VKT_VALID, "valid_fraction", desc->valid_fraction, 2 },
+                 { VKT_TEST, "test_fraction", desc->test_fraction, 2 } };
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        uint64_t have = c->n_tokens[rows[i].split];
+        if (rows[i].fraction > 0 && have < rows[i].need)
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s': the %s split has %llu tokens, at least %llu are needed%s: give "
+                             "more text, or %s "
+                             "data.%s",
+                             vkt__show(name).s, vkt_split_name(rows[i].split),
+                             (unsigned long long)have, (unsigned long long)rows[i].need,
+                             i == 0 ? " (data.context and one more)" : "",
+                             i == 0 ? "lower data.context or" : "raise, or set to 0,", rows[i].key);
+        if (count_windows(c, rows[i].split) > UINT32_MAX)
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s': the %s split has more than 2^32 windows of %u tokens: raise "
+                             "data.context",
+                             vkt__show(name).s, vkt_split_name(rows[i].split), c->context);
+    }
+    return VKT_OK;
+}
+
+vkt_status vkt__corpus_open(vkt_dataset *ds, const vkt_data_desc *desc)
+{
+    vkt_status st;
+    vkt__corpus *c = ds->corpus = vkt__alloc(sizeof *c);
+    vkt__source s = { .path = &desc->path, .n_paths = 1, .name = desc->path };
+    if (desc->context == 0)
+        return vkt__fail(VKT_ARG, "data", "data.context must be 1 or more tokens");
+    c->context = desc->context;
+    if (!strcmp(desc->source, "novel")) {
+        s.name = "novel (Pride and Prejudice)";
+        s.text = vkt_embedded("pride-and-prejudice.txt", &s.n_text);
+    }
+    VKT_TRY(read_tokens(c, &s, desc->tokenizer));
+    VKT_TRY(vkt__text_schema(c->tokenizer, c->context, desc->vocab, &ds->arena, &ds->schema));
+    if (desc->document_mask && count_documents(c) < 2) {
+        st = vkt__fail(VKT_ARG, "data",
+                       "data.document_mask: %s is one document, so there is nothing to mask: leave "
+                       "it out, or give a folder of files, JSON lines or shards",
+                       vkt__show(s.name).s);
+        goto fail;
+    }
+    VKT_TRY(deal_all(c, desc));
+    VKT_TRY(check_sizes(c, desc, s.name));
+    describe(ds, s.name);
+fail:
+    return st;
+}
+
+vkt_status vkt__corpus_open_schema(vkt_dataset *ds, const char *const *paths, size_t n)
+{
+    vkt_status st;
+    vkt__corpus *c = ds->corpus = vkt__alloc(sizeof *c);
+    c->context = ds->schema.context;
+    VKT_TRY(vkt__tokenizer_parse_json(ds->schema.tokenizer, strlen(ds->schema.tokenizer),
+                                      "the checkpoint's tokenizer", &c->tokenizer));
+    VKT_TRY(read_tokens(c, &(vkt__source) { .path = paths, .n_paths = n }, NULL));
+    VKT_TRY(vkt__data_alloc(c->n_shards, sizeof(vkt__span), "the split", &c->span[VKT_TEST]));
+    for (uint32_t i = 0; i < c->n_shards; i++) {
+        c->span[VKT_TEST][i] =
+            (vkt__span) { .at = c->n_tokens[VKT_TEST], .n = c->shard[i].n, .shard = i };
+        c->n_tokens[VKT_TEST] += c->shard[i].n;
+    }
+    c->n_spans[VKT_TEST] = c->n_shards;
+    if (c->n_tokens[VKT_TEST] < 2) {
+        st = vkt__fail(VKT_FORMAT, "data", "'%s' has %llu tokens: at least 2 are needed",
+                       vkt__show(paths[0]).s, (unsigned long long)c->n_tokens[VKT_TEST]);
+        goto fail;
+    }
+    VKT_TRY(vkt__text_schema(c->tokenizer, c->context, ds->schema.vocab, &ds->arena, &ds->schema));
+    describe(ds, paths[0]);
+fail:
+    return st;
+}

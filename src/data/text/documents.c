@@ -1,0 +1,137 @@
+/* Documents from files, folders and patterns. Knows what a document is, not what becomes of it. */
+#include "data/text/corpus.h"
+
+#define DOCUMENT_LIMIT (4000ull << 20)
+enum { MAX_DEPTH = 64 };
+
+typedef struct {
+    const vkt_tokenizer *tokenizer;
+    vkt__document_fn fn;
+    void *user;
+} reading;
+
+static bool is_jsonl(const char *path)
+{
+    static const char *const ends[] = { ".jsonl", ".jsonl.gz", ".ndjson" };
+    size_t n = strlen(path);
+    for (size_t i = 0; i < VKT_COUNT(ends); i++) {
+        size_t k = strlen(ends[i]);
+        if (n > k && !strcmp(path + n - k, ends[i])) return true;
+    }
+    return false;
+}
+
+static vkt_status read_file(const reading *r, const char *path)
+{
+    vkt_status st;
+    char *text = NULL;
+    size_t n = 0;
+    vkt__map map = { 0 };
+    VKT_TRY(vkt__file_map(path, &map));
+    VKT_TRY(vkt__bytes_all(map.data, map.n, path, DOCUMENT_LIMIT, &text, &n));
+    if (n == 0) {
+        st = vkt__fail(VKT_FORMAT, "data", "'%s' is empty", vkt__show(path).s);
+        goto fail;
+    }
+    if (is_jsonl(path)) {
+        VKT_TRY(vkt__jsonl_read(text, n, path, r->tokenizer, r->fn, r->user));
+    } else {
+        vkt__stretch all = { text, n, true, false };
+        VKT_TRY(r->fn(r->user, &(vkt__document) { path, &all, 1 }));
+    }
+fail:
+    free(text);
+    vkt__file_unmap(&map);
+    return st;
+}
+
+static vkt_status read_path(const reading *r, const char *path, uint32_t depth);
+
+/* What of the folder the pattern names, in order; *n_read counts. */
+static vkt_status read_folder(const reading *r, const char *path, const char *pattern,
+                              uint32_t depth, size_t *n_read)
+{
+    vkt_status st;
+    vkt__arena a = { 0 };
+    char **names = NULL;
+    size_t n = 0;
+    VKT_TRY(vkt__list_dir(path, &names, &n));
+    for (size_t i = 0; i < n; i++) {
+        if (names[i][0] == '.' && *pattern != '.') continue; /* hidden ones only by name */
+        if (!vkt__glob(pattern, names[i])) continue;
+        (*n_read)++;
+        VKT_TRY(read_path(r, vkt__arena_printf(&a, "%s/%s", path, names[i]), depth + 1));
+    }
+fail:
+    vkt__names_free(names, n);
+    vkt__arena_finish(&a);
+    return st;
+}
+
+static vkt_status read_path(const reading *r, const char *path, uint32_t depth)
+{
+    vkt_status st;
+    vkt__arena a = { 0 };
+    size_t n = 0;
+    const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
+    if (depth > MAX_DEPTH)
+        return vkt__fail(VKT_FORMAT, "data", "'%s': more than %d folders deep", vkt__show(path).s,
+                         MAX_DEPTH);
+    bool folder = vkt__is_dir(path), pattern = strpbrk(last, "*?") && !vkt__file_exists(path);
+    if (!folder && !pattern) return read_file(r, path);
+    const char *dir = folder  ? path
+                      : slash ? vkt__arena_printf(&a, "%.*s", (int)(slash - path), path)
+                              : ".";
+    VKT_TRY(read_folder(r, *dir ? dir : "/", folder ? "*" : last, depth, &n));
+    if (n == 0 && depth == 0)
+        st = vkt__fail(VKT_FORMAT, "data", "'%s': there is nothing %s", vkt__show(path).s,
+                       folder ? "in that folder" : "of such a name");
+fail:
+    vkt__arena_finish(&a);
+    return st;
+}
+
+vkt_status vkt__documents_read(const vkt__source *s, const vkt_tokenizer *tokenizer,
+                               vkt__document_fn fn, void *user)
+{
+    vkt_status st = VKT_OK;
+    reading r = { tokenizer, fn, user };
+    vkt__stretch all = { s->text, s->n_text, true, false };
+    if (s->text) return fn(user, &(vkt__document) { s->name, &all, 1 });
+    for (size_t i = 0; i < s->n_paths && st == VKT_OK; i++) st = read_path(&r, s->path[i], 0);
+    return st;
+}
+
+/* All documents' text in one, for a vocabulary of characters. */
+typedef struct {
+    vkt__str text;
+    size_t n;
+} gathered;
+
+static vkt_status gather(void *user, const vkt__document *d)
+{
+    gathered *g = user;
+    for (size_t i = 0, bad; i < d->n_stretches; i++) {
+        const vkt__stretch *s = &d->stretch[i];
+        if (!vkt__utf8_ok(s->text, s->n, &bad))
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s': byte %zu of the text is not UTF-8: convert it (`iconv -t "
+                             "utf-8`), or take data.tokenizer: bytes",
+                             vkt__show(d->name).s, bad);
+        vkt__str_add(&g->text, s->text, s->n);
+    }
+    g->n++;
+    return VKT_OK;
+}
+
+vkt_status vkt__documents_tokenizer(const vkt__source *s, const char *spec, vkt_tokenizer **out)
+{
+    vkt_status st;
+    gathered g = { 0 };
+    if (strcmp(spec, "chars") != 0) return vkt_tokenizer_open(spec, out);
+    VKT_TRY(vkt__documents_read(s, NULL, gather, &g));
+    VKT_TRY(vkt_tokenizer_chars(g.text.data, g.text.len, g.n > 1, out));
+fail:
+    vkt__str_finish(&g.text);
+    return st;
+}

@@ -1,0 +1,90 @@
+/* Packing: documents to shards of tokens in a new folder, which appears whole or not at all. */
+#include <stdio.h>
+
+#include "data/text/corpus.h"
+
+typedef struct {
+    vkt_tokenizer *tokenizer;
+    const char *folder;
+    uint64_t shard_tokens;
+    vkt__store store;
+    vkt_pack_result *result;
+} packer;
+
+static vkt_status flush(packer *p)
+{
+    vkt__str path = { 0 };
+    if (!p->store.n_documents) return VKT_OK;
+    vkt__str_printf(&path, "%s/shard-%05u.tok", p->folder, p->result->n_shards++);
+    vkt_status st = vkt__shard_write(path.data, &p->store, p->tokenizer);
+    p->result->n_tokens += p->store.tokens.n;
+    p->result->n_documents += p->store.n_documents;
+    p->result->n_bytes += p->store.n_bytes;
+    vkt__store_finish(&p->store);
+    vkt__str_finish(&path);
+    return st;
+}
+
+static vkt_status pack_document(void *user, const vkt__document *d)
+{
+    packer *p = user;
+    vkt_status st = vkt__store_add(&p->store, p->tokenizer, d);
+    return st == VKT_OK && p->store.tokens.n >= p->shard_tokens ? flush(p) : st;
+}
+
+vkt_status vkt_pack(const vkt_pack_desc *desc, vkt_pack_result *out)
+{
+    vkt_status st;
+    vkt__str folder = { 0 };
+    vkt__source source = { .path = desc->inputs, .n_paths = desc->n_inputs };
+    packer p = { .shard_tokens = desc->shard_tokens ? desc->shard_tokens : 1u << 25,
+                 .result = out };
+    *out = (vkt_pack_result) { 0 };
+    if (vkt__file_exists(desc->out))
+        return vkt__fail(VKT_ARG, "data", "'%s' is there already: remove it or name another folder",
+                         vkt__show(desc->out).s);
+    vkt__str_printf(&folder, "%s.tmp%d", desc->out, vkt__pid());
+    p.folder = folder.data;
+    VKT_TRY(vkt__documents_tokenizer(&source, desc->tokenizer ? desc->tokenizer : "bytes",
+                                     &p.tokenizer));
+    out->tokenizer_hash = p.tokenizer->info.hash;
+    out->n_vocab = p.tokenizer->info.n_vocab;
+    VKT_TRY(vkt__mkdirs(folder.data));
+    VKT_TRY(vkt__documents_read(&source, p.tokenizer, pack_document, &p));
+    VKT_TRY(flush(&p));
+    if (!out->n_shards) {
+        st = vkt__fail(VKT_FORMAT, "data", "there is no text in what was given");
+        goto fail;
+    }
+    VKT_TRY(vkt__rename(folder.data, desc->out));
+fail:
+    if (st != VKT_OK) vkt__remove_tree(folder.data);
+    vkt__store_finish(&p.store);
+    vkt_tokenizer_destroy(&p.tokenizer);
+    vkt__str_finish(&folder);
+    return st;
+}
+
+vkt_status vkt_shard_info_read(const char *path, vkt_shard_info *out)
+{
+    vkt__shard s;
+    vkt_status st = vkt__shard_open(path, &s);
+    *out = (vkt_shard_info) { 0 };
+    if (st != VKT_OK) return st;
+    *out = (vkt_shard_info) { .n_tokens = s.n,
+                              .n_documents = s.n_documents,
+                              .width = s.width,
+                              .tokenizer_hash = s.tokenizer_hash,
+                              .counts_all = s.uncounted == NULL,
+                              .llmc = s.tokenizer == NULL };
+    for (uint64_t i = 0; s.uncounted && i < s.n; i++)
+        out->n_uncounted += s.uncounted[i / 8] >> i % 8 & 1;
+    vkt_tokenizer *t = NULL;
+    if (s.tokenizer) st = vkt__tokenizer_parse_json(s.tokenizer, (size_t)s.n_tokenizer, path, &t);
+    if (t) out->n_vocab = t->info.n_vocab;
+    if (t) snprintf(out->tokenizer_kind, sizeof out->tokenizer_kind, "%s", t->info.kind);
+    if (t) st = vkt__shard_check(&s, path, t->info.n_vocab);
+    vkt_tokenizer_destroy(&t);
+    vkt__shard_close(&s);
+    return st;
+}

@@ -1,0 +1,465 @@
+/* The tokenizer: how one is put together and checked, text to ids, ids to bytes. Knows no file
+ * format. */
+#include "data/text/tokenizer.h"
+
+#include <stdio.h>
+
+enum { MAX_ADDED = 16384 };
+
+static const char end_text[] = "<|endoftext|>";
+
+/* ---- putting together ---- */
+
+vkt_status vkt__tokenizer_create(const char *kind, const char *source, uint64_t n,
+                                 vkt_tokenizer **out)
+{
+    *out = NULL;
+    if (n == 0 || n > 1u << 24)
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s': a vocabulary of %llu tokens; from 1 to 16777216 are taken",
+                         vkt__show(source).s, (unsigned long long)n);
+    vkt_tokenizer *t = vkt__alloc(sizeof *t);
+    t->info = (vkt_tokenizer_info) { .kind = kind,
+                                     .source = vkt__arena_strdup(&t->arena, source),
+                                     .n_vocab = (uint32_t)n,
+                                     .end = VKT_NO_TOKEN };
+    t->chars = !strcmp(kind, "chars");
+    t->piece = vkt__arena_alloc(&t->arena, n * sizeof *t->piece);
+    *out = t;
+    return VKT_OK;
+}
+
+vkt_status vkt__tokenizer_set(vkt_tokenizer *t, uint64_t id, const char *bytes, size_t n)
+{
+    if (id >= t->info.n_vocab || t->piece[id].bytes)
+        return vkt__fail(VKT_FORMAT, "data", "'%s': token id %llu is %s",
+                         vkt__show(t->info.source).s, (unsigned long long)id,
+                         id < t->info.n_vocab ? "given twice" : "past the vocabulary");
+    char *copy = vkt__arena_alloc(&t->arena, n + 1);
+    memcpy(copy, bytes, n);
+    t->piece[id] = (vkt__piece) { .bytes = copy, .n = (uint32_t)n };
+    return VKT_OK;
+}
+
+void vkt__tokenizer_byte_vocabulary(vkt_tokenizer *t)
+{
+    for (unsigned i = 0; i < 256; i++)
+        VKT_ASSERT(vkt__tokenizer_set(t, i, (char[]) { (char)i }, 1) == VKT_OK);
+}
+
+vkt_status vkt__tokenizer_add(vkt_tokenizer *t, uint64_t id, bool special)
+{
+    VKT_ASSERT(id < t->info.n_vocab && t->piece[id].bytes);
+    vkt__piece *p = &t->piece[id];
+    if (p->n == 0 || p->added || t->info.n_added == MAX_ADDED)
+        return vkt__fail(VKT_FORMAT, "data", "'%s': the added token %llu %s",
+                         vkt__show(t->info.source).s, (unsigned long long)id,
+                         p->n == 0  ? "has no text"
+                         : p->added ? "is given twice"
+                                    : "is one too many: up to 16384 are taken");
+    if (!t->added) t->added = vkt__arena_alloc(&t->arena, MAX_ADDED * sizeof *t->added);
+    uint32_t at = t->info.n_added++;
+    for (; at > 0 && t->piece[t->added[at - 1]].n < p->n; at--) t->added[at] = t->added[at - 1];
+    t->added[at] = (uint32_t)id;
+    t->added_first[(unsigned char)p->bytes[0]] = p->added = true;
+    p->special = special;
+    return VKT_OK;
+}
+
+void vkt__tokenizer_pattern(vkt_tokenizer *t, const char *pattern)
+{
+    const char **grown = vkt__arena_alloc(&t->arena, (t->n_splitters + 1) * sizeof *grown);
+    for (uint32_t i = 0; i < t->n_splitters; i++) grown[i] = t->pattern[i];
+    grown[t->n_splitters++] = vkt__arena_strdup(&t->arena, pattern);
+    t->pattern = grown;
+}
+
+static vkt_status index_bytes(vkt_tokenizer *t)
+{
+    memset(t->byte_id, 0xff, sizeof t->byte_id);
+    for (uint32_t i = 0; i < t->info.n_vocab; i++) {
+        const vkt__piece *p = &t->piece[i];
+        if (p->bytes && p->n == 1 && !p->added) t->byte_id[(unsigned char)p->bytes[0]] = i;
+    }
+    for (unsigned b = 0; b < 256; b++)
+        if (t->byte_id[b] == VKT_NO_TOKEN && b != 0xC0 && b != 0xC1 && b < 0xF5)
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s': the vocabulary lacks byte 0x%02X, so that not all text can be "
+                             "encoded: it must have a token for each byte",
+                             vkt__show(t->info.source).s, b);
+    return VKT_OK;
+}
+
+static vkt_status index_points(vkt_tokenizer *t)
+{
+    t->point = vkt__arena_alloc(&t->arena, t->info.n_vocab * sizeof *t->point);
+    t->point_id = vkt__arena_alloc(&t->arena, t->info.n_vocab * sizeof *t->point_id);
+    for (uint32_t i = 0; i < t->info.n_vocab; i++) {
+        const vkt__piece *p = &t->piece[i];
+        if (!p->bytes || p->added) continue;
+        const char *at = p->bytes;
+        int32_t c = vkt__utf8_next(&at, p->bytes + p->n);
+        if (c < 0 || at != p->bytes + p->n || (t->n_points && t->point[t->n_points - 1] >= c))
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s': token %u of a vocabulary of characters is not one character, "
+                             "rising from the token before",
+                             vkt__show(t->info.source).s, i);
+        t->point[t->n_points] = c;
+        t->point_id[t->n_points++] = i;
+    }
+    return VKT_OK;
+}
+
+static uint64_t hash_all(const vkt_tokenizer *t)
+{
+    uint64_t h = vkt__hash(t->info.kind, strlen(t->info.kind), t->whole_words);
+    for (uint32_t i = 0; i < t->n_splitters; i++)
+        h = vkt__hash(t->pattern[i], strlen(t->pattern[i]) + 1, h);
+    for (uint32_t i = 0; i < t->info.n_vocab; i++) {
+        const vkt__piece *p = &t->piece[i];
+        uint32_t what[2] = { p->n, p->added + 2u * p->special };
+        h = vkt__hash(what, sizeof what, h);
+        if (p->n) h = vkt__hash(p->bytes, p->n, h);
+    }
+    for (uint32_t i = 0; i < t->info.n_merges; i++) {
+        uint32_t m[3] = { t->merge[i].left, t->merge[i].right, t->merge[i].id };
+        h = vkt__hash(m, sizeof m, h);
+    }
+    return h;
+}
+
+/* What separates documents in the vocabularies that are about. */
+static uint32_t find_end(const vkt_tokenizer *t)
+{
+    static const char *const names[] = { end_text, "<|end_of_text|>", "</s>", "<eos>" };
+    for (size_t i = 0; i < VKT_COUNT(names); i++) {
+        uint32_t id = vkt_tokenizer_find(t, names[i]);
+        if (id != VKT_NO_TOKEN && t->piece[id].added) return id;
+    }
+    return VKT_NO_TOKEN;
+}
+
+vkt_status vkt__tokenizer_finish(vkt_tokenizer *t, const vkt__merge *merges, size_t n_merges)
+{
+    vkt_status st = VKT_OK;
+    VKT_ASSERT(n_merges < 1u << 30);
+    if (n_merges) {
+        t->merge = vkt__arena_alloc(&t->arena, n_merges * sizeof *t->merge);
+        memcpy(t->merge, merges, n_merges * sizeof *t->merge);
+    }
+    t->info.n_merges = (uint32_t)n_merges;
+    if (t->chars) {
+        VKT_TRY(index_points(t));
+    } else {
+        VKT_TRY(index_bytes(t));
+        vkt__merge_index(t);
+        if (t->whole_words && !t->whole_slot) vkt__whole_index(t);
+    }
+    t->splitter = vkt__arena_alloc(&t->arena, t->n_splitters * sizeof(vkt__splitter *));
+    for (uint32_t i = 0; i < t->n_splitters; i++)
+        VKT_TRY(vkt__splitter_create(t->pattern[i], t->info.source, &t->splitter[i]));
+    t->info.end = find_end(t);
+    t->info.hash = hash_all(t);
+fail:
+    return st;
+}
+
+void vkt_tokenizer_destroy(vkt_tokenizer **pt)
+{
+    vkt_tokenizer *t = *pt;
+    if (!t) return;
+    for (uint32_t i = 0; t->splitter && i < t->n_splitters; i++)
+        vkt__splitter_destroy(&t->splitter[i]);
+    vkt__word_cache_destroy(&t->cache);
+    vkt__arena_finish(&t->arena);
+    free(t);
+    *pt = NULL;
+}
+
+/* ---- the built-in kinds ---- */
+
+static vkt_status bytes_create(vkt_tokenizer **out)
+{
+    vkt_status st = VKT_OK;
+    VKT_TRY(vkt__tokenizer_create("bytes", "bytes", 257, out));
+    vkt__tokenizer_byte_vocabulary(*out);
+    VKT_TRY(vkt__tokenizer_set(*out, 256, end_text, strlen(end_text)));
+    VKT_TRY(vkt__tokenizer_add(*out, 256, true));
+    VKT_TRY(vkt__tokenizer_finish(*out, NULL, 0));
+fail:
+    return st;
+}
+
+vkt_status vkt_tokenizer_chars(const char *text, size_t n, bool with_end, vkt_tokenizer **out)
+{
+    vkt_status st = VKT_OK;
+    const char *at = text, *end = text + n;
+    uint32_t n_points = 0;
+    uint64_t id = 0;
+    unsigned char *seen = vkt__alloc(0x110000 / 8);
+    *out = NULL;
+    while (at < end) {
+        int32_t c = vkt__utf8_next(&at, end);
+        if (c <= 0) {
+            st = vkt__fail(VKT_FORMAT, "data",
+                           "byte %zu of the text is %s: convert it (`iconv -t utf-8`), or take "
+                           "data.tokenizer: bytes",
+                           (size_t)(at - text), c ? "not UTF-8" : "zero");
+            goto fail;
+        }
+        n_points += !(seen[c >> 3] >> (c & 7) & 1);
+        seen[c >> 3] |= (unsigned char)(1u << (c & 7));
+    }
+    if (n_points == 0) {
+        st = vkt__fail(VKT_FORMAT, "data", "the text is empty: there are no characters in it");
+        goto fail;
+    }
+    VKT_TRY(vkt__tokenizer_create("chars", "chars", n_points + with_end, out));
+    for (int32_t c = 0; c < 0x110000; c++) {
+        char utf8[4];
+        if (seen[c >> 3] >> (c & 7) & 1)
+            VKT_TRY(vkt__tokenizer_set(*out, id++, utf8, vkt__utf8_put(c, utf8)));
+    }
+    if (with_end) {
+        VKT_TRY(vkt__tokenizer_set(*out, id, end_text, strlen(end_text)));
+        VKT_TRY(vkt__tokenizer_add(*out, id, true));
+    }
+    VKT_TRY(vkt__tokenizer_finish(*out, NULL, 0));
+fail:
+    if (st != VKT_OK) vkt_tokenizer_destroy(out);
+    free(seen);
+    return st;
+}
+
+/* ---- opening by name ---- */
+
+static vkt_status open_json(const char *path, vkt_tokenizer **out)
+{
+    char *text = NULL;
+    size_t n;
+    vkt_status st = vkt__file_read(path, VKT__TOKENIZER_LIMIT, &text, &n);
+    if (st == VKT_OK) st = vkt__tokenizer_parse_json(text, n, path, out);
+    free(text);
+    return st;
+}
+
+static vkt_status open_ranks(const char *path, vkt_tokenizer **out)
+{
+    char *text = NULL;
+    size_t n;
+    vkt_status st = vkt__file_read(path, VKT__TOKENIZER_LIMIT, &text, &n);
+    if (st == VKT_OK) st = vkt__tokenizer_parse_ranks(text, n, path, out);
+    free(text);
+    return st;
+}
+
+static vkt_status open_gpt2(const char *vocab_path, const char *merges_path, vkt_tokenizer **out)
+{
+    vkt_status st;
+    char *vocab = NULL, *merges = NULL;
+    size_t n_vocab, n_merges;
+    VKT_TRY(vkt__file_read(vocab_path, VKT__TOKENIZER_LIMIT, &vocab, &n_vocab));
+    VKT_TRY(vkt__file_read(merges_path, VKT__TOKENIZER_LIMIT, &merges, &n_merges));
+    VKT_TRY(vkt__tokenizer_parse_gpt2(vocab, n_vocab, merges, n_merges, vocab_path, out));
+fail:
+    free(vocab);
+    free(merges);
+    return st;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), k = strlen(end);
+    return n >= k && !strcmp(s + n - k, end);
+}
+
+static vkt_status open_file(const char *path, vkt_tokenizer **out);
+
+static vkt_status open_folder(const char *folder, vkt_tokenizer **out)
+{
+    static const char *const names[] = { "tokenizer.json", "encoder.json", "vocab.json" };
+    vkt__arena a = { 0 };
+    vkt_status st = VKT_FORMAT;
+    for (size_t i = 0; i < VKT_COUNT(names); i++) {
+        const char *path = vkt__arena_printf(&a, "%s/%s", folder, names[i]);
+        if (vkt__file_size(path) < 0) continue;
+        st = open_file(path, out);
+        goto done;
+    }
+    vkt__fail(VKT_FORMAT, "data",
+              "'%s' has no tokenizer: tokenizer.json, encoder.json with vocab.bpe, or vocab.json "
+              "with merges.txt",
+              vkt__show(folder).s);
+done:
+    vkt__arena_finish(&a);
+    return st;
+}
+
+static vkt_status open_file(const char *path, vkt_tokenizer **out)
+{
+    static const char *const pairs[][2] = { { "encoder.json", "vocab.bpe" },
+                                            { "vocab.json", "merges.txt" } };
+    vkt__arena a = { 0 };
+    vkt_status st = VKT_OK;
+    if (ends_with(path, ".tiktoken") || ends_with(path, "tokenizer.model"))
+        return open_ranks(path, out);
+    for (size_t i = 0; i < VKT_COUNT(pairs); i++)
+        for (int k = 0; k < 2; k++) {
+            if (!ends_with(path, pairs[i][k])) continue;
+            size_t n = strlen(path) - strlen(pairs[i][k]);
+            st = open_gpt2(vkt__arena_printf(&a, "%.*s%s", (int)n, path, pairs[i][0]),
+                           vkt__arena_printf(&a, "%.*s%s", (int)n, path, pairs[i][1]), out);
+            vkt__arena_finish(&a);
+            return st;
+        }
+    return open_json(path, out);
+}
+
+vkt_status vkt_tokenizer_open(const char *spec, vkt_tokenizer **out)
+{
+    vkt_status st;
+    *out = NULL;
+    if (!strcmp(spec, "bytes"))
+        st = bytes_create(out);
+    else if (vkt__is_dir(spec))
+        st = open_folder(spec, out);
+    else if (vkt__file_size(spec) >= 0)
+        st = open_file(spec, out);
+    else
+        st = vkt__fail(VKT_IO, "data",
+                       "there is no tokenizer '%s': data.tokenizer, or --tokenizer, is bytes, "
+                       "chars, or a tokenizer's file or folder",
+                       vkt__show(spec).s);
+    if (st != VKT_OK) vkt_tokenizer_destroy(out);
+    return st;
+}
+
+vkt_status vkt_tokenizer_from_schema(const char *schema_json, vkt_tokenizer **out)
+{
+    vkt_status st;
+    vkt__arena a = { 0 };
+    vkt__schema s;
+    *out = NULL;
+    VKT_TRY(vkt__schema_parse(schema_json, &a, &s));
+    if (s.context)
+        st = vkt__tokenizer_parse_json(s.tokenizer, strlen(s.tokenizer),
+                                       "the checkpoint's tokenizer", out);
+    else
+        st = vkt__fail(VKT_FORMAT, "data", "the model is not one of text: it has no tokenizer");
+fail:
+    vkt__arena_finish(&a);
+    return st;
+}
+
+/* ---- encoding ---- */
+
+static vkt_status chars_encode(const vkt_tokenizer *t, const char *text, size_t n, vkt_tokens *out)
+{
+    vkt_status st = vkt__tokens_reserve(out, n);
+    for (const char *at = text, *end = text + n; st == VKT_OK && at < end;) {
+        const char *start = at;
+        int32_t c = vkt__utf8_next(&at, end);
+        uint32_t low = 0, high = t->n_points;
+        while (low < high) {
+            uint32_t mid = (low + high) / 2;
+            if (t->point[mid] < c)
+                low = mid + 1;
+            else
+                high = mid;
+        }
+        if (low == t->n_points || t->point[low] != c)
+            return vkt__fail(VKT_FORMAT, "data",
+                             c < 0 ? "byte %zu of the text is not UTF-8, which a vocabulary of "
+                                     "characters can't hold"
+                                   : "byte %zu of the text begins a character, '%.*s', that the "
+                                     "vocabulary of %u characters lacks",
+                             (size_t)(start - text), (int)(at - start), start, t->n_points);
+        out->id[out->n++] = t->point_id[low];
+    }
+    return st;
+}
+
+typedef struct {
+    vkt_tokenizer *t;
+    vkt_tokens *out;
+} encoder;
+
+static vkt_status encode_piece(void *user, const char *bytes, size_t n)
+{
+    encoder *e = user;
+    return vkt__bpe_encode(e->t, bytes, n, e->out);
+}
+
+/* Text without added tokens. */
+static vkt_status encode_plain(vkt_tokenizer *t, const char *text, size_t n, vkt_tokens *out)
+{
+    vkt_status st;
+    vkt__str composed = { 0 };
+    bool changed = false;
+    encoder e = { t, out };
+    if (t->nfc) VKT_TRY(vkt__nfc(text, n, &composed, &changed));
+    if (changed) {
+        text = composed.data;
+        n = composed.len;
+    }
+    st = t->chars ? chars_encode(t, text, n, out)
+                  : vkt__split_text(t->splitter, t->n_splitters, text, n, encode_piece, &e);
+fail:
+    vkt__str_finish(&composed);
+    return st;
+}
+
+/* The added token at `at`, the longest first; VKT_NO_TOKEN: none. */
+static uint32_t added_at(const vkt_tokenizer *t, const char *at, const char *end, bool special)
+{
+    if (!t->added_first[(unsigned char)*at]) return VKT_NO_TOKEN;
+    for (uint32_t i = 0; i < t->info.n_added; i++) {
+        const vkt__piece *p = &t->piece[t->added[i]];
+        if ((special || !p->special) && p->n <= (size_t)(end - at) && !memcmp(at, p->bytes, p->n))
+            return t->added[i];
+    }
+    return VKT_NO_TOKEN;
+}
+
+vkt_status vkt_tokenizer_encode(vkt_tokenizer *t, const char *text, size_t n, bool special,
+                                vkt_tokens *out)
+{
+    vkt_status st = VKT_OK;
+    const char *start = text, *end = text + n;
+    for (const char *at = text; t->info.n_added && at < end;) {
+        uint32_t id = added_at(t, at, end, special);
+        if (id == VKT_NO_TOKEN) {
+            at++;
+            continue;
+        }
+        VKT_TRY(encode_plain(t, start, (size_t)(at - start), out));
+        VKT_TRY(vkt__tokens_reserve(out, 1));
+        out->id[out->n++] = id;
+        start = at += t->piece[id].n;
+    }
+    VKT_TRY(encode_plain(t, start, (size_t)(end - start), out));
+fail:
+    return st;
+}
+
+/* ---- asking ---- */
+
+const vkt_tokenizer_info *vkt_tokenizer_get_info(const vkt_tokenizer *t)
+{
+    return &t->info;
+}
+
+const char *vkt_tokenizer_bytes(const vkt_tokenizer *t, uint32_t id, size_t *n)
+{
+    *n = id < t->info.n_vocab ? t->piece[id].n : 0;
+    return id < t->info.n_vocab ? t->piece[id].bytes : NULL;
+}
+
+uint32_t vkt_tokenizer_find(const vkt_tokenizer *t, const char *text)
+{
+    size_t n = strlen(text);
+    for (uint32_t i = 0; i < t->info.n_vocab; i++)
+        if (t->piece[i].bytes && t->piece[i].n == n && !memcmp(t->piece[i].bytes, text, n))
+            return i;
+    return VKT_NO_TOKEN;
+}

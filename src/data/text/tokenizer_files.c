@@ -1,0 +1,261 @@
+/* Tokenizer files other than tokenizer.json: OpenAI's encoder.json with vocab.bpe (vocab.json with
+ * merges.txt are the same), and tiktoken's rank files. */
+#include <jansson.h>
+
+#include "data/text/tokenizer.h"
+
+/* OpenAI's GPT-2 (encoder.py, 2019); cl100k and o200k of tiktoken's openai_public.py. */
+const char vkt__pattern_gpt2[] =
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+static const char pattern_cl100k[] =
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|"
+    " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+#define O200K_UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
+#define O200K_LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
+#define O200K_ENDING "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+static const char pattern_o200k[] =
+    "[^\\r\\n\\p{L}\\p{N}]?" O200K_UPPER "*" O200K_LOWER "+" O200K_ENDING "|"
+    "[^\\r\\n\\p{L}\\p{N}]?" O200K_UPPER "+" O200K_LOWER "*" O200K_ENDING "|"
+    "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+
+/* ---- GPT-2's stand-ins for bytes: itself where it is printable, else U+0100 and on ---- */
+
+static bool stands_for_itself(unsigned b)
+{
+    return (b >= '!' && b <= '~') || (b >= 0xA1 && b <= 0xAC) || b >= 0xAE;
+}
+
+static int stand_in_byte(int32_t c)
+{
+    if (c < 0x100) return c >= 0 && stands_for_itself((unsigned)c) ? (int)c : -1;
+    int32_t k = 0x100;
+    for (unsigned b = 0; b < 256; b++)
+        if (!stands_for_itself(b) && k++ == c) return (int)b;
+    return -1;
+}
+
+int64_t vkt__stand_ins_read(const char *text, size_t n, char *out)
+{
+    int64_t k = 0;
+    for (const char *at = text; at < text + n;) {
+        int b = stand_in_byte(vkt__utf8_next(&at, text + n));
+        if (b < 0) return -1;
+        out[k++] = (char)b;
+    }
+    return k;
+}
+
+void vkt__stand_ins_write(const char *bytes, size_t n, vkt__str *out)
+{
+    int32_t point[256], k = 0x100;
+    char utf8[4];
+    for (int32_t b = 0; b < 256; b++) point[b] = stands_for_itself((unsigned)b) ? b : k++;
+    for (size_t i = 0; i < n; i++)
+        vkt__str_add(out, utf8, vkt__utf8_put(point[(unsigned char)bytes[i]], utf8));
+    if (n == 0) vkt__str_add(out, "", 0);
+}
+
+/* ---- encoder.json and vocab.bpe ---- */
+
+/* The next line without its end; false when there is none. */
+static bool next_line(const char **at, const char *end, const char **line, size_t *n)
+{
+    if (*at >= end) return false;
+    const char *stop = memchr(*at, '\n', (size_t)(end - *at));
+    *line = *at;
+    *n = (size_t)((stop ? stop : end) - *at);
+    *at = stop ? stop + 1 : end;
+    if (*n && (*line)[*n - 1] == '\r') (*n)--;
+    return true;
+}
+
+vkt_status vkt__tokenizer_parse_gpt2(const char *vocab, size_t n_vocab, const char *merges,
+                                     size_t n_merges, const char *name, vkt_tokenizer **out)
+{
+    vkt_status st = VKT_OK;
+    json_error_t error;
+    json_t *v = json_loadb(vocab, n_vocab, 0, &error), *list = json_array();
+    const char *at = merges, *end = merges + n_merges, *line;
+    *out = NULL;
+    if (!json_is_object(v)) {
+        st = vkt__fail(VKT_FORMAT, "data", "'%s' is no JSON object of tokens and ids",
+                       vkt__show(name).s);
+        goto fail;
+    }
+    for (size_t n, number = 1; next_line(&at, end, &line, &n); number++) {
+        if (n == 0 || (number == 1 && n >= 8 && !memcmp(line, "#version", 8))) continue;
+        if (json_array_append_new(list, json_stringn(line, n)) != 0) {
+            st = vkt__fail(VKT_FORMAT, "data", "line %zu of the merges of '%s' is not UTF-8",
+                           number, vkt__show(name).s);
+            goto fail;
+        }
+    }
+    VKT_TRY(vkt__tokenizer_from_vocabulary(v, NULL, false, name, out));
+    vkt__tokenizer_pattern(*out, vkt__pattern_gpt2);
+    json_t *eot = json_object_get(v, "<|endoftext|>");
+    if (eot) VKT_TRY(vkt__tokenizer_add(*out, (uint64_t)json_integer_value(eot), true));
+    VKT_TRY(vkt__tokenizer_merges(*out, v, list));
+fail:
+    if (st != VKT_OK) vkt_tokenizer_destroy(out);
+    json_decref(v);
+    json_decref(list);
+    return st;
+}
+
+/* ---- tiktoken's ranks: a line "base64 rank" each ---- */
+
+/* What a rank file does not say; known by its number of tokens. */
+typedef struct {
+    const char *name;
+    uint32_t n_ranks;
+    const char *pattern;
+    struct {
+        uint32_t id;
+        const char *text;
+    } special[6];
+} encoding;
+static const encoding encodings[] = {
+    { "r50k_base", 50256, vkt__pattern_gpt2, { { 50256, "<|endoftext|>" } } },
+    { "p50k_base", 50280, vkt__pattern_gpt2, { { 50256, "<|endoftext|>" } } },
+    { "cl100k_base",
+      100256,
+      pattern_cl100k,
+      { { 100257, "<|endoftext|>" },
+        { 100258, "<|fim_prefix|>" },
+        { 100259, "<|fim_middle|>" },
+        { 100260, "<|fim_suffix|>" },
+        { 100276, "<|endofprompt|>" } } },
+    { "o200k_base",
+      199998,
+      pattern_o200k,
+      { { 199999, "<|endoftext|>" }, { 200018, "<|endofprompt|>" } } },
+    { "Llama 3",
+      128000,
+      pattern_cl100k,
+      { { 128000, "<|begin_of_text|>" },
+        { 128001, "<|end_of_text|>" },
+        { 128006, "<|start_header_id|>" },
+        { 128007, "<|end_header_id|>" },
+        { 128009, "<|eot_id|>" } } },
+};
+
+static int base64_digit(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *p = c ? strchr(digits, c) : NULL;
+    return p ? (int)(p - digits) : -1;
+}
+
+/* Bytes of n digits into out (3 n / 4 long); -1: it is not base64. */
+static int64_t base64(const char *text, size_t n, char *out)
+{
+    int64_t k = 0;
+    uint32_t bits = 0;
+    if (n == 0 || n % 4) return -1;
+    size_t padding = text[n - 1] != '=' ? 0 : text[n - 2] != '=' ? 1 : 2;
+    for (size_t i = 0; i < n; i++) {
+        int d = i < n - padding ? base64_digit(text[i]) : 0;
+        if (d < 0) return -1;
+        bits = bits << 6 | (uint32_t)d;
+        if (i % 4 == 3)
+            for (int shift = 16; shift >= 0; shift -= 8) out[k++] = (char)(bits >> shift);
+    }
+    return k - (int64_t)padding;
+}
+
+typedef struct {
+    const char *name;
+    uint32_t n, largest; /* tokens; the largest rank */
+    vkt_tokenizer *t;    /* NULL: only counted */
+} ranks;
+
+static vkt_status read_ranks(ranks *r, const char *text, size_t n_text)
+{
+    vkt_status st = VKT_OK;
+    const char *at = text, *line;
+    for (size_t n, number = 1; next_line(&at, text + n_text, &line, &n); number++) {
+        char bytes[768];
+        if (n == 0) continue;
+        const char *space = memchr(line, ' ', n);
+        size_t digits = space ? (size_t)(space - line) : 0, k = digits + 1;
+        uint64_t rank = 0;
+        int64_t n_bytes = digits && digits <= 1024 ? base64(line, digits, bytes) : -1;
+        for (; n_bytes > 0 && k < n && line[k] >= '0' && line[k] <= '9' && rank < 1u << 24; k++)
+            rank = 10 * rank + (uint64_t)(line[k] - '0');
+        if (n_bytes <= 0 || k != n || k == digits + 1 || rank >= 1u << 24)
+            return vkt__fail(VKT_FORMAT, "data",
+                             "'%s' line %zu is not `base64 rank`: not a tiktoken file "
+                             "(SentencePiece models are not read: give tokenizer.json)",
+                             vkt__show(r->name).s, number);
+        r->n++;
+        r->largest = VKT_MAX(r->largest, (uint32_t)rank);
+        if (r->t) VKT_TRY(vkt__tokenizer_set(r->t, rank, bytes, (size_t)n_bytes));
+    }
+fail:
+    return st;
+}
+
+/* Every split of a token into two tokens is a merge of the token's rank: tiktoken merges whatever
+ * gives a token. */
+static vkt_status splits_as_merges(vkt_tokenizer *t, vkt__merge **out, size_t *n)
+{
+    vkt_status st = VKT_OK;
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < t->info.n_vocab; i++) most += t->piece[i].n;
+    VKT_TRY(vkt__data_alloc(most, sizeof **out, "the merges", out));
+    vkt__whole_index(t);
+    for (uint32_t id = 0; id < t->info.n_vocab; id++) {
+        const vkt__piece *p = &t->piece[id];
+        for (uint32_t k = 1; k < p->n && !p->added; k++) {
+            uint32_t left = vkt__whole_find(t, p->bytes, k),
+                     right = vkt__whole_find(t, p->bytes + k, p->n - k);
+            if (left != VKT_NO_TOKEN && right != VKT_NO_TOKEN)
+                (*out)[(*n)++] = (vkt__merge) { left, right, id, id };
+        }
+    }
+fail:
+    return st;
+}
+
+vkt_status vkt__tokenizer_parse_ranks(const char *text, size_t n, const char *name,
+                                      vkt_tokenizer **out)
+{
+    vkt_status st = VKT_OK;
+    vkt__merge *merges = NULL;
+    size_t n_merges = 0;
+    ranks r = { .name = name };
+    *out = NULL;
+    VKT_TRY(read_ranks(&r, text, n));
+    if (r.n == 0) return vkt__fail(VKT_FORMAT, "data", "'%s' is empty", vkt__show(name).s);
+    const encoding *e = encodings;
+    while (e < encodings + VKT_COUNT(encodings) && e->n_ranks != r.n) e++;
+    bool known = e < encodings + VKT_COUNT(encodings);
+    uint64_t n_vocab = (uint64_t)r.largest + (r.n > 0);
+    for (size_t i = 0; known && i < VKT_COUNT(e->special) && e->special[i].text; i++)
+        n_vocab = VKT_MAX(n_vocab, e->special[i].id + 1);
+    VKT_TRY(vkt__tokenizer_create("bpe", name, n_vocab + !known, out));
+    r.t = *out;
+    r.n = 0;
+    VKT_TRY(read_ranks(&r, text, n));
+    vkt__tokenizer_pattern(*out, known ? e->pattern : vkt__pattern_gpt2);
+    if (!known) {
+        vkt_log(VKT_LOG_WARN, "data",
+                "'%s': %u tokens are no published encoding: taken with GPT-2's splitting and "
+                "<|endoftext|> as token %llu",
+                vkt__show(name).s, r.n, (unsigned long long)n_vocab);
+        VKT_TRY(vkt__tokenizer_set(*out, n_vocab, "<|endoftext|>", 13));
+        VKT_TRY(vkt__tokenizer_add(*out, n_vocab, true));
+    }
+    for (size_t i = 0; known && i < VKT_COUNT(e->special) && e->special[i].text; i++) {
+        uint32_t id = e->special[i].id;
+        VKT_TRY(vkt__tokenizer_set(*out, id, e->special[i].text, strlen(e->special[i].text)));
+        VKT_TRY(vkt__tokenizer_add(*out, id, true));
+    }
+    (*out)->whole_words = true;
+    VKT_TRY(splits_as_merges(*out, &merges, &n_merges));
+    VKT_TRY(vkt__tokenizer_finish(*out, merges, n_merges));
+fail:
+    if (st != VKT_OK) vkt_tokenizer_destroy(out);
+    free(merges);
+    return st;
+}

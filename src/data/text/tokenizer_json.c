@@ -1,0 +1,351 @@
+/* Hugging Face's tokenizer.json: read where it is a byte-level BPE (or a vocabulary of characters,
+ * as vktrain writes it), and written. What a file asks for and is not there is refused by name. */
+#include <jansson.h>
+
+#include "data/text/tokenizer.h"
+
+static vkt_status unsupported(const vkt_tokenizer *t, const char *what, const char *value)
+{
+    return vkt__fail(VKT_FORMAT, "data",
+                     "'%s': %s '%s' is not supported; byte-level BPE with Split, Digits and "
+                     "ByteLevel is (GPT-2, SmolLM2, Llama 3, Qwen2)",
+                     vkt__show(t->info.source).s, what, vkt__show(value).s);
+}
+
+static vkt_status malformed(const char *name, const char *what)
+{
+    return vkt__fail(VKT_FORMAT, "data", "'%s': not a tokenizer.json: %s", vkt__show(name).s, what);
+}
+
+static const char *text_of(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    return s ? s : "";
+}
+
+/* ---- the vocabulary and its merges ---- */
+
+static vkt_status count_ids(json_t *vocab, const json_t *added, const char *name, uint64_t *n)
+{
+    const char *key;
+    json_t *v;
+    size_t i;
+    *n = 0;
+    json_object_foreach(vocab, key, v)
+    {
+        json_int_t id = json_integer_value(v);
+        if (!json_is_integer(v) || id < 0) return malformed(name, "a token's id is no number");
+        *n = VKT_MAX(*n, (uint64_t)id + 1);
+    }
+    json_array_foreach(added, i, v)
+    {
+        const json_t *id = json_object_get(v, "id");
+        if (!json_is_integer(id) || json_integer_value(id) < 0)
+            return malformed(name, "an added token's id is no number");
+        *n = VKT_MAX(*n, (uint64_t)json_integer_value(id) + 1);
+    }
+    return VKT_OK;
+}
+
+static vkt_status set_added(vkt_tokenizer *t, const json_t *added)
+{
+    static const char *const refused[] = { "single_word", "lstrip", "rstrip" };
+    vkt_status st = VKT_OK;
+    size_t i;
+    json_t *v;
+    json_array_foreach(added, i, v)
+    {
+        uint64_t id = (uint64_t)json_integer_value(json_object_get(v, "id"));
+        const json_t *content = json_object_get(v, "content");
+        for (size_t k = 0; k < VKT_COUNT(refused); k++)
+            if (json_is_true(json_object_get(v, refused[k])))
+                return unsupported(t, "an added token with", refused[k]);
+        if (!json_is_string(content)) return malformed(t->info.source, "an added token's content");
+        VKT_TRY(vkt__tokenizer_set(t, id, json_string_value(content), json_string_length(content)));
+        VKT_TRY(vkt__tokenizer_add(t, id, json_is_true(json_object_get(v, "special"))));
+    }
+fail:
+    return st;
+}
+
+static vkt_status set_vocabulary(vkt_tokenizer *t, json_t *vocab)
+{
+    vkt_status st = VKT_OK;
+    const char *key;
+    json_t *v;
+    vkt__str bytes = { 0 };
+    json_object_foreach(vocab, key, v)
+    {
+        uint64_t id = (uint64_t)json_integer_value(v);
+        size_t n = strlen(key);
+        if (t->piece[id].added) continue;
+        if (t->chars) {
+            VKT_TRY(vkt__tokenizer_set(t, id, key, n));
+            continue;
+        }
+        bytes.len = 0;
+        vkt__str_add(&bytes, key, n);
+        int64_t k = vkt__stand_ins_read(key, n, bytes.data);
+        if (k < 0) { /* a control token that no list names: never made from text */
+            VKT_TRY(vkt__tokenizer_set(t, id, key, n));
+            VKT_TRY(vkt__tokenizer_add(t, id, true));
+        } else {
+            VKT_TRY(vkt__tokenizer_set(t, id, bytes.data, (size_t)k));
+        }
+    }
+fail:
+    vkt__str_finish(&bytes);
+    return st;
+}
+
+vkt_status vkt__tokenizer_from_vocabulary(json_t *vocab, const json_t *added, bool chars,
+                                          const char *name, vkt_tokenizer **out)
+{
+    vkt_status st;
+    uint64_t n;
+    VKT_TRY(count_ids(vocab, added, name, &n));
+    VKT_TRY(vkt__tokenizer_create(chars ? "chars" : "bpe", name, n, out));
+    VKT_TRY(set_added(*out, added));
+    VKT_TRY(set_vocabulary(*out, vocab));
+fail:
+    return st;
+}
+
+/* Both halves of "left right" or ["left", "right"]. */
+static bool halves(const json_t *m, vkt__str *left, vkt__str *right)
+{
+    left->len = right->len = 0;
+    if (json_is_array(m) && json_array_size(m) == 2) {
+        const char *l = json_string_value(json_array_get(m, 0)),
+                   *r = json_string_value(json_array_get(m, 1));
+        if (!l || !r) return false;
+        vkt__str_add(left, l, strlen(l));
+        vkt__str_add(right, r, strlen(r));
+        return left->len && right->len;
+    }
+    const char *s = json_string_value(m), *space = s ? strchr(s, ' ') : NULL;
+    if (!space || space == s || !space[1] || strchr(space + 1, ' ')) return false;
+    vkt__str_add(left, s, (size_t)(space - s));
+    vkt__str_add(right, space + 1, strlen(space + 1));
+    return true;
+}
+
+vkt_status vkt__tokenizer_merges(vkt_tokenizer *t, const json_t *vocab, const json_t *list)
+{
+    vkt_status st = VKT_OK;
+    size_t i, n = json_array_size(list);
+    json_t *m;
+    vkt__merge *merges = NULL;
+    vkt__str left = { 0 }, right = { 0 };
+    VKT_TRY(vkt__data_alloc(n, sizeof *merges, "the merges", &merges));
+    json_array_foreach(list, i, m)
+    {
+        const json_t *l = NULL, *r = NULL, *both = NULL;
+        bool ok = halves(m, &left, &right);
+        if (ok) {
+            l = json_object_get(vocab, left.data);
+            r = json_object_get(vocab, right.data);
+            vkt__str_add(&left, right.data, right.len);
+            both = json_object_get(vocab, left.data);
+        }
+        if (!l || !r || !both) {
+            st = vkt__fail(VKT_FORMAT, "data", "'%s': merge %zu %s", vkt__show(t->info.source).s, i,
+                           ok ? "is of or gives what is no token"
+                              : "is not two tokens with a space between");
+            goto fail;
+        }
+        merges[i] = (vkt__merge) { .left = (uint32_t)json_integer_value(l),
+                                   .right = (uint32_t)json_integer_value(r),
+                                   .id = (uint32_t)json_integer_value(both),
+                                   .rank = (uint32_t)i };
+    }
+    VKT_TRY(vkt__tokenizer_finish(t, merges, n));
+fail:
+    free(merges);
+    vkt__str_finish(&left);
+    vkt__str_finish(&right);
+    return st;
+}
+
+/* ---- what happens to the text before ---- */
+
+static vkt_status add_split(vkt_tokenizer *t, const json_t *p)
+{
+    const json_t *pattern = json_object_get(p, "pattern");
+    const char *regex = json_string_value(json_object_get(pattern, "Regex")),
+               *literal = json_string_value(json_object_get(pattern, "String")),
+               *behavior = text_of(p, "behavior");
+    bool invert = json_is_true(json_object_get(p, "invert"));
+    vkt__str quoted = { 0 };
+    /* Inverted, what matches stays and the rest, nothing with these patterns, is dropped. */
+    if (strcmp(behavior, "Isolated") != 0 && (strcmp(behavior, "Removed") != 0 || !invert))
+        return unsupported(t, "Split of behavior", behavior);
+    if (!regex && !literal) return malformed(t->info.source, "a Split without its pattern");
+    if (regex && strstr(regex, "&&")) return unsupported(t, "a pattern with", "&&");
+    for (const char *c = regex ? "" : literal; *c; c++) {
+        if (strchr("\\^$.|?*+()[]{}#-", *c)) vkt__str_add(&quoted, "\\", 1);
+        vkt__str_add(&quoted, c, 1);
+    }
+    vkt__tokenizer_pattern(t, regex ? regex : quoted.data ? quoted.data : "");
+    vkt__str_finish(&quoted);
+    return VKT_OK;
+}
+
+static vkt_status add_pre_tokenizer(vkt_tokenizer *t, const json_t *p, bool *byte_level)
+{
+    vkt_status st = VKT_OK;
+    const char *type = text_of(p, "type");
+    size_t i;
+    json_t *v;
+    if (*byte_level) return unsupported(t, "after ByteLevel a", type);
+    if (!strcmp(type, "Sequence")) {
+        json_array_foreach(json_object_get(p, "pretokenizers"), i, v)
+            VKT_TRY(add_pre_tokenizer(t, v, byte_level));
+    } else if (!strcmp(type, "Split")) {
+        return add_split(t, p);
+    } else if (!strcmp(type, "Digits")) {
+        bool each = json_is_true(json_object_get(p, "individual_digits"));
+        vkt__tokenizer_pattern(t, each ? "\\p{N}" : "\\p{N}+");
+    } else if (!strcmp(type, "ByteLevel")) {
+        if (json_is_true(json_object_get(p, "add_prefix_space")))
+            return unsupported(t, "ByteLevel with", "add_prefix_space");
+        if (!json_is_false(json_object_get(p, "use_regex")))
+            vkt__tokenizer_pattern(t, vkt__pattern_gpt2);
+        *byte_level = true;
+    } else {
+        return unsupported(t, "pre_tokenizer", type);
+    }
+fail:
+    return st;
+}
+
+static vkt_status set_normalizer(vkt_tokenizer *t, const json_t *n)
+{
+    if (!n || json_is_null(n)) return VKT_OK;
+    t->nfc = !strcmp(text_of(n, "type"), "NFC");
+    return t->nfc ? VKT_OK : unsupported(t, "normalizer", text_of(n, "type"));
+}
+
+static vkt_status check_model(const vkt_tokenizer *t, const json_t *model)
+{
+    static const char *const empty[] = { "continuing_subword_prefix", "end_of_word_suffix" };
+    const char *type = text_of(model, "type");
+    if (*type && strcmp(type, "BPE") != 0) return unsupported(t, "model", type);
+    if (json_is_true(json_object_get(model, "byte_fallback")))
+        return unsupported(t, "model with", "byte_fallback (SentencePiece)");
+    for (size_t i = 0; i < VKT_COUNT(empty); i++)
+        if (*text_of(model, empty[i])) return unsupported(t, "model with", empty[i]);
+    return VKT_OK;
+}
+
+vkt_status vkt__tokenizer_parse_json(const char *text, size_t n, const char *name,
+                                     vkt_tokenizer **out)
+{
+    vkt_status st = VKT_OK;
+    json_error_t error;
+    *out = NULL;
+    json_t *o = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
+    json_t *model = json_object_get(o, "model"), *vocab = json_object_get(model, "vocab");
+    const json_t *merges = json_object_get(model, "merges"),
+                 *pre = json_object_get(o, "pre_tokenizer");
+    if (!o) {
+        st = vkt__fail(VKT_FORMAT, "data", "'%s' line %d: %s: it is not JSON", vkt__show(name).s,
+                       error.line, vkt__show(error.text).s);
+        goto fail;
+    }
+    if (!json_is_object(vocab) || !json_is_array(merges)) {
+        const char *type = text_of(model, "type");
+        st = *type && strcmp(type, "BPE") != 0
+                 ? vkt__fail(VKT_FORMAT, "data",
+                             "'%s': a tokenizer of type %s; byte-level BPE is supported",
+                             vkt__show(name).s, vkt__show(type).s)
+                 : malformed(name, "it has no model with vocab and merges");
+        goto fail;
+    }
+    bool chars = (!pre || json_is_null(pre)) && json_array_size(merges) == 0, byte_level = chars;
+    VKT_TRY(vkt__tokenizer_from_vocabulary(vocab, json_object_get(o, "added_tokens"), chars, name,
+                                           out));
+    VKT_TRY(check_model(*out, model));
+    VKT_TRY(set_normalizer(*out, json_object_get(o, "normalizer")));
+    if (!chars && pre && !json_is_null(pre)) VKT_TRY(add_pre_tokenizer(*out, pre, &byte_level));
+    if (!byte_level) {
+        st = unsupported(*out, "pre_tokenizer", "without ByteLevel");
+        goto fail;
+    }
+    if (!chars && json_array_size(merges) == 0 && (*out)->n_splitters == 0)
+        (*out)->info.kind = "bytes";
+    (*out)->whole_words = json_is_true(json_object_get(model, "ignore_merges"));
+    VKT_TRY(vkt__tokenizer_merges(*out, vocab, merges));
+fail:
+    if (st != VKT_OK) vkt_tokenizer_destroy(out);
+    json_decref(o);
+    return st;
+}
+
+/* ---- writing ---- */
+
+static json_t *added_json(const vkt__piece *p, uint32_t id)
+{
+    return json_pack("{s:i, s:s%, s:b, s:b, s:b, s:b, s:b}", "id", (int)id, "content", p->bytes,
+                     (size_t)p->n, "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0,
+                     "special", (int)p->special);
+}
+
+static const char *piece_text(const vkt_tokenizer *t, uint32_t id, vkt__str *s)
+{
+    const vkt__piece *p = &t->piece[id];
+    s->len = 0;
+    if (t->chars || p->added)
+        vkt__str_add(s, p->bytes, p->n);
+    else
+        vkt__stand_ins_write(p->bytes, p->n, s);
+    return s->data;
+}
+
+static json_t *byte_level_json(void)
+{
+    return json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space", 0,
+                     "trim_offsets", 1, "use_regex", 0);
+}
+
+static json_t *pre_tokenizer_json(const vkt_tokenizer *t)
+{
+    if (t->chars) return json_null();
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < t->n_splitters; i++)
+        json_array_append_new(list, json_pack("{s:s, s:{s:s}, s:s, s:b}", "type", "Split",
+                                              "pattern", "Regex", t->pattern[i], "behavior",
+                                              "Isolated", "invert", 0));
+    json_array_append_new(list, byte_level_json());
+    return json_pack("{s:s, s:o}", "type", "Sequence", "pretokenizers", list);
+}
+
+char *vkt_tokenizer_json(const vkt_tokenizer *t)
+{
+    json_t *vocab = json_object(), *merges = json_array(), *added = json_array();
+    vkt__str a = { 0 }, b = { 0 };
+    for (uint32_t i = 0; i < t->info.n_vocab; i++)
+        if (t->piece[i].bytes && (!t->chars || !t->piece[i].added))
+            json_object_set_new(vocab, piece_text(t, i, &a), json_integer(i));
+    for (uint32_t i = 0; i < t->info.n_merges; i++)
+        json_array_append_new(merges, json_pack("[s, s]", piece_text(t, t->merge[i].left, &a),
+                                                piece_text(t, t->merge[i].right, &b)));
+    for (uint32_t i = 0; i < t->info.n_vocab; i++)
+        if (t->piece[i].added) json_array_append_new(added, added_json(&t->piece[i], i));
+    json_t *decoder = t->chars ? json_pack("{s:s}", "type", "Fuse") : byte_level_json();
+    json_t *model = json_pack(
+        "{s:s, s:n, s:n, s:n, s:n, s:b, s:b, s:b, s:o, s:o}", "type", "BPE", "dropout", "unk_token",
+        "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 0, "byte_fallback", 0,
+        "ignore_merges", (int)t->whole_words, "vocab", vocab, "merges", merges);
+    json_t *normalizer = t->nfc ? json_pack("{s:s}", "type", "NFC") : json_null();
+    json_t *o =
+        json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:n, s:o, s:o}", "version", "1.0", "truncation",
+                  "padding", "added_tokens", added, "normalizer", normalizer, "pre_tokenizer",
+                  pre_tokenizer_json(t), "post_processor", "decoder", decoder, "model", model);
+    char *text = json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    vkt__str_finish(&a);
+    vkt__str_finish(&b);
+    VKT_ASSERT(text);
+    return text;
+}

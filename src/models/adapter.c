@@ -1,0 +1,199 @@
+/* adapter.h: merging, and vkt_export_adapter. PEFT (github.com/huggingface/peft) names tensors
+ * base_model.model.LAYER.lora_A.weight; its adapter_config.json says the rest. */
+#include "models/adapter.h"
+
+#include <jansson.h>
+#include <math.h>
+
+#include "base/os.h"
+#include "models/hf.h"
+#include "models/trained.h"
+
+#define A_END ".lora_A.weight"
+
+/* GPT-2's projections are stored [in, out] and have its names; all others are [out, in]. */
+static bool in_first(const char *name)
+{
+    return !strncmp(name, "transformer.h.", 14);
+}
+
+/* Its values, or NULL after a line that says why not. */
+static float *read_f32(vkt__safetensors *f, size_t i)
+{
+    const vkt_tensor_info *t = vkt__safetensors_tensor(f, i);
+    uint64_t n = 1;
+    for (uint32_t k = 0; k < t->rank; k++) n *= t->shape[k];
+    float *data = malloc(VKT_MAX(n, 1) * sizeof *data);
+    if (!data) {
+        vkt__fail(VKT_OOM_HOST, "model", "no memory for an adapter");
+    } else if (vkt__safetensors_read_f32(f, i, data) != VKT_OK) {
+        free(data);
+        data = NULL;
+    }
+    return data;
+}
+
+/* w [out, in] (or [in, out]) += scale * b [out, rank] a [rank, in]. */
+static void add_product(float *w, const float *a, const float *b, uint64_t out, uint64_t in,
+                        uint64_t rank, double scale, bool transposed)
+{
+    for (uint64_t o = 0; o < out; o++)
+        for (uint64_t i = 0; i < in; i++) {
+            double sum = 0;
+            float *at = transposed ? &w[i * out + o] : &w[o * in + i];
+            for (uint64_t r = 0; r < rank; r++)
+                sum += (double)b[o * rank + r] * (double)a[r * in + i];
+            *at = (float)((double)*at + scale * sum);
+        }
+}
+
+static vkt_status merge_one(vkt__safetensors *f, size_t ia, const char *layer, const char *b_name,
+                            float scale, const vkt__st_tensor *t, size_t n)
+{
+    vkt_status st = VKT_OK;
+    vkt__arena arena = { 0 };
+    float *a = NULL, *b = NULL;
+    size_t ib, k = 0;
+    const char *weight = vkt__arena_printf(&arena, "%s.weight", layer);
+    while (k < n && strcmp(t[k].name, weight) != 0) k++;
+    const vkt_tensor_info *ta = vkt__safetensors_tensor(f, ia),
+                          *tb = vkt__safetensors_find(f, b_name, &ib)
+                                    ? vkt__safetensors_tensor(f, ib)
+                                    : NULL;
+    bool flip = in_first(layer), fits = k < n && tb && ta->rank == 2 && tb->rank == 2 &&
+                                        t[k].rank == 2 && tb->shape[1] == ta->shape[0] &&
+                                        t[k].shape[flip] == tb->shape[0] &&
+                                        t[k].shape[!flip] == ta->shape[1];
+    if (!fits) {
+        st = vkt__fail(VKT_FORMAT, "model",
+                       k < n ? "the adapter '%s' does not fit its layer of the model: another shape"
+                             : "the adapter '%s' has no layer in the model: it is of another base",
+                       ta->name);
+        goto fail;
+    }
+    a = read_f32(f, ia);
+    b = read_f32(f, ib);
+    if (a && b)
+        add_product(t[k].data, a, b, tb->shape[0], ta->shape[1], ta->shape[0], (double)scale, flip);
+    else
+        st = VKT_IO;
+fail:
+    free(a);
+    free(b);
+    vkt__arena_finish(&arena);
+    return st;
+}
+
+vkt_status vkt__adapter_merge(vkt__safetensors *f, const char *prefix, float scale,
+                              const vkt__st_tensor *t, size_t n)
+{
+    vkt_status st = VKT_OK;
+    vkt__arena arena = { 0 };
+    const vkt_tensor_info *info;
+    size_t n_merged = 0, n_prefix = strlen(prefix), n_end = strlen(A_END);
+    for (size_t i = 0; (info = vkt__safetensors_tensor(f, i)); i++) {
+        size_t len = strlen(info->name);
+        if (len <= n_prefix + n_end || strncmp(info->name, prefix, n_prefix) != 0 ||
+            strcmp(info->name + len - n_end, A_END) != 0)
+            continue;
+        const char *layer =
+            vkt__arena_printf(&arena, "%.*s", (int)(len - n_prefix - n_end), info->name + n_prefix);
+        const char *b_name = vkt__arena_printf(&arena, "%s%s.lora_B.weight", prefix, layer);
+        VKT_TRY(merge_one(f, i, layer, b_name, scale, t, n));
+        n_merged++;
+    }
+    if (!n_merged) st = vkt__fail(VKT_FORMAT, "model", "the checkpoint holds no adapter");
+fail:
+    vkt__arena_finish(&arena);
+    return st;
+}
+
+/* ---- writing ---- */
+
+/* As peft.LoraConfig is saved; what is not said has PEFT's defaults. */
+static char *config_json(const vkt__trained *t, bool gpt2)
+{
+    static const char separators[] = ", ";
+    const vkt_lora *l = &t->lora;
+    double alpha = (double)(vkt_lora_scale(l) * (float)l->rank);
+    const char *p = l->targets ? l->targets : gpt2 ? "c_attn" : "q_proj, v_proj";
+    json_t *targets = json_array();
+    for (; *(p += strspn(p, separators)); p += strcspn(p, separators))
+        json_array_append_new(targets, json_stringn(p, strcspn(p, separators)));
+    const char *first = json_string_value(json_array_get(targets, 0));
+    if (first && !strcmp(first, VKT_LORA_ALL)) {
+        json_decref(targets);
+        targets = json_string(VKT_LORA_ALL);
+    }
+    /* PEFT says a whole alpha as an integer. */
+    json_t *o = json_pack(
+        "{s:s, s:s, s:s, s:i, s:o, s:f, s:o, s:b, s:s, s:b, s:b, s:b, s:n}", "peft_type", "LORA",
+        "task_type", "CAUSAL_LM", "base_model_name_or_path", t->config->init, "r", (int)l->rank,
+        "lora_alpha", alpha == floor(alpha) ? json_integer((json_int_t)alpha) : json_real(alpha),
+        "lora_dropout", (double)l->dropout, "target_modules", targets, "fan_in_fan_out", (int)gpt2,
+        "bias", "none", "inference_mode", 1, "init_lora_weights", 1, "use_rslora", 0,
+        "modules_to_save");
+    char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    json_decref(o);
+    return text;
+}
+
+/* The adapter's tensors under PEFT's names; the caller frees their data, also after an error. */
+static vkt_status read_tensors(const vkt__trained *t, vkt__arena *a, vkt__st_tensor *out, size_t *n)
+{
+    bool average = t->config->optim.ema > 0;
+    vkt__safetensors *f = average ? t->ckpt->optim : t->ckpt->model;
+    const char *prefix = average ? "ema." : "";
+    const vkt_tensor_info *info;
+    for (size_t i = 0; (info = vkt__safetensors_tensor(f, i)); i++) {
+        if (strncmp(info->name, prefix, strlen(prefix)) != 0 || !strstr(info->name, ".lora_"))
+            continue;
+        vkt__st_tensor *x = &out[(*n)++];
+        *x = (vkt__st_tensor) { .dtype = "F32", .rank = info->rank, .data = read_f32(f, i) };
+        x->name = vkt__arena_printf(a, "base_model.model.%s", info->name + strlen(prefix));
+        memcpy(x->shape, info->shape, sizeof x->shape);
+        if (!x->data) return VKT_IO;
+    }
+    return VKT_OK;
+}
+
+vkt_status vkt_export_adapter(const char *checkpoint, const char *folder)
+{
+    vkt_status st;
+    vkt__trained t = { 0 };
+    vkt__hf_config h;
+    vkt__arena a = { 0 };
+    vkt__st_tensor *tensors = NULL;
+    size_t n = 0, most = 0;
+    char *config = NULL;
+    const vkt__st_meta meta = { "format", "pt" };
+    const char *aside = vkt__arena_printf(&a, "%s.tmp%d", folder, vkt__pid());
+    VKT_TRY(vkt__export_is_new(folder));
+    VKT_TRY(vkt__trained_open(checkpoint, &t));
+    if (!t.lora.rank) {
+        st =
+            vkt__fail(VKT_ARG, "export",
+                      "'%s' trained no adapter: set lora.rank, or export the whole model with --hf",
+                      checkpoint);
+        goto fail;
+    }
+    VKT_TRY(vkt__hf_config_of(t.config->layers, t.config->n_layers, &h));
+    while (vkt__safetensors_tensor(t.ckpt->model, most)) most++;
+    tensors = vkt__alloc(most * sizeof *tensors);
+    VKT_TRY(read_tensors(&t, &a, tensors, &n));
+    config = config_json(&t, h.gpt2);
+    VKT_TRY(vkt__mkdirs(aside));
+    VKT_TRY(vkt__file_replace(vkt__arena_printf(&a, "%s/adapter_config.json", aside), config,
+                              strlen(config)));
+    VKT_TRY(vkt__safetensors_write(vkt__arena_printf(&a, "%s/adapter_model.safetensors", aside),
+                                   tensors, n, &meta, 1, NULL));
+    VKT_TRY(vkt__rename(aside, folder));
+fail:
+    if (st != VKT_OK) vkt__remove_tree(aside);
+    for (size_t i = 0; i < n; i++) free(tensors[i].data);
+    free(tensors);
+    free(config);
+    vkt__trained_close(&t);
+    vkt__arena_finish(&a);
+    return st;
+}

@@ -1,0 +1,14 @@
+/* Low-rank adapters in files: merging them into weights, and writing them as PEFT does. */
+#ifndef VKT_TRAIN_ADAPTER_H
+#define VKT_TRAIN_ADAPTER_H
+
+#include "formats/safetensors.h"
+
+/* W += scale * B A in float64 for each adapter of the file, whose tensors are called
+ * PREFIX LAYER.lora_A.weight [rank, in] and ...lora_B.weight [out, rank], F32, F16 or BF16.
+ * t[0..n): the weights, LAYER.weight [out, in], GPT-2's [in, out]. FORMAT: an adapter has no place,
+ * another shape or no other half; or there is none. */
+vkt_status vkt__adapter_merge(vkt__safetensors *f, const char *prefix, float scale,
+                              const vkt__st_tensor *t, size_t n);
+
+#endif

@@ -1,0 +1,343 @@
+/* config.json of GPT-2 and the Llama family (Llama, SmolLM2, TinyLlama, Mistral, Qwen2). */
+#include <jansson.h>
+#include <math.h>
+
+#include "models/hf.h"
+
+/* ---- reading ---- */
+
+typedef struct {
+    const json_t *o;
+    const char *name;
+    vkt_status st; /* the first failure */
+} reader;
+
+static void refuse(reader *r, const char *key, const char *what)
+{
+    if (r->st == VKT_OK) r->st = vkt__fail(VKT_FORMAT, "model", "'%s': %s %s", r->name, key, what);
+}
+
+/* A whole number from 1; fallback 0: it must be there. */
+static uint32_t get_uint(reader *r, const char *key, uint32_t fallback)
+{
+    const json_t *v = json_object_get(r->o, key);
+    if ((!v || json_is_null(v)) && fallback) return fallback;
+    json_int_t i = json_integer_value(v);
+    if (json_is_integer(v) && i >= 1 && i <= 1 << 24) return (uint32_t)i;
+    refuse(r, key, v ? "must be a whole number from 1 to 16777216" : "is missing");
+    return 1;
+}
+
+static double get_real(reader *r, const json_t *o, const char *key, double fallback)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!v || json_is_null(v)) return fallback;
+    double d = json_number_value(v);
+    if (json_is_number(v) && d > 0 && isfinite(d)) return d;
+    refuse(r, key, "must be a number above 0");
+    return fallback;
+}
+
+static bool get_bool(const reader *r, const char *key, bool fallback)
+{
+    const json_t *v = json_object_get(r->o, key);
+    return json_is_boolean(v) ? json_is_true(v) : fallback;
+}
+
+/* Hugging Face's names of activations, and ours, alone and where they gate. */
+static const struct {
+    const char *name, *plain, *gated;
+} activations[] = { { "gelu_new", "gelu", "geglu" },
+                    { "gelu_pytorch_tanh", "gelu", "geglu" },
+                    { "gelu", "gelu_erf", NULL },
+                    { "relu", "relu", NULL },
+                    { "silu", NULL, "swiglu" } };
+
+static const char *get_activation(reader *r, const char *key, const char *fallback, bool gated)
+{
+    const json_t *v = json_object_get(r->o, key);
+    const char *name = v ? json_string_value(v) : fallback;
+    for (size_t i = 0; name && i < VKT_COUNT(activations); i++) {
+        const char *ours = gated ? activations[i].gated : activations[i].plain;
+        if (ours && !strcmp(name, activations[i].name)) return ours;
+    }
+    refuse(r, key, "is an activation that is not supported");
+    return "gelu";
+}
+
+static void read_gpt2(reader *r, vkt__hf_config *c)
+{
+    c->gpt2 = true;
+    c->layers = get_uint(r, "n_layer", 0);
+    c->heads = c->kv_heads = get_uint(r, "n_head", 0);
+    c->width = get_uint(r, "n_embd", 0);
+    c->mlp = get_uint(r, "n_inner", c->width <= 1 << 22 ? 4 * c->width : 1);
+    c->context = get_uint(r, "n_positions", 1024);
+    c->eps = get_real(r, r->o, "layer_norm_epsilon", 1e-5);
+    c->activation = get_activation(r, "activation_function", "gelu_new", false);
+    c->tied = get_bool(r, "tie_word_embeddings", true);
+    if (!get_bool(r, "scale_attn_weights", true) ||
+        get_bool(r, "scale_attn_by_inverse_layer_idx", false))
+        refuse(r, "scale_attn_weights", "and its like must be GPT-2's own");
+}
+
+/* transformers 5 has rope_parameters, before it was rope_theta and rope_scaling. */
+static void read_rope(reader *r, vkt__hf_config *c)
+{
+    const json_t *p = json_object_get(r->o, "rope_parameters"),
+                 *scaling = json_object_get(r->o, "rope_scaling");
+    c->theta = get_real(r, json_is_object(p) ? p : r->o, "rope_theta", 10000);
+    for (int i = 0; i < 2; i++) {
+        const json_t *o = i ? scaling : p;
+        const char *type = json_string_value(json_object_get(o, "rope_type"));
+        if (!type) type = json_string_value(json_object_get(o, "type"));
+        if (json_is_object(o) && type && strcmp(type, "default") != 0)
+            refuse(r, "rope_scaling",
+                   "(stretched rotary positions, as of Llama 3.1) is not "
+                   "supported");
+    }
+    if (get_real(r, r->o, "partial_rotary_factor", 1) != 1)
+        refuse(r, "partial_rotary_factor", "is not supported");
+}
+
+static void read_llama(reader *r, const char *type, vkt__hf_config *c)
+{
+    bool qwen2 = !strcmp(type, "qwen2"), mistral = !strcmp(type, "mistral"),
+         attention_bias = get_bool(r, "attention_bias", false);
+    c->layers = get_uint(r, "num_hidden_layers", 0);
+    c->heads = get_uint(r, "num_attention_heads", 0);
+    c->kv_heads = get_uint(r, "num_key_value_heads", c->heads);
+    c->width = get_uint(r, "hidden_size", 0);
+    c->mlp = get_uint(r, "intermediate_size", 0);
+    c->context = get_uint(r, "max_position_embeddings", 2048);
+    c->eps = get_real(r, r->o, "rms_norm_eps", 1e-6);
+    c->activation = get_activation(r, "hidden_act", "silu", true);
+    c->tied = get_bool(r, "tie_word_embeddings", false);
+    c->qkv_bias = qwen2;
+    c->all_bias = attention_bias && get_bool(r, "mlp_bias", false);
+    if (attention_bias != get_bool(r, "mlp_bias", false))
+        refuse(r, "attention_bias", "without mlp_bias, or the other way round, is not supported");
+    if (mistral || (qwen2 && get_bool(r, "use_sliding_window", false)))
+        if (!json_is_null(json_object_get(r->o, "sliding_window")))
+            c->window = get_uint(r, "sliding_window", 4096);
+    uint32_t head_dim = get_uint(r, "head_dim", VKT_MAX(c->width / c->heads, 1));
+    if ((uint64_t)head_dim * c->heads != c->width)
+        refuse(r, "head_dim", "times num_attention_heads must be hidden_size");
+    read_rope(r, c);
+}
+
+vkt_status vkt__hf_config_parse(const char *text, size_t n, const char *name, vkt__hf_config *c)
+{
+    static const char *const llamas[] = { "llama", "mistral", "qwen2" };
+    json_error_t error;
+    json_t *o = json_loadb(text, n, 0, &error);
+    reader r = { .o = o, .name = name };
+    const char *type = json_string_value(json_object_get(o, "model_type"));
+    bool llama = false;
+    *c = (vkt__hf_config) { 0 };
+    for (size_t i = 0; type && i < VKT_COUNT(llamas); i++) llama |= !strcmp(type, llamas[i]);
+    if (!json_is_object(o)) {
+        r.st = vkt__fail(VKT_FORMAT, "model", "'%s' is no JSON object", name);
+    } else if (!type) {
+        refuse(&r, "model_type", "is missing: is it the config.json of a model?");
+    } else if (!llama && strcmp(type, "gpt2") != 0) {
+        r.st = vkt__fail(VKT_FORMAT, "model",
+                         "'%s': architecture '%.60s' is not supported; gpt2, llama (SmolLM2, "
+                         "TinyLlama), mistral and qwen2 are",
+                         name, type);
+    } else {
+        if (llama)
+            read_llama(&r, type, c);
+        else
+            read_gpt2(&r, c);
+        c->vocab = get_uint(&r, "vocab_size", 0);
+    }
+    json_decref(o);
+    return r.st;
+}
+
+/* ---- to and from a recipe ---- */
+
+void vkt__hf_config_recipe(const vkt__hf_config *c, vkt__str *out)
+{
+    vkt__str_printf(out,
+                    "model:\n  - transformer: {names: %s, layers: %u, heads: %u, kv_heads: %u, "
+                    "width: %u, mlp: %u, context: %u, norm: %s, positions: %s, activation: %s, "
+                    "eps: %.9g, tie: %s",
+                    c->gpt2 ? "gpt2" : "llama", c->layers, c->heads, c->kv_heads, c->width, c->mlp,
+                    c->context, c->gpt2 ? "layernorm" : "rmsnorm", c->gpt2 ? "learned" : "rope",
+                    c->activation, c->eps, c->tied ? "true" : "false");
+    if (!c->gpt2) vkt__str_printf(out, ", theta: %.9g", c->theta);
+    if (c->window) vkt__str_printf(out, ", window: %u", c->window);
+    if (c->qkv_bias) vkt__str_printf(out, ", qkv_bias: true");
+    if (c->all_bias) vkt__str_printf(out, ", all_bias: true");
+    vkt__str_printf(out, "}\n");
+}
+
+/* A layer's option by the name that recipes give it. */
+static const void *option(const vkt_layer *l, const char *name)
+{
+    size_t n;
+    const vkt_layer_type *t = vkt_layer_types(&n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; !strcmp(t[i].name, l->type) && k < VKT_COUNT(t[i].opts); k++)
+            if (t[i].opts[k].name && !strcmp(t[i].opts[k].name, name))
+                return (const char *)l + t[i].opts[k].offset;
+    return NULL;
+}
+
+static uint32_t option_uint(const vkt_layer *l, const char *name, uint32_t fallback)
+{
+    uint32_t v = 0;
+    const void *at = option(l, name);
+    if (at) memcpy(&v, at, sizeof v);
+    return v ? v : fallback;
+}
+
+static double option_real(const vkt_layer *l, const char *name, double fallback)
+{
+    float v = 0;
+    const void *at = option(l, name);
+    if (at) memcpy(&v, at, sizeof v);
+    return v > 0 ? (double)v : fallback;
+}
+
+static const char *option_word(const vkt_layer *l, const char *name, const char *fallback)
+{
+    const char *v = NULL;
+    const void *at = option(l, name);
+    if (at) memcpy(&v, at, sizeof v);
+    return v ? v : fallback;
+}
+
+/* The field itself: of an option that says the opposite, it holds the opposite. */
+static bool option_bool(const vkt_layer *l, const char *name)
+{
+    bool v = false;
+    const void *at = option(l, name);
+    if (at) memcpy(&v, at, sizeof v);
+    return v;
+}
+
+static vkt_status not_theirs(const char *what)
+{
+    return vkt__fail(VKT_ARG, "model",
+                     "this model can't be written for transformers: %s; GPT-2's and Llama's "
+                     "architectures can",
+                     what);
+}
+
+vkt_status vkt__hf_config_of(const vkt_layer *layers, size_t n_layers, vkt__hf_config *c)
+{
+    const vkt_layer *l = layers;
+    *c = (vkt__hf_config) { 0 };
+    if (n_layers != 1 || strcmp(l->type, "transformer") != 0)
+        return not_theirs("it is not one `transformer`");
+    const char *activation = option_word(l, "activation", "gelu"),
+               *positions = option_word(l, "positions", "learned");
+    bool gated = !strcmp(activation, "swiglu") || !strcmp(activation, "geglu"),
+         rope = !strcmp(positions, "rope"), rms = !strcmp(option_word(l, "norm", ""), "rmsnorm");
+    c->gpt2 = !gated && !rope;
+    if (!strcmp(option_word(l, "norm_place", "pre"), "post")) return not_theirs("norm_place: post");
+    if (!strcmp(option_word(l, "rope_layout", "half"), "interleaved"))
+        return not_theirs("rope_layout: interleaved");
+    if (c->gpt2 && (strcmp(positions, "learned") != 0 || rms || option_bool(l, "bias") ||
+                    option_uint(l, "window", 0) || !strcmp(activation, "silu")))
+        return not_theirs("GPT-2 has learned positions, layernorm, biases and no window");
+    if (!c->gpt2 && (!gated || !rope || !rms))
+        return not_theirs("Llama has a gated activation, rope and rmsnorm");
+    c->layers = option_uint(l, "layers", 0);
+    c->heads = option_uint(l, "heads", 0);
+    c->kv_heads = option_uint(l, "kv_heads", c->heads);
+    if (c->gpt2 && c->kv_heads != c->heads) return not_theirs("GPT-2 with kv_heads");
+    c->width = option_uint(l, "width", 0);
+    c->window = option_uint(l, "window", 0);
+    c->context = option_uint(l, "context", 0);
+    c->mlp = option_uint(l, "mlp", 0);
+    c->eps = option_real(l, "eps", 1e-5);
+    c->theta = option_real(l, "theta", 10000);
+    c->activation = activation;
+    c->tied = !option_bool(l, "tie");
+    c->qkv_bias = option_bool(l, "qkv_bias");
+    c->all_bias = option_bool(l, "all_bias");
+    return VKT_OK;
+}
+
+/* ---- writing ---- */
+
+static const char *their_activation(const vkt__hf_config *c)
+{
+    for (size_t i = 0; i < VKT_COUNT(activations); i++) {
+        const char *ours = c->gpt2 ? activations[i].plain : activations[i].gated;
+        if (ours && !strcmp(ours, c->activation)) return activations[i].name;
+    }
+    return "gelu_new";
+}
+
+static void set(json_t *o, const char *key, json_t *v)
+{
+    json_object_set_new(o, key, v);
+}
+
+static void write_gpt2(const vkt__hf_config *c, json_t *o)
+{
+    set(o, "architectures", json_pack("[s]", "GPT2LMHeadModel"));
+    set(o, "model_type", json_string("gpt2"));
+    set(o, "n_layer", json_integer(c->layers));
+    set(o, "n_head", json_integer(c->heads));
+    set(o, "n_embd", json_integer(c->width));
+    set(o, "n_inner", json_integer(c->mlp));
+    set(o, "n_positions", json_integer(c->context));
+    set(o, "n_ctx", json_integer(c->context));
+    set(o, "layer_norm_epsilon", json_real(c->eps));
+    set(o, "activation_function", json_string(their_activation(c)));
+    set(o, "embd_pdrop", json_real(0));
+    set(o, "attn_pdrop", json_real(0));
+    set(o, "resid_pdrop", json_real(0));
+}
+
+static void write_llama(const vkt__hf_config *c, json_t *o)
+{
+    const char *arch = c->qkv_bias ? "Qwen2ForCausalLM"
+                       : c->window ? "MistralForCausalLM"
+                                   : "LlamaForCausalLM",
+               *type = c->qkv_bias ? "qwen2"
+                       : c->window ? "mistral"
+                                   : "llama";
+    set(o, "architectures", json_pack("[s]", arch));
+    set(o, "model_type", json_string(type));
+    set(o, "num_hidden_layers", json_integer(c->layers));
+    set(o, "num_attention_heads", json_integer(c->heads));
+    set(o, "num_key_value_heads", json_integer(c->kv_heads));
+    set(o, "hidden_size", json_integer(c->width));
+    set(o, "intermediate_size", json_integer(c->mlp));
+    set(o, "max_position_embeddings", json_integer(c->context));
+    set(o, "rms_norm_eps", json_real(c->eps));
+    set(o, "hidden_act", json_string(their_activation(c)));
+    set(o, "rope_theta", json_real(c->theta));
+    set(o, "rope_parameters",
+        json_pack("{s:s, s:f}", "rope_type", "default", "rope_theta", c->theta));
+    set(o, "attention_bias", json_boolean(c->all_bias));
+    set(o, "mlp_bias", json_boolean(c->all_bias));
+    if (c->window) set(o, "sliding_window", json_integer(c->window));
+    if (c->qkv_bias) set(o, "use_sliding_window", json_boolean(c->window != 0));
+}
+
+char *vkt__hf_config_json(const vkt__hf_config *c, uint32_t end_token)
+{
+    json_t *o = json_object();
+    if (c->gpt2)
+        write_gpt2(c, o);
+    else
+        write_llama(c, o);
+    set(o, "vocab_size", json_integer(c->vocab));
+    set(o, "tie_word_embeddings", json_boolean(c->tied));
+    json_t *end = end_token == UINT32_MAX ? json_null() : json_integer(end_token);
+    json_object_set(o, "bos_token_id", end);
+    set(o, "eos_token_id", end);
+    set(o, "dtype", json_string(c->dtype ? c->dtype : "float32"));
+    set(o, "torch_dtype", json_string(c->dtype ? c->dtype : "float32"));
+    char *text = json_dumps(o, JSON_INDENT(2));
+    json_decref(o);
+    return text;
+}

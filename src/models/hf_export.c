@@ -1,0 +1,146 @@
+/* A checkpoint as a folder that transformers loads: config.json, model.safetensors, the tokenizer.
+ */
+#include <jansson.h>
+#include <math.h>
+
+#include "base/os.h"
+#include "base/half.h"
+#include "models/hf.h"
+
+/* Dimension d of the tensor whose name ends so; 0: there is none. */
+static uint32_t dimension(const vkt__weights *x, const char *end, uint32_t d)
+{
+    for (size_t i = 0; i < x->n_model; i++) {
+        const vkt__st_tensor *t = &x->model[i];
+        size_t n = strlen(t->name), k = strlen(end);
+        if (n >= k && !strcmp(t->name + n - k, end) && d < t->rank) return (uint32_t)t->shape[d];
+    }
+    return 0;
+}
+
+/* Sizes that the recipe left to their defaults. */
+static void complete(vkt__hf_config *h, const vkt__weights *x, uint32_t context)
+{
+    h->vocab = dimension(x, h->gpt2 ? "wte.weight" : "embed_tokens.weight", 0);
+    h->mlp = h->gpt2 ? dimension(x, "mlp.c_fc.weight", 1) : dimension(x, "mlp.up_proj.weight", 0);
+    if (h->gpt2) h->context = dimension(x, "wpe.weight", 0);
+    h->context = VKT_MAX(h->context, h->gpt2 ? 0 : context);
+}
+
+static vkt_status put(vkt__arena *a, const char *folder, const char *name, const char *text)
+{
+    return vkt__file_replace(vkt__arena_printf(a, "%s/%s", folder, name), text, strlen(text));
+}
+
+static vkt_status write_tokenizer(vkt__arena *a, const char *folder, const vkt_tokenizer *t,
+                                  uint32_t context)
+{
+    vkt_status st;
+    uint32_t end = vkt_tokenizer_get_info(t)->end;
+    size_t n = 0;
+    const char *bytes = end == VKT_NO_TOKEN ? NULL : vkt_tokenizer_bytes(t, end, &n);
+    json_t *o = json_pack("{s:s, s:i, s:b}", "tokenizer_class", "PreTrainedTokenizerFast",
+                          "model_max_length", (int)context, "clean_up_tokenization_spaces", 0);
+    if (bytes) json_object_set_new(o, "eos_token", json_stringn(bytes, n));
+    char *config = json_dumps(o, JSON_INDENT(2)), *json = vkt_tokenizer_json(t);
+    VKT_TRY(put(a, folder, "tokenizer.json", json));
+    VKT_TRY(put(a, folder, "tokenizer_config.json", config));
+fail:
+    json_decref(o);
+    free(config);
+    free(json);
+    return st;
+}
+
+static vkt_status write_folder(const char *folder, const vkt__hf_config *h, const vkt__weights *x,
+                               const vkt_tokenizer *t)
+{
+    vkt_status st;
+    vkt__arena a = { 0 };
+    const vkt__st_meta meta = { "format", "pt" };
+    char *config = vkt__hf_config_json(h, vkt_tokenizer_get_info(t)->end);
+    VKT_TRY(vkt__mkdirs(folder));
+    VKT_TRY(put(&a, folder, "config.json", config));
+    VKT_TRY(write_tokenizer(&a, folder, t, h->context));
+    VKT_TRY(vkt__safetensors_write(vkt__arena_printf(&a, "%s/model.safetensors", folder), x->model,
+                                   x->n_model, &meta, 1, NULL));
+fail:
+    free(config);
+    vkt__arena_finish(&a);
+    return st;
+}
+
+vkt_status vkt__export_is_new(const char *path)
+{
+    if (!vkt__file_exists(path)) return VKT_OK;
+    return vkt__fail(VKT_ARG, "export", "'%s' is there already: remove it or name another", path);
+}
+
+/* Rounds the tensor's f32 values where they lie. False: one is too large for f16. */
+static bool narrow(vkt__st_tensor *t, vkt_export_type type)
+{
+    uint64_t n = 1;
+    bool fits = true;
+    for (uint32_t i = 0; i < t->rank; i++) n *= t->shape[i];
+    for (uint64_t i = 0; i < n; i++) {
+        float f;
+        memcpy(&f, (char *)t->data + i * sizeof f, sizeof f);
+        uint16_t h = type == VKT_EXPORT_F16 ? vkt__to_f16(f) : vkt__to_bf16(f);
+        fits = fits && (type != VKT_EXPORT_F16 || !isfinite(f) || isfinite(vkt__from_f16(h)));
+        memcpy((char *)t->data + i * sizeof h, &h, sizeof h);
+    }
+    t->dtype = type == VKT_EXPORT_F16 ? "F16" : "BF16";
+    return fits;
+}
+
+static vkt_status narrow_all(vkt__language *l, vkt_export_type type)
+{
+    if (type == VKT_EXPORT_F32) return VKT_OK;
+    l->config.dtype = type == VKT_EXPORT_F16 ? "float16" : "bfloat16";
+    for (size_t i = 0; i < l->weights.n_model; i++)
+        if (!narrow(&l->weights.model[i], type))
+            return vkt__fail(VKT_ARG, "export",
+                             "%s has values too large for f16: export as bf16 or f32",
+                             l->weights.model[i].name);
+    return VKT_OK;
+}
+
+void vkt__language_close(vkt__language *l)
+{
+    vkt__weights_finish(&l->weights);
+    vkt_model_destroy(&l->model);
+    vkt_tokenizer_destroy(&l->tokenizer);
+    vkt__trained_close(&l->trained);
+}
+
+vkt_status vkt__language_open(const char *checkpoint, vkt__language *l)
+{
+    vkt_status st;
+    *l = (vkt__language) { 0 };
+    VKT_TRY(vkt__trained_open(checkpoint, &l->trained));
+    const vkt_config *c = l->trained.config;
+    VKT_TRY(vkt__hf_config_of(c->layers, c->n_layers, &l->config));
+    VKT_TRY(vkt_tokenizer_from_schema(l->trained.schema, &l->tokenizer));
+    VKT_TRY(vkt__trained_text(&l->trained, l->tokenizer, &l->model, &l->weights));
+    complete(&l->config, &l->weights, c->data.context);
+fail:
+    return st;
+}
+
+vkt_status vkt_export_hf(const char *checkpoint, const char *folder, vkt_export_type type)
+{
+    vkt_status st;
+    vkt__language l = { 0 };
+    vkt__str aside = { 0 };
+    vkt__str_printf(&aside, "%s.tmp%d", folder, vkt__pid());
+    VKT_TRY(vkt__export_is_new(folder));
+    VKT_TRY(vkt__language_open(checkpoint, &l));
+    VKT_TRY(narrow_all(&l, type));
+    VKT_TRY(write_folder(aside.data, &l.config, &l.weights, l.tokenizer));
+    VKT_TRY(vkt__rename(aside.data, folder));
+fail:
+    if (st != VKT_OK) vkt__remove_tree(aside.data);
+    vkt__language_close(&l);
+    vkt__str_finish(&aside);
+    return st;
+}

@@ -1,0 +1,264 @@
+/* import.h: where the tensors lie, matching by name and shape, converting to the model's types. */
+#include "models/import.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "base/os.h"
+#include "models/trained.h"
+
+/* The files of a model, one of them open. */
+typedef struct {
+    vkt__arena arena;
+    const char *folder;
+    json_t *map; /* tensor -> file of the index; NULL: all in `only` */
+    const char *only;
+    vkt__safetensors *open;
+    const char *open_name;
+} source;
+
+static const char *in_folder(vkt__arena *a, const char *folder, const char *name)
+{
+    return vkt__arena_printf(a, "%s/%s", folder, name);
+}
+
+bool vkt__is_hf_folder(const char *path)
+{
+    vkt__arena a = { 0 };
+    bool is = vkt__file_size(in_folder(&a, path, "config.json")) >= 0;
+    vkt__arena_finish(&a);
+    return is;
+}
+
+/* The folder's index, if it has one; its file names stay within the folder. */
+static vkt_status read_index(source *s)
+{
+    vkt_status st = VKT_OK;
+    char *text = NULL;
+    size_t n;
+    const char *path = in_folder(&s->arena, s->folder, "model.safetensors.index.json"), *key;
+    json_t *o = NULL, *v;
+    s->only = "model.safetensors";
+    if (vkt__file_size(in_folder(&s->arena, s->folder, s->only)) >= 0) return VKT_OK;
+    if (vkt__file_size(path) < 0)
+        return vkt__fail(VKT_FORMAT, "model",
+                         "'%s' has no model.safetensors and no model.safetensors.index.json%s",
+                         s->folder,
+                         vkt__file_size(in_folder(&s->arena, s->folder, "pytorch_model.bin")) >= 0
+                             ? ": pytorch_model.bin is not read, save it as safetensors"
+                             : "");
+    VKT_TRY(vkt__file_read(path, 256u << 20, &text, &n));
+    o = json_loadb(text, n, 0, NULL);
+    s->map = json_incref(json_object_get(o, "weight_map"));
+    bool ok = json_is_object(s->map);
+    json_object_foreach(s->map, key, v)
+    {
+        const char *file = json_string_value(v);
+        ok = ok && file && *file && !strpbrk(file, "/\\");
+    }
+    if (!ok)
+        st = vkt__fail(VKT_FORMAT, "model", "'%s' has no weight_map of tensors and file names",
+                       path);
+fail:
+    json_decref(o);
+    free(text);
+    return st;
+}
+
+static vkt_status source_open(source *s, const char *path)
+{
+    if (vkt__is_dir(path)) {
+        s->folder = path;
+        return read_index(s);
+    }
+    const char *slash = strrchr(path, '/');
+    s->folder = slash ? vkt__arena_printf(&s->arena, "%.*s", (int)(slash - path), path) : ".";
+    s->only = slash ? slash + 1 : path;
+    return VKT_OK;
+}
+
+static void source_close(source *s)
+{
+    vkt__safetensors_close(&s->open);
+    json_decref(s->map);
+    vkt__arena_finish(&s->arena);
+}
+
+/* The tensor by its name, or without "transformer.": its place in s->open. *found false: none. */
+static vkt_status find(source *s, const char *name, size_t *at, bool *found)
+{
+    vkt_status st = VKT_OK;
+    const char *names[] = { name, strncmp(name, "transformer.", 12) ? name : name + 12 };
+    *found = false;
+    for (size_t k = 0; k < VKT_COUNT(names) && !*found; k++) {
+        const char *file = s->map ? json_string_value(json_object_get(s->map, names[k])) : s->only;
+        if (!file) continue;
+        if (!s->open || strcmp(file, s->open_name) != 0) {
+            vkt__safetensors_close(&s->open);
+            s->open_name = file;
+            VKT_TRY(vkt__safetensors_open(in_folder(&s->arena, s->folder, file), &s->open));
+        }
+        *found = vkt__safetensors_find(s->open, names[k], at);
+    }
+fail:
+    return st;
+}
+
+static bool same_shape(const vkt__st_tensor *a, const vkt_tensor_info *b)
+{
+    return a->rank == b->rank && !memcmp(a->shape, b->shape, a->rank * sizeof *a->shape);
+}
+
+static vkt_status misfit(const source *s, const vkt__st_tensor *t, const vkt_tensor_info *have,
+                         bool all)
+{
+    vkt__str a = { 0 }, b = { 0 };
+    vkt__st_shape_text(have->rank, have->shape, &a);
+    vkt__st_shape_text(t->rank, t->shape, &b);
+    if (all)
+        vkt__fail(VKT_FORMAT, "model", "'%s': tensor '%s' is %s in the file, %s in the model",
+                  s->folder, t->name, a.data, b.data);
+    else
+        vkt_log(VKT_LOG_WARN, "train",
+                "'%s' is %s %s in '%s/%s' and %s %s in the model: it begins anew", t->name,
+                have->dtype, a.data, s->folder, s->open_name, t->dtype, b.data);
+    vkt__str_finish(&a);
+    vkt__str_finish(&b);
+    return all ? VKT_FORMAT : VKT_OK;
+}
+
+static vkt_status take(source *s, const vkt__st_tensor *t, bool all, size_t *n_taken)
+{
+    vkt_status st;
+    size_t at = 0;
+    bool found;
+    VKT_TRY(find(s, t->name, &at, &found));
+    if (!found && all)
+        return vkt__fail(VKT_FORMAT, "model", "'%s' has no tensor '%s': it is of another model",
+                         s->folder, t->name);
+    if (!found) {
+        vkt_log(VKT_LOG_WARN, "train", "'%s' is not in '%s/%s': it begins anew", t->name, s->folder,
+                s->only ? s->only : "");
+        return VKT_OK;
+    }
+    const vkt_tensor_info *have = vkt__safetensors_tensor(s->open, at);
+    bool f32 = !strcmp(t->dtype, "F32");
+    if (!same_shape(t, have) || (!f32 && strcmp(t->dtype, have->dtype) != 0))
+        return misfit(s, t, have, all);
+    VKT_TRY(f32 ? vkt__safetensors_read_f32(s->open, at, t->data)
+                : vkt__safetensors_read(s->open, at, t->data));
+    ++*n_taken;
+fail:
+    return st;
+}
+
+/* The file as an adapter's, if it holds one: the line that says what to name instead. */
+static vkt_status refuse_adapter(const vkt__safetensors *f, const char *folder, const char *name)
+{
+    const vkt_tensor_info *have;
+    for (size_t i = 0; (have = vkt__safetensors_tensor(f, i)); i++)
+        if (strstr(have->name, ".lora_"))
+            return vkt__fail(
+                VKT_FORMAT, "model",
+                "'%s/%s' holds a LoRA adapter alone, without the model that it adapts: "
+                "name the run, or the folder with its adapter_config.json, which know "
+                "their base",
+                folder, name);
+    return VKT_OK;
+}
+
+vkt_status vkt__adapter_refuse(const char *path)
+{
+    static const char *const names[] = { "model.safetensors", "adapter_model.safetensors" };
+    vkt_status st = VKT_OK;
+    source s = { 0 };
+    bool dir = vkt__is_dir(path);
+    for (size_t i = 0; i < (dir ? VKT_COUNT(names) : 1) && st == VKT_OK; i++) {
+        const char *file = dir ? in_folder(&s.arena, path, names[i]) : path;
+        size_t n = strlen(file);
+        if (vkt__file_size(file) < 0 || n < 12 || strcmp(file + n - 12, ".safetensors") != 0)
+            continue;
+        VKT_TRY(source_open(&s, file));
+        VKT_TRY(vkt__safetensors_open(file, &s.open));
+        st = refuse_adapter(s.open, s.folder, s.only);
+        vkt__safetensors_close(&s.open);
+    }
+fail:
+    source_close(&s);
+    return st;
+}
+
+/* Where the model has adapters itself, they may begin as the file's. */
+static vkt_status check_adapter(source *s, const vkt__st_tensor *t, size_t n)
+{
+    vkt_status st = VKT_OK;
+    if (s->map) return VKT_OK;
+    for (size_t i = 0; i < n; i++)
+        if (strstr(t[i].name, ".lora_")) return VKT_OK;
+    s->open_name = s->only;
+    VKT_TRY(vkt__safetensors_open(in_folder(&s->arena, s->folder, s->only), &s->open));
+    st = refuse_adapter(s->open, s->folder, s->only);
+fail:
+    return st;
+}
+
+/* Of one file: what it holds besides. */
+static void warn_unused(const source *s, const vkt__st_tensor *t, size_t n)
+{
+    const vkt_tensor_info *have;
+    for (size_t i = 0; s->open && (have = vkt__safetensors_tensor(s->open, i)); i++) {
+        size_t k = 0;
+        while (k < n && strcmp(t[k].name, have->name) != 0 &&
+               (strncmp(t[k].name, "transformer.", 12) != 0 ||
+                strcmp(t[k].name + 12, have->name) != 0))
+            k++;
+        if (k == n)
+            vkt_log(VKT_LOG_WARN, "train", "'%s' of '%s/%s' has no place in the model: not used",
+                    have->name, s->folder, s->open_name);
+    }
+}
+
+static vkt_status import_files(const char *path, const vkt__st_tensor *t, size_t n, bool all)
+{
+    vkt_status st;
+    source s = { 0 };
+    size_t n_taken = 0;
+    VKT_TRY(source_open(&s, path));
+    VKT_TRY(check_adapter(&s, t, n));
+    for (size_t i = 0; i < n; i++) VKT_TRY(take(&s, &t[i], all, &n_taken));
+    if (!all && !s.map) warn_unused(&s, t, n);
+    if (n_taken == 0) {
+        st = vkt__fail(VKT_FORMAT, "train",
+                       "no tensor of '%s' agrees with the model in name and shape: compare with "
+                       "`vktrain inspect`",
+                       path);
+        goto fail;
+    }
+    if (!all)
+        vkt_log(VKT_LOG_INFO, "train", "begins with %zu of the model's %zu tensors from '%s'",
+                n_taken, n, path);
+fail:
+    source_close(&s);
+    return st;
+}
+
+vkt_status vkt__weights_import(const char *path, const vkt__st_tensor *t, size_t n, bool all)
+{
+    vkt_status st;
+    vkt__trained base = { 0 };
+    if (!vkt__is_dir(path) || vkt__is_hf_folder(path)) return import_files(path, t, n, all);
+    vkt__arena a = { 0 };
+    bool weights = !vkt__checkpoint_is(path) &&
+                   (vkt__file_size(in_folder(&a, path, "model.safetensors")) >= 0 ||
+                    vkt__file_size(in_folder(&a, path, "model.safetensors.index.json")) >= 0);
+    vkt__arena_finish(&a);
+    if (weights) return import_files(path, t, n, all);
+    VKT_TRY(vkt__trained_open(path, &base));
+    if (base.lora.rank || base.peft.tensors)
+        st = vkt__trained_fill(&base, t, n, false);
+    else
+        st = import_files(base.dir, t, n, all);
+fail:
+    vkt__trained_close(&base);
+    return st;
+}

@@ -1,0 +1,437 @@
+/* onnx.h: the evaluation graph, before any rewrite, node by node: each op row has an emitter here.
+ * An image op works on channels first in ONNX, so it stands between two transpositions, which
+ * runtimes cancel. Field numbers from onnx.proto (IR version 10). */
+#include "models/onnx.h"
+
+#include <stdio.h>
+
+#include "base/os.h"
+#include "tensor/graph/op.h"
+#include "formats/protobuf.h"
+
+enum { OPSET = 21, IR_VERSION = 10, FLOAT = 1, INT64 = 7 };
+
+typedef struct exporter {
+    vkt_graph *g;
+    const vkt__weights *weights;
+    vkt__str graph; /* nodes and initializers so far */
+    vkt__str node, attribute, tensor;
+    bool *named; /* [n_tensors]: views that have their Reshape */
+    uint32_t n_extra;
+    vkt__arena arena;
+} exporter;
+
+/* ---- messages ---- */
+
+static void attr_int(exporter *e, const char *name, int64_t v)
+{
+    vkt__pb_text(&e->attribute, 1, name);
+    vkt__pb_int(&e->attribute, 3, v);
+    vkt__pb_int(&e->attribute, 20, 2);
+    vkt__pb_message(&e->node, 5, &e->attribute);
+}
+
+static void attr_float(exporter *e, const char *name, float v)
+{
+    vkt__pb_text(&e->attribute, 1, name);
+    vkt__pb_float(&e->attribute, 2, v);
+    vkt__pb_int(&e->attribute, 20, 1);
+    vkt__pb_message(&e->node, 5, &e->attribute);
+}
+
+static void attr_text(exporter *e, const char *name, const char *v)
+{
+    vkt__pb_text(&e->attribute, 1, name);
+    vkt__pb_text(&e->attribute, 4, v);
+    vkt__pb_int(&e->attribute, 20, 3);
+    vkt__pb_message(&e->node, 5, &e->attribute);
+}
+
+static void attr_ints(exporter *e, const char *name, const int64_t *v, size_t n)
+{
+    vkt__pb_text(&e->attribute, 1, name);
+    for (size_t i = 0; i < n; i++) vkt__pb_int(&e->attribute, 8, v[i]);
+    vkt__pb_int(&e->attribute, 20, 7);
+    vkt__pb_message(&e->node, 5, &e->attribute);
+}
+
+/* The node whose attributes were written before: inputs up to NULL ("" is an absent one). */
+static const char *node(exporter *e, const char *type, const char *const *in, const char *out)
+{
+    for (; *in; in++) vkt__pb_text(&e->node, 1, *in);
+    vkt__pb_text(&e->node, 2, out);
+    vkt__pb_text(&e->node, 4, type);
+    vkt__pb_message(&e->graph, 1, &e->node);
+    return out;
+}
+
+#define IN(...) ((const char *const[]) { __VA_ARGS__, NULL })
+
+/* A name for what an emitter needs between its nodes. */
+static const char *extra(exporter *e)
+{
+    return vkt__arena_printf(&e->arena, "_%u", e->n_extra++);
+}
+
+static void initializer(exporter *e, const char *name, const uint64_t *dims, uint32_t rank,
+                        int type, const void *data, size_t bytes)
+{
+    for (uint32_t i = 0; i < rank; i++) vkt__pb_int(&e->tensor, 1, (int64_t)dims[i]);
+    vkt__pb_int(&e->tensor, 2, type);
+    vkt__pb_text(&e->tensor, 8, name);
+    vkt__pb_bytes(&e->tensor, 9, data, bytes);
+    vkt__pb_message(&e->graph, 5, &e->tensor);
+}
+
+static const char *constant(exporter *e, float v)
+{
+    const char *name = extra(e);
+    initializer(e, name, NULL, 0, FLOAT, &v, sizeof v);
+    return name;
+}
+
+static const char *constant_ints(exporter *e, const int64_t *v, uint32_t n)
+{
+    const char *name = extra(e);
+    initializer(e, name, (uint64_t[]) { n }, 1, INT64, v, n * sizeof *v);
+    return name;
+}
+
+/* ---- values ---- */
+
+static const char *name_of(exporter *e, const vkt_tensor *t)
+{
+    if (!t->node && !t->view_of) return t->name;
+    const char *name = vkt__arena_printf(&e->arena, "t%zu", t->index);
+    if (!t->view_of || e->named[t->index]) return name;
+    /* The first dimension holds the batch, whatever its size. */
+    int64_t shape[4] = { -1 };
+    e->named[t->index] = true;
+    for (uint32_t i = 1; i < t->shape.rank; i++) shape[i] = t->shape.d[i];
+    const char *from = name_of(e, t->view_of);
+    return node(e, "Reshape", IN(from, constant_ints(e, shape, t->shape.rank)), name);
+}
+
+static const char *result_of(exporter *e, const vkt_node *n)
+{
+    return vkt__arena_printf(&e->arena, "t%zu", n->out[0]->index);
+}
+
+/* ---- ops: in[] are the names of a node's inputs, "" for absent ones ---- */
+
+typedef bool emitter(exporter *e, const vkt_node *n, const char *const *in, const char *out);
+
+static bool activation(exporter *e, vkt_act act, const char *x, const char *out)
+{
+    static const char *const types[] = {
+        [VKT_ACT_NONE] = "Identity", [VKT_ACT_RELU] = "Relu",       [VKT_ACT_GELU] = "Gelu",
+        [VKT_ACT_GELU_ERF] = "Gelu", [VKT_ACT_SIGMOID] = "Sigmoid", [VKT_ACT_TANH] = "Tanh"
+    };
+    if (act == VKT_ACT_SILU) {
+        const char *s = node(e, "Sigmoid", IN(x), extra(e));
+        node(e, "Mul", IN(x, s), out);
+        return true;
+    }
+    if ((size_t)act >= VKT_COUNT(types) || !types[act]) return false;
+    if (act == VKT_ACT_GELU) attr_text(e, "approximate", "tanh");
+    node(e, types[act], IN(x), out);
+    return true;
+}
+
+static bool emit_activate(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    return activation(e, n->attr.eltwise.act, in[0], out);
+}
+
+static bool emit_linear(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    vkt_act act = n->attr.matmul.act;
+    const char *y = act ? extra(e) : out;
+    if (n->attr.matmul.layout != VKT_NT || n->in[0]->dtype != VKT_F32) return false;
+    if (n->in[0]->shape.rank == 2) {
+        attr_int(e, "transB", 1);
+        node(e, "Gemm", *in[2] ? IN(in[0], in[1], in[2]) : IN(in[0], in[1]), y);
+    } else {
+        const char *w = node(e, "Transpose", IN(in[1]), extra(e));
+        const char *product = node(e, "MatMul", IN(in[0], w), *in[2] ? extra(e) : y);
+        if (*in[2]) node(e, "Add", IN(product, in[2]), y);
+    }
+    return !act || activation(e, act, y, out);
+}
+
+static bool emit_add(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    (void)n;
+    node(e, "Add", IN(in[0], in[1]), out);
+    return true;
+}
+
+static bool emit_mul(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    (void)n;
+    node(e, "Mul", IN(in[0], in[1]), out);
+    return true;
+}
+
+static bool emit_scale(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    node(e, "Mul", IN(in[0], constant(e, n->attr.eltwise.s)), out);
+    return true;
+}
+
+static bool emit_copy(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    (void)n;
+    node(e, "Identity", IN(in[0]), out);
+    return true;
+}
+
+static bool emit_softmax(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    (void)n;
+    attr_int(e, "axis", -1);
+    node(e, "Softmax", IN(in[0]), out);
+    return true;
+}
+
+static bool emit_layernorm(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    if (n->in[3]) return false; /* a residual fused into it: a rewrite's */
+    attr_int(e, "axis", -1);
+    attr_float(e, "epsilon", n->attr.norm.eps);
+    node(e, "LayerNormalization", *in[2] ? IN(in[0], in[1], in[2]) : IN(in[0], in[1]), out);
+    return true;
+}
+
+/* x / sqrt(mean(x^2) + eps) * w: RMSNormalization itself is of a later opset. */
+static bool emit_rmsnorm(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    if (n->in[3]) return false;
+    const char *square = node(e, "Mul", IN(in[0], in[0]), extra(e));
+    const char *axes = constant_ints(e, (int64_t[]) { -1 }, 1);
+    const char *mean = node(e, "ReduceMean", IN(square, axes), extra(e));
+    const char *sum = node(e, "Add", IN(mean, constant(e, n->attr.norm.eps)), extra(e));
+    const char *root = node(e, "Sqrt", IN(sum), extra(e));
+    const char *y = node(e, "Div", IN(in[0], root), extra(e));
+    node(e, "Mul", IN(y, in[1]), out);
+    return true;
+}
+
+/* ---- ops of images, [N, H, W, C] here ---- */
+
+static const int64_t to_first[] = { 0, 3, 1, 2 }, to_last[] = { 0, 2, 3, 1 };
+
+static const char *channels_first(exporter *e, const char *x)
+{
+    attr_ints(e, "perm", to_first, 4);
+    return node(e, "Transpose", IN(x), extra(e));
+}
+
+static bool channels_last(exporter *e, const char *x, const char *out)
+{
+    attr_ints(e, "perm", to_last, 4);
+    node(e, "Transpose", IN(x), out);
+    return true;
+}
+
+static void window(exporter *e, uint32_t kh, uint32_t kw, uint32_t stride, uint32_t pad)
+{
+    attr_ints(e, "kernel_shape", (int64_t[]) { kh, kw }, 2);
+    attr_ints(e, "strides", (int64_t[]) { stride, stride }, 2);
+    attr_ints(e, "pads", (int64_t[]) { pad, pad, pad, pad }, 4);
+}
+
+/* The filter is stored as PyTorch's, [CO, CI, KH, KW], which is ONNX's too. */
+static bool emit_conv(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    const char *x = channels_first(e, in[0]), *y;
+    const int64_t dilation = n->attr.conv.dilation;
+    if (n->in[1]->node || n->in[0]->dtype != VKT_F32) return false;
+    window(e, n->attr.conv.kh, n->attr.conv.kw, n->attr.conv.stride, n->attr.conv.pad);
+    attr_ints(e, "dilations", (int64_t[]) { dilation, dilation }, 2);
+    attr_int(e, "group", n->attr.conv.groups);
+    y = node(e, "Conv", *in[2] ? IN(x, in[1], in[2]) : IN(x, in[1]), extra(e));
+    if (n->attr.conv.act == VKT_ACT_NONE) return channels_last(e, y, out);
+    const char *active = extra(e);
+    return activation(e, n->attr.conv.act, y, active) && channels_last(e, active, out);
+}
+
+static bool emit_pool(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    bool mean = strcmp(n->op->name, "avg_pool") == 0;
+    const char *x = channels_first(e, in[0]);
+    window(e, n->attr.pool.kh, n->attr.pool.kw, n->attr.pool.stride, n->attr.pool.pad);
+    if (mean) attr_int(e, "count_include_pad", 1);
+    return channels_last(e, node(e, mean ? "AveragePool" : "MaxPool", IN(x), extra(e)), out);
+}
+
+static bool emit_pad(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    const int32_t *before = n->attr.pad.before, *after = n->attr.pad.after;
+    const char *pads =
+        constant_ints(e, (int64_t[]) { 0, before[0], before[1], 0, 0, after[0], after[1], 0 }, 8);
+    node(e, "Pad", IN(in[0], pads), out);
+    return true;
+}
+
+static bool emit_batch_norm(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    bool image = n->in[0]->shape.rank == 4;
+    if (!n->attr.batch.fixed || (!image && n->in[0]->shape.rank != 2)) return false;
+    const char *x = image ? channels_first(e, in[0]) : in[0],
+               *y = image || n->attr.batch.act ? extra(e) : out;
+    attr_float(e, "epsilon", n->attr.batch.eps);
+    node(e, "BatchNormalization", IN(x, in[3], in[4], in[1], in[2]), y);
+    if (n->attr.batch.act) {
+        const char *active = image ? extra(e) : out;
+        if (!activation(e, n->attr.batch.act, y, active)) return false;
+        y = active;
+    }
+    return !image || channels_last(e, y, out);
+}
+
+static bool emit_group_norm(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    if (n->in[0]->shape.rank != 4 || !*in[1] || !*in[2]) return false;
+    const char *x = channels_first(e, in[0]);
+    attr_float(e, "epsilon", n->attr.group.eps);
+    attr_int(e, "num_groups", n->attr.group.groups);
+    return channels_last(e, node(e, "GroupNormalization", IN(x, in[1], in[2]), extra(e)), out);
+}
+
+/* [N, H * W, C] to [N, C, H * W]: what flatten does to an image. */
+static bool emit_swap(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    (void)n;
+    attr_ints(e, "perm", (int64_t[]) { 0, 2, 1 }, 3);
+    node(e, "Transpose", IN(in[0]), out);
+    return true;
+}
+
+static const struct {
+    const char *op;
+    emitter *emit;
+} emitters[] = {
+    { "matmul", emit_linear },
+    { "activate", emit_activate },
+    { "add", emit_add },
+    { "mul", emit_mul },
+    { "scale", emit_scale },
+    { "copy", emit_copy },
+    { "softmax", emit_softmax },
+    { "layernorm", emit_layernorm },
+    { "rmsnorm", emit_rmsnorm },
+    { "conv2d", emit_conv },
+    { "max_pool", emit_pool },
+    { "avg_pool", emit_pool },
+    { "pad2d", emit_pad },
+    { "batch_norm", emit_batch_norm },
+    { "group_norm", emit_group_norm },
+    { "swap", emit_swap },
+};
+
+static vkt_status emit(exporter *e, const vkt_node *n)
+{
+    const char *in[VKT_MAX_IN];
+    size_t k = 0;
+    while (k < VKT_COUNT(emitters) && strcmp(emitters[k].op, n->op->name) != 0) k++;
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++) in[i] = n->in[i] ? name_of(e, n->in[i]) : "";
+    if (k < VKT_COUNT(emitters) && emitters[k].emit(e, n, in, result_of(e, n))) return VKT_OK;
+    return vkt__fail(VKT_ARG, "export",
+                     "the model has a '%s' of %s, which this export to ONNX does not know: export "
+                     "to .safetensors instead",
+                     n->op->name, vkt__text(n->out[0]));
+}
+
+/* ---- the file ---- */
+
+/* A graph's input or output, [N, rest] f32. */
+static void value_info(vkt__str *graph, uint32_t field, const char *name, vkt_shape shape)
+{
+    vkt__str dim = { 0 }, dims = { 0 }, tensor = { 0 }, type = { 0 }, info = { 0 };
+    for (uint32_t i = 0; i < shape.rank; i++) {
+        if (i == 0)
+            vkt__pb_text(&dim, 2, "N");
+        else
+            vkt__pb_int(&dim, 1, shape.d[i]);
+        vkt__pb_message(&dims, 1, &dim);
+    }
+    vkt__pb_int(&tensor, 1, FLOAT);
+    vkt__pb_message(&tensor, 2, &dims);
+    vkt__pb_message(&type, 1, &tensor);
+    vkt__pb_text(&info, 1, name);
+    vkt__pb_message(&info, 2, &type);
+    vkt__pb_message(graph, field, &info);
+    vkt__str_finish(&dim);
+    vkt__str_finish(&dims);
+    vkt__str_finish(&tensor);
+    vkt__str_finish(&type);
+    vkt__str_finish(&info);
+}
+
+static vkt_status emit_graph(exporter *e, vkt__session *s)
+{
+    vkt_status st = VKT_OK;
+    bool classify = s->info->task == VKT_CLASSIFY;
+    vkt_shape shape = { .rank = s->info->input_rank + 1, .d = { 1 } };
+    for (uint32_t i = 0; i < s->info->input_rank; i++) shape.d[i + 1] = s->info->input_shape[i];
+    vkt_tensor *x = vkt_input(e->g, shape, VKT_F32, "input");
+    vkt_tensor *y = vkt_model_build(s->model, e->g, x, false);
+    VKT_TRY(e->g->status);
+    e->named = vkt__arena_alloc(&e->arena, (e->g->n_tensors + 1) * sizeof *e->named);
+    for (size_t i = 0; i < e->g->n_nodes; i++) VKT_TRY(emit(e, e->g->nodes[i]));
+    const char *out = node(e, "Identity", IN(name_of(e, y)), classify ? "logits" : "value");
+    if (classify) {
+        attr_int(e, "axis", -1);
+        node(e, "Softmax", IN(out), "probabilities");
+    }
+    for (size_t i = 0; i < e->weights->n_model; i++) {
+        const vkt__st_tensor *t = &e->weights->model[i];
+        uint64_t count = 1;
+        for (uint32_t k = 0; k < t->rank; k++) count *= t->shape[k];
+        if (strcmp(t->dtype, "F32") != 0) continue; /* a counter, which no graph reads */
+        initializer(e, t->name, t->shape, t->rank, FLOAT, t->data, (size_t)count * 4);
+    }
+    vkt__pb_text(&e->graph, 2, "vktrain");
+    value_info(&e->graph, 11, "input", shape);
+    value_info(&e->graph, 12, out, vkt_tensor_shape(y));
+    if (classify) value_info(&e->graph, 12, "probabilities", vkt_tensor_shape(y));
+fail:
+    return st;
+}
+
+vkt_status vkt__onnx_write(vkt__session *s, const vkt__weights *w, const char *path)
+{
+    vkt_status st;
+    exporter e = { .g = vkt_graph_create(s->gpu), .weights = w };
+    vkt__str model = { 0 };
+    if (vkt_model_count(s->model) > (1u << 29) - (1u << 20)) {
+        st =
+            vkt__fail(VKT_FORMAT, "export",
+                      "the model's %llu weights are more than the 2 GiB of an ONNX file: export to "
+                      ".safetensors instead",
+                      (unsigned long long)vkt_model_count(s->model));
+        goto fail;
+    }
+    VKT_TRY(emit_graph(&e, s));
+    vkt__pb_int(&model, 1, IR_VERSION);
+    vkt__pb_text(&model, 2, "vktrain");
+    vkt__pb_text(&model, 3, VKT_VERSION);
+    vkt__pb_message(&model, 7, &e.graph);
+    vkt__pb_text(&e.node, 1, "");
+    vkt__pb_int(&e.node, 2, OPSET);
+    vkt__pb_message(&model, 8, &e.node);
+    vkt__pb_text(&e.node, 1, "vktrain.schema");
+    vkt__pb_text(&e.node, 2, vkt_dataset_schema(s->data));
+    vkt__pb_message(&model, 14, &e.node);
+    VKT_TRY(vkt__file_replace(path, model.data, model.len));
+fail:
+    vkt__str_finish(&model);
+    vkt__str_finish(&e.graph);
+    vkt__str_finish(&e.node);
+    vkt__str_finish(&e.attribute);
+    vkt__str_finish(&e.tensor);
+    vkt__arena_finish(&e.arena);
+    vkt_graph_destroy(&e.g);
+    return st;
+}

@@ -1,0 +1,181 @@
+/* trained.h */
+#include "models/trained.h"
+
+#include "base/os.h"
+#include "data/dataset.h"
+#include "models/adapter.h"
+#include "models/import.h"
+#include "recipe/recipe.h"
+
+static vkt_status open_checkpoint(const char *path, vkt__trained *t)
+{
+    vkt_status st;
+    char dir[1100];
+    VKT_TRY(vkt__checkpoint_find(path, dir, sizeof dir));
+    VKT_TRY(vkt__checkpoint_open(dir, &t->ckpt));
+    VKT_TRY(vkt_config_create(&t->config));
+    VKT_TRY(vkt_config_parse(t->config, t->ckpt->state.config, strlen(t->ckpt->state.config), dir));
+    VKT_TRY(vkt_config_finish(t->config));
+    t->lora = t->config->lora;
+    t->config->lora = (vkt_lora) { 0 };
+    t->dir = t->ckpt->dir;
+    t->schema = t->ckpt->state.schema;
+fail:
+    return st;
+}
+
+/* A folder has no recipe: one of text that begins with it, and is never trained. */
+static vkt_status folder_config(const char *path, vkt_config **out)
+{
+    vkt_status st;
+    vkt__str recipe = { 0 };
+    vkt__str_printf(&recipe,
+                    "name: folder\ntrain: {batch: 1}\ndata: {source: text, path: none}\ninit: ");
+    vkt__yaml_quote(path, &recipe);
+    VKT_TRY(vkt_config_create(out));
+    VKT_TRY(vkt_config_parse(*out, recipe.data, recipe.len, path));
+    VKT_TRY(vkt_config_finish(*out));
+    (*out)->data.context = VKT_MIN((*out)->layers[0].transformer.context, VKT__FOLDER_CONTEXT);
+    if (!(*out)->data.tokenizer)
+        st = vkt__fail(VKT_FORMAT, "model",
+                       "'%s' has no tokenizer: neither tokenizer.json nor "
+                       "vocab.json",
+                       path);
+fail:
+    vkt__str_finish(&recipe);
+    return st;
+}
+
+static vkt_status open_folder(const char *path, vkt__trained *t)
+{
+    vkt_status st;
+    vkt_tokenizer *tokenizer = NULL;
+    vkt__schema schema;
+    VKT_TRY(folder_config(path, &t->config));
+    const vkt_data_desc *d = &t->config->data;
+    VKT_TRY(vkt_tokenizer_open(d->tokenizer, &tokenizer));
+    VKT_TRY(vkt__text_schema(tokenizer, d->context, d->vocab, &t->arena, &schema));
+    VKT_TRY(vkt__schema_print(&schema, &t->arena, &t->schema));
+    t->dir = vkt__arena_strdup(&t->arena, path);
+fail:
+    vkt_tokenizer_destroy(&tokenizer);
+    return st;
+}
+
+static vkt_status open_plain(const char *path, vkt__trained *t)
+{
+    return vkt__is_hf_folder(path) ? open_folder(path, t) : open_checkpoint(path, t);
+}
+
+static vkt_status open_adapter(const char *path, vkt__trained *t)
+{
+    vkt_status st;
+    VKT_TRY(vkt__peft_open(path, &t->peft));
+    const char *base = t->peft.base ? t->peft.base : "";
+    if (!vkt__is_dir(base) || vkt__is_peft_folder(base)) {
+        st = vkt__fail(VKT_IO, "model",
+                       "'%s' is an adapter, and its base '%s' is no model's folder here: write the "
+                       "path of one as base_model_name_or_path into its adapter_config.json",
+                       path, vkt__show(base).s);
+        goto fail;
+    }
+    VKT_TRY(open_plain(base, t));
+fail:
+    return st;
+}
+
+vkt_status vkt__trained_open(const char *path, vkt__trained *t)
+{
+    *t = (vkt__trained) { 0 };
+    return vkt__is_peft_folder(path) ? open_adapter(path, t) : open_plain(path, t);
+}
+
+void vkt__trained_close(vkt__trained *t)
+{
+    vkt__peft_close(&t->peft);
+    vkt_config_destroy(&t->config);
+    vkt__checkpoint_close(&t->ckpt);
+    vkt__arena_finish(&t->arena);
+}
+
+uint32_t vkt__trained_n_vocab(const vkt__trained *t, const vkt_tokenizer *tokenizer)
+{
+    return VKT_MAX(t->config->data.vocab, vkt_tokenizer_get_info(tokenizer)->n_vocab);
+}
+
+/* What the checkpoint does not hold comes from where the run began, and is what it was. */
+static vkt_status fill_base(const vkt__trained *t, const vkt__st_tensor *all, size_t n)
+{
+    vkt_status st;
+    const char *init = t->config->init;
+    vkt__st_tensor *base = vkt__alloc(n * sizeof *base), *own = vkt__alloc(n * sizeof *own);
+    size_t n_base = 0, n_own = 0, at;
+    for (size_t i = 0; i < n; i++) {
+        bool is_own = vkt__safetensors_find(t->ckpt->model, all[i].name, &at);
+        *(is_own ? &own[n_own++] : &base[n_base++]) = all[i];
+    }
+    if (!vkt__file_exists(init)) {
+        st = vkt__fail(
+            VKT_IO, "checkpoint",
+            "'%s' holds an adapter only, and its base '%s' is not there: put it there, or "
+            "work in the folder that this path is meant from",
+            t->ckpt->dir, init);
+        goto fail;
+    }
+    VKT_TRY(vkt__weights_import(init, base, n_base, true));
+    if (t->ckpt->state.base_crc != vkt__st_crc(base, n_base)) {
+        st = vkt__fail(VKT_FORMAT, "checkpoint",
+                       "'%s' holds an adapter only, and the weights of its base '%s' are no longer "
+                       "those that it was trained beside",
+                       t->ckpt->dir, init);
+        goto fail;
+    }
+    VKT_TRY(vkt__safetensors_load(t->ckpt->model, own, n_own, true));
+fail:
+    free(base);
+    free(own);
+    return st;
+}
+
+static vkt_status fill_plain(const vkt__trained *t, const vkt__st_tensor *tensors, size_t n,
+                             bool raw)
+{
+    vkt_status st;
+    bool average = t->config->optim.ema > 0 && !raw;
+    if (!t->ckpt) return vkt__weights_import(t->dir, tensors, n, true);
+    if (!t->lora.rank) {
+        VKT_TRY(vkt__safetensors_load(t->ckpt->model, tensors, n, true));
+        return average ? vkt__checkpoint_load_average(t->ckpt->optim, tensors, n) : VKT_OK;
+    }
+    VKT_TRY(fill_base(t, tensors, n));
+    return vkt__adapter_merge(average ? t->ckpt->optim : t->ckpt->model, average ? "ema." : "",
+                              vkt_lora_scale(&t->lora), tensors, n);
+fail:
+    return st;
+}
+
+vkt_status vkt__trained_fill(const vkt__trained *t, const vkt__st_tensor *tensors, size_t n,
+                             bool raw)
+{
+    vkt_status st = fill_plain(t, tensors, n, raw);
+    if (st != VKT_OK || !t->peft.tensors) return st;
+    return vkt__adapter_merge(t->peft.tensors, VKT__PEFT_PREFIX, vkt_lora_scale(&t->peft.lora),
+                              tensors, n);
+}
+
+vkt_status vkt__trained_text(const vkt__trained *t, const vkt_tokenizer *tokenizer,
+                             vkt_model **model, vkt__weights *weights)
+{
+    vkt_status st;
+    const vkt_config *c = t->config;
+    vkt_model_desc desc = { .layers = c->layers,
+                            .n_layers = c->n_layers,
+                            .input = vkt_shape1(c->data.context),
+                            .n_outputs = vkt__trained_n_vocab(t, tokenizer),
+                            .source = t->dir };
+    VKT_TRY(vkt_model_create(NULL, &desc, model));
+    VKT_TRY(vkt__weights_create(*model, NULL, weights));
+    VKT_TRY(vkt__trained_fill(t, weights->model, weights->n_model, false));
+fail:
+    return st;
+}

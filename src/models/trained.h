@@ -1,0 +1,39 @@
+/* A model opened for use: its recipe, and its weights as the plain model has them, an adapter
+ * merged into its base. Of a run or a checkpoint; of a Hugging Face folder with a tokenizer; of a
+ * PEFT adapter's folder, which stands for its base with the adapter merged. */
+#ifndef VKT_TRAIN_TRAINED_H
+#define VKT_TRAIN_TRAINED_H
+
+#include "models/peft.h"
+#include "train/session.h"
+#include "vktrain/train.h"
+
+typedef struct vkt__trained {
+    const char *dir;       /* of the checkpoint or the Hugging Face folder */
+    const char *schema;    /* vkt_dataset_schema */
+    vkt__checkpoint *ckpt; /* NULL: of a folder */
+    vkt_config *config;    /* finished, without its adapter: the model is the plain one */
+    vkt_lora lora;         /* what the run trained beside its base, config->init; rank 0: none */
+    vkt__peft peft;        /* merged over all that; .tensors NULL: none */
+    vkt__arena arena;
+} vkt__trained;
+
+/* path: a run (its best checkpoint), a checkpoint, a Hugging Face folder or an adapter's, whose
+ * adapter_config.json names any of the former. Of a folder the context is the model's, but
+ * VKT__FOLDER_CONTEXT at most. IO: the base is not there. vkt__trained_close whatever came. */
+enum { VKT__FOLDER_CONTEXT = 1024 };
+vkt_status vkt__trained_open(const char *path, vkt__trained *out);
+void vkt__trained_close(vkt__trained *t);
+/* Outputs of its model, whose tokenizer may have fewer. */
+uint32_t vkt__trained_n_vocab(const vkt__trained *t, const vkt_tokenizer *tokenizer);
+/* Fills the plain model's tensors: the average of the weights where the run kept one, unless raw.
+ * FORMAT: they are of another model, or the base of an adapter is not the one that it was trained
+ * beside; IO: it is not there. */
+vkt_status vkt__trained_fill(const vkt__trained *t, const vkt__st_tensor *tensors, size_t n,
+                             bool raw);
+/* A language model's weights in host memory, in a model without a device; the caller destroys the
+ * model and finishes the weights, whatever came. */
+vkt_status vkt__trained_text(const vkt__trained *t, const vkt_tokenizer *tokenizer,
+                             vkt_model **model, vkt__weights *weights);
+
+#endif

@@ -1,0 +1,263 @@
+/* Parameters and moments between the device's flat buffers and the named tensors of files. */
+#include "base/os.h"
+#include "models/import.h"
+#include "models/peft.h"
+#include "train/session.h"
+
+/* A flat buffer of a model's values from `first` on: all of them, or what is trained. */
+typedef struct {
+    uint64_t first, n;
+} flat;
+
+static flat flat_of(const vkt_model *m, bool trained)
+{
+    uint64_t first = trained ? vkt_model_frozen_flat(m) : 0;
+    return (flat) { first, vkt_model_flat_count(m) - first };
+}
+
+/* The elements of every parameter between the order of the device's memory and that of its shape:
+ * from `have` to `want`, which differ. */
+static void reorder(const vkt_model *m, flat f, const float *have, float *want, bool to_shape)
+{
+    const vkt_param *p;
+    memcpy(want, have, f.n * sizeof *want);
+    for (size_t i = 0; (p = vkt_model_param(m, i)); i++) {
+        if (p->order == VKT_ORDER_SHAPE || p->offset < f.first) continue;
+        uint64_t here = p->offset - f.first;
+        for (uint64_t k = 0; k < p->count; k++) {
+            uint64_t at = vkt_param_at(p, k);
+            want[here + (to_shape ? k : at)] = have[here + (to_shape ? at : k)];
+        }
+    }
+}
+
+static bool needs_reorder(const vkt_model *m)
+{
+    const vkt_param *p;
+    for (size_t i = 0; (p = vkt_model_param(m, i)); i++)
+        if (p->order != VKT_ORDER_SHAPE) return true;
+    return false;
+}
+
+static void describe(vkt__st_tensor *t, const vkt_param *p, const char *name, const char *dtype,
+                     void *data)
+{
+    *t = (vkt__st_tensor) { .name = name, .dtype = dtype, .rank = p->shape.rank, .data = data };
+    for (uint32_t i = 0; i < p->shape.rank; i++) t->shape[i] = p->shape.d[i];
+}
+
+static float *flat_alloc(uint64_t n)
+{
+    return calloc(VKT_MAX(n, 1), sizeof(float));
+}
+
+static vkt_status allocate(const vkt_model *m, size_t n_moments, size_t n_states, vkt__weights *w)
+{
+    uint64_t n = vkt_model_flat_count(m), n_trained = flat_of(m, true).n;
+    bool ok = (w->values = flat_alloc(n)) && (w->states = flat_alloc(vkt_model_state_count(m))) &&
+              (w->counts = calloc(n_states + 1, sizeof *w->counts));
+    if (needs_reorder(m)) ok = ok && (w->scratch = flat_alloc(n));
+    for (size_t k = 0; k < n_moments; k++) ok = ok && (w->moments[k] = flat_alloc(n_trained));
+    if (ok) return VKT_OK;
+    return vkt__fail(VKT_OOM_HOST, "checkpoint",
+                     "no memory for a host copy of the model's %.1f MiB",
+                     (double)(n * 4 + n_trained * 4 * n_moments) / 1048576);
+}
+
+vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weights *w)
+{
+    *w = (vkt__weights) { 0 };
+    size_t n = 0, n_trained = 0, n_states = 0, n_moments = o ? vkt_optim_n_moments(o) : 0;
+    for (; vkt_model_param(m, n); n++) n_trained += !vkt_model_param(m, n)->frozen;
+    while (vkt_model_state(m, n_states)) n_states++;
+    w->n_model = n + n_states;
+    w->n_states = n_states;
+    w->n_optim = n_trained * n_moments;
+    w->model = vkt__arena_alloc(&w->arena, w->n_model * sizeof *w->model);
+    w->base = vkt__arena_alloc(&w->arena, (n - n_trained) * sizeof *w->base);
+    w->saved = vkt__arena_alloc(&w->arena, (n_trained + n_states) * sizeof *w->saved);
+    w->optim = vkt__arena_alloc(&w->arena, w->n_optim * sizeof *w->optim);
+    w->moments = vkt__arena_alloc(&w->arena, (n_moments + 1) * sizeof *w->moments);
+    vkt_status st = allocate(m, n_moments, n_states, w);
+    if (st != VKT_OK) {
+        vkt__weights_finish(w);
+        return st;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const vkt_param *p = vkt_model_param(m, i);
+        describe(&w->model[i], p, vkt__arena_strdup(&w->arena, p->name), "F32",
+                 w->values + p->offset);
+        if (p->frozen) {
+            w->base[w->n_base++] = w->model[i];
+            continue;
+        }
+        for (size_t k = 0; k < n_moments; k++)
+            describe(&w->optim[k * n_trained + w->n_saved], p,
+                     vkt__arena_printf(&w->arena, "%s.%s", vkt_optim_moment_name(o, k), p->name),
+                     "F32", w->moments[k] + (p->offset - vkt_model_frozen_flat(m)));
+        w->saved[w->n_saved++] = w->model[i];
+    }
+    for (size_t i = 0; i < n_states; i++) {
+        const vkt_param *p = vkt_model_state(m, i);
+        bool counter = p->dtype == VKT_U32;
+        describe(&w->model[n + i], p, vkt__arena_strdup(&w->arena, p->name),
+                 counter ? "I64" : "F32",
+                 counter ? (void *)&w->counts[i] : (void *)(w->states + p->offset));
+        w->saved[w->n_saved++] = w->model[n + i];
+    }
+    return VKT_OK;
+}
+
+void vkt__weights_finish(vkt__weights *w)
+{
+    free(w->values);
+    free(w->scratch);
+    free(w->states);
+    free(w->counts);
+    for (size_t k = 0; w->moments && w->moments[k]; k++) free(w->moments[k]);
+    vkt__arena_finish(&w->arena);
+    *w = (vkt__weights) { 0 };
+}
+
+static vkt_status flat_download(vkt_gpu *gpu, const vkt_model *m, flat f, const vkt_buffer *from,
+                                float *scratch, float *to)
+{
+    vkt_status st = vkt_buffer_read(gpu, from, 0, scratch ? scratch : to, f.n * 4);
+    if (st == VKT_OK && scratch) reorder(m, f, scratch, to, true);
+    return st;
+}
+
+static vkt_status flat_upload(vkt_gpu *gpu, const vkt_model *m, flat f, vkt_buffer *to,
+                              float *scratch, const float *from)
+{
+    if (scratch) reorder(m, f, from, scratch, false);
+    return vkt_buffer_write(gpu, to, 0, scratch ? scratch : from, f.n * 4);
+}
+
+vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
+                                 vkt__weights *w)
+{
+    vkt_status st = VKT_OK;
+    const vkt_param *p;
+    VKT_TRY(flat_download(gpu, m, flat_of(m, false), vkt_model_values(m), w->scratch, w->values));
+    for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++)
+        VKT_TRY(flat_download(gpu, m, flat_of(m, true), vkt_optim_moment(o, k), w->scratch,
+                              w->moments[k]));
+    if (vkt_model_state_count(m))
+        VKT_TRY(
+            vkt_buffer_read(gpu, vkt_model_states(m), 0, w->states, vkt_model_state_count(m) * 4));
+    for (size_t i = 0; (p = vkt_model_state(m, i)); i++) {
+        uint32_t count;
+        memcpy(&count, w->states + p->offset, sizeof count);
+        if (p->dtype == VKT_U32) w->counts[i] = count;
+    }
+fail:
+    return st;
+}
+
+vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const vkt__weights *w)
+{
+    vkt_status st = VKT_OK;
+    const vkt_param *p;
+    VKT_TRY(flat_upload(gpu, m, flat_of(m, false), vkt_model_values(m), w->scratch, w->values));
+    VKT_TRY(vkt_model_values_changed(m));
+    for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++)
+        VKT_TRY(flat_upload(gpu, m, flat_of(m, true), vkt_optim_moment(o, k), w->scratch,
+                            w->moments[k]));
+    for (size_t i = 0; (p = vkt_model_state(m, i)); i++) {
+        uint32_t count = (uint32_t)w->counts[i];
+        if (p->dtype == VKT_U32) memcpy(w->states + p->offset, &count, sizeof count);
+    }
+    if (vkt_model_state_count(m))
+        VKT_TRY(
+            vkt_buffer_write(gpu, vkt_model_states(m), 0, w->states, vkt_model_state_count(m) * 4));
+fail:
+    return st;
+}
+
+/* The adapter to go on with, into the model's own. */
+static vkt_status load_adapter(const vkt_config *c, vkt__weights *w)
+{
+    vkt_status st;
+    vkt__peft p;
+    VKT_TRY(vkt__peft_open(c->lora_from, &p));
+    if (p.lora.rank != c->lora.rank || p.lora.alpha != c->lora.alpha) {
+        st = vkt__fail(VKT_ARG, "model",
+                       "'%s' has rank %u and alpha %g, the recipe rank %u and alpha %g: leave both "
+                       "out with lora.from",
+                       c->lora_from, p.lora.rank, (double)p.lora.alpha, c->lora.rank,
+                       (double)c->lora.alpha);
+        goto fail;
+    }
+    VKT_TRY(vkt__peft_load(&p, w->saved, w->n_saved - w->n_states));
+fail:
+    vkt__peft_close(&p);
+    return st;
+}
+
+vkt_status vkt__weights_initial(const vkt_config *c, vkt_model *m, vkt__weights *w)
+{
+    vkt_status st;
+    VKT_TRY(vkt_model_init(m, c->seed));
+    if (!c->init) return VKT_OK;
+    bool all = w->n_base || vkt__is_hf_folder(c->init);
+    VKT_TRY(vkt__weights_download(vkt_model_gpu(m), m, NULL, w));
+    if (w->n_base) {
+        VKT_TRY(vkt__weights_import(c->init, w->base, w->n_base, true));
+        if (w->n_states)
+            VKT_TRY(vkt__weights_import(c->init, w->saved + w->n_saved - w->n_states, w->n_states,
+                                        true));
+    } else {
+        VKT_TRY(vkt__weights_import(c->init, w->model, w->n_model, all));
+    }
+    if (c->lora_from) VKT_TRY(load_adapter(c, w));
+    VKT_TRY(vkt__weights_upload(vkt_model_gpu(m), m, NULL, w));
+    if (all) vkt_log(VKT_LOG_INFO, "train", "begins with the weights of '%s'", c->init);
+fail:
+    return st;
+}
+
+void vkt__weights_swap_average(const vkt_model *m, const vkt_optim *o, vkt__weights *w)
+{
+    flat f = flat_of(m, true);
+    for (size_t k = 0; k < vkt_optim_n_moments(o); k++) {
+        if (strcmp(vkt_optim_moment_name(o, k), "ema") != 0) continue;
+        for (uint64_t i = 0; i < f.n; i++) {
+            float average = w->moments[k][i];
+            w->moments[k][i] = w->values[f.first + i];
+            w->values[f.first + i] = average;
+        }
+    }
+}
+
+vkt_status vkt_model_save(vkt_model *m, const char *path)
+{
+    vkt_status st = VKT_OK;
+    vkt__weights w = { 0 };
+    vkt__str tmp = { 0 };
+    vkt_gpu *gpu = vkt_model_gpu(m);
+    vkt__str_printf(&tmp, "%s.tmp", path);
+    VKT_TRY(vkt__weights_create(m, NULL, &w));
+    VKT_TRY(vkt__weights_download(gpu, m, NULL, &w));
+    VKT_TRY(vkt__safetensors_write(tmp.data, w.model, w.n_model, NULL, 0, NULL));
+    VKT_TRY(vkt__rename(tmp.data, path));
+fail:
+    vkt__weights_finish(&w);
+    vkt__str_finish(&tmp);
+    return st;
+}
+
+vkt_status vkt_model_load(vkt_model *m, const char *path)
+{
+    vkt_status st = VKT_OK;
+    vkt__weights w = { 0 };
+    vkt__safetensors *f = NULL;
+    VKT_TRY(vkt__safetensors_open(path, &f));
+    VKT_TRY(vkt__weights_create(m, NULL, &w));
+    VKT_TRY(vkt__safetensors_load(f, w.model, w.n_model, true));
+    VKT_TRY(vkt__weights_upload(vkt_model_gpu(m), m, NULL, &w));
+fail:
+    vkt__weights_finish(&w);
+    vkt__safetensors_close(&f);
+    return st;
+}

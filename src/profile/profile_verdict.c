@@ -1,0 +1,172 @@
+/* What limits a step, in words. The order matters: a device that idles is not helped by faster
+ * kernels, so waiting for data and for the host come first; then the side on which most kernel time
+ * lies. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/os.h"
+#include "profile/profiler.h"
+
+/* Shares of the step's time from which idling is what to look at first. */
+#define INPUT_IDLE 0.10
+#define HOST_IDLE 0.25
+/* A product that reaches this share of the reference leaves little to gain. */
+#define WELL_USED 0.7
+/* Below this share, memory traffic does not explain a kernel's time. */
+#define HARDLY_USED 0.25
+
+const char *vkt_verdict_name(vkt_verdict v)
+{
+    static const char *const names[] = { "input-bound", "host-bound", "launch-bound",
+                                         "memory-bound", "compute-bound" };
+    return names[v];
+}
+
+const char *vkt_bound_name(vkt_bound b)
+{
+    static const char *const names[] = { "launch", "memory", "compute" };
+    return names[b];
+}
+
+#define SAY(field, ...) snprintf(p->field, sizeof p->field, __VA_ARGS__)
+
+static const char *plural(uint32_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void judge_input(vkt_profile *p)
+{
+    double device_ms = p->busy * p->step_ms / p->accumulate;
+    uint32_t need = (uint32_t)VKT_MIN(ceil(p->fill_ms / VKT_MAX(device_ms, 1e-6)), 1e6),
+             workers = VKT_MIN(p->workers, p->slots);
+    uint32_t more = VKT_MIN(need, VKT_MIN(VKT_MAX_SLOTS, vkt__cpu_count()));
+    p->verdict = VKT_INPUT_BOUND;
+    SAY(why,
+        "the device idled %.0f%% of the time while the loop waited for the loader: a batch takes "
+        "%.3g ms to fill and %.3g ms on the device, and "
+        "%u thread%s fill%s batches",
+        100 * p->idle_input, p->fill_ms, device_ms, workers, plural(workers),
+        workers == 1 ? "s" : "");
+    if (more > workers)
+        SAY(advice, "raise data.workers (now %u) to %u%s%s", p->workers, more,
+            p->slots < more ? ", and data.prefetch to the same" : "",
+            need > more ? "; that will not be enough: also store the data preprocessed, or smaller"
+                        : "");
+    else
+        SAY(advice, "more loader threads will hardly help: store the data preprocessed, or "
+                    "smaller, so that a batch takes less time to fill");
+}
+
+static void judge_host(vkt_profile *p)
+{
+    p->verdict = VKT_HOST_BOUND;
+    SAY(why,
+        "the device idled %.0f%% of the time while the host did something else than wait for data: "
+        "a step of %.3g ms takes %.3g ms on the device; "
+        "submitting takes %.3g ms and reading results %.3g ms",
+        100 * p->idle_host, p->step_ms, p->busy * p->step_ms, p->submit_ms, p->metrics_ms);
+    SAY(advice, "raise train.batch (now %u): the host's work is the same for a batch of any size",
+        p->batch);
+}
+
+static void judge_launch(vkt_profile *p, double share, uint32_t n)
+{
+    p->verdict = VKT_LAUNCH_BOUND;
+    SAY(why,
+        "%u of the %u dispatches of a step take less than twice the %.3g us of an empty one, "
+        "%.0f%% of all kernel time",
+        n, p->n_dispatches, p->empty_us, 100 * share);
+    SAY(advice,
+        "raise train.batch (now %u), or widen the model: the same dispatches then do more work",
+        p->batch);
+}
+
+static const vkt_profile_kernel *heaviest(const vkt_profile *p, vkt_bound bound)
+{
+    for (size_t i = 0; i < p->n_kernels; i++)
+        if (p->kernels[i].bound == bound) return &p->kernels[i];
+    return NULL;
+}
+
+static void judge_roofline(vkt_profile *p, vkt_bound bound, double share)
+{
+    const vkt_profile_kernel *k = heaviest(p, bound);
+    bool memory = bound == VKT_BOUND_MEMORY;
+    p->verdict = memory ? VKT_MEMORY_BOUND : VKT_COMPUTE_BOUND;
+    SAY(why,
+        "%.0f%% of kernel time is in kernels on the %s side of the roofline; the heaviest, %s%s%s, "
+        "takes %.0f%% of it at %.0f%% of the %s reference",
+        100 * share, memory ? "memory" : "arithmetic", k->op, *k->result ? " " : "", k->result,
+        100 * k->ms / p->kernels_ms, 100 * k->ceiling, memory ? "memory" : "product");
+    if (memory && !strncmp(k->op, "optim", 5))
+        SAY(advice,
+            "raise train.batch (now %u): the update moves each parameter once a step, whatever the "
+            "batch",
+            p->batch);
+    else if (memory && k->ceiling < HARDLY_USED)
+        SAY(advice,
+            "that is little: the tensors are too small to fill the device, or the kernel is slow; "
+            "raise train.batch (now %u) to tell",
+            p->batch);
+    else if (memory && !strcmp(k->op, "matmul"))
+        SAY(advice,
+            "raise train.batch (now %u): a product of more rows does more arithmetic for each byte "
+            "it reads",
+            p->batch);
+    else if (memory)
+        SAY(advice, "fewer or narrower elementwise and norm layers move less; a larger batch does "
+                    "not help here");
+    else if (k->ceiling >= WELL_USED)
+        SAY(advice,
+            "the device does what it can: what is left is a smaller model, or a faster device");
+    else
+        SAY(advice,
+            "the heaviest product is too small to fill the device: raise train.batch (now %u), or "
+            "make layer widths multiples of 64",
+            p->batch);
+}
+
+/* Without kernel times: which of the three lower bounds of a step's device time is the largest. */
+static void judge_estimate(vkt_profile *p)
+{
+    double launch = 1e-3 * p->empty_us * p->n_dispatches, memory = 1e-6 * p->bytes / p->memory_gbps,
+           compute = 1e-6 * p->flops / p->matmul_gflops;
+    double most = VKT_MAX(launch, VKT_MAX(memory, compute));
+    p->verdict = most == launch   ? VKT_LAUNCH_BOUND
+                 : most == memory ? VKT_MEMORY_BOUND
+                                  : VKT_COMPUTE_BOUND;
+    SAY(why,
+        "an estimate, since the device has no timestamps: of %.3g ms on the device, launching %u "
+        "kernels takes at least %.3g ms, moving %.3g MB "
+        "%.3g ms, and %.3g Gflop %.3g ms",
+        p->busy * p->step_ms, p->n_dispatches, launch, 1e-6 * p->bytes, memory, 1e-9 * p->flops,
+        compute);
+    if (most == compute)
+        SAY(advice, "a smaller model, or a faster device");
+    else
+        SAY(advice, "raise train.batch (now %u): each kernel then does more work", p->batch);
+}
+
+void vkt__profile_judge(vkt_profile *p)
+{
+    double ms[3] = { 0 };
+    uint32_t n[3] = { 0 };
+    for (size_t i = 0; i < p->n_kernels; i++) {
+        ms[p->kernels[i].bound] += p->kernels[i].ms;
+        n[p->kernels[i].bound] += p->kernels[i].count;
+    }
+    vkt_bound most = VKT_BOUND_LAUNCH;
+    for (vkt_bound b = VKT_BOUND_MEMORY; b <= VKT_BOUND_COMPUTE; b++)
+        if (ms[b] > ms[most]) most = b;
+    if (p->idle_input >= INPUT_IDLE && p->idle_input >= p->idle_host)
+        judge_input(p);
+    else if (p->idle_host >= HOST_IDLE)
+        judge_host(p);
+    else if (!p->timestamps || !(p->kernels_ms > 0))
+        judge_estimate(p);
+    else if (most == VKT_BOUND_LAUNCH)
+        judge_launch(p, ms[most] / p->kernels_ms, n[most]);
+    else
+        judge_roofline(p, most, ms[most] / p->kernels_ms);
+}

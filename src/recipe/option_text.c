@@ -1,0 +1,214 @@
+/* options.h: setting one option from text. */
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "recipe/options.h"
+
+bool vkt__parse_u64(const char *text, uint64_t *out)
+{
+    uint64_t v = 0;
+    if (!text[0] || (text[0] == '0' && text[1])) return false; /* 010 could be meant as octal */
+    for (const char *p = text; *p; p++) {
+        if (*p < '0' || *p > '9') return false;
+        uint64_t digit = (uint64_t)(*p - '0');
+        if (v > (UINT64_MAX - digit) / 10) return false;
+        v = v * 10 + digit;
+    }
+    *out = v;
+    return true;
+}
+
+static bool parse_i64(const char *text, int64_t *out)
+{
+    uint64_t v;
+    bool minus = text[0] == '-';
+    if (!vkt__parse_u64(text + minus, &v) || v > INT64_MAX) return false;
+    *out = minus ? -(int64_t)v : (int64_t)v;
+    return true;
+}
+
+/* An embedding program may have set a locale with a decimal comma. */
+static void swap_char(char *s, char from, char to)
+{
+    for (; *s; s++)
+        if (*s == from) *s = to;
+}
+
+bool vkt__parse_double(const char *text, double *out)
+{
+    const char *p = text;
+    int digits = 0;
+    if (*p == '-' || *p == '+') p++;
+    for (; *p >= '0' && *p <= '9'; p++) digits++;
+    if (*p == '.')
+        for (p++; *p >= '0' && *p <= '9'; p++) digits++;
+    if (!digits) return false;
+    if (*p == 'e' || *p == 'E') {
+        p++;
+        if (*p == '-' || *p == '+') p++;
+        if (*p < '0' || *p > '9') return false;
+        while (*p >= '0' && *p <= '9') p++;
+    }
+    if (*p || p - text > 63) return false;
+    char copy[64];
+    memcpy(copy, text, (size_t)(p - text) + 1);
+    swap_char(copy, '.', localeconv()->decimal_point[0]);
+    double v = strtod(copy, NULL);
+    if (!isfinite(v)) return false;
+    *out = v;
+    return true;
+}
+
+bool vkt__parse_bool(const char *text, bool *out)
+{
+    static const char *const words[] = { "false", "true", "no", "yes", "off", "on" };
+    for (size_t i = 0; i < VKT_COUNT(words); i++)
+        if (!strcmp(text, words[i])) return *out = i & 1, true;
+    return false;
+}
+
+const char *vkt__double_text(double v, bool single, char out[32])
+{
+    if (isnan(v)) return strcpy(out, "nan");
+    if (v == floor(v) && fabs(v) < 1e7)
+        return snprintf(out, 32, "%.0f", v), out; /* 10000, not 1e+04 */
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(out, 32, "%.*g", digits, v);
+        double back = strtod(out, NULL);
+        if (single ? (float)back == (float)v : back == v) break;
+    }
+    swap_char(out, localeconv()->decimal_point[0], '.');
+    return out;
+}
+
+/* ---- setting ---- */
+
+static const vkt__choice *choose(const vkt__option *o, const char *text, const char *where)
+{
+    const char *names[32];
+    size_t n = 0;
+    vkt__str all = { 0 };
+    for (const vkt__choice *p = o->choices; p->name; p++) {
+        if (!strcmp(p->name, text)) return vkt__str_finish(&all), p;
+        names[n++] = p->name;
+        vkt__str_printf(&all, "%s%s", n > 1 ? ", " : "", p->name);
+    }
+    const char *near = vkt_nearest(text, names, n);
+    vkt__fail(VKT_ARG, "config", "%s: %s: '%s' is none of %s%s%s%s", where, o->name, text, all.data,
+              near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    vkt__str_finish(&all);
+    return NULL;
+}
+
+static vkt_status not_a(const char *what, const vkt__option *o, const char *text, bool quoted,
+                        const char *where)
+{
+    return vkt__fail(VKT_ARG, "config", "%s: %s: %s is expected, not %s'%s'%s", where, o->name,
+                     what, quoted ? "the quoted text " : "", text, *text ? "" : " (no value)");
+}
+
+static vkt_status check_range(const vkt__option *o, double v, const char *text, const char *where)
+{
+    char lo[32], hi[32];
+    if (v >= o->min && v <= o->max) return VKT_OK;
+    return vkt__fail(VKT_ARG, "config", "%s: %s: %s is out of range: %s to %s", where, o->name,
+                     text, vkt__double_text(o->min, false, lo),
+                     vkt__double_text(o->max, false, hi));
+}
+
+static vkt_status set_string(char *at, vkt__arena *a, const vkt__option *o, const char *text,
+                             bool quoted, const char *where)
+{
+    const char *value = NULL;
+    size_t bad;
+    if (!vkt__utf8_ok(text, strlen(text), &bad))
+        return vkt__fail(VKT_ARG, "config", "%s: %s: the text is not UTF-8", where, o->name);
+    if (quoted || (text[0] && strcmp(text, "null") && strcmp(text, "~"))) {
+        if (o->choices && !choose(o, text, where)) return VKT_ARG;
+        value = vkt__arena_strdup(a, text);
+    } else if (o->choices || o->fallback) {
+        return not_a("a word", o, text, quoted, where);
+    }
+    memcpy(at, &value, sizeof value);
+    return VKT_OK;
+}
+
+static vkt_status set_char(char *at, const vkt__option *o, const char *text, bool quoted,
+                           const char *where)
+{
+    if (!strcmp(text, "auto"))
+        *at = 0;
+    else if (!strcmp(text, "tab") || !strcmp(text, "\\t"))
+        *at = '\t';
+    else if (text[0] && !text[1] && text[0] != '"' && text[0] != '\n' &&
+             (unsigned char)text[0] < 128)
+        *at = text[0];
+    else
+        return not_a("one character, tab or auto", o, text, quoted, where);
+    return VKT_OK;
+}
+
+vkt_status vkt__option_set(vkt_config *c, vkt__arena *a, const vkt__option *o, const char *text,
+                           bool quoted, const char *where)
+{
+    char *at = (char *)c + o->offset;
+    vkt_status st = VKT_OK;
+    uint64_t u = 0;
+    int64_t i = 0;
+    double d = 0;
+    bool b = false;
+    switch (o->type) {
+    case VKT__OPT_STRING:
+    case VKT__OPT_WORDS:
+        return set_string(at, a, o, text, quoted, where);
+    case VKT__OPT_CHAR:
+        return set_char(at, o, text, quoted, where);
+    case VKT__OPT_WEIGHTS:
+    case VKT__OPT_ENUM: {
+        const vkt__choice *p = choose(o, text, where);
+        if (!p) return VKT_ARG;
+        memcpy(at, &p->value, sizeof p->value);
+        return VKT_OK;
+    }
+    case VKT__OPT_BOOL:
+        if (quoted || !vkt__parse_bool(text, &b))
+            return not_a("true or false", o, text, quoted, where);
+        memcpy(at, &b, sizeof b);
+        return VKT_OK;
+    case VKT__OPT_U32:
+    case VKT__OPT_U64:
+    case VKT__OPT_I64: {
+        bool is = !quoted && parse_i64(text, &i);
+        bool is_u = !quoted && vkt__parse_u64(text, &u);
+        if (!is && !is_u) return not_a("a whole number", o, text, quoted, where);
+        VKT_TRY(check_range(o, is_u ? (double)u : (double)i, text, where));
+        uint32_t u32 = (uint32_t)u;
+        if (o->type == VKT__OPT_U32)
+            memcpy(at, &u32, sizeof u32);
+        else if (o->type == VKT__OPT_U64)
+            memcpy(at, &u, sizeof u);
+        else
+            memcpy(at, &i, sizeof i);
+        return VKT_OK;
+    }
+    case VKT__OPT_F32:
+    case VKT__OPT_F64: {
+        if (quoted || !vkt__parse_double(text, &d))
+            return not_a("a finite number", o, text, quoted, where);
+        VKT_TRY(check_range(o, d, text, where));
+        float f = (float)d;
+        if (o->type == VKT__OPT_F32)
+            memcpy(at, &f, sizeof f);
+        else
+            memcpy(at, &d, sizeof d);
+        return VKT_OK;
+    }
+    case VKT__OPT_STEPS:
+    case VKT__OPT_GROUPS:
+        break;
+    }
+    return not_a("a list", o, text, quoted, where);
+fail:
+    return st;
+}

@@ -1,0 +1,440 @@
+/* The `model:` list of a recipe <-> vkt_layer trees. vkt_layer_types says which layers and options
+ * there are; this file knows only how they are written. */
+#include <stdio.h>
+
+#include "recipe/recipe.h"
+
+typedef struct reader {
+    vkt__arena *arena;
+    const char *source;
+} reader;
+
+static vkt_status read_list(reader *r, const vkt__yaml *list, int depth, vkt_layer **layers,
+                            size_t *n_layers, uint64_t *n_total);
+
+static const vkt_layer_type *find_type(reader *r, const char *name, int line)
+{
+    size_t n;
+    const vkt_layer_type *t = vkt_layer_types(&n);
+    const char *names[64];
+    VKT_ASSERT(n <= VKT_COUNT(names));
+    for (size_t i = 0; i < n; i++) {
+        if (!strcmp(t[i].name, name)) return &t[i];
+        names[i] = t[i].name;
+    }
+    const char *near = vkt_nearest(name, names, n);
+    vkt__str all = { 0 };
+    for (size_t i = 0; i < n && !near; i++)
+        vkt__str_printf(&all, "%s%s", i ? ", " : "; known are ", names[i]);
+    vkt__fail(VKT_ARG, "config", "%s:%d: unknown layer '%s'%s%s%s", r->source, line, name,
+              near       ? "; did you mean '"
+              : all.data ? all.data
+                         : "",
+              near ? near : "", near ? "'?" : "");
+    vkt__str_finish(&all);
+    return NULL;
+}
+
+static vkt_status bad_value(reader *r, const vkt__yaml *v, const char *type, const char *opt,
+                            const char *what)
+{
+    const char *text = v->kind == VKT__YAML_SCALAR ? v->text
+                       : v->kind == VKT__YAML_LIST ? "a list"
+                                                   : "a block";
+    return vkt__fail(VKT_ARG, "config", "%s:%d: %s.%s: %s is expected, not '%s'", r->source,
+                     v->line, type, opt, what, text);
+}
+
+static vkt_status set_number(reader *r, vkt_layer *l, const vkt_layer_opt *o, const vkt__yaml *v)
+{
+    bool is_uint = o->type != VKT_OPT_FLOAT, ok = v->kind == VKT__YAML_SCALAR && !v->quoted;
+    double d = 0;
+    uint64_t u = 0;
+    if (ok) ok = is_uint ? vkt__parse_u64(v->text, &u) : vkt__parse_double(v->text, &d);
+    if (!ok)
+        return bad_value(r, v, l->type, o->name, is_uint ? "a whole number" : "a finite number");
+    if (is_uint) d = (double)u;
+    if (d < o->min || d > o->max) {
+        char lo[32], hi[32];
+        return vkt__fail(VKT_ARG, "config", "%s:%d: %s.%s: %s is out of range: %s to %s", r->source,
+                         v->line, l->type, o->name, v->text, vkt__double_text(o->min, false, lo),
+                         vkt__double_text(o->max, false, hi));
+    }
+    float f = (float)d;
+    uint32_t n = (uint32_t)u + (o->type == VKT_OPT_UINT_PLUS_1);
+    memcpy((char *)l + o->offset, is_uint ? (void *)&n : (void *)&f, 4);
+    return VKT_OK;
+}
+
+static vkt_status set_word(reader *r, vkt_layer *l, const vkt_layer_opt *o, const vkt__yaml *v)
+{
+    if (v->kind != VKT__YAML_SCALAR || !v->text[0])
+        return bad_value(r, v, l->type, o->name, "a word");
+    const char *word = vkt__arena_strdup(r->arena, v->text);
+    bool ok = !o->choices;
+    vkt__str all = { 0 };
+    for (const char *const *p = o->choices; p && *p; p++) {
+        ok = ok || !strcmp(*p, word);
+        vkt__str_printf(&all, "%s%s", all.len ? ", " : "one of ", *p);
+    }
+    vkt_status st = ok ? VKT_OK : bad_value(r, v, l->type, o->name, all.data);
+    vkt__str_finish(&all);
+    memcpy((char *)l + o->offset, &word, sizeof word);
+    return st;
+}
+
+static vkt_status set_opt(reader *r, vkt_layer *l, const vkt_layer_opt *o, const vkt__yaml *v,
+                          int depth, uint64_t *n_body_total)
+{
+    bool b = false;
+    switch (o->type) {
+    case VKT_OPT_UINT:
+    case VKT_OPT_UINT_PLUS_1:
+    case VKT_OPT_FLOAT:
+        return set_number(r, l, o, v);
+    case VKT_OPT_STRING:
+        return set_word(r, l, o, v);
+    case VKT_OPT_BOOL:
+    case VKT_OPT_NOT_BOOL:
+        if (v->kind != VKT__YAML_SCALAR || v->quoted || !vkt__parse_bool(v->text, &b))
+            return bad_value(r, v, l->type, o->name, "true or false");
+        b = b != (o->type == VKT_OPT_NOT_BOOL);
+        memcpy((char *)l + o->offset, &b, sizeof b);
+        return VKT_OK;
+    case VKT_OPT_BODY: {
+        vkt_layer *body = NULL;
+        size_t n = 0;
+        vkt_status st = read_list(r, v, depth + 1, &body, &n, n_body_total);
+        memcpy((char *)l + o->offset, &body, sizeof body);
+        memcpy((char *)l + o->offset + sizeof body, &n, sizeof n);
+        return st;
+    }
+    }
+    return VKT_ARG;
+}
+
+static const vkt_layer_opt *find_opt(const vkt_layer_type *t, const char *name)
+{
+    for (const vkt_layer_opt *o = t->opts; o < t->opts + VKT_COUNT(t->opts) && o->name; o++)
+        if (!strcmp(o->name, name)) return o;
+    return NULL;
+}
+
+/* A layer that does nothing without its value, as dropout without p, is a mistake. */
+static bool needs(const vkt_layer_type *t, const vkt_layer_opt *o)
+{
+    return o->type == VKT_OPT_FLOAT && t->main_opt && !strcmp(t->main_opt, o->name);
+}
+
+static vkt_status unknown_opt(reader *r, const vkt_layer_type *t, const vkt__yaml *v)
+{
+    vkt__str all = { 0 };
+    for (const vkt_layer_opt *o = t->opts; o < t->opts + VKT_COUNT(t->opts) && o->name; o++)
+        vkt__str_printf(&all, "%s, ", o->name);
+    vkt_status st = vkt__fail(VKT_ARG, "config", "%s:%d: %s has no option '%s'; it takes %sname",
+                              r->source, v->line, t->name, v->key, all.data ? all.data : "");
+    vkt__str_finish(&all);
+    return st;
+}
+
+/* Names become parts of parameter names, so they hold no dots. */
+static vkt_status set_name(reader *r, vkt_layer *l, const vkt__yaml *v)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    if (v->kind != VKT__YAML_SCALAR || !v->text[0] || v->text[strspn(v->text, allowed)] ||
+        strlen(v->text) > 64)
+        return bad_value(r, v, l->type, "name", "a name of letters, digits, _ and -");
+    l->name = vkt__arena_strdup(r->arena, v->text);
+    return VKT_OK;
+}
+
+static vkt_status read_layer(reader *r, const vkt__yaml *e, int depth, vkt_layer *l,
+                             uint64_t *n_total)
+{
+    vkt_status st = VKT_OK;
+    const vkt__yaml *value = NULL;
+    const char *name = e->text;
+    uint64_t n_body = 0;
+    if (e->kind == VKT__YAML_MAP) {
+        value = e->first;
+        if (!value)
+            return vkt__fail(VKT_ARG, "config", "%s:%d: a layer without a type", r->source,
+                             e->line);
+        if (value->next)
+            return vkt__fail(
+                VKT_ARG, "config",
+                "%s:%d: a layer is one `type: options`; '%s' must be indented under '%s'",
+                r->source, value->next->line, value->next->key, value->key);
+        name = value->key;
+    } else if (e->kind == VKT__YAML_LIST) {
+        return vkt__fail(VKT_ARG, "config", "%s:%d: a layer is expected, not a list", r->source,
+                         e->line);
+    }
+    const vkt_layer_type *t = find_type(r, name, e->line);
+    if (!t) return VKT_ARG;
+    *l = (vkt_layer) { .type = t->name, .line = value ? value->line : e->line };
+    bool main_set = false;
+    if (value && value->kind == VKT__YAML_MAP) {
+        for (const vkt__yaml *v = value->first; v; v = v->next) {
+            const vkt_layer_opt *o = find_opt(t, v->key);
+            main_set = main_set || (t->main_opt && !strcmp(t->main_opt, v->key));
+            if (o)
+                VKT_TRY(set_opt(r, l, o, v, depth, &n_body));
+            else if (!strcmp(v->key, "name"))
+                VKT_TRY(set_name(r, l, v));
+            else
+                return unknown_opt(r, t, v);
+        }
+    } else if (value && !(value->kind == VKT__YAML_SCALAR && !value->text[0] && !value->quoted)) {
+        if (!t->main_opt)
+            return vkt__fail(VKT_ARG, "config", "%s:%d: %s takes no bare value", r->source,
+                             value->line, t->name);
+        VKT_TRY(set_opt(r, l, find_opt(t, t->main_opt), value, depth, &n_body));
+        main_set = true;
+    }
+    if (t->main_opt && !main_set && needs(t, find_opt(t, t->main_opt)))
+        return vkt__fail(VKT_ARG, "config", "%s:%d: %s lacks its %s", r->source, l->line, t->name,
+                         t->main_opt);
+    if (find_opt(t, "body") && !l->n_body)
+        return vkt__fail(VKT_ARG, "config", "%s:%d: %s lacks its body, a list of layers", r->source,
+                         l->line, t->name);
+    if (find_opt(t, "n") && !l->repeat)
+        return vkt__fail(VKT_ARG, "config", "%s:%d: %s lacks n, how many copies", r->source,
+                         l->line, t->name);
+    *n_total += 1 + n_body * VKT_MAX(l->repeat, 1);
+    if (*n_total > VKT__MAX_LAYERS)
+        return vkt__fail(VKT_ARG, "config", "%s:%d: the model has more than %d layers", r->source,
+                         l->line, VKT__MAX_LAYERS);
+fail:
+    return st;
+}
+
+/* Names of one list must differ, a given one from the positions of the others too. */
+static vkt_status check_names(reader *r, const vkt_layer *l, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!l[i].name) continue;
+        for (size_t j = 0; j < n; j++) {
+            char position[24];
+            snprintf(position, sizeof position, "%zu", j);
+            if (j != i && !strcmp(l[i].name, l[j].name ? l[j].name : position))
+                return vkt__fail(VKT_ARG, "config",
+                                 "%s:%d: the name '%s' is taken by the layer on line %d", r->source,
+                                 l[VKT_MAX(i, j)].line, l[i].name, l[VKT_MIN(i, j)].line);
+        }
+    }
+    return VKT_OK;
+}
+
+static vkt_status read_list(reader *r, const vkt__yaml *list, int depth, vkt_layer **layers,
+                            size_t *n_layers, uint64_t *n_total)
+{
+    vkt_status st = VKT_OK;
+    size_t n = 0, i = 0;
+    if (depth > VKT__MAX_LAYER_DEPTH)
+        return vkt__fail(VKT_ARG, "config", "%s:%d: layers are nested more than %d deep", r->source,
+                         list->line, VKT__MAX_LAYER_DEPTH);
+    if (list->kind != VKT__YAML_LIST)
+        return vkt__fail(VKT_ARG, "config", "%s:%d: a list of layers is expected", r->source,
+                         list->line);
+    for (const vkt__yaml *e = list->first; e; e = e->next) n++;
+    if (n > VKT__MAX_LAYERS / 10)
+        return vkt__fail(VKT_ARG, "config", "%s:%d: more than %d layers in a list", r->source,
+                         list->line, VKT__MAX_LAYERS / 10);
+    vkt_layer *l = vkt__arena_alloc(r->arena, n * sizeof *l);
+    for (const vkt__yaml *e = list->first; e; e = e->next)
+        VKT_TRY(read_layer(r, e, depth, &l[i++], n_total));
+    VKT_TRY(check_names(r, l, n));
+    *layers = l;
+    *n_layers = n;
+fail:
+    return st;
+}
+
+vkt_status vkt__model_parse(vkt_config *c, const vkt__yaml *list, const char *source)
+{
+    uint64_t total = 0;
+    reader r = { &c->priv->arena, source };
+    return read_list(&r, list, 1, &c->layers, &c->n_layers, &total);
+}
+
+/* ---- one option of one layer ---- */
+
+/* The layer of a list by its place or its name; n: letters of it. */
+static vkt_layer *layer_named(vkt_layer *list, size_t n_list, const char *word, size_t n)
+{
+    for (size_t i = 0; i < n_list; i++) {
+        char place[24];
+        const char *name = list[i].name;
+        snprintf(place, sizeof place, "%zu", i);
+        if ((strlen(place) == n && !strncmp(place, word, n)) ||
+            (name && strlen(name) == n && !strncmp(name, word, n)))
+            return &list[i];
+    }
+    return NULL;
+}
+
+vkt_status vkt__model_at(const vkt_config *c, const char *key, const char *where, vkt_layer **layer,
+                         const vkt_layer_opt **opt)
+{
+    reader r = { &c->priv->arena, where };
+    vkt_layer *list = c->layers;
+    size_t n_list = c->n_layers;
+    const char *at = key + strlen("model");
+    for (;;) {
+        const char *word = at + 1;
+        size_t n = strcspn(word, ".");
+        vkt_layer *l = *at == '.' ? layer_named(list, n_list, word, n) : NULL;
+        if (!l)
+            return vkt__fail(VKT_ARG, "config",
+                             "%s: there is no layer '%.*s': a layer is named by its place, 0 to "
+                             "%zu, or its name",
+                             where, (int)n, *at ? word : "", n_list ? n_list - 1 : 0);
+        const vkt_layer_type *t = find_type(&r, l->type, 0);
+        at = word + n;
+        word = *at ? at + 1 : t->main_opt;
+        if (!word)
+            return vkt__fail(VKT_ARG, "config", "%s: %s takes no bare value", where, t->name);
+        char name[64];
+        n = strcspn(word, ".");
+        snprintf(name, sizeof name, "%.*s", (int)VKT_MIN(n, sizeof name - 1), word);
+        *layer = l;
+        *opt = find_opt(t, name);
+        if (!*opt) return unknown_opt(&r, t, &(vkt__yaml) { .key = name });
+        if ((*opt)->type != VKT_OPT_BODY) {
+            if (*at && word[n])
+                return vkt__fail(VKT_ARG, "config", "%s: nothing can follow %s.%s", where, t->name,
+                                 name);
+            return VKT_OK;
+        }
+        memcpy(&list, (char *)l + (*opt)->offset, sizeof list);
+        memcpy(&n_list, (char *)l + (*opt)->offset + sizeof list, sizeof n_list);
+        at = *at ? word + n : "";
+    }
+}
+
+static uint64_t count_layers(const vkt_layer *l, size_t n)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < n && total <= VKT__MAX_LAYERS; i++)
+        total +=
+            1 + (uint64_t)VKT_MAX(l[i].repeat, 1) * (count_layers(l[i].body, l[i].n_body) +
+                                                     count_layers(l[i].shortcut, l[i].n_shortcut));
+    return total;
+}
+
+vkt_status vkt__model_set(vkt_config *c, const char *key, const char *value, const char *where)
+{
+    vkt_status st = VKT_OK;
+    reader r = { &c->priv->arena, where };
+    vkt__yaml *list, scalar = { .kind = VKT__YAML_SCALAR, .line = 1, .text = value };
+    vkt_layer *layer;
+    const vkt_layer_opt *opt;
+    if (!strcmp(key, "model")) {
+        VKT_TRY(vkt__yaml_parse(&c->priv->arena, value, strlen(value), where, &list));
+        return vkt__model_parse(c, list, where);
+    }
+    VKT_TRY(vkt__model_at(c, key, where, &layer, &opt));
+    VKT_TRY(set_opt(&r, layer, opt, &scalar, 1, NULL));
+    if (count_layers(c->layers, c->n_layers) > VKT__MAX_LAYERS)
+        return vkt__fail(VKT_ARG, "config", "%s: the model has more than %d layers", where,
+                         VKT__MAX_LAYERS);
+fail:
+    return st;
+}
+
+/* ---- writing ---- */
+
+void vkt__yaml_quote(const char *text, vkt__str *out)
+{
+    vkt__str_add(out, "\"", 1);
+    const char *end = text + strlen(text);
+    for (int32_t c; (c = vkt__utf8_next(&text, end)) > 0;) {
+        if (c == '"' || c == '\\')
+            vkt__str_printf(out, "\\%c", (char)c);
+        else if (c >= 32 && c < 127)
+            vkt__str_printf(out, "%c", (char)c);
+        else if (c < 0x10000)
+            vkt__str_printf(out, "\\u%04X", (unsigned)c);
+        else
+            vkt__str_printf(out, "\\U%08X", (unsigned)c);
+    }
+    vkt__str_add(out, "\"", 1);
+}
+
+/* `always`: write a zero too, where the type needs the option. */
+static void write_opt(const vkt_layer *l, const vkt_layer_opt *o, const char *before, bool always,
+                      vkt__str *out)
+{
+    const char *at = (const char *)l + o->offset, *word;
+    char number[32];
+    bool b;
+    uint32_t u;
+    float f;
+    switch (o->type) {
+    case VKT_OPT_UINT:
+    case VKT_OPT_UINT_PLUS_1:
+        memcpy(&u, at, sizeof u);
+        if (u)
+            vkt__str_printf(out, "%s%s: %u", before, o->name, u - (o->type == VKT_OPT_UINT_PLUS_1));
+        break;
+    case VKT_OPT_FLOAT:
+        memcpy(&f, at, sizeof f);
+        if (f != 0 || always)
+            vkt__str_printf(out, "%s%s: %s", before, o->name,
+                            vkt__double_text((double)f, true, number));
+        break;
+    case VKT_OPT_BOOL:
+    case VKT_OPT_NOT_BOOL:
+        memcpy(&b, at, sizeof b);
+        if (b)
+            vkt__str_printf(out, "%s%s: %s", before, o->name,
+                            o->type == VKT_OPT_BOOL ? "true" : "false");
+        break;
+    case VKT_OPT_STRING:
+        memcpy(&word, at, sizeof word);
+        if (word)
+            vkt__str_printf(out, "%s%s: %s", before, o->name, word); /* a known word: no quotes */
+        break;
+    case VKT_OPT_BODY:
+        break;
+    }
+}
+
+void vkt__model_yaml(const vkt_layer *layers, size_t n, int indent, vkt__str *out)
+{
+    size_t n_types;
+    const vkt_layer_type *types = vkt_layer_types(&n_types);
+    for (size_t i = 0; i < n; i++) {
+        const vkt_layer *l = &layers[i];
+        vkt__str opts = { 0 }, before = { 0 };
+        const vkt_layer_type *t = types;
+        while (t < types + n_types && strcmp(t->name, l->type)) t++;
+        VKT_ASSERT(t < types + n_types);
+        /* `- linear: {out: 8, bias: false}` on one line; with a body, one option a line. */
+        if (l->n_body)
+            vkt__str_printf(&before, "\n%*s", indent + 4, "");
+        else
+            vkt__str_printf(&before, ", ");
+        if (l->name)
+            vkt__str_printf(&opts, "%sname: ", before.data), vkt__yaml_quote(l->name, &opts);
+        for (const vkt_layer_opt *o = t->opts; o < t->opts + VKT_COUNT(t->opts) && o->name; o++)
+            write_opt(l, o, before.data, needs(t, o), &opts);
+        vkt__str_printf(out, "%*s- %s", indent, "", l->type);
+        if (l->n_body) {
+            vkt__str_printf(out, ":%s%sbody:\n", opts.data ? opts.data : "", before.data);
+            vkt__model_yaml(l->body, l->n_body, indent + 6, out);
+            if (l->n_shortcut) {
+                vkt__str_printf(out, "%*sshortcut:\n", indent + 4, "");
+                vkt__model_yaml(l->shortcut, l->n_shortcut, indent + 6, out);
+            }
+        } else if (opts.data) {
+            vkt__str_printf(out, ": {%s}\n", opts.data + 2);
+        } else {
+            vkt__str_printf(out, "\n");
+        }
+        vkt__str_finish(&opts);
+        vkt__str_finish(&before);
+    }
+}

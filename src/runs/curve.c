@@ -1,0 +1,108 @@
+/* curve.h */
+#include <math.h>
+
+#include "runs/curve.h"
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double vkt__quantile(const double *v, size_t n, double q)
+{
+    double *s = vkt__alloc((n + 1) * sizeof *s), r = NAN;
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(v[i])) s[k++] = v[i];
+    if (k) {
+        qsort(s, k, sizeof *s, by_value);
+        double at = q * (double)(k - 1);
+        size_t i = (size_t)at;
+        double part = at - (double)i;
+        r = part > 0 ? s[i] + part * (s[i + 1] - s[i]) : s[i];
+    }
+    free(s);
+    return r;
+}
+
+double vkt__median(const double *v, size_t n)
+{
+    return vkt__quantile(v, n, 0.5);
+}
+
+void vkt__smooth(const double *v, size_t n, double alpha, double *out)
+{
+    double sum = 0, weight = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (isfinite(v[i])) {
+            sum = (1 - alpha) * sum + alpha * v[i];
+            weight = (1 - alpha) * weight + alpha;
+        }
+        out[i] = weight > 0 ? sum / weight : NAN;
+    }
+}
+
+/* Standard error of the median of a window, from the spread of its values around it. */
+static double median_error(const double *v, size_t n, double median)
+{
+    double *d = vkt__alloc(n * sizeof *d);
+    for (size_t i = 0; i < n; i++) d[i] = fabs(v[i] - median);
+    double e = 1.2533 * 1.4826 * vkt__median(d, n) / sqrt((double)n);
+    free(d);
+    return e;
+}
+
+vkt__rise vkt__curve_rise(const double *v, size_t n)
+{
+    vkt__rise r = { 0 };
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(v[i])) return (vkt__rise) { true, INFINITY, NAN, i, i };
+    if (n < 20) return r;
+    size_t window = VKT_MAX(n / 25, 5), low_at = 0;
+    double low = vkt__median(v, window), first = low, worst = 0;
+    double low_error = median_error(v, window, low);
+    for (size_t at = window; at + window <= n; at += window) {
+        double m = vkt__median(v + at, window), e = median_error(v + at, window, m);
+        /* By how many standard errors of the difference it lies above. */
+        double share = (m - low) / fmax(4 * sqrt(e * e + low_error * low_error), 1e-300);
+        if (m > low && share > 1 && m - low > worst) {
+            worst = m - low;
+            r.from = low_at;
+            r.to = at + window - 1;
+        }
+        if (m < low) low = m, low_at = at, low_error = e;
+    }
+    r.by = worst;
+    r.fall = first - low;
+    r.rises = worst > 0.1 * fmax(r.fall, 0.1 * fabs(first));
+    return r;
+}
+
+double vkt__periodicity(const double *v, size_t n, size_t *lag)
+{
+    *lag = 0;
+    if (n < 12) return 0;
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(v[i])) return 0;
+    /* What is left after the mean of a window that is wide against a period of a few points. */
+    size_t half = n / 6;
+    double *d = vkt__alloc(n * sizeof *d), power = 0, best = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t h = VKT_MIN(half, VKT_MIN(i, n - 1 - i)); /* symmetric, so that a slope goes away */
+        double mean = 0;
+        for (size_t k = i - h; k <= i + h; k++) mean += v[k];
+        d[i] = v[i] - mean / (double)(2 * h + 1);
+        power += d[i] * d[i];
+    }
+    bool dipped = false;
+    for (size_t k = 1; k <= n / 3 && power > 0; k++) {
+        double c = 0;
+        for (size_t i = 0; i + k < n; i++) c += d[i] * d[i + k];
+        c *= (double)n / (double)(n - k) / power;
+        dipped |= c < 0;
+        if (dipped && k >= 2 && c > best) best = c, *lag = k;
+    }
+    free(d);
+    return VKT_MIN(best, 1);
+}

@@ -1,0 +1,296 @@
+/* metrics.h. Lines are short and flushed one by one: after a crash at most the last one is
+ * half-written, which the next opening cuts off. */
+#include <jansson.h>
+#include <math.h>
+
+#include "base/os.h"
+#include "runs/metrics.h"
+#include "recipe/options.h"
+
+struct vkt__metrics {
+    FILE *jsonl, *csv;
+    char *jsonl_path, *csv_path;
+};
+
+typedef struct column {
+    const char *name;
+    size_t offset;
+} column;
+
+#define AT(field) offsetof(vkt__metrics_row, field)
+static const column columns[] = {
+    { "loss", AT(loss) },
+    { "accuracy", AT(accuracy) },
+    { "mae", AT(mae) },
+    { "perplexity", AT(perplexity) },
+    { "bits_per_byte", AT(bits_per_byte) },
+    { "balanced_accuracy", AT(balanced_accuracy) },
+    { "macro_f1", AT(macro_f1) },
+    { "grad_norm", AT(grad_norm) },
+    { "clip", AT(clip) },
+    { "lr", AT(lr) },
+    { "items_per_s", AT(items_per_s) },
+    { "input_wait", AT(input_wait) },
+    { "update_ok", AT(update_ok) },
+    { "loss_scale", AT(loss_scale) },
+    { "skipped", AT(skipped) },
+    { "seconds", AT(seconds) },
+};
+
+vkt__metrics_row vkt__metrics_row_empty(uint64_t step, const char *split)
+{
+    vkt__metrics_row r = { .step = step, .split = split };
+    for (size_t i = 0; i < VKT_COUNT(columns); i++) {
+        double nan = NAN;
+        memcpy((char *)&r + columns[i].offset, &nan, sizeof nan);
+    }
+    return r;
+}
+
+static double cell(const vkt__metrics_row *r, size_t i)
+{
+    double v;
+    memcpy(&v, (const char *)r + columns[i].offset, sizeof v);
+    return v;
+}
+
+/* ---- cutting back ---- */
+
+static bool jsonl_step(const char *line, size_t n, uint64_t *step)
+{
+    json_t *j = json_loadb(line, n, 0, NULL);
+    const json_t *s = json_object_get(j, "step");
+    bool ok = json_is_integer(s) && json_integer_value(s) >= 0;
+    if (ok) *step = (uint64_t)json_integer_value(s);
+    json_decref(j);
+    return ok;
+}
+
+/* kind,step,... ; the heading counts as step 0. */
+static bool csv_step(const char *line, size_t n, uint64_t *step)
+{
+    const char *comma = memchr(line, ',', n);
+    *step = 0;
+    if (!comma || (strncmp(line, "train,", 6) && strncmp(line, "eval,", 5)))
+        return n > 4 && !strncmp(line, "kind,", 5);
+    size_t digits = strspn(comma + 1, "0123456789");
+    *step = strtoull(comma + 1, NULL, 10);
+    return digits > 0 && digits < 20 && comma[1 + digits] == ',';
+}
+
+static bool jsonl_is_eval(const char *line)
+{
+    return strncmp(line, "{\"kind\":\"eval\"", 14) == 0;
+}
+
+static bool csv_is_eval(const char *line)
+{
+    return strncmp(line, "eval,", 5) == 0;
+}
+
+/* Cuts after the last whole line of a step <= keep. The checkpoint of step `keep` had at most one
+ * evaluation before it: a later one is of the run's conclusion, which will come again. */
+static vkt_status cut(const char *path, uint64_t keep,
+                      bool (*step_of)(const char *, size_t, uint64_t *),
+                      bool (*is_eval)(const char *))
+{
+    char *data;
+    size_t n, end = 0;
+    bool evaluated = false;
+    if (vkt__file_size(path) < 0) return VKT_OK;
+    vkt_status st = vkt__file_read(path, 1ull << 33, &data, &n);
+    if (st != VKT_OK) return st;
+    for (size_t at = 0; at < n;) {
+        const char *nl = memchr(data + at, '\n', n - at);
+        if (!nl) break;
+        size_t len = (size_t)(nl - (data + at));
+        uint64_t step;
+        if (step_of(data + at, len, &step) && step <= keep) {
+            bool eval = step == keep && is_eval(data + at);
+            if (eval && evaluated) break;
+            evaluated |= eval;
+            end = at + len + 1;
+        }
+        at += len + 1;
+    }
+    free(data);
+    return end < n ? vkt__file_truncate(path, end) : VKT_OK;
+}
+
+/* ---- rows ---- */
+
+static char *join(const char *dir, const char *name)
+{
+    vkt__str s = { 0 };
+    vkt__str_printf(&s, "%s/%s", dir, name);
+    return s.data;
+}
+
+vkt_status vkt__metrics_open(const char *run_dir, uint64_t resume_step, vkt__metrics **out)
+{
+    vkt_status st = VKT_OK;
+    vkt__metrics *m = vkt__alloc(sizeof *m);
+    *out = NULL;
+    if (!run_dir) {
+        *out = m;
+        return VKT_OK;
+    }
+    m->jsonl_path = join(run_dir, "metrics.jsonl");
+    m->csv_path = join(run_dir, "metrics.csv");
+    if (resume_step == VKT__METRICS_NEW) {
+        VKT_TRY(vkt__file_create(m->jsonl_path, &m->jsonl));
+        VKT_TRY(vkt__file_create(m->csv_path, &m->csv));
+    } else {
+        VKT_TRY(cut(m->jsonl_path, resume_step, jsonl_step, jsonl_is_eval));
+        VKT_TRY(cut(m->csv_path, resume_step, csv_step, csv_is_eval));
+        VKT_TRY(vkt__file_append(m->jsonl_path, &m->jsonl));
+        VKT_TRY(vkt__file_append(m->csv_path, &m->csv));
+    }
+    if (vkt__file_size(m->csv_path) == 0) {
+        fprintf(m->csv, "kind,step,split");
+        for (size_t i = 0; i < VKT_COUNT(columns); i++) fprintf(m->csv, ",%s", columns[i].name);
+        fprintf(m->csv, ",n\n");
+        fflush(m->csv);
+    }
+    *out = m;
+    return VKT_OK;
+fail:
+    vkt__metrics_close(&m);
+    return st;
+}
+
+static void add_counts(vkt__str *j, const char *name, const uint64_t *v, uint32_t n)
+{
+    vkt__str_printf(j, ",\"%s\":[", name);
+    for (uint32_t i = 0; i < n; i++)
+        vkt__str_printf(j, "%s%llu", i ? "," : "", (unsigned long long)v[i]);
+    vkt__str_add(j, "]", 1);
+}
+
+vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
+{
+    vkt__str j = { 0 }, c = { 0 };
+    char number[32];
+    const char *kind = r->split ? "eval" : "train";
+    vkt__str_printf(&j, "{\"kind\":\"%s\",\"step\":%llu", kind, (unsigned long long)r->step);
+    vkt__str_printf(&c, "%s,%llu,%s", kind, (unsigned long long)r->step, r->split ? r->split : "");
+    if (r->split) vkt__str_printf(&j, ",\"split\":\"%s\"", r->split);
+    for (size_t i = 0; i < VKT_COUNT(columns); i++) {
+        double v = cell(r, i);
+        bool shown = isfinite(v);
+        if (shown)
+            snprintf(number, sizeof number, "%.9g",
+                     v); /* float32 exactly; quicker than the shortest */
+        /* "not measured" is left out; a loss or norm that is not finite is news. */
+        if (shown)
+            vkt__str_printf(&j, ",\"%s\":%s", columns[i].name, number);
+        else if (i == 0 || isinf(v))
+            vkt__str_printf(&j, ",\"%s\":null", columns[i].name);
+        vkt__str_printf(&c, ",%s", shown ? number : i == 0 ? "nan" : isinf(v) ? "inf" : "");
+    }
+    if (r->n) vkt__str_printf(&j, ",\"n\":%llu", (unsigned long long)r->n);
+    if (r->n_classes) {
+        add_counts(&j, "class_n", r->class_count, r->n_classes);
+        add_counts(&j, "class_correct", r->class_correct, r->n_classes);
+        if (r->class_predicted) add_counts(&j, "class_predicted", r->class_predicted, r->n_classes);
+    }
+    vkt__str_printf(&j, "}\n");
+    if (r->n)
+        vkt__str_printf(&c, ",%llu\n", (unsigned long long)r->n);
+    else
+        vkt__str_printf(&c, ",\n");
+    if (m->jsonl) {
+        fwrite(j.data, 1, j.len, m->jsonl);
+        fwrite(c.data, 1, c.len, m->csv);
+    }
+    vkt__str_finish(&j);
+    vkt__str_finish(&c);
+    if (!m->jsonl) return VKT_OK;
+    if (fflush(m->jsonl) != 0 || ferror(m->jsonl))
+        return vkt__fail(VKT_IO, "train", "can't write '%s': is the disk full?", m->jsonl_path);
+    if (fflush(m->csv) != 0 || ferror(m->csv))
+        return vkt__fail(VKT_IO, "train", "can't write '%s': is the disk full?", m->csv_path);
+    return VKT_OK;
+}
+
+void vkt__metrics_close(vkt__metrics **m)
+{
+    if (!*m) return;
+    if ((*m)->jsonl) fclose((*m)->jsonl);
+    if ((*m)->csv) fclose((*m)->csv);
+    free((*m)->jsonl_path);
+    free((*m)->csv_path);
+    free(*m);
+    *m = NULL;
+}
+
+/* ---- predictions ---- */
+
+/* A CSV cell: quoted where it must be. */
+static void add_cell(vkt__str *s, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        vkt__str_printf(s, "%s", text);
+        return;
+    }
+    vkt__str_add(s, "\"", 1);
+    for (const char *p = text; *p; p++) vkt__str_add(s, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
+    vkt__str_add(s, "\"", 1);
+}
+
+static void class_cell(vkt__str *s, const vkt__predictions *p, uint32_t k)
+{
+    if (k < p->n_outputs) add_cell(s, p->class_names[k]);
+}
+
+vkt_status vkt__predictions_write(const char *path, const vkt__predictions *p)
+{
+    vkt__str s = { 0 };
+    char number[32];
+    vkt__str_printf(&s,
+                    p->class_names ? "index,target,predicted,correct" : "index,target,predicted");
+    for (uint32_t k = 0; p->class_names && k < p->n_outputs; k++) {
+        vkt__str cell_text = { 0 };
+        vkt__str_printf(&cell_text, "p(%s)", p->class_names[k]);
+        vkt__str_add(&s, ",", 1);
+        add_cell(&s, cell_text.data);
+        vkt__str_finish(&cell_text);
+    }
+    vkt__str_add(&s, "\n", 1);
+    for (uint64_t i = 0; i < p->n; i++) {
+        const float *v = p->value + i * p->n_outputs;
+        vkt__str_printf(&s, "%llu,", (unsigned long long)(p->index ? p->index[i] : i));
+        if (!p->class_names) {
+            if (p->target_value)
+                vkt__str_printf(&s, "%s",
+                                vkt__double_text((double)p->target_value[i], true, number));
+            vkt__str_printf(&s, ",%s\n", vkt__double_text((double)v[0], true, number));
+            continue;
+        }
+        uint32_t top = 0;
+        for (uint32_t k = 1; k < p->n_outputs; k++)
+            if (v[k] > v[top]) top = k;
+        if (p->target) class_cell(&s, p, p->target[i]);
+        vkt__str_add(&s, ",", 1);
+        class_cell(&s, p, top);
+        vkt__str_printf(&s, ",%s", !p->target ? "" : p->target[i] == top ? "1" : "0");
+        for (uint32_t k = 0; k < p->n_outputs; k++)
+            vkt__str_printf(&s, ",%s", vkt__double_text((double)v[k], true, number));
+        vkt__str_add(&s, "\n", 1);
+    }
+    vkt_status st = vkt__file_replace(path, s.data, s.len);
+    vkt__str_finish(&s);
+    return st;
+}
+
+vkt_status vkt__predictions_save(const char *run_dir, uint64_t step, const vkt__predictions *p)
+{
+    vkt__arena a = { 0 };
+    vkt_status st = vkt__mkdirs(vkt__arena_printf(&a, "%s/predictions", run_dir));
+    if (st == VKT_OK)
+        st = vkt__predictions_write(vkt__arena_printf(&a, "%s/predictions/step-%08llu.csv", run_dir,
+                                                      (unsigned long long)step),
+                                    p);
+    vkt__arena_finish(&a);
+    return st;
+}

@@ -1,0 +1,317 @@
+# The library's sources, a list a room, in the order of the rooms: a file includes what stands above it.
+
+set(SRC_BASE
+  src/base/files.c
+  src/base/half.c
+  src/base/log.c
+  src/base/memory.c
+  src/base/utf8.c
+)
+if(WIN32)
+  list(APPEND SRC_BASE src/base/os_win32.c)
+else()
+  list(APPEND SRC_BASE src/base/os_posix.c)
+endif()
+set(SRC_GPU
+  src/gpu/cache.c
+  src/gpu/caps.c
+  src/gpu/choices.c
+  src/gpu/coopmat.c
+  src/gpu/device.c
+  src/gpu/device_list.c
+  src/gpu/instance.c
+  src/gpu/slab.c
+  src/gpu/stream.c
+)
+set(SRC_FORMATS
+  src/formats/gguf.c
+  src/formats/png.c
+  src/formats/protobuf.c
+  src/formats/safetensors.c
+  src/formats/tfevents.c
+  src/formats/yaml.c
+)
+set(SRC_DATA_PARTS
+  src/data/parts/bytes.c
+  src/data/parts/embedded.c
+  src/data/parts/schema.c
+  src/data/parts/split.c
+)
+set(SRC_DATA_TABLES
+  src/data/tables/csv.c
+  src/data/tables/fit.c
+  src/data/tables/table.c
+)
+set(SRC_DATA_PICTURES
+  src/data/pictures/augment.c
+  src/data/pictures/cifar.c
+  src/data/pictures/constants.c
+  src/data/pictures/folder.c
+  src/data/pictures/idx.c
+  src/data/pictures/images.c
+  src/data/pictures/packed.c
+  src/data/pictures/picture.c
+  src/data/pictures/picture_files.c
+  src/data/pictures/pictures.c
+)
+set(SRC_DATA_TEXT
+  src/data/text/corpus.c
+  src/data/text/documents.c
+  src/data/text/jsonl.c
+  src/data/text/pack.c
+  src/data/text/shard.c
+  src/data/text/store.c
+  src/data/text/token_order.c
+  src/data/text/tokenizer.c
+  src/data/text/tokenizer_bpe.c
+  src/data/text/tokenizer_files.c
+  src/data/text/tokenizer_json.c
+  src/data/text/tokenizer_nfc.c
+  src/data/text/tokenizer_split.c
+  src/data/text/tokenizer_train.c
+)
+set(SRC_DATA
+  src/data/dataset.c
+  src/data/describe.c
+  src/data/loader.c
+  src/data/sheet.c
+  src/data/shuffle.c
+  src/data/synthetic.c
+)
+set(SRC_TENSOR_GRAPH
+  src/tensor/graph/graph.c
+  src/tensor/graph/twin.c
+)
+set(SRC_TENSOR_OPS
+  src/tensor/ops/conv_kernels.c
+  src/tensor/ops/matmul_kernels.c
+  src/tensor/ops/matmul_samples.c
+  src/tensor/ops/ops_attention.c
+  src/tensor/ops/ops_batch.c
+  src/tensor/ops/ops_batch_bwd.c
+  src/tensor/ops/ops_batch_pool.c
+  src/tensor/ops/ops_cache.c
+  src/tensor/ops/ops_cast.c
+  src/tensor/ops/ops_chain.c
+  src/tensor/ops/ops_conv.c
+  src/tensor/ops/ops_dropout.c
+  src/tensor/ops/ops_eltwise.c
+  src/tensor/ops/ops_ema.c
+  src/tensor/ops/ops_embedding.c
+  src/tensor/ops/ops_gated.c
+  src/tensor/ops/ops_group.c
+  src/tensor/ops/ops_loss.c
+  src/tensor/ops/ops_matmul.c
+  src/tensor/ops/ops_mse.c
+  src/tensor/ops/ops_norm.c
+  src/tensor/ops/ops_optim.c
+  src/tensor/ops/ops_pool.c
+  src/tensor/ops/ops_reduce.c
+  src/tensor/ops/ops_rope.c
+  src/tensor/ops/ops_swap.c
+  src/tensor/ops/rows.c
+)
+set(SRC_TENSOR_PASSES
+  src/tensor/passes/autodiff.c
+  src/tensor/passes/precision.c
+  src/tensor/passes/rewrite.c
+  src/tensor/passes/rewrite_accumulate.c
+  src/tensor/passes/rewrite_act.c
+  src/tensor/passes/rewrite_batch.c
+  src/tensor/passes/rewrite_chain.c
+  src/tensor/passes/rewrite_head.c
+  src/tensor/passes/rewrite_norm.c
+  src/tensor/passes/rewrite_residual.c
+  src/tensor/passes/rewrite_split.c
+  src/tensor/passes/rewrite_step.c
+)
+set(SRC_TENSOR_PLAN
+  src/tensor/plan/offsets.c
+  src/tensor/plan/plan.c
+  src/tensor/plan/recompute.c
+)
+set(SRC_TENSOR_RUN
+  src/tensor/run/run.c
+  src/tensor/run/timing.c
+)
+set(SRC_TENSOR_CHECK
+  src/tensor/check/accuracy.c
+  src/tensor/check/check.c
+  src/tensor/check/tune.c
+  src/tensor/check/tune_conv.c
+)
+set(SRC_NN
+  src/nn/generator.c
+  src/nn/layer_types.c
+  src/nn/layers.c
+  src/nn/layers_image.c
+  src/nn/lora.c
+  src/nn/model.c
+  src/nn/sampler.c
+  src/nn/transformer.c
+)
+set(SRC_OPTIM
+  src/optim/groups.c
+  src/optim/optim.c
+  src/optim/optim_model.c
+  src/optim/schedule.c
+)
+set(SRC_RECIPE
+  src/recipe/config.c
+  src/recipe/config_write.c
+  src/recipe/option_text.c
+  src/recipe/options.c
+  src/recipe/recipe.c
+  src/recipe/recipe_model.c
+)
+set(SRC_RUNS
+  src/runs/checkpoint.c
+  src/runs/checkpoint_set.c
+  src/runs/control.c
+  src/runs/curve.c
+  src/runs/git_checkout.c
+  src/runs/history.c
+  src/runs/metrics.c
+  src/runs/run_folder.c
+  src/runs/run_list.c
+)
+set(SRC_MODELS
+  src/models/adapter.c
+  src/models/gguf_export.c
+  src/models/hf_config.c
+  src/models/hf_export.c
+  src/models/import.c
+  src/models/onnx.c
+  src/models/peft.c
+  src/models/trained.c
+  src/models/weights.c
+)
+set(SRC_TRAIN
+  src/train/classes.c
+  src/train/confusion.c
+  src/train/eval.c
+  src/train/evaluate.c
+  src/train/generate.c
+  src/train/lane.c
+  src/train/one_core.c
+  src/train/samples.c
+  src/train/session.c
+  src/train/session_tune.c
+  src/train/steps.c
+  src/train/text_stream.c
+  src/train/trainer.c
+  src/train/trainer_eval.c
+  src/train/trainer_run.c
+)
+set(SRC_STUDY
+  src/study/space.c
+  src/study/study.c
+  src/study/study_batch.c
+  src/study/study_clip.c
+  src/study/study_file.c
+  src/study/study_lr.c
+  src/study/study_outcome.c
+  src/study/study_ramp.c
+  src/study/study_search.c
+  src/study/study_trial.c
+  src/study/study_warmup.c
+)
+set(SRC_PROFILE
+  src/profile/profile.c
+  src/profile/profile_kernels.c
+  src/profile/profile_trace.c
+  src/profile/profile_verdict.c
+  src/profile/trace.c
+)
+set(SRC_BENCH
+  src/bench/bench.c
+  src/bench/bench_ceiling.c
+  src/bench/bench_compare.c
+  src/bench/bench_file.c
+  src/bench/bench_generate.c
+  src/bench/bench_matrix.c
+  src/bench/bench_ops.c
+  src/bench/bench_ops_table.c
+  src/bench/bench_scaling.c
+  src/bench/bench_scaling_file.c
+  src/bench/bench_steps.c
+  src/bench/bench_svg.c
+)
+set(SRC_REPORT
+  src/report/findings.c
+  src/report/page.c
+  src/report/plot.c
+  src/report/plot_png.c
+  src/report/plot_svg.c
+  src/report/report.c
+  src/report/report_curves.c
+  src/report/report_predictions.c
+  src/report/report_run.c
+  src/report/report_runs.c
+  src/report/report_samples.c
+  src/report/report_study.c
+)
+
+set(SRC
+  ${SRC_BASE}
+  ${SRC_GPU}
+  ${SRC_FORMATS}
+  ${SRC_DATA_PARTS}
+  ${SRC_DATA_TABLES}
+  ${SRC_DATA_PICTURES}
+  ${SRC_DATA_TEXT}
+  ${SRC_DATA}
+  ${SRC_TENSOR_GRAPH}
+  ${SRC_TENSOR_OPS}
+  ${SRC_TENSOR_PASSES}
+  ${SRC_TENSOR_PLAN}
+  ${SRC_TENSOR_RUN}
+  ${SRC_TENSOR_CHECK}
+  ${SRC_NN}
+  ${SRC_OPTIM}
+  ${SRC_RECIPE}
+  ${SRC_RUNS}
+  ${SRC_MODELS}
+  ${SRC_TRAIN}
+  ${SRC_STUDY}
+  ${SRC_PROFILE}
+  ${SRC_BENCH}
+  ${SRC_REPORT}
+)
+
+# The program: public headers, jansson and zlib only.
+set(SRC_PROGRAM
+  tools/cli.c
+  tools/cli_print.c
+  tools/cmd_bench.c
+  tools/cmd_bench_scaling.c
+  tools/cmd_devices.c
+  tools/cmd_doctor.c
+  tools/cmd_eval.c
+  tools/cmd_export.c
+  tools/cmd_generate.c
+  tools/cmd_init.c
+  tools/cmd_inspect.c
+  tools/cmd_manual.c
+  tools/cmd_pack.c
+  tools/cmd_predict.c
+  tools/cmd_profile.c
+  tools/cmd_recipes.c
+  tools/cmd_report.c
+  tools/cmd_runs.c
+  tools/cmd_study.c
+  tools/cmd_tokenize.c
+  tools/cmd_train.c
+  tools/cmd_tune.c
+  tools/cmd_watch.c
+  tools/init_recipe.c
+  tools/inspect_csv.c
+  tools/inspect_data.c
+  tools/inspect_folder.c
+  tools/inspect_gguf.c
+  tools/main.c
+  tools/runs_print.c
+  tools/runs_table.c
+  tools/term.c
+  tools/text_plot.c
+)

@@ -1,0 +1,399 @@
+/* The self-test: each row's sample cases on the device against the C twin, in fp32 and in f16 and
+ * bf16 where the row can. Each node is compared given the device's own inputs of it, so that the
+ * tolerance is that of one node. Outputs are poisoned before, and guard bytes, inputs and
+ * everything not declared as written must be untouched after; a second run with another poison must
+ * give the same bits (so nothing undeclared is read). */
+#include <math.h>
+#include <stdio.h>
+
+#include "tensor/ops/matmul.h"
+
+vkt_tensor *vkt__sample(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, uint32_t hint,
+                        uint32_t limit)
+{
+    char name[16];
+    snprintf(name, sizeof name, "in%zu", g->n_tensors);
+    vkt_tensor *t = vkt_input(g, shape, dtype, name);
+    t->hint.kind = hint;
+    t->hint.limit = limit;
+    return t;
+}
+
+static double round_to(vkt_dtype dtype, double v)
+{
+    return vkt__round_to(dtype, (double)(float)v);
+}
+
+static double step_word(uint64_t i)
+{
+    const struct vkt_step_block b = { .lr = 0.01f,
+                                      .ema = 0.3f,
+                                      .adam_m = 1.25f,
+                                      .adam_g = 0.375f,
+                                      .adam_v = 2.5f,
+                                      .clip = 0.5f,
+                                      .inv_weight = 1.5f,
+                                      .step = 5,
+                                      .micro = 1,
+                                      .dropout_key = 12345 };
+    uint32_t words[sizeof b / 4];
+    memcpy(words, &b, sizeof b);
+    return words[i];
+}
+
+/* Of n rows with ids row % limit: rows before the first with id `id` when they are sorted. */
+static uint64_t cycle_segment(uint64_t n, uint64_t limit, uint64_t id)
+{
+    return id * (n / limit) + VKT_MIN(id, n % limit);
+}
+
+static uint64_t cycle_order(uint64_t n, uint64_t limit, uint64_t i)
+{
+    uint64_t id = 0;
+    while (cycle_segment(n, limit, id + 1) <= i) id++;
+    return id + (i - cycle_segment(n, limit, id)) * limit;
+}
+
+double vkt__sample_value(const vkt_tensor *t, uint64_t seed, uint64_t i)
+{
+    uint64_t at = t->index * 1000003ull + i, limit = t->hint.limit;
+    switch (t->hint.kind) {
+    case VKT_HINT_CYCLE:
+        return (double)(i % limit);
+    case VKT_HINT_ORDER:
+        return (double)cycle_order(t->count, limit, i);
+    case VKT_HINT_SEGMENTS:
+        return (double)cycle_segment(limit, t->count - 1, i);
+    case VKT_HINT_DOCUMENTS:
+        return (double)(i % vkt__last(t->shape) / limit * limit);
+    case VKT_HINT_CONSTANT:
+        return (double)limit;
+    case VKT_HINT_STEP:
+        return step_word(i);
+    case VKT_HINT_INDEX:
+        return vkt_rand_below(seed, VKT_RNG_TEST, at, t->hint.limit);
+    case VKT_HINT_POSITIVE:
+        return round_to(t->dtype, 0.25 + vkt_rand_uniform(seed, VKT_RNG_TEST, at));
+    case VKT_HINT_UNIT:
+        return 1;
+    default:
+        return round_to(t->dtype, vkt_rand_normal(seed, VKT_RNG_TEST, at));
+    }
+}
+
+double vkt__tol(vkt_dtype dtype, double n_terms)
+{
+    double eps = dtype == VKT_F16 ? 0x1p-11 : dtype == VKT_BF16 ? 0x1p-8 : 0x1p-24;
+    return eps * (4 + 2 * sqrt(n_terms));
+}
+
+/* Values as the tensor's dtype holds them, and back. */
+static void encode(const vkt_tensor *t, uint64_t i, double v, void *data)
+{
+    float f = (float)v;
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    if (t->dtype == VKT_F32)
+        memcpy((char *)data + 4 * i, &f, 4);
+    else if (t->dtype == VKT_U32)
+        ((uint32_t *)data)[i] = (uint32_t)v;
+    else if (t->dtype == VKT_BF16)
+        ((uint16_t *)data)[i] = (uint16_t)(u >> 16);
+    else if ((u & 0x7fffffffu) < 0x38800000u)
+        ((uint16_t *)data)[i] =
+            (uint16_t)((u >> 16 & 0x8000) | (uint32_t)nearbyint(ldexp(fabs(v), 24)));
+    else
+        ((uint16_t *)data)[i] =
+            (uint16_t)((u >> 16 & 0x8000) | (((u >> 13) - (112u << 10)) & 0x7fff));
+}
+
+static double decode(const vkt_tensor *t, uint64_t i, const void *data)
+{
+    float f;
+    if (t->dtype == VKT_U32) return ((const uint32_t *)data)[i];
+    if (t->dtype == VKT_F32) {
+        memcpy(&f, (const char *)data + 4 * i, 4);
+        return f;
+    }
+    uint32_t h = ((const uint16_t *)data)[i];
+    if (t->dtype == VKT_BF16) {
+        h <<= 16;
+        memcpy(&f, &h, 4);
+        return f;
+    }
+    double sign = h & 0x8000 ? -1 : 1;
+    uint32_t e = h >> 10 & 31, m = h & 1023;
+    if (e == 31) return m ? NAN : sign * INFINITY;
+    return sign * (e ? ldexp(1024 + m, (int)e - 25) : ldexp(m, -24));
+}
+
+void vkt__sample_encode(const vkt_tensor *t, uint64_t i, double v, void *data)
+{
+    encode(t, i, v, data);
+}
+
+double vkt__sample_decode(const vkt_tensor *t, uint64_t i, const void *data)
+{
+    return decode(t, i, data);
+}
+
+enum { GUARD = 256, SEED = 77 };
+
+typedef struct {
+    vkt_gpu *gpu;
+    vkt_graph *g;
+    vkt_buffer *inputs; /* all inputs, guards between */
+    unsigned char *in_before, *in_after, *slab, *slab_first;
+    double worst;
+    char *detail;
+    size_t detail_bytes;
+    const char *name;
+    vkt_dtype dtype; /* what the case was narrowed to; f32: nothing */
+    bool failed;
+} check;
+
+static void report(check *c, const char *fmt, ...)
+{
+    if (c->failed) return;
+    c->failed = true;
+    int n = snprintf(c->detail, c->detail_bytes, "case '%s'%s%s: ", c->name, c->dtype ? " in " : "",
+                     c->dtype ? vkt_dtype_name(c->dtype) : "");
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(c->detail + n, c->detail_bytes - (size_t)n, fmt, ap);
+    va_end(ap);
+}
+
+/* A mutated input is compared as a result; its array in the twin has been updated in place. */
+static bool is_mutated(const vkt_graph *g, const vkt_tensor *t)
+{
+    for (size_t k = 0; k < g->n_nodes; k++)
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+            if (g->nodes[k]->in[i] == t && (g->nodes[k]->op->mutates >> i & 1)) return true;
+    return false;
+}
+
+/* Where the device left t. */
+static const unsigned char *result(const check *c, const vkt_tensor *t)
+{
+    while (t->view_of) t = t->view_of;
+    return t->node ? c->slab + t->offset : c->in_after + t->buf_offset[0];
+}
+
+/* The arithmetic is fp32's whatever the dtype; a 16-bit result may then fall on the other side of
+ * the middle between two numbers: one step of the dtype, which is at most 2 eps |v|, and 2^-24
+ * where f16 is subnormal. */
+static void compare(check *c, const vkt_node *n, const vkt_tensor *t, const double *want)
+{
+    const unsigned char *data = result(c, t);
+    double sum = 0, terms = n->op->terms ? n->op->terms(n) : 4;
+    for (uint64_t i = 0; i < t->count; i++) sum += want[i] * want[i];
+    double rms = t->count ? sqrt(sum / (double)t->count) : 0, tol = vkt__tol(VKT_F32, terms),
+           step = t->dtype == VKT_F16    ? 0x1p-10
+                  : t->dtype == VKT_BF16 ? 0x1p-7
+                                         : 0,
+           least = t->dtype == VKT_F16 ? 0x1p-24 : 0;
+    for (uint64_t i = 0; i < t->count; i++) {
+        double got = decode(t, i, data), err = got == want[i] ? 0 : fabs(got - want[i]),
+               limit = tol * (fabs(want[i]) + rms) + step * fabs(want[i]) + least;
+        if (t->dtype == VKT_U32) limit = 0;
+        double share = err == 0 ? 0 : limit > 0 ? err / limit : INFINITY;
+        if (!(share <= 1)) {
+            report(c, "%s element %llu is %.9g, the twin's %.9g (off by %.2g, limit %.2g)",
+                   vkt__text(t), (unsigned long long)i, got, want[i], err, limit);
+            share = isnan(share) ? INFINITY : share;
+        }
+        c->worst = VKT_MAX(c->worst, share);
+    }
+}
+
+/* What node k's input t was when it ran: an input that no earlier node has changed is as it was
+ * filled. */
+static double *input_values(const check *c, const vkt_tensor *t, size_t k)
+{
+    double *v = vkt__alloc((t->count + 1) * sizeof *v);
+    const unsigned char *data = result(c, t);
+    bool fresh = !t->node && !t->view_of;
+    for (size_t j = 0; j < k && fresh; j++)
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+            if (c->g->nodes[j]->in[i] == t && (c->g->nodes[j]->op->mutates >> i & 1)) fresh = false;
+    for (uint64_t i = 0; i < t->count; i++)
+        v[i] = fresh ? vkt__sample_value(t, SEED, i) : decode(t, i, data);
+    return v;
+}
+
+static void compare_node(check *c, size_t k)
+{
+    const vkt_node *n = c->g->nodes[k];
+    double *in[VKT_MAX_IN] = { 0 }, *out[VKT_MAX_OUT] = { 0 };
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        if (n->in[i]) in[i] = input_values(c, n->in[i], k);
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+        if (n->out[i]) out[i] = vkt__alloc((n->out[i]->count + 1) * sizeof *out[i]);
+    vkt__node_ref(n, in, out);
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        if (n->in[i] && n->op->mutates >> i & 1) compare(c, n, n->in[i], in[i]);
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+        if (n->out[i]) compare(c, n, n->out[i], out[i]);
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++) free(in[i]);
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++) free(out[i]);
+}
+
+/* Bytes of the slab that are neither a tensor's own nor still poison. A 16-bit tensor owns whole
+ * words. */
+static void check_guards(check *c, const unsigned char *slab, uint64_t bytes, unsigned char poison)
+{
+    unsigned char *owned = vkt__alloc(bytes);
+    for (size_t i = 0; i < c->g->n_tensors; i++) {
+        const vkt_tensor *t = c->g->tensors[i];
+        if (t->node && !t->view_of && !t->bound)
+            memset(owned + t->offset, 1, vkt__align(t->bytes, 4));
+    }
+    for (uint64_t i = 0; i < bytes; i++)
+        if (!owned[i] && slab[i] != poison) {
+            report(c, "byte %llu of the slab was written though no output owns it",
+                   (unsigned long long)i);
+            break;
+        }
+    free(owned);
+}
+
+static vkt_status run_once(check *c, unsigned char poison, uint64_t in_bytes)
+{
+    vkt_status st = VKT_OK;
+    vkt_graph *g = c->g;
+    VKT_TRY(vkt_buffer_write(c->gpu, c->inputs, 0, c->in_before, in_bytes));
+    memset(c->slab, poison, g->slab_bytes);
+    if (g->slab_bytes) VKT_TRY(vkt_buffer_write(c->gpu, g->chunks[0], 0, c->slab, g->slab_bytes));
+    VKT_TRY(vkt_graph_run(g));
+    if (g->slab_bytes) VKT_TRY(vkt_buffer_read(c->gpu, g->chunks[0], 0, c->slab, g->slab_bytes));
+    VKT_TRY(vkt_buffer_read(c->gpu, c->inputs, 0, c->in_after, in_bytes));
+    if (g->slab_bytes) check_guards(c, c->slab, g->slab_bytes, poison);
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        const vkt_tensor *t = g->tensors[i];
+        if (t->node || !t->bound || is_mutated(g, t)) continue;
+        if (memcmp(c->in_before + t->buf_offset[0], c->in_after + t->buf_offset[0],
+                   vkt__align(t->bytes + GUARD, 256)))
+            report(c, "input %s or its guard was written", vkt__text(t));
+    }
+fail:
+    return st;
+}
+
+static vkt_status check_case(check *c)
+{
+    vkt_status st = VKT_OK;
+    vkt_graph *g = c->g;
+    uint64_t in_bytes = GUARD;
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        vkt_tensor *t = g->tensors[i];
+        if (!t->node && !t->view_of && t->name) in_bytes += vkt__align(t->bytes + GUARD, 256);
+    }
+    VKT_TRY(vkt_buffer_create(
+        c->gpu, &(vkt_buffer_desc) { in_bytes, VKT_MEM_DEVICE, "check inputs" }, &c->inputs));
+    c->in_before = vkt__alloc(in_bytes);
+    c->in_after = vkt__alloc(in_bytes);
+    memset(c->in_before, 0x7f, in_bytes);
+    uint64_t at = GUARD;
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        vkt_tensor *t = g->tensors[i];
+        if (t->node || t->view_of || !t->name) continue;
+        vkt_bind(t, VKT_ALL_SLOTS, c->inputs, at);
+        for (uint64_t k = 0; k < t->count; k++)
+            encode(t, k, vkt__sample_value(t, SEED, k), c->in_before + at);
+        at += vkt__align(t->bytes + GUARD, 256);
+    }
+    VKT_TRY(vkt_graph_compile(g, &(vkt_plan_desc) { .no_reuse = true, .label = "check" }));
+    VKT_ASSERT(g->n_chunks <= 1);
+    c->slab = vkt__alloc(g->slab_bytes);
+    c->slab_first = vkt__alloc(g->slab_bytes);
+    VKT_TRY(run_once(c, 0x7f, in_bytes));
+    memcpy(c->slab_first, c->slab, g->slab_bytes);
+    VKT_TRY(run_once(c, 0xc3, in_bytes));
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        const vkt_tensor *t = g->tensors[i];
+        if (t->node && !t->view_of &&
+            memcmp(c->slab + t->offset, c->slab_first + t->offset, t->bytes))
+            report(c,
+                   "%s differs between two runs: it depends on memory that is not declared as read",
+                   vkt__text(t));
+    }
+    for (size_t k = 0; k < g->n_nodes; k++) compare_node(c, k);
+fail:
+    free(c->in_before);
+    free(c->in_after);
+    free(c->slab);
+    free(c->slab_first);
+    return st;
+}
+
+static bool has_named(const vkt_graph *g)
+{
+    for (size_t k = 0; k < g->n_nodes; k++)
+        if (vkt__matmul_is_named(g->nodes[k])) return true;
+    return false;
+}
+
+/* Case k of a row in a dtype; *more: there is such a case. */
+static vkt_status check_sample(vkt_gpu *gpu, const vkt__check_desc *desc, const vkt_op *op,
+                               uint32_t k, vkt_dtype dtype, vkt_check_result *r, bool *more)
+{
+    char ignored[200];
+    check c = { .gpu = gpu,
+                .detail = r->n_failed ? ignored : r->detail,
+                .detail_bytes = sizeof r->detail,
+                .dtype = dtype,
+                .g = vkt_graph_create(gpu) };
+    vkt_status st = c.g->status;
+    c.name = op->sample(c.g, k);
+    *more = c.name != NULL;
+    bool wanted = *more && !(desc->no_named && has_named(c.g));
+    if (wanted && (dtype == VKT_F32 || vkt__narrow_all(c.g, dtype) > 0)) {
+        st = c.g->status == VKT_OK ? check_case(&c) : c.g->status;
+        r->n_cases++;
+        r->worst = VKT_MAX(r->worst, c.worst);
+        if (st != VKT_OK) report(&c, "%s", vkt_status_name(st));
+        r->n_failed += c.failed;
+    }
+    vkt_graph_destroy(&c.g);
+    vkt_buffer_destroy(gpu, &c.inputs);
+    return st;
+}
+
+/* Whether `list` ("a,b") has the name. */
+static bool lists(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *s = list; s; s = strchr(s, ','), s += s != NULL)
+        if (!strncmp(s, name, n) && (s[n] == ',' || s[n] == 0)) return true;
+    return false;
+}
+
+vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
+                          void (*fn)(void *user, const vkt_check_result *r), void *user)
+{
+    static const vkt_dtype dtypes[] = { VKT_F32, VKT_F16, VKT_BF16 };
+    vkt_status all = VKT_OK;
+    uint32_t most = desc->most ? desc->most : UINT32_MAX;
+    for (size_t i = 0; vkt__rows[i]; i++) {
+        const vkt_op *op = vkt__rows[i];
+        if (desc->only && !lists(desc->only, op->name)) continue;
+        /* Products have 16-bit cases of their own. */
+        bool narrow = (op->narrow_in || op->narrow_out) && !op->factors, more = true;
+        vkt_check_result r = { .op = op->name };
+        for (uint32_t k = 0; more && k < most; k++)
+            for (size_t d = 0; d < VKT_COUNT(dtypes) && more; d++)
+                if ((d == 0 || narrow) &&
+                    check_sample(gpu, desc, op, k, dtypes[d], &r, &more) == VKT_DEVICE)
+                    return VKT_DEVICE;
+        if (r.n_failed) all = VKT_FAILED;
+        fn(user, &r);
+    }
+    return all;
+}
+
+vkt_status vkt_check_ops(vkt_gpu *gpu, void (*fn)(void *user, const vkt_check_result *r),
+                         void *user)
+{
+    return vkt__check_ops(gpu, &(vkt__check_desc) { 0 }, fn, user);
+}

@@ -1,0 +1,308 @@
+/* The tuner of products: times the matmul kernels that fit a device's class on given shapes. A
+ * candidate's result must agree with sums in double, the twin's, before it may win, and it must be
+ * faster by 5%, lest noise undo the table's choice. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/os.h"
+#include "tensor/ops/matmul.h"
+#include "tensor/check/tune.h"
+
+enum { LEAST_RUNS = 3 };
+static const double LEAST_S = 0.03, THOROUGH_S = 0.3;
+static const double CHECKED_FLOPS = 20e6; /* of the twin, on the host */
+
+typedef struct {
+    vkt_gpu *gpu;
+    vkt__product p;
+    vkt_buffer *mem; /* A, then B */
+    double *a, *b;   /* their values */
+    uint64_t count_a, count_b, offset_b;
+    double least_s;
+} job;
+
+typedef struct {
+    vkt_graph *g;
+    vkt_tensor *a, *b, *c;
+    double ms;
+} candidate;
+
+static void build(const vkt__product *p, vkt_gpu *gpu, uint32_t kernel, candidate *out)
+{
+    vkt_layout l = p->layout;
+    vkt_graph *g = out->g = vkt_graph_create(gpu);
+    out->a =
+        vkt_input(g, l == VKT_TN ? vkt_shape2(p->K, p->M) : vkt_shape2(p->M, p->K), p->in, "a");
+    out->b =
+        vkt_input(g, l == VKT_NT ? vkt_shape2(p->N, p->K) : vkt_shape2(p->K, p->N), p->in, "b");
+    for (int i = 0; i < VKT__TUNE_COPIES; i++)
+        out->c = vkt__op(g, &vkt__op_matmul, (vkt_tensor *[]) { out->a, out->b }, 2,
+                         (vkt_attr) { .matmul = { .layout = l, .out = p->out, .kernel = kernel } });
+    vkt_keep(out->c, "c");
+}
+
+static vkt_status compile(const job *j, candidate *c)
+{
+    vkt_bind(c->a, VKT_ALL_SLOTS, j->mem, 0);
+    vkt_bind(c->b, VKT_ALL_SLOTS, j->mem, j->offset_b);
+    return vkt_graph_compile(c->g, &(vkt_plan_desc) { .label = "tune" });
+}
+
+/* Random operands, exact in their type. */
+static vkt_status fill(job *j)
+{
+    vkt_status st = VKT_OK;
+    candidate c;
+    build(&j->p, NULL, 0, &c);
+    j->count_a = c.a->count;
+    j->count_b = c.b->count;
+    j->offset_b = vkt__align(c.a->bytes, 256);
+    uint64_t bytes = j->offset_b + vkt__align(c.b->bytes, 4);
+    unsigned char *data = vkt__alloc(bytes);
+    j->a = vkt__alloc(j->count_a * sizeof(double));
+    j->b = vkt__alloc(j->count_b * sizeof(double));
+    for (uint64_t i = 0; i < j->count_a; i++)
+        vkt__sample_encode(c.a, i, j->a[i] = vkt__sample_value(c.a, 1, i), data);
+    for (uint64_t i = 0; i < j->count_b; i++)
+        vkt__sample_encode(c.b, i, j->b[i] = vkt__sample_value(c.b, 1, i), data + j->offset_b);
+    VKT_TRY(
+        vkt_buffer_create(j->gpu, &(vkt_buffer_desc) { bytes, VKT_MEM_DEVICE, "tune" }, &j->mem));
+    VKT_TRY(vkt_buffer_write(j->gpu, j->mem, 0, data, bytes));
+fail:
+    free(data);
+    vkt_graph_destroy(&c.g);
+    return st;
+}
+
+static double twin(const job *j, uint64_t m, uint64_t n, double *scale)
+{
+    const vkt__product *p = &j->p;
+    double sum = 0;
+    *scale = 0;
+    for (uint64_t k = 0; k < p->K; k++) {
+        double t = j->a[p->layout == VKT_TN ? k * p->M + m : m * p->K + k] *
+                   j->b[p->layout == VKT_NT ? n * p->K + k : k * p->N + n];
+        sum += t;
+        *scale += t * t;
+    }
+    *scale = sqrt(*scale);
+    return sum;
+}
+
+/* Every element of a small result, of a large one as many as fit a fraction of a second, evenly
+ * spread: by a step prime to rows and tiles. */
+static vkt_status check(const job *j, uint32_t kernel, const candidate *c, bool *agrees)
+{
+    vkt_status st = VKT_OK;
+    const vkt__product *p = &j->p;
+    uint64_t count = (uint64_t)p->M * p->N, most = (uint64_t)(CHECKED_FLOPS / (2.0 * p->K)) + 1,
+             step = count <= most ? 1 : (count / most) | 1;
+    double tol = vkt__tol(p->out, vkt__matmul_terms(kernel, p->K));
+    while (step > 1 && (p->N % step == 0 || count % step == 0)) step += 2;
+    void *data = vkt__alloc(vkt__align(c->c->bytes, 4));
+    VKT_TRY(vkt_tensor_read(c->c, 0, data, c->c->bytes));
+    *agrees = true;
+    for (uint64_t i = 0; i < count && *agrees; i += step) {
+        double scale, want = twin(j, i / p->N, i % p->N, &scale),
+                      got = vkt__sample_decode(c->c, i, data);
+        *agrees = fabs(got - want) <= tol * (fabs(want) + scale);
+    }
+fail:
+    free(data);
+    return st;
+}
+
+double vkt__tune_seconds(const vkt_tune_desc *desc)
+{
+    return desc->thorough ? THOROUGH_S : LEAST_S;
+}
+
+/* One after the other, as in a step, where there are timestamps. CPU drivers' have no meaning
+ * there. */
+vkt_status vkt__tune_time(vkt_graph *g, double seconds, double *ms)
+{
+    vkt_status st = VKT_OK;
+    const vkt_caps *caps = vkt_gpu_caps(g->gpu);
+    bool by_device = caps->timestamp_ns > 0 && caps->klass != VKT_CLASS_CPU;
+    double begin = vkt__now();
+    *ms = INFINITY;
+    for (int i = 0; i < LEAST_RUNS || vkt__now() - begin < seconds; i++) {
+        double start = vkt__now();
+        if (by_device) {
+            vkt_node_time *t = NULL;
+            size_t n = 0;
+            VKT_TRY(vkt_graph_time(g, 0, 1, &t, &n));
+            for (size_t k = 0; k < n; k++) *ms = fmin(*ms, t[k].ms);
+            free(t);
+        } else {
+            VKT_TRY(vkt_graph_run(g));
+            *ms = fmin(*ms, (vkt__now() - start) * 1e3 / VKT__TUNE_COPIES);
+        }
+    }
+fail:
+    return st;
+}
+
+vkt_status vkt__tune_keep(vkt_gpu *gpu, const char *key, const char *kernel, const char **path)
+{
+    vkt__choice_set(gpu, key, kernel);
+    return vkt__choices_save(gpu, path);
+}
+
+void vkt__tune_told(const char *path)
+{
+    if (*path)
+        vkt_log(VKT_LOG_INFO, "tune", "kept in '%s'", path);
+    else
+        vkt_log(VKT_LOG_INFO, "tune",
+                "not kept: there is no cache folder, or it was not to be used");
+}
+
+static vkt_status try(const job *j, uint32_t kernel, candidate *c)
+{
+    vkt_status st = VKT_OK;
+    bool agrees = false;
+    build(&j->p, j->gpu, kernel, c);
+    VKT_TRY(compile(j, c));
+    VKT_TRY(vkt_graph_run(c->g));
+    VKT_TRY(check(j, kernel, c, &agrees));
+    c->ms = INFINITY;
+    if (agrees)
+        VKT_TRY(vkt__tune_time(c->g, j->least_s, &c->ms));
+    else
+        vkt_log(VKT_LOG_WARN, "tune",
+                "kernel %s computes something else than its twin here: not used",
+                vkt__matmul_kernel_name(kernel));
+fail:
+    return st;
+}
+
+static vkt__product product(const vkt_tune_shape *s)
+{
+    return (vkt__product) { s->layout, s->M, s->N, s->K, s->in, s->out };
+}
+
+static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, bool thorough,
+                             vkt_tune_result *r)
+{
+    vkt_status st = VKT_OK;
+    job j = { .gpu = gpu, .p = product(s), .least_s = thorough ? THOROUGH_S : LEAST_S };
+    const vkt_caps *caps = vkt_gpu_caps(gpu);
+    candidate c = { 0 };
+    char key[40];
+    uint32_t table = vkt__matmul_table(caps, &j.p), best = table;
+    r->best_ms = r->table_ms = INFINITY;
+    VKT_TRY(fill(&j));
+    for (uint32_t k = 1; vkt__matmul_kernel_name(k); k++) {
+        if (k != table && !vkt__matmul_is_candidate(k, caps, &j.p, thorough)) continue;
+        VKT_TRY(try(&j, k, &c));
+        if (k == table) r->table_ms = c.ms;
+        if (c.ms < r->best_ms) best = k, r->best_ms = c.ms;
+        r->n_tried++;
+        vkt_graph_destroy(&c.g);
+    }
+    if (r->best_ms > VKT__TUNE_GAIN * r->table_ms) best = table, r->best_ms = r->table_ms;
+    r->shape = *s;
+    r->table = vkt__matmul_kernel_name(table);
+    r->best = vkt__matmul_kernel_name(best);
+    vkt__choice_set(gpu, vkt__matmul_key(&j.p, key), r->best);
+fail:
+    vkt_graph_destroy(&c.g);
+    vkt_buffer_destroy(gpu, &j.mem);
+    free(j.a);
+    free(j.b);
+    return st;
+}
+
+/* So that later runs do not choose otherwise. */
+static void keep_table(vkt_gpu *gpu, const vkt_tune_shape *s)
+{
+    const vkt__product p = product(s);
+    char key[40];
+    vkt__choice_set(gpu, vkt__matmul_key(&p, key),
+                    vkt__matmul_kernel_name(vkt__matmul_table(vkt_gpu_caps(gpu), &p)));
+}
+
+vkt_status vkt_tune(vkt_gpu *gpu, const vkt_tune_shape *shapes, size_t n, const vkt_tune_desc *desc)
+{
+    vkt_status st = VKT_OK;
+    const char *path = "";
+    double end = vkt__now() + desc->seconds;
+    for (size_t i = 0; i < n; i++) {
+        vkt_tune_result r = { .index = i, .n_shapes = n };
+        VKT_ASSERT(shapes[i].M && shapes[i].N && shapes[i].K);
+        if (desc->seconds > 0 && vkt__now() >= end) {
+            vkt_log(VKT_LOG_INFO, "tune",
+                    "%zu of %zu products keep the built-in table's kernels: time is up; `vktrain "
+                    "tune` takes its time",
+                    n - i, n);
+            for (; i < n; i++) keep_table(gpu, &shapes[i]);
+            VKT_TRY(vkt__choices_save(gpu, &path));
+            break;
+        }
+        VKT_TRY(tune_shape(gpu, &shapes[i], desc->thorough, &r));
+        VKT_TRY(vkt__choices_save(
+            gpu, &path)); /* each time: whoever interrupts it keeps what was found */
+        if (desc->fn) desc->fn(desc->user, &r);
+    }
+    if (n) vkt__tune_told(path);
+fail:
+    return st;
+}
+
+static bool is_product(const vkt_node *n)
+{
+    return n->op == &vkt__op_matmul || n->op == &vkt__op_matmul_act_bwd;
+}
+
+size_t vkt_graph_products(const vkt_graph *g, bool unknown_only, vkt_tune_shape *out, size_t most)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < g->n_nodes; k++) {
+        const vkt_node *node = g->nodes[k];
+        if (!is_product(node)) continue;
+        vkt__product p = vkt__product_of(node);
+        char key[40], other[40];
+        vkt__matmul_key(&p, key);
+        bool known = !p.M || !p.N || !p.K || (unknown_only && vkt__choice_get(g->gpu, key));
+        for (size_t i = 0; i < n && !known; i++) {
+            vkt__product q = product(&out[i]);
+            known = !strcmp(key, vkt__matmul_key(&q, other));
+        }
+        if (!known && n < most)
+            out[n++] = (vkt_tune_shape) { p.layout, p.M, p.N, p.K, p.in, p.out };
+    }
+    return n;
+}
+
+/* Split-K's parts run on the kernel of the whole. */
+static void count_split(const vkt_graph *g, uint32_t *n, uint32_t *n_split)
+{
+    *n = *n_split = 0;
+    for (size_t k = 0; k < g->n_nodes; k++) {
+        const vkt_node *node = g->nodes[k];
+        if (!is_product(node) && node->op != &vkt__op_matmul_parts) continue;
+        vkt__product p = vkt__product_of(node);
+        *n += p.in == VKT_F32;
+        *n_split += vkt__matmul_splits(vkt__matmul_choose(g->gpu, &p));
+    }
+}
+
+void vkt_graph_log_math(const vkt_graph *g)
+{
+    const vkt_caps *caps = g->gpu ? vkt_gpu_caps(g->gpu) : NULL;
+    uint32_t n, n_split;
+    if (!caps || caps->math == VKT_MATH_STRICT) return;
+    count_split(g, &n, &n_split);
+    if (!vkt__matmul_can_split(caps))
+        vkt_log(VKT_LOG_INFO, "tune",
+                "math: fast changes nothing here: the device has no matrix units for bf16, or this "
+                "build's shader compiler did not know them");
+    else
+        vkt_log(VKT_LOG_INFO, "tune",
+                "math: fast: %u of %u fp32 products run on matrix units, split into %s pieces that "
+                "keep %s",
+                n_split, n, caps->coopmat_bf16[0] ? "bf16" : "fp16",
+                caps->coopmat_bf16[0] ? "at least 22 bits of each"
+                                      : "22 bits of numbers near 1 only: for tests");
+}

@@ -1,0 +1,21 @@
+/* What the tuners of products (tune.c) and of convolutions (tune_conv.c) share. */
+#ifndef VKT_TENSOR_TUNE_H
+#define VKT_TENSOR_TUNE_H
+
+#include "tensor/graph/op.h"
+
+/* How many equal nodes a candidate's graph has, one after the other as in a step. */
+#define VKT__TUNE_COPIES 8
+/* A kernel must take less than this share of the table's time, lest noise undo its choice. */
+#define VKT__TUNE_GAIN 0.95
+
+/* How long each candidate is timed. */
+double vkt__tune_seconds(const vkt_tune_desc *desc);
+/* Milliseconds of one of a compiled graph's copies, the least of several runs. */
+vkt_status vkt__tune_time(vkt_graph *g, double seconds, double *ms);
+/* Keeps what was found, each time: whoever interrupts tuning keeps it too. */
+vkt_status vkt__tune_keep(vkt_gpu *gpu, const char *key, const char *kernel, const char **path);
+/* Says where choices are kept. */
+void vkt__tune_told(const char *path);
+
+#endif

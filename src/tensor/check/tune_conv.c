@@ -1,0 +1,236 @@
+/* The tuner of convolutions: times the kernels that can compute one, forward or a gradient, at a
+ * given shape. As with products a candidate must agree with the twin before it may win. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/os.h"
+#include "tensor/ops/conv.h"
+#include "tensor/check/tune.h"
+
+static const double CHECKED_FLOPS = 20e6; /* of the twin, on the host */
+
+typedef struct {
+    vkt_gpu *gpu;
+    vkt_conv_shape s;
+    vkt_buffer *mem;   /* the two inputs */
+    double *values[2]; /* theirs */
+    uint64_t second;   /* where the other begins */
+} job;
+
+typedef struct {
+    vkt_graph *g;
+    vkt_tensor *in[2], *out;
+    double ms;
+} candidate;
+
+static const vkt_op *row_of(const vkt_conv_shape *s)
+{
+    static const vkt_op *const rows[] = { &vkt__op_conv2d, &vkt__op_conv2d_dx, &vkt__op_conv2d_dw };
+    return rows[s->pass];
+}
+
+static void build(const vkt_conv_shape *s, vkt_gpu *gpu, uint32_t kernel, uint32_t copies,
+                  candidate *c)
+{
+    vkt_graph *g = c->g = vkt_graph_create(gpu);
+    c->in[0] = vkt_input(g, (vkt_shape) { 4, { s->n, s->h, s->w, s->c } }, VKT_F32, "x");
+    c->in[1] = s->pass == VKT_CONV_DW
+                   ? vkt_input(g, (vkt_shape) { 4, { s->n, s->oh, s->ow, s->co } }, VKT_F32, "dy")
+                   : vkt_input(g, (vkt_shape) { 4, { s->kh, s->kw, s->c / s->groups, s->co } },
+                               VKT_F32, "filter");
+    for (uint32_t i = 0; i < copies; i++)
+        c->out = vkt__op(g, row_of(s), c->in, 2,
+                         (vkt_attr) { .conv = { .h = s->oh,
+                                                .w = s->ow,
+                                                .kh = s->kh,
+                                                .kw = s->kw,
+                                                .stride = s->stride,
+                                                .pad = s->pad,
+                                                .dilation = s->dilation,
+                                                .groups = s->groups,
+                                                .slices = s->slices,
+                                                .kernel = kernel } });
+    vkt_keep(c->out, "y");
+}
+
+/* Random inputs. */
+static vkt_status fill(job *j)
+{
+    vkt_status st = VKT_OK;
+    candidate c;
+    build(&j->s, NULL, 0, 1, &c);
+    VKT_TRY(c.g->status);
+    j->second = vkt__align(c.in[0]->bytes, 256);
+    uint64_t bytes = j->second + c.in[1]->bytes;
+    unsigned char *data = vkt__alloc(bytes);
+    for (int k = 0; k < 2; k++) {
+        const vkt_tensor *t = c.in[k];
+        j->values[k] = vkt__alloc(t->count * sizeof(double));
+        for (uint64_t i = 0; i < t->count; i++)
+            vkt__sample_encode(t, i, j->values[k][i] = vkt__sample_value(t, 1, i),
+                               data + k * j->second);
+    }
+    st = vkt_buffer_create(j->gpu, &(vkt_buffer_desc) { bytes, VKT_MEM_DEVICE, "tune" }, &j->mem);
+    if (st == VKT_OK) st = vkt_buffer_write(j->gpu, j->mem, 0, data, bytes);
+    free(data);
+fail:
+    vkt_graph_destroy(&c.g);
+    return st;
+}
+
+/* As many elements as the twin computes in a fraction of a second, evenly spread: by a step prime
+ * to channels and columns. */
+static vkt_status check(const job *j, const candidate *c, bool *agrees)
+{
+    vkt_status st = VKT_OK;
+    const vkt_node *n = c->out->node;
+    double terms = row_of(&j->s)->terms(n), tol = vkt__tol(VKT_F32, terms);
+    uint64_t count = c->out->count, most = (uint64_t)(CHECKED_FLOPS / (2 * terms)) + 1,
+             step = count <= most ? 1 : (count / most) | 1;
+    while (step > 1 && (j->s.co % step == 0 || count % step == 0)) step += 2;
+    float *got = vkt__alloc(count * sizeof *got);
+    VKT_TRY(vkt_tensor_read(c->out, 0, got, count * sizeof *got));
+    *agrees = true;
+    for (uint64_t i = 0; i < count && *agrees; i += step) {
+        double scale, want = vkt__conv_element(n, j->values, i, &scale);
+        *agrees = fabs(got[i] - want) <= tol * (fabs(want) + scale);
+    }
+fail:
+    free(got);
+    return st;
+}
+
+static vkt_status try(const job *j, uint32_t kernel, double seconds, candidate *c)
+{
+    vkt_status st = VKT_OK;
+    bool agrees = false;
+    build(&j->s, j->gpu, kernel, VKT__TUNE_COPIES, c);
+    vkt_bind(c->in[0], VKT_ALL_SLOTS, j->mem, 0);
+    vkt_bind(c->in[1], VKT_ALL_SLOTS, j->mem, j->second);
+    c->ms = INFINITY;
+    VKT_TRY(vkt_graph_compile(c->g, &(vkt_plan_desc) { .label = "tune" }));
+    VKT_TRY(vkt_graph_run(c->g));
+    VKT_TRY(check(j, c, &agrees));
+    if (agrees)
+        VKT_TRY(vkt__tune_time(c->g, seconds, &c->ms));
+    else
+        vkt_log(VKT_LOG_WARN, "tune",
+                "kernel %s computes something else than its twin here: not used",
+                vkt__conv_kernel_name(kernel));
+fail:
+    return st;
+}
+
+static vkt_status tune_shape(vkt_gpu *gpu, const vkt_conv_shape *s, double seconds,
+                             vkt_tune_result *r, const char **path)
+{
+    vkt_status st = VKT_OK;
+    job j = { .gpu = gpu, .s = *s };
+    candidate shape = { 0 }, c = { 0 };
+    char key[40];
+    build(s, NULL, 0, 1, &shape);
+    r->best_ms = r->table_ms = INFINITY;
+    VKT_TRY(shape.g->status);
+    const vkt_node *n = shape.out->node;
+    uint32_t table = vkt__conv_table(gpu, n), best = table;
+    VKT_TRY(fill(&j));
+    for (uint32_t k = 1; vkt__conv_kernel_name(k); k++) {
+        if (k != table && !vkt__conv_is_candidate(k, gpu, n)) continue;
+        VKT_TRY(try(&j, k, seconds, &c));
+        if (k == table) r->table_ms = c.ms;
+        if (c.ms < r->best_ms) best = k, r->best_ms = c.ms;
+        r->n_tried++;
+        vkt_graph_destroy(&c.g);
+    }
+    if (r->best_ms > VKT__TUNE_GAIN * r->table_ms) best = table, r->best_ms = r->table_ms;
+    r->table = vkt__conv_kernel_name(table);
+    r->best = vkt__conv_kernel_name(best);
+    VKT_TRY(vkt__tune_keep(gpu, vkt__conv_key(n, key), r->best, path));
+fail:
+    vkt_graph_destroy(&c.g);
+    vkt_graph_destroy(&shape.g);
+    vkt_buffer_destroy(gpu, &j.mem);
+    free(j.values[0]);
+    free(j.values[1]);
+    return st;
+}
+
+/* So that later runs do not choose otherwise. */
+static vkt_status keep_table(vkt_gpu *gpu, const vkt_conv_shape *s, const char **path)
+{
+    candidate c;
+    char key[40];
+    build(s, NULL, 0, 1, &c);
+    vkt_status st = c.g->status;
+    if (st == VKT_OK)
+        st = vkt__tune_keep(gpu, vkt__conv_key(c.out->node, key),
+                            vkt__conv_kernel_name(vkt__conv_table(gpu, c.out->node)), path);
+    vkt_graph_destroy(&c.g);
+    return st;
+}
+
+vkt_status vkt_tune_convs(vkt_gpu *gpu, const vkt_conv_shape *shapes, size_t n,
+                          const vkt_tune_desc *desc)
+{
+    vkt_status st = VKT_OK;
+    const char *path = "";
+    double end = vkt__now() + desc->seconds;
+    for (size_t i = 0; i < n; i++) {
+        const vkt_conv_shape *s = &shapes[i];
+        vkt_tune_result r = { .index = i, .n_shapes = n };
+        if (desc->seconds > 0 && vkt__now() >= end) {
+            vkt_log(VKT_LOG_INFO, "tune",
+                    "%zu of %zu convolutions keep the built-in table's kernels: time is up; "
+                    "`vktrain tune` takes its time",
+                    n - i, n);
+            for (; i < n; i++) VKT_TRY(keep_table(gpu, &shapes[i], &path));
+            break;
+        }
+        snprintf(r.what, sizeof r.what, "%s %ux%u/%u %ux%ux%ux%u to %u", row_of(s)->name, s->kh,
+                 s->kw, s->stride, s->n, s->h, s->w, s->c, s->co);
+        VKT_TRY(tune_shape(gpu, s, vkt__tune_seconds(desc), &r, &path));
+        if (desc->fn) desc->fn(desc->user, &r);
+    }
+    if (n) vkt__tune_told(path);
+fail:
+    return st;
+}
+
+static vkt_conv_shape shape_of(const vkt_node *n)
+{
+    vkt__conv_geometry q = vkt__conv_geometry_of(n);
+    return (vkt_conv_shape) { .pass = n->op == &vkt__op_conv2d      ? VKT_CONV_FORWARD
+                                      : n->op == &vkt__op_conv2d_dx ? VKT_CONV_DX
+                                                                    : VKT_CONV_DW,
+                              .n = q.n,
+                              .h = q.h,
+                              .w = q.w,
+                              .c = q.c,
+                              .oh = q.oh,
+                              .ow = q.ow,
+                              .co = q.co,
+                              .kh = n->attr.conv.kh,
+                              .kw = n->attr.conv.kw,
+                              .stride = n->attr.conv.stride,
+                              .pad = n->attr.conv.pad,
+                              .dilation = n->attr.conv.dilation,
+                              .groups = n->attr.conv.groups,
+                              .slices = n->attr.conv.slices };
+}
+
+size_t vkt_graph_convs(const vkt_graph *g, bool unknown_only, vkt_conv_shape *out, size_t most)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < g->n_nodes && n < most; k++) {
+        const vkt_node *node = g->nodes[k];
+        char key[40], other[40];
+        if (node->op->record != vkt__conv_record || !node->out[0]->count) continue;
+        vkt__conv_key(node, key);
+        bool known = unknown_only && vkt__choice_get(g->gpu, key);
+        for (size_t i = 0; i < k && !known; i++)
+            known = g->nodes[i]->op->record == vkt__conv_record &&
+                    !strcmp(key, vkt__conv_key(g->nodes[i], other));
+        if (!known) out[n++] = shape_of(node);
+    }
+    return n;
+}

@@ -1,0 +1,97 @@
+/* Running a graph by its C twins, in double, on host memory. */
+#include <math.h>
+
+#include "tensor/graph/op.h"
+
+/* One host array per planned tensor; bound tensors that share a buffer share one array for each
+ * size of element. */
+typedef struct {
+    const vkt_buffer *buf;
+    uint32_t element_bytes;
+    double *data;
+} bound_array;
+
+/* v rounded to `bits` of significand, to nearest even; least: exponent of the smallest step. */
+static double round_bits(double v, int bits, int least, double most)
+{
+    int e;
+    if (!isfinite(v) || v == 0) return v;
+    frexp(v, &e);
+    e = VKT_MAX(e - bits, least);
+    double r = ldexp(nearbyint(ldexp(v, -e)), e);
+    return fabs(r) > most ? copysign(INFINITY, v) : r;
+}
+
+double vkt__round_to(vkt_dtype dtype, double v)
+{
+    return dtype == VKT_F16    ? round_bits(v, 11, -24, 65504)
+           : dtype == VKT_BF16 ? round_bits(v, 8, -133, 0x1.fep127)
+                               : v;
+}
+
+void vkt__node_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    n->op->ref(n, in, out);
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+        for (uint64_t k = 0; n->out[i] && n->out[i]->dtype != VKT_F32 && k < n->out[i]->count; k++)
+            out[i][k] = vkt__round_to(n->out[i]->dtype, out[i][k]);
+}
+
+static vkt_tensor *root(vkt_tensor *t)
+{
+    while (t->view_of) t = t->view_of;
+    return t;
+}
+
+void vkt__graph_ref(vkt_graph *g, void (*init)(void *user, const vkt_tensor *t, double *data),
+                    void *user, void (*done)(void *user, const vkt_tensor *t, const double *data))
+{
+    double **data = vkt__alloc(g->n_tensors * sizeof *data);
+    bound_array *bound = vkt__alloc(g->n_tensors * sizeof *bound);
+    size_t n_bound = 0;
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        vkt_tensor *t = g->tensors[i];
+        if (t->inert || t->view_of || t == g->ones) continue;
+        if (!t->bound) {
+            data[i] = vkt__alloc(t->count * sizeof(double));
+            continue;
+        }
+        uint32_t each = vkt_dtype_bytes(t->dtype);
+        size_t b = 0;
+        while (b < n_bound && (bound[b].buf != t->buf[0] || bound[b].element_bytes != each)) b++;
+        if (b == n_bound)
+            bound[n_bound++] =
+                (bound_array) { t->buf[0], each,
+                                vkt__alloc(t->buf[0]->bytes / each * sizeof(double)) };
+        data[i] = bound[b].data + t->buf_offset[0] / each;
+    }
+    for (size_t i = 0; i < g->n_tensors; i++)
+        if (data[i] && !g->tensors[i]->node) init(user, g->tensors[i], data[i]);
+    for (size_t k = 0; k < g->n_nodes; k++) {
+        vkt_node *n = g->nodes[k];
+        double *in[VKT_MAX_IN] = { 0 }, *out[VKT_MAX_OUT] = { 0 };
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+            if (n->in[i]) in[i] = data[root(n->in[i])->index] + vkt__view_at(n->in[i]);
+        for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+            if (n->out[i]) out[i] = data[root(n->out[i])->index] + vkt__view_at(n->out[i]);
+        vkt__node_ref(n, in, out);
+    }
+    for (size_t i = 0; i < g->n_tensors && done; i++) {
+        const double *d = data[root(g->tensors[i])->index];
+        if (d) done(user, g->tensors[i], d + vkt__view_at(g->tensors[i]));
+    }
+    for (size_t i = 0; i < g->n_tensors; i++)
+        if (!g->tensors[i]->bound) free(data[i]);
+    for (size_t b = 0; b < n_bound; b++) free(bound[b].data);
+    free(bound);
+    free(data);
+}
+
+struct vkt_step_block vkt__ref_step(const double *words)
+{
+    uint32_t bits[sizeof(struct vkt_step_block) / 4];
+    struct vkt_step_block b;
+    for (size_t i = 0; i < VKT_COUNT(bits); i++) bits[i] = (uint32_t)words[i];
+    memcpy(&b, bits, sizeof b);
+    return b;
+}

@@ -1,0 +1,66 @@
+/* Which kernel computes a product on a device, and how it is launched: between the matmul rows
+ * (ops_matmul*.c), the table of kernels (matmul_kernels.c) and the tuner (tune.c). */
+#ifndef VKT_TENSOR_MATMUL_H
+#define VKT_TENSOR_MATMUL_H
+
+#include "tensor/ops/ops.h"
+
+/* C [M, N] = op(A) op(B). */
+typedef struct vkt__product {
+    vkt_layout layout;
+    uint32_t M, N, K;
+    vkt_dtype in, out; /* of A and B; of C: f32, or the same as `in` */
+    uint32_t batch;    /* so many of them; 0: one, not batched */
+} vkt__product;
+
+vkt__product vkt__product_of(const vkt_node *n);
+/* Terms of the sum that one slice of k takes; a whole multiple of what any kernel takes at once. */
+uint32_t vkt__matmul_slice(uint32_t K, uint32_t slices);
+
+/* Kernels by number from 1, 1 the naive one; NULL past the last. */
+const char *vkt__matmul_kernel_name(uint32_t kernel);
+/* Of the kernels with its shader: tests take this one where only the shader matters. */
+bool vkt__matmul_is_first(uint32_t kernel);
+/* Can it run on this device, at this shape? */
+bool vkt__matmul_fits(uint32_t kernel, const vkt_caps *caps, const vkt__product *p);
+/* Worth timing on this device at this shape, and able to run; all: even if unlikely to win. */
+bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, const vkt__product *p,
+                              bool all);
+/* Whether it multiplies f32 operands as 16-bit pieces: under math: fast only. */
+bool vkt__matmul_splits(uint32_t kernel);
+/* Whether any kernel of that kind runs on this device. */
+bool vkt__matmul_can_split(const vkt_caps *caps);
+/* Roundings of a sum of K products, for vkt__tol. A split product is off by at most 2^-22 of
+ * itself, independently of the others, so their sum by that of its root sum square, which vkt__tol
+ * counts in: 2^-24 * 2 (sqrt(K) + 2). */
+double vkt__matmul_terms(uint32_t kernel, uint32_t K);
+/* The one for a shape if nothing was tuned. */
+uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p);
+/* What was tuned, where it can run, else the table's. */
+uint32_t vkt__matmul_choose(const vkt_gpu *gpu, const vkt__product *p);
+/* Under which a choice is kept: "matmul NT 7 9 9", with logarithms of M, N and K to base 2. */
+const char *vkt__matmul_key(const vkt__product *p, char key[40]);
+/* In how many slices of k this product should be cut, to give a device's cores work; 1: not at all.
+ */
+uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt_node *n);
+
+/* What is dispatched. */
+typedef struct vkt__matmul_launch {
+    const char *shader;
+    uint32_t spec[20], n_spec; /* as in matmul_end.glsl, then the kernel's own */
+    uint64_t groups;
+    uint32_t sums; /* of A's columns that a further group takes */
+} vkt__matmul_launch;
+/* act: constant ACT. a, b: addresses, whose alignment decides how they are loaded. */
+vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, const vkt__product *p,
+                                       uint32_t slices, uint32_t act, uint64_t a, uint64_t b);
+
+/* Whether it is a product whose kernel was named, whatever the device's class. */
+bool vkt__matmul_is_named(const vkt_node *n);
+/* Their sample cases. */
+const char *vkt__matmul_sample(vkt_graph *g, uint32_t i);
+const char *vkt__matmul_act_bwd_sample(vkt_graph *g, uint32_t i);
+const char *vkt__matmul_parts_sample(vkt_graph *g, uint32_t i);
+const char *vkt__matmul_sum_sample(vkt_graph *g, uint32_t i);
+
+#endif

@@ -1,0 +1,105 @@
+/* Rows and builders that other rows use. A new row is declared here and listed in rows.c. */
+#ifndef VKT_TENSOR_OPS_H
+#define VKT_TENSOR_OPS_H
+
+#include "tensor/graph/op.h"
+
+extern const vkt_op vkt__op_add, vkt__op_mul, vkt__op_scale, vkt__op_copy, vkt__op_fill,
+    vkt__op_act, vkt__op_act_bwd, vkt__op_chain;
+extern const vkt_op vkt__op_matmul, vkt__op_matmul_act_bwd, vkt__op_matmul_parts,
+    vkt__op_matmul_sum;
+extern const vkt_op vkt__op_conv2d, vkt__op_conv2d_dx, vkt__op_conv2d_dw, vkt__op_conv2d_flip;
+extern const vkt_op vkt__op_max_pool, vkt__op_avg_pool, vkt__op_max_pool_bwd, vkt__op_avg_pool_bwd,
+    vkt__op_pad2d, vkt__op_swap;
+extern const vkt_op vkt__op_sum, vkt__op_sum_rows;
+extern const vkt_op vkt__op_layernorm, vkt__op_rmsnorm, vkt__op_norm_bwd, vkt__op_norm_dw;
+extern const vkt_op vkt__op_batch_stats, vkt__op_batch_finish, vkt__op_batch_norm,
+    vkt__op_batch_norm_sums, vkt__op_batch_norm_total, vkt__op_batch_norm_bwd,
+    vkt__op_batch_norm_pool, vkt__op_batch_norm_pool_sums, vkt__op_batch_norm_pool_bwd;
+extern const vkt_op vkt__op_group_norm, vkt__op_group_norm_bwd, vkt__op_group_norm_dw;
+extern const vkt_op vkt__op_dropout, vkt__op_cast;
+extern const vkt_op vkt__op_softmax, vkt__op_softmax_bwd, vkt__op_softmax_xent,
+    vkt__op_softmax_xent_bwd;
+extern const vkt_op vkt__op_mse, vkt__op_mse_bwd;
+extern const vkt_op vkt__op_embedding, vkt__op_embedding_bwd, vkt__op_embedding_pos_bwd,
+    vkt__op_rope, vkt__op_gated, vkt__op_gated_bwd;
+extern const vkt_op vkt__op_cache_write, vkt__op_attention, vkt__op_attention_delta,
+    vkt__op_attention_bwd;
+extern const vkt_op vkt__op_accumulate, vkt__op_ema, vkt__op_optim_state, vkt__op_optim_update;
+
+/* act(x) in double; its derivative, and whether that is a function of the output. */
+double vkt__act(vkt_act act, double x);
+double vkt__act_derivative(vkt_act act, double v);
+bool vkt__act_from_output(vkt_act act);
+/* dy * act'(v): v is the output where vkt__act_from_output, else the input. */
+vkt_tensor *vkt__act_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *v, vkt_act act);
+
+/* One element of an elementwise node in double: op is VKT_EL_*, but not dropout. */
+double vkt__eltwise_element(uint32_t op, vkt_act act, double s, double x, double y);
+/* Of dropout: keep iff 24 random bits are at least this. */
+uint32_t vkt__dropout_threshold(float p);
+
+/* Positions of a window of `taps` along `extent`; 0 where it doesn't fit. */
+uint32_t vkt__window_count(uint32_t extent, uint32_t taps, uint32_t stride, uint32_t pad,
+                           uint32_t dilation);
+
+/* Places that a rewrite knows: of softmax_xent's output where it has the gradient too, and of
+ * softmax_xent_bwd's inputs after those of softmax_xent. */
+enum { VKT_XENT_OUT_DLOGITS = 4, VKT_XENT_IN_TOP = 5, VKT_XENT_IN_DLOSS = 7 };
+
+/* What one node of a sum adds up at most. */
+enum { VKT_SUM_CHUNK = 4096 };
+/* Sum of squares of all elements -> [1]. */
+vkt_tensor *vkt__sum_squares(vkt_graph *g, vkt_tensor *x);
+/* Rows that one node of a sum over rows takes. */
+uint32_t vkt__row_chunk(const vkt_graph *g);
+
+/* ---- the optimizer's rows ---- */
+
+/* sum = (the step's first micro-batch ? 0 : sum) + x; sum is written. */
+void vkt__accumulate(vkt_graph *g, vkt_tensor *sum, vkt_tensor *x);
+/* average += the step's share of (x - average), where they lie. */
+void vkt__ema(vkt_graph *g, vkt_tensor *average, vkt_tensor *x);
+
+/* What optim_state reads and writes. */
+typedef struct vkt__state_in {
+    vkt_tensor *squares;    /* f32 of sum sum(g^2), g the gradient times the loss scale */
+    vkt_tensor *loss;       /* f32 of that sum, without it */
+    vkt_tensor *hits;       /* the same, or NULL */
+    bool square;            /* squares has g itself */
+    vkt_tensor *step;       /* the step block */
+    vkt_tensor *skipped;    /* [1] u32, written: counts the steps that were not ok */
+    vkt_tensor *loss_scale; /* [2] f32, written: struct vkt_loss_scale; NULL: none */
+    uint32_t scale_every;   /* good steps after which it doubles */
+} vkt__state_in;
+/* The scalars of a step, struct vkt_scalars as [8] f32. */
+vkt_tensor *vkt__optim_state(vkt_graph *g, const vkt__state_in *in);
+
+/* What optim_update reads and writes. n elements; a block is VKT_GROUP_BLOCK of them. */
+typedef struct vkt__update_in {
+    vkt_tensor *theta;   /* [n] f32, written */
+    vkt_tensor *grad;    /* [n] f32 */
+    vkt_tensor *m, *v;   /* [n] f32, written; NULL where the rule has none */
+    vkt_tensor *scalars; /* [8] f32 of vkt__optim_state */
+    vkt_tensor *step;    /* the step block */
+    vkt_tensor *blocks;  /* [blocks] u32: group of each block */
+    vkt_tensor *groups;  /* [G, 2] f32: struct vkt_group_params */
+    vkt_tensor *shadow;  /* [n] f16 or bf16, written: theta's values; or NULL */
+} vkt__update_in;
+void vkt__optim_update(vkt_graph *g, const vkt__update_in *in, vkt_attr attr);
+/* Which moments a rule keeps. */
+bool vkt__optim_has_m(vkt_attr attr);
+bool vkt__optim_has_v(vkt_attr attr);
+
+/* What the gradient is multiplied by, for a sum of squares and a limit (0: none). */
+double vkt__optim_clip(double squares, double limit);
+
+/* The factors of one element's update, unrounded. */
+typedef struct vkt__update_step {
+    double lr, weight_decay, adam_m, adam_g, adam_v;
+} vkt__update_step;
+/* One element by the rule, in double: the twin, and what golden trajectories are compared with. */
+void vkt__optim_element(vkt_attr attr, const vkt__update_step *s, double g, double *theta,
+                        double *m, double *v);
+
+#endif

@@ -1,0 +1,241 @@
+/* Batch norm rows, backward: sums of chunks of rows, merged in order into those of each ghost
+ * batch, then the gradient of x. Kernels batch_norm_sums.comp, batch_norm_total.comp,
+ * batch_norm_bwd.comp. */
+#include "tensor/ops/batch.h"
+
+/* ---- backward, sums: dy, x, mean, rstd, v? -> sums of g, of g h [chunks, C], g? ---- */
+
+static bool sums_shape(vkt_node *n)
+{
+    struct batch_norm_params p = vkt__batch_params(n, n->in[1], true);
+    for (uint32_t i = 0; i < 2; i++)
+        vkt__out(n, i, vkt_shape2(p.groups * p.per_group, p.cols), VKT_F32);
+    if (n->attr.batch.act != VKT_ACT_NONE) vkt__out(n, 2, n->in[1]->shape, VKT_F32);
+    return true;
+}
+
+static void sums_record(vkt__rec *rec, const vkt_node *n)
+{
+    struct batch_norm_params p = vkt__batch_params(n, n->in[1], true);
+    p.dy = vkt__addr(rec, n->in[0]);
+    p.x = vkt__addr(rec, n->in[1]);
+    p.mean = vkt__addr(rec, n->in[2]);
+    p.rstd = vkt__addr(rec, n->in[3]);
+    p.b = vkt__addr_or(rec, n->in[4], n->in[1]);
+    p.r = vkt__addr_or(rec, n->out[2], n->in[0]);
+    p.out0 = vkt__addr(rec, n->out[0]);
+    p.out1 = vkt__addr(rec, n->out[1]);
+    vkt__batch_dispatch(rec, "batch_norm_sums", "batch_norm_sums.pairs", &p,
+                        (uint32_t)n->attr.batch.act, n->attr.batch.fixed);
+}
+
+static void sums_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    struct batch_norm_params p = vkt__batch_params(n, n->in[1], true);
+    for (uint64_t i = 0; i < n->out[0]->count; i++) {
+        uint64_t c = i % p.cols, begin, end = vkt__batch_chunk_rows(&p, i / p.cols, &begin),
+                 at = i / p.cols / p.per_group * p.cols + c;
+        out[0][i] = out[1][i] = 0;
+        for (uint64_t k = begin * p.cols + c; k < end * p.cols; k += p.cols) {
+            double g = in[0][k];
+            if (in[4]) out[2][k] = g *= vkt__act_derivative(n->attr.batch.act, in[4][k]);
+            out[0][i] += g;
+            out[1][i] += g * (in[1][k] - in[2][at]) * vkt__batch_rstd(n, in[3][at]);
+        }
+    }
+}
+
+static vkt_cost sums_cost(const vkt_node *n)
+{
+    double count = (double)n->in[1]->count;
+    vkt_cost c = { 5 * count, 4 * count * (n->out[2] ? 4 : 2) };
+    return c;
+}
+
+/* ---- backward, totals: sums -> of each group, of all ---- */
+
+static bool total_shape(vkt_node *n)
+{
+    uint32_t C = vkt__last(n->in[0]->shape),
+             groups = vkt__batch_params(n, n->in[0]->node->in[1], true).groups;
+    for (uint32_t i = 0; i < 4; i++)
+        vkt__out(n, i, i < 2 ? vkt_shape2(groups, C) : vkt_shape1(C), VKT_F32);
+    return true;
+}
+
+static void total_record(vkt__rec *rec, const vkt_node *n)
+{
+    struct batch_norm_params q = vkt__batch_params(n, n->in[0]->node->in[1], true);
+    struct batch_total_params p = { .parts_g = vkt__addr(rec, n->in[0]),
+                                    .parts_gh = vkt__addr(rec, n->in[1]),
+                                    .sum_g = vkt__addr(rec, n->out[0]),
+                                    .sum_gh = vkt__addr(rec, n->out[1]),
+                                    .db = vkt__addr(rec, n->out[2]),
+                                    .dw = vkt__addr(rec, n->out[3]),
+                                    .cols = q.cols,
+                                    .groups = q.groups,
+                                    .per_group = q.per_group };
+    vkt__batch_dispatch_columns(rec, "batch_norm_total", &p, sizeof p, p.cols);
+}
+
+static void total_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    struct batch_norm_params p = vkt__batch_params(n, n->in[0]->node->in[1], true);
+    for (uint64_t c = 0; c < p.cols; c++)
+        for (uint32_t i = 0; i < 2; i++) {
+            out[2 + i][c] = 0;
+            for (uint64_t g = 0; g < p.groups; g++) {
+                double sum = 0;
+                for (uint64_t k = 0; k < p.per_group; k++)
+                    sum += in[i][(g * p.per_group + k) * p.cols + c];
+                out[i][g * p.cols + c] = sum;
+                out[2 + i][c] += sum;
+            }
+        }
+}
+
+double vkt__batch_sums_terms(const vkt_node *n)
+{
+    const vkt_node *finish = n->in[2]->node;
+    return vkt__rows_of(n->in[1]->shape) + (finish ? vkt__batch_finish_terms(finish) : 0);
+}
+
+static double total_terms(const vkt_node *n)
+{
+    return 2 * vkt__batch_sums_terms(n->in[0]->node);
+}
+
+/* ---- backward, of x: g, x, mean, rstd, w, sums of g, of g h -> dx ---- */
+
+static bool bwd_shape(vkt_node *n)
+{
+    vkt__out(n, 0, n->in[1]->shape, VKT_F32);
+    return true;
+}
+
+static void bwd_record(vkt__rec *rec, const vkt_node *n)
+{
+    struct batch_norm_params p = vkt__batch_params(n, n->in[1], false);
+    p.dy = vkt__addr(rec, n->in[0]);
+    p.x = vkt__addr(rec, n->in[1]);
+    p.mean = vkt__addr(rec, n->in[2]);
+    p.rstd = vkt__addr(rec, n->in[3]);
+    p.w = vkt__addr(rec, n->in[4]);
+    p.b = vkt__addr_or(rec, n->in[5], n->in[2]);
+    p.r = vkt__addr_or(rec, n->in[6], n->in[2]);
+    p.out0 = vkt__addr(rec, n->out[0]);
+    vkt__batch_dispatch(rec, "batch_norm_bwd", "batch_norm_bwd.pairs", &p, 0, n->attr.batch.fixed);
+}
+
+double vkt__batch_dx(const vkt_node *n, const struct batch_norm_params *p, double *const *in,
+                     uint64_t i, double g)
+{
+    uint64_t c = i % p->cols, group = i / p->cols / p->group_rows, at = group * p->cols + c;
+    double m = (double)vkt__batch_rows_in(p, group), rstd = vkt__batch_rstd(n, in[3][at]),
+           h = (in[1][i] - in[2][at]) * rstd;
+    if (!n->attr.batch.fixed) g -= in[5][at] / m + h * in[6][at] / m;
+    return in[4][c] * rstd * g;
+}
+
+static void bwd_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    struct batch_norm_params p = vkt__batch_params(n, n->in[1], false);
+    for (uint64_t i = 0; i < n->out[0]->count; i++)
+        out[0][i] = vkt__batch_dx(n, &p, in, i, in[0][i]);
+}
+
+static vkt_cost bwd_cost(const vkt_node *n)
+{
+    double count = (double)n->out[0]->count;
+    vkt_cost c = { 6 * count, 12 * count };
+    return c;
+}
+
+double vkt__batch_bwd_terms(const vkt_node *n)
+{
+    return n->attr.batch.fixed ? 8 : 4 * vkt__batch_sums_terms(n->in[5]->node->in[0]->node);
+}
+
+/* ---- the gradient ---- */
+
+void vkt__batch_norm_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
+{
+    vkt_tensor *x = n->in[0], *mean = n->in[1], *rstd = n->in[2];
+    if (!dy[0]) return;
+    bool act = n->attr.batch.act != VKT_ACT_NONE;
+    vkt_tensor *d = vkt__real(g, dy[0], n->out[0]),
+               *v = act ? n->out[1] ? n->out[1] : n->out[0] : NULL;
+    const vkt_node *sums = vkt__node(g, &vkt__op_batch_norm_sums,
+                                     (vkt_tensor *[]) { d, x, mean, rstd, v }, 5, n->attr);
+    if (!sums) return;
+    if (act) d = sums->out[2];
+    if (vkt__needs(n->in[5])) dx[5] = d;
+    vkt__batch_grad(g, n, d, sums, NULL, dx);
+}
+
+void vkt__batch_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *d, const vkt_node *sums,
+                     vkt_tensor *place, vkt_tensor **dx)
+{
+    bool fixed = n->attr.batch.fixed;
+    const vkt_node *total = vkt__node(g, &vkt__op_batch_norm_total,
+                                      (vkt_tensor *[]) { sums->out[0], sums->out[1] }, 2, n->attr);
+    if (!total) return;
+    if (vkt__needs(n->in[3])) dx[3] = total->out[3];
+    if (vkt__needs(n->in[4])) dx[4] = total->out[2];
+    if (!vkt__needs(n->in[0])) return;
+    vkt_tensor *in[] = { d,
+                         n->in[0],
+                         n->in[1],
+                         n->in[2],
+                         n->in[3],
+                         fixed ? NULL : total->out[0],
+                         fixed ? NULL : total->out[1],
+                         place };
+    dx[0] = vkt__op(g, place ? &vkt__op_batch_norm_pool_bwd : &vkt__op_batch_norm_bwd, in,
+                    place ? 8 : 7, n->attr);
+}
+
+/* By the batch, then by the running averages. */
+static const char *bwd_sample(vkt_graph *g, uint32_t i)
+{
+    const char *name;
+    vkt_node *n = vkt__batch_sample(g, i / 2, i % 2 == 0, &name);
+    if (!n) return NULL;
+    vkt_tensor *dy = vkt__sample(g, n->out[0]->shape, VKT_F32, VKT_HINT_NORMAL, 0),
+               *dx[VKT_MAX_IN] = { 0 };
+    n->in[0]->needs = true;
+    vkt__batch_norm_grad(g, n, &dy, dx);
+    return name;
+}
+
+/* ---- rows ---- */
+
+const vkt_op vkt__op_batch_norm_sums = { .name = "batch_norm_sums",
+                                         .n_in = 5,
+                                         .n_out = 3,
+                                         .inplace = 1u << 0,
+                                         .inplace_out = 2,
+                                         .shape = sums_shape,
+                                         .record = sums_record,
+                                         .ref = sums_ref,
+                                         .cost = sums_cost,
+                                         .terms = vkt__batch_sums_terms,
+                                         .sample = bwd_sample };
+const vkt_op vkt__op_batch_norm_total = { .name = "batch_norm_total",
+                                          .n_in = 2,
+                                          .n_out = 4,
+                                          .shape = total_shape,
+                                          .record = total_record,
+                                          .ref = total_ref,
+                                          .terms = total_terms,
+                                          .sample = bwd_sample };
+const vkt_op vkt__op_batch_norm_bwd = { .name = "batch_norm_bwd",
+                                        .n_in = 7,
+                                        .n_out = 1,
+                                        .inplace = 1u << 0,
+                                        .shape = bwd_shape,
+                                        .record = bwd_record,
+                                        .ref = bwd_ref,
+                                        .cost = bwd_cost,
+                                        .terms = vkt__batch_bwd_terms,
+                                        .sample = bwd_sample };

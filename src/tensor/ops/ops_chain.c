@@ -1,0 +1,157 @@
+/* The row of elementwise ops in one pass, which rewrite_chain.c makes of single ones. It comes into
+ * being after differentiation, so it has no gradient. Kernel eltwise_chain.comp. */
+#include "tensor/ops/ops.h"
+#include "shaders/rng.h"
+
+enum { STEP = VKT_CHAIN_STAGES + 1 };
+
+static bool chain_shape(vkt_node *n)
+{
+    vkt__out(n, 0, n->in[0]->shape, VKT_F32);
+    return true;
+}
+
+static void chain_record(vkt__rec *rec, const vkt_node *n)
+{
+    const vkt_tensor *z = n->out[0];
+    uint64_t y[VKT_CHAIN_STAGES];
+    uint32_t m[VKT_CHAIN_STAGES], wg = VKT_MIN(rec->caps->workgroup, 256);
+    uint32_t spec[6 + 3 * VKT_CHAIN_STAGES] = { wg, 1, 1 };
+    float s[VKT_CHAIN_STAGES];
+    bool whole = true;
+    for (uint32_t k = 0; k < VKT_CHAIN_STAGES; k++) {
+        const vkt_tensor *t = n->in[1 + k];
+        bool used = k < n->attr.chain.n;
+        uint32_t op = used ? n->attr.chain.stage[k].op : VKT_EL_COPY;
+        y[k] = vkt__addr_or(rec, t, n->in[0]);
+        m[k] = t ? (uint32_t)t->count : (uint32_t)z->count;
+        s[k] = op == VKT_EL_DROPOUT ? (float)(1 / (1 - (double)n->attr.chain.dropout_p))
+                                    : n->attr.chain.stage[k].s;
+        spec[4 + k] = op;
+        spec[4 + VKT_CHAIN_STAGES + k] = used ? (uint32_t)n->attr.chain.stage[k].act : 0;
+        spec[5 + 2 * VKT_CHAIN_STAGES + k] = vkt__type(t);
+        whole = whole && m[k] == z->count;
+    }
+    struct eltwise_chain_params p = { .x = vkt__addr(rec, n->in[0]),
+                                      .y0 = y[0],
+                                      .y1 = y[1],
+                                      .y2 = y[2],
+                                      .step = vkt__addr_or(rec, n->in[STEP], n->in[0]),
+                                      .z = vkt__addr(rec, z),
+                                      .n = (uint32_t)z->count,
+                                      .m0 = m[0],
+                                      .m1 = m[1],
+                                      .m2 = m[2],
+                                      .s0 = s[0],
+                                      .s1 = s[1],
+                                      .s2 = s[2],
+                                      .id = n->attr.chain.dropout_id,
+                                      .threshold =
+                                          vkt__dropout_threshold(n->attr.chain.dropout_p) };
+    p.x4 = p.x, p.y40 = p.y0, p.y41 = p.y1, p.y42 = p.y2, p.z4 = p.z;
+    bool pairs = vkt__use_pairs(rec->caps) && whole && p.n % 2 == 0;
+    spec[4 + 2 * VKT_CHAIN_STAGES] = vkt__type(n->in[0]);
+    spec[5 + 3 * VKT_CHAIN_STAGES] = vkt__type(z);
+    spec[3] = rec->caps->klass != VKT_CLASS_CPU && whole;
+    vkt__dispatch(rec, pairs ? "eltwise_chain.pairs" : "eltwise_chain", spec, VKT_COUNT(spec), &p,
+                  sizeof p, (z->count + 4 * wg - 1) / (4 * wg));
+}
+
+static double dropped(const vkt_node *n, const struct vkt_step_block *b, uint64_t i, double x)
+{
+    double p = (double)n->attr.chain.dropout_p;
+    uint32_t bits =
+        vkt_dropout_bits(b->dropout_key, b->step, n->attr.chain.dropout_id, (uint32_t)i);
+    return bits >= p * 0x1p24 ? x / (1 - p) : 0;
+}
+
+static void chain_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    struct vkt_step_block b = { 0 };
+    if (in[STEP]) b = vkt__ref_step(in[STEP]);
+    for (uint64_t i = 0; i < n->out[0]->count; i++) {
+        double x = in[0][i];
+        for (uint32_t k = 0; k < n->attr.chain.n; k++) {
+            uint32_t op = n->attr.chain.stage[k].op;
+            double y = in[1 + k] ? in[1 + k][i % n->in[1 + k]->count] : 0;
+            x = op == VKT_EL_DROPOUT ? dropped(n, &b, i, x)
+                                     : vkt__eltwise_element(op, n->attr.chain.stage[k].act,
+                                                            (double)n->attr.chain.stage[k].s, x, y);
+        }
+        out[0][i] = x;
+    }
+}
+
+/* As many as the worst of its stages: see activate. */
+static double chain_terms(const vkt_node *n)
+{
+    (void)n;
+    return 64.0 * VKT_CHAIN_STAGES;
+}
+
+static vkt_cost chain_cost(const vkt_node *n)
+{
+    vkt_cost c = { (double)n->attr.chain.n * (double)n->out[0]->count, (double)n->out[0]->bytes };
+    for (uint32_t i = 0; i < n->op->n_in; i++)
+        if (n->in[i]) c.bytes += (double)n->in[i]->bytes;
+    return c;
+}
+
+/* Every op in some place, operands broadcast and whole, sizes around 4 elements and a workgroup. */
+static const char *chain_sample(vkt_graph *g, uint32_t i)
+{
+    static const struct {
+        const char *name;
+        uint32_t r, c, n, op[VKT_CHAIN_STAGES];
+        vkt_act act[VKT_CHAIN_STAGES];
+        bool row[VKT_CHAIN_STAGES]; /* operand of one row */
+    } s[] = {
+        { "add, gelu", 7, 129, 2, { VKT_EL_ADD, VKT_EL_ACT }, { 0, VKT_ACT_GELU }, { 0 } },
+        { "scale, add", 64, 128, 2, { VKT_EL_SCALE, VKT_EL_ADD }, { 0 }, { 0 } },
+        { "mul, add of rows", 19, 33, 2, { VKT_EL_MUL, VKT_EL_ADD }, { 0 }, { true, true } },
+        { "tanh, dropout", 37, 2000, 2, { VKT_EL_ACT, VKT_EL_DROPOUT }, { VKT_ACT_TANH }, { 0 } },
+        { "dropout, relu's gradient",
+          17,
+          134,
+          2,
+          { VKT_EL_DROPOUT, VKT_EL_ACT_BWD },
+          { 0, VKT_ACT_RELU },
+          { 0 } },
+        { "three", 5, 77, 3, { VKT_EL_MUL, VKT_EL_SCALE, VKT_EL_ADD }, { 0 }, { 0 } },
+        { "three and dropout",
+          6,
+          64,
+          3,
+          { VKT_EL_ADD, VKT_EL_DROPOUT, VKT_EL_ACT_BWD },
+          { 0, 0, VKT_ACT_SILU },
+          { true } },
+        { "one element", 1, 1, 2, { VKT_EL_ADD, VKT_EL_MUL }, { 0 }, { 0 } },
+        { "empty", 0, 5, 2, { VKT_EL_ADD, VKT_EL_MUL }, { 0 }, { 0 } },
+    };
+    if (i >= VKT_COUNT(s)) return NULL;
+    vkt_tensor *in[STEP + 1] = { vkt__sample2(g, s[i].r, s[i].c) };
+    vkt_attr attr = { .chain = { .n = s[i].n, .dropout_p = 0.3f, .dropout_id = 4 } };
+    for (uint32_t k = 0; k < s[i].n; k++) {
+        attr.chain.stage[k].op = s[i].op[k];
+        attr.chain.stage[k].act = s[i].act[k];
+        attr.chain.stage[k].s = -1.7f;
+        if (s[i].op[k] == VKT_EL_DROPOUT) in[STEP] = vkt_step(g);
+        if (s[i].op[k] == VKT_EL_ADD || s[i].op[k] == VKT_EL_MUL || s[i].op[k] == VKT_EL_ACT_BWD)
+            in[1 + k] = s[i].row[k] ? vkt__sample1(g, s[i].c) : vkt__sample2(g, s[i].r, s[i].c);
+    }
+    vkt__op(g, &vkt__op_chain, in, VKT_COUNT(in), attr);
+    return s[i].name;
+}
+
+const vkt_op vkt__op_chain = { .name = "elementwise",
+                               .n_in = STEP + 1,
+                               .n_out = 1,
+                               .inplace = 1 | 2 | 4 | 8,
+                               .narrow_in = 1 | 2 | 4 | 8,
+                               .narrow_out = 1,
+                               .shape = chain_shape,
+                               .record = chain_record,
+                               .ref = chain_ref,
+                               .cost = chain_cost,
+                               .terms = chain_terms,
+                               .sample = chain_sample };

@@ -1,0 +1,93 @@
+/* The dropout row. Its mask is a function of (step block, node id, element), so the gradient is the
+ * same op on dy. */
+#include <math.h>
+
+#include "tensor/ops/ops.h"
+#include "shaders/rng.h"
+
+/* bits / 2^24 >= p, exact as p 2^24 is. */
+uint32_t vkt__dropout_threshold(float p)
+{
+    return (uint32_t)ceil((double)p * 0x1p24);
+}
+
+static bool dropout_shape(vkt_node *n)
+{
+    float p = n->attr.dropout.p;
+    if (!(p >= 0 && p < 1))
+        return vkt__shape_error(n, "probability %g is not in [0, 1)", (double)p);
+    vkt__out(n, 0, n->in[0]->shape, VKT_F32);
+    return true;
+}
+
+/* By the kernel of elementwise chains: a chain of one. */
+static void dropout_record(vkt__rec *rec, const vkt_node *n)
+{
+    vkt_node chain = { .op = &vkt__op_chain, .g = n->g };
+    chain.in[0] = n->in[0];
+    chain.in[VKT_CHAIN_STAGES + 1] = n->in[1];
+    chain.out[0] = n->out[0];
+    chain.attr.chain.n = 1;
+    chain.attr.chain.stage[0].op = VKT_EL_DROPOUT;
+    chain.attr.chain.dropout_p = n->attr.dropout.p;
+    chain.attr.chain.dropout_id = n->attr.dropout.id;
+    vkt__op_chain.record(rec, &chain);
+}
+
+static void dropout_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    struct vkt_step_block b = vkt__ref_step(in[1]);
+    double p = (double)n->attr.dropout.p;
+    for (uint64_t i = 0; i < n->out[0]->count; i++) {
+        uint32_t bits = vkt_dropout_bits(b.dropout_key, b.step, n->attr.dropout.id, (uint32_t)i);
+        out[0][i] = bits >= p * 0x1p24 ? in[0][i] / (1 - p) : 0;
+    }
+}
+
+static vkt_tensor *dropout(vkt_graph *g, vkt_tensor *x, vkt_tensor *step, vkt_attr attr)
+{
+    return vkt__op(g, &vkt__op_dropout, (vkt_tensor *[]) { x, step }, 2, attr);
+}
+
+static void dropout_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
+{
+    if (vkt__needs(n->in[0])) dx[0] = dropout(g, vkt__real(g, dy[0], n->out[0]), n->in[1], n->attr);
+}
+
+static const char *dropout_sample(vkt_graph *g, uint32_t i)
+{
+    static const struct {
+        const char *name;
+        uint32_t r, c;
+        float p;
+    } s[] = {
+        { "one", 1, 1, 0.5f },
+        { "odd", 7, 129, 0.1f },
+        { "many groups", 37, 2000, 0.3f },
+        { "nearly all", 64, 65, 0.99f },
+        { "hardly any", 64, 65, 1e-6f },
+        { "empty", 0, 5, 0.5f },
+    };
+    if (i >= VKT_COUNT(s)) return NULL;
+    vkt_tensor *x = vkt__sample2(g, s[i].r, s[i].c);
+    vkt_dropout(g, vkt_dropout(g, x, vkt_step(g), s[i].p), vkt_step(g), 0.25f); /* two ids */
+    return s[i].name;
+}
+
+const vkt_op vkt__op_dropout = { .name = "dropout",
+                                 .n_in = 2,
+                                 .n_out = 1,
+                                 .inplace = 1,
+                                 .narrow_in = 1,
+                                 .narrow_out = 1,
+                                 .shape = dropout_shape,
+                                 .record = dropout_record,
+                                 .grad = dropout_grad,
+                                 .ref = dropout_ref,
+                                 .sample = dropout_sample };
+
+vkt_tensor *vkt_dropout(vkt_graph *g, vkt_tensor *x, vkt_tensor *step, float p)
+{
+    if (p == 0) return x;
+    return dropout(g, x, step, (vkt_attr) { .dropout = { .p = p, .id = g->n_dropout++ } });
+}

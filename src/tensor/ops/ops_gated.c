@@ -1,0 +1,127 @@
+/* Gated activation rows: act(gate) up, and both gradients in one pass. Kernels gated.comp,
+ * gated_bwd.comp. */
+#include "tensor/ops/ops.h"
+
+static bool gated_shape(vkt_node *n)
+{
+    if (!vkt__shape_equal(n->in[0]->shape, n->in[1]->shape))
+        return vkt__shape_error(n, "%s and %s must have one shape", vkt__text(n->in[0]),
+                                vkt__text(n->in[1]));
+    if (vkt__act_from_output(n->attr.gated.act))
+        return vkt__shape_error(n, "the gate's activation must be gelu, gelu_erf or silu");
+    vkt__out(n, 0, n->in[0]->shape, VKT_F32);
+    if (n->in[2]) vkt__out(n, 1, n->in[0]->shape, VKT_F32);
+    return true;
+}
+
+static void gated_record(vkt__rec *rec, const vkt_node *n)
+{
+    struct gated_params p = { .gate = vkt__addr(rec, n->in[0]),
+                              .up = vkt__addr(rec, n->in[1]),
+                              .dy = vkt__addr(rec, n->in[2]),
+                              .y = vkt__addr(rec, n->out[0]),
+                              .dup = vkt__addr(rec, n->out[1]),
+                              .n = (uint32_t)n->out[0]->count };
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256),
+             spec[] = { wg, 1, 1, (uint32_t)n->attr.gated.act };
+    vkt__dispatch(rec, n->in[2] ? "gated_bwd" : "gated", spec, VKT_COUNT(spec), &p, sizeof p,
+                  (p.n + wg - 1ull) / wg);
+}
+
+static void gated_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    vkt_act act = n->attr.gated.act;
+    for (uint64_t i = 0; i < n->out[0]->count; i++) {
+        double gate = in[0][i], up = in[1][i];
+        out[0][i] =
+            in[2] ? in[2][i] * up * vkt__act_derivative(act, gate) : vkt__act(act, gate) * up;
+        if (in[2]) out[1][i] = in[2][i] * vkt__act(act, gate);
+    }
+}
+
+static vkt_cost gated_cost(const vkt_node *n)
+{
+    double count = (double)n->out[0]->count;
+    vkt_cost c = { (n->in[2] ? 12 : 6) * count, 4 * count * (n->in[2] ? 5 : 3) };
+    return c;
+}
+
+/* As an activation's: exp and what is around it. */
+static double gated_terms(const vkt_node *n)
+{
+    (void)n;
+    return 64;
+}
+
+static vkt_node *gated_bwd(vkt_graph *g, vkt_tensor *dy, const vkt_node *f)
+{
+    return vkt__node(g, &vkt__op_gated_bwd, (vkt_tensor *[]) { f->in[0], f->in[1], dy }, 3,
+                     f->attr);
+}
+
+static void gated_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
+{
+    vkt_node *b = gated_bwd(g, vkt__real(g, dy[0], n->out[0]), n);
+    if (!b) return;
+    if (vkt__needs(n->in[0])) dx[0] = b->out[0];
+    if (vkt__needs(n->in[1])) dx[1] = b->out[1];
+}
+
+static const struct {
+    const char *name;
+    uint32_t r, c;
+    vkt_act act;
+} sizes[] = {
+    { "one", 1, 1, VKT_ACT_SILU },     { "silu", 7, 129, VKT_ACT_SILU },
+    { "gelu", 9, 33, VKT_ACT_GELU },   { "gelu_erf", 9, 33, VKT_ACT_GELU_ERF },
+    { "many", 37, 200, VKT_ACT_SILU }, { "no rows", 0, 5, VKT_ACT_SILU },
+};
+
+static const vkt_node *sample(vkt_graph *g, uint32_t i)
+{
+    uint32_t r = sizes[i].r, c = sizes[i].c;
+    return vkt_gated(g, vkt__sample2(g, r, c), vkt__sample2(g, r, c), sizes[i].act)->node;
+}
+
+static const char *gated_sample(vkt_graph *g, uint32_t i)
+{
+    if (i >= VKT_COUNT(sizes)) return NULL;
+    sample(g, i);
+    return sizes[i].name;
+}
+
+static const char *gated_bwd_sample(vkt_graph *g, uint32_t i)
+{
+    if (i >= VKT_COUNT(sizes)) return NULL;
+    const vkt_node *f = sample(g, i);
+    gated_bwd(g, vkt__sample2(g, sizes[i].r, sizes[i].c), f);
+    return sizes[i].name;
+}
+
+const vkt_op vkt__op_gated = { .name = "gated",
+                               .n_in = 2,
+                               .n_out = 1,
+                               .inplace = 1 | 2,
+                               .shape = gated_shape,
+                               .record = gated_record,
+                               .grad = gated_grad,
+                               .ref = gated_ref,
+                               .cost = gated_cost,
+                               .terms = gated_terms,
+                               .sample = gated_sample };
+const vkt_op vkt__op_gated_bwd = { .name = "gated_bwd",
+                                   .n_in = 3,
+                                   .n_out = 2,
+                                   .inplace = 1 | 2 | 4,
+                                   .shape = gated_shape,
+                                   .record = gated_record,
+                                   .ref = gated_ref,
+                                   .cost = gated_cost,
+                                   .terms = gated_terms,
+                                   .sample = gated_bwd_sample };
+
+vkt_tensor *vkt_gated(vkt_graph *g, vkt_tensor *gate, vkt_tensor *up, vkt_act act)
+{
+    return vkt__op(g, &vkt__op_gated, (vkt_tensor *[]) { gate, up }, 2,
+                   (vkt_attr) { .gated = { act } });
+}

@@ -1,0 +1,437 @@
+/* Softmax, and softmax cross-entropy of a row of logits. */
+#include <math.h>
+#include <stdio.h>
+
+#include "tensor/ops/ops.h"
+
+/* One workgroup per row: `walked` passes over it in memory, or by `held` in registers. */
+static void row_dispatch(vkt__rec *rec, const char *walked, const char *held, uint32_t passes,
+                         uint32_t arrays, uint32_t rows, uint32_t cols, const void *push,
+                         uint32_t push_bytes)
+{
+    vkt__row_form f = vkt__row_form_of(rec->caps, cols, passes, arrays);
+    uint32_t spec[] = { f.wg, 1, 1, vkt__reduce_form(rec->caps, f.wg), 0, f.per, f.wide };
+    vkt__dispatch(rec, f.held ? held : walked, spec, f.held ? 7 : 4, push, push_bytes, rows);
+}
+
+/* ---- softmax ---- */
+
+static bool softmax_shape(vkt_node *n)
+{
+    vkt__out(n, 0, n->in[0]->shape, VKT_F32);
+    return true;
+}
+
+static void softmax_record(vkt__rec *rec, const vkt_node *n)
+{
+    const vkt_tensor *x = n->in[0];
+    struct softmax_params p = { .x = vkt__addr(rec, x),
+                                .y = vkt__addr(rec, n->out[0]),
+                                .rows = vkt__rows_of(x->shape),
+                                .cols = vkt__last(x->shape) };
+    p.x4 = p.x, p.y4 = p.y;
+    row_dispatch(rec, "softmax", "softmax_held", 3, 1, p.rows, p.cols, &p, sizeof p);
+}
+
+/* Largest of a row and the sum of exp(x - it); the sum is NaN where the row has no softmax. */
+static double row_sum(const double *x, uint64_t V, double *top)
+{
+    double sum = 0;
+    *top = -INFINITY;
+    for (uint64_t c = 0; c < V; c++) *top = x[c] > *top ? x[c] : *top;
+    for (uint64_t c = 0; c < V; c++) sum += exp(x[c] - *top);
+    return isfinite(*top) ? sum : NAN;
+}
+
+static void softmax_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    uint64_t rows = vkt__rows_of(n->in[0]->shape), V = vkt__last(n->in[0]->shape);
+    for (uint64_t r = 0; r < rows; r++) {
+        double top, sum = row_sum(in[0] + r * V, V, &top);
+        for (uint64_t i = r * V; i < (r + 1) * V; i++) out[0][i] = exp(in[0][i] - top) / sum;
+    }
+}
+
+static vkt_cost softmax_cost(const vkt_node *n)
+{
+    double count = (double)n->out[0]->count;
+    vkt_cost c = { 5 * count, 4 * count * (n->in[1] ? 3 : 2) };
+    return c;
+}
+
+/* The row's sum; exp of 3 + 2 |x| ulp (Vulkan), |x| to about 12. */
+static double softmax_terms(const vkt_node *n)
+{
+    return vkt__last(n->in[0]->shape) + 128.0;
+}
+
+static bool softmax_bwd_shape(vkt_node *n)
+{
+    vkt__out(n, 0, n->in[1]->shape, VKT_F32);
+    return true;
+}
+
+static void softmax_bwd_record(vkt__rec *rec, const vkt_node *n)
+{
+    const vkt_tensor *y = n->in[1];
+    struct softmax_params p = { .dy = vkt__addr(rec, n->in[0]),
+                                .x = vkt__addr(rec, y),
+                                .y = vkt__addr(rec, n->out[0]),
+                                .rows = vkt__rows_of(y->shape),
+                                .cols = vkt__last(y->shape) };
+    p.dy4 = p.dy, p.x4 = p.x, p.y4 = p.y;
+    row_dispatch(rec, "softmax_bwd", "softmax_bwd_held", 2, 2, p.rows, p.cols, &p, sizeof p);
+}
+
+static void softmax_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    uint64_t rows = vkt__rows_of(n->in[1]->shape), V = vkt__last(n->in[1]->shape);
+    for (uint64_t r = 0; r < rows; r++) {
+        double sum = 0;
+        for (uint64_t i = r * V; i < (r + 1) * V; i++) sum += in[0][i] * in[1][i];
+        for (uint64_t i = r * V; i < (r + 1) * V; i++) out[0][i] = in[1][i] * (in[0][i] - sum);
+    }
+}
+
+static vkt_tensor *softmax_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *y)
+{
+    return vkt__op(g, &vkt__op_softmax_bwd, (vkt_tensor *[]) { dy, y }, 2,
+                   (vkt_attr) { .eltwise = { 0 } });
+}
+
+static void softmax_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
+{
+    if (vkt__needs(n->in[0])) dx[0] = softmax_bwd(g, vkt__real(g, dy[0], n->out[0]), n->out[0]);
+}
+
+static const struct {
+    const char *name;
+    uint32_t r, c;
+} sizes[] = {
+    { "one", 1, 1 },      { "three", 5, 3 },   { "digits", 128, 10 },      { "odd", 7, 129 },
+    { "bytes", 33, 256 }, { "wide", 3, 5000 }, { "vocabulary", 2, 50257 }, { "tall", 70001, 2 },
+    { "no rows", 0, 7 },
+};
+
+static const char *softmax_sample(vkt_graph *g, uint32_t i)
+{
+    if (i >= VKT_COUNT(sizes)) return NULL;
+    vkt_softmax(g, vkt__sample2(g, sizes[i].r, sizes[i].c));
+    return sizes[i].name;
+}
+
+static const char *softmax_bwd_sample(vkt_graph *g, uint32_t i)
+{
+    if (i >= VKT_COUNT(sizes)) return NULL;
+    softmax_bwd(g, vkt__sample2(g, sizes[i].r, sizes[i].c),
+                vkt_softmax(g, vkt__sample2(g, sizes[i].r, sizes[i].c)));
+    return sizes[i].name;
+}
+
+const vkt_op vkt__op_softmax = { .name = "softmax",
+                                 .n_in = 1,
+                                 .n_out = 1,
+                                 .inplace = 1,
+                                 .shape = softmax_shape,
+                                 .record = softmax_record,
+                                 .grad = softmax_grad,
+                                 .ref = softmax_ref,
+                                 .cost = softmax_cost,
+                                 .terms = softmax_terms,
+                                 .sample = softmax_sample };
+const vkt_op vkt__op_softmax_bwd = { .name = "softmax_bwd",
+                                     .n_in = 2,
+                                     .n_out = 1,
+                                     .inplace = 1,
+                                     .shape = softmax_bwd_shape,
+                                     .record = softmax_bwd_record,
+                                     .ref = softmax_bwd_ref,
+                                     .cost = softmax_cost,
+                                     .terms = softmax_terms,
+                                     .sample = softmax_bwd_sample };
+
+vkt_tensor *vkt_softmax(vkt_graph *g, vkt_tensor *x)
+{
+    return vkt__op(g, &vkt__op_softmax, &x, 1, (vkt_attr) { .eltwise = { 0 } });
+}
+
+/* ---- softmax cross-entropy ----
+ * Forward: logits, target, weight?, class weight?, its sum? -> loss, hit, top, lse, dlogits? The
+ * sum is an input so that it is taken once. Gradient: those inputs, top, lse, dloss? -> dlogits in
+ * the logits' memory: what training needs of the logits afterwards is two numbers a row. A rewrite
+ * (rewrite_loss.c) has the forward row write dlogits where dloss is 1. Weights are constants:
+ * asking for their gradient is an error. */
+
+enum {
+    LOGITS,
+    TARGET,
+    WEIGHT,
+    CLASS_WEIGHT,
+    CLASS_SUM,
+    TOP = VKT_XENT_IN_TOP,
+    LSE,
+    DLOSS = VKT_XENT_IN_DLOSS
+};
+enum { DLOGITS = VKT_XENT_OUT_DLOGITS };
+
+static bool xent_shape(vkt_node *n)
+{
+    const vkt_tensor *x = n->in[LOGITS], *t = n->in[TARGET], *w = n->in[WEIGHT],
+                     *cw = n->in[CLASS_WEIGHT];
+    uint32_t R = vkt__rows_of(x->shape), V = vkt__last(x->shape);
+    float e = n->attr.xent.smoothing;
+    if (t->dtype != VKT_U32 || t->count != R)
+        return vkt__shape_error(n, "target %s must be [%u] u32 for logits %s", vkt__text(t), R,
+                                vkt__text(x));
+    if (w && w->count != R)
+        return vkt__shape_error(n, "row weight %s must be [%u] for logits %s", vkt__text(w), R,
+                                vkt__text(x));
+    if (cw && cw->count != V)
+        return vkt__shape_error(n, "class weight %s must be [%u] for logits %s", vkt__text(cw), V,
+                                vkt__text(x));
+    if (!(e >= 0 && e <= 1)) return vkt__shape_error(n, "smoothing %g is not in [0, 1]", (double)e);
+    for (uint32_t i = 0; i < DLOGITS; i++) vkt__out(n, i, vkt_shape1(R), VKT_F32);
+    if (n->attr.xent.slope) vkt__out(n, DLOGITS, x->shape, VKT_F32);
+    return true;
+}
+
+static struct xent_params xent_params(vkt__rec *rec, const vkt_node *n)
+{
+    const vkt_tensor *x = n->in[LOGITS];
+    struct xent_params p = { .logits = vkt__addr(rec, x),
+                             .target = vkt__addr(rec, n->in[TARGET]),
+                             .weight = vkt__addr_or(rec, n->in[WEIGHT], x),
+                             .class_weight = vkt__addr_or(rec, n->in[CLASS_WEIGHT], x),
+                             .class_sum = vkt__addr_or(rec, n->in[CLASS_SUM], x),
+                             .dloss = vkt__addr_or(rec, n->in[DLOSS], x),
+                             .rows = vkt__rows_of(x->shape),
+                             .cols = vkt__last(x->shape),
+                             .ignore = n->attr.xent.ignore,
+                             .smoothing = n->attr.xent.smoothing };
+    p.flags =
+        (n->in[WEIGHT] ? VKT_XENT_WEIGHT : 0) | (n->in[CLASS_WEIGHT] ? VKT_XENT_CLASS_WEIGHT : 0);
+    return p;
+}
+
+static void xent_record(vkt__rec *rec, const vkt_node *n)
+{
+    struct xent_params p = xent_params(rec, n);
+    p.loss = vkt__addr(rec, n->out[0]);
+    p.hit = vkt__addr(rec, n->out[1]);
+    p.top = vkt__addr(rec, n->out[2]);
+    p.lse = vkt__addr(rec, n->out[3]);
+    p.dlogits = vkt__addr(rec, n->out[DLOGITS]);
+    if (n->out[DLOGITS]) p.flags |= VKT_XENT_DLOGITS;
+    p.logits4 = p.logits;
+    row_dispatch(rec, "softmax_xent", "softmax_xent_held", 2, 1, p.rows, p.cols, &p, sizeof p);
+}
+
+static bool row_counts(const vkt_node *n, double target)
+{
+    return target < vkt__last(n->in[LOGITS]->shape) &&
+           (n->attr.xent.ignore == 0 || target != n->attr.xent.ignore - 1.0);
+}
+
+/* dlogits, of rows whose top and lse are known. */
+static void slope_ref(const vkt_node *n, double *const *in, const double *top, const double *lse,
+                      const double *dloss, double *dlogits)
+{
+    uint64_t rows = vkt__rows_of(n->in[LOGITS]->shape), V = vkt__last(n->in[LOGITS]->shape);
+    double e = (double)n->attr.xent.smoothing;
+    for (uint64_t i = 0; i < rows * V; i++) {
+        uint64_t r = i / V, c = i % V;
+        dlogits[i] = 0;
+        if (!row_counts(n, in[TARGET][r])) continue;
+        uint64_t t = (uint64_t)in[TARGET][r];
+        const double *cw = in[CLASS_WEIGHT];
+        double p = exp(in[LOGITS][i] - top[r] - lse[r]),
+               k = (in[WEIGHT] ? in[WEIGHT][r] : 1) * (dloss ? dloss[r] : 1);
+        double sum = in[CLASS_SUM] ? in[CLASS_SUM][0] : (double)V;
+        dlogits[i] = k * ((1 - e) * (cw ? cw[t] : 1) * (p - (c == t)) +
+                          e / (double)V * (p * sum - (cw ? cw[c] : 1)));
+    }
+}
+
+static void xent_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    uint64_t rows = vkt__rows_of(n->in[LOGITS]->shape), V = vkt__last(n->in[LOGITS]->shape);
+    double e = (double)n->attr.xent.smoothing;
+    for (uint64_t r = 0; r < rows; r++) {
+        const double *x = in[LOGITS] + r * V, *cw = in[CLASS_WEIGHT];
+        double top, lse = log(row_sum(x, V, &top)), loss = 0, smooth = 0;
+        uint64_t best = 0;
+        for (uint64_t c = 1; c < V; c++) best = x[c] > x[best] ? c : best;
+        if (row_counts(n, in[TARGET][r])) {
+            uint64_t t = (uint64_t)in[TARGET][r];
+            loss = (1 - e) * (cw ? cw[t] : 1) * (lse + top - x[t]);
+            for (uint64_t c = 0; c < V && e > 0; c++)
+                smooth += (cw ? cw[c] : 1) * (lse + top - x[c]);
+            loss = (in[WEIGHT] ? in[WEIGHT][r] : 1) * (loss + e / (double)V * smooth);
+            out[1][r] = !isnan(lse) && best == t;
+        } else {
+            out[1][r] = 0;
+        }
+        out[0][r] = loss;
+        out[2][r] = top;
+        out[3][r] = lse;
+    }
+    if (out[DLOGITS]) slope_ref(n, in, out[2], out[3], NULL, out[DLOGITS]);
+}
+
+static vkt_cost xent_cost(const vkt_node *n)
+{
+    return (vkt_cost) { 6 * (double)n->in[LOGITS]->count, vkt__node_bytes(n) };
+}
+
+static bool xent_bwd_shape(vkt_node *n)
+{
+    vkt__out(n, 0, n->in[LOGITS]->shape, VKT_F32);
+    return true;
+}
+
+static void xent_bwd_record(vkt__rec *rec, const vkt_node *n)
+{
+    struct xent_params p = xent_params(rec, n);
+    p.top = vkt__addr(rec, n->in[TOP]);
+    p.lse = vkt__addr(rec, n->in[LSE]);
+    p.dlogits = vkt__addr(rec, n->out[0]);
+    if (n->in[DLOSS]) p.flags |= VKT_XENT_DLOSS;
+    uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 1), 1, 1, vkt__type(n->out[0]) };
+    vkt__dispatch(rec, "softmax_xent_bwd", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
+}
+
+static void xent_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    slope_ref(n, in, in[TOP], in[LSE], in[DLOSS], out[0]);
+}
+
+static vkt_tensor *xent_bwd(vkt_graph *g, const vkt_node *f, vkt_tensor *dloss)
+{
+    vkt_tensor *in[] = { f->in[LOGITS],    f->in[TARGET], f->in[WEIGHT], f->in[CLASS_WEIGHT],
+                         f->in[CLASS_SUM], f->out[2],     f->out[3],     dloss };
+    return vkt__op(g, &vkt__op_softmax_xent_bwd, in, VKT_COUNT(in), f->attr);
+}
+
+static void xent_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
+{
+    if ((vkt__needs(n->in[WEIGHT]) || vkt__needs(n->in[CLASS_WEIGHT])) && dy[0]) {
+        vkt__shape_error(&(vkt_node) { .op = n->op, .g = g },
+                         "no gradient with respect to weights: they are constants");
+        return;
+    }
+    if (vkt__needs(n->in[LOGITS]) && dy[0])
+        dx[0] = xent_bwd(g, n, vkt__is_ones(dy[0]) ? NULL : dy[0]);
+}
+
+/* What a case has beyond logits and targets. */
+enum {
+    HAS_WEIGHT = 1,
+    HAS_CLASS_WEIGHT = 2,
+    HAS_SMOOTHING = 4,
+    HAS_IGNORE = 8,
+    HAS_DLOSS = 16,
+    HAS_TIES = 32,
+    HAS_LARGE = 64
+};
+static const struct {
+    const char *name;
+    uint32_t r, c, has;
+} xents[] = {
+    { "one", 1, 1, 0 },
+    { "three", 5, 3, HAS_DLOSS },
+    { "digits", 128, 10, HAS_WEIGHT },
+    { "class weights", 65, 7, HAS_CLASS_WEIGHT },
+    { "smoothing", 65, 33, HAS_SMOOTHING },
+    { "everything", 100, 129,
+      HAS_WEIGHT | HAS_CLASS_WEIGHT | HAS_SMOOTHING | HAS_IGNORE | HAS_DLOSS },
+    { "ties", 64, 5, HAS_TIES },
+    { "large logits", 400, 50, HAS_LARGE },
+    { "wide", 3, 5000, HAS_CLASS_WEIGHT | HAS_SMOOTHING },
+    { "vocabulary", 2, 50257, 0 },
+    { "tall", 70001, 2, HAS_WEIGHT },
+    { "no rows", 0, 7, HAS_WEIGHT },
+};
+
+static const vkt_node *sample_xent(vkt_graph *g, uint32_t i, vkt_tensor **dloss)
+{
+    uint32_t R = xents[i].r, V = xents[i].c, has = xents[i].has;
+    vkt_tensor *x = vkt__sample2(g, R, V);
+    if (has & HAS_TIES) x = vkt_scale(g, x, 0.0f);
+    if (has & HAS_LARGE) x = vkt_scale(g, x, 32.0f); /* beyond exp's range */
+    vkt_tensor *t =
+        vkt__sample(g, vkt_shape1(R), VKT_U32, VKT_HINT_INDEX, has & HAS_IGNORE ? V + V / 8 : V);
+    vkt_tensor *w =
+        has & HAS_WEIGHT ? vkt__sample(g, vkt_shape1(R), VKT_F32, VKT_HINT_POSITIVE, 0) : NULL;
+    vkt_tensor *cw = has & HAS_CLASS_WEIGHT
+                         ? vkt__sample(g, vkt_shape1(V), VKT_F32, VKT_HINT_POSITIVE, 0)
+                         : NULL;
+    *dloss = has & HAS_DLOSS ? vkt__sample1(g, R) : NULL;
+    vkt_xent_desc desc = { has & HAS_SMOOTHING ? 0.1f : 0.0f, has & HAS_IGNORE ? 4 : 0 };
+    return vkt_softmax_xent(g, x, t, w, cw, desc).loss->node;
+}
+
+/* The same with dlogits from the forward row; neither the tall nor the longest. */
+static const char *sample_slope(vkt_graph *g, uint32_t i)
+{
+    static char name[64];
+    vkt_tensor *dloss;
+    if (i >= VKT_COUNT(xents) - 3) return NULL;
+    const vkt_node *f = sample_xent(g, i, &dloss);
+    vkt_attr attr = f->attr;
+    attr.xent.slope = true;
+    vkt__op(g, f->op, f->in, f->op->n_in, attr);
+    snprintf(name, sizeof name, "%s, with its gradient", xents[i].name);
+    return name;
+}
+
+static const char *xent_sample(vkt_graph *g, uint32_t i)
+{
+    vkt_tensor *dloss;
+    if (i >= VKT_COUNT(xents)) return sample_slope(g, i - VKT_COUNT(xents));
+    sample_xent(g, i, &dloss);
+    return xents[i].name;
+}
+
+static const char *xent_bwd_sample(vkt_graph *g, uint32_t i)
+{
+    vkt_tensor *dloss;
+    if (i >= VKT_COUNT(xents)) return NULL;
+    const vkt_node *f = sample_xent(g, i, &dloss);
+    xent_bwd(g, f, dloss);
+    return xents[i].name;
+}
+
+const vkt_op vkt__op_softmax_xent = { .name = "softmax_xent",
+                                      .n_in = 5,
+                                      .n_out = 5,
+                                      .inplace = 1 << LOGITS,
+                                      .inplace_out = DLOGITS,
+                                      .shape = xent_shape,
+                                      .record = xent_record,
+                                      .grad = xent_grad,
+                                      .ref = xent_ref,
+                                      .cost = xent_cost,
+                                      .terms = softmax_terms,
+                                      .sample = xent_sample };
+const vkt_op vkt__op_softmax_xent_bwd = { .name = "softmax_xent_bwd",
+                                          .n_in = 8,
+                                          .n_out = 1,
+                                          .inplace = 1 << LOGITS,
+                                          .narrow_out = 1,
+                                          .shape = xent_bwd_shape,
+                                          .record = xent_bwd_record,
+                                          .ref = xent_bwd_ref,
+                                          .cost = xent_cost,
+                                          .terms = softmax_terms,
+                                          .sample = xent_bwd_sample };
+
+vkt_loss vkt_softmax_xent(vkt_graph *g, vkt_tensor *logits, vkt_tensor *target, vkt_tensor *weight,
+                          vkt_tensor *class_weight, vkt_xent_desc desc)
+{
+    vkt_tensor *sum = class_weight && desc.smoothing > 0 ? vkt_sum(g, class_weight) : NULL;
+    vkt_attr attr = { .xent = { .smoothing = desc.smoothing, .ignore = desc.ignore_index } };
+    vkt_node *n =
+        vkt__node(g, &vkt__op_softmax_xent,
+                  (vkt_tensor *[]) { logits, target, weight, class_weight, sum }, 5, attr);
+    return n ? (vkt_loss) { n->out[0], n->out[1] } : (vkt_loss) { g->inert, g->inert };
+}

@@ -1,0 +1,429 @@
+/* Layer norm and RMS norm rows: forward with the residual sum fused in, gradient of the input with
+ * the residual's gradient fused in, gradients of weight and bias. Kernels norm.comp, norm_bwd.comp,
+ * norm_dw.comp. */
+#include <math.h>
+
+#include "tensor/ops/ops.h"
+
+static bool wrong_row(const vkt_tensor *t, uint32_t C)
+{
+    return t->shape.rank != 1 || t->shape.d[0] != C;
+}
+
+/* ---- forward: x [..., C], w [C], b [C]?, r [..., C]? -> y, s?, mean?, rstd ---- */
+
+static bool norm_shape(vkt_node *n)
+{
+    const vkt_tensor *x = n->in[0], *w = n->in[1], *b = n->in[2], *r = n->in[3];
+    uint32_t C = vkt__last(x->shape);
+    if (wrong_row(w, C))
+        return vkt__shape_error(n, "weight %s must be [%u] for %s", vkt__text(w), C, vkt__text(x));
+    if (b && wrong_row(b, C))
+        return vkt__shape_error(n, "bias %s must be [%u] for %s", vkt__text(b), C, vkt__text(x));
+    if (r && !vkt__shape_equal(r->shape, x->shape))
+        return vkt__shape_error(n, "residual %s must have the shape of %s", vkt__text(r),
+                                vkt__text(x));
+    vkt_shape rows = vkt_shape1(vkt__rows_of(x->shape));
+    vkt__out(n, 0, x->shape, VKT_F32);
+    if (r) vkt__out(n, 1, x->shape, VKT_F32);
+    if (!n->attr.norm.rms) vkt__out(n, 2, rows, VKT_F32);
+    vkt__out(n, 3, rows, VKT_F32);
+    return true;
+}
+
+enum { N_TYPED = 4 };
+
+/* The three forms of a kernel. */
+typedef struct {
+    const char *walks, *holds, *pairs;
+} row_kernels;
+
+/* By a kernel that holds a row in registers, where the device and the row's length suit it (16-bit
+ * rows: in fours or pairs), else by the one that walks it `passes` times. */
+static void row_dispatch(vkt__rec *rec, const vkt_node *n, const row_kernels *k, uint32_t passes,
+                         uint32_t arrays, const vkt_tensor *const typed[N_TYPED], const void *push,
+                         uint32_t push_bytes)
+{
+    uint32_t rows = vkt__rows_of(typed[0]->shape), cols = vkt__last(typed[0]->shape);
+    vkt__row_form f = vkt__row_form_of(rec->caps, cols, passes, arrays);
+    bool narrow = false, in_pairs = false;
+    if (!f.held) {
+        vkt__row_form pairs = vkt__row_form_pairs(rec->caps, cols);
+        in_pairs = pairs.held;
+        if (in_pairs) f = pairs;
+    }
+    for (uint32_t i = 0; i < N_TYPED; i++) narrow = narrow || typed[i]->dtype != VKT_F32;
+    bool held = f.held && (f.wide || !narrow);
+    uint32_t wg = held ? f.wg : vkt__row_workgroup(rec->caps, cols, passes);
+    uint32_t spec[7 + N_TYPED] = { wg,
+                                   1,
+                                   1,
+                                   vkt__reduce_form(rec->caps, wg),
+                                   n->attr.norm.rms,
+                                   f.per,
+                                   f.wide },
+                      first = held ? 7 : 5;
+    for (uint32_t i = 0; i < N_TYPED; i++) spec[first + i] = vkt__type(typed[i]);
+    vkt__dispatch(rec,
+                  in_pairs ? k->pairs
+                  : held   ? k->holds
+                           : k->walks,
+                  spec, first + N_TYPED, push, push_bytes, rows);
+}
+
+static void norm_record(vkt__rec *rec, const vkt_node *n)
+{
+    const vkt_tensor *x = n->in[0];
+    struct norm_params p = { .x = vkt__addr(rec, x),
+                             .w = vkt__addr(rec, n->in[1]),
+                             .b = vkt__addr_or(rec, n->in[2], n->in[1]),
+                             .r = vkt__addr_or(rec, n->in[3], x),
+                             .y = vkt__addr(rec, n->out[0]),
+                             .s = vkt__addr(rec, n->out[1] ? n->out[1] : x),
+                             .mean = vkt__addr(rec, n->out[2]),
+                             .rstd = vkt__addr(rec, n->out[3]),
+                             .rows = vkt__rows_of(x->shape),
+                             .cols = vkt__last(x->shape),
+                             .eps = n->attr.norm.eps };
+    p.flags = (n->in[2] ? VKT_NORM_BIAS : 0) | (n->in[3] ? VKT_NORM_RESIDUAL : 0);
+    p.x4 = p.x, p.w4 = p.w, p.b4 = p.b, p.r4 = p.r, p.y4 = p.y, p.s4 = p.s;
+    const vkt_tensor *const typed[] = { x, n->in[3] ? n->in[3] : x, n->out[1] ? n->out[1] : x,
+                                        n->out[0] };
+    row_dispatch(rec, n, &(row_kernels) { "norm", "norm_held", "norm_held.pairs" }, 3, 2, typed, &p,
+                 sizeof p);
+}
+
+static void norm_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    uint64_t rows = vkt__rows_of(n->in[0]->shape), C = vkt__last(n->in[0]->shape);
+    for (uint64_t r = 0; r < rows; r++) {
+        double mean = 0, var = 0;
+        for (uint64_t i = r * C; i < (r + 1) * C && out[1]; i++)
+            out[1][i] = vkt__round_to(n->out[1]->dtype, in[0][i] + in[3][i]);
+        const double *s = (out[1] ? out[1] : in[0]) + r * C;
+        for (uint64_t c = 0; c < C && out[2]; c++) mean += s[c] / (double)C;
+        for (uint64_t c = 0; c < C; c++) var += (s[c] - mean) * (s[c] - mean) / (double)C;
+        double rstd = 1 / sqrt(var + (double)n->attr.norm.eps);
+        for (uint64_t c = 0; c < C; c++)
+            out[0][r * C + c] = (s[c] - mean) * rstd * in[1][c] + (in[2] ? in[2][c] : 0);
+        if (out[2]) out[2][r] = mean;
+        out[3][r] = rstd;
+    }
+}
+
+static vkt_cost norm_cost(const vkt_node *n)
+{
+    return (vkt_cost) { 8 * (double)n->out[0]->count, vkt__node_bytes(n) };
+}
+
+/* The row's sums, then square root and divisions of up to 3 ulp each. */
+static double norm_terms(const vkt_node *n)
+{
+    return vkt__last(n->in[0]->shape) + 32.0;
+}
+
+/* ---- gradient of x and r: dy, s, w, mean?, rstd, ds? -> dx ---- */
+
+static bool norm_bwd_shape(vkt_node *n)
+{
+    vkt__out(n, 0, n->in[1]->shape, VKT_F32);
+    return true;
+}
+
+static void norm_bwd_record(vkt__rec *rec, const vkt_node *n)
+{
+    struct norm_bwd_params p = { .dy = vkt__addr(rec, n->in[0]),
+                                 .s = vkt__addr(rec, n->in[1]),
+                                 .w = vkt__addr(rec, n->in[2]),
+                                 .mean = vkt__addr(rec, n->in[3]),
+                                 .rstd = vkt__addr(rec, n->in[4]),
+                                 .ds = vkt__addr_or(rec, n->in[5], n->in[0]),
+                                 .dx = vkt__addr(rec, n->out[0]),
+                                 .rows = vkt__rows_of(n->in[1]->shape),
+                                 .cols = vkt__last(n->in[1]->shape),
+                                 .flags = n->in[5] ? VKT_NORM_RESIDUAL : 0 };
+    p.dy4 = p.dy, p.s4 = p.s, p.w4 = p.w, p.ds4 = p.ds, p.dx4 = p.dx;
+    const vkt_tensor *const typed[] = { n->in[0], n->in[1], n->in[5] ? n->in[5] : n->in[0],
+                                        n->out[0] };
+    row_dispatch(rec, n, &(row_kernels) { "norm_bwd", "norm_bwd_held", "norm_bwd_held.pairs" }, 2,
+                 3, typed, &p, sizeof p);
+}
+
+static void norm_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    uint64_t rows = vkt__rows_of(n->in[1]->shape), C = vkt__last(n->in[1]->shape);
+    for (uint64_t r = 0; r < rows; r++) {
+        const double *dy = in[0] + r * C, *s = in[1] + r * C;
+        double mean = in[3] ? in[3][r] : 0, rstd = in[4][r], mean_g = 0, mean_gh = 0;
+        for (uint64_t c = 0; c < C; c++) {
+            mean_g += dy[c] * in[2][c] / (double)C;
+            mean_gh += dy[c] * in[2][c] * (s[c] - mean) * rstd / (double)C;
+        }
+        if (n->attr.norm.rms) mean_g = 0;
+        for (uint64_t c = 0; c < C; c++)
+            out[0][r * C + c] =
+                rstd * (dy[c] * in[2][c] - mean_g - (s[c] - mean) * rstd * mean_gh) +
+                (in[5] ? in[5][r * C + c] : 0);
+    }
+}
+
+static vkt_cost norm_bwd_cost(const vkt_node *n)
+{
+    return (vkt_cost) { 12 * (double)n->out[0]->count, vkt__node_bytes(n) };
+}
+
+static double norm_bwd_terms(const vkt_node *n)
+{
+    return vkt__last(n->in[1]->shape) + 32.0;
+}
+
+static vkt_tensor *norm_bwd(vkt_graph *g, vkt_tensor *dy, const vkt_node *f, vkt_tensor *ds)
+{
+    vkt_tensor *s = f->out[1] ? f->out[1] : f->in[0];
+    return vkt__op(g, &vkt__op_norm_bwd,
+                   (vkt_tensor *[]) { dy, s, f->in[1], f->out[2], f->out[3], ds }, 6, f->attr);
+}
+
+/* ---- gradients of w and b, a chunk of rows at a time: dy, s, mean?, rstd -> dw, db? ---- */
+
+static bool norm_dw_shape(vkt_node *n)
+{
+    uint32_t rows = vkt__rows_of(n->in[1]->shape), C = vkt__last(n->in[1]->shape);
+    uint32_t splits = VKT_MAX(1, (rows + n->attr.norm.chunk - 1) / n->attr.norm.chunk);
+    vkt_shape shape = splits == 1 ? vkt_shape1(C) : vkt_shape2(splits, C);
+    vkt__out(n, 0, shape, VKT_F32);
+    if (n->attr.norm.bias) vkt__out(n, 1, shape, VKT_F32);
+    return true;
+}
+
+static void norm_dw_record(vkt__rec *rec, const vkt_node *n)
+{
+    struct norm_dw_params p = { .dy = vkt__addr(rec, n->in[0]),
+                                .s = vkt__addr(rec, n->in[1]),
+                                .mean = vkt__addr(rec, n->in[2]),
+                                .rstd = vkt__addr(rec, n->in[3]),
+                                .dw = vkt__addr(rec, n->out[0]),
+                                .db = vkt__addr(rec, n->out[1]),
+                                .rows = vkt__rows_of(n->in[1]->shape),
+                                .cols = vkt__last(n->in[1]->shape),
+                                .chunk = n->attr.norm.chunk,
+                                .flags = n->out[1] ? VKT_NORM_BIAS : 0 };
+    p.splits = (uint32_t)(n->out[0]->count / p.cols);
+    bool pairs = vkt__use_pairs(rec->caps) && p.cols % 2 == 0;
+    uint32_t wg = pairs ? rec->caps->subgroup : VKT_MIN(rec->caps->workgroup, 64),
+             spec[] = { wg, 1, 1, n->attr.norm.rms, vkt__type(n->in[0]), vkt__type(n->in[1]) };
+    uint64_t invocations = n->out[0]->count / (pairs ? 2 : 1);
+    vkt__dispatch(rec, pairs ? "norm_dw.pairs" : "norm_dw", spec, VKT_COUNT(spec), &p, sizeof p,
+                  (invocations + wg - 1) / wg);
+}
+
+static void norm_dw_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    uint64_t rows = vkt__rows_of(n->in[1]->shape), C = vkt__last(n->in[1]->shape),
+             chunk = n->attr.norm.chunk;
+    for (uint64_t i = 0; i < n->out[0]->count; i++) {
+        uint64_t c = i % C, end = VKT_MIN(rows, (i / C + 1) * chunk);
+        double dw = 0, db = 0;
+        for (uint64_t r = i / C * chunk; r < end; r++) {
+            dw += in[0][r * C + c] * (in[1][r * C + c] - (in[2] ? in[2][r] : 0)) * in[3][r];
+            db += in[0][r * C + c];
+        }
+        out[0][i] = dw;
+        if (out[1]) out[1][i] = db;
+    }
+}
+
+static vkt_cost norm_dw_cost(const vkt_node *n)
+{
+    return (vkt_cost) { 5 * (double)n->in[1]->count, vkt__node_bytes(n) };
+}
+
+static double norm_dw_terms(const vkt_node *n)
+{
+    return 4.0 + VKT_MIN(n->attr.norm.chunk, vkt__rows_of(n->in[1]->shape));
+}
+
+static vkt_node *norm_dw(vkt_graph *g, vkt_tensor *dy, const vkt_node *f, bool bias)
+{
+    vkt_attr attr = { .norm = {
+                          .rms = f->attr.norm.rms, .bias = bias, .chunk = vkt__row_chunk(g) } };
+    vkt_tensor *s = f->out[1] ? f->out[1] : f->in[0];
+    return vkt__node(g, &vkt__op_norm_dw, (vkt_tensor *[]) { dy, s, f->out[2], f->out[3] }, 4,
+                     attr);
+}
+
+static vkt_tensor *add_chunks(vkt_graph *g, vkt_tensor *t)
+{
+    return t->shape.rank == 1 ? t : vkt_sum_rows(g, t);
+}
+
+static void norm_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
+{
+    vkt_tensor *w = n->in[1], *b = n->in[2], *r = n->in[3];
+    vkt_tensor *d = dy[0] ? vkt__real(g, dy[0], n->out[0]) : NULL,
+               *ds = dy[1] ? vkt__real(g, dy[1], n->out[1]) : NULL;
+    if (vkt__needs(n->in[0]) || vkt__needs(r)) {
+        vkt_tensor *both = d ? norm_bwd(g, d, n, ds) : ds;
+        if (vkt__needs(n->in[0])) dx[0] = both;
+        if (vkt__needs(r)) dx[3] = both;
+    }
+    if (!d || (!vkt__needs(w) && !vkt__needs(b))) return;
+    vkt_node *dw = norm_dw(g, d, n, vkt__needs(b));
+    if (!dw) return;
+    if (vkt__needs(w)) dx[1] = add_chunks(g, dw->out[0]);
+    if (vkt__needs(b)) dx[2] = add_chunks(g, dw->out[1]);
+}
+
+/* ---- samples ---- */
+
+/* Rows below, at and above a subgroup, a workgroup and a chunk of dw; long rows; more than 65,535
+ * rows. */
+static const struct {
+    const char *name;
+    uint32_t r, c;
+    bool bias, residual;
+} sizes[] = {
+    { "one", 1, 1, true, false },
+    { "three", 4, 3, true, true },
+    { "odd", 7, 129, true, true },
+    { "no bias", 33, 64, false, false },
+    { "residual, no bias", 5, 257, false, true },
+    { "wide", 3, 5000, true, true },
+    { "chunk of rows + 1", 129, 33, true, false },
+    { "longer chunk of rows + 1", 1025, 34, true, false },
+    { "tall", 70001, 12, true, true },
+    { "no rows", 0, 7, true, true },
+};
+
+static vkt_node *sample_norm(vkt_graph *g, uint32_t i, bool rms, vkt_shape shape)
+{
+    uint32_t C = vkt__last(shape);
+    vkt_tensor *x = vkt__sample(g, shape, VKT_F32, VKT_HINT_NORMAL, 0), *w = vkt__sample1(g, C);
+    vkt_tensor *b = sizes[i].bias && !rms ? vkt__sample1(g, C) : NULL;
+    vkt_tensor *r = sizes[i].residual ? vkt__sample(g, shape, VKT_F32, VKT_HINT_NORMAL, 0) : NULL;
+    return (rms ? vkt_rmsnorm(g, x, w, r, 1e-5f, NULL) : vkt_layernorm(g, x, w, b, r, 1e-5f, NULL))
+        ->node;
+}
+
+static const char *norm_sample(vkt_graph *g, uint32_t i, bool rms)
+{
+    if (i < VKT_COUNT(sizes)) {
+        sample_norm(g, i, rms, vkt_shape2(sizes[i].r, sizes[i].c));
+        return sizes[i].name;
+    }
+    if (i == VKT_COUNT(sizes)) {
+        sample_norm(g, 2, rms, (vkt_shape) { 4, { 2, 3, 5, 9 } });
+        return "rank 4";
+    }
+    if (i == VKT_COUNT(sizes) + 1) {
+        vkt_tensor *x = vkt__sample(g, vkt_shape2(9, 130), VKT_F32, VKT_HINT_POSITIVE, 0),
+                   *w = vkt__sample1(g, 130);
+        if (rms)
+            vkt_rmsnorm(g, x, w, NULL, 1e-6f, NULL);
+        else
+            vkt_layernorm(g, x, w, NULL, NULL, 1e-6f, NULL);
+        return "mean far from zero";
+    }
+    return NULL;
+}
+
+static const char *layernorm_sample(vkt_graph *g, uint32_t i)
+{
+    return norm_sample(g, i, false);
+}
+static const char *rmsnorm_sample(vkt_graph *g, uint32_t i)
+{
+    return norm_sample(g, i, true);
+}
+
+/* RMS norm of one column is its sign but for eps, so its gradient is all cancellation; of three it
+ * is well-conditioned. */
+static const char *norm_bwd_sample(vkt_graph *g, uint32_t i)
+{
+    if (i >= 2 * VKT_COUNT(sizes)) return NULL;
+    uint32_t R = sizes[i / 2].r, C = VKT_MAX(sizes[i / 2].c, 1 + i % 2 * 2);
+    const vkt_node *f = sample_norm(g, i / 2, i % 2, vkt_shape2(R, C));
+    norm_bwd(g, vkt__sample2(g, R, C), f, sizes[i / 2].residual ? vkt__sample2(g, R, C) : NULL);
+    return sizes[i / 2].name;
+}
+
+static const char *norm_dw_sample(vkt_graph *g, uint32_t i)
+{
+    if (i >= 2 * VKT_COUNT(sizes)) return NULL;
+    const vkt_node *f = sample_norm(g, i / 2, i % 2, vkt_shape2(sizes[i / 2].r, sizes[i / 2].c));
+    norm_dw(g, vkt__sample2(g, sizes[i / 2].r, sizes[i / 2].c), f, sizes[i / 2].bias);
+    return sizes[i / 2].name;
+}
+
+/* ---- rows and builders ---- */
+
+const vkt_op vkt__op_layernorm = { .name = "layernorm",
+                                   .n_in = 4,
+                                   .n_out = 4,
+                                   .inplace = 1 | 8,
+                                   .narrow_in = 1 | 8,
+                                   .narrow_out = 1 | 2,
+                                   .shape = norm_shape,
+                                   .record = norm_record,
+                                   .grad = norm_grad,
+                                   .ref = norm_ref,
+                                   .cost = norm_cost,
+                                   .terms = norm_terms,
+                                   .sample = layernorm_sample };
+const vkt_op vkt__op_rmsnorm = { .name = "rmsnorm",
+                                 .n_in = 4,
+                                 .n_out = 4,
+                                 .inplace = 1 | 8,
+                                 .narrow_in = 1 | 8,
+                                 .narrow_out = 1 | 2,
+                                 .shape = norm_shape,
+                                 .record = norm_record,
+                                 .grad = norm_grad,
+                                 .ref = norm_ref,
+                                 .cost = norm_cost,
+                                 .terms = norm_terms,
+                                 .sample = rmsnorm_sample };
+const vkt_op vkt__op_norm_bwd = { .name = "norm_bwd",
+                                  .n_in = 6,
+                                  .n_out = 1,
+                                  .inplace = 1 | 32,
+                                  .narrow_in = 1 | 2 | 32,
+                                  .narrow_out = 1,
+                                  .shape = norm_bwd_shape,
+                                  .record = norm_bwd_record,
+                                  .ref = norm_bwd_ref,
+                                  .cost = norm_bwd_cost,
+                                  .terms = norm_bwd_terms,
+                                  .sample = norm_bwd_sample };
+const vkt_op vkt__op_norm_dw = { .name = "norm_dw",
+                                 .n_in = 4,
+                                 .n_out = 2,
+                                 .narrow_in = 1 | 2,
+                                 .shape = norm_dw_shape,
+                                 .record = norm_dw_record,
+                                 .ref = norm_dw_ref,
+                                 .cost = norm_dw_cost,
+                                 .terms = norm_dw_terms,
+                                 .sample = norm_dw_sample };
+
+static vkt_tensor *norm(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, vkt_attr attr,
+                        vkt_tensor **sum)
+{
+    vkt_node *n = vkt__node(g, op, in, 4, attr);
+    if (sum) *sum = !n ? g->inert : n->out[1] ? n->out[1] : n->in[0];
+    return n ? n->out[0] : g->inert;
+}
+
+vkt_tensor *vkt_layernorm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b, vkt_tensor *r,
+                          float eps, vkt_tensor **sum)
+{
+    return norm(g, &vkt__op_layernorm, (vkt_tensor *[]) { x, w, b, r },
+                (vkt_attr) { .norm = { .eps = eps } }, sum);
+}
+
+vkt_tensor *vkt_rmsnorm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *r, float eps,
+                        vkt_tensor **sum)
+{
+    return norm(g, &vkt__op_rmsnorm, (vkt_tensor *[]) { x, w, NULL, r },
+                (vkt_attr) { .norm = { .eps = eps, .rms = true } }, sum);
+}

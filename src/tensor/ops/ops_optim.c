@@ -1,0 +1,467 @@
+/* The optimizer's rows: the scalars of a step (norm, clip factor, finiteness) and the update of
+ * flat buffers. They know rules by number and groups by index; src/optim knows names, schedules and
+ * the model. */
+#include <math.h>
+
+#include "tensor/ops/ops.h"
+
+/* ---- accumulate: the sum over a step's micro-batches ---- */
+
+static bool accumulate_shape(vkt_node *n)
+{
+    if (n->in[0]->count != n->in[1]->count)
+        return vkt__shape_error(n, "%s can't be added to %s", vkt__text(n->in[1]),
+                                vkt__text(n->in[0]));
+    return true;
+}
+
+static void accumulate_record(vkt__rec *rec, const vkt_node *n)
+{
+    struct accumulate_params p = { .sum = vkt__addr(rec, n->in[0]),
+                                   .x = vkt__addr(rec, n->in[1]),
+                                   .step = vkt__addr(rec, n->in[2]),
+                                   .n = (uint32_t)n->in[0]->count };
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), spec[] = { wg, 1, 1 };
+    vkt__dispatch(rec, "accumulate", spec, VKT_COUNT(spec), &p, sizeof p,
+                  (p.n + 4ull * wg - 1) / (4 * wg));
+}
+
+static void accumulate_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    (void)out;
+    bool first = vkt__ref_step(in[2]).micro == 0;
+    for (uint64_t i = 0; i < n->in[0]->count; i++) in[0][i] = (first ? 0 : in[0][i]) + in[1][i];
+}
+
+static const char *accumulate_sample(vkt_graph *g, uint32_t i)
+{
+    static const struct {
+        const char *name;
+        uint32_t n;
+    } s[] = { { "one", 1 }, { "odd", 129 }, { "many groups", 5001 } };
+    if (i >= 2 * VKT_COUNT(s)) return NULL;
+    /* The sample step block is micro-batch 1; a block of zeros is micro-batch 0. */
+    vkt_tensor *step =
+        i % 2 ? vkt__sample(g, vkt_tensor_shape(vkt_step(g)), VKT_U32, VKT_HINT_INDEX, 1)
+              : vkt_step(g);
+    vkt__op(g, &vkt__op_accumulate,
+            (vkt_tensor *[]) { vkt__sample1(g, s[i / 2].n), vkt__sample1(g, s[i / 2].n), step }, 3,
+            (vkt_attr) { 0 });
+    return i % 2 ? "first micro-batch" : s[i / 2].name;
+}
+
+const vkt_op vkt__op_accumulate = { .name = "accumulate",
+                                    .n_in = 3,
+                                    .mutates = 1,
+                                    .shape = accumulate_shape,
+                                    .record = accumulate_record,
+                                    .ref = accumulate_ref,
+                                    .sample = accumulate_sample };
+
+void vkt__accumulate(vkt_graph *g, vkt_tensor *sum, vkt_tensor *x)
+{
+    vkt__op(g, &vkt__op_accumulate, (vkt_tensor *[]) { sum, x, vkt_step(g) }, 3, (vkt_attr) { 0 });
+}
+
+/* ---- optim_state: what the step reports ---- */
+
+enum { N_SCALARS = sizeof(struct vkt_scalars) / 4 };
+#define WORD(type, field) (offsetof(struct type, field) / 4)
+#define SCALAR(field) WORD(vkt_scalars, field)
+
+static bool state_shape(vkt_node *n)
+{
+    static const char *const names[] = { "sum of squares", "loss", "hits" };
+    for (uint32_t i = 0; i < 3; i++)
+        if (n->in[i] && (n->in[i]->count > VKT_SUM_CHUNK || n->in[i]->dtype != VKT_F32))
+            return vkt__shape_error(n, "%s must be f32 of at most %d elements, not %s", names[i],
+                                    VKT_SUM_CHUNK, vkt__text(n->in[i]));
+    VKT_ASSERT(n->in[4]->dtype == VKT_U32 && n->in[4]->count == 1);
+    VKT_ASSERT((n->in[5] != NULL) == (n->attr.state.scale_every > 0) &&
+               (!n->in[5] || n->in[5]->count == sizeof(struct vkt_loss_scale) / 4));
+    vkt__out(n, 0, vkt_shape1(N_SCALARS), VKT_F32);
+    return true;
+}
+
+static void state_record(vkt__rec *rec, const vkt_node *n)
+{
+    const vkt_tensor *squares = n->in[0], *loss = n->in[1], *hits = n->in[2];
+    struct optim_state_params p = { .squares = vkt__addr(rec, squares),
+                                    .loss = vkt__addr(rec, loss),
+                                    .hits = vkt__addr_or(rec, hits, loss),
+                                    .step = vkt__addr(rec, n->in[3]),
+                                    .skipped = vkt__addr(rec, n->in[4]),
+                                    .loss_scale = vkt__addr_or(rec, n->in[5], n->out[0]),
+                                    .scalars = vkt__addr(rec, n->out[0]),
+                                    .n_squares = (uint32_t)squares->count,
+                                    .n_loss = (uint32_t)loss->count,
+                                    .n_hits = hits ? (uint32_t)hits->count : 0,
+                                    .scale_every = n->attr.state.scale_every };
+    p.squares4 = p.squares, p.loss4 = p.loss, p.hits4 = p.hits;
+    uint32_t wg = vkt__reduce_workgroup(rec->caps, 256);
+    uint32_t spec[] = { wg,
+                        1,
+                        1,
+                        vkt__reduce_form(rec->caps, wg),
+                        n->attr.state.square,
+                        rec->caps->klass != VKT_CLASS_CPU };
+    vkt__dispatch(rec, vkt__use_pairs(rec->caps) ? "optim_state.pairs" : "optim_state", spec,
+                  VKT_COUNT(spec), &p, sizeof p, 1);
+}
+
+static double state_sum(const vkt_tensor *t, const double *x, bool square)
+{
+    double s = 0;
+    for (uint64_t i = 0; t && i < t->count; i++) s += square ? x[i] * x[i] : x[i];
+    return s;
+}
+
+double vkt__optim_clip(double squares, double limit)
+{
+    return limit > 0 ? VKT_MIN(1, limit / (sqrt(squares) + 1e-6)) : 1;
+}
+
+static void state_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    struct vkt_step_block step = vkt__ref_step(in[3]);
+    double loss_scale = in[5] ? in[5][0] : 1, inv = (double)step.inv_weight / loss_scale,
+           sum = state_sum(n->in[0], in[0], n->attr.state.square), squares = sum * inv * inv,
+           loss = state_sum(n->in[1], in[1], false);
+    bool ok = isfinite((float)loss) && isfinite((float)sum);
+    if (!ok) in[4][0]++;
+    memset(out[0], 0, N_SCALARS * sizeof(double));
+    out[0][SCALAR(loss)] = loss * (double)step.inv_weight;
+    out[0][SCALAR(grad_norm)] = sqrt(squares);
+    out[0][SCALAR(clip)] = ok ? vkt__optim_clip(squares, (double)step.clip) : 1;
+    out[0][SCALAR(scale)] = out[0][SCALAR(clip)] * inv;
+    out[0][SCALAR(ok)] = ok;
+    out[0][SCALAR(hits)] = state_sum(n->in[2], in[2], false);
+    out[0][SCALAR(skipped)] = in[4][0];
+    out[0][SCALAR(loss_scale)] = loss_scale;
+    if (!in[5]) return;
+    in[5][1] = ok ? in[5][1] + 1 : 0;
+    if (!ok) in[5][0] = VKT_MAX(loss_scale / 2, VKT_LOSS_SCALE_LEAST);
+    if (in[5][1] < n->attr.state.scale_every) return;
+    in[5][0] = VKT_MIN(2 * loss_scale, VKT_LOSS_SCALE_MOST);
+    in[5][1] = 0;
+}
+
+static vkt_tensor *sample_counter(vkt_graph *g)
+{
+    return vkt__sample(g, vkt_shape1(1), VKT_U32, VKT_HINT_INDEX,
+                       3); /* small, or it would dominate the scalars' tolerance */
+}
+
+static vkt_tensor *sample_positive(vkt_graph *g, uint32_t n)
+{
+    return vkt__sample(g, vkt_shape1(n), VKT_F32, VKT_HINT_POSITIVE, 0);
+}
+
+/* The longest of the sums, and the roundings after it. */
+static double state_terms(const vkt_node *n)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < 3; i++) most = VKT_MAX(most, n->in[i] ? n->in[i]->count : 0);
+    return 4 + (double)most;
+}
+
+/* Sums that are left to the kernel: odd, of pairs, of fours; of squares. */
+static const char *sample_sums(vkt_graph *g, uint32_t i)
+{
+    static const struct {
+        const char *name;
+        uint32_t squares, rows;
+        bool square;
+    } s[] = { { "sums, odd", 3, 129, false },
+              { "sums, pairs", 10, 66, true },
+              { "sums, fours", 4096, 64, true },
+              { "sums, nothing", 0, 0, true } };
+    if (i >= VKT_COUNT(s)) return NULL;
+    vkt__optim_state(g, &(vkt__state_in) { .squares = sample_positive(g, s[i].squares),
+                                           .square = s[i].square,
+                                           .loss = sample_positive(g, s[i].rows),
+                                           .hits = sample_positive(g, s[i].rows),
+                                           .step = vkt_step(g),
+                                           .skipped = sample_counter(g) });
+    return s[i].name;
+}
+
+/* The sample step block's limit is 0.5; positive samples lie in [0.25, 1.25). */
+static const char *state_sample(vkt_graph *g, uint32_t i)
+{
+    static const char *const names[] = { "clipped",       "below the limit", "no limit", "no hits",
+                                         "zero gradient", "loss scale",      "it grows" };
+    if (i >= VKT_COUNT(names)) return sample_sums(g, i - VKT_COUNT(names));
+    vkt_tensor *step = i == 2 ? vkt__sample(g, vkt_shape1(sizeof(struct vkt_step_block) / 4),
+                                            VKT_U32, VKT_HINT_INDEX, 1)
+                              : vkt_step(g);
+    vkt_tensor *squares = vkt_scale(g, sample_positive(g, 1),
+                                    i == 1   ? 0.01f
+                                    : i == 4 ? 0.0f
+                                             : 9.0f);
+    vkt__state_in in = { .squares = squares,
+                         .loss = vkt__sample1(g, 1),
+                         .hits = i == 3 ? NULL : sample_positive(g, 1),
+                         .step = step,
+                         .skipped = sample_counter(g) };
+    if (i >= 5) {
+        in.loss_scale = vkt__sample(g, vkt_shape1(sizeof(struct vkt_loss_scale) / 4), VKT_F32,
+                                    VKT_HINT_UNIT, 0); /* 1, after one good step */
+        in.scale_every = i == 5 ? 3 : 2;
+    }
+    vkt__optim_state(g, &in);
+    return names[i];
+}
+
+const vkt_op vkt__op_optim_state = { .name = "optim_state",
+                                     .n_in = 6,
+                                     .n_out = 1,
+                                     .mutates = 1 << 4 | 1 << 5,
+                                     .shape = state_shape,
+                                     .record = state_record,
+                                     .ref = state_ref,
+                                     .terms = state_terms,
+                                     .sample = state_sample };
+
+vkt_tensor *vkt__optim_state(vkt_graph *g, const vkt__state_in *in)
+{
+    vkt_tensor *list[] = { in->squares, in->loss, in->hits, in->step, in->skipped, in->loss_scale };
+    return vkt__op(
+        g, &vkt__op_optim_state, list, VKT_COUNT(list),
+        (vkt_attr) { .state = { .scale_every = in->scale_every, .square = in->square } });
+}
+
+/* ---- optim_update: one step of a rule ---- */
+
+enum { THETA, GRAD, M, V, SCALARS, STEP, BLOCKS, GROUPS, SHADOW, N_UPDATE_IN };
+
+bool vkt__optim_has_m(vkt_attr attr)
+{
+    return attr.optim.rule != VKT_UP_SGD &&
+           !(attr.optim.rule == VKT_UP_RMSPROP && attr.optim.beta1 == 0);
+}
+
+bool vkt__optim_has_v(vkt_attr attr)
+{
+    return attr.optim.rule >= VKT_UP_RMSPROP;
+}
+
+static bool update_shape(vkt_node *n)
+{
+    uint64_t count = n->in[THETA]->count;
+    VKT_ASSERT(n->in[GRAD]->count == count && n->in[SCALARS]->count == N_SCALARS);
+    VKT_ASSERT((n->in[M] != NULL) == vkt__optim_has_m(n->attr) &&
+               (n->in[V] != NULL) == vkt__optim_has_v(n->attr));
+    VKT_ASSERT((!n->in[M] || n->in[M]->count == count) && (!n->in[V] || n->in[V]->count == count));
+    VKT_ASSERT(n->in[BLOCKS]->dtype == VKT_U32 &&
+               n->in[BLOCKS]->count == (count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK);
+    VKT_ASSERT(vkt__last(n->in[GROUPS]->shape) == 2);
+    VKT_ASSERT(!n->in[SHADOW] || n->in[SHADOW]->count == count);
+    return true;
+}
+
+static void update_record(vkt__rec *rec, const vkt_node *n)
+{
+    const vkt_attr *a = &n->attr;
+    struct optim_update_params p = {
+        .theta = vkt__addr(rec, n->in[THETA]),
+        .grad = vkt__addr(rec, n->in[GRAD]),
+        .m = vkt__addr(rec, n->in[M]),
+        .v = vkt__addr(rec, n->in[V]),
+        .scalars = vkt__addr(rec, n->in[SCALARS]),
+        .step = vkt__addr(rec, n->in[STEP]),
+        .blocks = vkt__addr(rec, n->in[BLOCKS]),
+        .groups = vkt__addr(rec, n->in[GROUPS]),
+        .shadow = vkt__addr(rec, n->in[SHADOW]),
+        .n = (uint32_t)n->in[THETA]->count,
+        .beta1 = a->optim.beta1,
+        .beta2 = a->optim.beta2,
+        .eps = a->optim.eps,
+    };
+    p.theta4 = p.theta, p.grad4 = p.grad, p.m4 = p.m, p.v4 = p.v;
+    bool pairs = vkt__use_pairs(rec->caps) && p.n % 2 == 0;
+    uint32_t wg = 1,
+             most = VKT_MIN(rec->caps->workgroup, pairs ? VKT_GROUP_BLOCK / 2 : VKT_GROUP_BLOCK);
+    while (2 * wg <= most) wg *= 2;
+    uint32_t spec[] = { wg,
+                        1,
+                        1,
+                        a->optim.rule,
+                        a->optim.torch,
+                        vkt__optim_has_m(*a),
+                        vkt__optim_has_v(*a),
+                        rec->caps->klass != VKT_CLASS_CPU || n->in[SHADOW],
+                        vkt__type(n->in[SHADOW]) };
+    vkt__dispatch(rec, pairs ? "optim_update.pairs" : "optim_update", spec, VKT_COUNT(spec), &p,
+                  sizeof p, ((uint64_t)p.n + 4 * wg - 1) / (4 * wg));
+}
+
+void vkt__optim_element(vkt_attr attr, const vkt__update_step *s, double g, double *theta,
+                        double *m, double *v)
+{
+    double b1 = (double)attr.optim.beta1, b2 = (double)attr.optim.beta2,
+           eps = (double)attr.optim.eps, lr = s->lr;
+    if (attr.optim.rule == VKT_UP_ADAMW)
+        *theta -= lr * s->weight_decay * *theta;
+    else
+        g += s->weight_decay * *theta;
+    switch (attr.optim.rule) {
+    case VKT_UP_SGD:
+        *theta -= lr * g;
+        break;
+    case VKT_UP_MOMENTUM:
+        *m = b1 * *m + g;
+        *theta -= lr * *m;
+        break;
+    case VKT_UP_NESTEROV:
+        *m = b1 * *m + g;
+        *theta -= lr * (b1 * *m + g);
+        break;
+    case VKT_UP_RMSPROP:
+        *v = b2 * *v + (1 - b2) * g * g;
+        if (attr.optim.torch) {
+            *m = b1 * *m + g / (sqrt(*v) + eps);
+            *theta -= lr * *m;
+        } else {
+            *m = b1 * *m + lr * g / sqrt(*v + eps);
+            *theta -= *m;
+        }
+        break;
+    default:
+        *m = b1 * *m + (1 - b1) * g;
+        *v = b2 * *v + (1 - b2) * g * g;
+        *theta -= lr * (s->adam_m * *m + (attr.optim.rule == VKT_UP_NADAM ? s->adam_g * g : 0)) /
+                  (s->adam_v * sqrt(*v) + eps);
+    }
+}
+
+static void update_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    (void)out;
+    if (in[SCALARS][SCALAR(ok)] == 0) return;
+    struct vkt_step_block b = vkt__ref_step(in[STEP]);
+    for (uint64_t i = 0; i < n->in[THETA]->count; i++) {
+        const double *group = &in[GROUPS][2 * (size_t)in[BLOCKS][i / VKT_GROUP_BLOCK]];
+        double lr_scale = group[WORD(vkt_group_params, lr_scale)], none_m = 0, none_v = 0;
+        if (lr_scale == 0) continue;
+        vkt__update_step s = { (double)b.lr * lr_scale, group[WORD(vkt_group_params, weight_decay)],
+                               (double)b.adam_m, (double)b.adam_g, (double)b.adam_v };
+        vkt__optim_element(n->attr, &s, in[SCALARS][SCALAR(scale)] * in[GRAD][i], &in[THETA][i],
+                           in[M] ? &in[M][i] : &none_m, in[V] ? &in[V][i] : &none_v);
+        if (in[SHADOW]) in[SHADOW][i] = vkt__round_to(n->in[SHADOW]->dtype, in[THETA][i]);
+    }
+}
+
+static vkt_cost update_cost(const vkt_node *n)
+{
+    double count = (double)n->in[THETA]->count, moments = (n->in[M] != NULL) + (n->in[V] != NULL);
+    vkt_cost c = { count * (4 + 6 * moments),
+                   4 * count * (3 + 2 * moments) + (double)n->in[BLOCKS]->bytes };
+    if (n->in[SHADOW]) c.bytes += (double)n->in[SHADOW]->bytes;
+    return c;
+}
+
+/* About a dozen roundings; Vulkan allows 2.5 ulp for a division and 3 for a root. */
+static double update_terms(const vkt_node *n)
+{
+    (void)n;
+    return 16;
+}
+
+static const struct {
+    const char *name;
+    vkt_attr attr;
+} forms[] = {
+    { "sgd", { .optim = { VKT_UP_SGD, false, 0, 0, 0 } } },
+    { "momentum", { .optim = { VKT_UP_MOMENTUM, false, 0.9f, 0, 0 } } },
+    { "nesterov", { .optim = { VKT_UP_NESTEROV, false, 0.9f, 0, 0 } } },
+    { "rmsprop", { .optim = { VKT_UP_RMSPROP, false, 0.9f, 0.75f, 0.125f } } },
+    { "rmsprop without momentum", { .optim = { VKT_UP_RMSPROP, false, 0, 0.9f, 0.125f } } },
+    { "rmsprop, torch's form", { .optim = { VKT_UP_RMSPROP, true, 0.9f, 0.75f, 0.125f } } },
+    { "rmsprop without momentum, torch's form",
+      { .optim = { VKT_UP_RMSPROP, true, 0, 0.9f, 0.125f } } },
+    { "nadam", { .optim = { VKT_UP_NADAM, false, 0.9f, 0.999f, 1e-8f } } },
+    { "adam, large eps", { .optim = { VKT_UP_ADAM, false, 0.5f, 0.75f, 0.1f } } },
+    { "adamw", { .optim = { VKT_UP_ADAMW, true, 0.9f, 0.999f, 1e-8f } } },
+    { "adam", { .optim = { VKT_UP_ADAM, false, 0.9f, 0.999f, 1e-8f } } },
+};
+enum { ADAM_FORM = VKT_COUNT(forms) - 1 };
+
+/* hint of the scalars: POSITIVE clip factors (and ok), all UNIT, INDEX 1: not ok. Of the groups:
+ * POSITIVE scale and decay, UNIT, INDEX 2: 0 or 1, so that some are frozen and some do not decay.
+ */
+static void build_update(vkt_graph *g, vkt_attr attr, uint32_t n, uint32_t scalars_hint,
+                         uint32_t groups_hint, vkt_dtype shadow)
+{
+    enum { N_GROUPS = 5 };
+    uint32_t blocks = (n + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK;
+    vkt__update_in in = { .theta = vkt__sample1(g, n),
+                          .grad = vkt__sample1(g, n),
+                          .step = vkt_step(g) };
+    if (vkt__optim_has_m(attr)) in.m = vkt__sample1(g, n);
+    if (vkt__optim_has_v(attr)) in.v = sample_positive(g, n);
+    in.blocks = vkt__sample(g, vkt_shape1(blocks), VKT_U32, VKT_HINT_INDEX, N_GROUPS);
+    in.groups = vkt__sample(g, vkt_shape2(N_GROUPS, 2), VKT_F32, groups_hint, 2);
+    if (shadow) in.shadow = vkt__sample(g, vkt_shape1(n), shadow, VKT_HINT_NORMAL, 0);
+    if (scalars_hint == VKT_HINT_NORMAL) /* the whole way from the gradient */
+        in.scalars = vkt__optim_state(g, &(vkt__state_in) { .squares = vkt__sum_squares(g, in.grad),
+                                                            .loss = vkt__sample1(g, 1),
+                                                            .step = in.step,
+                                                            .skipped = sample_counter(g) });
+    else
+        in.scalars = vkt__sample(g, vkt_shape1(N_SCALARS), VKT_F32, scalars_hint, 1);
+    vkt__optim_update(g, &in, attr);
+}
+
+static const char *update_sample(vkt_graph *g, uint32_t i)
+{
+    static const struct {
+        const char *name;
+        uint32_t n, scalars, groups;
+        vkt_dtype shadow;
+    } edges[] = {
+        { "one", 1, VKT_HINT_UNIT, VKT_HINT_UNIT },
+        { "three", 3, VKT_HINT_UNIT, VKT_HINT_UNIT },
+        { "block", VKT_GROUP_BLOCK, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
+        { "block + 1", VKT_GROUP_BLOCK + 1, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
+        { "many workgroups", 70144, VKT_HINT_POSITIVE, VKT_HINT_POSITIVE },
+        { "frozen groups", 8192, VKT_HINT_UNIT, VKT_HINT_INDEX },
+        { "not ok", 2500, VKT_HINT_INDEX, VKT_HINT_POSITIVE },
+        { "clipped by its own norm", 5000, VKT_HINT_NORMAL, VKT_HINT_POSITIVE },
+        { "empty", 0, VKT_HINT_UNIT, VKT_HINT_UNIT },
+        { "f16 shadow", 2500, VKT_HINT_UNIT, VKT_HINT_POSITIVE, VKT_F16 },
+        { "bf16 shadow, odd", 773, VKT_HINT_UNIT, VKT_HINT_INDEX, VKT_BF16 },
+        { "bf16 shadow, not ok", 512, VKT_HINT_INDEX, VKT_HINT_POSITIVE, VKT_BF16 },
+    };
+    if (i < VKT_COUNT(forms)) {
+        build_update(g, forms[i].attr, 2500, VKT_HINT_POSITIVE, VKT_HINT_POSITIVE, VKT_F32);
+        return forms[i].name;
+    }
+    i -= VKT_COUNT(forms);
+    if (i >= VKT_COUNT(edges)) return NULL;
+    build_update(g, forms[ADAM_FORM].attr, edges[i].n, edges[i].scalars, edges[i].groups,
+                 edges[i].shadow);
+    return edges[i].name;
+}
+
+const vkt_op vkt__op_optim_update = { .name = "optim_update",
+                                      .n_in = N_UPDATE_IN,
+                                      .mutates = 1 << THETA | 1 << M | 1 << V | 1 << SHADOW,
+                                      .narrow_in = 1 << SHADOW,
+                                      .narrow_odd = 1 << SHADOW,
+                                      .shape = update_shape,
+                                      .record = update_record,
+                                      .ref = update_ref,
+                                      .cost = update_cost,
+                                      .terms = update_terms,
+                                      .sample = update_sample };
+
+void vkt__optim_update(vkt_graph *g, const vkt__update_in *in, vkt_attr attr)
+{
+    vkt_tensor *list[N_UPDATE_IN] = {
+        [THETA] = in->theta,   [GRAD] = in->grad,       [M] = in->m,
+        [V] = in->v,           [SCALARS] = in->scalars, [STEP] = in->step,
+        [BLOCKS] = in->blocks, [GROUPS] = in->groups,   [SHADOW] = in->shadow
+    };
+    vkt__node(g, &vkt__op_optim_update, list, N_UPDATE_IN, attr);
+}

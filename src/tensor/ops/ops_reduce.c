@@ -1,0 +1,216 @@
+/* Sums: of everything, of squares, over rows. Long ones take several nodes, each summing fixed
+ * chunks, so that the order does not depend on the device's parallelism. */
+#include "tensor/ops/ops.h"
+
+enum { SUM_CHUNK = VKT_SUM_CHUNK };
+
+/* ---- sum of all elements, a chunk at a time ---- */
+
+static bool sum_shape(vkt_node *n)
+{
+    uint64_t groups = (n->in[0]->count + n->attr.sum.chunk - 1) / n->attr.sum.chunk;
+    vkt__out(n, 0, vkt_shape1((uint32_t)VKT_MAX(groups, 1)), VKT_F32);
+    return true;
+}
+
+static void sum_record(vkt__rec *rec, const vkt_node *n)
+{
+    struct sum_params p = { .x = vkt__addr(rec, n->in[0]),
+                            .y = vkt__addr(rec, n->out[0]),
+                            .n = (uint32_t)n->in[0]->count,
+                            .chunk = n->attr.sum.chunk,
+                            .groups = (uint32_t)n->out[0]->count };
+    p.x4 = p.x;
+    bool pairs = vkt__use_pairs(rec->caps) && p.n % 2 == 0;
+    bool f32 = n->in[0]->dtype == VKT_F32;
+    uint32_t wide = f32 && rec->caps->klass != VKT_CLASS_CPU && p.n % 4 == 0 && p.chunk % 4 == 0;
+    uint32_t wg = vkt__reduce_workgroup(rec->caps, 256);
+    uint32_t spec[] = {
+        wg, 1, 1, vkt__reduce_form(rec->caps, wg), n->attr.sum.square, wide, vkt__type(n->in[0])
+    };
+    vkt__dispatch(rec, pairs ? "sum.pairs" : "sum", spec, VKT_COUNT(spec), &p, sizeof p, p.groups);
+}
+
+static void sum_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    for (uint64_t g = 0; g < n->out[0]->count; g++) {
+        uint64_t end = VKT_MIN(n->in[0]->count, (g + 1) * n->attr.sum.chunk);
+        double s = 0;
+        for (uint64_t i = g * n->attr.sum.chunk; i < end; i++)
+            s += n->attr.sum.square ? in[0][i] * in[0][i] : in[0][i];
+        out[0][g] = s;
+    }
+}
+
+/* Every element of a chunk gets the chunk's gradient. One chunk: a broadcast of one number. */
+static void sum_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
+{
+    vkt_tensor *x = n->in[0];
+    if (!vkt__needs(x)) return;
+    VKT_ASSERT(!n->attr.sum.square);
+    if (vkt__is_ones(dy[0])) {
+        dx[0] = dy[0];
+    } else if (n->out[0]->count == 1) {
+        dx[0] = vkt_mul(g, vkt_fill(g, x->shape, 1.0f), dy[0]);
+    } else {
+        /* Gradients reach the stages of one sum as a broadcast, so all chunks have the same one. */
+        vkt_node *fill = dy[0]->node;
+        VKT_ASSERT(fill && fill->op == &vkt__op_mul && fill->in[1]->count == 1);
+        dx[0] = vkt_mul(g, vkt_fill(g, x->shape, 1.0f), fill->in[1]);
+    }
+}
+
+static double sum_terms(const vkt_node *n)
+{
+    return (double)n->in[0]->count;
+}
+
+static const struct {
+    const char *name;
+    uint32_t n;
+} lengths[] = {
+    { "one", 1 },
+    { "odd", 129 },
+    { "chunk", SUM_CHUNK },
+    { "chunk + 1", SUM_CHUNK + 1 },
+    { "many chunks", 70001 },
+    { "empty", 0 },
+};
+
+static const char *sum_sample(vkt_graph *g, uint32_t i)
+{
+    if (i >= 2 * VKT_COUNT(lengths)) return NULL;
+    vkt_tensor *x = vkt__sample1(g, lengths[i / 2].n);
+    if (i % 2)
+        vkt__sum_squares(g, x);
+    else
+        vkt_sum(g, x);
+    return lengths[i / 2].name;
+}
+
+const vkt_op vkt__op_sum = { .name = "sum",
+                             .n_in = 1,
+                             .n_out = 1,
+                             .narrow_in = 1,
+                             .shape = sum_shape,
+                             .record = sum_record,
+                             .grad = sum_grad,
+                             .ref = sum_ref,
+                             .terms = sum_terms,
+                             .sample = sum_sample };
+
+static vkt_tensor *sum_stages(vkt_graph *g, vkt_tensor *x, bool square)
+{
+    do {
+        x = vkt__op(g, &vkt__op_sum, &x, 1,
+                    (vkt_attr) { .sum = { .chunk = SUM_CHUNK, .square = square } });
+        square = false;
+    } while (!x->inert && x->count > 1);
+    return x;
+}
+
+vkt_tensor *vkt_sum(vkt_graph *g, vkt_tensor *x)
+{
+    return sum_stages(g, x, false);
+}
+
+vkt_tensor *vkt__sum_squares(vkt_graph *g, vkt_tensor *x)
+{
+    return sum_stages(g, x, true);
+}
+
+/* ---- sum over rows ---- */
+
+static bool sum_rows_shape(vkt_node *n)
+{
+    uint32_t rows = vkt__rows_of(n->in[0]->shape), cols = vkt__last(n->in[0]->shape);
+    uint32_t splits = VKT_MAX(1, (rows + n->attr.sum.chunk - 1) / n->attr.sum.chunk);
+    vkt__out(n, 0, splits == 1 ? vkt_shape1(cols) : vkt_shape2(splits, cols), VKT_F32);
+    return true;
+}
+
+static void sum_rows_record(vkt__rec *rec, const vkt_node *n)
+{
+    struct sum_rows_params p = { .x = vkt__addr(rec, n->in[0]),
+                                 .y = vkt__addr(rec, n->out[0]),
+                                 .rows = vkt__rows_of(n->in[0]->shape),
+                                 .cols = vkt__last(n->in[0]->shape),
+                                 .chunk = n->attr.sum.chunk };
+    p.splits = (uint32_t)(n->out[0]->count / p.cols);
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = { wg, 1, 1, vkt__type(n->in[0]) };
+    vkt__dispatch(rec, "sum_rows", spec, VKT_COUNT(spec), &p, sizeof p,
+                  (n->out[0]->count + wg - 1) / wg);
+}
+
+static void sum_rows_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    uint64_t rows = vkt__rows_of(n->in[0]->shape), cols = vkt__last(n->in[0]->shape);
+    for (uint64_t i = 0; i < n->out[0]->count; i++) {
+        uint64_t first = i / cols * n->attr.sum.chunk,
+                 end = VKT_MIN(rows, first + n->attr.sum.chunk);
+        double s = 0;
+        for (uint64_t r = first; r < end; r++) s += in[0][r * cols + i % cols];
+        out[0][i] = s;
+    }
+}
+
+static void sum_rows_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
+{
+    if (!vkt__needs(n->in[0])) return;
+    vkt_tensor *ones = vkt_fill(g, n->in[0]->shape, 1.0f);
+    if (vkt__is_ones(dy[0])) {
+        dx[0] = dy[0];
+    } else if (n->out[0]->shape.rank == 1) {
+        dx[0] = vkt_mul(g, ones, dy[0]);
+    } else {
+        vkt_node *fill = dy[0]->node; /* as in sum_grad: every split has the broadcast gradient of
+                                         the last stage */
+        VKT_ASSERT(fill && fill->op == &vkt__op_mul);
+        dx[0] = vkt_mul(g, ones, fill->in[1]);
+    }
+}
+
+static double sum_rows_terms(const vkt_node *n)
+{
+    return vkt__rows_of(n->in[0]->shape);
+}
+
+static const char *sum_rows_sample(vkt_graph *g, uint32_t i)
+{
+    static const struct {
+        const char *name;
+        uint32_t r, c;
+    } s[] = {
+        { "one", 1, 1 },      { "one row", 1, 129 },    { "one column", 200, 1 },
+        { "batch", 128, 10 }, { "chunk + 1", 129, 33 }, { "longer chunk + 1", 1025, 33 },
+        { "tall", 5000, 3 },  { "no rows", 0, 7 },
+    };
+    if (i >= VKT_COUNT(s)) return NULL;
+    vkt_sum_rows(g, vkt__sample2(g, s[i].r, s[i].c));
+    return s[i].name;
+}
+
+const vkt_op vkt__op_sum_rows = { .name = "sum_rows",
+                                  .n_in = 1,
+                                  .n_out = 1,
+                                  .narrow_in = 1,
+                                  .shape = sum_rows_shape,
+                                  .record = sum_rows_record,
+                                  .grad = sum_rows_grad,
+                                  .ref = sum_rows_ref,
+                                  .terms = sum_rows_terms,
+                                  .sample = sum_rows_sample };
+
+/* Few cores: another dispatch costs more than they gain. */
+uint32_t vkt__row_chunk(const vkt_graph *g)
+{
+    return g->gpu && vkt_gpu_caps(g->gpu)->klass == VKT_CLASS_CPU ? 1024 : 128;
+}
+
+vkt_tensor *vkt_sum_rows(vkt_graph *g, vkt_tensor *x)
+{
+    vkt_attr attr = { .sum = { .chunk = vkt__row_chunk(g) } };
+    do x = vkt__op(g, &vkt__op_sum_rows, &x, 1, attr);
+    while (!x->inert && x->shape.rank > 1);
+    return x;
+}

@@ -1,0 +1,103 @@
+/* Reverse-mode differentiation: walk the nodes backwards, let each row put its gradient ops into
+ * the graph, add up where a tensor was used more than once. */
+#include "tensor/graph/op.h"
+
+/* Gradients belong to memory, not to views of it. */
+static vkt_tensor *canon(vkt_tensor *t)
+{
+    while (t->view_of) t = t->view_of;
+    return t;
+}
+
+bool vkt__needs(const vkt_tensor *t)
+{
+    while (t && t->view_of) t = t->view_of;
+    return t && t->needs;
+}
+
+bool vkt__is_ones(const vkt_tensor *dy)
+{
+    return dy == dy->g->ones;
+}
+
+vkt_tensor *vkt__real(vkt_graph *g, vkt_tensor *dy, const vkt_tensor *t)
+{
+    return vkt__is_ones(dy) ? vkt_fill(g, t->shape, 1.0f) : dy;
+}
+
+static void mark_needs(vkt_graph *g, vkt_tensor *const *wrt, size_t n)
+{
+    for (size_t i = 0; i < n; i++) canon(wrt[i])->needs = true;
+    for (size_t k = 0; k < g->n_nodes; k++) {
+        vkt_node *node = g->nodes[k];
+        if (!node->op->grad) continue;
+        bool any = false;
+        for (uint32_t i = 0; i < node->op->n_in; i++)
+            any = any || (node->in[i] && vkt__needs(node->in[i]));
+        for (uint32_t i = 0; i < node->op->n_out && any; i++)
+            if (node->out[i]) node->out[i]->needs = true;
+    }
+}
+
+/* grads[] goes by the index of tensors made before differentiation. */
+static void accumulate(vkt_graph *g, vkt_tensor **grads, vkt_tensor *t, vkt_tensor *d)
+{
+    t = canon(t);
+    if (!vkt__is_ones(d) && !vkt__shape_equal(d->shape, t->shape)) d = vkt_reshape(g, d, t->shape);
+    vkt_tensor **sum = &grads[t->index];
+    *sum = *sum ? vkt_add(g, vkt__real(g, *sum, t), vkt__real(g, d, t)) : d;
+}
+
+/* What the gradient of the loss with respect to itself is: 1, or the loss scale. */
+static vkt_tensor *seed(vkt_graph *g, const vkt_tensor *loss)
+{
+    vkt_tensor *s = g->loss_scale;
+    if (!s) return g->ones;
+    return vkt__shape_equal(loss->shape, s->shape) ? s
+                                                   : vkt_mul(g, vkt_fill(g, loss->shape, 1.0f), s);
+}
+
+/* A gradient that nobody else owns the memory of, so that it can be bound. */
+static vkt_tensor *own(vkt_graph *g, vkt_tensor *d, vkt_tensor *const *taken, size_t n)
+{
+    bool shared = d->view_of || !d->node || d->bound;
+    for (size_t i = 0; i < n && !shared; i++) shared = taken[i] == d;
+    return shared ? vkt_copy(g, d) : d;
+}
+
+void vkt_backward(vkt_graph *g, vkt_tensor *loss, vkt_tensor *const *wrt, size_t n,
+                  vkt_tensor **dwrt)
+{
+    for (size_t i = 0; i < n; i++) dwrt[i] = g->inert;
+    if (g->status != VKT_OK || loss->inert) return;
+    VKT_ASSERT(!g->differentiated);
+    g->differentiated = true;
+    vkt__rewrite(g, true);
+    mark_needs(g, wrt, n);
+    size_t n_before = g->n_tensors, n_nodes = g->n_nodes; /* the seed may add to both */
+    vkt_tensor **grads = vkt__alloc(n_before * sizeof *grads);
+    accumulate(g, grads, loss, seed(g, loss));
+    for (size_t k = n_nodes; k-- > 0;) {
+        vkt_node *node = g->nodes[k];
+        vkt_tensor *dy[VKT_MAX_OUT] = { 0 }, *dx[VKT_MAX_IN] = { 0 };
+        bool any = false, needed = false;
+        for (uint32_t i = 0; i < node->op->n_out; i++) {
+            if (!node->out[i]) continue;
+            dy[i] = grads[node->out[i]->index];
+            any = any || dy[i];
+            needed = needed || node->out[i]->needs;
+        }
+        if (!any || !needed || !node->op->grad) continue;
+        node->op->grad(g, node, dy, dx);
+        for (uint32_t i = 0; i < node->op->n_in; i++)
+            if (dx[i] && !dx[i]->inert) accumulate(g, grads, node->in[i], dx[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        vkt_tensor *d = grads[canon(wrt[i])->index];
+        if (!d || vkt__is_ones(d))
+            dwrt[i] = vkt_fill(g, wrt[i]->shape, d ? 1.0f : 0.0f);
+        else
+            dwrt[i] = own(g, d, dwrt, i);
+    }
+    free(grads);
+}

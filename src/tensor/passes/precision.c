@@ -1,0 +1,198 @@
+/* Mixed precision: a rewrite of the whole graph, gradients included, after which activations and
+ * their gradients lie in memory in 16 bits. It changes what memory holds and nothing else: kernels
+ * compute in fp32 and round an element once, when they store it. The rule:
+ *
+ *   a tensor has 16 bits if the row that writes it can (narrow_out), every row that reads it can
+ *   (narrow_in), its memory is the graph's own, and its last dimension is even, so that no two rows
+ *   share a word;
+ *   factors of products always have 16 bits: parameters by their shadows, others by a cast, which
+ *   every later reader that can then reads too;
+ *   all else is fp32: parameters and their gradients, logits, losses, softmax, statistics of norms,
+ *   sums, the gradient's norm, the optimizer. */
+#include "tensor/passes/rewrite.h"
+
+static bool is_even(const vkt_tensor *t)
+{
+    return vkt__last(t->shape) % 2 == 0;
+}
+
+/* Of a row whose tensors are alike: if one of them can't, none may. Returns whether that took
+ * anything away. */
+static bool keep_alike(const vkt_node *n, bool *may)
+{
+    bool *list[VKT_MAX_IN + VKT_MAX_OUT], all = true, any = false;
+    size_t count = 0;
+    if (!n->op->alike) return false;
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        if (n->in[i] && (n->op->narrow_in & ~n->op->factors) >> i & 1)
+            list[count++] = &may[vkt__root(n->in[i])->index];
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+        if (n->out[i]) list[count++] = &may[n->out[i]->index];
+    for (size_t i = 0; i < count; i++) {
+        all = all && *list[i];
+        any = any || *list[i];
+    }
+    for (size_t i = 0; i < count && !all; i++) *list[i] = false;
+    return any && !all;
+}
+
+/* By the index of roots: whether all nodes can have it in 16 bits. inputs: of the graph's too. */
+static bool *find_narrow(const vkt_graph *g, bool inputs)
+{
+    bool *may = vkt__alloc((g->n_tensors + 1) * sizeof *may);
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        const vkt_tensor *t = g->tensors[i];
+        bool written =
+            t->node ? t->node->op->narrow_out >> t->out_index & 1 : inputs && t->name != NULL;
+        may[i] = !t->view_of && written && !t->bound && !t->kept && !t->inert &&
+                 t->dtype == VKT_F32 && (!t->node || is_even(t));
+    }
+    for (size_t i = 0; i < g->n_tensors; i++)
+        if (g->tensors[i]->view_of && !is_even(g->tensors[i]))
+            may[vkt__root(g->tensors[i])->index] = false;
+    for (size_t k = 0; k < g->n_nodes; k++)
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
+            const vkt_node *n = g->nodes[k];
+            if (!n->in[i]) continue;
+            uint32_t can = is_even(n->in[i]) ? n->op->narrow_in : n->op->narrow_odd;
+            if (!(can >> i & 1) || n->op->mutates >> i & 1) may[vkt__root(n->in[i])->index] = false;
+        }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t k = 0; k < g->n_nodes; k++) changed |= keep_alike(g->nodes[k], may);
+    }
+    return may;
+}
+
+/* Gives the tensors of the list, and views of them, their 16 bits. */
+static size_t make_narrow(vkt_graph *g, const bool *may, vkt_dtype to)
+{
+    size_t made = 0;
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        vkt_tensor *t = g->tensors[i];
+        if (!may[vkt__root(t)->index]) continue;
+        t->dtype = to;
+        t->bytes = t->count * vkt_dtype_bytes(to);
+        if (t->view_of) continue;
+        made++;
+        g->narrow.saved_bytes += t->bytes;
+    }
+    return made;
+}
+
+size_t vkt__narrow_all(vkt_graph *g, vkt_dtype to)
+{
+    for (size_t i = 0; i < g->n_tensors; i++)
+        if (vkt_dtype_bytes(g->tensors[i]->dtype) == 2) return 0;
+    bool *may = find_narrow(g, true);
+    size_t made = make_narrow(g, may, to);
+    free(may);
+    return made;
+}
+
+/* ---- factors ---- */
+
+typedef struct {
+    vkt_node **list; /* the nodes in their new order */
+    size_t n, cap;
+    vkt_tensor **copies; /* by tensor index: its copy in 16 bits, or NULL */
+    size_t n_copies;
+} narrowing;
+
+static void append(narrowing *w, vkt_node *n)
+{
+    w->list = vkt__grow(w->list, w->n, &w->cap, sizeof *w->list);
+    n->index = (uint32_t)w->n;
+    w->list[w->n++] = n;
+}
+
+/* t in 16 bits, for a product; its cast is appended the first time. */
+static vkt_tensor *copy_of(vkt_graph *g, narrowing *w, vkt_tensor *t)
+{
+    vkt_dtype to = g->precision;
+    if (w->copies[t->index]) return w->copies[t->index];
+    vkt_tensor *copy = t->shadow;
+    if (copy && copy->dtype == to) {
+        g->narrow.n_shadows++;
+    } else {
+        copy = vkt_cast(g, t, to);
+        if (copy->inert) return t;
+        append(w, copy->node);
+        g->narrow.n_casts++;
+    }
+    return w->copies[t->index] = copy;
+}
+
+static void narrow_factors(vkt_graph *g)
+{
+    size_t n = g->n_nodes;
+    narrowing w = { .copies = vkt__alloc((g->n_tensors + 1) * sizeof *w.copies),
+                    .n_copies = g->n_tensors };
+    for (size_t k = 0; k < n; k++) {
+        vkt_node *node = g->nodes[k];
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
+            vkt_tensor *t = node->in[i];
+            if (!t || t->dtype != VKT_F32 || !(node->op->narrow_in >> i & 1)) continue;
+            if (node->op->factors >> i & 1)
+                node->in[i] = copy_of(g, &w, t);
+            else if (vkt__root(t)->node && is_even(t) && w.copies[t->index])
+                node->in[i] = w.copies[t->index];
+        }
+        append(&w, node);
+    }
+    free(g->nodes);
+    free(w.copies);
+    g->nodes = w.list;
+    g->n_nodes = w.n;
+    g->cap_nodes = w.cap;
+}
+
+static uint32_t run(vkt_graph *g, bool training)
+{
+    (void)training;
+    if (g->precision == VKT_F32 || g->status != VKT_OK) return 0;
+    bool *may = find_narrow(g, false);
+    g->narrow.n_tensors = (uint32_t)make_narrow(g, may, g->precision);
+    free(may);
+    narrow_factors(g);
+    return g->narrow.n_tensors + g->narrow.n_shadows + g->narrow.n_casts;
+}
+
+const vkt__pass vkt__pass_precision = { .name = "activations, gradients, weights in 16 bits",
+                                        .whole = true,
+                                        .run = run };
+
+void vkt__precision_explain(const vkt_graph *g, vkt__str *s)
+{
+    if (g->precision == VKT_F32) return;
+    if (g->no_rewrite)
+        vkt__str_printf(s, "precision: %s is a rewrite, and switched off: all is f32\n",
+                        vkt_dtype_name(g->precision));
+    else
+        vkt__str_printf(s,
+                        "precision: %u activations and gradients in %s, %.1f KiB less memory; "
+                        "products read %u weights in 16 bits, %u tensors by casts\n",
+                        g->narrow.n_tensors, vkt_dtype_name(g->precision),
+                        (double)g->narrow.saved_bytes / 1024, g->narrow.n_shadows,
+                        g->narrow.n_casts);
+}
+
+/* ---- what callers ask for ---- */
+
+void vkt_graph_precision(vkt_graph *g, vkt_dtype dtype)
+{
+    VKT_ASSERT(dtype != VKT_U32 && !g->differentiated && !g->planned);
+    g->precision = dtype;
+}
+
+void vkt_shadow(vkt_tensor *t, vkt_tensor *shadow)
+{
+    VKT_ASSERT(t->inert || shadow->inert || vkt__shape_equal(t->shape, shadow->shape));
+    t->shadow = shadow;
+}
+
+void vkt_scale_loss(vkt_graph *g, vkt_tensor *scale)
+{
+    VKT_ASSERT(!g->differentiated && scale->count == 1);
+    g->loss_scale = scale;
+}

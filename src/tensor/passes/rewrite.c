@@ -1,0 +1,156 @@
+/* The table of graph rewrites, how they run, and what they share. */
+#include <math.h>
+
+#include "tensor/plan/plan.h"
+#include "tensor/passes/rewrite.h"
+
+/* In this order. Passes before differentiation first. */
+static const vkt__pass *const passes[] = {
+    &vkt__pass_residual_norm, /* x + r and its norm */
+    &vkt__pass_batch_norm,    /* residual and activation after a batch norm */
+    &vkt__pass_batch_pool,    /* max pooling after it */
+    &vkt__pass_act,           /* an activation into what makes its input */
+    &vkt__pass_act_bwd,       /* its gradient into the product that takes it */
+    &vkt__pass_head,          /* large logits and their loss, in chunks of rows */
+    &vkt__pass_residual,      /* a sum into the product that makes a term */
+    &vkt__pass_accumulate,    /* micro-batches' sums into the products that make large gradients */
+    &vkt__pass_relu_dropout,  /* relu and dropout in one */
+    &vkt__pass_chain,         /* elementwise ops in a row */
+    &vkt__pass_precision,     /* 16-bit activations and weights */
+    &vkt__pass_split,         /* deep products in slices of k */
+    &vkt__pass_sum_rows,      /* a bias's gradient beside its matrix's */
+    &vkt__pass_xent,          /* loss and its gradient in one */
+    &vkt__pass_state,         /* last sums into the step's scalars */
+};
+static_assert(VKT_COUNT(passes) <= VKT_MAX_PASSES, "vkt_graph.rewrites has a place for each");
+
+/* ---- what passes share ---- */
+
+vkt_tensor *vkt__root(vkt_tensor *t)
+{
+    while (t && t->view_of) t = t->view_of;
+    return t;
+}
+
+uint32_t vkt__n_readers(const vkt_graph *g, const vkt_tensor *t)
+{
+    uint32_t n = 0;
+    while (t->view_of) t = t->view_of;
+    for (size_t k = 0; k < g->n_nodes; k++)
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++) n += vkt__root(g->nodes[k]->in[i]) == t;
+    return n;
+}
+
+bool vkt__is_private(const vkt_graph *g, const vkt_tensor *t)
+{
+    while (t->view_of && !t->kept) t = t->view_of;
+    return t->node && !t->kept && !t->bound && vkt__n_readers(g, t) == 1;
+}
+
+bool vkt__unchanged(const vkt_graph *g, const vkt_tensor *t, size_t begin, size_t end)
+{
+    while (t->view_of) t = t->view_of;
+    if (t->node && t->node->index >= begin) return false;
+    for (size_t k = begin; k < end; k++) {
+        const vkt_node *n = g->nodes[k];
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+            if (n->in[i] && n->op->mutates >> i & 1 && vkt__overlap(vkt__root(n->in[i]), t))
+                return false;
+        for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+            if (n->out[i] && vkt__overlap(n->out[i], t)) return false;
+    }
+    return true;
+}
+
+void vkt__remove_tensor(vkt_tensor *t)
+{
+    t->node = NULL;
+    t->inert = true;
+}
+
+void vkt__remove_node(vkt_node *n)
+{
+    memset(n->in, 0, sizeof n->in);
+    memset(n->out, 0, sizeof n->out);
+    n->op = NULL;
+}
+
+uint32_t vkt__each_node(vkt_graph *g, bool training,
+                        bool (*at)(vkt_graph *g, vkt_node *n, bool training))
+{
+    uint32_t n = 0;
+    for (size_t k = 0; k < g->n_nodes; k++)
+        if (g->nodes[k]->op) n += at(g, g->nodes[k], training);
+    return n;
+}
+
+/* ---- running ---- */
+
+static void leave_out_removed(vkt_graph *g)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < g->n_nodes; k++) {
+        if (!g->nodes[k]->op) continue;
+        g->nodes[k]->index = (uint32_t)n;
+        g->nodes[n++] = g->nodes[k];
+    }
+    g->n_nodes = n;
+}
+
+static void run(vkt_graph *g, bool whole, bool training)
+{
+    double flops, before, after;
+    vkt_graph_cost(g, &flops, &before);
+    for (size_t i = 0; i < VKT_COUNT(passes); i++) {
+        if (passes[i]->whole != whole || g->no_rewrite) continue;
+        uint32_t n = passes[i]->run(g, training);
+        if (!n) continue;
+        leave_out_removed(g);
+        vkt_graph_cost(g, &flops, &after);
+        g->rewrites[i].n += n;
+        g->rewrites[i].bytes += before - after;
+        before = after;
+    }
+}
+
+void vkt__rewrite(vkt_graph *g, bool training)
+{
+    if (g->rewritten) return;
+    g->rewritten = true;
+    run(g, false, training);
+}
+
+void vkt__rewrite_whole(vkt_graph *g)
+{
+    run(g, true, g->differentiated);
+}
+
+/* ---- telling ---- */
+
+uint32_t vkt__rewrite_count(const vkt_graph *g, const vkt__pass *pass)
+{
+    size_t i = 0;
+    while (passes[i] != pass) i++;
+    return g->rewrites[i].n;
+}
+
+void vkt__rewrite_explain(const vkt_graph *g, vkt__str *s)
+{
+    double saved = 0, flops, bytes;
+    uint32_t n = 0;
+    for (size_t i = 0; i < VKT_COUNT(passes); i++) {
+        if (!g->rewrites[i].n) continue;
+        double kib = g->rewrites[i].bytes / 1024;
+        vkt__str_printf(s, "rewrite: %3u x %-56s %10.1f KiB %s\n", g->rewrites[i].n,
+                        passes[i]->name, fabs(kib), kib < 0 ? "more" : "saved");
+        saved += g->rewrites[i].bytes;
+        n++;
+    }
+    vkt_graph_cost(g, &flops, &bytes);
+    if (n)
+        vkt__str_printf(s,
+                        "rewrites %s %.1f KiB of %.1f KiB moved (%.0f%%); --no-rewrite leaves "
+                        "them out\n",
+                        saved < 0 ? "add" : "save", fabs(saved) / 1024, (bytes + saved) / 1024,
+                        bytes + saved > 0 ? 100 * fabs(saved) / (bytes + saved) : 0);
+}

@@ -1,0 +1,154 @@
+/* Elementwise nodes one after another into one pass over memory, where nothing else reads what lies
+ * between them. After differentiation, when it is known what the gradient reads. */
+#include "tensor/passes/rewrite.h"
+
+/* ---- relu under dropout ---- */
+
+static vkt_node *maker(vkt_tensor *t, const vkt_op *op)
+{
+    t = vkt__root(t);
+    return t && t->node && t->node->op == op ? t->node : NULL;
+}
+
+/* z = dropout(y), y = relu(x); dy = dropout(dz), dx = activate_bwd(dy, y) -> activate_bwd(dy, z).
+ * Where dropout keeps y, z > 0 iff y > 0, as it is multiplied by at least 1; where not, dy is 0. So
+ * y may die at the dropout, which then works in place. */
+static bool read_after_dropout(vkt_graph *g, vkt_node *bwd, bool training)
+{
+    (void)training;
+    if (bwd->op != &vkt__op_act_bwd || bwd->attr.eltwise.act != VKT_ACT_RELU) return false;
+    vkt_tensor *y = vkt__root(bwd->in[1]);
+    const vkt_node *back = maker(bwd->in[0], &vkt__op_dropout);
+    if (!back || y->kept || y->bound || vkt__n_readers(g, y) != 2) return false;
+    for (size_t k = 0; k < back->index; k++) {
+        vkt_node *drop = g->nodes[k];
+        if (drop->op != &vkt__op_dropout || vkt__root(drop->in[0]) != y) continue;
+        if (drop->attr.dropout.id != back->attr.dropout.id) return false;
+        bwd->in[1] = drop->out[0];
+        return true;
+    }
+    return false;
+}
+
+static uint32_t run_relu_dropout(vkt_graph *g, bool training)
+{
+    return vkt__each_node(g, training, read_after_dropout);
+}
+
+const vkt__pass vkt__pass_relu_dropout = { .name = "relu's gradient from what dropout left of it",
+                                           .whole = true,
+                                           .run = run_relu_dropout };
+
+/* ---- chains ---- */
+
+typedef struct {
+    vkt_attr attr;
+    vkt_tensor *in[VKT_CHAIN_STAGES + 2]; /* as of the row */
+} chain;
+
+enum { STEP = VKT_CHAIN_STAGES + 1 }; /* the step block's place in `in` */
+
+/* A node as a chain on its input number `x`; false if it is none. Chains are of f32. */
+static bool as_chain(const vkt_node *n, uint32_t x, chain *c)
+{
+    memset(c, 0, sizeof *c);
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        if (n->in[i] && vkt_dtype_bytes(n->in[i]->dtype) == 2) return false;
+    if (n->out[0] && n->out[0]->dtype != VKT_F32) return false;
+    if (n->op == &vkt__op_chain) {
+        c->attr = n->attr;
+        memcpy(c->in, n->in, sizeof c->in);
+        return x == 0;
+    }
+    c->attr.chain.n = 1;
+    c->in[0] = n->in[x];
+    if (n->op == &vkt__op_dropout) {
+        c->attr.chain.stage[0].op = VKT_EL_DROPOUT;
+        c->attr.chain.dropout_id = n->attr.dropout.id;
+        c->attr.chain.dropout_p = n->attr.dropout.p;
+        c->in[STEP] = n->in[1];
+        return x == 0;
+    }
+    bool commutes = n->op == &vkt__op_add || n->op == &vkt__op_mul;
+    if (!commutes && n->op != &vkt__op_scale && n->op != &vkt__op_act && n->op != &vkt__op_act_bwd)
+        return false;
+    c->attr.chain.stage[0].op = n->attr.eltwise.op;
+    c->attr.chain.stage[0].act = n->attr.eltwise.act;
+    c->attr.chain.stage[0].s = n->attr.eltwise.s;
+    if (commutes || n->op == &vkt__op_act_bwd) c->in[1] = n->in[1 - x];
+    return x == 0 || (commutes && n->in[0]->count == n->in[1]->count);
+}
+
+/* first, then second on its result. False: too long, or two dropouts. */
+static bool join(const chain *first, const chain *second, chain *out)
+{
+    uint32_t a = first->attr.chain.n, b = second->attr.chain.n;
+    if (a + b > VKT_CHAIN_STAGES || (first->in[STEP] && second->in[STEP])) return false;
+    *out = *first;
+    for (uint32_t i = 0; i < b; i++) {
+        out->attr.chain.stage[a + i] = second->attr.chain.stage[i];
+        out->in[1 + a + i] = second->in[1 + i];
+    }
+    out->attr.chain.n = a + b;
+    if (!second->in[STEP]) return true;
+    out->attr.chain.dropout_id = second->attr.chain.dropout_id;
+    out->attr.chain.dropout_p = second->attr.chain.dropout_p;
+    out->in[STEP] = second->in[STEP];
+    return true;
+}
+
+static bool is_read_from(const vkt_graph *g, const vkt_tensor *t, size_t begin)
+{
+    for (size_t k = begin; k < g->n_nodes; k++)
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+            if (vkt__root(g->nodes[k]->in[i]) == t) return true;
+    return false;
+}
+
+/* Whether running n's work at a later place keeps more memory alive in between: two inputs that
+ * would have died instead of one result. */
+static bool prolongs(const vkt_graph *g, const vkt_node *n, const vkt_node *later)
+{
+    uint32_t dying = 0;
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
+        const vkt_tensor *t = vkt__root(n->in[i]);
+        dying += t && t->node && !t->bound && !t->kept && t->count == n->out[0]->count &&
+                 !is_read_from(g, t, later->index);
+    }
+    return dying > 1 && later->index > n->index + 1;
+}
+
+static bool fuse_at(vkt_graph *g, vkt_node *n, uint32_t x)
+{
+    chain first, second, both;
+    vkt_node *p = n->in[x] ? vkt__root(n->in[x])->node : NULL;
+    if (!p || !as_chain(n, x, &second) || !as_chain(p, 0, &first) || !join(&first, &second, &both))
+        return false;
+    if (!vkt__is_private(g, n->in[x]) || prolongs(g, p, n)) return false;
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        if (p->in[i] && !vkt__unchanged(g, p->in[i], p->index, n->index)) return false;
+    vkt__remove_tensor(p->out[0]);
+    vkt__remove_node(p);
+    n->op = &vkt__op_chain;
+    n->attr = both.attr;
+    memset(n->in, 0, sizeof n->in);
+    memcpy(n->in, both.in, sizeof both.in);
+    return true;
+}
+
+static bool fuse(vkt_graph *g, vkt_node *n, bool training)
+{
+    (void)training;
+    bool any = false;
+    while (fuse_at(g, n, 0) || fuse_at(g, n, 1)) any = true;
+    return any;
+}
+
+static uint32_t run_chain(vkt_graph *g, bool training)
+{
+    return vkt__each_node(g, training, fuse);
+}
+
+const vkt__pass vkt__pass_chain = { .name = "elementwise nodes one after another in one pass",
+                                    .whole = true,
+                                    .run = run_chain };

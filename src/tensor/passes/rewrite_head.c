@@ -1,0 +1,215 @@
+/* A classifier's head and its cross-entropy in chunks of rows: a language model's logits [B T, V]
+ * are its largest activation by far, and what they are needed for is two numbers a row and the
+ * gradients of the head. Chunk by chunk, the logits, their loss, their gradient in the same memory
+ * and what that gives to dx and dw; one chunk's memory serves all. As in llm.c's fused classifier
+ * and Liger's fused linear cross-entropy (arXiv 2410.10989). */
+#include "tensor/passes/rewrite.h"
+
+enum { LOGITS, TARGET, WEIGHT, TOP = 5, LSE, DLOSS }; /* of softmax_xent, softmax_xent_bwd */
+enum { MOST_CHUNKS = 8, STEP = 64 };       /* rows are cut at multiples of STEP: whole vectors */
+static const uint64_t LARGE = 32ull << 20; /* bytes of logits, below which nothing is gained */
+
+/* What is to be cut. Backward nodes are NULL where there are none. */
+typedef struct {
+    vkt_graph *g;
+    vkt_node *head, *loss, *bwd;
+    vkt_node *dx, *dw; /* products of the logits' gradient */
+    uint32_t rows, each;
+    vkt_node *made[MOST_CHUNKS * 6];
+    size_t n_made;
+} head;
+
+/* ---- finding ---- */
+
+/* The one node that reads t's memory beside `but`; NULL: none; *more: several do. */
+static vkt_node *reader(const vkt_graph *g, const vkt_tensor *t, const vkt_node *but, bool *more)
+{
+    vkt_node *found = NULL;
+    for (size_t k = 0; k < g->n_nodes; k++)
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
+            vkt_node *n = g->nodes[k];
+            if (n == but || n == found || vkt__root(n->in[i]) != t) continue;
+            *more |= found != NULL;
+            found = n;
+        }
+    return found;
+}
+
+static bool is_plain_matmul(const vkt_node *n, vkt_layout layout)
+{
+    return n && n->op == &vkt__op_matmul && n->attr.matmul.layout == layout && !n->in[2] &&
+           !n->in[4] && n->attr.matmul.act == VKT_ACT_NONE && !n->attr.matmul.batched &&
+           !n->out[0]->view_of;
+}
+
+static bool is_inner(const vkt_tensor *t)
+{
+    return !t->bound && !t->kept;
+}
+
+/* dx = dlogits w and dw = dlogits^T x, or one of them, and nothing else. */
+static bool find_products(head *h)
+{
+    const vkt_tensor *d = h->bwd->out[0];
+    bool more = false, none = false;
+    vkt_node *a = reader(h->g, d, NULL, &none), *b = a ? reader(h->g, d, a, &more) : NULL;
+    vkt_node *found[] = { a, b };
+    for (size_t i = 0; i < 2 && found[i]; i++) {
+        if (vkt__root(found[i]->in[0]) != d) return false;
+        if (is_plain_matmul(found[i], VKT_NN))
+            h->dx = found[i];
+        else if (is_plain_matmul(found[i], VKT_TN))
+            h->dw = found[i];
+    }
+    return a && !more && (h->dx != NULL) + (h->dw != NULL) == (b ? 2 : 1) &&
+           (!h->dx || is_inner(h->dx->out[0]));
+}
+
+/* dw of a chunk is as large as the head: with few rows it would cost more than is gained. */
+static bool is_worth_it(const head *h)
+{
+    const vkt_tensor *x = h->head->in[0], *logits = h->head->out[0];
+    return logits->bytes >= LARGE && h->rows >= 4 * STEP &&
+           (!h->dw || h->rows >= 2 * vkt__last(x->shape));
+}
+
+static bool find(vkt_graph *g, vkt_node *loss, bool training, head *h)
+{
+    bool more = false;
+    *h = (head) { .g = g, .loss = loss };
+    if (loss->op != &vkt__op_softmax_xent || loss->out[0]->view_of) return false; /* a chunk's */
+    vkt_tensor *logits = vkt__root(loss->in[LOGITS]);
+    h->head = logits->node;
+    if (!is_plain_matmul(h->head, VKT_NT) || !is_inner(logits)) return false;
+    h->rows = vkt__rows_of(logits->shape);
+    h->bwd = reader(g, logits, loss, &more);
+    size_t last = loss->index;
+    if (more || (h->bwd != NULL) != training) return false;
+    if (h->bwd) {
+        /* A gradient of the loss other than 1 may be made later than the loss. */
+        if (h->bwd->op != &vkt__op_softmax_xent_bwd || h->bwd->in[DLOSS] ||
+            h->bwd->in[TOP] != loss->out[2] || !is_inner(h->bwd->out[0]) || !find_products(h))
+            return false;
+        last = VKT_MAX(h->dx ? h->dx->index : 0, h->dw ? h->dw->index : 0);
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        if (!vkt__unchanged(g, h->head->in[i], h->head->index, last)) return false;
+    h->each = (uint32_t)vkt__align((h->rows + MOST_CHUNKS - 1) / MOST_CHUNKS, STEP);
+    return is_worth_it(h);
+}
+
+/* ---- rebuilding ---- */
+
+/* A node like n on other inputs, whose outputs are made by the caller. */
+static vkt_node *like(head *h, const vkt_node *n)
+{
+    vkt_node *c = vkt__arena_alloc(&h->g->arena, sizeof *c);
+    *c = (vkt_node) { .op = n->op, .g = h->g, .attr = n->attr, .backward = true };
+    memcpy(c->in, n->in, sizeof c->in);
+    h->made[h->n_made++] = c;
+    return c;
+}
+
+/* Output i of a chunk's node: rows of the whole one's, which stays. */
+static void into_rows(vkt_node *c, uint32_t i, vkt_tensor *whole, uint32_t first, uint32_t n)
+{
+    c->out[i] = vkt__slice(whole, first, n);
+    if (first == 0) whole->node = c;
+}
+
+/* dw of the rows so far: the sum before, if there is one, and this chunk's product. */
+static vkt_tensor *add_dw(head *h, vkt_tensor *x, vkt_tensor *dlogits, vkt_tensor *before,
+                          bool last)
+{
+    vkt_tensor *whole = h->dw->out[0];
+    vkt_node *mm = like(h, h->dw);
+    mm->in[0] = dlogits;
+    mm->in[1] = x;
+    vkt_tensor *dw = vkt__out(mm, 0, whole->shape, whole->dtype);
+    if (!before) return dw;
+    vkt_node *add = like(h, h->dw);
+    *add = (vkt_node) { .op = &vkt__op_add,
+                        .g = h->g,
+                        .in = { before, dw },
+                        .attr = { .eltwise = { .op = VKT_EL_ADD } },
+                        .backward = true };
+    if (!last) return vkt__out(add, 0, whole->shape, whole->dtype);
+    add->out[0] = whole;
+    whole->node = add;
+    return whole;
+}
+
+static void cut(head *h)
+{
+    vkt_tensor *dw = NULL, *logits = h->head->out[0];
+    for (uint32_t first = 0; first < h->rows; first += h->each) {
+        uint32_t n = VKT_MIN(h->each, h->rows - first);
+        vkt_tensor *x = vkt__slice(h->head->in[0], first, n);
+        vkt_node *mm = like(h, h->head), *loss = like(h, h->loss);
+        mm->in[0] = x;
+        mm->late = first > 0; /* not before the chunk before it is done with its memory */
+        loss->in[LOGITS] = vkt__out(mm, 0, vkt_shape2(n, vkt__last(logits->shape)), logits->dtype);
+        for (uint32_t i = TARGET; i <= WEIGHT; i++)
+            if (h->loss->in[i])
+                loss->in[i] =
+                    vkt__slice(vkt_reshape(h->g, h->loss->in[i], vkt_shape1(h->rows)), first, n);
+        for (uint32_t i = 0; i < 2; i++) into_rows(loss, i, h->loss->out[i], first, n);
+        for (uint32_t i = 2; i < 4; i++) vkt__out(loss, i, vkt_shape1(n), VKT_F32);
+        if (!h->bwd) continue;
+        vkt_node *bwd = like(h, h->bwd);
+        memcpy(bwd->in, loss->in, TOP * sizeof *bwd->in);
+        bwd->in[TOP] = loss->out[2];
+        bwd->in[LSE] = loss->out[3];
+        vkt_tensor *d = vkt__out(bwd, 0, loss->in[LOGITS]->shape, h->bwd->out[0]->dtype);
+        if (h->dx) {
+            vkt_node *dx = like(h, h->dx);
+            dx->in[0] = d;
+            into_rows(dx, 0, h->dx->out[0], first, n);
+        }
+        if (h->dw) dw = add_dw(h, x, d, dw, first + n == h->rows);
+    }
+}
+
+/* The chunks in the head's place; what follows counts as the backward pass. */
+static void put(head *h)
+{
+    vkt_graph *g = h->g;
+    size_t n = 0, n_old = g->n_nodes, at = h->loss->index;
+    vkt_node **nodes = vkt__alloc((n_old + h->n_made + 1) * sizeof *nodes);
+    for (size_t k = 0; k < n_old; k++) {
+        if (k == at)
+            for (size_t i = 0; i < h->n_made; i++) nodes[n++] = h->made[i];
+        g->nodes[k]->backward |= k > at;
+        nodes[n++] = g->nodes[k];
+    }
+    free(g->nodes);
+    g->nodes = nodes;
+    g->n_nodes = n;
+    g->cap_nodes = n_old + h->n_made + 1;
+    vkt_node *old[] = { h->head, h->loss, h->bwd, h->dx, h->dw };
+    for (size_t i = 0; i < VKT_COUNT(old); i++) {
+        if (!old[i]) continue;
+        for (uint32_t o = 0; o < VKT_MAX_OUT; o++)
+            if (old[i]->out[o] && old[i]->out[o]->node == old[i])
+                vkt__remove_tensor(old[i]->out[o]);
+        vkt__remove_node(old[i]);
+    }
+}
+
+static bool at(vkt_graph *g, vkt_node *n, bool training)
+{
+    head h;
+    if (!find(g, n, training, &h)) return false;
+    cut(&h);
+    put(&h);
+    return true;
+}
+
+static uint32_t run(vkt_graph *g, bool training)
+{
+    return vkt__each_node(g, training, at);
+}
+
+const vkt__pass vkt__pass_head = { .name = "head and its cross-entropy in chunks, for memory",
+                                   .whole = true,
+                                   .run = run };

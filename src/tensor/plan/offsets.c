@@ -1,0 +1,201 @@
+/* Where planned tensors lie in the slab: each for the levels at which it lives, beside every other
+ * that lives then. Optimal packing is NP-hard; here several orders of placing are tried, then the
+ * best one is mended by placing those tensors earlier that stick out, until the slab is as small as
+ * the largest sum of tensors alive at one level, or nothing helps. */
+#include "tensor/plan/plan.h"
+
+/* A tensor never straddles a chunk, the device's largest allocation. */
+static uint64_t past_chunk(const vkt_graph *g, uint64_t at, uint64_t bytes)
+{
+    return at / g->chunk_bytes != (at + bytes - 1) / g->chunk_bytes ? vkt__align(at, g->chunk_bytes)
+                                                                    : at;
+}
+
+static bool lives_with(const vkt_graph *g, const vkt_tensor *a, const vkt_tensor *b)
+{
+    return g->no_reuse || (a->first <= b->last && b->first <= a->last);
+}
+
+/* The gap among `placed` (by offset) where t goes: the lowest, or the tightest. */
+static uint64_t find_gap(const vkt_graph *g, vkt_tensor *const *placed, size_t n,
+                         const vkt_tensor *t, bool tightest)
+{
+    uint64_t bytes = vkt__footprint(g, t), end = 0, best = UINT64_MAX, best_gap = UINT64_MAX;
+    for (size_t i = 0; i < n; i++) {
+        const vkt_tensor *p = placed[i];
+        if (!lives_with(g, p, t)) continue;
+        uint64_t at = past_chunk(g, end, bytes);
+        if (p->offset >= at + bytes && p->offset - at < best_gap) {
+            best = at;
+            best_gap = p->offset - at;
+            if (!tightest) return best;
+        }
+        end = VKT_MAX(end, p->offset + vkt__footprint(g, p));
+    }
+    return best != UINT64_MAX ? best : past_chunk(g, end, bytes);
+}
+
+/* Places all[] in their order; returns the slab's bytes. placed: room for n. */
+static uint64_t place(const vkt_graph *g, vkt_tensor *const *all, size_t n, vkt_tensor **placed,
+                      bool tightest)
+{
+    uint64_t slab = 0;
+    for (size_t i = 0; i < n; i++) {
+        vkt_tensor *t = all[i];
+        t->offset = find_gap(g, placed, i, t, tightest);
+        slab = VKT_MAX(slab, t->offset + vkt__footprint(g, t));
+        size_t k = i;
+        for (; k > 0 && placed[k - 1]->offset > t->offset; k--) placed[k] = placed[k - 1];
+        placed[k] = t;
+    }
+    return slab;
+}
+
+/* ---- orders ---- */
+
+static int larger_first(const void *pa, const void *pb)
+{
+    const vkt_tensor *a = *(vkt_tensor *const *)pa, *b = *(vkt_tensor *const *)pb;
+    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+    return a->index < b->index ? -1 : 1;
+}
+
+static int larger_and_longer_first(const void *pa, const void *pb)
+{
+    const vkt_tensor *a = *(vkt_tensor *const *)pa, *b = *(vkt_tensor *const *)pb;
+    uint64_t x = a->bytes * (a->last - a->first + 1ull), y = b->bytes * (b->last - b->first + 1ull);
+    if (x != y) return x > y ? -1 : 1;
+    return larger_first(pa, pb);
+}
+
+static int longer_first(const void *pa, const void *pb)
+{
+    const vkt_tensor *a = *(vkt_tensor *const *)pa, *b = *(vkt_tensor *const *)pb;
+    uint32_t x = a->last - a->first, y = b->last - b->first;
+    if (x != y) return x > y ? -1 : 1;
+    return larger_first(pa, pb);
+}
+
+static int earlier_first(const void *pa, const void *pb)
+{
+    const vkt_tensor *a = *(vkt_tensor *const *)pa, *b = *(vkt_tensor *const *)pb;
+    if (a->first != b->first) return a->first < b->first ? -1 : 1;
+    return longer_first(pa, pb);
+}
+
+static int later_first(const void *pa, const void *pb)
+{
+    const vkt_tensor *a = *(vkt_tensor *const *)pa, *b = *(vkt_tensor *const *)pb;
+    if (a->last != b->last) return a->last > b->last ? -1 : 1;
+    return longer_first(pa, pb);
+}
+
+static int (*const orders[])(const void *, const void *) = {
+    larger_first, larger_and_longer_first, longer_first, earlier_first, later_first,
+};
+
+/* ---- the search ---- */
+
+typedef struct {
+    vkt_graph *g;
+    vkt_tensor **order, **placed, **best_order;
+    uint64_t *best; /* offsets, by place in best_order */
+    size_t n;
+    uint64_t bytes, bound;
+    bool tightest; /* of the best */
+} search;
+
+/* Places in the order as it is, and remembers it if none was better so far. */
+static void attempt(search *s, bool tightest)
+{
+    uint64_t bytes = place(s->g, s->order, s->n, s->placed, tightest);
+    if (bytes > s->bytes) return;
+    s->bytes = bytes;
+    s->tightest = tightest;
+    for (size_t i = 0; i < s->n; i++) {
+        s->best_order[i] = s->order[i];
+        s->best[i] = s->order[i]->offset;
+    }
+}
+
+/* Moves to the front of the order every tensor that reaches into the slab's top `share`. */
+static void raise_top(search *s, uint32_t share)
+{
+    size_t front = 0, n_rest = 0;
+    uint64_t high = s->bytes - s->bytes / share;
+    for (size_t i = 0; i < s->n; i++) {
+        vkt_tensor *t = s->order[i];
+        if (t->offset + vkt__footprint(s->g, t) > high)
+            s->order[front++] = t;
+        else
+            s->placed[n_rest++] = t;
+    }
+    memcpy(s->order + front, s->placed, n_rest * sizeof *s->placed);
+}
+
+/* Moves some one tensor to an earlier place. */
+static void raise_one(search *s, uint64_t k)
+{
+    size_t from = vkt__hash(&k, sizeof k, 1) % s->n, to = vkt__hash(&k, sizeof k, 2) % (from + 1);
+    vkt_tensor *t = s->order[from];
+    memmove(s->order + to + 1, s->order + to, (from - to) * sizeof *s->order);
+    s->order[to] = t;
+}
+
+/* From the best order on: in turn what sticks out, repeatedly, and single moves. About a tenth of a
+ * second at most; within a hundredth of the bound, sooner. */
+static void mend(search *s)
+{
+    enum { SOON = 64, MOST = 4000 };
+    uint64_t tries = VKT_MIN(50000000 / ((uint64_t)s->n * s->n + 1), MOST);
+    for (uint64_t k = 0; k < tries && s->bytes > s->bound; k++) {
+        if (k > SOON && s->bytes < s->bound + s->bound / 100) break;
+        bool top = k % 16 < 6;
+        if (k % 16 == 0 || !top) memcpy(s->order, s->best_order, s->n * sizeof *s->order);
+        if (top)
+            raise_top(s, 8u << (k / 16 % 4));
+        else
+            raise_one(s, k);
+        attempt(s, k % 2 ? s->tightest : !s->tightest);
+    }
+}
+
+vkt_status vkt__assign_offsets(vkt_graph *g)
+{
+    vkt_status st = VKT_OK;
+    size_t most = g->n_tensors + 1;
+    search s = { .g = g,
+                 .order = vkt__alloc(most * sizeof(vkt_tensor *)),
+                 .placed = vkt__alloc(most * sizeof(vkt_tensor *)),
+                 .best_order = vkt__alloc(most * sizeof(vkt_tensor *)),
+                 .best = vkt__alloc(most * sizeof(uint64_t)),
+                 .bytes = UINT64_MAX,
+                 .bound = g->slab_bound };
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        vkt_tensor *t = g->tensors[i];
+        if (!vkt__is_planned(t)) continue;
+        s.order[s.n++] = t;
+        if (vkt__footprint(g, t) <= g->chunk_bytes) continue;
+        st = vkt__fail(VKT_OOM_DEVICE, "plan",
+                       "tensor %s of '%s' needs %.1f MiB; the device allocates at most %.1f "
+                       "MiB: use a smaller batch",
+                       vkt__text(t), t->node->op->name, (double)t->bytes / 1048576,
+                       (double)g->chunk_bytes / 1048576);
+        goto fail;
+    }
+    for (size_t i = 0; i < VKT_COUNT(orders) && s.n && s.bytes > s.bound; i++) {
+        qsort(s.order, s.n, sizeof *s.order, orders[i]);
+        attempt(&s, false);
+        if (s.bytes > s.bound && !g->no_reuse) attempt(&s, true);
+        if (g->no_reuse) break;
+    }
+    if (s.n && !g->no_reuse) mend(&s);
+    for (size_t i = 0; i < s.n; i++) s.best_order[i]->offset = s.best[i];
+    g->slab_bytes = s.n ? s.bytes : 0;
+fail:
+    free(s.order);
+    free(s.placed);
+    free(s.best_order);
+    free(s.best);
+    return st;
+}

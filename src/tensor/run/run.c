@@ -1,0 +1,353 @@
+/* Running a planned graph: memory, pipelines, recorded command buffers, submission.
+ *
+ * A graph is recorded as segments, each of which is one submission: a driver's watchdog kills what
+ * lasts 2 s, and a desktop stutters on far less. Segments end between levels; a level too long for
+ * one is cut into parts of its dispatches. They are cut by an estimate first, then by what the
+ * first runs took. A short graph is one segment. */
+#include "base/os.h"
+#include "tensor/graph/op.h"
+
+static const vkt_tensor *home(const vkt_tensor *t)
+{
+    for (;;) {
+        if (t->view_of)
+            t = t->view_of;
+        else if (t->home != t)
+            t = t->home;
+        else
+            return t;
+    }
+}
+
+/* The buffer and byte offset where a tensor lies. */
+static const vkt_buffer *place(const vkt_tensor *t, uint32_t slot, uint64_t *offset)
+{
+    uint64_t at = vkt__view_at(t) * vkt_dtype_bytes(t->dtype);
+    t = home(t);
+    if (t->bound) {
+        VKT_ASSERT(t->buf[slot]);
+        *offset = t->buf_offset[slot] + at;
+        return t->buf[slot];
+    }
+    *offset = t->offset % t->g->chunk_bytes + at;
+    return t->g->chunks[t->offset / t->g->chunk_bytes];
+}
+
+uint64_t vkt__addr(const vkt__rec *rec, const vkt_tensor *t)
+{
+    if (!t) return 0;
+    uint64_t offset;
+    const vkt_buffer *b = place(t, rec->slot, &offset);
+    return b->addr + offset;
+}
+
+uint64_t vkt__addr_or(const vkt__rec *rec, const vkt_tensor *t, const vkt_tensor *instead)
+{
+    return vkt__addr(rec, t ? t : instead);
+}
+
+void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint32_t n_spec,
+                   const void *push, uint32_t push_bytes, uint64_t groups)
+{
+    vkt__kernel *k;
+    if (rec->status != VKT_OK) return;
+    VKT_ASSERT(groups <= UINT32_MAX);
+    rec->status = vkt__kernel_get(rec->gpu, kernel, spec, n_spec, rec->n_parts > 1, &k);
+    if (rec->status != VKT_OK) return;
+    if (rec->n_parts > 1)
+        vkt__cmd_dispatch_part(rec->cmd, k, push, push_bytes, (uint32_t)groups, rec->part,
+                               rec->n_parts);
+    else
+        vkt__cmd_dispatch(rec->cmd, k, push, push_bytes, (uint32_t)groups);
+}
+
+bool vkt__use_pairs(const vkt_caps *c)
+{
+    /* 16 lanes storing 64-bit words: Mesa 26.1 overwrites its stack, 25.0 is right. */
+    bool safe = c->subgroup <= 8 || strstr(c->driver_info, "Mesa 25.");
+    return c->klass == VKT_CLASS_CPU && c->int64 && c->storage8 && safe;
+}
+
+uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most)
+{
+    if (c->klass == VKT_CLASS_CPU && c->subgroup_arith) return c->subgroup;
+    uint32_t wg = 1, limit = VKT_MIN(most, c->workgroup);
+    while (wg * 2 <= limit) wg *= 2;
+    return VKT_MAX(wg, VKT_MIN(c->subgroup, c->workgroup));
+}
+
+uint32_t vkt__reduce_form(const vkt_caps *c, uint32_t wg)
+{
+    enum { TREES, SUBGROUPS, ONE_SUBGROUP };
+    bool size_is_known = c->subgroup_control || c->subgroup_min == c->subgroup_max;
+    if (!c->subgroup_arith) return TREES;
+    return wg == c->subgroup && size_is_known ? ONE_SUBGROUP : SUBGROUPS;
+}
+
+uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes)
+{
+    uint32_t wg = vkt__reduce_workgroup(c, VKT_MIN(256, VKT_MAX(cols, 1)));
+    while ((uint64_t)passes * cols / wg > 50000 && wg * 2 <= c->workgroup) wg *= 2;
+    return wg;
+}
+
+/* Four to sixteen elements an invocation if the workgroup can grow so far, else up to a hundred in
+ * all arrays together; longer rows are walked. */
+vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes, uint32_t arrays)
+{
+    vkt__row_form f = { .wg = vkt__row_workgroup(c, cols, passes) };
+    if (c->klass == VKT_CLASS_CPU || cols == 0) return f;
+    uint32_t wg = VKT_MIN(c->subgroup, c->workgroup), most = 96 / arrays / 4 * 4;
+    while (wg * 2 <= c->workgroup && (uint64_t)wg * 16 < cols) wg *= 2;
+    uint32_t per = (uint32_t)vkt__align((cols + wg - 1) / wg, 4);
+    if (per > most) return f;
+    return (vkt__row_form) { true, wg, per, cols % 4 == 0 };
+}
+
+vkt__row_form vkt__row_form_pairs(const vkt_caps *c, uint32_t cols)
+{
+    enum { MOST = 48 }; /* more are compiled for too long */
+    uint32_t wg = c->subgroup, per = (uint32_t)vkt__align((cols + wg - 1) / wg, 2);
+    if (!vkt__use_pairs(c) || !c->subgroup_arith || cols == 0 || cols % 2 || per > MOST)
+        return (vkt__row_form) { 0 };
+    return (vkt__row_form) { true, wg, per, cols == wg * per ? 2 : 1 };
+}
+
+/* An op with nothing to do (a tensor with no elements) is not dispatched. */
+static bool is_empty(const vkt_node *n)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++) any = any || (n->out[i] && n->out[i]->count > 0);
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        any = any || (n->in[i] && (n->op->mutates >> i & 1) && n->in[i]->count > 0);
+    return !any;
+}
+
+void vkt__record_node(vkt__rec *rec, const vkt_node *n)
+{
+    if (!is_empty(n)) n->op->record(rec, n);
+}
+
+/* ---- segments ---- */
+
+enum { MAX_PARTS = 64, TIMED_RUNS = 2, MAX_CUTS = 3 };
+static_assert((int)VKT_MAX_SLOTS <= (int)VKT__SUBMIT_MOST, "all slots fit one submission");
+
+void vkt__segments_finish(vkt_graph *g)
+{
+    for (uint32_t i = 0; i < g->n_segments; i++)
+        for (uint32_t s = 0; s < VKT_MAX_SLOTS; s++)
+            vkt__cmd_destroy(g->gpu, &g->segments[i].cmd[s]);
+    free(g->segments);
+    g->segments = NULL;
+    g->n_segments = 0;
+}
+
+/* Before anything is measured: a slow device's 40 GFLOP/s and 10 GB/s, and what a dispatch costs in
+ * itself. */
+static void estimate(vkt_graph *g)
+{
+    g->level_ms = vkt__arena_alloc(&g->arena, (g->n_levels + 1) * sizeof *g->level_ms);
+    for (size_t k = 0; k < g->n_nodes; k++) {
+        vkt_cost c = vkt__node_cost(g->nodes[k]);
+        g->level_ms[g->nodes[k]->level] += VKT_MAX(c.flops / 40e6, c.bytes / 10e6) + 0.01;
+    }
+}
+
+/* How many submissions a level takes by itself. */
+static uint32_t parts_of(const vkt_graph *g, uint32_t level, double target_ms)
+{
+    if (target_ms <= 0) return 3;
+    double n = g->level_ms[level] / target_ms;
+    return n > MAX_PARTS ? MAX_PARTS : n > 1 ? (uint32_t)n + 1 : 1;
+}
+
+static void cut(vkt_graph *g, double target_ms)
+{
+    size_t cap = 0, n = 0;
+    vkt__segment *list = NULL;
+    double ms = 0;
+    for (uint32_t l = 0; l < g->n_levels || l == 0; l++) {
+        uint32_t parts = parts_of(g, l, target_ms);
+        bool joins =
+            n && parts == 1 && list[n - 1].n_parts == 1 && ms + g->level_ms[l] <= target_ms;
+        ms = joins ? ms + g->level_ms[l] : g->level_ms[l];
+        if (joins) list[n - 1].last = l;
+        for (uint32_t p = 0; p < parts && !joins; p++) {
+            list = vkt__grow(list, n, &cap, sizeof *list);
+            list[n++] = (vkt__segment) { .first = l, .last = l, .part = p, .n_parts = parts };
+        }
+    }
+    g->segments = list;
+    g->n_segments = (uint32_t)n;
+    g->n_timed = 0;
+    g->n_cuts++;
+}
+
+static vkt_status record_segment(vkt_graph *g, vkt__segment *s, uint32_t slot)
+{
+    vkt__rec rec = { .gpu = g->gpu,
+                     .caps = vkt_gpu_caps(g->gpu),
+                     .slot = slot,
+                     .part = s->part,
+                     .n_parts = s->n_parts };
+    vkt_status st = VKT_OK;
+    VKT_TRY(vkt__cmd_create(g->gpu, g->label, 0, &s->cmd[slot]));
+    rec.cmd = s->cmd[slot];
+    for (uint32_t l = s->first; l <= s->last; l++) {
+        if (l > s->first) vkt__cmd_barrier(rec.cmd);
+        for (size_t k = 0; k < g->n_nodes; k++)
+            if (g->nodes[k]->level == l) vkt__record_node(&rec, g->nodes[k]);
+    }
+    VKT_TRY(rec.status);
+    VKT_TRY(vkt__cmd_end(rec.cmd));
+fail:
+    return st;
+}
+
+static vkt_status record_all(vkt_graph *g)
+{
+    vkt_status st = VKT_OK;
+    for (uint32_t i = 0; i < g->n_segments; i++)
+        for (uint32_t s = 0; s < g->n_slots; s++) VKT_TRY(record_segment(g, &g->segments[i], s));
+fail:
+    return st;
+}
+
+/* Measured times of segments, spread over their levels as the estimates were. */
+static void learn(vkt_graph *g)
+{
+    for (uint32_t i = 0; i < g->n_segments; i++) {
+        const vkt__segment *s = &g->segments[i];
+        double sum = 0;
+        for (uint32_t l = s->first; l <= s->last; l++) sum += g->level_ms[l];
+        if (s->n_parts > 1) {
+            if (s->part == 0) g->level_ms[s->first] = 0;
+            g->level_ms[s->first] += s->ms;
+        } else {
+            for (uint32_t l = s->first; l <= s->last && sum > 0; l++) g->level_ms[l] *= s->ms / sum;
+        }
+    }
+}
+
+/* After the timed runs: segments that are far from the target are cut anew. Nothing of the graph is
+ * in flight. */
+static vkt_status settle(vkt_graph *g)
+{
+    vkt_status st = VKT_OK;
+    double target = vkt_gpu_caps(g->gpu)->submit_ms, sum = 0, most = 0;
+    for (uint32_t i = 0; i < g->n_segments; i++) {
+        sum += g->segments[i].ms;
+        most = VKT_MAX(most, g->segments[i].ms);
+    }
+    bool coarse = most > 1.5 * target,
+         fine = g->n_segments > 1 && g->n_segments > 1.5 * sum / target + 1;
+    if (target <= 0 || g->n_cuts == MAX_CUTS || (!coarse && !fine)) {
+        if (g->n_segments > 1)
+            vkt_log(VKT_LOG_DEBUG, "graph",
+                    "'%s': %u submissions, %.1f ms in all, the longest %.1f ms", g->label,
+                    g->n_segments, sum, most);
+        if (most > 4 * target && target > 0 && vkt_gpu_caps(g->gpu)->type != VKT_GPU_CPU)
+            vkt_log(VKT_LOG_WARN, "graph",
+                    "'%s' has a submission of %.0f ms, which can't be cut; a driver's watchdog may "
+                    "stop it: use a smaller batch",
+                    g->label, most);
+        return VKT_OK;
+    }
+    learn(g);
+    vkt__segments_finish(g);
+    cut(g, target);
+    VKT_TRY(record_all(g));
+fail:
+    return st;
+}
+
+vkt_status vkt_graph_compile(vkt_graph *g, const vkt_plan_desc *desc)
+{
+    vkt_status st = VKT_OK;
+    VKT_ASSERT(g->gpu && g->n_chunks == 0);
+    const char *label = desc->label ? desc->label : "graph";
+    VKT_TRY(vkt_graph_plan(g, desc));
+    for (uint64_t at = 0; at < g->slab_bytes; at += g->chunk_bytes) {
+        if (g->n_chunks == VKT_MAX_CHUNKS) {
+            st = vkt__fail(VKT_OOM_DEVICE, "plan",
+                           "'%s' needs more than %d allocations of %.1f MiB: use a smaller batch",
+                           label, VKT_MAX_CHUNKS, (double)g->chunk_bytes / 1048576);
+            goto fail;
+        }
+        vkt_buffer_desc chunk = { VKT_MIN(g->slab_bytes - at, g->chunk_bytes), VKT_MEM_DEVICE,
+                                  label };
+        VKT_TRY(vkt_buffer_create(g->gpu, &chunk, &g->chunks[g->n_chunks]));
+        g->n_chunks++;
+    }
+    g->label = vkt__arena_strdup(&g->arena, label);
+    estimate(g);
+    cut(g, vkt_gpu_caps(g->gpu)->submit_ms);
+    VKT_TRY(record_all(g));
+fail:
+    if (st != VKT_OK) g->status = st;
+    return st;
+}
+
+vkt_status vkt_graph_submit(vkt_graph *g, uint32_t slot, uint64_t *ticket)
+{
+    vkt_status st = VKT_OK;
+    VKT_ASSERT(slot < g->n_slots && g->n_segments);
+    bool timed = g->n_timed < TIMED_RUNS && g->n_levels > 0;
+    if (timed) VKT_TRY(vkt_gpu_wait(g->gpu));
+    for (uint32_t i = 0; i < g->n_segments; i++) {
+        vkt__segment *s = &g->segments[i];
+        double start = vkt__now();
+        VKT_TRY(vkt__submit(g->gpu, s->cmd[slot], ticket));
+        if (!timed) continue;
+        VKT_TRY(vkt_ticket_wait(g->gpu, *ticket));
+        double ms = 1e3 * (vkt__now() - start);
+        s->ms = g->n_timed ? VKT_MIN(s->ms, ms) : ms;
+    }
+    if (timed && ++g->n_timed == TIMED_RUNS) VKT_TRY(settle(g));
+fail:
+    return st;
+}
+
+bool vkt_graph_is_short(const vkt_graph *g, double ms)
+{
+    return g->n_segments == 1 && g->n_timed == TIMED_RUNS && g->segments[0].ms <= ms;
+}
+
+vkt_status vkt_graph_submit_slots(vkt_graph *g, const uint32_t *slots, uint32_t n, uint64_t *ticket)
+{
+    vkt__cmd *cmds[VKT_MAX_SLOTS];
+    vkt_status st = VKT_OK;
+    VKT_ASSERT(n > 0 && n <= VKT_MAX_SLOTS);
+    if (vkt_graph_is_short(g, (double)vkt_gpu_caps(g->gpu)->submit_ms / n)) {
+        for (uint32_t i = 0; i < n; i++) cmds[i] = g->segments[0].cmd[slots[i]];
+        return vkt__submit_all(g->gpu, cmds, n, ticket);
+    }
+    for (uint32_t i = 0; i < n && st == VKT_OK; i++) st = vkt_graph_submit(g, slots[i], ticket);
+    return st;
+}
+
+vkt_status vkt_graph_run(vkt_graph *g)
+{
+    uint64_t ticket = 0;
+    vkt_status st = vkt_graph_submit(g, 0, &ticket);
+    return st == VKT_OK ? vkt_ticket_wait(g->gpu, ticket) : st;
+}
+
+vkt_status vkt_tensor_read(vkt_tensor *t, uint32_t slot, void *data, uint64_t bytes)
+{
+    uint64_t offset;
+    VKT_ASSERT(bytes <= t->bytes);
+    if (bytes == 0) return VKT_OK;
+    const vkt_buffer *b = place(t, slot, &offset);
+    return vkt_buffer_read(t->g->gpu, b, offset, data, bytes);
+}
+
+vkt_status vkt_tensor_write(vkt_tensor *t, uint32_t slot, const void *data, uint64_t bytes)
+{
+    uint64_t offset;
+    VKT_ASSERT(bytes <= t->bytes);
+    if (bytes == 0) return VKT_OK;
+    const vkt_buffer *b = place(t, slot, &offset);
+    return vkt_buffer_write(t->g->gpu, (vkt_buffer *)(uintptr_t)b, offset, data, bytes);
+}

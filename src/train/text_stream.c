@@ -1,0 +1,113 @@
+/* speak.h */
+#include "base/os.h"
+#include "train/text_stream.h"
+
+/* Text that is not given out yet: part of a character, or what may become a stop string. */
+typedef struct {
+    const vkt_generate_desc *desc;
+    vkt__str held;
+    bool stopped;
+} writer;
+
+/* Bytes at the end that are the beginning of a character and not all of it. */
+static size_t unfinished(const char *text, size_t n)
+{
+    for (size_t back = 1; back <= 3 && back <= n; back++) {
+        unsigned char c = (unsigned char)text[n - back];
+        if ((c & 0xc0) == 0x80) continue;
+        size_t whole = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+        return whole > back ? back : 0;
+    }
+    return 0;
+}
+
+/* Bytes at the end with which `stop` begins. */
+static size_t begun(const char *text, size_t n, const char *stop)
+{
+    for (size_t k = VKT_MIN(n, strlen(stop)); k > 0; k--)
+        if (!memcmp(text + n - k, stop, k)) return k;
+    return 0;
+}
+
+static void give(writer *w, size_t n)
+{
+    if (n) w->desc->fn(w->desc->user, w->held.data, n);
+    memmove(w->held.data, w->held.data + n, w->held.len - n);
+    w->held.len -= n;
+}
+
+static void write_token(writer *w, const char *bytes, size_t n)
+{
+    vkt__str_add(&w->held, bytes, n);
+    const char *text = w->held.data;
+    size_t len = w->held.len, keep = unfinished(text, len), first = len;
+    for (size_t i = 0; i < w->desc->n_stop; i++) {
+        const char *stop = w->desc->stop[i];
+        for (size_t at = 0, k = strlen(stop); k && at + k <= len; at++)
+            if (!memcmp(text + at, stop, k)) {
+                first = VKT_MIN(first, at);
+                w->stopped = true;
+                break;
+            }
+        keep = VKT_MAX(keep, begun(text, len, stop));
+    }
+    give(w, w->stopped ? first : len - keep);
+}
+
+/* Without a prompt a text begins as after the end of another, or on a new line; or, where the
+ * vocabulary has neither, with its first token: of characters the lowest, mostly white space. */
+static uint32_t first_token(const vkt_tokenizer *t)
+{
+    uint32_t end = vkt_tokenizer_get_info(t)->end, line = vkt_tokenizer_find(t, "\n");
+    return end != VKT_NO_TOKEN ? end : line != VKT_NO_TOKEN ? line : 0;
+}
+
+vkt_status vkt__speak_prompt(vkt_tokenizer *t, const char *prompt, vkt_tokens *out)
+{
+    if (prompt && *prompt) return vkt_tokenizer_encode(t, prompt, strlen(prompt), false, out);
+    out->id = vkt__grow(out->id, out->n, &out->cap, sizeof *out->id);
+    out->id[out->n++] = first_token(t);
+    return VKT_OK;
+}
+
+/* The scores after all tokens. Where no position is left, the caches begin anew with the later half
+ * of what was there. */
+static vkt_status next_scores(vkt_generator *g, const vkt_tokens *t, uint32_t n_new,
+                              const float **scores)
+{
+    if (vkt_generator_left(g) < n_new) {
+        vkt_generator_reset(g);
+        n_new = (uint32_t)VKT_MIN(t->n, VKT_MAX(vkt_generator_left(g) / 2, 1));
+    }
+    return vkt_generator_feed(g, t->id + t->n - n_new, n_new, scores);
+}
+
+vkt_status vkt__speak(vkt_generator *g, const vkt_tokenizer *tokenizer, const vkt_generate_desc *d,
+                      vkt_tokens *t, vkt_generate_result *out)
+{
+    vkt_status st = VKT_OK;
+    writer w = { .desc = d };
+    const vkt_tokenizer_info *info = vkt_tokenizer_get_info(tokenizer);
+    uint32_t n_new = (uint32_t)t->n;
+    *out = (vkt_generate_result) { 0 };
+    vkt_generator_reset(g);
+    for (uint64_t i = 0; i < d->n_tokens && !w.stopped; i++) {
+        const float *scores;
+        double before = vkt__now();
+        VKT_TRY(next_scores(g, t, n_new, &scores));
+        uint32_t token = vkt_sample(&d->sampler, scores, info->n_vocab, t->id, (uint32_t)t->n, i);
+        *(i ? &out->tokens_s : &out->prompt_s) += vkt__now() - before;
+        if (token == info->end) break;
+        out->n_tokens++;
+        n_new = 1;
+        t->id = vkt__grow(t->id, t->n, &t->cap, sizeof *t->id);
+        t->id[t->n++] = token;
+        size_t n;
+        const char *bytes = vkt_tokenizer_bytes(tokenizer, token, &n);
+        write_token(&w, bytes, n);
+    }
+    if (!w.stopped) give(&w, w.held.len);
+fail:
+    vkt__str_finish(&w.held);
+    return st;
+}
