@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* theta parameters, g gradient (after clipping and coupled decay), t step counted from 1.
- * Formulas of both forms stand beside shaders/optim_update.comp. */
+ * Formulas of both forms stand beside shaders/optim/optim_update.comp. */
 typedef enum vkt_rule {
     VKT_SGD,
     VKT_MOMENTUM,

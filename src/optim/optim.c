@@ -1,5 +1,5 @@
 /* The optimizer: moments and tables of one flat parameter buffer, its nodes in a training graph,
- * and the host's share of a step. Formulas stand beside shaders/optim_update.comp. */
+ * and the host's share of a step. Formulas stand beside shaders/optim/optim_update.comp. */
 #include <math.h>
 
 #include "optim/optim_flat.h"

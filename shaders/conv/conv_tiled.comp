@@ -13,7 +13,7 @@ layout(constant_id = 6) const uint DW = 0;
 layout(constant_id = 12) const uint VEC_X = 0;
 layout(constant_id = 13) const uint VEC_W = 0;
 const bool A_ALONG_K = DW == 0, B_ALONG_K = false;
-#include "tile.glsl"
+#include "matmul/tile.glsl"
 
 /* Where a thread's vectors of A lie, as far as that does not change from slice to slice. */
 struct place {

@@ -1,0 +1,161 @@
+# The shaders, a list a family. "family/name.variant" is family/name.comp compiled with -DVARIANT;
+# lib/common.glsl's head says what the variants are.
+
+set(SHADERS_ELEMENTS
+  elements/eltwise
+  elements/eltwise.pairs
+  elements/eltwise_chain
+  elements/eltwise_chain.pairs
+  elements/sum.pairs
+  elements/sum
+  elements/sum_rows
+  elements/cast
+  elements/swap
+)
+set(SHADERS_MATMUL
+  matmul/matmul_naive
+  matmul/matmul_naive.half
+  matmul/matmul_rows
+  matmul/matmul_rows.wide
+  matmul/matmul_rows.half
+  matmul/matmul_row
+  matmul/matmul_vec
+  matmul/matmul_block
+  matmul/matmul_tiled
+  matmul/matmul_tiled.half
+  matmul/matmul_sum
+  matmul/matmul_sum.half
+)
+set(SHADERS_CONV
+  conv/conv_naive
+  conv/conv_dw_naive
+  conv/conv_flip
+  conv/conv_block
+  conv/conv_dw_block
+  conv/conv_rows.pairs
+  conv/conv_dw_rows.pairs
+  conv/conv_tiled
+  conv/pool
+  conv/pool.pairs
+  conv/pool_bwd
+  conv/pool_bwd.pairs
+  conv/pad
+)
+set(SHADERS_NORM
+  norm/norm
+  norm/norm_held
+  norm/norm_held.pairs
+  norm/norm_bwd
+  norm/norm_bwd_held
+  norm/norm_bwd_held.pairs
+  norm/norm_dw
+  norm/norm_dw.pairs
+  norm/batch_stats
+  norm/batch_stats.pairs
+  norm/batch_finish
+  norm/batch_norm
+  norm/batch_norm.pairs
+  norm/batch_norm_sums
+  norm/batch_norm_sums.pairs
+  norm/batch_norm_total
+  norm/batch_norm_bwd
+  norm/batch_norm_bwd.pairs
+  norm/batch_norm_pool
+  norm/batch_norm_pool.pairs
+  norm/batch_norm_pool_sums
+  norm/batch_norm_pool_sums.pairs
+  norm/batch_norm_pool_bwd
+  norm/batch_norm_pool_bwd.pairs
+  norm/group_norm
+  norm/group_norm_bwd
+  norm/group_norm_dw
+)
+set(SHADERS_LOSS
+  loss/softmax
+  loss/softmax_held
+  loss/softmax_bwd
+  loss/softmax_bwd_held
+  loss/softmax_xent
+  loss/softmax_xent_held
+  loss/softmax_xent_bwd
+  loss/mse
+  loss/mse_bwd
+)
+set(SHADERS_LANGUAGE
+  language/embedding
+  language/embedding_bwd
+  language/embedding_pos_bwd
+  language/rope
+  language/gated
+  language/gated_bwd
+  language/attention
+  language/attention.pairs
+  language/attention_one.pairs
+  language/cache_write
+  language/attention_delta
+  language/attention_dq
+  language/attention_dq.pairs
+  language/attention_dkv
+  language/attention_dkv.pairs
+)
+set(SHADERS_OPTIM
+  optim/optim_update.pairs
+  optim/accumulate
+  optim/ema
+  optim/optim_state
+  optim/optim_state.pairs
+  optim/optim_update
+)
+set(SHADERS_BENCH
+  bench/bench_stream
+  bench/bench_fma
+  bench/bench_fma16
+  bench/bench_count
+)
+
+# Shaders that glslc 2023.2 (Debian 12) cannot compile: in the build where the compiler can.
+execute_process(COMMAND ${GLSLC} --target-env=vulkan1.3 -DFLOAT16 -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders/lib
+    -o ${CMAKE_CURRENT_BINARY_DIR}/try_coopmat.spv ${CMAKE_CURRENT_SOURCE_DIR}/shaders/matmul/matmul_coopmat.comp
+  RESULT_VARIABLE coopmat_fails OUTPUT_QUIET ERROR_QUIET)
+if(coopmat_fails)
+  message(STATUS "Left out: matmul_coopmat and matmul_split, so products run, and bench measures, without matrix units "
+    "(${GLSLC} does not know GL_KHR_cooperative_matrix; -DVKT_GLSLC=PATH names another)")
+else()
+  list(APPEND SHADERS_MATMUL
+    matmul/matmul_coopmat.float16
+    matmul/matmul_coopmat.bfloat16
+    matmul/matmul_split.float16
+    matmul/matmul_split.bfloat16
+  )
+  list(APPEND SHADERS_BENCH
+    bench/bench_matrix.float16
+    bench/bench_matrix.bfloat16
+  )
+endif()
+
+set(SHADERS
+  ${SHADERS_ELEMENTS}
+  ${SHADERS_MATMUL}
+  ${SHADERS_CONV}
+  ${SHADERS_NORM}
+  ${SHADERS_LOSS}
+  ${SHADERS_LANGUAGE}
+  ${SHADERS_OPTIM}
+  ${SHADERS_BENCH}
+)
+
+set(spv_files)
+set(spv_args)
+foreach(shader ${SHADERS})
+  get_filename_component(name ${shader} NAME)
+  string(REGEX MATCH "^[^.]+" source ${shader})
+  string(REGEX MATCH "[^.]+$" variant ${name})
+  string(TOUPPER ${variant} variant)
+  set(spv ${CMAKE_CURRENT_BINARY_DIR}/spv/${name}.spv)
+  add_custom_command(OUTPUT ${spv}
+    COMMAND ${GLSLC} --target-env=vulkan1.3 -O -Werror -D${variant} -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders/lib
+      -MD -MF ${spv}.d -MT ${spv} -o ${spv} ${CMAKE_CURRENT_SOURCE_DIR}/shaders/${source}.comp
+    DEPENDS shaders/${source}.comp DEPFILE ${spv}.d VERBATIM)
+  list(APPEND spv_files ${spv})
+  list(APPEND spv_args ${name}=${spv})
+endforeach()
