@@ -1,5 +1,5 @@
 /* Reads a GGUF file by ggml's own reader and prints what a check needs: each key, and each tensor's
- * type, dimensions and sum. Built and run by tools/check_gguf.sh where the lab is. */
+ * type, dimensions and sum. Built and run by tools/compare/check_gguf.sh where the lab is. */
 #include <ggml.h>
 #include <gguf.h>
 #include <stdio.h>

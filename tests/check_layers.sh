@@ -3,7 +3,7 @@
 #   base <- gpu, formats, comm <- data, tensor <- nn <- optim <- recipe <- runs <- models <- train
 #        <- study, profile, bench <- report <- the program
 # data and tensor have an order inside, too (the table below). Only src/gpu includes volk or Vulkan; system headers stand in
-# src/base/os_*.c and tools/term.c. No two files under src have the same name.
+# src/base/os_*.c and tools/program/term.c. No two files under src have the same name.
 # usage: check_layers.sh [ROOT]; without ROOT the check is first run on includes that it must refuse.
 set -euo pipefail
 
@@ -67,8 +67,8 @@ layers()
         # Vulkan and system headers, wherever they stand
         if (name ~ /^(volk|vulkan)(\/|\.h)/ && path !~ /^src\/gpu\//) refuse("only src/gpu knows Vulkan")
         if (name ~ /^(sys\/|windows|winsock|unistd|pthread|dirent|fcntl|io\.h|dlfcn|termios|poll)/ &&
-            path !~ /^src\/base\/os_[a-z0-9]*\.c$/ && path != "tools/term.c")
-            refuse("system headers stand in src/base/os_*.c and tools/term.c")
+            path !~ /^src\/base\/os_[a-z0-9]*\.c$/ && path != "tools/program/term.c")
+            refuse("system headers stand in src/base/os_*.c and tools/program/term.c")
 
         if (p[1] == "include") {
             layer = file; sub(/\.h$/, "", layer)
@@ -86,7 +86,7 @@ layers()
         } else if (p[1] == "tools" && file != "embed.c" && file !~ /^bench_/) {
             if (public || name == "jansson.h" || name == "zlib.h" || (quoted && m == 1)) next
             if (m == 1 && index(libc, " " header " ")) next
-            if (path == "tools/term.c" && !quoted) next
+            if (path == "tools/program/term.c" && !quoted) next
             refuse("the program uses vktrain/*.h, the C library, jansson and zlib only")
         }
     }
@@ -161,11 +161,11 @@ include/vktrain/gpu.h:1:#include "vktrain/tensor.h"
 include/vktrain/data.h:1:#include "vktrain/gpu.h"
 include/vktrain/train.h:1:#include "vktrain/report.h"
 include/vktrain/nn.h:1:#include "base/os.h"
-tools/main.c:1:#include "base/os.h"
-tools/cmd_eval.c:1:#include "runs/run_folder.h" /* a comment */
-tools/cmd_eval.c:1:#include <yaml.h>
-tools/cmd_eval.c:1:#include <sys/stat.h>
-tools/cmd_eval.c:1:#include <volk.h>
+tools/program/main.c:1:#include "base/os.h"
+tools/program/cmd_eval.c:1:#include "runs/run_folder.h" /* a comment */
+tools/program/cmd_eval.c:1:#include <yaml.h>
+tools/program/cmd_eval.c:1:#include <sys/stat.h>
+tools/program/cmd_eval.c:1:#include <volk.h>
 ok src/runs/run_folder.c:1:#include "base/os.h"
 ok src/train/steps.c:1:#include "comm/comm.h" // why
 ok src/train/steps.c:1:#include "data/text/corpus.h"
@@ -176,11 +176,11 @@ ok src/optim/optim.c:1:#include "shaders/rng.h"
 ok src/report/report_study.c:1:#include "study/study_run.h"
 ok src/gpu/gpu_vk.h:1:#include <volk.h>
 ok src/base/os_posix.c:1:#include <sys/stat.h>
-ok tools/term.c:1:#include <sys/ioctl.h>
-ok tools/embed.c:1:#include "base/os.h"
+ok tools/program/term.c:1:#include <sys/ioctl.h>
+ok tools/build/embed.c:1:#include "base/os.h"
 ok tools/bench_x.c:1:#include "gpu/stream.h"
-ok tools/main.c:1:#include "cli.h"
-ok tools/main.c:1:#include <jansson.h>
+ok tools/program/main.c:1:#include "cli.h"
+ok tools/program/main.c:1:#include <jansson.h>
 CASES
     [ "$n" -ge 40 ]
 }

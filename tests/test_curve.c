@@ -1,4 +1,4 @@
-/* The same 100 steps as PyTorch: same data, initial weights, AdamW, clipping. tools/golden_curve.py
+/* The same 100 steps as PyTorch: same data, initial weights, AdamW, clipping. tools/golden/golden_curve.py
  * made the golden file. */
 #include "testing.h"
 

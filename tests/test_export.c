@@ -1,5 +1,5 @@
 /* train: protocol buffers byte by byte, and the ONNX file of a trained model read back here. That
- * ONNX Runtime agrees with it is checked in the lab (tools/check_onnx.sh). */
+ * ONNX Runtime agrees with it is checked in the lab (tools/compare/check_onnx.sh). */
 #include "testing.h"
 
 #include "base/os.h"

@@ -1,4 +1,4 @@
-/* Layers and blocks against tests/golden/layers.json (written by tools/golden_layers.py): outputs,
+/* Layers and blocks against tests/golden/layers.json (written by tools/golden/golden_layers.py): outputs,
  * gradients and running statistics of PyTorch by the twins in double; single-layer ONNX models,
  * their weights imported from a file, on the device. */
 #include "testing.h"

@@ -1,5 +1,5 @@
 /* The twins' meaning: tests/golden/ops.json has inputs, outputs and gradients of PyTorch's ops in
- * double (written by tools/golden_ops.py). Both sides compute in double from the same numbers, so
+ * double (written by tools/golden/golden_ops.py). Both sides compute in double from the same numbers, so
  * they agree to roundings. */
 #include "testing.h"
 

@@ -1,5 +1,5 @@
 /* Whole language models against Hugging Face's, from tests/golden/transformer.json (written by
- * tools/golden_transformer.py): logits and gradients of GPT-2, Llama and Qwen2 by the twins in
+ * tools/golden/golden_transformer.py): logits and gradients of GPT-2, Llama and Qwen2 by the twins in
  * double and by the device; 200 steps of training on the device. */
 #include "testing.h"
 

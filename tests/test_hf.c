@@ -1,5 +1,5 @@
 /* Hugging Face folders: config.json to a recipe and back, weights of every type, in shards, and
- * what is refused. That losses and logits agree with transformers' is tools/check_hf.sh's to show.
+ * what is refused. That losses and logits agree with transformers' is tools/compare/check_hf.sh's to show.
  */
 #include "testing.h"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs into a folder of its own; builds tools/example_mlp.c from there by find_package and by pkg-config;
+# Installs into a folder of its own; builds tools/examples/example_mlp.c from there by find_package and by pkg-config;
 # compiles each public header alone as C11 and as C++17.   test_install.sh BUILD_DIR CC
 set -euo pipefail
 build=$1 cc=$2
@@ -30,7 +30,7 @@ done
 say "headers compile as C11 and C++17"
 
 # shellcheck disable=SC2046
-"$cc" -std=c11 "$root/tools/example_mlp.c" -o "$tmp/by_pkg_config" $(pkg-config "${flags[@]}" --cflags --libs vktrain)
+"$cc" -std=c11 "$root/tools/examples/example_mlp.c" -o "$tmp/by_pkg_config" $(pkg-config "${flags[@]}" --cflags --libs vktrain)
 say "pkg-config: example_mlp builds"
 
 mkdir "$tmp/user"
@@ -38,7 +38,7 @@ cat >"$tmp/user/CMakeLists.txt" <<EOT
 cmake_minimum_required(VERSION 3.20)
 project(user LANGUAGES C)
 find_package(vktrain 0.1 REQUIRED)
-add_executable(by_cmake "$root/tools/example_mlp.c")
+add_executable(by_cmake "$root/tools/examples/example_mlp.c")
 target_link_libraries(by_cmake PRIVATE vktrain::vktrain)
 EOT
 { cmake -S "$tmp/user" -B "$tmp/user/b" -G Ninja -DCMAKE_PREFIX_PATH="$tmp/prefix" -DCMAKE_C_COMPILER="$cc" &&

@@ -1,6 +1,6 @@
 /* Adapters: what is trained and what is allocated for it, merged against unmerged, checkpoints
  * without their base, and the files that others load. Few runs: each compiles its kernels anew.
- * Llama's kind is tools/check_hf.sh's. */
+ * Llama's kind is tools/compare/check_hf.sh's. */
 #include "testing.h"
 
 #include <jansson.h>

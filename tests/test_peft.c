@@ -1,6 +1,6 @@
 /* PEFT adapters read back, without a device: as a model (base and adapter merged), into a model's
  * own adapters, and what is refused. Training on from one is test_lora's; that losses agree with
- * transformers' is tools/check_hf.sh's. */
+ * transformers' is tools/compare/check_hf.sh's. */
 #include "testing.h"
 
 #include "base/os.h"

@@ -1,5 +1,5 @@
 /* data: byte-level BPE. Golden tokens and merges from Hugging Face's tokenizers
- * (tools/golden_tokenizers.py), the file formats against each other, round trips of any bytes, and
+ * (tools/golden/golden_tokenizers.py), the file formats against each other, round trips of any bytes, and
  * what is refused. */
 #include "testing.h"
 

@@ -1,4 +1,4 @@
-/* Files built into the binary by tools/embed.c: shaders, recipes, small data sets. */
+/* Files built into the binary by tools/build/embed.c: shaders, recipes, small data sets. */
 #ifndef VKT_BASE_EMBEDDED_H
 #define VKT_BASE_EMBEDDED_H
 

@@ -2,7 +2,7 @@
 outputs, gradients, what training leaves in running statistics) and the single-layer models with weights of Debian's
 libonnx-testdata (float32: outputs). Pictures are [N, H, W, C] in the file, outputs flattened as PyTorch does. Only layers
 that vktrain has are taken; of ONNX's the rest is listed on the way.
-Run: python3 tools/golden_layers.py FOLDER, FOLDER the package's data/pytorch-converted (PyTorch 2.4 or newer, onnx)."""
+Run: python3 tools/golden/golden_layers.py FOLDER, FOLDER the package's data/pytorch-converted (PyTorch 2.4 or newer, onnx)."""
 import json
 import pathlib
 import sys
@@ -205,7 +205,7 @@ def onnx_case(folder):
 
 left = [f.name for f in sorted(pathlib.Path(sys.argv[1]).iterdir()) if not onnx_case(f)]
 print("not taken:", " ".join(left))
-path = pathlib.Path(__file__).parent.parent / "tests/golden/layers.json"
+path = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/layers.json"
 lines = ",\n".join(json.dumps(c) for c in cases)
 path.write_text('{"torch": "%s", "onnx": "libonnx-testdata 1.12.0", "cases": [\n%s\n]}\n' % (torch.__version__, lines))
 print(f"{path}: {len(cases)} cases, {path.stat().st_size} bytes")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Half of tools/check_hf.sh, in the lab's Python with transformers.
+"""Half of tools/compare/check_hf.sh, in the lab's Python with transformers.
 
 check_hf.py make DIR     random small models of each family with a tokenizer, and the loss of each on DIR/text.txt
 check_hf.py load DIR     what vktrain exported loads, with the weights and the loss that it was made with
@@ -13,7 +13,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, LlamaConfig, MistralConfig, Qwen2Config
 
 CONTEXT, FOLDER = 32, 64  # tokens of a window: of the recipe; of a folder by itself, the model's positions
-SMALL = Path(__file__).resolve().parent.parent / "tests/golden/gpt2-small.json"
+SMALL = Path(__file__).resolve().parents[2] / "tests/golden/gpt2-small.json"
 LLAMA = dict(vocab_size=704, hidden_size=32, intermediate_size=88, num_hidden_layers=2, num_attention_heads=4,
              num_key_value_heads=2, max_position_embeddings=64, rms_norm_eps=1e-5)
 MODELS = {

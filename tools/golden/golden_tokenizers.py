@@ -75,7 +75,7 @@ def main():
     if sys.argv[1] == "--nfc":
         return nfc(Path(sys.argv[2]))
     out = Path(sys.argv[1])
-    novel = (Path(__file__).resolve().parent.parent / "tests/data/pride-and-prejudice.txt").read_text()
+    novel = (Path(__file__).resolve().parents[2] / "tests/data/pride-and-prejudice.txt").read_text()
     text = [novel[i:i + 2000] for i in range(0, 200000, 2000)] + CASES * 3
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
     small = {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Folders of pictures, one a class, of two packages, for the recipes digits20 and emoji.
 
-  tools/picture_folders.py digits PNG OUT      opencv-doc's digits.png: 5,000 tiles of 20x20, a class every five rows
-  tools/picture_folders.py emoji PACKAGE OUT   npm's emoji-datasource-google, unpacked: 64x64 pictures by category
+  tools/compare/picture_folders.py digits PNG OUT      opencv-doc's digits.png: 5,000 tiles of 20x20, a class every five rows
+  tools/compare/picture_folders.py emoji PACKAGE OUT   npm's emoji-datasource-google, unpacked: 64x64 pictures by category
 
 OUT must not exist. Python's own library only. How to get the packages stands at the head of each recipe."""
 import hashlib

@@ -5,10 +5,10 @@
 set -euo pipefail
 program=$(realpath "${1:?the program}") run=$(realpath "${2:?a run}")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-lab=${VKT_LAB_DIR:-$here/../../shared/lab}
+lab=${VKT_LAB_DIR:-$here/../../../shared/lab}
 work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-gguf.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-cp "$here/../tests/check_gguf.c" "$work"
+cp "$here/../../tests/check_gguf.c" "$work"
 "$program" export "$run" --hf "$work/hf" --quiet
 for type in f32 f16; do "$program" export "$run" --gguf "$work/$type.gguf" --type $type --quiet; done
 cd "$work"

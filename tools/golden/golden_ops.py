@@ -1,6 +1,6 @@
 """Writes tests/golden/ops.json: inputs, outputs and gradients of PyTorch ops in double, tiny shapes, for
 tests/test_golden_ops.c to hold the twins against. Scalars such as eps are float32 values, as the library takes them.
-Run: python3 tools/golden_ops.py (PyTorch 2.4 or newer); the numbers do not depend on the version."""
+Run: python3 tools/golden/golden_ops.py (PyTorch 2.4 or newer); the numbers do not depend on the version."""
 import json
 import pathlib
 
@@ -164,7 +164,7 @@ ids = torch.tensor([[2, 0, 2, 4], [2, 3, 0, 0]])
 x, pos = tensor(6, 5), tensor(7, 5)
 case("embedding", "embedding", F.embedding(ids, x) + F.embedding(torch.arange(4), pos), {"x": x, "pos": pos, "ids": ids})
 
-path = pathlib.Path(__file__).parent.parent / "tests/golden/ops.json"
+path = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/ops.json"
 path.parent.mkdir(exist_ok=True)
 lines = ",\n".join(json.dumps(c) for c in cases)
 path.write_text('{"torch": "%s", "cases": [\n%s\n]}\n' % (torch.__version__, lines))

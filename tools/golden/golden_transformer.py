@@ -1,7 +1,7 @@
 """Writes tests/golden/transformer.json: logits and gradients of Hugging Face's GPT-2, Llama and Qwen2 with tiny weights in
 double, and 200 losses of a small GPT-2 trained by AdamW on the embedded novel, for tests/test_golden_transformer.c.
 Weights are a formula of (parameter's place, element), so the file does not hold them. Run in the lab: python3
-tools/golden_transformer.py (PyTorch, transformers)."""
+tools/golden/golden_transformer.py (PyTorch, transformers)."""
 import json
 import pathlib
 
@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
-root = pathlib.Path(__file__).parent.parent
+root = pathlib.Path(__file__).resolve().parents[2]
 torch.use_deterministic_algorithms(True)
 
 

@@ -5,7 +5,7 @@
 set -euo pipefail
 program=$(realpath "${1:?the program}") driver=${2:-mesa25}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-lab=${VKT_LAB_DIR:-$here/../../shared/lab}
+lab=${VKT_LAB_DIR:-$here/../../../shared/lab}
 work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-onnx.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"

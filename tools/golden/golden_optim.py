@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes tests/golden/optim.json: what torch.optim does to 8 parameters in 20 steps, in float64, and what
 torch.optim.lr_scheduler gives. Hyperparameters are float32 numbers, as vktrain holds them. Needs PyTorch:
-    shared/lab/in-testing python3 tools/golden_optim.py
+    shared/lab/in-testing python3 tools/golden/golden_optim.py
 """
 import json
 import os
@@ -94,7 +94,7 @@ SCHEDULES = [  # name, vktrain's fields, scheduler; the last of T steps has the 
 ]
 
 out = {
-    "source": "tools/golden_optim.py, PyTorch " + torch.__version__,
+    "source": "tools/golden/golden_optim.py, PyTorch " + torch.__version__,
     "start": start.tolist(),
     "grads": grads.tolist(),
     "cases": [],
@@ -106,7 +106,7 @@ for name, rule, cls, fields, lr in CASES:
 for name, fields, make_scheduler in SCHEDULES:
     out["schedules"].append({"kind": name, "lr": LR, "steps": T, **fields, "values": schedule(LR, T, make_scheduler)})
 
-path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "golden", "optim.json")
+path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "golden", "optim.json")
 os.makedirs(os.path.dirname(path), exist_ok=True)
 with open(path, "w") as file:
     text = json.dumps(out, indent=1)
