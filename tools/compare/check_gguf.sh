@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 lab=${VKT_LAB_DIR:-$here/../../../shared/lab}
 work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-gguf.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-cp "$here/../../tests/check_gguf.c" "$work"
+cp "$here/../../tests/models/check_gguf.c" "$work"
 "$program" export "$run" --hf "$work/hf" --quiet
 for type in f32 f16; do "$program" export "$run" --gguf "$work/$type.gguf" --type $type --quiet; done
 cd "$work"

@@ -1,5 +1,5 @@
 # 100 training steps in PyTorch of a small MLP: data, initial weights, losses and gradient norms (float64), and how far PyTorch's own float32
-# run strays from them, for tests/test_curve.c.
+# run strays from them, for tests/runs/test_curve.c.
 # Run in the lab: in-testing python3 tools/golden/golden_curve.py > tests/golden/curve.json
 import copy, json, torch
 torch.manual_seed(1)

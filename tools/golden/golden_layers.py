@@ -1,4 +1,4 @@
-"""Writes tests/golden/layers.json for tests/test_golden_layers.c: layers and blocks of image models from PyTorch (in double:
+"""Writes tests/golden/layers.json for tests/nn/test_golden_layers.c: layers and blocks of image models from PyTorch (in double:
 outputs, gradients, what training leaves in running statistics) and the single-layer models with weights of Debian's
 libonnx-testdata (float32: outputs). Pictures are [N, H, W, C] in the file, outputs flattened as PyTorch does. Only layers
 that vktrain has are taken; of ONNX's the rest is listed on the way.

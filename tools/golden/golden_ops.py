@@ -1,5 +1,5 @@
 """Writes tests/golden/ops.json: inputs, outputs and gradients of PyTorch ops in double, tiny shapes, for
-tests/test_golden_ops.c to hold the twins against. Scalars such as eps are float32 values, as the library takes them.
+tests/tensor/test_golden_ops.c to hold the twins against. Scalars such as eps are float32 values, as the library takes them.
 Run: python3 tools/golden/golden_ops.py (PyTorch 2.4 or newer); the numbers do not depend on the version."""
 import json
 import pathlib

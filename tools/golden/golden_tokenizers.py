@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Golden tokens from Hugging Face's tokenizers, for tests/test_tokenizer.c (run in the lab: shared/lab/in-testing).
+"""Golden tokens from Hugging Face's tokenizers, for tests/data/test_tokenizer.c (run in the lab: shared/lab/in-testing).
 
 golden_tokenizers.py OUT [GPT2]   OUT: tests/golden; GPT2: a folder with OpenAI's encoder.json and vocab.bpe.
 golden_tokenizers.py --nfc OUT    only nfc.json: the tokens of OUT/gpt2-small.json where its normalizer is NFC.
@@ -75,7 +75,7 @@ def main():
     if sys.argv[1] == "--nfc":
         return nfc(Path(sys.argv[2]))
     out = Path(sys.argv[1])
-    novel = (Path(__file__).resolve().parents[2] / "tests/data/pride-and-prejudice.txt").read_text()
+    novel = (Path(__file__).resolve().parents[2] / "tests/files/pride-and-prejudice.txt").read_text()
     text = [novel[i:i + 2000] for i in range(0, 200000, 2000)] + CASES * 3
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
     small = {

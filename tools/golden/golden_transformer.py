@@ -1,5 +1,5 @@
 """Writes tests/golden/transformer.json: logits and gradients of Hugging Face's GPT-2, Llama and Qwen2 with tiny weights in
-double, and 200 losses of a small GPT-2 trained by AdamW on the embedded novel, for tests/test_golden_transformer.c.
+double, and 200 losses of a small GPT-2 trained by AdamW on the embedded novel, for tests/nn/test_golden_transformer.c.
 Weights are a formula of (parameter's place, element), so the file does not hold them. Run in the lab: python3
 tools/golden/golden_transformer.py (PyTorch, transformers)."""
 import json
@@ -65,7 +65,7 @@ models = [
 
 # The curve: the same initial weights and batches, AdamW with decay on matrices, clipping.
 V, B, T, STEPS, LR = 64, 8, 16, 200, 3e-3
-text = np.frombuffer((root / "tests/data/pride-and-prejudice.txt").read_bytes(), dtype=np.uint8).astype(np.int64) % V
+text = np.frombuffer((root / "tests/files/pride-and-prejudice.txt").read_bytes(), dtype=np.uint8).astype(np.int64) % V
 
 
 def train(dtype):

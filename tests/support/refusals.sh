@@ -2,7 +2,7 @@
 # Sourced by tests of what users get wrong: runs the program in an empty folder and holds what it says against the rule:
 # one error line that says what, where and what to do, and the exit code of DESIGN.md. $1: the program.
 program=$(realpath "${1:?the program}")
-source=$(realpath "$(dirname "$0")")
+source=$(realpath "$(dirname "$0")/..")
 test=$(basename "$0" .sh)
 work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-bad.XXXXXX")
 trap 'rm -rf "$work"' EXIT

@@ -2,7 +2,7 @@
 # The program as scripts see it: exit codes, messages, outputs.   test_cli.sh VKTRAIN
 set -uo pipefail
 vktrain=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cd "$tmp" || exit 1

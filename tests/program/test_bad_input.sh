@@ -3,7 +3,7 @@
 # exit code of DESIGN.md. usage: test_bad_input.sh PROGRAM
 set -euo pipefail
 
-. "$(dirname "$0")/refusals.sh"
+. "$(dirname "$0")/../support/refusals.sh"
 
 # ---- the command line
 refused 2 "unknown command 'trian'" trian
@@ -239,7 +239,7 @@ refused 4 "run.json is damaged" "${run[@]}" --resume
 printf 'to be, or not to be: that is the question' >short.txt
 printf 'caf\351' >latin1.txt
 : >empty.txt
-"$program" tokenize --quiet --train 260 --out tok.json "$source/data/pride-and-prejudice.txt" 2>/dev/null || true
+"$program" tokenize --quiet --train 260 --out tok.json "$source/files/pride-and-prejudice.txt" 2>/dev/null || true
 printf '{"text": "a"}\n{"text"\n' >bad.jsonl
 echo '{"model": {"type": "Unigram", "vocab": []}}' >unigram.json
 echo '{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false}}' >nobytes.json

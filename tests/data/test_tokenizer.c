@@ -270,7 +270,7 @@ static void the_cache_changes_nothing(void **state)
 static void training_finds_the_reference_merges(void **state)
 {
     (void)state;
-    static const char *const paths[] = { VKT_TEST_DIR "/data/pride-and-prejudice.txt" };
+    static const char *const paths[] = { VKT_TEST_DIR "/files/pride-and-prejudice.txt" };
     json_t *want = load(GOLDEN "merges.json");
     vkt_tokenizer *t, *again;
     uint32_t n = (uint32_t)json_array_size(want);

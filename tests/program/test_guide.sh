@@ -4,7 +4,7 @@
 set -euo pipefail
 
 program=$(realpath "${1:?the program}")
-guide=$(realpath "$(dirname "$0")/../tools/guide")
+guide=$(realpath "$(dirname "$0")/../../tools/guide")
 work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-guide.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"

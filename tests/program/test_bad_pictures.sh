@@ -2,7 +2,7 @@
 # What is wrong with pictures, their folders and the commands on them, through the program.
 # usage: test_bad_pictures.sh PROGRAM
 set -euo pipefail
-. "$(dirname "$0")/refusals.sh"
+. "$(dirname "$0")/../support/refusals.sh"
 
 # pictures FOLDER CLASS N: N different 8x8 grey PNGs.
 cat >make.py <<'P'

@@ -3,7 +3,7 @@
 # compiles each public header alone as C11 and as C++17.   test_install.sh BUILD_DIR CC
 set -euo pipefail
 build=$1 cc=$2
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 say() { printf '%s\n' "test_install: $*"; }
