@@ -3,11 +3,17 @@
 #define VKTRAIN_H
 #include "vktrain/base.h"
 #include "vktrain/gpu.h"
+#include "vktrain/formats.h"
+#include "vktrain/data.h"
 #include "vktrain/tensor.h"
 #include "vktrain/nn.h"
 #include "vktrain/optim.h"
-#include "vktrain/data.h"
+#include "vktrain/recipe.h"
+#include "vktrain/runs.h"
+#include "vktrain/models.h"
 #include "vktrain/train.h"
 #include "vktrain/study.h"
+#include "vktrain/profile.h"
+#include "vktrain/bench.h"
 #include "vktrain/report.h"
 #endif

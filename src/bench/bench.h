@@ -7,7 +7,7 @@
 
 #include "gpu/stream.h"
 #include "tensor/graph/op.h"
-#include "vktrain/report.h"
+#include "vktrain/bench.h"
 
 struct vkt__bench_private {
     vkt__arena arena;

@@ -4,7 +4,7 @@
 #define VKT_TRAIN_GGUF_H
 
 #include "base/util.h"
-#include "vktrain/train.h"
+#include "vktrain/formats.h"
 
 enum {
     VKT__GGUF_MAGIC = 0x46554747, /* "GGUF" */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/util.h"
-#include "vktrain/train.h"
+#include "vktrain/formats.h"
 
 /* A tensor to write or to fill. */
 typedef struct vkt__st_tensor {

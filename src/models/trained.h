@@ -6,7 +6,7 @@
 
 #include "models/peft.h"
 #include "train/session.h"
-#include "vktrain/train.h"
+#include "vktrain/recipe.h"
 
 typedef struct vkt__trained {
     const char *dir;       /* of the checkpoint or the Hugging Face folder */

@@ -6,7 +6,7 @@
 #define VKT_REPORT_PROFILER_H
 
 #include "train/session.h"
-#include "vktrain/report.h"
+#include "vktrain/profile.h"
 
 /* Every dispatch of one run of a graph, in order. */
 typedef struct vkt__dispatches {

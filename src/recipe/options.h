@@ -4,7 +4,7 @@
 #define VKT_TRAIN_OPTIONS_H
 
 #include "base/util.h"
-#include "vktrain/train.h"
+#include "vktrain/recipe.h"
 
 typedef enum vkt__option_type {
     VKT__OPT_STRING,

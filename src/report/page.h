@@ -4,6 +4,7 @@
 
 #include "report/plot.h"
 #include "vktrain/report.h"
+#include "vktrain/runs.h"
 
 typedef struct vkt__page {
     vkt__str html;

@@ -2,7 +2,7 @@
 #ifndef VKT_TRAIN_CONTROL_H
 #define VKT_TRAIN_CONTROL_H
 
-#include "vktrain/train.h"
+#include "vktrain/runs.h"
 
 typedef struct vkt__control {
     char path[1100];

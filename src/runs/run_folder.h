@@ -3,7 +3,8 @@
 #define VKT_TRAIN_RUN_H
 
 #include "base/util.h"
-#include "vktrain/train.h"
+#include "vktrain/recipe.h"
+#include "vktrain/runs.h"
 
 /* run.json. Texts NULL and numbers NAN where unknown. Keep texts alive while they are written. */
 typedef struct vkt__run_record {

@@ -2,7 +2,7 @@
  */
 #include "testing.h"
 
-#include "vktrain/report.h"
+#include "vktrain/bench.h"
 
 static vkt_gpu *gpu;
 

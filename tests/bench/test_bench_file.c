@@ -1,7 +1,7 @@
 /* Benchmark files without a device: round trip, damage, known ratios, regressions. */
 #include "testing.h"
 
-#include "vktrain/report.h"
+#include "vktrain/bench.h"
 
 static const char *const head =
     "{\"vktrain_bench\": 1, \"info\": {\"device\": \"Card %s\", \"type\": \"discrete\", "

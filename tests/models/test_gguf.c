@@ -4,6 +4,7 @@
 
 #include "base/os.h"
 #include "formats/gguf.h"
+#include "vktrain/train.h"
 #include "base/half.h"
 #include "formats/safetensors.h"
 

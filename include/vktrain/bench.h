@@ -1,0 +1,172 @@
+/* vktrain bench layer: the benchmark, its result files and their comparison. */
+#ifndef VKTRAIN_BENCH_H
+#define VKTRAIN_BENCH_H
+
+#include "vktrain/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- results ---- */
+
+typedef enum vkt_bench_group {
+    VKT_BENCH_CEILINGS, /* what the device can do: bandwidth, multiply-adds, dispatch, barrier,
+                           submission */
+    VKT_BENCH_OPS,      /* each op row */
+    VKT_BENCH_STEPS,    /* training steps */
+    VKT_BENCH_TARGET,   /* seconds to an accuracy */
+    VKT_BENCH_N_GROUPS
+} vkt_bench_group;
+const char *vkt_bench_group_name(vkt_bench_group g); /* "ceilings", "ops", "steps", "target" */
+
+/* One measurement. (group, name) is unique in a file and says what was measured, sizes included.
+ * NAN: does not apply. */
+typedef struct vkt_bench_row {
+    vkt_bench_group group;
+    const char *name, *unit; /* "copy 16 MiB", "GB/s" */
+    const char *note;        /* how ("vec4, 256 x 4"), or what to mind; "" */
+    const char
+        *refused; /* why there is no speed: a wrong result, no memory; NULL: it was measured */
+    bool higher;  /* larger values are better */
+    double value; /* median, in `unit` */
+    double min, max, q1, q3; /* extremes and quartiles of the runs */
+    uint32_t runs;
+    double gpu_value; /* the median by the clock that `value` does not use, where both were read */
+    double gflops, gbps; /* by the cost functions */
+    double percent;      /* 100 x roofline time / measured time */
+    double error;        /* largest share of the tolerance against the twin; at most 1 */
+    double items_per_s, host_us, memory_bytes; /* steps */
+    double kernels_ms;                         /* steps: its kernels timed one by one, added up */
+    double of_matmul; /* convolutions: % of the speed of the same product by matmul; NAN */
+} vkt_bench_row;
+
+/* What is needed to judge the numbers. Texts are never NULL. */
+typedef struct vkt_bench_info {
+    const char *device, *type, *driver, *api, *caps, *version, *commit, *host, *power, *date,
+        *clock, *settings;
+} vkt_bench_info;
+
+typedef struct vkt_bench {
+    vkt_bench_info info;
+    vkt_bench_row *rows;
+    size_t n_rows;
+    const char *
+        *left_out; /* "fp16 matrix units: ..." one line each: what was not measured and why */
+    size_t n_left_out;
+    struct vkt__bench_private *priv;
+} vkt_bench;
+
+/* ---- running ---- */
+
+typedef struct vkt_bench_progress {
+    const char *what;        /* what runs now */
+    uint32_t done, total;    /* items */
+    double elapsed_s, eta_s; /* eta NAN at the start */
+} vkt_bench_progress;
+
+typedef struct vkt_bench_desc {
+    bool quick; /* small shapes and short times: under a minute on two CPU cores */
+    bool once;  /* one run of everything, no warm-up, smallest shapes: for tests; times mean nothing
+                 */
+    const char *only; /* "ceilings", "ops", "steps"; NULL: everything. Ops and steps measure the
+                         ceilings they need */
+    const char *op;   /* only this op row; ARG names the nearest if there is none */
+    const char *step; /* only training steps whose name has this in it; ARG if none has */
+    const vkt_gpu_desc *gpu;   /* how the device was opened: short steps may open it again, as
+                                  training does (vkt_gpu_desc.serial); NULL: they don't */
+    const vkt_bench *baseline; /* what is slower than here is measured up to twice more, and the
+                                  best of it kept */
+    double tolerance;          /* see vkt_bench_judge */
+    void (*on_progress)(void *user, const vkt_bench_progress *p); /* before each item */
+    void *user;
+} vkt_bench_desc;
+
+/* Measures a device; blocks for minutes (quick: less than one). FAILED when a result was wrong:
+ * *out is still made and the row says so. Free with vkt_bench_destroy. */
+vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **out);
+void vkt_bench_destroy(vkt_bench **b);
+
+/* ---- files ---- */
+
+vkt_status vkt_bench_save_json(const vkt_bench *b, const char *path);
+vkt_status vkt_bench_save_csv(const vkt_bench *b, const char *path);
+/* Reads what save_json wrote, checking everything: IO, FORMAT with the file, the row and what is
+ * wrong. */
+vkt_status vkt_bench_load(const char *path, vkt_bench **out);
+vkt_status vkt_bench_parse(const char *text, size_t n, const char *name, vkt_bench **out);
+
+/* ---- comparing ---- */
+
+const vkt_bench_row *vkt_bench_find(const vkt_bench *b, vkt_bench_group group,
+                                    const char *name); /* NULL: none */
+/* How many times faster b is than a, by the row's direction; NAN where one has no speed. */
+double vkt_bench_speedup(const vkt_bench_row *a, const vkt_bench_row *b);
+/* Geometric mean of the speedups of the rows that all n files have measured; NAN if there are none.
+ * Dispatch, barrier and submission times are left out of the ceilings' mean. n_rows: how many went
+ * in. */
+double vkt_bench_group_speedup(const vkt_bench *const *files, size_t n, size_t which,
+                               vkt_bench_group group, size_t *n_rows);
+/* The comparison as a self-contained SVG picture: a dot per row and file, relative to files[0],
+ * logarithmic. names: what each file is called in it. */
+vkt_status vkt_bench_save_svg(const vkt_bench *const *files, const char *const *names, size_t n,
+                              const char *path);
+
+/* Whether `now` is slower than `base` beyond noise: the medians differ by more than `tolerance`
+ * (0.05) and by more than the quartile ranges of both files added up, and the best runs differ by
+ * more than `tolerance`. A row that was measured and now is refused is BROKEN. */
+typedef enum vkt_bench_verdict {
+    VKT_BENCH_SAME,
+    VKT_BENCH_FASTER,
+    VKT_BENCH_SLOWER,
+    VKT_BENCH_BROKEN,
+    VKT_BENCH_NO_VERDICT
+} vkt_bench_verdict;
+vkt_bench_verdict vkt_bench_judge(const vkt_bench_row *base, const vkt_bench_row *now,
+                                  double tolerance, double *speedup, double *noise);
+
+/* ---- scaling: how a training step's time grows with its work ---- */
+
+typedef struct vkt_scaling_point {
+    uint32_t n;          /* batch, width or layers */
+    double ms, q1, q3;   /* a step: the best run, which other programs disturb least; quartiles */
+    double flops, bytes; /* by the rows' cost functions */
+    uint32_t n_dispatches;
+    uint64_t memory_bytes; /* planned device memory */
+} vkt_scaling_point;
+
+enum { VKT_SCALING_CURVES = 3, VKT_SCALING_POINTS = 8 };
+
+/* One size of a multilayer perceptron varied, the others held. */
+typedef struct vkt_scaling_curve {
+    const char *name, *held; /* "batch", "2 layers of 256" */
+    vkt_scaling_point point[VKT_SCALING_POINTS];
+    size_t n_points;
+    double floor_ms; /* what a step takes however small: the part that does not grow with n */
+    double bend;     /* where the growing part is as long as that; NAN: not in this range */
+    size_t best;     /* the point with the most arithmetic a second */
+    char why[400];   /* where it bends and why, in a sentence or two */
+} vkt_scaling_curve;
+
+typedef struct vkt_scaling {
+    char device[256], driver[600], date[32];
+    const char *commit;                          /* of vktrain */
+    double load;                                 /* of the machine before; NAN: unknown */
+    vkt_scaling_curve curve[VKT_SCALING_CURVES]; /* batch, width, depth */
+} vkt_scaling;
+
+/* Measures it; blocks for a minute (quick: half the points; once: two points, for tests). Only
+ * `quick`, `once` and `on_progress` of desc count. Free with free(). */
+vkt_status vkt_scaling_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_scaling **out);
+/* Floor, bend, best point and the sentence of a curve whose points are known. */
+void vkt_scaling_explain(vkt_scaling_curve *c);
+vkt_status vkt_scaling_save_json(const vkt_scaling *s, const char *path);
+vkt_status vkt_scaling_save_csv(const vkt_scaling *s, const char *path);
+/* Time against size, both logarithmic, a panel a curve: measured, and what proportional growth from
+ * the best point would be. */
+vkt_status vkt_scaling_save_svg(const vkt_scaling *s, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,108 @@
+/* vktrain recipe layer: the configuration of a training job, its option table, recipes as YAML. */
+#ifndef VKTRAIN_RECIPE_H
+#define VKTRAIN_RECIPE_H
+
+#include "vktrain/data.h"
+#include "vktrain/nn.h"
+#include "vktrain/optim.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- configuration: one struct, one option table ---- */
+
+typedef enum vkt_class_weighting { VKT_CW_NONE, VKT_CW_BALANCED, VKT_CW_LIST } vkt_class_weighting;
+/* A measure against a lack of device memory: taken when it must be, never, or always. */
+typedef enum vkt_measure { VKT_MEASURE_AUTO, VKT_MEASURE_NONE, VKT_MEASURE_ALWAYS } vkt_measure;
+
+/* A training job as resolved. vkt_config_create fills in the option table's defaults; strings and
+ * the model belong to the config's arena. */
+typedef struct vkt_config {
+    const char *name, *note;
+    uint64_t seed;
+    const char *device;  /* NULL: VKT_DEVICE or the best */
+    vkt_math math;       /* of fp32 products */
+    vkt_dtype precision; /* of activations: f32, f16 or bf16 */
+    vkt_data_desc data;
+    uint32_t data_workers, data_prefetch; /* loader threads; ring slots */
+    vkt_sampling sampling;
+    vkt_augment augment;
+    vkt_layer *layers;
+    size_t n_layers;
+    const char *init; /* what the weights begin with: a Hugging Face folder, a run, a checkpoint, a
+                         PEFT adapter's folder (merged into its base) or a safetensors file; without
+                         layers, a folder says the model too; NULL: at random */
+    vkt_lora lora;    /* adapters beside the weights of init */
+    const char *lora_from; /* a PEFT adapter's folder, which they begin with and whose settings they
+                              have; NULL: anew */
+    float label_smoothing;
+    int64_t ignore_index; /* -1: none */
+    vkt_class_weighting class_weight;
+    const float *class_weights; /* [n_class_weights] of VKT_CW_LIST, in the classes' order */
+    uint32_t n_class_weights;
+    vkt_optim_desc optim;
+    vkt_measure offload;   /* optimizer moments in the host's memory */
+    vkt_measure recompute; /* activations computed again in the backward pass */
+    const char *freeze;    /* pattern of parameters that stay as they are; NULL: none */
+    vkt_schedule schedule; /* .steps is train.steps, .lr is optim.lr */
+    uint32_t batch;        /* examples of a micro-batch */
+    uint32_t
+        accumulate; /* micro-batches of a step: the mathematics of a batch that many times larger */
+    uint32_t pack_steps;       /* short steps of a submission; 0: as measured */
+    uint32_t log_every;        /* steps between progress lines off a terminal */
+    uint32_t nan_patience;     /* skipped updates in a row that stop the run */
+    uint32_t eval_every;       /* steps */
+    uint32_t eval_batch;       /* 0: 4 x batch, at least batch */
+    uint64_t eval_sample;      /* examples of the validation set used at intervals; 0: all */
+    uint32_t eval_predictions; /* examples whose predictions are saved each time */
+    uint32_t n_samples;        /* texts written at each evaluation of a language model; 0: none */
+    uint32_t sample_tokens;    /* of each, at most */
+    float sample_temperature;  /* vkt_sampler.temperature */
+    const char *sample_prompt; /* NULL: the beginning of a text */
+    uint32_t keep;             /* best checkpoints kept */
+    const char *metric; /* that selects: "accuracy", "balanced_accuracy", "macro_f1", "loss", "mae";
+                           "auto" until vkt_config_finish */
+    int metric_sign;    /* +1 larger is better, -1 smaller; 0: by the metric's name */
+    const char *source; /* recipe path or built-in name */
+    bool no_rewrite;    /* graphs without fusions: of the run, not of the recipe */
+    bool samples;       /* n_samples counts: of the run too */
+    struct vkt__config_private *priv;
+} vkt_config;
+
+vkt_status vkt_config_create(vkt_config **out);
+void vkt_config_destroy(vkt_config **c);
+/* A YAML recipe: a path, or the name of a built-in one (a file of that name wins; a slash or .yaml
+ * always means a file). ARG errors name file, line, key and the nearest name; IO: the file can't be
+ * read. Paths inside a recipe are relative to the current folder. After an error the config may be
+ * partly changed: destroy it. */
+vkt_status vkt_config_load(vkt_config *c, const char *recipe);
+vkt_status vkt_config_parse(vkt_config *c, const char *text, size_t n, const char *source);
+/* "optim.lr=0.01", as --set gives it; lists as YAML: "schedule.milestones=[100, 200]". The model
+ * too: "model=[{linear: 64}, relu, linear]", or an option of one of its layers, by place or name:
+ * "model.0.out=64", "model.2.body.0.p=0.1"; "model.0=64" what a bare value there means. */
+vkt_status vkt_config_set(vkt_config *c, const char *assignment);
+/* Checks that span options (ranges are checked when set), resolves "by the rule" defaults. Call
+ * last. */
+vkt_status vkt_config_finish(vkt_config *c);
+/* The resolved configuration as YAML that vkt_config_parse reads back to the same config. Caller
+ * frees. */
+char *vkt_config_yaml(const vkt_config *c);
+
+/* The option table, for --help: one entry per key, i from 0; false past the end. `range` is valid
+ * until the next call in this thread; texts that do not apply are "". */
+typedef struct vkt_option_info {
+    const char *name, *type, *fallback, *range, *unit, *help;
+} vkt_option_info;
+bool vkt_option(size_t i, vkt_option_info *out);
+/* The i-th option's value in c as YAML writes it, and past the last option the model; NULL: unset.
+ * Caller frees. */
+char *vkt_option_value(const vkt_config *c, size_t i);
+/* Built-in recipes: name, one-line description (valid until the next call in this thread), YAML
+ * text; false past the end. Each out pointer may be NULL. */
+bool vkt_recipe(size_t i, const char **name, const char **description, const char **text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

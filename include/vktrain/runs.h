@@ -1,0 +1,76 @@
+/* vktrain runs layer: run folders, what they measured, and orders to a run in progress. */
+#ifndef VKTRAIN_RUNS_H
+#define VKTRAIN_RUNS_H
+
+#include "vktrain/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a run measured, read from its metrics.jsonl. NAN: not measured; a loss or norm that was NaN
+ * reads NAN, one that was infinite INFINITY. */
+typedef struct vkt_history_step {
+    uint64_t step; /* steps done */
+    double loss, accuracy, grad_norm, clip, lr, items_per_s, input_wait, seconds;
+    double loss_scale; /* fp16; 1 without */
+    bool updated;      /* false: NaN or Inf, the update was skipped */
+    bool overflow;     /* ... with a finite loss and a loss scale that could still fall: what it is
+                          there for, no sign of trouble */
+} vkt_history_step;
+typedef struct vkt_history_eval {
+    uint64_t step;
+    char split[16];
+    double loss, accuracy, balanced_accuracy, macro_f1, mae, seconds;
+    uint64_t n;         /* examples */
+    uint32_t n_classes; /* 0: no counts */
+    uint64_t *class_count, *class_correct;
+} vkt_history_eval;
+typedef struct vkt_history {
+    vkt_history_step *steps;
+    vkt_history_eval *evals;
+    size_t n_steps, n_evals;
+    uint64_t n_damaged,
+        first_damaged; /* lines left out (one warning says so); line number, from 1 */
+    struct vkt__history_private *priv;
+} vkt_history;
+/* IO: the folder has no metrics.jsonl. Free with vkt_history_destroy. */
+vkt_status vkt_history_load(const char *run_dir, vkt_history **out);
+/* Reads what was appended since; all of it anew after a resumed run has cut its file back. */
+vkt_status vkt_history_update(vkt_history *h);
+void vkt_history_destroy(vkt_history **h);
+/* An evaluation's value of a metric by its name, as checkpoint.metric has it; NAN: not measured. */
+double vkt_history_metric(const vkt_history_eval *e, const char *metric);
+
+/* The newest of RUN/samples, UTF-8 without control characters but tabs and line ends; NULL: there
+ * is none. Caller frees. */
+char *vkt_run_sample(const char *run_dir, uint64_t *step);
+
+/* What a run in progress, in another process, may be told: it looks twice a second. */
+typedef enum vkt_run_order {
+    VKT_ORDER_CHECKPOINT,           /* save one now, without an evaluation, and go on */
+    VKT_ORDER_STOP_AFTER_EVALUATION /* end as if interrupted after the next evaluation */
+} vkt_run_order;
+/* ARG: no process trains there. */
+vkt_status vkt_run_control(const char *run_dir, vkt_run_order order);
+bool vkt_run_alive(const char *run_dir); /* a process trains in it now */
+
+/* A run folder as `vktrain runs` shows it. Strings belong to the list. */
+typedef struct vkt_run_info {
+    const char *dir, *name, *note, *status, *started, *device, *metric, *command, *error;
+    const char *recipe, *config;  /* path or name; resolved YAML, for vkt_config_parse */
+    const char *commit, *changes; /* of the git checkout that the recipe lies in; changes: "" all
+                                     was committed; NULL: unknown */
+    uint64_t step, total, best_step;
+    double best_metric, test_loss, test_accuracy, test_mae, items_per_s,
+        seconds; /* NAN: unknown, or not of this task */
+} vkt_run_info;
+/* Every run folder under dir (or dir itself, or some folders deeper), oldest first. A damaged one
+ * has `error` set, a failed one too (why it failed, with status "failed"). IO: no such folder. */
+vkt_status vkt_runs_list(const char *dir, vkt_run_info **list, size_t *n);
+void vkt_runs_free(vkt_run_info **list);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
