@@ -5,7 +5,10 @@ set(SRC_BASE
   src/base/half.c
   src/base/log.c
   src/base/memory.c
+  src/base/number.c
+  src/base/random.c
   src/base/utf8.c
+  src/base/words.c
 )
 if(WIN32)
   list(APPEND SRC_BASE src/base/os_win32.c)

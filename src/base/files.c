@@ -95,19 +95,3 @@ vkt_status vkt__file_append(const char *path, FILE **out)
     *out = vkt__fopen(path, "ab");
     return *out ? VKT_OK : io_fail("append to", path);
 }
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-void vkt__names_sort(char **names, size_t n)
-{
-    if (n) qsort(names, n, sizeof *names, by_name);
-}
-
-void vkt__names_free(char **names, size_t n)
-{
-    for (size_t i = 0; i < n; i++) free(names[i]);
-    free(names);
-}

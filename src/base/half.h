@@ -2,7 +2,7 @@
 #ifndef VKT_TRAIN_HALF_H
 #define VKT_TRAIN_HALF_H
 
-#include "base/util.h"
+#include "base/words.h"
 
 /* Exact. */
 float vkt__from_f16(uint16_t h);

@@ -1,7 +1,7 @@
 /* Host allocation: checked malloc, arena, growing string. */
 #include <stdio.h>
 
-#include "base/util.h"
+#include "base/memory.h"
 
 void *vkt__alloc(size_t bytes)
 {

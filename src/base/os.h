@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "base/util.h"
+#include "base/words.h"
 
 double vkt__now(void); /* monotonic seconds */
 void vkt__sleep_ms(unsigned ms);
@@ -83,8 +83,6 @@ vkt_status vkt__lock_take(const char *path, vkt__file_lock **out);
 void vkt__lock_release(vkt__file_lock **l);
 /* Names in a folder, sorted, without . and ..; free with vkt__names_free. */
 vkt_status vkt__list_dir(const char *path, char ***names, size_t *n);
-void vkt__names_free(char **names, size_t n);
-void vkt__names_sort(char **names, size_t n); /* by bytes */
 /* ~/.cache/vktrain or its equivalent (XDG_CACHE_HOME, LOCALAPPDATA); created. False if none. */
 bool vkt__cache_dir(char *out, size_t n);
 

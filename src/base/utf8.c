@@ -1,5 +1,5 @@
 /* UTF-8, strictly: no overlong forms, no surrogates, nothing past U+10FFFF (RFC 3629). */
-#include "base/util.h"
+#include "base/words.h"
 
 int32_t vkt__utf8_next(const char **s, const char *end)
 {

@@ -5,7 +5,7 @@
 
 #include "base/os.h"
 #include "bench/bench.h"
-#include "report/plot.h"
+#include "base/words.h"
 
 static json_t *number(double v)
 {

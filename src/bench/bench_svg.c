@@ -5,7 +5,7 @@
 
 #include "base/os.h"
 #include "bench/bench.h"
-#include "report/plot.h"
+#include "base/words.h"
 
 enum { LEFT = 330, WIDTH = 1000, RIGHT = 60, LINE = 19, TOP_LINE = 18 };
 

@@ -52,15 +52,8 @@ static inline const char *vkt__csv_cell(const vkt__csv *csv, size_t row, size_t 
 {
     return csv->text + csv->cell[row * csv->n_columns + column];
 }
-/* A cell or column name as a log line can hold it: one line, cut. Use: vkt__show(cell).s */
-typedef struct vkt__shown {
-    char s[64];
-} vkt__shown;
-vkt__shown vkt__show(const char *cell);
 /* Empty, NA, NaN, ? */
 bool vkt__csv_missing(const char *cell);
-/* A finite decimal number, in the C locale whatever the program's is. */
-bool vkt__csv_number(const char *cell, double *out);
 
 /* ---- schema.c: what raw inputs need to become model inputs ---- */
 

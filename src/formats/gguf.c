@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
-#include "data/dataset.h"
+#include "base/words.h"
 
 typedef struct {
     const unsigned char *at, *end;

@@ -3,7 +3,7 @@
 #ifndef VKT_TRAIN_GGUF_H
 #define VKT_TRAIN_GGUF_H
 
-#include "base/util.h"
+#include "base/words.h"
 #include "vktrain/formats.h"
 
 enum {

@@ -3,7 +3,7 @@
 #ifndef VKT_TRAIN_PROTOBUF_H
 #define VKT_TRAIN_PROTOBUF_H
 
-#include "base/util.h"
+#include "base/words.h"
 
 void vkt__pb_int(vkt__str *m, uint32_t field, int64_t v);
 void vkt__pb_float(vkt__str *m, uint32_t field, float v);

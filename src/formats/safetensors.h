@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "base/util.h"
+#include "base/words.h"
 #include "vktrain/formats.h"
 
 /* A tensor to write or to fill. */

@@ -3,7 +3,7 @@
 #ifndef VKT_TRAIN_TFEVENTS_H
 #define VKT_TRAIN_TFEVENTS_H
 
-#include "base/util.h"
+#include "base/words.h"
 
 typedef struct vkt__tfevents vkt__tfevents;
 /* A new events.out.tfevents.TIME.HOST.PID.N in run_dir. resume_step: UINT64_MAX for a fresh run;

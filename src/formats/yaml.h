@@ -4,7 +4,7 @@
 #ifndef VKT_TRAIN_YAML_H
 #define VKT_TRAIN_YAML_H
 
-#include "base/util.h"
+#include "base/words.h"
 
 typedef enum vkt__yaml_kind { VKT__YAML_SCALAR, VKT__YAML_LIST, VKT__YAML_MAP } vkt__yaml_kind;
 

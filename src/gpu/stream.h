@@ -3,7 +3,7 @@
 #ifndef VKT_GPU_STREAM_H
 #define VKT_GPU_STREAM_H
 
-#include "base/util.h"
+#include "base/words.h"
 #include "vktrain/gpu.h"
 
 typedef struct vkt__kernel vkt__kernel;

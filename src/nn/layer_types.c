@@ -2,7 +2,7 @@
  * parser accepts, what --help prints. How a layer becomes ops is in layers.c. */
 #include <float.h>
 
-#include "base/util.h"
+#include "base/words.h"
 #include "vktrain/nn.h"
 
 #define AT(field) offsetof(vkt_layer, field)

@@ -3,7 +3,7 @@
 #ifndef VKT_NN_LAYERS_H
 #define VKT_NN_LAYERS_H
 
-#include "base/util.h"
+#include "base/words.h"
 #include "vktrain/nn.h"
 
 typedef enum vkt__init {

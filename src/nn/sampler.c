@@ -1,7 +1,7 @@
 /* From scores to a token. Knows no model. */
 #include <math.h>
 
-#include "base/util.h"
+#include "base/words.h"
 #include "vktrain/nn.h"
 
 typedef struct candidate {

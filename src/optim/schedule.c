@@ -20,7 +20,7 @@
  * torch.optim.lr_scheduler's terms T_max and total_iters are N - 1. */
 #include <math.h>
 
-#include "base/util.h"
+#include "base/words.h"
 #include "vktrain/optim.h"
 
 static uint64_t steps_after_warmup(const vkt_schedule *s)

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "base/util.h"
+#include "base/words.h"
 
 /* Times are seconds of one clock; the file counts from `origin` in microseconds, to the nanosecond.
  */

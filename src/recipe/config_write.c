@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/number.h"
 #include "recipe/recipe.h"
 
 /* False if the option is unset, so that nothing is to be written. */

@@ -3,21 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/number.h"
 #include "recipe/options.h"
-
-bool vkt__parse_u64(const char *text, uint64_t *out)
-{
-    uint64_t v = 0;
-    if (!text[0] || (text[0] == '0' && text[1])) return false; /* 010 could be meant as octal */
-    for (const char *p = text; *p; p++) {
-        if (*p < '0' || *p > '9') return false;
-        uint64_t digit = (uint64_t)(*p - '0');
-        if (v > (UINT64_MAX - digit) / 10) return false;
-        v = v * 10 + digit;
-    }
-    *out = v;
-    return true;
-}
 
 static bool parse_i64(const char *text, int64_t *out)
 {
@@ -26,60 +13,6 @@ static bool parse_i64(const char *text, int64_t *out)
     if (!vkt__parse_u64(text + minus, &v) || v > INT64_MAX) return false;
     *out = minus ? -(int64_t)v : (int64_t)v;
     return true;
-}
-
-/* An embedding program may have set a locale with a decimal comma. */
-static void swap_char(char *s, char from, char to)
-{
-    for (; *s; s++)
-        if (*s == from) *s = to;
-}
-
-bool vkt__parse_double(const char *text, double *out)
-{
-    const char *p = text;
-    int digits = 0;
-    if (*p == '-' || *p == '+') p++;
-    for (; *p >= '0' && *p <= '9'; p++) digits++;
-    if (*p == '.')
-        for (p++; *p >= '0' && *p <= '9'; p++) digits++;
-    if (!digits) return false;
-    if (*p == 'e' || *p == 'E') {
-        p++;
-        if (*p == '-' || *p == '+') p++;
-        if (*p < '0' || *p > '9') return false;
-        while (*p >= '0' && *p <= '9') p++;
-    }
-    if (*p || p - text > 63) return false;
-    char copy[64];
-    memcpy(copy, text, (size_t)(p - text) + 1);
-    swap_char(copy, '.', localeconv()->decimal_point[0]);
-    double v = strtod(copy, NULL);
-    if (!isfinite(v)) return false;
-    *out = v;
-    return true;
-}
-
-bool vkt__parse_bool(const char *text, bool *out)
-{
-    static const char *const words[] = { "false", "true", "no", "yes", "off", "on" };
-    for (size_t i = 0; i < VKT_COUNT(words); i++)
-        if (!strcmp(text, words[i])) return *out = i & 1, true;
-    return false;
-}
-
-const char *vkt__double_text(double v, bool single, char out[32])
-{
-    if (isnan(v)) return strcpy(out, "nan");
-    if (v == floor(v) && fabs(v) < 1e7)
-        return snprintf(out, 32, "%.0f", v), out; /* 10000, not 1e+04 */
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(out, 32, "%.*g", digits, v);
-        double back = strtod(out, NULL);
-        if (single ? (float)back == (float)v : back == v) break;
-    }
-    swap_char(out, localeconv()->decimal_point[0], '.');
-    return out;
 }
 
 /* ---- setting ---- */
@@ -194,7 +127,7 @@ vkt_status vkt__option_set(vkt_config *c, vkt__arena *a, const vkt__option *o, c
     }
     case VKT__OPT_F32:
     case VKT__OPT_F64: {
-        if (quoted || !vkt__parse_double(text, &d))
+        if (quoted || !vkt__number(text, &d))
             return not_a("a finite number", o, text, quoted, where);
         VKT_TRY(check_range(o, d, text, where));
         float f = (float)d;

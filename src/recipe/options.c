@@ -2,6 +2,7 @@
  * --help and of a written configuration; options of one section stand together. */
 #include <stdio.h>
 
+#include "base/number.h"
 #include "recipe/options.h"
 
 #define AT(field) offsetof(vkt_config, field)

@@ -3,7 +3,7 @@
 #ifndef VKT_TRAIN_OPTIONS_H
 #define VKT_TRAIN_OPTIONS_H
 
-#include "base/util.h"
+#include "base/words.h"
 #include "vktrain/recipe.h"
 
 typedef enum vkt__option_type {
@@ -46,13 +46,6 @@ int vkt__option_find(const char *name);
  * quotes, so it is no number. Not for STEPS and GROUPS. */
 vkt_status vkt__option_set(vkt_config *c, vkt__arena *a, const vkt__option *o, const char *text,
                            bool quoted, const char *where);
-
-/* Strict numbers, as recipes write them; false if the text is none. */
-bool vkt__parse_u64(const char *text, uint64_t *out);
-bool vkt__parse_double(const char *text, double *out); /* 1, -2.5, 1e-3; finite */
-bool vkt__parse_bool(const char *text, bool *out);     /* true false yes no on off */
-/* The shortest decimal that reads back to the same float (single: as float). NaN: "nan". */
-const char *vkt__double_text(double v, bool single, char out[32]);
 
 /* The data is text: a model of tokens. */
 bool vkt__config_is_text(const vkt_config *c);

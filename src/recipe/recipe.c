@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/number.h"
 #include "recipe/recipe.h"
 
 static vkt_status unknown_key(const vkt__yaml *node, const char *name, const char *source)
@@ -65,7 +66,7 @@ static vkt_status set_group(vkt_optim_group *g, vkt__arena *a, const vkt__option
     for (const vkt__yaml *e = map->first; e; e = e->next) {
         double v = 0;
         bool is_number =
-            e->kind == VKT__YAML_SCALAR && !e->quoted && vkt__parse_double(e->text, &v);
+            e->kind == VKT__YAML_SCALAR && !e->quoted && vkt__number(e->text, &v);
         if (!strcmp(e->key, "pattern")) {
             if (e->kind != VKT__YAML_SCALAR || !e->text[0])
                 return list_entry_error(o, where, "pattern must be a text, as \"*.bias\"");
@@ -112,7 +113,7 @@ static vkt_status set_weights(vkt_config *c, const vkt__option *o, const vkt__ya
     float *w = vkt__arena_alloc(&c->priv->arena, n * sizeof *w);
     for (const vkt__yaml *e = node->first; e; e = e->next) {
         double v;
-        if (e->kind != VKT__YAML_SCALAR || e->quoted || !vkt__parse_double(e->text, &v) || v < 0 ||
+        if (e->kind != VKT__YAML_SCALAR || e->quoted || !vkt__number(e->text, &v) || v < 0 ||
             v > o->max)
             return list_entry_error(o, where, "every entry must be a number from 0 to 1e6");
         w[i++] = (float)v;

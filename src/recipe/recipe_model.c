@@ -2,6 +2,7 @@
  * there are; this file knows only how they are written. */
 #include <stdio.h>
 
+#include "base/number.h"
 #include "recipe/recipe.h"
 
 typedef struct reader {
@@ -50,7 +51,7 @@ static vkt_status set_number(reader *r, vkt_layer *l, const vkt_layer_opt *o, co
     bool is_uint = o->type != VKT_OPT_FLOAT, ok = v->kind == VKT__YAML_SCALAR && !v->quoted;
     double d = 0;
     uint64_t u = 0;
-    if (ok) ok = is_uint ? vkt__parse_u64(v->text, &u) : vkt__parse_double(v->text, &d);
+    if (ok) ok = is_uint ? vkt__parse_u64(v->text, &u) : vkt__number(v->text, &d);
     if (!ok)
         return bad_value(r, v, l->type, o->name, is_uint ? "a whole number" : "a finite number");
     if (is_uint) d = (double)u;

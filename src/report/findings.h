@@ -3,7 +3,7 @@
 #ifndef VKT_REPORT_FINDINGS_H
 #define VKT_REPORT_FINDINGS_H
 
-#include "base/util.h"
+#include "base/words.h"
 #include "vktrain/train.h"
 
 /* What is known of a run; NAN and 0 where it is not. */

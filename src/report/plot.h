@@ -3,7 +3,7 @@
 #ifndef VKT_REPORT_PLOT_H
 #define VKT_REPORT_PLOT_H
 
-#include "base/util.h"
+#include "base/words.h"
 
 /* What a thing is drawn as; the canvas knows the colour (SVG: by CSS class, so that a page can be
  * light or dark). */
@@ -63,8 +63,6 @@ void vkt__plot_svg(const vkt__plot *p, vkt__str *out);
 extern const char vkt__plot_css[];
 /* A PNG file at twice the size, dark on white. */
 vkt_status vkt__plot_png(const vkt__plot *p, const char *path);
-/* Text with &, <, > and quotes escaped, for HTML and SVG. */
-void vkt__markup_escape(vkt__str *s, const char *text);
 
 /* ---- canvas ---- */
 

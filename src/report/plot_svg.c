@@ -19,26 +19,6 @@ const char vkt__plot_css[] =
     ".f4{fill:var(--s4)}.f5{fill:var(--s5)}.f6{fill:var(--s6)}.f7{fill:var(--s7)}\n"
     ".faint{opacity:.3}\n";
 
-void vkt__markup_escape(vkt__str *s, const char *t)
-{
-    for (; *t; t++) switch (*t) {
-        case '&':
-            vkt__str_printf(s, "&amp;");
-            break;
-        case '<':
-            vkt__str_printf(s, "&lt;");
-            break;
-        case '>':
-            vkt__str_printf(s, "&gt;");
-            break;
-        case '"':
-            vkt__str_printf(s, "&quot;");
-            break;
-        default:
-            vkt__str_add(s, t, 1);
-        }
-}
-
 static void put_class(vkt__str *s, int ink, bool filled, bool faint)
 {
     if (ink == VKT__INK_AXIS || ink == VKT__INK_GRID)

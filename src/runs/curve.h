@@ -3,7 +3,7 @@
 #ifndef VKT_TRAIN_CURVE_H
 #define VKT_TRAIN_CURVE_H
 
-#include "base/util.h"
+#include "base/words.h"
 
 /* The q-quantile (0..1) by linear interpolation between order statistics; NAN if n is 0. */
 double vkt__quantile(const double *v, size_t n, double q);

@@ -2,7 +2,7 @@
 #ifndef VKT_TRAIN_CHECKOUT_H
 #define VKT_TRAIN_CHECKOUT_H
 
-#include "base/util.h"
+#include "base/words.h"
 
 typedef struct vkt__checkout {
     char commit[72];    /* 40 or 64 hex digits; "": no checkout, or none yet */

@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "base/number.h"
 #include "base/os.h"
 #include "runs/metrics.h"
 #include "recipe/options.h"

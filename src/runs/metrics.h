@@ -3,7 +3,7 @@
 #ifndef VKT_TRAIN_METRICS_H
 #define VKT_TRAIN_METRICS_H
 
-#include "base/util.h"
+#include "base/words.h"
 
 /* NAN: not measured, left out (but a loss that is NaN or Inf is written as null). */
 typedef struct vkt__metrics_row {

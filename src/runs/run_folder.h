@@ -2,7 +2,7 @@
 #ifndef VKT_TRAIN_RUN_H
 #define VKT_TRAIN_RUN_H
 
-#include "base/util.h"
+#include "base/words.h"
 #include "vktrain/recipe.h"
 #include "vktrain/runs.h"
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/number.h"
 #include "study/space.h"
 #include "recipe/recipe.h"
 
@@ -69,7 +70,7 @@ static vkt_status read_range(vkt__axis *x, const vkt__yaml *list, const reader *
         return bad(x, r, "a range is a list of two numbers, as [0.001, 0.1]");
     for (const vkt__yaml *e = list->first; e; e = e->next, n++)
         if (n >= 2 || e->kind != VKT__YAML_SCALAR || e->quoted ||
-            !vkt__parse_double(e->text, &v[n]))
+            !vkt__number(e->text, &v[n]))
             return bad(x, r, "a range is a list of two numbers, as [0.001, 0.1]");
     if (n != 2) return bad(x, r, "a range is a list of two numbers, as [0.001, 0.1]");
     if (!(v[0] < v[1]))

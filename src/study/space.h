@@ -12,7 +12,7 @@
 #ifndef VKT_STUDY_SPACE_H
 #define VKT_STUDY_SPACE_H
 
-#include "base/util.h"
+#include "base/words.h"
 #include "vktrain/train.h"
 
 enum { VKT__MAX_AXES = 24, VKT__MAX_CHOICES = 64 };

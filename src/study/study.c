@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/number.h"
 #include "study/study_run.h"
 #include "runs/curve.h"
 #include "recipe/options.h"

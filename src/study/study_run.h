@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "base/os.h"
-#include "base/util.h"
+#include "base/words.h"
 #include "runs/git_checkout.h"
 #include "vktrain/study.h"
 

@@ -3,7 +3,7 @@
 #ifndef VKT_TRAIN_SAMPLES_H
 #define VKT_TRAIN_SAMPLES_H
 
-#include "base/util.h"
+#include "base/words.h"
 #include "vktrain/train.h"
 
 typedef struct vkt__samples vkt__samples;

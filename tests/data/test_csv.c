@@ -1,5 +1,6 @@
 /* data: CSV parsing, columns, labels and missing cells, from files made here. */
 #define DIR "test_csv_tmp"
+#include "base/number.h"
 #include "data_files.h"
 
 #include <locale.h>
@@ -69,21 +70,21 @@ static void csv_numbers(void **state)
     };
     double v;
     for (size_t i = 0; i < VKT_COUNT(good); i++) {
-        if (!vkt__csv_number(good[i], &v)) fail_msg("%s is a number", good[i]);
+        if (!vkt__number(good[i], &v)) fail_msg("%s is a number", good[i]);
         if (v != strtod(good[i], NULL)) fail_msg("%s is not %.17g", good[i], v);
     }
     for (size_t i = 0; i < VKT_COUNT(bad); i++)
-        if (vkt__csv_number(bad[i], &v)) fail_msg("'%s' is no number", bad[i]);
+        if (vkt__number(bad[i], &v)) fail_msg("'%s' is no number", bad[i]);
     /* Whatever double is printed comes back, on the fast path and the slow one. */
     for (uint64_t i = 0; i < 20000; i++) {
         char text[64];
         double want = (vkt_rand_uniform(1, VKT_RNG_TEST, 2 * i) - 0.5) *
                       pow(10, vkt_rand_uniform(1, VKT_RNG_TEST, 2 * i + 1) * 40 - 20);
         snprintf(text, sizeof text, "%.*g", (int)(i % 17) + 1, want);
-        assert_true(vkt__csv_number(text, &v) && v == strtod(text, NULL));
+        assert_true(vkt__number(text, &v) && v == strtod(text, NULL));
     }
     if (setlocale(LC_NUMERIC, "de_DE.UTF-8")) {
-        assert_true(vkt__csv_number("3.14159265358979323846", &v) &&
+        assert_true(vkt__number("3.14159265358979323846", &v) &&
                     v == 314159265358979323846e-20);
         setlocale(LC_NUMERIC, "C");
     }

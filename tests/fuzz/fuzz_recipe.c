@@ -1,6 +1,6 @@
 /* libFuzzer: any bytes as a recipe. What is accepted must be written and read back to the same
  * text. */
-#include "base/util.h"
+#include "base/words.h"
 #include "vktrain/train.h"
 
 static void quiet(void *user, vkt_log_level level, const char *area, const char *line)

@@ -2,7 +2,7 @@
  * line. */
 #include "testing.h"
 
-#include "base/util.h"
+#include "base/words.h"
 #include "vktrain/nn.h"
 
 static vkt_status create(const vkt_layer *layers, size_t n, vkt_shape input, vkt_model **m)

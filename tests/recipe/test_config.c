@@ -1,6 +1,7 @@
 /* configuration: recipes, options, --set, defaults, errors with line numbers, the written YAML. */
 #include "testing.h"
 
+#include "base/number.h"
 #include "base/os.h"
 #include "recipe/options.h"
 
@@ -422,7 +423,7 @@ static void numbers_print_shortest(void **state)
         double d;
         memcpy(&f, &bits, 4);
         if (!isfinite(f)) continue;
-        assert_true(vkt__parse_double(vkt__double_text((double)f, true, t), &d));
+        assert_true(vkt__number(vkt__double_text((double)f, true, t), &d));
         g = (float)d;
         assert_memory_equal(&f, &g, 4);
     }

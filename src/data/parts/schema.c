@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "base/number.h"
 #include "data/dataset.h"
 
 static const char *const task_names[] = { "classify", "regress" };
@@ -233,7 +234,7 @@ static void read_class_values(reader *r, const json_t *o, vkt__schema *s)
     s->class_values = get_strings(r, o, "class_values", &n);
     if (n != s->n_outputs) bad(r, "class_values", "as long as classes");
     for (uint32_t i = 0; i < n; i++) {
-        if (s->class_numbers && !vkt__csv_number(s->class_values[i], &v))
+        if (s->class_numbers && !vkt__number(s->class_values[i], &v))
             bad(r, "class_values", "numbers");
         bool rises =
             i == 0 || (s->class_numbers ? before < v

@@ -1,5 +1,6 @@
 /* folder.h: walking folders. A walk keeps the identity of each folder above, so that a link that
  * leads back up ends it there. */
+#include "base/number.h"
 #include "data/pictures/folder.h"
 
 enum { MAX_DEPTH = 32, LABELS_LIMIT = 1 << 30 };
@@ -220,7 +221,7 @@ static int by_label(const void *a, const void *b)
 {
     const char *s = *(const char *const *)a, *t = *(const char *const *)b;
     double x, y;
-    bool p = vkt__csv_number(s, &x), q = vkt__csv_number(t, &y);
+    bool p = vkt__number(s, &x), q = vkt__number(t, &y);
     if (p && q && x < y) return -1;
     if (p && q && x > y) return 1;
     if (p != q) return p ? -1 : 1;

@@ -6,6 +6,7 @@
 #include <locale.h>
 #include <math.h>
 
+#include "base/number.h"
 #include "data/dataset.h"
 
 /* Reads the text once, writing cells over what has been read. */
@@ -133,13 +134,13 @@ static char find_delimiter(const char *at, const char *end)
 static bool is_class_line(const parser *p, size_t n_first, size_t n_columns)
 {
     double v;
-    if (!vkt__csv_number(p->text + p->cell[n_first + n_columns - 1], &v)) return false;
-    if (n_first < 3 || !vkt__csv_number(p->text + p->cell[0], &v) || !(v >= 1) || v != floor(v))
+    if (!vkt__number(p->text + p->cell[n_first + n_columns - 1], &v)) return false;
+    if (n_first < 3 || !vkt__number(p->text + p->cell[0], &v) || !(v >= 1) || v != floor(v))
         return false;
-    if (!vkt__csv_number(p->text + p->cell[1], &v) || v != (double)n_columns - 1) return false;
+    if (!vkt__number(p->text + p->cell[1], &v) || v != (double)n_columns - 1) return false;
     for (size_t i = 2; i < n_first; i++) {
         const char *s = p->text + p->cell[i];
-        if (vkt__csv_number(s, &v) || vkt__csv_missing(s)) return false;
+        if (vkt__number(s, &v) || vkt__csv_missing(s)) return false;
     }
     return true;
 }
@@ -157,7 +158,7 @@ static vkt_status first_line(parser *p, bool class_line, size_t n_first, vkt__cs
 {
     double n_rows;
     if (class_line && out->n_rows > 1 && is_class_line(p, n_first, out->n_columns)) {
-        vkt__csv_number(p->text + p->cell[0], &n_rows);
+        vkt__number(p->text + p->cell[0], &n_rows);
         if (n_rows == (double)(out->n_rows - 1)) {
             out->n_classes = (uint32_t)n_first - 2;
             out->class_cell = vkt__alloc(out->n_classes * sizeof *out->class_cell);
@@ -263,80 +264,9 @@ void vkt__csv_finish(vkt__csv *csv)
     *csv = (vkt__csv) { 0 };
 }
 
-vkt__shown vkt__show(const char *cell)
-{
-    vkt__shown out;
-    size_t n = 0;
-    for (; cell[n] && n < sizeof out.s - 1; n++)
-        out.s[n] = (unsigned char)cell[n] < ' ' ? ' ' : cell[n];
-    while (cell[n] && n > 0 && ((unsigned char)cell[n] & 0xc0) == 0x80) n--; /* no half character */
-    out.s[n] = 0;
-    return out;
-}
-
 bool vkt__csv_missing(const char *s)
 {
     if (s[0] == 0 || (s[0] == '?' && s[1] == 0)) return true;
     if ((s[0] | 32) != 'n' || (s[1] | 32) != 'a') return false;
     return s[2] == 0 || ((s[2] | 32) == 'n' && s[3] == 0);
-}
-
-/* strtod reads the locale's decimal point; give it that one. */
-static bool slow_number(const char *cell, double *out)
-{
-    char tmp[512]; /* the caller refuses cells over 400 bytes */
-    size_t n = strlen(cell);
-    const char *point = localeconv()->decimal_point;
-    if (n + strlen(point) >= sizeof tmp) return false;
-    size_t at = strcspn(cell, ".");
-    memcpy(tmp, cell, at);
-    size_t k = at;
-    if (cell[at]) {
-        memcpy(tmp + k, point, strlen(point));
-        k += strlen(point);
-        memcpy(tmp + k, cell + at + 1, n - at - 1);
-        k += n - at - 1;
-    }
-    tmp[k] = 0;
-    *out = strtod(tmp, NULL);
-    return isfinite(*out);
-}
-
-bool vkt__csv_number(const char *cell, double *out)
-{
-    /* Up to 15 digits and powers of ten to 22 are exact in double, so one operation rounds
-     * correctly (Clinger 1990); the rest goes to strtod. */
-    static const double power[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
-    const char *s = cell;
-    uint64_t digits = 0;
-    int n_digits = 0, n_any = 0, scale = 0, e = 0;
-    bool negative = *s == '-', point = false;
-    if (*s == '-' || *s == '+') s++;
-    for (; s - cell <= 400 && (isdigit((unsigned char)*s) || (*s == '.' && !point)); s++) {
-        if (*s == '.') {
-            point = true;
-            continue;
-        }
-        n_any++;
-        if (n_digits < 18) digits = digits * 10 + (uint64_t)(*s - '0');
-        if (n_digits > 0 || *s != '0') n_digits++;
-        scale -= point;
-    }
-    if (n_any == 0) return false;
-    if (*s == 'e' || *s == 'E') {
-        bool down = s[1] == '-';
-        s += 1 + (s[1] == '-' || s[1] == '+');
-        if (!isdigit((unsigned char)*s)) return false;
-        for (; isdigit((unsigned char)*s); s++)
-            if (e < 100000) e = e * 10 + (*s - '0');
-        if (down) e = -e;
-    }
-    if (*s || s - cell > 400) return false;
-    scale += e;
-    if (n_digits > 15 || scale < -22 || scale > 22) return slow_number(cell, out);
-    double v = scale < 0 ? (double)digits / power[-scale] : (double)digits * power[scale];
-    *out = negative ? -v : v;
-    return true;
 }

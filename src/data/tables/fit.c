@@ -2,6 +2,7 @@
  * constants. What is fitted is then applied by table.c. */
 #include <math.h>
 
+#include "base/number.h"
 #include "data/dataset.h"
 
 #define MAX_CATEGORIES 1024
@@ -14,8 +15,8 @@ static int by_text(const void *a, const void *b)
 static int by_number(const void *a, const void *b)
 {
     double x = 0, y = 0;
-    vkt__csv_number(*(const char *const *)a, &x);
-    vkt__csv_number(*(const char *const *)b, &y);
+    vkt__number(*(const char *const *)a, &x);
+    vkt__number(*(const char *const *)b, &y);
     return (x > y) - (x < y);
 }
 
@@ -165,7 +166,7 @@ static vkt_status fit_classes(vkt_dataset *ds, const vkt__table *t)
     uint32_t n = unique(values, t->n, by_text, NULL);
     s->class_numbers = true;
     for (uint32_t i = 0; i < n; i++) {
-        s->class_numbers = s->class_numbers && vkt__csv_number(values[i], &v);
+        s->class_numbers = s->class_numbers && vkt__number(values[i], &v);
         whole = whole && s->class_numbers && v == floor(v);
     }
     if (s->class_numbers) n = unique(values, n, by_number, NULL); /* 1 and 1.0 are one class */
@@ -241,7 +242,7 @@ static vkt_status fit_column(vkt_dataset *ds, const vkt__table *t, vkt__column *
         const char *cell = vkt__csv_cell(t->csv, t->rows[ds->index[VKT_TRAIN][i]], c->position);
         if (vkt__csv_missing(cell)) continue;
         cells[n++] = cell;
-        n_numbers += vkt__csv_number(cell, &numbers[n_numbers]);
+        n_numbers += vkt__number(cell, &numbers[n_numbers]);
     }
     if (n == 0)
         return vkt__fail(VKT_FORMAT, "data",
@@ -319,7 +320,7 @@ static vkt_status fit_target(vkt_dataset *ds, const vkt__table *t)
     VKT_TRY(vkt__data_alloc(ds->info.n[VKT_TRAIN], sizeof *v, "targets", &v));
     /* A target that is no number is reported by vkt__table_labels. */
     for (uint64_t i = 0; i < ds->info.n[VKT_TRAIN]; i++)
-        n += vkt__csv_number(
+        n += vkt__number(
             vkt__csv_cell(t->csv, t->rows[ds->index[VKT_TRAIN][i]], s->label_position), &v[n]);
     stats a = measure(v, n);
     if (!isfinite(a.sq) || !isfinite(a.mean)) {

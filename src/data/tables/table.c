@@ -3,6 +3,7 @@
  * checkpoint. */
 #include <math.h>
 
+#include "base/number.h"
 #include "data/dataset.h"
 
 /* The first line is a header if it holds the label's name, or holds no number although some column
@@ -12,12 +13,12 @@ bool vkt__table_has_header(const vkt__csv *csv, const char *label)
     size_t n_look = VKT_MIN(csv->n_rows, 1000), n_named = 0;
     double v;
     if (csv->n_classes) return false;
-    bool position = !label || strcmp(label, "last") == 0 || vkt__csv_number(label, &v);
+    bool position = !label || strcmp(label, "last") == 0 || vkt__number(label, &v);
     for (size_t c = 0; !position && c < csv->n_columns; c++)
         if (strcmp(vkt__csv_cell(csv, 0, c), label) == 0) return true;
     for (size_t c = 0; c < csv->n_columns; c++) {
         const char *cell = vkt__csv_cell(csv, 0, c);
-        if (vkt__csv_number(cell, &v)) return false;
+        if (vkt__number(cell, &v)) return false;
         n_named += !vkt__csv_missing(cell);
     }
     if (n_named == 0) return false;
@@ -26,7 +27,7 @@ bool vkt__table_has_header(const vkt__csv *csv, const char *label)
         size_t n_numbers = 0;
         for (size_t r = 1; r < n_look; r++) {
             const char *cell = vkt__csv_cell(csv, r, c);
-            n_numbers += vkt__csv_number(cell, &v);
+            n_numbers += vkt__number(cell, &v);
             again = again || strcmp(cell, vkt__csv_cell(csv, 0, c)) == 0;
         }
         if (n_numbers > 0 && 2 * n_numbers >= n_look - 1) return true;
@@ -171,7 +172,7 @@ static int compare_value(const vkt__schema *s, const char *cell, double number, 
 {
     double v;
     if (!s->class_numbers) return strcmp(cell, value);
-    vkt__csv_number(value, &v);
+    vkt__number(value, &v);
     return (number > v) - (number < v);
 }
 
@@ -180,7 +181,7 @@ static uint32_t find_class(const vkt__schema *s, const char *cell)
 {
     uint32_t low = 0, high = s->n_outputs;
     double number = 0;
-    if (s->class_numbers && !vkt__csv_number(cell, &number)) return s->n_outputs;
+    if (s->class_numbers && !vkt__number(cell, &number)) return s->n_outputs;
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
         int c = compare_value(s, cell, number, s->class_values[mid]);
@@ -225,7 +226,7 @@ vkt_status vkt__table_labels(const vkt__schema *s, const vkt__table *t, vkt_labe
                     "'%s' line %u: class '%s' is not among the %u classes of the training data",
                     t->csv->name, t->csv->line[t->rows[i]], vkt__show(cell).s, s->n_outputs);
         } else {
-            if (!vkt__csv_number(cell, &v))
+            if (!vkt__number(cell, &v))
                 return not_a_number(t->csv, t->rows[i], s->label_name, cell);
             vkt_status st = scaled(t->csv, t->rows[i], s->label_name, v, s->target_mean,
                                    s->target_scale, &out[i].f);
@@ -270,7 +271,7 @@ vkt_status vkt__table_inputs(const vkt__schema *s, const vkt__table *t, float *o
                 one_hot(c, cell, x + c->first_input);
                 continue;
             }
-            if (!vkt__csv_missing(cell) && !vkt__csv_number(cell, &v))
+            if (!vkt__csv_missing(cell) && !vkt__number(cell, &v))
                 return not_a_number(t->csv, t->rows[i], c->name, cell);
             VKT_TRY(scaled(t->csv, t->rows[i], c->name, v, c->mean, c->std, &x[c->first_input]));
         }

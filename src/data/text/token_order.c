@@ -1,6 +1,6 @@
 /* The order in which an embedding's gradient adds up the places of each token: a counting sort, so
  * that the device needs neither sort nor atomics. */
-#include "base/util.h"
+#include "base/words.h"
 #include "vktrain/data.h"
 
 void vkt_token_order(const uint32_t *tokens, uint32_t n, uint32_t n_vocab, uint32_t *order,

@@ -1,0 +1,111 @@
+/* Names: hashed, matched, nearest, shown, escaped, sorted. */
+#include "base/words.h"
+
+uint64_t vkt__hash(const void *data, size_t n, uint64_t seed)
+{
+    const unsigned char *p = data;
+    uint64_t h = 1469598103934665603u ^ seed;
+    for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 1099511628211u;
+    return h;
+}
+
+/* Greedy with one point to come back to: the last '*' and what it has swallowed so far. */
+bool vkt__glob(const char *pattern, const char *name)
+{
+    const char *star = NULL, *from = NULL;
+    while (*name) {
+        if (*pattern == '*') {
+            star = pattern++;
+            from = name;
+        } else if (*pattern == '?' || *pattern == *name) {
+            pattern++;
+            name++;
+        } else if (star) {
+            pattern = star + 1;
+            name = ++from;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*') pattern++;
+    return *pattern == 0;
+}
+
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t n = strlen(b), row[65];
+    if (n > 64 || strlen(a) > 64) return 99;
+    for (size_t j = 0; j <= n; j++) row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diag = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t sub = diag + (a[i - 1] != b[j - 1]);
+            diag = row[j];
+            row[j] = VKT_MIN(sub, VKT_MIN(row[j], row[j - 1]) + 1);
+        }
+    }
+    return row[n];
+}
+
+const char *vkt_nearest(const char *word, const char *const *candidates, size_t n)
+{
+    const char *best = NULL;
+    size_t best_d = VKT_MAX(strlen(word) / 2, 2) + 1;
+    for (size_t i = 0; i < n; i++) {
+        const char *dot = strrchr(candidates[i], '.'); /* "lr" is near "optim.lr" */
+        size_t d = edit_distance(word, candidates[i]);
+        if (strlen(word) > 3 && !strncmp(word, candidates[i], strlen(word)))
+            d = VKT_MIN(d, 1); /* "--pred" */
+        if (dot && !strchr(word, '.')) d = VKT_MIN(d, edit_distance(word, dot + 1) + (d > 0));
+        if (d < best_d) best_d = d, best = candidates[i];
+    }
+    return best;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void vkt__names_sort(char **names, size_t n)
+{
+    if (n) qsort(names, n, sizeof *names, by_name);
+}
+
+void vkt__names_free(char **names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) free(names[i]);
+    free(names);
+}
+
+vkt__shown vkt__show(const char *cell)
+{
+    vkt__shown out;
+    size_t n = 0;
+    for (; cell[n] && n < sizeof out.s - 1; n++)
+        out.s[n] = (unsigned char)cell[n] < ' ' ? ' ' : cell[n];
+    while (cell[n] && n > 0 && ((unsigned char)cell[n] & 0xc0) == 0x80) n--; /* no half character */
+    out.s[n] = 0;
+    return out;
+}
+
+void vkt__markup_escape(vkt__str *s, const char *t)
+{
+    for (; *t; t++) switch (*t) {
+        case '&':
+            vkt__str_printf(s, "&amp;");
+            break;
+        case '<':
+            vkt__str_printf(s, "&lt;");
+            break;
+        case '>':
+            vkt__str_printf(s, "&gt;");
+            break;
+        case '"':
+            vkt__str_printf(s, "&quot;");
+            break;
+        default:
+            vkt__str_add(s, t, 1);
+        }
+}

@@ -1,0 +1,34 @@
+/* Private to the library: UTF-8, and names that are matched, shown, escaped and sorted. */
+#ifndef VKT_BASE_WORDS_H
+#define VKT_BASE_WORDS_H
+
+#include "base/memory.h"
+
+/* Next code point of UTF-8 text before `end`; *s moves on. -1: none is left or it is not UTF-8. */
+int32_t vkt__utf8_next(const char **s, const char *end);
+/* The UTF-8 of a code point below 0x110000 that is no surrogate; its length. */
+size_t vkt__utf8_put(int32_t c, char out[4]);
+/* Whether all n bytes are UTF-8 without NUL (what JSON can hold); *at is the first that is not. */
+bool vkt__utf8_ok(const char *s, size_t n, size_t *at);
+
+/* FNV-1a, for names and keys. (CRC-32 of data and caches is zlib's.) */
+uint64_t vkt__hash(const void *data, size_t n, uint64_t seed);
+
+/* Whole-name match: '*' any characters (none too), '?' one. */
+bool vkt__glob(const char *pattern, const char *name);
+
+/* A name or a cell as a log line can hold it: one line, cut. Use: vkt__show(cell).s */
+typedef struct vkt__shown {
+    char s[64];
+} vkt__shown;
+vkt__shown vkt__show(const char *cell);
+
+/* Text as HTML and SVG write it: & < > and quotes become entities, control characters are left out.
+ */
+void vkt__markup_escape(vkt__str *s, const char *text);
+
+/* A list of names, each allocated alone. */
+void vkt__names_sort(char **names, size_t n); /* by bytes */
+void vkt__names_free(char **names, size_t n);
+
+#endif
