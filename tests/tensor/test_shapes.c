@@ -1,0 +1,141 @@
+/* Wrong shapes: latched, and named by the first error. */
+#include "testing.h"
+
+#include "tensor/ops/ops.h"
+
+static vkt_tensor *in2(vkt_graph *g, uint32_t r, uint32_t c)
+{
+    return vkt__sample2(g, r, c);
+}
+static vkt_tensor *in1(vkt_graph *g, uint32_t c)
+{
+    return vkt__sample1(g, c);
+}
+static vkt_tensor *targets(vkt_graph *g, uint32_t n)
+{
+    return vkt__sample(g, vkt_shape1(n), VKT_U32, VKT_HINT_INDEX, 5);
+}
+
+static vkt_tensor *wrong_add(vkt_graph *g)
+{
+    return vkt_add(g, in2(g, 3, 5), in2(g, 3, 4));
+}
+static vkt_tensor *wrong_mul(vkt_graph *g)
+{
+    return vkt_mul(g, in1(g, 4), in2(g, 3, 4));
+}
+static vkt_tensor *wrong_matmul(vkt_graph *g)
+{
+    return vkt_matmul(g, VKT_NN, in2(g, 3, 5), in2(g, 3, 4));
+}
+static vkt_tensor *wrong_linear(vkt_graph *g)
+{
+    return vkt_linear(g, in2(g, 3, 5), in2(g, 4, 5), in1(g, 5), VKT_ACT_NONE);
+}
+static vkt_tensor *wrong_reshape(vkt_graph *g)
+{
+    return vkt_reshape(g, in2(g, 3, 5), vkt_shape2(4, 4));
+}
+static vkt_tensor *wrong_weight(vkt_graph *g)
+{
+    return vkt_layernorm(g, in2(g, 3, 5), in1(g, 3), NULL, NULL, 1e-5f, NULL);
+}
+static vkt_tensor *wrong_bias(vkt_graph *g)
+{
+    return vkt_layernorm(g, in2(g, 3, 5), in1(g, 5), in1(g, 4), NULL, 1e-5f, NULL);
+}
+static vkt_tensor *wrong_residual(vkt_graph *g)
+{
+    return vkt_rmsnorm(g, in2(g, 3, 5), in1(g, 5), in2(g, 5, 3), 1e-5f, NULL);
+}
+static vkt_tensor *wrong_p(vkt_graph *g)
+{
+    return vkt_dropout(g, in2(g, 3, 5), vkt_step(g), 1.0f);
+}
+static vkt_tensor *wrong_cast(vkt_graph *g)
+{
+    return vkt_cast(g, targets(g, 3), VKT_F16);
+}
+static vkt_tensor *wrong_half(vkt_graph *g)
+{
+    return vkt_mul(g, in2(g, 3, 5), vkt_cast(g, in1(g, 5), VKT_BF16));
+}
+static vkt_tensor *wrong_mse(vkt_graph *g)
+{
+    return vkt_mse(g, in2(g, 3, 5), in2(g, 5, 3), NULL).loss;
+}
+static vkt_tensor *wrong_target(vkt_graph *g)
+{
+    return vkt_softmax_xent(g, in2(g, 3, 5), targets(g, 4), NULL, NULL, (vkt_xent_desc) { 0 }).hit;
+}
+static vkt_tensor *wrong_type(vkt_graph *g)
+{
+    return vkt_softmax_xent(g, in2(g, 3, 5), in1(g, 3), NULL, NULL, (vkt_xent_desc) { 0 }).loss;
+}
+static vkt_tensor *wrong_classes(vkt_graph *g)
+{
+    return vkt_softmax_xent(g, in2(g, 3, 5), targets(g, 3), NULL, in1(g, 3), (vkt_xent_desc) { 0 })
+        .loss;
+}
+static vkt_tensor *wrong_rows(vkt_graph *g)
+{
+    return vkt_softmax_xent(g, in2(g, 3, 5), targets(g, 3), in1(g, 5), NULL, (vkt_xent_desc) { 0 })
+        .loss;
+}
+
+static void wrong_shapes_are_latched_and_named(void **state)
+{
+    (void)state;
+    static const struct {
+        vkt_tensor *(*build)(vkt_graph *g);
+        const char *says[3];
+    } cases[] = {
+        { wrong_add, { "add", "[3, 5] f32", "[3, 4] f32" } },
+        { wrong_mul, { "mul", "[4] f32", "[3, 4] f32" } },
+        { wrong_matmul, { "matmul", "[3, 5] f32", "[3, 4] f32" } },
+        { wrong_linear, { "matmul", "bias", "[5] f32" } },
+        { wrong_reshape, { "reshape", "[3, 5] f32", "[4, 4] f32" } },
+        { wrong_weight, { "layernorm: weight", "[3] f32", "[3, 5] f32" } },
+        { wrong_bias, { "layernorm: bias", "[4] f32", "[3, 5] f32" } },
+        { wrong_residual, { "rmsnorm: residual", "[5, 3] f32", "[3, 5] f32" } },
+        { wrong_p, { "dropout", "1", "[0, 1)" } },
+        { wrong_cast, { "cast", "[3] u32", "f16" } },
+        { wrong_half, { "mul", "[5] bf16", "must be f32" } },
+        { wrong_mse, { "mse", "[3, 5] f32", "[5, 3] f32" } },
+        { wrong_target, { "softmax_xent: target", "[4] u32", "[3, 5] f32" } },
+        { wrong_type, { "softmax_xent: target", "[3] f32", "[3, 5] f32" } },
+        { wrong_classes, { "softmax_xent: class weight", "[3] f32", "[3, 5] f32" } },
+        { wrong_rows, { "softmax_xent: row weight", "[5] f32", "[3, 5] f32" } },
+    };
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        vkt_graph *g = vkt_graph_create(NULL);
+        TEST_LOG_CAPTURE();
+        vkt__where(g, "layer 3");
+        vkt_tensor *t = cases[i].build(g), *x = vkt__sample1(g, 3), *dx, *sum;
+        vkt__where(g, NULL);
+        REQUIRE_LOGGED("layer 3: ");
+        for (int k = 0; k < 3; k++) REQUIRE_LOGGED(cases[i].says[k]);
+        size_t lines = strlen(test_log);
+        assert_true(t->inert);
+        t = vkt_layernorm(g, vkt_linear(g, vkt_reshape(g, t, vkt_shape2(7, 7)), t, x, VKT_ACT_GELU),
+                          x, x, t, 1e-5f, &sum);
+        assert_true(t->inert && sum->inert &&
+                    vkt_softmax_xent(g, t, t, NULL, x, (vkt_xent_desc) { 0.1f, 0 }).loss->inert);
+        assert_true(
+            vkt_cast(g, vkt_dropout(g, vkt_sum_rows(g, t), vkt_step(g), 0.5f), VKT_F16)->inert);
+        vkt_backward(g, t, &x, 1, &dx);
+        assert_true(dx->inert);
+        REQUIRE_STATUS(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }), VKT_SHAPE);
+        assert_int_equal(strlen(test_log), lines); /* the first error only */
+        vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+        vkt_graph_destroy(&g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_shapes_are_latched_and_named),
+    };
+    return cmocka_run_group_tests_name("shapes", tests, NULL, NULL);
+}
