@@ -16,6 +16,7 @@ else()
   list(APPEND SRC_BASE src/base/os_posix.c)
 endif()
 set(SRC_GPU
+  src/gpu/buffer.c
   src/gpu/cache.c
   src/gpu/caps.c
   src/gpu/choices.c
@@ -23,8 +24,11 @@ set(SRC_GPU
   src/gpu/device.c
   src/gpu/device_list.c
   src/gpu/instance.c
+  src/gpu/kernel.c
   src/gpu/slab.c
   src/gpu/stream.c
+  src/gpu/submit.c
+  src/gpu/vk.c
 )
 set(SRC_FORMATS
   src/formats/gguf.c

@@ -163,6 +163,9 @@ vkt_status vkt_buffer_write(vkt_gpu *gpu, vkt_buffer *buf, uint64_t offset, cons
                             uint64_t bytes);
 vkt_status vkt_buffer_read(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offset, void *data,
                            uint64_t bytes);
+/* A ticket names a submission (vkt_graph_submit): wait until it has ended, or ask whether it has. */
+vkt_status vkt_ticket_wait(vkt_gpu *gpu, uint64_t ticket);
+bool vkt_ticket_done(vkt_gpu *gpu, uint64_t ticket);
 /* Wait until the device is idle. DEVICE when it was lost. */
 vkt_status vkt_gpu_wait(vkt_gpu *gpu);
 

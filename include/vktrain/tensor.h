@@ -313,8 +313,6 @@ vkt_status vkt_graph_submit_slots(vkt_graph *g, const uint32_t *slots, uint32_t 
                                   uint64_t *ticket);
 /* Whether the first runs have been timed, and took no longer than `ms` each in one submission. */
 bool vkt_graph_is_short(const vkt_graph *g, double ms);
-vkt_status vkt_ticket_wait(vkt_gpu *gpu, uint64_t ticket);
-bool vkt_ticket_done(vkt_gpu *gpu, uint64_t ticket);
 /* Submit slot 0 and wait. */
 vkt_status vkt_graph_run(vkt_graph *g);
 /* Blocking access to a bound or kept tensor's data, as float32 or uint32 (4 bytes an element; f16

@@ -1,33 +1,8 @@
-/* A device: its creation and end, how its failures are told. */
+/* A device: its creation and end, and what its driver tells about a loss. */
 #include <stdatomic.h>
-#include <stdio.h>
 
 #include "base/os.h"
 #include "gpu/gpu_vk.h"
-
-vkt_status vkt__vk_fail(vkt_gpu *gpu, VkResult r, const char *call)
-{
-    const char *text = r == VK_ERROR_DEVICE_LOST             ? "device lost"
-                       : r == VK_ERROR_OUT_OF_DEVICE_MEMORY  ? "out of device memory"
-                       : r == VK_ERROR_OUT_OF_HOST_MEMORY    ? "out of host memory"
-                       : r == VK_ERROR_INITIALIZATION_FAILED ? "initialization failed"
-                                                             : "error";
-    char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)VKT_MIN(strcspn(call, "("), 60), call);
-    if (r == VK_ERROR_DEVICE_LOST && gpu) {
-        if (gpu->lost) return VKT_DEVICE;
-        gpu->lost = true;
-    }
-    vkt_status st = r == VK_ERROR_OUT_OF_DEVICE_MEMORY ? VKT_OOM_DEVICE
-                    : r == VK_ERROR_OUT_OF_HOST_MEMORY ? VKT_OOM_HOST
-                                                       : VKT_DEVICE;
-    return vkt__fail(st, "gpu", "%s: %s (VkResult %d)", name, text, (int)r);
-}
-
-bool vkt__gpu_lost(const vkt_gpu *gpu)
-{
-    return gpu->lost;
-}
 
 void vkt__gpu_set_submit_ms(vkt_gpu *gpu, uint32_t ms)
 {
@@ -63,14 +38,6 @@ void vkt__gpu_log_fault(vkt_gpu *gpu)
     }
     free(info.pAddressInfos);
     free(info.pVendorInfos);
-}
-
-void vkt__debug_name(vkt_gpu *gpu, VkObjectType type, uint64_t handle, const char *name)
-{
-    if (!gpu->debug_names) return;
-    VkDebugUtilsObjectNameInfoEXT info = { VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT, NULL,
-                                           type, handle, name };
-    gpu->set_name(gpu->dev, &info);
 }
 
 static vkt_status device_create(vkt_gpu *gpu)
@@ -221,11 +188,7 @@ void vkt_gpu_destroy(vkt_gpu **pgpu)
     if (gpu->dev) {
         vkDeviceWaitIdle(gpu->dev);
         vkt_buffer_destroy(gpu, &gpu->staging);
-        for (vkt__kernel *k = gpu->kernels, *next; k; k = next) {
-            next = k->next;
-            vkDestroyPipeline(gpu->dev, k->pipeline, NULL);
-            free(k);
-        }
+        vkt__kernels_finish(gpu);
         vkt__cache_close(gpu);
         vkt__slabs_finish(gpu);
         if (gpu->layout) vkDestroyPipelineLayout(gpu->dev, gpu->layout, NULL);

@@ -75,6 +75,7 @@ struct vkt_gpu {
     double driver_cpu;
 };
 
+/* vk.c */
 /* Logs the call and result; sets the lost flag; DEVICE, OOM_DEVICE or OOM_HOST. */
 vkt_status vkt__vk_fail(vkt_gpu *gpu, VkResult r, const char *call);
 void vkt__debug_name(vkt_gpu *gpu, VkObjectType type, uint64_t handle, const char *name);
@@ -135,7 +136,15 @@ void vkt__coopmat_query(VkPhysicalDevice phys, vkt_caps *c);
 vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir);
 void vkt__cache_close(vkt_gpu *gpu);
 
+/* kernel.c */
+void vkt__kernels_finish(vkt_gpu *gpu);
+
 /* slab.c */
+enum { VKT__SLAB_ALIGN = 256 };
+/* The slab whose last `bytes` used, a multiple of VKT__SLAB_ALIGN, are the caller's. */
+vkt_status vkt__slab_take(vkt_gpu *gpu, uint64_t bytes, vkt_mem mem, const char *label,
+                          vkt__slab **out);
+void vkt__slab_give_back(vkt_gpu *gpu, vkt__slab *s);
 void vkt__slabs_finish(vkt_gpu *gpu);
 
 #endif

@@ -1,10 +1,10 @@
-/* Device memory: buffers cut from slabs. A slab is one VkDeviceMemory with one VkBuffer over it;
- * large buffers have one of their own, small ones share. Buffers of a shared slab are given out in
- * order and the slab starts again when the last is returned: vktrain's buffers live as long as
- * their graph. */
+/* Device memory comes in slabs. A slab is one VkDeviceMemory with one VkBuffer over it; a large
+ * piece has a slab of its own, small ones share. Pieces of a shared slab are given out in order and
+ * the slab starts again when the last is returned: vktrain's buffers live as long as their graph.
+ * Knows sizes and kinds of memory, not buffers. */
 #include "gpu/gpu_vk.h"
 
-enum { SLAB_BYTES = 1 << 20, ALIGN = 256 };
+enum { SLAB_BYTES = 1 << 20, ALIGN = VKT__SLAB_ALIGN };
 
 static uint32_t memory_type(const vkt_gpu *gpu, uint32_t allowed, vkt_mem mem)
 {
@@ -106,85 +106,39 @@ fail:
     return st;
 }
 
-vkt_status vkt_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buffer **out)
+vkt_status vkt__slab_take(vkt_gpu *gpu, uint64_t bytes, vkt_mem mem, const char *label,
+                          vkt__slab **out)
 {
     vkt_status st = VKT_OK;
-    vkt_buffer *b = NULL;
     vkt__slab *s = NULL;
-    uint64_t bytes = vkt__align(desc->bytes, ALIGN);
-    *out = NULL;
-    VKT_ASSERT(desc->bytes > 0);
-    if (gpu->lost) return VKT_DEVICE;
     uint64_t limit = VKT_MIN(gpu->caps.max_alloc_bytes, gpu->caps.max_buffer_bytes);
-    uint64_t left =
-        gpu->caps.budget_bytes > gpu->stats.bytes ? gpu->caps.budget_bytes - gpu->stats.bytes : 0;
-    bool host = desc->mem == VKT_MEM_HOST;
-    if (bytes > limit || (bytes > left && !host))
-        return vkt__fail(VKT_OOM_DEVICE, "gpu",
-                         "buffer '%s' needs %.1f MiB; the device %s %.1f MiB", desc->label,
-                         (double)bytes / 1048576, bytes > limit ? "allocates at most" : "has left",
-                         (double)(bytes > limit ? limit : left) / 1048576);
     if (bytes < SLAB_BYTES / 2) {
         for (s = gpu->slabs; s; s = s->next)
-            if (s->mem == desc->mem && s->bytes == SLAB_BYTES && s->bytes - s->used >= bytes) break;
+            if (s->mem == mem && s->bytes == SLAB_BYTES && s->bytes - s->used >= bytes) break;
         if (!s)
-            VKT_TRY(slab_create(gpu, VKT_MIN((uint64_t)SLAB_BYTES, limit), desc->mem, "shared slab",
-                                &s));
+            VKT_TRY(slab_create(gpu, VKT_MIN((uint64_t)SLAB_BYTES, limit), mem, "shared slab", &s));
     } else {
-        /* One byte off the shared size, so that small buffers never move in. */
-        VKT_TRY(slab_create(gpu, bytes == SLAB_BYTES ? bytes + ALIGN : bytes, desc->mem,
-                            desc->label, &s));
+        /* One byte off the shared size, so that small pieces never move in. */
+        VKT_TRY(slab_create(gpu, bytes == SLAB_BYTES ? bytes + ALIGN : bytes, mem, label, &s));
     }
-    size_t label = strlen(desc->label) + 1;
-    b = vkt__alloc(sizeof *b + label);
-    b->label = memcpy(b + 1, desc->label, label);
-    b->addr = s->addr + s->used;
-    b->offset = s->used;
-    b->bytes = bytes;
-    b->slab = s;
-    b->host = s->host ? s->host + s->used : NULL;
     s->used += bytes;
     s->n_live++;
-    *(host ? &gpu->stats.host_bytes : &gpu->stats.bytes) += bytes;
-    gpu->stats.peak_bytes = VKT_MAX(gpu->stats.peak_bytes, gpu->stats.bytes);
-    *out = b;
-    if (b->host) {
-        memset(b->host, 0, bytes);
-    } else {
-        char *zeros = vkt__alloc(VKT_MIN(bytes, (uint64_t)SLAB_BYTES));
-        for (uint64_t at = 0; at < bytes && st == VKT_OK; at += SLAB_BYTES)
-            st = vkt_buffer_write(gpu, b, at, zeros, VKT_MIN(bytes - at, (uint64_t)SLAB_BYTES));
-        free(zeros);
-        if (st != VKT_OK) vkt_buffer_destroy(gpu, out);
-    }
+    *out = s;
 fail:
     return st;
 }
 
-void vkt_buffer_destroy(vkt_gpu *gpu, vkt_buffer **buf)
+void vkt__slab_give_back(vkt_gpu *gpu, vkt__slab *s)
 {
-    vkt_buffer *b = *buf;
-    if (!b) return;
-    vkt__slab *s = b->slab;
-    *(s->mem == VKT_MEM_HOST ? &gpu->stats.host_bytes : &gpu->stats.bytes) -= b->bytes;
-    if (--s->n_live == 0) {
-        s->used = 0;
-        if (s->bytes != SLAB_BYTES) {
-            for (vkt__slab **p = &gpu->slabs; *p; p = &(*p)->next) {
-                if (*p != s) continue;
-                *p = s->next;
-                break;
-            }
-            slab_destroy(gpu, s);
-        }
+    if (--s->n_live) return;
+    s->used = 0;
+    if (s->bytes == SLAB_BYTES) return;
+    for (vkt__slab **p = &gpu->slabs; *p; p = &(*p)->next) {
+        if (*p != s) continue;
+        *p = s->next;
+        break;
     }
-    free(b);
-    *buf = NULL;
-}
-
-void vkt__gpu_forget_peak(vkt_gpu *gpu)
-{
-    gpu->stats.peak_bytes = gpu->stats.bytes;
+    slab_destroy(gpu, s);
 }
 
 void vkt__slabs_finish(vkt_gpu *gpu)

@@ -1,0 +1,113 @@
+/* Buffers: pieces of slabs, written and read by the host, through a staging copy where the device's
+ * memory can't be mapped. */
+#include "gpu/gpu_vk.h"
+
+enum { STAGING_BYTES = 4 << 20, ZEROS_BYTES = 1 << 20 };
+
+vkt_status vkt_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buffer **out)
+{
+    vkt_status st = VKT_OK;
+    vkt_buffer *b = NULL;
+    vkt__slab *s = NULL;
+    uint64_t bytes = vkt__align(desc->bytes, VKT__SLAB_ALIGN);
+    *out = NULL;
+    VKT_ASSERT(desc->bytes > 0);
+    if (gpu->lost) return VKT_DEVICE;
+    uint64_t limit = VKT_MIN(gpu->caps.max_alloc_bytes, gpu->caps.max_buffer_bytes);
+    uint64_t left =
+        gpu->caps.budget_bytes > gpu->stats.bytes ? gpu->caps.budget_bytes - gpu->stats.bytes : 0;
+    bool host = desc->mem == VKT_MEM_HOST;
+    if (bytes > limit || (bytes > left && !host))
+        return vkt__fail(VKT_OOM_DEVICE, "gpu",
+                         "buffer '%s' needs %.1f MiB; the device %s %.1f MiB", desc->label,
+                         (double)bytes / 1048576, bytes > limit ? "allocates at most" : "has left",
+                         (double)(bytes > limit ? limit : left) / 1048576);
+    VKT_TRY(vkt__slab_take(gpu, bytes, desc->mem, desc->label, &s));
+    size_t label = strlen(desc->label) + 1;
+    b = vkt__alloc(sizeof *b + label);
+    b->label = memcpy(b + 1, desc->label, label);
+    b->offset = s->used - bytes;
+    b->addr = s->addr + b->offset;
+    b->bytes = bytes;
+    b->slab = s;
+    b->host = s->host ? s->host + b->offset : NULL;
+    *(host ? &gpu->stats.host_bytes : &gpu->stats.bytes) += bytes;
+    gpu->stats.peak_bytes = VKT_MAX(gpu->stats.peak_bytes, gpu->stats.bytes);
+    *out = b;
+    if (b->host) {
+        memset(b->host, 0, bytes);
+    } else {
+        char *zeros = vkt__alloc(VKT_MIN(bytes, (uint64_t)ZEROS_BYTES));
+        for (uint64_t at = 0; at < bytes && st == VKT_OK; at += ZEROS_BYTES)
+            st = vkt_buffer_write(gpu, b, at, zeros, VKT_MIN(bytes - at, (uint64_t)ZEROS_BYTES));
+        free(zeros);
+        if (st != VKT_OK) vkt_buffer_destroy(gpu, out);
+    }
+fail:
+    return st;
+}
+
+void vkt_buffer_destroy(vkt_gpu *gpu, vkt_buffer **buf)
+{
+    vkt_buffer *b = *buf;
+    if (!b) return;
+    vkt__slab *s = b->slab;
+    *(s->mem == VKT_MEM_HOST ? &gpu->stats.host_bytes : &gpu->stats.bytes) -= b->bytes;
+    vkt__slab_give_back(gpu, s);
+    free(b);
+    *buf = NULL;
+}
+
+void vkt__gpu_forget_peak(vkt_gpu *gpu)
+{
+    gpu->stats.peak_bytes = gpu->stats.bytes;
+}
+
+static vkt_status staged_copy(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offset, void *data,
+                              uint64_t bytes, bool write)
+{
+    vkt_status st = VKT_OK;
+    vkt__cmd *c = NULL;
+    uint64_t ticket = 0;
+    uint64_t most = VKT_MIN((uint64_t)STAGING_BYTES, gpu->caps.max_alloc_bytes);
+    if (!gpu->staging)
+        VKT_TRY(vkt_buffer_create(gpu, &(vkt_buffer_desc) { most, VKT_MEM_READBACK, "staging" },
+                                  &gpu->staging));
+    for (uint64_t at = 0; at < bytes; at += most) {
+        uint64_t n = VKT_MIN(bytes - at, most);
+        if (write) memcpy(gpu->staging->host, (char *)data + at, n);
+        VKT_TRY(vkt__cmd_create(gpu, "staging", 0, &c));
+        VkBufferCopy to_device = { gpu->staging->offset, buf->offset + offset + at, n };
+        VkBufferCopy to_host = { buf->offset + offset + at, gpu->staging->offset, n };
+        if (write)
+            vkCmdCopyBuffer(c->cb, gpu->staging->slab->buffer, buf->slab->buffer, 1, &to_device);
+        else
+            vkCmdCopyBuffer(c->cb, buf->slab->buffer, gpu->staging->slab->buffer, 1, &to_host);
+        VKT_TRY(vkt__cmd_end(c));
+        VKT_TRY(vkt__submit(gpu, c, &ticket));
+        VKT_TRY(vkt_ticket_wait(gpu, ticket));
+        vkt__cmd_destroy(gpu, &c);
+        if (!write) memcpy((char *)data + at, gpu->staging->host, n);
+    }
+fail:
+    vkt__cmd_destroy(gpu, &c);
+    return st;
+}
+
+vkt_status vkt_buffer_write(vkt_gpu *gpu, vkt_buffer *buf, uint64_t offset, const void *data,
+                            uint64_t bytes)
+{
+    VKT_ASSERT(offset <= buf->bytes && bytes <= buf->bytes - offset);
+    if (!buf->host) return staged_copy(gpu, buf, offset, (void *)(uintptr_t)data, bytes, true);
+    memcpy((char *)buf->host + offset, data, bytes);
+    return VKT_OK;
+}
+
+vkt_status vkt_buffer_read(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offset, void *data,
+                           uint64_t bytes)
+{
+    VKT_ASSERT(offset <= buf->bytes && bytes <= buf->bytes - offset);
+    if (!buf->host) return staged_copy(gpu, buf, offset, data, bytes, false);
+    memcpy(data, (char *)buf->host + offset, bytes);
+    return VKT_OK;
+}
