@@ -149,11 +149,14 @@ set(SRC_TENSOR_CHECK
 )
 set(SRC_NN
   src/nn/generator.c
+  src/nn/layer_kinds.c
+  src/nn/layer_list.c
   src/nn/layer_types.c
   src/nn/layers.c
   src/nn/layers_image.c
   src/nn/lora.c
   src/nn/model.c
+  src/nn/params.c
   src/nn/sampler.c
   src/nn/transformer.c
 )

@@ -69,7 +69,7 @@ vkt_status vkt_generator_create(vkt_model *m, uint32_t n_positions, vkt_generato
     *out = NULL;
     gen->m = m;
     gen->gpu = vkt_model_gpu(m);
-    if (!l || l->kind != &vkt__transformer_kind) {
+    if (!l || l->kind != vkt__transformer_kinds) {
         st = vkt__fail(VKT_ARG, "model", "the model is no transformer: it can't generate text");
         goto fail;
     }

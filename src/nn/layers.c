@@ -1,43 +1,12 @@
-/* The layer types. A new one is a row here and one in layer_types.c (its options). */
+/* The kinds of layers that take any input: linear, activations, norms, dropout, and those made of
+ * other layers. */
 #include "nn/layers.h"
+
+#include "nn/layer_list.h"
+#include "nn/lora.h"
 #include "tensor/graph/op.h"
 
-vkt_status vkt__layer_error(const vkt__layer *l, const char *fmt, ...)
-{
-    vkt__str s = { 0 };
-    va_list ap;
-    va_start(ap, fmt);
-    vkt__str_vprintf(&s, fmt, ap);
-    va_end(ap);
-    vkt_log(VKT_LOG_ERROR, "model", "%s: %s", l->where, s.data);
-    vkt__str_finish(&s);
-    return VKT_SHAPE;
-}
-
 /* ---- linear ---- */
-
-vkt_status vkt__layer_init_of(const vkt__layer *l, vkt__init *out)
-{
-    static const struct {
-        const char *name;
-        vkt__init init;
-    } inits[] = {
-        { "kaiming", VKT_INIT_KAIMING },
-        { "xavier", VKT_INIT_XAVIER },
-        { "normal", VKT_INIT_NORMAL },
-        { "zeros", VKT_INIT_ZEROS },
-    };
-    const char *names[VKT_COUNT(inits)], *want = l->spec.init ? l->spec.init : "kaiming";
-    for (size_t i = 0; i < VKT_COUNT(inits); i++) {
-        names[i] = inits[i].name;
-        *out = inits[i].init;
-        if (!strcmp(want, names[i])) return VKT_OK;
-    }
-    const char *near = vkt_nearest(want, names, VKT_COUNT(names));
-    vkt__layer_error(l, "no initialiser '%s'; there are kaiming, xavier, normal, zeros%s%s%s", want,
-                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-    return VKT_ARG;
-}
 
 static vkt_status linear_plan(vkt_model *m, vkt__layer *l)
 {
@@ -203,21 +172,12 @@ static vkt_tensor *repeat_build(vkt_model *m, vkt_graph *g, const vkt__layer *l,
     return vkt__model_build_list(m, g, &l->body, x, train);
 }
 
-static const vkt__layer_kind kinds[] = {
+const vkt__layer_kind vkt__plain_kinds[] = {
     { "linear", linear_plan, linear_build },    { "relu", same_plan, act_build },
     { "gelu", same_plan, act_build },           { "gelu_erf", same_plan, act_build },
     { "silu", same_plan, act_build },           { "sigmoid", same_plan, act_build },
     { "tanh", same_plan, act_build },           { "layernorm", norm_plan, norm_build },
     { "rmsnorm", norm_plan, norm_build },       { "dropout", same_plan, dropout_build },
     { "flatten", flatten_plan, flatten_build }, { "residual", residual_plan, residual_build },
-    { "repeat", repeat_plan, repeat_build },
+    { "repeat", repeat_plan, repeat_build },    { .name = NULL },
 };
-
-const vkt__layer_kind *vkt__layer_kind_find(const char *name)
-{
-    for (size_t i = 0; i < VKT_COUNT(kinds); i++)
-        if (!strcmp(kinds[i].name, name)) return &kinds[i];
-    for (const vkt__layer_kind *k = vkt__image_kinds; k->name; k++)
-        if (!strcmp(k->name, name)) return k;
-    return strcmp(name, vkt__transformer_kind.name) ? NULL : &vkt__transformer_kind;
-}

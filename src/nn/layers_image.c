@@ -1,5 +1,6 @@
 /* The layer types of images, [H, W, C]: convolution, pooling, batch and group norm, and the blocks
  * of residual networks. */
+#include "nn/layer_list.h"
 #include "nn/layers.h"
 
 static vkt_status image_only(const vkt__layer *l)
@@ -319,5 +320,5 @@ const vkt__layer_kind vkt__image_kinds[] = {
     { "basic_block", block_plan, block_build },
     { "bottleneck", block_plan, block_build },
     { "wide_block", wide_block_plan, wide_block_build },
-    { NULL, NULL, NULL },
+    { .name = NULL },
 };

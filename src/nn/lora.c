@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "nn/layers.h"
+#include "nn/lora.h"
 
 float vkt_lora_scale(const vkt_lora *l)
 {

@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "nn/transformer.h"
+
+#include "nn/lora.h"
 #include "tensor/ops/ops.h"
 
 /* ---- what the description means ---- */
@@ -312,5 +314,7 @@ static vkt_tensor *transformer_build(vkt_model *m, vkt_graph *g, const vkt__laye
     return vkt__transformer_head(&b, vkt__transformer_body(&b, x));
 }
 
-const vkt__layer_kind vkt__transformer_kind = { "transformer", transformer_plan,
-                                                transformer_build };
+const vkt__layer_kind vkt__transformer_kinds[] = {
+    { "transformer", transformer_plan, transformer_build, .is_whole = true },
+    { .name = NULL },
+};

@@ -2,7 +2,10 @@
 #ifndef VKT_NN_TRANSFORMER_H
 #define VKT_NN_TRANSFORMER_H
 
-#include "nn/layers.h"
+#include "nn/params.h"
+
+/* Its kind, and the end of that table. */
+extern const vkt__layer_kind vkt__transformer_kinds[];
 
 /* A description with defaults filled in. P: positions that there are, T or more. */
 typedef struct vkt__tshape {

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "base/os.h"
-#include "nn/layers.h"
+#include "nn/params.h"
 #include "on_device.h"
 #include "tensor/ops/ops.h"
 #include "models/import.h"

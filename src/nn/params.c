@@ -1,0 +1,160 @@
+/* The parameter store of a model: what layers declare while they are planned, where it lies in the
+ * flat buffers, and the tensors that stand for it in a graph. Knows no layer type. */
+#include "nn/params.h"
+#include "tensor/graph/op.h"
+
+int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
+                         vkt__init init, float scale)
+{
+    return vkt__model_add_named(m, vkt__arena_printf(&m->arena, "%s.%s", l->name, suffix), shape,
+                                init, scale);
+}
+
+int vkt__model_add_named(vkt_model *m, const char *name, vkt_shape shape, vkt__init init,
+                         float scale)
+{
+    m->params = vkt__grow(m->params, m->n_params, &m->cap_params, sizeof *m->params);
+    vkt__param *p = &m->params[m->n_params];
+    *p = (vkt__param) { .init = init, .scale = scale };
+    p->pub.name = vkt__arena_strdup(&m->arena, name);
+    p->pub.shape = shape;
+    p->pub.offset = m->flat_count;
+    p->pub.count = vkt_shape_count(shape);
+    p->pub.decay = shape.rank >= 2;
+    p->pub.frozen = m->adapters.desc.rank > 0;
+    m->count += p->pub.count;
+    m->flat_count += vkt__align(p->pub.count, VKT_PARAM_ALIGN);
+    return (int)m->n_params++;
+}
+
+void vkt__model_set_trained(vkt_model *m, int param)
+{
+    m->params[param].pub.frozen = false;
+}
+
+vkt__adapters *vkt__model_adapters(vkt_model *m)
+{
+    return &m->adapters;
+}
+
+/* Frozen parameters first, so that gradients and moments need memory for the others alone. */
+void vkt__model_lay_out(vkt_model *m)
+{
+    uint64_t at = 0;
+    for (int trained = 0; trained < 2; trained++) {
+        if (trained) m->frozen_flat = at;
+        for (size_t i = 0; i < m->n_params; i++) {
+            vkt_param *p = &m->params[i].pub;
+            if (p->frozen == trained) continue;
+            p->offset = at;
+            at += vkt__align(p->count, VKT_PARAM_ALIGN);
+        }
+    }
+}
+
+void vkt__model_set_constants(vkt_model *m, vkt_shape shape, float *data)
+{
+    VKT_ASSERT(!m->constants_host);
+    m->constants_shape = shape;
+    m->constants_host = data;
+}
+
+vkt_tensor *vkt__model_constants(vkt_model *m, vkt_graph *g)
+{
+    vkt_tensor *t = vkt__input_named(g, "constants");
+    if (!t) {
+        t = vkt_input(g, m->constants_shape, VKT_F32, "constants");
+        vkt_bind(t, VKT_ALL_SLOTS, m->constants, 0);
+    }
+    return t;
+}
+
+const vkt__layer *vkt__model_layer(const vkt_model *m, size_t i)
+{
+    return i < m->layers.n ? &m->layers.layers[i] : NULL;
+}
+
+void vkt__model_set_order(vkt_model *m, int param, vkt_order order)
+{
+    m->params[param].pub.order = order;
+}
+
+int vkt__model_add_state(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
+                         vkt_dtype dtype, float value)
+{
+    enum { ALIGN = 64 }; /* bindings need 16 bytes */
+    m->states = vkt__grow(m->states, m->n_states, &m->cap_states, sizeof *m->states);
+    vkt__param *p = &m->states[m->n_states];
+    *p = (vkt__param) { .scale = value };
+    p->pub.name = vkt__arena_printf(&m->arena, "%s.%s", l->name, suffix);
+    p->pub.shape = shape;
+    p->pub.dtype = dtype;
+    p->pub.offset = m->state_count;
+    p->pub.count = vkt_shape_count(shape);
+    m->state_count += vkt__align(p->pub.count, ALIGN);
+    return (int)m->n_states++;
+}
+
+uint64_t vkt_param_at(const vkt_param *p, uint64_t i)
+{
+    if (p->order == VKT_ORDER_SHAPE) return i;
+    const uint32_t *d = p->shape.d;
+    uint64_t taps = (uint64_t)d[2] * d[3], tap = i % taps, ci = i / taps % d[1],
+             co = i / taps / d[1];
+    return (tap * d[1] + ci) * d[0] + co;
+}
+
+/* The shape in memory. */
+static vkt_shape memory_shape(const vkt_param *p)
+{
+    const uint32_t *d = p->shape.d;
+    if (p->order == VKT_ORDER_CONV) return (vkt_shape) { 4, { d[2], d[3], d[1], d[0] } };
+    return p->shape.rank ? p->shape : vkt_shape1(1);
+}
+
+uint32_t vkt__model_n_outputs(const vkt_model *m)
+{
+    return m->n_outputs;
+}
+
+/* Vectors (biases, gains) are small and read as they are. */
+static void add_shadow(const vkt_model *m, vkt_graph *g, const vkt_param *p, vkt_tensor *t)
+{
+    if (!m->shadow || p->shape.rank < 2) return;
+    vkt_tensor *s =
+        vkt_input(g, memory_shape(p), m->precision,
+                  vkt__arena_printf(&g->arena, "%s (%s)", p->name, vkt_dtype_name(m->precision)));
+    vkt_bind(s, VKT_ALL_SLOTS, m->shadow, p->offset * vkt_dtype_bytes(m->precision));
+    vkt_shadow(t, s);
+}
+
+vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param)
+{
+    if (param < 0) return NULL;
+    const vkt_param *p = &m->params[param].pub;
+    vkt_tensor *t = vkt__input_named(g, p->name);
+    if (!t) {
+        t = vkt_input(g, memory_shape(p), VKT_F32, p->name);
+        vkt_bind(t, VKT_ALL_SLOTS, m->values, p->offset * 4);
+        add_shadow(m, g, p, t);
+    }
+    return t;
+}
+
+vkt_tensor *vkt__model_named(vkt_model *m, vkt_graph *g, const char *name)
+{
+    for (size_t i = 0; i < m->n_params; i++)
+        if (!strcmp(m->params[i].pub.name, name)) return vkt__model_tensor(m, g, (int)i);
+    return NULL;
+}
+
+vkt_tensor *vkt__model_state_tensor(vkt_model *m, vkt_graph *g, int state)
+{
+    const vkt_param *p = &m->states[state].pub;
+    vkt_tensor *t = vkt__input_named(g, p->name);
+    if (!t) {
+        t = vkt_input(g, memory_shape(p), p->dtype, p->name);
+        vkt_bind(t, VKT_ALL_SLOTS, m->state_values, p->offset * 4);
+    }
+    return t;
+}

@@ -1,0 +1,109 @@
+/* A model from the inside: its layers, its parameters and what layers use of both. */
+#ifndef VKT_NN_PARAMS_H
+#define VKT_NN_PARAMS_H
+
+#include "base/words.h"
+#include "vktrain/nn.h"
+
+typedef enum vkt__init {
+    VKT_INIT_ZEROS,
+    VKT_INIT_ONES,
+    VKT_INIT_KAIMING,
+    VKT_INIT_XAVIER,
+    VKT_INIT_NORMAL
+} vkt__init;
+
+/* A parameter and how it starts. */
+typedef struct vkt__param {
+    vkt_param pub;
+    vkt__init init;
+    float scale;
+} vkt__param;
+
+typedef struct vkt__layer_list {
+    struct vkt__layer *layers;
+    size_t n;
+} vkt__layer_list;
+
+/* A layer of the model: its description, resolved. */
+typedef struct vkt__layer {
+    const struct vkt__layer_kind *kind;
+    vkt_layer spec;                      /* body is not used: see below */
+    const char *name;                    /* "2.body.0" */
+    const char *where;                   /* "mlp.yaml:12: layer 2 (linear)" */
+    vkt_shape in, out;                   /* of one example */
+    int w, b;                            /* indices of parameters, -1: none */
+    uint32_t n_params;                   /* as many from w on, where b is not all there is */
+    int s;                               /* index of the first state, -1: none */
+    vkt__layer_list pre, body, shortcut; /* of layers made of layers */
+} vkt__layer;
+
+typedef struct vkt__layer_kind {
+    const char *name; /* of vkt_layer_types */
+    /* Sets l->out from l->in and adds parameters; logs and returns SHAPE or ARG when it can't. */
+    vkt_status (*plan)(vkt_model *m, vkt__layer *l);
+    vkt_tensor *(*build)(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                         bool train);
+    bool is_whole; /* it is the whole model: there are no other layers */
+} vkt__layer_kind;
+
+/* What a model knows of its adapters while it is planned, and later. */
+typedef struct vkt__adapters {
+    vkt_lora desc;
+    uint64_t used;   /* bit i: target i has matched */
+    vkt__str others; /* the ends of names that were no target, for the error message */
+} vkt__adapters;
+
+struct vkt_model {
+    vkt_gpu *gpu;
+    vkt__arena arena;
+    const char *source;
+    vkt_shape input;
+    uint32_t n_outputs;
+    const vkt__layer_kind *const *kinds; /* tables, each ended by name NULL; after the last, NULL */
+    vkt__layer_list layers;
+    vkt__param *params, *states; /* of states, scale is the initial value */
+    size_t n_params, cap_params, n_states, cap_states;
+    uint64_t count, flat_count, frozen_flat, state_count;
+    vkt__adapters adapters;
+    vkt_buffer *values, *grads, *state_values;
+    vkt_shape constants_shape; /* rank 0: none */
+    float *constants_host;
+    vkt_buffer *constants;
+    vkt_dtype precision;
+    vkt_buffer *shadow; /* the values in that precision; NULL in f32 */
+};
+
+/* ---- what is declared while layers are planned ---- */
+
+int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
+                         vkt__init init, float scale);
+/* The same with a whole name. */
+int vkt__model_add_named(vkt_model *m, const char *name, vkt_shape shape, vkt__init init,
+                         float scale);
+/* Of an adapter: it is trained though others are frozen. */
+void vkt__model_set_trained(vkt_model *m, int param);
+void vkt__model_set_order(vkt_model *m, int param, vkt_order order);
+/* Something the layer keeps that is no parameter, and its initial value. */
+int vkt__model_add_state(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
+                         vkt_dtype dtype, float value);
+/* Numbers that are not learned; data by vkt__alloc, the model's from now on. */
+void vkt__model_set_constants(vkt_model *m, vkt_shape shape, float *data);
+/* Places every parameter in the flat buffers, when all of them are known. */
+void vkt__model_lay_out(vkt_model *m);
+
+vkt__adapters *vkt__model_adapters(vkt_model *m);
+uint32_t vkt__model_n_outputs(const vkt_model *m);
+/* The i-th layer of the whole; NULL past the last. */
+const vkt__layer *vkt__model_layer(const vkt_model *m, size_t i);
+
+/* ---- tensors of a graph, made once in each ---- */
+
+/* The parameter's tensor in g; NULL for index -1. */
+vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param);
+/* The parameter of that name in g; NULL: there is none. */
+vkt_tensor *vkt__model_named(vkt_model *m, vkt_graph *g, const char *name);
+vkt_tensor *vkt__model_state_tensor(vkt_model *m, vkt_graph *g, int state);
+vkt_tensor *vkt__model_constants(vkt_model *m, vkt_graph *g);
+
+#endif
