@@ -89,6 +89,13 @@ vkt_tensor *vkt__model_build_list(vkt_model *m, vkt_graph *g, const vkt__layer_l
     return x;
 }
 
+vkt_tensor *vkt__model_build_sum(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                                 bool train)
+{
+    vkt_tensor *y = vkt__model_build_list(m, g, &l->body, x, train);
+    return vkt_add(g, y, vkt__model_build_list(m, g, &l->shortcut, x, train));
+}
+
 vkt_status vkt__layer_error(const vkt__layer *l, const char *fmt, ...)
 {
     vkt__str s = { 0 };

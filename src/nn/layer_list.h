@@ -10,6 +10,9 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
                                 vkt_shape *out_shape);
 vkt_tensor *vkt__model_build_list(vkt_model *m, vkt_graph *g, const vkt__layer_list *list,
                                   vkt_tensor *x, bool train);
+/* body(x) + shortcut(x), of a layer made of these two; x itself where it has no shortcut. */
+vkt_tensor *vkt__model_build_sum(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                                 bool train);
 /* The last parameters of a branch start at zero, so that x + f(x) = x at first. */
 void vkt__model_zero_last(vkt_model *m, const vkt__layer_list *body);
 

@@ -50,14 +50,9 @@ static vkt_status same_plan(vkt_model *m, vkt__layer *l)
 static vkt_tensor *act_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
                              bool train)
 {
-    static const char *const names[] = {
-        "", "relu", "gelu", "gelu_erf", "silu", "sigmoid", "tanh"
-    };
     (void)m;
     (void)train;
-    uint32_t act = 1;
-    while (strcmp(names[act], l->kind->name)) act++;
-    return vkt_activate(g, x, (vkt_act)act);
+    return vkt_activate(g, x, l->kind->act);
 }
 
 /* ---- norms ---- */
@@ -65,10 +60,9 @@ static vkt_tensor *act_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vk
 static vkt_status norm_plan(vkt_model *m, vkt__layer *l)
 {
     uint32_t c = l->in.d[l->in.rank - 1];
-    bool rms = !strcmp(l->kind->name, "rmsnorm");
     l->out = l->in;
     l->w = vkt__model_add_param(m, l, "weight", vkt_shape1(c), VKT_INIT_ONES, 1);
-    if (!rms && !l->spec.no_bias)
+    if (!l->kind->rms && !l->spec.no_bias)
         l->b = vkt__model_add_param(m, l, "bias", vkt_shape1(c), VKT_INIT_ZEROS, 1);
     return VKT_OK;
 }
@@ -79,7 +73,7 @@ static vkt_tensor *norm_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, v
     (void)train;
     float eps = l->spec.eps > 0 ? l->spec.eps : 1e-5f;
     vkt_tensor *w = vkt__model_tensor(m, g, l->w);
-    if (!strcmp(l->kind->name, "rmsnorm")) return vkt_rmsnorm(g, x, w, NULL, eps, NULL);
+    if (l->kind->rms) return vkt_rmsnorm(g, x, w, NULL, eps, NULL);
     return vkt_layernorm(g, x, w, vkt__model_tensor(m, g, l->b), NULL, eps, NULL);
 }
 
@@ -137,13 +131,6 @@ fail:
     return st;
 }
 
-static vkt_tensor *residual_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
-                                  bool train)
-{
-    vkt_tensor *y = vkt__model_build_list(m, g, &l->body, x, train);
-    return vkt_add(g, vkt__model_build_list(m, g, &l->shortcut, x, train), y);
-}
-
 /* Unrolled: body copies one after another, "3.0.0", "3.1.0", ... */
 static vkt_status repeat_plan(vkt_model *m, vkt__layer *l)
 {
@@ -173,11 +160,18 @@ static vkt_tensor *repeat_build(vkt_model *m, vkt_graph *g, const vkt__layer *l,
 }
 
 const vkt__layer_kind vkt__plain_kinds[] = {
-    { "linear", linear_plan, linear_build },    { "relu", same_plan, act_build },
-    { "gelu", same_plan, act_build },           { "gelu_erf", same_plan, act_build },
-    { "silu", same_plan, act_build },           { "sigmoid", same_plan, act_build },
-    { "tanh", same_plan, act_build },           { "layernorm", norm_plan, norm_build },
-    { "rmsnorm", norm_plan, norm_build },       { "dropout", same_plan, dropout_build },
-    { "flatten", flatten_plan, flatten_build }, { "residual", residual_plan, residual_build },
-    { "repeat", repeat_plan, repeat_build },    { .name = NULL },
+    { "linear", linear_plan, linear_build },
+    { "relu", same_plan, act_build, .act = VKT_ACT_RELU },
+    { "gelu", same_plan, act_build, .act = VKT_ACT_GELU },
+    { "gelu_erf", same_plan, act_build, .act = VKT_ACT_GELU_ERF },
+    { "silu", same_plan, act_build, .act = VKT_ACT_SILU },
+    { "sigmoid", same_plan, act_build, .act = VKT_ACT_SIGMOID },
+    { "tanh", same_plan, act_build, .act = VKT_ACT_TANH },
+    { "layernorm", norm_plan, norm_build },
+    { "rmsnorm", norm_plan, norm_build, .rms = true },
+    { "dropout", same_plan, dropout_build },
+    { "flatten", flatten_plan, flatten_build },
+    { "residual", residual_plan, vkt__model_build_sum },
+    { "repeat", repeat_plan, repeat_build },
+    { .name = NULL },
 };

@@ -121,7 +121,7 @@ static vkt_tensor *pool_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, v
     vkt_pool_desc d = { .size = l->spec.kernel ? l->spec.kernel : 2,
                         .stride = l->spec.stride,
                         .pad = l->spec.pad ? l->spec.pad - 1 : 0 };
-    return strcmp(l->kind->name, "max_pool") ? vkt_avg_pool(g, x, d) : vkt_max_pool(g, x, d);
+    return l->kind->max ? vkt_max_pool(g, x, d) : vkt_avg_pool(g, x, d);
 }
 
 static vkt_status global_pool_plan(vkt_model *m, vkt__layer *l)
@@ -254,12 +254,12 @@ static vkt_status block_plan(vkt_model *m, vkt__layer *l)
                                      conv("conv2", out / 4, 3, stride), norm("bn2"), relu("relu2"),
                                      conv("conv3", out, 1, 1),          norm("bn3") },
                     shortcut[] = { conv("downsample.0", out, 1, stride), norm("downsample.1") };
-    bool is_basic = !strcmp(l->kind->name, "basic_block");
-    if (!is_basic && out % 4)
+    if (l->kind->bottleneck && out % 4)
         return vkt__layer_error(l, "%u output channels are not a multiple of 4", out);
-    VKT_TRY(plan_list(m, l, is_basic ? basic : bottleneck,
-                      is_basic ? VKT_COUNT(basic) : VKT_COUNT(bottleneck), l->in, &l->body,
-                      &l->out));
+    if (l->kind->bottleneck)
+        VKT_TRY(plan_list(m, l, bottleneck, VKT_COUNT(bottleneck), l->in, &l->body, &l->out));
+    else
+        VKT_TRY(plan_list(m, l, basic, VKT_COUNT(basic), l->in, &l->body, &l->out));
     if (changes(l, out))
         VKT_TRY(plan_list(m, l, shortcut, VKT_COUNT(shortcut), l->in, &l->shortcut, &other));
     if (l->spec.zero) vkt__model_zero_last(m, &l->body);
@@ -270,9 +270,7 @@ fail:
 static vkt_tensor *block_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
                                bool train)
 {
-    vkt_tensor *y = vkt__model_build_list(m, g, &l->body, x, train);
-    return vkt_activate(g, vkt_add(g, y, vkt__model_build_list(m, g, &l->shortcut, x, train)),
-                        VKT_ACT_RELU);
+    return vkt_activate(g, vkt__model_build_sum(m, g, l, x, train), VKT_ACT_RELU);
 }
 
 /* shortcut + body(relu(norm(x))): norms first. The shortcut is x, or a 1x1 convolution of what the
@@ -312,13 +310,13 @@ static vkt_tensor *wide_block_build(vkt_model *m, vkt_graph *g, const vkt__layer
 const vkt__layer_kind vkt__image_kinds[] = {
     { "conv", conv_plan, conv_build },
     { "pad", pad_plan, pad_build },
-    { "max_pool", pool_plan, pool_build },
+    { "max_pool", pool_plan, pool_build, .max = true },
     { "avg_pool", pool_plan, pool_build },
     { "global_pool", global_pool_plan, global_pool_build },
     { "batch_norm", batch_norm_plan, batch_norm_build },
     { "group_norm", group_norm_plan, group_norm_build },
     { "basic_block", block_plan, block_build },
-    { "bottleneck", block_plan, block_build },
+    { "bottleneck", block_plan, block_build, .bottleneck = true },
     { "wide_block", wide_block_plan, wide_block_build },
     { .name = NULL },
 };
