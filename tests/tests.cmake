@@ -94,6 +94,7 @@ if(VKT_TESTS)
     vkt_script(program/test_planted cli $<TARGET_FILE:program>)
     vkt_script(program/test_runs cli $<TARGET_FILE:program>)
     vkt_script(program/test_report cli $<TARGET_FILE:program>)
+    vkt_script(program/test_v01 cli $<TARGET_FILE:program>)
   endif()
 endif()
 
