@@ -218,11 +218,14 @@ set(SRC_STUDY
   src/study/study.c
   src/study/study_batch.c
   src/study/study_clip.c
+  src/study/study_compare.c
+  src/study/study_estimate.c
   src/study/study_file.c
   src/study/study_lr.c
   src/study/study_outcome.c
   src/study/study_ramp.c
   src/study/study_search.c
+  src/study/study_text.c
   src/study/study_trial.c
   src/study/study_warmup.c
 )
@@ -236,12 +239,14 @@ set(SRC_PROFILE
 set(SRC_BENCH
   src/bench/bench.c
   src/bench/bench_ceiling.c
+  src/bench/bench_clock.c
   src/bench/bench_compare.c
   src/bench/bench_file.c
   src/bench/bench_generate.c
   src/bench/bench_matrix.c
   src/bench/bench_ops.c
   src/bench/bench_ops_table.c
+  src/bench/bench_rows.c
   src/bench/bench_scaling.c
   src/bench/bench_scaling_file.c
   src/bench/bench_steps.c

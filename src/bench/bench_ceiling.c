@@ -7,7 +7,8 @@
 #include <stdio.h>
 
 #include "base/os.h"
-#include "bench/bench.h"
+#include "bench/bench_clock.h"
+#include "bench/bench_rows.h"
 
 static const uint32_t sizes_mib[VKT__BW_SIZES] = { 1, 4, 16, 64, 256 };
 

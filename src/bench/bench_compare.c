@@ -1,7 +1,8 @@
 /* Comparing results: matching rows, ratios, geometric means, regressions. */
 #include <math.h>
+#include <string.h>
 
-#include "bench/bench.h"
+#include "vktrain/bench.h"
 
 const vkt_bench_row *vkt_bench_find(const vkt_bench *b, vkt_bench_group group, const char *name)
 {

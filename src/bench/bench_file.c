@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
-#include "bench/bench.h"
+#include "bench/bench_rows.h"
 
 enum { FILE_VERSION = 1, MAX_ROWS = 10000, MAX_TEXT = 512, MAX_FILE = 16 << 20 };
 

@@ -6,7 +6,8 @@
 
 #include "base/os.h"
 #include "nn/transformer.h"
-#include "bench/bench.h"
+#include "bench/bench_clock.h"
+#include "bench/bench_rows.h"
 #include "train/one_core.h"
 
 enum { MOST_BEFORE = 512 };

@@ -3,7 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "bench/bench.h"
+#include "bench/bench_clock.h"
+#include "bench/bench_rows.h"
 
 enum { MOST_SUBGROUPS = 8, UNROLL = 16, SUMS = 4, EIGHT = 8 };
 

@@ -6,7 +6,9 @@
 #include <stdio.h>
 
 #include "base/os.h"
-#include "bench/bench_ops.h"
+#include "bench/bench_clock.h"
+#include "bench/bench_ops_table.h"
+#include "bench/bench_rows.h"
 
 enum { SEED = 78, PATTERN = 65521, MAX_SETS = 32 };
 

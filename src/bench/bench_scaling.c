@@ -6,7 +6,7 @@
 
 #include "base/os.h"
 #include "data/dataset.h"
-#include "bench/bench.h"
+#include "bench/bench_clock.h"
 #include "bench/commit.h"
 #include "train/one_core.h"
 

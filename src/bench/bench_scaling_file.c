@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
-#include "bench/bench.h"
+#include "vktrain/bench.h"
 #include "base/words.h"
 
 static json_t *number(double v)

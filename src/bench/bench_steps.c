@@ -6,7 +6,8 @@
 
 #include "base/os.h"
 #include "data/dataset.h"
-#include "bench/bench.h"
+#include "bench/bench_clock.h"
+#include "bench/bench_rows.h"
 #include "train/one_core.h"
 #include "train/steps.h"
 

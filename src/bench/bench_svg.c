@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/os.h"
-#include "bench/bench.h"
+#include "vktrain/bench.h"
 #include "base/words.h"
 
 enum { LEFT = 330, WIDTH = 1000, RIGHT = 60, LINE = 19, TOP_LINE = 18 };

@@ -1,7 +1,7 @@
 /* Curves of a run: as arrays, and as the plots of its page. */
 #include <math.h>
 
-#include "report/report_run.h"
+#include "report/run_view.h"
 #include "runs/curve.h"
 
 enum { BINS = 40 };

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "report/findings.h"
-#include "report/report_run.h"
+#include "report/run_view.h"
 
 /* ---- tables ---- */
 

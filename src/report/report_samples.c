@@ -1,5 +1,5 @@
 /* What a run's language model wrote at its evaluations. */
-#include "report/report_run.h"
+#include "report/run_view.h"
 #include "train/samples.h"
 
 enum { MAX_SHOWN = 8 };

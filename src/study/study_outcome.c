@@ -1,4 +1,4 @@
-/* What a trial says in numbers, from its run's metrics; and how long one would take. */
+/* What a trial says in numbers, from its run's metrics, and how it is judged by them. */
 #include <math.h>
 
 #include "study/study_run.h"
@@ -11,10 +11,9 @@ static bool evaluated_between(const vkt_history *h, uint64_t from, uint64_t to)
     return false;
 }
 
-/* Seconds of a step after the first fifth, without those that had an evaluation before them. Steps
- * may come in bunches, so means of up to 20 stretches are taken; of those the lower quartile, since
- * other programs only ever add time. */
-static double step_seconds(const vkt_history *h)
+/* Steps may come in bunches, so means of up to 20 stretches are taken; of those the lower quartile,
+ * since other programs only ever add time. */
+double vkt__step_seconds(const vkt_history *h)
 {
     enum { STRETCHES = 20 };
     double *dt = vkt__alloc((h->n_steps + 1) * sizeof *dt), mean[STRETCHES];
@@ -50,7 +49,7 @@ vkt_status vkt__trial_outcome(const vkt_study *s, const vkt_config *c, const cha
     vkt__rise rise = vkt__curve_rise(loss, h->n_steps);
     t->rise = rise.rises ? rise.by : 0;
     t->clipped = h->n_steps ? (double)clipped / (double)h->n_steps : NAN;
-    t->step_ms = 1e3 * step_seconds(h);
+    t->step_ms = 1e3 * vkt__step_seconds(h);
     t->items_per_s = 1e3 * c->batch * c->accumulate / t->step_ms;
     for (size_t i = 0; i < h->n_evals && s->priv->desc->has_target && !t->to_target; i++)
         if (strcmp(h->evals[i].split, "test") &&
@@ -62,50 +61,23 @@ vkt_status vkt__trial_outcome(const vkt_study *s, const vkt_config *c, const cha
     return VKT_OK;
 }
 
-vkt_status vkt__trial_estimate(vkt_study *s, const char *const *set, size_t n_set, double *seconds)
+/* ---- judging a trial ---- */
+
+const char *vkt__trial_word(const vkt_study_trial *t, double reference)
 {
-    vkt_status st = VKT_OK;
-    vkt_config *c = NULL, *full = NULL;
-    vkt_history *h = NULL;
-    vkt_train_result r = { 0 };
-    char cache[512];
-    const char *dir =
-                   vkt__arena_printf(&s->priv->arena, "%s/probe-%d",
-                                     vkt__cache_dir(cache, sizeof cache) ? cache : ".", vkt__pid()),
-               **probe = vkt__arena_alloc(&s->priv->arena, (n_set + 5) * sizeof *probe);
-    *seconds = NAN;
-    VKT_TRY(vkt__trial_config(s, set, n_set, &full));
-    memcpy(probe, set, n_set * sizeof *probe);
-    probe[n_set] = "train.steps=24";
-    probe[n_set + 1] = "schedule.warmup=0";
-    probe[n_set + 2] = "eval.every=24";
-    probe[n_set + 3] = "schedule.kind=constant";
-    probe[n_set + 4] = "schedule.milestones=[]";
-    VKT_TRY(vkt__trial_config(s, probe, n_set + 5, &c));
-    vkt_train_desc d = { .run_dir = dir, .gpu = s->priv->desc->gpu, .no_checkpoints = true };
-    double began = vkt__now();
-    vkt__log_hold(true);
-    st = vkt_train(c, &d, &r);
-    vkt__log_hold(false);
-    double all = vkt__now() - began;
-    if (st == VKT_OK) st = vkt_history_load(dir, &h);
-    vkt__remove_tree(dir);
-    if (st != VKT_OK) {
-        vkt__fail(st, "study", "the short run that measures the time failed: %s",
-                  *vkt__last_failure() ? vkt__last_failure() : vkt_status_name(st));
-        goto fail;
-    }
-    double step = step_seconds(h);
-    double eval = h->n_evals && h->n_steps
-                      ? fmax(h->evals[0].seconds - h->steps[h->n_steps - 1].seconds, 0)
-                      : 0;
-    double start = fmax(all - r.seconds, 0);
-    uint64_t steps = vkt_schedule_total(&full->schedule);
-    *seconds =
-        start + step * (double)steps + eval * (double)(steps / VKT_MAX(full->eval_every, 1) + 2);
-fail:
-    vkt_history_destroy(&h);
-    vkt_config_destroy(&c);
-    vkt_config_destroy(&full);
-    return st;
+    if (t->state == VKT_TRIAL_INFEASIBLE) return isinf(t->rise) ? "diverged" : "infeasible";
+    if (t->rise > 0) return "loss rises";
+    if (t->first_loss - t->final_loss < 0.5 * (t->first_loss - reference)) return "hardly learns";
+    return "stable";
+}
+
+bool vkt__trial_stable(const vkt_study_trial *t, double reference)
+{
+    return !strcmp(vkt__trial_word(t, reference), "stable");
+}
+
+bool vkt__study_better(const vkt_study *s, double a, double b)
+{
+    if (isnan(a) || isnan(b)) return !isnan(a) && isnan(b);
+    return s->metric_sign * (a - b) > 0;
 }

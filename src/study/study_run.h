@@ -1,8 +1,8 @@
-/* What the kinds of study share: the folder, its lock and study.json (study_file.c), trials
- * (study_trial.c) and what they say in numbers (study_outcome.c), texts of the result, the
- * comparison on fresh seeds (study.c). A kind is a function that plans trials from the results of
- * those before; being a pure function of them, it plans the same ones again when a study is
- * resumed. */
+/* What the kinds of study share: names and texts (study_text.c), the folder, its lock and
+ * study.json (study_file.c), trials (study_trial.c), what they say in numbers (study_outcome.c),
+ * how long one takes (study_estimate.c), the comparison on fresh seeds (study_compare.c). A kind is
+ * a function that plans trials from the results of those before; being a pure function of them, it
+ * plans the same ones again when a study is resumed. */
 #ifndef VKT_STUDY_STUDY_RUN_H
 #define VKT_STUDY_STUDY_RUN_H
 
@@ -64,17 +64,22 @@ vkt_status vkt__study_trials(vkt_study *s, const vkt__trial_spec *spec, size_t n
 /* What a run in dir says, into t's numbers. */
 vkt_status vkt__trial_outcome(const vkt_study *s, const vkt_config *c, const char *dir,
                               vkt_study_trial *t);
-/* Seconds of a trial with these settings, by a short run whose folder is removed. */
-vkt_status vkt__trial_estimate(vkt_study *s, const char *const *set, size_t n_set, double *seconds);
-
-/* ---- study.c ---- */
-
+/* Seconds of a step after the first fifth, without those that had an evaluation before them. */
+double vkt__step_seconds(const vkt_history *h);
 /* "diverged", "loss rises", "hardly learns", "stable". reference: the training loss that a good run
  * ends with; one whose loss falls less than half as far hardly learns. */
 const char *vkt__trial_word(const vkt_study_trial *t, double reference);
 bool vkt__trial_stable(const vkt_study_trial *t, double reference);
 /* True if a is better than b by the study's metric; NAN is worse than anything. */
 bool vkt__study_better(const vkt_study *s, double a, double b);
+
+/* ---- study_estimate.c ---- */
+
+/* Seconds of a trial with these settings, by a short run whose folder is removed. */
+vkt_status vkt__trial_estimate(vkt_study *s, const char *const *set, size_t n_set, double *seconds);
+
+/* ---- study_text.c ---- */
+
 /* "vktrain train RECIPE --set ..." with the study's settings and these, as a shell reads it. */
 const char *vkt__study_command(vkt_study *s, const char *const *set, size_t n_set);
 /* Text in the study's arena. */
@@ -85,6 +90,10 @@ void vkt__study_apply(vkt_study *s, const char *setting);
 void vkt__study_columns(vkt_study *s, const char *const *names, size_t n);
 void vkt__study_cell(vkt_study *s, const char *fmt, ...) VKT_PRINTF(2, 3);
 void vkt__study_cell_number(vkt_study *s, double v); /* 4 digits, "-" for NAN */
+/* A rate and the like as text that --set takes: 4 digits. */
+const char *vkt__study_value(vkt_study *s, const char *key, double v);
+
+/* ---- study_compare.c ---- */
 
 /* The candidate settings and the recipe as it is, each on `repeats` fresh seeds. In a dry run only
  * plans. */
@@ -98,8 +107,6 @@ vkt_status vkt__study_compare(vkt_study *s, const char *const *set, size_t n_set
 /* Compares, then recommends the settings or, where they do not hold, the recipe as it is. */
 vkt_status vkt__study_conclude(vkt_study *s, const char *what, const char *const *set,
                                size_t n_set);
-/* A rate and the like as text that --set takes: 4 digits. */
-const char *vkt__study_value(vkt_study *s, const char *key, double v);
 
 /* ---- the kinds, one file each ---- */
 

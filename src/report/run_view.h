@@ -1,6 +1,6 @@
-/* Private to src/report: the parts of a run's page. */
-#ifndef VKT_REPORT_RUN_H
-#define VKT_REPORT_RUN_H
+/* A run as its page reads it, and the parts of that page. */
+#ifndef VKT_REPORT_RUN_VIEW_H
+#define VKT_REPORT_RUN_VIEW_H
 
 #include "report/page.h"
 #include "runs/run_folder.h"

@@ -1,18 +1,14 @@
-/* The benchmark's own view: what the measuring files share. bench.c: the order of things, the
- * clock, statistics, the header. bench_ceiling.c, bench_matrix.c, bench_ops.c, bench_steps.c,
- * bench_generate.c: what is measured. bench_file.c, bench_compare.c, bench_svg.c know results only.
- */
-#ifndef VKT_REPORT_BENCH_H
-#define VKT_REPORT_BENCH_H
+/* What the benchmark's files share: the benchmark under way, the items that it measures, a piece of
+ * work to be timed. bench.c: the order of things and the header of the results. bench_rows.c: the
+ * results. bench_clock.c: the clock. bench_ceiling.c, bench_matrix.c, bench_ops.c, bench_steps.c,
+ * bench_generate.c: what is measured. bench_file.c, bench_compare.c and bench_svg.c know the
+ * results only. */
+#ifndef VKT_BENCHER_H
+#define VKT_BENCHER_H
 
 #include "gpu/stream.h"
 #include "tensor/graph/op.h"
 #include "vktrain/bench.h"
-
-struct vkt__bench_private {
-    vkt__arena arena;
-    size_t cap_rows, cap_left_out;
-};
 
 /* Seconds per repetition. */
 typedef struct vkt__times {
@@ -57,20 +53,6 @@ typedef struct vkt__bench_items {
     vkt__bench_item *item;
     size_t n, cap;
 } vkt__bench_items;
-void vkt__bench_plan(vkt__bench_items *list, vkt_bench_group group, const char *name, double weight,
-                     vkt_status (*run)(vkt__bencher *, const vkt__bench_item *), uint32_t arg,
-                     uint32_t arg2);
-
-/* A new row, its numbers NAN; name is copied. */
-vkt_bench_row *vkt__bench_row(vkt_bench *b, vkt_bench_group group, const char *name,
-                              const char *unit, bool higher);
-void vkt__bench_note(vkt_bench *b, vkt_bench_row *r, const char *fmt, ...) VKT_PRINTF(3, 4);
-/* The row gets no speed, and the benchmark fails if the reason is a wrong result. */
-void vkt__bench_refuse(vkt__bencher *b, vkt_bench_row *r, bool wrong, const char *fmt, ...)
-    VKT_PRINTF(4, 5);
-void vkt__bench_left_out(vkt_bench *b, const char *fmt, ...) VKT_PRINTF(2, 3);
-/* Value and spread from times: amount / time (higher is better) or amount * time. */
-void vkt__bench_set(vkt_bench_row *r, const vkt__times *t, double amount);
 
 /* Records repetition `rep` of what is measured. */
 typedef vkt_status (*vkt__bench_record)(void *user, vkt__cmd *cmd, uint32_t rep);
@@ -83,25 +65,15 @@ typedef struct vkt__bench_job {
     uint32_t max_reps;     /* in a submission; 0: as many as fill about 20 ms */
     bool trial;            /* two runs will do */
 } vkt__bench_job;
-/* Warms up by time, then measures by time: submissions of many repetitions between two timestamps.
- */
-vkt_status vkt__bench_time(vkt__bencher *b, const vkt__bench_job *job, vkt__times *out);
-/* Sorts s in place. */
-void vkt__bench_stats(double *s, uint32_t n, vkt__times *out);
 
-/* Best bandwidth in bytes/s of anything that touches `working_set` bytes over and over; write_share
- * of the bytes are written. */
-double vkt__bench_bandwidth(const vkt__bencher *b, double working_set, double write_share);
+/* ---- the files that measure: each adds its items to the list ---- */
 
 void vkt__bench_plan_ceilings(vkt__bencher *b, vkt__bench_items *list, bool all);
-/* Matrix units, or why they are left out: bench_matrix.c. */
+/* Matrix units, or why they are left out. */
 void vkt__bench_plan_matrix(vkt__bencher *b, vkt__bench_items *list);
 vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list);
 vkt_status vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list);
-/* Of --step's those that generate: bench_generate.c. */
+/* The steps that generate text. */
 void vkt__bench_plan_generate(vkt__bencher *b, vkt__bench_items *list);
-
-/* An empty result with arena, and one with everything. */
-vkt_bench *vkt__bench_create(void);
 
 #endif

@@ -1,8 +1,7 @@
-/* Which op rows the benchmark measures on which shapes (bench_ops_table.c), for bench_ops.c. */
-#ifndef VKT_REPORT_BENCH_OPS_H
-#define VKT_REPORT_BENCH_OPS_H
+/* Which op rows the benchmark measures on which shapes. */
+#ifndef VKT_BENCH_OPS_TABLE_H
+#define VKT_BENCH_OPS_TABLE_H
 
-#include "bench/bench.h"
 #include "tensor/ops/ops.h"
 
 /* m, n: rows and columns, of matmul M and N. Pictures are [m, n, n, k]; a convolution goes to

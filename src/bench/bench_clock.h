@@ -1,0 +1,18 @@
+/* The benchmark's clock: times of recorded work, their statistics, the bandwidth to compare with.
+ */
+#ifndef VKT_BENCH_CLOCK_H
+#define VKT_BENCH_CLOCK_H
+
+#include "bench/bencher.h"
+
+/* Warms up by time, then measures by time: submissions of many repetitions between two timestamps.
+ */
+vkt_status vkt__bench_time(vkt__bencher *b, const vkt__bench_job *job, vkt__times *out);
+/* Sorts s in place. */
+void vkt__bench_stats(double *s, uint32_t n, vkt__times *out);
+
+/* Best bandwidth in bytes/s of anything that touches `working_set` bytes over and over; write_share
+ * of the bytes are written. */
+double vkt__bench_bandwidth(const vkt__bencher *b, double working_set, double write_share);
+
+#endif

@@ -1,0 +1,122 @@
+/* The rows of a benchmark, their notes, and the list of items that are to be measured. */
+#include "bench/bench_rows.h"
+
+#include <math.h>
+
+#include "base/log.h"
+
+const char *vkt_bench_group_name(vkt_bench_group g)
+{
+    static const char *const names[] = { "ceilings", "ops", "steps", "target" };
+    return (unsigned)g < VKT_COUNT(names) ? names[g] : "unknown";
+}
+
+vkt_bench *vkt__bench_create(void)
+{
+    vkt_bench *b = vkt__alloc(sizeof *b);
+    b->priv = vkt__alloc(sizeof *b->priv);
+    b->info = (vkt_bench_info) { "", "", "", "", "", "", "", "", "", "", "", "" };
+    return b;
+}
+
+void vkt_bench_destroy(vkt_bench **pb)
+{
+    vkt_bench *b = *pb;
+    if (!b) return;
+    vkt__arena_finish(&b->priv->arena);
+    free(b->priv);
+    free(b->rows);
+    free(b->left_out);
+    free(b);
+    *pb = NULL;
+}
+
+vkt_bench_row *vkt__bench_row(vkt_bench *b, vkt_bench_group group, const char *name,
+                              const char *unit, bool higher)
+{
+    if (b->n_rows == b->priv->cap_rows)
+        b->rows = vkt__grow(b->rows, b->n_rows, &b->priv->cap_rows, sizeof *b->rows);
+    vkt_bench_row *r = &b->rows[b->n_rows++];
+    *r = (vkt_bench_row) { .group = group,
+                           .name = vkt__arena_strdup(&b->priv->arena, name),
+                           .unit = unit,
+                           .note = "",
+                           .higher = higher,
+                           .value = NAN,
+                           .min = NAN,
+                           .max = NAN,
+                           .q1 = NAN,
+                           .q3 = NAN,
+                           .gpu_value = NAN,
+                           .gflops = NAN,
+                           .gbps = NAN,
+                           .percent = NAN,
+                           .error = NAN,
+                           .items_per_s = NAN,
+                           .host_us = NAN,
+                           .kernels_ms = NAN,
+                           .of_matmul = NAN,
+                           .memory_bytes = NAN };
+    return r;
+}
+
+static char *text(vkt_bench *b, const char *fmt, va_list ap)
+{
+    vkt__str s = { 0 };
+    vkt__str_vprintf(&s, fmt, ap);
+    char *out = vkt__arena_strdup(&b->priv->arena, s.data ? s.data : "");
+    vkt__str_finish(&s);
+    return out;
+}
+
+void vkt__bench_note(vkt_bench *b, vkt_bench_row *r, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *t = text(b, fmt, ap);
+    r->note = *r->note ? vkt__arena_printf(&b->priv->arena, "%s; %s", r->note, t) : t;
+    va_end(ap);
+}
+
+void vkt__bench_refuse(vkt__bencher *b, vkt_bench_row *r, bool wrong, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    r->refused = text(b->out, fmt, ap);
+    va_end(ap);
+    b->wrong |= wrong;
+    r->value = r->min = r->max = r->q1 = r->q3 = r->gpu_value = r->gflops = r->gbps = r->percent =
+        NAN;
+}
+
+void vkt__bench_left_out(vkt_bench *b, const char *fmt, ...)
+{
+    va_list ap;
+    if (b->n_left_out == b->priv->cap_left_out)
+        b->left_out =
+            vkt__grow(b->left_out, b->n_left_out, &b->priv->cap_left_out, sizeof *b->left_out);
+    va_start(ap, fmt);
+    b->left_out[b->n_left_out++] = text(b, fmt, ap);
+    va_end(ap);
+}
+
+void vkt__bench_set(vkt_bench_row *r, const vkt__times *t, double amount)
+{
+    bool h = r->higher;
+    r->runs = t->runs;
+    r->value = h ? amount / t->median : amount * t->median;
+    r->gpu_value = h ? amount / t->other : amount * t->other;
+    r->min = h ? amount / t->max : amount * t->min;
+    r->max = h ? amount / t->min : amount * t->max;
+    r->q1 = h ? amount / t->q3 : amount * t->q1;
+    r->q3 = h ? amount / t->q1 : amount * t->q3;
+}
+
+void vkt__bench_plan(vkt__bench_items *list, vkt_bench_group group, const char *name, double weight,
+                     vkt_status (*run)(vkt__bencher *, const vkt__bench_item *), uint32_t arg,
+                     uint32_t arg2)
+{
+    if (list->n == list->cap)
+        list->item = vkt__grow(list->item, list->n, &list->cap, sizeof *list->item);
+    list->item[list->n++] = (vkt__bench_item) { group, name, weight, run, arg, arg2 };
+}

@@ -1,0 +1,87 @@
+/* The end of most studies: its candidate against the recipe, each on fresh seeds. */
+#include <math.h>
+
+#include "runs/curve.h"
+#include "study/study_run.h"
+
+/* A configuration on fresh seeds, as trials to be run: spec [repeats]. */
+static void on_seeds(vkt_study *s, const char *group, const char *const *set, size_t n_set,
+                     vkt__trial_spec *spec)
+{
+    for (uint32_t r = 0; r < s->priv->desc->repeats; r++) {
+        const char **all = vkt__arena_alloc(&s->priv->arena, (n_set + 1) * sizeof *all);
+        if (n_set) memcpy(all, set, n_set * sizeof *all);
+        all[n_set] =
+            vkt__study_text(s, "seed=%llu", (unsigned long long)(s->priv->base->seed + 101 + r));
+        spec[r] = (vkt__trial_spec) { .group = group, .set = all, .n_set = n_set + 1 };
+    }
+}
+
+/* The metric of n trials; an infeasible one counts as the worst. */
+static void metrics(const vkt_study *s, size_t first, uint32_t n, double *value)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        double v = s->trials[first + i].best;
+        value[i] = isnan(v) ? -s->metric_sign * INFINITY : v;
+    }
+}
+
+static void spread(const double *v, uint32_t n, double *median, double *low, double *high)
+{
+    *median = vkt__median(v, n);
+    *low = vkt__quantile(v, n, 0);
+    *high = vkt__quantile(v, n, 1);
+}
+
+vkt_status vkt__study_compare(vkt_study *s, const char *const *set, size_t n_set,
+                              vkt__comparison *out)
+{
+    uint32_t n = s->priv->desc->repeats;
+    vkt_status st = VKT_OK;
+    size_t first;
+    vkt__trial_spec *spec = vkt__alloc((2 * (size_t)n + 1) * sizeof *spec);
+    double *a = vkt__alloc((n + 1) * sizeof *a), *b = vkt__alloc((n + 1) * sizeof *b);
+    *out = (vkt__comparison) { NAN, NAN, NAN, NAN, NAN, NAN, false };
+    on_seeds(s, "recipe", NULL, 0, spec);
+    on_seeds(s, "candidate", set, n_set, spec + n);
+    VKT_TRY(vkt__study_trials(s, spec, 2 * (size_t)n, &first));
+    if (s->priv->desc->dry_run) goto fail;
+    metrics(s, first, n, a);
+    metrics(s, first + n, n, b);
+    spread(a, n, &out->recipe, &out->recipe_low, &out->recipe_high);
+    spread(b, n, &out->candidate, &out->candidate_low, &out->candidate_high);
+    out->holds = isfinite(out->candidate) && !vkt__study_better(s, out->recipe, out->candidate);
+fail:
+    free(spec);
+    free(a);
+    free(b);
+    return st;
+}
+
+vkt_status vkt__study_conclude(vkt_study *s, const char *what, const char *const *set, size_t n_set)
+{
+    vkt__comparison c;
+    vkt_status st = vkt__study_compare(s, set, n_set, &c);
+    if (st != VKT_OK || s->priv->desc->dry_run) return st;
+    const char *numbers = vkt__study_text(
+        s,
+        "%s %.4g (%.4g to %.4g) against %.4g (%.4g to %.4g), median and extremes of %u fresh "
+        "seed%s",
+        s->metric, c.candidate, c.candidate_low, c.candidate_high, c.recipe, c.recipe_low,
+        c.recipe_high, s->priv->desc->repeats, s->priv->desc->repeats == 1 ? "" : "s");
+    if (c.holds) {
+        vkt__study_advise(s, "%s: on validation it is at least as good as the recipe: %s", what,
+                          numbers);
+        for (size_t i = 0; i < n_set; i++) vkt__study_apply(s, set[i]);
+    } else {
+        vkt__study_advise(
+            s, "leave the recipe as it is: %s was chosen by one seed and does not hold: %s", what,
+            numbers);
+    }
+    if (fmin(c.recipe_high, c.candidate_high) >= fmax(c.recipe_low, c.candidate_low) &&
+        c.recipe != c.candidate)
+        vkt__study_advise(s, "the seeds' ranges overlap: the difference is not certain; --seeds N "
+                             "compares on more");
+    s->command = vkt__study_command(s, s->apply, s->n_apply);
+    return VKT_OK;
+}
