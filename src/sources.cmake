@@ -296,8 +296,16 @@ set(SRC
 
 # The program: public headers, jansson and zlib only.
 set(SRC_PROGRAM
-  tools/program/cli.c
-  tools/program/cli_print.c
+  tools/program/cli/exit_code.c
+  tools/program/cli/flags.c
+  tools/program/cli/print.c
+  tools/program/cli/term.c
+  tools/program/cli/text_plot.c
+  tools/program/inspect/inspect_csv.c
+  tools/program/inspect/inspect_data.c
+  tools/program/inspect/inspect_folder.c
+  tools/program/inspect/inspect_gguf.c
+  tools/program/inspect/inspect_print.c
   tools/program/cmd_bench.c
   tools/program/cmd_bench_scaling.c
   tools/program/cmd_devices.c
@@ -320,13 +328,7 @@ set(SRC_PROGRAM
   tools/program/cmd_tune.c
   tools/program/cmd_watch.c
   tools/program/init_recipe.c
-  tools/program/inspect_csv.c
-  tools/program/inspect_data.c
-  tools/program/inspect_folder.c
-  tools/program/inspect_gguf.c
   tools/program/main.c
   tools/program/runs_print.c
   tools/program/runs_table.c
-  tools/program/term.c
-  tools/program/text_plot.c
 )

@@ -3,7 +3,7 @@
 #   base <- gpu, formats, comm <- data, tensor <- nn <- optim <- recipe <- runs <- models <- train
 #        <- study, profile, bench <- report <- the program
 # data and tensor have an order inside, too (the table below). Only src/gpu includes volk or Vulkan; system headers stand in
-# src/base/os_*.c and tools/program/term.c. No two files under src have the same name.
+# src/base/os_*.c and tools/program/cli/term.c. No two files under src have the same name.
 # usage: check_layers.sh [ROOT]; without ROOT the check is first run on includes that it must refuse.
 set -euo pipefail
 
@@ -67,8 +67,8 @@ layers()
         # Vulkan and system headers, wherever they stand
         if (name ~ /^(volk|vulkan)(\/|\.h)/ && path !~ /^src\/gpu\//) refuse("only src/gpu knows Vulkan")
         if (name ~ /^(sys\/|windows|winsock|unistd|pthread|dirent|fcntl|io\.h|dlfcn|termios|poll)/ &&
-            path !~ /^src\/base\/os_[a-z0-9]*\.c$/ && path != "tools/program/term.c")
-            refuse("system headers stand in src/base/os_*.c and tools/program/term.c")
+            path !~ /^src\/base\/os_[a-z0-9]*\.c$/ && path != "tools/program/cli/term.c")
+            refuse("system headers stand in src/base/os_*.c and tools/program/cli/term.c")
 
         if (p[1] == "include") {
             layer = file; sub(/\.h$/, "", layer)
@@ -86,7 +86,7 @@ layers()
         } else if (p[1] == "tools" && file != "embed.c" && file !~ /^bench_/) {
             if (public || name == "jansson.h" || name == "zlib.h" || (quoted && m == 1)) next
             if (m == 1 && index(libc, " " header " ")) next
-            if (path == "tools/program/term.c" && !quoted) next
+            if (path == "tools/program/cli/term.c" && !quoted) next
             refuse("the program uses vktrain/*.h, the C library, jansson and zlib only")
         }
     }
@@ -176,7 +176,7 @@ ok src/optim/optim.c:1:#include "shaders/rng.h"
 ok src/report/report_study.c:1:#include "study/study_run.h"
 ok src/gpu/gpu_vk.h:1:#include <volk.h>
 ok src/base/os_posix.c:1:#include <sys/stat.h>
-ok tools/program/term.c:1:#include <sys/ioctl.h>
+ok tools/program/cli/term.c:1:#include <sys/ioctl.h>
 ok tools/build/embed.c:1:#include "base/os.h"
 ok tools/bench_x.c:1:#include "gpu/stream.h"
 ok tools/program/main.c:1:#include "cli.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd_bench.h"
+#include "cmd_bench_scaling.h"
 
 typedef struct bench_options {
     cli_options common;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd_bench.h"
+#include "cmd_bench_scaling.h"
 
 static void on_progress(void *user, const vkt_bench_progress *p)
 {

@@ -51,7 +51,7 @@ static vkt_status find_used(const devices_options *o, const vkt_gpu_info *list, 
     *why = 0;
     vkt_log_set(keep_line, why, VKT_LOG_ERROR);
     vkt_status st = vkt_gpu_create(&o->common.gpu, &gpu);
-    cli_log_open(&o->common);
+    cli_log_open(o->common.quiet, o->common.verbose);
     if (st != VKT_OK) return st;
     const vkt_caps *c = vkt_gpu_caps(gpu);
     for (size_t i = 0; i < n && *used == SIZE_MAX; i++)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd_init.h"
+#include "init_recipe.h"
 
 typedef struct init_options {
     cli_options common;
@@ -170,7 +170,7 @@ static vkt_status look(const init_options *o, const char *path, init_data *d)
                 memcpy(last_error, said, sizeof said);
         }
     }
-    cli_log_open(&o->common);
+    cli_log_open(o->common.quiet, o->common.verbose);
     if (st != VKT_OK) cli_error("init: %s", last_error);
     return st;
 }

@@ -100,7 +100,7 @@ static void man_recipe(void)
     }
 }
 
-static void man(void)
+static void man(const cli_command *const *all)
 {
     const cli_flag *table[CLI_N_TABLES];
     cli_flag_tables(&cmd_train, table);
@@ -112,7 +112,7 @@ static void man(void)
            "(YAML) "
            "says what is trained; a run folder holds what came of it.\n");
     printf(".SH COMMANDS\n");
-    for (size_t i = 0; cli_command_at(i); i++) man_command(cli_command_at(i));
+    for (size_t i = 0; all[i]; i++) man_command(all[i]);
     printf(".SH OPTIONS OF COMMANDS THAT USE A DEVICE\n");
     for (const cli_flag *f = table[1]; f->name; f++) roff_flag(f);
     printf(".SH OPTIONS OF ALL COMMANDS\n");
@@ -178,27 +178,26 @@ static bool takes_recipe(const cli_command *c)
     return strstr(c->args, "RECIPE") != NULL;
 }
 
-static void bash(void)
+static void bash(const cli_command *const *all)
 {
     printf(
         "# bash completion for vktrain; written by `vktrain manual bash`\n"
         "_vktrain()\n{\n    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} "
         "cmd=${COMP_WORDS[1]} words=\n    COMPREPLY=()\n"
         "    if [ \"$COMP_CWORD\" = 1 ]; then\n        words=\"help");
-    for (size_t i = 0; cli_command_at(i); i++) printf(" %s", cli_command_at(i)->name);
+    for (size_t i = 0; all[i]; i++) printf(" %s", all[i]->name);
     printf("\"\n    elif [ \"$cmd\" = help ]; then\n        words=\"");
-    for (size_t i = 0; cli_command_at(i); i++) printf(" %s", cli_command_at(i)->name);
+    for (size_t i = 0; all[i]; i++) printf(" %s", all[i]->name);
     printf(
         "\"\n    elif [ \"$prev\" = --set ]; then\n        compopt -o nospace\n        words=\"");
     list_options();
     printf("\"\n    else\n        case $cmd:$prev in\n");
-    for (size_t i = 0; cli_command_at(i); i++)
-        choices_of(cli_command_at(i), "        %s:%s) words=\"");
+    for (size_t i = 0; all[i]; i++) choices_of(all[i], "        %s:%s) words=\"");
     printf("        study:study) words=\"");
     list_kinds();
     printf("\" ;;\n        *)\n            case $cmd in\n");
-    for (size_t i = 0; cli_command_at(i); i++) {
-        const cli_command *c = cli_command_at(i);
+    for (size_t i = 0; all[i]; i++) {
+        const cli_command *c = all[i];
         printf("            %s) words=\"", c->name);
         words_of(c);
         if (takes_recipe(c)) list_recipes();
@@ -246,22 +245,22 @@ static void zsh_flag(const cli_flag *f)
     putchar('\'');
 }
 
-static void zsh(void)
+static void zsh(const cli_command *const *all)
 {
     printf("#compdef vktrain\n# written by `vktrain manual zsh`\n_vktrain()\n{\n    local -a "
            "commands\n"
            "    commands=(\n");
-    for (size_t i = 0; cli_command_at(i); i++) {
-        printf("        '%s:", cli_command_at(i)->name);
-        zsh_text(cli_command_at(i)->summary);
+    for (size_t i = 0; all[i]; i++) {
+        printf("        '%s:", all[i]->name);
+        zsh_text(all[i]->summary);
         printf("'\n");
     }
     printf("    )\n    if (( CURRENT == 2 )); then\n        _describe command commands\n        "
            "return\n"
            "    fi\n    local command=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case "
            "$command in\n");
-    for (size_t i = 0; cli_command_at(i); i++) {
-        const cli_command *c = cli_command_at(i);
+    for (size_t i = 0; all[i]; i++) {
+        const cli_command *c = all[i];
         const cli_flag *table[CLI_N_TABLES];
         cli_flag_tables(c, table);
         printf("    %s)\n        _arguments", c->name);
@@ -281,9 +280,9 @@ static int run(void *options)
 {
     const cli_options *o = options;
     static const char *const kinds[] = { "man", "bash", "zsh" };
-    static void (*const print[])(void) = { man, bash, zsh };
+    static void (*const print[])(const cli_command *const *) = { man, bash, zsh };
     for (size_t i = 0; i < CLI_COUNT(kinds); i++)
-        if (!strcmp(o->args[0], kinds[i])) return print[i](), CLI_OK;
+        if (!strcmp(o->args[0], kinds[i])) return print[i](o->commands), CLI_OK;
     cli_error("manual: '%s' is none of man, bash, zsh", o->args[0]);
     return CLI_USAGE;
 }

@@ -2,7 +2,7 @@
  * for people and for programs. */
 #include <stdlib.h>
 
-#include "cmd_runs.h"
+#include "runs_print.h"
 
 #define AT(field) offsetof(runs_options, field)
 static const cli_flag flags[] = {

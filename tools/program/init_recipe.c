@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd_init.h"
+#include "init_recipe.h"
 
 static uint64_t clamp(double v, double low, double high)
 {

@@ -8,20 +8,16 @@
 static const cli_command *const commands[] = {
     &cmd_devices, &cmd_doctor,   &cmd_recipes, &cmd_train,   &cmd_eval, &cmd_predict, &cmd_generate,
     &cmd_export,  &cmd_tokenize, &cmd_pack,    &cmd_inspect, &cmd_runs, &cmd_bench,   &cmd_profile,
-    &cmd_tune,    &cmd_study,    &cmd_report,  &cmd_watch,   &cmd_init, &cmd_manual,
+    &cmd_tune,    &cmd_study,    &cmd_report,  &cmd_watch,   &cmd_init, &cmd_manual,  NULL,
 };
-
-const cli_command *cli_command_at(size_t i)
-{
-    return i < CLI_COUNT(commands) ? commands[i] : NULL;
-}
+enum { N_COMMANDS = CLI_COUNT(commands) - 1 };
 
 static void usage(FILE *f)
 {
     const char *bold = cli_color(f, CLI_BOLD), *plain = cli_color(f, CLI_PLAIN);
     fprintf(f, "%svktrain%s %s: train neural networks on any Vulkan GPU\n\n", bold, plain,
             VKT_VERSION);
-    for (size_t i = 0; i < CLI_COUNT(commands); i++) {
+    for (size_t i = 0; i < N_COMMANDS; i++) {
         const cli_command *c = commands[i];
         fprintf(f, "  %-31s  ", cli_text("%s %s", c->name, c->args));
         cli_wrap(f, c->summary, 35, 35);
@@ -40,8 +36,8 @@ static void usage(FILE *f)
 
 static const cli_command *find_command(const char *name)
 {
-    const char *names[CLI_COUNT(commands)];
-    for (size_t i = 0; i < CLI_COUNT(commands); i++) {
+    const char *names[N_COMMANDS];
+    for (size_t i = 0; i < N_COMMANDS; i++) {
         names[i] = commands[i]->name;
         if (!strcmp(name, names[i])) return commands[i];
     }
@@ -85,11 +81,12 @@ static int run_command(const cli_command *cmd, int argc, char **argv)
     int rc = CLI_MEMORY;
     if (!o || !line) goto done;
     o->line = line;
+    o->commands = commands;
     rc = cli_parse(cmd, argc - 2, argv + 2, o);
     if (!rc && o->help) {
         cli_help(cmd, stdout);
     } else if (!rc) {
-        cli_log_open(o);
+        cli_log_open(o->quiet, o->verbose);
         rc = cmd->run(o);
     }
     cli_finish(cmd, o);

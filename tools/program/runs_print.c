@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd_runs.h"
+#include "runs_print.h"
 
 /* ---- for programs ---- */
 

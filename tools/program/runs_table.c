@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd_runs.h"
+#include "runs_table.h"
 
 #define TEXT(name, field)                                                                          \
     {                                                                                              \

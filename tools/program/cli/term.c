@@ -21,7 +21,9 @@
 #include <unistd.h>
 #endif
 
-#include "cli.h"
+#include "exit_code.h"
+#include "term.h"
+#include "vktrain/train.h"
 
 bool cli_is_terminal(FILE *f)
 {

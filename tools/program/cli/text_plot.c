@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "print.h"
+#include "text_plot.h"
 
 enum { MAX_COLS = 400, MAX_ROWS = 100 };
 

@@ -1,62 +1,15 @@
-/* Flag tables -> options and help; status -> exit code. */
+/* Flag tables -> options and help. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-
-int cli_exit_code(vkt_status st)
-{
-    switch (st) {
-    case VKT_OK:
-        return CLI_OK;
-    case VKT_ARG:
-    case VKT_SHAPE:
-        return CLI_USAGE;
-    case VKT_UNSUPPORTED:
-    case VKT_NO_DEVICE:
-        return CLI_NO_DEVICE;
-    case VKT_OOM_HOST:
-    case VKT_OOM_DEVICE:
-        return CLI_MEMORY;
-    case VKT_DEVICE:
-        return CLI_LOST;
-    case VKT_IO:
-    case VKT_FORMAT:
-        return CLI_DATA;
-    case VKT_INTERRUPTED:
-        return CLI_INTERRUPTED;
-    case VKT_NUMERIC:
-    case VKT_COMM:
-    case VKT_FAILED:
-        return CLI_FAILED;
-    }
-    return CLI_FAILED;
-}
-
-void cli_error(const char *fmt, ...)
-{
-    va_list ap;
-    char text[4096];
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    char *shown = cli_harmless(text, strlen(text));
-    fprintf(stderr, "%svktrain: error:%s %s\n", cli_color(stderr, CLI_RED),
-            cli_color(stderr, CLI_PLAIN), shown ? shown : "out of memory");
-    free(shown);
-}
-
-const char *cli_word(const char *s)
-{
-    bool plain = *s && !s[strcspn(s, " \t\"'\\$&|;<>()*?[]#~`!{}")];
-    return plain ? s : cli_text("'%s'", s);
-}
-
-/* ---- flags ---- */
+#include "exit_code.h"
+#include "flags.h"
+#include "print.h"
+#include "term.h"
 
 #define AT(field) offsetof(cli_options, field)
 static const cli_flag gpu_flags[] = {

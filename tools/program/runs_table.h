@@ -1,6 +1,6 @@
-/* The table of runs: what vktrain runs reads, keeps and shows. */
-#ifndef CMD_RUNS_H
-#define CMD_RUNS_H
+/* The table of runs: what `vktrain runs` reads, keeps and sorts. */
+#ifndef VKT_TOOLS_RUNS_TABLE_H
+#define VKT_TOOLS_RUNS_TABLE_H
 
 #include "cli.h"
 
@@ -31,8 +31,6 @@ typedef struct runs_field {
     char type; /* t, c, n */
 } runs_field;
 
-/* ---- runs_table.c ---- */
-
 const runs_field *runs_fields(size_t *n);
 /* A key's place: 0.. fields, then the options of a recipe; -1: there is none. */
 int runs_find_key(const char *key);
@@ -43,14 +41,5 @@ void runs_value(row *x, int key, char *out, size_t n);
 /* As --filter and --sort say; an exit code. */
 int runs_filter(const runs_options *o, table *t);
 int runs_sort(const runs_options *o, table *t);
-
-/* ---- runs_print.c ---- */
-
-void runs_print_csv(const runs_options *o, table *t);
-void runs_print_json(const runs_options *o, table *t);
-/* For people, or as markdown. */
-void runs_print_text(const runs_options *o, table *t);
-/* Side by side; an exit code. */
-int runs_compare(table *t);
 
 #endif

@@ -1,11 +1,12 @@
-/* What the program prints: tables, numbers, the live line, the log. */
+/* What the program prints: colours, tables, numbers, errors, the live line, the log. */
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "print.h"
+#include "term.h"
 
 const char *cli_color(FILE *f, cli_paint p)
 {
@@ -188,6 +189,25 @@ void cli_json_print(json_t *j, size_t flags)
     json_decref(j);
 }
 
+void cli_error(const char *fmt, ...)
+{
+    va_list ap;
+    char text[4096];
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    char *shown = cli_harmless(text, strlen(text));
+    fprintf(stderr, "%svktrain: error:%s %s\n", cli_color(stderr, CLI_RED),
+            cli_color(stderr, CLI_PLAIN), shown ? shown : "out of memory");
+    free(shown);
+}
+
+const char *cli_word(const char *s)
+{
+    bool plain = *s && !s[strcspn(s, " \t\"'\\$&|;<>()*?[]#~`!{}")];
+    return plain ? s : cli_text("'%s'", s);
+}
+
 /* ---- the live line and the log ---- */
 
 static bool live_shown; /* something stands on the live line; a stale value only costs an erase */
@@ -209,12 +229,9 @@ static void log_line(void *user, vkt_log_level level, const char *area, const ch
     free(text);
 }
 
-void cli_log_open(const cli_options *o)
+void cli_log_open(bool quiet, bool verbose)
 {
-    vkt_log_set(log_line, NULL,
-                o->quiet     ? VKT_LOG_WARN
-                : o->verbose ? VKT_LOG_DEBUG
-                             : VKT_LOG_INFO);
+    vkt_log_set(log_line, NULL, quiet ? VKT_LOG_WARN : verbose ? VKT_LOG_DEBUG : VKT_LOG_INFO);
 }
 
 void cli_live(const char *text)

@@ -1,6 +1,6 @@
 /* What vktrain init found out about the data, and the recipe for it. */
-#ifndef CMD_INIT_H
-#define CMD_INIT_H
+#ifndef VKT_TOOLS_INIT_RECIPE_H
+#define VKT_TOOLS_INIT_RECIPE_H
 
 #include "cli.h"
 

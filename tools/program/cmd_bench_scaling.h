@@ -1,6 +1,6 @@
-/* Between the files of `vktrain bench`. */
-#ifndef VKT_TOOLS_CMD_BENCH_H
-#define VKT_TOOLS_CMD_BENCH_H
+/* The part of `vktrain bench` that measures how training scales. */
+#ifndef VKT_TOOLS_CMD_BENCH_SCALING_H
+#define VKT_TOOLS_CMD_BENCH_SCALING_H
 
 #include "cli.h"
 

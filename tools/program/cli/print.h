@@ -1,0 +1,64 @@
+/* What the program prints: colours, tables, numbers as text, error lines, the live line, the log.
+ */
+#ifndef VKT_TOOLS_PRINT_H
+#define VKT_TOOLS_PRINT_H
+
+#include <stdio.h>
+
+#include "vktrain/base.h"
+
+#define CLI_COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+typedef enum cli_paint { CLI_PLAIN, CLI_BOLD, CLI_DIM, CLI_GREEN, CLI_YELLOW, CLI_RED } cli_paint;
+/* The escape sequence, or "" where f is no terminal, or NO_COLOR or TERM=dumb say so. */
+const char *cli_color(FILE *f, cli_paint p);
+/* Whether f takes escape sequences at all: a terminal that is not dumb. */
+bool cli_can_redraw(FILE *f);
+
+/* A table: cells as text, columns as wide as they need up to `max`. Numbers right, text left. */
+typedef struct cli_column {
+    const char *title;
+    bool right;
+    int max; /* characters; 0: no limit */
+} cli_column;
+void cli_table(FILE *f, const cli_column *col, size_t n_cols, const char *const *cell,
+               size_t n_rows);
+/* One CSV cell, quoted where it must be. */
+void cli_csv(FILE *f, const char *text);
+
+/* s[n] with what is no UTF-8, and control characters but newline and tab, as \xNN: a text from a
+ * file may hold a terminal's commands. The caller frees; NULL: no
+ * memory. */
+char *cli_harmless(const char *s, size_t n);
+
+/* Numbers as people read them, into a buffer of their own (the last 32 results stay valid). */
+const char *cli_bytes(uint64_t n);     /* "3.4 GiB" */
+const char *cli_count(uint64_t n);     /* "54,000" */
+const char *cli_rate(double per_s);    /* "12.3k" */
+const char *cli_time(double s);        /* "0:42", "1:02:03" */
+const char *cli_percent(double share); /* "97.50%"; "-" for NAN */
+const char *cli_number(double v);      /* 4 digits; "-" for NAN */
+const char *cli_fixed(double v);       /* the same with trailing zeros, for columns */
+const char *cli_text(const char *fmt, ...) VKT_PRINTF(1, 2);
+
+struct json_t;
+/* A number, or null where it is NAN or infinite: JSON has neither. */
+struct json_t *cli_json_number(double v);
+void cli_json_print(struct json_t *j, size_t flags); /* to stdout with a newline; frees j */
+
+/* A word that a shell reads back, quoted where it must be. */
+const char *cli_word(const char *s);
+/* One error line, as the library's look. */
+void cli_error(const char *fmt, ...) VKT_PRINTF(1, 2);
+
+/* ---- the live line and the log ---- */
+
+/* Sends the library's log to stderr, without tearing a live line: warnings and errors only, all of
+ * it with the debug lines, or what lies between. */
+void cli_log_open(bool quiet, bool verbose);
+/* Draws text over the live line on stdout; "" removes it. */
+void cli_live(const char *text);
+/* A lasting line on stdout, above the live line. */
+void cli_line(const char *fmt, ...) VKT_PRINTF(1, 2);
+
+#endif

@@ -1,0 +1,26 @@
+/* What operating systems do differently for a program at a terminal. */
+#ifndef VKT_TOOLS_TERM_H
+#define VKT_TOOLS_TERM_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+bool cli_is_terminal(FILE *f);
+int cli_columns(FILE *f); /* 80 if unknown */
+int cli_rows(FILE *f);    /* 24 if unknown */
+/* Keys one by one and unechoed, the cursor hidden; false where stdin is no terminal. Put back by
+ * cli_keys_end, also after a signal that ends the program. */
+bool cli_keys_begin(void);
+void cli_keys_end(void);
+/* The next key within so many seconds; 0: none, or the terminal's size has changed. */
+int cli_key(double seconds);
+double cli_now(void); /* monotonic seconds */
+/* SIGINT and SIGTERM: the first calls vkt_train_stop and says so, the second ends the process at
+ * once. */
+void cli_catch_signals(bool live);
+/* UTF-8 and escape sequences where a terminal must be told. */
+void cli_terminal_init(void);
+bool cli_is_folder(const char *path);
+bool cli_exists(const char *path);
+
+#endif
