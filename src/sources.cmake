@@ -42,6 +42,7 @@ set(SRC_DATA_PARTS
   src/data/parts/bytes.c
   src/data/parts/embedded.c
   src/data/parts/schema.c
+  src/data/parts/scratch.c
   src/data/parts/split.c
 )
 set(SRC_DATA_TABLES
@@ -62,6 +63,7 @@ set(SRC_DATA_PICTURES
   src/data/pictures/pictures.c
 )
 set(SRC_DATA_TEXT
+  src/data/text/byte_letters.c
   src/data/text/corpus.c
   src/data/text/documents.c
   src/data/text/jsonl.c
@@ -74,6 +76,7 @@ set(SRC_DATA_TEXT
   src/data/text/tokenizer_files.c
   src/data/text/tokenizer_json.c
   src/data/text/tokenizer_nfc.c
+  src/data/text/tokenizer_open.c
   src/data/text/tokenizer_split.c
   src/data/text/tokenizer_train.c
 )
@@ -81,6 +84,7 @@ set(SRC_DATA
   src/data/dataset.c
   src/data/describe.c
   src/data/loader.c
+  src/data/open.c
   src/data/sheet.c
   src/data/shuffle.c
   src/data/synthetic.c

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
-#include "data/dataset.h"
+#include "data/synthetic.h"
 #include "bench/bench_clock.h"
 #include "bench/commit.h"
 #include "train/one_core.h"

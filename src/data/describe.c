@@ -1,6 +1,7 @@
 /* What is said of a data set before the first step: its classes and their counts, how
  * uneven they are, and examples of validation or test that training has too. */
-#include "data/dataset.h"
+#include "data/parts/parts.h"
+#include "data/pictures/picture_files.h"
 
 enum { CLASSES_SHOWN = 12, PAIRS_SHOWN = 3 };
 static const double uneven = 5; /* times as many: said as a warning */

@@ -3,8 +3,11 @@
  * run resumed matters. Two locks: `order` is held while the next batch is claimed and its examples
  * are listed (batches are claimed in order, so one epoch's order is enough), `lock` guards the
  * ring's counters. order is taken before lock. */
-#include "data/text/corpus.h"
+#include "data/dataset.h"
+#include "data/parts/parts.h"
+#include "data/pictures/augment.h"
 #include "data/shuffle.h"
+#include "data/text/corpus.h"
 
 struct vkt_loader {
     vkt_loader_desc desc;

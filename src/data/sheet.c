@@ -1,6 +1,7 @@
 /* A contact sheet of augmented pictures, through the loader that training uses: rows in pairs, the
  * examples of a batch as they are and as the model sees them. */
 #include "data/dataset.h"
+#include "data/parts/parts.h"
 #include "formats/png.h"
 
 enum { BATCH = 10, BATCHES = 4, GAP = 2, LEAST_CELL = 64 };

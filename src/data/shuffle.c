@@ -1,4 +1,5 @@
 /* stream.h: shuffles, each draw a function of (seed, position). */
+#include "data/parts/parts.h"
 #include "data/shuffle.h"
 
 /* Fisher-Yates from the front. */

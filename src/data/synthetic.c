@@ -1,6 +1,9 @@
 /* A made-up classification set for benchmarks and tests: normal inputs around one mean per class,
  * so that it can be learned; a function of (seed, example, input). And made-up text. */
+#include "data/parts/parts.h"
+#include "data/synthetic.h"
 #include "data/text/corpus.h"
+#include "data/text/shard.h"
 
 vkt_status vkt__dataset_synthetic(uint32_t n, const uint32_t *shape, uint32_t rank,
                                   uint32_t n_classes, uint64_t seed, vkt_dataset **out)

@@ -3,7 +3,8 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "data/dataset.h"
+#include "base/os.h"
+#include "base/words.h"
 #include "models/peft.h"
 
 #define A_END ".lora_A.weight"

@@ -2,7 +2,7 @@
 #include "models/trained.h"
 
 #include "base/os.h"
-#include "data/dataset.h"
+#include "data/text/corpus.h"
 #include "models/adapter.h"
 #include "models/import.h"
 #include "recipe/recipe.h"

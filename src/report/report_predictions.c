@@ -1,6 +1,6 @@
 /* What a run predicted: class by class, the confusion matrix, the same examples over time. */
 #include "base/os.h"
-#include "data/dataset.h"
+#include "data/tables/csv.h"
 #include "report/run_view.h"
 
 enum { PREDICTIONS_LIMIT = 16 << 20, MAX_EXAMPLES = 32, MAX_COLUMNS = 12 };

@@ -2,7 +2,7 @@
  * schema. */
 #include <math.h>
 
-#include "data/dataset.h"
+#include "data/open.h"
 #include "data/pictures/picture.h"
 #include "train/classes.h"
 #include "runs/metrics.h"

@@ -3,6 +3,8 @@
 #define DIR "test_augment_tmp"
 #include "data_files.h"
 
+#include "data/dataset.h"
+#include "data/pictures/augment.h"
 #include "data/shuffle.h"
 
 enum { SIDE = 6, N = 12, BATCH = 4 };

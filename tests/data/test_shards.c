@@ -1,7 +1,8 @@
 /* Texts in other files: shards of tokens, JSON lines and chats. */
 #include "testing.h"
 
-#include "data/text/corpus.h"
+#include "data/text/jsonl.h"
+#include "data/text/shard.h"
 
 #define DIR "test_shards_tmp"
 #include "text_files.h"

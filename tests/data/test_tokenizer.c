@@ -1,11 +1,13 @@
 /* data: byte-level BPE. Golden tokens and merges from Hugging Face's tokenizers
- * (tools/golden/golden_tokenizers.py), the file formats against each other, round trips of any bytes, and
- * what is refused. */
+ * (tools/golden/golden_tokenizers.py), the file formats against each other, round trips of any
+ * bytes, and what is refused. */
 #include "testing.h"
 
 #include <jansson.h>
 
-#include "data/text/corpus.h"
+#include "data/text/byte_letters.h"
+#include "data/text/tokenizer_files.h"
+#include "data/text/tokenizer_json.h"
 
 #define DIR "test_tokenizer_tmp"
 #define GOLDEN VKT_TEST_DIR "/golden/"

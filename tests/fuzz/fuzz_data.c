@@ -1,9 +1,12 @@
 /* libFuzzer target for everything that reads foreign bytes: the first byte chooses IDX, a CSV
  * opened whole (with its schema read back), a picture, CIFAR or a pack, or a schema. Build with
  * -DVKT_FUZZ=ON and clang; run: fuzz_data -max_total_time=300 CORPUS */
-#include "data/dataset.h"
+#include "data/pictures/cifar.h"
+#include "data/pictures/idx.h"
 #include "data/pictures/packed.h"
 #include "data/pictures/picture.h"
+#include "data/tables/fit.h"
+#include "data/tables/table.h"
 
 static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
 {

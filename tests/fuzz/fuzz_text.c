@@ -2,7 +2,10 @@
  * encoder.json with vocab.bpe (parted by a zero byte), a rank file, JSON lines, or a shard. What
  * opens must encode and give the bytes back. Build with -DVKT_FUZZ=ON and clang; run: fuzz_text
  * -max_total_time=300 CORPUS */
-#include "data/text/corpus.h"
+#include "data/text/jsonl.h"
+#include "data/text/shard.h"
+#include "data/text/tokenizer_files.h"
+#include "data/text/tokenizer_json.h"
 
 static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
 {

@@ -8,7 +8,7 @@
 
 #include <zlib.h>
 
-#include "data/dataset.h"
+#include "data/parts/parts.h"
 
 static inline void put(const char *path, const void *data, size_t n)
 {

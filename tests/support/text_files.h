@@ -5,7 +5,7 @@
 
 #include "own_folder.h"
 
-#include "data/dataset.h"
+#include "data/parts/parts.h"
 
 static inline void put(const char *path, const char *text)
 {

@@ -1,7 +1,7 @@
 /* Plain or gzip bytes as one stream, told apart by magic; UTF-8 check. Knows no file format. */
 #include <zlib.h>
 
-#include "data/dataset.h"
+#include "data/parts/parts.h"
 
 struct vkt__bytes {
     const uint8_t *data;

@@ -1,6 +1,8 @@
 /* Data files built into the library. */
+#include <string.h>
+
 #include "base/embedded.h"
-#include "data/dataset.h"
+#include "vktrain/data.h"
 
 const void *vkt_embedded(const char *name, size_t *bytes)
 {

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/number.h"
-#include "data/dataset.h"
+#include "data/parts/parts.h"
 
 static const char *const task_names[] = { "classify", "regress" };
 static const char *const fit_names[] = { "stretch", "crop" };

@@ -2,7 +2,7 @@
  * the seed. */
 #include <math.h>
 
-#include "data/dataset.h"
+#include "data/parts/parts.h"
 
 /* Where each example goes, class by class: shuffle the class, deal test and validation off its
  * front. */
@@ -115,4 +115,10 @@ fail:
     free(members);
     free(split);
     return st;
+}
+
+const char *vkt_split_name(vkt_split s)
+{
+    static const char *const names[] = { "train", "valid", "test" };
+    return (unsigned)s < VKT_COUNT(names) ? names[s] : "unknown";
 }

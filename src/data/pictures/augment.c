@@ -5,8 +5,10 @@
  * (1710.09412). */
 #include <math.h>
 
-#include "data/dataset.h"
+#include "data/parts/parts.h"
+#include "data/pictures/augment.h"
 #include "data/pictures/picture.h"
+#include "data/pictures/picture_files.h"
 
 enum { DRAWS = 128 }; /* per position: more than any one example uses */
 

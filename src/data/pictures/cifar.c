@@ -1,6 +1,8 @@
 /* CIFAR-10 and CIFAR-100 in their binary versions: records of a label (100: a coarse and a fine
  * one) and 3 x 32 x 32 bytes, plane by plane. Source: www.cs.toronto.edu/~kriz/cifar.html. */
-#include "data/dataset.h"
+#include "data/parts/parts.h"
+#include "data/pictures/cifar.h"
+#include "data/pictures/constants.h"
 
 enum { SIDE = 32, PLANE = SIDE * SIDE, PIXELS = 3 * PLANE };
 

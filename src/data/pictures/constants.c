@@ -2,7 +2,9 @@
  * and a deviation per input. Pictures that stay in files are sampled. */
 #include <math.h>
 
-#include "data/dataset.h"
+#include "data/parts/parts.h"
+#include "data/pictures/constants.h"
+#include "data/pictures/picture_files.h"
 
 enum { SAMPLE = 4096 }; /* pictures read to fit constants: 0.1% of the deviation, at 1e3 pixels */
 

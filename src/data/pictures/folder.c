@@ -1,7 +1,9 @@
 /* folder.h: walking folders. A walk keeps the identity of each folder above, so that a link that
  * leads back up ends it there. */
 #include "base/number.h"
+#include "data/parts/parts.h"
 #include "data/pictures/folder.h"
+#include "data/tables/csv.h"
 
 enum { MAX_DEPTH = 32, LABELS_LIMIT = 1 << 30 };
 

@@ -3,7 +3,7 @@
 #ifndef VKT_DATA_FOLDER_H
 #define VKT_DATA_FOLDER_H
 
-#include "data/dataset.h"
+#include "data/parts/parts.h"
 
 typedef struct vkt__found {
     const char *path;

@@ -1,7 +1,8 @@
 /* The IDX parser: MNIST's array format, plain or gzip. Header lengths are checked against what the
  * bytes can hold before anything is allocated, and no more is decompressed than the header implies.
  * Layout: 0 0 type rank, rank big-endian u32 lengths, data. Source: yann.lecun.com/exdb/mnist. */
-#include "data/dataset.h"
+#include "data/parts/parts.h"
+#include "data/pictures/idx.h"
 
 static vkt_status check_magic(const uint8_t h[4], size_t got, const char *name)
 {

@@ -1,6 +1,9 @@
 /* Image data sets from IDX files: which files of a folder, labels against images, and class names.
  * Pixels stay bytes in memory; the loader converts them. */
-#include "data/dataset.h"
+#include "data/parts/parts.h"
+#include "data/pictures/constants.h"
+#include "data/pictures/idx.h"
+#include "data/pictures/images.h"
 
 #define IDX_FILE_LIMIT (64ull << 30)
 

@@ -1,5 +1,8 @@
 /* packed.h: writing a data set of images as one file, and opening it. */
+#include "data/parts/parts.h"
+#include "data/pictures/constants.h"
 #include "data/pictures/packed.h"
+#include "data/pictures/picture_files.h"
 
 enum { HEADER = 64, WORDS = HEADER / 8 };
 static const char magic[] = "VKTPIC01";
@@ -221,7 +224,7 @@ static vkt_status write_rest(writer *w, const char *path)
 {
     vkt_status st;
     static const uint8_t zeros[8];
-    const char *json = vkt_dataset_schema(w->ds);
+    const char *json = w->ds->schema_json;
     uint64_t n_inputs = w->ds->schema.n_inputs, end = HEADER + w->n * n_inputs,
              at = vkt__align(end, 8), bytes = tables_bytes(w->n) + strlen(json);
     uint8_t *rest;

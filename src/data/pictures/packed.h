@@ -16,7 +16,7 @@
 #ifndef VKT_DATA_PACKED_H
 #define VKT_DATA_PACKED_H
 
-#include "data/dataset.h"
+#include "data/parts/parts.h"
 
 typedef struct vkt__packed {
     uint64_t n, n_inputs;
@@ -29,6 +29,7 @@ typedef struct vkt__packed {
 /* Checks every length and the hash; `out` points into the bytes, which must be aligned to 8. */
 vkt_status vkt__packed_parse(const void *bytes, size_t n, const char *name, vkt__packed *out);
 
+vkt_status vkt__packed_open(vkt_dataset *ds, const vkt_data_desc *desc);
 /* Whether the file begins as a pack does. */
 bool vkt__packed_is(const char *path);
 /* For a model that knows its inputs and classes: the pack's test examples, or all where it has

@@ -16,7 +16,7 @@
 #include <stb_image_resize.h>
 #include <zlib.h>
 
-#include "data/dataset.h"
+#include "data/parts/parts.h"
 #include "data/pictures/picture.h"
 
 enum { PIXEL_LIMIT = 64 << 20 };

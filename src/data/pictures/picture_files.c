@@ -1,8 +1,9 @@
 /* Pictures that stay in their files until they are needed: read and decoded by whichever thread
  * asks, and kept decoded at the model's size while the allowance lasts. What a picture gives does
  * not depend on whether it was kept. */
-#include "data/dataset.h"
+#include "data/parts/parts.h"
 #include "data/pictures/picture.h"
+#include "data/pictures/picture_files.h"
 
 struct vkt__files {
     uint32_t n;
@@ -55,27 +56,6 @@ const char *vkt__files_path(const vkt__files *f, uint32_t i)
 uint64_t *vkt__files_hash(vkt__files *f)
 {
     return f->hash;
-}
-
-vkt_status vkt__scratch_need(vkt__scratch *s, int k, uint64_t bytes, void *out)
-{
-    vkt_status st = VKT_OK;
-    if (bytes > s->bytes[k]) {
-        free(s->memory[k]);
-        s->memory[k] = NULL;
-        s->bytes[k] = 0;
-        VKT_TRY(vkt__data_alloc(bytes, 1, "a picture", &s->memory[k]));
-        s->bytes[k] = bytes;
-    }
-    memcpy(out, &s->memory[k], sizeof(void *));
-fail:
-    return st;
-}
-
-void vkt__scratch_finish(vkt__scratch *s)
-{
-    for (size_t k = 0; k < VKT_COUNT(s->memory); k++) free(s->memory[k]);
-    *s = (vkt__scratch) { 0 };
 }
 
 static vkt_status decode(const char *path, uint32_t channels, uint32_t *w, uint32_t *h,

@@ -1,8 +1,12 @@
 /* Folders of pictures as a data set: every file is read once and checked by its header and hashed,
  * none is decoded but to fit the constants. Those that can't be read are counted and left out, or
  * refused, as the recipe says. */
+#include "data/parts/parts.h"
+#include "data/pictures/constants.h"
 #include "data/pictures/folder.h"
 #include "data/pictures/picture.h"
+#include "data/pictures/picture_files.h"
+#include "data/pictures/pictures.h"
 
 enum { SHOWN = 3 }; /* bad files that are named */
 

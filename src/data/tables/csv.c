@@ -7,7 +7,8 @@
 #include <math.h>
 
 #include "base/number.h"
-#include "data/dataset.h"
+#include "data/parts/parts.h"
+#include "data/tables/csv.h"
 
 /* Reads the text once, writing cells over what has been read. */
 typedef struct parser {

@@ -3,7 +3,10 @@
 #include <math.h>
 
 #include "base/number.h"
-#include "data/dataset.h"
+#include "data/parts/parts.h"
+#include "data/tables/csv.h"
+#include "data/tables/fit.h"
+#include "data/tables/table.h"
 
 #define MAX_CATEGORIES 1024
 
@@ -320,8 +323,8 @@ static vkt_status fit_target(vkt_dataset *ds, const vkt__table *t)
     VKT_TRY(vkt__data_alloc(ds->info.n[VKT_TRAIN], sizeof *v, "targets", &v));
     /* A target that is no number is reported by vkt__table_labels. */
     for (uint64_t i = 0; i < ds->info.n[VKT_TRAIN]; i++)
-        n += vkt__number(
-            vkt__csv_cell(t->csv, t->rows[ds->index[VKT_TRAIN][i]], s->label_position), &v[n]);
+        n += vkt__number(vkt__csv_cell(t->csv, t->rows[ds->index[VKT_TRAIN][i]], s->label_position),
+                         &v[n]);
     stats a = measure(v, n);
     if (!isfinite(a.sq) || !isfinite(a.mean)) {
         st =

@@ -4,7 +4,9 @@
 #include <math.h>
 
 #include "base/number.h"
-#include "data/dataset.h"
+#include "data/parts/parts.h"
+#include "data/tables/csv.h"
+#include "data/tables/table.h"
 
 /* The first line is a header if it holds the label's name, or holds no number although some column
  * below does, or, where all is text, if none of its cells comes again in its column. */

@@ -4,7 +4,14 @@
  * window. */
 #include <stdio.h>
 
+#include "data/parts/parts.h"
 #include "data/text/corpus.h"
+#include "data/text/document.h"
+#include "data/text/documents.h"
+#include "data/text/shard.h"
+#include "data/text/store.h"
+#include "data/text/vocabulary.h"
+#include "data/text/tokenizer_json.h"
 
 void vkt__corpus_destroy(vkt__corpus **pc)
 {

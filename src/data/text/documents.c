@@ -1,5 +1,8 @@
 /* Documents from files, folders and patterns. Knows what a document is, not what becomes of it. */
-#include "data/text/corpus.h"
+#include "data/parts/parts.h"
+#include "data/text/document.h"
+#include "data/text/documents.h"
+#include "data/text/jsonl.h"
 
 #define DOCUMENT_LIMIT (4000ull << 20)
 enum { MAX_DEPTH = 64 };

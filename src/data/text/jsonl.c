@@ -3,7 +3,9 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "data/text/corpus.h"
+#include "base/words.h"
+#include "data/text/document.h"
+#include "data/text/jsonl.h"
 
 typedef enum { PLAIN, CHATML, LLAMA3 } form;
 

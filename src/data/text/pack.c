@@ -1,7 +1,11 @@
 /* Packing: documents to shards of tokens in a new folder, which appears whole or not at all. */
 #include <stdio.h>
 
-#include "data/text/corpus.h"
+#include "data/text/document.h"
+#include "data/text/documents.h"
+#include "data/text/shard.h"
+#include "data/text/store.h"
+#include "data/text/tokenizer_json.h"
 
 typedef struct {
     vkt_tokenizer *tokenizer;

@@ -2,7 +2,10 @@
  * a multiple of 8: tokens, where each document begins, which tokens do not count in the loss, and
  * the tokenizer, so that a shard needs no other file. Also reads the shards of llm.c (github.com/
  * karpathy/llm.c, dev/data/data_common.py). */
-#include "data/text/corpus.h"
+#include "data/parts/parts.h"
+#include "data/text/shard.h"
+#include "data/text/store.h"
+#include "data/text/vocabulary.h"
 
 static const char magic[8] = "VKTTOK1\n";
 enum { VERSION = 1, LLMC_MAGIC = 20240520, LLMC_LLAMA3_MAGIC = 20240801, LLMC_HEADER = 1024 };

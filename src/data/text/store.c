@@ -1,5 +1,9 @@
 /* Tokens in memory: documents appended one after another, each closed by the end token. */
-#include "data/text/corpus.h"
+#include "base/words.h"
+#include "data/text/document.h"
+#include "data/text/store.h"
+#include "data/text/vocabulary.h"
+#include "data/text/tokenizer_bpe.h"
 
 void vkt__store_finish(vkt__store *s)
 {

@@ -1,12 +1,14 @@
 /* The tokenizer: how one is put together and checked, text to ids, ids to bytes. Knows no file
  * format. */
-#include "data/text/tokenizer.h"
-
 #include <stdio.h>
 
-enum { MAX_ADDED = 16384 };
+#include "data/text/tokenizer.h"
+#include "data/text/tokenizer_bpe.h"
+#include "data/text/tokenizer_nfc.h"
+#include "data/text/tokenizer_split.h"
+#include "data/text/vocabulary.h"
 
-static const char end_text[] = "<|endoftext|>";
+enum { MAX_ADDED = 16384 };
 
 /* ---- putting together ---- */
 
@@ -131,7 +133,7 @@ static uint64_t hash_all(const vkt_tokenizer *t)
 /* What separates documents in the vocabularies that are about. */
 static uint32_t find_end(const vkt_tokenizer *t)
 {
-    static const char *const names[] = { end_text, "<|end_of_text|>", "</s>", "<eos>" };
+    static const char *const names[] = { VKT__END_TEXT, "<|end_of_text|>", "</s>", "<eos>" };
     for (size_t i = 0; i < VKT_COUNT(names); i++) {
         uint32_t id = vkt_tokenizer_find(t, names[i]);
         if (id != VKT_NO_TOKEN && t->piece[id].added) return id;
@@ -174,181 +176,6 @@ void vkt_tokenizer_destroy(vkt_tokenizer **pt)
     vkt__arena_finish(&t->arena);
     free(t);
     *pt = NULL;
-}
-
-/* ---- the built-in kinds ---- */
-
-static vkt_status bytes_create(vkt_tokenizer **out)
-{
-    vkt_status st = VKT_OK;
-    VKT_TRY(vkt__tokenizer_create("bytes", "bytes", 257, out));
-    vkt__tokenizer_byte_vocabulary(*out);
-    VKT_TRY(vkt__tokenizer_set(*out, 256, end_text, strlen(end_text)));
-    VKT_TRY(vkt__tokenizer_add(*out, 256, true));
-    VKT_TRY(vkt__tokenizer_finish(*out, NULL, 0));
-fail:
-    return st;
-}
-
-vkt_status vkt_tokenizer_chars(const char *text, size_t n, bool with_end, vkt_tokenizer **out)
-{
-    vkt_status st = VKT_OK;
-    const char *at = text, *end = text + n;
-    uint32_t n_points = 0;
-    uint64_t id = 0;
-    unsigned char *seen = vkt__alloc(0x110000 / 8);
-    *out = NULL;
-    while (at < end) {
-        int32_t c = vkt__utf8_next(&at, end);
-        if (c <= 0) {
-            st = vkt__fail(VKT_FORMAT, "data",
-                           "byte %zu of the text is %s: convert it (`iconv -t utf-8`), or take "
-                           "data.tokenizer: bytes",
-                           (size_t)(at - text), c ? "not UTF-8" : "zero");
-            goto fail;
-        }
-        n_points += !(seen[c >> 3] >> (c & 7) & 1);
-        seen[c >> 3] |= (unsigned char)(1u << (c & 7));
-    }
-    if (n_points == 0) {
-        st = vkt__fail(VKT_FORMAT, "data", "the text is empty: there are no characters in it");
-        goto fail;
-    }
-    VKT_TRY(vkt__tokenizer_create("chars", "chars", n_points + with_end, out));
-    for (int32_t c = 0; c < 0x110000; c++) {
-        char utf8[4];
-        if (seen[c >> 3] >> (c & 7) & 1)
-            VKT_TRY(vkt__tokenizer_set(*out, id++, utf8, vkt__utf8_put(c, utf8)));
-    }
-    if (with_end) {
-        VKT_TRY(vkt__tokenizer_set(*out, id, end_text, strlen(end_text)));
-        VKT_TRY(vkt__tokenizer_add(*out, id, true));
-    }
-    VKT_TRY(vkt__tokenizer_finish(*out, NULL, 0));
-fail:
-    if (st != VKT_OK) vkt_tokenizer_destroy(out);
-    free(seen);
-    return st;
-}
-
-/* ---- opening by name ---- */
-
-static vkt_status open_json(const char *path, vkt_tokenizer **out)
-{
-    char *text = NULL;
-    size_t n;
-    vkt_status st = vkt__file_read(path, VKT__TOKENIZER_LIMIT, &text, &n);
-    if (st == VKT_OK) st = vkt__tokenizer_parse_json(text, n, path, out);
-    free(text);
-    return st;
-}
-
-static vkt_status open_ranks(const char *path, vkt_tokenizer **out)
-{
-    char *text = NULL;
-    size_t n;
-    vkt_status st = vkt__file_read(path, VKT__TOKENIZER_LIMIT, &text, &n);
-    if (st == VKT_OK) st = vkt__tokenizer_parse_ranks(text, n, path, out);
-    free(text);
-    return st;
-}
-
-static vkt_status open_gpt2(const char *vocab_path, const char *merges_path, vkt_tokenizer **out)
-{
-    vkt_status st;
-    char *vocab = NULL, *merges = NULL;
-    size_t n_vocab, n_merges;
-    VKT_TRY(vkt__file_read(vocab_path, VKT__TOKENIZER_LIMIT, &vocab, &n_vocab));
-    VKT_TRY(vkt__file_read(merges_path, VKT__TOKENIZER_LIMIT, &merges, &n_merges));
-    VKT_TRY(vkt__tokenizer_parse_gpt2(vocab, n_vocab, merges, n_merges, vocab_path, out));
-fail:
-    free(vocab);
-    free(merges);
-    return st;
-}
-
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), k = strlen(end);
-    return n >= k && !strcmp(s + n - k, end);
-}
-
-static vkt_status open_file(const char *path, vkt_tokenizer **out);
-
-static vkt_status open_folder(const char *folder, vkt_tokenizer **out)
-{
-    static const char *const names[] = { "tokenizer.json", "encoder.json", "vocab.json" };
-    vkt__arena a = { 0 };
-    vkt_status st = VKT_FORMAT;
-    for (size_t i = 0; i < VKT_COUNT(names); i++) {
-        const char *path = vkt__arena_printf(&a, "%s/%s", folder, names[i]);
-        if (vkt__file_size(path) < 0) continue;
-        st = open_file(path, out);
-        goto done;
-    }
-    vkt__fail(VKT_FORMAT, "data",
-              "'%s' has no tokenizer: tokenizer.json, encoder.json with vocab.bpe, or vocab.json "
-              "with merges.txt",
-              vkt__show(folder).s);
-done:
-    vkt__arena_finish(&a);
-    return st;
-}
-
-static vkt_status open_file(const char *path, vkt_tokenizer **out)
-{
-    static const char *const pairs[][2] = { { "encoder.json", "vocab.bpe" },
-                                            { "vocab.json", "merges.txt" } };
-    vkt__arena a = { 0 };
-    vkt_status st = VKT_OK;
-    if (ends_with(path, ".tiktoken") || ends_with(path, "tokenizer.model"))
-        return open_ranks(path, out);
-    for (size_t i = 0; i < VKT_COUNT(pairs); i++)
-        for (int k = 0; k < 2; k++) {
-            if (!ends_with(path, pairs[i][k])) continue;
-            size_t n = strlen(path) - strlen(pairs[i][k]);
-            st = open_gpt2(vkt__arena_printf(&a, "%.*s%s", (int)n, path, pairs[i][0]),
-                           vkt__arena_printf(&a, "%.*s%s", (int)n, path, pairs[i][1]), out);
-            vkt__arena_finish(&a);
-            return st;
-        }
-    return open_json(path, out);
-}
-
-vkt_status vkt_tokenizer_open(const char *spec, vkt_tokenizer **out)
-{
-    vkt_status st;
-    *out = NULL;
-    if (!strcmp(spec, "bytes"))
-        st = bytes_create(out);
-    else if (vkt__is_dir(spec))
-        st = open_folder(spec, out);
-    else if (vkt__file_size(spec) >= 0)
-        st = open_file(spec, out);
-    else
-        st = vkt__fail(VKT_IO, "data",
-                       "there is no tokenizer '%s': data.tokenizer, or --tokenizer, is bytes, "
-                       "chars, or a tokenizer's file or folder",
-                       vkt__show(spec).s);
-    if (st != VKT_OK) vkt_tokenizer_destroy(out);
-    return st;
-}
-
-vkt_status vkt_tokenizer_from_schema(const char *schema_json, vkt_tokenizer **out)
-{
-    vkt_status st;
-    vkt__arena a = { 0 };
-    vkt__schema s;
-    *out = NULL;
-    VKT_TRY(vkt__schema_parse(schema_json, &a, &s));
-    if (s.context)
-        st = vkt__tokenizer_parse_json(s.tokenizer, strlen(s.tokenizer),
-                                       "the checkpoint's tokenizer", out);
-    else
-        st = vkt__fail(VKT_FORMAT, "data", "the model is not one of text: it has no tokenizer");
-fail:
-    vkt__arena_finish(&a);
-    return st;
 }
 
 /* ---- encoding ---- */

@@ -2,7 +2,9 @@
  * neighbours, do the one of lowest rank, the leftmost of equals. A heap holds the candidates, so
  * that a piece of n bytes costs n log n; pieces seen before come from a cache.
  * Source: Sennrich et al. 2016 (arXiv 1508.07909); Radford et al. 2019 for bytes. */
-#include "data/text/tokenizer.h"
+#include "data/parts/parts.h"
+#include "data/text/tokenizer_bpe.h"
+#include "data/text/vocabulary.h"
 
 vkt_status vkt__tokens_reserve(vkt_tokens *t, size_t n)
 {

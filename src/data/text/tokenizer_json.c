@@ -2,7 +2,11 @@
  * as vktrain writes it), and written. What a file asks for and is not there is refused by name. */
 #include <jansson.h>
 
+#include "data/parts/parts.h"
+#include "data/text/byte_letters.h"
 #include "data/text/tokenizer.h"
+#include "data/text/tokenizer_json.h"
+#include "data/text/vocabulary.h"
 
 static vkt_status unsupported(const vkt_tokenizer *t, const char *what, const char *value)
 {

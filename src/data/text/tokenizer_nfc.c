@@ -3,7 +3,7 @@
  * them, each with the one before it, are normalised by themselves. */
 #include <utf8proc.h>
 
-#include "data/text/tokenizer.h"
+#include "data/text/tokenizer_nfc.h"
 
 static const utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
 

@@ -3,7 +3,8 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include "data/text/tokenizer.h"
+#include "data/text/tokenizer_split.h"
+#include "data/text/vocabulary.h"
 
 struct vkt__splitter {
     pcre2_code *code;

@@ -1,7 +1,14 @@
 /* Making a byte-level BPE from text: count the pieces that GPT-2's pattern gives, then merge the
  * most frequent pair again and again; of equals the one of lower ids. A function of the text alone.
  * Source: Sennrich et al. 2016 (arXiv 1508.07909), with counts kept up to date pair by pair. */
-#include "data/text/corpus.h"
+#include "data/parts/parts.h"
+#include "data/text/byte_letters.h"
+#include "data/text/document.h"
+#include "data/text/documents.h"
+#include "data/text/tokenizer.h"
+#include "data/text/tokenizer_bpe.h"
+#include "data/text/tokenizer_split.h"
+#include "data/text/vocabulary.h"
 
 /* ---- pieces and how often each comes ---- */
 

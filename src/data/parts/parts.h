@@ -1,0 +1,126 @@
+/* Private to src/data: what all sources share: a file's bytes, the schema that is fitted and kept,
+ * the examples of a file, and the data set that they make. It knows no format. Parsers take (bytes,
+ * n, name) and open no files, so that they can be fuzzed. */
+#ifndef VKT_DATA_PARTS_H
+#define VKT_DATA_PARTS_H
+
+#include "vktrain/data.h"
+#include "base/os.h"
+#include "base/words.h"
+
+/* ---- bytes.c: plain or gzip bytes, told apart by magic ---- */
+
+typedef struct vkt__bytes vkt__bytes;
+vkt_status vkt__bytes_open(const void *data, size_t n, const char *name, vkt__bytes **out);
+void vkt__bytes_close(vkt__bytes **b);
+/* Up to `want` bytes into dst; *got < want only at the end. FORMAT: damaged gzip data. */
+vkt_status vkt__bytes_read(vkt__bytes *b, void *dst, size_t want, size_t *got);
+/* No more than this many bytes can still come: exact for plain data, else gzip's best ratio. */
+uint64_t vkt__bytes_bound(const vkt__bytes *b);
+/* All of it, NUL-terminated; refuses more than `limit` bytes. Caller frees. */
+vkt_status vkt__bytes_all(const void *data, size_t n, const char *name, uint64_t limit, char **out,
+                          size_t *out_n);
+
+/* ---- schema.c: what raw inputs need to become model inputs ---- */
+
+typedef struct vkt__column {
+    const char *name;
+    uint32_t position; /* in the file it was fitted on */
+    uint32_t first_input;
+    double mean, std, fill;  /* numbers: (v - mean) / std; fill replaces missing cells */
+    uint32_t n_categories;   /* text: one input per category, 1 for the cell's own; 0: numbers */
+    const char **categories; /* sorted */
+    uint32_t fill_category;  /* the most frequent one */
+} vkt__column;
+
+typedef struct vkt__schema {
+    vkt_task task;
+    uint32_t input_rank, input_shape[4], n_inputs, n_outputs;
+    const char **classes; /* [n_outputs] names; NULL for regression */
+    double target_mean, target_scale;
+    bool images; /* else a table */
+    bool crop;   /* pictures: the middle of the model's aspect ratio; else stretched to it */
+    /* images: (v / 255 - mean) / std */
+    uint32_t n_pixel;               /* 1, C or n_inputs */
+    double *pixel_mean, *pixel_std; /* [n_pixel] */
+    /* tables */
+    bool header, class_numbers;
+    char delimiter;
+    vkt_missing missing;
+    uint32_t n_file_columns, label_position;
+    const char *label_name;
+    const char **class_values; /* [n_outputs] as labels are written: rising numbers if
+                                  class_numbers, else sorted */
+    vkt__column *columns;      /* [n_columns], by position */
+    uint32_t n_columns;
+    /* text: task classify; 0: else */
+    uint32_t context, vocab;
+    const char *tokenizer; /* a tokenizer.json */
+} vkt__schema;
+
+/* JSON text of the schema, in the arena. */
+vkt_status vkt__schema_print(const vkt__schema *s, vkt__arena *arena, const char **out);
+vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *out);
+
+/* ---- scratch.c: memory ---- */
+
+/* Checked allocation of n * size bytes: OOM_HOST names `what`. */
+vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *out);
+
+/* What one thread needs to fill examples; zeroed to begin with. */
+typedef struct vkt__scratch {
+    void *memory[3];
+    size_t bytes[3];
+} vkt__scratch;
+/* memory[k] of at least `bytes`, its content not kept. OOM_HOST. */
+vkt_status vkt__scratch_need(vkt__scratch *s, int k, uint64_t bytes, void *out);
+void vkt__scratch_finish(vkt__scratch *s);
+
+/* ---- the data set ---- */
+
+typedef struct vkt__files vkt__files;   /* pictures/picture_files.h */
+typedef struct vkt__corpus vkt__corpus; /* text/corpus.h */
+
+/* The examples of one file: pixels as they are, tables already preprocessed, or picture files. */
+typedef struct vkt__part {
+    uint32_t n;
+    uint8_t *pixels;      /* [n, n_inputs], or NULL */
+    float *values;        /* [n, n_inputs], or NULL */
+    vkt__files *files;    /* [n], or NULL */
+    vkt_label *labels;    /* [n] */
+    vkt__map map;         /* where pixels lie, if not in memory of their own */
+    const uint64_t *hash; /* [n] of each example, in the map; or NULL */
+} vkt__part;
+
+struct vkt_dataset {
+    vkt__arena arena;
+    vkt__schema schema;
+    vkt_dataset_info info;
+    const char *schema_json;
+    vkt__part part[2];               /* training file; test file */
+    uint32_t *index[VKT_N_SPLITS];   /* [info.n] example of the part, rising */
+    uint32_t of_part[VKT_N_SPLITS];  /* which part the split lies in */
+    float *pixel_scale, *pixel_bias; /* [n_inputs] x = v * scale + bias */
+    vkt__corpus *corpus;             /* text: what the examples are windows of; else NULL */
+};
+
+static inline vkt_label vkt__dataset_label(const vkt_dataset *ds, vkt_split split, uint64_t i)
+{
+    return ds->part[ds->of_part[split]].labels[ds->index[split][i]];
+}
+
+/* The draw that augments an example: which augmentation, and where in the endless stream. */
+typedef struct vkt__draw {
+    const vkt_augment *how;
+    uint64_t seed, position;
+} vkt__draw;
+
+/* ---- split.c ---- */
+
+/* Parts part[0] into train, valid and, where of_part[VKT_TEST] is 0, test, by class.
+ * fixed [n]: where examples belong, VKT_N_SPLITS for those that are to be dealt; own: splits that
+ * get none but those; NULL: all are dealt. */
+vkt_status vkt__split(vkt_dataset *ds, const vkt_data_desc *desc, const uint8_t *fixed,
+                      const bool own[VKT_N_SPLITS]);
+
+#endif

@@ -1,0 +1,21 @@
+/* Private to src/data: pictures that stay in their files until they are needed. */
+#ifndef VKT_DATA_PICTURE_FILES_H
+#define VKT_DATA_PICTURE_FILES_H
+
+#include "data/parts/parts.h"
+
+/* The paths' texts are not copied; keep_bytes of decoded pictures are kept. */
+vkt_status vkt__files_create(uint32_t n, const char *const *path, uint64_t keep_bytes,
+                             vkt__files **out);
+void vkt__files_destroy(vkt__files **f);
+const char *vkt__files_path(const vkt__files *f, uint32_t i);
+uint64_t *vkt__files_hash(vkt__files *f); /* [n] of each file's bytes */
+/* Picture i as the model takes it, [H, W, C]: in *pixels, valid until scratch is used again. */
+vkt_status vkt__files_pixels(const vkt__files *f, const vkt__schema *s, uint32_t i,
+                             vkt__scratch *scratch, const uint8_t **pixels);
+/* Picture i at its own size, [*h, *w, C]. */
+vkt_status vkt__files_source(const vkt__files *f, const vkt__schema *s, uint32_t i,
+                             vkt__scratch *scratch, uint32_t *w, uint32_t *h,
+                             const uint8_t **pixels);
+
+#endif

@@ -1,0 +1,11 @@
+/* Private to src/data: folders of pictures, and single ones, as a data set. */
+#ifndef VKT_DATA_PICTURES_H
+#define VKT_DATA_PICTURES_H
+
+#include "data/parts/parts.h"
+
+vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc);
+vkt_status vkt__pictures_open_schema(vkt_dataset *ds, const char *path);
+vkt_status vkt__pictures_open_list(vkt_dataset *ds, const char *const *paths, size_t n);
+
+#endif

@@ -1,0 +1,31 @@
+/* Private to the library: CSV text to cells. */
+#ifndef VKT_DATA_CSV_H
+#define VKT_DATA_CSV_H
+
+#include "data/parts/parts.h"
+
+#define VKT__CSV_LIMIT (4000ull << 20) /* offsets are 32 bits */
+
+typedef struct vkt__csv {
+    const char *name;
+    char *text;     /* the cells, each NUL-terminated */
+    uint32_t *cell; /* [n_rows, n_columns] offsets in text */
+    uint32_t *line; /* [n_rows] line of the file, from 1 */
+    size_t n_rows, n_columns;
+    char delimiter;
+    uint32_t n_classes,
+        *class_cell; /* names of a first line "rows,inputs,name,..", if there is one */
+} vkt__csv;
+/* delimiter 0: found from the first line. class_line: a first line "rows,inputs,class names" is
+ * taken apart. */
+vkt_status vkt__csv_parse(const void *bytes, size_t n, const char *name, char delimiter,
+                          bool class_line, vkt__csv *out);
+void vkt__csv_finish(vkt__csv *csv);
+static inline const char *vkt__csv_cell(const vkt__csv *csv, size_t row, size_t column)
+{
+    return csv->text + csv->cell[row * csv->n_columns + column];
+}
+/* Empty, NA, NaN, ? */
+bool vkt__csv_missing(const char *cell);
+
+#endif

@@ -1,0 +1,27 @@
+/* Private to src/data: a table under a schema: which file column is which, missing cells, labels,
+ * inputs. */
+#ifndef VKT_DATA_TABLE_H
+#define VKT_DATA_TABLE_H
+
+#include "data/tables/csv.h"
+
+typedef struct vkt__table {
+    const vkt__csv *csv;
+    size_t first_row;  /* after the header */
+    uint32_t *column;  /* [n_columns] file column of each schema column */
+    int64_t label;     /* file column, -1: none */
+    uint32_t *rows, n; /* [n] rows that are kept */
+    uint64_t n_dropped;
+} vkt__table;
+bool vkt__table_has_header(const vkt__csv *csv, const char *label);
+/* Finds the schema's columns in the file; need_label: its absence is an error. */
+vkt_status vkt__table_match(const vkt__schema *s, const vkt__csv *csv, bool need_label,
+                            vkt__table *out);
+void vkt__table_finish(vkt__table *t);
+/* Applies the missing policy; fills rows. */
+vkt_status vkt__table_keep(const vkt__schema *s, vkt__table *t);
+vkt_status vkt__table_labels(const vkt__schema *s, const vkt__table *t, vkt_label *out);
+vkt_status vkt__table_inputs(const vkt__schema *s, const vkt__table *t, float *out);
+vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, const char *name);
+
+#endif

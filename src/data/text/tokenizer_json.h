@@ -1,0 +1,19 @@
+/* Private to src/data: Hugging Face's tokenizer.json. It takes bytes, so that it can be fuzzed. */
+#ifndef VKT_DATA_TOKENIZER_JSON_H
+#define VKT_DATA_TOKENIZER_JSON_H
+
+#include "data/text/vocabulary.h"
+
+vkt_status vkt__tokenizer_parse_json(const char *text, size_t n, const char *name,
+                                     vkt_tokenizer **out);
+
+/* A vocabulary of Hugging Face's shape: {token: id} with bytes as stand-ins (or characters), and a
+ * list of added tokens, or NULL. The caller adds patterns, then merges. */
+struct json_t;
+vkt_status vkt__tokenizer_from_vocabulary(struct json_t *vocab, const struct json_t *added,
+                                          bool chars, const char *name, vkt_tokenizer **out);
+/* The list's "left right" or ["left", "right"], then vkt__tokenizer_finish. */
+vkt_status vkt__tokenizer_merges(vkt_tokenizer *t, const struct json_t *vocab,
+                                 const struct json_t *list);
+
+#endif

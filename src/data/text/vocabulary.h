@@ -1,0 +1,52 @@
+/* Private to src/data: a tokenizer in memory. Three kinds in one shape: "bpe" splits text by
+ * patterns, then merges pairs of tokens within each piece, lowest rank first; "bytes" is a bpe
+ * without merges; "chars" has one token per Unicode character. tokenizer.c owns it and encodes,
+ * tokenizer_split.c cuts text into pieces, tokenizer_bpe.c merges, tokenizer_files.c and
+ * tokenizer_json.c read and write it, tokenizer_train.c makes new ones. */
+#ifndef VKT_DATA_VOCABULARY_H
+#define VKT_DATA_VOCABULARY_H
+
+#include "vktrain/data.h"
+#include "base/words.h"
+
+typedef struct vkt__piece {
+    const char *bytes; /* NULL: the id is not used */
+    uint32_t n;
+    bool added;   /* found before the text is split, not by merges */
+    bool special; /* added: a control token, recognised only when that is asked for */
+} vkt__piece;
+
+typedef struct vkt__merge {
+    uint32_t left, right, id;
+    uint32_t rank; /* the lowest merges first; equal ranks from the left */
+} vkt__merge;
+
+typedef struct vkt__splitter vkt__splitter;     /* a compiled pattern */
+typedef struct vkt__word_cache vkt__word_cache; /* pieces encoded before */
+
+struct vkt_tokenizer {
+    vkt__arena arena;
+    vkt_tokenizer_info info;
+    vkt__piece *piece; /* [info.n_vocab] */
+    bool chars;
+    bool nfc; /* text is normalised before it is split */
+    /* chars: [n_points], rising */
+    int32_t *point;
+    uint32_t *point_id, n_points;
+    /* bpe, bytes */
+    uint32_t byte_id[256]; /* VKT_NO_TOKEN: the vocabulary lacks it */
+    vkt__merge *merge;     /* [info.n_merges] */
+    uint32_t *merge_slot;  /* hash of (left, right) -> merge + 1; 0: free */
+    uint64_t merge_mask;
+    bool whole_words;     /* a piece that is a token is taken whole, whatever the merges say */
+    uint32_t *whole_slot; /* hash of bytes -> id + 1; for whole_words */
+    uint64_t whole_mask;
+    vkt__splitter **splitter; /* [n_splitters] each cuts the pieces of the one before */
+    const char **pattern;     /* [n_splitters] */
+    uint32_t n_splitters;
+    uint32_t *added;       /* [info.n_added] ids, the longest text first */
+    bool added_first[256]; /* bytes that an added token begins with */
+    vkt__word_cache *cache;
+};
+
+#endif
