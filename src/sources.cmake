@@ -2,6 +2,7 @@
 
 set(SRC_BASE
   src/base/files.c
+  src/base/format.c
   src/base/half.c
   src/base/log.c
   src/base/memory.c

@@ -1,6 +1,7 @@
 /* Files as the rest of the tree wants them, from what os.h has of each operating system: read
  * whole, replaced whole, on the disk when they say so. */
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "base/os.h"
 
@@ -68,19 +69,26 @@ vkt_status vkt__file_finish(const char *path, FILE **f)
     return bad ? io_fail("write", path) : VKT_OK;
 }
 
+char *vkt__file_aside(const char *path)
+{
+    static atomic_uint n_calls;
+    vkt__str s = { 0 };
+    vkt__str_printf(&s, "%s.tmp%d-%u", path, vkt__pid(), atomic_fetch_add(&n_calls, 1));
+    return s.data;
+}
+
 vkt_status vkt__file_replace(const char *path, const void *data, size_t n)
 {
-    vkt__str tmp = { 0 };
+    char *aside = vkt__file_aside(path);
     FILE *f = NULL;
-    vkt__str_printf(&tmp, "%s.tmp%d", path, vkt__pid());
     vkt_status st = VKT_OK;
-    VKT_TRY(vkt__file_create(tmp.data, &f));
+    VKT_TRY(vkt__file_create(aside, &f));
     if (n) fwrite(data, 1, n, f);
-    VKT_TRY(vkt__file_finish(tmp.data, &f));
-    VKT_TRY(vkt__rename(tmp.data, path));
+    VKT_TRY(vkt__file_finish(aside, &f));
+    VKT_TRY(vkt__rename(aside, path));
 fail:
-    if (st != VKT_OK) vkt__file_remove(tmp.data);
-    vkt__str_finish(&tmp);
+    if (st != VKT_OK) vkt__file_remove(aside);
+    free(aside);
     return st;
 }
 

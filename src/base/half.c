@@ -1,4 +1,7 @@
 /* half.h, by the bits. */
+#include <math.h>
+#include <string.h>
+
 #include "base/half.h"
 
 static float of_bits(uint32_t u)
@@ -56,4 +59,25 @@ uint16_t vkt__to_f16(float f)
         return (uint16_t)(sign | round_off((magnitude & 0x7FFFFF) | 0x800000, drop));
     }
     return (uint16_t)(sign | (round_off(magnitude, 13) - (112u << 10)));
+}
+
+/* v rounded to `bits` of significand, to nearest even; least: exponent of the smallest step. */
+static double round_bits(double v, int bits, int least, double most)
+{
+    int e;
+    if (!isfinite(v) || v == 0) return v;
+    frexp(v, &e);
+    e = e - bits > least ? e - bits : least;
+    double r = ldexp(nearbyint(ldexp(v, -e)), e);
+    return fabs(r) > most ? copysign(INFINITY, v) : r;
+}
+
+double vkt__round_f16(double v)
+{
+    return round_bits(v, 11, -24, 65504);
+}
+
+double vkt__round_bf16(double v)
+{
+    return round_bits(v, 8, -133, 0x1.fep127);
 }

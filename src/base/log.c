@@ -1,7 +1,10 @@
-/* Status names, the log sink, assertion. */
+/* Status names, the log sink, assertion. Allocation (memory.c) stands above this file, so a line is
+ * formatted without it: on the stack, or in a block from malloc where it is long. */
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "base/memory.h"
+#include "base/format.h"
+#include "base/log.h"
 
 const char *vkt_status_name(vkt_status st)
 {
@@ -21,7 +24,7 @@ const char *vkt_status_name(vkt_status st)
         "interrupted",
         "failed",
     };
-    return (unsigned)st < VKT_COUNT(names) ? names[st] : "unknown";
+    return (unsigned)st < sizeof names / sizeof names[0] ? names[st] : "unknown";
 }
 
 static void default_sink(void *user, vkt_log_level level, const char *area, const char *line)
@@ -69,11 +72,16 @@ static void log_va(vkt_log_level level, const char *area, const char *fmt, va_li
     bool keep = level == VKT_LOG_ERROR && (quiet > 0 || held > 0);
     if (keep || held > 0) level = VKT_LOG_DEBUG;
     if (level > sink_level && !keep) return;
-    vkt__str s = { 0 };
-    vkt__str_vprintf(&s, fmt, ap);
-    if (keep) snprintf(failure, sizeof failure, "%s", s.data ? s.data : "");
-    if (level <= sink_level) sink(sink_user, level, area, s.data ? s.data : "");
-    vkt__str_finish(&s);
+    char line[512] = "";
+    va_list again;
+    va_copy(again, ap);
+    int n = vkt__vformat(line, sizeof line, fmt, ap);
+    char *whole = n >= (int)sizeof line ? malloc((size_t)n + 1) : NULL; /* none: the line is cut */
+    if (whole) vkt__vformat(whole, (size_t)n + 1, fmt, again);
+    va_end(again);
+    if (keep) snprintf(failure, sizeof failure, "%s", line);
+    if (level <= sink_level) sink(sink_user, level, area, whole ? whole : line);
+    free(whole);
 }
 
 void vkt_log(vkt_log_level level, const char *area, const char *fmt, ...)

@@ -1,6 +1,7 @@
 /* Host allocation: checked malloc, arena, growing string. */
 #include <stdio.h>
 
+#include "base/format.h"
 #include "base/memory.h"
 
 void *vkt__alloc(size_t bytes)
@@ -93,12 +94,12 @@ void vkt__str_vprintf(vkt__str *s, const char *fmt, va_list ap)
     char tmp[256];
     va_list again;
     va_copy(again, ap);
-    int n = vsnprintf(tmp, sizeof tmp, fmt, ap);
+    int n = vkt__vformat(tmp, sizeof tmp, fmt, ap);
     if (n >= 0 && (size_t)n < sizeof tmp) {
         vkt__str_add(s, tmp, (size_t)n);
     } else if (n > 0) {
         char *big = vkt__alloc((size_t)n + 1);
-        vsnprintf(big, (size_t)n + 1, fmt, again);
+        vkt__vformat(big, (size_t)n + 1, fmt, again);
         vkt__str_add(s, big, (size_t)n);
         free(big);
     }

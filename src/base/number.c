@@ -69,6 +69,19 @@ bool vkt__number(const char *text, double *out)
     return true;
 }
 
+double vkt__number_or_nan(const char *text)
+{
+    double v;
+    return vkt__number(text, &v) ? v : NAN;
+}
+
+double vkt__rounded(const char *format, double v)
+{
+    char text[400]; /* %.0f of the largest double has 310 characters */
+    snprintf(text, sizeof text, format, v);
+    return strtod(text, NULL); /* both have the locale's decimal point */
+}
+
 bool vkt__parse_u64(const char *text, uint64_t *out)
 {
     uint64_t v = 0;

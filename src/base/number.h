@@ -7,6 +7,10 @@
 
 /* A finite decimal number and nothing else: 1, -2.5, .5, 1e-3; correctly rounded. */
 bool vkt__number(const char *text, double *out);
+/* The same, NAN where text is anything else. */
+double vkt__number_or_nan(const char *text);
+/* v as printf's `format` (one double) writes it, read back: a number with fewer digits. */
+double vkt__rounded(const char *format, double v);
 /* Digits and nothing else, without a leading zero (010 could be meant as octal). */
 bool vkt__parse_u64(const char *text, uint64_t *out);
 bool vkt__parse_bool(const char *text, bool *out); /* true false yes no on off */

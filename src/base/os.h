@@ -49,6 +49,9 @@ vkt__path_kind vkt__path_look(const char *path, uint64_t id[2]);
 int64_t vkt__file_size(const char *path); /* -1 when absent */
 /* Whole file, NUL-terminated after *n bytes; refuses files over `limit` bytes. Caller frees. */
 vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t *n);
+/* A name beside `path` that no other process and no other call has, to write what then takes path's
+ * place. Caller frees. */
+char *vkt__file_aside(const char *path);
 /* Writes beside, syncs, renames over `path`: a reader sees the old or the new file, whole. */
 vkt_status vkt__file_replace(const char *path, const void *data, size_t n);
 /* A file opened for writing, and flushed to disk before close; both report disk-full. */

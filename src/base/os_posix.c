@@ -337,12 +337,11 @@ vkt_status vkt__remove_tree(const char *path)
 
 vkt_status vkt__link_replace(const char *target, const char *path)
 {
-    vkt__str tmp = { 0 };
-    vkt__str_printf(&tmp, "%s.tmp%d", path, vkt__pid());
-    unlink(tmp.data);
-    vkt_status st = symlink(target, tmp.data) == 0 ? VKT_OK : io_fail("link", path);
-    if (st == VKT_OK) st = vkt__rename(tmp.data, path);
-    vkt__str_finish(&tmp);
+    char *aside = vkt__file_aside(path);
+    unlink(aside); /* of a process that had this one's id and died */
+    vkt_status st = symlink(target, aside) == 0 ? VKT_OK : io_fail("link", path);
+    if (st == VKT_OK) st = vkt__rename(aside, path);
+    free(aside);
     return st;
 }
 

@@ -3,6 +3,7 @@
  * Colours are told apart by shape too. */
 #include <math.h>
 
+#include "base/format.h"
 #include "base/os.h"
 #include "vktrain/bench.h"
 #include "base/words.h"
@@ -128,7 +129,7 @@ static void mean_row(vkt__str *s, const axis *a, const vkt_bench *const *files, 
         double v = vkt_bench_group_speedup(files, n, f, g, NULL);
         if (!isfinite(v)) continue;
         char label[64];
-        snprintf(label, sizeof label, "geometric mean %.3gx", v);
+        vkt__format(label, sizeof label, "geometric mean %.3gx", v);
         mark(s, f, x_of(a, v), y, label);
         if (f == n - 1 && n == 2)
             vkt__str_printf(s, "<text x=\"%.1f\" y=\"%.1f\" font-weight=\"bold\">%.2fx</text>\n",

@@ -167,7 +167,7 @@ vkt_status vkt_export_adapter(const char *checkpoint, const char *folder)
     size_t n = 0, most = 0;
     char *config = NULL;
     const vkt__st_meta meta = { "format", "pt" };
-    const char *aside = vkt__arena_printf(&a, "%s.tmp%d", folder, vkt__pid());
+    char *aside = vkt__file_aside(folder);
     VKT_TRY(vkt__export_is_new(folder));
     VKT_TRY(vkt__trained_open(checkpoint, &t));
     if (!t.lora.rank) {
@@ -190,6 +190,7 @@ vkt_status vkt_export_adapter(const char *checkpoint, const char *folder)
     VKT_TRY(vkt__rename(aside, folder));
 fail:
     if (st != VKT_OK) vkt__remove_tree(aside);
+    free(aside);
     for (size_t i = 0; i < n; i++) free(tensors[i].data);
     free(tensors);
     free(config);

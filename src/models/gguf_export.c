@@ -399,7 +399,7 @@ vkt_status vkt_export_gguf(const char *checkpoint, const char *path, vkt_export_
     vkt_status st;
     vkt__language l = { 0 };
     exporter e = { .l = &l };
-    const char *aside = vkt__arena_printf(&e.arena, "%s.tmp%d", path, vkt__pid());
+    char *aside = vkt__file_aside(path);
     VKT_TRY(vkt__export_is_new(path));
     VKT_TRY(vkt__language_open(checkpoint, &l));
     VKT_TRY(check(&l.config));
@@ -410,6 +410,7 @@ vkt_status vkt_export_gguf(const char *checkpoint, const char *path, vkt_export_
     VKT_TRY(vkt__rename(aside, path));
 fail:
     if (st != VKT_OK) vkt__file_remove(aside);
+    free(aside);
     vkt__language_close(&l);
     vkt__str_finish(&e.values);
     vkt__arena_finish(&e.arena);

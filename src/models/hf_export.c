@@ -131,16 +131,15 @@ vkt_status vkt_export_hf(const char *checkpoint, const char *folder, vkt_export_
 {
     vkt_status st;
     vkt__language l = { 0 };
-    vkt__str aside = { 0 };
-    vkt__str_printf(&aside, "%s.tmp%d", folder, vkt__pid());
+    char *aside = vkt__file_aside(folder);
     VKT_TRY(vkt__export_is_new(folder));
     VKT_TRY(vkt__language_open(checkpoint, &l));
     VKT_TRY(narrow_all(&l, type));
-    VKT_TRY(write_folder(aside.data, &l.config, &l.weights, l.tokenizer));
-    VKT_TRY(vkt__rename(aside.data, folder));
+    VKT_TRY(write_folder(aside, &l.config, &l.weights, l.tokenizer));
+    VKT_TRY(vkt__rename(aside, folder));
 fail:
-    if (st != VKT_OK) vkt__remove_tree(aside.data);
+    if (st != VKT_OK) vkt__remove_tree(aside);
     vkt__language_close(&l);
-    vkt__str_finish(&aside);
+    free(aside);
     return st;
 }

@@ -234,16 +234,16 @@ vkt_status vkt_model_save(vkt_model *m, const char *path)
 {
     vkt_status st = VKT_OK;
     vkt__weights w = { 0 };
-    vkt__str tmp = { 0 };
+    char *aside = vkt__file_aside(path);
     vkt_gpu *gpu = vkt_model_gpu(m);
-    vkt__str_printf(&tmp, "%s.tmp", path);
     VKT_TRY(vkt__weights_create(m, NULL, &w));
     VKT_TRY(vkt__weights_download(gpu, m, NULL, &w));
-    VKT_TRY(vkt__safetensors_write(tmp.data, w.model, w.n_model, NULL, 0, NULL));
-    VKT_TRY(vkt__rename(tmp.data, path));
+    VKT_TRY(vkt__safetensors_write(aside, w.model, w.n_model, NULL, 0, NULL));
+    VKT_TRY(vkt__rename(aside, path));
 fail:
+    if (st != VKT_OK) vkt__file_remove(aside);
     vkt__weights_finish(&w);
-    vkt__str_finish(&tmp);
+    free(aside);
     return st;
 }
 

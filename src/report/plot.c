@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/format.h"
 #include "report/plot.h"
 
 enum { LEFT = 66, RIGHT = 16, TOP = 30, BOTTOM = 46, LEGEND_LINE = 18 };
@@ -122,11 +123,11 @@ static const char *number(double v, char out[32])
 {
     double m = fabs(v);
     if (m >= 1e6 && m < 1e15 && fmod(v, 1e5) == 0)
-        snprintf(out, 32, "%gM", v / 1e6);
+        vkt__format(out, 32, "%gM", v / 1e6);
     else if (m >= 1e4 && m < 1e6 && fmod(v, 100) == 0)
-        snprintf(out, 32, "%gk", v / 1e3);
+        vkt__format(out, 32, "%gk", v / 1e3);
     else
-        snprintf(out, 32, "%.4g", v);
+        vkt__format(out, 32, "%.4g", v);
     return out;
 }
 

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/format.h"
+#include "base/number.h"
 #include "base/os.h"
 #include "report/page.h"
 #include "runs/curve.h"
@@ -126,10 +128,9 @@ static bool numeric(const study *s, const char *key, bool *wide, size_t *differe
     *different = 0;
     for (size_t i = 0; i < s->n; i++) {
         const char *v = explores(&s->t[i]) ? value_of(&s->t[i], key) : NULL;
-        char *end;
+        double x;
         if (!v) continue;
-        double x = strtod(v, &end);
-        if (end == v || *end) return false;
+        if (!vkt__number(v, &x)) return false;
         *different += x < low || x > high;
         low = fmin(low, x);
         high = fmax(high, x);
@@ -153,7 +154,7 @@ static void axis_plot(vkt__page *p, const study *s, const char *key)
     for (size_t i = 0; i < s->n; i++) {
         const trial *t = &s->t[i];
         const char *v = explores(t) ? value_of(t, key) : NULL;
-        double at = v ? atof(v) : NAN;
+        double at = v ? vkt__number_or_nan(v) : NAN;
         if (!v) continue;
         if (!numbers) {
             size_t k = 0;
@@ -196,7 +197,7 @@ static double swept_rate(const trial *t)
 {
     bool swept = !strcmp(t->group, "sweep") || !strcmp(t->group, "refine");
     const char *v = swept ? value_of(t, "optim.lr") : NULL;
-    return v ? atof(v) : NAN;
+    return v ? vkt__number_or_nan(v) : NAN;
 }
 
 /* lr*, the swept rate that the metric chose; NAN: the study is of something else. */
@@ -248,7 +249,7 @@ static void throughput(vkt__page *p, const study *s)
     for (size_t i = 0; i < s->n; i++) {
         const char *v = strcmp(s->t[i].group, "speed") ? NULL : value_of(&s->t[i], "train.batch");
         if (!v || isnan(s->t[i].items_per_s)) continue;
-        x[n] = atof(v);
+        x[n] = vkt__number_or_nan(v);
         y[n++] = s->t[i].items_per_s;
     }
     vkt__plot plot = { .title = "Throughput by batch size",
@@ -294,7 +295,7 @@ static void ramp(vkt__page *p, const study *s)
     {
         const char *what = json_string_value(json_array_get(row, 0)),
                    *rate = json_string_value(json_array_get(row, 1));
-        double at = rate ? atof(rate) : 0;
+        double at = rate ? vkt__number_or_nan(rate) : NAN;
         if (what && at > 0) vkt__plot_rule(&plot, at, true, what);
     }
     vkt__page_plot(p, &plot, "ramp");
@@ -355,7 +356,7 @@ static bool has_curve(const trial *t, double star)
     const char *v = value_of(t, "optim.lr");
     if (!strcmp(t->group, "speed")) return false;
     if (isnan(star)) return explores(t);
-    double away = v ? atof(v) / star : NAN;
+    double away = v ? vkt__number_or_nan(v) / star : NAN;
     return (explores(t) || !strcmp(t->group, "above")) && away > 0.25 && away < 4;
 }
 
@@ -447,8 +448,8 @@ static void trial_table(vkt__page *p, const study *s)
     vkt__page_table_begin(p, "Trials: each is a run in the study's folder", columns, 6);
     for (size_t i = 0; i < s->n; i++) {
         const trial *t = &s->t[i];
-        snprintf(best, sizeof best, isnan(t->best) ? "-" : "%.5g", t->best);
-        snprintf(ms, sizeof ms, isnan(t->step_ms) ? "-" : "%.3g", t->step_ms);
+        vkt__format(best, sizeof best, isnan(t->best) ? "-" : "%.5g", t->best);
+        vkt__format(ms, sizeof ms, isnan(t->step_ms) ? "-" : "%.3g", t->step_ms);
         const char *cells[] = {
             t->name, t->group, *t->why ? t->why : t->state,
             best,    ms,       strchr(t->label, ' ') ? strchr(t->label, ' ') + 1 : ""

@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "base/format.h"
 #include "base/number.h"
 #include "base/os.h"
 #include "runs/metrics.h"
@@ -180,8 +181,8 @@ vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
         double v = cell(r, i);
         bool shown = isfinite(v);
         if (shown)
-            snprintf(number, sizeof number, "%.9g",
-                     v); /* float32 exactly; quicker than the shortest */
+            vkt__format(number, sizeof number, "%.9g",
+                        v); /* float32 exactly; quicker than the shortest */
         /* "not measured" is left out; a loss or norm that is not finite is news. */
         if (shown)
             vkt__str_printf(&j, ",\"%s\":%s", columns[i].name, number);

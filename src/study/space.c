@@ -69,8 +69,7 @@ static vkt_status read_range(vkt__axis *x, const vkt__yaml *list, const reader *
     if (list->kind != VKT__YAML_LIST)
         return bad(x, r, "a range is a list of two numbers, as [0.001, 0.1]");
     for (const vkt__yaml *e = list->first; e; e = e->next, n++)
-        if (n >= 2 || e->kind != VKT__YAML_SCALAR || e->quoted ||
-            !vkt__number(e->text, &v[n]))
+        if (n >= 2 || e->kind != VKT__YAML_SCALAR || e->quoted || !vkt__number(e->text, &v[n]))
             return bad(x, r, "a range is a list of two numbers, as [0.001, 0.1]");
     if (n != 2) return bad(x, r, "a range is a list of two numbers, as [0.001, 0.1]");
     if (!(v[0] < v[1]))
@@ -317,7 +316,7 @@ size_t vkt__space_point(const vkt__space *space, const double *u, vkt__arena *a,
     size_t n = 0;
     for (size_t i = 0; i < space->n; i++) {
         const vkt__axis *x = &space->axis[i];
-        char number[32], text[32];
+        char text[32];
         if (!holds(x, set, n)) continue;
         if (x->kind == VKT__AXIS_CHOICE) {
             size_t k = VKT_MIN((size_t)(u[i] * (double)x->n_choices), x->n_choices - 1);
@@ -326,8 +325,8 @@ size_t vkt__space_point(const vkt__space *space, const double *u, vkt__arena *a,
         }
         /* Few digits read better and are enough: 1 - v keeps its own where v is near 1. */
         double v = value_at(x, u[i]);
-        snprintf(number, sizeof number, x->whole ? "%.0f" : v > 0.9 && v < 1 ? "%.5f" : "%.4g", v);
-        v = fmin(fmax(atof(number), x->low), x->high);
+        v = vkt__rounded(x->whole ? "%.0f" : v > 0.9 && v < 1 ? "%.5f" : "%.4g", v);
+        v = fmin(fmax(v, x->low), x->high);
         set[n++] = vkt__arena_printf(a, "%s=%s", x->key, vkt__double_text(v, false, text));
     }
     return n;

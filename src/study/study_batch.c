@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/number.h"
 #include "study/study_run.h"
 #include "runs/run_folder.h"
 
@@ -75,7 +76,7 @@ static double recalled_step_ms(const vkt_study *s, double step_ms)
     for (size_t i = 0; i < json_array_size(set); i++) {
         const char *v = json_string_value(json_array_get(set, i));
         if (v && !strncmp(v, "train.steps=", 12)) {
-            return 1e3 * SECONDS / (2 * atof(v + 12));
+            return 1e3 * SECONDS / (2 * vkt__number_or_nan(v + 12));
         }
     }
     return step_ms;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/number.h"
 #include "study/study_run.h"
 #include "runs/curve.h"
 
@@ -43,7 +44,8 @@ static vkt_status try_rates(vkt_study *s, sweep *w, const char *group, const dou
     vkt_status st = vkt__study_trials(s, spec, n, &first);
     for (size_t i = 0; i < n; i++) {
         w->points = vkt__grow(w->points, w->n, &w->cap, sizeof *w->points);
-        w->points[w->n++] = (point) { atof(strchr(set[i], '=') + 1), s->trials[first + i] };
+        w->points[w->n++] =
+            (point) { vkt__number_or_nan(strchr(set[i], '=') + 1), s->trials[first + i] };
     }
     free(spec);
     free((void *)set);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/number.h"
 #include "study/space.h"
 #include "study/study_run.h"
 
@@ -86,7 +87,8 @@ static void check_boundary(vkt_study *s, const vkt__space *space, const vkt_stud
     for (size_t i = 0; i < space->n; i++) {
         const vkt__axis *x = &space->axis[i];
         const char *v = value_of(best, x->key);
-        double at = v && x->kind != VKT__AXIS_CHOICE ? vkt__axis_position(x, atof(v)) : NAN;
+        double at =
+            v && x->kind != VKT__AXIS_CHOICE ? vkt__axis_position(x, vkt__number_or_nan(v)) : NAN;
         if (!(at < 0.1) && !(at > 0.9)) continue;
         inside = false;
         vkt__study_advise(s,
@@ -112,11 +114,12 @@ static void isolate(vkt_study *s, const vkt__axis *x, size_t n)
             if (x->kind == VKT__AXIS_CHOICE)
                 at = strcmp(v, x->choice[b]) ? b + 1 : b;
             else
-                at = VKT_MIN((size_t)(fmax(vkt__axis_position(x, atof(v)), 0) * BINS), BINS - 1);
+                at = VKT_MIN((size_t)(fmax(vkt__axis_position(x, vkt__number_or_nan(v)), 0) * BINS),
+                             BINS - 1);
             if (at != b) continue;
             in++;
-            low = fmin(low, atof(v));
-            high = fmax(high, atof(v));
+            low = fmin(low, vkt__number_or_nan(v));
+            high = fmax(high, vkt__number_or_nan(v));
             bad += !counts(&s->trials[i]);
             if (counts(&s->trials[i]) && vkt__study_better(s, s->trials[i].best, best))
                 best = s->trials[i].best;

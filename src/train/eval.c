@@ -298,17 +298,17 @@ static vkt_status export_text(const vkt__trained *t, const char *path)
     vkt__weights w = { 0 };
     vkt_model *model = NULL;
     vkt_tokenizer *tokenizer = NULL;
-    vkt__str aside = { 0 };
-    vkt__str_printf(&aside, "%s.tmp", path);
+    char *aside = vkt__file_aside(path);
     VKT_TRY(vkt_tokenizer_from_schema(t->schema, &tokenizer));
     VKT_TRY(vkt__trained_text(t, tokenizer, &model, &w));
-    VKT_TRY(vkt__safetensors_write(aside.data, w.model, w.n_model, NULL, 0, NULL));
-    VKT_TRY(vkt__rename(aside.data, path));
+    VKT_TRY(vkt__safetensors_write(aside, w.model, w.n_model, NULL, 0, NULL));
+    VKT_TRY(vkt__rename(aside, path));
 fail:
+    if (st != VKT_OK) vkt__file_remove(aside);
     vkt__weights_finish(&w);
     vkt_model_destroy(&model);
     vkt_tokenizer_destroy(&tokenizer);
-    vkt__str_finish(&aside);
+    free(aside);
     return st;
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/format.h"
 #include "base/os.h"
 #include "train/classes.h"
 #include "train/trainer.h"
@@ -18,8 +19,8 @@ vkt_status vkt__trainer_save(vkt__trainer *t, double value)
     uint32_t good;
     VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
     VKT_TRY(vkt_optim_get_loss_scale(t->s->optim, &scale, &good));
-    snprintf(extra, sizeof extra, "{\"loss_scale\":%.0f,\"loss_scale_good\":%u}", (double)scale,
-             good);
+    vkt__format(extra, sizeof extra, "{\"loss_scale\":%.0f,\"loss_scale_good\":%u}", (double)scale,
+                good);
     vkt__checkpoint_desc desc = { .run_dir = t->run->dir,
                                   .model = w->saved,
                                   .n_model = w->n_saved,

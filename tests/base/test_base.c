@@ -1,7 +1,9 @@
 /* base: random numbers, strings, arena, nearest name, files. */
 #include "testing.h"
 
+#include "base/number.h"
 #include "base/os.h"
+#include "comma_locale.h"
 
 static void rng_is_a_function_of_its_arguments(void **state)
 {
@@ -90,6 +92,41 @@ static void files_are_replaced_whole(void **state)
     assert_false(vkt__file_exists("test_base_tmp"));
 }
 
+/* The names that vkt_file_replace and its like write to first: of no two calls the same. */
+static void names_aside_differ(void **state)
+{
+    (void)state;
+    char *a = vkt__file_aside("folder/f"), *b = vkt__file_aside("folder/f");
+    assert_string_not_equal(a, b);
+    assert_true(!strncmp(a, "folder/f.tmp", 12) && !strncmp(b, "folder/f.tmp", 12));
+    free(a);
+    free(b);
+}
+
+static void numbers_ignore_the_locale(void **state)
+{
+    (void)state;
+    char text[32];
+    double v;
+    vkt__str s = { 0 };
+    if (!comma_locale()) return;
+    assert_true(vkt__number("0.25", &v) && v == 0.25);
+    assert_true(vkt__number("3.14159265358979323846", &v) && v == 314159265358979323846e-20);
+    assert_false(vkt__number("0,25", &v));
+    assert_true(vkt__number_or_nan("1e-3") == 1e-3 && isnan(vkt__number_or_nan("1e-3x")));
+    assert_true(vkt__rounded("%.2g", 0.12345) == 0.12);
+    assert_string_equal(vkt__double_text(0.1, false, text), "0.1");
+    vkt__str_printf(&s, "%.2f %g", 0.25, 1.5);
+    assert_string_equal(s.data, "0.25 1.5");
+    vkt__str_finish(&s);
+    TEST_LOG_CAPTURE();
+    vkt_log(VKT_LOG_WARN, "test", "loss %.2f", 0.5);
+    REQUIRE_LOGGED("loss 0.50");
+    snprintf(text, sizeof text, "%.1f", 0.5);
+    assert_string_equal(text, "0,5"); /* the program's own locale is as it was */
+    setlocale(LC_NUMERIC, "C");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -99,6 +136,8 @@ int main(void)
         cmocka_unit_test(nearest_name),
         cmocka_unit_test(strings_grow),
         cmocka_unit_test(files_are_replaced_whole),
+        cmocka_unit_test(names_aside_differ),
+        cmocka_unit_test(numbers_ignore_the_locale),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

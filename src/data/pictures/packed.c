@@ -254,15 +254,15 @@ vkt_status vkt_dataset_pack(const vkt_dataset *ds, bool stop_on_bad, const char 
     static const uint8_t zeros[HEADER];
     uint64_t total = 0;
     writer w = { .ds = ds };
-    vkt__str tmp = { 0 };
+    char *aside = NULL;
     if (!ds->schema.images)
         return vkt__fail(VKT_ARG, "data", "'%s' are no images to pack", ds->info.source);
     for (int s = 0; s < VKT_N_SPLITS; s++) total += ds->info.n[s];
     VKT_TRY(vkt__data_alloc(total, sizeof *w.hash, "the tables", &w.hash));
     VKT_TRY(vkt__data_alloc(total, sizeof *w.label, "the tables", &w.label));
     VKT_TRY(vkt__data_alloc(total, 1, "the tables", &w.split));
-    vkt__str_printf(&tmp, "%s.tmp%d", path, vkt__pid());
-    VKT_TRY(vkt__file_create(tmp.data, &w.file));
+    aside = vkt__file_aside(path);
+    VKT_TRY(vkt__file_create(aside, &w.file));
     fwrite(zeros, 1, sizeof zeros, w.file);
     VKT_TRY(write_pixels(&w, stop_on_bad));
     if (w.n == 0) {
@@ -270,15 +270,14 @@ vkt_status vkt_dataset_pack(const vkt_dataset *ds, bool stop_on_bad, const char 
         goto fail;
     }
     VKT_TRY(write_rest(&w, path));
-    VKT_TRY(vkt__file_finish(tmp.data, &w.file));
-    VKT_TRY(vkt__rename(tmp.data, path));
+    VKT_TRY(vkt__file_finish(aside, &w.file));
+    VKT_TRY(vkt__rename(aside, path));
     memset(n_packed, 0, VKT_N_SPLITS * sizeof *n_packed);
     for (uint64_t i = 0; i < w.n; i++) n_packed[w.split[i]]++;
-    vkt__str_finish(&tmp);
 fail:
     if (w.file) fclose(w.file);
-    if (tmp.data) vkt__remove_tree(tmp.data);
-    vkt__str_finish(&tmp);
+    if (st != VKT_OK && aside) vkt__file_remove(aside);
+    free(aside);
     free(w.hash);
     free(w.label);
     free(w.split);

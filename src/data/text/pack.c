@@ -39,7 +39,7 @@ static vkt_status pack_document(void *user, const vkt__document *d)
 vkt_status vkt_pack(const vkt_pack_desc *desc, vkt_pack_result *out)
 {
     vkt_status st;
-    vkt__str folder = { 0 };
+    char *folder = NULL;
     vkt__source source = { .path = desc->inputs, .n_paths = desc->n_inputs };
     packer p = { .shard_tokens = desc->shard_tokens ? desc->shard_tokens : 1u << 25,
                  .result = out };
@@ -47,25 +47,25 @@ vkt_status vkt_pack(const vkt_pack_desc *desc, vkt_pack_result *out)
     if (vkt__file_exists(desc->out))
         return vkt__fail(VKT_ARG, "data", "'%s' is there already: remove it or name another folder",
                          vkt__show(desc->out).s);
-    vkt__str_printf(&folder, "%s.tmp%d", desc->out, vkt__pid());
-    p.folder = folder.data;
+    folder = vkt__file_aside(desc->out);
+    p.folder = folder;
     VKT_TRY(vkt__documents_tokenizer(&source, desc->tokenizer ? desc->tokenizer : "bytes",
                                      &p.tokenizer));
     out->tokenizer_hash = p.tokenizer->info.hash;
     out->n_vocab = p.tokenizer->info.n_vocab;
-    VKT_TRY(vkt__mkdirs(folder.data));
+    VKT_TRY(vkt__mkdirs(folder));
     VKT_TRY(vkt__documents_read(&source, p.tokenizer, pack_document, &p));
     VKT_TRY(flush(&p));
     if (!out->n_shards) {
         st = vkt__fail(VKT_FORMAT, "data", "there is no text in what was given");
         goto fail;
     }
-    VKT_TRY(vkt__rename(folder.data, desc->out));
+    VKT_TRY(vkt__rename(folder, desc->out));
 fail:
-    if (st != VKT_OK) vkt__remove_tree(folder.data);
+    if (st != VKT_OK) vkt__remove_tree(folder);
     vkt__store_finish(&p.store);
     vkt_tokenizer_destroy(&p.tokenizer);
-    vkt__str_finish(&folder);
+    free(folder);
     return st;
 }
 

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/half.h"
 #include "tensor/ops/matmul.h"
 
 vkt_tensor *vkt__sample(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, uint32_t hint,
@@ -91,20 +92,12 @@ double vkt__tol(vkt_dtype dtype, double n_terms)
 static void encode(const vkt_tensor *t, uint64_t i, double v, void *data)
 {
     float f = (float)v;
-    uint32_t u;
-    memcpy(&u, &f, 4);
     if (t->dtype == VKT_F32)
         memcpy((char *)data + 4 * i, &f, 4);
     else if (t->dtype == VKT_U32)
         ((uint32_t *)data)[i] = (uint32_t)v;
-    else if (t->dtype == VKT_BF16)
-        ((uint16_t *)data)[i] = (uint16_t)(u >> 16);
-    else if ((u & 0x7fffffffu) < 0x38800000u)
-        ((uint16_t *)data)[i] =
-            (uint16_t)((u >> 16 & 0x8000) | (uint32_t)nearbyint(ldexp(fabs(v), 24)));
     else
-        ((uint16_t *)data)[i] =
-            (uint16_t)((u >> 16 & 0x8000) | (((u >> 13) - (112u << 10)) & 0x7fff));
+        ((uint16_t *)data)[i] = t->dtype == VKT_BF16 ? vkt__to_bf16(f) : vkt__to_f16(f);
 }
 
 static double decode(const vkt_tensor *t, uint64_t i, const void *data)
@@ -115,16 +108,8 @@ static double decode(const vkt_tensor *t, uint64_t i, const void *data)
         memcpy(&f, (const char *)data + 4 * i, 4);
         return f;
     }
-    uint32_t h = ((const uint16_t *)data)[i];
-    if (t->dtype == VKT_BF16) {
-        h <<= 16;
-        memcpy(&f, &h, 4);
-        return f;
-    }
-    double sign = h & 0x8000 ? -1 : 1;
-    uint32_t e = h >> 10 & 31, m = h & 1023;
-    if (e == 31) return m ? NAN : sign * INFINITY;
-    return sign * (e ? ldexp(1024 + m, (int)e - 25) : ldexp(m, -24));
+    uint16_t h = ((const uint16_t *)data)[i];
+    return t->dtype == VKT_BF16 ? vkt__from_bf16(h) : vkt__from_f16(h);
 }
 
 void vkt__sample_encode(const vkt_tensor *t, uint64_t i, double v, void *data)

@@ -1,6 +1,7 @@
 /* Running a graph by its C twins, in double, on host memory. */
 #include <math.h>
 
+#include "base/half.h"
 #include "tensor/graph/op.h"
 
 /* One host array per planned tensor; bound tensors that share a buffer share one array for each
@@ -11,22 +12,9 @@ typedef struct {
     double *data;
 } bound_array;
 
-/* v rounded to `bits` of significand, to nearest even; least: exponent of the smallest step. */
-static double round_bits(double v, int bits, int least, double most)
-{
-    int e;
-    if (!isfinite(v) || v == 0) return v;
-    frexp(v, &e);
-    e = VKT_MAX(e - bits, least);
-    double r = ldexp(nearbyint(ldexp(v, -e)), e);
-    return fabs(r) > most ? copysign(INFINITY, v) : r;
-}
-
 double vkt__round_to(vkt_dtype dtype, double v)
 {
-    return dtype == VKT_F16    ? round_bits(v, 11, -24, 65504)
-           : dtype == VKT_BF16 ? round_bits(v, 8, -133, 0x1.fep127)
-                               : v;
+    return dtype == VKT_F16 ? vkt__round_f16(v) : dtype == VKT_BF16 ? vkt__round_bf16(v) : v;
 }
 
 void vkt__node_ref(const vkt_node *n, double *const *in, double *const *out)

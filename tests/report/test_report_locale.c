@@ -1,0 +1,53 @@
+/* report: a study's page is the same whatever the decimal point of the program's locale. */
+#define DIR "test_report_locale_tmp"
+#include "own_folder.h"
+
+#include "comma_locale.h"
+#include "vktrain/report.h"
+
+static const char study[] =
+    "{\"format\":\"vktrain study\",\"kind\":\"lr\",\"metric\":\"loss\",\"metric_sign\":-1,"
+    "\"trials\":["
+    "{\"name\":\"t-000\",\"group\":\"sweep\",\"state\":\"done\",\"set\":[\"optim.lr=0.0015\"],"
+    "\"best\":0.75,\"final_loss\":0.5,\"step_ms\":1.25,\"items_per_s\":1000.5},"
+    "{\"name\":\"t-001\",\"group\":\"sweep\",\"state\":\"done\",\"set\":[\"optim.lr=0.015\"],"
+    "\"best\":0.25,\"final_loss\":0.125,\"step_ms\":1.5,\"items_per_s\":900.25},"
+    "{\"name\":\"t-002\",\"group\":\"sweep\",\"state\":\"done\",\"set\":[\"optim.lr=0.15\"],"
+    "\"best\":0.5,\"final_loss\":0.25,\"step_ms\":1.75,\"items_per_s\":800.75}],"
+    "\"chosen\":[[\"lr*\",\"0.015\"]]}";
+
+static char *page(const char *name)
+{
+    const char *path = DIR;
+    char out[64], *data;
+    size_t n;
+    vkt_report_result r;
+    snprintf(out, sizeof out, DIR "/%s.html", name);
+    REQUIRE_OK(vkt_report_write(
+        &(vkt_report_desc) { .paths = &path, .n_paths = 1, .out = out, .no_png = true }, &r));
+    REQUIRE_OK(vkt__file_read(out, 1 << 24, &data, &n));
+    return data;
+}
+
+static void a_comma_changes_nothing(void **state)
+{
+    (void)state;
+    REQUIRE_OK(vkt__file_replace(DIR "/study.json", study, sizeof study - 1));
+    char *want = page("c");
+    assert_non_null(strstr(want, "<circle"));
+    if (comma_locale()) {
+        char *got = page("comma");
+        setlocale(LC_NUMERIC, "C");
+        assert_string_equal(got, want);
+        free(got);
+    }
+    free(want);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_comma_changes_nothing, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("report locale", tests, NULL, NULL);
+}
