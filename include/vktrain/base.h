@@ -59,9 +59,12 @@ void vkt_log_set(vkt_log_fn fn, void *user, vkt_log_level max_level);
 
 void vkt_log(vkt_log_level level, const char *area, const char *fmt, ...) VKT_PRINTF(3, 4);
 
-/* The candidate nearest to `word` by edit distance (or the one it begins, or whose last part after
- * a dot it is near to), for "did you mean"; NULL when none is near. */
-const char *vkt_nearest(const char *word, const char *const *candidates, size_t n);
+/* The end of a message that refuses `word`: "; did you mean 'NAME'?" with the candidate nearest to
+ * it, "" when none is near. Use: printf("no layer '%s'%s", word, vkt_did_you_mean(..).text) */
+typedef struct vkt_hint {
+    char text[96];
+} vkt_hint;
+vkt_hint vkt_did_you_mean(const char *word, const char *const *candidates, size_t n);
 
 /* What randomness is used for; streams of different purpose never overlap. */
 typedef enum vkt_purpose {

@@ -1,4 +1,6 @@
 /* Names: hashed, matched, nearest, shown, escaped, sorted. */
+#include <stdio.h>
+
 #include "base/words.h"
 
 uint64_t vkt__hash(const void *data, size_t n, uint64_t seed)
@@ -48,7 +50,9 @@ static size_t edit_distance(const char *a, const char *b)
     return row[n];
 }
 
-const char *vkt_nearest(const char *word, const char *const *candidates, size_t n)
+/* The candidate nearest by edit distance, or that the word begins, or whose last part after a dot
+ * it is near to; NULL: none is near. */
+static const char *nearest(const char *word, const char *const *candidates, size_t n)
 {
     const char *best = NULL;
     size_t best_d = VKT_MAX(strlen(word) / 2, 2) + 1;
@@ -61,6 +65,14 @@ const char *vkt_nearest(const char *word, const char *const *candidates, size_t 
         if (d < best_d) best_d = d, best = candidates[i];
     }
     return best;
+}
+
+vkt_hint vkt_did_you_mean(const char *word, const char *const *candidates, size_t n)
+{
+    vkt_hint hint = { "" };
+    const char *near = nearest(word, candidates, n);
+    if (near) snprintf(hint.text, sizeof hint.text, "; did you mean '%s'?", vkt__show(near).s);
+    return hint;
 }
 
 static int by_name(const void *a, const void *b)

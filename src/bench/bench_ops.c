@@ -481,7 +481,6 @@ vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list)
         }
     }
     if (found) return VKT_OK;
-    const char *near = vkt_nearest(b->desc->op, names, n);
-    return vkt__fail(VKT_ARG, "bench", "no op is called '%s'%s%s%s", b->desc->op,
-                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return vkt__fail(VKT_ARG, "bench", "no op is called '%s'%s", b->desc->op,
+                     vkt_did_you_mean(b->desc->op, names, n).text);
 }

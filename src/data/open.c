@@ -99,9 +99,8 @@ static vkt_status unknown_source(const char *source)
         names[i] = sources[i].name;
         vkt__str_printf(&all, "%s%s", i ? ", " : "", names[i]);
     }
-    const char *near = vkt_nearest(source, names, VKT_COUNT(names));
-    vkt__fail(VKT_ARG, "data", "data.source '%s' is none of %s%s%s%s", source, all.data,
-              near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    vkt__fail(VKT_ARG, "data", "data.source '%s' is none of %s%s", source, all.data,
+              vkt_did_you_mean(source, names, VKT_COUNT(names)).text);
     vkt__str_finish(&all);
     return VKT_ARG;
 }

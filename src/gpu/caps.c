@@ -292,11 +292,9 @@ static vkt_status each_cap(const char *cap, vkt_caps *caps,
             if (!strcmp(names[i], item)) row = &rows[i];
         }
         if (!row) {
-            const char *near = vkt_nearest(item, names, VKT_COUNT(rows));
             return vkt__fail(VKT_ARG, "gpu",
-                             "--cap: no capability '%s'%s%s%s; `vktrain devices --help` lists them",
-                             item, near ? ", did you mean '" : "", near ? near : "",
-                             near ? "'?" : "");
+                             "--cap: no capability '%s'%s; `vktrain devices --help` lists them",
+                             item, vkt_did_you_mean(item, names, VKT_COUNT(rows)).text);
         }
         if (v < row->min || (row->type == CAP_FLAG && v > 1))
             return vkt__fail(VKT_ARG, "gpu",

@@ -48,9 +48,8 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
             const vkt_layer_type *types = vkt_layer_types(&n_types);
             const char *names[64];
             for (size_t t = 0; t < n_types && t < 64; t++) names[t] = types[t].name;
-            const char *near = vkt_nearest(spec[i].type, names, VKT_MIN(n_types, 64));
-            return vkt__fail(VKT_ARG, "model", "%s: no such layer type%s%s%s", l->where,
-                             near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+            return vkt__fail(VKT_ARG, "model", "%s: no such layer type%s", l->where,
+                             vkt_did_you_mean(spec[i].type, names, VKT_MIN(n_types, 64)).text);
         }
         bool whole_model = l->kind->is_whole;
         if (whole_model && !(is_whole && n == 1))
@@ -125,8 +124,7 @@ vkt_status vkt__layer_init_of(const vkt__layer *l, vkt__init *out)
         *out = inits[i].init;
         if (!strcmp(want, names[i])) return VKT_OK;
     }
-    const char *near = vkt_nearest(want, names, VKT_COUNT(names));
-    vkt__layer_error(l, "no initialiser '%s'; there are kaiming, xavier, normal, zeros%s%s%s", want,
-                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    vkt__layer_error(l, "no initialiser '%s'; there are kaiming, xavier, normal, zeros%s", want,
+                     vkt_did_you_mean(want, names, VKT_COUNT(names)).text);
     return VKT_ARG;
 }

@@ -59,10 +59,8 @@ static vkt_status unknown_recipe(const char *recipe)
         names[n] = name;
         vkt__str_printf(&all, "%s%s", n ? ", " : "", name);
     }
-    const char *near = vkt_nearest(recipe, names, n);
-    vkt__fail(VKT_ARG, "config", "no recipe '%s': no such file, and the built-in ones are %s%s%s%s",
-              recipe, all.data ? all.data : "none", near ? "; did you mean '" : "",
-              near ? near : "", near ? "'?" : "");
+    vkt__fail(VKT_ARG, "config", "no recipe '%s': no such file, and the built-in ones are %s%s",
+              recipe, all.data ? all.data : "none", vkt_did_you_mean(recipe, names, n).text);
     vkt__str_finish(&all);
     return VKT_ARG;
 }
@@ -117,9 +115,8 @@ vkt_status vkt_config_set(vkt_config *c, const char *assignment)
     if (i < 0) {
         const char *names[VKT__MAX_OPTIONS];
         for (size_t k = 0; k < n; k++) names[k] = o[k].name;
-        const char *near = vkt_nearest(key, names, n);
-        return vkt__fail(VKT_ARG, "config", "%s: unknown key%s%s%s", where,
-                         near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        return vkt__fail(VKT_ARG, "config", "%s: unknown key%s", where,
+                         vkt_did_you_mean(key, names, n).text);
     }
     if (o[i].type == VKT__OPT_STEPS || o[i].type == VKT__OPT_GROUPS ||
         ((o[i].type == VKT__OPT_WEIGHTS || o[i].type == VKT__OPT_WORDS) && eq[1] == '[')) {

@@ -27,9 +27,8 @@ static const vkt__choice *choose(const vkt__option *o, const char *text, const c
         names[n++] = p->name;
         vkt__str_printf(&all, "%s%s", n > 1 ? ", " : "", p->name);
     }
-    const char *near = vkt_nearest(text, names, n);
-    vkt__fail(VKT_ARG, "config", "%s: %s: '%s' is none of %s%s%s%s", where, o->name, text, all.data,
-              near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    vkt__fail(VKT_ARG, "config", "%s: %s: '%s' is none of %s%s", where, o->name, text, all.data,
+              vkt_did_you_mean(text, names, n).text);
     vkt__str_finish(&all);
     return NULL;
 }

@@ -16,17 +16,18 @@ static vkt_status unknown_key(const vkt__yaml *node, const char *name, const cha
     names[k++] = "model";
     for (size_t i = 0; i < n; i++) names[k++] = o[i].name;
     /* An unknown key inside a section is matched against that section first. */
-    const char *dot = strchr(name, '.'), *near = NULL;
+    const char *dot = strchr(name, '.');
+    vkt_hint hint = { "" };
     if (dot) {
         const char *same[VKT__MAX_OPTIONS];
         size_t m = 0;
         for (size_t i = 0; i < n; i++)
             if (!strncmp(o[i].name, name, (size_t)(dot - name) + 1)) same[m++] = o[i].name;
-        near = vkt_nearest(name, same, m);
+        hint = vkt_did_you_mean(name, same, m);
     }
-    if (!near) near = vkt_nearest(name, names, k);
-    return vkt__fail(VKT_ARG, "config", "%s:%d: unknown key '%s'%s%s%s", source, node->line, name,
-                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    if (!*hint.text) hint = vkt_did_you_mean(name, names, k);
+    return vkt__fail(VKT_ARG, "config", "%s:%d: unknown key '%s'%s", source, node->line, name,
+                     hint.text);
 }
 
 /* ---- lists ---- */
@@ -65,8 +66,7 @@ static vkt_status set_group(vkt_optim_group *g, vkt__arena *a, const vkt__option
         return list_entry_error(o, where, "an entry must be {pattern: ..., ...}");
     for (const vkt__yaml *e = map->first; e; e = e->next) {
         double v = 0;
-        bool is_number =
-            e->kind == VKT__YAML_SCALAR && !e->quoted && vkt__number(e->text, &v);
+        bool is_number = e->kind == VKT__YAML_SCALAR && !e->quoted && vkt__number(e->text, &v);
         if (!strcmp(e->key, "pattern")) {
             if (e->kind != VKT__YAML_SCALAR || !e->text[0])
                 return list_entry_error(o, where, "pattern must be a text, as \"*.bias\"");

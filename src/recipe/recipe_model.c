@@ -23,15 +23,12 @@ static const vkt_layer_type *find_type(reader *r, const char *name, int line)
         if (!strcmp(t[i].name, name)) return &t[i];
         names[i] = t[i].name;
     }
-    const char *near = vkt_nearest(name, names, n);
+    vkt_hint hint = vkt_did_you_mean(name, names, n);
     vkt__str all = { 0 };
-    for (size_t i = 0; i < n && !near; i++)
+    for (size_t i = 0; i < n && !*hint.text; i++)
         vkt__str_printf(&all, "%s%s", i ? ", " : "; known are ", names[i]);
-    vkt__fail(VKT_ARG, "config", "%s:%d: unknown layer '%s'%s%s%s", r->source, line, name,
-              near       ? "; did you mean '"
-              : all.data ? all.data
-                         : "",
-              near ? near : "", near ? "'?" : "");
+    vkt__fail(VKT_ARG, "config", "%s:%d: unknown layer '%s'%s%s", r->source, line, name, hint.text,
+              all.data ? all.data : "");
     vkt__str_finish(&all);
     return NULL;
 }

@@ -33,9 +33,7 @@ static vkt_status unknown(const vkt__axis *x, const reader *r)
     const vkt__option *o = vkt__options(&n);
     n = VKT_MIN(n, VKT_COUNT(names));
     for (size_t i = 0; i < n; i++) names[i] = o[i].name;
-    const char *near = vkt_nearest(x->key, names, n);
-    return bad(x, r, "is no option of a recipe%s%s%s", near ? "; did you mean '" : "",
-               near ? near : "", near ? "'?" : "");
+    return bad(x, r, "is no option of a recipe%s", vkt_did_you_mean(x->key, names, n).text);
 }
 
 static bool is_model(const vkt__axis *x)
@@ -194,9 +192,8 @@ static vkt_status read_axis(vkt__axis *x, const vkt__yaml *e, const reader *r)
         size_t k = 0;
         while (k < VKT_COUNT(kinds) && strcmp(kinds[k], f->key)) k++;
         if (k == VKT_COUNT(kinds)) {
-            const char *near = vkt_nearest(f->key, kinds, k);
-            return bad(x, r, "'%s' is none of linear, log, log_one_minus, choice, when%s%s%s",
-                       f->key, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+            return bad(x, r, "'%s' is none of linear, log, log_one_minus, choice, when%s", f->key,
+                       vkt_did_you_mean(f->key, kinds, k).text);
         }
         if (k == 4) {
             VKT_TRY(read_when(x, f, r));

@@ -150,9 +150,8 @@ static vkt_status find_axis(const vkt_study *s, const vkt__space *space, const v
         *out = &space->axis[i];
         if (!strcmp(names[i], key)) return VKT_OK;
     }
-    const char *near = vkt_nearest(key, names, space->n);
-    return vkt__fail(VKT_ARG, "study", "--isolate %s: the space has no such metaparameter%s%s%s",
-                     key, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return vkt__fail(VKT_ARG, "study", "--isolate %s: the space has no such metaparameter%s", key,
+                     vkt_did_you_mean(key, names, space->n).text);
 }
 
 static void tell_infeasible(vkt_study *s, size_t n)

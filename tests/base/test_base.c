@@ -52,10 +52,11 @@ static void nearest_name(void **state)
 {
     (void)state;
     static const char *const names[] = { "optim.lr", "optim.rule", "train.steps", "train.batch" };
-    assert_string_equal(vkt_nearest("train.step", names, 4), "train.steps");
-    assert_string_equal(vkt_nearest("optim.rl", names, 4), "optim.lr");
-    assert_string_equal(vkt_nearest("batch", names, 4), "train.batch");
-    assert_null(vkt_nearest("zebra-crossing", names, 4));
+    assert_string_equal(vkt_did_you_mean("train.step", names, 4).text,
+                        "; did you mean 'train.steps'?");
+    assert_string_equal(vkt_did_you_mean("optim.rl", names, 4).text, "; did you mean 'optim.lr'?");
+    assert_string_equal(vkt_did_you_mean("batch", names, 4).text, "; did you mean 'train.batch'?");
+    assert_string_equal(vkt_did_you_mean("zebra-crossing", names, 4).text, "");
 }
 
 static void strings_grow(void **state)

@@ -28,11 +28,9 @@ static int run(void *options)
         fputs(text, stdout);
         return CLI_OK;
     }
-    const char *near = vkt_nearest(o->args[0], names, n);
-    if (near)
-        cli_error("no recipe '%s'; did you mean '%s'?", o->args[0], near);
-    else
-        cli_error("no recipe '%s'; `vktrain recipes` lists them", o->args[0]);
+    vkt_hint hint = vkt_did_you_mean(o->args[0], names, n);
+    cli_error("no recipe '%s'%s", o->args[0],
+              *hint.text ? hint.text : "; `vktrain recipes` lists them");
     return CLI_USAGE;
 }
 

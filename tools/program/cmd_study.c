@@ -230,9 +230,8 @@ static int parse_kind(const char *word, vkt_study_kind *out)
         *out = (vkt_study_kind)k;
         if (!strcmp(word, names[k])) return 0;
     }
-    const char *near = vkt_nearest(word, names, VKT_STUDY_N_KINDS);
-    cli_error("study: '%s' is none of lr, warmup, clip, batch-size, search%s%s%s", word,
-              near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    cli_error("study: '%s' is none of lr, warmup, clip, batch-size, search%s", word,
+              vkt_did_you_mean(word, names, VKT_STUDY_N_KINDS).text);
     return CLI_USAGE;
 }
 

@@ -41,11 +41,8 @@ static const cli_command *find_command(const char *name)
         names[i] = commands[i]->name;
         if (!strcmp(name, names[i])) return commands[i];
     }
-    const char *near = vkt_nearest(name, names, CLI_COUNT(names));
-    if (near)
-        cli_error("unknown command '%s'; did you mean '%s'?", name, near);
-    else
-        cli_error("unknown command '%s'; see `vktrain --help`", name);
+    vkt_hint hint = vkt_did_you_mean(name, names, CLI_COUNT(names));
+    cli_error("unknown command '%s'%s", name, *hint.text ? hint.text : "; see `vktrain --help`");
     return NULL;
 }
 

@@ -66,9 +66,8 @@ int runs_known_key(const char *key, int *out)
     if (*out >= 0) return 0;
     for (; n < CLI_COUNT(fields); n++) names[n] = fields[n].name;
     for (size_t i = 0; i < 200 && vkt_option(i, &o); i++) names[n++] = o.name;
-    const char *near = vkt_nearest(key, names, n);
-    cli_error("runs: '%s' is no field of a run and no option of a recipe%s%s%s", key,
-              near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    cli_error("runs: '%s' is no field of a run and no option of a recipe%s", key,
+              vkt_did_you_mean(key, names, n).text);
     return CLI_USAGE;
 }
 

@@ -96,11 +96,10 @@ static vkt_status find_class(vkt__folder *f, vkt__arena *arena, const char *name
         if (strcmp(f->classes[*out], name) == 0) return VKT_OK;
     }
     if (f->closed) {
-        const char *near = vkt_nearest(name, f->classes, f->n_classes);
         return vkt__fail(VKT_FORMAT, "data",
-                         "'%s': '%s' is none of the %u classes%s%s%s: rename or remove it", where,
-                         vkt__show(name).s, f->n_classes, near ? "; did you mean '" : "",
-                         near ? near : "", near ? "'?" : "");
+                         "'%s': '%s' is none of the %u classes%s: rename or remove it", where,
+                         vkt__show(name).s, f->n_classes,
+                         vkt_did_you_mean(name, f->classes, f->n_classes).text);
     }
     if (!vkt__utf8_ok(name, strlen(name), &bad))
         return vkt__fail(VKT_FORMAT, "data", "'%s': class name '%s' is not UTF-8: rename it", where,

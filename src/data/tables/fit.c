@@ -91,11 +91,10 @@ static vkt_status find_label(const vkt__csv *csv, bool header, const char *label
             label, csv->name);
     const char **names = vkt__alloc(csv->n_columns * sizeof *names);
     for (size_t c = 0; c < csv->n_columns; c++) names[c] = vkt__csv_cell(csv, 0, c);
-    const char *near = vkt_nearest(label, names, csv->n_columns);
+    vkt_status st = vkt__fail(VKT_ARG, "data", "data.label '%s' is not a column of '%s'%s", label,
+                              csv->name, vkt_did_you_mean(label, names, csv->n_columns).text);
     free(names);
-    return vkt__fail(VKT_ARG, "data", "data.label '%s' is not a column of '%s'%s%s%s", label,
-                     csv->name, near ? "; did you mean '" : "", near ? vkt__show(near).s : "",
-                     near ? "'?" : "");
+    return st;
 }
 
 /* Columns and label, still without kinds and constants. */

@@ -77,9 +77,10 @@ static int unknown_flag(const cli_command *cmd, const char *name, size_t n)
     cli_flag_tables(cmd, table);
     for (int t = 0; t < CLI_N_TABLES; t++)
         for (const cli_flag *f = table[t]; f->name; f++) list_add(&names, &n_names, f->name);
-    const char *word = cli_text("%.*s", (int)n, name), *near = vkt_nearest(word, names, n_names);
-    if (near)
-        cli_error("%s: unknown option '%s'; did you mean '%s'?", cmd->name, word, near);
+    const char *word = cli_text("%.*s", (int)n, name);
+    vkt_hint hint = vkt_did_you_mean(word, names, n_names);
+    if (*hint.text)
+        cli_error("%s: unknown option '%s'%s", cmd->name, word, hint.text);
     else
         cli_error("%s: unknown option '%s'; see `vktrain %s --help`", cmd->name, word, cmd->name);
     free(names);
