@@ -208,7 +208,7 @@ vkt_status vkt__study_search(vkt_study *s)
     const vkt_study_desc *d = s->priv->desc;
     vkt_status st = VKT_OK;
     vkt__space space;
-    const vkt__axis *axis;
+    const vkt__axis *axis = NULL;
     size_t n = d->trials ? d->trials : 20, *order = NULL;
     s->playbook = playbook;
     VKT_TRY(read_space(s, &space, &axis));
