@@ -91,9 +91,9 @@ void vkt__study_cell_number(vkt_study *s, double v)
 
 const char *vkt__study_value(vkt_study *s, const char *key, double v)
 {
-    char short_text[32], text[32];
-    snprintf(short_text, sizeof short_text, "%.4g", v);
-    return vkt__study_text(s, "%s=%s", key, vkt__double_text(atof(short_text), false, text));
+    char text[32];
+    return vkt__study_text(s, "%s=%s", key,
+                           vkt__double_text(vkt__rounded("%.4g", v), false, text));
 }
 
 /* ---- commands ---- */
