@@ -91,8 +91,15 @@ set(SRC_DATA
   src/data/synthetic.c
 )
 set(SRC_TENSOR_GRAPH
+  src/tensor/graph/cost.c
+  src/tensor/graph/gradient.c
   src/tensor/graph/graph.c
+  src/tensor/graph/record.c
+  src/tensor/graph/sample.c
   src/tensor/graph/twin.c
+  src/tensor/graph/value.c
+  src/tensor/graph/view.c
+  src/tensor/graph/workgroup.c
 )
 set(SRC_TENSOR_OPS
   src/tensor/ops/conv_kernels.c
@@ -125,6 +132,7 @@ set(SRC_TENSOR_OPS
 )
 set(SRC_TENSOR_PASSES
   src/tensor/passes/autodiff.c
+  src/tensor/passes/pass.c
   src/tensor/passes/precision.c
   src/tensor/passes/rewrite.c
   src/tensor/passes/rewrite_accumulate.c
@@ -138,6 +146,8 @@ set(SRC_TENSOR_PASSES
   src/tensor/passes/rewrite_step.c
 )
 set(SRC_TENSOR_PLAN
+  src/tensor/plan/explain.c
+  src/tensor/plan/levels.c
   src/tensor/plan/offsets.c
   src/tensor/plan/plan.c
   src/tensor/plan/recompute.c

@@ -6,6 +6,11 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "tensor/graph/cost.h"
+#include "tensor/graph/graph.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/twin.h"
 #include "bench/bench_clock.h"
 #include "bench/bench_ops_table.h"
 #include "bench/bench_rows.h"

@@ -1,5 +1,6 @@
 /* The op rows that the benchmark measures on fixed shapes, and how a graph with each is built. A
  * row that is not here is measured on its largest sample. */
+#include "tensor/graph/sample.h"
 #include "bench/bench_ops_table.h"
 
 static vkt_tensor *positive(vkt_graph *g, uint32_t r, uint32_t c)

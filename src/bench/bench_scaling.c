@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "tensor/graph/graph.h"
 #include "data/synthetic.h"
 #include "bench/bench_clock.h"
 #include "bench/commit.h"

@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "tensor/graph/cost.h"
+#include "tensor/graph/graph.h"
 #include "data/synthetic.h"
 #include "bench/bench_clock.h"
 #include "bench/bench_rows.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
-#include "tensor/graph/op.h"
+#include "tensor/graph/graph.h"
 #include "formats/protobuf.h"
 
 enum { OPSET = 21, IR_VERSION = 10, FLOAT = 1, INT64 = 7 };

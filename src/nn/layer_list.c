@@ -2,7 +2,7 @@
  * is what layers made of layers hold. Finds a type's functions in the model's table of kinds and
  * knows none of them. */
 #include "nn/layer_list.h"
-#include "tensor/graph/op.h"
+#include "tensor/graph/graph.h"
 
 void vkt__model_zero_last(vkt_model *m, const vkt__layer_list *body)
 {

@@ -5,7 +5,7 @@
 #include "nn/layer_kinds.h"
 #include "nn/layer_list.h"
 #include "nn/lora.h"
-#include "tensor/graph/op.h"
+#include "tensor/graph/graph.h"
 
 /* A flat buffer: device memory, or plain memory for a model without a device. */
 static vkt_status flat_create(vkt_model *m, uint64_t count, const char *label, vkt_dtype dtype,

@@ -1,7 +1,7 @@
 /* The parameter store of a model: what layers declare while they are planned, where it lies in the
  * flat buffers, and the tensors that stand for it in a graph. Knows no layer type. */
 #include "nn/params.h"
-#include "tensor/graph/op.h"
+#include "tensor/graph/graph.h"
 
 int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
                          vkt__init init, float scale)

@@ -7,6 +7,7 @@
 #include "nn/transformer.h"
 
 #include "nn/lora.h"
+#include "tensor/graph/graph.h"
 #include "tensor/ops/ops.h"
 
 /* ---- what the description means ---- */

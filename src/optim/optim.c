@@ -2,6 +2,7 @@
  * and the host's share of a step. Formulas stand beside shaders/optim/optim_update.comp. */
 #include <math.h>
 
+#include "tensor/graph/graph.h"
 #include "optim/optim_flat.h"
 #include "shaders/rng.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/os.h"
 #include "profile/profiler.h"
-#include "tensor/graph/op.h"
+#include "tensor/graph/graph.h"
 
 static int by_size(const void *a, const void *b)
 {

@@ -2,7 +2,8 @@
  * of a step is estimated, as running it would compile its kernels twice. */
 #include "train/one_core.h"
 #include "base/os.h"
-#include "tensor/graph/op.h"
+#include "tensor/graph/cost.h"
+#include "tensor/graph/graph.h"
 
 /* What one core reaches in the small products and updates of such steps. */
 static const double CORE_GFLOPS = 30, CORE_GBPS = 5;

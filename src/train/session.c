@@ -2,7 +2,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tensor/graph/op.h"
+#include "tensor/graph/graph.h"
+#include "tensor/plan/recompute.h"
 #include "train/lane.h"
 
 /* ---- the two graphs ---- */

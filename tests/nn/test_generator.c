@@ -1,7 +1,7 @@
 /* Generation: scores from the caches are those of the whole text at once; sampling. */
 #include "testing.h"
 
-#include "tensor/graph/op.h"
+#include "tensor/graph/sample.h"
 #include "vktrain/nn.h"
 
 enum { T = 48, V = 37 };

@@ -5,7 +5,9 @@
 
 #include <jansson.h>
 
-#include "tensor/ops/ops.h"
+#include "tensor/graph/graph.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/twin.h"
 #include "vktrain/data.h"
 #include "vktrain/optim.h"
 

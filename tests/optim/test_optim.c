@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "tensor/graph/twin.h"
 #include "optim/optim_flat.h"
 
 /* ---- rules: first steps in closed form ---- */

@@ -3,6 +3,8 @@
 #include "testing.h"
 
 #include "one_device.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/value.h"
 #include "optim/optim_flat.h"
 
 /* Four parameters with padding between and behind them. */

@@ -2,7 +2,7 @@
 #ifndef VKT_TESTS_BOUND_INPUT_H
 #define VKT_TESTS_BOUND_INPUT_H
 
-#include "tensor/graph/op.h"
+#include "tensor/graph/graph.h"
 #include "testing.h"
 
 static vkt_buffer *buffers[8];

@@ -5,7 +5,8 @@
 
 #include <jansson.h>
 
-#include "tensor/ops/ops.h"
+#include "tensor/graph/graph.h"
+#include "tensor/graph/twin.h"
 #include "vktrain/data.h"
 
 enum { MOST_ELEMENTS = 256 };

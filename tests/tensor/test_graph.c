@@ -2,6 +2,8 @@
  * the plan on a map of which tensor owns which bytes; latched errors; the plan as text. */
 #include "testing.h"
 
+#include "tensor/graph/graph.h"
+#include "tensor/graph/sample.h"
 #include "tensor/ops/ops.h"
 
 enum { BLOCK = 256 };

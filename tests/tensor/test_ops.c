@@ -5,7 +5,12 @@
 #include "base/os.h"
 #include "bound_input.h"
 #include "one_device.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/twin.h"
+#include "tensor/ops/ops.h"
+#include "tensor/passes/passes.h"
 #include "tensor/passes/rewrite.h"
+#include "tensor/check/check.h"
 
 /* user: when the row before ended. */
 static void print_row(void *user, const vkt_check_result *r)

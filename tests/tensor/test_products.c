@@ -5,7 +5,10 @@
 #include "base/os.h"
 #include "bound_input.h"
 #include "one_device.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/value.h"
 #include "tensor/ops/matmul.h"
+#include "tensor/passes/passes.h"
 #include "tensor/passes/rewrite.h"
 
 /* On GPUs, small outputs of deep products are summed in slices: within the tolerance of the whole,

@@ -3,6 +3,10 @@
 #include "testing.h"
 
 #include "one_device.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/twin.h"
+#include "tensor/ops/ops.h"
+#include "tensor/passes/passes.h"
 #include "tensor/passes/rewrite.h"
 
 enum { B = 6, C = 64, MOST = C * C };

@@ -4,6 +4,9 @@
 
 #include <float.h>
 
+#include "tensor/graph/sample.h"
+#include "tensor/graph/twin.h"
+#include "tensor/passes/passes.h"
 #include "tensor/passes/rewrite.h"
 
 static vkt_gpu *gpu;

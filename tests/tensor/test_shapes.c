@@ -1,7 +1,8 @@
 /* Wrong shapes: latched, and named by the first error. */
 #include "testing.h"
 
-#include "tensor/ops/ops.h"
+#include "tensor/graph/graph.h"
+#include "tensor/graph/sample.h"
 
 static vkt_tensor *in2(vkt_graph *g, uint32_t r, uint32_t c)
 {

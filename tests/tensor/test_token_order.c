@@ -1,7 +1,9 @@
 /* The sorted order of tokens, and that the embedding's gradient by it is the sum by definition. */
 #include "testing.h"
 
-#include "tensor/ops/ops.h"
+#include "tensor/graph/graph.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/twin.h"
 #include "vktrain/data.h"
 
 enum { N = 500, V = 23 };

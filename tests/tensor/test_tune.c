@@ -4,6 +4,7 @@
 
 #include "base/os.h"
 #include "tensor/ops/conv.h"
+#include "tensor/graph/graph.h"
 
 static char dir[64];
 

@@ -3,6 +3,9 @@
  * rest on differences alone. */
 #include "testing.h"
 
+#include "tensor/graph/graph.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/twin.h"
 #include "tensor/ops/ops.h"
 
 enum { SEED = 5, MOST_ELEMENTS = 20000, PER_INPUT = 6, MOST_WRT = 8 };

@@ -4,7 +4,8 @@
 
 #include "data/text/corpus.h"
 #include "on_device.h"
-#include "tensor/graph/op.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/graph.h"
 #include "train/session.h"
 #include "train/steps.h"
 

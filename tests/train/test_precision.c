@@ -3,7 +3,11 @@
 #include "testing.h"
 
 #include "base/os.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/twin.h"
+#include "tensor/graph/value.h"
 #include "tensor/ops/ops.h"
+#include "tensor/graph/graph.h"
 #include "vktrain/vktrain.h"
 
 enum { B = 24, C = 64, ODD = 7, MOST = C * C };

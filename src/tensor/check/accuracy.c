@@ -2,6 +2,8 @@
  * products are fp32: a line for them that keeps fewer bits than fp32 sums do is a fault. */
 #include <math.h>
 
+#include "tensor/graph/sample.h"
+#include "tensor/graph/value.h"
 #include "tensor/ops/matmul.h"
 
 enum { M = 64, K = 1024, SEED = 5 };

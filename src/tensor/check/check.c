@@ -6,121 +6,13 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/half.h"
+#include "tensor/graph/graph.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/twin.h"
+#include "tensor/graph/view.h"
 #include "tensor/ops/matmul.h"
-
-vkt_tensor *vkt__sample(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, uint32_t hint,
-                        uint32_t limit)
-{
-    char name[16];
-    snprintf(name, sizeof name, "in%zu", g->n_tensors);
-    vkt_tensor *t = vkt_input(g, shape, dtype, name);
-    t->hint.kind = hint;
-    t->hint.limit = limit;
-    return t;
-}
-
-static double round_to(vkt_dtype dtype, double v)
-{
-    return vkt__round_to(dtype, (double)(float)v);
-}
-
-static double step_word(uint64_t i)
-{
-    const struct vkt_step_block b = { .lr = 0.01f,
-                                      .ema = 0.3f,
-                                      .adam_m = 1.25f,
-                                      .adam_g = 0.375f,
-                                      .adam_v = 2.5f,
-                                      .clip = 0.5f,
-                                      .inv_weight = 1.5f,
-                                      .step = 5,
-                                      .micro = 1,
-                                      .dropout_key = 12345 };
-    uint32_t words[sizeof b / 4];
-    memcpy(words, &b, sizeof b);
-    return words[i];
-}
-
-/* Of n rows with ids row % limit: rows before the first with id `id` when they are sorted. */
-static uint64_t cycle_segment(uint64_t n, uint64_t limit, uint64_t id)
-{
-    return id * (n / limit) + VKT_MIN(id, n % limit);
-}
-
-static uint64_t cycle_order(uint64_t n, uint64_t limit, uint64_t i)
-{
-    uint64_t id = 0;
-    while (cycle_segment(n, limit, id + 1) <= i) id++;
-    return id + (i - cycle_segment(n, limit, id)) * limit;
-}
-
-double vkt__sample_value(const vkt_tensor *t, uint64_t seed, uint64_t i)
-{
-    uint64_t at = t->index * 1000003ull + i, limit = t->hint.limit;
-    switch (t->hint.kind) {
-    case VKT_HINT_CYCLE:
-        return (double)(i % limit);
-    case VKT_HINT_ORDER:
-        return (double)cycle_order(t->count, limit, i);
-    case VKT_HINT_SEGMENTS:
-        return (double)cycle_segment(limit, t->count - 1, i);
-    case VKT_HINT_DOCUMENTS:
-        return (double)(i % vkt__last(t->shape) / limit * limit);
-    case VKT_HINT_CONSTANT:
-        return (double)limit;
-    case VKT_HINT_STEP:
-        return step_word(i);
-    case VKT_HINT_INDEX:
-        return vkt_rand_below(seed, VKT_RNG_TEST, at, t->hint.limit);
-    case VKT_HINT_POSITIVE:
-        return round_to(t->dtype, 0.25 + vkt_rand_uniform(seed, VKT_RNG_TEST, at));
-    case VKT_HINT_UNIT:
-        return 1;
-    default:
-        return round_to(t->dtype, vkt_rand_normal(seed, VKT_RNG_TEST, at));
-    }
-}
-
-double vkt__tol(vkt_dtype dtype, double n_terms)
-{
-    double eps = dtype == VKT_F16 ? 0x1p-11 : dtype == VKT_BF16 ? 0x1p-8 : 0x1p-24;
-    return eps * (4 + 2 * sqrt(n_terms));
-}
-
-/* Values as the tensor's dtype holds them, and back. */
-static void encode(const vkt_tensor *t, uint64_t i, double v, void *data)
-{
-    float f = (float)v;
-    if (t->dtype == VKT_F32)
-        memcpy((char *)data + 4 * i, &f, 4);
-    else if (t->dtype == VKT_U32)
-        ((uint32_t *)data)[i] = (uint32_t)v;
-    else
-        ((uint16_t *)data)[i] = t->dtype == VKT_BF16 ? vkt__to_bf16(f) : vkt__to_f16(f);
-}
-
-static double decode(const vkt_tensor *t, uint64_t i, const void *data)
-{
-    float f;
-    if (t->dtype == VKT_U32) return ((const uint32_t *)data)[i];
-    if (t->dtype == VKT_F32) {
-        memcpy(&f, (const char *)data + 4 * i, 4);
-        return f;
-    }
-    uint16_t h = ((const uint16_t *)data)[i];
-    return t->dtype == VKT_BF16 ? vkt__from_bf16(h) : vkt__from_f16(h);
-}
-
-void vkt__sample_encode(const vkt_tensor *t, uint64_t i, double v, void *data)
-{
-    encode(t, i, v, data);
-}
-
-double vkt__sample_decode(const vkt_tensor *t, uint64_t i, const void *data)
-{
-    return decode(t, i, data);
-}
+#include "tensor/passes/precision.h"
+#include "tensor/check/check.h"
 
 enum { GUARD = 256, SEED = 77 };
 
@@ -161,7 +53,7 @@ static bool is_mutated(const vkt_graph *g, const vkt_tensor *t)
 /* Where the device left t. */
 static const unsigned char *result(const check *c, const vkt_tensor *t)
 {
-    while (t->view_of) t = t->view_of;
+    t = vkt__root(t);
     return t->node ? c->slab + t->offset : c->in_after + t->buf_offset[0];
 }
 
@@ -179,7 +71,7 @@ static void compare(check *c, const vkt_node *n, const vkt_tensor *t, const doub
                                          : 0,
            least = t->dtype == VKT_F16 ? 0x1p-24 : 0;
     for (uint64_t i = 0; i < t->count; i++) {
-        double got = decode(t, i, data), err = got == want[i] ? 0 : fabs(got - want[i]),
+        double got = vkt__sample_decode(t, i, data), err = got == want[i] ? 0 : fabs(got - want[i]),
                limit = tol * (fabs(want[i]) + rms) + step * fabs(want[i]) + least;
         if (t->dtype == VKT_U32) limit = 0;
         double share = err == 0 ? 0 : limit > 0 ? err / limit : INFINITY;
@@ -203,7 +95,7 @@ static double *input_values(const check *c, const vkt_tensor *t, size_t k)
         for (uint32_t i = 0; i < VKT_MAX_IN; i++)
             if (c->g->nodes[j]->in[i] == t && (c->g->nodes[j]->op->mutates >> i & 1)) fresh = false;
     for (uint64_t i = 0; i < t->count; i++)
-        v[i] = fresh ? vkt__sample_value(t, SEED, i) : decode(t, i, data);
+        v[i] = fresh ? vkt__sample_value(t, SEED, i) : vkt__sample_decode(t, i, data);
     return v;
 }
 
@@ -285,7 +177,7 @@ static vkt_status check_case(check *c)
         if (t->node || t->view_of || !t->name) continue;
         vkt_bind(t, VKT_ALL_SLOTS, c->inputs, at);
         for (uint64_t k = 0; k < t->count; k++)
-            encode(t, k, vkt__sample_value(t, SEED, k), c->in_before + at);
+            vkt__sample_encode(t, k, vkt__sample_value(t, SEED, k), c->in_before + at);
         at += vkt__align(t->bytes + GUARD, 256);
     }
     VKT_TRY(vkt_graph_compile(g, &(vkt_plan_desc) { .no_reuse = true, .label = "check" }));

@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "tensor/graph/graph.h"
+#include "tensor/graph/sample.h"
 #include "tensor/ops/matmul.h"
 #include "tensor/check/tune.h"
 

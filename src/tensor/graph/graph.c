@@ -2,7 +2,7 @@
  */
 #include <stdio.h>
 
-#include "tensor/graph/op.h"
+#include "tensor/graph/graph.h"
 
 uint64_t vkt_shape_count(vkt_shape s)
 {
@@ -85,22 +85,6 @@ vkt_graph *vkt_graph_create(vkt_gpu *gpu)
     g->inert->inert = true;
     g->ones = tensor_new(g, (vkt_shape) { 0 }, VKT_F32);
     return g;
-}
-
-void vkt_graph_destroy(vkt_graph **pg)
-{
-    vkt_graph *g = *pg;
-    if (!g) return;
-    if (g->gpu) {
-        vkt_gpu_wait(g->gpu);
-        vkt__segments_finish(g);
-        for (uint32_t i = 0; i < g->n_chunks; i++) vkt_buffer_destroy(g->gpu, &g->chunks[i]);
-    }
-    free(g->nodes);
-    free(g->tensors);
-    vkt__arena_finish(&g->arena);
-    free(g);
-    *pg = NULL;
 }
 
 vkt_tensor *vkt_input(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, const char *name)
@@ -267,13 +251,6 @@ vkt_tensor *vkt__slice(vkt_tensor *t, uint32_t first, uint32_t n)
     return s;
 }
 
-uint64_t vkt__view_at(const vkt_tensor *t)
-{
-    uint64_t at = 0;
-    for (; t->view_of; t = t->view_of) at += t->view_at;
-    return at;
-}
-
 vkt_tensor *vkt_step(vkt_graph *g)
 {
     if (!g->step) {
@@ -281,4 +258,19 @@ vkt_tensor *vkt_step(vkt_graph *g)
         g->step->hint.kind = VKT_HINT_STEP;
     }
     return g->step;
+}
+
+vkt_gpu *vkt__gpu_of(const vkt_graph *g)
+{
+    return g->gpu;
+}
+
+vkt_tensor *vkt__inert(const vkt_graph *g)
+{
+    return g->inert;
+}
+
+uint32_t vkt__new_dropout(vkt_graph *g)
+{
+    return g->n_dropout++;
 }

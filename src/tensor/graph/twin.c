@@ -1,8 +1,8 @@
 /* Running a graph by its C twins, in double, on host memory. */
-#include <math.h>
-
-#include "base/half.h"
-#include "tensor/graph/op.h"
+#include "tensor/graph/graph.h"
+#include "tensor/graph/twin.h"
+#include "tensor/graph/value.h"
+#include "tensor/graph/view.h"
 
 /* One host array per planned tensor; bound tensors that share a buffer share one array for each
  * size of element. */
@@ -12,23 +12,12 @@ typedef struct {
     double *data;
 } bound_array;
 
-double vkt__round_to(vkt_dtype dtype, double v)
-{
-    return dtype == VKT_F16 ? vkt__round_f16(v) : dtype == VKT_BF16 ? vkt__round_bf16(v) : v;
-}
-
 void vkt__node_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     n->op->ref(n, in, out);
     for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
         for (uint64_t k = 0; n->out[i] && n->out[i]->dtype != VKT_F32 && k < n->out[i]->count; k++)
             out[i][k] = vkt__round_to(n->out[i]->dtype, out[i][k]);
-}
-
-static vkt_tensor *root(vkt_tensor *t)
-{
-    while (t->view_of) t = t->view_of;
-    return t;
 }
 
 void vkt__graph_ref(vkt_graph *g, void (*init)(void *user, const vkt_tensor *t, double *data),
@@ -59,13 +48,13 @@ void vkt__graph_ref(vkt_graph *g, void (*init)(void *user, const vkt_tensor *t, 
         vkt_node *n = g->nodes[k];
         double *in[VKT_MAX_IN] = { 0 }, *out[VKT_MAX_OUT] = { 0 };
         for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-            if (n->in[i]) in[i] = data[root(n->in[i])->index] + vkt__view_at(n->in[i]);
+            if (n->in[i]) in[i] = data[vkt__root(n->in[i])->index] + vkt__view_at(n->in[i]);
         for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
-            if (n->out[i]) out[i] = data[root(n->out[i])->index] + vkt__view_at(n->out[i]);
+            if (n->out[i]) out[i] = data[vkt__root(n->out[i])->index] + vkt__view_at(n->out[i]);
         vkt__node_ref(n, in, out);
     }
     for (size_t i = 0; i < g->n_tensors && done; i++) {
-        const double *d = data[root(g->tensors[i])->index];
+        const double *d = data[vkt__root(g->tensors[i])->index];
         if (d) done(user, g->tensors[i], d + vkt__view_at(g->tensors[i]));
     }
     for (size_t i = 0; i < g->n_tensors; i++)
@@ -73,13 +62,4 @@ void vkt__graph_ref(vkt_graph *g, void (*init)(void *user, const vkt_tensor *t, 
     for (size_t b = 0; b < n_bound; b++) free(bound[b].data);
     free(bound);
     free(data);
-}
-
-struct vkt_step_block vkt__ref_step(const double *words)
-{
-    uint32_t bits[sizeof(struct vkt_step_block) / 4];
-    struct vkt_step_block b;
-    for (size_t i = 0; i < VKT_COUNT(bits); i++) bits[i] = (uint32_t)words[i];
-    memcpy(&b, bits, sizeof b);
-    return b;
 }

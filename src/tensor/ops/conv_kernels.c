@@ -1,6 +1,7 @@
 /* Which kernel computes a convolution, by device class and shape, and how it is recorded. */
 #include <stdio.h>
 
+#include "tensor/graph/record.h"
 #include "tensor/ops/conv.h"
 
 enum {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "tensor/graph/workgroup.h"
 #include "tensor/ops/matmul.h"
 
 enum {

@@ -1,6 +1,7 @@
 /* Sample cases of the matmul rows: see vkt_op.sample. */
 #include <stdio.h>
 
+#include "tensor/graph/sample.h"
 #include "tensor/ops/matmul.h"
 
 static vkt_tensor *sample_of(vkt_graph *g, uint32_t rows, uint32_t cols, vkt_dtype dtype)

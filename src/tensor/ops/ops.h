@@ -27,6 +27,13 @@ extern const vkt_op vkt__op_cache_write, vkt__op_attention, vkt__op_attention_de
     vkt__op_attention_bwd;
 extern const vkt_op vkt__op_accumulate, vkt__op_ema, vkt__op_optim_state, vkt__op_optim_update;
 
+/* Every row, ended by NULL. */
+extern const vkt_op *const vkt__rows[];
+
+/* The loss's own gradient (a marker, gradient.h) as a real tensor of t's shape; anything else as it
+ * is. */
+vkt_tensor *vkt__real(vkt_graph *g, vkt_tensor *dy, const vkt_tensor *t);
+
 /* act(x) in double; its derivative, and whether that is a function of the output. */
 double vkt__act(vkt_act act, double x);
 double vkt__act_derivative(vkt_act act, double v);
@@ -36,8 +43,6 @@ vkt_tensor *vkt__act_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *v, vkt_act ac
 
 /* One element of an elementwise node in double: op is VKT_EL_*, but not dropout. */
 double vkt__eltwise_element(uint32_t op, vkt_act act, double s, double x, double y);
-/* Of dropout: keep iff 24 random bits are at least this. */
-uint32_t vkt__dropout_threshold(float p);
 
 /* Positions of a window of `taps` along `extent`; 0 where it doesn't fit. */
 uint32_t vkt__window_count(uint32_t extent, uint32_t taps, uint32_t stride, uint32_t pad,

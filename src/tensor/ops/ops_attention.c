@@ -4,6 +4,10 @@
  * attention_dkv.comp. */
 #include <math.h>
 
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
 
 enum { Q, K, V, DOCS, START };                      /* of the forward row */

@@ -3,6 +3,9 @@
  * Kernels batch_stats.comp, batch_finish.comp, batch_norm.comp. */
 #include <math.h>
 
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/workgroup.h"
 #include "tensor/ops/batch.h"
 
 /* ---- how rows are cut ---- */
@@ -28,7 +31,7 @@ static uint32_t sum_chunk(uint32_t rows)
  * belongs to its channel: many on CPU drivers, where a division is a loop over the lanes. */
 static uint32_t apply_chunk(const vkt_node *n)
 {
-    bool cpu = n->g->gpu && vkt_gpu_caps(n->g->gpu)->klass == VKT_CLASS_CPU;
+    bool cpu = vkt__gpu_of(n->g) && vkt_gpu_caps(vkt__gpu_of(n->g))->klass == VKT_CLASS_CPU;
     return cpu ? 128 : 32;
 }
 
@@ -382,11 +385,11 @@ vkt_tensor *vkt_batch_norm(vkt_graph *g, vkt_tensor *x, const vkt_batch_norm_des
     vkt_tensor *mean = d->running_mean, *rstd = d->running_var;
     if (d->train) {
         const vkt_node *stats = vkt__node(g, &vkt__op_batch_stats, &x, 1, attr);
-        if (!stats) return g->inert;
+        if (!stats) return vkt__inert(g);
         const vkt_node *finish = vkt__node(
             g, &vkt__op_batch_finish,
             (vkt_tensor *[]) { stats->out[0], stats->out[1], mean, rstd, d->count }, 5, attr);
-        if (!finish) return g->inert;
+        if (!finish) return vkt__inert(g);
         mean = finish->out[0];
         rstd = finish->out[1];
     }

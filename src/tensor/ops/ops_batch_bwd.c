@@ -1,6 +1,9 @@
 /* Batch norm rows, backward: sums of chunks of rows, merged in order into those of each ghost
  * batch, then the gradient of x. Kernels batch_norm_sums.comp, batch_norm_total.comp,
  * batch_norm_bwd.comp. */
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
 #include "tensor/ops/batch.h"
 
 /* ---- backward, sums: dy, x, mean, rstd, v? -> sums of g, of g h [chunks, C], g? ---- */

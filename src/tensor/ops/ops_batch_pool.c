@@ -4,6 +4,9 @@
  * rows bit for bit. Kernels batch_norm_pool*.comp. */
 #include <math.h>
 
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/workgroup.h"
 #include "tensor/ops/batch.h"
 
 static uint32_t windows(uint32_t extent, uint32_t k, uint32_t stride)

@@ -1,4 +1,6 @@
 /* The cache row: new keys and values behind the old ones. Kernel cache_write.comp. */
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
 #include "tensor/ops/ops.h"
 
 enum { KEYS, VALUES, NEW_KEYS, NEW_VALUES, START };

@@ -2,6 +2,9 @@
  * occupies its bytes rounded up to 4. */
 #include <math.h>
 
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
 #include "tensor/ops/ops.h"
 
 static bool cast_shape(vkt_node *n)

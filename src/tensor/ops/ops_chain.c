@@ -1,5 +1,9 @@
 /* The row of elementwise ops in one pass, which rewrite_chain.c makes of single ones. It comes into
  * being after differentiation, so it has no gradient. Kernel eltwise_chain.comp. */
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/value.h"
+#include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
 #include "shaders/rng.h"
 

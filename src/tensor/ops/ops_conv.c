@@ -5,6 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
 #include "tensor/ops/conv.h"
 
 /* ---- geometry ---- */
@@ -253,7 +256,7 @@ static double conv_dw_terms(const vkt_node *n)
 static vkt_tensor *conv_dw(vkt_graph *g, vkt_tensor *x, vkt_tensor *dy, vkt_attr attr)
 {
     attr.conv.act = VKT_ACT_NONE;
-    attr.conv.slices = vkt__conv_slices(g->gpu, x, dy, &attr);
+    attr.conv.slices = vkt__conv_slices(vkt__gpu_of(g), x, dy, &attr);
     vkt_tensor *dw = vkt__op(g, &vkt__op_conv2d_dw, (vkt_tensor *[]) { x, dy }, 2, attr);
     if (attr.conv.slices <= 1) return dw;
     return vkt__op(g, &vkt__op_matmul_sum, (vkt_tensor *[]) { dw }, 1, (vkt_attr) { 0 });

@@ -2,14 +2,11 @@
  * same op on dy. */
 #include <math.h>
 
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/value.h"
 #include "tensor/ops/ops.h"
 #include "shaders/rng.h"
-
-/* bits / 2^24 >= p, exact as p 2^24 is. */
-uint32_t vkt__dropout_threshold(float p)
-{
-    return (uint32_t)ceil((double)p * 0x1p24);
-}
 
 static bool dropout_shape(vkt_node *n)
 {
@@ -89,5 +86,5 @@ const vkt_op vkt__op_dropout = { .name = "dropout",
 vkt_tensor *vkt_dropout(vkt_graph *g, vkt_tensor *x, vkt_tensor *step, float p)
 {
     if (p == 0) return x;
-    return dropout(g, x, step, (vkt_attr) { .dropout = { .p = p, .id = g->n_dropout++ } });
+    return dropout(g, x, step, (vkt_attr) { .dropout = { .p = p, .id = vkt__new_dropout(g) } });
 }

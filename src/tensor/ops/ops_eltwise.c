@@ -2,6 +2,10 @@
  * eltwise.comp. */
 #include <math.h>
 
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
 
 /* ---- recording ---- */
@@ -427,4 +431,9 @@ vkt_tensor *vkt__act_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *v, vkt_act ac
 {
     return vkt__op(g, &vkt__op_act_bwd, (vkt_tensor *[]) { dy, v }, 2,
                    (vkt_attr) { .eltwise = { .op = VKT_EL_ACT_BWD, .act = act } });
+}
+
+vkt_tensor *vkt__real(vkt_graph *g, vkt_tensor *dy, const vkt_tensor *t)
+{
+    return vkt__is_ones(dy) ? vkt_fill(g, t->shape, 1.0f) : dy;
 }

@@ -1,4 +1,7 @@
 /* ema: the moving average of the parameters, in place. */
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/value.h"
 #include "tensor/ops/ops.h"
 
 static bool ema_shape(vkt_node *n)

@@ -1,6 +1,9 @@
 /* Embedding rows: token and position lookup, and their gradients, from ids that the loader sorted
  * and from where documents begin: each element of a table is one sum in a fixed order. Kernels
  * embedding.comp, embedding_bwd.comp, embedding_pos_bwd.comp. */
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
 #include "tensor/ops/ops.h"
 
 /* ORDER and SEGMENTS are carried for the gradient. */

@@ -1,5 +1,8 @@
 /* Gated activation rows: act(gate) up, and both gradients in one pass. Kernels gated.comp,
  * gated_bwd.comp. */
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
 #include "tensor/ops/ops.h"
 
 static bool gated_shape(vkt_node *n)

@@ -2,6 +2,10 @@
  * group_norm*.comp. */
 #include <math.h>
 
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
 
 static struct group_norm_params params(const vkt_node *n, const vkt_tensor *x)

@@ -2,6 +2,11 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "tensor/graph/cost.h"
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
 
 /* One workgroup per row: `walked` passes over it in memory, or by `held` in registers. */
@@ -433,5 +438,5 @@ vkt_loss vkt_softmax_xent(vkt_graph *g, vkt_tensor *logits, vkt_tensor *target, 
     vkt_node *n =
         vkt__node(g, &vkt__op_softmax_xent,
                   (vkt_tensor *[]) { logits, target, weight, class_weight, sum }, 5, attr);
-    return n ? (vkt_loss) { n->out[0], n->out[1] } : (vkt_loss) { g->inert, g->inert };
+    return n ? (vkt_loss) { n->out[0], n->out[1] } : (vkt_loss) { vkt__inert(g), vkt__inert(g) };
 }

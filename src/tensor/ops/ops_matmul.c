@@ -2,6 +2,10 @@
  * layouts that a linear layer's forward and backward need; A's or B's column sums beside TN. r may
  * lie where C does, which accumulates; with a step block it is left out in a step's first
  * micro-batch. Which kernel runs: matmul_kernels.c. */
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/value.h"
+#include "tensor/graph/view.h"
 #include "tensor/ops/matmul.h"
 
 vkt__product vkt__product_of(const vkt_node *n)
@@ -220,7 +224,7 @@ static void matmul_sum_ref(const vkt_node *n, double *const *in, double *const *
  * them. */
 static vkt_dtype grad_dtype(const vkt_tensor *t)
 {
-    while (t->view_of) t = t->view_of;
+    t = vkt__root(t);
     bool rounded = !t->node || (t->node->op == &vkt__op_cast && t->node->in[0]->dtype == VKT_F32);
     return rounded ? VKT_F32 : t->dtype;
 }
@@ -276,7 +280,7 @@ static vkt_cost matmul_cost(const vkt_node *n)
 
 static double matmul_terms(const vkt_node *n)
 {
-    uint32_t kernel = n->g->gpu ? kernel_of(n->g->gpu, n) : 1;
+    uint32_t kernel = vkt__gpu_of(n->g) ? kernel_of(vkt__gpu_of(n->g), n) : 1;
     return vkt__matmul_terms(kernel, vkt__product_of(n).K) +
            (n->attr.matmul.act > VKT_ACT_RELU ? 64.0 : 0);
 }

@@ -1,4 +1,9 @@
 /* Mean squared error: x, y [R, C], weight [R]? -> loss [R]. */
+#include "tensor/graph/cost.h"
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
 
 static bool mse_shape(vkt_node *n)

@@ -3,6 +3,12 @@
  * norm_dw.comp. */
 #include <math.h>
 
+#include "tensor/graph/cost.h"
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/value.h"
+#include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
 
 static bool wrong_row(const vkt_tensor *t, uint32_t C)
@@ -410,8 +416,8 @@ static vkt_tensor *norm(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, v
                         vkt_tensor **sum)
 {
     vkt_node *n = vkt__node(g, op, in, 4, attr);
-    if (sum) *sum = !n ? g->inert : n->out[1] ? n->out[1] : n->in[0];
-    return n ? n->out[0] : g->inert;
+    if (sum) *sum = !n ? vkt__inert(g) : n->out[1] ? n->out[1] : n->in[0];
+    return n ? n->out[0] : vkt__inert(g);
 }
 
 vkt_tensor *vkt_layernorm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b, vkt_tensor *r,

@@ -3,6 +3,10 @@
  * the model. */
 #include <math.h>
 
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/value.h"
+#include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
 
 /* ---- accumulate: the sum over a step's micro-batches ---- */

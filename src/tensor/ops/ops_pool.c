@@ -3,6 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
 
 static bool is_mean(const vkt_node *n)

@@ -1,5 +1,9 @@
 /* Sums: of everything, of squares, over rows. Long ones take several nodes, each summing fixed
  * chunks, so that the order does not depend on the device's parallelism. */
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
 
 enum { SUM_CHUNK = VKT_SUM_CHUNK };
@@ -204,7 +208,7 @@ const vkt_op vkt__op_sum_rows = { .name = "sum_rows",
 /* Few cores: another dispatch costs more than they gain. */
 uint32_t vkt__row_chunk(const vkt_graph *g)
 {
-    return g->gpu && vkt_gpu_caps(g->gpu)->klass == VKT_CLASS_CPU ? 1024 : 128;
+    return vkt__gpu_of(g) && vkt_gpu_caps(vkt__gpu_of(g))->klass == VKT_CLASS_CPU ? 1024 : 128;
 }
 
 vkt_tensor *vkt_sum_rows(vkt_graph *g, vkt_tensor *x)

@@ -1,6 +1,9 @@
 /* The rotary embedding row, its own gradient with the angle turned round. Kernel rope.comp. */
 #include <math.h>
 
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
 #include "tensor/ops/ops.h"
 
 static bool rope_shape(vkt_node *n)

@@ -1,5 +1,8 @@
 /* The row that swaps the last two of three dimensions: images from pixels of channels to channels
  * of pixels, which is the order in which PyTorch flattens them. Kernel swap.comp. */
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
 #include "tensor/ops/ops.h"
 
 static bool swap_shape(vkt_node *n)

@@ -1,33 +1,13 @@
 /* Reverse-mode differentiation: walk the nodes backwards, let each row put its gradient ops into
  * the graph, add up where a tensor was used more than once. */
-#include "tensor/graph/op.h"
-
-/* Gradients belong to memory, not to views of it. */
-static vkt_tensor *canon(vkt_tensor *t)
-{
-    while (t->view_of) t = t->view_of;
-    return t;
-}
-
-bool vkt__needs(const vkt_tensor *t)
-{
-    while (t && t->view_of) t = t->view_of;
-    return t && t->needs;
-}
-
-bool vkt__is_ones(const vkt_tensor *dy)
-{
-    return dy == dy->g->ones;
-}
-
-vkt_tensor *vkt__real(vkt_graph *g, vkt_tensor *dy, const vkt_tensor *t)
-{
-    return vkt__is_ones(dy) ? vkt_fill(g, t->shape, 1.0f) : dy;
-}
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/view.h"
+#include "tensor/ops/ops.h"
+#include "tensor/passes/rewrite.h"
 
 static void mark_needs(vkt_graph *g, vkt_tensor *const *wrt, size_t n)
 {
-    for (size_t i = 0; i < n; i++) canon(wrt[i])->needs = true;
+    for (size_t i = 0; i < n; i++) vkt__root(wrt[i])->needs = true;
     for (size_t k = 0; k < g->n_nodes; k++) {
         vkt_node *node = g->nodes[k];
         if (!node->op->grad) continue;
@@ -39,10 +19,11 @@ static void mark_needs(vkt_graph *g, vkt_tensor *const *wrt, size_t n)
     }
 }
 
-/* grads[] goes by the index of tensors made before differentiation. */
+/* Gradients belong to memory, not to views of it. grads[] goes by the index of tensors made before
+ * differentiation. */
 static void accumulate(vkt_graph *g, vkt_tensor **grads, vkt_tensor *t, vkt_tensor *d)
 {
-    t = canon(t);
+    t = vkt__root(t);
     if (!vkt__is_ones(d) && !vkt__shape_equal(d->shape, t->shape)) d = vkt_reshape(g, d, t->shape);
     vkt_tensor **sum = &grads[t->index];
     *sum = *sum ? vkt_add(g, vkt__real(g, *sum, t), vkt__real(g, d, t)) : d;
@@ -93,7 +74,7 @@ void vkt_backward(vkt_graph *g, vkt_tensor *loss, vkt_tensor *const *wrt, size_t
             if (dx[i] && !dx[i]->inert) accumulate(g, grads, node->in[i], dx[i]);
     }
     for (size_t i = 0; i < n; i++) {
-        vkt_tensor *d = grads[canon(wrt[i])->index];
+        vkt_tensor *d = grads[vkt__root(wrt[i])->index];
         if (!d || vkt__is_ones(d))
             dwrt[i] = vkt_fill(g, wrt[i]->shape, d ? 1.0f : 0.0f);
         else

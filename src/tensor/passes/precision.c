@@ -9,7 +9,9 @@
  *   every later reader that can then reads too;
  *   all else is fp32: parameters and their gradients, logits, losses, softmax, statistics of norms,
  *   sums, the gradient's norm, the optimizer. */
-#include "tensor/passes/rewrite.h"
+#include "tensor/graph/view.h"
+#include "tensor/passes/passes.h"
+#include "tensor/passes/precision.h"
 
 static bool is_even(const vkt_tensor *t)
 {

@@ -1,7 +1,7 @@
-/* The table of graph rewrites, how they run, and what they share. */
+/* The table of graph rewrites, how they run, and what they did. */
 #include <math.h>
 
-#include "tensor/plan/plan.h"
+#include "tensor/passes/passes.h"
 #include "tensor/passes/rewrite.h"
 
 /* In this order. Passes before differentiation first. */
@@ -23,66 +23,6 @@ static const vkt__pass *const passes[] = {
     &vkt__pass_state,         /* last sums into the step's scalars */
 };
 static_assert(VKT_COUNT(passes) <= VKT_MAX_PASSES, "vkt_graph.rewrites has a place for each");
-
-/* ---- what passes share ---- */
-
-vkt_tensor *vkt__root(vkt_tensor *t)
-{
-    while (t && t->view_of) t = t->view_of;
-    return t;
-}
-
-uint32_t vkt__n_readers(const vkt_graph *g, const vkt_tensor *t)
-{
-    uint32_t n = 0;
-    while (t->view_of) t = t->view_of;
-    for (size_t k = 0; k < g->n_nodes; k++)
-        for (uint32_t i = 0; i < VKT_MAX_IN; i++) n += vkt__root(g->nodes[k]->in[i]) == t;
-    return n;
-}
-
-bool vkt__is_private(const vkt_graph *g, const vkt_tensor *t)
-{
-    while (t->view_of && !t->kept) t = t->view_of;
-    return t->node && !t->kept && !t->bound && vkt__n_readers(g, t) == 1;
-}
-
-bool vkt__unchanged(const vkt_graph *g, const vkt_tensor *t, size_t begin, size_t end)
-{
-    while (t->view_of) t = t->view_of;
-    if (t->node && t->node->index >= begin) return false;
-    for (size_t k = begin; k < end; k++) {
-        const vkt_node *n = g->nodes[k];
-        for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-            if (n->in[i] && n->op->mutates >> i & 1 && vkt__overlap(vkt__root(n->in[i]), t))
-                return false;
-        for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
-            if (n->out[i] && vkt__overlap(n->out[i], t)) return false;
-    }
-    return true;
-}
-
-void vkt__remove_tensor(vkt_tensor *t)
-{
-    t->node = NULL;
-    t->inert = true;
-}
-
-void vkt__remove_node(vkt_node *n)
-{
-    memset(n->in, 0, sizeof n->in);
-    memset(n->out, 0, sizeof n->out);
-    n->op = NULL;
-}
-
-uint32_t vkt__each_node(vkt_graph *g, bool training,
-                        bool (*at)(vkt_graph *g, vkt_node *n, bool training))
-{
-    uint32_t n = 0;
-    for (size_t k = 0; k < g->n_nodes; k++)
-        if (g->nodes[k]->op) n += at(g, g->nodes[k], training);
-    return n;
-}
 
 /* ---- running ---- */
 

@@ -1,41 +1,17 @@
-/* Graph rewrites: passes over the nodes, each equal to the plain graph. A pass is a row in the
- * table of rewrite.c and lives in the file of its family: rewrite_act.c, rewrite_norm.c,
- * rewrite_batch.c, rewrite_head.c, rewrite_residual.c, rewrite_accumulate.c, rewrite_chain.c,
- * precision.c, rewrite_split.c, rewrite_step.c. */
+/* Graph rewrites: running the passes of the table in rewrite.c, and what they did. */
 #ifndef VKT_TENSOR_REWRITE_H
 #define VKT_TENSOR_REWRITE_H
 
-#include "tensor/ops/ops.h"
+#include "tensor/passes/pass.h"
 
-typedef struct vkt__pass {
-    const char *name; /* what it does, for explain */
-    /* Whether it needs the whole graph, gradients included, and runs at planning; others run before
-     * differentiation, so that the gradient is that of the rewritten graph. */
-    bool whole;
-    /* Rewrites what it finds and returns how often. training: gradients will follow, or have. */
-    uint32_t (*run)(vkt_graph *g, bool training);
-} vkt__pass;
-
-extern const vkt__pass vkt__pass_residual_norm, vkt__pass_act, vkt__pass_act_bwd,
-    vkt__pass_batch_norm, vkt__pass_batch_pool, vkt__pass_head, vkt__pass_residual,
-    vkt__pass_accumulate, vkt__pass_relu_dropout, vkt__pass_chain, vkt__pass_precision,
-    vkt__pass_split, vkt__pass_sum_rows, vkt__pass_xent, vkt__pass_state;
-
-/* Calls `at` on every node in order; counts what it returns true for. `at` may remove nodes. */
-uint32_t vkt__each_node(vkt_graph *g, bool training,
-                        bool (*at)(vkt_graph *g, vkt_node *n, bool training));
-/* Takes a node out: it reads and writes nothing any more. It leaves the list when its pass ends. */
-void vkt__remove_node(vkt_node *n);
-/* A tensor that no node makes any more. */
-void vkt__remove_tensor(vkt_tensor *t);
-/* The memory that t is or is a view of. */
-vkt_tensor *vkt__root(vkt_tensor *t);
-/* Nodes that read t's memory, views of it included; a node that reads it twice counts twice. */
-uint32_t vkt__n_readers(const vkt_graph *g, const vkt_tensor *t);
-/* Whether t has its final value before node `begin` and nodes from there to before `end` leave it
- * so: then a read of it may move between the two. */
-bool vkt__unchanged(const vkt_graph *g, const vkt_tensor *t, size_t begin, size_t end);
-/* A result that only one node reads, and nothing outside the graph. */
-bool vkt__is_private(const vkt_graph *g, const vkt_tensor *t);
+/* Small passes over the nodes, before differentiation or planning; each is equal to the plain
+ * graph. */
+void vkt__rewrite(vkt_graph *g, bool training);
+/* Those that need the whole graph, gradients included: at planning. */
+void vkt__rewrite_whole(vkt_graph *g);
+/* What they did and what it saves, a line each. */
+void vkt__rewrite_explain(const vkt_graph *g, vkt__str *s);
+/* How often one pass did something. */
+uint32_t vkt__rewrite_count(const vkt_graph *g, const vkt__pass *pass);
 
 #endif

@@ -1,7 +1,8 @@
 /* Gradient accumulation into the matmuls that make the gradients: their epilogue adds the sum so
  * far and writes the new one, and the gradient itself never reaches memory. */
-#include "tensor/plan/plan.h"
-#include "tensor/passes/rewrite.h"
+#include "tensor/graph/view.h"
+#include "tensor/ops/ops.h"
+#include "tensor/passes/passes.h"
 
 /* Inputs: of accumulate, of the matmul rows. */
 enum { SUM, X, STEP };

@@ -1,6 +1,7 @@
 /* Activations into products: forward into the epilogue of the matmul or convolution before,
  * backward as a factor of the matmul that makes the gradient. */
-#include "tensor/passes/rewrite.h"
+#include "tensor/ops/ops.h"
+#include "tensor/passes/passes.h"
 
 /* The activation of a row that ends with one, or NULL. */
 static vkt_act *act_of(vkt_node *n)

@@ -1,6 +1,7 @@
 /* What follows a batch norm into it: the sum with a residual, the activation, max pooling. Before
  * differentiation: the row's own gradient does the rest. */
-#include "tensor/passes/rewrite.h"
+#include "tensor/ops/ops.h"
+#include "tensor/passes/passes.h"
 
 /* The node that makes the private tensor t, a batch norm without an activation, or NULL. */
 static vkt_node *norm_of(const vkt_graph *g, const vkt_tensor *t)

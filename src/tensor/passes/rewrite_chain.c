@@ -1,6 +1,8 @@
 /* Elementwise nodes one after another into one pass over memory, where nothing else reads what lies
  * between them. After differentiation, when it is known what the gradient reads. */
-#include "tensor/passes/rewrite.h"
+#include "tensor/graph/view.h"
+#include "tensor/ops/ops.h"
+#include "tensor/passes/passes.h"
 
 /* ---- relu under dropout ---- */
 

@@ -3,7 +3,9 @@
  * gradients of the head. Chunk by chunk, the logits, their loss, their gradient in the same memory
  * and what that gives to dx and dw; one chunk's memory serves all. As in llm.c's fused classifier
  * and Liger's fused linear cross-entropy (arXiv 2410.10989). */
-#include "tensor/passes/rewrite.h"
+#include "tensor/graph/view.h"
+#include "tensor/ops/ops.h"
+#include "tensor/passes/passes.h"
 
 enum { LOGITS, TARGET, WEIGHT, TOP = 5, LSE, DLOSS }; /* of softmax_xent, softmax_xent_bwd */
 enum { MOST_CHUNKS = 8, STEP = 64 };       /* rows are cut at multiples of STEP: whole vectors */

@@ -1,6 +1,8 @@
 /* The sum before a norm into the norm, which reads both terms and writes the sum beside its result.
  * Before differentiation: the gradient then adds the sum's own gradient in the same way. */
-#include "tensor/passes/rewrite.h"
+#include "tensor/graph/view.h"
+#include "tensor/ops/ops.h"
+#include "tensor/passes/passes.h"
 
 static bool reads(const vkt_node *n, const vkt_tensor *t)
 {

@@ -1,6 +1,8 @@
 /* Sums into the matmul that makes one of their terms, whose epilogue then reads the other: residual
  * connections, and gradients of what several products read. */
-#include "tensor/passes/rewrite.h"
+#include "tensor/graph/view.h"
+#include "tensor/ops/ops.h"
+#include "tensor/passes/passes.h"
 
 enum { R = 4 }; /* the matmul rows' input that is added */
 

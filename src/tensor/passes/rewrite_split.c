@@ -1,6 +1,6 @@
 /* Deep products in slices of k. */
 #include "tensor/ops/matmul.h"
-#include "tensor/passes/rewrite.h"
+#include "tensor/passes/passes.h"
 
 /* matmul -> matmul_parts, matmul_sum where the result is too small to give every core work, or the
  * factors are too large for a CPU's caches. */

@@ -1,7 +1,8 @@
 /* What makes a short step shorter: nodes so small that their dispatch costs more than their work
  * become part of a neighbour. Each leaves every sum in its order, and so every bit. */
-#include "tensor/plan/plan.h"
-#include "tensor/passes/rewrite.h"
+#include "tensor/graph/view.h"
+#include "tensor/ops/ops.h"
+#include "tensor/passes/passes.h"
 
 /* ---- bias gradients ---- */
 

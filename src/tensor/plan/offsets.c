@@ -2,7 +2,9 @@
  * that lives then. Optimal packing is NP-hard; here several orders of placing are tried, then the
  * best one is mended by placing those tensors earlier that stick out, until the slab is as small as
  * the largest sum of tensors alive at one level, or nothing helps. */
-#include "tensor/plan/plan.h"
+#include "tensor/graph/graph.h"
+#include "tensor/plan/levels.h"
+#include "tensor/plan/offsets.h"
 
 /* A tensor never straddles a chunk, the device's largest allocation. */
 static uint64_t past_chunk(const vkt_graph *g, uint64_t at, uint64_t bytes)

@@ -2,8 +2,12 @@
  * computed again just before. The forward nodes are cut into segments; what crosses a cut is kept,
  * what lies within is recomputed from it, each segment once (Chen et al. 2016, arXiv 1604.06174).
  * The same ops on the same inputs: the same bits. How many segments is found by trying. */
-#include "tensor/plan/plan.h"
-#include "tensor/passes/rewrite.h"
+#include "tensor/graph/cost.h"
+#include "tensor/graph/view.h"
+#include "tensor/ops/ops.h"
+#include "tensor/passes/pass.h"
+#include "tensor/plan/levels.h"
+#include "tensor/plan/recompute.h"
 
 enum { MAX_SEGMENTS = 24 };
 

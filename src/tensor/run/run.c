@@ -5,135 +5,23 @@
  * one is cut into parts of its dispatches. They are cut by an estimate first, then by what the
  * first runs took. A short graph is one segment. */
 #include "base/os.h"
-#include "tensor/graph/op.h"
-
-static const vkt_tensor *home(const vkt_tensor *t)
-{
-    for (;;) {
-        if (t->view_of)
-            t = t->view_of;
-        else if (t->home != t)
-            t = t->home;
-        else
-            return t;
-    }
-}
-
-/* The buffer and byte offset where a tensor lies. */
-static const vkt_buffer *place(const vkt_tensor *t, uint32_t slot, uint64_t *offset)
-{
-    uint64_t at = vkt__view_at(t) * vkt_dtype_bytes(t->dtype);
-    t = home(t);
-    if (t->bound) {
-        VKT_ASSERT(t->buf[slot]);
-        *offset = t->buf_offset[slot] + at;
-        return t->buf[slot];
-    }
-    *offset = t->offset % t->g->chunk_bytes + at;
-    return t->g->chunks[t->offset / t->g->chunk_bytes];
-}
-
-uint64_t vkt__addr(const vkt__rec *rec, const vkt_tensor *t)
-{
-    if (!t) return 0;
-    uint64_t offset;
-    const vkt_buffer *b = place(t, rec->slot, &offset);
-    return b->addr + offset;
-}
-
-uint64_t vkt__addr_or(const vkt__rec *rec, const vkt_tensor *t, const vkt_tensor *instead)
-{
-    return vkt__addr(rec, t ? t : instead);
-}
-
-void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint32_t n_spec,
-                   const void *push, uint32_t push_bytes, uint64_t groups)
-{
-    vkt__kernel *k;
-    if (rec->status != VKT_OK) return;
-    VKT_ASSERT(groups <= UINT32_MAX);
-    rec->status = vkt__kernel_get(rec->gpu, kernel, spec, n_spec, rec->n_parts > 1, &k);
-    if (rec->status != VKT_OK) return;
-    if (rec->n_parts > 1)
-        vkt__cmd_dispatch_part(rec->cmd, k, push, push_bytes, (uint32_t)groups, rec->part,
-                               rec->n_parts);
-    else
-        vkt__cmd_dispatch(rec->cmd, k, push, push_bytes, (uint32_t)groups);
-}
-
-bool vkt__use_pairs(const vkt_caps *c)
-{
-    /* 16 lanes storing 64-bit words: Mesa 26.1 overwrites its stack, 25.0 is right. */
-    bool safe = c->subgroup <= 8 || strstr(c->driver_info, "Mesa 25.");
-    return c->klass == VKT_CLASS_CPU && c->int64 && c->storage8 && safe;
-}
-
-uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most)
-{
-    if (c->klass == VKT_CLASS_CPU && c->subgroup_arith) return c->subgroup;
-    uint32_t wg = 1, limit = VKT_MIN(most, c->workgroup);
-    while (wg * 2 <= limit) wg *= 2;
-    return VKT_MAX(wg, VKT_MIN(c->subgroup, c->workgroup));
-}
-
-uint32_t vkt__reduce_form(const vkt_caps *c, uint32_t wg)
-{
-    enum { TREES, SUBGROUPS, ONE_SUBGROUP };
-    bool size_is_known = c->subgroup_control || c->subgroup_min == c->subgroup_max;
-    if (!c->subgroup_arith) return TREES;
-    return wg == c->subgroup && size_is_known ? ONE_SUBGROUP : SUBGROUPS;
-}
-
-uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes)
-{
-    uint32_t wg = vkt__reduce_workgroup(c, VKT_MIN(256, VKT_MAX(cols, 1)));
-    while ((uint64_t)passes * cols / wg > 50000 && wg * 2 <= c->workgroup) wg *= 2;
-    return wg;
-}
-
-/* Four to sixteen elements an invocation if the workgroup can grow so far, else up to a hundred in
- * all arrays together; longer rows are walked. */
-vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes, uint32_t arrays)
-{
-    vkt__row_form f = { .wg = vkt__row_workgroup(c, cols, passes) };
-    if (c->klass == VKT_CLASS_CPU || cols == 0) return f;
-    uint32_t wg = VKT_MIN(c->subgroup, c->workgroup), most = 96 / arrays / 4 * 4;
-    while (wg * 2 <= c->workgroup && (uint64_t)wg * 16 < cols) wg *= 2;
-    uint32_t per = (uint32_t)vkt__align((cols + wg - 1) / wg, 4);
-    if (per > most) return f;
-    return (vkt__row_form) { true, wg, per, cols % 4 == 0 };
-}
-
-vkt__row_form vkt__row_form_pairs(const vkt_caps *c, uint32_t cols)
-{
-    enum { MOST = 48 }; /* more are compiled for too long */
-    uint32_t wg = c->subgroup, per = (uint32_t)vkt__align((cols + wg - 1) / wg, 2);
-    if (!vkt__use_pairs(c) || !c->subgroup_arith || cols == 0 || cols % 2 || per > MOST)
-        return (vkt__row_form) { 0 };
-    return (vkt__row_form) { true, wg, per, cols == wg * per ? 2 : 1 };
-}
-
-/* An op with nothing to do (a tensor with no elements) is not dispatched. */
-static bool is_empty(const vkt_node *n)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < VKT_MAX_OUT; i++) any = any || (n->out[i] && n->out[i]->count > 0);
-    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-        any = any || (n->in[i] && (n->op->mutates >> i & 1) && n->in[i]->count > 0);
-    return !any;
-}
-
-void vkt__record_node(vkt__rec *rec, const vkt_node *n)
-{
-    if (!is_empty(n)) n->op->record(rec, n);
-}
+#include "tensor/graph/cost.h"
+#include "tensor/graph/graph.h"
+#include "tensor/graph/record.h"
 
 /* ---- segments ---- */
+
+/* What one submission runs: levels first..last, or one part of one level. */
+typedef struct vkt__segment {
+    uint32_t first, last, part, n_parts;
+    double ms; /* shortest of the timed runs */
+    vkt__cmd *cmd[VKT_MAX_SLOTS];
+} vkt__segment;
 
 enum { MAX_PARTS = 64, TIMED_RUNS = 2, MAX_CUTS = 3 };
 static_assert((int)VKT_MAX_SLOTS <= (int)VKT__SUBMIT_MOST, "all slots fit one submission");
 
-void vkt__segments_finish(vkt_graph *g)
+static void segments_finish(vkt_graph *g)
 {
     for (uint32_t i = 0; i < g->n_segments; i++)
         for (uint32_t s = 0; s < VKT_MAX_SLOTS; s++)
@@ -255,7 +143,7 @@ static vkt_status settle(vkt_graph *g)
         return VKT_OK;
     }
     learn(g);
-    vkt__segments_finish(g);
+    segments_finish(g);
     cut(g, target);
     VKT_TRY(record_all(g));
 fail:
@@ -339,7 +227,7 @@ vkt_status vkt_tensor_read(vkt_tensor *t, uint32_t slot, void *data, uint64_t by
     uint64_t offset;
     VKT_ASSERT(bytes <= t->bytes);
     if (bytes == 0) return VKT_OK;
-    const vkt_buffer *b = place(t, slot, &offset);
+    const vkt_buffer *b = vkt__place(t, slot, &offset);
     return vkt_buffer_read(t->g->gpu, b, offset, data, bytes);
 }
 
@@ -348,6 +236,22 @@ vkt_status vkt_tensor_write(vkt_tensor *t, uint32_t slot, const void *data, uint
     uint64_t offset;
     VKT_ASSERT(bytes <= t->bytes);
     if (bytes == 0) return VKT_OK;
-    const vkt_buffer *b = place(t, slot, &offset);
+    const vkt_buffer *b = vkt__place(t, slot, &offset);
     return vkt_buffer_write(t->g->gpu, (vkt_buffer *)(uintptr_t)b, offset, data, bytes);
+}
+
+void vkt_graph_destroy(vkt_graph **pg)
+{
+    vkt_graph *g = *pg;
+    if (!g) return;
+    if (g->gpu) {
+        vkt_gpu_wait(g->gpu);
+        segments_finish(g);
+        for (uint32_t i = 0; i < g->n_chunks; i++) vkt_buffer_destroy(g->gpu, &g->chunks[i]);
+    }
+    free(g->nodes);
+    free(g->tensors);
+    vkt__arena_finish(&g->arena);
+    free(g);
+    *pg = NULL;
 }

@@ -1,7 +1,9 @@
 /* How long each node of a compiled graph takes: a second recording with a timestamp and a barrier
  * around every node, run several times. Nodes that overlap in the real recording are timed one
  * after the other here. */
-#include "tensor/graph/op.h"
+#include "tensor/graph/cost.h"
+#include "tensor/graph/graph.h"
+#include "tensor/graph/record.h"
 
 static int by_size(const void *a, const void *b)
 {

@@ -1,0 +1,16 @@
+/* The self-test of rows, for doctor and the tests. */
+#ifndef VKT_TENSOR_CHECK_H
+#define VKT_TENSOR_CHECK_H
+
+#include "tensor/graph/op.h"
+
+/* What vkt_check_ops should leave out. */
+typedef struct vkt__check_desc {
+    uint32_t most;    /* sample cases of each row at most; 0: all */
+    const char *only; /* names of rows, commas between them; NULL: all */
+    bool no_named; /* not the products that name their kernel, which do not depend on the class */
+} vkt__check_desc;
+vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
+                          void (*fn)(void *user, const vkt_check_result *r), void *user);
+
+#endif

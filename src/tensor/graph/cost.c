@@ -1,0 +1,31 @@
+/* What nodes must compute and move, by their rows. */
+#include <stdio.h>
+
+#include "tensor/graph/cost.h"
+#include "tensor/graph/graph.h"
+
+double vkt__node_bytes(const vkt_node *n)
+{
+    double bytes = 0;
+    for (uint32_t i = 0; i < n->op->n_in; i++)
+        if (n->in[i]) bytes += (double)n->in[i]->bytes * (n->op->mutates >> i & 1 ? 2 : 1);
+    for (uint32_t i = 0; i < n->op->n_out; i++)
+        if (n->out[i]) bytes += (double)n->out[i]->bytes;
+    return bytes;
+}
+
+vkt_cost vkt__node_cost(const vkt_node *n)
+{
+    if (n->op->cost) return n->op->cost(n);
+    return (vkt_cost) { n->out[0] ? (double)n->out[0]->count : 0, vkt__node_bytes(n) };
+}
+
+void vkt_graph_cost(const vkt_graph *g, double *flops, double *bytes)
+{
+    *flops = *bytes = 0;
+    for (size_t k = 0; k < g->n_nodes; k++) {
+        vkt_cost c = vkt__node_cost(g->nodes[k]);
+        *flops += c.flops;
+        *bytes += c.bytes;
+    }
+}

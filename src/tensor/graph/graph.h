@@ -1,0 +1,56 @@
+/* The graph itself: for passes, the planner, the runner, and whoever walks its nodes. Rows need
+ * op.h only. */
+#ifndef VKT_TENSOR_GRAPH_H
+#define VKT_TENSOR_GRAPH_H
+
+#include "tensor/graph/op.h"
+
+enum { VKT_MAX_PASSES = 16, VKT_MAX_CHUNKS = 64 };
+
+struct vkt_graph {
+    vkt_gpu *gpu;
+    vkt__arena arena;
+    vkt_node **nodes;
+    size_t n_nodes, cap_nodes;
+    vkt_tensor **tensors;
+    size_t n_tensors, cap_tensors;
+    vkt_status status; /* first latched error */
+    const char *where; /* context of the ops being built: layer and recipe line */
+    vkt_tensor *inert, *step, *ones;
+    vkt_tensor *loss_scale; /* what gradients are multiplied by; NULL: 1 */
+    vkt_dtype precision;    /* of activations: see precision.c */
+    struct {
+        uint32_t n_tensors, n_shadows, n_casts;
+        uint64_t saved_bytes;
+    } narrow; /* what mixed precision did, for explain */
+    uint32_t n_dropout;
+    bool differentiated, rewritten, no_rewrite, recompute;
+    uint32_t recomputed_ops;
+    uint64_t plain_bound; /* slab_bound without recomputation */
+    struct {
+        uint32_t n;
+        double bytes;
+    } rewrites[VKT_MAX_PASSES]; /* how often each pass did something; bytes moved less */
+    /* plan */
+    bool planned, no_reuse;
+    uint32_t n_levels, n_slots;
+    uint64_t slab_bytes, slab_bound, chunk_bytes;
+    /* run */
+    vkt_buffer *chunks[VKT_MAX_CHUNKS];
+    uint32_t n_chunks;
+    const char *label;
+    struct vkt__segment *segments; /* in order; each is a submission (run.c) */
+    uint32_t n_segments;
+    double *level_ms;         /* [n_levels] estimated, then measured */
+    uint32_t n_timed, n_cuts; /* timed runs of the segments as they are; times that they were cut */
+};
+
+/* The input of that name, or NULL. */
+vkt_tensor *vkt__input_named(const vkt_graph *g, const char *name);
+/* Named context for errors of the ops built next; NULL ends it. */
+void vkt__where(vkt_graph *g, const char *where);
+/* Rows [first, first + n) of t, or of a vector elements: its memory, read or written in part. Has
+ * no gradient: for rewrites. */
+vkt_tensor *vkt__slice(vkt_tensor *t, uint32_t first, uint32_t n);
+
+#endif

@@ -1,0 +1,32 @@
+/* What a row's record function calls: addresses of tensors, and a dispatch with its constants. */
+#ifndef VKT_TENSOR_RECORD_H
+#define VKT_TENSOR_RECORD_H
+
+#include "tensor/graph/op.h"
+
+struct vkt__rec {
+    vkt_gpu *gpu;
+    const vkt_caps *caps;
+    vkt__cmd *cmd;
+    uint32_t slot;
+    vkt_status status;
+    uint32_t part, n_parts; /* of every dispatch; n_parts 0: all of it */
+};
+uint64_t vkt__addr(const vkt__rec *rec, const vkt_tensor *t); /* 0 for NULL */
+/* t's address or, for NULL, that of a tensor at least as long: Mesa 26's lavapipe loads from an
+ * address that a whole workgroup shares even where the branch around the load is not taken. */
+uint64_t vkt__addr_or(const vkt__rec *rec, const vkt_tensor *t, const vkt_tensor *instead);
+/* spec[0..2] are the workgroup size. */
+void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint32_t n_spec,
+                   const void *push, uint32_t push_bytes, uint64_t groups);
+/* The kernel's constant for t's type (elem.glsl); an absent tensor's is f32. */
+static inline uint32_t vkt__type(const vkt_tensor *t)
+{
+    return t ? (uint32_t)t->dtype : VKT_F32;
+}
+/* Records a node, unless it has nothing to do. */
+void vkt__record_node(vkt__rec *rec, const vkt_node *n);
+/* The buffer in which a planned tensor lies, and the byte at which it begins. */
+const vkt_buffer *vkt__place(const vkt_tensor *t, uint32_t slot, uint64_t *offset);
+
+#endif

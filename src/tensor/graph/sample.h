@@ -1,0 +1,26 @@
+/* Inputs of sample cases, whose values follow from their hint, and the tolerance of a comparison.
+ */
+#ifndef VKT_TENSOR_SAMPLE_H
+#define VKT_TENSOR_SAMPLE_H
+
+#include "tensor/graph/op.h"
+
+vkt_tensor *vkt__sample(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, uint32_t hint,
+                        uint32_t limit);
+static inline vkt_tensor *vkt__sample2(vkt_graph *g, uint32_t r, uint32_t c)
+{
+    return vkt__sample(g, vkt_shape2(r, c), VKT_F32, VKT_HINT_NORMAL, 0);
+}
+static inline vkt_tensor *vkt__sample1(vkt_graph *g, uint32_t c)
+{
+    return vkt__sample(g, vkt_shape1(c), VKT_F32, VKT_HINT_NORMAL, 0);
+}
+/* Value of element i of a sample tensor, as GPU and twin both get it (exact in its dtype). */
+double vkt__sample_value(const vkt_tensor *t, uint64_t seed, uint64_t i);
+/* Element i of t in `data` as its dtype holds it; and back. */
+void vkt__sample_encode(const vkt_tensor *t, uint64_t i, double v, void *data);
+double vkt__sample_decode(const vkt_tensor *t, uint64_t i, const void *data);
+/* Relative error allowed after n_terms roundings in dtype: eps * (4 + 2 sqrt(n_terms)). */
+double vkt__tol(vkt_dtype dtype, double n_terms);
+
+#endif

@@ -1,0 +1,56 @@
+/* Workgroup sizes and forms of row kernels and reductions, by device and row length. */
+#include "base/os.h"
+#include "tensor/graph/op.h"
+#include "tensor/graph/workgroup.h"
+
+bool vkt__use_pairs(const vkt_caps *c)
+{
+    /* 16 lanes storing 64-bit words: Mesa 26.1 overwrites its stack, 25.0 is right. */
+    bool safe = c->subgroup <= 8 || strstr(c->driver_info, "Mesa 25.");
+    return c->klass == VKT_CLASS_CPU && c->int64 && c->storage8 && safe;
+}
+
+uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most)
+{
+    if (c->klass == VKT_CLASS_CPU && c->subgroup_arith) return c->subgroup;
+    uint32_t wg = 1, limit = VKT_MIN(most, c->workgroup);
+    while (wg * 2 <= limit) wg *= 2;
+    return VKT_MAX(wg, VKT_MIN(c->subgroup, c->workgroup));
+}
+
+uint32_t vkt__reduce_form(const vkt_caps *c, uint32_t wg)
+{
+    enum { TREES, SUBGROUPS, ONE_SUBGROUP };
+    bool size_is_known = c->subgroup_control || c->subgroup_min == c->subgroup_max;
+    if (!c->subgroup_arith) return TREES;
+    return wg == c->subgroup && size_is_known ? ONE_SUBGROUP : SUBGROUPS;
+}
+
+uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes)
+{
+    uint32_t wg = vkt__reduce_workgroup(c, VKT_MIN(256, VKT_MAX(cols, 1)));
+    while ((uint64_t)passes * cols / wg > 50000 && wg * 2 <= c->workgroup) wg *= 2;
+    return wg;
+}
+
+/* Four to sixteen elements an invocation if the workgroup can grow so far, else up to a hundred in
+ * all arrays together; longer rows are walked. */
+vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes, uint32_t arrays)
+{
+    vkt__row_form f = { .wg = vkt__row_workgroup(c, cols, passes) };
+    if (c->klass == VKT_CLASS_CPU || cols == 0) return f;
+    uint32_t wg = VKT_MIN(c->subgroup, c->workgroup), most = 96 / arrays / 4 * 4;
+    while (wg * 2 <= c->workgroup && (uint64_t)wg * 16 < cols) wg *= 2;
+    uint32_t per = (uint32_t)vkt__align((cols + wg - 1) / wg, 4);
+    if (per > most) return f;
+    return (vkt__row_form) { true, wg, per, cols % 4 == 0 };
+}
+
+vkt__row_form vkt__row_form_pairs(const vkt_caps *c, uint32_t cols)
+{
+    enum { MOST = 48 }; /* more are compiled for too long */
+    uint32_t wg = c->subgroup, per = (uint32_t)vkt__align((cols + wg - 1) / wg, 2);
+    if (!vkt__use_pairs(c) || !c->subgroup_arith || cols == 0 || cols % 2 || per > MOST)
+        return (vkt__row_form) { 0 };
+    return (vkt__row_form) { true, wg, per, cols == wg * per ? 2 : 1 };
+}

@@ -1,0 +1,29 @@
+/* How many invocations a kernel runs with, by device and row length. */
+#ifndef VKT_TENSOR_WORKGROUP_H
+#define VKT_TENSOR_WORKGROUP_H
+
+#include "gpu/stream.h"
+
+/* Whether kernels with a PAIRS variant should use it: Mesa's CPU driver (see common.glsl). */
+bool vkt__use_pairs(const vkt_caps *c);
+/* Workgroup size for kernels that work row by row or reduce: one subgroup on CPU drivers (a barrier
+ * there costs a coroutine switch), up to `most` elsewhere; a power of two, at least one subgroup.
+ */
+uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most);
+/* How such a workgroup of wg adds up: SUBGROUPS of reduce.glsl. */
+uint32_t vkt__reduce_form(const vkt_caps *c, uint32_t wg);
+/* The same for one workgroup per row of `cols`, walked `passes` times: no larger than a short row
+ * needs, and large enough for CPU drivers' limit on loop trips (KERNELS.md, 8.1). */
+uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes);
+/* How a row kernel runs: walking each row `passes` times, or with the row in registers (row.glsl).
+ */
+typedef struct vkt__row_form {
+    bool held;
+    uint32_t wg, per, wide; /* held: constants PER and WIDE */
+} vkt__row_form;
+/* arrays: of `per` floats that the kernel keeps; aligned: every row begins at 16 bytes. */
+vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes, uint32_t arrays);
+/* The same for a kernel that holds rows and has a PAIRS variant, where that runs. */
+vkt__row_form vkt__row_form_pairs(const vkt_caps *c, uint32_t cols);
+
+#endif

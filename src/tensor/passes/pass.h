@@ -1,0 +1,31 @@
+/* A graph rewrite, and what rewrites ask of the graph and do to its nodes. */
+#ifndef VKT_TENSOR_PASS_H
+#define VKT_TENSOR_PASS_H
+
+#include "tensor/graph/graph.h"
+
+typedef struct vkt__pass {
+    const char *name; /* what it does, for explain */
+    /* Whether it needs the whole graph, gradients included, and runs at planning; others run before
+     * differentiation, so that the gradient is that of the rewritten graph. */
+    bool whole;
+    /* Rewrites what it finds and returns how often. training: gradients will follow, or have. */
+    uint32_t (*run)(vkt_graph *g, bool training);
+} vkt__pass;
+
+/* Calls `at` on every node in order; counts what it returns true for. `at` may remove nodes. */
+uint32_t vkt__each_node(vkt_graph *g, bool training,
+                        bool (*at)(vkt_graph *g, vkt_node *n, bool training));
+/* Takes a node out: it reads and writes nothing any more. It leaves the list when its pass ends. */
+void vkt__remove_node(vkt_node *n);
+/* A tensor that no node makes any more. */
+void vkt__remove_tensor(vkt_tensor *t);
+/* Nodes that read t's memory, views of it included; a node that reads it twice counts twice. */
+uint32_t vkt__n_readers(const vkt_graph *g, const vkt_tensor *t);
+/* Whether t has its final value before node `begin` and nodes from there to before `end` leave it
+ * so: then a read of it may move between the two. */
+bool vkt__unchanged(const vkt_graph *g, const vkt_tensor *t, size_t begin, size_t end);
+/* A result that only one node reads, and nothing outside the graph. */
+bool vkt__is_private(const vkt_graph *g, const vkt_tensor *t);
+
+#endif

@@ -1,0 +1,13 @@
+/* Mixed precision: what was done, and a way for tests to do more. */
+#ifndef VKT_TENSOR_PRECISION_H
+#define VKT_TENSOR_PRECISION_H
+
+#include "tensor/graph/op.h"
+
+/* What was asked for and done, a line. */
+void vkt__precision_explain(const vkt_graph *g, vkt__str *s);
+/* For self-tests: everything that rows can have in 16 bits gets them, inputs of the graph too;
+ * returns how many tensors. */
+size_t vkt__narrow_all(vkt_graph *g, vkt_dtype to);
+
+#endif

@@ -1,0 +1,13 @@
+/* Activations that are computed twice instead of kept. */
+#ifndef VKT_TENSOR_RECOMPUTE_H
+#define VKT_TENSOR_RECOMPUTE_H
+
+#include "tensor/graph/op.h"
+
+/* Puts nodes that compute activations again before the backward nodes that read them, where that
+ * lowers the bound. */
+void vkt__recompute(vkt_graph *g);
+/* What recomputation did and costs, without a line's end; nothing where it was not asked for. */
+void vkt__recompute_explain(const vkt_graph *g, vkt__str *s);
+
+#endif
