@@ -121,3 +121,16 @@ void vkt__markup_escape(vkt__str *s, const char *t)
             vkt__str_add(s, t, 1);
         }
 }
+
+void vkt__shell_word(vkt__str *s, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./=:,+@%";
+    if (*word && !word[strspn(word, plain)]) {
+        vkt__str_printf(s, "%s", word);
+        return;
+    }
+    vkt__str_add(s, "'", 1);
+    for (; *word; word++) vkt__str_add(s, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
+    vkt__str_add(s, "'", 1);
+}

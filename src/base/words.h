@@ -27,6 +27,9 @@ vkt__shown vkt__show(const char *cell);
  */
 void vkt__markup_escape(vkt__str *s, const char *text);
 
+/* A word as a shell reads it back: as it is, or in quotes where it must be. */
+void vkt__shell_word(vkt__str *s, const char *word);
+
 /* A list of names, each allocated alone. */
 void vkt__names_sort(char **names, size_t n); /* by bytes */
 void vkt__names_free(char **names, size_t n);

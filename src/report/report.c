@@ -17,10 +17,15 @@ static vkt_status check(const char *path)
         return vkt__fail(VKT_ARG, "report", "the path '%.60s...' is too long", path);
     if (!vkt__is_dir(path)) return vkt__fail(VKT_IO, "report", "no folder '%s'", path);
     if (holds(path, "study.json") || holds(path, "run.json")) return VKT_OK;
-    return vkt__fail(VKT_ARG, "report",
-                     "'%s' is neither a run (run.json) nor a study (study.json): `vktrain runs %s` "
-                     "lists the runs in it",
-                     path, path);
+    vkt__str word = { 0 };
+    vkt__shell_word(&word, path);
+    vkt_status st =
+        vkt__fail(VKT_ARG, "report",
+                  "'%s' is neither a run (run.json) nor a study (study.json): `vktrain runs %s` "
+                  "lists the runs in it",
+                  path, word.data);
+    vkt__str_finish(&word);
+    return st;
 }
 
 /* "DIR/report.html" -> "DIR/report" */

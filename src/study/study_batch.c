@@ -195,7 +195,7 @@ static void recommend(vkt_study *s, const size *z, size_t n, size_t pays, size_t
     vkt__study_advise(s,
                       "it is a matter of speed, and not applied by itself: with --set %s tune the "
                       "rate again (`vktrain study lr %s --set %s`), and the regularisation",
-                      set, s->recipe, set);
+                      set, vkt__study_word(s, s->recipe), set);
     s->command = vkt__study_command(s, &set, 1);
 }
 

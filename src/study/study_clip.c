@@ -111,7 +111,7 @@ vkt_status vkt__study_clip(vkt_study *s)
         vkt__study_advise(s,
                           "clipping does not cure it: lower the threshold, or try `vktrain study "
                           "warmup %s`",
-                          s->recipe);
+                          vkt__study_word(s, s->recipe));
     describe(s, &m);
     if (best_clipped > 0.5)
         vkt__study_advise(s,

@@ -104,12 +104,12 @@ static void propose(vkt_study *s, double lr)
     vkt__study_advise(s,
                       "fix it in the playbook's order: (1) warmup: `vktrain study warmup %s "
                       "--unstable-lr %.4g`",
-                      s->recipe, 2 * lr);
+                      vkt__study_word(s, s->recipe), 2 * lr);
     vkt__study_advise(s,
                       "(2) gradient clipping: `vktrain study clip %s`; (3) normalisation layers "
                       "where there are none, last inside the residual branch, x + Norm(f(x)), "
                       "and branches that begin at zero",
-                      s->recipe);
+                      vkt__study_word(s, s->recipe));
     vkt__study_advise(s, "(4) another optimizer (Adam bears what momentum can't); (5) only then a "
                          "lower rate");
 }

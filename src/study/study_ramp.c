@@ -167,7 +167,8 @@ vkt_status vkt__study_ramp(vkt_study *s)
                       "a ramp reads early training only, and another number of --steps reads "
                       "otherwise: sweep real runs around it, `vktrain study lr %s --from %.3g "
                       "--to %.3g`",
-                      s->recipe, r.steepest / 10, fmin(r.steepest * 10, r.lowest));
+                      vkt__study_word(s, s->recipe), r.steepest / 10,
+                      fmin(r.steepest * 10, r.lowest));
 fail:
     return st;
 }

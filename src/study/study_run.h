@@ -82,6 +82,8 @@ vkt_status vkt__trial_estimate(vkt_study *s, const char *const *set, size_t n_se
 
 /* "vktrain train RECIPE --set ..." with the study's settings and these, as a shell reads it. */
 const char *vkt__study_command(vkt_study *s, const char *const *set, size_t n_set);
+/* A word as a shell reads it back, for a command inside a text. */
+const char *vkt__study_word(vkt_study *s, const char *word);
 /* Text in the study's arena. */
 const char *vkt__study_text(vkt_study *s, const char *fmt, ...) VKT_PRINTF(2, 3);
 void vkt__study_advise(vkt_study *s, const char *fmt, ...) VKT_PRINTF(2, 3);

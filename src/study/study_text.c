@@ -100,8 +100,17 @@ const char *vkt__study_value(vkt_study *s, const char *key, double v)
 
 static void add_word(vkt__str *s, const char *word)
 {
-    bool plain = *word && !word[strcspn(word, " \t\"'\\$&|;<>()*?[]#~`!{}")];
-    vkt__str_printf(s, plain ? " %s" : " '%s'", word);
+    vkt__str_add(s, " ", 1);
+    vkt__shell_word(s, word);
+}
+
+const char *vkt__study_word(vkt_study *s, const char *word)
+{
+    vkt__str t = { 0 };
+    vkt__shell_word(&t, word);
+    const char *out = vkt__arena_strdup(&s->priv->arena, t.data);
+    vkt__str_finish(&t);
+    return out;
 }
 
 /* Whether one of the settings is for the same key. */

@@ -190,7 +190,8 @@ vkt_status vkt__study_warmup(vkt_study *s)
                           "no warmup up to a tenth of the steps (%llu) makes a rate above the "
                           "unstable one (%.4g) stable: try `vktrain study clip %s`, then "
                           "normalisation layers, or another optimizer",
-                          (unsigned long long)VKT_MAX(s->steps / 10, 1), unstable, s->recipe);
+                          (unsigned long long)VKT_MAX(s->steps / 10, 1), unstable,
+                          vkt__study_word(s, s->recipe));
         goto fail;
     }
     if (peak < factor * unstable * 0.99)

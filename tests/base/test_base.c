@@ -3,6 +3,7 @@
 
 #include "base/number.h"
 #include "base/os.h"
+#include "base/words.h"
 #include "comma_locale.h"
 
 static void rng_is_a_function_of_its_arguments(void **state)
@@ -67,6 +68,30 @@ static void strings_grow(void **state)
     assert_int_equal(s.len, 3890);
     assert_int_equal(strlen(s.data), s.len);
     vkt__str_finish(&s);
+}
+
+static void words_for_a_shell(void **state)
+{
+    static const struct {
+        const char *word, *quoted;
+    } cases[] = {
+        { "digits", "digits" },
+        { "optim.lr=0.1,x@y%z:+", "optim.lr=0.1,x@y%z:+" },
+        { "", "''" },
+        { "a b", "'a b'" },
+        { "it's.yaml", "'it'\\''s.yaml'" },
+        { "'", "''\\'''" },
+        { "$HOME;*", "'$HOME;*'" },
+        { "caf\xc3\xa9", "'caf\xc3\xa9'" },
+        { "two\nlines", "'two\nlines'" },
+    };
+    (void)state;
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        vkt__str s = { 0 };
+        vkt__shell_word(&s, cases[i].word);
+        assert_string_equal(s.data, cases[i].quoted);
+        vkt__str_finish(&s);
+    }
 }
 
 static void files_are_replaced_whole(void **state)
@@ -136,6 +161,7 @@ int main(void)
         cmocka_unit_test(below_is_in_range_and_even),
         cmocka_unit_test(nearest_name),
         cmocka_unit_test(strings_grow),
+        cmocka_unit_test(words_for_a_shell),
         cmocka_unit_test(files_are_replaced_whole),
         cmocka_unit_test(names_aside_differ),
         cmocka_unit_test(numbers_ignore_the_locale),

@@ -132,6 +132,17 @@ grep -q 'loss falls fastest  *0\.' out && grep -q 'sweep real runs around it' ou
 refused 2 'with other options' study lr digits --steps 100 --seeds 1 --study ramp --resume
 "$program" report ramp >out 2>log && [ -s ramp/report-ramp.png ] || fail "the ramp's picture"
 
+# ---- the commands that a study prints run when they are pasted, whatever the files are called
+"$program" recipes digits >"it's a recipe.yaml"
+"$program" study lr "it's a recipe.yaml" --ramp --steps 60 --seeds 1 --study "the 'ramp' of it" --quiet >out 2>log || fail "a ramp of a recipe with a quote in its name"
+vktrain() { "$program" "$@" --quiet; }
+sed -n '/^next$/,$s/^  vktrain/vktrain/p' out >commands
+[ "$(wc -l <commands)" = 2 ] || { cp out log; fail "the commands to go on with"; }
+while read -r command; do
+    eval "$command" >out 2>log || fail "pasted, this does not run: $command"
+done <commands
+[ -s "the 'ramp' of it/report.html" ] || fail "the pasted command wrote no report"
+
 # ---- batch sizes: where throughput does not double the profiler says why
 "$program" study batch-size digits --from 512 --to 1024 --study sizes --quiet >out 2>log || fail "batch sizes"
 grep -q 'what limits batch\|doubles with the batch up to 1024' out || { cp out log; fail "no bottleneck is named"; }

@@ -1,5 +1,4 @@
 /* vktrain: finds the command, parses its flags, runs it. One file per command: cmd_*.c. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,25 +48,12 @@ static const cli_command *find_command(const char *name)
 /* The command line, quoted so that a shell reads it back. */
 static char *join(int argc, char **argv)
 {
-    size_t n = 1, k = 0;
+    size_t n = 1;
     for (int i = 0; i < argc; i++) n += 4 * strlen(argv[i]) + 3;
-    char *out = malloc(n);
+    char *out = malloc(n), *to = out;
     if (!out) return NULL;
-    for (int i = 0; i < argc; i++) {
-        bool plain = *argv[i] != 0;
-        for (const char *p = argv[i]; *p; p++)
-            plain &= isalnum((unsigned char)*p) || strchr("_-./=:,+@%", *p) != NULL;
-        if (i) out[k++] = ' ';
-        if (!plain) out[k++] = '\'';
-        for (const char *p = argv[i]; *p; p++) {
-            if (*p == '\'')
-                memcpy(out + k, "'\\''", 4), k += 4;
-            else
-                out[k++] = *p;
-        }
-        if (!plain) out[k++] = '\'';
-    }
-    out[k] = 0;
+    *to = 0;
+    for (int i = 0; i < argc; i++) to += sprintf(to, "%s%s", i ? " " : "", cli_word(argv[i]));
     return out;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exit_code.h"
 #include "print.h"
 #include "term.h"
 
@@ -204,8 +205,27 @@ void cli_error(const char *fmt, ...)
 
 const char *cli_word(const char *s)
 {
-    bool plain = *s && !s[strcspn(s, " \t\"'\\$&|;<>()*?[]#~`!{}")];
-    return plain ? s : cli_text("'%s'", s);
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./=:,+@%";
+    static char *kept[8];
+    static unsigned next;
+    char **out = &kept[next++ % CLI_COUNT(kept)], *to;
+    if (*s && !s[strspn(s, plain)]) return s;
+    free(*out);
+    to = *out = malloc(4 * strlen(s) + 3);
+    if (!to) {
+        cli_error("out of memory");
+        exit(CLI_MEMORY);
+    }
+    *to++ = '\'';
+    for (; *s; s++)
+        if (*s == '\'')
+            memcpy(to, "'\\''", 4), to += 4;
+        else
+            *to++ = *s;
+    *to++ = '\'';
+    *to = 0;
+    return *out;
 }
 
 /* ---- the live line and the log ---- */

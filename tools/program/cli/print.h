@@ -46,7 +46,8 @@ struct json_t;
 struct json_t *cli_json_number(double v);
 void cli_json_print(struct json_t *j, size_t flags); /* to stdout with a newline; frees j */
 
-/* A word that a shell reads back, quoted where it must be. */
+/* A word as a shell reads it back, in quotes where it must be: s itself, or a text that stays valid
+ * for the next seven calls. */
 const char *cli_word(const char *s);
 /* One error line, as the library's look. */
 void cli_error(const char *fmt, ...) VKT_PRINTF(1, 2);
