@@ -95,6 +95,12 @@ vkt_status vkt_shard_info_read(const char *path, vkt_shard_info *out);
 
 /* ---- data sets ---- */
 
+/* What the examples are. Each is a bit, since a source may give data of several kinds. */
+typedef enum vkt_data_kind {
+    VKT_KIND_TABLE = 1,    /* rows of numbers */
+    VKT_KIND_PICTURES = 2, /* [H, W, C] pixels, which can be augmented */
+    VKT_KIND_TEXT = 4,     /* windows of tokens */
+} vkt_data_kind;
 typedef enum vkt_task { VKT_CLASSIFY, VKT_REGRESS } vkt_task;
 typedef enum vkt_missing { VKT_MISSING_ERROR, VKT_MISSING_MEAN, VKT_MISSING_DROP } vkt_missing;
 typedef enum vkt_standardize {
@@ -175,6 +181,7 @@ vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vk
 void vkt_dataset_destroy(vkt_dataset **ds);
 
 typedef struct vkt_dataset_info {
+    vkt_data_kind kind;
     vkt_task task;
     uint32_t input_rank, input_shape[4]; /* of one example: [784] or [28, 28, 1] (H, W, C) */
     uint32_t n_inputs;                   /* product of input_shape */
@@ -188,7 +195,7 @@ typedef struct vkt_dataset_info {
     /* Text: an example is a window of `context` token ids (u32, input_shape [context]) whose
      * targets are the tokens after each; task is VKT_CLASSIFY over the vocabulary (n_outputs),
      * without class names. n[] counts windows: training ones lie side by side, from another place
-     * each epoch; of the other splits the last is padded. context 0: not text. */
+     * each epoch; of the other splits the last is padded. */
     uint32_t context;
     const vkt_tokenizer *tokenizer;
     uint64_t n_tokens[VKT_N_SPLITS];
@@ -307,8 +314,8 @@ vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *h
                                      const char *path);
 
 /* Writes images as one file for data.source packed: pixels at the model's size, classes, split and
- * constants (layout: src/data/pictures/packed.h). Images that can't be read are left out, or an error.
- * n_packed: examples of each split. Blocks: decodes everything. ARG: no images. */
+ * constants (layout: src/data/pictures/packed.h). Images that can't be read are left out, or an
+ * error. n_packed: examples of each split. Blocks: decodes everything. ARG: no images. */
 vkt_status vkt_dataset_pack(const vkt_dataset *ds, bool stop_on_bad, const char *path,
                             uint64_t n_packed[VKT_N_SPLITS]);
 

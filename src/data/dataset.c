@@ -6,6 +6,11 @@
 #include "data/text/corpus.h"
 #include "data/text/vocabulary.h"
 
+static bool is_text(const vkt_dataset *ds)
+{
+    return ds->info.kind == VKT_KIND_TEXT;
+}
+
 void vkt_dataset_destroy(vkt_dataset **pds)
 {
     vkt_dataset *ds = *pds;
@@ -38,7 +43,7 @@ const char *vkt_dataset_schema(const vkt_dataset *ds)
 
 void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *out)
 {
-    VKT_ASSERT(ds->schema.task == VKT_CLASSIFY && !ds->corpus);
+    VKT_ASSERT(ds->schema.task == VKT_CLASSIFY && !is_text(ds));
     memset(out, 0, ds->schema.n_outputs * sizeof *out);
     for (uint64_t i = 0; ds->info.has_labels && i < ds->info.n[split]; i++)
         out[vkt__dataset_label(ds, split, i).u]++;
@@ -73,7 +78,7 @@ vkt_status vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t 
                                vkt_label *y)
 {
     vkt__scratch scratch = { 0 };
-    VKT_ASSERT((unsigned)split < VKT_N_SPLITS && i < ds->info.n[split] && !ds->corpus);
+    VKT_ASSERT((unsigned)split < VKT_N_SPLITS && i < ds->info.n[split] && !is_text(ds));
     *y = vkt__dataset_label(ds, split, i);
     vkt_status st = vkt__dataset_fill(ds, split, i, NULL, &scratch, x);
     vkt__scratch_finish(&scratch);
@@ -90,7 +95,7 @@ const char *vkt_dataset_file(const vkt_dataset *ds, vkt_split split, uint64_t i)
 void vkt_dataset_window(const vkt_dataset *ds, vkt_split split, uint64_t i, uint32_t *tokens,
                         uint32_t *targets)
 {
-    VKT_ASSERT((unsigned)split < VKT_N_SPLITS && i < ds->info.n[split] && ds->corpus);
+    VKT_ASSERT((unsigned)split < VKT_N_SPLITS && i < ds->info.n[split] && is_text(ds));
     vkt__corpus_window(ds->corpus, split, i, 0, tokens, targets, NULL);
 }
 
@@ -103,7 +108,7 @@ void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean
 uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds)
 {
     uint64_t h = vkt__hash(ds->schema.input_shape, sizeof ds->schema.input_shape, 0);
-    if (ds->corpus) {
+    if (is_text(ds)) {
         const vkt__corpus *c = ds->corpus;
         uint64_t what[] = { c->hash, c->tokenizer->info.hash };
         h = vkt__hash(c->n_tokens, sizeof c->n_tokens, vkt__hash(what, sizeof what, h));

@@ -108,7 +108,7 @@ static void report_counts(const vkt_dataset *ds)
 vkt_status vkt_dataset_report(const vkt_dataset *ds, uint64_t *n_shared)
 {
     *n_shared = 0;
-    if (!ds->info.has_labels || ds->corpus) return VKT_OK;
+    if (!ds->info.has_labels || ds->info.kind == VKT_KIND_TEXT) return VKT_OK;
     if (ds->schema.task == VKT_CLASSIFY) report_counts(ds);
     return report_duplicates(ds, n_shared);
 }

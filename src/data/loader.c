@@ -9,8 +9,14 @@
 #include "data/shuffle.h"
 #include "data/text/corpus.h"
 
+/* Batch k of the pass or stream into its slot: the examples of list [batch], of which n_valid are
+ * no padding; share [batch] is room for how much of each counts. */
+typedef vkt_status fill_fn(vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
+                           uint32_t n_valid, vkt__scratch *scratch, float *share);
+
 struct vkt_loader {
     vkt_loader_desc desc;
+    fill_fn *fill; /* as the kind of data needs */
     vkt_augment augment;
     bool augments;
     float *class_weight; /* [n_outputs] or NULL */
@@ -54,10 +60,11 @@ static uint32_t list_batch(vkt_loader *l, uint64_t k, uint32_t *list)
 
 /* Windows of text. Each epoch of the shuffled stream has its own shift. The slot's memory may be
  * slow to read and to write in leaps, so all is made in scratch first. */
-static vkt_status fill_windows(const vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
-                               uint32_t n_valid, vkt__scratch *scratch)
+static vkt_status fill_windows(vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
+                               uint32_t n_valid, vkt__scratch *scratch, float *share)
 {
     vkt_status st;
+    (void)share; /* all of a window counts, or none */
     const vkt__corpus *c = l->desc.data->corpus;
     uint32_t batch = l->desc.batch, context = c->context, n_vocab = l->desc.data->schema.n_outputs;
     size_t n = (size_t)batch * context;
@@ -173,8 +180,8 @@ fail:
     return st;
 }
 
-static vkt_status fill(vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
-                       uint32_t n_valid, vkt__scratch *scratch, float *share)
+static vkt_status fill_examples(vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
+                                uint32_t n_valid, vkt__scratch *scratch, float *share)
 {
     vkt_status st;
     const vkt_dataset *ds = l->desc.data;
@@ -241,10 +248,7 @@ static void work(void *arg)
         uint32_t n_valid = list_batch(l, l->desc.start + k, list);
         vkt__mutex_unlock(l->order);
         vkt_batch *b = &l->desc.slots[slot];
-        if (st == VKT_OK && l->desc.data->corpus)
-            st = fill_windows(l, l->desc.start + k, b, list, n_valid, &scratch);
-        else if (st == VKT_OK)
-            st = fill(l, l->desc.start + k, b, list, n_valid, &scratch, share);
+        if (st == VKT_OK) st = l->fill(l, l->desc.start + k, b, list, n_valid, &scratch, share);
         b->n_valid = n_valid;
         b->first = l->desc.shuffle ? (l->desc.start + k) * l->desc.batch : list[0];
         b->index = list;
@@ -273,10 +277,10 @@ static vkt_status check(const vkt_loader_desc *d)
             "loader: the %s split has no examples: set data.%s_fraction or give files for it",
             vkt_split_name(d->split), vkt_split_name(d->split));
     if ((d->class_weight || d->sampling == VKT_SAMPLING_BALANCED) &&
-        (info->task != VKT_CLASSIFY || info->context))
+        (info->task != VKT_CLASSIFY || info->kind == VKT_KIND_TEXT))
         return vkt__fail(VKT_ARG, "data",
                          "loader: class weights and balanced sampling need a classification task");
-    if (d->augment && vkt__augments(d->augment) && !d->data->schema.images)
+    if (d->augment && vkt__augments(d->augment) && info->kind != VKT_KIND_PICTURES)
         return vkt__fail(VKT_ARG, "data", "data.augment is for images, and '%s' has none",
                          info->source);
     if (d->start > UINT64_MAX / 2 / d->batch || !vkt__mul_ok(d->batch, d->n_slots, &unused))
@@ -297,6 +301,7 @@ vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out)
     l->n_pass = desc->limit ? VKT_MIN(desc->limit, l->n) : l->n;
     l->end = desc->shuffle ? UINT64_MAX : (l->n_pass + desc->batch - 1) / desc->batch;
     if (desc->augment) l->augment = *desc->augment;
+    l->fill = desc->data->info.kind == VKT_KIND_TEXT ? fill_windows : fill_examples;
     l->augments = desc->augment && vkt__augments(desc->augment);
     l->order = vkt__mutex_create();
     l->lock = vkt__mutex_create();

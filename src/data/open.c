@@ -70,8 +70,9 @@ static vkt_status finish_open(vkt_dataset *ds)
 {
     vkt_status st;
     const vkt__schema *s = &ds->schema;
-    if (s->images) VKT_TRY(vkt__pixels_constants(ds));
+    if (s->kind == VKT_KIND_PICTURES) VKT_TRY(vkt__pixels_constants(ds));
     VKT_TRY(vkt__schema_print(s, &ds->arena, &ds->schema_json));
+    ds->info.kind = s->kind;
     ds->info.task = s->task;
     ds->info.input_rank = s->input_rank;
     memcpy(ds->info.input_shape, s->input_shape, sizeof s->input_shape);
@@ -163,12 +164,12 @@ static vkt_status open_path(vkt_dataset *ds, const char *path)
     vkt_status st = vkt__picture_is(path, &picture);
     if (st != VKT_OK) return st;
     /* A cell's unit is the table's own (the digits' pixels go to 16): 255 would mean nothing. */
-    if (picture && !ds->schema.images)
+    if (picture && ds->schema.kind != VKT_KIND_PICTURES)
         return vkt__fail(VKT_FORMAT, "data",
                          "'%s' is a picture, but the model was trained on a table: give its %u "
                          "columns as CSV, or train on images",
                          path, ds->schema.n_columns);
-    if (!ds->schema.images) return open_table(ds, path);
+    if (ds->schema.kind != VKT_KIND_PICTURES) return open_table(ds, path);
     if (vkt__packed_is(path)) return vkt__packed_open_schema(ds, path);
     if (picture || vkt__picture_name(path) || (vkt__is_dir(path) && !vkt__images_is(ds, path)))
         return vkt__pictures_open_schema(ds, path);
@@ -188,7 +189,7 @@ vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *
     vkt_dataset *ds = vkt__alloc(sizeof *ds);
     VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
     ds->info.n_targets = 1;
-    if (ds->schema.context) {
+    if (ds->schema.kind == VKT_KIND_TEXT) {
         ds->info.has_labels = true;
         VKT_TRY(vkt__corpus_open_schema(ds, paths, n));
         VKT_TRY(finish_open(ds));

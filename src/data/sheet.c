@@ -58,7 +58,8 @@ vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *h
     vkt_loader *l = NULL;
     vkt_label y[2 * BATCH];
     float w[2 * BATCH];
-    if (!schema->images || (schema->input_shape[2] != 1 && schema->input_shape[2] != 3))
+    if (schema->kind != VKT_KIND_PICTURES ||
+        (schema->input_shape[2] != 1 && schema->input_shape[2] != 3))
         return vkt__fail(VKT_ARG, "data", "'%s' are no grey or colour images to draw",
                          ds->info.source);
     uint32_t side = VKT_MAX(schema->input_shape[0], schema->input_shape[1]), n = schema->n_inputs;

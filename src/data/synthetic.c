@@ -16,6 +16,7 @@ vkt_status vkt__dataset_synthetic(uint32_t n, const uint32_t *shape, uint32_t ra
     vkt__part *p = &ds->part[0];
     float *table = NULL;
     enum { TABLE = 65521 }; /* prime: examples do not repeat each other */
+    s->kind = VKT_KIND_TABLE;
     s->task = VKT_CLASSIFY;
     s->target_scale = 1;
     for (uint32_t i = 0; i < rank; i++) n_inputs *= shape[i];
@@ -42,7 +43,8 @@ vkt_status vkt__dataset_synthetic(uint32_t n, const uint32_t *shape, uint32_t ra
         p->labels[i].u = y;
         ds->index[VKT_TRAIN][i] = i;
     }
-    ds->info = (vkt_dataset_info) { .task = VKT_CLASSIFY,
+    ds->info = (vkt_dataset_info) { .kind = VKT_KIND_TABLE,
+                                    .task = VKT_CLASSIFY,
                                     .input_rank = rank,
                                     .n_inputs = n_inputs,
                                     .n_outputs = n_classes,
@@ -89,12 +91,14 @@ vkt_status vkt__dataset_synthetic_text(uint32_t n, uint32_t context, uint32_t n_
     c->span[VKT_TRAIN][0] = (vkt__span) { .n = n_tokens };
     c->n_spans[VKT_TRAIN] = 1;
     c->n_tokens[VKT_TRAIN] = n_tokens;
+    ds->schema.kind = VKT_KIND_TEXT;
     ds->schema.task = VKT_CLASSIFY;
     ds->schema.context = context;
     ds->schema.input_rank = 1;
     ds->schema.input_shape[0] = ds->schema.n_inputs = context;
     ds->schema.n_outputs = ds->schema.vocab = n_vocab;
-    ds->info = (vkt_dataset_info) { .task = VKT_CLASSIFY,
+    ds->info = (vkt_dataset_info) { .kind = VKT_KIND_TEXT,
+                                    .task = VKT_CLASSIFY,
                                     .input_rank = 1,
                                     .input_shape = { context },
                                     .n_inputs = context,

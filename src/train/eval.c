@@ -159,15 +159,16 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
         vkt_log(VKT_LOG_WARN, "eval",
                 "the data has changed since this checkpoint was trained: the split may differ");
     VKT_TRY(open_session(&o, desc->batch, desc->raw));
-    if (desc->predictions && info->context) {
+    bool text = info->kind == VKT_KIND_TEXT;
+    if (desc->predictions && text) {
         st = vkt__fail(VKT_ARG, "eval", "predictions of a model of text are not written");
         goto fail;
     }
     if (desc->confusion &&
-        (info->context || info->task != VKT_CLASSIFY || info->n_outputs > VKT__CONFUSION_CLASSES)) {
+        (text || info->task != VKT_CLASSIFY || info->n_outputs > VKT__CONFUSION_CLASSES)) {
         st = vkt__fail(VKT_ARG, "eval",
                        "there is no confusion matrix of %s: it is of at most %u classes",
-                       info->context                ? "a model of text"
+                       text                         ? "a model of text"
                        : info->task != VKT_CLASSIFY ? "numbers"
                                                     : "so many classes",
                        VKT__CONFUSION_CLASSES);

@@ -80,7 +80,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
     uint64_t ticket[VKT_MAX_SLOTS] = { 0 };
     uint32_t waiting = UINT32_MAX; /* the slot in flight */
     pass p = { .s = s, .sums = sums, .fn = fn, .user = user };
-    bool text = s->info->context != 0, classes = s->info->task == VKT_CLASSIFY && !text;
+    bool text = s->info->kind == VKT_KIND_TEXT, classes = s->info->task == VKT_CLASSIFY && !text;
     if (text) p.end = vkt_tokenizer_get_info(s->info->tokenizer)->end;
     if (!data) data = s->data;
     *sums = (vkt__eval_sums) { .n_classes = classes ? s->info->n_outputs : 0 };

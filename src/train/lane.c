@@ -32,6 +32,7 @@ void vkt__lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t n_
     l->n_slots = n_slots;
     l->graph = vkt_graph_create(s->gpu);
     if (s->config->no_rewrite) vkt_graph_no_rewrite(l->graph);
+    bool text = d->kind == VKT_KIND_TEXT;
     vkt_shape x = { .rank = d->input_rank + 1, .d = { batch } };
     for (uint32_t i = 0; i < d->input_rank; i++) x.d[i + 1] = d->input_shape[i];
     uint64_t bytes = 0;
@@ -44,7 +45,7 @@ void vkt__lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t n_
     l->order_at = l->sorts ? take(&bytes, (uint64_t)n_targets * 4) : 0;
     l->segments_at = l->sorts ? take(&bytes, (d->n_outputs + 1ull) * 4) : 0;
     l->documents_at = l->masks ? take(&bytes, (uint64_t)n_targets * 4) : 0;
-    in->x = vkt_input(l->graph, x, d->context ? VKT_U32 : VKT_F32, d->context ? "tokens" : "x");
+    in->x = vkt_input(l->graph, x, text ? VKT_U32 : VKT_F32, text ? "tokens" : "x");
     in->y = vkt_input(l->graph, classify ? vkt_shape1(n_targets) : vkt_shape2(batch, 1),
                       classify ? VKT_U32 : VKT_F32, "y");
     in->w = vkt_input(l->graph, vkt_shape1(n_targets), VKT_F32, "weight");
@@ -76,7 +77,7 @@ void vkt__lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t n_
         vkt__lane_bind(l, in->w2, l->w2_at, false);
     }
     /* Where the device can't read host memory at full speed, one copy into its own comes first. */
-    if (!vkt_gpu_caps(s->gpu)->unified && !d->context) in->x = vkt_copy(l->graph, in->x);
+    if (!vkt_gpu_caps(s->gpu)->unified && !text) in->x = vkt_copy(l->graph, in->x);
 }
 
 uint64_t vkt__lane_result(vkt__lane *l, vkt_tensor *t, uint64_t *at)

@@ -15,7 +15,8 @@ static uint32_t n_train_slots(const vkt__session *s)
     enum { SMALL_BATCH = 128 << 10 };
     const vkt_config *c = s->config;
     uint32_t n = VKT_MAX(c->data_prefetch, c->pack_steps > 1 ? 2 * c->pack_steps + 1 : 2);
-    bool small = (uint64_t)c->batch * s->info->n_inputs * 4 <= SMALL_BATCH && !s->info->context;
+    bool small =
+        (uint64_t)c->batch * s->info->n_inputs * 4 <= SMALL_BATCH && s->info->kind != VKT_KIND_TEXT;
     if (c->pack_steps == 0 && c->accumulate == 1 && small) n = VKT_MAX_SLOTS;
     return VKT_MIN(n, VKT_MAX_SLOTS);
 }
@@ -32,8 +33,9 @@ static vkt_status build_train(vkt__session *s)
     const vkt_config *c = s->config;
     vkt__lane *l = &s->train;
     vkt__lane_inputs in = { 0 };
-    l->mixes = c->augment.mixup > 0 && s->info->task == VKT_CLASSIFY && !s->info->context;
-    l->sorts = s->info->context != 0;
+    l->mixes =
+        c->augment.mixup > 0 && s->info->task == VKT_CLASSIFY && s->info->kind != VKT_KIND_TEXT;
+    l->sorts = s->info->kind == VKT_KIND_TEXT;
     l->masks = c->data.document_mask;
     vkt__lane_create(s, l, c->batch, n_train_slots(s), VKT_N_SCALARS * 4, "training", &in);
     if (c->recompute == VKT_MEASURE_ALWAYS) vkt_graph_recompute(l->graph);
@@ -89,7 +91,7 @@ static vkt_status build_eval(vkt__session *s)
     uint64_t n_targets = (uint64_t)c->eval_batch * s->info->n_targets,
              rows = vkt__align(n_targets * 4, 256), at = 0;
     /* Text: the probabilities of a whole vocabulary for each token are not read back. */
-    bool reads_out = !s->info->context;
+    bool reads_out = s->info->kind != VKT_KIND_TEXT;
     l->masks = c->data.document_mask;
     vkt__lane_create(s, l, c->eval_batch, 2,
                      2 * rows + (reads_out ? (uint64_t)c->eval_batch * s->info->n_outputs * 4 : 0),
@@ -301,7 +303,7 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
         VKT_TRY(build_train(s));
     }
     VKT_TRY(build_eval(s));
-    if (c->samples && c->n_samples && s->info->context)
+    if (c->samples && c->n_samples && s->info->kind == VKT_KIND_TEXT)
         VKT_TRY(vkt__samples_create(s->model, data, c, &s->samples));
     planned = true;
     s->planned_bytes = memory_table(s, &table);

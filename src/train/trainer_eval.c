@@ -160,7 +160,7 @@ vkt_status vkt__trainer_evaluate(vkt__trainer *t)
     vkt__trainer_write_eval(t, vkt_split_name(split), &e, &st);
     VKT_TRY(st);
     VKT_TRY(t->c->optim.ema > 0 ? evaluate_average(t, split, &e) : write_samples(t));
-    if (t->c->eval_predictions && !t->desc->no_checkpoints && !t->info->context)
+    if (t->c->eval_predictions && !t->desc->no_checkpoints && t->info->kind != VKT_KIND_TEXT)
         VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
     t->last_value = vkt__eval_metric(&e, t->c->metric);
     t->last_eval_loss = e.loss / (double)e.n;

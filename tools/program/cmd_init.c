@@ -114,7 +114,8 @@ static int train_tokenizer(const init_options *o, init_data *d, const char *name
     vkt_tokenizer *t = NULL;
     const char *file = cli_text("%s.tokenizer.json", name);
     static char kept[128];
-    if (!d->info.context || !d->path || d->info.n_tokens[VKT_TRAIN] < BPE_FROM) return CLI_OK;
+    if (d->info.kind != VKT_KIND_TEXT || !d->path || d->info.n_tokens[VKT_TRAIN] < BPE_FROM)
+        return CLI_OK;
     if (cli_exists(file) && !o->force) {
         cli_error("init: '%s' is there already: --force overwrites it", file);
         return CLI_USAGE;
@@ -219,7 +220,7 @@ static int write_file(const init_options *o, init_data *d, const char *name)
     }
     int rc = check_recipe(path);
     if (rc) return rc;
-    if (d->info.context)
+    if (d->info.kind == VKT_KIND_TEXT)
         printf("%s: %s, %s tokens, a vocabulary of %u", path, d->source,
                cli_count(d->info.n_tokens[VKT_TRAIN] + d->info.n_tokens[VKT_VALID] +
                          d->info.n_tokens[VKT_TEST]),

@@ -167,7 +167,7 @@ static void write_text(FILE *f, const init_data *d, const char *name)
 
 void init_write_recipe(FILE *f, const init_data *d, const char *name)
 {
-    if (d->info.context)
+    if (d->info.kind == VKT_KIND_TEXT)
         write_text(f, d, name);
     else
         write_examples(f, d, name);

@@ -34,13 +34,13 @@ typedef struct vkt__column {
 } vkt__column;
 
 typedef struct vkt__schema {
+    vkt_data_kind kind;
     vkt_task task;
     uint32_t input_rank, input_shape[4], n_inputs, n_outputs;
     const char **classes; /* [n_outputs] names; NULL for regression */
     double target_mean, target_scale;
-    bool images; /* else a table */
-    bool crop;   /* pictures: the middle of the model's aspect ratio; else stretched to it */
-    /* images: (v / 255 - mean) / std */
+    bool crop; /* pictures: the middle of the model's aspect ratio; else stretched to it */
+    /* pictures: (v / 255 - mean) / std */
     uint32_t n_pixel;               /* 1, C or n_inputs */
     double *pixel_mean, *pixel_std; /* [n_pixel] */
     /* tables */
@@ -53,7 +53,7 @@ typedef struct vkt__schema {
                                   class_numbers, else sorted */
     vkt__column *columns;      /* [n_columns], by position */
     uint32_t n_columns;
-    /* text: task classify; 0: else */
+    /* text: task classify */
     uint32_t context, vocab;
     const char *tokenizer; /* a tokenizer.json */
 } vkt__schema;

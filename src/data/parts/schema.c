@@ -84,7 +84,7 @@ static void examples_json(json_t *o, const vkt__schema *s)
         json_object_set_new(o, "target_mean", json_real(s->target_mean));
         json_object_set_new(o, "target_scale", json_real(s->target_scale));
     }
-    if (s->images) {
+    if (s->kind == VKT_KIND_PICTURES) {
         json_object_set_new(o, "pixel_mean", reals(s->pixel_mean, s->n_pixel));
         json_object_set_new(o, "pixel_std", reals(s->pixel_std, s->n_pixel));
         if (s->crop) json_object_set_new(o, "fit", json_string("crop"));
@@ -97,15 +97,16 @@ vkt_status vkt__schema_print(const vkt__schema *s, vkt__arena *arena, const char
 {
     json_t *o = json_object();
     json_object_set_new(o, "version", json_integer(1));
-    if (s->context)
+    bool text = s->kind == VKT_KIND_TEXT;
+    if (text)
         text_json(o, s);
     else
         examples_json(o, s);
-    char *text = json_dumps(o, s->context ? JSON_COMPACT : JSON_INDENT(1));
+    char *json = json_dumps(o, text ? JSON_COMPACT : JSON_INDENT(1));
     json_decref(o);
-    if (!text) return vkt__fail(VKT_OOM_HOST, "data", "no memory for the schema");
-    *out = vkt__arena_strdup(arena, text);
-    free(text);
+    if (!json) return vkt__fail(VKT_OOM_HOST, "data", "no memory for the schema");
+    *out = vkt__arena_strdup(arena, json);
+    free(json);
     return VKT_OK;
 }
 
@@ -251,6 +252,7 @@ static void read_table(reader *r, const json_t *o, vkt__schema *s)
         bad(r, "table", "an object");
         return;
     }
+    s->kind = VKT_KIND_TABLE;
     const char *delimiter = get_string(r, o, "delimiter");
     if (strlen(delimiter) != 1) bad(r, "delimiter", "one character");
     s->delimiter = delimiter[0];
@@ -277,7 +279,7 @@ static void read_table(reader *r, const json_t *o, vkt__schema *s)
 static void read_images(reader *r, const json_t *o, vkt__schema *s)
 {
     uint32_t n;
-    s->images = true;
+    s->kind = VKT_KIND_PICTURES;
     s->pixel_mean = get_reals(r, o, "pixel_mean", &s->n_pixel);
     s->pixel_std = get_reals(r, o, "pixel_std", &n);
     if (n != s->n_pixel || (n != 1 && n != s->n_inputs && n != s->input_shape[2]))
@@ -308,6 +310,7 @@ static void read_text(reader *r, const json_t *o, vkt__schema *s)
     const json_t *tokenizer = json_object_get(o, "tokenizer");
     char *text = json_is_object(tokenizer) ? json_dumps(tokenizer, JSON_COMPACT) : NULL;
     if (!text) bad(r, "tokenizer", "a tokenizer.json");
+    s->kind = VKT_KIND_TEXT;
     s->context = get_uint(r, o, "context", 1, 1 << 20);
     s->vocab = get_uint(r, o, "vocab", 1, 1 << 24);
     s->tokenizer = vkt__arena_strdup(r->arena, text ? text : "");

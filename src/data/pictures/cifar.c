@@ -123,7 +123,7 @@ vkt_status vkt__cifar_open(vkt_dataset *ds, const vkt_data_desc *desc)
         ds->of_part[VKT_TEST] = 1;
     }
     VKT_TRY(read_names(ds, below(ds, desc->path, l->names), l->n_classes));
-    s->images = true;
+    s->kind = VKT_KIND_PICTURES;
     s->input_rank = 3;
     memcpy(s->input_shape, (uint32_t[]) { SIDE, SIDE, 3 }, 3 * sizeof(uint32_t));
     s->n_inputs = PIXELS;

@@ -179,7 +179,7 @@ vkt_status vkt__images_open(vkt_dataset *ds, const vkt_data_desc *desc)
     VKT_TRY(need_file(&ds->arena, desc->path, "train", "images", &images));
     VKT_TRY(need_file(&ds->arena, desc->path, "train", "labels", &labels));
     VKT_TRY(read_part(images, labels, &ds->part[0], s->input_shape));
-    s->images = true;
+    s->kind = VKT_KIND_PICTURES;
     s->input_rank = 3;
     s->n_inputs = s->input_shape[0] * s->input_shape[1] * s->input_shape[2];
     VKT_TRY(find_classes(ds, desc->path));

@@ -81,7 +81,7 @@ vkt_status vkt__packed_open(vkt_dataset *ds, const vkt_data_desc *desc)
     char *json = vkt__arena_alloc(&ds->arena, (size_t)f.json_bytes + 1);
     memcpy(json, f.json, (size_t)f.json_bytes);
     VKT_TRY(vkt__schema_parse(json, &ds->arena, s));
-    if (!s->images || s->n_inputs != f.n_inputs) {
+    if (s->kind != VKT_KIND_PICTURES || s->n_inputs != f.n_inputs) {
         st = bad(desc->path, "damaged: its schema is of other examples");
         goto fail;
     }
@@ -155,7 +155,7 @@ vkt_status vkt__packed_open_schema(vkt_dataset *ds, const char *path)
     char *json = vkt__arena_alloc(&ds->arena, (size_t)f.json_bytes + 1);
     memcpy(json, f.json, (size_t)f.json_bytes);
     VKT_TRY(vkt__schema_parse(json, &ds->arena, &pack));
-    if (!pack.images || pack.task != VKT_CLASSIFY || pack.n_inputs != f.n_inputs)
+    if (pack.kind != VKT_KIND_PICTURES || pack.task != VKT_CLASSIFY || pack.n_inputs != f.n_inputs)
         return bad(path, "damaged: its schema is of other examples");
     const uint32_t *have = pack.input_shape, *want = ds->schema.input_shape;
     if (memcmp(have, want, 3 * sizeof *have) != 0)
@@ -255,7 +255,7 @@ vkt_status vkt_dataset_pack(const vkt_dataset *ds, bool stop_on_bad, const char 
     uint64_t total = 0;
     writer w = { .ds = ds };
     char *aside = NULL;
-    if (!ds->schema.images)
+    if (ds->schema.kind != VKT_KIND_PICTURES)
         return vkt__fail(VKT_ARG, "data", "'%s' are no images to pack", ds->info.source);
     for (int s = 0; s < VKT_N_SPLITS; s++) total += ds->info.n[s];
     VKT_TRY(vkt__data_alloc(total, sizeof *w.hash, "the tables", &w.hash));

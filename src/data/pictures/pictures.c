@@ -119,7 +119,7 @@ static vkt_status choose_shape(vkt_dataset *ds, const vkt_data_desc *desc, const
                          "data.size '%s' is no size: 64, or height x width as 48x64, to 4096",
                          desc->size);
     bool color = desc->color == VKT_COLOR_RGB || (desc->color == VKT_COLOR_AUTO && s->color);
-    schema->images = true;
+    schema->kind = VKT_KIND_PICTURES;
     schema->crop = desc->fit == VKT_FIT_CROP;
     schema->input_rank = 3;
     schema->input_shape[0] = h;

@@ -107,6 +107,7 @@ static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt_
             VKT_FORMAT, "data",
             "'%s' has one column; it needs inputs and a label: is the delimiter '%c' right?",
             csv->name, csv->delimiter);
+    s->kind = VKT_KIND_TABLE;
     const char *how = desc->header ? desc->header : "auto";
     s->header = strcmp(how, "yes") == 0 ||
                 (strcmp(how, "auto") == 0 && vkt__table_has_header(csv, desc->label));

@@ -401,7 +401,9 @@ vkt_status vkt__text_schema(const vkt_tokenizer *t, uint32_t context, uint32_t v
             "the tokenizer '%s' has %u tokens, the model (data.vocab) %u: it has no place "
             "for all, take its own tokenizer",
             vkt__show(t->info.source).s, t->info.n_vocab, vocab);
-    *out = (vkt__schema) { .task = VKT_CLASSIFY, .context = context, .input_rank = 1 };
+    *out = (vkt__schema) {
+        .kind = VKT_KIND_TEXT, .task = VKT_CLASSIFY, .context = context, .input_rank = 1
+    };
     out->input_shape[0] = out->n_inputs = context;
     out->n_outputs = out->vocab = VKT_MAX(t->info.n_vocab, vocab);
     char *json = vkt_tokenizer_json(t);
