@@ -69,7 +69,7 @@ static vkt_status set_create(op_job *j, set *s)
     if (j->entry)
         j->entry->build(s->g, j->s);
     else
-        j->op->sample(s->g, j->sample);
+        j->op->sample(j->op, s->g, j->sample);
     VKT_TRY(s->g->status);
     uint64_t at = 0;
     for (size_t i = 0; i < s->g->n_tensors; i++)
@@ -274,7 +274,7 @@ static void shape_name(const op_job *j, char *out, size_t n)
     vkt__bench_shape s = j->s;
     if (!j->entry) {
         vkt_graph *g = vkt_graph_create(NULL);
-        const char *name = j->op->sample(g, j->sample);
+        const char *name = j->op->sample(j->op, g, j->sample);
         snprintf(out, n, "%s, sample '%s'", j->op->name, name ? name : "");
         vkt_graph_destroy(&g);
     } else if (j->entry->family == VKT__BENCH_MATMUL) {
@@ -446,7 +446,7 @@ static uint32_t largest_sample(const vkt_op *op)
     double most = -1;
     for (uint32_t i = 0;; i++) {
         vkt_graph *g = vkt_graph_create(NULL);
-        const char *name = op->sample(g, i);
+        const char *name = op->sample(op, g, i);
         double bytes = 0;
         for (size_t k = 0; k < g->n_nodes; k++)
             if (g->nodes[k]->op == op) bytes += vkt__node_cost(g->nodes[k]).bytes;

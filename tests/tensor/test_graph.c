@@ -309,7 +309,7 @@ static void plans_of_samples_are_near_the_bound(void **state)
     for (const vkt_op *const *op = vkt__rows; *op; op++)
         for (uint32_t i = 0;; i++) {
             vkt_graph *g = vkt_graph_create(NULL);
-            const char *name = (*op)->sample(g, i);
+            const char *name = (*op)->sample(*op, g, i);
             if (name && g->n_nodes) {
                 bind_inputs(g);
                 REQUIRE_OK(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }));

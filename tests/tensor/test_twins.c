@@ -156,7 +156,7 @@ static void each_row(bool bare)
         n_rows++;
         for (uint32_t i = 0;; i++) {
             vkt_graph *g = vkt_graph_create(NULL);
-            const char *name = op->sample(g, i);
+            const char *name = op->sample(op, g, i);
             if (!name) {
                 vkt_graph_destroy(&g);
                 break;

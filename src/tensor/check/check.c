@@ -222,7 +222,7 @@ static vkt_status check_sample(vkt_gpu *gpu, const vkt__check_desc *desc, const 
                 .dtype = dtype,
                 .g = vkt_graph_create(gpu) };
     vkt_status st = c.g->status;
-    c.name = op->sample(c.g, k);
+    c.name = op->sample(op, c.g, k);
     *more = c.name != NULL;
     bool wanted = *more && !(desc->no_named && has_named(c.g));
     if (wanted && (dtype == VKT_F32 || vkt__narrow_all(c.g, dtype) > 0)) {

@@ -201,9 +201,7 @@ fail:
 static vkt_conv_shape shape_of(const vkt_node *n)
 {
     vkt__conv_geometry q = vkt__conv_geometry_of(n);
-    return (vkt_conv_shape) { .pass = n->op == &vkt__op_conv2d      ? VKT_CONV_FORWARD
-                                      : n->op == &vkt__op_conv2d_dx ? VKT_CONV_DX
-                                                                    : VKT_CONV_DW,
+    return (vkt_conv_shape) { .pass = n->attr.conv.pass,
                               .n = q.n,
                               .h = q.h,
                               .w = q.w,

@@ -22,7 +22,8 @@ typedef struct vkt_cost {
     double flops, bytes;
 } vkt_cost;
 
-typedef struct vkt_op {
+typedef struct vkt_op vkt_op;
+struct vkt_op {
     const char *name;
     uint32_t n_in, n_out; /* most it takes; inputs may be NULL where the row says optional */
     uint32_t mutates;     /* bit i: in[i] is read and written */
@@ -52,9 +53,10 @@ typedef struct vkt_op {
     /* How many roundings an output element accumulates, for the tolerance. NULL: 4. */
     double (*terms)(const vkt_node *n);
     /* Builds sample case i into g and returns its name ("tall", "one column"), NULL past the last.
-     * Inputs come from vkt__sample. Every case is run on every driver by doctor and the tests. */
-    const char *(*sample)(vkt_graph *g, uint32_t i);
-} vkt_op;
+     * Inputs come from vkt__sample. op: the row itself, for what rows share. Every case is run on
+     * every driver by doctor and the tests. */
+    const char *(*sample)(const vkt_op *op, vkt_graph *g, uint32_t i);
+};
 
 enum { VKT__SUMS_OF_A = 1, VKT__SUMS_OF_B };
 
@@ -76,6 +78,7 @@ typedef union vkt_attr {
         uint32_t kh, kw, stride, pad, dilation, groups, h, w;
         vkt_act act;
         uint32_t kernel, slices;
+        vkt_conv_pass pass; /* set by the row's shape rule */
     } conv;
     struct {
         uint32_t kh, kw, stride, pad, h, w; /* h, w: of dx */

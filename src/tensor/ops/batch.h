@@ -26,14 +26,27 @@ double vkt__batch_dx(const vkt_node *n, const struct batch_norm_params *p, doubl
                      uint64_t i, double g);
 /* The gradient of batch_norm: its row's `grad`. */
 void vkt__batch_norm_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx);
-/* The end of the gradient of a norm n by its sums: of w and b; of x out of d, or where there was
- * pooling out of d and the windows' places. */
+/* The end of the gradient of a norm n by its sums: of w and b; of x by the row `backward`, out of
+ * d, or where there was pooling out of d and the windows' places (else place is NULL). */
 void vkt__batch_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *d, const vkt_node *sums,
-                     vkt_tensor *place, vkt_tensor **dx);
+                     vkt_tensor *place, const vkt_op *backward, vkt_tensor **dx);
 
-/* Case i of a norm by the batch, or by the running averages; NULL past the last. */
-vkt_node *vkt__batch_sample(vkt_graph *g, uint32_t i, bool train, const char **name);
+/* A sample case of the rows, forward and backward. */
+typedef struct vkt__batch_case {
+    const char *name;
+    uint32_t x[3], virtual_batch;
+    vkt_act act;
+    bool residual, far; /* far: from zero */
+} vkt__batch_case;
+/* NULL past the last. */
+const vkt__batch_case *vkt__batch_case_at(uint32_t i);
+vkt_tensor *vkt__batch_case_x(vkt_graph *g, const vkt__batch_case *s);
 
+/* Rows of a ghost batch when there are so many, and how many ghost batches that makes. */
+uint32_t vkt__batch_group_rows(const vkt_node *n, uint32_t rows);
+uint32_t vkt__batch_groups(const vkt_node *n, uint32_t rows);
+
+double vkt__batch_stats_terms(const vkt_node *n);
 double vkt__batch_finish_terms(const vkt_node *n);
 /* Of batch_norm, batch_norm_sums and batch_norm_bwd, whose first inputs the rows that pool have
  * too. */

@@ -101,7 +101,7 @@ static uint32_t table(const vkt_caps *caps, const vkt__conv_geometry *q, bool dw
 uint32_t vkt__conv_table(const vkt_gpu *gpu, const vkt_node *n)
 {
     vkt__conv_geometry q = vkt__conv_geometry_of(n);
-    return table(vkt_gpu_caps(gpu), &q, n->op == &vkt__op_conv2d_dw);
+    return table(vkt_gpu_caps(gpu), &q, n->attr.conv.pass == VKT_CONV_DW);
 }
 
 bool vkt__conv_is_candidate(uint32_t kernel, const vkt_gpu *gpu, const vkt_node *n)
@@ -244,7 +244,7 @@ void vkt__conv_record(vkt__rec *rec, const vkt_node *n)
     const vkt_caps *caps = rec->caps;
     vkt__conv_geometry q = vkt__conv_geometry_of(n);
     const vkt_attr *a = &n->attr;
-    bool dw = n->op == &vkt__op_conv2d_dw;
+    bool dw = n->attr.conv.pass == VKT_CONV_DW;
     const job j = { .q = &q,
                     .dw = dw,
                     .kernel = kernel_of(rec->gpu, n),
@@ -311,4 +311,22 @@ uint32_t vkt__conv_slices(const vkt_gpu *gpu, const vkt_tensor *x, const vkt_ten
 uint32_t vkt__conv_slice(const vkt__conv_geometry *q, uint32_t slices)
 {
     return (uint32_t)ceil_div((uint64_t)q->n * q->oh, VKT_MAX(slices, 1));
+}
+
+vkt__conv_geometry vkt__conv_geometry_of(const vkt_node *n)
+{
+    bool dw = n->attr.conv.pass == VKT_CONV_DW;
+    const uint32_t *x = n->in[0]->shape.d, *y = dw ? n->in[1]->shape.d : n->out[0]->shape.d;
+    vkt__conv_geometry q = { .attr = &n->attr,
+                             .n = x[0],
+                             .h = x[1],
+                             .w = x[2],
+                             .c = x[3],
+                             .oh = y[1],
+                             .ow = y[2],
+                             .co = y[3],
+                             .transposed = n->attr.conv.pass == VKT_CONV_DX };
+    q.ci = q.c / n->attr.conv.groups;
+    q.depth = n->attr.conv.kh * n->attr.conv.kw * q.ci;
+    return q;
 }

@@ -42,7 +42,7 @@ uint32_t vkt__matmul_choose(const vkt_gpu *gpu, const vkt__product *p);
 const char *vkt__matmul_key(const vkt__product *p, char key[40]);
 /* In how many slices of k this product should be cut, to give a device's cores work; 1: not at all.
  */
-uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt_node *n);
+uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt__product *p);
 
 /* What is dispatched. */
 typedef struct vkt__matmul_launch {
@@ -58,9 +58,9 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
 /* Whether it is a product whose kernel was named, whatever the device's class. */
 bool vkt__matmul_is_named(const vkt_node *n);
 /* Their sample cases. */
-const char *vkt__matmul_sample(vkt_graph *g, uint32_t i);
-const char *vkt__matmul_act_bwd_sample(vkt_graph *g, uint32_t i);
-const char *vkt__matmul_parts_sample(vkt_graph *g, uint32_t i);
-const char *vkt__matmul_sum_sample(vkt_graph *g, uint32_t i);
+const char *vkt__matmul_sample(const vkt_op *op, vkt_graph *g, uint32_t i);
+const char *vkt__matmul_act_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i);
+const char *vkt__matmul_parts_sample(const vkt_op *op, vkt_graph *g, uint32_t i);
+const char *vkt__matmul_sum_sample(const vkt_op *op, vkt_graph *g, uint32_t i);
 
 #endif

@@ -337,21 +337,20 @@ static uint32_t slices_for_caches(const vkt__product *p)
 /* KERNELS.md, 4.5: fewer tiles than half the cores, and a deep product. Cores are taken as 32 on
  * discrete GPUs, 8 on others: the number must not change from run to run, or results would. Each
  * slice has at least 256 steps. CPU drivers have few cores, but caches: see slices_for_caches. */
-uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt_node *n)
+uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt__product *p)
 {
     const vkt_caps *caps = vkt_gpu_caps(gpu);
     uint32_t cores = caps->type == VKT_GPU_DISCRETE ? 32 : 8;
-    vkt__product p = vkt__product_of(n);
-    if (p.batch || (uint64_t)p.M * p.N == 0 || n->attr.matmul.kernel || p.K < 2048) return 1;
-    uint32_t kernel = vkt__matmul_choose(gpu, &p);
-    if (caps->klass == VKT_CLASS_CPU) return is_rows(kernel) ? slices_for_caches(&p) : 1;
+    if (p->batch || (uint64_t)p->M * p->N == 0 || p->K < 2048) return 1;
+    uint32_t kernel = vkt__matmul_choose(gpu, p);
+    if (caps->klass == VKT_CLASS_CPU) return is_rows(kernel) ? slices_for_caches(p) : 1;
     if (kernel == MM_NAIVE || kernel == MM_VEC) return 1;
-    mm_kernel k = with_tile(kernel, caps, &p);
-    uint64_t t = tiles(&k, &p);
+    mm_kernel k = with_tile(kernel, caps, p);
+    uint64_t t = tiles(&k, p);
     if (t >= cores / 2) return 1;
-    uint32_t slices = (uint32_t)VKT_MIN(VKT_MIN(8, cores / t), p.K / 256),
-             slice = vkt__matmul_slice(p.K, slices);
-    return (p.K + slice - 1) / slice; /* none of them empty */
+    uint32_t slices = (uint32_t)VKT_MIN(VKT_MIN(8, cores / t), p->K / 256),
+             slice = vkt__matmul_slice(p->K, slices);
+    return (p->K + slice - 1) / slice; /* none of them empty */
 }
 
 vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, const vkt__product *p,

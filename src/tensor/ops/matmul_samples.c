@@ -9,13 +9,6 @@ static vkt_tensor *sample_of(vkt_graph *g, uint32_t rows, uint32_t cols, vkt_dty
     return vkt__sample(g, vkt_shape2(rows, cols), dtype, VKT_HINT_NORMAL, 0);
 }
 
-bool vkt__matmul_is_named(const vkt_node *n)
-{
-    bool product = n->op == &vkt__op_matmul || n->op == &vkt__op_matmul_act_bwd ||
-                   n->op == &vkt__op_matmul_parts;
-    return product && n->attr.matmul.kernel;
-}
-
 /* A and B of a product. */
 static void operands(vkt_graph *g, const vkt__product *p, vkt_tensor *in[2])
 {
@@ -54,48 +47,48 @@ static uint32_t n_shaders(void)
 }
 
 /* So many workgroups that those of the sums come last; of one element an invocation. */
-static const char *sample_many(vkt_graph *g)
+static const char *sample_many(const vkt_op *op, vkt_graph *g)
 {
     enum { NAIVE = 1 };
     vkt__product p = { VKT_TN, 1450, 1450, 2, VKT_F32, VKT_F32, 0 };
     vkt_tensor *in[2];
     operands(g, &p, in);
     vkt__op(
-        g, &vkt__op_matmul, in, 2,
+        g, op, in, 2,
         (vkt_attr) { .matmul = { .layout = p.layout, .kernel = NAIVE, .sums = VKT__SUMS_OF_A } });
     return "many workgroups and sums";
 }
 
 /* One row with all that an epilogue has, in pairs and torn. */
-static const char *sample_row(vkt_graph *g, uint32_t i)
+static const char *sample_row(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
-    if (i == 2) return sample_many(g);
+    if (i == 2) return sample_many(op, g);
     if (i > 2) return NULL;
     vkt__product p = { VKT_NT, 1, i ? 45 : 150, 38, VKT_F32, VKT_F32, 0 };
     vkt_tensor *in[5] = { NULL };
     operands(g, &p, in);
     in[2] = vkt__sample1(g, p.N);
     in[4] = sample_of(g, p.M, p.N, p.out);
-    vkt__op(g, &vkt__op_matmul, in, VKT_COUNT(in),
+    vkt__op(g, op, in, VKT_COUNT(in),
             (vkt_attr) { .matmul = { .layout = p.layout, .act = VKT_ACT_GELU } });
     return i ? "a row, bias gelu plus, odd" : "a row, bias gelu plus";
 }
 
 /* What is added to the result, with every shader: alone, and after a bias and an activation that
  * saves its input; in 16 bits too, where they lie in pairs and where a row tears one. */
-static const char *sample_residual(vkt_graph *g, uint32_t i)
+static const char *sample_residual(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     static const vkt_dtype dtypes[] = { VKT_F32, VKT_F16, VKT_BF16 };
     static char name[64];
     uint32_t act = i & 1, d = i / 2 % VKT_COUNT(dtypes),
              kernel = kernel_at(i / 2 / VKT_COUNT(dtypes)), odd = act && d;
-    if (!kernel) return sample_row(g, i - 2 * VKT_COUNT(dtypes) * n_shaders());
+    if (!kernel) return sample_row(op, g, i - 2 * VKT_COUNT(dtypes) * n_shaders());
     vkt__product p = { (vkt_layout)(i % 3), 34 - odd, 66 - odd, 38 - odd, dtypes[d], dtypes[d], 0 };
     vkt_tensor *in[5] = { NULL };
     operands(g, &p, in);
     if (act) in[2] = vkt__sample1(g, p.N);
     in[4] = sample_of(g, p.M, p.N, p.out);
-    vkt__op(g, &vkt__op_matmul, in, VKT_COUNT(in),
+    vkt__op(g, op, in, VKT_COUNT(in),
             (vkt_attr) { .matmul = { .layout = p.layout,
                                      .act = act ? VKT_ACT_GELU : VKT_ACT_NONE,
                                      .out = p.out,
@@ -113,7 +106,7 @@ static vkt_tensor *micro_batch(vkt_graph *g, bool first)
 }
 
 /* Accumulation with every shader. */
-static const char *sample_accumulated(vkt_graph *g, uint32_t i)
+static const char *sample_accumulated(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     static char name[64];
     uint32_t kernel = kernel_at(i / 2);
@@ -124,7 +117,7 @@ static const char *sample_accumulated(vkt_graph *g, uint32_t i)
     operands(g, &p, in);
     in[4] = sample_of(g, p.M, p.N, VKT_F32);
     in[5] = micro_batch(g, i & 1);
-    vkt__op(g, &vkt__op_matmul_act_bwd, in, VKT_COUNT(in),
+    vkt__op(g, op, in, VKT_COUNT(in),
             (vkt_attr) { .matmul = { .layout = p.layout, .kernel = kernel } });
     snprintf(name, sizeof name, "%s, kernel %u", i & 1 ? "first micro-batch" : "accumulated",
              kernel);
@@ -133,7 +126,7 @@ static const char *sample_accumulated(vkt_graph *g, uint32_t i)
 
 /* Batches with every shader in every layout, of f32 and of 16 bits: one operand's matrices of odd
  * size, so that they begin anywhere; then even ones. */
-static const char *sample_batched(vkt_graph *g, uint32_t i)
+static const char *sample_batched(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     static char name[64];
     static const vkt_dtype in[] = { VKT_F32, VKT_F32, VKT_F16, VKT_BF16 },
@@ -141,10 +134,10 @@ static const char *sample_batched(vkt_graph *g, uint32_t i)
     uint32_t t = i % VKT_COUNT(in), even = t & 1, l = i / VKT_COUNT(in) % 3,
              which = i / VKT_COUNT(in) / 3, kernel = which ? kernel_at(which - 1) : 0, M = 5 + even,
              N = 35 + even, K = 13 + even;
-    if (which && !kernel) return sample_residual(g, i - VKT_COUNT(in) * 3 * (n_shaders() + 1));
+    if (which && !kernel) return sample_residual(op, g, i - VKT_COUNT(in) * 3 * (n_shaders() + 1));
     vkt_shape a = { 4, { 2, 2, l == VKT_TN ? K : M, l == VKT_TN ? M : K } },
               b = { 4, { 2, 2, l == VKT_NT ? N : K, l == VKT_NT ? K : N } };
-    vkt__op(g, &vkt__op_matmul,
+    vkt__op(g, op,
             (vkt_tensor *[]) { vkt__sample(g, a, in[t], VKT_HINT_NORMAL, 0),
                                vkt__sample(g, b, in[t], VKT_HINT_NORMAL, 0) },
             2,
@@ -157,7 +150,7 @@ static const char *sample_batched(vkt_graph *g, uint32_t i)
 }
 
 /* 16-bit operands with every shader in every layout; first the kernel of the device's class. */
-static const char *sample16(vkt_graph *g, uint32_t i)
+static const char *sample16(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     static char name[64];
     uint32_t t = i % VKT_COUNT(types16), even = t / 2;
@@ -168,10 +161,11 @@ static const char *sample16(vkt_graph *g, uint32_t i)
                        .in = types16[t].in,
                        .out = types16[t].out };
     uint32_t which = i / VKT_COUNT(types16) / 3, kernel = which ? kernel_at(which - 1) : 0;
-    if (which && !kernel) return sample_batched(g, i - VKT_COUNT(types16) * 3 * (n_shaders() + 1));
+    if (which && !kernel)
+        return sample_batched(op, g, i - VKT_COUNT(types16) * 3 * (n_shaders() + 1));
     vkt_tensor *in[2];
     operands(g, &p, in);
-    vkt__op(g, &vkt__op_matmul, in, 2,
+    vkt__op(g, op, in, 2,
             (vkt_attr) { .matmul = { .layout = p.layout, .out = p.out, .kernel = kernel } });
     snprintf(name, sizeof name, "%s to %s, layout %u, kernel %u", vkt_dtype_name(p.in),
              vkt_dtype_name(p.out), p.layout, kernel);
@@ -180,7 +174,7 @@ static const char *sample16(vkt_graph *g, uint32_t i)
 
 /* Edges of every tile size in use, tiny and odd sizes, deep and shallow products, epilogues, with
  * the kernel that the device's class gets; the first few with every other kernel too. */
-const char *vkt__matmul_sample(vkt_graph *g, uint32_t i)
+const char *vkt__matmul_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     static const char *const forms[] = { "NT", "NN", "TN" };
     enum { FOR_EVERY_KERNEL = 2 };
@@ -209,14 +203,14 @@ const char *vkt__matmul_sample(vkt_graph *g, uint32_t i)
     uint32_t kernel = 0, j = i / 3, l = i % 3;
     if (i >= OWN + others) {
         vkt_act act = (vkt_act)(i - OWN - others);
-        if (i >= OWN + others + epilogues) return sample16(g, i - OWN - others - epilogues);
+        if (i >= OWN + others + epilogues) return sample16(op, g, i - OWN - others - epilogues);
         if (act >= VKT_COUNT(acts)) {
             kernel = kernel_at(act - VKT_COUNT(acts));
             act = VKT_ACT_GELU;
         }
         vkt_tensor *x = vkt__sample2(g, 37, 20), *w = vkt__sample2(g, 41, 20),
                    *b = vkt__sample1(g, 41);
-        vkt__op(g, &vkt__op_matmul, (vkt_tensor *[]) { x, w, b }, 3,
+        vkt__op(g, op, (vkt_tensor *[]) { x, w, b }, 3,
                 (vkt_attr) { .matmul = { .layout = VKT_NT, .act = act, .kernel = kernel } });
         snprintf(name, sizeof name, "%s, kernel %u", acts[act], kernel);
         return name;
@@ -228,7 +222,7 @@ const char *vkt__matmul_sample(vkt_graph *g, uint32_t i)
     vkt_tensor *in[2];
     operands(g, &(vkt__product) { (vkt_layout)l, s[j].m, s[j].n, s[j].k, VKT_F32, VKT_F32 }, in);
     uint32_t sums = l != VKT_TN || j % 3 == 2 ? 0 : j % 3 == 0 ? VKT__SUMS_OF_A : VKT__SUMS_OF_B;
-    vkt__op(g, &vkt__op_matmul, in, 2,
+    vkt__op(g, op, in, 2,
             (vkt_attr) { .matmul = { .layout = (vkt_layout)l, .kernel = kernel, .sums = sums } });
     snprintf(name, sizeof name, "%s %s%s, kernel %u", s[j].name, forms[l], sums ? " and sums" : "",
              kernel);
@@ -236,7 +230,7 @@ const char *vkt__matmul_sample(vkt_graph *g, uint32_t i)
 }
 
 /* Every activation, then every shader in every layout, then in 16 bits. */
-const char *vkt__matmul_act_bwd_sample(vkt_graph *g, uint32_t i)
+const char *vkt__matmul_act_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     enum { ACTS = VKT_ACT_TANH, ODD = 2 };
     static char name[64];
@@ -248,7 +242,7 @@ const char *vkt__matmul_act_bwd_sample(vkt_graph *g, uint32_t i)
              which = by_kernel ? j / ODD / 3 : 0;
     bool half = which >= n_shaders();
     uint32_t kernel = by_kernel ? kernel_at(half ? which - n_shaders() : which) : 0;
-    if (by_kernel && !kernel) return plus ? sample_accumulated(g, i - ACTS - of_kernels) : NULL;
+    if (by_kernel && !kernel) return plus ? sample_accumulated(op, g, i - ACTS - of_kernels) : NULL;
     vkt_act act = by_kernel ? VKT_ACT_SILU : (vkt_act)(i + 1);
     vkt_dtype dtype = !half ? VKT_F32 : odd ? VKT_BF16 : VKT_F16;
     vkt__product p = { (vkt_layout)l, 34 - odd, 66 - odd, 22 - odd, dtype, dtype };
@@ -258,14 +252,14 @@ const char *vkt__matmul_act_bwd_sample(vkt_graph *g, uint32_t i)
     if (plus) in[4] = sample_of(g, p.M, p.N, dtype);
     vkt_attr attr = { .matmul = {
                           .layout = p.layout, .act = act, .out = dtype, .kernel = kernel } };
-    vkt__op(g, &vkt__op_matmul_act_bwd, in, 5, attr);
+    vkt__op(g, op, in, 5, attr);
     snprintf(name, sizeof name, "%s, activation %u%s, layout %u, %s, kernel %u",
              vkt_dtype_name(dtype), act, plus ? " plus" : "", l, odd ? "odd" : "even", kernel);
     return name;
 }
 
 /* Every shader and layout; the last slice is shorter than the others. */
-const char *vkt__matmul_parts_sample(vkt_graph *g, uint32_t i)
+const char *vkt__matmul_parts_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     enum { ODD = 2 };
     static char name[64];
@@ -277,14 +271,14 @@ const char *vkt__matmul_parts_sample(vkt_graph *g, uint32_t i)
     vkt__product p = { (vkt_layout)l, 34 - odd, 66 - odd, 150 - odd, dtype, VKT_F32 };
     vkt_tensor *in[2];
     operands(g, &p, in);
-    vkt__op(g, &vkt__op_matmul_parts, in, 2,
+    vkt__op(g, op, in, 2,
             (vkt_attr) { .matmul = { .layout = (vkt_layout)l, .kernel = kernel, .slices = 3 } });
     snprintf(name, sizeof name, "%s, layout %u, %s, kernel %u", vkt_dtype_name(dtype), l,
              odd ? "odd" : "even", kernel);
     return name;
 }
 
-const char *vkt__matmul_sum_sample(vkt_graph *g, uint32_t i)
+const char *vkt__matmul_sum_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     static const struct {
         const char *name;
@@ -310,7 +304,7 @@ const char *vkt__matmul_sum_sample(vkt_graph *g, uint32_t i)
     vkt_tensor *bias = s[i].bias ? vkt__sample1(g, 33) : NULL,
                *v = s[i].derivative ? sample_of(g, 19, 33, s[i].out) : NULL,
                *r = s[i].plus ? sample_of(g, 19, 33, s[i].out) : NULL;
-    vkt__op(g, &vkt__op_matmul_sum,
+    vkt__op(g, op,
             (vkt_tensor *[]) { parts, NULL, bias, v, r, s[i].step ? micro_batch(g, false) : NULL },
             6, (vkt_attr) { .matmul = { .act = s[i].act, .out = s[i].out } });
     return s[i].name;

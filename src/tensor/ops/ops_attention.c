@@ -506,16 +506,18 @@ static bool which(uint32_t i, uint32_t n_sizes, uint32_t *size, uint32_t *kernel
     return *kernel < N_KERNELS;
 }
 
-static const char *attention_sample(vkt_graph *g, uint32_t i)
+static const char *attention_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     uint32_t size, kernel;
     if (!which(i, N_SIZES, &size, &kernel)) return NULL;
     sample(g, size, kernel);
     return sizes[size].name;
 }
 
-static const char *bwd_sample(vkt_graph *g, uint32_t i)
+static const char *bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     uint32_t size, kernel;
     if (!which(i, N_WITHOUT_CACHE, &size, &kernel)) return NULL;
     const vkt_node *f = sample(g, size, kernel);
@@ -523,7 +525,7 @@ static const char *bwd_sample(vkt_graph *g, uint32_t i)
     return sizes[size].name;
 }
 
-static const char *delta_sample(vkt_graph *g, uint32_t i)
+static const char *delta_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     static const uint32_t some[] = { 0, 1, 8, 10 };
     if (i >= VKT_COUNT(some)) return NULL;
@@ -531,7 +533,7 @@ static const char *delta_sample(vkt_graph *g, uint32_t i)
         vkt_shape3(sizes[some[i]].b, sizes[some[i]].t, sizes[some[i]].h * sizes[some[i]].d);
     vkt_tensor *dy = vkt__sample(g, s, VKT_F32, VKT_HINT_NORMAL, 0),
                *y = vkt__sample(g, s, VKT_F32, VKT_HINT_NORMAL, 0);
-    vkt__op(g, &vkt__op_attention_delta, (vkt_tensor *[]) { dy, y }, 2,
+    vkt__op(g, op, (vkt_tensor *[]) { dy, y }, 2,
             (vkt_attr) { .attention = { .heads = sizes[some[i]].h, .head = sizes[some[i]].d } });
     return sizes[some[i]].name;
 }

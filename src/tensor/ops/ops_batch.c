@@ -8,87 +8,6 @@
 #include "tensor/graph/workgroup.h"
 #include "tensor/ops/batch.h"
 
-/* ---- how rows are cut ---- */
-
-static uint32_t group_rows(const vkt_node *n, uint32_t rows)
-{
-    return n->attr.batch.group_rows ? VKT_MIN(n->attr.batch.group_rows, rows) : rows;
-}
-
-static uint32_t groups_of(const vkt_node *n, uint32_t rows)
-{
-    return rows ? (rows - 1) / group_rows(n, rows) + 1 : 0;
-}
-
-/* Rows of a chunk whose sums are merged later: about the square root of the group's, so that
- * neither stage is long; a function of shapes only, or results would differ between devices. */
-static uint32_t sum_chunk(uint32_t rows)
-{
-    return VKT_MAX(32, (uint32_t)ceil(sqrt(rows)));
-}
-
-/* Rows that one invocation of an elementwise kernel takes, having found its place and loaded what
- * belongs to its channel: many on CPU drivers, where a division is a loop over the lanes. */
-static uint32_t apply_chunk(const vkt_node *n)
-{
-    bool cpu = vkt__gpu_of(n->g) && vkt_gpu_caps(vkt__gpu_of(n->g))->klass == VKT_CLASS_CPU;
-    return cpu ? 128 : 32;
-}
-
-static uint32_t chunks_of(uint32_t rows, uint32_t chunk)
-{
-    return (rows + chunk - 1) / chunk;
-}
-
-/* All of struct batch_norm_params but the addresses. */
-struct batch_norm_params vkt__batch_params(const vkt_node *n, const vkt_tensor *x, bool sums)
-{
-    struct batch_norm_params p = { .rows = vkt__rows_of(x->shape),
-                                   .cols = vkt__last(x->shape),
-                                   .eps = n->attr.batch.eps };
-    p.group_rows = group_rows(n, p.rows);
-    p.groups = groups_of(n, p.rows);
-    p.chunk = sums ? sum_chunk(p.group_rows) : apply_chunk(n);
-    p.per_group = chunks_of(p.group_rows, p.chunk);
-    return p;
-}
-
-void vkt__batch_dispatch(vkt__rec *rec, const char *kernel, const char *pairs,
-                         struct batch_norm_params *p, uint32_t act, uint32_t fixed)
-{
-    bool two = vkt__use_pairs(rec->caps) && p->cols % 2 == 0;
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = { wg, 1, 1, act, fixed };
-    uint64_t n = (uint64_t)p->groups * p->per_group * (p->cols / (two ? 2 : 1));
-    vkt__dispatch(rec, two ? pairs : kernel, spec, VKT_COUNT(spec), p, sizeof *p,
-                  (n + wg - 1) / wg);
-}
-
-void vkt__batch_dispatch_columns(vkt__rec *rec, const char *kernel, const void *p, uint32_t bytes,
-                                 uint32_t cols)
-{
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = { wg, 1, 1 };
-    vkt__dispatch(rec, kernel, spec, VKT_COUNT(spec), p, bytes, ((uint64_t)cols + wg - 1) / wg);
-}
-
-/* Rows of a group that a chunk of it holds: from *begin to before the result. */
-uint64_t vkt__batch_chunk_rows(const struct batch_norm_params *p, uint64_t chunk, uint64_t *begin)
-{
-    uint64_t group = chunk / p->per_group,
-             end = VKT_MIN((group + 1) * p->group_rows, (uint64_t)p->rows);
-    *begin = VKT_MIN(group * p->group_rows + chunk % p->per_group * p->chunk, end);
-    return VKT_MIN(*begin + p->chunk, end);
-}
-
-uint64_t vkt__batch_rows_in(const struct batch_norm_params *p, uint64_t group)
-{
-    return VKT_MIN(p->group_rows, p->rows - group * p->group_rows);
-}
-
-double vkt__batch_rstd(const vkt_node *n, double v)
-{
-    return n->attr.batch.fixed ? 1 / sqrt(v + (double)n->attr.batch.eps) : v;
-}
-
 /* ---- statistics of chunks: x -> means, squares [chunks, C] ---- */
 
 static bool stats_shape(vkt_node *n)
@@ -96,12 +15,12 @@ static bool stats_shape(vkt_node *n)
     const vkt_tensor *x = n->in[0];
     uint32_t rows = vkt__rows_of(x->shape), in_last = 0;
     if (x->shape.rank < 2) return vkt__shape_error(n, "%s must be [B, ..., C]", vkt__text(x));
-    if (rows) in_last = rows - (groups_of(n, rows) - 1) * group_rows(n, rows);
+    if (rows) in_last = rows - (vkt__batch_groups(n, rows) - 1) * vkt__batch_group_rows(n, rows);
     if (in_last < 2)
         return vkt__shape_error(n,
                                 "%s in ghost batches of %u values a channel: the last has %u, of "
                                 "which there is no variance; choose another batch or virtual batch",
-                                vkt__text(x), rows ? group_rows(n, rows) : 0, in_last);
+                                vkt__text(x), rows ? vkt__batch_group_rows(n, rows) : 0, in_last);
     struct batch_norm_params p = vkt__batch_params(n, x, true);
     for (uint32_t i = 0; i < 2; i++)
         vkt__out(n, i, vkt_shape2(p.groups * p.per_group, p.cols), VKT_F32);
@@ -132,13 +51,6 @@ static void stats_ref(const vkt_node *n, double *const *in, double *const *out)
     }
 }
 
-/* Sums of distances from a first row d deviations off: squares of 1 + d^2, of which d^2 cancels;
- * |d| < 5 in almost every column. */
-static double stats_terms(const vkt_node *n)
-{
-    return 25.0 * 25 * sum_chunk(group_rows(n, vkt__rows_of(n->in[0]->shape)));
-}
-
 /* ---- merged: means, squares, running mean, variance, count -> mean, rstd [groups, C] ---- */
 
 static bool finish_shape(vkt_node *n)
@@ -152,7 +64,7 @@ static bool finish_shape(vkt_node *n)
         return vkt__shape_error(n, "count %s must be [1] u32", vkt__text(n->in[4]));
     const vkt_tensor *x = n->in[0]->node->in[0];
     for (uint32_t i = 0; i < 2; i++)
-        vkt__out(n, i, vkt_shape2(groups_of(n, vkt__rows_of(x->shape)), C), VKT_F32);
+        vkt__out(n, i, vkt_shape2(vkt__batch_groups(n, vkt__rows_of(x->shape)), C), VKT_F32);
     return true;
 }
 
@@ -203,12 +115,6 @@ static void finish_ref(const vkt_node *n, double *const *in, double *const *out)
     in[4][0] += p.groups;
 }
 
-/* The chunks' own errors, and those of merging them. */
-double vkt__batch_finish_terms(const vkt_node *n)
-{
-    return stats_terms(n->in[0]->node) + 8.0 * vkt__rows_of(n->in[0]->shape);
-}
-
 /* ---- the norm: x, mean, rstd (or running mean, variance), w, b, r? -> y, pre? ---- */
 
 static bool norm_shape(vkt_node *n)
@@ -219,7 +125,7 @@ static bool norm_shape(vkt_node *n)
     for (uint32_t i = 0; i < 4; i++) {
         const vkt_tensor *t = n->in[1 + i];
         bool ok = i < 2 && !n->attr.batch.fixed
-                      ? t->count == (uint64_t)C * groups_of(n, vkt__rows_of(x->shape))
+                      ? t->count == (uint64_t)C * vkt__batch_groups(n, vkt__rows_of(x->shape))
                       : t->shape.rank == 1 && t->shape.d[0] == C;
         if (!ok)
             return vkt__shape_error(n, "%s %s must be [%u] for %s", names[i], vkt__text(t), C,
@@ -269,48 +175,15 @@ static vkt_cost norm_cost(const vkt_node *n)
     return c;
 }
 
-double vkt__batch_norm_terms(const vkt_node *n)
-{
-    const vkt_node *finish = n->in[1]->node;
-    return 64 + (finish ? vkt__batch_finish_terms(finish) : 0);
-}
-
 /* ---- samples ---- */
 
-/* Groups that are the batch, divide it, don't, are larger; chunks below, at and above their size.
- */
-static const struct {
-    const char *name;
-    uint32_t x[3], virtual_batch;
-    vkt_act act;
-    bool residual, far;
-} cases[] = {
-    { "plain", { 6, 9, 5 }, 0, VKT_ACT_NONE, false, false },
-    { "three values", { 3, 1, 1 }, 0, VKT_ACT_NONE, false, false },
-    { "relu", { 4, 10, 34 }, 0, VKT_ACT_RELU, false, false },
-    { "residual and relu", { 4, 10, 33 }, 4, VKT_ACT_RELU, true, false },
-    { "residual", { 4, 10, 8 }, 0, VKT_ACT_NONE, true, false },
-    { "silu", { 3, 12, 7 }, 0, VKT_ACT_SILU, true, false },
-    { "ghost batches", { 8, 11, 6 }, 4, VKT_ACT_NONE, false, false },
-    { "ghost batches, the last shorter, relu", { 9, 11, 6 }, 4, VKT_ACT_RELU, true, false },
-    { "a virtual batch above the batch", { 5, 11, 6 }, 64, VKT_ACT_NONE, false, false },
-    { "chunks", { 5, 300, 3 }, 2, VKT_ACT_NONE, false, false },
-    { "mean far from zero", { 3, 20, 5 }, 0, VKT_ACT_NONE, false, true },
-};
-
-static vkt_tensor *sample_x(vkt_graph *g, uint32_t i)
+/* NULL past the last case. */
+static const char *sample(vkt_graph *g, uint32_t i, bool train)
 {
-    const uint32_t *d = cases[i].x;
-    return vkt__sample(g, (vkt_shape) { 3, { d[0], d[1], d[2] } }, VKT_F32,
-                       cases[i].far ? VKT_HINT_POSITIVE : VKT_HINT_NORMAL, 0);
-}
-
-vkt_node *vkt__batch_sample(vkt_graph *g, uint32_t i, bool train, const char **name)
-{
-    if (i >= VKT_COUNT(cases)) return NULL;
-    *name = cases[i].name;
-    uint32_t C = cases[i].x[2];
-    vkt_tensor *x = sample_x(g, i), *r = cases[i].residual ? sample_x(g, i) : NULL;
+    const vkt__batch_case *s = vkt__batch_case_at(i);
+    if (!s) return NULL;
+    uint32_t C = s->x[2];
+    vkt_tensor *x = vkt__batch_case_x(g, s), *r = s->residual ? vkt__batch_case_x(g, s) : NULL;
     vkt_batch_norm_desc d = { .w = vkt__sample1(g, C),
                               .b = vkt__sample1(g, C),
                               .running_mean = vkt__sample1(g, C),
@@ -319,28 +192,29 @@ vkt_node *vkt__batch_sample(vkt_graph *g, uint32_t i, bool train, const char **n
                               .count = vkt__sample(g, vkt_shape1(1), VKT_U32, VKT_HINT_INDEX, 99),
                               .eps = 1e-5f,
                               .momentum = 0.1f,
-                              .virtual_batch = cases[i].virtual_batch,
+                              .virtual_batch = s->virtual_batch,
                               .train = train };
     vkt_node *plain = vkt_batch_norm(g, x, &d)->node;
-    if (!r && cases[i].act == VKT_ACT_NONE) return plain;
+    if (!r && s->act == VKT_ACT_NONE) return s->name;
     /* As the rewrite makes it. */
     vkt_attr attr = plain->attr;
-    attr.batch.act = cases[i].act;
-    return vkt__node(g, &vkt__op_batch_norm,
-                     (vkt_tensor *[]) { x, plain->in[1], plain->in[2], d.w, d.b, r }, 6, attr);
+    attr.batch.act = s->act;
+    vkt__node(g, &vkt__op_batch_norm,
+              (vkt_tensor *[]) { x, plain->in[1], plain->in[2], d.w, d.b, r }, 6, attr);
+    return s->name;
 }
 
-static const char *norm_sample(vkt_graph *g, uint32_t i)
+static const char *norm_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
-    const char *name;
-    return vkt__batch_sample(g, i, true, &name) ? name : NULL;
+    (void)op;
+    return sample(g, i, true);
 }
 
 /* By the batch, then by the running averages. */
-static const char *finish_sample(vkt_graph *g, uint32_t i)
+static const char *finish_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
-    const char *name;
-    return vkt__batch_sample(g, i / 2, i % 2 == 0, &name) ? name : NULL;
+    (void)op;
+    return sample(g, i / 2, i % 2 == 0);
 }
 
 /* ---- rows and builder ---- */
@@ -351,7 +225,7 @@ const vkt_op vkt__op_batch_stats = { .name = "batch_stats",
                                      .shape = stats_shape,
                                      .record = stats_record,
                                      .ref = stats_ref,
-                                     .terms = stats_terms,
+                                     .terms = vkt__batch_stats_terms,
                                      .sample = norm_sample };
 const vkt_op vkt__op_batch_finish = { .name = "batch_finish",
                                       .n_in = 5,
@@ -373,6 +247,7 @@ const vkt_op vkt__op_batch_norm = { .name = "batch_norm",
                                     .cost = norm_cost,
                                     .terms = vkt__batch_norm_terms,
                                     .sample = finish_sample };
+
 vkt_tensor *vkt_batch_norm(vkt_graph *g, vkt_tensor *x, const vkt_batch_norm_desc *d)
 {
     if (x->inert) return x;

@@ -173,11 +173,11 @@ void vkt__batch_norm_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy
     if (!sums) return;
     if (act) d = sums->out[2];
     if (vkt__needs(n->in[5])) dx[5] = d;
-    vkt__batch_grad(g, n, d, sums, NULL, dx);
+    vkt__batch_grad(g, n, d, sums, NULL, &vkt__op_batch_norm_bwd, dx);
 }
 
 void vkt__batch_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *d, const vkt_node *sums,
-                     vkt_tensor *place, vkt_tensor **dx)
+                     vkt_tensor *place, const vkt_op *backward, vkt_tensor **dx)
 {
     bool fixed = n->attr.batch.fixed;
     const vkt_node *total = vkt__node(g, &vkt__op_batch_norm_total,
@@ -194,21 +194,34 @@ void vkt__batch_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *d, const vkt_n
                          fixed ? NULL : total->out[0],
                          fixed ? NULL : total->out[1],
                          place };
-    dx[0] = vkt__op(g, place ? &vkt__op_batch_norm_pool_bwd : &vkt__op_batch_norm_bwd, in,
-                    place ? 8 : 7, n->attr);
+    dx[0] = vkt__op(g, backward, in, backward->n_in, n->attr);
 }
 
-/* By the batch, then by the running averages. */
-static const char *bwd_sample(vkt_graph *g, uint32_t i)
+/* By the batch, then by the running averages. The forward pass's results are samples, too, so that
+ * these rows need not know those. */
+static const char *bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
-    const char *name;
-    vkt_node *n = vkt__batch_sample(g, i / 2, i % 2 == 0, &name);
-    if (!n) return NULL;
-    vkt_tensor *dy = vkt__sample(g, n->out[0]->shape, VKT_F32, VKT_HINT_NORMAL, 0),
+    const vkt__batch_case *s = vkt__batch_case_at(i / 2);
+    if (!s) return NULL;
+    bool fixed = i % 2;
+    uint32_t rows = s->x[0] * s->x[1], C = s->x[2];
+    vkt_node n = { .op = op, .g = g };
+    n.attr.batch.eps = 1e-5f;
+    n.attr.batch.group_rows = fixed ? 0 : s->x[1] * s->virtual_batch;
+    n.attr.batch.fixed = fixed;
+    n.attr.batch.act = s->act;
+    vkt_shape sums = vkt_shape2(fixed ? 1 : vkt__batch_groups(&n, rows), C);
+    uint32_t hint = s->far ? VKT_HINT_POSITIVE : VKT_HINT_NORMAL;
+    n.in[0] = vkt__batch_case_x(g, s);
+    n.in[1] = vkt__sample(g, sums, VKT_F32, hint, 0);
+    n.in[2] = vkt__sample(g, sums, VKT_F32, VKT_HINT_POSITIVE, 0);
+    n.in[3] = vkt__sample1(g, C);
+    if (s->act != VKT_ACT_NONE) n.out[0] = vkt__batch_case_x(g, s);
+    vkt_tensor *dy = vkt__sample(g, n.in[0]->shape, VKT_F32, VKT_HINT_NORMAL, 0),
                *dx[VKT_MAX_IN] = { 0 };
-    n->in[0]->needs = true;
-    vkt__batch_norm_grad(g, n, &dy, dx);
-    return name;
+    n.in[0]->needs = true;
+    vkt__batch_norm_grad(g, &n, &dy, dx);
+    return s->name;
 }
 
 /* ---- rows ---- */

@@ -217,7 +217,7 @@ static void grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_ten
     const vkt_node *sums =
         vkt__node(g, &vkt__op_batch_norm_pool_sums,
                   (vkt_tensor *[]) { d, n->in[0], n->in[1], n->in[2], place }, 5, n->attr);
-    if (sums) vkt__batch_grad(g, n, d, sums, place, dx);
+    if (sums) vkt__batch_grad(g, n, d, sums, place, &vkt__op_batch_norm_pool_bwd, dx);
 }
 
 /* ---- samples ---- */
@@ -262,15 +262,17 @@ static vkt_node *sample_of(vkt_graph *g, uint32_t i)
     return vkt__node(g, &vkt__op_batch_norm_pool, plain->in, 5, attr);
 }
 
-static const char *sample(vkt_graph *g, uint32_t i)
+static const char *sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= VKT_COUNT(cases)) return NULL;
     sample_of(g, i);
     return cases[i].name;
 }
 
-static const char *bwd_sample(vkt_graph *g, uint32_t i)
+static const char *bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= VKT_COUNT(cases)) return NULL;
     vkt_node *n = sample_of(g, i);
     vkt_tensor *dy = vkt__sample(g, n->out[0]->shape, VKT_F32, VKT_HINT_NORMAL, 0),

@@ -62,8 +62,9 @@ static vkt_cost cache_write_cost(const vkt_node *n)
     return (vkt_cost) { 0, 16.0 * x.d[0] * x.d[1] * vkt__last(n->in[KEYS]->shape) };
 }
 
-static const char *cache_write_sample(vkt_graph *g, uint32_t i)
+static const char *cache_write_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     static const struct {
         const char *name;
         uint32_t b, p, c, t, w, column[2], start;

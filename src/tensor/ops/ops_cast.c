@@ -42,8 +42,9 @@ static void cast_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vk
     if (vkt__needs(n->in[0])) dx[0] = vkt_cast(g, vkt__real(g, dy[0], n->out[0]), n->in[0]->dtype);
 }
 
-static const char *cast_sample(vkt_graph *g, uint32_t i)
+static const char *cast_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     static const struct {
         const char *name;
         uint32_t n;

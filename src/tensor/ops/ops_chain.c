@@ -102,7 +102,7 @@ static vkt_cost chain_cost(const vkt_node *n)
 }
 
 /* Every op in some place, operands broadcast and whole, sizes around 4 elements and a workgroup. */
-static const char *chain_sample(vkt_graph *g, uint32_t i)
+static const char *chain_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     static const struct {
         const char *name;
@@ -143,7 +143,7 @@ static const char *chain_sample(vkt_graph *g, uint32_t i)
         if (s[i].op[k] == VKT_EL_ADD || s[i].op[k] == VKT_EL_MUL || s[i].op[k] == VKT_EL_ACT_BWD)
             in[1 + k] = s[i].row[k] ? vkt__sample1(g, s[i].c) : vkt__sample2(g, s[i].r, s[i].c);
     }
-    vkt__op(g, &vkt__op_chain, in, VKT_COUNT(in), attr);
+    vkt__op(g, op, in, VKT_COUNT(in), attr);
     return s[i].name;
 }
 

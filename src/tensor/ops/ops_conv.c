@@ -20,24 +20,6 @@ uint32_t vkt__window_count(uint32_t extent, uint32_t taps, uint32_t stride, uint
     return padded < reach ? 0 : (uint32_t)((padded - reach) / stride + 1);
 }
 
-vkt__conv_geometry vkt__conv_geometry_of(const vkt_node *n)
-{
-    bool dw = n->op == &vkt__op_conv2d_dw;
-    const uint32_t *x = n->in[0]->shape.d, *y = dw ? n->in[1]->shape.d : n->out[0]->shape.d;
-    vkt__conv_geometry q = { .attr = &n->attr,
-                             .n = x[0],
-                             .h = x[1],
-                             .w = x[2],
-                             .c = x[3],
-                             .oh = y[1],
-                             .ow = y[2],
-                             .co = y[3],
-                             .transposed = n->op == &vkt__op_conv2d_dx };
-    q.ci = q.c / n->attr.conv.groups;
-    q.depth = n->attr.conv.kh * n->attr.conv.kw * q.ci;
-    return q;
-}
-
 /* The input row or column of output position o at tap t. */
 static bool tap_at(const vkt__conv_geometry *q, uint32_t o, uint32_t t, uint32_t extent,
                    uint32_t *at)
@@ -59,6 +41,7 @@ static bool conv_shape(vkt_node *n)
 {
     const vkt_tensor *x = n->in[0], *w = n->in[1], *b = n->in[2];
     vkt_attr *a = &n->attr;
+    a->conv.pass = n->op == &vkt__op_conv2d ? VKT_CONV_FORWARD : VKT_CONV_DX;
     if (x->shape.rank != 4 || w->shape.rank != 4)
         return vkt__shape_error(n, "%s and %s must be [N, H, W, C] and [KH, KW, C / groups, CO]",
                                 vkt__text(x), vkt__text(w));
@@ -129,7 +112,7 @@ static vkt_cost conv_cost(const vkt_node *n)
 {
     vkt__conv_geometry q = vkt__conv_geometry_of(n);
     double products = (double)n->out[0]->count * q.depth;
-    if (n->op == &vkt__op_conv2d_dw)
+    if (n->attr.conv.pass == VKT_CONV_DW)
         products = (double)n->in[1]->count * q.depth;
     else if (q.transposed) /* of the taps only those that hit */
         products /= (double)n->attr.conv.stride * n->attr.conv.stride;
@@ -199,6 +182,7 @@ static vkt_tensor *conv_flip(vkt_graph *g, vkt_tensor *w, uint32_t groups)
 
 static bool conv_dw_shape(vkt_node *n)
 {
+    n->attr.conv.pass = VKT_CONV_DW;
     vkt__conv_geometry q = vkt__conv_geometry_of(n);
     vkt_shape out = { 4, { n->attr.conv.kh, n->attr.conv.kw, q.ci, q.co } };
     if (n->attr.conv.slices > 1) {
@@ -244,7 +228,7 @@ static void conv_dw_ref(const vkt_node *n, double *const *in, double *const *out
 double vkt__conv_element(const vkt_node *n, double *const *in, uint64_t i, double *scale)
 {
     vkt__conv_geometry q = vkt__conv_geometry_of(n);
-    return (n->op == &vkt__op_conv2d_dw ? conv_dw_element : conv_element)(&q, in, i, scale);
+    return (n->attr.conv.pass == VKT_CONV_DW ? conv_dw_element : conv_element)(&q, in, i, scale);
 }
 
 static double conv_dw_terms(const vkt_node *n)
@@ -362,7 +346,7 @@ static bool sample_of(uint32_t i, uint32_t *j, uint32_t *kernel, char name[64])
     return true;
 }
 
-static const char *conv_sample(vkt_graph *g, uint32_t i)
+static const char *conv_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     static const char *const acts[] = { "bias",      "bias relu",    "bias gelu", "bias gelu_erf",
                                         "bias silu", "bias sigmoid", "bias tanh" };
@@ -371,19 +355,19 @@ static const char *conv_sample(vkt_graph *g, uint32_t i)
     if (i < VKT_COUNT(acts)) {
         vkt_attr attr = case_attr(0, 0);
         attr.conv.act = (vkt_act)i;
-        vkt__op(g, &vkt__op_conv2d,
+        vkt__op(g, op,
                 (vkt_tensor *[]) { sample_x(g, 0), sample_w(g, 0), vkt__sample1(g, cases[0].co) },
                 3, attr);
         return acts[i];
     }
     if (!sample_of(i - VKT_COUNT(acts), &j, &kernel, name)) return NULL;
-    vkt__op(g, &vkt__op_conv2d, (vkt_tensor *[]) { sample_x(g, j), sample_w(g, j) }, 2,
-            case_attr(j, kernel));
+    vkt__op(g, op, (vkt_tensor *[]) { sample_x(g, j), sample_w(g, j) }, 2, case_attr(j, kernel));
     return name;
 }
 
-static const char *conv_dx_sample(vkt_graph *g, uint32_t i)
+static const char *conv_dx_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     static char name[64];
     uint32_t j, kernel;
     if (!sample_of(i, &j, &kernel, name)) return NULL;
@@ -391,22 +375,23 @@ static const char *conv_dx_sample(vkt_graph *g, uint32_t i)
     return name;
 }
 
-static const char *conv_flip_sample(vkt_graph *g, uint32_t i)
+static const char *conv_flip_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= VKT_COUNT(cases)) return NULL;
     conv_flip(g, sample_w(g, i), cases[i].groups);
     return cases[i].name;
 }
 
 /* In one slice, then in three, the last shorter. */
-static const char *conv_dw_sample(vkt_graph *g, uint32_t i)
+static const char *conv_dw_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     static char name[64];
     uint32_t j, kernel;
     if (!sample_of(i / 2, &j, &kernel, name)) return NULL;
     vkt_attr attr = case_attr(j, kernel);
     attr.conv.slices = i % 2 && cases[j].n * cases[j].h >= 5 ? 3 : 1;
-    vkt__op(g, &vkt__op_conv2d_dw, (vkt_tensor *[]) { sample_x(g, j), sample_dy(g, j) }, 2, attr);
+    vkt__op(g, op, (vkt_tensor *[]) { sample_x(g, j), sample_dy(g, j) }, 2, attr);
     return name;
 }
 

@@ -51,8 +51,9 @@ static void dropout_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy,
     if (vkt__needs(n->in[0])) dx[0] = dropout(g, vkt__real(g, dy[0], n->out[0]), n->in[1], n->attr);
 }
 
-static const char *dropout_sample(vkt_graph *g, uint32_t i)
+static const char *dropout_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     static const struct {
         const char *name;
         uint32_t r, c;

@@ -239,17 +239,10 @@ static const struct {
     { "empty", 0, 5 },
 };
 
-static const char *unary_sample(vkt_graph *g, uint32_t i,
-                                vkt_tensor *(*build)(vkt_graph *, vkt_tensor *))
+static const char *binary_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
-    if (i >= VKT_COUNT(sizes)) return NULL;
-    build(g, vkt__sample2(g, sizes[i].r, sizes[i].c));
-    return sizes[i].name;
-}
-
-static const char *binary_sample(vkt_graph *g, uint32_t i,
-                                 vkt_tensor *(*build)(vkt_graph *, vkt_tensor *, vkt_tensor *))
-{
+    vkt_tensor *(*build)(vkt_graph *, vkt_tensor *, vkt_tensor *) =
+        op == &vkt__op_add ? vkt_add : vkt_mul;
     if (i < VKT_COUNT(sizes)) {
         build(g, vkt__sample2(g, sizes[i].r, sizes[i].c), vkt__sample2(g, sizes[i].r, sizes[i].c));
         return sizes[i].name;
@@ -265,32 +258,29 @@ static const char *binary_sample(vkt_graph *g, uint32_t i,
     return NULL;
 }
 
-static const char *add_sample(vkt_graph *g, uint32_t i)
+static const char *scale_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
-    return binary_sample(g, i, vkt_add);
+    (void)op;
+    if (i >= VKT_COUNT(sizes)) return NULL;
+    vkt_scale(g, vkt__sample2(g, sizes[i].r, sizes[i].c), -1.7f);
+    return sizes[i].name;
 }
-static const char *mul_sample(vkt_graph *g, uint32_t i)
+
+static const char *copy_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
-    return binary_sample(g, i, vkt_mul);
-}
-static vkt_tensor *scale_one(vkt_graph *g, vkt_tensor *x)
-{
-    return vkt_scale(g, x, -1.7f);
-}
-static const char *scale_sample(vkt_graph *g, uint32_t i)
-{
-    return unary_sample(g, i, scale_one);
-}
-static const char *copy_sample(vkt_graph *g, uint32_t i)
-{
-    if (i < VKT_COUNT(sizes)) return unary_sample(g, i, vkt_copy);
+    (void)op;
+    if (i < VKT_COUNT(sizes)) {
+        vkt_copy(g, vkt__sample2(g, sizes[i].r, sizes[i].c));
+        return sizes[i].name;
+    }
     if (i > VKT_COUNT(sizes)) return NULL;
     vkt_copy(g, vkt__sample(g, vkt_shape2(7, 130), VKT_U32, VKT_HINT_INDEX, 1000));
     return "whole numbers";
 }
 
-static const char *fill_sample(vkt_graph *g, uint32_t i)
+static const char *fill_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= VKT_COUNT(sizes)) return NULL;
     vkt_fill(g, vkt_shape2(sizes[i].r, sizes[i].c), 2.5f);
     return sizes[i].name;
@@ -299,15 +289,17 @@ static const char *fill_sample(vkt_graph *g, uint32_t i)
 static const char *const act_names[] = { "none", "relu",    "gelu", "gelu_erf",
                                          "silu", "sigmoid", "tanh" };
 
-static const char *act_sample(vkt_graph *g, uint32_t i)
+static const char *act_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= VKT_COUNT(act_names) - 1) return NULL;
     vkt_activate(g, vkt_scale(g, vkt__sample2(g, 17, 134), 4.0f), (vkt_act)(i + 1));
     return act_names[i + 1];
 }
 
-static const char *act_bwd_sample(vkt_graph *g, uint32_t i)
+static const char *act_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= VKT_COUNT(act_names) - 1) return NULL;
     vkt__act_bwd(g, vkt__sample2(g, 17, 134), vkt_scale(g, vkt__sample2(g, 17, 134), 2.0f),
                  (vkt_act)(i + 1));
@@ -326,7 +318,7 @@ const vkt_op vkt__op_add = { .name = "add",
                              .record = eltwise_record,
                              .grad = add_grad,
                              .ref = eltwise_ref,
-                             .sample = add_sample };
+                             .sample = binary_sample };
 const vkt_op vkt__op_mul = { .name = "mul",
                              .n_in = 2,
                              .n_out = 1,
@@ -337,7 +329,7 @@ const vkt_op vkt__op_mul = { .name = "mul",
                              .record = eltwise_record,
                              .grad = mul_grad,
                              .ref = eltwise_ref,
-                             .sample = mul_sample };
+                             .sample = binary_sample };
 const vkt_op vkt__op_scale = { .name = "scale",
                                .n_in = 1,
                                .n_out = 1,

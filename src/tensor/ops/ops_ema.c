@@ -30,8 +30,9 @@ static void ema_ref(const vkt_node *n, double *const *in, double *const *out)
     for (uint64_t i = 0; i < n->in[0]->count; i++) in[0][i] += share * (in[1][i] - in[0][i]);
 }
 
-static const char *ema_sample(vkt_graph *g, uint32_t i)
+static const char *ema_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     static const struct {
         const char *name;
         uint32_t n;

@@ -211,8 +211,9 @@ static vkt_node *sample(vkt_graph *g, uint32_t i, uint32_t start)
     return y->node;
 }
 
-static const char *embedding_sample(vkt_graph *g, uint32_t i)
+static const char *embedding_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i < VKT_COUNT(sizes)) {
         sample(g, i, 0);
         return sizes[i].name;
@@ -228,16 +229,18 @@ static const char *embedding_sample(vkt_graph *g, uint32_t i)
     return "ids past the table";
 }
 
-static const char *embedding_bwd_sample(vkt_graph *g, uint32_t i)
+static const char *embedding_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= VKT_COUNT(sizes)) return NULL;
     const vkt_node *f = sample(g, i, 0);
     embedding_bwd(g, vkt__sample(g, f->out[0]->shape, VKT_F32, VKT_HINT_NORMAL, 0), f);
     return sizes[i].name;
 }
 
-static const char *embedding_pos_bwd_sample(vkt_graph *g, uint32_t i)
+static const char *embedding_pos_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     static const uint32_t with_positions[] = { 0, 1, 3, 4, 5, 7, 8, 9 };
     if (i >= VKT_COUNT(with_positions)) return NULL;
     const vkt_node *f = sample(g, with_positions[i], 0);

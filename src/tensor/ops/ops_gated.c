@@ -86,15 +86,17 @@ static const vkt_node *sample(vkt_graph *g, uint32_t i)
     return vkt_gated(g, vkt__sample2(g, r, c), vkt__sample2(g, r, c), sizes[i].act)->node;
 }
 
-static const char *gated_sample(vkt_graph *g, uint32_t i)
+static const char *gated_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= VKT_COUNT(sizes)) return NULL;
     sample(g, i);
     return sizes[i].name;
 }
 
-static const char *gated_bwd_sample(vkt_graph *g, uint32_t i)
+static const char *gated_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= VKT_COUNT(sizes)) return NULL;
     const vkt_node *f = sample(g, i);
     gated_bwd(g, vkt__sample2(g, sizes[i].r, sizes[i].c), f);

@@ -221,15 +221,17 @@ static vkt_node *sample_norm(vkt_graph *g, uint32_t i)
         ->node;
 }
 
-static const char *norm_sample(vkt_graph *g, uint32_t i)
+static const char *norm_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= VKT_COUNT(cases)) return NULL;
     sample_norm(g, i);
     return cases[i].name;
 }
 
-static const char *bwd_sample(vkt_graph *g, uint32_t i)
+static const char *bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= VKT_COUNT(cases)) return NULL;
     const vkt_node *n = sample_norm(g, i);
     vkt_tensor *dy = vkt__sample(g, n->in[0]->shape, VKT_F32, VKT_HINT_NORMAL, 0),

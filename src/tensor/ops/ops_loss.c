@@ -118,15 +118,17 @@ static const struct {
     { "no rows", 0, 7 },
 };
 
-static const char *softmax_sample(vkt_graph *g, uint32_t i)
+static const char *softmax_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= VKT_COUNT(sizes)) return NULL;
     vkt_softmax(g, vkt__sample2(g, sizes[i].r, sizes[i].c));
     return sizes[i].name;
 }
 
-static const char *softmax_bwd_sample(vkt_graph *g, uint32_t i)
+static const char *softmax_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= VKT_COUNT(sizes)) return NULL;
     softmax_bwd(g, vkt__sample2(g, sizes[i].r, sizes[i].c),
                 vkt_softmax(g, vkt__sample2(g, sizes[i].r, sizes[i].c)));
@@ -389,16 +391,18 @@ static const char *sample_slope(vkt_graph *g, uint32_t i)
     return name;
 }
 
-static const char *xent_sample(vkt_graph *g, uint32_t i)
+static const char *xent_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     vkt_tensor *dloss;
     if (i >= VKT_COUNT(xents)) return sample_slope(g, i - VKT_COUNT(xents));
     sample_xent(g, i, &dloss);
     return xents[i].name;
 }
 
-static const char *xent_bwd_sample(vkt_graph *g, uint32_t i)
+static const char *xent_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     vkt_tensor *dloss;
     if (i >= VKT_COUNT(xents)) return NULL;
     const vkt_node *f = sample_xent(g, i, &dloss);

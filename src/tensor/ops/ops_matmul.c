@@ -295,6 +295,13 @@ enum {
     FACTORS = 1 << A | 1 << B,
     LIKE_RESULT = 1 << V | 1 << R,
 };
+bool vkt__matmul_is_named(const vkt_node *n)
+{
+    bool product = n->op == &vkt__op_matmul || n->op == &vkt__op_matmul_act_bwd ||
+                   n->op == &vkt__op_matmul_parts;
+    return product && n->attr.matmul.kernel;
+}
+
 const vkt_op vkt__op_matmul = { .name = "matmul",
                                 .n_in = 6,
                                 .n_out = 3,

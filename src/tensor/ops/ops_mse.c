@@ -111,8 +111,9 @@ static const struct {
     { "bytes", 33, 256 }, { "wide", 3, 5000 }, { "tall", 70001, 2 },  { "no rows", 0, 7 },
 };
 
-static const char *mse_sample(vkt_graph *g, uint32_t i)
+static const char *mse_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= VKT_COUNT(sizes)) return NULL;
     uint32_t R = sizes[i].r, C = sizes[i].c;
     vkt_mse(g, vkt__sample2(g, R, C), vkt__sample2(g, R, C),
@@ -120,8 +121,9 @@ static const char *mse_sample(vkt_graph *g, uint32_t i)
     return sizes[i].name;
 }
 
-static const char *mse_bwd_sample(vkt_graph *g, uint32_t i)
+static const char *mse_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= VKT_COUNT(sizes)) return NULL;
     uint32_t R = sizes[i].r, C = sizes[i].c;
     vkt_tensor *w = i % 2 ? vkt__sample(g, vkt_shape1(R), VKT_F32, VKT_HINT_POSITIVE, 0) : NULL;

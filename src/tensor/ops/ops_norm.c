@@ -311,8 +311,9 @@ static vkt_node *sample_norm(vkt_graph *g, uint32_t i, bool rms, vkt_shape shape
         ->node;
 }
 
-static const char *norm_sample(vkt_graph *g, uint32_t i, bool rms)
+static const char *norm_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    bool rms = op == &vkt__op_rmsnorm;
     if (i < VKT_COUNT(sizes)) {
         sample_norm(g, i, rms, vkt_shape2(sizes[i].r, sizes[i].c));
         return sizes[i].name;
@@ -333,19 +334,11 @@ static const char *norm_sample(vkt_graph *g, uint32_t i, bool rms)
     return NULL;
 }
 
-static const char *layernorm_sample(vkt_graph *g, uint32_t i)
-{
-    return norm_sample(g, i, false);
-}
-static const char *rmsnorm_sample(vkt_graph *g, uint32_t i)
-{
-    return norm_sample(g, i, true);
-}
-
 /* RMS norm of one column is its sign but for eps, so its gradient is all cancellation; of three it
  * is well-conditioned. */
-static const char *norm_bwd_sample(vkt_graph *g, uint32_t i)
+static const char *norm_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= 2 * VKT_COUNT(sizes)) return NULL;
     uint32_t R = sizes[i / 2].r, C = VKT_MAX(sizes[i / 2].c, 1 + i % 2 * 2);
     const vkt_node *f = sample_norm(g, i / 2, i % 2, vkt_shape2(R, C));
@@ -353,8 +346,9 @@ static const char *norm_bwd_sample(vkt_graph *g, uint32_t i)
     return sizes[i / 2].name;
 }
 
-static const char *norm_dw_sample(vkt_graph *g, uint32_t i)
+static const char *norm_dw_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= 2 * VKT_COUNT(sizes)) return NULL;
     const vkt_node *f = sample_norm(g, i / 2, i % 2, vkt_shape2(sizes[i / 2].r, sizes[i / 2].c));
     norm_dw(g, vkt__sample2(g, sizes[i / 2].r, sizes[i / 2].c), f, sizes[i / 2].bias);
@@ -375,7 +369,7 @@ const vkt_op vkt__op_layernorm = { .name = "layernorm",
                                    .ref = norm_ref,
                                    .cost = norm_cost,
                                    .terms = norm_terms,
-                                   .sample = layernorm_sample };
+                                   .sample = norm_sample };
 const vkt_op vkt__op_rmsnorm = { .name = "rmsnorm",
                                  .n_in = 4,
                                  .n_out = 4,
@@ -388,7 +382,7 @@ const vkt_op vkt__op_rmsnorm = { .name = "rmsnorm",
                                  .ref = norm_ref,
                                  .cost = norm_cost,
                                  .terms = norm_terms,
-                                 .sample = rmsnorm_sample };
+                                 .sample = norm_sample };
 const vkt_op vkt__op_norm_bwd = { .name = "norm_bwd",
                                   .n_in = 6,
                                   .n_out = 1,

@@ -37,7 +37,7 @@ static void accumulate_ref(const vkt_node *n, double *const *in, double *const *
     for (uint64_t i = 0; i < n->in[0]->count; i++) in[0][i] = (first ? 0 : in[0][i]) + in[1][i];
 }
 
-static const char *accumulate_sample(vkt_graph *g, uint32_t i)
+static const char *accumulate_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     static const struct {
         const char *name;
@@ -48,7 +48,7 @@ static const char *accumulate_sample(vkt_graph *g, uint32_t i)
     vkt_tensor *step =
         i % 2 ? vkt__sample(g, vkt_tensor_shape(vkt_step(g)), VKT_U32, VKT_HINT_INDEX, 1)
               : vkt_step(g);
-    vkt__op(g, &vkt__op_accumulate,
+    vkt__op(g, op,
             (vkt_tensor *[]) { vkt__sample1(g, s[i / 2].n), vkt__sample1(g, s[i / 2].n), step }, 3,
             (vkt_attr) { 0 });
     return i % 2 ? "first micro-batch" : s[i / 2].name;
@@ -191,8 +191,9 @@ static const char *sample_sums(vkt_graph *g, uint32_t i)
 }
 
 /* The sample step block's limit is 0.5; positive samples lie in [0.25, 1.25). */
-static const char *state_sample(vkt_graph *g, uint32_t i)
+static const char *state_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     static const char *const names[] = { "clipped",       "below the limit", "no limit", "no hits",
                                          "zero gradient", "loss scale",      "it grows" };
     if (i >= VKT_COUNT(names)) return sample_sums(g, i - VKT_COUNT(names));
@@ -417,8 +418,9 @@ static void build_update(vkt_graph *g, vkt_attr attr, uint32_t n, uint32_t scala
     vkt__optim_update(g, &in, attr);
 }
 
-static const char *update_sample(vkt_graph *g, uint32_t i)
+static const char *update_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     static const struct {
         const char *name;
         uint32_t n, scalars, groups;

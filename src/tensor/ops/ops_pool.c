@@ -252,45 +252,30 @@ static vkt_attr case_attr(uint32_t i)
                                   .pad = cases[i].pad } };
 }
 
-static const char *pool_sample(vkt_graph *g, uint32_t i, bool mean)
+static const char *pool_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     if (i >= VKT_COUNT(cases)) return NULL;
     vkt_tensor *x = sample4(g, cases[i].x);
-    vkt__op(g, mean ? &vkt__op_avg_pool : &vkt__op_max_pool, &x, 1, case_attr(i));
+    vkt__op(g, op, &x, 1, case_attr(i));
     return cases[i].name;
 }
 
-static const char *max_pool_sample(vkt_graph *g, uint32_t i)
-{
-    return pool_sample(g, i, false);
-}
-static const char *avg_pool_sample(vkt_graph *g, uint32_t i)
-{
-    return pool_sample(g, i, true);
-}
-
-static const char *pool_bwd_sample(vkt_graph *g, uint32_t i, bool mean)
+static const char *pool_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     if (i >= VKT_COUNT(cases)) return NULL;
     vkt_tensor *x = sample4(g, cases[i].x);
     const vkt_node *n =
-        vkt__op(g, mean ? &vkt__op_avg_pool : &vkt__op_max_pool, &x, 1, case_attr(i))->node;
+        vkt__op(g, op == &vkt__op_avg_pool_bwd ? &vkt__op_avg_pool : &vkt__op_max_pool, &x, 1,
+                case_attr(i))
+            ->node;
     vkt_tensor *dy = vkt__sample(g, n->out[0]->shape, VKT_F32, VKT_HINT_NORMAL, 0);
-    pool_bwd(g, mean ? &vkt__op_avg_pool_bwd : &vkt__op_max_pool_bwd, dy, n->out[1], n->attr, x);
+    pool_bwd(g, op, dy, n->out[1], n->attr, x);
     return cases[i].name;
 }
 
-static const char *max_pool_bwd_sample(vkt_graph *g, uint32_t i)
+static const char *pad_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
-    return pool_bwd_sample(g, i, false);
-}
-static const char *avg_pool_bwd_sample(vkt_graph *g, uint32_t i)
-{
-    return pool_bwd_sample(g, i, true);
-}
-
-static const char *pad_sample(vkt_graph *g, uint32_t i)
-{
+    (void)op;
     static const struct {
         const char *name;
         uint32_t x[4];
@@ -318,7 +303,7 @@ const vkt_op vkt__op_max_pool = { .name = "max_pool",
                                   .grad = pool_grad,
                                   .ref = pool_ref,
                                   .terms = pool_terms,
-                                  .sample = max_pool_sample };
+                                  .sample = pool_sample };
 const vkt_op vkt__op_avg_pool = { .name = "avg_pool",
                                   .n_in = 1,
                                   .n_out = 1,
@@ -327,14 +312,14 @@ const vkt_op vkt__op_avg_pool = { .name = "avg_pool",
                                   .grad = pool_grad,
                                   .ref = pool_ref,
                                   .terms = pool_terms,
-                                  .sample = avg_pool_sample };
+                                  .sample = pool_sample };
 const vkt_op vkt__op_max_pool_bwd = { .name = "max_pool_bwd",
                                       .n_in = 2,
                                       .n_out = 1,
                                       .shape = pool_bwd_shape,
                                       .record = pool_bwd_record,
                                       .ref = pool_bwd_ref,
-                                      .sample = max_pool_bwd_sample };
+                                      .sample = pool_bwd_sample };
 const vkt_op vkt__op_avg_pool_bwd = { .name = "avg_pool_bwd",
                                       .n_in = 1,
                                       .n_out = 1,
@@ -342,7 +327,7 @@ const vkt_op vkt__op_avg_pool_bwd = { .name = "avg_pool_bwd",
                                       .record = pool_bwd_record,
                                       .ref = pool_bwd_ref,
                                       .terms = pool_terms,
-                                      .sample = avg_pool_bwd_sample };
+                                      .sample = pool_bwd_sample };
 const vkt_op vkt__op_pad2d = { .name = "pad2d",
                                .n_in = 1,
                                .n_out = 1,

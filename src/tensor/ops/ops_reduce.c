@@ -81,8 +81,9 @@ static const struct {
     { "empty", 0 },
 };
 
-static const char *sum_sample(vkt_graph *g, uint32_t i)
+static const char *sum_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     if (i >= 2 * VKT_COUNT(lengths)) return NULL;
     vkt_tensor *x = vkt__sample1(g, lengths[i / 2].n);
     if (i % 2)
@@ -179,8 +180,9 @@ static double sum_rows_terms(const vkt_node *n)
     return vkt__rows_of(n->in[0]->shape);
 }
 
-static const char *sum_rows_sample(vkt_graph *g, uint32_t i)
+static const char *sum_rows_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     static const struct {
         const char *name;
         uint32_t r, c;

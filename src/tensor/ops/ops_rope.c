@@ -85,7 +85,7 @@ static void rope_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vk
             attr);
 }
 
-static const char *rope_sample(vkt_graph *g, uint32_t i)
+static const char *rope_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     static const struct {
         const char *name;
@@ -114,7 +114,7 @@ static const char *rope_sample(vkt_graph *g, uint32_t i)
                *docs = s[k].doc ? vkt__sample(g, vkt_shape2(s[k].b, s[k].t), VKT_U32,
                                               VKT_HINT_DOCUMENTS, s[k].doc)
                                 : NULL;
-    vkt__op(g, &vkt__op_rope, (vkt_tensor *[]) { x, table, start, docs }, 4, attr);
+    vkt__op(g, op, (vkt_tensor *[]) { x, table, start, docs }, 4, attr);
     return s[k].name;
 }
 

@@ -45,8 +45,9 @@ static void swap_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vk
     if (dy[0] && vkt__needs(n->in[0])) dx[0] = swap(g, vkt__real(g, dy[0], n->out[0]));
 }
 
-static const char *swap_sample(vkt_graph *g, uint32_t i)
+static const char *swap_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    (void)op;
     static const struct {
         const char *name;
         uint32_t d[3];

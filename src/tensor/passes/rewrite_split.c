@@ -2,6 +2,12 @@
 #include "tensor/ops/matmul.h"
 #include "tensor/passes/passes.h"
 
+static uint32_t slices_of(const vkt_node *n)
+{
+    vkt__product p = vkt__product_of(n);
+    return vkt__matmul_slices(n->g->gpu, &p);
+}
+
 /* matmul -> matmul_parts, matmul_sum where the result is too small to give every core work, or the
  * factors are too large for a CPU's caches. */
 static uint32_t run(vkt_graph *g, bool training)
@@ -15,8 +21,9 @@ static uint32_t run(vkt_graph *g, bool training)
         vkt_node *mm = g->nodes[k];
         vkt_attr attr = mm->attr;
         bool is_matmul = mm->op == &vkt__op_matmul || mm->op == &vkt__op_matmul_act_bwd;
-        is_matmul = is_matmul && !attr.matmul.sums; /* those are of few rows of A */
-        attr.matmul.slices = is_matmul ? vkt__matmul_slices(g->gpu, mm) : 1;
+        /* Sums are of few rows of A. A kernel that was named is kept. */
+        is_matmul = is_matmul && !attr.matmul.sums && !attr.matmul.kernel;
+        attr.matmul.slices = is_matmul ? slices_of(mm) : 1;
         attr.matmul.act = VKT_ACT_NONE;
         attr.matmul.out = VKT_F32;
         if (attr.matmul.slices > 1) {
