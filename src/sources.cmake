@@ -200,13 +200,17 @@ set(SRC_RUNS
   src/runs/metrics.c
   src/runs/run_folder.c
   src/runs/run_list.c
+  src/runs/sample_files.c
 )
 set(SRC_MODELS
   src/models/adapter.c
+  src/models/adapter_export.c
   src/models/gguf_export.c
   src/models/hf_config.c
   src/models/hf_export.c
   src/models/import.c
+  src/models/initial.c
+  src/models/language.c
   src/models/onnx.c
   src/models/peft.c
   src/models/trained.c
@@ -217,14 +221,18 @@ set(SRC_TRAIN
   src/train/confusion.c
   src/train/eval.c
   src/train/evaluate.c
+  src/train/export.c
   src/train/generate.c
   src/train/lane.c
   src/train/one_core.c
+  src/train/predict.c
+  src/train/predictions.c
   src/train/samples.c
   src/train/session.c
   src/train/session_tune.c
   src/train/steps.c
   src/train/text_stream.c
+  src/train/trained_session.c
   src/train/trainer.c
   src/train/trainer_eval.c
   src/train/trainer_run.c

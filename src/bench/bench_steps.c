@@ -10,6 +10,7 @@
 #include "data/synthetic.h"
 #include "bench/bench_clock.h"
 #include "bench/bench_rows.h"
+#include "train/evaluate.h"
 #include "train/one_core.h"
 #include "train/steps.h"
 

@@ -144,3 +144,20 @@ vkt_status vkt__yaml_parse(vkt__arena *a, const char *text, size_t n, const char
     *root = b.root;
     return VKT_OK;
 }
+
+void vkt__yaml_quote(const char *text, vkt__str *out)
+{
+    vkt__str_add(out, "\"", 1);
+    const char *end = text + strlen(text);
+    for (int32_t c; (c = vkt__utf8_next(&text, end)) > 0;) {
+        if (c == '"' || c == '\\')
+            vkt__str_printf(out, "\\%c", (char)c);
+        else if (c >= 32 && c < 127)
+            vkt__str_printf(out, "%c", (char)c);
+        else if (c < 0x10000)
+            vkt__str_printf(out, "\\u%04X", (unsigned)c);
+        else
+            vkt__str_printf(out, "\\U%08X", (unsigned)c);
+    }
+    vkt__str_add(out, "\"", 1);
+}

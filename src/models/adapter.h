@@ -1,4 +1,4 @@
-/* Low-rank adapters in files: merging them into weights, and writing them as PEFT does. */
+/* Low-rank adapters in files, merged into weights. */
 #ifndef VKT_TRAIN_ADAPTER_H
 #define VKT_TRAIN_ADAPTER_H
 
@@ -10,5 +10,7 @@
  * another shape or no other half; or there is none. */
 vkt_status vkt__adapter_merge(vkt__safetensors *f, const char *prefix, float scale,
                               const vkt__st_tensor *t, size_t n);
+/* Values of the i-th tensor, to be freed; NULL after a line that says why not. */
+float *vkt__adapter_read(vkt__safetensors *f, size_t i);
 
 #endif

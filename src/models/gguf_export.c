@@ -7,7 +7,8 @@
 #include "base/os.h"
 #include "formats/gguf.h"
 #include "base/half.h"
-#include "models/hf.h"
+#include "models/language.h"
+#include "vktrain/models.h"
 
 /* A tensor of the file: ours, and what is done to it on the way. */
 typedef struct {

@@ -2,7 +2,7 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "models/hf.h"
+#include "models/hf_config.h"
 
 /* ---- reading ---- */
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/os.h"
-#include "models/trained.h"
 
 /* The files of a model, one of them open. */
 typedef struct {
@@ -26,6 +25,15 @@ bool vkt__is_hf_folder(const char *path)
 {
     vkt__arena a = { 0 };
     bool is = vkt__file_size(in_folder(&a, path, "config.json")) >= 0;
+    vkt__arena_finish(&a);
+    return is;
+}
+
+bool vkt__is_weights_folder(const char *path)
+{
+    vkt__arena a = { 0 };
+    bool is = vkt__file_size(in_folder(&a, path, "model.safetensors")) >= 0 ||
+              vkt__file_size(in_folder(&a, path, "model.safetensors.index.json")) >= 0;
     vkt__arena_finish(&a);
     return is;
 }
@@ -218,7 +226,7 @@ static void warn_unused(const source *s, const vkt__st_tensor *t, size_t n)
     }
 }
 
-static vkt_status import_files(const char *path, const vkt__st_tensor *t, size_t n, bool all)
+vkt_status vkt__import_files(const char *path, const vkt__st_tensor *t, size_t n, bool all)
 {
     vkt_status st;
     source s = { 0 };
@@ -239,26 +247,5 @@ static vkt_status import_files(const char *path, const vkt__st_tensor *t, size_t
                 n_taken, n, path);
 fail:
     source_close(&s);
-    return st;
-}
-
-vkt_status vkt__weights_import(const char *path, const vkt__st_tensor *t, size_t n, bool all)
-{
-    vkt_status st;
-    vkt__trained base = { 0 };
-    if (!vkt__is_dir(path) || vkt__is_hf_folder(path)) return import_files(path, t, n, all);
-    vkt__arena a = { 0 };
-    bool weights = !vkt__checkpoint_is(path) &&
-                   (vkt__file_size(in_folder(&a, path, "model.safetensors")) >= 0 ||
-                    vkt__file_size(in_folder(&a, path, "model.safetensors.index.json")) >= 0);
-    vkt__arena_finish(&a);
-    if (weights) return import_files(path, t, n, all);
-    VKT_TRY(vkt__trained_open(path, &base));
-    if (base.lora.rank || base.peft.tensors)
-        st = vkt__trained_fill(&base, t, n, false);
-    else
-        st = import_files(base.dir, t, n, all);
-fail:
-    vkt__trained_close(&base);
     return st;
 }

@@ -369,14 +369,14 @@ static void value_info(vkt__str *graph, uint32_t field, const char *name, vkt_sh
     vkt__str_finish(&info);
 }
 
-static vkt_status emit_graph(exporter *e, vkt__session *s)
+static vkt_status emit_graph(exporter *e, vkt_model *m, const vkt_dataset_info *info)
 {
     vkt_status st = VKT_OK;
-    bool classify = s->info->task == VKT_CLASSIFY;
-    vkt_shape shape = { .rank = s->info->input_rank + 1, .d = { 1 } };
-    for (uint32_t i = 0; i < s->info->input_rank; i++) shape.d[i + 1] = s->info->input_shape[i];
+    bool classify = info->task == VKT_CLASSIFY;
+    vkt_shape shape = { .rank = info->input_rank + 1, .d = { 1 } };
+    for (uint32_t i = 0; i < info->input_rank; i++) shape.d[i + 1] = info->input_shape[i];
     vkt_tensor *x = vkt_input(e->g, shape, VKT_F32, "input");
-    vkt_tensor *y = vkt_model_build(s->model, e->g, x, false);
+    vkt_tensor *y = vkt_model_build(m, e->g, x, false);
     VKT_TRY(e->g->status);
     e->named = vkt__arena_alloc(&e->arena, (e->g->n_tensors + 1) * sizeof *e->named);
     for (size_t i = 0; i < e->g->n_nodes; i++) VKT_TRY(emit(e, e->g->nodes[i]));
@@ -400,20 +400,21 @@ fail:
     return st;
 }
 
-vkt_status vkt__onnx_write(vkt__session *s, const vkt__weights *w, const char *path)
+vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__weights *w,
+                           const char *path)
 {
     vkt_status st;
-    exporter e = { .g = vkt_graph_create(s->gpu), .weights = w };
+    exporter e = { .g = vkt_graph_create(vkt_model_gpu(m)), .weights = w };
     vkt__str model = { 0 };
-    if (vkt_model_count(s->model) > (1u << 29) - (1u << 20)) {
+    if (vkt_model_count(m) > (1u << 29) - (1u << 20)) {
         st =
             vkt__fail(VKT_FORMAT, "export",
                       "the model's %llu weights are more than the 2 GiB of an ONNX file: export to "
                       ".safetensors instead",
-                      (unsigned long long)vkt_model_count(s->model));
+                      (unsigned long long)vkt_model_count(m));
         goto fail;
     }
-    VKT_TRY(emit_graph(&e, s));
+    VKT_TRY(emit_graph(&e, m, vkt_dataset_get_info(data)));
     vkt__pb_int(&model, 1, IR_VERSION);
     vkt__pb_text(&model, 2, "vktrain");
     vkt__pb_text(&model, 3, VKT_VERSION);
@@ -422,7 +423,7 @@ vkt_status vkt__onnx_write(vkt__session *s, const vkt__weights *w, const char *p
     vkt__pb_int(&e.node, 2, OPSET);
     vkt__pb_message(&model, 8, &e.node);
     vkt__pb_text(&e.node, 1, "vktrain.schema");
-    vkt__pb_text(&e.node, 2, vkt_dataset_schema(s->data));
+    vkt__pb_text(&e.node, 2, vkt_dataset_schema(data));
     vkt__pb_message(&model, 14, &e.node);
     VKT_TRY(vkt__file_replace(path, model.data, model.len));
 fail:

@@ -2,12 +2,15 @@
 #ifndef VKT_TRAIN_ONNX_H
 #define VKT_TRAIN_ONNX_H
 
-#include "train/session.h"
+#include "models/weights.h"
+#include "vktrain/data.h"
 
 /* Input "input" [N, ...] f32, standardised as in training (images channels last); outputs "logits"
  * and "probabilities" for classes, "value" (standardised) for numbers. Opset 21. metadata_props
- * hold the data's schema. weights: host copies of the model's. UNSUPPORTED names the op that ONNX,
- * or this export, does not know; FORMAT: more than the 2 GiB that a protocol buffer may have. */
-vkt_status vkt__onnx_write(vkt__session *s, const vkt__weights *w, const char *path);
+ * hold the data's schema. w: host copies of m's, data: what it was trained on. UNSUPPORTED names
+ * the op that ONNX, or this export, does not know; FORMAT: more than the 2 GiB that a protocol
+ * buffer may have. */
+vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__weights *w,
+                           const char *path);
 
 #endif

@@ -179,3 +179,22 @@ vkt_status vkt__trained_text(const vkt__trained *t, const vkt_tokenizer *tokeniz
 fail:
     return st;
 }
+
+/* Plain files are copied; a run or a checkpoint is opened, and its adapter merged, if it has one.
+ */
+vkt_status vkt__weights_import(const char *path, const vkt__st_tensor *t, size_t n, bool all)
+{
+    vkt_status st;
+    vkt__trained base = { 0 };
+    if (!vkt__is_dir(path) || vkt__is_hf_folder(path) ||
+        (!vkt__checkpoint_is(path) && vkt__is_weights_folder(path)))
+        return vkt__import_files(path, t, n, all);
+    VKT_TRY(vkt__trained_open(path, &base));
+    if (base.lora.rank || base.peft.tensors)
+        st = vkt__trained_fill(&base, t, n, false);
+    else
+        st = vkt__import_files(base.dir, t, n, all);
+fail:
+    vkt__trained_close(&base);
+    return st;
+}

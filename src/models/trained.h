@@ -5,7 +5,8 @@
 #define VKT_TRAIN_TRAINED_H
 
 #include "models/peft.h"
-#include "train/session.h"
+#include "models/weights.h"
+#include "runs/checkpoint_set.h"
 #include "vktrain/recipe.h"
 
 typedef struct vkt__trained {
@@ -35,5 +36,10 @@ vkt_status vkt__trained_fill(const vkt__trained *t, const vkt__st_tensor *tensor
  * model and finishes the weights, whatever came. */
 vkt_status vkt__trained_text(const vkt__trained *t, const vkt_tokenizer *tokenizer,
                              vkt_model **model, vkt__weights *weights);
+
+/* Weights of another model as a beginning: of all that vkt__trained_open and vkt__import_files
+ * take, into t[i].data by the latter's rules. A run of an adapter and an adapter's folder give
+ * their base with the adapter merged, to all of the parameters at once. */
+vkt_status vkt__weights_import(const char *path, const vkt__st_tensor *t, size_t n, bool all);
 
 #endif

@@ -3,9 +3,10 @@
 
 #include "base/embedded.h"
 #include "base/os.h"
-#include "models/hf.h"
+#include "models/hf_config.h"
 #include "models/import.h"
 #include "recipe/recipe.h"
+#include "recipe/recipe_model.h"
 #include "models/trained.h"
 
 vkt_status vkt_config_create(vkt_config **out)

@@ -3,7 +3,8 @@
 #include <stdio.h>
 
 #include "base/number.h"
-#include "recipe/recipe.h"
+#include "recipe/options.h"
+#include "recipe/recipe_model.h"
 
 /* False if the option is unset, so that nothing is to be written. */
 static bool value_yaml(const vkt_config *c, const vkt__option *o, vkt__str *out)

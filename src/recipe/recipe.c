@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "recipe/recipe.h"
+#include "recipe/recipe_model.h"
 
 static vkt_status unknown_key(const vkt__yaml *node, const char *name, const char *source)
 {

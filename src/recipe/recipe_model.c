@@ -3,7 +3,8 @@
 #include <stdio.h>
 
 #include "base/number.h"
-#include "recipe/recipe.h"
+#include "recipe/options.h"
+#include "recipe/recipe_model.h"
 
 typedef struct reader {
     vkt__arena *arena;
@@ -343,23 +344,6 @@ fail:
 }
 
 /* ---- writing ---- */
-
-void vkt__yaml_quote(const char *text, vkt__str *out)
-{
-    vkt__str_add(out, "\"", 1);
-    const char *end = text + strlen(text);
-    for (int32_t c; (c = vkt__utf8_next(&text, end)) > 0;) {
-        if (c == '"' || c == '\\')
-            vkt__str_printf(out, "\\%c", (char)c);
-        else if (c >= 32 && c < 127)
-            vkt__str_printf(out, "%c", (char)c);
-        else if (c < 0x10000)
-            vkt__str_printf(out, "\\u%04X", (unsigned)c);
-        else
-            vkt__str_printf(out, "\\U%08X", (unsigned)c);
-    }
-    vkt__str_add(out, "\"", 1);
-}
 
 /* `always`: write a zero too, where the type needs the option. */
 static void write_opt(const vkt_layer *l, const vkt_layer_opt *o, const char *before, bool always,

@@ -1,6 +1,6 @@
 /* What a run's language model wrote at its evaluations. */
 #include "report/run_view.h"
-#include "train/samples.h"
+#include "runs/sample_files.h"
 
 enum { MAX_SHOWN = 8 };
 

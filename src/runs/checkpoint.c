@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 #include "base/os.h"
-#include "runs/checkpoint_set.h"
+#include "runs/checkpoint.h"
 
 #define HEAD "{\"crc32\": \""
 enum { HEAD_BYTES = sizeof HEAD - 1 + 8 + 2, STATE_LIMIT = 64 << 20, STATE_VERSION = 1 };

@@ -51,31 +51,10 @@ void vkt__checkpoint_close(vkt__checkpoint **c);
  * of. FORMAT: it has none. */
 vkt_status vkt__checkpoint_load_average(vkt__safetensors *optim, const vkt__st_tensor *t, size_t n);
 
-/* What a run has, by rising step. Those whose state.json can't be read have `damaged` set. */
-typedef struct vkt__checkpoint_item {
-    uint64_t step;
-    double value; /* NAN: none */
-    bool damaged;
-    char name[32]; /* "step-00001200" */
-} vkt__checkpoint_item;
-vkt_status vkt__checkpoint_list(const char *run_dir, vkt__checkpoint_item **items,
-                                size_t *n); /* free() */
-/* Opens the newest one that is whole; a damaged newer one costs a warning. IO if there is none. */
-vkt_status vkt__checkpoint_newest(const char *run_dir, vkt__checkpoint **out);
-/* The best of the items (sign +1: larger is better); of equals the earliest; NULL if none has a
- * value. */
-const vkt__checkpoint_item *vkt__checkpoint_best(const vkt__checkpoint_item *items, size_t n,
-                                                 int sign);
-/* RUN/best -> checkpoints/step-... */
-vkt_status vkt__checkpoint_link_best(const char *run_dir, const char *name);
-/* Deletes all but the `keep` best and the newest; renames away first. crash: NULL. */
-vkt_status vkt__checkpoint_prune(const char *run_dir, uint32_t keep, int sign, vkt__crash *crash);
-/* Removes what an interrupted write or prune left behind. Call when a run is opened. */
-vkt_status vkt__checkpoint_clean(const char *run_dir);
-/* A checkpoint folder, by its state.json. */
-bool vkt__checkpoint_is(const char *path);
-/* RUN, RUN/best or a checkpoint folder -> checkpoint folder: a run's best, else its newest. Into
- * out. */
-vkt_status vkt__checkpoint_find(const char *path, char *out, size_t n);
+/* Counts one file operation; true: stop before it. */
+bool vkt__crash_now(vkt__crash *crash);
+/* FORMAT with *why, unlogged; IO, logged. */
+vkt_status vkt__checkpoint_read_state(vkt__arena *a, const char *path, vkt__checkpoint_state *s,
+                                      vkt__st_digest digest[2], const char **why);
 
 #endif

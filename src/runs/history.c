@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 #include "base/os.h"
-#include "train/trainer.h"
+#include "base/words.h"
+#include "runs/history.h"
 
 struct vkt__history_private {
     char *path;
@@ -198,4 +199,9 @@ double vkt_history_metric(const vkt_history_eval *e, const char *metric)
     for (size_t i = 0; i < VKT_COUNT(all); i++)
         if (!strcmp(all[i].name, metric)) return all[i].value;
     return NAN;
+}
+
+bool vkt__is_overflow(const vkt_history_step *s)
+{
+    return !s->updated && isfinite(s->loss) && s->loss_scale > 1;
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/os.h"
-#include "runs/checkpoint.h"
+#include "runs/checkpoint_set.h"
 #include "runs/run_folder.h"
 
 enum { RUN_LIMIT = 4 << 20 };

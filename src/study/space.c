@@ -4,7 +4,8 @@
 
 #include "base/number.h"
 #include "study/space.h"
-#include "recipe/recipe.h"
+#include "recipe/options.h"
+#include "recipe/recipe_model.h"
 
 /* ---- reading ---- */
 

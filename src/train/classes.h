@@ -2,7 +2,7 @@
 #ifndef VKT_TRAIN_CLASSES_H
 #define VKT_TRAIN_CLASSES_H
 
-#include "train/session.h"
+#include "train/evaluate.h"
 
 /* NAN where there is nothing to divide by: recall of a class without examples, precision of one
  * that was never predicted. */

@@ -1,117 +1,11 @@
-/* Using a trained model: vkt_eval and vkt_predict on a checkpoint, which carries its recipe and
- * schema. */
+/* vkt_eval: a checkpoint, which carries its recipe and schema, on a split of its data or on other
+ * data. */
 #include <math.h>
 
 #include "data/open.h"
-#include "data/pictures/picture.h"
 #include "train/classes.h"
-#include "runs/metrics.h"
-#include "recipe/options.h"
-#include "models/onnx.h"
-#include "train/session.h"
-#include "models/trained.h"
-
-typedef struct {
-    vkt__trained model;
-    vkt_gpu *gpu;
-    vkt_dataset *data;
-    vkt__session *session;
-} opened;
-
-static void opened_finish(opened *o)
-{
-    vkt__session_destroy(&o->session);
-    vkt_dataset_destroy(&o->data);
-    vkt_gpu_destroy(&o->gpu);
-    vkt__trained_close(&o->model);
-}
-
-static vkt_status open_device(const vkt_gpu_desc *gpu, opened *o)
-{
-    vkt_gpu_desc desc = vkt__config_gpu(o->model.config, gpu);
-    return vkt_gpu_create(&desc, &o->gpu);
-}
-
-static vkt_status open_checkpoint(const char *path, const vkt_gpu_desc *gpu, opened *o)
-{
-    vkt_status st = vkt__trained_open(path, &o->model);
-    return st == VKT_OK ? open_device(gpu, o) : st;
-}
-
-/* The model for the data set that o->data is, with the checkpoint's weights: their average where
- * the run kept one, unless the raw ones are asked for. */
-static vkt_status open_session(opened *o, uint32_t batch, bool raw)
-{
-    vkt_status st = VKT_OK;
-    vkt__weights w = { 0 };
-    if (batch) o->model.config->eval_batch = batch;
-    VKT_TRY(vkt__session_fit(o->gpu, o->model.config, o->data, false, &o->session));
-    VKT_TRY(vkt__weights_create(o->session->model, NULL, &w));
-    VKT_TRY(vkt__trained_fill(&o->model, w.model, w.n_model, raw));
-    VKT_TRY(vkt__weights_upload(o->gpu, o->session->model, NULL, &w));
-fail:
-    vkt__weights_finish(&w);
-    return st;
-}
-
-/* Rows of predictions, collected. */
-typedef struct {
-    vkt__predictions p;
-    uint64_t *index;
-    float *value, *target_value;
-    uint32_t *target;
-    bool classify;
-} collected;
-
-static void collect(void *user, uint64_t index, const float *out, vkt_label y)
-{
-    collected *c = user;
-    uint64_t n = c->p.n++;
-    c->index[n] = index;
-    memcpy(c->value + n * c->p.n_outputs, out, c->p.n_outputs * sizeof *out);
-    if (c->classify)
-        c->target[n] = y.u;
-    else
-        c->target_value[n] = y.f;
-}
-
-static collected collected_create(const vkt_dataset_info *info, uint64_t n)
-{
-    collected c = { .classify = info->task == VKT_CLASSIFY };
-    c.index = vkt__alloc(n * sizeof *c.index);
-    c.value = vkt__alloc(n * info->n_outputs * sizeof *c.value);
-    c.target = vkt__alloc(n * sizeof *c.target);
-    c.target_value = vkt__alloc(n * sizeof *c.target_value);
-    c.p = (vkt__predictions) { .n_outputs = info->n_outputs,
-                               .index = c.index,
-                               .value = c.value,
-                               .class_names = info->class_names };
-    if (info->has_labels && c.classify) c.p.target = c.target;
-    if (info->has_labels && !c.classify) c.p.target_value = c.target_value;
-    return c;
-}
-
-static void collected_finish(collected *c)
-{
-    free(c->index);
-    free(c->value);
-    free(c->target);
-    free(c->target_value);
-}
-
-vkt_status vkt__predictions_sample(vkt__session *s, vkt_split split, uint64_t limit,
-                                   const char *run_dir, uint64_t step)
-{
-    vkt__eval_sums sums;
-    collected c = collected_create(s->info, VKT_MIN(limit, s->info->n[split]));
-    vkt_status st = vkt__evaluate(s, NULL, split, limit, &sums, collect, &c);
-    if (st == VKT_OK) {
-        vkt__eval_sums_finish(&sums);
-        st = vkt__predictions_save(run_dir, step, &c.p);
-    }
-    collected_finish(&c);
-    return st;
-}
+#include "train/predictions.h"
+#include "train/trained_session.h"
 
 static void take_scores(const vkt__eval_sums *sums, vkt_eval_result *out)
 {
@@ -130,12 +24,12 @@ static void take_scores(const vkt__eval_sums *sums, vkt_eval_result *out)
 vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
 {
     vkt_status st = VKT_OK;
-    opened o = { 0 };
-    collected c = { 0 };
+    vkt__opened o = { 0 };
+    vkt__collected c = { 0 };
     vkt__eval_sums sums = { 0 };
     vkt_split split = desc->data ? VKT_TEST : desc->split;
     *out = (vkt_eval_result) { 0 };
-    VKT_TRY(open_checkpoint(desc->checkpoint, &desc->gpu, &o));
+    VKT_TRY(vkt__opened_checkpoint(desc->checkpoint, &desc->gpu, &o));
     if (!desc->data && !o.model.ckpt) {
         st = vkt__fail(VKT_ARG, "eval", "'%s' has no data of its own: name a text with --data",
                        desc->checkpoint);
@@ -158,7 +52,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     if (!desc->data && o.model.ckpt->state.data_hash != vkt_dataset_fingerprint(o.data))
         vkt_log(VKT_LOG_WARN, "eval",
                 "the data has changed since this checkpoint was trained: the split may differ");
-    VKT_TRY(open_session(&o, desc->batch, desc->raw));
+    VKT_TRY(vkt__opened_session(&o, desc->batch, desc->raw));
     bool text = info->kind == VKT_KIND_TEXT;
     if (desc->predictions && text) {
         st = vkt__fail(VKT_ARG, "eval", "predictions of a model of text are not written");
@@ -174,9 +68,9 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
                        VKT__CONFUSION_CLASSES);
         goto fail;
     }
-    if (desc->predictions) c = collected_create(info, info->n[split]);
-    VKT_TRY(
-        vkt__evaluate(o.session, NULL, split, 0, &sums, desc->predictions ? collect : NULL, &c));
+    if (desc->predictions) c = vkt__collected_create(info, info->n[split]);
+    VKT_TRY(vkt__evaluate(o.session, NULL, split, 0, &sums, desc->predictions ? vkt__collect : NULL,
+                          &c));
     if (desc->predictions) VKT_TRY(vkt__predictions_write(desc->predictions, &c.p));
     if (desc->confusion) VKT_TRY(vkt__confusion_write(&sums, info->class_names, desc->confusion));
     out->n = sums.n;
@@ -200,8 +94,8 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
             strcpy(vkt__alloc(strlen(info->class_names[i]) + 1), info->class_names[i]);
 fail:
     vkt__eval_sums_finish(&sums);
-    collected_finish(&c);
-    opened_finish(&o);
+    vkt__collected_finish(&c);
+    vkt__opened_finish(&o);
     return st;
 }
 
@@ -215,136 +109,4 @@ void vkt_eval_result_finish(vkt_eval_result *r)
     free(r->class_recall);
     free(r->class_f1);
     *r = (vkt_eval_result) { 0 };
-}
-
-typedef struct {
-    void (*fn)(void *user, const vkt_prediction *p);
-    void *user;
-    const vkt_dataset *data;
-    const char *input;
-    vkt_prediction p;
-} forwarded;
-
-static void forward(void *user, uint64_t index, const float *out, vkt_label y)
-{
-    forwarded *f = user;
-    const char *file = vkt_dataset_file(f->data, VKT_TEST, index);
-    (void)y;
-    f->p.input = file ? file : f->input;
-    f->p.index = file ? 0 : index;
-    f->p.alone = file != NULL;
-    f->p.value = out;
-    f->fn(f->user, &f->p);
-}
-
-/* How many of the inputs from the first are picture files, which go through the model together; at
- * least 1. */
-static size_t group(const char *const *inputs, size_t n)
-{
-    size_t k = 0;
-    bool picture = true;
-    for (; k < n && picture; k++)
-        if (vkt__picture_is(inputs[k], &picture) != VKT_OK) picture = false;
-    return picture ? k : VKT_MAX(k - 1, 1);
-}
-
-vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const char *const *inputs,
-                       size_t n_inputs, void (*fn)(void *user, const vkt_prediction *p), void *user)
-{
-    vkt_status st = VKT_OK;
-    opened o = { 0 };
-    VKT_TRY(open_checkpoint(checkpoint, gpu, &o));
-    if (vkt__config_is_text(o.model.config)) {
-        st = vkt__fail(VKT_ARG, "predict", "'%s' is a model of text: use `vktrain generate`",
-                       checkpoint);
-        goto fail;
-    }
-    for (size_t i = 0, n; i < n_inputs; i += n) {
-        vkt__eval_sums sums = { 0 };
-        vkt_dataset *data = NULL;
-        vkt__log_quiet(true); /* a file that is absent is said when it is opened */
-        n = group(inputs + i, n_inputs - i);
-        vkt__log_quiet(false);
-        VKT_TRY(vkt__dataset_open_inputs(o.model.schema, inputs + i, n, &data));
-        const vkt_dataset_info *info = vkt_dataset_get_info(data);
-        if (!o.session) {
-            /* What comes later is not known yet: a batch no larger than need be if this is all. */
-            uint64_t most = n == n_inputs ? info->n[VKT_TEST] : o.model.config->eval_batch;
-            o.data = data;
-            VKT_TRY(open_session(&o, (uint32_t)VKT_MIN(most, o.model.config->eval_batch), false));
-        }
-        forwarded f = {
-            fn, user, data, inputs[i], { .n = info->n_outputs, .class_names = info->class_names }
-        };
-        st = vkt__evaluate(o.session, data, VKT_TEST, 0, &sums, forward, &f);
-        vkt__eval_sums_finish(&sums);
-        if (data != o.data) vkt_dataset_destroy(&data);
-        VKT_TRY(st);
-    }
-fail:
-    opened_finish(&o);
-    return st;
-}
-
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), k = strlen(end);
-    return n > k && strcmp(s + n - k, end) == 0;
-}
-
-/* A language model has no data set to be opened without text, and its weights need no device. */
-static vkt_status export_text(const vkt__trained *t, const char *path)
-{
-    vkt_status st;
-    vkt__weights w = { 0 };
-    vkt_model *model = NULL;
-    vkt_tokenizer *tokenizer = NULL;
-    char *aside = vkt__file_aside(path);
-    VKT_TRY(vkt_tokenizer_from_schema(t->schema, &tokenizer));
-    VKT_TRY(vkt__trained_text(t, tokenizer, &model, &w));
-    VKT_TRY(vkt__safetensors_write(aside, w.model, w.n_model, NULL, 0, NULL));
-    VKT_TRY(vkt__rename(aside, path));
-fail:
-    if (st != VKT_OK) vkt__file_remove(aside);
-    vkt__weights_finish(&w);
-    vkt_model_destroy(&model);
-    vkt_tokenizer_destroy(&tokenizer);
-    free(aside);
-    return st;
-}
-
-vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path)
-{
-    vkt_status st = VKT_OK;
-    opened o = { 0 };
-    vkt__weights w = { 0 };
-    bool onnx = ends_with(path, ".onnx");
-    if (!onnx && !ends_with(path, ".safetensors"))
-        return vkt__fail(VKT_ARG, "export", "'%s' ends in neither .onnx nor .safetensors", path);
-    VKT_TRY(vkt__trained_open(checkpoint, &o.model));
-    if (!onnx && vkt__config_is_text(o.model.config)) {
-        st = export_text(&o.model, path);
-        goto fail;
-    }
-    if (onnx && vkt__config_is_text(o.model.config)) {
-        st = vkt__fail(VKT_ARG, "export",
-                       "'%s' is a language model, which this export to ONNX does not know: export "
-                       "to .safetensors, or `--hf FOLDER`",
-                       checkpoint);
-        goto fail;
-    }
-    VKT_TRY(open_device(gpu, &o));
-    VKT_TRY(vkt__dataset_open_inputs(o.model.schema, NULL, 0, &o.data));
-    VKT_TRY(open_session(&o, 1, false));
-    if (!onnx) {
-        VKT_TRY(vkt_model_save(o.session->model, path));
-        goto fail;
-    }
-    VKT_TRY(vkt__weights_create(o.session->model, NULL, &w));
-    VKT_TRY(vkt__weights_download(o.gpu, o.session->model, NULL, &w));
-    VKT_TRY(vkt__onnx_write(o.session, &w, path));
-fail:
-    vkt__weights_finish(&w);
-    opened_finish(&o);
-    return st;
 }

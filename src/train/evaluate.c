@@ -2,7 +2,7 @@
  * host. */
 #include <math.h>
 
-#include "train/session.h"
+#include "train/evaluate.h"
 
 typedef struct {
     vkt__session *s;

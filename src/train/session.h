@@ -5,7 +5,7 @@
 #define VKT_TRAIN_SESSION_H
 
 #include "gpu/stream.h"
-#include "runs/checkpoint.h"
+#include "models/weights.h"
 #include "train/samples.h"
 #include "vktrain/train.h"
 
@@ -85,63 +85,5 @@ char *vkt__session_explain(const vkt__session *s);
 vkt_status vkt__session_tune_new(vkt__session *s, const vkt_graph *g);
 /* All products of the session's graphs, for runs to come. */
 vkt_status vkt__session_tune(vkt__session *s, const vkt_tune_desc *desc);
-
-/* Host copies of the flat buffers as checkpoint tensors, in the order of their shapes: parameters
- * and running averages, and "MOMENT.PARAM" of each moment. */
-typedef struct vkt__weights {
-    vkt__arena arena;
-    float *values, **moments, *states; /* moments: of what is trained */
-    float *scratch;  /* in the order of the device's memory; NULL where that is no other */
-    int64_t *counts; /* by state: the value of counters */
-    vkt__st_tensor *model, *optim;
-    size_t n_model, n_optim;
-    /* The model's tensors again: frozen parameters; trained ones, then running averages, which is
-     * what checkpoints hold. */
-    vkt__st_tensor *base, *saved;
-    size_t n_base, n_saved, n_states;
-} vkt__weights;
-/* Memory for a model's (and optimizer's, may be NULL) tensors. */
-vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weights *out);
-void vkt__weights_finish(vkt__weights *w);
-/* The weights that a run begins with, into w and the device: at random, or those of config's
- * `init`.
- */
-vkt_status vkt__weights_initial(const vkt_config *c, vkt_model *m, vkt__weights *w);
-/* Device -> host, host -> device. The device must be idle. */
-vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
-                                 vkt__weights *w);
-vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const vkt__weights *w);
-/* Exchanges w's parameters and their average; nothing where the optimizer keeps none. */
-void vkt__weights_swap_average(const vkt_model *m, const vkt_optim *o, vkt__weights *w);
-
-/* ---- evaluation ---- */
-
-/* Sums over examples, or for text over the targets that count; counts per class for classifiers. */
-typedef struct vkt__eval_sums {
-    uint64_t n, correct;
-    uint64_t n_bytes;       /* text: of the targets' tokens */
-    double loss, abs_error; /* sums; abs_error in units of the target */
-    uint32_t n_classes;
-    uint64_t *class_count, *class_correct, *class_predicted; /* [n_classes] */
-    uint64_t *confusion; /* [n_classes, n_classes] target, prediction; NULL: too many classes */
-} vkt__eval_sums;
-enum { VKT__CONFUSION_CLASSES = 1000 }; /* a matrix of more would not be read */
-/* Called for each example (not of text) with the outputs: probabilities, or the target in its own
- * units. */
-typedef void (*vkt__example_fn)(void *user, uint64_t index, const float *out, vkt_label y);
-
-/* Runs the evaluation graph over a split of `data` (NULL: the session's own). limit: an evenly
- * spread sample of that many examples; 0: all. The device must not be training. sums: free the
- * arrays with vkt__eval_sums_finish. */
-vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split split, uint64_t limit,
-                         vkt__eval_sums *sums, vkt__example_fn fn, void *user);
-void vkt__eval_sums_finish(vkt__eval_sums *sums);
-/* exp of the mean loss; and the loss of a byte of text in bits, by which models of different
- * tokenizers compare. NAN where the sums are not of text. */
-double vkt__eval_perplexity(const vkt__eval_sums *sums);
-double vkt__eval_bits_per_byte(const vkt__eval_sums *sums);
-/* What the model says now about a fixed sample, into the run's predictions folder. */
-vkt_status vkt__predictions_sample(vkt__session *s, vkt_split split, uint64_t limit,
-                                   const char *run_dir, uint64_t step);
 
 #endif

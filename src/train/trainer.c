@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "runs/sample_files.h"
 #include "train/classes.h"
 #include "train/one_core.h"
 #include "train/trainer.h"
@@ -30,11 +31,6 @@ static double recent_mean(const vkt__recent *r)
 }
 
 /* ---- what steps leave behind ---- */
-
-bool vkt__is_overflow(const vkt_history_step *s)
-{
-    return !s->updated && isfinite(s->loss) && s->loss_scale > 1;
-}
 
 void vkt__trainer_count(vkt__trainer *t, const vkt_history_step *s)
 {

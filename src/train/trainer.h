@@ -4,9 +4,12 @@
 #define VKT_TRAIN_TRAINER_H
 
 #include "runs/git_checkout.h"
+#include "runs/checkpoint_set.h"
 #include "runs/control.h"
+#include "runs/history.h"
 #include "runs/metrics.h"
 #include "runs/run_folder.h"
+#include "train/evaluate.h"
 #include "train/steps.h"
 #include "formats/tfevents.h"
 
@@ -67,8 +70,6 @@ typedef struct vkt__trainer {
 vkt_status vkt__trainer_init(vkt__trainer *t);
 /* Counts a step's norm, clip and skip. */
 void vkt__trainer_count(vkt__trainer *t, const vkt_history_step *s);
-/* vkt_history_step.overflow, by its other fields. */
-bool vkt__is_overflow(const vkt_history_step *s);
 
 /* ---- trainer_eval.c ---- */
 

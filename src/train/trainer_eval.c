@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "base/os.h"
 #include "train/classes.h"
+#include "train/predictions.h"
 #include "train/trainer.h"
 
 vkt_status vkt__trainer_save(vkt__trainer *t, double value)

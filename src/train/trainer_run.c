@@ -5,7 +5,9 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "runs/sample_files.h"
 #include "train/classes.h"
+#include "models/initial.h"
 #include "train/trainer.h"
 
 /* Norms, clips and skips of the steps before, from metrics.jsonl. */

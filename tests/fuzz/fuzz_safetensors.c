@@ -1,7 +1,7 @@
 /* libFuzzer: any bytes as a safetensors file, as a PEFT adapter's configuration, and as a Hugging
  * Face config.json, which is written and read back. */
 #include "base/os.h"
-#include "models/hf.h"
+#include "models/language.h"
 #include "models/peft.h"
 
 static void quiet(void *user, vkt_log_level level, const char *area, const char *line)

@@ -4,7 +4,7 @@
 #include "testing.h"
 
 #include "base/os.h"
-#include "models/hf.h"
+#include "models/language.h"
 #include "models/import.h"
 
 #define DIR "test_hf_tmp"

@@ -7,7 +7,9 @@
 
 #include "base/os.h"
 #include "models/adapter.h"
-#include "models/hf.h"
+#include "models/language.h"
+#include "vktrain/models.h"
+#include "vktrain/train.h"
 #include "models/import.h"
 
 #define DIR "test_lora_tmp"

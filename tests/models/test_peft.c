@@ -5,7 +5,7 @@
 
 #include "base/os.h"
 #include "base/half.h"
-#include "models/hf.h"
+#include "models/language.h"
 #include "models/import.h"
 
 #define DIR "test_peft_tmp"

@@ -11,7 +11,7 @@
 #include "tensor/graph/graph.h"
 #include "tensor/graph/sample.h"
 #include "tensor/graph/twin.h"
-#include "models/import.h"
+#include "models/trained.h"
 #include "train/session.h"
 #include "formats/safetensors.h"
 

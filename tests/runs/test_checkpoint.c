@@ -4,7 +4,7 @@
 #include <jansson.h>
 
 #include "base/os.h"
-#include "runs/checkpoint.h"
+#include "runs/checkpoint_set.h"
 #include "runs/metrics.h"
 #include "runs/run_folder.h"
 #include "formats/tfevents.h"

@@ -6,7 +6,7 @@
 #include "on_device.h"
 #include "tensor/graph/sample.h"
 #include "tensor/graph/graph.h"
-#include "train/session.h"
+#include "train/evaluate.h"
 #include "train/steps.h"
 
 #define DIR "test_document_mask_tmp"

@@ -3,6 +3,7 @@
 #include "testing.h"
 
 #include "base/os.h"
+#include "runs/checkpoint.h"
 #include "train/session.h"
 
 #define RUN "test_ema_tmp"

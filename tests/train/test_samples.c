@@ -5,6 +5,7 @@
 #include "on_device.h"
 
 #include "base/os.h"
+#include "runs/sample_files.h"
 #include "train/samples.h"
 
 #define DIR "test_samples_tmp"

@@ -1,10 +1,10 @@
-/* Hugging Face model folders: config.json <-> the model list of a recipe, and the weights. The
- * model layer keeps their names and layouts, so that weights are read and written as they are. */
-#ifndef VKT_TRAIN_HF_H
-#define VKT_TRAIN_HF_H
+/* Hugging Face's config.json <-> the model list of a recipe. The model layer keeps their names and
+ * layouts, so that weights are read and written as they are. */
+#ifndef VKT_MODELS_HF_CONFIG_H
+#define VKT_MODELS_HF_CONFIG_H
 
-#include "train/session.h"
-#include "models/trained.h"
+#include "base/words.h"
+#include "vktrain/nn.h"
 
 /* A language model as a config.json of GPT-2 or of the Llama family says it. */
 typedef struct vkt__hf_config {
@@ -25,20 +25,5 @@ void vkt__hf_config_recipe(const vkt__hf_config *c, vkt__str *out);
 vkt_status vkt__hf_config_of(const vkt_layer *layers, size_t n_layers, vkt__hf_config *out);
 /* As config.json that transformers reads. Caller frees. */
 char *vkt__hf_config_json(const vkt__hf_config *c, uint32_t end_token);
-
-/* ARG: there is something of that name already. */
-vkt_status vkt__export_is_new(const char *path);
-
-/* A language model's checkpoint in host memory, to be written in another format. */
-typedef struct vkt__language {
-    vkt__trained trained;
-    vkt__hf_config config; /* complete */
-    vkt_tokenizer *tokenizer;
-    vkt_model *model; /* without a device: names and shapes */
-    vkt__weights weights;
-} vkt__language;
-/* ARG: the model is neither of GPT-2's nor of Llama's kind. vkt__language_close whatever came. */
-vkt_status vkt__language_open(const char *checkpoint, vkt__language *out);
-void vkt__language_close(vkt__language *l);
 
 #endif

@@ -1,0 +1,47 @@
+/* initial.h: at random, or what `init` names, and into the adapters what `lora.from` names. */
+#include "models/initial.h"
+#include "models/import.h"
+#include "models/peft.h"
+#include "models/trained.h"
+
+/* The adapter to go on with, into the model's own. */
+static vkt_status load_adapter(const vkt_config *c, vkt__weights *w)
+{
+    vkt_status st;
+    vkt__peft p;
+    VKT_TRY(vkt__peft_open(c->lora_from, &p));
+    if (p.lora.rank != c->lora.rank || p.lora.alpha != c->lora.alpha) {
+        st = vkt__fail(VKT_ARG, "model",
+                       "'%s' has rank %u and alpha %g, the recipe rank %u and alpha %g: leave both "
+                       "out with lora.from",
+                       c->lora_from, p.lora.rank, (double)p.lora.alpha, c->lora.rank,
+                       (double)c->lora.alpha);
+        goto fail;
+    }
+    VKT_TRY(vkt__peft_load(&p, w->saved, w->n_saved - w->n_states));
+fail:
+    vkt__peft_close(&p);
+    return st;
+}
+
+vkt_status vkt__weights_initial(const vkt_config *c, vkt_model *m, vkt__weights *w)
+{
+    vkt_status st;
+    VKT_TRY(vkt_model_init(m, c->seed));
+    if (!c->init) return VKT_OK;
+    bool all = w->n_base || vkt__is_hf_folder(c->init);
+    VKT_TRY(vkt__weights_download(vkt_model_gpu(m), m, NULL, w));
+    if (w->n_base) {
+        VKT_TRY(vkt__weights_import(c->init, w->base, w->n_base, true));
+        if (w->n_states)
+            VKT_TRY(vkt__weights_import(c->init, w->saved + w->n_saved - w->n_states, w->n_states,
+                                        true));
+    } else {
+        VKT_TRY(vkt__weights_import(c->init, w->model, w->n_model, all));
+    }
+    if (c->lora_from) VKT_TRY(load_adapter(c, w));
+    VKT_TRY(vkt__weights_upload(vkt_model_gpu(m), m, NULL, w));
+    if (all) vkt_log(VKT_LOG_INFO, "train", "begins with the weights of '%s'", c->init);
+fail:
+    return st;
+}

@@ -1,0 +1,13 @@
+/* The weights that a run begins with. */
+#ifndef VKT_MODELS_INITIAL_H
+#define VKT_MODELS_INITIAL_H
+
+#include "models/weights.h"
+#include "vktrain/recipe.h"
+
+/* The weights that a run begins with, into w and the device: at random, or those of config's
+ * `init`.
+ */
+vkt_status vkt__weights_initial(const vkt_config *c, vkt_model *m, vkt__weights *w);
+
+#endif

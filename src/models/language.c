@@ -1,0 +1,52 @@
+/* language.h: the sizes that a recipe left to their defaults are read off the weights. */
+#include "models/language.h"
+
+#include "base/os.h"
+
+/* Dimension d of the tensor whose name ends so; 0: there is none. */
+static uint32_t dimension(const vkt__weights *x, const char *end, uint32_t d)
+{
+    for (size_t i = 0; i < x->n_model; i++) {
+        const vkt__st_tensor *t = &x->model[i];
+        size_t n = strlen(t->name), k = strlen(end);
+        if (n >= k && !strcmp(t->name + n - k, end) && d < t->rank) return (uint32_t)t->shape[d];
+    }
+    return 0;
+}
+
+/* Sizes that the recipe left to their defaults. */
+static void complete(vkt__hf_config *h, const vkt__weights *x, uint32_t context)
+{
+    h->vocab = dimension(x, h->gpt2 ? "wte.weight" : "embed_tokens.weight", 0);
+    h->mlp = h->gpt2 ? dimension(x, "mlp.c_fc.weight", 1) : dimension(x, "mlp.up_proj.weight", 0);
+    if (h->gpt2) h->context = dimension(x, "wpe.weight", 0);
+    h->context = VKT_MAX(h->context, h->gpt2 ? 0 : context);
+}
+
+vkt_status vkt__export_is_new(const char *path)
+{
+    if (!vkt__file_exists(path)) return VKT_OK;
+    return vkt__fail(VKT_ARG, "export", "'%s' is there already: remove it or name another", path);
+}
+
+void vkt__language_close(vkt__language *l)
+{
+    vkt__weights_finish(&l->weights);
+    vkt_model_destroy(&l->model);
+    vkt_tokenizer_destroy(&l->tokenizer);
+    vkt__trained_close(&l->trained);
+}
+
+vkt_status vkt__language_open(const char *checkpoint, vkt__language *l)
+{
+    vkt_status st;
+    *l = (vkt__language) { 0 };
+    VKT_TRY(vkt__trained_open(checkpoint, &l->trained));
+    const vkt_config *c = l->trained.config;
+    VKT_TRY(vkt__hf_config_of(c->layers, c->n_layers, &l->config));
+    VKT_TRY(vkt_tokenizer_from_schema(l->trained.schema, &l->tokenizer));
+    VKT_TRY(vkt__trained_text(&l->trained, l->tokenizer, &l->model, &l->weights));
+    complete(&l->config, &l->weights, c->data.context);
+fail:
+    return st;
+}

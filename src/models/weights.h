@@ -1,0 +1,33 @@
+/* A model's parameters and its optimizer's moments as named tensors in host memory: what
+ * checkpoints and exports hold. */
+#ifndef VKT_MODELS_WEIGHTS_H
+#define VKT_MODELS_WEIGHTS_H
+
+#include "formats/safetensors.h"
+#include "vktrain/optim.h"
+
+/* Host copies of the flat buffers as checkpoint tensors, in the order of their shapes: parameters
+ * and running averages, and "MOMENT.PARAM" of each moment. */
+typedef struct vkt__weights {
+    vkt__arena arena;
+    float *values, **moments, *states; /* moments: of what is trained */
+    float *scratch;  /* in the order of the device's memory; NULL where that is no other */
+    int64_t *counts; /* by state: the value of counters */
+    vkt__st_tensor *model, *optim;
+    size_t n_model, n_optim;
+    /* The model's tensors again: frozen parameters; trained ones, then running averages, which is
+     * what checkpoints hold. */
+    vkt__st_tensor *base, *saved;
+    size_t n_base, n_saved, n_states;
+} vkt__weights;
+/* Memory for a model's (and optimizer's, may be NULL) tensors. */
+vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weights *out);
+void vkt__weights_finish(vkt__weights *w);
+/* Device -> host, host -> device. The device must be idle. */
+vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
+                                 vkt__weights *w);
+vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const vkt__weights *w);
+/* Exchanges w's parameters and their average; nothing where the optimizer keeps none. */
+void vkt__weights_swap_average(const vkt_model *m, const vkt_optim *o, vkt__weights *w);
+
+#endif

@@ -1,0 +1,21 @@
+/* The model list of a recipe: read, changed layer by layer, written. */
+#ifndef VKT_RECIPE_RECIPE_MODEL_H
+#define VKT_RECIPE_RECIPE_MODEL_H
+
+#include "formats/yaml.h"
+#include "recipe/config_private.h"
+
+enum { VKT__MAX_LAYER_DEPTH = 16, VKT__MAX_LAYERS = 10000 };
+
+/* `model:` from its list. */
+vkt_status vkt__model_parse(vkt_config *c, const vkt__yaml *list, const char *source);
+/* "model=[...]", a whole list, or "model.0.out=64", an option of a layer: see vkt_config_set. */
+vkt_status vkt__model_set(vkt_config *c, const char *key, const char *value, const char *where);
+/* The layer and option that a key "model.1.body.0.out" names; without an option the one that a bare
+ * value sets. ARG: there is none, or it is a list. */
+vkt_status vkt__model_at(const vkt_config *c, const char *key, const char *where, vkt_layer **layer,
+                         const vkt_layer_opt **opt);
+/* The model as a YAML list under `model:`. */
+void vkt__model_yaml(const vkt_layer *layers, size_t n, int indent, vkt__str *out);
+
+#endif

@@ -1,0 +1,52 @@
+/* predictions.h */
+#include "train/predictions.h"
+
+void vkt__collect(void *user, uint64_t index, const float *out, vkt_label y)
+{
+    vkt__collected *c = user;
+    uint64_t n = c->p.n++;
+    c->index[n] = index;
+    memcpy(c->value + n * c->p.n_outputs, out, c->p.n_outputs * sizeof *out);
+    if (c->classify)
+        c->target[n] = y.u;
+    else
+        c->target_value[n] = y.f;
+}
+
+vkt__collected vkt__collected_create(const vkt_dataset_info *info, uint64_t n)
+{
+    vkt__collected c = { .classify = info->task == VKT_CLASSIFY };
+    c.index = vkt__alloc(n * sizeof *c.index);
+    c.value = vkt__alloc(n * info->n_outputs * sizeof *c.value);
+    c.target = vkt__alloc(n * sizeof *c.target);
+    c.target_value = vkt__alloc(n * sizeof *c.target_value);
+    c.p = (vkt__predictions) { .n_outputs = info->n_outputs,
+                               .index = c.index,
+                               .value = c.value,
+                               .class_names = info->class_names };
+    if (info->has_labels && c.classify) c.p.target = c.target;
+    if (info->has_labels && !c.classify) c.p.target_value = c.target_value;
+    return c;
+}
+
+void vkt__collected_finish(vkt__collected *c)
+{
+    free(c->index);
+    free(c->value);
+    free(c->target);
+    free(c->target_value);
+}
+
+vkt_status vkt__predictions_sample(vkt__session *s, vkt_split split, uint64_t limit,
+                                   const char *run_dir, uint64_t step)
+{
+    vkt__eval_sums sums;
+    vkt__collected c = vkt__collected_create(s->info, VKT_MIN(limit, s->info->n[split]));
+    vkt_status st = vkt__evaluate(s, NULL, split, limit, &sums, vkt__collect, &c);
+    if (st == VKT_OK) {
+        vkt__eval_sums_finish(&sums);
+        st = vkt__predictions_save(run_dir, step, &c.p);
+    }
+    vkt__collected_finish(&c);
+    return st;
+}

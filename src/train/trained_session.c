@@ -1,0 +1,38 @@
+/* trained_session.h */
+#include "train/trained_session.h"
+
+void vkt__opened_finish(vkt__opened *o)
+{
+    vkt__session_destroy(&o->session);
+    vkt_dataset_destroy(&o->data);
+    vkt_gpu_destroy(&o->gpu);
+    vkt__trained_close(&o->model);
+}
+
+vkt_status vkt__opened_device(const vkt_gpu_desc *gpu, vkt__opened *o)
+{
+    vkt_gpu_desc desc = vkt__config_gpu(o->model.config, gpu);
+    return vkt_gpu_create(&desc, &o->gpu);
+}
+
+vkt_status vkt__opened_checkpoint(const char *path, const vkt_gpu_desc *gpu, vkt__opened *o)
+{
+    vkt_status st = vkt__trained_open(path, &o->model);
+    return st == VKT_OK ? vkt__opened_device(gpu, o) : st;
+}
+
+/* The model for the data set that o->data is, with the checkpoint's weights: their average where
+ * the run kept one, unless the raw ones are asked for. */
+vkt_status vkt__opened_session(vkt__opened *o, uint32_t batch, bool raw)
+{
+    vkt_status st = VKT_OK;
+    vkt__weights w = { 0 };
+    if (batch) o->model.config->eval_batch = batch;
+    VKT_TRY(vkt__session_fit(o->gpu, o->model.config, o->data, false, &o->session));
+    VKT_TRY(vkt__weights_create(o->session->model, NULL, &w));
+    VKT_TRY(vkt__trained_fill(&o->model, w.model, w.n_model, raw));
+    VKT_TRY(vkt__weights_upload(o->gpu, o->session->model, NULL, &w));
+fail:
+    vkt__weights_finish(&w);
+    return st;
+}
