@@ -17,28 +17,31 @@ typedef struct bench_options {
 static const char *const only_names[] = { NULL, "ceilings", "ops", "steps" };
 static const cli_flag flags[] = {
     { "--quick", CLI_BOOL, AT(quick), NULL, NULL,
-      "small shapes, short times: under a minute on two CPU cores" },
+      "small shapes and short times: under a minute on two CPU cores" },
     { "--only", CLI_CHOICE, AT(only), "all|ceilings|ops|steps", "all",
-      "one part (ops and steps measure the ceilings they are compared with)" },
+      "run one part (ops and steps also measure the ceilings that they are compared with)" },
     { "--math", CLI_CHOICE, AT(common.gpu.math), "strict|fast", "strict",
-      "fast: fp32 products may run on matrix units, split into pieces that keep 22 bits" },
-    { "--op", CLI_TEXT, AT(op), "NAME", NULL, "one op, e.g. matmul" },
+      "fast: products of fp32 matrices may run on matrix units, split into bf16 parts that keep 22 "
+      "bits" },
+    { "--op", CLI_TEXT, AT(op), "NAME", NULL, "measure one op, e.g. matmul" },
     { "--step", CLI_TEXT, AT(step), "PART", NULL,
-      "training steps and tokens with this in their name, e.g. MLP, generating" },
+      "measure only training steps and generation with this in their name, e.g. MLP, generating" },
     { "--json", CLI_TEXT, AT(json), "FILE", NULL,
-      "save the results: what compare and --baseline read" },
-    { "--csv", CLI_TEXT, AT(csv), "FILE", NULL, "save as CSV" },
+      "save the results, for `bench compare` and --baseline" },
+    { "--csv", CLI_TEXT, AT(csv), "FILE", NULL, "save the results as CSV" },
     { "--markdown", CLI_BOOL, AT(markdown), NULL, NULL, "print tables in Markdown" },
     { "--baseline", CLI_TEXT, AT(baseline), "FILE", NULL,
-      "compare with saved results: what looks slower is measured again; exit code 1 where it is "
-      "slower beyond noise" },
+      "compare with saved results; what looks slower is measured again; exit code 1 if something "
+      "is slower beyond the noise" },
     { "--tolerance", CLI_UINT, AT(tolerance), "PERCENT", "5",
-      "least slow-down that --baseline calls one; more where the runs themselves spread more" },
+      "smallest slow-down that --baseline reports; larger where the measurements vary more than "
+      "this" },
     { "--scaling", CLI_BOOL, AT(scaling), NULL, NULL,
-      "instead: step time against batch, width and depth, and where it bends" },
-    { "--svg", CLI_TEXT, AT(svg), "FILE", NULL, "compare, --scaling: as a picture" },
+      "measure instead how step time grows with batch size, width and depth" },
+    { "--svg", CLI_TEXT, AT(svg), "FILE", NULL,
+      "compare, --scaling: draw the result as a picture" },
     { "--once", CLI_BOOL, AT(once), NULL, NULL,
-      "everything once, without meaning: does the benchmark itself work?" },
+      "run each item once to test the benchmark itself; ignore the numbers" },
     { 0 },
 };
 
@@ -215,12 +218,12 @@ static void print_ops(const vkt_bench *b, bool md)
     }
     table_print(&t, md);
     printf("%sof ceiling: time at the best bandwidth and multiply-adds above / median time; more "
-           "than 100%% says that\n"
-           "the ceiling was disturbed or that a cache helped. of matmul: a convolution's GFLOP/s "
-           "against matmul's\n"
-           "at the same product. error: share of the tolerance against the twin in double "
-           "precision, checked\n"
-           "before the time. +-: half the quartile range.\n",
+           "than 100%% means that\n"
+           "the ceiling was measured too low or that a cache helped. of matmul: a convolution's "
+           "GFLOP/s in percent of\n"
+           "matmul's for the same product. error: share of the tolerance, compared with plain C in "
+           "double precision,\n"
+           "checked before the timing. +-: half the interquartile range.\n",
            md ? "\n" : "");
 }
 
@@ -250,10 +253,10 @@ static void print_steps(const vkt_bench *b, bool md)
     }
     if (t.n_rows) {
         table_print(&t, md);
-        printf("%skernels: ms of its kernels, timed one by one and added up. of ceiling: every "
-               "op's time at the ceilings, added up / median time. memory: "
-               "planned device memory.\n"
-               "host us: CPU time of the training thread per step, outside the driver.\n",
+        printf("%skernels: sum of the times of its kernels in ms, timed one by one. of ceiling: "
+               "sum of the times that the ops\n"
+               "would take at the ceilings / median time. memory: planned device memory.\n"
+               "host us: CPU time of the training thread per step, without the driver.\n",
                md ? "\n" : "");
     }
     for (size_t i = 0; i < b->n_rows; i++) {
@@ -274,7 +277,7 @@ static void print_rest(const vkt_bench *b, bool md)
     for (size_t i = 0; i < b->n_rows; i++) {
         const vkt_bench_row *r = &b->rows[i];
         if (!r->refused) continue;
-        if (!any) heading("Refused: no speed is reported", md);
+        if (!any) heading("Refused (wrong or unusable results): no speed is reported", md);
         any = true;
         printf("%s%s: %s\n", md ? "- " : "  ", r->name, r->refused);
     }
@@ -369,12 +372,11 @@ static int compare(const bench_options *o)
                               f->commit, f->date, f->power, f->settings),
                      (int)strlen(path[i]) + 5, 3);
         }
-        printf("Medians; \"B / A\" is how many times faster B is than A, whichever way the unit "
-               "counts.\n");
+        printf("Medians; \"B / A\" is how many times faster B is than A, for every unit.\n");
         for (size_t i = 1; i < n; i++)
             if (strcmp(files[i]->info.settings, files[0]->info.settings) != 0)
-                printf("Note: %s and A were measured with different settings; only rows that both "
-                       "have are compared.\n",
+                printf("Note: %s and A were measured with different settings; only rows in both "
+                       "are compared.\n",
                        letter(i));
         for (int g = 0; g < VKT_BENCH_N_GROUPS; g++)
             if (has_group(files[0], (vkt_bench_group)g))
@@ -397,7 +399,7 @@ static int compare(const bench_options *o)
 /* How many rows are slower or broken. */
 static size_t judge(const vkt_bench *base, const vkt_bench *now, const bench_options *o)
 {
-    static const cli_column col[] = { { "against the baseline", false, 40 },
+    static const cli_column col[] = { { "compared with the baseline", false, 40 },
                                       { "unit", false, 0 },
                                       { "baseline", true, 0 },
                                       { "now", true, 0 },
@@ -409,8 +411,9 @@ static size_t judge(const vkt_bench *base, const vkt_bench *now, const bench_opt
     size_t n_bad = 0, n_judged = 0, n_faster = 0;
     if (strcmp(base->info.device, now->info.device) != 0 ||
         strcmp(base->info.driver, now->info.driver) != 0)
-        printf("\nNote: the baseline is of another device or driver: %s, %s\n", base->info.device,
-               base->info.driver);
+        printf("\n"
+               "Note: the baseline was measured on another device or driver: %s, %s\n",
+               base->info.device, base->info.driver);
     for (size_t i = 0; i < now->n_rows; i++) {
         const vkt_bench_row *r = &now->rows[i], *b = vkt_bench_find(base, r->group, r->name);
         double speedup, noise;
@@ -431,12 +434,12 @@ static size_t judge(const vkt_bench *base, const vkt_bench *now, const bench_opt
     }
     printf("\n");
     if (t.n_rows) table_print(&t, o->markdown);
-    printf(
-        "%sagainst %s: %zu compared, %zu slower or broken, %zu faster, %zu the same within noise\n",
-        n_bad ? "REGRESSION " : "", o->baseline, n_judged, n_bad, n_faster,
-        n_judged - n_bad - n_faster);
+    printf("%scompared with %s: %zu results, %zu slower or broken, %zu faster, %zu the same within "
+           "noise\n",
+           n_bad ? "REGRESSION " : "", o->baseline, n_judged, n_bad, n_faster,
+           n_judged - n_bad - n_faster);
     if (!n_judged)
-        cli_error("bench: '%s' has nothing in common with what was measured", o->baseline);
+        cli_error("bench: '%s' has no results in common with this measurement", o->baseline);
     return n_judged ? n_bad : 1;
 }
 
@@ -493,33 +496,34 @@ static int run(void *options)
     const bench_options *o = options;
     bool is_compare = o->common.n_args && !strcmp(o->common.args[0], "compare");
     if (o->common.n_args && !is_compare) {
-        cli_error(
-            "bench: '%s' is not understood; to compare files: vktrain bench compare A.json B.json",
-            o->common.args[0]);
+        cli_error("bench: unexpected argument '%s'; to compare files: vktrain bench compare A.json "
+                  "B.json",
+                  o->common.args[0]);
         return CLI_USAGE;
     }
     if (o->scaling && (is_compare || o->baseline || o->op || o->step || o->only || o->markdown)) {
-        cli_error("bench --scaling: takes --quick, --once, --json, --csv and --svg only");
+        cli_error(
+            "bench: --scaling can be combined only with --quick, --once, --json, --csv and --svg");
         return CLI_USAGE;
     }
     if (o->scaling)
         return cmd_bench_scaling(
             &o->common, &(bench_scaling_options) { o->quick, o->once, o->json, o->csv, o->svg });
     if (!is_compare && o->svg) {
-        cli_error("bench: --svg belongs to `vktrain bench compare` and to --scaling");
+        cli_error("bench: --svg is only for `vktrain bench compare` and --scaling");
         return CLI_USAGE;
     }
     if (is_compare &&
         (o->json || o->csv || o->baseline || o->quick || o->once || o->op || o->step || o->only)) {
-        cli_error("bench compare: takes files, --svg and --markdown only");
+        cli_error("bench compare: accepts only files, --svg and --markdown");
         return CLI_USAGE;
     }
     if (o->op && o->only && o->only != 2) {
-        cli_error("bench: --op belongs to --only ops");
+        cli_error("bench: --op needs --only ops, or no --only");
         return CLI_USAGE;
     }
     if (o->step && (o->op || (o->only && o->only != 3))) {
-        cli_error("bench: --step belongs to --only steps");
+        cli_error("bench: --step needs --only steps, or no --only");
         return CLI_USAGE;
     }
     return is_compare ? compare(o) : measure(o);
@@ -528,15 +532,15 @@ static int run(void *options)
 const cli_command cmd_bench = {
     .name = "bench",
     .args = "[compare A.json B.json ...]",
-    .summary = "measure a device: its ceilings, every op, training steps, tokens; compare results",
+    .summary =
+        "measure a device: its ceilings, every op, training steps, generation; compare results",
     .details =
-        "Everything is checked before its time counts, and reported as a share of what this same "
-        "device\n"
-        "reaches in plain copies and multiply-adds.\n"
+        "Every result is checked for correctness before it is timed. Speeds are also given in "
+        "percent of the ceilings: what this device reaches in plain copies and multiply-adds.\n"
         "\n"
         "  vktrain bench --quick --json mine.json\n"
         "  vktrain bench compare mine.json theirs.json --svg chart.svg\n"
-        "  vktrain bench --baseline mine.json          exit code 1 where something got slower\n"
+        "  vktrain bench --baseline mine.json          exit code 1 if something got slower\n"
         "  vktrain bench --scaling --svg scaling.svg   how step time grows with the work",
     .max_args = 6,
     .common = CLI_GPU,

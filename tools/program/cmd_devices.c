@@ -11,7 +11,7 @@ typedef struct devices_options {
 } devices_options;
 
 static const cli_flag flags[] = {
-    { "--json", CLI_BOOL, offsetof(devices_options, json), NULL, NULL, "as JSON" },
+    { "--json", CLI_BOOL, offsetof(devices_options, json), NULL, NULL, "print JSON" },
     { 0 },
 };
 
@@ -93,7 +93,7 @@ static void print_device(const vkt_gpu_info *d, bool used)
     printf("%s%s%u: %s%s", cli_color(stdout, CLI_BOLD), used ? "* " : "  ", d->index, c->name,
            plain);
     printf("\n      type      %s, %s kernels%s\n", vkt_gpu_type_name(c->type),
-           vkt_gpu_class_name(c->klass), d->duplicate ? "; another driver of a device above" : "");
+           vkt_gpu_class_name(c->klass), d->duplicate ? "; another driver for a device above" : "");
     printf("      driver    %s%s%s, Vulkan %s\n", c->driver, *c->driver_info ? " " : "",
            c->driver_info, api_text(c->api_version));
     printf("      memory    %s, %s%s free%s\n", cli_bytes(c->heap_bytes),
@@ -124,9 +124,12 @@ static int run(void *options)
         } else {
             for (size_t i = 0; i < n; i++) print_device(&list[i], i == used);
             if (st != VKT_OK)
-                printf("\nvktrain can use none: %s\n", *why ? why : vkt_status_name(st));
+                printf("\n"
+                       "vktrain can use none of them: %s\n",
+                       *why ? why : vkt_status_name(st));
             else if (used < n)
-                printf("\nvktrain uses device %u: %s (another: --device D, or VKT_DEVICE=D)\n",
+                printf("\n"
+                       "vktrain uses device %u: %s (to use another: --device D, or VKT_DEVICE=D)\n",
                        list[used].index, list[used].caps.name);
         }
     } else if (o->json) {
@@ -140,7 +143,7 @@ static int run(void *options)
 const cli_command cmd_devices = {
     .name = "devices",
     .args = "",
-    .summary = "Vulkan devices, and which one is used",
+    .summary = "list Vulkan devices and show which one is used",
     .common = CLI_GPU,
     .flags = flags,
     .options_bytes = sizeof(devices_options),

@@ -10,8 +10,10 @@ typedef struct doctor_options {
 
 static const cli_flag flags[] = {
     { "--math", CLI_CHOICE, offsetof(doctor_options, common.gpu.math), "strict|fast", "strict",
-      "fast: fp32 products may run on matrix units, split into pieces that keep 22 bits" },
-    { "--all", CLI_BOOL, offsetof(doctor_options, all), NULL, NULL, "every usable device in turn" },
+      "fast: products of fp32 matrices may run on matrix units, split into bf16 parts that keep 22 "
+      "bits" },
+    { "--all", CLI_BOOL, offsetof(doctor_options, all), NULL, NULL,
+      "test every usable device, one after the other" },
     { 0 },
 };
 
@@ -41,7 +43,8 @@ static vkt_status print_accuracy(vkt_gpu *gpu)
     vkt_accuracy a[VKT_N_ACCURACIES];
     vkt_status st = vkt_measure_accuracy(gpu, a);
     if (st != VKT_OK) return st;
-    printf("  products of 1024 terms, from fp32 operands to an fp32 result, against double:\n"
+    printf("  precision of products of 1024 terms (fp32 operands, fp32 result), compared with "
+           "double precision:\n"
            "    %-9s %-16s %14s %14s %11s\n",
            "operands", "kernel", "worst, ulp", "rms, ulp", "bits kept");
     for (size_t i = 0; i < CLI_COUNT(a); i++) {
@@ -50,12 +53,11 @@ static vkt_status print_accuracy(vkt_gpu *gpu)
             printf("    %-9s %-16s %14.1f %14.2f %11.1f\n", name, a[i].kernel, a[i].worst, a[i].rms,
                    a[i].bits);
         else
-            printf(
-                "    %-9s no bf16 matrix units, or no shaders for them in this build: math: fast "
-                "changes nothing\n",
-                name);
+            printf("    %-9s this device has no bf16 matrix units, or this build no shaders for "
+                   "them: `math: fast` changes nothing\n",
+                   name);
     }
-    printf("    ulp: 2^-23 of the result's root mean square\n");
+    printf("    ulp: 2^-23 of the root mean square of the result\n");
     return VKT_OK;
 }
 
@@ -79,14 +81,14 @@ static vkt_status check(const doctor_options *o, const char *device)
            s.n_pipelines, s.pipeline_s, cli_bytes(s.peak_bytes), c->subgroup,
            c->fp16 ? "yes" : "no", c->int64 ? "yes" : "no", c->coopmat ? "yes" : "no");
     if (s.n_validation) {
-        printf("  %u messages of the validation layer\n", s.n_validation);
+        printf("  %u messages from the validation layer\n", s.n_validation);
         if (st == VKT_OK) st = VKT_FAILED;
     }
     const char *color = cli_color(stdout, st == VKT_OK ? CLI_GREEN : CLI_RED),
                *plain = cli_color(stdout, CLI_PLAIN);
     if (st == VKT_OK)
-        printf("  %shealthy%s: %u ops, %u cases agree with their twins (worst %.0f%% of the "
-               "tolerance), %.1f s\n",
+        printf("  %shealthy%s: %u ops, %u cases agree with plain C (the largest error is %.0f%% of "
+               "its tolerance), %.1f s\n",
                color, plain, t.n_rows, t.n_cases, 100 * t.worst, cli_now() - start);
     else
         printf("  %snot healthy%s: %u of %u cases failed%s, %.1f s\n", color, plain, t.n_failed,
@@ -119,7 +121,7 @@ static int run(void *options)
 const cli_command cmd_doctor = {
     .name = "doctor",
     .args = "",
-    .summary = "self-test: each kernel against plain C",
+    .summary = "self-test: compare every kernel with plain C on this device",
     .common = CLI_GPU,
     .flags = flags,
     .options_bytes = sizeof(doctor_options),

@@ -16,17 +16,18 @@ typedef struct eval_options {
 #define AT(field) offsetof(eval_options, field)
 static const cli_flag flags[] = {
     { "--split", CLI_CHOICE, AT(split), "train|valid|test", "test",
-      "which examples of the run's own data" },
+      "which examples of the run's own data to use" },
     { "--data", CLI_TEXT, AT(data), "PATH", "the run's own",
-      "other data of the same kind: CSV, IDX images, text, or a folder; all of it" },
+      "evaluate on all of this data instead: CSV, IDX images, text, or a folder, of the same "
+      "kind" },
     { "--predictions", CLI_TEXT, AT(predictions), "FILE.csv", NULL,
-      "write what the model says about each example" },
+      "write the model's prediction for each example" },
     { "--confusion", CLI_TEXT, AT(confusion), "PATH", NULL,
-      "write which classes are taken for which: PATH.csv and PATH.png" },
-    { "--batch", CLI_UINT, AT(batch), "N", "0", "examples at a time; 0: as the run evaluated" },
+      "write the confusion matrix to PATH.csv and PATH.png" },
+    { "--batch", CLI_UINT, AT(batch), "N", "0", "batch size; 0: the same as in the run" },
     { "--raw", CLI_BOOL, AT(raw), NULL, NULL,
-      "of a run with train.ema: the weights themselves, not their average" },
-    { "--json", CLI_BOOL, AT(json), NULL, NULL, "as JSON" },
+      "use the weights themselves, not their average (for runs with train.ema)" },
+    { "--json", CLI_BOOL, AT(json), NULL, NULL, "print JSON" },
     { 0 },
 };
 
@@ -121,12 +122,11 @@ static int run(void *options)
 const cli_command cmd_eval = {
     .name = "eval",
     .args = "RUN|CHECKPOINT|FOLDER",
-    .summary = "a saved model's loss and accuracy",
-    .details =
-        "Class by class. A run folder stands for its best checkpoint.\nA FOLDER is a Hugging Face "
-        "model with its "
-        "tokenizer, or a PEFT adapter's, which stands for its base with the adapter merged.\n"
-        "example: vktrain eval runs/try --split test --predictions what.csv",
+    .summary = "evaluate a saved model: loss, accuracy, scores of each class",
+    .details = "A run folder stands for its best checkpoint.\n"
+               "FOLDER is a Hugging Face model with its tokenizer, or a PEFT adapter, which is "
+               "merged into its base model.\n"
+               "example: vktrain eval runs/try --split test --predictions what.csv",
     .min_args = 1,
     .max_args = 1,
     .common = CLI_GPU,

@@ -10,14 +10,14 @@ typedef struct export_options {
 #define AT(field) offsetof(export_options, field)
 static const cli_flag flags[] = {
     { "-o", CLI_TEXT, AT(out), "FILE", "model.onnx",
-      "its ending says the format: .onnx or .safetensors" },
+      "file to write; the ending sets the format: .onnx or .safetensors" },
     { "--hf", CLI_TEXT, AT(hf), "FOLDER", NULL,
-      "a language model as transformers loads it: config.json, model.safetensors, the tokenizer" },
-    { "--gguf", CLI_TEXT, AT(gguf), "FILE", NULL, "a language model as llama.cpp loads it" },
+      "write a language model for transformers: config.json, model.safetensors, the tokenizer" },
+    { "--gguf", CLI_TEXT, AT(gguf), "FILE", NULL, "write a language model for llama.cpp" },
     { "--type", CLI_CHOICE, AT(type), "f32|f16|bf16", "f32",
-      "with --hf: of all weights; with --gguf: of matrices, f32 or f16" },
+      "number format; with --hf: of all weights; with --gguf: of the matrices (f32 or f16)" },
     { "--adapter", CLI_TEXT, AT(adapter), "FOLDER", NULL,
-      "of a run with lora.rank the adapter alone, as PEFT loads it" },
+      "write only the adapter of a run with lora.rank, in PEFT's format" },
     { 0 },
 };
 
@@ -28,9 +28,8 @@ static int run(void *options)
     vkt_status st;
     if (!!o->hf + !!o->out + !!o->adapter + !!o->gguf > 1 || (o->type && !o->gguf && !o->hf) ||
         (o->type == VKT_EXPORT_BF16 && o->gguf)) {
-        cli_error(
-            "export: one of -o, --hf, --gguf and --adapter at a time; --type is for --hf and, "
-            "but for bf16, --gguf");
+        cli_error("export: give only one of -o, --hf, --gguf and --adapter; --type is for --hf and "
+                  "--gguf (bf16 only for --hf)");
         return CLI_USAGE;
     }
     if (o->hf)
@@ -48,18 +47,16 @@ static int run(void *options)
 const cli_command cmd_export = {
     .name = "export",
     .args = "RUN|CHECKPOINT|FOLDER",
-    .summary = "the model as ONNX, safetensors, GGUF or a Hugging Face folder",
-    .details =
-        "ONNX: input [N, ...] is what the model was trained on (standardised; images with "
-        "channels last), outputs are\n"
-        "\"logits\" and \"probabilities\", or \"value\". The metadata key vktrain.schema says "
-        "how inputs were made. A run\n"
-        "folder stands for its best checkpoint. Of language models GPT-2's and Llama's "
-        "architectures have a folder and a GGUF file; an adapter is merged into them.\n"
-        "A FOLDER is a Hugging Face model with its tokenizer, or a PEFT adapter's, which stands "
-        "for "
-        "its base with the adapter merged.\n"
-        "example: vktrain export runs/gpt --hf my-gpt",
+    .summary = "write the model as ONNX, safetensors, GGUF or a Hugging Face folder",
+    .details = "A run folder stands for its best checkpoint.\n"
+               "ONNX: the input [N, ...] is the training input (standardised; images with channels "
+               "last); the outputs are \"logits\" and \"probabilities\", or \"value\". The "
+               "metadata key vktrain.schema says how inputs were prepared.\n"
+               "Language models of the GPT-2 and Llama architectures can be written as a Hugging "
+               "Face folder or a GGUF file; an adapter is merged into the weights.\n"
+               "FOLDER is a Hugging Face model with its tokenizer, or a PEFT adapter, which is "
+               "merged into its base model.\n"
+               "example: vktrain export runs/gpt --hf my-gpt",
     .min_args = 1,
     .max_args = 1,
     .common = CLI_GPU,

@@ -14,17 +14,19 @@ typedef struct generate_options {
 
 #define AT(field) offsetof(generate_options, field)
 static const cli_flag flags[] = {
-    { "--prompt", CLI_TEXT, AT(prompt), "TEXT", NULL, "what the text goes on from" },
-    { "--tokens", CLI_UINT, AT(tokens), "N", "200", "at most so many" },
+    { "--prompt", CLI_TEXT, AT(prompt), "TEXT", NULL, "text to continue" },
+    { "--tokens", CLI_UINT, AT(tokens), "N", "200", "largest number of tokens to generate" },
     { "--temperature", CLI_TEXT, AT(temperature), "T", "0.8",
-      "1: as the model has it; less is safer; 0: always the likeliest token" },
-    { "--top-k", CLI_UINT, AT(top_k), "K", "0", "only among the K likeliest; 0: all" },
+      "sampling temperature; 1: the model's own probabilities; lower: likelier tokens more often; "
+      "0: always the likeliest token" },
+    { "--top-k", CLI_UINT, AT(top_k), "K", "0",
+      "choose only among the K likeliest tokens; 0: among all" },
     { "--top-p", CLI_NUMBER, AT(top_p), "P", "1",
-      "only among the likeliest that have this probability together" },
+      "choose only among the likeliest tokens whose probabilities add up to P" },
     { "--repetition-penalty", CLI_NUMBER, AT(penalty), "R", "1",
-      "above 1, tokens that occurred are less likely" },
-    { "--seed", CLI_TEXT, AT(seed), "S", "1", "another seed, another text" },
-    { "--stop", CLI_LIST, AT(stop), "TEXT", NULL, "end before this; may be given more than once" },
+      "above 1: tokens that have occurred become less likely" },
+    { "--seed", CLI_TEXT, AT(seed), "S", "1", "random seed; another seed gives another text" },
+    { "--stop", CLI_LIST, AT(stop), "TEXT", NULL, "stop before this text; may be repeated" },
     { 0 },
 };
 
@@ -60,16 +62,16 @@ static int run(void *options)
     double temperature = o->temperature ? strtod(o->temperature, &end) : 0.8;
     if (o->temperature &&
         (end == o->temperature || *end || !(temperature >= 0 && temperature < 1e6))) {
-        cli_error("generate: --temperature is a number from 0, not '%s'", o->temperature);
+        cli_error("generate: --temperature is '%s', must be a number from 0", o->temperature);
         return CLI_USAGE;
     }
     unsigned long long seed = o->seed ? strtoull(o->seed, &end, 10) : 1;
     if (o->seed && (end == o->seed || *end)) {
-        cli_error("generate: --seed is a whole number, not '%s'", o->seed);
+        cli_error("generate: --seed is '%s', must be a whole number", o->seed);
         return CLI_USAGE;
     }
     if (o->top_p < 0 || o->top_p > 1 || o->penalty < 0) {
-        cli_error("generate: --top-p is from 0 to 1, --repetition-penalty not below 0");
+        cli_error("generate: --top-p must be from 0 to 1, --repetition-penalty at least 0");
         return CLI_USAGE;
     }
     const char *prompt = o->prompt;
@@ -98,12 +100,12 @@ static int run(void *options)
 const cli_command cmd_generate = {
     .name = "generate",
     .args = "RUN|CHECKPOINT|FOLDER",
-    .summary = "text from a trained language model",
-    .details =
-        "The same device, seed and options give the same text. A run folder stands for its "
-        "best checkpoint.\nA FOLDER is a Hugging Face model with its "
-        "tokenizer, or a PEFT adapter's, which stands for its base with the adapter merged.\n"
-        "example: vktrain generate runs/char-gpt --prompt 'It is a truth'",
+    .summary = "generate text with a language model",
+    .details = "The same device, seed and options give the same text. A run folder stands for its "
+               "best checkpoint.\n"
+               "FOLDER is a Hugging Face model with its tokenizer, or a PEFT adapter, which is "
+               "merged into its base model.\n"
+               "example: vktrain generate runs/char-gpt --prompt 'It is a truth'",
     .min_args = 1,
     .max_args = 1,
     .common = CLI_GPU,

@@ -17,12 +17,11 @@ typedef struct init_options {
 #define AT(field) offsetof(init_options, field)
 static const cli_flag flags[] = {
     { "-o", CLI_TEXT, AT(out), "FILE.yaml", "the data's name", "recipe to write; - for stdout" },
-    { "--force", CLI_BOOL, AT(force), NULL, NULL, "overwrite it" },
-    { "--label", CLI_TEXT, AT(label), "COLUMN", "last", "CSV: the column to predict" },
+    { "--force", CLI_BOOL, AT(force), NULL, NULL, "overwrite an existing file" },
+    { "--label", CLI_TEXT, AT(label), "COLUMN", "last", "CSV: column to predict" },
     { "--task", CLI_CHOICE, AT(task), "auto|classify|regress|text", "auto",
-      "CSV: predict a class or a number, auto: by the label column's values; text: a file or "
-      "folder "
-      "of text, whatever its name" },
+      "CSV: predict a class or a number; auto: decided by the values in the label column; text: "
+      "read the file or folder as text, whatever its name" },
     { 0 },
 };
 
@@ -117,11 +116,11 @@ static int train_tokenizer(const init_options *o, init_data *d, const char *name
     if (d->info.kind != VKT_KIND_TEXT || !d->path || d->info.n_tokens[VKT_TRAIN] < BPE_FROM)
         return CLI_OK;
     if (cli_exists(file) && !o->force) {
-        cli_error("init: '%s' is there already: --force overwrites it", file);
+        cli_error("init: '%s' already exists: --force overwrites it", file);
         return CLI_USAGE;
     }
     snprintf(kept, sizeof kept, "%s", file);
-    printf("a tokenizer of %d tokens for this text ...\n", BPE_TOKENS);
+    printf("training a tokenizer of %d tokens on this text ...\n", BPE_TOKENS);
     fflush(stdout);
     vkt_status st = vkt_tokenizer_train(&d->path, 1, BPE_TOKENS, &t);
     if (st != VKT_OK) return cli_exit_code(st);
@@ -207,7 +206,8 @@ static int write_file(const init_options *o, init_data *d, const char *name)
         return CLI_OK;
     }
     if (cli_exists(path) && !o->force) {
-        cli_error("init: '%s' is there already: --force overwrites it, -o writes elsewhere", path);
+        cli_error("init: '%s' already exists: --force overwrites it, -o writes to another file",
+                  path);
         return CLI_USAGE;
     }
     int made = train_tokenizer(o, d, name);
@@ -240,9 +240,8 @@ static int run(void *options)
     const char *path = o->common.n_args ? o->common.args[0] : NULL;
     init_data d;
     if (!path && !cli_is_terminal(stdin)) {
-        cli_error(
-            "init: what is to be learned is missing: a CSV file, a text, a folder of IDX files, "
-            "of pictures or of texts, or `digits`");
+        cli_error("init: DATA is missing: a CSV file, a text, a folder of IDX files, of pictures "
+                  "or of texts, or `digits`");
         return CLI_USAGE;
     }
     if (!path) {
@@ -266,10 +265,9 @@ const cli_command cmd_init = {
     .args = "[DATA]",
     .summary = "look at the data and write a commented starter recipe",
     .details =
-        "DATA is a CSV file, a text (.txt, .md, .jsonl, or a folder of them), a folder of IDX\n"
-        "files, a folder of pictures (a folder for each class), digits or novel. Without it you "
-        "are asked. The recipe is plain on purpose and says\n"
-        "what to tune next.\n"
+        "DATA is a CSV file, a text (.txt, .md, .jsonl, or a folder of them), a folder of IDX "
+        "files, a folder of pictures (with a folder for each class), digits or novel. Without "
+        "DATA, you are asked for it. The recipe is simple on purpose and says what to tune next.\n"
         "examples: vktrain init wine.csv --label quality\n"
         "          vktrain init pictures/ -o birds.yaml\n"
         "          vktrain init letters.txt",

@@ -43,8 +43,9 @@ typedef struct inspect_options {
 #define AT(field) offsetof(inspect_options, field)
 static const cli_flag flags[] = {
     { "--augment", CLI_TEXT, AT(augment), "SHEET.png", NULL,
-      "FILE is a recipe: draw training images as they are and as the model will see them" },
-    { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL, "with --augment: change the recipe" },
+      "FILE is a recipe: draw training images before and after augmentation" },
+    { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL,
+      "with --augment: override an option of the recipe; may be repeated" },
     { 0 },
 };
 
@@ -86,11 +87,11 @@ static int run(void *options)
 const cli_command cmd_inspect = {
     .name = "inspect",
     .args = "FILE...",
-    .summary = "what a file or a run holds",
+    .summary = "show what a file or a run contains",
     .details =
-        "FILE is a safetensors, GGUF, IDX or CSV file (the last two may be gzipped), a pack of "
-        "images, a shard of tokens, a tokenizer, or a folder: a run's, a checkpoint's, a Hugging "
-        "Face model's, a PEFT adapter's, or one of shards; with --augment a recipe.",
+        "FILE is a safetensors, GGUF, IDX or CSV file (IDX and CSV may be gzipped), packed images, "
+        "a shard of tokens, a tokenizer, or a folder: a run, a checkpoint, a Hugging Face model, a "
+        "PEFT adapter, or shards of tokens. With --augment it is a recipe.",
     .min_args = 1,
     .max_args = SIZE_MAX,
     .flags = flags,

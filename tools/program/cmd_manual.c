@@ -7,10 +7,10 @@
 /* ---- the man page ---- */
 
 /* Text as roff: no line of it is taken for a request, hyphens and backslashes are themselves. */
-static void roff(const char *s)
+static void roff_n(const char *s, size_t n)
 {
     bool begins = true;
-    for (; *s; s++) {
+    for (; n--; s++) {
         if (begins && (*s == '.' || *s == '\'')) fputs("\\&", stdout);
         if (*s == '\\')
             fputs("\\e", stdout);
@@ -20,6 +20,11 @@ static void roff(const char *s)
             putchar(*s);
         begins = *s == '\n';
     }
+}
+
+static void roff(const char *s)
+{
+    roff_n(s, strlen(s));
 }
 
 static void roff_flag(const cli_flag *f)
@@ -42,6 +47,28 @@ static void roff_flag(const cli_flag *f)
     putchar('\n');
 }
 
+/* Paragraphs are filled, examples are not. */
+static void man_details(const char *text)
+{
+    bool code = false;
+    printf(".PP\n");
+    for (const char *line = text; *line;) {
+        size_t n = strcspn(line, "\n");
+        bool example = cli_is_example(line);
+        if (n && example != code)
+            printf(example ? ".PP\n.nf\n" : ".fi\n.PP\n");
+        else if (n && !example && line != text)
+            printf(".br\n");
+        if (n) {
+            code = example;
+            roff_n(line, n);
+            putchar('\n');
+        }
+        line += n + (line[n] == '\n');
+    }
+    if (code) printf(".fi\n");
+}
+
 static void man_command(const cli_command *c)
 {
     const cli_flag *table[CLI_N_TABLES];
@@ -51,11 +78,7 @@ static void man_command(const cli_command *c)
     putchar('\n');
     roff(c->summary);
     putchar('\n');
-    if (c->details) {
-        printf(".PP\n.nf\n");
-        roff(c->details);
-        printf("\n.fi\n");
-    }
+    if (c->details) man_details(c->details);
     for (const cli_flag *f = table[0]; f->name; f++) roff_flag(f);
 }
 
@@ -290,10 +313,11 @@ static int run(void *options)
 const cli_command cmd_manual = {
     .name = "manual",
     .args = "man|bash|zsh",
-    .summary = "the man page, or a shell's completions, on stdout",
-    .details = "They are installed with the program; this is for those who did not install it.\n"
-               "examples: vktrain manual man | man -l -\n"
-               "          source <(vktrain manual bash)",
+    .summary = "print the man page or shell completions",
+    .details =
+        "They are installed with the program; this command is for those who did not install it.\n"
+        "examples: vktrain manual man | man -l -\n"
+        "          source <(vktrain manual bash)",
     .min_args = 1,
     .max_args = 1,
     .options_bytes = sizeof(cli_options),

@@ -13,12 +13,13 @@ typedef struct pack_options {
 
 #define AT(field) offsetof(pack_options, field)
 static const cli_flag flags[] = {
-    { "--out", CLI_TEXT, AT(out), "PATH", NULL, "images: a file to write; text: a folder to make" },
-    { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL, "change the recipe, as data.size=64" },
+    { "--out", CLI_TEXT, AT(out), "PATH", NULL, "file (images) or folder (text) to write" },
+    { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL,
+      "override an option of the recipe, such as data.size=64; may be repeated" },
     { "--tokenizer", CLI_TEXT, AT(tokenizer), "T", "bytes",
-      "text: bytes, chars, or a tokenizer's file or folder" },
+      "text: bytes, chars, or the file or folder of a tokenizer" },
     { "--shard-tokens", CLI_UINT, AT(shard_tokens), "N", "33554432",
-      "text: about so many in a file, documents whole" },
+      "text: approximate number of tokens per file; documents are never split" },
     { 0 },
 };
 
@@ -39,7 +40,7 @@ static vkt_status pack_images(const pack_options *o)
                cli_color(stdout, CLI_PLAIN), cli_count(n[VKT_TRAIN]), cli_count(n[VKT_VALID]),
                cli_count(n[VKT_TEST]));
         if (!o->common.quiet)
-            printf("  train on it with --set data.source=packed --set data.path=%s\n", o->out);
+            printf("  to train on it: --set data.source=packed --set data.path=%s\n", o->out);
     }
     vkt_dataset_destroy(&ds);
     vkt_config_destroy(&c);
@@ -63,7 +64,7 @@ static vkt_status pack_text(const pack_options *o)
            cli_number((double)r.n_bytes / (double)r.n_tokens), r.n_shards,
            r.n_shards == 1 ? "" : "s");
     if (!o->common.quiet)
-        printf("  %s, vocabulary %s; train on it with data.source=text data.path=%s\n",
+        printf("  %s, vocabulary %s; to train on it: --set data.source=text --set data.path=%s\n",
                cli_time(cli_now() - start), cli_count(r.n_vocab), o->out);
     return st;
 }
@@ -82,7 +83,7 @@ static int run(void *options)
 {
     const pack_options *o = options;
     if (!o->out) {
-        cli_error("pack: --out is missing: the file or folder to write");
+        cli_error("pack: --out PATH is missing, the file or folder to write");
         return CLI_USAGE;
     }
     bool images = o->common.n_args == 1 && is_recipe(o->common.args[0]);
@@ -92,21 +93,17 @@ static int run(void *options)
 const cli_command cmd_pack = {
     .name = "pack",
     .args = "RECIPE|INPUT...",
-    .summary = "images or text preprocessed once, into files that training maps into memory",
-    .details =
-        "RECIPE: the images of its data section (a folder, CIFAR or IDX), decoded, resized and "
-        "split "
-        "as it says. The file may be larger than the memory. Augmentation is not packed: it is "
-        "drawn "
-        "anew in training.\n"
-        "INPUT: text. A file is one document (plain or gzip), but of a .jsonl file each line is "
-        "one: "
-        "{\"text\": ..}, {\"messages\": [..]} or {\"prompt\": .., \"completion\": ..}, and of "
-        "chats "
-        "only what the assistant says counts in the loss. A folder stands for all its files; * and "
-        "? in the last part of a path for any. Control tokens written in a text are text.\n"
-        "example: vktrain pack mine.yaml --out mine.pack\n"
-        "         vktrain pack books/*.txt --tokenizer gpt2/ --out books-tokens",
+    .summary = "preprocess images or text once, into files that training maps into memory",
+    .details = "RECIPE: packs the images of its data section (a folder, CIFAR or IDX files), "
+               "decoded, resized and split as the recipe says. The file may be larger than memory. "
+               "Augmentation is not packed; training applies it.\n"
+               "INPUT: packs text. A file (plain or gzip) is one document. In a .jsonl file each "
+               "line is a document: {\"text\": ..}, {\"messages\": [..]} or {\"prompt\": .., "
+               "\"completion\": ..}; in chats, only what the assistant says counts in the loss. A "
+               "folder stands for all its files; the last part of a path may hold * and ?. Control "
+               "tokens that are written out in a text are read as plain text.\n"
+               "examples: vktrain pack mine.yaml --out mine.pack\n"
+               "          vktrain pack books/*.txt --tokenizer gpt2/ --out books-tokens",
     .min_args = 1,
     .max_args = SIZE_MAX,
     .flags = flags,

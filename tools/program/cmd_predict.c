@@ -14,9 +14,9 @@ typedef struct predict_options {
 #define AT(field) offsetof(predict_options, field)
 static const cli_flag flags[] = {
     { "--top", CLI_UINT, AT(top), "K", "3",
-      "how many classes to name, likeliest first (text and JSON)" },
-    { "--json", CLI_BOOL, AT(json), NULL, NULL, "one JSON object a line" },
-    { "--csv", CLI_BOOL, AT(csv), NULL, NULL, "CSV with a column for each class" },
+      "number of classes to print, likeliest first (text and JSON)" },
+    { "--json", CLI_BOOL, AT(json), NULL, NULL, "print one JSON object per line" },
+    { "--csv", CLI_BOOL, AT(csv), NULL, NULL, "print CSV with a column for each class" },
     { 0 },
 };
 
@@ -110,7 +110,7 @@ static int run(void *options)
     predict_options *o = options;
     printer s = { o, 0 };
     if (o->json && o->csv) {
-        cli_error("predict: --json or --csv, not both");
+        cli_error("predict: --json and --csv can't be used together");
         return CLI_USAGE;
     }
     if (!o->top) o->top = 1;
@@ -121,13 +121,12 @@ static int run(void *options)
 const cli_command cmd_predict = {
     .name = "predict",
     .args = "RUN|CHECKPOINT INPUT...",
-    .summary = "classes with probabilities",
-    .details = "INPUT is a CSV file with the columns of the training data (the label may be "
-               "missing), an IDX file of\n"
-               "images, a PNG, JPEG or BMP picture, or a folder of them: made grey or RGB as the "
-               "model asks, alpha over\n"
-               "white, resized if it is not of the model's size. A run folder stands for its best "
-               "checkpoint.",
+    .summary = "predict classes with probabilities, or numbers",
+    .details =
+        "INPUT is a CSV file with the columns of the training data (the label may be missing), an "
+        "IDX file of images, a PNG, JPEG or BMP picture, or a folder of pictures. Pictures are "
+        "converted to grey or RGB as the model needs, transparent parts become white, and they are "
+        "resized to the model's size. A run folder stands for its best checkpoint.",
     .min_args = 2,
     .max_args = SIZE_MAX,
     .common = CLI_GPU,

@@ -19,12 +19,12 @@ typedef struct profile_options {
 #define AT(field) offsetof(profile_options, field)
 static const cli_flag flags[] = {
     { "-o", CLI_TEXT, AT(out), "FILE", "trace.json",
-      "trace to write, for https://ui.perfetto.dev or chrome://tracing" },
+      "trace file to write, for https://ui.perfetto.dev or chrome://tracing" },
     { "--steps", CLI_UINT, AT(steps), "N", "20", "training steps to measure, after a warm-up" },
-    { "--top", CLI_UINT, AT(top), "N", "12", "kernels in the table" },
+    { "--top", CLI_UINT, AT(top), "N", "12", "number of kernels in the table" },
     { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL,
       "override an option of the recipe (see `vktrain train --help`); may be repeated" },
-    { "--json", CLI_BOOL, AT(json), NULL, NULL, "everything as JSON, all kernels" },
+    { "--json", CLI_BOOL, AT(json), NULL, NULL, "print everything as JSON, with all kernels" },
     { 0 },
 };
 
@@ -82,7 +82,7 @@ static void print_kernels(const vkt_profile *p, uint32_t top)
     for (size_t i = n; i < p->n_kernels; i++)
         rest += p->kernels[i].ms, count += p->kernels[i].count;
     if (count)
-        printf("%u more dispatches, %.4f ms; --top %zu lists all\n", count, rest, p->n_kernels);
+        printf("%u more dispatches, %.4f ms; --top %zu shows all\n", count, rest, p->n_kernels);
 done:
     free(cell);
     free(text);
@@ -114,30 +114,29 @@ static void print_times(const vkt_profile *p)
         p->n_dispatches);
     if (p->timestamps)
         row("kernels",
-            "%s a step if run one by one, %.0f%% of the step's time (the %s that timing one takes "
-            "are taken off)%s",
+            "%s per step if run one by one, %.0f%% of the step's time (without the %s that timing "
+            "one takes)%s",
             ms(p->kernels_ms), 100 * p->kernels_ms / p->step_ms, ms(1e-3 * p->timing_us),
             p->kernels_ms < 0.5 * p->busy * p->step_ms
-                ? "; the device was busy for longer: with other programs, or waiting between "
-                  "kernels"
+                ? "; the device was busy for longer, with other programs or waiting between kernels"
                 : "");
     else
         row("kernels", "not timed: the device has no timestamps");
     row("device", "busy %.0f%%, idle for data %.0f%%, idle for the host %.0f%%", 100 * p->busy,
         100 * p->idle_input, 100 * p->idle_host);
-    row("host", "loader wait %s, submit %s, read-back wait %s, metrics %s a step",
+    row("host", "wait for loader %s, submit %s, wait for results %s, metrics %s per step",
         ms(p->loader_wait_ms), ms(p->submit_ms), ms(p->readback_wait_ms), ms(p->metrics_ms));
-    row("loader", "%s a batch in each of %u thread%s, %u batches ahead", ms(p->fill_ms), p->workers,
-        p->workers == 1 ? "" : "s", p->slots);
+    row("loader", "%s per batch in each of %u thread%s, %u batches ahead", ms(p->fill_ms),
+        p->workers, p->workers == 1 ? "" : "s", p->slots);
     row("reference",
-        "%s GB/s (a large %s), %s GFLOP/s (product of %u x %u), %.3g us an empty kernel: rates of "
-        "vktrain's own kernels, not the device's peaks",
+        "%s GB/s (a large %s), %s GFLOP/s (product of %u x %u), %.3g us for an empty kernel: "
+        "measured with vktrain's own kernels, not the device's peaks",
         digits3(p->memory_gbps), p->memory_by, digits3(p->matmul_gflops), p->matmul_n, p->matmul_n,
         p->empty_us);
     if (p->step_max_ms > 3 * p->step_median_ms)
         row("note",
-            "steps differ by more than three times: something else uses this machine, or --steps "
-            "(%llu) is too small",
+            "the slowest step took more than three times as long as the fastest: other programs "
+            "use this machine, or --steps (%llu) is too small",
             (unsigned long long)p->steps);
 }
 
@@ -153,15 +152,15 @@ static void print_profile(const profile_options *o, const vkt_profile *p)
     if (p->n_kernels && o->top) {
         print_kernels(p, o->top);
         if (cached)
-            printf("over 100%% of the reference: the data was in a cache, which the memory "
-                   "reference does not fit\n");
+            printf("over 100%% of the reference: the data was in a cache, while the reference is "
+                   "measured in memory\n");
         putchar('\n');
     }
     print_times(p);
     printf("\n%s%s%s: ", cli_color(stdout, CLI_YELLOW), vkt_verdict_name(p->verdict),
            cli_color(stdout, CLI_PLAIN));
     cli_wrap(stdout, p->why, (int)strlen(vkt_verdict_name(p->verdict)) + 2, 2);
-    printf("  to do: ");
+    printf("  what to do: ");
     cli_wrap(stdout, p->advice, 9, 9);
     printf("\ntrace: %s; open it at https://ui.perfetto.dev\n", o->out);
 }
@@ -283,9 +282,9 @@ static int run(void *options)
 const cli_command cmd_profile = {
     .name = "profile",
     .args = "RECIPE",
-    .summary = "where the time of a training step goes, and what limits it",
-    .details = "Runs a warm-up and some steps of the recipe as training would, then times each "
-               "kernel of a step. Nothing is kept but the trace.\n"
+    .summary = "show where the time of a training step goes, and what limits it",
+    .details = "Runs a warm-up and some training steps of the recipe, then times each kernel of a "
+               "step. Only the trace is saved.\n"
                "examples: vktrain profile digits\n"
                "          vktrain profile mine.yaml -o trace.json --set train.batch=256",
     .min_args = 1,

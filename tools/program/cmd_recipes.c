@@ -37,7 +37,7 @@ static int run(void *options)
 const cli_command cmd_recipes = {
     .name = "recipes",
     .args = "[NAME]",
-    .summary = "the built-in recipes, or one's YAML",
+    .summary = "list the built-in recipes, or print one as YAML",
     .details = "example: vktrain recipes digits > mine.yaml",
     .max_args = 1,
     .options_bytes = sizeof(cli_options),

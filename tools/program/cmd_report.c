@@ -12,7 +12,7 @@ typedef struct report_options {
 #define AT(field) offsetof(report_options, field)
 static const cli_flag flags[] = {
     { "-o", CLI_TEXT, AT(out), "FILE.html", "report.html in the folder", "page to write" },
-    { "--no-png", CLI_BOOL, AT(no_png), NULL, NULL, "the page only, no picture files beside it" },
+    { "--no-png", CLI_BOOL, AT(no_png), NULL, NULL, "write only the page, no PNG files beside it" },
     { 0 },
 };
 
@@ -44,13 +44,12 @@ static int run(void *options)
 const cli_command cmd_report = {
     .name = "report",
     .args = "RUN|STUDY...",
-    .summary = "curves, findings and tables as one self-contained HTML page, plots as PNG",
+    .summary = "write curves, findings and tables as one HTML page, and the plots as PNG",
     .details =
-        "One run: its curves, what they say, classes, predictions, samples of text, time,\n"
-        "configuration.\n"
-        "Several runs: over one another, with the options that differ. A study: its answer,\n"
-        "the metric along each metaparameter, its trials. Findings are printed too, a line each\n"
-        "that begins with `finding NAME:`.\n"
+        "One run: curves, findings, classes, predictions, generated text, time, configuration.\n"
+        "Several runs: their curves together, and the options that differ.\n"
+        "A study: its recommendation, the metric along each metaparameter, its trials.\n"
+        "Findings are also printed, one per line, as `finding NAME: TEXT`.\n"
         "examples: vktrain report runs/try\n"
         "          vktrain report runs/a runs/b -o compare.html",
     .min_args = 1,

@@ -7,24 +7,24 @@
 #define AT(field) offsetof(runs_options, field)
 static const cli_flag flags[] = {
     { "--filter", CLI_LIST, AT(filter), "KEY=VALUE", NULL,
-      "only runs for which it holds; also != < > <= >= and ~ (contains); may be repeated" },
-    { "--sort", CLI_TEXT, AT(sort), "KEY", "started", "in rising order; -KEY: falling" },
-    { "--show", CLI_LIST, AT(show), "KEY", NULL, "a column more; may be repeated" },
+      "show only runs with this value; other comparisons: != < > <= >= and ~ (contains); may be "
+      "repeated" },
+    { "--sort", CLI_TEXT, AT(sort), "KEY", "started",
+      "sort by KEY, or by -KEY in descending order" },
+    { "--show", CLI_LIST, AT(show), "KEY", NULL, "add a column; may be repeated" },
     { "--compare", CLI_BOOL, AT(compare), NULL, NULL,
-      "two to six runs side by side: results, and the options that differ" },
-    { "--csv", CLI_BOOL, AT(csv), NULL, NULL, "as CSV, every field" },
-    { "--json", CLI_BOOL, AT(json), NULL, NULL, "as JSON, every field" },
-    { "--markdown", CLI_BOOL, AT(markdown), NULL, NULL, "as a markdown table" },
+      "show two to six runs side by side: results, and the options that differ" },
+    { "--csv", CLI_BOOL, AT(csv), NULL, NULL, "print CSV with every field" },
+    { "--json", CLI_BOOL, AT(json), NULL, NULL, "print JSON with every field" },
+    { "--markdown", CLI_BOOL, AT(markdown), NULL, NULL, "print a Markdown table" },
     { 0 },
 };
 
 static const char details[] =
-    "Every run under DIR, by default the folder runs; runs of studies too.\n"
+    "Lists every run under DIR (default: the folder runs), with the trials of studies.\n"
     "KEY is run, name, note, status, step, total, metric, best, best_step, test_loss, "
-    "test_accuracy,\n"
-    "test_mae, items_per_s, seconds, started, device, recipe, commit, changes, command, error, or "
-    "an\n"
-    "option of a recipe, as optim.lr.\n"
+    "test_accuracy, test_mae, items_per_s, seconds, started, device, recipe, commit, changes, "
+    "command, error, or an option of a recipe, such as optim.lr.\n"
     "examples: vktrain runs --filter status=done --sort -best --show optim.lr\n"
     "          vktrain runs --filter optim.lr>0.001 --filter name~digits --csv\n"
     "          vktrain runs runs/a runs/b --compare";
@@ -72,7 +72,7 @@ static int run(void *options)
     const runs_options *o = options;
     table t = { 0 };
     if (o->json + o->csv + o->markdown + o->compare > 1) {
-        cli_error("runs: one of --json, --csv, --markdown and --compare, not both");
+        cli_error("runs: give only one of --json, --csv, --markdown and --compare");
         return CLI_USAGE;
     }
     if (!o->common.n_args && !cli_exists("runs")) {
@@ -80,7 +80,7 @@ static int run(void *options)
             puts("{\"runs\": []}");
         else
             fprintf(stderr,
-                    "no runs yet: `vktrain train digits` makes the first, in the folder runs\n");
+                    "no runs yet: `vktrain train digits` makes a first one, in the folder runs\n");
         return CLI_OK;
     }
     vkt_status st = load(o, &t);
@@ -95,7 +95,7 @@ static int run(void *options)
 const cli_command cmd_runs = {
     .name = "runs",
     .args = "[DIR...]",
-    .summary = "the experiment table",
+    .summary = "list and compare runs in a table",
     .details = details,
     .max_args = 100000,
     .flags = flags,

@@ -21,60 +21,65 @@ typedef struct study_options {
 #define AT(field) offsetof(study_options, field)
 static const cli_flag flags[] = {
     { "--study", CLI_TEXT, AT(dir), "DIR", "runs/NAME-KIND-DATE",
-      "the study's folder: study.json, and a run folder for each trial" },
+      "folder of the study: study.json, and a run folder for each trial" },
     { "--resume", CLI_BOOL, AT(resume), NULL, NULL,
-      "go on with the study in the folder given by --study; finished trials are kept" },
+      "continue the study in the folder given by --study; finished trials are kept" },
     { "--dry-run", CLI_BOOL, AT(dry_run), NULL, NULL,
-      "show the trials and the time they would take, run nothing but a short probe" },
+      "show the trials and how long they would take; only a short run is made, to measure time" },
     { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL,
-      "override an option of the recipe for all trials (see `vktrain train --help`); may be "
+      "override an option of the recipe in all trials (see `vktrain train --help`); may be "
       "repeated" },
     { "--devices", CLI_TEXT, AT(devices), "D,D...", NULL,
-      "run trials on these devices at a time, one each, where they don't depend on one another and "
-      "are not timed; a device named twice runs two" },
+      "run trials on several devices at the same time, one trial on each, where trials are "
+      "independent and not timed; a device named twice runs two" },
     { "--steps", CLI_UINT, AT(steps), "N", NULL,
-      "budget of a trial (default: the recipe's train.steps)" },
+      "training steps of each trial (default: the recipe's train.steps)" },
     { "--seeds", CLI_UINT, AT(seeds), "N", "3",
-      "fresh seeds on which the recommendation is compared with the recipe" },
-    { "--seed", CLI_UINT, AT(seed), "N", "0", "search: of the quasi-random sequence" },
-    { "--note", CLI_TEXT, AT(note), "TEXT", "the recipe's", "why this study" },
-    { "--space", CLI_TEXT, AT(space), "FILE", NULL, "search: YAML file of ranges (below)" },
-    { "--trials", CLI_UINT, AT(trials), "N", "20", "search: how many points" },
+      "number of new seeds on which the recommendation is compared with the recipe" },
+    { "--seed", CLI_UINT, AT(seed), "N", "0", "search: seed of the quasi-random sequence" },
+    { "--note", CLI_TEXT, AT(note), "TEXT", "the recipe's", "why this study was made" },
+    { "--space", CLI_TEXT, AT(space), "FILE", NULL,
+      "search: YAML file with the search space (below)" },
+    { "--trials", CLI_UINT, AT(trials), "N", "20", "search: number of trials" },
     { "--isolate", CLI_TEXT, AT(isolate), "KEY", "the first of the space",
-      "search: show what this metaparameter does, over the best of the others" },
+      "search: plot this metaparameter with the best values of the others" },
     { "--from", CLI_NUMBER, AT(from), "X", NULL,
-      "lr: lowest rate (default: the recipe's / 30); batch-size: smallest size (8)" },
+      "lr: lowest learning rate (default: the recipe's / 30); batch-size: smallest size (default: "
+      "8)" },
     { "--to", CLI_NUMBER, AT(to), "X", NULL,
-      "lr: highest rate (default: the recipe's x 30); batch-size: largest size" },
-    { "--points", CLI_UINT, AT(points), "N", "9", "lr: rates of the sweep" },
+      "lr: highest learning rate (default: the recipe's x 30); batch-size: largest size" },
+    { "--points", CLI_UINT, AT(points), "N", "9", "lr: number of learning rates in the sweep" },
     { "--ramp", CLI_BOOL, AT(ramp), NULL, NULL,
-      "lr: one run whose rate rises from --from (the recipe's / 100) to --to (x 1000): cheap, and "
-      "weaker than the sweep" },
+      "lr: make one run whose learning rate rises from --from (default: the recipe's / 100) to "
+      "--to (default: the recipe's x 1000); cheaper and less reliable than the sweep" },
     { "--unstable-lr", CLI_NUMBER, AT(unstable_lr), "LR", NULL,
-      "warmup: the rate at which training becomes unstable; found if not given" },
-    { "--factor", CLI_NUMBER, AT(factor), "F", "10", "warmup: peak rate over the unstable one" },
+      "warmup: learning rate at which training becomes unstable; searched for if not given" },
+    { "--factor", CLI_NUMBER, AT(factor), "F", "10",
+      "warmup: peak learning rate as a multiple of the unstable one" },
     { "--norms-from", CLI_TEXT, AT(norms_from), "RUN", NULL,
       "clip: take the gradient norms from this run" },
     { "--steps-to", CLI_TEXT, AT(target), "VALUE", NULL,
-      "batch-size: measure the steps to this validation metric as well" },
-    { "--json", CLI_BOOL, AT(json), NULL, NULL, "the result as JSON" },
+      "batch-size: also measure the steps until this validation metric is reached" },
+    { "--json", CLI_BOOL, AT(json), NULL, NULL, "print the result as JSON" },
     { 0 },
 };
 
 static const char details[] =
     "KIND is one of\n"
-    "  lr          learning rates, real runs log-spaced around the recipe's; is training stable "
-    "above the best?\n"
-    "  warmup      the shortest warmup that makes a rate 10 times the unstable one stable\n"
-    "  clip        thresholds for gradient clipping, from the norms of a run\n"
-    "  batch-size  throughput by size, what limits it; --steps-to: steps to a target\n"
+    "  lr          sweep of learning rates around the recipe's, and a test of stability above the "
+    "best one\n"
+    "  warmup      shortest warmup with which a 10 times too high learning rate is stable\n"
+    "  clip        threshold for gradient clipping, from the gradient norms of a run\n"
+    "  batch-size  throughput of each batch size, and what limits it; with --steps-to: steps to a "
+    "target\n"
     "  search      quasi-random search over a space of metaparameters\n"
-    "Each trial is a run in the study's folder: `vktrain runs DIR`, `vktrain report DIR`.\n"
+    "Each trial is a run in the study's folder; see `vktrain runs DIR` and `vktrain report DIR`.\n"
     "examples: vktrain study lr digits\n"
     "          vktrain study search mine.yaml --space space.yaml --trials 30 --steps 2000\n"
     "          vktrain study search mine.yaml --space space.yaml --trials 30 --steps 2000 --study "
     "DIR --resume\n"
-    "a space:  optim.lr: {log: [1e-4, 0.1]}\n"
+    "search space:\n"
+    "          optim.lr: {log: [1e-4, 0.1]}\n"
     "          optim.beta1: {log_one_minus: [0.8, 0.99]}\n"
     "          optim.rule: [adam, nesterov]\n"
     "          optim.momentum: {linear: [0.8, 0.99], when: {optim.rule: nesterov}}\n"
@@ -133,12 +138,12 @@ static void print_plan(const vkt_study *s)
     for (size_t i = 0; i < s->n_trials; i++)
         printf("%s  %-10s  %s\n", s->trials[i].name, s->trials[i].group, settings(&s->trials[i]));
     printf("\n%zu trials", s->n_trials);
-    if (s->n_more) printf(", and at most %u more that depend on them", s->n_more);
+    if (s->n_more) printf(", and at most %u more that depend on their results", s->n_more);
     if (isfinite(s->estimate_s)) {
         double each = s->estimate_s / (double)s->n_trials;
-        printf(
-            ": about %s (%.1f s each, by a short run on this device), with the others at most %s",
-            cli_time(s->estimate_s), each, cli_time(s->estimate_s + each * s->n_more));
+        printf(": about %s (%.1f s each, measured by a short run on this device); with the others "
+               "at most %s",
+               cli_time(s->estimate_s), each, cli_time(s->estimate_s + each * s->n_more));
     }
     putchar('\n');
 }
@@ -154,7 +159,8 @@ static void print_study(const vkt_study *s)
         cli_wrap(stdout, s->advice[i], i ? 4 : 0, i ? 4 : 2);
         if (!i) fputs(plain, stdout);
     }
-    printf("\nthe playbook: ");
+    printf("\n"
+           "from the tuning playbook: ");
     cli_wrap(stdout, s->playbook, 14, 2);
     printf("\nnext\n");
     if (s->command) printf("  %s\n", s->command);
@@ -230,7 +236,7 @@ static int parse_kind(const char *word, vkt_study_kind *out)
         *out = (vkt_study_kind)k;
         if (!strcmp(word, names[k])) return 0;
     }
-    cli_error("study: '%s' is none of lr, warmup, clip, batch-size, search%s", word,
+    cli_error("study: '%s' is not one of lr, warmup, clip, batch-size, search%s", word,
               vkt_did_you_mean(word, names, VKT_STUDY_N_KINDS).text);
     return CLI_USAGE;
 }
@@ -253,9 +259,10 @@ static int run_study(study_options *o, vkt_study_desc *d)
         for (size_t i = 0; i < s->n_trials; i++)
             finished +=
                 s->trials[i].state == VKT_TRIAL_DONE || s->trials[i].state == VKT_TRIAL_INFEASIBLE;
-        printf(
-            "\ninterrupted after %zu trials; to go on, the same command with --study %s --resume\n",
-            finished, cli_word(s->dir));
+        printf("\n"
+               "interrupted after %zu trials; to resume, run the same command with --study %s "
+               "--resume\n",
+               finished, cli_word(s->dir));
     }
     vkt_study_destroy(&s);
     /* A recipe or space that can't be read is a file error; all else wrong in it a usage error. */
@@ -281,7 +288,7 @@ static const char **split_devices(const char *list, size_t *n)
 static int check_devices(const study_options *o, const char *const *devices, size_t n)
 {
     if (o->common.gpu.device) {
-        cli_error("study: one of --device and --devices, not both");
+        cli_error("study: --device and --devices can't be used together");
         return CLI_USAGE;
     }
     for (size_t i = 0; i < n; i++)
@@ -323,7 +330,7 @@ static int run(void *options)
     char *end;
     if (parse_kind(o->common.args[0], &d.kind)) return CLI_USAGE;
     if (o->resume && !o->dir) {
-        cli_error("study: --resume needs --study DIR: which study to go on with");
+        cli_error("study: --resume needs --study DIR, the study to continue");
         return CLI_USAGE;
     }
     if (o->target) {
@@ -347,7 +354,8 @@ static int run(void *options)
 const cli_command cmd_study = {
     .name = "study",
     .args = "KIND RECIPE",
-    .summary = "tune a recipe by the playbook: learning rate, warmup, clipping, batch size, search",
+    .summary =
+        "tune a recipe by the tuning playbook: learning rate, warmup, clipping, batch size, search",
     .details = details,
     .min_args = 2,
     .max_args = 2,

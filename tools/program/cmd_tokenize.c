@@ -14,14 +14,14 @@ typedef struct tokenize_options {
 #define AT(field) offsetof(tokenize_options, field)
 static const cli_flag flags[] = {
     { "--tokenizer", CLI_TEXT, AT(tokenizer), "T", "bytes",
-      "bytes, or a tokenizer's file or folder" },
-    { "--text", CLI_TEXT, AT(text), "TEXT", NULL, "in place of files" },
-    { "--ids", CLI_BOOL, AT(ids), NULL, NULL, "only the ids, on one line" },
+      "bytes, or the file or folder of a tokenizer" },
+    { "--text", CLI_TEXT, AT(text), "TEXT", NULL, "text to tokenize instead of files" },
+    { "--ids", CLI_BOOL, AT(ids), NULL, NULL, "print only the ids, on one line" },
     { "--special", CLI_BOOL, AT(special), NULL, NULL,
-      "take control tokens such as <|endoftext|> in the text as what they stand for" },
+      "read control tokens such as <|endoftext|> in the text as tokens, not as text" },
     { "--train", CLI_UINT, AT(train), "N", "0",
-      "make a byte-level BPE of N tokens from the files, folders or patterns" },
-    { "--out", CLI_TEXT, AT(out), "FILE.json", "tokenizer.json", "where --train writes it" },
+      "train a byte-level BPE tokenizer of N tokens on the files, folders or patterns" },
+    { "--out", CLI_TEXT, AT(out), "FILE.json", "tokenizer.json", "file that --train writes" },
     { 0 },
 };
 
@@ -30,7 +30,7 @@ static int train(const tokenize_options *o)
     vkt_tokenizer *t = NULL;
     const char *out = o->out ? o->out : "tokenizer.json";
     if (!o->common.n_args) {
-        cli_error("tokenize --train needs the text's files");
+        cli_error("tokenize: --train needs files of text");
         return CLI_USAGE;
     }
     double start = cli_now();
@@ -130,9 +130,9 @@ static int run(void *options)
 const cli_command cmd_tokenize = {
     .name = "tokenize",
     .args = "[FILE...]",
-    .summary = "a text's tokens, or a new tokenizer from text",
-    .details = "example: vktrain tokenize --tokenizer gpt2/ --text 'Hello, world'\n"
-               "         vktrain tokenize --train 4096 --out my.json books/",
+    .summary = "print the tokens of a text, or train a tokenizer",
+    .details = "examples: vktrain tokenize --tokenizer gpt2/ --text 'Hello, world'\n"
+               "          vktrain tokenize --train 4096 --out my.json books/",
     .max_args = SIZE_MAX,
     .flags = flags,
     .options_bytes = sizeof(tokenize_options),

@@ -19,13 +19,13 @@ static const cli_flag flags[] = {
     { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL,
       "override an option of the recipe (options below); may be repeated" },
     { "--run", CLI_TEXT, AT(run_dir), "DIR", "runs/NAME-DATE",
-      "run folder: configuration, metrics, checkpoints" },
+      "run folder for configuration, metrics and checkpoints" },
     { "--resume", CLI_BOOL, AT(resume), NULL, NULL,
-      "go on with the last checkpoint of the folder given by --run" },
+      "continue from the last checkpoint in the folder given by --run" },
     { "--explain", CLI_BOOL, AT(explain), NULL, NULL,
       "print the configuration and the plan of a step, then stop" },
     { "--no-rewrite", CLI_BOOL, AT(no_rewrite), NULL, NULL,
-      "run every op by itself, without fusions: slower, to compare with" },
+      "run every op by itself, without fusions: slower, for comparison" },
     { 0 },
 };
 
@@ -39,7 +39,10 @@ static void option_help(FILE *f)
     int width = 0;
     for (size_t i = 0; vkt_option(i, &o); i++)
         if ((int)strlen(o.name) > width) width = (int)strlen(o.name);
-    fprintf(f, "\n%soptions of a recipe, for --set: name, default, meaning%s\n", bold, plain);
+    fprintf(f,
+            "\n"
+            "%soptions of a recipe (for --set): name, default, meaning (range and unit)%s\n",
+            bold, plain);
     for (size_t i = 0; vkt_option(i, &o); i++) {
         size_t n = strchr(o.name, '.') ? (size_t)(strchr(o.name, '.') - o.name) : 0;
         if (i && (strlen(section) != n || memcmp(section, o.name, n))) fputc('\n', f);
@@ -60,7 +63,9 @@ static void layer_help(FILE *f)
 {
     size_t n;
     const vkt_layer_type *t = vkt_layer_types(&n);
-    fprintf(f, "\n%slayers of a recipe, for `model:`; `linear: 128` sets the option marked =%s\n",
+    fprintf(f,
+            "\n"
+            "%slayers of a recipe (for `model:`); `linear: 128` sets the option marked =%s\n",
             cli_color(f, CLI_BOLD), cli_color(f, CLI_PLAIN));
     for (size_t i = 0; i < n; i++) {
         fprintf(f, "  %-12s  ", t[i].name);
@@ -222,17 +227,18 @@ static void print_gradient(const vkt_config *c, const vkt_train_result *r)
             cli_number(r->norm_p90), cli_number(r->norm_p99));
     if (c->optim.clip > 0)
         row("clipping",
-            "%s of %s updates clipped at %s (%s); the 90th percentile would be optim.clip=%s",
+            "%s of %s updates clipped at %s (%s); the 90th percentile of the norm is optim.clip=%s",
             cli_count(r->n_clipped), cli_count(r->step), cli_number(c->optim.clip),
             cli_percent(clipped), cli_number(r->norm_p90));
     else if (isfinite(r->norm_p90))
-        row("clipping", "off; to clip outliers, start at the 90th percentile: --set optim.clip=%s",
+        row("clipping",
+            "off; to clip outliers, start with the 90th percentile of the norm: --set "
+            "optim.clip=%s",
             cli_number(r->norm_p90));
     if (c->optim.clip > 0 && clipped > 0.5)
-        warn("more than half of the updates were clipped, which only lowers the learning rate in a "
-             "roundabout way: "
-             "lower optim.lr or lengthen schedule.warmup, or raise optim.clip to the 90th "
-             "percentile");
+        warn(
+            "more than half of the updates were clipped, which acts like a lower learning rate: "
+            "lower optim.lr, lengthen schedule.warmup, or raise optim.clip to the 90th percentile");
     if (c->precision == VKT_F16)
         row("loss scale", "%s of %s updates skipped while it fell", cli_count(r->n_overflows),
             cli_count(r->step));
@@ -307,8 +313,11 @@ static vkt_status configure(const train_options *o, vkt_config *c)
 static int explain(const vkt_config *c, char *plan)
 {
     char *yaml = vkt_config_yaml(c);
-    printf("# configuration as resolved\n%s\n# plan of a training step\n%s\n", yaml ? yaml : "",
-           plan ? plan : "");
+    printf("# complete configuration\n"
+           "%s\n"
+           "# plan of a training step\n"
+           "%s\n",
+           yaml ? yaml : "", plan ? plan : "");
     free(yaml);
     free(plan);
     return CLI_OK;
@@ -350,7 +359,7 @@ static int run(void *options)
     const train_options *o = options;
     vkt_config *c = NULL;
     if (o->resume && !o->run_dir) {
-        cli_error("train: --resume needs --run DIR: which run to go on with");
+        cli_error("train: --resume needs --run DIR, the run to continue");
         return CLI_USAGE;
     }
     vkt_status st = vkt_config_create(&c);

@@ -29,9 +29,9 @@ static void on_shape(void *user, const vkt_tune_result *r)
                r->shape.K, vkt_dtype_name(r->shape.in));
     printf("  %2u kernels  %-16s", r->n_tried, r->best);
     if (changed)
-        printf(" %9.3f ms, the table's %s %9.3f ms\n", r->best_ms, r->table, r->table_ms);
+        printf(" %9.3f ms; built-in choice: %s %9.3f ms\n", r->best_ms, r->table, r->table_ms);
     else
-        printf(" %9.3f ms, as in the table\n", r->table_ms);
+        printf(" %9.3f ms, the built-in choice\n", r->table_ms);
     fflush(stdout);
 }
 
@@ -64,7 +64,9 @@ static vkt_status tune_shapes(const cli_options *o, const vkt_tune_desc *tune)
             m = usual[i][0], w = usual[i][1], k = usual[i][2];
         else if (sscanf(o->args[i], "%ux%ux%u%c", &m, &w, &k, &rest) != 3 || !m || !w || !k ||
                  m > 65536 || w > 65536 || k > 65536) {
-            cli_error("'%s' is not MxNxK, e.g. 128x512x784, nor the only recipe", o->args[i]);
+            cli_error(
+                "tune: '%s' is not MxNxK (e.g. 128x512x784); a recipe must be the only argument",
+                o->args[i]);
             st = VKT_ARG;
             break;
         }
@@ -80,7 +82,8 @@ static vkt_status tune_shapes(const cli_options *o, const vkt_tune_desc *tune)
 
 static const cli_flag flags[] = {
     { "--math", CLI_CHOICE, offsetof(cli_options, gpu.math), "strict|fast", "strict",
-      "fast: fp32 products may run on matrix units, split into pieces that keep 22 bits" },
+      "fast: products of fp32 matrices may run on matrix units, split into bf16 parts that keep 22 "
+      "bits" },
     { 0 },
 };
 
@@ -93,7 +96,7 @@ static int run(void *options)
     bool recipe = o->n_args == 1 && sscanf(o->args[0], "%ux%ux%u", &m, &n, &k) != 3;
     vkt_status st = recipe ? tune_recipe(o, &tune) : tune_shapes(o, &tune);
     if (st == VKT_OK)
-        printf("%u shapes get another kernel than the table's, %.1f s\n", n_changed,
+        printf("%u shapes now use a faster kernel than the built-in choice, %.1f s\n", n_changed,
                cli_now() - start);
     return cli_exit_code(st);
 }
@@ -102,11 +105,10 @@ const cli_command cmd_tune = {
     .name = "tune",
     .args = "[RECIPE | MxNxK ...]",
     .summary = "time the matmul and convolution kernels on this device and keep the fastest",
-    .details = "of a recipe's products and convolutions, of the products named, or of usual ones. "
-               "Later runs on this "
-               "device use what was kept, so that they stay reproducible; "
-               "tuning between a run and its "
-               "resumption changes its last digits. --no-cache keeps nothing.",
+    .details =
+        "Measures the products and convolutions of a recipe, or the products given as MxNxK, or a "
+        "set of common ones. Later runs on this device use the results. Tuning between a run and "
+        "its resumption changes the last digits of its numbers. With --no-cache nothing is kept.",
     .common = CLI_GPU,
     .flags = flags,
     .max_args = 64,

@@ -14,12 +14,12 @@ typedef struct watch_options {
 
 #define AT(field) offsetof(watch_options, field)
 static const cli_flag flags[] = {
-    { "--once", CLI_BOOL, AT(once), NULL, NULL, "draw one picture and end" },
-    { "--every", CLI_UINT, AT(every), "S", "1", "seconds between pictures" },
+    { "--once", CLI_BOOL, AT(once), NULL, NULL, "draw once and exit" },
+    { "--every", CLI_UINT, AT(every), "S", "1", "seconds between updates" },
     { "--stop-after-evaluation", CLI_BOOL, AT(stop), NULL, NULL,
-      "tell the run to end after its next evaluation, then end" },
+      "ask the run to stop after its next evaluation, then exit" },
     { "--checkpoint-now", CLI_BOOL, AT(checkpoint), NULL, NULL,
-      "tell the run to save a checkpoint and go on, then end" },
+      "ask the run to save a checkpoint and continue, then exit" },
     { 0 },
 };
 
@@ -135,7 +135,7 @@ static void draw(const view *v, bool keys)
     if (h->n_steps) end = fmax(end, (double)h->steps[h->n_steps - 1].step);
     if (cli_can_redraw(stdout) && !v->o->once) fputs("\033[H", stdout);
     const char *status = v->info.status ? v->info.status : "starting";
-    if (!alive && !strcmp(status, "running")) status = "killed (its process is gone)";
+    if (!alive && !strcmp(status, "running")) status = "killed (its process has ended)";
     line(cols, cli_text("%s: %s", v->dir, status));
     if (h->n_steps) {
         const vkt_history_step *s = &h->steps[h->n_steps - 1];
@@ -171,12 +171,12 @@ static void draw(const view *v, bool keys)
 static void order(view *v, vkt_run_order what)
 {
     if (!vkt_run_alive(v->dir))
-        snprintf(v->said, sizeof v->said, "nobody trains there now (q quits)");
+        snprintf(v->said, sizeof v->said, "the run is not in progress (q quits)");
     else if (vkt_run_control(v->dir, what) == VKT_OK)
         snprintf(v->said, sizeof v->said,
                  what == VKT_ORDER_CHECKPOINT
-                     ? "asked for a checkpoint (q quits)"
-                     : "asked to stop after the next evaluation (q quits)");
+                     ? "the run will save a checkpoint (q quits)"
+                     : "the run will stop after its next evaluation (q quits)");
 }
 
 static vkt_status watch(view *v)
@@ -184,7 +184,7 @@ static vkt_status watch(view *v)
     vkt_status st = VKT_OK;
     bool keys = cli_can_redraw(stdout) && cli_keys_begin();
     if (!keys && !v->o->once) {
-        cli_error("watch: needs a terminal; --once draws one picture anywhere");
+        cli_error("watch: needs a terminal; --once works without one");
         return VKT_ARG;
     }
     fputs("\033[2J", stdout);
@@ -228,9 +228,9 @@ static int run(void *options)
 const cli_command cmd_watch = {
     .name = "watch",
     .args = "RUN",
-    .summary = "a run in progress, as curves in the terminal; ends it or saves it on request",
-    .details = "Keys: q quits the view (the run goes on), s lets the run end after its next\n"
-               "evaluation, c saves a checkpoint now. Works over ssh.\n"
+    .summary = "show a run in progress as curves in the terminal; stop it or save it",
+    .details = "Keys: q quits the view (the run continues), s stops the run after its next "
+               "evaluation, c saves a checkpoint now. It works over ssh, too.\n"
                "examples: vktrain watch runs/try\n"
                "          vktrain watch runs/try --once\n"
                "          vktrain watch runs/try --stop-after-evaluation",

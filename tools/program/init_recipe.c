@@ -31,17 +31,19 @@ static void write_head(FILE *f, const init_data *d, const char *name)
 {
     fprintf(
         f,
-        "# A starter recipe, written by `vktrain init`. It is plain on purpose: a small model, a "
-        "plain\n"
-        "# optimizer, a constant rate, nothing else. First see that it learns; then tune, in this "
+        "# A starter recipe, written by `vktrain init`. It is simple on purpose: a small model, a "
+        "common\n"
+        "# optimizer, a constant learning rate. First see that it learns; then tune, in this "
         "order:\n"
         "#   vktrain train RECIPE                    does it learn, clearly better than chance?\n"
-        "#   vktrain study batch-size RECIPE         speed: the largest batch that pays\n"
-        "#   vktrain study lr RECIPE                 the rate, and whether training is stable "
-        "above it\n"
-        "#   vktrain study warmup|clip RECIPE        only where that says unstable\n"
-        "#   vktrain study search RECIPE --space F   rate, decay, dropout and the like together\n"
-        "#   vktrain report RUN                      curves and what they say: overfitting?\n");
+        "#   vktrain study batch-size RECIPE         speed: the largest batch size that still "
+        "helps\n"
+        "#   vktrain study lr RECIPE                 the learning rate, and whether training is "
+        "stable above it\n"
+        "#   vktrain study warmup|clip RECIPE        only if that says unstable\n"
+        "#   vktrain study search RECIPE --space F   learning rate, decay, dropout and others "
+        "together\n"
+        "#   vktrain report RUN                      curves and findings: overfitting?\n");
     fprintf(f, "name: ");
     quoted(f, name);
     fprintf(
@@ -76,30 +78,35 @@ static void write_examples(FILE *f, const init_data *d, const char *name)
             (unsigned long long)d->info.n[VKT_TRAIN], (unsigned long long)d->info.n[VKT_VALID],
             (unsigned long long)d->info.n[VKT_TEST], d->info.n_inputs);
     if (classes) fprintf(f, "  # %u classes: %.150s\n", d->info.n_outputs, d->classes);
-    fprintf(f,
-            "  valid_fraction: 0.1     # kept from training: chooses the checkpoint, judges what "
-            "you tune\n"
-            "model:\n%s  - linear: %llu\n  - relu\n  - linear: %llu\n  - relu\n"
-            "  - linear                # as many outputs as the data needs\n",
-            d->info.input_rank > 1 ? "  - flatten\n" : "", (unsigned long long)width,
-            (unsigned long long)width);
-    fprintf(f,
-            "optim:\n  rule: adam\n  lr: 0.001               # the first thing to tune: vktrain "
-            "study lr\n"
-            "  weight_decay: 0         # regularisation: when the report says overfitting\n"
-            "  clip: 0                 # the gradient's norm is logged; vktrain study clip finds a "
-            "limit\n"
-            "schedule:\n  kind: constant          # a decay (cosine, linear) pays once the rest is "
-            "tuned\n"
-            "  warmup: 0               # vktrain study warmup, where a higher rate is unstable\n");
     fprintf(
         f,
-        "train:\n  steps: %llu              # %.3g passes over the data; longer is better and "
-        "slower to tune\n"
-        "  batch: %llu               # for speed, not for the result: vktrain study batch-size\n"
-        "eval:\n  every: %llu               # steps\n",
-        (unsigned long long)steps, (double)steps / epoch, (unsigned long long)batch,
-        (unsigned long long)every);
+        "  valid_fraction: 0.1     # not trained on: selects the checkpoint, judges what you tune\n"
+        "model:\n"
+        "%s  - linear: %llu\n"
+        "  - relu\n"
+        "  - linear: %llu\n"
+        "  - relu\n"
+        "  - linear                # as many outputs as the data needs\n",
+        d->info.input_rank > 1 ? "  - flatten\n" : "", (unsigned long long)width,
+        (unsigned long long)width);
+    fprintf(f,
+            "optim:\n"
+            "  rule: adam\n"
+            "  lr: 0.001               # the first thing to tune: vktrain study lr\n"
+            "  weight_decay: 0         # regularisation: when the report says overfitting\n"
+            "  clip: 0                 # gradient clipping: vktrain study clip finds a threshold\n"
+            "schedule:\n"
+            "  kind: constant          # a decay (cosine, linear) helps once the rest is tuned\n"
+            "  warmup: 0               # vktrain study warmup, if a higher rate is unstable\n");
+    fprintf(f,
+            "train:\n"
+            "  steps: %llu              # %.3g passes over the data; longer runs are better and "
+            "slower to tune\n"
+            "  batch: %llu               # for speed, not for accuracy: vktrain study batch-size\n"
+            "eval:\n"
+            "  every: %llu               # steps\n",
+            (unsigned long long)steps, (double)steps / epoch, (unsigned long long)batch,
+            (unsigned long long)every);
     if (classes && valid < 1000)
         fprintf(f,
                 "checkpoint:\n  metric: loss            # %.0f validation examples: accuracy would "
@@ -138,29 +145,34 @@ static void write_text(FILE *f, const init_data *d, const char *name)
         f,
         "  tokenizer: %-12s # %u tokens; fewer, longer ones: vktrain tokenize --train N\n"
         "  context: %u             # tokens that the model sees at a time\n"
-        "  # about %.0f training tokens; %.0f windows are kept to validate with, and as many to "
-        "test\n"
-        "  valid_fraction: %-7s # kept from training: chooses the checkpoint, judges what "
-        "you tune\n"
-        "  test_fraction: %-8s # seen once, at the end of a run\n"
-        "model:\n  - transformer:\n      layers: %u\n      heads: %u\n      width: %-17u"
-        "# small beside the text; grow it when training and validation loss stay together\n",
+        "  # about %.0f training tokens; %.0f windows are held out for validation, and as many for "
+        "testing\n"
+        "  valid_fraction: %-7s # not trained on: selects the checkpoint, judges what you tune\n"
+        "  test_fraction: %-8s # used once, at the end of a run\n"
+        "model:\n"
+        "  - transformer:\n"
+        "      layers: %u\n"
+        "      heads: %u\n"
+        "      width: %-17u# small for the text; make it larger while training and validation loss "
+        "stay close\n",
         d->tokenizer, d->info.n_outputs, m->context, windows * m->context, held * all / m->context,
         text, text, m->layers, m->heads, m->width);
     fprintf(f,
-            "optim:\n  rule: adam\n  lr: 0.001               # the first thing to tune: vktrain "
-            "study lr\n"
+            "optim:\n"
+            "  rule: adam\n"
+            "  lr: 0.001               # the first thing to tune: vktrain study lr\n"
             "  weight_decay: 0         # regularisation: when the report says overfitting\n"
-            "  clip: 0                 # the gradient's norm is logged; vktrain study clip finds a "
-            "limit\n"
-            "schedule:\n  kind: constant          # a decay (cosine, linear) pays once the rest is "
-            "tuned\n"
-            "  warmup: 0               # vktrain study warmup, where a higher rate is unstable\n");
+            "  clip: 0                 # gradient clipping: vktrain study clip finds a threshold\n"
+            "schedule:\n"
+            "  kind: constant          # a decay (cosine, linear) helps once the rest is tuned\n"
+            "  warmup: 0               # vktrain study warmup, if a higher rate is unstable\n");
     fprintf(f,
-            "train:\n  steps: %llu             # %.3g passes over the text; longer is better and "
+            "train:\n"
+            "  steps: %llu             # %.3g passes over the text; longer runs are better and "
             "slower to tune\n"
             "  batch: %.0f               # windows; for speed: vktrain study batch-size\n"
-            "eval:\n  every: %llu              # steps\n",
+            "eval:\n"
+            "  every: %llu              # steps\n",
             (unsigned long long)steps, (double)steps * batch / fmax(windows, 1), batch,
             (unsigned long long)steps / 10);
 }

@@ -22,14 +22,14 @@ static void usage(FILE *f)
         cli_wrap(f, c->summary, 35, 35);
     }
     fprintf(f,
-            "\n%sstart%s\n"
-            "  vktrain devices                  what is there\n"
-            "  vktrain train digits             a first run, in seconds; its data is built in\n"
-            "  vktrain help COMMAND             the options of one command\n"
+            "\n%sto begin%s\n"
+            "  vktrain devices                  list the devices\n"
+            "  vktrain train digits             a first run: takes seconds, its data is built in\n"
+            "  vktrain help COMMAND             explain a command and its options\n"
             "\n%sexit codes%s\n"
             "  0 done, 1 the work failed, 2 usage or recipe error, 3 no usable device,\n"
             "  4 data or file error, 5 out of memory, 6 device lost,\n"
-            "  130 interrupted after a clean checkpoint\n",
+            "  130 interrupted after saving a checkpoint\n",
             bold, plain, bold, plain);
 }
 

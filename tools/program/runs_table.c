@@ -66,7 +66,7 @@ int runs_known_key(const char *key, int *out)
     if (*out >= 0) return 0;
     for (; n < CLI_COUNT(fields); n++) names[n] = fields[n].name;
     for (size_t i = 0; i < 200 && vkt_option(i, &o); i++) names[n++] = o.name;
-    cli_error("runs: '%s' is no field of a run and no option of a recipe%s", key,
+    cli_error("runs: '%s' is neither a field of a run nor an option of a recipe%s", key,
               vkt_did_you_mean(key, names, n).text);
     return CLI_USAGE;
 }

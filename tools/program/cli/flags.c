@@ -14,24 +14,24 @@
 #define AT(field) offsetof(cli_options, field)
 static const cli_flag gpu_flags[] = {
     { "--device", CLI_TEXT, AT(gpu.device), "D", "VKT_DEVICE, else the best",
-      "device: index, cpu, gpu, part of a name, or UUID" },
+      "device to use: index, cpu, gpu, part of a name, or UUID" },
     { "--cap", CLI_TEXT, AT(gpu.cap), "LIST", NULL,
-      "pretend the device can do less, e.g. fp16=0,subgroup=4 (names below)" },
+      "pretend that the device can do less, e.g. fp16=0,subgroup=4 (names below)" },
     { "--validate", CLI_BOOL, AT(gpu.validate), NULL, NULL,
-      "check each Vulkan call with the validation layer" },
+      "check every Vulkan call with the validation layer" },
     { "--no-cache", CLI_BOOL, AT(gpu.no_cache), NULL, NULL,
-      "neither read nor write the cache folder: pipelines, tuned choices" },
+      "do not read or write the cache folder (compiled pipelines, tuning results)" },
     { "--no-tune", CLI_BOOL, AT(gpu.no_tune), NULL, NULL,
-      "kernels by the built-in table, whatever `vktrain tune` found" },
+      "use the built-in choice of kernels and ignore the results of `vktrain tune`" },
     { "--deterministic", CLI_CHOICE, AT(gpu.deterministic), "run|cross-run", "run",
-      "cross-run: time no kernels unasked, so that a first run makes the same choices as later "
-      "ones" },
+      "run: the same device, driver and kernels give the same bits; cross-run: also never tune "
+      "automatically, so that every run uses the same kernels" },
     { 0 },
 };
 static const cli_flag common_flags[] = {
-    { "--quiet", CLI_BOOL, AT(quiet), NULL, NULL, "warnings, errors and results only" },
-    { "--verbose", CLI_BOOL, AT(verbose), NULL, NULL, "debug lines too" },
-    { "--help", CLI_BOOL, AT(help), NULL, NULL, "this text" },
+    { "--quiet", CLI_BOOL, AT(quiet), NULL, NULL, "print only warnings, errors and results" },
+    { "--verbose", CLI_BOOL, AT(verbose), NULL, NULL, "print debug messages as well" },
+    { "--help", CLI_BOOL, AT(help), NULL, NULL, "show this text" },
     { 0 },
 };
 
@@ -181,11 +181,11 @@ int cli_parse(const cli_command *cmd, int argc, char **argv, void *options)
     }
     if (o->help) return 0;
     if (o->n_args < cmd->min_args)
-        cli_error("%s: what is missing: vktrain %s %s; see `vktrain %s --help`", cmd->name,
+        cli_error("%s: an argument is missing: vktrain %s %s; see `vktrain %s --help`", cmd->name,
                   cmd->name, cmd->args, cmd->name);
     else if (o->n_args > cmd->max_args)
-        cli_error("%s: '%s' is one argument too many: vktrain %s%s%s", cmd->name,
-                  o->args[cmd->max_args], cmd->name, *cmd->args ? " " : "", cmd->args);
+        cli_error("%s: unexpected argument '%s': vktrain %s%s%s", cmd->name, o->args[cmd->max_args],
+                  cmd->name, *cmd->args ? " " : "", cmd->args);
     else
         return 0;
     return CLI_USAGE;
@@ -222,6 +222,28 @@ void cli_wrap(FILE *f, const char *text, int at, int indent)
     fputc('\n', f);
 }
 
+bool cli_is_example(const char *line)
+{
+    return *line == ' ' || !strncmp(line, "example", 7);
+}
+
+/* Paragraphs are wrapped, examples are printed as they are. */
+static void print_details(const char *text, FILE *f)
+{
+    for (const char *line = text; *line;) {
+        size_t n = strcspn(line, "\n");
+        char *one = must_grow(NULL, n + 1);
+        memcpy(one, line, n);
+        one[n] = 0;
+        if (cli_is_example(one))
+            fprintf(f, "%s\n", one);
+        else
+            cli_wrap(f, one, 0, 0);
+        free(one);
+        line += n + (line[n] == '\n');
+    }
+}
+
 static void flag_left(const cli_flag *f, char *out, size_t n)
 {
     snprintf(out, n, "  %s%s%s", f->name, f->arg ? " " : "", f->arg ? f->arg : "");
@@ -237,7 +259,10 @@ void cli_help(const cli_command *cmd, FILE *f)
     fprintf(f, "%svktrain %s%s%s%s [options]\n", bold, cmd->name, plain, *cmd->args ? " " : "",
             cmd->args);
     cli_wrap(f, cmd->summary, 0, 0);
-    if (cmd->details) fprintf(f, "\n%s\n", cmd->details);
+    if (cmd->details) {
+        fputc('\n', f);
+        print_details(cmd->details, f);
+    }
     for (int t = 0; t < CLI_N_TABLES; t++)
         for (const cli_flag *g = table[t]; g->name; g++) {
             flag_left(g, left, sizeof left);

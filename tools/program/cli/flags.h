@@ -47,7 +47,7 @@ typedef enum cli_common { CLI_NO_GPU, CLI_GPU } cli_common;
 typedef struct cli_command {
     const char *name, *args; /* args: "RECIPE", "CHECKPOINT INPUT..." or "" */
     const char *summary;     /* one line */
-    const char *details;     /* paragraphs and examples for --help, or NULL */
+    const char *details; /* for --help, or NULL: a line is a paragraph or (cli_is_example) code */
     size_t min_args, max_args;
     cli_common common; /* whether --device and its like are taken */
     const cli_flag *flags;
@@ -65,6 +65,9 @@ void cli_help(const cli_command *cmd, FILE *f);
 /* The command's flags: its own, the device's, those of all; each table ends with name NULL. */
 enum { CLI_N_TABLES = 3 };
 void cli_flag_tables(const cli_command *cmd, const cli_flag *out[CLI_N_TABLES]);
+/* Whether a line of a command's details is printed as it is: it is indented or begins an example.
+ */
+bool cli_is_example(const char *line);
 /* Help text at `indent`, wrapped to the width of f. */
 void cli_wrap(FILE *f, const char *text, int at, int indent);
 

@@ -181,10 +181,10 @@ static void on_signal(int sig)
     (void)sig;
     if (erase_line) SAY("\r\033[K");
     if (n_signals++) {
-        SAY("vktrain: stopped at once; the last checkpoint is whole\n");
+        SAY("vktrain: stopped at once; the last checkpoint is complete\n");
         _exit(CLI_INTERRUPTED);
     }
-    SAY("vktrain: stopping: finishing the step and saving a checkpoint; once more to stop at "
+    SAY("vktrain: stopping: finishing the step and saving a checkpoint; interrupt again to stop at "
         "once\n");
     vkt_train_stop();
 #ifdef _WIN32
