@@ -208,11 +208,13 @@ set(SRC_MODELS
   src/models/gguf_export.c
   src/models/hf_config.c
   src/models/hf_export.c
+  src/models/hf_folder.c
   src/models/import.c
   src/models/initial.c
   src/models/language.c
   src/models/onnx.c
   src/models/peft.c
+  src/models/resolve.c
   src/models/trained.c
   src/models/weights.c
 )

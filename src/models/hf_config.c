@@ -33,7 +33,7 @@ static double get_real(reader *r, const json_t *o, const char *key, double fallb
     const json_t *v = json_object_get(o, key);
     if (!v || json_is_null(v)) return fallback;
     double d = json_number_value(v);
-    if (json_is_number(v) && d > 0 && isfinite(d)) return d;
+    if (json_is_number(v) && (float)d > 0 && isfinite((float)d)) return d; /* kept as float32 */
     refuse(r, key, "must be a number above 0");
     return fallback;
 }
@@ -156,22 +156,27 @@ vkt_status vkt__hf_config_parse(const char *text, size_t n, const char *name, vk
     return r.st;
 }
 
-/* ---- to and from a recipe ---- */
+/* ---- to and from a model list ---- */
 
-void vkt__hf_config_recipe(const vkt__hf_config *c, vkt__str *out)
+vkt_layer vkt__hf_config_layer(const vkt__hf_config *c)
 {
-    vkt__str_printf(out,
-                    "model:\n  - transformer: {names: %s, layers: %u, heads: %u, kv_heads: %u, "
-                    "width: %u, mlp: %u, context: %u, norm: %s, positions: %s, activation: %s, "
-                    "eps: %.9g, tie: %s",
-                    c->gpt2 ? "gpt2" : "llama", c->layers, c->heads, c->kv_heads, c->width, c->mlp,
-                    c->context, c->gpt2 ? "layernorm" : "rmsnorm", c->gpt2 ? "learned" : "rope",
-                    c->activation, c->eps, c->tied ? "true" : "false");
-    if (!c->gpt2) vkt__str_printf(out, ", theta: %.9g", c->theta);
-    if (c->window) vkt__str_printf(out, ", window: %u", c->window);
-    if (c->qkv_bias) vkt__str_printf(out, ", qkv_bias: true");
-    if (c->all_bias) vkt__str_printf(out, ", all_bias: true");
-    vkt__str_printf(out, "}\n");
+    return (vkt_layer) { .type = "transformer",
+                         .eps = (float)c->eps,
+                         .transformer = { .names = c->gpt2 ? "gpt2" : "llama",
+                                          .layers = c->layers,
+                                          .heads = c->heads,
+                                          .kv_heads = c->kv_heads,
+                                          .width = c->width,
+                                          .mlp = c->mlp,
+                                          .context = c->context,
+                                          .window = c->window,
+                                          .norm = c->gpt2 ? "layernorm" : "rmsnorm",
+                                          .positions = c->gpt2 ? "learned" : "rope",
+                                          .activation = c->activation,
+                                          .theta = c->gpt2 ? 0 : (float)c->theta,
+                                          .untied = !c->tied,
+                                          .bias = c->all_bias,
+                                          .qkv_bias = c->qkv_bias } };
 }
 
 /* A layer's option by the name that recipes give it. */

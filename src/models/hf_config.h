@@ -19,8 +19,8 @@ typedef struct vkt__hf_config {
 
 /* FORMAT: another architecture (named, with those that are supported), or a setting that is not. */
 vkt_status vkt__hf_config_parse(const char *text, size_t n, const char *name, vkt__hf_config *out);
-/* As a recipe's `model:` list. */
-void vkt__hf_config_recipe(const vkt__hf_config *c, vkt__str *out);
+/* As the one layer of a model list. */
+vkt_layer vkt__hf_config_layer(const vkt__hf_config *c);
 /* Of a model list that is one transformer. ARG: it is not, or no such format can say it. */
 vkt_status vkt__hf_config_of(const vkt_layer *layers, size_t n_layers, vkt__hf_config *out);
 /* As config.json that transformers reads. Caller frees. */

@@ -4,8 +4,9 @@
 #include "base/os.h"
 #include "data/text/corpus.h"
 #include "models/adapter.h"
+#include "models/hf_folder.h"
 #include "models/import.h"
-#include "recipe/recipe.h"
+#include "recipe/config.h"
 
 static vkt_status open_checkpoint(const char *path, vkt__trained *t)
 {
@@ -15,7 +16,7 @@ static vkt_status open_checkpoint(const char *path, vkt__trained *t)
     VKT_TRY(vkt__checkpoint_open(dir, &t->ckpt));
     VKT_TRY(vkt_config_create(&t->config));
     VKT_TRY(vkt_config_parse(t->config, t->ckpt->state.config, strlen(t->ckpt->state.config), dir));
-    VKT_TRY(vkt_config_finish(t->config));
+    VKT_TRY(vkt__config_check(t->config));
     t->lora = t->config->lora;
     t->config->lora = (vkt_lora) { 0 };
     t->dir = t->ckpt->dir;
@@ -24,25 +25,27 @@ fail:
     return st;
 }
 
-/* A folder has no recipe: one of text that begins with it, and is never trained. */
+/* A folder has no recipe: its configuration is one of text, which is never trained. */
 static vkt_status folder_config(const char *path, vkt_config **out)
 {
     vkt_status st;
-    vkt__str recipe = { 0 };
-    vkt__str_printf(&recipe,
-                    "name: folder\ntrain: {batch: 1}\ndata: {source: text, path: none}\ninit: ");
-    vkt__yaml_quote(path, &recipe);
+    vkt_config *c;
     VKT_TRY(vkt_config_create(out));
-    VKT_TRY(vkt_config_parse(*out, recipe.data, recipe.len, path));
-    VKT_TRY(vkt_config_finish(*out));
-    (*out)->data.context = VKT_MIN((*out)->layers[0].transformer.context, VKT__FOLDER_CONTEXT);
-    if (!(*out)->data.tokenizer)
+    c = *out;
+    c->source = c->init = vkt__arena_strdup(&c->priv->arena, path);
+    c->name = "folder";
+    c->batch = 1;
+    c->data.source = "text";
+    c->data.path = "none";
+    VKT_TRY(vkt__hf_folder_apply(c));
+    VKT_TRY(vkt__config_check(c));
+    c->data.context = VKT_MIN(c->layers[0].transformer.context, VKT__FOLDER_CONTEXT);
+    if (!c->data.tokenizer)
         st = vkt__fail(VKT_FORMAT, "model",
                        "'%s' has no tokenizer: neither tokenizer.json nor "
                        "vocab.json",
                        path);
 fail:
-    vkt__str_finish(&recipe);
     return st;
 }
 

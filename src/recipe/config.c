@@ -1,13 +1,12 @@
-/* vkt_config: creation, loading, --set, checks that span options. */
+/* config.h, and vkt_config: creation, loading, --set, checks that span options. Opens no file of a
+ * model: what `init` and `lora.from` name is models/resolve.c's. */
 #include <stdio.h>
 
 #include "base/embedded.h"
 #include "base/os.h"
-#include "models/hf_config.h"
-#include "models/import.h"
+#include "recipe/config.h"
 #include "recipe/recipe.h"
 #include "recipe/recipe_model.h"
-#include "models/trained.h"
 
 vkt_status vkt_config_create(vkt_config **out)
 {
@@ -141,14 +140,12 @@ static const char *where_set(const vkt_config *c, const char *option)
     return c->priv->where[i] ? c->priv->where[i] : c->source ? c->source : "config";
 }
 
-static bool was_set(const vkt_config *c, const char *option)
+bool vkt__config_was_set(const vkt_config *c, const char *option)
 {
     return c->priv->where[vkt__option_find(option)] != NULL;
 }
 
-static vkt_status refuse(const vkt_config *c, const char *option, const char *fmt, ...)
-    VKT_PRINTF(3, 4);
-static vkt_status refuse(const vkt_config *c, const char *option, const char *fmt, ...)
+vkt_status vkt__config_refuse(const vkt_config *c, const char *option, const char *fmt, ...)
 {
     vkt__str s = { 0 };
     va_list ap;
@@ -172,33 +169,39 @@ static vkt_status finish_data(vkt_config *c)
          novel = !strcmp(d->source, "novel"), text = vkt__config_is_text(c),
          built_in = novel || !strcmp(d->source, "digits");
     if (built_in && d->path)
-        return refuse(c, "data.path", "%s built in and take%s no path",
-                      novel ? "the novel is" : "the digits are", novel ? "s" : "");
+        return vkt__config_refuse(c, "data.path", "%s built in and take%s no path",
+                                  novel ? "the novel is" : "the digits are", novel ? "s" : "");
     if (!built_in && (!d->path || !d->path[0]))
-        return refuse(c, "data.path", "is missing: %s",
-                      csv      ? "the CSV file"
-                      : images ? "the folder of pictures"
-                      : text   ? "a text file or a folder of them"
-                               : "the folder of its files");
-    if (d->tokenizer && !text) return refuse(c, "data.tokenizer", "only for text and the novel");
+        return vkt__config_refuse(c, "data.path", "is missing: %s",
+                                  csv      ? "the CSV file"
+                                  : images ? "the folder of pictures"
+                                  : text   ? "a text file or a folder of them"
+                                           : "the folder of its files");
+    if (d->tokenizer && !text)
+        return vkt__config_refuse(c, "data.tokenizer", "only for text and the novel");
     if (c->sample_prompt && !text)
-        return refuse(c, "samples.prompt", "only for text and the novel");
-    if (d->document_mask && !text) return refuse(c, "data.document_mask", "only for text");
+        return vkt__config_refuse(c, "samples.prompt", "only for text and the novel");
+    if (d->document_mask && !text)
+        return vkt__config_refuse(c, "data.document_mask", "only for text");
     if (text && c->class_weight != VKT_CW_NONE)
-        return refuse(c, "loss.class_weight", "not for text");
-    if (d->test_path && !csv) return refuse(c, "data.test_path", "only for csv");
-    if (d->task == VKT_REGRESS && !csv) return refuse(c, "data.task", "regress needs csv data");
-    if (d->labels && !images) return refuse(c, "data.labels", "only for images");
-    if (was_set(c, "data.size") && strcmp(d->size, "auto") && !images)
-        return refuse(c, "data.size", "only for images");
+        return vkt__config_refuse(c, "loss.class_weight", "not for text");
+    if (d->test_path && !csv) return vkt__config_refuse(c, "data.test_path", "only for csv");
+    if (d->task == VKT_REGRESS && !csv)
+        return vkt__config_refuse(c, "data.task", "regress needs csv data");
+    if (d->labels && !images) return vkt__config_refuse(c, "data.labels", "only for images");
+    if (vkt__config_was_set(c, "data.size") && strcmp(d->size, "auto") && !images)
+        return vkt__config_refuse(c, "data.size", "only for images");
     if (d->task == VKT_REGRESS && c->sampling == VKT_SAMPLING_BALANCED)
-        return refuse(c, "data.sampling", "balanced is only for classes");
+        return vkt__config_refuse(c, "data.sampling", "balanced is only for classes");
     if (d->task == VKT_REGRESS && c->label_smoothing != 0)
-        return refuse(c, "loss.label_smoothing", "only for classes, not for data.task: regress");
+        return vkt__config_refuse(c, "loss.label_smoothing",
+                                  "only for classes, not for data.task: regress");
     if (d->task == VKT_REGRESS && c->class_weight != VKT_CW_NONE)
-        return refuse(c, "loss.class_weight", "only for classes, not for data.task: regress");
+        return vkt__config_refuse(c, "loss.class_weight",
+                                  "only for classes, not for data.task: regress");
     if (d->task == VKT_REGRESS && c->ignore_index >= 0)
-        return refuse(c, "loss.ignore_index", "only for classes, not for data.task: regress");
+        return vkt__config_refuse(c, "loss.ignore_index",
+                                  "only for classes, not for data.task: regress");
     return VKT_OK;
 }
 
@@ -206,16 +209,18 @@ static vkt_status finish_schedule(vkt_config *c)
 {
     const vkt_schedule *s = &c->schedule;
     if (s->warmup_included && s->warmup >= s->steps)
-        return refuse(c, "schedule.warmup", "%llu steps of warmup leave none of train.steps = %llu",
-                      (unsigned long long)s->warmup, (unsigned long long)s->steps);
+        return vkt__config_refuse(c, "schedule.warmup",
+                                  "%llu steps of warmup leave none of train.steps = %llu",
+                                  (unsigned long long)s->warmup, (unsigned long long)s->steps);
     if (s->kind == VKT_SCHED_STEPS && !s->n_milestones)
-        return refuse(c, "schedule.milestones", "is missing: schedule.kind: steps needs it");
+        return vkt__config_refuse(c, "schedule.milestones",
+                                  "is missing: schedule.kind: steps needs it");
     if (s->n_milestones && s->kind != VKT_SCHED_STEPS)
-        return refuse(c, "schedule.milestones", "only for schedule.kind: steps");
+        return vkt__config_refuse(c, "schedule.milestones", "only for schedule.kind: steps");
     if (s->n_milestones && s->milestones[s->n_milestones - 1] >= s->steps)
-        return refuse(c, "schedule.milestones", "%llu lies past train.steps = %llu",
-                      (unsigned long long)s->milestones[s->n_milestones - 1],
-                      (unsigned long long)s->steps);
+        return vkt__config_refuse(c, "schedule.milestones", "%llu lies past train.steps = %llu",
+                                  (unsigned long long)s->milestones[s->n_milestones - 1],
+                                  (unsigned long long)s->steps);
     return VKT_OK;
 }
 
@@ -225,10 +230,11 @@ static vkt_status finish_metric(vkt_config *c)
     if (!strcmp(c->metric, "auto")) c->metric = regress || text ? "loss" : "accuracy";
     bool of_classes = strcmp(c->metric, "loss") != 0 && strcmp(c->metric, "mae") != 0;
     if (regress && of_classes)
-        return refuse(c, "checkpoint.metric", "%s is not measured with data.task: regress",
-                      c->metric);
+        return vkt__config_refuse(c, "checkpoint.metric",
+                                  "%s is not measured with data.task: regress", c->metric);
     if (!regress && !strcmp(c->metric, "mae"))
-        return refuse(c, "checkpoint.metric", "mae is measured with data.task: regress only");
+        return vkt__config_refuse(c, "checkpoint.metric",
+                                  "mae is measured with data.task: regress only");
     if (!c->metric_sign) c->metric_sign = of_classes ? 1 : -1;
     return VKT_OK;
 }
@@ -247,101 +253,8 @@ static vkt_status finish_name(vkt_config *c)
     }
     if (!c->name[0] || c->name[0] == '.' || strpbrk(c->name, "/\\:*?\"<>|\n\r\t") ||
         strlen(c->name) > 100)
-        return refuse(c, "name", "'%s' can't be part of a folder's name", c->name);
+        return vkt__config_refuse(c, "name", "'%s' can't be part of a folder's name", c->name);
     return VKT_OK;
-}
-
-/* A run or checkpoint to begin with says the model, and of text the tokens, where the recipe does
- * not. */
-static vkt_status init_of_run(vkt_config *c)
-{
-    vkt_status st;
-    vkt__arena *a = &c->priv->arena;
-    vkt__trained base;
-    vkt__str recipe = { 0 };
-    vkt__yaml *root;
-    VKT_TRY(vkt__trained_open(c->init, &base));
-    const vkt_data_desc *d = &base.config->data;
-    vkt__str_printf(&recipe, "model:\n");
-    vkt__model_yaml(base.config->layers, base.config->n_layers, 2, &recipe);
-    VKT_TRY(vkt__yaml_parse(a, recipe.data, recipe.len, c->init, &root));
-    VKT_TRY(vkt__recipe_apply(c, root, c->init));
-    if (vkt__config_is_text(c) && vkt__config_is_text(base.config)) {
-        if (!c->data.vocab) c->data.vocab = d->vocab;
-        if (!c->data.tokenizer && d->tokenizer)
-            c->data.tokenizer = vkt__arena_strdup(a, d->tokenizer);
-        if (!was_set(c, "data.context") && base.ckpt) c->data.context = d->context;
-    }
-fail:
-    vkt__trained_close(&base);
-    vkt__str_finish(&recipe);
-    return st;
-}
-
-/* A Hugging Face folder says the model, its vocabulary and tokenizer. */
-static vkt_status init_of_folder(vkt_config *c)
-{
-    vkt_status st;
-    vkt__arena *a = &c->priv->arena;
-    char *text = NULL;
-    size_t n;
-    vkt__hf_config h;
-    vkt__str recipe = { 0 };
-    vkt__yaml *root;
-    const char *path = vkt__arena_printf(a, "%s/config.json", c->init),
-               *tokenizer = vkt__arena_printf(a, "%s/tokenizer.json", c->init),
-               *vocab = vkt__arena_printf(a, "%s/vocab.json", c->init);
-    VKT_TRY(vkt__file_read(path, 16u << 20, &text, &n));
-    VKT_TRY(vkt__hf_config_parse(text, n, path, &h));
-    vkt__hf_config_recipe(&h, &recipe);
-    VKT_TRY(vkt__yaml_parse(a, recipe.data, recipe.len, path, &root));
-    VKT_TRY(vkt__recipe_apply(c, root, path));
-    if (!c->data.vocab) c->data.vocab = h.vocab;
-    if (!c->data.tokenizer && vkt__config_is_text(c) &&
-        (vkt__file_size(tokenizer) >= 0 || vkt__file_size(vocab) >= 0))
-        c->data.tokenizer = c->init;
-    if (!c->data.tokenizer && vkt__config_is_text(c))
-        vkt_log(
-            VKT_LOG_WARN, "config",
-            "'%s' has no tokenizer.json and no vocab.json: a text that is not packed is taken as "
-            "bytes; data.tokenizer names another tokenizer",
-            c->init);
-    if (!was_set(c, "data.context")) c->data.context = VKT_MIN(c->data.context, h.context);
-    if (c->data.context > h.context)
-        st = refuse(c, "data.context", "%u is more than the model's %u positions", c->data.context,
-                    h.context);
-fail:
-    free(text);
-    vkt__str_finish(&recipe);
-    return st;
-}
-
-/* An adapter to go on with says its settings and, where the recipe does not, its base. A recipe
- * with a rank, as a checkpoint's is, has them all: vkt__weights_initial compares. */
-static vkt_status lora_of_folder(vkt_config *c)
-{
-    vkt_status st;
-    vkt__peft p;
-    if (!vkt__is_peft_folder(c->lora_from))
-        return refuse(c, "lora.from", "'%s' is no adapter's folder: it has no adapter_config.json",
-                      c->lora_from);
-    VKT_TRY(vkt__peft_open(c->lora_from, &p));
-    float dropout = was_set(c, "lora.dropout") ? c->lora.dropout : p.lora.dropout;
-    if (c->lora.alpha > 0 || c->lora.targets) {
-        st = refuse(c, c->lora.targets ? "lora.targets" : "lora.alpha",
-                    "is the adapter's own with lora.from: leave it out");
-        goto fail;
-    }
-    c->lora = p.lora;
-    c->lora.dropout = dropout;
-    c->lora.targets = vkt__arena_strdup(&c->priv->arena, p.lora.targets);
-    if (!c->init && p.base) c->init = vkt__arena_strdup(&c->priv->arena, p.base);
-    if (!c->init || !vkt__file_exists(c->init))
-        st = refuse(c, "lora.from", "the adapter's base '%s' is not here: set `init` to its folder",
-                    c->init ? c->init : "");
-fail:
-    vkt__peft_close(&p);
-    return st;
 }
 
 static vkt_status finish_lora(vkt_config *c)
@@ -351,30 +264,29 @@ static vkt_status finish_lora(vkt_config *c)
                             : c->lora.dropout > 0 ? "lora.dropout"
                             : c->lora.alpha > 0   ? "lora.alpha"
                                                   : NULL;
-        return alone ? refuse(c, alone, "has no meaning without lora.rank") : VKT_OK;
+        return alone ? vkt__config_refuse(c, alone, "has no meaning without lora.rank") : VKT_OK;
     }
     if (!c->init)
-        return refuse(c, "lora.rank", "an adapter needs `init`: the model that it adapts");
+        return vkt__config_refuse(c, "lora.rank",
+                                  "an adapter needs `init`: the model that it adapts");
     if (c->lora.alpha == 0) c->lora.alpha = 2 * (float)c->lora.rank;
     return VKT_OK;
 }
 
-vkt_status vkt_config_finish(vkt_config *c)
+static vkt_status no_model(const vkt_config *c)
+{
+    return vkt__fail(VKT_ARG, "config", "%s: model is missing: a list of layers",
+                     c->source ? c->source : "config");
+}
+
+vkt_status vkt__config_check(vkt_config *c)
 {
     vkt_status st = VKT_OK;
-    if (c->lora_from && !c->lora.rank) VKT_TRY(lora_of_folder(c));
-    if (!c->n_layers && c->init && !vkt__is_peft_folder(c->init) && !vkt__checkpoint_is(c->init))
-        VKT_TRY(vkt__adapter_refuse(c->init));
-    if (!c->n_layers && !(c->init && vkt__is_dir(c->init)))
-        return c->init
-                   ? refuse(c, "init", "'%s' is no folder that says the model: add a `model` list",
-                            c->init)
-                   : vkt__fail(VKT_ARG, "config", "%s: model is missing: a list of layers",
-                               c->source ? c->source : "config");
+    if (!c->n_layers && !c->init) return no_model(c);
     if (!c->data.source)
-        return refuse(c, "data.source",
-                      "is missing: digits, idx, csv, images, cifar, packed, text or novel");
-    if (!c->n_layers) VKT_TRY(vkt__is_hf_folder(c->init) ? init_of_folder(c) : init_of_run(c));
+        return vkt__config_refuse(
+            c, "data.source", "is missing: digits, idx, csv, images, cifar, packed, text or novel");
+    if (!c->n_layers) return no_model(c);
     VKT_TRY(finish_lora(c));
     VKT_TRY(finish_name(c));
     VKT_TRY(finish_data(c));
@@ -385,11 +297,12 @@ vkt_status vkt_config_finish(vkt_config *c)
     if (!c->eval_every) c->eval_every = (uint32_t)VKT_MAX(VKT_MIN(total / 10, 1000000000u), 1);
     if (!c->log_every) c->log_every = (uint32_t)VKT_MAX(VKT_MIN(total / 20, 1000000000u), 1);
     if (c->eval_batch < c->batch)
-        return refuse(c, "eval.batch",
-                      "%u is less than train.batch = %u; evaluation needs no gradients, so it fits",
-                      c->eval_batch, c->batch);
+        return vkt__config_refuse(
+            c, "eval.batch",
+            "%u is less than train.batch = %u; evaluation needs no gradients, so it fits",
+            c->eval_batch, c->batch);
     if (c->eval_every > total) {
-        if (was_set(c, "eval.every"))
+        if (vkt__config_was_set(c, "eval.every"))
             vkt_log(VKT_LOG_WARN, "config",
                     "%s: eval.every: %u is more than the %llu steps of the run; taken as %llu",
                     where_set(c, "eval.every"), c->eval_every, (unsigned long long)total,

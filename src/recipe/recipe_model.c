@@ -258,6 +258,116 @@ vkt_status vkt__model_parse(vkt_config *c, const vkt__yaml *list, const char *so
     return read_list(&r, list, 1, &c->layers, &c->n_layers, &total);
 }
 
+/* ---- from memory ---- */
+
+static const vkt_layer_type *type_of(const vkt_layer *l)
+{
+    size_t n;
+    const vkt_layer_type *t = vkt_layer_types(&n), *end = t + n;
+    while (t < end && strcmp(t->name, l->type) != 0) t++;
+    VKT_ASSERT(t < end);
+    return t;
+}
+
+static vkt_status out_of_range(const reader *r, const vkt_layer *l, const vkt_layer_opt *o,
+                               double v)
+{
+    char is[32], lo[32], hi[32];
+    return vkt__fail(VKT_ARG, "config", "%s: %s.%s: %s is out of range: %s to %s", r->source,
+                     l->type, o->name, vkt__double_text(v, false, is),
+                     vkt__double_text(o->min, false, lo), vkt__double_text(o->max, false, hi));
+}
+
+/* A number that is 0 is not given: the type's default. */
+static vkt_status check_number(const reader *r, const vkt_layer *l, const vkt_layer_opt *o)
+{
+    const char *at = (const char *)l + o->offset;
+    uint32_t u;
+    float f;
+    if (o->type == VKT_OPT_FLOAT) {
+        memcpy(&f, at, sizeof f);
+        /* The table's limits as the float32 that the field is. */
+        bool ok = f == 0 || (f >= (float)o->min && f <= (float)o->max);
+        return ok ? VKT_OK : out_of_range(r, l, o, (double)f);
+    }
+    memcpy(&u, at, sizeof u);
+    if (!u) return VKT_OK;
+    double v = (double)u - (o->type == VKT_OPT_UINT_PLUS_1);
+    return v >= o->min && v <= o->max ? VKT_OK : out_of_range(r, l, o, v);
+}
+
+static vkt_status copy_word(const reader *r, vkt_layer *l, const vkt_layer_opt *o)
+{
+    const char *word;
+    memcpy(&word, (char *)l + o->offset, sizeof word);
+    if (!word) return VKT_OK;
+    bool ok = !o->choices;
+    for (const char *const *p = o->choices; p && *p; p++) ok = ok || !strcmp(*p, word);
+    if (!ok)
+        return vkt__fail(VKT_ARG, "config", "%s: %s.%s: unknown word '%s'", r->source, l->type,
+                         o->name, word);
+    word = vkt__arena_strdup(r->arena, word);
+    memcpy((char *)l + o->offset, &word, sizeof word);
+    return VKT_OK;
+}
+
+static vkt_status copy_list(const reader *r, const vkt_layer *from, size_t n, vkt_layer **out);
+
+static vkt_status copy_opt(const reader *r, vkt_layer *l, const vkt_layer_opt *o)
+{
+    char *at = (char *)l + o->offset;
+    switch (o->type) {
+    case VKT_OPT_UINT:
+    case VKT_OPT_UINT_PLUS_1:
+    case VKT_OPT_FLOAT:
+        return check_number(r, l, o);
+    case VKT_OPT_STRING:
+        return copy_word(r, l, o);
+    case VKT_OPT_BOOL:
+    case VKT_OPT_NOT_BOOL:
+        return VKT_OK;
+    case VKT_OPT_BODY: {
+        vkt_layer *body;
+        size_t n;
+        memcpy(&body, at, sizeof body);
+        memcpy(&n, at + sizeof body, sizeof n);
+        vkt_status st = n ? copy_list(r, body, n, &body) : VKT_OK;
+        memcpy(at, &body, sizeof body);
+        return st;
+    }
+    }
+    return VKT_ARG;
+}
+
+static vkt_status copy_list(const reader *r, const vkt_layer *from, size_t n, vkt_layer **out)
+{
+    vkt_status st = VKT_OK;
+    vkt_layer *to = vkt__arena_alloc(r->arena, n * sizeof *to);
+    for (size_t i = 0; i < n; i++) {
+        const vkt_layer_type *t = type_of(&from[i]);
+        to[i] = from[i];
+        to[i].type = t->name;
+        to[i].line = 0; /* of no line of this recipe */
+        if (from[i].name) to[i].name = vkt__arena_strdup(r->arena, from[i].name);
+        for (const vkt_layer_opt *o = t->opts; o < t->opts + VKT_COUNT(t->opts) && o->name; o++)
+            VKT_TRY(copy_opt(r, &to[i], o));
+    }
+    *out = to;
+fail:
+    return st;
+}
+
+vkt_status vkt__model_take(vkt_config *c, const vkt_layer *layers, size_t n, const char *source)
+{
+    reader r = { &c->priv->arena, source };
+    vkt_layer *copy;
+    vkt_status st = copy_list(&r, layers, n, &copy);
+    if (st != VKT_OK) return st;
+    c->layers = copy;
+    c->n_layers = n;
+    return VKT_OK;
+}
+
 /* ---- one option of one layer ---- */
 
 /* The layer of a list by its place or its name; n: letters of it. */
@@ -386,14 +496,10 @@ static void write_opt(const vkt_layer *l, const vkt_layer_opt *o, const char *be
 
 void vkt__model_yaml(const vkt_layer *layers, size_t n, int indent, vkt__str *out)
 {
-    size_t n_types;
-    const vkt_layer_type *types = vkt_layer_types(&n_types);
     for (size_t i = 0; i < n; i++) {
         const vkt_layer *l = &layers[i];
         vkt__str opts = { 0 }, before = { 0 };
-        const vkt_layer_type *t = types;
-        while (t < types + n_types && strcmp(t->name, l->type)) t++;
-        VKT_ASSERT(t < types + n_types);
+        const vkt_layer_type *t = type_of(l);
         /* `- linear: {out: 8, bias: false}` on one line; with a body, one option a line. */
         if (l->n_body)
             vkt__str_printf(&before, "\n%*s", indent + 4, "");

@@ -18,4 +18,9 @@ vkt_status vkt__model_at(const vkt_config *c, const char *key, const char *where
 /* The model as a YAML list under `model:`. */
 void vkt__model_yaml(const vkt_layer *layers, size_t n, int indent, vkt__str *out);
 
+/* The model from a description in memory, copied: an opened checkpoint's, a Hugging Face folder's.
+ * ARG: a number or a word of it is none that a recipe may have; `source` names it in the message.
+ */
+vkt_status vkt__model_take(vkt_config *c, const vkt_layer *layers, size_t n, const char *source);
+
 #endif

@@ -12,10 +12,10 @@ static void quiet(void *user, vkt_log_level level, const char *area, const char 
 static void fuzz_config(const char *data, size_t n)
 {
     vkt__hf_config c, again;
-    vkt__str recipe = { 0 };
     if (vkt__hf_config_parse(data, n, "fuzz", &c) != VKT_OK) return;
-    vkt__hf_config_recipe(&c, &recipe);
-    vkt__str_finish(&recipe);
+    vkt_layer layer = vkt__hf_config_layer(&c);
+    VKT_ASSERT(vkt__hf_config_of(&layer, 1, &again) == VKT_OK && again.layers == c.layers &&
+               again.width == c.width && !strcmp(again.activation, c.activation));
     char *json = vkt__hf_config_json(&c, 0);
     VKT_ASSERT(vkt__hf_config_parse(json, strlen(json), "again", &again) == VKT_OK);
     VKT_ASSERT(c.layers == again.layers && c.heads == again.heads && c.kv_heads == again.kv_heads &&

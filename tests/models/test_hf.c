@@ -1,10 +1,12 @@
 /* Hugging Face folders: config.json to a recipe and back, weights of every type, in shards, and
- * what is refused. That losses and logits agree with transformers' is tools/compare/check_hf.sh's to show.
+ * what is refused. That losses and logits agree with transformers' is tools/compare/check_hf.sh's
+ * to show.
  */
 #include "testing.h"
 
 #include "base/os.h"
 #include "models/language.h"
+#include "recipe/recipe_model.h"
 #include "models/import.h"
 
 #define DIR "test_hf_tmp"
@@ -27,7 +29,9 @@ static void require_same_again(const char *json, const char *recipe)
     vkt__str text = { 0 };
     vkt_config *config;
     REQUIRE_OK(vkt__hf_config_parse(json, strlen(json), "config.json", &a));
-    vkt__hf_config_recipe(&a, &text);
+    vkt_layer layer = vkt__hf_config_layer(&a);
+    vkt__str_printf(&text, "model:\n");
+    vkt__model_yaml(&layer, 1, 2, &text);
     assert_string_equal(text.data, recipe);
     REQUIRE_OK(vkt_config_create(&config));
     REQUIRE_OK(vkt_config_parse(config, text.data, text.len, "r.yaml"));
@@ -53,13 +57,42 @@ static void configs_become_recipes(void **state)
 {
     (void)state;
     require_same_again(
-        gpt2, "model:\n  - transformer: {names: gpt2, layers: 12, heads: 12, kv_heads: 12, "
-              "width: 768, mlp: 3072, context: 1024, norm: layernorm, positions: "
-              "learned, activation: gelu, eps: 1e-05, tie: true}\n");
-    require_same_again(smollm2,
-                       "model:\n  - transformer: {names: llama, layers: 30, heads: 9, kv_heads: 3, "
-                       "width: 576, mlp: 1536, context: 8192, norm: rmsnorm, positions: rope, "
-                       "activation: swiglu, eps: 1e-05, tie: true, theta: 100000}\n");
+        gpt2,
+        "model:\n  - transformer: {layers: 12, heads: 12, kv_heads: 12, width: 768, mlp: 3072, "
+        "context: 1024, norm: layernorm, positions: learned, activation: gelu, names: gpt2, eps: "
+        "1e-05}\n");
+    require_same_again(
+        smollm2,
+        "model:\n  - transformer: {layers: 30, heads: 9, kv_heads: 3, width: 576, mlp: 1536, "
+        "context: 8192, norm: rmsnorm, positions: rope, activation: swiglu, theta: 100000, "
+        "names: llama, eps: 1e-05}\n");
+}
+
+/* What no recipe may say is not let in by another way. */
+static void descriptions_are_checked(void **state)
+{
+    (void)state;
+    vkt_config *c;
+    vkt__hf_config h;
+    REQUIRE_OK(vkt__hf_config_parse(gpt2, strlen(gpt2), "config.json", &h));
+    REQUIRE_OK(vkt_config_create(&c));
+    vkt_layer good = vkt__hf_config_layer(&h), bad = good;
+    vkt_layer around = { .type = "repeat", .repeat = 2, .body = &bad, .n_body = 1 };
+    REQUIRE_OK(vkt__model_take(c, &good, 1, "config.json"));
+    assert_ptr_not_equal(c->layers, &good);
+    assert_ptr_not_equal(c->layers->transformer.activation, good.transformer.activation);
+    assert_string_equal(c->layers->transformer.activation, good.transformer.activation);
+    TEST_LOG_CAPTURE();
+    bad.transformer.layers = 1001;
+    REQUIRE_STATUS(vkt__model_take(c, &around, 1, "config.json"), VKT_ARG);
+    REQUIRE_LOGGED("config.json: transformer.layers: 1001 is out of range: 1 to 1000");
+    bad = good;
+    bad.transformer.activation = "gelo";
+    REQUIRE_STATUS(vkt__model_take(c, &bad, 1, "config.json"), VKT_ARG);
+    REQUIRE_LOGGED("transformer.activation: unknown word 'gelo'");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    assert_int_equal(c->layers->transformer.layers, 12);
+    vkt_config_destroy(&c);
 }
 
 static void refused_config(const char *json, const char *line)
@@ -187,6 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(configs_become_recipes),
+        cmocka_unit_test(descriptions_are_checked),
         cmocka_unit_test(configs_are_refused),
         cmocka_unit_test(weights_are_widened),
         cmocka_unit_test(weights_in_shards_and_wrong_ones),

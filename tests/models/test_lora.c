@@ -276,7 +276,7 @@ static void mistakes_are_named(void **state)
           "all-linear" },
         { DATA "init: " DIR "/gpt2\nlora: {rank: 2, targets: \",\"}\n",
           "lora.targets names no layer" },
-        { DATA "init: " DIR "/text.txt\n", "is no folder that says the model" },
+        { DATA "init: " DIR "/text.txt\n", "does not describe a model" },
         { DATA "lora: {from: " DIR "/peft, alpha: 2}\n", "lora.alpha: is the adapter's own with" },
         { DATA "lora: {from: " DIR "/peft, rank: 5}\ninit: " DIR "/gpt2\n",
           "has rank 2 and alpha 4, the recipe rank 5 and alpha 10" },

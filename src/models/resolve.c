@@ -1,0 +1,80 @@
+/* vkt_config_finish: a recipe that leaves its model, or its adapter's settings, to what `init` and
+ * `lora.from` name gets them from there; then the checks that every configuration passes. */
+#include "base/os.h"
+#include "models/hf_folder.h"
+#include "models/import.h"
+#include "models/trained.h"
+#include "recipe/config.h"
+#include "recipe/options.h"
+#include "recipe/recipe_model.h"
+
+/* A run or checkpoint to begin with says the model, and of text the tokens, where the recipe does
+ * not. */
+static vkt_status init_of_run(vkt_config *c)
+{
+    vkt_status st;
+    vkt__arena *a = &c->priv->arena;
+    vkt__trained base;
+    VKT_TRY(vkt__trained_open(c->init, &base));
+    const vkt_data_desc *d = &base.config->data;
+    VKT_TRY(vkt__model_take(c, base.config->layers, base.config->n_layers, c->init));
+    if (vkt__config_is_text(c) && vkt__config_is_text(base.config)) {
+        if (!c->data.vocab) c->data.vocab = d->vocab;
+        if (!c->data.tokenizer && d->tokenizer)
+            c->data.tokenizer = vkt__arena_strdup(a, d->tokenizer);
+        if (!vkt__config_was_set(c, "data.context") && base.ckpt) c->data.context = d->context;
+    }
+fail:
+    vkt__trained_close(&base);
+    return st;
+}
+
+/* An adapter to go on with says its settings and, where the recipe does not, its base. A recipe
+ * with a rank, as a checkpoint's is, has them all: vkt__weights_initial compares. */
+static vkt_status lora_of_folder(vkt_config *c)
+{
+    vkt_status st;
+    vkt__peft p;
+    if (!vkt__is_peft_folder(c->lora_from))
+        return vkt__config_refuse(c, "lora.from",
+                                  "'%s' is no adapter's folder: it has no adapter_config.json",
+                                  c->lora_from);
+    VKT_TRY(vkt__peft_open(c->lora_from, &p));
+    float dropout = vkt__config_was_set(c, "lora.dropout") ? c->lora.dropout : p.lora.dropout;
+    if (c->lora.alpha > 0 || c->lora.targets) {
+        st = vkt__config_refuse(c, c->lora.targets ? "lora.targets" : "lora.alpha",
+                                "is the adapter's own with lora.from: leave it out");
+        goto fail;
+    }
+    c->lora = p.lora;
+    c->lora.dropout = dropout;
+    c->lora.targets = vkt__arena_strdup(&c->priv->arena, p.lora.targets);
+    if (!c->init && p.base) c->init = vkt__arena_strdup(&c->priv->arena, p.base);
+    if (!c->init || !vkt__file_exists(c->init))
+        st = vkt__config_refuse(c, "lora.from",
+                                "the adapter's base '%s' is not here: set `init` to its folder",
+                                c->init ? c->init : "");
+fail:
+    vkt__peft_close(&p);
+    return st;
+}
+
+vkt_status vkt_config_finish(vkt_config *c)
+{
+    vkt_status st = VKT_OK;
+    if (c->lora_from && !c->lora.rank) VKT_TRY(lora_of_folder(c));
+    if (!c->n_layers && c->init) {
+        if (!vkt__is_peft_folder(c->init) && !vkt__checkpoint_is(c->init))
+            VKT_TRY(vkt__adapter_refuse(c->init));
+        if (!vkt__is_dir(c->init))
+            return vkt__config_refuse(
+                c, "init", "'%s' does not describe a model: add a `model` list to the recipe",
+                c->init);
+        /* Without data.source the check below says so. */
+        if (c->data.source)
+            VKT_TRY(vkt__is_hf_folder(c->init) ? vkt__hf_folder_apply(c) : init_of_run(c));
+    }
+    VKT_TRY(vkt__config_check(c));
+fail:
+    return st;
+}

@@ -1,0 +1,17 @@
+/* What other rooms ask of a configuration: whether it holds together, and which options were set.
+ */
+#ifndef VKT_RECIPE_CONFIG_H
+#define VKT_RECIPE_CONFIG_H
+
+#include "recipe/config_private.h"
+
+/* The checks that span options, and the defaults that follow from others. The model is there: of a
+ * recipe that leaves it to `init`, vkt_config_finish fills it in first. ARG names the option and
+ * the line that set it. */
+vkt_status vkt__config_check(vkt_config *c);
+bool vkt__config_was_set(const vkt_config *c, const char *option);
+/* Logs "recipe.yaml:7: OPTION: ..."; returns ARG. */
+vkt_status vkt__config_refuse(const vkt_config *c, const char *option, const char *fmt, ...)
+    VKT_PRINTF(3, 4);
+
+#endif
