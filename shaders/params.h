@@ -56,6 +56,15 @@ struct vkt_group_params {
 };
 #define VKT_GROUP_BLOCK 256
 
+/* Activations: the numbers of vkt_act, for constant ACT (act.c compares them). */
+#define VKT_ACT_N_NONE 0
+#define VKT_ACT_N_RELU 1
+#define VKT_ACT_N_GELU 2
+#define VKT_ACT_N_GELU_ERF 3
+#define VKT_ACT_N_SILU 4
+#define VKT_ACT_N_SIGMOID 5
+#define VKT_ACT_N_TANH 6
+
 /* eltwise.comp: z = op(x, y) */
 #define VKT_EL_ADD 0
 #define VKT_EL_MUL 1

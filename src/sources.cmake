@@ -102,6 +102,7 @@ set(SRC_TENSOR_GRAPH
   src/tensor/graph/workgroup.c
 )
 set(SRC_TENSOR_OPS
+  src/tensor/ops/act.c
   src/tensor/ops/batch.c
   src/tensor/ops/conv_kernels.c
   src/tensor/ops/matmul_kernels.c

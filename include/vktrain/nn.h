@@ -19,7 +19,7 @@ typedef struct vkt_transformer {
     const char *norm;        /* "layernorm" (default), "rmsnorm" */
     const char *norm_place;  /* "pre" (default), "post" */
     const char *positions;   /* "learned" (default), "rope", "none" */
-    const char *activation;  /* "gelu" (default), "gelu_erf", "relu", "silu", "swiglu", "geglu" */
+    const char *activation;  /* an activation layer's type, or "swiglu", "geglu"; default "gelu" */
     const char *rope_layout; /* "half" (default, as Hugging Face's Llama), "interleaved" */
     const char *names;       /* of parameters: "gpt2", "llama"; NULL: by positions, activation */
     float theta;             /* rope's base; 0: 10000 */

@@ -1,5 +1,6 @@
 /* Where an output pixel and a tap of the filter meet the input, included where `p` (conv_params) is declared.
  * TRANSPOSED: the gradient's gather form, in which the filter moves over a strided input. */
+#include "act.glsl"
 layout(constant_id = 3) const int ACT = 0;
 layout(constant_id = 4) const uint TRANSPOSED = 0;
 layout(constant_id = 5) const uint STRIDE = 1;
@@ -36,7 +37,7 @@ void pixel_at(uint m, uint rows, uint cols, out uint image, out uint row, out ui
 }
 
 /* Whether the sum before the activation may be asked for: a store that is masked off costs a CPU driver as much. */
-const bool MAY_KEEP = ACT != ACT_NONE;
+const bool MAY_KEEP = ACT != VKT_ACT_N_NONE;
 
 /* Element i of the result; sum has its bias already. */
 void finish(uint i, float sum)

@@ -5,6 +5,7 @@
  * n is even) pairs, two rows of them. copy takes u32 too. Twin: eltwise_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "act.glsl"
 #include "eltwise.glsl"
 
 layout(constant_id = 3) const uint OP = 0;

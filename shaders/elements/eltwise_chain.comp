@@ -5,6 +5,7 @@
  * Twin: chain_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "act.glsl"
 #include "eltwise.glsl"
 #include "rng.h"
 

@@ -2,6 +2,7 @@
 /* y = act(gate) up: SwiGLU with silu. One invocation per element. Twin: gated_ref. Shazeer 2020 (2002.05202). */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "act.glsl"
 
 layout(constant_id = 3) const int ACT = 4;
 layout(push_constant, scalar) uniform Push { gated_params p; };

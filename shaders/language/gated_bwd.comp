@@ -3,6 +3,7 @@
  * gate, up or dy. Twin: gated_bwd_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "act.glsl"
 
 layout(constant_id = 3) const int ACT = 4;
 layout(push_constant, scalar) uniform Push { gated_params p; };

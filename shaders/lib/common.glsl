@@ -1,4 +1,4 @@
-/* Shared by every kernel: address types, the flat workgroup index, reductions over a workgroup, activations.
+/* Shared by every kernel: address types, the flat workgroup index, reductions over a workgroup.
  * A kernel declares `layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;` through this. */
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -65,72 +65,4 @@ float make_nan()
 float exp_below(float x)
 {
     return x < -87.0 ? 0.0 : exp(x);
-}
-
-/* ---- activations: numbers of vkt_act ---- */
-
-const int ACT_NONE = 0, ACT_RELU = 1, ACT_GELU = 2, ACT_GELU_ERF = 3, ACT_SILU = 4, ACT_SIGMOID = 5, ACT_TANH = 6;
-
-/* 1 / (1 + exp(-x)), argument clamped so that exp stays finite (KERNELS.md, 8.11). */
-float sigmoid(float x)
-{
-    return 1.0 / (1.0 + exp(-clamp(x, -80.0, 80.0)));
-}
-
-/* tanh x = 2 sigmoid(2x) - 1 loses relative accuracy near 0: a series there. */
-float tanh_safe(float x)
-{
-    float x2 = x * x;
-    if (abs(x) < 0.125) return x * (1.0 + x2 * (-1.0 / 3.0 + x2 * (2.0 / 15.0 + x2 * (-17.0 / 315.0))));
-    return 2.0 * sigmoid(2.0 * x) - 1.0;
-}
-
-/* erfc for x >= 0: Numerical Recipes' Chebyshev fit, relative error 1.2e-7. */
-float erfc_pos(float x)
-{
-    float t = 1.0 / (1.0 + 0.5 * x);
-    float p = -1.26551223 + t * (1.00002368 + t * (0.37409196 + t * (0.09678418 + t * (-0.18628806 +
-              t * (0.27886807 + t * (-1.13520398 + t * (1.48851587 + t * (-0.82215223 + t * 0.17087277))))))));
-    return t * exp(max(-x * x + p, -80.0));
-}
-
-float erf_safe(float x)
-{
-    float a = abs(x);
-    if (a < 0.5) {
-        float x2 = x * x; /* Maclaurin: 2/sqrt(pi) (x - x^3/3 + x^5/10 - x^7/42 + x^9/216 - x^11/1320) */
-        return x * 1.1283791671 * (1.0 + x2 * (-1.0 / 3.0 + x2 * (0.1 + x2 * (-1.0 / 42.0 + x2 * (1.0 / 216.0 - x2 / 1320.0)))));
-    }
-    return sign(x) * (1.0 - erfc_pos(a));
-}
-
-const float GELU_K = 0.7978845608, GELU_C = 0.044715;
-
-float act_fwd(int act, float x)
-{
-    if (act == ACT_RELU) return max(x, 0.0);
-    if (act == ACT_GELU) return x * sigmoid(2.0 * GELU_K * (x + GELU_C * x * x * x));
-    if (act == ACT_GELU_ERF) return x >= 0.0 ? x - 0.5 * x * erfc_pos(x * 0.7071067812) : 0.5 * x * erfc_pos(-x * 0.7071067812);
-    if (act == ACT_SILU) return x * sigmoid(x);
-    if (act == ACT_SIGMOID) return sigmoid(x);
-    if (act == ACT_TANH) return tanh_safe(x);
-    return x;
-}
-
-/* Derivative, from y = act(x) for relu, sigmoid and tanh, from x for gelu and silu. */
-float act_bwd(int act, float v)
-{
-    if (act == ACT_RELU) return v > 0.0 ? 1.0 : 0.0;
-    if (act == ACT_GELU) {
-        float s = sigmoid(2.0 * GELU_K * (v + GELU_C * v * v * v));
-        return s + v * s * (1.0 - s) * 2.0 * GELU_K * (1.0 + 3.0 * GELU_C * v * v);
-    }
-    if (act == ACT_GELU_ERF) return 0.5 * (1.0 + erf_safe(v * 0.7071067812)) + v * 0.3989422804 * exp(max(-0.5 * v * v, -80.0));
-    if (act == ACT_SILU) {
-        float s = sigmoid(v);
-        return s * (1.0 + v * (1.0 - s));
-    }
-    if (act == ACT_SIGMOID) return v * (1.0 - v);
-    if (act == ACT_TANH) return 1.0 - v * v;
-    return 1.0;
 }

@@ -2,6 +2,7 @@
  * slice takes, what becomes of a sum. In a HALF variant A and B are 16-bit. Two neighbours of a row are read and written
  * at once where C_PAIRS: in HALF variants as a word of two 16-bit numbers, which C, aux and r then have; in WIDE ones,
  * for Mesa's CPU driver, as two floats. */
+#include "act.glsl"
 layout(constant_id = 3) const uint LAYOUT = 0; /* vkt_layout: 0 NT, 1 NN, 2 TN */
 layout(constant_id = 4) const int ACT = 0;     /* vkt_act, with VKT_MM_ACT_BWD times its derivative; VKT_MM_MICRO, _RESIDUAL */
 const int ACTIVATION = ACT & (VKT_MM_ACT_BWD - 1);
@@ -56,7 +57,7 @@ float act_end(float sum, float v)
 }
 
 /* Whether the sum before the activation may be asked for: a store that is masked off costs a CPU driver as much. */
-const bool MAY_KEEP = ACTIVATION != ACT_NONE && !DERIVATIVE;
+const bool MAY_KEEP = ACTIVATION != VKT_ACT_N_NONE && !DERIVATIVE;
 
 /* R's address and the step block's are there only with their constants, as CPU drivers read them whatever a flag says. */
 bool adds_r()

@@ -3,6 +3,7 @@
  * instead. out0 = y, out1 the value before the activation where asked. Twin: batch_norm_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "act.glsl"
 
 layout(constant_id = 3) const int ACT = 0;
 layout(constant_id = 4) const uint FIXED = 0;

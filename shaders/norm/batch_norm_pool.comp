@@ -4,6 +4,7 @@
  * batch_norm_pool_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "act.glsl"
 
 layout(constant_id = 3) const int ACT = 0;
 layout(constant_id = 4) const uint FIXED = 0;
@@ -28,7 +29,7 @@ void main()
                     AT(place, i) = wins ? uintBitsToFloat(t) : AT(place, i);
                 }
             }
-            if (ACT == ACT_RELU)
+            if (ACT == VKT_ACT_N_RELU)
                 [[unroll]] for (uint i = 0; i < W; i++) AT(place, i) = AT(best, i) > 0.0 ? AT(place, i) : uintBitsToFloat(CUT);
             STORE(p.out0, to, best);
             STORE(p.place, to, place);

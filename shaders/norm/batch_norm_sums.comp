@@ -4,6 +4,7 @@
  * batch_norm_sums_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "act.glsl"
 
 layout(constant_id = 3) const int ACT = 0;
 layout(constant_id = 4) const uint FIXED = 0;
@@ -19,7 +20,7 @@ void main()
     for (uint r = rows.x; r < rows.y; r++) {
         uint i = r * wide + c;
         elem g = LOAD(p.dy, i);
-        if (ACT != ACT_NONE) {
+        if (ACT != VKT_ACT_N_NONE) {
             elem v = LOAD(p.b, i);
             [[unroll]] for (uint k = 0; k < W; k++) AT(g, k) *= act_bwd(ACT, AT(v, k));
             STORE(p.r, i, g);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "models/hf_config.h"
+#include "tensor/ops/act.h"
 
 /* ---- reading ---- */
 
@@ -44,25 +45,24 @@ static bool get_bool(const reader *r, const char *key, bool fallback)
     return json_is_boolean(v) ? json_is_true(v) : fallback;
 }
 
-/* Hugging Face's names of activations, and ours, alone and where they gate. */
-static const struct {
-    const char *name, *plain, *gated;
-} activations[] = { { "gelu_new", "gelu", "geglu" },
-                    { "gelu_pytorch_tanh", "gelu", "geglu" },
-                    { "gelu", "gelu_erf", NULL },
-                    { "relu", "relu", NULL },
-                    { "silu", NULL, "swiglu" } };
+/* Our word for the activation that they call `name`; NULL: there is none. */
+static const char *our_activation(const char *name, bool gated)
+{
+    for (int i = 1; i < VKT__N_ACTS; i++) {
+        const vkt__act_row *a = &vkt__acts[i];
+        if ((a->hf && !strcmp(name, a->hf)) || (a->hf_too && !strcmp(name, a->hf_too)))
+            return gated ? vkt__gate_name((vkt_act)i) : a->name;
+    }
+    return NULL;
+}
 
 static const char *get_activation(reader *r, const char *key, const char *fallback, bool gated)
 {
     const json_t *v = json_object_get(r->o, key);
-    const char *name = v ? json_string_value(v) : fallback;
-    for (size_t i = 0; name && i < VKT_COUNT(activations); i++) {
-        const char *ours = gated ? activations[i].gated : activations[i].plain;
-        if (ours && !strcmp(name, activations[i].name)) return ours;
-    }
-    refuse(r, key, "is an activation that is not supported");
-    return "gelu";
+    const char *name = v ? json_string_value(v) : fallback,
+               *ours = name ? our_activation(name, gated) : NULL;
+    if (!ours) refuse(r, key, "is an activation that is not supported");
+    return ours ? ours : "gelu";
 }
 
 static void read_gpt2(reader *r, vkt__hf_config *c)
@@ -240,14 +240,16 @@ vkt_status vkt__hf_config_of(const vkt_layer *layers, size_t n_layers, vkt__hf_c
         return not_theirs("it is not one `transformer`");
     const char *activation = option_word(l, "activation", "gelu"),
                *positions = option_word(l, "positions", "learned");
-    bool gated = !strcmp(activation, "swiglu") || !strcmp(activation, "geglu"),
-         rope = !strcmp(positions, "rope"), rms = !strcmp(option_word(l, "norm", ""), "rmsnorm");
+    vkt_act act;
+    bool gated, known = vkt__act_find(activation, &act, &gated), rope = !strcmp(positions, "rope"),
+                rms = !strcmp(option_word(l, "norm", ""), "rmsnorm");
+    if (!known || !vkt__acts[act].hf) return not_theirs("its activation");
     c->gpt2 = !gated && !rope;
     if (!strcmp(option_word(l, "norm_place", "pre"), "post")) return not_theirs("norm_place: post");
     if (!strcmp(option_word(l, "rope_layout", "half"), "interleaved"))
         return not_theirs("rope_layout: interleaved");
     if (c->gpt2 && (strcmp(positions, "learned") != 0 || rms || option_bool(l, "bias") ||
-                    option_uint(l, "window", 0) || !strcmp(activation, "silu")))
+                    option_uint(l, "window", 0)))
         return not_theirs("GPT-2 has learned positions, layernorm, biases and no window");
     if (!c->gpt2 && (!gated || !rope || !rms))
         return not_theirs("Llama has a gated activation, rope and rmsnorm");
@@ -272,11 +274,10 @@ vkt_status vkt__hf_config_of(const vkt_layer *layers, size_t n_layers, vkt__hf_c
 
 static const char *their_activation(const vkt__hf_config *c)
 {
-    for (size_t i = 0; i < VKT_COUNT(activations); i++) {
-        const char *ours = c->gpt2 ? activations[i].plain : activations[i].gated;
-        if (ours && !strcmp(ours, c->activation)) return activations[i].name;
-    }
-    return "gelu_new";
+    vkt_act act;
+    bool gated, known = vkt__act_find(c->activation, &act, &gated);
+    VKT_ASSERT(known && vkt__acts[act].hf);
+    return vkt__acts[act].hf;
 }
 
 static void set(json_t *o, const char *key, json_t *v)

@@ -7,6 +7,7 @@
 
 #include "base/os.h"
 #include "tensor/graph/graph.h"
+#include "tensor/ops/act.h"
 #include "formats/protobuf.h"
 
 enum { OPSET = 21, IR_VERSION = 10, FLOAT = 1, INT64 = 7 };
@@ -123,18 +124,12 @@ typedef bool emitter(exporter *e, const vkt_node *n, const char *const *in, cons
 
 static bool activation(exporter *e, vkt_act act, const char *x, const char *out)
 {
-    static const char *const types[] = {
-        [VKT_ACT_NONE] = "Identity", [VKT_ACT_RELU] = "Relu",       [VKT_ACT_GELU] = "Gelu",
-        [VKT_ACT_GELU_ERF] = "Gelu", [VKT_ACT_SIGMOID] = "Sigmoid", [VKT_ACT_TANH] = "Tanh"
-    };
-    if (act == VKT_ACT_SILU) {
-        const char *s = node(e, "Sigmoid", IN(x), extra(e));
-        node(e, "Mul", IN(x, s), out);
-        return true;
-    }
-    if ((size_t)act >= VKT_COUNT(types) || !types[act]) return false;
-    if (act == VKT_ACT_GELU) attr_text(e, "approximate", "tanh");
-    node(e, types[act], IN(x), out);
+    const vkt__act_row *a = &vkt__acts[act];
+    if (!a->onnx) return false;
+    const char *y = a->onnx_times_x ? extra(e) : out;
+    if (a->onnx_approximate) attr_text(e, "approximate", a->onnx_approximate);
+    node(e, a->onnx, IN(x), y);
+    if (a->onnx_times_x) node(e, "Mul", IN(x, y), out);
     return true;
 }
 

@@ -3,6 +3,7 @@
 #include <float.h>
 
 #include "base/words.h"
+#include "tensor/ops/act.h"
 #include "vktrain/nn.h"
 
 #define AT(field) offsetof(vkt_layer, field)
@@ -63,8 +64,8 @@ static const char *const inits[] = { "kaiming", "xavier", "normal", "zeros", NUL
 static const char *const norms[] = { "layernorm", "rmsnorm", NULL };
 static const char *const places[] = { "pre", "post", NULL };
 static const char *const positions[] = { "learned", "rope", "none", NULL };
-static const char *const activations[] = { "gelu",   "gelu_erf", "relu", "silu",
-                                           "swiglu", "geglu",    NULL };
+#define WORD(id, word, ...) #word,
+static const char *const activations[] = { VKT__ACTS(WORD) VKT__GATES(WORD) NULL };
 static const char *const rope_layouts[] = { "half", "interleaved", NULL };
 static const char *const names[] = { "gpt2", "llama", NULL };
 
@@ -78,12 +79,10 @@ static const vkt_layer_type types[] = {
         { "init", VKT_OPT_STRING, AT(init), 0, 0, "initial weights (default: kaiming)", inits },
         { "init_scale", VKT_OPT_FLOAT, AT(init_scale), 1e-6, 1e6,
           "factor of the initial weights (default: 1)", NULL } } },
-    { "relu", "max(x, 0)", NULL, { { 0 } } },
-    { "gelu", "x Phi(x), by its tanh approximation", NULL, { { 0 } } },
-    { "gelu_erf", "x Phi(x), exact", NULL, { { 0 } } },
-    { "silu", "x sigmoid(x)", NULL, { { 0 } } },
-    { "sigmoid", "1 / (1 + exp(-x))", NULL, { { 0 } } },
-    { "tanh", "tanh(x)", NULL, { { 0 } } },
+/* clang-format off */
+#define ACTIVATION(id, word, formula, ...) { #word, formula, NULL, { { 0 } } },
+    VKT__ACTS(ACTIVATION)
+    /* clang-format on */
     { "layernorm",
       "each example to mean 0 and variance 1, times a gain plus a bias",
       NULL,

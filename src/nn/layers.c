@@ -5,6 +5,7 @@
 #include "nn/layer_list.h"
 #include "nn/lora.h"
 #include "tensor/graph/op.h"
+#include "tensor/ops/act.h"
 
 /* ---- linear ---- */
 
@@ -161,12 +162,6 @@ static vkt_tensor *repeat_build(vkt_model *m, vkt_graph *g, const vkt__layer *l,
 
 const vkt__layer_kind vkt__plain_kinds[] = {
     { "linear", linear_plan, linear_build },
-    { "relu", same_plan, act_build, .act = VKT_ACT_RELU },
-    { "gelu", same_plan, act_build, .act = VKT_ACT_GELU },
-    { "gelu_erf", same_plan, act_build, .act = VKT_ACT_GELU_ERF },
-    { "silu", same_plan, act_build, .act = VKT_ACT_SILU },
-    { "sigmoid", same_plan, act_build, .act = VKT_ACT_SIGMOID },
-    { "tanh", same_plan, act_build, .act = VKT_ACT_TANH },
     { "layernorm", norm_plan, norm_build },
     { "rmsnorm", norm_plan, norm_build, .rms = true },
     { "dropout", same_plan, dropout_build },
@@ -175,3 +170,8 @@ const vkt__layer_kind vkt__plain_kinds[] = {
     { "repeat", repeat_plan, repeat_build },
     { .name = NULL },
 };
+
+/* clang-format off */
+#define KIND(id, word, ...) { #word, same_plan, act_build, .act = VKT_ACT_##id },
+/* clang-format on */
+const vkt__layer_kind vkt__act_kinds[] = { VKT__ACTS(KIND) { .name = NULL } };

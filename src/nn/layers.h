@@ -5,6 +5,7 @@
 #include "nn/params.h"
 
 extern const vkt__layer_kind vkt__plain_kinds[];
+extern const vkt__layer_kind vkt__act_kinds[];
 extern const vkt__layer_kind vkt__image_kinds[];
 
 #endif

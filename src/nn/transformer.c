@@ -17,20 +17,18 @@ static bool is(const char *word, const char *what)
     return word && !strcmp(word, what);
 }
 
-static vkt_act act_of(const vkt_transformer *t)
+/* `activation`: a word for one, or for a gate with one. */
+static vkt_status set_activation(const vkt__layer *l, vkt__tshape *s)
 {
-    static const struct {
-        const char *name;
-        vkt_act act;
-    } acts[] = {
-        { "relu", VKT_ACT_RELU },
-        { "gelu_erf", VKT_ACT_GELU_ERF },
-        { "silu", VKT_ACT_SILU },
-        { "swiglu", VKT_ACT_SILU },
-    };
-    for (size_t i = 0; i < VKT_COUNT(acts); i++)
-        if (is(t->activation, acts[i].name)) return acts[i].act;
-    return VKT_ACT_GELU; /* gelu, geglu */
+    const char *word = l->spec.transformer.activation, *names[2 * VKT__N_ACTS];
+    size_t n = 0;
+    if (vkt__act_find(word ? word : "gelu", &s->act, &s->gated)) return VKT_OK;
+    for (int i = 1; i < VKT__N_ACTS; i++) {
+        names[n++] = vkt__acts[i].name;
+        if (vkt__gate_name((vkt_act)i)) names[n++] = vkt__gate_name((vkt_act)i);
+    }
+    return vkt__fail(VKT_ARG, "model", "%s: activation '%s' is not known%s", l->where, word,
+                     vkt_did_you_mean(word, names, n).text);
 }
 
 vkt_status vkt__transformer_shape(const vkt__layer *l, uint32_t n_vocab, vkt__tshape *s)
@@ -42,13 +40,13 @@ vkt_status vkt__transformer_shape(const vkt__layer *l, uint32_t n_vocab, vkt__ts
     *s = (vkt__tshape) { .T = l->in.d[0], .V = n_vocab, .C = t->width, .H = t->heads };
     s->Hkv = t->kv_heads ? t->kv_heads : s->H;
     s->n_layers = t->layers;
-    s->gated = is(t->activation, "swiglu") || is(t->activation, "geglu");
+    vkt_status st = set_activation(l, s);
+    if (st != VKT_OK) return st;
     s->rope = is(t->positions, "rope");
     s->learned = !t->positions || is(t->positions, "learned");
     s->gpt2 = t->names ? is(t->names, "gpt2") : !s->gated && !s->rope;
     s->rms = is(t->norm, "rmsnorm");
     s->post = is(t->norm_place, "post");
-    s->act = act_of(t);
     s->P = VKT_MAX(t->context, s->T);
     if (!s->n_layers || !s->H || !s->C)
         return vkt__fail(VKT_ARG, "model", "%s: layers, heads and width are needed", l->where);

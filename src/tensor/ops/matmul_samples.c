@@ -192,27 +192,26 @@ const char *vkt__matmul_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         { "a row, odd", 1, 131, 70 },   { "deep", 5, 9, 3001 },
         { "no inner, odd", 5, 9, 0 },   { "no rows", 0, 9, 4 },
     };
-    static const char *const acts[] = { "bias",      "bias relu",    "bias gelu", "bias gelu_erf",
-                                        "bias silu", "bias sigmoid", "bias tanh" };
     enum {
         OWN = 3 * VKT_COUNT(s),
     };
     const uint32_t others = 3 * FOR_EVERY_KERNEL * n_kernels(),
-                   epilogues = VKT_COUNT(acts) + n_shaders();
+                   epilogues = VKT__N_ACTS + n_shaders();
     static char name[64];
     uint32_t kernel = 0, j = i / 3, l = i % 3;
     if (i >= OWN + others) {
         vkt_act act = (vkt_act)(i - OWN - others);
         if (i >= OWN + others + epilogues) return sample16(op, g, i - OWN - others - epilogues);
-        if (act >= VKT_COUNT(acts)) {
-            kernel = kernel_at(act - VKT_COUNT(acts));
+        if ((int)act >= VKT__N_ACTS) {
+            kernel = kernel_at(act - VKT__N_ACTS);
             act = VKT_ACT_GELU;
         }
         vkt_tensor *x = vkt__sample2(g, 37, 20), *w = vkt__sample2(g, 41, 20),
                    *b = vkt__sample1(g, 41);
         vkt__op(g, op, (vkt_tensor *[]) { x, w, b }, 3,
                 (vkt_attr) { .matmul = { .layout = VKT_NT, .act = act, .kernel = kernel } });
-        snprintf(name, sizeof name, "%s, kernel %u", acts[act], kernel);
+        snprintf(name, sizeof name, "bias%s%s, kernel %u", act ? " " : "",
+                 act ? vkt__acts[act].name : "", kernel);
         return name;
     }
     if (i >= OWN) {
@@ -232,7 +231,7 @@ const char *vkt__matmul_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 /* Every activation, then every shader in every layout, then in 16 bits. */
 const char *vkt__matmul_act_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
-    enum { ACTS = VKT_ACT_TANH, ODD = 2 };
+    enum { ACTS = VKT__N_ACTS - 1, ODD = 2 };
     static char name[64];
     const uint32_t of_kernels = ODD * 3 * 2 * n_shaders();
     bool plus = i >= ACTS + of_kernels; /* the kernels again, with something added */

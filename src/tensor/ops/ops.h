@@ -3,6 +3,7 @@
 #define VKT_TENSOR_OPS_H
 
 #include "tensor/graph/op.h"
+#include "tensor/ops/act.h"
 
 extern const vkt_op vkt__op_add, vkt__op_mul, vkt__op_scale, vkt__op_copy, vkt__op_fill,
     vkt__op_act, vkt__op_act_bwd, vkt__op_chain;
@@ -34,10 +35,6 @@ extern const vkt_op *const vkt__rows[];
  * is. */
 vkt_tensor *vkt__real(vkt_graph *g, vkt_tensor *dy, const vkt_tensor *t);
 
-/* act(x) in double; its derivative, and whether that is a function of the output. */
-double vkt__act(vkt_act act, double x);
-double vkt__act_derivative(vkt_act act, double v);
-bool vkt__act_from_output(vkt_act act);
 /* dy * act'(v): v is the output where vkt__act_from_output, else the input. */
 vkt_tensor *vkt__act_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *v, vkt_act act);
 

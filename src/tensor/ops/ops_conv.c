@@ -121,22 +121,16 @@ static vkt_cost conv_cost(const vkt_node *n)
     return c;
 }
 
-/* Of samples, whose values have variance 1. An activation adds errors of its own: 64 terms' worth.
- * Sigmoid and tanh are bounded where the sum is of size sqrt(depth): its error, relative to that,
+/* Of samples, whose values have variance 1. An activation adds errors of its own.
+ * One that is bounded is so where the sum is of size sqrt(depth): its error, relative to that,
  * is sqrt(depth) times as large relative to them, and their slopes, at most 1, do not lessen it. */
 static double conv_terms(const vkt_node *n)
 {
+    const vkt__act_row *act = &vkt__acts[n->attr.conv.act];
     double depth = vkt__conv_geometry_of(n).depth;
-    switch (n->attr.conv.act) {
-    case VKT_ACT_NONE:
-    case VKT_ACT_RELU:
-        return depth;
-    case VKT_ACT_SIGMOID:
-    case VKT_ACT_TANH: /* 2 sqrt(terms) = (4 + 2 sqrt(depth)) sqrt(depth), for vkt__tol */
-        return depth * (2 + sqrt(depth)) * (2 + sqrt(depth)) + 64;
-    default:
-        return depth + 64;
-    }
+    /* 2 sqrt(terms) = (4 + 2 sqrt(depth)) sqrt(depth), for vkt__tol */
+    if (act->bounded) depth *= (2 + sqrt(depth)) * (2 + sqrt(depth));
+    return depth + act->terms;
 }
 
 /* ---- the filter of the gradient ---- */
@@ -348,19 +342,18 @@ static bool sample_of(uint32_t i, uint32_t *j, uint32_t *kernel, char name[64])
 
 static const char *conv_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
-    static const char *const acts[] = { "bias",      "bias relu",    "bias gelu", "bias gelu_erf",
-                                        "bias silu", "bias sigmoid", "bias tanh" };
     static char name[64];
     uint32_t j, kernel;
-    if (i < VKT_COUNT(acts)) {
+    if (i < VKT__N_ACTS) {
         vkt_attr attr = case_attr(0, 0);
         attr.conv.act = (vkt_act)i;
         vkt__op(g, op,
                 (vkt_tensor *[]) { sample_x(g, 0), sample_w(g, 0), vkt__sample1(g, cases[0].co) },
                 3, attr);
-        return acts[i];
+        snprintf(name, sizeof name, i ? "bias %s" : "bias", vkt__acts[i].name);
+        return name;
     }
-    if (!sample_of(i - VKT_COUNT(acts), &j, &kernel, name)) return NULL;
+    if (!sample_of(i - VKT__N_ACTS, &j, &kernel, name)) return NULL;
     vkt__op(g, op, (vkt_tensor *[]) { sample_x(g, j), sample_w(g, j) }, 2, case_attr(j, kernel));
     return name;
 }

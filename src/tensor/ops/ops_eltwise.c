@@ -80,66 +80,6 @@ static bool fill_shape(vkt_node *n)
     return true;
 }
 
-/* ---- activations in double ---- */
-
-static double sigmoid(double x)
-{
-    return 1 / (1 + exp(-x));
-}
-
-static double gelu_inner(double x)
-{
-    return 2 * 0.7978845608028654 * (x + 0.044715 * x * x * x);
-}
-
-double vkt__act(vkt_act act, double x)
-{
-    switch (act) {
-    case VKT_ACT_RELU:
-        return x > 0 ? x : 0;
-    case VKT_ACT_GELU:
-        return x * sigmoid(gelu_inner(x));
-    case VKT_ACT_GELU_ERF:
-        return x * 0.5 * erfc(-x * 0.7071067811865476);
-    case VKT_ACT_SILU:
-        return x * sigmoid(x);
-    case VKT_ACT_SIGMOID:
-        return sigmoid(x);
-    case VKT_ACT_TANH:
-        return tanh(x);
-    default:
-        return x;
-    }
-}
-
-bool vkt__act_from_output(vkt_act act)
-{
-    return act == VKT_ACT_RELU || act == VKT_ACT_SIGMOID || act == VKT_ACT_TANH;
-}
-
-double vkt__act_derivative(vkt_act act, double v)
-{
-    double s;
-    switch (act) {
-    case VKT_ACT_RELU:
-        return v > 0;
-    case VKT_ACT_GELU:
-        s = sigmoid(gelu_inner(v));
-        return s + v * s * (1 - s) * 2 * 0.7978845608028654 * (1 + 3 * 0.044715 * v * v);
-    case VKT_ACT_GELU_ERF:
-        return 0.5 * erfc(-v * 0.7071067811865476) + v * 0.3989422804014327 * exp(-0.5 * v * v);
-    case VKT_ACT_SILU:
-        s = sigmoid(v);
-        return s * (1 + v * (1 - s));
-    case VKT_ACT_SIGMOID:
-        return v * (1 - v);
-    case VKT_ACT_TANH:
-        return 1 - v * v;
-    default:
-        return 1;
-    }
-}
-
 /* ---- the twin ---- */
 
 double vkt__eltwise_element(uint32_t op, vkt_act act, double s, double x, double y)
@@ -171,10 +111,9 @@ static void eltwise_ref(const vkt_node *n, double *const *in, double *const *out
                                  in[0] ? in[0][i] : 0, in[1] ? in[1][i % m] : 0);
 }
 
-/* exp and the polynomial around it: about 16 roundings (Vulkan allows exp 3 + 2|x| ulp). */
 static double act_terms(const vkt_node *n)
 {
-    return n->attr.eltwise.act == VKT_ACT_RELU ? 1 : 64;
+    return VKT_MAX(1, vkt__acts[n->attr.eltwise.act].terms);
 }
 
 /* ---- gradients ---- */
@@ -286,24 +225,21 @@ static const char *fill_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     return sizes[i].name;
 }
 
-static const char *const act_names[] = { "none", "relu",    "gelu", "gelu_erf",
-                                         "silu", "sigmoid", "tanh" };
-
 static const char *act_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     (void)op;
-    if (i >= VKT_COUNT(act_names) - 1) return NULL;
+    if (i + 1 >= VKT__N_ACTS) return NULL;
     vkt_activate(g, vkt_scale(g, vkt__sample2(g, 17, 134), 4.0f), (vkt_act)(i + 1));
-    return act_names[i + 1];
+    return vkt__acts[i + 1].name;
 }
 
 static const char *act_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     (void)op;
-    if (i >= VKT_COUNT(act_names) - 1) return NULL;
+    if (i + 1 >= VKT__N_ACTS) return NULL;
     vkt__act_bwd(g, vkt__sample2(g, 17, 134), vkt_scale(g, vkt__sample2(g, 17, 134), 2.0f),
                  (vkt_act)(i + 1));
-    return act_names[i + 1];
+    return vkt__acts[i + 1].name;
 }
 
 /* ---- rows and builders ---- */

@@ -281,13 +281,12 @@ static vkt_cost matmul_cost(const vkt_node *n)
 static double matmul_terms(const vkt_node *n)
 {
     uint32_t kernel = vkt__gpu_of(n->g) ? kernel_of(vkt__gpu_of(n->g), n) : 1;
-    return vkt__matmul_terms(kernel, vkt__product_of(n).K) +
-           (n->attr.matmul.act > VKT_ACT_RELU ? 64.0 : 0);
+    return vkt__matmul_terms(kernel, vkt__product_of(n).K) + vkt__acts[n->attr.matmul.act].terms;
 }
 
 static double matmul_sum_terms(const vkt_node *n)
 {
-    return n->in[0]->shape.d[0] + (n->attr.matmul.act > VKT_ACT_RELU ? 64.0 : 0);
+    return n->in[0]->shape.d[0] + vkt__acts[n->attr.matmul.act].terms;
 }
 
 /* Bits of op.h by input. */
