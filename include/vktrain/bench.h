@@ -1,4 +1,8 @@
-/* vktrain bench layer: the benchmark, its result files and their comparison. */
+/* vktrain bench layer: the benchmark, its result files and their comparison.
+ *
+ * Threads: as the gpu; files and comparisons: any. Aborts: nothing but a small host allocation.
+ * Ownership: a benchmark owns its rows; comparisons and plots borrow it during the call.
+ */
 #ifndef VKTRAIN_BENCH_H
 #define VKTRAIN_BENCH_H
 
@@ -18,7 +22,8 @@ typedef enum vkt_bench_group {
     VKT_BENCH_TARGET,   /* seconds to an accuracy */
     VKT_BENCH_N_GROUPS
 } vkt_bench_group;
-const char *vkt_bench_group_name(vkt_bench_group g); /* "ceilings", "ops", "steps", "target" */
+VKT_API const char *
+vkt_bench_group_name(vkt_bench_group g); /* "ceilings", "ops", "steps", "target" */
 
 /* One measurement. (group, name) is unique in a file and says what was measured, sizes included.
  * NAN: does not apply. */
@@ -84,33 +89,33 @@ typedef struct vkt_bench_desc {
 
 /* Measures a device; blocks for minutes (quick: less than one). FAILED when a result was wrong:
  * *out is still made and the row says so. Free with vkt_bench_destroy. */
-vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **out);
-void vkt_bench_destroy(vkt_bench **b);
+VKT_API vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **out);
+VKT_API void vkt_bench_destroy(vkt_bench **b);
 
 /* ---- files ---- */
 
-vkt_status vkt_bench_save_json(const vkt_bench *b, const char *path);
-vkt_status vkt_bench_save_csv(const vkt_bench *b, const char *path);
+VKT_API vkt_status vkt_bench_save_json(const vkt_bench *b, const char *path);
+VKT_API vkt_status vkt_bench_save_csv(const vkt_bench *b, const char *path);
 /* Reads what save_json wrote, checking everything: IO, FORMAT with the file, the row and what is
  * wrong. */
-vkt_status vkt_bench_load(const char *path, vkt_bench **out);
-vkt_status vkt_bench_parse(const char *text, size_t n, const char *name, vkt_bench **out);
+VKT_API vkt_status vkt_bench_load(const char *path, vkt_bench **out);
+VKT_API vkt_status vkt_bench_parse(const char *text, size_t n, const char *name, vkt_bench **out);
 
 /* ---- comparing ---- */
 
-const vkt_bench_row *vkt_bench_find(const vkt_bench *b, vkt_bench_group group,
-                                    const char *name); /* NULL: none */
+VKT_API const vkt_bench_row *vkt_bench_find(const vkt_bench *b, vkt_bench_group group,
+                                            const char *name); /* NULL: none */
 /* How many times faster b is than a, by the row's direction; NAN where one has no speed. */
-double vkt_bench_speedup(const vkt_bench_row *a, const vkt_bench_row *b);
+VKT_API double vkt_bench_speedup(const vkt_bench_row *a, const vkt_bench_row *b);
 /* Geometric mean of the speedups of the rows that all n files have measured; NAN if there are none.
  * Dispatch, barrier and submission times are left out of the ceilings' mean. n_rows: how many went
  * in. */
-double vkt_bench_group_speedup(const vkt_bench *const *files, size_t n, size_t which,
-                               vkt_bench_group group, size_t *n_rows);
+VKT_API double vkt_bench_group_speedup(const vkt_bench *const *files, size_t n, size_t which,
+                                       vkt_bench_group group, size_t *n_rows);
 /* The comparison as a self-contained SVG picture: a dot per row and file, relative to files[0],
  * logarithmic. names: what each file is called in it. */
-vkt_status vkt_bench_save_svg(const vkt_bench *const *files, const char *const *names, size_t n,
-                              const char *path);
+VKT_API vkt_status vkt_bench_save_svg(const vkt_bench *const *files, const char *const *names,
+                                      size_t n, const char *path);
 
 /* Whether `now` is slower than `base` beyond noise: the medians differ by more than `tolerance`
  * (0.05) and by more than the quartile ranges of both files added up, and the best runs differ by
@@ -122,8 +127,8 @@ typedef enum vkt_bench_verdict {
     VKT_BENCH_BROKEN,
     VKT_BENCH_NO_VERDICT
 } vkt_bench_verdict;
-vkt_bench_verdict vkt_bench_judge(const vkt_bench_row *base, const vkt_bench_row *now,
-                                  double tolerance, double *speedup, double *noise);
+VKT_API vkt_bench_verdict vkt_bench_judge(const vkt_bench_row *base, const vkt_bench_row *now,
+                                          double tolerance, double *speedup, double *noise);
 
 /* ---- scaling: how a training step's time grows with its work ---- */
 
@@ -156,15 +161,15 @@ typedef struct vkt_scaling {
 } vkt_scaling;
 
 /* Measures it; blocks for a minute (quick: half the points; once: two points, for tests). Only
- * `quick`, `once` and `on_progress` of desc count. Free with free(). */
-vkt_status vkt_scaling_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_scaling **out);
+ * `quick`, `once` and `on_progress` of desc count. Free with vkt_free. */
+VKT_API vkt_status vkt_scaling_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_scaling **out);
 /* Floor, bend, best point and the sentence of a curve whose points are known. */
-void vkt_scaling_explain(vkt_scaling_curve *c);
-vkt_status vkt_scaling_save_json(const vkt_scaling *s, const char *path);
-vkt_status vkt_scaling_save_csv(const vkt_scaling *s, const char *path);
+VKT_API void vkt_scaling_explain(vkt_scaling_curve *c);
+VKT_API vkt_status vkt_scaling_save_json(const vkt_scaling *s, const char *path);
+VKT_API vkt_status vkt_scaling_save_csv(const vkt_scaling *s, const char *path);
 /* Time against size, both logarithmic, a panel a curve: measured, and what proportional growth from
  * the best point would be. */
-vkt_status vkt_scaling_save_svg(const vkt_scaling *s, const char *path);
+VKT_API vkt_status vkt_scaling_save_svg(const vkt_scaling *s, const char *path);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,13 @@
 /* vktrain data layer: data sets in host memory, their split and preprocessing, and the loader
- * threads that keep a ring of batches filled ahead of the device. Knows only the base layer. */
+ * threads that keep a ring of batches filled ahead of the device. Knows only the base layer.
+ *
+ * Threads: an open vkt_dataset is immutable and may be read from several threads. A vkt_tokenizer
+ * is for one thread at a time, since encoding has a cache. A vkt_loader starts threads of its own;
+ * its functions are for one thread at a time, and the slots that it fills must not be touched but
+ * between vkt_loader_next and vkt_loader_release. Aborts: a slot released that was not given, or in
+ * another order than they were given. Ownership: a loader borrows its data set and its slots'
+ * memory until vkt_loader_destroy, a data set opened with a tokenizer keeps one of its own.
+ */
 #ifndef VKTRAIN_DATA_H
 #define VKTRAIN_DATA_H
 
@@ -10,7 +18,7 @@ extern "C" {
 #endif
 
 typedef enum vkt_split { VKT_TRAIN, VKT_VALID, VKT_TEST, VKT_N_SPLITS } vkt_split;
-const char *vkt_split_name(vkt_split s); /* "train", "valid", "test" */
+VKT_API const char *vkt_split_name(vkt_split s); /* "train", "valid", "test" */
 
 /* ---- tokenizers ---- */
 
@@ -27,7 +35,7 @@ typedef struct vkt_tokenizer_info {
     uint64_t hash; /* of all that decides what text becomes: equal tokenizers, equal hashes */
 } vkt_tokenizer_info;
 typedef struct vkt_tokens {
-    uint32_t *id; /* [n], by realloc: the caller frees */
+    uint32_t *id; /* [n], grows as needed; free it with vkt_free */
     size_t n, cap;
 } vkt_tokens;
 
@@ -35,31 +43,32 @@ typedef struct vkt_tokens {
  * byte-level BPE, GPT-2's encoder.json or vocab.bpe (the other beside it; vocab.json and merges.txt
  * too), a tiktoken rank file, or a folder with one of these. Errors name the file and what is
  * wrong, or what the tokenizer needs that is not there: IO, FORMAT. */
-vkt_status vkt_tokenizer_open(const char *spec, vkt_tokenizer **out);
+VKT_API vkt_status vkt_tokenizer_open(const char *spec, vkt_tokenizer **out);
 /* One token for each Unicode character of the text, rising. FORMAT: the text is empty or not UTF-8.
  * with_end: <|endoftext|> too, for texts of several documents. */
-vkt_status vkt_tokenizer_chars(const char *text, size_t n, bool with_end, vkt_tokenizer **out);
+VKT_API vkt_status vkt_tokenizer_chars(const char *text, size_t n, bool with_end,
+                                       vkt_tokenizer **out);
 /* A new byte-level BPE from the documents at the paths (see vkt_pack_desc): up to n_vocab tokens,
  * the 256 bytes and <|endoftext|> among them. The same text gives the same tokenizer. */
-vkt_status vkt_tokenizer_train(const char *const *paths, size_t n_paths, uint32_t n_vocab,
-                               vkt_tokenizer **out);
+VKT_API vkt_status vkt_tokenizer_train(const char *const *paths, size_t n_paths, uint32_t n_vocab,
+                                       vkt_tokenizer **out);
 /* The tokenizer of a run, from its checkpoint's schema (vkt_dataset_schema). FORMAT: it has none.
  */
-vkt_status vkt_tokenizer_from_schema(const char *schema_json, vkt_tokenizer **out);
-void vkt_tokenizer_destroy(vkt_tokenizer **t);
-const vkt_tokenizer_info *vkt_tokenizer_get_info(const vkt_tokenizer *t);
+VKT_API vkt_status vkt_tokenizer_from_schema(const char *schema_json, vkt_tokenizer **out);
+VKT_API void vkt_tokenizer_destroy(vkt_tokenizer **t);
+VKT_API const vkt_tokenizer_info *vkt_tokenizer_get_info(const vkt_tokenizer *t);
 /* Appends the tokens of any n bytes to *out. special: control tokens such as <|endoftext|> are
  * recognised in the text; without it they are text. FORMAT: the text has what the vocabulary lacks
  * (only of "chars", or of bytes outside UTF-8); the line says where. */
-vkt_status vkt_tokenizer_encode(vkt_tokenizer *t, const char *text, size_t n, bool special,
-                                vkt_tokens *out);
+VKT_API vkt_status vkt_tokenizer_encode(vkt_tokenizer *t, const char *text, size_t n, bool special,
+                                        vkt_tokens *out);
 /* The bytes that a token stands for; NULL, 0 for an id that is not used. A token may hold part of a
  * character. */
-const char *vkt_tokenizer_bytes(const vkt_tokenizer *t, uint32_t id, size_t *n);
+VKT_API const char *vkt_tokenizer_bytes(const vkt_tokenizer *t, uint32_t id, size_t *n);
 /* The id of a token by its whole text ("<|im_end|>"); VKT_NO_TOKEN: there is none. */
-uint32_t vkt_tokenizer_find(const vkt_tokenizer *t, const char *text);
-/* As a tokenizer.json, which transformers reads too. Caller frees. */
-char *vkt_tokenizer_json(const vkt_tokenizer *t);
+VKT_API uint32_t vkt_tokenizer_find(const vkt_tokenizer *t, const char *text);
+/* As a tokenizer.json, which transformers reads too. Free it with vkt_free. */
+VKT_API char *vkt_tokenizer_json(const vkt_tokenizer *t);
 
 /* ---- token shards ---- */
 
@@ -79,7 +88,7 @@ typedef struct vkt_pack_result {
     uint64_t n_tokens, n_documents, n_bytes; /* bytes of text */
     uint64_t tokenizer_hash;
 } vkt_pack_result;
-vkt_status vkt_pack(const vkt_pack_desc *desc, vkt_pack_result *out);
+VKT_API vkt_status vkt_pack(const vkt_pack_desc *desc, vkt_pack_result *out);
 
 /* What a shard holds; also checks every token against the vocabulary. */
 typedef struct vkt_shard_info {
@@ -91,7 +100,7 @@ typedef struct vkt_shard_info {
     bool counts_all; /* in the loss */
     bool llmc;       /* of llm.c: without a tokenizer, documents unknown */
 } vkt_shard_info;
-vkt_status vkt_shard_info_read(const char *path, vkt_shard_info *out);
+VKT_API vkt_status vkt_shard_info_read(const char *path, vkt_shard_info *out);
 
 /* ---- data sets ---- */
 
@@ -169,7 +178,7 @@ typedef struct vkt_dataset vkt_dataset;
 
 /* Reads everything. Errors name file, line or record, what is wrong and what to do: IO, FORMAT,
  * ARG. */
-vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out);
+VKT_API vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out);
 /* Opens other files with a schema fitted before (constants, columns, classes are not refitted): the
  * examples are all in split VKT_TEST. labels may be absent from the files: then has_labels is false
  * and they read 0. path: a CSV; IDX images (labels beside it, by name); a PNG, JPEG or BMP picture
@@ -177,8 +186,9 @@ vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out);
  * resized if its size is another, which is logged; FORMAT where the schema is a table's); or a
  * folder as for vkt_dataset_open: its test files, else train; of pictures: its test folder, else
  * itself, without labels where no subfolder bears a class's name. */
-vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vkt_dataset **out);
-void vkt_dataset_destroy(vkt_dataset **ds);
+VKT_API vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path,
+                                           vkt_dataset **out);
+VKT_API void vkt_dataset_destroy(vkt_dataset **ds);
 
 typedef struct vkt_dataset_info {
     vkt_data_kind kind;
@@ -200,41 +210,41 @@ typedef struct vkt_dataset_info {
     const vkt_tokenizer *tokenizer;
     uint64_t n_tokens[VKT_N_SPLITS];
 } vkt_dataset_info;
-const vkt_dataset_info *vkt_dataset_get_info(const vkt_dataset *ds);
+VKT_API const vkt_dataset_info *vkt_dataset_get_info(const vkt_dataset *ds);
 /* Everything that raw inputs need to become model inputs, and outputs names: JSON text, owned by
  * ds. */
-const char *vkt_dataset_schema(const vkt_dataset *ds);
+VKT_API const char *vkt_dataset_schema(const vkt_dataset *ds);
 /* Examples of a split per class: out [n_outputs]. Classification only. */
-void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *out);
+VKT_API void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *out);
 /* Says in the log what a set holds: its classes and their counts, a warning where they are
  * uneven, and one that names examples of validation or test which training has too (by a
  * hash of their content): *n_shared their number, 0 for text, where nobody looks. Reads every
  * example that lies in memory. */
-vkt_status vkt_dataset_report(const vkt_dataset *ds, uint64_t *n_shared);
+VKT_API vkt_status vkt_dataset_report(const vkt_dataset *ds, uint64_t *n_shared);
 /* One example, preprocessed: x [n_inputs] f32; y: class index in y->u, or standardised target in
  * y->f. FORMAT, IO: its picture can't be read. */
 typedef union vkt_label {
     uint32_t u;
     float f;
 } vkt_label;
-vkt_status vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t i, float *x,
-                               vkt_label *y);
+VKT_API vkt_status vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t i, float *x,
+                                       vkt_label *y);
 /* The file that holds the example alone, or NULL: it lies with others in one. */
-const char *vkt_dataset_file(const vkt_dataset *ds, vkt_split split, uint64_t i);
+VKT_API const char *vkt_dataset_file(const vkt_dataset *ds, vkt_split split, uint64_t i);
 /* Text: window i of a split as an unshuffled loader gives it: tokens [context], targets [context],
  * VKT_NO_TOKEN where a target does not count (past the end, or marked so in the data). */
-void vkt_dataset_window(const vkt_dataset *ds, vkt_split split, uint64_t i, uint32_t *tokens,
-                        uint32_t *targets);
+VKT_API void vkt_dataset_window(const vkt_dataset *ds, vkt_split split, uint64_t i,
+                                uint32_t *tokens, uint32_t *targets);
 /* Regression: units of the target per standardised unit, and its mean. 1 and 0 for classification.
  */
-void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean);
+VKT_API void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean);
 /* Hash of the inputs' bytes, labels and split, to tell on resume that the data has changed. */
-uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds);
+VKT_API uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds);
 
 /* The example at position i of the endless stream of training examples: epoch i / n is a
  * permutation that is a function of (seed, epoch). Costs up to n draws on each call: for tests and
  * tools. n < 2^32. */
-uint64_t vkt_stream_index(uint64_t seed, uint64_t n, uint64_t i);
+VKT_API uint64_t vkt_stream_index(uint64_t seed, uint64_t n, uint64_t i);
 
 /* One slot of the ring: memory that the caller owns (mapped device memory). */
 typedef struct vkt_batch {
@@ -298,32 +308,32 @@ typedef struct vkt_loader_desc {
 /* Reads the data set and fills the slots from its threads: destroy it before either goes. One
  * thread calls next; release may be called from another. */
 typedef struct vkt_loader vkt_loader;
-vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out);
+VKT_API vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out);
 /* Joins the threads; slots need not have been released. */
-void vkt_loader_destroy(vkt_loader **l);
+VKT_API void vkt_loader_destroy(vkt_loader **l);
 /* Waits until the next batch in order is filled and gives its slot; *wait_s (may be NULL) is the
  * time spent waiting. At the end of an unshuffled pass *slot is UINT32_MAX. ARG when all slots are
  * given out: release first. FORMAT, IO, OOM_HOST: an example could not be made. */
-vkt_status vkt_loader_next(vkt_loader *l, uint32_t *slot, double *wait_s);
+VKT_API vkt_status vkt_loader_next(vkt_loader *l, uint32_t *slot, double *wait_s);
 /* The slot (given by next, in the same order) may be filled again: the device has read it. */
-void vkt_loader_release(vkt_loader *l, uint32_t slot);
+VKT_API void vkt_loader_release(vkt_loader *l, uint32_t slot);
 
 /* A PNG of 40 training images, in rows as they are and as the loader makes them for the model. ARG:
  * no grey or colour images. */
-vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *how, uint64_t seed,
-                                     const char *path);
+VKT_API vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *how,
+                                             uint64_t seed, const char *path);
 
 /* Writes images as one file for data.source packed: pixels at the model's size, classes, split and
  * constants (layout: src/data/pictures/packed.h). Images that can't be read are left out, or an
  * error. n_packed: examples of each split. Blocks: decodes everything. ARG: no images. */
-vkt_status vkt_dataset_pack(const vkt_dataset *ds, bool stop_on_bad, const char *path,
-                            uint64_t n_packed[VKT_N_SPLITS]);
+VKT_API vkt_status vkt_dataset_pack(const vkt_dataset *ds, bool stop_on_bad, const char *path,
+                                    uint64_t n_packed[VKT_N_SPLITS]);
 
 /* Data sets and texts built into the library (recipes: vkt_recipe). NULL if there is none of that
  * name. */
-const void *vkt_embedded(const char *name, size_t *bytes);
+VKT_API const void *vkt_embedded(const char *name, size_t *bytes);
 /* The i-th embedded file's name, NULL past the end. */
-const char *vkt_embedded_name(size_t i);
+VKT_API const char *vkt_embedded_name(size_t i);
 
 /* ---- token order ---- */
 
@@ -331,8 +341,8 @@ const char *vkt_embedded_name(size_t i);
  * order [n] gets the places 0..n-1 by rising token, places of one token in order, tokens >= n_vocab
  * at the end; segments [n_vocab + 1] gets where each token's places begin in it, then where the
  * last one's end. Time n + n_vocab; allocates nothing. */
-void vkt_token_order(const uint32_t *tokens, uint32_t n, uint32_t n_vocab, uint32_t *order,
-                     uint32_t *segments);
+VKT_API void vkt_token_order(const uint32_t *tokens, uint32_t n, uint32_t n_vocab, uint32_t *order,
+                             uint32_t *segments);
 
 #ifdef __cplusplus
 }

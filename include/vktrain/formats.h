@@ -1,4 +1,8 @@
-/* vktrain formats layer: what files of weights hold, tensor by tensor. */
+/* vktrain formats layer: what files of weights hold, tensor by tensor.
+ *
+ * Threads: any, each call by itself. Aborts: nothing but a small host allocation. Ownership: what
+ * the callback is given lives until it returns.
+ */
 #ifndef VKTRAIN_FORMATS_H
 #define VKTRAIN_FORMATS_H
 
@@ -15,9 +19,10 @@ typedef struct vkt_tensor_info {
     uint64_t shape[8], bytes;
 } vkt_tensor_info;
 /* Calls fn for each tensor after checking the whole header; *metadata (may be NULL) gets the
- * __metadata__ object as JSON text or NULL, caller frees. */
-vkt_status vkt_safetensors_list(const char *path, void (*fn)(void *user, const vkt_tensor_info *t),
-                                void *user, char **metadata);
+ * __metadata__ object as JSON text or NULL, for vkt_free. */
+VKT_API vkt_status vkt_safetensors_list(const char *path,
+                                        void (*fn)(void *user, const vkt_tensor_info *t),
+                                        void *user, char **metadata);
 
 /* What a GGUF file holds; each function may be NULL. Texts are good during the call. */
 typedef struct vkt_gguf_visitor {
@@ -27,7 +32,7 @@ typedef struct vkt_gguf_visitor {
 } vkt_gguf_visitor;
 /* Calls them for each value and tensor. FORMAT: it is no GGUF file of version 2 or 3, or damaged.
  */
-vkt_status vkt_gguf_list(const char *path, const vkt_gguf_visitor *v);
+VKT_API vkt_status vkt_gguf_list(const char *path, const vkt_gguf_visitor *v);
 
 #ifdef __cplusplus
 }

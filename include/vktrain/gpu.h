@@ -1,5 +1,12 @@
 /* vktrain gpu layer: one Vulkan device, its capabilities, memory and kernels. Knows bytes and
- * addresses, not tensors. */
+ * addresses, not tensors.
+ *
+ * Threads: one thread at a time for a vkt_gpu and for all that was made with it (buffers, graphs,
+ * models, optimizers); other threads may use other vkt_gpu. vkt_gpu_caps may be read from any
+ * thread. Aborts: vkt_buffer_write and vkt_buffer_read beyond the buffer's end. Ownership: a
+ * vkt_gpu outlives all that was made with it; a buffer is destroyed with the gpu that made it,
+ * after the device's last use of it.
+ */
 #ifndef VKTRAIN_GPU_H
 #define VKTRAIN_GPU_H
 
@@ -103,22 +110,22 @@ typedef struct vkt_gpu_desc {
 } vkt_gpu_desc;
 
 /* Lists every device that any driver offers, usable or not, best first; *n is their number.
- * Returns NO_DEVICE (and says why: no loader, no driver) when there is none. Free with free(). */
-vkt_status vkt_gpu_list(vkt_gpu_info **list, size_t *n);
+ * Returns NO_DEVICE (and says why: no loader, no driver) when there is none. Free with vkt_free. */
+VKT_API vkt_status vkt_gpu_list(vkt_gpu_info **list, size_t *n);
 
 /* Whether the device that desc names is there and can be used; opens nothing. NO_DEVICE says which
  * ones there are; ARG (a cap unknown). */
-vkt_status vkt_gpu_check(const vkt_gpu_desc *desc);
+VKT_API vkt_status vkt_gpu_check(const vkt_gpu_desc *desc);
 /* Opens a device. Logs one line that says which and why. Errors: NO_DEVICE, ARG (a cap unknown),
  * UNSUPPORTED, DEVICE. */
-vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out);
-void vkt_gpu_destroy(vkt_gpu **gpu);
+VKT_API vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out);
+VKT_API void vkt_gpu_destroy(vkt_gpu **gpu);
 
-const vkt_caps *vkt_gpu_caps(const vkt_gpu *gpu);
-const char *vkt_gpu_type_name(vkt_gpu_type type); /* "discrete", "cpu", ... */
-const char *vkt_gpu_class_name(vkt_gpu_class klass);
+VKT_API const vkt_caps *vkt_gpu_caps(const vkt_gpu *gpu);
+VKT_API const char *vkt_gpu_type_name(vkt_gpu_type type); /* "discrete", "cpu", ... */
+VKT_API const char *vkt_gpu_class_name(vkt_gpu_class klass);
 /* The names that --cap takes, one "name  meaning" per line. */
-const char *vkt_cap_help(void);
+VKT_API const char *vkt_cap_help(void);
 
 /* How many bytes of device memory are allocated now (and of VKT_MEM_HOST, apart), how many
  * allocations were made since creation,
@@ -128,7 +135,7 @@ typedef struct vkt_gpu_stats {
     uint32_t n_validation, n_pipelines;
     double pipeline_s; /* seconds spent creating pipelines */
 } vkt_gpu_stats;
-vkt_gpu_stats vkt_gpu_get_stats(const vkt_gpu *gpu);
+VKT_API vkt_gpu_stats vkt_gpu_get_stats(const vkt_gpu *gpu);
 
 /* Device memory by its address. Fields are read-only for callers. */
 typedef struct vkt_buffer {
@@ -155,19 +162,20 @@ typedef struct vkt_buffer_desc {
 } vkt_buffer_desc;
 
 /* Zero-filled. OOM_DEVICE names the label, the size and what was left. */
-vkt_status vkt_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buffer **out);
+VKT_API vkt_status vkt_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buffer **out);
 /* The caller has waited for the device's last use. */
-void vkt_buffer_destroy(vkt_gpu *gpu, vkt_buffer **buf);
+VKT_API void vkt_buffer_destroy(vkt_gpu *gpu, vkt_buffer **buf);
 /* Blocking copies between host and device; the device must not be using the range. */
-vkt_status vkt_buffer_write(vkt_gpu *gpu, vkt_buffer *buf, uint64_t offset, const void *data,
-                            uint64_t bytes);
-vkt_status vkt_buffer_read(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offset, void *data,
-                           uint64_t bytes);
-/* A ticket names a submission (vkt_graph_submit): wait until it has ended, or ask whether it has. */
-vkt_status vkt_ticket_wait(vkt_gpu *gpu, uint64_t ticket);
-bool vkt_ticket_done(vkt_gpu *gpu, uint64_t ticket);
+VKT_API vkt_status vkt_buffer_write(vkt_gpu *gpu, vkt_buffer *buf, uint64_t offset,
+                                    const void *data, uint64_t bytes);
+VKT_API vkt_status vkt_buffer_read(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offset, void *data,
+                                   uint64_t bytes);
+/* A ticket names a submission (vkt_graph_submit): wait until it has ended, or ask whether it has.
+ */
+VKT_API vkt_status vkt_ticket_wait(vkt_gpu *gpu, uint64_t ticket);
+VKT_API bool vkt_ticket_done(vkt_gpu *gpu, uint64_t ticket);
 /* Wait until the device is idle. DEVICE when it was lost. */
-vkt_status vkt_gpu_wait(vkt_gpu *gpu);
+VKT_API vkt_status vkt_gpu_wait(vkt_gpu *gpu);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,8 @@
-/* vktrain models layer: weights in and out, in the formats of other programs. */
+/* vktrain models layer: weights in and out, in the formats of other programs.
+ *
+ * Threads: vkt_model_save and vkt_model_load as the gpu of the model; the exports any, each by
+ * itself. Aborts: nothing but a small host allocation. Ownership: nothing is kept after the call.
+ */
 #ifndef VKTRAIN_MODELS_H
 #define VKTRAIN_MODELS_H
 
@@ -11,9 +15,9 @@ extern "C" {
 
 /* Weights as safetensors with PyTorch's names, for programs that use the layers without the
  * trainer. */
-vkt_status vkt_model_save(vkt_model *m, const char *path);
+VKT_API vkt_status vkt_model_save(vkt_model *m, const char *path);
 /* Every tensor must be there with its shape; FORMAT and IO errors name it. */
-vkt_status vkt_model_load(vkt_model *m, const char *path);
+VKT_API vkt_status vkt_model_load(vkt_model *m, const char *path);
 
 /* Types that weights are exported in. */
 typedef enum vkt_export_type { VKT_EXPORT_F32, VKT_EXPORT_F16, VKT_EXPORT_BF16 } vkt_export_type;
@@ -21,15 +25,15 @@ typedef enum vkt_export_type { VKT_EXPORT_F32, VKT_EXPORT_F16, VKT_EXPORT_BF16 }
  * an adapter merged into its base. All weights are rounded to the type asked for.
  * ARG: the folder is there already, the model is neither of GPT-2's nor of Llama's kind, or a
  * weight is too large for f16. */
-vkt_status vkt_export_hf(const char *checkpoint, const char *folder, vkt_export_type type);
+VKT_API vkt_status vkt_export_hf(const char *checkpoint, const char *folder, vkt_export_type type);
 /* The adapter of a run with lora.rank as a folder that PEFT loads: adapter_config.json and
  * adapter_model.safetensors. ARG as above, or the run trained no adapter. */
-vkt_status vkt_export_adapter(const char *checkpoint, const char *folder);
+VKT_API vkt_status vkt_export_adapter(const char *checkpoint, const char *folder);
 
 /* A language model's checkpoint (or a run's best) as a GGUF file, with its tokenizer, as llama.cpp
  * reads it: GPT-2's and Llama's kind. Matrices are f32 or f16 as asked for, vectors f32. ARG: the
  * model is of another kind, or has what llama.cpp's architectures have not. */
-vkt_status vkt_export_gguf(const char *checkpoint, const char *path, vkt_export_type type);
+VKT_API vkt_status vkt_export_gguf(const char *checkpoint, const char *path, vkt_export_type type);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,10 @@
 /* vktrain nn layer: models from a description. A model owns one flat parameter buffer and one flat
- * gradient buffer; layers only put ops into graphs. */
+ * gradient buffer; layers only put ops into graphs.
+ *
+ * Threads: as the gpu of the model: one thread at a time. Aborts: as tensor.h.
+ * Ownership: a model borrows its gpu and copies its description. A graph with the model's tensors
+ * and a generator borrow the model: they are destroyed before it.
+ */
 #ifndef VKTRAIN_NN_H
 #define VKTRAIN_NN_H
 
@@ -80,7 +85,7 @@ typedef struct vkt_layer_type {
     const char *main_opt;   /* the option that a bare value sets: `linear: 128`; NULL: none */
     vkt_layer_opt opts[24]; /* ended by name NULL */
 } vkt_layer_type;
-const vkt_layer_type *vkt_layer_types(size_t *n);
+VKT_API const vkt_layer_type *vkt_layer_types(size_t *n);
 
 /* Low-rank adapters (LoRA: Hu et al. 2021, arXiv 2106.09685): y += alpha / rank * B A dropout(x) on
  * chosen linear layers, with A [rank, in], B [out, rank], named LAYER.lora_A.weight and
@@ -94,7 +99,7 @@ typedef struct vkt_lora {
 } vkt_lora;
 #define VKT_LORA_ALL "all-linear"
 /* alpha / rank. */
-float vkt_lora_scale(const vkt_lora *l);
+VKT_API float vkt_lora_scale(const vkt_lora *l);
 
 typedef struct vkt_model_desc {
     const vkt_layer *layers;
@@ -111,14 +116,14 @@ typedef struct vkt_model vkt_model;
 /* Infers sizes, names and lays out the parameters and allocates them, zero-filled. gpu NULL: layout
  * only. SHAPE or ARG name the layer, both shapes and the recipe line. Copies what it needs of desc.
  */
-vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model **out);
-void vkt_model_destroy(vkt_model **m);
+VKT_API vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model **out);
+VKT_API void vkt_model_destroy(vkt_model **m);
 /* Initial values, a function of (seed, parameter name, element). */
-vkt_status vkt_model_init(vkt_model *m, uint64_t seed);
+VKT_API vkt_status vkt_model_init(vkt_model *m, uint64_t seed);
 /* To be called after vkt_model_values was written from the host other than by vkt_model_init or
  * vkt_model_load: brings the copy in 16 bits up to date, which products read and which training
  * writes along with the values. Nothing to do in f32. Blocks. */
-vkt_status vkt_model_values_changed(vkt_model *m);
+VKT_API vkt_status vkt_model_values_changed(vkt_model *m);
 /* Inputs that a transformer's graph may have, made with vkt_input before vkt_model_build: for
  * training the order [B T] and segments [V + 1] of its tokens (vkt_token_order of data.h); the
  * position at which each token's document begins [B, T]. All u32. */
@@ -129,10 +134,10 @@ vkt_status vkt_model_values_changed(vkt_model *m);
  * [B, T] u32 -> [B, T, n_outputs]. train: dropout is live, batch norm is by the batch and moves its
  * running averages. The parameter tensors are created once per graph; vkt_model_params gives those
  * that are trained, for vkt_backward. */
-vkt_tensor *vkt_model_build(vkt_model *m, vkt_graph *g, vkt_tensor *x, bool train);
-vkt_tensor *const *vkt_model_params(vkt_model *m, vkt_graph *g, size_t *n);
+VKT_API vkt_tensor *vkt_model_build(vkt_model *m, vkt_graph *g, vkt_tensor *x, bool train);
+VKT_API vkt_tensor *const *vkt_model_params(vkt_model *m, vkt_graph *g, size_t *n);
 /* vkt_backward over what is trained, with gradients placed in the model's flat gradient buffer. */
-void vkt_model_backward(vkt_model *m, vkt_graph *g, vkt_tensor *loss);
+VKT_API void vkt_model_backward(vkt_model *m, vkt_graph *g, vkt_tensor *loss);
 
 /* ---- generation ---- */
 
@@ -140,16 +145,16 @@ void vkt_model_backward(vkt_model *m, vkt_graph *g, vkt_tensor *loss);
  * positions, or n_positions if those are fewer (0: all); the model stays the caller's and must live
  * longer. Computes in fp32, whatever the model's precision. ARG: the model is none. */
 typedef struct vkt_generator vkt_generator;
-vkt_status vkt_generator_create(vkt_model *m, uint32_t n_positions, vkt_generator **out);
-void vkt_generator_destroy(vkt_generator **gen);
+VKT_API vkt_status vkt_generator_create(vkt_model *m, uint32_t n_positions, vkt_generator **out);
+VKT_API void vkt_generator_destroy(vkt_generator **gen);
 /* Takes n >= 1 tokens after those before; *scores [V] is what the model gives for the next one,
  * valid until the next call. ARG: more tokens than positions are left, or a token beyond the
  * vocabulary; nothing is taken then. Blocks. */
-vkt_status vkt_generator_feed(vkt_generator *gen, const uint32_t *tokens, uint32_t n,
-                              const float **scores);
-uint32_t vkt_generator_left(const vkt_generator *gen);
+VKT_API vkt_status vkt_generator_feed(vkt_generator *gen, const uint32_t *tokens, uint32_t n,
+                                      const float **scores);
+VKT_API uint32_t vkt_generator_left(const vkt_generator *gen);
 /* Forgets all tokens. */
-void vkt_generator_reset(vkt_generator *gen);
+VKT_API void vkt_generator_reset(vkt_generator *gen);
 
 typedef struct vkt_sampler {
     float temperature;        /* scores are divided by it; 0: the likeliest token */
@@ -160,8 +165,8 @@ typedef struct vkt_sampler {
 } vkt_sampler;
 /* The token for scores [n]; past [n_past]: the tokens before. A function of its arguments:
  * position counts the tokens drawn. Among equals the lower id comes first. */
-uint32_t vkt_sample(const vkt_sampler *s, const float *scores, uint32_t n, const uint32_t *past,
-                    uint32_t n_past, uint64_t position);
+VKT_API uint32_t vkt_sample(const vkt_sampler *s, const float *scores, uint32_t n,
+                            const uint32_t *past, uint32_t n_past, uint64_t position);
 
 /* How a parameter's elements lie in the flat buffers, where that is not the order of its shape. */
 typedef enum vkt_order {
@@ -179,29 +184,31 @@ typedef struct vkt_param {
     vkt_dtype dtype; /* of state: f32, or u32 for a counter */
 } vkt_param;
 #define VKT_PARAM_ALIGN 256
-const vkt_param *vkt_model_param(const vkt_model *m, size_t i); /* NULL past the end */
+VKT_API const vkt_param *vkt_model_param(const vkt_model *m, size_t i); /* NULL past the end */
 /* Where element i of the parameter, in the order of its shape, lies behind its offset. */
-uint64_t vkt_param_at(const vkt_param *p, uint64_t i);
+VKT_API uint64_t vkt_param_at(const vkt_param *p, uint64_t i);
 /* What a model keeps besides parameters: running statistics, which training graphs write and the
  * optimizer does not know. Offsets are in elements of vkt_model_states. NULL past the end. */
-const vkt_param *vkt_model_state(const vkt_model *m, size_t i);
-vkt_buffer *vkt_model_states(const vkt_model *m);
-uint64_t vkt_model_state_count(const vkt_model *m);   /* elements of that buffer */
-uint64_t vkt_model_count(const vkt_model *m);         /* parameters, without padding */
-uint64_t vkt_model_trained_count(const vkt_model *m); /* those of them that are not frozen */
-uint64_t vkt_model_flat_count(const vkt_model *m);    /* elements of the values, with padding */
+VKT_API const vkt_param *vkt_model_state(const vkt_model *m, size_t i);
+VKT_API vkt_buffer *vkt_model_states(const vkt_model *m);
+VKT_API uint64_t vkt_model_state_count(const vkt_model *m); /* elements of that buffer */
+VKT_API uint64_t vkt_model_count(const vkt_model *m);       /* parameters, without padding */
+VKT_API uint64_t
+vkt_model_trained_count(const vkt_model *m); /* those of them that are not frozen */
+VKT_API uint64_t
+vkt_model_flat_count(const vkt_model *m); /* elements of the values, with padding */
 /* Frozen parameters lie before all others; so many elements, with padding. Gradients and moments
  * are buffers of what comes behind: element i of the values has its gradient at i - this. */
-uint64_t vkt_model_frozen_flat(const vkt_model *m);
+VKT_API uint64_t vkt_model_frozen_flat(const vkt_model *m);
 /* The device it was created on. */
-vkt_gpu *vkt_model_gpu(const vkt_model *m);
-vkt_buffer *vkt_model_values(const vkt_model *m);
-vkt_buffer *vkt_model_grads(const vkt_model *m);
-vkt_dtype vkt_model_precision(const vkt_model *m);
+VKT_API vkt_gpu *vkt_model_gpu(const vkt_model *m);
+VKT_API vkt_buffer *vkt_model_values(const vkt_model *m);
+VKT_API vkt_buffer *vkt_model_grads(const vkt_model *m);
+VKT_API vkt_dtype vkt_model_precision(const vkt_model *m);
 /* The copy of the values in that precision, laid out like them; NULL in f32. */
-vkt_buffer *vkt_model_shadow(const vkt_model *m);
-/* The layers as text, one a line: name, type, output shape, parameters. Caller frees. */
-char *vkt_model_summary(const vkt_model *m);
+VKT_API vkt_buffer *vkt_model_shadow(const vkt_model *m);
+/* The layers as text, one a line: name, type, output shape, parameters. Free it with vkt_free. */
+VKT_API char *vkt_model_summary(const vkt_model *m);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,10 @@
 /* vktrain optim layer: update rules over one flat parameter buffer, schedules, clipping by global
- * norm. */
+ * norm.
+ *
+ * Threads: as the gpu of the model. Schedules are pure functions: any thread. Aborts: as tensor.h.
+ * Ownership: an optimizer borrows its model, and graphs that it was built into borrow the
+ * optimizer.
+ */
 #ifndef VKTRAIN_OPTIM_H
 #define VKTRAIN_OPTIM_H
 
@@ -20,7 +25,7 @@ typedef enum vkt_rule {
     VKT_NADAM,
     VKT_ADAMW
 } vkt_rule;
-const char *vkt_rule_name(vkt_rule r);
+VKT_API const char *vkt_rule_name(vkt_rule r);
 typedef enum vkt_form { VKT_FORM_PLAYBOOK, VKT_FORM_TORCH } vkt_form;
 
 typedef struct vkt_optim_group {
@@ -83,13 +88,13 @@ typedef struct vkt_schedule {
 } vkt_schedule;
 
 /* All steps, warmup included: what the trainer runs. */
-uint64_t vkt_schedule_total(const vkt_schedule *s);
+VKT_API uint64_t vkt_schedule_total(const vkt_schedule *s);
 /* Rate of step `step`, counted from 0. During warmup lr * (step + 1) / (warmup + 1): rises from
  * near 0 and reaches the peak at the first step after it. The last step has lr * final_ratio, later
  * ones hold its rate. Formulas of the kinds stand in schedule.c. */
-double vkt_schedule_lr(const vkt_schedule *s, uint64_t step);
+VKT_API double vkt_schedule_lr(const vkt_schedule *s, uint64_t step);
 /* ARG and one line if fields are out of range (`where` names the recipe). */
-vkt_status vkt_schedule_check(const vkt_schedule *s, const char *where);
+VKT_API vkt_status vkt_schedule_check(const vkt_schedule *s, const char *where);
 
 /* ---- the optimizer: state of one model ---- */
 
@@ -97,17 +102,17 @@ typedef struct vkt_optim vkt_optim;
 
 /* Allocates one flat buffer per moment, laid out as the model's parameters, and the device-state
  * line. */
-vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model *model,
-                            vkt_optim **out);
-void vkt_optim_destroy(vkt_optim **o);
+VKT_API vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model *model,
+                                    vkt_optim **out);
+VKT_API void vkt_optim_destroy(vkt_optim **o);
 /* With desc.loss_scale: the scale that vkt_scale_loss takes, as a tensor of g; else NULL. It lives
  * on the device and changes there: a step whose gradient is NaN or Inf is skipped and halves it
  * (not below 1), scale_every good steps in a row double it (not above 2^24). */
-vkt_tensor *vkt_optim_loss_scale(vkt_optim *o, vkt_graph *g);
+VKT_API vkt_tensor *vkt_optim_loss_scale(vkt_optim *o, vkt_graph *g);
 /* What must survive a restart of it: scale and good steps. Blocking. Without loss scaling get gives
  * 1 and 0, set does nothing. */
-vkt_status vkt_optim_get_loss_scale(vkt_optim *o, float *scale, uint32_t *good);
-vkt_status vkt_optim_set_loss_scale(vkt_optim *o, float scale, uint32_t good);
+VKT_API vkt_status vkt_optim_get_loss_scale(vkt_optim *o, float *scale, uint32_t *good);
+VKT_API vkt_status vkt_optim_set_loss_scale(vkt_optim *o, float scale, uint32_t good);
 /* Adds norm, clip factor, finite check and update to a training graph, after vkt_backward. loss is
  * the scalar whose finiteness is checked. An update with a NaN or Inf in loss or gradient leaves
  * everything as it was and is counted (SKIPPED, since creation). Returns the scalars of the step,
@@ -122,12 +127,12 @@ enum {
     VKT_SCALAR_LOSS_SCALE = 7, /* that the step's gradient was computed with; 1 without */
     VKT_N_SCALARS = 8
 };
-vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits);
+VKT_API vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits);
 /* Gradient accumulation: call before building. Then a step is n micro-batches in a graph ended by
  * vkt_optim_build_sum (sums gradients, loss and hits) and, after the last, a graph of its own with
  * vkt_optim_build(o, g, NULL, NULL), which reads the sums. Allocates one more flat buffer. */
-vkt_status vkt_optim_accumulate(vkt_optim *o);
-void vkt_optim_build_sum(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits);
+VKT_API vkt_status vkt_optim_accumulate(vkt_optim *o);
+VKT_API void vkt_optim_build_sum(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits);
 /* Host side of a step: what the shaders read from the step block. */
 typedef struct vkt_step_desc {
     double lr;
@@ -137,15 +142,15 @@ typedef struct vkt_step_desc {
     uint32_t micro, n_micro; /* which of the step's micro-batches; n_micro 0: 1 */
     double inv_weight;       /* loss and gradient are multiplied by it; 0: 1 */
 } vkt_step_desc;
-void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *desc, void *step_block);
+VKT_API void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *desc, void *step_block);
 /* One micro-batch, weights that sum to 1. */
-void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed,
-                         void *step_block);
-uint32_t vkt_step_block_bytes(void);
+VKT_API void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed,
+                                 void *step_block);
+VKT_API uint32_t vkt_step_block_bytes(void);
 /* Moment buffers, for checkpoints: names ("m", "v", "ema"), flat, model layout. */
-size_t vkt_optim_n_moments(const vkt_optim *o);
-const char *vkt_optim_moment_name(const vkt_optim *o, size_t i);
-vkt_buffer *vkt_optim_moment(const vkt_optim *o, size_t i);
+VKT_API size_t vkt_optim_n_moments(const vkt_optim *o);
+VKT_API const char *vkt_optim_moment_name(const vkt_optim *o, size_t i);
+VKT_API vkt_buffer *vkt_optim_moment(const vkt_optim *o, size_t i);
 
 #ifdef __cplusplus
 }

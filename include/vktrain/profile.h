@@ -1,4 +1,8 @@
-/* vktrain profile layer: where the time of a recipe's training steps goes. */
+/* vktrain profile layer: where the time of a recipe's training steps goes.
+ *
+ * Threads: as train.h. Aborts: nothing but a small host allocation. Ownership: a profile owns its
+ * lists.
+ */
 #ifndef VKTRAIN_PROFILE_H
 #define VKTRAIN_PROFILE_H
 
@@ -18,11 +22,11 @@ typedef enum vkt_verdict {
     VKT_MEMORY_BOUND,  /* ... in kernels on the memory side of the roofline */
     VKT_COMPUTE_BOUND, /* ... on the arithmetic side */
 } vkt_verdict;
-const char *vkt_verdict_name(vkt_verdict v); /* "input-bound", ... */
+VKT_API const char *vkt_verdict_name(vkt_verdict v); /* "input-bound", ... */
 
 /* What bounds one kernel. */
 typedef enum vkt_bound { VKT_BOUND_LAUNCH, VKT_BOUND_MEMORY, VKT_BOUND_COMPUTE } vkt_bound;
-const char *vkt_bound_name(vkt_bound b); /* "launch", ... */
+VKT_API const char *vkt_bound_name(vkt_bound b); /* "launch", ... */
 
 /* The dispatches of a step that are alike: same op, result and cost. */
 typedef struct vkt_profile_kernel {
@@ -80,8 +84,9 @@ typedef struct vkt_profile_desc {
 /* Trains for some steps, writes nothing but the trace, and forgets what it trained. Blocks for a
  * few seconds. IO when the trace can't be written, found out first. Else as vkt_train. Free with
  * vkt_profile_destroy. */
-vkt_status vkt_profile_run(const vkt_config *c, const vkt_profile_desc *desc, vkt_profile **out);
-void vkt_profile_destroy(vkt_profile **p);
+VKT_API vkt_status vkt_profile_run(const vkt_config *c, const vkt_profile_desc *desc,
+                                   vkt_profile **out);
+VKT_API void vkt_profile_destroy(vkt_profile **p);
 
 #ifdef __cplusplus
 }

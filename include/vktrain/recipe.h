@@ -1,4 +1,9 @@
-/* vktrain recipe layer: the configuration of a training job, its option table, recipes as YAML. */
+/* vktrain recipe layer: the configuration of a training job, its option table, recipes as YAML.
+ *
+ * Threads: a vkt_config is for one thread at a time; the tables of options and recipes are
+ * constant. Aborts: nothing but a small host allocation. Ownership: a config owns all that its
+ * fields point to.
+ */
 #ifndef VKTRAIN_RECIPE_H
 #define VKTRAIN_RECIPE_H
 
@@ -70,37 +75,37 @@ typedef struct vkt_config {
     struct vkt__config_private *priv;
 } vkt_config;
 
-vkt_status vkt_config_create(vkt_config **out);
-void vkt_config_destroy(vkt_config **c);
+VKT_API vkt_status vkt_config_create(vkt_config **out);
+VKT_API void vkt_config_destroy(vkt_config **c);
 /* A YAML recipe: a path, or the name of a built-in one (a file of that name wins; a slash or .yaml
  * always means a file). ARG errors name file, line, key and the nearest name; IO: the file can't be
  * read. Paths inside a recipe are relative to the current folder. After an error the config may be
  * partly changed: destroy it. */
-vkt_status vkt_config_load(vkt_config *c, const char *recipe);
-vkt_status vkt_config_parse(vkt_config *c, const char *text, size_t n, const char *source);
+VKT_API vkt_status vkt_config_load(vkt_config *c, const char *recipe);
+VKT_API vkt_status vkt_config_parse(vkt_config *c, const char *text, size_t n, const char *source);
 /* "optim.lr=0.01", as --set gives it; lists as YAML: "schedule.milestones=[100, 200]". The model
  * too: "model=[{linear: 64}, relu, linear]", or an option of one of its layers, by place or name:
  * "model.0.out=64", "model.2.body.0.p=0.1"; "model.0=64" what a bare value there means. */
-vkt_status vkt_config_set(vkt_config *c, const char *assignment);
+VKT_API vkt_status vkt_config_set(vkt_config *c, const char *assignment);
 /* Checks that span options (ranges are checked when set), resolves "by the rule" defaults. Call
  * last. */
-vkt_status vkt_config_finish(vkt_config *c);
+VKT_API vkt_status vkt_config_finish(vkt_config *c);
 /* The resolved configuration as YAML that vkt_config_parse reads back to the same config. Caller
  * frees. */
-char *vkt_config_yaml(const vkt_config *c);
+VKT_API char *vkt_config_yaml(const vkt_config *c);
 
 /* The option table, for --help: one entry per key, i from 0; false past the end. `range` is valid
  * until the next call in this thread; texts that do not apply are "". */
 typedef struct vkt_option_info {
     const char *name, *type, *fallback, *range, *unit, *help;
 } vkt_option_info;
-bool vkt_option(size_t i, vkt_option_info *out);
+VKT_API bool vkt_option(size_t i, vkt_option_info *out);
 /* The i-th option's value in c as YAML writes it, and past the last option the model; NULL: unset.
- * Caller frees. */
-char *vkt_option_value(const vkt_config *c, size_t i);
+ * Free it with vkt_free. */
+VKT_API char *vkt_option_value(const vkt_config *c, size_t i);
 /* Built-in recipes: name, one-line description (valid until the next call in this thread), YAML
  * text; false past the end. Each out pointer may be NULL. */
-bool vkt_recipe(size_t i, const char **name, const char **description, const char **text);
+VKT_API bool vkt_recipe(size_t i, const char **name, const char **description, const char **text);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,8 @@
-/* vktrain report layer: run and study folders as a page. */
+/* vktrain report layer: run and study folders as a page.
+ *
+ * Threads: any, each call by itself. Aborts: nothing but a small host allocation. Ownership: what
+ * the callback is given lives until it returns.
+ */
 #ifndef VKTRAIN_REPORT_H
 #define VKTRAIN_REPORT_H
 
@@ -30,7 +34,7 @@ typedef struct vkt_report_result {
 } vkt_report_result;
 /* A self-contained page: no script, no network. IO, FORMAT: a folder can't be read; ARG: it is
  * neither a run nor a study. */
-vkt_status vkt_report_write(const vkt_report_desc *desc, vkt_report_result *out);
+VKT_API vkt_status vkt_report_write(const vkt_report_desc *desc, vkt_report_result *out);
 
 #ifdef __cplusplus
 }

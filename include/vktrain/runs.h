@@ -1,4 +1,8 @@
-/* vktrain runs layer: run folders, what they measured, and orders to a run in progress. */
+/* vktrain runs layer: run folders, what they measured, and orders to a run in progress.
+ *
+ * Threads: any; a vkt_history is for one thread at a time. Other processes may write the run
+ * meanwhile. Aborts: nothing but a small host allocation. Ownership: a history owns its lists.
+ */
 #ifndef VKTRAIN_RUNS_H
 #define VKTRAIN_RUNS_H
 
@@ -35,16 +39,16 @@ typedef struct vkt_history {
     struct vkt__history_private *priv;
 } vkt_history;
 /* IO: the folder has no metrics.jsonl. Free with vkt_history_destroy. */
-vkt_status vkt_history_load(const char *run_dir, vkt_history **out);
+VKT_API vkt_status vkt_history_load(const char *run_dir, vkt_history **out);
 /* Reads what was appended since; all of it anew after a resumed run has cut its file back. */
-vkt_status vkt_history_update(vkt_history *h);
-void vkt_history_destroy(vkt_history **h);
+VKT_API vkt_status vkt_history_update(vkt_history *h);
+VKT_API void vkt_history_destroy(vkt_history **h);
 /* An evaluation's value of a metric by its name, as checkpoint.metric has it; NAN: not measured. */
-double vkt_history_metric(const vkt_history_eval *e, const char *metric);
+VKT_API double vkt_history_metric(const vkt_history_eval *e, const char *metric);
 
 /* The newest of RUN/samples, UTF-8 without control characters but tabs and line ends; NULL: there
- * is none. Caller frees. */
-char *vkt_run_sample(const char *run_dir, uint64_t *step);
+ * is none. Free it with vkt_free. */
+VKT_API char *vkt_run_sample(const char *run_dir, uint64_t *step);
 
 /* What a run in progress, in another process, may be told: it looks twice a second. */
 typedef enum vkt_run_order {
@@ -52,8 +56,8 @@ typedef enum vkt_run_order {
     VKT_ORDER_STOP_AFTER_EVALUATION /* end as if interrupted after the next evaluation */
 } vkt_run_order;
 /* ARG: no process trains there. */
-vkt_status vkt_run_control(const char *run_dir, vkt_run_order order);
-bool vkt_run_alive(const char *run_dir); /* a process trains in it now */
+VKT_API vkt_status vkt_run_control(const char *run_dir, vkt_run_order order);
+VKT_API bool vkt_run_alive(const char *run_dir); /* a process trains in it now */
 
 /* A run folder as `vktrain runs` shows it. Strings belong to the list. */
 typedef struct vkt_run_info {
@@ -67,8 +71,8 @@ typedef struct vkt_run_info {
 } vkt_run_info;
 /* Every run folder under dir (or dir itself, or some folders deeper), oldest first. A damaged one
  * has `error` set, a failed one too (why it failed, with status "failed"). IO: no such folder. */
-vkt_status vkt_runs_list(const char *dir, vkt_run_info **list, size_t *n);
-void vkt_runs_free(vkt_run_info **list);
+VKT_API vkt_status vkt_runs_list(const char *dir, vkt_run_info **list, size_t *n);
+VKT_API void vkt_runs_free(vkt_run_info **list);
 
 #ifdef __cplusplus
 }

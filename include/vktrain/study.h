@@ -1,6 +1,10 @@
 /* vktrain study layer: many short runs of one recipe that answer a question of tuning. Each trial
  * is a run like any other in the study's folder; study.json says what they are for. Source of the
- * procedures: Google's Deep Learning Tuning Playbook. */
+ * procedures: Google's Deep Learning Tuning Playbook.
+ *
+ * Threads: as train.h; one study of a folder at a time (a lock file). Aborts: nothing but a small
+ * host allocation. Ownership: a study owns all that its fields point to.
+ */
 #ifndef VKTRAIN_STUDY_H
 #define VKTRAIN_STUDY_H
 
@@ -18,7 +22,7 @@ typedef enum vkt_study_kind {
     VKT_STUDY_BATCH_SIZE, /* throughput by batch size; steps to a target */
     VKT_STUDY_N_KINDS
 } vkt_study_kind;
-const char *vkt_study_kind_name(vkt_study_kind k); /* "search", "lr", ... */
+VKT_API const char *vkt_study_kind_name(vkt_study_kind k); /* "search", "lr", ... */
 
 typedef enum vkt_trial_state {
     VKT_TRIAL_PLANNED, /* of a dry run */
@@ -27,7 +31,7 @@ typedef enum vkt_trial_state {
     VKT_TRIAL_INFEASIBLE, /* it diverged, does not fit into memory, or its options exclude each
                              other: `why` */
 } vkt_trial_state;
-const char *vkt_trial_state_name(vkt_trial_state s);
+VKT_API const char *vkt_trial_state_name(vkt_trial_state s);
 
 typedef struct vkt_study_trial {
     char name[32];          /* folder in the study's folder: "trial-0003" */
@@ -128,8 +132,8 @@ typedef struct vkt_study_desc {
 /* Runs a study; blocks. One process at a time works on a folder. ARG: wrong values, a folder of
  * another study, a space that is not right (file, line, what). INTERRUPTED after vkt_train_stop:
  * resume goes on. *out is made (and to be destroyed) also when it was interrupted. */
-vkt_status vkt_study_run(const vkt_study_desc *desc, vkt_study **out);
-void vkt_study_destroy(vkt_study **s);
+VKT_API vkt_status vkt_study_run(const vkt_study_desc *desc, vkt_study **out);
+VKT_API void vkt_study_destroy(vkt_study **s);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,10 @@
-/* vktrain train layer: training, evaluation, prediction, export and text generation. */
+/* vktrain train layer: training, evaluation, prediction, export and text generation.
+ *
+ * Threads: each call opens a device of its own and may run beside others in the same process;
+ * callbacks come on the thread that called. Only vkt_train_stop may be called from a signal
+ * handler. Aborts: nothing but a small host allocation. Ownership: descs are read during the call
+ * only.
+ */
 #ifndef VKTRAIN_TRAIN_H
 #define VKTRAIN_TRAIN_H
 
@@ -34,7 +40,7 @@ typedef struct vkt_train_desc {
     bool explain;        /* stop after planning; text goes to explain_text */
     bool no_checkpoints; /* evaluate, save nothing: for checks whose weights nobody wants. Such a
                             run can't go on where it was, and there is no best checkpoint */
-    char **explain_text; /* caller frees */
+    char **explain_text; /* free it with vkt_free */
     const vkt_tune_desc
         *tune; /* stop after timing kernels for this recipe's products: see vkt_tune */
     void (*on_progress)(void *user,
@@ -68,11 +74,12 @@ typedef struct vkt_train_result {
  * itself: stops cleanly (INTERRUPTED) after vkt_train_stop. A device that is lost is opened anew
  * once, and training goes on from the last checkpoint, bit for bit; at a second loss it ends with
  * DEVICE and can be resumed. Errors as the status says; NUMERIC when the NaN policy stops it. */
-vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_result *out);
+VKT_API vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc,
+                             vkt_train_result *out);
 /* Async-signal-safe request to stop after the current step with a checkpoint, for all that train in
  * this process. It is kept until the last of them ends: asked before one begins, that one stops at
  * its first step. */
-void vkt_train_stop(void);
+VKT_API void vkt_train_stop(void);
 
 /* Evaluation of a saved model. checkpoint, here and below: a run folder (its best) or a checkpoint
  * folder; for language models also a Hugging Face folder with its tokenizer, or the folder of a
@@ -99,8 +106,8 @@ typedef struct vkt_eval_result {
     double *class_precision, *class_recall, *class_f1; /* [n_classes]; NAN: nothing to divide by */
     char **class_names;
 } vkt_eval_result;
-vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out);
-void vkt_eval_result_finish(vkt_eval_result *r);
+VKT_API vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out);
+VKT_API void vkt_eval_result_finish(vkt_eval_result *r);
 
 /* Class probabilities (or the target's value) for raw inputs: CSV files, IDX images, PNG/JPEG/BMP
  * pictures and folders of them: see vkt_dataset_open_schema. Calls fn per example. */
@@ -112,15 +119,15 @@ typedef struct vkt_prediction {
     const float *value;             /* probabilities, or the target in its own units */
     const char *const *class_names; /* NULL for regression */
 } vkt_prediction;
-vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const char *const *inputs,
-                       size_t n_inputs, void (*fn)(void *user, const vkt_prediction *p),
-                       void *user);
+VKT_API vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint,
+                               const char *const *inputs, size_t n_inputs,
+                               void (*fn)(void *user, const vkt_prediction *p), void *user);
 
 /* The model of a run (its best checkpoint) or checkpoint as a file for other programs, by its
- * ending: .onnx (input and outputs are described in src/models/onnx.h) or .safetensors. The averaged
- * weights, where the run kept an average. ARG: an op that ONNX can't express, or another
+ * ending: .onnx (input and outputs are described in src/models/onnx.h) or .safetensors. The
+ * averaged weights, where the run kept an average. ARG: an op that ONNX can't express, or another
  * ending. */
-vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path);
+VKT_API vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path);
 /* Text that goes on from a prompt, by a language model's checkpoint (or a run's best). Beyond the
  * model's context the later half of what was there is read anew. ARG: the prompt is longer than the
  * context; FORMAT: the checkpoint is of no language model, or the prompt has characters that the
@@ -141,7 +148,7 @@ typedef struct vkt_generate_result {
     uint64_t n_tokens;
     double prompt_s, tokens_s; /* for the first token, prompt included; for all others */
 } vkt_generate_result;
-vkt_status vkt_generate(const vkt_generate_desc *desc, vkt_generate_result *out);
+VKT_API vkt_status vkt_generate(const vkt_generate_desc *desc, vkt_generate_result *out);
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,21 @@
-/* Status names, the log sink, assertion. Allocation (memory.c) stands above this file, so a line is
- * formatted without it: on the stack, or in a block from malloc where it is long. */
+/* The version, status names, the log sink, assertion. Allocation (memory.c) stands above this file,
+ * so a line is formatted without it: on the stack, or in a block from malloc where it is long. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/format.h"
 #include "base/log.h"
+
+const char *vkt_version(void)
+{
+    return VKT_VERSION;
+}
+
+int vkt_version_number(void)
+{
+    return VKT_VERSION_NUMBER;
+}
 
 const char *vkt_status_name(vkt_status st)
 {
@@ -48,30 +59,36 @@ void vkt_log_set(vkt_log_fn fn, void *user, vkt_log_level max_level)
 
 /* How often each was asked for: calls nest. */
 static _Thread_local int quiet, held;
-static _Thread_local char failure[512];
+static _Thread_local char last_error[512];
+static _Thread_local bool failed; /* last_error is of the time since either was last begun */
 
 void vkt__log_quiet(bool on)
 {
     quiet += on ? 1 : -1;
-    if (on) failure[0] = 0;
+    if (on) failed = false;
 }
 
 void vkt__log_hold(bool on)
 {
     held += on ? 1 : -1;
-    if (on) failure[0] = 0;
+    if (on) failed = false;
 }
 
 const char *vkt__last_failure(void)
 {
-    return failure;
+    return failed ? last_error : "";
+}
+
+const char *vkt_last_error(void)
+{
+    return last_error;
 }
 
 static void log_va(vkt_log_level level, const char *area, const char *fmt, va_list ap)
 {
-    bool keep = level == VKT_LOG_ERROR && (quiet > 0 || held > 0);
+    bool error = level == VKT_LOG_ERROR, keep = error && (quiet > 0 || held > 0);
     if (keep || held > 0) level = VKT_LOG_DEBUG;
-    if (level > sink_level && !keep) return;
+    if (level > sink_level && !error) return;
     char line[512] = "";
     va_list again;
     va_copy(again, ap);
@@ -79,7 +96,8 @@ static void log_va(vkt_log_level level, const char *area, const char *fmt, va_li
     char *whole = n >= (int)sizeof line ? malloc((size_t)n + 1) : NULL; /* none: the line is cut */
     if (whole) vkt__vformat(whole, (size_t)n + 1, fmt, again);
     va_end(again);
-    if (keep) snprintf(failure, sizeof failure, "%s", line);
+    if (error) memcpy(last_error, line, sizeof line);
+    failed = failed || keep;
     if (level <= sink_level) sink(sink_user, level, area, whole ? whole : line);
     free(whole);
 }

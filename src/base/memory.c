@@ -14,6 +14,11 @@ void *vkt__alloc(size_t bytes)
     return p;
 }
 
+void vkt_free(void *p)
+{
+    free(p);
+}
+
 void *vkt__grow(void *p, size_t count, size_t *cap, size_t size)
 {
     if (count < *cap) return p;

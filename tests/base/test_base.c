@@ -153,6 +153,45 @@ static void numbers_ignore_the_locale(void **state)
     setlocale(LC_NUMERIC, "C");
 }
 
+static void the_library_says_its_version(void **state)
+{
+    (void)state;
+    char text[32];
+    int n = vkt_version_number();
+    snprintf(text, sizeof text, "%d.%d.%d", n / 10000, n / 100 % 100, n % 100);
+    assert_string_equal(text, VKT_VERSION);
+    assert_string_equal(vkt_version(), VKT_VERSION);
+    assert_int_equal(n, VKT_VERSION_NUMBER);
+}
+
+static void fails_elsewhere(void *out)
+{
+    snprintf(out, 64, "%s", vkt_last_error());
+    vkt__fail(VKT_ARG, "test", "of another thread");
+}
+
+static void the_last_error_is_kept(void **state)
+{
+    (void)state;
+    char theirs[64] = "?";
+    vkt__thread *t;
+    TEST_LOG_CAPTURE();
+    vkt__fail(VKT_ARG, "test", "number %d is wrong", 7);
+    assert_string_equal(vkt_last_error(), "number 7 is wrong");
+    vkt_log(VKT_LOG_WARN, "test", "a warning is no error");
+    REQUIRE_OK(vkt__thread_start(fails_elsewhere, theirs, &t));
+    vkt__thread_join(&t);
+    assert_string_equal(theirs, "");
+    assert_string_equal(vkt_last_error(), "number 7 is wrong");
+    vkt__log_quiet(true);
+    assert_string_equal(vkt__last_failure(), "");
+    vkt__fail(VKT_IO, "test", "quiet");
+    vkt__log_quiet(false);
+    assert_string_equal(vkt_last_error(), "quiet");
+    assert_string_equal(vkt__last_failure(), "quiet");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +201,8 @@ int main(void)
         cmocka_unit_test(nearest_name),
         cmocka_unit_test(strings_grow),
         cmocka_unit_test(words_for_a_shell),
+        cmocka_unit_test(the_library_says_its_version),
+        cmocka_unit_test(the_last_error_is_kept),
         cmocka_unit_test(files_are_replaced_whole),
         cmocka_unit_test(names_aside_differ),
         cmocka_unit_test(numbers_ignore_the_locale),

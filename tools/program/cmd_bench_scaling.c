@@ -54,7 +54,7 @@ int cmd_bench_scaling(const cli_options *common, const bench_scaling_options *o)
     if (st == VKT_OK && o->json) st = vkt_scaling_save_json(s, o->json);
     if (st == VKT_OK && o->csv) st = vkt_scaling_save_csv(s, o->csv);
     if (st == VKT_OK && o->svg) st = vkt_scaling_save_svg(s, o->svg);
-    free(s);
+    vkt_free(s);
     vkt_gpu_destroy(&gpu);
     return cli_exit_code(st);
 }

@@ -136,7 +136,7 @@ static int run(void *options)
         cli_json_print(json_pack("{s:[], s:s}", "devices", "error", vkt_status_name(st)),
                        JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     }
-    free(list);
+    vkt_free(list);
     return cli_exit_code(st);
 }
 

@@ -114,7 +114,7 @@ static int run(void *options)
         if (st != VKT_OK && worst != VKT_FAILED) worst = st;
     }
     if (worst == VKT_OK && !n_checked) worst = VKT_NO_DEVICE;
-    free(list);
+    vkt_free(list);
     return cli_exit_code(worst);
 }
 

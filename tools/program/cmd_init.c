@@ -128,7 +128,7 @@ static int train_tokenizer(const init_options *o, init_data *d, const char *name
     FILE *f = fopen(kept, "wb");
     bool ok = f && fputs(json, f) >= 0;
     if (f) ok = fclose(f) == 0 && ok;
-    free(json);
+    vkt_free(json);
     vkt_tokenizer_destroy(&t);
     if (!ok) {
         cli_error("init: can't write '%s'", kept);

@@ -44,7 +44,7 @@ static int train(const tokenize_options *o)
     if (ok && !o->common.quiet)
         printf("%s: %s tokens in %s\n", out, cli_count(vkt_tokenizer_get_info(t)->n_vocab),
                cli_time(cli_now() - start));
-    free(json);
+    vkt_free(json);
     vkt_tokenizer_destroy(&t);
     return ok ? CLI_OK : CLI_DATA;
 }
@@ -81,7 +81,7 @@ static int show(const tokenize_options *o, vkt_tokenizer *t, const char *text, s
     if (!rc && o->ids) putchar('\n');
     if (!rc && !o->ids && !o->common.quiet)
         printf("%s tokens, %s bytes\n", cli_count(tokens.n), cli_count(n));
-    free(tokens.id);
+    vkt_free(tokens.id);
     return rc;
 }
 

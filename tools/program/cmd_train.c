@@ -318,8 +318,8 @@ static int explain(const vkt_config *c, char *plan)
            "# plan of a training step\n"
            "%s\n",
            yaml ? yaml : "", plan ? plan : "");
-    free(yaml);
-    free(plan);
+    vkt_free(yaml);
+    vkt_free(plan);
     return CLI_OK;
 }
 
@@ -345,7 +345,7 @@ static int train(const train_options *o, const vkt_config *c)
     vkt_status st = vkt_train(c, &desc, &r);
     cli_live("");
     if (st == VKT_OK && o->explain) return explain(c, plan);
-    free(plan);
+    vkt_free(plan);
     if (st == VKT_OK || st == VKT_INTERRUPTED)
         print_summary(o, c, &r, st == VKT_INTERRUPTED);
     else if (*r.run_dir)

@@ -120,7 +120,7 @@ static const char *sample(const view *v, int n)
         from[room] = 0;
     }
     const char *whole = cli_text("%s%s", before, from);
-    free(text);
+    vkt_free(text);
     return whole;
 }
 

@@ -90,7 +90,7 @@ void runs_value(row *x, int key, char *out, size_t n)
         char *v = c ? vkt_option_value(c, (size_t)key - CLI_COUNT(fields)) : NULL;
         size_t quoted = v && v[0] == '"' && v[strlen(v) - 1] == '"' && strlen(v) > 1;
         if (v) snprintf(out, n, "%.*s", (int)(strlen(v) - 2 * quoted), v + quoted);
-        free(v);
+        vkt_free(v);
         return;
     }
     at += fields[key].at;

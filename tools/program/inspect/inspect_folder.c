@@ -141,7 +141,7 @@ int inspect_safetensors(const char *path)
         inspect_cells_print(&s.c, col, CLI_COUNT(col));
     }
     inspect_cells_free(&s.c);
-    free(metadata);
+    vkt_free(metadata);
     return cli_exit_code(st);
 }
 
