@@ -225,6 +225,7 @@ set(SRC_TRAIN
   src/train/eval.c
   src/train/evaluate.c
   src/train/export.c
+  src/train/feed.c
   src/train/generate.c
   src/train/lane.c
   src/train/one_core.c

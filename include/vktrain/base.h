@@ -68,6 +68,12 @@ typedef enum vkt_status {
     VKT_FAILED,      /* the work itself failed, e.g. a self-test */
 } vkt_status;
 
+/* A number that has a default other than 0: { 0 } is that default, { true, 0 } is none. */
+typedef struct vkt_maybe {
+    bool given;
+    uint32_t n;
+} vkt_maybe;
+
 /* Of the library that runs: VKT_VERSION and VKT_VERSION_NUMBER are of the one compiled with. */
 VKT_API const char *vkt_version(void);
 VKT_API int vkt_version_number(void);

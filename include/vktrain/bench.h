@@ -22,8 +22,8 @@ typedef enum vkt_bench_group {
     VKT_BENCH_TARGET,   /* seconds to an accuracy */
     VKT_BENCH_N_GROUPS
 } vkt_bench_group;
-VKT_API const char *
-vkt_bench_group_name(vkt_bench_group g); /* "ceilings", "ops", "steps", "target" */
+/* "ceilings", "ops", "steps", "target" */
+VKT_API const char *vkt_bench_group_name(vkt_bench_group g);
 
 /* One measurement. (group, name) is unique in a file and says what was measured, sizes included.
  * NAN: does not apply. */

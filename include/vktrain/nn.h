@@ -54,18 +54,18 @@ typedef struct vkt_layer {
     size_t n_shortcut;
     uint32_t kernel, stride, dilation, groups; /* conv, pools, pad; 0: the type's default */
     uint32_t width; /* conv: of the filter, where it is not square; 0: kernel */
-    uint32_t pad;   /* conv, pools: one more than the padding; 0: the type's default */
-    uint32_t top, bottom, left, right; /* pad: one more than the pixels; 0: kernel */
-    float momentum;                    /* batch_norm; 0: 0.1 */
-    uint32_t virtual_batch;            /* batch_norm: examples of a ghost batch; 0: the batch */
-    bool frozen;                       /* batch_norm: by the running averages in training too */
-    int line;                          /* in the recipe, for error messages; 0: none */
+    vkt_maybe pad;  /* conv, pools: pixels of padding; not given: the type's default */
+    vkt_maybe top, bottom, left, right; /* pad: pixels; not given: kernel */
+    float momentum;                     /* batch_norm; 0: 0.1 */
+    uint32_t virtual_batch;             /* batch_norm: examples of a ghost batch; 0: the batch */
+    bool frozen;                        /* batch_norm: by the running averages in training too */
+    int line;                           /* in the recipe, for error messages; 0: none */
 } vkt_layer;
 
 /* The options that a layer type takes, for parsers and help. */
 typedef enum vkt_layer_opt_type {
     VKT_OPT_UINT,
-    VKT_OPT_UINT_PLUS_1, /* the field holds one more, 0 where it is not given */
+    VKT_OPT_MAYBE, /* a whole number; the field is a vkt_maybe */
     VKT_OPT_BOOL,
     VKT_OPT_FLOAT,
     VKT_OPT_STRING,
@@ -193,10 +193,10 @@ VKT_API const vkt_param *vkt_model_state(const vkt_model *m, size_t i);
 VKT_API vkt_buffer *vkt_model_states(const vkt_model *m);
 VKT_API uint64_t vkt_model_state_count(const vkt_model *m); /* elements of that buffer */
 VKT_API uint64_t vkt_model_count(const vkt_model *m);       /* parameters, without padding */
-VKT_API uint64_t
-vkt_model_trained_count(const vkt_model *m); /* those of them that are not frozen */
-VKT_API uint64_t
-vkt_model_flat_count(const vkt_model *m); /* elements of the values, with padding */
+/* those of them that are not frozen */
+VKT_API uint64_t vkt_model_trained_count(const vkt_model *m);
+/* elements of the values, with padding */
+VKT_API uint64_t vkt_model_flat_count(const vkt_model *m);
 /* Frozen parameters lie before all others; so many elements, with padding. Gradients and moments
  * are buffers of what comes behind: element i of the values has its gradient at i - this. */
 VKT_API uint64_t vkt_model_frozen_flat(const vkt_model *m);

@@ -12,6 +12,21 @@
  * beyond a tensor; a tensor of another graph; building or a second vkt_backward after planning.
  * Ownership: tensors belong to their graph, buffers bound to it to the caller, who keeps them as
  * long.
+ *
+ * Example: y = relu(x w^T) and dw, where `gpu` is open and a buffer holds x and, from byte 256, w.
+ *
+ *     vkt_graph *g;
+ *     vkt_graph_create(gpu, &g);
+ *     vkt_tensor *x = vkt_input(g, vkt_shape2(8, 4), VKT_F32, "x"), *dw;
+ *     vkt_tensor *w = vkt_input(g, vkt_shape2(3, 4), VKT_F32, "w");
+ *     vkt_bind(x, VKT_ALL_SLOTS, buffer, 0);
+ *     vkt_bind(w, VKT_ALL_SLOTS, buffer, 256);
+ *     vkt_tensor *y = vkt_linear(g, x, w, NULL, VKT_ACT_RELU); // [8, 3]
+ *     vkt_backward(g, y, &w, 1, &dw);                          // d sum(y) / dw: [3, 4]
+ *     vkt_keep(dw, "dw");                                      // else its memory is reused
+ *     vkt_plan_desc plan = { 1 };                              // a copy of the graph
+ *     vkt_status st = vkt_graph_compile(g, &plan);             // says here if a shape is wrong
+ *     if (st == VKT_OK) st = vkt_graph_run(g);                 // as often as you like
  */
 #ifndef VKTRAIN_TENSOR_H
 #define VKTRAIN_TENSOR_H
@@ -57,7 +72,7 @@ VKT_API const char *vkt_shape_text(vkt_shape s, vkt_dtype t, char out[96]);
 /* ---- building ---- */
 
 /* gpu may be NULL: then the graph can be built, differentiated, planned and run by its C twins. */
-VKT_API vkt_graph *vkt_graph_create(vkt_gpu *gpu);
+VKT_API vkt_status vkt_graph_create(vkt_gpu *gpu, vkt_graph **out);
 VKT_API void vkt_graph_destroy(vkt_graph **g);
 
 /* Switch off fusions (graph rewrites), to compare with them on. Call before vkt_backward. */
@@ -127,7 +142,7 @@ typedef struct vkt_conv_desc {
     vkt_act act;
 } vkt_conv_desc;
 VKT_API vkt_tensor *vkt_conv2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
-                               vkt_conv_desc desc);
+                               const vkt_conv_desc *desc);
 
 /* Maximum or mean of windows of size x size, x [N, H, W, C] -> [N, OH, OW, C], OH = (H + 2 pad -
  * size) / stride + 1 rounded down. pad is at most half the size; the mean counts it as zeros.
@@ -135,8 +150,8 @@ VKT_API vkt_tensor *vkt_conv2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_t
 typedef struct vkt_pool_desc {
     uint32_t size, stride, pad; /* stride 0: size */
 } vkt_pool_desc;
-VKT_API vkt_tensor *vkt_max_pool(vkt_graph *g, vkt_tensor *x, vkt_pool_desc desc);
-VKT_API vkt_tensor *vkt_avg_pool(vkt_graph *g, vkt_tensor *x, vkt_pool_desc desc);
+VKT_API vkt_tensor *vkt_max_pool(vkt_graph *g, vkt_tensor *x, const vkt_pool_desc *desc);
+VKT_API vkt_tensor *vkt_avg_pool(vkt_graph *g, vkt_tensor *x, const vkt_pool_desc *desc);
 /* x [N, H, W, C] -> its mean over H and W [N, C]. */
 VKT_API vkt_tensor *vkt_global_avg_pool(vkt_graph *g, vkt_tensor *x);
 /* Zeros around x [N, H, W, C]. */
@@ -201,17 +216,18 @@ VKT_API vkt_tensor *vkt_dropout(vkt_graph *g, vkt_tensor *x, vkt_tensor *step, f
 /* Row losses of a classifier: loss[r] = weight[r] * ((1-e) * cw[y] * nll(y) + e/V * sum_c cw[c] *
  * nll(c)). logits [R, V], target [R] u32, weight [R] or NULL (1), class_weight cw [V] or NULL (1),
  * e = smoothing. A target equal to ignore_index, or >= V, gives loss 0 and gradient 0. hit[r] = 1
- * if the largest logit is the target's. The gradient takes the memory of the logits. Weights that
- * sum to one make the mean exact. */
+ * if the largest logit is the target's. desc NULL: neither smoothing nor an index to ignore. The
+ * gradient takes the memory of the logits. Weights that sum to one make the mean exact. */
 typedef struct vkt_xent_desc {
     float smoothing;
-    uint32_t ignore_index;
-} vkt_xent_desc; /* ignore_index 0: none; else index + 1 */
+    vkt_maybe ignore_index; /* not given: none */
+} vkt_xent_desc;
 typedef struct vkt_loss {
     vkt_tensor *loss, *hit;
 } vkt_loss; /* each [R] f32; hit is NULL for MSE */
 VKT_API vkt_loss vkt_softmax_xent(vkt_graph *g, vkt_tensor *logits, vkt_tensor *target,
-                                  vkt_tensor *weight, vkt_tensor *class_weight, vkt_xent_desc desc);
+                                  vkt_tensor *weight, vkt_tensor *class_weight,
+                                  const vkt_xent_desc *desc);
 /* p = softmax(x) over the last dimension. */
 VKT_API vkt_tensor *vkt_softmax(vkt_graph *g, vkt_tensor *x);
 /* loss[r] = weight[r] * mean_c (x - y)^2; x, y [R, C] f32. */

@@ -16,6 +16,27 @@
 extern "C" {
 #endif
 
+/* ---- a graph of the caller's own ---- */
+
+/* A feed gives a graph its batches: inputs of the graph, two slots of memory that they are bound
+ * to, and a loader that fills one while the device runs on the other. Before vkt_graph_compile,
+ * whose desc has n_slots = VKT_FEED_SLOTS. */
+enum { VKT_FEED_SLOTS = 2 };
+typedef struct vkt_feed {
+    vkt_tensor *x; /* [batch, the data set's input_shape] f32 */
+    vkt_tensor *y; /* classes [batch] u32; regression [batch, 1] f32 */
+    vkt_tensor *w; /* [batch] f32: see vkt_batch.w */
+} vkt_feed;
+/* desc: its slots and n_slots are not read. The feed borrows graph and data set: destroy it before
+ * them. ARG: a data set of text, or a graph without a gpu; OOM_DEVICE. */
+VKT_API vkt_status vkt_feed_create(vkt_graph *g, const vkt_loader_desc *desc, vkt_feed **out);
+VKT_API void vkt_feed_destroy(vkt_feed **f);
+/* Waits for the next batch, writes the step block (for vkt_optim_build and dropout; lr, step and
+ * seed as vkt_optim_fill_step) where o is not NULL, runs the graph and waits for it. Errors of the
+ * loader (FORMAT, IO) and of the device. */
+VKT_API vkt_status vkt_feed_run(vkt_feed *f, const vkt_optim *o, double lr, uint64_t step,
+                                uint64_t seed);
+
 /* ---- running ---- */
 
 /* What a callback may show after a step. Values are those of `step`, which lags the newest

@@ -9,6 +9,7 @@
 #include "bench/bench_clock.h"
 #include "bench/bench_rows.h"
 #include "train/one_core.h"
+#include "tensor/graph/graph.h"
 
 enum { MOST_BEFORE = 512 };
 
@@ -70,7 +71,7 @@ static vkt_status whole_create(vkt_gpu *gpu, const struct workload *w, const uin
     vkt_buffer_desc desc = { w->before * 4ull, VKT_MEM_DEVICE, "tokens" };
     VKT_TRY(vkt_buffer_create(gpu, &desc, &t->tokens));
     VKT_TRY(vkt_buffer_write(gpu, t->tokens, 0, tokens, desc.bytes));
-    t->whole = vkt_graph_create(gpu);
+    t->whole = vkt__graph_new(gpu);
     vkt_tensor *x = vkt_input(t->whole, vkt_shape2(1, w->before), VKT_U32, "tokens");
     vkt_bind(x, VKT_ALL_SLOTS, t->tokens, 0);
     t->logits = vkt_model_build(t->model, t->whole, x, false);

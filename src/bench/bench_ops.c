@@ -65,7 +65,7 @@ static vkt_status set_create(op_job *j, set *s)
 {
     vkt_status st = VKT_OK;
     vkt_gpu *gpu = j->b->gpu;
-    s->g = vkt_graph_create(gpu);
+    s->g = vkt__graph_new(gpu);
     if (j->entry)
         j->entry->build(s->g, j->s);
     else
@@ -273,7 +273,7 @@ static void shape_name(const op_job *j, char *out, size_t n)
     static const char *const layouts[] = { "NT", "NN", "TN" };
     vkt__bench_shape s = j->s;
     if (!j->entry) {
-        vkt_graph *g = vkt_graph_create(NULL);
+        vkt_graph *g = vkt__graph_new(NULL);
         const char *name = j->op->sample(j->op, g, j->sample);
         snprintf(out, n, "%s, sample '%s'", j->op->name, name ? name : "");
         vkt_graph_destroy(&g);
@@ -305,7 +305,7 @@ static bool left_out(op_job *j)
         return true;
     }
     if (j->entry && j->entry->family != VKT__BENCH_MATMUL) {
-        vkt_graph *g = vkt_graph_create(NULL);
+        vkt_graph *g = vkt__graph_new(NULL);
         j->entry->build(g, j->s);
         for (size_t i = 0; i < g->n_tensors; i++)
             twin += g->tensors[i]->view_of ? 0 : 8.0 * (double)g->tensors[i]->count;
@@ -445,7 +445,7 @@ static uint32_t largest_sample(const vkt_op *op)
     uint32_t best = 0;
     double most = -1;
     for (uint32_t i = 0;; i++) {
-        vkt_graph *g = vkt_graph_create(NULL);
+        vkt_graph *g = vkt__graph_new(NULL);
         const char *name = op->sample(op, g, i);
         double bytes = 0;
         for (size_t k = 0; k < g->n_nodes; k++)

@@ -114,7 +114,7 @@ static vkt_tensor *xent(vkt_graph *g, vkt__bench_shape s, vkt_tensor **x)
     *x = vkt__sample2(g, s.m, s.n);
     vkt_tensor *y = vkt__sample(g, vkt_shape1(s.m), VKT_U32, VKT_HINT_INDEX, s.n),
                *w = vkt__sample(g, vkt_shape1(s.m), VKT_F32, VKT_HINT_POSITIVE, 0);
-    return vkt_softmax_xent(g, *x, y, w, NULL, (vkt_xent_desc) { .smoothing = 0.1f }).loss;
+    return vkt_softmax_xent(g, *x, y, w, NULL, &(vkt_xent_desc) { .smoothing = 0.1f }).loss;
 }
 
 static void build_xent(vkt_graph *g, vkt__bench_shape s)
@@ -193,13 +193,13 @@ static void build_batch_norm_bwd(vkt_graph *g, vkt__bench_shape s)
 
 static void build_pool(vkt_graph *g, vkt__bench_shape s)
 {
-    vkt_max_pool(g, pictures(g, s), (vkt_pool_desc) { .size = 2 });
+    vkt_max_pool(g, pictures(g, s), &(vkt_pool_desc) { .size = 2 });
 }
 
 static void build_pool_bwd(vkt_graph *g, vkt__bench_shape s)
 {
     vkt_tensor *x = pictures(g, s);
-    differentiate(g, vkt_max_pool(g, x, (vkt_pool_desc) { .size = 2 }), &x, 1);
+    differentiate(g, vkt_max_pool(g, x, &(vkt_pool_desc) { .size = 2 }), &x, 1);
 }
 
 static vkt_tensor *filter(vkt_graph *g, vkt__bench_shape s)
@@ -210,7 +210,7 @@ static vkt_tensor *filter(vkt_graph *g, vkt__bench_shape s)
 
 static vkt_tensor *conv(vkt_graph *g, vkt__bench_shape s, vkt_tensor *x, vkt_tensor *w)
 {
-    return vkt_conv2d(g, x, w, NULL, (vkt_conv_desc) { .stride = s.stride, .pad = s.taps / 2 });
+    return vkt_conv2d(g, x, w, NULL, &(vkt_conv_desc) { .stride = s.stride, .pad = s.taps / 2 });
 }
 
 static void build_conv(vkt_graph *g, vkt__bench_shape s)

@@ -399,7 +399,7 @@ vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__wei
                            const char *path)
 {
     vkt_status st;
-    exporter e = { .g = vkt_graph_create(vkt_model_gpu(m)), .weights = w };
+    exporter e = { .g = vkt__graph_new(vkt_model_gpu(m)), .weights = w };
     vkt__str model = { 0 };
     if (vkt_model_count(m) > (1u << 29) - (1u << 20)) {
         st =

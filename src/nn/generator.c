@@ -2,6 +2,7 @@
  * from token to token. One graph takes a token and gives scores; one takes CHUNK tokens of a prompt
  * and gives nothing, so that a long prompt costs few runs. */
 #include "nn/transformer.h"
+#include "tensor/graph/graph.h"
 
 enum { CHUNK = 32 };
 
@@ -29,7 +30,7 @@ static vkt_status lane_create(vkt_generator *gen, const vkt__layer *l, uint32_t 
 {
     vkt_status st = VKT_OK;
     const vkt__tshape *s = &gen->s;
-    vkt_graph *g = out->graph = vkt_graph_create(gen->gpu);
+    vkt_graph *g = out->graph = vkt__graph_new(gen->gpu);
     vkt_tensor **caches = vkt__alloc(2 * (size_t)s->n_layers * sizeof(vkt_tensor *));
     vkt_shape shape = vkt_shape3(1, gen->n_positions, s->Hkv * s->D);
     uint64_t each = vkt__align(vkt_shape_count(shape) * 4, 256);

@@ -57,8 +57,8 @@ static const char *const inits[] = { "kaiming", "xavier", "normal", "zeros", NUL
     }
 #define POOL_PAD                                                                                   \
     {                                                                                              \
-        "pad", VKT_OPT_UINT_PLUS_1, AT(pad), 0, 2048,                                              \
-            "pixels of padding around the image (default: 0)", NULL                                \
+        "pad", VKT_OPT_MAYBE, AT(pad), 0, 2048, "pixels of padding around the image (default: 0)", \
+            NULL                                                                                   \
     }
 
 static const char *const norms[] = { "layernorm", "rmsnorm", NULL };
@@ -96,12 +96,10 @@ static const vkt_layer_type types[] = {
       "zeros around an image",
       "size",
       { { "size", VKT_OPT_UINT, AT(kernel), 1, 4096, "pixels on each side (default: 0)", NULL },
-        { "top", VKT_OPT_UINT_PLUS_1, AT(top), 0, 4096, "pixels above (default: size)", NULL },
-        { "bottom", VKT_OPT_UINT_PLUS_1, AT(bottom), 0, 4096, "pixels below (default: size)",
-          NULL },
-        { "left", VKT_OPT_UINT_PLUS_1, AT(left), 0, 4096, "pixels on the left (default: size)",
-          NULL },
-        { "right", VKT_OPT_UINT_PLUS_1, AT(right), 0, 4096, "pixels on the right (default: size)",
+        { "top", VKT_OPT_MAYBE, AT(top), 0, 4096, "pixels above (default: size)", NULL },
+        { "bottom", VKT_OPT_MAYBE, AT(bottom), 0, 4096, "pixels below (default: size)", NULL },
+        { "left", VKT_OPT_MAYBE, AT(left), 0, 4096, "pixels on the left (default: size)", NULL },
+        { "right", VKT_OPT_MAYBE, AT(right), 0, 4096, "pixels on the right (default: size)",
           NULL } } },
     { "flatten", "all dimensions of an example into one", NULL, { { 0 } } },
     { "residual",
@@ -120,7 +118,7 @@ static const vkt_layer_type types[] = {
         { "width", VKT_OPT_UINT, AT(width), 1, 255,
           "width of a filter that is not square (default: kernel)", NULL },
         STRIDE("1"),
-        { "pad", VKT_OPT_UINT_PLUS_1, AT(pad), 0, 4096,
+        { "pad", VKT_OPT_MAYBE, AT(pad), 0, 4096,
           "pixels of zeros around the image (default: such that stride 1 keeps the size)", NULL },
         { "dilation", VKT_OPT_UINT, AT(dilation), 1, 4096,
           "pixels from one tap of the filter to the next (default: 1)", NULL },

@@ -31,7 +31,7 @@ static vkt_conv_desc conv_desc(const vkt__layer *l)
                         .dilation = VKT_MAX(l->spec.dilation, 1),
                         .groups = VKT_MAX(l->spec.groups, 1) };
     uint32_t kernel = l->spec.kernel ? l->spec.kernel : 3;
-    d.pad = l->spec.pad ? l->spec.pad - 1 : d.dilation * (kernel - 1) / 2;
+    d.pad = l->spec.pad.given ? l->spec.pad.n : d.dilation * (kernel - 1) / 2;
     return d;
 }
 
@@ -44,7 +44,7 @@ static vkt_status conv_plan(vkt_model *m, vkt__layer *l)
              in = l->in.d[2], out = l->spec.out ? l->spec.out : in;
     VKT_TRY(st);
     VKT_TRY(vkt__layer_init_of(l, &init));
-    if (kh != kw && !l->spec.pad)
+    if (kh != kw && !l->spec.pad.given)
         return vkt__layer_error(l, "a filter of %ux%u has no padding of its own: set `pad`", kh,
                                 kw);
     if (in % d.groups || out % d.groups)
@@ -67,15 +67,15 @@ static vkt_tensor *conv_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, v
                               bool train)
 {
     (void)train;
-    return vkt_conv2d(g, x, vkt__model_tensor(m, g, l->w), vkt__model_tensor(m, g, l->b),
-                      conv_desc(l));
+    vkt_conv_desc d = conv_desc(l);
+    return vkt_conv2d(g, x, vkt__model_tensor(m, g, l->w), vkt__model_tensor(m, g, l->b), &d);
 }
 
 /* ---- padding ---- */
 
-static uint32_t side(const vkt__layer *l, uint32_t given)
+static uint32_t side(const vkt__layer *l, vkt_maybe pixels)
 {
-    return given ? given - 1 : l->spec.kernel;
+    return pixels.given ? pixels.n : l->spec.kernel;
 }
 
 static vkt_status pad_plan(vkt_model *m, vkt__layer *l)
@@ -103,7 +103,7 @@ static vkt_status pool_plan(vkt_model *m, vkt__layer *l)
     vkt_status st = image_only(l);
     (void)m;
     uint32_t k = l->spec.kernel ? l->spec.kernel : 2, stride = l->spec.stride ? l->spec.stride : k,
-             pad = l->spec.pad ? l->spec.pad - 1 : 0;
+             pad = l->spec.pad.n;
     VKT_TRY(st);
     if (2 * pad > k)
         return vkt__layer_error(l, "padding %u is more than half of the window, %u", pad, k);
@@ -120,8 +120,8 @@ static vkt_tensor *pool_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, v
     (void)train;
     vkt_pool_desc d = { .size = l->spec.kernel ? l->spec.kernel : 2,
                         .stride = l->spec.stride,
-                        .pad = l->spec.pad ? l->spec.pad - 1 : 0 };
-    return l->kind->max ? vkt_max_pool(g, x, d) : vkt_avg_pool(g, x, d);
+                        .pad = l->spec.pad.n };
+    return l->kind->max ? vkt_max_pool(g, x, &d) : vkt_avg_pool(g, x, &d);
 }
 
 static vkt_status global_pool_plan(vkt_model *m, vkt__layer *l)

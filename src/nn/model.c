@@ -140,7 +140,7 @@ vkt_status vkt_model_init(vkt_model *m, uint64_t seed)
 vkt_status vkt_model_values_changed(vkt_model *m)
 {
     if (!m->shadow || m->flat_count == 0) return VKT_OK;
-    vkt_graph *g = vkt_graph_create(m->gpu);
+    vkt_graph *g = vkt__graph_new(m->gpu);
     vkt_tensor *x = vkt_input(g, vkt_shape1((uint32_t)m->flat_count), VKT_F32, "parameters");
     vkt_tensor *y = vkt_cast(g, x, m->precision);
     vkt_bind(x, VKT_ALL_SLOTS, m->values, 0);

@@ -89,7 +89,7 @@ static vkt_status measure_memory(vkt_gpu *gpu, vkt_profile *p)
     VKT_TRY(random_buffer(gpu, bytes, "memory reference", &x));
     for (int sum = 0; sum < 2; sum++) {
         double ms;
-        g = vkt_graph_create(gpu);
+        g = vkt__graph_new(gpu);
         vkt_tensor *t = vkt_input(g, vkt_shape1((uint32_t)(bytes / 4)), VKT_F32, "x");
         vkt_bind(t, VKT_ALL_SLOTS, x, 0);
         vkt_keep(sum ? vkt_sum(g, t) : vkt_copy(g, t), "reference");
@@ -114,7 +114,7 @@ static vkt_status time_matmul(vkt_gpu *gpu, const vkt_profile *p, uint32_t n, do
 {
     vkt_status st = VKT_OK;
     vkt_buffer *x = NULL;
-    vkt_graph *g = vkt_graph_create(gpu);
+    vkt_graph *g = vkt__graph_new(gpu);
     uint64_t each = (uint64_t)n * n * 4;
     vkt_tensor *a = vkt_input(g, vkt_shape2(n, n), VKT_F32, "a"),
                *b = vkt_input(g, vkt_shape2(n, n), VKT_F32, "b");
@@ -153,7 +153,7 @@ fail:
 static vkt_status time_chain(vkt_gpu *gpu, const vkt_profile *p, int n, double *ms, double *node_ms)
 {
     vkt_status st = VKT_OK;
-    vkt_graph *g = vkt_graph_create(gpu);
+    vkt_graph *g = vkt__graph_new(gpu);
     vkt_node_time *times = NULL;
     size_t n_times;
     double v[LONG_CHAIN];

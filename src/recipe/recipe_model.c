@@ -59,9 +59,13 @@ static vkt_status set_number(reader *r, vkt_layer *l, const vkt_layer_opt *o, co
                          v->line, l->type, o->name, v->text, vkt__double_text(o->min, false, lo),
                          vkt__double_text(o->max, false, hi));
     }
-    float f = (float)d;
-    uint32_t n = (uint32_t)u + (o->type == VKT_OPT_UINT_PLUS_1);
-    memcpy((char *)l + o->offset, is_uint ? (void *)&n : (void *)&f, 4);
+    char *at = (char *)l + o->offset;
+    if (o->type == VKT_OPT_FLOAT)
+        memcpy(at, &(float) { (float)d }, sizeof(float));
+    else if (o->type == VKT_OPT_MAYBE)
+        memcpy(at, &(vkt_maybe) { true, (uint32_t)u }, sizeof(vkt_maybe));
+    else
+        memcpy(at, &(uint32_t) { (uint32_t)u }, sizeof(uint32_t));
     return VKT_OK;
 }
 
@@ -88,7 +92,7 @@ static vkt_status set_opt(reader *r, vkt_layer *l, const vkt_layer_opt *o, const
     bool b = false;
     switch (o->type) {
     case VKT_OPT_UINT:
-    case VKT_OPT_UINT_PLUS_1:
+    case VKT_OPT_MAYBE:
     case VKT_OPT_FLOAT:
         return set_number(r, l, o, v);
     case VKT_OPT_STRING:
@@ -290,9 +294,16 @@ static vkt_status check_number(const reader *r, const vkt_layer *l, const vkt_la
         bool ok = f == 0 || (f >= (float)o->min && f <= (float)o->max);
         return ok ? VKT_OK : out_of_range(r, l, o, (double)f);
     }
-    memcpy(&u, at, sizeof u);
-    if (!u) return VKT_OK;
-    double v = (double)u - (o->type == VKT_OPT_UINT_PLUS_1);
+    if (o->type == VKT_OPT_MAYBE) {
+        vkt_maybe maybe;
+        memcpy(&maybe, at, sizeof maybe);
+        if (!maybe.given) return VKT_OK;
+        u = maybe.n;
+    } else {
+        memcpy(&u, at, sizeof u);
+        if (!u) return VKT_OK;
+    }
+    double v = (double)u;
     return v >= o->min && v <= o->max ? VKT_OK : out_of_range(r, l, o, v);
 }
 
@@ -318,7 +329,7 @@ static vkt_status copy_opt(const reader *r, vkt_layer *l, const vkt_layer_opt *o
     char *at = (char *)l + o->offset;
     switch (o->type) {
     case VKT_OPT_UINT:
-    case VKT_OPT_UINT_PLUS_1:
+    case VKT_OPT_MAYBE:
     case VKT_OPT_FLOAT:
         return check_number(r, l, o);
     case VKT_OPT_STRING:
@@ -461,15 +472,18 @@ static void write_opt(const vkt_layer *l, const vkt_layer_opt *o, const char *be
 {
     const char *at = (const char *)l + o->offset, *word;
     char number[32];
+    vkt_maybe maybe;
     bool b;
     uint32_t u;
     float f;
     switch (o->type) {
     case VKT_OPT_UINT:
-    case VKT_OPT_UINT_PLUS_1:
         memcpy(&u, at, sizeof u);
-        if (u)
-            vkt__str_printf(out, "%s%s: %u", before, o->name, u - (o->type == VKT_OPT_UINT_PLUS_1));
+        if (u) vkt__str_printf(out, "%s%s: %u", before, o->name, u);
+        break;
+    case VKT_OPT_MAYBE:
+        memcpy(&maybe, at, sizeof maybe);
+        if (maybe.given) vkt__str_printf(out, "%s%s: %u", before, o->name, maybe.n);
         break;
     case VKT_OPT_FLOAT:
         memcpy(&f, at, sizeof f);

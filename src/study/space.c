@@ -175,7 +175,7 @@ static vkt_status find_layer_option(vkt__axis *x, const reader *r, bool *number)
     vkt__log_hold(false);
     vkt_config_destroy(&c);
     if (st != VKT_OK) return bad(x, r, "%s", vkt__last_failure());
-    x->whole = o->type == VKT_OPT_UINT || o->type == VKT_OPT_UINT_PLUS_1;
+    x->whole = o->type == VKT_OPT_UINT || o->type == VKT_OPT_MAYBE;
     *number = x->whole || o->type == VKT_OPT_FLOAT;
     return VKT_OK;
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "tensor/graph/op.h"
+#include "tensor/graph/graph.h"
 #include "train/lane.h"
 
 /* The next 256-aligned place for `each` bytes. */
@@ -30,7 +31,7 @@ void vkt__lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t n_
     uint32_t n_targets = batch * d->n_targets;
     l->batch = batch;
     l->n_slots = n_slots;
-    l->graph = vkt_graph_create(s->gpu);
+    l->graph = vkt__graph_new(s->gpu);
     if (s->config->no_rewrite) vkt_graph_no_rewrite(l->graph);
     bool text = d->kind == VKT_KIND_TEXT;
     vkt_shape x = { .rank = d->input_rank + 1, .d = { batch } };

@@ -38,7 +38,7 @@ static vkt_status measure_hand_over(vkt_gpu *gpu, const vkt_buffer *scratch, dou
     enum { DISPATCHES = 32, RUNS = 7 };
     vkt_status st = VKT_OK;
     double each[RUNS];
-    vkt_graph *g = vkt_graph_create(gpu);
+    vkt_graph *g = vkt__graph_new(gpu);
     for (int i = 0; i < DISPATCHES; i++) /* into memory that is there: there may be no other */
         vkt_bind(vkt_fill(g, vkt_shape1(1), 0), VKT_ALL_SLOTS, scratch, 0);
     VKT_TRY(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "handing over" }));

@@ -48,14 +48,14 @@ static vkt_status build_train(vkt__session *s)
             vkt_bind(cw, VKT_ALL_SLOTS, s->class_weight, 0);
         }
         vkt_xent_desc desc = { .smoothing = c->label_smoothing,
-                               .ignore_index =
-                                   c->ignore_index >= 0 ? (uint32_t)c->ignore_index + 1 : 0 };
-        loss = vkt_softmax_xent(l->graph, logits, in.y, in.w, cw, desc);
+                               .ignore_index = { c->ignore_index >= 0,
+                                                 (uint32_t)c->ignore_index } };
+        loss = vkt_softmax_xent(l->graph, logits, in.y, in.w, cw, &desc);
         hits = vkt_sum(l->graph, loss.hit);
         /* Cross-entropy is linear in the target: a blend's is that of its two labels, weighted. */
         if (l->mixes)
             loss.loss = vkt_add(l->graph, loss.loss,
-                                vkt_softmax_xent(l->graph, logits, in.y2, in.w2, cw, desc).loss);
+                                vkt_softmax_xent(l->graph, logits, in.y2, in.w2, cw, &desc).loss);
     } else {
         loss = vkt_mse(l->graph, logits, in.y, in.w);
     }
@@ -67,7 +67,7 @@ static vkt_status build_train(vkt__session *s)
     if (c->accumulate > 1) {
         VKT_TRY(vkt_optim_accumulate(s->optim));
         vkt_optim_build_sum(s->optim, l->graph, total, hits);
-        s->update = vkt_graph_create(s->gpu);
+        s->update = vkt__graph_new(s->gpu);
         vkt__lane_bind(l, vkt_step(s->update), l->step_at, false);
         vkt__lane_result(l, vkt_optim_build(s->optim, s->update, NULL, NULL), &at);
         VKT_TRY(vkt_graph_plan(s->update,
@@ -100,7 +100,7 @@ static vkt_status build_eval(vkt__session *s)
     vkt_loss loss;
     if (s->info->task == VKT_CLASSIFY) {
         /* The plain cross-entropy: smoothing and class weights belong to training. */
-        loss = vkt_softmax_xent(l->graph, out, in.y, in.w, NULL, (vkt_xent_desc) { 0 });
+        loss = vkt_softmax_xent(l->graph, out, in.y, in.w, NULL, NULL);
         if (reads_out) out = vkt_softmax(l->graph, out);
         l->hit_at = vkt__lane_result(l, loss.hit, &at);
     } else {

@@ -2,6 +2,7 @@
 #include "testing.h"
 
 #include "tensor/graph/sample.h"
+#include "tensor/graph/graph.h"
 #include "vktrain/nn.h"
 
 enum { T = 48, V = 37 };
@@ -31,7 +32,7 @@ static void whole(vkt_model *m, const uint32_t *tokens, float *logits)
     vkt_buffer *b;
     REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { T * 4, VKT_MEM_DEVICE, "test" }, &b));
     REQUIRE_OK(vkt_buffer_write(gpu, b, 0, tokens, T * 4));
-    vkt_graph *g = vkt_graph_create(gpu);
+    vkt_graph *g = vkt__graph_new(gpu);
     vkt_tensor *ids = vkt_input(g, vkt_shape2(1, T), VKT_U32, "tokens");
     vkt_bind(ids, VKT_ALL_SLOTS, b, 0);
     vkt_tensor *y = vkt_model_build(m, g, ids, false);

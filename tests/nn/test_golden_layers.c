@@ -1,6 +1,6 @@
-/* Layers and blocks against tests/golden/layers.json (written by tools/golden/golden_layers.py): outputs,
- * gradients and running statistics of PyTorch by the twins in double; single-layer ONNX models,
- * their weights imported from a file, on the device. */
+/* Layers and blocks against tests/golden/layers.json (written by tools/golden/golden_layers.py):
+ * outputs, gradients and running statistics of PyTorch by the twins in double; single-layer ONNX
+ * models, their weights imported from a file, on the device. */
 #include "testing.h"
 
 #include <jansson.h>
@@ -57,9 +57,9 @@ static vkt_layer layer_of(const json_t *j, vkt_layer *body)
         while (o->name && strcmp(o->name, key)) o++;
         if (!o->name) fail_msg("layer '%s' has no option '%s'", type, key);
         char *at = (char *)&l + o->offset;
-        if (o->type == VKT_OPT_UINT || o->type == VKT_OPT_UINT_PLUS_1)
-            *(uint32_t *)(void *)at =
-                (uint32_t)json_integer_value(value) + (o->type == VKT_OPT_UINT_PLUS_1);
+        if (o->type == VKT_OPT_UINT) *(uint32_t *)(void *)at = (uint32_t)json_integer_value(value);
+        if (o->type == VKT_OPT_MAYBE)
+            *(vkt_maybe *)(void *)at = (vkt_maybe) { true, (uint32_t)json_integer_value(value) };
         if (o->type == VKT_OPT_FLOAT) *(float *)(void *)at = (float)json_number_value(value);
         if (o->type == VKT_OPT_NOT_BOOL) *(bool *)(void *)at = !json_is_true(value);
         if (o->type != VKT_OPT_BODY) continue;
@@ -194,7 +194,7 @@ static void check_pytorch(const json_t *c)
     k.m = model_of(NULL, c);
     for (size_t i = 0; (p = vkt_model_param(k.m, i)); i++) put(vkt_model_values(k.m), p, tensors);
     for (size_t i = 0; (p = vkt_model_state(k.m, i)); i++) put(vkt_model_states(k.m), p, tensors);
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *x = vkt_input(g, shape_of(json_object_get(c, "x")), VKT_F32, "x"),
                *y = vkt_model_build(k.m, g, x, train);
     k.x = x;
@@ -275,7 +275,7 @@ static void check_onnx(const json_t *c)
     double rms = 0;
     REQUIRE_OK(vkt_model_init(m, 1));
     import(m, json_object_get(c, "tensors"));
-    vkt_graph *g = vkt_graph_create(gpu);
+    vkt_graph *g = vkt__graph_new(gpu);
     vkt_tensor *in = vkt_input(g, shape_of(json_object_get(c, "x")), VKT_F32, "x");
     REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { n_x * 4, VKT_MEM_DEVICE, "x" }, &buf));
     vkt_bind(in, VKT_ALL_SLOTS, buf, 0);

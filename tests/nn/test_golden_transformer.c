@@ -1,6 +1,6 @@
 /* Whole language models against Hugging Face's, from tests/golden/transformer.json (written by
- * tools/golden/golden_transformer.py): logits and gradients of GPT-2, Llama and Qwen2 by the twins in
- * double and by the device; 200 steps of training on the device. */
+ * tools/golden/golden_transformer.py): logits and gradients of GPT-2, Llama and Qwen2 by the twins
+ * in double and by the device; 200 steps of training on the device. */
 #include "testing.h"
 
 #include <jansson.h>
@@ -103,7 +103,7 @@ typedef struct {
 static void build(net *w, vkt_gpu *on, const json_t *j, double scale)
 {
     uint32_t B = (uint32_t)number(j, "batch"), T = (uint32_t)number(j, "context");
-    *w = (net) { .m = model_of(on, j, scale), .g = vkt_graph_create(on), .n = B * T };
+    *w = (net) { .m = model_of(on, j, scale), .g = vkt__graph_new(on), .n = B * T };
     w->V = (uint32_t)number(j, "vocab");
     w->token = vkt__alloc(w->n * 4);
     w->target = vkt__alloc(w->n * 4);
@@ -114,8 +114,7 @@ static void build(net *w, vkt_gpu *on, const json_t *j, double scale)
     w->order = vkt_input(w->g, vkt_shape1(w->n), VKT_U32, VKT_TOKEN_ORDER);
     w->segments = vkt_input(w->g, vkt_shape1(w->V + 1), VKT_U32, VKT_TOKEN_SEGMENTS);
     w->logits = vkt_model_build(w->m, w->g, w->ids, true);
-    vkt_loss loss =
-        vkt_softmax_xent(w->g, w->logits, w->targets, NULL, NULL, (vkt_xent_desc) { 0 });
+    vkt_loss loss = vkt_softmax_xent(w->g, w->logits, w->targets, NULL, NULL, NULL);
     w->sum = vkt_sum(w->g, loss.loss);
     w->mean = vkt_scale(w->g, w->sum, 1.0f / (float)w->n);
 }

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "tensor/graph/twin.h"
+#include "tensor/graph/graph.h"
 #include "optim/optim_flat.h"
 
 /* ---- rules: first steps in closed form ---- */
@@ -311,7 +312,7 @@ static void twin_done(void *user, const vkt_tensor *t, const double *data)
 static twin_case run_twins(double loss)
 {
     twin_case c = { .loss_value = loss, .block = { .lr = 0.25f, .clip = 2, .inv_weight = 1 } };
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     c.theta = vkt_input(g, vkt_shape1(2), VKT_F32, "theta");
     c.grad = vkt_input(g, vkt_shape1(2), VKT_F32, "grad");
     c.step = vkt_step(g);

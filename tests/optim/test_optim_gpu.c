@@ -4,6 +4,7 @@
 
 #include "one_device.h"
 #include "tensor/graph/sample.h"
+#include "tensor/graph/graph.h"
 #include "tensor/graph/value.h"
 #include "optim/optim_flat.h"
 
@@ -57,7 +58,7 @@ static void setup(fixture *f, const vkt_optim_desc *desc)
                        .shadow = desc->loss_scale > 0 ? f->shadow : NULL,
                        .precision = VKT_F16 };
     REQUIRE_OK(vkt__optim_create_flat(gpu, desc, &flat, &f->o));
-    f->g = vkt_graph_create(gpu);
+    f->g = vkt__graph_new(gpu);
     vkt_tensor *loss = vkt_input(f->g, vkt_shape1(1), VKT_F32, "loss"), *step = vkt_step(f->g);
     vkt_bind(loss, VKT_ALL_SLOTS, f->loss, 0);
     vkt_tensor *scalars = vkt_optim_build(f->o, f->g, loss, NULL);

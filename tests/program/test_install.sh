@@ -28,10 +28,34 @@ for file in man/man1/vktrain.1 bash-completion/completions/vktrain zsh/site-func
   [ ! -x "$tmp/prefix/bin/vktrain" ] || [ -s "$tmp/prefix/share/$file" ] || { echo "share/$file is not installed"; exit 1; }
 done
 say "headers compile as C11 and C++17"
+[ -n "$(find "$tmp/prefix" -path '*doc/vktrain/LICENSE')" ] || { say "LICENSE is not installed"; exit 1; }
+version=$(awk -F'"' '/define VKT_VERSION / { print $2 }' "$tmp/prefix/include/vktrain/base.h")
+[ "$(pkg-config --modversion vktrain)" = "$version" ] || { say "the package is not of the headers' version $version"; exit 1; }
+
+# The example at the head of tensor.h, as it stands there.
+{
+  printf '#include <stdio.h>\n#include <vktrain/tensor.h>\n'
+  printf 'int main(void)\n{\nvkt_gpu_desc any = { NULL };\nvkt_gpu *gpu;\nvkt_buffer *buffer;\nfloat data[76], got[12];\n'
+  printf 'vkt_buffer_desc desc = { sizeof data };\nfor (int i = 0; i < 76; i++) data[i] = 1;\n'
+  printf 'if (vkt_gpu_create(&any, &gpu) || vkt_buffer_create(gpu, &desc, &buffer) ||\n'
+  printf '    vkt_buffer_write(gpu, buffer, 0, data, sizeof data)) return 1;\n'
+  awk '/^ \* Example:/ { on = 1 } / \*\/$/ { on = 0 } on && /^ \*     / { sub(/^ \*/, ""); print }' "$tmp/prefix/include/vktrain/tensor.h"
+  printf 'if (st || vkt_tensor_read(dw, 0, got, sizeof got)) return 1;\nprintf("dw %%g\\n", (double)got[11]);\n'
+  printf 'vkt_graph_destroy(&g), vkt_buffer_destroy(gpu, &buffer), vkt_gpu_destroy(&gpu);\n}\n'
+} >"$tmp/head.c"
+[ "$(grep -c . "$tmp/head.c")" -ge 25 ] || { say "tensor.h has no example"; exit 1; }
+[ "$(wc -l <"$root/tools/examples/example_mlp.c")" -le 50 ] || { say "example_mlp.c has more than 50 lines"; exit 1; }
 
 # shellcheck disable=SC2046
-"$cc" -std=c11 "$root/tools/examples/example_mlp.c" -o "$tmp/by_pkg_config" $(pkg-config "${flags[@]}" --cflags --libs vktrain)
-say "pkg-config: example_mlp builds"
+for c in "$tmp/head.c" "$root/tools/examples/example_mlp.c"; do
+  out=$tmp/by_pkg_config
+  [ "$c" != "$tmp/head.c" ] || out=$tmp/head
+  "$cc" -std=c11 -Wall -Werror "$c" -o "$out" $(pkg-config "${flags[@]}" --cflags --libs vktrain)
+  if command -v c++ >/dev/null; then
+    c++ -std=c++17 -pedantic-errors -Wall -Werror -x c++ "$c" -o "$out.c++" $(pkg-config "${flags[@]}" --cflags --libs vktrain)
+  fi
+done
+say "pkg-config: example_mlp and tensor.h's example build as C11 and C++17"
 
 mkdir "$tmp/user"
 cat >"$tmp/user/CMakeLists.txt" <<EOT
@@ -56,4 +80,16 @@ if [ "${VKT_TEST_NO_DEVICE:-0}" = 0 ]; then
     "$tmp/prefix/bin/vktrain" inspect digits.safetensors | grep -q 'safetensors, 4 tensors' || { say "no weights of 4 tensors"; exit 1; }
   done
   say "both train the digits (loss $loss) and save them"
+  [ "$("$tmp/head")" = "dw 8" ] || { say "tensor.h's example gives another gradient"; exit 1; }
+  # Leaks of the library's: a block that was allocated in it and that nothing points to. Drivers and their compilers keep their own.
+  if command -v valgrind >/dev/null && [ "${VKT_TEST_VALGRIND:-1}" = 1 ]; then
+    LP_NATIVE_VECTOR_WIDTH=128 timeout 500 valgrind --leak-check=full --show-leak-kinds=definite --num-callers=40 \
+      --log-file="$tmp/valgrind.log" "$tmp/head" >/dev/null || true
+    awk '/definitely lost in loss record|Invalid (read|write)|uninitialised/ { block = $0; ours = 0; n = 0; next }
+      block && /(at|by) 0x/ { n++; if (/vkt_|libvktrain/ && !driver) ours = 1; if (/libvulkan_|libLLVM|_icd/) driver = 1; next }
+      block { if (ours && !driver) { print block; bad = 1 } block = ""; ours = 0; driver = 0 }
+      END { exit bad }' "$tmp/valgrind.log" || { say "valgrind found a leak or a wrong access"; cat "$tmp/valgrind.log"; exit 1; }
+    grep -q 'ERROR SUMMARY' "$tmp/valgrind.log" || { say "valgrind did not finish"; tail -5 "$tmp/valgrind.log"; exit 1; }
+    say "valgrind: no leak of the library's"
+  fi
 fi

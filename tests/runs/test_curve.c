@@ -1,10 +1,11 @@
-/* The same 100 steps as PyTorch: same data, initial weights, AdamW, clipping. tools/golden/golden_curve.py
- * made the golden file. */
+/* The same 100 steps as PyTorch: same data, initial weights, AdamW, clipping.
+ * tools/golden/golden_curve.py made the golden file. */
 #include "testing.h"
 
 #include <jansson.h>
 
 #include "vktrain/vktrain.h"
+#include "tensor/graph/graph.h"
 
 static double number(const json_t *o, const char *key)
 {
@@ -54,7 +55,7 @@ static void follows_pytorch(void **state)
                           .clip = 0.5f };
     REQUIRE_OK(vkt_optim_create(gpu, &od, m, &optim));
 
-    vkt_graph *g = vkt_graph_create(gpu);
+    vkt_graph *g = vkt__graph_new(gpu);
     vkt_buffer *buf;
     uint64_t x_bytes = (uint64_t)batch * d * 4, y_at = (x_bytes + 255) / 256 * 256,
              step_at = y_at + 256, out_at = step_at + 256;
@@ -66,7 +67,7 @@ static void follows_pytorch(void **state)
     vkt_bind(y, VKT_ALL_SLOTS, buf, y_at);
     vkt_bind(vkt_step(g), VKT_ALL_SLOTS, buf, step_at);
     vkt_loss loss = vkt_softmax_xent(g, vkt_model_build(m, g, x, true), y, NULL, NULL,
-                                     (vkt_xent_desc) { .smoothing = 0.0625f });
+                                     &(vkt_xent_desc) { .smoothing = 0.0625f });
     vkt_tensor *mean = vkt_scale(g, vkt_sum(g, loss.loss), 1.0f / (float)batch);
     vkt_model_backward(m, g, mean);
     vkt_tensor *scalars = vkt_optim_build(optim, g, mean, NULL);

@@ -150,7 +150,7 @@ static void require_sound(const vkt_graph *g)
  * kept. */
 static vkt_graph *build_mlp(uint32_t depth, uint32_t batch, uint32_t width)
 {
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *h = vkt__sample2(g, batch, width), *wrt[64], *dwrt[64];
     size_t n = 0;
     for (uint32_t i = 0; i < depth; i++) {
@@ -161,9 +161,8 @@ static vkt_graph *build_mlp(uint32_t depth, uint32_t batch, uint32_t width)
     }
     wrt[n++] = vkt__sample2(g, 10, width);
     h = vkt_linear(g, h, wrt[n - 1], NULL, VKT_ACT_NONE);
-    vkt_loss loss =
-        vkt_softmax_xent(g, h, vkt__sample(g, vkt_shape1(batch), VKT_U32, VKT_HINT_INDEX, 10), NULL,
-                         NULL, (vkt_xent_desc) { 0 });
+    vkt_loss loss = vkt_softmax_xent(
+        g, h, vkt__sample(g, vkt_shape1(batch), VKT_U32, VKT_HINT_INDEX, 10), NULL, NULL, NULL);
     vkt_keep(loss.loss, "loss");
     vkt_backward(g, loss.loss, wrt, n, dwrt);
     for (size_t i = 0; i < n; i++) vkt_keep(dwrt[i], "gradient");
@@ -181,7 +180,7 @@ static uint32_t below(uint32_t n)
  * sometimes kept. */
 static vkt_graph *build_random(void)
 {
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *pool[64],
         *wrt[3] = { vkt__sample2(g, 8, 64), vkt__sample2(g, 64, 64), vkt__sample1(g, 64) },
         *dwrt[3], *sum;
@@ -224,7 +223,8 @@ static vkt_graph *build_random(void)
     }
     vkt_tensor *target = vkt__sample(g, vkt_shape1(8), VKT_U32, VKT_HINT_INDEX, 64);
     vkt_tensor *loss =
-        vkt_softmax_xent(g, pool[n - 1], target, NULL, NULL, (vkt_xent_desc) { 0.1f, 0 }).loss;
+        vkt_softmax_xent(g, pool[n - 1], target, NULL, NULL, &(vkt_xent_desc) { .smoothing = 0.1f })
+            .loss;
     if (below(2)) loss = vkt_sum(g, vkt_mul(g, loss, loss));
     vkt_backward(g, loss, wrt, 3, dwrt);
     for (int i = 0; i < 3; i++) vkt_keep(dwrt[i], "gradient");
@@ -259,7 +259,7 @@ static void plans_of_random_graphs_are_sound(void **state)
 static vkt_graph *build_widths(void)
 {
     static const uint32_t widths[] = { 1, 10, 33, 64, 100, 256, 700, 1000 };
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *pool[32], *wrt[64], *dwrt[64];
     uint32_t n = 0, n_wrt = 0, rows = 1 + below(64);
     pool[n++] = vkt__sample2(g, rows, widths[below(VKT_COUNT(widths))]);
@@ -308,7 +308,7 @@ static void plans_of_samples_are_near_the_bound(void **state)
     size_t n = 0;
     for (const vkt_op *const *op = vkt__rows; *op; op++)
         for (uint32_t i = 0;; i++) {
-            vkt_graph *g = vkt_graph_create(NULL);
+            vkt_graph *g = vkt__graph_new(NULL);
             const char *name = (*op)->sample(*op, g, i);
             if (name && g->n_nodes) {
                 bind_inputs(g);
@@ -385,7 +385,7 @@ static void recomputation_needs_the_root_of_the_depth(void **state)
 static void a_tensor_read_later_is_not_overwritten(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_graph_no_rewrite(g);
     vkt_tensor *x = vkt_scale(g, vkt__sample2(g, 8, 64), 2), *y = vkt_activate(g, x, VKT_ACT_RELU),
                *z = vkt_add(g, y, x);
@@ -401,7 +401,7 @@ static void a_tensor_read_later_is_not_overwritten(void **state)
 static void a_tensor_read_twice_at_a_level_is_not_overwritten(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *x = vkt_scale(g, vkt__sample2(g, 8, 64), 2), *y = vkt_scale(g, x, 3),
                *z = vkt_scale(g, x, 4);
     vkt_keep(y, "y");
@@ -450,7 +450,7 @@ static vkt_tensor *input_at(vkt_graph *g, uint64_t at)
 static void bound_tensors_that_overlap_keep_their_order(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *far = input_at(g, 1 << 20), *a = input_at(g, 512), *b = input_at(g, 4096);
     const vkt_node *write = copy_to(g, far, 0);     /* [0, 1024) */
     const vkt_node *beside = copy_to(g, far, 2048); /* touches nothing of the others */
@@ -475,7 +475,7 @@ static void bound_tensors_that_overlap_keep_their_order(void **state)
 static void unbound_inputs_are_named(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_scale(g, vkt_input(g, vkt_shape2(3, 4), VKT_F32, "images"), 2);
     TEST_LOG_CAPTURE();
     REQUIRE_STATUS(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }), VKT_ARG);
@@ -508,12 +508,12 @@ static void cost_counts_products_and_bytes(void **state)
 {
     (void)state;
     double flops, bytes;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_matmul(g, VKT_NT, vkt__sample2(g, 30, 50), vkt__sample2(g, 20, 50));
     vkt_graph_cost(g, &flops, &bytes);
     assert_true(flops == 2.0 * 30 * 20 * 50 && bytes == 4.0 * (30 * 50 + 20 * 50 + 30 * 20));
     vkt_graph_destroy(&g);
-    g = vkt_graph_create(NULL);
+    g = vkt__graph_new(NULL);
     vkt_layernorm(g, vkt__sample2(g, 30, 50), vkt__sample1(g, 50), vkt__sample1(g, 50),
                   vkt__sample2(g, 30, 50), 1e-5f, NULL);
     vkt_graph_cost(g, &flops, &bytes);

@@ -21,7 +21,7 @@ static void deep_products_are_cut_into_slices(void **state)
     double rms = 0;
     for (int i = 0; i < K * N; i++) data[i] = (float)vkt_rand_normal(4, VKT_RNG_TEST, (uint64_t)i);
     for (int run = 0; run < 3; run++) {
-        vkt_graph *g = vkt_graph_create(gpu);
+        vkt_graph *g = vkt__graph_new(gpu);
         if (run == 2) vkt_graph_no_rewrite(g);
         vkt_tensor *v = vkt_scale(g, input(g, vkt_shape2(M, N), VKT_F32, data), 0.5f);
         vkt_tensor *c = vkt_matmul(g, VKT_TN, input(g, vkt_shape2(K, M), VKT_F32, data),
@@ -55,7 +55,7 @@ static void product_with_choices(const char *dir, bool no_tune, const char *kern
     REQUIRE_OK(vkt_gpu_create(
         &(vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"), .cache_dir = dir, .no_tune = no_tune },
         &of));
-    vkt_graph *g = vkt_graph_create(of);
+    vkt_graph *g = vkt__graph_new(of);
     vkt_tensor *c = vkt_matmul(g, VKT_NN, input(g, vkt_shape2(N, N), VKT_F32, data),
                                input(g, vkt_shape2(N, N), VKT_F32, data));
     vkt_keep(c, "c");
@@ -165,7 +165,7 @@ static void matrix_units_are_used_only_where_they_are(void **state)
     while (strncmp(vkt__matmul_kernel_name(kernel), "matrix", 6) != 0) kernel++;
     for (uint32_t k = kernel; vkt__matmul_kernel_name(k) && !caps->coopmat; k++)
         assert_false(vkt__matmul_fits(k, caps, &p) || vkt__matmul_is_candidate(k, caps, &p, true));
-    vkt_graph *g = vkt_graph_create(gpu);
+    vkt_graph *g = vkt__graph_new(gpu);
     vkt_tensor *in[] = { input(g, vkt_shape2(N, N), VKT_F16, zeros),
                          input(g, vkt_shape2(N, N), VKT_F16, zeros) };
     vkt_tensor *c = vkt__op(g, &vkt__op_matmul, in, 2,
@@ -216,7 +216,7 @@ static void without_matrix_units_none_are_seen(void **state)
 static void products_of_a_graph_are_listed_once(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(gpu);
+    vkt_graph *g = vkt__graph_new(gpu);
     vkt_tensor *x = vkt__sample2(g, 16, 24), *w = vkt__sample2(g, 24, 24), *dw;
     vkt_tensor *h = vkt_linear(g, x, w, NULL, VKT_ACT_NONE);
     vkt_backward(g, vkt_sum(g, vkt_linear(g, h, w, NULL, VKT_ACT_NONE)), &w, 1, &dw);
@@ -295,7 +295,7 @@ static void pieces_add_up_to_the_number(void **state)
         const vkt__product p = { (vkt_layout)l, N, N, N, VKT_F32, VKT_F32, 0 };
         uint32_t kernel = split_kernel(vkt_gpu_caps(gpu), &p);
         if (!kernel) skip();
-        vkt_graph *g = vkt_graph_create(gpu);
+        vkt_graph *g = vkt__graph_new(gpu);
         vkt_tensor *in[] = { input(g, vkt_shape2(N, N), VKT_F32, l == VKT_TN ? one : x),
                              input(g, vkt_shape2(N, N), VKT_F32, l == VKT_TN ? x : one) };
         vkt_tensor *c = vkt__op(g, &vkt__op_matmul, in, 2,
@@ -357,7 +357,7 @@ static void fast_products_keep_22_bits(void **state)
     if (split) vkt__choice_set(of, vkt__matmul_key(&p, key), vkt__matmul_kernel_name(split));
     for (uint64_t i = 0; i < M * K; i++) x[i] = (float)vkt_rand_normal(1, VKT_RNG_TEST, i);
     for (uint64_t i = 0; i < N * K; i++) w[i] = (float)vkt_rand_normal(2, VKT_RNG_TEST, i);
-    vkt_graph *g = vkt_graph_create(of);
+    vkt_graph *g = vkt__graph_new(of);
     vkt_tensor *c = vkt_matmul(g, VKT_NT, input(g, vkt_shape2(M, K), VKT_F32, x),
                                input(g, vkt_shape2(N, K), VKT_F32, w));
     vkt_keep(c, "c");

@@ -77,7 +77,7 @@ static vkt_tensor *convolve(net n, vkt_tensor *b)
 {
     vkt_tensor *x = vkt_reshape(n.g, n.x, (vkt_shape) { 4, { B, 4, 4, C / 16 } }),
                *w = vkt_reshape(n.g, n.w, (vkt_shape) { 4, { 4, 4, C / 16, C } });
-    return vkt_conv2d(n.g, x, w, b, (vkt_conv_desc) { .pad = 2 });
+    return vkt_conv2d(n.g, x, w, b, &(vkt_conv_desc) { .pad = 2 });
 }
 
 static vkt_tensor *batch_norm(net n, vkt_tensor *x)
@@ -112,8 +112,8 @@ static vkt_tensor *batch_residual(net n)
 static vkt_tensor *batch_pool(net n)
 {
     vkt_tensor *h = vkt_activate(n.g, batch_norm(n, convolve(n, NULL)), VKT_ACT_RELU);
-    h = vkt_max_pool(n.g, h, (vkt_pool_desc) { .size = 2 });
-    h = vkt_max_pool(n.g, batch_norm(n, h), (vkt_pool_desc) { .size = 2, .stride = 3 });
+    h = vkt_max_pool(n.g, h, &(vkt_pool_desc) { .size = 2 });
+    h = vkt_max_pool(n.g, batch_norm(n, h), &(vkt_pool_desc) { .size = 2, .stride = 3 });
     return vkt_global_avg_pool(n.g, h);
 }
 
@@ -161,7 +161,7 @@ typedef struct {
 
 static built build(size_t which, vkt_gpu *of, bool plain)
 {
-    built b = { .g = vkt_graph_create(of) };
+    built b = { .g = vkt__graph_new(of) };
     if (plain) vkt_graph_no_rewrite(b.g);
     net n = { b.g, vkt_input(b.g, vkt_shape2(B, C), VKT_F32, "x"),
               vkt_input(b.g, vkt_shape2(C, C), VKT_F32, "w"),
@@ -169,9 +169,9 @@ static built build(size_t which, vkt_gpu *of, bool plain)
     vkt_tensor *target = vkt_input(b.g, vkt_shape1(B), VKT_U32, "target"),
                *wrt[] = { n.x, n.w, n.v };
     vkt_step(b.g);
-    b.loss =
-        vkt_softmax_xent(b.g, nets[which].build(n), target, NULL, NULL, (vkt_xent_desc) { 0.1f, 0 })
-            .loss;
+    b.loss = vkt_softmax_xent(b.g, nets[which].build(n), target, NULL, NULL,
+                              &(vkt_xent_desc) { .smoothing = 0.1f })
+                 .loss;
     vkt_keep(b.loss, "loss");
     vkt_backward(b.g, b.loss, wrt, 3, b.dwrt);
     for (int i = 0; i < 3; i++) vkt_keep(b.dwrt[i], "gradient");
@@ -244,7 +244,7 @@ static void accumulate_twice(bool plain, float *sums)
         vkt_buffer_create(gpu, &(vkt_buffer_desc) { all_bytes, VKT_MEM_DEVICE, "grads" }, &grads));
     REQUIRE_OK(
         vkt_buffer_create(gpu, &(vkt_buffer_desc) { all_bytes, VKT_MEM_DEVICE, "sums" }, &sum));
-    vkt_graph *g = vkt_graph_create(gpu);
+    vkt_graph *g = vkt__graph_new(gpu);
     if (plain) vkt_graph_no_rewrite(g);
     vkt_tensor *a = vkt_input(g, rows, VKT_F32, "a"), *b = vkt_input(g, rows, VKT_F32, "b"),
                *all = vkt_input(g, vkt_shape1(ALL), VKT_F32, "gradients"),
@@ -309,7 +309,7 @@ static void the_steps_scalars_keep_their_bits(void **state)
         free(x);
         REQUIRE_OK(vkt_buffer_write(gpu, buf, at + 256, &step, sizeof step));
         for (int plain = 0; plain < 2; plain++) {
-            vkt_graph *g = vkt_graph_create(gpu);
+            vkt_graph *g = vkt__graph_new(gpu);
             if (plain) vkt_graph_no_rewrite(g);
             vkt_tensor *grad = vkt_input(g, vkt_shape1(s[k].grad), VKT_F32, "gradient"),
                        *loss = vkt_input(g, vkt_shape1(s[k].rows), VKT_F32, "loss"),
@@ -414,7 +414,7 @@ static vkt_tensor *in2(vkt_graph *g)
 static void what_others_read_is_not_fused_away(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *twice = vkt_add(g, in2(g), in2(g)), *kept = vkt_add(g, in2(g), in2(g));
     vkt_activate(g, twice, VKT_ACT_RELU);
     vkt_scale(g, twice, 2);
@@ -431,7 +431,7 @@ static void what_others_read_is_not_fused_away(void **state)
 static void a_read_does_not_move_past_a_write(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *x = in2(g), *y = vkt_scale(g, x, 2);
     vkt__accumulate(g, x, in2(g));
     vkt_activate(g, y, VKT_ACT_RELU);
@@ -447,7 +447,7 @@ static void a_read_does_not_move_past_a_write(void **state)
 static void sums_that_are_no_residual_stay(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *w = vkt__sample1(g, C), *s = vkt_add(g, in2(g), in2(g));
     vkt_scale(g, s, 2);
     vkt_rmsnorm(g, s, w, NULL, 1e-5f, NULL);
@@ -463,7 +463,7 @@ static void sums_that_no_product_can_write_stay(void **state)
 {
     (void)state;
     static vkt_buffer buf = { .bytes = 1 << 16, .label = "caller's" };
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *x = in2(g), *w = vkt__sample2(g, C, C), *v = vkt__sample1(g, C);
     vkt_tensor *mm = vkt_matmul(g, VKT_NN, x, w);
     vkt_add(g, mm, x);
@@ -486,7 +486,7 @@ static void sums_that_no_product_can_write_stay(void **state)
 static void relu_read_elsewhere_keeps_its_gradient(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *x = in2(g), *y = vkt_activate(g, x, VKT_ACT_RELU), *dx;
     vkt_tensor *z = vkt_mul(g, vkt_dropout(g, y, vkt_step(g), 0.5f), y);
     vkt_backward(g, vkt_sum(g, z), &x, 1, &dx);
@@ -500,15 +500,15 @@ static void relu_read_elsewhere_keeps_its_gradient(void **state)
 static void pooling_that_does_not_fit_stays(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     net n = { g, in2(g), vkt__sample2(g, C, C), vkt__sample1(g, C) };
     vkt_tensor *y = batch_norm(n, convolve(n, NULL));
-    vkt_max_pool(g, y, (vkt_pool_desc) { .size = 2 });
+    vkt_max_pool(g, y, &(vkt_pool_desc) { .size = 2 });
     vkt_scale(g, y, 2);
-    vkt_max_pool(g, batch_norm(n, convolve(n, NULL)), (vkt_pool_desc) { .size = 3, .stride = 2 });
-    vkt_max_pool(g, batch_norm(n, convolve(n, NULL)), (vkt_pool_desc) { .size = 2, .pad = 1 });
+    vkt_max_pool(g, batch_norm(n, convolve(n, NULL)), &(vkt_pool_desc) { .size = 3, .stride = 2 });
+    vkt_max_pool(g, batch_norm(n, convolve(n, NULL)), &(vkt_pool_desc) { .size = 2, .pad = 1 });
     vkt_max_pool(g, vkt_activate(g, batch_norm(n, convolve(n, NULL)), VKT_ACT_SILU),
-                 (vkt_pool_desc) { .size = 2 });
+                 &(vkt_pool_desc) { .size = 2 });
     vkt__rewrite(g, true);
     assert_int_equal(vkt__rewrite_count(g, &vkt__pass_batch_pool), 0);
     vkt_graph_destroy(&g);

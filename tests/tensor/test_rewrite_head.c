@@ -23,14 +23,15 @@ typedef struct {
 enum { TRAINED, EVALUATED, READ_TWICE, SCALED };
 static built build(vkt_gpu *of, int how, bool plain)
 {
-    built b = { .g = vkt_graph_create(of) };
+    built b = { .g = vkt__graph_new(of) };
     if (plain) vkt_graph_no_rewrite(b.g);
     vkt_tensor *x = vkt_input(b.g, vkt_shape3(3, R / 3, C), VKT_F32, "x"),
                *w = vkt_input(b.g, vkt_shape2(V, C), VKT_F32, "w"),
                *y = vkt_input(b.g, vkt_shape1(R), VKT_U32, "target"),
                *weight = vkt_input(b.g, vkt_shape1(R), VKT_F32, "weight");
     vkt_tensor *h = vkt_scale(b.g, x, 2), *logits = vkt_matmul(b.g, VKT_NT, h, w);
-    vkt_loss l = vkt_softmax_xent(b.g, logits, y, weight, NULL, (vkt_xent_desc) { 0.1f, 0 });
+    vkt_loss l =
+        vkt_softmax_xent(b.g, logits, y, weight, NULL, &(vkt_xent_desc) { .smoothing = 0.1f });
     if (how == READ_TWICE) vkt_softmax(b.g, logits);
     b.loss = l.loss;
     b.hit = l.hit;

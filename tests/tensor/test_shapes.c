@@ -67,21 +67,19 @@ static vkt_tensor *wrong_mse(vkt_graph *g)
 }
 static vkt_tensor *wrong_target(vkt_graph *g)
 {
-    return vkt_softmax_xent(g, in2(g, 3, 5), targets(g, 4), NULL, NULL, (vkt_xent_desc) { 0 }).hit;
+    return vkt_softmax_xent(g, in2(g, 3, 5), targets(g, 4), NULL, NULL, NULL).hit;
 }
 static vkt_tensor *wrong_type(vkt_graph *g)
 {
-    return vkt_softmax_xent(g, in2(g, 3, 5), in1(g, 3), NULL, NULL, (vkt_xent_desc) { 0 }).loss;
+    return vkt_softmax_xent(g, in2(g, 3, 5), in1(g, 3), NULL, NULL, NULL).loss;
 }
 static vkt_tensor *wrong_classes(vkt_graph *g)
 {
-    return vkt_softmax_xent(g, in2(g, 3, 5), targets(g, 3), NULL, in1(g, 3), (vkt_xent_desc) { 0 })
-        .loss;
+    return vkt_softmax_xent(g, in2(g, 3, 5), targets(g, 3), NULL, in1(g, 3), NULL).loss;
 }
 static vkt_tensor *wrong_rows(vkt_graph *g)
 {
-    return vkt_softmax_xent(g, in2(g, 3, 5), targets(g, 3), in1(g, 5), NULL, (vkt_xent_desc) { 0 })
-        .loss;
+    return vkt_softmax_xent(g, in2(g, 3, 5), targets(g, 3), in1(g, 5), NULL, NULL).loss;
 }
 
 static void wrong_shapes_are_latched_and_named(void **state)
@@ -109,7 +107,7 @@ static void wrong_shapes_are_latched_and_named(void **state)
         { wrong_rows, { "softmax_xent: row weight", "[5] f32", "[3, 5] f32" } },
     };
     for (size_t i = 0; i < VKT_COUNT(cases); i++) {
-        vkt_graph *g = vkt_graph_create(NULL);
+        vkt_graph *g = vkt__graph_new(NULL);
         TEST_LOG_CAPTURE();
         vkt__where(g, "layer 3");
         vkt_tensor *t = cases[i].build(g), *x = vkt__sample1(g, 3), *dx, *sum;
@@ -120,8 +118,9 @@ static void wrong_shapes_are_latched_and_named(void **state)
         assert_true(t->inert);
         t = vkt_layernorm(g, vkt_linear(g, vkt_reshape(g, t, vkt_shape2(7, 7)), t, x, VKT_ACT_GELU),
                           x, x, t, 1e-5f, &sum);
-        assert_true(t->inert && sum->inert &&
-                    vkt_softmax_xent(g, t, t, NULL, x, (vkt_xent_desc) { 0.1f, 0 }).loss->inert);
+        assert_true(
+            t->inert && sum->inert &&
+            vkt_softmax_xent(g, t, t, NULL, x, &(vkt_xent_desc) { .smoothing = 0.1f }).loss->inert);
         assert_true(
             vkt_cast(g, vkt_dropout(g, vkt_sum_rows(g, t), vkt_step(g), 0.5f), VKT_F16)->inert);
         vkt_backward(g, t, &x, 1, &dx);

@@ -81,7 +81,7 @@ static void the_gradient_is_the_sum_over_a_tokens_places(void **state)
     double got[V * C], want[V * C] = { 0 };
     draw(e.tokens, N, V);
     vkt_token_order(e.tokens, N, V, e.sorted, e.begin);
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_embedding_in in = { .table = vkt__sample2(g, V, C),
                             .ids = vkt_input(g, vkt_shape2(5, N / 5), VKT_U32, "ids"),
                             .order = vkt_input(g, vkt_shape1(N), VKT_U32, "order"),

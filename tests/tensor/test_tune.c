@@ -21,11 +21,11 @@ static vkt_gpu *device(bool no_tune)
  */
 static vkt_graph *net(vkt_gpu *gpu)
 {
-    vkt_graph *g = vkt_graph_create(gpu);
+    vkt_graph *g = vkt__graph_new(gpu);
     vkt_tensor *x = vkt_input(g, (vkt_shape) { 4, { 2, 9, 7, 6 } }, VKT_F32, "x"),
                *w = vkt_input(g, (vkt_shape) { 4, { 3, 3, 6, 6 } }, VKT_F32, "w"), *dw;
     vkt_conv_desc same = { .pad = 1 };
-    vkt_tensor *y = vkt_conv2d(g, vkt_conv2d(g, x, w, NULL, same), w, NULL, same),
+    vkt_tensor *y = vkt_conv2d(g, vkt_conv2d(g, x, w, NULL, &same), w, NULL, &same),
                *loss = vkt_sum(g, vkt_mul(g, y, y));
     vkt_backward(g, loss, &w, 1, &dw);
     REQUIRE_OK(g->status);

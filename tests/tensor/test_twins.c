@@ -155,7 +155,7 @@ static void each_row(bool bare)
         if (!op->grad) continue;
         n_rows++;
         for (uint32_t i = 0;; i++) {
-            vkt_graph *g = vkt_graph_create(NULL);
+            vkt_graph *g = vkt__graph_new(NULL);
             const char *name = op->sample(op, g, i);
             if (!name) {
                 vkt_graph_destroy(&g);
@@ -199,7 +199,7 @@ static void every_row_as_the_loss_itself(void **state)
 static void residual_used_twice(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *x = vkt__sample2(g, 5, 7), *w = vkt__sample2(g, 7, 7);
     vkt_tensor *h = vkt_add(g, x, vkt_linear(g, x, w, NULL, VKT_ACT_TANH));
     vkt_tensor *y = vkt_add(g, vkt_mul(g, h, h), vkt_add(g, h, x));
@@ -213,7 +213,7 @@ static void norm_whose_sum_is_used(void **state)
 {
     (void)state;
     for (int rms = 0; rms < 2; rms++) {
-        vkt_graph *g = vkt_graph_create(NULL);
+        vkt_graph *g = vkt__graph_new(NULL);
         vkt_shape shape = { 3, { 3, 5, 8 } };
         vkt_tensor *x = vkt__sample(g, shape, VKT_F32, VKT_HINT_NORMAL, 0),
                    *r = vkt__sample(g, shape, VKT_F32, VKT_HINT_NORMAL, 0);
@@ -235,7 +235,7 @@ static void norm_whose_sum_is_used(void **state)
 static void norm_of_which_only_the_sum_is_used(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *x = vkt__sample2(g, 4, 6), *r = vkt__sample2(g, 4, 6), *w = vkt__sample1(g, 6),
                *sum;
     vkt_layernorm(g, x, w, NULL, r, 1e-5f, &sum);
@@ -247,7 +247,7 @@ static void norm_of_which_only_the_sum_is_used(void **state)
 static void norm_of_many_rows(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *x = vkt__sample2(g, 300, 4), *w = vkt__sample1(g, 4), *b = vkt__sample1(g, 4);
     check_gradients(g, times_constant(g, vkt_layernorm(g, x, w, b, NULL, 1e-5f, NULL)),
                     (vkt_tensor *[]) { x, w, b }, 3, "many rows");
@@ -257,7 +257,7 @@ static void norm_of_many_rows(void **state)
 static void broadcasts_and_reshapes(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *x = vkt__sample(g, (vkt_shape) { 3, { 2, 3, 4 } }, VKT_F32, VKT_HINT_NORMAL, 0);
     vkt_tensor *m = vkt__sample2(g, 3, 4), *v = vkt__sample1(g, 4), *one = vkt__sample1(g, 1);
     vkt_tensor *y = vkt_mul(g, vkt_add(g, vkt_mul(g, vkt_add(g, x, m), v), v), one);
@@ -270,7 +270,7 @@ static void broadcasts_and_reshapes(void **state)
 static void classifier_with_everything(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *x = vkt__sample2(g, 20, 6), *w1 = vkt__sample2(g, 8, 6), *b1 = vkt__sample1(g, 8),
                *w2 = vkt__sample2(g, 5, 8);
     vkt_tensor *target = vkt__sample(g, vkt_shape1(20), VKT_U32, VKT_HINT_INDEX, 7);
@@ -279,7 +279,8 @@ static void classifier_with_everything(void **state)
     vkt_tensor *h = vkt_dropout(g, vkt_linear(g, x, w1, b1, VKT_ACT_SILU), vkt_step(g), 0.4f);
     vkt_tensor *logits =
         vkt_linear(g, vkt_dropout(g, h, vkt_step(g), 0.2f), w2, NULL, VKT_ACT_NONE);
-    vkt_loss l = vkt_softmax_xent(g, logits, target, rw, cw, (vkt_xent_desc) { 0.15f, 3 });
+    vkt_loss l =
+        vkt_softmax_xent(g, logits, target, rw, cw, &(vkt_xent_desc) { 0.15f, { true, 2 } });
     check_gradients(g, l.loss, (vkt_tensor *[]) { x, w1, b1, w2 }, 4, "classifier");
     vkt_graph_destroy(&g);
 }
@@ -287,7 +288,7 @@ static void classifier_with_everything(void **state)
 static void regression_on_two_outputs(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *x = vkt__sample2(g, 9, 4), *w = vkt__sample2(g, 3, 4), *y = vkt__sample2(g, 9, 3);
     vkt_tensor *p = vkt_softmax(g, vkt_linear(g, x, w, NULL, VKT_ACT_NONE));
     vkt_tensor *loss =
@@ -301,7 +302,7 @@ static void regression_on_two_outputs(void **state)
 static void a_cast_gives_its_gradient_through(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *x = vkt__sample2(g, 3, 5), *dx;
     vkt_tensor *y = vkt_cast(g, vkt_cast(g, x, VKT_BF16), VKT_F32);
     vkt_backward(g, times_constant(g, y), &x, 1, &dx);
@@ -316,7 +317,7 @@ static void a_cast_gives_its_gradient_through(void **state)
 static void gradients_of_a_16_bit_product(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *x = vkt__sample2(g, 5, 8), *w = vkt__sample2(g, 6, 8), *dx[2];
     vkt_tensor *h =
         vkt_linear(g, vkt_cast(g, x, VKT_BF16), vkt_cast(g, w, VKT_BF16), NULL, VKT_ACT_NONE);
@@ -335,7 +336,7 @@ static void gradients_of_a_16_bit_product(void **state)
 static void weights_of_a_loss_have_no_gradient(void **state)
 {
     (void)state;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *x = vkt__sample2(g, 3, 5), *w = vkt__sample1(g, 3), *dw;
     TEST_LOG_CAPTURE();
     vkt_backward(g, vkt_mse(g, x, vkt__sample2(g, 3, 5), w).loss, &w, 1, &dw);
@@ -368,7 +369,7 @@ static void dropout_is_fair(void **state)
 {
     (void)state;
     static kept a, b;
-    vkt_graph *g = vkt_graph_create(NULL);
+    vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *x = vkt__sample2(g, 64, 64);
     a.t = vkt_dropout(g, x, vkt_step(g), 0.25f);
     b.t = vkt_dropout(g, x, vkt_step(g), 0.25f);

@@ -29,7 +29,7 @@ static net build(vkt_gpu *of, vkt_dtype dtype, bool plain)
     static const uint32_t sizes[N_WRT][2] = { { B, C }, { C, C }, { C, C },
                                               { C, 0 }, { C, 0 }, { ODD, C } };
     static const char *const names[] = { "x", "w1", "w2", "gain", "bias", "w3" };
-    net n = { .g = vkt_graph_create(of) };
+    net n = { .g = vkt__graph_new(of) };
     vkt_graph *g = n.g;
     vkt_graph_precision(g, dtype);
     if (plain) vkt_graph_no_rewrite(g);
@@ -51,7 +51,8 @@ static net build(vkt_gpu *of, vkt_dtype dtype, bool plain)
     n.odd = vkt_activate(g, vkt_linear(g, h, n.in[W3], NULL, VKT_ACT_NONE), VKT_ACT_TANH);
     n.logits = vkt_matmul(g, VKT_NN, n.odd, n.in[W3]); /* [B, C] */
     n.out[LOSS] =
-        vkt_softmax_xent(g, n.logits, target, weight, NULL, (vkt_xent_desc) { 0.1f, 0 }).loss;
+        vkt_softmax_xent(g, n.logits, target, weight, NULL, &(vkt_xent_desc) { .smoothing = 0.1f })
+            .loss;
     /* As in training: f16's gradients of a mean would fall below its normal numbers. */
     vkt_scale_loss(g, vkt_input(g, vkt_shape1(1), VKT_F32, "scale"));
     vkt_backward(g, n.out[LOSS], n.in, N_WRT, n.out);

@@ -102,7 +102,7 @@ static void prepare(bench *b)
     for (uint64_t i = 0; i < bytes / 4; i++)
         data[i] = (float)vkt_rand_uniform(1, VKT_RNG_TEST, i) - 0.5f;
     must(vkt_buffer_write(gpu, b->memory, 0, data, bytes), "operands");
-    b->graph = vkt_graph_create(gpu);
+    must(vkt_graph_create(gpu, &b->graph), "graph");
     for (uint32_t i = 0; i < b->copies; i++) {
         vkt_shape sa = b->layout == VKT_TN ? vkt_shape2(b->k, b->m) : vkt_shape2(b->m, b->k);
         vkt_shape sb = b->layout == VKT_NT ? vkt_shape2(b->n, b->k) : vkt_shape2(b->k, b->n);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "tensor/graph/sample.h"
+#include "tensor/graph/graph.h"
 #include "tensor/graph/value.h"
 #include "tensor/ops/matmul.h"
 
@@ -27,7 +28,7 @@ static vkt_status multiply(vkt_gpu *gpu, vkt_dtype dtype, uint32_t kernel,
                            const double *const operand[2], float *c)
 {
     vkt_status st = VKT_OK;
-    vkt_graph *g = vkt_graph_create(gpu);
+    vkt_graph *g = vkt__graph_new(gpu);
     vkt_buffer *buf = NULL;
     uint64_t bytes = M * K * vkt_dtype_bytes(dtype);
     void *data = vkt__alloc(bytes);

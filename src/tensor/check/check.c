@@ -220,7 +220,7 @@ static vkt_status check_sample(vkt_gpu *gpu, const vkt__check_desc *desc, const 
                 .detail = r->n_failed ? ignored : r->detail,
                 .detail_bytes = sizeof r->detail,
                 .dtype = dtype,
-                .g = vkt_graph_create(gpu) };
+                .g = vkt__graph_new(gpu) };
     vkt_status st = c.g->status;
     c.name = op->sample(op, c.g, k);
     *more = c.name != NULL;

@@ -32,7 +32,7 @@ typedef struct {
 static void build(const vkt__product *p, vkt_gpu *gpu, uint32_t kernel, candidate *out)
 {
     vkt_layout l = p->layout;
-    vkt_graph *g = out->g = vkt_graph_create(gpu);
+    vkt_graph *g = out->g = vkt__graph_new(gpu);
     out->a =
         vkt_input(g, l == VKT_TN ? vkt_shape2(p->K, p->M) : vkt_shape2(p->M, p->K), p->in, "a");
     out->b =

@@ -34,7 +34,7 @@ static const vkt_op *row_of(const vkt_conv_shape *s)
 static void build(const vkt_conv_shape *s, vkt_gpu *gpu, uint32_t kernel, uint32_t copies,
                   candidate *c)
 {
-    vkt_graph *g = c->g = vkt_graph_create(gpu);
+    vkt_graph *g = c->g = vkt__graph_new(gpu);
     c->in[0] = vkt_input(g, (vkt_shape) { 4, { s->n, s->h, s->w, s->c } }, VKT_F32, "x");
     c->in[1] = s->pass == VKT_CONV_DW
                    ? vkt_input(g, (vkt_shape) { 4, { s->n, s->oh, s->ow, s->co } }, VKT_F32, "dy")

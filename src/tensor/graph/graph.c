@@ -77,7 +77,7 @@ static vkt_tensor *tensor_new(vkt_graph *g, vkt_shape shape, vkt_dtype dtype)
     return t;
 }
 
-vkt_graph *vkt_graph_create(vkt_gpu *gpu)
+vkt_graph *vkt__graph_new(vkt_gpu *gpu)
 {
     vkt_graph *g = vkt__alloc(sizeof *g);
     g->gpu = gpu;
@@ -106,6 +106,12 @@ vkt_tensor *vkt__input_named(const vkt_graph *g, const char *name)
         if (!g->tensors[i]->node && g->tensors[i]->name && !strcmp(g->tensors[i]->name, name))
             return g->tensors[i];
     return NULL;
+}
+
+vkt_status vkt_graph_create(vkt_gpu *gpu, vkt_graph **out)
+{
+    *out = vkt__graph_new(gpu);
+    return VKT_OK;
 }
 
 void vkt_graph_no_rewrite(vkt_graph *g)

@@ -45,6 +45,8 @@ struct vkt_graph {
     uint32_t n_timed, n_cuts; /* timed runs of the segments as they are; times that they were cut */
 };
 
+/* vkt_graph_create for callers inside: it can fail only as vkt__alloc does. */
+vkt_graph *vkt__graph_new(vkt_gpu *gpu);
 /* The input of that name, or NULL. */
 vkt_tensor *vkt__input_named(const vkt_graph *g, const char *name);
 /* Named context for errors of the ops built next; NULL ends it. */

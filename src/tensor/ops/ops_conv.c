@@ -430,12 +430,12 @@ const vkt_op vkt__op_conv2d_flip = { .name = "conv2d_flip",
                                      .sample = conv_flip_sample };
 
 vkt_tensor *vkt_conv2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
-                       vkt_conv_desc desc)
+                       const vkt_conv_desc *desc)
 {
-    vkt_attr attr = { .conv = { .stride = VKT_MAX(desc.stride, 1),
-                                .pad = desc.pad,
-                                .dilation = VKT_MAX(desc.dilation, 1),
-                                .groups = VKT_MAX(desc.groups, 1),
-                                .act = desc.act } };
+    vkt_attr attr = { .conv = { .stride = VKT_MAX(desc->stride, 1),
+                                .pad = desc->pad,
+                                .dilation = VKT_MAX(desc->dilation, 1),
+                                .groups = VKT_MAX(desc->groups, 1),
+                                .act = desc->act } };
     return vkt__op(g, &vkt__op_conv2d, (vkt_tensor *[]) { x, w, b }, 3, attr);
 }

@@ -373,8 +373,8 @@ static const vkt_node *sample_xent(vkt_graph *g, uint32_t i, vkt_tensor **dloss)
                          ? vkt__sample(g, vkt_shape1(V), VKT_F32, VKT_HINT_POSITIVE, 0)
                          : NULL;
     *dloss = has & HAS_DLOSS ? vkt__sample1(g, R) : NULL;
-    vkt_xent_desc desc = { has & HAS_SMOOTHING ? 0.1f : 0.0f, has & HAS_IGNORE ? 4 : 0 };
-    return vkt_softmax_xent(g, x, t, w, cw, desc).loss->node;
+    vkt_xent_desc desc = { has & HAS_SMOOTHING ? 0.1f : 0.0f, { (has & HAS_IGNORE) != 0, 3 } };
+    return vkt_softmax_xent(g, x, t, w, cw, &desc).loss->node;
 }
 
 /* The same with dlogits from the forward row; neither the tall nor the longest. */
@@ -435,10 +435,14 @@ const vkt_op vkt__op_softmax_xent_bwd = { .name = "softmax_xent_bwd",
                                           .sample = xent_bwd_sample };
 
 vkt_loss vkt_softmax_xent(vkt_graph *g, vkt_tensor *logits, vkt_tensor *target, vkt_tensor *weight,
-                          vkt_tensor *class_weight, vkt_xent_desc desc)
+                          vkt_tensor *class_weight, const vkt_xent_desc *desc)
 {
-    vkt_tensor *sum = class_weight && desc.smoothing > 0 ? vkt_sum(g, class_weight) : NULL;
-    vkt_attr attr = { .xent = { .smoothing = desc.smoothing, .ignore = desc.ignore_index } };
+    const vkt_xent_desc none = { 0 };
+    if (!desc) desc = &none;
+    vkt_tensor *sum = class_weight && desc->smoothing > 0 ? vkt_sum(g, class_weight) : NULL;
+    vkt_attr attr = { .xent = { .smoothing = desc->smoothing,
+                                .ignore =
+                                    desc->ignore_index.given ? desc->ignore_index.n + 1 : 0 } };
     vkt_node *n =
         vkt__node(g, &vkt__op_softmax_xent,
                   (vkt_tensor *[]) { logits, target, weight, class_weight, sum }, 5, attr);

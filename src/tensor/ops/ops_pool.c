@@ -337,19 +337,20 @@ const vkt_op vkt__op_pad2d = { .name = "pad2d",
                                .ref = pad_ref,
                                .sample = pad_sample };
 
-static vkt_tensor *pool(vkt_graph *g, const vkt_op *op, vkt_tensor *x, vkt_pool_desc d)
+static vkt_tensor *pool(vkt_graph *g, const vkt_op *op, vkt_tensor *x, const vkt_pool_desc *d)
 {
-    vkt_attr attr = { .pool = { .kh = d.size, .kw = d.size, .stride = d.stride, .pad = d.pad } };
-    if (!attr.pool.stride) attr.pool.stride = d.size;
+    vkt_attr attr = { .pool = {
+                          .kh = d->size, .kw = d->size, .stride = d->stride, .pad = d->pad } };
+    if (!attr.pool.stride) attr.pool.stride = d->size;
     return vkt__op(g, op, &x, 1, attr);
 }
 
-vkt_tensor *vkt_max_pool(vkt_graph *g, vkt_tensor *x, vkt_pool_desc desc)
+vkt_tensor *vkt_max_pool(vkt_graph *g, vkt_tensor *x, const vkt_pool_desc *desc)
 {
     return pool(g, &vkt__op_max_pool, x, desc);
 }
 
-vkt_tensor *vkt_avg_pool(vkt_graph *g, vkt_tensor *x, vkt_pool_desc desc)
+vkt_tensor *vkt_avg_pool(vkt_graph *g, vkt_tensor *x, const vkt_pool_desc *desc)
 {
     return pool(g, &vkt__op_avg_pool, x, desc);
 }
