@@ -104,8 +104,8 @@ typedef struct vkt_gpu_desc {
     bool serial;   /* on a device that hands over: dispatches run one workgroup after the other on
                       the queue's own thread, for kernels so short that waking others costs more
                       than they save; else, and where LP_NUM_THREADS is set, ignored */
-    int deterministic;     /* vkt_deterministic */
-    int math;              /* vkt_math */
+    vkt_deterministic deterministic;
+    vkt_math math;
     const char *cache_dir; /* NULL: the user's cache folder */
 } vkt_gpu_desc;
 
