@@ -4,6 +4,8 @@
 #ifndef VKT_PARAMS_H
 #define VKT_PARAMS_H
 
+#include "spec.h"
+
 #ifdef VULKAN
 #define ADDR(type) type
 #define F32 float

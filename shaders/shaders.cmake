@@ -117,20 +117,19 @@ set(SHADERS_BENCH
 execute_process(COMMAND ${GLSLC} --target-env=vulkan1.3 -DFLOAT16 -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders/lib
     -o ${CMAKE_CURRENT_BINARY_DIR}/try_coopmat.spv ${CMAKE_CURRENT_SOURCE_DIR}/shaders/matmul/matmul_coopmat.comp
   RESULT_VARIABLE coopmat_fails OUTPUT_QUIET ERROR_QUIET)
+set(SHADERS_MATRIX_UNITS
+  matmul/matmul_coopmat.float16
+  matmul/matmul_coopmat.bfloat16
+  matmul/matmul_split.float16
+  matmul/matmul_split.bfloat16
+  bench/bench_matrix.float16
+  bench/bench_matrix.bfloat16
+)
+set(SHADERS_LEFT_OUT)
 if(coopmat_fails)
+  set(SHADERS_LEFT_OUT ${SHADERS_MATRIX_UNITS})
   message(STATUS "Left out: matmul_coopmat and matmul_split, so products run, and bench measures, without matrix units "
     "(${GLSLC} does not know GL_KHR_cooperative_matrix; -DVKT_GLSLC=PATH names another)")
-else()
-  list(APPEND SHADERS_MATMUL
-    matmul/matmul_coopmat.float16
-    matmul/matmul_coopmat.bfloat16
-    matmul/matmul_split.float16
-    matmul/matmul_split.bfloat16
-  )
-  list(APPEND SHADERS_BENCH
-    bench/bench_matrix.float16
-    bench/bench_matrix.bfloat16
-  )
 endif()
 
 set(SHADERS
@@ -142,12 +141,23 @@ set(SHADERS
   ${SHADERS_LANGUAGE}
   ${SHADERS_OPTIM}
   ${SHADERS_BENCH}
+  ${SHADERS_MATRIX_UNITS}
 )
 
+# In the order of the enum in generated/gpu/shaders.h, so that C names shaders by VKT_SHADER_ELTWISE_PAIRS and
+# a typo does not compile; what is left out of this build has its number, and no bytes (vkt__kernel_built).
 set(spv_files)
-set(spv_args)
+set(spv_args none=)
+set(shader_enum)
 foreach(shader ${SHADERS})
   get_filename_component(name ${shader} NAME)
+  string(TOUPPER VKT_SHADER_${name} constant)
+  string(REPLACE "." "_" constant ${constant})
+  string(APPEND shader_enum "    ${constant},\n")
+  if(shader IN_LIST SHADERS_LEFT_OUT)
+    list(APPEND spv_args ${name}=)
+    continue()
+  endif()
   string(REGEX MATCH "^[^.]+" source ${shader})
   string(REGEX MATCH "[^.]+$" variant ${name})
   string(TOUPPER ${variant} variant)
@@ -159,3 +169,15 @@ foreach(shader ${SHADERS})
   list(APPEND spv_files ${spv})
   list(APPEND spv_args ${name}=${spv})
 endforeach()
+file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/generated/gpu/shaders.h CONTENT
+"/* Made by shaders/shaders.cmake: the shaders by number. */
+#ifndef VKT_GPU_SHADERS_H
+#define VKT_GPU_SHADERS_H
+
+typedef enum vkt__shader {
+    VKT_SHADER_NONE,
+@shader_enum@    VKT_N_SHADERS
+} vkt__shader;
+
+#endif
+" @ONLY)

@@ -5,7 +5,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
-layout(constant_id = 3) const uint FORM = 0;
+layout(constant_id = VKT_SPEC_FORM) const uint FORM = 0;
 layout(push_constant, scalar) uniform Push { bench_fma_params p; };
 
 #define START(k) (x + float(k) * 0.125)

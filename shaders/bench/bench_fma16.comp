@@ -4,7 +4,7 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #include "common.glsl"
 
-layout(constant_id = 3) const uint FORM = 0;
+layout(constant_id = VKT_SPEC_FORM) const uint FORM = 0;
 layout(push_constant, scalar) uniform Push { bench_fma_params p; };
 
 #define START(k) f16vec2(x + float(2 * k) * 0.125, x + float(2 * k + 1) * 0.125)

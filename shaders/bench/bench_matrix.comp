@@ -15,10 +15,10 @@
 #include "common.glsl"
 #include "half.glsl"
 
-layout(constant_id = 3) const uint CM = 16;
-layout(constant_id = 4) const uint CN = 16;
-layout(constant_id = 5) const uint CK = 16;
-layout(constant_id = 6) const uint SUBGROUPS = 1;
+layout(constant_id = VKT_SPEC_CM) const uint CM = 16;
+layout(constant_id = VKT_SPEC_CN) const uint CN = 16;
+layout(constant_id = VKT_SPEC_CK) const uint CK = 16;
+layout(constant_id = VKT_SPEC_SUBGROUPS) const uint SUBGROUPS = 1;
 layout(push_constant, scalar) uniform Push { bench_matrix_params p; };
 
 /* Two A and two B, in vectors of eight elements; rows of A along k, of B along its columns. */

@@ -5,9 +5,9 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
-layout(constant_id = 3) const uint OP = 0;
-layout(constant_id = 4) const uint WIDE = 0;
-layout(constant_id = 5) const uint PER = 4;
+layout(constant_id = VKT_SPEC_OP) const uint OP = 0;
+layout(constant_id = VKT_SPEC_WIDE) const uint WIDE = 0;
+layout(constant_id = VKT_SPEC_PER) const uint PER = 4;
 layout(push_constant, scalar) uniform Push { bench_stream_params p; };
 
 void main()

@@ -1,9 +1,9 @@
 /* Where an output pixel and a tap of the filter meet the input, included where `p` (conv_params) is declared.
  * TRANSPOSED: the gradient's gather form, in which the filter moves over a strided input. */
 #include "act.glsl"
-layout(constant_id = 3) const int ACT = 0;
-layout(constant_id = 4) const uint TRANSPOSED = 0;
-layout(constant_id = 5) const uint STRIDE = 1;
+layout(constant_id = VKT_SPEC_ACT) const int ACT = 0;
+layout(constant_id = VKT_SPEC_TRANSPOSED) const uint TRANSPOSED = 0;
+layout(constant_id = VKT_SPEC_STRIDE) const uint STRIDE = 1;
 
 /* The input row or column of output position o at tap t; true where it lies inside `extent`. */
 bool tap_at(uint o, uint t, uint extent, out uint at)

@@ -1,11 +1,11 @@
 /* What conv_rows and conv_dw_rows share; included after elems.glsl, with PAIRS, and conv.glsl. */
-layout(constant_id = 6) const uint SHUFFLE = 0; /* hand out by subgroupShuffle: Mesa 22's broadcast is slow */
-layout(constant_id = 7) const uint R = 32;      /* rows of the tile; a multiple of G */
-layout(constant_id = 8) const uint C = 4;       /* columns a lane; a multiple of CW */
-layout(constant_id = 9) const uint XW = 1;      /* floats of x a load: 1 or 2 */
-layout(constant_id = 10) const uint CW = 1;     /* neighbouring columns a load and store: 1 or 2 */
-layout(constant_id = 11) const uint KB = 4;     /* steps of the sum at a time */
-layout(constant_id = 12) const uint G = 4;      /* rows that share registers */
+layout(constant_id = VKT_SPEC_SHUFFLE) const uint SHUFFLE = 0;
+layout(constant_id = VKT_SPEC_ROWS) const uint R = 32;      /* rows of the tile; a multiple of G */
+layout(constant_id = VKT_SPEC_COLUMNS) const uint C = 4;       /* columns a lane; a multiple of CW */
+layout(constant_id = VKT_SPEC_X_WIDTH) const uint XW = 1;      /* floats of x a load: 1 or 2 */
+layout(constant_id = VKT_SPEC_WIDTH) const uint CW = 1;     /* neighbouring columns a load and store: 1 or 2 */
+layout(constant_id = VKT_SPEC_STEPS) const uint KB = 4;     /* steps of the sum at a time */
+layout(constant_id = VKT_SPEC_SHARING) const uint G = 4;      /* rows that share registers */
 
 const uint S = gl_WorkGroupSize.x, SUMS = R * C;
 

@@ -9,9 +9,9 @@
 
 layout(push_constant, scalar) uniform Push { conv_params p; };
 #include "conv.glsl"
-layout(constant_id = 6) const uint DW = 0;
-layout(constant_id = 12) const uint VEC_X = 0;
-layout(constant_id = 13) const uint VEC_W = 0;
+layout(constant_id = VKT_SPEC_DW) const uint DW = 0;
+layout(constant_id = VKT_SPEC_VEC_X) const uint VEC_X = 0;
+layout(constant_id = VKT_SPEC_VEC_W) const uint VEC_W = 0;
 const bool A_ALONG_K = DW == 0, B_ALONG_K = false;
 #include "matmul/tile.glsl"
 

@@ -1,9 +1,9 @@
 /* Constants of the pooling kernels and where an invocation works: one line of pixels and one element of channels, so that
  * places are computed once a line (integer division is a loop over the lanes on CPU drivers). */
-layout(constant_id = 3) const uint MEAN = 0;
-layout(constant_id = 4) const uint KH = 2;
-layout(constant_id = 5) const uint KW = 2;
-layout(constant_id = 6) const uint STRIDE = 2;
+layout(constant_id = VKT_SPEC_MEAN) const uint MEAN = 0;
+layout(constant_id = VKT_SPEC_KH) const uint KH = 2;
+layout(constant_id = VKT_SPEC_KW) const uint KW = 2;
+layout(constant_id = VKT_SPEC_STRIDE) const uint STRIDE = 2;
 layout(push_constant, scalar) uniform Push { pool_params p; };
 #include "elems.glsl"
 

@@ -4,8 +4,8 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
-layout(constant_id = 3) const uint X = 0;
-layout(constant_id = 4) const uint Y = 0;
+layout(constant_id = VKT_SPEC_TYPE_X) const uint X = 0;
+layout(constant_id = VKT_SPEC_TYPE_Y) const uint Y = 0;
 layout(push_constant, scalar) uniform Push { cast_params p; };
 
 void main()

@@ -8,12 +8,12 @@
 #include "act.glsl"
 #include "eltwise.glsl"
 
-layout(constant_id = 3) const uint OP = 0;
-layout(constant_id = 4) const int ACT = 0;
-layout(constant_id = 5) const uint WIDE = 0;
-layout(constant_id = 6) const uint X = 0;
-layout(constant_id = 7) const uint Y = 0;
-layout(constant_id = 8) const uint Z = 0;
+layout(constant_id = VKT_SPEC_OP) const uint OP = 0;
+layout(constant_id = VKT_SPEC_ACT) const int ACT = 0;
+layout(constant_id = VKT_SPEC_WIDE) const uint WIDE = 0;
+layout(constant_id = VKT_SPEC_TYPE_X) const uint X = 0;
+layout(constant_id = VKT_SPEC_TYPE_Y) const uint Y = 0;
+layout(constant_id = VKT_SPEC_TYPE_Z) const uint Z = 0;
 layout(push_constant, scalar) uniform Push { eltwise_params p; };
 
 float apply(float x, float y)

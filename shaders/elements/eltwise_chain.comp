@@ -9,18 +9,18 @@
 #include "eltwise.glsl"
 #include "rng.h"
 
-layout(constant_id = 3) const uint WIDE = 0;
-layout(constant_id = 4) const uint OP0 = VKT_EL_COPY;
-layout(constant_id = 5) const uint OP1 = VKT_EL_COPY;
-layout(constant_id = 6) const uint OP2 = VKT_EL_COPY;
-layout(constant_id = 7) const int ACT0 = 0;
-layout(constant_id = 8) const int ACT1 = 0;
-layout(constant_id = 9) const int ACT2 = 0;
-layout(constant_id = 10) const uint X = 0; /* types */
-layout(constant_id = 11) const uint Y0 = 0;
-layout(constant_id = 12) const uint Y1 = 0;
-layout(constant_id = 13) const uint Y2 = 0;
-layout(constant_id = 14) const uint Z = 0;
+layout(constant_id = VKT_SPEC_WIDE) const uint WIDE = 0;
+layout(constant_id = VKT_SPEC_OP0) const uint OP0 = VKT_EL_COPY;
+layout(constant_id = VKT_SPEC_OP1) const uint OP1 = VKT_EL_COPY;
+layout(constant_id = VKT_SPEC_OP2) const uint OP2 = VKT_EL_COPY;
+layout(constant_id = VKT_SPEC_ACT0) const int ACT0 = 0;
+layout(constant_id = VKT_SPEC_ACT1) const int ACT1 = 0;
+layout(constant_id = VKT_SPEC_ACT2) const int ACT2 = 0;
+layout(constant_id = VKT_SPEC_TYPE_X) const uint X = 0; /* types */
+layout(constant_id = VKT_SPEC_TYPE_Y0) const uint Y0 = 0;
+layout(constant_id = VKT_SPEC_TYPE_Y1) const uint Y1 = 0;
+layout(constant_id = VKT_SPEC_TYPE_Y2) const uint Y2 = 0;
+layout(constant_id = VKT_SPEC_TYPE_Z) const uint Z = 0;
 layout(push_constant, scalar) uniform Push { eltwise_chain_params p; };
 
 const bool DROPS = OP0 == VKT_EL_DROPOUT || OP1 == VKT_EL_DROPOUT || OP2 == VKT_EL_DROPOUT;

@@ -6,9 +6,9 @@
 #include "reduce.glsl"
 #include "sum.glsl"
 
-layout(constant_id = 4) const uint SQUARE = 0;
-layout(constant_id = 5) const uint WIDE = 0; /* vec4 loads: f32, n a multiple of four */
-layout(constant_id = 6) const uint X = 0;
+layout(constant_id = VKT_SPEC_SQUARE) const uint SQUARE = 0;
+layout(constant_id = VKT_SPEC_WIDE) const uint WIDE = 0; /* vec4 loads: f32, n a multiple of four */
+layout(constant_id = VKT_SPEC_TYPE_X) const uint X = 0;
 layout(push_constant, scalar) uniform Push { sum_params p; };
 
 #ifdef PAIRS

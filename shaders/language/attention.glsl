@@ -5,11 +5,11 @@
  * registers are few. CPU drivers (TILE = 0, a workgroup is a subgroup): the lanes load the other side's rows together
  * and hand the numbers out one by one, as matmul_rows.comp does, with PAIRS two numbers at a time. */
 #extension GL_KHR_shader_subgroup_ballot : require
-layout(constant_id = 3) const uint D4 = 8;      /* vec4 to a head */
-layout(constant_id = 4) const uint AT_ONCE = 4; /* rows of the other side */
-layout(constant_id = 5) const uint SPLIT = 1;
-layout(constant_id = 6) const uint TILE = 0;    /* rows staged at a time, a multiple of AT_ONCE; 0: none */
-layout(constant_id = 7) const uint SHUFFLE = 0; /* hand out by subgroupShuffle: Mesa 22's broadcast is slow */
+layout(constant_id = VKT_SPEC_D4) const uint D4 = 8;      /* vec4 to a head */
+layout(constant_id = VKT_SPEC_AT_ONCE) const uint AT_ONCE = 4; /* rows of the other side */
+layout(constant_id = VKT_SPEC_SPLIT) const uint SPLIT = 1;
+layout(constant_id = VKT_SPEC_TILE) const uint TILE = 0;    /* rows staged at a time, a multiple of AT_ONCE; 0: none */
+layout(constant_id = VKT_SPEC_SHUFFLE) const uint SHUFFLE = 0;
 
 const uint OWN = D4 / SPLIT;                  /* vec4 of a row that a lane has */
 const uint ROWS = gl_WorkGroupSize.x / SPLIT; /* rows that a workgroup owns */

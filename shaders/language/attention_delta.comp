@@ -4,7 +4,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
-layout(constant_id = 3) const uint D4 = 8;
+layout(constant_id = VKT_SPEC_D4) const uint D4 = 8;
 layout(push_constant, scalar) uniform Push { attention_delta_params p; };
 
 void main()

@@ -7,7 +7,7 @@
 layout(push_constant, scalar) uniform Push { attention_params p; };
 #include "ahead.glsl"
 
-layout(constant_id = 3) const uint D4 = 8; /* vec4 to a head */
+layout(constant_id = VKT_SPEC_D4) const uint D4 = 8; /* vec4 to a head */
 
 const uint S = gl_WorkGroupSize.x, D2 = 2 * D4;
 const uint LINES = (16 * D4 + LINE - 1) / LINE; /* of a head's row; one more, not loaded ahead, if it begins within one */

@@ -4,7 +4,7 @@
 #include "common.glsl"
 #include "act.glsl"
 
-layout(constant_id = 3) const int ACT = 4;
+layout(constant_id = VKT_SPEC_ACT) const int ACT = 4;
 layout(push_constant, scalar) uniform Push { gated_params p; };
 
 void main()

@@ -2,7 +2,7 @@
  * All invocations get the result. SUBGROUPS: 1 uses subgroup arithmetic, 0 trees in shared memory only, 2 says that the
  * workgroup is one subgroup, which needs neither shared memory nor barrier: known beforehand, a CPU driver does not
  * compile every barrier of a path never taken into a coroutine's switch. Every invocation must call. */
-layout(constant_id = 3) const uint SUBGROUPS = 1;
+layout(constant_id = VKT_SPEC_REDUCE) const uint SUBGROUPS = 1;
 
 shared float red_scratch[gl_WorkGroupSize.x];
 

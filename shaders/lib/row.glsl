@@ -3,8 +3,8 @@
  * addresses of 16 bytes); else one workgroup's size apart. What lies past the row's end is 0 and never stored.
  * With PAIRS, for Mesa's CPU driver, adjacent twos (cols even), and always WIDE: a load by address costs more there
  * than a register that is spilled. Other CPU drivers walk a row again instead (norm.comp, ...). */
-layout(constant_id = 5) const uint PER = 4;  /* a multiple of VEC where WIDE */
-layout(constant_id = 6) const uint WIDE = 0; /* 2: and the workgroup's elements are just the row's */
+layout(constant_id = VKT_SPEC_PER) const uint PER = 4;  /* a multiple of VEC where WIDE */
+layout(constant_id = VKT_SPEC_WIDE) const uint WIDE = 0; /* 2: and the workgroup's elements are just the row's */
 #ifdef PAIRS
 #include "ahead.glsl"
 #define row_vec vec2

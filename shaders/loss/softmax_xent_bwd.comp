@@ -4,7 +4,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
-layout(constant_id = 3) const uint DX = 0;
+layout(constant_id = VKT_SPEC_TYPE_DX) const uint DX = 0;
 layout(push_constant, scalar) uniform Push { xent_params p; };
 #include "xent_slope.glsl"
 

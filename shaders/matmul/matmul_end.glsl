@@ -3,13 +3,13 @@
  * at once where C_PAIRS: in HALF variants as a word of two 16-bit numbers, which C, aux and r then have; in WIDE ones,
  * for Mesa's CPU driver, as two floats. */
 #include "act.glsl"
-layout(constant_id = 3) const uint LAYOUT = 0; /* vkt_layout: 0 NT, 1 NN, 2 TN */
-layout(constant_id = 4) const int ACT = 0;     /* vkt_act, with VKT_MM_ACT_BWD times its derivative; VKT_MM_MICRO, _RESIDUAL */
+layout(constant_id = VKT_SPEC_LAYOUT) const uint LAYOUT = 0; /* vkt_layout: 0 NT, 1 NN, 2 TN */
+layout(constant_id = VKT_SPEC_ACT) const int ACT = 0;     /* vkt_act, with VKT_MM_ACT_BWD times its derivative; VKT_MM_MICRO, _RESIDUAL */
 const int ACTIVATION = ACT & (VKT_MM_ACT_BWD - 1);
 const bool DERIVATIVE = (ACT & VKT_MM_ACT_BWD) != 0;
 #ifdef HALF
 #include "half.glsl"
-layout(constant_id = 5) const uint BF16 = 0;   /* the 16-bit format: 0 f16, 1 bf16 */
+layout(constant_id = VKT_SPEC_BF16) const uint BF16 = 0;   /* the 16-bit format: 0 f16, 1 bf16 */
 
 vec2 widen(uint word)
 {
@@ -34,7 +34,7 @@ uint narrow(vec2 x)
 #define PUT_PAIR_OF(to, i, x) (to).v[i] = packUint2x32(floatBitsToUint(x))
 #endif
 #ifdef GET_PAIR_OF
-layout(constant_id = 6) const uint C_PAIRS = 0;
+layout(constant_id = VKT_SPEC_C_PAIRS) const uint C_PAIRS = 0;
 #endif
 
 /* Steps of k of slice or product s: from .x to before .y; .y < .x where s is past the last. */

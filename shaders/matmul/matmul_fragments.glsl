@@ -11,16 +11,16 @@
 #define operand float16_t
 #endif
 
-layout(constant_id = 7) const uint BM = 64;
-layout(constant_id = 8) const uint BN = 64;
-layout(constant_id = 9) const uint BK = 32;
-layout(constant_id = 10) const uint WM = 32;
-layout(constant_id = 11) const uint WN = 32;
-layout(constant_id = 12) const uint CM = 16;
-layout(constant_id = 13) const uint CN = 16;
-layout(constant_id = 14) const uint CK = 16;
-layout(constant_id = 15) const uint VEC_A = 0;
-layout(constant_id = 16) const uint VEC_B = 0;
+layout(constant_id = VKT_SPEC_BM) const uint BM = 64;
+layout(constant_id = VKT_SPEC_BN) const uint BN = 64;
+layout(constant_id = VKT_SPEC_BK) const uint BK = 32;
+layout(constant_id = VKT_SPEC_WM) const uint WM = 32;
+layout(constant_id = VKT_SPEC_WN) const uint WN = 32;
+layout(constant_id = VKT_SPEC_CM) const uint CM = 16;
+layout(constant_id = VKT_SPEC_CN) const uint CN = 16;
+layout(constant_id = VKT_SPEC_CK) const uint CK = 16;
+layout(constant_id = VKT_SPEC_VEC_A) const uint VEC_A = 0;
+layout(constant_id = VKT_SPEC_VEC_B) const uint VEC_B = 0;
 
 #define fragment_a coopmat<operand, gl_ScopeSubgroup, CM, CK, gl_MatrixUseA>
 #define fragment_b coopmat<operand, gl_ScopeSubgroup, CK, CN, gl_MatrixUseB>

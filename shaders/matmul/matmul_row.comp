@@ -16,9 +16,9 @@ layout(push_constant, scalar) uniform Push { matmul_params p; };
 #include "matmul_end.glsl"
 #include "ahead.glsl"
 
-layout(constant_id = 7) const uint SHUFFLE = 0; /* hand out by subgroupShuffle: Mesa 22's broadcast is slow */
-layout(constant_id = 8) const uint C = 4;       /* even */
-layout(constant_id = 9) const uint KB = 4;      /* even, at most twice the lanes */
+layout(constant_id = VKT_SPEC_SHUFFLE) const uint SHUFFLE = 0;
+layout(constant_id = VKT_SPEC_COLUMNS) const uint C = 4;       /* even */
+layout(constant_id = VKT_SPEC_STEPS) const uint KB = 4;      /* even, at most twice the lanes */
 
 const uint S = gl_WorkGroupSize.x, COLUMNS = C * S, AHEAD = 4 * KB;
 const bool NT = LAYOUT == 0;

@@ -23,12 +23,12 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) buffer f32x2s { uin
 layout(push_constant, scalar) uniform Push { matmul_params p; };
 #include "matmul_end.glsl"
 
-layout(constant_id = 7) const uint SHUFFLE = 0; /* hand out by subgroupShuffle: Mesa 22's broadcast is slow */
-layout(constant_id = 8) const uint R = 8;
-layout(constant_id = 9) const uint C = 2;       /* a multiple of W */
-layout(constant_id = 10) const uint KB = 4;     /* a multiple of W; divides every slice */
-layout(constant_id = 11) const uint G = 4;
-layout(constant_id = 12) const uint REST = 1;   /* K % KB: without any, a fifth less to compile */
+layout(constant_id = VKT_SPEC_SHUFFLE) const uint SHUFFLE = 0;
+layout(constant_id = VKT_SPEC_ROWS) const uint R = 8;
+layout(constant_id = VKT_SPEC_COLUMNS) const uint C = 2;       /* a multiple of W */
+layout(constant_id = VKT_SPEC_STEPS) const uint KB = 4;     /* a multiple of W; divides every slice */
+layout(constant_id = VKT_SPEC_SHARING) const uint G = 4;
+layout(constant_id = VKT_SPEC_REST) const uint REST = 1;   /* K % KB: without any, a fifth less to compile */
 #define matrix VKT_MM_MATRIX
 #ifdef WIDE
 #define LOAD(from, i) uintBitsToFloat(unpackUint2x32((from).v[i]))

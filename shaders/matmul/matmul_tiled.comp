@@ -13,8 +13,8 @@
 layout(push_constant, scalar) uniform Push { matmul_params p; };
 #include "matmul_end.glsl"
 
-layout(constant_id = 12) const uint VEC_A = 0;
-layout(constant_id = 13) const uint VEC_B = 0;
+layout(constant_id = VKT_SPEC_VEC_A) const uint VEC_A = 0;
+layout(constant_id = VKT_SPEC_VEC_B) const uint VEC_B = 0;
 #ifdef HALF
 #define AT(from, i) widen1(from, i)
 #define AT4(from, i) vec4(widen((from).v[i].x), widen((from).v[i].y))

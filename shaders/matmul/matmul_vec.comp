@@ -8,8 +8,8 @@
 layout(push_constant, scalar) uniform Push { matmul_params p; };
 #include "matmul_end.glsl"
 
-layout(constant_id = 7) const uint ALONG = 16;
-layout(constant_id = 8) const uint VEC = 0;
+layout(constant_id = VKT_SPEC_ALONG) const uint ALONG = 16;
+layout(constant_id = VKT_SPEC_VEC) const uint VEC = 0;
 
 const uint WG = gl_WorkGroupSize.x, W = VEC != 0 ? 4 : 1;
 const bool NT = LAYOUT == 0;

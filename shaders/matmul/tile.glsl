@@ -2,11 +2,11 @@
  * a time, k-major, rows padded by one vec4; a thread keeps TM x TN sums as groups of 4 x 4 spread over the tile. Included
  * where A_ALONG_K and B_ALONG_K say whether an operand's vectors of four lie along k. Source: siboehm's SGEMM ladder,
  * ggml's mul_mm. */
-layout(constant_id = 7) const uint BM = 32;
-layout(constant_id = 8) const uint BN = 32;
-layout(constant_id = 9) const uint BK = 16;
-layout(constant_id = 10) const uint TM = 4;
-layout(constant_id = 11) const uint TN = 4;
+layout(constant_id = VKT_SPEC_BM) const uint BM = 32;
+layout(constant_id = VKT_SPEC_BN) const uint BN = 32;
+layout(constant_id = VKT_SPEC_BK) const uint BK = 16;
+layout(constant_id = VKT_SPEC_TM) const uint TM = 4;
+layout(constant_id = VKT_SPEC_TN) const uint TN = 4;
 
 const uint THREADS = (BM / TM) * (BN / TN);    /* = gl_WorkGroupSize.x */
 const uint GM = TM / 4, GN = TN / 4;           /* groups of 4 rows, of 4 columns per thread */

@@ -3,7 +3,7 @@
  * rstd; dx may lie over g (dy here). FIXED: dx = w rstd g. Twin: batch_norm_bwd_ref. Ioffe & Szegedy 2015 (1502.03167). */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
-layout(constant_id = 4) const uint FIXED = 0;
+layout(constant_id = VKT_SPEC_FIXED) const uint FIXED = 0;
 #include "batch.glsl"
 
 void main()

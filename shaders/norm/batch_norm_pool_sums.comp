@@ -3,7 +3,7 @@
  * of g h, [chunks, C]; g = dy where the pixel won its window, else 0. Twin: batch_norm_pool_sums_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
-layout(constant_id = 4) const uint FIXED = 0;
+layout(constant_id = VKT_SPEC_FIXED) const uint FIXED = 0;
 #include "batch_pool.glsl"
 
 void main()

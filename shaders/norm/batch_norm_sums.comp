@@ -6,8 +6,8 @@
 #include "common.glsl"
 #include "act.glsl"
 
-layout(constant_id = 3) const int ACT = 0;
-layout(constant_id = 4) const uint FIXED = 0;
+layout(constant_id = VKT_SPEC_ACT) const int ACT = 0;
+layout(constant_id = VKT_SPEC_FIXED) const uint FIXED = 0;
 #include "batch.glsl"
 
 void main()

@@ -1,8 +1,8 @@
 /* Shared by the kernels of a batch norm with max pooling in it: windows of KH x KW, STRIDE >= both, no padding. `place` is
  * the window's pixel that won, kh KW + kw; KH KW: relu cut it off, so that no gradient goes through. */
-layout(constant_id = 5) const uint KH = 2;
-layout(constant_id = 6) const uint KW = 2;
-layout(constant_id = 7) const uint STRIDE = 2;
+layout(constant_id = VKT_SPEC_KH) const uint KH = 2;
+layout(constant_id = VKT_SPEC_KW) const uint KW = 2;
+layout(constant_id = VKT_SPEC_STRIDE) const uint STRIDE = 2;
 #include "batch.glsl"
 
 const uint CUT = KH * KW;

@@ -6,11 +6,11 @@
 #include "common.glsl"
 #include "reduce.glsl"
 
-layout(constant_id = 4) const uint RMS = 0;
-layout(constant_id = 5) const uint DY = 0;
-layout(constant_id = 6) const uint S = 0;
-layout(constant_id = 7) const uint DS = 0;
-layout(constant_id = 8) const uint DX = 0;
+layout(constant_id = VKT_SPEC_RMS) const uint RMS = 0;
+layout(constant_id = VKT_SPEC_TYPE_DY) const uint DY = 0;
+layout(constant_id = VKT_SPEC_TYPE_S) const uint S = 0;
+layout(constant_id = VKT_SPEC_TYPE_DS) const uint DS = 0;
+layout(constant_id = VKT_SPEC_TYPE_DX) const uint DX = 0;
 layout(push_constant, scalar) uniform Push { norm_bwd_params p; };
 
 const bool PAIRWISE = DY != T_F32 || S != T_F32 || DS != T_F32 || DX != T_F32;

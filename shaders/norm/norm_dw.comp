@@ -17,9 +17,9 @@ const uint W = 2;
 const uint W = 1;
 #endif
 
-layout(constant_id = 3) const uint RMS = 0;
-layout(constant_id = 4) const uint DY = 0;
-layout(constant_id = 5) const uint S = 0;
+layout(constant_id = VKT_SPEC_RMS) const uint RMS = 0;
+layout(constant_id = VKT_SPEC_TYPE_DY) const uint DY = 0;
+layout(constant_id = VKT_SPEC_TYPE_S) const uint S = 0;
 layout(push_constant, scalar) uniform Push { norm_dw_params p; };
 
 /* 0, having loaded this subgroup's part of as many of the rows from r on as it has lanes, of x. */

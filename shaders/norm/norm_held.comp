@@ -6,11 +6,11 @@
 #include "reduce.glsl"
 #include "row.glsl"
 
-layout(constant_id = 4) const uint RMS = 0;
-layout(constant_id = 7) const uint X = 0;
-layout(constant_id = 8) const uint R = 0;
-layout(constant_id = 9) const uint S = 0;
-layout(constant_id = 10) const uint Y = 0;
+layout(constant_id = VKT_SPEC_RMS) const uint RMS = 0;
+layout(constant_id = VKT_SPEC_TYPE_X) const uint X = 0;
+layout(constant_id = VKT_SPEC_TYPE_R) const uint R = 0;
+layout(constant_id = VKT_SPEC_TYPE_S) const uint S = 0;
+layout(constant_id = VKT_SPEC_TYPE_Y) const uint Y = 0;
 layout(push_constant, scalar) uniform Push { norm_params p; };
 
 void main()

@@ -9,8 +9,8 @@
 #include "reduce.glsl"
 #include "sum.glsl"
 
-layout(constant_id = 4) const uint SQUARE = 0; /* squares holds numbers yet to be squared */
-layout(constant_id = 5) const uint WIDE = 0;
+layout(constant_id = VKT_SPEC_SQUARE) const uint SQUARE = 0; /* squares holds numbers yet to be squared */
+layout(constant_id = VKT_SPEC_WIDE) const uint WIDE = 0;
 layout(push_constant, scalar) uniform Push { optim_state_params p; };
 
 #ifdef PAIRS

@@ -27,12 +27,12 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
-layout(constant_id = 3) const uint RULE = 0;
-layout(constant_id = 4) const uint TORCH = 0;
-layout(constant_id = 5) const uint HAS_M = 0;
-layout(constant_id = 6) const uint HAS_V = 0;
-layout(constant_id = 7) const uint WIDE = 0;
-layout(constant_id = 8) const uint SHADOW = 0; /* its type; f32: there is none */
+layout(constant_id = VKT_SPEC_RULE) const uint RULE = 0;
+layout(constant_id = VKT_SPEC_TORCH) const uint TORCH = 0;
+layout(constant_id = VKT_SPEC_HAS_M) const uint HAS_M = 0;
+layout(constant_id = VKT_SPEC_HAS_V) const uint HAS_V = 0;
+layout(constant_id = VKT_SPEC_WIDE) const uint WIDE = 0;
+layout(constant_id = VKT_SPEC_TYPE_SHADOW) const uint SHADOW = 0; /* its type; f32: there is none */
 layout(push_constant, scalar) uniform Push { optim_update_params p; };
 
 void update(float lr, float wd, float g, inout float theta, inout float m, inout float v)

@@ -6,11 +6,11 @@
 
 typedef struct vkt__embedded_file {
     const char *name;
-    const unsigned char *data; /* aligned to 8, followed by a NUL */
+    const unsigned char *data; /* aligned to 8, followed by a NUL; NULL: left out of this build */
     size_t bytes;
 } vkt__embedded_file;
 
-extern const vkt__embedded_file vkt__embedded_shaders[]; /* "softmax_xent": SPIR-V */
+extern const vkt__embedded_file vkt__embedded_shaders[]; /* SPIR-V, by vkt__shader */
 extern const vkt__embedded_file vkt__embedded_data[];    /* "digits.csv.gz", ... */
 extern const vkt__embedded_file vkt__embedded_recipes[]; /* "digits": YAML */
 

@@ -53,14 +53,18 @@ static double traffic(const stream *s)
 static vkt_status stream_set(stream *s)
 {
     uint64_t n = s->bytes / (s->wide ? 16 : 4);
-    uint32_t spec[] = { s->wg, 1, 1, s->op, s->wide, s->per };
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, s->wg },
+                                   { VKT_SPEC_OP, s->op },
+                                   { VKT_SPEC_WIDE, s->wide },
+                                   { VKT_SPEC_PER, s->per } };
     VKT_ASSERT(n % ((uint64_t)s->wg * s->per) == 0);
     s->groups = (uint32_t)(n / ((uint64_t)s->wg * s->per));
     uint64_t x = s->buf[0]->addr, y = s->buf[s->buf[1] ? 1 : 0]->addr, z = s->buf[2]->addr;
     s->push = (struct bench_stream_params) {
         x, y, z, x, y, z, (uint32_t)n, s->op == VKT_BENCH_WRITE ? WRITE_S : TRIAD_S
     };
-    return vkt__kernel_get(s->b->gpu, "bench_stream", spec, VKT_COUNT(spec), false, &s->kernel);
+    return vkt__kernel_get(s->b->gpu, VKT_SHADER_BENCH_STREAM, spec, VKT_COUNT(spec), false,
+                           &s->kernel);
 }
 
 static vkt_status stream_record(void *user, vkt__cmd *cmd, uint32_t rep)
@@ -273,15 +277,16 @@ fail:
 /* ---- multiply-adds ---- */
 
 static const struct fma_form {
-    const char *name, *kernel;
+    const char *name;
+    vkt__shader shader;
     uint32_t form, chains;
     float a;
 } fma_forms[] = {
-    { "fp32 multiply-add, scalar", "bench_fma", 0, 8, -0.9990234375f },
-    { "fp32 multiply-add, scalar", "bench_fma", 1, 16, -0.9990234375f },
-    { "fp32 multiply-add, vec4", "bench_fma", 2, 8, -0.9990234375f },
-    { "fp32 multiply-add, vec4", "bench_fma", 3, 16, -0.9990234375f },
-    { "fp16 multiply-add, vec2", "bench_fma16", 0, 16, -0.984375f },
+    { "fp32 multiply-add, scalar", VKT_SHADER_BENCH_FMA, 0, 8, -0.9990234375f },
+    { "fp32 multiply-add, scalar", VKT_SHADER_BENCH_FMA, 1, 16, -0.9990234375f },
+    { "fp32 multiply-add, vec4", VKT_SHADER_BENCH_FMA, 2, 8, -0.9990234375f },
+    { "fp32 multiply-add, vec4", VKT_SHADER_BENCH_FMA, 3, 16, -0.9990234375f },
+    { "fp16 multiply-add, vec2", VKT_SHADER_BENCH_FMA16, 0, 16, -0.984375f },
 };
 
 typedef struct fma_job {
@@ -358,11 +363,12 @@ static vkt_status run_fma(vkt__bencher *b, const vkt__bench_item *item)
         &j.z));
     for (uint32_t f = item->arg; f < item->arg2; f++) {
         for (uint32_t wg = 64; wg <= VKT_MIN(b->caps->workgroup, 256); wg *= 4) {
-            uint32_t spec[] = { wg, 1, 1, fma_forms[f].form };
+            const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                           { VKT_SPEC_FORM, fma_forms[f].form } };
             j.wg = wg;
             j.groups = n / wg;
             j.push = (struct bench_fma_params) { j.z->addr, n, trips, fma_forms[f].a, 2.0f };
-            VKT_TRY(vkt__kernel_get(b->gpu, fma_forms[f].kernel, spec, VKT_COUNT(spec), false,
+            VKT_TRY(vkt__kernel_get(b->gpu, fma_forms[f].shader, spec, VKT_COUNT(spec), false,
                                     &j.kernel));
             VKT_TRY(vkt__bench_time(b,
                                     &(vkt__bench_job) { .label = "bench trial",
@@ -390,7 +396,7 @@ static vkt_status run_fma(vkt__bencher *b, const vkt__bench_item *item)
     vkt__bench_note(b->out, r, "%u chains, workgroup %u", fma_forms[best].chains, j.wg);
     if (why[0])
         vkt__bench_refuse(b, r, true, "%s", why);
-    else if (!strcmp(fma_forms[best].kernel, "bench_fma"))
+    else if (fma_forms[best].shader == VKT_SHADER_BENCH_FMA)
         b->fma = VKT_MAX(b->fma, VKT_MAX(flops / t.min, best_rate));
 fail:
     vkt_buffer_destroy(b->gpu, &j.z);
@@ -451,11 +457,13 @@ static vkt_status run_overheads(vkt__bencher *b, const vkt__bench_item *item)
     count_job j = { 0 };
     vkt__times t[3];
     char why[3][160] = { "", "", "" };
-    uint32_t wg = VKT_MIN(b->caps->subgroup, b->caps->workgroup), spec[] = { wg, 1, 1 };
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP,
+                                     VKT_MIN(b->caps->subgroup, b->caps->workgroup) } };
     (void)item;
     VKT_TRY(vkt_buffer_create(
         b->gpu, &(vkt_buffer_desc) { N_COUNTERS * 4, VKT_MEM_DEVICE, "bench counters" }, &j.z));
-    VKT_TRY(vkt__kernel_get(b->gpu, "bench_count", spec, VKT_COUNT(spec), false, &j.kernel));
+    VKT_TRY(
+        vkt__kernel_get(b->gpu, VKT_SHADER_BENCH_COUNT, spec, VKT_COUNT(spec), false, &j.kernel));
     VKT_TRY(vkt__bench_time(
         b,
         &(vkt__bench_job) {

@@ -9,11 +9,12 @@
 enum { MOST_SUBGROUPS = 8, UNROLL = 16, SUMS = 4, EIGHT = 8 };
 
 static const struct {
-    const char *name, *shader;
+    const char *name;
+    vkt__shader shader;
     vkt_dtype type;
 } forms[] = {
-    { "matrix units, fp16", "bench_matrix.float16", VKT_F16 },
-    { "matrix units, bf16", "bench_matrix.bfloat16", VKT_BF16 },
+    { "matrix units, fp16", VKT_SHADER_BENCH_MATRIX_FLOAT16, VKT_F16 },
+    { "matrix units, bf16", VKT_SHADER_BENCH_MATRIX_BFLOAT16, VKT_BF16 },
 };
 
 static const uint32_t *fragment_of(const vkt_caps *caps, uint32_t form)
@@ -82,9 +83,14 @@ static vkt_status run_matrix(vkt__bencher *b, const vkt__bench_item *item)
         b->gpu, &(vkt_buffer_desc) { 4ull * n * f[0] * f[1], VKT_MEM_DEVICE, "bench matrices" },
         &j.z));
     for (uint32_t s = 1; s <= MOST_SUBGROUPS; s *= 2) {
-        uint32_t spec[] = { s * b->caps->subgroup, 1, 1, f[0], f[1], f[2], s },
+        uint32_t wg = s * b->caps->subgroup,
                  shared = 4 * f[2] * (f[0] + f[1]) + 4 * s * f[0] * f[1];
-        if (spec[0] > b->caps->workgroup || shared > b->caps->shared_bytes) break;
+        const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                       { VKT_SPEC_CM, f[0] },
+                                       { VKT_SPEC_CN, f[1] },
+                                       { VKT_SPEC_CK, f[2] },
+                                       { VKT_SPEC_SUBGROUPS, s } };
+        if (wg > b->caps->workgroup || shared > b->caps->shared_bytes) break;
         j.subgroups = s;
         j.groups = n / s;
         j.push = (struct bench_matrix_params) { j.z->addr, trips, 0 };

@@ -28,8 +28,10 @@ typedef struct vkt__slab {
 
 struct vkt__kernel {
     struct vkt__kernel *next;
-    uint64_t key;
-    const char *name;
+    vkt__shader shader;
+    bool sliced;
+    uint32_t n_spec;
+    vkt__constant spec[VKT__MAX_CONSTANTS];
     VkPipeline pipeline;
 };
 

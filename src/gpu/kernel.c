@@ -3,47 +3,73 @@
 #include "base/os.h"
 #include "gpu/gpu_vk.h"
 
-enum { MAX_SPEC = 20 };
-
-bool vkt__kernel_built(const char *name)
+const char *vkt__shader_name(vkt__shader shader)
 {
-    const vkt__embedded_file *f = vkt__embedded_shaders;
-    while (f->name && strcmp(f->name, name)) f++;
-    return f->name != NULL;
+    return vkt__embedded_shaders[shader].name;
 }
 
-vkt_status vkt__kernel_get(vkt_gpu *gpu, const char *name, const uint32_t *spec, uint32_t n_spec,
+bool vkt__kernel_built(vkt__shader shader)
+{
+    return vkt__embedded_shaders[shader].data != NULL;
+}
+
+/* What the shader declares is given: its own defaults are there to be compiled, not to be run. The
+ * workgroup's y and z (ids 1 and 2) are 1. */
+static bool gives_all(const vkt__embedded_file *f, const vkt__constant *spec, uint32_t n)
+{
+    enum { HEADER = 5, OP_DECORATE = 71, SPEC_ID = 1 };
+    const uint32_t *w = (const uint32_t *)(const void *)f->data;
+    for (size_t at = HEADER; at < f->bytes / 4; at += w[at] >> 16) {
+        if ((w[at] & 0xffff) != OP_DECORATE || w[at + 2] != SPEC_ID) continue;
+        uint32_t id = w[at + 3], i = 0;
+        while (i < n && spec[i].id != id) i++;
+        if (i == n && id != VKT_SPEC_WORKGROUP + 1 && id != VKT_SPEC_WORKGROUP + 2) return false;
+    }
+    return true;
+}
+
+static vkt__kernel *find(const vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec,
+                         uint32_t n, bool sliced)
+{
+    vkt__kernel *k = gpu->kernels;
+    while (k && (k->shader != shader || k->sliced != sliced || k->n_spec != n ||
+                 memcmp(k->spec, spec, n * sizeof *spec) != 0))
+        k = k->next;
+    return k;
+}
+
+vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec, uint32_t n,
                            bool sliced, vkt__kernel **out)
 {
     vkt_status st = VKT_OK;
     VkShaderModule module = VK_NULL_HANDLE;
-    VKT_ASSERT(n_spec >= 3 && n_spec <= MAX_SPEC);
-    uint64_t key = vkt__hash(spec, n_spec * sizeof *spec, vkt__hash(name, strlen(name), sliced));
-    for (vkt__kernel *k = gpu->kernels; k; k = k->next) {
-        if (k->key != key) continue;
-        *out = k;
-        return VKT_OK;
-    }
+    VKT_ASSERT(n >= 1 && n <= VKT__MAX_CONSTANTS && spec[0].id == VKT_SPEC_WORKGROUP);
+    *out = find(gpu, shader, spec, n, sliced);
+    if (*out) return VKT_OK;
     if (gpu->lost) return VKT_DEVICE;
     double start = vkt__now();
-    const vkt__embedded_file *f = vkt__embedded_shaders;
-    while (f->name && strcmp(f->name, name)) f++;
-    if (!f->name) return vkt__fail(VKT_UNSUPPORTED, "gpu", "this build has no kernel '%s'", name);
-    uint64_t invocations = (uint64_t)spec[0] * spec[1] * spec[2];
+    const vkt__embedded_file *f = &vkt__embedded_shaders[shader];
+    if (!f->data)
+        return vkt__fail(VKT_UNSUPPORTED, "gpu", "this build has no kernel '%s'", f->name);
+    uint32_t invocations = spec[0].value;
     VKT_ASSERT(invocations > 0 && invocations <= gpu->caps.workgroup);
+    VKT_ASSERT(gives_all(f, spec, n));
 
     VkShaderModuleCreateInfo mod = { VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, NULL, 0, f->bytes,
                                      (const uint32_t *)(const void *)f->data };
     VKT_VK(vkCreateShaderModule(gpu->dev, &mod, NULL, &module));
-    VkSpecializationMapEntry map[MAX_SPEC];
-    for (uint32_t i = 0; i < n_spec; i++) map[i] = (VkSpecializationMapEntry) { i, i * 4, 4 };
-    VkSpecializationInfo sp = { n_spec, map, n_spec * sizeof *spec, spec };
+    VkSpecializationMapEntry map[VKT__MAX_CONSTANTS];
+    for (uint32_t i = 0; i < n; i++)
+        map[i] = (VkSpecializationMapEntry) {
+            spec[i].id, (uint32_t)(i * sizeof *spec + offsetof(vkt__constant, value)), 4
+        };
+    VkSpecializationInfo sp = { n, map, n * sizeof *spec, spec };
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
         VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO, NULL,
         gpu->caps.subgroup
     };
-    bool pin = gpu->caps.subgroup_control && spec[0] % gpu->caps.subgroup == 0 &&
-               spec[0] / gpu->caps.subgroup <= gpu->caps.workgroup_subgroups;
+    bool pin = gpu->caps.subgroup_control && invocations % gpu->caps.subgroup == 0 &&
+               invocations / gpu->caps.subgroup <= gpu->caps.workgroup_subgroups;
     VkComputePipelineCreateInfo info = { VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO };
     info.stage = (VkPipelineShaderStageCreateInfo) {
         VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
@@ -58,9 +84,12 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, const char *name, const uint32_t *spec,
     info.flags = sliced ? VK_PIPELINE_CREATE_DISPATCH_BASE_BIT : 0u;
     VkPipeline pipeline;
     VKT_VK(vkCreateComputePipelines(gpu->dev, gpu->cache, 1, &info, NULL, &pipeline));
-    vkt__debug_name(gpu, VK_OBJECT_TYPE_PIPELINE, (uint64_t)(uintptr_t)pipeline, name);
+    vkt__debug_name(gpu, VK_OBJECT_TYPE_PIPELINE, (uint64_t)(uintptr_t)pipeline, f->name);
     vkt__kernel *k = vkt__alloc(sizeof *k);
-    *k = (vkt__kernel) { gpu->kernels, key, f->name, pipeline };
+    *k = (vkt__kernel) {
+        .next = gpu->kernels, .shader = shader, .sliced = sliced, .n_spec = n, .pipeline = pipeline
+    };
+    memcpy(k->spec, spec, n * sizeof *spec);
     gpu->kernels = k;
     gpu->stats.n_pipelines++;
     gpu->stats.pipeline_s += vkt__now() - start;

@@ -1,20 +1,12 @@
-/* What the tensor layer sees of the gpu layer: kernels, recorded commands, submissions. No Vulkan
- * types. One thread at a time may use a gpu's calls. */
+/* What the tensor layer sees of the gpu layer beside kernels: recorded commands, submissions, tuned
+ * choices. No Vulkan types. One thread at a time may use a gpu's calls. */
 #ifndef VKT_GPU_STREAM_H
 #define VKT_GPU_STREAM_H
 
 #include "base/words.h"
-#include "vktrain/gpu.h"
+#include "gpu/kernel.h"
 
-typedef struct vkt__kernel vkt__kernel;
 typedef struct vkt__cmd vkt__cmd;
-
-/* Whether this build has the shader: some need a newer compiler than others. */
-bool vkt__kernel_built(const char *name);
-/* A pipeline of embedded shader `name` with specialization constants 0..n-1 (0-2: workgroup size);
- * sliced: for vkt__cmd_dispatch_part. Created at first use, kept by the gpu. */
-vkt_status vkt__kernel_get(vkt_gpu *gpu, const char *name, const uint32_t *spec, uint32_t n_spec,
-                           bool sliced, vkt__kernel **out);
 
 /* A command buffer being recorded, opening with a barrier against everything submitted before. */
 vkt_status vkt__cmd_create(vkt_gpu *gpu, const char *label, uint32_t n_timestamps, vkt__cmd **out);

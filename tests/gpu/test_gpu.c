@@ -61,7 +61,7 @@ static void caps_only_take_away(void **state)
     static const struct {
         const char *cap, *log;
     } bad[] = {
-        { "int32=0", "no capability 'int32', did you mean 'int64'?" },
+        { "int32=0", "no capability 'int32'; did you mean 'int64'?" },
         { "fp16", "is not name=number" },
         { "fp16=2", "flag" },
         { "workgroup=1", "below the least useful" },
@@ -153,12 +153,12 @@ static void make_pipeline(bool *said_damaged)
 {
     vkt_gpu *gpu;
     vkt__kernel *k;
-    uint32_t spec[] = { 64, 1, 1 };
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, 64 }, { VKT_SPEC_TYPE_X, 0 } };
     test_log[0] = 0;
     vkt_log_set((vkt_log_fn)test_log_sink, NULL, VKT_LOG_INFO);
     REQUIRE_OK(vkt_gpu_create(&(vkt_gpu_desc) { .cache_dir = "test_gpu_cache" }, &gpu));
-    REQUIRE_OK(vkt__kernel_get(gpu, "sum_rows", spec, 3, false, &k));
-    REQUIRE_STATUS(vkt__kernel_get(gpu, "sum_columns", spec, 3, false, &k), VKT_UNSUPPORTED);
+    REQUIRE_OK(vkt__kernel_get(gpu, VKT_SHADER_SUM_ROWS, spec, 2, false, &k));
+    REQUIRE_STATUS(vkt__kernel_get(gpu, VKT_SHADER_NONE, spec, 2, false, &k), VKT_UNSUPPORTED);
     vkt_gpu_destroy(&gpu);
     *said_damaged = strstr(test_log, "is damaged or of another driver: made anew") != NULL;
 }

@@ -29,13 +29,13 @@ uint64_t vkt__addr_or(const vkt__rec *rec, const vkt_tensor *t, const vkt_tensor
     return vkt__addr(rec, t ? t : instead);
 }
 
-void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint32_t n_spec,
+void vkt__dispatch(vkt__rec *rec, vkt__shader shader, const vkt__constant *spec, uint32_t n_spec,
                    const void *push, uint32_t push_bytes, uint64_t groups)
 {
     vkt__kernel *k;
     if (rec->status != VKT_OK) return;
     VKT_ASSERT(groups <= UINT32_MAX);
-    rec->status = vkt__kernel_get(rec->gpu, kernel, spec, n_spec, rec->n_parts > 1, &k);
+    rec->status = vkt__kernel_get(rec->gpu, shader, spec, n_spec, rec->n_parts > 1, &k);
     if (rec->status != VKT_OK) return;
     if (rec->n_parts > 1)
         vkt__cmd_dispatch_part(rec->cmd, k, push, push_bytes, (uint32_t)groups, rec->part,

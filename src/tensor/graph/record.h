@@ -16,8 +16,8 @@ uint64_t vkt__addr(const vkt__rec *rec, const vkt_tensor *t); /* 0 for NULL */
 /* t's address or, for NULL, that of a tensor at least as long: Mesa 26's lavapipe loads from an
  * address that a whole workgroup shares even where the branch around the load is not taken. */
 uint64_t vkt__addr_or(const vkt__rec *rec, const vkt_tensor *t, const vkt_tensor *instead);
-/* spec[0..2] are the workgroup size. */
-void vkt__dispatch(vkt__rec *rec, const char *kernel, const uint32_t *spec, uint32_t n_spec,
+/* `groups` workgroups of a shader with its constants, the first of them VKT_SPEC_WORKGROUP. */
+void vkt__dispatch(vkt__rec *rec, vkt__shader shader, const vkt__constant *spec, uint32_t n_spec,
                    const void *push, uint32_t push_bytes, uint64_t groups);
 /* The kernel's constant for t's type (elem.glsl); an absent tensor's is f32. */
 static inline uint32_t vkt__type(const vkt_tensor *t)

@@ -10,7 +10,7 @@ bool vkt__use_pairs(const vkt_caps *c);
  * there costs a coroutine switch), up to `most` elsewhere; a power of two, at least one subgroup.
  */
 uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most);
-/* How such a workgroup of wg adds up: SUBGROUPS of reduce.glsl. */
+/* How such a workgroup of wg adds up: VKT_SPEC_REDUCE. */
 uint32_t vkt__reduce_form(const vkt_caps *c, uint32_t wg);
 /* The same for one workgroup per row of `cols`, walked `passes` times: no larger than a short row
  * needs, and large enough for CPU drivers' limit on loop trips (KERNELS.md, 8.1). */
@@ -19,7 +19,7 @@ uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes);
  */
 typedef struct vkt__row_form {
     bool held;
-    uint32_t wg, per, wide; /* held: constants PER and WIDE */
+    uint32_t wg, per, wide; /* held: VKT_SPEC_PER and VKT_SPEC_WIDE */
 } vkt__row_form;
 /* arrays: of `per` floats that the kernel keeps; aligned: every row begins at 16 bytes. */
 vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes, uint32_t arrays);

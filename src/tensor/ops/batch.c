@@ -50,20 +50,24 @@ struct batch_norm_params vkt__batch_params(const vkt_node *n, const vkt_tensor *
     return p;
 }
 
-void vkt__batch_dispatch(vkt__rec *rec, const char *kernel, const char *pairs,
+void vkt__batch_dispatch(vkt__rec *rec, vkt__shader kernel, vkt__shader pairs,
                          struct batch_norm_params *p, uint32_t act, uint32_t fixed)
 {
     bool two = vkt__use_pairs(rec->caps) && p->cols % 2 == 0;
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = { wg, 1, 1, act, fixed };
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_ACT, act },
+                                   { VKT_SPEC_FIXED, fixed } };
     uint64_t n = (uint64_t)p->groups * p->per_group * (p->cols / (two ? 2 : 1));
     vkt__dispatch(rec, two ? pairs : kernel, spec, VKT_COUNT(spec), p, sizeof *p,
                   (n + wg - 1) / wg);
 }
 
-void vkt__batch_dispatch_columns(vkt__rec *rec, const char *kernel, const void *p, uint32_t bytes,
+void vkt__batch_dispatch_columns(vkt__rec *rec, vkt__shader kernel, const void *p, uint32_t bytes,
                                  uint32_t cols)
 {
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = { wg, 1, 1 };
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
     vkt__dispatch(rec, kernel, spec, VKT_COUNT(spec), p, bytes, ((uint64_t)cols + wg - 1) / wg);
 }
 

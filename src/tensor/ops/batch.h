@@ -13,10 +13,10 @@ uint64_t vkt__batch_chunk_rows(const struct batch_norm_params *p, uint64_t chunk
 uint64_t vkt__batch_rows_in(const struct batch_norm_params *p, uint64_t group);
 
 /* An invocation to a channel, or pair of channels, of each chunk of p. */
-void vkt__batch_dispatch(vkt__rec *rec, const char *kernel, const char *pairs,
+void vkt__batch_dispatch(vkt__rec *rec, vkt__shader kernel, vkt__shader pairs,
                          struct batch_norm_params *p, uint32_t act, uint32_t fixed);
 /* An invocation to a channel. */
-void vkt__batch_dispatch_columns(vkt__rec *rec, const char *kernel, const void *p, uint32_t bytes,
+void vkt__batch_dispatch_columns(vkt__rec *rec, vkt__shader kernel, const void *p, uint32_t bytes,
                                  uint32_t cols);
 
 /* 1 / standard deviation out of v: that, or by the running averages the variance. */

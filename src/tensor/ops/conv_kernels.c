@@ -17,16 +17,21 @@ enum {
 /* rows: of the row kernels' tile; bm to tn: of conv_tiled, as of matmul_tiled. Numbers of kernels
  * are for tests only; what is kept, and read, is the name. */
 typedef struct {
-    const char *name, *shader, *dw_shader;
+    const char *name;
+    vkt__shader shader, dw_shader;
     uint32_t rows, bm, bn, bk, tm, tn;
 } conv_kernel;
 static const conv_kernel kernels[CONV_COUNT] = {
-    [CONV_NAIVE] = { "naive", "conv_naive", "conv_dw_naive", 0, 0, 0, 0, 0, 0 },
-    [CONV_BLOCK] = { "block", "conv_block", "conv_dw_block", 0, 0, 0, 0, 0, 0 },
-    [CONV_ROWS_32] = { "rows.32", "conv_rows.pairs", "conv_dw_rows.pairs", 32, 0, 0, 0, 0, 0 },
-    [CONV_ROWS_64] = { "rows.64", "conv_rows.pairs", "conv_dw_rows.pairs", 64, 0, 0, 0, 0, 0 },
-    [CONV_TILED_32] = { "tiled.32", "conv_tiled", "conv_tiled", 0, 32, 32, 16, 4, 4 },
-    [CONV_TILED_64] = { "tiled.64", "conv_tiled", "conv_tiled", 0, 64, 64, 16, 8, 4 },
+    [CONV_NAIVE] = { "naive", VKT_SHADER_CONV_NAIVE, VKT_SHADER_CONV_DW_NAIVE, 0, 0, 0, 0, 0, 0 },
+    [CONV_BLOCK] = { "block", VKT_SHADER_CONV_BLOCK, VKT_SHADER_CONV_DW_BLOCK, 0, 0, 0, 0, 0, 0 },
+    [CONV_ROWS_32] = { "rows.32", VKT_SHADER_CONV_ROWS_PAIRS, VKT_SHADER_CONV_DW_ROWS_PAIRS, 32, 0,
+                       0, 0, 0, 0 },
+    [CONV_ROWS_64] = { "rows.64", VKT_SHADER_CONV_ROWS_PAIRS, VKT_SHADER_CONV_DW_ROWS_PAIRS, 64, 0,
+                       0, 0, 0, 0 },
+    [CONV_TILED_32] = { "tiled.32", VKT_SHADER_CONV_TILED, VKT_SHADER_CONV_TILED, 0, 32, 32, 16, 4,
+                        4 },
+    [CONV_TILED_64] = { "tiled.64", VKT_SHADER_CONV_TILED, VKT_SHADER_CONV_TILED, 0, 64, 64, 16, 8,
+                        4 },
 };
 
 static bool is_rows(uint32_t kernel)
@@ -158,7 +163,8 @@ static uint32_t rows_needed(uint32_t rows, uint32_t most, uint32_t sharing)
 
 /* What is dispatched, but for the parameters. */
 typedef struct {
-    uint32_t spec[14], n_spec;
+    vkt__constant spec[VKT__MAX_CONSTANTS];
+    uint32_t n_spec;
     uint64_t groups;
 } launch;
 
@@ -169,7 +175,7 @@ typedef struct {
     uint32_t kernel, slices, lanes, per_group; /* output channels of a group */
 } job;
 
-static void add(launch *l, const uint32_t *spec, uint32_t n)
+static void add(launch *l, const vkt__constant *spec, uint32_t n)
 {
     memcpy(l->spec + l->n_spec, spec, n * sizeof *spec);
     l->n_spec += n;
@@ -204,8 +210,13 @@ static void launch_rows(launch *l, const job *j)
                            : steps_of(side_by_side ? a->conv.kw * q->ci : q->ci, x_width),
              rows = j->dw ? q->depth : q->n * q->oh * q->ow,
              tile = rows_needed(rows, kernels[j->kernel].rows, sharing);
-    const uint32_t spec[] = { j->lanes <= 8, tile, columns, x_width, width, steps, sharing };
-    l->spec[0] = j->lanes;
+    const vkt__constant spec[] = {
+        { VKT_SPEC_SHUFFLE, j->lanes <= 8 }, { VKT_SPEC_ROWS, tile },
+        { VKT_SPEC_COLUMNS, columns },       { VKT_SPEC_X_WIDTH, x_width },
+        { VKT_SPEC_WIDTH, width },           { VKT_SPEC_STEPS, steps },
+        { VKT_SPEC_SHARING, sharing }
+    };
+    l->spec[0].value = j->lanes;
     add(l, spec, VKT_COUNT(spec));
     l->groups = (j->dw ? depth_tiles : pixel_tiles)(j, tile, columns * j->lanes);
 }
@@ -215,7 +226,7 @@ static void launch_block(launch *l, const job *j)
     enum { TALL = 8, WIDE = 4 }; /* an invocation's, as the shaders have them; of dw within a tap */
     const vkt_attr *a = j->q->attr;
     uint32_t wide = WIDE * j->lanes;
-    l->spec[0] = j->lanes;
+    l->spec[0].value = j->lanes;
     l->groups = j->dw ? ceil_div(j->q->ci, TALL) * a->conv.kh * a->conv.kw *
                             ceil_div(j->per_group, wide) * a->conv.groups * j->slices
                       : pixel_tiles(j, TALL, wide);
@@ -224,15 +235,15 @@ static void launch_block(launch *l, const job *j)
 static void launch_tiled(launch *l, const job *j, const struct conv_params *p)
 {
     const conv_kernel *k = &kernels[j->kernel];
-    const uint32_t spec[] = { j->dw,
-                              k->bm,
-                              k->bn,
-                              k->bk,
-                              k->tm,
-                              k->tn,
-                              j->q->ci % 4 == 0 && p->x % 16 == 0,
-                              j->per_group % 4 == 0 && p->w % 16 == 0 };
-    l->spec[0] = k->bm / k->tm * (k->bn / k->tn);
+    const vkt__constant spec[] = { { VKT_SPEC_DW, j->dw },
+                                   { VKT_SPEC_BM, k->bm },
+                                   { VKT_SPEC_BN, k->bn },
+                                   { VKT_SPEC_BK, k->bk },
+                                   { VKT_SPEC_TM, k->tm },
+                                   { VKT_SPEC_TN, k->tn },
+                                   { VKT_SPEC_VEC_X, j->q->ci % 4 == 0 && p->x % 16 == 0 },
+                                   { VKT_SPEC_VEC_W, j->per_group % 4 == 0 && p->w % 16 == 0 } };
+    l->spec[0].value = k->bm / k->tm * (k->bn / k->tn);
     add(l, spec, VKT_COUNT(spec));
     l->groups = j->dw ? depth_tiles(j, k->bm, k->bn)
                       : ceil_div(p->pixels, k->bm) * ceil_div(j->per_group, k->bn) *
@@ -273,11 +284,13 @@ void vkt__conv_record(vkt__rec *rec, const vkt_node *n)
                              .flags = (n->in[2] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0) };
     p.x4 = p.x;
     p.w4 = p.w;
-    launch l = { .spec = { VKT_MIN(caps->workgroup, 64), 1, 1, (uint32_t)a->conv.act, q.transposed,
-                           a->conv.stride },
-                 .n_spec = 6 };
+    launch l = { .spec = { { VKT_SPEC_WORKGROUP, VKT_MIN(caps->workgroup, 64) },
+                           { VKT_SPEC_ACT, (uint32_t)a->conv.act },
+                           { VKT_SPEC_TRANSPOSED, q.transposed },
+                           { VKT_SPEC_STRIDE, a->conv.stride } },
+                 .n_spec = 4 };
     if (j.kernel == CONV_NAIVE)
-        l.groups = ceil_div(n->out[0]->count, l.spec[0]);
+        l.groups = ceil_div(n->out[0]->count, l.spec[0].value);
     else if (j.kernel == CONV_BLOCK)
         launch_block(&l, &j);
     else if (is_rows(j.kernel))

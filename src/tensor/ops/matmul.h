@@ -46,8 +46,9 @@ uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt__product *p);
 
 /* What is dispatched. */
 typedef struct vkt__matmul_launch {
-    const char *shader;
-    uint32_t spec[20], n_spec; /* as in matmul_end.glsl, then the kernel's own */
+    vkt__shader shader;
+    vkt__constant spec[VKT__MAX_CONSTANTS]; /* matmul_end.glsl's, then the kernel's own */
+    uint32_t n_spec;
     uint64_t groups;
     uint32_t sums; /* of A's columns that a further group takes */
 } vkt__matmul_launch;

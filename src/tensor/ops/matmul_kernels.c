@@ -21,40 +21,46 @@ enum {
     MM_COUNT = 26
 };
 
-/* Which shader, for operands of 32 and of 16 bits (NULL: none). rows, columns: what a workgroup
+/* Which shader, for operands of 32 and of 16 bits (NONE: none). rows, columns: what a workgroup
  * computes, columns per lane on CPU drivers. steps: of k at a time. thread_rows, thread_columns: a
  * thread's share of a tile, on matrix units a subgroup's; in matmul_rows thread_rows share
  * registers. Numbers of kernels are for tests only; what is kept, and read, is the name. */
 typedef struct {
-    const char *name, *shader, *shader16;
+    const char *name;
+    vkt__shader shader, shader16;
     uint32_t rows, columns, steps, thread_rows, thread_columns;
 } mm_kernel;
 static const mm_kernel kernels[MM_COUNT] = {
-    [MM_NAIVE] = { "naive", "matmul_naive", "matmul_naive.half", 0, 0, 0, 0, 0 },
-    [MM_ROWS] = { "rows.32x4", "matmul_rows", NULL, 32, 4, 4, 4, 0 },
-    { "rows.16x2", "matmul_rows", NULL, 16, 2, 4, 4, 0 },
-    [MM_BLOCK] = { "block", "matmul_block", NULL, 8, 4, 0, 0, 0 },
-    [MM_PAIRS] = { "pairs.32x4", "matmul_rows.wide", "matmul_rows.half", 32, 4, 4, 4, 0 },
-    { "pairs.16x4", "matmul_rows.wide", "matmul_rows.half", 16, 4, 4, 4, 0 },
-    { "pairs.64x2", "matmul_rows.wide", "matmul_rows.half", 64, 2, 4, 4, 0 },
-    [MM_PAIRS_TALL] = { "pairs.64x4", "matmul_rows.wide", "matmul_rows.half", 64, 4, 4, 4, 0 },
-    [MM_ROW] = { "row", "matmul_row", NULL, 1, 8, 2, 0, 0 },
-    [MM_TILED] = { "tiled.32x32", "matmul_tiled", "matmul_tiled.half", 32, 32, 16, 4, 4 },
-    { "tiled.32x64", "matmul_tiled", "matmul_tiled.half", 32, 64, 16, 4, 4 },
-    { "tiled.64x32", "matmul_tiled", "matmul_tiled.half", 64, 32, 16, 4, 4 },
-    { "tiled.64x64", "matmul_tiled", "matmul_tiled.half", 64, 64, 16, 8, 4 },
-    { "tiled.64x64.4x4", "matmul_tiled", "matmul_tiled.half", 64, 64, 16, 4, 4 },
-    { "tiled.64x128", "matmul_tiled", "matmul_tiled.half", 64, 128, 16, 8, 4 },
-    { "tiled.128x64", "matmul_tiled", "matmul_tiled.half", 128, 64, 16, 8, 4 },
-    { "tiled.128x128", "matmul_tiled", "matmul_tiled.half", 128, 128, 16, 8, 8 },
-    { "tiled.128x128x8", "matmul_tiled", "matmul_tiled.half", 128, 128, 8, 8, 8 },
-    [MM_VEC] = { "vec", "matmul_vec", NULL, 1, 0, 0, 0, 0 },
-    [MM_MATRIX] = { "matrix.32x32", NULL, "matmul_coopmat", 32, 32, 32, 16, 16 },
-    { "matrix.64x64", NULL, "matmul_coopmat", 64, 64, 32, 32, 32 },
-    { "matrix.128x128", NULL, "matmul_coopmat", 128, 128, 32, 64, 64 },
-    [MM_SPLIT] = { "split.32x32", "matmul_split", NULL, 32, 32, 16, 16, 16 },
-    { "split.64x64", "matmul_split", NULL, 64, 64, 16, 32, 32 },
-    { "split.128x128", "matmul_split", NULL, 128, 128, 16, 64, 32 },
+    [MM_NAIVE] = { "naive", VKT_SHADER_MATMUL_NAIVE, VKT_SHADER_MATMUL_NAIVE_HALF, 0, 0, 0, 0, 0 },
+    [MM_ROWS] = { "rows.32x4", VKT_SHADER_MATMUL_ROWS, VKT_SHADER_NONE, 32, 4, 4, 4, 0 },
+    { "rows.16x2", VKT_SHADER_MATMUL_ROWS, VKT_SHADER_NONE, 16, 2, 4, 4, 0 },
+    [MM_BLOCK] = { "block", VKT_SHADER_MATMUL_BLOCK, VKT_SHADER_NONE, 8, 4, 0, 0, 0 },
+    [MM_PAIRS] = { "pairs.32x4", VKT_SHADER_MATMUL_ROWS_WIDE, VKT_SHADER_MATMUL_ROWS_HALF, 32, 4, 4,
+                   4, 0 },
+    { "pairs.16x4", VKT_SHADER_MATMUL_ROWS_WIDE, VKT_SHADER_MATMUL_ROWS_HALF, 16, 4, 4, 4, 0 },
+    { "pairs.64x2", VKT_SHADER_MATMUL_ROWS_WIDE, VKT_SHADER_MATMUL_ROWS_HALF, 64, 2, 4, 4, 0 },
+    [MM_PAIRS_TALL] = { "pairs.64x4", VKT_SHADER_MATMUL_ROWS_WIDE, VKT_SHADER_MATMUL_ROWS_HALF, 64,
+                        4, 4, 4, 0 },
+    [MM_ROW] = { "row", VKT_SHADER_MATMUL_ROW, VKT_SHADER_NONE, 1, 8, 2, 0, 0 },
+    [MM_TILED] = { "tiled.32x32", VKT_SHADER_MATMUL_TILED, VKT_SHADER_MATMUL_TILED_HALF, 32, 32, 16,
+                   4, 4 },
+    { "tiled.32x64", VKT_SHADER_MATMUL_TILED, VKT_SHADER_MATMUL_TILED_HALF, 32, 64, 16, 4, 4 },
+    { "tiled.64x32", VKT_SHADER_MATMUL_TILED, VKT_SHADER_MATMUL_TILED_HALF, 64, 32, 16, 4, 4 },
+    { "tiled.64x64", VKT_SHADER_MATMUL_TILED, VKT_SHADER_MATMUL_TILED_HALF, 64, 64, 16, 8, 4 },
+    { "tiled.64x64.4x4", VKT_SHADER_MATMUL_TILED, VKT_SHADER_MATMUL_TILED_HALF, 64, 64, 16, 4, 4 },
+    { "tiled.64x128", VKT_SHADER_MATMUL_TILED, VKT_SHADER_MATMUL_TILED_HALF, 64, 128, 16, 8, 4 },
+    { "tiled.128x64", VKT_SHADER_MATMUL_TILED, VKT_SHADER_MATMUL_TILED_HALF, 128, 64, 16, 8, 4 },
+    { "tiled.128x128", VKT_SHADER_MATMUL_TILED, VKT_SHADER_MATMUL_TILED_HALF, 128, 128, 16, 8, 8 },
+    { "tiled.128x128x8", VKT_SHADER_MATMUL_TILED, VKT_SHADER_MATMUL_TILED_HALF, 128, 128, 8, 8, 8 },
+    [MM_VEC] = { "vec", VKT_SHADER_MATMUL_VEC, VKT_SHADER_NONE, 1, 0, 0, 0, 0 },
+    [MM_MATRIX] = { "matrix.32x32", VKT_SHADER_NONE, VKT_SHADER_MATMUL_COOPMAT_FLOAT16, 32, 32, 32,
+                    16, 16 },
+    { "matrix.64x64", VKT_SHADER_NONE, VKT_SHADER_MATMUL_COOPMAT_FLOAT16, 64, 64, 32, 32, 32 },
+    { "matrix.128x128", VKT_SHADER_NONE, VKT_SHADER_MATMUL_COOPMAT_FLOAT16, 128, 128, 32, 64, 64 },
+    [MM_SPLIT] = { "split.32x32", VKT_SHADER_MATMUL_SPLIT_FLOAT16, VKT_SHADER_NONE, 32, 32, 16, 16,
+                   16 },
+    { "split.64x64", VKT_SHADER_MATMUL_SPLIT_FLOAT16, VKT_SHADER_NONE, 64, 64, 16, 32, 32 },
+    { "split.128x128", VKT_SHADER_MATMUL_SPLIT_FLOAT16, VKT_SHADER_NONE, 128, 128, 16, 64, 32 },
 };
 enum { MM_TILED_64 = MM_TILED + 3, MM_TILED_128 = MM_TILED + 7 };
 
@@ -103,11 +109,12 @@ static vkt_dtype multiplied(const vkt_caps *caps, const vkt__product *p)
     return !caps->coopmat_bf16[0] && !caps->exact_split ? VKT_F16 : VKT_BF16;
 }
 
-static const char *matrix_shader(const vkt_caps *caps, const vkt__product *p)
+static vkt__shader matrix_shader(const vkt_caps *caps, const vkt__product *p)
 {
     bool bf16 = multiplied(caps, p) == VKT_BF16;
-    if (is_16bit(p)) return bf16 ? "matmul_coopmat.bfloat16" : "matmul_coopmat.float16";
-    return bf16 ? "matmul_split.bfloat16" : "matmul_split.float16";
+    if (is_16bit(p))
+        return bf16 ? VKT_SHADER_MATMUL_COOPMAT_BFLOAT16 : VKT_SHADER_MATMUL_COOPMAT_FLOAT16;
+    return bf16 ? VKT_SHADER_MATMUL_SPLIT_BFLOAT16 : VKT_SHADER_MATMUL_SPLIT_FLOAT16;
 }
 
 static const uint32_t *fragment_of(const vkt_caps *caps, const vkt__product *p)
@@ -225,8 +232,7 @@ uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p)
 bool vkt__matmul_is_first(uint32_t kernel)
 {
     if (kernel >= MM_MATRIX) return kernel == MM_MATRIX || kernel == MM_SPLIT;
-    return strcmp(kernels[kernel].shader,
-                  kernels[kernel - 1].shader ? kernels[kernel - 1].shader : "") != 0;
+    return kernels[kernel].shader != kernels[kernel - 1].shader;
 }
 
 const char *vkt__matmul_kernel_name(uint32_t kernel)
@@ -353,6 +359,17 @@ uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt__product *p)
     return (p->K + slice - 1) / slice; /* none of them empty */
 }
 
+static void constants(vkt__matmul_launch *l, const vkt__constant *c, uint32_t n)
+{
+    memcpy(l->spec + l->n_spec, c, n * sizeof *c);
+    l->n_spec += n;
+}
+
+static void constant(vkt__matmul_launch *l, uint32_t id, uint32_t value)
+{
+    constants(l, &(vkt__constant) { id, value }, 1);
+}
+
 vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, const vkt__product *p,
                                        uint32_t slices, uint32_t act, uint64_t a, uint64_t b)
 {
@@ -360,67 +377,76 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
     uint64_t products = VKT_MAX(p->batch, slices);
     uint32_t vector = is_16bit(p) ? 8 : 16; /* bytes of four elements */
     vkt__matmul_launch l = { .shader = is_16bit(p) ? k.shader16 : k.shader,
-                             .spec = { VKT_MIN(caps->workgroup, 64), 1, 1, (uint32_t)p->layout, act,
-                                       p->in == VKT_BF16, p->out != VKT_F32 },
-                             .n_spec = 7 };
+                             .spec = { { VKT_SPEC_WORKGROUP, VKT_MIN(caps->workgroup, 64) },
+                                       { VKT_SPEC_C_PAIRS, p->out != VKT_F32 },
+                                       { VKT_SPEC_LAYOUT, (uint32_t)p->layout },
+                                       { VKT_SPEC_ACT, act },
+                                       { VKT_SPEC_BF16, p->in == VKT_BF16 } },
+                             .n_spec = 5 };
+    uint32_t *wg = &l.spec[0].value, *c_pairs = &l.spec[1].value;
     if (kernel == MM_NAIVE) {
         uint64_t size = products * p->M * p->N, invocations = is_16bit(p) ? (size + 1) / 2 : size;
-        l.groups = (invocations + l.spec[0] - 1) / l.spec[0];
-        l.sums = l.spec[0];
+        l.groups = (invocations + *wg - 1) / *wg;
+        l.sums = *wg;
         return l;
     }
     if (kernel == MM_VEC) {
         bool nt = p->layout == VKT_NT, vec = row_b(p) % 4 == 0 && b % 16 == 0;
         uint32_t along = nt ? 16 : 8, columns;
-        l.spec[0] = 32;
-        while (2 * l.spec[0] <= VKT_MIN(caps->workgroup, 256)) l.spec[0] *= 2;
-        l.spec[l.n_spec++] = along;
-        l.spec[l.n_spec++] = vec && (!nt || a % 16 == 0);
-        columns = nt ? l.spec[0] / along : along * (vec ? 4 : 1);
+        *wg = 32;
+        while (2 * *wg <= VKT_MIN(caps->workgroup, 256)) *wg *= 2;
+        constant(&l, VKT_SPEC_ALONG, along);
+        constant(&l, VKT_SPEC_VEC, vec && (!nt || a % 16 == 0));
+        columns = nt ? *wg / along : along * (vec ? 4 : 1);
         l.groups = (p->N + columns - 1) / columns;
         return l;
     }
     if (is_rows(kernel)) {
         /* 16-lane shuffles are a loop over the lanes, 16-lane broadcasts are not */
-        const uint32_t tile[] = { caps->subgroup <= 8, k.rows,        k.thread_columns, k.steps,
-                                  k.thread_rows,       p->K % k.steps };
-        l.spec[0] = caps->subgroup;
-        if (!is_16bit(p)) l.spec[6] = vkt__use_pairs(caps) && p->N % 2 == 0; /* C_PAIRS */
-        for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
+        const vkt__constant tile[] = {
+            { VKT_SPEC_SHUFFLE, caps->subgroup <= 8 }, { VKT_SPEC_ROWS, k.rows },
+            { VKT_SPEC_COLUMNS, k.thread_columns },    { VKT_SPEC_STEPS, k.steps },
+            { VKT_SPEC_SHARING, k.thread_rows },       { VKT_SPEC_REST, p->K % k.steps }
+        };
+        *wg = caps->subgroup;
+        if (!is_16bit(p)) *c_pairs = vkt__use_pairs(caps) && p->N % 2 == 0;
+        constants(&l, tile, VKT_COUNT(tile));
     } else if (kernel == MM_ROW) {
-        const uint32_t tile[] = { caps->subgroup <= 8, k.columns / caps->subgroup, k.steps };
-        l.spec[0] = caps->subgroup;
-        l.spec[6] = vkt__use_pairs(caps) && p->N % 2 == 0; /* C_PAIRS */
-        for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
+        const vkt__constant tile[] = { { VKT_SPEC_SHUFFLE, caps->subgroup <= 8 },
+                                       { VKT_SPEC_COLUMNS, k.columns / caps->subgroup },
+                                       { VKT_SPEC_STEPS, k.steps } };
+        *wg = caps->subgroup;
+        *c_pairs = vkt__use_pairs(caps) && p->N % 2 == 0;
+        constants(&l, tile, VKT_COUNT(tile));
     } else if (kernel == MM_BLOCK) {
-        l.spec[0] = caps->subgroup;
+        *wg = caps->subgroup;
     } else if (kernel >= MM_MATRIX) {
         const uint32_t *f = fragment_of(caps, p), wide = is_16bit(p) ? 8 : 4; /* of 16 bytes */
-        const uint32_t tile[] = { k.rows,
-                                  k.columns,
-                                  k.steps,
-                                  k.thread_rows,
-                                  k.thread_columns,
-                                  f[0],
-                                  f[1],
-                                  f[2],
-                                  row_a(p) % wide == 0 && a % 16 == 0,
-                                  row_b(p) % wide == 0 && b % 16 == 0 };
+        const vkt__constant tile[] = { { VKT_SPEC_BM, k.rows },
+                                       { VKT_SPEC_BN, k.columns },
+                                       { VKT_SPEC_BK, k.steps },
+                                       { VKT_SPEC_WM, k.thread_rows },
+                                       { VKT_SPEC_WN, k.thread_columns },
+                                       { VKT_SPEC_CM, f[0] },
+                                       { VKT_SPEC_CN, f[1] },
+                                       { VKT_SPEC_CK, f[2] },
+                                       { VKT_SPEC_VEC_A, row_a(p) % wide == 0 && a % 16 == 0 },
+                                       { VKT_SPEC_VEC_B, row_b(p) % wide == 0 && b % 16 == 0 } };
         l.shader = matrix_shader(caps, p);
-        l.spec[0] = threads_of(&k) * caps->subgroup;
-        for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
+        *wg = threads_of(&k) * caps->subgroup;
+        constants(&l, tile, VKT_COUNT(tile));
     } else {
-        const uint32_t tile[] = { k.rows,
-                                  k.columns,
-                                  k.steps,
-                                  k.thread_rows,
-                                  k.thread_columns,
-                                  row_a(p) % 4 == 0 && a % vector == 0,
-                                  row_b(p) % 4 == 0 && b % vector == 0 };
-        l.spec[0] = threads_of(&k);
-        for (uint32_t i = 0; i < VKT_COUNT(tile); i++) l.spec[l.n_spec++] = tile[i];
+        const vkt__constant tile[] = { { VKT_SPEC_BM, k.rows },
+                                       { VKT_SPEC_BN, k.columns },
+                                       { VKT_SPEC_BK, k.steps },
+                                       { VKT_SPEC_TM, k.thread_rows },
+                                       { VKT_SPEC_TN, k.thread_columns },
+                                       { VKT_SPEC_VEC_A, row_a(p) % 4 == 0 && a % vector == 0 },
+                                       { VKT_SPEC_VEC_B, row_b(p) % 4 == 0 && b % vector == 0 } };
+        *wg = threads_of(&k);
+        constants(&l, tile, VKT_COUNT(tile));
     }
     l.groups = tiles(&k, p) * products;
-    l.sums = l.spec[0] * (is_rows(kernel) ? width_of(kernel) : 1);
+    l.sums = *wg * (is_rows(kernel) ? width_of(kernel) : 1);
     return l;
 }

@@ -117,11 +117,12 @@ static uint32_t kernel_of(const vkt_caps *c, const vkt_node *n)
  * rows a workgroup owns. CPU drivers: one subgroup a workgroup. GPUs: at most 96 registers for the
  * arrays, where lanes can share a row; 16 KiB staged. */
 typedef struct {
-    const char *shader;
-    uint32_t spec[8], owned;
+    vkt__shader shader;
+    vkt__constant spec[6];
+    uint32_t owned;
 } att_kernel;
 
-static att_kernel choose(const vkt__rec *rec, const vkt_node *n, const char *const shaders[2],
+static att_kernel choose(const vkt__rec *rec, const vkt_node *n, const vkt__shader shaders[2],
                          uint32_t kept, uint32_t rows)
 {
     const vkt_caps *c = rec->caps;
@@ -136,13 +137,19 @@ static att_kernel choose(const vkt__rec *rec, const vkt_node *n, const char *con
     }
     uint32_t most = 16384 / (8 * D) / 8 * 8;
     return (att_kernel) { shaders[!staged && vkt__use_pairs(c)],
-                          { wg, 1, 1, D / 4, at_once, split, staged ? most : 0, c->subgroup <= 8 },
+                          { { VKT_SPEC_WORKGROUP, wg },
+                            { VKT_SPEC_D4, D / 4 },
+                            { VKT_SPEC_AT_ONCE, at_once },
+                            { VKT_SPEC_SPLIT, split },
+                            { VKT_SPEC_TILE, staged ? most : 0 },
+                            { VKT_SPEC_SHUFFLE, c->subgroup <= 8 } },
                           wg / split };
 }
 
-static const char *const forward_shaders[] = { "attention", "attention.pairs" },
-                         *const dq_shaders[] = { "attention_dq", "attention_dq.pairs" },
-                         *const dkv_shaders[] = { "attention_dkv", "attention_dkv.pairs" };
+static const vkt__shader forward_shaders[] = { VKT_SHADER_ATTENTION, VKT_SHADER_ATTENTION_PAIRS },
+                         dq_shaders[] = { VKT_SHADER_ATTENTION_DQ, VKT_SHADER_ATTENTION_DQ_PAIRS },
+                         dkv_shaders[] = { VKT_SHADER_ATTENTION_DKV,
+                                           VKT_SHADER_ATTENTION_DKV_PAIRS };
 
 static uint32_t flags_of(const vkt_node *n, bool start)
 {
@@ -183,8 +190,9 @@ static void attention_record(vkt__rec *rec, const vkt_node *n)
                                   .scale = n->attr.attention.scale };
     keys_at(rec, n, &d, &p.k, &p.v);
     if (kernel_of(rec->caps, n) == ONE) {
-        const uint32_t spec[] = { rec->caps->subgroup, 1, 1, d.D / 4 };
-        vkt__dispatch(rec, "attention_one.pairs", spec, VKT_COUNT(spec), &p, sizeof p,
+        const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, rec->caps->subgroup },
+                                       { VKT_SPEC_D4, d.D / 4 } };
+        vkt__dispatch(rec, VKT_SHADER_ATTENTION_ONE_PAIRS, spec, VKT_COUNT(spec), &p, sizeof p,
                       (uint64_t)d.B * d.H);
         return;
     }
@@ -201,9 +209,10 @@ static void delta_record(vkt__rec *rec, const vkt_node *n)
                                         .T = n->in[0]->shape.d[1],
                                         .heads = n->attr.attention.heads,
                                         .n = (uint32_t)n->out[0]->count };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64),
-             spec[] = { wg, 1, 1, n->attr.attention.head / 4 };
-    vkt__dispatch(rec, "attention_delta", spec, VKT_COUNT(spec), &p, sizeof p,
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_D4, n->attr.attention.head / 4 } };
+    vkt__dispatch(rec, VKT_SHADER_ATTENTION_DELTA, spec, VKT_COUNT(spec), &p, sizeof p,
                   (p.n + wg - 1ull) / wg);
 }
 

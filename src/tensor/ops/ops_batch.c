@@ -33,7 +33,7 @@ static void stats_record(vkt__rec *rec, const vkt_node *n)
     p.x = vkt__addr(rec, n->in[0]);
     p.out0 = vkt__addr(rec, n->out[0]);
     p.out1 = vkt__addr(rec, n->out[1]);
-    vkt__batch_dispatch(rec, "batch_stats", "batch_stats.pairs", &p, 0, 0);
+    vkt__batch_dispatch(rec, VKT_SHADER_BATCH_STATS, VKT_SHADER_BATCH_STATS_PAIRS, &p, 0, 0);
 }
 
 static void stats_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -86,7 +86,7 @@ static void finish_record(vkt__rec *rec, const vkt_node *n)
                                      .chunk = q.chunk,
                                      .eps = q.eps,
                                      .momentum = n->attr.batch.momentum };
-    vkt__batch_dispatch_columns(rec, "batch_finish", &p, sizeof p, p.cols);
+    vkt__batch_dispatch_columns(rec, VKT_SHADER_BATCH_FINISH, &p, sizeof p, p.cols);
 }
 
 static void finish_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -152,8 +152,8 @@ static void norm_record(vkt__rec *rec, const vkt_node *n)
     p.out0 = vkt__addr(rec, n->out[0]);
     p.out1 = vkt__addr_or(rec, n->out[1], n->out[0]);
     p.flags = (n->in[5] ? VKT_BN_RESIDUAL : 0) | (n->out[1] ? VKT_BN_PRE : 0);
-    vkt__batch_dispatch(rec, "batch_norm", "batch_norm.pairs", &p, (uint32_t)n->attr.batch.act,
-                        n->attr.batch.fixed);
+    vkt__batch_dispatch(rec, VKT_SHADER_BATCH_NORM, VKT_SHADER_BATCH_NORM_PAIRS, &p,
+                        (uint32_t)n->attr.batch.act, n->attr.batch.fixed);
 }
 
 static void norm_ref(const vkt_node *n, double *const *in, double *const *out)

@@ -28,7 +28,7 @@ static void sums_record(vkt__rec *rec, const vkt_node *n)
     p.r = vkt__addr_or(rec, n->out[2], n->in[0]);
     p.out0 = vkt__addr(rec, n->out[0]);
     p.out1 = vkt__addr(rec, n->out[1]);
-    vkt__batch_dispatch(rec, "batch_norm_sums", "batch_norm_sums.pairs", &p,
+    vkt__batch_dispatch(rec, VKT_SHADER_BATCH_NORM_SUMS, VKT_SHADER_BATCH_NORM_SUMS_PAIRS, &p,
                         (uint32_t)n->attr.batch.act, n->attr.batch.fixed);
 }
 
@@ -78,7 +78,7 @@ static void total_record(vkt__rec *rec, const vkt_node *n)
                                     .cols = q.cols,
                                     .groups = q.groups,
                                     .per_group = q.per_group };
-    vkt__batch_dispatch_columns(rec, "batch_norm_total", &p, sizeof p, p.cols);
+    vkt__batch_dispatch_columns(rec, VKT_SHADER_BATCH_NORM_TOTAL, &p, sizeof p, p.cols);
 }
 
 static void total_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -127,7 +127,8 @@ static void bwd_record(vkt__rec *rec, const vkt_node *n)
     p.b = vkt__addr_or(rec, n->in[5], n->in[2]);
     p.r = vkt__addr_or(rec, n->in[6], n->in[2]);
     p.out0 = vkt__addr(rec, n->out[0]);
-    vkt__batch_dispatch(rec, "batch_norm_bwd", "batch_norm_bwd.pairs", &p, 0, n->attr.batch.fixed);
+    vkt__batch_dispatch(rec, VKT_SHADER_BATCH_NORM_BWD, VKT_SHADER_BATCH_NORM_BWD_PAIRS, &p, 0,
+                        n->attr.batch.fixed);
 }
 
 double vkt__batch_dx(const vkt_node *n, const struct batch_norm_params *p, double *const *in,

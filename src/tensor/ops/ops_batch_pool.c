@@ -15,20 +15,18 @@ static uint32_t windows(uint32_t extent, uint32_t k, uint32_t stride)
 }
 
 /* lines: of pictures or of windows, that a kernel takes in blocks; 0: it takes chunks. */
-static void dispatch(vkt__rec *rec, const vkt_node *n, const char *kernel, const char *pairs,
+static void dispatch(vkt__rec *rec, const vkt_node *n, vkt__shader kernel, vkt__shader pairs,
                      struct batch_norm_params *p, const vkt_tensor *x, uint64_t lines)
 {
     enum { LINES = 8 }; /* of a block on CPU drivers: an integer division is a loop there */
     bool two = vkt__use_pairs(rec->caps) && p->cols % 2 == 0;
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
-    const uint32_t spec[] = { wg,
-                              1,
-                              1,
-                              (uint32_t)n->attr.batch.act,
-                              n->attr.batch.fixed,
-                              n->attr.batch.pool_h,
-                              n->attr.batch.pool_w,
-                              n->attr.batch.pool_stride };
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_ACT, (uint32_t)n->attr.batch.act },
+                                   { VKT_SPEC_FIXED, n->attr.batch.fixed },
+                                   { VKT_SPEC_KH, n->attr.batch.pool_h },
+                                   { VKT_SPEC_KW, n->attr.batch.pool_w },
+                                   { VKT_SPEC_STRIDE, n->attr.batch.pool_stride } };
     uint64_t blocks = (uint64_t)p->groups * p->per_group;
     p->h = x->shape.d[1];
     p->wd = x->shape.d[2];
@@ -64,7 +62,7 @@ static void record(vkt__rec *rec, const vkt_node *n)
     p.out0 = vkt__addr(rec, n->out[0]);
     p.place = vkt__addr(rec, n->out[1]);
     const uint32_t *y = n->out[0]->shape.d;
-    dispatch(rec, n, "batch_norm_pool", "batch_norm_pool.pairs", &p, n->in[0],
+    dispatch(rec, n, VKT_SHADER_BATCH_NORM_POOL, VKT_SHADER_BATCH_NORM_POOL_PAIRS, &p, n->in[0],
              (uint64_t)y[0] * y[1]);
 }
 
@@ -129,7 +127,8 @@ static void sums_record(vkt__rec *rec, const vkt_node *n)
     p.place = vkt__addr(rec, n->in[4]);
     p.out0 = vkt__addr(rec, n->out[0]);
     p.out1 = vkt__addr(rec, n->out[1]);
-    dispatch(rec, n, "batch_norm_pool_sums", "batch_norm_pool_sums.pairs", &p, n->in[1], 0);
+    dispatch(rec, n, VKT_SHADER_BATCH_NORM_POOL_SUMS, VKT_SHADER_BATCH_NORM_POOL_SUMS_PAIRS, &p,
+             n->in[1], 0);
 }
 
 /* The gradient before the pooling, of x's shape; the caller frees it. */
@@ -189,8 +188,8 @@ static void bwd_record(vkt__rec *rec, const vkt_node *n)
     p.place = vkt__addr(rec, n->in[7]);
     p.out0 = vkt__addr(rec, n->out[0]);
     const uint32_t *x = n->in[1]->shape.d;
-    dispatch(rec, n, "batch_norm_pool_bwd", "batch_norm_pool_bwd.pairs", &p, n->in[1],
-             (uint64_t)x[0] * x[1]);
+    dispatch(rec, n, VKT_SHADER_BATCH_NORM_POOL_BWD, VKT_SHADER_BATCH_NORM_POOL_BWD_PAIRS, &p,
+             n->in[1], (uint64_t)x[0] * x[1]);
 }
 
 static void bwd_ref(const vkt_node *n, double *const *in, double *const *out)

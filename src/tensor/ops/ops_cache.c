@@ -40,8 +40,10 @@ static void cache_write_record(vkt__rec *rec, const vkt_node *n)
                                     .key_column = n->attr.cache.column[KEYS],
                                     .value_column = n->attr.cache.column[VALUES],
                                     .n = x.d[0] * x.d[1] * cache.d[2] };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = { wg, 1, 1 };
-    vkt__dispatch(rec, "cache_write", spec, VKT_COUNT(spec), &p, sizeof p, (p.n + wg - 1ull) / wg);
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
+    vkt__dispatch(rec, VKT_SHADER_CACHE_WRITE, spec, VKT_COUNT(spec), &p, sizeof p,
+                  (p.n + wg - 1ull) / wg);
 }
 
 static void cache_write_ref(const vkt_node *n, double *const *in, double *const *out)

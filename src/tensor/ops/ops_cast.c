@@ -26,8 +26,10 @@ static void cast_record(vkt__rec *rec, const vkt_node *n)
                              .y = vkt__addr(rec, y),
                              .n = (uint32_t)y->count };
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
-    uint32_t spec[] = { wg, 1, 1, (uint32_t)x->dtype, (uint32_t)y->dtype };
-    vkt__dispatch(rec, "cast", spec, VKT_COUNT(spec), &p, sizeof p,
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_TYPE_X, vkt__type(x) },
+                                   { VKT_SPEC_TYPE_Y, vkt__type(y) } };
+    vkt__dispatch(rec, VKT_SHADER_CAST, spec, VKT_COUNT(spec), &p, sizeof p,
                   ((y->count + 1) / 2 + wg - 1) / wg);
 }
 

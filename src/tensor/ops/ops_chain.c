@@ -20,7 +20,7 @@ static void chain_record(vkt__rec *rec, const vkt_node *n)
     const vkt_tensor *z = n->out[0];
     uint64_t y[VKT_CHAIN_STAGES];
     uint32_t m[VKT_CHAIN_STAGES], wg = VKT_MIN(rec->caps->workgroup, 256);
-    uint32_t spec[6 + 3 * VKT_CHAIN_STAGES] = { wg, 1, 1 };
+    vkt__constant spec[4 + 3 * VKT_CHAIN_STAGES], *of_stage = spec + 4;
     float s[VKT_CHAIN_STAGES];
     bool whole = true;
     for (uint32_t k = 0; k < VKT_CHAIN_STAGES; k++) {
@@ -31,9 +31,10 @@ static void chain_record(vkt__rec *rec, const vkt_node *n)
         m[k] = t ? (uint32_t)t->count : (uint32_t)z->count;
         s[k] = op == VKT_EL_DROPOUT ? (float)(1 / (1 - (double)n->attr.chain.dropout_p))
                                     : n->attr.chain.stage[k].s;
-        spec[4 + k] = op;
-        spec[4 + VKT_CHAIN_STAGES + k] = used ? (uint32_t)n->attr.chain.stage[k].act : 0;
-        spec[5 + 2 * VKT_CHAIN_STAGES + k] = vkt__type(t);
+        *of_stage++ = (vkt__constant) { VKT_SPEC_OP0 + k, op };
+        *of_stage++ =
+            (vkt__constant) { VKT_SPEC_ACT0 + k, used ? (uint32_t)n->attr.chain.stage[k].act : 0 };
+        *of_stage++ = (vkt__constant) { VKT_SPEC_TYPE_Y0 + k, vkt__type(t) };
         whole = whole && m[k] == z->count;
     }
     struct eltwise_chain_params p = { .x = vkt__addr(rec, n->in[0]),
@@ -54,11 +55,12 @@ static void chain_record(vkt__rec *rec, const vkt_node *n)
                                           vkt__dropout_threshold(n->attr.chain.dropout_p) };
     p.x4 = p.x, p.y40 = p.y0, p.y41 = p.y1, p.y42 = p.y2, p.z4 = p.z;
     bool pairs = vkt__use_pairs(rec->caps) && whole && p.n % 2 == 0;
-    spec[4 + 2 * VKT_CHAIN_STAGES] = vkt__type(n->in[0]);
-    spec[5 + 3 * VKT_CHAIN_STAGES] = vkt__type(z);
-    spec[3] = rec->caps->klass != VKT_CLASS_CPU && whole;
-    vkt__dispatch(rec, pairs ? "eltwise_chain.pairs" : "eltwise_chain", spec, VKT_COUNT(spec), &p,
-                  sizeof p, (z->count + 4 * wg - 1) / (4 * wg));
+    spec[0] = (vkt__constant) { VKT_SPEC_WORKGROUP, wg };
+    spec[1] = (vkt__constant) { VKT_SPEC_WIDE, rec->caps->klass != VKT_CLASS_CPU && whole };
+    spec[2] = (vkt__constant) { VKT_SPEC_TYPE_X, vkt__type(n->in[0]) };
+    spec[3] = (vkt__constant) { VKT_SPEC_TYPE_Z, vkt__type(z) };
+    vkt__dispatch(rec, pairs ? VKT_SHADER_ELTWISE_CHAIN_PAIRS : VKT_SHADER_ELTWISE_CHAIN, spec,
+                  VKT_COUNT(spec), &p, sizeof p, (z->count + 4 * wg - 1) / (4 * wg));
 }
 
 static double dropped(const vkt_node *n, const struct vkt_step_block *b, uint64_t i, double x)

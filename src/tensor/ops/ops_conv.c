@@ -151,9 +151,10 @@ static void conv_flip_record(vkt__rec *rec, const vkt_node *n)
                                   .c = n->out[0]->shape.d[3],
                                   .co = n->in[0]->shape.d[3],
                                   .groups = n->attr.conv.groups };
-    uint32_t spec[] = { VKT_MIN(rec->caps->workgroup, 64), 1, 1 };
-    vkt__dispatch(rec, "conv_flip", spec, VKT_COUNT(spec), &p, sizeof p,
-                  (n->out[0]->count + spec[0] - 1) / spec[0]);
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
+    vkt__dispatch(rec, VKT_SHADER_CONV_FLIP, spec, VKT_COUNT(spec), &p, sizeof p,
+                  (n->out[0]->count + wg - 1) / wg);
 }
 
 static void conv_flip_ref(const vkt_node *n, double *const *in, double *const *out)

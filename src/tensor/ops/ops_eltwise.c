@@ -26,17 +26,15 @@ static void eltwise_record(vkt__rec *rec, const vkt_node *n)
          pairs = vkt__use_pairs(rec->caps) && whole && !words && p.n % 2 == 0;
     uint32_t wide = rec->caps->klass != VKT_CLASS_CPU && whole;
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
-    uint32_t spec[] = { wg,
-                        1,
-                        1,
-                        n->attr.eltwise.op,
-                        (uint32_t)n->attr.eltwise.act,
-                        wide,
-                        vkt__type(n->in[0]),
-                        vkt__type(y),
-                        vkt__type(z) };
-    vkt__dispatch(rec, pairs ? "eltwise.pairs" : "eltwise", spec, VKT_COUNT(spec), &p, sizeof p,
-                  (z->count + 4 * wg - 1) / (4 * wg));
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_OP, n->attr.eltwise.op },
+                                   { VKT_SPEC_ACT, (uint32_t)n->attr.eltwise.act },
+                                   { VKT_SPEC_WIDE, wide },
+                                   { VKT_SPEC_TYPE_X, vkt__type(n->in[0]) },
+                                   { VKT_SPEC_TYPE_Y, vkt__type(y) },
+                                   { VKT_SPEC_TYPE_Z, vkt__type(z) } };
+    vkt__dispatch(rec, pairs ? VKT_SHADER_ELTWISE_PAIRS : VKT_SHADER_ELTWISE, spec, VKT_COUNT(spec),
+                  &p, sizeof p, (z->count + 4 * wg - 1) / (4 * wg));
 }
 
 /* ---- shapes ---- */

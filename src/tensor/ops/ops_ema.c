@@ -18,8 +18,9 @@ static void ema_record(vkt__rec *rec, const vkt_node *n)
                             .x = vkt__addr(rec, n->in[1]),
                             .step = vkt__addr(rec, n->in[2]),
                             .n = (uint32_t)n->in[0]->count };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), spec[] = { wg, 1, 1 };
-    vkt__dispatch(rec, "ema", spec, VKT_COUNT(spec), &p, sizeof p,
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
+    vkt__dispatch(rec, VKT_SHADER_EMA, spec, VKT_COUNT(spec), &p, sizeof p,
                   (p.n + 4ull * wg - 1) / (4 * wg));
 }
 

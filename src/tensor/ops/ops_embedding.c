@@ -55,8 +55,9 @@ static void embedding_record(vkt__rec *rec, const vkt_node *n)
                                   .n_pos = n->in[POS] ? n->in[POS]->shape.d[0] : 1 };
     p.flags = (n->in[POS] ? VKT_EMBED_POS : 0) | (n->in[START] ? VKT_EMBED_START : 0) |
               (n->in[DOCS] ? VKT_EMBED_DOCS : 0);
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), spec[] = { wg, 1, 1 };
-    vkt__dispatch(rec, "embedding", spec, VKT_COUNT(spec), &p, sizeof p,
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
+    vkt__dispatch(rec, VKT_SHADER_EMBEDDING, spec, VKT_COUNT(spec), &p, sizeof p,
                   (n->out[0]->count + wg - 1) / wg);
 }
 
@@ -99,8 +100,9 @@ static void embedding_bwd_record(vkt__rec *rec, const vkt_node *n)
                                       .rows = vkt__rows_of(dy),
                                       .cols = vkt__last(dy),
                                       .n = n->attr.embedding.n };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = { wg, 1, 1 };
-    vkt__dispatch(rec, "embedding_bwd", spec, VKT_COUNT(spec), &p, sizeof p,
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
+    vkt__dispatch(rec, VKT_SHADER_EMBEDDING_BWD, spec, VKT_COUNT(spec), &p, sizeof p,
                   (n->out[0]->count + wg - 1) / wg);
 }
 
@@ -115,8 +117,9 @@ static void embedding_pos_bwd_record(vkt__rec *rec, const vkt_node *n)
                                           .n = n->attr.embedding.n,
                                           .T = dy.d[dy.rank - 2],
                                           .flags = n->in[1] ? VKT_EMBED_DOCS : 0 };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = { wg, 1, 1 };
-    vkt__dispatch(rec, "embedding_pos_bwd", spec, VKT_COUNT(spec), &p, sizeof p,
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
+    vkt__dispatch(rec, VKT_SHADER_EMBEDDING_POS_BWD, spec, VKT_COUNT(spec), &p, sizeof p,
                   (n->out[0]->count + wg - 1) / wg);
 }
 

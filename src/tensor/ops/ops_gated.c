@@ -28,10 +28,11 @@ static void gated_record(vkt__rec *rec, const vkt_node *n)
                               .y = vkt__addr(rec, n->out[0]),
                               .dup = vkt__addr(rec, n->out[1]),
                               .n = (uint32_t)n->out[0]->count };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256),
-             spec[] = { wg, 1, 1, (uint32_t)n->attr.gated.act };
-    vkt__dispatch(rec, n->in[2] ? "gated_bwd" : "gated", spec, VKT_COUNT(spec), &p, sizeof p,
-                  (p.n + wg - 1ull) / wg);
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_ACT, (uint32_t)n->attr.gated.act } };
+    vkt__dispatch(rec, n->in[2] ? VKT_SHADER_GATED_BWD : VKT_SHADER_GATED, spec, VKT_COUNT(spec),
+                  &p, sizeof p, (p.n + wg - 1ull) / wg);
 }
 
 static void gated_ref(const vkt_node *n, double *const *in, double *const *out)

@@ -19,11 +19,12 @@ static struct group_norm_params params(const vkt_node *n, const vkt_tensor *x)
     return p;
 }
 
-static void dispatch(vkt__rec *rec, const char *kernel, const struct group_norm_params *p,
+static void dispatch(vkt__rec *rec, vkt__shader kernel, const struct group_norm_params *p,
                      uint32_t passes)
 {
-    uint32_t wg = vkt__row_workgroup(rec->caps, p->pixels * p->width, passes),
-             spec[] = { wg, 1, 1, vkt__reduce_form(rec->caps, wg) };
+    uint32_t wg = vkt__row_workgroup(rec->caps, p->pixels * p->width, passes);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) } };
     vkt__dispatch(rec, kernel, spec, VKT_COUNT(spec), p, sizeof *p, p->n);
 }
 
@@ -62,7 +63,7 @@ static void norm_record(vkt__rec *rec, const vkt_node *n)
     p.mean = vkt__addr(rec, n->out[1]);
     p.rstd = vkt__addr(rec, n->out[2]);
     p.y = vkt__addr(rec, n->out[0]);
-    dispatch(rec, "group_norm", &p, 3);
+    dispatch(rec, VKT_SHADER_GROUP_NORM, &p, 3);
 }
 
 static void norm_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -110,7 +111,7 @@ static void bwd_record(vkt__rec *rec, const vkt_node *n)
     p.mean = vkt__addr(rec, n->in[3]);
     p.rstd = vkt__addr(rec, n->in[4]);
     p.y = vkt__addr(rec, n->out[0]);
-    dispatch(rec, "group_norm_bwd", &p, 2);
+    dispatch(rec, VKT_SHADER_GROUP_NORM_BWD, &p, 2);
 }
 
 static void bwd_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -158,8 +159,9 @@ static void dw_record(vkt__rec *rec, const vkt_node *n)
     p.rstd = vkt__addr(rec, n->in[3]);
     p.y = vkt__addr(rec, n->out[0]);
     p.w = vkt__addr(rec, n->out[1]);
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = { wg, 1, 1, 0 };
-    vkt__dispatch(rec, "group_norm_dw", spec, VKT_COUNT(spec), &p, sizeof p,
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg }, { VKT_SPEC_REDUCE, 0 } };
+    vkt__dispatch(rec, VKT_SHADER_GROUP_NORM_DW, spec, VKT_COUNT(spec), &p, sizeof p,
                   (n->out[0]->count + wg - 1) / wg);
 }
 

@@ -10,13 +10,17 @@
 #include "tensor/ops/ops.h"
 
 /* One workgroup per row: `walked` passes over it in memory, or by `held` in registers. */
-static void row_dispatch(vkt__rec *rec, const char *walked, const char *held, uint32_t passes,
+static void row_dispatch(vkt__rec *rec, vkt__shader walked, vkt__shader held, uint32_t passes,
                          uint32_t arrays, uint32_t rows, uint32_t cols, const void *push,
                          uint32_t push_bytes)
 {
     vkt__row_form f = vkt__row_form_of(rec->caps, cols, passes, arrays);
-    uint32_t spec[] = { f.wg, 1, 1, vkt__reduce_form(rec->caps, f.wg), 0, f.per, f.wide };
-    vkt__dispatch(rec, f.held ? held : walked, spec, f.held ? 7 : 4, push, push_bytes, rows);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, f.wg },
+                                   { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, f.wg) },
+                                   { VKT_SPEC_PER, f.per },
+                                   { VKT_SPEC_WIDE, f.wide } };
+    uint32_t n = VKT_COUNT(spec) - (f.held ? 0 : 2); /* that walks it needs neither of the last */
+    vkt__dispatch(rec, f.held ? held : walked, spec, n, push, push_bytes, rows);
 }
 
 /* ---- softmax ---- */
@@ -35,7 +39,8 @@ static void softmax_record(vkt__rec *rec, const vkt_node *n)
                                 .rows = vkt__rows_of(x->shape),
                                 .cols = vkt__last(x->shape) };
     p.x4 = p.x, p.y4 = p.y;
-    row_dispatch(rec, "softmax", "softmax_held", 3, 1, p.rows, p.cols, &p, sizeof p);
+    row_dispatch(rec, VKT_SHADER_SOFTMAX, VKT_SHADER_SOFTMAX_HELD, 3, 1, p.rows, p.cols, &p,
+                 sizeof p);
 }
 
 /* Largest of a row and the sum of exp(x - it); the sum is NaN where the row has no softmax. */
@@ -85,7 +90,8 @@ static void softmax_bwd_record(vkt__rec *rec, const vkt_node *n)
                                 .rows = vkt__rows_of(y->shape),
                                 .cols = vkt__last(y->shape) };
     p.dy4 = p.dy, p.x4 = p.x, p.y4 = p.y;
-    row_dispatch(rec, "softmax_bwd", "softmax_bwd_held", 2, 2, p.rows, p.cols, &p, sizeof p);
+    row_dispatch(rec, VKT_SHADER_SOFTMAX_BWD, VKT_SHADER_SOFTMAX_BWD_HELD, 2, 2, p.rows, p.cols, &p,
+                 sizeof p);
 }
 
 static void softmax_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -230,7 +236,8 @@ static void xent_record(vkt__rec *rec, const vkt_node *n)
     p.dlogits = vkt__addr(rec, n->out[DLOGITS]);
     if (n->out[DLOGITS]) p.flags |= VKT_XENT_DLOGITS;
     p.logits4 = p.logits;
-    row_dispatch(rec, "softmax_xent", "softmax_xent_held", 2, 1, p.rows, p.cols, &p, sizeof p);
+    row_dispatch(rec, VKT_SHADER_SOFTMAX_XENT, VKT_SHADER_SOFTMAX_XENT_HELD, 2, 1, p.rows, p.cols,
+                 &p, sizeof p);
 }
 
 static bool row_counts(const vkt_node *n, double target)
@@ -303,8 +310,9 @@ static void xent_bwd_record(vkt__rec *rec, const vkt_node *n)
     p.lse = vkt__addr(rec, n->in[LSE]);
     p.dlogits = vkt__addr(rec, n->out[0]);
     if (n->in[DLOSS]) p.flags |= VKT_XENT_DLOSS;
-    uint32_t spec[] = { vkt__row_workgroup(rec->caps, p.cols, 1), 1, 1, vkt__type(n->out[0]) };
-    vkt__dispatch(rec, "softmax_xent_bwd", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, vkt__row_workgroup(rec->caps, p.cols, 1) },
+                                   { VKT_SPEC_TYPE_DX, vkt__type(n->out[0]) } };
+    vkt__dispatch(rec, VKT_SHADER_SOFTMAX_XENT_BWD, spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
 }
 
 static void xent_bwd_ref(const vkt_node *n, double *const *in, double *const *out)

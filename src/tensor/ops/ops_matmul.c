@@ -167,12 +167,15 @@ static void matmul_sum_record(vkt__rec *rec, const vkt_node *n)
     p.M = vkt__rows_of(n->out[0]->shape);
     p.N = vkt__last(parts);
     p.K = parts.d[0];
-    uint32_t spec[] = {
-        VKT_MIN(rec->caps->workgroup, 64), 1, 1, 0, act_of(n), out == VKT_BF16, out != VKT_F32
-    };
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_LAYOUT, VKT_NT },
+                                   { VKT_SPEC_ACT, act_of(n) },
+                                   { VKT_SPEC_BF16, out == VKT_BF16 },
+                                   { VKT_SPEC_C_PAIRS, out != VKT_F32 } };
     uint64_t count = n->out[0]->count, invocations = out == VKT_F32 ? count : (count + 1) / 2;
-    vkt__dispatch(rec, out == VKT_F32 ? "matmul_sum" : "matmul_sum.half", spec, VKT_COUNT(spec), &p,
-                  sizeof p, (invocations + spec[0] - 1) / spec[0]);
+    vkt__dispatch(rec, out == VKT_F32 ? VKT_SHADER_MATMUL_SUM : VKT_SHADER_MATMUL_SUM_HALF, spec,
+                  VKT_COUNT(spec), &p, sizeof p, (invocations + wg - 1) / wg);
 }
 
 static void end_ref(const vkt_node *n, uint64_t i, double sum, double *const *in,

@@ -35,9 +35,10 @@ static struct mse_params mse_params(vkt__rec *rec, const vkt_node *n)
 static void mse_record(vkt__rec *rec, const vkt_node *n)
 {
     struct mse_params p = mse_params(rec, n);
-    uint32_t wg = vkt__row_workgroup(rec->caps, p.cols, 1),
-             spec[] = { wg, 1, 1, vkt__reduce_form(rec->caps, wg) };
-    vkt__dispatch(rec, "mse", spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
+    uint32_t wg = vkt__row_workgroup(rec->caps, p.cols, 1);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) } };
+    vkt__dispatch(rec, VKT_SHADER_MSE, spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
 }
 
 static void mse_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -70,9 +71,10 @@ static bool mse_bwd_shape(vkt_node *n)
 static void mse_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
     struct mse_params p = mse_params(rec, n);
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), spec[] = { wg, 1, 1, vkt__type(n->out[0]) },
-             unit = n->out[0]->dtype == VKT_F32 ? 1 : 2;
-    vkt__dispatch(rec, "mse_bwd", spec, VKT_COUNT(spec), &p, sizeof p,
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), unit = n->out[0]->dtype == VKT_F32 ? 1 : 2;
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_TYPE_DX, vkt__type(n->out[0]) } };
+    vkt__dispatch(rec, VKT_SHADER_MSE_BWD, spec, VKT_COUNT(spec), &p, sizeof p,
                   (n->out[0]->count / unit + wg - 1) / wg);
 }
 

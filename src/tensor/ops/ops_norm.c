@@ -41,16 +41,22 @@ enum { N_TYPED = 4 };
 
 /* The three forms of a kernel. */
 typedef struct {
-    const char *walks, *holds, *pairs;
+    vkt__shader walks, holds, pairs;
 } row_kernels;
+
+/* A tensor whose type is a constant of the kernel. */
+typedef struct {
+    uint32_t constant;
+    const vkt_tensor *t;
+} typed_tensor;
 
 /* By a kernel that holds a row in registers, where the device and the row's length suit it (16-bit
  * rows: in fours or pairs), else by the one that walks it `passes` times. */
 static void row_dispatch(vkt__rec *rec, const vkt_node *n, const row_kernels *k, uint32_t passes,
-                         uint32_t arrays, const vkt_tensor *const typed[N_TYPED], const void *push,
+                         uint32_t arrays, const typed_tensor typed[N_TYPED], const void *push,
                          uint32_t push_bytes)
 {
-    uint32_t rows = vkt__rows_of(typed[0]->shape), cols = vkt__last(typed[0]->shape);
+    uint32_t rows = vkt__rows_of(typed[0].t->shape), cols = vkt__last(typed[0].t->shape);
     vkt__row_form f = vkt__row_form_of(rec->caps, cols, passes, arrays);
     bool narrow = false, in_pairs = false;
     if (!f.held) {
@@ -58,23 +64,24 @@ static void row_dispatch(vkt__rec *rec, const vkt_node *n, const row_kernels *k,
         in_pairs = pairs.held;
         if (in_pairs) f = pairs;
     }
-    for (uint32_t i = 0; i < N_TYPED; i++) narrow = narrow || typed[i]->dtype != VKT_F32;
+    for (uint32_t i = 0; i < N_TYPED; i++) narrow = narrow || typed[i].t->dtype != VKT_F32;
     bool held = f.held && (f.wide || !narrow);
     uint32_t wg = held ? f.wg : vkt__row_workgroup(rec->caps, cols, passes);
-    uint32_t spec[7 + N_TYPED] = { wg,
-                                   1,
-                                   1,
-                                   vkt__reduce_form(rec->caps, wg),
-                                   n->attr.norm.rms,
-                                   f.per,
-                                   f.wide },
-                      first = held ? 7 : 5;
-    for (uint32_t i = 0; i < N_TYPED; i++) spec[first + i] = vkt__type(typed[i]);
+    vkt__constant spec[5 + N_TYPED] = { { VKT_SPEC_WORKGROUP, wg },
+                                        { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) },
+                                        { VKT_SPEC_RMS, n->attr.norm.rms } };
+    uint32_t n_spec = 3;
+    for (uint32_t i = 0; i < N_TYPED; i++)
+        spec[n_spec++] = (vkt__constant) { typed[i].constant, vkt__type(typed[i].t) };
+    if (held) {
+        spec[n_spec++] = (vkt__constant) { VKT_SPEC_PER, f.per };
+        spec[n_spec++] = (vkt__constant) { VKT_SPEC_WIDE, f.wide };
+    }
     vkt__dispatch(rec,
                   in_pairs ? k->pairs
                   : held   ? k->holds
                            : k->walks,
-                  spec, first + N_TYPED, push, push_bytes, rows);
+                  spec, n_spec, push, push_bytes, rows);
 }
 
 static void norm_record(vkt__rec *rec, const vkt_node *n)
@@ -93,10 +100,14 @@ static void norm_record(vkt__rec *rec, const vkt_node *n)
                              .eps = n->attr.norm.eps };
     p.flags = (n->in[2] ? VKT_NORM_BIAS : 0) | (n->in[3] ? VKT_NORM_RESIDUAL : 0);
     p.x4 = p.x, p.w4 = p.w, p.b4 = p.b, p.r4 = p.r, p.y4 = p.y, p.s4 = p.s;
-    const vkt_tensor *const typed[] = { x, n->in[3] ? n->in[3] : x, n->out[1] ? n->out[1] : x,
-                                        n->out[0] };
-    row_dispatch(rec, n, &(row_kernels) { "norm", "norm_held", "norm_held.pairs" }, 3, 2, typed, &p,
-                 sizeof p);
+    const typed_tensor typed[] = { { VKT_SPEC_TYPE_X, x },
+                                   { VKT_SPEC_TYPE_R, n->in[3] ? n->in[3] : x },
+                                   { VKT_SPEC_TYPE_S, n->out[1] ? n->out[1] : x },
+                                   { VKT_SPEC_TYPE_Y, n->out[0] } };
+    row_dispatch(
+        rec, n,
+        &(row_kernels) { VKT_SHADER_NORM, VKT_SHADER_NORM_HELD, VKT_SHADER_NORM_HELD_PAIRS }, 3, 2,
+        typed, &p, sizeof p);
 }
 
 static void norm_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -149,10 +160,14 @@ static void norm_bwd_record(vkt__rec *rec, const vkt_node *n)
                                  .cols = vkt__last(n->in[1]->shape),
                                  .flags = n->in[5] ? VKT_NORM_RESIDUAL : 0 };
     p.dy4 = p.dy, p.s4 = p.s, p.w4 = p.w, p.ds4 = p.ds, p.dx4 = p.dx;
-    const vkt_tensor *const typed[] = { n->in[0], n->in[1], n->in[5] ? n->in[5] : n->in[0],
-                                        n->out[0] };
-    row_dispatch(rec, n, &(row_kernels) { "norm_bwd", "norm_bwd_held", "norm_bwd_held.pairs" }, 2,
-                 3, typed, &p, sizeof p);
+    const typed_tensor typed[] = { { VKT_SPEC_TYPE_DY, n->in[0] },
+                                   { VKT_SPEC_TYPE_S, n->in[1] },
+                                   { VKT_SPEC_TYPE_DS, n->in[5] ? n->in[5] : n->in[0] },
+                                   { VKT_SPEC_TYPE_DX, n->out[0] } };
+    row_dispatch(rec, n,
+                 &(row_kernels) { VKT_SHADER_NORM_BWD, VKT_SHADER_NORM_BWD_HELD,
+                                  VKT_SHADER_NORM_BWD_HELD_PAIRS },
+                 2, 3, typed, &p, sizeof p);
 }
 
 static void norm_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -216,11 +231,14 @@ static void norm_dw_record(vkt__rec *rec, const vkt_node *n)
                                 .flags = n->out[1] ? VKT_NORM_BIAS : 0 };
     p.splits = (uint32_t)(n->out[0]->count / p.cols);
     bool pairs = vkt__use_pairs(rec->caps) && p.cols % 2 == 0;
-    uint32_t wg = pairs ? rec->caps->subgroup : VKT_MIN(rec->caps->workgroup, 64),
-             spec[] = { wg, 1, 1, n->attr.norm.rms, vkt__type(n->in[0]), vkt__type(n->in[1]) };
+    uint32_t wg = pairs ? rec->caps->subgroup : VKT_MIN(rec->caps->workgroup, 64);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_RMS, n->attr.norm.rms },
+                                   { VKT_SPEC_TYPE_DY, vkt__type(n->in[0]) },
+                                   { VKT_SPEC_TYPE_S, vkt__type(n->in[1]) } };
     uint64_t invocations = n->out[0]->count / (pairs ? 2 : 1);
-    vkt__dispatch(rec, pairs ? "norm_dw.pairs" : "norm_dw", spec, VKT_COUNT(spec), &p, sizeof p,
-                  (invocations + wg - 1) / wg);
+    vkt__dispatch(rec, pairs ? VKT_SHADER_NORM_DW_PAIRS : VKT_SHADER_NORM_DW, spec, VKT_COUNT(spec),
+                  &p, sizeof p, (invocations + wg - 1) / wg);
 }
 
 static void norm_dw_ref(const vkt_node *n, double *const *in, double *const *out)

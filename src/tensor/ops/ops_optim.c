@@ -25,8 +25,9 @@ static void accumulate_record(vkt__rec *rec, const vkt_node *n)
                                    .x = vkt__addr(rec, n->in[1]),
                                    .step = vkt__addr(rec, n->in[2]),
                                    .n = (uint32_t)n->in[0]->count };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), spec[] = { wg, 1, 1 };
-    vkt__dispatch(rec, "accumulate", spec, VKT_COUNT(spec), &p, sizeof p,
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
+    vkt__dispatch(rec, VKT_SHADER_ACCUMULATE, spec, VKT_COUNT(spec), &p, sizeof p,
                   (p.n + 4ull * wg - 1) / (4 * wg));
 }
 
@@ -103,14 +104,13 @@ static void state_record(vkt__rec *rec, const vkt_node *n)
                                     .scale_every = n->attr.state.scale_every };
     p.squares4 = p.squares, p.loss4 = p.loss, p.hits4 = p.hits;
     uint32_t wg = vkt__reduce_workgroup(rec->caps, 256);
-    uint32_t spec[] = { wg,
-                        1,
-                        1,
-                        vkt__reduce_form(rec->caps, wg),
-                        n->attr.state.square,
-                        rec->caps->klass != VKT_CLASS_CPU };
-    vkt__dispatch(rec, vkt__use_pairs(rec->caps) ? "optim_state.pairs" : "optim_state", spec,
-                  VKT_COUNT(spec), &p, sizeof p, 1);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) },
+                                   { VKT_SPEC_SQUARE, n->attr.state.square },
+                                   { VKT_SPEC_WIDE, rec->caps->klass != VKT_CLASS_CPU } };
+    vkt__dispatch(rec,
+                  vkt__use_pairs(rec->caps) ? VKT_SHADER_OPTIM_STATE_PAIRS : VKT_SHADER_OPTIM_STATE,
+                  spec, VKT_COUNT(spec), &p, sizeof p, 1);
 }
 
 static double state_sum(const vkt_tensor *t, const double *x, bool square)
@@ -288,17 +288,16 @@ static void update_record(vkt__rec *rec, const vkt_node *n)
     uint32_t wg = 1,
              most = VKT_MIN(rec->caps->workgroup, pairs ? VKT_GROUP_BLOCK / 2 : VKT_GROUP_BLOCK);
     while (2 * wg <= most) wg *= 2;
-    uint32_t spec[] = { wg,
-                        1,
-                        1,
-                        a->optim.rule,
-                        a->optim.torch,
-                        vkt__optim_has_m(*a),
-                        vkt__optim_has_v(*a),
-                        rec->caps->klass != VKT_CLASS_CPU || n->in[SHADOW],
-                        vkt__type(n->in[SHADOW]) };
-    vkt__dispatch(rec, pairs ? "optim_update.pairs" : "optim_update", spec, VKT_COUNT(spec), &p,
-                  sizeof p, ((uint64_t)p.n + 4 * wg - 1) / (4 * wg));
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_RULE, a->optim.rule },
+                                   { VKT_SPEC_TORCH, a->optim.torch },
+                                   { VKT_SPEC_HAS_M, vkt__optim_has_m(*a) },
+                                   { VKT_SPEC_HAS_V, vkt__optim_has_v(*a) },
+                                   { VKT_SPEC_WIDE,
+                                     rec->caps->klass != VKT_CLASS_CPU || n->in[SHADOW] },
+                                   { VKT_SPEC_TYPE_SHADOW, vkt__type(n->in[SHADOW]) } };
+    vkt__dispatch(rec, pairs ? VKT_SHADER_OPTIM_UPDATE_PAIRS : VKT_SHADER_OPTIM_UPDATE, spec,
+                  VKT_COUNT(spec), &p, sizeof p, ((uint64_t)p.n + 4 * wg - 1) / (4 * wg));
 }
 
 void vkt__optim_element(vkt_attr attr, const vkt__update_step *s, double g, double *theta,

@@ -29,12 +29,15 @@ static struct pool_params params(const vkt_node *n, const vkt_tensor *x, const v
 
 static void record(vkt__rec *rec, const vkt_node *n, bool backward, struct pool_params p)
 {
-    static const char *const kernels[2][2] = { { "pool", "pool.pairs" },
-                                               { "pool_bwd", "pool_bwd.pairs" } };
+    static const vkt__shader kernels[2][2] = { { VKT_SHADER_POOL, VKT_SHADER_POOL_PAIRS },
+                                               { VKT_SHADER_POOL_BWD, VKT_SHADER_POOL_BWD_PAIRS } };
     bool pairs = vkt__use_pairs(rec->caps) && p.c % 2 == 0;
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = {
-        wg, 1, 1, is_mean(n), n->attr.pool.kh, n->attr.pool.kw, n->attr.pool.stride
-    };
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_MEAN, is_mean(n) },
+                                   { VKT_SPEC_KH, n->attr.pool.kh },
+                                   { VKT_SPEC_KW, n->attr.pool.kw },
+                                   { VKT_SPEC_STRIDE, n->attr.pool.stride } };
     vkt__dispatch(rec, kernels[backward][pairs], spec, VKT_COUNT(spec), &p, sizeof p,
                   ((uint64_t)p.lines * p.c / (pairs ? 2 : 1) + wg - 1) / wg);
 }
@@ -188,9 +191,10 @@ static void pad_record(vkt__rec *rec, const vkt_node *n)
                             .top = (uint32_t)n->attr.pad.before[0],
                             .left = (uint32_t)n->attr.pad.before[1],
                             .lines = y[0] * y[1] };
-    uint32_t spec[] = { VKT_MIN(rec->caps->workgroup, 64), 1, 1 };
-    vkt__dispatch(rec, "pad", spec, VKT_COUNT(spec), &p, sizeof p,
-                  ((uint64_t)p.lines * p.c + spec[0] - 1) / spec[0]);
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
+    vkt__dispatch(rec, VKT_SHADER_PAD, spec, VKT_COUNT(spec), &p, sizeof p,
+                  ((uint64_t)p.lines * p.c + wg - 1) / wg);
 }
 
 static void pad_ref(const vkt_node *n, double *const *in, double *const *out)

@@ -29,10 +29,13 @@ static void sum_record(vkt__rec *rec, const vkt_node *n)
     bool f32 = n->in[0]->dtype == VKT_F32;
     uint32_t wide = f32 && rec->caps->klass != VKT_CLASS_CPU && p.n % 4 == 0 && p.chunk % 4 == 0;
     uint32_t wg = vkt__reduce_workgroup(rec->caps, 256);
-    uint32_t spec[] = {
-        wg, 1, 1, vkt__reduce_form(rec->caps, wg), n->attr.sum.square, wide, vkt__type(n->in[0])
-    };
-    vkt__dispatch(rec, pairs ? "sum.pairs" : "sum", spec, VKT_COUNT(spec), &p, sizeof p, p.groups);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) },
+                                   { VKT_SPEC_SQUARE, n->attr.sum.square },
+                                   { VKT_SPEC_WIDE, wide },
+                                   { VKT_SPEC_TYPE_X, vkt__type(n->in[0]) } };
+    vkt__dispatch(rec, pairs ? VKT_SHADER_SUM_PAIRS : VKT_SHADER_SUM, spec, VKT_COUNT(spec), &p,
+                  sizeof p, p.groups);
 }
 
 static void sum_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -142,8 +145,10 @@ static void sum_rows_record(vkt__rec *rec, const vkt_node *n)
                                  .cols = vkt__last(n->in[0]->shape),
                                  .chunk = n->attr.sum.chunk };
     p.splits = (uint32_t)(n->out[0]->count / p.cols);
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64), spec[] = { wg, 1, 1, vkt__type(n->in[0]) };
-    vkt__dispatch(rec, "sum_rows", spec, VKT_COUNT(spec), &p, sizeof p,
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_TYPE_X, vkt__type(n->in[0]) } };
+    vkt__dispatch(rec, VKT_SHADER_SUM_ROWS, spec, VKT_COUNT(spec), &p, sizeof p,
                   (n->out[0]->count + wg - 1) / wg);
 }
 

@@ -45,8 +45,10 @@ static void rope_record(vkt__rec *rec, const vkt_node *n)
     p.flags = (n->attr.rope.halves ? VKT_ROPE_HALVES : 0) |
               (n->attr.rope.back ? VKT_ROPE_BACK : 0) | (n->in[2] ? VKT_ROPE_START : 0) |
               (n->in[3] ? VKT_ROPE_DOCS : 0);
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), spec[] = { wg, 1, 1 };
-    vkt__dispatch(rec, "rope", spec, VKT_COUNT(spec), &p, sizeof p, (p.n + wg - 1ull) / wg);
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
+    vkt__dispatch(rec, VKT_SHADER_ROPE, spec, VKT_COUNT(spec), &p, sizeof p,
+                  (p.n + wg - 1ull) / wg);
 }
 
 static void rope_ref(const vkt_node *n, double *const *in, double *const *out)

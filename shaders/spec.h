@@ -1,0 +1,100 @@
+/* Specialization constants by name, one source for C and GLSL: `layout(constant_id = VKT_SPEC_OP)` in a
+ * shader, `{ VKT_SPEC_OP, value }` where it is dispatched. A name means the same in every shader; its number
+ * only has to be its own. A new constant is one line here. */
+#ifndef VKT_SPEC_H
+#define VKT_SPEC_H
+
+#define VKT_SPEC_WORKGROUP 0 /* invocations; y and z (ids 1 and 2) stay 1 */
+
+/* how a workgroup adds up and walks rows (reduce.glsl, row.glsl) */
+#define VKT_SPEC_REDUCE 3 /* vkt__reduce_form */
+#define VKT_SPEC_PER 4
+#define VKT_SPEC_WIDE 5 /* several elements a load */
+
+/* types of tensors (elem.glsl) */
+#define VKT_SPEC_TYPE_X 6
+#define VKT_SPEC_TYPE_Y 7
+#define VKT_SPEC_TYPE_Z 8
+#define VKT_SPEC_TYPE_R 9
+#define VKT_SPEC_TYPE_S 10
+#define VKT_SPEC_TYPE_DX 11
+#define VKT_SPEC_TYPE_DY 12
+#define VKT_SPEC_TYPE_DS 13
+#define VKT_SPEC_TYPE_SHADOW 14 /* f32: there is none */
+
+/* which elements (eltwise, chains; a stage each, so their ids are in a row) */
+#define VKT_SPEC_OP 15
+#define VKT_SPEC_ACT 16
+#define VKT_SPEC_OP0 17
+#define VKT_SPEC_OP1 18
+#define VKT_SPEC_OP2 19
+#define VKT_SPEC_ACT0 20
+#define VKT_SPEC_ACT1 21
+#define VKT_SPEC_ACT2 22
+#define VKT_SPEC_TYPE_Y0 23
+#define VKT_SPEC_TYPE_Y1 24
+#define VKT_SPEC_TYPE_Y2 25
+
+/* products */
+#define VKT_SPEC_LAYOUT 26 /* vkt_layout */
+#define VKT_SPEC_BF16 27 /* the 16-bit format: 0 f16, 1 bf16 */
+#define VKT_SPEC_C_PAIRS 28
+#define VKT_SPEC_REST 29 /* K % STEPS */
+#define VKT_SPEC_VEC_A 30
+#define VKT_SPEC_VEC_B 31
+#define VKT_SPEC_ALONG 32
+#define VKT_SPEC_VEC 33
+
+/* tiles: rows, columns and steps of a workgroup; of an invocation; of a subgroup; of a fragment */
+#define VKT_SPEC_BM 34
+#define VKT_SPEC_BN 35
+#define VKT_SPEC_BK 36
+#define VKT_SPEC_TM 37
+#define VKT_SPEC_TN 38
+#define VKT_SPEC_WM 39
+#define VKT_SPEC_WN 40
+#define VKT_SPEC_CM 41
+#define VKT_SPEC_CN 42
+#define VKT_SPEC_CK 43
+
+/* tiles of one subgroup (matmul_rows, matmul_row, conv_rows) */
+#define VKT_SPEC_SHUFFLE 44 /* hand out by subgroupShuffle: Mesa 22's broadcast is slow */
+#define VKT_SPEC_ROWS 45
+#define VKT_SPEC_COLUMNS 46 /* a lane */
+#define VKT_SPEC_STEPS 47
+#define VKT_SPEC_SHARING 48 /* rows that share registers */
+#define VKT_SPEC_X_WIDTH 49
+#define VKT_SPEC_WIDTH 50
+
+/* windows */
+#define VKT_SPEC_TRANSPOSED 51
+#define VKT_SPEC_STRIDE 52
+#define VKT_SPEC_KH 53
+#define VKT_SPEC_KW 54
+#define VKT_SPEC_MEAN 55
+#define VKT_SPEC_DW 56 /* the gradient of a filter */
+#define VKT_SPEC_VEC_X 57
+#define VKT_SPEC_VEC_W 58
+
+/* norms */
+#define VKT_SPEC_RMS 59
+#define VKT_SPEC_FIXED 60
+
+/* attention */
+#define VKT_SPEC_D4 61 /* vec4 to a head */
+#define VKT_SPEC_AT_ONCE 62
+#define VKT_SPEC_SPLIT 63
+#define VKT_SPEC_TILE 64
+
+/* optimizers */
+#define VKT_SPEC_RULE 65
+#define VKT_SPEC_TORCH 66
+#define VKT_SPEC_HAS_M 67
+#define VKT_SPEC_HAS_V 68
+#define VKT_SPEC_SQUARE 69
+
+/* benchmarks */
+#define VKT_SPEC_FORM 70
+#define VKT_SPEC_SUBGROUPS 71 /* of a workgroup */
+
+#endif
