@@ -101,11 +101,17 @@ set(SRC_TENSOR_GRAPH
   src/tensor/graph/view.c
   src/tensor/graph/workgroup.c
 )
+set(SRC_TENSOR_KERNELS
+  src/tensor/kernels/conv_families.c
+  src/tensor/kernels/conv_kernels.c
+  src/tensor/kernels/matmul_cpu.c
+  src/tensor/kernels/matmul_gpu.c
+  src/tensor/kernels/matmul_kernels.c
+  src/tensor/kernels/matmul_units.c
+)
 set(SRC_TENSOR_OPS
   src/tensor/ops/act.c
   src/tensor/ops/batch.c
-  src/tensor/ops/conv_kernels.c
-  src/tensor/ops/matmul_kernels.c
   src/tensor/ops/matmul_samples.c
   src/tensor/ops/ops_attention.c
   src/tensor/ops/ops_batch.c
@@ -305,6 +311,7 @@ set(SRC
   ${SRC_DATA_TEXT}
   ${SRC_DATA}
   ${SRC_TENSOR_GRAPH}
+  ${SRC_TENSOR_KERNELS}
   ${SRC_TENSOR_OPS}
   ${SRC_TENSOR_PASSES}
   ${SRC_TENSOR_PLAN}

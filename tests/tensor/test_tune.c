@@ -3,7 +3,7 @@
 #include "testing.h"
 
 #include "base/os.h"
-#include "tensor/ops/conv.h"
+#include "tensor/ops/ops_conv.h"
 #include "tensor/graph/graph.h"
 
 static char dir[64];
@@ -57,7 +57,9 @@ static void choices_of_convolutions_are_kept_and_used(void **state)
     int n_told = 0;
     vkt_gpu *gpu = device(false);
     vkt_graph *g = net(gpu);
-    snprintf(table, sizeof table, "%s", vkt__conv_kernel_name(vkt__conv_table(gpu, g->nodes[0])));
+    vkt__conv_geometry first = vkt__conv_geometry_of(g->nodes[0]);
+    snprintf(table, sizeof table, "%s",
+             vkt__conv_kernel_name(vkt__conv_table(vkt_gpu_caps(gpu), &first)));
     size_t n = vkt_graph_convs(g, true, s, 8);
     assert_int_equal(n, 3);
     assert_int_equal(vkt_graph_convs(g, true, s, 2), 2);
@@ -67,7 +69,7 @@ static void choices_of_convolutions_are_kept_and_used(void **state)
     assert_int_equal(n_told, 3);
     assert_int_equal(vkt_graph_convs(g, true, s, 8), 0);
     assert_int_equal(vkt_graph_convs(g, false, s, 8), 3);
-    vkt__choice_set(gpu, vkt__conv_key(g->nodes[0], key), "naive");
+    vkt__choice_set(gpu, vkt__conv_key(&first, key), "naive");
     REQUIRE_OK(vkt__choices_save(gpu, &path));
     vkt_graph_destroy(&g);
     vkt_gpu_destroy(&gpu);

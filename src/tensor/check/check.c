@@ -10,7 +10,7 @@
 #include "tensor/graph/sample.h"
 #include "tensor/graph/twin.h"
 #include "tensor/graph/view.h"
-#include "tensor/ops/matmul.h"
+#include "tensor/ops/ops_matmul.h"
 #include "tensor/passes/precision.h"
 #include "tensor/check/check.h"
 

@@ -7,7 +7,7 @@
 #include "base/os.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/sample.h"
-#include "tensor/ops/matmul.h"
+#include "tensor/ops/ops_matmul.h"
 #include "tensor/check/tune.h"
 
 enum { LEAST_RUNS = 3 };

@@ -6,7 +6,7 @@
 #include "base/os.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/sample.h"
-#include "tensor/ops/conv.h"
+#include "tensor/ops/ops_conv.h"
 #include "tensor/check/tune.h"
 
 static const double CHECKED_FLOPS = 20e6; /* of the twin, on the host */
@@ -133,11 +133,12 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_conv_shape *s, double secon
     build(s, NULL, 0, 1, &shape);
     r->best_ms = r->table_ms = INFINITY;
     VKT_TRY(shape.g->status);
-    const vkt_node *n = shape.out->node;
-    uint32_t table = vkt__conv_table(gpu, n), best = table;
+    const vkt_caps *caps = vkt_gpu_caps(gpu);
+    vkt__conv_geometry q = vkt__conv_geometry_of(shape.out->node);
+    uint32_t table = vkt__conv_table(caps, &q), best = table;
     VKT_TRY(fill(&j));
     for (uint32_t k = 1; vkt__conv_kernel_name(k); k++) {
-        if (k != table && !vkt__conv_is_candidate(k, gpu, n)) continue;
+        if (k != table && !vkt__conv_is_candidate(k, caps, &q)) continue;
         VKT_TRY(try(&j, k, seconds, &c));
         if (k == table) r->table_ms = c.ms;
         if (c.ms < r->best_ms) best = k, r->best_ms = c.ms;
@@ -147,7 +148,7 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_conv_shape *s, double secon
     if (r->best_ms > VKT__TUNE_GAIN * r->table_ms) best = table, r->best_ms = r->table_ms;
     r->table = vkt__conv_kernel_name(table);
     r->best = vkt__conv_kernel_name(best);
-    VKT_TRY(vkt__tune_keep(gpu, vkt__conv_key(n, key), r->best, path));
+    VKT_TRY(vkt__tune_keep(gpu, vkt__conv_key(&q, key), r->best, path));
 fail:
     vkt_graph_destroy(&c.g);
     vkt_graph_destroy(&shape.g);
@@ -164,9 +165,11 @@ static vkt_status keep_table(vkt_gpu *gpu, const vkt_conv_shape *s, const char *
     char key[40];
     build(s, NULL, 0, 1, &c);
     vkt_status st = c.g->status;
-    if (st == VKT_OK)
-        st = vkt__tune_keep(gpu, vkt__conv_key(c.out->node, key),
-                            vkt__conv_kernel_name(vkt__conv_table(gpu, c.out->node)), path);
+    if (st == VKT_OK) {
+        vkt__conv_geometry q = vkt__conv_geometry_of(c.out->node);
+        uint32_t table = vkt__conv_table(vkt_gpu_caps(gpu), &q);
+        st = vkt__tune_keep(gpu, vkt__conv_key(&q, key), vkt__conv_kernel_name(table), path);
+    }
     vkt_graph_destroy(&c.g);
     return st;
 }
@@ -218,18 +221,23 @@ static vkt_conv_shape shape_of(const vkt_node *n)
                               .slices = n->attr.conv.slices };
 }
 
+static const char *key_of(const vkt_node *n, char key[40])
+{
+    vkt__conv_geometry q = vkt__conv_geometry_of(n);
+    return vkt__conv_key(&q, key);
+}
+
 size_t vkt_graph_convs(const vkt_graph *g, bool unknown_only, vkt_conv_shape *out, size_t most)
 {
     size_t n = 0;
     for (size_t k = 0; k < g->n_nodes && n < most; k++) {
         const vkt_node *node = g->nodes[k];
         char key[40], other[40];
-        if (node->op->record != vkt__conv_record || !node->out[0]->count) continue;
-        vkt__conv_key(node, key);
+        if (!vkt__is_conv(node) || !node->out[0]->count) continue;
+        key_of(node, key);
         bool known = unknown_only && vkt__choice_get(g->gpu, key);
         for (size_t i = 0; i < k && !known; i++)
-            known = g->nodes[i]->op->record == vkt__conv_record &&
-                    !strcmp(key, vkt__conv_key(g->nodes[i], other));
+            known = vkt__is_conv(g->nodes[i]) && !strcmp(key, key_of(g->nodes[i], other));
         if (!known) out[n++] = shape_of(node);
     }
     return n;

@@ -2,7 +2,9 @@
 #include <stdio.h>
 
 #include "tensor/graph/sample.h"
-#include "tensor/ops/matmul.h"
+#include "tensor/kernels/matmul.h"
+#include "tensor/ops/matmul_samples.h"
+#include "tensor/ops/ops.h"
 
 static vkt_tensor *sample_of(vkt_graph *g, uint32_t rows, uint32_t cols, vkt_dtype dtype)
 {

@@ -1,14 +1,14 @@
 /* Convolution rows, NHWC: y = act(conv(x, w) + b), w [KH, KW, C / groups, CO]; the gradient of x in
  * gather form, by the same kernels on a filter with each tap transposed; the gradient of w in
  * slices of the pixels, added up in order. No copy of the input in columns, no atomics. Which
- * kernel runs is chosen in conv_kernels.c. */
+ * kernel runs is chosen in kernels/conv_kernels.c. */
 #include <math.h>
 #include <stdio.h>
 
 #include "tensor/graph/gradient.h"
 #include "tensor/graph/record.h"
 #include "tensor/graph/sample.h"
-#include "tensor/ops/conv.h"
+#include "tensor/ops/ops_conv.h"
 
 /* ---- geometry ---- */
 
@@ -20,19 +20,82 @@ uint32_t vkt__window_count(uint32_t extent, uint32_t taps, uint32_t stride, uint
     return padded < reach ? 0 : (uint32_t)((padded - reach) / stride + 1);
 }
 
+vkt__conv_geometry vkt__conv_geometry_of(const vkt_node *n)
+{
+    bool dw = n->attr.conv.pass == VKT_CONV_DW;
+    const uint32_t *x = n->in[0]->shape.d, *y = dw ? n->in[1]->shape.d : n->out[0]->shape.d;
+    vkt__conv_geometry q = { .attr = &n->attr,
+                             .n = x[0],
+                             .h = x[1],
+                             .w = x[2],
+                             .c = x[3],
+                             .oh = y[1],
+                             .ow = y[2],
+                             .co = y[3] };
+    q.ci = q.c / n->attr.conv.groups;
+    q.depth = n->attr.conv.kh * n->attr.conv.kw * q.ci;
+    return q;
+}
+
 /* The input row or column of output position o at tap t. */
 static bool tap_at(const vkt__conv_geometry *q, uint32_t o, uint32_t t, uint32_t extent,
                    uint32_t *at)
 {
     int64_t s = q->attr->conv.stride, pad = q->attr->conv.pad,
             moved = (int64_t)t * q->attr->conv.dilation,
-            i = q->transposed ? o + pad - moved : o * s - pad + moved;
-    if (q->transposed) {
+            i = q->attr->conv.pass == VKT_CONV_DX ? o + pad - moved : o * s - pad + moved;
+    if (q->attr->conv.pass == VKT_CONV_DX) {
         if (i < 0 || i % s) return false;
         i /= s;
     }
     *at = (uint32_t)i;
     return i >= 0 && i < (int64_t)extent;
+}
+
+/* ---- recording, of all three ---- */
+
+const char *vkt__conv_kernel(const vkt_gpu *gpu, const vkt_node *n)
+{
+    vkt__conv_geometry q = vkt__conv_geometry_of(n);
+    return vkt__conv_kernel_name(vkt__conv_choose(gpu, &q));
+}
+
+static void conv_record(vkt__rec *rec, const vkt_node *n)
+{
+    vkt__conv_geometry q = vkt__conv_geometry_of(n);
+    const vkt_attr *a = &n->attr;
+    struct conv_params p = { .x = vkt__addr(rec, n->in[0]),
+                             .w = vkt__addr(rec, n->in[1]),
+                             .bias = vkt__addr_or(rec, n->in[2], n->in[1]),
+                             .y = vkt__addr(rec, n->out[0]),
+                             .pre = vkt__addr(rec, n->out[1]),
+                             .h = q.h,
+                             .wd = q.w,
+                             .c = q.c,
+                             .oh = q.oh,
+                             .ow = q.ow,
+                             .co = q.co,
+                             .kh = a->conv.kh,
+                             .kw = a->conv.kw,
+                             .ci = q.ci,
+                             .pad = a->conv.pad,
+                             .dil = a->conv.dilation,
+                             .groups = a->conv.groups,
+                             .pixels = q.n * q.oh * q.ow,
+                             .slice = a->conv.pass == VKT_CONV_DW
+                                          ? vkt__conv_slice(&q, a->conv.slices)
+                                          : 0,
+                             .flags = (n->in[2] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0) };
+    p.x4 = p.x;
+    p.w4 = p.w;
+    vkt__conv_launch l = vkt__conv_prepare(vkt__conv_choose(rec->gpu, &q), rec->caps, &q,
+                                           n->out[0]->count, p.x, p.w);
+    vkt__dispatch(rec, l.shader, l.spec, l.n_spec, &p, sizeof p, l.groups);
+}
+
+bool vkt__is_conv(const vkt_node *n)
+{
+    return n->op->record == conv_record;
 }
 
 /* ---- forward, and the gradient of x ---- */
@@ -114,7 +177,7 @@ static vkt_cost conv_cost(const vkt_node *n)
     double products = (double)n->out[0]->count * q.depth;
     if (n->attr.conv.pass == VKT_CONV_DW)
         products = (double)n->in[1]->count * q.depth;
-    else if (q.transposed) /* of the taps only those that hit */
+    else if (q.attr->conv.pass == VKT_CONV_DX) /* of the taps only those that hit */
         products /= (double)n->attr.conv.stride * n->attr.conv.stride;
     vkt_cost c = { 2 * products, (double)n->in[0]->bytes + (double)n->in[1]->bytes +
                                      (double)n->out[0]->bytes * (n->out[1] ? 2 : 1) };
@@ -395,7 +458,7 @@ const vkt_op vkt__op_conv2d = { .name = "conv2d",
                                 .n_in = 3,
                                 .n_out = 2,
                                 .shape = conv_shape,
-                                .record = vkt__conv_record,
+                                .record = conv_record,
                                 .grad = conv_grad,
                                 .kernel = vkt__conv_kernel,
                                 .ref = conv_ref,
@@ -406,7 +469,7 @@ const vkt_op vkt__op_conv2d_dx = { .name = "conv2d_dx",
                                    .n_in = 2,
                                    .n_out = 1,
                                    .shape = conv_shape,
-                                   .record = vkt__conv_record,
+                                   .record = conv_record,
                                    .kernel = vkt__conv_kernel,
                                    .ref = conv_ref,
                                    .cost = conv_cost,
@@ -416,7 +479,7 @@ const vkt_op vkt__op_conv2d_dw = { .name = "conv2d_dw",
                                    .n_in = 2,
                                    .n_out = 1,
                                    .shape = conv_dw_shape,
-                                   .record = vkt__conv_record,
+                                   .record = conv_record,
                                    .kernel = vkt__conv_kernel,
                                    .ref = conv_dw_ref,
                                    .cost = conv_cost,

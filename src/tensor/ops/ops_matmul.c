@@ -6,7 +6,8 @@
 #include "tensor/graph/record.h"
 #include "tensor/graph/value.h"
 #include "tensor/graph/view.h"
-#include "tensor/ops/matmul.h"
+#include "tensor/ops/matmul_samples.h"
+#include "tensor/ops/ops_matmul.h"
 
 vkt__product vkt__product_of(const vkt_node *n)
 {

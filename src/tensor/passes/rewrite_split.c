@@ -1,5 +1,5 @@
 /* Deep products in slices of k. */
-#include "tensor/ops/matmul.h"
+#include "tensor/ops/ops_matmul.h"
 #include "tensor/passes/passes.h"
 
 static uint32_t slices_of(const vkt_node *n)

@@ -1,9 +1,10 @@
-/* Which kernel computes a product on a device, and how it is launched: between the matmul rows
- * (ops_matmul*.c), the table of kernels (matmul_kernels.c) and the tuner (tune.c). */
+/* Which kernel computes a product on a device, and how it is launched. Knows products, not graphs:
+ * used by the matmul rows (ops/ops_matmul.c) and the tuner (check/tune.c). */
 #ifndef VKT_TENSOR_MATMUL_H
 #define VKT_TENSOR_MATMUL_H
 
-#include "tensor/ops/ops.h"
+#include "gpu/stream.h"
+#include "vktrain/tensor.h"
 
 /* C [M, N] = op(A) op(B). */
 typedef struct vkt__product {
@@ -13,13 +14,12 @@ typedef struct vkt__product {
     uint32_t batch;    /* so many of them; 0: one, not batched */
 } vkt__product;
 
-vkt__product vkt__product_of(const vkt_node *n);
 /* Terms of the sum that one slice of k takes; a whole multiple of what any kernel takes at once. */
 uint32_t vkt__matmul_slice(uint32_t K, uint32_t slices);
 
 /* Kernels by number from 1, 1 the naive one; NULL past the last. */
 const char *vkt__matmul_kernel_name(uint32_t kernel);
-/* Of the kernels with its shader: tests take this one where only the shader matters. */
+/* Of the kernels of its family: tests take this one where only the shader matters. */
 bool vkt__matmul_is_first(uint32_t kernel);
 /* Can it run on this device, at this shape? */
 bool vkt__matmul_fits(uint32_t kernel, const vkt_caps *caps, const vkt__product *p);
@@ -52,16 +52,8 @@ typedef struct vkt__matmul_launch {
     uint64_t groups;
     uint32_t sums; /* of A's columns that a further group takes */
 } vkt__matmul_launch;
-/* act: constant ACT. a, b: addresses, whose alignment decides how they are loaded. */
+/* act: VKT_SPEC_ACT. a, b: addresses, whose alignment decides how they are loaded. */
 vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, const vkt__product *p,
                                        uint32_t slices, uint32_t act, uint64_t a, uint64_t b);
-
-/* Whether it is a product whose kernel was named, whatever the device's class. */
-bool vkt__matmul_is_named(const vkt_node *n);
-/* Their sample cases. */
-const char *vkt__matmul_sample(const vkt_op *op, vkt_graph *g, uint32_t i);
-const char *vkt__matmul_act_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i);
-const char *vkt__matmul_parts_sample(const vkt_op *op, vkt_graph *g, uint32_t i);
-const char *vkt__matmul_sum_sample(const vkt_op *op, vkt_graph *g, uint32_t i);
 
 #endif

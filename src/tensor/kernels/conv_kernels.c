@@ -1,0 +1,200 @@
+/* The convolution kernels, a row each; which one a device's class gets at a shape, and in how many
+ * slices the gradient of a filter is summed. What a family does stands in conv_families.c. */
+#include <stdio.h>
+
+#include "tensor/kernels/conv_family.h"
+
+/* Numbers of kernels are for tests only; what is kept, and read, is the name. */
+static const vkt__conv_tile tiles[] = {
+    { 0 },
+    { "naive", &vkt__conv_naive, 0, 0, 0, 0, 0 },
+    { "block", &vkt__conv_block, 8, 4, 0, 0, 0 }, /* of a filter's gradient within a tap */
+    { "rows.32", &vkt__conv_rows, 32, 4, 0, 0, 0 },
+    { "rows.64", &vkt__conv_rows, 64, 4, 0, 0, 0 },
+    { "tiled.32", &vkt__conv_tiled, 32, 32, 16, 4, 4 },
+    { "tiled.64", &vkt__conv_tiled, 64, 64, 16, 8, 4 },
+};
+enum { NAIVE = 1 };
+
+static uint64_t ceil_div(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* ---- the table: a class gets the first kernel that fits, if its condition holds ---- */
+
+static uint32_t per_group(const vkt__conv_geometry *q)
+{
+    return q->co / q->attr->conv.groups;
+}
+
+/* Many groups too narrow to fill a vector: one invocation an element. */
+static bool has_narrow_groups(const vkt_caps *caps, const vkt__conv_geometry *q)
+{
+    return q->attr->conv.groups > 1 && per_group(q) < caps->subgroup / 2;
+}
+
+/* A filter's depth is seldom a multiple of 64, and what is over costs less only where it has one
+ * column. */
+static bool is_wide_gradient(const vkt_caps *caps, const vkt__conv_geometry *q)
+{
+    return q->attr->conv.pass == VKT_CONV_DW && per_group(q) > caps->subgroup;
+}
+
+static bool has_few_channels(const vkt_caps *caps, const vkt__conv_geometry *q)
+{
+    (void)caps;
+    return per_group(q) < 8;
+}
+
+/* The larger tile gives every core of a mid-range device work (unmeasured: no GPU has run this
+ * yet). */
+static bool fills_cores(const vkt_caps *caps, const vkt__conv_geometry *q)
+{
+    (void)caps;
+    uint32_t slices = VKT_MAX(q->attr->conv.slices, 1);
+    uint64_t rows = q->attr->conv.pass == VKT_CONV_DW ? q->depth : (uint64_t)q->n * q->oh * q->ow,
+             n = ceil_div(rows, 64) * ceil_div(per_group(q), 64) * q->attr->conv.groups * slices;
+    return per_group(q) >= 48 && n >= 24;
+}
+
+static const struct {
+    uint32_t classes;
+    const char *kernel;
+    bool (*when)(const vkt_caps *caps, const vkt__conv_geometry *q);
+} table[] = {
+    { VKT__CPUS, "naive", has_narrow_groups },
+    { VKT__CPUS, "rows.32", is_wide_gradient },
+    { VKT__CPUS, "rows.64", NULL },
+    { VKT__CPUS, "block", NULL },
+    { VKT__GPUS, "naive", has_few_channels },
+    { VKT__GPUS, "tiled.64", fills_cores },
+    { VKT__GPUS, "tiled.32", NULL },
+    { VKT__DEVICES, "naive", NULL },
+};
+
+/* 0: there is none of this name. */
+static uint32_t number_of(const char *name)
+{
+    uint32_t k = VKT_COUNT(tiles) - 1;
+    while (k && strcmp(tiles[k].name, name) != 0) k--;
+    return k;
+}
+
+static bool fits(uint32_t kernel, const vkt_caps *caps, const vkt__conv_geometry *q)
+{
+    const vkt__conv_tile *t = &tiles[kernel];
+    return !t->family->fits || t->family->fits(t, caps, q);
+}
+
+uint32_t vkt__conv_table(const vkt_caps *caps, const vkt__conv_geometry *q)
+{
+    for (size_t i = 0; i < VKT_COUNT(table); i++) {
+        if (!vkt__is_of(table[i].classes, caps)) continue;
+        uint32_t kernel = number_of(table[i].kernel);
+        VKT_ASSERT(kernel);
+        if (fits(kernel, caps, q) && (!table[i].when || table[i].when(caps, q))) return kernel;
+    }
+    VKT_ASSERT(!"the naive kernel fits everywhere");
+    return 0;
+}
+
+/* ---- what kernels are, tuned choices ---- */
+
+const char *vkt__conv_kernel_name(uint32_t kernel)
+{
+    return kernel < VKT_COUNT(tiles) ? tiles[kernel].name : NULL;
+}
+
+bool vkt__conv_is_candidate(uint32_t kernel, const vkt_caps *caps, const vkt__conv_geometry *q)
+{
+    const vkt__conv_family *f = tiles[kernel].family;
+    bool grouped = q->attr->conv.groups > 1;
+    if (!vkt__is_of(f->classes, caps) || !fits(kernel, caps, q)) return false;
+    if (f->grouped_only) return grouped;
+    return grouped || !f->better || !fits(number_of(f->better), caps, q);
+}
+
+static uint32_t log2_of(uint64_t n)
+{
+    uint32_t log = 0;
+    while (n >>= 1) log++;
+    return log;
+}
+
+const char *vkt__conv_key(const vkt__conv_geometry *q, char key[40])
+{
+    static const char *const names[] = {
+        [VKT_CONV_FORWARD] = "conv2d", [VKT_CONV_DX] = "conv2d_dx", [VKT_CONV_DW] = "conv2d_dw"
+    };
+    const vkt_attr *a = q->attr;
+    snprintf(key, 40, "%s %ux%u/%u d%u g%u %u %u %u", names[q->attr->conv.pass], a->conv.kh,
+             a->conv.kw, a->conv.stride, a->conv.dilation, a->conv.groups,
+             log2_of((uint64_t)q->n * q->oh * q->ow), log2_of(q->ci), log2_of(per_group(q)));
+    return key;
+}
+
+uint32_t vkt__conv_choose(const vkt_gpu *gpu, const vkt__conv_geometry *q)
+{
+    const vkt_caps *caps = vkt_gpu_caps(gpu);
+    uint32_t kernel = q->attr->conv.kernel;
+    char key[40];
+    if (kernel) return fits(kernel, caps, q) ? kernel : NAIVE;
+    const char *tuned = vkt__choice_get(gpu, vkt__conv_key(q, key));
+    kernel = tuned ? number_of(tuned) : 0;
+    return kernel && fits(kernel, caps, q) ? kernel : vkt__conv_table(caps, q);
+}
+
+/* ---- launch ---- */
+
+vkt__conv_launch vkt__conv_prepare(uint32_t kernel, const vkt_caps *caps,
+                                   const vkt__conv_geometry *q, uint64_t n, uint64_t x, uint64_t w)
+{
+    const vkt__conv_tile *t = &tiles[kernel];
+    const vkt_attr *a = q->attr;
+    const vkt__conv_job j = { .caps = caps,
+                              .q = q,
+                              .n = n,
+                              .x = x,
+                              .w = w,
+                              .slices = VKT_MAX(a->conv.slices, 1),
+                              .per_group = per_group(q) };
+    vkt__conv_launch l = {
+        .shader = q->attr->conv.pass == VKT_CONV_DW ? t->family->dw_shader : t->family->shader,
+        .spec = { [VKT__CONV_WORKGROUP] = { VKT_SPEC_WORKGROUP, VKT_MIN(caps->workgroup, 64) },
+                  { VKT_SPEC_ACT, (uint32_t)a->conv.act },
+                  { VKT_SPEC_TRANSPOSED, q->attr->conv.pass == VKT_CONV_DX },
+                  { VKT_SPEC_STRIDE, a->conv.stride } },
+        .n_spec = 4
+    };
+    t->family->launch(t, &j, &l);
+    return l;
+}
+
+/* ---- slices ---- */
+
+/* Enough workgroups for a device's cores, whose number must not change from run to run, or results
+ * would (as vkt__matmul_slices); and never more pixels in a slice than loops may have trips on CPU
+ * drivers (quirk LOOP_TRIPS), where each may be a line of its own. */
+uint32_t vkt__conv_slices(const vkt_gpu *gpu, const vkt_tensor *x, const vkt_tensor *dy,
+                          const vkt_attr *attr)
+{
+    enum { TILE_K = 32, TILE_N = 64, MOST_TRIPS = 30000 };
+    const uint32_t *d = dy->shape.d;
+    uint64_t lines = (uint64_t)d[0] * d[1], groups = attr->conv.groups,
+             depth = (uint64_t)attr->conv.kh * attr->conv.kw * (x->shape.d[3] / groups),
+             tiles_of_one = ceil_div(depth, TILE_K) * ceil_div(d[3] / groups, TILE_N) * groups,
+             want = 32;
+    if (!gpu || lines == 0) return 1;
+    if (vkt_gpu_caps(gpu)->klass != VKT_CLASS_CPU)
+        want = vkt_gpu_caps(gpu)->type == VKT_GPU_DISCRETE ? 256 : 64;
+    uint64_t slices = VKT_MAX(tiles_of_one < want ? ceil_div(want, tiles_of_one) : 1,
+                              ceil_div(lines * d[2], MOST_TRIPS)),
+             each = ceil_div(lines, VKT_MIN(slices, lines));
+    return (uint32_t)ceil_div(lines, each); /* none of them empty */
+}
+
+uint32_t vkt__conv_slice(const vkt__conv_geometry *q, uint32_t slices)
+{
+    return (uint32_t)ceil_div((uint64_t)q->n * q->oh, VKT_MAX(slices, 1));
+}

@@ -1,0 +1,83 @@
+/* Matmul families shaped for GPUs without matrix units: tiles through shared memory
+ * (matmul_tiled.comp), a single row (matmul_vec.comp); and the naive one, which runs everywhere. */
+#include "tensor/kernels/matmul_family.h"
+
+/* ---- naive ---- */
+
+static void launch_naive(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul_launch *l)
+{
+    (void)t;
+    uint32_t wg = l->spec[VKT__MM_WORKGROUP].value;
+    uint64_t size = j->products * j->p->M * j->p->N,
+             invocations = vkt__mm_is_16bit(j->p) ? (size + 1) / 2 : size;
+    l->groups = (invocations + wg - 1) / wg;
+    l->sums = wg;
+}
+
+const vkt__mm_family vkt__mm_naive = { .shader = VKT_SHADER_MATMUL_NAIVE,
+                                       .half = VKT_SHADER_MATMUL_NAIVE_HALF,
+                                       .width = 1,
+                                       .crosses_rows = true,
+                                       .launch = launch_naive };
+
+/* ---- tiled ---- */
+
+/* No idle lanes: whole subgroups, of whatever size they are here. */
+static bool fits_tiled(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
+{
+    (void)p;
+    return vkt__mm_threads(t) <= caps->workgroup &&
+           vkt__mm_threads(t) % VKT_MIN(caps->subgroup, 64) == 0 &&
+           t->steps * (t->rows + t->columns + 8) * 4 <= caps->shared_bytes;
+}
+
+static void launch_tiled(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul_launch *l)
+{
+    uint32_t vector = vkt__mm_is_16bit(j->p) ? 8 : 16; /* bytes of four elements */
+    const vkt__constant tile[] = {
+        { VKT_SPEC_BM, t->rows },
+        { VKT_SPEC_BN, t->columns },
+        { VKT_SPEC_BK, t->steps },
+        { VKT_SPEC_TM, t->thread_rows },
+        { VKT_SPEC_TN, t->thread_columns },
+        { VKT_SPEC_VEC_A, vkt__mm_row_a(j->p) % 4 == 0 && j->a % vector == 0 },
+        { VKT_SPEC_VEC_B, vkt__mm_row_b(j->p) % 4 == 0 && j->b % vector == 0 }
+    };
+    l->spec[VKT__MM_WORKGROUP].value = vkt__mm_threads(t);
+    vkt__mm_add(l, tile, VKT_COUNT(tile));
+}
+
+const vkt__mm_family vkt__mm_tiled = { .shader = VKT_SHADER_MATMUL_TILED,
+                                       .half = VKT_SHADER_MATMUL_TILED_HALF,
+                                       .classes = VKT__GPUS,
+                                       .width = 1,
+                                       .fits = fits_tiled,
+                                       .launch = launch_tiled };
+
+/* ---- vec ---- */
+
+static bool fits_vec(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
+{
+    (void)t;
+    return p->M == 1 && p->layout != VKT_TN && p->batch == 0 && caps->workgroup >= 32;
+}
+
+static void launch_vec(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul_launch *l)
+{
+    (void)t;
+    bool nt = j->p->layout == VKT_NT, vec = vkt__mm_row_b(j->p) % 4 == 0 && j->b % 16 == 0;
+    uint32_t along = nt ? 16 : 8, wg = 32, columns;
+    while (2 * wg <= VKT_MIN(j->caps->workgroup, 256)) wg *= 2;
+    const vkt__constant own[] = { { VKT_SPEC_ALONG, along },
+                                  { VKT_SPEC_VEC, vec && (!nt || j->a % 16 == 0) } };
+    l->spec[VKT__MM_WORKGROUP].value = wg;
+    vkt__mm_add(l, own, VKT_COUNT(own));
+    columns = nt ? wg / along : along * (vec ? 4 : 1);
+    l->groups = (j->p->N + columns - 1) / columns;
+}
+
+const vkt__mm_family vkt__mm_vec = { .shader = VKT_SHADER_MATMUL_VEC,
+                                     .classes = VKT__GPUS,
+                                     .width = 1,
+                                     .fits = fits_vec,
+                                     .launch = launch_vec };

@@ -1,0 +1,275 @@
+/* The matmul kernels, a row each; which one a device's class gets at a shape, and how a product is
+ * launched and cut into slices. Knows products, not graphs; what a family does stands in its file.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "tensor/kernels/matmul_family.h"
+
+/* Numbers of kernels are for tests only; what is kept, and read, is the name. */
+static const vkt__mm_tile tiles[] = {
+    { 0 },
+    { "naive", &vkt__mm_naive, 0, 0, 0, 0, 0 },
+    { "rows.32x4", &vkt__mm_rows, 32, 4, 4, 4, 0 },
+    { "rows.16x2", &vkt__mm_rows, 16, 2, 4, 4, 0 },
+    { "block", &vkt__mm_block, 8, 4, 0, 0, 0 },
+    { "pairs.32x4", &vkt__mm_pairs, 32, 4, 4, 4, 0 },
+    { "pairs.16x4", &vkt__mm_pairs, 16, 4, 4, 4, 0 },
+    { "pairs.64x2", &vkt__mm_pairs, 64, 2, 4, 4, 0 },
+    { "pairs.64x4", &vkt__mm_pairs, 64, 4, 4, 4, 0 },
+    { "row", &vkt__mm_row, 1, 8, 2, 0, 0 },
+    { "tiled.32x32", &vkt__mm_tiled, 32, 32, 16, 4, 4 },
+    { "tiled.32x64", &vkt__mm_tiled, 32, 64, 16, 4, 4 },
+    { "tiled.64x32", &vkt__mm_tiled, 64, 32, 16, 4, 4 },
+    { "tiled.64x64", &vkt__mm_tiled, 64, 64, 16, 8, 4 },
+    { "tiled.64x64.4x4", &vkt__mm_tiled, 64, 64, 16, 4, 4 },
+    { "tiled.64x128", &vkt__mm_tiled, 64, 128, 16, 8, 4 },
+    { "tiled.128x64", &vkt__mm_tiled, 128, 64, 16, 8, 4 },
+    { "tiled.128x128", &vkt__mm_tiled, 128, 128, 16, 8, 8 },
+    { "tiled.128x128x8", &vkt__mm_tiled, 128, 128, 8, 8, 8 },
+    { "vec", &vkt__mm_vec, 0, 0, 0, 0, 0 },
+    { "matrix.32x32", &vkt__mm_matrix, 32, 32, 32, 16, 16 },
+    { "matrix.64x64", &vkt__mm_matrix, 64, 64, 32, 32, 32 },
+    { "matrix.128x128", &vkt__mm_matrix, 128, 128, 32, 64, 64 },
+    { "split.32x32", &vkt__mm_split, 32, 32, 16, 16, 16 },
+    { "split.64x64", &vkt__mm_split, 64, 64, 16, 32, 32 },
+    { "split.128x128", &vkt__mm_split, 128, 128, 16, 64, 32 },
+};
+
+/* ---- the table: a class gets the first kernel that fits, if its condition holds ---- */
+
+/* Mesa's CPU driver at 16 lanes: a tile of 64 rows loads a third less for a product than one of 32,
+ * a quarter of its time; it takes twice as long to compile. Rows past the last are computed too: at
+ * most an eighth. */
+static bool is_tall(const vkt_caps *caps, const vkt__product *p)
+{
+    return caps->subgroup >= 16 && !vkt__mm_is_16bit(p) && vkt__align(p->M, 64) - p->M <= p->M / 8;
+}
+
+/* Mesa's CPU driver, and not SwiftShader, which has no 64-bit integers. */
+static bool has_int64(const vkt_caps *caps, const vkt__product *p)
+{
+    (void)p;
+    return caps->int64;
+}
+
+/* CPU drivers: pairs of floats where the shape allows, single floats where not. GPUs: what reads B
+ * once for one row; else the largest tile that still gives every core of a mid-range device work
+ * (both unmeasured: no GPU has run this yet), of which 128 x 128 needs NVIDIA's register file. */
+static const struct {
+    uint32_t classes;
+    const char *kernel;
+    bool (*when)(const vkt_caps *caps, const vkt__product *p);
+    uint32_t least_tiles; /* of the product, or of all that are batched */
+} table[] = {
+    { VKT__CPUS, "row", NULL, 0 },
+    { VKT__CPUS, "pairs.64x4", is_tall, 0 },
+    { VKT__CPUS, "pairs.32x4", NULL, 0 },
+    { VKT__CPUS, "rows.32x4", has_int64, 0 },
+    { VKT__CPUS, "block", NULL, 0 },
+    { VKT__GPUS, "vec", NULL, 0 },
+    { VKT__NVIDIA, "tiled.128x128", NULL, 64 },
+    { VKT__GPUS, "tiled.64x64", NULL, 24 },
+    { VKT__GPUS, "tiled.32x32", NULL, 0 },
+    { VKT__DEVICES, "naive", NULL, 0 },
+};
+
+/* 0: there is none of this name. */
+static uint32_t number_of(const char *name)
+{
+    uint32_t k = VKT_COUNT(tiles) - 1;
+    while (k && strcmp(tiles[k].name, name) != 0) k--;
+    return k;
+}
+
+static uint64_t n_tiles(const vkt__mm_tile *t, const vkt__product *p)
+{
+    return (uint64_t)((p->M + t->rows - 1) / t->rows) * ((p->N + t->columns - 1) / t->columns);
+}
+
+uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p)
+{
+    for (size_t i = 0; i < VKT_COUNT(table); i++) {
+        if (!vkt__is_of(table[i].classes, caps)) continue;
+        uint32_t kernel = number_of(table[i].kernel);
+        VKT_ASSERT(kernel);
+        if (!vkt__matmul_fits(kernel, caps, p) || (table[i].when && !table[i].when(caps, p)))
+            continue;
+        if (!table[i].least_tiles ||
+            n_tiles(&tiles[kernel], p) * VKT_MAX(p->batch, 1) >= table[i].least_tiles)
+            return kernel;
+    }
+    VKT_ASSERT(!"the naive kernel fits everywhere");
+    return 0;
+}
+
+/* ---- what kernels are ---- */
+
+const char *vkt__matmul_kernel_name(uint32_t kernel)
+{
+    return kernel < VKT_COUNT(tiles) ? tiles[kernel].name : NULL;
+}
+
+bool vkt__matmul_is_first(uint32_t kernel)
+{
+    return tiles[kernel].family != tiles[kernel - 1].family;
+}
+
+bool vkt__matmul_splits(uint32_t kernel)
+{
+    return kernel > 0 && kernel < VKT_COUNT(tiles) && tiles[kernel].family->splits;
+}
+
+bool vkt__matmul_can_split(const vkt_caps *caps)
+{
+    return vkt__mm_has_units(caps, &(vkt__product) { .in = VKT_F32 });
+}
+
+double vkt__matmul_terms(uint32_t kernel, uint32_t K)
+{
+    double root = sqrt(K) + 2;
+    return vkt__matmul_splits(kernel) ? root * root : K;
+}
+
+static vkt__shader shader_of(const vkt__mm_family *f, const vkt__product *p)
+{
+    return vkt__mm_is_16bit(p) ? f->half : f->shader;
+}
+
+bool vkt__matmul_fits(uint32_t kernel, const vkt_caps *caps, const vkt__product *p)
+{
+    const vkt__mm_tile *t = &tiles[kernel];
+    const vkt__mm_family *f = t->family;
+    /* Words of two 16-bit numbers are stored whole. */
+    bool whole_words = p->out == VKT_F32 || p->N % 2 == 0 || f->crosses_rows;
+    return shader_of(f, p) && whole_words && (!f->fits || f->fits(t, caps, p));
+}
+
+/* Not worth it: a tile of which a GPU's matrix fills less than half, but for the smallest; one of
+ * which there are thousands. */
+static bool is_of_size(const vkt__mm_tile *t, const vkt__product *p)
+{
+    bool too_large = t->rows > 32 && t->rows >= 2 * p->M,
+         too_wide = t->columns > 32 && t->columns >= 2 * p->N;
+    return !t->columns || (!too_large && !too_wide && n_tiles(t, p) <= 16384);
+}
+
+bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, const vkt__product *p,
+                              bool all)
+{
+    const vkt__mm_tile *t = &tiles[kernel];
+    const vkt__mm_family *f = t->family;
+    if (!vkt__is_of(f->classes, caps) || !vkt__matmul_fits(kernel, caps, p)) return false;
+    if (f->splits && caps->math == VKT_MATH_STRICT) return false;
+    if (f->better) return !vkt__matmul_fits(number_of(f->better), caps, p);
+    return all || vkt__is_of(VKT__CPUS, caps) || is_of_size(t, p);
+}
+
+/* ---- tuned choices ---- */
+
+static uint32_t log2_of(uint32_t n)
+{
+    uint32_t log = 0;
+    while (n >>= 1) log++;
+    return log;
+}
+
+const char *vkt_layout_name(vkt_layout layout)
+{
+    static const char *const names[] = { "NT", "NN", "TN" };
+    return names[layout];
+}
+
+const char *vkt__matmul_key(const vkt__product *p, char key[40])
+{
+    int n = snprintf(key, 40, "matmul %s %u %u %u", vkt_layout_name(p->layout), log2_of(p->M),
+                     log2_of(p->N), log2_of(p->K));
+    if (p->batch) n += snprintf(key + n, 40 - (size_t)n, " x%u", log2_of(p->batch));
+    if (vkt__mm_is_16bit(p))
+        snprintf(key + n, 40 - (size_t)n, " %s %s", vkt_dtype_name(p->in), vkt_dtype_name(p->out));
+    return key;
+}
+
+uint32_t vkt__matmul_choose(const vkt_gpu *gpu, const vkt__product *p)
+{
+    const vkt_caps *caps = vkt_gpu_caps(gpu);
+    char key[40];
+    const char *tuned = vkt__choice_get(gpu, vkt__matmul_key(p, key));
+    uint32_t k = tuned ? number_of(tuned) : 0;
+    if (k && vkt__matmul_fits(k, caps, p) &&
+        (caps->math == VKT_MATH_FAST || !vkt__matmul_splits(k)))
+        return k;
+    return vkt__matmul_table(caps, p);
+}
+
+/* ---- slices ---- */
+
+enum { SLICE_STEP = 64 };
+
+uint32_t vkt__matmul_slice(uint32_t K, uint32_t slices)
+{
+    return slices <= 1 ? K : (uint32_t)vkt__align((K + slices - 1) / slices, SLICE_STEP);
+}
+
+static vkt__mm_tile tile_of(uint32_t kernel, const vkt_caps *caps, const vkt__product *p)
+{
+    const vkt__mm_family *f = tiles[kernel].family;
+    return f->tile ? f->tile(tiles[kernel], caps, p) : tiles[kernel];
+}
+
+/* Mesa's CPU driver. A tile of a TN product walks down whole columns of both factors, a page or so
+ * a step: more than caches and the TLB hold, so every tile fetches them anew; of 256 steps they
+ * stay for all tiles. Other layouts, smaller products and SwiftShader took 1.0 to 1.6 times as long
+ * in slices. */
+static uint32_t slices_for_caches(const vkt__product *p)
+{
+    uint64_t most = (64ull << 20) / (4ull * p->M * p->N); /* of memory for the parts */
+    if (p->layout != VKT_TN || most < 2) return 1;
+    uint32_t slice = vkt__matmul_slice(p->K, (uint32_t)VKT_MIN(p->K / 256, most));
+    return (p->K + slice - 1) / slice;
+}
+
+/* A deep product of fewer tiles than half the cores leaves most of a device idle. Cores are taken
+ * as 32 on discrete GPUs, 8 on others: the number must not change from run to run, or results
+ * would. Each slice has at least 256 steps. CPU drivers have few cores, but caches. */
+uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt__product *p)
+{
+    const vkt_caps *caps = vkt_gpu_caps(gpu);
+    uint32_t cores = caps->type == VKT_GPU_DISCRETE ? 32 : 8;
+    if (p->batch || (uint64_t)p->M * p->N == 0 || p->K < 2048) return 1;
+    uint32_t kernel = vkt__matmul_choose(gpu, p);
+    if (caps->klass == VKT_CLASS_CPU)
+        return tiles[kernel].family->cut_for_caches ? slices_for_caches(p) : 1;
+    vkt__mm_tile t = tile_of(kernel, caps, p);
+    if (!t.columns) return 1;
+    uint64_t n = n_tiles(&t, p);
+    if (n >= cores / 2) return 1;
+    uint32_t slices = (uint32_t)VKT_MIN(VKT_MIN(8, cores / n), p->K / 256),
+             slice = vkt__matmul_slice(p->K, slices);
+    return (p->K + slice - 1) / slice; /* none of them empty */
+}
+
+/* ---- launch ---- */
+
+vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, const vkt__product *p,
+                                       uint32_t slices, uint32_t act, uint64_t a, uint64_t b)
+{
+    vkt__mm_tile t = tile_of(kernel, caps, p);
+    const vkt__mm_job j = {
+        .caps = caps, .p = p, .a = a, .b = b, .products = VKT_MAX(p->batch, slices)
+    };
+    vkt__matmul_launch l = { .shader = shader_of(t.family, p),
+                             .spec = { [VKT__MM_WORKGROUP] = { VKT_SPEC_WORKGROUP,
+                                                               VKT_MIN(caps->workgroup, 64) },
+                                       [VKT__MM_C_PAIRS] = { VKT_SPEC_C_PAIRS, p->out != VKT_F32 },
+                                       { VKT_SPEC_LAYOUT, (uint32_t)p->layout },
+                                       { VKT_SPEC_ACT, act },
+                                       { VKT_SPEC_BF16, p->in == VKT_BF16 } },
+                             .n_spec = 5 };
+    t.family->launch(&t, &j, &l);
+    if (t.columns) {
+        l.groups = n_tiles(&t, p) * j.products;
+        l.sums = l.spec[VKT__MM_WORKGROUP].value * t.family->width;
+    }
+    return l;
+}

@@ -1,0 +1,86 @@
+/* Matmul families for matrix units: 16-bit operands as they are (matmul_coopmat.comp), f32 ones as
+ * sums of 16-bit pieces (matmul_split.comp). */
+#include "tensor/kernels/matmul_family.h"
+
+/* Of sums that a subgroup keeps in registers: 128 numbers a lane where 32 lanes hold 16 x 16; half
+ * of that beside the pieces of split operands. */
+enum { MOST_FRAGMENTS = 16, MOST_FRAGMENTS_SPLIT = 8 };
+
+/* What is multiplied: 16-bit operands as they are; pieces of f32 ones, in bf16, which has their
+ * range, else in fp16 where tests allow it. */
+static vkt_dtype multiplied(const vkt_caps *caps, const vkt__product *p)
+{
+    if (vkt__mm_is_16bit(p)) return p->in;
+    return !caps->coopmat_bf16[0] && !caps->exact_split ? VKT_F16 : VKT_BF16;
+}
+
+static vkt__shader shader_of(const vkt_caps *caps, const vkt__product *p)
+{
+    bool bf16 = multiplied(caps, p) == VKT_BF16;
+    if (vkt__mm_is_16bit(p))
+        return bf16 ? VKT_SHADER_MATMUL_COOPMAT_BFLOAT16 : VKT_SHADER_MATMUL_COOPMAT_FLOAT16;
+    return bf16 ? VKT_SHADER_MATMUL_SPLIT_BFLOAT16 : VKT_SHADER_MATMUL_SPLIT_FLOAT16;
+}
+
+static const uint32_t *fragment_of(const vkt_caps *caps, const vkt__product *p)
+{
+    return multiplied(caps, p) == VKT_BF16 ? caps->coopmat_bf16 : caps->coopmat_f16;
+}
+
+bool vkt__mm_has_units(const vkt_caps *caps, const vkt__product *p)
+{
+    return caps->coopmat && fragment_of(caps, p)[0] && vkt__kernel_built(shader_of(caps, p));
+}
+
+/* The device's fragments divide a subgroup's share, whole subgroups the workgroup; 128-bit vectors
+ * of a tile and a vector of padding a row fit shared memory, of f32 operands three times. */
+static bool fits(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
+{
+    bool is_16bit = vkt__mm_is_16bit(p);
+    const uint32_t *f = fragment_of(caps, p), pieces = is_16bit ? 1 : 3;
+    if (!vkt__mm_has_units(caps, p)) return false;
+    uint32_t a = p->layout == VKT_TN ? t->steps * (t->rows + 8) : t->rows * (t->steps + 8),
+             b = p->layout == VKT_NT ? t->columns * (t->steps + 8) : t->steps * (t->columns + 8);
+    bool fixed = caps->subgroup_control || caps->subgroup_min == caps->subgroup_max,
+         whole_words = !is_16bit || (vkt__mm_row_a(p) % 2 == 0 && vkt__mm_row_b(p) % 2 == 0);
+    uint32_t fragments = t->thread_rows / f[0] * (t->thread_columns / f[1]),
+             most = is_16bit ? MOST_FRAGMENTS : MOST_FRAGMENTS_SPLIT, threads = vkt__mm_threads(t);
+    return fixed && whole_words && fragments <= most && t->thread_rows % f[0] == 0 &&
+           t->thread_columns % f[1] == 0 && t->steps % f[2] == 0 &&
+           threads * caps->subgroup <= caps->workgroup &&
+           2 * pieces * (a + b) + 4 * threads * f[0] * f[1] <= caps->shared_bytes;
+}
+
+static void launch(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul_launch *l)
+{
+    const vkt__product *p = j->p;
+    const uint32_t *f = fragment_of(j->caps, p), wide = vkt__mm_is_16bit(p) ? 8 : 4; /* 16 bytes */
+    const vkt__constant tile[] = {
+        { VKT_SPEC_BM, t->rows },
+        { VKT_SPEC_BN, t->columns },
+        { VKT_SPEC_BK, t->steps },
+        { VKT_SPEC_WM, t->thread_rows },
+        { VKT_SPEC_WN, t->thread_columns },
+        { VKT_SPEC_CM, f[0] },
+        { VKT_SPEC_CN, f[1] },
+        { VKT_SPEC_CK, f[2] },
+        { VKT_SPEC_VEC_A, vkt__mm_row_a(p) % wide == 0 && j->a % 16 == 0 },
+        { VKT_SPEC_VEC_B, vkt__mm_row_b(p) % wide == 0 && j->b % 16 == 0 }
+    };
+    l->shader = shader_of(j->caps, p);
+    l->spec[VKT__MM_WORKGROUP].value = vkt__mm_threads(t) * j->caps->subgroup;
+    vkt__mm_add(l, tile, VKT_COUNT(tile));
+}
+
+/* Which of a family's two shaders it is, the launch decides. */
+const vkt__mm_family vkt__mm_matrix = { .half = VKT_SHADER_MATMUL_COOPMAT_FLOAT16,
+                                        .classes = VKT__GPUS,
+                                        .width = 1,
+                                        .fits = fits,
+                                        .launch = launch };
+const vkt__mm_family vkt__mm_split = { .shader = VKT_SHADER_MATMUL_SPLIT_FLOAT16,
+                                       .classes = VKT__GPUS,
+                                       .width = 1,
+                                       .splits = true,
+                                       .fits = fits,
+                                       .launch = launch };

@@ -1,0 +1,17 @@
+/* What the convolution rows tell of a node. */
+#ifndef VKT_TENSOR_OPS_CONV_H
+#define VKT_TENSOR_OPS_CONV_H
+
+#include "tensor/kernels/conv.h"
+#include "tensor/ops/ops.h"
+
+/* Of conv2d, conv2d_dx and conv2d_dw. */
+bool vkt__is_conv(const vkt_node *n);
+vkt__conv_geometry vkt__conv_geometry_of(const vkt_node *n);
+/* The name of its kernel. */
+const char *vkt__conv_kernel(const vkt_gpu *gpu, const vkt_node *n);
+/* By the twin: element i of the result, without bias and activation, of the inputs' values; scale:
+ * the root of its terms' squares. */
+double vkt__conv_element(const vkt_node *n, double *const *in, uint64_t i, double *scale);
+
+#endif

@@ -1,0 +1,143 @@
+/* Which kernel a product or a convolution gets where nothing was tuned, by class of device and
+ * shape: as in tests/golden/choices.txt, a letter a kernel, a line a kind of product. Whoever means
+ * to change a choice writes the file anew, `test_choices print > tests/golden/choices.txt`, and
+ * shows what changed. No device is needed: the tables see its capabilities only. */
+#include "testing.h"
+
+#include "base/os.h"
+#include "tensor/kernels/conv.h"
+#include "tensor/kernels/matmul.h"
+
+#define COMMON                                                                                     \
+    .workgroup = 1024, .shared_bytes = 32768, .int64 = true, .storage8 = true, .fp16 = true,       \
+    .subgroup_arith = true, .subgroup_control = true, .exact_split = true
+static const struct {
+    const char *name;
+    vkt_caps caps;
+} devices[] = {
+    { "cpu, 8 lanes", { COMMON, .klass = VKT_CLASS_CPU, .subgroup = 8 } },
+    { "cpu, 16 lanes", { COMMON, .klass = VKT_CLASS_CPU, .subgroup = 16 } },
+    { "cpu, 4 lanes, no 64-bit integers",
+      { .workgroup = 256,
+        .shared_bytes = 32768,
+        .subgroup_arith = true,
+        .klass = VKT_CLASS_CPU,
+        .subgroup = 4 } },
+    { "nvidia", { COMMON, .klass = VKT_CLASS_NVIDIA, .subgroup = 32 } },
+    { "amd", { COMMON, .klass = VKT_CLASS_AMD, .subgroup = 64 } },
+    { "a small gpu",
+      { .workgroup = 128, .shared_bytes = 16384, .klass = VKT_CLASS_GENERIC, .subgroup = 16 } },
+};
+
+static char letter(uint32_t kernel)
+{
+    return (char)('a' + kernel - 1);
+}
+
+static void legend(vkt__str *s, const char *what, const char *(*name)(uint32_t))
+{
+    vkt__str_printf(s, "%s:", what);
+    for (uint32_t k = 1; name(k); k++) vkt__str_printf(s, " %c %s", letter(k), name(k));
+    vkt__str_printf(s, "\n");
+}
+
+static void products(vkt__str *s, const vkt_caps *caps, vkt__product p)
+{
+    static const uint32_t rows[] = { 1, 2, 33, 64, 512, 4096 }, columns[] = { 1, 10, 64, 65, 768 },
+                          depths[] = { 64, 65, 768 };
+    vkt__str_printf(s, "  %s %s %s x%u ", vkt_layout_name(p.layout), vkt_dtype_name(p.in),
+                    vkt_dtype_name(p.out), p.batch);
+    for (size_t m = 0; m < VKT_COUNT(rows); m++)
+        for (size_t n = 0; n < VKT_COUNT(columns); n++)
+            for (size_t k = 0; k < VKT_COUNT(depths); k++) {
+                p.M = rows[m];
+                p.N = columns[n];
+                p.K = depths[k];
+                vkt__str_printf(s, "%c", letter(vkt__matmul_table(caps, &p)));
+            }
+    vkt__str_printf(s, "\n");
+}
+
+static void convolutions(vkt__str *s, const vkt_caps *caps, vkt_conv_pass pass, uint32_t groups)
+{
+    static const uint32_t channels[] = { 4, 8, 16, 48, 64, 256 }, sizes[] = { 4, 14, 56 },
+                          taps[] = { 1, 3 };
+    static const char *const passes[] = { "forward", "dx", "dw" };
+    vkt__str_printf(s, "  %s, groups of 1/%u: ", passes[pass], groups);
+    for (size_t c = 0; c < VKT_COUNT(channels); c++)
+        for (size_t h = 0; h < VKT_COUNT(sizes); h++)
+            for (size_t t = 0; t < VKT_COUNT(taps); t++) {
+                vkt_attr attr = { .conv = {
+                                      .kh = taps[t], .kw = taps[t], .stride = 1, .dilation = 1 } };
+                attr.conv.groups = groups;
+                attr.conv.pass = pass;
+                vkt__conv_geometry q = { .attr = &attr,
+                                         .n = 8,
+                                         .h = sizes[h],
+                                         .w = sizes[h],
+                                         .c = channels[c],
+                                         .oh = sizes[h],
+                                         .ow = sizes[h],
+                                         .co = channels[c],
+                                         .ci = channels[c] / groups };
+                q.depth = taps[t] * taps[t] * q.ci;
+                vkt__str_printf(s, "%c", letter(vkt__conv_table(caps, &q)));
+            }
+    vkt__str_printf(s, "\n");
+}
+
+static void choices(vkt__str *s)
+{
+    static const vkt_dtype types[][2] = { { VKT_F32, VKT_F32 },
+                                          { VKT_F16, VKT_F16 },
+                                          { VKT_BF16, VKT_F32 } };
+    legend(s, "products", vkt__matmul_kernel_name);
+    legend(s, "convolutions", vkt__conv_kernel_name);
+    for (size_t d = 0; d < VKT_COUNT(devices); d++) {
+        const vkt_caps *caps = &devices[d].caps;
+        vkt__str_printf(s, "%s\n", devices[d].name);
+        for (int l = VKT_NT; l <= VKT_TN; l++)
+            for (size_t t = 0; t < VKT_COUNT(types); t++)
+                for (uint32_t batch = 0; batch <= 8; batch += 8)
+                    products(s, caps,
+                             (vkt__product) { .layout = (vkt_layout)l,
+                                              .in = types[t][0],
+                                              .out = types[t][1],
+                                              .batch = batch });
+        for (int pass = VKT_CONV_FORWARD; pass <= VKT_CONV_DW; pass++)
+            for (uint32_t groups = 1; groups <= 4; groups += 3)
+                convolutions(s, caps, (vkt_conv_pass)pass, groups);
+    }
+}
+
+static void kernels_are_chosen_as_before(void **state)
+{
+    (void)state;
+    char *want;
+    size_t n;
+    vkt__str got = { 0 };
+    choices(&got);
+    REQUIRE_OK(vkt__file_read(VKT_TEST_DIR "/golden/choices.txt", 1 << 20, &want, &n));
+    for (char *g = got.data, *w = want; *g || *w;) {
+        size_t a = strcspn(g, "\n"), b = strcspn(w, "\n");
+        if (a != b || memcmp(g, w, a) != 0)
+            fail_msg("chosen is\n%.*s\nand was\n%.*s", (int)a, g, (int)b, w);
+        g += a + (g[a] != 0);
+        w += b + (w[b] != 0);
+    }
+    free(want);
+    vkt__str_finish(&got);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(kernels_are_chosen_as_before) };
+    if (argc > 1 && !strcmp(argv[1], "print")) {
+        vkt__str s = { 0 };
+        choices(&s);
+        fputs(s.data, stdout);
+        vkt__str_finish(&s);
+        return 0;
+    }
+    return cmocka_run_group_tests_name("choices", tests, NULL, NULL);
+}
