@@ -58,7 +58,7 @@
 #define VKT_SPEC_CK 43
 
 /* tiles of one subgroup (matmul_rows, matmul_row, conv_rows) */
-#define VKT_SPEC_SHUFFLE 44 /* hand out by subgroupShuffle: Mesa 22's broadcast is slow */
+#define VKT_SPEC_SHUFFLE 44 /* hand out by subgroupShuffle: quirk SLOW_BROADCAST */
 #define VKT_SPEC_ROWS 45
 #define VKT_SPEC_COLUMNS 46 /* a lane */
 #define VKT_SPEC_STEPS 47

@@ -1,7 +1,7 @@
 #version 460
 /* dtable[v, c] = sum of dy[r, c] over the rows r with id v: order[segments[v]] to before order[segments[v + 1]], which
  * the loader sorted, so the sum has one order and nothing is atomic. One invocation per element of the table,
- * neighbours on neighbouring columns; four sums at a time, so that a driver that counts loop trips (KERNELS.md, 8.1)
+ * neighbours on neighbouring columns; four sums at a time, so that a driver that counts loop trips (quirk LOOP_TRIPS)
  * gets a quarter of them. Twin: embedding_bwd_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

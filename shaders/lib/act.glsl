@@ -1,6 +1,6 @@
 /* Activations and their derivatives, by the numbers of params.h. Twins and all else that is known of them: act.h, act.c. */
 
-/* 1 / (1 + exp(-x)), argument clamped so that exp stays finite (KERNELS.md, 8.11). */
+/* 1 / (1 + exp(-x)), argument clamped so that exp stays finite (quirk LARGE_EXP in src/gpu/quirks.h). */
 float sigmoid(float x)
 {
     return 1.0 / (1.0 + exp(-clamp(x, -80.0, 80.0)));

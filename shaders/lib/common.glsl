@@ -1,5 +1,20 @@
-/* Shared by every kernel: address types, the flat workgroup index, reductions over a workgroup.
- * A kernel declares `layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;` through this. */
+/* Shared by every kernel: address types, the flat workgroup index.
+ *
+ * Names. A kernel is called after its op and what it does differently; shaders.cmake lists each with its variants,
+ * "name.variant", which is name.comp compiled with -DVARIANT:
+ *   .pairs     elements by twos, as 64-bit words: for Mesa's CPU driver, whose loads cost by the number of elements
+ *   .wide      of matmul_rows: f32 by twos, in the same way
+ *   .half      16-bit operands, f16 or bf16 by a constant, two to a 32-bit word; sums are f32
+ *   .float16, .bfloat16   operands of matrix units: their type must be known when the shader is compiled
+ * A name's ending says what of the op it computes, or how:
+ *   _bwd       the gradient of the input; _dw, _dq, _dkv that of a filter or weight, of queries, of keys and values
+ *   _sums, _total, _finish, _sum   parts of a sum over rows or slices; the parts added up, in order
+ *   _held      a row stays in registers between its passes; without: it is read again (norm, softmax)
+ *   _rows, _row, _block   for CPU drivers: a subgroup's tile of rows; one row; what neither unrolls nor shuffles
+ *   _tiled, _vec          for GPUs: a workgroup's tile through shared memory; one row
+ *   _coopmat, _split      on matrix units: 16-bit operands; f32 ones in 16-bit pieces
+ *   _naive     one invocation an element: the simplest, right everywhere
+ * .glsl files are included: lib/ by all, NAME.glsl by the family that it is called after. */
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_EXT_control_flow_attributes : require

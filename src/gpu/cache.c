@@ -1,5 +1,5 @@
 /* The pipeline cache on disk. Our own header (driver identity, length, hash) is checked before the
- * driver sees a byte, since drivers have crashed on damaged or stale caches (KERNELS.md, 8.18). */
+ * driver sees a byte, quirk STALE_CACHES. */
 #include <stdio.h>
 
 #include "base/os.h"

@@ -83,7 +83,7 @@ static void query_memory(VkPhysicalDevice phys, vkt_caps *c)
         const VkMemoryPropertyFlags want = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT |
                                            VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
                                            VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-        /* A discrete card's host-visible window is for small things only (KERNELS.md, 5). */
+        /* A discrete card's host-visible window is for small things only: quirk MAPPED_WINDOW. */
         if ((f & want) == want && c->type != VKT_GPU_DISCRETE &&
             p->memoryTypes[i].heapIndex == heap)
             c->unified = true;
@@ -169,7 +169,7 @@ void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
         VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
     c->subgroup_arith = (p11.subgroupSupportedOperations & ops) == ops &&
                         (p11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
-    /* Wrong subgroup results on MoltenVK over AMD (KERNELS.md, 8.5). */
+    /* Quirk MOLTEN_SUBGROUPS. */
     if (p12.driverID == VK_DRIVER_ID_MOLTENVK && c->vendor_id != 0x106b) c->subgroup_arith = false;
     c->subgroup_control = f13.subgroupSizeControl && f13.computeFullSubgroups &&
                           (p13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
@@ -337,8 +337,7 @@ static bool has_avx512(void)
 
 /* Mesa's CPU driver uses 256-bit vectors unless told otherwise. 512 bits make the matrix
  * products 1.1 to 1.7 times as fast on Mesa 25 and 26 and half as fast on 22.3, so the version must
- * be known first. Mesa 26.1's smashes its stack in kernels that store 64-bit words from 16 lanes
- * (the .pairs ones), so it keeps 256. */
+ * be known first: quirk WIDE_VECTORS. Mesa 26.1 keeps 256: quirk WIDE_STACK. */
 bool vkt__caps_widen(const vkt_caps *caps)
 {
     static const char name[] = "LP_NATIVE_VECTOR_WIDTH";

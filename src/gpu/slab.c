@@ -72,8 +72,8 @@ static vkt_status slab_create(vkt_gpu *gpu, uint64_t bytes, vkt_mem mem, const c
     }
     VkMemoryAllocateFlagsInfo flags = { VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO, NULL,
                                         VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT, 0 };
-    /* Mesa 26's CPU driver makes loads that all lanes share also for a loop's trip that never runs,
-     * one element past a tensor's end: the last tensor of a slab needs memory there too. */
+    /* A load one element past a tensor's end may be made: the last tensor of a slab needs memory
+     * there too. Quirk SHARED_LOADS. */
     VkDeviceSize size = VKT_MAX(req.size, VKT_MIN(req.size + ALIGN, gpu->caps.max_alloc_bytes));
     VkMemoryAllocateInfo alloc = { VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &flags, size, type };
     VkResult r = vkAllocateMemory(gpu->dev, &alloc, NULL, &s->memory);

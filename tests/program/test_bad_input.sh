@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What users get wrong, through the program: each one error line that says what, where and what to do, and the
-# exit code of DESIGN.md. usage: test_bad_input.sh PROGRAM
+# exit code of that kind of error. usage: test_bad_input.sh PROGRAM
 set -euo pipefail
 
 . "$(dirname "$0")/../support/refusals.sh"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Sourced by tests of what users get wrong: runs the program in an empty folder and holds what it says against the rule:
-# one error line that says what, where and what to do, and the exit code of DESIGN.md. $1: the program.
+# one error line that says what, where and what to do, and the exit code of that kind of error. $1: the program.
 program=$(realpath "${1:?the program}")
 source=$(realpath "$(dirname "$0")/..")
 test=$(basename "$0" .sh)

@@ -13,8 +13,7 @@ struct vkt__rec {
     uint32_t part, n_parts; /* of every dispatch; n_parts 0: all of it */
 };
 uint64_t vkt__addr(const vkt__rec *rec, const vkt_tensor *t); /* 0 for NULL */
-/* t's address or, for NULL, that of a tensor at least as long: Mesa 26's lavapipe loads from an
- * address that a whole workgroup shares even where the branch around the load is not taken. */
+/* t's address or, for NULL, that of a tensor at least as long: quirk SHARED_LOADS. */
 uint64_t vkt__addr_or(const vkt__rec *rec, const vkt_tensor *t, const vkt_tensor *instead);
 /* `groups` workgroups of a shader with its constants, the first of them VKT_SPEC_WORKGROUP. */
 void vkt__dispatch(vkt__rec *rec, vkt__shader shader, const vkt__constant *spec, uint32_t n_spec,

@@ -5,7 +5,7 @@
 
 bool vkt__use_pairs(const vkt_caps *c)
 {
-    /* 16 lanes storing 64-bit words: Mesa 26.1 overwrites its stack, 25.0 is right. */
+    /* 16 lanes storing 64-bit words: quirk WIDE_STACK. */
     bool safe = c->subgroup <= 8 || strstr(c->driver_info, "Mesa 25.");
     return c->klass == VKT_CLASS_CPU && c->int64 && c->storage8 && safe;
 }

@@ -13,7 +13,7 @@ uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most);
 /* How such a workgroup of wg adds up: VKT_SPEC_REDUCE. */
 uint32_t vkt__reduce_form(const vkt_caps *c, uint32_t wg);
 /* The same for one workgroup per row of `cols`, walked `passes` times: no larger than a short row
- * needs, and large enough for CPU drivers' limit on loop trips (KERNELS.md, 8.1). */
+ * needs, and large enough for quirk LOOP_TRIPS. */
 uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes);
 /* How a row kernel runs: walking each row `passes` times, or with the row in registers (row.glsl).
  */

@@ -9,8 +9,8 @@ enum { SUM, X, STEP };
 enum { MM_R = 4, MM_STEP };
 
 /* What is left of the pass over all gradients becomes one more dispatch around each product taken
- * out of it. On CPU drivers a dispatch costs 11 to 60 us (KERNELS.md, 3.0) and 15 GB/s are moved:
- * 2 MiB less, which is what this many elements save, are worth more. */
+ * out of it. On CPU drivers a dispatch costs up to 60 us (quirk DISPATCH_COST) and 15 GB/s are
+ * moved: 2 MiB less, which is what this many elements save, are worth more. */
 enum { LEAST_COUNT = 1 << 18, BIND_ALIGN = 16 };
 
 /* Bytes from x's beginning to t's, the same in every slot; UINT64_MAX where t is not within x. */

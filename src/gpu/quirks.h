@@ -1,0 +1,39 @@
+/* What drivers do wrong or unlike others, a row each: where, what goes wrong, what is done about it,
+ * and how that is known. A comment that works around one names it: "quirk LOOP_TRIPS". Nothing here
+ * is code; a quirk whose last workaround has gone loses its row.
+ *
+ * LOOP_TRIPS       Mesa's CPU driver (lavapipe), all versions. An invocation's loops end, silently,
+ *                  after 65,535 trips in all: a walk over 300 x 300 elements stopped at 65,101.
+ *                  Kernels stay below 50,000 trips by larger workgroups, slices or blocks; tested
+ *                  by rows that are longer. Source: measured; llama.cpp pull request 13813.
+ * SHARED_LOADS     Mesa 26's CPU driver. A load from an address that all lanes share is made even
+ *                  where the branch around it is not taken, or past a loop's last trip. Absent
+ *                  tensors get the address of a present one as long (vkt__addr_or), and slabs 256
+ *                  bytes more than they give out. Source: measured, by crashes of the tests.
+ * WIDE_STACK       Mesa 26.1's CPU driver with 16 lanes. Kernels that store 64-bit words (.pairs)
+ *                  overwrite their stack; 25.0 is right. They are not used there (vkt__use_pairs),
+ *                  and vectors stay at 256 bits (vkt__caps_widen). Source: measured.
+ * WIDE_VECTORS     Mesa 22's CPU driver. 512-bit vectors halve the speed of products, which on 25
+ *                  and 26 gain 1.1 to 1.7 times. Only 25 is asked for them. Source: measured.
+ * SLOW_BROADCAST   Mesa 22's CPU driver. subgroupBroadcast takes 20 times as long as
+ *                  subgroupShuffle; at 16 lanes a shuffle is a loop over the lanes and a broadcast
+ *                  is not. Up to 8 lanes values are handed out by shuffles (VKT_SPEC_SHUFFLE).
+ *                  Source: measured.
+ * TALL_TILES       Mesa 25.0's CPU driver with 16 lanes. Its compiler crashes on conv_rows tiles of
+ *                  more than 64 rows. There are none. Source: measured.
+ * DISPATCH_COST    CPU drivers. A dispatch costs 11 to 60 us, a barrier within a workgroup a switch
+ *                  of coroutines, an integer division a loop over the lanes. Small kernels are
+ *                  fused, a workgroup is one subgroup, indices are not divided for each element.
+ *                  Source: measured.
+ * MOLTEN_SUBGROUPS MoltenVK over AMD GPUs. Subgroup operations of 64 lanes give wrong results. They
+ *                  reduce through shared memory there. Source: MoltenVK issues 1553 and 2756,
+ *                  llama.cpp issues 15846 and 20029.
+ * LARGE_EXP        AMD on Windows, Mali. tanh and exp of large arguments give NaN. Arguments are
+ *                  clamped (act.glsl). Source: llama.cpp pull request 10723, executorch 22323.
+ * STALE_CACHES     Several drivers. A damaged or outdated pipeline cache crashes them. Ours begins
+ *                  with the driver's identity, a length and a hash, checked before the driver sees
+ *                  a byte. Source: llama.cpp issue 25207, ncnn's flags for Adreno.
+ * MAPPED_WINDOW    Discrete GPUs with a small host-visible window of device memory (256 MiB). What
+ *                  fills it pushes the driver's own allocations out and slows everything. It is not
+ *                  taken for unified memory. Source: llama.cpp pull request 11520, Vulkan Memory
+ *                  Allocator issue 390. */
