@@ -1,10 +1,8 @@
 /* train: protocol buffers byte by byte, and the ONNX file of a trained model read back here. That
  * ONNX Runtime agrees with it is checked in the lab (tools/compare/check_onnx.sh). */
-#include "testing.h"
+#include "recipe_run.h"
 
-#include "base/os.h"
 #include "formats/protobuf.h"
-#include "vktrain/train.h"
 
 #define RUN "test_export_tmp"
 
@@ -77,7 +75,6 @@ static void describe(const uint8_t *graph, size_t n, vkt__str *out, size_t *n_we
 /* Trains two steps of a model on the digits and exports it; the nodes in *text. */
 static size_t export_model(const char *model, vkt__str *text)
 {
-    vkt_config *c;
     vkt_train_result r;
     vkt__str recipe = { 0 };
     char *file;
@@ -86,11 +83,7 @@ static size_t export_model(const char *model, vkt__str *text)
     REQUIRE_OK(vkt__remove_tree(RUN));
     vkt__str_printf(&recipe, "data: {source: digits}\ntrain: {steps: 2, batch: 32}\nmodel:\n%s",
                     model);
-    vkt_config_create(&c);
-    REQUIRE_OK(vkt_config_parse(c, recipe.data, recipe.len, "t.yaml"));
-    REQUIRE_OK(vkt_config_finish(c));
-    REQUIRE_OK(vkt_train(c, &(vkt_train_desc) { .run_dir = RUN "/run" }, &r));
-    vkt_config_destroy(&c);
+    REQUIRE_OK(train_recipe(recipe.data, NULL, &(vkt_train_desc) { .run_dir = RUN "/run" }, &r));
     vkt__str_finish(&recipe);
     REQUIRE_OK(vkt_export(&(vkt_gpu_desc) { 0 }, RUN "/run", RUN "/m.onnx"));
     REQUIRE_OK(vkt__file_read(RUN "/m.onnx", 1 << 20, &file, &n));

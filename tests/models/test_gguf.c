@@ -1,10 +1,8 @@
 /* GGUF: what is written is read back, with the rows and columns where llama.cpp looks for them;
  * what is damaged is refused. */
-#include "testing.h"
+#include "recipe_run.h"
 
-#include "base/os.h"
 #include "formats/gguf.h"
-#include "vktrain/train.h"
 #include "base/half.h"
 #include "formats/safetensors.h"
 
@@ -14,15 +12,10 @@
 
 static void train(const char *model, const char *dir)
 {
-    vkt_config *c;
     vkt_train_result r;
     vkt__str recipe = { 0 };
     vkt__str_printf(&recipe, TEXT TRAIN "model: [{transformer: {%s}}]\n", model);
-    REQUIRE_OK(vkt_config_create(&c));
-    REQUIRE_OK(vkt_config_parse(c, recipe.data, recipe.len, "t.yaml"));
-    REQUIRE_OK(vkt_config_finish(c));
-    REQUIRE_OK(vkt_train(c, &(vkt_train_desc) { .run_dir = dir }, &r));
-    vkt_config_destroy(&c);
+    REQUIRE_OK(train_recipe(recipe.data, NULL, &(vkt_train_desc) { .run_dir = dir }, &r));
     vkt__str_finish(&recipe);
 }
 

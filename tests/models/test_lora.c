@@ -1,11 +1,10 @@
 /* Adapters: what is trained and what is allocated for it, merged against unmerged, checkpoints
  * without their base, and the files that others load. Few runs: each compiles its kernels anew.
  * Llama's kind is tools/compare/check_hf.sh's. */
-#include "testing.h"
+#include "recipe_run.h"
 
 #include <jansson.h>
 
-#include "base/os.h"
 #include "models/adapter.h"
 #include "models/language.h"
 #include "vktrain/models.h"
@@ -24,14 +23,8 @@
 
 static vkt_status train(const char *recipe, const char *dir, bool resume, vkt_train_result *r)
 {
-    vkt_config *c;
-    REQUIRE_OK(vkt_config_create(&c));
-    vkt_status st = vkt_config_parse(c, recipe, strlen(recipe), "t.yaml");
-    if (st == VKT_OK) st = vkt_config_finish(c);
     vkt_train_desc desc = { .run_dir = dir, .resume = resume };
-    if (st == VKT_OK) st = vkt_train(c, &desc, r);
-    vkt_config_destroy(&c);
-    return st;
+    return train_recipe(recipe, NULL, &desc, r);
 }
 
 static int setup(void **state)
@@ -92,23 +85,6 @@ static void only_adapters_have_gradients_and_moments(void **state)
     vkt_model_destroy(&m);
     vkt_gpu_destroy(&gpu);
     vkt_config_destroy(&c);
-}
-
-static char *slurp(const char *path, size_t *n)
-{
-    char *data;
-    REQUIRE_OK(vkt__file_read(path, 1 << 26, &data, n));
-    return data;
-}
-
-static void require_same_files(const char *a, const char *b)
-{
-    size_t n, m;
-    char *x = slurp(a, &n), *y = slurp(b, &m);
-    assert_int_equal(n, m);
-    assert_memory_equal(x, y, n);
-    free(x);
-    free(y);
 }
 
 /* The loss of a mean over some 700 tokens, each by some hundred sums of float32: to 1e-6 of itself,
@@ -185,8 +161,7 @@ static void checkpoints_hold_the_adapter_alone(void **state)
     REQUIRE_OK(train(recipe, DIR "/a", false, &r));
     REQUIRE_OK(train(half, DIR "/b", false, &r));
     REQUIRE_OK(train(recipe, DIR "/b", true, &r));
-    require_same_files(DIR "/a/checkpoints/step-00000006/model.safetensors",
-                       DIR "/b/checkpoints/step-00000006/model.safetensors");
+    require_same_file(DIR "/a", DIR "/b", "checkpoints/step-00000006/model.safetensors");
     REQUIRE_OK(vkt__safetensors_open(DIR "/a/checkpoints/step-00000006/model.safetensors", &f));
     for (; (t = vkt__safetensors_tensor(f, n)); n++) assert_non_null(strstr(t->name, ".lora_"));
     assert_int_equal(n, 4); /* A and B of c_attn in 2 blocks */
@@ -226,7 +201,7 @@ static void adapters_as_peft_has_them(void **state)
     vkt__safetensors *f;
     size_t n, at;
     REQUIRE_OK(vkt_export_adapter(DIR "/a", DIR "/peft"));
-    char *text = slurp(DIR "/peft/adapter_config.json", &n);
+    char *text = read_run_file(DIR "/peft", "adapter_config.json", &n);
     json_t *o = json_loadb(text, n, 0, NULL), *v;
     free(text);
     assert_string_equal(json_string_value(json_object_get(o, "peft_type")), "LORA");

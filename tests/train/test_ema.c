@@ -1,8 +1,7 @@
 /* optim and train: the moving average of the weights against one made here step by step; a resumed
  * run goes on with it; evaluation takes it. */
-#include "testing.h"
+#include "recipe_run.h"
 
-#include "base/os.h"
 #include "runs/checkpoint.h"
 #include "train/session.h"
 
@@ -16,17 +15,11 @@ static const char recipe[] =
 
 static vkt_status train(const char *dir, uint64_t steps, bool resume)
 {
-    vkt_config *c;
     vkt_train_result r;
     char set[64];
-    vkt_config_create(&c);
-    REQUIRE_OK(vkt_config_parse(c, recipe, strlen(recipe), "ema.yaml"));
+    const char *const sets[] = { set, NULL };
     snprintf(set, sizeof set, "train.steps=%llu", (unsigned long long)steps);
-    REQUIRE_OK(vkt_config_set(c, set));
-    REQUIRE_OK(vkt_config_finish(c));
-    vkt_status st = vkt_train(c, &(vkt_train_desc) { .run_dir = dir, .resume = resume }, &r);
-    vkt_config_destroy(&c);
-    return st;
+    return train_recipe(recipe, sets, &(vkt_train_desc) { .run_dir = dir, .resume = resume }, &r);
 }
 
 /* Tensor `name` of a file of the checkpoint of that step. */

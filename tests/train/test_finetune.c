@@ -1,7 +1,6 @@
 /* train: weights of another run as a beginning, a new head, frozen layers. */
-#include "testing.h"
+#include "recipe_run.h"
 
-#include "base/os.h"
 #include "train/session.h"
 
 #define RUN "test_finetune_tmp"
@@ -9,14 +8,8 @@
 
 static vkt_status train(const char *recipe, const char *dir)
 {
-    vkt_config *c;
     vkt_train_result r;
-    vkt_config_create(&c);
-    REQUIRE_OK(vkt_config_parse(c, recipe, strlen(recipe), "t.yaml"));
-    REQUIRE_OK(vkt_config_finish(c));
-    vkt_status st = vkt_train(c, &(vkt_train_desc) { .run_dir = dir }, &r);
-    vkt_config_destroy(&c);
-    return st;
+    return train_recipe(recipe, NULL, &(vkt_train_desc) { .run_dir = dir }, &r);
 }
 
 static float *tensor(const char *path, const char *name, size_t *n)

@@ -1,13 +1,11 @@
 /* Short of device memory: recomputed activations and moments in the host's memory give the same
  * bits in less memory, and are chosen, and said, when a run does not fit. The plans of the built-in
  * recipes are near their lower bound. */
-#include "testing.h"
-
 #include "on_device.h"
-#include "base/os.h"
+#include "recipe_run.h"
+
 #include "gpu/stream.h"
 #include "train/session.h"
-#include "vktrain/vktrain.h"
 
 /* Deep, so that most memory is activations; every kind of row that is recomputed. */
 static const char recipe[] = "data: {source: digits, test_fraction: 0.2}\n"
@@ -27,40 +25,21 @@ static vkt_gpu_desc gpu_desc(void)
 
 static vkt_train_result train(const char *dir, const char *const *set)
 {
-    vkt_config *c;
     vkt_train_result r;
-    REQUIRE_OK(vkt_config_create(&c));
-    REQUIRE_OK(vkt_config_parse(c, recipe, strlen(recipe), "deep.yaml"));
-    for (size_t i = 0; set && set[i]; i++) REQUIRE_OK(vkt_config_set(c, set[i]));
-    REQUIRE_OK(vkt_config_finish(c));
     vkt__remove_tree(dir);
     TEST_LOG_CAPTURE();
-    vkt_status st = vkt_train(c, &(vkt_train_desc) { .run_dir = dir, .gpu = gpu_desc() }, &r);
+    vkt_status st =
+        train_recipe(recipe, set, &(vkt_train_desc) { .run_dir = dir, .gpu = gpu_desc() }, &r);
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     if (st != VKT_OK) print_error("%s", test_log);
     REQUIRE_OK(st);
-    vkt_config_destroy(&c);
     return r;
-}
-
-static void require_same_file(const char *a, const char *b, const char *name)
-{
-    char path[256], *x, *y;
-    size_t nx, ny;
-    snprintf(path, sizeof path, "%s/checkpoints/step-00000008/%s", a, name);
-    REQUIRE_OK(vkt__file_read(path, 1 << 26, &x, &nx));
-    snprintf(path, sizeof path, "%s/checkpoints/step-00000008/%s", b, name);
-    REQUIRE_OK(vkt__file_read(path, 1 << 26, &y, &ny));
-    assert_int_equal(nx, ny);
-    assert_memory_equal(x, y, nx);
-    free(x);
-    free(y);
 }
 
 static void require_same_run(const char *a, const char *b)
 {
-    require_same_file(a, b, "model.safetensors");
-    require_same_file(a, b, "optimizer.safetensors");
+    require_same_file(a, b, "checkpoints/step-00000008/model.safetensors");
+    require_same_file(a, b, "checkpoints/step-00000008/optimizer.safetensors");
 }
 
 static void finish(const char *a, const char *b)

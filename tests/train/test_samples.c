@@ -1,10 +1,8 @@
 /* Texts at every evaluation: the same after a resume and as vkt_generate's, cut back on resume,
  * without effect on training; memory as planned. Few runs: each compiles its kernels anew. */
-#include "testing.h"
-
 #include "on_device.h"
+#include "recipe_run.h"
 
-#include "base/os.h"
 #include "runs/sample_files.h"
 #include "train/samples.h"
 
@@ -19,14 +17,8 @@
 
 static vkt_status train(const char *recipe, const char *dir, bool resume, vkt_train_result *r)
 {
-    vkt_config *c;
-    REQUIRE_OK(vkt_config_create(&c));
-    vkt_status st = vkt_config_parse(c, recipe, strlen(recipe), "t.yaml");
-    if (st == VKT_OK) st = vkt_config_finish(c);
     vkt_train_desc desc = { .run_dir = dir, .resume = resume, .gpu = test_gpu_desc("") };
-    if (st == VKT_OK) st = vkt_train(c, &desc, r);
-    vkt_config_destroy(&c);
-    return st;
+    return train_recipe(recipe, NULL, &desc, r);
 }
 
 static int setup(void **state)
@@ -85,13 +77,6 @@ static void second_is_as_generated(void **state)
     free(got);
 }
 
-static void read_file(const char *name, char **data, size_t *n)
-{
-    char path[128];
-    snprintf(path, sizeof path, DIR "/%s", name);
-    REQUIRE_OK(vkt__file_read(path, 1 << 26, data, n));
-}
-
 /* The run of `setup` again from its first checkpoint: what lies beyond is cut off and written
  * again. And one without samples: the same weights in less memory. */
 static void samples_are_of_seed_step_and_weights(void **state)
@@ -104,7 +89,7 @@ static void samples_are_of_seed_step_and_weights(void **state)
     size_t n_want[3], n_got[3], n;
     vkt_train_result r;
     vkt__samples_file *files;
-    for (int i = 0; i < 3; i++) read_file(name[i], &want[i], &n_want[i]);
+    for (int i = 0; i < 3; i++) want[i] = read_run_file(DIR, name[i], &n_want[i]);
     REQUIRE_OK(vkt__samples_list(DIR "/run", &files, &n));
     assert_int_equal(n, 3);
     for (size_t i = 0; i < n; i++) assert_int_equal(files[i].step, 3 * i + 3);
@@ -119,7 +104,7 @@ static void samples_are_of_seed_step_and_weights(void **state)
     assert_false(vkt__file_exists(DIR "/run/samples/step-00000008.txt"));
     assert_true(vkt__file_exists(DIR "/run/samples/step-00000008.md"));
     for (int i = 0; i < 3; i++) {
-        read_file(name[i], &got[i], &n_got[i]);
+        got[i] = read_run_file(DIR, name[i], &n_got[i]);
         assert_int_equal(n_got[i], n_want[i]);
         assert_memory_equal(got[i], want[i], n_got[i]);
         free(got[i]);
@@ -128,7 +113,7 @@ static void samples_are_of_seed_step_and_weights(void **state)
     REQUIRE_OK(train(RECIPE "samples: {count: 0}\n", DIR "/without", false, &r));
     assert_true(r.planned_bytes < bytes);
     assert_null(vkt_run_sample(DIR "/without", &step));
-    read_file("without/checkpoints/step-00000009/model.safetensors", &got[2], &n_got[2]);
+    got[2] = read_run_file(DIR, "without/checkpoints/step-00000009/model.safetensors", &n_got[2]);
     assert_int_equal(n_got[2], n_want[2]);
     assert_memory_equal(got[2], want[2], n_want[2]);
     free(got[2]);

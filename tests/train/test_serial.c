@@ -1,11 +1,9 @@
 /* Steps on a CPU driver without threads of its own: when that is chosen, and that a run's bits do
  * not depend on it. */
-#include "testing.h"
-
 #include "on_device.h"
-#include "base/os.h"
+#include "recipe_run.h"
+
 #include "train/one_core.h"
-#include "vktrain/vktrain.h"
 
 static void short_steps_run_on_one_core(void **state)
 {
@@ -41,29 +39,16 @@ static void runs_have_the_same_bits(void **state)
     static const char recipe[] = "data: {source: digits}\n"
                                  "model: [flatten, linear: 16, relu, linear]\n"
                                  "train: {steps: 30, batch: 32}\neval: {every: 30}\n";
-    char *file[2];
-    size_t bytes[2];
+    static const char *const dirs[] = { "tserial_0", "tserial_1" };
     for (int serial = 0; serial < 2; serial++) {
-        char dir[32], path[96];
-        vkt_config *c;
         vkt_train_result r;
-        vkt_train_desc d = { .run_dir = dir, .gpu = test_gpu_desc("hands-over=0") };
+        vkt_train_desc d = { .run_dir = dirs[serial], .gpu = test_gpu_desc("hands-over=0") };
         d.gpu.serial = serial;
-        snprintf(dir, sizeof dir, "tserial_%d", serial);
-        vkt__remove_tree(dir);
-        REQUIRE_OK(vkt_config_create(&c));
-        REQUIRE_OK(vkt_config_parse(c, recipe, strlen(recipe), "serial.yaml"));
-        REQUIRE_OK(vkt_config_finish(c));
-        REQUIRE_OK(vkt_train(c, &d, &r));
-        vkt_config_destroy(&c);
-        snprintf(path, sizeof path, "%s/checkpoints/step-00000030/model.safetensors", dir);
-        REQUIRE_OK(vkt__file_read(path, 1 << 20, &file[serial], &bytes[serial]));
-        vkt__remove_tree(dir);
+        vkt__remove_tree(d.run_dir);
+        REQUIRE_OK(train_recipe(recipe, NULL, &d, &r));
     }
-    assert_int_equal(bytes[0], bytes[1]);
-    assert_memory_equal(file[0], file[1], bytes[0]);
-    free(file[0]);
-    free(file[1]);
+    require_same_file(dirs[0], dirs[1], "checkpoints/step-00000030/model.safetensors");
+    for (int serial = 0; serial < 2; serial++) vkt__remove_tree(dirs[serial]);
 }
 
 /* A session moves to the new device whole: it trains there, and the first device is free of it. */

@@ -3,6 +3,7 @@
 #include "testing.h"
 
 #include "on_device.h"
+#include "recipe_run.h"
 
 #define STB_IMAGE_WRITE_STATIC
 #define STB_IMAGE_WRITE_IMPLEMENTATION
@@ -47,7 +48,7 @@ static void stop_at(void *user, const vkt_progress *p)
         vkt__gpu_lose_after(lose.submits, lose.times);
         lose.step = 0;
     }
-    if (user && p->step == *(const uint64_t *)user) vkt_train_stop();
+    stop_at_step(user, p);
 }
 
 static vkt_status train(const char *dir, const char *const *set, bool resume, uint64_t stop,
@@ -65,25 +66,6 @@ static vkt_status train(const char *dir, const char *const *set, bool resume, ui
     return st;
 }
 
-static void read_file(const char *dir, const char *name, char **data, size_t *n)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    REQUIRE_OK(vkt__file_read(path, 1 << 26, data, n));
-}
-
-static void require_same_file(const char *a, const char *b, const char *name)
-{
-    char *x, *y;
-    size_t nx, ny;
-    read_file(a, name, &x, &nx);
-    read_file(b, name, &y, &ny);
-    assert_int_equal(nx, ny);
-    assert_memory_equal(x, y, nx);
-    free(x);
-    free(y);
-}
-
 /* The numbers of metrics.jsonl that do not tell the time: "loss":..., "grad_norm":..., "lr":... of
  * each line. */
 static char *timeless(const char *dir)
@@ -94,7 +76,7 @@ static char *timeless(const char *dir)
     static const char *const keys[] = { "\"kind\":",     "\"step\":",       "\"loss\":",
                                         "\"accuracy\":", "\"grad_norm\":",  "\"clip\":",
                                         "\"lr\":",       "\"loss_scale\":", "\"skipped\":" };
-    read_file(dir, "metrics.jsonl", &data, &n);
+    data = read_run_file(dir, "metrics.jsonl", &n);
     for (char *line = data, *end; *line; line = end + 1) {
         end = strchr(line, '\n');
         *end = 0;
@@ -331,7 +313,7 @@ static void what_does_not_fit_is_accumulated(void **state)
     require_same_file("tt_straight", "tt_resumed", "checkpoints/step-00000020/model.safetensors");
     char *json;
     size_t n;
-    read_file("tt_resumed", "run.json", &json, &n);
+    json = read_run_file("tt_resumed", "run.json", &n);
     assert_non_null(strstr(json, "\"micro_batch\": "));
     assert_non_null(strstr(json, "batch: 512"));
     free(json);
@@ -465,7 +447,7 @@ static size_t curve(const char *dir, double (*out)[3])
     char *data;
     size_t n, rows = 0;
     static const char *const keys[] = { "\"loss\":", "\"grad_norm\":", "\"accuracy\":" };
-    read_file(dir, "metrics.jsonl", &data, &n);
+    data = read_run_file(dir, "metrics.jsonl", &n);
     for (char *line = strtok(data, "\n"); line; line = strtok(NULL, "\n")) {
         if (!strstr(line, "\"train\"")) continue;
         for (int k = 0; k < 3; k++)

@@ -1,10 +1,9 @@
 /* The whole trainer on a convolutional network: its running averages are state that checkpoints
  * carry, resumed runs repeat and evaluation uses; weights are in files as PyTorch's are. */
-#include "testing.h"
+#include "on_device.h"
+#include "recipe_run.h"
 
-#include "base/os.h"
 #include "formats/safetensors.h"
-#include "vktrain/vktrain.h"
 
 static const char recipe[] = "name: cnn\n"
                              "data: {source: digits}\n"
@@ -20,35 +19,18 @@ static const char recipe[] = "name: cnn\n"
                              "train: {steps: 30, batch: 32}\n"
                              "eval: {every: 10, batch: 64}\n";
 
-static vkt_gpu_desc gpu_desc(void)
-{
-    return (vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"),
-                            .validate = getenv("VKT_TEST_VALIDATE") != NULL,
-                            .no_cache = true };
-}
-
-static void stop_at(void *user, const vkt_progress *p)
-{
-    if (user && p->step == *(const uint64_t *)user) vkt_train_stop();
-}
-
 static vkt_status train_text(const char *text, const char *dir, const char *set, bool resume,
                              uint64_t stop, vkt_train_result *r)
 {
-    vkt_config *c;
-    REQUIRE_OK(vkt_config_create(&c));
-    REQUIRE_OK(vkt_config_parse(c, text, strlen(text), "cnn.yaml"));
-    if (set) REQUIRE_OK(vkt_config_set(c, set));
-    REQUIRE_OK(vkt_config_finish(c));
+    const char *const sets[] = { set, NULL };
     if (!resume) vkt__remove_tree(dir);
-    vkt_train_desc d = { .run_dir = dir,
-                         .resume = resume,
-                         .gpu = gpu_desc(),
-                         .on_progress = stop_at,
-                         .user = stop ? &stop : NULL };
-    vkt_status st = vkt_train(c, &d, r);
-    vkt_config_destroy(&c);
-    return st;
+    return train_recipe(text, sets,
+                        &(vkt_train_desc) { .run_dir = dir,
+                                            .resume = resume,
+                                            .gpu = test_gpu_desc(""),
+                                            .on_progress = stop_at_step,
+                                            .user = stop ? &stop : NULL },
+                        r);
 }
 
 static vkt_status train(const char *dir, const char *set, bool resume, uint64_t stop,
@@ -85,18 +67,8 @@ static void resume_is_bit_exact(void **state)
     REQUIRE_OK(train("tc_straight", NULL, false, 0, &r));
     REQUIRE_STATUS(train("tc_resumed", NULL, false, 13, &r), VKT_INTERRUPTED);
     REQUIRE_OK(train("tc_resumed", NULL, true, 0, &r));
-    for (size_t i = 0; i < VKT_COUNT(files); i++) {
-        char a[256], b[256], *x, *y;
-        size_t nx, ny;
-        snprintf(a, sizeof a, "tc_straight/%s", files[i]);
-        snprintf(b, sizeof b, "tc_resumed/%s", files[i]);
-        REQUIRE_OK(vkt__file_read(a, 1 << 24, &x, &nx));
-        REQUIRE_OK(vkt__file_read(b, 1 << 24, &y, &ny));
-        assert_int_equal(nx, ny);
-        assert_memory_equal(x, y, nx);
-        free(x);
-        free(y);
-    }
+    for (size_t i = 0; i < VKT_COUNT(files); i++)
+        require_same_file("tc_straight", "tc_resumed", files[i]);
 }
 
 static void files_hold_what_pytorch_would(void **state)
@@ -199,9 +171,10 @@ static void evaluation_goes_by_the_running_averages(void **state)
     assert_true(r.test_accuracy > 0.6);
     for (uint32_t i = 0; i < 2; i++) {
         vkt_eval_result e;
-        vkt_eval_desc d = {
-            .gpu = gpu_desc(), .checkpoint = "tc_eval", .split = VKT_TEST, .batch = i ? 7 : 64
-        };
+        vkt_eval_desc d = { .gpu = test_gpu_desc(""),
+                            .checkpoint = "tc_eval",
+                            .split = VKT_TEST,
+                            .batch = i ? 7 : 64 };
         REQUIRE_OK(vkt_eval(&d, &e));
         loss[i] = e.loss;
         REQUIRE_NEAR(e.accuracy, r.test_accuracy, 0);
