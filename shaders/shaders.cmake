@@ -161,11 +161,15 @@ foreach(shader ${SHADERS})
   string(REGEX MATCH "^[^.]+" source ${shader})
   string(REGEX MATCH "[^.]+$" variant ${name})
   string(TOUPPER ${variant} variant)
-  set(spv ${CMAKE_CURRENT_BINARY_DIR}/spv/${name}.spv)
-  add_custom_command(OUTPUT ${spv}
-    COMMAND ${GLSLC} --target-env=vulkan1.3 -O -Werror -D${variant} -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders/lib
-      -MD -MF ${spv}.d -MT ${spv} -o ${spv} ${CMAKE_CURRENT_SOURCE_DIR}/shaders/${source}.comp
-    DEPENDS shaders/${source}.comp DEPFILE ${spv}.d VERBATIM)
+  if(VKT_SPV_DIR)
+    set(spv ${VKT_SPV_DIR}/${name}.spv)
+  else()
+    set(spv ${CMAKE_CURRENT_BINARY_DIR}/spv/${name}.spv)
+    add_custom_command(OUTPUT ${spv}
+      COMMAND ${GLSLC} --target-env=vulkan1.3 -O -Werror -D${variant} -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders/lib
+        -MD -MF ${spv}.d -MT ${spv} -o ${spv} ${CMAKE_CURRENT_SOURCE_DIR}/shaders/${source}.comp
+      DEPENDS shaders/${source}.comp DEPFILE ${spv}.d VERBATIM)
+  endif()
   list(APPEND spv_files ${spv})
   list(APPEND spv_args ${name}=${spv})
 endforeach()
