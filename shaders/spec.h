@@ -88,7 +88,7 @@
 
 /* optimizers */
 #define VKT_SPEC_RULE 65
-#define VKT_SPEC_TORCH 66
+#define VKT_SPEC_UPDATE_FORM 66
 #define VKT_SPEC_HAS_M 67
 #define VKT_SPEC_HAS_V 68
 #define VKT_SPEC_SQUARE 69

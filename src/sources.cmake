@@ -137,6 +137,7 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/ops_rope.c
   src/tensor/ops/ops_swap.c
   src/tensor/ops/rows.c
+  src/tensor/ops/rules.c
 )
 set(SRC_TENSOR_PASSES
   src/tensor/passes/autodiff.c

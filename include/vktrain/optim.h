@@ -23,7 +23,8 @@ typedef enum vkt_rule {
     VKT_RMSPROP,
     VKT_ADAM,
     VKT_NADAM,
-    VKT_ADAMW
+    VKT_ADAMW,
+    VKT_N_RULES
 } vkt_rule;
 VKT_API const char *vkt_rule_name(vkt_rule r);
 typedef enum vkt_form { VKT_FORM_PLAYBOOK, VKT_FORM_TORCH } vkt_form;

@@ -1,6 +1,6 @@
 #version 460
 /* One step of an update rule over flat buffers: theta parameters, g gradient, m and v moments. With c the clip
- * factor and, for every rule but AdamW, coupled decay:  g = c g + wd theta.  lr is the scheduled rate times the
+ * factor and, where decay is not decoupled (AdamW), coupled decay:  g = c g + wd theta.  lr is the scheduled rate times the
  * group's. t counts steps from 1. gamma and rho are beta1 and beta2 here.
  *
  *   SGD        theta -= lr g
@@ -28,7 +28,7 @@
 #include "common.glsl"
 
 layout(constant_id = VKT_SPEC_RULE) const uint RULE = 0;
-layout(constant_id = VKT_SPEC_TORCH) const uint TORCH = 0;
+layout(constant_id = VKT_SPEC_UPDATE_FORM) const uint FORM = 0; /* VKT_UP_TORCH, VKT_UP_DECOUPLED */
 layout(constant_id = VKT_SPEC_HAS_M) const uint HAS_M = 0;
 layout(constant_id = VKT_SPEC_HAS_V) const uint HAS_V = 0;
 layout(constant_id = VKT_SPEC_WIDE) const uint WIDE = 0;
@@ -37,7 +37,7 @@ layout(push_constant, scalar) uniform Push { optim_update_params p; };
 
 void update(float lr, float wd, float g, inout float theta, inout float m, inout float v)
 {
-    if (RULE == VKT_UP_ADAMW) theta -= lr * wd * theta;
+    if ((FORM & VKT_UP_DECOUPLED) != 0) theta -= lr * wd * theta;
     else g += wd * theta;
     if (RULE == VKT_UP_SGD) {
         theta -= lr * g;
@@ -49,7 +49,7 @@ void update(float lr, float wd, float g, inout float theta, inout float m, inout
         theta -= lr * (p.beta1 * m + g);
     } else if (RULE == VKT_UP_RMSPROP) {
         v = p.beta2 * v + (1.0 - p.beta2) * g * g;
-        if (TORCH != 0) {
+        if ((FORM & VKT_UP_TORCH) != 0) {
             m = p.beta1 * m + g / (sqrt(v) + p.eps);
             theta -= lr * m;
         } else {

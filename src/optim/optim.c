@@ -30,8 +30,8 @@ struct vkt_optim {
 static_assert((int)VKT_SGD == VKT_UP_SGD && (int)VKT_MOMENTUM == VKT_UP_MOMENTUM &&
                   (int)VKT_NESTEROV == VKT_UP_NESTEROV && (int)VKT_RMSPROP == VKT_UP_RMSPROP &&
                   (int)VKT_ADAM == VKT_UP_ADAM && (int)VKT_NADAM == VKT_UP_NADAM &&
-                  (int)VKT_ADAMW == VKT_UP_ADAMW,
-              "the row's numbers");
+                  (int)VKT_ADAMW == VKT_UP_ADAMW && (int)VKT_N_RULES == VKT_UP_N_RULES,
+              "a rule's number is its row's");
 static_assert(offsetof(struct vkt_scalars, loss) == 4 * VKT_SCALAR_LOSS &&
                   offsetof(struct vkt_scalars, grad_norm) == 4 * VKT_SCALAR_GRAD_NORM &&
                   offsetof(struct vkt_scalars, clip) == 4 * VKT_SCALAR_CLIP &&
@@ -44,22 +44,11 @@ static_assert(offsetof(struct vkt_scalars, loss) == 4 * VKT_SCALAR_LOSS &&
 
 const char *vkt_rule_name(vkt_rule r)
 {
-    static const char *const names[] = { "sgd",  "momentum", "nesterov", "rmsprop",
-                                         "adam", "nadam",    "adamw" };
-    return (size_t)r < VKT_COUNT(names) ? names[r] : "unknown";
+    const vkt__rule *rule = vkt__rule_at((uint32_t)r);
+    return rule ? rule->name : "unknown";
 }
 
 /* ---- what a description means ---- */
-
-static bool is_adam(vkt_rule r)
-{
-    return r == VKT_ADAM || r == VKT_NADAM || r == VKT_ADAMW;
-}
-
-static bool uses_gamma(vkt_rule r)
-{
-    return r == VKT_MOMENTUM || r == VKT_NESTEROV || r == VKT_RMSPROP;
-}
 
 static vkt_status check_range(const char *name, double v, double low, double high, bool below)
 {
@@ -72,18 +61,27 @@ vkt_status vkt__optim_check(const vkt_optim_desc *d)
 {
     vkt_status st = VKT_OK;
     const double most = 1e30;
-    if ((unsigned)d->rule > VKT_ADAMW)
-        return vkt__fail(VKT_ARG, "optim", "there is no rule number %d", (int)d->rule);
-    if (uses_gamma(d->rule)) VKT_TRY(check_range("momentum", (double)d->momentum, 0, 1, true));
-    if (d->rule == VKT_RMSPROP) VKT_TRY(check_range("rho", (double)d->rho, 0, 1, true));
-    if (is_adam(d->rule)) {
-        VKT_TRY(check_range("beta1", (double)d->beta1, 0, 1, true));
-        VKT_TRY(check_range("beta2", (double)d->beta2, 0, 1, true));
-    }
+    const vkt__rule *rule = vkt__rule_at((uint32_t)d->rule);
+    if (!rule) return vkt__fail(VKT_ARG, "optim", "there is no rule number %d", (int)d->rule);
     /* g^2 vanishes in float32 below g = 1e-19 or so: a smaller eps would blow such gradients up,
      * and 0 gives 0/0. */
-    if (is_adam(d->rule) || d->rule == VKT_RMSPROP)
-        VKT_TRY(check_range("eps", (double)d->eps, 1e-16, most, false));
+    const struct {
+        uint32_t use;
+        const char *name;
+        float value;
+        double low, high;
+        bool below;
+    } numbers[] = {
+        { VKT__USES_MOMENTUM, "momentum", d->momentum, 0, 1, true },
+        { VKT__USES_RHO, "rho", d->rho, 0, 1, true },
+        { VKT__USES_BETA1, "beta1", d->beta1, 0, 1, true },
+        { VKT__USES_BETA2, "beta2", d->beta2, 0, 1, true },
+        { VKT__USES_EPS, "eps", d->eps, 1e-16, most, false },
+    };
+    for (size_t i = 0; i < VKT_COUNT(numbers); i++)
+        if (rule->uses & numbers[i].use)
+            VKT_TRY(check_range(numbers[i].name, (double)numbers[i].value, numbers[i].low,
+                                numbers[i].high, numbers[i].below));
     VKT_TRY(check_range("weight_decay", (double)d->weight_decay, 0, most, false));
     VKT_TRY(check_range("clip", (double)d->clip, 0, most, false));
     if (d->loss_scale != 0) {
@@ -113,49 +111,24 @@ fail:
 
 vkt_attr vkt__optim_attr(const vkt_optim_desc *d)
 {
-    bool gamma = uses_gamma(d->rule), rms = d->rule == VKT_RMSPROP, adam = is_adam(d->rule);
+    uint32_t uses = vkt__rule_at((uint32_t)d->rule)->uses;
     return (vkt_attr) { .optim = { .rule = (uint32_t)d->rule,
                                    .torch = d->form == VKT_FORM_TORCH,
-                                   .beta1 = gamma  ? d->momentum
-                                            : adam ? d->beta1
-                                                   : 0,
-                                   .beta2 = rms    ? d->rho
-                                            : adam ? d->beta2
-                                                   : 0,
-                                   .eps = rms || adam ? d->eps : 0 } };
-}
-
-/* PyTorch's NAdam: momentum_decay is its default. */
-static double nadam_mu(double beta1, double t)
-{
-    return beta1 * (1 - 0.5 * pow(0.96, 0.004 * t));
+                                   .beta1 = uses & VKT__USES_MOMENTUM ? d->momentum
+                                            : uses & VKT__USES_BETA1  ? d->beta1
+                                                                      : 0,
+                                   .beta2 = uses & VKT__USES_RHO     ? d->rho
+                                            : uses & VKT__USES_BETA2 ? d->beta2
+                                                                     : 0,
+                                   .eps = uses & VKT__USES_EPS ? d->eps : 0 } };
 }
 
 vkt__update_step vkt__optim_factors(const vkt_optim_desc *d, double lr, uint64_t step)
 {
     vkt__update_step s = { .lr = lr, .adam_m = 1, .adam_v = 1 };
-    if (!is_adam(d->rule)) return s;
-    double t = (double)step + 1, b1 = (double)d->beta1, b2 = (double)d->beta2;
-    double c1 = 1 - pow(b1, t), root2 = sqrt(1 - pow(b2, t));
-    if (d->rule == VKT_ADAMW || (d->rule == VKT_ADAM && d->form == VKT_FORM_TORCH)) {
-        s.adam_m = 1 / c1;
-        s.adam_v = 1 / root2;
-    } else if (d->rule == VKT_ADAM) {
-        s.adam_m = root2 / c1;
-    } else if (d->form == VKT_FORM_TORCH) {
-        double product = 1, mu = 0, next = nadam_mu(b1, t + 1);
-        /* Below 1e-30 the product is nothing beside 1: so the loop is short however late the step.
-         */
-        for (uint64_t k = 1; k <= step + 1 && product > 1e-30; k++)
-            product *= nadam_mu(b1, (double)k);
-        mu = nadam_mu(b1, t);
-        s.adam_m = next / (1 - product * next);
-        s.adam_g = (1 - mu) / (1 - product);
-        s.adam_v = 1 / root2;
-    } else {
-        s.adam_m = b1 * root2 / c1;
-        s.adam_g = (1 - b1) * root2 / c1;
-    }
+    const vkt__rule *rule = vkt__rule_at((uint32_t)d->rule);
+    if (rule->factors)
+        rule->factors(d->form == VKT_FORM_TORCH, (double)d->beta1, (double)d->beta2, step + 1, &s);
     return s;
 }
 
@@ -198,7 +171,7 @@ void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t 
 
 /* ---- state ---- */
 
-/* RMSProp's v starts at 1, but for padding, which stays zero in every buffer. */
+/* 1 in every parameter; padding stays zero, as in every buffer. */
 static vkt_status fill_ones(vkt_gpu *gpu, vkt_buffer *buf, const vkt__flat *flat)
 {
     enum { PIECE = 1 << 18 };
@@ -271,10 +244,11 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
             &(vkt_buffer_desc) { 4 * flat->count, desc->offload ? VKT_MEM_HOST : VKT_MEM_DEVICE,
                                  labels[i] },
             &o->moments[o->n_moments]));
+        if (i == 1 && desc->form == VKT_FORM_PLAYBOOK &&
+            vkt__rule_at((uint32_t)desc->rule)->v_begins_at_1)
+            VKT_TRY(fill_ones(gpu, o->moments[o->n_moments], flat));
         o->n_moments++;
     }
-    if (desc->rule == VKT_RMSPROP && desc->form == VKT_FORM_PLAYBOOK)
-        VKT_TRY(fill_ones(gpu, o->moments[o->n_moments - 1 - (desc->ema > 0)], flat));
     *out = o;
     o = NULL;
 fail:

@@ -60,7 +60,7 @@ static void factors_of_late_steps(void **state)
     vkt_optim_desc d = { .rule = VKT_ADAM, .beta1 = 0.5f, .beta2 = 0.75f, .eps = 1e-8f };
     REQUIRE_NEAR(vkt__optim_factors(&d, 1, 2).adam_m, sqrt(1 - 0.421875) / (1 - 0.125), 1e-15);
     for (int form = 0; form < 2; form++)
-        for (vkt_rule r = VKT_ADAM; r <= VKT_ADAMW; r++) {
+        for (vkt_rule r = VKT_SGD; r < VKT_N_RULES; r++) {
             d.rule = r, d.form = (vkt_form)form;
             vkt__update_step s =
                 vkt__optim_factors(&d, 1, 1ull << 40); /* all corrections have died away */
@@ -69,6 +69,27 @@ static void factors_of_late_steps(void **state)
             REQUIRE_NEAR(s.adam_g, r != VKT_NADAM ? 0 : torch_nadam ? 1 - 0.5 : 0.5, 1e-12);
             REQUIRE_NEAR(s.adam_v, 1, 1e-15);
         }
+}
+
+/* A rule keeps the moments that its update writes, wherever in the list it stands: one that is
+ * appended does not get second moments because of its number, and past the end there are none. */
+static void rules_keep_the_moments_they_write(void **state)
+{
+    (void)state;
+    for (uint32_t r = 0; r < VKT_N_RULES; r++) {
+        vkt_attr attr = { .optim = { r, .beta1 = 0.5f, .beta2 = 0.75f, .eps = 0.125f } };
+        double theta = 2, m = 0, v = 0;
+        vkt__optim_element(attr, &(vkt__update_step) { 0.5, 0, 1, 0, 1 }, 3, &theta, &m, &v);
+        assert_true(theta != 2);
+        assert_int_equal(vkt__optim_has_m(attr), m != 0);
+        assert_int_equal(vkt__optim_has_v(attr), v != 0);
+        assert_string_not_equal(vkt_rule_name((vkt_rule)r), "unknown");
+    }
+    for (uint32_t past = VKT_N_RULES; past < VKT_N_RULES + 8; past++) {
+        vkt_attr attr = { .optim = { .rule = past } };
+        assert_false(vkt__optim_has_m(attr) || vkt__optim_has_v(attr));
+        assert_string_equal(vkt_rule_name((vkt_rule)past), "unknown");
+    }
 }
 
 /* ---- rules: PyTorch's trajectories ---- */
@@ -97,7 +118,7 @@ static golden golden_load(void)
 
 static vkt_rule rule_named(const char *name)
 {
-    for (vkt_rule r = VKT_SGD; r <= VKT_ADAMW; r++)
+    for (vkt_rule r = VKT_SGD; r < VKT_N_RULES; r++)
         if (!strcmp(vkt_rule_name(r), name)) return r;
     fail_msg("no rule '%s'", name);
     return VKT_SGD;
@@ -447,7 +468,7 @@ static void bad_descriptions_are_refused(void **state)
         { { .rule = VKT_SGD, .weight_decay = -1 }, "weight_decay is -1" },
         { { .rule = VKT_SGD, .groups = no_pattern, .n_groups = 1 }, "group 1 has no name pattern" },
         { { .rule = VKT_SGD, .groups = negative, .n_groups = 1 }, "a group's lr_scale is -1" },
-        { { .rule = (vkt_rule)9 }, "no rule number 9" },
+        { { .rule = VKT_N_RULES }, "no rule number" },
     };
     for (size_t i = 0; i < VKT_COUNT(bad); i++) {
         test_log[0] = 0;
@@ -462,6 +483,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_steps_in_closed_form),
         cmocka_unit_test(factors_of_late_steps),
+        cmocka_unit_test(rules_keep_the_moments_they_write),
         cmocka_unit_test(torch_form_follows_pytorch),
         cmocka_unit_test(playbook_form_beside_pytorch),
         cmocka_unit_test(schedules_follow_pytorch),

@@ -89,19 +89,7 @@ typedef struct vkt__update_in {
     vkt_tensor *shadow;  /* [n] f16 or bf16, written: theta's values; or NULL */
 } vkt__update_in;
 void vkt__optim_update(vkt_graph *g, const vkt__update_in *in, vkt_attr attr);
-/* Which moments a rule keeps. */
-bool vkt__optim_has_m(vkt_attr attr);
-bool vkt__optim_has_v(vkt_attr attr);
-
 /* What the gradient is multiplied by, for a sum of squares and a limit (0: none). */
 double vkt__optim_clip(double squares, double limit);
-
-/* The factors of one element's update, unrounded. */
-typedef struct vkt__update_step {
-    double lr, weight_decay, adam_m, adam_g, adam_v;
-} vkt__update_step;
-/* One element by the rule, in double: the twin, and what golden trajectories are compared with. */
-void vkt__optim_element(vkt_attr attr, const vkt__update_step *s, double g, double *theta,
-                        double *m, double *v);
 
 #endif

@@ -1,13 +1,15 @@
 /* The optimizer's rows: the scalars of a step (norm, clip factor, finiteness) and the update of
- * flat buffers. They know rules by number and groups by index; src/optim knows names, schedules and
- * the model. */
+ * flat buffers. A rule is a row of rules.c and a group an index; src/optim knows names,
+ * schedules and the model. */
 #include <math.h>
+#include <stdio.h>
 
 #include "tensor/graph/record.h"
 #include "tensor/graph/sample.h"
 #include "tensor/graph/value.h"
 #include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
+#include "tensor/ops/rules.h"
 
 /* ---- accumulate: the sum over a step's micro-batches ---- */
 
@@ -240,17 +242,6 @@ vkt_tensor *vkt__optim_state(vkt_graph *g, const vkt__state_in *in)
 
 enum { THETA, GRAD, M, V, SCALARS, STEP, BLOCKS, GROUPS, SHADOW, N_UPDATE_IN };
 
-bool vkt__optim_has_m(vkt_attr attr)
-{
-    return attr.optim.rule != VKT_UP_SGD &&
-           !(attr.optim.rule == VKT_UP_RMSPROP && attr.optim.beta1 == 0);
-}
-
-bool vkt__optim_has_v(vkt_attr attr)
-{
-    return attr.optim.rule >= VKT_UP_RMSPROP;
-}
-
 static bool update_shape(vkt_node *n)
 {
     uint64_t count = n->in[THETA]->count;
@@ -288,55 +279,19 @@ static void update_record(vkt__rec *rec, const vkt_node *n)
     uint32_t wg = 1,
              most = VKT_MIN(rec->caps->workgroup, pairs ? VKT_GROUP_BLOCK / 2 : VKT_GROUP_BLOCK);
     while (2 * wg <= most) wg *= 2;
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
-                                   { VKT_SPEC_RULE, a->optim.rule },
-                                   { VKT_SPEC_TORCH, a->optim.torch },
-                                   { VKT_SPEC_HAS_M, vkt__optim_has_m(*a) },
-                                   { VKT_SPEC_HAS_V, vkt__optim_has_v(*a) },
-                                   { VKT_SPEC_WIDE,
-                                     rec->caps->klass != VKT_CLASS_CPU || n->in[SHADOW] },
-                                   { VKT_SPEC_TYPE_SHADOW, vkt__type(n->in[SHADOW]) } };
+    bool decoupled = vkt__rule_at(a->optim.rule)->uses & VKT__DECAY_DECOUPLED;
+    const vkt__constant spec[] = {
+        { VKT_SPEC_WORKGROUP, wg },
+        { VKT_SPEC_RULE, a->optim.rule },
+        { VKT_SPEC_UPDATE_FORM,
+          (a->optim.torch ? VKT_UP_TORCH : 0u) | (decoupled ? VKT_UP_DECOUPLED : 0u) },
+        { VKT_SPEC_HAS_M, vkt__optim_has_m(*a) },
+        { VKT_SPEC_HAS_V, vkt__optim_has_v(*a) },
+        { VKT_SPEC_WIDE, rec->caps->klass != VKT_CLASS_CPU || n->in[SHADOW] },
+        { VKT_SPEC_TYPE_SHADOW, vkt__type(n->in[SHADOW]) }
+    };
     vkt__dispatch(rec, pairs ? VKT_SHADER_OPTIM_UPDATE_PAIRS : VKT_SHADER_OPTIM_UPDATE, spec,
                   VKT_COUNT(spec), &p, sizeof p, ((uint64_t)p.n + 4 * wg - 1) / (4 * wg));
-}
-
-void vkt__optim_element(vkt_attr attr, const vkt__update_step *s, double g, double *theta,
-                        double *m, double *v)
-{
-    double b1 = (double)attr.optim.beta1, b2 = (double)attr.optim.beta2,
-           eps = (double)attr.optim.eps, lr = s->lr;
-    if (attr.optim.rule == VKT_UP_ADAMW)
-        *theta -= lr * s->weight_decay * *theta;
-    else
-        g += s->weight_decay * *theta;
-    switch (attr.optim.rule) {
-    case VKT_UP_SGD:
-        *theta -= lr * g;
-        break;
-    case VKT_UP_MOMENTUM:
-        *m = b1 * *m + g;
-        *theta -= lr * *m;
-        break;
-    case VKT_UP_NESTEROV:
-        *m = b1 * *m + g;
-        *theta -= lr * (b1 * *m + g);
-        break;
-    case VKT_UP_RMSPROP:
-        *v = b2 * *v + (1 - b2) * g * g;
-        if (attr.optim.torch) {
-            *m = b1 * *m + g / (sqrt(*v) + eps);
-            *theta -= lr * *m;
-        } else {
-            *m = b1 * *m + lr * g / sqrt(*v + eps);
-            *theta -= *m;
-        }
-        break;
-    default:
-        *m = b1 * *m + (1 - b1) * g;
-        *v = b2 * *v + (1 - b2) * g * g;
-        *theta -= lr * (s->adam_m * *m + (attr.optim.rule == VKT_UP_NADAM ? s->adam_g * g : 0)) /
-                  (s->adam_v * sqrt(*v) + eps);
-    }
 }
 
 static void update_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -365,31 +320,10 @@ static vkt_cost update_cost(const vkt_node *n)
     return c;
 }
 
-/* About a dozen roundings; Vulkan allows 2.5 ulp for a division and 3 for a root. */
 static double update_terms(const vkt_node *n)
 {
-    (void)n;
-    return 16;
+    return vkt__rule_at(n->attr.optim.rule)->terms;
 }
-
-static const struct {
-    const char *name;
-    vkt_attr attr;
-} forms[] = {
-    { "sgd", { .optim = { VKT_UP_SGD, false, 0, 0, 0 } } },
-    { "momentum", { .optim = { VKT_UP_MOMENTUM, false, 0.9f, 0, 0 } } },
-    { "nesterov", { .optim = { VKT_UP_NESTEROV, false, 0.9f, 0, 0 } } },
-    { "rmsprop", { .optim = { VKT_UP_RMSPROP, false, 0.9f, 0.75f, 0.125f } } },
-    { "rmsprop without momentum", { .optim = { VKT_UP_RMSPROP, false, 0, 0.9f, 0.125f } } },
-    { "rmsprop, torch's form", { .optim = { VKT_UP_RMSPROP, true, 0.9f, 0.75f, 0.125f } } },
-    { "rmsprop without momentum, torch's form",
-      { .optim = { VKT_UP_RMSPROP, true, 0, 0.9f, 0.125f } } },
-    { "nadam", { .optim = { VKT_UP_NADAM, false, 0.9f, 0.999f, 1e-8f } } },
-    { "adam, large eps", { .optim = { VKT_UP_ADAM, false, 0.5f, 0.75f, 0.1f } } },
-    { "adamw", { .optim = { VKT_UP_ADAMW, true, 0.9f, 0.999f, 1e-8f } } },
-    { "adam", { .optim = { VKT_UP_ADAM, false, 0.9f, 0.999f, 1e-8f } } },
-};
-enum { ADAM_FORM = VKT_COUNT(forms) - 1 };
 
 /* hint of the scalars: POSITIVE clip factors (and ok), all UNIT, INDEX 1: not ok. Of the groups:
  * POSITIVE scale and decay, UNIT, INDEX 2: 0 or 1, so that some are frozen and some do not decay.
@@ -417,6 +351,56 @@ static void build_update(vkt_graph *g, vkt_attr attr, uint32_t n, uint32_t scala
     vkt__optim_update(g, &in, attr);
 }
 
+/* The numbers that every rule is tried with, as far as it uses them. */
+static const struct variant {
+    const char *name;
+    bool torch;
+    float momentum, beta2, eps;
+} variants[] = {
+    { "", false, 0.9f, 0.999f, 1e-8f },
+    { ", large eps", false, 0.9f, 0.75f, 0.125f },
+    { ", torch's form", true, 0.9f, 0.999f, 1e-8f },
+    { ", torch's form, large eps", true, 0.9f, 0.75f, 0.125f },
+    { ", without momentum", false, 0, 0.9f, 0.125f },
+    { ", without momentum, torch's form", true, 0, 0.9f, 0.125f },
+};
+
+static vkt_attr rule_attr(uint32_t rule, const struct variant *v)
+{
+    uint32_t uses = vkt__rule_at(rule)->uses;
+    bool first = uses & (VKT__USES_MOMENTUM | VKT__USES_BETA1),
+         second = uses & (VKT__USES_RHO | VKT__USES_BETA2);
+    return (vkt_attr) { .optim = { .rule = rule,
+                                   .torch = v->torch,
+                                   .beta1 = first ? v->momentum : 0,
+                                   .beta2 = second ? v->beta2 : 0,
+                                   .eps = uses & VKT__USES_EPS ? v->eps : 0 } };
+}
+
+/* Whether the variant is another update than those before it. */
+static bool is_distinct(const vkt__rule *r, const struct variant *v)
+{
+    if (v->momentum == 0) return r->keeps & VKT__KEEPS_M_WITH_MOMENTUM;
+    return v == variants || r->uses & VKT__USES_EPS;
+}
+
+/* The *i-th sample of a rule's own, or NULL: then *i counts from behind them. The name is valid
+ * until the next call in this thread. */
+static const char *rule_sample(vkt_graph *g, uint32_t *i)
+{
+    static _Thread_local char name[64];
+    const vkt__rule *r;
+    for (uint32_t rule = 0; (r = vkt__rule_at(rule)); rule++)
+        for (size_t k = 0; k < VKT_COUNT(variants); k++) {
+            if (!is_distinct(r, &variants[k]) || (*i)-- > 0) continue;
+            build_update(g, rule_attr(rule, &variants[k]), 2500, VKT_HINT_POSITIVE,
+                         VKT_HINT_POSITIVE, VKT_F32);
+            snprintf(name, sizeof name, "%s%s", r->name, variants[k].name);
+            return name;
+        }
+    return NULL;
+}
+
 static const char *update_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     (void)op;
@@ -438,14 +422,11 @@ static const char *update_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         { "bf16 shadow, odd", 773, VKT_HINT_UNIT, VKT_HINT_INDEX, VKT_BF16 },
         { "bf16 shadow, not ok", 512, VKT_HINT_INDEX, VKT_HINT_POSITIVE, VKT_BF16 },
     };
-    if (i < VKT_COUNT(forms)) {
-        build_update(g, forms[i].attr, 2500, VKT_HINT_POSITIVE, VKT_HINT_POSITIVE, VKT_F32);
-        return forms[i].name;
-    }
-    i -= VKT_COUNT(forms);
+    const char *name = rule_sample(g, &i);
+    if (name) return name;
     if (i >= VKT_COUNT(edges)) return NULL;
-    build_update(g, forms[ADAM_FORM].attr, edges[i].n, edges[i].scalars, edges[i].groups,
-                 edges[i].shadow);
+    build_update(g, rule_attr(VKT_UP_ADAM, &variants[0]), edges[i].n, edges[i].scalars,
+                 edges[i].groups, edges[i].shadow);
     return edges[i].name;
 }
 

@@ -1,0 +1,176 @@
+/* The rows of the update rules. Their formulas and sources stand in
+ * shaders/optim/optim_update.comp, which has a branch for each. A new rule is a number in params.h,
+ * a row here and a branch there. */
+#include "tensor/ops/rules.h"
+
+#include <math.h>
+
+#include "shaders/params.h"
+
+#define ELEMENT(name)                                                                              \
+    static void name(const vkt_attr *a, const vkt__update_step *s, double g, double *theta,        \
+                     double *m, double *v)
+
+/* What a description's numbers are called in a rule's formula. */
+static double beta1(const vkt_attr *a)
+{
+    return (double)a->optim.beta1;
+}
+
+static double beta2(const vkt_attr *a)
+{
+    return (double)a->optim.beta2;
+}
+
+ELEMENT(sgd)
+{
+    (void)a, (void)m, (void)v;
+    *theta -= s->lr * g;
+}
+
+ELEMENT(momentum)
+{
+    (void)v;
+    *m = beta1(a) * *m + g;
+    *theta -= s->lr * *m;
+}
+
+ELEMENT(nesterov)
+{
+    (void)v;
+    *m = beta1(a) * *m + g;
+    *theta -= s->lr * (beta1(a) * *m + g);
+}
+
+ELEMENT(rmsprop)
+{
+    double eps = (double)a->optim.eps;
+    *v = beta2(a) * *v + (1 - beta2(a)) * g * g;
+    if (a->optim.torch) {
+        *m = beta1(a) * *m + g / (sqrt(*v) + eps);
+        *theta -= s->lr * *m;
+    } else {
+        *m = beta1(a) * *m + s->lr * g / sqrt(*v + eps);
+        *theta -= *m;
+    }
+}
+
+/* theta -= lr u / (adam_v sqrt(v) + eps), u of the moments that were just moved on. */
+static void adam_step(const vkt_attr *a, const vkt__update_step *s, double u, double *theta,
+                      const double *v)
+{
+    *theta -= s->lr * u / (s->adam_v * sqrt(*v) + (double)a->optim.eps);
+}
+
+static void adam_moments(const vkt_attr *a, double g, double *m, double *v)
+{
+    *m = beta1(a) * *m + (1 - beta1(a)) * g;
+    *v = beta2(a) * *v + (1 - beta2(a)) * g * g;
+}
+
+/* Adam and AdamW differ in their factors and their decay only. */
+ELEMENT(adam)
+{
+    adam_moments(a, g, m, v);
+    adam_step(a, s, s->adam_m * *m, theta, v);
+}
+
+ELEMENT(nadam)
+{
+    adam_moments(a, g, m, v);
+    adam_step(a, s, s->adam_m * *m + s->adam_g * g, theta, v);
+}
+
+/* ---- factors ---- */
+
+static double root2(double beta2, double t)
+{
+    return sqrt(1 - pow(beta2, t));
+}
+
+static void adamw_factors(bool torch, double beta1, double beta2, uint64_t t, vkt__update_step *s)
+{
+    (void)torch;
+    s->adam_m = 1 / (1 - pow(beta1, (double)t));
+    s->adam_v = 1 / root2(beta2, (double)t);
+}
+
+static void adam_factors(bool torch, double beta1, double beta2, uint64_t t, vkt__update_step *s)
+{
+    if (torch)
+        adamw_factors(torch, beta1, beta2, t, s);
+    else
+        s->adam_m = root2(beta2, (double)t) / (1 - pow(beta1, (double)t));
+}
+
+/* PyTorch's NAdam: momentum_decay is its default. */
+static double nadam_mu(double beta1, double t)
+{
+    return beta1 * (1 - 0.5 * pow(0.96, 0.004 * t));
+}
+
+static void nadam_factors(bool torch, double beta1, double beta2, uint64_t t, vkt__update_step *s)
+{
+    if (!torch) {
+        double c = root2(beta2, (double)t) / (1 - pow(beta1, (double)t));
+        s->adam_m = beta1 * c;
+        s->adam_g = (1 - beta1) * c;
+        return;
+    }
+    double product = 1, mu = nadam_mu(beta1, (double)t), next = nadam_mu(beta1, (double)t + 1);
+    /* Below 1e-30 the product is nothing beside 1: so the loop is short however late the step. */
+    for (uint64_t k = 1; k <= t && product > 1e-30; k++) product *= nadam_mu(beta1, (double)k);
+    s->adam_m = next / (1 - product * next);
+    s->adam_g = (1 - mu) / (1 - product);
+    s->adam_v = 1 / root2(beta2, (double)t);
+}
+
+/* ---- rows ---- */
+
+#define ADAM_FAMILY                                                                                \
+    .keeps = VKT__KEEPS_M | VKT__KEEPS_V, .uses = VKT__USES_BETA1 | VKT__USES_BETA2 | VKT__USES_EPS
+
+static const vkt__rule rules[VKT_UP_N_RULES] = {
+    [VKT_UP_SGD] = { "sgd", .terms = 16, .element = sgd },
+    [VKT_UP_MOMENTUM] = { "momentum", .keeps = VKT__KEEPS_M, .uses = VKT__USES_MOMENTUM,
+                          .terms = 16, .element = momentum },
+    [VKT_UP_NESTEROV] = { "nesterov", .keeps = VKT__KEEPS_M, .uses = VKT__USES_MOMENTUM,
+                          .terms = 16, .element = nesterov },
+    [VKT_UP_RMSPROP] = { "rmsprop", .keeps = VKT__KEEPS_M_WITH_MOMENTUM | VKT__KEEPS_V,
+                         .uses = VKT__USES_MOMENTUM | VKT__USES_RHO | VKT__USES_EPS,
+                         .v_begins_at_1 = true, .terms = 16, .element = rmsprop },
+    [VKT_UP_ADAM] = { "adam", ADAM_FAMILY, .terms = 16, .element = adam, .factors = adam_factors },
+    [VKT_UP_NADAM] = { "nadam", ADAM_FAMILY, .terms = 16, .element = nadam,
+                       .factors = nadam_factors },
+    [VKT_UP_ADAMW] = { "adamw", ADAM_FAMILY | VKT__DECAY_DECOUPLED, .terms = 16, .element = adam,
+                       .factors = adamw_factors },
+};
+
+const vkt__rule *vkt__rule_at(uint32_t rule)
+{
+    return rule < VKT_UP_N_RULES ? &rules[rule] : NULL;
+}
+
+bool vkt__optim_has_m(vkt_attr attr)
+{
+    const vkt__rule *r = vkt__rule_at(attr.optim.rule);
+    return r && (r->keeps & VKT__KEEPS_M ||
+                 (r->keeps & VKT__KEEPS_M_WITH_MOMENTUM && attr.optim.beta1 != 0));
+}
+
+bool vkt__optim_has_v(vkt_attr attr)
+{
+    const vkt__rule *r = vkt__rule_at(attr.optim.rule);
+    return r && r->keeps & VKT__KEEPS_V;
+}
+
+void vkt__optim_element(vkt_attr attr, const vkt__update_step *s, double g, double *theta,
+                        double *m, double *v)
+{
+    const vkt__rule *r = &rules[attr.optim.rule];
+    if (r->uses & VKT__DECAY_DECOUPLED)
+        *theta -= s->lr * s->weight_decay * *theta;
+    else
+        g += s->weight_decay * *theta;
+    r->element(&attr, s, g, theta, m, v);
+}
