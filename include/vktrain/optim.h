@@ -67,7 +67,9 @@ typedef enum vkt_schedule_kind {
     VKT_SCHED_STEPS,
     VKT_SCHED_WSD,
     VKT_SCHED_RAMP, /* rises: for `study lr --ramp` */
+    VKT_N_SCHEDULES
 } vkt_schedule_kind;
+VKT_API const char *vkt_schedule_name(vkt_schedule_kind k);
 
 #define VKT_MAX_MILESTONES 16
 typedef struct vkt_schedule {

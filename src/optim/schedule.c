@@ -23,6 +23,22 @@
 #include "base/words.h"
 #include "vktrain/optim.h"
 
+const char *vkt_schedule_name(vkt_schedule_kind k)
+{
+    static const char *const names[VKT_N_SCHEDULES] = {
+        [VKT_SCHED_CONSTANT] = "constant",
+        [VKT_SCHED_LINEAR] = "linear",
+        [VKT_SCHED_COSINE] = "cosine",
+        [VKT_SCHED_RSQRT] = "rsqrt",
+        [VKT_SCHED_EXPONENTIAL] = "exponential",
+        [VKT_SCHED_POLYNOMIAL] = "polynomial",
+        [VKT_SCHED_STEPS] = "steps",
+        [VKT_SCHED_WSD] = "wsd",
+        [VKT_SCHED_RAMP] = "ramp",
+    };
+    return (unsigned)k < VKT_N_SCHEDULES ? names[k] : "unknown";
+}
+
 static uint64_t steps_after_warmup(const vkt_schedule *s)
 {
     if (!s->warmup_included) return s->steps;
@@ -93,7 +109,7 @@ vkt_status vkt_schedule_check(const vkt_schedule *s, const char *where)
     static const char area[] = "schedule";
     const uint64_t most = 1ull << 50;
     if (!where) where = "schedule";
-    if (s->kind > VKT_SCHED_RAMP)
+    if ((unsigned)s->kind >= VKT_N_SCHEDULES)
         return vkt__fail(VKT_ARG, area, "%s: there is no schedule number %d", where, (int)s->kind);
     if (!(s->lr >= 0 && s->lr <= 1e30))
         return vkt__fail(VKT_ARG, area, "%s: the learning rate is %g; it must not be below 0",

@@ -7,6 +7,7 @@
 #include "recipe/config.h"
 #include "recipe/recipe.h"
 #include "recipe/recipe_model.h"
+#include "tensor/ops/rules.h"
 
 vkt_status vkt_config_create(vkt_config **out)
 {
@@ -205,6 +206,13 @@ static vkt_status finish_data(vkt_config *c)
     return VKT_OK;
 }
 
+/* A rule may have a default of its own. */
+static void finish_rule(vkt_config *c)
+{
+    const vkt__rule *r = vkt__rule_at((uint32_t)c->optim.rule);
+    if (r->beta2 > 0 && !vkt__config_was_set(c, "optim.beta2")) c->optim.beta2 = r->beta2;
+}
+
 static vkt_status finish_schedule(vkt_config *c)
 {
     const vkt_schedule *s = &c->schedule;
@@ -290,6 +298,7 @@ vkt_status vkt__config_check(vkt_config *c)
     VKT_TRY(finish_lora(c));
     VKT_TRY(finish_name(c));
     VKT_TRY(finish_data(c));
+    finish_rule(c);
     VKT_TRY(finish_schedule(c));
     VKT_TRY(finish_metric(c));
     uint64_t total = c->schedule.steps + (c->schedule.warmup_included ? 0 : c->schedule.warmup);

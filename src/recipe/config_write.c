@@ -18,6 +18,7 @@ static bool value_yaml(const vkt_config *c, const vkt__option *o, vkt__str *out)
     double d;
     bool b;
     int e;
+    vkt__choice choice;
     switch (o->type) {
     case VKT__OPT_STRING:
     case VKT__OPT_WORDS:
@@ -54,8 +55,8 @@ static bool value_yaml(const vkt_config *c, const vkt__option *o, vkt__str *out)
         return true;
     case VKT__OPT_ENUM:
         memcpy(&e, at, sizeof e);
-        for (const vkt__choice *p = o->choices; p->name; p++)
-            if (p->value == e) return vkt__str_printf(out, "%s", p->name), true;
+        for (int i = 0; vkt__option_choice(o, i, &choice); i++)
+            if (choice.value == e) return vkt__str_printf(out, "%s", choice.name), true;
         return false;
     case VKT__OPT_CHAR:
         if (!*at)

@@ -17,20 +17,30 @@ static bool parse_i64(const char *text, int64_t *out)
 
 /* ---- setting ---- */
 
-static const vkt__choice *choose(const vkt__option *o, const char *text, const char *where)
+bool vkt__option_choice(const vkt__option *o, int i, vkt__choice *out)
+{
+    if (o->word)
+        *out = (vkt__choice) { o->word(i), i };
+    else
+        *out = o->choices ? o->choices[i] : (vkt__choice) { 0 };
+    return out->name != NULL;
+}
+
+static bool choose(const vkt__option *o, const char *text, const char *where, vkt__choice *out)
 {
     const char *names[32];
     size_t n = 0;
     vkt__str all = { 0 };
-    for (const vkt__choice *p = o->choices; p->name; p++) {
-        if (!strcmp(p->name, text)) return vkt__str_finish(&all), p;
-        names[n++] = p->name;
-        vkt__str_printf(&all, "%s%s", n > 1 ? ", " : "", p->name);
+    for (int i = 0; vkt__option_choice(o, i, out); i++) {
+        if (!strcmp(out->name, text)) return vkt__str_finish(&all), true;
+        VKT_ASSERT(n < VKT_COUNT(names));
+        names[n++] = out->name;
+        vkt__str_printf(&all, "%s%s", n > 1 ? ", " : "", out->name);
     }
     vkt__fail(VKT_ARG, "config", "%s: %s: '%s' is none of %s%s", where, o->name, text, all.data,
               vkt_did_you_mean(text, names, n).text);
     vkt__str_finish(&all);
-    return NULL;
+    return false;
 }
 
 static vkt_status not_a(const char *what, const vkt__option *o, const char *text, bool quoted,
@@ -54,10 +64,11 @@ static vkt_status set_string(char *at, vkt__arena *a, const vkt__option *o, cons
 {
     const char *value = NULL;
     size_t bad;
+    vkt__choice choice;
     if (!vkt__utf8_ok(text, strlen(text), &bad))
         return vkt__fail(VKT_ARG, "config", "%s: %s: the text is not UTF-8", where, o->name);
     if (quoted || (text[0] && strcmp(text, "null") && strcmp(text, "~"))) {
-        if (o->choices && !choose(o, text, where)) return VKT_ARG;
+        if (o->choices && !choose(o, text, where, &choice)) return VKT_ARG;
         value = vkt__arena_strdup(a, text);
     } else if (o->choices || o->fallback) {
         return not_a("a word", o, text, quoted, where);
@@ -98,9 +109,9 @@ vkt_status vkt__option_set(vkt_config *c, vkt__arena *a, const vkt__option *o, c
         return set_char(at, o, text, quoted, where);
     case VKT__OPT_WEIGHTS:
     case VKT__OPT_ENUM: {
-        const vkt__choice *p = choose(o, text, where);
-        if (!p) return VKT_ARG;
-        memcpy(at, &p->value, sizeof p->value);
+        vkt__choice choice;
+        if (!choose(o, text, where, &choice)) return VKT_ARG;
+        memcpy(at, &choice.value, sizeof choice.value);
         return VKT_OK;
     }
     case VKT__OPT_BOOL:

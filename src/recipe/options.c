@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 #include "recipe/options.h"
+#include "tensor/ops/rules.h"
 
 #define AT(field) offsetof(vkt_config, field)
 #define ANY 1.8446744073709551615e19
@@ -45,23 +46,9 @@ static const vkt__choice precisions[] = {
 static const vkt__choice weightings[] = { { "none", VKT_CW_NONE },
                                           { "balanced", VKT_CW_BALANCED },
                                           { 0 } };
-static const vkt__choice rules[] = { { "sgd", VKT_SGD },           { "momentum", VKT_MOMENTUM },
-                                     { "nesterov", VKT_NESTEROV }, { "rmsprop", VKT_RMSPROP },
-                                     { "adam", VKT_ADAM },         { "nadam", VKT_NADAM },
-                                     { "adamw", VKT_ADAMW },       { 0 } };
 static const vkt__choice forms[] = { { "playbook", VKT_FORM_PLAYBOOK },
                                      { "torch", VKT_FORM_TORCH },
                                      { 0 } };
-static const vkt__choice schedules[] = { { "constant", VKT_SCHED_CONSTANT },
-                                         { "linear", VKT_SCHED_LINEAR },
-                                         { "cosine", VKT_SCHED_COSINE },
-                                         { "rsqrt", VKT_SCHED_RSQRT },
-                                         { "exponential", VKT_SCHED_EXPONENTIAL },
-                                         { "polynomial", VKT_SCHED_POLYNOMIAL },
-                                         { "steps", VKT_SCHED_STEPS },
-                                         { "wsd", VKT_SCHED_WSD },
-                                         { "ramp", VKT_SCHED_RAMP },
-                                         { 0 } };
 static const vkt__choice metrics[] = { { "auto", 0 },
                                        { "accuracy", 0 },
                                        { "balanced_accuracy", 0 },
@@ -78,6 +65,16 @@ static const vkt__choice offloads[] = { { "auto", VKT_MEASURE_AUTO },
                                         { "none", VKT_MEASURE_NONE },
                                         { "host", VKT_MEASURE_ALWAYS },
                                         { 0 } };
+
+static const char *rule_word(int i)
+{
+    return i < VKT_N_RULES ? vkt_rule_name((vkt_rule)i) : NULL;
+}
+
+static const char *schedule_word(int i)
+{
+    return i < VKT_N_SCHEDULES ? vkt_schedule_name((vkt_schedule_kind)i) : NULL;
+}
 
 static const vkt__option options[] = {
     { "name", VKT__OPT_STRING, AT(name), NULL, 0, 0, "",
@@ -222,26 +219,25 @@ static const vkt__option options[] = {
       weightings, "loss.class_weights" },
 
     { "optim.rule", VKT__OPT_ENUM, AT(optim.rule), "adam", 0, 0, "", "update rule of the optimizer",
-      rules, NULL },
+      NULL, NULL, .word = rule_word },
     { "optim.form", VKT__OPT_ENUM, AT(optim.form), "playbook", 0, 0, "",
       "whose formulas the update rules follow: the tuning playbook's or PyTorch's", forms,
       "adam.form" },
     { "optim.lr", VKT__OPT_F64, AT(schedule.lr), "0.001", 0, 1e4, "", "peak learning rate", NULL,
       NULL },
     { "optim.momentum", VKT__OPT_F32, AT(optim.momentum), "0.9", 0, 0.999999, "",
-      "momentum, nesterov, rmsprop: momentum coefficient", NULL, NULL },
+      "momentum coefficient", NULL, NULL, .uses = VKT__USES_MOMENTUM },
     { "optim.beta1", VKT__OPT_F32, AT(optim.beta1), "0.9", 0, 0.999999, "",
-      "adam family: decay rate of the mean of gradients (first moment)", NULL, NULL },
+      "decay rate of the first moment", NULL, NULL, .uses = VKT__USES_BETA1 },
     { "optim.beta2", VKT__OPT_F32, AT(optim.beta2), "0.999", 0, 0.999999, "",
-      "adam family: decay rate of the mean of squared gradients (second moment)", NULL, NULL },
+      "decay rate of the second moment, or of what stands for it", NULL, NULL,
+      .uses = VKT__USES_BETA2 },
     { "optim.rho", VKT__OPT_F32, AT(optim.rho), "0.9", 0, 0.999999, "",
-      "rmsprop: decay rate of the mean of squared gradients", NULL, NULL },
+      "decay rate of the mean of squared gradients", NULL, NULL, .uses = VKT__USES_RHO },
     { "optim.eps", VKT__OPT_F32, AT(optim.eps), "1e-8", 0, 1, "",
-      "adam family, rmsprop: added to the root of the mean of squared gradients, against division "
-      "by zero",
-      NULL, NULL },
+      "added to the divisor, against division by zero", NULL, NULL, .uses = VKT__USES_EPS },
     { "optim.weight_decay", VKT__OPT_F32, AT(optim.weight_decay), "0", 0, 100, "",
-      "weight decay; adamw: decoupled; other rules: added to the gradient", NULL, NULL },
+      "weight decay, added to the gradient", NULL, NULL, .uses = VKT__DECAY_DECOUPLED },
     { "optim.decay_all", VKT__OPT_BOOL, AT(optim.decay_all), "false", 0, 1, "",
       "whether biases and gains of normalisation layers decay too", NULL, NULL },
     { "optim.clip", VKT__OPT_F32, AT(optim.clip), "0", 0, 1e9, "",
@@ -258,7 +254,7 @@ static const vkt__option options[] = {
     { "schedule.kind", VKT__OPT_ENUM, AT(schedule.kind), "constant", 0, 0, "",
       "how the learning rate falls after the warmup (ramp: it rises, to search for a learning "
       "rate)",
-      schedules, NULL },
+      NULL, NULL, .word = schedule_word },
     { "schedule.warmup", VKT__OPT_U64, AT(schedule.warmup), "0", 0, 1e9, "steps",
       "steps in which the learning rate rises linearly, before the schedule begins", NULL, NULL },
     { "schedule.warmup_included", VKT__OPT_BOOL, AT(schedule.warmup_included), "false", 0, 1, "",
@@ -363,31 +359,61 @@ int vkt__option_find(const char *name)
     return -1;
 }
 
+/* The update rules that use something, with commas between them. */
+static void rules_using(uint32_t uses, vkt__str *out)
+{
+    const vkt__rule *r;
+    size_t before = out->len;
+    for (uint32_t i = 0; (r = vkt__rule_at(i)); i++)
+        if (r->uses & uses) vkt__str_printf(out, "%s%s", out->len > before ? ", " : "", r->name);
+}
+
+/* The help of an option that has a meaning for some update rules only: it names them. */
+static void rule_help(const vkt__option *o, char *out, size_t size)
+{
+    const vkt__rule *r;
+    vkt__str s = { 0 };
+    if (o->uses == VKT__DECAY_DECOUPLED) {
+        vkt__str_printf(&s, "%s; decoupled with ", o->help);
+        rules_using(o->uses, &s);
+    } else {
+        rules_using(o->uses, &s);
+        vkt__str_printf(&s, ": %s", o->help);
+    }
+    for (uint32_t i = 0; o->uses == VKT__USES_BETA2 && (r = vkt__rule_at(i)); i++)
+        if (r->beta2 > 0) vkt__str_printf(&s, " (default with %s: %g)", r->name, (double)r->beta2);
+    snprintf(out, size, "%s", s.data);
+    vkt__str_finish(&s);
+}
+
 bool vkt_option(size_t i, vkt_option_info *out)
 {
     static const char *const types[] = { "text",   "true/false", "integer", "integer",   "integer",
                                          "number", "number",     "choice",  "character", "list",
                                          "list",   "choice",     "list" };
-    static _Thread_local char range[160];
+    static _Thread_local char range[160], help[400];
     if (i >= VKT_COUNT(options)) return false;
     const vkt__option *o = &options[i];
     char lo[32], hi[32];
+    vkt__choice choice;
     size_t n = 0;
     range[0] = 0;
-    if (o->choices) {
-        for (const vkt__choice *p = o->choices; p->name && n < sizeof range; p++)
-            n += (size_t)snprintf(range + n, sizeof range - n, "%s%s", n ? "|" : "", p->name);
+    bool is_choice = vkt__option_choice(o, 0, &choice);
+    if (is_choice) {
+        for (int k = 0; vkt__option_choice(o, k, &choice) && n < sizeof range; k++)
+            n += (size_t)snprintf(range + n, sizeof range - n, "%s%s", n ? "|" : "", choice.name);
     } else if (o->max == ANY) {
         snprintf(range, sizeof range, "%s or more", vkt__double_text(o->min, false, lo));
     } else if (o->min < o->max && o->type != VKT__OPT_BOOL) {
         snprintf(range, sizeof range, "%s to %s", vkt__double_text(o->min, false, lo),
                  vkt__double_text(o->max, false, hi));
     }
+    if (o->uses) rule_help(o, help, sizeof help);
     *out = (vkt_option_info) { .name = o->name,
-                               .type = o->choices ? "choice" : types[o->type],
+                               .type = is_choice ? "choice" : types[o->type],
                                .range = range,
                                .fallback = o->fallback ? o->fallback : "",
                                .unit = o->unit,
-                               .help = o->help };
+                               .help = o->uses ? help : o->help };
     return true;
 }

@@ -36,11 +36,18 @@ typedef struct vkt__option {
     const char *unit, *help;
     const vkt__choice *choices; /* ENUM, and STRING if not free; ended by name NULL */
     const char *alias;          /* another name that recipes may use */
+    /* ENUM, in the place of choices: the names of 0, 1, ..., which another room lists; NULL past
+     * the last one. */
+    const char *(*word)(int value);
+    uint32_t uses; /* VKT__USES_*: it has a meaning for the update rules that use this */
 } vkt__option;
 
 const vkt__option *vkt__options(size_t *n);
 /* -1 if there is none of that name or alias. */
 int vkt__option_find(const char *name);
+
+/* The i-th of an option's choices; false: there are no more. */
+bool vkt__option_choice(const vkt__option *o, int i, vkt__choice *out);
 
 /* Sets one option from text. `where` opens error lines ("recipe.yaml:7"); quoted: the text was in
  * quotes, so it is no number. Not for STEPS and GROUPS. */
