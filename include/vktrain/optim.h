@@ -24,6 +24,7 @@ typedef enum vkt_rule {
     VKT_ADAM,
     VKT_NADAM,
     VKT_ADAMW,
+    VKT_LION,
     VKT_N_RULES
 } vkt_rule;
 VKT_API const char *vkt_rule_name(vkt_rule r);
@@ -39,10 +40,11 @@ typedef struct vkt_optim_desc {
     vkt_rule rule;
     vkt_form form;
     float momentum;     /* gamma of momentum, nesterov, rmsprop; 0.9 is usual. Used as given */
-    float beta1, beta2; /* adam family; 0.9, 0.999 */
+    float beta1, beta2; /* adam family: 0.9, 0.999 are usual; lion: 0.9, 0.99 */
     float rho;          /* rmsprop; 0.9 */
     float eps;          /* 1e-8; added to sqrt(v), inside the root for playbook RMSProp */
-    float weight_decay; /* adamw: decoupled (theta -= lr * wd * theta); others: g += wd * theta */
+    float weight_decay; /* adamw, lion: decoupled (theta -= lr * wd * theta); others: g += wd *
+                           theta */
     bool decay_all;     /* decay biases and norm gains too; default: only tensors of rank >= 2 */
     bool offload; /* moments in the host's memory (VKT_MEM_HOST), read and written from there */
     float clip;   /* global L2 norm limit; 0: none. The norm is measured either way */

@@ -1,7 +1,7 @@
 #version 460
 /* One step of an update rule over flat buffers: theta parameters, g gradient, m and v moments. With c the clip
- * factor and, where decay is not decoupled (AdamW), coupled decay:  g = c g + wd theta.  lr is the scheduled rate times the
- * group's. t counts steps from 1. gamma and rho are beta1 and beta2 here.
+ * factor and coupled decay:  g = c g + wd theta;  where decay is decoupled (AdamW, Lion):  g = c g.  lr is the scheduled
+ * rate times the group's. t counts steps from 1. gamma and rho are beta1 and beta2 here.
  *
  *   SGD        theta -= lr g
  *   momentum   m = gamma m + g;  theta -= lr m
@@ -15,7 +15,8 @@
  *     torch    theta -= lr (mu' m / (1 - P mu') + (1-mu) g / (1-P)) / (sqrt(v / (1-b2^t)) + eps),
  *              mu = mu_t, mu' = mu_t+1, mu_t = b1 (1 - 0.96^(0.004 t) / 2), P = mu_1 mu_2 ... mu_t
  *   AdamW      theta -= lr wd theta;  theta -= Adam's torch step (both forms)
- * SGD, momentum, Nesterov: both forms are the same. All four adam lines are
+ *   Lion       theta -= lr wd theta;  theta -= lr sign(b1 m + (1-b1) g);  m = b2 m + (1-b2) g
+ * SGD, momentum, Nesterov, Lion: both forms are the same. All four adam lines are
  *   theta -= lr (adam_m m + adam_g g) / (adam_v sqrt(v) + eps)
  * with factors of t that the host computes in double: vkt__optim_factors.
  *
@@ -23,7 +24,7 @@
  * Nothing is written when the step is not ok, nor in frozen groups (lr_scale 0). Padding has theta = g = m = v = 0 and
  * keeps it. Each invocation computes 4 elements: adjacent ones as vec4s where WIDE (GPUs), else (but for PAIRS) one per row of
  * the workgroup; its size is a power of two up to a block, so such a row lies in one block. Sources: the
- * tuning playbook's FAQ; torch.optim 2.14. Twin: vkt__optim_element. */
+ * tuning playbook's FAQ; torch.optim 2.14; Lion: Chen et al. 2023 (arXiv 2302.06675). Twin: vkt__optim_element. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
@@ -56,6 +57,9 @@ void update(float lr, float wd, float g, inout float theta, inout float m, inout
             m = p.beta1 * m + lr * g / sqrt(v + p.eps);
             theta -= m;
         }
+    } else if (RULE == VKT_UP_LION) {
+        theta -= lr * sign(p.beta1 * m + (1.0 - p.beta1) * g);
+        m = p.beta2 * m + (1.0 - p.beta2) * g;
     } else {
         m = p.beta1 * m + (1.0 - p.beta1) * g;
         v = p.beta2 * v + (1.0 - p.beta2) * g * g;

@@ -130,7 +130,8 @@ static void wrong_values_name_line_and_range(void **state)
     refused("optim: {decay_all: 1}\n", "optim.decay_all: true or false is expected, not '1'");
     refused("optim:\n  rule: adamm\n",
             "r.yaml:2: optim.rule: 'adamm' is none of sgd, momentum, nesterov, rmsprop, adam, "
-            "nadam, adamw; did you mean 'adam");
+            "nadam, adamw, ");
+    refused("optim: {rule: adamm}\n", "; did you mean 'adam");
     refused("data: {source: digit}\n", "did you mean 'digits'?");
     refused("data: {delimiter: ab}\n", "one character, tab or auto");
     refused("name: {a: b}\n", "name takes one value, not a block");

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes tests/golden/optim.json: what torch.optim does to 8 parameters in 20 steps, in float64, and what
-torch.optim.lr_scheduler gives. Hyperparameters are float32 numbers, as vktrain holds them. Needs PyTorch:
+torch.optim.lr_scheduler gives. Lion, which torch.optim lacks, is computed here in numpy from the algorithm of
+its paper (Chen et al. 2023, arXiv 2302.06675, algorithm 2). Hyperparameters are float32 numbers, as vktrain holds them. Needs PyTorch:
     shared/lab/in-testing python3 tools/golden/golden_optim.py
 """
 import json
@@ -46,6 +47,9 @@ CASES = [  # name, rule, torch class, vktrain's fields, lr
     ("nadam with weight decay", "nadam", NADAM, {**adam, "weight_decay": 0.25}, 0.01),
     ("adamw", "adamw", ADAMW, {**adam, "weight_decay": 0.5}, 0.01),
     ("adamw with clipping", "adamw", ADAMW, {**adam, "weight_decay": 0.5, "clip": 1.0}, 0.01),
+    ("lion", "lion", None, {"beta1": B1, "beta2": f32(0.99)}, 0.01),
+    ("lion with weight decay", "lion", None, {"beta1": B1, "beta2": f32(0.99), "weight_decay": 0.5}, 0.01),
+    ("lion with clipping", "lion", None, {"beta1": 0.5, "beta2": f32(0.9), "clip": 1.0}, 0.01),
 ]
 
 
@@ -60,9 +64,20 @@ def make(cls, rule, p, f, lr):
     return cls([p], **kw)
 
 
+class Lion:
+    def __init__(self, p, f, lr):
+        self.p, self.f, self.lr, self.m = p, f, lr, np.zeros(N)
+
+    def step(self):
+        b1, b2, theta, g = self.f["beta1"], self.f["beta2"], self.p.detach().numpy(), self.p.grad.numpy()
+        c = b1 * self.m + (1 - b1) * g
+        theta -= self.lr * (np.sign(c) + self.f.get("weight_decay", 0.0) * theta)
+        self.m = b2 * self.m + (1 - b2) * g
+
+
 def trajectory(rule, cls, f, lr):
     p = torch.tensor(start, dtype=torch.float64, requires_grad=True)
-    opt = make(cls, rule, p, f, lr)
+    opt = make(cls, rule, p, f, lr) if cls else Lion(p, f, lr)
     values, norms = [], []
     for g in grads:
         p.grad = torch.tensor(g, dtype=torch.float64)

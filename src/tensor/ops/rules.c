@@ -81,6 +81,14 @@ ELEMENT(nadam)
     adam_step(a, s, s->adam_m * *m + s->adam_g * g, theta, v);
 }
 
+ELEMENT(lion)
+{
+    (void)v;
+    double c = beta1(a) * *m + (1 - beta1(a)) * g;
+    *theta -= s->lr * ((c > 0) - (c < 0));
+    *m = beta2(a) * *m + (1 - beta2(a)) * g;
+}
+
 /* ---- factors ---- */
 
 static double root2(double beta2, double t)
@@ -144,6 +152,9 @@ static const vkt__rule rules[VKT_UP_N_RULES] = {
                        .factors = nadam_factors },
     [VKT_UP_ADAMW] = { "adamw", ADAM_FAMILY | VKT__DECAY_DECOUPLED, .terms = 16, .element = adam,
                        .factors = adamw_factors },
+    [VKT_UP_LION] = { "lion", .keeps = VKT__KEEPS_M,
+                      .uses = VKT__USES_BETA1 | VKT__USES_BETA2 | VKT__DECAY_DECOUPLED,
+                      .beta2 = 0.99f, .terms = 16, .element = lion },
 };
 
 const vkt__rule *vkt__rule_at(uint32_t rule)
