@@ -43,30 +43,29 @@ static void judge_input(vkt_profile *p)
     uint32_t more = VKT_MIN(need, VKT_MIN(VKT_MAX_SLOTS, vkt__cpu_count()));
     p->verdict = VKT_INPUT_BOUND;
     SAY(why,
-        "the device idled %.0f%% of the time while the loop waited for the loader: a batch takes "
-        "%.3g ms to fill and %.3g ms on the device, and "
-        "%u thread%s fill%s batches",
+        "the device was idle %.0f%% of the time, waiting for data: a batch takes %.3g ms to "
+        "prepare and %.3g ms on the device, and %u thread%s prepare%s batches",
         100 * p->idle_input, p->fill_ms, device_ms, workers, plural(workers),
         workers == 1 ? "s" : "");
     if (more > workers)
         SAY(advice, "raise data.workers (now %u) to %u%s%s", p->workers, more,
             p->slots < more ? ", and data.prefetch to the same" : "",
-            need > more ? "; that will not be enough: also store the data preprocessed, or smaller"
+            need > more ? "; this will not be enough: also store the data preprocessed (`vktrain "
+                          "pack`) or smaller"
                         : "");
     else
-        SAY(advice, "more loader threads will hardly help: store the data preprocessed, or "
-                    "smaller, so that a batch takes less time to fill");
+        SAY(advice, "more loader threads will hardly help: store the data preprocessed (`vktrain "
+                    "pack`) or smaller, so that a batch takes less time to prepare");
 }
 
 static void judge_host(vkt_profile *p)
 {
     p->verdict = VKT_HOST_BOUND;
     SAY(why,
-        "the device idled %.0f%% of the time while the host did something else than wait for data: "
-        "a step of %.3g ms takes %.3g ms on the device; "
-        "submitting takes %.3g ms and reading results %.3g ms",
+        "the device was idle %.0f%% of the time, waiting for the host: a step of %.3g ms takes "
+        "%.3g ms on the device; on the host, submitting takes %.3g ms and reading results %.3g ms",
         100 * p->idle_host, p->step_ms, p->busy * p->step_ms, p->submit_ms, p->metrics_ms);
-    SAY(advice, "raise train.batch (now %u): the host's work is the same for a batch of any size",
+    SAY(advice, "raise train.batch (now %u): the host's work does not depend on the batch size",
         p->batch);
 }
 
@@ -95,34 +94,33 @@ static void judge_roofline(vkt_profile *p, vkt_bound bound, double share)
     bool memory = bound == VKT_BOUND_MEMORY;
     p->verdict = memory ? VKT_MEMORY_BOUND : VKT_COMPUTE_BOUND;
     SAY(why,
-        "%.0f%% of kernel time is in kernels on the %s side of the roofline; the heaviest, %s%s%s, "
-        "takes %.0f%% of it at %.0f%% of the %s reference",
+        "%.0f%% of kernel time is in kernels limited by %s; the slowest, %s%s%s, takes %.0f%% of "
+        "it and reaches %.0f%% of the %s reference",
         100 * share, memory ? "memory" : "arithmetic", k->op, *k->result ? " " : "", k->result,
         100 * k->ms / p->kernels_ms, 100 * k->ceiling, memory ? "memory" : "product");
     if (memory && !strncmp(k->op, "optim", 5))
         SAY(advice,
-            "raise train.batch (now %u): the update moves each parameter once a step, whatever the "
-            "batch",
+            "raise train.batch (now %u): the update reads and writes each parameter once per step, "
+            "whatever the batch size",
             p->batch);
     else if (memory && k->ceiling < HARDLY_USED)
         SAY(advice,
-            "that is little: the tensors are too small to fill the device, or the kernel is slow; "
-            "raise train.batch (now %u) to tell",
+            "this is little: the tensors are too small to fill the device, or the kernel is slow; "
+            "raise train.batch (now %u) to find out which",
             p->batch);
     else if (memory && !strcmp(k->op, "matmul"))
         SAY(advice,
-            "raise train.batch (now %u): a product of more rows does more arithmetic for each byte "
-            "it reads",
+            "raise train.batch (now %u): products with more rows do more arithmetic per byte",
             p->batch);
     else if (memory)
-        SAY(advice, "fewer or narrower elementwise and norm layers move less; a larger batch does "
-                    "not help here");
+        SAY(advice, "use fewer or narrower elementwise and normalisation layers; a larger batch "
+                    "does not help here");
     else if (k->ceiling >= WELL_USED)
         SAY(advice,
-            "the device does what it can: what is left is a smaller model, or a faster device");
+            "the device is well used: only a smaller model or a faster device makes steps faster");
     else
         SAY(advice,
-            "the heaviest product is too small to fill the device: raise train.batch (now %u), or "
+            "the slowest product is too small to fill the device: raise train.batch (now %u), or "
             "make layer widths multiples of 64",
             p->batch);
 }
@@ -137,13 +135,13 @@ static void judge_estimate(vkt_profile *p)
                  : most == memory ? VKT_MEMORY_BOUND
                                   : VKT_COMPUTE_BOUND;
     SAY(why,
-        "an estimate, since the device has no timestamps: of %.3g ms on the device, launching %u "
-        "kernels takes at least %.3g ms, moving %.3g MB "
-        "%.3g ms, and %.3g Gflop %.3g ms",
+        "an estimate, because the device has no timestamps: of %.3g ms on the device, launching %u "
+        "kernels takes at least %.3g ms, moving %.3g MB at least %.3g ms, and %.3g Gflop at least "
+        "%.3g ms",
         p->busy * p->step_ms, p->n_dispatches, launch, 1e-6 * p->bytes, memory, 1e-9 * p->flops,
         compute);
     if (most == compute)
-        SAY(advice, "a smaller model, or a faster device");
+        SAY(advice, "use a smaller model or a faster device");
     else
         SAY(advice, "raise train.batch (now %u): each kernel then does more work", p->batch);
 }

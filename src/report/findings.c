@@ -86,8 +86,8 @@ static bool instability(const vkt__evidence *e, vkt__str *text)
     series_finish(&s);
     if (!r.rises) return false;
     return say(text,
-               "training loss rises by %.3g between steps %llu and %llu, while it should fall: try "
-               "`vktrain study lr`, then warmup, clipping, and only then a lower rate",
+               "training loss rises by %.3g between steps %llu and %llu, where it should fall: try "
+               "`vktrain study lr`, then warmup, clipping, and only then a lower learning rate",
                r.by, (unsigned long long)e->h->steps[r.from].step,
                (unsigned long long)e->h->steps[r.to].step);
 }
@@ -111,8 +111,8 @@ static bool overfitting(const vkt__evidence *e, vkt__str *text)
         if (found)
             say(text,
                 "validation loss was lowest at step %llu (%.4g) and ends at %.4g, while training "
-                "loss fell on from %.4g to %.4g: more regularisation (dropout, weight decay, label "
-                "smoothing), more data, or fewer steps; the best checkpoint is kept",
+                "loss kept falling from %.4g to %.4g: try more regularisation (dropout, weight "
+                "decay, label smoothing), more data, or fewer steps; the best checkpoint is kept",
                 (unsigned long long)s.step[low], s.v[low], s.v[n - 1], then, now);
     }
     series_finish(&s);
@@ -133,8 +133,8 @@ static bool best_not_last(const vkt__evidence *e, vkt__str *text)
         if (found)
             say(text,
                 "the best checkpoint is not the last: validation %s was %.4g at step %llu and %.4g "
-                "at the end (step %llu): the run is longer than it needs to be, or the rate should "
-                "fall towards the end",
+                "at the end (step %llu): the run is longer than necessary, or the learning rate "
+                "should decay towards the end",
                 e->metric, s.v[best], (unsigned long long)s.step[best], s.v[n - 1],
                 (unsigned long long)s.step[n - 1]);
     }
@@ -163,8 +163,8 @@ static bool input_bound(const vkt__evidence *e, vkt__str *text)
     double span = h->steps[h->n_steps - 1].seconds - h->steps[0].seconds - evaluating;
     if (!(span > 0) || waited <= 0.1 * span) return false;
     return say(text,
-               "%.0f%% of the training time (%.3g of %.3g s) went into waiting for data: raise "
-               "data.workers (now %u), or store the data preprocessed",
+               "%.0f%% of the training time (%.3g of %.3g s) was spent waiting for data: raise "
+               "data.workers (now %u), or store the data preprocessed (`vktrain pack`)",
                100 * waited / span, waited, span, e->workers);
 }
 
@@ -182,8 +182,8 @@ static bool clipped_too_much(const vkt__evidence *e, vkt__str *text)
     free(norm);
     if (updated < 20 || 2 * n <= updated) return false;
     return say(text,
-               "%.0f%% of the updates were clipped at %.4g: that is a roundabout way to lower the "
-               "rate; lower optim.lr, or raise optim.clip to the 90th percentile of the norm, %.4g",
+               "%.0f%% of the updates were clipped at %.4g, which acts like a lower learning rate: "
+               "lower optim.lr, or raise optim.clip to the 90th percentile of the norm, %.4g",
                100 * (double)n / (double)updated, e->clip, p90);
 }
 
@@ -198,8 +198,9 @@ static bool periodicity(const vkt__evidence *e, vkt__str *text)
     bool found = strength > 0.66;
     if (found)
         say(text,
-            "validation loss repeats itself every %llu steps (correlation %.2f): look for training "
-            "examples that are not shuffled, or that are in the validation set too",
+            "validation loss is periodic, with a period of %llu steps (correlation %.2f): check "
+            "whether the training examples are shuffled, and whether some are also in the "
+            "validation set",
             (unsigned long long)(lag * (s.step[1] - s.step[0])), strength);
     series_finish(&s);
     if (found || e->h->n_steps < 4 * WINDOWS) return found;
@@ -211,12 +212,12 @@ static bool periodicity(const vkt__evidence *e, vkt__str *text)
     if (strength <= 0.66) return false;
     uint64_t period = lag * width;
     return say(text,
-               "training loss repeats itself every %llu steps or so (correlation %.2f)%s: look for "
-               "examples that are not shuffled",
+               "training loss is periodic, with a period of about %llu steps (correlation %.2f)%s: "
+               "check whether the examples are shuffled",
                (unsigned long long)period, strength,
                e->steps_per_epoch && period + 2 * width >= e->steps_per_epoch &&
                        period <= e->steps_per_epoch + 2 * width
-                   ? ", which is an epoch"
+                   ? ", one epoch"
                    : "");
 }
 
@@ -230,12 +231,11 @@ static bool sample_skew(const vkt__evidence *e, vkt__str *text)
         if (x->step != e->best_step || strcmp(x->split, e->h->evals[0].split) || !x->n) continue;
         double p = e->full_accuracy, error = sqrt(fmax(p * (1 - p), 1e-4) / (double)x->n);
         if (fabs(x->accuracy - p) <= 3 * error) return false;
-        return say(text,
-                   "the %llu examples that are evaluated at intervals are not like the full "
-                   "validation set: accuracy %.2f%% against %.2f%%, %.1f standard errors apart: "
-                   "raise eval.sample",
-                   (unsigned long long)x->n, 100 * x->accuracy, 100 * p,
-                   fabs(x->accuracy - p) / error);
+        return say(
+            text,
+            "the %llu examples evaluated during training do not represent the full validation set: "
+            "accuracy %.2f%% against %.2f%%, %.1f standard errors apart: raise eval.sample",
+            (unsigned long long)x->n, 100 * x->accuracy, 100 * p, fabs(x->accuracy - p) / error);
     }
     return false;
 }
@@ -259,13 +259,13 @@ static bool rare_class(const vkt__evidence *e, vkt__str *text)
     uint64_t n = x->class_count[least];
     if (!n)
         return say(text,
-                   "%zu of %u classes have too few validation examples to trust a gain; class %zu "
-                   "has none: raise data.valid_fraction, or collect more",
+                   "%zu of %u classes have too few validation examples to measure an improvement; "
+                   "class %zu has none: raise data.valid_fraction, or collect more data",
                    rare, x->n_classes, least);
     return say(text,
-               "%zu of %u classes have too few validation examples to trust a gain: class %zu has "
-               "%llu, so that one example more is %.0f points of its accuracy: judge it by the "
-               "number of correct ones",
+               "%zu of %u classes have too few validation examples to measure an improvement: "
+               "class %zu has %llu, so that one example changes its accuracy by %.0f points; "
+               "compare the number of correct examples instead",
                rare, x->n_classes, least, (unsigned long long)n, 100 / (double)n);
 }
 
@@ -275,9 +275,9 @@ static bool overlap(const vkt__evidence *e, vkt__str *text)
 {
     if (e->n_shared < 5 || 100 * e->n_shared <= e->n_held) return false;
     return say(text,
-               "%llu of the %llu validation and test examples are in the training set too, so that "
-               "their results are too good: take them out of one of the two (the run's first lines "
-               "name some)",
+               "%llu of the %llu validation and test examples are also in the training set, so "
+               "validation and test results are too good: remove them from one of the sets (the "
+               "first lines of the run's output name some)",
                (unsigned long long)e->n_shared, (unsigned long long)e->n_held);
 }
 
@@ -289,7 +289,7 @@ static const vkt__finding findings[] = {
     { "overfitting", "Overfitting", overfitting },
     { "best-not-last", "The best checkpoint is not the last", best_not_last },
     { "periodicity", "Periodic metric", periodicity },
-    { "sample-skew", "The evaluated sample is skewed", sample_skew },
+    { "sample-skew", "The evaluated sample is not representative", sample_skew },
     { "rare-class", "Too few examples of a class", rare_class },
 };
 

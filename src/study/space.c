@@ -34,7 +34,7 @@ static vkt_status unknown(const vkt__axis *x, const reader *r)
     const vkt__option *o = vkt__options(&n);
     n = VKT_MIN(n, VKT_COUNT(names));
     for (size_t i = 0; i < n; i++) names[i] = o[i].name;
-    return bad(x, r, "is no option of a recipe%s", vkt_did_you_mean(x->key, names, n).text);
+    return bad(x, r, "is not an option of a recipe%s", vkt_did_you_mean(x->key, names, n).text);
 }
 
 static bool is_model(const vkt__axis *x)
@@ -66,11 +66,11 @@ static vkt_status read_range(vkt__axis *x, const vkt__yaml *list, const reader *
     char text[32];
     vkt_status st = VKT_OK;
     if (list->kind != VKT__YAML_LIST)
-        return bad(x, r, "a range is a list of two numbers, as [0.001, 0.1]");
+        return bad(x, r, "a range must be a list of two numbers, such as [0.001, 0.1]");
     for (const vkt__yaml *e = list->first; e; e = e->next, n++)
         if (n >= 2 || e->kind != VKT__YAML_SCALAR || e->quoted || !vkt__number(e->text, &v[n]))
-            return bad(x, r, "a range is a list of two numbers, as [0.001, 0.1]");
-    if (n != 2) return bad(x, r, "a range is a list of two numbers, as [0.001, 0.1]");
+            return bad(x, r, "a range must be a list of two numbers, such as [0.001, 0.1]");
+    if (n != 2) return bad(x, r, "a range must be a list of two numbers, such as [0.001, 0.1]");
     if (!(v[0] < v[1]))
         return bad(x, r, "the range from %g to %g is empty: the lower end comes first", v[0], v[1]);
     if (x->kind == VKT__AXIS_LOG && v[0] <= 0)
@@ -120,7 +120,8 @@ static vkt_status read_choices(vkt__axis *x, const vkt__yaml *list, const reader
 {
     vkt_status st = VKT_OK;
     x->kind = VKT__AXIS_CHOICE;
-    if (list->kind != VKT__YAML_LIST) return bad(x, r, "choices are a list, as [adam, nesterov]");
+    if (list->kind != VKT__YAML_LIST)
+        return bad(x, r, "choices must be a list, such as [adam, nesterov]");
     for (const vkt__yaml *e = list->first; e; e = e->next) {
         bool list_wanted = !strcmp(x->key, "model");
         if (e->kind != (list_wanted ? VKT__YAML_LIST : VKT__YAML_SCALAR))
@@ -139,7 +140,7 @@ static vkt_status read_when(vkt__axis *x, const vkt__yaml *map, const reader *r)
 {
     if (map->kind != VKT__YAML_MAP || !map->first || map->first->next ||
         map->first->kind != VKT__YAML_SCALAR)
-        return bad(x, r, "when takes one condition, as {optim.rule: nesterov}");
+        return bad(x, r, "`when` needs one condition, such as {optim.rule: nesterov}");
     x->when_key = map->first->key;
     x->when_value = map->first->text;
     return VKT_OK;
@@ -166,7 +167,7 @@ static vkt_status find_layer_option(vkt__axis *x, const reader *r, bool *number)
     const vkt_layer_opt *o = NULL;
     *number = false;
     if (!strcmp(x->key, "model")) return VKT_OK;
-    if (!r->recipe) return bad(x, r, "there is no recipe whose layers it could name");
+    if (!r->recipe) return bad(x, r, "it names a layer, but there is no recipe");
     vkt_status st = vkt_config_create(&c);
     if (st != VKT_OK) return st;
     vkt__log_hold(true);
@@ -188,13 +189,13 @@ static vkt_status read_axis(vkt__axis *x, const vkt__yaml *e, const reader *r)
     VKT_TRY(is_model(x) ? find_layer_option(x, r, &number) : find_option(x, r, &number));
     if (e->kind == VKT__YAML_LIST) return read_choices(x, e, r);
     if (e->kind != VKT__YAML_MAP)
-        return bad(x, r, "takes {log: [low, high]}, {linear: [low, high]} or a list of choices");
+        return bad(x, r, "needs {log: [low, high]}, {linear: [low, high]} or a list of choices");
     for (const vkt__yaml *f = e->first; f; f = f->next) {
         size_t k = 0;
         while (k < VKT_COUNT(kinds) && strcmp(kinds[k], f->key)) k++;
         if (k == VKT_COUNT(kinds)) {
-            return bad(x, r, "'%s' is none of linear, log, log_one_minus, choice, when%s", f->key,
-                       vkt_did_you_mean(f->key, kinds, k).text);
+            return bad(x, r, "'%s' is not one of linear, log, log_one_minus, choice, when%s",
+                       f->key, vkt_did_you_mean(f->key, kinds, k).text);
         }
         if (k == 4) {
             VKT_TRY(read_when(x, f, r));
@@ -224,9 +225,9 @@ static vkt_status check_when(const vkt__space *s, size_t i, const reader *r)
         if (!strcmp(s->axis[k].key, x->when_key)) {
             for (size_t c = 0; c < s->axis[k].n_choices; c++)
                 if (!strcmp(s->axis[k].choice[c], x->when_value)) return VKT_OK;
-            return bad(x, r, "when: '%s' is no choice of %s", x->when_value, x->when_key);
+            return bad(x, r, "when: '%s' is not a choice of %s", x->when_value, x->when_key);
         }
-    return bad(x, r, "when: no '%s' stands before it in the space", x->when_key);
+    return bad(x, r, "when: '%s' must come before it in the space", x->when_key);
 }
 
 vkt_status vkt__space_parse(vkt__arena *a, const char *text, size_t n, const char *source,
@@ -242,10 +243,10 @@ vkt_status vkt__space_parse(vkt__arena *a, const char *text, size_t n, const cha
         !root->first->next)
         root = root->first;
     if (root->kind != VKT__YAML_MAP || !root->first)
-        return vkt__fail(
-            VKT_ARG, "study",
-            "%s:%d: a space is lines of `option: range`, as optim.lr: {log: [1e-4, 0.1]}", source,
-            root->line);
+        return vkt__fail(VKT_ARG, "study",
+                         "%s:%d: a search space has lines of `option: range`, such as optim.lr: "
+                         "{log: [1e-4, 0.1]}",
+                         source, root->line);
     for (const vkt__yaml *e = root->first; e; e = e->next) {
         if (out->n == VKT__MAX_AXES)
             return vkt__fail(VKT_ARG, "study", "%s:%d: more than %d metaparameters", source,
@@ -254,7 +255,7 @@ vkt_status vkt__space_parse(vkt__arena *a, const char *text, size_t n, const cha
         *x = (vkt__axis) { .key = e->key, .line = e->line };
         VKT_TRY(read_axis(x, e, &r));
         for (size_t k = 0; k < out->n; k++)
-            if (!strcmp(out->axis[k].key, x->key)) return bad(x, &r, "stands here twice");
+            if (!strcmp(out->axis[k].key, x->key)) return bad(x, &r, "is here twice");
         VKT_TRY(check_when(out, out->n, &r));
         out->n++;
     }

@@ -42,7 +42,7 @@ static vkt_status check_data(vkt_study *s)
     vkt_dataset_destroy(&data);
     if (!p->n_valid)
         return vkt__fail(VKT_ARG, "study",
-                         "there are no validation examples to judge by: set data.valid_fraction");
+                         "there are no validation examples: set data.valid_fraction");
     return VKT_OK;
 }
 

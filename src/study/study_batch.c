@@ -16,11 +16,12 @@
 enum { MIN_STEPS = 20, MAX_STEPS = 2000, MAX_SIZES = 24 };
 
 static const char playbook[] =
-    "The batch size governs the speed of training and is not for tuning validation performance: "
-    "with optimizer and regularisation tuned anew and enough steps, every size can reach the same. "
-    "Changing it means tuning most metaparameters again, the rate and regularisation above all: so "
-    "choose it early. Below the critical size, twice the batch needs half the steps; above, less "
-    "and less is gained. The best size for time is usually the largest that still cuts steps.";
+    "The batch size determines the speed of training; do not tune it for validation performance. "
+    "With the optimizer and regularisation tuned for it, and enough steps, every size can reach "
+    "the same. After a change of the batch size most metaparameters must be tuned again, above all "
+    "the learning rate and regularisation, so choose it early. Below the critical size, twice the "
+    "batch needs half the steps; above, the gain becomes smaller. The fastest size is usually the "
+    "largest that still reduces the number of steps.";
 
 typedef struct size {
     uint32_t batch;
@@ -38,9 +39,8 @@ static void check_fits(vkt_study *s, uint32_t batch, vkt_study_trial *t)
         !r.micro_batch || r.micro_batch >= batch)
         return;
     t->state = VKT_TRIAL_INFEASIBLE;
-    t->why =
-        vkt__study_text(s, "it does not fit into device memory and ran as micro-batches of %llu",
-                        (unsigned long long)r.micro_batch);
+    t->why = vkt__study_text(s, "does not fit into device memory; ran as micro-batches of %llu",
+                             (unsigned long long)r.micro_batch);
 }
 
 static vkt_status measure(vkt_study *s, const char *group, uint32_t batch, double step_ms,
@@ -85,7 +85,7 @@ static double recalled_step_ms(const vkt_study *s, double step_ms)
 static void fill_table(vkt_study *s, const size *z, size_t n)
 {
     static const char *const columns[] = { "batch",           "step ms",
-                                           "items/s",         "to the half size",
+                                           "items/s",         "vs half the size",
                                            "peak memory MiB", "note" };
     vkt__study_columns(s, columns, VKT_COUNT(columns));
     for (size_t i = 0; i < n; i++) {
@@ -122,23 +122,22 @@ static vkt_status steps_to_target(vkt_study *s, const size *z, size_t n)
             s, &(vkt__trial_spec) { "target", set, VKT_COUNT(set), true, true }, &t));
         if (s->priv->desc->dry_run) continue;
         if (!t->to_target) {
-            vkt__study_advise(s, "batch %u: the target was not reached in %llu steps", z[i].batch,
-                              (unsigned long long)t->steps);
+            vkt__study_advise(s, "batch size %u: the target was not reached in %llu steps",
+                              z[i].batch, (unsigned long long)t->steps);
             continue;
         }
         double steps = (double)t->to_target, time = 1e-3 * steps * z[i].t.step_ms;
         double cut = last / steps;
-        vkt__study_advise(s, "batch %u: %.0f steps, %.3g s of training to the target%s%s",
-                          z[i].batch, steps, time,
-                          isnan(cut) ? ""
-                                     : vkt__study_text(s,
-                                                       ", %.2f times fewer steps than "
-                                                       "batch %u",
-                                                       cut, last_batch),
-                          isnan(cut)   ? ""
-                          : cut >= 1.7 ? " (nearly perfect scaling)"
-                          : cut > 1.05 ? " (diminishing returns)"
-                                       : " (no gain)");
+        vkt__study_advise(
+            s, "batch size %u: the target is reached after %.0f steps and %.3g s of training%s%s",
+            z[i].batch, steps, time,
+            isnan(cut) ? ""
+                       : vkt__study_text(s, ", %.2f times fewer steps than with batch size %u", cut,
+                                         last_batch),
+            isnan(cut)   ? ""
+            : cut >= 1.7 ? " (nearly perfect scaling)"
+            : cut > 1.05 ? " (diminishing returns)"
+                         : " (no gain)");
         if (isnan(last) || cut > 1.05) critical = z[i].batch;
         if (isnan(cheapest) || time < cheapest) cheapest = time, cheapest_batch = z[i].batch;
         last = steps;
@@ -146,10 +145,11 @@ static vkt_status steps_to_target(vkt_study *s, const size *z, size_t n)
     }
     if (critical)
         vkt__study_advise(s,
-                          "%s batch %u (evaluated every %llu steps, metaparameters not tuned "
-                          "again); the least time to the target is at batch %u",
-                          critical == last_batch ? "steps still fall at the largest size tried,"
-                                                 : "steps stop falling beyond",
+                          "%s batch size %u (evaluated every %llu steps, other metaparameters "
+                          "unchanged); batch size %u reaches the target in the least time",
+                          critical == last_batch
+                              ? "the number of steps still falls at the largest size tried,"
+                              : "the number of steps no longer falls beyond",
                           critical, (unsigned long long)VKT_MAX(s->steps / 100, 1), cheapest_batch);
 fail:
     return st;
@@ -170,10 +170,10 @@ static vkt_status explain_limit(vkt_study *s, uint32_t batch)
     st = d->bottleneck(d->user, c, text, sizeof text);
     vkt__log_hold(false);
     if (st != VKT_OK) {
-        vkt__fail(st, "study", "profiling batch %u: %s", batch, vkt__last_failure());
+        vkt__fail(st, "study", "profiling batch size %u: %s", batch, vkt__last_failure());
         goto fail;
     }
-    vkt__study_advise(s, "what limits batch %u: %s", batch, text);
+    vkt__study_advise(s, "what limits batch size %u: %s", batch, text);
 fail:
     vkt_config_destroy(&c);
     return st;
@@ -183,19 +183,23 @@ static void recommend(vkt_study *s, const size *z, size_t n, size_t pays, size_t
 {
     uint32_t batch = z[pays].batch, now = s->priv->base->batch;
     const char *set = vkt__study_text(s, "train.batch=%u", batch);
-    vkt__study_advise(
-        s, "batch %u is the largest that still pays: %.0f examples/s, %.3g ms a step%s", batch,
-        z[pays].t.items_per_s, z[pays].t.step_ms, batch == now ? "; it is the recipe's" : "");
+    vkt__study_advise(s,
+                      "%u is the largest batch size that still raises throughput: %.0f examples/s, "
+                      "%.3g ms per step%s",
+                      batch, z[pays].t.items_per_s, z[pays].t.step_ms,
+                      batch == now ? "; the recipe uses it" : "");
     if (doubles)
-        vkt__study_advise(s, "throughput (nearly) doubles with the batch up to %u",
+        vkt__study_advise(s, "throughput (nearly) doubles with the batch size up to %u",
                           z[doubles].batch);
     if (z[n - 1].t.state == VKT_TRIAL_INFEASIBLE)
-        vkt__study_advise(s, "memory ends at batch %u: %s", z[n - 1].batch, z[n - 1].t.why);
+        vkt__study_advise(s, "batch size %u does not fit into memory: %s", z[n - 1].batch,
+                          z[n - 1].t.why);
     if (batch == now) return;
-    vkt__study_advise(s,
-                      "it is a matter of speed, and not applied by itself: with --set %s tune the "
-                      "rate again (`vktrain study lr %s --set %s`), and the regularisation",
-                      set, vkt__study_word(s, s->recipe), set);
+    vkt__study_advise(
+        s,
+        "the batch size is about speed and is not applied automatically; after --set %s tune the "
+        "learning rate again (`vktrain study lr %s --set %s`), and the regularisation",
+        set, vkt__study_word(s, s->recipe), set);
     s->command = vkt__study_command(s, &set, 1);
 }
 
@@ -212,8 +216,8 @@ vkt_status vkt__study_batch_size_check(vkt_study *s)
     find_range(s, &from, &to);
     if (from >= 1 && from <= to && from == floor(from)) return VKT_OK;
     return vkt__fail(VKT_ARG, "study",
-                     "batch-size: %g to %g is no range of sizes: --from is a whole number from 1, "
-                     "at most --to and the %llu training examples",
+                     "batch-size: %g to %g is not a valid range: --from must be a whole number "
+                     "from 1 to --to, and at most the %llu training examples",
                      from, to, (unsigned long long)s->priv->n_train);
 }
 
@@ -248,8 +252,8 @@ vkt_status vkt__study_batch_size(vkt_study *s)
         return VKT_OK;
     }
     if (z[0].t.state == VKT_TRIAL_INFEASIBLE) {
-        st = vkt__fail(VKT_OOM_DEVICE, "study", "not even batch %u trains: %s", z[0].batch,
-                       z[0].t.why);
+        st = vkt__fail(VKT_OOM_DEVICE, "study", "not even batch size %u can be trained: %s",
+                       z[0].batch, z[0].t.why);
         goto fail;
     }
     fill_table(s, z, n);

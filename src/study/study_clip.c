@@ -7,10 +7,11 @@
 #include "runs/curve.h"
 
 static const char playbook[] =
-    "Log the norm of the gradient before clipping, look at its course and its histogram over all "
-    "steps, and put the threshold just above the typical norm: start at the 90th percentile. If "
-    "instability stays, lower it. Clipping more than half of the updates is a strange way to lower "
-    "the rate: lower the rate. Clipping also helps where warmup can't, in the middle of training.";
+    "Log the norm of the gradient before clipping, look at its curve and its histogram over all "
+    "steps, and set the threshold just above the typical norm; start with the 90th percentile. If "
+    "training is still unstable, lower it. If more than half of the updates are clipped, lower the "
+    "learning rate instead. Clipping also helps against instability in the middle of training, "
+    "where warmup can't.";
 
 static const double percentiles[] = { 0.5, 0.75, 0.9, 0.95, 0.99 };
 /* Of these, as thresholds: the 90th and its neighbours. */
@@ -105,18 +106,18 @@ vkt_status vkt__study_clip(vkt_study *s)
     if (best_set && vkt__study_better(s, best, without))
         VKT_TRY(vkt__study_conclude(s, best_set, &best_set, 1));
     else if (base_stable)
-        vkt__study_advise(s, "leave clipping as it is: no threshold did better than none, and "
-                             "training is stable without");
+        vkt__study_advise(s, "keep clipping off: no threshold was better than none, and training "
+                             "is stable without it");
     else
         vkt__study_advise(s,
-                          "clipping does not cure it: lower the threshold, or try `vktrain study "
-                          "warmup %s`",
+                          "clipping does not make training stable: lower the threshold, or try "
+                          "`vktrain study warmup %s`",
                           vkt__study_word(s, s->recipe));
     describe(s, &m);
     if (best_clipped > 0.5)
         vkt__study_advise(s,
-                          "more than half of the updates are clipped at %s: that only lowers the "
-                          "rate in a roundabout way; lower optim.lr instead",
+                          "more than half of the updates are clipped at %s, which acts like a "
+                          "lower learning rate: lower optim.lr instead",
                           best_set);
 fail:
     free(m.v);

@@ -65,23 +65,21 @@ vkt_status vkt__study_conclude(vkt_study *s, const char *what, const char *const
     if (st != VKT_OK || s->priv->desc->dry_run) return st;
     const char *numbers = vkt__study_text(
         s,
-        "%s %.4g (%.4g to %.4g) against %.4g (%.4g to %.4g), median and extremes of %u fresh "
-        "seed%s",
+        "%s %.4g (%.4g to %.4g) against %.4g (%.4g to %.4g), median and range over %u new seed%s",
         s->metric, c.candidate, c.candidate_low, c.candidate_high, c.recipe, c.recipe_low,
         c.recipe_high, s->priv->desc->repeats, s->priv->desc->repeats == 1 ? "" : "s");
     if (c.holds) {
-        vkt__study_advise(s, "%s: on validation it is at least as good as the recipe: %s", what,
+        vkt__study_advise(s, "use %s: at least as good as the recipe on validation: %s", what,
                           numbers);
         for (size_t i = 0; i < n_set; i++) vkt__study_apply(s, set[i]);
     } else {
-        vkt__study_advise(
-            s, "leave the recipe as it is: %s was chosen by one seed and does not hold: %s", what,
-            numbers);
+        vkt__study_advise(s, "keep the recipe: %s was best on one seed, but not on new seeds: %s",
+                          what, numbers);
     }
     if (fmin(c.recipe_high, c.candidate_high) >= fmax(c.recipe_low, c.candidate_low) &&
         c.recipe != c.candidate)
-        vkt__study_advise(s, "the seeds' ranges overlap: the difference is not certain; --seeds N "
-                             "compares on more");
+        vkt__study_advise(s, "the ranges overlap, so the difference is not certain; --seeds N "
+                             "compares on more seeds");
     s->command = vkt__study_command(s, s->apply, s->n_apply);
     return VKT_OK;
 }

@@ -102,16 +102,16 @@ static bool evaluations_rise(const vkt_study *s, const vkt_study_trial *t)
 static void propose(vkt_study *s, double lr)
 {
     vkt__study_advise(s,
-                      "fix it in the playbook's order: (1) warmup: `vktrain study warmup %s "
+                      "try these in the playbook's order: (1) warmup: `vktrain study warmup %s "
                       "--unstable-lr %.4g`",
                       vkt__study_word(s, s->recipe), 2 * lr);
     vkt__study_advise(s,
-                      "(2) gradient clipping: `vktrain study clip %s`; (3) normalisation layers "
-                      "where there are none, last inside the residual branch, x + Norm(f(x)), "
-                      "and branches that begin at zero",
+                      "(2) gradient clipping: `vktrain study clip %s`; (3) normalisation layers if "
+                      "there are none, at the end of each residual branch, x + Norm(f(x)), and "
+                      "residual branches that are initialised to zero",
                       vkt__study_word(s, s->recipe));
-    vkt__study_advise(s, "(4) another optimizer (Adam bears what momentum can't); (5) only then a "
-                         "lower rate");
+    vkt__study_advise(s, "(4) another optimizer (Adam is more stable than momentum); (5) only then "
+                         "a lower learning rate");
 }
 
 /* The verdict on the region above lr*. */
@@ -140,8 +140,8 @@ static vkt_status check_stability(vkt_study *s, double lr)
     if (!above_rises && !early_rises) {
         vkt__study_advise(s,
                           "stable: training loss falls throughout at %.4g (%g x lr*), and "
-                          "nothing rises early in %llu steps at %.4g (2 x lr*), evaluated after "
-                          "each on %llu examples",
+                          "validation loss does not rise early in %llu steps at %.4g (2 x lr*), "
+                          "evaluated after each step on %llu examples",
                           ABOVE * lr, ABOVE, (unsigned long long)early, 2 * lr,
                           (unsigned long long)sample);
         return VKT_OK;
@@ -182,8 +182,8 @@ vkt_status vkt__study_lr_check(vkt_study *s)
     find_range(s, &low, &high, &points);
     if (!(low > 0 && low < high && isfinite(high)))
         return vkt__fail(VKT_ARG, "study",
-                         "the rates from %g to %g are no range to sweep in equal ratios: give "
-                         "--from and --to, both above 0 (the recipe's rate is %g)",
+                         "learning rates from %g to %g are not a valid range to sweep: give --from "
+                         "and --to, both above 0 (the recipe's learning rate is %g)",
                          low, high, s->priv->base->schedule.lr);
     if (points < 3)
         return vkt__fail(VKT_ARG, "study", "--points %u: a sweep needs at least 3", points);
@@ -211,8 +211,9 @@ vkt_status vkt__study_lr(vkt_study *s)
     size_t best = find_best(s, &w);
     if (best == SIZE_MAX) {
         st = vkt__fail(VKT_FAILED, "study",
-                       "no rate from %g to %g trained without diverging: the first said: %s", low,
-                       high, w.points[0].t.why ? w.points[0].t.why : "nothing");
+                       "no learning rate from %g to %g trained without diverging; message of the "
+                       "first trial: %s",
+                       low, high, w.points[0].t.why ? w.points[0].t.why : "nothing");
         goto fail;
     }
     bool at_end = best == 0 || best + 1 == w.n;
@@ -225,15 +226,17 @@ vkt_status vkt__study_lr(vkt_study *s)
     fill_table(s, &w, best);
     const char *set = vkt__study_value(s, "optim.lr", star);
     if (fabs(star / lr - 1) < 1e-3) {
-        vkt__study_advise(s, "the recipe's optim.lr=%.4g is lr*, the best of %zu rates", star, w.n);
+        vkt__study_advise(
+            s, "keep the recipe's optim.lr=%.4g: it is the best (lr*) of %zu learning rates", star,
+            w.n);
         s->command = vkt__study_command(s, NULL, 0);
     } else {
         VKT_TRY(vkt__study_conclude(s, vkt__study_text(s, "optim.lr=%.4g (lr*)", star), &set, 1));
     }
     if (at_end && (star <= low * 1.001 || star >= high * 0.999))
-        vkt__study_advise(s, "lr* is at the end of the range: sweep on with --from %.3g --to %.3g",
-                          star <= low * 1.001 ? low / 30 : lr,
-                          star <= low * 1.001 ? lr : high * 30);
+        vkt__study_advise(
+            s, "lr* is at the end of the range: continue the sweep with --from %.3g --to %.3g",
+            star <= low * 1.001 ? low / 30 : lr, star <= low * 1.001 ? lr : high * 30);
     VKT_TRY(check_stability(s, star));
 fail:
     free(w.points);

@@ -13,10 +13,11 @@ enum { MIN_STEPS = 50, WINDOWS = 40 };
 #define ABOVE 1000
 
 static const char playbook[] =
-    "Any model becomes unstable if the rate is large enough. A ramp finds about where in one run, "
-    "but it is no substitute for real runs: early training bears other rates than the rest, the "
-    "loss that it shows is that of all rates before, and a slower ramp reads lower. So sweep "
-    "(`vktrain study lr` without --ramp) around what it says before a long run.";
+    "Any model becomes unstable if the learning rate is large enough. A ramp shows approximately "
+    "where, in one run, but does not replace real runs: early training tolerates other learning "
+    "rates than later training, the loss at each point depends on all rates before it, and a "
+    "slower ramp gives lower values. So before a long run, sweep around its result (`vktrain study "
+    "lr` without --ramp).";
 
 /* ---- reading ---- */
 
@@ -77,11 +78,10 @@ vkt_status vkt__study_ramp_check(vkt_study *s)
     find_range(s, &low, &high);
     if (!(low > 0 && low < high && isfinite(high)))
         return vkt__fail(VKT_ARG, "study",
-                         "--ramp from %g to %g: give --from and --to, both above 0 and the lower "
-                         "one first",
-                         low, high);
+                         "--ramp from %g to %g: --from must be above 0, and --to above --from", low,
+                         high);
     if (s->steps < MIN_STEPS)
-        return vkt__fail(VKT_ARG, "study", "--ramp in %llu steps: it takes at least %d",
+        return vkt__fail(VKT_ARG, "study", "--ramp in %llu steps: it needs at least %d",
                          (unsigned long long)s->steps, MIN_STEPS);
     return VKT_OK;
 }
@@ -98,7 +98,7 @@ static void fill_table(vkt_study *s, const vkt__ramp *r)
     static const char *const columns[] = { "reading", "optim.lr", "train loss" };
     vkt__study_columns(s, columns, VKT_COUNT(columns));
     add_row(s, "loss falls fastest", r->steepest, NAN);
-    add_row(s, "a tenth of the lowest's", r->lowest / 10, NAN);
+    add_row(s, "a tenth of the rate at the lowest loss", r->lowest / 10, NAN);
     add_row(s, "loss is lowest", r->lowest, r->lowest_loss);
     add_row(s, "loss rises again", r->rises, NAN);
 }
@@ -148,25 +148,24 @@ vkt_status vkt__study_ramp(vkt_study *s)
     fill_table(s, &r);
     if (!r.falls) {
         s->command = vkt__study_command(s, NULL, 0);
-        vkt__study_advise(s, "the ramp says nothing: its loss never fell; sweep real runs instead "
-                             "(without --ramp), or ramp over more --steps or from a lower --from");
+        vkt__study_advise(s, "the ramp gives no answer: its loss never fell; sweep real runs "
+                             "instead (without --ramp), or use more --steps or a lower --from");
         return VKT_OK;
     }
     const char *set = vkt__study_value(s, "optim.lr", r.steepest);
     VKT_TRY(vkt__study_conclude(
         s, vkt__study_text(s, "%s (where the ramp's loss fell fastest)", set), &set, 1));
     if (isnan(r.rises))
-        vkt__study_advise(s, "the loss did not rise again up to the ramp's end: --to a higher rate "
-                             "would show where training breaks");
+        vkt__study_advise(s, "the loss did not rise again before the end of the ramp: a higher "
+                             "--to would show where training becomes unstable");
     else
         vkt__study_advise(s,
-                          "the loss rises again from about %.3g: rates near it can't be trained "
-                          "with as the recipe is",
+                          "the loss rises again from about %.3g: the recipe can't be trained with "
+                          "learning rates near it",
                           r.rises);
     vkt__study_advise(s,
-                      "a ramp reads early training only, and another number of --steps reads "
-                      "otherwise: sweep real runs around it, `vktrain study lr %s --from %.3g "
-                      "--to %.3g`",
+                      "a ramp shows early training only, and its result depends on --steps: sweep "
+                      "real runs around it with `vktrain study lr %s --from %.3g --to %.3g`",
                       vkt__study_word(s, s->recipe), r.steepest / 10,
                       fmin(r.steepest * 10, r.lowest));
 fail:

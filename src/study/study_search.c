@@ -11,11 +11,11 @@
 enum { MAX_SHOWN_AXES = 8, BINS = 5 };
 
 static const char playbook[] =
-    "Quasi-random search covers the space evenly, can be cut into any question afterwards, and "
-    "keeps what it tried comparable: so explore with it and leave cleverer searches to the end. "
-    "Trust a best point only if it is not at the edge of the space, the sampling is dense enough "
-    "around it, and it holds on other seeds. To learn what one metaparameter does, compare its "
-    "values over the best of the nuisance ones.";
+    "Quasi-random search covers the space evenly, and its trials can be used afterwards to answer "
+    "many questions: explore with it first, and use adaptive searches only at the end. Trust a "
+    "best point only if it is not at the edge of the space, if there are enough trials near it, "
+    "and if it is also good on other seeds. To see the effect of one metaparameter, compare its "
+    "values, each with the best values of the others.";
 
 static const char *value_of(const vkt_study_trial *t, const char *key)
 {
@@ -136,7 +136,8 @@ static void isolate(vkt_study *s, const vkt__axis *x, size_t n)
             vkt__str_printf(&line, ": %.4g (%zu trial%s%s)", best, in, in == 1 ? "" : "s",
                             bad ? vkt__study_text(s, ", %zu infeasible", bad) : "");
     }
-    if (line.len) vkt__study_advise(s, "%s, best over the others: %s", x->key, line.data);
+    if (line.len)
+        vkt__study_advise(s, "%s, with the best values of the others: %s", x->key, line.data);
     vkt__str_finish(&line);
 }
 
@@ -150,7 +151,8 @@ static vkt_status find_axis(const vkt_study *s, const vkt__space *space, const v
         *out = &space->axis[i];
         if (!strcmp(names[i], key)) return VKT_OK;
     }
-    return vkt__fail(VKT_ARG, "study", "--isolate %s: the space has no such metaparameter%s", key,
+    return vkt__fail(VKT_ARG, "study",
+                     "--isolate %s: there is no such metaparameter in the space%s", key,
                      vkt_did_you_mean(key, names, space->n).text);
 }
 
@@ -169,9 +171,9 @@ static vkt_status read_space(vkt_study *s, vkt__space *space, const vkt__axis **
     struct vkt__study_private *p = s->priv;
     vkt_status st = VKT_OK;
     if (!p->space)
-        return vkt__fail(VKT_ARG, "study",
-                         "search: what is searched is missing: --space FILE, with lines as "
-                         "`optim.lr: {log: [1e-4, 0.1]}`");
+        return vkt__fail(
+            VKT_ARG, "study",
+            "search: --space FILE is missing, with lines such as `optim.lr: {log: [1e-4, 0.1]}`");
     VKT_TRY(vkt__space_parse(&p->arena, p->space, strlen(p->space), p->desc->space, p->base_yaml,
                              space));
     VKT_TRY(find_axis(s, space, axis));
@@ -222,7 +224,8 @@ vkt_status vkt__study_search(vkt_study *s)
     fill_table(s, &space, order, n);
     const vkt_study_trial best = s->trials[order[0]];
     if (!counts(&best)) {
-        st = vkt__fail(VKT_FAILED, "study", "none of the %zu trials was feasible; the first: %s", n,
+        st = vkt__fail(VKT_FAILED, "study",
+                       "none of the %zu trials was feasible; message of the first: %s", n,
                        best.why ? best.why : "");
         goto fail;
     }

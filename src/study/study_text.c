@@ -92,8 +92,7 @@ void vkt__study_cell_number(vkt_study *s, double v)
 const char *vkt__study_value(vkt_study *s, const char *key, double v)
 {
     char text[32];
-    return vkt__study_text(s, "%s=%s", key,
-                           vkt__double_text(vkt__rounded("%.4g", v), false, text));
+    return vkt__study_text(s, "%s=%s", key, vkt__double_text(vkt__rounded("%.4g", v), false, text));
 }
 
 /* ---- commands ---- */

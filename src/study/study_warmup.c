@@ -10,12 +10,11 @@
 enum { PROBE_STEPS = 300, MAX_DOUBLINGS = 14 };
 
 static const char playbook[] =
-    "Let the unstable rate be the lowest at which the model becomes unstable. Prepend a linear "
-    "ramp "
-    "from 0 to at least 10 times that rate, hold it for twice the ramp, and try ramps over orders "
-    "of magnitude, at most 10% of the training steps; take the shortest that is stable. It is put "
-    "before the recipe's schedule and lengthens the run. Needing more than 5% of the run for it: "
-    "consider a longer run.";
+    "The unstable rate is the lowest learning rate at which training becomes unstable. Warm up "
+    "linearly from 0 to at least 10 times that rate, hold the peak for twice as long, and try "
+    "warmups of different orders of magnitude, up to 10% of the training steps; use the shortest "
+    "that is stable. The warmup comes before the recipe's schedule and makes the run longer. If it "
+    "takes more than 5% of the run, consider a longer run.";
 
 /* The recipe's own rate, constant and without warmup: what a rate must keep up with. */
 typedef struct reference {
@@ -173,10 +172,9 @@ vkt_status vkt__study_warmup(vkt_study *s)
     }
     s->command = vkt__study_command(s, NULL, 0);
     if (isnan(unstable)) {
-        vkt__study_advise(s,
-                          "no warmup is needed: training was stable up to %g times the recipe's "
-                          "rate",
-                          pow(2, MAX_DOUBLINGS));
+        vkt__study_advise(
+            s, "no warmup is needed: training was stable up to %g times the recipe's learning rate",
+            pow(2, MAX_DOUBLINGS));
         goto fail;
     }
     VKT_TRY(try_lengths(s, factor * unstable, &r, &warmup));
@@ -187,8 +185,8 @@ vkt_status vkt__study_warmup(vkt_study *s)
     }
     if (!warmup) {
         vkt__study_advise(s,
-                          "no warmup up to a tenth of the steps (%llu) makes a rate above the "
-                          "unstable one (%.4g) stable: try `vktrain study clip %s`, then "
+                          "no warmup of up to a tenth of the steps (%llu) makes a learning rate "
+                          "above the unstable one (%.4g) stable: try `vktrain study clip %s`, then "
                           "normalisation layers, or another optimizer",
                           (unsigned long long)VKT_MAX(s->steps / 10, 1), unstable,
                           vkt__study_word(s, s->recipe));
@@ -197,20 +195,20 @@ vkt_status vkt__study_warmup(vkt_study *s)
     if (peak < factor * unstable * 0.99)
         vkt__study_advise(s,
                           "at %g times the unstable rate (%.4g) no warmup was stable; at %.3g "
-                          "times it %llu steps are",
+                          "times it, %llu steps are stable",
                           factor, unstable, peak / unstable, (unsigned long long)warmup);
     else
-        vkt__study_advise(s,
-                          "%llu steps of warmup are the shortest that train stably at %.4g, %g "
-                          "times the unstable rate",
-                          (unsigned long long)warmup, peak, factor);
+        vkt__study_advise(
+            s,
+            "%llu steps are the shortest warmup that is stable at %.4g, %g times the unstable rate",
+            (unsigned long long)warmup, peak, factor);
     if (20 * warmup > s->steps)
         vkt__study_advise(s, "that is more than 5%% of the run: consider a longer run");
     VKT_TRY(choose_rate(s, peak, warmup, set));
     if (set[0])
         VKT_TRY(vkt__study_conclude(s, vkt__study_text(s, "%s with %s", set[0], set[1]), set, 2));
     if (s->n_apply)
-        vkt__study_advise(s, "the run is then %llu + %llu steps", (unsigned long long)s->steps,
+        vkt__study_advise(s, "the run then takes %llu + %llu steps", (unsigned long long)s->steps,
                           (unsigned long long)warmup);
 fail:
     free(r.loss);

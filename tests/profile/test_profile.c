@@ -339,16 +339,15 @@ static void each_verdict_has_its_cause(void **state)
         vkt_verdict verdict;
         const char *why, *advice;
     } cases[] = {
-        { 0.5, 0.1, true, "matmul", 20, 0.9, 5e8, 1e6, VKT_INPUT_BOUND, "idled 50%", "data" },
-        { 0.5, 0.1, false, "matmul", 20, 0.9, 5e8, 1e6, VKT_INPUT_BOUND, "idled 50%", "data" },
-        { 0.05, 0.6, true, "matmul", 20, 0.3, 5e8, 1e6, VKT_HOST_BOUND, "idled 60%",
-          "train.batch" },
+        { 0.5, 0.1, true, "matmul", 20, 0.9, 5e8, 1e6, VKT_INPUT_BOUND, "idle 50%", "data" },
+        { 0.5, 0.1, false, "matmul", 20, 0.9, 5e8, 1e6, VKT_INPUT_BOUND, "idle 50%", "data" },
+        { 0.05, 0.6, true, "matmul", 20, 0.3, 5e8, 1e6, VKT_HOST_BOUND, "idle 60%", "train.batch" },
         { 0, 0.01, true, "relu", 20, 0.11, 1e3, 1e3, VKT_LAUNCH_BOUND, "20 of the 20",
           "train.batch" },
         { 0, 0.01, true, "layernorm", 20, 0.9, 1e6, 5e7, VKT_MEMORY_BOUND, "layernorm [8] f32",
           "narrower" },
-        { 0, 0.01, true, "softmax", 1, 0.9, 1e6, 5e6, VKT_MEMORY_BOUND, "memory side",
-          "that is little" },
+        { 0, 0.01, true, "softmax", 1, 0.9, 1e6, 5e6, VKT_MEMORY_BOUND, "limited by memory",
+          "this is little" },
         { 0, 0.01, true, "optim_update", 1, 0.9, 1e6, 5e7, VKT_MEMORY_BOUND,
           "56% of the memory reference", "the update" },
         { 0, 0.01, true, "matmul", 20, 0.9, 8e8, 1e6, VKT_COMPUTE_BOUND,

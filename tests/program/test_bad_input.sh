@@ -8,8 +8,8 @@ set -euo pipefail
 # ---- the command line
 refused 2 "unknown command 'trian'" trian
 refused 2 "unknown option '--quite'; did you mean '--quiet'" train digits --quite
-refused 2 'what is missing' train
-refused 2 "'x' is one argument too many" train digits x
+refused 2 'an argument is missing' train
+refused 2 "unexpected argument 'x'" train digits x
 refused 2 '--run needs a value' train digits --run
 refused 2 'must be a whole number' predict digits x --top few
 

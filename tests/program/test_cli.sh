@@ -27,7 +27,7 @@ run trian digits; code 2; err "unknown command 'trian'; did you mean 'train'\?";
 run --device cpu train; code 2; err 'the command comes first'
 run help nothing-like-it; code 2; err 'unknown command'
 run train; code 2; err 'vktrain train RECIPE'
-run train a b; code 2; err "'b' is one argument too many"
+run train a b; code 2; err "unexpected argument 'b'"
 run train digits --resum; code 2; err "unknown option '--resum'; did you mean '--resume'\?"
 run train digits --set; code 2; err '--set needs a value'
 run train digits --quiet=1; code 2; err 'takes no value'
@@ -46,7 +46,7 @@ run eval nowhere; code 4; err 'nowhere'
 run eval x --split tset; code 2; err 'train\|valid\|test'
 run eval x --batch many; code 2; err 'whole number'
 run predict; code 2
-run predict x y --json --csv; code 2; err 'not both'
+run predict x y --json --csv; code 2; err "can't be used together"
 run runs nowhere; code 4
 run runs; code 0; err 'no runs yet'
 run runs --json; code 0; json "$tmp/out" whole

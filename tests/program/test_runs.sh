@@ -55,7 +55,7 @@ refused 2 "did you mean 'optim.lr'" --filter optm.lr=1
 refused 2 'KEY=VALUE is expected' --filter nothing
 refused 2 'KEY=VALUE is expected' --filter =1
 refused 2 'two to six runs' runs/a --compare
-refused 2 'not both' --csv --json
+refused 2 'only one of' --csv --json
 refused 4 'nowhere' nowhere
 echo '{' >runs/d/run.json
 runs; has 'damaged'

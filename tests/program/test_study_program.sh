@@ -31,19 +31,19 @@ Y
 search=(study search digits --space space.yaml --trials 4 --steps 60 --seeds 1 --set eval.every=5)
 
 # ---- usage
-refused 2 "none of lr, warmup, clip, batch-size, search; did you mean 'warmup'" study warmpu digits
-refused 2 'what is searched is missing' study search digits
+refused 2 "not one of lr, warmup, clip, batch-size, search; did you mean 'warmup'" study warmpu digits
+refused 2 '--space FILE is missing' study search digits
 refused 4 "nowhere.yaml" study search digits --space nowhere.yaml
 refused 2 'resume needs --study' study lr digits --resume
 refused 2 "no study in 'none' to resume" study lr digits --study none --resume
-refused 2 'no range to sweep' study lr digits --from 0.1 --to 0.01 --study none
+refused 2 'not a valid range' study lr digits --from 0.1 --to 0.01 --study none
 printf '%s\n' 'data: {source: digits}' 'model: [{linear: 8}, linear]' 'optim: {lr: 0.1}' 'train: {steps: 20, batch: 64}' >no-flatten.yaml
 for kind in lr warmup clip; do # the recipe's fault says nothing of rates
     refused 2 'put `- flatten` before it' study $kind no-flatten.yaml --study of-$kind
     rm -r of-$kind
 done
 rm no-flatten.yaml
-refused 2 'not both' study lr digits --device 0 --devices 0,0 --study none
+refused 2 "can't be used together" study lr digits --device 0 --devices 0,0 --study none
 refused 2 'between two commas' study lr digits --devices 0, --study none
 refused 3 "'no such device' fits no device" study lr digits --devices '0,no such device' --study none
 refused 3 "'no such device' fits no device" study lr digits --set 'device=no such device' --study none
@@ -145,7 +145,7 @@ done <commands
 
 # ---- batch sizes: where throughput does not double the profiler says why
 "$program" study batch-size digits --from 512 --to 1024 --study sizes --quiet >out 2>log || fail "batch sizes"
-grep -q 'what limits batch\|doubles with the batch up to 1024' out || { cp out log; fail "no bottleneck is named"; }
+grep -q 'what limits batch size\|doubles with the batch size up to 1024' out || { cp out log; fail "no bottleneck is named"; }
 
 # ---- the trials are runs like any other
 "$program" runs straight >out 2>log || fail "runs of a study"

@@ -21,9 +21,9 @@ refused()
 # ---- init
 "$program" init digits >log 2>&1 || fail "init digits"
 "$program" train digits.yaml --quiet --set train.steps=20 --run first >log 2>&1 || fail "the starter recipe does not train"
-refused 2 "'digits.yaml' is there already" init digits
+refused 2 "'digits.yaml' already exists" init digits
 "$program" init digits --force >log 2>&1 || fail "--force"
-refused 2 'what is to be learned' init
+refused 2 'DATA is missing' init
 refused 4 "no file or folder 'nowhere.csv'" init nowhere.csv
 mkdir nothing
 refused 4 'nothing' init nothing

@@ -41,7 +41,7 @@ static void wrong_spaces_say_line_and_reason(void **state)
     refused("optim.lr: {log: [0.1]}", "two numbers");
     refused("optim.lr: {log: [0.1, 1, 2]}", "two numbers");
     refused("optim.lr: {log: [a, b]}", "two numbers");
-    refused("optim.lr: 0.1", "takes {log");
+    refused("optim.lr: 0.1", "needs {log");
     refused("optim.lr: {log: [0.1, 1e9]}", "out of range");
     refused("optim.rule: {log: [0.1, 1]}", "is not a number");
     refused("optim.rule: [adam, sgdd]", "did you mean 'sgd'");
@@ -49,11 +49,11 @@ static void wrong_spaces_say_line_and_reason(void **state)
     refused("optim.lr: {log: [0.1, 1], linear: [0.1, 1]}", "two ranges");
     refused("optim.lr: {when: {optim.rule: adam}}", "has no range");
     refused("optim.momentum: {linear: [0.1, 0.9], when: {optim.rule: sgd}}",
-            "no 'optim.rule' stands before");
+            "'optim.rule' must come before");
     refused("optim.rule: [adam]\noptim.momentum: {linear: [0.1, 0.9], when: {optim.rule: sgd}}",
-            "'sgd' is no choice of optim.rule");
-    refused("", "a space is lines of");
-    refused("- a", "a space is lines of");
+            "'sgd' is not a choice of optim.rule");
+    refused("", "a search space has lines of");
+    refused("- a", "a search space has lines of");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
