@@ -66,7 +66,7 @@ static void plot_metric(vkt__page *p, const vkt__run_view *r)
     bool accuracy = c->n && !isnan(c->accuracy[0]);
     vkt__plot plot = { .title = accuracy ? "Accuracy" : "Mean absolute error",
                        .x_label = "step",
-                       .y_label = accuracy ? "share that is right" : "units of the target" };
+                       .y_label = accuracy ? "share correct" : "units of the target" };
     size_t n = 0;
     vkt__smooth(c->accuracy, c->n, 1 / fmax((double)c->n / 50, 1), smooth);
     for (size_t i = 0; i < r->h->n_evals && n < c->n_evals; i++)
@@ -90,7 +90,7 @@ static void plot_metric(vkt__page *p, const vkt__run_view *r)
 
 static void plot_lr(vkt__page *p, const vkt__run_view *r)
 {
-    vkt__plot plot = { .title = "Learning rate", .x_label = "step", .y_label = "rate" };
+    vkt__plot plot = { .title = "Learning rate", .x_label = "step", .y_label = "learning rate" };
     vkt__plot_add(&plot,
                   &(vkt__series) { NULL, VKT__LINE, r->c.n, r->c.step, r->c.lr, .color = 2 });
     vkt__page_plot(p, &plot, "lr");

@@ -186,7 +186,7 @@ vkt_status vkt__report_run(vkt__page *p, const char *dir)
         vkt__run_predictions(p, &r);
         vkt__run_samples(p, &r);
         vkt__page_heading(p, 2, "Configuration");
-        vkt__page_details(p, "the configuration as resolved (YAML)",
+        vkt__page_details(p, "the complete configuration (YAML)",
                           r.rec.config ? r.rec.config : "not recorded");
         st = p->st;
     }

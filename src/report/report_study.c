@@ -228,7 +228,7 @@ static void loss_by_rate(vkt__page *p, const study *s)
         low = fmin(low, y[n - 1]);
         high = fmax(high, y[n - 1]);
     }
-    vkt__plot plot = { .title = "Final training loss by rate",
+    vkt__plot plot = { .title = "Final training loss by learning rate",
                        .x_label = "optim.lr",
                        .y_label = "loss",
                        .log_x = true,
@@ -442,8 +442,8 @@ static void result_table(vkt__page *p, const study *s)
 
 static void trial_table(vkt__page *p, const study *s)
 {
-    static const char *const columns[] = { "trial", "group",     "state",
-                                           "best",  "ms a step", "settings" };
+    static const char *const columns[] = { "trial", "group",       "state",
+                                           "best",  "ms per step", "settings" };
     char best[32], ms[32];
     vkt__page_table_begin(p, "Trials: each is a run in the study's folder", columns, 6);
     for (size_t i = 0; i < s->n; i++) {
@@ -477,7 +477,7 @@ vkt_status vkt__report_study(vkt__page *p, const char *dir)
         curves(p, &s);
         vkt__str_printf(&p->html, "</div>\n");
         trial_table(p, &s);
-        vkt__page_details(p, "the recipe as resolved (YAML)", text(s.json, "config"));
+        vkt__page_details(p, "the complete recipe (YAML)", text(s.json, "config"));
         if (*text(s.json, "space")) vkt__page_details(p, "the space", text(s.json, "space"));
         st = p->st;
     }

@@ -15,11 +15,11 @@ enum { EARLY_STEPS = 500, EARLY_EVALS = 100 };
 enum { EARLY_SAMPLE = 512 };
 
 static const char playbook[] =
-    "The rate is the metaparameter to tune first, by real runs. Any model becomes unstable if the "
-    "rate is large enough; that is a problem only where it forces too small a rate: if training "
-    "loss rises just above lr*, fixing the instability should help. Remedies in this order: "
-    "warmup, gradient clipping, normalisation and zero-initialised residual branches, another "
-    "optimizer, and a lower rate last.";
+    "The learning rate is the first metaparameter to tune, by real runs. Any model becomes "
+    "unstable if the learning rate is large enough; that is a problem only if it forces the "
+    "learning rate to be too small: if training loss rises just above lr*, curing the instability "
+    "should help. Try, in this order: warmup, gradient clipping, normalisation and "
+    "zero-initialised residual branches, another optimizer, and only then a lower learning rate.";
 
 typedef struct point {
     double lr;

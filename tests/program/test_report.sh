@@ -86,7 +86,7 @@ refused 2 'RUN|STUDY' report
 report study
 page study/report.html
 for name in final-loss axis-optim.lr trials; do [ -s study/report-$name.png ] || fail "no picture $name of the study"; done
-grep -q 'Final training loss by rate' study/report.html && grep -q 'loss around lr' study/report.html || fail "the plots of a study of rates"
+grep -q 'Final training loss by learning rate' study/report.html && grep -q 'loss around lr' study/report.html || fail "the plots of a study of rates"
 grep -q 'Recommendation' study/report.html || grep -q 'lr\*' study/report.html || fail "the study's answer"
 for ((i = 0; i < 100; i++)); do cp -r healthy "many-$i"; done
 report many-* -o many.html --no-png
