@@ -105,7 +105,7 @@ wide = read(2.5).split("\x1b[H")[-1]
 assert 60 < widest(wide) <= 100, (widest(wide), wide)
 os.write(fd, b"s")
 asked = read(2)
-assert "asked to stop" in asked, asked
+assert "will stop after its next evaluation" in asked, asked
 os.write(fd, b"q")
 rest = read(2)
 assert "\x1b[?25h" in rest
@@ -127,5 +127,5 @@ kill -9 $pid
 wait $pid 2>/dev/null || true
 pid=
 grep -q 'no order that is known' train.log || { cp train.log log; fail "an odd order is not said"; }
-"$program" watch killed --once >log 2>&1 && grep -q 'killed (its process is gone)' log || fail "a killed run"
+"$program" watch killed --once >log 2>&1 && grep -q 'killed (its process has ended)' log || fail "a killed run"
 echo "test_watch: passed"
