@@ -16,8 +16,8 @@ int main(void)
     vkt_data_desc digits = { "digits" };
     vkt_dataset *data;
     must(vkt_dataset_open(&digits, &data));
-    vkt_layer layers[] = { { "linear", NULL, 128 }, { "relu" }, { "linear" } };
-    vkt_model_desc mlp = { layers, 3, vkt_shape1(64), 10 }; /* 64 pixels to 10 classes */
+    vkt_layer layers[] = { { "flatten" }, { "linear", NULL, 128 }, { "relu" }, { "linear" } };
+    vkt_model_desc mlp = { layers, 4, vkt_shape3(8, 8, 1), 10 }; /* pixels to classes */
     vkt_model *model;
     must(vkt_model_create(gpu, &mlp, &model));
     must(vkt_model_init(model, 1)); /* seed 1 */
