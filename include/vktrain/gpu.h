@@ -158,7 +158,7 @@ typedef enum vkt_mem {
 typedef struct vkt_buffer_desc {
     uint64_t bytes; /* > 0 */
     vkt_mem mem;
-    const char *label; /* for debug names, plans and error lines; copied */
+    const char *label; /* for debug names, plans and error lines; copied; NULL: "unnamed" */
 } vkt_buffer_desc;
 
 /* Zero-filled. OOM_DEVICE names the label, the size and what was left. */

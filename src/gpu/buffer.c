@@ -6,6 +6,7 @@ enum { STAGING_BYTES = 4 << 20, ZEROS_BYTES = 1 << 20 };
 
 vkt_status vkt_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buffer **out)
 {
+    const char *label = desc->label ? desc->label : "unnamed";
     vkt_status st = VKT_OK;
     vkt_buffer *b = NULL;
     vkt__slab *s = NULL;
@@ -19,13 +20,13 @@ vkt_status vkt_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buff
     bool host = desc->mem == VKT_MEM_HOST;
     if (bytes > limit || (bytes > left && !host))
         return vkt__fail(VKT_OOM_DEVICE, "gpu",
-                         "buffer '%s' needs %.1f MiB; the device %s %.1f MiB", desc->label,
+                         "buffer '%s' needs %.1f MiB; the device %s %.1f MiB", label,
                          (double)bytes / 1048576, bytes > limit ? "allocates at most" : "has left",
                          (double)(bytes > limit ? limit : left) / 1048576);
-    VKT_TRY(vkt__slab_take(gpu, bytes, desc->mem, desc->label, &s));
-    size_t label = strlen(desc->label) + 1;
-    b = vkt__alloc(sizeof *b + label);
-    b->label = memcpy(b + 1, desc->label, label);
+    VKT_TRY(vkt__slab_take(gpu, bytes, desc->mem, label, &s));
+    size_t n = strlen(label) + 1;
+    b = vkt__alloc(sizeof *b + n);
+    b->label = memcpy(b + 1, label, n);
     b->offset = s->used - bytes;
     b->addr = s->addr + b->offset;
     b->bytes = bytes;
