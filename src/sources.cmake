@@ -50,6 +50,7 @@ set(SRC_DATA_TABLES
   src/data/tables/csv.c
   src/data/tables/fit.c
   src/data/tables/table.c
+  src/data/tables/table_source.c
 )
 set(SRC_DATA_PICTURES
   src/data/pictures/augment.c
@@ -88,6 +89,7 @@ set(SRC_DATA
   src/data/open.c
   src/data/sheet.c
   src/data/shuffle.c
+  src/data/sources.c
   src/data/synthetic.c
 )
 set(SRC_TENSOR_GRAPH

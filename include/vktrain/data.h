@@ -124,9 +124,44 @@ typedef enum vkt_picture_fit { VKT_FIT_STRETCH, VKT_FIT_CROP } vkt_picture_fit;
 typedef enum vkt_bad_files { VKT_BAD_SKIP, VKT_BAD_STOP } vkt_bad_files;
 typedef enum vkt_picture_color { VKT_COLOR_AUTO, VKT_COLOR_GREY, VKT_COLOR_RGB } vkt_picture_color;
 
+/* ---- sources: what reads which data ---- */
+
+/* What a source makes something of; the others refuse it. */
+typedef enum vkt_source_takes {
+    VKT_TAKES_REGRESS = 1,   /* labels that are numbers to predict: data.task regress */
+    VKT_TAKES_COLUMN = 2,    /* the name of the label's column: data.label */
+    VKT_TAKES_TEST_PATH = 4, /* a test file of its own: data.test_path */
+    VKT_TAKES_LABELS = 8,    /* a CSV of labels: data.labels */
+    VKT_TAKES_SIZE = 16,     /* a size that pictures are brought to: data.size */
+} vkt_source_takes;
+
+typedef struct vkt_source_info {
+    const char *name; /* as in data.source */
+    const char *help; /* what it reads: "a CSV file" */
+    const char *path; /* what data.path is: "the CSV file"; NULL: it is built in and takes none */
+    unsigned kinds;   /* of vkt_data_kind: those that it can give */
+    unsigned takes;   /* of vkt_source_takes */
+} vkt_source_info;
+/* The i-th source; false past the end. */
+bool vkt_source(size_t i, vkt_source_info *out);
+/* false: there is none of that name. */
+bool vkt_source_find(const char *name, vkt_source_info *out);
+/* Names of the sources that take something, "csv or npy", in out; takes 0: of all. */
+const char *vkt_source_names(unsigned takes, char *out, size_t n);
+
+typedef enum vkt_likeness {
+    VKT_LIKE_NONE,
+    VKT_LIKE_ANY,     /* it could be read as any other file or folder could */
+    VKT_LIKE_NAME,    /* its name says so */
+    VKT_LIKE_CONTENT, /* its first bytes, or the files in it, say so */
+} vkt_likeness;
+/* The source that a file or folder looks most like. NONE: like no source's, or it is not there. */
+vkt_likeness vkt_source_of(const char *path, vkt_source_info *out);
+
+/* ---- opening ---- */
+
 typedef struct vkt_data_desc {
-    const char *source; /* "digits" (embedded), "idx", "csv", "images", "cifar", "packed", "text",
-                           "novel" (embedded) */
+    const char *source; /* a name that vkt_source knows */
     const char *path;   /* idx: folder with MNIST's file names, classes.txt (one name a line) if you
                            like;   csv: the file; both gzip or plain, told by content;   images: a
                            folder of CLASS/.. or of train, valid, test, each of CLASS/..;   cifar:

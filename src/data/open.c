@@ -2,17 +2,9 @@
  * fitted before. The sources do the reading. */
 #include "data/open.h"
 #include "data/parts/parts.h"
-#include "data/pictures/cifar.h"
 #include "data/pictures/constants.h"
-#include "data/pictures/folder.h"
-#include "data/pictures/images.h"
-#include "data/pictures/packed.h"
 #include "data/pictures/picture.h"
-#include "data/pictures/pictures.h"
-#include "data/tables/csv.h"
-#include "data/tables/fit.h"
-#include "data/tables/table.h"
-#include "data/text/corpus.h"
+#include "data/sources.h"
 
 static vkt_status check_desc(const vkt_data_desc *d)
 {
@@ -33,38 +25,6 @@ static vkt_status check_desc(const vkt_data_desc *d)
     return VKT_OK;
 }
 
-static vkt_status open_csv(vkt_dataset *ds, const vkt_data_desc *d)
-{
-    vkt_status st;
-    char *bytes = NULL, *test = NULL;
-    size_t n, test_n = 0;
-    VKT_TRY(vkt__file_read(d->path, VKT__CSV_LIMIT, &bytes, &n));
-    if (d->test_path) VKT_TRY(vkt__file_read(d->test_path, VKT__CSV_LIMIT, &test, &test_n));
-    VKT_TRY(vkt__table_open(ds, d, bytes, n, d->path, test, test_n, d->test_path));
-fail:
-    free(bytes);
-    free(test);
-    return st;
-}
-
-/* The 8x8 digits built into the library. */
-static vkt_status open_digits(vkt_dataset *ds, const vkt_data_desc *given)
-{
-    size_t n;
-    const void *bytes = vkt_embedded("digits.csv.gz", &n);
-    vkt_data_desc d = *given;
-    if (d.task != VKT_CLASSIFY)
-        return vkt__fail(VKT_ARG, "data", "'digits' has classes: task regress needs source csv");
-    d.header = "no";
-    d.label = NULL;
-    d.delimiter = ',';
-    d.missing = VKT_MISSING_ERROR;
-    if (d.standardize == VKT_STD_AUTO) d.standardize = VKT_STD_GLOBAL;
-    ds->schema.input_rank = 3;
-    memcpy(ds->schema.input_shape, (uint32_t[]) { 8, 8, 1 }, 3 * sizeof(uint32_t));
-    return vkt__table_open(ds, &d, bytes, n, "digits", NULL, 0, NULL);
-}
-
 /* What the schema and the parts determine. */
 static vkt_status finish_open(vkt_dataset *ds)
 {
@@ -83,50 +43,52 @@ fail:
     return st;
 }
 
-static const struct {
-    const char *name;
-    vkt_status (*open)(vkt_dataset *ds, const vkt_data_desc *desc);
-} sources[] = {
-    { "digits", open_digits },        { "idx", vkt__images_open },   { "csv", open_csv },
-    { "images", vkt__pictures_open }, { "cifar", vkt__cifar_open },  { "packed", vkt__packed_open },
-    { "text", vkt__corpus_open },     { "novel", vkt__corpus_open },
-};
-
 static vkt_status unknown_source(const char *source)
 {
-    const char *names[VKT_COUNT(sources)];
+    enum { MOST = 32 };
+    const vkt__source_row *r;
+    const char *names[MOST];
+    size_t n = 0;
     vkt__str all = { 0 };
-    for (size_t i = 0; i < VKT_COUNT(sources); i++) {
-        names[i] = sources[i].name;
-        vkt__str_printf(&all, "%s%s", i ? ", " : "", names[i]);
+    for (; n < MOST && (r = vkt__source_row_at(n)); n++) {
+        names[n] = r->info.name;
+        vkt__str_printf(&all, "%s%s", n ? ", " : "", names[n]);
     }
     vkt__fail(VKT_ARG, "data", "data.source '%s' is none of %s%s", source, all.data,
-              vkt_did_you_mean(source, names, VKT_COUNT(names)).text);
+              vkt_did_you_mean(source, names, n).text);
     vkt__str_finish(&all);
     return VKT_ARG;
+}
+
+/* What the source must be given, and can not do. */
+static vkt_status check_source(const vkt_source_info *s, const vkt_data_desc *desc)
+{
+    char names[128];
+    if (s->path && !desc->path)
+        return vkt__fail(VKT_ARG, "data", "data.path is missing: source %s reads it", s->name);
+    if (desc->task == VKT_REGRESS && !(s->takes & VKT_TAKES_REGRESS))
+        return vkt__fail(VKT_ARG, "data", "'%s' has classes: task regress needs source %s", s->name,
+                         vkt_source_names(VKT_TAKES_REGRESS, names, sizeof names));
+    return VKT_OK;
 }
 
 vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
 {
     vkt_status st;
-    size_t k = 0;
     *out = NULL;
     vkt_dataset *ds = vkt__alloc(sizeof *ds);
+    const vkt__source_row *source = vkt__source_named(desc->source);
     ds->schema.task = desc->task;
     ds->schema.target_scale = 1;
     ds->info.has_labels = true;
     ds->info.n_targets = 1;
     VKT_TRY(check_desc(desc));
-    while (k < VKT_COUNT(sources) && strcmp(desc->source, sources[k].name) != 0) k++;
-    if (k == VKT_COUNT(sources)) {
+    if (!source) {
         st = unknown_source(desc->source);
         goto fail;
     }
-    if (k > 0 && strcmp(desc->source, "novel") != 0 && !desc->path) {
-        st = vkt__fail(VKT_ARG, "data", "data.path is missing: source %s reads it", desc->source);
-        goto fail;
-    }
-    VKT_TRY(sources[k].open(ds, desc));
+    VKT_TRY(check_source(&source->info, desc));
+    VKT_TRY(source->open(ds, desc));
     VKT_TRY(finish_open(ds));
     *out = ds;
     return VKT_OK;
@@ -146,34 +108,20 @@ fail:
     return st;
 }
 
-static vkt_status open_table(vkt_dataset *ds, const char *path)
+static vkt_status open_paths(vkt_dataset *ds, const char *const *paths, size_t n)
 {
-    vkt_status st;
-    char *bytes = NULL;
-    size_t n;
-    VKT_TRY(vkt__file_read(path, VKT__CSV_LIMIT, &bytes, &n));
-    VKT_TRY(vkt__table_open_schema(ds, bytes, n, path));
-fail:
-    free(bytes);
-    return st;
-}
-
-static vkt_status open_path(vkt_dataset *ds, const char *path)
-{
-    bool picture;
-    vkt_status st = vkt__picture_is(path, &picture);
+    bool picture = false, text = ds->schema.kind == VKT_KIND_TEXT;
+    vkt_status st = text ? VKT_OK : vkt__picture_is(paths[0], &picture);
     if (st != VKT_OK) return st;
     /* A cell's unit is the table's own (the digits' pixels go to 16): 255 would mean nothing. */
-    if (picture && ds->schema.kind != VKT_KIND_PICTURES)
+    if (picture && ds->schema.kind == VKT_KIND_TABLE)
         return vkt__fail(VKT_FORMAT, "data",
                          "'%s' is a picture, but the model was trained on a table: give its %u "
                          "columns as CSV, or train on images",
-                         path, ds->schema.n_columns);
-    if (ds->schema.kind != VKT_KIND_PICTURES) return open_table(ds, path);
-    if (vkt__packed_is(path)) return vkt__packed_open_schema(ds, path);
-    if (picture || vkt__picture_name(path) || (vkt__is_dir(path) && !vkt__images_is(ds, path)))
-        return vkt__pictures_open_schema(ds, path);
-    return vkt__images_open_schema(ds, path);
+                         paths[0], ds->schema.n_columns);
+    const vkt__source_row *source = vkt__source_to_reopen(ds->schema.kind, paths[0]);
+    VKT_ASSERT(n == 1 || source->reopens_many);
+    return source->reopen(ds, paths, n);
 }
 
 vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vkt_dataset **out)
@@ -189,15 +137,8 @@ vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *
     vkt_dataset *ds = vkt__alloc(sizeof *ds);
     VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
     ds->info.n_targets = 1;
-    if (ds->schema.kind == VKT_KIND_TEXT) {
-        ds->info.has_labels = true;
-        VKT_TRY(vkt__corpus_open_schema(ds, paths, n));
-        VKT_TRY(finish_open(ds));
-        *out = ds;
-        return VKT_OK;
-    }
-    if (n > 0) VKT_TRY(n > 1 ? vkt__pictures_open_list(ds, paths, n) : open_path(ds, paths[0]));
-    VKT_TRY(all_in_test(ds));
+    if (n > 0) VKT_TRY(open_paths(ds, paths, n));
+    if (ds->schema.kind != VKT_KIND_TEXT) VKT_TRY(all_in_test(ds));
     VKT_TRY(finish_open(ds));
     *out = ds;
     return VKT_OK;

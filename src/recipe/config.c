@@ -160,24 +160,36 @@ vkt_status vkt__config_refuse(const vkt_config *c, const char *option, const cha
 
 bool vkt__config_is_text(const vkt_config *c)
 {
-    return !strcmp(c->data.source, "text") || !strcmp(c->data.source, "novel");
+    vkt_source_info s;
+    return vkt_source_find(c->data.source, &s) && s.kinds == VKT_KIND_TEXT;
 }
 
-static vkt_status finish_data(vkt_config *c)
+/* What is only for some sources. */
+static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
 {
     const vkt_data_desc *d = &c->data;
-    bool csv = !strcmp(d->source, "csv"), images = !strcmp(d->source, "images"),
-         novel = !strcmp(d->source, "novel"), text = vkt__config_is_text(c),
-         built_in = novel || !strcmp(d->source, "digits");
-    if (built_in && d->path)
-        return vkt__config_refuse(c, "data.path", "%s built in and take%s no path",
-                                  novel ? "the novel is" : "the digits are", novel ? "s" : "");
-    if (!built_in && (!d->path || !d->path[0]))
-        return vkt__config_refuse(c, "data.path", "is missing: %s",
-                                  csv      ? "the CSV file"
-                                  : images ? "the folder of pictures"
-                                  : text   ? "a text file or a folder of them"
-                                           : "the folder of its files");
+    const struct {
+        const char *option;
+        bool given;
+        vkt_source_takes takes;
+    } rows[] = { { "data.test_path", d->test_path, VKT_TAKES_TEST_PATH },
+                 { "data.labels", d->labels, VKT_TAKES_LABELS },
+                 { "data.size", vkt__config_was_set(c, "data.size") && strcmp(d->size, "auto"),
+                   VKT_TAKES_SIZE } };
+    char names[128];
+    if (d->task == VKT_REGRESS && !(s->takes & VKT_TAKES_REGRESS))
+        return vkt__config_refuse(c, "data.task", "regress needs %s data",
+                                  vkt_source_names(VKT_TAKES_REGRESS, names, sizeof names));
+    for (size_t i = 0; i < VKT_COUNT(rows); i++)
+        if (rows[i].given && !(s->takes & rows[i].takes))
+            return vkt__config_refuse(c, rows[i].option, "only for %s",
+                                      vkt_source_names(rows[i].takes, names, sizeof names));
+    return VKT_OK;
+}
+
+static vkt_status check_text(const vkt_config *c, bool text)
+{
+    const vkt_data_desc *d = &c->data;
     if (d->tokenizer && !text)
         return vkt__config_refuse(c, "data.tokenizer", "only for text and the novel");
     if (c->sample_prompt && !text)
@@ -186,12 +198,22 @@ static vkt_status finish_data(vkt_config *c)
         return vkt__config_refuse(c, "data.document_mask", "only for text");
     if (text && c->class_weight != VKT_CW_NONE)
         return vkt__config_refuse(c, "loss.class_weight", "not for text");
-    if (d->test_path && !csv) return vkt__config_refuse(c, "data.test_path", "only for csv");
-    if (d->task == VKT_REGRESS && !csv)
-        return vkt__config_refuse(c, "data.task", "regress needs csv data");
-    if (d->labels && !images) return vkt__config_refuse(c, "data.labels", "only for images");
-    if (vkt__config_was_set(c, "data.size") && strcmp(d->size, "auto") && !images)
-        return vkt__config_refuse(c, "data.size", "only for images");
+    return VKT_OK;
+}
+
+static vkt_status finish_data(vkt_config *c)
+{
+    vkt_status st;
+    const vkt_data_desc *d = &c->data;
+    vkt_source_info s;
+    if (!vkt_source_find(d->source, &s))
+        return vkt__config_refuse(c, "data.source", "there is no source '%s'", d->source);
+    if (!s.path && d->path)
+        return vkt__config_refuse(c, "data.path", "'%s' is built in and takes no path", s.name);
+    if (s.path && (!d->path || !d->path[0]))
+        return vkt__config_refuse(c, "data.path", "is missing: %s", s.path);
+    VKT_TRY(check_text(c, vkt__config_is_text(c)));
+    VKT_TRY(check_takes(c, &s));
     if (d->task == VKT_REGRESS && c->sampling == VKT_SAMPLING_BALANCED)
         return vkt__config_refuse(c, "data.sampling", "balanced is only for classes");
     if (d->task == VKT_REGRESS && c->label_smoothing != 0)
@@ -203,7 +225,8 @@ static vkt_status finish_data(vkt_config *c)
     if (d->task == VKT_REGRESS && c->ignore_index >= 0)
         return vkt__config_refuse(c, "loss.ignore_index",
                                   "only for classes, not for data.task: regress");
-    return VKT_OK;
+fail:
+    return st;
 }
 
 /* A rule may have a default of its own. */
@@ -287,13 +310,18 @@ static vkt_status no_model(const vkt_config *c)
                      c->source ? c->source : "config");
 }
 
+static vkt_status missing_source(const vkt_config *c)
+{
+    char names[160];
+    return vkt__config_refuse(c, "data.source", "is missing: %s",
+                              vkt_source_names(0, names, sizeof names));
+}
+
 vkt_status vkt__config_check(vkt_config *c)
 {
     vkt_status st = VKT_OK;
     if (!c->n_layers && !c->init) return no_model(c);
-    if (!c->data.source)
-        return vkt__config_refuse(
-            c, "data.source", "is missing: digits, idx, csv, images, cifar, packed, text or novel");
+    if (!c->data.source) return missing_source(c);
     if (!c->n_layers) return no_model(c);
     VKT_TRY(finish_lora(c));
     VKT_TRY(finish_name(c));

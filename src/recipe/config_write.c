@@ -24,7 +24,7 @@ static bool value_yaml(const vkt_config *c, const vkt__option *o, vkt__str *out)
     case VKT__OPT_WORDS:
         memcpy(&word, at, sizeof word);
         if (!word) return false;
-        if (o->choices)
+        if (vkt__option_choice(o, 0, &choice))
             vkt__str_printf(out, "%s", word);
         else
             vkt__yaml_quote(word, out);

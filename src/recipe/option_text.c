@@ -65,12 +65,13 @@ static vkt_status set_string(char *at, vkt__arena *a, const vkt__option *o, cons
     const char *value = NULL;
     size_t bad;
     vkt__choice choice;
+    bool is_choice = vkt__option_choice(o, 0, &choice);
     if (!vkt__utf8_ok(text, strlen(text), &bad))
         return vkt__fail(VKT_ARG, "config", "%s: %s: the text is not UTF-8", where, o->name);
     if (quoted || (text[0] && strcmp(text, "null") && strcmp(text, "~"))) {
-        if (o->choices && !choose(o, text, where, &choice)) return VKT_ARG;
+        if (is_choice && !choose(o, text, where, &choice)) return VKT_ARG;
         value = vkt__arena_strdup(a, text);
-    } else if (o->choices || o->fallback) {
+    } else if (is_choice || o->fallback) {
         return not_a("a word", o, text, quoted, where);
     }
     memcpy(at, &value, sizeof value);

@@ -9,9 +9,18 @@
 #define AT(field) offsetof(vkt_config, field)
 #define ANY 1.8446744073709551615e19
 
-static const vkt__choice sources[] = { { "digits", 0 }, { "idx", 0 },   { "csv", 0 },
-                                       { "images", 0 }, { "cifar", 0 }, { "packed", 0 },
-                                       { "text", 0 },   { "novel", 0 }, { 0 } };
+static const char *source_word(int i)
+{
+    static _Thread_local vkt_source_info s;
+    return vkt_source((size_t)i, &s) ? s.name : NULL;
+}
+
+static const char *source_meaning(int i)
+{
+    static _Thread_local vkt_source_info s;
+    return vkt_source((size_t)i, &s) ? s.help : NULL;
+}
+
 static const vkt__choice fits[] = { { "stretch", VKT_FIT_STRETCH },
                                     { "crop", VKT_FIT_CROP },
                                     { 0 } };
@@ -115,13 +124,11 @@ static const vkt__option options[] = {
       "`init`, the base model",
       NULL, NULL },
 
-    { "data.source", VKT__OPT_STRING, AT(data.source), NULL, 0, 0, "",
-      "kind of the data: digits (built in), IDX files, a CSV file, folders of images, CIFAR's "
-      "binary files, packed images, text, or novel (built in)",
-      sources, "data.kind" },
+    { "data.source", VKT__OPT_STRING, AT(data.source), NULL, 0, 0, "", "kind of the data", NULL,
+      "data.kind", source_word, source_meaning },
     { "data.path", VKT__OPT_STRING, AT(data.path), NULL, 0, 0, "",
-      "where the data is, relative to the current folder and not to the recipe; csv: a file; "
-      "packed: a file; text: a file or folder; others: a folder",
+      "file or folder of the data (what is built in has none), relative to the current folder and "
+      "not to the recipe",
       NULL, NULL },
     { "data.test_path", VKT__OPT_STRING, AT(data.test_path), NULL, 0, 0, "",
       "csv: file of the test set (default: split off from data.path)", NULL, NULL },
@@ -386,12 +393,23 @@ static void rule_help(const vkt__option *o, char *out, size_t size)
     vkt__str_finish(&s);
 }
 
+/* The help, and what each word means. */
+static void meaning_help(const vkt__option *o, char *out, size_t size)
+{
+    vkt__str s = { 0 };
+    vkt__str_printf(&s, "%s", o->help);
+    for (int i = 0; o->word(i); i++)
+        vkt__str_printf(&s, "%s%s (%s)", i ? ", " : ": ", o->word(i), o->meaning(i));
+    snprintf(out, size, "%s", s.data);
+    vkt__str_finish(&s);
+}
+
 bool vkt_option(size_t i, vkt_option_info *out)
 {
     static const char *const types[] = { "text",   "true/false", "integer", "integer",   "integer",
                                          "number", "number",     "choice",  "character", "list",
                                          "list",   "choice",     "list" };
-    static _Thread_local char range[160], help[400];
+    static _Thread_local char range[160], help[800];
     if (i >= VKT_COUNT(options)) return false;
     const vkt__option *o = &options[i];
     char lo[32], hi[32];
@@ -409,11 +427,12 @@ bool vkt_option(size_t i, vkt_option_info *out)
                  vkt__double_text(o->max, false, hi));
     }
     if (o->uses) rule_help(o, help, sizeof help);
+    if (o->meaning) meaning_help(o, help, sizeof help);
     *out = (vkt_option_info) { .name = o->name,
                                .type = is_choice ? "choice" : types[o->type],
                                .range = range,
                                .fallback = o->fallback ? o->fallback : "",
                                .unit = o->unit,
-                               .help = o->uses ? help : o->help };
+                               .help = o->uses || o->meaning ? help : o->help };
     return true;
 }

@@ -36,9 +36,10 @@ typedef struct vkt__option {
     const char *unit, *help;
     const vkt__choice *choices; /* ENUM, and STRING if not free; ended by name NULL */
     const char *alias;          /* another name that recipes may use */
-    /* ENUM, in the place of choices: the names of 0, 1, ..., which another room lists; NULL past
-     * the last one. */
+    /* In the place of choices: the names of 0, 1, ..., which another room lists; NULL past the last
+     * one. */
     const char *(*word)(int value);
+    const char *(*meaning)(int value); /* what each word means, for the help; or NULL */
     uint32_t uses; /* VKT__USES_*: it has a meaning for the update rules that use this */
 } vkt__option;
 

@@ -250,7 +250,7 @@ static void checks_span_options(void **state)
     refused(MODEL, "data.source: is missing");
     refused("data: {source: csv}\n" MODEL, "data.path: is missing: the CSV file");
     refused("data:\n  source: digits\n  path: x\n" MODEL,
-            "r.yaml:3: data.path: the digits are built in");
+            "r.yaml:3: data.path: 'digits' is built in");
     refused("data: {source: idx, path: x, task: regress}\n" MODEL, "data.task: regress needs csv");
     refused("data: {source: csv, path: x, task: regress}\nloss: {label_smoothing: 0.1}\n" MODEL,
             "r.yaml:2: loss.label_smoothing");

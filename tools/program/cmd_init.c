@@ -20,8 +20,8 @@ static const cli_flag flags[] = {
     { "--force", CLI_BOOL, AT(force), NULL, NULL, "overwrite an existing file" },
     { "--label", CLI_TEXT, AT(label), "COLUMN", "last", "CSV: column to predict" },
     { "--task", CLI_CHOICE, AT(task), "auto|classify|regress|text", "auto",
-      "CSV: predict a class or a number; auto: decided by the values in the label column; text: "
-      "read the file or folder as text, whatever its name" },
+      "tables: predict a class or a number; auto: decided by the values of the labels; text: read "
+      "the file or folder as text, whatever its name" },
     { 0 },
 };
 
@@ -70,11 +70,12 @@ static bool too_many_classes(const init_data *d)
     return d->info.n_outputs > 20 && d->info.n_outputs > n / 20;
 }
 
-static vkt_status open_csv(const init_options *o, init_data *d)
+static vkt_status open_examples(const init_options *o, const vkt_source_info *s, init_data *d)
 {
-    vkt_status st = o->task == 2 ? VKT_ARG : try_open(o, "csv", VKT_CLASSIFY, d);
-    if (o->task == 1 || (st == VKT_OK && !too_many_classes(d))) return st;
-    return try_open(o, "csv", VKT_REGRESS, d);
+    bool numbers = s->takes & VKT_TAKES_REGRESS;
+    vkt_status st = numbers && o->task == 2 ? VKT_ARG : try_open(o, s->name, VKT_CLASSIFY, d);
+    if (!numbers || o->task == 1 || (st == VKT_OK && !too_many_classes(d))) return st;
+    return try_open(o, s->name, VKT_REGRESS, d);
 }
 
 /* ---- text ---- */
@@ -82,20 +83,6 @@ static vkt_status open_csv(const init_options *o, init_data *d)
 /* As many characters as a model should learn one by one; and the bytes of text from which on a
  * tokenizer of its own pays. */
 enum { MOST_CHARS = 512, BPE_FROM = 5000000, BPE_TOKENS = 4096 };
-
-static bool has_text_name(const char *path)
-{
-    static const char *const ends[] = { ".txt", ".md", ".text", ".jsonl", ".ndjson" };
-    char name[1024];
-    snprintf(name, sizeof name, "%s", path);
-    size_t n = strlen(name);
-    if (n > 3 && !strcmp(name + n - 3, ".gz")) name[n -= 3] = 0;
-    for (size_t i = 0; i < CLI_COUNT(ends); i++) {
-        size_t k = strlen(ends[i]);
-        if (n > k && !strcmp(name + n - k, ends[i])) return true;
-    }
-    return false;
-}
 
 /* Characters, or bytes where there are too many of them or the text is not UTF-8. */
 static vkt_status open_text(const init_options *o, const char *source, init_data *d)
@@ -140,35 +127,36 @@ static int train_tokenizer(const init_options *o, init_data *d, const char *name
 
 /* ---- looking ---- */
 
+/* The source of the data, by name where it is built in; false: last_error says why not. */
+static bool find_source(const init_options *o, const char *path, vkt_source_info *s)
+{
+    bool there = cli_exists(path);
+    if (!there && vkt_source_find(path, s) && !s->path) return true;
+    if (!there) {
+        snprintf(last_error, sizeof last_error, "no file or folder '%.500s'", path);
+        return false;
+    }
+    if (o->task == 3) return vkt_source_find("text", s);
+    if (vkt_source_of(path, s) != VKT_LIKE_NONE) return true;
+    snprintf(last_error, sizeof last_error, "'%.500s' looks like no data that vktrain reads", path);
+    return false;
+}
+
 static vkt_status look(const init_options *o, const char *path, init_data *d)
 {
-    vkt_status st;
+    vkt_status st = VKT_IO;
+    vkt_source_info s;
     *d = (init_data) { .path = path, .label = o->label };
     last_error[0] = 0;
     vkt_log_set(keep_error, NULL, VKT_LOG_ERROR);
-    bool digits = !strcmp(path, "digits"), novel = !strcmp(path, "novel");
-    if ((digits || novel) && !cli_exists(path)) {
-        d->path = NULL;
-        st = digits ? try_open(o, "digits", VKT_CLASSIFY, d) : open_text(o, "novel", d);
-    } else if (!cli_exists(path)) {
-        snprintf(last_error, sizeof last_error, "no file or folder '%.500s'", path);
-        st = VKT_IO;
-    } else if (!cli_is_folder(path)) {
-        st = o->task == 3 || has_text_name(path) ? open_text(o, "text", d) : open_csv(o, d);
-    } else if (o->task == 3) {
-        st = open_text(o, "text", d);
-    } else {
-        st = try_open(o, "idx", VKT_CLASSIFY, d);
-        if (st != VKT_OK) st = try_open(o, "images", VKT_CLASSIFY, d);
-        if (st != VKT_OK) {
-            /* What can't be read as text either: then what the pictures' reader says is kept. */
-            char said[sizeof last_error];
-            memcpy(said, last_error, sizeof said);
-            if (open_text(o, "text", d) == VKT_OK)
-                st = VKT_OK;
-            else
-                memcpy(last_error, said, sizeof said);
-        }
+    bool found = find_source(o, path, &s);
+    if (found && o->label && !(s.takes & VKT_TAKES_COLUMN)) {
+        snprintf(last_error, sizeof last_error, "--label is for tables with named columns, not %s",
+                 s.help);
+        st = VKT_ARG;
+    } else if (found) {
+        if (!s.path) d->path = NULL;
+        st = s.kinds == VKT_KIND_TEXT ? open_text(o, s.name, d) : open_examples(o, &s, d);
     }
     cli_log_open(o->common.quiet, o->common.verbose);
     if (st != VKT_OK) cli_error("init: %s", last_error);
@@ -233,6 +221,12 @@ static int write_file(const init_options *o, init_data *d, const char *name)
     return CLI_OK;
 }
 
+static void print_sources(void)
+{
+    vkt_source_info s;
+    for (size_t i = 0; vkt_source(i, &s); i++) printf("  %-8s %s\n", s.name, s.help);
+}
+
 static int run(void *options)
 {
     const init_options *o = options;
@@ -240,15 +234,12 @@ static int run(void *options)
     const char *path = o->common.n_args ? o->common.args[0] : NULL;
     init_data d;
     if (!path && !cli_is_terminal(stdin)) {
-        cli_error("init: DATA is missing: a CSV file, a text, a folder of IDX files, of pictures "
-                  "or of texts, or `digits`");
+        cli_error("init: DATA is missing: a file, a folder, or `digits`");
         return CLI_USAGE;
     }
     if (!path) {
-        printf(
-            "Data (a CSV file, a text, a folder of IDX files, a folder with a folder of pictures "
-            "for each class;\n"
-            "empty: the built-in digits): ");
+        print_sources();
+        printf("Data (a file or a folder; empty: the built-in digits): ");
         fflush(stdout);
         if (!fgets(answer, sizeof answer, stdin)) return CLI_USAGE;
         answer[strcspn(answer, "\r\n")] = 0;
@@ -265,9 +256,10 @@ const cli_command cmd_init = {
     .args = "[DATA]",
     .summary = "look at the data and write a commented starter recipe",
     .details =
-        "DATA is a CSV file, a text (.txt, .md, .jsonl, or a folder of them), a folder of IDX "
-        "files, a folder of pictures (with a folder for each class), digits or novel. Without "
-        "DATA, you are asked for it. The recipe is simple on purpose and says what to tune next.\n"
+        "DATA is a file or a folder: a table, pictures, a text or a folder of texts; or digits or "
+        "novel, which are built in. How it is read is found by its content, then by its name. "
+        "Without DATA, you are asked for it. The recipe is simple on purpose and says what to tune "
+        "next.\n"
         "examples: vktrain init wine.csv --label quality\n"
         "          vktrain init pictures/ -o birds.yaml\n"
         "          vktrain init letters.txt",

@@ -1,6 +1,6 @@
 /* vktrain inspect: what a file holds, found by its content: safetensors, GGUF, IDX, CSV (each of
- * the last two may be gzipped), a pack of images, a shard of tokens, a tokenizer, or a folder: of a
- * run, a checkpoint, a model, an adapter, shards. */
+ * the last two may be gzipped), a shard of tokens, a tokenizer, whatever else is a source of data,
+ * or a folder: of a run, a checkpoint, a model, an adapter, shards, data. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,6 +9,7 @@
 static int inspect(const char *path)
 {
     unsigned char head[9] = { 0 };
+    vkt_source_info source;
     if (cli_is_folder(path)) return inspect_folder(path);
     gzFile f = gzopen(path, "rb");
     if (!f) return inspect_damaged(path, strerror(errno));
@@ -20,12 +21,12 @@ static int inspect(const char *path)
     } else if (n >= 4 && !head[0] && !head[1] && head[2] >= 8 && head[2] <= 14 && head[3]) {
         gzseek(f, 4, SEEK_SET);
         rc = inspect_idx(path, f, head);
-    } else if (n >= 6 && !memcmp(head, "VKTPIC", 6)) {
-        rc = inspect_pack(path);
     } else if (n >= 8 && (!memcmp(head, "VKTTOK1\n", 8) || inspect_is_llmc(head))) {
         rc = inspect_shard(path);
     } else if (inspect_is_tokenizer(path)) {
         rc = inspect_tokenizer(path);
+    } else if (vkt_source_of(path, &source) == VKT_LIKE_CONTENT) {
+        rc = inspect_source(path, &source);
     } else {
         gzrewind(f);
         rc = n < 0 ? inspect_damaged(path, "its gzip data is damaged") : inspect_csv(path, f);
@@ -89,9 +90,11 @@ const cli_command cmd_inspect = {
     .args = "FILE...",
     .summary = "show what a file or a run contains",
     .details =
-        "FILE is a safetensors, GGUF, IDX or CSV file (IDX and CSV may be gzipped), packed images, "
-        "a shard of tokens, a tokenizer, or a folder: a run, a checkpoint, a Hugging Face model, a "
-        "PEFT adapter, or shards of tokens. With --augment it is a recipe.",
+        "FILE is a safetensors, GGUF, IDX or CSV file (IDX and CSV may be gzipped), a shard of "
+        "tokens, a tokenizer, another file or folder of data that a recipe can name, or a folder: "
+        "a "
+        "run, a checkpoint, a Hugging Face model, a PEFT adapter, or shards of tokens. With "
+        "--augment it is a recipe.",
     .min_args = 1,
     .max_args = SIZE_MAX,
     .flags = flags,

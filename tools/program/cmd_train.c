@@ -35,7 +35,7 @@ static void option_help(FILE *f)
 {
     vkt_option_info o;
     const char *bold = cli_color(f, CLI_BOLD), *plain = cli_color(f, CLI_PLAIN);
-    char section[32] = "";
+    char section[32] = "", help[1200]; /* longer than cli_text's */
     int width = 0;
     for (size_t i = 0; vkt_option(i, &o); i++)
         if ((int)strlen(o.name) > width) width = (int)strlen(o.name);
@@ -51,10 +51,10 @@ static void option_help(FILE *f)
         const char *left =
             cli_text("  %-*s  %-8s  ", width, o.name, o.fallback && *o.fallback ? o.fallback : "-");
         fputs(left, f);
-        cli_wrap(f,
-                 cli_text("%s%s%s%s%s%s", o.help, range || unit ? " (" : "", range ? o.range : "",
-                          range && unit ? " " : "", unit ? o.unit : "", range || unit ? ")" : ""),
-                 (int)strlen(left), width + 14);
+        snprintf(help, sizeof help, "%s%s%s%s%s%s", o.help, range || unit ? " (" : "",
+                 range ? o.range : "", range && unit ? " " : "", unit ? o.unit : "",
+                 range || unit ? ")" : "");
+        cli_wrap(f, help, (int)strlen(left), width + 14);
     }
 }
 
@@ -251,7 +251,8 @@ static void print_gradient(const vkt_config *c, const vkt_train_result *r)
 
 static bool is_text(const vkt_config *c)
 {
-    return !strcmp(c->data.source, "text") || !strcmp(c->data.source, "novel");
+    vkt_source_info s;
+    return vkt_source_find(c->data.source, &s) && s.kinds == VKT_KIND_TEXT;
 }
 
 static void print_speed(const vkt_config *c, const vkt_train_result *r)

@@ -68,7 +68,7 @@ static void write_examples(FILE *f, const init_data *d, const char *name)
     uint64_t width = clamp(pow(2, round(log2(sqrt((double)d->info.n_inputs) * 8))), 32, 256);
     bool classes = d->task == VKT_CLASSIFY;
     write_head(f, d, name);
-    if (d->label && !strcmp(d->source, "csv")) {
+    if (d->label) {
         fprintf(f, "  label: ");
         quoted(f, d->label);
         fputc('\n', f);

@@ -131,3 +131,31 @@ fail:
     free(p);
     return st;
 }
+
+bool vkt__bytes_head(const char *path, void *head, size_t n)
+{
+    uint64_t id[2];
+    uint8_t raw[256];
+    vkt__bytes *b = NULL;
+    FILE *f;
+    size_t got = 0;
+    if (vkt__path_look(path, id) != VKT__FILE || vkt__file_open(path, &f) != VKT_OK) return false;
+    size_t n_raw = fread(raw, 1, sizeof raw, f);
+    fclose(f);
+    if (vkt__bytes_open(raw, n_raw, path, &b) != VKT_OK ||
+        vkt__bytes_read(b, head, n, &got) != VKT_OK)
+        got = 0;
+    vkt__bytes_close(&b);
+    return got == n;
+}
+
+bool vkt__bytes_named(const char *path, const char *const *ends, size_t n_ends)
+{
+    size_t n = strlen(path);
+    if (n > 3 && strcmp(path + n - 3, ".gz") == 0) n -= 3;
+    for (size_t i = 0; i < n_ends; i++) {
+        size_t k = strlen(ends[i]);
+        if (n > k && memcmp(path + n - k, ends[i], k) == 0) return true;
+    }
+    return false;
+}

@@ -21,6 +21,12 @@ uint64_t vkt__bytes_bound(const vkt__bytes *b);
 vkt_status vkt__bytes_all(const void *data, size_t n, const char *name, uint64_t limit, char **out,
                           size_t *out_n);
 
+/* The first n bytes of a file, unpacked where it is gzip. false: it is no file, or has not as many.
+ */
+bool vkt__bytes_head(const char *path, void *head, size_t n);
+/* Whether the path ends in one of these, with or without .gz behind. */
+bool vkt__bytes_named(const char *path, const char *const *ends, size_t n_ends);
+
 /* ---- schema.c: what raw inputs need to become model inputs ---- */
 
 typedef struct vkt__column {

@@ -106,9 +106,6 @@ vkt_status vkt__cifar_open(vkt_dataset *ds, const vkt_data_desc *desc)
     vkt_status st;
     vkt__schema *s = &ds->schema;
     const layout *l = NULL;
-    if (desc->task != VKT_CLASSIFY)
-        return vkt__fail(VKT_ARG, "data",
-                         "'cifar' labels are classes: task regress needs source csv");
     for (size_t i = 0; i < VKT_COUNT(layouts) && !l; i++)
         if (vkt__file_exists(below(ds, desc->path, layouts[i].first))) l = &layouts[i];
     if (!l)
@@ -134,4 +131,18 @@ vkt_status vkt__cifar_open(vkt_dataset *ds, const vkt_data_desc *desc)
         l->n_classes, ds->of_part[VKT_TEST] ? "test file as test set" : "no test file");
 fail:
     return st;
+}
+
+vkt_likeness vkt__cifar_is(const char *path)
+{
+    vkt__arena a = { 0 };
+    vkt_likeness like = VKT_LIKE_NONE;
+    for (size_t i = 0; i < VKT_COUNT(layouts); i++) {
+        const layout *l = &layouts[i];
+        if (vkt__file_exists(vkt__arena_printf(&a, "%s/%s", path, l->first)) &&
+            vkt__file_exists(vkt__arena_printf(&a, "%s/%s", path, l->test)))
+            like = VKT_LIKE_CONTENT;
+    }
+    vkt__arena_finish(&a);
+    return like;
 }

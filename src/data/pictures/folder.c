@@ -352,3 +352,27 @@ void vkt__folder_finish(vkt__folder *f)
     free(f->item);
     *f = (vkt__folder) { 0 };
 }
+
+static bool holds_below(const char *dir, int depth)
+{
+    char **names = NULL;
+    size_t n = 0;
+    bool found = false;
+    vkt__str path = { 0 };
+    if (vkt__list_dir(dir, &names, &n) != VKT_OK) return false;
+    for (size_t i = 0; i < n && !found; i++) found = depth > 0 && vkt__picture_name(names[i]);
+    for (size_t i = 0; i < n && !found && depth < 3; i++) {
+        if (names[i][0] == '.') continue;
+        path.len = 0;
+        vkt__str_printf(&path, "%s/%s", dir, names[i]);
+        found = vkt__is_dir(path.data) && holds_below(path.data, depth + 1);
+    }
+    vkt__names_free(names, n);
+    vkt__str_finish(&path);
+    return found;
+}
+
+bool vkt__folder_holds(const char *root)
+{
+    return holds_below(root, 0);
+}

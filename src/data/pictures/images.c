@@ -157,10 +157,19 @@ static vkt_status find_classes(vkt_dataset *ds, const char *dir)
     return VKT_OK;
 }
 
-bool vkt__images_is(vkt_dataset *ds, const char *dir)
+/* By MNIST's names, or the first bytes of an array of unsigned bytes. */
+vkt_likeness vkt__images_is(const char *path)
 {
-    return find_file(&ds->arena, dir, "train", "images") ||
-           find_file(&ds->arena, dir, "t10k", "images");
+    uint8_t head[4] = { 0 };
+    if (vkt__is_dir(path)) {
+        vkt__arena a = { 0 };
+        bool is = find_file(&a, path, "train", "images") || find_file(&a, path, "t10k", "images");
+        vkt__arena_finish(&a);
+        return is ? VKT_LIKE_CONTENT : VKT_LIKE_NONE;
+    }
+    if (!vkt__bytes_head(path, head, sizeof head)) return VKT_LIKE_NONE;
+    bool is = !head[0] && !head[1] && head[2] == 8 && (head[3] == 3 || head[3] == 4);
+    return is ? VKT_LIKE_CONTENT : VKT_LIKE_NONE;
 }
 
 vkt_status vkt__images_open(vkt_dataset *ds, const vkt_data_desc *desc)
@@ -169,9 +178,6 @@ vkt_status vkt__images_open(vkt_dataset *ds, const vkt_data_desc *desc)
     vkt__schema *s = &ds->schema;
     const char *images, *labels;
     uint32_t shape[4] = { 0 };
-    if (desc->task != VKT_CLASSIFY)
-        return vkt__fail(VKT_ARG, "data",
-                         "'idx' labels are classes: task regress needs source csv");
     if (!vkt__is_dir(desc->path))
         return vkt__fail(VKT_IO, "data",
                          "'%s' is not a folder: give the folder that holds the IDX files",
@@ -225,11 +231,12 @@ static const char *labels_beside(vkt__arena *arena, const char *image_path)
     return vkt__file_exists(path) ? path : NULL;
 }
 
-vkt_status vkt__images_open_schema(vkt_dataset *ds, const char *path)
+vkt_status vkt__images_open_schema(vkt_dataset *ds, const char *const *paths, size_t n)
 {
     vkt_status st;
     uint32_t shape[4] = { 0 };
-    const char *images = path, *labels;
+    const char *path = paths[0], *images = path, *labels;
+    VKT_ASSERT(n == 1);
     if (vkt__is_dir(path)) {
         const char *set = find_file(&ds->arena, path, "t10k", "images") ? "t10k" : "train";
         VKT_TRY(need_file(&ds->arena, path, set, "images", &images));

@@ -4,8 +4,8 @@
 
 #include "data/parts/parts.h"
 
-bool vkt__images_is(vkt_dataset *ds, const char *dir); /* a folder of IDX files */
+vkt_likeness vkt__images_is(const char *path); /* a folder of IDX files, or one */
 vkt_status vkt__images_open(vkt_dataset *ds, const vkt_data_desc *desc);
-vkt_status vkt__images_open_schema(vkt_dataset *ds, const char *path);
+vkt_status vkt__images_open_schema(vkt_dataset *ds, const char *const *paths, size_t n);
 
 #endif

@@ -98,15 +98,11 @@ fail:
 
 /* ---- with a schema ---- */
 
-bool vkt__packed_is(const char *path)
+vkt_likeness vkt__packed_is(const char *path)
 {
-    char head[6] = { 0 };
-    uint64_t id[2];
-    FILE *f;
-    if (vkt__path_look(path, id) != VKT__FILE || vkt__file_open(path, &f) != VKT_OK) return false;
-    bool yes = fread(head, 1, sizeof head, f) == sizeof head && !memcmp(head, magic, sizeof head);
-    fclose(f);
-    return yes;
+    char head[6];
+    bool is = vkt__bytes_head(path, head, sizeof head) && !memcmp(head, magic, sizeof head);
+    return is ? VKT_LIKE_CONTENT : VKT_LIKE_NONE;
 }
 
 /* The pack's classes by the model's numbers, into own [pack's n_outputs]. */
@@ -144,12 +140,14 @@ fail:
     return st;
 }
 
-vkt_status vkt__packed_open_schema(vkt_dataset *ds, const char *path)
+vkt_status vkt__packed_open_schema(vkt_dataset *ds, const char *const *paths, size_t n)
 {
     vkt_status st;
+    const char *path = paths[0];
     vkt__packed f;
     vkt__schema pack = { 0 };
     uint64_t first = 0;
+    VKT_ASSERT(n == 1);
     VKT_TRY(vkt__file_map(path, &ds->part[0].map));
     VKT_TRY(vkt__packed_parse(ds->part[0].map.data, ds->part[0].map.n, path, &f));
     char *json = vkt__arena_alloc(&ds->arena, (size_t)f.json_bytes + 1);

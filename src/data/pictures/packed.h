@@ -30,10 +30,10 @@ typedef struct vkt__packed {
 vkt_status vkt__packed_parse(const void *bytes, size_t n, const char *name, vkt__packed *out);
 
 vkt_status vkt__packed_open(vkt_dataset *ds, const vkt_data_desc *desc);
-/* Whether the file begins as a pack does. */
-bool vkt__packed_is(const char *path);
+/* By its first bytes. */
+vkt_likeness vkt__packed_is(const char *path);
 /* For a model that knows its inputs and classes: the pack's test examples, or all where it has
  * none. FORMAT: other sizes, or a class that the model does not know. */
-vkt_status vkt__packed_open_schema(vkt_dataset *ds, const char *path);
+vkt_status vkt__packed_open_schema(vkt_dataset *ds, const char *const *paths, size_t n);
 
 #endif

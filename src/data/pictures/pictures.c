@@ -183,8 +183,6 @@ vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc)
     vkt__folder f = { 0 };
     survey s = { 0 };
     uint8_t *fixed = NULL;
-    if (desc->task != VKT_CLASSIFY)
-        return vkt__fail(VKT_ARG, "data", "folders are classes: task regress needs source csv");
     VKT_TRY(vkt__folder_scan(desc->path, desc->labels, &ds->arena, &f));
     report_others(desc->path, &f);
     if (f.n > UINT32_MAX - 1) {
@@ -237,13 +235,12 @@ static vkt_status check_shape(const vkt__schema *s, const char *path)
     return VKT_OK;
 }
 
-vkt_status vkt__pictures_open_list(vkt_dataset *ds, const char *const *paths, size_t n)
+static vkt_status open_list(vkt_dataset *ds, const char *const *paths, size_t n)
 {
     vkt_status st;
     vkt__folder f = { .n = n };
     survey s = { 0 };
     const vkt__schema *schema = &ds->schema;
-    VKT_TRY(check_shape(schema, paths[0]));
     VKT_TRY(vkt__data_alloc(n, sizeof *f.item, "the list of pictures", &f.item));
     for (size_t i = 0; i < n; i++)
         f.item[i] = (vkt__found) { vkt__arena_strdup(&ds->arena, paths[i]), 0, VKT_TEST };
@@ -269,7 +266,7 @@ static vkt_status open_single(vkt_dataset *ds, const char *path)
     vkt_status st;
     vkt__scratch scratch = { 0 };
     const uint8_t *unused;
-    VKT_TRY(vkt__pictures_open_list(ds, &path, 1));
+    VKT_TRY(open_list(ds, &path, 1));
     VKT_TRY(vkt__files_pixels(ds->part[0].files, &ds->schema, 0, &scratch, &unused));
 fail:
     vkt__scratch_finish(&scratch);
@@ -301,9 +298,18 @@ fail:
     return st;
 }
 
-vkt_status vkt__pictures_open_schema(vkt_dataset *ds, const char *path)
+vkt_status vkt__pictures_open_schema(vkt_dataset *ds, const char *const *paths, size_t n)
 {
-    vkt_status st = check_shape(&ds->schema, path);
+    vkt_status st = check_shape(&ds->schema, paths[0]);
     if (st != VKT_OK) return st;
-    return vkt__is_dir(path) ? open_folder(ds, path) : open_single(ds, path);
+    if (n > 1) return open_list(ds, paths, n);
+    return vkt__is_dir(paths[0]) ? open_folder(ds, paths[0]) : open_single(ds, paths[0]);
+}
+
+vkt_likeness vkt__pictures_is(const char *path)
+{
+    bool picture;
+    if (vkt__is_dir(path)) return vkt__folder_holds(path) ? VKT_LIKE_CONTENT : VKT_LIKE_ANY;
+    if (vkt__picture_is(path, &picture) == VKT_OK && picture) return VKT_LIKE_CONTENT;
+    return vkt__picture_name(path) ? VKT_LIKE_NAME : VKT_LIKE_NONE;
 }

@@ -5,7 +5,8 @@
 #include "data/parts/parts.h"
 
 vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc);
-vkt_status vkt__pictures_open_schema(vkt_dataset *ds, const char *path);
-vkt_status vkt__pictures_open_list(vkt_dataset *ds, const char *const *paths, size_t n);
+/* A folder, or picture files as one data set. */
+vkt_status vkt__pictures_open_schema(vkt_dataset *ds, const char *const *paths, size_t n);
+vkt_likeness vkt__pictures_is(const char *path);
 
 #endif

@@ -405,7 +405,7 @@ vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const voi
     ds->info.n_dropped = t.n_dropped + test.n_dropped;
     ds->info.source = vkt__arena_printf(
         &ds->arena, "%s%s: %u rows, %u columns, label '%s'%s%s",
-        strcmp(desc->source, "csv") == 0 ? "csv " : "", name, t.n, s->n_file_columns,
+        strcmp(desc->source, name) ? "csv " : "", name, t.n, s->n_file_columns,
         vkt__show(s->label_name).s, test_bytes ? ", test set " : "", test_bytes ? test_name : "");
 fail:
     vkt__table_finish(&t);

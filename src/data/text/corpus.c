@@ -461,18 +461,13 @@ static vkt_status check_sizes(const vkt__corpus *c, const vkt_data_desc *desc, c
     return VKT_OK;
 }
 
-vkt_status vkt__corpus_open(vkt_dataset *ds, const vkt_data_desc *desc)
+static vkt_status open_source(vkt_dataset *ds, const vkt_data_desc *desc, vkt__source s)
 {
     vkt_status st;
     vkt__corpus *c = ds->corpus = vkt__alloc(sizeof *c);
-    vkt__source s = { .path = &desc->path, .n_paths = 1, .name = desc->path };
     if (desc->context == 0)
         return vkt__fail(VKT_ARG, "data", "data.context must be 1 or more tokens");
     c->context = desc->context;
-    if (!strcmp(desc->source, "novel")) {
-        s.name = "novel (Pride and Prejudice)";
-        s.text = vkt_embedded("pride-and-prejudice.txt", &s.n_text);
-    }
     VKT_TRY(read_tokens(c, &s, desc->tokenizer));
     VKT_TRY(vkt__text_schema(c->tokenizer, c->context, desc->vocab, &ds->arena, &ds->schema));
     if (desc->document_mask && count_documents(c) < 2) {
@@ -489,10 +484,33 @@ fail:
     return st;
 }
 
+vkt_status vkt__corpus_open(vkt_dataset *ds, const vkt_data_desc *desc)
+{
+    return open_source(ds, desc,
+                       (vkt__source) { .path = &desc->path, .n_paths = 1, .name = desc->path });
+}
+
+vkt_status vkt__novel_open(vkt_dataset *ds, const vkt_data_desc *desc)
+{
+    vkt__source s = { .name = "novel (Pride and Prejudice)" };
+    s.text = vkt_embedded("pride-and-prejudice.txt", &s.n_text);
+    return open_source(ds, desc, s);
+}
+
+/* Any folder may hold texts. */
+vkt_likeness vkt__corpus_is(const char *path)
+{
+    static const char *const ends[] = { ".txt", ".md", ".text", ".jsonl", ".ndjson" };
+    if (is_shard(path)) return VKT_LIKE_CONTENT;
+    bool named = vkt__is_dir(path) || vkt__bytes_named(path, ends, VKT_COUNT(ends));
+    return named ? VKT_LIKE_NAME : VKT_LIKE_NONE;
+}
+
 vkt_status vkt__corpus_open_schema(vkt_dataset *ds, const char *const *paths, size_t n)
 {
     vkt_status st;
     vkt__corpus *c = ds->corpus = vkt__alloc(sizeof *c);
+    ds->info.has_labels = true;
     c->context = ds->schema.context;
     VKT_TRY(vkt__tokenizer_parse_json(ds->schema.tokenizer, strlen(ds->schema.tokenizer),
                                       "the checkpoint's tokenizer", &c->tokenizer));

@@ -26,8 +26,10 @@ struct vkt__corpus {
     uint64_t hash; /* of the shards' content */
 };
 
-/* Source text or novel. */
+/* Source text, and the novel that is built in. */
 vkt_status vkt__corpus_open(vkt_dataset *ds, const vkt_data_desc *desc);
+vkt_status vkt__novel_open(vkt_dataset *ds, const vkt_data_desc *desc);
+vkt_likeness vkt__corpus_is(const char *path);
 /* All of the paths in the test split, with the schema's tokenizer and context. */
 vkt_status vkt__corpus_open_schema(vkt_dataset *ds, const char *const *paths, size_t n);
 void vkt__corpus_destroy(vkt__corpus **c);

@@ -12,7 +12,7 @@ int inspect_safetensors(const char *path);
 int inspect_gguf(const char *path);
 int inspect_idx(const char *path, gzFile f, const unsigned char head[4]); /* f stands behind head */
 int inspect_csv(const char *path, gzFile f);
-int inspect_pack(const char *path); /* of images */
+int inspect_source(const char *path, const vkt_source_info *source); /* opens it as data */
 int inspect_shard(const char *path);
 int inspect_tokenizer(const char *path);
 bool inspect_is_llmc(const unsigned char head[4]); /* a shard of llm.c's */

@@ -1,4 +1,4 @@
-/* inspect: IDX files, packs of images, shards of tokens, tokenizers. */
+/* inspect: IDX files, shards of tokens, tokenizers, and data as its source gives it. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,28 +52,19 @@ int inspect_idx(const char *path, gzFile f, const unsigned char head[4])
     return CLI_OK;
 }
 
-/* ---- packs of images ---- */
+/* ---- data as a source gives it ---- */
 
-int inspect_pack(const char *path)
+static void print_classes(const vkt_dataset *ds, const vkt_dataset_info *info)
 {
     static const cli_column col[] = {
         { "class", false, 30 }, { "train", true, 0 }, { "valid", true, 0 }, { "test", true, 0 }
     };
-    vkt_dataset *ds = NULL;
-    vkt_status st = vkt_dataset_open(&(vkt_data_desc) { .source = "packed", .path = path }, &ds);
-    if (st != VKT_OK) return cli_exit_code(st);
-    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
     uint64_t *count[VKT_N_SPLITS] = { 0 };
     inspect_cells c = { 0 };
     for (int s = 0; s < VKT_N_SPLITS; s++) {
         count[s] = calloc(info->n_outputs, sizeof *count[s]);
         if (count[s]) vkt_dataset_class_counts(ds, (vkt_split)s, count[s]);
     }
-    printf("%s%s%s: a pack of images, %ux%ux%u\n", cli_color(stdout, CLI_BOLD), path,
-           cli_color(stdout, CLI_PLAIN), info->input_shape[0], info->input_shape[1],
-           info->input_shape[2]);
-    for (int s = 0; s < VKT_N_SPLITS; s++)
-        printf("  %-16s %s\n", vkt_split_name((vkt_split)s), cli_count(info->n[s]));
     printf("  %-16s %s\n\n", "classes", cli_count(info->n_outputs));
     for (uint32_t k = 0; k < info->n_outputs; k++) {
         inspect_cell(&c, info->class_names[k]);
@@ -83,6 +74,30 @@ int inspect_pack(const char *path)
     inspect_cells_print(&c, col, CLI_COUNT(col));
     inspect_cells_free(&c);
     for (int s = 0; s < VKT_N_SPLITS; s++) free(count[s]);
+}
+
+int inspect_source(const char *path, const vkt_source_info *source)
+{
+    vkt_config *config = NULL;
+    vkt_dataset *ds = NULL;
+    vkt_status st = vkt_config_create(&config); /* its defaults are a recipe's */
+    if (st == VKT_OK) {
+        config->data.source = source->name;
+        config->data.path = path;
+        config->data.valid_fraction = config->data.test_fraction = 0;
+        st = vkt_dataset_open(&config->data, &ds);
+    }
+    vkt_config_destroy(&config);
+    if (st != VKT_OK) return cli_exit_code(st);
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    printf("%s%s%s: %s, ", cli_color(stdout, CLI_BOLD), path, cli_color(stdout, CLI_PLAIN),
+           source->help);
+    for (uint32_t i = 0; i < info->input_rank; i++)
+        printf("%s%u", i ? "x" : "", info->input_shape[i]);
+    putchar('\n');
+    for (int s = 0; s < VKT_N_SPLITS; s++)
+        printf("  %-16s %s\n", vkt_split_name((vkt_split)s), cli_count(info->n[s]));
+    if (info->class_names) print_classes(ds, info);
     vkt_dataset_destroy(&ds);
     return CLI_OK;
 }

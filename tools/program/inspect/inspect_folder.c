@@ -241,7 +241,10 @@ int inspect_folder(const char *folder)
     }
     if (holds(folder, "shard-00000.tok")) return print_shards(folder);
     if (holds_tokenizer(folder)) return inspect_tokenizer(folder);
+    vkt_source_info source;
+    if (vkt_source_of(folder, &source) == VKT_LIKE_CONTENT) return inspect_source(folder, &source);
     return inspect_damaged(folder, "neither a run (run.json), a checkpoint (state.json), a Hugging "
                                    "Face model (config.json), an adapter (adapter_config.json), "
-                                   "shards of tokens (shard-00000.tok) nor a tokenizer");
+                                   "shards of tokens (shard-00000.tok), a tokenizer nor data that "
+                                   "`vktrain init` would know by its content");
 }

@@ -1,0 +1,57 @@
+/* Tables as data sets: reads the file that a source names and hands its bytes on to be fitted
+ * (fit.c), or to be taken under a schema (table.c). */
+#include "data/parts/parts.h"
+#include "data/tables/csv.h"
+#include "data/tables/fit.h"
+#include "data/tables/table.h"
+#include "data/tables/table_source.h"
+
+vkt_status vkt__csv_open(vkt_dataset *ds, const vkt_data_desc *d)
+{
+    vkt_status st;
+    char *bytes = NULL, *test = NULL;
+    size_t n, test_n = 0;
+    VKT_TRY(vkt__file_read(d->path, VKT__CSV_LIMIT, &bytes, &n));
+    if (d->test_path) VKT_TRY(vkt__file_read(d->test_path, VKT__CSV_LIMIT, &test, &test_n));
+    VKT_TRY(vkt__table_open(ds, d, bytes, n, d->path, test, test_n, d->test_path));
+fail:
+    free(bytes);
+    free(test);
+    return st;
+}
+
+/* The 8x8 digits built into the library. */
+vkt_status vkt__digits_open(vkt_dataset *ds, const vkt_data_desc *given)
+{
+    size_t n;
+    const void *bytes = vkt_embedded("digits.csv.gz", &n);
+    vkt_data_desc d = *given;
+    d.header = "no";
+    d.label = NULL;
+    d.delimiter = ',';
+    d.missing = VKT_MISSING_ERROR;
+    if (d.standardize == VKT_STD_AUTO) d.standardize = VKT_STD_GLOBAL;
+    ds->schema.input_rank = 3;
+    memcpy(ds->schema.input_shape, (uint32_t[]) { 8, 8, 1 }, 3 * sizeof(uint32_t));
+    return vkt__table_open(ds, &d, bytes, n, "digits", NULL, 0, NULL);
+}
+
+vkt_status vkt__csv_open_schema(vkt_dataset *ds, const char *const *paths, size_t n_paths)
+{
+    vkt_status st;
+    char *bytes = NULL;
+    size_t n;
+    VKT_ASSERT(n_paths == 1);
+    VKT_TRY(vkt__file_read(paths[0], VKT__CSV_LIMIT, &bytes, &n));
+    VKT_TRY(vkt__table_open_schema(ds, bytes, n, paths[0]));
+fail:
+    free(bytes);
+    return st;
+}
+
+vkt_likeness vkt__csv_is(const char *path)
+{
+    static const char *const ends[] = { ".csv", ".tsv" };
+    if (vkt__is_dir(path)) return VKT_LIKE_NONE;
+    return vkt__bytes_named(path, ends, VKT_COUNT(ends)) ? VKT_LIKE_NAME : VKT_LIKE_ANY;
+}
