@@ -33,11 +33,13 @@ set(SRC_GPU
 )
 set(SRC_FORMATS
   src/formats/gguf.c
+  src/formats/npy.c
   src/formats/png.c
   src/formats/protobuf.c
   src/formats/safetensors.c
   src/formats/tfevents.c
   src/formats/yaml.c
+  src/formats/zip.c
 )
 set(SRC_DATA_PARTS
   src/data/parts/bytes.c
@@ -47,12 +49,15 @@ set(SRC_DATA_PARTS
   src/data/parts/split.c
 )
 set(SRC_DATA_TABLES
+  src/data/tables/array_table.c
+  src/data/tables/column_stats.c
   src/data/tables/csv.c
   src/data/tables/fit.c
   src/data/tables/table.c
   src/data/tables/table_source.c
 )
 set(SRC_DATA_PICTURES
+  src/data/pictures/array_pictures.c
   src/data/pictures/augment.c
   src/data/pictures/cifar.c
   src/data/pictures/constants.c
@@ -83,6 +88,7 @@ set(SRC_DATA_TEXT
   src/data/text/tokenizer_train.c
 )
 set(SRC_DATA
+  src/data/arrays.c
   src/data/dataset.c
   src/data/describe.c
   src/data/loader.c

@@ -143,11 +143,11 @@ typedef struct vkt_source_info {
     unsigned takes;   /* of vkt_source_takes */
 } vkt_source_info;
 /* The i-th source; false past the end. */
-bool vkt_source(size_t i, vkt_source_info *out);
+VKT_API bool vkt_source(size_t i, vkt_source_info *out);
 /* false: there is none of that name. */
-bool vkt_source_find(const char *name, vkt_source_info *out);
+VKT_API bool vkt_source_find(const char *name, vkt_source_info *out);
 /* Names of the sources that take something, "csv or npy", in out; takes 0: of all. */
-const char *vkt_source_names(unsigned takes, char *out, size_t n);
+VKT_API const char *vkt_source_names(unsigned takes, char *out, size_t n);
 
 typedef enum vkt_likeness {
     VKT_LIKE_NONE,
@@ -156,7 +156,7 @@ typedef enum vkt_likeness {
     VKT_LIKE_CONTENT, /* its first bytes, or the files in it, say so */
 } vkt_likeness;
 /* The source that a file or folder looks most like. NONE: like no source's, or it is not there. */
-vkt_likeness vkt_source_of(const char *path, vkt_source_info *out);
+VKT_API vkt_likeness vkt_source_of(const char *path, vkt_source_info *out);
 
 /* ---- opening ---- */
 
@@ -165,8 +165,12 @@ typedef struct vkt_data_desc {
     const char *path;   /* idx: folder with MNIST's file names, classes.txt (one name a line) if you
                            like;   csv: the file; both gzip or plain, told by content;   images: a
                            folder of CLASS/.. or of train, valid, test, each of CLASS/..;   cifar:
-                           the folder of the binary version;   text: a file, folder or pattern as for
-                           vkt_pack, a shard (ours or llm.c's) or a folder of shards */
+                           the folder of the binary version;   npy: a .npz file of the arrays X and y,
+                           or a folder of X.npy and y.npy: X [n, inputs] is a table without names, X
+                           [n, H, W] or [n, H, W, C] of uint8 are pictures; y of integers are classes,
+                           y of floats numbers to predict (task REGRESS; integers can be, too); NaN is
+                           a missing cell;   text: a file, folder or pattern as for   vkt_pack, a
+                           shard   (ours or llm.c's) or a folder of shards */
     const char *test_path; /* csv: a separate test file, or NULL */
     const char *label;     /* csv: label column, by name or 0-based position, "last"; NULL: last */
     const char *header;    /* csv: "auto" (NULL), "yes", "no"; auto also knows scikit-learn's first
@@ -216,11 +220,12 @@ typedef struct vkt_dataset vkt_dataset;
 VKT_API vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out);
 /* Opens other files with a schema fitted before (constants, columns, classes are not refitted): the
  * examples are all in split VKT_TEST. labels may be absent from the files: then has_labels is false
- * and they read 0. path: a CSV; IDX images (labels beside it, by name); a PNG, JPEG or BMP picture
- * (one example without a label: grey or RGB as the model asks by BT.601's luma, alpha over white,
- * resized if its size is another, which is logged; FORMAT where the schema is a table's); or a
- * folder as for vkt_dataset_open: its test files, else train; of pictures: its test folder, else
- * itself, without labels where no subfolder bears a class's name. */
+ * and they read 0. path: a CSV; arrays as for npy, of which y may be absent (a .npy file is X
+ * alone); IDX images (labels beside it, by name); a PNG, JPEG or BMP picture (one example without a
+ * label: grey or RGB as the model asks by BT.601's luma, alpha over white, resized if its size is
+ * another, which is logged; FORMAT where the schema is a table's); or a folder as for
+ * vkt_dataset_open: its test files, else train; of pictures: its test folder, else itself, without
+ * labels where no subfolder bears a class's name. */
 VKT_API vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path,
                                            vkt_dataset **out);
 VKT_API void vkt_dataset_destroy(vkt_dataset **ds);

@@ -1,6 +1,7 @@
 /* The table of sources: what reads which data. A new source is a row here and a file that reads it;
  * recipes, their checks, `vktrain init`, `vktrain inspect` and the help read the rows. */
 #include "data/sources.h"
+#include "data/arrays.h"
 #include "data/pictures/cifar.h"
 #include "data/pictures/images.h"
 #include "data/pictures/packed.h"
@@ -49,6 +50,14 @@ static const vkt__source_row rows[] = {
       .open = vkt__packed_open,
       .reopen = vkt__packed_open_schema,
       .is = vkt__packed_is },
+    { .info = { .name = "npy",
+                .help = "NumPy arrays X and y",
+                .path = "the .npz file, or the folder of X.npy and y.npy",
+                .kinds = VKT_KIND_TABLE | VKT_KIND_PICTURES,
+                .takes = VKT_TAKES_REGRESS },
+      .open = vkt__arrays_open,
+      .reopen = vkt__arrays_open_schema,
+      .is = vkt__arrays_are },
     { .info = { .name = "text",
                 .help = "text, or shards of tokens",
                 .path = "a text file or a folder of them",

@@ -1,5 +1,6 @@
 /* libFuzzer target for everything that reads foreign bytes: the first byte chooses IDX, a CSV
- * opened whole (with its schema read back), a picture, CIFAR or a pack, or a schema. Build with
+ * opened whole (with its schema read back), a picture, CIFAR or a pack, a schema, or an array of
+ * NumPy's, alone or in an archive. Build with
  * -DVKT_FUZZ=ON and clang; run: fuzz_data -max_total_time=300 CORPUS */
 #include "data/pictures/cifar.h"
 #include "data/pictures/idx.h"
@@ -7,6 +8,8 @@
 #include "data/pictures/picture.h"
 #include "data/tables/fit.h"
 #include "data/tables/table.h"
+#include "formats/npy.h"
+#include "formats/zip.h"
 
 static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
 {
@@ -109,6 +112,23 @@ static void fuzz_csv(uint8_t how, const uint8_t *data, size_t n)
     }
 }
 
+static void fuzz_npy(const uint8_t *data, size_t n)
+{
+    vkt__npy a;
+    if (vkt__npy_parse(data, n, "fuzz", &a) != VKT_OK) return;
+    VKT_ASSERT(a.n > 0 && a.data + a.n_bytes == data + n);
+    vkt__npy_number(&a, a.n - 1);
+}
+
+static void fuzz_npz(const uint8_t *data, size_t n)
+{
+    uint8_t *member;
+    size_t n_member;
+    if (vkt__zip_read(data, n, "fuzz", "X.npy", 1 << 24, &member, &n_member) == VKT_OK && member)
+        fuzz_npy(member, n_member);
+    free(member);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     vkt_log_set(quiet, NULL, VKT_LOG_WARN);
@@ -121,6 +141,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         fuzz_images(data[1], data + 2, n - 2);
     else if (data[0] == 's')
         fuzz_schema(data + 1, n - 1);
+    else if (data[0] == 'n')
+        fuzz_npy(data + 1, n - 1);
+    else if (data[0] == 'z')
+        fuzz_npz(data + 1, n - 1);
     else
         fuzz_csv(data[1], data + 2, n - 2);
     return 0;

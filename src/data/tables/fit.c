@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 #include "data/parts/parts.h"
+#include "data/tables/column_stats.h"
 #include "data/tables/csv.h"
 #include "data/tables/fit.h"
 #include "data/tables/table.h"
@@ -191,29 +192,6 @@ fail:
     return st;
 }
 
-typedef struct stats {
-    uint64_t n;
-    double mean, sq; /* sq: sum of squared distances from the mean */
-} stats;
-
-static double deviation(const stats *a)
-{
-    double std = a->n ? sqrt(a->sq / (double)a->n) : 0;
-    return std > 0 ? std : 1;
-}
-
-static stats measure(const double *v, uint64_t n)
-{
-    stats a = { .n = n };
-    double sum = 0;
-    if (n == 0) return a;
-    /* Distances from the first value: a constant column gets exactly that mean and deviation 0. */
-    for (uint64_t i = 0; i < n; i++) sum += v[i] - v[0];
-    a.mean = v[0] + sum / (double)n;
-    for (uint64_t i = 0; i < n; i++) a.sq += (v[i] - a.mean) * (v[i] - a.mean);
-    return a;
-}
-
 static vkt_status fit_categories(vkt_dataset *ds, const vkt__csv *csv, vkt__column *c,
                                  const char **cells, uint32_t n)
 {
@@ -238,7 +216,7 @@ fail:
 
 /* One column over the training rows; cells and numbers are scratch of n_train. */
 static vkt_status fit_column(vkt_dataset *ds, const vkt__table *t, vkt__column *c,
-                             const char **cells, double *numbers, stats *out)
+                             const char **cells, double *numbers, vkt__stats *out)
 {
     uint32_t n = 0, n_numbers = 0;
     for (uint64_t i = 0; i < ds->info.n[VKT_TRAIN]; i++) {
@@ -251,35 +229,17 @@ static vkt_status fit_column(vkt_dataset *ds, const vkt__table *t, vkt__column *
         return vkt__fail(VKT_FORMAT, "data",
                          "'%s': column '%s' has no value in any training row: remove it",
                          t->csv->name, vkt__show(c->name).s);
-    *out = (stats) { 0 };
+    *out = (vkt__stats) { 0 };
     if (2 * n_numbers < n) return fit_categories(ds, t->csv, c, cells, n);
-    *out = measure(numbers, n_numbers);
+    *out = vkt__stats_of(numbers, n_numbers);
     if (!isfinite(out->sq) || !isfinite(out->mean))
         return vkt__fail(
             VKT_FORMAT, "data",
             "'%s': the numbers in column '%s' are too large to standardise: rescale them",
             t->csv->name, vkt__show(c->name).s);
     c->fill = c->mean = out->mean;
-    c->std = deviation(out);
+    c->std = vkt__stats_deviation(out);
     return VKT_OK;
-}
-
-/* Replaces the columns' own constants by common ones, or by none. */
-static void share_constants(vkt__schema *s, const stats *of, vkt_standardize how)
-{
-    stats all = { 0 };
-    for (uint32_t i = 0; i < s->n_columns; i++) all.n += of[i].n;
-    if (all.n == 0) return; /* text only */
-    for (uint32_t i = 0; i < s->n_columns; i++)
-        all.mean += of[i].mean * ((double)of[i].n / (double)all.n);
-    for (uint32_t i = 0; i < s->n_columns; i++) {
-        double d = of[i].mean - all.mean;
-        all.sq += of[i].sq + (double)of[i].n * d * d;
-    }
-    for (uint32_t i = 0; i < s->n_columns; i++) {
-        s->columns[i].mean = how == VKT_STD_NONE ? 0 : all.mean;
-        s->columns[i].std = how == VKT_STD_NONE ? 1 : deviation(&all);
-    }
 }
 
 static vkt_status fit_columns(vkt_dataset *ds, const vkt__table *t, vkt_standardize how)
@@ -289,7 +249,7 @@ static vkt_status fit_columns(vkt_dataset *ds, const vkt__table *t, vkt_standard
     uint64_t n = ds->info.n[VKT_TRAIN], inputs = 0;
     const char **cells = NULL;
     double *numbers = NULL;
-    stats *of = NULL;
+    vkt__stats *of = NULL;
     VKT_TRY(vkt__data_alloc(n, sizeof *cells, "a column", &cells));
     VKT_TRY(vkt__data_alloc(n, sizeof *numbers, "a column", &numbers));
     VKT_TRY(vkt__data_alloc(s->n_columns, sizeof *of, "columns", &of));
@@ -299,7 +259,7 @@ static vkt_status fit_columns(vkt_dataset *ds, const vkt__table *t, vkt_standard
         c->first_input = (uint32_t)inputs;
         inputs += c->n_categories ? c->n_categories : 1;
     }
-    if (how == VKT_STD_GLOBAL || how == VKT_STD_NONE) share_constants(s, of, how);
+    if (how == VKT_STD_GLOBAL || how == VKT_STD_NONE) vkt__stats_share(s, of, how);
     if (inputs > INT32_MAX) {
         st = vkt__fail(VKT_FORMAT, "data", "'%s': %llu inputs are too many", t->csv->name,
                        (unsigned long long)inputs);
@@ -325,7 +285,7 @@ static vkt_status fit_target(vkt_dataset *ds, const vkt__table *t)
     for (uint64_t i = 0; i < ds->info.n[VKT_TRAIN]; i++)
         n += vkt__number(vkt__csv_cell(t->csv, t->rows[ds->index[VKT_TRAIN][i]], s->label_position),
                          &v[n]);
-    stats a = measure(v, n);
+    vkt__stats a = vkt__stats_of(v, n);
     if (!isfinite(a.sq) || !isfinite(a.mean)) {
         st =
             vkt__fail(VKT_FORMAT, "data",
@@ -335,7 +295,7 @@ static vkt_status fit_target(vkt_dataset *ds, const vkt__table *t)
     }
     s->n_outputs = 1;
     s->target_mean = a.mean;
-    s->target_scale = deviation(&a);
+    s->target_scale = vkt__stats_deviation(&a);
 fail:
     free(v);
     return st;

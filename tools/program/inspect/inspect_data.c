@@ -76,19 +76,39 @@ static void print_classes(const vkt_dataset *ds, const vkt_dataset_info *info)
     for (int s = 0; s < VKT_N_SPLITS; s++) free(count[s]);
 }
 
-int inspect_source(const char *path, const vkt_source_info *source)
+static vkt_status open_source(const char *path, const vkt_source_info *source, vkt_task task,
+                              vkt_dataset **out)
 {
     vkt_config *config = NULL;
-    vkt_dataset *ds = NULL;
     vkt_status st = vkt_config_create(&config); /* its defaults are a recipe's */
-    if (st == VKT_OK) {
-        config->data.source = source->name;
-        config->data.path = path;
-        config->data.valid_fraction = config->data.test_fraction = 0;
-        st = vkt_dataset_open(&config->data, &ds);
-    }
+    if (st != VKT_OK) return st;
+    config->data.source = source->name;
+    config->data.path = path;
+    config->data.task = task;
+    config->data.missing = VKT_MISSING_DROP;
+    config->data.valid_fraction = config->data.test_fraction = 0;
+    st = vkt_dataset_open(&config->data, out);
     vkt_config_destroy(&config);
-    if (st != VKT_OK) return cli_exit_code(st);
+    return st;
+}
+
+static void quiet(void *user, vkt_log_level level, const char *area, const char *text)
+{
+    (void)user, (void)level, (void)area, (void)text;
+}
+
+int inspect_source(const char *path, const vkt_source_info *source)
+{
+    vkt_dataset *ds = NULL;
+    vkt_status st = VKT_ARG;
+    if (source->takes & VKT_TAKES_REGRESS) { /* labels that are no classes may be numbers */
+        vkt_log_set(quiet, NULL, VKT_LOG_ERROR);
+        if (open_source(path, source, VKT_CLASSIFY, &ds) != VKT_OK)
+            st = open_source(path, source, VKT_REGRESS, &ds);
+        cli_log_open(false, false);
+    }
+    if (!ds) st = open_source(path, source, VKT_CLASSIFY, &ds);
+    if (!ds) return cli_exit_code(st);
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
     printf("%s%s%s: %s, ", cli_color(stdout, CLI_BOLD), path, cli_color(stdout, CLI_PLAIN),
            source->help);
@@ -97,7 +117,10 @@ int inspect_source(const char *path, const vkt_source_info *source)
     putchar('\n');
     for (int s = 0; s < VKT_N_SPLITS; s++)
         printf("  %-16s %s\n", vkt_split_name((vkt_split)s), cli_count(info->n[s]));
-    if (info->class_names) print_classes(ds, info);
+    if (info->class_names)
+        print_classes(ds, info);
+    else if (info->kind != VKT_KIND_TEXT)
+        printf("  %-16s numbers to predict\n", "labels");
     vkt_dataset_destroy(&ds);
     return CLI_OK;
 }

@@ -1,0 +1,176 @@
+/* NumPy's arrays as a data set: a .npz archive with the arrays X and y, or a folder with X.npy and
+ * y.npy. Reads and checks them; what kind of data they are is told by the shape of X. */
+#include "data/arrays.h"
+#include "data/pictures/array_pictures.h"
+#include "data/tables/array_table.h"
+#include "formats/zip.h"
+
+#define ARRAY_LIMIT (1ull << 40)
+
+/* X and y, and the memory that they point into. */
+typedef struct opened {
+    vkt__arrays arrays;
+    uint8_t *x, *y;
+} opened;
+
+static void opened_finish(opened *o)
+{
+    free(o->x);
+    free(o->y);
+}
+
+static vkt_status missing(const char *path, const char *what)
+{
+    return vkt__fail(VKT_FORMAT, "data",
+                     "'%s' has no array %s: the arrays are named X and y, as by "
+                     "numpy.savez('data.npz', X=.., y=..), or are X.npy and y.npy in a folder",
+                     path, what);
+}
+
+/* A file's bytes; *out NULL where it is absent. */
+static vkt_status read_file(const char *path, uint8_t **out, size_t *n)
+{
+    char *bytes = NULL;
+    *out = NULL;
+    if (!vkt__file_exists(path)) return VKT_OK;
+    vkt_status st = vkt__file_read(path, ARRAY_LIMIT, &bytes, n);
+    *out = (uint8_t *)bytes;
+    return st;
+}
+
+/* The array that is called X or y, in the memory *bytes; *has false: there is none. */
+static vkt_status read_array(const char *path, const vkt__map *archive, const char *which,
+                             uint8_t **bytes, vkt__npy *out, bool *has)
+{
+    vkt_status st;
+    size_t n = 0;
+    vkt__str name = { 0 };
+    vkt__str_printf(&name, "%s/%s", path, which);
+    if (archive->n)
+        VKT_TRY(vkt__zip_read(archive->data, archive->n, path, which, ARRAY_LIMIT, bytes, &n));
+    else
+        VKT_TRY(read_file(name.data, bytes, &n));
+    *has = *bytes != NULL;
+    if (*has) VKT_TRY(vkt__npy_parse(*bytes, n, name.data, out));
+fail:
+    vkt__str_finish(&name);
+    return st;
+}
+
+static vkt_status check_y(const vkt__arrays *a)
+{
+    const vkt__npy *y = &a->y;
+    bool column = y->rank == 1 || (y->rank == 2 && y->shape[1] == 1);
+    if (!column || y->n != a->x.shape[0])
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s': y must hold one number for each of the %u examples of X, not %llu "
+                         "in %u dimensions",
+                         a->name, a->x.shape[0], (unsigned long long)y->n, y->rank);
+    return VKT_OK;
+}
+
+static vkt_status check_x(const vkt__arrays *a)
+{
+    if (a->x.rank >= 2 && a->x.shape[0] < UINT32_MAX) return VKT_OK;
+    return vkt__fail(VKT_FORMAT, "data",
+                     "'%s': X must be [n, inputs], or pictures [n, H, W] or [n, H, W, C]", a->name);
+}
+
+/* A .npy file is X alone. */
+static vkt_status read_lone(const char *path, opened *out)
+{
+    vkt_status st;
+    size_t n = 0;
+    VKT_TRY(read_file(path, &out->x, &n));
+    VKT_TRY(vkt__npy_parse(out->x, n, path, &out->arrays.x));
+    VKT_TRY(check_x(&out->arrays));
+fail:
+    return st;
+}
+
+static vkt_status read_arrays(const char *path, opened *out)
+{
+    vkt_status st = VKT_OK;
+    vkt__map archive = { 0 };
+    vkt__arrays *a = &out->arrays;
+    bool has_x = false;
+    a->name = path;
+    if (!vkt__is_dir(path)) {
+        VKT_TRY(vkt__file_map(path, &archive));
+        if (!vkt__zip_is(archive.data, archive.n)) {
+            st = read_lone(path, out);
+            goto fail;
+        }
+    }
+    VKT_TRY(read_array(path, &archive, "X.npy", &out->x, &a->x, &has_x));
+    VKT_TRY(read_array(path, &archive, "y.npy", &out->y, &a->y, &a->has_y));
+    if (!has_x) {
+        st = missing(path, "X");
+        goto fail;
+    }
+    VKT_TRY(check_x(a));
+    if (a->has_y) VKT_TRY(check_y(a));
+fail:
+    vkt__file_unmap(&archive);
+    return st;
+}
+
+vkt_status vkt__arrays_open(vkt_dataset *ds, const vkt_data_desc *desc)
+{
+    vkt_status st;
+    opened o = { 0 };
+    vkt__arrays *a = &o.arrays;
+    VKT_TRY(read_arrays(desc->path, &o));
+    if (!a->has_y) {
+        st = missing(desc->path, "y");
+        goto fail;
+    }
+    if (desc->task == VKT_CLASSIFY && vkt__npy_is_float(&a->y)) {
+        st =
+            vkt__fail(VKT_ARG, "data",
+                      "'%s': y holds floats, which are numbers to predict: set data.task: regress, "
+                      "or save classes as y.astype('int64')",
+                      desc->path);
+        goto fail;
+    }
+    if (a->x.rank == 2)
+        VKT_TRY(vkt__array_table_open(ds, desc, a));
+    else
+        VKT_TRY(vkt__array_pictures_open(ds, desc, a, &o.x));
+fail:
+    opened_finish(&o);
+    return st;
+}
+
+vkt_status vkt__arrays_open_schema(vkt_dataset *ds, const char *const *paths, size_t n)
+{
+    vkt_status st;
+    opened o = { 0 };
+    VKT_ASSERT(n == 1);
+    VKT_TRY(read_arrays(paths[0], &o));
+    if (ds->schema.kind == VKT_KIND_TABLE)
+        VKT_TRY(vkt__array_table_open_schema(ds, &o.arrays));
+    else
+        VKT_TRY(vkt__array_pictures_open_schema(ds, &o.arrays, &o.x));
+    ds->info.has_labels = o.arrays.has_y;
+fail:
+    opened_finish(&o);
+    return st;
+}
+
+vkt_likeness vkt__arrays_are(const char *path)
+{
+    static const char *const ends[] = { ".npz" };
+    char head[6];
+    vkt__str inner = { 0 };
+    if (vkt__is_dir(path)) {
+        vkt__str_printf(&inner, "%s/X.npy", path);
+        bool is = vkt__file_exists(inner.data);
+        vkt__str_finish(&inner);
+        return is ? VKT_LIKE_CONTENT : VKT_LIKE_NONE;
+    }
+    if (!vkt__bytes_head(path, head, sizeof head)) return VKT_LIKE_NONE;
+    bool array = memcmp(head, "\x93NUMPY", 6) == 0,
+         archive = vkt__zip_is(head, sizeof head) && vkt__bytes_named(path, ends, 1);
+    return array || archive ? VKT_LIKE_CONTENT : VKT_LIKE_NONE;
+}

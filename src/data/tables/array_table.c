@@ -1,0 +1,304 @@
+/* array_table.h: numbers without names to a table: rows that are kept, classes or targets, and
+ * columns standardised by the training rows. */
+#include <math.h>
+
+#include "base/number.h"
+#include "data/tables/array_table.h"
+#include "data/tables/column_stats.h"
+
+/* Beyond it, a double does not hold every whole number. */
+#define LARGEST (1ll << 53)
+
+/* ---- labels ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int64_t integer(const vkt__npy *y, uint32_t i)
+{
+    uint64_t bits = 0;
+    if (y->type == VKT__NPY_U8) return y->data[i];
+    for (uint32_t k = 8; k-- > 0;) bits = bits << 8 | y->data[8 * (uint64_t)i + k];
+    return (int64_t)bits;
+}
+
+vkt_status vkt__array_classes(vkt_dataset *ds, const vkt__arrays *a)
+{
+    vkt_status st;
+    vkt__schema *s = &ds->schema;
+    uint32_t n = a->x.shape[0], k = 0;
+    int64_t *value = NULL;
+    VKT_TRY(vkt__data_alloc(n, sizeof *value, "labels", &value));
+    for (uint32_t i = 0; i < n; i++) value[i] = integer(&a->y, i);
+    qsort(value, n, sizeof *value, by_value);
+    for (uint32_t i = 0; i < n; i++)
+        if (k == 0 || value[i] != value[k - 1]) value[k++] = value[i];
+    if (k < 2)
+        st = vkt__fail(VKT_FORMAT, "data", "'%s': y holds only %lld: nothing to learn", a->name,
+                       (long long)value[0]);
+    else if (k > 20 && k > n / 2)
+        st = vkt__fail(VKT_FORMAT, "data",
+                       "'%s': y has %u different values in %u rows: too many for classes; set "
+                       "data.task: regress",
+                       a->name, k, n);
+    else if (value[0] < -LARGEST || value[k - 1] > LARGEST)
+        st = vkt__fail(VKT_FORMAT, "data", "'%s': y has classes beyond 2^53: number them from 0",
+                       a->name);
+    if (st != VKT_OK) goto fail;
+    s->n_outputs = k;
+    s->classes = vkt__arena_alloc(&ds->arena, k * sizeof *s->classes);
+    for (uint32_t c = 0; c < k; c++)
+        s->classes[c] = vkt__arena_printf(&ds->arena, "%lld", (long long)value[c]);
+fail:
+    free(value);
+    return st;
+}
+
+static vkt_status class_labels(const vkt__schema *s, const vkt__arrays *a, const uint32_t *rows,
+                               uint32_t n, vkt_label *out)
+{
+    vkt_status st;
+    double *value = NULL;
+    const char **names = s->kind == VKT_KIND_TABLE ? s->class_values : s->classes;
+    VKT_TRY(vkt__data_alloc(s->n_outputs, sizeof *value, "classes", &value));
+    for (uint32_t c = 0; c < s->n_outputs; c++)
+        if (!vkt__number(names[c], &value[c])) value[c] = NAN; /* a name: no number's class */
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t row = rows ? rows[i] : i, c = 0;
+        double want = vkt__npy_number(&a->y, row);
+        while (c < s->n_outputs && !(value[c] == want)) c++;
+        if (c == s->n_outputs) {
+            st = vkt__fail(VKT_FORMAT, "data",
+                           "'%s', row %u: y is %.17g, which is not among the %u classes of the "
+                           "training data",
+                           a->name, row, want, s->n_outputs);
+            goto fail;
+        }
+        out[i].u = c;
+    }
+fail:
+    free(value);
+    return st;
+}
+
+/* (v - mean) / std as f32, refused when it has no finite value. */
+static vkt_status scaled(const vkt__arrays *a, const char *what, uint32_t row, double v,
+                         double mean, double std, float *out)
+{
+    *out = (float)((v - mean) / std);
+    if (isfinite(*out)) return VKT_OK;
+    return vkt__fail(VKT_FORMAT, "data",
+                     "'%s', row %u: %s holds %g, which is too far from the training data's mean %g "
+                     "(deviation %g)",
+                     a->name, row, what, v, mean, std);
+}
+
+vkt_status vkt__array_labels(const vkt__schema *s, const vkt__arrays *a, const uint32_t *rows,
+                             uint32_t n, vkt_label *out)
+{
+    vkt_status st = VKT_OK;
+    if (s->task == VKT_CLASSIFY) return class_labels(s, a, rows, n, out);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t row = rows ? rows[i] : i;
+        VKT_TRY(scaled(a, "y", row, vkt__npy_number(&a->y, row), s->target_mean, s->target_scale,
+                       &out[i].f));
+    }
+fail:
+    return st;
+}
+
+/* ---- rows and columns ---- */
+
+static double cell(const vkt__arrays *a, uint32_t row, uint32_t column)
+{
+    return vkt__npy_number(&a->x, (uint64_t)row * a->x.shape[1] + column);
+}
+
+/* The rows that the missing policy keeps: *rows [*n]. */
+static vkt_status keep_rows(const vkt__schema *s, const vkt__arrays *a, uint32_t **rows,
+                            uint32_t *n)
+{
+    vkt_status st;
+    uint32_t all = a->x.shape[0], width = a->x.shape[1];
+    *n = 0;
+    VKT_TRY(vkt__data_alloc(all, sizeof **rows, "rows", rows));
+    for (uint32_t i = 0; i < all; i++) {
+        uint32_t c = 0;
+        while (c < width && !isnan(cell(a, i, c))) c++;
+        bool no_label = a->has_y && isnan(vkt__npy_number(&a->y, i)), gap = c < width || no_label;
+        if (gap &&
+            (s->missing == VKT_MISSING_ERROR || (no_label && s->missing == VKT_MISSING_MEAN))) {
+            st = vkt__fail(VKT_FORMAT, "data",
+                           "'%s', row %u: %s is NaN: fill it, or set data.missing to %s", a->name,
+                           i, no_label ? "y" : "a number of X", no_label ? "drop" : "mean or drop");
+            goto fail;
+        }
+        if (!gap || s->missing == VKT_MISSING_MEAN) (*rows)[(*n)++] = i;
+    }
+    if (*n == 0)
+        st = vkt__fail(VKT_FORMAT, "data",
+                       "'%s': all %u rows have NaN and were dropped: set data.missing to mean",
+                       a->name, all);
+fail:
+    return st;
+}
+
+static void lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__arrays *a)
+{
+    vkt__schema *s = &ds->schema;
+    uint32_t n = a->x.shape[1];
+    s->kind = VKT_KIND_TABLE;
+    s->delimiter = ',';
+    s->missing = desc->missing;
+    s->n_file_columns = n + 1;
+    s->label_position = n;
+    s->label_name = "y";
+    s->n_inputs = s->n_columns = s->input_shape[0] = n;
+    s->input_rank = 1;
+    s->columns = vkt__arena_alloc(&ds->arena, n * sizeof *s->columns);
+    for (uint32_t c = 0; c < n; c++)
+        s->columns[c] = (vkt__column) { .name = vkt__arena_printf(&ds->arena, "column %u", c),
+                                        .position = c,
+                                        .first_input = c };
+}
+
+/* Means and deviations over the training rows. */
+static vkt_status fit_columns(vkt_dataset *ds, const vkt__arrays *a, const uint32_t *rows,
+                              vkt_standardize how)
+{
+    vkt_status st;
+    vkt__schema *s = &ds->schema;
+    uint64_t n = ds->info.n[VKT_TRAIN];
+    double *v = NULL;
+    vkt__stats *of = NULL;
+    VKT_TRY(vkt__data_alloc(n, sizeof *v, "a column", &v));
+    VKT_TRY(vkt__data_alloc(s->n_columns, sizeof *of, "columns", &of));
+    for (uint32_t c = 0; c < s->n_columns; c++) {
+        uint64_t k = 0;
+        for (uint64_t i = 0; i < n; i++) {
+            v[k] = cell(a, rows[ds->index[VKT_TRAIN][i]], c);
+            k += !isnan(v[k]);
+        }
+        of[c] = vkt__stats_of(v, k);
+        if (k == 0 || !isfinite(of[c].sq) || !isfinite(of[c].mean)) {
+            st = vkt__fail(VKT_FORMAT, "data", "'%s': column %u of X %s", a->name, c,
+                           k ? "holds numbers that are infinite or too large: rescale them"
+                             : "is NaN in every training row: remove it");
+            goto fail;
+        }
+        s->columns[c].fill = s->columns[c].mean = of[c].mean;
+        s->columns[c].std = vkt__stats_deviation(&of[c]);
+    }
+    if (how == VKT_STD_GLOBAL || how == VKT_STD_NONE) vkt__stats_share(s, of, how);
+fail:
+    free(v);
+    free(of);
+    return st;
+}
+
+static vkt_status fit_target(vkt_dataset *ds, const vkt__arrays *a, const uint32_t *rows)
+{
+    vkt_status st;
+    vkt__schema *s = &ds->schema;
+    uint64_t n = ds->info.n[VKT_TRAIN];
+    double *v = NULL;
+    VKT_TRY(vkt__data_alloc(n, sizeof *v, "targets", &v));
+    for (uint64_t i = 0; i < n; i++) v[i] = vkt__npy_number(&a->y, rows[ds->index[VKT_TRAIN][i]]);
+    vkt__stats t = vkt__stats_of(v, n);
+    if (!isfinite(t.sq) || !isfinite(t.mean))
+        st = vkt__fail(VKT_FORMAT, "data",
+                       "'%s': y holds targets that are infinite or too large: rescale them",
+                       a->name);
+    s->n_outputs = 1;
+    s->target_mean = t.mean;
+    s->target_scale = vkt__stats_deviation(&t);
+fail:
+    free(v);
+    return st;
+}
+
+static vkt_status fill_inputs(const vkt__schema *s, const vkt__arrays *a, const uint32_t *rows,
+                              vkt__part *part)
+{
+    vkt_status st;
+    VKT_TRY(
+        vkt__data_alloc(part->n, (uint64_t)s->n_inputs * sizeof(float), "inputs", &part->values));
+    for (uint32_t i = 0; i < part->n; i++)
+        for (uint32_t c = 0; c < s->n_columns; c++) {
+            const vkt__column *of = &s->columns[c];
+            double v = cell(a, rows[i], c);
+            VKT_TRY(scaled(a, "X", rows[i], isnan(v) ? of->fill : v, of->mean, of->std,
+                           &part->values[(uint64_t)i * s->n_inputs + c]));
+        }
+fail:
+    return st;
+}
+
+/* ---- opening ---- */
+
+vkt_status vkt__array_table_open(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__arrays *a)
+{
+    vkt_status st;
+    vkt__schema *s = &ds->schema;
+    vkt__part *part = &ds->part[0];
+    uint32_t *rows = NULL;
+    lay_out(ds, desc, a);
+    VKT_TRY(keep_rows(s, a, &rows, &part->n));
+    VKT_TRY(vkt__data_alloc(part->n, sizeof *part->labels, "labels", &part->labels));
+    if (s->task == VKT_CLASSIFY) {
+        VKT_TRY(vkt__array_classes(ds, a));
+        s->class_values = s->classes;
+        s->class_numbers = true;
+        VKT_TRY(vkt__array_labels(s, a, rows, part->n, part->labels)); /* the split needs them */
+    }
+    VKT_TRY(vkt__split(ds, desc, NULL, NULL));
+    if (s->task == VKT_REGRESS) {
+        VKT_TRY(fit_target(ds, a, rows));
+        VKT_TRY(vkt__array_labels(s, a, rows, part->n, part->labels));
+    }
+    VKT_TRY(fit_columns(ds, a, rows, desc->standardize));
+    VKT_TRY(fill_inputs(s, a, rows, part));
+    ds->info.n_dropped = a->x.shape[0] - part->n;
+    ds->info.source = vkt__arena_printf(&ds->arena, "npy %s: %u rows of %u numbers", a->name,
+                                        part->n, s->n_inputs);
+fail:
+    free(rows);
+    return st;
+}
+
+static vkt_status check_columns(const vkt__schema *s, const vkt__arrays *a)
+{
+    uint32_t c = 0;
+    while (c < s->n_columns && !s->columns[c].n_categories) c++;
+    if (c < s->n_columns)
+        return vkt__fail(VKT_FORMAT, "data",
+                         "'%s' holds numbers, but the model's column '%s' is text: give it as CSV",
+                         a->name, vkt__show(s->columns[c].name).s);
+    if (a->x.rank != 2 || a->x.shape[1] != s->n_columns)
+        return vkt__fail(VKT_FORMAT, "data", "'%s': X must be [n, %u], as the model was trained on",
+                         a->name, s->n_columns);
+    return VKT_OK;
+}
+
+vkt_status vkt__array_table_open_schema(vkt_dataset *ds, const vkt__arrays *a)
+{
+    vkt_status st;
+    const vkt__schema *s = &ds->schema;
+    vkt__part *part = &ds->part[0];
+    uint32_t *rows = NULL;
+    VKT_TRY(check_columns(s, a));
+    VKT_TRY(keep_rows(s, a, &rows, &part->n));
+    VKT_TRY(vkt__data_alloc(part->n, sizeof *part->labels, "labels", &part->labels));
+    memset(part->labels, 0, part->n * sizeof *part->labels);
+    if (a->has_y) VKT_TRY(vkt__array_labels(s, a, rows, part->n, part->labels));
+    VKT_TRY(fill_inputs(s, a, rows, part));
+    ds->info.n_dropped = a->x.shape[0] - part->n;
+    ds->info.source = vkt__arena_printf(&ds->arena, "npy %s: %u rows%s", a->name, part->n,
+                                        a->has_y ? "" : ", no labels");
+fail:
+    free(rows);
+    return st;
+}

@@ -1,0 +1,39 @@
+/* column_stats.h: means and deviations of numbers. */
+#include <math.h>
+
+#include "data/tables/column_stats.h"
+
+double vkt__stats_deviation(const vkt__stats *a)
+{
+    double std = a->n ? sqrt(a->sq / (double)a->n) : 0;
+    return std > 0 ? std : 1;
+}
+
+vkt__stats vkt__stats_of(const double *v, uint64_t n)
+{
+    vkt__stats a = { .n = n };
+    double sum = 0;
+    if (n == 0) return a;
+    /* Distances from the first value: a constant column gets exactly that mean and deviation 0. */
+    for (uint64_t i = 0; i < n; i++) sum += v[i] - v[0];
+    a.mean = v[0] + sum / (double)n;
+    for (uint64_t i = 0; i < n; i++) a.sq += (v[i] - a.mean) * (v[i] - a.mean);
+    return a;
+}
+
+void vkt__stats_share(vkt__schema *s, const vkt__stats *of, vkt_standardize how)
+{
+    vkt__stats all = { 0 };
+    for (uint32_t i = 0; i < s->n_columns; i++) all.n += of[i].n;
+    if (all.n == 0) return; /* text only */
+    for (uint32_t i = 0; i < s->n_columns; i++)
+        all.mean += of[i].mean * ((double)of[i].n / (double)all.n);
+    for (uint32_t i = 0; i < s->n_columns; i++) {
+        double d = of[i].mean - all.mean;
+        all.sq += of[i].sq + (double)of[i].n * d * d;
+    }
+    for (uint32_t i = 0; i < s->n_columns; i++) {
+        s->columns[i].mean = how == VKT_STD_NONE ? 0 : all.mean;
+        s->columns[i].std = how == VKT_STD_NONE ? 1 : vkt__stats_deviation(&all);
+    }
+}

@@ -1,0 +1,16 @@
+/* Private to src/data: what a table's columns are standardised by. */
+#ifndef VKT_DATA_COLUMN_STATS_H
+#define VKT_DATA_COLUMN_STATS_H
+
+#include "data/parts/parts.h"
+
+typedef struct vkt__stats {
+    uint64_t n;
+    double mean, sq; /* sq: sum of squared distances from the mean */
+} vkt__stats;
+vkt__stats vkt__stats_of(const double *v, uint64_t n);
+double vkt__stats_deviation(const vkt__stats *a); /* 1 for a constant */
+/* Replaces the columns' own constants by common ones (GLOBAL) or by none (NONE). */
+void vkt__stats_share(vkt__schema *s, const vkt__stats *of, vkt_standardize how);
+
+#endif
