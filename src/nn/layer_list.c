@@ -26,6 +26,35 @@ static const vkt__layer_kind *find_kind(const vkt_model *m, const char *name)
     return NULL;
 }
 
+/* Whether every word of the description is one that its option takes: a word that no one knows
+ * would silently build another model. */
+static vkt_status check_words(const vkt__layer *l)
+{
+    size_t n_types, t = 0;
+    const vkt_layer_type *types = vkt_layer_types(&n_types);
+    while (t < n_types && strcmp(types[t].name, l->kind->name)) t++;
+    VKT_ASSERT(t < n_types);
+    for (const vkt_layer_opt *o = types[t].opts;
+         o < types[t].opts + VKT_COUNT(types[t].opts) && o->name; o++) {
+        const char *word = NULL;
+        bool known = false;
+        size_t n = 0;
+        if (o->choices) memcpy(&word, (const char *)&l->spec + o->offset, sizeof word);
+        if (!word) continue;
+        vkt__str all = { 0 };
+        for (; o->choices[n]; n++) {
+            known = known || !strcmp(o->choices[n], word);
+            vkt__str_printf(&all, "%s%s", n ? ", " : "", o->choices[n]);
+        }
+        if (!known)
+            vkt__fail(VKT_ARG, "model", "%s: %s: '%s' is not one of %s%s", l->where, o->name, word,
+                      all.data, vkt_did_you_mean(word, o->choices, n).text);
+        vkt__str_finish(&all);
+        if (!known) return VKT_ARG;
+    }
+    return VKT_OK;
+}
+
 vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, const char *prefix,
                                 vkt_shape in, bool is_whole, vkt__layer_list *out,
                                 vkt_shape *out_shape)
@@ -55,7 +84,8 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
         if (whole_model && !(is_whole && n == 1))
             return vkt__fail(VKT_ARG, "model",
                              "%s: a transformer is the whole model: no other layers", l->where);
-        vkt_status st = l->kind->plan(m, l);
+        vkt_status st = check_words(l);
+        if (st == VKT_OK) st = l->kind->plan(m, l);
         if (st != VKT_OK) return st;
         if (m->flat_count > UINT32_MAX)
             return vkt__fail(VKT_SHAPE, "model", "%s: the model has more than 2^32 parameters",
@@ -107,24 +137,17 @@ vkt_status vkt__layer_error(const vkt__layer *l, const char *fmt, ...)
     return VKT_SHAPE;
 }
 
-vkt_status vkt__layer_init_of(const vkt__layer *l, vkt__init *out)
+vkt__init vkt__layer_init_of(const vkt__layer *l)
 {
     static const struct {
         const char *name;
         vkt__init init;
     } inits[] = {
-        { "kaiming", VKT_INIT_KAIMING },
         { "xavier", VKT_INIT_XAVIER },
         { "normal", VKT_INIT_NORMAL },
         { "zeros", VKT_INIT_ZEROS },
     };
-    const char *names[VKT_COUNT(inits)], *want = l->spec.init ? l->spec.init : "kaiming";
-    for (size_t i = 0; i < VKT_COUNT(inits); i++) {
-        names[i] = inits[i].name;
-        *out = inits[i].init;
-        if (!strcmp(want, names[i])) return VKT_OK;
-    }
-    vkt__layer_error(l, "no initialiser '%s'; there are kaiming, xavier, normal, zeros%s", want,
-                     vkt_did_you_mean(want, names, VKT_COUNT(names)).text);
-    return VKT_ARG;
+    for (size_t i = 0; l->spec.init && i < VKT_COUNT(inits); i++)
+        if (!strcmp(l->spec.init, inits[i].name)) return inits[i].init;
+    return VKT_INIT_KAIMING;
 }

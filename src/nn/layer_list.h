@@ -21,6 +21,6 @@ void vkt__model_zero_last(vkt_model *m, const vkt__layer_list *body);
 /* Logs with the layer's place and returns SHAPE. */
 vkt_status vkt__layer_error(const vkt__layer *l, const char *fmt, ...) VKT_PRINTF(2, 3);
 /* The initialiser that the layer's `init` names. */
-vkt_status vkt__layer_init_of(const vkt__layer *l, vkt__init *out);
+vkt__init vkt__layer_init_of(const vkt__layer *l);
 
 #endif

@@ -11,10 +11,7 @@
 
 static vkt_status linear_plan(vkt_model *m, vkt__layer *l)
 {
-    vkt__init init;
     char text[96];
-    vkt_status st = vkt__layer_init_of(l, &init);
-    if (st != VKT_OK) return st;
     if (l->in.rank == 3)
         return vkt__layer_error(l, "the input is an image, %s: put `- flatten` before it",
                                 vkt_shape_text(l->in, VKT_F32, text));
@@ -23,7 +20,7 @@ static vkt_status linear_plan(vkt_model *m, vkt__layer *l)
     if (in == 0) return vkt__layer_error(l, "the input has no elements");
     l->out = l->in;
     l->out.d[l->out.rank - 1] = out;
-    l->w = vkt__model_add_param(m, l, "weight", vkt_shape2(out, in), init,
+    l->w = vkt__model_add_param(m, l, "weight", vkt_shape2(out, in), vkt__layer_init_of(l),
                                 l->spec.init_scale > 0 ? l->spec.init_scale : 1.0f);
     if (!l->spec.no_bias)
         l->b = vkt__model_add_param(m, l, "bias", vkt_shape1(out), VKT_INIT_ZEROS, 1);

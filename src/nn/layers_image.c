@@ -38,12 +38,10 @@ static vkt_conv_desc conv_desc(const vkt__layer *l)
 static vkt_status conv_plan(vkt_model *m, vkt__layer *l)
 {
     vkt_status st = image_only(l);
-    vkt__init init;
     vkt_conv_desc d = conv_desc(l);
     uint32_t kh = l->spec.kernel ? l->spec.kernel : 3, kw = l->spec.width ? l->spec.width : kh,
              in = l->in.d[2], out = l->spec.out ? l->spec.out : in;
     VKT_TRY(st);
-    VKT_TRY(vkt__layer_init_of(l, &init));
     if (kh != kw && !l->spec.pad.given)
         return vkt__layer_error(l, "a filter of %ux%u has no padding of its own: set `pad`", kh,
                                 kw);
@@ -55,7 +53,8 @@ static vkt_status conv_plan(vkt_model *m, vkt__layer *l)
         VKT_TRY(windows(l, l->in.d[i], i ? kw : kh, d.stride, d.pad, d.dilation, &l->out.d[i]));
     l->out.d[2] = out;
     l->w = vkt__model_add_param(m, l, "weight", (vkt_shape) { 4, { out, in / d.groups, kh, kw } },
-                                init, l->spec.init_scale > 0 ? l->spec.init_scale : 1.0f);
+                                vkt__layer_init_of(l),
+                                l->spec.init_scale > 0 ? l->spec.init_scale : 1.0f);
     vkt__model_set_order(m, l->w, VKT_ORDER_CONV);
     if (!l->spec.no_bias)
         l->b = vkt__model_add_param(m, l, "bias", vkt_shape1(out), VKT_INIT_ZEROS, 1);

@@ -17,20 +17,6 @@ static bool is(const char *word, const char *what)
     return word && !strcmp(word, what);
 }
 
-/* `activation`: a word for one, or for a gate with one. */
-static vkt_status set_activation(const vkt__layer *l, vkt__tshape *s)
-{
-    const char *word = l->spec.transformer.activation, *names[2 * VKT__N_ACTS];
-    size_t n = 0;
-    if (vkt__act_find(word ? word : "gelu", &s->act, &s->gated)) return VKT_OK;
-    for (int i = 1; i < VKT__N_ACTS; i++) {
-        names[n++] = vkt__acts[i].name;
-        if (vkt__gate_name((vkt_act)i)) names[n++] = vkt__gate_name((vkt_act)i);
-    }
-    return vkt__fail(VKT_ARG, "model", "%s: activation '%s' is not known%s", l->where, word,
-                     vkt_did_you_mean(word, names, n).text);
-}
-
 vkt_status vkt__transformer_shape(const vkt__layer *l, uint32_t n_vocab, vkt__tshape *s)
 {
     const vkt_transformer *t = &l->spec.transformer;
@@ -40,8 +26,9 @@ vkt_status vkt__transformer_shape(const vkt__layer *l, uint32_t n_vocab, vkt__ts
     *s = (vkt__tshape) { .T = l->in.d[0], .V = n_vocab, .C = t->width, .H = t->heads };
     s->Hkv = t->kv_heads ? t->kv_heads : s->H;
     s->n_layers = t->layers;
-    vkt_status st = set_activation(l, s);
-    if (st != VKT_OK) return st;
+    /* The words are known: vkt__model_plan_list has checked them. */
+    bool known = vkt__act_find(t->activation ? t->activation : "gelu", &s->act, &s->gated);
+    VKT_ASSERT(known);
     s->rope = is(t->positions, "rope");
     s->learned = !t->positions || is(t->positions, "learned");
     s->gpt2 = t->names ? is(t->names, "gpt2") : !s->gated && !s->rope;

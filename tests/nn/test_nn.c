@@ -217,8 +217,7 @@ static void errors_name_layer_and_line(void **state)
           1,
           { 1, { 8 } },
           VKT_ARG,
-          "r.yaml:7: layer 0 (transformer): activation 'swigelu' is not known; did you mean "
-          "'swiglu'?" },
+          "r.yaml:7: layer 0 (transformer): activation: 'swigelu' is not one of " },
         { { { .type = "residual", .body = narrow, .n_body = 1, .line = 8 }, { .type = "linear" } },
           2,
           { 1, { 8 } },
@@ -258,6 +257,45 @@ static void errors_name_layer_and_line(void **state)
     }
 }
 
+/* A word that an option does not take is refused, whatever the type: it would build another model.
+ */
+static void unknown_words_are_refused(void **state)
+{
+    (void)state;
+    const vkt_transformer size = { .layers = 1, .heads = 1, .width = 8 };
+    vkt_layer words[] = { { .type = "conv", .init = "xaver" },
+                          { .type = "linear", .init = "zero" } };
+    vkt_layer of_transformer[6];
+    for (size_t i = 0; i < VKT_COUNT(of_transformer); i++)
+        of_transformer[i] = (vkt_layer) { .type = "transformer", .transformer = size };
+    of_transformer[0].transformer.norm = "rmsnrom";
+    of_transformer[1].transformer.norm_place = "prae";
+    of_transformer[2].transformer.positions = "rotary";
+    of_transformer[3].transformer.activation = "swigelu";
+    of_transformer[4].transformer.rope_layout = "halves";
+    of_transformer[5].transformer.names = "lama";
+    static const char *const logs[] = {
+        "norm: 'rmsnrom' is not one of layernorm, rmsnorm; did you mean 'rmsnorm'?",
+        "norm_place: 'prae' is not one of",
+        "positions: 'rotary' is not one of learned, rope, none",
+        "; did you mean 'swiglu'?",
+        "rope_layout: 'halves' is not one of",
+        "names: 'lama' is not one of gpt2, llama; did you mean 'llama'?",
+    };
+    vkt_model *m;
+    for (size_t i = 0; i < VKT_COUNT(of_transformer); i++) {
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(create(&of_transformer[i], 1, vkt_shape1(16), &m), VKT_ARG);
+        REQUIRE_LOGGED(logs[i]);
+        assert_null(m);
+    }
+    for (size_t i = 0; i < VKT_COUNT(words); i++) {
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(create(&words[i], 1, (vkt_shape) { 3, { 4, 4, 1 } }, &m), VKT_ARG);
+        REQUIRE_LOGGED("is not one of kaiming, xavier, normal, zeros; did you mean");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +303,7 @@ int main(void)
         cmocka_unit_test(initial_values_have_their_moments),
         cmocka_unit_test(convolutions_and_blocks),
         cmocka_unit_test(errors_name_layer_and_line),
+        cmocka_unit_test(unknown_words_are_refused),
     };
     return cmocka_run_group_tests_name("nn", tests, NULL, NULL);
 }
