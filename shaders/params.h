@@ -369,7 +369,8 @@ struct optim_state_params {
 #define VKT_UP_NADAM 5
 #define VKT_UP_ADAMW 6
 #define VKT_UP_LION 7
-#define VKT_UP_N_RULES 8
+#define VKT_UP_ADAMAX 8
+#define VKT_UP_N_RULES 9
 /* Bits of its constant FORM. */
 #define VKT_UP_TORCH 1u
 #define VKT_UP_DECOUPLED 2u /* weight decay */

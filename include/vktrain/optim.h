@@ -25,6 +25,7 @@ typedef enum vkt_rule {
     VKT_NADAM,
     VKT_ADAMW,
     VKT_LION,
+    VKT_ADAMAX,
     VKT_N_RULES
 } vkt_rule;
 VKT_API const char *vkt_rule_name(vkt_rule r);

@@ -16,7 +16,8 @@
  *              mu = mu_t, mu' = mu_t+1, mu_t = b1 (1 - 0.96^(0.004 t) / 2), P = mu_1 mu_2 ... mu_t
  *   AdamW      theta -= lr wd theta;  theta -= Adam's torch step (both forms)
  *   Lion       theta -= lr wd theta;  theta -= lr sign(b1 m + (1-b1) g);  m = b2 m + (1-b2) g
- * SGD, momentum, Nesterov, Lion: both forms are the same. All four adam lines are
+ *   Adamax     m = b1 m + (1-b1) g;  v = max(b2 v, |g| + eps), 0 until there is a gradient;  theta -= lr adam_m m / v
+ * SGD, momentum, Nesterov, Lion, Adamax: both forms are the same. All four adam lines are
  *   theta -= lr (adam_m m + adam_g g) / (adam_v sqrt(v) + eps)
  * with factors of t that the host computes in double: vkt__optim_factors.
  *
@@ -24,7 +25,8 @@
  * Nothing is written when the step is not ok, nor in frozen groups (lr_scale 0). Padding has theta = g = m = v = 0 and
  * keeps it. Each invocation computes 4 elements: adjacent ones as vec4s where WIDE (GPUs), else (but for PAIRS) one per row of
  * the workgroup; its size is a power of two up to a block, so such a row lies in one block. Sources: the
- * tuning playbook's FAQ; torch.optim 2.14; Lion: Chen et al. 2023 (arXiv 2302.06675). Twin: vkt__optim_element. */
+ * tuning playbook's FAQ; torch.optim 2.14; Lion: Chen et al. 2023 (arXiv 2302.06675);
+ * Adamax: Kingma & Ba 2015 (arXiv 1412.6980), section 7, as torch.optim has it. Twin: vkt__optim_element. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
@@ -60,6 +62,11 @@ void update(float lr, float wd, float g, inout float theta, inout float m, inout
     } else if (RULE == VKT_UP_LION) {
         theta -= lr * sign(p.beta1 * m + (1.0 - p.beta1) * g);
         m = p.beta2 * m + (1.0 - p.beta2) * g;
+    } else if (RULE == VKT_UP_ADAMAX) {
+        m = p.beta1 * m + (1.0 - p.beta1) * g;
+        if (g == 0.0 && v == 0.0) return;
+        v = max(p.beta2 * v, abs(g) + p.eps);
+        theta -= lr * (p.step.b.adam_m * m) / v;
     } else {
         m = p.beta1 * m + (1.0 - p.beta1) * g;
         v = p.beta2 * v + (1.0 - p.beta2) * g * g;

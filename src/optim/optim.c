@@ -31,7 +31,7 @@ static_assert((int)VKT_SGD == VKT_UP_SGD && (int)VKT_MOMENTUM == VKT_UP_MOMENTUM
                   (int)VKT_NESTEROV == VKT_UP_NESTEROV && (int)VKT_RMSPROP == VKT_UP_RMSPROP &&
                   (int)VKT_ADAM == VKT_UP_ADAM && (int)VKT_NADAM == VKT_UP_NADAM &&
                   (int)VKT_ADAMW == VKT_UP_ADAMW && (int)VKT_LION == VKT_UP_LION &&
-                  (int)VKT_N_RULES == VKT_UP_N_RULES,
+                  (int)VKT_ADAMAX == VKT_UP_ADAMAX && (int)VKT_N_RULES == VKT_UP_N_RULES,
               "a rule's number is its row's");
 static_assert(offsetof(struct vkt_scalars, loss) == 4 * VKT_SCALAR_LOSS &&
                   offsetof(struct vkt_scalars, grad_norm) == 4 * VKT_SCALAR_GRAD_NORM &&

@@ -54,6 +54,11 @@ static void first_steps_in_closed_form(void **state)
     REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 0.25 * 2 - 0.5, 1e-15);
     REQUIRE_NEAR(first_step(d, 0, -1e-9), 2 - 0.5 * 0.25 * 2 + 0.5, 1e-15);
     REQUIRE_NEAR(first_step(d, 0, 0), 2 - 0.5 * 0.25 * 2, 1e-15);
+    d.rule = VKT_ADAMAX; /* m / (1 - b1) = g; v = |g| + eps, or the old one times b2 */
+    d.weight_decay = 0;
+    REQUIRE_NEAR(first_step(d, 0, -3), 2 + 0.5 * 3 / (3 + 0.125), 1e-15);
+    REQUIRE_NEAR(first_step(d, 8, 3), 2 - 0.5 * 3 / (8 * 0.9375), 1e-15);
+    REQUIRE_NEAR(first_step(d, 0, 0), 2, 0);
 }
 
 /* The playbook's bias correction sqrt(1 - b2^t) / (1 - b1^t) at a late step, and NAdam's products

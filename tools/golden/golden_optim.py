@@ -50,6 +50,9 @@ CASES = [  # name, rule, torch class, vktrain's fields, lr
     ("lion", "lion", None, {"beta1": B1, "beta2": f32(0.99)}, 0.01),
     ("lion with weight decay", "lion", None, {"beta1": B1, "beta2": f32(0.99), "weight_decay": 0.5}, 0.01),
     ("lion with clipping", "lion", None, {"beta1": 0.5, "beta2": f32(0.9), "clip": 1.0}, 0.01),
+    ("adamax", "adamax", torch.optim.Adamax, adam, 0.01),
+    ("adamax with weight decay", "adamax", torch.optim.Adamax, {**adam, "weight_decay": 0.25}, 0.01),
+    ("adamax, large eps", "adamax", torch.optim.Adamax, {"beta1": 0.5, "beta2": 0.75, "eps": 0.125}, 0.01),
 ]
 
 

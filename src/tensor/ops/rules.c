@@ -89,6 +89,15 @@ ELEMENT(lion)
     *m = beta2(a) * *m + (1 - beta2(a)) * g;
 }
 
+/* Where no gradient has been yet, as in padding, all stays 0. */
+ELEMENT(adamax)
+{
+    *m = beta1(a) * *m + (1 - beta1(a)) * g;
+    if (g == 0 && *v == 0) return;
+    *v = fmax(beta2(a) * *v, fabs(g) + (double)a->optim.eps);
+    *theta -= s->lr * s->adam_m * *m / *v;
+}
+
 /* ---- factors ---- */
 
 static double root2(double beta2, double t)
@@ -101,6 +110,12 @@ static void adamw_factors(bool torch, double beta1, double beta2, uint64_t t, vk
     (void)torch;
     s->adam_m = 1 / (1 - pow(beta1, (double)t));
     s->adam_v = 1 / root2(beta2, (double)t);
+}
+
+static void adamax_factors(bool torch, double beta1, double beta2, uint64_t t, vkt__update_step *s)
+{
+    (void)torch, (void)beta2;
+    s->adam_m = 1 / (1 - pow(beta1, (double)t));
 }
 
 static void adam_factors(bool torch, double beta1, double beta2, uint64_t t, vkt__update_step *s)
@@ -155,6 +170,8 @@ static const vkt__rule rules[VKT_UP_N_RULES] = {
     [VKT_UP_LION] = { "lion", .keeps = VKT__KEEPS_M,
                       .uses = VKT__USES_BETA1 | VKT__USES_BETA2 | VKT__DECAY_DECOUPLED,
                       .beta2 = 0.99f, .terms = 16, .element = lion },
+    [VKT_UP_ADAMAX] = { "adamax", ADAM_FAMILY, .terms = 16, .element = adamax,
+                        .factors = adamax_factors },
 };
 
 const vkt__rule *vkt__rule_at(uint32_t rule)
