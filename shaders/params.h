@@ -66,6 +66,7 @@ struct vkt_group_params {
 #define VKT_ACT_N_SILU 4
 #define VKT_ACT_N_SIGMOID 5
 #define VKT_ACT_N_TANH 6
+#define VKT_ACT_N_MISH 7
 
 /* eltwise.comp: z = op(x, y) */
 #define VKT_EL_ADD 0

@@ -33,6 +33,18 @@ float erf_safe(float x)
     return sign(x) * (1.0 - erfc_pos(a));
 }
 
+/* Mish by e = exp(x), clamped: 1 is reached long before x = 20. tanh(ln(1 + e)) = e (e + 2) / (e (e + 2) + 2). */
+float tanh_softplus(float e)
+{
+    return e * (e + 2.0) / (e * (e + 2.0) + 2.0);
+}
+
+float mish_slope(float x, float e)
+{
+    float d = e * (e + 2.0) + 2.0;
+    return tanh_softplus(e) + 4.0 * x * e * (e + 1.0) / d / d;
+}
+
 const float GELU_K = 0.7978845608, GELU_C = 0.044715;
 
 /* act: a number of params.h, known when the kernel is compiled. */
@@ -44,6 +56,7 @@ float act_fwd(int act, float x)
     if (act == VKT_ACT_N_SILU) return x * sigmoid(x);
     if (act == VKT_ACT_N_SIGMOID) return sigmoid(x);
     if (act == VKT_ACT_N_TANH) return tanh_safe(x);
+    if (act == VKT_ACT_N_MISH) return x * tanh_softplus(exp(clamp(x, -80.0, 20.0)));
     return x;
 }
 
@@ -62,5 +75,6 @@ float act_bwd(int act, float v)
     }
     if (act == VKT_ACT_N_SIGMOID) return v * (1.0 - v);
     if (act == VKT_ACT_N_TANH) return 1.0 - v * v;
+    if (act == VKT_ACT_N_MISH) return mish_slope(v, exp(clamp(v, -80.0, 20.0)));
     return 1.0;
 }

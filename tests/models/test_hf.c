@@ -117,7 +117,7 @@ static void configs_are_refused(void **state)
     refused_config("{\"model_type\": \"gpt2\"}", "n_layer is missing");
     refused_config("{\"model_type\": \"gpt2\", \"n_layer\": -1}", "n_layer must be a whole number");
     refused_config("{\"model_type\": \"gpt2\", \"n_layer\": 1, \"n_head\": 1, \"n_embd\": 8, "
-                   "\"vocab_size\": 9, \"activation_function\": \"mish\"}",
+                   "\"vocab_size\": 9, \"activation_function\": \"quick_gelu\"}",
                    "activation_function is an activation that is not supported");
     refused_config(
         "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "

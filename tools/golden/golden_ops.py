@@ -164,6 +164,13 @@ ids = torch.tensor([[2, 0, 2, 4], [2, 3, 0, 0]])
 x, pos = tensor(6, 5), tensor(7, 5)
 case("embedding", "embedding", F.embedding(ids, x) + F.embedding(torch.arange(4), pos), {"x": x, "pos": pos, "ids": ids})
 
+# Drawn last, so that the numbers above stay as they are.
+acts["mish"] = F.mish
+x = (3 * tensor(3, 11)).detach().requires_grad_()
+case("mish", "act", F.mish(x), {"x": x}, act=list(acts).index("mish"))
+x, w, b = tensor(2, 3, 5), tensor(4, 5), tensor(4)
+case("linear mish", "linear", F.mish(F.linear(x, w, b)), {"x": x, "w": w, "b": b}, act=list(acts).index("mish"))
+
 path = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/ops.json"
 path.parent.mkdir(exist_ok=True)
 lines = ",\n".join(json.dumps(c) for c in cases)

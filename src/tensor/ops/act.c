@@ -83,6 +83,18 @@ static double silu_slope(double x)
     return s * (1 + x * (1 - s));
 }
 
+/* Misra 2019 (arXiv 1908.08681). */
+static double mish_value(double x)
+{
+    return x * tanh(log1p(exp(x)));
+}
+
+static double mish_slope(double x)
+{
+    double t = tanh(log1p(exp(x)));
+    return t + x * (1 - t * t) * sigmoid_value(x);
+}
+
 #define ROW(id, word, formula, ...)                                                                \
     [VKT_ACT_##id] = { .name = #word, .value = word##_value, .slope = word##_slope, __VA_ARGS__ },
 const vkt__act_row vkt__acts[VKT__N_ACTS] = { ROW(NONE, none, "x", .onnx = "Identity")

@@ -18,7 +18,8 @@
     ROW(SIGMOID, sigmoid, "1 / (1 + exp(-x))", .terms = 64, .from_output = true, .bounded = true,  \
         .onnx = "Sigmoid", .hf = "sigmoid")                                                        \
     ROW(TANH, tanh, "tanh(x)", .terms = 64, .from_output = true, .bounded = true, .onnx = "Tanh",  \
-        .hf = "tanh")
+        .hf = "tanh")                                                                              \
+    ROW(MISH, mish, "x tanh(ln(1 + exp(x)))", .terms = 64, .onnx = "Mish", .hf = "mish")
 
 /* Activations that gate a transformer's feed-forward, act(gate) up, under a word of their own. */
 #define VKT__GATES(ROW)                                                                            \
