@@ -235,6 +235,7 @@ set(SRC_MODELS
   src/models/weights.c
 )
 set(SRC_TRAIN
+  src/train/batch_ring.c
   src/train/classes.c
   src/train/confusion.c
   src/train/eval.c
@@ -242,7 +243,6 @@ set(SRC_TRAIN
   src/train/export.c
   src/train/feed.c
   src/train/generate.c
-  src/train/lane.c
   src/train/one_core.c
   src/train/predict.c
   src/train/predictions.c

@@ -16,7 +16,7 @@ typedef struct {
 
 static void take_windows(pass *p, uint32_t slot)
 {
-    const vkt__lane *l = &p->s->eval;
+    const vkt__ring *l = &p->s->eval;
     const vkt_batch *b = &l->slots[slot];
     size_t n = (size_t)b->n_valid * p->s->info->n_targets, n_bytes;
     for (size_t i = 0; i < n; i++) {
@@ -48,7 +48,7 @@ static void count_class(vkt__eval_sums *s, uint32_t target, uint32_t predicted, 
 
 static void take_batch(pass *p, uint32_t slot)
 {
-    const vkt__lane *l = &p->s->eval;
+    const vkt__ring *l = &p->s->eval;
     const vkt_batch *b = &l->slots[slot];
     uint32_t n_out = p->s->info->n_outputs;
     for (uint32_t i = 0; i < b->n_valid; i++) {
@@ -75,7 +75,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
                          vkt__eval_sums *sums, vkt__example_fn fn, void *user)
 {
     vkt_status st = VKT_OK;
-    vkt__lane *l = &s->eval;
+    vkt__ring *l = &s->eval;
     vkt_loader *loader = NULL;
     uint64_t ticket[VKT_MAX_SLOTS] = { 0 };
     uint32_t waiting = UINT32_MAX; /* the slot in flight */

@@ -1,8 +1,7 @@
-/* See serial.h. What handing over costs is measured, as it differs tenfold among machines; the work
+/* one_core.h. What handing over costs is measured, as it differs tenfold among machines; the work
  * of a step is estimated, as running it would compile its kernels twice. */
 #include "train/one_core.h"
 #include "base/os.h"
-#include "tensor/graph/cost.h"
 #include "tensor/graph/graph.h"
 
 /* What one core reaches in the small products and updates of such steps. */
@@ -13,16 +12,6 @@ static const double HAND_OVER_MOST_US = 100;
 bool vkt__serial_pays(double work_us, uint32_t n_dispatches, double hand_over_us, uint32_t cpus)
 {
     return work_us * (1 - 1.0 / cpus) < n_dispatches * hand_over_us;
-}
-
-static double work_us(const vkt_graph *g)
-{
-    double us = 0;
-    for (size_t k = 0; k < g->n_nodes; k++) {
-        vkt_cost c = vkt__node_cost(g->nodes[k]);
-        us += VKT_MAX(c.flops / CORE_GFLOPS, c.bytes / CORE_GBPS) * 1e-3;
-    }
-    return us;
 }
 
 static int by_size(const void *a, const void *b)
@@ -58,8 +47,11 @@ vkt_status vkt__serial_wanted(vkt_gpu *gpu, const vkt_graph *g, const vkt_buffer
                               const char *what, bool *wanted)
 {
     vkt_status st = VKT_OK;
-    uint32_t n = (uint32_t)g->n_nodes, cpus = vkt__cpu_count();
-    double work = work_us(g), hand_over;
+    uint32_t cpus = vkt__cpu_count();
+    size_t n_nodes;
+    double work = 1e6 * vkt_graph_seconds(g, 1e9 * CORE_GFLOPS, 1e9 * CORE_GBPS, &n_nodes),
+           hand_over;
+    uint32_t n = (uint32_t)n_nodes;
     *wanted = false;
     if (!vkt_gpu_caps(gpu)->hands_over || !vkt__serial_pays(work, n, HAND_OVER_MOST_US, cpus))
         return VKT_OK;

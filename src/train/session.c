@@ -4,7 +4,8 @@
 
 #include "tensor/graph/graph.h"
 #include "tensor/plan/recompute.h"
-#include "train/lane.h"
+#include "train/session.h"
+#include "train/session_tune.h"
 
 /* ---- the two graphs ---- */
 
@@ -31,13 +32,15 @@ static vkt_status build_train(vkt__session *s)
 {
     vkt_status st = VKT_OK;
     const vkt_config *c = s->config;
-    vkt__lane *l = &s->train;
-    vkt__lane_inputs in = { 0 };
+    vkt__ring *l = &s->train;
+    vkt__ring_inputs in = { 0 };
     l->mixes =
         c->augment.mixup > 0 && s->info->task == VKT_CLASSIFY && s->info->kind != VKT_KIND_TEXT;
     l->sorts = s->info->kind == VKT_KIND_TEXT;
     l->masks = c->data.document_mask;
-    vkt__lane_create(s, l, c->batch, n_train_slots(s), VKT_N_SCALARS * 4, "training", &in);
+    l->plain = c->no_rewrite;
+    vkt__ring_create(s->gpu, s->info, l, c->batch, n_train_slots(s), VKT_N_SCALARS * 4, "training",
+                     &in);
     if (c->recompute == VKT_MEASURE_ALWAYS) vkt_graph_recompute(l->graph);
     vkt_tensor *logits = vkt_model_build(s->model, l->graph, in.x, true), *hits = NULL;
     vkt_loss loss;
@@ -68,14 +71,14 @@ static vkt_status build_train(vkt__session *s)
         VKT_TRY(vkt_optim_accumulate(s->optim));
         vkt_optim_build_sum(s->optim, l->graph, total, hits);
         s->update = vkt__graph_new(s->gpu);
-        vkt__lane_bind(l, vkt_step(s->update), l->step_at, false);
-        vkt__lane_result(l, vkt_optim_build(s->optim, s->update, NULL, NULL), &at);
+        vkt__ring_bind(l, vkt_step(s->update), l->step_at, false);
+        vkt__ring_result(l, vkt_optim_build(s->optim, s->update, NULL, NULL), &at);
         VKT_TRY(vkt_graph_plan(s->update,
                                &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "update" }));
     } else {
-        vkt__lane_result(l, vkt_optim_build(s->optim, l->graph, total, hits), &at);
+        vkt__ring_result(l, vkt_optim_build(s->optim, l->graph, total, hits), &at);
     }
-    VKT_TRY(vkt__session_tune_new(s, l->graph));
+    VKT_TRY(vkt__tune_new(s->gpu, l->graph, &s->tuned_s));
     VKT_TRY(vkt_graph_plan(
         l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "training activations" }));
 fail:
@@ -86,14 +89,15 @@ static vkt_status build_eval(vkt__session *s)
 {
     vkt_status st = VKT_OK;
     const vkt_config *c = s->config;
-    vkt__lane *l = &s->eval;
-    vkt__lane_inputs in;
+    vkt__ring *l = &s->eval;
+    vkt__ring_inputs in;
     uint64_t n_targets = (uint64_t)c->eval_batch * s->info->n_targets,
              rows = vkt__align(n_targets * 4, 256), at = 0;
     /* Text: the probabilities of a whole vocabulary for each token are not read back. */
     bool reads_out = s->info->kind != VKT_KIND_TEXT;
     l->masks = c->data.document_mask;
-    vkt__lane_create(s, l, c->eval_batch, 2,
+    l->plain = c->no_rewrite;
+    vkt__ring_create(s->gpu, s->info, l, c->eval_batch, 2,
                      2 * rows + (reads_out ? (uint64_t)c->eval_batch * s->info->n_outputs * 4 : 0),
                      "evaluation", &in);
     vkt_tensor *out = vkt_model_build(s->model, l->graph, in.x, false);
@@ -102,15 +106,15 @@ static vkt_status build_eval(vkt__session *s)
         /* The plain cross-entropy: smoothing and class weights belong to training. */
         loss = vkt_softmax_xent(l->graph, out, in.y, in.w, NULL, NULL);
         if (reads_out) out = vkt_softmax(l->graph, out);
-        l->hit_at = vkt__lane_result(l, loss.hit, &at);
+        l->hit_at = vkt__ring_result(l, loss.hit, &at);
     } else {
         loss = vkt_mse(l->graph, out, in.y, in.w);
         if (vkt_shape_count(vkt_tensor_shape(out)) == 0) return VKT_SHAPE;
         out = vkt_copy(l->graph, out);
     }
-    l->loss_at = vkt__lane_result(l, loss.loss, &at);
-    if (reads_out) l->out_at = vkt__lane_result(l, out, &at);
-    VKT_TRY(vkt__session_tune_new(s, l->graph));
+    l->loss_at = vkt__ring_result(l, loss.loss, &at);
+    if (reads_out) l->out_at = vkt__ring_result(l, out, &at);
+    VKT_TRY(vkt__tune_new(s->gpu, l->graph, &s->tuned_s));
     VKT_TRY(vkt_graph_plan(
         l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "evaluation activations" }));
 fail:
@@ -119,7 +123,7 @@ fail:
 
 /* ---- the memory table ---- */
 
-static uint64_t lane_bytes(const vkt__lane *l)
+static uint64_t ring_bytes(const vkt__ring *l)
 {
     return l->n_slots * (vkt__align(l->upload_bytes, 256) + vkt__align(l->readback_bytes, 256));
 }
@@ -129,14 +133,6 @@ static uint64_t moment_bytes(const vkt__session *s)
     uint64_t bytes = 0;
     for (size_t i = 0; s->optim && i < vkt_optim_n_moments(s->optim); i++)
         bytes += vkt_optim_moment(s->optim, i)->bytes;
-    return bytes;
-}
-
-/* The part of a graph's plan that is allocated. */
-static uint64_t compiled_bytes(const vkt_graph *g)
-{
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; g && i < g->n_chunks; i++) bytes += g->chunks[i]->bytes;
     return bytes;
 }
 
@@ -150,10 +146,10 @@ static uint64_t memory_table(const vkt__session *s, vkt__str *out)
     const vkt_buffer *shadow_buffer = s->model ? vkt_model_shadow(s->model) : NULL;
     uint64_t shadow = shadow_buffer ? shadow_buffer->bytes : 0;
     uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - values - shadow - grads - moments;
-    if (s->eval.upload[0]) others -= lane_bytes(&s->train) + lane_bytes(&s->eval);
+    if (s->eval.upload[0]) others -= ring_bytes(&s->train) + ring_bytes(&s->eval);
     others -= vkt__samples_bytes(s->samples);
-    others -=
-        compiled_bytes(s->train.graph) + compiled_bytes(s->update) + compiled_bytes(s->eval.graph);
+    others -= vkt_graph_allocated(s->train.graph) + vkt_graph_allocated(s->update) +
+              vkt_graph_allocated(s->eval.graph);
     const struct {
         const char *name;
         uint64_t bytes;
@@ -162,11 +158,11 @@ static uint64_t memory_table(const vkt__session *s, vkt__str *out)
         { "parameters in 16 bits", shadow },
         { "gradients", grads },
         { "optimizer moments", moments },
-        { "training batches", lane_bytes(&s->train) },
+        { "training batches", ring_bytes(&s->train) },
         { "training activations",
           s->train.graph ? vkt__align(vkt_graph_bytes(s->train.graph), 256) : 0 },
         { "update", s->update ? vkt__align(vkt_graph_bytes(s->update), 256) : 0 },
-        { "evaluation batches", lane_bytes(&s->eval) },
+        { "evaluation batches", ring_bytes(&s->eval) },
         { "evaluation activations",
           s->eval.graph ? vkt__align(vkt_graph_bytes(s->eval.graph), 256) : 0 },
         { "samples", vkt__samples_bytes(s->samples) },
@@ -317,8 +313,8 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
         st = VKT_OOM_DEVICE;
     }
     VKT_TRY(st);
-    VKT_TRY(vkt__lane_allocate(s, &s->train, "training"));
-    VKT_TRY(vkt__lane_allocate(s, &s->eval, "evaluation"));
+    VKT_TRY(vkt__ring_allocate(gpu, &s->train, "training"));
+    VKT_TRY(vkt__ring_allocate(gpu, &s->eval, "evaluation"));
     if (training)
         VKT_TRY(vkt_graph_compile(
             s->train.graph,
@@ -371,7 +367,7 @@ static bool relieve(const vkt_gpu *gpu, vkt_config *c, bool training)
 /* A line for each measure that was taken: what it is and what it costs. */
 static void say_measures(const vkt__session *s, const vkt_config *c, const vkt_config *first)
 {
-    if (c->recompute != first->recompute && s->train.graph->recomputed_ops) {
+    if (c->recompute != first->recompute && vkt__recomputed_ops(s->train.graph)) {
         vkt__str text = { 0 };
         vkt__recompute_explain(s->train.graph, &text);
         vkt_log(VKT_LOG_WARN, "train", "device memory: %s", text.data);
@@ -461,12 +457,17 @@ void vkt__session_destroy(vkt__session **ps)
     vkt_gpu_wait(s->gpu);
     vkt__samples_destroy(&s->samples);
     vkt_graph_destroy(&s->update);
-    vkt__lane_destroy(s->gpu, &s->train);
-    vkt__lane_destroy(s->gpu, &s->eval);
+    vkt__ring_destroy(s->gpu, &s->train);
+    vkt__ring_destroy(s->gpu, &s->eval);
     vkt_buffer_destroy(s->gpu, &s->class_weight);
     free(s->class_weight_host);
     vkt_optim_destroy(&s->optim);
     vkt_model_destroy(&s->model);
     free(s);
     *ps = NULL;
+}
+
+vkt_status vkt__session_tune(vkt__session *s, const vkt_tune_desc *desc)
+{
+    return vkt__tune_graphs(s->gpu, s->train.graph, s->eval.graph, desc);
 }

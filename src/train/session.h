@@ -4,37 +4,10 @@
 #ifndef VKT_TRAIN_SESSION_H
 #define VKT_TRAIN_SESSION_H
 
-#include "gpu/stream.h"
 #include "models/weights.h"
+#include "train/batch_ring.h"
 #include "train/samples.h"
 #include "vktrain/train.h"
-
-/* A graph and its ring: slot s owns the memory of one batch, its step block and its results. */
-typedef struct vkt__lane {
-    vkt_graph *graph;
-    uint32_t batch, n_slots;
-    bool sorts;                            /* text: the order of its tokens comes with a batch */
-    bool masks;                            /* text: so does where each one's document begins */
-    bool mixes;                            /* two labels an example, each with its weight */
-    uint64_t upload_bytes, readback_bytes; /* of a slot */
-    struct {
-        vkt_tensor *t;
-        uint64_t at;
-        bool result;
-    } binds[12];
-    uint32_t n_binds;
-    vkt_buffer plan_upload[VKT_MAX_SLOTS],
-        plan_readback[VKT_MAX_SLOTS]; /* stand in until all is planned and fits */
-    uint64_t x_at, y_at, w_at, y2_at, w2_at, order_at, segments_at, documents_at, step_at, loss_at,
-        hit_at, out_at;
-    vkt_buffer *upload[VKT_MAX_SLOTS], *readback[VKT_MAX_SLOTS];
-    vkt_batch slots[VKT_MAX_SLOTS];
-    void *step[VKT_MAX_SLOTS];           /* struct vkt_step_block */
-    const float *scalars[VKT_MAX_SLOTS]; /* training: [VKT_N_SCALARS] */
-    const float *loss[VKT_MAX_SLOTS], *hit[VKT_MAX_SLOTS],
-        *out[VKT_MAX_SLOTS]; /* evaluation: [B, n_targets], the same,
-                                     [B, n_outputs] (text: none) */
-} vkt__lane;
 
 typedef struct vkt__session {
     vkt_gpu *gpu;
@@ -45,7 +18,7 @@ typedef struct vkt__session {
     vkt_optim *optim;         /* NULL: evaluation only */
     vkt_buffer *class_weight; /* [n_outputs] f32, or NULL */
     float *class_weight_host;
-    vkt__lane train, eval;
+    vkt__ring train, eval;
     vkt_graph *update;     /* accumulation: the step after its micro-batches; else NULL */
     vkt__samples *samples; /* text, where config->samples; else NULL */
     uint64_t planned_bytes;
@@ -79,10 +52,6 @@ void vkt__session_fill(vkt__session *s, uint32_t slot, uint64_t step, uint32_t m
 uint32_t vkt__session_pack(const vkt__session *s);
 /* Model, memory table and both plans as text. Caller frees. */
 char *vkt__session_explain(const vkt__session *s);
-
-/* Before a graph is planned: where the gpu tunes by itself (vkt__gpu_tunes), times the kernels of
- * products that no choice is kept for. Blocks: a session 20 s at most, and the shape begun. */
-vkt_status vkt__session_tune_new(vkt__session *s, const vkt_graph *g);
 /* All products of the session's graphs, for runs to come. */
 vkt_status vkt__session_tune(vkt__session *s, const vkt_tune_desc *desc);
 

@@ -1,7 +1,7 @@
-/* Tuning as training needs it: a graph's new products and convolutions before it is planned, on
- * GPUs' first run; all of a recipe's on request. */
+/* session_tune.h */
 #include "base/os.h"
-#include "train/session.h"
+#include "gpu/stream.h"
+#include "train/session_tune.h"
 
 enum { MOST_PRODUCTS = 256, MOST_CONVS = 256 };
 static const double FIRST_RUN_S = 20;
@@ -18,11 +18,11 @@ static void on_shape(void *user, const vkt_tune_result *r)
                 r->best, r->n_tried);
 }
 
-vkt_status vkt__session_tune_new(vkt__session *s, const vkt_graph *g)
+vkt_status vkt__tune_new(vkt_gpu *gpu, const vkt_graph *g, double *tuned_s)
 {
     vkt_tune_shape shapes[MOST_PRODUCTS];
     vkt_conv_shape convs[MOST_CONVS];
-    if (!vkt__gpu_tunes(s->gpu)) return VKT_OK;
+    if (!vkt__gpu_tunes(gpu)) return VKT_OK;
     size_t n = vkt_graph_products(g, true, shapes, MOST_PRODUCTS),
            n_convs = vkt_graph_convs(g, true, convs, MOST_CONVS);
     if (!n && !n_convs) return VKT_OK;
@@ -30,25 +30,25 @@ vkt_status vkt__session_tune_new(vkt__session *s, const vkt_graph *g)
             "first run with %zu of these products and convolutions on this device: timing kernels, "
             "at most %.0f s",
             n + n_convs, FIRST_RUN_S);
-    double begin = vkt__now(), left = VKT_MAX(FIRST_RUN_S - s->tuned_s, 1e-3);
-    vkt_status st =
-        vkt_tune(s->gpu, shapes, n, &(vkt_tune_desc) { .seconds = left, .fn = on_shape });
+    double begin = vkt__now(), left = VKT_MAX(FIRST_RUN_S - *tuned_s, 1e-3);
+    vkt_status st = vkt_tune(gpu, shapes, n, &(vkt_tune_desc) { .seconds = left, .fn = on_shape });
     left = VKT_MAX(left - (vkt__now() - begin), 1e-3);
     if (st == VKT_OK)
-        st = vkt_tune_convs(s->gpu, convs, n_convs,
+        st = vkt_tune_convs(gpu, convs, n_convs,
                             &(vkt_tune_desc) { .seconds = left, .fn = on_shape });
-    s->tuned_s += vkt__now() - begin;
+    *tuned_s += vkt__now() - begin;
     return st;
 }
 
-vkt_status vkt__session_tune(vkt__session *s, const vkt_tune_desc *desc)
+vkt_status vkt__tune_graphs(vkt_gpu *gpu, const vkt_graph *a, const vkt_graph *b,
+                            const vkt_tune_desc *desc)
 {
     vkt_tune_shape shapes[2 * MOST_PRODUCTS];
     vkt_conv_shape convs[2 * MOST_CONVS];
-    size_t n = vkt_graph_products(s->train.graph, false, shapes, MOST_PRODUCTS),
-           n_convs = vkt_graph_convs(s->train.graph, false, convs, MOST_CONVS);
-    n += vkt_graph_products(s->eval.graph, false, shapes + n, MOST_PRODUCTS);
-    n_convs += vkt_graph_convs(s->eval.graph, false, convs + n_convs, MOST_CONVS);
-    vkt_status st = vkt_tune(s->gpu, shapes, n, desc);
-    return st == VKT_OK ? vkt_tune_convs(s->gpu, convs, n_convs, desc) : st;
+    size_t n = vkt_graph_products(a, false, shapes, MOST_PRODUCTS),
+           n_convs = vkt_graph_convs(a, false, convs, MOST_CONVS);
+    n += vkt_graph_products(b, false, shapes + n, MOST_PRODUCTS);
+    n_convs += vkt_graph_convs(b, false, convs + n_convs, MOST_CONVS);
+    vkt_status st = vkt_tune(gpu, shapes, n, desc);
+    return st == VKT_OK ? vkt_tune_convs(gpu, convs, n_convs, desc) : st;
 }

@@ -9,7 +9,8 @@
 #include "runs/sample_files.h"
 #include "train/classes.h"
 #include "train/one_core.h"
-#include "train/trainer.h"
+#include "train/trainer_eval.h"
+#include "train/trainer_run.h"
 
 /* Lock-free, so that a signal handler may set it. Trainers may run in several threads. */
 static atomic_int stop_asked, n_training;
@@ -28,19 +29,6 @@ static void recent_add(vkt__recent *r, double v)
 static double recent_mean(const vkt__recent *r)
 {
     return r->weight > 0 ? r->sum / r->weight : NAN;
-}
-
-/* ---- what steps leave behind ---- */
-
-void vkt__trainer_count(vkt__trainer *t, const vkt_history_step *s)
-{
-    bool overflow = vkt__is_overflow(s);
-    if (t->n_norms == t->cap_norms)
-        t->norms = vkt__grow(t->norms, t->n_norms, &t->cap_norms, sizeof *t->norms);
-    t->norms[t->n_norms++] = s->updated ? (float)s->grad_norm : NAN;
-    t->n_overflows += overflow;
-    t->n_skipped += !s->updated && !overflow;
-    t->n_clipped += s->updated && s->clip < 1;
 }
 
 /* ---- reading steps back ---- */

@@ -7,7 +7,7 @@
 #include "base/os.h"
 #include "train/classes.h"
 #include "train/predictions.h"
-#include "train/trainer.h"
+#include "train/trainer_eval.h"
 
 vkt_status vkt__trainer_save(vkt__trainer *t, double value)
 {

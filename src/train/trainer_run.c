@@ -8,7 +8,19 @@
 #include "runs/sample_files.h"
 #include "train/classes.h"
 #include "models/initial.h"
-#include "train/trainer.h"
+#include "train/trainer_eval.h"
+#include "train/trainer_run.h"
+
+void vkt__trainer_count(vkt__trainer *t, const vkt_history_step *s)
+{
+    bool overflow = vkt__is_overflow(s);
+    if (t->n_norms == t->cap_norms)
+        t->norms = vkt__grow(t->norms, t->n_norms, &t->cap_norms, sizeof *t->norms);
+    t->norms[t->n_norms++] = s->updated ? (float)s->grad_norm : NAN;
+    t->n_overflows += overflow;
+    t->n_skipped += !s->updated && !overflow;
+    t->n_clipped += s->updated && s->clip < 1;
+}
 
 /* Norms, clips and skips of the steps before, from metrics.jsonl. */
 vkt_status vkt__trainer_history(vkt__trainer *t, const char *run_dir)

@@ -29,3 +29,15 @@ void vkt_graph_cost(const vkt_graph *g, double *flops, double *bytes)
         *bytes += c.bytes;
     }
 }
+
+double vkt_graph_seconds(const vkt_graph *g, double flops_per_s, double bytes_per_s,
+                         size_t *n_nodes)
+{
+    double seconds = 0;
+    for (size_t k = 0; k < g->n_nodes; k++) {
+        vkt_cost c = vkt__node_cost(g->nodes[k]);
+        seconds += VKT_MAX(c.flops / flops_per_s, c.bytes / bytes_per_s);
+    }
+    *n_nodes = g->n_nodes;
+    return seconds;
+}

@@ -242,6 +242,11 @@ void vkt__recompute(vkt_graph *g)
     free(s.plain), free(s.plain_in);
 }
 
+uint32_t vkt__recomputed_ops(const vkt_graph *g)
+{
+    return g->recomputed_ops;
+}
+
 void vkt__recompute_explain(const vkt_graph *g, vkt__str *s)
 {
     if (!g->recompute) return;

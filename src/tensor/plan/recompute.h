@@ -7,6 +7,8 @@
 /* Puts nodes that compute activations again before the backward nodes that read them, where that
  * lowers the bound. */
 void vkt__recompute(vkt_graph *g);
+/* How many ops of the forward pass are run again. */
+uint32_t vkt__recomputed_ops(const vkt_graph *g);
 /* What recomputation did and costs, without a line's end; nothing where it was not asked for. */
 void vkt__recompute_explain(const vkt_graph *g, vkt__str *s);
 

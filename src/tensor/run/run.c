@@ -240,6 +240,13 @@ vkt_status vkt_tensor_write(vkt_tensor *t, uint32_t slot, const void *data, uint
     return vkt_buffer_write(t->g->gpu, (vkt_buffer *)(uintptr_t)b, offset, data, bytes);
 }
 
+uint64_t vkt_graph_allocated(const vkt_graph *g)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; g && i < g->n_chunks; i++) bytes += g->chunks[i]->bytes;
+    return bytes;
+}
+
 void vkt_graph_destroy(vkt_graph **pg)
 {
     vkt_graph *g = *pg;

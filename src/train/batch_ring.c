@@ -1,9 +1,8 @@
-/* A lane: a graph, and the ring of batches that it runs on. */
+/* batch_ring.h */
 #include <stdio.h>
 
-#include "tensor/graph/op.h"
 #include "tensor/graph/graph.h"
-#include "train/lane.h"
+#include "train/batch_ring.h"
 
 /* The next 256-aligned place for `each` bytes. */
 static uint64_t take(uint64_t *bytes, uint64_t each)
@@ -13,7 +12,7 @@ static uint64_t take(uint64_t *bytes, uint64_t each)
     return at;
 }
 
-void vkt__lane_bind(vkt__lane *l, vkt_tensor *t, uint64_t at, bool result)
+void vkt__ring_bind(vkt__ring *l, vkt_tensor *t, uint64_t at, bool result)
 {
     VKT_ASSERT(l->n_binds < VKT_COUNT(l->binds));
     l->binds[l->n_binds].t = t;
@@ -23,16 +22,16 @@ void vkt__lane_bind(vkt__lane *l, vkt_tensor *t, uint64_t at, bool result)
         vkt_bind(t, i, result ? &l->plan_readback[i] : &l->plan_upload[i], at);
 }
 
-void vkt__lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t n_slots,
-                      uint64_t readback_bytes, const char *label, vkt__lane_inputs *in)
+void vkt__ring_create(vkt_gpu *gpu, const vkt_dataset_info *d, vkt__ring *l, uint32_t batch,
+                      uint32_t n_slots, uint64_t readback_bytes, const char *label,
+                      vkt__ring_inputs *in)
 {
-    const vkt_dataset_info *d = s->info;
     bool classify = d->task == VKT_CLASSIFY;
     uint32_t n_targets = batch * d->n_targets;
     l->batch = batch;
     l->n_slots = n_slots;
-    l->graph = vkt__graph_new(s->gpu);
-    if (s->config->no_rewrite) vkt_graph_no_rewrite(l->graph);
+    l->graph = vkt__graph_new(gpu);
+    if (l->plain) vkt_graph_no_rewrite(l->graph);
     bool text = d->kind == VKT_KIND_TEXT;
     vkt_shape x = { .rank = d->input_rank + 1, .d = { batch } };
     for (uint32_t i = 0; i < d->input_rank; i++) x.d[i + 1] = d->input_shape[i];
@@ -57,53 +56,53 @@ void vkt__lane_create(vkt__session *s, vkt__lane *l, uint32_t batch, uint32_t n_
         l->plan_upload[i] = (vkt_buffer) { .bytes = bytes, .label = label };
         l->plan_readback[i] = (vkt_buffer) { .bytes = readback_bytes, .label = label };
     }
-    vkt__lane_bind(l, in->x, l->x_at, false);
-    vkt__lane_bind(l, in->y, l->y_at, false);
-    vkt__lane_bind(l, in->w, l->w_at, false);
-    vkt__lane_bind(l, in->step, l->step_at, false);
+    vkt__ring_bind(l, in->x, l->x_at, false);
+    vkt__ring_bind(l, in->y, l->y_at, false);
+    vkt__ring_bind(l, in->w, l->w_at, false);
+    vkt__ring_bind(l, in->step, l->step_at, false);
     if (l->sorts) {
         vkt_shape segments = vkt_shape1(d->n_outputs + 1);
-        vkt__lane_bind(l, vkt_input(l->graph, vkt_shape1(n_targets), VKT_U32, VKT_TOKEN_ORDER),
+        vkt__ring_bind(l, vkt_input(l->graph, vkt_shape1(n_targets), VKT_U32, VKT_TOKEN_ORDER),
                        l->order_at, false);
-        vkt__lane_bind(l, vkt_input(l->graph, segments, VKT_U32, VKT_TOKEN_SEGMENTS),
+        vkt__ring_bind(l, vkt_input(l->graph, segments, VKT_U32, VKT_TOKEN_SEGMENTS),
                        l->segments_at, false);
     }
     if (l->masks)
-        vkt__lane_bind(l, vkt_input(l->graph, x, VKT_U32, VKT_TOKEN_DOCUMENTS), l->documents_at,
+        vkt__ring_bind(l, vkt_input(l->graph, x, VKT_U32, VKT_TOKEN_DOCUMENTS), l->documents_at,
                        false);
     if (l->mixes) {
         in->y2 = vkt_input(l->graph, vkt_shape1(batch), VKT_U32, "other label");
         in->w2 = vkt_input(l->graph, vkt_shape1(batch), VKT_F32, "other weight");
-        vkt__lane_bind(l, in->y2, l->y2_at, false);
-        vkt__lane_bind(l, in->w2, l->w2_at, false);
+        vkt__ring_bind(l, in->y2, l->y2_at, false);
+        vkt__ring_bind(l, in->w2, l->w2_at, false);
     }
     /* Where the device can't read host memory at full speed, one copy into its own comes first. */
-    if (!vkt_gpu_caps(s->gpu)->unified && !text) in->x = vkt_copy(l->graph, in->x);
+    if (!vkt_gpu_caps(gpu)->unified && !text) in->x = vkt_copy(l->graph, in->x);
 }
 
-uint64_t vkt__lane_result(vkt__lane *l, vkt_tensor *t, uint64_t *at)
+uint64_t vkt__ring_result(vkt__ring *l, vkt_tensor *t, uint64_t *at)
 {
     uint64_t here = *at;
-    vkt__lane_bind(l, t, here, true);
+    vkt__ring_bind(l, t, here, true);
     *at = vkt__align(here + vkt_shape_count(vkt_tensor_shape(t)) * 4, 256);
     return here;
 }
 
-static const float *result_at(const vkt__lane *l, uint32_t slot, uint64_t at)
+static const float *result_at(const vkt__ring *l, uint32_t slot, uint64_t at)
 {
     return (const float *)(const void *)((const char *)l->readback[slot]->host + at);
 }
 
-vkt_status vkt__lane_allocate(vkt__session *s, vkt__lane *l, const char *label)
+vkt_status vkt__ring_allocate(vkt_gpu *gpu, vkt__ring *l, const char *label)
 {
     vkt_status st = VKT_OK;
     for (uint32_t i = 0; i < l->n_slots; i++) {
         char name[32];
         snprintf(name, sizeof name, "%s batch %u", label, i);
-        VKT_TRY(vkt_buffer_create(
-            s->gpu, &(vkt_buffer_desc) { l->upload_bytes, VKT_MEM_UPLOAD, name }, &l->upload[i]));
+        VKT_TRY(vkt_buffer_create(gpu, &(vkt_buffer_desc) { l->upload_bytes, VKT_MEM_UPLOAD, name },
+                                  &l->upload[i]));
         snprintf(name, sizeof name, "%s results %u", label, i);
-        VKT_TRY(vkt_buffer_create(s->gpu,
+        VKT_TRY(vkt_buffer_create(gpu,
                                   &(vkt_buffer_desc) { l->readback_bytes, VKT_MEM_READBACK, name },
                                   &l->readback[i]));
         for (uint32_t k = 0; k < l->n_binds; k++)
@@ -132,7 +131,7 @@ fail:
     return st;
 }
 
-void vkt__lane_destroy(vkt_gpu *gpu, vkt__lane *l)
+void vkt__ring_destroy(vkt_gpu *gpu, vkt__ring *l)
 {
     vkt_graph_destroy(&l->graph);
     for (uint32_t i = 0; i < VKT_MAX_SLOTS; i++) {

@@ -1,7 +1,7 @@
-/* The trainer's own state, shared by its files: trainer.c (the loop), trainer_eval.c (evaluation
- * and checkpoints), trainer_run.c (what opens, resumes and concludes a run). */
-#ifndef VKT_TRAIN_TRAINER_H
-#define VKT_TRAIN_TRAINER_H
+/* A training job in progress: what trainer.c (the loop), trainer_eval.c (evaluations and
+ * checkpoints) and trainer_run.c (what opens, resumes and concludes a run) work on. */
+#ifndef VKT_TRAIN_TRAINER_STATE_H
+#define VKT_TRAIN_TRAINER_STATE_H
 
 #include "runs/git_checkout.h"
 #include "runs/checkpoint_set.h"
@@ -63,38 +63,5 @@ typedef struct vkt__trainer {
     double last_eval_loss, last_eval_accuracy, last_eval_mae;
     vkt_progress progress;
 } vkt__trainer;
-
-/* ---- trainer.c ---- */
-
-/* The weights that a run begins with. */
-vkt_status vkt__trainer_init(vkt__trainer *t);
-/* Counts a step's norm, clip and skip. */
-void vkt__trainer_count(vkt__trainer *t, const vkt_history_step *s);
-
-/* ---- trainer_eval.c ---- */
-
-/* The split that the monitored metric is taken on. */
-vkt_split vkt__trainer_split(const vkt__trainer *t);
-/* An evaluation into metrics and events. */
-void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval_sums *e,
-                             vkt_status *st);
-/* Evaluates, and saves a checkpoint unless the run has none. No step is in flight. */
-vkt_status vkt__trainer_evaluate(vkt__trainer *t);
-/* A checkpoint of the step that is done; value: of the monitored metric, NAN: not evaluated. */
-vkt_status vkt__trainer_save(vkt__trainer *t, double value);
-
-/* ---- trainer_run.c ---- */
-
-/* The run folder and its files; the checkpoint of a resumed run, or the initial weights. */
-vkt_status vkt__trainer_open_run(vkt__trainer *t);
-/* The newest checkpoint into the model, the optimizer and the counters. */
-vkt_status vkt__trainer_resume(vkt__trainer *t);
-/* Norms, clips and skips of the steps before, from metrics.jsonl. */
-vkt_status vkt__trainer_history(vkt__trainer *t, const char *run_dir);
-/* The best checkpoint into the result; and its evaluation on the full validation set and the test
- * set. */
-vkt_status vkt__trainer_find_best(vkt__trainer *t);
-vkt_status vkt__trainer_conclude(vkt__trainer *t);
-void vkt__trainer_fill_result(vkt__trainer *t);
 
 #endif

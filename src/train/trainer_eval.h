@@ -1,0 +1,17 @@
+/* What the trainer does at step intervals. */
+#ifndef VKT_TRAIN_TRAINER_EVAL_H
+#define VKT_TRAIN_TRAINER_EVAL_H
+
+#include "train/trainer_state.h"
+
+/* The split that the monitored metric is taken on. */
+vkt_split vkt__trainer_split(const vkt__trainer *t);
+/* An evaluation into metrics and events. */
+void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval_sums *e,
+                             vkt_status *st);
+/* Evaluates, and saves a checkpoint unless the run has none. No step is in flight. */
+vkt_status vkt__trainer_evaluate(vkt__trainer *t);
+/* A checkpoint of the step that is done; value: of the monitored metric, NAN: not evaluated. */
+vkt_status vkt__trainer_save(vkt__trainer *t, double value);
+
+#endif
