@@ -328,10 +328,11 @@ VKT_API uint64_t vkt_graph_allocated(const vkt_graph *g);
 VKT_API char *vkt_graph_explain(const vkt_graph *g);
 /* Flops and bytes that one run needs by the rows' cost functions. */
 VKT_API void vkt_graph_cost(const vkt_graph *g, double *flops, double *bytes);
-/* Seconds that the nodes take one after the other on something that reaches so many flops and bytes a second, each node the longer of
- * the two; *n_nodes: how many there are, each at least a dispatch. */
+/* Seconds that the nodes take one after the other on something that reaches so many flops and bytes
+ * a second, each node the longer of the two; *n_nodes: how many there are, each at least a
+ * dispatch. */
 VKT_API double vkt_graph_seconds(const vkt_graph *g, double flops_per_s, double bytes_per_s,
-                         size_t *n_nodes);
+                                 size_t *n_nodes);
 
 /* Plan if not planned yet, allocate the slab, create pipelines, record the command buffers of each
  * slot. OOM_DEVICE before anything is run if the plan does not fit. */

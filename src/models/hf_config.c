@@ -137,7 +137,7 @@ vkt_status vkt__hf_config_parse(const char *text, size_t n, const char *name, vk
     *c = (vkt__hf_config) { 0 };
     for (size_t i = 0; type && i < VKT_COUNT(llamas); i++) llama |= !strcmp(type, llamas[i]);
     if (!json_is_object(o)) {
-        r.st = vkt__fail(VKT_FORMAT, "model", "'%s' is no JSON object", name);
+        r.st = vkt__fail(VKT_FORMAT, "model", "'%s' is not a JSON object", name);
     } else if (!type) {
         refuse(&r, "model_type", "is missing: is it the config.json of a model?");
     } else if (!llama && strcmp(type, "gpt2") != 0) {

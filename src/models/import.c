@@ -128,8 +128,8 @@ static vkt_status misfit(const source *s, const vkt__st_tensor *t, const vkt_ten
                   s->folder, t->name, a.data, b.data);
     else
         vkt_log(VKT_LOG_WARN, "train",
-                "'%s' is %s %s in '%s/%s' and %s %s in the model: it begins anew", t->name,
-                have->dtype, a.data, s->folder, s->open_name, t->dtype, b.data);
+                "'%s' is %s %s in '%s/%s' and %s %s in the model: its initial weights are random",
+                t->name, have->dtype, a.data, s->folder, s->open_name, t->dtype, b.data);
     vkt__str_finish(&a);
     vkt__str_finish(&b);
     return all ? VKT_FORMAT : VKT_OK;
@@ -145,8 +145,8 @@ static vkt_status take(source *s, const vkt__st_tensor *t, bool all, size_t *n_t
         return vkt__fail(VKT_FORMAT, "model", "'%s' has no tensor '%s': it is of another model",
                          s->folder, t->name);
     if (!found) {
-        vkt_log(VKT_LOG_WARN, "train", "'%s' is not in '%s/%s': it begins anew", t->name, s->folder,
-                s->only ? s->only : "");
+        vkt_log(VKT_LOG_WARN, "train", "'%s' is not in '%s/%s': its initial weights are random",
+                t->name, s->folder, s->only ? s->only : "");
         return VKT_OK;
     }
     const vkt_tensor_info *have = vkt__safetensors_tensor(s->open, at);

@@ -125,7 +125,7 @@ vkt_status vkt__peft_config(const char *text, size_t n, const char *path, vkt__p
     vkt_status st =
         json_is_object(o)
             ? take_config(path, o, p)
-            : vkt__fail(VKT_FORMAT, "model", "'%s:%d' is no JSON object: %s", path,
+            : vkt__fail(VKT_FORMAT, "model", "'%s:%d' is not a JSON object: %s", path,
                         o ? 1 : error.line, o ? "it is something else" : vkt__show(error.text).s);
     json_decref(o);
     return st;

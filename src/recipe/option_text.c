@@ -37,7 +37,7 @@ static bool choose(const vkt__option *o, const char *text, const char *where, vk
         names[n++] = out->name;
         vkt__str_printf(&all, "%s%s", n > 1 ? ", " : "", out->name);
     }
-    vkt__fail(VKT_ARG, "config", "%s: %s: '%s' is none of %s%s", where, o->name, text, all.data,
+    vkt__fail(VKT_ARG, "config", "%s: %s: '%s' is not one of %s%s", where, o->name, text, all.data,
               vkt_did_you_mean(text, names, n).text);
     vkt__str_finish(&all);
     return false;

@@ -216,9 +216,8 @@ static vkt_status open_part(vkt__checkpoint *c, const char *name, vkt__st_digest
     const char *path = vkt__arena_printf(&c->arena, "%s/%s", c->dir, name);
     int64_t size = vkt__file_size(path);
     if (size >= 0 && (uint64_t)size != want.bytes)
-        return vkt__fail(VKT_FORMAT, "checkpoint",
-                         "'%s' is damaged: it has %lld bytes, written were %llu", path,
-                         (long long)size, (unsigned long long)want.bytes);
+        return vkt__fail(VKT_FORMAT, "checkpoint", "'%s' is damaged: %lld bytes, expected %llu",
+                         path, (long long)size, (unsigned long long)want.bytes);
     vkt_status st = vkt__safetensors_open(path, out);
     if (st != VKT_OK) return st;
     if (vkt__safetensors_digest(*out).header_crc != want.header_crc)

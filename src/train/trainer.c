@@ -265,7 +265,8 @@ static vkt_status prepare(vkt__trainer *t)
         t->step_examples, (double)t->total * t->step_examples / (double)t->info->n[VKT_TRAIN],
         (double)t->s->planned_bytes / 1048576);
     if (vkt_model_frozen_flat(t->s->model))
-        vkt_log(VKT_LOG_INFO, "train", "%llu of the parameters are trained, beside a base of '%s'",
+        vkt_log(VKT_LOG_INFO, "train",
+                "%llu of the parameters are trained, on the frozen base '%s'",
                 (unsigned long long)vkt_model_trained_count(t->s->model), c->init);
 fail:
     return st;
@@ -337,7 +338,7 @@ static vkt_status recover(vkt__trainer *t)
     if (n) VKT_TRY(vkt__trainer_history(t, t->run->dir));
     VKT_TRY(start_loader(t));
     vkt_log(VKT_LOG_WARN, "train",
-            "the device is there again: going on from step %llu with submissions of %u ms",
+            "device recovered: continuing from step %llu with submissions of %u ms",
             (unsigned long long)t->first, vkt_gpu_caps(t->gpu)->submit_ms);
 fail:
     free(items);

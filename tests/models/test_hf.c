@@ -108,8 +108,8 @@ static void refused_config(const char *json, const char *line)
 static void configs_are_refused(void **state)
 {
     (void)state;
-    refused_config("[1]", "'config.json' is no JSON object");
-    refused_config("{\"n_layer\": 3", "'config.json' is no JSON object");
+    refused_config("[1]", "'config.json' is not a JSON object");
+    refused_config("{\"n_layer\": 3", "'config.json' is not a JSON object");
     refused_config("{}", "model_type is missing");
     refused_config("{\"model_type\": \"falcon\"}",
                    "architecture 'falcon' is not supported; gpt2, llama (SmolLM2, TinyLlama), "

@@ -216,7 +216,7 @@ static void what_it_has_not_is_named(void **state)
     put(DIR "/peft/adapter_config.json", "{\"peft_type\": \"IA3\"}");
     refused(VKT_FORMAT, "peft_type is 'IA3', and vktrain has LORA only");
     put(DIR "/peft/adapter_config.json", "[]");
-    refused(VKT_FORMAT, "adapter_config.json:1' is no JSON object");
+    refused(VKT_FORMAT, "adapter_config.json:1' is not a JSON object");
     put(DIR "/peft/adapter_config.json",
         "{\"peft_type\": \"LORA\", " PLAIN ", "
         "\"base_model_name_or_path\": \"HuggingFaceTB/SmolLM2-135M\"}");

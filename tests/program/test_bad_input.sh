@@ -266,7 +266,7 @@ refused 4 'the train split has 31 tokens, at least 65 are needed' "${text[@]}" -
 refused 4 "'empty.txt' is empty" "${text[@]}" --set data.path=empty.txt
 refused 4 "packed with another tokenizer than" "${text[@]}" --set data.path=short --set data.tokenizer=tok.json
 refused 4 "'beyond/shard-00000.tok': token 5 of 42 has id 65535, the tokenizer's vocabulary ends at 256" "${text[@]}" --set data.path=beyond
-refused 2 "'novel' is none of\|built in and takes no path" "${text[@]}" --set data.source=novel --set data.path=short
+refused 2 "'novel' is not one of\|built in and takes no path" "${text[@]}" --set data.source=novel --set data.path=short
 refused 2 'data.tokenizer: only for text' train digits --set data.tokenizer=bytes --run r0
 refused 2 'loss.class_weight: not for text' "${text[@]}" --set data.path=short.txt --set loss.class_weight=balanced
 [ ! -e r0 ] || { echo "$test: FAILED: a refused command left r0"; bad=$((bad + 1)); }

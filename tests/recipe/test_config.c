@@ -129,7 +129,7 @@ static void wrong_values_name_line_and_range(void **state)
     refused("seed: -1\n", "seed: -1 is out of range");
     refused("optim: {decay_all: 1}\n", "optim.decay_all: true or false is expected, not '1'");
     refused("optim:\n  rule: adamm\n",
-            "r.yaml:2: optim.rule: 'adamm' is none of sgd, momentum, nesterov, rmsprop, adam, "
+            "r.yaml:2: optim.rule: 'adamm' is not one of sgd, momentum, nesterov, rmsprop, adam, "
             "nadam, adamw, ");
     refused("optim: {rule: adamm}\n", "; did you mean 'adam");
     refused("data: {source: digit}\n", "did you mean 'digits'?");
