@@ -245,7 +245,7 @@ echo '{"model": {"type": "Unigram", "vocab": []}}' >unigram.json
 echo '{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false}}' >nobytes.json
 echo 'not a rank file' >bad.tiktoken
 works pack short.txt --out short
-refused 2 'out is missing' pack short.txt
+refused 2 '--out PATH is missing' pack short.txt
 refused 2 "'short' is there already" pack short.txt --out short
 refused 4 "'empty.txt' is empty" pack empty.txt --out r0
 refused 4 "can't open 'absent'" pack absent --out r0

@@ -133,7 +133,7 @@ refused 4 'l.csv' "${labels[@]}" --run r0
 refused 4 'none.csv' "${labels[@]}" --set data.labels=none.csv --run r0
 
 # ---- packs
-refused 2 'out is missing' pack r.yaml
+refused 2 '--out PATH is missing' pack r.yaml
 works pack r.yaml --out p.pack
 packed=("${train[@]}" --set data.source=packed --set data.path=p.pack)
 works "${packed[@]}" --run of-pack

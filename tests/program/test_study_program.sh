@@ -56,7 +56,7 @@ refused 2 "zero.yaml:1: optim.lr: a logarithmic range can't begin at 0" study se
 [ ! -e runs ] && [ ! -e none ] || fail "a refused study left a folder"
 
 refused 2 'at least 50' study lr digits --ramp --steps 20 --study none
-refused 2 'both above 0' study lr digits --ramp --from 1 --to 0.1 --study none
+refused 2 '--from must be above 0' study lr digits --ramp --from 1 --to 0.1 --study none
 
 # ---- a dry run writes nothing
 "$program" "${search[@]}" --dry-run >out 2>log || fail "dry run"
