@@ -53,19 +53,19 @@ extern "C" {
 
 typedef enum vkt_status {
     VKT_OK = 0,
-    VKT_ARG,         /* a value given by the caller or user is wrong */
-    VKT_SHAPE,       /* tensor shapes do not fit together */
-    VKT_UNSUPPORTED, /* the device or build lacks what was asked for */
-    VKT_OOM_HOST,
-    VKT_OOM_DEVICE,
-    VKT_NO_DEVICE,   /* no usable Vulkan device, or none that matches */
-    VKT_DEVICE,      /* a Vulkan call failed or the device was lost */
-    VKT_IO,          /* a file can't be opened, read or written */
-    VKT_FORMAT,      /* a file's content is not what it must be */
-    VKT_NUMERIC,     /* NaN or Inf where the policy says stop */
-    VKT_COMM,        /* communication between ranks failed */
-    VKT_INTERRUPTED, /* stopped on request after a clean checkpoint */
-    VKT_FAILED,      /* the work itself failed, e.g. a self-test */
+    VKT_E_ARG,         /* a value given by the caller or user is wrong */
+    VKT_E_SHAPE,       /* tensor shapes do not fit together */
+    VKT_E_UNSUPPORTED, /* the device or build lacks what was asked for */
+    VKT_E_OOM_HOST,
+    VKT_E_OOM_DEVICE,
+    VKT_E_NO_DEVICE,   /* no usable Vulkan device, or none that matches */
+    VKT_E_DEVICE,      /* a Vulkan call failed or the device was lost */
+    VKT_E_IO,          /* a file can't be opened, read or written */
+    VKT_E_FORMAT,      /* a file's content is not what it must be */
+    VKT_E_NUMERIC,     /* NaN or Inf where the policy says stop */
+    VKT_E_COMM,        /* communication between ranks failed */
+    VKT_E_INTERRUPTED, /* stopped on request after a clean checkpoint */
+    VKT_E_FAILED,      /* the work itself failed, e.g. a self-test */
 } vkt_status;
 
 /* A number that has a default other than 0: { 0 } is that default, { true, 0 } is none. */

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-typedef enum vkt_split { VKT_TRAIN, VKT_VALID, VKT_TEST, VKT_N_SPLITS } vkt_split;
+typedef enum vkt_split { VKT_SPLIT_TRAIN, VKT_SPLIT_VALID, VKT_SPLIT_TEST, VKT_N_SPLITS } vkt_split;
 VKT_API const char *vkt_split_name(vkt_split s); /* "train", "valid", "test" */
 
 /* ---- tokenizers ---- */
@@ -106,23 +106,27 @@ VKT_API vkt_status vkt_shard_info_read(const char *path, vkt_shard_info *out);
 
 /* What the examples are. Each is a bit, since a source may give data of several kinds. */
 typedef enum vkt_data_kind {
-    VKT_KIND_TABLE = 1,    /* rows of numbers */
-    VKT_KIND_PICTURES = 2, /* [H, W, C] pixels, which can be augmented */
-    VKT_KIND_TEXT = 4,     /* windows of tokens */
+    VKT_DATA_KIND_TABLE = 1,    /* rows of numbers */
+    VKT_DATA_KIND_PICTURES = 2, /* [H, W, C] pixels, which can be augmented */
+    VKT_DATA_KIND_TEXT = 4,     /* windows of tokens */
 } vkt_data_kind;
-typedef enum vkt_task { VKT_CLASSIFY, VKT_REGRESS } vkt_task;
+typedef enum vkt_task { VKT_TASK_CLASSIFY, VKT_TASK_REGRESS } vkt_task;
 typedef enum vkt_missing { VKT_MISSING_ERROR, VKT_MISSING_MEAN, VKT_MISSING_DROP } vkt_missing;
 typedef enum vkt_standardize {
-    VKT_STD_AUTO, /* IDX: global; other images: channel; tables: feature */
-    VKT_STD_NONE,
-    VKT_STD_GLOBAL,  /* one mean and deviation over all inputs of the training split */
-    VKT_STD_FEATURE, /* one per input column */
-    VKT_STD_CHANNEL, /* images: one per channel */
-} vkt_standardize;   /* A table's text columns are one-hot, 0 or 1 whatever this says. */
+    VKT_STANDARDIZE_AUTO, /* IDX: global; other images: channel; tables: feature */
+    VKT_STANDARDIZE_NONE,
+    VKT_STANDARDIZE_GLOBAL,  /* one mean and deviation over all inputs of the training split */
+    VKT_STANDARDIZE_FEATURE, /* one per input column */
+    VKT_STANDARDIZE_CHANNEL, /* images: one per channel */
+} vkt_standardize;           /* A table's text columns are one-hot, 0 or 1 whatever this says. */
 
-typedef enum vkt_picture_fit { VKT_FIT_STRETCH, VKT_FIT_CROP } vkt_picture_fit;
-typedef enum vkt_bad_files { VKT_BAD_SKIP, VKT_BAD_STOP } vkt_bad_files;
-typedef enum vkt_picture_color { VKT_COLOR_AUTO, VKT_COLOR_GREY, VKT_COLOR_RGB } vkt_picture_color;
+typedef enum vkt_picture_fit { VKT_PICTURE_FIT_STRETCH, VKT_PICTURE_FIT_CROP } vkt_picture_fit;
+typedef enum vkt_bad_files { VKT_BAD_FILES_SKIP, VKT_BAD_FILES_STOP } vkt_bad_files;
+typedef enum vkt_picture_color {
+    VKT_PICTURE_COLOR_AUTO,
+    VKT_PICTURE_COLOR_GREY,
+    VKT_PICTURE_COLOR_RGB
+} vkt_picture_color;
 
 /* ---- sources: what reads which data ---- */
 
@@ -243,7 +247,7 @@ typedef struct vkt_dataset_info {
     uint64_t n_dropped; /* rows dropped by the missing policy; pictures that can't be read */
     uint32_t n_targets; /* labels of an example: 1, or for text its context */
     /* Text: an example is a window of `context` token ids (u32, input_shape [context]) whose
-     * targets are the tokens after each; task is VKT_CLASSIFY over the vocabulary (n_outputs),
+     * targets are the tokens after each; task is VKT_TASK_CLASSIFY over the vocabulary (n_outputs),
      * without class names. n[] counts windows: training ones lie side by side, from another place
      * each epoch; of the other splits the last is padded. */
     uint32_t context;

@@ -28,12 +28,12 @@ typedef enum vkt_gpu_type {
 
 /* Which family of kernels and tile sizes fits: decided once, from driver and type. */
 typedef enum vkt_gpu_class {
-    VKT_CLASS_GENERIC,
-    VKT_CLASS_CPU,
-    VKT_CLASS_NVIDIA,
-    VKT_CLASS_AMD,
-    VKT_CLASS_INTEL,
-    VKT_CLASS_APPLE
+    VKT_GPU_CLASS_GENERIC,
+    VKT_GPU_CLASS_CPU,
+    VKT_GPU_CLASS_NVIDIA,
+    VKT_GPU_CLASS_AMD,
+    VKT_GPU_CLASS_INTEL,
+    VKT_GPU_CLASS_APPLE
 } vkt_gpu_class;
 
 /* What may happen to products of fp32 operands. STRICT: operands are never rounded. FAST: they may

@@ -169,10 +169,10 @@ VKT_API uint32_t vkt_sample(const vkt_sampler *s, const float *scores, uint32_t 
                             const uint32_t *past, uint32_t n_past, uint64_t position);
 
 /* How a parameter's elements lie in the flat buffers, where that is not the order of its shape. */
-typedef enum vkt_order {
-    VKT_ORDER_SHAPE,
-    VKT_ORDER_CONV, /* shape [CO, CI, KH, KW], as PyTorch's; memory [KH, KW, CI, CO] */
-} vkt_order;
+typedef enum vkt_param_order {
+    VKT_PARAM_ORDER_SHAPE,
+    VKT_PARAM_ORDER_CONV, /* shape [CO, CI, KH, KW], as PyTorch's; memory [KH, KW, CI, CO] */
+} vkt_param_order;
 typedef struct vkt_param {
     const char *name; /* "0.weight": as PyTorch's state_dict names it */
     vkt_shape shape;
@@ -180,7 +180,7 @@ typedef struct vkt_param {
     uint64_t count;
     bool decay;  /* weight decay applies by default: rank >= 2 */
     bool frozen; /* beside adapters: not trained, no gradient, no moments */
-    vkt_order order;
+    vkt_param_order order;
     vkt_dtype dtype; /* of state: f32, or u32 for a counter */
 } vkt_param;
 #define VKT_PARAM_ALIGN 256

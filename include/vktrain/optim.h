@@ -16,20 +16,20 @@ extern "C" {
 
 /* theta parameters, g gradient (after clipping and coupled decay), t step counted from 1.
  * Formulas of both forms stand beside shaders/optim/optim_update.comp. */
-typedef enum vkt_rule {
-    VKT_SGD,
-    VKT_MOMENTUM,
-    VKT_NESTEROV,
-    VKT_RMSPROP,
-    VKT_ADAM,
-    VKT_NADAM,
-    VKT_ADAMW,
-    VKT_LION,
-    VKT_ADAMAX,
-    VKT_N_RULES
-} vkt_rule;
-VKT_API const char *vkt_rule_name(vkt_rule r);
-typedef enum vkt_form { VKT_FORM_PLAYBOOK, VKT_FORM_TORCH } vkt_form;
+typedef enum vkt_optim_rule {
+    VKT_RULE_SGD,
+    VKT_RULE_MOMENTUM,
+    VKT_RULE_NESTEROV,
+    VKT_RULE_RMSPROP,
+    VKT_RULE_ADAM,
+    VKT_RULE_NADAM,
+    VKT_RULE_ADAMW,
+    VKT_RULE_LION,
+    VKT_RULE_ADAMAX,
+    VKT_RULE_N_RULES
+} vkt_optim_rule;
+VKT_API const char *vkt_optim_rule_name(vkt_optim_rule r);
+typedef enum vkt_optim_form { VKT_OPTIM_FORM_PLAYBOOK, VKT_OPTIM_FORM_TORCH } vkt_optim_form;
 
 typedef struct vkt_optim_group {
     const char *pattern; /* name pattern: '*' any characters, '?' one; first match wins */
@@ -38,8 +38,8 @@ typedef struct vkt_optim_group {
 } vkt_optim_group;
 
 typedef struct vkt_optim_desc {
-    vkt_rule rule;
-    vkt_form form;
+    vkt_optim_rule rule;
+    vkt_optim_form form;
     float momentum;     /* gamma of momentum, nesterov, rmsprop; 0.9 is usual. Used as given */
     float beta1, beta2; /* adam family: 0.9, 0.999 are usual; lion: 0.9, 0.99 */
     float rho;          /* rmsprop; 0.9 */

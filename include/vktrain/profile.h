@@ -15,18 +15,22 @@ extern "C" {
 /* ---- profile: where the time of a recipe's training steps goes ---- */
 
 /* What limits a step. */
-typedef enum vkt_verdict {
-    VKT_INPUT_BOUND,   /* the device idles while the loop waits for the loader */
-    VKT_HOST_BOUND,    /* the device idles while the host prepares, submits and reads back */
-    VKT_LAUNCH_BOUND,  /* most kernel time is in dispatches about as short as an empty one */
-    VKT_MEMORY_BOUND,  /* ... in kernels on the memory side of the roofline */
-    VKT_COMPUTE_BOUND, /* ... on the arithmetic side */
-} vkt_verdict;
-VKT_API const char *vkt_verdict_name(vkt_verdict v); /* "input-bound", ... */
+typedef enum vkt_profile_verdict {
+    VKT_PROFILE_INPUT_BOUND,  /* the device idles while the loop waits for the loader */
+    VKT_PROFILE_HOST_BOUND,   /* the device idles while the host prepares, submits and reads back */
+    VKT_PROFILE_LAUNCH_BOUND, /* most kernel time is in dispatches about as short as an empty one */
+    VKT_PROFILE_MEMORY_BOUND, /* ... in kernels on the memory side of the roofline */
+    VKT_PROFILE_COMPUTE_BOUND, /* ... on the arithmetic side */
+} vkt_profile_verdict;
+VKT_API const char *vkt_profile_verdict_name(vkt_profile_verdict v); /* "input-bound", ... */
 
 /* What bounds one kernel. */
-typedef enum vkt_bound { VKT_BOUND_LAUNCH, VKT_BOUND_MEMORY, VKT_BOUND_COMPUTE } vkt_bound;
-VKT_API const char *vkt_bound_name(vkt_bound b); /* "launch", ... */
+typedef enum vkt_kernel_bound {
+    VKT_KERNEL_BOUND_LAUNCH,
+    VKT_KERNEL_BOUND_MEMORY,
+    VKT_KERNEL_BOUND_COMPUTE
+} vkt_kernel_bound;
+VKT_API const char *vkt_kernel_bound_name(vkt_kernel_bound b); /* "launch", ... */
 
 /* The dispatches of a step that are alike: same op, result and cost. */
 typedef struct vkt_profile_kernel {
@@ -38,7 +42,7 @@ typedef struct vkt_profile_kernel {
     double ms;      /* of all of them, each timed apart */
     double flops, bytes; /* of all of them, by the row's cost function */
     double ceiling;      /* share of the reference rate of its side of the roofline */
-    vkt_bound bound;
+    vkt_kernel_bound bound;
 } vkt_profile_kernel;
 
 typedef struct vkt_profile {
@@ -67,7 +71,7 @@ typedef struct vkt_profile {
     double flops, bytes;         /* of a step */
     vkt_profile_kernel *kernels; /* by time, longest first */
     size_t n_kernels;
-    vkt_verdict verdict;
+    vkt_profile_verdict verdict;
     char why[400], advice[400]; /* a sentence each */
 } vkt_profile;
 

@@ -17,9 +17,13 @@ extern "C" {
 
 /* ---- configuration: one struct, one option table ---- */
 
-typedef enum vkt_class_weighting { VKT_CW_NONE, VKT_CW_BALANCED, VKT_CW_LIST } vkt_class_weighting;
+typedef enum vkt_class_weighting {
+    VKT_CLASS_WEIGHT_NONE,
+    VKT_CLASS_WEIGHT_BALANCED,
+    VKT_CLASS_WEIGHT_LIST
+} vkt_class_weighting;
 /* A measure against a lack of device memory: taken when it must be, never, or always. */
-typedef enum vkt_measure { VKT_MEASURE_AUTO, VKT_MEASURE_NONE, VKT_MEASURE_ALWAYS } vkt_measure;
+typedef enum vkt_saving { VKT_SAVING_AUTO, VKT_SAVING_NONE, VKT_SAVING_ALWAYS } vkt_saving;
 
 /* A training job as resolved. vkt_config_create fills in the option table's defaults; strings and
  * the model belong to the config's arena. */
@@ -44,11 +48,12 @@ typedef struct vkt_config {
     float label_smoothing;
     int64_t ignore_index; /* -1: none */
     vkt_class_weighting class_weight;
-    const float *class_weights; /* [n_class_weights] of VKT_CW_LIST, in the classes' order */
+    const float
+        *class_weights; /* [n_class_weights] of VKT_CLASS_WEIGHT_LIST, in the classes' order */
     uint32_t n_class_weights;
     vkt_optim_desc optim;
-    vkt_measure offload;   /* optimizer moments in the host's memory */
-    vkt_measure recompute; /* activations computed again in the backward pass */
+    vkt_saving offload;    /* optimizer moments in the host's memory */
+    vkt_saving recompute;  /* activations computed again in the backward pass */
     const char *freeze;    /* pattern of parameters that stay as they are; NULL: none */
     vkt_schedule schedule; /* .steps is train.steps, .lr is optim.lr */
     uint32_t batch;        /* examples of a micro-batch */

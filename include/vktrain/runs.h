@@ -52,8 +52,8 @@ VKT_API char *vkt_run_sample(const char *run_dir, uint64_t *step);
 
 /* What a run in progress, in another process, may be told: it looks twice a second. */
 typedef enum vkt_run_order {
-    VKT_ORDER_CHECKPOINT,           /* save one now, without an evaluation, and go on */
-    VKT_ORDER_STOP_AFTER_EVALUATION /* end as if interrupted after the next evaluation */
+    VKT_RUN_ORDER_CHECKPOINT,           /* save one now, without an evaluation, and go on */
+    VKT_RUN_ORDER_STOP_AFTER_EVALUATION /* end as if interrupted after the next evaluation */
 } vkt_run_order;
 /* ARG: no process trains there. */
 VKT_API vkt_status vkt_run_control(const char *run_dir, vkt_run_order order);

@@ -106,7 +106,7 @@ VKT_API vkt_dtype vkt_tensor_dtype(const vkt_tensor *t);
 /* C = op(A) op(B), row-major. NT: A [M, K], B [N, K]; NN: A [M, K], B [K, N]; TN: A [K, M], B [K,
  * N]. Leading dimensions of A beyond two count as rows. A and B: both f32, f16 or bf16, which is
  * also C's type; sums are f32. Source: BLAS. Kernels matmul_*.comp. */
-typedef enum vkt_layout { VKT_NT, VKT_NN, VKT_TN } vkt_layout;
+typedef enum vkt_layout { VKT_LAYOUT_NT, VKT_LAYOUT_NN, VKT_LAYOUT_TN } vkt_layout;
 VKT_API const char *vkt_layout_name(vkt_layout layout); /* "NT" */
 typedef enum vkt_act {
     VKT_ACT_NONE,

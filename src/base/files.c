@@ -7,7 +7,7 @@
 
 static vkt_status io_fail(const char *what, const char *path)
 {
-    return vkt__fail(VKT_IO, "file", "can't %s '%s': %s", what, path, strerror(errno));
+    return vkt__fail(VKT_E_IO, "file", "can't %s '%s': %s", what, path, strerror(errno));
 }
 
 vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t *n)
@@ -18,7 +18,7 @@ vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t 
     *data = NULL;
     *n = 0;
     if (vkt__is_dir(path))
-        return vkt__fail(VKT_IO, "file", "can't read '%s': it is not a file", path);
+        return vkt__fail(VKT_E_IO, "file", "can't read '%s': it is not a file", path);
     VKT_TRY(vkt__file_open(path, &f));
     int64_t size = vkt__file_size(path);
     if (size < 0) {
@@ -26,13 +26,13 @@ vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t 
         goto fail;
     }
     if ((uint64_t)size > limit) {
-        st = vkt__fail(VKT_IO, "file", "'%s' has %lld bytes, more than the %llu that are allowed",
+        st = vkt__fail(VKT_E_IO, "file", "'%s' has %lld bytes, more than the %llu that are allowed",
                        path, (long long)size, (unsigned long long)limit);
         goto fail;
     }
     p = malloc((size_t)size + 1);
     if (!p) {
-        st = vkt__fail(VKT_OOM_HOST, "file", "no memory for the %lld bytes of '%s'",
+        st = vkt__fail(VKT_E_OOM_HOST, "file", "no memory for the %lld bytes of '%s'",
                        (long long)size, path);
         goto fail;
     }

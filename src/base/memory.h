@@ -26,7 +26,7 @@ static inline bool vkt__mul_ok(uint64_t a, uint64_t b, uint64_t *out)
 }
 
 /* Allocation that aborts with a message: for small bookkeeping. Large or file-sized allocations use
- * malloc and report VKT_OOM_HOST. Zeroed. */
+ * malloc and report VKT_E_OOM_HOST. Zeroed. */
 void *vkt__alloc(size_t bytes);
 /* Grow `p` (count used of *cap) so that one more element of `size` fits. */
 void *vkt__grow(void *p, size_t count, size_t *cap, size_t size);

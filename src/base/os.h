@@ -39,7 +39,7 @@ void vkt__setenv(const char *name, const char *value);
 void vkt__signals_catch(void);
 bool vkt__signals_caught(void);
 
-/* Files. Failures log one line with the path and errno's text and return VKT_IO. */
+/* Files. Failures log one line with the path and errno's text and return VKT_E_IO. */
 bool vkt__file_exists(const char *path);
 bool vkt__is_dir(const char *path);
 /* What a path leads to, links followed, and which file or folder it is on this machine: two paths

@@ -201,7 +201,7 @@ int64_t vkt__file_size(const char *path)
 
 static vkt_status io_fail(const char *what, const char *path)
 {
-    return vkt__fail(VKT_IO, "file", "can't %s '%s': %s", what, path, strerror(errno));
+    return vkt__fail(VKT_E_IO, "file", "can't %s '%s': %s", what, path, strerror(errno));
 }
 
 FILE *vkt__fopen(const char *path, const char *mode)
@@ -221,7 +221,7 @@ vkt_status vkt__file_map(const char *path, vkt__map *out)
     if (fd < 0) return io_fail("open", path);
     if (fstat(fd, &s) != 0 || S_ISDIR(s.st_mode)) {
         close(fd);
-        return vkt__fail(VKT_IO, "file", "can't read '%s': it is not a file", path);
+        return vkt__fail(VKT_E_IO, "file", "can't read '%s': it is not a file", path);
     }
     void *p = s.st_size ? mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : (void *)"";
     close(fd);
@@ -417,7 +417,7 @@ vkt_status vkt__thread_start(void (*fn)(void *), void *arg, vkt__thread **out)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (err) {
         free(t);
-        return vkt__fail(VKT_OOM_HOST, "os", "can't start a thread: %s", strerror(err));
+        return vkt__fail(VKT_E_OOM_HOST, "os", "can't start a thread: %s", strerror(err));
     }
     *out = t;
     return VKT_OK;

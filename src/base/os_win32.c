@@ -222,7 +222,7 @@ static vkt_status win_fail(const char *what, const char *path)
     for (wchar_t *p = text; *p; p++)
         if (*p < 32) *p = p[1] ? L' ' : 0;
     char *s = narrow(text);
-    vkt_status st = vkt__fail(VKT_IO, "file", "can't %s '%s': %s (error %lu)", what, path, s,
+    vkt_status st = vkt__fail(VKT_E_IO, "file", "can't %s '%s': %s (error %lu)", what, path, s,
                               (unsigned long)code);
     free(s);
     return st;
@@ -485,7 +485,7 @@ vkt_status vkt__thread_start(void (*fn)(void *), void *arg, vkt__thread **out)
     t->id = (HANDLE)_beginthreadex(NULL, 0, thread_main, t, 0, NULL);
     if (!t->id) {
         free(t);
-        return vkt__fail(VKT_OOM_HOST, "os", "can't start a thread: %s", strerror(errno));
+        return vkt__fail(VKT_E_OOM_HOST, "os", "can't start a thread: %s", strerror(errno));
     }
     *out = t;
     return VKT_OK;

@@ -135,9 +135,9 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
         any |= want[i];
     }
     if (!any)
-        VKT_TRY(vkt__fail(VKT_ARG, "bench",
+        VKT_TRY(vkt__fail(VKT_E_ARG, "bench",
                           "'%s' is no part of the benchmark: ceilings, ops or steps", desc->only));
-    b.wall = caps->klass == VKT_CLASS_CPU || caps->timestamp_ns <= 0;
+    b.wall = caps->klass == VKT_GPU_CLASS_CPU || caps->timestamp_ns <= 0;
     b.warm_s = desc->once ? 0 : desc->quick ? 0.05 : 0.5;
     b.time_s = desc->once ? 0 : desc->quick ? 0.15 : 1;
     b.min_runs = desc->once ? 1 : desc->quick ? 5 : 9;
@@ -165,7 +165,7 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     *out = b.out;
     free(list.item);
     free(of);
-    return b.wrong ? VKT_FAILED : VKT_OK;
+    return b.wrong ? VKT_E_FAILED : VKT_OK;
 fail:
     free(list.item);
     free(of);

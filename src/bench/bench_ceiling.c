@@ -259,7 +259,7 @@ static vkt_status run_stream(vkt__bencher *b, const vkt__bench_item *item)
                                   &s.buf[i]));
         if (i < 2) VKT_TRY(fill(b->gpu, s.buf[i], (uint64_t)i + 1));
     }
-    if (b->caps->klass == VKT_CLASS_CPU)
+    if (b->caps->klass == VKT_GPU_CLASS_CPU)
         s.bytes = (uint64_t)VKT_MIN(most, 16) << 20; /* trials of a slow device */
     VKT_TRY(stream_choose(&s));
     for (size_t i = 0; i < VKT_COUNT(sizes_mib); i++) {
@@ -351,7 +351,7 @@ static vkt_status run_fma(vkt__bencher *b, const vkt__bench_item *item)
     uint32_t best = item->arg;
     double best_rate = 0, worst;
     char why[160];
-    bool cpu = b->caps->klass == VKT_CLASS_CPU;
+    bool cpu = b->caps->klass == VKT_GPU_CLASS_CPU;
     uint32_t n = b->desc->once ? 1024
                  : cpu         ? 8192
                                : 1 << 18,

@@ -103,7 +103,7 @@ vkt_status vkt_bench_save_json(const vkt_bench *b, const char *path)
     json_t *root = to_json(b);
     char *s = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(7));
     json_decref(root);
-    if (!s) return vkt__fail(VKT_OOM_HOST, "bench", "no memory to write '%s'", path);
+    if (!s) return vkt__fail(VKT_E_OOM_HOST, "bench", "no memory to write '%s'", path);
     vkt__str t = { 0 };
     vkt__str_printf(&t, "%s\n", s);
     free(s);
@@ -179,7 +179,7 @@ static void bad(reader *r, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(what, sizeof what, fmt, ap);
     va_end(ap);
-    r->st = vkt__fail(VKT_FORMAT, "bench", "'%s': %s%s", r->file, r->where, what);
+    r->st = vkt__fail(VKT_E_FORMAT, "bench", "'%s': %s%s", r->file, r->where, what);
 }
 
 /* A text that may be shown; "" after an error. */

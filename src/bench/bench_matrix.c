@@ -73,7 +73,7 @@ static vkt_status run_matrix(vkt__bencher *b, const vkt__bench_item *item)
 {
     vkt_status st = VKT_OK;
     const uint32_t *f = fragment_of(b->caps, item->arg);
-    bool cpu = b->caps->klass == VKT_CLASS_CPU;
+    bool cpu = b->caps->klass == VKT_GPU_CLASS_CPU;
     uint32_t n = b->desc->once ? 16 : cpu ? 64 : 1 << 14, trips = b->desc->once || cpu ? 4 : 128;
     matrix_job j = { 0 }, best = { 0 };
     vkt__times t;

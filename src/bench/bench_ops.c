@@ -189,7 +189,8 @@ static vkt_status spot_check(op_job *j)
     VKT_ASSERT(n_in == 2 && c);
     float *got = malloc(c->bytes), *a = malloc(PATTERN * sizeof *a),
           *b = malloc(PATTERN * sizeof *b);
-    if (!got || !a || !b) VKT_TRY(vkt__fail(VKT_OOM_HOST, "bench", "no memory to check a product"));
+    if (!got || !a || !b)
+        VKT_TRY(vkt__fail(VKT_E_OOM_HOST, "bench", "no memory to check a product"));
     VKT_TRY(vkt_tensor_read(c, 0, got, c->bytes));
     for (uint64_t i = 0; i < PATTERN; i++) {
         a[i] = (float)vkt__sample_value(in[0], SEED, i);
@@ -203,8 +204,8 @@ static vkt_status spot_check(op_job *j)
                               : vkt_rand_below(SEED, VKT_RNG_TEST, 2 * q + 1, s.n);
         double sum = 0;
         for (uint64_t k = 0; k < s.k; k++) {
-            uint64_t ia = s.layout == VKT_TN ? k * s.m + m : m * s.k + k,
-                     ib = s.layout == VKT_NT ? n * s.k + k : k * s.n + n;
+            uint64_t ia = s.layout == VKT_LAYOUT_TN ? k * s.m + m : m * s.k + k,
+                     ib = s.layout == VKT_LAYOUT_NT ? n * s.k + k : k * s.n + n;
             sum += (double)a[ia % PATTERN] * (double)b[ib % PATTERN];
         }
         judge(j, c, m * s.n + n, (double)got[m * s.n + n], sum, tol * (fabs(sum) + rms));
@@ -430,7 +431,7 @@ static vkt_status run_op(vkt__bencher *b, const vkt__bench_item *item)
         j.sample = item->arg2 - 1000;
     if (left_out(&j)) return VKT_OK;
     vkt_status st = run_case(&j);
-    if (st == VKT_OOM_DEVICE || st == VKT_OOM_HOST) {
+    if (st == VKT_E_OOM_DEVICE || st == VKT_E_OOM_HOST) {
         char name[96];
         shape_name(&j, name, sizeof name);
         vkt__bench_left_out(b->out, "%s: not enough memory", name);
@@ -461,10 +462,10 @@ vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list)
     const char *names[256];
     size_t n = 0;
     bool found = !b->desc->op;
-    uint32_t level = b->desc->once                     ? 0
-                     : b->desc->quick                  ? 1
-                     : b->caps->klass == VKT_CLASS_CPU ? 2
-                                                       : 3;
+    uint32_t level = b->desc->once                         ? 0
+                     : b->desc->quick                      ? 1
+                     : b->caps->klass == VKT_GPU_CLASS_CPU ? 2
+                                                           : 3;
     double each = b->warm_s + b->time_s + 0.15;
     for (uint32_t r = 0; vkt__rows[r]; r++) {
         const vkt_op *op = vkt__rows[r];
@@ -486,6 +487,6 @@ vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list)
         }
     }
     if (found) return VKT_OK;
-    return vkt__fail(VKT_ARG, "bench", "no op is called '%s'%s", b->desc->op,
+    return vkt__fail(VKT_E_ARG, "bench", "no op is called '%s'%s", b->desc->op,
                      vkt_did_you_mean(b->desc->op, names, n).text);
 }

@@ -70,8 +70,8 @@ static void build_softmax(vkt_graph *g, vkt__bench_shape s)
 
 static void build_matmul(vkt_graph *g, vkt__bench_shape s)
 {
-    vkt_shape of_a = s.layout == VKT_TN ? vkt_shape2(s.k, s.m) : vkt_shape2(s.m, s.k),
-              of_b = s.layout == VKT_NT ? vkt_shape2(s.n, s.k) : vkt_shape2(s.k, s.n);
+    vkt_shape of_a = s.layout == VKT_LAYOUT_TN ? vkt_shape2(s.k, s.m) : vkt_shape2(s.m, s.k),
+              of_b = s.layout == VKT_LAYOUT_NT ? vkt_shape2(s.n, s.k) : vkt_shape2(s.k, s.n);
     vkt_tensor *a = vkt__sample(g, of_a, s.dtype, VKT_HINT_NORMAL, 0),
                *b = vkt__sample(g, of_b, s.dtype, VKT_HINT_NORMAL, 0);
     vkt_matmul_as(g, s.layout, a, b, VKT_F32);
@@ -233,14 +233,16 @@ static void build_conv_dw(vkt_graph *g, vkt__bench_shape s)
 vkt__bench_shape vkt__bench_product_of(const vkt_op *op, vkt__bench_shape s)
 {
     uint32_t side = (s.n - 1) / s.stride + 1, taps = s.taps * s.taps;
-    vkt__bench_shape p = { .m = s.m * side * side, .n = s.out, .k = taps * s.k, .layout = VKT_NN };
+    vkt__bench_shape p = {
+        .m = s.m * side * side, .n = s.out, .k = taps * s.k, .layout = VKT_LAYOUT_NN
+    };
     if (op == &vkt__op_conv2d_dx)
         p = (vkt__bench_shape) { .m = s.m * s.n * s.n,
                                  .n = s.k,
                                  .k = VKT_MAX(taps * s.out / s.stride / s.stride, 1),
-                                 .layout = VKT_NN };
+                                 .layout = VKT_LAYOUT_NN };
     if (op == &vkt__op_conv2d_dw)
-        p = (vkt__bench_shape) { .m = p.k, .n = s.out, .k = p.m, .layout = VKT_TN };
+        p = (vkt__bench_shape) { .m = p.k, .n = s.out, .k = p.m, .layout = VKT_LAYOUT_TN };
     return p;
 }
 
@@ -294,31 +296,31 @@ static const vkt__bench_sized classes[] = { { { .m = 64, .n = 10 }, 0 },
                                             { { .m = 1024, .n = 1000 }, 1 },
                                             { { .m = 4096, .n = 8192 }, 3 } };
 static const vkt__bench_sized products[] = {
-    { { .m = 64, .n = 64, .k = 64, .layout = VKT_NT }, 0 },
-    { { .m = 128, .n = 256, .k = 784, .layout = VKT_NT }, 1 },
-    { { .m = 128, .n = 784, .k = 256, .layout = VKT_NN }, 1 },
-    { { .m = 256, .n = 784, .k = 128, .layout = VKT_TN },
+    { { .m = 64, .n = 64, .k = 64, .layout = VKT_LAYOUT_NT }, 0 },
+    { { .m = 128, .n = 256, .k = 784, .layout = VKT_LAYOUT_NT }, 1 },
+    { { .m = 128, .n = 784, .k = 256, .layout = VKT_LAYOUT_NN }, 1 },
+    { { .m = 256, .n = 784, .k = 128, .layout = VKT_LAYOUT_TN },
       1 }, /* a layer of an MLP: forward, dx, dw */
-    { { .m = 512, .n = 512, .k = 512, .layout = VKT_NT }, 1 },
-    { { .m = 512, .n = 512, .k = 512, .layout = VKT_NN }, 2 },
-    { { .m = 512, .n = 512, .k = 512, .layout = VKT_TN }, 2 },
-    { { .m = 1024, .n = 1024, .k = 1024, .layout = VKT_NT }, 2 },
-    { { .m = 1024, .n = 1024, .k = 1024, .layout = VKT_NN }, 3 },
-    { { .m = 1024, .n = 1024, .k = 1024, .layout = VKT_TN }, 3 },
-    { { .m = 2048, .n = 2048, .k = 2048, .layout = VKT_NT }, 3 },
-    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_NT }, 3 },
-    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_NN }, 3 },
-    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_TN }, 3 },
-    { { .m = 64, .n = 64, .k = 64, .layout = VKT_NT, .dtype = VKT_BF16 }, 0 },
-    { { .m = 64, .n = 64, .k = 64, .layout = VKT_NT, .dtype = VKT_F16 }, 0 },
-    { { .m = 512, .n = 512, .k = 512, .layout = VKT_NT, .dtype = VKT_BF16 }, 1 },
-    { { .m = 512, .n = 512, .k = 512, .layout = VKT_NT, .dtype = VKT_F16 }, 1 },
-    { { .m = 1024, .n = 1024, .k = 1024, .layout = VKT_NT, .dtype = VKT_BF16 }, 2 },
-    { { .m = 1024, .n = 1024, .k = 1024, .layout = VKT_NT, .dtype = VKT_F16 }, 2 },
-    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_NT, .dtype = VKT_BF16 }, 3 },
-    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_NN, .dtype = VKT_BF16 }, 3 },
-    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_TN, .dtype = VKT_BF16 }, 3 },
-    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_NT, .dtype = VKT_F16 }, 3 },
+    { { .m = 512, .n = 512, .k = 512, .layout = VKT_LAYOUT_NT }, 1 },
+    { { .m = 512, .n = 512, .k = 512, .layout = VKT_LAYOUT_NN }, 2 },
+    { { .m = 512, .n = 512, .k = 512, .layout = VKT_LAYOUT_TN }, 2 },
+    { { .m = 1024, .n = 1024, .k = 1024, .layout = VKT_LAYOUT_NT }, 2 },
+    { { .m = 1024, .n = 1024, .k = 1024, .layout = VKT_LAYOUT_NN }, 3 },
+    { { .m = 1024, .n = 1024, .k = 1024, .layout = VKT_LAYOUT_TN }, 3 },
+    { { .m = 2048, .n = 2048, .k = 2048, .layout = VKT_LAYOUT_NT }, 3 },
+    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_LAYOUT_NT }, 3 },
+    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_LAYOUT_NN }, 3 },
+    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_LAYOUT_TN }, 3 },
+    { { .m = 64, .n = 64, .k = 64, .layout = VKT_LAYOUT_NT, .dtype = VKT_BF16 }, 0 },
+    { { .m = 64, .n = 64, .k = 64, .layout = VKT_LAYOUT_NT, .dtype = VKT_F16 }, 0 },
+    { { .m = 512, .n = 512, .k = 512, .layout = VKT_LAYOUT_NT, .dtype = VKT_BF16 }, 1 },
+    { { .m = 512, .n = 512, .k = 512, .layout = VKT_LAYOUT_NT, .dtype = VKT_F16 }, 1 },
+    { { .m = 1024, .n = 1024, .k = 1024, .layout = VKT_LAYOUT_NT, .dtype = VKT_BF16 }, 2 },
+    { { .m = 1024, .n = 1024, .k = 1024, .layout = VKT_LAYOUT_NT, .dtype = VKT_F16 }, 2 },
+    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_LAYOUT_NT, .dtype = VKT_BF16 }, 3 },
+    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_LAYOUT_NN, .dtype = VKT_BF16 }, 3 },
+    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_LAYOUT_TN, .dtype = VKT_BF16 }, 3 },
+    { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_LAYOUT_NT, .dtype = VKT_F16 }, 3 },
 };
 static const vkt__bench_sized images[] = { { { .m = 2, .n = 6, .k = 3 }, 0 },
                                            { { .m = 64, .n = 28, .k = 32 }, 1 },

@@ -98,8 +98,8 @@ static vkt_status time_steps(vkt__session *s, const vkt_bench_desc *desc, vkt_sc
         each[i] /= per;
     }
     if (!(s->train.scalars[0][VKT_SCALAR_OK] > 0))
-        VKT_TRY(
-            vkt__fail(VKT_FAILED, "bench", "wrong result: NaN or Inf in the loss or the gradient"));
+        VKT_TRY(vkt__fail(VKT_E_FAILED, "bench",
+                          "wrong result: NaN or Inf in the loss or the gradient"));
     vkt__bench_stats(each, runs, &t);
     p->ms = 1e3 * t.min;
     p->q1 = 1e3 * t.q1;
@@ -123,7 +123,7 @@ static vkt_status measure(vkt_gpu *gpu, const vkt_bench_desc *desc, size3 size,
     VKT_TRY(configure(size, &c));
     VKT_TRY(vkt__dataset_synthetic(size.batch, (uint32_t[]) { INPUTS }, 1, CLASSES, 5, &data));
     st = vkt__session_create(gpu, c, data, true, &s);
-    *fits = st != VKT_OOM_DEVICE;
+    *fits = st != VKT_E_OOM_DEVICE;
     if (!*fits) st = VKT_OK;
     VKT_TRY(st);
     if (!s) goto fail;

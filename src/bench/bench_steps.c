@@ -265,7 +265,7 @@ static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
         VKT_TRY(vkt__dataset_synthetic(w->batch * 8, shape, rank, w->classes, 5, &data));
     r.c = c;
     st = runner_start(&r, data);
-    if (st == VKT_OOM_DEVICE) {
+    if (st == VKT_E_OOM_DEVICE) {
         vkt__bench_left_out(b->out, "%s: not enough device memory", w->name);
         st = VKT_OK;
         goto fail;
@@ -301,7 +301,7 @@ static vkt_status train_to_target(vkt__bencher *b, const vkt_config *c, const vk
         VKT_TRY(run_step(&r));
         if (r.step % EVERY && r.step != total) continue;
         VKT_TRY(vkt__steps_drain(&r.steps));
-        VKT_TRY(vkt__evaluate(r.s, NULL, VKT_VALID, 0, &e, NULL, NULL));
+        VKT_TRY(vkt__evaluate(r.s, NULL, VKT_SPLIT_VALID, 0, &e, NULL, NULL));
         *accuracy = (double)e.correct / (double)e.n;
         vkt__eval_sums_finish(&e);
         if (*accuracy >= TARGET) {
@@ -368,14 +368,14 @@ vkt_status vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list)
         }
         vkt__bench_plan(list, VKT_BENCH_STEPS, workloads[i].name,
                         b->warm_s + (b->desc->quick ? 1.2 : 3.2) +
-                            (b->caps->klass == VKT_CLASS_CPU ? workloads[i].gflops / 5 : 0),
+                            (b->caps->klass == VKT_GPU_CLASS_CPU ? workloads[i].gflops / 5 : 0),
                         run_workload, i, 0);
     }
     vkt__bench_plan_generate(b, list);
     if (is_named(b, target))
         vkt__bench_plan(list, VKT_BENCH_TARGET, target, b->desc->quick ? 2 : 3, run_target, 0, 0);
     if (list->n == before && b->desc->step)
-        return vkt__fail(VKT_ARG, "bench", "nothing measured here has '%s' in its name",
+        return vkt__fail(VKT_E_ARG, "bench", "nothing measured here has '%s' in its name",
                          b->desc->step);
     return VKT_OK;
 }

@@ -21,7 +21,7 @@ static void opened_finish(opened *o)
 
 static vkt_status missing(const char *path, const char *what)
 {
-    return vkt__fail(VKT_FORMAT, "data",
+    return vkt__fail(VKT_E_FORMAT, "data",
                      "'%s' has no array %s: the arrays are named X and y, as by "
                      "numpy.savez('data.npz', X=.., y=..), or are X.npy and y.npy in a folder",
                      path, what);
@@ -62,7 +62,7 @@ static vkt_status check_y(const vkt__arrays *a)
     const vkt__npy *y = &a->y;
     bool column = y->rank == 1 || (y->rank == 2 && y->shape[1] == 1);
     if (!column || y->n != a->x.shape[0])
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s': y must hold one number for each of the %u examples of X, not %llu "
                          "in %u dimensions",
                          a->name, a->x.shape[0], (unsigned long long)y->n, y->rank);
@@ -72,7 +72,7 @@ static vkt_status check_y(const vkt__arrays *a)
 static vkt_status check_x(const vkt__arrays *a)
 {
     if (a->x.rank >= 2 && a->x.shape[0] < UINT32_MAX) return VKT_OK;
-    return vkt__fail(VKT_FORMAT, "data",
+    return vkt__fail(VKT_E_FORMAT, "data",
                      "'%s': X must be [n, inputs], or pictures [n, H, W] or [n, H, W, C]", a->name);
 }
 
@@ -125,9 +125,9 @@ vkt_status vkt__arrays_open(vkt_dataset *ds, const vkt_data_desc *desc)
         st = missing(desc->path, "y");
         goto fail;
     }
-    if (desc->task == VKT_CLASSIFY && vkt__npy_is_float(&a->y)) {
+    if (desc->task == VKT_TASK_CLASSIFY && vkt__npy_is_float(&a->y)) {
         st =
-            vkt__fail(VKT_ARG, "data",
+            vkt__fail(VKT_E_ARG, "data",
                       "'%s': y holds floats, which are numbers to predict: set data.task: regress, "
                       "or save classes as y.astype('int64')",
                       desc->path);
@@ -148,7 +148,7 @@ vkt_status vkt__arrays_open_schema(vkt_dataset *ds, const char *const *paths, si
     opened o = { 0 };
     VKT_ASSERT(n == 1);
     VKT_TRY(read_arrays(paths[0], &o));
-    if (ds->schema.kind == VKT_KIND_TABLE)
+    if (ds->schema.kind == VKT_DATA_KIND_TABLE)
         VKT_TRY(vkt__array_table_open_schema(ds, &o.arrays));
     else
         VKT_TRY(vkt__array_pictures_open_schema(ds, &o.arrays, &o.x));

@@ -8,7 +8,7 @@
 
 static bool is_text(const vkt_dataset *ds)
 {
-    return ds->info.kind == VKT_KIND_TEXT;
+    return ds->info.kind == VKT_DATA_KIND_TEXT;
 }
 
 void vkt_dataset_destroy(vkt_dataset **pds)
@@ -43,7 +43,7 @@ const char *vkt_dataset_schema(const vkt_dataset *ds)
 
 void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *out)
 {
-    VKT_ASSERT(ds->schema.task == VKT_CLASSIFY && !is_text(ds));
+    VKT_ASSERT(ds->schema.task == VKT_TASK_CLASSIFY && !is_text(ds));
     memset(out, 0, ds->schema.n_outputs * sizeof *out);
     for (uint64_t i = 0; ds->info.has_labels && i < ds->info.n[split]; i++)
         out[vkt__dataset_label(ds, split, i).u]++;

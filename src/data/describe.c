@@ -46,7 +46,7 @@ static uint64_t count_pairs(const vkt_dataset *ds, const seen *all, uint64_t n, 
     char a[64], b[64];
     for (uint64_t i = 1, first = 0; i < n; i++) {
         if (all[i].hash != all[first].hash) first = i;
-        if (all[first].split != VKT_TRAIN || all[i].split == VKT_TRAIN) continue;
+        if (all[first].split != VKT_SPLIT_TRAIN || all[i].split == VKT_SPLIT_TRAIN) continue;
         if (n_pairs++ < PAIRS_SHOWN)
             vkt__str_printf(shown, "%s'%s' = '%s'", n_pairs > 1 ? ", " : "",
                             name_of(ds, &all[first], a), name_of(ds, &all[i], b));
@@ -83,7 +83,7 @@ static void report_counts(const vkt_dataset *ds)
     uint32_t n = ds->schema.n_outputs, low = 0, high = 0;
     uint64_t *count = vkt__alloc(n * sizeof *count);
     vkt__str list = { 0 };
-    vkt_dataset_class_counts(ds, VKT_TRAIN, count);
+    vkt_dataset_class_counts(ds, VKT_SPLIT_TRAIN, count);
     for (uint32_t c = 0; c < n; c++) {
         if (count[c] < count[low]) low = c;
         if (count[c] > count[high]) high = c;
@@ -108,7 +108,7 @@ static void report_counts(const vkt_dataset *ds)
 vkt_status vkt_dataset_report(const vkt_dataset *ds, uint64_t *n_shared)
 {
     *n_shared = 0;
-    if (!ds->info.has_labels || ds->info.kind == VKT_KIND_TEXT) return VKT_OK;
-    if (ds->schema.task == VKT_CLASSIFY) report_counts(ds);
+    if (!ds->info.has_labels || ds->info.kind == VKT_DATA_KIND_TEXT) return VKT_OK;
+    if (ds->schema.task == VKT_TASK_CLASSIFY) report_counts(ds);
     return report_duplicates(ds, n_shared);
 }

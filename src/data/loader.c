@@ -108,7 +108,7 @@ enum { BAD_SHOWN = 3 };
 /* An example that can't be read (any more): said, or the end of the loader. */
 static vkt_status bad_example(vkt_loader *l, vkt_status st)
 {
-    if (l->desc.stop_on_bad || st == VKT_OOM_HOST)
+    if (l->desc.stop_on_bad || st == VKT_E_OOM_HOST)
         return vkt__fail(st, "data", "%s", vkt__last_failure());
     vkt__mutex_lock(l->lock);
     uint64_t n = ++l->n_bad;
@@ -192,7 +192,7 @@ static vkt_status fill_examples(vkt_loader *l, uint64_t k, vkt_batch *b, const u
     VKT_TRY(fill_inputs(l, k * batch, b, list, n_valid, scratch, share));
     while (n_left_out < n_valid && share[n_left_out] == 0) n_left_out++;
     if (n_left_out == n_valid) /* a mean over nothing is no number */
-        return vkt__fail(VKT_IO, "data",
+        return vkt__fail(VKT_E_IO, "data",
                          "none of the %u examples of a batch can be read any more: is the data "
                          "still there? %s",
                          n_valid, vkt__last_failure());
@@ -269,22 +269,22 @@ static vkt_status check(const vkt_loader_desc *d)
     const vkt_dataset_info *info = &d->data->info;
     uint64_t n = (unsigned)d->split < VKT_N_SPLITS ? info->n[d->split] : 0, unused;
     if (d->batch == 0 || d->n_slots == 0 || !d->slots)
-        return vkt__fail(VKT_ARG, "data", "loader: batch (%u) and slots (%u) must be above 0",
+        return vkt__fail(VKT_E_ARG, "data", "loader: batch (%u) and slots (%u) must be above 0",
                          d->batch, d->n_slots);
     if (n == 0)
         return vkt__fail(
-            VKT_ARG, "data",
+            VKT_E_ARG, "data",
             "loader: the %s split has no examples: set data.%s_fraction or give files for it",
             vkt_split_name(d->split), vkt_split_name(d->split));
     if ((d->class_weight || d->sampling == VKT_SAMPLING_BALANCED) &&
-        (info->task != VKT_CLASSIFY || info->kind == VKT_KIND_TEXT))
-        return vkt__fail(VKT_ARG, "data",
+        (info->task != VKT_TASK_CLASSIFY || info->kind == VKT_DATA_KIND_TEXT))
+        return vkt__fail(VKT_E_ARG, "data",
                          "loader: class weights and balanced sampling need a classification task");
-    if (d->augment && vkt__augments(d->augment) && info->kind != VKT_KIND_PICTURES)
-        return vkt__fail(VKT_ARG, "data", "data.augment is for images, and '%s' has none",
+    if (d->augment && vkt__augments(d->augment) && info->kind != VKT_DATA_KIND_PICTURES)
+        return vkt__fail(VKT_E_ARG, "data", "data.augment is for images, and '%s' has none",
                          info->source);
     if (d->start > UINT64_MAX / 2 / d->batch || !vkt__mul_ok(d->batch, d->n_slots, &unused))
-        return vkt__fail(VKT_ARG, "data", "loader: start %llu is out of range",
+        return vkt__fail(VKT_E_ARG, "data", "loader: start %llu is out of range",
                          (unsigned long long)d->start);
     return VKT_OK;
 }
@@ -301,7 +301,7 @@ vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out)
     l->n_pass = desc->limit ? VKT_MIN(desc->limit, l->n) : l->n;
     l->end = desc->shuffle ? UINT64_MAX : (l->n_pass + desc->batch - 1) / desc->batch;
     if (desc->augment) l->augment = *desc->augment;
-    l->fill = desc->data->info.kind == VKT_KIND_TEXT ? fill_windows : fill_examples;
+    l->fill = desc->data->info.kind == VKT_DATA_KIND_TEXT ? fill_windows : fill_examples;
     l->augments = desc->augment && vkt__augments(desc->augment);
     l->order = vkt__mutex_create();
     l->lock = vkt__mutex_create();
@@ -359,7 +359,7 @@ vkt_status vkt_loader_next(vkt_loader *l, uint32_t *slot, double *wait_s)
     if (l->desc.start + l->given >= l->end) {
         /* the pass is over */
     } else if (l->given - l->released == l->desc.n_slots) {
-        st = vkt__fail(VKT_ARG, "data",
+        st = vkt__fail(VKT_E_ARG, "data",
                        "loader: all %u slots are in use; release one before asking for the next",
                        l->desc.n_slots);
     } else {

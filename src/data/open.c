@@ -8,19 +8,21 @@
 
 static vkt_status check_desc(const vkt_data_desc *d)
 {
-    if (!d->source) return vkt__fail(VKT_ARG, "data", "data.source is missing");
+    if (!d->source) return vkt__fail(VKT_E_ARG, "data", "data.source is missing");
     if (!(d->valid_fraction >= 0 && d->valid_fraction < 1))
-        return vkt__fail(VKT_ARG, "data", "data.valid_fraction is %g; it must be from 0 to below 1",
+        return vkt__fail(VKT_E_ARG, "data",
+                         "data.valid_fraction is %g; it must be from 0 to below 1",
                          d->valid_fraction);
     if (!(d->test_fraction >= 0 && d->test_fraction < 1))
-        return vkt__fail(VKT_ARG, "data", "data.test_fraction is %g; it must be from 0 to below 1",
+        return vkt__fail(VKT_E_ARG, "data",
+                         "data.test_fraction is %g; it must be from 0 to below 1",
                          d->test_fraction);
     if ((unsigned char)d->delimiter > 126 || (d->delimiter && strchr("\"\r\n", d->delimiter)))
-        return vkt__fail(VKT_ARG, "data",
+        return vkt__fail(VKT_E_ARG, "data",
                          "data.delimiter must be one ASCII character, no quote or line end");
     if (d->header && strcmp(d->header, "auto") != 0 && strcmp(d->header, "yes") != 0 &&
         strcmp(d->header, "no") != 0)
-        return vkt__fail(VKT_ARG, "data", "data.header is '%s'; it must be auto, yes or no",
+        return vkt__fail(VKT_E_ARG, "data", "data.header is '%s'; it must be auto, yes or no",
                          d->header);
     return VKT_OK;
 }
@@ -30,7 +32,7 @@ static vkt_status finish_open(vkt_dataset *ds)
 {
     vkt_status st;
     const vkt__schema *s = &ds->schema;
-    if (s->kind == VKT_KIND_PICTURES) VKT_TRY(vkt__pixels_constants(ds));
+    if (s->kind == VKT_DATA_KIND_PICTURES) VKT_TRY(vkt__pixels_constants(ds));
     VKT_TRY(vkt__schema_print(s, &ds->arena, &ds->schema_json));
     ds->info.kind = s->kind;
     ds->info.task = s->task;
@@ -54,10 +56,10 @@ static vkt_status unknown_source(const char *source)
         names[n] = r->info.name;
         vkt__str_printf(&all, "%s%s", n ? ", " : "", names[n]);
     }
-    vkt__fail(VKT_ARG, "data", "data.source '%s' is none of %s%s", source, all.data,
+    vkt__fail(VKT_E_ARG, "data", "data.source '%s' is none of %s%s", source, all.data,
               vkt_did_you_mean(source, names, n).text);
     vkt__str_finish(&all);
-    return VKT_ARG;
+    return VKT_E_ARG;
 }
 
 /* What the source must be given, and can not do. */
@@ -65,10 +67,10 @@ static vkt_status check_source(const vkt_source_info *s, const vkt_data_desc *de
 {
     char names[128];
     if (s->path && !desc->path)
-        return vkt__fail(VKT_ARG, "data", "data.path is missing: source %s reads it", s->name);
-    if (desc->task == VKT_REGRESS && !(s->takes & VKT_TAKES_REGRESS))
-        return vkt__fail(VKT_ARG, "data", "'%s' has classes: task regress needs source %s", s->name,
-                         vkt_source_names(VKT_TAKES_REGRESS, names, sizeof names));
+        return vkt__fail(VKT_E_ARG, "data", "data.path is missing: source %s reads it", s->name);
+    if (desc->task == VKT_TASK_REGRESS && !(s->takes & VKT_TAKES_REGRESS))
+        return vkt__fail(VKT_E_ARG, "data", "'%s' has classes: task regress needs source %s",
+                         s->name, vkt_source_names(VKT_TAKES_REGRESS, names, sizeof names));
     return VKT_OK;
 }
 
@@ -101,21 +103,21 @@ static vkt_status all_in_test(vkt_dataset *ds)
 {
     vkt_status st;
     uint32_t n = ds->part[0].n;
-    VKT_TRY(vkt__data_alloc(n, sizeof(uint32_t), "the examples", &ds->index[VKT_TEST]));
-    for (uint32_t i = 0; i < n; i++) ds->index[VKT_TEST][i] = i;
-    ds->info.n[VKT_TEST] = n;
+    VKT_TRY(vkt__data_alloc(n, sizeof(uint32_t), "the examples", &ds->index[VKT_SPLIT_TEST]));
+    for (uint32_t i = 0; i < n; i++) ds->index[VKT_SPLIT_TEST][i] = i;
+    ds->info.n[VKT_SPLIT_TEST] = n;
 fail:
     return st;
 }
 
 static vkt_status open_paths(vkt_dataset *ds, const char *const *paths, size_t n)
 {
-    bool picture = false, text = ds->schema.kind == VKT_KIND_TEXT;
+    bool picture = false, text = ds->schema.kind == VKT_DATA_KIND_TEXT;
     vkt_status st = text ? VKT_OK : vkt__picture_is(paths[0], &picture);
     if (st != VKT_OK) return st;
     /* A cell's unit is the table's own (the digits' pixels go to 16): 255 would mean nothing. */
-    if (picture && ds->schema.kind == VKT_KIND_TABLE)
-        return vkt__fail(VKT_FORMAT, "data",
+    if (picture && ds->schema.kind == VKT_DATA_KIND_TABLE)
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' is a picture, but the model was trained on a table: give its %u "
                          "columns as CSV, or train on images",
                          paths[0], ds->schema.n_columns);
@@ -138,7 +140,7 @@ vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *
     VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
     ds->info.n_targets = 1;
     if (n > 0) VKT_TRY(open_paths(ds, paths, n));
-    if (ds->schema.kind != VKT_KIND_TEXT) VKT_TRY(all_in_test(ds));
+    if (ds->schema.kind != VKT_DATA_KIND_TEXT) VKT_TRY(all_in_test(ds));
     VKT_TRY(finish_open(ds));
     *out = ds;
     return VKT_OK;

@@ -37,7 +37,7 @@ static vkt_status draw_all(sheet *s, vkt_loader *l, const vkt_batch *b, float *p
         uint32_t slot;
         VKT_TRY(vkt_loader_next(l, &slot, NULL));
         for (uint32_t i = 0; i < BATCH; i++) {
-            VKT_TRY(vkt__dataset_fill(s->ds, VKT_TRAIN, b->index[i], NULL, &scratch, plain));
+            VKT_TRY(vkt__dataset_fill(s->ds, VKT_SPLIT_TRAIN, b->index[i], NULL, &scratch, plain));
             draw(s, 2 * k, i, plain);
             draw(s, 2 * k + 1, i, b->x + (size_t)i * n);
         }
@@ -58,9 +58,9 @@ vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *h
     vkt_loader *l = NULL;
     vkt_label y[2 * BATCH];
     float w[2 * BATCH];
-    if (schema->kind != VKT_KIND_PICTURES ||
+    if (schema->kind != VKT_DATA_KIND_PICTURES ||
         (schema->input_shape[2] != 1 && schema->input_shape[2] != 3))
-        return vkt__fail(VKT_ARG, "data", "'%s' are no grey or colour images to draw",
+        return vkt__fail(VKT_E_ARG, "data", "'%s' are no grey or colour images to draw",
                          ds->info.source);
     uint32_t side = VKT_MAX(schema->input_shape[0], schema->input_shape[1]), n = schema->n_inputs;
     s.scale = (LEAST_CELL + side - 1) / side;
@@ -72,7 +72,7 @@ vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *h
     VKT_TRY(vkt__data_alloc((BATCH + 1) * (uint64_t)n, sizeof *x, "the sheet", &x));
     vkt_batch slot = { .x = x, .y = y, .y2 = y + BATCH, .w = w, .w2 = w + BATCH };
     VKT_TRY(vkt_loader_create(&(vkt_loader_desc) { .data = ds,
-                                                   .split = VKT_TRAIN,
+                                                   .split = VKT_SPLIT_TRAIN,
                                                    .batch = BATCH,
                                                    .shuffle = true,
                                                    .seed = seed,

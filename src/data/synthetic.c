@@ -16,8 +16,8 @@ vkt_status vkt__dataset_synthetic(uint32_t n, const uint32_t *shape, uint32_t ra
     vkt__part *p = &ds->part[0];
     float *table = NULL;
     enum { TABLE = 65521 }; /* prime: examples do not repeat each other */
-    s->kind = VKT_KIND_TABLE;
-    s->task = VKT_CLASSIFY;
+    s->kind = VKT_DATA_KIND_TABLE;
+    s->task = VKT_TASK_CLASSIFY;
     s->target_scale = 1;
     for (uint32_t i = 0; i < rank; i++) n_inputs *= shape[i];
     s->input_rank = rank;
@@ -29,7 +29,7 @@ vkt_status vkt__dataset_synthetic(uint32_t n, const uint32_t *shape, uint32_t ra
     VKT_TRY(
         vkt__data_alloc((uint64_t)n * n_inputs, sizeof(float), "synthetic examples", &p->values));
     VKT_TRY(vkt__data_alloc(n, sizeof(vkt_label), "synthetic labels", &p->labels));
-    VKT_TRY(vkt__data_alloc(n, sizeof(uint32_t), "the examples", &ds->index[VKT_TRAIN]));
+    VKT_TRY(vkt__data_alloc(n, sizeof(uint32_t), "the examples", &ds->index[VKT_SPLIT_TRAIN]));
     VKT_TRY(vkt__data_alloc(TABLE, sizeof(float), "synthetic inputs", &table));
     for (uint32_t i = 0; i < TABLE; i++) table[i] = (float)vkt_rand_normal(seed, VKT_RNG_SAMPLE, i);
     p->n = n;
@@ -41,10 +41,10 @@ vkt_status vkt__dataset_synthetic(uint32_t n, const uint32_t *shape, uint32_t ra
             p->values[at + k] =
                 table[(noise + k) % TABLE] + 0.5f * table[((uint64_t)y * 7919 + k) % TABLE];
         p->labels[i].u = y;
-        ds->index[VKT_TRAIN][i] = i;
+        ds->index[VKT_SPLIT_TRAIN][i] = i;
     }
-    ds->info = (vkt_dataset_info) { .kind = VKT_KIND_TABLE,
-                                    .task = VKT_CLASSIFY,
+    ds->info = (vkt_dataset_info) { .kind = VKT_DATA_KIND_TABLE,
+                                    .task = VKT_TASK_CLASSIFY,
                                     .input_rank = rank,
                                     .n_inputs = n_inputs,
                                     .n_outputs = n_classes,
@@ -53,7 +53,7 @@ vkt_status vkt__dataset_synthetic(uint32_t n, const uint32_t *shape, uint32_t ra
                                     .has_labels = true,
                                     .source = "synthetic" };
     memcpy(ds->info.input_shape, shape, rank * sizeof *shape);
-    ds->info.n[VKT_TRAIN] = n;
+    ds->info.n[VKT_SPLIT_TRAIN] = n;
     ds->schema_json = "{}";
     free(table);
     *out = ds;
@@ -87,18 +87,18 @@ vkt_status vkt__dataset_synthetic_text(uint32_t n, uint32_t context, uint32_t n_
     c->shard[0] = (vkt__shard) {
         .tokens = t->id, .width = 4, .n = n_tokens, .document = begin, .n_documents = 1
     };
-    VKT_TRY(vkt__data_alloc(1, sizeof(vkt__span), "synthetic tokens", &c->span[VKT_TRAIN]));
-    c->span[VKT_TRAIN][0] = (vkt__span) { .n = n_tokens };
-    c->n_spans[VKT_TRAIN] = 1;
-    c->n_tokens[VKT_TRAIN] = n_tokens;
-    ds->schema.kind = VKT_KIND_TEXT;
-    ds->schema.task = VKT_CLASSIFY;
+    VKT_TRY(vkt__data_alloc(1, sizeof(vkt__span), "synthetic tokens", &c->span[VKT_SPLIT_TRAIN]));
+    c->span[VKT_SPLIT_TRAIN][0] = (vkt__span) { .n = n_tokens };
+    c->n_spans[VKT_SPLIT_TRAIN] = 1;
+    c->n_tokens[VKT_SPLIT_TRAIN] = n_tokens;
+    ds->schema.kind = VKT_DATA_KIND_TEXT;
+    ds->schema.task = VKT_TASK_CLASSIFY;
     ds->schema.context = context;
     ds->schema.input_rank = 1;
     ds->schema.input_shape[0] = ds->schema.n_inputs = context;
     ds->schema.n_outputs = ds->schema.vocab = n_vocab;
-    ds->info = (vkt_dataset_info) { .kind = VKT_KIND_TEXT,
-                                    .task = VKT_CLASSIFY,
+    ds->info = (vkt_dataset_info) { .kind = VKT_DATA_KIND_TEXT,
+                                    .task = VKT_TASK_CLASSIFY,
                                     .input_rank = 1,
                                     .input_shape = { context },
                                     .n_inputs = context,
@@ -107,8 +107,8 @@ vkt_status vkt__dataset_synthetic_text(uint32_t n, uint32_t context, uint32_t n_
                                     .context = context,
                                     .has_labels = true,
                                     .source = "synthetic text" };
-    ds->info.n[VKT_TRAIN] = n - 1; /* training windows leave one to shift in */
-    ds->info.n_tokens[VKT_TRAIN] = n_tokens;
+    ds->info.n[VKT_SPLIT_TRAIN] = n - 1; /* training windows leave one to shift in */
+    ds->info.n_tokens[VKT_SPLIT_TRAIN] = n_tokens;
     ds->schema_json = "{}";
     *out = ds;
     return VKT_OK;

@@ -15,8 +15,8 @@ typedef struct {
 static void fail(reader *r, const char *what)
 {
     if (r->st == VKT_OK)
-        r->st =
-            vkt__fail(VKT_FORMAT, "model", "'%s': not a GGUF file, or damaged: %s", r->name, what);
+        r->st = vkt__fail(VKT_E_FORMAT, "model", "'%s': not a GGUF file, or damaged: %s", r->name,
+                          what);
     r->at = r->end;
 }
 

@@ -27,7 +27,8 @@ typedef struct reader {
 
 static vkt_status bad(const reader *r, const char *what)
 {
-    return vkt__fail(VKT_FORMAT, "data", "'%s': %s: save it again with numpy.save", r->name, what);
+    return vkt__fail(VKT_E_FORMAT, "data", "'%s': %s: save it again with numpy.save", r->name,
+                     what);
 }
 
 static void skip_spaces(reader *r)
@@ -68,7 +69,7 @@ static vkt_status read_descr(reader *r)
         r->bytes = types[i].bytes;
         return VKT_OK;
     }
-    return vkt__fail(VKT_FORMAT, "data",
+    return vkt__fail(VKT_E_FORMAT, "data",
                      "'%s' holds numbers of type %s; float32, float64, uint8 and int64 are read, "
                      "little endian: convert it with astype",
                      r->name, vkt__show(descr).s);
@@ -80,7 +81,7 @@ static vkt_status read_order(reader *r)
     r->has_order = true;
     if (take(r, "False")) return VKT_OK;
     if (!take(r, "True")) return bad(r, "its header's fortran_order is neither True nor False");
-    return vkt__fail(VKT_FORMAT, "data",
+    return vkt__fail(VKT_E_FORMAT, "data",
                      "'%s' lies in Fortran's order (fortran_order: True): save "
                      "numpy.ascontiguousarray of it",
                      r->name);
@@ -108,11 +109,11 @@ static vkt_status read_shape(reader *r)
         uint32_t length;
         if (a->rank > 0 && !comma) return bad(r, "its header's shape is no tuple of lengths");
         if (a->rank == 4)
-            return vkt__fail(VKT_FORMAT, "data", "'%s' has more than 4 dimensions", r->name);
+            return vkt__fail(VKT_E_FORMAT, "data", "'%s' has more than 4 dimensions", r->name);
         if (!take_length(r, &length))
             return bad(r, "its header's shape holds what is no length below 2^32");
         if (length == 0)
-            return vkt__fail(VKT_FORMAT, "data", "'%s' is empty: a length is 0", r->name);
+            return vkt__fail(VKT_E_FORMAT, "data", "'%s' is empty: a length is 0", r->name);
         a->shape[a->rank++] = length;
         if (!vkt__mul_ok(a->n, length, &a->n)) return bad(r, "its shape is too large");
         comma = take(r, ",");
@@ -166,13 +167,13 @@ vkt_status vkt__npy_parse(const void *bytes, size_t n, const char *name, vkt__np
     uint64_t length, want;
     *out = (vkt__npy) { 0 };
     if (n < MAGIC + 2 || memcmp(p, "\x93NUMPY", MAGIC) != 0)
-        return vkt__fail(VKT_FORMAT, "data", "'%s' is no array of NumPy's (.npy)", name);
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' is no array of NumPy's (.npy)", name);
     if (p[MAGIC] < 1 || p[MAGIC] > 3 || p[MAGIC + 1] != 0)
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' is in version %u.%u of NumPy's format; 1.0 to 3.0 are read", name,
                          p[MAGIC], p[MAGIC + 1]);
     if (!find_header(p, n, &at, &length))
-        return vkt__fail(VKT_FORMAT, "data", "'%s' ends within its header: get it again", name);
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' ends within its header: get it again", name);
     const char *text = (const char *)p + at;
     reader r = { .at = text, .end = text + length, .name = name, .out = out };
     VKT_TRY(read_dict(&r));
@@ -180,7 +181,7 @@ vkt_status vkt__npy_parse(const void *bytes, size_t n, const char *name, vkt__np
     uint64_t have = n - at - length;
     bool fits = vkt__mul_ok(out->n, r.bytes, &want);
     if (!fits || want != have)
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' %s: its header promises %llu numbers of %u bytes, it holds %llu "
                          "bytes: get it again",
                          name, !fits || want > have ? "is cut off" : "goes on after its end",

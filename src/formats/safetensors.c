@@ -115,7 +115,7 @@ vkt_status vkt__safetensors_write(const char *path, const vkt__st_tensor *t, siz
     uint64_t total = 0;
     /* The sums are known after the data: the header is written twice, at equal length. */
     if (!header_text(t, n, meta, n_meta, crc, &header)) {
-        st = vkt__fail(VKT_ARG, "checkpoint", "'%s': a tensor's name or shape can't be written",
+        st = vkt__fail(VKT_E_ARG, "checkpoint", "'%s': a tensor's name or shape can't be written",
                        path);
         goto fail;
     }
@@ -171,9 +171,9 @@ static vkt_status bad(const char *path, const char *fmt, ...)
     va_start(ap, fmt);
     vkt__str_vprintf(&s, fmt, ap);
     va_end(ap);
-    vkt__fail(VKT_FORMAT, "checkpoint", "'%s': %s", path, s.data);
+    vkt__fail(VKT_E_FORMAT, "checkpoint", "'%s': %s", path, s.data);
     vkt__str_finish(&s);
-    return VKT_FORMAT;
+    return VKT_E_FORMAT;
 }
 
 static bool get_u64(const json_t *j, uint64_t *out)
@@ -318,11 +318,11 @@ vkt_status vkt__safetensors_open(const char *path, vkt__safetensors **out)
     }
     text = malloc((size_t)n + 1);
     if (!text) {
-        st = vkt__fail(VKT_OOM_HOST, "checkpoint", "no memory for the header of '%s'", path);
+        st = vkt__fail(VKT_E_OOM_HOST, "checkpoint", "no memory for the header of '%s'", path);
         goto fail;
     }
     if (fread(text, 1, (size_t)n, s->f) != n) {
-        st = vkt__fail(VKT_IO, "checkpoint", "can't read the header of '%s'", path);
+        st = vkt__fail(VKT_E_IO, "checkpoint", "can't read the header of '%s'", path);
         goto fail;
     }
     text[n] = 0;
@@ -379,7 +379,8 @@ vkt_status vkt__safetensors_read(vkt__safetensors *s, size_t i, void *dst)
     }
     free(piece);
     if (!ok)
-        return vkt__fail(VKT_IO, "checkpoint", "can't read tensor '%s' of '%s'", t->name, s->path);
+        return vkt__fail(VKT_E_IO, "checkpoint", "can't read tensor '%s' of '%s'", t->name,
+                         s->path);
     vkt__str key = { 0 };
     vkt__str_printf(&key, "crc32.%s", t->name);
     const char *want = vkt__safetensors_meta(s, key.data);
@@ -423,7 +424,7 @@ vkt_status vkt__safetensors_read_f32(vkt__safetensors *s, size_t i, float *dst)
                    t->dtype);
     uint16_t *narrow = malloc(n ? n * sizeof *narrow : 1);
     if (!narrow)
-        return vkt__fail(VKT_OOM_HOST, "checkpoint", "no memory for tensor '%s' of '%s'", t->name,
+        return vkt__fail(VKT_E_OOM_HOST, "checkpoint", "no memory for tensor '%s' of '%s'", t->name,
                          s->path);
     vkt_status st = vkt__safetensors_read(s, i, narrow);
     for (uint64_t k = 0; st == VKT_OK && k < n; k++)

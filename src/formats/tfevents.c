@@ -76,7 +76,8 @@ static vkt_status write_record(vkt__tfevents *t, const vkt__str *event)
     put_le(&r, masked(event->data, event->len), 4);
     bool ok = fwrite(r.data, 1, r.len, t->f) == r.len && fflush(t->f) == 0;
     vkt__str_finish(&r);
-    return ok ? VKT_OK : vkt__fail(VKT_IO, "train", "can't write '%s': is the disk full?", t->path);
+    return ok ? VKT_OK
+              : vkt__fail(VKT_E_IO, "train", "can't write '%s': is the disk full?", t->path);
 }
 
 vkt_status vkt__tfevents_open(const char *run_dir, uint64_t resume_step, vkt__tfevents **out)

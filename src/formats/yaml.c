@@ -18,7 +18,7 @@ typedef struct builder {
 
 static vkt_status bad(const builder *b, int line, const char *what)
 {
-    return vkt__fail(VKT_ARG, "config", "%s:%d: %s", b->source, line, what);
+    return vkt__fail(VKT_E_ARG, "config", "%s:%d: %s", b->source, line, what);
 }
 
 static vkt_status take_key(builder *b, const char *text, int line)
@@ -26,7 +26,7 @@ static vkt_status take_key(builder *b, const char *text, int line)
     int d = b->depth - 1;
     for (const vkt__yaml *n = b->open[d]->first; n; n = n->next)
         if (!strcmp(n->key, text))
-            return vkt__fail(VKT_ARG, "config",
+            return vkt__fail(VKT_E_ARG, "config",
                              "%s:%d: key '%s' stands here twice; the first is on line %d",
                              b->source, line, text, n->line);
     if (++b->n_keys[d] > MAX_KEYS) return bad(b, line, "too many keys");
@@ -117,15 +117,15 @@ vkt_status vkt__yaml_parse(vkt__arena *a, const char *text, size_t n, const char
     builder b = { .arena = a, .source = source };
     yaml_parser_t parser;
     if (n > VKT__YAML_BYTES)
-        return vkt__fail(VKT_ARG, "config", "%s: %zu bytes; a recipe has at most %u", source, n,
+        return vkt__fail(VKT_E_ARG, "config", "%s: %zu bytes; a recipe has at most %u", source, n,
                          VKT__YAML_BYTES);
     if (!yaml_parser_initialize(&parser))
-        return vkt__fail(VKT_OOM_HOST, "config", "no memory for the YAML parser");
+        return vkt__fail(VKT_E_OOM_HOST, "config", "no memory for the YAML parser");
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);
     for (bool end = false; !end && st == VKT_OK;) {
         yaml_event_t e;
         if (!yaml_parser_parse(&parser, &e)) {
-            st = vkt__fail(VKT_ARG, "config", "%s:%d: %s%s%s", source,
+            st = vkt__fail(VKT_E_ARG, "config", "%s:%d: %s%s%s", source,
                            (int)parser.problem_mark.line + 1,
                            parser.problem ? parser.problem : "not YAML", parser.context ? ", " : "",
                            parser.context ? parser.context : "");

@@ -27,7 +27,7 @@ typedef struct archive {
 
 static vkt_status bad(const archive *a, const char *what)
 {
-    return vkt__fail(VKT_FORMAT, "data", "'%s': %s: get it, or save it, again", a->name, what);
+    return vkt__fail(VKT_E_FORMAT, "data", "'%s': %s: get it, or save it, again", a->name, what);
 }
 
 bool vkt__zip_is(const void *bytes, size_t n)
@@ -125,7 +125,7 @@ vkt_status vkt__zip_read(const void *bytes, size_t n, const char *name, const ch
     if (size > limit) return bad(&a, "an array is too large");
     uint8_t *data = malloc(size ? (size_t)size : 1);
     if (!data)
-        return vkt__fail(VKT_OOM_HOST, "data", "no memory for %llu bytes of '%s'",
+        return vkt__fail(VKT_E_OOM_HOST, "data", "no memory for %llu bytes of '%s'",
                          (unsigned long long)size, name);
     bool whole = true;
     if (method == STORED)

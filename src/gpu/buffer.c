@@ -13,13 +13,13 @@ vkt_status vkt_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buff
     uint64_t bytes = vkt__align(desc->bytes, VKT__SLAB_ALIGN);
     *out = NULL;
     VKT_ASSERT(desc->bytes > 0);
-    if (gpu->lost) return VKT_DEVICE;
+    if (gpu->lost) return VKT_E_DEVICE;
     uint64_t limit = VKT_MIN(gpu->caps.max_alloc_bytes, gpu->caps.max_buffer_bytes);
     uint64_t left =
         gpu->caps.budget_bytes > gpu->stats.bytes ? gpu->caps.budget_bytes - gpu->stats.bytes : 0;
     bool host = desc->mem == VKT_MEM_HOST;
     if (bytes > limit || (bytes > left && !host))
-        return vkt__fail(VKT_OOM_DEVICE, "gpu",
+        return vkt__fail(VKT_E_OOM_DEVICE, "gpu",
                          "buffer '%s' needs %.1f MiB; the device %s %.1f MiB", label,
                          (double)bytes / 1048576, bytes > limit ? "allocates at most" : "has left",
                          (double)(bytes > limit ? limit : left) / 1048576);

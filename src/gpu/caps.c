@@ -4,19 +4,19 @@
 
 static vkt_gpu_class class_of(const vkt_caps *c)
 {
-    if (c->type == VKT_GPU_CPU) return VKT_CLASS_CPU;
+    if (c->type == VKT_GPU_CPU) return VKT_GPU_CLASS_CPU;
     switch (c->vendor_id) {
     case 0x10de:
-        return VKT_CLASS_NVIDIA;
+        return VKT_GPU_CLASS_NVIDIA;
     case 0x1002:
     case 0x1022:
-        return VKT_CLASS_AMD;
+        return VKT_GPU_CLASS_AMD;
     case 0x8086:
-        return VKT_CLASS_INTEL;
+        return VKT_GPU_CLASS_INTEL;
     case 0x106b:
-        return VKT_CLASS_APPLE;
+        return VKT_GPU_CLASS_APPLE;
     default:
-        return VKT_CLASS_GENERIC;
+        return VKT_GPU_CLASS_GENERIC;
     }
 }
 
@@ -175,7 +175,7 @@ void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
                           (p13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
     /* RDNA runs compute best as wave32; Intel's size varies per shader unless one is required. */
     if (c->subgroup_control && c->subgroup_min <= 32 && c->subgroup_max >= 32 &&
-        c->klass != VKT_CLASS_CPU)
+        c->klass != VKT_GPU_CLASS_CPU)
         c->subgroup = 32;
     c->workgroup = l->maxComputeWorkGroupInvocations;
     c->groups_x = l->maxComputeWorkGroupCount[0];
@@ -274,7 +274,8 @@ static vkt_status each_cap(const char *cap, vkt_caps *caps,
     for (const char *p = cap; p && *p;) {
         char item[64];
         size_t n = strcspn(p, ","), eq;
-        if (n >= sizeof item) return vkt__fail(VKT_ARG, "gpu", "--cap: '%.60s...' is too long", p);
+        if (n >= sizeof item)
+            return vkt__fail(VKT_E_ARG, "gpu", "--cap: '%.60s...' is too long", p);
         memcpy(item, p, n);
         item[n] = 0;
         p += n + (p[n] == ',');
@@ -282,7 +283,7 @@ static vkt_status each_cap(const char *cap, vkt_caps *caps,
         char *end = NULL;
         uint64_t v = item[eq] ? strtoull(item + eq + 1, &end, 0) : 0;
         if (!end || end == item + eq + 1 || *end)
-            return vkt__fail(VKT_ARG, "gpu", "--cap: '%s' is not name=number, e.g. subgroup=4",
+            return vkt__fail(VKT_E_ARG, "gpu", "--cap: '%s' is not name=number, e.g. subgroup=4",
                              item);
         item[eq] = 0;
         const cap_row *row = NULL;
@@ -292,12 +293,12 @@ static vkt_status each_cap(const char *cap, vkt_caps *caps,
             if (!strcmp(names[i], item)) row = &rows[i];
         }
         if (!row) {
-            return vkt__fail(VKT_ARG, "gpu",
+            return vkt__fail(VKT_E_ARG, "gpu",
                              "--cap: no capability '%s'%s; `vktrain devices --help` lists them",
                              item, vkt_did_you_mean(item, names, VKT_COUNT(rows)).text);
         }
         if (v < row->min || (row->type == CAP_FLAG && v > 1))
-            return vkt__fail(VKT_ARG, "gpu",
+            return vkt__fail(VKT_E_ARG, "gpu",
                              "--cap: %s=%llu is below the least useful value %llu or not a flag",
                              item, (unsigned long long)v, (unsigned long long)row->min);
         vkt_status st = fn(row, v, caps);
@@ -310,7 +311,7 @@ static vkt_status prepare_one(const cap_row *row, uint64_t v, vkt_caps *caps)
 {
     (void)caps;
     if (row->offset == CAP(subgroup) && (v & (v - 1)) != 0)
-        return vkt__fail(VKT_ARG, "gpu", "--cap subgroup=%u: a subgroup has a power of two lanes",
+        return vkt__fail(VKT_E_ARG, "gpu", "--cap subgroup=%u: a subgroup has a power of two lanes",
                          (unsigned)v);
     /* Mesa's CPU driver takes its vector width, hence its subgroup size, from the environment. */
     if (row->offset == CAP(subgroup)) {
@@ -356,12 +357,12 @@ static vkt_status apply_one(const cap_row *row, uint64_t v, vkt_caps *caps)
     if (row->offset == CAP(subgroup)) {
         bool in_range = v >= caps->subgroup_min && v <= caps->subgroup_max && (v & (v - 1)) == 0;
         if (v != caps->subgroup && !(caps->subgroup_control && in_range))
-            return vkt__fail(VKT_UNSUPPORTED, "gpu",
+            return vkt__fail(VKT_E_UNSUPPORTED, "gpu",
                              "--cap subgroup=%u: %s runs %u lanes and offers %u to %u", (unsigned)v,
                              caps->name, caps->subgroup, caps->subgroup_min, caps->subgroup_max);
     }
     if (row->offset == CAP(klass))
-        caps->klass = v ? caps->klass : VKT_CLASS_GENERIC;
+        caps->klass = v ? caps->klass : VKT_GPU_CLASS_GENERIC;
     else if (row->offset == CAP(timestamp_ns))
         caps->timestamp_ns *= (double)v;
     else if (row->type == CAP_FLAG)

@@ -98,7 +98,7 @@ void vkt__choice_set(vkt_gpu *gpu, const char *key, const char *value)
 
 bool vkt__gpu_tunes(const vkt_gpu *gpu)
 {
-    return gpu->tunes && gpu->choices_path[0] && gpu->caps.klass != VKT_CLASS_CPU;
+    return gpu->tunes && gpu->choices_path[0] && gpu->caps.klass != VKT_GPU_CLASS_CPU;
 }
 
 vkt_status vkt__choices_save(vkt_gpu *gpu, const char **path)

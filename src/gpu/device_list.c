@@ -40,7 +40,7 @@ vkt_status vkt__gpu_entries(vkt_gpu *gpu, vkt__gpu_entry **out, uint32_t *n_out)
     VKT_VK(vkEnumeratePhysicalDevices(gpu->instance, &n, NULL));
     if (n == 0)
         return vkt__fail(
-            VKT_NO_DEVICE, "gpu",
+            VKT_E_NO_DEVICE, "gpu",
             "no Vulkan device; install your GPU's driver, or Mesa's "
             "(Debian/Ubuntu: apt install mesa-vulkan-drivers, which also runs on the CPU)");
     phys = vkt__alloc(n * sizeof *phys);
@@ -133,7 +133,7 @@ vkt_status vkt__gpu_choose(const vkt__gpu_entry *e, uint32_t n, const char *want
     if (want && !*want) want = NULL;
     if (!want) {
         if (!e[0].info.usable)
-            return vkt__fail(VKT_NO_DEVICE, "gpu", "no usable device: %s can't be used: %s",
+            return vkt__fail(VKT_E_NO_DEVICE, "gpu", "no usable device: %s can't be used: %s",
                              e[0].info.caps.name, e[0].info.why_not);
         *out = 0;
         return VKT_OK;
@@ -154,13 +154,13 @@ vkt_status vkt__gpu_choose(const vkt__gpu_entry *e, uint32_t n, const char *want
     if (count == 0) {
         for (uint32_t i = 0; i < n; i++)
             vkt__str_printf(&names, "%s%u: %s", i ? ", " : "", i, e[i].info.caps.name);
-        st = vkt__fail(VKT_NO_DEVICE, "gpu", "%s '%s' fits no device; the devices are %s", from,
+        st = vkt__fail(VKT_E_NO_DEVICE, "gpu", "%s '%s' fits no device; the devices are %s", from,
                        want, names.data);
     } else if (count > 1 && strcmp(want, "gpu") && strcmp(want, "cpu")) {
-        st = vkt__fail(VKT_NO_DEVICE, "gpu", "%s '%s' fits several devices (%s); give the index",
+        st = vkt__fail(VKT_E_NO_DEVICE, "gpu", "%s '%s' fits several devices (%s); give the index",
                        from, want, names.data);
     } else if (!e[found].info.usable) {
-        st = vkt__fail(VKT_NO_DEVICE, "gpu", "%s can't be used: %s", e[found].info.caps.name,
+        st = vkt__fail(VKT_E_NO_DEVICE, "gpu", "%s can't be used: %s", e[found].info.caps.name,
                        e[found].info.why_not);
     }
     vkt__str_finish(&names);

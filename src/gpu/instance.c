@@ -89,11 +89,11 @@ vkt_status vkt__instance_create(vkt_gpu *gpu, bool validate)
 {
     vkt_status st = VKT_OK;
     if (!table_take(gpu))
-        return vkt__fail(VKT_NO_DEVICE, "gpu",
+        return vkt__fail(VKT_E_NO_DEVICE, "gpu",
                          "no Vulkan loader (libvulkan) found; install it and a driver "
                          "(Debian/Ubuntu: apt install libvulkan1 mesa-vulkan-drivers)");
     if (volkGetInstanceVersion() < VK_API_VERSION_1_3)
-        return vkt__fail(VKT_NO_DEVICE, "gpu",
+        return vkt__fail(VKT_E_NO_DEVICE, "gpu",
                          "the Vulkan loader is older than 1.3; install a newer libvulkan");
     const char *extensions[4], *layers[1] = { "VK_LAYER_KHRONOS_validation" };
     uint32_t n_ext = 0;
@@ -104,7 +104,7 @@ vkt_status vkt__instance_create(vkt_gpu *gpu, bool validate)
     }
     if (validate) {
         if (!instance_offers(layers[0], NULL))
-            return vkt__fail(VKT_UNSUPPORTED, "gpu",
+            return vkt__fail(VKT_E_UNSUPPORTED, "gpu",
                              "no validation layer; install it (Debian/Ubuntu: apt install "
                              "vulkan-validationlayers)");
         extensions[n_ext++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
@@ -134,7 +134,7 @@ vkt_status vkt__instance_create(vkt_gpu *gpu, bool validate)
     VkResult r = vkCreateInstance(&info, NULL, &gpu->instance);
     if (r == VK_ERROR_INCOMPATIBLE_DRIVER)
         return vkt__fail(
-            VKT_NO_DEVICE, "gpu",
+            VKT_E_NO_DEVICE, "gpu",
             "no Vulkan driver found; install your GPU's driver, or Mesa's "
             "(Debian/Ubuntu: apt install mesa-vulkan-drivers, which also runs on the CPU)");
     VKT_VK(r);

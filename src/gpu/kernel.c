@@ -46,11 +46,11 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant
     VKT_ASSERT(n >= 1 && n <= VKT__MAX_CONSTANTS && spec[0].id == VKT_SPEC_WORKGROUP);
     *out = find(gpu, shader, spec, n, sliced);
     if (*out) return VKT_OK;
-    if (gpu->lost) return VKT_DEVICE;
+    if (gpu->lost) return VKT_E_DEVICE;
     double start = vkt__now();
     const vkt__embedded_file *f = &vkt__embedded_shaders[shader];
     if (!f->data)
-        return vkt__fail(VKT_UNSUPPORTED, "gpu", "this build has no kernel '%s'", f->name);
+        return vkt__fail(VKT_E_UNSUPPORTED, "gpu", "this build has no kernel '%s'", f->name);
     uint32_t invocations = spec[0].value;
     VKT_ASSERT(invocations > 0 && invocations <= gpu->caps.workgroup);
     VKT_ASSERT(gives_all(f, spec, n));

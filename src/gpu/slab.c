@@ -67,7 +67,7 @@ static vkt_status slab_create(vkt_gpu *gpu, uint64_t bytes, vkt_mem mem, const c
     vkGetBufferMemoryRequirements(gpu->dev, s->buffer, &req);
     uint32_t type = memory_type(gpu, req.memoryTypeBits, mem);
     if (type == UINT32_MAX) {
-        st = vkt__fail(VKT_UNSUPPORTED, "gpu", "no memory type fits buffer '%s'", label);
+        st = vkt__fail(VKT_E_UNSUPPORTED, "gpu", "no memory type fits buffer '%s'", label);
         goto fail;
     }
     VkMemoryAllocateFlagsInfo flags = { VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO, NULL,
@@ -79,7 +79,7 @@ static vkt_status slab_create(vkt_gpu *gpu, uint64_t bytes, vkt_mem mem, const c
     VkResult r = vkAllocateMemory(gpu->dev, &alloc, NULL, &s->memory);
     if (r == VK_ERROR_DEVICE_LOST) VKT_VK(r);
     if (r != VK_SUCCESS) {
-        st = vkt__fail(VKT_OOM_DEVICE, "gpu",
+        st = vkt__fail(VKT_E_OOM_DEVICE, "gpu",
                        "no device memory for '%s': asked %.1f MiB, %.1f MiB in use, budget %.1f "
                        "MiB (VkResult %d)",
                        label, (double)bytes / 1048576, (double)gpu->stats.bytes / 1048576,

@@ -8,7 +8,7 @@ vkt_status vkt__cmd_create(vkt_gpu *gpu, const char *label, uint32_t n_timestamp
     vkt__cmd *c = vkt__alloc(sizeof *c);
     c->gpu = gpu;
     c->label = label;
-    if (gpu->lost) VKT_TRY(VKT_DEVICE);
+    if (gpu->lost) VKT_TRY(VKT_E_DEVICE);
     VkCommandBufferAllocateInfo info = { VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, NULL,
                                          gpu->pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1 };
     VKT_VK(vkAllocateCommandBuffers(gpu->dev, &info, &c->cb));
@@ -122,7 +122,7 @@ vkt_status vkt__cmd_times(vkt_gpu *gpu, vkt__cmd *cmd, double *ms)
     vkt_status st = VKT_OK;
     uint64_t *t = vkt__alloc(cmd->n_timestamps * sizeof *t);
     if (!cmd->n_timestamps) {
-        st = vkt__fail(VKT_UNSUPPORTED, "gpu", "%s has no timestamps", gpu->caps.name);
+        st = vkt__fail(VKT_E_UNSUPPORTED, "gpu", "%s has no timestamps", gpu->caps.name);
         goto fail;
     }
     VKT_VK(vkGetQueryPoolResults(gpu->dev, cmd->queries, 0, cmd->n_timestamps,

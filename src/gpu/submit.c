@@ -26,7 +26,7 @@ vkt_status vkt__submit_all(vkt_gpu *gpu, vkt__cmd *const *cmds, uint32_t n, uint
 {
     vkt_status st = VKT_OK;
     VKT_ASSERT(n > 0 && n <= VKT__SUBMIT_MOST);
-    if (gpu->lost) return VKT_DEVICE;
+    if (gpu->lost) return VKT_E_DEVICE;
     VkCommandBufferSubmitInfo cb[VKT__SUBMIT_MOST];
     for (uint32_t i = 0; i < n; i++)
         cb[i] = (VkCommandBufferSubmitInfo) { VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, NULL,
@@ -53,7 +53,7 @@ vkt_status vkt__submit(vkt_gpu *gpu, vkt__cmd *cmd, uint64_t *ticket)
 vkt_status vkt_ticket_wait(vkt_gpu *gpu, uint64_t ticket)
 {
     vkt_status st = VKT_OK;
-    if (gpu->lost) return VKT_DEVICE;
+    if (gpu->lost) return VKT_E_DEVICE;
     double start = vkt__thread_cpu();
     VkSemaphoreWaitInfo info = {
         VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, NULL, 0, 1, &gpu->timeline, &ticket
@@ -69,7 +69,7 @@ vkt_status vkt__ticket_watch(vkt_gpu *gpu, uint64_t ticket)
     VkSemaphoreWaitInfo info = {
         VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, NULL, 0, 1, &gpu->timeline, &ticket
     };
-    return vkWaitSemaphores(gpu->dev, &info, UINT64_MAX) == VK_SUCCESS ? VKT_OK : VKT_DEVICE;
+    return vkWaitSemaphores(gpu->dev, &info, UINT64_MAX) == VK_SUCCESS ? VKT_OK : VKT_E_DEVICE;
 }
 
 bool vkt_ticket_done(vkt_gpu *gpu, uint64_t ticket)
@@ -86,7 +86,7 @@ bool vkt_ticket_done(vkt_gpu *gpu, uint64_t ticket)
 vkt_status vkt_gpu_wait(vkt_gpu *gpu)
 {
     if (gpu->lost)
-        return vkDeviceWaitIdle(gpu->dev), VKT_DEVICE; /* what was submitted may still end */
+        return vkDeviceWaitIdle(gpu->dev), VKT_E_DEVICE; /* what was submitted may still end */
     return gpu->submitted ? vkt_ticket_wait(gpu, gpu->submitted) : VKT_OK;
 }
 

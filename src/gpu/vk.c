@@ -14,12 +14,12 @@ vkt_status vkt__vk_fail(vkt_gpu *gpu, VkResult r, const char *call)
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)VKT_MIN(strcspn(call, "("), 60), call);
     if (r == VK_ERROR_DEVICE_LOST && gpu) {
-        if (gpu->lost) return VKT_DEVICE;
+        if (gpu->lost) return VKT_E_DEVICE;
         gpu->lost = true;
     }
-    vkt_status st = r == VK_ERROR_OUT_OF_DEVICE_MEMORY ? VKT_OOM_DEVICE
-                    : r == VK_ERROR_OUT_OF_HOST_MEMORY ? VKT_OOM_HOST
-                                                       : VKT_DEVICE;
+    vkt_status st = r == VK_ERROR_OUT_OF_DEVICE_MEMORY ? VKT_E_OOM_DEVICE
+                    : r == VK_ERROR_OUT_OF_HOST_MEMORY ? VKT_E_OOM_HOST
+                                                       : VKT_E_DEVICE;
     return vkt__fail(st, "gpu", "%s: %s (VkResult %d)", name, text, (int)r);
 }
 

@@ -17,7 +17,7 @@ float *vkt__adapter_read(vkt__safetensors *f, size_t i)
     for (uint32_t k = 0; k < t->rank; k++) n *= t->shape[k];
     float *data = malloc(VKT_MAX(n, 1) * sizeof *data);
     if (!data) {
-        vkt__fail(VKT_OOM_HOST, "model", "no memory for an adapter");
+        vkt__fail(VKT_E_OOM_HOST, "model", "no memory for an adapter");
     } else if (vkt__safetensors_read_f32(f, i, data) != VKT_OK) {
         free(data);
         data = NULL;
@@ -57,7 +57,7 @@ static vkt_status merge_one(vkt__safetensors *f, size_t ia, const char *layer, c
                                         t[k].shape[flip] == tb->shape[0] &&
                                         t[k].shape[!flip] == ta->shape[1];
     if (!fits) {
-        st = vkt__fail(VKT_FORMAT, "model",
+        st = vkt__fail(VKT_E_FORMAT, "model",
                        k < n ? "the adapter '%s' does not fit its layer of the model: another shape"
                              : "the adapter '%s' has no layer in the model: it is of another base",
                        ta->name);
@@ -68,7 +68,7 @@ static vkt_status merge_one(vkt__safetensors *f, size_t ia, const char *layer, c
     if (a && b)
         add_product(t[k].data, a, b, tb->shape[0], ta->shape[1], ta->shape[0], (double)scale, flip);
     else
-        st = VKT_IO;
+        st = VKT_E_IO;
 fail:
     free(a);
     free(b);
@@ -94,7 +94,7 @@ vkt_status vkt__adapter_merge(vkt__safetensors *f, const char *prefix, float sca
         VKT_TRY(merge_one(f, i, layer, b_name, scale, t, n));
         n_merged++;
     }
-    if (!n_merged) st = vkt__fail(VKT_FORMAT, "model", "the checkpoint holds no adapter");
+    if (!n_merged) st = vkt__fail(VKT_E_FORMAT, "model", "the checkpoint holds no adapter");
 fail:
     vkt__arena_finish(&arena);
     return st;

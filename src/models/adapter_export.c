@@ -52,7 +52,7 @@ static vkt_status read_tensors(const vkt__trained *t, vkt__arena *a, vkt__st_ten
                                 .data = vkt__adapter_read(f, i) };
         x->name = vkt__arena_printf(a, "base_model.model.%s", info->name + strlen(prefix));
         memcpy(x->shape, info->shape, sizeof x->shape);
-        if (!x->data) return VKT_IO;
+        if (!x->data) return VKT_E_IO;
     }
     return VKT_OK;
 }
@@ -72,7 +72,7 @@ vkt_status vkt_export_adapter(const char *checkpoint, const char *folder)
     VKT_TRY(vkt__trained_open(checkpoint, &t));
     if (!t.lora.rank) {
         st =
-            vkt__fail(VKT_ARG, "export",
+            vkt__fail(VKT_E_ARG, "export",
                       "'%s' trained no adapter: set lora.rank, or export the whole model with --hf",
                       checkpoint);
         goto fail;

@@ -294,7 +294,7 @@ static vkt_status list_items(exporter *e, vkt_export_type type)
         for (uint32_t d = 0; d < t->rank; d++) count *= t->shape[d];
         *x = (item) { .from = t, .name = their_name(e, t->name), .offset = at };
         if (!x->name)
-            return vkt__fail(VKT_ARG, "export", "tensor '%s' has no place in llama.cpp's %s",
+            return vkt__fail(VKT_E_ARG, "export", "tensor '%s' has no place in llama.cpp's %s",
                              t->name, arch_of(&e->l->config));
         x->heads = rotated_heads(&e->l->config, x->name);
         x->transposed = e->l->config.gpt2 && t->rank == 2 && !strncmp(x->name, "blk.", 4);
@@ -353,7 +353,7 @@ static vkt_status write_item(FILE *f, const char *path, const item *x)
     size_t pad = (size_t)(vkt__align(x->bytes, VKT__GGUF_ALIGN) - x->bytes);
     ok = ok && fwrite(zeros, 1, pad, f) == pad;
     free(row);
-    return ok ? VKT_OK : vkt__fail(VKT_IO, "export", "can't write '%s'", path);
+    return ok ? VKT_OK : vkt__fail(VKT_E_IO, "export", "can't write '%s'", path);
 }
 
 static vkt_status write_file(const exporter *e, const char *path)
@@ -370,7 +370,7 @@ static vkt_status write_file(const exporter *e, const char *path)
     while (head.len % VKT__GGUF_ALIGN) vkt__str_add(&head, "\0", 1);
     VKT_TRY(vkt__file_create(path, &f));
     if (fwrite(head.data, 1, head.len, f) != head.len) {
-        st = vkt__fail(VKT_IO, "export", "can't write '%s'", path);
+        st = vkt__fail(VKT_E_IO, "export", "can't write '%s'", path);
         goto fail;
     }
     for (size_t i = 0; i < e->n; i++) VKT_TRY(write_item(f, path, &e->items[i]));
@@ -390,7 +390,7 @@ static vkt_status check(const vkt__hf_config *c)
     if (c->window && c->window < c->context) what = "a window";
     if (c->qkv_bias && c->all_bias) what = "all_bias and qkv_bias";
     if (!what) return VKT_OK;
-    return vkt__fail(VKT_ARG, "export",
+    return vkt__fail(VKT_E_ARG, "export",
                      "this model can't be written as GGUF: llama.cpp's %s has no place for %s",
                      arch_of(c), what);
 }

@@ -15,7 +15,8 @@ typedef struct {
 
 static void refuse(reader *r, const char *key, const char *what)
 {
-    if (r->st == VKT_OK) r->st = vkt__fail(VKT_FORMAT, "model", "'%s': %s %s", r->name, key, what);
+    if (r->st == VKT_OK)
+        r->st = vkt__fail(VKT_E_FORMAT, "model", "'%s': %s %s", r->name, key, what);
 }
 
 /* A whole number from 1; fallback 0: it must be there. */
@@ -137,11 +138,11 @@ vkt_status vkt__hf_config_parse(const char *text, size_t n, const char *name, vk
     *c = (vkt__hf_config) { 0 };
     for (size_t i = 0; type && i < VKT_COUNT(llamas); i++) llama |= !strcmp(type, llamas[i]);
     if (!json_is_object(o)) {
-        r.st = vkt__fail(VKT_FORMAT, "model", "'%s' is not a JSON object", name);
+        r.st = vkt__fail(VKT_E_FORMAT, "model", "'%s' is not a JSON object", name);
     } else if (!type) {
         refuse(&r, "model_type", "is missing: is it the config.json of a model?");
     } else if (!llama && strcmp(type, "gpt2") != 0) {
-        r.st = vkt__fail(VKT_FORMAT, "model",
+        r.st = vkt__fail(VKT_E_FORMAT, "model",
                          "'%s': architecture '%.60s' is not supported; gpt2, llama (SmolLM2, "
                          "TinyLlama), mistral and qwen2 are",
                          name, type);
@@ -226,7 +227,7 @@ static bool option_bool(const vkt_layer *l, const char *name)
 
 static vkt_status not_theirs(const char *what)
 {
-    return vkt__fail(VKT_ARG, "model",
+    return vkt__fail(VKT_E_ARG, "model",
                      "this model can't be written for transformers: %s; GPT-2's and Llama's "
                      "architectures can",
                      what);

@@ -74,7 +74,7 @@ static vkt_status narrow_all(vkt__language *l, vkt_export_type type)
     l->config.dtype = type == VKT_EXPORT_F16 ? "float16" : "bfloat16";
     for (size_t i = 0; i < l->weights.n_model; i++)
         if (!narrow(&l->weights.model[i], type))
-            return vkt__fail(VKT_ARG, "export",
+            return vkt__fail(VKT_E_ARG, "export",
                              "%s has values too large for f16: export as bf16 or f32",
                              l->weights.model[i].name);
     return VKT_OK;

@@ -49,7 +49,7 @@ static vkt_status read_index(source *s)
     s->only = "model.safetensors";
     if (vkt__file_size(in_folder(&s->arena, s->folder, s->only)) >= 0) return VKT_OK;
     if (vkt__file_size(path) < 0)
-        return vkt__fail(VKT_FORMAT, "model",
+        return vkt__fail(VKT_E_FORMAT, "model",
                          "'%s' has no model.safetensors and no model.safetensors.index.json%s",
                          s->folder,
                          vkt__file_size(in_folder(&s->arena, s->folder, "pytorch_model.bin")) >= 0
@@ -65,7 +65,7 @@ static vkt_status read_index(source *s)
         ok = ok && file && *file && !strpbrk(file, "/\\");
     }
     if (!ok)
-        st = vkt__fail(VKT_FORMAT, "model", "'%s' has no weight_map of tensors and file names",
+        st = vkt__fail(VKT_E_FORMAT, "model", "'%s' has no weight_map of tensors and file names",
                        path);
 fail:
     json_decref(o);
@@ -124,7 +124,7 @@ static vkt_status misfit(const source *s, const vkt__st_tensor *t, const vkt_ten
     vkt__st_shape_text(have->rank, have->shape, &a);
     vkt__st_shape_text(t->rank, t->shape, &b);
     if (all)
-        vkt__fail(VKT_FORMAT, "model", "'%s': tensor '%s' is %s in the file, %s in the model",
+        vkt__fail(VKT_E_FORMAT, "model", "'%s': tensor '%s' is %s in the file, %s in the model",
                   s->folder, t->name, a.data, b.data);
     else
         vkt_log(VKT_LOG_WARN, "train",
@@ -132,7 +132,7 @@ static vkt_status misfit(const source *s, const vkt__st_tensor *t, const vkt_ten
                 t->name, have->dtype, a.data, s->folder, s->open_name, t->dtype, b.data);
     vkt__str_finish(&a);
     vkt__str_finish(&b);
-    return all ? VKT_FORMAT : VKT_OK;
+    return all ? VKT_E_FORMAT : VKT_OK;
 }
 
 static vkt_status take(source *s, const vkt__st_tensor *t, bool all, size_t *n_taken)
@@ -142,7 +142,7 @@ static vkt_status take(source *s, const vkt__st_tensor *t, bool all, size_t *n_t
     bool found;
     VKT_TRY(find(s, t->name, &at, &found));
     if (!found && all)
-        return vkt__fail(VKT_FORMAT, "model", "'%s' has no tensor '%s': it is of another model",
+        return vkt__fail(VKT_E_FORMAT, "model", "'%s' has no tensor '%s': it is of another model",
                          s->folder, t->name);
     if (!found) {
         vkt_log(VKT_LOG_WARN, "train", "'%s' is not in '%s/%s': its initial weights are random",
@@ -167,7 +167,7 @@ static vkt_status refuse_adapter(const vkt__safetensors *f, const char *folder, 
     for (size_t i = 0; (have = vkt__safetensors_tensor(f, i)); i++)
         if (strstr(have->name, ".lora_"))
             return vkt__fail(
-                VKT_FORMAT, "model",
+                VKT_E_FORMAT, "model",
                 "'%s/%s' holds a LoRA adapter alone, without the model that it adapts: "
                 "name the run, or the folder with its adapter_config.json, which know "
                 "their base",
@@ -236,7 +236,7 @@ vkt_status vkt__import_files(const char *path, const vkt__st_tensor *t, size_t n
     for (size_t i = 0; i < n; i++) VKT_TRY(take(&s, &t[i], all, &n_taken));
     if (!all && !s.map) warn_unused(&s, t, n);
     if (n_taken == 0) {
-        st = vkt__fail(VKT_FORMAT, "train",
+        st = vkt__fail(VKT_E_FORMAT, "train",
                        "no tensor of '%s' agrees with the model in name and shape: compare with "
                        "`vktrain inspect`",
                        path);

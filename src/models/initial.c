@@ -11,7 +11,7 @@ static vkt_status load_adapter(const vkt_config *c, vkt__weights *w)
     vkt__peft p;
     VKT_TRY(vkt__peft_open(c->lora_from, &p));
     if (p.lora.rank != c->lora.rank || p.lora.alpha != c->lora.alpha) {
-        st = vkt__fail(VKT_ARG, "model",
+        st = vkt__fail(VKT_E_ARG, "model",
                        "'%s' has rank %u and alpha %g, the recipe rank %u and alpha %g: leave both "
                        "out with lora.from",
                        c->lora_from, p.lora.rank, (double)p.lora.alpha, c->lora.rank,

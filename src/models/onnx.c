@@ -142,7 +142,7 @@ static bool emit_linear(exporter *e, const vkt_node *n, const char *const *in, c
 {
     vkt_act act = n->attr.matmul.act;
     const char *y = act ? extra(e) : out;
-    if (n->attr.matmul.layout != VKT_NT || n->in[0]->dtype != VKT_F32) return false;
+    if (n->attr.matmul.layout != VKT_LAYOUT_NT || n->in[0]->dtype != VKT_F32) return false;
     if (n->in[0]->shape.rank == 2) {
         attr_int(e, "transB", 1);
         node(e, "Gemm", *in[2] ? IN(in[0], in[1], in[2]) : IN(in[0], in[1]), y);
@@ -332,7 +332,7 @@ static vkt_status emit(exporter *e, const vkt_node *n)
     while (k < VKT_COUNT(emitters) && strcmp(emitters[k].op, n->op->name) != 0) k++;
     for (uint32_t i = 0; i < VKT_MAX_IN; i++) in[i] = n->in[i] ? name_of(e, n->in[i]) : "";
     if (k < VKT_COUNT(emitters) && emitters[k].emit(e, n, in, result_of(e, n))) return VKT_OK;
-    return vkt__fail(VKT_ARG, "export",
+    return vkt__fail(VKT_E_ARG, "export",
                      "the model has a '%s' of %s, which this export to ONNX does not know: export "
                      "to .safetensors instead",
                      n->op->name, vkt__text(n->out[0]));
@@ -367,7 +367,7 @@ static void value_info(vkt__str *graph, uint32_t field, const char *name, vkt_sh
 static vkt_status emit_graph(exporter *e, vkt_model *m, const vkt_dataset_info *info)
 {
     vkt_status st = VKT_OK;
-    bool classify = info->task == VKT_CLASSIFY;
+    bool classify = info->task == VKT_TASK_CLASSIFY;
     vkt_shape shape = { .rank = info->input_rank + 1, .d = { 1 } };
     for (uint32_t i = 0; i < info->input_rank; i++) shape.d[i + 1] = info->input_shape[i];
     vkt_tensor *x = vkt_input(e->g, shape, VKT_F32, "input");
@@ -403,7 +403,7 @@ vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__wei
     vkt__str model = { 0 };
     if (vkt_model_count(m) > (1u << 29) - (1u << 20)) {
         st =
-            vkt__fail(VKT_FORMAT, "export",
+            vkt__fail(VKT_E_FORMAT, "export",
                       "the model's %llu weights are more than the 2 GiB of an ONNX file: export to "
                       ".safetensors instead",
                       (unsigned long long)vkt_model_count(m));

@@ -64,10 +64,10 @@ static vkt_status refuse_key(const char *path, const json_t *o, const char *key)
 {
     char *value =
         json_dumps(json_object_get(o, key), JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
-    vkt__fail(VKT_FORMAT, "model", "'%s': %s is %.80s, which vktrain's adapters do not have", path,
-              key, value ? value : "not what it should be");
+    vkt__fail(VKT_E_FORMAT, "model", "'%s': %s is %.80s, which vktrain's adapters do not have",
+              path, key, value ? value : "not what it should be");
     free(value);
-    return VKT_FORMAT;
+    return VKT_E_FORMAT;
 }
 
 /* A list of names, of which the layers are told from the folder's tensors otherwise. */
@@ -99,14 +99,15 @@ static vkt_status take_config(const char *path, const json_t *o, vkt__peft *p)
     const json_t *r = json_object_get(o, "r"), *alpha = json_object_get(o, "lora_alpha"),
                  *dropout = json_object_get(o, "lora_dropout");
     if (!type || strcmp(type, "LORA") != 0)
-        return vkt__fail(VKT_FORMAT, "model", "'%s': peft_type is '%s', and vktrain has LORA only",
-                         path, vkt__show(type ? type : "not said").s);
+        return vkt__fail(VKT_E_FORMAT, "model",
+                         "'%s': peft_type is '%s', and vktrain has LORA only", path,
+                         vkt__show(type ? type : "not said").s);
     if ((key = unsupported(o))) return refuse_key(path, o, key);
     if (!json_is_integer(r) || json_integer_value(r) < 1 || json_integer_value(r) > 4096)
-        return vkt__fail(VKT_FORMAT, "model", "'%s': r must be a rank from 1 to 4096", path);
+        return vkt__fail(VKT_E_FORMAT, "model", "'%s': r must be a rank from 1 to 4096", path);
     double a = json_number_value(alpha), d = json_number_value(dropout);
     if (!(a > 0 && a <= 1e6))
-        return vkt__fail(VKT_FORMAT, "model", "'%s': lora_alpha must be above 0 and at most 1e6",
+        return vkt__fail(VKT_E_FORMAT, "model", "'%s': lora_alpha must be above 0 and at most 1e6",
                          path);
     p->lora.rank = (uint32_t)json_integer_value(r);
     if (json_is_true(json_object_get(o, "use_rslora"))) a *= sqrt(p->lora.rank);
@@ -125,7 +126,7 @@ vkt_status vkt__peft_config(const char *text, size_t n, const char *path, vkt__p
     vkt_status st =
         json_is_object(o)
             ? take_config(path, o, p)
-            : vkt__fail(VKT_FORMAT, "model", "'%s:%d' is not a JSON object: %s", path,
+            : vkt__fail(VKT_E_FORMAT, "model", "'%s:%d' is not a JSON object: %s", path,
                         o ? 1 : error.line, o ? "it is something else" : vkt__show(error.text).s);
     json_decref(o);
     return st;
@@ -177,19 +178,20 @@ static vkt_status check_tensors(vkt__peft *p)
                    *other = vkt__arena_printf(&p->arena, VKT__PEFT_PREFIX "%s%s",
                                               layer ? layer : "", b ? A_END : B_END);
         if (!layer || strpbrk(layer, ", ") || t->rank != 2)
-            st = vkt__fail(VKT_FORMAT, "model", "'%s': tensor '%s' is of no plain LoRA adapter",
+            st = vkt__fail(VKT_E_FORMAT, "model", "'%s': tensor '%s' is of no plain LoRA adapter",
                            p->folder, vkt__show(t->name).s);
         else if (t->shape[b] != p->lora.rank)
-            st = vkt__fail(
-                VKT_FORMAT, "model", "'%s': tensor '%s' has rank %llu, adapter_config.json says %u",
-                p->folder, vkt__show(t->name).s, (unsigned long long)t->shape[b], p->lora.rank);
+            st =
+                vkt__fail(VKT_E_FORMAT, "model",
+                          "'%s': tensor '%s' has rank %llu, adapter_config.json says %u", p->folder,
+                          vkt__show(t->name).s, (unsigned long long)t->shape[b], p->lora.rank);
         else if (!vkt__safetensors_find(p->tensors, other, &at))
-            st = vkt__fail(VKT_FORMAT, "model", "'%s': tensor '%s' is missing", p->folder,
+            st = vkt__fail(VKT_E_FORMAT, "model", "'%s': tensor '%s' is missing", p->folder,
                            vkt__show(other).s);
         else if (!b)
             vkt__str_printf(&layers, "%s%s", layers.len ? ", " : "", layer);
     }
-    if (st == VKT_OK && !n) st = vkt__fail(VKT_FORMAT, "model", "'%s' has no tensor", p->folder);
+    if (st == VKT_OK && !n) st = vkt__fail(VKT_E_FORMAT, "model", "'%s' has no tensor", p->folder);
     if (st == VKT_OK && !p->lora.targets)
         p->lora.targets = vkt__arena_strdup(&p->arena, layers.data);
     vkt__str_finish(&layers);
@@ -205,7 +207,7 @@ vkt_status vkt__peft_open(const char *folder, vkt__peft *p)
     const char *path = vkt__arena_printf(&p->arena, "%s/adapter_model.safetensors", folder),
                *old = vkt__arena_printf(&p->arena, "%s/adapter_model.bin", folder);
     if (vkt__file_size(path) < 0) {
-        st = vkt__fail(VKT_IO, "model", "'%s' has no adapter_model.safetensors%s", folder,
+        st = vkt__fail(VKT_E_IO, "model", "'%s' has no adapter_model.safetensors%s", folder,
                        vkt__file_size(old) < 0
                            ? ""
                            : ": adapter_model.bin is not read, save it as safetensors");
@@ -229,11 +231,11 @@ static vkt_status misfit(const vkt__peft *p, const vkt__st_tensor *t, const vkt_
     vkt__str a = { 0 }, b = { 0 };
     vkt__st_shape_text(have->rank, have->shape, &a);
     vkt__st_shape_text(t->rank, t->shape, &b);
-    vkt__fail(VKT_FORMAT, "model", "'%s': tensor '%s' is %s in the adapter, %s in the model",
+    vkt__fail(VKT_E_FORMAT, "model", "'%s': tensor '%s' is %s in the adapter, %s in the model",
               p->folder, t->name, a.data, b.data);
     vkt__str_finish(&a);
     vkt__str_finish(&b);
-    return VKT_FORMAT;
+    return VKT_E_FORMAT;
 }
 
 vkt_status vkt__peft_load(vkt__peft *p, const vkt__st_tensor *t, size_t n)
@@ -245,7 +247,7 @@ vkt_status vkt__peft_load(vkt__peft *p, const vkt__st_tensor *t, size_t n)
         const char *name = have->name + strlen(VKT__PEFT_PREFIX);
         for (k = 0; k < n && strcmp(t[k].name, name) != 0;) k++;
         if (k < n) continue;
-        st = vkt__fail(VKT_FORMAT, "model",
+        st = vkt__fail(VKT_E_FORMAT, "model",
                        "'%s': the adapter's '%s' has no place in the model: it is of another base, "
                        "or lora.targets leaves it out",
                        p->folder, name);
@@ -254,9 +256,9 @@ vkt_status vkt__peft_load(vkt__peft *p, const vkt__st_tensor *t, size_t n)
     for (size_t i = 0, at; i < n; i++) {
         const char *name = vkt__arena_printf(&a, VKT__PEFT_PREFIX "%s", t[i].name);
         if (!vkt__safetensors_find(p->tensors, name, &at)) {
-            st =
-                vkt__fail(VKT_FORMAT, "model", "'%s': the adapter has no '%s', which the model has",
-                          p->folder, t[i].name);
+            st = vkt__fail(VKT_E_FORMAT, "model",
+                           "'%s': the adapter has no '%s', which the model has", p->folder,
+                           t[i].name);
             goto fail;
         }
         have = vkt__safetensors_tensor(p->tensors, at);

@@ -41,7 +41,7 @@ static vkt_status folder_config(const char *path, vkt_config **out)
     VKT_TRY(vkt__config_check(c));
     c->data.context = VKT_MIN(c->layers[0].transformer.context, VKT__FOLDER_CONTEXT);
     if (!c->data.tokenizer)
-        st = vkt__fail(VKT_FORMAT, "model",
+        st = vkt__fail(VKT_E_FORMAT, "model",
                        "'%s' has no tokenizer: neither tokenizer.json nor "
                        "vocab.json",
                        path);
@@ -76,7 +76,7 @@ static vkt_status open_adapter(const char *path, vkt__trained *t)
     VKT_TRY(vkt__peft_open(path, &t->peft));
     const char *base = t->peft.base ? t->peft.base : "";
     if (!vkt__is_dir(base) || vkt__is_peft_folder(base)) {
-        st = vkt__fail(VKT_IO, "model",
+        st = vkt__fail(VKT_E_IO, "model",
                        "'%s' is an adapter, and its base '%s' is no model's folder here: write the "
                        "path of one as base_model_name_or_path into its adapter_config.json",
                        path, vkt__show(base).s);
@@ -119,7 +119,7 @@ static vkt_status fill_base(const vkt__trained *t, const vkt__st_tensor *all, si
     }
     if (!vkt__file_exists(init)) {
         st = vkt__fail(
-            VKT_IO, "checkpoint",
+            VKT_E_IO, "checkpoint",
             "'%s' holds an adapter only, and its base '%s' is not there: put it there, or "
             "work in the folder that this path is meant from",
             t->ckpt->dir, init);
@@ -127,7 +127,7 @@ static vkt_status fill_base(const vkt__trained *t, const vkt__st_tensor *all, si
     }
     VKT_TRY(vkt__weights_import(init, base, n_base, true));
     if (t->ckpt->state.base_crc != vkt__st_crc(base, n_base)) {
-        st = vkt__fail(VKT_FORMAT, "checkpoint",
+        st = vkt__fail(VKT_E_FORMAT, "checkpoint",
                        "'%s' holds an adapter only, and the weights of its base '%s' are no longer "
                        "those that it was trained beside",
                        t->ckpt->dir, init);

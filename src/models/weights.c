@@ -21,7 +21,7 @@ static void reorder(const vkt_model *m, flat f, const float *have, float *want, 
     const vkt_param *p;
     memcpy(want, have, f.n * sizeof *want);
     for (size_t i = 0; (p = vkt_model_param(m, i)); i++) {
-        if (p->order == VKT_ORDER_SHAPE || p->offset < f.first) continue;
+        if (p->order == VKT_PARAM_ORDER_SHAPE || p->offset < f.first) continue;
         uint64_t here = p->offset - f.first;
         for (uint64_t k = 0; k < p->count; k++) {
             uint64_t at = vkt_param_at(p, k);
@@ -34,7 +34,7 @@ static bool needs_reorder(const vkt_model *m)
 {
     const vkt_param *p;
     for (size_t i = 0; (p = vkt_model_param(m, i)); i++)
-        if (p->order != VKT_ORDER_SHAPE) return true;
+        if (p->order != VKT_PARAM_ORDER_SHAPE) return true;
     return false;
 }
 
@@ -58,7 +58,7 @@ static vkt_status allocate(const vkt_model *m, size_t n_moments, size_t n_states
     if (needs_reorder(m)) ok = ok && (w->scratch = flat_alloc(n));
     for (size_t k = 0; k < n_moments; k++) ok = ok && (w->moments[k] = flat_alloc(n_trained));
     if (ok) return VKT_OK;
-    return vkt__fail(VKT_OOM_HOST, "checkpoint",
+    return vkt__fail(VKT_E_OOM_HOST, "checkpoint",
                      "no memory for a host copy of the model's %.1f MiB",
                      (double)(n * 4 + n_trained * 4 * n_moments) / 1048576);
 }

@@ -47,10 +47,10 @@ static vkt_status check_words(const vkt__layer *l)
             vkt__str_printf(&all, "%s%s", n ? ", " : "", o->choices[n]);
         }
         if (!known)
-            vkt__fail(VKT_ARG, "model", "%s: %s: '%s' is not one of %s%s", l->where, o->name, word,
-                      all.data, vkt_did_you_mean(word, o->choices, n).text);
+            vkt__fail(VKT_E_ARG, "model", "%s: %s: '%s' is not one of %s%s", l->where, o->name,
+                      word, all.data, vkt_did_you_mean(word, o->choices, n).text);
         vkt__str_finish(&all);
-        if (!known) return VKT_ARG;
+        if (!known) return VKT_E_ARG;
     }
     return VKT_OK;
 }
@@ -77,18 +77,18 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
             const vkt_layer_type *types = vkt_layer_types(&n_types);
             const char *names[64];
             for (size_t t = 0; t < n_types && t < 64; t++) names[t] = types[t].name;
-            return vkt__fail(VKT_ARG, "model", "%s: no such layer type%s", l->where,
+            return vkt__fail(VKT_E_ARG, "model", "%s: no such layer type%s", l->where,
                              vkt_did_you_mean(spec[i].type, names, VKT_MIN(n_types, 64)).text);
         }
         bool whole_model = l->kind->is_whole;
         if (whole_model && !(is_whole && n == 1))
-            return vkt__fail(VKT_ARG, "model",
+            return vkt__fail(VKT_E_ARG, "model",
                              "%s: a transformer is the whole model: no other layers", l->where);
         vkt_status st = check_words(l);
         if (st == VKT_OK) st = l->kind->plan(m, l);
         if (st != VKT_OK) return st;
         if (m->flat_count > UINT32_MAX)
-            return vkt__fail(VKT_SHAPE, "model", "%s: the model has more than 2^32 parameters",
+            return vkt__fail(VKT_E_SHAPE, "model", "%s: the model has more than 2^32 parameters",
                              l->where);
         in = l->out;
         if (whole_model) in = vkt_shape1(l->out.d[1]); /* of each token */
@@ -97,7 +97,7 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
     *out_shape = in;
     if (is_whole && (in.rank != 1 || in.d[0] != m->n_outputs)) {
         char text[96];
-        return vkt__fail(VKT_SHAPE, "model",
+        return vkt__fail(VKT_E_SHAPE, "model",
                          "%s gives %s, but the data has %u outputs: end the model with `- linear` "
                          "(its size is inferred)",
                          n ? layers[n - 1].where : "an empty model",
@@ -134,7 +134,7 @@ vkt_status vkt__layer_error(const vkt__layer *l, const char *fmt, ...)
     va_end(ap);
     vkt_log(VKT_LOG_ERROR, "model", "%s: %s", l->where, s.data);
     vkt__str_finish(&s);
-    return VKT_SHAPE;
+    return VKT_E_SHAPE;
 }
 
 vkt__init vkt__layer_init_of(const vkt__layer *l)

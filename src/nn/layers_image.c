@@ -55,7 +55,7 @@ static vkt_status conv_plan(vkt_model *m, vkt__layer *l)
     l->w = vkt__model_add_param(m, l, "weight", (vkt_shape) { 4, { out, in / d.groups, kh, kw } },
                                 vkt__layer_init_of(l),
                                 l->spec.init_scale > 0 ? l->spec.init_scale : 1.0f);
-    vkt__model_set_order(m, l->w, VKT_ORDER_CONV);
+    vkt__model_set_order(m, l->w, VKT_PARAM_ORDER_CONV);
     if (!l->spec.no_bias)
         l->b = vkt__model_add_param(m, l, "bias", vkt_shape1(out), VKT_INIT_ZEROS, 1);
 fail:

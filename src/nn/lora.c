@@ -70,18 +70,18 @@ vkt_status vkt__lora_check(const vkt__adapters *a, const char *source)
     const char *p = a->desc.targets;
     if (!a->desc.rank) return VKT_OK;
     if (!a->others.len)
-        return vkt__fail(VKT_ARG, "model", "%s: lora: the model has no linear layer", source);
+        return vkt__fail(VKT_E_ARG, "model", "%s: lora: the model has no linear layer", source);
     for (uint32_t i = 0; p && *(p += strspn(p, separators)); i++) {
         size_t n = strcspn(p, separators);
         if (!(a->used >> VKT_MIN(i, 63) & 1))
-            return vkt__fail(VKT_ARG, "model",
+            return vkt__fail(VKT_E_ARG, "model",
                              "%s: lora.targets: no linear layer is called '%.*s'; there are%.*s or "
                              "%s",
                              source, (int)VKT_MIN(n, 80), p, (int)a->others.len - 1, a->others.data,
                              VKT_LORA_ALL);
         p += n;
     }
-    if (!a->used) return vkt__fail(VKT_ARG, "model", "%s: lora.targets names no layer", source);
+    if (!a->used) return vkt__fail(VKT_E_ARG, "model", "%s: lora.targets names no layer", source);
     return VKT_OK;
 }
 
@@ -98,6 +98,6 @@ vkt_tensor *vkt__lora_build(vkt_model *m, vkt_graph *g, const char *module, vkt_
     if (!a || !b) return y;
     if (train && desc->dropout > 0) x = vkt_dropout(g, x, vkt_step(g), desc->dropout);
     /* Scaled where it is narrowest. */
-    vkt_tensor *low = vkt_scale(g, vkt_matmul(g, VKT_NT, x, a), vkt_lora_scale(desc));
-    return vkt_add(g, y, vkt_matmul(g, VKT_NT, low, b));
+    vkt_tensor *low = vkt_scale(g, vkt_matmul(g, VKT_LAYOUT_NT, x, a), vkt_lora_scale(desc));
+    return vkt_add(g, y, vkt_matmul(g, VKT_LAYOUT_NT, low, b));
 }

@@ -128,7 +128,7 @@ vkt_status vkt_model_init(vkt_model *m, uint64_t seed)
     for (size_t i = 0; i < m->n_params && st == VKT_OK; i++) {
         const vkt__param *p = &m->params[i];
         float *v = malloc(p->pub.count * sizeof *v);
-        if (!v) return vkt__fail(VKT_OOM_HOST, "model", "no memory for '%s'", p->pub.name);
+        if (!v) return vkt__fail(VKT_E_OOM_HOST, "model", "no memory for '%s'", p->pub.name);
         uint64_t own = vkt__hash(p->pub.name, strlen(p->pub.name), seed);
         for (uint64_t k = 0; k < p->pub.count; k++) v[k] = initial_value(p, own, k);
         st = vkt_buffer_write(m->gpu, m->values, p->pub.offset * 4, v, p->pub.count * 4);

@@ -74,7 +74,7 @@ const vkt__layer *vkt__model_layer(const vkt_model *m, size_t i)
     return i < m->layers.n ? &m->layers.layers[i] : NULL;
 }
 
-void vkt__model_set_order(vkt_model *m, int param, vkt_order order)
+void vkt__model_set_order(vkt_model *m, int param, vkt_param_order order)
 {
     m->params[param].pub.order = order;
 }
@@ -97,7 +97,7 @@ int vkt__model_add_state(vkt_model *m, const vkt__layer *l, const char *suffix, 
 
 uint64_t vkt_param_at(const vkt_param *p, uint64_t i)
 {
-    if (p->order == VKT_ORDER_SHAPE) return i;
+    if (p->order == VKT_PARAM_ORDER_SHAPE) return i;
     const uint32_t *d = p->shape.d;
     uint64_t taps = (uint64_t)d[2] * d[3], tap = i % taps, ci = i / taps % d[1],
              co = i / taps / d[1];
@@ -108,7 +108,7 @@ uint64_t vkt_param_at(const vkt_param *p, uint64_t i)
 static vkt_shape memory_shape(const vkt_param *p)
 {
     const uint32_t *d = p->shape.d;
-    if (p->order == VKT_ORDER_CONV) return (vkt_shape) { 4, { d[2], d[3], d[1], d[0] } };
+    if (p->order == VKT_PARAM_ORDER_CONV) return (vkt_shape) { 4, { d[2], d[3], d[1], d[0] } };
     return p->shape.rank ? p->shape : vkt_shape1(1);
 }
 

@@ -86,7 +86,7 @@ int vkt__model_add_named(vkt_model *m, const char *name, vkt_shape shape, vkt__i
                          float scale);
 /* Of an adapter: it is trained though others are frozen. */
 void vkt__model_set_trained(vkt_model *m, int param);
-void vkt__model_set_order(vkt_model *m, int param, vkt_order order);
+void vkt__model_set_order(vkt_model *m, int param, vkt_param_order order);
 /* Something the layer keeps that is no parameter, and its initial value. */
 int vkt__model_add_state(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
                          vkt_dtype dtype, float value);

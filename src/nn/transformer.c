@@ -21,7 +21,7 @@ vkt_status vkt__transformer_shape(const vkt__layer *l, uint32_t n_vocab, vkt__ts
 {
     const vkt_transformer *t = &l->spec.transformer;
     if (l->in.rank != 1)
-        return vkt__fail(VKT_SHAPE, "model", "%s: its input must be tokens: use text data",
+        return vkt__fail(VKT_E_SHAPE, "model", "%s: its input must be tokens: use text data",
                          l->where);
     *s = (vkt__tshape) { .T = l->in.d[0], .V = n_vocab, .C = t->width, .H = t->heads };
     s->Hkv = t->kv_heads ? t->kv_heads : s->H;
@@ -36,18 +36,18 @@ vkt_status vkt__transformer_shape(const vkt__layer *l, uint32_t n_vocab, vkt__ts
     s->post = is(t->norm_place, "post");
     s->P = VKT_MAX(t->context, s->T);
     if (!s->n_layers || !s->H || !s->C)
-        return vkt__fail(VKT_ARG, "model", "%s: layers, heads and width are needed", l->where);
+        return vkt__fail(VKT_E_ARG, "model", "%s: layers, heads and width are needed", l->where);
     if (s->C % s->H || s->C / s->H % 4)
-        return vkt__fail(VKT_SHAPE, "model", "%s: width %u must be %u heads of a multiple of 4",
+        return vkt__fail(VKT_E_SHAPE, "model", "%s: width %u must be %u heads of a multiple of 4",
                          l->where, s->C, s->H);
     if (s->H % s->Hkv)
-        return vkt__fail(VKT_SHAPE, "model", "%s: %u heads can't share %u kv_heads", l->where, s->H,
-                         s->Hkv);
+        return vkt__fail(VKT_E_SHAPE, "model", "%s: %u heads can't share %u kv_heads", l->where,
+                         s->H, s->Hkv);
     if (s->gpt2 && (s->gated || s->rope))
-        return vkt__fail(VKT_ARG, "model",
+        return vkt__fail(VKT_E_ARG, "model",
                          "%s: names gpt2 have no place for a gated activation or rope", l->where);
     if (!s->gpt2 && s->learned)
-        return vkt__fail(VKT_ARG, "model", "%s: names llama have no place for learned positions",
+        return vkt__fail(VKT_E_ARG, "model", "%s: names llama have no place for learned positions",
                          l->where);
     s->D = s->C / s->H;
     /* Llama's two thirds of four widths for a gated mlp, rounded up to a multiple of 64. */
@@ -173,8 +173,9 @@ static vkt_tensor *linear(vkt__tbuilder *b, const char *prefix, const char *name
     snprintf(weight, sizeof weight, "%s.weight", name);
     snprintf(bias, sizeof bias, "%s.bias", name);
     vkt_tensor *in[] = { x, param(b, prefix, weight), param(b, prefix, bias) };
-    vkt_tensor *y = vkt__op(b->g, &vkt__op_matmul, in, VKT_COUNT(in),
-                            (vkt_attr) { .matmul = { .layout = b->s.gpt2 ? VKT_NN : VKT_NT } });
+    vkt_tensor *y =
+        vkt__op(b->g, &vkt__op_matmul, in, VKT_COUNT(in),
+                (vkt_attr) { .matmul = { .layout = b->s.gpt2 ? VKT_LAYOUT_NN : VKT_LAYOUT_NT } });
     snprintf(weight, sizeof weight, "%s%s", prefix, name);
     return vkt__lora_build(b->m, b->g, weight, x, y, b->train);
 }
@@ -286,7 +287,7 @@ vkt_tensor *vkt__transformer_head(vkt__tbuilder *b, vkt_tensor *x)
 {
     const char *tied = b->s.gpt2 ? "transformer.wte.weight" : "model.embed_tokens.weight";
     vkt_tensor *w = param(b, "", b->l->spec.transformer.untied ? "lm_head.weight" : tied);
-    return vkt_matmul(b->g, VKT_NT, x, w);
+    return vkt_matmul(b->g, VKT_LAYOUT_NT, x, w);
 }
 
 static vkt_tensor *transformer_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,

@@ -27,11 +27,12 @@ struct vkt_optim {
     size_t n_live;
 };
 
-static_assert((int)VKT_SGD == VKT_UP_SGD && (int)VKT_MOMENTUM == VKT_UP_MOMENTUM &&
-                  (int)VKT_NESTEROV == VKT_UP_NESTEROV && (int)VKT_RMSPROP == VKT_UP_RMSPROP &&
-                  (int)VKT_ADAM == VKT_UP_ADAM && (int)VKT_NADAM == VKT_UP_NADAM &&
-                  (int)VKT_ADAMW == VKT_UP_ADAMW && (int)VKT_LION == VKT_UP_LION &&
-                  (int)VKT_ADAMAX == VKT_UP_ADAMAX && (int)VKT_N_RULES == VKT_UP_N_RULES,
+static_assert((int)VKT_RULE_SGD == VKT_UP_SGD && (int)VKT_RULE_MOMENTUM == VKT_UP_MOMENTUM &&
+                  (int)VKT_RULE_NESTEROV == VKT_UP_NESTEROV &&
+                  (int)VKT_RULE_RMSPROP == VKT_UP_RMSPROP && (int)VKT_RULE_ADAM == VKT_UP_ADAM &&
+                  (int)VKT_RULE_NADAM == VKT_UP_NADAM && (int)VKT_RULE_ADAMW == VKT_UP_ADAMW &&
+                  (int)VKT_RULE_LION == VKT_UP_LION && (int)VKT_RULE_ADAMAX == VKT_UP_ADAMAX &&
+                  (int)VKT_RULE_N_RULES == VKT_UP_N_RULES,
               "a rule's number is its row's");
 static_assert(offsetof(struct vkt_scalars, loss) == 4 * VKT_SCALAR_LOSS &&
                   offsetof(struct vkt_scalars, grad_norm) == 4 * VKT_SCALAR_GRAD_NORM &&
@@ -43,7 +44,7 @@ static_assert(offsetof(struct vkt_scalars, loss) == 4 * VKT_SCALAR_LOSS &&
                   sizeof(struct vkt_scalars) == 4 * VKT_N_SCALARS,
               "one layout for shaders and callers");
 
-const char *vkt_rule_name(vkt_rule r)
+const char *vkt_optim_rule_name(vkt_optim_rule r)
 {
     const vkt__rule *rule = vkt__rule_at((uint32_t)r);
     return rule ? rule->name : "unknown";
@@ -54,7 +55,7 @@ const char *vkt_rule_name(vkt_rule r)
 static vkt_status check_range(const char *name, double v, double low, double high, bool below)
 {
     if (v >= low && (below ? v < high : v <= high)) return VKT_OK;
-    return vkt__fail(VKT_ARG, "optim", "%s is %g; it must be in [%g, %g%c", name, v, low, high,
+    return vkt__fail(VKT_E_ARG, "optim", "%s is %g; it must be in [%g, %g%c", name, v, low, high,
                      below ? ')' : ']');
 }
 
@@ -63,7 +64,7 @@ vkt_status vkt__optim_check(const vkt_optim_desc *d)
     vkt_status st = VKT_OK;
     const double most = 1e30;
     const vkt__rule *rule = vkt__rule_at((uint32_t)d->rule);
-    if (!rule) return vkt__fail(VKT_ARG, "optim", "there is no rule number %d", (int)d->rule);
+    if (!rule) return vkt__fail(VKT_E_ARG, "optim", "there is no rule number %d", (int)d->rule);
     /* g^2 vanishes in float32 below g = 1e-19 or so: a smaller eps would blow such gradients up,
      * and 0 gives 0/0. */
     const struct {
@@ -91,17 +92,17 @@ vkt_status vkt__optim_check(const vkt_optim_desc *d)
                             VKT_LOSS_SCALE_MOST, false));
         if (frexp((double)d->loss_scale, &e) != 0.5)
             return vkt__fail(
-                VKT_ARG, "optim",
+                VKT_E_ARG, "optim",
                 "loss_scale is %g; it must be a power of two, so that scaling is exact",
                 (double)d->loss_scale);
         if (d->scale_every == 0)
-            return vkt__fail(VKT_ARG, "optim", "loss_scale never grows: scale_every is 0");
+            return vkt__fail(VKT_E_ARG, "optim", "loss_scale never grows: scale_every is 0");
     }
     VKT_TRY(check_range("ema", (double)d->ema, 0, 1, true));
     for (size_t i = 0; i < d->n_groups; i++) {
         const vkt_optim_group *g = &d->groups[i];
         if (!g->pattern || !g->pattern[0])
-            return vkt__fail(VKT_ARG, "optim", "group %zu has no name pattern", i + 1);
+            return vkt__fail(VKT_E_ARG, "optim", "group %zu has no name pattern", i + 1);
         VKT_TRY(check_range("a group's lr_scale", (double)g->lr_scale, 0, most, false));
         if (!isnan(g->weight_decay))
             VKT_TRY(check_range("a group's weight_decay", (double)g->weight_decay, 0, most, false));
@@ -114,7 +115,7 @@ vkt_attr vkt__optim_attr(const vkt_optim_desc *d)
 {
     uint32_t uses = vkt__rule_at((uint32_t)d->rule)->uses;
     return (vkt_attr) { .optim = { .rule = (uint32_t)d->rule,
-                                   .torch = d->form == VKT_FORM_TORCH,
+                                   .torch = d->form == VKT_OPTIM_FORM_TORCH,
                                    .beta1 = uses & VKT__USES_MOMENTUM ? d->momentum
                                             : uses & VKT__USES_BETA1  ? d->beta1
                                                                       : 0,
@@ -129,7 +130,8 @@ vkt__update_step vkt__optim_factors(const vkt_optim_desc *d, double lr, uint64_t
     vkt__update_step s = { .lr = lr, .adam_m = 1, .adam_v = 1 };
     const vkt__rule *rule = vkt__rule_at((uint32_t)d->rule);
     if (rule->factors)
-        rule->factors(d->form == VKT_FORM_TORCH, (double)d->beta1, (double)d->beta2, step + 1, &s);
+        rule->factors(d->form == VKT_OPTIM_FORM_TORCH, (double)d->beta1, (double)d->beta2, step + 1,
+                      &s);
     return s;
 }
 
@@ -218,7 +220,7 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
     o->desc.n_groups = 0;
     VKT_TRY(vkt__optim_check(desc));
     if (flat->count == 0) {
-        st = vkt__fail(VKT_ARG, "optim", "the model has no parameters to train");
+        st = vkt__fail(VKT_E_ARG, "optim", "the model has no parameters to train");
         goto fail;
     }
     vkt__groups_init(&t, desc, flat);
@@ -245,7 +247,7 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
             &(vkt_buffer_desc) { 4 * flat->count, desc->offload ? VKT_MEM_HOST : VKT_MEM_DEVICE,
                                  labels[i] },
             &o->moments[o->n_moments]));
-        if (i == 1 && desc->form == VKT_FORM_PLAYBOOK &&
+        if (i == 1 && desc->form == VKT_OPTIM_FORM_PLAYBOOK &&
             vkt__rule_at((uint32_t)desc->rule)->v_begins_at_1)
             VKT_TRY(fill_ones(gpu, o->moments[o->n_moments], flat));
         o->n_moments++;
@@ -358,7 +360,7 @@ vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_te
     if (o->count > UINT32_MAX) {
         vkt_log(VKT_LOG_ERROR, "optim", "%llu parameters are more than one buffer's 2^32",
                 (unsigned long long)o->count);
-        if (g->status == VKT_OK) g->status = VKT_UNSUPPORTED;
+        if (g->status == VKT_OK) g->status = VKT_E_UNSUPPORTED;
         return g->inert;
     }
     if (o->sum) {

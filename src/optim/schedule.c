@@ -110,51 +110,53 @@ vkt_status vkt_schedule_check(const vkt_schedule *s, const char *where)
     const uint64_t most = 1ull << 50;
     if (!where) where = "schedule";
     if ((unsigned)s->kind >= VKT_N_SCHEDULES)
-        return vkt__fail(VKT_ARG, area, "%s: there is no schedule number %d", where, (int)s->kind);
+        return vkt__fail(VKT_E_ARG, area, "%s: there is no schedule number %d", where,
+                         (int)s->kind);
     if (!(s->lr >= 0 && s->lr <= 1e30))
-        return vkt__fail(VKT_ARG, area, "%s: the learning rate is %g; it must not be below 0",
+        return vkt__fail(VKT_E_ARG, area, "%s: the learning rate is %g; it must not be below 0",
                          where, s->lr);
     if (s->steps == 0 || s->steps > most)
-        return vkt__fail(VKT_ARG, area, "%s: %llu training steps; it takes 1 or more", where,
+        return vkt__fail(VKT_E_ARG, area, "%s: %llu training steps; it takes 1 or more", where,
                          (unsigned long long)s->steps);
     if (s->warmup > most)
-        return vkt__fail(VKT_ARG, area, "%s: %llu steps of warmup are too many", where,
+        return vkt__fail(VKT_E_ARG, area, "%s: %llu steps of warmup are too many", where,
                          (unsigned long long)s->warmup);
     if (s->warmup_included && s->warmup > s->steps)
         return vkt__fail(
-            VKT_ARG, area,
+            VKT_E_ARG, area,
             "%s: warmup takes %llu of only %llu steps: shorten it, or let it come on top", where,
             (unsigned long long)s->warmup, (unsigned long long)s->steps);
     if (!(s->final_ratio >= 0 && s->final_ratio <= 1))
-        return vkt__fail(VKT_ARG, area,
+        return vkt__fail(VKT_E_ARG, area,
                          "%s: final_ratio is %g; it must be in [0, 1], a share of the peak rate",
                          where, s->final_ratio);
     if (s->cycles > 1 && s->kind != VKT_SCHED_COSINE)
-        return vkt__fail(VKT_ARG, area, "%s: %u cycles, but only the cosine schedule has cycles",
+        return vkt__fail(VKT_E_ARG, area, "%s: %u cycles, but only the cosine schedule has cycles",
                          where, s->cycles);
     if (s->cycles > 1 && s->cycles > steps_after_warmup(s))
-        return vkt__fail(VKT_ARG, area, "%s: %u cycles in %llu steps; each takes 1 or more", where,
-                         s->cycles, (unsigned long long)steps_after_warmup(s));
+        return vkt__fail(VKT_E_ARG, area, "%s: %u cycles in %llu steps; each takes 1 or more",
+                         where, s->cycles, (unsigned long long)steps_after_warmup(s));
     switch (s->kind) {
     case VKT_SCHED_RAMP:
         if (!(s->final_ratio > 0))
-            return vkt__fail(VKT_ARG, area,
+            return vkt__fail(VKT_E_ARG, area,
                              "%s: a ramp needs final_ratio above 0, the first rate / the last",
                              where);
         break;
     case VKT_SCHED_POLYNOMIAL:
         if (!(s->power >= 0 && s->power <= 1000))
-            return vkt__fail(VKT_ARG, area, "%s: power is %g; it must be above 0", where, s->power);
+            return vkt__fail(VKT_E_ARG, area, "%s: power is %g; it must be above 0", where,
+                             s->power);
         break;
     case VKT_SCHED_EXPONENTIAL:
     case VKT_SCHED_STEPS:
         if (!(s->gamma > 0 && s->gamma <= 1))
-            return vkt__fail(VKT_ARG, area, "%s: gamma is %g; it must be in (0, 1]", where,
+            return vkt__fail(VKT_E_ARG, area, "%s: gamma is %g; it must be in (0, 1]", where,
                              s->gamma);
         break;
     case VKT_SCHED_WSD:
         if (!(s->decay_ratio >= 0 && s->decay_ratio <= 1))
-            return vkt__fail(VKT_ARG, area,
+            return vkt__fail(VKT_E_ARG, area,
                              "%s: decay_ratio is %g; it must be in [0, 1], a share of the steps",
                              where, s->decay_ratio);
         break;
@@ -163,13 +165,13 @@ vkt_status vkt_schedule_check(const vkt_schedule *s, const char *where)
     }
     if (s->kind != VKT_SCHED_STEPS) return VKT_OK;
     if (s->n_milestones == 0)
-        return vkt__fail(VKT_ARG, area, "%s: schedule 'steps' needs milestones", where);
+        return vkt__fail(VKT_E_ARG, area, "%s: schedule 'steps' needs milestones", where);
     if (s->n_milestones > VKT_MAX_MILESTONES)
-        return vkt__fail(VKT_ARG, area, "%s: %u milestones; at most %d", where, s->n_milestones,
+        return vkt__fail(VKT_E_ARG, area, "%s: %u milestones; at most %d", where, s->n_milestones,
                          VKT_MAX_MILESTONES);
     for (uint32_t i = 1; i < s->n_milestones; i++)
         if (s->milestones[i] <= s->milestones[i - 1])
-            return vkt__fail(VKT_ARG, area, "%s: milestones must rise, but %llu follows %llu",
+            return vkt__fail(VKT_E_ARG, area, "%s: milestones must rise, but %llu follows %llu",
                              where, (unsigned long long)s->milestones[i],
                              (unsigned long long)s->milestones[i - 1]);
     return VKT_OK;

@@ -134,7 +134,7 @@ static vkt_status on_done(void *user, const vkt__flight *f)
     vkt__metrics_row row = vkt__metrics_row_empty(f->step + 1, NULL);
     row.loss = (double)v[VKT_SCALAR_LOSS];
     row.accuracy =
-        t->s->info->task == VKT_CLASSIFY ? (double)v[VKT_SCALAR_HITS] / f->n_counted : NAN;
+        t->s->info->task == VKT_TASK_CLASSIFY ? (double)v[VKT_SCALAR_HITS] / f->n_counted : NAN;
     row.grad_norm = (double)v[VKT_SCALAR_GRAD_NORM];
     row.clip = (double)v[VKT_SCALAR_CLIP];
     row.lr = f->lr;
@@ -273,10 +273,10 @@ static vkt_status prepare(profiler *t)
     if (t->desc->trace) VKT_TRY(check_trace(t->desc->trace));
     VKT_TRY(vkt_dataset_open(&c->data, &t->data));
     const vkt_dataset_info *info = vkt_dataset_get_info(t->data);
-    if (c->batch > info->n[VKT_TRAIN]) {
-        st = vkt__fail(VKT_ARG, "profile",
+    if (c->batch > info->n[VKT_SPLIT_TRAIN]) {
+        st = vkt__fail(VKT_E_ARG, "profile",
                        "train.batch %u is larger than the training set of %llu examples", c->batch,
-                       (unsigned long long)info->n[VKT_TRAIN]);
+                       (unsigned long long)info->n[VKT_SPLIT_TRAIN]);
         goto fail;
     }
     VKT_TRY(vkt_schedule_check(&c->schedule, c->source ? c->source : "schedule"));

@@ -75,7 +75,7 @@ fail:
 static uint64_t reference_bytes(vkt_gpu *gpu)
 {
     const vkt_caps *c = vkt_gpu_caps(gpu);
-    uint64_t want = (uint64_t)(c->klass == VKT_CLASS_CPU ? 32 : 256) << 20;
+    uint64_t want = (uint64_t)(c->klass == VKT_GPU_CLASS_CPU ? 32 : 256) << 20;
     return VKT_MIN(VKT_MIN(want, c->max_alloc_bytes), c->budget_bytes / 8) / 256 * 256;
 }
 
@@ -121,7 +121,7 @@ static vkt_status time_matmul(vkt_gpu *gpu, const vkt_profile *p, uint32_t n, do
     VKT_TRY(random_buffer(gpu, 2 * each, "product reference", &x));
     vkt_bind(a, VKT_ALL_SLOTS, x, 0);
     vkt_bind(b, VKT_ALL_SLOTS, x, each);
-    vkt_keep(vkt_matmul(g, VKT_NT, a, b), "product");
+    vkt_keep(vkt_matmul(g, VKT_LAYOUT_NT, a, b), "product");
     VKT_TRY(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "product reference" }));
     VKT_TRY(graph_ms(p, g, ms));
 fail:
@@ -201,15 +201,15 @@ fail:
 
 /* Launch: about as short as an empty one, or less than twice that with less than half of it
  * explained by its work. */
-vkt_bound vkt__profile_bound(const vkt_profile *p, double ms, double flops, double bytes,
-                             double *ceiling)
+vkt_kernel_bound vkt__profile_bound(const vkt_profile *p, double ms, double flops, double bytes,
+                                    double *ceiling)
 {
     double memory = 1e-6 * bytes / p->memory_gbps, compute = 1e-6 * flops / p->matmul_gflops,
            work = VKT_MAX(memory, compute);
     if (ceiling) *ceiling = ms > 0 ? work / ms : NAN;
     if (ms < 1.2e-3 * p->empty_us || (ms < 2e-3 * p->empty_us && work < 0.5 * ms))
-        return VKT_BOUND_LAUNCH;
-    return memory >= compute ? VKT_BOUND_MEMORY : VKT_BOUND_COMPUTE;
+        return VKT_KERNEL_BOUND_LAUNCH;
+    return memory >= compute ? VKT_KERNEL_BOUND_MEMORY : VKT_KERNEL_BOUND_COMPUTE;
 }
 
 static void add_kernel(vkt_profile *p, size_t *cap, const vkt_node_time *t, const char *of,

@@ -67,7 +67,7 @@ static double trace_kernels(const view *t, vkt__trace *out, const vkt__dispatche
         double start = at, ms = k->ms, ceiling;
         at += 1e-3 * ms; /* one's end is exactly the next one's start */
         const char *bound =
-            vkt_bound_name(vkt__profile_bound(t->p, ms, k->flops, k->bytes, &ceiling));
+            vkt_kernel_bound_name(vkt__profile_bound(t->p, ms, k->flops, k->bytes, &ceiling));
         json_t *args = json_pack("{ss ss si sf sf ss}", "op", k->op, "shape",
                                  *k->result ? k->result : "in place", "level", (int)k->level,
                                  "flop", k->flops, "bytes", k->bytes, "bound by", bound);
@@ -131,7 +131,7 @@ vkt_status vkt__profile_trace(const vkt_profile *p, const vkt__watched *w,
         p->timestamps ? "timed one by one after the steps, a barrier after each; what "
                         "timing takes is taken off"
                       : "not timed: the device has no timestamps");
-    json_object_set_new(about, "verdict", json_string(vkt_verdict_name(p->verdict)));
+    json_object_set_new(about, "verdict", json_string(vkt_profile_verdict_name(p->verdict)));
     json_object_set_new(about, "why", json_string(p->why));
     json_object_set_new(about, "advice", json_string(p->advice));
     vkt_status st = vkt__trace_write(&out, path, about);

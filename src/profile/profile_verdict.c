@@ -15,14 +15,14 @@
 /* Below this share, memory traffic does not explain a kernel's time. */
 #define HARDLY_USED 0.25
 
-const char *vkt_verdict_name(vkt_verdict v)
+const char *vkt_profile_verdict_name(vkt_profile_verdict v)
 {
     static const char *const names[] = { "input-bound", "host-bound", "launch-bound",
                                          "memory-bound", "compute-bound" };
     return names[v];
 }
 
-const char *vkt_bound_name(vkt_bound b)
+const char *vkt_kernel_bound_name(vkt_kernel_bound b)
 {
     static const char *const names[] = { "launch", "memory", "compute" };
     return names[b];
@@ -41,7 +41,7 @@ static void judge_input(vkt_profile *p)
     uint32_t need = (uint32_t)VKT_MIN(ceil(p->fill_ms / VKT_MAX(device_ms, 1e-6)), 1e6),
              workers = VKT_MIN(p->workers, p->slots);
     uint32_t more = VKT_MIN(need, VKT_MIN(VKT_MAX_SLOTS, vkt__cpu_count()));
-    p->verdict = VKT_INPUT_BOUND;
+    p->verdict = VKT_PROFILE_INPUT_BOUND;
     SAY(why,
         "the device was idle %.0f%% of the time, waiting for data: a batch takes %.3g ms to "
         "prepare and %.3g ms on the device, and %u thread%s prepare%s batches",
@@ -60,7 +60,7 @@ static void judge_input(vkt_profile *p)
 
 static void judge_host(vkt_profile *p)
 {
-    p->verdict = VKT_HOST_BOUND;
+    p->verdict = VKT_PROFILE_HOST_BOUND;
     SAY(why,
         "the device was idle %.0f%% of the time, waiting for the host: a step of %.3g ms takes "
         "%.3g ms on the device; on the host, submitting takes %.3g ms and reading results %.3g ms",
@@ -71,7 +71,7 @@ static void judge_host(vkt_profile *p)
 
 static void judge_launch(vkt_profile *p, double share, uint32_t n)
 {
-    p->verdict = VKT_LAUNCH_BOUND;
+    p->verdict = VKT_PROFILE_LAUNCH_BOUND;
     SAY(why,
         "%u of the %u dispatches of a step take less than twice the %.3g us of an empty one, "
         "%.0f%% of all kernel time",
@@ -81,18 +81,18 @@ static void judge_launch(vkt_profile *p, double share, uint32_t n)
         p->batch);
 }
 
-static const vkt_profile_kernel *heaviest(const vkt_profile *p, vkt_bound bound)
+static const vkt_profile_kernel *heaviest(const vkt_profile *p, vkt_kernel_bound bound)
 {
     for (size_t i = 0; i < p->n_kernels; i++)
         if (p->kernels[i].bound == bound) return &p->kernels[i];
     return NULL;
 }
 
-static void judge_roofline(vkt_profile *p, vkt_bound bound, double share)
+static void judge_roofline(vkt_profile *p, vkt_kernel_bound bound, double share)
 {
     const vkt_profile_kernel *k = heaviest(p, bound);
-    bool memory = bound == VKT_BOUND_MEMORY;
-    p->verdict = memory ? VKT_MEMORY_BOUND : VKT_COMPUTE_BOUND;
+    bool memory = bound == VKT_KERNEL_BOUND_MEMORY;
+    p->verdict = memory ? VKT_PROFILE_MEMORY_BOUND : VKT_PROFILE_COMPUTE_BOUND;
     SAY(why,
         "%.0f%% of kernel time is in kernels limited by %s; the slowest, %s%s%s, takes %.0f%% of "
         "it and reaches %.0f%% of the %s reference",
@@ -131,9 +131,9 @@ static void judge_estimate(vkt_profile *p)
     double launch = 1e-3 * p->empty_us * p->n_dispatches, memory = 1e-6 * p->bytes / p->memory_gbps,
            compute = 1e-6 * p->flops / p->matmul_gflops;
     double most = VKT_MAX(launch, VKT_MAX(memory, compute));
-    p->verdict = most == launch   ? VKT_LAUNCH_BOUND
-                 : most == memory ? VKT_MEMORY_BOUND
-                                  : VKT_COMPUTE_BOUND;
+    p->verdict = most == launch   ? VKT_PROFILE_LAUNCH_BOUND
+                 : most == memory ? VKT_PROFILE_MEMORY_BOUND
+                                  : VKT_PROFILE_COMPUTE_BOUND;
     SAY(why,
         "an estimate, because the device has no timestamps: of %.3g ms on the device, launching %u "
         "kernels takes at least %.3g ms, moving %.3g MB at least %.3g ms, and %.3g Gflop at least "
@@ -154,8 +154,8 @@ void vkt__profile_judge(vkt_profile *p)
         ms[p->kernels[i].bound] += p->kernels[i].ms;
         n[p->kernels[i].bound] += p->kernels[i].count;
     }
-    vkt_bound most = VKT_BOUND_LAUNCH;
-    for (vkt_bound b = VKT_BOUND_MEMORY; b <= VKT_BOUND_COMPUTE; b++)
+    vkt_kernel_bound most = VKT_KERNEL_BOUND_LAUNCH;
+    for (vkt_kernel_bound b = VKT_KERNEL_BOUND_MEMORY; b <= VKT_KERNEL_BOUND_COMPUTE; b++)
         if (ms[b] > ms[most]) most = b;
     if (p->idle_input >= INPUT_IDLE && p->idle_input >= p->idle_host)
         judge_input(p);
@@ -163,7 +163,7 @@ void vkt__profile_judge(vkt_profile *p)
         judge_host(p);
     else if (!p->timestamps || !(p->kernels_ms > 0))
         judge_estimate(p);
-    else if (most == VKT_BOUND_LAUNCH)
+    else if (most == VKT_KERNEL_BOUND_LAUNCH)
         judge_launch(p, ms[most] / p->kernels_ms, n[most]);
     else
         judge_roofline(p, most, ms[most] / p->kernels_ms);

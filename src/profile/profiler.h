@@ -62,8 +62,8 @@ vkt_status vkt__profile_references(vkt_gpu *gpu, vkt_profile *p);
 vkt_status vkt__profile_kernels(vkt__session *s, vkt_profile *p, vkt__dispatches *train,
                                 vkt__dispatches *update);
 /* What bounds a kernel of these costs and time, and the share of the reference that it reaches. */
-vkt_bound vkt__profile_bound(const vkt_profile *p, double ms, double flops, double bytes,
-                             double *ceiling);
+vkt_kernel_bound vkt__profile_bound(const vkt_profile *p, double ms, double flops, double bytes,
+                                    double *ceiling);
 /* Writes the measured steps to `path` in the trace event format; train, update: of
  * vkt__profile_kernels. */
 vkt_status vkt__profile_trace(const vkt_profile *p, const vkt__watched *w,

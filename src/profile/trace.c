@@ -80,7 +80,7 @@ vkt_status vkt__trace_write(vkt__trace *t, const char *path, json_t *about)
     if (f) {
         bool whole = fwrite(out.data, 1, out.len, f) == out.len;
         if (fclose(f) != 0 || !whole)
-            st = vkt__fail(VKT_IO, "profile", "can't write '%s': is the disk full?", path);
+            st = vkt__fail(VKT_E_IO, "profile", "can't write '%s': is the disk full?", path);
     }
     vkt__str_finish(&out);
     free(head);

@@ -60,10 +60,10 @@ static vkt_status unknown_recipe(const char *recipe)
         names[n] = name;
         vkt__str_printf(&all, "%s%s", n ? ", " : "", name);
     }
-    vkt__fail(VKT_ARG, "config", "no recipe '%s': no such file, and the built-in ones are %s%s",
+    vkt__fail(VKT_E_ARG, "config", "no recipe '%s': no such file, and the built-in ones are %s%s",
               recipe, all.data ? all.data : "none", vkt_did_you_mean(recipe, names, n).text);
     vkt__str_finish(&all);
-    return VKT_ARG;
+    return VKT_E_ARG;
 }
 
 vkt_status vkt_config_parse(vkt_config *c, const char *text, size_t n, const char *source)
@@ -103,7 +103,7 @@ vkt_status vkt_config_set(vkt_config *c, const char *assignment)
     vkt_status st = VKT_OK;
     const char *eq = strchr(assignment, '=');
     if (!eq || eq == assignment)
-        return vkt__fail(VKT_ARG, "config", "--set %s: key=value is expected, as optim.lr=0.01",
+        return vkt__fail(VKT_E_ARG, "config", "--set %s: key=value is expected, as optim.lr=0.01",
                          assignment);
     char *key = vkt__arena_strdup(a, assignment);
     key[eq - assignment] = 0;
@@ -116,7 +116,7 @@ vkt_status vkt_config_set(vkt_config *c, const char *assignment)
     if (i < 0) {
         const char *names[VKT__MAX_OPTIONS];
         for (size_t k = 0; k < n; k++) names[k] = o[k].name;
-        return vkt__fail(VKT_ARG, "config", "%s: unknown key%s", where,
+        return vkt__fail(VKT_E_ARG, "config", "%s: unknown key%s", where,
                          vkt_did_you_mean(key, names, n).text);
     }
     if (o[i].type == VKT__OPT_STEPS || o[i].type == VKT__OPT_GROUPS ||
@@ -153,15 +153,15 @@ vkt_status vkt__config_refuse(const vkt_config *c, const char *option, const cha
     va_start(ap, fmt);
     vkt__str_vprintf(&s, fmt, ap);
     va_end(ap);
-    vkt__fail(VKT_ARG, "config", "%s: %s: %s", where_set(c, option), option, s.data);
+    vkt__fail(VKT_E_ARG, "config", "%s: %s: %s", where_set(c, option), option, s.data);
     vkt__str_finish(&s);
-    return VKT_ARG;
+    return VKT_E_ARG;
 }
 
 bool vkt__config_is_text(const vkt_config *c)
 {
     vkt_source_info s;
-    return vkt_source_find(c->data.source, &s) && s.kinds == VKT_KIND_TEXT;
+    return vkt_source_find(c->data.source, &s) && s.kinds == VKT_DATA_KIND_TEXT;
 }
 
 /* What is only for some sources. */
@@ -177,7 +177,7 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
                  { "data.size", vkt__config_was_set(c, "data.size") && strcmp(d->size, "auto"),
                    VKT_TAKES_SIZE } };
     char names[128];
-    if (d->task == VKT_REGRESS && !(s->takes & VKT_TAKES_REGRESS))
+    if (d->task == VKT_TASK_REGRESS && !(s->takes & VKT_TAKES_REGRESS))
         return vkt__config_refuse(c, "data.task", "regress needs %s data",
                                   vkt_source_names(VKT_TAKES_REGRESS, names, sizeof names));
     for (size_t i = 0; i < VKT_COUNT(rows); i++)
@@ -196,7 +196,7 @@ static vkt_status check_text(const vkt_config *c, bool text)
         return vkt__config_refuse(c, "samples.prompt", "only for text and the novel");
     if (d->document_mask && !text)
         return vkt__config_refuse(c, "data.document_mask", "only for text");
-    if (text && c->class_weight != VKT_CW_NONE)
+    if (text && c->class_weight != VKT_CLASS_WEIGHT_NONE)
         return vkt__config_refuse(c, "loss.class_weight", "not for text");
     return VKT_OK;
 }
@@ -214,15 +214,15 @@ static vkt_status finish_data(vkt_config *c)
         return vkt__config_refuse(c, "data.path", "is missing: %s", s.path);
     VKT_TRY(check_text(c, vkt__config_is_text(c)));
     VKT_TRY(check_takes(c, &s));
-    if (d->task == VKT_REGRESS && c->sampling == VKT_SAMPLING_BALANCED)
+    if (d->task == VKT_TASK_REGRESS && c->sampling == VKT_SAMPLING_BALANCED)
         return vkt__config_refuse(c, "data.sampling", "balanced is only for classes");
-    if (d->task == VKT_REGRESS && c->label_smoothing != 0)
+    if (d->task == VKT_TASK_REGRESS && c->label_smoothing != 0)
         return vkt__config_refuse(c, "loss.label_smoothing",
                                   "only for classes, not for data.task: regress");
-    if (d->task == VKT_REGRESS && c->class_weight != VKT_CW_NONE)
+    if (d->task == VKT_TASK_REGRESS && c->class_weight != VKT_CLASS_WEIGHT_NONE)
         return vkt__config_refuse(c, "loss.class_weight",
                                   "only for classes, not for data.task: regress");
-    if (d->task == VKT_REGRESS && c->ignore_index >= 0)
+    if (d->task == VKT_TASK_REGRESS && c->ignore_index >= 0)
         return vkt__config_refuse(c, "loss.ignore_index",
                                   "only for classes, not for data.task: regress");
 fail:
@@ -257,7 +257,7 @@ static vkt_status finish_schedule(vkt_config *c)
 
 static vkt_status finish_metric(vkt_config *c)
 {
-    bool regress = c->data.task == VKT_REGRESS, text = vkt__config_is_text(c);
+    bool regress = c->data.task == VKT_TASK_REGRESS, text = vkt__config_is_text(c);
     if (!strcmp(c->metric, "auto")) c->metric = regress || text ? "loss" : "accuracy";
     bool of_classes = strcmp(c->metric, "loss") != 0 && strcmp(c->metric, "mae") != 0;
     if (regress && of_classes)
@@ -306,7 +306,7 @@ static vkt_status finish_lora(vkt_config *c)
 
 static vkt_status no_model(const vkt_config *c)
 {
-    return vkt__fail(VKT_ARG, "config", "%s: model is missing: a list of layers",
+    return vkt__fail(VKT_E_ARG, "config", "%s: model is missing: a list of layers",
                      c->source ? c->source : "config");
 }
 

@@ -74,7 +74,7 @@ static bool value_yaml(const vkt_config *c, const vkt__option *o, vkt__str *out)
         vkt__str_printf(out, "]");
         return true;
     case VKT__OPT_WEIGHTS:
-        if (c->class_weight != VKT_CW_LIST) {
+        if (c->class_weight != VKT_CLASS_WEIGHT_LIST) {
             vkt__str_printf(out, "%s", o->choices[c->class_weight].name);
             return true;
         }

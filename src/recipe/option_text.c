@@ -37,8 +37,8 @@ static bool choose(const vkt__option *o, const char *text, const char *where, vk
         names[n++] = out->name;
         vkt__str_printf(&all, "%s%s", n > 1 ? ", " : "", out->name);
     }
-    vkt__fail(VKT_ARG, "config", "%s: %s: '%s' is not one of %s%s", where, o->name, text, all.data,
-              vkt_did_you_mean(text, names, n).text);
+    vkt__fail(VKT_E_ARG, "config", "%s: %s: '%s' is not one of %s%s", where, o->name, text,
+              all.data, vkt_did_you_mean(text, names, n).text);
     vkt__str_finish(&all);
     return false;
 }
@@ -46,7 +46,7 @@ static bool choose(const vkt__option *o, const char *text, const char *where, vk
 static vkt_status not_a(const char *what, const vkt__option *o, const char *text, bool quoted,
                         const char *where)
 {
-    return vkt__fail(VKT_ARG, "config", "%s: %s: %s is expected, not %s'%s'%s", where, o->name,
+    return vkt__fail(VKT_E_ARG, "config", "%s: %s: %s is expected, not %s'%s'%s", where, o->name,
                      what, quoted ? "the quoted text " : "", text, *text ? "" : " (no value)");
 }
 
@@ -54,7 +54,7 @@ static vkt_status check_range(const vkt__option *o, double v, const char *text, 
 {
     char lo[32], hi[32];
     if (v >= o->min && v <= o->max) return VKT_OK;
-    return vkt__fail(VKT_ARG, "config", "%s: %s: %s is out of range: %s to %s", where, o->name,
+    return vkt__fail(VKT_E_ARG, "config", "%s: %s: %s is out of range: %s to %s", where, o->name,
                      text, vkt__double_text(o->min, false, lo),
                      vkt__double_text(o->max, false, hi));
 }
@@ -67,9 +67,9 @@ static vkt_status set_string(char *at, vkt__arena *a, const vkt__option *o, cons
     vkt__choice choice;
     bool is_choice = vkt__option_choice(o, 0, &choice);
     if (!vkt__utf8_ok(text, strlen(text), &bad))
-        return vkt__fail(VKT_ARG, "config", "%s: %s: the text is not UTF-8", where, o->name);
+        return vkt__fail(VKT_E_ARG, "config", "%s: %s: the text is not UTF-8", where, o->name);
     if (quoted || (text[0] && strcmp(text, "null") && strcmp(text, "~"))) {
-        if (is_choice && !choose(o, text, where, &choice)) return VKT_ARG;
+        if (is_choice && !choose(o, text, where, &choice)) return VKT_E_ARG;
         value = vkt__arena_strdup(a, text);
     } else if (is_choice || o->fallback) {
         return not_a("a word", o, text, quoted, where);
@@ -111,7 +111,7 @@ vkt_status vkt__option_set(vkt_config *c, vkt__arena *a, const vkt__option *o, c
     case VKT__OPT_WEIGHTS:
     case VKT__OPT_ENUM: {
         vkt__choice choice;
-        if (!choose(o, text, where, &choice)) return VKT_ARG;
+        if (!choose(o, text, where, &choice)) return VKT_E_ARG;
         memcpy(at, &choice.value, sizeof choice.value);
         return VKT_OK;
     }

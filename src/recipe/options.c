@@ -21,14 +21,15 @@ static const char *source_meaning(int i)
     return vkt_source((size_t)i, &s) ? s.help : NULL;
 }
 
-static const vkt__choice fits[] = { { "stretch", VKT_FIT_STRETCH },
-                                    { "crop", VKT_FIT_CROP },
+static const vkt__choice fits[] = { { "stretch", VKT_PICTURE_FIT_STRETCH },
+                                    { "crop", VKT_PICTURE_FIT_CROP },
                                     { 0 } };
-static const vkt__choice colors[] = {
-    { "auto", VKT_COLOR_AUTO }, { "grey", VKT_COLOR_GREY }, { "rgb", VKT_COLOR_RGB }, { 0 }
-};
-static const vkt__choice bad_files[] = { { "skip", VKT_BAD_SKIP },
-                                         { "stop", VKT_BAD_STOP },
+static const vkt__choice colors[] = { { "auto", VKT_PICTURE_COLOR_AUTO },
+                                      { "grey", VKT_PICTURE_COLOR_GREY },
+                                      { "rgb", VKT_PICTURE_COLOR_RGB },
+                                      { 0 } };
+static const vkt__choice bad_files[] = { { "skip", VKT_BAD_FILES_SKIP },
+                                         { "stop", VKT_BAD_FILES_STOP },
                                          { 0 } };
 static const vkt__choice samplings[] = { { "shuffle", VKT_SAMPLING_SHUFFLE },
                                          { "balanced", VKT_SAMPLING_BALANCED },
@@ -39,12 +40,13 @@ static const vkt__choice missings[] = { { "error", VKT_MISSING_ERROR },
                                         { "mean", VKT_MISSING_MEAN },
                                         { "drop", VKT_MISSING_DROP },
                                         { 0 } };
-static const vkt__choice tasks[] = { { "classify", VKT_CLASSIFY },
-                                     { "regress", VKT_REGRESS },
+static const vkt__choice tasks[] = { { "classify", VKT_TASK_CLASSIFY },
+                                     { "regress", VKT_TASK_REGRESS },
                                      { 0 } };
 static const vkt__choice standards[] = {
-    { "auto", VKT_STD_AUTO },       { "none", VKT_STD_NONE },       { "global", VKT_STD_GLOBAL },
-    { "feature", VKT_STD_FEATURE }, { "channel", VKT_STD_CHANNEL }, { 0 }
+    { "auto", VKT_STANDARDIZE_AUTO },       { "none", VKT_STANDARDIZE_NONE },
+    { "global", VKT_STANDARDIZE_GLOBAL },   { "feature", VKT_STANDARDIZE_FEATURE },
+    { "channel", VKT_STANDARDIZE_CHANNEL }, { 0 }
 };
 static const vkt__choice maths[] = { { "strict", VKT_MATH_STRICT },
                                      { "fast", VKT_MATH_FAST },
@@ -52,11 +54,11 @@ static const vkt__choice maths[] = { { "strict", VKT_MATH_STRICT },
 static const vkt__choice precisions[] = {
     { "fp32", VKT_F32 }, { "bf16", VKT_BF16 }, { "fp16", VKT_F16 }, { 0 }
 };
-static const vkt__choice weightings[] = { { "none", VKT_CW_NONE },
-                                          { "balanced", VKT_CW_BALANCED },
+static const vkt__choice weightings[] = { { "none", VKT_CLASS_WEIGHT_NONE },
+                                          { "balanced", VKT_CLASS_WEIGHT_BALANCED },
                                           { 0 } };
-static const vkt__choice forms[] = { { "playbook", VKT_FORM_PLAYBOOK },
-                                     { "torch", VKT_FORM_TORCH },
+static const vkt__choice forms[] = { { "playbook", VKT_OPTIM_FORM_PLAYBOOK },
+                                     { "torch", VKT_OPTIM_FORM_TORCH },
                                      { 0 } };
 static const vkt__choice metrics[] = { { "auto", 0 },
                                        { "accuracy", 0 },
@@ -68,16 +70,15 @@ static const vkt__choice metrics[] = { { "auto", 0 },
 static const vkt__choice modes[] = { { "auto", 0 }, { "max", 1 }, { "min", -1 }, { 0 } };
 
 static const vkt__choice recomputes[] = {
-    { "auto", VKT_MEASURE_AUTO }, { "none", VKT_MEASURE_NONE }, { "all", VKT_MEASURE_ALWAYS }, { 0 }
+    { "auto", VKT_SAVING_AUTO }, { "none", VKT_SAVING_NONE }, { "all", VKT_SAVING_ALWAYS }, { 0 }
 };
-static const vkt__choice offloads[] = { { "auto", VKT_MEASURE_AUTO },
-                                        { "none", VKT_MEASURE_NONE },
-                                        { "host", VKT_MEASURE_ALWAYS },
-                                        { 0 } };
+static const vkt__choice offloads[] = {
+    { "auto", VKT_SAVING_AUTO }, { "none", VKT_SAVING_NONE }, { "host", VKT_SAVING_ALWAYS }, { 0 }
+};
 
 static const char *rule_word(int i)
 {
-    return i < VKT_N_RULES ? vkt_rule_name((vkt_rule)i) : NULL;
+    return i < VKT_RULE_N_RULES ? vkt_optim_rule_name((vkt_optim_rule)i) : NULL;
 }
 
 static const char *schedule_word(int i)

@@ -27,7 +27,7 @@ static vkt_status unknown_key(const vkt__yaml *node, const char *name, const cha
         hint = vkt_did_you_mean(name, same, m);
     }
     if (!*hint.text) hint = vkt_did_you_mean(name, names, k);
-    return vkt__fail(VKT_ARG, "config", "%s:%d: unknown key '%s'%s", source, node->line, name,
+    return vkt__fail(VKT_E_ARG, "config", "%s:%d: unknown key '%s'%s", source, node->line, name,
                      hint.text);
 }
 
@@ -35,7 +35,7 @@ static vkt_status unknown_key(const vkt__yaml *node, const char *name, const cha
 
 static vkt_status list_entry_error(const vkt__option *o, const char *where, const char *what)
 {
-    return vkt__fail(VKT_ARG, "config", "%s: %s: %s", where, o->name, what);
+    return vkt__fail(VKT_E_ARG, "config", "%s: %s: %s", where, o->name, what);
 }
 
 static vkt_status set_steps(vkt_config *c, const vkt__option *o, const vkt__yaml *node,
@@ -74,11 +74,11 @@ static vkt_status set_group(vkt_optim_group *g, vkt__arena *a, const vkt__option
             g->pattern = vkt__arena_strdup(a, e->text);
         } else if (!strcmp(e->key, "lr_scale") || !strcmp(e->key, "weight_decay")) {
             if (!is_number || v < 0 || v > 1e6)
-                return vkt__fail(VKT_ARG, "config", "%s: %s: %s must be a number from 0 to 1e6",
+                return vkt__fail(VKT_E_ARG, "config", "%s: %s: %s must be a number from 0 to 1e6",
                                  where, o->name, e->key);
             *(e->key[0] == 'l' ? &g->lr_scale : &g->weight_decay) = (float)v;
         } else {
-            return vkt__fail(VKT_ARG, "config",
+            return vkt__fail(VKT_E_ARG, "config",
                              "%s: %s: unknown key '%s'; known are pattern, lr_scale, weight_decay",
                              where, o->name, e->key);
         }
@@ -119,7 +119,7 @@ static vkt_status set_weights(vkt_config *c, const vkt__option *o, const vkt__ya
             return list_entry_error(o, where, "every entry must be a number from 0 to 1e6");
         w[i++] = (float)v;
     }
-    c->class_weight = VKT_CW_LIST;
+    c->class_weight = VKT_CLASS_WEIGHT_LIST;
     c->class_weights = w;
     c->n_class_weights = (uint32_t)n;
     return VKT_OK;
@@ -156,7 +156,7 @@ vkt_status vkt__option_set_node(vkt_config *c, int index, const vkt__yaml *node,
     else if (o->type == VKT__OPT_WORDS && node->kind == VKT__YAML_LIST)
         st = set_words(c, o, node, where);
     else if (node->kind != VKT__YAML_SCALAR)
-        st = vkt__fail(VKT_ARG, "config", "%s: %s takes one value, not a %s", where, o->name,
+        st = vkt__fail(VKT_E_ARG, "config", "%s: %s takes one value, not a %s", where, o->name,
                        node->kind == VKT__YAML_LIST ? "list" : "block of keys");
     else
         st = vkt__option_set(c, &c->priv->arena, o, node->text, node->quoted, where);
@@ -191,14 +191,14 @@ static vkt_status apply(vkt_config *c, const vkt__yaml *map, const char *prefix,
             size_t n;
             const vkt__option *o = &vkt__options(&n)[i];
             if (seen[i])
-                return vkt__fail(VKT_ARG, "config", "%s:%d: '%s' is '%s', which is set on line %s",
-                                 source, e->line, name, o->name,
-                                 strrchr(c->priv->where[i], ':') + 1);
+                return vkt__fail(VKT_E_ARG, "config",
+                                 "%s:%d: '%s' is '%s', which is set on line %s", source, e->line,
+                                 name, o->name, strrchr(c->priv->where[i], ':') + 1);
             VKT_TRY(vkt__option_set_node(c, i, e, vkt__arena_printf(a, "%s:%d", source, e->line)));
             seen[i] = true;
         } else if (is_section(name)) {
             if (e->kind != VKT__YAML_MAP)
-                return vkt__fail(VKT_ARG, "config", "%s:%d: '%s' takes a block of keys", source,
+                return vkt__fail(VKT_E_ARG, "config", "%s:%d: '%s' takes a block of keys", source,
                                  e->line, name);
             VKT_TRY(apply(c, e, vkt__arena_printf(a, "%s.", name), source, seen));
         } else {
@@ -213,7 +213,7 @@ vkt_status vkt__recipe_apply(vkt_config *c, const vkt__yaml *root, const char *s
 {
     bool seen[VKT__MAX_OPTIONS] = { false };
     if (root->kind != VKT__YAML_MAP)
-        return vkt__fail(VKT_ARG, "config", "%s:%d: a recipe is a block of `key: value` lines",
+        return vkt__fail(VKT_E_ARG, "config", "%s:%d: a recipe is a block of `key: value` lines",
                          source, root->line);
     return apply(c, root, "", source, seen);
 }

@@ -28,8 +28,8 @@ static const vkt_layer_type *find_type(reader *r, const char *name, int line)
     vkt__str all = { 0 };
     for (size_t i = 0; i < n && !*hint.text; i++)
         vkt__str_printf(&all, "%s%s", i ? ", " : "; known are ", names[i]);
-    vkt__fail(VKT_ARG, "config", "%s:%d: unknown layer '%s'%s%s", r->source, line, name, hint.text,
-              all.data ? all.data : "");
+    vkt__fail(VKT_E_ARG, "config", "%s:%d: unknown layer '%s'%s%s", r->source, line, name,
+              hint.text, all.data ? all.data : "");
     vkt__str_finish(&all);
     return NULL;
 }
@@ -40,7 +40,7 @@ static vkt_status bad_value(reader *r, const vkt__yaml *v, const char *type, con
     const char *text = v->kind == VKT__YAML_SCALAR ? v->text
                        : v->kind == VKT__YAML_LIST ? "a list"
                                                    : "a block";
-    return vkt__fail(VKT_ARG, "config", "%s:%d: %s.%s: %s is expected, not '%s'", r->source,
+    return vkt__fail(VKT_E_ARG, "config", "%s:%d: %s.%s: %s is expected, not '%s'", r->source,
                      v->line, type, opt, what, text);
 }
 
@@ -55,9 +55,9 @@ static vkt_status set_number(reader *r, vkt_layer *l, const vkt_layer_opt *o, co
     if (is_uint) d = (double)u;
     if (d < o->min || d > o->max) {
         char lo[32], hi[32];
-        return vkt__fail(VKT_ARG, "config", "%s:%d: %s.%s: %s is out of range: %s to %s", r->source,
-                         v->line, l->type, o->name, v->text, vkt__double_text(o->min, false, lo),
-                         vkt__double_text(o->max, false, hi));
+        return vkt__fail(VKT_E_ARG, "config", "%s:%d: %s.%s: %s is out of range: %s to %s",
+                         r->source, v->line, l->type, o->name, v->text,
+                         vkt__double_text(o->min, false, lo), vkt__double_text(o->max, false, hi));
     }
     char *at = (char *)l + o->offset;
     if (o->type == VKT_OPT_FLOAT)
@@ -113,7 +113,7 @@ static vkt_status set_opt(reader *r, vkt_layer *l, const vkt_layer_opt *o, const
         return st;
     }
     }
-    return VKT_ARG;
+    return VKT_E_ARG;
 }
 
 static const vkt_layer_opt *find_opt(const vkt_layer_type *t, const char *name)
@@ -134,7 +134,7 @@ static vkt_status unknown_opt(reader *r, const vkt_layer_type *t, const vkt__yam
     vkt__str all = { 0 };
     for (const vkt_layer_opt *o = t->opts; o < t->opts + VKT_COUNT(t->opts) && o->name; o++)
         vkt__str_printf(&all, "%s, ", o->name);
-    vkt_status st = vkt__fail(VKT_ARG, "config", "%s:%d: %s has no option '%s'; it takes %sname",
+    vkt_status st = vkt__fail(VKT_E_ARG, "config", "%s:%d: %s has no option '%s'; it takes %sname",
                               r->source, v->line, t->name, v->key, all.data ? all.data : "");
     vkt__str_finish(&all);
     return st;
@@ -162,20 +162,20 @@ static vkt_status read_layer(reader *r, const vkt__yaml *e, int depth, vkt_layer
     if (e->kind == VKT__YAML_MAP) {
         value = e->first;
         if (!value)
-            return vkt__fail(VKT_ARG, "config", "%s:%d: a layer without a type", r->source,
+            return vkt__fail(VKT_E_ARG, "config", "%s:%d: a layer without a type", r->source,
                              e->line);
         if (value->next)
             return vkt__fail(
-                VKT_ARG, "config",
+                VKT_E_ARG, "config",
                 "%s:%d: a layer is one `type: options`; '%s' must be indented under '%s'",
                 r->source, value->next->line, value->next->key, value->key);
         name = value->key;
     } else if (e->kind == VKT__YAML_LIST) {
-        return vkt__fail(VKT_ARG, "config", "%s:%d: a layer is expected, not a list", r->source,
+        return vkt__fail(VKT_E_ARG, "config", "%s:%d: a layer is expected, not a list", r->source,
                          e->line);
     }
     const vkt_layer_type *t = find_type(r, name, e->line);
-    if (!t) return VKT_ARG;
+    if (!t) return VKT_E_ARG;
     *l = (vkt_layer) { .type = t->name, .line = value ? value->line : e->line };
     bool main_set = false;
     if (value && value->kind == VKT__YAML_MAP) {
@@ -191,23 +191,23 @@ static vkt_status read_layer(reader *r, const vkt__yaml *e, int depth, vkt_layer
         }
     } else if (value && !(value->kind == VKT__YAML_SCALAR && !value->text[0] && !value->quoted)) {
         if (!t->main_opt)
-            return vkt__fail(VKT_ARG, "config", "%s:%d: %s takes no bare value", r->source,
+            return vkt__fail(VKT_E_ARG, "config", "%s:%d: %s takes no bare value", r->source,
                              value->line, t->name);
         VKT_TRY(set_opt(r, l, find_opt(t, t->main_opt), value, depth, &n_body));
         main_set = true;
     }
     if (t->main_opt && !main_set && needs(t, find_opt(t, t->main_opt)))
-        return vkt__fail(VKT_ARG, "config", "%s:%d: %s lacks its %s", r->source, l->line, t->name,
+        return vkt__fail(VKT_E_ARG, "config", "%s:%d: %s lacks its %s", r->source, l->line, t->name,
                          t->main_opt);
     if (find_opt(t, "body") && !l->n_body)
-        return vkt__fail(VKT_ARG, "config", "%s:%d: %s lacks its body, a list of layers", r->source,
-                         l->line, t->name);
+        return vkt__fail(VKT_E_ARG, "config", "%s:%d: %s lacks its body, a list of layers",
+                         r->source, l->line, t->name);
     if (find_opt(t, "n") && !l->repeat)
-        return vkt__fail(VKT_ARG, "config", "%s:%d: %s lacks n, how many copies", r->source,
+        return vkt__fail(VKT_E_ARG, "config", "%s:%d: %s lacks n, how many copies", r->source,
                          l->line, t->name);
     *n_total += 1 + n_body * VKT_MAX(l->repeat, 1);
     if (*n_total > VKT__MAX_LAYERS)
-        return vkt__fail(VKT_ARG, "config", "%s:%d: the model has more than %d layers", r->source,
+        return vkt__fail(VKT_E_ARG, "config", "%s:%d: the model has more than %d layers", r->source,
                          l->line, VKT__MAX_LAYERS);
 fail:
     return st;
@@ -222,7 +222,7 @@ static vkt_status check_names(reader *r, const vkt_layer *l, size_t n)
             char position[24];
             snprintf(position, sizeof position, "%zu", j);
             if (j != i && !strcmp(l[i].name, l[j].name ? l[j].name : position))
-                return vkt__fail(VKT_ARG, "config",
+                return vkt__fail(VKT_E_ARG, "config",
                                  "%s:%d: the name '%s' is taken by the layer on line %d", r->source,
                                  l[VKT_MAX(i, j)].line, l[i].name, l[VKT_MIN(i, j)].line);
         }
@@ -236,14 +236,14 @@ static vkt_status read_list(reader *r, const vkt__yaml *list, int depth, vkt_lay
     vkt_status st = VKT_OK;
     size_t n = 0, i = 0;
     if (depth > VKT__MAX_LAYER_DEPTH)
-        return vkt__fail(VKT_ARG, "config", "%s:%d: layers are nested more than %d deep", r->source,
-                         list->line, VKT__MAX_LAYER_DEPTH);
+        return vkt__fail(VKT_E_ARG, "config", "%s:%d: layers are nested more than %d deep",
+                         r->source, list->line, VKT__MAX_LAYER_DEPTH);
     if (list->kind != VKT__YAML_LIST)
-        return vkt__fail(VKT_ARG, "config", "%s:%d: a list of layers is expected", r->source,
+        return vkt__fail(VKT_E_ARG, "config", "%s:%d: a list of layers is expected", r->source,
                          list->line);
     for (const vkt__yaml *e = list->first; e; e = e->next) n++;
     if (n > VKT__MAX_LAYERS / 10)
-        return vkt__fail(VKT_ARG, "config", "%s:%d: more than %d layers in a list", r->source,
+        return vkt__fail(VKT_E_ARG, "config", "%s:%d: more than %d layers in a list", r->source,
                          list->line, VKT__MAX_LAYERS / 10);
     vkt_layer *l = vkt__arena_alloc(r->arena, n * sizeof *l);
     for (const vkt__yaml *e = list->first; e; e = e->next)
@@ -277,7 +277,7 @@ static vkt_status out_of_range(const reader *r, const vkt_layer *l, const vkt_la
                                double v)
 {
     char is[32], lo[32], hi[32];
-    return vkt__fail(VKT_ARG, "config", "%s: %s.%s: %s is out of range: %s to %s", r->source,
+    return vkt__fail(VKT_E_ARG, "config", "%s: %s.%s: %s is out of range: %s to %s", r->source,
                      l->type, o->name, vkt__double_text(v, false, is),
                      vkt__double_text(o->min, false, lo), vkt__double_text(o->max, false, hi));
 }
@@ -315,7 +315,7 @@ static vkt_status copy_word(const reader *r, vkt_layer *l, const vkt_layer_opt *
     bool ok = !o->choices;
     for (const char *const *p = o->choices; p && *p; p++) ok = ok || !strcmp(*p, word);
     if (!ok)
-        return vkt__fail(VKT_ARG, "config", "%s: %s.%s: unknown word '%s'", r->source, l->type,
+        return vkt__fail(VKT_E_ARG, "config", "%s: %s.%s: unknown word '%s'", r->source, l->type,
                          o->name, word);
     word = vkt__arena_strdup(r->arena, word);
     memcpy((char *)l + o->offset, &word, sizeof word);
@@ -347,7 +347,7 @@ static vkt_status copy_opt(const reader *r, vkt_layer *l, const vkt_layer_opt *o
         return st;
     }
     }
-    return VKT_ARG;
+    return VKT_E_ARG;
 }
 
 static vkt_status copy_list(const reader *r, const vkt_layer *from, size_t n, vkt_layer **out)
@@ -407,7 +407,7 @@ vkt_status vkt__model_at(const vkt_config *c, const char *key, const char *where
         size_t n = strcspn(word, ".");
         vkt_layer *l = *at == '.' ? layer_named(list, n_list, word, n) : NULL;
         if (!l)
-            return vkt__fail(VKT_ARG, "config",
+            return vkt__fail(VKT_E_ARG, "config",
                              "%s: there is no layer '%.*s': a layer is named by its place, 0 to "
                              "%zu, or its name",
                              where, (int)n, *at ? word : "", n_list ? n_list - 1 : 0);
@@ -415,7 +415,7 @@ vkt_status vkt__model_at(const vkt_config *c, const char *key, const char *where
         at = word + n;
         word = *at ? at + 1 : t->main_opt;
         if (!word)
-            return vkt__fail(VKT_ARG, "config", "%s: %s takes no bare value", where, t->name);
+            return vkt__fail(VKT_E_ARG, "config", "%s: %s takes no bare value", where, t->name);
         char name[64];
         n = strcspn(word, ".");
         snprintf(name, sizeof name, "%.*s", (int)VKT_MIN(n, sizeof name - 1), word);
@@ -424,8 +424,8 @@ vkt_status vkt__model_at(const vkt_config *c, const char *key, const char *where
         if (!*opt) return unknown_opt(&r, t, &(vkt__yaml) { .key = name });
         if ((*opt)->type != VKT_OPT_BODY) {
             if (*at && word[n])
-                return vkt__fail(VKT_ARG, "config", "%s: nothing can follow %s.%s", where, t->name,
-                                 name);
+                return vkt__fail(VKT_E_ARG, "config", "%s: nothing can follow %s.%s", where,
+                                 t->name, name);
             return VKT_OK;
         }
         memcpy(&list, (char *)l + (*opt)->offset, sizeof list);
@@ -458,7 +458,7 @@ vkt_status vkt__model_set(vkt_config *c, const char *key, const char *value, con
     VKT_TRY(vkt__model_at(c, key, where, &layer, &opt));
     VKT_TRY(set_opt(&r, layer, opt, &scalar, 1, NULL));
     if (count_layers(c->layers, c->n_layers) > VKT__MAX_LAYERS)
-        return vkt__fail(VKT_ARG, "config", "%s: the model has more than %d layers", where,
+        return vkt__fail(VKT_E_ARG, "config", "%s: the model has more than %d layers", where,
                          VKT__MAX_LAYERS);
 fail:
     return st;

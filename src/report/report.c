@@ -14,13 +14,13 @@ static bool holds(const char *dir, const char *file)
 static vkt_status check(const char *path)
 {
     if (strlen(path) > 1000)
-        return vkt__fail(VKT_ARG, "report", "the path '%.60s...' is too long", path);
-    if (!vkt__is_dir(path)) return vkt__fail(VKT_IO, "report", "no folder '%s'", path);
+        return vkt__fail(VKT_E_ARG, "report", "the path '%.60s...' is too long", path);
+    if (!vkt__is_dir(path)) return vkt__fail(VKT_E_IO, "report", "no folder '%s'", path);
     if (holds(path, "study.json") || holds(path, "run.json")) return VKT_OK;
     vkt__str word = { 0 };
     vkt__shell_word(&word, path);
     vkt_status st =
-        vkt__fail(VKT_ARG, "report",
+        vkt__fail(VKT_E_ARG, "report",
                   "'%s' is neither a run (run.json) nor a study (study.json): `vktrain runs %s` "
                   "lists the runs in it",
                   path, word.data);
@@ -63,7 +63,7 @@ vkt_status vkt_report_write(const vkt_report_desc *d, vkt_report_result *out)
     *out = (vkt_report_result) { 0 };
     for (size_t i = 0; i < d->n_paths; i++) VKT_TRY(check(d->paths[i]));
     if (!d->n_paths) {
-        st = vkt__fail(VKT_ARG, "report", "no run or study is given");
+        st = vkt__fail(VKT_E_ARG, "report", "no run or study is given");
         goto fail;
     }
     if (d->out)

@@ -60,7 +60,7 @@ static vkt_status load(study *s)
     VKT_TRY(vkt__file_read(path, STUDY_LIMIT, &data, &n));
     s->json = json_loadb(data, n, 0, &err);
     if (!s->json || strcmp(text(s->json, "format"), "vktrain study")) {
-        st = vkt__fail(VKT_FORMAT, "report", "'%s' is damaged or not one of vktrain's%s%s", path,
+        st = vkt__fail(VKT_E_FORMAT, "report", "'%s' is damaged or not one of vktrain's%s%s", path,
                        s->json ? "" : ": ", s->json ? "" : err.text);
         goto fail;
     }

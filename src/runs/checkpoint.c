@@ -61,7 +61,7 @@ static vkt_status state_write(const char *path, const vkt__checkpoint_state *s,
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     json_decref(root);
     if (!text)
-        return vkt__fail(VKT_ARG, "checkpoint",
+        return vkt__fail(VKT_E_ARG, "checkpoint",
                          "'%s': a text of the state is not UTF-8 or not JSON", path);
     vkt__str_add(&out, text + 1, strlen(text) - 1); /* without the opening brace */
     vkt__str_add(&out, "\n", 1);
@@ -162,7 +162,7 @@ vkt_status vkt__checkpoint_read_state(vkt__arena *a, const char *path, vkt__chec
         json_decref(j);
     }
     free(data);
-    return *why ? VKT_FORMAT : VKT_OK;
+    return *why ? VKT_E_FORMAT : VKT_OK;
 }
 
 /* ---- writing ---- */
@@ -170,7 +170,7 @@ vkt_status vkt__checkpoint_read_state(vkt__arena *a, const char *path, vkt__chec
 #define STEP_OR_CRASH(expr)                                                                        \
     do {                                                                                           \
         if (vkt__crash_now(d->crash)) {                                                            \
-            st = VKT_INTERRUPTED;                                                                  \
+            st = VKT_E_INTERRUPTED;                                                                \
             goto fail;                                                                             \
         }                                                                                          \
         VKT_TRY(expr);                                                                             \
@@ -216,12 +216,12 @@ static vkt_status open_part(vkt__checkpoint *c, const char *name, vkt__st_digest
     const char *path = vkt__arena_printf(&c->arena, "%s/%s", c->dir, name);
     int64_t size = vkt__file_size(path);
     if (size >= 0 && (uint64_t)size != want.bytes)
-        return vkt__fail(VKT_FORMAT, "checkpoint", "'%s' is damaged: %lld bytes, expected %llu",
+        return vkt__fail(VKT_E_FORMAT, "checkpoint", "'%s' is damaged: %lld bytes, expected %llu",
                          path, (long long)size, (unsigned long long)want.bytes);
     vkt_status st = vkt__safetensors_open(path, out);
     if (st != VKT_OK) return st;
     if (vkt__safetensors_digest(*out).header_crc != want.header_crc)
-        return vkt__fail(VKT_FORMAT, "checkpoint",
+        return vkt__fail(VKT_E_FORMAT, "checkpoint",
                          "'%s' is damaged: its header's CRC-32 is not the one in state.json", path);
     return VKT_OK;
 }
@@ -264,7 +264,7 @@ vkt_status vkt__checkpoint_load_average(vkt__safetensors *optim, const vkt__st_t
         found += vkt__safetensors_find(optim, averages[found].name, &at);
     }
     vkt_status st = found ? vkt__safetensors_load(optim, averages, found, true)
-                          : vkt__fail(VKT_FORMAT, "checkpoint",
+                          : vkt__fail(VKT_E_FORMAT, "checkpoint",
                                       "the checkpoint holds no average of the weights");
     free(averages);
     vkt__arena_finish(&a);

@@ -75,8 +75,8 @@ vkt_status vkt__checkpoint_newest(const char *run_dir, vkt__checkpoint **out)
         }
     }
     if (st == VKT_OK && !*out)
-        st =
-            vkt__fail(VKT_IO, "checkpoint", "no %scheckpoint in '%s'", n ? "usable " : "", run_dir);
+        st = vkt__fail(VKT_E_IO, "checkpoint", "no %scheckpoint in '%s'", n ? "usable " : "",
+                       run_dir);
     vkt__str_finish(&path);
     free(items);
     return st;
@@ -145,7 +145,7 @@ vkt_status vkt__checkpoint_prune(const char *run_dir, uint32_t keep, int sign, v
     }
     goto fail;
 crashed:
-    st = VKT_INTERRUPTED;
+    st = VKT_E_INTERRUPTED;
 fail:
     free(kept);
     free(items);
@@ -222,12 +222,12 @@ vkt_status vkt__checkpoint_find(const char *path, char *out, size_t size)
     }
     if (!found)
         st = vkt__fail(
-            VKT_IO, "checkpoint",
+            VKT_E_IO, "checkpoint",
             "'%s' is neither a run with checkpoints nor a checkpoint folder, nor one with "
             "a language model's config.json",
             path);
     else if (snprintf(out, size, "%s", found) >= (int)size)
-        st = vkt__fail(VKT_ARG, "checkpoint", "the path '%s' is too long", found);
+        st = vkt__fail(VKT_E_ARG, "checkpoint", "the path '%s' is too long", found);
 fail:
     free(items);
     vkt__arena_finish(&a);

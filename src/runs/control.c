@@ -60,9 +60,9 @@ vkt_status vkt_run_control(const char *run_dir, vkt_run_order order)
 {
     char path[1100], text[64];
     if (strlen(run_dir) > 1000 || !vkt__is_dir(run_dir))
-        return vkt__fail(VKT_IO, "run", "no folder '%.200s'", run_dir);
+        return vkt__fail(VKT_E_IO, "run", "no folder '%.200s'", run_dir);
     if (!vkt_run_alive(run_dir))
-        return vkt__fail(VKT_ARG, "run", "no process trains in '%s' now", run_dir);
+        return vkt__fail(VKT_E_ARG, "run", "no process trains in '%s' now", run_dir);
     control_path(run_dir, path, sizeof path);
     int n = snprintf(text, sizeof text, "%s\n", words[order]);
     return vkt__file_replace(path, text, (size_t)n);

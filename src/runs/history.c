@@ -131,7 +131,7 @@ vkt_status vkt_history_update(vkt_history *h)
     vkt_status st = vkt__file_open(p->path, &f);
     char *chunk = st == VKT_OK ? vkt__alloc(CHUNK) : NULL;
     if (st == VKT_OK && !vkt__file_seek(f, p->offset))
-        st = vkt__fail(VKT_IO, "history", "can't read on in '%s'", p->path);
+        st = vkt__fail(VKT_E_IO, "history", "can't read on in '%s'", p->path);
     for (size_t got = 1; st == VKT_OK && got;) {
         size_t at = 0;
         got = fread(chunk, 1, CHUNK, f);

@@ -209,9 +209,9 @@ vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
     vkt__str_finish(&c);
     if (!m->jsonl) return VKT_OK;
     if (fflush(m->jsonl) != 0 || ferror(m->jsonl))
-        return vkt__fail(VKT_IO, "train", "can't write '%s': is the disk full?", m->jsonl_path);
+        return vkt__fail(VKT_E_IO, "train", "can't write '%s': is the disk full?", m->jsonl_path);
     if (fflush(m->csv) != 0 || ferror(m->csv))
-        return vkt__fail(VKT_IO, "train", "can't write '%s': is the disk full?", m->csv_path);
+        return vkt__fail(VKT_E_IO, "train", "can't write '%s': is the disk full?", m->csv_path);
     return VKT_OK;
 }
 

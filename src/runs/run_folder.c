@@ -95,7 +95,7 @@ vkt_status vkt__run_save(const vkt__run *r, const vkt__run_record *rec)
     vkt__str out = { 0 };
     vkt__str_printf(&out, "%s\n", text ? text : "");
     vkt_status st = text ? vkt__file_replace(path.data, out.data, out.len)
-                         : vkt__fail(VKT_OOM_HOST, "run", "no memory for '%s'", path.data);
+                         : vkt__fail(VKT_E_OOM_HOST, "run", "no memory for '%s'", path.data);
     free(text);
     vkt__str_finish(&out);
     vkt__str_finish(&path);
@@ -160,7 +160,7 @@ vkt_status vkt__run_load(const char *dir, vkt__arena *a, vkt__run_record *rec, c
     const char *path = vkt__arena_printf(a, "%s/run.json", dir), *reason;
     *rec = vkt__run_record_empty();
     if (why) *why = NULL;
-    if (why && vkt__file_size(path) < 0) return *why = "no run.json", VKT_IO;
+    if (why && vkt__file_size(path) < 0) return *why = "no run.json", VKT_E_IO;
     vkt_status st = vkt__file_read(path, RUN_LIMIT, &data, &n);
     if (st != VKT_OK) {
         if (why) *why = "run.json can't be read";
@@ -173,8 +173,8 @@ vkt_status vkt__run_load(const char *dir, vkt__arena *a, vkt__run_record *rec, c
     if (why)
         *why = reason;
     else
-        vkt__fail(VKT_FORMAT, "run", "'%s': %s", dir, reason);
-    return VKT_FORMAT;
+        vkt__fail(VKT_E_FORMAT, "run", "'%s': %s", dir, reason);
+    return VKT_E_FORMAT;
 }
 
 /* ---- the folder ---- */
@@ -207,36 +207,36 @@ vkt_status vkt__run_open(const char *dir, const char *name, bool resume, vkt__ru
     vkt__run *r = vkt__alloc(sizeof *r);
     *out = NULL;
     if (!dir && resume) {
-        st = vkt__fail(VKT_ARG, "run", "--resume needs --run DIR: which run to go on with");
+        st = vkt__fail(VKT_E_ARG, "run", "--resume needs --run DIR: which run to go on with");
         goto fail;
     }
     if (!dir) dir = fresh_name(name ? name : "run", &a);
     if (snprintf(r->dir, sizeof r->dir, "%s", dir) >= (int)sizeof r->dir - 64) {
-        st = vkt__fail(VKT_ARG, "run", "the path of the run folder is too long: '%.80s...'", dir);
+        st = vkt__fail(VKT_E_ARG, "run", "the path of the run folder is too long: '%.80s...'", dir);
         goto fail;
     }
     /* The lock is the first thing that a run leaves: one killed right after it can be resumed too.
      */
     if (resume && !vkt__holds_run(dir, &a) &&
         !vkt__file_exists(vkt__arena_printf(&a, "%s/.lock", dir))) {
-        st = vkt__fail(VKT_ARG, "run",
+        st = vkt__fail(VKT_E_ARG, "run",
                        "no run in '%s' to resume; leave out --resume to start one there", dir);
         goto fail;
     }
     if (vkt__file_exists(dir) && !vkt__is_dir(dir)) {
-        st = vkt__fail(VKT_ARG, "run", "'%s' is a file, not a folder: give another --run", dir);
+        st = vkt__fail(VKT_E_ARG, "run", "'%s' is a file, not a folder: give another --run", dir);
         goto fail;
     }
     if (!resume && vkt__holds_run(dir, &a)) {
         st = vkt__fail(
-            VKT_ARG, "run",
+            VKT_E_ARG, "run",
             "'%s' already holds a run: add --resume to go on with it, or give another --run", dir);
         goto fail;
     }
     VKT_TRY(vkt__mkdirs(dir));
     VKT_TRY(vkt__lock_take(vkt__arena_printf(&a, "%s/.lock", dir), &r->lock));
     if (!r->lock) {
-        st = vkt__fail(VKT_ARG, "run",
+        st = vkt__fail(VKT_E_ARG, "run",
                        "another process trains into '%s': wait for it, or give another --run", dir);
         goto fail;
     }

@@ -157,7 +157,7 @@ vkt_status vkt_runs_list(const char *dir, vkt_run_info **list, size_t *n)
     size_t total = 0;
     *list = NULL;
     *n = 0;
-    if (!vkt__is_dir(dir)) return vkt__fail(VKT_IO, "run", "no folder '%s'", dir);
+    if (!vkt__is_dir(dir)) return vkt__fail(VKT_E_IO, "run", "no folder '%s'", dir);
     w.mutex = vkt__mutex_create();
     w.changed = vkt__cond_create();
     w.todo = vkt__grow(NULL, 0, &w.cap, sizeof *w.todo);

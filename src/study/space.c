@@ -22,9 +22,9 @@ static vkt_status bad(const vkt__axis *x, const reader *r, const char *fmt, ...)
     va_start(ap, fmt);
     vkt__str_vprintf(&s, fmt, ap);
     va_end(ap);
-    vkt__fail(VKT_ARG, "study", "%s:%d: %s: %s", r->source, x->line, x->key, s.data);
+    vkt__fail(VKT_E_ARG, "study", "%s:%d: %s: %s", r->source, x->line, x->key, s.data);
     vkt__str_finish(&s);
-    return VKT_ARG;
+    return VKT_E_ARG;
 }
 
 static vkt_status unknown(const vkt__axis *x, const reader *r)
@@ -243,13 +243,13 @@ vkt_status vkt__space_parse(vkt__arena *a, const char *text, size_t n, const cha
         !root->first->next)
         root = root->first;
     if (root->kind != VKT__YAML_MAP || !root->first)
-        return vkt__fail(VKT_ARG, "study",
+        return vkt__fail(VKT_E_ARG, "study",
                          "%s:%d: a search space has lines of `option: range`, such as optim.lr: "
                          "{log: [1e-4, 0.1]}",
                          source, root->line);
     for (const vkt__yaml *e = root->first; e; e = e->next) {
         if (out->n == VKT__MAX_AXES)
-            return vkt__fail(VKT_ARG, "study", "%s:%d: more than %d metaparameters", source,
+            return vkt__fail(VKT_E_ARG, "study", "%s:%d: more than %d metaparameters", source,
                              e->line, VKT__MAX_AXES);
         vkt__axis *x = &out->axis[out->n];
         *x = (vkt__axis) { .key = e->key, .line = e->line };

@@ -37,11 +37,11 @@ static vkt_status check_data(vkt_study *s)
     vkt_status st = vkt_dataset_open(&p->base->data, &data);
     if (st != VKT_OK) return st;
     const vkt_dataset_info *info = vkt_dataset_get_info(data);
-    p->n_train = info->n[VKT_TRAIN];
-    p->n_valid = info->n[VKT_VALID];
+    p->n_train = info->n[VKT_SPLIT_TRAIN];
+    p->n_valid = info->n[VKT_SPLIT_VALID];
     vkt_dataset_destroy(&data);
     if (!p->n_valid)
-        return vkt__fail(VKT_ARG, "study",
+        return vkt__fail(VKT_E_ARG, "study",
                          "there are no validation examples: set data.valid_fraction");
     return VKT_OK;
 }
@@ -126,16 +126,16 @@ vkt_status vkt_study_run(const vkt_study_desc *desc, vkt_study **out)
     s->status = "running";
     s->estimate_s = NAN;
     if ((unsigned)d.kind >= VKT_STUDY_N_KINDS) {
-        st = vkt__fail(VKT_ARG, "study", "there is no study number %d", (int)d.kind);
+        st = vkt__fail(VKT_E_ARG, "study", "there is no study number %d", (int)d.kind);
         goto fail;
     }
     VKT_TRY(prepare(s));
     st = kinds[d.kind].run(s);
     if (st == VKT_OK && d.dry_run) st = estimate(s);
-    s->status = st == VKT_OK ? "done" : st == VKT_INTERRUPTED ? "interrupted" : "failed";
+    s->status = st == VKT_OK ? "done" : st == VKT_E_INTERRUPTED ? "interrupted" : "failed";
     vkt_status saved = s->priv->lock ? vkt__study_save(s) : VKT_OK;
     if (st == VKT_OK) st = saved;
-    if (st == VKT_OK || st == VKT_INTERRUPTED) {
+    if (st == VKT_OK || st == VKT_E_INTERRUPTED) {
         *out = s;
         s = NULL;
     }

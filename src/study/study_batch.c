@@ -215,7 +215,7 @@ vkt_status vkt__study_batch_size_check(vkt_study *s)
     double from, to;
     find_range(s, &from, &to);
     if (from >= 1 && from <= to && from == floor(from)) return VKT_OK;
-    return vkt__fail(VKT_ARG, "study",
+    return vkt__fail(VKT_E_ARG, "study",
                      "batch-size: %g to %g is not a valid range: --from must be a whole number "
                      "from 1 to --to, and at most the %llu training examples",
                      from, to, (unsigned long long)s->priv->n_train);
@@ -252,7 +252,7 @@ vkt_status vkt__study_batch_size(vkt_study *s)
         return VKT_OK;
     }
     if (z[0].t.state == VKT_TRIAL_INFEASIBLE) {
-        st = vkt__fail(VKT_OOM_DEVICE, "study", "not even batch size %u can be trained: %s",
+        st = vkt__fail(VKT_E_OOM_DEVICE, "study", "not even batch size %u can be trained: %s",
                        z[0].batch, z[0].t.why);
         goto fail;
     }

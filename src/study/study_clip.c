@@ -32,8 +32,8 @@ static vkt_status read_norms(const char *dir, norms *out)
         if (isfinite(h->steps[i].grad_norm)) out->v[out->n++] = h->steps[i].grad_norm;
     vkt_history_destroy(&h);
     if (!out->n)
-        st = vkt__fail(VKT_FORMAT, "study", "'%s' has no gradient norms to choose a threshold from",
-                       dir);
+        st = vkt__fail(VKT_E_FORMAT, "study",
+                       "'%s' has no gradient norms to choose a threshold from", dir);
     return st;
 }
 

@@ -113,7 +113,7 @@ vkt_status vkt__study_save(const vkt_study *s)
     vkt__str_printf(&path, "%s/study.json", s->dir);
     vkt__str_printf(&out, "%s\n", text ? text : "");
     vkt_status st = text ? vkt__file_replace(path.data, out.data, out.len)
-                         : vkt__fail(VKT_ARG, "study", "'%s': a text is not UTF-8", path.data);
+                         : vkt__fail(VKT_E_ARG, "study", "'%s': a text is not UTF-8", path.data);
     free(text);
     vkt__str_finish(&path);
     vkt__str_finish(&out);
@@ -134,25 +134,25 @@ static vkt_status check_same(const vkt_study *s)
     const struct vkt__study_private *p = s->priv;
     const json_t *seed = json_object_get(p->old, "seed");
     if (strcmp(old_text(s, "format"), "vktrain study"))
-        return vkt__fail(VKT_FORMAT, "study", "'%s/study.json' is not one of vktrain's", s->dir);
+        return vkt__fail(VKT_E_FORMAT, "study", "'%s/study.json' is not one of vktrain's", s->dir);
     if (strcmp(old_text(s, "kind"), vkt_study_kind_name(s->kind)))
-        return vkt__fail(VKT_ARG, "study",
+        return vkt__fail(VKT_E_ARG, "study",
                          "'%s' holds a study of kind %s, not %s: give another --study", s->dir,
                          old_text(s, "kind"), vkt_study_kind_name(s->kind));
     if (strcmp(old_text(s, "config"), p->base_yaml))
         return vkt__fail(
-            VKT_ARG, "study",
+            VKT_E_ARG, "study",
             "'%s' is a study of another recipe (it was '%s', with other options): give "
             "another --study, or the recipe and --set as they were",
             s->dir, old_text(s, "recipe"));
     if (strcmp(old_text(s, "space"), p->space ? p->space : ""))
-        return vkt__fail(VKT_ARG, "study",
+        return vkt__fail(VKT_E_ARG, "study",
                          "'%s' is a study of another space: give another --study, or the space as "
                          "it was",
                          s->dir);
     if (strcmp(old_text(s, "options"), p->options) ||
         (uint64_t)json_integer_value(seed) != p->desc->seed)
-        return vkt__fail(VKT_ARG, "study",
+        return vkt__fail(VKT_E_ARG, "study",
                          "'%s' was begun with other options (%s seed=%lld): give them again, or "
                          "another --study",
                          s->dir, old_text(s, "options"), (long long)json_integer_value(seed));
@@ -169,7 +169,7 @@ static vkt_status read_old(vkt_study *s, const char *path)
     VKT_TRY(vkt__file_read(path, STUDY_LIMIT, &data, &n));
     p->old = json_loadb(data, n, 0, &err);
     if (!p->old) {
-        st = vkt__fail(VKT_FORMAT, "study", "'%s' is damaged: line %d: %s", path, err.line,
+        st = vkt__fail(VKT_E_FORMAT, "study", "'%s' is damaged: line %d: %s", path, err.line,
                        err.text);
         goto fail;
     }
@@ -191,12 +191,12 @@ vkt_status vkt__study_open(vkt_study *s)
     vkt__time_iso(p->started);
     if (d->dry_run) return VKT_OK;
     if (d->resume && !there) {
-        st = vkt__fail(VKT_ARG, "study",
+        st = vkt__fail(VKT_E_ARG, "study",
                        "no study in '%s' to resume; leave out --resume to start one", s->dir);
         goto fail;
     }
     if (!d->resume && there) {
-        st = vkt__fail(VKT_ARG, "study",
+        st = vkt__fail(VKT_E_ARG, "study",
                        "'%s' already holds a study: add --resume to go on with it, or give another "
                        "--study",
                        s->dir);
@@ -205,7 +205,7 @@ vkt_status vkt__study_open(vkt_study *s)
     VKT_TRY(vkt__mkdirs(s->dir));
     VKT_TRY(vkt__lock_take(vkt__arena_printf(&p->arena, "%s/.lock", s->dir), &p->lock));
     if (!p->lock) {
-        st = vkt__fail(VKT_ARG, "study",
+        st = vkt__fail(VKT_E_ARG, "study",
                        "another process works on the study in '%s': wait for it, or give another "
                        "--study",
                        s->dir);
@@ -237,7 +237,7 @@ vkt_status vkt__study_recall(const vkt_study *s, size_t i, vkt_study_trial *t, b
     *found = false;
     if (!j) return VKT_OK;
     if (!group || !state || strcmp(group, t->group) || !same_settings(json_object_get(j, "set"), t))
-        return vkt__fail(VKT_ARG, "study",
+        return vkt__fail(VKT_E_ARG, "study",
                          "'%s/study.json': trial %zu is not the one that this version of vktrain "
                          "plans: start the study anew",
                          s->dir, i);

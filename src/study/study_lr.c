@@ -181,12 +181,12 @@ vkt_status vkt__study_lr_check(vkt_study *s)
     if (s->priv->desc->ramp) return vkt__study_ramp_check(s);
     find_range(s, &low, &high, &points);
     if (!(low > 0 && low < high && isfinite(high)))
-        return vkt__fail(VKT_ARG, "study",
+        return vkt__fail(VKT_E_ARG, "study",
                          "learning rates from %g to %g are not a valid range to sweep: give --from "
                          "and --to, both above 0 (the recipe's learning rate is %g)",
                          low, high, s->priv->base->schedule.lr);
     if (points < 3)
-        return vkt__fail(VKT_ARG, "study", "--points %u: a sweep needs at least 3", points);
+        return vkt__fail(VKT_E_ARG, "study", "--points %u: a sweep needs at least 3", points);
     return VKT_OK;
 }
 
@@ -210,7 +210,7 @@ vkt_status vkt__study_lr(vkt_study *s)
     }
     size_t best = find_best(s, &w);
     if (best == SIZE_MAX) {
-        st = vkt__fail(VKT_FAILED, "study",
+        st = vkt__fail(VKT_E_FAILED, "study",
                        "no learning rate from %g to %g trained without diverging; message of the "
                        "first trial: %s",
                        low, high, w.points[0].t.why ? w.points[0].t.why : "nothing");

@@ -77,11 +77,11 @@ vkt_status vkt__study_ramp_check(vkt_study *s)
     double low, high;
     find_range(s, &low, &high);
     if (!(low > 0 && low < high && isfinite(high)))
-        return vkt__fail(VKT_ARG, "study",
+        return vkt__fail(VKT_E_ARG, "study",
                          "--ramp from %g to %g: --from must be above 0, and --to above --from", low,
                          high);
     if (s->steps < MIN_STEPS)
-        return vkt__fail(VKT_ARG, "study", "--ramp in %llu steps: it needs at least %d",
+        return vkt__fail(VKT_E_ARG, "study", "--ramp in %llu steps: it needs at least %d",
                          (unsigned long long)s->steps, MIN_STEPS);
     return VKT_OK;
 }
@@ -119,7 +119,7 @@ static vkt_status run_ramp(vkt_study *s, vkt__ramp *r)
         vkt__study_trial(s, &(vkt__trial_spec) { "ramp", set, VKT_COUNT(set), .check = true }, &t));
     if (s->priv->desc->dry_run) return VKT_OK;
     if (t->state == VKT_TRIAL_INFEASIBLE && !isinf(t->rise)) {
-        st = vkt__fail(VKT_FAILED, "study", "the ramp could not be run: %s", t->why);
+        st = vkt__fail(VKT_E_FAILED, "study", "the ramp could not be run: %s", t->why);
         goto fail;
     }
     VKT_TRY(vkt_history_load(vkt__study_text(s, "%s/%s", s->dir, t->name), &h));

@@ -151,7 +151,7 @@ static vkt_status find_axis(const vkt_study *s, const vkt__space *space, const v
         *out = &space->axis[i];
         if (!strcmp(names[i], key)) return VKT_OK;
     }
-    return vkt__fail(VKT_ARG, "study",
+    return vkt__fail(VKT_E_ARG, "study",
                      "--isolate %s: there is no such metaparameter in the space%s", key,
                      vkt_did_you_mean(key, names, space->n).text);
 }
@@ -172,7 +172,7 @@ static vkt_status read_space(vkt_study *s, vkt__space *space, const vkt__axis **
     vkt_status st = VKT_OK;
     if (!p->space)
         return vkt__fail(
-            VKT_ARG, "study",
+            VKT_E_ARG, "study",
             "search: --space FILE is missing, with lines such as `optim.lr: {log: [1e-4, 0.1]}`");
     VKT_TRY(vkt__space_parse(&p->arena, p->space, strlen(p->space), p->desc->space, p->base_yaml,
                              space));
@@ -224,7 +224,7 @@ vkt_status vkt__study_search(vkt_study *s)
     fill_table(s, &space, order, n);
     const vkt_study_trial best = s->trials[order[0]];
     if (!counts(&best)) {
-        st = vkt__fail(VKT_FAILED, "study",
+        st = vkt__fail(VKT_E_FAILED, "study",
                        "none of the %zu trials was feasible; message of the first: %s", n,
                        best.why ? best.why : "");
         goto fail;

@@ -109,8 +109,8 @@ static void unlock(pool *p)
 static bool is_outcome(const vkt_study *s, vkt_status st)
 {
     bool changes_model = s->kind == VKT_STUDY_SEARCH || s->kind == VKT_STUDY_BATCH_SIZE;
-    return st == VKT_NUMERIC || st == VKT_OOM_DEVICE || st == VKT_OOM_HOST ||
-           (changes_model && (st == VKT_ARG || st == VKT_SHAPE));
+    return st == VKT_E_NUMERIC || st == VKT_E_OOM_DEVICE || st == VKT_E_OOM_HOST ||
+           (changes_model && (st == VKT_E_ARG || st == VKT_E_SHAPE));
 }
 
 static const char *last_failure(vkt_study *s, vkt_status st)
@@ -143,11 +143,11 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
     vkt__log_hold(false);
     lock(w->p);
     t->seconds = vkt__now() - began;
-    if (st == VKT_INTERRUPTED && j.stopped) st = VKT_OK;
-    if (st == VKT_INTERRUPTED) return st;
+    if (st == VKT_E_INTERRUPTED && j.stopped) st = VKT_OK;
+    if (st == VKT_E_INTERRUPTED) return st;
     if (is_outcome(s, st)) {
         t->why = last_failure(s, st);
-        if (st == VKT_NUMERIC) {
+        if (st == VKT_E_NUMERIC) {
             vkt__trial_outcome(s, c, dir, t);
             t->rise = INFINITY;
         }

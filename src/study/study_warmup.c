@@ -146,7 +146,8 @@ vkt_status vkt__study_warmup_check(vkt_study *s)
 {
     const vkt_study_desc *d = s->priv->desc;
     if (d->unstable_lr >= 0 && (!d->factor || d->factor >= 1)) return VKT_OK;
-    return vkt__fail(VKT_ARG, "study", "warmup: --unstable-lr must be above 0, --factor 1 or more");
+    return vkt__fail(VKT_E_ARG, "study",
+                     "warmup: --unstable-lr must be above 0, --factor 1 or more");
 }
 
 vkt_status vkt__study_warmup(vkt_study *s)

@@ -26,13 +26,13 @@ void vkt__ring_create(vkt_gpu *gpu, const vkt_dataset_info *d, vkt__ring *l, uin
                       uint32_t n_slots, uint64_t readback_bytes, const char *label,
                       vkt__ring_inputs *in)
 {
-    bool classify = d->task == VKT_CLASSIFY;
+    bool classify = d->task == VKT_TASK_CLASSIFY;
     uint32_t n_targets = batch * d->n_targets;
     l->batch = batch;
     l->n_slots = n_slots;
     l->graph = vkt__graph_new(gpu);
     if (l->plain) vkt_graph_no_rewrite(l->graph);
-    bool text = d->kind == VKT_KIND_TEXT;
+    bool text = d->kind == VKT_DATA_KIND_TEXT;
     vkt_shape x = { .rank = d->input_rank + 1, .d = { batch } };
     for (uint32_t i = 0; i < d->input_rank; i++) x.d[i + 1] = d->input_shape[i];
     uint64_t bytes = 0;

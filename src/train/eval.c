@@ -27,11 +27,11 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     vkt__opened o = { 0 };
     vkt__collected c = { 0 };
     vkt__eval_sums sums = { 0 };
-    vkt_split split = desc->data ? VKT_TEST : desc->split;
+    vkt_split split = desc->data ? VKT_SPLIT_TEST : desc->split;
     *out = (vkt_eval_result) { 0 };
     VKT_TRY(vkt__opened_checkpoint(desc->checkpoint, &desc->gpu, &o));
     if (!desc->data && !o.model.ckpt) {
-        st = vkt__fail(VKT_ARG, "eval", "'%s' has no data of its own: name a text with --data",
+        st = vkt__fail(VKT_E_ARG, "eval", "'%s' has no data of its own: name a text with --data",
                        desc->checkpoint);
         goto fail;
     }
@@ -41,30 +41,30 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
         VKT_TRY(vkt_dataset_open(&o.model.config->data, &o.data));
     const vkt_dataset_info *info = vkt_dataset_get_info(o.data);
     if (!info->has_labels) {
-        st = vkt__fail(VKT_FORMAT, "eval",
+        st = vkt__fail(VKT_E_FORMAT, "eval",
                        "'%s' has no labels to compare with: use `vktrain predict`", desc->data);
         goto fail;
     }
     if (!info->n[split]) {
-        st = vkt__fail(VKT_ARG, "eval", "the %s split has no examples", vkt_split_name(split));
+        st = vkt__fail(VKT_E_ARG, "eval", "the %s split has no examples", vkt_split_name(split));
         goto fail;
     }
     if (!desc->data && o.model.ckpt->state.data_hash != vkt_dataset_fingerprint(o.data))
         vkt_log(VKT_LOG_WARN, "eval",
                 "the data has changed since this checkpoint was trained: the split may differ");
     VKT_TRY(vkt__opened_session(&o, desc->batch, desc->raw));
-    bool text = info->kind == VKT_KIND_TEXT;
+    bool text = info->kind == VKT_DATA_KIND_TEXT;
     if (desc->predictions && text) {
-        st = vkt__fail(VKT_ARG, "eval", "predictions of a model of text are not written");
+        st = vkt__fail(VKT_E_ARG, "eval", "predictions of a model of text are not written");
         goto fail;
     }
     if (desc->confusion &&
-        (text || info->task != VKT_CLASSIFY || info->n_outputs > VKT__CONFUSION_CLASSES)) {
-        st = vkt__fail(VKT_ARG, "eval",
+        (text || info->task != VKT_TASK_CLASSIFY || info->n_outputs > VKT__CONFUSION_CLASSES)) {
+        st = vkt__fail(VKT_E_ARG, "eval",
                        "there is no confusion matrix of %s: it is of at most %u classes",
-                       text                         ? "a model of text"
-                       : info->task != VKT_CLASSIFY ? "numbers"
-                                                    : "so many classes",
+                       text                              ? "a model of text"
+                       : info->task != VKT_TASK_CLASSIFY ? "numbers"
+                                                         : "so many classes",
                        VKT__CONFUSION_CLASSES);
         goto fail;
     }
@@ -75,7 +75,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     if (desc->confusion) VKT_TRY(vkt__confusion_write(&sums, info->class_names, desc->confusion));
     out->n = sums.n;
     out->loss = sums.loss / (double)sums.n;
-    bool classify = info->task == VKT_CLASSIFY;
+    bool classify = info->task == VKT_TASK_CLASSIFY;
     out->accuracy = classify ? (double)sums.correct / (double)sums.n : NAN;
     out->perplexity = vkt__eval_perplexity(&sums);
     out->bits_per_byte = vkt__eval_bits_per_byte(&sums);

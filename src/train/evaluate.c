@@ -57,7 +57,7 @@ static void take_batch(pass *p, uint32_t slot)
         vkt_label y = b->y[i];
         p->sums->n++;
         p->sums->loss += (double)l->loss[slot][i];
-        if (p->s->info->task == VKT_CLASSIFY) {
+        if (p->s->info->task == VKT_TASK_CLASSIFY) {
             bool hit = l->hit[slot][i] > 0;
             p->sums->correct += hit;
             if (y.u < n_out) count_class(p->sums, y.u, hit ? y.u : largest(out, n_out), hit);
@@ -80,7 +80,8 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
     uint64_t ticket[VKT_MAX_SLOTS] = { 0 };
     uint32_t waiting = UINT32_MAX; /* the slot in flight */
     pass p = { .s = s, .sums = sums, .fn = fn, .user = user };
-    bool text = s->info->kind == VKT_KIND_TEXT, classes = s->info->task == VKT_CLASSIFY && !text;
+    bool text = s->info->kind == VKT_DATA_KIND_TEXT,
+         classes = s->info->task == VKT_TASK_CLASSIFY && !text;
     if (text) p.end = vkt_tokenizer_get_info(s->info->tokenizer)->end;
     if (!data) data = s->data;
     *sums = (vkt__eval_sums) { .n_classes = classes ? s->info->n_outputs : 0 };
@@ -97,7 +98,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
                              .batch = l->batch,
                              .limit = limit,
                              .weight = 1,
-                             .stop_on_bad = s->config->data.bad_files == VKT_BAD_STOP,
+                             .stop_on_bad = s->config->data.bad_files == VKT_BAD_FILES_STOP,
                              .n_slots = l->n_slots,
                              .slots = l->slots,
                              .n_threads = 1 };

@@ -39,14 +39,14 @@ vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const cha
     vkt__weights w = { 0 };
     bool onnx = ends_with(path, ".onnx");
     if (!onnx && !ends_with(path, ".safetensors"))
-        return vkt__fail(VKT_ARG, "export", "'%s' ends in neither .onnx nor .safetensors", path);
+        return vkt__fail(VKT_E_ARG, "export", "'%s' ends in neither .onnx nor .safetensors", path);
     VKT_TRY(vkt__trained_open(checkpoint, &o.model));
     if (!onnx && vkt__config_is_text(o.model.config)) {
         st = export_text(&o.model, path);
         goto fail;
     }
     if (onnx && vkt__config_is_text(o.model.config)) {
-        st = vkt__fail(VKT_ARG, "export",
+        st = vkt__fail(VKT_E_ARG, "export",
                        "'%s' is a language model, which this export to ONNX does not know: export "
                        "to .safetensors, or `--hf FOLDER`",
                        checkpoint);

@@ -32,7 +32,7 @@ static uint64_t lay_out(const vkt_dataset_info *d, uint32_t batch, uint64_t at[N
 
 static void make_inputs(vkt_graph *g, const vkt_dataset_info *d, uint32_t batch, vkt_feed *in)
 {
-    bool classify = d->task == VKT_CLASSIFY;
+    bool classify = d->task == VKT_TASK_CLASSIFY;
     vkt_shape x = { .rank = d->input_rank + 1, .d = { batch } };
     for (uint32_t i = 0; i < d->input_rank; i++) x.d[i + 1] = d->input_shape[i];
     in->x = vkt_input(g, x, VKT_F32, "x");
@@ -46,9 +46,10 @@ vkt_status vkt_feed_create(vkt_graph *g, const vkt_loader_desc *desc, vkt_feed *
     vkt_status st = VKT_OK;
     const vkt_dataset_info *d = vkt_dataset_get_info(desc->data);
     uint64_t at[N_INPUTS], bytes = lay_out(d, desc->batch, at);
-    if (!g->gpu) return vkt__fail(VKT_ARG, "train", "a graph without a gpu can't be fed");
+    if (!g->gpu) return vkt__fail(VKT_E_ARG, "train", "a graph without a gpu can't be fed");
     if (d->context)
-        return vkt__fail(VKT_ARG, "train", "a feed knows tables and pictures, not text: vkt_train");
+        return vkt__fail(VKT_E_ARG, "train",
+                         "a feed knows tables and pictures, not text: vkt_train");
     feed *f = vkt__alloc(sizeof *f);
     vkt_feed *in = *out = &f->in;
     f->gpu = g->gpu;

@@ -85,7 +85,7 @@ vkt_status vkt_generate(const vkt_generate_desc *d, vkt_generate_result *out)
     VKT_TRY(vkt__speak_prompt(s.tokenizer, d->prompt, &s.tokens));
     uint32_t most = vkt_generator_left(s.generator);
     if (s.tokens.n > most) {
-        st = vkt__fail(VKT_ARG, "generate",
+        st = vkt__fail(VKT_E_ARG, "generate",
                        "the prompt has %zu tokens, the model's context is %u: shorten it",
                        s.tokens.n, most);
         goto fail;

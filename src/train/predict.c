@@ -16,7 +16,7 @@ typedef struct {
 static void forward(void *user, uint64_t index, const float *out, vkt_label y)
 {
     forwarded *f = user;
-    const char *file = vkt_dataset_file(f->data, VKT_TEST, index);
+    const char *file = vkt_dataset_file(f->data, VKT_SPLIT_TEST, index);
     (void)y;
     f->p.input = file ? file : f->input;
     f->p.index = file ? 0 : index;
@@ -43,7 +43,7 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
     vkt__opened o = { 0 };
     VKT_TRY(vkt__opened_checkpoint(checkpoint, gpu, &o));
     if (vkt__config_is_text(o.model.config)) {
-        st = vkt__fail(VKT_ARG, "predict", "'%s' is a model of text: use `vktrain generate`",
+        st = vkt__fail(VKT_E_ARG, "predict", "'%s' is a model of text: use `vktrain generate`",
                        checkpoint);
         goto fail;
     }
@@ -57,7 +57,7 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
         const vkt_dataset_info *info = vkt_dataset_get_info(data);
         if (!o.session) {
             /* What comes later is not known yet: a batch no larger than need be if this is all. */
-            uint64_t most = n == n_inputs ? info->n[VKT_TEST] : o.model.config->eval_batch;
+            uint64_t most = n == n_inputs ? info->n[VKT_SPLIT_TEST] : o.model.config->eval_batch;
             o.data = data;
             VKT_TRY(vkt__opened_session(&o, (uint32_t)VKT_MIN(most, o.model.config->eval_batch),
                                         false));
@@ -65,7 +65,7 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
         forwarded f = {
             fn, user, data, inputs[i], { .n = info->n_outputs, .class_names = info->class_names }
         };
-        st = vkt__evaluate(o.session, data, VKT_TEST, 0, &sums, forward, &f);
+        st = vkt__evaluate(o.session, data, VKT_SPLIT_TEST, 0, &sums, forward, &f);
         vkt__eval_sums_finish(&sums);
         if (data != o.data) vkt_dataset_destroy(&data);
         VKT_TRY(st);

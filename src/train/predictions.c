@@ -15,7 +15,7 @@ void vkt__collect(void *user, uint64_t index, const float *out, vkt_label y)
 
 vkt__collected vkt__collected_create(const vkt_dataset_info *info, uint64_t n)
 {
-    vkt__collected c = { .classify = info->task == VKT_CLASSIFY };
+    vkt__collected c = { .classify = info->task == VKT_TASK_CLASSIFY };
     c.index = vkt__alloc(n * sizeof *c.index);
     c.value = vkt__alloc(n * info->n_outputs * sizeof *c.value);
     c.target = vkt__alloc(n * sizeof *c.target);

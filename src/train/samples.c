@@ -27,7 +27,7 @@ static vkt_status take_prompt(vkt__samples *s, const vkt_dataset *data)
     vkt_tokenizer_destroy(&t);
     s->n_prompt = s->tokens.n;
     return st == VKT_OK ? VKT_OK
-                        : vkt__fail(VKT_ARG, "train", "samples.prompt: %s", vkt__last_failure());
+                        : vkt__fail(VKT_E_ARG, "train", "samples.prompt: %s", vkt__last_failure());
 }
 
 vkt_status vkt__samples_create(vkt_model *m, const vkt_dataset *data, const vkt_config *c,
@@ -44,7 +44,7 @@ vkt_status vkt__samples_create(vkt_model *m, const vkt_dataset *data, const vkt_
     uint64_t most = VKT_MIN(s->n_prompt + c->sample_tokens, UINT32_MAX);
     VKT_TRY(vkt_generator_create(m, (uint32_t)most, &s->generator));
     if (s->n_prompt > vkt_generator_left(s->generator)) {
-        st = vkt__fail(VKT_ARG, "train",
+        st = vkt__fail(VKT_E_ARG, "train",
                        "samples.prompt has %zu tokens, the model's context is %u: shorten it",
                        s->n_prompt, vkt_generator_left(s->generator));
         goto fail;

@@ -16,8 +16,8 @@ static uint32_t n_train_slots(const vkt__session *s)
     enum { SMALL_BATCH = 128 << 10 };
     const vkt_config *c = s->config;
     uint32_t n = VKT_MAX(c->data_prefetch, c->pack_steps > 1 ? 2 * c->pack_steps + 1 : 2);
-    bool small =
-        (uint64_t)c->batch * s->info->n_inputs * 4 <= SMALL_BATCH && s->info->kind != VKT_KIND_TEXT;
+    bool small = (uint64_t)c->batch * s->info->n_inputs * 4 <= SMALL_BATCH &&
+                 s->info->kind != VKT_DATA_KIND_TEXT;
     if (c->pack_steps == 0 && c->accumulate == 1 && small) n = VKT_MAX_SLOTS;
     return VKT_MIN(n, VKT_MAX_SLOTS);
 }
@@ -34,17 +34,17 @@ static vkt_status build_train(vkt__session *s)
     const vkt_config *c = s->config;
     vkt__ring *l = &s->train;
     vkt__ring_inputs in = { 0 };
-    l->mixes =
-        c->augment.mixup > 0 && s->info->task == VKT_CLASSIFY && s->info->kind != VKT_KIND_TEXT;
-    l->sorts = s->info->kind == VKT_KIND_TEXT;
+    l->mixes = c->augment.mixup > 0 && s->info->task == VKT_TASK_CLASSIFY &&
+               s->info->kind != VKT_DATA_KIND_TEXT;
+    l->sorts = s->info->kind == VKT_DATA_KIND_TEXT;
     l->masks = c->data.document_mask;
     l->plain = c->no_rewrite;
     vkt__ring_create(s->gpu, s->info, l, c->batch, n_train_slots(s), VKT_N_SCALARS * 4, "training",
                      &in);
-    if (c->recompute == VKT_MEASURE_ALWAYS) vkt_graph_recompute(l->graph);
+    if (c->recompute == VKT_SAVING_ALWAYS) vkt_graph_recompute(l->graph);
     vkt_tensor *logits = vkt_model_build(s->model, l->graph, in.x, true), *hits = NULL;
     vkt_loss loss;
-    if (s->info->task == VKT_CLASSIFY) {
+    if (s->info->task == VKT_TASK_CLASSIFY) {
         vkt_tensor *cw = NULL;
         if (s->class_weight) {
             cw = vkt_input(l->graph, vkt_shape1(s->info->n_outputs), VKT_F32, "class weights");
@@ -94,7 +94,7 @@ static vkt_status build_eval(vkt__session *s)
     uint64_t n_targets = (uint64_t)c->eval_batch * s->info->n_targets,
              rows = vkt__align(n_targets * 4, 256), at = 0;
     /* Text: the probabilities of a whole vocabulary for each token are not read back. */
-    bool reads_out = s->info->kind != VKT_KIND_TEXT;
+    bool reads_out = s->info->kind != VKT_DATA_KIND_TEXT;
     l->masks = c->data.document_mask;
     l->plain = c->no_rewrite;
     vkt__ring_create(s->gpu, s->info, l, c->eval_batch, 2,
@@ -102,14 +102,14 @@ static vkt_status build_eval(vkt__session *s)
                      "evaluation", &in);
     vkt_tensor *out = vkt_model_build(s->model, l->graph, in.x, false);
     vkt_loss loss;
-    if (s->info->task == VKT_CLASSIFY) {
+    if (s->info->task == VKT_TASK_CLASSIFY) {
         /* The plain cross-entropy: smoothing and class weights belong to training. */
         loss = vkt_softmax_xent(l->graph, out, in.y, in.w, NULL, NULL);
         if (reads_out) out = vkt_softmax(l->graph, out);
         l->hit_at = vkt__ring_result(l, loss.hit, &at);
     } else {
         loss = vkt_mse(l->graph, out, in.y, in.w);
-        if (vkt_shape_count(vkt_tensor_shape(out)) == 0) return VKT_SHAPE;
+        if (vkt_shape_count(vkt_tensor_shape(out)) == 0) return VKT_E_SHAPE;
         out = vkt_copy(l->graph, out);
     }
     l->loss_at = vkt__ring_result(l, loss.loss, &at);
@@ -139,7 +139,7 @@ static uint64_t moment_bytes(const vkt__session *s)
 /* Also of a session that is half made. */
 static uint64_t memory_table(const vkt__session *s, vkt__str *out)
 {
-    bool offload = s->config->offload == VKT_MEASURE_ALWAYS;
+    bool offload = s->config->offload == VKT_SAVING_ALWAYS;
     uint64_t moments = offload ? 0 : moment_bytes(s), total = 0;
     uint64_t values = s->model ? vkt_model_values(s->model)->bytes : 0,
              grads = s->model ? vkt_model_grads(s->model)->bytes : 0;
@@ -226,17 +226,19 @@ static vkt_status make_class_weights(vkt__session *s)
 {
     uint32_t n = s->info->n_outputs;
     const vkt_config *c = s->config;
-    if (c->class_weight == VKT_CW_LIST && c->n_class_weights != n)
-        return vkt__fail(VKT_ARG, "train", "loss.class_weight has %u numbers, the data %u classes",
+    if (c->class_weight == VKT_CLASS_WEIGHT_LIST && c->n_class_weights != n)
+        return vkt__fail(VKT_E_ARG, "train",
+                         "loss.class_weight has %u numbers, the data %u classes",
                          c->n_class_weights, n);
     uint64_t *count = vkt__alloc(n * sizeof *count);
     s->class_weight_host = vkt__alloc(n * sizeof(float));
-    vkt_dataset_class_counts(s->data, VKT_TRAIN, count);
+    vkt_dataset_class_counts(s->data, VKT_SPLIT_TRAIN, count);
     for (uint32_t i = 0; i < n; i++)
         s->class_weight_host[i] =
-            c->class_weight == VKT_CW_LIST ? c->class_weights[i]
-            : count[i] ? (float)((double)s->info->n[VKT_TRAIN] / ((double)n * (double)count[i]))
-                       : 0;
+            c->class_weight == VKT_CLASS_WEIGHT_LIST ? c->class_weights[i]
+            : count[i]
+                ? (float)((double)s->info->n[VKT_SPLIT_TRAIN] / ((double)n * (double)count[i]))
+                : 0;
     free(count);
     vkt_status st = vkt_buffer_create(
         s->gpu, &(vkt_buffer_desc) { (uint64_t)n * 4, VKT_MEM_DEVICE, "class weights" },
@@ -251,7 +253,7 @@ static vkt_status make_optim(vkt__session *s)
 {
     vkt_optim_desc d = s->config->optim;
     if (s->config->precision != VKT_F16) d.loss_scale = 0; /* bf16 has fp32's range */
-    d.offload = s->config->offload == VKT_MEASURE_ALWAYS;
+    d.offload = s->config->offload == VKT_SAVING_ALWAYS;
     if (!s->config->freeze) return vkt_optim_create(s->gpu, &d, s->model, &s->optim);
     vkt_optim_group *g = vkt__alloc((d.n_groups + 1) * sizeof *g);
     g[0] = (vkt_optim_group) { .pattern = s->config->freeze, .weight_decay = NAN };
@@ -294,12 +296,12 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
     VKT_TRY(vkt_model_create(gpu, &desc, &s->model));
     if (training) {
         VKT_TRY(make_optim(s));
-        if (c->class_weight != VKT_CW_NONE && s->info->task == VKT_CLASSIFY)
+        if (c->class_weight != VKT_CLASS_WEIGHT_NONE && s->info->task == VKT_TASK_CLASSIFY)
             VKT_TRY(make_class_weights(s));
         VKT_TRY(build_train(s));
     }
     VKT_TRY(build_eval(s));
-    if (c->samples && c->n_samples && s->info->kind == VKT_KIND_TEXT)
+    if (c->samples && c->n_samples && s->info->kind == VKT_DATA_KIND_TEXT)
         VKT_TRY(vkt__samples_create(s->model, data, c, &s->samples));
     planned = true;
     s->planned_bytes = memory_table(s, &table);
@@ -310,7 +312,7 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
                 "(%u) or eval.batch (%u), or the model\n%s",
                 (double)s->planned_bytes / 1048576, (double)budget / 1048576, c->batch,
                 c->eval_batch, table.data);
-        st = VKT_OOM_DEVICE;
+        st = VKT_E_OOM_DEVICE;
     }
     VKT_TRY(st);
     VKT_TRY(vkt__ring_allocate(gpu, &s->train, "training"));
@@ -328,7 +330,7 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
     *out = s;
     s = NULL;
 fail:
-    if (st == VKT_OOM_DEVICE && !planned) {
+    if (st == VKT_E_OOM_DEVICE && !planned) {
         memory_table(s, &table);
         vkt_log(VKT_LOG_ERROR, "train", "it did not fit; allocated or planned by then:\n%s",
                 table.data);
@@ -349,13 +351,13 @@ static bool relieve(const vkt_gpu *gpu, vkt_config *c, bool training)
         return true;
     }
     if (!training) return false;
-    if (c->recompute == VKT_MEASURE_AUTO) {
-        c->recompute = VKT_MEASURE_ALWAYS;
+    if (c->recompute == VKT_SAVING_AUTO) {
+        c->recompute = VKT_SAVING_ALWAYS;
         return true;
     }
     /* Where device and host share one memory, moving things between them frees nothing. */
-    if (c->offload == VKT_MEASURE_AUTO && !vkt_gpu_caps(gpu)->unified) {
-        c->offload = VKT_MEASURE_ALWAYS;
+    if (c->offload == VKT_SAVING_AUTO && !vkt_gpu_caps(gpu)->unified) {
+        c->offload = VKT_SAVING_ALWAYS;
         return true;
     }
     if (c->batch % 2 || c->accumulate > UINT32_MAX / 2) return false;
@@ -378,7 +380,7 @@ static void say_measures(const vkt__session *s, const vkt_config *c, const vkt_c
                 "device memory: the optimizer's moments, %.1f MiB, lie in the host's memory; each "
                 "update moves twice that between host and device",
                 (double)moment_bytes(s) / 1048576);
-    if (s->optim && c->offload == VKT_MEASURE_ALWAYS && vkt_gpu_caps(s->gpu)->unified)
+    if (s->optim && c->offload == VKT_SAVING_ALWAYS && vkt_gpu_caps(s->gpu)->unified)
         vkt_log(VKT_LOG_WARN, "train",
                 "optim.offload: host frees nothing on this device, which shares the host's memory");
     if (c->batch != first->batch)
@@ -401,7 +403,7 @@ vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data
         vkt__log_quiet(true);
         st = vkt__session_create(gpu, c, data, training, out);
         vkt__log_quiet(false);
-        if (st != VKT_OOM_DEVICE) break;
+        if (st != VKT_E_OOM_DEVICE) break;
         vkt__gpu_forget_peak(gpu);
         if (!relieve(gpu, c, training)) break;
     }
@@ -422,7 +424,7 @@ vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data)
 {
     const vkt_config *c = s->config;
     return (vkt_loader_desc) { .data = data,
-                               .split = VKT_TRAIN,
+                               .split = VKT_SPLIT_TRAIN,
                                .batch = c->batch,
                                .shuffle = true,
                                .seed = c->seed,
@@ -430,7 +432,7 @@ vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data)
                                .class_weight = s->class_weight_host,
                                .augment = &c->augment,
                                .sampling = c->sampling,
-                               .stop_on_bad = c->data.bad_files == VKT_BAD_STOP,
+                               .stop_on_bad = c->data.bad_files == VKT_BAD_FILES_STOP,
                                .n_slots = s->train.n_slots,
                                .slots = s->train.slots,
                                .n_threads = c->data_workers };

@@ -37,7 +37,7 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
 {
     vkt_status st = VKT_OK;
     const float *s = t->s->train.scalars[f->slot];
-    bool classify = t->info->task == VKT_CLASSIFY, ok = s[VKT_SCALAR_OK] > 0,
+    bool classify = t->info->task == VKT_TASK_CLASSIFY, ok = s[VKT_SCALAR_OK] > 0,
          scaled = t->c->precision == VKT_F16;
     double now = vkt__now(), accuracy = classify ? (double)s[VKT_SCALAR_HITS] / f->n_counted : NAN;
     t->done = f->step + 1;
@@ -96,7 +96,7 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
                 "step %llu: loss %g, gradient norm %g: the update was skipped",
                 (unsigned long long)t->done, row.loss, row.grad_norm);
     if (t->skipped_in_a_row >= t->c->nan_patience)
-        st = vkt__fail(VKT_NUMERIC, "train",
+        st = vkt__fail(VKT_E_NUMERIC, "train",
                        "step %llu: %llu updates in a row had NaN or Inf in the loss or gradient, "
                        "beginning with step %llu: lower optim.lr, "
                        "or set optim.clip or schedule.warmup",
@@ -130,7 +130,7 @@ static vkt_status take_order(vkt__trainer *t)
     vkt_status st = VKT_OK;
     vkt_run_order order;
     if (!vkt__control_poll(&t->control, &order)) return VKT_OK;
-    if (order == VKT_ORDER_STOP_AFTER_EVALUATION) {
+    if (order == VKT_RUN_ORDER_STOP_AFTER_EVALUATION) {
         t->stop_after_evaluation = true;
         vkt_log(VKT_LOG_INFO, "train", "asked to stop after the next evaluation");
         return VKT_OK;
@@ -166,7 +166,7 @@ static vkt_status loop(vkt__trainer *t)
         if (save && t->saved != t->done) VKT_TRY(vkt__trainer_save(t, NAN));
         vkt_log(VKT_LOG_INFO, "train", "stopped at step %llu of %llu with%s a checkpoint",
                 (unsigned long long)t->done, (unsigned long long)t->total, save ? "" : "out");
-        st = VKT_INTERRUPTED;
+        st = VKT_E_INTERRUPTED;
     }
 fail:
     return st;
@@ -225,8 +225,9 @@ static vkt_status prepare(vkt__trainer *t)
     VKT_TRY(vkt_dataset_open(&c->data, &t->data));
     t->info = vkt_dataset_get_info(t->data);
     vkt_log(VKT_LOG_INFO, "data", "%s: %llu train, %llu valid, %llu test", t->info->source,
-            (unsigned long long)t->info->n[VKT_TRAIN], (unsigned long long)t->info->n[VKT_VALID],
-            (unsigned long long)t->info->n[VKT_TEST]);
+            (unsigned long long)t->info->n[VKT_SPLIT_TRAIN],
+            (unsigned long long)t->info->n[VKT_SPLIT_VALID],
+            (unsigned long long)t->info->n[VKT_SPLIT_TEST]);
     VKT_TRY(vkt_dataset_report(t->data, &t->n_shared));
     t->step_examples = (double)c->batch * c->accumulate;
     t->step_items = t->step_examples * t->info->n_targets;
@@ -235,19 +236,19 @@ static vkt_status prepare(vkt__trainer *t)
                 "a step is %u micro-batches of %u examples: the mathematics of a batch of %.0f, at "
                 "no gain in throughput",
                 c->accumulate, c->batch, t->step_examples);
-    if (c->batch > t->info->n[VKT_TRAIN]) {
-        st = vkt__fail(VKT_ARG, "train",
+    if (c->batch > t->info->n[VKT_SPLIT_TRAIN]) {
+        st = vkt__fail(VKT_E_ARG, "train",
                        "train.batch %u is larger than the training set of %llu examples", c->batch,
-                       (unsigned long long)t->info->n[VKT_TRAIN]);
+                       (unsigned long long)t->info->n[VKT_SPLIT_TRAIN]);
         goto fail;
     }
-    if (!t->info->n[VKT_VALID] && !t->info->n[VKT_TEST]) {
+    if (!t->info->n[VKT_SPLIT_VALID] && !t->info->n[VKT_SPLIT_TEST]) {
         st = vkt__fail(
-            VKT_ARG, "train",
+            VKT_E_ARG, "train",
             "there are no validation examples to choose a checkpoint by: set data.valid_fraction");
         goto fail;
     }
-    if (!t->info->n[VKT_VALID])
+    if (!t->info->n[VKT_SPLIT_VALID])
         vkt_log(VKT_LOG_WARN, "train",
                 "no validation examples: checkpoints are chosen by the test set, so its result is "
                 "optimistic; set data.valid_fraction");
@@ -262,7 +263,7 @@ static vkt_status prepare(vkt__trainer *t)
         VKT_LOG_INFO, "train",
         "%llu parameters, %llu steps of %.0f examples (%.1f epochs), peak device memory %.1f MiB",
         (unsigned long long)vkt_model_count(t->s->model), (unsigned long long)t->total,
-        t->step_examples, (double)t->total * t->step_examples / (double)t->info->n[VKT_TRAIN],
+        t->step_examples, (double)t->total * t->step_examples / (double)t->info->n[VKT_SPLIT_TRAIN],
         (double)t->s->planned_bytes / 1048576);
     if (vkt_model_frozen_flat(t->s->model))
         vkt_log(VKT_LOG_INFO, "train",
@@ -290,7 +291,7 @@ static vkt_status work(vkt__trainer *t)
         t->result->best_metric = t->record.best_metric;
         return st;
     }
-    if (st == VKT_INTERRUPTED) {
+    if (st == VKT_E_INTERRUPTED) {
         vkt_status found = vkt__trainer_find_best(t);
         if (found != VKT_OK) st = found;
     }
@@ -392,13 +393,13 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     VKT_TRY(vkt__trainer_open_run(&t));
     VKT_TRY(start_loader(&t));
     st = work(&t);
-    if (st == VKT_DEVICE && vkt__gpu_lost(t.gpu))
-        st = recover(&t) == VKT_OK ? work(&t) : VKT_DEVICE;
+    if (st == VKT_E_DEVICE && vkt__gpu_lost(t.gpu))
+        st = recover(&t) == VKT_OK ? work(&t) : VKT_E_DEVICE;
     char now[32];
     vkt__time_iso(now);
     t.record.finished = now;
-    t.record.status = st == VKT_OK ? "done" : st == VKT_INTERRUPTED ? "interrupted" : "failed";
-    t.record.error = st == VKT_OK || st == VKT_INTERRUPTED ? NULL : vkt_status_name(st);
+    t.record.status = st == VKT_OK ? "done" : st == VKT_E_INTERRUPTED ? "interrupted" : "failed";
+    t.record.error = st == VKT_OK || st == VKT_E_INTERRUPTED ? NULL : vkt_status_name(st);
     t.record.step = t.done;
     t.record.seconds = t.before_s - t.lost_s + out->seconds;
     t.record.items_per_s = out->items_per_s;

@@ -62,13 +62,13 @@ fail:
 /* The split that selects: validation, or where there is none, test (said at the start). */
 vkt_split vkt__trainer_split(const vkt__trainer *t)
 {
-    return t->info->n[VKT_VALID] ? VKT_VALID : VKT_TEST;
+    return t->info->n[VKT_SPLIT_VALID] ? VKT_SPLIT_VALID : VKT_SPLIT_TEST;
 }
 
 void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval_sums *e,
                              vkt_status *st)
 {
-    bool classify = t->info->task == VKT_CLASSIFY;
+    bool classify = t->info->task == VKT_TASK_CLASSIFY;
     double n = (double)e->n;
     vkt__metrics_row row = vkt__metrics_row_empty(t->done, split);
     row.loss = e->loss / n;
@@ -161,12 +161,13 @@ vkt_status vkt__trainer_evaluate(vkt__trainer *t)
     vkt__trainer_write_eval(t, vkt_split_name(split), &e, &st);
     VKT_TRY(st);
     VKT_TRY(t->c->optim.ema > 0 ? evaluate_average(t, split, &e) : write_samples(t));
-    if (t->c->eval_predictions && !t->desc->no_checkpoints && t->info->kind != VKT_KIND_TEXT)
+    if (t->c->eval_predictions && !t->desc->no_checkpoints && t->info->kind != VKT_DATA_KIND_TEXT)
         VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
     t->last_value = vkt__eval_metric(&e, t->c->metric);
     t->last_eval_loss = e.loss / (double)e.n;
-    t->last_eval_mae = t->info->task == VKT_CLASSIFY ? NAN : e.abs_error / (double)e.n;
-    t->last_eval_accuracy = t->info->task == VKT_CLASSIFY ? (double)e.correct / (double)e.n : NAN;
+    t->last_eval_mae = t->info->task == VKT_TASK_CLASSIFY ? NAN : e.abs_error / (double)e.n;
+    t->last_eval_accuracy =
+        t->info->task == VKT_TASK_CLASSIFY ? (double)e.correct / (double)e.n : NAN;
     if (t->desc->no_checkpoints)
         note_best(t, t->last_value);
     else

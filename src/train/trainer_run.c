@@ -76,7 +76,7 @@ static vkt_status restore_loss_scale(vkt__trainer *t, const vkt__checkpoint *ckp
         if (s >= 1 && s <= 0x1p24 && n >= 0 && n < 1 << 24)
             st = vkt_optim_set_loss_scale(t->s->optim, (float)s, (uint32_t)n);
         else
-            st = vkt__fail(VKT_FORMAT, "train",
+            st = vkt__fail(VKT_E_FORMAT, "train",
                            "'%s': the loss scale in state.json is out of range", ckpt->dir);
     }
     json_decref(o);
@@ -102,7 +102,7 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
     VKT_TRY(vkt__checkpoint_newest(t->run->dir, &ckpt));
     if (ckpt->state.data_hash != t->data_hash) {
         st = vkt__fail(
-            VKT_FORMAT, "train",
+            VKT_E_FORMAT, "train",
             "the data has changed since '%s' was written: resume needs the same examples and split",
             ckpt->dir);
         goto fail;
@@ -113,7 +113,7 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
                 "not bit for bit");
     if (t->host.n_base) VKT_TRY(vkt__trainer_init(t)); /* the checkpoint holds the adapter alone */
     if (t->host.n_base && t->base_crc != ckpt->state.base_crc) {
-        st = vkt__fail(VKT_FORMAT, "train",
+        st = vkt__fail(VKT_E_FORMAT, "train",
                        "the weights of '%s' have changed since '%s' was written beside them",
                        t->c->init, ckpt->dir);
         goto fail;
@@ -124,7 +124,7 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
     VKT_TRY(restore_loss_scale(t, ckpt));
     t->first = t->done = t->saved = ckpt->state.step;
     if (t->first > t->total) {
-        st = vkt__fail(VKT_ARG, "train", "the run is at step %llu, past the %llu of train.steps",
+        st = vkt__fail(VKT_E_ARG, "train", "the run is at step %llu, past the %llu of train.steps",
                        (unsigned long long)t->first, (unsigned long long)t->total);
         goto fail;
     }
@@ -179,9 +179,9 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     r->seed = c->seed;
     r->data_seed = c->data.seed;
     r->n_params = vkt_model_count(t->s->model);
-    r->n_train = t->info->n[VKT_TRAIN];
-    r->n_valid = t->info->n[VKT_VALID];
-    r->n_test = t->info->n[VKT_TEST];
+    r->n_train = t->info->n[VKT_SPLIT_TRAIN];
+    r->n_valid = t->info->n[VKT_SPLIT_VALID];
+    r->n_test = t->info->n[VKT_SPLIT_TEST];
     r->n_shared = t->n_shared;
     r->total = t->total;
     r->micro_batch = c->batch == t->recipe->batch ? 0 : c->batch;
@@ -255,11 +255,11 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     vkt_train_result *r = t->result;
     vkt__checkpoint *ckpt = NULL;
     vkt__eval_sums e = { 0 };
-    bool classify = t->info->task == VKT_CLASSIFY;
+    bool classify = t->info->task == VKT_TASK_CLASSIFY;
     vkt_split split = vkt__trainer_split(t);
     VKT_TRY(vkt__trainer_find_best(t));
     if (!*r->best_checkpoint) {
-        st = vkt__fail(VKT_IO, "train", "'%s' has no evaluated checkpoint left", t->run->dir);
+        st = vkt__fail(VKT_E_IO, "train", "'%s' has no evaluated checkpoint left", t->run->dir);
         goto fail;
     }
     if (r->best_step != t->done || t->c->optim.ema > 0) {
@@ -283,8 +283,8 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     t->record.valid_loss = r->valid_loss;
     t->record.valid_accuracy = r->valid_accuracy;
     t->record.valid_mae = r->valid_mae;
-    if (t->info->n[VKT_TEST]) {
-        VKT_TRY(vkt__evaluate(t->s, NULL, VKT_TEST, 0, &e, NULL, NULL));
+    if (t->info->n[VKT_SPLIT_TEST]) {
+        VKT_TRY(vkt__evaluate(t->s, NULL, VKT_SPLIT_TEST, 0, &e, NULL, NULL));
         r->test_loss = e.loss / (double)e.n;
         r->test_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
         r->test_mae = classify ? NAN : e.abs_error / (double)e.n;

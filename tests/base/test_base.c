@@ -106,9 +106,9 @@ static void files_are_replaced_whole(void **state)
     assert_string_equal(data, "bye");
     free(data);
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt__file_read("test_base_tmp/a/f", 2, &data, &n), VKT_IO);
+    REQUIRE_STATUS(vkt__file_read("test_base_tmp/a/f", 2, &data, &n), VKT_E_IO);
     REQUIRE_LOGGED("more than the 2");
-    REQUIRE_STATUS(vkt__file_read("test_base_tmp/none", 2, &data, &n), VKT_IO);
+    REQUIRE_STATUS(vkt__file_read("test_base_tmp/none", 2, &data, &n), VKT_E_IO);
     REQUIRE_LOGGED("can't open 'test_base_tmp/none'");
     REQUIRE_OK(vkt__link_replace("a", "test_base_tmp/link"));
     assert_true(vkt__is_dir("test_base_tmp/link"));
@@ -167,7 +167,7 @@ static void the_library_says_its_version(void **state)
 static void fails_elsewhere(void *out)
 {
     snprintf(out, 64, "%s", vkt_last_error());
-    vkt__fail(VKT_ARG, "test", "of another thread");
+    vkt__fail(VKT_E_ARG, "test", "of another thread");
 }
 
 static void the_last_error_is_kept(void **state)
@@ -176,7 +176,7 @@ static void the_last_error_is_kept(void **state)
     char theirs[64] = "?";
     vkt__thread *t;
     TEST_LOG_CAPTURE();
-    vkt__fail(VKT_ARG, "test", "number %d is wrong", 7);
+    vkt__fail(VKT_E_ARG, "test", "number %d is wrong", 7);
     assert_string_equal(vkt_last_error(), "number 7 is wrong");
     vkt_log(VKT_LOG_WARN, "test", "a warning is no error");
     REQUIRE_OK(vkt__thread_start(fails_elsewhere, theirs, &t));
@@ -185,7 +185,7 @@ static void the_last_error_is_kept(void **state)
     assert_string_equal(vkt_last_error(), "number 7 is wrong");
     vkt__log_quiet(true);
     assert_string_equal(vkt__last_failure(), "");
-    vkt__fail(VKT_IO, "test", "quiet");
+    vkt__fail(VKT_E_IO, "test", "quiet");
     vkt__log_quiet(false);
     assert_string_equal(vkt_last_error(), "quiet");
     assert_string_equal(vkt__last_failure(), "quiet");

@@ -131,11 +131,11 @@ static void one_op(void **state)
     vkt_bench_destroy(&b);
     TEST_LOG_CAPTURE();
     REQUIRE_STATUS(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .op = "softmx" }, &b),
-                   VKT_ARG);
+                   VKT_E_ARG);
     REQUIRE_LOGGED("did you mean 'softmax'");
     assert_null(b);
     REQUIRE_STATUS(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .only = "nothing" }, &b),
-                   VKT_ARG);
+                   VKT_E_ARG);
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 

@@ -137,7 +137,7 @@ static void refuse(const char *text, const char *why)
 {
     vkt_bench *b;
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_bench_parse(text, strlen(text), "stranger.json", &b), VKT_FORMAT);
+    REQUIRE_STATUS(vkt_bench_parse(text, strlen(text), "stranger.json", &b), VKT_E_FORMAT);
     assert_null(b);
     REQUIRE_LOGGED(why);
     REQUIRE_LOGGED("stranger.json");
@@ -196,10 +196,10 @@ static void damage(void **state)
     for (size_t n = strlen(text) - 1; n > 0; n -= n > 7 ? 7 : n) {
         vkt_bench *b;
         TEST_LOG_CAPTURE();
-        REQUIRE_STATUS(vkt_bench_parse(text, n, "cut", &b), VKT_FORMAT);
+        REQUIRE_STATUS(vkt_bench_parse(text, n, "cut", &b), VKT_E_FORMAT);
     }
     vkt_bench *b;
-    REQUIRE_STATUS(vkt_bench_load("no/such/file.json", &b), VKT_IO);
+    REQUIRE_STATUS(vkt_bench_load("no/such/file.json", &b), VKT_E_IO);
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 

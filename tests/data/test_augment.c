@@ -18,8 +18,8 @@ static vkt_dataset *noise(void)
     for (size_t i = 20; i < n; i++) bytes[i] = (uint8_t)vkt_rand_u32(3, VKT_RNG_TEST, i);
     REQUIRE_OK(vkt__remove_tree(DIR "/idx/train-images-idx3-ubyte.gz"));
     put(DIR "/idx/train-images-idx4-ubyte", bytes, n);
-    REQUIRE_OK(
-        vkt_dataset_open(&(vkt_data_desc) { IDX_DESC, .standardize = VKT_STD_CHANNEL }, &ds));
+    REQUIRE_OK(vkt_dataset_open(
+        &(vkt_data_desc) { IDX_DESC, .standardize = VKT_STANDARDIZE_CHANNEL }, &ds));
     return ds;
 }
 
@@ -30,14 +30,14 @@ static void augmented(const vkt_dataset *ds, vkt_augment a, uint64_t position, u
 {
     vkt__scratch scratch = { 0 };
     vkt__draw draw = { &a, 9, position };
-    REQUIRE_OK(vkt__dataset_fill(ds, VKT_TRAIN, i, &draw, &scratch, &x[0][0][0]));
+    REQUIRE_OK(vkt__dataset_fill(ds, VKT_SPLIT_TRAIN, i, &draw, &scratch, &x[0][0][0]));
     vkt__scratch_finish(&scratch);
 }
 
 static void plain(const vkt_dataset *ds, uint64_t i, picture x)
 {
     vkt_label y;
-    REQUIRE_OK(vkt_dataset_example(ds, VKT_TRAIN, i, &x[0][0][0], &y));
+    REQUIRE_OK(vkt_dataset_example(ds, VKT_SPLIT_TRAIN, i, &x[0][0][0], &y));
 }
 
 static void flip_and_shift(void **state)
@@ -170,8 +170,8 @@ static void mixup_blends_pairs(void **state)
         for (uint32_t i = 0; i < BATCH; i++) {
             vkt_label y[2];
             uint32_t j = BATCH - 1 - i;
-            REQUIRE_OK(vkt_dataset_example(ds, VKT_TRAIN, b->index[i], x[0], &y[0]));
-            REQUIRE_OK(vkt_dataset_example(ds, VKT_TRAIN, b->index[j], x[1], &y[1]));
+            REQUIRE_OK(vkt_dataset_example(ds, VKT_SPLIT_TRAIN, b->index[i], x[0], &y[0]));
+            REQUIRE_OK(vkt_dataset_example(ds, VKT_SPLIT_TRAIN, b->index[j], x[1], &y[1]));
             assert_int_equal(b->y[i].u, y[0].u);
             assert_int_equal(b->y2[i].u, y[1].u);
             float share = b->w[i] / 0.25f;
@@ -228,7 +228,7 @@ static void balanced_stream(void **state)
         vkt__str_printf(&text, "%d,%s\n", i, i < 1 ? "a" : i < 6 ? "b" : "c");
     ds = open_csv(text.data, (vkt_data_desc) { RAW });
     vkt__str_finish(&text);
-    REQUIRE_OK(vkt__stream_init(ds, VKT_TRAIN, true, 11, &s));
+    REQUIRE_OK(vkt__stream_init(ds, VKT_SPLIT_TRAIN, true, 11, &s));
     int count[36] = { 0 }, order = 0;
     for (uint64_t i = 0; i < 90; i += 3) {
         bool has[3] = { false };
@@ -282,7 +282,7 @@ static void picture_vanishes(void **state)
             vkt_loader_release(l, s);
         }
         REQUIRE_LOGGED("can't open '" DIR "/gone/a/2.bmp'");
-        REQUIRE_STATUS(st, stop ? VKT_IO : VKT_OK);
+        REQUIRE_STATUS(st, stop ? VKT_E_IO : VKT_OK);
         if (!stop) assert_int_equal(n_zero, 6);
         vkt_loader_destroy(&l);
         vkt_log_set(NULL, NULL, VKT_LOG_INFO);

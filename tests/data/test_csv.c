@@ -19,18 +19,18 @@ static void csv_dialects(void **state)
     for (size_t i = 0; i < VKT_COUNT(same); i++) {
         vkt_dataset *ds = open_csv(same[i], (vkt_data_desc) { RAW });
         const vkt_dataset_info *info = vkt_dataset_get_info(ds);
-        assert_int_equal(info->n[VKT_TRAIN], 2);
+        assert_int_equal(info->n[VKT_SPLIT_TRAIN], 2);
         assert_int_equal(info->n_outputs, 2);
         assert_string_equal(info->class_names[0], "x");
         assert_string_equal(info->class_names[1], "z");
-        const float *x = inputs(ds, VKT_TRAIN, 0, 2);
+        const float *x = inputs(ds, VKT_SPLIT_TRAIN, 0, 2);
         assert_true(x[0] == 1 && x[1] == 2.5f);
-        x = inputs(ds, VKT_TRAIN, 1, 2);
+        x = inputs(ds, VKT_SPLIT_TRAIN, 1, 2);
         assert_true(x[0] == -3 && x[1] == 400);
         vkt_dataset_destroy(&ds);
     }
     vkt_dataset *ds = open_csv("1 2.5 x\n-3 4e2 z\n", (vkt_data_desc) { .delimiter = ' ', RAW });
-    assert_true(inputs(ds, VKT_TRAIN, 1, 2)[1] == 400);
+    assert_true(inputs(ds, VKT_SPLIT_TRAIN, 1, 2)[1] == 400);
     vkt_dataset_destroy(&ds);
     /* Delimiters, quotes and line ends inside quotes; a delimiter given. */
     ds = open_csv("v|y\n1|\"a,\"\"b\"\"|\nc\"\n2|\"d\"\n",
@@ -84,8 +84,7 @@ static void csv_numbers(void **state)
         assert_true(vkt__number(text, &v) && v == strtod(text, NULL));
     }
     if (setlocale(LC_NUMERIC, "de_DE.UTF-8")) {
-        assert_true(vkt__number("3.14159265358979323846", &v) &&
-                    v == 314159265358979323846e-20);
+        assert_true(vkt__number("3.14159265358979323846", &v) && v == 314159265358979323846e-20);
         setlocale(LC_NUMERIC, "C");
     }
 }
@@ -95,29 +94,29 @@ static void csv_header_and_label_choice(void **state)
     (void)state;
     vkt_dataset *ds =
         open_csv("\xef\xbb\xbfkind,b\np,1\nq,2\n", (vkt_data_desc) { .label = "kind", RAW });
-    assert_true(inputs(ds, VKT_TRAIN, 1, 1)[0] == 2);
+    assert_true(inputs(ds, VKT_SPLIT_TRAIN, 1, 1)[0] == 2);
     vkt_dataset_destroy(&ds);
     /* label first, as a letter, no header; by position; by name; header that could be data. */
     ds = open_csv("T,2,8\nI,5,12\nD,4,11\n", (vkt_data_desc) { .label = "0", RAW });
     assert_string_equal(vkt_dataset_get_info(ds)->class_names[0], "D");
     assert_int_equal(class_of(ds, 0), 2);
-    assert_true(inputs(ds, VKT_TRAIN, 2, 2)[1] == 11);
+    assert_true(inputs(ds, VKT_SPLIT_TRAIN, 2, 2)[1] == 11);
     vkt_dataset_destroy(&ds);
     /* A position that is also a value of the first row is no header. */
     ds = open_csv("0,7,0\n1,8,0\n", (vkt_data_desc) { .label = "0", RAW });
-    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TRAIN], 2);
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 2);
     vkt_dataset_destroy(&ds);
     ds = open_csv("y,a\np,1\nq,2\n", (vkt_data_desc) { .label = "y", RAW });
-    assert_true(inputs(ds, VKT_TRAIN, 1, 1)[0] == 2);
+    assert_true(inputs(ds, VKT_SPLIT_TRAIN, 1, 1)[0] == 2);
     vkt_dataset_destroy(&ds);
     ds = open_csv("size,y\nbig,no\nsmall,yes\n", (vkt_data_desc) { RAW });
-    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TRAIN], 2);
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 2);
     vkt_dataset_destroy(&ds);
     ds = open_csv("big,no\nsmall,yes\nbig,yes\n", (vkt_data_desc) { RAW });
-    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TRAIN], 3);
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 3);
     vkt_dataset_destroy(&ds);
     ds = open_csv("1990,y\n1,2\n3,4\n", (vkt_data_desc) { .header = "yes", RAW });
-    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TRAIN], 2);
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 2);
     vkt_dataset_destroy(&ds);
     /* Classes that are numbers are in numeric order, and 2 is 2.0. */
     ds = open_csv("1,10\n1,2\n1,-1\n1,2.0\n", (vkt_data_desc) { RAW });
@@ -139,10 +138,10 @@ static void csv_columns_are_standardised_on_train(void **state)
                              : "blue",
                 i % 2);
     vkt_dataset *ds = open_csv(text, (vkt_data_desc) { .valid_fraction = 0.3, .seed = 4 });
-    uint64_t n = vkt_dataset_get_info(ds)->n[VKT_TRAIN];
+    uint64_t n = vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN];
     double sum = 0, sq = 0;
     for (uint64_t i = 0; i < n; i++) {
-        const float *x = inputs(ds, VKT_TRAIN, i, 5); /* a, blue, green, red, same */
+        const float *x = inputs(ds, VKT_SPLIT_TRAIN, i, 5); /* a, blue, green, red, same */
         sum += x[0], sq += (double)x[0] * x[0];
         assert_true(x[1] + x[2] + x[3] == 1 && (x[1] == 1 || x[2] == 1 || x[3] == 1));
         assert_true(x[4] == 0);
@@ -150,9 +149,9 @@ static void csv_columns_are_standardised_on_train(void **state)
     REQUIRE_NEAR(sum / (double)n, 0, 1e-6);
     REQUIRE_NEAR(sq / (double)n, 1, 1e-6);
     vkt_dataset_destroy(&ds);
-    ds = open_csv("1,30,x\n2,50,z\n", (vkt_data_desc) { .standardize = VKT_STD_GLOBAL });
+    ds = open_csv("1,30,x\n2,50,z\n", (vkt_data_desc) { .standardize = VKT_STANDARDIZE_GLOBAL });
     double m = 83 / 4.0, v = (1 + 900 + 4 + 2500) / 4.0 - m * m;
-    REQUIRE_NEAR(inputs(ds, VKT_TRAIN, 1, 2)[1], (50 - m) / sqrt(v), 1e-6);
+    REQUIRE_NEAR(inputs(ds, VKT_SPLIT_TRAIN, 1, 2)[1], (50 - m) / sqrt(v), 1e-6);
     vkt_dataset_destroy(&ds);
 }
 
@@ -161,34 +160,34 @@ static void csv_missing_policies(void **state)
     (void)state;
     const char *text = "a,c,y\n1,w,p\n?,w,q\n5,NA,p\n6,v,q\nNaN,v,p\n8,,q\n,w,p\n";
     vkt_dataset *ds = open_csv(text, (vkt_data_desc) { .missing = VKT_MISSING_DROP, RAW });
-    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TRAIN], 2);
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 2);
     assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 5);
     vkt_dataset_destroy(&ds);
     ds = open_csv(text, (vkt_data_desc) { .missing = VKT_MISSING_MEAN, RAW });
-    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TRAIN], 7);
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 7);
     assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 0);
-    assert_true(inputs(ds, VKT_TRAIN, 1, 3)[0] == 5); /* mean of 1 5 6 8 */
-    const float *x = inputs(ds, VKT_TRAIN, 2, 3);
+    assert_true(inputs(ds, VKT_SPLIT_TRAIN, 1, 3)[0] == 5); /* mean of 1 5 6 8 */
+    const float *x = inputs(ds, VKT_SPLIT_TRAIN, 2, 3);
     assert_true(x[1] == 0 && x[2] == 1); /* w is the most frequent */
     vkt_dataset_destroy(&ds);
     put_csv(text);
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV }, VKT_FORMAT, CSV "' line 3",
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV }, VKT_E_FORMAT, CSV "' line 3",
            "no value in column 'a'");
     put_csv("a,y\n1,p\n2,\n3,q\n");
     refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .missing = VKT_MISSING_MEAN },
-           VKT_FORMAT, "line 3", "no label in column 'y'");
+           VKT_E_FORMAT, "line 3", "no label in column 'y'");
     put_csv("a,y\n,p\n,q\n");
     refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .missing = VKT_MISSING_DROP },
-           VKT_FORMAT, CSV, "all 2 rows");
+           VKT_E_FORMAT, CSV, "all 2 rows");
     refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .missing = VKT_MISSING_MEAN },
-           VKT_FORMAT, CSV, "column 'a' has no value");
+           VKT_E_FORMAT, CSV, "column 'a' has no value");
 }
 
 static void csv_regression(void **state)
 {
     (void)state;
     vkt_dataset *ds =
-        open_csv("a,price\n1,10\n2,20\n3,60\n", (vkt_data_desc) { .task = VKT_REGRESS });
+        open_csv("a,price\n1,10\n2,20\n3,60\n", (vkt_data_desc) { .task = VKT_TASK_REGRESS });
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
     double scale, mean;
     float x[1];
@@ -198,12 +197,12 @@ static void csv_regression(void **state)
     vkt_dataset_target_scale(ds, &scale, &mean);
     REQUIRE_NEAR(mean, 30, 1e-12);
     REQUIRE_NEAR(scale, sqrt((400 + 100 + 900) / 3.0), 1e-12);
-    vkt_dataset_example(ds, VKT_TRAIN, 2, x, &y);
+    vkt_dataset_example(ds, VKT_SPLIT_TRAIN, 2, x, &y);
     REQUIRE_NEAR(y.f * scale + mean, 60, 1e-5);
     vkt_dataset_destroy(&ds);
     put_csv("a,price\n1,10\n2,cheap\n3,60\n");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .task = VKT_REGRESS }, VKT_FORMAT,
-           CSV "' line 3", "'cheap' in column 'price' is not a number");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .task = VKT_TASK_REGRESS },
+           VKT_E_FORMAT, CSV "' line 3", "'cheap' in column 'price' is not a number");
 }
 
 static void csv_class_line(void **state)
@@ -211,22 +210,23 @@ static void csv_class_line(void **state)
     (void)state;
     vkt_dataset *ds = open_csv("4,3,benign,malign\n1,2,3,0\n4,5,6,1\n7,8,9,1\n0,0,0,0\n",
                                (vkt_data_desc) { RAW });
-    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TRAIN], 4);
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 4);
     assert_string_equal(vkt_dataset_get_info(ds)->class_names[1], "malign");
     assert_int_equal(class_of(ds, 1), 1);
-    assert_true(inputs(ds, VKT_TRAIN, 2, 3)[2] == 9);
+    assert_true(inputs(ds, VKT_SPLIT_TRAIN, 2, 3)[2] == 9);
     vkt_dataset_destroy(&ds);
     /* iris: as many cells as a row. */
     ds = open_csv("2,2,pos\n1,2,0\n3,4,0\n", (vkt_data_desc) { RAW });
     assert_string_equal(vkt_dataset_get_info(ds)->class_names[0], "pos");
     vkt_dataset_destroy(&ds);
     put_csv("5,3,benign,malign\n1,2,3,0\n4,5,6,1\n7,8,9,1\n0,0,0,0,0\n");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV }, VKT_FORMAT, "line 5", "has 5 cells");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV }, VKT_E_FORMAT, "line 5",
+           "has 5 cells");
     put_csv("9,2,benign,malign\n1,2,0\n4,5,1\n");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV }, VKT_FORMAT, "line 1",
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV }, VKT_E_FORMAT, "line 1",
            "promises 9 rows, the file has 2");
     put_csv("2,2,benign,malign\n1,2,0\n4,5,7\n");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV }, VKT_FORMAT, "line 3",
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV }, VKT_E_FORMAT, "line 3",
            "class '7' is not among the 2");
 }
 
@@ -258,36 +258,36 @@ static void csv_bad_files(void **state)
     const vkt_data_desc d = { .source = "csv", .path = CSV };
     for (size_t i = 0; i < VKT_COUNT(bad); i++) {
         put_csv(bad[i].text);
-        refuse(&d, VKT_FORMAT, bad[i].where, bad[i].what);
+        refuse(&d, VKT_E_FORMAT, bad[i].where, bad[i].what);
     }
     put(CSV, "a,b\n1,\0\n", 8);
-    refuse(&d, VKT_FORMAT, "line 2", "a zero byte");
+    refuse(&d, VKT_E_FORMAT, "line 2", "a zero byte");
     put_csv("a,b,y\n1,2,x\n3,4,z\n");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .label = "yy" }, VKT_ARG, CSV,
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .label = "yy" }, VKT_E_ARG, CSV,
            "did you mean 'y'?");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .label = "3" }, VKT_ARG, CSV,
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .label = "3" }, VKT_E_ARG, CSV,
            "columns 0 to 2");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .header = "maybe" }, VKT_ARG, "maybe",
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .header = "maybe" }, VKT_E_ARG, "maybe",
            "auto, yes or no");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .delimiter = '"' }, VKT_ARG,
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .delimiter = '"' }, VKT_E_ARG,
            "delimiter", "ASCII");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = DIR "/none.csv" }, VKT_IO, "none.csv",
+    refuse(&(vkt_data_desc) { .source = "csv", .path = DIR "/none.csv" }, VKT_E_IO, "none.csv",
            "can't open");
-    refuse(&(vkt_data_desc) { .source = "csv" }, VKT_ARG, "data.path", "missing");
-    refuse(&(vkt_data_desc) { .source = "cvs", .path = CSV }, VKT_ARG, "cvs",
+    refuse(&(vkt_data_desc) { .source = "csv" }, VKT_E_ARG, "data.path", "missing");
+    refuse(&(vkt_data_desc) { .source = "cvs", .path = CSV }, VKT_E_ARG, "cvs",
            "did you mean 'csv'?");
-    refuse(&(vkt_data_desc) { .path = CSV }, VKT_ARG, "data.source", "missing");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .valid_fraction = 1 }, VKT_ARG,
+    refuse(&(vkt_data_desc) { .path = CSV }, VKT_E_ARG, "data.source", "missing");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .valid_fraction = 1 }, VKT_E_ARG,
            "valid_fraction", "below 1");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .test_fraction = NAN }, VKT_ARG,
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .test_fraction = NAN }, VKT_E_ARG,
            "test_fraction", "below 1");
     put_csv("1,x\n3,z\n");
-    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .label = "y" }, VKT_ARG, CSV,
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .label = "y" }, VKT_E_ARG, CSV,
            "has no header line");
     char many[8192] = "";
     for (int i = 0; i < 50; i++) sprintf(many + strlen(many), "%d,%d.5\n", i, i);
     put_csv(many);
-    refuse(&d, VKT_FORMAT, CSV, "50 different values");
+    refuse(&d, VKT_E_FORMAT, CSV, "50 different values");
 }
 
 static void csv_test_file(void **state)
@@ -297,20 +297,20 @@ static void csv_test_file(void **state)
     /* Other column order, an unseen category (zeros), own test set instead of test_fraction. */
     put(d.test_path, "y,c,a\np,w,7\nq,u,8\n", 18);
     vkt_dataset *ds = open_csv("a,c,y\n1,u,p\n2,v,q\n3,u,p\n", d);
-    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TEST], 2);
-    const float *x = inputs(ds, VKT_TEST, 0, 3);
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TEST], 2);
+    const float *x = inputs(ds, VKT_SPLIT_TEST, 0, 3);
     assert_true(x[0] == 7 && x[1] == 0 && x[2] == 0);
-    x = inputs(ds, VKT_TEST, 1, 3);
+    x = inputs(ds, VKT_SPLIT_TEST, 1, 3);
     assert_true(x[0] == 8 && x[1] == 1 && x[2] == 0);
     vkt_dataset_destroy(&ds);
     d.source = "csv";
     d.path = CSV;
     put(d.test_path, "y,c,a\np,w,7\nr,u,8\n", 18);
-    refuse(&d, VKT_FORMAT, "test.csv' line 3", "class 'r' is not among the 2 classes");
+    refuse(&d, VKT_E_FORMAT, "test.csv' line 3", "class 'r' is not among the 2 classes");
     put(d.test_path, "y,a\np,7\nr,8\n", 12);
-    refuse(&d, VKT_FORMAT, "test.csv' line 1", "column 'c', which the schema needs");
+    refuse(&d, VKT_E_FORMAT, "test.csv' line 1", "column 'c', which the schema needs");
     put(d.test_path, "c,a\nu,7\nu,8\n", 12);
-    refuse(&d, VKT_FORMAT, "test.csv", "lacks the label column 'y'");
+    refuse(&d, VKT_E_FORMAT, "test.csv", "lacks the label column 'y'");
 }
 
 int main(void)

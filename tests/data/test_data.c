@@ -11,9 +11,9 @@ static void idx_good(void **state)
     make_idx(DIR "/idx", 30, 9);
     REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC, .valid_fraction = 0.2 }, &ds));
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
-    assert_int_equal(info->n[VKT_TRAIN], 24);
-    assert_int_equal(info->n[VKT_VALID], 6);
-    assert_int_equal(info->n[VKT_TEST], 9);
+    assert_int_equal(info->n[VKT_SPLIT_TRAIN], 24);
+    assert_int_equal(info->n[VKT_SPLIT_VALID], 6);
+    assert_int_equal(info->n[VKT_SPLIT_TEST], 9);
     assert_int_equal(info->n_outputs, 3);
     assert_int_equal(info->n_inputs, 20);
     assert_int_equal(info->input_rank, 3);
@@ -23,7 +23,7 @@ static void idx_good(void **state)
     assert_string_equal(info->class_names[2], "2");
     assert_true(info->has_labels);
     uint64_t count[3];
-    vkt_dataset_class_counts(ds, VKT_TRAIN, count);
+    vkt_dataset_class_counts(ds, VKT_SPLIT_TRAIN, count);
     for (int c = 0; c < 3; c++) assert_int_equal(count[c], 8);
     /* Over the training split, inputs have mean 0 and deviation 1; the test images keep the
      * constants. */
@@ -31,13 +31,13 @@ static void idx_good(void **state)
     float x[20], first[20];
     vkt_label y;
     for (uint64_t i = 0; i < 24; i++) {
-        vkt_dataset_example(ds, VKT_TRAIN, i, x, &y);
+        vkt_dataset_example(ds, VKT_SPLIT_TRAIN, i, x, &y);
         for (int j = 0; j < 20; j++) sum += x[j], sq += (double)x[j] * x[j];
     }
     REQUIRE_NEAR(sum / 480, 0, 1e-6);
     REQUIRE_NEAR(sq / 480, 1, 1e-6);
-    vkt_dataset_example(ds, VKT_TEST, 0, first, &y);
-    vkt_dataset_example(ds, VKT_TEST, 4, x, &y);
+    vkt_dataset_example(ds, VKT_SPLIT_TEST, 0, first, &y);
+    vkt_dataset_example(ds, VKT_SPLIT_TEST, 4, x, &y);
     assert_int_equal(y.u, 4 % 3);
     /* Test image 4 is image 0 shifted by 28 levels. */
     REQUIRE_NEAR((x[1] - first[1]) / (first[2] - first[1]), 28.0 / 3, 1e-4);
@@ -56,16 +56,17 @@ static void idx_standardize_none_and_feature(void **state)
     float x[20];
     vkt_label y;
     make_idx(DIR "/idx", 30, 0);
-    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC, .standardize = VKT_STD_NONE }, &ds));
-    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TEST], 0);
-    vkt_dataset_example(ds, VKT_TRAIN, 2, x, &y);
+    REQUIRE_OK(
+        vkt_dataset_open(&(vkt_data_desc) { IDX_DESC, .standardize = VKT_STANDARDIZE_NONE }, &ds));
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TEST], 0);
+    vkt_dataset_example(ds, VKT_SPLIT_TRAIN, 2, x, &y);
     for (int j = 0; j < 20; j++) REQUIRE_NEAR(x[j], (14 + 3 * j) / 255.0, 1e-7);
     vkt_dataset_destroy(&ds);
-    REQUIRE_OK(
-        vkt_dataset_open(&(vkt_data_desc) { IDX_DESC, .standardize = VKT_STD_FEATURE }, &ds));
+    REQUIRE_OK(vkt_dataset_open(
+        &(vkt_data_desc) { IDX_DESC, .standardize = VKT_STANDARDIZE_FEATURE }, &ds));
     double sum[20] = { 0 }, sq[20] = { 0 };
     for (uint64_t i = 0; i < 30; i++) {
-        vkt_dataset_example(ds, VKT_TRAIN, i, x, &y);
+        vkt_dataset_example(ds, VKT_SPLIT_TRAIN, i, x, &y);
         for (int j = 0; j < 20; j++) sum[j] += x[j], sq[j] += (double)x[j] * x[j];
     }
     for (int j = 0; j < 20; j++) {
@@ -84,10 +85,10 @@ static void idx_constant_pixels_give_zero(void **state)
     make_idx(DIR "/idx", 30, 0);
     memset(bytes + idx_images(bytes, 30, 4, 5, 0) - 600, 200, 600);
     put(DIR "/idx/train-images-idx3-ubyte", bytes, 616); /* the plain file comes first */
-    for (int how = VKT_STD_GLOBAL; how <= VKT_STD_FEATURE; how++) {
+    for (int how = VKT_STANDARDIZE_GLOBAL; how <= VKT_STANDARDIZE_FEATURE; how++) {
         REQUIRE_OK(vkt_dataset_open(
             &(vkt_data_desc) { IDX_DESC, .standardize = (vkt_standardize)how }, &ds));
-        vkt_dataset_example(ds, VKT_TRAIN, 2, x, &y);
+        vkt_dataset_example(ds, VKT_SPLIT_TRAIN, 2, x, &y);
         for (int j = 0; j < 20; j++) REQUIRE_NEAR(x[j], 0, 1e-7);
         vkt_dataset_destroy(&ds);
     }
@@ -107,9 +108,9 @@ static void idx_colour_and_class_names(void **state)
     assert_int_equal(info->n_outputs, 4);
     assert_string_equal(info->class_names[1], "dog");
     assert_string_equal(info->class_names[2], "\xc3\xa9l\xc3\xa9phant");
-    assert_int_equal(info->n[VKT_TEST], 6);
-    assert_int_equal(info->n[VKT_VALID], 6);
-    assert_int_equal(info->n[VKT_TRAIN], 18);
+    assert_int_equal(info->n[VKT_SPLIT_TEST], 6);
+    assert_int_equal(info->n[VKT_SPLIT_VALID], 6);
+    assert_int_equal(info->n[VKT_SPLIT_TRAIN], 18);
     vkt_dataset_destroy(&ds);
 }
 
@@ -121,104 +122,105 @@ static void idx_bad_files(void **state)
                *labels = DIR "/idx/train-labels-idx1-ubyte";
     size_t n;
     make_idx(DIR "/idx", 30, 9);
-    refuse(&(vkt_data_desc) { .source = "idx", .path = DIR "/none" }, VKT_IO, DIR "/none",
+    refuse(&(vkt_data_desc) { .source = "idx", .path = DIR "/none" }, VKT_E_IO, DIR "/none",
            "not a folder");
 
     n = idx_images(bytes, 30, 4, 5, 0);
     put(images, bytes, n - 1);
-    refuse(&d, VKT_FORMAT, images,
+    refuse(&d, VKT_E_FORMAT, images,
            "is cut off: its header promises 600 bytes, the file can hold 599");
     bytes[n] = 9;
     put(images, bytes, n + 1);
-    refuse(&d, VKT_FORMAT, images, "goes on after the 600 bytes");
+    refuse(&d, VKT_E_FORMAT, images, "goes on after the 600 bytes");
     put(images, bytes, 9);
-    refuse(&d, VKT_FORMAT, images, "cut off within its header");
+    refuse(&d, VKT_E_FORMAT, images, "cut off within its header");
     put(images, bytes, 3);
-    refuse(&d, VKT_FORMAT, images, "neither an IDX file nor gzip");
+    refuse(&d, VKT_E_FORMAT, images, "neither an IDX file nor gzip");
     put(images, "", 0);
-    refuse(&d, VKT_FORMAT, images, "neither an IDX file nor gzip");
+    refuse(&d, VKT_E_FORMAT, images, "neither an IDX file nor gzip");
     bytes[2] = 0x0d;
     put(images, bytes, n);
-    refuse(&d, VKT_FORMAT, images, "IDX type 0x0d");
+    refuse(&d, VKT_E_FORMAT, images, "IDX type 0x0d");
     bytes[2] = 8, bytes[3] = 2;
     put(images, bytes, n);
-    refuse(&d, VKT_FORMAT, images, "has 2 dimensions");
+    refuse(&d, VKT_E_FORMAT, images, "has 2 dimensions");
     idx_images(bytes, 30, 4, 0, 0);
     put(images, bytes, 16);
-    refuse(&d, VKT_FORMAT, images, "is empty");
+    refuse(&d, VKT_E_FORMAT, images, "is empty");
     put(images, bytes, idx_labels(bytes, 30, 3));
-    refuse(&d, VKT_FORMAT, images, "holds labels where images must be");
+    refuse(&d, VKT_E_FORMAT, images, "holds labels where images must be");
     n = idx_images(bytes, 29, 4, 5, 0);
     put(images, bytes, n);
-    refuse(&d, VKT_FORMAT, images, "has 29 images");
+    refuse(&d, VKT_E_FORMAT, images, "has 29 images");
 
     /* Lengths whose product overflows, and lengths that the file can't hold: refused before
      * allocating. */
     idx_images(bytes, 30, 4, 5, 0);
     memset(bytes + 4, 0xff, 12);
     put(images, bytes, n);
-    refuse(&d, VKT_FORMAT, images, "promises more than");
+    refuse(&d, VKT_E_FORMAT, images, "promises more than");
     put_gz(images, bytes, n);
-    refuse(&d, VKT_FORMAT, images, "promises more than");
+    refuse(&d, VKT_E_FORMAT, images, "promises more than");
     memcpy(bytes + 4, "\x0f\xff\xff\xff\0\0\0\1\0\0\0\1", 12);
     put_gz(images, bytes, n);
-    refuse(&d, VKT_FORMAT, images, "promises 268435455 bytes");
+    refuse(&d, VKT_E_FORMAT, images, "promises 268435455 bytes");
 
     /* gzip: cut off, damaged, shorter or longer inside than promised, followed by rubbish. */
     n = idx_images(bytes, 30, 4, 5, 0);
     put_gz(images, bytes, n - 1);
-    refuse(&d, VKT_FORMAT, images, "promises 600 bytes, it has 599");
+    refuse(&d, VKT_E_FORMAT, images, "promises 600 bytes, it has 599");
     put_gz(images, bytes, n + 1);
-    refuse(&d, VKT_FORMAT, images, "goes on after");
+    refuse(&d, VKT_E_FORMAT, images, "goes on after");
     put_gz(images, bytes, n);
     char *gz;
     size_t gz_n;
     REQUIRE_OK(vkt__file_read(images, 1 << 20, &gz, &gz_n));
     put(images, gz, gz_n / 2);
-    refuse(&d, VKT_FORMAT, images, "gzip data is cut off");
+    refuse(&d, VKT_E_FORMAT, images, "gzip data is cut off");
     put(images, gz, gz_n - 1);
-    refuse(&d, VKT_FORMAT, images, "gzip data is cut off");
+    refuse(&d, VKT_E_FORMAT, images, "gzip data is cut off");
     gz[gz_n - 6] ^= 1; /* the sum at the end */
     put(images, gz, gz_n);
-    refuse(&d, VKT_FORMAT, images, "damaged");
+    refuse(&d, VKT_E_FORMAT, images, "damaged");
     gz[gz_n - 6] ^= 1;
     char *two = malloc(gz_n + 5);
     memcpy(two, gz, gz_n);
     memcpy(two + gz_n, "extra", 5);
     put(images, two, gz_n + 5);
-    refuse(&d, VKT_FORMAT, images, "follow the end of the gzip data");
+    refuse(&d, VKT_E_FORMAT, images, "follow the end of the gzip data");
     free(two);
     free(gz);
 
     REQUIRE_OK(vkt__remove_tree(images));
     put(DIR "/idx/train-images-idx3-ubyte.gz", "<html>404</html>", 16);
-    refuse(&d, VKT_FORMAT, "train-images-idx3-ubyte.gz", "neither an IDX file nor gzip");
+    refuse(&d, VKT_E_FORMAT, "train-images-idx3-ubyte.gz", "neither an IDX file nor gzip");
     REQUIRE_OK(vkt__remove_tree(DIR "/idx/train-images-idx3-ubyte.gz"));
-    refuse(&d, VKT_IO, DIR "/idx", "lacks train-images-idx3-ubyte");
+    refuse(&d, VKT_E_IO, DIR "/idx", "lacks train-images-idx3-ubyte");
     make_idx(DIR "/idx", 30, 9);
     REQUIRE_OK(vkt__remove_tree(labels));
-    refuse(&d, VKT_IO, DIR "/idx", "lacks train-labels-idx1-ubyte");
+    refuse(&d, VKT_E_IO, DIR "/idx", "lacks train-labels-idx1-ubyte");
     make_idx(DIR "/idx", 30, 9);
     REQUIRE_OK(vkt__remove_tree(DIR "/idx/t10k-labels-idx1-ubyte.gz"));
-    refuse(&d, VKT_IO, DIR "/idx", "lacks t10k-labels-idx1-ubyte");
+    refuse(&d, VKT_E_IO, DIR "/idx", "lacks t10k-labels-idx1-ubyte");
 
     make_idx(DIR "/idx", 30, 9);
     put(DIR "/idx/classes.txt", "a\nb\n", 4);
-    refuse(&d, VKT_FORMAT, labels, "label 2 of record 2 is outside the 2 classes");
+    refuse(&d, VKT_E_FORMAT, labels, "label 2 of record 2 is outside the 2 classes");
     put(DIR "/idx/classes.txt", "\n\n", 2);
-    refuse(&d, VKT_FORMAT, "classes.txt", "is empty");
+    refuse(&d, VKT_E_FORMAT, "classes.txt", "is empty");
     put(DIR "/idx/classes.txt", "a\xff\nb\nc\n", 7);
-    refuse(&d, VKT_FORMAT, "classes.txt", "not UTF-8");
+    refuse(&d, VKT_E_FORMAT, "classes.txt", "not UTF-8");
     make_idx(DIR "/idx", 30, 9);
     n = idx_labels(bytes, 9, 3);
     bytes[n - 1] = 77;
     put(DIR "/idx/t10k-labels-idx1-ubyte", bytes, n);
-    refuse(&d, VKT_FORMAT, "t10k-labels-idx1-ubyte",
+    refuse(&d, VKT_E_FORMAT, "t10k-labels-idx1-ubyte",
            "label 77 of record 8 is outside the 3 classes");
     make_idx(DIR "/idx", 30, 9);
     put(DIR "/idx/t10k-images-idx3-ubyte", bytes, idx_images(bytes, 9, 5, 4, 0));
-    refuse(&d, VKT_FORMAT, "t10k-images", "images of 5x4x1, not the 4x5x1");
-    refuse(&(vkt_data_desc) { IDX_DESC, .task = VKT_REGRESS }, VKT_ARG, "idx", "needs source csv");
+    refuse(&d, VKT_E_FORMAT, "t10k-images", "images of 5x4x1, not the 4x5x1");
+    refuse(&(vkt_data_desc) { IDX_DESC, .task = VKT_TASK_REGRESS }, VKT_E_ARG, "idx",
+           "needs source csv");
 }
 
 /* Plain data under a .gz name and gzip data under a plain one load: the content decides. */
@@ -230,7 +232,7 @@ static void idx_content_decides(void **state)
     put(DIR "/idx/train-images-idx3-ubyte.gz", bytes, idx_images(bytes, 30, 4, 5, 0));
     put_gz(DIR "/idx/train-labels-idx1-ubyte", bytes, idx_labels(bytes, 30, 3));
     REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC }, &ds));
-    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TRAIN], 30);
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 30);
     vkt_dataset_destroy(&ds);
 }
 
@@ -243,14 +245,14 @@ static void digits(void **state)
     vkt_dataset *ds;
     REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "digits" }, &ds));
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
-    assert_int_equal(info->n[VKT_TRAIN], 1797);
+    assert_int_equal(info->n[VKT_SPLIT_TRAIN], 1797);
     assert_int_equal(info->input_rank, 3);
     assert_true(info->input_shape[0] == 8 && info->input_shape[1] == 8 &&
                 info->input_shape[2] == 1);
     assert_int_equal(info->n_inputs, 64);
     assert_int_equal(info->n_outputs, 10);
     uint64_t count[10];
-    vkt_dataset_class_counts(ds, VKT_TRAIN, count);
+    vkt_dataset_class_counts(ds, VKT_SPLIT_TRAIN, count);
     for (int c = 0; c < 10; c++) assert_int_equal(count[c], per_class[c]);
     /* One common scale: the blank corner is the lowest value, a full pixel lies 16 / deviation
      * above. */
@@ -258,13 +260,13 @@ static void digits(void **state)
     for (uint64_t i = 0; i < 1797; i++) {
         float x[64];
         vkt_label y;
-        vkt_dataset_example(ds, VKT_TRAIN, i, x, &y);
+        vkt_dataset_example(ds, VKT_SPLIT_TRAIN, i, x, &y);
         for (int j = 0; j < 64; j++) sum += x[j], sq += (double)x[j] * x[j];
     }
     REQUIRE_NEAR(sum / 1797 / 64, 0, 1e-6);
     REQUIRE_NEAR(sq / 1797 / 64, 1, 1e-6);
     vkt_dataset_destroy(&ds);
-    refuse(&(vkt_data_desc) { .source = "digits", .task = VKT_REGRESS }, VKT_ARG, "digits",
+    refuse(&(vkt_data_desc) { .source = "digits", .task = VKT_TASK_REGRESS }, VKT_E_ARG, "digits",
            "has classes");
 }
 
@@ -292,14 +294,14 @@ static void fashion_mnist(void **state)
     vkt_dataset *ds;
     REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "idx", .path = FASHION }, &ds));
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
-    assert_int_equal(info->n[VKT_TRAIN], 60000);
-    assert_int_equal(info->n[VKT_TEST], 10000);
+    assert_int_equal(info->n[VKT_SPLIT_TRAIN], 60000);
+    assert_int_equal(info->n[VKT_SPLIT_TEST], 10000);
     assert_int_equal(info->n_inputs, 784);
     assert_string_equal(info->class_names[9], "Ankle boot");
     uint64_t count[10];
-    vkt_dataset_class_counts(ds, VKT_TRAIN, count);
+    vkt_dataset_class_counts(ds, VKT_SPLIT_TRAIN, count);
     for (int c = 0; c < 10; c++) assert_int_equal(count[c], 6000);
-    vkt_dataset_class_counts(ds, VKT_TEST, count);
+    vkt_dataset_class_counts(ds, VKT_SPLIT_TEST, count);
     for (int c = 0; c < 10; c++) assert_int_equal(count[c], 1000);
     /* The constants everybody uses for it are 0.2860 and 0.3530. */
     const char *mean = strstr(vkt_dataset_schema(ds), "\"pixel_mean\""),
@@ -336,9 +338,9 @@ static void split_is_stratified_disjoint_and_covering(void **state)
         }
         assert_int_equal(total, 137);
         for (int c = 0; c < 3; c++) {
-            REQUIRE_NEAR(count[VKT_TEST][c], size[c] * 0.15, 0.5);
-            REQUIRE_NEAR(count[VKT_VALID][c], (double)(size[c] - (int)count[VKT_TEST][c]) * 0.25,
-                         0.5);
+            REQUIRE_NEAR(count[VKT_SPLIT_TEST][c], size[c] * 0.15, 0.5);
+            REQUIRE_NEAR(count[VKT_SPLIT_VALID][c],
+                         (double)(size[c] - (int)count[VKT_SPLIT_TEST][c]) * 0.25, 0.5);
         }
         again = open_csv(text, d);
         assert_true(vkt_dataset_fingerprint(ds) == vkt_dataset_fingerprint(again));
@@ -369,12 +371,12 @@ static void split_too_small(void **state)
     (void)state;
     put_csv("1,x\n2,x\n3,x\n4,z\n");
     vkt_data_desc d = { .source = "csv", .path = CSV, .valid_fraction = 0.5 };
-    refuse(&d, VKT_ARG, "class z has only 1 examples", "none are left to train on");
+    refuse(&d, VKT_E_ARG, "class z has only 1 examples", "none are left to train on");
     d.valid_fraction = 0.1;
-    refuse(&d, VKT_ARG, "valid_fraction 0.1", "too few");
+    refuse(&d, VKT_E_ARG, "valid_fraction 0.1", "too few");
     d.valid_fraction = 0;
     d.test_fraction = 0.01;
-    refuse(&d, VKT_ARG, "test_fraction 0.01", "too few");
+    refuse(&d, VKT_E_ARG, "test_fraction 0.01", "too few");
 }
 
 /* ---- CIFAR ---- */
@@ -404,28 +406,28 @@ static void cifar(void **state)
         vkt_data_desc d = { .source = "cifar", .path = DIR "/cifar", RAW };
         REQUIRE_OK(vkt_dataset_open(&d, &ds));
         const vkt_dataset_info *info = vkt_dataset_get_info(ds);
-        assert_int_equal(info->n[VKT_TRAIN], n_labels == 1 ? 20 : 4);
-        assert_int_equal(info->n[VKT_TEST], 2);
+        assert_int_equal(info->n[VKT_SPLIT_TRAIN], n_labels == 1 ? 20 : 4);
+        assert_int_equal(info->n[VKT_SPLIT_TEST], 2);
         assert_int_equal(info->n_outputs, n_labels == 1 ? 10 : 100);
         assert_string_equal(info->class_names[3], "cat");
         assert_string_equal(info->class_names[4], "4");
         static float x[PIXELS];
         vkt_label y;
-        REQUIRE_OK(vkt_dataset_example(ds, VKT_TEST, 1, x, &y));
+        REQUIRE_OK(vkt_dataset_example(ds, VKT_SPLIT_TEST, 1, x, &y));
         assert_int_equal(y.u, 4);
         for (size_t k = 0; k < 1024; k++)
             for (size_t c = 0; c < 3; c++)
                 REQUIRE_NEAR(x[3 * k + c] * 255, bytes[record + n_labels + c * 1024 + k], 1e-4);
         vkt_dataset_destroy(&ds);
         put(path, bytes, 2 * record - 5);
-        refuse(&d, VKT_FORMAT, path, "no whole number of");
+        refuse(&d, VKT_E_FORMAT, path, "no whole number of");
         bytes[record + n_labels - 1] = n_labels == 1 ? 10 : 100;
         put(path, bytes, 2 * record);
-        refuse(&d, VKT_FORMAT, path, "of record 1 is outside the");
+        refuse(&d, VKT_E_FORMAT, path, "of record 1 is outside the");
         put(path, bytes, 0);
-        refuse(&d, VKT_FORMAT, path, "has 0 bytes");
+        refuse(&d, VKT_E_FORMAT, path, "has 0 bytes");
     }
-    refuse(&(vkt_data_desc) { .source = "cifar", .path = DIR }, VKT_IO, DIR,
+    refuse(&(vkt_data_desc) { .source = "cifar", .path = DIR }, VKT_E_IO, DIR,
            "neither data_batch_1");
 }
 

@@ -79,14 +79,14 @@ static void folder_classes_and_order(void **state)
     assert_string_equal(info->class_names[0], "Z");
     assert_string_equal(info->class_names[1], "b c");
     assert_string_equal(info->class_names[2], "\xc3\xa4pfel");
-    assert_int_equal(info->n[VKT_TRAIN], 5);
+    assert_int_equal(info->n[VKT_SPLIT_TRAIN], 5);
     assert_memory_equal(info->input_shape, ((uint32_t[]) { 3, 4, 1 }), 12);
     for (uint64_t i = 0; i < 5; i++) {
         uint32_t y;
-        assert_int_equal(value_of(ds, VKT_TRAIN, i, &y), want[i]);
+        assert_int_equal(value_of(ds, VKT_SPLIT_TRAIN, i, &y), want[i]);
         assert_int_equal(y, label[i]);
     }
-    assert_string_equal(vkt_dataset_file(ds, VKT_TRAIN, 3), ROOT "/b c/deep/er/1.PNG");
+    assert_string_equal(vkt_dataset_file(ds, VKT_SPLIT_TRAIN, 3), ROOT "/b c/deep/er/1.PNG");
     vkt_dataset_destroy(&ds);
 }
 
@@ -98,26 +98,27 @@ static void folder_splits_by_name_or_seed(void **state)
     put_classes("test/", two, 2, 3, 100);
     vkt_dataset *ds = open_images((vkt_data_desc) { .valid_fraction = 0.2, .test_fraction = 0.5 });
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
-    assert_int_equal(info->n[VKT_TRAIN], 16); /* valid is dealt from train, test is its folder */
-    assert_int_equal(info->n[VKT_VALID], 4);
-    assert_int_equal(info->n[VKT_TEST], 6);
-    for (uint64_t i = 0; i < 6; i++) assert_true(value_of(ds, VKT_TEST, i, NULL) >= 100);
-    for (uint64_t i = 0; i < 4; i++) assert_true(value_of(ds, VKT_VALID, i, NULL) < 100);
+    assert_int_equal(info->n[VKT_SPLIT_TRAIN],
+                     16); /* valid is dealt from train, test is its folder */
+    assert_int_equal(info->n[VKT_SPLIT_VALID], 4);
+    assert_int_equal(info->n[VKT_SPLIT_TEST], 6);
+    for (uint64_t i = 0; i < 6; i++) assert_true(value_of(ds, VKT_SPLIT_TEST, i, NULL) >= 100);
+    for (uint64_t i = 0; i < 4; i++) assert_true(value_of(ds, VKT_SPLIT_VALID, i, NULL) < 100);
     vkt_dataset_destroy(&ds);
     put_classes("val/", two, 2, 2, 200);
     ds = open_images((vkt_data_desc) { .valid_fraction = 0.2, .test_fraction = 0.5 });
     info = vkt_dataset_get_info(ds);
-    assert_int_equal(info->n[VKT_TRAIN], 20);
-    assert_int_equal(info->n[VKT_VALID], 4);
-    assert_true(value_of(ds, VKT_VALID, 0, NULL) >= 200);
+    assert_int_equal(info->n[VKT_SPLIT_TRAIN], 20);
+    assert_int_equal(info->n[VKT_SPLIT_VALID], 4);
+    assert_true(value_of(ds, VKT_SPLIT_VALID, 0, NULL) >= 200);
     vkt_dataset_destroy(&ds);
     clear();
     put_classes("", two, 2, 10, 0);
     ds = open_images((vkt_data_desc) { .valid_fraction = 0.25, .test_fraction = 0.2 });
     info = vkt_dataset_get_info(ds);
-    assert_int_equal(info->n[VKT_TRAIN], 12);
-    assert_int_equal(info->n[VKT_VALID], 4);
-    assert_int_equal(info->n[VKT_TEST], 4);
+    assert_int_equal(info->n[VKT_SPLIT_TRAIN], 12);
+    assert_int_equal(info->n[VKT_SPLIT_VALID], 4);
+    assert_int_equal(info->n[VKT_SPLIT_TEST], 4);
     vkt_dataset_destroy(&ds);
 }
 
@@ -138,19 +139,19 @@ static void folder_labels_from_csv(void **state)
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
     assert_string_equal(info->class_names[0], "9"); /* numbers by value */
     assert_string_equal(info->class_names[1], "10");
-    assert_int_equal(info->n[VKT_TRAIN], 2);
-    assert_int_equal(info->n[VKT_VALID], 1);
-    assert_int_equal(info->n[VKT_TEST], 1);
+    assert_int_equal(info->n[VKT_SPLIT_TRAIN], 2);
+    assert_int_equal(info->n[VKT_SPLIT_VALID], 1);
+    assert_int_equal(info->n[VKT_SPLIT_TEST], 1);
     uint32_t y;
-    assert_int_equal(value_of(ds, VKT_TEST, 0, &y), 9);
+    assert_int_equal(value_of(ds, VKT_SPLIT_TEST, 0, &y), 9);
     assert_int_equal(y, 0);
     vkt_dataset_destroy(&ds);
-    refuse(&(vkt_data_desc) { IMAGES, .labels = DIR "/none.csv" }, VKT_IO, "none.csv", "open");
+    refuse(&(vkt_data_desc) { IMAGES, .labels = DIR "/none.csv" }, VKT_E_IO, "none.csv", "open");
     put(DIR "/labels.csv", "file,label,split\nall/00.png,1,holdout\n", 38);
-    refuse(&(vkt_data_desc) { IMAGES, .labels = DIR "/labels.csv" }, VKT_FORMAT, "line 2",
+    refuse(&(vkt_data_desc) { IMAGES, .labels = DIR "/labels.csv" }, VKT_E_FORMAT, "line 2",
            "split 'holdout' is none of");
     put(DIR "/labels.csv", "file,what\nall/00.png,1\n", 22);
-    refuse(&(vkt_data_desc) { IMAGES, .labels = DIR "/labels.csv" }, VKT_FORMAT, "labels.csv",
+    refuse(&(vkt_data_desc) { IMAGES, .labels = DIR "/labels.csv" }, VKT_E_FORMAT, "labels.csv",
            "names no label column");
 }
 
@@ -158,30 +159,30 @@ static void folder_bad_classes(void **state)
 {
     (void)state;
     clear();
-    refuse(&(vkt_data_desc) { IMAGES }, VKT_FORMAT, ROOT, "no class folder");
-    refuse(&(vkt_data_desc) { .source = "images", .path = DIR "/none" }, VKT_IO, DIR "/none",
+    refuse(&(vkt_data_desc) { IMAGES }, VKT_E_FORMAT, ROOT, "no class folder");
+    refuse(&(vkt_data_desc) { .source = "images", .path = DIR "/none" }, VKT_E_IO, DIR "/none",
            "is not a folder");
     put_classes("", two, 1, 3, 0);
-    refuse(&(vkt_data_desc) { IMAGES }, VKT_FORMAT, ROOT, "has one class");
+    refuse(&(vkt_data_desc) { IMAGES }, VKT_E_FORMAT, ROOT, "has one class");
     REQUIRE_OK(vkt__mkdirs(ROOT "/empty"));
-    refuse(&(vkt_data_desc) { IMAGES }, VKT_FORMAT, "class 'empty'", "has no picture");
+    refuse(&(vkt_data_desc) { IMAGES }, VKT_E_FORMAT, "class 'empty'", "has no picture");
     clear();
     put_classes("train/", two, 2, 3, 0);
     put_classes("valid/", (const char *const[]) { "bees" }, 1, 1, 90);
-    refuse(&(vkt_data_desc) { IMAGES }, VKT_FORMAT, "'bees' is none of the 2 classes",
+    refuse(&(vkt_data_desc) { IMAGES }, VKT_E_FORMAT, "'bees' is none of the 2 classes",
            "did you mean 'bee'");
     clear();
     put_picture("ok", "a.png", 1);
     put_picture("bad\xff", "a.png", 2);
-    refuse(&(vkt_data_desc) { IMAGES }, VKT_FORMAT, ROOT, "is not UTF-8");
+    refuse(&(vkt_data_desc) { IMAGES }, VKT_E_FORMAT, ROOT, "is not UTF-8");
     clear();
     put_classes("", two, 2, 3, 0);
-    refuse(&(vkt_data_desc) { IMAGES, .size = "4 x 4" }, VKT_ARG, "data.size '4 x 4'", "no size");
-    refuse(&(vkt_data_desc) { IMAGES, .size = "0" }, VKT_ARG, "data.size '0'", "no size");
-    refuse(&(vkt_data_desc) { IMAGES, .size = "5000" }, VKT_ARG, "data.size '5000'", "to 4096");
+    refuse(&(vkt_data_desc) { IMAGES, .size = "4 x 4" }, VKT_E_ARG, "data.size '4 x 4'", "no size");
+    refuse(&(vkt_data_desc) { IMAGES, .size = "0" }, VKT_E_ARG, "data.size '0'", "no size");
+    refuse(&(vkt_data_desc) { IMAGES, .size = "5000" }, VKT_E_ARG, "data.size '5000'", "to 4096");
     uint8_t large[20 * 20] = { 0 };
     assert_true(stbi_write_png(ROOT "/ant/large.png", 20, 20, 1, large, 20));
-    refuse(&(vkt_data_desc) { IMAGES }, VKT_ARG, "several sizes (up to 20x20)", "set data.size");
+    refuse(&(vkt_data_desc) { IMAGES }, VKT_E_ARG, "several sizes (up to 20x20)", "set data.size");
 }
 
 /* Five bad files among good ones: left out with a line each for three, then a total; or refused. */
@@ -212,7 +213,7 @@ static void folder_bad_files(void **state)
     free(good);
     TEST_LOG_CAPTURE();
     vkt_dataset *ds = open_images((vkt_data_desc) { 0 });
-    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TRAIN], 6);
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 6);
     assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 5);
     REQUIRE_LOGGED("left out: '" ROOT "/ant/text.png' is no PNG, JPEG or BMP picture");
     REQUIRE_LOGGED("left out: '" ROOT "/ant/zero.jpg' is empty");
@@ -225,13 +226,13 @@ static void folder_bad_files(void **state)
     vkt_dataset_destroy(&ds);
     REQUIRE_OK(vkt__remove_tree(ROOT "/loose.png"));
     REQUIRE_OK(vkt__remove_tree(ROOT "/bee/notes.txt"));
-    vkt_data_desc stop = { IMAGES, .bad_files = VKT_BAD_STOP };
-    refuse(&stop, VKT_FORMAT, "text.png", "is no PNG, JPEG or BMP picture");
+    vkt_data_desc stop = { IMAGES, .bad_files = VKT_BAD_FILES_STOP };
+    refuse(&stop, VKT_E_FORMAT, "text.png", "is no PNG, JPEG or BMP picture");
     REQUIRE_OK(vkt__remove_tree(ROOT "/ant/text.png"));
     REQUIRE_OK(vkt__remove_tree(ROOT "/ant/zero.jpg"));
     REQUIRE_OK(vkt__remove_tree(ROOT "/bee/cut.png"));
     REQUIRE_OK(vkt__remove_tree(ROOT "/bee/flipped.png"));
-    refuse(&stop, VKT_FORMAT, "wide.png", "is 30000x100 pixels by its header");
+    refuse(&stop, VKT_E_FORMAT, "wide.png", "is 30000x100 pixels by its header");
 }
 
 #ifndef _WIN32
@@ -246,7 +247,7 @@ static void folder_links(void **state)
     REQUIRE_OK(vkt__link_replace("../ant/00.png", ROOT "/bee/good.png"));
     TEST_LOG_CAPTURE();
     vkt_dataset *ds = open_images((vkt_data_desc) { 0 });
-    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TRAIN], 5);
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 5);
     REQUIRE_LOGGED("2 links lead back up");
     REQUIRE_LOGGED("broken.png");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
@@ -295,24 +296,25 @@ static void folder_resizes_and_colors(void **state)
     assert_true(stbi_write_png(ROOT "/ant/rgb.png", 8, 4, 3, rgb, 24));
     static const int red[] = { 128,
                                0 }; /* the left pixel of two: half red; cropped to the middle */
-    for (int fit = VKT_FIT_STRETCH; fit <= VKT_FIT_CROP; fit++) {
+    for (int fit = VKT_PICTURE_FIT_STRETCH; fit <= VKT_PICTURE_FIT_CROP; fit++) {
         vkt_dataset *ds = open_images((vkt_data_desc) { .size = "2", .fit = (vkt_picture_fit)fit });
         const vkt_dataset_info *info = vkt_dataset_get_info(ds);
         assert_memory_equal(info->input_shape, ((uint32_t[]) { 2, 2, 3 }), 12);
         assert_int_equal(ds->schema.n_pixel, 3);
-        REQUIRE_NEAR(value_of(ds, VKT_TRAIN, 2, NULL), red[fit], 1);
+        REQUIRE_NEAR(value_of(ds, VKT_SPLIT_TRAIN, 2, NULL), red[fit], 1);
         vkt_dataset *again;
         REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), ROOT, &again));
         assert_true(vkt_dataset_get_info(again)->has_labels);
-        require_same_examples(ds, VKT_TRAIN, again);
+        require_same_examples(ds, VKT_SPLIT_TRAIN, again);
         vkt_dataset_destroy(&again);
         REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), ROOT "/ant", &again));
         assert_false(vkt_dataset_get_info(again)->has_labels); /* no class folder in there */
-        assert_int_equal(vkt_dataset_get_info(again)->n[VKT_TEST], 3);
+        assert_int_equal(vkt_dataset_get_info(again)->n[VKT_SPLIT_TEST], 3);
         vkt_dataset_destroy(&again);
         vkt_dataset_destroy(&ds);
     }
-    vkt_dataset *ds = open_images((vkt_data_desc) { .size = "2x3", .color = VKT_COLOR_GREY });
+    vkt_dataset *ds =
+        open_images((vkt_data_desc) { .size = "2x3", .color = VKT_PICTURE_COLOR_GREY });
     assert_memory_equal(vkt_dataset_get_info(ds)->input_shape, ((uint32_t[]) { 2, 3, 1 }), 12);
     vkt_dataset_destroy(&ds);
 }

@@ -52,7 +52,7 @@ static void require_example(const vkt_dataset *ds, const vkt_batch *b, uint32_t 
 {
     float x[20];
     vkt_label y;
-    vkt_dataset_example(ds, VKT_TRAIN, want, x, &y);
+    vkt_dataset_example(ds, VKT_SPLIT_TRAIN, want, x, &y);
     assert_memory_equal(b->x + i * 20, x, sizeof x);
     assert_int_equal(b->y[i].u, y.u);
     assert_int_equal(b->index[i], want);
@@ -211,7 +211,7 @@ static void loader_never_hangs(void **state)
     REQUIRE_OK(vkt_loader_next(l, &slot, NULL));
     REQUIRE_OK(vkt_loader_next(l, &slot, NULL));
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_loader_next(l, &slot, NULL), VKT_ARG); /* instead of waiting for ever */
+    REQUIRE_STATUS(vkt_loader_next(l, &slot, NULL), VKT_E_ARG); /* instead of waiting for ever */
     REQUIRE_LOGGED("all 2 slots are in use");
     vkt_loader_release(l, 0);
     REQUIRE_OK(vkt_loader_next(l, &slot, NULL));
@@ -221,13 +221,13 @@ static void loader_never_hangs(void **state)
     REQUIRE_STATUS(
         vkt_loader_create(
             &(vkt_loader_desc) {
-                .data = ds, .split = VKT_VALID, .batch = 8, .n_slots = 1, .slots = r.slot },
+                .data = ds, .split = VKT_SPLIT_VALID, .batch = 8, .n_slots = 1, .slots = r.slot },
             &l),
-        VKT_ARG);
+        VKT_E_ARG);
     REQUIRE_LOGGED("the valid split has no examples");
     REQUIRE_STATUS(
         vkt_loader_create(&(vkt_loader_desc) { .data = ds, .n_slots = 1, .slots = r.slot }, &l),
-        VKT_ARG);
+        VKT_E_ARG);
     REQUIRE_LOGGED("batch (0)");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
     vkt_dataset_destroy(&ds);
@@ -264,7 +264,7 @@ static void loader_conversion_is_fast(void **state)
     double start = vkt__now();
     for (int k = 0; k < 100; k++)
         for (uint64_t i = 0; i < 128; i++)
-            vkt_dataset_example(ds, VKT_TRAIN, i * 7 % 1024, x + i * 784, &y[i]);
+            vkt_dataset_example(ds, VKT_SPLIT_TRAIN, i * 7 % 1024, x + i * 784, &y[i]);
     double each = (vkt__now() - start) / 100;
     print_message(
         "128 x 784 pixels: converted in %.1f us, through the loader %.1f us (checksum %g)\n",

@@ -139,7 +139,7 @@ static void types_and_versions(void **state)
             assert_true(vkt__npy_number(&a, 1) == rows[i].second);
             for (size_t cut = 0; cut < m.n; cut++) {
                 TEST_LOG_CAPTURE();
-                REQUIRE_STATUS(vkt__npy_parse(m.bytes, cut, "a", &a), VKT_FORMAT);
+                REQUIRE_STATUS(vkt__npy_parse(m.bytes, cut, "a", &a), VKT_E_FORMAT);
             }
         }
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
@@ -150,7 +150,7 @@ static void a_header(const char *dict, const char *what)
     vkt__npy a;
     made m = npy(1, dict, x_table, sizeof x_table);
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt__npy_parse(m.bytes, m.n, "a", &a), VKT_FORMAT);
+    REQUIRE_STATUS(vkt__npy_parse(m.bytes, m.n, "a", &a), VKT_E_FORMAT);
     REQUIRE_LOGGED(what);
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
@@ -195,27 +195,27 @@ static void a_table(void **state)
         vkt_data_desc d = { .source = "npy", .path = how == 2 ? FOLDER : NPZ, RAW };
         REQUIRE_OK(vkt_dataset_open(&d, &ds));
         const vkt_dataset_info *info = vkt_dataset_get_info(ds);
-        assert_int_equal(info->kind, VKT_KIND_TABLE);
-        assert_int_equal(info->n[VKT_TRAIN], 4);
+        assert_int_equal(info->kind, VKT_DATA_KIND_TABLE);
+        assert_int_equal(info->n[VKT_SPLIT_TRAIN], 4);
         assert_int_equal(info->n_outputs, 3);
         assert_string_equal(info->class_names[0], "-1");
         assert_string_equal(info->class_names[2], "20");
         for (uint32_t i = 0; i < 4; i++) {
-            assert_true(inputs(ds, VKT_TRAIN, i, 2)[0] == x_table[2 * i]);
-            assert_true(inputs(ds, VKT_TRAIN, i, 2)[1] == x_table[2 * i + 1]);
+            assert_true(inputs(ds, VKT_SPLIT_TRAIN, i, 2)[0] == x_table[2 * i]);
+            assert_true(inputs(ds, VKT_SPLIT_TRAIN, i, 2)[1] == x_table[2 * i + 1]);
             assert_int_equal(class_of(ds, i), want[i]);
         }
         /* Other data: with labels, without, and as CSV. */
         REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), d.path, &more));
-        require_same_examples(ds, VKT_TRAIN, more);
+        require_same_examples(ds, VKT_SPLIT_TRAIN, more);
         vkt_dataset_destroy(&more);
         REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), FOLDER "/X.npy", &more));
         assert_false(vkt_dataset_get_info(more)->has_labels);
-        assert_int_equal(vkt_dataset_get_info(more)->n[VKT_TEST], 4);
+        assert_int_equal(vkt_dataset_get_info(more)->n[VKT_SPLIT_TEST], 4);
         vkt_dataset_destroy(&more);
         put_csv("1,10,7\n2,20,-1\n3,30,7\n4,40,20\n");
         REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), CSV, &more));
-        require_same_examples(ds, VKT_TRAIN, more);
+        require_same_examples(ds, VKT_SPLIT_TRAIN, more);
         vkt_dataset_destroy(&more);
         vkt_dataset_destroy(&ds);
     }
@@ -236,15 +236,15 @@ static void numbers_to_predict(void **state)
          y = array("<f8", "(4, 1)", y_numbers, sizeof y_numbers);
     put_folder(&x, &y);
     vkt_data_desc d = {
-        .source = "npy", .path = FOLDER, .task = VKT_REGRESS, .missing = VKT_MISSING_MEAN
+        .source = "npy", .path = FOLDER, .task = VKT_TASK_REGRESS, .missing = VKT_MISSING_MEAN
     };
     REQUIRE_OK(vkt_dataset_open(&d, &ds));
     csv = open_csv("1,10,0.5\n2,NaN,1.5\n3,30,2.5\n4,40,3.5\n", d);
     vkt_dataset_target_scale(ds, &scale, &mean);
     assert_true(mean == 2);
     for (uint64_t i = 0; i < 4; i++) {
-        const float *want = inputs(csv, VKT_TRAIN, i, 2);
-        REQUIRE_OK(vkt_dataset_example(ds, VKT_TRAIN, i, in, &label));
+        const float *want = inputs(csv, VKT_SPLIT_TRAIN, i, 2);
+        REQUIRE_OK(vkt_dataset_example(ds, VKT_SPLIT_TRAIN, i, in, &label));
         assert_memory_equal(in, want, sizeof in);
         assert_true(fabs((double)label.f * scale + mean - y_numbers[i]) < 1e-6);
     }
@@ -255,7 +255,7 @@ static void numbers_to_predict(void **state)
     assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 1);
     vkt_dataset_destroy(&ds);
     d.missing = VKT_MISSING_ERROR;
-    refuse(&d, VKT_FORMAT, FOLDER "', row 1", "is NaN");
+    refuse(&d, VKT_E_FORMAT, FOLDER "', row 1", "is NaN");
 }
 
 static void pictures(void **state)
@@ -271,13 +271,13 @@ static void pictures(void **state)
         REQUIRE_OK(
             vkt_dataset_open(&(vkt_data_desc) { .source = "npy", .path = FOLDER, RAW }, &ds));
         const vkt_dataset_info *info = vkt_dataset_get_info(ds);
-        assert_int_equal(info->kind, VKT_KIND_PICTURES);
+        assert_int_equal(info->kind, VKT_DATA_KIND_PICTURES);
         assert_int_equal(info->input_rank, 3);
         assert_int_equal(info->input_shape[2], channels ? 3 : 1);
-        assert_true(fabsf(inputs(ds, VKT_TRAIN, 1, 6)[5] - 110.0f / 255) < 1e-6f);
+        assert_true(fabsf(inputs(ds, VKT_SPLIT_TRAIN, 1, 6)[5] - 110.0f / 255) < 1e-6f);
         assert_int_equal(class_of(ds, 0), 1);
         REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), FOLDER, &more));
-        require_same_examples(ds, VKT_TRAIN, more);
+        require_same_examples(ds, VKT_SPLIT_TRAIN, more);
         vkt_dataset_destroy(&more);
         vkt_dataset_destroy(&ds);
     }
@@ -294,7 +294,7 @@ static void bad_arrays(void **state)
     (void)state;
     static uint8_t zip[32768];
     static const int64_t one[4] = { 3, 3, 3, 3 };
-    const vkt_task C = VKT_CLASSIFY, R = VKT_REGRESS;
+    const vkt_task C = VKT_TASK_CLASSIFY, R = VKT_TASK_REGRESS;
     uint8_t pixels[8] = { 0 };
     made x = array("<f4", "(4, 2)", x_table, sizeof x_table),
          y = array("<i8", "(4,)", y_classes, sizeof y_classes),
@@ -303,22 +303,22 @@ static void bad_arrays(void **state)
          same = array("<i8", "(4,)", one, sizeof one),
          floats = array("<f4", "(4, 2, 1)", x_table, sizeof x_table),
          u8 = array("|u1", "(4, 2, 1)", pixels, 8);
-    refused(&x, NULL, C, VKT_FORMAT, "no array y");
-    refused(&x, &numbers, C, VKT_ARG, "data.task: regress");
-    refused(&x, &flat, C, VKT_FORMAT, "one number for each of the 4 examples");
-    refused(&flat, &y, C, VKT_FORMAT, "[n, inputs]");
-    refused(&x, &same, C, VKT_FORMAT, "nothing to learn");
-    refused(&floats, &y, C, VKT_FORMAT, "uint8");
-    refused(&u8, &numbers, R, VKT_ARG, "regress needs X [n, inputs]");
+    refused(&x, NULL, C, VKT_E_FORMAT, "no array y");
+    refused(&x, &numbers, C, VKT_E_ARG, "data.task: regress");
+    refused(&x, &flat, C, VKT_E_FORMAT, "one number for each of the 4 examples");
+    refused(&flat, &y, C, VKT_E_FORMAT, "[n, inputs]");
+    refused(&x, &same, C, VKT_E_FORMAT, "nothing to learn");
+    refused(&floats, &y, C, VKT_E_FORMAT, "uint8");
+    refused(&u8, &numbers, R, VKT_E_ARG, "regress needs X [n, inputs]");
     /* Archives: cut anywhere, and each byte changed: an error or the same numbers, never a crash.
      */
     vkt_data_desc d = { .source = "npy", .path = NPZ };
     size_t n = put_npz(&x, NULL, false, zip);
-    refuse(&d, VKT_FORMAT, NPZ, "no array y");
+    refuse(&d, VKT_E_FORMAT, NPZ, "no array y");
     n = put_npz(&x, &y, true, zip);
     for (size_t cut = 4; cut < n; cut += 7) {
         put(NPZ, zip, cut);
-        refuse(&d, VKT_FORMAT, NPZ, "again");
+        refuse(&d, VKT_E_FORMAT, NPZ, "again");
     }
     for (size_t i = 4; i < n; i += 3) {
         vkt_dataset *ds;

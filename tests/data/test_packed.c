@@ -31,15 +31,16 @@ static void pack_keeps_examples(void **state)
         make_idx(DIR "/idx", n, 9);
         REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC, .valid_fraction = 0.2 }, &ds));
         REQUIRE_OK(vkt_dataset_pack(ds, true, PACK, count));
-        assert_int_equal(count[VKT_TEST], 9);
+        assert_int_equal(count[VKT_SPLIT_TEST], 9);
         REQUIRE_OK(
             vkt_dataset_open(&(vkt_data_desc) { .source = "packed", .path = PACK }, &packed));
         assert_string_equal(vkt_dataset_schema(packed), vkt_dataset_schema(ds));
         require_same(ds, packed);
         vkt_dataset_destroy(&packed);
-        REQUIRE_OK(vkt_dataset_open(
-            &(vkt_data_desc) { .source = "packed", .path = PACK, .standardize = VKT_STD_FEATURE },
-            &packed));
+        REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "packed",
+                                                       .path = PACK,
+                                                       .standardize = VKT_STANDARDIZE_FEATURE },
+                                    &packed));
         assert_int_equal(packed->schema.n_pixel, 20);
         vkt_dataset_destroy(&packed);
         vkt_dataset_destroy(&ds);
@@ -57,10 +58,10 @@ static void a_model_evaluates_on_a_pack(void **state)
     const char *schema = vkt_dataset_schema(ds);
     REQUIRE_OK(vkt_dataset_open_schema(schema, PACK, &packed));
     const vkt_dataset_info *info = vkt_dataset_get_info(packed);
-    assert_true(info->has_labels && info->n[VKT_TEST] == 9 && info->n[VKT_TRAIN] == 0);
+    assert_true(info->has_labels && info->n[VKT_SPLIT_TEST] == 9 && info->n[VKT_SPLIT_TRAIN] == 0);
     for (uint64_t i = 0; i < 9; i++) {
-        REQUIRE_OK(vkt_dataset_example(ds, VKT_TEST, i, x[0], &y[0]));
-        REQUIRE_OK(vkt_dataset_example(packed, VKT_TEST, i, x[1], &y[1]));
+        REQUIRE_OK(vkt_dataset_example(ds, VKT_SPLIT_TEST, i, x[0], &y[0]));
+        REQUIRE_OK(vkt_dataset_example(packed, VKT_SPLIT_TEST, i, x[1], &y[1]));
         assert_memory_equal(x[0], x[1], info->n_inputs * sizeof(float));
         assert_int_equal(y[0].u, y[1].u);
     }
@@ -75,14 +76,14 @@ static void a_model_evaluates_on_a_pack(void **state)
     second[1] = '0';
     REQUIRE_OK(vkt_dataset_open_schema(other, PACK, &packed));
     for (uint64_t i = 0; i < 9; i++) {
-        REQUIRE_OK(vkt_dataset_example(ds, VKT_TEST, i, x[0], &y[0]));
-        REQUIRE_OK(vkt_dataset_example(packed, VKT_TEST, i, x[1], &y[1]));
+        REQUIRE_OK(vkt_dataset_example(ds, VKT_SPLIT_TEST, i, x[0], &y[0]));
+        REQUIRE_OK(vkt_dataset_example(packed, VKT_SPLIT_TEST, i, x[1], &y[1]));
         assert_int_equal(y[1].u, y[0].u < 2 ? 1 - y[0].u : y[0].u);
     }
     vkt_dataset_destroy(&packed);
     at[1] = 'x';
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_dataset_open_schema(other, PACK, &packed), VKT_FORMAT);
+    REQUIRE_STATUS(vkt_dataset_open_schema(other, PACK, &packed), VKT_E_FORMAT);
     REQUIRE_LOGGED("has a class '1', which the model does not know");
     free(other);
     vkt_dataset_destroy(&ds);
@@ -110,19 +111,19 @@ static void bad_packs(void **state)
     for (size_t i = 0; i < VKT_COUNT(flips); i++) {
         good[flips[i].at] ^= 1;
         put(PACK, good, n);
-        refuse(&d, VKT_FORMAT, PACK, flips[i].what);
+        refuse(&d, VKT_E_FORMAT, PACK, flips[i].what);
         good[flips[i].at] ^= 1;
     }
     for (size_t cut = 0; cut < n; cut += 37) {
         put(PACK, good, cut);
-        refuse(&d, VKT_FORMAT, PACK, "pack it again");
+        refuse(&d, VKT_E_FORMAT, PACK, "pack it again");
     }
     free(good);
-    refuse(&(vkt_data_desc) { .source = "packed", .path = DIR "/none" }, VKT_IO, "none", "open");
+    refuse(&(vkt_data_desc) { .source = "packed", .path = DIR "/none" }, VKT_E_IO, "none", "open");
     vkt_dataset *ds = open_csv("1,a\n2,b\n", (vkt_data_desc) { RAW });
     uint64_t count[VKT_N_SPLITS];
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_dataset_pack(ds, true, PACK, count), VKT_ARG);
+    REQUIRE_STATUS(vkt_dataset_pack(ds, true, PACK, count), VKT_E_ARG);
     REQUIRE_LOGGED("are no images to pack");
     vkt_dataset_destroy(&ds);
 }

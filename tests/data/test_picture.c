@@ -50,9 +50,9 @@ static void require_pixels(const vkt_dataset *ds, const char *path, const uint8_
     vkt_label y;
     vkt_dataset *picture = open_with(ds, path);
     const vkt_dataset_info *info = vkt_dataset_get_info(picture);
-    assert_int_equal(info->n[VKT_TEST], 1);
+    assert_int_equal(info->n[VKT_SPLIT_TEST], 1);
     assert_false(info->has_labels);
-    vkt_dataset_example(picture, VKT_TEST, 0, x, &y);
+    vkt_dataset_example(picture, VKT_SPLIT_TEST, 0, x, &y);
     for (uint32_t i = 0; i < info->n_inputs; i++) {
         float want = (float)pixels[i] * ds->pixel_scale[i] + ds->pixel_bias[i];
         assert_memory_equal(&x[i], &want, sizeof want);
@@ -84,13 +84,14 @@ static void refuse_jpeg(const vkt_dataset *ds, const char *jpeg, size_t n, uint8
             changed[i + 2 + (size_t)at] = (char)value;
     put(DIR "/p.jpg", changed, n);
     free(changed);
-    refuse_picture(ds, DIR "/p.jpg", VKT_FORMAT, what);
+    refuse_picture(ds, DIR "/p.jpg", VKT_E_FORMAT, what);
 }
 
 static void picture_equals_its_idx_example(void **state)
 {
     (void)state;
-    static const vkt_standardize how[] = { VKT_STD_AUTO, VKT_STD_NONE, VKT_STD_FEATURE };
+    static const vkt_standardize how[] = { VKT_STANDARDIZE_AUTO, VKT_STANDARDIZE_NONE,
+                                           VKT_STANDARDIZE_FEATURE };
     for (size_t k = 0; k < VKT_COUNT(how); k++) {
         vkt_dataset *ds, *idx;
         uint8_t pixels[20];
@@ -106,8 +107,8 @@ static void picture_equals_its_idx_example(void **state)
             require_pixels(ds, DIR "/grey.png", pixels);
             require_pixels(ds, DIR "/grey.bmp", pixels);
             vkt_dataset *png = open_with(ds, DIR "/grey.png");
-            vkt_dataset_example(png, VKT_TEST, 0, from_png, &y);
-            vkt_dataset_example(idx, VKT_TEST, (uint64_t)i, from_idx, &y);
+            vkt_dataset_example(png, VKT_SPLIT_TEST, 0, from_png, &y);
+            vkt_dataset_example(idx, VKT_SPLIT_TEST, (uint64_t)i, from_idx, &y);
             assert_memory_equal(from_idx, from_png, sizeof from_idx);
             vkt_dataset_destroy(&png);
         }
@@ -134,7 +135,7 @@ static void picture_channels_alpha_and_depth(void **state)
     for (int i = 0; i < 20; i++)
         want[i] = (uint8_t)((77 * in[3 * i] + 150 * in[3 * i + 1] + 29 * in[3 * i + 2] + 128) >> 8);
     require_pixels(grey, DIR "/p", want);
-    refuse_picture(four, DIR "/p", VKT_FORMAT, "the model takes 4 channels");
+    refuse_picture(four, DIR "/p", VKT_E_FORMAT, "the model takes 4 channels");
 
     put(DIR "/p", bytes, make_png(bytes, 5, 4, 8, 0, in));
     for (int i = 0; i < 60; i++) want[i] = in[i / 3];
@@ -168,7 +169,7 @@ static void picture_channels_alpha_and_depth(void **state)
     memset(in, 200, sizeof in);
     assert_true(stbi_write_jpg(DIR "/p", 5, 4, 1, in, 95));
     picture = open_with(grey, DIR "/p");
-    vkt_dataset_example(picture, VKT_TEST, 0, x, &y);
+    vkt_dataset_example(picture, VKT_SPLIT_TEST, 0, x, &y);
     for (int i = 0; i < 20; i++)
         REQUIRE_NEAR(x[i], 200 * grey->pixel_scale[i] + grey->pixel_bias[i],
                      1.5 * (double)grey->pixel_scale[i]);
@@ -216,12 +217,12 @@ static void picture_bad_files(void **state)
     size_t n = make_png(bytes, 5, 4, 8, 0, in);
     for (size_t cut = 8; cut < n; cut++) {
         put(DIR "/p.png", bytes, cut);
-        refuse_picture(ds, DIR "/p.png", VKT_FORMAT, "is cut short: get it again");
+        refuse_picture(ds, DIR "/p.png", VKT_E_FORMAT, "is cut short: get it again");
     }
     for (size_t i = 16; i < n; i++) { /* the header's content, pixels, sums: each byte counts */
         bytes[i] ^= 16;
         put(DIR "/p.png", bytes, n);
-        refuse_picture(ds, DIR "/p.png", VKT_FORMAT, "get it again");
+        refuse_picture(ds, DIR "/p.png", VKT_E_FORMAT, "get it again");
         bytes[i] ^= 16;
     }
     put(DIR "/p.png", bytes, n);
@@ -231,13 +232,13 @@ static void picture_bad_files(void **state)
     uLong crc = crc32(0, bytes + 12, 17);
     for (int i = 0; i < 4; i++) bytes[29 + i] = (uint8_t)(crc >> (24 - 8 * i));
     put(DIR "/p.png", bytes, n);
-    refuse_picture(ds, DIR "/p.png", VKT_FORMAT, "more than 16384 wide or high");
+    refuse_picture(ds, DIR "/p.png", VKT_E_FORMAT, "more than 16384 wide or high");
 
     char *jpeg;
     assert_true(stbi_write_jpg(DIR "/p.jpg", 5, 4, 1, in, 95));
     REQUIRE_OK(vkt__file_read(DIR "/p.jpg", 1 << 20, &jpeg, &n));
     put(DIR "/p.jpg", jpeg, n - 2);
-    refuse_picture(ds, DIR "/p.jpg", VKT_FORMAT, "is cut short");
+    refuse_picture(ds, DIR "/p.jpg", VKT_E_FORMAT, "is cut short");
     /* Tables that turn into notes, a scan of one component of three, or of none of them: stb would
      * decode by what its memory held. */
     refuse_jpeg(ds, jpeg, n, 0xc4, -1, 0xef, "a scan's table is not there");
@@ -251,19 +252,19 @@ static void picture_bad_files(void **state)
         if ((uint8_t)jpeg[i] == 0xff && (uint8_t)jpeg[i + 1] == 0xc4) memset(jpeg + i + 5, 255, 16);
     put(DIR "/p.jpg", jpeg, n);
     free(jpeg);
-    refuse_picture(ds, DIR "/p.jpg", VKT_FORMAT, "a table has too many codes");
+    refuse_picture(ds, DIR "/p.jpg", VKT_E_FORMAT, "a table has too many codes");
     assert_true(stbi_write_bmp(DIR "/p.bmp", 5, 4, 1, in));
     REQUIRE_OK(vkt__file_read(DIR "/p.bmp", 1 << 20, &jpeg, &n));
     put(DIR "/p.bmp", jpeg, n - 1);
     free(jpeg);
-    refuse_picture(ds, DIR "/p.bmp", VKT_FORMAT, "is cut short");
+    refuse_picture(ds, DIR "/p.bmp", VKT_E_FORMAT, "is cut short");
 
     /* Not pictures: what the name promises, else the messages of IDX and CSV stay. */
     put(DIR "/p.png", "BM,1\n2,3\n", 9);
-    refuse_picture(ds, DIR "/p.png", VKT_FORMAT, "is no PNG, JPEG or BMP picture");
+    refuse_picture(ds, DIR "/p.png", VKT_E_FORMAT, "is no PNG, JPEG or BMP picture");
     put(DIR "/p.idx", "BM,1\n2,3\n", 9);
-    refuse_picture(ds, DIR "/p.idx", VKT_FORMAT, "neither an IDX file nor gzip");
-    refuse_picture(ds, DIR "/none.png", VKT_IO, "can't open");
+    refuse_picture(ds, DIR "/p.idx", VKT_E_FORMAT, "neither an IDX file nor gzip");
+    refuse_picture(ds, DIR "/none.png", VKT_E_IO, "can't open");
 
     /* An 8x8 picture of a digit: the table's cells go to 16, a picture's to 255. */
     REQUIRE_OK(
@@ -271,7 +272,7 @@ static void picture_bad_files(void **state)
     uint8_t digit[64] = { 0 };
     put(DIR "/digit.png", bytes, make_png(bytes, 8, 8, 8, 0, digit));
     refuse_picture(
-        table, DIR "/digit.png", VKT_FORMAT,
+        table, DIR "/digit.png", VKT_E_FORMAT,
         "is a picture, but the model was trained on a table: give its 64 columns as CSV");
     vkt_dataset_destroy(&table);
     vkt_dataset_destroy(&ds);

@@ -5,23 +5,23 @@
 static void schema_round_trip_images(void **state)
 {
     (void)state;
-    for (int how = VKT_STD_AUTO; how <= VKT_STD_FEATURE; how++) {
+    for (int how = VKT_STANDARDIZE_AUTO; how <= VKT_STANDARDIZE_FEATURE; how++) {
         vkt_dataset *ds, *again;
         make_idx(DIR "/idx", 30, 9);
         REQUIRE_OK(vkt_dataset_open(
             &(vkt_data_desc) { IDX_DESC, .standardize = (vkt_standardize)how }, &ds));
         again = open_with(ds, DIR "/idx"); /* the test files */
         assert_true(vkt_dataset_get_info(again)->has_labels);
-        require_same_examples(ds, VKT_TEST, again);
+        require_same_examples(ds, VKT_SPLIT_TEST, again);
         vkt_dataset_destroy(&again);
         again = open_with(ds, DIR "/idx/train-images-idx3-ubyte.gz");
         assert_true(vkt_dataset_get_info(again)->has_labels); /* plain labels beside gzip images */
-        require_same_examples(ds, VKT_TRAIN, again);
+        require_same_examples(ds, VKT_SPLIT_TRAIN, again);
         vkt_dataset_destroy(&again);
         REQUIRE_OK(vkt__remove_tree(DIR "/idx/t10k-labels-idx1-ubyte.gz"));
         again = open_with(ds, DIR "/idx/t10k-images-idx3-ubyte");
         assert_false(vkt_dataset_get_info(again)->has_labels);
-        require_same_examples(ds, VKT_TEST, again);
+        require_same_examples(ds, VKT_SPLIT_TEST, again);
         vkt_dataset_destroy(&again);
         vkt_dataset_destroy(&ds);
     }
@@ -29,15 +29,16 @@ static void schema_round_trip_images(void **state)
     make_idx(DIR "/idx", 30, 0);
     REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC }, &ds));
     again = open_with(ds, DIR "/idx"); /* no test files: train */
-    require_same_examples(ds, VKT_TRAIN, again);
+    require_same_examples(ds, VKT_SPLIT_TRAIN, again);
     vkt_dataset_destroy(&again);
     TEST_LOG_CAPTURE();
     put(DIR "/other", bytes, idx_images(bytes, 2, 5, 4, 0));
     REQUIRE_STATUS(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/other", &again),
-                   VKT_FORMAT);
+                   VKT_E_FORMAT);
     REQUIRE_LOGGED("images of 5x4x1, not the 4x5x1");
     put(DIR "/idx/train-labels-idx1-ubyte", bytes, idx_labels(bytes, 30, 4));
-    REQUIRE_STATUS(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/idx", &again), VKT_FORMAT);
+    REQUIRE_STATUS(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/idx", &again),
+                   VKT_E_FORMAT);
     REQUIRE_LOGGED("label 3 of record 3 is outside the 3 classes");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
     vkt_dataset_destroy(&ds);
@@ -48,12 +49,12 @@ static void schema_round_trip_tables(void **state)
     (void)state;
     const char *text =
         "a,c,y,b\n0.1,u,p,1e-5\n-7.3,\"v,w\",q,1234567.891\n3,u,r,?\n1e3,\xc3\xa9,p,0\n";
-    for (int task = VKT_CLASSIFY; task <= VKT_REGRESS; task++) {
-        vkt_data_desc d = { .label = task == VKT_CLASSIFY ? "y" : "a",
+    for (int task = VKT_TASK_CLASSIFY; task <= VKT_TASK_REGRESS; task++) {
+        vkt_data_desc d = { .label = task == VKT_TASK_CLASSIFY ? "y" : "a",
                             .missing = VKT_MISSING_MEAN,
                             .task = (vkt_task)task };
         vkt_dataset *ds = open_csv(text, d), *again = open_with(ds, CSV);
-        require_same_examples(ds, VKT_TRAIN, again);
+        require_same_examples(ds, VKT_SPLIT_TRAIN, again);
         vkt_dataset_destroy(&again);
         vkt_dataset_destroy(&ds);
     }
@@ -67,20 +68,20 @@ static void schema_round_trip_tables(void **state)
     again = open_with(ds, DIR "/new.csv");
     REQUIRE_LOGGED("1 columns that the schema does not know");
     assert_false(vkt_dataset_get_info(again)->has_labels);
-    require_same_examples(ds, VKT_TRAIN, again);
+    require_same_examples(ds, VKT_SPLIT_TRAIN, again);
     vkt_dataset_destroy(&again);
     /* By position, without header: with and without label. */
     const char *plain = strchr(text, '\n') + 1;
     put(DIR "/new.csv", plain, strlen(plain));
     again = open_with(ds, DIR "/new.csv");
     assert_true(vkt_dataset_get_info(again)->has_labels);
-    require_same_examples(ds, VKT_TRAIN, again);
+    require_same_examples(ds, VKT_SPLIT_TRAIN, again);
     vkt_dataset_destroy(&again);
     const char *unlabelled = "0.1,u,1e-5\n-7.3,\"v,w\",1234567.891\n3,u,?\n1e3,\xc3\xa9,0\n";
     put(DIR "/new.csv", unlabelled, strlen(unlabelled));
     again = open_with(ds, DIR "/new.csv");
     assert_false(vkt_dataset_get_info(again)->has_labels);
-    require_same_examples(ds, VKT_TRAIN, again);
+    require_same_examples(ds, VKT_SPLIT_TRAIN, again);
     vkt_dataset_destroy(&again);
 
     static const struct {
@@ -96,7 +97,7 @@ static void schema_round_trip_tables(void **state)
         put(DIR "/new.csv", bad[i].text, strlen(bad[i].text));
         TEST_LOG_CAPTURE();
         REQUIRE_STATUS(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/new.csv", &again),
-                       VKT_FORMAT);
+                       VKT_E_FORMAT);
         REQUIRE_LOGGED(bad[i].what);
     }
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
@@ -106,7 +107,7 @@ static void schema_round_trip_tables(void **state)
     const void *gz = vkt_embedded("digits.csv.gz", &n);
     put(DIR "/digits.csv", gz, n);
     again = open_with(ds, DIR "/digits.csv");
-    require_same_examples(ds, VKT_TRAIN, again);
+    require_same_examples(ds, VKT_SPLIT_TRAIN, again);
     vkt_dataset_destroy(&again);
     vkt_dataset_destroy(&ds);
 }
@@ -129,7 +130,7 @@ static void schema_edited(void **state)
             copy[p - json - 1] ^= 1;
             test_log[0] = 0;
             REQUIRE_STATUS(vkt_dataset_open_schema(copy, i == 0 ? DIR "/idx" : CSV, &again),
-                           VKT_FORMAT);
+                           VKT_E_FORMAT);
             REQUIRE_LOGGED("schema: '");
             free(copy);
         }
@@ -155,16 +156,16 @@ static void schema_edited(void **state)
         vkt__str_printf(&text, "%.*s%s%s", (int)(at - json), json, edits[i][1],
                         at + strlen(edits[i][0]));
         vkt_status st = vkt_dataset_open_schema(text.data, CSV, &again);
-        if (st != VKT_FORMAT) fail_msg("edit %zu: status %d", i, st);
+        if (st != VKT_E_FORMAT) fail_msg("edit %zu: status %d", i, st);
         vkt__str_finish(&text);
     }
-    REQUIRE_STATUS(vkt_dataset_open_schema("{", CSV, &again), VKT_FORMAT);
+    REQUIRE_STATUS(vkt_dataset_open_schema("{", CSV, &again), VKT_E_FORMAT);
     REQUIRE_LOGGED("not JSON");
     test_log[0] = 0;
     REQUIRE_STATUS(vkt_dataset_open_schema("{\"a\\\n}", CSV, &again),
-                   VKT_FORMAT); /* jansson quotes the line end */
+                   VKT_E_FORMAT); /* jansson quotes the line end */
     assert_ptr_equal(strchr(test_log, '\n'), test_log + strlen(test_log) - 1);
-    REQUIRE_STATUS(vkt_dataset_open_schema("[]", CSV, &again), VKT_FORMAT);
+    REQUIRE_STATUS(vkt_dataset_open_schema("[]", CSV, &again), VKT_E_FORMAT);
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
     vkt_dataset_destroy(&ds[0]);
     vkt_dataset_destroy(&ds[1]);

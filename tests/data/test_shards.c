@@ -36,16 +36,16 @@ static void shards_hold_the_same(void **state)
     }
     vkt_dataset_destroy(&a);
     vkt_dataset_destroy(&b);
-    refused(DIR "/packed", "bytes", 16, VKT_FORMAT,
+    refused(DIR "/packed", "bytes", 16, VKT_E_FORMAT,
             "shard-00000.tok' was packed with another tokenizer than bytes: pack it again");
     TEST_LOG_CAPTURE();
     const char *input = DIR "/many";
     REQUIRE_STATUS(vkt_pack(&(vkt_pack_desc) { &input, 1, "bytes", DIR "/packed", 0 }, &r),
-                   VKT_ARG);
+                   VKT_E_ARG);
     REQUIRE_LOGGED("packed' is there already");
     input = DIR "/many/*.nothing";
     REQUIRE_STATUS(vkt_pack(&(vkt_pack_desc) { &input, 1, "bytes", DIR "/none", 0 }, &r),
-                   VKT_FORMAT);
+                   VKT_E_FORMAT);
     REQUIRE_LOGGED("nothing': there is nothing of such a name");
     assert_false(vkt__file_exists(DIR "/none"));
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
@@ -82,7 +82,7 @@ static void damaged_shards(void **state)
     memcpy(copy, bytes, n);
     ((uint16_t *)copy)[64 + 3] = 9;
     REQUIRE_OK(vkt__shard_parse(copy, n, "beyond", &s));
-    REQUIRE_STATUS(vkt__shard_check(&s, "beyond", r.n_vocab), VKT_FORMAT);
+    REQUIRE_STATUS(vkt__shard_check(&s, "beyond", r.n_vocab), VKT_E_FORMAT);
     REQUIRE_LOGGED("'beyond': token 3 of");
     REQUIRE_LOGGED("has id 9, the tokenizer's vocabulary ends at 7");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
@@ -95,13 +95,13 @@ static void llmc_shards(void **state)
     put_llmc(DIR "/llmc.bin", 120);
     vkt_dataset *ds = open_text(DIR "/llmc.bin", "bytes", 4, 0.2, 0.2);
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
-    assert_int_equal(info->n_tokens[VKT_TEST], 20);
-    assert_int_equal(info->n_tokens[VKT_VALID], 20);
-    assert_int_equal(info->n_tokens[VKT_TRAIN], 80);
+    assert_int_equal(info->n_tokens[VKT_SPLIT_TEST], 20);
+    assert_int_equal(info->n_tokens[VKT_SPLIT_VALID], 20);
+    assert_int_equal(info->n_tokens[VKT_SPLIT_TRAIN], 80);
     vkt_dataset_destroy(&ds);
-    refused(DIR "/llmc.bin", NULL, 4, VKT_ARG, "is a shard of llm.c, which does not say whose");
+    refused(DIR "/llmc.bin", NULL, 4, VKT_E_ARG, "is a shard of llm.c, which does not say whose");
     put_llmc(DIR "/llmc.bin", 121);
-    refused(DIR "/llmc.bin", "bytes", 4, VKT_FORMAT, "promises 1266 bytes, it has 1264");
+    refused(DIR "/llmc.bin", "bytes", 4, VKT_E_FORMAT, "promises 1266 bytes, it has 1264");
 }
 
 /* ---- JSON lines and chats ---- */
@@ -150,7 +150,7 @@ static void json_lines(void **state)
         vkt__str s = { 0 };
         TEST_LOG_CAPTURE();
         REQUIRE_STATUS(vkt__jsonl_read(bad[i].text, strlen(bad[i].text), "j", NULL, shout, &s),
-                       VKT_FORMAT);
+                       VKT_E_FORMAT);
         REQUIRE_LOGGED(bad[i].line);
         vkt__str_finish(&s);
     }
@@ -184,7 +184,7 @@ static void chats_count_the_assistant(void **state)
         uint32_t x[128], y[128];
         vkt_dataset *ds = open_text(packed ? DIR "/chat" : DIR "/chat.jsonl",
                                     packed ? NULL : tokenizer, (uint32_t)want.n, 0, 0);
-        vkt_dataset_window(ds, VKT_TRAIN, 0, x, y);
+        vkt_dataset_window(ds, VKT_SPLIT_TRAIN, 0, x, y);
         assert_memory_equal(x, want.id, want.n * sizeof *x);
         for (size_t i = 0; i < want.n; i++) {
             bool counts = i + 1 >= from && i + 1 < from + answer.n;

@@ -14,10 +14,10 @@ static void rows_are_whole(void **state)
         assert_true(vkt_source_find(s.name, &other));
         assert_string_equal(other.help, s.help); /* else two have one name */
         vkt_data_desc d = { .source = s.name, .context = 8 };
-        if (s.path) refuse(&d, VKT_ARG, s.name, "data.path is missing");
-        d.task = VKT_REGRESS;
+        if (s.path) refuse(&d, VKT_E_ARG, s.name, "data.path is missing");
+        d.task = VKT_TASK_REGRESS;
         d.path = DIR;
-        if (!(s.takes & VKT_TAKES_REGRESS)) refuse(&d, VKT_ARG, s.name, "task regress needs");
+        if (!(s.takes & VKT_TAKES_REGRESS)) refuse(&d, VKT_E_ARG, s.name, "task regress needs");
     }
     assert_true(n >= 8);
     assert_false(vkt_source_find("nothing", &s));

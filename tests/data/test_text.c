@@ -79,9 +79,9 @@ static void chars_rise_by_code_point(void **state)
     assert_int_equal(tokens.n, 6);
     assert_memory_equal(tokens.id, want, sizeof want);
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_tokenizer_encode(t, "abc", 3, false, &tokens), VKT_FORMAT);
+    REQUIRE_STATUS(vkt_tokenizer_encode(t, "abc", 3, false, &tokens), VKT_E_FORMAT);
     REQUIRE_LOGGED("byte 2 of the text begins a character, 'c', that the vocabulary of 5");
-    REQUIRE_STATUS(vkt_tokenizer_encode(t, "ab\xff", 3, false, &tokens), VKT_FORMAT);
+    REQUIRE_STATUS(vkt_tokenizer_encode(t, "ab\xff", 3, false, &tokens), VKT_E_FORMAT);
     REQUIRE_LOGGED("byte 2 of the text is not UTF-8");
     free(tokens.id);
     require_same_again(t);
@@ -90,9 +90,9 @@ static void chars_rise_by_code_point(void **state)
     assert_int_equal(vkt_tokenizer_get_info(t)->end, 2);
     require_same_again(t);
     vkt_tokenizer_destroy(&t);
-    REQUIRE_STATUS(vkt_tokenizer_chars("a\xc0\x80", 3, false, &t), VKT_FORMAT);
+    REQUIRE_STATUS(vkt_tokenizer_chars("a\xc0\x80", 3, false, &t), VKT_E_FORMAT);
     REQUIRE_LOGGED("byte 1 of the text is not UTF-8");
-    REQUIRE_STATUS(vkt_tokenizer_chars("", 0, false, &t), VKT_FORMAT);
+    REQUIRE_STATUS(vkt_tokenizer_chars("", 0, false, &t), VKT_E_FORMAT);
     REQUIRE_LOGGED("the text is empty");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
@@ -110,23 +110,23 @@ static void one_document_is_cut(void **state)
     vkt_dataset *ds = open_text(DIR "/one", "bytes", 8, 0.2, 0.1);
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
     /* 101 tokens with the end: 10 test, 18 valid, 73 train. */
-    assert_int_equal(info->n_tokens[VKT_TEST], 10);
-    assert_int_equal(info->n_tokens[VKT_VALID], 18);
-    assert_int_equal(info->n_tokens[VKT_TRAIN], 73);
-    assert_int_equal(info->n[VKT_TRAIN], 8);
-    assert_int_equal(info->n[VKT_VALID], 3);
-    assert_int_equal(info->n[VKT_TEST], 2);
+    assert_int_equal(info->n_tokens[VKT_SPLIT_TEST], 10);
+    assert_int_equal(info->n_tokens[VKT_SPLIT_VALID], 18);
+    assert_int_equal(info->n_tokens[VKT_SPLIT_TRAIN], 73);
+    assert_int_equal(info->n[VKT_SPLIT_TRAIN], 8);
+    assert_int_equal(info->n[VKT_SPLIT_VALID], 3);
+    assert_int_equal(info->n[VKT_SPLIT_TEST], 2);
     assert_int_equal(info->n_outputs, 257);
-    vkt_dataset_window(ds, VKT_VALID, 1, x, y);
+    vkt_dataset_window(ds, VKT_SPLIT_VALID, 1, x, y);
     for (uint32_t k = 0; k < 8; k++) {
         assert_int_equal(x[k], 73 + 8 + k);
         assert_int_equal(y[k], 73 + 8 + k + 1);
     }
-    vkt_dataset_window(ds, VKT_VALID, 2, x, y); /* one target is left: 90 after 89 */
+    vkt_dataset_window(ds, VKT_SPLIT_VALID, 2, x, y); /* one target is left: 90 after 89 */
     assert_int_equal(x[0], 89);
     assert_int_equal(y[0], 90);
     assert_int_equal(y[1], VKT_NO_TOKEN);
-    vkt_dataset_window(ds, VKT_TEST, 1, x, y);
+    vkt_dataset_window(ds, VKT_SPLIT_TEST, 1, x, y);
     assert_int_equal(x[0], 99);
     assert_int_equal(y[0], 256); /* the end of the document */
     vkt_dataset_destroy(&ds);
@@ -162,9 +162,9 @@ static void documents_stay_whole(void **state)
         }
         n[s] = info->n_tokens[s] / 41;
     }
-    assert_int_equal(n[VKT_TEST], 5);
-    assert_int_equal(n[VKT_VALID], 4);
-    assert_int_equal(n[VKT_TRAIN], 17);
+    assert_int_equal(n[VKT_SPLIT_TEST], 5);
+    assert_int_equal(n[VKT_SPLIT_VALID], 4);
+    assert_int_equal(n[VKT_SPLIT_TRAIN], 17);
     vkt_dataset_destroy(&ds);
 }
 
@@ -174,16 +174,16 @@ static void text_too_short_or_bad(void **state)
     put(DIR "/short", "forty bytes of text, that is not enough.");
     put(DIR "/empty", "");
     put(DIR "/latin1", "caf\xe9 au lait");
-    refused(DIR "/short", "bytes", 64, VKT_FORMAT,
+    refused(DIR "/short", "bytes", 64, VKT_E_FORMAT,
             "the train split has 37 tokens, at least 65 are needed (data.context and one more): "
             "give more text, or lower data.context");
-    refused(DIR "/empty", "bytes", 8, VKT_FORMAT, "test_text_tmp/empty' is empty");
-    refused(DIR "/absent", "bytes", 8, VKT_IO, "test_text_tmp/absent': No such file");
-    refused(DIR "/latin1", "chars", 2, VKT_FORMAT, "byte 3 of the text is not UTF-8");
-    refused(DIR "/short", DIR "/latin1", 2, VKT_FORMAT, "latin1' line 1");
-    refused(DIR "/short", DIR "/absent.json", 2, VKT_IO,
+    refused(DIR "/empty", "bytes", 8, VKT_E_FORMAT, "test_text_tmp/empty' is empty");
+    refused(DIR "/absent", "bytes", 8, VKT_E_IO, "test_text_tmp/absent': No such file");
+    refused(DIR "/latin1", "chars", 2, VKT_E_FORMAT, "byte 3 of the text is not UTF-8");
+    refused(DIR "/short", DIR "/latin1", 2, VKT_E_FORMAT, "latin1' line 1");
+    refused(DIR "/short", DIR "/absent.json", 2, VKT_E_IO,
             "there is no tokenizer 'test_text_tmp/absent.json': data.tokenizer");
-    refused(DIR "/short", "bytes", 0, VKT_ARG, "data.context must be 1 or more");
+    refused(DIR "/short", "bytes", 0, VKT_E_ARG, "data.context must be 1 or more");
     vkt_dataset *ds = open_text(DIR "/latin1", "bytes", 2, 0, 0); /* any bytes will do */
     vkt_dataset_destroy(&ds);
 }
@@ -199,21 +199,22 @@ static void schema_keeps_the_tokenizer(void **state)
     vkt_dataset *ds = open_text(DIR "/abc", "chars", 4, 0.2, 0.2), *other;
     REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/cab", &other));
     const vkt_dataset_info *info = vkt_dataset_get_info(other);
-    assert_int_equal(info->n[VKT_TEST], 1);
-    assert_int_equal(info->n_tokens[VKT_TEST], 3);
+    assert_int_equal(info->n[VKT_SPLIT_TEST], 1);
+    assert_int_equal(info->n_tokens[VKT_SPLIT_TEST], 3);
     assert_int_equal(info->context, 4);
     assert_string_equal(vkt_dataset_schema(ds), vkt_dataset_schema(other));
-    vkt_dataset_window(other, VKT_TEST, 0, x, y);
+    vkt_dataset_window(other, VKT_SPLIT_TEST, 0, x, y);
     assert_true(x[0] == 2 && y[0] == 0 && y[1] == 1 && y[2] == VKT_NO_TOKEN);
     vkt_dataset_destroy(&other);
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/xyz", &other), VKT_FORMAT);
+    REQUIRE_STATUS(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/xyz", &other),
+                   VKT_E_FORMAT);
     REQUIRE_LOGGED("'x', that the vocabulary of 3 characters lacks");
     vkt_tokenizer *t;
     REQUIRE_OK(vkt_tokenizer_from_schema(vkt_dataset_schema(ds), &t));
     assert_int_equal(vkt_tokenizer_find(t, "b"), 1);
     vkt_tokenizer_destroy(&t);
-    REQUIRE_STATUS(vkt_tokenizer_from_schema("{\"version\":1}", &t), VKT_FORMAT);
+    REQUIRE_STATUS(vkt_tokenizer_from_schema("{\"version\":1}", &t), VKT_E_FORMAT);
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
     vkt_dataset_destroy(&ds);
 }
@@ -236,16 +237,17 @@ static vkt_loader *start(const vkt_dataset *ds, ring *r, bool shuffle, uint64_t 
                                    .targets = r->targets[i],
                                    .documents = r->documents[i],
                                    .w = r->w[i] };
-    REQUIRE_OK(vkt_loader_create(&(vkt_loader_desc) { .data = ds,
-                                                      .split = shuffle ? VKT_TRAIN : VKT_VALID,
-                                                      .batch = BATCH,
-                                                      .shuffle = shuffle,
-                                                      .seed = 5,
-                                                      .start = from,
-                                                      .n_slots = SLOTS,
-                                                      .slots = r->slot,
-                                                      .n_threads = 2 },
-                                 &l));
+    REQUIRE_OK(
+        vkt_loader_create(&(vkt_loader_desc) { .data = ds,
+                                               .split = shuffle ? VKT_SPLIT_TRAIN : VKT_SPLIT_VALID,
+                                               .batch = BATCH,
+                                               .shuffle = shuffle,
+                                               .seed = 5,
+                                               .start = from,
+                                               .n_slots = SLOTS,
+                                               .slots = r->slot,
+                                               .n_threads = 2 },
+                          &l));
     return l;
 }
 
@@ -263,17 +265,17 @@ static void epochs_without_replacement(void **state)
                                                    .seed = 1 },
                                 &ds));
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
-    uint64_t n = info->n[VKT_TRAIN], n_tokens = info->n_tokens[VKT_TRAIN];
+    uint64_t n = info->n[VKT_SPLIT_TRAIN], n_tokens = info->n_tokens[VKT_SPLIT_TRAIN];
     uint32_t *text = malloc((size_t)(n_tokens + CONTEXT) * 4), unused[CONTEXT];
     uint8_t *seen = calloc((size_t)n_tokens, 1);
     assert_true(text && seen);
     /* The whole stream, from windows as they lie; up to the last few tokens. */
     uint64_t n_read = (n_tokens - 1) / CONTEXT * CONTEXT;
     for (uint64_t i = 0; i < n_read / CONTEXT; i++)
-        vkt__corpus_window(ds->corpus, VKT_TRAIN, i, 0, text + i * CONTEXT, unused, NULL);
+        vkt__corpus_window(ds->corpus, VKT_SPLIT_TRAIN, i, 0, text + i * CONTEXT, unused, NULL);
     vkt_loader *l = start(ds, &r, true, 0);
-    uint64_t shift[2] = { vkt__corpus_shift(ds->corpus, VKT_TRAIN, 5, 0),
-                          vkt__corpus_shift(ds->corpus, VKT_TRAIN, 5, 1) };
+    uint64_t shift[2] = { vkt__corpus_shift(ds->corpus, VKT_SPLIT_TRAIN, 5, 0),
+                          vkt__corpus_shift(ds->corpus, VKT_SPLIT_TRAIN, 5, 1) };
     assert_true(shift[0] < CONTEXT && shift[1] < CONTEXT && shift[0] != shift[1]);
     for (uint64_t k = 0; k < (n + BATCH) / BATCH + 3; k++) {
         uint32_t slot;
@@ -334,7 +336,7 @@ static void documents_begin_after_an_end(void **state)
         uint32_t end = vkt_tokenizer_get_info(info->tokenizer)->end, n_begun = 0;
         for (int shuffle = 0; shuffle < 2; shuffle++) {
             vkt_loader *l = start(ds, &r, shuffle, 0);
-            uint32_t slot, n = (uint32_t)(2 * info->n[VKT_TRAIN] / BATCH);
+            uint32_t slot, n = (uint32_t)(2 * info->n[VKT_SPLIT_TRAIN] / BATCH);
             for (uint32_t k = 0; k < n; k++) {
                 REQUIRE_OK(vkt_loader_next(l, &slot, NULL));
                 if (slot == UINT32_MAX) break;

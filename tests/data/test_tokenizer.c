@@ -296,7 +296,7 @@ static void training_finds_the_reference_merges(void **state)
     vkt_tokenizer_destroy(&t);
     json_decref(want);
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_tokenizer_train(paths, 1, 256, &t), VKT_ARG);
+    REQUIRE_STATUS(vkt_tokenizer_train(paths, 1, 256, &t), VKT_E_ARG);
     REQUIRE_LOGGED("a vocabulary of 256 tokens: 257");
     REQUIRE_OK(vkt__file_replace(DIR "/tiny", "abab abab", 9));
     REQUIRE_OK(vkt_tokenizer_train((const char *const[]) { DIR "/tiny" }, 1, 1000, &t));
@@ -336,37 +336,38 @@ static void refused(const char *path, const char *value, vkt_status status, cons
 static void bad_tokenizers(void **state)
 {
     (void)state;
-    refused("model.vocab.\xc4\xa0", NULL, VKT_FORMAT, "t.json': merge 0 is of or gives what is no");
-    refused("model.vocab.\xc3\xb1", NULL, VKT_FORMAT, "the vocabulary lacks byte 0xF1");
-    refused("model.vocab.!", "-1", VKT_FORMAT, "a token's id is no number");
-    refused("model.vocab.!", "5", VKT_FORMAT, "token id 5 is given twice");
-    refused("model.vocab.!", "4000000000", VKT_FORMAT, "a vocabulary of 4000000001 tokens");
-    refused("model.merges", "[\"a b c\"]", VKT_FORMAT, "merge 0 is not two tokens");
-    refused("model.merges", "[[\"a\"]]", VKT_FORMAT, "merge 0 is not two tokens");
-    refused("model.merges", "null", VKT_FORMAT, "it has no model with vocab and merges");
-    refused("model", "{\"type\": \"Unigram\", \"vocab\": []}", VKT_FORMAT,
+    refused("model.vocab.\xc4\xa0", NULL, VKT_E_FORMAT,
+            "t.json': merge 0 is of or gives what is no");
+    refused("model.vocab.\xc3\xb1", NULL, VKT_E_FORMAT, "the vocabulary lacks byte 0xF1");
+    refused("model.vocab.!", "-1", VKT_E_FORMAT, "a token's id is no number");
+    refused("model.vocab.!", "5", VKT_E_FORMAT, "token id 5 is given twice");
+    refused("model.vocab.!", "4000000000", VKT_E_FORMAT, "a vocabulary of 4000000001 tokens");
+    refused("model.merges", "[\"a b c\"]", VKT_E_FORMAT, "merge 0 is not two tokens");
+    refused("model.merges", "[[\"a\"]]", VKT_E_FORMAT, "merge 0 is not two tokens");
+    refused("model.merges", "null", VKT_E_FORMAT, "it has no model with vocab and merges");
+    refused("model", "{\"type\": \"Unigram\", \"vocab\": []}", VKT_E_FORMAT,
             "a tokenizer of type Unigram; byte-level BPE is supported");
-    refused("model.byte_fallback", "true", VKT_FORMAT, "byte_fallback (SentencePiece)");
-    refused("model.end_of_word_suffix", "\"</w>\"", VKT_FORMAT, "end_of_word_suffix");
-    refused("normalizer", "{\"type\": \"Lowercase\"}", VKT_FORMAT, "normalizer 'Lowercase'");
-    refused("normalizer", "{\"type\": \"NFKC\"}", VKT_FORMAT, "normalizer 'NFKC'");
+    refused("model.byte_fallback", "true", VKT_E_FORMAT, "byte_fallback (SentencePiece)");
+    refused("model.end_of_word_suffix", "\"</w>\"", VKT_E_FORMAT, "end_of_word_suffix");
+    refused("normalizer", "{\"type\": \"Lowercase\"}", VKT_E_FORMAT, "normalizer 'Lowercase'");
+    refused("normalizer", "{\"type\": \"NFKC\"}", VKT_E_FORMAT, "normalizer 'NFKC'");
     refused("normalizer", "{\"type\": \"Sequence\", \"normalizers\": [{\"type\": \"NFC\"}]}",
-            VKT_FORMAT, "normalizer 'Sequence'");
-    refused("pre_tokenizer", "{\"type\": \"Whitespace\"}", VKT_FORMAT,
+            VKT_E_FORMAT, "normalizer 'Sequence'");
+    refused("pre_tokenizer", "{\"type\": \"Whitespace\"}", VKT_E_FORMAT,
             "pre_tokenizer 'Whitespace'");
-    refused("pre_tokenizer", "null", VKT_FORMAT, "without ByteLevel");
-    refused("pre_tokenizer.add_prefix_space", "true", VKT_FORMAT, "add_prefix_space");
+    refused("pre_tokenizer", "null", VKT_E_FORMAT, "without ByteLevel");
+    refused("pre_tokenizer.add_prefix_space", "true", VKT_E_FORMAT, "add_prefix_space");
     refused("pre_tokenizer",
             "{\"type\": \"Split\", \"pattern\": {\"Regex\": \"(\"}, \"behavior\": \"Isolated\"}",
-            VKT_FORMAT, "without ByteLevel");
+            VKT_E_FORMAT, "without ByteLevel");
     refused("pre_tokenizer",
             "{\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Split\", \"pattern\": "
             "{\"Regex\": \"(\"}, \"behavior\": \"Isolated\"}, {\"type\": \"ByteLevel\"}]}",
-            VKT_FORMAT, "the splitting pattern can't be compiled: missing closing parenthesis");
+            VKT_E_FORMAT, "the splitting pattern can't be compiled: missing closing parenthesis");
     refused("added_tokens",
             "[{\"id\": 0, \"content\": \"<|endoftext|>\", \"lstrip\": true, \"special\": true}]",
-            VKT_FORMAT, "an added token with 'lstrip'");
-    refused("added_tokens", "[{\"id\": 0, \"content\": \"\", \"special\": true}]", VKT_FORMAT,
+            VKT_E_FORMAT, "an added token with 'lstrip'");
+    refused("added_tokens", "[{\"id\": 0, \"content\": \"\", \"special\": true}]", VKT_E_FORMAT,
             "the added token 0 has no text");
 }
 
@@ -387,7 +388,7 @@ static void bad_rank_files(void **state)
         vkt_tokenizer *t;
         TEST_LOG_CAPTURE();
         REQUIRE_STATUS(vkt__tokenizer_parse_ranks(rows[i].text, strlen(rows[i].text), "r", &t),
-                       VKT_FORMAT);
+                       VKT_E_FORMAT);
         REQUIRE_LOGGED(rows[i].line);
         assert_null(t);
     }

@@ -72,14 +72,14 @@ static void safetensors_come_back(void **state)
     for (size_t i = 0; i < 3000000; i++) assert_int_equal(ramp[i], (unsigned char)(i * 7));
     free(ramp);
 
-    REQUIRE_STATUS(vkt__safetensors_load(s, want, 3, false), VKT_FORMAT);
+    REQUIRE_STATUS(vkt__safetensors_load(s, want, 3, false), VKT_E_FORMAT);
     REQUIRE_LOGGED("holds tensor 'empty', which the model has not");
     vkt__st_tensor other = want[2];
     other.shape[0] = 3, other.shape[1] = 2;
-    REQUIRE_STATUS(vkt__safetensors_load(s, &other, 1, true), VKT_FORMAT);
+    REQUIRE_STATUS(vkt__safetensors_load(s, &other, 1, true), VKT_E_FORMAT);
     REQUIRE_LOGGED("tensor '0.weight' is [2, 3] F32 in the file, [3, 2] F32 in the model");
     other.name = "1.weight";
-    REQUIRE_STATUS(vkt__safetensors_load(s, &other, 1, true), VKT_FORMAT);
+    REQUIRE_STATUS(vkt__safetensors_load(s, &other, 1, true), VKT_E_FORMAT);
     REQUIRE_LOGGED("has no tensor '1.weight'");
     vkt__safetensors_close(&s);
 }
@@ -89,15 +89,16 @@ static void safetensors_refuse_what_they_cant_write(void **state)
     (void)state;
     vkt__st_tensor t[2] = { small_tensors[0], small_tensors[0] };
     REQUIRE_STATUS(vkt__safetensors_write(DIR "/x", t, 2, NULL, 0, NULL),
-                   VKT_ARG); /* same name twice */
+                   VKT_E_ARG); /* same name twice */
     t[0].name = "\xff";
-    REQUIRE_STATUS(vkt__safetensors_write(DIR "/x", t, 1, NULL, 0, NULL), VKT_ARG);
+    REQUIRE_STATUS(vkt__safetensors_write(DIR "/x", t, 1, NULL, 0, NULL), VKT_E_ARG);
     t[0] = small_tensors[0], t[0].dtype = "F31";
-    REQUIRE_STATUS(vkt__safetensors_write(DIR "/x", t, 1, NULL, 0, NULL), VKT_ARG);
-    REQUIRE_STATUS(vkt__safetensors_write(DIR "/none/x", small_tensors, 1, NULL, 0, NULL), VKT_IO);
+    REQUIRE_STATUS(vkt__safetensors_write(DIR "/x", t, 1, NULL, 0, NULL), VKT_E_ARG);
+    REQUIRE_STATUS(vkt__safetensors_write(DIR "/none/x", small_tensors, 1, NULL, 0, NULL),
+                   VKT_E_IO);
     if (vkt__file_exists("/dev/full")) {
         REQUIRE_STATUS(vkt__safetensors_write("/dev/full", small_tensors, 2, NULL, 0, NULL),
-                       VKT_IO);
+                       VKT_E_IO);
         REQUIRE_LOGGED("No space left");
     }
 }
@@ -169,8 +170,8 @@ static void malformed_safetensors_are_refused(void **state)
         write_raw(cases[i].header, strlen(cases[i].header), cases[i].data);
         vkt_status st = vkt__safetensors_open(DIR "/raw", &s);
         if (st == VKT_OK) st = vkt__safetensors_verify(s), vkt__safetensors_close(&s);
-        if (st != VKT_FORMAT) print_error("case %zu: %s\n", i, cases[i].header);
-        REQUIRE_STATUS(st, VKT_FORMAT);
+        if (st != VKT_E_FORMAT) print_error("case %zu: %s\n", i, cases[i].header);
+        REQUIRE_STATUS(st, VKT_E_FORMAT);
         REQUIRE_LOGGED(cases[i].words);
         REQUIRE_LOGGED("'" DIR "/raw'");
     }
@@ -179,19 +180,19 @@ static void malformed_safetensors_are_refused(void **state)
     };
     for (size_t i = 0; i < VKT_COUNT(lengths); i++) {
         write_raw("{}", lengths[i], 0);
-        REQUIRE_STATUS(vkt_safetensors_list(DIR "/raw", count_tensor, NULL, NULL), VKT_FORMAT);
+        REQUIRE_STATUS(vkt_safetensors_list(DIR "/raw", count_tensor, NULL, NULL), VKT_E_FORMAT);
     }
     vkt__str deep = { 0 };
     vkt__str_add(&deep, "{\"a\":", 5);
     for (int i = 0; i < 100000; i++) vkt__str_add(&deep, "[", 1);
     write_raw(deep.data, deep.len, 0);
-    REQUIRE_STATUS(vkt_safetensors_list(DIR "/raw", count_tensor, NULL, NULL), VKT_FORMAT);
+    REQUIRE_STATUS(vkt_safetensors_list(DIR "/raw", count_tensor, NULL, NULL), VKT_E_FORMAT);
     vkt__str_finish(&deep);
     REQUIRE_OK(vkt__file_replace(DIR "/raw", "abc", 3));
-    REQUIRE_STATUS(vkt_safetensors_list(DIR "/raw", count_tensor, NULL, NULL), VKT_FORMAT);
+    REQUIRE_STATUS(vkt_safetensors_list(DIR "/raw", count_tensor, NULL, NULL), VKT_E_FORMAT);
     REQUIRE_LOGGED("cut short: 3 bytes");
-    REQUIRE_STATUS(vkt_safetensors_list(DIR, count_tensor, NULL, NULL), VKT_IO);
-    REQUIRE_STATUS(vkt_safetensors_list(DIR "/none", count_tensor, NULL, NULL), VKT_IO);
+    REQUIRE_STATUS(vkt_safetensors_list(DIR, count_tensor, NULL, NULL), VKT_E_IO);
+    REQUIRE_STATUS(vkt_safetensors_list(DIR "/none", count_tensor, NULL, NULL), VKT_E_IO);
 }
 
 static void foreign_safetensors_load(void **state)

@@ -82,12 +82,12 @@ static void fuzz_csv(uint8_t how, const uint8_t *data, size_t n)
     vkt_dataset a = { 0 }, b = { 0 };
     const char *json;
     vkt_data_desc d = { .source = "csv",
-                        .task = how & 1 ? VKT_REGRESS : VKT_CLASSIFY,
+                        .task = how & 1 ? VKT_TASK_REGRESS : VKT_TASK_CLASSIFY,
                         .header = headers[how >> 1 & 3],
                         .missing = (vkt_missing)((how >> 3 & 3) % 3),
                         .valid_fraction = how & 32 ? 0.3 : 0,
                         .label = how & 64 ? "0" : NULL,
-                        .standardize = how & 128 ? VKT_STD_GLOBAL : VKT_STD_AUTO };
+                        .standardize = how & 128 ? VKT_STANDARDIZE_GLOBAL : VKT_STANDARDIZE_AUTO };
     a.schema.task = d.task;
     a.schema.target_scale = 1;
     if (vkt__table_open(&a, &d, data, n, "fuzz", NULL, 0, NULL) == VKT_OK) {

@@ -35,7 +35,7 @@ static void devices_are_chosen_by_index_kind_name_and_uuid(void **state)
     for (size_t i = 0; i < VKT_COUNT(bad); i++) {
         vkt_gpu_desc d = desc(bad[i], NULL);
         TEST_LOG_CAPTURE();
-        REQUIRE_STATUS(vkt_gpu_create(&d, &gpu), VKT_NO_DEVICE);
+        REQUIRE_STATUS(vkt_gpu_create(&d, &gpu), VKT_E_NO_DEVICE);
         REQUIRE_LOGGED("fits no device; the devices are 0: ");
         assert_null(gpu);
     }
@@ -52,7 +52,7 @@ static void caps_only_take_away(void **state)
     const vkt_caps *c = vkt_gpu_caps(gpu);
     assert_true(c->workgroup == 64 && c->shared_bytes == 16384 && !c->int64 && !c->fp16 &&
                 !c->subgroup_arith && !c->unified);
-    assert_true(c->budget_bytes == 8388608 && c->klass != VKT_CLASS_CPU);
+    assert_true(c->budget_bytes == 8388608 && c->klass != VKT_GPU_CLASS_CPU);
     vkt_gpu_destroy(&gpu);
     d = desc(NULL, "workgroup=1000000");
     REQUIRE_OK(vkt_gpu_create(&d, &gpu));
@@ -124,7 +124,7 @@ static void too_much_memory_is_refused_with_numbers(void **state)
     TEST_LOG_CAPTURE();
     REQUIRE_STATUS(
         vkt_buffer_create(gpu, &(vkt_buffer_desc) { 5 << 20, VKT_MEM_DEVICE, "big one" }, &b),
-        VKT_OOM_DEVICE);
+        VKT_E_OOM_DEVICE);
     REQUIRE_LOGGED("buffer 'big one' needs 5.0 MiB; the device allocates at most 4.0 MiB");
     REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { 4 << 20, VKT_MEM_DEVICE, "first" }, &b));
     REQUIRE_OK(
@@ -132,7 +132,7 @@ static void too_much_memory_is_refused_with_numbers(void **state)
     vkt_buffer *third;
     REQUIRE_STATUS(
         vkt_buffer_create(gpu, &(vkt_buffer_desc) { 3 << 20, VKT_MEM_DEVICE, "third" }, &third),
-        VKT_OOM_DEVICE);
+        VKT_E_OOM_DEVICE);
     REQUIRE_LOGGED("buffer 'third' needs 3.0 MiB; the device has left 1.0 MiB");
     vkt_buffer_destroy(gpu, &b);
     vkt_buffer_destroy(gpu, &rest);
@@ -158,7 +158,7 @@ static void make_pipeline(bool *said_damaged)
     vkt_log_set((vkt_log_fn)test_log_sink, NULL, VKT_LOG_INFO);
     REQUIRE_OK(vkt_gpu_create(&(vkt_gpu_desc) { .cache_dir = "test_gpu_cache" }, &gpu));
     REQUIRE_OK(vkt__kernel_get(gpu, VKT_SHADER_SUM_ROWS, spec, 2, false, &k));
-    REQUIRE_STATUS(vkt__kernel_get(gpu, VKT_SHADER_NONE, spec, 2, false, &k), VKT_UNSUPPORTED);
+    REQUIRE_STATUS(vkt__kernel_get(gpu, VKT_SHADER_NONE, spec, 2, false, &k), VKT_E_UNSUPPORTED);
     vkt_gpu_destroy(&gpu);
     *said_damaged = strstr(test_log, "is damaged or of another driver: made anew") != NULL;
 }

@@ -129,7 +129,7 @@ static void other_endings(void **state)
     REQUIRE_OK(vkt__mkdirs(RUN "/m.safetensors.tmp"));
     REQUIRE_OK(vkt_export(&(vkt_gpu_desc) { 0 }, RUN "/run", RUN "/m.safetensors"));
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_export(&(vkt_gpu_desc) { 0 }, RUN "/run", RUN "/m.pb"), VKT_ARG);
+    REQUIRE_STATUS(vkt_export(&(vkt_gpu_desc) { 0 }, RUN "/run", RUN "/m.pb"), VKT_E_ARG);
     REQUIRE_LOGGED("ends in neither .onnx nor .safetensors");
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }

@@ -115,7 +115,7 @@ static void gpt2_is_transposed(void **state)
     free(want);
     vkt__str_finish(&f.values);
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_export_gguf(DIR "/gpt2", DIR "/gpt2.gguf", VKT_EXPORT_F32), VKT_ARG);
+    REQUIRE_STATUS(vkt_export_gguf(DIR "/gpt2", DIR "/gpt2.gguf", VKT_EXPORT_F32), VKT_E_ARG);
     REQUIRE_LOGGED("is there already");
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
@@ -168,7 +168,7 @@ static void damage_is_refused(void **state)
         test_log[0] = 0;
         char *cut = malloc(i + 1); /* of its own length, so that reading past it is seen */
         memcpy(cut, data, i);
-        REQUIRE_STATUS(vkt__gguf_parse(cut, i, "x", &none), VKT_FORMAT);
+        REQUIRE_STATUS(vkt__gguf_parse(cut, i, "x", &none), VKT_E_FORMAT);
         free(cut);
         assert_ptr_equal(strchr(test_log, '\n') + 1, test_log + strlen(test_log));
     }

@@ -84,11 +84,11 @@ static void descriptions_are_checked(void **state)
     assert_string_equal(c->layers->transformer.activation, good.transformer.activation);
     TEST_LOG_CAPTURE();
     bad.transformer.layers = 1001;
-    REQUIRE_STATUS(vkt__model_take(c, &around, 1, "config.json"), VKT_ARG);
+    REQUIRE_STATUS(vkt__model_take(c, &around, 1, "config.json"), VKT_E_ARG);
     REQUIRE_LOGGED("config.json: transformer.layers: 1001 is out of range: 1 to 1000");
     bad = good;
     bad.transformer.activation = "gelo";
-    REQUIRE_STATUS(vkt__model_take(c, &bad, 1, "config.json"), VKT_ARG);
+    REQUIRE_STATUS(vkt__model_take(c, &bad, 1, "config.json"), VKT_E_ARG);
     REQUIRE_LOGGED("transformer.activation: unknown word 'gelo'");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
     assert_int_equal(c->layers->transformer.layers, 12);
@@ -99,7 +99,7 @@ static void refused_config(const char *json, const char *line)
 {
     vkt__hf_config c;
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt__hf_config_parse(json, strlen(json), "config.json", &c), VKT_FORMAT);
+    REQUIRE_STATUS(vkt__hf_config_parse(json, strlen(json), "config.json", &c), VKT_E_FORMAT);
     REQUIRE_LOGGED(line);
     assert_int_equal(strchr(test_log, '\n')[1], 0);
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
@@ -201,17 +201,17 @@ static void weights_in_shards_and_wrong_ones(void **state)
     assert_memory_equal(out, f32, sizeof f32);
     for (size_t i = 0; i < VKT_COUNT(bad); i++) {
         TEST_LOG_CAPTURE();
-        REQUIRE_STATUS(load(DIR "/s", bad[i].name, bad[i].columns, out), VKT_FORMAT);
+        REQUIRE_STATUS(load(DIR "/s", bad[i].name, bad[i].columns, out), VKT_E_FORMAT);
         REQUIRE_LOGGED(bad[i].line);
     }
     TEST_LOG_CAPTURE();
     put(DIR "/s/model.safetensors.index.json", "{\"weight_map\": {\"a\": \"../one.safetensors\"}}");
-    REQUIRE_STATUS(load(DIR "/s", "a", 3, out), VKT_FORMAT);
+    REQUIRE_STATUS(load(DIR "/s", "a", 3, out), VKT_E_FORMAT);
     REQUIRE_LOGGED("has no weight_map of tensors and file names");
     REQUIRE_OK(vkt__mkdirs(DIR "/p"));
     put(DIR "/p/pytorch_model.bin", "x");
     put(DIR "/p/config.json", "{}");
-    REQUIRE_STATUS(load(DIR "/p", "a", 3, out), VKT_FORMAT);
+    REQUIRE_STATUS(load(DIR "/p", "a", 3, out), VKT_E_FORMAT);
     REQUIRE_LOGGED("pytorch_model.bin is not read, save it as safetensors");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }

@@ -77,7 +77,8 @@ static void only_adapters_have_gradients_and_moments(void **state)
     /* Each padded to a multiple of 256. */
     assert_int_equal(vkt_model_grads(m)->bytes, 8 * 256 * 4);
     REQUIRE_OK(vkt_optim_create(
-        gpu, &(vkt_optim_desc) { .rule = VKT_ADAMW, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f },
+        gpu,
+        &(vkt_optim_desc) { .rule = VKT_RULE_ADAMW, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f },
         m, &o));
     assert_int_equal(vkt_optim_n_moments(o), 2);
     for (size_t i = 0; i < 2; i++) assert_int_equal(vkt_optim_moment(o, i)->bytes, 8 * 256 * 4);
@@ -91,7 +92,7 @@ static void only_adapters_have_gradients_and_moments(void **state)
  * where training has moved it by far more. */
 static void require_loss(const char *run, double want)
 {
-    vkt_eval_desc desc = { .checkpoint = run, .split = VKT_VALID };
+    vkt_eval_desc desc = { .checkpoint = run, .split = VKT_SPLIT_VALID };
     vkt_eval_result r;
     REQUIRE_OK(vkt_eval(&desc, &r));
     REQUIRE_NEAR(r.loss, want, 1e-6 * want);
@@ -175,7 +176,7 @@ static void the_base_must_be_there_and_the_same(void **state)
     vkt__language l;
     TEST_LOG_CAPTURE();
     REQUIRE_OK(vkt__rename(DIR "/gpt2", DIR "/away"));
-    REQUIRE_STATUS(vkt__language_open(DIR "/a", &l), VKT_IO);
+    REQUIRE_STATUS(vkt__language_open(DIR "/a", &l), VKT_E_IO);
     vkt__language_close(&l);
     REQUIRE_LOGGED("holds an adapter only, and its base '" DIR "/gpt2' is not there");
     REQUIRE_OK(vkt__rename(DIR "/away", DIR "/gpt2"));
@@ -187,7 +188,7 @@ static void the_base_must_be_there_and_the_same(void **state)
     vkt__language_close(&l);
     REQUIRE_OK(vkt__rename(DIR "/gpt2", DIR "/away"));
     REQUIRE_OK(vkt__rename(DIR "/other", DIR "/gpt2"));
-    REQUIRE_STATUS(vkt__language_open(DIR "/a", &l), VKT_FORMAT);
+    REQUIRE_STATUS(vkt__language_open(DIR "/a", &l), VKT_E_FORMAT);
     vkt__language_close(&l);
     REQUIRE_LOGGED("are no longer those that it was trained beside");
     REQUIRE_OK(vkt__remove_tree(DIR "/gpt2"));
@@ -229,9 +230,9 @@ static void adapters_as_peft_has_them(void **state)
     require_loss(DIR "/a", r.valid_loss);
     require_loss(DIR "/peft", r.valid_loss);
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_export_adapter(DIR "/a", DIR "/peft"), VKT_ARG);
+    REQUIRE_STATUS(vkt_export_adapter(DIR "/a", DIR "/peft"), VKT_E_ARG);
     REQUIRE_LOGGED("is there already");
-    REQUIRE_STATUS(vkt_export_adapter(DIR "/gpt2", DIR "/none"), VKT_ARG);
+    REQUIRE_STATUS(vkt_export_adapter(DIR "/gpt2", DIR "/none"), VKT_E_ARG);
     REQUIRE_LOGGED("trained no adapter");
     assert_false(vkt__file_exists(DIR "/none"));
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);

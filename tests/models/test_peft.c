@@ -170,10 +170,10 @@ static void a_models_adapters_are_filled(void **state)
     vkt__peft_close(&p);
     REQUIRE_OK(vkt__peft_open(DIR "/peft", &p));
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt__peft_load(&p, w.saved, w.n_saved), VKT_FORMAT);
+    REQUIRE_STATUS(vkt__peft_load(&p, w.saved, w.n_saved), VKT_E_FORMAT);
     REQUIRE_LOGGED(
         "the adapter has no 'transformer.h.1.attn.c_attn.lora_A.weight', which the model");
-    REQUIRE_STATUS(vkt__peft_load(&p, w.saved + 2, 2), VKT_FORMAT);
+    REQUIRE_STATUS(vkt__peft_load(&p, w.saved + 2, 2), VKT_E_FORMAT);
     REQUIRE_LOGGED("'transformer.h.0.attn.c_attn.lora_A.weight' has no place in the model");
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     put_tensors(both, 2, RANK);
@@ -211,16 +211,16 @@ static void what_it_has_not_is_named(void **state)
     };
     for (size_t i = 0; i < VKT_COUNT(bad); i++) {
         put_config(bad[i].keys);
-        refused(VKT_FORMAT, bad[i].line);
+        refused(VKT_E_FORMAT, bad[i].line);
     }
     put(DIR "/peft/adapter_config.json", "{\"peft_type\": \"IA3\"}");
-    refused(VKT_FORMAT, "peft_type is 'IA3', and vktrain has LORA only");
+    refused(VKT_E_FORMAT, "peft_type is 'IA3', and vktrain has LORA only");
     put(DIR "/peft/adapter_config.json", "[]");
-    refused(VKT_FORMAT, "adapter_config.json:1' is not a JSON object");
+    refused(VKT_E_FORMAT, "adapter_config.json:1' is not a JSON object");
     put(DIR "/peft/adapter_config.json",
         "{\"peft_type\": \"LORA\", " PLAIN ", "
         "\"base_model_name_or_path\": \"HuggingFaceTB/SmolLM2-135M\"}");
-    refused(VKT_IO, "its base 'HuggingFaceTB/SmolLM2-135M' is no model's folder here: write the");
+    refused(VKT_E_IO, "its base 'HuggingFaceTB/SmolLM2-135M' is no model's folder here: write the");
     put_config(PLAIN);
 }
 
@@ -231,10 +231,11 @@ static void tensors_of_another_model_are_named(void **state)
         "transformer.h.0.attn.c_proj"
     };
     put_tensors(other, 1, RANK);
-    refused(VKT_FORMAT, "'base_model.model.transformer.h.7.attn.c_attn.lora_A.weight' has no layer "
-                        "in the model: it is of another base");
+    refused(VKT_E_FORMAT,
+            "'base_model.model.transformer.h.7.attn.c_attn.lora_A.weight' has no layer "
+            "in the model: it is of another base");
     put_tensors(wrong, 1, RANK);
-    refused(VKT_FORMAT, "does not fit its layer of the model: another shape");
+    refused(VKT_E_FORMAT, "does not fit its layer of the model: another shape");
     put_tensors(both, 2, RANK);
 }
 
@@ -249,7 +250,7 @@ static void an_adapters_file_is_no_model(void **state)
         TEST_LOG_CAPTURE();
         REQUIRE_STATUS(
             vkt__weights_import(DIR "/peft/adapter_model.safetensors", w.model, w.n_model, all),
-            VKT_FORMAT);
+            VKT_E_FORMAT);
         REQUIRE_LOGGED("peft/adapter_model.safetensors' holds a LoRA adapter alone, without the "
                        "model that it adapts: name the run, or");
         assert_int_equal(strchr(test_log, '\n')[1], 0);
@@ -261,7 +262,7 @@ static void an_adapters_file_is_no_model(void **state)
     TEST_LOG_CAPTURE();
     REQUIRE_OK(vkt_config_create(&c));
     REQUIRE_OK(vkt_config_parse(c, text, strlen(text), "t.yaml"));
-    REQUIRE_STATUS(vkt_config_finish(c), VKT_FORMAT);
+    REQUIRE_STATUS(vkt_config_finish(c), VKT_E_FORMAT);
     REQUIRE_LOGGED("holds a LoRA adapter alone");
     vkt_config_destroy(&c);
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);

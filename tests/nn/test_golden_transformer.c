@@ -310,8 +310,8 @@ static void two_hundred_steps_follow_pytorch(void **state)
     net w;
     build(&w, gpu, j, 0.1);
     vkt_optim *optim;
-    vkt_optim_desc desc = { .rule = VKT_ADAMW,
-                            .form = VKT_FORM_TORCH,
+    vkt_optim_desc desc = { .rule = VKT_RULE_ADAMW,
+                            .form = VKT_OPTIM_FORM_TORCH,
                             .beta1 = 0.9f,
                             .beta2 = 0.99f,
                             .eps = 1e-8f,

@@ -161,7 +161,7 @@ static void convolutions_and_blocks(void **state)
         assert_true(p->decay);
         for (uint32_t d = 0; d < p->shape.rank; d++) assert_int_equal(p->shape.d[d], want[k].d[d]);
     }
-    assert_int_equal(vkt_model_param(m, 0)->order, VKT_ORDER_CONV);
+    assert_int_equal(vkt_model_param(m, 0)->order, VKT_PARAM_ORDER_CONV);
     /* [64, 3, 3, 3] element (5, 2, 1, 0) lies at (1, 0, 2, 5) of [3, 3, 3, 64]. */
     assert_int_equal(vkt_param_at(vkt_model_param(m, 0), ((5 * 3 + 2) * 3 + 1) * 3),
                      ((1 * 3 + 0) * 3 + 2) * 64 + 5);
@@ -193,60 +193,60 @@ static void errors_name_layer_and_line(void **state)
         { { { .type = "linear", .line = 3 } },
           1,
           { 3, { 8, 8, 1 } },
-          VKT_SHAPE,
+          VKT_E_SHAPE,
           "r.yaml:3: layer 0 (linear): the input is an image, [8, 8, 1] f32: put `- flatten` "
           "before it" },
         { { { .type = "linear", .out = 12, .line = 4 } },
           1,
           { 1, { 8 } },
-          VKT_SHAPE,
+          VKT_E_SHAPE,
           "r.yaml:4: layer 0 (linear) gives [12] f32, but the data has 10 outputs" },
         { { { .type = "liner", .line = 5 } },
           1,
           { 1, { 8 } },
-          VKT_ARG,
+          VKT_E_ARG,
           "r.yaml:5: layer 0 (liner): no such layer type; did you mean 'linear'?" },
         { { { .type = "linear", .init = "kaimin", .line = 6 } },
           1,
           { 1, { 8 } },
-          VKT_ARG,
+          VKT_E_ARG,
           "did you mean 'kaiming'?" },
         { { { .type = "transformer",
               .transformer = { .layers = 1, .width = 8, .heads = 2, .activation = "swigelu" },
               .line = 7 } },
           1,
           { 1, { 8 } },
-          VKT_ARG,
+          VKT_E_ARG,
           "r.yaml:7: layer 0 (transformer): activation: 'swigelu' is not one of " },
         { { { .type = "residual", .body = narrow, .n_body = 1, .line = 8 }, { .type = "linear" } },
           2,
           { 1, { 8 } },
-          VKT_SHAPE,
+          VKT_E_SHAPE,
           "r.yaml:8: layer 0 (residual): the branch gives [7] f32, but is added to [8] f32" },
         { { { .type = "conv", .out = 4, .line = 3 } },
           1,
           { 1, { 64 } },
-          VKT_SHAPE,
+          VKT_E_SHAPE,
           "r.yaml:3: layer 0 (conv): the input must be an image, [H, W, C], not [64] f32" },
         { { { .type = "conv", .out = 4, .kernel = 5, .pad = { true, 0 }, .line = 3 } },
           1,
           { 3, { 4, 9, 1 } },
-          VKT_SHAPE,
+          VKT_E_SHAPE,
           "layer 0 (conv): a window of 5 with padding 0 is larger than the image, [4, 9, 1] f32" },
         { { { .type = "conv", .out = 4, .groups = 3, .line = 3 } },
           1,
           { 3, { 4, 9, 6 } },
-          VKT_SHAPE,
+          VKT_E_SHAPE,
           "3 groups must divide both 6 input and 4 output channels" },
         { { { .type = "conv", .out = 4, .kernel = 3, .width = 2, .line = 3 } },
           1,
           { 3, { 4, 9, 6 } },
-          VKT_SHAPE,
+          VKT_E_SHAPE,
           "a filter of 3x2 has no padding of its own: set `pad`" },
         { { { .type = "max_pool", .kernel = 2, .pad = { true, 2 }, .line = 3 } },
           1,
           { 3, { 4, 9, 6 } },
-          VKT_SHAPE,
+          VKT_E_SHAPE,
           "padding 2 is more than half of the window, 2" },
     };
     for (size_t i = 0; i < VKT_COUNT(c); i++) {
@@ -285,13 +285,13 @@ static void unknown_words_are_refused(void **state)
     vkt_model *m;
     for (size_t i = 0; i < VKT_COUNT(of_transformer); i++) {
         TEST_LOG_CAPTURE();
-        REQUIRE_STATUS(create(&of_transformer[i], 1, vkt_shape1(16), &m), VKT_ARG);
+        REQUIRE_STATUS(create(&of_transformer[i], 1, vkt_shape1(16), &m), VKT_E_ARG);
         REQUIRE_LOGGED(logs[i]);
         assert_null(m);
     }
     for (size_t i = 0; i < VKT_COUNT(words); i++) {
         TEST_LOG_CAPTURE();
-        REQUIRE_STATUS(create(&words[i], 1, (vkt_shape) { 3, { 4, 4, 1 } }, &m), VKT_ARG);
+        REQUIRE_STATUS(create(&words[i], 1, (vkt_shape) { 3, { 4, 4, 1 } }, &m), VKT_E_ARG);
         REQUIRE_LOGGED("is not one of kaiming, xavier, normal, zeros; did you mean");
     }
 }

@@ -27,34 +27,34 @@ static void first_steps_in_closed_form(void **state)
     vkt_optim_desc d = {
         .momentum = 0.5f, .beta1 = 0.75f, .beta2 = 0.9375f, .rho = 0.75f, .eps = eps
     };
-    d.rule = VKT_SGD;
+    d.rule = VKT_RULE_SGD;
     REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 3, 1e-15);
     d.weight_decay = 0.25f;
     REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * (3 + 0.25 * 2), 1e-15);
     d.weight_decay = 0;
-    d.rule = VKT_MOMENTUM;
+    d.rule = VKT_RULE_MOMENTUM;
     REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 3, 1e-15);
-    d.rule = VKT_NESTEROV;
+    d.rule = VKT_RULE_NESTEROV;
     REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * (0.5 * 3 + 3), 1e-15);
-    d.rule = VKT_RMSPROP; /* v = 0.75 + 0.25 * 9 = 3 */
+    d.rule = VKT_RULE_RMSPROP; /* v = 0.75 + 0.25 * 9 = 3 */
     REQUIRE_NEAR(first_step(d, 1, 3), 2 - 0.5 / sqrt(3 + 0.125) * 3, 1e-15);
-    d.form = VKT_FORM_TORCH; /* v = 0.25 * 9 */
+    d.form = VKT_OPTIM_FORM_TORCH; /* v = 0.25 * 9 */
     REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 3 / (1.5 + 0.125), 1e-15);
-    d.rule = VKT_ADAM; /* torch: mhat = g, vhat = g^2 */
+    d.rule = VKT_RULE_ADAM; /* torch: mhat = g, vhat = g^2 */
     REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 3 / (3 + 0.125), 1e-15);
-    d.form = VKT_FORM_PLAYBOOK; /* sqrt(v) = 0.25 * 3, correction 0.25 / 0.25, m = 0.75 */
+    d.form = VKT_OPTIM_FORM_PLAYBOOK; /* sqrt(v) = 0.25 * 3, correction 0.25 / 0.25, m = 0.75 */
     REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 0.75 / (0.75 + 0.125) * 0.25 / 0.25, 1e-15);
-    d.rule = VKT_NADAM;
+    d.rule = VKT_RULE_NADAM;
     REQUIRE_NEAR(first_step(d, 0, 3),
                  2 - 0.5 * (0.75 * 0.75 + 0.25 * 3) / (0.75 + 0.125) * 0.25 / 0.25, 1e-15);
-    d.rule = VKT_ADAMW;
+    d.rule = VKT_RULE_ADAMW;
     d.weight_decay = 0.25f;
     REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 0.25 * 2 - 0.5 * 3 / (3 + 0.125), 1e-15);
-    d.rule = VKT_LION;
+    d.rule = VKT_RULE_LION;
     REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 0.25 * 2 - 0.5, 1e-15);
     REQUIRE_NEAR(first_step(d, 0, -1e-9), 2 - 0.5 * 0.25 * 2 + 0.5, 1e-15);
     REQUIRE_NEAR(first_step(d, 0, 0), 2 - 0.5 * 0.25 * 2, 1e-15);
-    d.rule = VKT_ADAMAX; /* m / (1 - b1) = g; v = |g| + eps, or the old one times b2 */
+    d.rule = VKT_RULE_ADAMAX; /* m / (1 - b1) = g; v = |g| + eps, or the old one times b2 */
     d.weight_decay = 0;
     REQUIRE_NEAR(first_step(d, 0, -3), 2 + 0.5 * 3 / (3 + 0.125), 1e-15);
     REQUIRE_NEAR(first_step(d, 8, 3), 2 - 0.5 * 3 / (8 * 0.9375), 1e-15);
@@ -66,16 +66,16 @@ static void first_steps_in_closed_form(void **state)
 static void factors_of_late_steps(void **state)
 {
     (void)state;
-    vkt_optim_desc d = { .rule = VKT_ADAM, .beta1 = 0.5f, .beta2 = 0.75f, .eps = 1e-8f };
+    vkt_optim_desc d = { .rule = VKT_RULE_ADAM, .beta1 = 0.5f, .beta2 = 0.75f, .eps = 1e-8f };
     REQUIRE_NEAR(vkt__optim_factors(&d, 1, 2).adam_m, sqrt(1 - 0.421875) / (1 - 0.125), 1e-15);
     for (int form = 0; form < 2; form++)
-        for (vkt_rule r = VKT_SGD; r < VKT_N_RULES; r++) {
-            d.rule = r, d.form = (vkt_form)form;
+        for (vkt_optim_rule r = VKT_RULE_SGD; r < VKT_RULE_N_RULES; r++) {
+            d.rule = r, d.form = (vkt_optim_form)form;
             vkt__update_step s =
-                vkt__optim_factors(&d, 1, 1ull << 40); /* all corrections have died away */
-            bool torch_nadam = form && r == VKT_NADAM; /* mu is then beta1 */
-            REQUIRE_NEAR(s.adam_m, r != VKT_NADAM ? 1 : 0.5, 1e-12);
-            REQUIRE_NEAR(s.adam_g, r != VKT_NADAM ? 0 : torch_nadam ? 1 - 0.5 : 0.5, 1e-12);
+                vkt__optim_factors(&d, 1, 1ull << 40);      /* all corrections have died away */
+            bool torch_nadam = form && r == VKT_RULE_NADAM; /* mu is then beta1 */
+            REQUIRE_NEAR(s.adam_m, r != VKT_RULE_NADAM ? 1 : 0.5, 1e-12);
+            REQUIRE_NEAR(s.adam_g, r != VKT_RULE_NADAM ? 0 : torch_nadam ? 1 - 0.5 : 0.5, 1e-12);
             REQUIRE_NEAR(s.adam_v, 1, 1e-15);
         }
 }
@@ -85,19 +85,19 @@ static void factors_of_late_steps(void **state)
 static void rules_keep_the_moments_they_write(void **state)
 {
     (void)state;
-    for (uint32_t r = 0; r < VKT_N_RULES; r++) {
+    for (uint32_t r = 0; r < VKT_RULE_N_RULES; r++) {
         vkt_attr attr = { .optim = { r, .beta1 = 0.5f, .beta2 = 0.75f, .eps = 0.125f } };
         double theta = 2, m = 0, v = 0;
         vkt__optim_element(attr, &(vkt__update_step) { 0.5, 0, 1, 0, 1 }, 3, &theta, &m, &v);
         assert_true(theta != 2);
         assert_int_equal(vkt__optim_has_m(attr), m != 0);
         assert_int_equal(vkt__optim_has_v(attr), v != 0);
-        assert_string_not_equal(vkt_rule_name((vkt_rule)r), "unknown");
+        assert_string_not_equal(vkt_optim_rule_name((vkt_optim_rule)r), "unknown");
     }
-    for (uint32_t past = VKT_N_RULES; past < VKT_N_RULES + 8; past++) {
+    for (uint32_t past = VKT_RULE_N_RULES; past < VKT_RULE_N_RULES + 8; past++) {
         vkt_attr attr = { .optim = { .rule = past } };
         assert_false(vkt__optim_has_m(attr) || vkt__optim_has_v(attr));
-        assert_string_equal(vkt_rule_name((vkt_rule)past), "unknown");
+        assert_string_equal(vkt_optim_rule_name((vkt_optim_rule)past), "unknown");
     }
 }
 
@@ -125,15 +125,15 @@ static golden golden_load(void)
     return g;
 }
 
-static vkt_rule rule_named(const char *name)
+static vkt_optim_rule rule_named(const char *name)
 {
-    for (vkt_rule r = VKT_SGD; r < VKT_N_RULES; r++)
-        if (!strcmp(vkt_rule_name(r), name)) return r;
+    for (vkt_optim_rule r = VKT_RULE_SGD; r < VKT_RULE_N_RULES; r++)
+        if (!strcmp(vkt_optim_rule_name(r), name)) return r;
     fail_msg("no rule '%s'", name);
-    return VKT_SGD;
+    return VKT_RULE_SGD;
 }
 
-static vkt_optim_desc desc_of(const json_t *c, vkt_form form)
+static vkt_optim_desc desc_of(const json_t *c, vkt_optim_form form)
 {
     vkt_optim_desc d = { .rule = rule_named(json_string_value(json_object_get(c, "rule"))),
                          .form = form };
@@ -202,7 +202,7 @@ static void torch_form_follows_pytorch(void **state)
     json_array_foreach(json_object_get(g.root, "cases"), i, c)
     {
         trajectory ours, theirs;
-        run_rule(&g, c, desc_of(c, VKT_FORM_TORCH), 0, NULL, ours);
+        run_rule(&g, c, desc_of(c, VKT_OPTIM_FORM_TORCH), 0, NULL, ours);
         golden_values(c, theirs);
         double off = distance(ours, theirs);
         printf("  %-28s within %.1e of PyTorch\n", json_string_value(json_object_get(c, "name")),
@@ -224,14 +224,15 @@ static void playbook_form_beside_pytorch(void **state)
     json_t *c;
     json_array_foreach(json_object_get(g.root, "cases"), i, c)
     {
-        vkt_optim_desc d = desc_of(c, VKT_FORM_PLAYBOOK), torch = desc_of(c, VKT_FORM_TORCH);
+        vkt_optim_desc d = desc_of(c, VKT_OPTIM_FORM_PLAYBOOK),
+                       torch = desc_of(c, VKT_OPTIM_FORM_TORCH);
         trajectory ours, theirs;
         double eps[STEPS], off;
-        run_rule(&g, c, d, d.rule == VKT_RMSPROP ? 1 : 0, NULL, ours);
+        run_rule(&g, c, d, d.rule == VKT_RULE_RMSPROP ? 1 : 0, NULL, ours);
         golden_values(c, theirs);
         off = distance(ours, theirs);
         switch (d.rule) {
-        case VKT_ADAM:
+        case VKT_RULE_ADAM:
             assert_true(off > 1e-10);
             for (size_t t = 0; t < STEPS; t++)
                 eps[t] = (double)d.eps * sqrt(1 - pow((double)d.beta2, (double)t + 1));
@@ -240,10 +241,10 @@ static void playbook_form_beside_pytorch(void **state)
              * beside 0.01. */
             REQUIRE_NEAR(distance(ours, theirs), 0, 20 * 0.02 * 0x1p-24 / 0.01);
             break;
-        case VKT_NADAM:
+        case VKT_RULE_NADAM:
             assert_true(off > 1e-3);
             break;
-        case VKT_RMSPROP:
+        case VKT_RULE_RMSPROP:
             assert_true(off > 1e-3);
             d.eps = torch.eps = 1e-16f;
             run_rule(&g, c, d, 0, NULL, ours);
@@ -468,20 +469,21 @@ static void bad_descriptions_are_refused(void **state)
         vkt_optim_desc d;
         const char *text;
     } bad[] = {
-        { { .rule = VKT_MOMENTUM, .momentum = 1 }, "momentum is 1; it must be in [0, 1)" },
-        { { .rule = VKT_ADAM, .beta1 = -0.5f, .beta2 = 0.9f, .eps = 1e-8f }, "beta1 is -0.5" },
-        { { .rule = VKT_ADAM, .beta1 = 0.9f, .beta2 = 1.5f, .eps = 1e-8f }, "beta2 is 1.5" },
-        { { .rule = VKT_ADAMW, .beta1 = 0.9f, .beta2 = 0.9f }, "eps is 0" },
-        { { .rule = VKT_RMSPROP, .rho = NAN, .eps = 1e-8f }, "rho is" },
-        { { .rule = VKT_SGD, .clip = INFINITY }, "clip is inf" },
-        { { .rule = VKT_SGD, .weight_decay = -1 }, "weight_decay is -1" },
-        { { .rule = VKT_SGD, .groups = no_pattern, .n_groups = 1 }, "group 1 has no name pattern" },
-        { { .rule = VKT_SGD, .groups = negative, .n_groups = 1 }, "a group's lr_scale is -1" },
-        { { .rule = VKT_N_RULES }, "no rule number" },
+        { { .rule = VKT_RULE_MOMENTUM, .momentum = 1 }, "momentum is 1; it must be in [0, 1)" },
+        { { .rule = VKT_RULE_ADAM, .beta1 = -0.5f, .beta2 = 0.9f, .eps = 1e-8f }, "beta1 is -0.5" },
+        { { .rule = VKT_RULE_ADAM, .beta1 = 0.9f, .beta2 = 1.5f, .eps = 1e-8f }, "beta2 is 1.5" },
+        { { .rule = VKT_RULE_ADAMW, .beta1 = 0.9f, .beta2 = 0.9f }, "eps is 0" },
+        { { .rule = VKT_RULE_RMSPROP, .rho = NAN, .eps = 1e-8f }, "rho is" },
+        { { .rule = VKT_RULE_SGD, .clip = INFINITY }, "clip is inf" },
+        { { .rule = VKT_RULE_SGD, .weight_decay = -1 }, "weight_decay is -1" },
+        { { .rule = VKT_RULE_SGD, .groups = no_pattern, .n_groups = 1 },
+          "group 1 has no name pattern" },
+        { { .rule = VKT_RULE_SGD, .groups = negative, .n_groups = 1 }, "a group's lr_scale is -1" },
+        { { .rule = VKT_RULE_N_RULES }, "no rule number" },
     };
     for (size_t i = 0; i < VKT_COUNT(bad); i++) {
         test_log[0] = 0;
-        REQUIRE_STATUS(vkt__optim_check(&bad[i].d), VKT_ARG);
+        REQUIRE_STATUS(vkt__optim_check(&bad[i].d), VKT_E_ARG);
         REQUIRE_LOGGED(bad[i].text);
     }
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);

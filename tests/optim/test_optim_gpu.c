@@ -113,7 +113,7 @@ static const vkt_optim_group groups[] = { { "0.bias", 0.5f, 0.25f },
                                           { "1.*", 0, NAN },
                                           { "2.weight", 2, NAN } };
 
-static vkt_optim_desc describe(vkt_rule rule, vkt_form form)
+static vkt_optim_desc describe(vkt_optim_rule rule, vkt_optim_form form)
 {
     return (vkt_optim_desc) { .rule = rule,
                               .form = form,
@@ -129,9 +129,10 @@ static vkt_optim_desc describe(vkt_rule rule, vkt_form form)
 }
 
 /* What second moments begin at. */
-static float first_v(vkt_rule rule, vkt_form form, bool padding)
+static float first_v(vkt_optim_rule rule, vkt_optim_form form, bool padding)
 {
-    return vkt__rule_at((uint32_t)rule)->v_begins_at_1 && form == VKT_FORM_PLAYBOOK && !padding;
+    return vkt__rule_at((uint32_t)rule)->v_begins_at_1 && form == VKT_OPTIM_FORM_PLAYBOOK &&
+           !padding;
 }
 
 /* Which of the groups above a parameter has, as the rule needs it. */
@@ -149,8 +150,8 @@ static void updates_follow_the_rule(void **state)
     enum { STEPS = 5 };
     double worst = 0;
     for (int form = 0; form < 2; form++)
-        for (vkt_rule rule = VKT_SGD; rule < VKT_N_RULES; rule++) {
-            vkt_optim_desc d = describe(rule, (vkt_form)form);
+        for (vkt_optim_rule rule = VKT_RULE_SGD; rule < VKT_RULE_N_RULES; rule++) {
+            vkt_optim_desc d = describe(rule, (vkt_optim_form)form);
             fixture f;
             setup(&f, &d);
             static double theta[COUNT], m[COUNT], v[COUNT];
@@ -158,7 +159,7 @@ static void updates_follow_the_rule(void **state)
             memcpy(before, f.theta, sizeof before);
             for (uint64_t i = 0; i < COUNT; i++) {
                 theta[i] = (double)f.theta[i], m[i] = 0;
-                v[i] = (double)first_v(rule, (vkt_form)form, is_padding(i));
+                v[i] = (double)first_v(rule, (vkt_optim_form)form, is_padding(i));
             }
             for (uint64_t t = 0; t < STEPS; t++) {
                 draw_grads(&f, t);
@@ -210,8 +211,8 @@ static void updates_follow_the_rule(void **state)
 static void moments_are_what_the_rule_keeps(void **state)
 {
     (void)state;
-    for (vkt_rule rule = VKT_SGD; rule < VKT_N_RULES; rule++) {
-        vkt_optim_desc d = describe(rule, VKT_FORM_PLAYBOOK);
+    for (vkt_optim_rule rule = VKT_RULE_SGD; rule < VKT_RULE_N_RULES; rule++) {
+        vkt_optim_desc d = describe(rule, VKT_OPTIM_FORM_PLAYBOOK);
         fixture f;
         setup(&f, &d);
         vkt_attr attr = vkt__optim_attr(&d);
@@ -227,7 +228,7 @@ static void moments_are_what_the_rule_keeps(void **state)
         assert_null(vkt_optim_moment(f.o, 2));
         teardown(&f);
     }
-    vkt_optim_desc d = describe(VKT_RMSPROP, VKT_FORM_TORCH);
+    vkt_optim_desc d = describe(VKT_RULE_RMSPROP, VKT_OPTIM_FORM_TORCH);
     d.momentum = 0;
     fixture f;
     setup(&f, &d);
@@ -246,8 +247,8 @@ static void bad_steps_change_nothing(void **state)
         { NAN, 0, 0 },         { INFINITY, 0, 0 },     { -INFINITY, 0, 0 }, { 1, NAN, 3 },
         { 1, INFINITY, 1030 }, { 1, -INFINITY, 2100 }, { 1, 3e38f, 5 }, /* its square overflows */
     };
-    for (vkt_rule rule = VKT_SGD; rule < VKT_N_RULES; rule++) {
-        vkt_optim_desc d = describe(rule, VKT_FORM_PLAYBOOK);
+    for (vkt_optim_rule rule = VKT_RULE_SGD; rule < VKT_RULE_N_RULES; rule++) {
+        vkt_optim_desc d = describe(rule, VKT_OPTIM_FORM_PLAYBOOK);
         fixture f;
         setup(&f, &d);
         float s[VKT_N_SCALARS], before[3][COUNT], after[COUNT];
@@ -287,8 +288,8 @@ static void bad_steps_change_nothing(void **state)
 static void frozen_groups_do_not_move(void **state)
 {
     (void)state;
-    for (vkt_rule rule = VKT_SGD; rule < VKT_N_RULES; rule++) {
-        vkt_optim_desc d = describe(rule, VKT_FORM_PLAYBOOK);
+    for (vkt_optim_rule rule = VKT_RULE_SGD; rule < VKT_RULE_N_RULES; rule++) {
+        vkt_optim_desc d = describe(rule, VKT_OPTIM_FORM_PLAYBOOK);
         fixture f;
         setup(&f, &d);
         float s[VKT_N_SCALARS], before[COUNT], moment[COUNT];
@@ -310,7 +311,7 @@ static void frozen_groups_do_not_move(void **state)
     }
     TEST_LOG_CAPTURE();
     static const vkt_optim_group all[] = { { "*", 0, NAN } };
-    vkt_optim_desc d = { .rule = VKT_SGD, .groups = all, .n_groups = 1 };
+    vkt_optim_desc d = { .rule = VKT_RULE_SGD, .groups = all, .n_groups = 1 };
     fixture f;
     setup(&f, &d);
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
@@ -332,7 +333,7 @@ static void clip_acts_only_above_its_limit(void **state)
         { 1, 0, 0, 1 }, { 1e-3f, 1e4f, 1e4f, 1e-7f },
     };
     for (size_t k = 0; k < VKT_COUNT(c); k++) {
-        vkt_optim_desc d = { .rule = VKT_SGD, .clip = c[k].clip };
+        vkt_optim_desc d = { .rule = VKT_RULE_SGD, .clip = c[k].clip };
         fixture f;
         setup(&f, &d);
         float s[VKT_N_SCALARS], before = f.theta[7];
@@ -356,7 +357,7 @@ static void the_loss_scale_adapts(void **state)
     (void)state;
     enum { STEPS = 10, EVERY = 3, OVERFLOW_AT = 2 };
     static const float scales[STEPS] = { 1024, 1024, 1024, 512, 512, 512, 1024, 1024, 1024, 2048 };
-    vkt_optim_desc d = describe(VKT_ADAM, VKT_FORM_TORCH);
+    vkt_optim_desc d = describe(VKT_RULE_ADAM, VKT_OPTIM_FORM_TORCH);
     fixture plain, scaled;
     static float before[COUNT];
     float p[VKT_N_SCALARS], s[VKT_N_SCALARS], scale;
@@ -407,7 +408,7 @@ static void the_loss_scale_adapts(void **state)
     TEST_LOG_CAPTURE();
     d.loss_scale = 1000;
     vkt__flat flat = { .params = params, .n = VKT_COUNT(params), .count = COUNT };
-    REQUIRE_STATUS(vkt__optim_create_flat(gpu, &d, &flat, &none), VKT_ARG);
+    REQUIRE_STATUS(vkt__optim_create_flat(gpu, &d, &flat, &none), VKT_E_ARG);
     REQUIRE_LOGGED("power of two");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
@@ -417,13 +418,13 @@ static void failed_creation_leaves_nothing(void **state)
     (void)state;
     TEST_LOG_CAPTURE();
     uint64_t bytes = vkt_gpu_get_stats(gpu).bytes;
-    vkt_optim_desc d = { .rule = VKT_ADAM };
+    vkt_optim_desc d = { .rule = VKT_RULE_ADAM };
     vkt_optim *o = NULL;
     vkt__flat flat = { .params = params, .n = VKT_COUNT(params), .count = COUNT }, empty = { 0 };
-    REQUIRE_STATUS(vkt__optim_create_flat(gpu, &d, &flat, &o), VKT_ARG);
+    REQUIRE_STATUS(vkt__optim_create_flat(gpu, &d, &flat, &o), VKT_E_ARG);
     assert_null(o);
-    d = (vkt_optim_desc) { .rule = VKT_SGD };
-    REQUIRE_STATUS(vkt__optim_create_flat(gpu, &d, &empty, &o), VKT_ARG);
+    d = (vkt_optim_desc) { .rule = VKT_RULE_SGD };
+    REQUIRE_STATUS(vkt__optim_create_flat(gpu, &d, &empty, &o), VKT_E_ARG);
     REQUIRE_LOGGED("no parameters to train");
     assert_null(o);
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);

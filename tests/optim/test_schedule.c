@@ -63,7 +63,7 @@ static void schedules_by_hand(void **state)
     REQUIRE_NEAR(vkt_schedule_lr(&s, 50), 0.3 * sqrt(0.1), 1e-15);
     s.final_ratio = 0;
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_schedule_check(&s, "test"), VKT_ARG);
+    REQUIRE_STATUS(vkt_schedule_check(&s, "test"), VKT_E_ARG);
     REQUIRE_LOGGED("a ramp needs final_ratio above 0");
 }
 
@@ -149,7 +149,7 @@ static void bad_schedules_are_refused(void **state)
         vkt_schedule s = plain(kind);                                                              \
         change;                                                                                    \
         test_log[0] = 0;                                                                           \
-        REQUIRE_STATUS(vkt_schedule_check(&s, "mnist.yaml"), VKT_ARG);                             \
+        REQUIRE_STATUS(vkt_schedule_check(&s, "mnist.yaml"), VKT_E_ARG);                           \
         REQUIRE_LOGGED("mnist.yaml: ");                                                            \
         REQUIRE_LOGGED(text);                                                                      \
     } while (0)
@@ -177,12 +177,9 @@ static void bad_schedules_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(schedules_by_hand),
-        cmocka_unit_test(schedules_rise_then_fall),
-        cmocka_unit_test(cosine_restarts),
-        cmocka_unit_test(warmup_comes_on_top),
-        cmocka_unit_test(schedules_of_few_steps),
-        cmocka_unit_test(bad_schedules_are_refused),
+        cmocka_unit_test(schedules_by_hand),      cmocka_unit_test(schedules_rise_then_fall),
+        cmocka_unit_test(cosine_restarts),        cmocka_unit_test(warmup_comes_on_top),
+        cmocka_unit_test(schedules_of_few_steps), cmocka_unit_test(bad_schedules_are_refused),
     };
     return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
 }

@@ -168,7 +168,7 @@ static char *plan_of(const vkt_config *c)
 
 static void require_sane(const vkt_profile *p)
 {
-    assert_true((unsigned)p->verdict <= VKT_COMPUTE_BOUND);
+    assert_true((unsigned)p->verdict <= VKT_PROFILE_COMPUTE_BOUND);
     assert_true(*p->why && *p->advice);
     assert_true(strlen(p->why) < sizeof p->why - 1 &&
                 strlen(p->advice) < sizeof p->advice - 1); /* not cut short */
@@ -269,9 +269,9 @@ static void slow_loader_is_input_bound(void **state)
     REQUIRE_OK(vkt_profile_run(
         c, &(vkt_profile_desc) { .gpu = gpu_desc(), .steps = 10, .on_batch = sleep_a_little }, &p));
     require_sane(p);
-    if (p->verdict != VKT_INPUT_BOUND)
-        print_error("%s: %s\n", vkt_verdict_name(p->verdict), p->why);
-    assert_int_equal(p->verdict, VKT_INPUT_BOUND);
+    if (p->verdict != VKT_PROFILE_INPUT_BOUND)
+        print_error("%s: %s\n", vkt_profile_verdict_name(p->verdict), p->why);
+    assert_int_equal(p->verdict, VKT_PROFILE_INPUT_BOUND);
     assert_true(p->loader_wait_ms > 0.3 * p->step_ms && p->fill_ms >= 29);
     vkt_profile_destroy(&p);
     vkt_config_destroy(&c);
@@ -311,12 +311,12 @@ static void refusals(void **state)
     REQUIRE_STATUS(
         vkt_profile_run(
             c, &(vkt_profile_desc) { .gpu = gpu_desc(), .trace = "tp_nowhere/trace.json" }, &p),
-        VKT_IO);
+        VKT_E_IO);
     REQUIRE_LOGGED("tp_nowhere/trace.json");
     REQUIRE_STATUS(
         vkt_profile_run(big, &(vkt_profile_desc) { .gpu = gpu_desc(), .trace = "tp_refused.json" },
                         &p),
-        VKT_ARG);
+        VKT_E_ARG);
     REQUIRE_LOGGED("train.batch");
     assert_null(p);
     assert_false(vkt__file_exists("tp_refused.json"));
@@ -336,29 +336,32 @@ static void each_verdict_has_its_cause(void **state)
         const char *op;
         uint32_t count;
         double ms, flops, bytes;
-        vkt_verdict verdict;
+        vkt_profile_verdict verdict;
         const char *why, *advice;
     } cases[] = {
-        { 0.5, 0.1, true, "matmul", 20, 0.9, 5e8, 1e6, VKT_INPUT_BOUND, "idle 50%", "data" },
-        { 0.5, 0.1, false, "matmul", 20, 0.9, 5e8, 1e6, VKT_INPUT_BOUND, "idle 50%", "data" },
-        { 0.05, 0.6, true, "matmul", 20, 0.3, 5e8, 1e6, VKT_HOST_BOUND, "idle 60%", "train.batch" },
-        { 0, 0.01, true, "relu", 20, 0.11, 1e3, 1e3, VKT_LAUNCH_BOUND, "20 of the 20",
+        { 0.5, 0.1, true, "matmul", 20, 0.9, 5e8, 1e6, VKT_PROFILE_INPUT_BOUND, "idle 50%",
+          "data" },
+        { 0.5, 0.1, false, "matmul", 20, 0.9, 5e8, 1e6, VKT_PROFILE_INPUT_BOUND, "idle 50%",
+          "data" },
+        { 0.05, 0.6, true, "matmul", 20, 0.3, 5e8, 1e6, VKT_PROFILE_HOST_BOUND, "idle 60%",
           "train.batch" },
-        { 0, 0.01, true, "layernorm", 20, 0.9, 1e6, 5e7, VKT_MEMORY_BOUND, "layernorm [8] f32",
-          "narrower" },
-        { 0, 0.01, true, "softmax", 1, 0.9, 1e6, 5e6, VKT_MEMORY_BOUND, "limited by memory",
+        { 0, 0.01, true, "relu", 20, 0.11, 1e3, 1e3, VKT_PROFILE_LAUNCH_BOUND, "20 of the 20",
+          "train.batch" },
+        { 0, 0.01, true, "layernorm", 20, 0.9, 1e6, 5e7, VKT_PROFILE_MEMORY_BOUND,
+          "layernorm [8] f32", "narrower" },
+        { 0, 0.01, true, "softmax", 1, 0.9, 1e6, 5e6, VKT_PROFILE_MEMORY_BOUND, "limited by memory",
           "this is little" },
-        { 0, 0.01, true, "optim_update", 1, 0.9, 1e6, 5e7, VKT_MEMORY_BOUND,
+        { 0, 0.01, true, "optim_update", 1, 0.9, 1e6, 5e7, VKT_PROFILE_MEMORY_BOUND,
           "56% of the memory reference", "the update" },
-        { 0, 0.01, true, "matmul", 20, 0.9, 8e8, 1e6, VKT_COMPUTE_BOUND,
+        { 0, 0.01, true, "matmul", 20, 0.9, 8e8, 1e6, VKT_PROFILE_COMPUTE_BOUND,
           "89% of the product reference", "smaller model" },
-        { 0, 0.01, true, "matmul", 20, 0.9, 3e8, 1e6, VKT_COMPUTE_BOUND,
+        { 0, 0.01, true, "matmul", 20, 0.9, 3e8, 1e6, VKT_PROFILE_COMPUTE_BOUND,
           "33% of the product reference", "train.batch" },
-        { 0, 0.01, false, "matmul", 20, 0.9, 3e8, 1e6, VKT_COMPUTE_BOUND, "an estimate",
+        { 0, 0.01, false, "matmul", 20, 0.9, 3e8, 1e6, VKT_PROFILE_COMPUTE_BOUND, "an estimate",
           "smaller model" },
-        { 0, 0.01, false, "matmul", 20, 0.9, 3e6, 1e6, VKT_LAUNCH_BOUND, "an estimate",
+        { 0, 0.01, false, "matmul", 20, 0.9, 3e6, 1e6, VKT_PROFILE_LAUNCH_BOUND, "an estimate",
           "train.batch" },
-        { 0, 0.01, false, "matmul", 20, 0.9, 3e6, 1e8, VKT_MEMORY_BOUND, "an estimate",
+        { 0, 0.01, false, "matmul", 20, 0.9, 3e6, 1e8, VKT_PROFILE_MEMORY_BOUND, "an estimate",
           "train.batch" },
     };
     for (size_t i = 0; i < VKT_COUNT(cases); i++) {
@@ -396,7 +399,8 @@ static void each_verdict_has_its_cause(void **state)
         bool right = p.verdict == cases[i].verdict && strstr(p.why, cases[i].why) &&
                      strstr(p.advice, cases[i].advice);
         if (!right)
-            print_error("case %zu: %s: %s; %s\n", i, vkt_verdict_name(p.verdict), p.why, p.advice);
+            print_error("case %zu: %s: %s; %s\n", i, vkt_profile_verdict_name(p.verdict), p.why,
+                        p.advice);
         assert_true(right);
         assert_true(strlen(p.why) < sizeof p.why - 1 && strlen(p.advice) < sizeof p.advice - 1);
     }

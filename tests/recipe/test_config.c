@@ -21,8 +21,8 @@ static void refused(const char *text, const char *words)
     TEST_LOG_CAPTURE();
     vkt_status st = parse(c, text);
     if (st == VKT_OK) st = vkt_config_finish(c);
-    if (st != VKT_ARG) print_error("accepted:\n%s\n", text);
-    REQUIRE_STATUS(st, VKT_ARG);
+    if (st != VKT_E_ARG) print_error("accepted:\n%s\n", text);
+    REQUIRE_STATUS(st, VKT_E_ARG);
     REQUIRE_LOGGED(words);
     vkt_config_destroy(&c);
 }
@@ -32,7 +32,7 @@ static void set_refused(const char *assignment, const char *words)
     vkt_config *c;
     REQUIRE_OK(vkt_config_create(&c));
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_config_set(c, assignment), VKT_ARG);
+    REQUIRE_STATUS(vkt_config_set(c, assignment), VKT_E_ARG);
     REQUIRE_LOGGED(words);
     vkt_config_destroy(&c);
 }
@@ -50,7 +50,7 @@ static void defaults_follow_the_playbook(void **state)
 {
     (void)state;
     vkt_config *c = accepted(DATA MODEL);
-    assert_int_equal(c->optim.rule, VKT_ADAM);
+    assert_int_equal(c->optim.rule, VKT_RULE_ADAM);
     assert_int_equal(c->schedule.kind, VKT_SCHED_CONSTANT);
     REQUIRE_NEAR(c->schedule.lr, 1e-3, 0);
     REQUIRE_NEAR(c->optim.eps, 1e-8f, 0);
@@ -286,7 +286,7 @@ static void set_overrides_the_recipe(void **state)
     REQUIRE_OK(vkt_config_set(c, "optim.groups=[{pattern: \"*.bias\", weight_decay: 0}]"));
     REQUIRE_OK(vkt_config_finish(c));
     REQUIRE_NEAR(c->schedule.lr, 3e-4, 0);
-    assert_int_equal(c->optim.form, VKT_FORM_TORCH);
+    assert_int_equal(c->optim.form, VKT_OPTIM_FORM_TORCH);
     assert_string_equal(c->note, "a = b: c # d");
     assert_int_equal(c->schedule.n_milestones, 2);
     assert_string_equal(c->optim.groups[0].pattern, "*.bias");
@@ -349,7 +349,7 @@ static void set_model_refused(const char *assignment, const char *why)
                  "[{dropout: 0.1}]}}, {repeat: {n: 2, body: [relu, {repeat: {n: 10, body: "
                  "[relu]}}]}}, linear]\n");
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_config_set(c, assignment), VKT_ARG);
+    REQUIRE_STATUS(vkt_config_set(c, assignment), VKT_E_ARG);
     REQUIRE_LOGGED(why);
     vkt_config_destroy(&c);
 }
@@ -397,10 +397,10 @@ static void sections_within_sections(void **state)
     assert_non_null(strstr(yaml, "  augment:\n    crop_padding: 0\n    flip: 0.5\n"));
     vkt_config *d = accepted(yaml);
     assert_memory_equal(&c->augment, &d->augment, sizeof c->augment);
-    assert_true(d->class_weight == VKT_CW_LIST && d->n_class_weights == 3);
+    assert_true(d->class_weight == VKT_CLASS_WEIGHT_LIST && d->n_class_weights == 3);
     assert_true(d->class_weights[1] == 0.25f && d->class_weights[2] == 3);
     REQUIRE_OK(vkt_config_set(c, "loss.class_weight=balanced"));
-    assert_true(c->class_weight == VKT_CW_BALANCED);
+    assert_true(c->class_weight == VKT_CLASS_WEIGHT_BALANCED);
     free(yaml);
     vkt_config_destroy(&c), vkt_config_destroy(&d);
     refused("data:\n  augment:\n    flipp: 1\n" MODEL,
@@ -458,12 +458,12 @@ static void recipes_load_by_path_or_name(void **state)
     REQUIRE_OK(vkt__file_replace("test_config_tmp/a.yaml", text, strlen(text)));
     REQUIRE_OK(vkt_config_create(&c));
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_config_load(c, "test_config_tmp/a.yaml"), VKT_ARG);
+    REQUIRE_STATUS(vkt_config_load(c, "test_config_tmp/a.yaml"), VKT_E_ARG);
     REQUIRE_LOGGED("test_config_tmp/a.yaml:6: optim.lr");
-    REQUIRE_STATUS(vkt_config_load(c, "digit"), VKT_ARG);
+    REQUIRE_STATUS(vkt_config_load(c, "digit"), VKT_E_ARG);
     REQUIRE_LOGGED("the built-in ones are digits, fashion-mnist, ");
     REQUIRE_LOGGED("; did you mean 'digits'?");
-    REQUIRE_STATUS(vkt_config_load(c, "digits.yaml"), VKT_IO);
+    REQUIRE_STATUS(vkt_config_load(c, "digits.yaml"), VKT_E_IO);
     REQUIRE_LOGGED("can't open 'digits.yaml'");
     vkt_config_destroy(&c);
     REQUIRE_OK(vkt__remove_tree("test_config_tmp"));

@@ -110,7 +110,7 @@ static void checkpoints_come_back(void **state)
     REQUIRE_OK(vkt__checkpoint_find(DIR, path, sizeof path));
     assert_string_equal(path, DIR "/checkpoints/step-00001300");
     REQUIRE_OK(vkt__checkpoint_find(DIR "/checkpoints/step-00001200", path, sizeof path));
-    REQUIRE_STATUS(vkt__checkpoint_find(DIR "/none", path, sizeof path), VKT_IO);
+    REQUIRE_STATUS(vkt__checkpoint_find(DIR "/none", path, sizeof path), VKT_E_IO);
     REQUIRE_LOGGED("'" DIR "/none' is neither a run with checkpoints nor a checkpoint folder");
 }
 
@@ -134,8 +134,8 @@ static void a_flipped_byte_is_found(void **state)
             TEST_LOG_CAPTURE();
             vkt_status st = vkt__checkpoint_open(DIR "/checkpoints/step-00000010", &c);
             if (st == VKT_OK) st = vkt__checkpoint_verify(c);
-            if (st != VKT_FORMAT) print_error("%s, byte %zu of %zu\n", files[k], at, n);
-            REQUIRE_STATUS(st, VKT_FORMAT);
+            if (st != VKT_E_FORMAT) print_error("%s, byte %zu of %zu\n", files[k], at, n);
+            REQUIRE_STATUS(st, VKT_E_FORMAT);
             REQUIRE_LOGGED(files[k]);
             vkt__checkpoint_close(&c);
             data[at] = kept;
@@ -145,12 +145,13 @@ static void a_flipped_byte_is_found(void **state)
             vkt__checkpoint *c = NULL;
             REQUIRE_OK(vkt__file_replace(path, data, cut));
             TEST_LOG_CAPTURE();
-            REQUIRE_STATUS(vkt__checkpoint_open(DIR "/checkpoints/step-00000010", &c), VKT_FORMAT);
+            REQUIRE_STATUS(vkt__checkpoint_open(DIR "/checkpoints/step-00000010", &c),
+                           VKT_E_FORMAT);
             REQUIRE_LOGGED(files[k]);
         }
         REQUIRE_OK(vkt__remove_tree(path));
         vkt__checkpoint *c = NULL;
-        REQUIRE_STATUS(vkt__checkpoint_open(DIR "/checkpoints/step-00000010", &c), VKT_IO);
+        REQUIRE_STATUS(vkt__checkpoint_open(DIR "/checkpoints/step-00000010", &c), VKT_E_IO);
         REQUIRE_OK(vkt__file_replace(path, data, n));
         free(data);
     }
@@ -164,7 +165,7 @@ static void a_damaged_newest_falls_back(void **state)
 {
     (void)state;
     vkt__checkpoint *c;
-    REQUIRE_STATUS(vkt__checkpoint_newest(DIR, &c), VKT_IO);
+    REQUIRE_STATUS(vkt__checkpoint_newest(DIR, &c), VKT_E_IO);
     REQUIRE_LOGGED("no checkpoint in '" DIR "'");
     save(10, 0.5);
     save(20, 0.6);
@@ -180,7 +181,7 @@ static void a_damaged_newest_falls_back(void **state)
     REQUIRE_LOGGED("tensor '0.bias' is damaged");
     REQUIRE_LOGGED("step-00000020' can't be used; trying the one before it, step-00000010");
     REQUIRE_OK(vkt__remove_tree(DIR "/checkpoints/step-00000010/state.json"));
-    REQUIRE_STATUS(vkt__checkpoint_newest(DIR, &c), VKT_IO);
+    REQUIRE_STATUS(vkt__checkpoint_newest(DIR, &c), VKT_E_IO);
     REQUIRE_LOGGED("no usable checkpoint in '" DIR "'");
 }
 
@@ -205,7 +206,7 @@ static void crash_everywhere(bool replace)
         vkt__checkpoint_desc d = checkpoint(20, 0.75);
         d.crash = &crash;
         vkt_status st = vkt__checkpoint_write(&d);
-        assert_true(st == VKT_OK || st == VKT_INTERRUPTED);
+        assert_true(st == VKT_OK || st == VKT_E_INTERRUPTED);
         finished = st == VKT_OK;
         n_crashes += !finished;
         REQUIRE_OK(vkt__checkpoint_clean(DIR));
@@ -243,7 +244,7 @@ static void prune_keeps_the_best_and_the_last(void **state)
         vkt__crash crash = { k };
         vkt_status st = vkt__checkpoint_prune(DIR, 2, 1, &crash);
         finished = st == VKT_OK;
-        if (!finished) REQUIRE_STATUS(st, VKT_INTERRUPTED);
+        if (!finished) REQUIRE_STATUS(st, VKT_E_INTERRUPTED);
         REQUIRE_OK(vkt__checkpoint_clean(DIR));
         assert_true(has("step-00000002") && has("step-00000004") && has("step-00000006"));
     }
@@ -264,7 +265,7 @@ static void a_failed_write_leaves_nothing(void **state)
     vkt__st_tensor t[2] = { small_tensors[0], small_tensors[0] };
     vkt__checkpoint_desc d = checkpoint(10, 0.5);
     d.model = t;
-    REQUIRE_STATUS(vkt__checkpoint_write(&d), VKT_ARG);
+    REQUIRE_STATUS(vkt__checkpoint_write(&d), VKT_E_ARG);
     assert_false(has(".tmp-step-00000010") || has("step-00000010"));
 }
 

@@ -47,7 +47,7 @@ static void follows_pytorch(void **state)
         }
     }
     vkt_optim *optim;
-    vkt_optim_desc od = { .rule = VKT_ADAMW,
+    vkt_optim_desc od = { .rule = VKT_RULE_ADAMW,
                           .beta1 = 0.875f,
                           .beta2 = 0.9921875f,
                           .eps = 0x1p-20f,

@@ -115,7 +115,7 @@ static void a_full_disk_is_reported(void **state)
     REQUIRE_OK(vkt__link_replace("/dev/full", DIR "/metrics.jsonl"));
     REQUIRE_OK(vkt__metrics_open(DIR, VKT__METRICS_NEW, &m));
     vkt__metrics_row r = vkt__metrics_row_empty(1, NULL);
-    REQUIRE_STATUS(vkt__metrics_add(m, &r), VKT_IO);
+    REQUIRE_STATUS(vkt__metrics_add(m, &r), VKT_E_IO);
     REQUIRE_LOGGED("can't write '" DIR "/metrics.jsonl': is the disk full?");
     vkt__metrics_close(&m);
 }
@@ -229,16 +229,16 @@ static void run_folders_are_not_shared(void **state)
 {
     (void)state;
     vkt__run *r, *other;
-    REQUIRE_STATUS(vkt__run_open(DIR "/a", "x", true, &r), VKT_ARG);
+    REQUIRE_STATUS(vkt__run_open(DIR "/a", "x", true, &r), VKT_E_ARG);
     REQUIRE_LOGGED("no run in '" DIR "/a' to resume");
     assert_false(vkt__file_exists(DIR "/a"));
     REQUIRE_OK(vkt__run_open(DIR "/a", "x", false, &r));
-    REQUIRE_STATUS(vkt__run_open(DIR "/a", "x", false, &other), VKT_ARG);
+    REQUIRE_STATUS(vkt__run_open(DIR "/a", "x", false, &other), VKT_E_ARG);
     REQUIRE_LOGGED("another process trains into '" DIR "/a'");
     vkt__run_record rec = vkt__run_record_empty();
     REQUIRE_OK(vkt__run_save(r, &rec));
     vkt__run_close(&r);
-    REQUIRE_STATUS(vkt__run_open(DIR "/a", "x", false, &r), VKT_ARG);
+    REQUIRE_STATUS(vkt__run_open(DIR "/a", "x", false, &r), VKT_E_ARG);
     REQUIRE_LOGGED("'" DIR
                    "/a' already holds a run: add --resume to go on with it, or give another --run");
     REQUIRE_OK(vkt__mkdirs(DIR "/a/checkpoints/.tmp-step-00000003"));
@@ -246,11 +246,11 @@ static void run_folders_are_not_shared(void **state)
     assert_false(vkt__file_exists(DIR "/a/checkpoints/.tmp-step-00000003"));
     vkt__run_close(&r);
     REQUIRE_OK(vkt__file_replace(DIR "/file", "x", 1));
-    REQUIRE_STATUS(vkt__run_open(DIR "/file", "x", false, &r), VKT_ARG);
+    REQUIRE_STATUS(vkt__run_open(DIR "/file", "x", false, &r), VKT_E_ARG);
     REQUIRE_LOGGED("is a file, not a folder");
-    REQUIRE_STATUS(vkt__run_open(DIR "/file/b", "x", false, &r), VKT_IO);
+    REQUIRE_STATUS(vkt__run_open(DIR "/file/b", "x", false, &r), VKT_E_IO);
     REQUIRE_LOGGED("can't create folder '" DIR "/file'");
-    REQUIRE_STATUS(vkt__run_open(NULL, "x", true, &r), VKT_ARG);
+    REQUIRE_STATUS(vkt__run_open(NULL, "x", true, &r), VKT_E_ARG);
     REQUIRE_LOGGED("--resume needs --run DIR");
 }
 
@@ -324,7 +324,7 @@ static void runs_are_listed(void **state)
     REQUIRE_OK(vkt_runs_list(DIR "/h", &l, &n));
     assert_int_equal(n, 0);
     vkt_runs_free(&l);
-    REQUIRE_STATUS(vkt_runs_list(DIR "/none", &l, &n), VKT_IO);
+    REQUIRE_STATUS(vkt_runs_list(DIR "/none", &l, &n), VKT_E_IO);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)

@@ -22,7 +22,7 @@ static void refused(const char *text, const char *why)
 {
     vkt__space s;
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(parse(text, &s), VKT_ARG);
+    REQUIRE_STATUS(parse(text, &s), VKT_E_ARG);
     REQUIRE_LOGGED(why);
 }
 
@@ -270,7 +270,7 @@ static void damaged_lines_are_left_out_and_said(void **state)
     assert_int_equal(h->n_steps, 1);
     assert_int_equal(h->n_damaged, 0);
     vkt_history_destroy(&h);
-    REQUIRE_STATUS(vkt_history_load("ts_nothing", &h), VKT_IO);
+    REQUIRE_STATUS(vkt_history_load("ts_nothing", &h), VKT_E_IO);
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
     vkt__str_finish(&s);
     REQUIRE_OK(vkt__remove_tree("ts_history"));

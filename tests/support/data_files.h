@@ -84,7 +84,7 @@ static inline void refuse(const vkt_data_desc *desc, vkt_status want, const char
 /* ---- CSV ---- */
 
 #define CSV DIR "/t.csv"
-#define RAW .standardize = VKT_STD_NONE
+#define RAW .standardize = VKT_STANDARDIZE_NONE
 
 static inline void put_csv(const char *text)
 {
@@ -115,7 +115,7 @@ static inline uint32_t class_of(const vkt_dataset *ds, uint64_t i)
 {
     float x[64];
     vkt_label y;
-    vkt_dataset_example(ds, VKT_TRAIN, i, x, &y);
+    vkt_dataset_example(ds, VKT_SPLIT_TRAIN, i, x, &y);
     return y.u;
 }
 
@@ -127,10 +127,10 @@ static inline void require_same_examples(const vkt_dataset *a, vkt_split split,
     float x[2][64];
     vkt_label y[2];
     assert_int_equal(vkt_dataset_get_info(b)->n_inputs, n_inputs);
-    assert_int_equal(vkt_dataset_get_info(b)->n[VKT_TEST], n);
+    assert_int_equal(vkt_dataset_get_info(b)->n[VKT_SPLIT_TEST], n);
     for (uint64_t i = 0; i < n; i++) {
         vkt_dataset_example(a, split, i, x[0], &y[0]);
-        vkt_dataset_example(b, VKT_TEST, i, x[1], &y[1]);
+        vkt_dataset_example(b, VKT_SPLIT_TEST, i, x[1], &y[1]);
         assert_memory_equal(x[0], x[1], n_inputs * sizeof(float));
         if (vkt_dataset_get_info(b)->has_labels) assert_int_equal(y[0].u, y[1].u);
     }
@@ -141,7 +141,7 @@ static inline vkt_dataset *open_with(const vkt_dataset *fitted, const char *path
     vkt_dataset *ds;
     REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(fitted), path, &ds));
     assert_string_equal(vkt_dataset_schema(ds), vkt_dataset_schema(fitted));
-    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_TRAIN], 0);
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 0);
     return ds;
 }
 

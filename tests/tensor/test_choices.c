@@ -15,18 +15,18 @@ static const struct {
     const char *name;
     vkt_caps caps;
 } devices[] = {
-    { "cpu, 8 lanes", { COMMON, .klass = VKT_CLASS_CPU, .subgroup = 8 } },
-    { "cpu, 16 lanes", { COMMON, .klass = VKT_CLASS_CPU, .subgroup = 16 } },
+    { "cpu, 8 lanes", { COMMON, .klass = VKT_GPU_CLASS_CPU, .subgroup = 8 } },
+    { "cpu, 16 lanes", { COMMON, .klass = VKT_GPU_CLASS_CPU, .subgroup = 16 } },
     { "cpu, 4 lanes, no 64-bit integers",
       { .workgroup = 256,
         .shared_bytes = 32768,
         .subgroup_arith = true,
-        .klass = VKT_CLASS_CPU,
+        .klass = VKT_GPU_CLASS_CPU,
         .subgroup = 4 } },
-    { "nvidia", { COMMON, .klass = VKT_CLASS_NVIDIA, .subgroup = 32 } },
-    { "amd", { COMMON, .klass = VKT_CLASS_AMD, .subgroup = 64 } },
+    { "nvidia", { COMMON, .klass = VKT_GPU_CLASS_NVIDIA, .subgroup = 32 } },
+    { "amd", { COMMON, .klass = VKT_GPU_CLASS_AMD, .subgroup = 64 } },
     { "a small gpu",
-      { .workgroup = 128, .shared_bytes = 16384, .klass = VKT_CLASS_GENERIC, .subgroup = 16 } },
+      { .workgroup = 128, .shared_bytes = 16384, .klass = VKT_GPU_CLASS_GENERIC, .subgroup = 16 } },
 };
 
 static char letter(uint32_t kernel)
@@ -96,7 +96,7 @@ static void choices(vkt__str *s)
     for (size_t d = 0; d < VKT_COUNT(devices); d++) {
         const vkt_caps *caps = &devices[d].caps;
         vkt__str_printf(s, "%s\n", devices[d].name);
-        for (int l = VKT_NT; l <= VKT_TN; l++)
+        for (int l = VKT_LAYOUT_NT; l <= VKT_LAYOUT_TN; l++)
             for (size_t t = 0; t < VKT_COUNT(types); t++)
                 for (uint32_t batch = 0; batch <= 8; batch += 8)
                     products(s, caps,

@@ -478,7 +478,7 @@ static void unbound_inputs_are_named(void **state)
     vkt_graph *g = vkt__graph_new(NULL);
     vkt_scale(g, vkt_input(g, vkt_shape2(3, 4), VKT_F32, "images"), 2);
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }), VKT_ARG);
+    REQUIRE_STATUS(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }), VKT_E_ARG);
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
     REQUIRE_LOGGED("images [3, 4] f32");
     vkt_graph_destroy(&g);
@@ -509,7 +509,7 @@ static void cost_counts_products_and_bytes(void **state)
     (void)state;
     double flops, bytes;
     vkt_graph *g = vkt__graph_new(NULL);
-    vkt_matmul(g, VKT_NT, vkt__sample2(g, 30, 50), vkt__sample2(g, 20, 50));
+    vkt_matmul(g, VKT_LAYOUT_NT, vkt__sample2(g, 30, 50), vkt__sample2(g, 20, 50));
     vkt_graph_cost(g, &flops, &bytes);
     assert_true(flops == 2.0 * 30 * 20 * 50 && bytes == 4.0 * (30 * 50 + 20 * 50 + 30 * 20));
     vkt_graph_destroy(&g);

@@ -236,17 +236,17 @@ static void a_gradient_read_twice_is_not_fused(void **state)
     (void)state;
     vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *a = vkt__sample2(g, 8, 6), *b = vkt__sample2(g, 6, 4), *v = vkt__sample2(g, 8, 4);
-    vkt_tensor *d = vkt_matmul(g, VKT_NN, a, b), *kept = vkt_matmul(g, VKT_NN, a, b),
+    vkt_tensor *d = vkt_matmul(g, VKT_LAYOUT_NN, a, b), *kept = vkt_matmul(g, VKT_LAYOUT_NN, a, b),
                *h = vkt_scale(g, v, 2.0f);
     vkt__act_bwd(g, d, h, VKT_ACT_RELU);
     vkt_add(g, d, d);
     vkt_keep(kept, "kept");
     vkt__act_bwd(g, kept, h, VKT_ACT_RELU);
-    vkt_tensor *early = vkt_matmul(g, VKT_NN, a, b), *late = vkt_scale(g, v, 3.0f);
+    vkt_tensor *early = vkt_matmul(g, VKT_LAYOUT_NN, a, b), *late = vkt_scale(g, v, 3.0f);
     vkt__act_bwd(g, early, late, VKT_ACT_RELU);
     vkt__rewrite_whole(g);
     assert_int_equal(vkt__rewrite_count(g, &vkt__pass_act_bwd), 0);
-    vkt__act_bwd(g, vkt_matmul(g, VKT_NN, a, b), h, VKT_ACT_RELU);
+    vkt__act_bwd(g, vkt_matmul(g, VKT_LAYOUT_NN, a, b), h, VKT_ACT_RELU);
     vkt__rewrite_whole(g);
     assert_int_equal(vkt__rewrite_count(g, &vkt__pass_act_bwd), 1);
     vkt_graph_destroy(&g);

@@ -24,7 +24,7 @@ static void deep_products_are_cut_into_slices(void **state)
         vkt_graph *g = vkt__graph_new(gpu);
         if (run == 2) vkt_graph_no_rewrite(g);
         vkt_tensor *v = vkt_scale(g, input(g, vkt_shape2(M, N), VKT_F32, data), 0.5f);
-        vkt_tensor *c = vkt_matmul(g, VKT_TN, input(g, vkt_shape2(K, M), VKT_F32, data),
+        vkt_tensor *c = vkt_matmul(g, VKT_LAYOUT_TN, input(g, vkt_shape2(K, M), VKT_F32, data),
                                    input(g, vkt_shape2(K, N), VKT_F32, data));
         c = vkt__act_bwd(g, c, v, VKT_ACT_SILU);
         vkt_keep(c, "c");
@@ -56,7 +56,7 @@ static void product_with_choices(const char *dir, bool no_tune, const char *kern
         &(vkt_gpu_desc) { .cap = getenv("VKT_TEST_CAP"), .cache_dir = dir, .no_tune = no_tune },
         &of));
     vkt_graph *g = vkt__graph_new(of);
-    vkt_tensor *c = vkt_matmul(g, VKT_NN, input(g, vkt_shape2(N, N), VKT_F32, data),
+    vkt_tensor *c = vkt_matmul(g, VKT_LAYOUT_NN, input(g, vkt_shape2(N, N), VKT_F32, data),
                                input(g, vkt_shape2(N, N), VKT_F32, data));
     vkt_keep(c, "c");
     REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
@@ -82,10 +82,10 @@ static void tuned_choices_are_kept_and_checked(void **state)
 {
     (void)state;
     static float first[1600], again[1600];
-    static const vkt_tune_shape shapes[] = { { VKT_NN, 40, 40, 40, VKT_F32, VKT_F32 },
-                                             { VKT_TN, 9, 7, 33, VKT_F32, VKT_F32 } };
-    const vkt__product square = { VKT_NN, 40, 40, 40, VKT_F32, VKT_F32 },
-                       flat = { VKT_TN, 9, 7, 33, VKT_F32, VKT_F32 };
+    static const vkt_tune_shape shapes[] = { { VKT_LAYOUT_NN, 40, 40, 40, VKT_F32, VKT_F32 },
+                                             { VKT_LAYOUT_TN, 9, 7, 33, VKT_F32, VKT_F32 } };
+    const vkt__product square = { VKT_LAYOUT_NN, 40, 40, 40, VKT_F32, VKT_F32 },
+                       flat = { VKT_LAYOUT_TN, 9, 7, 33, VKT_F32, VKT_F32 };
     char dir[64], key[40], from_table[64], *file;
     const char *path;
     int n_shapes = 0;
@@ -129,14 +129,14 @@ static void one_row_has_its_kernel(void **state)
 {
     (void)state;
     const vkt_caps *caps = vkt_gpu_caps(gpu);
-    bool cpu = caps->klass == VKT_CLASS_CPU,
+    bool cpu = caps->klass == VKT_GPU_CLASS_CPU,
          has = !cpu || (caps->int64 && caps->storage8 && caps->subgroup_arith);
     const char *name = cpu ? "row" : "vec";
-    static const vkt__product not [] = { { VKT_TN, 1, 64, 64, VKT_F32, VKT_F32, 0 },
-                                         { VKT_NT, 2, 64, 64, VKT_F32, VKT_F32, 0 },
-                                         { VKT_NT, 1, 64, 64, VKT_BF16, VKT_F32, 0 },
-                                         { VKT_NN, 1, 64, 64, VKT_F32, VKT_F32, 3 } };
-    for (vkt_layout l = VKT_NT; l <= VKT_NN; l++) {
+    static const vkt__product not [] = { { VKT_LAYOUT_TN, 1, 64, 64, VKT_F32, VKT_F32, 0 },
+                                         { VKT_LAYOUT_NT, 2, 64, 64, VKT_F32, VKT_F32, 0 },
+                                         { VKT_LAYOUT_NT, 1, 64, 64, VKT_BF16, VKT_F32, 0 },
+                                         { VKT_LAYOUT_NN, 1, 64, 64, VKT_F32, VKT_F32, 3 } };
+    for (vkt_layout l = VKT_LAYOUT_NT; l <= VKT_LAYOUT_NN; l++) {
         const vkt__product p = { l, 1, 64, 64, VKT_F32, VKT_F32, 0 };
         assert_int_equal(!strcmp(vkt__matmul_kernel_name(vkt__matmul_table(caps, &p)), name), has);
     }
@@ -159,7 +159,7 @@ static void matrix_units_are_used_only_where_they_are(void **state)
     (void)state;
     static float got[N * N];
     static uint16_t zeros[N * N];
-    const vkt__product p = { VKT_NN, N, N, N, VKT_F16, VKT_F32, 0 };
+    const vkt__product p = { VKT_LAYOUT_NN, N, N, N, VKT_F16, VKT_F32, 0 };
     const vkt_caps *caps = vkt_gpu_caps(gpu);
     uint32_t kernel = 1;
     while (strncmp(vkt__matmul_kernel_name(kernel), "matrix", 6) != 0) kernel++;
@@ -169,7 +169,7 @@ static void matrix_units_are_used_only_where_they_are(void **state)
     vkt_tensor *in[] = { input(g, vkt_shape2(N, N), VKT_F16, zeros),
                          input(g, vkt_shape2(N, N), VKT_F16, zeros) };
     vkt_tensor *c = vkt__op(g, &vkt__op_matmul, in, 2,
-                            (vkt_attr) { .matmul = { .layout = VKT_NN, .kernel = kernel } });
+                            (vkt_attr) { .matmul = { .layout = VKT_LAYOUT_NN, .kernel = kernel } });
     for (int i = 0; i < 2; i++) fill_with_small_numbers(in[i]);
     vkt_keep(c, "c");
     REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
@@ -291,13 +291,13 @@ static void pieces_add_up_to_the_number(void **state)
         x[i] = i % 3 ? x[i] : -x[i];
         one[i] = i / N == i % N;
     }
-    for (int l = VKT_NT; l <= VKT_TN; l++) {
+    for (int l = VKT_LAYOUT_NT; l <= VKT_LAYOUT_TN; l++) {
         const vkt__product p = { (vkt_layout)l, N, N, N, VKT_F32, VKT_F32, 0 };
         uint32_t kernel = split_kernel(vkt_gpu_caps(gpu), &p);
         if (!kernel) skip();
         vkt_graph *g = vkt__graph_new(gpu);
-        vkt_tensor *in[] = { input(g, vkt_shape2(N, N), VKT_F32, l == VKT_TN ? one : x),
-                             input(g, vkt_shape2(N, N), VKT_F32, l == VKT_TN ? x : one) };
+        vkt_tensor *in[] = { input(g, vkt_shape2(N, N), VKT_F32, l == VKT_LAYOUT_TN ? one : x),
+                             input(g, vkt_shape2(N, N), VKT_F32, l == VKT_LAYOUT_TN ? x : one) };
         vkt_tensor *c = vkt__op(g, &vkt__op_matmul, in, 2,
                                 (vkt_attr) { .matmul = { .layout = p.layout, .kernel = kernel } });
         vkt_keep(c, "c");
@@ -314,8 +314,8 @@ static void pieces_add_up_to_the_number(void **state)
 static void only_fast_splits(void **state)
 {
     (void)state;
-    const vkt__product p = { VKT_NT, 32, 32, 64, VKT_F32, VKT_F32, 0 };
-    const vkt_tune_shape shape = { VKT_NT, 32, 32, 64, VKT_F32, VKT_F32 };
+    const vkt__product p = { VKT_LAYOUT_NT, 32, 32, 64, VKT_F32, VKT_F32, 0 };
+    const vkt_tune_shape shape = { VKT_LAYOUT_NT, 32, 32, 64, VKT_F32, VKT_F32 };
     uint32_t split = split_kernel(vkt_gpu_caps(gpu), &p);
     char key[40];
     if (!split) skip();
@@ -348,7 +348,7 @@ static void fast_products_keep_22_bits(void **state)
     (void)state;
     static float x[M * K], w[N * K], y[M * N];
     char key[40];
-    vkt__product p = { VKT_NT, M, N, K, VKT_F32, VKT_F32, 0 };
+    vkt__product p = { VKT_LAYOUT_NT, M, N, K, VKT_F32, VKT_F32, 0 };
     vkt_gpu_desc desc = test_gpu_desc("cpu-kernels=0,exact-split=0");
     vkt_gpu *of;
     desc.math = VKT_MATH_FAST;
@@ -358,7 +358,7 @@ static void fast_products_keep_22_bits(void **state)
     for (uint64_t i = 0; i < M * K; i++) x[i] = (float)vkt_rand_normal(1, VKT_RNG_TEST, i);
     for (uint64_t i = 0; i < N * K; i++) w[i] = (float)vkt_rand_normal(2, VKT_RNG_TEST, i);
     vkt_graph *g = vkt__graph_new(of);
-    vkt_tensor *c = vkt_matmul(g, VKT_NT, input(g, vkt_shape2(M, K), VKT_F32, x),
+    vkt_tensor *c = vkt_matmul(g, VKT_LAYOUT_NT, input(g, vkt_shape2(M, K), VKT_F32, x),
                                input(g, vkt_shape2(N, K), VKT_F32, w));
     vkt_keep(c, "c");
     REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));

@@ -249,7 +249,7 @@ static void accumulate_twice(bool plain, float *sums)
     vkt_tensor *a = vkt_input(g, rows, VKT_F32, "a"), *b = vkt_input(g, rows, VKT_F32, "b"),
                *all = vkt_input(g, vkt_shape1(ALL), VKT_F32, "gradients"),
                *total = vkt_input(g, vkt_shape1(ALL), VKT_F32, "sums");
-    vkt_tensor *dw = vkt_matmul(g, VKT_TN, a, b),
+    vkt_tensor *dw = vkt_matmul(g, VKT_LAYOUT_TN, a, b),
                *db = vkt_scale(g, vkt_reshape(g, a, vkt_shape1(B * WIDE)), 2);
     db = vkt_sum(g, db);
     vkt_bind(a, VKT_ALL_SLOTS, buf, 0);
@@ -465,18 +465,18 @@ static void sums_that_no_product_can_write_stay(void **state)
     static vkt_buffer buf = { .bytes = 1 << 16, .label = "caller's" };
     vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *x = in2(g), *w = vkt__sample2(g, C, C), *v = vkt__sample1(g, C);
-    vkt_tensor *mm = vkt_matmul(g, VKT_NN, x, w);
+    vkt_tensor *mm = vkt_matmul(g, VKT_LAYOUT_NN, x, w);
     vkt_add(g, mm, x);
     vkt_scale(g, mm, 2);
-    mm = vkt_matmul(g, VKT_NN, x, w);
+    mm = vkt_matmul(g, VKT_LAYOUT_NN, x, w);
     vkt_add(g, mm, vkt_scale(g, x, 3));
-    vkt_add(g, vkt_matmul(g, VKT_NN, x, w), v);
-    vkt_bind(vkt_add(g, vkt_matmul(g, VKT_NN, x, w), x), VKT_ALL_SLOTS, &buf, 0);
-    mm = vkt_matmul(g, VKT_NN, x, w);
+    vkt_add(g, vkt_matmul(g, VKT_LAYOUT_NN, x, w), v);
+    vkt_bind(vkt_add(g, vkt_matmul(g, VKT_LAYOUT_NN, x, w), x), VKT_ALL_SLOTS, &buf, 0);
+    mm = vkt_matmul(g, VKT_LAYOUT_NN, x, w);
     vkt_add(g, mm, mm);
     vkt__rewrite_whole(g);
     assert_int_equal(vkt__rewrite_count(g, &vkt__pass_residual), 0);
-    vkt_add(g, vkt_add(g, vkt_matmul(g, VKT_NN, x, w), x), x);
+    vkt_add(g, vkt_add(g, vkt_matmul(g, VKT_LAYOUT_NN, x, w), x), x);
     vkt__rewrite_whole(g);
     assert_int_equal(vkt__rewrite_count(g, &vkt__pass_residual), 1);
     vkt_graph_destroy(&g);

@@ -29,7 +29,7 @@ static built build(vkt_gpu *of, int how, bool plain)
                *w = vkt_input(b.g, vkt_shape2(V, C), VKT_F32, "w"),
                *y = vkt_input(b.g, vkt_shape1(R), VKT_U32, "target"),
                *weight = vkt_input(b.g, vkt_shape1(R), VKT_F32, "weight");
-    vkt_tensor *h = vkt_scale(b.g, x, 2), *logits = vkt_matmul(b.g, VKT_NT, h, w);
+    vkt_tensor *h = vkt_scale(b.g, x, 2), *logits = vkt_matmul(b.g, VKT_LAYOUT_NT, h, w);
     vkt_loss l =
         vkt_softmax_xent(b.g, logits, y, weight, NULL, &(vkt_xent_desc) { .smoothing = 0.1f });
     if (how == READ_TWICE) vkt_softmax(b.g, logits);

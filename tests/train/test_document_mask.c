@@ -51,9 +51,10 @@ static void open_job(job *j, bool rope, bool mask)
     REQUIRE_OK(vkt_config_parse(j->config, recipe.data, recipe.len, "t.yaml"));
     REQUIRE_OK(vkt_config_finish(j->config));
     REQUIRE_OK(vkt_dataset_open(&j->config->data, &j->data));
-    assert_int_equal(vkt_dataset_get_info(j->data)->n[VKT_TRAIN], N_TRAIN);
+    assert_int_equal(vkt_dataset_get_info(j->data)->n[VKT_SPLIT_TRAIN], N_TRAIN);
     /* A seed whose first epoch has the windows of the evaluation. */
-    while (vkt__corpus_shift(j->data->corpus, VKT_TRAIN, j->config->seed, 0)) j->config->seed++;
+    while (vkt__corpus_shift(j->data->corpus, VKT_SPLIT_TRAIN, j->config->seed, 0))
+        j->config->seed++;
     REQUIRE_OK(vkt__session_create(rope ? apart : unified, j->config, j->data, true, &j->session));
     REQUIRE_OK(vkt_model_init(j->session->model, 3));
     vkt__str_finish(&recipe);
@@ -126,9 +127,10 @@ static double evaluate(job *j, uint32_t n, const char *const *text, uint64_t *n_
     if (n) {
         put_documents(DIR "/eval.jsonl", n, text);
         REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(j->data), DIR "/eval.jsonl", &data));
-        assert_int_equal(vkt_dataset_get_info(data)->n[VKT_TEST], 1);
+        assert_int_equal(vkt_dataset_get_info(data)->n[VKT_SPLIT_TEST], 1);
     }
-    REQUIRE_OK(vkt__evaluate(j->session, data, n ? VKT_TEST : VKT_TRAIN, 0, &sums, NULL, NULL));
+    REQUIRE_OK(vkt__evaluate(j->session, data, n ? VKT_SPLIT_TEST : VKT_SPLIT_TRAIN, 0, &sums, NULL,
+                             NULL));
     if (n) vkt_dataset_destroy(&data);
     if (n_tokens) *n_tokens = sums.n;
     vkt__eval_sums_finish(&sums);

@@ -87,7 +87,8 @@ static void evaluation_takes_the_average(void **state)
 {
     (void)state;
     vkt_eval_result average, raw;
-    vkt_eval_desc d = { .checkpoint = RUN "/a/checkpoints/step-00000002", .split = VKT_VALID };
+    vkt_eval_desc d = { .checkpoint = RUN "/a/checkpoints/step-00000002",
+                        .split = VKT_SPLIT_VALID };
     char want[64], *text;
     size_t n;
     REQUIRE_OK(vkt_eval(&d, &average));

@@ -136,11 +136,11 @@ static void plans_of_recipes_are_near_the_bound(void **state)
         vkt_status st = vkt_dataset_open(&c->data, &data);
         vkt_log_set(NULL, NULL, VKT_LOG_WARN);
         for (int again = 0; again < 2 && st == VKT_OK; again++) {
-            c->recompute = again ? VKT_MEASURE_ALWAYS : VKT_MEASURE_NONE;
+            c->recompute = again ? VKT_SAVING_ALWAYS : VKT_SAVING_NONE;
             TEST_LOG_CAPTURE();
             vkt_status fits = vkt__session_create(gpu, c, data, true, &s);
             vkt_log_set(NULL, NULL, VKT_LOG_WARN);
-            if (fits == VKT_OOM_DEVICE) {
+            if (fits == VKT_E_OOM_DEVICE) {
                 print_message("%s: does not fit this device, left out\n", name);
                 break;
             }

@@ -49,7 +49,7 @@ static net build(vkt_gpu *of, vkt_dtype dtype, bool plain)
                       1e-5f, NULL);
     h = vkt_activate(g, vkt_mul(g, h, n.in[GAIN]), VKT_ACT_SILU);
     n.odd = vkt_activate(g, vkt_linear(g, h, n.in[W3], NULL, VKT_ACT_NONE), VKT_ACT_TANH);
-    n.logits = vkt_matmul(g, VKT_NN, n.odd, n.in[W3]); /* [B, C] */
+    n.logits = vkt_matmul(g, VKT_LAYOUT_NN, n.odd, n.in[W3]); /* [B, C] */
     n.out[LOSS] =
         vkt_softmax_xent(g, n.logits, target, weight, NULL, &(vkt_xent_desc) { .smoothing = 0.1f })
             .loss;
@@ -259,7 +259,7 @@ static void masters_are_saved_and_evaluation_repeats(void **state)
         REQUIRE_OK(vkt_safetensors_list(path, wants_f32, &n, NULL));
         assert_int_equal(n, 6);
         REQUIRE_OK(vkt_eval(
-            &(vkt_eval_desc) { .gpu = desc, .checkpoint = "tp_run", .split = VKT_TEST }, &e));
+            &(vkt_eval_desc) { .gpu = desc, .checkpoint = "tp_run", .split = VKT_SPLIT_TEST }, &e));
         assert_true(e.loss == r.test_loss && e.accuracy == r.test_accuracy);
         vkt_eval_result_finish(&e);
     }

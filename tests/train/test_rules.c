@@ -28,12 +28,12 @@ static void stop_at(void *user, const vkt_progress *p)
     if (p->step == *(const uint64_t *)user) vkt_train_stop();
 }
 
-static vkt_status train(const char *dir, vkt_rule rule, bool resume, uint64_t stop,
+static vkt_status train(const char *dir, vkt_optim_rule rule, bool resume, uint64_t stop,
                         vkt_train_result *r)
 {
     vkt_config *c;
     char set[64];
-    snprintf(set, sizeof set, "optim.rule=%s", vkt_rule_name(rule));
+    snprintf(set, sizeof set, "optim.rule=%s", vkt_optim_rule_name(rule));
     REQUIRE_OK(vkt_config_create(&c));
     REQUIRE_OK(vkt_config_load(c, "digits"));
     REQUIRE_OK(vkt_config_set(c, set));
@@ -79,17 +79,17 @@ static void require_same_file(const char *file)
 static void every_rule_trains_and_resumes(void **state)
 {
     (void)state;
-    for (vkt_rule rule = VKT_SGD; rule < VKT_N_RULES; rule++) {
+    for (vkt_optim_rule rule = VKT_RULE_SGD; rule < VKT_RULE_N_RULES; rule++) {
         vkt_train_result r;
         vkt_attr attr = { .optim = { .rule = (uint32_t)rule, .beta1 = 0.9f } };
         REQUIRE_OK(vkt__remove_tree(RUN));
         REQUIRE_OK(train(RUN "/straight", rule, false, 0, &r));
-        printf("  %-9s accuracy %.2f\n", vkt_rule_name(rule), r.valid_accuracy);
+        printf("  %-9s accuracy %.2f\n", vkt_optim_rule_name(rule), r.valid_accuracy);
         assert_true(r.valid_accuracy > 0.2); /* by chance 0.1 */
         assert_int_equal(has_moment(RUN "/straight", "m"), vkt__optim_has_m(attr));
         assert_int_equal(has_moment(RUN "/straight", "v"), vkt__optim_has_v(attr));
         assert_true(has_moment(RUN "/straight", "ema"));
-        REQUIRE_STATUS(train(RUN "/resumed", rule, false, STOP, &r), VKT_INTERRUPTED);
+        REQUIRE_STATUS(train(RUN "/resumed", rule, false, STOP, &r), VKT_E_INTERRUPTED);
         assert_true(r.step >= STOP && r.step < STEPS);
         REQUIRE_OK(train(RUN "/resumed", rule, true, 0, &r));
         require_same_file("model.safetensors");

@@ -125,15 +125,15 @@ static void prompts_that_cannot_be(void **state)
     (void)state;
     vkt_train_result r;
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(train(RECIPE "samples: {prompt: \"abc\"}\n", DIR "/bad", false, &r), VKT_ARG);
+    REQUIRE_STATUS(train(RECIPE "samples: {prompt: \"abc\"}\n", DIR "/bad", false, &r), VKT_E_ARG);
     REQUIRE_LOGGED("samples.prompt: byte 0 of the text begins a character, 'a', that");
     REQUIRE_STATUS(
         train(RECIPE "samples: {prompt: \"3 times 4 is 12.3 times 4\"}\n", DIR "/bad", false, &r),
-        VKT_ARG);
+        VKT_E_ARG);
     REQUIRE_LOGGED("samples.prompt has 25 tokens, the model's context is 16: shorten it");
     REQUIRE_STATUS(train("data: {source: digits}\nmodel: [flatten, linear]\nsamples: {prompt: a}\n",
                          DIR "/bad", false, &r),
-                   VKT_ARG);
+                   VKT_E_ARG);
     REQUIRE_LOGGED("t.yaml:3: samples.prompt: only for text and the novel");
     assert_false(vkt__file_exists(DIR "/bad"));
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);

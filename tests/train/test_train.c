@@ -118,9 +118,9 @@ static void resume_is_bit_exact(void **state)
         const char *set[] = { rules[k], "optim.lr=0.002", "train.loss_scale=16777216",
                               "train.loss_scale_every=4", NULL };
         REQUIRE_OK(train("tt_straight", set, false, 0, &r));
-        REQUIRE_STATUS(train("tt_resumed", set, false, 7, &r), VKT_INTERRUPTED);
+        REQUIRE_STATUS(train("tt_resumed", set, false, 7, &r), VKT_E_INTERRUPTED);
         assert_true(r.step >= 7 && r.step < 30);
-        REQUIRE_STATUS(train("tt_resumed", set, true, 20, &r), VKT_INTERRUPTED);
+        REQUIRE_STATUS(train("tt_resumed", set, true, 20, &r), VKT_E_INTERRUPTED);
         assert_true(strstr(r.best_checkpoint, "/checkpoints/step-") && r.best_step % 10 == 0 &&
                     !isnan(r.best_metric));
         REQUIRE_OK(train("tt_resumed", set, true, 0, &r));
@@ -186,7 +186,7 @@ static void packed_steps_equal_single_ones(void **state)
     char *straight = timeless("tt_straight");
     for (size_t i = 0; i < VKT_COUNT(packed); i++) {
         const char *set[] = { packed[i], NULL };
-        REQUIRE_STATUS(train("tt_resumed", set, false, 14, &r), VKT_INTERRUPTED);
+        REQUIRE_STATUS(train("tt_resumed", set, false, 14, &r), VKT_E_INTERRUPTED);
         REQUIRE_OK(train("tt_resumed", set, true, 0, &r));
         require_same_file("tt_straight", "tt_resumed",
                           "checkpoints/step-00000030/model.safetensors");
@@ -216,10 +216,11 @@ static void evaluation_is_exact_whatever_the_batch(void **state)
     static const uint32_t batch[] = { 359, 100, 64, 1000 };
     for (int i = 0; i < 4; i++) {
         vkt_eval_result e;
-        REQUIRE_OK(vkt_eval(
-            &(vkt_eval_desc) {
-                .gpu = gpu_desc(), .checkpoint = "tt_eval", .split = VKT_TEST, .batch = batch[i] },
-            &e));
+        REQUIRE_OK(vkt_eval(&(vkt_eval_desc) { .gpu = gpu_desc(),
+                                               .checkpoint = "tt_eval",
+                                               .split = VKT_SPLIT_TEST,
+                                               .batch = batch[i] },
+                            &e));
         assert_int_equal(e.n, 359);
         loss[i] = e.loss;
         for (uint32_t k = 0; k < e.n_classes; k++) correct[i] += e.class_correct[k];
@@ -239,7 +240,7 @@ static void nan_never_reaches_the_weights(void **state)
     const char *set[] = { "optim.rule=sgd", "optim.lr=1000", "train.nan_patience=4",
                           "schedule.kind=constant", NULL };
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(train("tt_nan", set, false, 0, &r), VKT_NUMERIC);
+    REQUIRE_STATUS(train("tt_nan", set, false, 0, &r), VKT_E_NUMERIC);
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     REQUIRE_LOGGED(
         "4 updates in a row had NaN or Inf in the loss or gradient, beginning with step ");
@@ -269,21 +270,21 @@ static void refusals_come_before_step_one(void **state)
     small.cap = "memory=1048576";
     vkt__remove_tree("tt_refused");
     REQUIRE_STATUS(vkt_train(c, &(vkt_train_desc) { .run_dir = "tt_refused", .gpu = small }, &r),
-                   VKT_OOM_DEVICE);
+                   VKT_E_OOM_DEVICE);
     vkt_config_destroy(&c);
     assert_false(vkt__file_exists("tt_refused"));
     REQUIRE_LOGGED("optimizer moments");
     const char *batch[] = { "train.batch=5000", NULL };
-    REQUIRE_STATUS(train("tt_refused", batch, false, 0, &r), VKT_ARG);
+    REQUIRE_STATUS(train("tt_refused", batch, false, 0, &r), VKT_E_ARG);
     REQUIRE_LOGGED("train.batch 5000 is larger than the training set of 1293 examples");
     REQUIRE_OK(train("tt_once", NULL, false, 0, &r));
     c = config(NULL);
     REQUIRE_STATUS(vkt_train(c, &(vkt_train_desc) { .run_dir = "tt_once", .gpu = gpu_desc() }, &r),
-                   VKT_ARG);
+                   VKT_E_ARG);
     REQUIRE_LOGGED("--resume");
     vkt_config_destroy(&c);
     const char *more[] = { "train.steps=40", "data.seed=5", NULL };
-    REQUIRE_STATUS(train("tt_once", more, true, 0, &r), VKT_FORMAT);
+    REQUIRE_STATUS(train("tt_once", more, true, 0, &r), VKT_E_FORMAT);
     REQUIRE_LOGGED("the data has changed");
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
@@ -304,7 +305,7 @@ static void what_does_not_fit_is_accumulated(void **state)
     more_cap = "";
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     REQUIRE_OK(straight);
-    REQUIRE_STATUS(first, VKT_INTERRUPTED);
+    REQUIRE_STATUS(first, VKT_E_INTERRUPTED);
     REQUIRE_LOGGED("train.batch 512 does not fit; each step runs ");
     assert_null(strstr(test_log, "peak device memory"));
     assert_true(r.planned_bytes == r.device_bytes && r.planned_bytes < whole.planned_bytes);
@@ -320,10 +321,11 @@ static void what_does_not_fit_is_accumulated(void **state)
     /* A model that was trained so can be used so. */
     vkt_eval_result e;
     more_cap = "memory=8388608"; /* staging included */
-    vkt_status st = vkt_eval(
-        &(vkt_eval_desc) {
-            .gpu = gpu_desc(), .checkpoint = "tt_resumed", .split = VKT_TEST, .batch = 65536 },
-        &e);
+    vkt_status st = vkt_eval(&(vkt_eval_desc) { .gpu = gpu_desc(),
+                                                .checkpoint = "tt_resumed",
+                                                .split = VKT_SPLIT_TEST,
+                                                .batch = 65536 },
+                             &e);
     more_cap = "";
     REQUIRE_OK(st);
     REQUIRE_NEAR(e.loss, r.test_loss, 1e-6 * e.loss);
@@ -346,7 +348,7 @@ static void a_changed_model_is_refused_with_both_shapes(void **state)
     REQUIRE_STATUS(
         vkt_train(c, &(vkt_train_desc) { .run_dir = "tt_model", .resume = true, .gpu = gpu_desc() },
                   &r),
-        VKT_FORMAT);
+        VKT_E_FORMAT);
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     REQUIRE_LOGGED("[128, 64]");
     REQUIRE_LOGGED("[20, 64]");
@@ -377,13 +379,13 @@ static void a_picture_predicts_as_its_idx_example(void **state)
     vkt_train_result r;
     said idx = { 0 }, png = { 0 };
     REQUIRE_OK(vkt_dataset_open(
-        &(vkt_data_desc) { .source = "digits", .standardize = VKT_STD_NONE }, &ds));
+        &(vkt_data_desc) { .source = "digits", .standardize = VKT_STANDARDIZE_NONE }, &ds));
     memcpy(images, "\0\0\x08\x03\0\0\x01\x90\0\0\0\x08\0\0\0\x08", 16);
     memcpy(labels, "\0\0\x08\x01\0\0\x01\x90", 8);
     for (int i = 0; i < N; i++) {
         float x[64];
         vkt_label y;
-        vkt_dataset_example(ds, VKT_TRAIN, (uint64_t)i, x, &y);
+        vkt_dataset_example(ds, VKT_SPLIT_TRAIN, (uint64_t)i, x, &y);
         labels[8 + i] = (uint8_t)y.u;
         for (int j = 0; j < 64; j++) images[16 + i * 64 + j] = (uint8_t)(x[j] * 255 / 16);
     }
@@ -424,7 +426,7 @@ static void a_picture_predicts_as_its_idx_example(void **state)
     vkt_eval_result e;
     vkt_eval_desc d = { .gpu = gpu, .checkpoint = "tt_of_pictures", .data = names[0] };
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt_eval(&d, &e), VKT_FORMAT);
+    REQUIRE_STATUS(vkt_eval(&d, &e), VKT_E_FORMAT);
     REQUIRE_LOGGED("has no labels to compare with");
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
@@ -493,7 +495,7 @@ static void accumulation_is_a_larger_batch(void **state)
     }
     const char *again[] = { "train.batch=8", "train.accumulate=3", NULL };
     REQUIRE_OK(train("tt_straight", again, false, 0, &r));
-    REQUIRE_STATUS(train("tt_resumed", again, false, 13, &r), VKT_INTERRUPTED);
+    REQUIRE_STATUS(train("tt_resumed", again, false, 13, &r), VKT_E_INTERRUPTED);
     REQUIRE_OK(train("tt_resumed", again, true, 0, &r));
     require_same_file("tt_straight", "tt_resumed", "checkpoints/step-00000030/model.safetensors");
 }
@@ -530,7 +532,7 @@ static void a_lost_device_is_opened_anew_once(void **state)
     vkt_status st = train("tt_lost", NULL, false, 0, &r);
     vkt__gpu_lose_after(0, 0);
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
-    REQUIRE_STATUS(st, VKT_DEVICE);
+    REQUIRE_STATUS(st, VKT_E_DEVICE);
     REQUIRE_OK(train("tt_lost", NULL, true, 0, &r));
     require_same_file("tt_straight", "tt_lost", "checkpoints/step-00000030/model.safetensors");
     char *lost = timeless("tt_lost");

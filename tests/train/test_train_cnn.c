@@ -65,7 +65,7 @@ static void resume_is_bit_exact(void **state)
     static const char *const files[] = { "checkpoints/step-00000030/model.safetensors",
                                          "checkpoints/step-00000030/optimizer.safetensors" };
     REQUIRE_OK(train("tc_straight", NULL, false, 0, &r));
-    REQUIRE_STATUS(train("tc_resumed", NULL, false, 13, &r), VKT_INTERRUPTED);
+    REQUIRE_STATUS(train("tc_resumed", NULL, false, 13, &r), VKT_E_INTERRUPTED);
     REQUIRE_OK(train("tc_resumed", NULL, true, 0, &r));
     for (size_t i = 0; i < VKT_COUNT(files); i++)
         require_same_file("tc_straight", "tc_resumed", files[i]);
@@ -173,7 +173,7 @@ static void evaluation_goes_by_the_running_averages(void **state)
         vkt_eval_result e;
         vkt_eval_desc d = { .gpu = test_gpu_desc(""),
                             .checkpoint = "tc_eval",
-                            .split = VKT_TEST,
+                            .split = VKT_SPLIT_TEST,
                             .batch = i ? 7 : 64 };
         REQUIRE_OK(vkt_eval(&d, &e));
         loss[i] = e.loss;

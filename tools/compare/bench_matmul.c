@@ -82,8 +82,8 @@ static void spot_check(const bench *b, const float *x, const float *y)
         uint64_t m = i / b->n, n = i % b->n;
         double sum = 0;
         for (uint64_t k = 0; k < b->k; k++)
-            sum += (double)x[b->layout == VKT_TN ? k * b->m + m : m * b->k + k] *
-                   y[b->layout == VKT_NT ? n * b->k + k : k * b->n + n];
+            sum += (double)x[b->layout == VKT_LAYOUT_TN ? k * b->m + m : m * b->k + k] *
+                   y[b->layout == VKT_LAYOUT_NT ? n * b->k + k : k * b->n + n];
         if (!(fabs(c[i] - sum) <= 1e-4 * (1 + fabs(sum))))
             die("wrong result in", layout_names[b->layout]);
     }
@@ -104,8 +104,8 @@ static void prepare(bench *b)
     must(vkt_buffer_write(gpu, b->memory, 0, data, bytes), "operands");
     must(vkt_graph_create(gpu, &b->graph), "graph");
     for (uint32_t i = 0; i < b->copies; i++) {
-        vkt_shape sa = b->layout == VKT_TN ? vkt_shape2(b->k, b->m) : vkt_shape2(b->m, b->k);
-        vkt_shape sb = b->layout == VKT_NT ? vkt_shape2(b->n, b->k) : vkt_shape2(b->k, b->n);
+        vkt_shape sa = b->layout == VKT_LAYOUT_TN ? vkt_shape2(b->k, b->m) : vkt_shape2(b->m, b->k);
+        vkt_shape sb = b->layout == VKT_LAYOUT_NT ? vkt_shape2(b->n, b->k) : vkt_shape2(b->k, b->n);
         vkt_tensor *x = vkt_input(b->graph, sa, VKT_F32, "a"),
                    *y = vkt_input(b->graph, sb, VKT_F32, "b");
         vkt_bind(x, VKT_ALL_SLOTS, b->memory, 0);

@@ -21,13 +21,13 @@ int main(void)
     vkt_model *model;
     must(vkt_model_create(gpu, &mlp, &model));
     must(vkt_model_init(model, 1)); /* seed 1 */
-    vkt_optim_desc sgd = { VKT_SGD };
+    vkt_optim_desc sgd = { VKT_RULE_SGD };
     vkt_optim *optim;
     must(vkt_optim_create(gpu, &sgd, model, &optim));
     /* A training step is a graph (forward, loss, gradients, update): recorded once, run often. */
     vkt_graph *g;
     must(vkt_graph_create(gpu, &g));
-    vkt_loader_desc order = { data, VKT_TRAIN, 64, true, 1 }; /* shuffled by seed 1 */
+    vkt_loader_desc order = { data, VKT_SPLIT_TRAIN, 64, true, 1 }; /* shuffled by seed 1 */
     vkt_feed *feed;
     must(vkt_feed_create(g, &order, &feed));
     vkt_tensor *logits = vkt_model_build(model, g, feed->x, true);

@@ -82,7 +82,7 @@ static vkt_status check(const doctor_options *o, const char *device)
            c->fp16 ? "yes" : "no", c->int64 ? "yes" : "no", c->coopmat ? "yes" : "no");
     if (s.n_validation) {
         printf("  %u messages from the validation layer\n", s.n_validation);
-        if (st == VKT_OK) st = VKT_FAILED;
+        if (st == VKT_OK) st = VKT_E_FAILED;
     }
     const char *color = cli_color(stdout, st == VKT_OK ? CLI_GREEN : CLI_RED),
                *plain = cli_color(stdout, CLI_PLAIN);
@@ -92,7 +92,8 @@ static vkt_status check(const doctor_options *o, const char *device)
                color, plain, t.n_rows, t.n_cases, 100 * t.worst, cli_now() - start);
     else
         printf("  %snot healthy%s: %u of %u cases failed%s, %.1f s\n", color, plain, t.n_failed,
-               t.n_cases, st == VKT_DEVICE ? ", then the device was lost" : "", cli_now() - start);
+               t.n_cases, st == VKT_E_DEVICE ? ", then the device was lost" : "",
+               cli_now() - start);
     vkt_gpu_destroy(&gpu);
     return st;
 }
@@ -111,9 +112,9 @@ static int run(void *options)
         }
         n_checked++;
         vkt_status st = check(o, cli_text("%u", list[i].index));
-        if (st != VKT_OK && worst != VKT_FAILED) worst = st;
+        if (st != VKT_OK && worst != VKT_E_FAILED) worst = st;
     }
-    if (worst == VKT_OK && !n_checked) worst = VKT_NO_DEVICE;
+    if (worst == VKT_OK && !n_checked) worst = VKT_E_NO_DEVICE;
     vkt_free(list);
     return cli_exit_code(worst);
 }

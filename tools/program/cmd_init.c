@@ -66,16 +66,18 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
 /* A label of many different numbers is a number to predict. */
 static bool too_many_classes(const init_data *d)
 {
-    double n = (double)(d->info.n[VKT_TRAIN] + d->info.n[VKT_VALID] + d->info.n[VKT_TEST]);
+    double n = (double)(d->info.n[VKT_SPLIT_TRAIN] + d->info.n[VKT_SPLIT_VALID] +
+                        d->info.n[VKT_SPLIT_TEST]);
     return d->info.n_outputs > 20 && d->info.n_outputs > n / 20;
 }
 
 static vkt_status open_examples(const init_options *o, const vkt_source_info *s, init_data *d)
 {
     bool numbers = s->takes & VKT_TAKES_REGRESS;
-    vkt_status st = numbers && o->task == 2 ? VKT_ARG : try_open(o, s->name, VKT_CLASSIFY, d);
+    vkt_status st =
+        numbers && o->task == 2 ? VKT_E_ARG : try_open(o, s->name, VKT_TASK_CLASSIFY, d);
     if (!numbers || o->task == 1 || (st == VKT_OK && !too_many_classes(d))) return st;
-    return try_open(o, s->name, VKT_REGRESS, d);
+    return try_open(o, s->name, VKT_TASK_REGRESS, d);
 }
 
 /* ---- text ---- */
@@ -88,10 +90,10 @@ enum { MOST_CHARS = 512, BPE_FROM = 5000000, BPE_TOKENS = 4096 };
 static vkt_status open_text(const init_options *o, const char *source, init_data *d)
 {
     d->tokenizer = "chars";
-    vkt_status st = try_open(o, source, VKT_CLASSIFY, d);
-    if (st == VKT_IO || (st == VKT_OK && d->info.n_outputs <= MOST_CHARS)) return st;
+    vkt_status st = try_open(o, source, VKT_TASK_CLASSIFY, d);
+    if (st == VKT_E_IO || (st == VKT_OK && d->info.n_outputs <= MOST_CHARS)) return st;
     d->tokenizer = "bytes";
-    return try_open(o, source, VKT_CLASSIFY, d);
+    return try_open(o, source, VKT_TASK_CLASSIFY, d);
 }
 
 /* A large text gets a tokenizer of its own, NAME.tokenizer.json, fewer and longer tokens. */
@@ -100,7 +102,8 @@ static int train_tokenizer(const init_options *o, init_data *d, const char *name
     vkt_tokenizer *t = NULL;
     const char *file = cli_text("%s.tokenizer.json", name);
     static char kept[128];
-    if (d->info.kind != VKT_KIND_TEXT || !d->path || d->info.n_tokens[VKT_TRAIN] < BPE_FROM)
+    if (d->info.kind != VKT_DATA_KIND_TEXT || !d->path ||
+        d->info.n_tokens[VKT_SPLIT_TRAIN] < BPE_FROM)
         return CLI_OK;
     if (cli_exists(file) && !o->force) {
         cli_error("init: '%s' already exists: --force overwrites it", file);
@@ -122,7 +125,7 @@ static int train_tokenizer(const init_options *o, init_data *d, const char *name
         return CLI_DATA;
     }
     d->tokenizer = kept;
-    return cli_exit_code(try_open(o, d->source, VKT_CLASSIFY, d));
+    return cli_exit_code(try_open(o, d->source, VKT_TASK_CLASSIFY, d));
 }
 
 /* ---- looking ---- */
@@ -144,7 +147,7 @@ static bool find_source(const init_options *o, const char *path, vkt_source_info
 
 static vkt_status look(const init_options *o, const char *path, init_data *d)
 {
-    vkt_status st = VKT_IO;
+    vkt_status st = VKT_E_IO;
     vkt_source_info s;
     *d = (init_data) { .path = path, .label = o->label };
     last_error[0] = 0;
@@ -153,10 +156,10 @@ static vkt_status look(const init_options *o, const char *path, init_data *d)
     if (found && o->label && !(s.takes & VKT_TAKES_COLUMN)) {
         snprintf(last_error, sizeof last_error, "--label is for tables with named columns, not %s",
                  s.help);
-        st = VKT_ARG;
+        st = VKT_E_ARG;
     } else if (found) {
         if (!s.path) d->path = NULL;
-        st = s.kinds == VKT_KIND_TEXT ? open_text(o, s.name, d) : open_examples(o, &s, d);
+        st = s.kinds == VKT_DATA_KIND_TEXT ? open_text(o, s.name, d) : open_examples(o, &s, d);
     }
     cli_log_open(o->common.quiet, o->common.verbose);
     if (st != VKT_OK) cli_error("init: %s", last_error);
@@ -208,15 +211,16 @@ static int write_file(const init_options *o, init_data *d, const char *name)
     }
     int rc = check_recipe(path);
     if (rc) return rc;
-    if (d->info.kind == VKT_KIND_TEXT)
+    if (d->info.kind == VKT_DATA_KIND_TEXT)
         printf("%s: %s, %s tokens, a vocabulary of %u", path, d->source,
-               cli_count(d->info.n_tokens[VKT_TRAIN] + d->info.n_tokens[VKT_VALID] +
-                         d->info.n_tokens[VKT_TEST]),
+               cli_count(d->info.n_tokens[VKT_SPLIT_TRAIN] + d->info.n_tokens[VKT_SPLIT_VALID] +
+                         d->info.n_tokens[VKT_SPLIT_TEST]),
                d->info.n_outputs);
     else
-        printf("%s: %s, %s training examples, %s", path, d->source, cli_count(d->info.n[VKT_TRAIN]),
-               d->task == VKT_CLASSIFY ? cli_text("%u classes", d->info.n_outputs)
-                                       : "a number to predict");
+        printf("%s: %s, %s training examples, %s", path, d->source,
+               cli_count(d->info.n[VKT_SPLIT_TRAIN]),
+               d->task == VKT_TASK_CLASSIFY ? cli_text("%u classes", d->info.n_outputs)
+                                            : "a number to predict");
     printf("\n\nnext\n  vktrain train %s\n  vktrain study lr %s\n", cli_word(path), cli_word(path));
     return CLI_OK;
 }

@@ -34,11 +34,11 @@ static vkt_status pack_images(const pack_options *o)
     for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
     if (st == VKT_OK) st = vkt_config_finish(c);
     if (st == VKT_OK) st = vkt_dataset_open(&c->data, &ds);
-    if (st == VKT_OK) st = vkt_dataset_pack(ds, c->data.bad_files == VKT_BAD_STOP, o->out, n);
+    if (st == VKT_OK) st = vkt_dataset_pack(ds, c->data.bad_files == VKT_BAD_FILES_STOP, o->out, n);
     if (st == VKT_OK) {
         printf("%s%s%s: %s train, %s valid, %s test images\n", cli_color(stdout, CLI_BOLD), o->out,
-               cli_color(stdout, CLI_PLAIN), cli_count(n[VKT_TRAIN]), cli_count(n[VKT_VALID]),
-               cli_count(n[VKT_TEST]));
+               cli_color(stdout, CLI_PLAIN), cli_count(n[VKT_SPLIT_TRAIN]),
+               cli_count(n[VKT_SPLIT_VALID]), cli_count(n[VKT_SPLIT_TEST]));
         if (!o->common.quiet)
             printf("  to train on it: --set data.source=packed --set data.path=%s\n", o->out);
     }

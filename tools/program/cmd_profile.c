@@ -69,7 +69,7 @@ static void print_kernels(const vkt_profile *p, uint32_t top)
             digits3(1e-6 * k->flops / k->ms),
             digits3(1e-6 * k->bytes / k->ms),
             cli_text("%.0f", 100 * k->ceiling),
-            vkt_bound_name(k->bound),
+            vkt_kernel_bound_name(k->bound),
         };
         for (size_t c = 0; c < N_COLS; c++) {
             snprintf(text[i * N_COLS + c], sizeof *text, "%s", values[c]);
@@ -144,7 +144,8 @@ static void print_profile(const profile_options *o, const vkt_profile *p)
 {
     bool cached = false;
     for (size_t i = 0; i < p->n_kernels; i++)
-        cached = cached || (p->kernels[i].bound == VKT_BOUND_MEMORY && p->kernels[i].ceiling > 1);
+        cached =
+            cached || (p->kernels[i].bound == VKT_KERNEL_BOUND_MEMORY && p->kernels[i].ceiling > 1);
     printf("%s%s%s on %s: %s steps of %s examples, after %s of warm-up\n\n",
            cli_color(stdout, CLI_BOLD), p->recipe, cli_color(stdout, CLI_PLAIN), p->device,
            cli_count(p->steps), cli_count((uint64_t)p->batch * p->accumulate),
@@ -157,9 +158,9 @@ static void print_profile(const profile_options *o, const vkt_profile *p)
         putchar('\n');
     }
     print_times(p);
-    printf("\n%s%s%s: ", cli_color(stdout, CLI_YELLOW), vkt_verdict_name(p->verdict),
+    printf("\n%s%s%s: ", cli_color(stdout, CLI_YELLOW), vkt_profile_verdict_name(p->verdict),
            cli_color(stdout, CLI_PLAIN));
-    cli_wrap(stdout, p->why, (int)strlen(vkt_verdict_name(p->verdict)) + 2, 2);
+    cli_wrap(stdout, p->why, (int)strlen(vkt_profile_verdict_name(p->verdict)) + 2, 2);
     printf("  what to do: ");
     cli_wrap(stdout, p->advice, 9, 9);
     printf("\ntrace: %s; open it at https://ui.perfetto.dev\n", o->out);
@@ -176,7 +177,7 @@ static json_t *kernel_json(const vkt_profile *p, const vkt_profile_kernel *k)
     json_object_set_new(j, "gflops", cli_json_number(1e-6 * k->flops / k->ms));
     json_object_set_new(j, "gbps", cli_json_number(1e-6 * k->bytes / k->ms));
     json_object_set_new(j, "share_of_reference", cli_json_number(k->ceiling));
-    json_object_set_new(j, "bound", json_string(vkt_bound_name(k->bound)));
+    json_object_set_new(j, "bound", json_string(vkt_kernel_bound_name(k->bound)));
     return j;
 }
 
@@ -210,8 +211,8 @@ static void print_json(const profile_options *o, const vkt_profile *p)
         { "timing_us", p->timing_us },
     };
     json_t *j = json_pack("{ss ss ss ss ss ss sb}", "recipe", p->recipe, "device", p->device,
-                          "driver", p->driver, "verdict", vkt_verdict_name(p->verdict), "why",
-                          p->why, "advice", p->advice, "timestamps", p->timestamps);
+                          "driver", p->driver, "verdict", vkt_profile_verdict_name(p->verdict),
+                          "why", p->why, "advice", p->advice, "timestamps", p->timestamps);
     const struct {
         const char *name;
         uint64_t value;
@@ -274,7 +275,7 @@ static int run(void *options)
     if (st != VKT_OK) return cli_exit_code(st);
     st = configure(o, c);
     /* A recipe that can't be read is a file error; all else wrong in it is a recipe error. */
-    int rc = st == VKT_OK ? profile(o, c) : st == VKT_FORMAT ? CLI_USAGE : cli_exit_code(st);
+    int rc = st == VKT_OK ? profile(o, c) : st == VKT_E_FORMAT ? CLI_USAGE : cli_exit_code(st);
     vkt_config_destroy(&c);
     return rc;
 }

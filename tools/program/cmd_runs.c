@@ -35,14 +35,14 @@ static vkt_status load(const runs_options *o, table *t)
     const char *const *dirs = o->common.n_args ? o->common.args : usual;
     size_t n = o->common.n_args ? o->common.n_args : 1;
     t->lists = calloc(n, sizeof *t->lists);
-    if (!t->lists) return VKT_OOM_HOST;
+    if (!t->lists) return VKT_E_OOM_HOST;
     for (size_t d = 0; d < n; d++) {
         size_t found = 0;
         vkt_status st = vkt_runs_list(dirs[d], &t->lists[d], &found);
         if (st != VKT_OK) return st;
         t->n_lists++;
         row *rows = realloc(t->rows, (t->n + found + 1) * sizeof *rows);
-        if (!rows) return VKT_OOM_HOST;
+        if (!rows) return VKT_E_OOM_HOST;
         t->rows = rows;
         for (size_t i = 0; i < found; i++) rows[t->n++] = (row) { .r = &t->lists[d][i] };
     }

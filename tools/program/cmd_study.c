@@ -223,7 +223,7 @@ static vkt_status bottleneck(void *user, const vkt_config *c, char *text, size_t
     vkt_status st =
         vkt_profile_run(c, &(vkt_profile_desc) { .gpu = o->common.gpu, .steps = 20 }, &p);
     if (st != VKT_OK) return st;
-    snprintf(text, n, "%s: %s; to do: %s", vkt_verdict_name(p->verdict), p->why, p->advice);
+    snprintf(text, n, "%s: %s; to do: %s", vkt_profile_verdict_name(p->verdict), p->why, p->advice);
     vkt_profile_destroy(&p);
     return VKT_OK;
 }
@@ -254,7 +254,7 @@ static int run_study(study_options *o, vkt_study_desc *d)
             print_plan(s);
         else
             print_study(s);
-    } else if (st == VKT_INTERRUPTED && s) {
+    } else if (st == VKT_E_INTERRUPTED && s) {
         size_t finished = 0;
         for (size_t i = 0; i < s->n_trials; i++)
             finished +=

@@ -252,7 +252,7 @@ static void print_gradient(const vkt_config *c, const vkt_train_result *r)
 static bool is_text(const vkt_config *c)
 {
     vkt_source_info s;
-    return vkt_source_find(c->data.source, &s) && s.kinds == VKT_KIND_TEXT;
+    return vkt_source_find(c->data.source, &s) && s.kinds == VKT_DATA_KIND_TEXT;
 }
 
 static void print_speed(const vkt_config *c, const vkt_train_result *r)
@@ -307,7 +307,7 @@ static vkt_status configure(const train_options *o, vkt_config *c)
 {
     vkt_status st = vkt_config_load(c, o->common.args[0]);
     for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
-    if (st == VKT_FORMAT) st = VKT_ARG;
+    if (st == VKT_E_FORMAT) st = VKT_E_ARG;
     return st == VKT_OK ? vkt_config_finish(c) : st;
 }
 
@@ -347,8 +347,8 @@ static int train(const train_options *o, const vkt_config *c)
     cli_live("");
     if (st == VKT_OK && o->explain) return explain(c, plan);
     vkt_free(plan);
-    if (st == VKT_OK || st == VKT_INTERRUPTED)
-        print_summary(o, c, &r, st == VKT_INTERRUPTED);
+    if (st == VKT_OK || st == VKT_E_INTERRUPTED)
+        print_summary(o, c, &r, st == VKT_E_INTERRUPTED);
     else if (*r.run_dir)
         printf("\nfailed (%s) after %s steps: %s\n", vkt_status_name(st), cli_count(r.step),
                r.run_dir);

@@ -45,7 +45,7 @@ static vkt_status tune_recipe(const cli_options *o, const vkt_tune_desc *tune)
     if (st == VKT_OK) st = vkt_config_finish(c);
     if (st == VKT_OK) st = vkt_train(c, &(vkt_train_desc) { .gpu = o->gpu, .tune = tune }, &r);
     vkt_config_destroy(&c);
-    return st == VKT_FORMAT ? VKT_ARG : st;
+    return st == VKT_E_FORMAT ? VKT_E_ARG : st;
 }
 
 /* Shapes named, or the usual ones. */
@@ -56,7 +56,7 @@ static vkt_status tune_shapes(const cli_options *o, const vkt_tune_desc *tune)
     vkt_gpu *gpu = NULL;
     vkt_status st = vkt_gpu_create(&o->gpu, &gpu);
     if (st != VKT_OK) return st;
-    bool cpu = vkt_gpu_caps(gpu)->klass == VKT_CLASS_CPU;
+    bool cpu = vkt_gpu_caps(gpu)->klass == VKT_GPU_CLASS_CPU;
     for (size_t i = 0; i < (o->n_args ? o->n_args : CLI_COUNT(usual)) && st == VKT_OK; i++) {
         uint32_t m, k, w;
         char rest;
@@ -67,7 +67,7 @@ static vkt_status tune_shapes(const cli_options *o, const vkt_tune_desc *tune)
             cli_error(
                 "tune: '%s' is not MxNxK (e.g. 128x512x784); a recipe must be the only argument",
                 o->args[i]);
-            st = VKT_ARG;
+            st = VKT_E_ARG;
             break;
         }
         if (!o->n_args && cpu && (double)m * w * k > SLOW)

@@ -174,7 +174,7 @@ static void order(view *v, vkt_run_order what)
         snprintf(v->said, sizeof v->said, "the run is not in progress (q quits)");
     else if (vkt_run_control(v->dir, what) == VKT_OK)
         snprintf(v->said, sizeof v->said,
-                 what == VKT_ORDER_CHECKPOINT
+                 what == VKT_RUN_ORDER_CHECKPOINT
                      ? "the run will save a checkpoint (q quits)"
                      : "the run will stop after its next evaluation (q quits)");
 }
@@ -185,12 +185,12 @@ static vkt_status watch(view *v)
     bool keys = cli_can_redraw(stdout) && cli_keys_begin();
     if (!keys && !v->o->once) {
         cli_error("watch: needs a terminal; --once works without one");
-        return VKT_ARG;
+        return VKT_E_ARG;
     }
     fputs("\033[2J", stdout);
     for (int key = 0; key != 'q' && key != 'Q' && key != 3 && key != 4 && st == VKT_OK;) {
-        if (key == 's') order(v, VKT_ORDER_STOP_AFTER_EVALUATION);
-        if (key == 'c') order(v, VKT_ORDER_CHECKPOINT);
+        if (key == 's') order(v, VKT_RUN_ORDER_STOP_AFTER_EVALUATION);
+        if (key == 'c') order(v, VKT_RUN_ORDER_CHECKPOINT);
         st = refresh(v);
         if (st == VKT_OK) draw(v, true);
         key = cli_key(v->o->every);
@@ -209,8 +209,9 @@ static int run(void *options)
         return CLI_USAGE;
     }
     if (o->stop || o->checkpoint) {
-        if (o->checkpoint) st = vkt_run_control(v.dir, VKT_ORDER_CHECKPOINT);
-        if (o->stop && st == VKT_OK) st = vkt_run_control(v.dir, VKT_ORDER_STOP_AFTER_EVALUATION);
+        if (o->checkpoint) st = vkt_run_control(v.dir, VKT_RUN_ORDER_CHECKPOINT);
+        if (o->stop && st == VKT_OK)
+            st = vkt_run_control(v.dir, VKT_RUN_ORDER_STOP_AFTER_EVALUATION);
         return cli_exit_code(st);
     }
     st = vkt_history_load(v.dir, &v.h);

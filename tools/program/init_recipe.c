@@ -59,14 +59,14 @@ static void write_head(FILE *f, const init_data *d, const char *name)
 
 static void write_examples(FILE *f, const init_data *d, const char *name)
 {
-    double n = (double)d->info.n[VKT_TRAIN], valid = (double)d->info.n[VKT_VALID];
+    double n = (double)d->info.n[VKT_SPLIT_TRAIN], valid = (double)d->info.n[VKT_SPLIT_VALID];
     uint64_t batch = 8;
     while (batch < 64 && 20.0 * (double)batch < n) batch *= 2;
     double epoch = fmax(n / (double)batch, 1);
     uint64_t steps = clamp(10 * epoch, 200, 5000),
              every = clamp((double)steps / 20, 10, epoch > 10 ? epoch : 10);
     uint64_t width = clamp(pow(2, round(log2(sqrt((double)d->info.n_inputs) * 8))), 32, 256);
-    bool classes = d->task == VKT_CLASSIFY;
+    bool classes = d->task == VKT_TASK_CLASSIFY;
     write_head(f, d, name);
     if (d->label) {
         fprintf(f, "  label: ");
@@ -75,8 +75,9 @@ static void write_examples(FILE *f, const init_data *d, const char *name)
     }
     if (!classes) fprintf(f, "  task: regress\n");
     fprintf(f, "  # %llu training, %llu validation, %llu test examples of %u inputs\n",
-            (unsigned long long)d->info.n[VKT_TRAIN], (unsigned long long)d->info.n[VKT_VALID],
-            (unsigned long long)d->info.n[VKT_TEST], d->info.n_inputs);
+            (unsigned long long)d->info.n[VKT_SPLIT_TRAIN],
+            (unsigned long long)d->info.n[VKT_SPLIT_VALID],
+            (unsigned long long)d->info.n[VKT_SPLIT_TEST], d->info.n_inputs);
     if (classes) fprintf(f, "  # %u classes: %.150s\n", d->info.n_outputs, d->classes);
     fprintf(
         f,
@@ -133,8 +134,9 @@ enum { HELD_WINDOWS = 500 };
 static void write_text(FILE *f, const init_data *d, const char *name)
 {
     const text_model *m = text_models;
-    uint64_t tokens = d->info.n_tokens[VKT_TRAIN];
-    double all = (double)(tokens + d->info.n_tokens[VKT_VALID] + d->info.n_tokens[VKT_TEST]);
+    uint64_t tokens = d->info.n_tokens[VKT_SPLIT_TRAIN];
+    double all =
+        (double)(tokens + d->info.n_tokens[VKT_SPLIT_VALID] + d->info.n_tokens[VKT_SPLIT_TEST]);
     while (tokens > m->tokens) m++;
     char text[32];
     snprintf(text, sizeof text, "%.2g", fmin(0.1, HELD_WINDOWS * m->context / all));
@@ -179,7 +181,7 @@ static void write_text(FILE *f, const init_data *d, const char *name)
 
 void init_write_recipe(FILE *f, const init_data *d, const char *name)
 {
-    if (d->info.kind == VKT_KIND_TEXT)
+    if (d->info.kind == VKT_DATA_KIND_TEXT)
         write_text(f, d, name);
     else
         write_examples(f, d, name);

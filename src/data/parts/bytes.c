@@ -27,7 +27,7 @@ vkt_status vkt__bytes_open(const void *data, size_t n, const char *name, vkt__by
     if (b->gzip && inflateInit2(&b->z, 15 + 16) != Z_OK) {
         free(b);
         *out = NULL;
-        return vkt__fail(VKT_OOM_HOST, "data", "no memory to decompress '%s'", name);
+        return vkt__fail(VKT_E_OOM_HOST, "data", "no memory to decompress '%s'", name);
     }
     return VKT_OK;
 }
@@ -65,19 +65,19 @@ static vkt_status inflate_some(vkt__bytes *b, uint8_t *dst, size_t want, size_t 
                 b->ended = true;
             } else if (!gzip_magic(b->data + b->at, b->n - b->at) || inflateReset(&b->z) != Z_OK) {
                 return vkt__fail(
-                    VKT_FORMAT, "data",
+                    VKT_E_FORMAT, "data",
                     "'%s': %zu bytes follow the end of the gzip data: get the file again", b->name,
                     b->n - b->at);
             }
         } else if (rc == Z_MEM_ERROR) {
-            return vkt__fail(VKT_OOM_HOST, "data", "no memory to decompress '%s'", b->name);
+            return vkt__fail(VKT_E_OOM_HOST, "data", "no memory to decompress '%s'", b->name);
         } else if (rc == Z_BUF_ERROR) {
-            return vkt__fail(VKT_FORMAT, "data",
+            return vkt__fail(VKT_E_FORMAT, "data",
                              "'%s': the gzip data is cut off after %zu bytes: get the file again",
                              b->name, b->n);
         } else if (rc != Z_OK) {
             return vkt__fail(
-                VKT_FORMAT, "data",
+                VKT_E_FORMAT, "data",
                 "'%s': the gzip data is damaged near byte %zu (%s): get the file again", b->name,
                 b->at, b->z.msg ? b->z.msg : "zlib error");
         }
@@ -107,7 +107,7 @@ vkt_status vkt__bytes_all(const void *data, size_t n, const char *name, uint64_t
             cap = cap ? 2 * cap : (b->gzip ? 4 * n : n) + 64;
             char *q = realloc(p, cap);
             if (!q) {
-                st = vkt__fail(VKT_OOM_HOST, "data", "no memory for the %zu bytes of '%s'", cap,
+                st = vkt__fail(VKT_E_OOM_HOST, "data", "no memory for the %zu bytes of '%s'", cap,
                                name);
                 goto fail;
             }
@@ -116,7 +116,7 @@ vkt_status vkt__bytes_all(const void *data, size_t n, const char *name, uint64_t
         VKT_TRY(vkt__bytes_read(b, p + used, cap - used - 1, &got));
         used += got;
         if (used > limit) {
-            st = vkt__fail(VKT_FORMAT, "data", "'%s' has more than the %llu MiB that are allowed",
+            st = vkt__fail(VKT_E_FORMAT, "data", "'%s' has more than the %llu MiB that are allowed",
                            name, (unsigned long long)(limit >> 20));
             goto fail;
         }

@@ -53,7 +53,7 @@ static json_t *table_json(const vkt__schema *s)
     json_object_set_new(o, "file_columns", json_integer(s->n_file_columns));
     json_object_set_new(o, "label", json_string(s->label_name));
     json_object_set_new(o, "label_position", json_integer(s->label_position));
-    if (s->task == VKT_CLASSIFY) {
+    if (s->task == VKT_TASK_CLASSIFY) {
         json_object_set_new(o, "class_values", strings(s->class_values, s->n_outputs));
         json_object_set_new(o, "class_numbers", json_boolean(s->class_numbers));
     }
@@ -78,13 +78,13 @@ static void examples_json(json_t *o, const vkt__schema *s)
         json_array_append_new(shape, json_integer(s->input_shape[i]));
     json_object_set_new(o, "task", json_string(task_names[s->task]));
     json_object_set_new(o, "input_shape", shape);
-    if (s->task == VKT_CLASSIFY) {
+    if (s->task == VKT_TASK_CLASSIFY) {
         json_object_set_new(o, "classes", strings(s->classes, s->n_outputs));
     } else {
         json_object_set_new(o, "target_mean", json_real(s->target_mean));
         json_object_set_new(o, "target_scale", json_real(s->target_scale));
     }
-    if (s->kind == VKT_KIND_PICTURES) {
+    if (s->kind == VKT_DATA_KIND_PICTURES) {
         json_object_set_new(o, "pixel_mean", reals(s->pixel_mean, s->n_pixel));
         json_object_set_new(o, "pixel_std", reals(s->pixel_std, s->n_pixel));
         if (s->crop) json_object_set_new(o, "fit", json_string("crop"));
@@ -97,14 +97,14 @@ vkt_status vkt__schema_print(const vkt__schema *s, vkt__arena *arena, const char
 {
     json_t *o = json_object();
     json_object_set_new(o, "version", json_integer(1));
-    bool text = s->kind == VKT_KIND_TEXT;
+    bool text = s->kind == VKT_DATA_KIND_TEXT;
     if (text)
         text_json(o, s);
     else
         examples_json(o, s);
     char *json = json_dumps(o, text ? JSON_COMPACT : JSON_INDENT(1));
     json_decref(o);
-    if (!json) return vkt__fail(VKT_OOM_HOST, "data", "no memory for the schema");
+    if (!json) return vkt__fail(VKT_E_OOM_HOST, "data", "no memory for the schema");
     *out = vkt__arena_strdup(arena, json);
     free(json);
     return VKT_OK;
@@ -121,7 +121,7 @@ static void bad(reader *r, const char *key, const char *want)
 {
     if (r->st == VKT_OK)
         r->st = vkt__fail(
-            VKT_FORMAT, "data",
+            VKT_E_FORMAT, "data",
             "schema: '%s' must be %s: the checkpoint's schema was changed or is newer", key, want);
 }
 
@@ -252,7 +252,7 @@ static void read_table(reader *r, const json_t *o, vkt__schema *s)
         bad(r, "table", "an object");
         return;
     }
-    s->kind = VKT_KIND_TABLE;
+    s->kind = VKT_DATA_KIND_TABLE;
     const char *delimiter = get_string(r, o, "delimiter");
     if (strlen(delimiter) != 1) bad(r, "delimiter", "one character");
     s->delimiter = delimiter[0];
@@ -261,7 +261,7 @@ static void read_table(reader *r, const json_t *o, vkt__schema *s)
     s->n_file_columns = get_uint(r, o, "file_columns", 2, UINT32_MAX);
     s->label_name = get_string(r, o, "label");
     s->label_position = get_uint(r, o, "label_position", 0, s->n_file_columns - 1);
-    if (s->task == VKT_CLASSIFY) read_class_values(r, o, s);
+    if (s->task == VKT_TASK_CLASSIFY) read_class_values(r, o, s);
     const json_t *columns = get_array(r, o, "columns", &s->n_columns);
     s->columns = vkt__arena_alloc(r->arena, s->n_columns * sizeof *s->columns);
     for (uint32_t i = 0; i < s->n_columns; i++) {
@@ -279,14 +279,15 @@ static void read_table(reader *r, const json_t *o, vkt__schema *s)
 static void read_images(reader *r, const json_t *o, vkt__schema *s)
 {
     uint32_t n;
-    s->kind = VKT_KIND_PICTURES;
+    s->kind = VKT_DATA_KIND_PICTURES;
     s->pixel_mean = get_reals(r, o, "pixel_mean", &s->n_pixel);
     s->pixel_std = get_reals(r, o, "pixel_std", &n);
     if (n != s->n_pixel || (n != 1 && n != s->n_inputs && n != s->input_shape[2]))
         bad(r, "pixel_std", "one, one for each channel, or one for each input");
-    if (json_object_get(o, "fit")) s->crop = get_name(r, o, "fit", fit_names, 2) == VKT_FIT_CROP;
+    if (json_object_get(o, "fit"))
+        s->crop = get_name(r, o, "fit", fit_names, 2) == VKT_PICTURE_FIT_CROP;
     for (uint32_t i = 0; i < n; i++) positive(r, s->pixel_std[i], "pixel_std");
-    if (s->task != VKT_CLASSIFY) bad(r, "task", "classify for images");
+    if (s->task != VKT_TASK_CLASSIFY) bad(r, "task", "classify for images");
     if (s->input_rank != 3) bad(r, "input_shape", "[H, W, C]");
 }
 
@@ -310,7 +311,7 @@ static void read_text(reader *r, const json_t *o, vkt__schema *s)
     const json_t *tokenizer = json_object_get(o, "tokenizer");
     char *text = json_is_object(tokenizer) ? json_dumps(tokenizer, JSON_COMPACT) : NULL;
     if (!text) bad(r, "tokenizer", "a tokenizer.json");
-    s->kind = VKT_KIND_TEXT;
+    s->kind = VKT_DATA_KIND_TEXT;
     s->context = get_uint(r, o, "context", 1, 1 << 20);
     s->vocab = get_uint(r, o, "vocab", 1, 1 << 24);
     s->tokenizer = vkt__arena_strdup(r->arena, text ? text : "");
@@ -324,7 +325,7 @@ vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *s
     *s = (vkt__schema) { .target_scale = 1 };
     json_t *o = json_loads(json, 0, &error);
     if (!o)
-        return vkt__fail(VKT_FORMAT, "data", "schema: line %d: %s: it is not JSON", error.line,
+        return vkt__fail(VKT_E_FORMAT, "data", "schema: line %d: %s: it is not JSON", error.line,
                          vkt__show(error.text).s);
     get_uint(&r, o, "version", 1, 1);
     if (json_object_get(o, "context")) {
@@ -334,7 +335,7 @@ vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *s
     }
     s->task = (vkt_task)get_name(&r, o, "task", task_names, 2);
     read_shape(&r, o, s);
-    if (s->task == VKT_CLASSIFY) {
+    if (s->task == VKT_TASK_CLASSIFY) {
         s->classes = get_strings(&r, o, "classes", &s->n_outputs);
     } else {
         s->n_outputs = 1;

@@ -8,7 +8,7 @@ vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *ou
     bool fits = vkt__mul_ok(n, size, &bytes) && bytes <= SIZE_MAX;
     if (fits) p = malloc(bytes ? (size_t)bytes : 1);
     if (!p)
-        return vkt__fail(VKT_OOM_HOST, "data", "no memory for %s: %llu times %llu bytes", what,
+        return vkt__fail(VKT_E_OOM_HOST, "data", "no memory for %s: %llu times %llu bytes", what,
                          (unsigned long long)n, (unsigned long long)size);
     memcpy(out, &p, sizeof p);
     return VKT_OK;

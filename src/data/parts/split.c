@@ -9,7 +9,7 @@
 static vkt_status deal(const vkt_dataset *ds, const vkt_data_desc *desc, const bool *own,
                        const uint32_t *start, uint32_t *members, uint8_t *split)
 {
-    uint32_t n_classes = ds->schema.task == VKT_CLASSIFY ? ds->schema.n_outputs : 1;
+    uint32_t n_classes = ds->schema.task == VKT_TASK_CLASSIFY ? ds->schema.n_outputs : 1;
     for (uint32_t c = 0; c < n_classes; c++) {
         uint32_t n = start[c + 1] - start[c], *m = members + start[c];
         if (n == 0) continue;
@@ -19,19 +19,22 @@ static vkt_status deal(const vkt_dataset *ds, const vkt_data_desc *desc, const b
             m[i] = m[j];
             m[j] = keep;
         }
-        uint32_t n_test = own[VKT_TEST] ? 0 : (uint32_t)llround(n * desc->test_fraction);
+        uint32_t n_test = own[VKT_SPLIT_TEST] ? 0 : (uint32_t)llround(n * desc->test_fraction);
         uint32_t n_valid =
-            own[VKT_VALID] ? 0 : (uint32_t)llround((n - n_test) * desc->valid_fraction);
+            own[VKT_SPLIT_VALID] ? 0 : (uint32_t)llround((n - n_test) * desc->valid_fraction);
         if (n_test + n_valid >= n)
             return vkt__fail(
-                VKT_ARG, "data",
+                VKT_E_ARG, "data",
                 "%s%s has only %u examples: with data.valid_fraction %g and data.test_fraction %g "
                 "none are left to train on; lower them",
-                ds->schema.task == VKT_CLASSIFY ? "class " : "the data set",
-                ds->schema.task == VKT_CLASSIFY ? vkt__show(ds->schema.classes[c]).s : "", n,
-                own[VKT_VALID] ? 0 : desc->valid_fraction, own[VKT_TEST] ? 0 : desc->test_fraction);
+                ds->schema.task == VKT_TASK_CLASSIFY ? "class " : "the data set",
+                ds->schema.task == VKT_TASK_CLASSIFY ? vkt__show(ds->schema.classes[c]).s : "", n,
+                own[VKT_SPLIT_VALID] ? 0 : desc->valid_fraction,
+                own[VKT_SPLIT_TEST] ? 0 : desc->test_fraction);
         for (uint32_t i = 0; i < n; i++)
-            split[m[i]] = i < n_test ? VKT_TEST : i < n_test + n_valid ? VKT_VALID : VKT_TRAIN;
+            split[m[i]] = i < n_test             ? VKT_SPLIT_TEST
+                          : i < n_test + n_valid ? VKT_SPLIT_VALID
+                                                 : VKT_SPLIT_TRAIN;
     }
     return VKT_OK;
 }
@@ -41,7 +44,7 @@ static vkt_status deal(const vkt_dataset *ds, const vkt_data_desc *desc, const b
 static void group(const vkt_dataset *ds, const uint8_t *split, uint32_t *start, uint32_t *members)
 {
     const vkt__part *part = &ds->part[0];
-    bool classes = ds->schema.task == VKT_CLASSIFY;
+    bool classes = ds->schema.task == VKT_TASK_CLASSIFY;
     uint32_t n_classes = classes ? ds->schema.n_outputs : 1;
     for (uint32_t i = 0; i < part->n; i++)
         if (split[i] == VKT_N_SPLITS) start[classes ? part->labels[i].u + 1 : 1]++;
@@ -71,7 +74,7 @@ static vkt_status check_count(const vkt_dataset *ds, vkt_split s, const char *ke
 {
     if (!(fraction > 0) || ds->info.n[s] > 0) return VKT_OK;
     return vkt__fail(
-        VKT_ARG, "data",
+        VKT_E_ARG, "data",
         "data.%s %g of %u examples gives no %s example: too few; raise it or set it to 0", key,
         fraction, ds->part[0].n, vkt_split_name(s));
 }
@@ -82,7 +85,8 @@ static void settle(const uint8_t *fixed, const bool *own, bool all_own, uint8_t 
 {
     for (uint32_t i = 0; i < n; i++) {
         split[i] = fixed ? fixed[i] : VKT_N_SPLITS;
-        if (split[i] == VKT_TRAIN && own[VKT_TRAIN] && !all_own) split[i] = VKT_N_SPLITS;
+        if (split[i] == VKT_SPLIT_TRAIN && own[VKT_SPLIT_TRAIN] && !all_own)
+            split[i] = VKT_N_SPLITS;
     }
 }
 
@@ -91,25 +95,26 @@ vkt_status vkt__split(vkt_dataset *ds, const vkt_data_desc *desc, const uint8_t 
 {
     vkt_status st;
     uint32_t n = ds->part[0].n,
-             n_classes = ds->schema.task == VKT_CLASSIFY ? ds->schema.n_outputs : 1;
-    bool other_part = ds->of_part[VKT_TEST] == 1, own[VKT_N_SPLITS] = { 0 };
+             n_classes = ds->schema.task == VKT_TASK_CLASSIFY ? ds->schema.n_outputs : 1;
+    bool other_part = ds->of_part[VKT_SPLIT_TEST] == 1, own[VKT_N_SPLITS] = { 0 };
     uint32_t *start = NULL, *members = NULL;
     uint8_t *split = NULL;
     if (given) memcpy(own, given, sizeof own);
-    own[VKT_TEST] |= other_part;
+    own[VKT_SPLIT_TEST] |= other_part;
     VKT_TRY(vkt__data_alloc((uint64_t)n_classes + 1, sizeof *start, "the split", &start));
     VKT_TRY(vkt__data_alloc(n, sizeof *members, "the split", &members));
     VKT_TRY(vkt__data_alloc(n, 1, "the split", &split));
     memset(start, 0, ((size_t)n_classes + 1) * sizeof *start);
-    settle(fixed, own, own[VKT_VALID] && own[VKT_TEST], split, n);
+    settle(fixed, own, own[VKT_SPLIT_VALID] && own[VKT_SPLIT_TEST], split, n);
     group(ds, split, start, members);
     VKT_TRY(deal(ds, desc, own, start, members, split));
-    VKT_TRY(collect(ds, split, VKT_TRAIN));
-    VKT_TRY(collect(ds, split, VKT_VALID));
-    VKT_TRY(collect(ds, other_part ? NULL : split, VKT_TEST));
-    if (!own[VKT_VALID])
-        VKT_TRY(check_count(ds, VKT_VALID, "valid_fraction", desc->valid_fraction));
-    if (!own[VKT_TEST]) VKT_TRY(check_count(ds, VKT_TEST, "test_fraction", desc->test_fraction));
+    VKT_TRY(collect(ds, split, VKT_SPLIT_TRAIN));
+    VKT_TRY(collect(ds, split, VKT_SPLIT_VALID));
+    VKT_TRY(collect(ds, other_part ? NULL : split, VKT_SPLIT_TEST));
+    if (!own[VKT_SPLIT_VALID])
+        VKT_TRY(check_count(ds, VKT_SPLIT_VALID, "valid_fraction", desc->valid_fraction));
+    if (!own[VKT_SPLIT_TEST])
+        VKT_TRY(check_count(ds, VKT_SPLIT_TEST, "test_fraction", desc->test_fraction));
 fail:
     free(start);
     free(members);

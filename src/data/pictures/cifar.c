@@ -26,14 +26,14 @@ vkt_status vkt__cifar_parse(const void *bytes, size_t n, const char *name, uint3
     size_t record = n_labels + PIXELS;
     if (n == 0 || n % record)
         return vkt__fail(
-            VKT_FORMAT, "data",
+            VKT_E_FORMAT, "data",
             "'%s' has %zu bytes, no whole number of %zu-byte records: it is cut off or "
             "no CIFAR file: get it again",
             name, n, record);
     for (size_t i = 0; i < n / record; i++, p += record, pixels += PIXELS) {
         labels[i].u = p[n_labels - 1];
         if (labels[i].u >= n_classes)
-            return vkt__fail(VKT_FORMAT, "data",
+            return vkt__fail(VKT_E_FORMAT, "data",
                              "'%s': label %u of record %zu is outside the %u classes: get it again",
                              name, labels[i].u, i, n_classes);
         for (size_t k = 0; k < PLANE; k++)
@@ -109,7 +109,7 @@ vkt_status vkt__cifar_open(vkt_dataset *ds, const vkt_data_desc *desc)
     for (size_t i = 0; i < VKT_COUNT(layouts) && !l; i++)
         if (vkt__file_exists(below(ds, desc->path, layouts[i].first))) l = &layouts[i];
     if (!l)
-        return vkt__fail(VKT_IO, "data",
+        return vkt__fail(VKT_E_IO, "data",
                          "'%s' has neither data_batch_1.bin (CIFAR-10) nor train.bin (CIFAR-100): "
                          "give the folder of the binary version",
                          desc->path);
@@ -117,10 +117,10 @@ vkt_status vkt__cifar_open(vkt_dataset *ds, const vkt_data_desc *desc)
         VKT_TRY(add_file(l, below(ds, desc->path, l->train[i]), &ds->part[0]));
     if (vkt__file_exists(below(ds, desc->path, l->test))) {
         VKT_TRY(add_file(l, below(ds, desc->path, l->test), &ds->part[1]));
-        ds->of_part[VKT_TEST] = 1;
+        ds->of_part[VKT_SPLIT_TEST] = 1;
     }
     VKT_TRY(read_names(ds, below(ds, desc->path, l->names), l->n_classes));
-    s->kind = VKT_KIND_PICTURES;
+    s->kind = VKT_DATA_KIND_PICTURES;
     s->input_rank = 3;
     memcpy(s->input_shape, (uint32_t[]) { SIDE, SIDE, 3 }, 3 * sizeof(uint32_t));
     s->n_inputs = PIXELS;
@@ -128,7 +128,7 @@ vkt_status vkt__cifar_open(vkt_dataset *ds, const vkt_data_desc *desc)
     VKT_TRY(vkt__pixels_fit(ds, desc->standardize));
     ds->info.source = vkt__arena_printf(
         &ds->arena, "cifar %s: %u images of 32x32x3, %u classes, %s", desc->path, ds->part[0].n,
-        l->n_classes, ds->of_part[VKT_TEST] ? "test file as test set" : "no test file");
+        l->n_classes, ds->of_part[VKT_SPLIT_TEST] ? "test file as test set" : "no test file");
 fail:
     return st;
 }

@@ -32,24 +32,24 @@ static void add(fitting *f, const vkt__schema *s, const uint8_t *x)
 static vkt_status add_all(const vkt_dataset *ds, fitting *f)
 {
     vkt_status st = VKT_OK;
-    const vkt__part *part = &ds->part[ds->of_part[VKT_TRAIN]];
+    const vkt__part *part = &ds->part[ds->of_part[VKT_SPLIT_TRAIN]];
     const vkt__schema *s = &ds->schema;
     vkt__scratch scratch = { 0 };
-    uint64_t n = ds->info.n[VKT_TRAIN], take = part->files ? VKT_MIN(n, SAMPLE) : n;
+    uint64_t n = ds->info.n[VKT_SPLIT_TRAIN], take = part->files ? VKT_MIN(n, SAMPLE) : n;
     for (uint64_t i = 0; i < take; i++) {
-        uint32_t at = ds->index[VKT_TRAIN][i * n / take];
+        uint32_t at = ds->index[VKT_SPLIT_TRAIN][i * n / take];
         const uint8_t *x = part->files ? NULL : part->pixels + (uint64_t)at * s->n_inputs;
         if (!x) {
             vkt__log_quiet(true); /* the loader will say so, or leave it out */
             st = vkt__files_pixels(part->files, s, at, &scratch, &x);
             vkt__log_quiet(false);
-            if (st == VKT_OOM_HOST) break;
+            if (st == VKT_E_OOM_HOST) break;
             if (st != VKT_OK) continue;
         }
         add(f, s, x);
     }
     vkt__scratch_finish(&scratch);
-    return st == VKT_OOM_HOST ? st : VKT_OK;
+    return st == VKT_E_OOM_HOST ? st : VKT_OK;
 }
 
 /* Of v / 255. Sums of bytes and of their squares are exact in double: a deviation of 0 is exact. */
@@ -77,14 +77,14 @@ vkt_status vkt__pixels_fit(vkt_dataset *ds, vkt_standardize how)
     vkt_status st = VKT_OK;
     vkt__schema *s = &ds->schema;
     uint32_t channels = s->input_shape[2];
-    bool each = how == VKT_STD_FEATURE;
+    bool each = how == VKT_STANDARDIZE_FEATURE;
     fitting f = { 0 };
-    if (how == VKT_STD_AUTO) how = VKT_STD_CHANNEL;
-    s->n_pixel = each ? s->n_inputs : how == VKT_STD_CHANNEL ? channels : 1;
+    if (how == VKT_STANDARDIZE_AUTO) how = VKT_STANDARDIZE_CHANNEL;
+    s->n_pixel = each ? s->n_inputs : how == VKT_STANDARDIZE_CHANNEL ? channels : 1;
     s->pixel_mean = vkt__arena_alloc(&ds->arena, s->n_pixel * sizeof(double));
     s->pixel_std = vkt__arena_alloc(&ds->arena, s->n_pixel * sizeof(double));
     for (uint32_t i = 0; i < s->n_pixel; i++) s->pixel_std[i] = 1;
-    if (how == VKT_STD_NONE || ds->info.n[VKT_TRAIN] == 0) return VKT_OK;
+    if (how == VKT_STANDARDIZE_NONE || ds->info.n[VKT_SPLIT_TRAIN] == 0) return VKT_OK;
     f.count = vkt__alloc(channels * sizeof *f.count);
     if (each) {
         VKT_TRY(vkt__data_alloc(s->n_inputs, sizeof(double), "constants", &f.sum));
@@ -94,11 +94,11 @@ vkt_status vkt__pixels_fit(vkt_dataset *ds, vkt_standardize how)
     }
     VKT_TRY(add_all(ds, &f));
     if (f.n == 0) {
-        st =
-            vkt__fail(VKT_FORMAT, "data", "no training picture can be read: is the folder intact?");
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "no training picture can be read: is the folder intact?");
         goto fail;
     }
-    if (how == VKT_STD_GLOBAL)
+    if (how == VKT_STANDARDIZE_GLOBAL)
         for (uint32_t c = 1; c < channels; c++)
             for (int v = 0; v < 256; v++) f.count[0][v] += f.count[c][v];
     if (each)

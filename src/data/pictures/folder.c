@@ -60,8 +60,8 @@ static vkt_status collect(walk *w, const char *dir, const uint64_t id[2], int de
     size_t n = 0;
     vkt__str path = { 0 };
     if (depth == MAX_DEPTH)
-        return vkt__fail(VKT_FORMAT, "data", "'%s' lies more than %d folders deep: move it up", dir,
-                         MAX_DEPTH);
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' lies more than %d folders deep: move it up",
+                         dir, MAX_DEPTH);
     for (int i = 0; i < depth; i++) {
         if (memcmp(w->above[i], id, sizeof w->above[i]) != 0) continue;
         w->out->n_loops++;
@@ -96,14 +96,14 @@ static vkt_status find_class(vkt__folder *f, vkt__arena *arena, const char *name
         if (strcmp(f->classes[*out], name) == 0) return VKT_OK;
     }
     if (f->closed) {
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s': '%s' is none of the %u classes%s: rename or remove it", where,
                          vkt__show(name).s, f->n_classes,
                          vkt_did_you_mean(name, f->classes, f->n_classes).text);
     }
     if (!vkt__utf8_ok(name, strlen(name), &bad))
-        return vkt__fail(VKT_FORMAT, "data", "'%s': class name '%s' is not UTF-8: rename it", where,
-                         vkt__show(name).s);
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s': class name '%s' is not UTF-8: rename it",
+                         where, vkt__show(name).s);
     if (f->n_classes == f->cap_classes) {
         size_t cap = VKT_MAX(2 * f->cap_classes, 16);
         const char **more = vkt__arena_alloc(arena, cap * sizeof *more);
@@ -150,11 +150,11 @@ fail:
 static const struct {
     const char *name;
     vkt_split split;
-} split_names[] = { { "train", VKT_TRAIN },
-                    { "valid", VKT_VALID },
-                    { "val", VKT_VALID },
-                    { "test", VKT_TEST },
-                    { "validation", VKT_VALID } };
+} split_names[] = { { "train", VKT_SPLIT_TRAIN },
+                    { "valid", VKT_SPLIT_VALID },
+                    { "val", VKT_SPLIT_VALID },
+                    { "test", VKT_SPLIT_TEST },
+                    { "validation", VKT_SPLIT_VALID } };
 
 static const char *split_folder(vkt__arena *arena, const char *root, size_t i)
 {
@@ -207,11 +207,11 @@ static vkt_status find_columns(const vkt__csv *csv, const char *name, columns *o
     out->header = out->file != SIZE_MAX || out->label != SIZE_MAX;
     if (out->header && (out->file == SIZE_MAX || out->label == SIZE_MAX))
         return vkt__fail(
-            VKT_FORMAT, "data", "'%s': its first line names no %s column: call it '%s'", name,
+            VKT_E_FORMAT, "data", "'%s': its first line names no %s column: call it '%s'", name,
             out->file == SIZE_MAX ? "file" : "label", out->file == SIZE_MAX ? "file" : "label");
     if (out->header) return VKT_OK;
     if (csv->n_columns < 2)
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' has one column: lines of file,label[,split] are expected", name);
     *out = (columns) { 0, 1, csv->n_columns > 2 ? 2 : SIZE_MAX, false };
     return VKT_OK;
@@ -236,7 +236,7 @@ static vkt_status split_of(const char *cell, const char *name, uint32_t line, ui
         *out = (uint8_t)split_names[i].split;
         return VKT_OK;
     }
-    return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: split '%s' is none of train, valid, test",
+    return vkt__fail(VKT_E_FORMAT, "data", "'%s' line %u: split '%s' is none of train, valid, test",
                      name, line, vkt__show(cell).s);
 }
 
@@ -314,7 +314,7 @@ vkt_status vkt__folder_scan(const char *root, const char *labels, vkt__arena *ar
     *out = (vkt__folder) { .has_labels = true };
     walk w = { .out = out, .arena = arena, .split = VKT_N_SPLITS };
     if (!vkt__is_dir(root))
-        return vkt__fail(VKT_IO, "data",
+        return vkt__fail(VKT_E_IO, "data",
                          "'%s' is not a folder: give the one that holds a folder a "
                          "class",
                          root);
@@ -335,7 +335,7 @@ vkt_status vkt__folder_scan_classes(const char *root, const char *const *classes
                                     uint32_t n_classes, vkt__arena *arena, vkt__folder *out)
 {
     *out = (vkt__folder) { .closed = true, .classes = (const char **)classes };
-    walk w = { .out = out, .arena = arena, .split = VKT_TEST };
+    walk w = { .out = out, .arena = arena, .split = VKT_SPLIT_TEST };
     uint64_t id[2];
     out->n_classes = n_classes;
     root = without_slash(root, arena);

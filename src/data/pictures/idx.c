@@ -7,17 +7,17 @@
 static vkt_status check_magic(const uint8_t h[4], size_t got, const char *name)
 {
     if (got < 4 || h[0] != 0 || h[1] != 0)
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' is neither an IDX file nor gzip (it starts %02x %02x): is it "
                          "complete and the right file?",
                          name, got > 0 ? h[0] : 0, got > 1 ? h[1] : 0);
     if (h[2] != 0x08)
         return vkt__fail(
-            VKT_FORMAT, "data",
+            VKT_E_FORMAT, "data",
             "'%s' holds IDX type 0x%02x; only unsigned bytes (0x08) are read: convert it", name,
             h[2]);
     if (h[3] != 1 && h[3] != 3 && h[3] != 4)
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' has %u dimensions; labels have 1, images 3 (N,H,W) or 4 (N,H,W,C)",
                          name, h[3]);
     return VKT_OK;
@@ -30,10 +30,10 @@ static vkt_status check_size(const vkt__bytes *b, vkt__idx *idx, const char *nam
     bool ok = true;
     for (uint32_t i = 0; i < idx->rank; i++) ok = ok && vkt__mul_ok(total, idx->dim[i], &total);
     if (ok && total == 0)
-        return vkt__fail(VKT_FORMAT, "data", "'%s' is empty: one of its lengths is 0", name);
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' is empty: one of its lengths is 0", name);
     if (!ok || total > bound || total > SIZE_MAX - 1)
         return vkt__fail(
-            VKT_FORMAT, "data",
+            VKT_E_FORMAT, "data",
             "'%s' is cut off: its header promises %s%llu bytes, the file can hold %llu: "
             "get it again",
             name, ok ? "" : "more than ", (unsigned long long)(ok ? total : UINT64_MAX),
@@ -55,7 +55,8 @@ vkt_status vkt__idx_parse(const void *bytes, size_t n, const char *name, vkt__id
     idx.rank = h[3];
     VKT_TRY(vkt__bytes_read(b, h, 4 * idx.rank, &got));
     if (got < 4 * idx.rank) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s' is cut off within its header: get it again", name);
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' is cut off within its header: get it again",
+                       name);
         goto fail;
     }
     for (uint32_t i = 0; i < idx.rank; i++)
@@ -65,14 +66,14 @@ vkt_status vkt__idx_parse(const void *bytes, size_t n, const char *name, vkt__id
     VKT_TRY(vkt__data_alloc(idx.n_bytes, 1, name, &idx.data));
     VKT_TRY(vkt__bytes_read(b, idx.data, (size_t)idx.n_bytes, &got));
     if (got < idx.n_bytes) {
-        st = vkt__fail(VKT_FORMAT, "data",
+        st = vkt__fail(VKT_E_FORMAT, "data",
                        "'%s' is cut off: its header promises %llu bytes, it has %zu: get it again",
                        name, (unsigned long long)idx.n_bytes, got);
         goto fail;
     }
     VKT_TRY(vkt__bytes_read(b, &extra, 1, &got)); /* also makes zlib check the sum at the end */
     if (got != 0) {
-        st = vkt__fail(VKT_FORMAT, "data",
+        st = vkt__fail(VKT_E_FORMAT, "data",
                        "'%s' goes on after the %llu bytes its header promises: get it again", name,
                        (unsigned long long)idx.n_bytes);
         goto fail;

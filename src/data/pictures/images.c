@@ -34,7 +34,7 @@ static vkt_status need_file(vkt__arena *arena, const char *dir, const char *set,
 {
     *out = find_file(arena, dir, set, what);
     if (*out) return VKT_OK;
-    return vkt__fail(VKT_IO, "data",
+    return vkt__fail(VKT_E_IO, "data",
                      "'%s' lacks %s-%s-idx%d-ubyte (or .gz): put MNIST's four files there", dir,
                      set, what, strcmp(what, "images") == 0 ? 3 : 1);
 }
@@ -48,7 +48,7 @@ static vkt_status read_idx(const char *path, bool images, vkt__idx *out)
     VKT_TRY(vkt__idx_parse(bytes, n, path, out));
     if (images != (out->rank > 1)) {
         vkt__idx_finish(out);
-        st = vkt__fail(VKT_FORMAT, "data",
+        st = vkt__fail(VKT_E_FORMAT, "data",
                        "'%s' holds %s where %s must be: are the files' names swapped?", path,
                        images ? "labels" : "images", images ? "images" : "labels");
     }
@@ -66,14 +66,14 @@ static vkt_status read_part(const char *image_path, const char *label_path, vkt_
     VKT_TRY(read_idx(image_path, true, &images));
     if (label_path) VKT_TRY(read_idx(label_path, false, &labels));
     if (label_path && labels.dim[0] != images.dim[0]) {
-        st = vkt__fail(VKT_FORMAT, "data",
+        st = vkt__fail(VKT_E_FORMAT, "data",
                        "'%s' has %u images, '%s' %u labels: they do not belong together",
                        image_path, images.dim[0], label_path, labels.dim[0]);
         goto fail;
     }
     if (images.n_bytes / images.dim[0] > INT32_MAX) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s': one image has %llu values, too many", image_path,
-                       (unsigned long long)(images.n_bytes / images.dim[0]));
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s': one image has %llu values, too many",
+                       image_path, (unsigned long long)(images.n_bytes / images.dim[0]));
         goto fail;
     }
     VKT_TRY(vkt__data_alloc(images.dim[0], sizeof *part->labels, "labels", &part->labels));
@@ -95,7 +95,7 @@ static vkt_status check_labels(const vkt_dataset *ds, const vkt__part *part, con
 {
     for (uint32_t i = 0; i < part->n; i++)
         if (part->labels[i].u >= ds->schema.n_outputs)
-            return vkt__fail(VKT_FORMAT, "data",
+            return vkt__fail(VKT_E_FORMAT, "data",
                              "'%s': label %u of record %u is outside the %u classes (0 to %u)",
                              path, part->labels[i].u, i, ds->schema.n_outputs,
                              ds->schema.n_outputs - 1);
@@ -106,7 +106,7 @@ static vkt_status check_shape(const vkt__schema *s, const uint32_t shape[4], con
 {
     if (memcmp(shape, s->input_shape, 3 * sizeof *shape) == 0) return VKT_OK;
     return vkt__fail(
-        VKT_FORMAT, "data",
+        VKT_E_FORMAT, "data",
         "'%s' has images of %ux%ux%u, not the %ux%ux%u of the training set: convert them", path,
         shape[0], shape[1], shape[2], s->input_shape[0], s->input_shape[1], s->input_shape[2]);
 }
@@ -119,7 +119,7 @@ static vkt_status read_class_names(vkt_dataset *ds, const char *path)
     size_t n, at, count = 0;
     VKT_TRY(vkt__file_read(path, 1 << 20, &text, &n));
     if (!vkt__utf8_ok(text, n, &at)) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s' is not UTF-8 text (byte %zu): save it as UTF-8",
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' is not UTF-8 text (byte %zu): save it as UTF-8",
                        path, at);
         goto fail;
     }
@@ -132,7 +132,7 @@ static vkt_status read_class_names(vkt_dataset *ds, const char *path)
         p = next;
     }
     if (count == 0) {
-        st = vkt__fail(VKT_FORMAT, "data",
+        st = vkt__fail(VKT_E_FORMAT, "data",
                        "'%s' is empty: write one class name a line, or remove it", path);
         goto fail;
     }
@@ -179,13 +179,13 @@ vkt_status vkt__images_open(vkt_dataset *ds, const vkt_data_desc *desc)
     const char *images, *labels;
     uint32_t shape[4] = { 0 };
     if (!vkt__is_dir(desc->path))
-        return vkt__fail(VKT_IO, "data",
+        return vkt__fail(VKT_E_IO, "data",
                          "'%s' is not a folder: give the folder that holds the IDX files",
                          desc->path);
     VKT_TRY(need_file(&ds->arena, desc->path, "train", "images", &images));
     VKT_TRY(need_file(&ds->arena, desc->path, "train", "labels", &labels));
     VKT_TRY(read_part(images, labels, &ds->part[0], s->input_shape));
-    s->kind = VKT_KIND_PICTURES;
+    s->kind = VKT_DATA_KIND_PICTURES;
     s->input_rank = 3;
     s->n_inputs = s->input_shape[0] * s->input_shape[1] * s->input_shape[2];
     VKT_TRY(find_classes(ds, desc->path));
@@ -197,15 +197,15 @@ vkt_status vkt__images_open(vkt_dataset *ds, const vkt_data_desc *desc)
         VKT_TRY(read_part(images, labels, &ds->part[1], shape));
         VKT_TRY(check_shape(s, shape, images));
         VKT_TRY(check_labels(ds, &ds->part[1], labels));
-        ds->of_part[VKT_TEST] = 1;
+        ds->of_part[VKT_SPLIT_TEST] = 1;
     }
     VKT_TRY(vkt__split(ds, desc, NULL, NULL));
-    VKT_TRY(vkt__pixels_fit(ds, desc->standardize == VKT_STD_AUTO ? VKT_STD_GLOBAL
-                                                                  : desc->standardize));
+    VKT_TRY(vkt__pixels_fit(ds, desc->standardize == VKT_STANDARDIZE_AUTO ? VKT_STANDARDIZE_GLOBAL
+                                                                          : desc->standardize));
     ds->info.source = vkt__arena_printf(
         &ds->arena, "idx %s: %u images of %ux%ux%u, %u classes, %s", desc->path, ds->part[0].n,
         s->input_shape[0], s->input_shape[1], s->input_shape[2], s->n_outputs,
-        ds->of_part[VKT_TEST] ? "t10k files as test set" : "no test files");
+        ds->of_part[VKT_SPLIT_TEST] ? "t10k files as test set" : "no test files");
 fail:
     return st;
 }

@@ -16,7 +16,7 @@ static uint64_t tables_bytes(uint64_t n)
 
 static vkt_status bad(const char *name, const char *why)
 {
-    return vkt__fail(VKT_FORMAT, "data", "'%s' is %s: pack it again", name, why);
+    return vkt__fail(VKT_E_FORMAT, "data", "'%s' is %s: pack it again", name, why);
 }
 
 vkt_status vkt__packed_parse(const void *bytes, size_t n, const char *name, vkt__packed *out)
@@ -81,12 +81,12 @@ vkt_status vkt__packed_open(vkt_dataset *ds, const vkt_data_desc *desc)
     char *json = vkt__arena_alloc(&ds->arena, (size_t)f.json_bytes + 1);
     memcpy(json, f.json, (size_t)f.json_bytes);
     VKT_TRY(vkt__schema_parse(json, &ds->arena, s));
-    if (s->kind != VKT_KIND_PICTURES || s->n_inputs != f.n_inputs) {
+    if (s->kind != VKT_DATA_KIND_PICTURES || s->n_inputs != f.n_inputs) {
         st = bad(desc->path, "damaged: its schema is of other examples");
         goto fail;
     }
     VKT_TRY(take(ds, &f, desc->path));
-    if (desc->standardize != VKT_STD_AUTO) VKT_TRY(vkt__pixels_fit(ds, desc->standardize));
+    if (desc->standardize != VKT_STANDARDIZE_AUTO) VKT_TRY(vkt__pixels_fit(ds, desc->standardize));
     ds->info.source = vkt__arena_printf(&ds->arena,
                                         "packed %s: %u images of %ux%ux%u, %u classes, split as "
                                         "packed",
@@ -113,7 +113,7 @@ static vkt_status match_classes(const vkt__schema *model, const vkt__schema *pac
         while (own[c] < model->n_outputs && strcmp(model->classes[own[c]], pack->classes[c]))
             own[c]++;
         if (own[c] == model->n_outputs)
-            return vkt__fail(VKT_FORMAT, "data",
+            return vkt__fail(VKT_E_FORMAT, "data",
                              "'%s' has a class '%s', which the model does not "
                              "know",
                              path, vkt__show(pack->classes[c]).s);
@@ -132,7 +132,7 @@ static vkt_status take_from(vkt_dataset *ds, const vkt__packed *f, uint64_t firs
     part->pixels = (uint8_t *)(uintptr_t)(f->pixels + first * f->n_inputs); /* never written */
     part->hash = f->hash + first;
     for (uint64_t i = first; i < f->n; i++) {
-        if (f->label[i] >= n_own || (first && f->split[i] != VKT_TEST))
+        if (f->label[i] >= n_own || (first && f->split[i] != VKT_SPLIT_TEST))
             return bad(path, "damaged: a class or split is out of range");
         part->labels[i - first].u = own[f->label[i]];
     }
@@ -153,17 +153,18 @@ vkt_status vkt__packed_open_schema(vkt_dataset *ds, const char *const *paths, si
     char *json = vkt__arena_alloc(&ds->arena, (size_t)f.json_bytes + 1);
     memcpy(json, f.json, (size_t)f.json_bytes);
     VKT_TRY(vkt__schema_parse(json, &ds->arena, &pack));
-    if (pack.kind != VKT_KIND_PICTURES || pack.task != VKT_CLASSIFY || pack.n_inputs != f.n_inputs)
+    if (pack.kind != VKT_DATA_KIND_PICTURES || pack.task != VKT_TASK_CLASSIFY ||
+        pack.n_inputs != f.n_inputs)
         return bad(path, "damaged: its schema is of other examples");
     const uint32_t *have = pack.input_shape, *want = ds->schema.input_shape;
     if (memcmp(have, want, 3 * sizeof *have) != 0)
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' has images of %ux%ux%u, not the model's %ux%ux%u: pack them at that "
                          "size",
                          path, have[0], have[1], have[2], want[0], want[1], want[2]);
     uint32_t *own = vkt__arena_alloc(&ds->arena, pack.n_outputs * sizeof *own);
     VKT_TRY(match_classes(&ds->schema, &pack, path, own));
-    while (first < f.n && f.split[first] != VKT_TEST) first++;
+    while (first < f.n && f.split[first] != VKT_SPLIT_TEST) first++;
     bool has_test = first < f.n;
     VKT_TRY(take_from(ds, &f, has_test ? first : 0, own, pack.n_outputs, path));
     ds->info.has_labels = true;
@@ -198,7 +199,7 @@ static vkt_status write_pixels(writer *w, bool stop_on_bad)
                 vkt__log_quiet(!stop_on_bad);
                 st = vkt__files_pixels(part->files, &w->ds->schema, at, &scratch, &pixels);
                 vkt__log_quiet(false);
-                if (st != VKT_OK && (stop_on_bad || st == VKT_OOM_HOST)) goto fail;
+                if (st != VKT_OK && (stop_on_bad || st == VKT_E_OOM_HOST)) goto fail;
                 if (st != VKT_OK) {
                     if (!w->n_bad++)
                         vkt_log(VKT_LOG_WARN, "data", "left out: %s", vkt__last_failure());
@@ -239,7 +240,7 @@ static vkt_status write_rest(writer *w, const char *path)
     fwrite(zeros, 1, (size_t)(at - end), w->file);
     fwrite(rest, 1, (size_t)bytes, w->file);
     free(rest);
-    if (!vkt__file_seek(w->file, 0)) return vkt__fail(VKT_IO, "data", "can't write '%s'", path);
+    if (!vkt__file_seek(w->file, 0)) return vkt__fail(VKT_E_IO, "data", "can't write '%s'", path);
     fwrite(word, 1, sizeof word, w->file);
 fail:
     return st;
@@ -253,8 +254,8 @@ vkt_status vkt_dataset_pack(const vkt_dataset *ds, bool stop_on_bad, const char 
     uint64_t total = 0;
     writer w = { .ds = ds };
     char *aside = NULL;
-    if (ds->schema.kind != VKT_KIND_PICTURES)
-        return vkt__fail(VKT_ARG, "data", "'%s' are no images to pack", ds->info.source);
+    if (ds->schema.kind != VKT_DATA_KIND_PICTURES)
+        return vkt__fail(VKT_E_ARG, "data", "'%s' are no images to pack", ds->info.source);
     for (int s = 0; s < VKT_N_SPLITS; s++) total += ds->info.n[s];
     VKT_TRY(vkt__data_alloc(total, sizeof *w.hash, "the tables", &w.hash));
     VKT_TRY(vkt__data_alloc(total, sizeof *w.label, "the tables", &w.label));
@@ -264,7 +265,7 @@ vkt_status vkt_dataset_pack(const vkt_dataset *ds, bool stop_on_bad, const char 
     fwrite(zeros, 1, sizeof zeros, w.file);
     VKT_TRY(write_pixels(&w, stop_on_bad));
     if (w.n == 0) {
-        st = vkt__fail(VKT_FORMAT, "data", "no image can be read: nothing was packed");
+        st = vkt__fail(VKT_E_FORMAT, "data", "no image can be read: nothing was packed");
         goto fail;
     }
     VKT_TRY(write_rest(&w, path));

@@ -221,7 +221,8 @@ vkt_status vkt__picture_resize(const uint8_t *from, uint32_t w, vkt__box box, ui
                      to_h < box.h ? STBIR_FILTER_BOX : STBIR_FILTER_TRIANGLE,
                      STBIR_COLORSPACE_LINEAR, NULL))
         return VKT_OK;
-    return vkt__fail(VKT_OOM_HOST, "data", "no memory to resize a picture of %ux%u", box.w, box.h);
+    return vkt__fail(VKT_E_OOM_HOST, "data", "no memory to resize a picture of %ux%u", box.w,
+                     box.h);
 }
 
 /* stb's own limit would stop it too, but could not say why. */
@@ -239,18 +240,18 @@ static vkt_status read_header(const void *bytes, size_t n, const char *name, con
     int w = 0, h = 0, have = 0;
     uint32_t png_w, png_h;
     if (png_too_large(bytes, n, k, &png_w, &png_h))
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' is %ux%u pixels by its header, more than %d wide or high: make it "
                          "smaller",
                          name, png_w, png_h, STBI_MAX_DIMENSIONS);
     if (n > VKT__PICTURE_BYTES || !stbi_info_from_memory(bytes, (int)n, &w, &h, &have))
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' can't be read as %s: damaged, of a rare kind, or more than %d "
                          "pixels wide or high: save it again as an 8-bit PNG",
                          name, k, STBI_MAX_DIMENSIONS);
     if (w < 1 || h < 1 || (uint64_t)w * (uint64_t)h > PIXEL_LIMIT)
         return vkt__fail(
-            VKT_FORMAT, "data",
+            VKT_E_FORMAT, "data",
             "'%s' is %dx%d pixels, more than the 64 million that are allowed: make it smaller",
             name, w, h);
     *out = (vkt__picture_size) { (uint32_t)w, (uint32_t)h, have >= 3 };
@@ -260,9 +261,9 @@ static vkt_status read_header(const void *bytes, size_t n, const char *name, con
 vkt_status vkt__picture_look(const void *bytes, size_t n, const char *name, vkt__picture_size *out)
 {
     const char *k = kind(bytes, n), *why = k ? damage(bytes, n, true) : NULL;
-    if (n == 0) return vkt__fail(VKT_FORMAT, "data", "'%s' is empty: get it again", name);
-    if (!k) return vkt__fail(VKT_FORMAT, "data", "'%s' is no PNG, JPEG or BMP picture", name);
-    if (why) return vkt__fail(VKT_FORMAT, "data", "'%s' is %s: get it again", name, why);
+    if (n == 0) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is empty: get it again", name);
+    if (!k) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is no PNG, JPEG or BMP picture", name);
+    if (why) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is %s: get it again", name, why);
     return read_header(bytes, n, name, k, out);
 }
 
@@ -275,13 +276,13 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, ui
     vkt__picture_size size;
     int w, h, have;
     *out = NULL;
-    if (!k) return vkt__fail(VKT_FORMAT, "data", "'%s' is no PNG, JPEG or BMP picture", name);
+    if (!k) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is no PNG, JPEG or BMP picture", name);
     const char *why = damage(bytes, n, false); /* its sums were right when it was looked at first */
-    if (why) return vkt__fail(VKT_FORMAT, "data", "'%s' is %s: get it again", name, why);
+    if (why) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is %s: get it again", name, why);
     VKT_TRY(read_header(bytes, n, name, k, &size));
     pixels = stbi_load_from_memory(bytes, (int)n, &w, &h, &have, 0);
     if (!pixels) {
-        st = vkt__fail(VKT_FORMAT, "data",
+        st = vkt__fail(VKT_E_FORMAT, "data",
                        "'%s' can't be read as %s (%s): save it again as an 8-bit PNG", name, k,
                        vkt__show(stbi_failure_reason()).s); /* may hold bytes of the file */
         goto fail;

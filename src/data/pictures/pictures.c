@@ -25,7 +25,7 @@ static vkt_status look(const char *path, vkt__picture_size *size, uint64_t *hash
     size_t n;
     uint64_t id[2];
     if (vkt__path_look(path, id) == VKT__OTHER)
-        return vkt__fail(VKT_IO, "data", "'%s' is a pipe or a device, not a file", path);
+        return vkt__fail(VKT_E_IO, "data", "'%s' is a pipe or a device, not a file", path);
     VKT_TRY(vkt__file_read(path, VKT__PICTURE_BYTES, &bytes, &n));
     VKT_TRY(vkt__picture_look(bytes, n, path, size));
     *hash = vkt__hash(bytes, n, n);
@@ -44,7 +44,7 @@ static vkt_status examine(const vkt__folder *f, bool stop, survey *out)
         if (!stop) vkt__log_quiet(true);
         st = look(f->item[i].path, &size, &out->hash[out->n]);
         vkt__log_quiet(false);
-        if (st != VKT_OK && (stop || st == VKT_OOM_HOST)) goto fail;
+        if (st != VKT_OK && (stop || st == VKT_E_OOM_HOST)) goto fail;
         if (st != VKT_OK) {
             if (out->n_bad++ < SHOWN)
                 vkt_log(VKT_LOG_WARN, "data", "left out: %s", vkt__last_failure());
@@ -106,21 +106,22 @@ static vkt_status choose_shape(vkt_dataset *ds, const vkt_data_desc *desc, const
     bool automatic = !desc->size || strcmp(desc->size, "auto") == 0;
     if (automatic && s->many_sizes)
         return vkt__fail(
-            VKT_ARG, "data",
+            VKT_E_ARG, "data",
             "'%s' has pictures of several sizes (up to %ux%u): set data.size, as 64 or "
             "48x64 (height x width)",
             desc->path, s->largest[0], s->largest[1]);
     if (automatic && (h > 1024 || w > 1024))
-        return vkt__fail(VKT_ARG, "data",
+        return vkt__fail(VKT_E_ARG, "data",
                          "'%s' has pictures of %ux%u: set data.size to what the model shall see",
                          desc->path, w, h);
     if (!automatic && !parse_size(desc->size, &h, &w))
-        return vkt__fail(VKT_ARG, "data",
+        return vkt__fail(VKT_E_ARG, "data",
                          "data.size '%s' is no size: 64, or height x width as 48x64, to 4096",
                          desc->size);
-    bool color = desc->color == VKT_COLOR_RGB || (desc->color == VKT_COLOR_AUTO && s->color);
-    schema->kind = VKT_KIND_PICTURES;
-    schema->crop = desc->fit == VKT_FIT_CROP;
+    bool color =
+        desc->color == VKT_PICTURE_COLOR_RGB || (desc->color == VKT_PICTURE_COLOR_AUTO && s->color);
+    schema->kind = VKT_DATA_KIND_PICTURES;
+    schema->crop = desc->fit == VKT_PICTURE_FIT_CROP;
     schema->input_rank = 3;
     schema->input_shape[0] = h;
     schema->input_shape[1] = w;
@@ -155,7 +156,7 @@ static vkt_status check_classes(const vkt_dataset *ds, const vkt__folder *f, con
                                 const char *root)
 {
     if (f->n_classes < 2)
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' has %s: a classifier needs two or more, each a folder of pictures",
                          root, f->n_classes ? "one class" : "no class folder with pictures");
     enum { ANY = 1, TRAIN = 2 };
@@ -163,14 +164,14 @@ static vkt_status check_classes(const vkt_dataset *ds, const vkt__folder *f, con
     uint32_t c = 0;
     for (uint32_t i = 0; i < s->n; i++) {
         uint8_t split = f->item[s->from[i]].split;
-        bool train = split == VKT_TRAIN || split == VKT_N_SPLITS;
+        bool train = split == VKT_SPLIT_TRAIN || split == VKT_N_SPLITS;
         has[ds->part[0].labels[i].u] |= train ? ANY | TRAIN : ANY;
     }
     while (c < f->n_classes && has[c] & TRAIN) c++;
     bool any = c < f->n_classes && has[c];
     free(has);
     if (c < f->n_classes)
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s': class '%s' has no picture%s%s: add some or remove the folder", root,
                          vkt__show(f->classes[c]).s, any ? " to train on" : "",
                          s->n_bad ? " that can be read" : "");
@@ -186,10 +187,10 @@ vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc)
     VKT_TRY(vkt__folder_scan(desc->path, desc->labels, &ds->arena, &f));
     report_others(desc->path, &f);
     if (f.n > UINT32_MAX - 1) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s' has %zu pictures, too many", desc->path, f.n);
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' has %zu pictures, too many", desc->path, f.n);
         goto fail;
     }
-    VKT_TRY(examine(&f, desc->bad_files == VKT_BAD_STOP, &s));
+    VKT_TRY(examine(&f, desc->bad_files == VKT_BAD_FILES_STOP, &s));
     VKT_TRY(make_part(ds, &f, &s, (uint64_t)desc->keep_mib << 20));
     VKT_TRY(check_classes(ds, &f, &s, desc->path));
     VKT_TRY(choose_shape(ds, desc, &s));
@@ -207,7 +208,7 @@ vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc)
             : "",
         s.n_bad ? vkt__arena_printf(&ds->arena, ", %u left out,", s.n_bad) : "",
         ds->schema.input_shape[0], ds->schema.input_shape[1], ds->schema.input_shape[2],
-        f.n_classes, f.own[VKT_TRAIN] ? (desc->labels ? "labels" : "folders") : "seed");
+        f.n_classes, f.own[VKT_SPLIT_TRAIN] ? (desc->labels ? "labels" : "folders") : "seed");
 fail:
     free(fixed);
     free(s.from);
@@ -223,13 +224,13 @@ static vkt_status check_shape(const vkt__schema *s, const char *path)
 {
     const uint32_t *shape = s->input_shape;
     if (shape[2] != 1 && shape[2] != 3)
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' is a picture, but the model takes %u channels, neither grey (1) nor "
                          "colour (3): use IDX",
                          path, shape[2]);
     if ((uint64_t)shape[0] * shape[1] > 64 << 20 || shape[0] > 16384 || shape[1] > 16384)
         return vkt__fail(
-            VKT_FORMAT, "data",
+            VKT_E_FORMAT, "data",
             "'%s' is a picture, but the model's %ux%u inputs are too many for one: use IDX", path,
             shape[1], shape[0]);
     return VKT_OK;
@@ -243,7 +244,7 @@ static vkt_status open_list(vkt_dataset *ds, const char *const *paths, size_t n)
     const vkt__schema *schema = &ds->schema;
     VKT_TRY(vkt__data_alloc(n, sizeof *f.item, "the list of pictures", &f.item));
     for (size_t i = 0; i < n; i++)
-        f.item[i] = (vkt__found) { vkt__arena_strdup(&ds->arena, paths[i]), 0, VKT_TEST };
+        f.item[i] = (vkt__found) { vkt__arena_strdup(&ds->arena, paths[i]), 0, VKT_SPLIT_TEST };
     VKT_TRY(examine(&f, true, &s));
     VKT_TRY(make_part(ds, &f, &s, schema->n_inputs));
     if (s.many_sizes || s.w != schema->input_shape[1] || s.h != schema->input_shape[0])
@@ -283,7 +284,7 @@ static vkt_status open_folder(vkt_dataset *ds, const char *path)
     report_others(path, &f);
     VKT_TRY(examine(&f, false, &s));
     if (s.n == 0) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s' has no picture%s", path,
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' has no picture%s", path,
                        s.n_bad ? " that can be read" : "");
         goto fail;
     }

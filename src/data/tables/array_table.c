@@ -37,15 +37,15 @@ vkt_status vkt__array_classes(vkt_dataset *ds, const vkt__arrays *a)
     for (uint32_t i = 0; i < n; i++)
         if (k == 0 || value[i] != value[k - 1]) value[k++] = value[i];
     if (k < 2)
-        st = vkt__fail(VKT_FORMAT, "data", "'%s': y holds only %lld: nothing to learn", a->name,
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s': y holds only %lld: nothing to learn", a->name,
                        (long long)value[0]);
     else if (k > 20 && k > n / 2)
-        st = vkt__fail(VKT_FORMAT, "data",
+        st = vkt__fail(VKT_E_FORMAT, "data",
                        "'%s': y has %u different values in %u rows: too many for classes; set "
                        "data.task: regress",
                        a->name, k, n);
     else if (value[0] < -LARGEST || value[k - 1] > LARGEST)
-        st = vkt__fail(VKT_FORMAT, "data", "'%s': y has classes beyond 2^53: number them from 0",
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s': y has classes beyond 2^53: number them from 0",
                        a->name);
     if (st != VKT_OK) goto fail;
     s->n_outputs = k;
@@ -62,7 +62,7 @@ static vkt_status class_labels(const vkt__schema *s, const vkt__arrays *a, const
 {
     vkt_status st;
     double *value = NULL;
-    const char **names = s->kind == VKT_KIND_TABLE ? s->class_values : s->classes;
+    const char **names = s->kind == VKT_DATA_KIND_TABLE ? s->class_values : s->classes;
     VKT_TRY(vkt__data_alloc(s->n_outputs, sizeof *value, "classes", &value));
     for (uint32_t c = 0; c < s->n_outputs; c++)
         if (!vkt__number(names[c], &value[c])) value[c] = NAN; /* a name: no number's class */
@@ -71,7 +71,7 @@ static vkt_status class_labels(const vkt__schema *s, const vkt__arrays *a, const
         double want = vkt__npy_number(&a->y, row);
         while (c < s->n_outputs && !(value[c] == want)) c++;
         if (c == s->n_outputs) {
-            st = vkt__fail(VKT_FORMAT, "data",
+            st = vkt__fail(VKT_E_FORMAT, "data",
                            "'%s', row %u: y is %.17g, which is not among the %u classes of the "
                            "training data",
                            a->name, row, want, s->n_outputs);
@@ -90,7 +90,7 @@ static vkt_status scaled(const vkt__arrays *a, const char *what, uint32_t row, d
 {
     *out = (float)((v - mean) / std);
     if (isfinite(*out)) return VKT_OK;
-    return vkt__fail(VKT_FORMAT, "data",
+    return vkt__fail(VKT_E_FORMAT, "data",
                      "'%s', row %u: %s holds %g, which is too far from the training data's mean %g "
                      "(deviation %g)",
                      a->name, row, what, v, mean, std);
@@ -100,7 +100,7 @@ vkt_status vkt__array_labels(const vkt__schema *s, const vkt__arrays *a, const u
                              uint32_t n, vkt_label *out)
 {
     vkt_status st = VKT_OK;
-    if (s->task == VKT_CLASSIFY) return class_labels(s, a, rows, n, out);
+    if (s->task == VKT_TASK_CLASSIFY) return class_labels(s, a, rows, n, out);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = rows ? rows[i] : i;
         VKT_TRY(scaled(a, "y", row, vkt__npy_number(&a->y, row), s->target_mean, s->target_scale,
@@ -131,7 +131,7 @@ static vkt_status keep_rows(const vkt__schema *s, const vkt__arrays *a, uint32_t
         bool no_label = a->has_y && isnan(vkt__npy_number(&a->y, i)), gap = c < width || no_label;
         if (gap &&
             (s->missing == VKT_MISSING_ERROR || (no_label && s->missing == VKT_MISSING_MEAN))) {
-            st = vkt__fail(VKT_FORMAT, "data",
+            st = vkt__fail(VKT_E_FORMAT, "data",
                            "'%s', row %u: %s is NaN: fill it, or set data.missing to %s", a->name,
                            i, no_label ? "y" : "a number of X", no_label ? "drop" : "mean or drop");
             goto fail;
@@ -139,7 +139,7 @@ static vkt_status keep_rows(const vkt__schema *s, const vkt__arrays *a, uint32_t
         if (!gap || s->missing == VKT_MISSING_MEAN) (*rows)[(*n)++] = i;
     }
     if (*n == 0)
-        st = vkt__fail(VKT_FORMAT, "data",
+        st = vkt__fail(VKT_E_FORMAT, "data",
                        "'%s': all %u rows have NaN and were dropped: set data.missing to mean",
                        a->name, all);
 fail:
@@ -150,7 +150,7 @@ static void lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__array
 {
     vkt__schema *s = &ds->schema;
     uint32_t n = a->x.shape[1];
-    s->kind = VKT_KIND_TABLE;
+    s->kind = VKT_DATA_KIND_TABLE;
     s->delimiter = ',';
     s->missing = desc->missing;
     s->n_file_columns = n + 1;
@@ -171,7 +171,7 @@ static vkt_status fit_columns(vkt_dataset *ds, const vkt__arrays *a, const uint3
 {
     vkt_status st;
     vkt__schema *s = &ds->schema;
-    uint64_t n = ds->info.n[VKT_TRAIN];
+    uint64_t n = ds->info.n[VKT_SPLIT_TRAIN];
     double *v = NULL;
     vkt__stats *of = NULL;
     VKT_TRY(vkt__data_alloc(n, sizeof *v, "a column", &v));
@@ -179,12 +179,12 @@ static vkt_status fit_columns(vkt_dataset *ds, const vkt__arrays *a, const uint3
     for (uint32_t c = 0; c < s->n_columns; c++) {
         uint64_t k = 0;
         for (uint64_t i = 0; i < n; i++) {
-            v[k] = cell(a, rows[ds->index[VKT_TRAIN][i]], c);
+            v[k] = cell(a, rows[ds->index[VKT_SPLIT_TRAIN][i]], c);
             k += !isnan(v[k]);
         }
         of[c] = vkt__stats_of(v, k);
         if (k == 0 || !isfinite(of[c].sq) || !isfinite(of[c].mean)) {
-            st = vkt__fail(VKT_FORMAT, "data", "'%s': column %u of X %s", a->name, c,
+            st = vkt__fail(VKT_E_FORMAT, "data", "'%s': column %u of X %s", a->name, c,
                            k ? "holds numbers that are infinite or too large: rescale them"
                              : "is NaN in every training row: remove it");
             goto fail;
@@ -192,7 +192,7 @@ static vkt_status fit_columns(vkt_dataset *ds, const vkt__arrays *a, const uint3
         s->columns[c].fill = s->columns[c].mean = of[c].mean;
         s->columns[c].std = vkt__stats_deviation(&of[c]);
     }
-    if (how == VKT_STD_GLOBAL || how == VKT_STD_NONE) vkt__stats_share(s, of, how);
+    if (how == VKT_STANDARDIZE_GLOBAL || how == VKT_STANDARDIZE_NONE) vkt__stats_share(s, of, how);
 fail:
     free(v);
     free(of);
@@ -203,13 +203,14 @@ static vkt_status fit_target(vkt_dataset *ds, const vkt__arrays *a, const uint32
 {
     vkt_status st;
     vkt__schema *s = &ds->schema;
-    uint64_t n = ds->info.n[VKT_TRAIN];
+    uint64_t n = ds->info.n[VKT_SPLIT_TRAIN];
     double *v = NULL;
     VKT_TRY(vkt__data_alloc(n, sizeof *v, "targets", &v));
-    for (uint64_t i = 0; i < n; i++) v[i] = vkt__npy_number(&a->y, rows[ds->index[VKT_TRAIN][i]]);
+    for (uint64_t i = 0; i < n; i++)
+        v[i] = vkt__npy_number(&a->y, rows[ds->index[VKT_SPLIT_TRAIN][i]]);
     vkt__stats t = vkt__stats_of(v, n);
     if (!isfinite(t.sq) || !isfinite(t.mean))
-        st = vkt__fail(VKT_FORMAT, "data",
+        st = vkt__fail(VKT_E_FORMAT, "data",
                        "'%s': y holds targets that are infinite or too large: rescale them",
                        a->name);
     s->n_outputs = 1;
@@ -248,14 +249,14 @@ vkt_status vkt__array_table_open(vkt_dataset *ds, const vkt_data_desc *desc, con
     lay_out(ds, desc, a);
     VKT_TRY(keep_rows(s, a, &rows, &part->n));
     VKT_TRY(vkt__data_alloc(part->n, sizeof *part->labels, "labels", &part->labels));
-    if (s->task == VKT_CLASSIFY) {
+    if (s->task == VKT_TASK_CLASSIFY) {
         VKT_TRY(vkt__array_classes(ds, a));
         s->class_values = s->classes;
         s->class_numbers = true;
         VKT_TRY(vkt__array_labels(s, a, rows, part->n, part->labels)); /* the split needs them */
     }
     VKT_TRY(vkt__split(ds, desc, NULL, NULL));
-    if (s->task == VKT_REGRESS) {
+    if (s->task == VKT_TASK_REGRESS) {
         VKT_TRY(fit_target(ds, a, rows));
         VKT_TRY(vkt__array_labels(s, a, rows, part->n, part->labels));
     }
@@ -274,12 +275,13 @@ static vkt_status check_columns(const vkt__schema *s, const vkt__arrays *a)
     uint32_t c = 0;
     while (c < s->n_columns && !s->columns[c].n_categories) c++;
     if (c < s->n_columns)
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' holds numbers, but the model's column '%s' is text: give it as CSV",
                          a->name, vkt__show(s->columns[c].name).s);
     if (a->x.rank != 2 || a->x.shape[1] != s->n_columns)
-        return vkt__fail(VKT_FORMAT, "data", "'%s': X must be [n, %u], as the model was trained on",
-                         a->name, s->n_columns);
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s': X must be [n, %u], as the model was trained on", a->name,
+                         s->n_columns);
     return VKT_OK;
 }
 

@@ -33,7 +33,7 @@ void vkt__stats_share(vkt__schema *s, const vkt__stats *of, vkt_standardize how)
         all.sq += of[i].sq + (double)of[i].n * d * d;
     }
     for (uint32_t i = 0; i < s->n_columns; i++) {
-        s->columns[i].mean = how == VKT_STD_NONE ? 0 : all.mean;
-        s->columns[i].std = how == VKT_STD_NONE ? 1 : vkt__stats_deviation(&all);
+        s->columns[i].mean = how == VKT_STANDARDIZE_NONE ? 0 : all.mean;
+        s->columns[i].std = how == VKT_STANDARDIZE_NONE ? 1 : vkt__stats_deviation(&all);
     }
 }

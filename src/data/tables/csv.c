@@ -27,7 +27,7 @@ static vkt_status push_cell(parser *p, const char *start)
         size_t cap = p->cells_cap ? 2 * p->cells_cap : 256;
         uint32_t *q = realloc(p->cell, cap * sizeof *q);
         if (!q)
-            return vkt__fail(VKT_OOM_HOST, "data", "no memory for the %zu cells of '%s'", cap,
+            return vkt__fail(VKT_E_OOM_HOST, "data", "no memory for the %zu cells of '%s'", cap,
                              p->name);
         p->cell = q;
         p->cells_cap = cap;
@@ -51,7 +51,7 @@ static vkt_status quoted_cell(parser *p)
     uint32_t opened = p->line;
     for (p->at++;; p->at++) {
         if (p->at == p->end)
-            return vkt__fail(VKT_FORMAT, "data",
+            return vkt__fail(VKT_E_FORMAT, "data",
                              "'%s' line %u: a quote opened here is never closed", p->name, opened);
         if (*p->at == '"') {
             p->at++;
@@ -63,7 +63,7 @@ static vkt_status quoted_cell(parser *p)
     while (p->at < p->end && blank(p, *p->at)) p->at++;
     if (cell_ends(p)) return VKT_OK;
     return vkt__fail(
-        VKT_FORMAT, "data",
+        VKT_E_FORMAT, "data",
         "'%s' line %u: text after a closing quote; a quote within a quoted cell is written \"\"",
         p->name, p->line);
 }
@@ -74,7 +74,7 @@ static vkt_status plain_cell(parser *p)
     for (; !cell_ends(p); p->at++) {
         if (*p->at == '"')
             return vkt__fail(
-                VKT_FORMAT, "data",
+                VKT_E_FORMAT, "data",
                 "'%s' line %u: a quote inside a cell that is not quoted: quote the whole cell",
                 p->name, p->line);
         *p->put++ = *p->at;
@@ -148,7 +148,7 @@ static bool is_class_line(const parser *p, size_t n_first, size_t n_columns)
 
 static vkt_status ragged(const char *name, uint32_t line, size_t n, size_t n_before)
 {
-    return vkt__fail(VKT_FORMAT, "data",
+    return vkt__fail(VKT_E_FORMAT, "data",
                      "'%s' line %u has %zu cells where the line before has %zu: "
                      "check its delimiters and quotes",
                      name, line, n, n_before);
@@ -170,7 +170,7 @@ static vkt_status first_line(parser *p, bool class_line, size_t n_first, vkt__cs
             return VKT_OK;
         }
         if (n_first != out->n_columns)
-            return vkt__fail(VKT_FORMAT, "data",
+            return vkt__fail(VKT_E_FORMAT, "data",
                              "'%s' line %u promises %.0f rows, the file has %zu: is it complete?",
                              p->name, out->line[0], n_rows, out->n_rows - 1);
     }
@@ -198,14 +198,14 @@ static vkt_status parse_rows(parser *p, bool class_line, vkt__csv *out)
             lines_cap = lines_cap ? 2 * lines_cap : 64;
             uint32_t *q = realloc(out->line, lines_cap * sizeof *q);
             if (!q)
-                return vkt__fail(VKT_OOM_HOST, "data", "no memory for the %zu rows of '%s'",
+                return vkt__fail(VKT_E_OOM_HOST, "data", "no memory for the %zu rows of '%s'",
                                  lines_cap, p->name);
             out->line = q;
         }
         out->line[out->n_rows++] = line;
     }
     if (out->n_rows == 0)
-        return vkt__fail(VKT_FORMAT, "data", "'%s' is empty: it needs rows of inputs and a label",
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' is empty: it needs rows of inputs and a label",
                          p->name);
     return first_line(p, class_line, n_first, out);
 fail:
@@ -224,7 +224,7 @@ static vkt_status check_text(const char *text, size_t n, const char *name)
 {
     size_t at;
     if (vkt__utf8_ok(text, n, &at)) return VKT_OK;
-    return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: %s: save the file as UTF-8 text", name,
+    return vkt__fail(VKT_E_FORMAT, "data", "'%s' line %u: %s: save the file as UTF-8 text", name,
                      line_of(text, at),
                      text[at] == 0 ? "a zero byte, so this is not text" : "not UTF-8");
 }
@@ -236,7 +236,7 @@ vkt_status vkt__csv_parse(const void *bytes, size_t n, const char *name, char de
     vkt__csv csv = { .name = name };
     parser p = { .name = name, .line = 1 };
     if (n > VKT__CSV_LIMIT)
-        return vkt__fail(VKT_FORMAT, "data", "'%s' has more than the %llu MiB that are allowed",
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' has more than the %llu MiB that are allowed",
                          name, VKT__CSV_LIMIT >> 20);
     VKT_TRY(vkt__data_alloc(n + 1, 1, name, &csv.text));
     if (n) memcpy(csv.text, bytes, n);

@@ -57,7 +57,7 @@ static vkt_status check_names(const vkt__csv *csv)
     qsort(names, csv->n_columns, sizeof *names, by_text);
     for (size_t c = 1; c < csv->n_columns && st == VKT_OK; c++)
         if (strcmp(names[c - 1], names[c]) == 0 && !vkt__csv_missing(names[c]))
-            st = vkt__fail(VKT_FORMAT, "data",
+            st = vkt__fail(VKT_E_FORMAT, "data",
                            "'%s' line %u: two columns are named '%s': rename one", csv->name,
                            csv->line[0], vkt__show(names[c]).s);
 fail:
@@ -83,16 +83,16 @@ static vkt_status find_label(const vkt__csv *csv, bool header, const char *label
         return VKT_OK;
     }
     if (position)
-        return vkt__fail(VKT_ARG, "data", "data.label %s: '%s' has columns 0 to %zu", label,
+        return vkt__fail(VKT_E_ARG, "data", "data.label %s: '%s' has columns 0 to %zu", label,
                          csv->name, csv->n_columns - 1);
     if (!header)
         return vkt__fail(
-            VKT_ARG, "data",
+            VKT_E_ARG, "data",
             "data.label '%s': '%s' has no header line; give the column's position (from 0) or last",
             label, csv->name);
     const char **names = vkt__alloc(csv->n_columns * sizeof *names);
     for (size_t c = 0; c < csv->n_columns; c++) names[c] = vkt__csv_cell(csv, 0, c);
-    vkt_status st = vkt__fail(VKT_ARG, "data", "data.label '%s' is not a column of '%s'%s", label,
+    vkt_status st = vkt__fail(VKT_E_ARG, "data", "data.label '%s' is not a column of '%s'%s", label,
                               csv->name, vkt_did_you_mean(label, names, csv->n_columns).text);
     free(names);
     return st;
@@ -105,10 +105,10 @@ static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt_
     vkt__schema *s = &ds->schema;
     if (csv->n_columns < 2)
         return vkt__fail(
-            VKT_FORMAT, "data",
+            VKT_E_FORMAT, "data",
             "'%s' has one column; it needs inputs and a label: is the delimiter '%c' right?",
             csv->name, csv->delimiter);
-    s->kind = VKT_KIND_TABLE;
+    s->kind = VKT_DATA_KIND_TABLE;
     const char *how = desc->header ? desc->header : "auto";
     s->header = strcmp(how, "yes") == 0 ||
                 (strcmp(how, "auto") == 0 && vkt__table_has_header(csv, desc->label));
@@ -175,12 +175,12 @@ static vkt_status fit_classes(vkt_dataset *ds, const vkt__table *t)
     }
     if (s->class_numbers) n = unique(values, n, by_number, NULL); /* 1 and 1.0 are one class */
     if (n < 2)
-        st = vkt__fail(VKT_FORMAT, "data",
+        st = vkt__fail(VKT_E_FORMAT, "data",
                        "'%s': label column '%s' holds only '%s': nothing to learn; set data.label",
                        t->csv->name, vkt__show(s->label_name).s, vkt__show(values[0]).s);
     else if (n > 20 && (n > t->n / 2 || (s->class_numbers && !whole)))
         st = vkt__fail(
-            VKT_FORMAT, "data",
+            VKT_E_FORMAT, "data",
             "'%s': label column '%s' has %u different values in %u rows: too many for classes; "
             "set task: regress, or data.label",
             t->csv->name, vkt__show(s->label_name).s, n, t->n);
@@ -201,7 +201,7 @@ static vkt_status fit_categories(vkt_dataset *ds, const vkt__csv *csv, vkt__colu
     c->n_categories = unique(cells, n, by_text, count);
     if (c->n_categories > MAX_CATEGORIES) {
         st = vkt__fail(
-            VKT_FORMAT, "data",
+            VKT_E_FORMAT, "data",
             "'%s': text column '%s' has %u different values, more than %d: remove the column",
             csv->name, vkt__show(c->name).s, c->n_categories, MAX_CATEGORIES);
         goto fail;
@@ -219,14 +219,15 @@ static vkt_status fit_column(vkt_dataset *ds, const vkt__table *t, vkt__column *
                              const char **cells, double *numbers, vkt__stats *out)
 {
     uint32_t n = 0, n_numbers = 0;
-    for (uint64_t i = 0; i < ds->info.n[VKT_TRAIN]; i++) {
-        const char *cell = vkt__csv_cell(t->csv, t->rows[ds->index[VKT_TRAIN][i]], c->position);
+    for (uint64_t i = 0; i < ds->info.n[VKT_SPLIT_TRAIN]; i++) {
+        const char *cell =
+            vkt__csv_cell(t->csv, t->rows[ds->index[VKT_SPLIT_TRAIN][i]], c->position);
         if (vkt__csv_missing(cell)) continue;
         cells[n++] = cell;
         n_numbers += vkt__number(cell, &numbers[n_numbers]);
     }
     if (n == 0)
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s': column '%s' has no value in any training row: remove it",
                          t->csv->name, vkt__show(c->name).s);
     *out = (vkt__stats) { 0 };
@@ -234,7 +235,7 @@ static vkt_status fit_column(vkt_dataset *ds, const vkt__table *t, vkt__column *
     *out = vkt__stats_of(numbers, n_numbers);
     if (!isfinite(out->sq) || !isfinite(out->mean))
         return vkt__fail(
-            VKT_FORMAT, "data",
+            VKT_E_FORMAT, "data",
             "'%s': the numbers in column '%s' are too large to standardise: rescale them",
             t->csv->name, vkt__show(c->name).s);
     c->fill = c->mean = out->mean;
@@ -246,7 +247,7 @@ static vkt_status fit_columns(vkt_dataset *ds, const vkt__table *t, vkt_standard
 {
     vkt_status st;
     vkt__schema *s = &ds->schema;
-    uint64_t n = ds->info.n[VKT_TRAIN], inputs = 0;
+    uint64_t n = ds->info.n[VKT_SPLIT_TRAIN], inputs = 0;
     const char **cells = NULL;
     double *numbers = NULL;
     vkt__stats *of = NULL;
@@ -259,9 +260,9 @@ static vkt_status fit_columns(vkt_dataset *ds, const vkt__table *t, vkt_standard
         c->first_input = (uint32_t)inputs;
         inputs += c->n_categories ? c->n_categories : 1;
     }
-    if (how == VKT_STD_GLOBAL || how == VKT_STD_NONE) vkt__stats_share(s, of, how);
+    if (how == VKT_STANDARDIZE_GLOBAL || how == VKT_STANDARDIZE_NONE) vkt__stats_share(s, of, how);
     if (inputs > INT32_MAX) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s': %llu inputs are too many", t->csv->name,
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s': %llu inputs are too many", t->csv->name,
                        (unsigned long long)inputs);
         goto fail;
     }
@@ -280,15 +281,16 @@ static vkt_status fit_target(vkt_dataset *ds, const vkt__table *t)
     vkt__schema *s = &ds->schema;
     double *v = NULL;
     uint64_t n = 0;
-    VKT_TRY(vkt__data_alloc(ds->info.n[VKT_TRAIN], sizeof *v, "targets", &v));
+    VKT_TRY(vkt__data_alloc(ds->info.n[VKT_SPLIT_TRAIN], sizeof *v, "targets", &v));
     /* A target that is no number is reported by vkt__table_labels. */
-    for (uint64_t i = 0; i < ds->info.n[VKT_TRAIN]; i++)
-        n += vkt__number(vkt__csv_cell(t->csv, t->rows[ds->index[VKT_TRAIN][i]], s->label_position),
-                         &v[n]);
+    for (uint64_t i = 0; i < ds->info.n[VKT_SPLIT_TRAIN]; i++)
+        n += vkt__number(
+            vkt__csv_cell(t->csv, t->rows[ds->index[VKT_SPLIT_TRAIN][i]], s->label_position),
+            &v[n]);
     vkt__stats a = vkt__stats_of(v, n);
     if (!isfinite(a.sq) || !isfinite(a.mean)) {
         st =
-            vkt__fail(VKT_FORMAT, "data",
+            vkt__fail(VKT_E_FORMAT, "data",
                       "'%s': the targets in column '%s' are too large to standardise: rescale them",
                       t->csv->name, vkt__show(s->label_name).s);
         goto fail;
@@ -351,14 +353,14 @@ vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const voi
         VKT_TRY(parse(test_bytes, test_n, test_name, desc, &test_csv));
         VKT_TRY(vkt__table_match(s, &test_csv, true, &test));
         VKT_TRY(start_part(s, &test, &ds->part[1]));
-        ds->of_part[VKT_TEST] = 1;
+        ds->of_part[VKT_SPLIT_TEST] = 1;
     }
-    if (s->task == VKT_CLASSIFY) {
+    if (s->task == VKT_TASK_CLASSIFY) {
         VKT_TRY(fit_classes(ds, &t));
         VKT_TRY(vkt__table_labels(s, &t, ds->part[0].labels)); /* the split needs them */
     }
     VKT_TRY(vkt__split(ds, desc, NULL, NULL));
-    if (s->task == VKT_REGRESS) VKT_TRY(fit_target(ds, &t));
+    if (s->task == VKT_TASK_REGRESS) VKT_TRY(fit_target(ds, &t));
     VKT_TRY(fit_columns(ds, &t, desc->standardize));
     VKT_TRY(fill_part(s, &t, &ds->part[0]));
     if (test_bytes) VKT_TRY(fill_part(s, &test, &ds->part[1]));

@@ -59,7 +59,7 @@ static vkt_status match_names(const vkt__schema *s, vkt__table *t)
         int64_t at = find_column(t->csv, s->columns[i].name, s->columns[i].position);
         if (at < 0)
             return vkt__fail(
-                VKT_FORMAT, "data",
+                VKT_E_FORMAT, "data",
                 "'%s' line %u: column '%s', which the schema needs, is not in the header",
                 t->csv->name, t->csv->line[0], vkt__show(s->columns[i].name).s);
         t->column[i] = (uint32_t)at;
@@ -78,7 +78,7 @@ static vkt_status match_positions(const vkt__schema *s, vkt__table *t)
 {
     size_t n = t->csv->n_columns;
     if (n != s->n_file_columns && n + 1 != s->n_file_columns)
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' has %zu columns; the schema needs %u, or %u without the label",
                          t->csv->name, n, s->n_file_columns, s->n_file_columns - 1);
     bool labelled = n == s->n_file_columns;
@@ -107,7 +107,7 @@ vkt_status vkt__table_match(const vkt__schema *s, const vkt__csv *csv, bool need
                   (names_a_column(s, csv) || vkt__table_has_header(csv, NULL));
     VKT_TRY(header ? match_names(s, &t) : match_positions(s, &t));
     if (need_label && t.label < 0) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s' lacks the label column '%s'", csv->name,
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' lacks the label column '%s'", csv->name,
                        vkt__show(s->label_name).s);
         goto fail;
     }
@@ -140,19 +140,19 @@ vkt_status vkt__table_keep(const vkt__schema *s, vkt__table *t)
     const vkt__csv *csv = t->csv;
     vkt_status st;
     if (csv->n_rows == t->first_row)
-        return vkt__fail(VKT_FORMAT, "data", "'%s' has a header but no rows", csv->name);
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' has a header but no rows", csv->name);
     VKT_TRY(vkt__data_alloc(csv->n_rows, sizeof *t->rows, "rows", &t->rows));
     for (size_t r = t->first_row; r < csv->n_rows; r++) {
         bool is_label;
         const char *column = missing_in(s, t, r, &is_label);
         if (column && s->missing == VKT_MISSING_ERROR)
             return vkt__fail(
-                VKT_FORMAT, "data",
+                VKT_E_FORMAT, "data",
                 "'%s' line %u: no value in column '%s': fill it, or set data.missing to mean "
                 "or drop",
                 csv->name, csv->line[r], vkt__show(column).s);
         if (is_label && s->missing == VKT_MISSING_MEAN)
-            return vkt__fail(VKT_FORMAT, "data",
+            return vkt__fail(VKT_E_FORMAT, "data",
                              "'%s' line %u: no label in column '%s', and labels can't be made up: "
                              "set data.missing to drop",
                              csv->name, csv->line[r], vkt__show(column).s);
@@ -163,7 +163,7 @@ vkt_status vkt__table_keep(const vkt__schema *s, vkt__table *t)
     }
     if (t->n == 0)
         return vkt__fail(
-            VKT_FORMAT, "data",
+            VKT_E_FORMAT, "data",
             "'%s': all %llu rows have missing values and were dropped: set data.missing to mean",
             csv->name, (unsigned long long)t->n_dropped);
 fail:
@@ -199,7 +199,7 @@ static uint32_t find_class(const vkt__schema *s, const char *cell)
 static vkt_status not_a_number(const vkt__csv *csv, uint32_t row, const char *column,
                                const char *cell)
 {
-    return vkt__fail(VKT_FORMAT, "data", "'%s' line %u: '%s' in column '%s' is not a number",
+    return vkt__fail(VKT_E_FORMAT, "data", "'%s' line %u: '%s' in column '%s' is not a number",
                      csv->name, csv->line[row], vkt__show(cell).s, vkt__show(column).s);
 }
 
@@ -209,7 +209,7 @@ static vkt_status scaled(const vkt__csv *csv, uint32_t row, const char *column, 
 {
     *out = (float)((v - mean) / std);
     if (isfinite(*out)) return VKT_OK;
-    return vkt__fail(VKT_FORMAT, "data",
+    return vkt__fail(VKT_E_FORMAT, "data",
                      "'%s' line %u: %g in column '%s' is too far from the training data's mean %g "
                      "(deviation %g)",
                      csv->name, csv->line[row], v, vkt__show(column).s, mean, std);
@@ -220,11 +220,11 @@ vkt_status vkt__table_labels(const vkt__schema *s, const vkt__table *t, vkt_labe
     for (uint32_t i = 0; i < t->n; i++) {
         const char *cell = vkt__csv_cell(t->csv, t->rows[i], (size_t)t->label);
         double v;
-        if (s->task == VKT_CLASSIFY) {
+        if (s->task == VKT_TASK_CLASSIFY) {
             out[i].u = find_class(s, cell);
             if (out[i].u == s->n_outputs)
                 return vkt__fail(
-                    VKT_FORMAT, "data",
+                    VKT_E_FORMAT, "data",
                     "'%s' line %u: class '%s' is not among the %u classes of the training data",
                     t->csv->name, t->csv->line[t->rows[i]], vkt__show(cell).s, s->n_outputs);
         } else {

@@ -30,7 +30,7 @@ vkt_status vkt__digits_open(vkt_dataset *ds, const vkt_data_desc *given)
     d.label = NULL;
     d.delimiter = ',';
     d.missing = VKT_MISSING_ERROR;
-    if (d.standardize == VKT_STD_AUTO) d.standardize = VKT_STD_GLOBAL;
+    if (d.standardize == VKT_STANDARDIZE_AUTO) d.standardize = VKT_STANDARDIZE_GLOBAL;
     ds->schema.input_rank = 3;
     memcpy(ds->schema.input_shape, (uint32_t[]) { 8, 8, 1 }, 3 * sizeof(uint32_t));
     return vkt__table_open(ds, &d, bytes, n, "digits", NULL, 0, NULL);

@@ -50,7 +50,7 @@ static vkt_status list_documents(const vkt__corpus *c, piece **out, size_t *n)
         const vkt__shard *s = &c->shard[i];
         for (uint64_t k = 0; k < s->n_documents; k++) {
             uint64_t end = k + 1 < s->n_documents ? s->document[k + 1] : s->n;
-            (*out)[(*n)++] = (piece) { i, s->document[k], end - s->document[k], VKT_TRAIN };
+            (*out)[(*n)++] = (piece) { i, s->document[k], end - s->document[k], VKT_SPLIT_TRAIN };
         }
     }
 fail:
@@ -65,7 +65,7 @@ static void deal(piece *p, const uint32_t *order, size_t n, vkt_split split, dou
     double want = share * (double)total, have = 0;
     for (size_t i = 0; *n_train > 1 && i < n; i++) {
         piece *d = &p[order[i]];
-        if (d->split != VKT_TRAIN || have + (double)d->n / 2 > want) continue;
+        if (d->split != VKT_SPLIT_TRAIN || have + (double)d->n / 2 > want) continue;
         d->split = (uint8_t)split;
         have += (double)d->n;
         (*n_train)--;
@@ -85,8 +85,9 @@ static vkt_status deal_documents(piece *p, size_t n, const vkt_data_desc *desc)
         order[j] = (uint32_t)i;
         total += p[i].n;
     }
-    deal(p, order, n, VKT_TEST, desc->test_fraction, total, &n_train);
-    deal(p, order, n, VKT_VALID, desc->valid_fraction * (1 - desc->test_fraction), total, &n_train);
+    deal(p, order, n, VKT_SPLIT_TEST, desc->test_fraction, total, &n_train);
+    deal(p, order, n, VKT_SPLIT_VALID, desc->valid_fraction * (1 - desc->test_fraction), total,
+         &n_train);
 fail:
     free(order);
     return st;
@@ -99,9 +100,9 @@ static size_t cut_document(piece p[3], const vkt_data_desc *desc)
     uint64_t n_test = (uint64_t)((double)whole.n * desc->test_fraction),
              n_valid = (uint64_t)((double)(whole.n - n_test) * desc->valid_fraction),
              n_train = whole.n - n_test - n_valid;
-    p[0] = (piece) { whole.shard, whole.first, n_train, VKT_TRAIN };
-    p[1] = (piece) { whole.shard, whole.first + n_train, n_valid, VKT_VALID };
-    p[2] = (piece) { whole.shard, whole.first + n_train + n_valid, n_test, VKT_TEST };
+    p[0] = (piece) { whole.shard, whole.first, n_train, VKT_SPLIT_TRAIN };
+    p[1] = (piece) { whole.shard, whole.first + n_train, n_valid, VKT_SPLIT_VALID };
+    p[2] = (piece) { whole.shard, whole.first + n_train + n_valid, n_test, VKT_SPLIT_TEST };
     return 3;
 }
 
@@ -135,7 +136,7 @@ static vkt_status deal_all(vkt__corpus *c, const vkt_data_desc *desc)
     size_t n = 0;
     VKT_TRY(list_documents(c, &p, &n));
     if (n >= UINT32_MAX) {
-        st = vkt__fail(VKT_FORMAT, "data", "%zu documents: up to 2^32 are taken", n);
+        st = vkt__fail(VKT_E_FORMAT, "data", "%zu documents: up to 2^32 are taken", n);
         goto fail;
     }
     if (n == 1) {
@@ -159,14 +160,14 @@ static uint64_t count_windows(const vkt__corpus *c, vkt_split split)
 {
     uint64_t n = c->n_tokens[split];
     if (n < 2) return 0;
-    if (split != VKT_TRAIN) return (n - 1 + c->context - 1) / c->context;
+    if (split != VKT_SPLIT_TRAIN) return (n - 1 + c->context - 1) / c->context;
     return n - 1 < c->context ? 0 : VKT_MAX(n / c->context, 2) - 1;
 }
 
 uint64_t vkt__corpus_shift(const vkt__corpus *c, vkt_split split, uint64_t seed, uint64_t epoch)
 {
     uint64_t used = count_windows(c, split) * c->context + 1, n = c->n_tokens[split];
-    if (split != VKT_TRAIN || used >= n) return 0;
+    if (split != VKT_SPLIT_TRAIN || used >= n) return 0;
     uint64_t room = VKT_MIN(n - used + 1, c->context);
     return vkt_rand_below(seed, VKT_RNG_SAMPLE, epoch, (uint32_t)room);
 }
@@ -328,7 +329,7 @@ static vkt_status shard_tokenizer(vkt__corpus *c, const vkt__shard *s, const cha
 {
     vkt_status st = VKT_OK;
     if (!spec && !s->tokenizer)
-        return vkt__fail(VKT_ARG, "data",
+        return vkt__fail(VKT_E_ARG, "data",
                          "'%s' is a shard of llm.c, which does not say whose tokens it holds: set "
                          "data.tokenizer",
                          vkt__show(path).s);
@@ -337,7 +338,7 @@ static vkt_status shard_tokenizer(vkt__corpus *c, const vkt__shard *s, const cha
         VKT_TRY(
             vkt__tokenizer_parse_json(s->tokenizer, (size_t)s->n_tokenizer, path, &c->tokenizer));
     if (s->tokenizer && s->tokenizer_hash != c->tokenizer->info.hash)
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' was packed with another tokenizer than %s: pack it again, or leave "
                          "out data.tokenizer",
                          vkt__show(path).s,
@@ -397,12 +398,12 @@ vkt_status vkt__text_schema(const vkt_tokenizer *t, uint32_t context, uint32_t v
 {
     if (vocab && vocab < t->info.n_vocab)
         return vkt__fail(
-            VKT_ARG, "data",
+            VKT_E_ARG, "data",
             "the tokenizer '%s' has %u tokens, the model (data.vocab) %u: it has no place "
             "for all, take its own tokenizer",
             vkt__show(t->info.source).s, t->info.n_vocab, vocab);
     *out = (vkt__schema) {
-        .kind = VKT_KIND_TEXT, .task = VKT_CLASSIFY, .context = context, .input_rank = 1
+        .kind = VKT_DATA_KIND_TEXT, .task = VKT_TASK_CLASSIFY, .context = context, .input_rank = 1
     };
     out->input_shape[0] = out->n_inputs = context;
     out->n_outputs = out->vocab = VKT_MAX(t->info.n_vocab, vocab);
@@ -438,13 +439,13 @@ static vkt_status check_sizes(const vkt__corpus *c, const vkt_data_desc *desc, c
         const char *key;
         double fraction;
         uint64_t need;
-    } rows[] = { { VKT_TRAIN, "valid_fraction", 1, (uint64_t)c->context + 1 },
-                 { VKT_VALID, "valid_fraction", desc->valid_fraction, 2 },
-                 { VKT_TEST, "test_fraction", desc->test_fraction, 2 } };
+    } rows[] = { { VKT_SPLIT_TRAIN, "valid_fraction", 1, (uint64_t)c->context + 1 },
+                 { VKT_SPLIT_VALID, "valid_fraction", desc->valid_fraction, 2 },
+                 { VKT_SPLIT_TEST, "test_fraction", desc->test_fraction, 2 } };
     for (size_t i = 0; i < VKT_COUNT(rows); i++) {
         uint64_t have = c->n_tokens[rows[i].split];
         if (rows[i].fraction > 0 && have < rows[i].need)
-            return vkt__fail(VKT_FORMAT, "data",
+            return vkt__fail(VKT_E_FORMAT, "data",
                              "'%s': the %s split has %llu tokens, at least %llu are needed%s: give "
                              "more text, or %s "
                              "data.%s",
@@ -453,7 +454,7 @@ static vkt_status check_sizes(const vkt__corpus *c, const vkt_data_desc *desc, c
                              i == 0 ? " (data.context and one more)" : "",
                              i == 0 ? "lower data.context or" : "raise, or set to 0,", rows[i].key);
         if (count_windows(c, rows[i].split) > UINT32_MAX)
-            return vkt__fail(VKT_FORMAT, "data",
+            return vkt__fail(VKT_E_FORMAT, "data",
                              "'%s': the %s split has more than 2^32 windows of %u tokens: raise "
                              "data.context",
                              vkt__show(name).s, vkt_split_name(rows[i].split), c->context);
@@ -466,12 +467,12 @@ static vkt_status open_source(vkt_dataset *ds, const vkt_data_desc *desc, vkt__s
     vkt_status st;
     vkt__corpus *c = ds->corpus = vkt__alloc(sizeof *c);
     if (desc->context == 0)
-        return vkt__fail(VKT_ARG, "data", "data.context must be 1 or more tokens");
+        return vkt__fail(VKT_E_ARG, "data", "data.context must be 1 or more tokens");
     c->context = desc->context;
     VKT_TRY(read_tokens(c, &s, desc->tokenizer));
     VKT_TRY(vkt__text_schema(c->tokenizer, c->context, desc->vocab, &ds->arena, &ds->schema));
     if (desc->document_mask && count_documents(c) < 2) {
-        st = vkt__fail(VKT_ARG, "data",
+        st = vkt__fail(VKT_E_ARG, "data",
                        "data.document_mask: %s is one document, so there is nothing to mask: leave "
                        "it out, or give a folder of files, JSON lines or shards",
                        vkt__show(s.name).s);
@@ -515,16 +516,16 @@ vkt_status vkt__corpus_open_schema(vkt_dataset *ds, const char *const *paths, si
     VKT_TRY(vkt__tokenizer_parse_json(ds->schema.tokenizer, strlen(ds->schema.tokenizer),
                                       "the checkpoint's tokenizer", &c->tokenizer));
     VKT_TRY(read_tokens(c, &(vkt__source) { .path = paths, .n_paths = n }, NULL));
-    VKT_TRY(vkt__data_alloc(c->n_shards, sizeof(vkt__span), "the split", &c->span[VKT_TEST]));
+    VKT_TRY(vkt__data_alloc(c->n_shards, sizeof(vkt__span), "the split", &c->span[VKT_SPLIT_TEST]));
     for (uint32_t i = 0; i < c->n_shards; i++) {
-        c->span[VKT_TEST][i] =
-            (vkt__span) { .at = c->n_tokens[VKT_TEST], .n = c->shard[i].n, .shard = i };
-        c->n_tokens[VKT_TEST] += c->shard[i].n;
+        c->span[VKT_SPLIT_TEST][i] =
+            (vkt__span) { .at = c->n_tokens[VKT_SPLIT_TEST], .n = c->shard[i].n, .shard = i };
+        c->n_tokens[VKT_SPLIT_TEST] += c->shard[i].n;
     }
-    c->n_spans[VKT_TEST] = c->n_shards;
-    if (c->n_tokens[VKT_TEST] < 2) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s' has %llu tokens: at least 2 are needed",
-                       vkt__show(paths[0]).s, (unsigned long long)c->n_tokens[VKT_TEST]);
+    c->n_spans[VKT_SPLIT_TEST] = c->n_shards;
+    if (c->n_tokens[VKT_SPLIT_TEST] < 2) {
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' has %llu tokens: at least 2 are needed",
+                       vkt__show(paths[0]).s, (unsigned long long)c->n_tokens[VKT_SPLIT_TEST]);
         goto fail;
     }
     VKT_TRY(vkt__text_schema(c->tokenizer, c->context, ds->schema.vocab, &ds->arena, &ds->schema));

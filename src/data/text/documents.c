@@ -33,7 +33,7 @@ static vkt_status read_file(const reading *r, const char *path)
     VKT_TRY(vkt__file_map(path, &map));
     VKT_TRY(vkt__bytes_all(map.data, map.n, path, DOCUMENT_LIMIT, &text, &n));
     if (n == 0) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s' is empty", vkt__show(path).s);
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' is empty", vkt__show(path).s);
         goto fail;
     }
     if (is_jsonl(path)) {
@@ -78,7 +78,7 @@ static vkt_status read_path(const reading *r, const char *path, uint32_t depth)
     size_t n = 0;
     const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
     if (depth > MAX_DEPTH)
-        return vkt__fail(VKT_FORMAT, "data", "'%s': more than %d folders deep", vkt__show(path).s,
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s': more than %d folders deep", vkt__show(path).s,
                          MAX_DEPTH);
     bool folder = vkt__is_dir(path), pattern = strpbrk(last, "*?") && !vkt__file_exists(path);
     if (!folder && !pattern) return read_file(r, path);
@@ -87,7 +87,7 @@ static vkt_status read_path(const reading *r, const char *path, uint32_t depth)
                               : ".";
     VKT_TRY(read_folder(r, *dir ? dir : "/", folder ? "*" : last, depth, &n));
     if (n == 0 && depth == 0)
-        st = vkt__fail(VKT_FORMAT, "data", "'%s': there is nothing %s", vkt__show(path).s,
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s': there is nothing %s", vkt__show(path).s,
                        folder ? "in that folder" : "of such a name");
 fail:
     vkt__arena_finish(&a);
@@ -117,7 +117,7 @@ static vkt_status gather(void *user, const vkt__document *d)
     for (size_t i = 0, bad; i < d->n_stretches; i++) {
         const vkt__stretch *s = &d->stretch[i];
         if (!vkt__utf8_ok(s->text, s->n, &bad))
-            return vkt__fail(VKT_FORMAT, "data",
+            return vkt__fail(VKT_E_FORMAT, "data",
                              "'%s': byte %zu of the text is not UTF-8: convert it (`iconv -t "
                              "utf-8`), or take data.tokenizer: bytes",
                              vkt__show(d->name).s, bad);

@@ -114,7 +114,7 @@ vkt_status vkt__jsonl_read(const char *text, size_t n, const char *name,
         o = json_loadb(line, length, 0, &error);
         wrong = o ? read_line(&c, f, o) : vkt__show(error.text).s;
         if (wrong) {
-            st = vkt__fail(VKT_FORMAT, "data", "'%s' line %llu: %s", vkt__show(name).s,
+            st = vkt__fail(VKT_E_FORMAT, "data", "'%s' line %llu: %s", vkt__show(name).s,
                            (unsigned long long)number, wrong);
             goto fail;
         }

@@ -41,7 +41,7 @@ bool vkt__shard_is(const void *bytes, size_t n)
 
 static vkt_status cut_off(const char *name, uint64_t want, uint64_t have)
 {
-    return vkt__fail(VKT_FORMAT, "data",
+    return vkt__fail(VKT_E_FORMAT, "data",
                      "'%s' is cut off or damaged: its header promises %llu bytes, it has %llu: get "
                      "or pack it again",
                      vkt__show(name).s, (unsigned long long)want, (unsigned long long)have);
@@ -53,7 +53,7 @@ static vkt_status parse_llmc(const void *bytes, size_t n, const char *name, vkt_
     int32_t version = word_at(bytes, 1), n_tokens = word_at(bytes, 2);
     out->width = llama3 ? 4 : 2;
     if (version != (llama3 ? 7 : 1))
-        return vkt__fail(VKT_FORMAT, "data", "'%s': llm.c's shards of version %d are not read",
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s': llm.c's shards of version %d are not read",
                          vkt__show(name).s, version);
     uint64_t want = LLMC_HEADER + (n_tokens > 0 ? (uint64_t)n_tokens * out->width : 0);
     if (n_tokens < 1 || want > n) return cut_off(name, want, n);
@@ -78,13 +78,13 @@ vkt_status vkt__shard_parse(const void *bytes, size_t n, const char *name, vkt__
     *out = (vkt__shard) { 0 };
     if (is_llmc(bytes, n)) return parse_llmc(bytes, n, name, out);
     if (!vkt__shard_is(bytes, n))
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' is no shard of tokens: make one with `vktrain pack`",
                          vkt__show(name).s);
     if (n < HEADER_BYTES) return cut_off(name, HEADER_BYTES, n);
     memcpy(&h, bytes, sizeof h);
     if (h.version != VERSION || (h.width != 2 && h.width != 4))
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' is of version %u with %u bytes a token; this program reads version "
                          "%d with 2 or 4: pack it again",
                          vkt__show(name).s, h.version, h.width, VERSION);
@@ -108,7 +108,7 @@ vkt_status vkt__shard_parse(const void *bytes, size_t n, const char *name, vkt__
     for (uint64_t i = 1; ok && i < out->n_documents; i++)
         ok = out->document[i] >= out->document[i - 1] && out->document[i] <= out->n;
     if (!ok)
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' is damaged: its documents do not lie one after another: pack it "
                          "again",
                          vkt__show(name).s);
@@ -146,7 +146,7 @@ vkt_status vkt__shard_check(const vkt__shard *s, const char *name, uint32_t n_vo
     uint64_t bad = 0;
     while (token_at(s, bad) < n_vocab) bad++;
     return vkt__fail(
-        VKT_FORMAT, "data",
+        VKT_E_FORMAT, "data",
         "'%s': token %llu of %llu has id %u, the tokenizer's vocabulary ends at %u: it "
         "was packed with another one, or is damaged",
         vkt__show(name).s, (unsigned long long)bad, (unsigned long long)s->n, token_at(s, bad),

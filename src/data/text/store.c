@@ -20,7 +20,7 @@ static vkt_status mark_uncounted(vkt__store *s, size_t first)
     if (need > s->uncounted_cap) {
         size_t cap = VKT_MAX(2 * s->uncounted_cap, need + 4096);
         uint8_t *grown = realloc(s->uncounted, cap);
-        if (!grown) return vkt__fail(VKT_OOM_HOST, "data", "no memory for %zu tokens", cap);
+        if (!grown) return vkt__fail(VKT_E_OOM_HOST, "data", "no memory for %zu tokens", cap);
         memset(grown + s->uncounted_cap, 0, cap - s->uncounted_cap);
         s->uncounted = grown;
         s->uncounted_cap = cap;

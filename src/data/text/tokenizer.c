@@ -17,7 +17,7 @@ vkt_status vkt__tokenizer_create(const char *kind, const char *source, uint64_t 
 {
     *out = NULL;
     if (n == 0 || n > 1u << 24)
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s': a vocabulary of %llu tokens; from 1 to 16777216 are taken",
                          vkt__show(source).s, (unsigned long long)n);
     vkt_tokenizer *t = vkt__alloc(sizeof *t);
@@ -34,7 +34,7 @@ vkt_status vkt__tokenizer_create(const char *kind, const char *source, uint64_t 
 vkt_status vkt__tokenizer_set(vkt_tokenizer *t, uint64_t id, const char *bytes, size_t n)
 {
     if (id >= t->info.n_vocab || t->piece[id].bytes)
-        return vkt__fail(VKT_FORMAT, "data", "'%s': token id %llu is %s",
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s': token id %llu is %s",
                          vkt__show(t->info.source).s, (unsigned long long)id,
                          id < t->info.n_vocab ? "given twice" : "past the vocabulary");
     char *copy = vkt__arena_alloc(&t->arena, n + 1);
@@ -54,7 +54,7 @@ vkt_status vkt__tokenizer_add(vkt_tokenizer *t, uint64_t id, bool special)
     VKT_ASSERT(id < t->info.n_vocab && t->piece[id].bytes);
     vkt__piece *p = &t->piece[id];
     if (p->n == 0 || p->added || t->info.n_added == MAX_ADDED)
-        return vkt__fail(VKT_FORMAT, "data", "'%s': the added token %llu %s",
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s': the added token %llu %s",
                          vkt__show(t->info.source).s, (unsigned long long)id,
                          p->n == 0  ? "has no text"
                          : p->added ? "is given twice"
@@ -85,7 +85,7 @@ static vkt_status index_bytes(vkt_tokenizer *t)
     }
     for (unsigned b = 0; b < 256; b++)
         if (t->byte_id[b] == VKT_NO_TOKEN && b != 0xC0 && b != 0xC1 && b < 0xF5)
-            return vkt__fail(VKT_FORMAT, "data",
+            return vkt__fail(VKT_E_FORMAT, "data",
                              "'%s': the vocabulary lacks byte 0x%02X, so that not all text can be "
                              "encoded: it must have a token for each byte",
                              vkt__show(t->info.source).s, b);
@@ -102,7 +102,7 @@ static vkt_status index_points(vkt_tokenizer *t)
         const char *at = p->bytes;
         int32_t c = vkt__utf8_next(&at, p->bytes + p->n);
         if (c < 0 || at != p->bytes + p->n || (t->n_points && t->point[t->n_points - 1] >= c))
-            return vkt__fail(VKT_FORMAT, "data",
+            return vkt__fail(VKT_E_FORMAT, "data",
                              "'%s': token %u of a vocabulary of characters is not one character, "
                              "rising from the token before",
                              vkt__show(t->info.source).s, i);
@@ -195,7 +195,7 @@ static vkt_status chars_encode(const vkt_tokenizer *t, const char *text, size_t 
                 high = mid;
         }
         if (low == t->n_points || t->point[low] != c)
-            return vkt__fail(VKT_FORMAT, "data",
+            return vkt__fail(VKT_E_FORMAT, "data",
                              c < 0 ? "byte %zu of the text is not UTF-8, which a vocabulary of "
                                      "characters can't hold"
                                    : "byte %zu of the text begins a character, '%.*s', that the "

@@ -11,7 +11,7 @@ vkt_status vkt__tokens_reserve(vkt_tokens *t, size_t n)
     if (t->cap - t->n >= n) return VKT_OK;
     size_t cap = VKT_MAX(2 * t->cap, t->n + n + 64);
     uint32_t *id = cap < SIZE_MAX / sizeof *id ? realloc(t->id, cap * sizeof *id) : NULL;
-    if (!id) return vkt__fail(VKT_OOM_HOST, "data", "no memory for %zu tokens", cap);
+    if (!id) return vkt__fail(VKT_E_OOM_HOST, "data", "no memory for %zu tokens", cap);
     t->id = id;
     t->cap = cap;
     return VKT_OK;
@@ -147,7 +147,7 @@ static void merge_all(merger *m)
 
 static vkt_status lacks_byte(const vkt_tokenizer *t, unsigned char b)
 {
-    return vkt__fail(VKT_FORMAT, "data",
+    return vkt__fail(VKT_E_FORMAT, "data",
                      "the text has byte 0x%02X, which is not UTF-8 and which the vocabulary of "
                      "'%s' lacks: convert the text",
                      b, vkt__show(t->info.source).s);
@@ -161,7 +161,7 @@ static vkt_status encode_new(const vkt_tokenizer *t, const char *bytes, size_t n
     vkt_status st = VKT_OK;
     merger m = { .t = t, .link = small_link, .heap = small_heap };
     if (n >= UINT32_MAX / 4)
-        return vkt__fail(VKT_FORMAT, "data", "a piece of %zu bytes can't be split further", n);
+        return vkt__fail(VKT_E_FORMAT, "data", "a piece of %zu bytes can't be split further", n);
     /* Each merge adds two candidates at most, and there are at most n - 1 merges. */
     if (n > SMALL) {
         m.link = NULL;

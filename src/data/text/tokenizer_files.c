@@ -45,14 +45,14 @@ vkt_status vkt__tokenizer_parse_gpt2(const char *vocab, size_t n_vocab, const ch
     const char *at = merges, *end = merges + n_merges, *line;
     *out = NULL;
     if (!json_is_object(v)) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s' is no JSON object of tokens and ids",
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' is no JSON object of tokens and ids",
                        vkt__show(name).s);
         goto fail;
     }
     for (size_t n, number = 1; next_line(&at, end, &line, &n); number++) {
         if (n == 0 || (number == 1 && n >= 8 && !memcmp(line, "#version", 8))) continue;
         if (json_array_append_new(list, json_stringn(line, n)) != 0) {
-            st = vkt__fail(VKT_FORMAT, "data", "line %zu of the merges of '%s' is not UTF-8",
+            st = vkt__fail(VKT_E_FORMAT, "data", "line %zu of the merges of '%s' is not UTF-8",
                            number, vkt__show(name).s);
             goto fail;
         }
@@ -150,7 +150,7 @@ static vkt_status read_ranks(ranks *r, const char *text, size_t n_text)
         for (; n_bytes > 0 && k < n && line[k] >= '0' && line[k] <= '9' && rank < 1u << 24; k++)
             rank = 10 * rank + (uint64_t)(line[k] - '0');
         if (n_bytes <= 0 || k != n || k == digits + 1 || rank >= 1u << 24)
-            return vkt__fail(VKT_FORMAT, "data",
+            return vkt__fail(VKT_E_FORMAT, "data",
                              "'%s' line %zu is not `base64 rank`: not a tiktoken file "
                              "(SentencePiece models are not read: give tokenizer.json)",
                              vkt__show(r->name).s, number);
@@ -193,7 +193,7 @@ vkt_status vkt__tokenizer_parse_ranks(const char *text, size_t n, const char *na
     ranks r = { .name = name };
     *out = NULL;
     VKT_TRY(read_ranks(&r, text, n));
-    if (r.n == 0) return vkt__fail(VKT_FORMAT, "data", "'%s' is empty", vkt__show(name).s);
+    if (r.n == 0) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is empty", vkt__show(name).s);
     const encoding *e = encodings;
     while (e < encodings + VKT_COUNT(encodings) && e->n_ranks != r.n) e++;
     bool known = e < encodings + VKT_COUNT(encodings);

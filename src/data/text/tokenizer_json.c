@@ -10,7 +10,7 @@
 
 static vkt_status unsupported(const vkt_tokenizer *t, const char *what, const char *value)
 {
-    return vkt__fail(VKT_FORMAT, "data",
+    return vkt__fail(VKT_E_FORMAT, "data",
                      "'%s': %s '%s' is not supported; byte-level BPE with Split, Digits and "
                      "ByteLevel is (GPT-2, SmolLM2, Llama 3, Qwen2)",
                      vkt__show(t->info.source).s, what, vkt__show(value).s);
@@ -18,7 +18,8 @@ static vkt_status unsupported(const vkt_tokenizer *t, const char *what, const ch
 
 static vkt_status malformed(const char *name, const char *what)
 {
-    return vkt__fail(VKT_FORMAT, "data", "'%s': not a tokenizer.json: %s", vkt__show(name).s, what);
+    return vkt__fail(VKT_E_FORMAT, "data", "'%s': not a tokenizer.json: %s", vkt__show(name).s,
+                     what);
 }
 
 static const char *text_of(const json_t *o, const char *key)
@@ -153,9 +154,9 @@ vkt_status vkt__tokenizer_merges(vkt_tokenizer *t, const json_t *vocab, const js
             both = json_object_get(vocab, left.data);
         }
         if (!l || !r || !both) {
-            st = vkt__fail(VKT_FORMAT, "data", "'%s': merge %zu %s", vkt__show(t->info.source).s, i,
-                           ok ? "is of or gives what is no token"
-                              : "is not two tokens with a space between");
+            st = vkt__fail(
+                VKT_E_FORMAT, "data", "'%s': merge %zu %s", vkt__show(t->info.source).s, i,
+                ok ? "is of or gives what is no token" : "is not two tokens with a space between");
             goto fail;
         }
         merges[i] = (vkt__merge) { .left = (uint32_t)json_integer_value(l),
@@ -253,14 +254,14 @@ vkt_status vkt__tokenizer_parse_json(const char *text, size_t n, const char *nam
     const json_t *merges = json_object_get(model, "merges"),
                  *pre = json_object_get(o, "pre_tokenizer");
     if (!o) {
-        st = vkt__fail(VKT_FORMAT, "data", "'%s' line %d: %s: it is not JSON", vkt__show(name).s,
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' line %d: %s: it is not JSON", vkt__show(name).s,
                        error.line, vkt__show(error.text).s);
         goto fail;
     }
     if (!json_is_object(vocab) || !json_is_array(merges)) {
         const char *type = text_of(model, "type");
         st = *type && strcmp(type, "BPE") != 0
-                 ? vkt__fail(VKT_FORMAT, "data",
+                 ? vkt__fail(VKT_E_FORMAT, "data",
                              "'%s': a tokenizer of type %s; byte-level BPE is supported",
                              vkt__show(name).s, vkt__show(type).s)
                  : malformed(name, "it has no model with vocab and merges");

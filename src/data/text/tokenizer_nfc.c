@@ -54,7 +54,7 @@ static vkt_status compose(const char *text, size_t n, scratch *s, vkt__str *out)
     vkt__str_add(out, (const char *)s->at, (size_t)have);
     return VKT_OK;
 fail:
-    return vkt__fail(VKT_OOM_HOST, "data", "no memory to normalise %zu bytes of text", n);
+    return vkt__fail(VKT_E_OOM_HOST, "data", "no memory to normalise %zu bytes of text", n);
 }
 
 /* Appends a run that may have bytes that are no UTF-8: these stay. */

@@ -31,7 +31,7 @@ vkt_status vkt_tokenizer_chars(const char *text, size_t n, bool with_end, vkt_to
     while (at < end) {
         int32_t c = vkt__utf8_next(&at, end);
         if (c <= 0) {
-            st = vkt__fail(VKT_FORMAT, "data",
+            st = vkt__fail(VKT_E_FORMAT, "data",
                            "byte %zu of the text is %s: convert it (`iconv -t utf-8`), or take "
                            "data.tokenizer: bytes",
                            (size_t)(at - text), c ? "not UTF-8" : "zero");
@@ -41,7 +41,7 @@ vkt_status vkt_tokenizer_chars(const char *text, size_t n, bool with_end, vkt_to
         seen[c >> 3] |= (unsigned char)(1u << (c & 7));
     }
     if (n_points == 0) {
-        st = vkt__fail(VKT_FORMAT, "data", "the text is empty: there are no characters in it");
+        st = vkt__fail(VKT_E_FORMAT, "data", "the text is empty: there are no characters in it");
         goto fail;
     }
     VKT_TRY(vkt__tokenizer_create("chars", "chars", n_points + with_end, out));
@@ -109,14 +109,14 @@ static vkt_status open_folder(const char *folder, vkt_tokenizer **out)
 {
     static const char *const names[] = { "tokenizer.json", "encoder.json", "vocab.json" };
     vkt__arena a = { 0 };
-    vkt_status st = VKT_FORMAT;
+    vkt_status st = VKT_E_FORMAT;
     for (size_t i = 0; i < VKT_COUNT(names); i++) {
         const char *path = vkt__arena_printf(&a, "%s/%s", folder, names[i]);
         if (vkt__file_size(path) < 0) continue;
         st = open_file(path, out);
         goto done;
     }
-    vkt__fail(VKT_FORMAT, "data",
+    vkt__fail(VKT_E_FORMAT, "data",
               "'%s' has no tokenizer: tokenizer.json, encoder.json with vocab.bpe, or vocab.json "
               "with merges.txt",
               vkt__show(folder).s);
@@ -156,7 +156,7 @@ vkt_status vkt_tokenizer_open(const char *spec, vkt_tokenizer **out)
     else if (vkt__file_size(spec) >= 0)
         st = open_file(spec, out);
     else
-        st = vkt__fail(VKT_IO, "data",
+        st = vkt__fail(VKT_E_IO, "data",
                        "there is no tokenizer '%s': data.tokenizer, or --tokenizer, is bytes, "
                        "chars, or a tokenizer's file or folder",
                        vkt__show(spec).s);
@@ -175,7 +175,7 @@ vkt_status vkt_tokenizer_from_schema(const char *schema_json, vkt_tokenizer **ou
         st = vkt__tokenizer_parse_json(s.tokenizer, strlen(s.tokenizer),
                                        "the checkpoint's tokenizer", out);
     else
-        st = vkt__fail(VKT_FORMAT, "data", "the model is not one of text: it has no tokenizer");
+        st = vkt__fail(VKT_E_FORMAT, "data", "the model is not one of text: it has no tokenizer");
 fail:
     vkt__arena_finish(&a);
     return st;

@@ -70,7 +70,7 @@ vkt_status vkt__splitter_create(const char *pattern, const char *source, vkt__sp
     if (!s->code) {
         pcre2_get_error_message(error, (PCRE2_UCHAR *)text, sizeof text);
         free(s);
-        return vkt__fail(VKT_FORMAT, "data", "'%s': the splitting pattern can't be compiled: %s",
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s': the splitting pattern can't be compiled: %s",
                          vkt__show(source).s, text);
     }
     s->jit = pcre2_jit_compile(s->code, PCRE2_JIT_COMPLETE) == 0; /* else the interpreter runs it */
@@ -79,7 +79,7 @@ vkt_status vkt__splitter_create(const char *pattern, const char *source, vkt__sp
     s->stack = pcre2_jit_stack_create(32 << 10, 16 << 20, NULL);
     if (!s->match || !s->context || !s->stack) {
         vkt__splitter_destroy(&s);
-        return vkt__fail(VKT_OOM_HOST, "data", "no memory for a splitting pattern");
+        return vkt__fail(VKT_E_OOM_HOST, "data", "no memory for a splitting pattern");
     }
     pcre2_jit_stack_assign(s->context, NULL, s->stack);
     *out = s;
@@ -107,7 +107,7 @@ static vkt_status split_valid(const split *s, uint32_t level, const char *text, 
                 ? pcre2_jit_match(p->code, (PCRE2_SPTR)text, n, at, options, p->match, p->context)
                 : pcre2_match(p->code, (PCRE2_SPTR)text, n, at, options, p->match, p->context);
         if (rc < 0 && rc != PCRE2_ERROR_NOMATCH)
-            return vkt__fail(VKT_FORMAT, "data",
+            return vkt__fail(VKT_E_FORMAT, "data",
                              "the splitting pattern gave up (PCRE2 error %d) within a piece of %zu "
                              "bytes: the text or the pattern is unusual",
                              rc, n - at);

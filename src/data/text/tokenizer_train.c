@@ -54,7 +54,7 @@ static vkt_status count_word(void *user, const char *bytes, size_t n)
         }
     }
     if (n > 1u << 20 || w->n >= 1u << 30)
-        return vkt__fail(VKT_FORMAT, "data",
+        return vkt__fail(VKT_E_FORMAT, "data",
                          n > 1u << 20 ? "a piece of %zu bytes without white space: not text"
                                       : "more than %zu different pieces",
                          n > 1u << 20 ? n : w->n);
@@ -304,7 +304,7 @@ vkt_status vkt_tokenizer_train(const char *const *paths, size_t n_paths, uint32_
     unsigned char byte[256];
     *out = NULL;
     if (n_vocab < 257 || n_vocab > 1u << 20)
-        return vkt__fail(VKT_ARG, "data",
+        return vkt__fail(VKT_E_ARG, "data",
                          "a vocabulary of %u tokens: 257 (the bytes and <|endoftext|>) to 1048576",
                          n_vocab);
     word_index(&ws);

@@ -13,7 +13,7 @@ enum { M = 64, K = 1024, SEED = 5 };
  * that fits. 0: none. */
 static uint32_t kernel_for(const vkt_gpu *gpu, vkt_dtype dtype, vkt_math math)
 {
-    const vkt__product p = { VKT_NT, M, M, K, dtype, VKT_F32, 0 };
+    const vkt__product p = { VKT_LAYOUT_NT, M, M, K, dtype, VKT_F32, 0 };
     const vkt_caps *caps = vkt_gpu_caps(gpu);
     uint32_t chosen = vkt__matmul_choose(gpu, &p), k = 1;
     if (vkt__matmul_splits(chosen) == (math == VKT_MATH_FAST)) return chosen;
@@ -35,7 +35,7 @@ static vkt_status multiply(vkt_gpu *gpu, vkt_dtype dtype, uint32_t kernel,
     vkt_tensor *in[2], *out;
     for (int i = 0; i < 2; i++) in[i] = vkt_input(g, vkt_shape2(M, K), dtype, i ? "b" : "a");
     out = vkt__op(g, &vkt__op_matmul, in, 2,
-                  (vkt_attr) { .matmul = { .layout = VKT_NT, .kernel = kernel } });
+                  (vkt_attr) { .matmul = { .layout = VKT_LAYOUT_NT, .kernel = kernel } });
     vkt_keep(out, "c");
     VKT_TRY(
         vkt_buffer_create(gpu, &(vkt_buffer_desc) { 2 * bytes, VKT_MEM_DEVICE, "accuracy" }, &buf));

@@ -261,9 +261,9 @@ vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
         for (uint32_t k = 0; more && k < most; k++)
             for (size_t d = 0; d < VKT_COUNT(dtypes) && more; d++)
                 if ((d == 0 || narrow) &&
-                    check_sample(gpu, desc, op, k, dtypes[d], &r, &more) == VKT_DEVICE)
-                    return VKT_DEVICE;
-        if (r.n_failed) all = VKT_FAILED;
+                    check_sample(gpu, desc, op, k, dtypes[d], &r, &more) == VKT_E_DEVICE)
+                    return VKT_E_DEVICE;
+        if (r.n_failed) all = VKT_E_FAILED;
         fn(user, &r);
     }
     return all;

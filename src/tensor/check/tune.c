@@ -33,10 +33,10 @@ static void build(const vkt__product *p, vkt_gpu *gpu, uint32_t kernel, candidat
 {
     vkt_layout l = p->layout;
     vkt_graph *g = out->g = vkt__graph_new(gpu);
-    out->a =
-        vkt_input(g, l == VKT_TN ? vkt_shape2(p->K, p->M) : vkt_shape2(p->M, p->K), p->in, "a");
-    out->b =
-        vkt_input(g, l == VKT_NT ? vkt_shape2(p->N, p->K) : vkt_shape2(p->K, p->N), p->in, "b");
+    out->a = vkt_input(g, l == VKT_LAYOUT_TN ? vkt_shape2(p->K, p->M) : vkt_shape2(p->M, p->K),
+                       p->in, "a");
+    out->b = vkt_input(g, l == VKT_LAYOUT_NT ? vkt_shape2(p->N, p->K) : vkt_shape2(p->K, p->N),
+                       p->in, "b");
     for (int i = 0; i < VKT__TUNE_COPIES; i++)
         out->c = vkt__op(g, &vkt__op_matmul, (vkt_tensor *[]) { out->a, out->b }, 2,
                          (vkt_attr) { .matmul = { .layout = l, .out = p->out, .kernel = kernel } });
@@ -82,8 +82,8 @@ static double twin(const job *j, uint64_t m, uint64_t n, double *scale)
     double sum = 0;
     *scale = 0;
     for (uint64_t k = 0; k < p->K; k++) {
-        double t = j->a[p->layout == VKT_TN ? k * p->M + m : m * p->K + k] *
-                   j->b[p->layout == VKT_NT ? n * p->K + k : k * p->N + n];
+        double t = j->a[p->layout == VKT_LAYOUT_TN ? k * p->M + m : m * p->K + k] *
+                   j->b[p->layout == VKT_LAYOUT_NT ? n * p->K + k : k * p->N + n];
         sum += t;
         *scale += t * t;
     }
@@ -125,7 +125,7 @@ vkt_status vkt__tune_time(vkt_graph *g, double seconds, double *ms)
 {
     vkt_status st = VKT_OK;
     const vkt_caps *caps = vkt_gpu_caps(g->gpu);
-    bool by_device = caps->timestamp_ns > 0 && caps->klass != VKT_CLASS_CPU;
+    bool by_device = caps->timestamp_ns > 0 && caps->klass != VKT_GPU_CLASS_CPU;
     double begin = vkt__now();
     *ms = INFINITY;
     for (int i = 0; i < LEAST_RUNS || vkt__now() - begin < seconds; i++) {

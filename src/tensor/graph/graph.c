@@ -92,7 +92,7 @@ vkt_tensor *vkt_input(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, const char
     uint64_t n = vkt_shape_count(shape);
     if (n > UINT32_MAX) {
         vkt_log(VKT_LOG_ERROR, "tensor", "input '%s' has more than 2^32 elements", name);
-        if (g->status == VKT_OK) g->status = VKT_SHAPE;
+        if (g->status == VKT_OK) g->status = VKT_E_SHAPE;
         return g->inert;
     }
     vkt_tensor *t = tensor_new(g, shape, dtype);
@@ -171,7 +171,7 @@ bool vkt__shape_error(vkt_node *n, const char *fmt, ...)
     if (g->status == VKT_OK) {
         vkt_log(VKT_LOG_ERROR, "tensor", "%s%s%s: %s", g->where ? g->where : "",
                 g->where ? ": " : "", n->op->name, s.data);
-        g->status = VKT_SHAPE;
+        g->status = VKT_E_SHAPE;
     }
     vkt__str_finish(&s);
     return false;

@@ -7,12 +7,12 @@ bool vkt__use_pairs(const vkt_caps *c)
 {
     /* 16 lanes storing 64-bit words: quirk WIDE_STACK. */
     bool safe = c->subgroup <= 8 || strstr(c->driver_info, "Mesa 25.");
-    return c->klass == VKT_CLASS_CPU && c->int64 && c->storage8 && safe;
+    return c->klass == VKT_GPU_CLASS_CPU && c->int64 && c->storage8 && safe;
 }
 
 uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most)
 {
-    if (c->klass == VKT_CLASS_CPU && c->subgroup_arith) return c->subgroup;
+    if (c->klass == VKT_GPU_CLASS_CPU && c->subgroup_arith) return c->subgroup;
     uint32_t wg = 1, limit = VKT_MIN(most, c->workgroup);
     while (wg * 2 <= limit) wg *= 2;
     return VKT_MAX(wg, VKT_MIN(c->subgroup, c->workgroup));
@@ -38,7 +38,7 @@ uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes)
 vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes, uint32_t arrays)
 {
     vkt__row_form f = { .wg = vkt__row_workgroup(c, cols, passes) };
-    if (c->klass == VKT_CLASS_CPU || cols == 0) return f;
+    if (c->klass == VKT_GPU_CLASS_CPU || cols == 0) return f;
     uint32_t wg = VKT_MIN(c->subgroup, c->workgroup), most = 96 / arrays / 4 * 4;
     while (wg * 2 <= c->workgroup && (uint64_t)wg * 16 < cols) wg *= 2;
     uint32_t per = (uint32_t)vkt__align((cols + wg - 1) / wg, 4);

@@ -5,7 +5,7 @@
 
 #include "vktrain/gpu.h"
 
-enum { VKT__CPUS = 1u << VKT_CLASS_CPU, VKT__NVIDIA = 1u << VKT_CLASS_NVIDIA };
+enum { VKT__CPUS = 1u << VKT_GPU_CLASS_CPU, VKT__NVIDIA = 1u << VKT_GPU_CLASS_NVIDIA };
 #define VKT__GPUS (~(uint32_t)VKT__CPUS)
 #define VKT__DEVICES (~(uint32_t)0)
 

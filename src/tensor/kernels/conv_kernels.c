@@ -186,7 +186,7 @@ uint32_t vkt__conv_slices(const vkt_gpu *gpu, const vkt_tensor *x, const vkt_ten
              tiles_of_one = ceil_div(depth, TILE_K) * ceil_div(d[3] / groups, TILE_N) * groups,
              want = 32;
     if (!gpu || lines == 0) return 1;
-    if (vkt_gpu_caps(gpu)->klass != VKT_CLASS_CPU)
+    if (vkt_gpu_caps(gpu)->klass != VKT_GPU_CLASS_CPU)
         want = vkt_gpu_caps(gpu)->type == VKT_GPU_DISCRETE ? 256 : 64;
     uint64_t slices = VKT_MAX(tiles_of_one < want ? ceil_div(want, tiles_of_one) : 1,
                               ceil_div(lines * d[2], MOST_TRIPS)),

@@ -70,8 +70,8 @@ static bool fits_row(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__pro
 {
     (void)t;
     return caps->int64 && caps->storage8 && caps->subgroup_arith && caps->subgroup >= 4 &&
-           p->M == 1 && p->layout != VKT_TN && p->batch == 0 && p->K % 2 == 0 &&
-           (p->layout == VKT_NT || p->N % 2 == 0);
+           p->M == 1 && p->layout != VKT_LAYOUT_TN && p->batch == 0 && p->K % 2 == 0 &&
+           (p->layout == VKT_LAYOUT_NT || p->N % 2 == 0);
 }
 
 static vkt__mm_tile tile_row(vkt__mm_tile t, const vkt_caps *caps, const vkt__product *p)

@@ -59,11 +59,11 @@ static inline void vkt__mm_add(vkt__matmul_launch *l, const vkt__constant *c, ui
 /* Length of A's and of B's rows in memory. */
 static inline uint32_t vkt__mm_row_a(const vkt__product *p)
 {
-    return p->layout == VKT_TN ? p->M : p->K;
+    return p->layout == VKT_LAYOUT_TN ? p->M : p->K;
 }
 static inline uint32_t vkt__mm_row_b(const vkt__product *p)
 {
-    return p->layout == VKT_NT ? p->K : p->N;
+    return p->layout == VKT_LAYOUT_NT ? p->K : p->N;
 }
 static inline bool vkt__mm_is_16bit(const vkt__product *p)
 {

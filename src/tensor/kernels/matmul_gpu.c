@@ -59,13 +59,13 @@ const vkt__mm_family vkt__mm_tiled = { .shader = VKT_SHADER_MATMUL_TILED,
 static bool fits_vec(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
 {
     (void)t;
-    return p->M == 1 && p->layout != VKT_TN && p->batch == 0 && caps->workgroup >= 32;
+    return p->M == 1 && p->layout != VKT_LAYOUT_TN && p->batch == 0 && caps->workgroup >= 32;
 }
 
 static void launch_vec(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul_launch *l)
 {
     (void)t;
-    bool nt = j->p->layout == VKT_NT, vec = vkt__mm_row_b(j->p) % 4 == 0 && j->b % 16 == 0;
+    bool nt = j->p->layout == VKT_LAYOUT_NT, vec = vkt__mm_row_b(j->p) % 4 == 0 && j->b % 16 == 0;
     uint32_t along = nt ? 16 : 8, wg = 32, columns;
     while (2 * wg <= VKT_MIN(j->caps->workgroup, 256)) wg *= 2;
     const vkt__constant own[] = { { VKT_SPEC_ALONG, along },

@@ -224,7 +224,7 @@ static vkt__mm_tile tile_of(uint32_t kernel, const vkt_caps *caps, const vkt__pr
 static uint32_t slices_for_caches(const vkt__product *p)
 {
     uint64_t most = (64ull << 20) / (4ull * p->M * p->N); /* of memory for the parts */
-    if (p->layout != VKT_TN || most < 2) return 1;
+    if (p->layout != VKT_LAYOUT_TN || most < 2) return 1;
     uint32_t slice = vkt__matmul_slice(p->K, (uint32_t)VKT_MIN(p->K / 256, most));
     return (p->K + slice - 1) / slice;
 }
@@ -238,7 +238,7 @@ uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt__product *p)
     uint32_t cores = caps->type == VKT_GPU_DISCRETE ? 32 : 8;
     if (p->batch || (uint64_t)p->M * p->N == 0 || p->K < 2048) return 1;
     uint32_t kernel = vkt__matmul_choose(gpu, p);
-    if (caps->klass == VKT_CLASS_CPU)
+    if (caps->klass == VKT_GPU_CLASS_CPU)
         return tiles[kernel].family->cut_for_caches ? slices_for_caches(p) : 1;
     vkt__mm_tile t = tile_of(kernel, caps, p);
     if (!t.columns) return 1;

@@ -39,8 +39,9 @@ static bool fits(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product
     bool is_16bit = vkt__mm_is_16bit(p);
     const uint32_t *f = fragment_of(caps, p), pieces = is_16bit ? 1 : 3;
     if (!vkt__mm_has_units(caps, p)) return false;
-    uint32_t a = p->layout == VKT_TN ? t->steps * (t->rows + 8) : t->rows * (t->steps + 8),
-             b = p->layout == VKT_NT ? t->columns * (t->steps + 8) : t->steps * (t->columns + 8);
+    uint32_t a = p->layout == VKT_LAYOUT_TN ? t->steps * (t->rows + 8) : t->rows * (t->steps + 8),
+             b = p->layout == VKT_LAYOUT_NT ? t->columns * (t->steps + 8)
+                                            : t->steps * (t->columns + 8);
     bool fixed = caps->subgroup_control || caps->subgroup_min == caps->subgroup_max,
          whole_words = !is_16bit || (vkt__mm_row_a(p) % 2 == 0 && vkt__mm_row_b(p) % 2 == 0);
     uint32_t fragments = t->thread_rows / f[0] * (t->thread_columns / f[1]),

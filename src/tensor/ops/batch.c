@@ -28,7 +28,7 @@ static uint32_t sum_chunk(uint32_t rows)
  * belongs to its channel: many on CPU drivers, where a division is a loop over the lanes. */
 static uint32_t apply_chunk(const vkt_node *n)
 {
-    bool cpu = vkt__gpu_of(n->g) && vkt_gpu_caps(vkt__gpu_of(n->g))->klass == VKT_CLASS_CPU;
+    bool cpu = vkt__gpu_of(n->g) && vkt_gpu_caps(vkt__gpu_of(n->g))->klass == VKT_GPU_CLASS_CPU;
     return cpu ? 128 : 32;
 }
 

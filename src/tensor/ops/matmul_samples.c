@@ -15,8 +15,8 @@ static vkt_tensor *sample_of(vkt_graph *g, uint32_t rows, uint32_t cols, vkt_dty
 static void operands(vkt_graph *g, const vkt__product *p, vkt_tensor *in[2])
 {
     vkt_layout l = p->layout;
-    in[0] = l == VKT_TN ? sample_of(g, p->K, p->M, p->in) : sample_of(g, p->M, p->K, p->in);
-    in[1] = l == VKT_NT ? sample_of(g, p->N, p->K, p->in) : sample_of(g, p->K, p->N, p->in);
+    in[0] = l == VKT_LAYOUT_TN ? sample_of(g, p->K, p->M, p->in) : sample_of(g, p->M, p->K, p->in);
+    in[1] = l == VKT_LAYOUT_NT ? sample_of(g, p->N, p->K, p->in) : sample_of(g, p->K, p->N, p->in);
 }
 
 /* Types of operands and result; of an odd shape, then of an even one. */
@@ -52,7 +52,7 @@ static uint32_t n_shaders(void)
 static const char *sample_many(const vkt_op *op, vkt_graph *g)
 {
     enum { NAIVE = 1 };
-    vkt__product p = { VKT_TN, 1450, 1450, 2, VKT_F32, VKT_F32, 0 };
+    vkt__product p = { VKT_LAYOUT_TN, 1450, 1450, 2, VKT_F32, VKT_F32, 0 };
     vkt_tensor *in[2];
     operands(g, &p, in);
     vkt__op(
@@ -66,7 +66,7 @@ static const char *sample_row(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     if (i == 2) return sample_many(op, g);
     if (i > 2) return NULL;
-    vkt__product p = { VKT_NT, 1, i ? 45 : 150, 38, VKT_F32, VKT_F32, 0 };
+    vkt__product p = { VKT_LAYOUT_NT, 1, i ? 45 : 150, 38, VKT_F32, VKT_F32, 0 };
     vkt_tensor *in[5] = { NULL };
     operands(g, &p, in);
     in[2] = vkt__sample1(g, p.N);
@@ -114,7 +114,7 @@ static const char *sample_accumulated(const vkt_op *op, vkt_graph *g, uint32_t i
     uint32_t kernel = kernel_at(i / 2);
     if (!kernel) return NULL;
     bool narrow = !strncmp(vkt__matmul_kernel_name(kernel), "matrix", 6); /* 16 bits only */
-    vkt__product p = { VKT_TN, 34, 66, 38, narrow ? VKT_F16 : VKT_F32, VKT_F32, 0 };
+    vkt__product p = { VKT_LAYOUT_TN, 34, 66, 38, narrow ? VKT_F16 : VKT_F32, VKT_F32, 0 };
     vkt_tensor *in[6] = { NULL };
     operands(g, &p, in);
     in[4] = sample_of(g, p.M, p.N, VKT_F32);
@@ -137,8 +137,8 @@ static const char *sample_batched(const vkt_op *op, vkt_graph *g, uint32_t i)
              which = i / VKT_COUNT(in) / 3, kernel = which ? kernel_at(which - 1) : 0, M = 5 + even,
              N = 35 + even, K = 13 + even;
     if (which && !kernel) return sample_residual(op, g, i - VKT_COUNT(in) * 3 * (n_shaders() + 1));
-    vkt_shape a = { 4, { 2, 2, l == VKT_TN ? K : M, l == VKT_TN ? M : K } },
-              b = { 4, { 2, 2, l == VKT_NT ? N : K, l == VKT_NT ? K : N } };
+    vkt_shape a = { 4, { 2, 2, l == VKT_LAYOUT_TN ? K : M, l == VKT_LAYOUT_TN ? M : K } },
+              b = { 4, { 2, 2, l == VKT_LAYOUT_NT ? N : K, l == VKT_LAYOUT_NT ? K : N } };
     vkt__op(g, op,
             (vkt_tensor *[]) { vkt__sample(g, a, in[t], VKT_HINT_NORMAL, 0),
                                vkt__sample(g, b, in[t], VKT_HINT_NORMAL, 0) },
@@ -211,7 +211,7 @@ const char *vkt__matmul_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         vkt_tensor *x = vkt__sample2(g, 37, 20), *w = vkt__sample2(g, 41, 20),
                    *b = vkt__sample1(g, 41);
         vkt__op(g, op, (vkt_tensor *[]) { x, w, b }, 3,
-                (vkt_attr) { .matmul = { .layout = VKT_NT, .act = act, .kernel = kernel } });
+                (vkt_attr) { .matmul = { .layout = VKT_LAYOUT_NT, .act = act, .kernel = kernel } });
         snprintf(name, sizeof name, "bias%s%s, kernel %u", act ? " " : "",
                  act ? vkt__acts[act].name : "", kernel);
         return name;
@@ -222,7 +222,9 @@ const char *vkt__matmul_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     }
     vkt_tensor *in[2];
     operands(g, &(vkt__product) { (vkt_layout)l, s[j].m, s[j].n, s[j].k, VKT_F32, VKT_F32 }, in);
-    uint32_t sums = l != VKT_TN || j % 3 == 2 ? 0 : j % 3 == 0 ? VKT__SUMS_OF_A : VKT__SUMS_OF_B;
+    uint32_t sums = l != VKT_LAYOUT_TN || j % 3 == 2 ? 0
+                    : j % 3 == 0                     ? VKT__SUMS_OF_A
+                                                     : VKT__SUMS_OF_B;
     vkt__op(g, op, in, 2,
             (vkt_attr) { .matmul = { .layout = (vkt_layout)l, .kernel = kernel, .sums = sums } });
     snprintf(name, sizeof name, "%s %s%s, kernel %u", s[j].name, forms[l], sums ? " and sums" : "",
@@ -239,8 +241,8 @@ const char *vkt__matmul_act_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t 
     bool plus = i >= ACTS + of_kernels; /* the kernels again, with something added */
     if (plus) i -= of_kernels;
     bool by_kernel = i >= ACTS;
-    uint32_t j = i - ACTS, odd = by_kernel ? j % ODD : 0, l = by_kernel ? j / ODD % 3 : VKT_NN,
-             which = by_kernel ? j / ODD / 3 : 0;
+    uint32_t j = i - ACTS, odd = by_kernel ? j % ODD : 0,
+             l = by_kernel ? j / ODD % 3 : VKT_LAYOUT_NN, which = by_kernel ? j / ODD / 3 : 0;
     bool half = which >= n_shaders();
     uint32_t kernel = by_kernel ? kernel_at(half ? which - n_shaders() : which) : 0;
     if (by_kernel && !kernel) return plus ? sample_accumulated(op, g, i - ACTS - of_kernels) : NULL;

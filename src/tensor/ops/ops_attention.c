@@ -109,7 +109,7 @@ static uint32_t kernel_of(const vkt_caps *c, const vkt_node *n)
 {
     uint32_t kernel = n->attr.attention.kernel;
     if (kernel == BY_DEVICE && is_one(c, n)) return ONE;
-    if (kernel == BY_DEVICE) kernel = c->klass == VKT_CLASS_CPU ? DIRECT : STAGED;
+    if (kernel == BY_DEVICE) kernel = c->klass == VKT_GPU_CLASS_CPU ? DIRECT : STAGED;
     return kernel == DIRECT && c->subgroup_arith ? DIRECT : STAGED;
 }
 

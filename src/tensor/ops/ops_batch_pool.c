@@ -31,7 +31,7 @@ static void dispatch(vkt__rec *rec, const vkt_node *n, vkt__shader kernel, vkt__
     p->h = x->shape.d[1];
     p->wd = x->shape.d[2];
     if (lines) {
-        p->chunk = rec->caps->klass == VKT_CLASS_CPU ? LINES : 1;
+        p->chunk = rec->caps->klass == VKT_GPU_CLASS_CPU ? LINES : 1;
         blocks = (lines + p->chunk - 1) / p->chunk;
     }
     vkt__dispatch(rec, two ? pairs : kernel, spec, VKT_COUNT(spec), p, sizeof *p,

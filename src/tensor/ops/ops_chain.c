@@ -56,7 +56,7 @@ static void chain_record(vkt__rec *rec, const vkt_node *n)
     p.x4 = p.x, p.y40 = p.y0, p.y41 = p.y1, p.y42 = p.y2, p.z4 = p.z;
     bool pairs = vkt__use_pairs(rec->caps) && whole && p.n % 2 == 0;
     spec[0] = (vkt__constant) { VKT_SPEC_WORKGROUP, wg };
-    spec[1] = (vkt__constant) { VKT_SPEC_WIDE, rec->caps->klass != VKT_CLASS_CPU && whole };
+    spec[1] = (vkt__constant) { VKT_SPEC_WIDE, rec->caps->klass != VKT_GPU_CLASS_CPU && whole };
     spec[2] = (vkt__constant) { VKT_SPEC_TYPE_X, vkt__type(n->in[0]) };
     spec[3] = (vkt__constant) { VKT_SPEC_TYPE_Z, vkt__type(z) };
     vkt__dispatch(rec, pairs ? VKT_SHADER_ELTWISE_CHAIN_PAIRS : VKT_SHADER_ELTWISE_CHAIN, spec,

@@ -24,7 +24,7 @@ static void eltwise_record(vkt__rec *rec, const vkt_node *n)
      */
     bool whole = p.m == p.n || !y, words = z->dtype == VKT_U32,
          pairs = vkt__use_pairs(rec->caps) && whole && !words && p.n % 2 == 0;
-    uint32_t wide = rec->caps->klass != VKT_CLASS_CPU && whole;
+    uint32_t wide = rec->caps->klass != VKT_GPU_CLASS_CPU && whole;
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_OP, n->attr.eltwise.op },

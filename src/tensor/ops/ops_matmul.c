@@ -20,9 +20,9 @@ vkt__product vkt__product_of(const vkt_node *n)
         b = vkt_shape2(b.d[b.rank - 2], vkt__last(b));
     }
     return (vkt__product) { .layout = l,
-                            .M = l == VKT_TN ? vkt__last(a) : vkt__rows_of(a),
-                            .N = l == VKT_NT ? b.d[0] : vkt__last(b),
-                            .K = l == VKT_TN ? vkt__rows_of(a) : vkt__last(a),
+                            .M = l == VKT_LAYOUT_TN ? vkt__last(a) : vkt__rows_of(a),
+                            .N = l == VKT_LAYOUT_NT ? b.d[0] : vkt__last(b),
+                            .K = l == VKT_LAYOUT_TN ? vkt__rows_of(a) : vkt__last(a),
                             .in = n->in[0]->dtype,
                             .out = n->out[0] ? n->out[0]->dtype : n->attr.matmul.out,
                             .batch = batch };
@@ -47,16 +47,16 @@ static bool matmul_shape(vkt_node *n)
     if (a->shape.rank < 2 || b->shape.rank < 2)
         return vkt__shape_error(n, "%s and %s must be matrices", vkt__text(a), vkt__text(b));
     if (n->attr.matmul.batched) {
-        uint32_t r = a->shape.rank, k1 = a->shape.d[l == VKT_TN ? r - 2 : r - 1];
-        bool fit = r == b->shape.rank && k1 == b->shape.d[l == VKT_NT ? r - 1 : r - 2];
+        uint32_t r = a->shape.rank, k1 = a->shape.d[l == VKT_LAYOUT_TN ? r - 2 : r - 1];
+        bool fit = r == b->shape.rank && k1 == b->shape.d[l == VKT_LAYOUT_NT ? r - 1 : r - 2];
         for (uint32_t i = 0; i + 2 < r && fit; i++) fit = a->shape.d[i] == b->shape.d[i];
         if (!fit)
             return vkt__shape_error(n, "%s and %s do not fit as batches of %s", vkt__text(a),
                                     vkt__text(b), forms[l]);
     } else {
-        uint32_t ka = l == VKT_TN ? vkt__rows_of(a->shape) : vkt__last(a->shape);
-        uint32_t kb = l == VKT_NT ? vkt__last(b->shape) : vkt__rows_of(b->shape);
-        if (ka != kb || (l != VKT_TN && b->shape.rank != 2))
+        uint32_t ka = l == VKT_LAYOUT_TN ? vkt__rows_of(a->shape) : vkt__last(a->shape);
+        uint32_t kb = l == VKT_LAYOUT_NT ? vkt__last(b->shape) : vkt__rows_of(b->shape);
+        if (ka != kb || (l != VKT_LAYOUT_TN && b->shape.rank != 2))
             return vkt__shape_error(n, "%s and %s do not fit as %s", vkt__text(a), vkt__text(b),
                                     forms[l]);
     }
@@ -69,7 +69,7 @@ static bool matmul_shape(vkt_node *n)
                                 vkt__text(a), vkt__text(b), "the result f32 or the same, not",
                                 vkt_dtype_name(dtype));
     vkt_shape out = vkt_shape2(M, N);
-    if (l != VKT_TN || n->attr.matmul.batched) {
+    if (l != VKT_LAYOUT_TN || n->attr.matmul.batched) {
         out = a->shape;
         out.d[out.rank - 1] = N;
         if (n->attr.matmul.batched) out.d[out.rank - 2] = M;
@@ -83,7 +83,8 @@ static bool matmul_shape(vkt_node *n)
                                     vkt__text(n->out[0]));
     if (!n->in[V] && act != VKT_ACT_NONE && !vkt__act_from_output(act)) vkt__out(n, 1, out, dtype);
     if (n->attr.matmul.sums) {
-        VKT_ASSERT(l == VKT_TN && !n->attr.matmul.batched && !n->attr.matmul.slices && !bias);
+        VKT_ASSERT(l == VKT_LAYOUT_TN && !n->attr.matmul.batched && !n->attr.matmul.slices &&
+                   !bias);
         vkt__out(n, 2, vkt_shape1(n->attr.matmul.sums == VKT__SUMS_OF_A ? M : N), VKT_F32);
     }
     return true;
@@ -170,7 +171,7 @@ static void matmul_sum_record(vkt__rec *rec, const vkt_node *n)
     p.K = parts.d[0];
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
-                                   { VKT_SPEC_LAYOUT, VKT_NT },
+                                   { VKT_SPEC_LAYOUT, VKT_LAYOUT_NT },
                                    { VKT_SPEC_ACT, act_of(n) },
                                    { VKT_SPEC_BF16, out == VKT_BF16 },
                                    { VKT_SPEC_C_PAIRS, out != VKT_F32 } };
@@ -203,8 +204,8 @@ static void matmul_ref(const vkt_node *n, double *const *in, double *const *out)
                 double sum = in[2] ? in[2][j] : 0;
                 for (uint64_t k = s * slice, end = p.batch ? K : VKT_MIN(k + slice, K); k < end;
                      k++)
-                    sum += a[l == VKT_TN ? k * M + m : m * K + k] *
-                           b[l == VKT_NT ? j * K + k : k * N + j];
+                    sum += a[l == VKT_LAYOUT_TN ? k * M + m : m * K + k] *
+                           b[l == VKT_LAYOUT_NT ? j * K + k : k * N + j];
                 end_ref(n, (s * M + m) * N + j, sum, in, out);
             }
     bool of_a = n->attr.matmul.sums == VKT__SUMS_OF_A;
@@ -255,17 +256,17 @@ static void matmul_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, 
     vkt_dtype da = grad_dtype(a), db = grad_dtype(b);
     bool batched = n->attr.matmul.batched;
     switch (n->attr.matmul.layout) {
-    case VKT_NT:
-        if (vkt__needs(a)) dx[0] = product(g, VKT_NN, d, b, da, batched);
-        if (vkt__needs(b)) dx[1] = product(g, VKT_TN, d, a, db, batched);
+    case VKT_LAYOUT_NT:
+        if (vkt__needs(a)) dx[0] = product(g, VKT_LAYOUT_NN, d, b, da, batched);
+        if (vkt__needs(b)) dx[1] = product(g, VKT_LAYOUT_TN, d, a, db, batched);
         break;
-    case VKT_NN:
-        if (vkt__needs(a)) dx[0] = product(g, VKT_NT, d, b, da, batched);
-        if (vkt__needs(b)) dx[1] = product(g, VKT_TN, a, d, db, batched);
+    case VKT_LAYOUT_NN:
+        if (vkt__needs(a)) dx[0] = product(g, VKT_LAYOUT_NT, d, b, da, batched);
+        if (vkt__needs(b)) dx[1] = product(g, VKT_LAYOUT_TN, a, d, db, batched);
         break;
-    case VKT_TN:
-        if (vkt__needs(a)) dx[0] = product(g, VKT_NT, b, d, da, batched);
-        if (vkt__needs(b)) dx[1] = product(g, VKT_NN, a, d, db, batched);
+    case VKT_LAYOUT_TN:
+        if (vkt__needs(a)) dx[0] = product(g, VKT_LAYOUT_NT, b, d, da, batched);
+        if (vkt__needs(b)) dx[1] = product(g, VKT_LAYOUT_NN, a, d, db, batched);
         break;
     }
 }
@@ -391,5 +392,5 @@ vkt_tensor *vkt_linear_as(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor
                           vkt_dtype dtype)
 {
     return vkt__op(g, &vkt__op_matmul, (vkt_tensor *[]) { x, w, b }, 3,
-                   (vkt_attr) { .matmul = { .layout = VKT_NT, .act = act, .out = dtype } });
+                   (vkt_attr) { .matmul = { .layout = VKT_LAYOUT_NT, .act = act, .out = dtype } });
 }

@@ -109,7 +109,7 @@ static void state_record(vkt__rec *rec, const vkt_node *n)
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) },
                                    { VKT_SPEC_SQUARE, n->attr.state.square },
-                                   { VKT_SPEC_WIDE, rec->caps->klass != VKT_CLASS_CPU } };
+                                   { VKT_SPEC_WIDE, rec->caps->klass != VKT_GPU_CLASS_CPU } };
     vkt__dispatch(rec,
                   vkt__use_pairs(rec->caps) ? VKT_SHADER_OPTIM_STATE_PAIRS : VKT_SHADER_OPTIM_STATE,
                   spec, VKT_COUNT(spec), &p, sizeof p, 1);
@@ -287,7 +287,7 @@ static void update_record(vkt__rec *rec, const vkt_node *n)
           (a->optim.torch ? VKT_UP_TORCH : 0u) | (decoupled ? VKT_UP_DECOUPLED : 0u) },
         { VKT_SPEC_HAS_M, vkt__optim_has_m(*a) },
         { VKT_SPEC_HAS_V, vkt__optim_has_v(*a) },
-        { VKT_SPEC_WIDE, rec->caps->klass != VKT_CLASS_CPU || n->in[SHADOW] },
+        { VKT_SPEC_WIDE, rec->caps->klass != VKT_GPU_CLASS_CPU || n->in[SHADOW] },
         { VKT_SPEC_TYPE_SHADOW, vkt__type(n->in[SHADOW]) }
     };
     vkt__dispatch(rec, pairs ? VKT_SHADER_OPTIM_UPDATE_PAIRS : VKT_SHADER_OPTIM_UPDATE, spec,

@@ -27,7 +27,8 @@ static void sum_record(vkt__rec *rec, const vkt_node *n)
     p.x4 = p.x;
     bool pairs = vkt__use_pairs(rec->caps) && p.n % 2 == 0;
     bool f32 = n->in[0]->dtype == VKT_F32;
-    uint32_t wide = f32 && rec->caps->klass != VKT_CLASS_CPU && p.n % 4 == 0 && p.chunk % 4 == 0;
+    uint32_t wide =
+        f32 && rec->caps->klass != VKT_GPU_CLASS_CPU && p.n % 4 == 0 && p.chunk % 4 == 0;
     uint32_t wg = vkt__reduce_workgroup(rec->caps, 256);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) },
@@ -215,7 +216,7 @@ const vkt_op vkt__op_sum_rows = { .name = "sum_rows",
 /* Few cores: another dispatch costs more than they gain. */
 uint32_t vkt__row_chunk(const vkt_graph *g)
 {
-    return vkt__gpu_of(g) && vkt_gpu_caps(vkt__gpu_of(g))->klass == VKT_CLASS_CPU ? 1024 : 128;
+    return vkt__gpu_of(g) && vkt_gpu_caps(vkt__gpu_of(g))->klass == VKT_GPU_CLASS_CPU ? 1024 : 128;
 }
 
 vkt_tensor *vkt_sum_rows(vkt_graph *g, vkt_tensor *x)

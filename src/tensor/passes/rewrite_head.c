@@ -58,9 +58,9 @@ static bool find_products(head *h)
     vkt_node *found[] = { a, b };
     for (size_t i = 0; i < 2 && found[i]; i++) {
         if (vkt__root(found[i]->in[0]) != d) return false;
-        if (is_plain_matmul(found[i], VKT_NN))
+        if (is_plain_matmul(found[i], VKT_LAYOUT_NN))
             h->dx = found[i];
-        else if (is_plain_matmul(found[i], VKT_TN))
+        else if (is_plain_matmul(found[i], VKT_LAYOUT_TN))
             h->dw = found[i];
     }
     return a && !more && (h->dx != NULL) + (h->dw != NULL) == (b ? 2 : 1) &&
@@ -82,7 +82,7 @@ static bool find(vkt_graph *g, vkt_node *loss, bool training, head *h)
     if (loss->op != &vkt__op_softmax_xent || loss->out[0]->view_of) return false; /* a chunk's */
     vkt_tensor *logits = vkt__root(loss->in[LOGITS]);
     h->head = logits->node;
-    if (!is_plain_matmul(h->head, VKT_NT) || !is_inner(logits)) return false;
+    if (!is_plain_matmul(h->head, VKT_LAYOUT_NT) || !is_inner(logits)) return false;
     h->rows = vkt__rows_of(logits->shape);
     h->bwd = reader(g, logits, loss, &more);
     size_t last = loss->index;

@@ -33,7 +33,7 @@ static bool fuse_sum_rows(vkt_graph *g, vkt_node *sum, bool training)
     vkt_tensor *d = sum->in[0];
     for (size_t k = sum->index + 1; k < g->n_nodes; k++) {
         vkt_node *mm = g->nodes[k];
-        if (mm->op != &vkt__op_matmul || mm->attr.matmul.layout != VKT_TN ||
+        if (mm->op != &vkt__op_matmul || mm->attr.matmul.layout != VKT_LAYOUT_TN ||
             mm->attr.matmul.batched || mm->in[2] || mm->out[2] || !factor_of(mm, d) ||
             d->dtype != VKT_F32)
             continue;

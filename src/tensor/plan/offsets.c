@@ -178,7 +178,7 @@ vkt_status vkt__assign_offsets(vkt_graph *g)
         if (!vkt__is_planned(t)) continue;
         s.order[s.n++] = t;
         if (vkt__footprint(g, t) <= g->chunk_bytes) continue;
-        st = vkt__fail(VKT_OOM_DEVICE, "plan",
+        st = vkt__fail(VKT_E_OOM_DEVICE, "plan",
                        "tensor %s of '%s' needs %.1f MiB; the device allocates at most %.1f "
                        "MiB: use a smaller batch",
                        vkt__text(t), t->node->op->name, (double)t->bytes / 1048576,

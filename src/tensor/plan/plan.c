@@ -17,7 +17,7 @@ vkt_status vkt_graph_plan(vkt_graph *g, const vkt_plan_desc *desc)
             const vkt_tensor *t = g->nodes[k]->in[i] ? vkt__root(g->nodes[k]->in[i]) : NULL;
             if (t && !t->node && !t->bound)
                 return g->status =
-                           vkt__fail(VKT_ARG, "plan", "input %s of '%s' is not bound to memory",
+                           vkt__fail(VKT_E_ARG, "plan", "input %s of '%s' is not bound to memory",
                                      vkt__text(t), g->nodes[k]->op->name);
         }
     g->n_slots = desc->n_slots ? desc->n_slots : 1;

@@ -158,7 +158,7 @@ vkt_status vkt_graph_compile(vkt_graph *g, const vkt_plan_desc *desc)
     VKT_TRY(vkt_graph_plan(g, desc));
     for (uint64_t at = 0; at < g->slab_bytes; at += g->chunk_bytes) {
         if (g->n_chunks == VKT_MAX_CHUNKS) {
-            st = vkt__fail(VKT_OOM_DEVICE, "plan",
+            st = vkt__fail(VKT_E_OOM_DEVICE, "plan",
                            "'%s' needs more than %d allocations of %.1f MiB: use a smaller batch",
                            label, VKT_MAX_CHUNKS, (double)g->chunk_bytes / 1048576);
             goto fail;

@@ -100,14 +100,14 @@ static void quiet(void *user, vkt_log_level level, const char *area, const char 
 int inspect_source(const char *path, const vkt_source_info *source)
 {
     vkt_dataset *ds = NULL;
-    vkt_status st = VKT_ARG;
+    vkt_status st = VKT_E_ARG;
     if (source->takes & VKT_TAKES_REGRESS) { /* labels that are no classes may be numbers */
         vkt_log_set(quiet, NULL, VKT_LOG_ERROR);
-        if (open_source(path, source, VKT_CLASSIFY, &ds) != VKT_OK)
-            st = open_source(path, source, VKT_REGRESS, &ds);
+        if (open_source(path, source, VKT_TASK_CLASSIFY, &ds) != VKT_OK)
+            st = open_source(path, source, VKT_TASK_REGRESS, &ds);
         cli_log_open(false, false);
     }
-    if (!ds) st = open_source(path, source, VKT_CLASSIFY, &ds);
+    if (!ds) st = open_source(path, source, VKT_TASK_CLASSIFY, &ds);
     if (!ds) return cli_exit_code(st);
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
     printf("%s%s%s: %s, ", cli_color(stdout, CLI_BOLD), path, cli_color(stdout, CLI_PLAIN),
@@ -119,7 +119,7 @@ int inspect_source(const char *path, const vkt_source_info *source)
         printf("  %-16s %s\n", vkt_split_name((vkt_split)s), cli_count(info->n[s]));
     if (info->class_names)
         print_classes(ds, info);
-    else if (info->kind != VKT_KIND_TEXT)
+    else if (info->kind != VKT_DATA_KIND_TEXT)
         printf("  %-16s numbers to predict\n", "labels");
     vkt_dataset_destroy(&ds);
     return CLI_OK;
