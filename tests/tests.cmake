@@ -21,6 +21,11 @@ if(VKT_TESTS)
     set_tests_properties(${name} PROPERTIES LABELS ${label})
   endfunction()
   vkt_script(check_layers null)
+  if(VKT_PROGRAM AND NOT VKT_SANITIZE AND NOT WIN32) # sanitizers' own symbols are no uses
+    file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/objects.txt
+      CONTENT "$<JOIN:$<TARGET_OBJECTS:vktrain>,\n>\n$<JOIN:$<TARGET_OBJECTS:program>,\n>\n")
+    vkt_script(check_house null ${CMAKE_CURRENT_BINARY_DIR}/objects.txt ${CMAKE_CURRENT_BINARY_DIR}/house.dot)
+  endif()
   if(NOT VKT_SANITIZE AND NOT WIN32)
     vkt_script(base/test_symbols null $<TARGET_FILE:vktrain>)
   endif()

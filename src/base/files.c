@@ -92,6 +92,15 @@ fail:
     return st;
 }
 
+vkt_status vkt__link_replace(const char *target, const char *path)
+{
+    char *aside = vkt__file_aside(path);
+    vkt_status st = vkt__link(target, aside);
+    if (st == VKT_OK) st = vkt__rename(aside, path);
+    free(aside);
+    return st == VKT_E_UNSUPPORTED ? vkt__file_replace(path, target, strlen(target)) : st;
+}
+
 vkt_status vkt__file_open(const char *path, FILE **out)
 {
     *out = vkt__fopen(path, "rb");

@@ -76,7 +76,10 @@ vkt_status vkt__mkdirs(const char *path);
 vkt_status vkt__rename(const char *from, const char *to); /* `to` must not be a non-empty folder */
 vkt_status vkt__sync_dir(const char *path);
 vkt_status vkt__remove_tree(const char *path); /* absent is OK; does not follow links */
-/* Link `name` -> `target` (relative); where links are not to be had, a text file with the target.
+/* A link at `path` to `target` (relative), in place of a link that is there. UNSUPPORTED, without a
+ * word: the system has none. */
+vkt_status vkt__link(const char *target, const char *path);
+/* The same written aside and renamed; where links are not to be had, a text file with the target.
  */
 vkt_status vkt__link_replace(const char *target, const char *path);
 /* A lock on a file (created if absent) that ends with the process. Held by another: *out is NULL

@@ -335,14 +335,10 @@ vkt_status vkt__remove_tree(const char *path)
     return st;
 }
 
-vkt_status vkt__link_replace(const char *target, const char *path)
+vkt_status vkt__link(const char *target, const char *path)
 {
-    char *aside = vkt__file_aside(path);
-    unlink(aside); /* of a process that had this one's id and died */
-    vkt_status st = symlink(target, aside) == 0 ? VKT_OK : io_fail("link", path);
-    if (st == VKT_OK) st = vkt__rename(aside, path);
-    free(aside);
-    return st;
+    unlink(path);
+    return symlink(target, path) == 0 ? VKT_OK : io_fail("link", path);
 }
 
 vkt_status vkt__list_dir(const char *path, char ***names, size_t *n)

@@ -386,10 +386,12 @@ vkt_status vkt__remove_tree(const char *path)
     return st;
 }
 
-/* Links need a privilege on Windows: a text file with the target, as os.h says. */
-vkt_status vkt__link_replace(const char *target, const char *path)
+/* Links need a privilege on Windows. */
+vkt_status vkt__link(const char *target, const char *path)
 {
-    return vkt__file_replace(path, target, strlen(target));
+    (void)target;
+    (void)path;
+    return VKT_E_UNSUPPORTED;
 }
 
 struct vkt__file_lock {

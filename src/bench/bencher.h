@@ -6,7 +6,7 @@
 #ifndef VKT_BENCHER_H
 #define VKT_BENCHER_H
 
-#include "gpu/stream.h"
+#include "gpu/commands.h"
 #include "tensor/graph/op.h"
 #include "vktrain/bench.h"
 

@@ -1,4 +1,4 @@
-/* stream.h: shuffles, each draw a function of (seed, position). */
+/* shuffle.h: shuffles, each draw a function of (seed, position). */
 #include "data/parts/parts.h"
 #include "data/shuffle.h"
 

@@ -4,7 +4,7 @@
 
 #include <volk.h>
 
-#include "gpu/stream.h"
+#include "gpu/commands.h"
 
 #define VKT_VK(call)                                                                               \
     do {                                                                                           \

@@ -17,15 +17,6 @@ static bool parse_i64(const char *text, int64_t *out)
 
 /* ---- setting ---- */
 
-bool vkt__option_choice(const vkt__option *o, int i, vkt__choice *out)
-{
-    if (o->word)
-        *out = (vkt__choice) { o->word(i), i };
-    else
-        *out = o->choices ? o->choices[i] : (vkt__choice) { 0 };
-    return out->name != NULL;
-}
-
 static bool choose(const vkt__option *o, const char *text, const char *where, vkt__choice *out)
 {
     const char *names[32];

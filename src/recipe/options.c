@@ -437,3 +437,12 @@ bool vkt_option(size_t i, vkt_option_info *out)
                                .help = o->uses || o->meaning ? help : o->help };
     return true;
 }
+
+bool vkt__option_choice(const vkt__option *o, int i, vkt__choice *out)
+{
+    if (o->word)
+        *out = (vkt__choice) { o->word(i), i };
+    else
+        *out = o->choices ? o->choices[i] : (vkt__choice) { 0 };
+    return out->name != NULL;
+}

@@ -2,7 +2,7 @@
 #ifndef VKT_TRAIN_BATCH_RING_H
 #define VKT_TRAIN_BATCH_RING_H
 
-#include "gpu/stream.h"
+#include "gpu/commands.h"
 #include "vktrain/data.h"
 #include "vktrain/optim.h"
 

@@ -1,6 +1,6 @@
 /* session_tune.h */
 #include "base/os.h"
-#include "gpu/stream.h"
+#include "gpu/commands.h"
 #include "train/session_tune.h"
 
 enum { MOST_PRODUCTS = 256, MOST_CONVS = 256 };

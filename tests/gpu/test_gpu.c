@@ -2,7 +2,7 @@
 #include "testing.h"
 
 #include "base/os.h"
-#include "gpu/stream.h"
+#include "gpu/commands.h"
 
 static vkt_gpu_desc desc(const char *device, const char *cap)
 {

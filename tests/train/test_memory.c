@@ -4,7 +4,7 @@
 #include "on_device.h"
 #include "recipe_run.h"
 
-#include "gpu/stream.h"
+#include "gpu/commands.h"
 #include "train/session.h"
 
 /* Deep, so that most memory is activations; every kind of row that is recomputed. */

@@ -10,7 +10,7 @@
 #include <stb_image_write.h>
 
 #include "base/os.h"
-#include "gpu/stream.h"
+#include "gpu/commands.h"
 #include "formats/safetensors.h"
 #include "vktrain/vktrain.h"
 

@@ -9,7 +9,7 @@
 #ifndef VKT_TENSOR_OP_H
 #define VKT_TENSOR_OP_H
 
-#include "gpu/stream.h"
+#include "gpu/commands.h"
 #include "vktrain/tensor.h"
 #include "shaders/params.h"
 

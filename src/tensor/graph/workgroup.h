@@ -2,7 +2,7 @@
 #ifndef VKT_TENSOR_WORKGROUP_H
 #define VKT_TENSOR_WORKGROUP_H
 
-#include "gpu/stream.h"
+#include "gpu/commands.h"
 
 /* Whether kernels with a PAIRS variant should use it: Mesa's CPU driver (see common.glsl). */
 bool vkt__use_pairs(const vkt_caps *c);

@@ -4,7 +4,7 @@
 #ifndef VKT_TENSOR_CONV_H
 #define VKT_TENSOR_CONV_H
 
-#include "gpu/stream.h"
+#include "gpu/commands.h"
 #include "tensor/graph/op.h"
 
 /* KH KW C / groups stays below this: kernels divide such numbers in floats (conv.glsl). */

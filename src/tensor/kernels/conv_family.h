@@ -3,7 +3,7 @@
 #ifndef VKT_TENSOR_CONV_FAMILY_H
 #define VKT_TENSOR_CONV_FAMILY_H
 
-#include "tensor/kernels/classes.h"
+#include "tensor/kernels/class_sets.h"
 #include "tensor/kernels/conv.h"
 
 typedef struct vkt__conv_family vkt__conv_family;

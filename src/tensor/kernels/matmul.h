@@ -3,7 +3,7 @@
 #ifndef VKT_TENSOR_MATMUL_H
 #define VKT_TENSOR_MATMUL_H
 
-#include "gpu/stream.h"
+#include "gpu/commands.h"
 #include "vktrain/tensor.h"
 
 /* C [M, N] = op(A) op(B). */

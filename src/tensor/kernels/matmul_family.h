@@ -5,7 +5,7 @@
 #ifndef VKT_TENSOR_MATMUL_FAMILY_H
 #define VKT_TENSOR_MATMUL_FAMILY_H
 
-#include "tensor/kernels/classes.h"
+#include "tensor/kernels/class_sets.h"
 #include "tensor/kernels/matmul.h"
 
 typedef struct vkt__mm_family vkt__mm_family;

@@ -1,7 +1,7 @@
 /* Classes of devices, as a set: which of them a kernel is shaped for, or a row of a table speaks
  * of. */
-#ifndef VKT_TENSOR_CLASSES_H
-#define VKT_TENSOR_CLASSES_H
+#ifndef VKT_TENSOR_CLASS_SETS_H
+#define VKT_TENSOR_CLASS_SETS_H
 
 #include "vktrain/gpu.h"
 

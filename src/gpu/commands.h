@@ -1,10 +1,10 @@
 /* What the tensor layer sees of the gpu layer beside kernels: recorded commands, submissions, tuned
  * choices. No Vulkan types. One thread at a time may use a gpu's calls. */
-#ifndef VKT_GPU_STREAM_H
-#define VKT_GPU_STREAM_H
+#ifndef VKT_GPU_COMMANDS_H
+#define VKT_GPU_COMMANDS_H
 
 #include "base/words.h"
-#include "gpu/kernel.h"
+#include "gpu/specialization.h"
 
 typedef struct vkt__cmd vkt__cmd;
 

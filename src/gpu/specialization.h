@@ -1,7 +1,7 @@
 /* Kernels: pipelines of the embedded shaders, by the shader's number and its specialization
  * constants by name. No Vulkan types. */
-#ifndef VKT_GPU_KERNEL_H
-#define VKT_GPU_KERNEL_H
+#ifndef VKT_GPU_SPECIALIZATION_H
+#define VKT_GPU_SPECIALIZATION_H
 
 #include "gpu/shaders.h"
 #include "shaders/spec.h"

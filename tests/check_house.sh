@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# The house as it is built: which source file uses which, by the symbols of the objects and by includes. Draws it, and refuses
+#   a circle of files (a .c with its .h is one file), but the one that is essential: the gradient of a sum is a product and
+#   of a product a sum (ops_eltwise, ops_reduce);
+#   a use that points up or sideways, as check_layers.sh has the order of the rooms;
+#   two files under src of one name, a folder of more than 30 files, a file of more than 600 lines.
+# usage: check_house.sh OBJECTS [DRAWING]   OBJECTS: a file with the objects' paths, a line each; DRAWING: Graphviz's dot, to write
+set -euo pipefail
+export LC_ALL=C
+root=$(cd "$(dirname "$0")/.." && pwd)
+largest_room=30 longest_file=600
+essential='src/tensor/ops/ops_eltwise src/tensor/ops/ops_reduce'
+
+# Objects' paths -> "A B": source file A (without its ending) uses what B defines.
+uses_by_symbols()
+{
+    xargs -d '\n' nm -A -P -g | awk '
+        { file = $1; sub(/:$/, "", file); sub(/^.*\.dir\/(\.\/)?/, "", file); sub(/\.c\.(o|obj)$/, "", file)
+          if ($3 == "U") { n++; user[n] = file; wants[n] = $2 } else defines[$2] = file }
+        END { for (i = 1; i <= n; i++) { d = defines[wants[i]]
+              if (d != "" && d != user[i] && user[i] ~ /^(src|tools)\// && d ~ /^(src|tools)\//) print user[i], d } }' | sort -u
+}
+
+# The same by includes of our own headers.
+uses_by_includes()
+{
+    cd "$root"
+    grep -rE '^[ \t]*#[ \t]*include[ \t]*"' src tools/program --include='*.c' --include='*.h' | awk -F'"' '
+        { from = $1; sub(/:.*/, "", from); folder = from; sub(/[^\/]*$/, "", folder); sub(/\.[ch]$/, "", from)
+          to = $2; if (to !~ /\.h$/ || to ~ /^(vktrain|shaders)\// || to == "volk.h") next
+          sub(/\.h$/, "", to); to = from ~ /^src\// ? "src/" to : folder to
+          if (to != from && to !~ /^src\/bench\/commit$/) print from, to }' | sort -u
+}
+
+# "A B" lines -> the circles among them, a member a line; nothing when there is none.
+circles()
+{
+    { tsort 2>&1 >/dev/null || true; } | sed -n 's/^tsort: \(.*\)/\1/p' | sed 's/^-: input contains a loop:$/a circle of:/'
+}
+
+# The drawing: rooms as nodes, uses between them as arrows with how many pairs of files they stand for.
+drawing()
+{
+    echo 'digraph house { rankdir=BT; node [shape=box];'
+    awk '{ a = $1; b = $2; sub(/\/[^\/]*$/, "", a); sub(/\/[^\/]*$/, "", b); if (a != b) n[a "\" -> \"" b]++ }
+         END { for (e in n) printf "  \"%s\" [label=%d];\n", e, n[e] }' | sort
+    echo '}'
+}
+
+bad=0
+refuse() { printf 'check_house: %s\n' "$1" >&2; bad=1; }
+
+[ "$(printf 'a b\nb c\nc a\nd a\n' | circles | grep -c '^[abc]$')" = 3 ] && [ -z "$(printf 'a b\nb c\n' | circles)" ] ||
+    { echo "check_house: self-test: circles are not seen" >&2; exit 1; }
+
+objects=${1:?usage: check_house.sh OBJECTS [DRAWING]}
+symbols=$(uses_by_symbols <"$objects")
+uses=$(printf '%s\n' "$symbols" "$(uses_by_includes)" | sort -u)
+[ "$(printf '%s\n' "$symbols" | wc -l)" -gt 500 ] || { echo "check_house: hardly any use is seen in $objects: is it the library?" >&2; exit 1; }
+
+circle=$(printf '%s\n' "$uses" | awk -v pair="$essential" 'BEGIN { split(pair, p, " ") }
+    !(($1 == p[1] && $2 == p[2]) || ($1 == p[2] && $2 == p[1]))' | circles)
+[ -z "$circle" ] || refuse "$circle"
+
+up=$(printf '%s\n' "$symbols" | awk '$1 ~ /^src\// && $2 ~ /^src\// { sub(/^src\//, "", $2); print $1 ".c:0:#include \"" $2 ".h\"" }' |
+    "$root/tests/check_layers.sh" --lines) || refuse "these uses point the wrong way:
+$up"
+
+cd "$root"
+same=$(find src -name '*.[ch]' -printf '%f\n' | sort | uniq -d)
+[ -z "$same" ] || refuse "files of one name: $same"
+full=$(find src shaders tools/program tests -type f \( -name '*.[ch]' -o -name '*.comp' -o -name '*.glsl' \) | sed 's/\.[a-z]*$//' | sort -u |
+    sed 's:/[^/]*$::' | uniq -c | awk -v most=$largest_room '$1 > most { print $2 " (" $1 ")" }')
+[ -z "$full" ] || refuse "more than $largest_room files in: $full"
+long=$(find src shaders include tools/program tests -type f \( -name '*.[ch]' -o -name '*.comp' -o -name '*.glsl' -o -name '*.sh' \) -print0 |
+    xargs -0 wc -l | awk -v most=$longest_file '$2 != "total" && $1 > most { print $2 " (" $1 ")" }')
+[ -z "$long" ] || refuse "more than $longest_file lines in: $long"
+
+[ -z "${2:-}" ] || printf '%s\n' "$uses" | drawing >"$2"
+[ $bad = 0 ] || exit 1
+echo "check_house: $(printf '%s\n' "$uses" | wc -l) uses between $(printf '%s\n' "$uses" | tr ' ' '\n' | sort -u | wc -l) files, no circle but one"
