@@ -294,7 +294,7 @@ static vkt_status each_cap(const char *cap, vkt_caps *caps,
         }
         if (!row) {
             return vkt__fail(VKT_E_ARG, "gpu",
-                             "--cap: no capability '%s'%s; `vktrain devices --help` lists them",
+                             "--cap: no capability '%s' (`vktrain devices --help` lists them)%s",
                              item, vkt_did_you_mean(item, names, VKT_COUNT(rows)).text);
         }
         if (v < row->min || (row->type == CAP_FLAG && v > 1))
