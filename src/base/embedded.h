@@ -7,10 +7,10 @@
 typedef struct vkt__embedded_file {
     const char *name;
     const unsigned char *data; /* aligned to 8, followed by a NUL; NULL: left out of this build */
-    size_t bytes;
+    size_t bytes, stored; /* stored: in `data`; less than `bytes` where they are deflated (zlib) */
 } vkt__embedded_file;
 
-extern const vkt__embedded_file vkt__embedded_shaders[]; /* SPIR-V, by vkt__shader */
+extern const vkt__embedded_file vkt__embedded_shaders[]; /* SPIR-V, deflated, by vkt__shader */
 extern const vkt__embedded_file vkt__embedded_data[];    /* "digits.csv.gz", ... */
 extern const vkt__embedded_file vkt__embedded_recipes[]; /* "digits": YAML */
 

@@ -14,7 +14,7 @@ static void heading(const vkt_gpu *gpu, vkt__str *s)
     const vkt_caps *c = &gpu->caps;
     uint64_t kernels = 0, driver = vkt__hash(c->driver_uuid, 16, 0);
     for (const vkt__embedded_file *f = vkt__embedded_shaders; f->name; f++)
-        kernels = vkt__hash(f->data, f->bytes, kernels);
+        kernels = vkt__hash(f->data, f->stored, kernels);
     vkt__str_printf(
         s, "vktrain choices 1\ndevice %s\ndriver %s %016llx version %u lanes %u\nkernels %016llx\n",
         c->name, c->driver_info, (unsigned long long)driver, c->driver_version, c->subgroup,

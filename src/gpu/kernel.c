@@ -1,4 +1,6 @@
 /* Kernels: pipelines made from the embedded shaders at first use, kept by the gpu until its end. */
+#include <zlib.h>
+
 #include "base/embedded.h"
 #include "base/os.h"
 #include "gpu/gpu_vk.h"
@@ -15,17 +17,26 @@ bool vkt__kernel_built(vkt__shader shader)
 
 /* What the shader declares is given: its own defaults are there to be compiled, not to be run. The
  * workgroup's y and z (ids 1 and 2) are 1. */
-static bool gives_all(const vkt__embedded_file *f, const vkt__constant *spec, uint32_t n)
+static bool gives_all(const uint32_t *w, size_t words, const vkt__constant *spec, uint32_t n)
 {
     enum { HEADER = 5, OP_DECORATE = 71, SPEC_ID = 1 };
-    const uint32_t *w = (const uint32_t *)(const void *)f->data;
-    for (size_t at = HEADER; at < f->bytes / 4; at += w[at] >> 16) {
+    for (size_t at = HEADER; at < words; at += w[at] >> 16) {
         if ((w[at] & 0xffff) != OP_DECORATE || w[at + 2] != SPEC_ID) continue;
         uint32_t id = w[at + 3], i = 0;
         while (i < n && spec[i].id != id) i++;
         if (i == n && id != VKT_SPEC_WORKGROUP + 1 && id != VKT_SPEC_WORKGROUP + 2) return false;
     }
     return true;
+}
+
+/* The shader's SPIR-V, out of the binary; to be freed. */
+static uint32_t *spirv(const vkt__embedded_file *f)
+{
+    uint32_t *code = vkt__alloc(f->bytes);
+    uLongf n = f->bytes;
+    int z = uncompress((Bytef *)code, &n, f->data, f->stored);
+    VKT_ASSERT(z == Z_OK && n == f->bytes);
+    return code;
 }
 
 static vkt__kernel *find(const vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec,
@@ -43,6 +54,7 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant
 {
     vkt_status st = VKT_OK;
     VkShaderModule module = VK_NULL_HANDLE;
+    uint32_t *code = NULL;
     VKT_ASSERT(n >= 1 && n <= VKT__MAX_CONSTANTS && spec[0].id == VKT_SPEC_WORKGROUP);
     *out = find(gpu, shader, spec, n, sliced);
     if (*out) return VKT_OK;
@@ -53,10 +65,11 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant
         return vkt__fail(VKT_E_UNSUPPORTED, "gpu", "this build has no kernel '%s'", f->name);
     uint32_t invocations = spec[0].value;
     VKT_ASSERT(invocations > 0 && invocations <= gpu->caps.workgroup);
-    VKT_ASSERT(gives_all(f, spec, n));
+    code = spirv(f);
+    VKT_ASSERT(gives_all(code, f->bytes / 4, spec, n));
 
     VkShaderModuleCreateInfo mod = { VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, NULL, 0, f->bytes,
-                                     (const uint32_t *)(const void *)f->data };
+                                     code };
     VKT_VK(vkCreateShaderModule(gpu->dev, &mod, NULL, &module));
     VkSpecializationMapEntry map[VKT__MAX_CONSTANTS];
     for (uint32_t i = 0; i < n; i++)
@@ -96,6 +109,7 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant
     *out = k;
 fail:
     if (module) vkDestroyShaderModule(gpu->dev, module, NULL);
+    free(code);
     return st;
 }
 

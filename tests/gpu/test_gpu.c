@@ -61,7 +61,7 @@ static void caps_only_take_away(void **state)
     static const struct {
         const char *cap, *log;
     } bad[] = {
-        { "int32=0", "no capability 'int32'; did you mean 'int64'?" },
+        { "int32=0", "no capability 'int32' (`vktrain devices --help` lists them); did you mean 'int64'?" },
         { "fp16", "is not name=number" },
         { "fp16=2", "flag" },
         { "workgroup=1", "below the least useful" },

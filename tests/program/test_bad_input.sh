@@ -30,7 +30,7 @@ unset LD_LIBRARY_PATH
 read -r n bad <counts
 refused 3 "'nosuch' fits no device" train digits --device nosuch --run r0
 refused 3 "'77' fits no device" train digits --device 77 --run r0
-refused 2 "no capability 'memroy'; did you mean 'memory'" train digits --cap memroy=1 --run r0
+refused 2 "did you mean 'memory'" train digits --cap memroy=1 --run r0
 refused 2 "not name=number" train digits --cap memory=lots --run r0
 [ ! -e r0 ] || { echo "$test: FAILED: a refused run left a folder"; bad=$((bad + 1)); }
 
