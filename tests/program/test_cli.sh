@@ -188,7 +188,7 @@ run tune 9x8x7; code 0
 
 # ---- profile
 run profile digits --device 'no such device' -o none.json; code 3; check "a refused profile leaves no trace" test ! -e none.json
-run profile digits --steps 5 -o p.json; code 0; out '^op +result +of +count'; out '^(input|host|launch|memory|compute)-bound: '; out '^  to do: '
+run profile digits --steps 5 -o p.json; code 0; out '^op +result +of +count'; out '^(input|host|launch|memory|compute)-bound: '; out '^  what to do: '
 out '^  kernels +[0-9.]+ '; out '^trace: p.json'; json p.json whole
 check "a profile makes no run" test ! -e runs
 cp p.json before.json

@@ -162,7 +162,7 @@ static void print_profile(const profile_options *o, const vkt_profile *p)
            cli_color(stdout, CLI_PLAIN));
     cli_wrap(stdout, p->why, (int)strlen(vkt_profile_verdict_name(p->verdict)) + 2, 2);
     printf("  what to do: ");
-    cli_wrap(stdout, p->advice, 9, 9);
+    cli_wrap(stdout, p->advice, 14, 2);
     printf("\ntrace: %s; open it at https://ui.perfetto.dev\n", o->out);
 }
 
