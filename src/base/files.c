@@ -37,7 +37,9 @@ vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t 
         goto fail;
     }
     if (fread(p, 1, (size_t)size, f) != (size_t)size) {
-        st = io_fail("read all of", path);
+        st = ferror(f) ? io_fail("read all of", path)
+                       : vkt__fail(VKT_E_IO, "file",
+                                   "'%s' became shorter while it was read: read it again", path);
         goto fail;
     }
     p[size] = 0;
@@ -75,6 +77,66 @@ char *vkt__file_aside(const char *path)
     vkt__str s = { 0 };
     vkt__str_printf(&s, "%s.tmp%d-%u", path, vkt__pid(), atomic_fetch_add(&n_calls, 1));
     return s.data;
+}
+
+/* NAME.tmpPID-N, by a process that is no more. */
+static bool is_left_over(const char *name)
+{
+    const char *at = strstr(name, ".tmp"), *next;
+    for (; at && (next = strstr(at + 4, ".tmp")); at = next) {
+    }
+    size_t pid = at ? strspn(at + 4, "0123456789") : 0;
+    if (!pid || pid > 9 || at[4 + pid] != '-') return false;
+    size_t n = strspn(at + 5 + pid, "0123456789");
+    return n && !at[5 + pid + n] && !vkt__pid_runs(atoi(at + 4));
+}
+
+vkt_status vkt__asides_remove(const char *dir)
+{
+    vkt_status st = VKT_OK;
+    char **names = NULL;
+    size_t n = 0;
+    if (vkt__is_absent(dir)) return VKT_OK;
+    VKT_TRY(vkt__list_dir(dir, &names, &n));
+    for (size_t i = 0; i < n && st == VKT_OK; i++) {
+        vkt__str path = { 0 };
+        vkt__str_printf(&path, "%s/%s", dir, names[i]);
+        if (is_left_over(names[i])) st = vkt__remove_tree(path.data);
+        vkt__str_finish(&path);
+    }
+fail:
+    vkt__names_free(names, n);
+    return st;
+}
+
+/* The folder that holds `path`, in its place; false: path names none. */
+static bool to_parent(char *path)
+{
+    size_t n = strlen(path);
+    while (n && path[n - 1] == '/') n--;
+    while (n && path[n - 1] != '/') n--;
+    while (n > 1 && path[n - 1] == '/') n--;
+    path[n] = 0;
+    return n > 0;
+}
+
+vkt_status vkt__mkdirs_synced(const char *path)
+{
+    vkt_status st = VKT_OK;
+    vkt__str s = { 0 };
+    size_t n_new = 0;
+    vkt__str_add(&s, path, strlen(path));
+    while (vkt__is_absent(s.data)) {
+        n_new++;
+        if (!to_parent(s.data)) break;
+    }
+    VKT_TRY(vkt__mkdirs(path));
+    s.len = 0;
+    vkt__str_add(&s, path, strlen(path));
+    while (n_new--) VKT_TRY(vkt__sync_dir(to_parent(s.data) ? s.data : "."));
+fail:
+    vkt__str_finish(&s);
+    return st;
 }
 
 vkt_status vkt__file_replace(const char *path, const void *data, size_t n)

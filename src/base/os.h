@@ -17,6 +17,7 @@ unsigned vkt__cpu_count(void);
 uint64_t vkt__ram_bytes(void);
 double vkt__load_average(void); /* of the last minute; NAN if unknown */
 int vkt__pid(void);
+bool vkt__pid_runs(int pid); /* on this machine; true where it can't be told */
 void vkt__hostname(char *out, size_t n);
 
 /* Runs a program found by PATH with these arguments (argv[0] its name, NULL at the end), nothing on
@@ -42,6 +43,8 @@ bool vkt__signals_caught(void);
 /* Files. Failures log one line with the path and errno's text and return VKT_E_IO. */
 bool vkt__file_exists(const char *path);
 bool vkt__is_dir(const char *path);
+/* Nothing is there. False too where it can't be told: then opening it says why. */
+bool vkt__is_absent(const char *path);
 /* What a path leads to, links followed, and which file or folder it is on this machine: two paths
  * with the same id are one. OTHER: pipes, devices, sockets, which reading could wait for. */
 typedef enum vkt__path_kind { VKT__ABSENT, VKT__FILE, VKT__FOLDER, VKT__OTHER } vkt__path_kind;
@@ -52,6 +55,9 @@ vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t 
 /* A name beside `path` that no other process and no other call has, to write what then takes path's
  * place. Caller frees. */
 char *vkt__file_aside(const char *path);
+/* Removes what killed processes left under such names in this folder. A folder that is not there is
+ * OK. */
+vkt_status vkt__asides_remove(const char *dir);
 /* Writes beside, syncs, renames over `path`: a reader sees the old or the new file, whole. */
 vkt_status vkt__file_replace(const char *path, const void *data, size_t n);
 /* A file opened for writing, and flushed to disk before close; both report disk-full. */
@@ -73,6 +79,8 @@ bool vkt__file_sync(FILE *f);                         /* flushed, and on the dis
 void vkt__file_remove(const char *path);              /* silent */
 vkt_status vkt__file_truncate(const char *path, uint64_t bytes);
 vkt_status vkt__mkdirs(const char *path);
+/* The same, and the names of new folders are on the disk too. */
+vkt_status vkt__mkdirs_synced(const char *path);
 vkt_status vkt__rename(const char *from, const char *to); /* `to` must not be a non-empty folder */
 vkt_status vkt__sync_dir(const char *path);
 vkt_status vkt__remove_tree(const char *path); /* absent is OK; does not follow links */

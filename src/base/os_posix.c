@@ -117,6 +117,11 @@ int vkt__pid(void)
     return (int)getpid();
 }
 
+bool vkt__pid_runs(int pid)
+{
+    return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
+}
+
 void vkt__hostname(char *out, size_t n)
 {
     if (gethostname(out, n) != 0) snprintf(out, n, "unknown");
@@ -181,6 +186,12 @@ bool vkt__is_dir(const char *path)
 {
     struct stat s;
     return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+bool vkt__is_absent(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
 vkt__path_kind vkt__path_look(const char *path, uint64_t id[2])
@@ -309,7 +320,8 @@ vkt_status vkt__rename(const char *from, const char *to)
 
 vkt_status vkt__sync_dir(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_DIRECTORY);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES) return VKT_OK; /* it may be written, not read */
     if (fd < 0) return io_fail("open folder", path);
     bool bad = fsync(fd) != 0 && errno != EINVAL && errno != EROFS;
     close(fd);
@@ -348,15 +360,18 @@ vkt_status vkt__list_dir(const char *path, char ***names, size_t *n)
     DIR *d = opendir(path);
     if (!d) return io_fail("open folder", path);
     size_t cap = 0;
-    for (struct dirent *e; (e = readdir(d));) {
+    vkt_status st = VKT_OK;
+    errno = 0;
+    for (struct dirent *e; (e = readdir(d)); errno = 0) {
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
         *names = vkt__grow(*names, *n, &cap, sizeof **names);
         char *copy = vkt__alloc(strlen(e->d_name) + 1);
         (*names)[(*n)++] = strcpy(copy, e->d_name);
     }
+    if (errno) st = io_fail("read folder", path);
     closedir(d);
     vkt__names_sort(*names, *n);
-    return VKT_OK;
+    return st;
 }
 
 bool vkt__cache_dir(char *out, size_t n)

@@ -112,6 +112,16 @@ int vkt__pid(void)
     return (int)GetCurrentProcessId();
 }
 
+bool vkt__pid_runs(int pid)
+{
+    DWORD code;
+    HANDLE h = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, FALSE, (DWORD)pid);
+    if (!h) return GetLastError() != ERROR_INVALID_PARAMETER;
+    bool runs = !GetExitCodeProcess(h, &code) || code == STILL_ACTIVE;
+    CloseHandle(h);
+    return runs;
+}
+
 void vkt__hostname(char *out, size_t n)
 {
     wchar_t name[256];
@@ -183,6 +193,13 @@ bool vkt__is_dir(const char *path)
 {
     DWORD a = attributes(path);
     return a != INVALID_FILE_ATTRIBUTES && (a & FILE_ATTRIBUTE_DIRECTORY);
+}
+
+bool vkt__is_absent(const char *path)
+{
+    if (attributes(path) != INVALID_FILE_ATTRIBUTES) return false;
+    DWORD e = GetLastError();
+    return e == ERROR_FILE_NOT_FOUND || e == ERROR_PATH_NOT_FOUND;
 }
 
 vkt__path_kind vkt__path_look(const char *path, uint64_t id[2])

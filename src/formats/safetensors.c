@@ -303,7 +303,12 @@ vkt_status vkt__safetensors_open(const char *path, vkt__safetensors **out)
     s->path = vkt__arena_strdup(&s->arena, path);
     VKT_TRY(vkt__file_open(path, &s->f));
     int64_t size = vkt__file_size(path);
-    if (size < 8 || fread(length, 1, 8, s->f) != 8) {
+    bool whole = size >= 8 && fread(length, 1, 8, s->f) == 8;
+    if (size < 0 || ferror(s->f)) {
+        st = vkt__fail(VKT_E_IO, "checkpoint", "can't read the header of '%s'", path);
+        goto fail;
+    }
+    if (!whole) {
         st = bad(path, "cut short: %lld bytes", (long long)size);
         goto fail;
     }

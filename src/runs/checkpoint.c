@@ -143,6 +143,7 @@ vkt_status vkt__checkpoint_read_state(vkt__arena *a, const char *path, vkt__chec
     char *data = NULL, head[HEAD_BYTES + 1];
     size_t n;
     *why = NULL;
+    if (vkt__is_absent(path)) return *why = "missing", VKT_E_FORMAT;
     vkt_status st = vkt__file_read(path, STATE_LIMIT, &data, &n);
     if (st != VKT_OK) return st;
     if (n <= HEAD_BYTES) {
@@ -190,7 +191,7 @@ vkt_status vkt__checkpoint_write(const vkt__checkpoint_desc *d)
     const char *model = vkt__arena_printf(&a, "%s/model.safetensors", tmp);
     const char *optim = vkt__arena_printf(&a, "%s/optimizer.safetensors", tmp);
     bool replaces = vkt__file_exists(final);
-    STEP_OR_CRASH(vkt__mkdirs(dir));
+    STEP_OR_CRASH(vkt__mkdirs_synced(dir));
     STEP_OR_CRASH(vkt__remove_tree(tmp));
     STEP_OR_CRASH(vkt__mkdirs(tmp));
     STEP_OR_CRASH(vkt__safetensors_write(model, d->model, d->n_model, meta, 2, &digest[0]));
@@ -214,6 +215,7 @@ static vkt_status open_part(vkt__checkpoint *c, const char *name, vkt__st_digest
                             vkt__safetensors **out)
 {
     const char *path = vkt__arena_printf(&c->arena, "%s/%s", c->dir, name);
+    if (vkt__is_absent(path)) return vkt__fail(VKT_E_FORMAT, "checkpoint", "'%s' is missing", path);
     int64_t size = vkt__file_size(path);
     if (size >= 0 && (uint64_t)size != want.bytes)
         return vkt__fail(VKT_E_FORMAT, "checkpoint", "'%s' is damaged: %lld bytes, expected %llu",

@@ -53,7 +53,7 @@ vkt_status vkt__checkpoint_load_average(vkt__safetensors *optim, const vkt__st_t
 
 /* Counts one file operation; true: stop before it. */
 bool vkt__crash_now(vkt__crash *crash);
-/* FORMAT with *why, unlogged; IO, logged. */
+/* FORMAT with *why, unlogged: damaged or missing; IO, logged: it can't be read, or not now. */
 vkt_status vkt__checkpoint_read_state(vkt__arena *a, const char *path, vkt__checkpoint_state *s,
                                       vkt__st_digest digest[2], const char **why);
 

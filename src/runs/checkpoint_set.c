@@ -1,6 +1,7 @@
-/* checkpoint.h: the checkpoints of a run as a set. Names that begin with a dot are leftovers: .tmp-
- * of a write, .trash- of a prune, .old- of a replacement (moved back if the new one never arrived).
- */
+/* checkpoint_set.h: the checkpoints of a run as a set. What is damaged or missing is passed over;
+ * what can't be read is an error, as it may be the best or the newest. Names that begin with a dot
+ * are leftovers: .tmp- of a write, .trash- of a prune, .old- of a replacement (moved back if the
+ * new one never arrived). */
 #include <math.h>
 
 #include "base/os.h"
@@ -31,7 +32,7 @@ vkt_status vkt__checkpoint_list(const char *run_dir, vkt__checkpoint_item **item
     *items = NULL;
     *n = 0;
     const char *dir = vkt__arena_printf(&a, "%s/checkpoints", run_dir);
-    if (!vkt__is_dir(dir)) goto fail;
+    if (vkt__is_absent(dir)) goto fail;
     VKT_TRY(vkt__list_dir(dir, &names, &n_names));
     *items = vkt__alloc(n_names * sizeof **items);
     for (size_t i = 0; i < n_names; i++) {
@@ -41,13 +42,20 @@ vkt_status vkt__checkpoint_list(const char *run_dir, vkt__checkpoint_item **item
         const char *why = NULL, *path = vkt__arena_printf(&a, "%s/%s/state.json", dir, names[i]);
         if (!parse_name(names[i], &item.step)) continue;
         snprintf(item.name, sizeof item.name, "%s", names[i]);
-        item.damaged = vkt__file_size(path) < 0 ||
-                       vkt__checkpoint_read_state(&a, path, &s, digest, &why) != VKT_OK;
+        st = vkt__checkpoint_read_state(&a, path, &s, digest, &why);
+        item.damaged = st == VKT_E_FORMAT;
+        if (!item.damaged) VKT_TRY(st);
         if (!item.damaged) item.value = s.value;
         (*items)[(*n)++] = item;
     }
+    st = VKT_OK;
     if (*n) qsort(*items, *n, sizeof **items, by_step);
 fail:
+    if (st != VKT_OK) {
+        free(*items);
+        *items = NULL;
+        *n = 0;
+    }
     vkt__names_free(names, n_names);
     vkt__arena_finish(&a);
     return st;
@@ -64,14 +72,24 @@ vkt_status vkt__checkpoint_newest(const char *run_dir, vkt__checkpoint **out)
         path.len = 0;
         vkt__str_printf(&path, "%s/checkpoints/%s", run_dir, items[i].name);
         vkt__checkpoint *c = NULL;
-        if (vkt__checkpoint_open(path.data, &c) == VKT_OK && vkt__checkpoint_verify(c) == VKT_OK) {
+        vkt__log_hold(true);
+        st = vkt__checkpoint_open(path.data, &c);
+        if (st == VKT_OK) st = vkt__checkpoint_verify(c);
+        vkt__log_hold(false);
+        if (st == VKT_OK) {
             *out = c;
+            break;
+        }
+        vkt__checkpoint_close(&c);
+        if (st != VKT_E_FORMAT) {
+            vkt__fail(st, "checkpoint", "%s", vkt__last_failure());
         } else {
-            vkt__checkpoint_close(&c);
             if (i > 0)
-                vkt_log(VKT_LOG_WARN, "checkpoint",
-                        "'%s' can't be used; trying the one before it, %s", path.data,
-                        items[i - 1].name);
+                vkt_log(VKT_LOG_WARN, "checkpoint", "%s: trying the one before it, %s",
+                        vkt__last_failure(), items[i - 1].name);
+            else
+                vkt_log(VKT_LOG_WARN, "checkpoint", "%s", vkt__last_failure());
+            st = VKT_OK;
         }
     }
     if (st == VKT_OK && !*out)
@@ -179,20 +197,32 @@ fail:
 
 /* RUN/best as a folder: through the link, or where links are not to be had, the text file that
  * names it. */
-static const char *best_dir(vkt__arena *a, const char *run_dir)
+static vkt_status best_dir(vkt__arena *a, const char *run_dir, const char **out)
 {
     const char *best = vkt__arena_printf(a, "%s/best", run_dir);
     char *text = NULL;
     size_t n;
-    if (vkt__is_dir(best)) return best;
-    if (vkt__file_size(best) < 0 || vkt__file_read(best, 256, &text, &n) != VKT_OK) return NULL;
+    *out = NULL;
+    if (vkt__is_dir(best)) return *out = best, VKT_OK;
+    if (vkt__is_absent(best) && !vkt__file_exists(best)) return VKT_OK;
+    if (vkt__is_absent(best))
+        return vkt__fail(VKT_E_FORMAT, "checkpoint",
+                         "'%s' leads to a checkpoint that is not there: name a folder of "
+                         "'%s/checkpoints'",
+                         best, run_dir);
+    vkt_status st = vkt__file_read(best, 256, &text, &n);
+    if (st != VKT_OK) return st;
     uint64_t step;
     text[strcspn(text, "\r\n")] = 0;
     const char *dir = vkt__arena_printf(a, "%s/%s", run_dir, text);
     bool ok =
         strncmp(text, "checkpoints/", 12) == 0 && parse_name(text + 12, &step) && vkt__is_dir(dir);
     free(text);
-    return ok ? dir : NULL;
+    if (!ok)
+        return vkt__fail(VKT_E_FORMAT, "checkpoint",
+                         "'%s' names no checkpoint of the run: name a folder of '%s/checkpoints'",
+                         best, run_dir);
+    return *out = dir, VKT_OK;
 }
 
 bool vkt__checkpoint_is(const char *path)
@@ -209,12 +239,12 @@ vkt_status vkt__checkpoint_find(const char *path, char *out, size_t size)
     vkt__checkpoint_item *items = NULL;
     size_t n = 0;
     vkt_status st = VKT_OK;
-    const char *found = NULL, *best = NULL;
-    if (vkt__checkpoint_is(path)) {
+    const char *found = NULL;
+    if (vkt__checkpoint_is(path))
         found = path;
-    } else if ((best = best_dir(&a, path))) {
-        found = best;
-    } else {
+    else if (vkt__is_dir(path))
+        VKT_TRY(best_dir(&a, path, &found));
+    if (!found) {
         if (vkt__is_dir(path)) VKT_TRY(vkt__checkpoint_list(path, &items, &n));
         for (size_t i = 0; i < n; i++)
             if (!items[i].damaged)

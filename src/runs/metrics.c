@@ -1,5 +1,6 @@
 /* metrics.h. Lines are short and flushed one by one: after a crash at most the last one is
  * half-written, which the next opening cuts off. */
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 
@@ -212,6 +213,16 @@ vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
         return vkt__fail(VKT_E_IO, "train", "can't write '%s': is the disk full?", m->jsonl_path);
     if (fflush(m->csv) != 0 || ferror(m->csv))
         return vkt__fail(VKT_E_IO, "train", "can't write '%s': is the disk full?", m->csv_path);
+    return VKT_OK;
+}
+
+vkt_status vkt__metrics_sync(vkt__metrics *m)
+{
+    if (!m->jsonl) return VKT_OK;
+    bool bad = !vkt__file_sync(m->jsonl);
+    if (bad || !vkt__file_sync(m->csv))
+        return vkt__fail(VKT_E_IO, "train", "can't write '%s' to the disk: %s",
+                         bad ? m->jsonl_path : m->csv_path, strerror(errno));
     return VKT_OK;
 }
 

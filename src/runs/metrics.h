@@ -30,6 +30,8 @@ typedef struct vkt__metrics vkt__metrics;
  */
 vkt_status vkt__metrics_open(const char *run_dir, uint64_t resume_step, vkt__metrics **out);
 vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *row);
+/* What was added is on the disk: before a checkpoint that goes on from there. */
+vkt_status vkt__metrics_sync(vkt__metrics *m);
 void vkt__metrics_close(vkt__metrics **m);
 
 /* What a model said about examples. */

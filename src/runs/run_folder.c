@@ -200,6 +200,16 @@ static const char *fresh_name(const char *name, vkt__arena *a)
     return dir;
 }
 
+/* What a killed process was writing beside the files it would have replaced. */
+static vkt_status remove_leftovers(const char *dir, vkt__arena *a)
+{
+    static const char *const folders[] = { "", "/predictions", "/samples" };
+    vkt_status st = vkt__checkpoint_clean(dir);
+    for (size_t i = 0; st == VKT_OK && i < VKT_COUNT(folders); i++)
+        st = vkt__asides_remove(vkt__arena_printf(a, "%s%s", dir, folders[i]));
+    return st;
+}
+
 vkt_status vkt__run_open(const char *dir, const char *name, bool resume, vkt__run **out)
 {
     vkt_status st = VKT_OK;
@@ -233,14 +243,14 @@ vkt_status vkt__run_open(const char *dir, const char *name, bool resume, vkt__ru
             "'%s' already holds a run: add --resume to go on with it, or give another --run", dir);
         goto fail;
     }
-    VKT_TRY(vkt__mkdirs(dir));
+    VKT_TRY(vkt__mkdirs_synced(dir));
     VKT_TRY(vkt__lock_take(vkt__arena_printf(&a, "%s/.lock", dir), &r->lock));
     if (!r->lock) {
         st = vkt__fail(VKT_E_ARG, "run",
                        "another process trains into '%s': wait for it, or give another --run", dir);
         goto fail;
     }
-    if (resume) VKT_TRY(vkt__checkpoint_clean(dir));
+    if (resume) VKT_TRY(remove_leftovers(dir, &a));
     *out = r;
     r = NULL;
 fail:

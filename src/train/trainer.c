@@ -175,14 +175,19 @@ fail:
 /* ---- before and after ---- */
 
 /* A resumed run keeps the micro-batches that it began with, on which the last bits depend. */
-static void split_as_before(vkt__trainer *t)
+static vkt_status split_as_before(vkt__trainer *t)
 {
     vkt__arena arena = { 0 };
     vkt__run_record old;
     const char *why;
     vkt_config *c = &t->fit;
-    if (t->desc->resume && t->desc->run_dir &&
-        vkt__run_load(t->desc->run_dir, &arena, &old, &why) == VKT_OK) {
+    vkt_status st = VKT_OK;
+    if (!t->desc->resume || !t->desc->run_dir) return VKT_OK;
+    if (!vkt__is_absent(vkt__arena_printf(&arena, "%s/run.json", t->desc->run_dir)))
+        st = vkt__run_load(t->desc->run_dir, &arena, &old, &why);
+    else
+        old = vkt__run_record_empty();
+    if (st == VKT_OK) {
         if (old.micro_batch && old.micro_batch < c->batch && c->batch % old.micro_batch == 0) {
             c->accumulate *= (uint32_t)(c->batch / old.micro_batch);
             c->batch = (uint32_t)old.micro_batch;
@@ -191,6 +196,7 @@ static void split_as_before(vkt__trainer *t)
             c->eval_batch = (uint32_t)old.eval_batch;
     }
     vkt__arena_finish(&arena);
+    return st == VKT_E_FORMAT ? VKT_OK : st; /* damaged: said where the run is opened */
 }
 
 /* The device and all that lies on it. submit_ms 0: the device's own. */
@@ -253,7 +259,7 @@ static vkt_status prepare(vkt__trainer *t)
                 "no validation examples: checkpoints are chosen by the test set, so its result is "
                 "optimistic; set data.valid_fraction");
     VKT_TRY(vkt_schedule_check(&c->schedule, c->source ? c->source : "schedule"));
-    split_as_before(t);
+    VKT_TRY(split_as_before(t));
     VKT_TRY(open_gpu(t, 0));
     t->total = vkt_schedule_total(&c->schedule);
     t->yaml = vkt_config_yaml(t->recipe);

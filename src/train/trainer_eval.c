@@ -39,6 +39,7 @@ vkt_status vkt__trainer_save(vkt__trainer *t, double value)
                                            .has_base = w->n_base > 0,
                                            .base_crc = t->base_crc,
                                            .extra = t->c->precision == VKT_F16 ? extra : NULL };
+    VKT_TRY(vkt__metrics_sync(t->metrics)); /* a checkpoint's rows are not newer than it */
     VKT_TRY(vkt__checkpoint_write(&desc));
     t->saved = t->done;
     VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
@@ -54,6 +55,7 @@ vkt_status vkt__trainer_save(vkt__trainer *t, double value)
     t->record.seconds = t->before_s + vkt__now() - t->began;
     t->record.items_per_s = t->progress.items_per_s;
     VKT_TRY(vkt__run_save(t->run, &t->record));
+    VKT_TRY(vkt__sync_dir(t->run->dir));
 fail:
     free(items);
     return st;

@@ -22,15 +22,33 @@ void vkt__trainer_count(vkt__trainer *t, const vkt_history_step *s)
     t->n_clipped += s->updated && s->clip < 1;
 }
 
+/* A row a step: what is not there was lost, by a crash of the machine or by hand. */
+static void say_missing(const vkt_history *h, uint64_t n, const char *path)
+{
+    uint64_t n_missing = 0, first = 0, next = 1;
+    for (size_t i = 0; i <= h->n_steps; i++) {
+        uint64_t step = i < h->n_steps ? h->steps[i].step : n + 1;
+        if (step > next && !n_missing) first = next;
+        if (step > next) n_missing += step - next;
+        next = VKT_MAX(next, step + 1);
+    }
+    if (n_missing)
+        vkt_log(VKT_LOG_WARN, "train",
+                "'%s' lacks the rows of %llu of the %llu steps so far, the first is step %llu: "
+                "they were lost, and curves and counts of clipped steps go without them",
+                path, (unsigned long long)n_missing, (unsigned long long)n,
+                (unsigned long long)first);
+}
+
 /* Norms, clips and skips of the steps before, from metrics.jsonl. */
 vkt_status vkt__trainer_history(vkt__trainer *t, const char *run_dir)
 {
     char path[1100];
     vkt_history *h = NULL;
     snprintf(path, sizeof path, "%s/metrics.jsonl", run_dir);
-    if (vkt__file_size(path) < 0) return VKT_OK;
     vkt_status st = vkt_history_load(run_dir, &h);
     for (size_t i = 0; st == VKT_OK && i < h->n_steps; i++) vkt__trainer_count(t, &h->steps[i]);
+    if (st == VKT_OK) say_missing(h, t->first, path);
     vkt_history_destroy(&h);
     return st;
 }
@@ -54,13 +72,25 @@ fail:
     return st;
 }
 
-static bool has_checkpoints(const vkt__trainer *t)
+/* A run that was killed before its first checkpoint starts anew. One that had some has lost them,
+ * and would be a run of the same name from step 0. */
+static vkt_status find_checkpoints(const vkt__trainer *t, bool *some)
 {
-    vkt__checkpoint_item *items;
-    size_t n;
-    bool some = vkt__checkpoint_list(t->run->dir, &items, &n) != VKT_OK || n > 0;
+    vkt_status st = VKT_OK;
+    char dir[1100];
+    vkt__checkpoint_item *items = NULL;
+    size_t n = 0;
+    snprintf(dir, sizeof dir, "%s/checkpoints", t->run->dir);
+    VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
+    *some = n > 0;
+    if (!n && (t->record.best_step || (vkt__is_absent(dir) && t->had_steps)))
+        st = vkt__fail(VKT_E_IO, "train",
+                       "the checkpoints of '%s' are gone: put '%s' back, or start another run with "
+                       "--run and without --resume",
+                       t->run->dir, dir);
+fail:
     free(items);
-    return some;
+    return st;
 }
 
 /* A checkpoint of another precision has none: it starts as in a new run. */
@@ -94,7 +124,9 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
     vkt__checkpoint *ckpt = NULL;
-    if (!has_checkpoints(t)) { /* killed before the first one */
+    bool some;
+    VKT_TRY(find_checkpoints(t, &some));
+    if (!some) {
         vkt_log(VKT_LOG_INFO, "train", "'%s' has no checkpoint yet: starting at step 0 of %llu",
                 t->run->dir, (unsigned long long)t->total);
         return vkt__trainer_init(t);
@@ -111,6 +143,10 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
         vkt_log(VKT_LOG_WARN, "train",
                 "the recipe differs from the one the run began with: it goes on with the new one, "
                 "not bit for bit");
+    else if (ckpt->state.loader_batches != ckpt->state.step * t->c->accumulate)
+        vkt_log(VKT_LOG_WARN, "train",
+                "the run began with micro-batches of another size, as memory was short then or is "
+                "now: it goes on, not bit for bit");
     if (t->host.n_base) VKT_TRY(vkt__trainer_init(t)); /* the checkpoint holds the adapter alone */
     if (t->host.n_base && t->base_crc != ckpt->state.base_crc) {
         st = vkt__fail(VKT_E_FORMAT, "train",
@@ -136,6 +172,23 @@ fail:
     return st;
 }
 
+/* A resumed run's run.json, of which the checkpoints need nothing: one that is damaged costs what
+ * only it knew, one that can't be read may be read later. */
+static vkt_status load_record(vkt__trainer *t, vkt__arena *a, vkt__run_record *old, bool *there)
+{
+    const char *why = NULL;
+    *old = vkt__run_record_empty();
+    *there = t->desc->resume && !vkt__is_absent(vkt__arena_printf(a, "%s/run.json", t->run->dir));
+    if (!*there) return VKT_OK;
+    vkt_status st = vkt__run_load(t->run->dir, a, old, &why);
+    t->had_steps = st == VKT_E_FORMAT || old->step > 0;
+    if (st != VKT_E_FORMAT) return st;
+    vkt_log(VKT_LOG_WARN, "train",
+            "'%s': %s: going on without it; when the run began and how long it ran is lost",
+            t->run->dir, why);
+    return VKT_OK;
+}
+
 /* Opens the run folder and its files; loads the checkpoint of a resumed run or the initial weights.
  */
 vkt_status vkt__trainer_open_run(vkt__trainer *t)
@@ -150,10 +203,12 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     vkt__control_open(t->run->dir, &t->control);
     vkt__run_record *r = &t->record;
     *r = vkt__run_record_empty();
-    if (t->desc->resume &&
-        vkt__file_exists(vkt__arena_printf(&arena, "%s/run.json", t->run->dir))) {
-        vkt__run_record old;
-        VKT_TRY(vkt__run_load(t->run->dir, &arena, &old, NULL));
+    if (!t->desc->resume && !t->desc->no_checkpoints)
+        VKT_TRY(vkt__mkdirs_synced(vkt__arena_printf(&arena, "%s/checkpoints", t->run->dir)));
+    vkt__run_record old;
+    bool there;
+    VKT_TRY(load_record(t, &arena, &old, &there));
+    if (there) {
         r->n_resumes = old.n_resumes + 1;
         snprintf(t->started, sizeof t->started, "%s", old.started ? old.started : "");
         t->before_s = isnan(old.seconds) ? 0 : old.seconds;

@@ -209,7 +209,7 @@ for file in model.safetensors optimizer.safetensors state.json; do
         if [ $file-$harm != optimizer.safetensors-flip ]; then refused 4 "step-00000030" eval $newest; fi
         # resume says so and goes on with the checkpoint before
         works "${run[@]}" --resume
-        grep -q "step-00000030' can't be used; trying the one before it, step-00000020" err && grep -q "$file" err || {
+        grep -q "trying the one before it, step-00000020" err && grep -q "$file" err || {
             echo "$test: FAILED: resume with a damaged $file ($harm) does not say what it falls back to"
             sed 's/^/  > /' err
             bad=$((bad + 1))
@@ -232,8 +232,24 @@ if [ $rc != 4 ] || ! tail -1 err | grep -q "no usable checkpoint in 'run'"; then
 fi
 rm -rf run
 cp -r whole run
-echo '{' >run/run.json
-refused 4 "run.json is damaged" "${run[@]}" --resume
+# run.json is not needed to go on; where checkpoints were, a start at step 0 would be another run.
+for content in '{' ''; do
+    printf '%s' "$content" >run/run.json
+    works "${run[@]}" --resume
+    grep -q "'run': run.json is damaged.*going on without it" err || {
+        echo "$test: FAILED: resume with a damaged run.json"
+        sed 's/^/  > /' err
+        bad=$((bad + 1))
+    }
+done
+sed -i '/"step":7,/d;/"step":9,/d' run/metrics.jsonl
+: >run/predictions/step-00000010.csv.tmp999999-3
+: >run/run.json.tmp$$-1 # of a process that runs
+works "${run[@]}" --resume
+grep -q "metrics.jsonl' lacks the rows of 2 of the 30 steps so far, the first is step 7" err || { echo "$test: FAILED: rows are missing without a word"; bad=$((bad + 1)); }
+[ -e run/run.json.tmp$$-1 ] && [ -z "$(find run -name '*.tmp999999-*')" ] || { echo "$test: FAILED: leftovers of a killed write"; bad=$((bad + 1)); }
+rm -r run/checkpoints
+refused 4 "the checkpoints of 'run' are gone" "${run[@]}" --resume
 
 # ---- text: tokenizers, JSON lines, shards, chats
 printf 'to be, or not to be: that is the question' >short.txt

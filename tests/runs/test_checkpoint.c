@@ -107,6 +107,9 @@ static void checkpoints_come_back(void **state)
     REQUIRE_OK(vkt__checkpoint_find(DIR, path, sizeof path));
     assert_string_equal(path, DIR "/checkpoints/step-00001200");
     REQUIRE_OK(vkt__file_replace(DIR "/best", "checkpoints/../../elsewhere", 27));
+    REQUIRE_STATUS(vkt__checkpoint_find(DIR, path, sizeof path), VKT_E_FORMAT);
+    REQUIRE_LOGGED("'" DIR "/best' names no checkpoint of the run");
+    REQUIRE_OK(vkt__remove_tree(DIR "/best"));
     REQUIRE_OK(vkt__checkpoint_find(DIR, path, sizeof path));
     assert_string_equal(path, DIR "/checkpoints/step-00001300");
     REQUIRE_OK(vkt__checkpoint_find(DIR "/checkpoints/step-00001200", path, sizeof path));
@@ -151,7 +154,8 @@ static void a_flipped_byte_is_found(void **state)
         }
         REQUIRE_OK(vkt__remove_tree(path));
         vkt__checkpoint *c = NULL;
-        REQUIRE_STATUS(vkt__checkpoint_open(DIR "/checkpoints/step-00000010", &c), VKT_E_IO);
+        REQUIRE_STATUS(vkt__checkpoint_open(DIR "/checkpoints/step-00000010", &c), VKT_E_FORMAT);
+        REQUIRE_LOGGED("is missing");
         REQUIRE_OK(vkt__file_replace(path, data, n));
         free(data);
     }
@@ -179,10 +183,56 @@ static void a_damaged_newest_falls_back(void **state)
     assert_int_equal(c->state.step, 10);
     vkt__checkpoint_close(&c);
     REQUIRE_LOGGED("tensor '0.bias' is damaged");
-    REQUIRE_LOGGED("step-00000020' can't be used; trying the one before it, step-00000010");
+    REQUIRE_LOGGED("trying the one before it, step-00000010");
     REQUIRE_OK(vkt__remove_tree(DIR "/checkpoints/step-00000010/state.json"));
     REQUIRE_STATUS(vkt__checkpoint_newest(DIR, &c), VKT_E_IO);
     REQUIRE_LOGGED("no usable checkpoint in '" DIR "'");
+}
+
+/* A link to itself: opening it is an error, for root too, and it is there. */
+static bool put_unreadable(const char *path, const char *name)
+{
+    REQUIRE_OK(vkt__remove_tree(path));
+    return vkt__link(name, path) == VKT_OK;
+}
+
+/* "Can't be read" is not "damaged": another checkpoint in its place would be a wrong result. */
+static void what_cannot_be_read_is_an_error(void **state)
+{
+    (void)state;
+    static const char *const files[] = { "state.json", "model.safetensors",
+                                         "optimizer.safetensors" };
+    for (size_t k = 0; k < 3; k++) {
+        char file[256], found[256];
+        assert_int_equal(begin(NULL), 0);
+        save(10, 0.5);
+        save(20, 0.6);
+        REQUIRE_OK(vkt__checkpoint_link_best(DIR, "step-00000020"));
+        snprintf(file, sizeof file, DIR "/checkpoints/step-00000020/%s", files[k]);
+        if (!put_unreadable(file, files[k])) skip();
+        vkt__checkpoint *c = NULL;
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt__checkpoint_newest(DIR, &c), VKT_E_IO);
+        assert_null(c);
+        REQUIRE_LOGGED(file);
+        assert_null(strstr(test_log, "trying"));
+        if (k) continue;
+        vkt__checkpoint_item *items;
+        size_t n;
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt__checkpoint_list(DIR, &items, &n), VKT_E_IO);
+        REQUIRE_LOGGED(file);
+        assert_true(!items && !n);
+        REQUIRE_STATUS(vkt__checkpoint_prune(DIR, 1, 1, NULL), VKT_E_IO);
+        put_unreadable(DIR "/best", "best");
+        REQUIRE_STATUS(vkt__checkpoint_find(DIR, found, sizeof found), VKT_E_IO);
+        put_unreadable(DIR "/best", "checkpoints/step-00000099");
+        REQUIRE_STATUS(vkt__checkpoint_find(DIR, found, sizeof found), VKT_E_FORMAT);
+        REQUIRE_LOGGED("'" DIR "/best' leads to a checkpoint that is not there");
+        REQUIRE_OK(vkt__remove_tree(DIR "/checkpoints"));
+        put_unreadable(DIR "/checkpoints", "checkpoints");
+        REQUIRE_STATUS(vkt__checkpoint_list(DIR, &items, &n), VKT_E_IO);
+    }
 }
 
 static bool has(const char *name)
@@ -277,6 +327,7 @@ int main(void)
         TEST(checkpoints_come_back),
         TEST(a_flipped_byte_is_found),
         TEST(a_damaged_newest_falls_back),
+        TEST(what_cannot_be_read_is_an_error),
         TEST(a_killed_write_leaves_the_earlier_ones),
         TEST(prune_keeps_the_best_and_the_last),
         TEST(a_failed_write_leaves_nothing),
