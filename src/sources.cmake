@@ -29,6 +29,7 @@ set(SRC_GPU
   src/gpu/slab.c
   src/gpu/stream.c
   src/gpu/submit.c
+  src/gpu/wait.c
   src/gpu/vk.c
 )
 set(SRC_FORMATS

@@ -3,6 +3,8 @@
 #ifndef VKT_GPU_COMMANDS_H
 #define VKT_GPU_COMMANDS_H
 
+#include <stdatomic.h>
+
 #include "base/words.h"
 #include "gpu/specialization.h"
 
@@ -25,6 +27,9 @@ void vkt__cmd_timestamp(vkt__cmd *cmd, uint32_t index);
 /* Makes device writes visible to the host and ends recording. */
 vkt_status vkt__cmd_end(vkt__cmd *cmd);
 
+/* About how long it will run, by which a wait tells a hang from a long submission. */
+void vkt__cmd_expect(vkt__cmd *cmd, double ms);
+
 /* Starts a recorded command buffer; *ticket is the timeline value that signals its end. */
 vkt_status vkt__submit(vkt_gpu *gpu, vkt__cmd *cmd, uint64_t *ticket);
 /* The same of n, 1 to VKT__SUBMIT_MOST, in order, as one submission. */
@@ -45,6 +50,12 @@ void vkt__gpu_set_submit_ms(vkt_gpu *gpu, uint32_t ms);
 /* For tests: the `submits`-th submission from now, of whatever gpu, is answered as by a lost
  * device; then again, `times` times in all. 0, 0: never. */
 void vkt__gpu_lose_after(uint64_t submits, uint32_t times);
+/* For tests: what is submitted by the `submits`-th submission from now never ends; 0: never. A
+ * second of a wait lasts `ms`; 0: 1000. */
+void vkt__gpu_hang_after(uint64_t submits);
+void vkt__gpu_wait_slice(uint32_t ms);
+/* While *stop is not 0, a wait for what does not get on ends after 5 s, the device being lost. */
+void vkt__gpu_stop_by(vkt_gpu *gpu, const atomic_int *stop);
 /* Peak memory counts from now on: after something was tried that did not fit. */
 void vkt__gpu_forget_peak(vkt_gpu *gpu);
 /* Choices among kernels, from the user's cache folder: found by `vktrain tune`, read at creation

@@ -12,7 +12,7 @@ void vkt__gpu_set_submit_ms(vkt_gpu *gpu, uint32_t ms)
 void vkt__gpu_log_fault(vkt_gpu *gpu)
 {
     PFN_vkGetDeviceFaultInfoEXT get = NULL;
-    if (gpu->fault_info)
+    if (gpu->fault_info && !gpu->hung)
         get = (PFN_vkGetDeviceFaultInfoEXT)vkGetDeviceProcAddr(gpu->dev, "vkGetDeviceFaultInfoEXT");
     VkDeviceFaultCountsEXT n = { .sType = VK_STRUCTURE_TYPE_DEVICE_FAULT_COUNTS_EXT };
     if (!get || get(gpu->dev, &n, NULL) != VK_SUCCESS) {
@@ -183,8 +183,16 @@ fail:
 
 void vkt_gpu_destroy(vkt_gpu **pgpu)
 {
+    static _Atomic(vkt_gpu *) hung;
     vkt_gpu *gpu = *pgpu;
+    *pgpu = NULL;
     if (!gpu) return;
+    if (gpu->hung) { /* what it runs uses all of it: the process's end will end it */
+        gpu->next_hung = hung;
+        while (!atomic_compare_exchange_weak(&hung, &gpu->next_hung, gpu)) {
+        }
+        return;
+    }
     if (gpu->dev) {
         vkDeviceWaitIdle(gpu->dev);
         vkt_buffer_destroy(gpu, &gpu->staging);
@@ -199,7 +207,6 @@ void vkt_gpu_destroy(vkt_gpu **pgpu)
     vkt__instance_destroy(gpu);
     free(gpu->choices);
     free(gpu);
-    *pgpu = NULL;
 }
 
 const vkt_caps *vkt_gpu_caps(const vkt_gpu *gpu)

@@ -2,6 +2,7 @@
 #ifndef VKT_GPU_VK_H
 #define VKT_GPU_VK_H
 
+#include <stdatomic.h>
 #include <volk.h>
 
 #include "gpu/commands.h"
@@ -42,7 +43,15 @@ struct vkt__cmd {
     uint32_t n_timestamps;
     VkPipeline bound;
     const char *label;
+    double expected_ms;
 };
+
+/* What was submitted under a ticket. */
+typedef struct vkt__sent {
+    uint64_t ticket;
+    char label[40];
+    double expected_ms;
+} vkt__sent;
 
 typedef struct vkt__choice {
     char key[40], value[40];
@@ -59,9 +68,15 @@ struct vkt_gpu {
     VkCommandPool pool;
     VkSemaphore timeline;
     uint64_t submitted;
+    vkt__sent sent[64]; /* the last ones, by ticket */
+    const atomic_int *stop;
     VkPipelineLayout layout;
     VkPipelineCache cache;
-    bool use_cache, tunes, debug_names, lost, fault_info;
+    bool use_cache, tunes, debug_names, fault_info;
+    atomic_bool lost; /* read by who watches from another thread, too */
+    bool hung;        /* lost, with work on it that never ends: nothing of it may be destroyed */
+    bool test_hangs;
+    struct vkt_gpu *next_hung;
     bool uses_table; /* volk's: see instance.c */
     char cache_path[1024];
     size_t cache_loaded;

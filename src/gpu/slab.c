@@ -130,7 +130,7 @@ fail:
 
 void vkt__slab_give_back(vkt_gpu *gpu, vkt__slab *s)
 {
-    if (--s->n_live) return;
+    if (--s->n_live || gpu->hung) return;
     s->used = 0;
     if (s->bytes == SLAB_BYTES) return;
     for (vkt__slab **p = &gpu->slabs; *p; p = &(*p)->next) {

@@ -36,8 +36,8 @@ fail:
 void vkt__cmd_destroy(vkt_gpu *gpu, vkt__cmd **cmd)
 {
     if (!*cmd) return;
-    if ((*cmd)->queries) vkDestroyQueryPool(gpu->dev, (*cmd)->queries, NULL);
-    if ((*cmd)->cb) vkFreeCommandBuffers(gpu->dev, gpu->pool, 1, &(*cmd)->cb);
+    if ((*cmd)->queries && !gpu->hung) vkDestroyQueryPool(gpu->dev, (*cmd)->queries, NULL);
+    if ((*cmd)->cb && !gpu->hung) vkFreeCommandBuffers(gpu->dev, gpu->pool, 1, &(*cmd)->cb);
     free(*cmd);
     *cmd = NULL;
 }
@@ -105,6 +105,11 @@ void vkt__cmd_timestamp(vkt__cmd *c, uint32_t index)
 {
     if (index < c->n_timestamps)
         vkCmdWriteTimestamp2(c->cb, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, c->queries, index);
+}
+
+void vkt__cmd_expect(vkt__cmd *c, double ms)
+{
+    c->expected_ms = ms;
 }
 
 vkt_status vkt__cmd_end(vkt__cmd *c)

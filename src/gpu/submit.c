@@ -1,5 +1,8 @@
-/* Submissions on the one queue, counted by one timeline semaphore, and waits for them; for tests, a
- * device that is lost on demand. Knows nothing of what the commands do. */
+/* Submissions on the one queue, counted by one timeline semaphore; for tests, a device that is lost
+ * or hangs on demand. Knows nothing of what the commands do, nor how they are waited for (wait.c).
+ */
+#include <stdio.h>
+
 #include "base/os.h"
 #include "gpu/gpu_vk.h"
 
@@ -22,6 +25,29 @@ static bool loses_now(void)
     return true;
 }
 
+static uint64_t hang_left;
+
+void vkt__gpu_hang_after(uint64_t submits)
+{
+    hang_left = submits;
+}
+
+/* What a device that hangs was given never ends, and nothing after it begins. */
+static bool hangs_now(vkt_gpu *gpu)
+{
+    if (hang_left && --hang_left == 0) gpu->test_hangs = true;
+    return gpu->test_hangs;
+}
+
+/* For whoever waits: what was submitted under this ticket, and how long it should take. */
+static void note(vkt_gpu *gpu, vkt__cmd *const *cmds, uint32_t n, uint64_t ticket)
+{
+    vkt__sent *s = &gpu->sent[ticket % VKT_COUNT(gpu->sent)];
+    *s = (vkt__sent) { .ticket = ticket };
+    snprintf(s->label, sizeof s->label, "%s", cmds[0]->label);
+    for (uint32_t i = 0; i < n; i++) s->expected_ms += cmds[i]->expected_ms;
+}
+
 vkt_status vkt__submit_all(vkt_gpu *gpu, vkt__cmd *const *cmds, uint32_t n, uint64_t *ticket)
 {
     vkt_status st = VKT_OK;
@@ -38,8 +64,9 @@ vkt_status vkt__submit_all(vkt_gpu *gpu, vkt__cmd *const *cmds, uint32_t n, uint
     VkSubmitInfo2 info = { VK_STRUCTURE_TYPE_SUBMIT_INFO_2, NULL, 0, 0, NULL, n, cb, 1, &signal };
     double start = vkt__thread_cpu();
     if (loses_now()) VKT_VK(VK_ERROR_DEVICE_LOST);
-    VKT_VK(vkQueueSubmit2(gpu->queue, 1, &info, VK_NULL_HANDLE));
+    if (!hangs_now(gpu)) VKT_VK(vkQueueSubmit2(gpu->queue, 1, &info, VK_NULL_HANDLE));
     *ticket = ++gpu->submitted;
+    note(gpu, cmds, n, *ticket);
 fail:
     gpu->driver_cpu += vkt__thread_cpu() - start;
     return st;
@@ -48,46 +75,6 @@ fail:
 vkt_status vkt__submit(vkt_gpu *gpu, vkt__cmd *cmd, uint64_t *ticket)
 {
     return vkt__submit_all(gpu, &cmd, 1, ticket);
-}
-
-vkt_status vkt_ticket_wait(vkt_gpu *gpu, uint64_t ticket)
-{
-    vkt_status st = VKT_OK;
-    if (gpu->lost) return VKT_E_DEVICE;
-    double start = vkt__thread_cpu();
-    VkSemaphoreWaitInfo info = {
-        VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, NULL, 0, 1, &gpu->timeline, &ticket
-    };
-    VKT_VK(vkWaitSemaphores(gpu->dev, &info, UINT64_MAX));
-fail:
-    gpu->driver_cpu += vkt__thread_cpu() - start;
-    return st;
-}
-
-vkt_status vkt__ticket_watch(vkt_gpu *gpu, uint64_t ticket)
-{
-    VkSemaphoreWaitInfo info = {
-        VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, NULL, 0, 1, &gpu->timeline, &ticket
-    };
-    return vkWaitSemaphores(gpu->dev, &info, UINT64_MAX) == VK_SUCCESS ? VKT_OK : VKT_E_DEVICE;
-}
-
-bool vkt_ticket_done(vkt_gpu *gpu, uint64_t ticket)
-{
-    uint64_t value = 0;
-    double start = vkt__thread_cpu();
-    bool done =
-        gpu->lost || (vkGetSemaphoreCounterValue(gpu->dev, gpu->timeline, &value) == VK_SUCCESS &&
-                      value >= ticket);
-    gpu->driver_cpu += vkt__thread_cpu() - start;
-    return done;
-}
-
-vkt_status vkt_gpu_wait(vkt_gpu *gpu)
-{
-    if (gpu->lost)
-        return vkDeviceWaitIdle(gpu->dev), VKT_E_DEVICE; /* what was submitted may still end */
-    return gpu->submitted ? vkt_ticket_wait(gpu, gpu->submitted) : VKT_OK;
 }
 
 double vkt__gpu_driver_cpu(const vkt_gpu *gpu)

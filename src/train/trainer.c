@@ -206,12 +206,14 @@ static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms)
     vkt_gpu *serial = NULL;
     vkt_gpu_desc gpu = vkt__config_gpu(t->c, &t->desc->gpu);
     VKT_TRY(vkt_gpu_create(&gpu, &t->gpu));
+    vkt__gpu_stop_by(t->gpu, &stop_asked);
     if (submit_ms) vkt__gpu_set_submit_ms(t->gpu, submit_ms);
     VKT_TRY(vkt__session_fit(t->gpu, &t->fit, t->data, true, &t->s));
     VKT_TRY(vkt__session_reopen(&gpu, &t->s, &serial));
     if (serial) {
         vkt_gpu_destroy(&t->gpu);
         t->gpu = serial;
+        vkt__gpu_stop_by(t->gpu, &stop_asked);
     }
     vkt_graph_log_math(t->s->train.graph);
     if (t->c->accumulate > 1 && vkt_model_state(t->s->model, 0))
@@ -399,6 +401,7 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     VKT_TRY(vkt__trainer_open_run(&t));
     VKT_TRY(start_loader(&t));
     st = work(&t);
+    if (st == VKT_E_DEVICE && vkt__gpu_lost(t.gpu) && stop_asked) st = VKT_E_INTERRUPTED;
     if (st == VKT_E_DEVICE && vkt__gpu_lost(t.gpu))
         st = recover(&t) == VKT_OK ? work(&t) : VKT_E_DEVICE;
     char now[32];

@@ -61,7 +61,8 @@ static void caps_only_take_away(void **state)
     static const struct {
         const char *cap, *log;
     } bad[] = {
-        { "int32=0", "no capability 'int32' (`vktrain devices --help` lists them); did you mean 'int64'?" },
+        { "int32=0",
+          "no capability 'int32' (`vktrain devices --help` lists them); did you mean 'int64'?" },
         { "fp16", "is not name=number" },
         { "fp16=2", "flag" },
         { "workgroup=1", "below the least useful" },
@@ -139,6 +140,47 @@ static void too_much_memory_is_refused_with_numbers(void **state)
     vkt_gpu_destroy(&gpu);
 }
 
+/* A copy that never ends: said after 30 slices of a second, which are short here, given up after
+ * 120. The device is not used again, and another one can be opened. */
+static void what_never_ends_is_given_up(void **state)
+{
+    (void)state;
+    vkt_gpu *gpu;
+    vkt_buffer *b;
+    int data[4] = { 1, 2, 3, 4 };
+    atomic_int stop = 0;
+    vkt_gpu_desc d = desc(NULL, "unified=0");
+    vkt__gpu_wait_slice(1);
+    for (int asked = 0; asked < 2; asked++) {
+        REQUIRE_OK(vkt_gpu_create(&d, &gpu));
+        REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { 256, VKT_MEM_DEVICE, "b" }, &b));
+        stop = asked;
+        vkt__gpu_stop_by(gpu, &stop);
+        TEST_LOG_CAPTURE();
+        vkt__gpu_hang_after(1);
+        REQUIRE_STATUS(vkt_buffer_write(gpu, b, 0, data, sizeof data), VKT_E_DEVICE);
+        if (asked) {
+            REQUIRE_LOGGED("asked to stop, but 'staging' has not ended for 5 s");
+        } else {
+            REQUIRE_LOGGED(
+                "'staging' has not ended for 30 s, thought to take 0.0 s: the device may");
+            REQUIRE_LOGGED(
+                "'staging' has not ended for 120 s, thought to take 0.0 s: the device h");
+        }
+        assert_true(vkt__gpu_lost(gpu));
+        REQUIRE_STATUS(vkt_gpu_wait(gpu), VKT_E_DEVICE);
+        REQUIRE_STATUS(vkt_buffer_read(gpu, b, 0, data, sizeof data), VKT_E_DEVICE);
+        vkt_buffer_destroy(gpu, &b);
+        vkt_gpu_destroy(&gpu);
+        assert_null(gpu);
+    }
+    vkt__gpu_wait_slice(0);
+    REQUIRE_OK(vkt_gpu_create(&d, &gpu));
+    REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { 256, VKT_MEM_DEVICE, "b" }, &b));
+    vkt_buffer_destroy(gpu, &b);
+    vkt_gpu_destroy(&gpu);
+}
+
 static void cache_path(char out[600])
 {
     char **names;
@@ -202,6 +244,7 @@ int main(void)
         cmocka_unit_test(caps_only_take_away),
         cmocka_unit_test(memory_is_counted_and_keeps_its_contents),
         cmocka_unit_test(too_much_memory_is_refused_with_numbers),
+        cmocka_unit_test(what_never_ends_is_given_up),
         cmocka_unit_test(a_damaged_cache_is_made_anew),
     };
     return cmocka_run_group_tests_name("gpu", tests, NULL, NULL);

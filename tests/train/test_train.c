@@ -38,14 +38,17 @@ static vkt_config *config(const char *const *set)
  * once. */
 static struct {
     uint64_t step, submits;
-    uint32_t times;
+    uint32_t times; /* 0: it hangs */
 } lose;
 
 /* Stops the run when it has read back step `user`. */
 static void stop_at(void *user, const vkt_progress *p)
 {
     if (lose.step && p->step >= lose.step) {
-        vkt__gpu_lose_after(lose.submits, lose.times);
+        if (lose.times)
+            vkt__gpu_lose_after(lose.submits, lose.times);
+        else
+            vkt__gpu_hang_after(lose.submits);
         lose.step = 0;
     }
     stop_at_step(user, p);
@@ -528,6 +531,13 @@ static void a_lost_device_is_opened_anew_once(void **state)
         free(lost);
     }
     TEST_LOG_CAPTURE();
+    vkt__gpu_wait_slice(20);
+    lose.step = 21, lose.submits = 3, lose.times = 0;
+    REQUIRE_OK(train("tt_lost", NULL, false, 0, &r));
+    vkt__gpu_wait_slice(0);
+    REQUIRE_LOGGED("the device hangs and is given up as lost");
+    REQUIRE_LOGGED("the device was lost");
+    require_same_file("tt_straight", "tt_lost", "checkpoints/step-00000030/model.safetensors");
     lose.step = 14, lose.submits = 6, lose.times = 2;
     vkt_status st = train("tt_lost", NULL, false, 0, &r);
     vkt__gpu_lose_after(0, 0);

@@ -72,6 +72,14 @@ static void cut(vkt_graph *g, double target_ms)
     g->n_cuts++;
 }
 
+/* Of a segment, by what is known of its levels. */
+static double expected_ms(const vkt_graph *g, const vkt__segment *s)
+{
+    double ms = 0;
+    for (uint32_t l = s->first; l <= s->last; l++) ms += g->level_ms[l];
+    return ms / s->n_parts;
+}
+
 static vkt_status record_segment(vkt_graph *g, vkt__segment *s, uint32_t slot)
 {
     vkt__rec rec = { .gpu = g->gpu,
@@ -82,6 +90,7 @@ static vkt_status record_segment(vkt_graph *g, vkt__segment *s, uint32_t slot)
     vkt_status st = VKT_OK;
     VKT_TRY(vkt__cmd_create(g->gpu, g->label, 0, &s->cmd[slot]));
     rec.cmd = s->cmd[slot];
+    vkt__cmd_expect(rec.cmd, expected_ms(g, s));
     for (uint32_t l = s->first; l <= s->last; l++) {
         if (l > s->first) vkt__cmd_barrier(rec.cmd);
         for (size_t k = 0; k < g->n_nodes; k++)

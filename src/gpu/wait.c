@@ -1,0 +1,111 @@
+/* Waiting for submissions. No wait is endless: some drivers have no watchdog, and a kernel that
+ * hangs would hang the program. A wait looks up once a second whether the device still gets on with
+ * what it was given; where it does not, the device is given up as if its driver had said that it is
+ * lost. */
+#include "base/os.h"
+#include "gpu/gpu_vk.h"
+
+/* In slices, of a second: so that the time for which the program itself was stopped does not count.
+ */
+enum { WARN_AT = 30, LOST_AT = 4 * WARN_AT, STOP_AT = 5, SLICE_MS = 1000, OF_ESTIMATE = 10 };
+static uint32_t slice_ms = SLICE_MS;
+
+void vkt__gpu_wait_slice(uint32_t ms)
+{
+    slice_ms = ms ? ms : SLICE_MS;
+}
+
+void vkt__gpu_stop_by(vkt_gpu *gpu, const atomic_int *stop)
+{
+    gpu->stop = stop;
+}
+
+/* The submission that has not got on for `still` slices. */
+static vkt_status look_up(vkt_gpu *gpu, uint64_t ticket, uint32_t still, bool *warned)
+{
+    const vkt__sent *s = &gpu->sent[ticket % VKT_COUNT(gpu->sent)];
+    bool known = s->ticket == ticket;
+    double expected_s = known ? s->expected_ms * 1e-3 : 0;
+    double longer = VKT_MAX(1, OF_ESTIMATE * expected_s / WARN_AT);
+    const char *label = known ? s->label : "a submission";
+    if (still >= STOP_AT * longer && gpu->stop && *gpu->stop) {
+        gpu->lost = gpu->hung = true;
+        return vkt__fail(VKT_E_DEVICE, "gpu",
+                         "asked to stop, but '%s' has not ended for %u s: the device is given up",
+                         label, still);
+    }
+    if (still >= LOST_AT * longer) {
+        gpu->lost = gpu->hung = true;
+        return vkt__fail(
+            VKT_E_DEVICE, "gpu",
+            "'%s' has not ended for %u s, thought to take %.1f s: the device hangs and "
+            "is given up as lost",
+            label, still, expected_s);
+    }
+    if (still >= WARN_AT * longer && !*warned) {
+        *warned = true;
+        vkt_log(VKT_LOG_WARN, "gpu",
+                "'%s' has not ended for %u s, thought to take %.1f s: the device may hang; it is "
+                "given up after %.0f s",
+                label, still, expected_s, LOST_AT * longer);
+    }
+    return VKT_OK;
+}
+
+/* tells: else nothing is said or decided, as from another thread. */
+static vkt_status wait(vkt_gpu *gpu, uint64_t ticket, bool tells)
+{
+    vkt_status st = VKT_OK;
+    uint64_t reached = 0, now = 0;
+    uint32_t still = 0;
+    bool warned = false;
+    VkSemaphoreWaitInfo info = {
+        VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, NULL, 0, 1, &gpu->timeline, &ticket
+    };
+    for (;;) {
+        VkResult r = vkWaitSemaphores(gpu->dev, &info, slice_ms * 1000000ull);
+        if (r == VK_SUCCESS) return VKT_OK;
+        if (gpu->lost || (r != VK_TIMEOUT && !tells)) return VKT_E_DEVICE;
+        if (r != VK_TIMEOUT) VKT_VK(r);
+        if (!tells) continue;
+        VKT_VK(vkGetSemaphoreCounterValue(gpu->dev, gpu->timeline, &now));
+        still = now == reached ? still + 1 : 0;
+        reached = now;
+        VKT_TRY(look_up(gpu, now + 1, still, &warned));
+    }
+fail:
+    return st;
+}
+
+vkt_status vkt_ticket_wait(vkt_gpu *gpu, uint64_t ticket)
+{
+    if (gpu->lost) return VKT_E_DEVICE;
+    double start = vkt__thread_cpu();
+    vkt_status st = wait(gpu, ticket, true);
+    gpu->driver_cpu += vkt__thread_cpu() - start;
+    return st;
+}
+
+vkt_status vkt__ticket_watch(vkt_gpu *gpu, uint64_t ticket)
+{
+    return wait(gpu, ticket, false);
+}
+
+bool vkt_ticket_done(vkt_gpu *gpu, uint64_t ticket)
+{
+    uint64_t value = 0;
+    double start = vkt__thread_cpu();
+    bool done =
+        gpu->lost || (vkGetSemaphoreCounterValue(gpu->dev, gpu->timeline, &value) == VK_SUCCESS &&
+                      value >= ticket);
+    gpu->driver_cpu += vkt__thread_cpu() - start;
+    return done;
+}
+
+vkt_status vkt_gpu_wait(vkt_gpu *gpu)
+{
+    if (gpu->hung) return VKT_E_DEVICE;
+    if (gpu->lost)
+        return vkDeviceWaitIdle(gpu->dev), VKT_E_DEVICE; /* what was submitted may still end */
+    return gpu->submitted ? vkt_ticket_wait(gpu, gpu->submitted) : VKT_OK;
+}
