@@ -349,15 +349,40 @@ static void best_so_far(vkt__page *p, const study *s)
 
 /* ---- curves of the trials ---- */
 
-/* Trials whose curves are shown: those that explore; of rates the ones around lr*, within a factor
- * of four, and the run just above it that the verdict on stability is from. */
+/* Trials whose curves are shown: those that explore; of rates the ones from a quarter of lr* to 10
+ * times it, and the two runs above it that the verdict on stability is from. */
 static bool has_curve(const trial *t, double star)
 {
     const char *v = value_of(t, "optim.lr");
     if (!strcmp(t->group, "speed")) return false;
     if (isnan(star)) return explores(t);
     double away = v ? vkt__number_or_nan(v) / star : NAN;
-    return (explores(t) || !strcmp(t->group, "above")) && away > 0.25 && away < 4;
+    return (explores(t) || !strcmp(t->group, "above") || !strcmp(t->group, "early")) &&
+           away > 0.25 && away < 10.5;
+}
+
+typedef struct shown {
+    const trial *t;
+    double lr;
+} shown;
+
+static int by_rate(const void *a, const void *b)
+{
+    const shown *x = a, *y = b;
+    return x->lr != y->lr ? (x->lr > y->lr) - (x->lr < y->lr) : (x->t > y->t) - (x->t < y->t);
+}
+
+/* What a curve is called: its rate where a study is about rates, else the first of its settings. */
+static void name_curve(const trial *t, double star, char *out, size_t n)
+{
+    const char *set = json_string_value(json_array_get(t->set, 0));
+    double lr = vkt__number_or_nan(value_of(t, "optim.lr") ? value_of(t, "optim.lr") : "");
+    if (isnan(star) || isnan(lr))
+        snprintf(out, n, "%s", set ? set : t->name);
+    else if (lr == star)
+        vkt__format(out, n, "%.4g = lr*", lr);
+    else
+        vkt__format(out, n, strcmp(t->group, "early") ? "%.4g" : "%.4g, constant", lr);
 }
 
 static void curves(vkt__page *p, const study *s)
@@ -365,26 +390,31 @@ static void curves(vkt__page *p, const study *s)
     double star = best_rate(s);
     vkt__plot *q = vkt__alloc(sizeof *q);
     vkt__curves *c = vkt__alloc(SHOWN_CURVES * sizeof *c);
+    shown *of = vkt__alloc((s->n + 1) * sizeof *of);
     char(*legend)[64] = vkt__alloc(SHOWN_CURVES * sizeof *legend);
-    size_t n = 0;
+    size_t n = 0, n_of = 0;
     *q = (vkt__plot) { .title = isnan(star) ? "Training loss of the trials, smoothed"
                                             : "Training loss around lr*, smoothed",
                        .x_label = "step",
-                       .y_label = "loss",
+                       .y_label = "training loss",
                        .log_y = true };
-    for (size_t i = 0; i < s->n && n < SHOWN_CURVES; i++) {
+    for (size_t i = 0; i < s->n; i++)
+        if (has_curve(&s->t[i], star))
+            of[n_of++] =
+                (shown) { &s->t[i],
+                          isnan(star) ? NAN : vkt__number_or_nan(value_of(&s->t[i], "optim.lr")) };
+    if (!isnan(star)) qsort(of, n_of, sizeof *of, by_rate);
+    for (size_t i = 0; i < n_of && n < SHOWN_CURVES; i++) {
         char dir[1200];
         vkt_history *h;
-        if (!has_curve(&s->t[i], star)) continue;
-        snprintf(dir, sizeof dir, "%s/%s", s->dir, s->t[i].name);
+        snprintf(dir, sizeof dir, "%s/%s", s->dir, of[i].t->name);
         vkt__log_hold(true);
         vkt_status st = vkt_history_load(dir, &h);
         vkt__log_hold(false);
         if (st != VKT_OK) continue;
         vkt__curves_load(h, "loss", &c[n]);
         vkt_history_destroy(&h);
-        const char *set = json_string_value(json_array_get(s->t[i].set, 0));
-        snprintf(legend[n], sizeof legend[n], "%s", set ? set : s->t[i].name);
+        name_curve(of[i].t, star, legend[n], sizeof legend[n]);
         vkt__plot_add(q, &(vkt__series) { legend[n], VKT__LINE, c[n].n, c[n].step, c[n].smooth,
                                           .color = (int)n });
         n++;
@@ -393,6 +423,7 @@ static void curves(vkt__page *p, const study *s)
     vkt__page_plot(p, q, "trials");
     for (size_t i = 0; i < n; i++) vkt__curves_finish(&c[i]);
     free(c);
+    free(of);
     free(legend);
     free(q);
 }

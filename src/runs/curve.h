@@ -15,11 +15,14 @@ void vkt__smooth(const double *v, size_t n, double alpha, double *out);
 
 /* Whether a loss rose while it should have fallen. Medians of consecutive windows are compared with
  * the lowest one before: their distance must exceed a tenth of the whole fall, a hundredth of the
- * first median, and four standard errors (of a median: 1.2533 * 1.4826 * MAD / sqrt(window)). */
+ * first median, and four standard errors (of a median: 1.2533 * 1.4826 * MAD / sqrt(window)).
+ * Spikes of single steps count within the first 20 only: there they tell of an unstable start. */
 typedef struct vkt__rise {
     bool rises;
+    bool early;      /* a spike in the first 20 steps is among it */
     double by;       /* largest rise of a window's median above the lowest one before */
     double fall;     /* of the medians, from the first to the lowest */
+    double before;   /* how far it had fallen before that rise */
     size_t from, to; /* indices: the lowest window before the rise, the window at its top */
 } vkt__rise;
 /* v: loss per step; infinite entries, and NAN, count as a rise without limit (`by` is INFINITY).

@@ -58,6 +58,11 @@ fail:
     return st;
 }
 
+bool vkt__comparison_shows(const vkt__comparison *c, uint32_t n)
+{
+    return n > 1 && fmin(c->recipe_high, c->candidate_high) < fmax(c->recipe_low, c->candidate_low);
+}
+
 vkt_status vkt__study_conclude(vkt_study *s, const char *what, const char *const *set, size_t n_set)
 {
     vkt__comparison c;
@@ -68,18 +73,29 @@ vkt_status vkt__study_conclude(vkt_study *s, const char *what, const char *const
         "%s %.4g (%.4g to %.4g) against %.4g (%.4g to %.4g), median and range over %u new seed%s",
         s->metric, c.candidate, c.candidate_low, c.candidate_high, c.recipe, c.recipe_low,
         c.recipe_high, s->priv->desc->repeats, s->priv->desc->repeats == 1 ? "" : "s");
-    if (c.holds) {
-        vkt__study_advise(s, "use %s: at least as good as the recipe on validation: %s", what,
-                          numbers);
-        for (size_t i = 0; i < n_set; i++) vkt__study_apply(s, set[i]);
-    } else {
-        vkt__study_advise(s, "keep the recipe: %s was best on one seed, but not on new seeds: %s",
+    bool shown = vkt__comparison_shows(&c, s->priv->desc->repeats);
+    if (c.holds && shown)
+        vkt__study_advise(s, "use %s: better than the recipe on validation: %s", what, numbers);
+    else if (c.holds)
+        vkt__study_advise(s,
+                          "%s may be used: its median is at least as good as the recipe's, but no "
+                          "difference is shown on validation: %s",
                           what, numbers);
-    }
-    if (fmin(c.recipe_high, c.candidate_high) >= fmax(c.recipe_low, c.candidate_low) &&
-        c.recipe != c.candidate)
-        vkt__study_advise(s, "the ranges overlap, so the difference is not certain; --seeds N "
-                             "compares on more seeds");
+    else if (shown)
+        vkt__study_advise(s,
+                          "keep the recipe: %s was best on one seed, but is worse on new seeds: "
+                          "%s",
+                          what, numbers);
+    else
+        vkt__study_advise(s,
+                          "keep the recipe: %s was best on one seed, but no difference is shown on "
+                          "new seeds: %s",
+                          what, numbers);
+    for (size_t i = 0; i < n_set && c.holds; i++) vkt__study_apply(s, set[i]);
+    if (!shown)
+        vkt__study_advise(s, "%s; --seeds N compares on more seeds",
+                          s->priv->desc->repeats == 1 ? "one seed can't show a difference"
+                                                      : "the ranges overlap");
     s->command = vkt__study_command(s, s->apply, s->n_apply);
     return VKT_OK;
 }

@@ -10,7 +10,10 @@
 
 /* "Slightly above lr*", and how many steps of the early check (the playbook's "about 500"). */
 #define ABOVE 1.5
-enum { EARLY_STEPS = 500, EARLY_EVALS = 100 };
+enum { EARLY_STEPS = 500 };
+/* Rates of the sweep that tell of late instability, in multiples of lr* (the playbook: "5 to 10").
+ */
+#define LATE 10.5
 /* Examples of each of its evaluations: a loss that rises shows in these, and there are hundreds. */
 enum { EARLY_SAMPLE = 512 };
 
@@ -85,18 +88,78 @@ static void fill_table(vkt_study *s, const sweep *w, size_t best)
     }
 }
 
-/* Evaluations of the early check: do they rise within their first fifth? */
-static bool evaluations_rise(const vkt_study *s, const vkt_study_trial *t)
+/* Median training loss of the steps after `from`, up to `to`. */
+static double loss_between(const vkt_history *h, uint64_t from, uint64_t to)
 {
-    char dir[1200];
-    double v[EARLY_EVALS];
+    double *v = vkt__alloc((h->n_steps + 1) * sizeof *v);
     size_t n = 0;
+    for (size_t i = 0; i < h->n_steps; i++)
+        if (h->steps[i].step > from && h->steps[i].step <= to) v[n++] = h->steps[i].loss;
+    double m = vkt__median(v, n);
+    free(v);
+    return m;
+}
+
+vkt__early vkt__early_read(const vkt_history *h)
+{
+    vkt__early e = { 0 };
+    double *v = vkt__alloc((h->n_evals + 1) * sizeof *v);
+    for (size_t i = 0; i < h->n_evals; i++) v[i] = h->evals[i].loss;
+    vkt__rise r = vkt__curve_rise(v, h->n_evals);
+    free(v);
+    e.n = h->n_evals;
+    if (!r.rises) return e;
+    e.from = h->evals[r.from].step;
+    e.to = h->evals[r.to].step;
+    e.by = r.by;
+    /* Where training loss fell on in the meantime it is overfitting. */
+    uint64_t width = VKT_MAX(h->n_evals / 25, 5);
+    e.rises = r.early || !(loss_between(h, e.to - VKT_MIN(width, e.to), e.to) <
+                           loss_between(h, e.from, e.from + width));
+    return e;
+}
+
+static vkt__early read_early(const vkt_study *s, const vkt_study_trial *t)
+{
+    vkt__early e = { 0 };
     vkt_history *h;
+    char dir[1200];
     snprintf(dir, sizeof dir, "%s/%s", s->dir, t->name);
-    if (vkt_history_load(dir, &h) != VKT_OK) return false;
-    for (size_t i = 0; i < h->n_evals && n < EARLY_EVALS; i++) v[n++] = h->evals[i].loss;
+    if (vkt_history_load(dir, &h) != VKT_OK) return e;
+    e = vkt__early_read(h);
     vkt_history_destroy(&h);
-    return vkt__curve_rise(v, n).rises;
+    return e;
+}
+
+/* ---- late instability, from the sweep itself ---- */
+
+bool vkt__late_read(const double *loss, size_t n, vkt__rise *r)
+{
+    *r = vkt__curve_rise(loss, n);
+    /* It fell before, by more than a tenth, so it is not the beginning that is unstable. */
+    return r->rises && isfinite(r->by) && r->before > 0.1 * fabs(loss[0]) && r->from > 0;
+}
+
+/* The lowest swept rate above lr* whose loss falls and then rises; false: none up to LATE x lr*. */
+static bool find_late(const vkt_study *s, const sweep *w, double star, vkt__rise *r, double *lr)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        const point *p = &w->points[i];
+        char dir[1200];
+        vkt_history *h;
+        if (!(p->lr > star && p->lr <= LATE * star) || p->t.state != VKT_TRIAL_DONE) continue;
+        snprintf(dir, sizeof dir, "%s/%s", s->dir, p->t.name);
+        if (vkt_history_load(dir, &h) != VKT_OK) continue;
+        double *v = vkt__alloc((h->n_steps + 1) * sizeof *v);
+        for (size_t k = 0; k < h->n_steps; k++)
+            v[k] = h->steps[k].updated || h->steps[k].overflow ? h->steps[k].loss : NAN;
+        bool late = vkt__late_read(v, h->n_steps, r);
+        free(v);
+        vkt_history_destroy(&h);
+        *lr = p->lr;
+        if (late) return true;
+    }
+    return false;
 }
 
 static void propose(vkt_study *s, double lr)
@@ -115,7 +178,7 @@ static void propose(vkt_study *s, double lr)
 }
 
 /* The verdict on the region above lr*. */
-static vkt_status check_stability(vkt_study *s, double lr)
+static vkt_status check_stability(vkt_study *s, const sweep *w, double lr)
 {
     vkt_status st = VKT_OK;
     const vkt_study_trial *t;
@@ -136,31 +199,42 @@ static vkt_status check_stability(vkt_study *s, double lr)
                              &t));
     if (s->priv->desc->dry_run) return VKT_OK;
     bool early_diverges = t->state == VKT_TRIAL_INFEASIBLE;
-    bool early_rises = early_diverges || evaluations_rise(s, t);
-    if (!above_rises && !early_rises) {
+    vkt__early seen = read_early(s, t);
+    bool early_rises = early_diverges || seen.rises;
+    vkt__rise rise;
+    double late_lr;
+    bool late = find_late(s, w, lr, &rise, &late_lr);
+    if (!above_rises && !early_rises)
         vkt__study_advise(s,
                           "stable: training loss falls throughout at %.4g (%g x lr*), and "
                           "validation loss does not rise early in %llu steps at %.4g (2 x lr*), "
                           "evaluated after each step on %llu examples",
-                          ABOVE * lr, ABOVE, (unsigned long long)early, 2 * lr,
+                          ABOVE * lr, ABOVE, (unsigned long long)seen.n, 2 * lr,
                           (unsigned long long)sample);
-        return VKT_OK;
-    }
     if (above_rises)
         vkt__study_advise(s,
                           isinf(by) ? "unstable: at %.4g, just above lr*, training diverges"
                                     : "unstable: at %.4g, just above lr*, training loss rises "
                                       "by %.3g while it should fall",
                           ABOVE * lr, by);
-    if (early_rises)
-        vkt__study_advise(
-            s,
-            early_diverges ? "unstable early: at %.4g (2 x lr*) training diverges "
-                             "within %llu steps"
-                           : "unstable early: at %.4g (2 x lr*) validation loss "
-                             "rises within the first %llu steps",
-            2 * lr, early_diverges ? (unsigned long long)early : (unsigned long long)EARLY_EVALS);
-    propose(s, lr);
+    if (early_diverges)
+        vkt__study_advise(s,
+                          "unstable early: at %.4g (2 x lr*) training diverges within %llu steps",
+                          2 * lr, (unsigned long long)early);
+    else if (early_rises)
+        vkt__study_advise(s,
+                          "unstable early: at %.4g (2 x lr*) validation loss rises by %.3g between "
+                          "steps %llu and %llu",
+                          2 * lr, seen.by, (unsigned long long)seen.from,
+                          (unsigned long long)seen.to);
+    if (late)
+        vkt__study_advise(s,
+                          "unstable later: at %.4g (%.3g x lr*), a rate of the sweep, training "
+                          "loss falls by %.3g and then, from about step %zu, rises by %.3g; if "
+                          "that is cured, mostly by clipping, a higher learning rate may be the "
+                          "best one",
+                          late_lr, late_lr / lr, rise.before, rise.from + 1, rise.by);
+    if (above_rises || early_rises || late) propose(s, lr);
 fail:
     return st;
 }
@@ -237,7 +311,7 @@ vkt_status vkt__study_lr(vkt_study *s)
         vkt__study_advise(
             s, "lr* is at the end of the range: continue the sweep with --from %.3g --to %.3g",
             star <= low * 1.001 ? low / 30 : lr, star <= low * 1.001 ? lr : high * 30);
-    VKT_TRY(check_stability(s, star));
+    VKT_TRY(check_stability(s, &w, star));
 fail:
     free(w.points);
     return st;

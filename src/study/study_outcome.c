@@ -67,8 +67,19 @@ const char *vkt__trial_word(const vkt_study_trial *t, double reference)
 {
     if (t->state == VKT_TRIAL_INFEASIBLE) return isinf(t->rise) ? "diverged" : "infeasible";
     if (t->rise > 0) return "loss rises";
-    if (t->first_loss - t->final_loss < 0.5 * (t->first_loss - reference)) return "hardly learns";
+    if (t->final_loss >= t->first_loss ||
+        t->first_loss - t->final_loss < 0.5 * (t->first_loss - reference))
+        return "hardly learns";
     return "stable";
+}
+
+const char *vkt__trial_word_near(const vkt_study_trial *t, double reference)
+{
+    const char *word = vkt__trial_word(t, reference);
+    if (strcmp(word, "stable") ||
+        !(t->first_loss - t->final_loss < 0.75 * (t->first_loss - reference)))
+        return word;
+    return "falls behind";
 }
 
 bool vkt__trial_stable(const vkt_study_trial *t, double reference)

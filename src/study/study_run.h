@@ -10,6 +10,7 @@
 
 #include "base/os.h"
 #include "base/words.h"
+#include "runs/curve.h"
 #include "runs/git_checkout.h"
 #include "vktrain/study.h"
 
@@ -67,8 +68,13 @@ vkt_status vkt__trial_outcome(const vkt_study *s, const vkt_config *c, const cha
 /* Seconds of a step after the first fifth, without those that had an evaluation before them. */
 double vkt__step_seconds(const vkt_history *h);
 /* "diverged", "loss rises", "hardly learns", "stable". reference: the training loss that a good run
- * ends with; one whose loss falls less than half as far hardly learns. */
+ * ends with; one whose loss falls less than half as far, or not at all, hardly learns. NAN: not
+ * known. */
 const char *vkt__trial_word(const vkt_study_trial *t, double reference);
+/* Of a short trial, which must also come near the reference (three quarters as far): coming down
+ * from a bad start to the loss of guessing is a large part of what there is to fall in few steps.
+ */
+const char *vkt__trial_word_near(const vkt_study_trial *t, double reference);
 bool vkt__trial_stable(const vkt_study_trial *t, double reference);
 /* True if a is better than b by the study's metric; NAN is worse than anything. */
 bool vkt__study_better(const vkt_study *s, double a, double b);
@@ -104,6 +110,8 @@ typedef struct vkt__comparison {
     double candidate, candidate_low, candidate_high;
     bool holds; /* the candidate's median is at least as good */
 } vkt__comparison;
+/* Whether n seeds each show a difference: more than one, and disjoint ranges. */
+bool vkt__comparison_shows(const vkt__comparison *c, uint32_t n);
 vkt_status vkt__study_compare(vkt_study *s, const char *const *set, size_t n_set,
                               vkt__comparison *out);
 /* Compares, then recommends the settings or, where they do not hold, the recipe as it is. */
@@ -125,6 +133,17 @@ typedef struct vkt__ramp {
 vkt__ramp vkt__ramp_read(const double *lr, const double *loss, size_t n);
 vkt_status vkt__study_ramp_check(vkt_study *s);
 vkt_status vkt__study_ramp(vkt_study *s);
+/* What the evaluations after each of the first steps say: whether their loss rises while training
+ * loss does not fall on (that would be overfitting), by how much and between which steps. */
+typedef struct vkt__early {
+    bool rises;
+    double by;
+    uint64_t from, to;
+    size_t n; /* evaluations that were looked at: all */
+} vkt__early;
+vkt__early vkt__early_read(const vkt_history *h);
+/* Whether a training loss first falls and then rises: late instability. */
+bool vkt__late_read(const double *loss, size_t n, vkt__rise *r);
 vkt_status vkt__study_lr_check(vkt_study *s);
 vkt_status vkt__study_lr(vkt_study *s);
 vkt_status vkt__study_warmup_check(vkt_study *s);

@@ -168,11 +168,109 @@ static void a_rise_is_told_from_noise(void **state)
     assert_true(vkt__curve_rise(v, N).rises);
     for (int i = 0; i < N; i++) v[i] = 2.3 + noise((uint64_t)i); /* flat */
     assert_false(vkt__curve_rise(v, N).rises);
+    assert_true(!r.early);
     v[7] = NAN;
     r = vkt__curve_rise(v, N);
     assert_true(r.rises && isinf(r.by));
     assert_false(vkt__curve_rise(v, 5).rises);
     assert_false(vkt__curve_rise(v, 0).rises);
+}
+
+/* Steps 1 to 5 of an unstable start that recovers: less than a window of the medians. */
+static void an_early_spike_is_seen(void **state)
+{
+    (void)state;
+    static const double start[] = { 3.83, 4.35, 5.62, 4.1, 3.6 };
+    double v[N];
+    falling(v, 1);
+    for (int i = 0; i < 5; i++) v[i] = start[i];
+    vkt__rise r = vkt__curve_rise(v, N);
+    assert_true(r.rises && r.early && r.from == 0 && r.to == 2);
+    REQUIRE_NEAR(r.by, 5.62 - 3.83, 1e-12);
+    /* Batches of four: noise with a heavy tail, that falls with the loss, is rarely a spike. */
+    int spikes = 0;
+    for (uint64_t seed = 0; seed < 1000; seed++) {
+        for (int i = 0; i < N; i++) {
+            v[i] = 0;
+            for (int k = 0; k < 4; k++)
+                v[i] -= (0.5 + 2 * exp(-i / 40.0)) / 4 *
+                        log(1 - vkt_rand_uniform(seed, VKT_RNG_TEST, (uint64_t)(4 * i + k)));
+        }
+        spikes += vkt__curve_rise(v, N).early;
+    }
+    assert_in_range(spikes, 0, 10);
+}
+
+/* Coming down from a bad start to the loss of guessing among 26 classes, ln 26 = 3.258, is not
+ * training, whatever share of a short reference's fall it is. */
+static void guessing_is_not_stable(void **state)
+{
+    (void)state;
+    vkt_study_trial t = { .state = VKT_TRIAL_DONE, .first_loss = 3.83, .final_loss = 3.398 };
+    assert_string_equal(vkt__trial_word_near(&t, 3.2), "falls behind");
+    assert_string_equal(vkt__trial_word(&t, 1.4), "hardly learns");
+    t.final_loss = 3.9; /* above where it began, and so is the reference */
+    assert_string_equal(vkt__trial_word(&t, 4.1), "hardly learns");
+    t.final_loss = 1.6;
+    assert_string_equal(vkt__trial_word_near(&t, 1.4), "stable");
+    assert_string_equal(vkt__trial_word_near(&t, NAN), "stable");
+    t.rise = 0.2;
+    assert_string_equal(vkt__trial_word_near(&t, 1.4), "loss rises");
+}
+
+static void a_difference_is_shown_by_disjoint_ranges(void **state)
+{
+    (void)state;
+    vkt__comparison c = {
+        .recipe_low = 1, .recipe_high = 2, .candidate_low = 2.1, .candidate_high = 3
+    };
+    assert_true(vkt__comparison_shows(&c, 2));
+    assert_false(vkt__comparison_shows(&c, 1));
+    c.candidate_low = 2;
+    assert_false(vkt__comparison_shows(&c, 3));
+    c.candidate_low = c.candidate_high = 0.5;
+    assert_true(vkt__comparison_shows(&c, 3));
+}
+
+/* 500 evaluations, one a step: what begins to rise at the 300th is seen; overfitting is not that.
+ */
+static void all_early_evaluations_are_read(void **state)
+{
+    (void)state;
+    enum { STEPS = 500 };
+    static vkt_history_step steps[STEPS];
+    static vkt_history_eval evals[STEPS];
+    vkt_history h = { .steps = steps, .evals = evals, .n_steps = STEPS, .n_evals = STEPS };
+    for (int i = 0; i < STEPS; i++) {
+        double rise = i > 300 ? 0.01 * (i - 300) : 0;
+        steps[i] =
+            (vkt_history_step) { .step = (uint64_t)i + 1,
+                                 .loss = 1 + exp(-i / 50.0) + rise + 0.2 * noise((uint64_t)i) };
+        evals[i] =
+            (vkt_history_eval) { .step = (uint64_t)i + 1, .loss = 1.1 + exp(-i / 50.0) + rise };
+    }
+    vkt__early e = vkt__early_read(&h);
+    assert_true(e.rises && e.n == STEPS && e.from > 200 && e.to > 480 && e.by > 1.5);
+    for (int i = 0; i < STEPS; i++) steps[i].loss = 1 - 0.001 * i; /* training falls on */
+    assert_false(vkt__early_read(&h).rises);
+    for (int i = 300; i < STEPS; i++) evals[i].loss = 1.1;
+    evals[2].loss = 4; /* the second update threw it off */
+    e = vkt__early_read(&h);
+    assert_true(e.rises && e.to == 3);
+}
+
+static void late_instability_falls_first(void **state)
+{
+    (void)state;
+    double v[N];
+    vkt__rise r;
+    for (int i = 0; i < N; i++) v[i] = (i < 150 ? 3 - 0.008 * i : 3.2) + noise((uint64_t)i);
+    assert_true(vkt__late_read(v, N, &r));
+    assert_true(r.from > 120 && r.from < 160 && r.before > 0.8 && r.by > 1);
+    for (int i = 0; i < N; i++) v[i] = 3 + 0.01 * i + noise((uint64_t)i); /* never fell */
+    assert_false(vkt__late_read(v, N, &r));
+    falling(v, 1);
+    assert_false(vkt__late_read(v, N, &r));
 }
 
 /* A loss that falls fastest at 10^-2.5, is lowest at about 0.1 and leaves it, with noise. */
@@ -341,6 +439,11 @@ int main(void)
         cmocka_unit_test(points_stay_in_the_space),
         cmocka_unit_test(halton_is_stratified),
         cmocka_unit_test(a_rise_is_told_from_noise),
+        cmocka_unit_test(an_early_spike_is_seen),
+        cmocka_unit_test(guessing_is_not_stable),
+        cmocka_unit_test(a_difference_is_shown_by_disjoint_ranges),
+        cmocka_unit_test(all_early_evaluations_are_read),
+        cmocka_unit_test(late_instability_falls_first),
         cmocka_unit_test(a_ramp_is_read),
         cmocka_unit_test(periods_are_found),
         cmocka_unit_test(quantiles),
