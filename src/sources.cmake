@@ -45,6 +45,7 @@ set(SRC_FORMATS
 set(SRC_DATA_PARTS
   src/data/parts/bytes.c
   src/data/parts/embedded.c
+  src/data/parts/kinds.c
   src/data/parts/schema.c
   src/data/parts/scratch.c
   src/data/parts/split.c
@@ -346,6 +347,8 @@ set(SRC_PROGRAM
   tools/program/cli/print.c
   tools/program/cli/term.c
   tools/program/cli/text_plot.c
+  tools/program/init/init_recipe.c
+  tools/program/init/init_set.c
   tools/program/inspect/inspect_csv.c
   tools/program/inspect/inspect_data.c
   tools/program/inspect/inspect_folder.c
@@ -372,7 +375,6 @@ set(SRC_PROGRAM
   tools/program/cmd_train.c
   tools/program/cmd_tune.c
   tools/program/cmd_watch.c
-  tools/program/init_recipe.c
   tools/program/main.c
   tools/program/runs_print.c
   tools/program/runs_table.c

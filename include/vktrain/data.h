@@ -193,7 +193,8 @@ typedef struct vkt_data_desc {
     vkt_standardize standardize;
     const char *labels;  /* images: CSV of file,label[,split] in place of class folders, or NULL */
     const char *size;    /* images: "64", or height x width "48x64"; NULL or "auto": that of the
-                            pictures, if all have the same */
+                            pictures, if all have the same; "median": the median of their heights
+                            and widths, the longer brought to 64 if it is above */
     vkt_picture_fit fit; /* images: how another aspect ratio becomes the model's */
     vkt_picture_color color; /* images: auto: grey if every picture is */
     vkt_bad_files bad_files; /* images: those that can't be read */

@@ -163,7 +163,8 @@ static const vkt__option options[] = {
       "images: CSV file with file,label[,split] (default: the folders' names are the classes)",
       NULL, NULL },
     { "data.size", VKT__OPT_STRING, AT(data.size), "auto", 0, 0, "pixels",
-      "images: size to resize to, as 64, or as 48x64 (height x width); auto: the images' own size",
+      "images: size to resize to, as 64, or as 48x64 (height x width); auto: the images' own size; "
+      "median: the median of their sizes, its longer side at most 64",
       NULL, NULL },
     { "data.fit", VKT__OPT_ENUM, AT(data.fit), "stretch", 0, 0, "",
       "images: how an image of another shape reaches the size: it is stretched, or its middle is "

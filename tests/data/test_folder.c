@@ -185,6 +185,69 @@ static void folder_bad_classes(void **state)
     refuse(&(vkt_data_desc) { IMAGES }, VKT_E_ARG, "several sizes (up to 20x20)", "set data.size");
 }
 
+/* The median of the pictures' heights and widths; where it is large, brought to 64 in steps of 8.
+ */
+static void folder_median_size(void **state)
+{
+    (void)state;
+    static const uint8_t blank[400 * 100] = { 0 };
+    clear();
+    put_classes("", two, 2, 3, 0);
+    assert_true(stbi_write_png(ROOT "/ant/a.png", 400, 100, 1, blank, 400));
+    vkt_dataset *ds = open_images((vkt_data_desc) { .size = "median" });
+    assert_int_equal(ds->schema.input_shape[0], 3);
+    assert_int_equal(ds->schema.input_shape[1], 4);
+    vkt_dataset_destroy(&ds);
+    for (int i = 0; i < 9; i++) {
+        char path[200];
+        snprintf(path, sizeof path, ROOT "/bee/large%d.png", i);
+        assert_true(stbi_write_png(path, 390 + (i & 1), 100, 1, blank, 391));
+    }
+    ds = open_images((vkt_data_desc) { .size = "median" });
+    assert_int_equal(ds->schema.input_shape[0], 16);
+    assert_int_equal(ds->schema.input_shape[1], 64);
+    vkt_dataset_destroy(&ds);
+}
+
+/* What is no folder of classes is said, and never something else than pictures. */
+static void folder_is_pictures_whatever_is_wrong(void **state)
+{
+    (void)state;
+    vkt_source_info s;
+    clear();
+    put(ROOT "/a.png", "x", 1);
+    put(ROOT "/b.jpg", "x", 1);
+    put(ROOT "/notes.txt", "x", 1);
+    assert_int_equal(vkt_source_of(ROOT, &s), VKT_LIKE_CONTENT);
+    assert_string_equal(s.name, "images");
+    {
+        vkt_dataset *ds;
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt_dataset_open(&(vkt_data_desc) { IMAGES }, &ds), VKT_E_FORMAT);
+        REQUIRE_LOGGED("holds 2 pictures but no class folder");
+        REQUIRE_LOGGED("data.labels");
+    }
+    clear();
+    REQUIRE_OK(vkt__mkdirs(ROOT "/ant"));
+    REQUIRE_OK(vkt__mkdirs(ROOT "/bee"));
+    put(ROOT "/ant/1.webp", "x", 1);
+    put(ROOT "/bee/1.WebP", "x", 1);
+    assert_int_equal(vkt_source_of(ROOT, &s), VKT_LIKE_CONTENT);
+    assert_string_equal(s.name, "images");
+    {
+        vkt_dataset *ds;
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt_dataset_open(&(vkt_data_desc) { IMAGES }, &ds), VKT_E_FORMAT);
+        REQUIRE_LOGGED("no picture that can be read but 2 files of other kinds (.webp)");
+    }
+    clear();
+    put(ROOT "/figure.png", "x", 1); /* an illustrated text */
+    put(ROOT "/a.txt", "x", 1);
+    put(ROOT "/b.md", "x", 1);
+    assert_int_equal(vkt_source_of(ROOT, &s), VKT_LIKE_NAME);
+    assert_string_equal(s.name, "text");
+}
+
 /* Five bad files among good ones: left out with a line each for three, then a total; or refused. */
 static void folder_bad_files(void **state)
 {
@@ -327,6 +390,8 @@ int main(void)
         cmocka_unit_test(folder_labels_from_csv),
         cmocka_unit_test(folder_bad_classes),
         cmocka_unit_test(folder_bad_files),
+        cmocka_unit_test(folder_median_size),
+        cmocka_unit_test(folder_is_pictures_whatever_is_wrong),
 #ifndef _WIN32
         cmocka_unit_test(folder_links),
 #endif

@@ -49,7 +49,8 @@ static void data_is_known(void **state)
     put(DIR "/birds/train/owl/1.PNG", "", 0);
     REQUIRE_OK(vkt__mkdirs(DIR "/texts/one"));
     put(DIR "/texts/one/a", "words", 5);
-    put(DIR "/texts/logo.png", "", 0); /* in no class's folder */
+    put(DIR "/texts/one/b", "words", 5);
+    put(DIR "/texts/logo.png", "", 0); /* fewer than the texts */
     REQUIRE_OK(vkt__mkdirs(DIR "/cifar"));
     put(DIR "/cifar/train.bin", "", 0);
     looks(DIR "/cifar", VKT_LIKE_NAME, "text");

@@ -48,6 +48,26 @@ cp -r good loops && ln -s .. 'loops/größe/up' && ln -s loop loops/loop && ln -
 works "${train[@]}" --set data.path=loops --run of-loops
 says 'link'
 
+# ---- init: a folder of pictures is pictures, whatever is wrong with it
+cp -r good sizes && python3 -c '
+from make import png
+open("sizes/größe/tall.png", "wb").write(png(8, 9, b"".join(b"\0" + bytes(range(8)) for y in range(9))))'
+works init sizes -o sizes.yaml
+grep -q '^  size: 8  ' sizes.yaml && grep -q 'conv:' sizes.yaml && ! grep -q tokenizer sizes.yaml || { echo "$test: FAILED: init sizes"; bad=$((bad + 1)); }
+works init sizes --set data.size=4x6 --set train.steps=7 --set data.augment.contrast=0.2 -o set.yaml
+grep -q '^  size: 4x6$' set.yaml && grep -q '^  steps: 7$' set.yaml && grep -q '^    contrast: 0.2$' set.yaml || { echo "$test: FAILED: init --set"; bad=$((bad + 1)); }
+refused 2 "data.sizes: unknown key.*'data.size'" init sizes --set data.sizes=4 -o x.yaml
+refused 2 'the model is the starter' init sizes --set model.0=4 -o x.yaml
+refused 4 "'nobody'.*no picture" init empty-class -o x.yaml
+mkdir loose && cp good/größe/*.png loose
+refused 4 'holds 12 pictures but no class folder' init loose -o x.yaml
+mkdir -p torn/a torn/b && for i in a b; do head -c 60 'good/größe/00.png' >torn/$i/1.png; done
+refused 4 "class 'a' has no picture that can be read" init torn -o x.yaml
+cp -r good single && mkdir single/few && cp 'good/größe/00.png' single/few
+works init single -o single.yaml
+says "class 'few' has one picture only"
+[ ! -e x.yaml ] || { echo "$test: FAILED: a refused init left a recipe"; bad=$((bad + 1)); }
+
 # ---- files: by default counted and left out, each with its reason; or refused
 cp -r good mixed
 : >'mixed/größe/a.png'

@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "init_recipe.h"
+#include "init_set.h"
 
 typedef struct init_options {
     cli_options common;
     const char *out, *label;
     int task;
     bool force;
+    cli_list set;
 } init_options;
 
 #define AT(field) offsetof(init_options, field)
@@ -22,16 +24,25 @@ static const cli_flag flags[] = {
     { "--task", CLI_CHOICE, AT(task), "auto|classify|regress|text", "auto",
       "tables: predict a class or a number; auto: decided by the values of the labels; text: read "
       "the file or folder as text, whatever its name" },
+    { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL,
+      "set an option of the recipe (see `vktrain train --help`), such as data.size=32; it decides "
+      "how the data is read, too; may be repeated" },
     { 0 },
 };
 
 /* ---- what kind of data ---- */
 
-static char last_error[600];
-static void keep_error(void *user, vkt_log_level level, const char *area, const char *text)
+/* What the readers say is kept, and shown once it is known which of them the data is for. */
+enum { MOST_SAID = 16 };
+static char last_error[600], said[MOST_SAID][600];
+static size_t n_said;
+static void keep(void *user, vkt_log_level level, const char *area, const char *text)
 {
     (void)user, (void)area;
-    if (level == VKT_LOG_ERROR) snprintf(last_error, sizeof last_error, "%s", text);
+    if (level == VKT_LOG_ERROR)
+        snprintf(last_error, sizeof last_error, "%s", text);
+    else if (level == VKT_LOG_WARN && n_said < MOST_SAID)
+        snprintf(said[n_said++], sizeof said[0], "%s", text);
 }
 
 static vkt_status try_open(const init_options *o, const char *source, vkt_task task, init_data *d)
@@ -40,12 +51,15 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
     vkt_config *c = NULL;
     vkt_status st = vkt_config_create(&c); /* its defaults are the recipe's */
     if (st != VKT_OK) return st;
+    n_said = 0;
     c->data.source = source;
     c->data.path = d->path;
     c->data.task = task;
+    c->data.size = "median";
     if (o->label) c->data.label = o->label;
     c->data.tokenizer = d->tokenizer;
-    st = vkt_dataset_open(&c->data, &ds);
+    for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
+    if (st == VKT_OK) st = vkt_dataset_open(&c->data, &ds);
     if (st == VKT_OK) {
         d->source = source;
         d->task = task;
@@ -74,10 +88,17 @@ static bool too_many_classes(const init_data *d)
 static vkt_status open_examples(const init_options *o, const vkt_source_info *s, init_data *d)
 {
     bool numbers = s->takes & VKT_TAKES_REGRESS;
+    char first[sizeof last_error];
     vkt_status st =
         numbers && o->task == 2 ? VKT_E_ARG : try_open(o, s->name, VKT_TASK_CLASSIFY, d);
     if (!numbers || o->task == 1 || (st == VKT_OK && !too_many_classes(d))) return st;
-    return try_open(o, s->name, VKT_TASK_REGRESS, d);
+    bool classes = st == VKT_OK;
+    memcpy(first, last_error, sizeof first);
+    st = try_open(o, s->name, VKT_TASK_REGRESS, d);
+    if (st == VKT_OK || o->task == 2) return st;
+    if (classes) return try_open(o, s->name, VKT_TASK_CLASSIFY, d); /* of many names */
+    memcpy(last_error, first, sizeof first);                        /* classes are the likelier */
+    return st;
 }
 
 /* ---- text ---- */
@@ -151,7 +172,7 @@ static vkt_status look(const init_options *o, const char *path, init_data *d)
     vkt_source_info s;
     *d = (init_data) { .path = path, .label = o->label };
     last_error[0] = 0;
-    vkt_log_set(keep_error, NULL, VKT_LOG_ERROR);
+    vkt_log_set(keep, NULL, VKT_LOG_WARN);
     bool found = find_source(o, path, &s);
     if (found && o->label && !(s.takes & VKT_TAKES_COLUMN)) {
         snprintf(last_error, sizeof last_error, "--label is for tables with named columns, not %s",
@@ -162,6 +183,7 @@ static vkt_status look(const init_options *o, const char *path, init_data *d)
         st = s.kinds == VKT_DATA_KIND_TEXT ? open_text(o, s.name, d) : open_examples(o, &s, d);
     }
     cli_log_open(o->common.quiet, o->common.verbose);
+    for (size_t i = 0; i < n_said; i++) vkt_log(VKT_LOG_WARN, "init", "%s", said[i]);
     if (st != VKT_OK) cli_error("init: %s", last_error);
     return st;
 }
@@ -188,23 +210,39 @@ static void name_of(const char *path, char *out, size_t n)
     if (!*out) snprintf(out, n, "mine");
 }
 
+/* The starter with what was given by --set; NULL: no memory. Free it. */
+static char *recipe_text(const init_options *o, const init_data *d, const char *name)
+{
+    char *text = NULL;
+    FILE *f = tmpfile();
+    if (!f) return NULL;
+    init_write_recipe(f, d, name);
+    long n = ftell(f);
+    if (n > 0) text = malloc((size_t)n + 1);
+    rewind(f);
+    if (text) text[fread(text, 1, (size_t)n, f)] = 0;
+    fclose(f);
+    for (size_t i = 0; i < o->set.n && text; i++) text = init_set(text, o->set.item[i]);
+    return text;
+}
+
 static int write_file(const init_options *o, init_data *d, const char *name)
 {
     char path[200];
     snprintf(path, sizeof path, "%s", o->out ? o->out : cli_text("%s.yaml", name));
-    if (!strcmp(path, "-")) {
-        init_write_recipe(stdout, d, name);
-        return CLI_OK;
-    }
-    if (cli_exists(path) && !o->force) {
+    bool to_stdout = !strcmp(path, "-");
+    if (!to_stdout && cli_exists(path) && !o->force) {
         cli_error("init: '%s' already exists: --force overwrites it, -o writes to another file",
                   path);
         return CLI_USAGE;
     }
-    int made = train_tokenizer(o, d, name);
+    int made = to_stdout ? CLI_OK : train_tokenizer(o, d, name);
     if (made) return made;
-    FILE *f = fopen(path, "wb");
-    if (f) init_write_recipe(f, d, name);
+    char *text = recipe_text(o, d, name);
+    FILE *f = !text ? NULL : to_stdout ? stdout : fopen(path, "wb");
+    if (f) fputs(text, f);
+    free(text);
+    if (to_stdout && f) return CLI_OK;
     if (!f || ferror(f) | fclose(f)) {
         cli_error("init: can't write '%s'", path);
         return CLI_DATA;
@@ -233,7 +271,7 @@ static void print_sources(void)
 
 static int run(void *options)
 {
-    const init_options *o = options;
+    init_options *o = options;
     char name[64], answer[1024];
     const char *path = o->common.n_args ? o->common.args[0] : NULL;
     init_data d;
@@ -248,6 +286,17 @@ static int run(void *options)
         if (!fgets(answer, sizeof answer, stdin)) return CLI_USAGE;
         answer[strcspn(answer, "\r\n")] = 0;
         path = *answer ? answer : "digits";
+    }
+    static const char *const tasks[] = { "auto", "classify", "regress" };
+    for (size_t i = 0; i < o->set.n; i++) {
+        const char *set = o->set.item[i];
+        if (strncmp(set, "model", 5) == 0) {
+            cli_error("init: --set %.60s: the model is the starter's: edit the recipe", set);
+            return CLI_USAGE;
+        }
+        if (strncmp(set, "data.label=", 11) == 0) o->label = set + 11;
+        for (int t = 1; t < 3; t++)
+            if (strncmp(set, "data.task=", 10) == 0 && strcmp(set + 10, tasks[t]) == 0) o->task = t;
     }
     vkt_status st = look(o, path, &d);
     if (st != VKT_OK) return cli_exit_code(st);

@@ -27,6 +27,19 @@ bool vkt__bytes_head(const char *path, void *head, size_t n);
 /* Whether the path ends in one of these, with or without .gz behind. */
 bool vkt__bytes_named(const char *path, const char *const *ends, size_t n_ends);
 
+/* ---- kinds.c: what the files of a folder are, by their endings ---- */
+
+/* Whether the ending is that of a picture that is read; of one that is not. */
+bool vkt__picture_name(const char *name);
+bool vkt__picture_unread_name(const char *name);
+
+typedef struct vkt__folder_kinds {
+    uint32_t n; /* files looked at: of a huge folder its first 20,000, of a deep one four levels */
+    uint32_t pictures, unread; /* pictures of kinds that are read; of others */
+    uint32_t texts;
+} vkt__folder_kinds;
+vkt__folder_kinds vkt__folder_look(const char *root);
+
 /* ---- schema.c: what raw inputs need to become model inputs ---- */
 
 typedef struct vkt__column {

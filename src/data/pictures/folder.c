@@ -28,14 +28,6 @@ static const char *extension(const char *name)
     return dot ? dot + 1 : "";
 }
 
-bool vkt__picture_name(const char *name)
-{
-    static const char *const kinds[] = { "png", "jpg", "jpeg", "jpe", "bmp" };
-    for (size_t i = 0; i < VKT_COUNT(kinds); i++)
-        if (same_word(extension(name), kinds[i])) return true;
-    return false;
-}
-
 static void add(vkt__folder *f, const char *path, uint32_t label, uint8_t split)
 {
     if (f->n == f->cap) f->item = vkt__grow(f->item, f->n, &f->cap, sizeof *f->item);
@@ -351,28 +343,4 @@ void vkt__folder_finish(vkt__folder *f)
 {
     free(f->item);
     *f = (vkt__folder) { 0 };
-}
-
-static bool holds_below(const char *dir, int depth)
-{
-    char **names = NULL;
-    size_t n = 0;
-    bool found = false;
-    vkt__str path = { 0 };
-    if (vkt__list_dir(dir, &names, &n) != VKT_OK) return false;
-    for (size_t i = 0; i < n && !found; i++) found = depth > 0 && vkt__picture_name(names[i]);
-    for (size_t i = 0; i < n && !found && depth < 3; i++) {
-        if (names[i][0] == '.') continue;
-        path.len = 0;
-        vkt__str_printf(&path, "%s/%s", dir, names[i]);
-        found = vkt__is_dir(path.data) && holds_below(path.data, depth + 1);
-    }
-    vkt__names_free(names, n);
-    vkt__str_finish(&path);
-    return found;
-}
-
-bool vkt__folder_holds(const char *root)
-{
-    return holds_below(root, 0);
 }

@@ -27,12 +27,6 @@ typedef struct vkt__folder {
     char other[16];                               /* extension of the first such file */
 } vkt__folder;
 
-/* Whether the ending is a picture's. */
-bool vkt__picture_name(const char *name);
-
-/* Whether a folder below root, at most three deep, holds a file with a picture's ending. */
-bool vkt__folder_holds(const char *root);
-
 /* root/CLASS/.., or root/{train,valid|val,test}/CLASS/.., each nested as it likes; names that begin
  * with a dot are passed over. labels: a CSV of file (below root), label and, if there is a third
  * column, split; NULL: none. Texts go to the arena. IO, FORMAT. */

@@ -8,15 +8,25 @@
 #include "data/pictures/picture_files.h"
 #include "data/pictures/pictures.h"
 
-enum { SHOWN = 3 }; /* bad files that are named */
+enum { SHOWN = 3 };      /* bad files that are named */
+enum { LONG_SIDE = 64 }; /* data.size median: at most, so that the model trains on any device */
 
 typedef struct survey {
     uint32_t n, n_bad;
-    uint32_t *from; /* [n] which of the folder's pictures */
-    uint64_t *hash; /* [n] */
+    uint32_t *from;        /* [n] which of the folder's pictures */
+    uint64_t *hash;        /* [n] */
+    uint32_t *high, *wide; /* [n] pixels */
     bool color, many_sizes;
     uint32_t w, h, largest[2]; /* of the first; of the largest in both directions */
 } survey;
+
+static void survey_finish(survey *s)
+{
+    free(s->from);
+    free(s->hash);
+    free(s->high);
+    free(s->wide);
+}
 
 static vkt_status look(const char *path, vkt__picture_size *size, uint64_t *hash)
 {
@@ -39,6 +49,8 @@ static vkt_status examine(const vkt__folder *f, bool stop, survey *out)
     vkt_status st = VKT_OK;
     VKT_TRY(vkt__data_alloc(f->n, sizeof *out->from, "the list of pictures", &out->from));
     VKT_TRY(vkt__data_alloc(f->n, sizeof *out->hash, "the list of pictures", &out->hash));
+    VKT_TRY(vkt__data_alloc(f->n, sizeof *out->high, "the list of pictures", &out->high));
+    VKT_TRY(vkt__data_alloc(f->n, sizeof *out->wide, "the list of pictures", &out->wide));
     for (uint32_t i = 0; i < f->n; i++) {
         vkt__picture_size size;
         if (!stop) vkt__log_quiet(true);
@@ -52,6 +64,8 @@ static vkt_status examine(const vkt__folder *f, bool stop, survey *out)
         }
         out->color |= size.color;
         if (out->n == 0) out->w = size.w, out->h = size.h;
+        out->high[out->n] = size.h;
+        out->wide[out->n] = size.w;
         out->many_sizes |= size.w != out->w || size.h != out->h;
         out->largest[0] = VKT_MAX(out->largest[0], size.w);
         out->largest[1] = VKT_MAX(out->largest[1], size.h);
@@ -99,11 +113,33 @@ static bool parse_size(const char *text, uint32_t *h, uint32_t *w)
     return !*end && a <= 4096 && b <= 4096;
 }
 
+static int by_value(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median height and width, brought to LONG_SIDE where the longer is above it. */
+static void median_size(const survey *s, uint32_t *h, uint32_t *w)
+{
+    qsort(s->high, s->n, sizeof *s->high, by_value);
+    qsort(s->wide, s->n, sizeof *s->wide, by_value);
+    *h = s->high[s->n / 2];
+    *w = s->wide[s->n / 2];
+    uint64_t side = VKT_MAX(*h, *w);
+    if (side <= LONG_SIDE) return;
+    /* Multiples of 8: 63x64 would be an accident of the median. */
+    *h = VKT_MAX((uint32_t)((*h * (uint64_t)LONG_SIDE / 8 + side / 2) / side) * 8, 8);
+    *w = VKT_MAX((uint32_t)((*w * (uint64_t)LONG_SIDE / 8 + side / 2) / side) * 8, 8);
+}
+
 static vkt_status choose_shape(vkt_dataset *ds, const vkt_data_desc *desc, const survey *s)
 {
     vkt__schema *schema = &ds->schema;
     uint32_t h = s->h, w = s->w;
     bool automatic = !desc->size || strcmp(desc->size, "auto") == 0;
+    bool median = !automatic && strcmp(desc->size, "median") == 0;
+    if (median) median_size(s, &h, &w);
     if (automatic && s->many_sizes)
         return vkt__fail(
             VKT_E_ARG, "data",
@@ -114,10 +150,11 @@ static vkt_status choose_shape(vkt_dataset *ds, const vkt_data_desc *desc, const
         return vkt__fail(VKT_E_ARG, "data",
                          "'%s' has pictures of %ux%u: set data.size to what the model shall see",
                          desc->path, w, h);
-    if (!automatic && !parse_size(desc->size, &h, &w))
-        return vkt__fail(VKT_E_ARG, "data",
-                         "data.size '%s' is no size: 64, or height x width as 48x64, to 4096",
-                         desc->size);
+    if (!automatic && !median && !parse_size(desc->size, &h, &w))
+        return vkt__fail(
+            VKT_E_ARG, "data",
+            "data.size '%s' is no size: 64, or height x width as 48x64, to 4096; auto or median",
+            desc->size);
     bool color =
         desc->color == VKT_PICTURE_COLOR_RGB || (desc->color == VKT_PICTURE_COLOR_AUTO && s->color);
     schema->kind = VKT_DATA_KIND_PICTURES;
@@ -155,18 +192,37 @@ fail:
 static vkt_status check_classes(const vkt_dataset *ds, const vkt__folder *f, const survey *s,
                                 const char *root)
 {
+    if (f->n_classes == 0 && f->n_loose)
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s' holds %llu pictures but no class folder: move the pictures of each "
+                         "class into a folder of their own, or name their classes in a CSV of "
+                         "file,label: data.labels",
+                         root, (unsigned long long)f->n_loose);
     if (f->n_classes < 2)
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' has %s: a classifier needs two or more, each a folder of pictures",
                          root, f->n_classes ? "one class" : "no class folder with pictures");
+    if (s->n == 0 && f->n_other)
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s' has no picture that can be read but %llu files of other kinds "
+                         "(.%s): PNG, JPEG and BMP are read, so convert them",
+                         root, (unsigned long long)f->n_other, f->other);
     enum { ANY = 1, TRAIN = 2 };
     uint8_t *has = vkt__alloc(f->n_classes);
-    uint32_t c = 0;
+    uint32_t *count = vkt__alloc(f->n_classes * sizeof *count), c = 0;
     for (uint32_t i = 0; i < s->n; i++) {
         uint8_t split = f->item[s->from[i]].split;
         bool train = split == VKT_SPLIT_TRAIN || split == VKT_N_SPLITS;
         has[ds->part[0].labels[i].u] |= train ? ANY | TRAIN : ANY;
+        count[ds->part[0].labels[i].u]++;
     }
+    for (uint32_t k = 0; k < f->n_classes; k++)
+        if (count[k] == 1)
+            vkt_log(VKT_LOG_WARN, "data",
+                    "'%s': class '%s' has one picture only: it is trained on, and nothing is left "
+                    "to judge the class by",
+                    root, vkt__show(f->classes[k]).s);
+    free(count);
     while (c < f->n_classes && has[c] & TRAIN) c++;
     bool any = c < f->n_classes && has[c];
     free(has);
@@ -211,8 +267,7 @@ vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc)
         f.n_classes, f.own[VKT_SPLIT_TRAIN] ? (desc->labels ? "labels" : "folders") : "seed");
 fail:
     free(fixed);
-    free(s.from);
-    free(s.hash);
+    survey_finish(&s);
     vkt__folder_finish(&f);
     return st;
 }
@@ -255,8 +310,7 @@ static vkt_status open_list(vkt_dataset *ds, const char *const *paths, size_t n)
     ds->info.source = n > 1 ? vkt__arena_printf(&ds->arena, "%zu pictures", n)
                             : vkt__arena_printf(&ds->arena, "picture %s", paths[0]);
 fail:
-    free(s.from);
-    free(s.hash);
+    survey_finish(&s);
     vkt__folder_finish(&f);
     return st;
 }
@@ -293,8 +347,7 @@ static vkt_status open_folder(vkt_dataset *ds, const char *path)
     ds->info.source = vkt__arena_printf(&ds->arena, "images %s: %u pictures%s", path, s.n,
                                         f.has_labels ? "" : ", no labels");
 fail:
-    free(s.from);
-    free(s.hash);
+    survey_finish(&s);
     vkt__folder_finish(&f);
     return st;
 }
@@ -310,7 +363,12 @@ vkt_status vkt__pictures_open_schema(vkt_dataset *ds, const char *const *paths, 
 vkt_likeness vkt__pictures_is(const char *path)
 {
     bool picture;
-    if (vkt__is_dir(path)) return vkt__folder_holds(path) ? VKT_LIKE_CONTENT : VKT_LIKE_ANY;
+    if (vkt__is_dir(path)) {
+        /* Files of other kinds lie beside pictures; more texts than pictures are illustrated. */
+        vkt__folder_kinds k = vkt__folder_look(path);
+        uint32_t n = k.pictures + k.unread;
+        return n > 0 && n >= k.texts ? VKT_LIKE_CONTENT : VKT_LIKE_ANY;
+    }
     if (vkt__picture_is(path, &picture) == VKT_OK && picture) return VKT_LIKE_CONTENT;
     return vkt__picture_name(path) ? VKT_LIKE_NAME : VKT_LIKE_NONE;
 }

@@ -57,14 +57,22 @@ static vkt_status read_folder(const reading *r, const char *path, const char *pa
     vkt_status st;
     vkt__arena a = { 0 };
     char **names = NULL;
-    size_t n = 0;
+    size_t n = 0, n_pictures = 0;
     VKT_TRY(vkt__list_dir(path, &names, &n));
     for (size_t i = 0; i < n; i++) {
         if (names[i][0] == '.' && *pattern != '.') continue; /* hidden ones only by name */
         if (!vkt__glob(pattern, names[i])) continue;
+        if (strcmp(pattern, "*") == 0 &&
+            (vkt__picture_name(names[i]) || vkt__picture_unread_name(names[i]))) {
+            n_pictures++;
+            continue;
+        }
         (*n_read)++;
         VKT_TRY(read_path(r, vkt__arena_printf(&a, "%s/%s", path, names[i]), depth + 1));
     }
+    if (n_pictures)
+        vkt_log(VKT_LOG_WARN, "data", "'%s': %zu pictures are no text and are left out", path,
+                n_pictures);
 fail:
     vkt__names_free(names, n);
     vkt__arena_finish(&a);

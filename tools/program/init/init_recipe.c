@@ -31,10 +31,9 @@ static void write_head(FILE *f, const init_data *d, const char *name)
 {
     fprintf(
         f,
-        "# A starter recipe, written by `vktrain init`. It is simple on purpose: a small model, a "
-        "common\n"
-        "# optimizer, a constant learning rate. First see that it learns; then tune, in this "
-        "order:\n"
+        "# A starter recipe, written by `vktrain init`. It is simple on purpose: a small model and "
+        "a common\n"
+        "# optimizer. First see that it learns; then tune, in this order:\n"
         "#   vktrain train RECIPE                    does it learn, clearly better than chance?\n"
         "#   vktrain study batch-size RECIPE         speed: the largest batch size that still "
         "helps\n"
@@ -57,17 +56,10 @@ static void write_head(FILE *f, const init_data *d, const char *name)
     }
 }
 
-static void write_examples(FILE *f, const init_data *d, const char *name)
+/* Label, task and what was counted: the end of the section data. */
+static void write_data(FILE *f, const init_data *d)
 {
-    double n = (double)d->info.n[VKT_SPLIT_TRAIN], valid = (double)d->info.n[VKT_SPLIT_VALID];
-    uint64_t batch = 8;
-    while (batch < 64 && 20.0 * (double)batch < n) batch *= 2;
-    double epoch = fmax(n / (double)batch, 1);
-    uint64_t steps = clamp(10 * epoch, 200, 5000),
-             every = clamp((double)steps / 20, 10, epoch > 10 ? epoch : 10);
-    uint64_t width = clamp(pow(2, round(log2(sqrt((double)d->info.n_inputs) * 8))), 32, 256);
     bool classes = d->task == VKT_TASK_CLASSIFY;
-    write_head(f, d, name);
     if (d->label) {
         fprintf(f, "  label: ");
         quoted(f, d->label);
@@ -79,26 +71,18 @@ static void write_examples(FILE *f, const init_data *d, const char *name)
             (unsigned long long)d->info.n[VKT_SPLIT_VALID],
             (unsigned long long)d->info.n[VKT_SPLIT_TEST], d->info.n_inputs);
     if (classes) fprintf(f, "  # %u classes: %.150s\n", d->info.n_outputs, d->classes);
-    fprintf(
-        f,
-        "  valid_fraction: 0.1     # not trained on: selects the checkpoint, judges what you tune\n"
-        "model:\n"
-        "%s  - linear: %llu\n"
-        "  - relu\n"
-        "  - linear: %llu\n"
-        "  - relu\n"
-        "  - linear                # as many outputs as the data needs\n",
-        d->info.input_rank > 1 ? "  - flatten\n" : "", (unsigned long long)width,
-        (unsigned long long)width);
     fprintf(f,
-            "optim:\n"
-            "  rule: adam\n"
-            "  lr: 0.001               # the first thing to tune: vktrain study lr\n"
-            "  weight_decay: 0         # regularisation: when the report says overfitting\n"
-            "  clip: 0                 # gradient clipping: vktrain study clip finds a threshold\n"
-            "schedule:\n"
-            "  kind: constant          # a decay (cosine, linear) helps once the rest is tuned\n"
-            "  warmup: 0               # vktrain study warmup, if a higher rate is unstable\n");
+            "  valid_fraction: 0.1     # not trained on: selects the checkpoint, judges what you "
+            "tune\n");
+}
+
+/* The sections train, eval and checkpoint: so many passes over the training examples. */
+static void write_run(FILE *f, const init_data *d, uint64_t batch, double passes, double most)
+{
+    double n = (double)d->info.n[VKT_SPLIT_TRAIN], valid = (double)d->info.n[VKT_SPLIT_VALID];
+    double epoch = fmax(n / (double)batch, 1);
+    uint64_t steps = clamp(passes * epoch, 200, most),
+             every = clamp((double)steps / 20, 10, epoch > 10 ? epoch : 10);
     fprintf(f,
             "train:\n"
             "  steps: %llu              # %.3g passes over the data; longer runs are better and "
@@ -108,11 +92,92 @@ static void write_examples(FILE *f, const init_data *d, const char *name)
             "  every: %llu               # steps\n",
             (unsigned long long)steps, (double)steps / epoch, (unsigned long long)batch,
             (unsigned long long)every);
-    if (classes && valid < 1000)
+    if (d->task == VKT_TASK_CLASSIFY && valid < 1000)
         fprintf(f,
                 "checkpoint:\n  metric: loss            # %.0f validation examples: accuracy would "
                 "come in steps of %.2g%%\n",
                 valid, 100 / fmax(valid, 1));
+}
+
+static uint64_t batch_for(double n)
+{
+    uint64_t batch = 8;
+    while (batch < 64 && 20.0 * (double)batch < n) batch *= 2;
+    return batch;
+}
+
+/* Convolutions, each halving the picture, until few pixels are left. (IDX files keep the table's
+ * model, which the README's guide measures.) */
+static void write_pictures(FILE *f, const init_data *d, const char *name)
+{
+    uint32_t h = d->info.input_shape[0], w = d->info.input_shape[1];
+    unsigned blocks = 0, channels = 16;
+    for (uint32_t side = h < w ? h : w; side >= 8 && blocks < 4; side /= 2) blocks++;
+    bool folder = !strcmp(d->source, "images");
+    write_head(f, d, name);
+    if (folder)
+        fprintf(f,
+                "  size: %-18s# height x width that the model sees: the median of the pictures', "
+                "the longer side at most 64\n",
+                h == w ? cli_text("%u", h) : cli_text("%ux%u", h, w));
+    write_data(f, d);
+    fprintf(f,
+            "  augment:                # each time a picture is seen it is another one\n"
+            "    crop_padding: %-8u# shifted by up to so many pixels\n",
+            (h < w ? h : w) / 10);
+    if (folder)
+        fprintf(f, "    flip: 0.5             # mirrored; 0 where left and right differ, as in "
+                   "letters\n");
+    fprintf(f, "model:                    # a small convolutional network\n");
+    for (unsigned i = 0; i < blocks; i++, channels *= 2)
+        fprintf(f,
+                "  - conv: {out: %u, bias: false}\n"
+                "  - batch_norm\n"
+                "  - relu\n"
+                "  - max_pool\n",
+                channels);
+    fprintf(f, "  - flatten\n"
+               "  - dropout: 0.4          # regularisation, as are weight_decay and augment\n"
+               "  - linear: 128\n"
+               "  - relu\n"
+               "  - dropout: 0.4\n"
+               "  - linear                # one output a class\n"
+               "loss:\n"
+               "  label_smoothing: 0.1\n"
+               "optim:\n"
+               "  rule: adamw\n"
+               "  lr: 0.003               # the first thing to tune: vktrain study lr\n"
+               "  weight_decay: 0.05\n"
+               "schedule:\n"
+               "  kind: cosine\n"
+               "  warmup: 50\n");
+    write_run(f, d, batch_for((double)d->info.n[VKT_SPLIT_TRAIN]), 50, 20000);
+}
+
+static void write_table(FILE *f, const init_data *d, const char *name)
+{
+    uint64_t width = clamp(pow(2, round(log2(sqrt((double)d->info.n_inputs) * 8))), 32, 256);
+    write_head(f, d, name);
+    write_data(f, d);
+    fprintf(f,
+            "model:\n"
+            "%s  - linear: %llu\n"
+            "  - relu\n"
+            "  - linear: %llu\n"
+            "  - relu\n"
+            "  - linear                # as many outputs as the data needs\n",
+            d->info.input_rank > 1 ? "  - flatten\n" : "", (unsigned long long)width,
+            (unsigned long long)width);
+    fprintf(f,
+            "optim:\n"
+            "  rule: adam\n"
+            "  lr: 0.001               # the first thing to tune: vktrain study lr\n"
+            "  weight_decay: 0         # regularisation: when the report says overfitting\n"
+            "  clip: 0                 # gradient clipping: vktrain study clip finds a threshold\n"
+            "schedule:\n"
+            "  kind: constant          # a decay (cosine, linear) helps once the rest is tuned\n"
+            "  warmup: 0               # vktrain study warmup, if a higher rate is unstable\n");
+    write_run(f, d, batch_for((double)d->info.n[VKT_SPLIT_TRAIN]), 10, 5000);
 }
 
 /* A transformer that suits the number of tokens: more than it can learn from would only overfit. */
@@ -183,6 +248,8 @@ void init_write_recipe(FILE *f, const init_data *d, const char *name)
 {
     if (d->info.kind == VKT_DATA_KIND_TEXT)
         write_text(f, d, name);
+    else if (d->info.kind == VKT_DATA_KIND_PICTURES && strcmp(d->source, "idx"))
+        write_pictures(f, d, name);
     else
-        write_examples(f, d, name);
+        write_table(f, d, name);
 }
