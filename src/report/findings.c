@@ -67,6 +67,43 @@ static double loss_between(const vkt__evidence *e, uint64_t from, uint64_t to)
     return m;
 }
 
+/* Mean of the series' values [from, to). */
+static double mean(const double *v, size_t from, size_t to)
+{
+    double sum = 0;
+    for (size_t i = from; i < to; i++) sum += v[i];
+    return sum / (double)(to - from);
+}
+
+/* Spread of the values around a smooth curve, from what neighbours differ by: robust, or with what
+ * lies far off too. */
+static double jitter(const double *v, size_t n, bool robust)
+{
+    double *d = vkt__alloc((n + 1) * sizeof *d);
+    for (size_t i = 0; i + 1 < n; i++) d[i] = v[i + 1] - v[i];
+    double trend = n > 1 ? vkt__median(d, n - 1) : 0;
+    double squares = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        d[i] = fabs(d[i] - trend);
+        squares += d[i] * d[i];
+    }
+    double sd =
+        n < 3
+            ? 0
+            : (robust ? 1.4826 * vkt__median(d, n - 1) : sqrt(squares / (double)(n - 1))) / sqrt(2);
+    free(d);
+    return sd;
+}
+
+/* How far the metric came, from the first evaluation to the best. */
+static double gain(const vkt__evidence *e, const series *s)
+{
+    double best = s->v[0];
+    for (size_t i = 1; i < s->n; i++)
+        if (e->metric_sign * (s->v[i] - best) > 0) best = s->v[i];
+    return fabs(best - s->v[0]);
+}
+
 /* ---- the findings ---- */
 
 /* Updates that were not made, or a loss that rises while it should fall (curve.h). */
@@ -92,6 +129,10 @@ static bool instability(const vkt__evidence *e, vkt__str *text)
                (unsigned long long)e->h->steps[r.to].step);
 }
 
+/* The lowest of many evaluations lies below the others by chance, too: so far below the last ones,
+ * in standard deviations of the noise between neighbours, it rarely does. */
+#define BEYOND_CHANCE 4
+
 /* Validation loss ends above its lowest point by a tenth of its whole fall, and training loss fell
  * on in the meantime. */
 static bool overfitting(const vkt__evidence *e, vkt__str *text)
@@ -107,7 +148,8 @@ static bool overfitting(const vkt__evidence *e, vkt__str *text)
         uint64_t back = s.step[1] - s.step[0];
         double then = loss_between(e, s.step[low] - VKT_MIN(back, s.step[low]), s.step[low]),
                now = loss_between(e, s.step[n - 1] - back, s.step[n - 1]);
-        found = low + 2 < n && by > 0.1 * (s.v[0] - s.v[low]) && by > 0.03 * s.v[low] && now < then;
+        found = low + 2 < n && by > 0.1 * (s.v[0] - s.v[low]) && by > 0.03 * s.v[low] &&
+                now < then && by > BEYOND_CHANCE * jitter(s.v, n, true);
         if (found)
             say(text,
                 "validation loss was lowest at step %llu (%.4g) and ends at %.4g, while training "
@@ -129,7 +171,8 @@ static bool best_not_last(const vkt__evidence *e, vkt__str *text)
         if (e->metric_sign * (s.v[i] - s.v[best]) > 0) best = i;
     if (n >= 4 && best + 2 < n) {
         double lost = e->metric_sign * (s.v[best] - s.v[n - 1]), gained = fabs(s.v[best] - s.v[0]);
-        found = lost > 0.1 * gained && lost > 0.01 * fabs(s.v[best]);
+        found = lost > 0.1 * gained && lost > 0.01 * fabs(s.v[best]) &&
+                lost > BEYOND_CHANCE * jitter(s.v, n, true);
         if (found)
             say(text,
                 "the best checkpoint is not the last: validation %s was %.4g at step %llu and %.4g "
@@ -142,7 +185,65 @@ static bool best_not_last(const vkt__evidence *e, vkt__str *text)
     return found;
 }
 
-/* More than a tenth of the time between the first and last step went into waiting for data. */
+/* The last quarter of the evaluations is better than the quarter before, by a twentieth of the
+ * whole gain and by three standard errors. */
+static bool still_improving(const vkt__evidence *e, vkt__str *text)
+{
+    series s = evaluations(e, e->metric);
+    size_t n = s.n, q = n / 4;
+    bool found = false;
+    if (n >= 8) {
+        double before = mean(s.v, n - 2 * q, n - q), last = mean(s.v, n - q, n),
+               by = e->metric_sign * (last - before), all = gain(e, &s),
+               error = jitter(s.v + n - 2 * q, 2 * q, false) * sqrt(2 / (double)q);
+        found = by > 0.05 * all && by > 3 * error && all > 0;
+        if (found)
+            say(text,
+                "validation %s was still improving when the run ended: %.4g over steps %llu to "
+                "%llu, %.4g over steps %llu to %llu, %.0f%% of all that it gained: raise "
+                "train.steps",
+                e->metric, before, (unsigned long long)s.step[n - 2 * q],
+                (unsigned long long)s.step[n - q - 1], last, (unsigned long long)s.step[n - q],
+                (unsigned long long)s.step[n - 1], 100 * by / all);
+    }
+    series_finish(&s);
+    return found;
+}
+
+/* Late in the run the metric jumps from one evaluation to the next by a twentieth of its whole
+ * gain, and by a twentieth of the loss, or one point of a share. */
+static bool noisy(const vkt__evidence *e, vkt__str *text)
+{
+    series s = evaluations(e, e->metric);
+    size_t n = s.n, half = n / 2, lag;
+    bool found = false;
+    if (n >= 16 && vkt__periodicity(s.v, n, &lag) <= 0.66) {
+        double sd = jitter(s.v + half, n - half, true),
+               level = fabs(vkt__median(s.v + half, n - half));
+        bool share = e->metric_sign > 0;
+        found = sd > 0.05 * gain(e, &s) && sd > (share ? 0.01 : 0.05 * level);
+        /* What the number of examples alone explains, of a share of right ones. */
+        uint64_t examples = e->h->evals[0].n;
+        double sampling = !strcmp(e->metric, "accuracy") && examples
+                              ? sqrt(fmax(level * (1 - level), 0) / (double)examples)
+                              : 0;
+        if (found)
+            say(text,
+                "validation %s varies by %.2g (standard deviation) from one evaluation to the next "
+                "in the second half of the run, so smaller differences between runs mean nothing: "
+                "%s",
+                e->metric, sd,
+                sampling > 0.7 * sd
+                    ? "there are too few validation examples, raise data.valid_fraction"
+                    : "let the learning rate decay towards the end (schedule.kind), raise "
+                      "train.batch, average the weights (train.ema), or evaluate more examples");
+    }
+    series_finish(&s);
+    return found;
+}
+
+/* More than a tenth of the time between the first and last step went into waiting for data. Less
+ * than a second says nothing. */
 static bool input_bound(const vkt__evidence *e, vkt__str *text)
 {
     const vkt_history *h = e->h;
@@ -161,11 +262,14 @@ static bool input_bound(const vkt__evidence *e, vkt__str *text)
         until = fmax(h->evals[i].seconds, until);
     }
     double span = h->steps[h->n_steps - 1].seconds - h->steps[0].seconds - evaluating;
-    if (!(span > 0) || waited <= 0.1 * span) return false;
-    return say(text,
-               "%.0f%% of the training time (%.3g of %.3g s) was spent waiting for data: raise "
-               "data.workers (now %u), or store the data preprocessed (`vktrain pack`)",
-               100 * waited / span, waited, span, e->workers);
+    if (span < 1 || waited <= 0.1 * span) return false;
+    waited = fmin(waited, span);
+    vkt__str_printf(text,
+                    "%.0f%% of the training time (%.3g of %.3g s) was spent waiting for data: ",
+                    100 * waited / span, waited, span);
+    if (e->workers < VKT_MAX_SLOTS)
+        vkt__str_printf(text, "raise data.workers (now %u), or ", e->workers);
+    return say(text, "store the data preprocessed (`vktrain pack`)");
 }
 
 static bool clipped_too_much(const vkt__evidence *e, vkt__str *text)
@@ -257,16 +361,19 @@ static bool rare_class(const vkt__evidence *e, vkt__str *text)
     free(v);
     if (!rare) return false;
     uint64_t n = x->class_count[least];
-    if (!n)
-        return say(text,
-                   "%zu of %u classes have too few validation examples to measure an improvement; "
-                   "class %zu has none: raise data.valid_fraction, or collect more data",
-                   rare, x->n_classes, least);
+    const char *name = least < e->n_class_names ? e->class_names[least] : NULL;
+    vkt__str_printf(
+        text, "%zu of %u classes %s too few validation examples to measure an improvement: ", rare,
+        x->n_classes, rare == 1 ? "has" : "have");
+    if (name)
+        vkt__str_printf(text, "class '%s' has ", vkt__show(name).s);
+    else
+        vkt__str_printf(text, "class number %zu has ", least);
+    if (!n) return say(text, "none: raise data.valid_fraction, or collect more data");
     return say(text,
-               "%zu of %u classes have too few validation examples to measure an improvement: "
-               "class %zu has %llu, so that one example changes its accuracy by %.0f points; "
-               "compare the number of correct examples instead",
-               rare, x->n_classes, least, (unsigned long long)n, 100 / (double)n);
+               "%llu, so that one example changes its accuracy by %.0f points; compare the number "
+               "of correct examples instead",
+               (unsigned long long)n, 100 / (double)n);
 }
 
 /* Validation or test examples that training has too. A handful are twins by chance, as any small
@@ -288,6 +395,8 @@ static const vkt__finding findings[] = {
     { "clipped", "Clipped too often", clipped_too_much },
     { "overfitting", "Overfitting", overfitting },
     { "best-not-last", "The best checkpoint is not the last", best_not_last },
+    { "improving", "Still improving at the end", still_improving },
+    { "noisy", "The metric varies from step to step", noisy },
     { "periodicity", "Periodic metric", periodicity },
     { "sample-skew", "The evaluated sample is not representative", sample_skew },
     { "rare-class", "Too few examples of a class", rare_class },

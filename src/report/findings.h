@@ -16,9 +16,11 @@ typedef struct vkt__evidence {
     uint64_t steps_per_epoch;
     double full_loss, full_accuracy; /* best checkpoint, full validation set */
     uint64_t best_step;
-    uint64_t sample;   /* eval.sample; 0: all */
-    uint64_t n_held;   /* validation and test examples */
-    uint64_t n_shared; /* of those: in the training set too */
+    uint64_t sample;                /* eval.sample; 0: all */
+    uint64_t n_held;                /* validation and test examples */
+    uint64_t n_shared;              /* of those: in the training set too */
+    const char *const *class_names; /* [n_class_names]; entries may be NULL */
+    size_t n_class_names;
 } vkt__evidence;
 
 typedef bool (*vkt__finding_fn)(const vkt__evidence *e, vkt__str *text);

@@ -151,6 +151,22 @@ static void predictions_table(vkt__page *p, vkt__run_view *r, char **names, size
     for (size_t i = 0; i < k; i++) vkt__csv_finish(&csv[i]);
 }
 
+/* Of any of them: of the best step, which every finished run has. */
+const char *const *vkt__run_class_names(vkt__run_view *r, size_t *n)
+{
+    vkt__csv csv;
+    const char *best =
+        vkt__arena_printf(&r->arena, "step-%08llu.csv", (unsigned long long)r->rec.best_step);
+    *n = 0;
+    if (!vkt__file_exists(vkt__arena_printf(&r->arena, "%s/predictions/%s", r->dir, best)) ||
+        !read_predictions(r, best, &csv))
+        return NULL;
+    const char **names = vkt__arena_alloc(&r->arena, (csv.n_columns + 1) * sizeof *names);
+    for (const char *name; (name = class_name(r, &csv, *n)); ++*n) names[*n] = name;
+    vkt__csv_finish(&csv);
+    return names;
+}
+
 void vkt__run_predictions(vkt__page *p, vkt__run_view *r)
 {
     char **names = NULL, *best;

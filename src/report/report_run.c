@@ -112,7 +112,7 @@ static void time_table(vkt__page *p, vkt__run_view *r)
 
 /* ---- the whole ---- */
 
-static void say_findings(vkt__page *p, const vkt__run_view *r)
+static void say_findings(vkt__page *p, vkt__run_view *r)
 {
     size_t n, before = p->n_findings;
     const vkt__finding *f = vkt__findings(&n);
@@ -133,6 +133,7 @@ static void say_findings(vkt__page *p, const vkt__run_view *r)
                         .n_shared = r->rec.n_shared };
     if (c && r->rec.n_train)
         e.steps_per_epoch = r->rec.n_train / VKT_MAX((uint64_t)c->batch * c->accumulate, 1);
+    e.class_names = vkt__run_class_names(r, &e.n_class_names);
     vkt__page_heading(p, 2, "Findings");
     for (size_t i = 0; i < n; i++) {
         vkt__str text = { 0 };
@@ -146,8 +147,8 @@ static void say_findings(vkt__page *p, const vkt__run_view *r)
     if (p->n_findings == before)
         vkt__page_note(
             p, "Nothing to worry about:",
-            "no sign of instability, overfitting, overlap, waiting for data, clipping too often, "
-            "periodic metrics or rare classes.",
+            "no sign of instability, overfitting, overlap, waiting for data, clipping too often, a "
+            "run that is too short, noisy or periodic metrics, or rare classes.",
             true);
     if (r->h->n_damaged)
         vkt__page_text(

@@ -19,6 +19,8 @@ typedef struct vkt__run_view {
 void vkt__run_plots(vkt__page *p, const vkt__run_view *r);
 /* Classes, confusion matrix, the same examples over time: report_predictions.c. */
 void vkt__run_predictions(vkt__page *p, vkt__run_view *r);
+/* Names of the classes, from what was predicted; NULL, *n 0: not known. The arena's. */
+const char *const *vkt__run_class_names(vkt__run_view *r, size_t *n);
 /* What a language model wrote, over time: report_samples.c. */
 void vkt__run_samples(vkt__page *p, const vkt__run_view *r);
 

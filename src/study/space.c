@@ -155,6 +155,8 @@ static vkt_status find_option(vkt__axis *x, const reader *r, bool *number)
     const vkt__option *o = &vkt__options(&n)[i];
     x->key = o->name;
     x->whole = o->type == VKT__OPT_U32 || o->type == VKT__OPT_U64 || o->type == VKT__OPT_I64;
+    x->least = o->min;
+    x->most = o->max;
     *number = x->whole || o->type == VKT__OPT_F32 || o->type == VKT__OPT_F64;
     return VKT_OK;
 }
@@ -166,6 +168,8 @@ static vkt_status find_layer_option(vkt__axis *x, const reader *r, bool *number)
     vkt_layer *layer;
     const vkt_layer_opt *o = NULL;
     *number = false;
+    x->least = -INFINITY;
+    x->most = INFINITY;
     if (!strcmp(x->key, "model")) return VKT_OK;
     if (!r->recipe) return bad(x, r, "it names a layer, but there is no recipe");
     vkt_status st = vkt_config_create(&c);

@@ -28,6 +28,7 @@ typedef struct vkt__axis {
     const char *key;
     vkt__axis_kind kind;
     double low, high;
+    double least, most; /* that the option takes; infinite: not known */
     bool whole;
     const char *choice[VKT__MAX_CHOICES];
     size_t n_choices;

@@ -121,6 +121,9 @@ vkt_status vkt__study_conclude(vkt_study *s, const char *what, const char *const
 /* ---- the kinds, one file each ---- */
 
 /* What is wrong in what was asked, before anything is written (the recipe is loaded); the study. */
+/* Whether the best of a search lies at an end of an axis and one of the next two near it: positions
+ * [n], 0..1, best first, NAN where a trial has none. One alone is often there by chance. */
+bool vkt__at_end(const double *position, size_t n);
 vkt_status vkt__study_search_check(vkt_study *s);
 vkt_status vkt__study_search(vkt_study *s);
 /* What the loss of a ramp says. NAN: nothing. */

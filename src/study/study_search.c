@@ -81,23 +81,62 @@ static void fill_table(vkt_study *s, const vkt__space *space, const size_t *orde
 
 /* ---- afterwards ---- */
 
-static void check_boundary(vkt_study *s, const vkt__space *space, const vkt_study_trial *best)
+/* NAN: a choice, or not in this trial. */
+static double position(const vkt_study_trial *t, const vkt__axis *x)
+{
+    const char *v = x->kind == VKT__AXIS_CHOICE ? NULL : value_of(t, x->key);
+    return v ? vkt__axis_position(x, vkt__number_or_nan(v)) : NAN;
+}
+
+bool vkt__at_end(const double *position, size_t n)
+{
+    double best = position[0] > 0.5 ? 1 - position[0] : position[0];
+    if (!(best < 0.1)) return false;
+    for (size_t i = 1; i < n && i < 3; i++)
+        if ((position[0] > 0.5 ? 1 - position[i] : position[i]) < 0.25) return true;
+    return false;
+}
+
+/* An end that is the option's own limit has nothing beyond it. */
+static void check_boundary(vkt_study *s, const vkt__space *space, const size_t *order, size_t n)
 {
     bool inside = true;
+    const vkt_study_trial *best = &s->trials[order[0]];
     for (size_t i = 0; i < space->n; i++) {
         const vkt__axis *x = &space->axis[i];
-        const char *v = value_of(best, x->key);
-        double at =
-            v && x->kind != VKT__AXIS_CHOICE ? vkt__axis_position(x, vkt__number_or_nan(v)) : NAN;
-        if (!(at < 0.1) && !(at > 0.9)) continue;
+        double at[3];
+        size_t k = 0;
+        for (; k < VKT_MIN(n, VKT_COUNT(at)) && counts(&s->trials[order[k]]); k++)
+            at[k] = position(&s->trials[order[k]], x);
+        if (!vkt__at_end(at, k)) continue;
+        bool lower = at[0] < 0.5;
+        if (lower ? x->low <= x->least : x->high >= x->most) continue;
         inside = false;
         vkt__study_advise(s,
-                          "the best %s=%s lies at the %s end of its range, %g to %g: move the "
-                          "range that way and search again",
-                          x->key, v, at < 0.5 ? "lower" : "upper", x->low, x->high);
+                          "the best %s=%s lies at the %s end of its range, %g to %g, and so does "
+                          "another of the three best: move the range that way and search again",
+                          x->key, value_of(best, x->key), lower ? "lower" : "upper", x->low,
+                          x->high);
     }
-    if (inside) vkt__study_advise(s, "the best point is inside the space on every axis");
+    if (inside)
+        vkt__study_advise(s, "on no axis do the best points lie at an end that could be moved");
 }
+
+/* The playbook: never by the validation result. */
+static bool tunes_batch(const vkt__space *space)
+{
+    for (size_t i = 0; i < space->n; i++)
+        if (!strcmp(space->axis[i].key, "train.batch") ||
+            !strcmp(space->axis[i].key, "train.accumulate"))
+            return true;
+    return false;
+}
+
+static const char batch_warning[] =
+    "the space has the batch size in it, which governs the speed and should not be tuned by the "
+    "validation result: what looks like its effect is that of the learning rate and the "
+    "regularisation, tuned for another size; choose it with `vktrain study batch-size`, and leave "
+    "it out";
 
 /* Best of the trials in each part of one axis. */
 static void isolate(vkt_study *s, const vkt__axis *x, size_t n)
@@ -214,6 +253,7 @@ vkt_status vkt__study_search(vkt_study *s)
     size_t n = d->trials ? d->trials : 20, *order = NULL;
     s->playbook = playbook;
     VKT_TRY(read_space(s, &space, &axis));
+    if (tunes_batch(&space)) vkt_log(VKT_LOG_WARN, "study", "%s", batch_warning);
     VKT_TRY(run_points(s, &space, n));
     if (d->dry_run) {
         s->n_more = 2 * d->repeats;
@@ -231,7 +271,8 @@ vkt_status vkt__study_search(vkt_study *s)
     }
     VKT_TRY(vkt__study_conclude(s, vkt__study_text(s, "the settings of %s", best.name), best.set,
                                 best.n_set));
-    check_boundary(s, &space, &best);
+    check_boundary(s, &space, order, n);
+    if (tunes_batch(&space)) vkt__study_advise(s, "%s", batch_warning);
     isolate(s, axis, n);
     tell_infeasible(s, n);
 fail:

@@ -79,6 +79,22 @@ static const char *found(void)
     return names;
 }
 
+/* What one of them says. */
+static const char *said(const char *name)
+{
+    static char words[1000];
+    size_t n;
+    const vkt__finding *f = vkt__findings(&n);
+    words[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        vkt__str text = { 0 };
+        if (!strcmp(f[i].name, name) && f[i].find(&evidence, &text))
+            snprintf(words, sizeof words, "%s", text.data);
+        vkt__str_finish(&text);
+    }
+    return words;
+}
+
 static void a_healthy_run_has_none(void **state)
 {
     (void)state;
@@ -126,6 +142,41 @@ static void overfitting_and_best_not_last(void **state)
     assert_string_equal(found(), "best-not-last ");
 }
 
+static void still_improving(void **state)
+{
+    (void)state;
+    healthy();
+    for (int i = 0; i < EVALS; i++) evals[i].loss = 2 - 0.05 * i + 0.01 * noise((uint64_t)i);
+    assert_string_equal(found(), "improving ");
+    /* By less than the noise. */
+    for (int i = 0; i < EVALS; i++) evals[i].loss = 2 - 0.02 * i + 0.15 * noise((uint64_t)i);
+    assert_null(strstr(found(), "improving"));
+    /* Seven evaluations are too few to say. */
+    healthy();
+    for (int i = 0; i < EVALS; i++) evals[i].loss = 2 - 0.05 * i;
+    history.n_evals = 7;
+    assert_string_equal(found(), "");
+}
+
+static void noisy_metric(void **state)
+{
+    (void)state;
+    healthy();
+    for (int i = 0; i < EVALS; i++)
+        evals[i].loss = fabs(evals[i].loss + 0.1 * noise(77 + (uint64_t)i));
+    assert_string_equal(found(), "noisy ");
+    /* A share of right ones, by what 100 examples alone explain. */
+    healthy();
+    evidence.metric = "accuracy";
+    evidence.metric_sign = 1;
+    for (int i = 0; i < EVALS; i++) {
+        evals[i].accuracy = 0.7 - 0.3 * exp(-i / 2.0) + 0.045 * noise(50 + (uint64_t)i);
+        evals[i].n = 100;
+    }
+    assert_non_null(strstr(found(), "noisy "));
+    assert_non_null(strstr(said("noisy"), "too few validation examples"));
+}
+
 static void overlap(void **state)
 {
     (void)state;
@@ -146,6 +197,14 @@ static void input_bound(void **state)
     healthy();
     for (int i = 0; i < STEPS; i++) steps[i].input_wait = 0.003;
     assert_string_equal(found(), "input-bound ");
+    assert_non_null(strstr(said("input-bound"), "raise data.workers (now 1)"));
+    evidence.workers = VKT_MAX_SLOTS; /* there are no more */
+    assert_null(strstr(said("input-bound"), "raise"));
+    history.n_steps = 90; /* less than a second */
+    history.n_evals = 0;
+    assert_string_equal(found(), "");
+    history.n_steps = STEPS;
+    history.n_evals = EVALS;
     /* The evaluations after the last step took no time of the training's. */
     evals[EVALS - 1].seconds += 100;
     assert_string_equal(found(), "input-bound ");
@@ -189,6 +248,12 @@ static void rare_classes(void **state)
     healthy();
     count[2] = 3;
     assert_string_equal(found(), "rare-class ");
+    assert_non_null(strstr(said("rare-class"), "class number 2 has 3,"));
+    const char *const names[CLASSES] = { "rook", "knight", "bishop", "pawn" };
+    evidence.class_names = names;
+    evidence.n_class_names = CLASSES;
+    assert_non_null(strstr(said("rare-class"), "1 of 4 classes has too few"));
+    assert_non_null(strstr(said("rare-class"), "class 'bishop' has 3,"));
     count[2] = 0;
     assert_string_equal(found(), "rare-class ");
     for (int k = 0; k < CLASSES; k++) count[k] = 8; /* few, but no class is rarer than the others */
@@ -241,6 +306,8 @@ int main(void)
         cmocka_unit_test(a_healthy_run_has_none),
         cmocka_unit_test(instability),
         cmocka_unit_test(overfitting_and_best_not_last),
+        cmocka_unit_test(still_improving),
+        cmocka_unit_test(noisy_metric),
         cmocka_unit_test(overlap),
         cmocka_unit_test(input_bound),
         cmocka_unit_test(clipped_too_often),

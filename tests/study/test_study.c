@@ -273,6 +273,21 @@ static void late_instability_falls_first(void **state)
     assert_false(vkt__late_read(v, N, &r));
 }
 
+static void one_point_at_an_end_is_chance(void **state)
+{
+    (void)state;
+    assert_true(vkt__at_end((double[]) { 0.95, 0.4, 0.8 }, 3));
+    assert_true(vkt__at_end((double[]) { 0.02, 0.2, 0.9 }, 3));
+    assert_false(vkt__at_end((double[]) { 0.02, 0.6, 0.9 }, 3));
+    assert_false(vkt__at_end((double[]) { 0.15, 0.1, 0.1 }, 3));
+    assert_false(vkt__at_end((double[]) { 0.02, 0.5, 0.5, 0.01 }, 4));
+    assert_false(vkt__at_end((double[]) { 0.02 }, 1));
+    assert_false(vkt__at_end((double[]) { NAN, 0, 0 }, 3));
+    vkt__space s; /* an axis knows what its option takes */
+    REQUIRE_OK(parse("optim.weight_decay: {linear: [0, 3]}", &s));
+    assert_true(s.axis[0].low <= s.axis[0].least && s.axis[0].high < s.axis[0].most);
+}
+
 /* A loss that falls fastest at 10^-2.5, is lowest at about 0.1 and leaves it, with noise. */
 static void a_ramp_is_read(void **state)
 {
@@ -444,6 +459,7 @@ int main(void)
         cmocka_unit_test(a_difference_is_shown_by_disjoint_ranges),
         cmocka_unit_test(all_early_evaluations_are_read),
         cmocka_unit_test(late_instability_falls_first),
+        cmocka_unit_test(one_point_at_an_end_is_chance),
         cmocka_unit_test(a_ramp_is_read),
         cmocka_unit_test(periods_are_found),
         cmocka_unit_test(quantiles),

@@ -262,9 +262,19 @@ static void print_speed(const vkt_config *c, const vkt_train_result *r)
         cli_number(r->step_ms), cli_rate(r->items_per_s), is_text(c) ? "tokens" : "examples");
     row("memory", "%s of device memory at most, %s planned", cli_bytes(r->device_bytes),
         cli_bytes(r->planned_bytes));
-    if (r->input_wait > 0.1)
-        warn(cli_text("the device waited for input %.0f%% of the time: raise data.workers (now %u)",
-                      100 * r->input_wait, c->data_workers));
+    if (c->accumulate > 1)
+        row("accumulate",
+            "%u batches of %u an update: the noise of a batch of %u, and no more throughput; where "
+            "memory allows it, set train.batch=%u and train.accumulate=1",
+            c->accumulate, c->batch, c->accumulate * c->batch, c->accumulate * c->batch);
+    /* Less says nothing: the loader's start is a large part of it. */
+    if (r->input_wait > 0.1 && r->n_steps >= 20 && r->seconds >= 1)
+        warn(cli_text(c->data_workers < VKT_MAX_SLOTS
+                          ? "the device waited for input %.0f%% of the time: raise data.workers "
+                            "(now %u)"
+                          : "the device waited for input %.0f%% of the time, with %u data.workers: "
+                            "store the data preprocessed (`vktrain pack`)",
+                      fmin(100 * r->input_wait, 100), c->data_workers));
 }
 
 static void print_next(const train_options *o, const vkt_config *c, const vkt_train_result *r,
