@@ -25,6 +25,7 @@ set(SRC_GPU
   src/gpu/device.c
   src/gpu/device_list.c
   src/gpu/instance.c
+  src/gpu/journal.c
   src/gpu/kernel.c
   src/gpu/slab.c
   src/gpu/stream.c

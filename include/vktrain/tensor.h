@@ -374,6 +374,7 @@ typedef struct vkt_tune_shape {
     vkt_layout layout;
     uint32_t M, N, K;  /* > 0 */
     vkt_dtype in, out; /* of the operands, of the result */
+    uint32_t count;    /* how many a graph has of those that a choice for it stands for; 0: 1 */
 } vkt_tune_shape;
 typedef struct vkt_tune_result {
     vkt_tune_shape shape;
@@ -391,8 +392,9 @@ typedef struct vkt_tune_desc {
 } vkt_tune_desc;
 /* Time the matmul kernels on these shapes, each checked against the twin before it may win, and
  * keep the fastest in the cache folder by device, driver version, subgroup size and the kernels'
- * hash. A choice stands for all shapes of the same layout, types and powers of two. So runs on one
- * device repeat bit by bit, resumed ones too, unless it is tuned between. Blocks: seconds. */
+ * hash. A choice stands for all shapes of the same layout, types and powers of two. What there was
+ * no time for is not kept. A kernel that fails is left out with a line; DEVICE: it lost the device,
+ * and is left out by whoever opens it next. Blocks: seconds. */
 VKT_API vkt_status vkt_tune(vkt_gpu *gpu, const vkt_tune_shape *shapes, size_t n,
                             const vkt_tune_desc *desc);
 /* The products of a graph, each power of two once: what to tune before the graph is planned. At
@@ -410,6 +412,7 @@ typedef struct vkt_conv_shape {
     uint32_t n, h, w, c, oh, ow, co; /* [n, h, w, c] is what the filter moves over, [n, oh, ow, co]
                                         its positions: of VKT_CONV_DX dy and dx */
     uint32_t kh, kw, stride, pad, dilation, groups, slices;
+    uint32_t count; /* as of vkt_tune_shape */
 } vkt_conv_shape;
 /* As vkt_tune, of convolutions. A choice stands for all of the same pass, filter and groups whose
  * positions and channels have the same powers of two. */

@@ -9,7 +9,7 @@
 
 /* Everything that a choice may depend on, in the file's first lines. The file's name has the device
  * and its capabilities, so that --cap switches and math: fast don't get in each other's way. */
-static void heading(const vkt_gpu *gpu, vkt__str *s)
+void vkt__choices_heading(const vkt_gpu *gpu, vkt__str *s)
 {
     const vkt_caps *c = &gpu->caps;
     uint64_t kernels = 0, driver = vkt__hash(c->driver_uuid, 16, 0);
@@ -64,7 +64,7 @@ void vkt__choices_open(vkt_gpu *gpu, const char *dir)
     if (vkt__file_size(gpu->choices_path) <= 0 ||
         vkt__file_read(gpu->choices_path, 1 << 20, &file, &n) != VKT_OK)
         return;
-    heading(gpu, &head);
+    vkt__choices_heading(gpu, &head);
     bool current = n > head.len && !memcmp(file, head.data, head.len);
     if (!current || !parse(gpu, file + head.len, n - head.len)) {
         gpu->n_choices = 0;
@@ -106,7 +106,7 @@ vkt_status vkt__choices_save(vkt_gpu *gpu, const char **path)
     vkt__str s = { 0 };
     *path = gpu->choices_path;
     if (!gpu->choices_path[0]) return VKT_OK;
-    heading(gpu, &s);
+    vkt__choices_heading(gpu, &s);
     size_t head = s.len;
     for (size_t i = 0; i < gpu->n_choices; i++)
         vkt__str_printf(&s, "%s = %s\n", gpu->choices[i].key, gpu->choices[i].value);

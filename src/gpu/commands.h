@@ -54,6 +54,8 @@ void vkt__gpu_lose_after(uint64_t submits, uint32_t times);
  * second of a wait lasts `ms`; 0: 1000. */
 void vkt__gpu_hang_after(uint64_t submits);
 void vkt__gpu_wait_slice(uint32_t ms);
+/* For tests: the n-th pipeline created from now, of whatever gpu, fails to compile; 0: none. */
+void vkt__gpu_fail_pipeline(uint32_t n);
 /* While *stop is not 0, a wait for what does not get on ends after 5 s, the device being lost. */
 void vkt__gpu_stop_by(vkt_gpu *gpu, const atomic_int *stop);
 /* Peak memory counts from now on: after something was tried that did not fit. */

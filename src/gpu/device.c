@@ -172,6 +172,7 @@ vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
         !desc->no_cache && !desc->no_tune && desc->deterministic != VKT_DETERMINISTIC_CROSS_RUN;
     VKT_TRY(vkt__cache_open(gpu, desc->cache_dir));
     if (gpu->use_cache && !desc->no_tune) vkt__choices_open(gpu, desc->cache_dir);
+    vkt__journal_open(gpu);
     free(e);
     *out = gpu;
     return VKT_OK;
@@ -206,6 +207,7 @@ void vkt_gpu_destroy(vkt_gpu **pgpu)
     }
     vkt__instance_destroy(gpu);
     free(gpu->choices);
+    free(gpu->culprits);
     free(gpu);
 }
 

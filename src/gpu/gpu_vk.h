@@ -57,6 +57,12 @@ typedef struct vkt__choice {
     char key[40], value[40];
 } vkt__choice;
 
+/* A kernel that is left out: journal.c. */
+typedef struct vkt__culprit {
+    char kernel[40], key[40];
+    bool lost;
+} vkt__culprit;
+
 struct vkt_gpu {
     VkInstance instance;
     VkDebugUtilsMessengerEXT messenger;
@@ -83,6 +89,9 @@ struct vkt_gpu {
     char choices_path[1024];
     vkt__choice *choices;
     size_t n_choices, cap_choices;
+    char journal_path[1040];
+    vkt__culprit *culprits, trying;
+    size_t n_culprits, cap_culprits;
     vkt_caps caps;
     VkPhysicalDeviceMemoryProperties mem_props;
     vkt__slab *slabs;
@@ -117,6 +126,11 @@ void vkt__gpu_log_choice(const vkt__gpu_entry *e, uint32_t n, uint32_t chosen, c
 
 /* choices.c */
 void vkt__choices_open(vkt_gpu *gpu, const char *dir);
+/* The first lines of the files that are of this device, driver and kernels only. */
+void vkt__choices_heading(const vkt_gpu *gpu, vkt__str *s);
+
+/* journal.c */
+void vkt__journal_open(vkt_gpu *gpu); /* beside the choices */
 
 /* caps.c */
 /* Asks the driver, through the environment, for wider vectors where they pay; true if an instance

@@ -49,6 +49,13 @@ static vkt__kernel *find(const vkt_gpu *gpu, vkt__shader shader, const vkt__cons
     return k;
 }
 
+static uint32_t fail_left;
+
+void vkt__gpu_fail_pipeline(uint32_t n)
+{
+    fail_left = n;
+}
+
 vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec, uint32_t n,
                            bool sliced, vkt__kernel **out)
 {
@@ -96,6 +103,10 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant
     info.layout = gpu->layout;
     info.flags = sliced ? VK_PIPELINE_CREATE_DISPATCH_BASE_BIT : 0u;
     VkPipeline pipeline;
+    if (fail_left && --fail_left == 0) {
+        st = vkt__vk_fail(gpu, VK_ERROR_INITIALIZATION_FAILED, "vkCreateComputePipelines");
+        goto fail;
+    }
     VKT_VK(vkCreateComputePipelines(gpu->dev, gpu->cache, 1, &info, NULL, &pipeline));
     vkt__debug_name(gpu, VK_OBJECT_TYPE_PIPELINE, (uint64_t)(uintptr_t)pipeline, f->name);
     vkt__kernel *k = vkt__alloc(sizeof *k);

@@ -18,20 +18,64 @@ static void on_shape(void *user, const vkt_tune_result *r)
                 r->best, r->n_tried);
 }
 
+/* Of what a choice stands for in a step: what a better kernel could gain. */
+static double product_flops(const vkt_tune_shape *s)
+{
+    return 2.0 * s->M * s->N * s->K * s->count;
+}
+
+static double conv_flops(const vkt_conv_shape *s)
+{
+    return 2.0 * s->n * s->oh * s->ow * s->co * s->kh * s->kw * s->c / s->groups * s->count;
+}
+
+static int by_product_flops(const void *a, const void *b)
+{
+    double x = product_flops(a), y = product_flops(b);
+    return (x < y) - (x > y);
+}
+
+static int by_conv_flops(const void *a, const void *b)
+{
+    double x = conv_flops(a), y = conv_flops(b);
+    return (x < y) - (x > y);
+}
+
+/* The most work first, and the share of all that products are. */
+static double order(vkt_tune_shape *shapes, size_t n, vkt_conv_shape *convs, size_t n_convs)
+{
+    double products = 0, all = 0;
+    qsort(shapes, n, sizeof *shapes, by_product_flops);
+    qsort(convs, n_convs, sizeof *convs, by_conv_flops);
+    for (size_t i = 0; i < n; i++) products += product_flops(&shapes[i]);
+    for (size_t i = 0; i < n_convs; i++) all += conv_flops(&convs[i]);
+    all += products;
+    return all > 0 ? products / all : 1;
+}
+
 vkt_status vkt__tune_new(vkt_gpu *gpu, const vkt_graph *g, double *tuned_s)
 {
     vkt_tune_shape shapes[MOST_PRODUCTS];
     vkt_conv_shape convs[MOST_CONVS];
-    if (!vkt__gpu_tunes(gpu)) return VKT_OK;
+    if (vkt_gpu_caps(gpu)->klass == VKT_GPU_CLASS_CPU) return VKT_OK;
     size_t n = vkt_graph_products(g, true, shapes, MOST_PRODUCTS),
            n_convs = vkt_graph_convs(g, true, convs, MOST_CONVS);
     if (!n && !n_convs) return VKT_OK;
+    if (!vkt__gpu_tunes(gpu)) {
+        vkt_log(VKT_LOG_INFO, "tune",
+                "%zu of these products and convolutions were never timed on this device, and are "
+                "not timed now: they have the built-in table's kernels",
+                n + n_convs);
+        return VKT_OK;
+    }
+    double share = order(shapes, n, convs, n_convs);
     vkt_log(VKT_LOG_INFO, "tune",
             "first run with %zu of these products and convolutions on this device: timing kernels, "
             "at most %.0f s",
             n + n_convs, FIRST_RUN_S);
     double begin = vkt__now(), left = VKT_MAX(FIRST_RUN_S - *tuned_s, 1e-3);
-    vkt_status st = vkt_tune(gpu, shapes, n, &(vkt_tune_desc) { .seconds = left, .fn = on_shape });
+    vkt_status st =
+        vkt_tune(gpu, shapes, n, &(vkt_tune_desc) { .seconds = share * left, .fn = on_shape });
     left = VKT_MAX(left - (vkt__now() - begin), 1e-3);
     if (st == VKT_OK)
         st = vkt_tune_convs(gpu, convs, n_convs,

@@ -200,11 +200,13 @@ static vkt_status split_as_before(vkt__trainer *t)
 }
 
 /* The device and all that lies on it. submit_ms 0: the device's own. */
-static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms)
+/* as_before: kernels as the choices are now, so that the bits are those of the steps before. */
+static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms, bool as_before)
 {
     vkt_status st = VKT_OK;
     vkt_gpu *serial = NULL;
     vkt_gpu_desc gpu = vkt__config_gpu(t->c, &t->desc->gpu);
+    if (as_before) gpu.deterministic = VKT_DETERMINISTIC_CROSS_RUN;
     VKT_TRY(vkt_gpu_create(&gpu, &t->gpu));
     vkt__gpu_stop_by(t->gpu, &stop_asked);
     if (submit_ms) vkt__gpu_set_submit_ms(t->gpu, submit_ms);
@@ -223,6 +225,22 @@ static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms)
                 t->c->batch, (double)t->c->batch * t->c->accumulate);
     VKT_TRY(vkt__weights_create(t->s->model, t->s->optim, &t->host));
 fail:
+    return st;
+}
+
+/* A kernel that loses the device while it is timed is left out after that: another time, then. */
+static vkt_status open_first(vkt__trainer *t)
+{
+    enum { MOST_LOST = 4 };
+    bool as_before = t->desc->resume;
+    vkt_status st = open_gpu(t, 0, as_before);
+    for (int i = 1; st == VKT_E_DEVICE && t->gpu && vkt__gpu_lost(t->gpu) && i < MOST_LOST; i++) {
+        if (stop_asked) return VKT_E_INTERRUPTED;
+        vkt_log(VKT_LOG_WARN, "train", "the device was lost before the first step: opened anew");
+        vkt__session_destroy(&t->s);
+        vkt_gpu_destroy(&t->gpu);
+        st = open_gpu(t, 0, as_before);
+    }
     return st;
 }
 
@@ -262,7 +280,7 @@ static vkt_status prepare(vkt__trainer *t)
                 "optimistic; set data.valid_fraction");
     VKT_TRY(vkt_schedule_check(&c->schedule, c->source ? c->source : "schedule"));
     VKT_TRY(split_as_before(t));
-    VKT_TRY(open_gpu(t, 0));
+    VKT_TRY(open_first(t));
     t->total = vkt_schedule_total(&c->schedule);
     t->yaml = vkt_config_yaml(t->recipe);
     t->config_hash = vkt__hash(t->yaml, strlen(t->yaml), 0);
@@ -333,7 +351,7 @@ static vkt_status recover(vkt__trainer *t)
     t->loss = t->accuracy = (vkt__recent) { 0 };
     t->eval_s = t->wait_mark = 0;
 
-    VKT_TRY(open_gpu(t, ms > 1 ? ms / 2 : ms));
+    VKT_TRY(open_gpu(t, ms > 1 ? ms / 2 : ms, true));
     VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
     t->first = t->done = 0;
     t->saved = UINT64_MAX;

@@ -3,8 +3,10 @@
 #include "testing.h"
 
 #include "base/os.h"
+#include "gpu/journal.h"
 #include "tensor/ops/ops_conv.h"
 #include "tensor/graph/graph.h"
+#include "tensor/kernels/matmul.h"
 
 static char dir[64];
 
@@ -82,8 +84,9 @@ static void choices_of_convolutions_are_kept_and_used(void **state)
     vkt_gpu_destroy(&gpu);
 }
 
-/* When time is up, what is left keeps the table's kernels, lest later runs choose otherwise. */
-static void the_rest_keeps_the_table(void **state)
+/* When time is up, what is left has the table's kernels, and is not kept as if it had been timed.
+ */
+static void what_was_not_timed_is_not_kept(void **state)
 {
     (void)state;
     vkt_conv_shape s[8];
@@ -96,8 +99,149 @@ static void the_rest_keeps_the_table(void **state)
     REQUIRE_OK(vkt_tune_convs(gpu, s, n,
                               &(vkt_tune_desc) { .seconds = 1e-9, .fn = count, .user = &n_told }));
     assert_int_equal(n_told, 0);
-    assert_int_equal(vkt_graph_convs(g, true, s, 8), 0);
+    assert_int_equal(vkt_graph_convs(g, true, s, 8), 3);
+    const vkt_tune_shape product = { VKT_LAYOUT_NT, 64, 64, 64, VKT_F32, VKT_F32, 1 };
+    const vkt__product p = { VKT_LAYOUT_NT, 64, 64, 64, VKT_F32, VKT_F32, 0 };
+    char key[40];
+    REQUIRE_OK(vkt_tune(gpu, &product, 1, &(vkt_tune_desc) { .seconds = 1e-9 }));
+    assert_null(vkt__choice_get(gpu, vkt__matmul_key(&p, key)));
     vkt_graph_destroy(&g);
+    vkt_gpu_destroy(&gpu);
+}
+
+static const vkt_tune_shape square = { VKT_LAYOUT_NT, 48, 48, 48, VKT_F32, VKT_F32, 1 };
+
+static void note_tried(void *user, const vkt_tune_result *r)
+{
+    *(vkt_tune_result *)user = *r;
+}
+
+static vkt_status tune_square(vkt_gpu *gpu, vkt_tune_result *r)
+{
+    *r = (vkt_tune_result) { 0 };
+    return vkt_tune(gpu, &square, 1, &(vkt_tune_desc) { .fn = note_tried, .user = r });
+}
+
+/* The file of what is left out; false: there is none. */
+static bool journal(char path[600])
+{
+    char **names;
+    size_t n;
+    bool found = false;
+    REQUIRE_OK(vkt__list_dir(dir, &names, &n));
+    for (size_t i = 0; i < n; i++)
+        if (strstr(names[i], "-left-out.txt") && (found = true))
+            snprintf(path, 600, "%s/%s", dir, names[i]);
+    vkt__names_free(names, n);
+    return found;
+}
+
+static void a_kernel_that_fails_is_passed_over(void **state)
+{
+    (void)state;
+    vkt_tune_result all, less;
+    char path[600];
+    REQUIRE_OK(vkt__remove_tree(dir));
+    REQUIRE_OK(vkt__mkdirs(dir));
+    vkt_gpu *gpu = device(false);
+    REQUIRE_OK(tune_square(gpu, &all));
+    assert_true(all.n_tried >= 2 && isfinite(all.best_ms));
+    vkt_gpu_destroy(&gpu);
+    gpu = device(false);
+    TEST_LOG_CAPTURE();
+    vkt__gpu_fail_pipeline(1);
+    REQUIRE_OK(tune_square(gpu, &less));
+    REQUIRE_LOGGED("can't be timed here, and is passed over: vkCreateComputePipelines");
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    assert_true(isfinite(less.best_ms));
+    assert_false(journal(path));
+    vkt_gpu_destroy(&gpu);
+    /* No memory for the operands: the shape is passed over, and nothing kept. */
+    char key[40], cap[300];
+    const char *more = getenv("VKT_TEST_CAP");
+    const vkt__product p = { VKT_LAYOUT_NT, 1024, 1024, 1024, VKT_F32, VKT_F32, 0 };
+    const vkt_tune_shape large = { VKT_LAYOUT_NT, 1024, 1024, 1024, VKT_F32, VKT_F32, 1 };
+    snprintf(cap, sizeof cap, "memory=2097152%s%s", more ? "," : "", more ? more : "");
+    REQUIRE_OK(vkt_gpu_create(&(vkt_gpu_desc) { .cap = cap, .no_cache = true }, &gpu));
+    TEST_LOG_CAPTURE();
+    REQUIRE_OK(vkt_tune(gpu, &large, 1, &(vkt_tune_desc) { 0 }));
+    REQUIRE_LOGGED("a product is passed over: buffer 'tune' needs 8.0 MiB");
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    assert_null(vkt__choice_get(gpu, vkt__matmul_key(&p, key)));
+    vkt_gpu_destroy(&gpu);
+}
+
+static void a_kernel_that_loses_the_device_is_left_out(void **state)
+{
+    (void)state;
+    vkt_tune_result all, less;
+    char path[600];
+    REQUIRE_OK(vkt__remove_tree(dir));
+    REQUIRE_OK(vkt__mkdirs(dir));
+    vkt_gpu *gpu = device(false);
+    REQUIRE_OK(tune_square(gpu, &all));
+    TEST_LOG_CAPTURE();
+    vkt__gpu_lose_after(2, 1);
+    vkt_status st = tune_square(gpu, &less);
+    vkt__gpu_lose_after(0, 0);
+    REQUIRE_STATUS(st, VKT_E_DEVICE);
+    REQUIRE_LOGGED("lost the device, and is left out from now on");
+    vkt_gpu_destroy(&gpu);
+    assert_true(journal(path));
+    gpu = device(false);
+    REQUIRE_OK(tune_square(gpu, &less));
+    assert_int_equal(less.n_tried, all.n_tried - 1);
+    vkt_gpu_destroy(&gpu);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
+/* What a program leaves that ends in the midst of a try: for this key, and for all after the second
+ * time. Not if it still runs. */
+static void a_kernel_that_ended_the_program_is_left_out(void **state)
+{
+    (void)state;
+    char path[600], *file, name[40];
+    size_t n;
+    const char *keys[] = { "matmul NT 5 5 5", "matmul NT 9 9 9" };
+    REQUIRE_OK(vkt__remove_tree(dir));
+    REQUIRE_OK(vkt__mkdirs(dir));
+    vkt_tune_result r;
+    vkt_gpu *gpu = device(false);
+    REQUIRE_OK(tune_square(gpu, &r));
+    snprintf(name, sizeof name, "%s", r.best);
+    for (int k = 0; k < 2; k++) {
+        vkt__trying(gpu, name, keys[k]);
+        assert_true(journal(path));
+        vkt_gpu_destroy(&gpu);
+        REQUIRE_OK(vkt__file_read(path, 1 << 20, &file, &n));
+        char *other = strstr(file, "trying ");
+        assert_non_null(other);
+        *other = 0;
+        vkt__str s = { 0 };
+        vkt__str_printf(&s, "%strying 1 %s %s\n", file, name, keys[k]); /* process 1 always runs */
+        REQUIRE_OK(vkt__file_replace(path, s.data, s.len));
+        gpu = device(false);
+        assert_false(vkt__left_out(gpu, name, keys[k]));
+        vkt_gpu_destroy(&gpu);
+        s.len = 0;
+        vkt__str_printf(&s, "%strying 99999999 %s %s\n", file, name, keys[k]);
+        REQUIRE_OK(vkt__file_replace(path, s.data, s.len));
+        vkt__str_finish(&s);
+        free(file);
+        TEST_LOG_CAPTURE();
+        gpu = device(false);
+        vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+        REQUIRE_LOGGED("the program ended while it tried kernel");
+        assert_true(vkt__left_out(gpu, name, keys[k]));
+        assert_true(vkt__left_out(gpu, name, "matmul NT 7 7 7") == (k == 1));
+        assert_false(vkt__left_out(gpu, name, "conv2d 7 7 7"));
+    }
+    TEST_LOG_CAPTURE();
+    vkt_gpu_destroy(&gpu);
+    gpu = device(false); /* told once */
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    assert_null(strstr(test_log, "the program ended"));
+    assert_true(vkt__left_out(gpu, name, "matmul NT 7 7 7"));
     vkt_gpu_destroy(&gpu);
 }
 
@@ -118,7 +262,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(choices_of_convolutions_are_kept_and_used),
-        cmocka_unit_test(the_rest_keeps_the_table),
+        cmocka_unit_test(what_was_not_timed_is_not_kept),
+        cmocka_unit_test(a_kernel_that_fails_is_passed_over),
+        cmocka_unit_test(a_kernel_that_loses_the_device_is_left_out),
+        cmocka_unit_test(a_kernel_that_ended_the_program_is_left_out),
     };
     return cmocka_run_group_tests_name("tune", tests, setup, clean);
 }

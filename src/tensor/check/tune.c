@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "gpu/journal.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/sample.h"
 #include "tensor/ops/ops_matmul.h"
@@ -145,6 +146,29 @@ fail:
     return st;
 }
 
+bool vkt__tune_begin(vkt_gpu *gpu, const char *kernel, const char *key)
+{
+    if (vkt__left_out(gpu, kernel, key)) return false;
+    vkt__trying(gpu, kernel, key);
+    vkt__log_quiet(true);
+    return true;
+}
+
+vkt_status vkt__tune_end(vkt_gpu *gpu, const char *kernel, vkt_status st, double *ms)
+{
+    vkt__log_quiet(false);
+    vkt__tried(gpu);
+    if (st == VKT_OK) return VKT_OK;
+    *ms = INFINITY;
+    if (vkt__gpu_lost(gpu))
+        return vkt__fail(VKT_E_DEVICE, "tune",
+                         "kernel %s lost the device, and is left out from now on: %s", kernel,
+                         vkt__last_failure());
+    vkt_log(VKT_LOG_WARN, "tune", "kernel %s can't be timed here, and is passed over: %s", kernel,
+            vkt__last_failure());
+    return VKT_OK;
+}
+
 vkt_status vkt__tune_keep(vkt_gpu *gpu, const char *key, const char *kernel, const char **path)
 {
     vkt__choice_set(gpu, key, kernel);
@@ -181,7 +205,7 @@ fail:
 
 static vkt__product product(const vkt_tune_shape *s)
 {
-    return (vkt__product) { s->layout, s->M, s->N, s->K, s->in, s->out };
+    return (vkt__product) { s->layout, s->M, s->N, s->K, s->in, s->out, 0 };
 }
 
 static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, bool thorough,
@@ -194,21 +218,31 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, bool thoroug
     char key[40];
     uint32_t table = vkt__matmul_table(caps, &j.p), best = table;
     r->best_ms = r->table_ms = INFINITY;
-    VKT_TRY(fill(&j));
+    r->shape = *s;
+    r->table = r->best = vkt__matmul_kernel_name(table);
+    vkt__matmul_key(&j.p, key);
+    vkt__log_quiet(true);
+    st = fill(&j);
+    vkt__log_quiet(false);
+    VKT_TRY(st);
     for (uint32_t k = 1; vkt__matmul_kernel_name(k); k++) {
         if (k != table && !vkt__matmul_is_candidate(k, caps, &j.p, thorough)) continue;
-        VKT_TRY(try(&j, k, &c));
+        const char *name = vkt__matmul_kernel_name(k);
+        if (!vkt__tune_begin(gpu, name, key)) continue;
+        VKT_TRY(vkt__tune_end(gpu, name, try(&j, k, &c), &c.ms));
         if (k == table) r->table_ms = c.ms;
         if (c.ms < r->best_ms) best = k, r->best_ms = c.ms;
         r->n_tried++;
         vkt_graph_destroy(&c.g);
     }
     if (r->best_ms > VKT__TUNE_GAIN * r->table_ms) best = table, r->best_ms = r->table_ms;
-    r->shape = *s;
-    r->table = vkt__matmul_kernel_name(table);
     r->best = vkt__matmul_kernel_name(best);
-    vkt__choice_set(gpu, vkt__matmul_key(&j.p, key), r->best);
+    if (isfinite(r->best_ms)) vkt__choice_set(gpu, key, r->best);
 fail:
+    if (st != VKT_OK && !vkt__gpu_lost(gpu)) {
+        vkt_log(VKT_LOG_WARN, "tune", "a product is passed over: %s", vkt__last_failure());
+        st = VKT_OK;
+    }
     vkt_graph_destroy(&c.g);
     vkt_buffer_destroy(gpu, &j.mem);
     free(j.a);
@@ -216,30 +250,19 @@ fail:
     return st;
 }
 
-/* So that later runs do not choose otherwise. */
-static void keep_table(vkt_gpu *gpu, const vkt_tune_shape *s)
-{
-    const vkt__product p = product(s);
-    char key[40];
-    vkt__choice_set(gpu, vkt__matmul_key(&p, key),
-                    vkt__matmul_kernel_name(vkt__matmul_table(vkt_gpu_caps(gpu), &p)));
-}
-
 vkt_status vkt_tune(vkt_gpu *gpu, const vkt_tune_shape *shapes, size_t n, const vkt_tune_desc *desc)
 {
     vkt_status st = VKT_OK;
-    const char *path = "";
+    const char *path = NULL;
     double end = vkt__now() + desc->seconds;
     for (size_t i = 0; i < n; i++) {
         vkt_tune_result r = { .index = i, .n_shapes = n };
         VKT_ASSERT(shapes[i].M && shapes[i].N && shapes[i].K);
         if (desc->seconds > 0 && vkt__now() >= end) {
             vkt_log(VKT_LOG_INFO, "tune",
-                    "%zu of %zu products keep the built-in table's kernels: time is up; `vktrain "
-                    "tune` takes its time",
+                    "%zu of %zu products were not timed and have the built-in table's kernels: "
+                    "time is up; `vktrain tune` takes its time",
                     n - i, n);
-            for (; i < n; i++) keep_table(gpu, &shapes[i]);
-            VKT_TRY(vkt__choices_save(gpu, &path));
             break;
         }
         VKT_TRY(tune_shape(gpu, &shapes[i], desc->thorough, &r));
@@ -247,7 +270,7 @@ vkt_status vkt_tune(vkt_gpu *gpu, const vkt_tune_shape *shapes, size_t n, const 
             gpu, &path)); /* each time: whoever interrupts it keeps what was found */
         if (desc->fn) desc->fn(desc->user, &r);
     }
-    if (n) vkt__tune_told(path);
+    if (path) vkt__tune_told(path);
 fail:
     return st;
 }
@@ -270,9 +293,10 @@ size_t vkt_graph_products(const vkt_graph *g, bool unknown_only, vkt_tune_shape 
         for (size_t i = 0; i < n && !known; i++) {
             vkt__product q = product(&out[i]);
             known = !strcmp(key, vkt__matmul_key(&q, other));
+            out[i].count += known;
         }
         if (!known && n < most)
-            out[n++] = (vkt_tune_shape) { p.layout, p.M, p.N, p.K, p.in, p.out };
+            out[n++] = (vkt_tune_shape) { p.layout, p.M, p.N, p.K, p.in, p.out, 1 };
     }
     return n;
 }

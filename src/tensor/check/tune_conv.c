@@ -136,20 +136,30 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_conv_shape *s, double secon
     const vkt_caps *caps = vkt_gpu_caps(gpu);
     vkt__conv_geometry q = vkt__conv_geometry_of(shape.out->node);
     uint32_t table = vkt__conv_table(caps, &q), best = table;
-    VKT_TRY(fill(&j));
+    r->table = r->best = vkt__conv_kernel_name(table);
+    vkt__conv_key(&q, key);
+    vkt__log_quiet(true);
+    st = fill(&j);
+    vkt__log_quiet(false);
+    VKT_TRY(st);
     for (uint32_t k = 1; vkt__conv_kernel_name(k); k++) {
         if (k != table && !vkt__conv_is_candidate(k, caps, &q)) continue;
-        VKT_TRY(try(&j, k, seconds, &c));
+        const char *name = vkt__conv_kernel_name(k);
+        if (!vkt__tune_begin(gpu, name, key)) continue;
+        VKT_TRY(vkt__tune_end(gpu, name, try(&j, k, seconds, &c), &c.ms));
         if (k == table) r->table_ms = c.ms;
         if (c.ms < r->best_ms) best = k, r->best_ms = c.ms;
         r->n_tried++;
         vkt_graph_destroy(&c.g);
     }
     if (r->best_ms > VKT__TUNE_GAIN * r->table_ms) best = table, r->best_ms = r->table_ms;
-    r->table = vkt__conv_kernel_name(table);
     r->best = vkt__conv_kernel_name(best);
-    VKT_TRY(vkt__tune_keep(gpu, vkt__conv_key(&q, key), r->best, path));
+    if (isfinite(r->best_ms)) VKT_TRY(vkt__tune_keep(gpu, key, r->best, path));
 fail:
+    if (st != VKT_OK && !vkt__gpu_lost(gpu)) {
+        vkt_log(VKT_LOG_WARN, "tune", "a convolution is passed over: %s", vkt__last_failure());
+        st = VKT_OK;
+    }
     vkt_graph_destroy(&c.g);
     vkt_graph_destroy(&shape.g);
     vkt_buffer_destroy(gpu, &j.mem);
@@ -158,37 +168,20 @@ fail:
     return st;
 }
 
-/* So that later runs do not choose otherwise. */
-static vkt_status keep_table(vkt_gpu *gpu, const vkt_conv_shape *s, const char **path)
-{
-    candidate c;
-    char key[40];
-    build(s, NULL, 0, 1, &c);
-    vkt_status st = c.g->status;
-    if (st == VKT_OK) {
-        vkt__conv_geometry q = vkt__conv_geometry_of(c.out->node);
-        uint32_t table = vkt__conv_table(vkt_gpu_caps(gpu), &q);
-        st = vkt__tune_keep(gpu, vkt__conv_key(&q, key), vkt__conv_kernel_name(table), path);
-    }
-    vkt_graph_destroy(&c.g);
-    return st;
-}
-
 vkt_status vkt_tune_convs(vkt_gpu *gpu, const vkt_conv_shape *shapes, size_t n,
                           const vkt_tune_desc *desc)
 {
     vkt_status st = VKT_OK;
-    const char *path = "";
+    const char *path = NULL;
     double end = vkt__now() + desc->seconds;
     for (size_t i = 0; i < n; i++) {
         const vkt_conv_shape *s = &shapes[i];
         vkt_tune_result r = { .index = i, .n_shapes = n };
         if (desc->seconds > 0 && vkt__now() >= end) {
             vkt_log(VKT_LOG_INFO, "tune",
-                    "%zu of %zu convolutions keep the built-in table's kernels: time is up; "
-                    "`vktrain tune` takes its time",
+                    "%zu of %zu convolutions were not timed and have the built-in table's kernels: "
+                    "time is up; `vktrain tune` takes its time",
                     n - i, n);
-            for (; i < n; i++) VKT_TRY(keep_table(gpu, &shapes[i], &path));
             break;
         }
         snprintf(r.what, sizeof r.what, "%s %ux%u/%u %ux%ux%ux%u to %u", row_of(s)->name, s->kh,
@@ -196,7 +189,7 @@ vkt_status vkt_tune_convs(vkt_gpu *gpu, const vkt_conv_shape *shapes, size_t n,
         VKT_TRY(tune_shape(gpu, s, vkt__tune_seconds(desc), &r, &path));
         if (desc->fn) desc->fn(desc->user, &r);
     }
-    if (n) vkt__tune_told(path);
+    if (path) vkt__tune_told(path);
 fail:
     return st;
 }
@@ -218,7 +211,8 @@ static vkt_conv_shape shape_of(const vkt_node *n)
                               .pad = n->attr.conv.pad,
                               .dilation = n->attr.conv.dilation,
                               .groups = n->attr.conv.groups,
-                              .slices = n->attr.conv.slices };
+                              .slices = n->attr.conv.slices,
+                              .count = 1 };
 }
 
 static const char *key_of(const vkt_node *n, char key[40])
@@ -229,16 +223,21 @@ static const char *key_of(const vkt_node *n, char key[40])
 
 size_t vkt_graph_convs(const vkt_graph *g, bool unknown_only, vkt_conv_shape *out, size_t most)
 {
-    size_t n = 0;
-    for (size_t k = 0; k < g->n_nodes && n < most; k++) {
+    size_t n = 0, *first = vkt__alloc((most + 1) * sizeof *first);
+    for (size_t k = 0; k < g->n_nodes; k++) {
         const vkt_node *node = g->nodes[k];
         char key[40], other[40];
         if (!vkt__is_conv(node) || !node->out[0]->count) continue;
         key_of(node, key);
         bool known = unknown_only && vkt__choice_get(g->gpu, key);
-        for (size_t i = 0; i < k && !known; i++)
-            known = vkt__is_conv(g->nodes[i]) && !strcmp(key, key_of(g->nodes[i], other));
-        if (!known) out[n++] = shape_of(node);
+        for (size_t i = 0; i < n && !known; i++) {
+            known = !strcmp(key, key_of(g->nodes[first[i]], other));
+            out[i].count += known;
+        }
+        if (known || n == most) continue;
+        first[n] = k;
+        out[n++] = shape_of(node);
     }
+    free(first);
     return n;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "gpu/journal.h"
 #include "tensor/kernels/matmul_family.h"
 
 /* Numbers of kernels are for tests only; what is kept, and read, is the name. */
@@ -196,7 +197,7 @@ uint32_t vkt__matmul_choose(const vkt_gpu *gpu, const vkt__product *p)
     char key[40];
     const char *tuned = vkt__choice_get(gpu, vkt__matmul_key(p, key));
     uint32_t k = tuned ? number_of(tuned) : 0;
-    if (k && vkt__matmul_fits(k, caps, p) &&
+    if (k && !vkt__left_out(gpu, tuned, key) && vkt__matmul_fits(k, caps, p) &&
         (caps->math == VKT_MATH_FAST || !vkt__matmul_splits(k)))
         return k;
     return vkt__matmul_table(caps, p);
