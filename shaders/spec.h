@@ -5,6 +5,7 @@
 #define VKT_SPEC_H
 
 #define VKT_SPEC_WORKGROUP 0 /* invocations; y and z (ids 1 and 2) stay 1 */
+#define VKT_SPEC_LANES 72 /* of a subgroup, where the kernel runs with others than the device's (vkt__lanes) */
 
 /* how a workgroup adds up and walks rows (reduce.glsl, row.glsl) */
 #define VKT_SPEC_REDUCE 3 /* vkt__reduce_form */

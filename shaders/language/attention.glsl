@@ -97,8 +97,7 @@ vec4 other_b(elem r[REGS], uint n, uint staged, uint d)
 
 float over_parts(float x)
 {
-    if (SPLIT > 1) x += subgroupShuffleXor(x, 1);
-    if (SPLIT > 2) x += subgroupShuffleXor(x, 2);
+    [[unroll]] for (uint lanes = 1; lanes < SPLIT; lanes *= 2) x += subgroupShuffleXor(x, lanes);
     return x;
 }
 
@@ -106,6 +105,7 @@ float over_parts(float x)
  * four vectors that it spills three straddle two cache lines. */
 float on_aligned_stack(float x)
 {
+    if (TILE > 0) return x;
     float only[2] = { x, 0.0 };
     only[p.flags >> 31] += 0.0;
     return only[p.flags >> 31];

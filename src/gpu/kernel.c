@@ -39,6 +39,14 @@ static uint32_t *spirv(const vkt__embedded_file *f)
     return code;
 }
 
+/* Lanes of its subgroups: those that it asks for, else the device's. */
+static uint32_t lanes_of(const vkt_caps *c, const vkt__constant *spec, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (spec[i].id == VKT_SPEC_LANES) return spec[i].value;
+    return c->subgroup;
+}
+
 static vkt__kernel *find(const vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec,
                          uint32_t n, bool sliced)
 {
@@ -86,10 +94,12 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant
     VkSpecializationInfo sp = { n, map, n * sizeof *spec, spec };
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
         VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO, NULL,
-        gpu->caps.subgroup
+        lanes_of(&gpu->caps, spec, n)
     };
-    bool pin = gpu->caps.subgroup_control && invocations % gpu->caps.subgroup == 0 &&
-               invocations / gpu->caps.subgroup <= gpu->caps.workgroup_subgroups;
+    uint32_t lanes = size.requiredSubgroupSize;
+    bool pin = gpu->caps.subgroup_control && invocations % lanes == 0 &&
+               invocations / lanes <= gpu->caps.workgroup_subgroups;
+    VKT_ASSERT(pin || lanes == gpu->caps.subgroup);
     VkComputePipelineCreateInfo info = { VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO };
     info.stage = (VkPipelineShaderStageCreateInfo) {
         VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,

@@ -5,6 +5,7 @@
 #include "testing.h"
 
 #include "base/os.h"
+#include "tensor/graph/workgroup.h"
 #include "tensor/kernels/conv.h"
 #include "tensor/kernels/matmul.h"
 
@@ -129,9 +130,37 @@ static void kernels_are_chosen_as_before(void **state)
     vkt__str_finish(&got);
 }
 
+/* Intel's lanes share a thread's registers: 8 lanes have 128 each on Arc A, 16 have them on Arc B.
+ */
+static void lanes_leave_enough_registers(void **state)
+{
+    (void)state;
+    vkt_caps a = { COMMON,
+                   .klass = VKT_GPU_CLASS_INTEL,
+                   .subgroup = 32,
+                   .subgroup_min = 8,
+                   .subgroup_max = 32,
+                   .workgroup_subgroups = 64 },
+             b = a, amd = a, fixed = a;
+    b.subgroup_min = 16;
+    amd.klass = VKT_GPU_CLASS_AMD;
+    fixed.subgroup_control = false;
+    assert_int_equal(vkt__lanes(&a, 256, 32), 32);
+    assert_int_equal(vkt__lanes(&a, 256, 33), 16);
+    assert_int_equal(vkt__lanes(&a, 256, VKT__MANY), 8);
+    assert_int_equal(vkt__lanes(&a, 1024, VKT__MANY), 16); /* 128 subgroups are too many */
+    assert_int_equal(vkt__lanes(&b, 256, 64), 32);
+    assert_int_equal(vkt__lanes(&b, 1024, 1000), 16);
+    assert_int_equal(vkt__lanes(&amd, 256, VKT__MANY), 32);
+    assert_int_equal(vkt__lanes(&fixed, 256, VKT__MANY), 32);
+    vkt__row_form f = vkt__row_form_of(&a, 768, 2, 3);
+    assert_true(f.held && f.lanes == 16 && f.wg == 64 && f.per == 12);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(kernels_are_chosen_as_before) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(kernels_are_chosen_as_before),
+                                        cmocka_unit_test(lanes_leave_enough_registers) };
     if (argc > 1 && !strcmp(argv[1], "print")) {
         vkt__str s = { 0 };
         choices(&s);

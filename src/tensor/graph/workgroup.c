@@ -10,6 +10,18 @@ bool vkt__use_pairs(const vkt_caps *c)
     return c->klass == VKT_GPU_CLASS_CPU && c->int64 && c->storage8 && safe;
 }
 
+/* Intel: lanes share a thread's registers, 128 of as many numbers as its smallest subgroup has
+ * lanes. Others have registers for each lane. */
+uint32_t vkt__lanes(const vkt_caps *c, uint32_t wg, uint32_t numbers)
+{
+    uint32_t lanes = c->subgroup;
+    if (c->klass != VKT_GPU_CLASS_INTEL || !c->subgroup_control) return lanes;
+    while (lanes > c->subgroup_min && numbers * lanes > 128 * c->subgroup_min &&
+           wg / (lanes / 2) <= c->workgroup_subgroups)
+        lanes /= 2;
+    return lanes;
+}
+
 uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most)
 {
     if (c->klass == VKT_GPU_CLASS_CPU && c->subgroup_arith) return c->subgroup;
@@ -18,12 +30,17 @@ uint32_t vkt__reduce_workgroup(const vkt_caps *c, uint32_t most)
     return VKT_MAX(wg, VKT_MIN(c->subgroup, c->workgroup));
 }
 
-uint32_t vkt__reduce_form(const vkt_caps *c, uint32_t wg)
+static uint32_t reduce_form(const vkt_caps *c, uint32_t wg, uint32_t lanes)
 {
     enum { TREES, SUBGROUPS, ONE_SUBGROUP };
     bool size_is_known = c->subgroup_control || c->subgroup_min == c->subgroup_max;
     if (!c->subgroup_arith) return TREES;
-    return wg == c->subgroup && size_is_known ? ONE_SUBGROUP : SUBGROUPS;
+    return wg == lanes && size_is_known ? ONE_SUBGROUP : SUBGROUPS;
+}
+
+uint32_t vkt__reduce_form(const vkt_caps *c, uint32_t wg)
+{
+    return reduce_form(c, wg, c->subgroup);
 }
 
 uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes)
@@ -33,17 +50,25 @@ uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes)
     return wg;
 }
 
+vkt__row_form vkt__row_form_walked(const vkt_caps *c, uint32_t cols, uint32_t passes)
+{
+    uint32_t wg = vkt__row_workgroup(c, cols, passes);
+    return (vkt__row_form) { false, wg, c->subgroup, vkt__reduce_form(c, wg), 0, 0 };
+}
+
 /* Four to sixteen elements an invocation if the workgroup can grow so far, else up to a hundred in
  * all arrays together; longer rows are walked. */
 vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes, uint32_t arrays)
 {
-    vkt__row_form f = { .wg = vkt__row_workgroup(c, cols, passes) };
+    enum { BESIDE = 24 }; /* numbers that a kernel keeps beside its row */
+    vkt__row_form f = vkt__row_form_walked(c, cols, passes);
     if (c->klass == VKT_GPU_CLASS_CPU || cols == 0) return f;
     uint32_t wg = VKT_MIN(c->subgroup, c->workgroup), most = 96 / arrays / 4 * 4;
     while (wg * 2 <= c->workgroup && (uint64_t)wg * 16 < cols) wg *= 2;
     uint32_t per = (uint32_t)vkt__align((cols + wg - 1) / wg, 4);
     if (per > most) return f;
-    return (vkt__row_form) { true, wg, per, cols % 4 == 0 };
+    uint32_t lanes = vkt__lanes(c, wg, arrays * per + BESIDE);
+    return (vkt__row_form) { true, wg, lanes, reduce_form(c, wg, lanes), per, cols % 4 == 0 };
 }
 
 vkt__row_form vkt__row_form_pairs(const vkt_caps *c, uint32_t cols)
@@ -52,5 +77,5 @@ vkt__row_form vkt__row_form_pairs(const vkt_caps *c, uint32_t cols)
     uint32_t wg = c->subgroup, per = (uint32_t)vkt__align((cols + wg - 1) / wg, 2);
     if (!vkt__use_pairs(c) || !c->subgroup_arith || cols == 0 || cols % 2 || per > MOST)
         return (vkt__row_form) { 0 };
-    return (vkt__row_form) { true, wg, per, cols == wg * per ? 2 : 1 };
+    return (vkt__row_form) { true, wg, wg, vkt__reduce_form(c, wg), per, cols == wg * per ? 2 : 1 };
 }

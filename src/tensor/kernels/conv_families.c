@@ -1,6 +1,7 @@
 /* The families of convolution kernels: one invocation an element (conv_naive.comp), blocks and rows
  * of a subgroup's lanes for CPU drivers (conv_block.comp, conv_rows.comp), tiles through shared
  * memory for GPUs (conv_tiled.comp). */
+#include "tensor/graph/workgroup.h"
 #include "tensor/kernels/conv_family.h"
 
 static uint64_t ceil_div(uint64_t a, uint64_t b)
@@ -144,7 +145,8 @@ static void launch_tiled(const vkt__conv_tile *t, const vkt__conv_job *j, vkt__c
     const vkt__conv_geometry *q = j->q;
     bool dw = q->attr->conv.pass == VKT_CONV_DW;
     uint32_t pixels = q->n * q->oh * q->ow;
-    const vkt__constant spec[] = { { VKT_SPEC_DW, dw },
+    const vkt__constant spec[] = { { VKT_SPEC_LANES, vkt__lanes(j->caps, threads_of(t), VKT__MANY) },
+                                   { VKT_SPEC_DW, dw },
                                    { VKT_SPEC_BM, t->rows },
                                    { VKT_SPEC_BN, t->columns },
                                    { VKT_SPEC_BK, t->steps },

@@ -1,5 +1,6 @@
 /* Matmul families shaped for GPUs without matrix units: tiles through shared memory
  * (matmul_tiled.comp), a single row (matmul_vec.comp); and the naive one, which runs everywhere. */
+#include "tensor/graph/workgroup.h"
 #include "tensor/kernels/matmul_family.h"
 
 /* ---- naive ---- */
@@ -35,6 +36,7 @@ static void launch_tiled(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmu
 {
     uint32_t vector = vkt__mm_is_16bit(j->p) ? 8 : 16; /* bytes of four elements */
     const vkt__constant tile[] = {
+        { VKT_SPEC_LANES, vkt__lanes(j->caps, vkt__mm_threads(t), VKT__MANY) },
         { VKT_SPEC_BM, t->rows },
         { VKT_SPEC_BN, t->columns },
         { VKT_SPEC_BK, t->steps },

@@ -114,11 +114,12 @@ static uint32_t kernel_of(const vkt_caps *c, const vkt_node *n)
 }
 
 /* A kernel whose invocations keep `kept` arrays of a head's size: its name, constants, and how many
- * rows a workgroup owns. CPU drivers: one subgroup a workgroup. GPUs: at most 96 registers for the
- * arrays, where lanes can share a row; 16 KiB staged. */
+ * rows a workgroup owns. CPU drivers: one subgroup a workgroup. GPUs: 16 KiB staged, and at most 64
+ * registers for the arrays, where lanes can share a row. Intel: half of that, and of the rows at
+ * once, all of which its compiler loads before it uses the first. */
 typedef struct {
     vkt__shader shader;
-    vkt__constant spec[6];
+    vkt__constant spec[7];
     uint32_t owned;
 } att_kernel;
 
@@ -126,18 +127,21 @@ static att_kernel choose(const vkt__rec *rec, const vkt_node *n, const vkt__shad
                          uint32_t kept, uint32_t rows)
 {
     const vkt_caps *c = rec->caps;
-    uint32_t D = n->attr.attention.head, split = 1, at_once = kept > 2 ? 4 : 8, wg = c->subgroup;
-    bool staged = kernel_of(c, n) == STAGED;
+    bool staged = kernel_of(c, n) == STAGED, intel = c->klass == VKT_GPU_CLASS_INTEL;
+    uint32_t D = n->attr.attention.head, split = 1, at_once = kept > 2 ? 4 : 8, wg = c->subgroup,
+             lanes = vkt__lanes(c, wg, VKT__MANY), most_kept = intel ? 32 : 64,
+             most_split = c->subgroup_arith ? VKT_MIN(lanes, 16) : 1;
     if (staged) {
-        while (split < 4 && kept * D / split > 96 && D / 4 % (2 * split) == 0 &&
-               c->subgroup_arith && c->subgroup >= 2 * split)
+        while (split < most_split && kept * D / split > most_kept && D / 4 % (2 * split) == 0)
             split *= 2;
+        if (intel) at_once = kept * D / split > most_kept ? 1 : at_once / 2;
         wg = VKT_MIN(c->workgroup, 128);
         while (wg / 2 >= rows * split && wg / 2 >= VKT_MAX(c->subgroup, 32)) wg /= 2;
     }
     uint32_t most = 16384 / (8 * D) / 8 * 8;
     return (att_kernel) { shaders[!staged && vkt__use_pairs(c)],
                           { { VKT_SPEC_WORKGROUP, wg },
+                            { VKT_SPEC_LANES, lanes },
                             { VKT_SPEC_D4, D / 4 },
                             { VKT_SPEC_AT_ONCE, at_once },
                             { VKT_SPEC_SPLIT, split },

@@ -16,7 +16,8 @@ static void row_dispatch(vkt__rec *rec, vkt__shader walked, vkt__shader held, ui
 {
     vkt__row_form f = vkt__row_form_of(rec->caps, cols, passes, arrays);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, f.wg },
-                                   { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, f.wg) },
+                                   { VKT_SPEC_LANES, f.lanes },
+                                   { VKT_SPEC_REDUCE, f.reduce },
                                    { VKT_SPEC_PER, f.per },
                                    { VKT_SPEC_WIDE, f.wide } };
     uint32_t n = VKT_COUNT(spec) - (f.held ? 0 : 2); /* that walks it needs neither of the last */

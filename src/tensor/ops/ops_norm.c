@@ -65,21 +65,21 @@ static void row_dispatch(vkt__rec *rec, const vkt_node *n, const row_kernels *k,
         if (in_pairs) f = pairs;
     }
     for (uint32_t i = 0; i < N_TYPED; i++) narrow = narrow || typed[i].t->dtype != VKT_F32;
-    bool held = f.held && (f.wide || !narrow);
-    uint32_t wg = held ? f.wg : vkt__row_workgroup(rec->caps, cols, passes);
-    vkt__constant spec[5 + N_TYPED] = { { VKT_SPEC_WORKGROUP, wg },
-                                        { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) },
+    if (narrow && !f.wide) f = vkt__row_form_walked(rec->caps, cols, passes);
+    vkt__constant spec[6 + N_TYPED] = { { VKT_SPEC_WORKGROUP, f.wg },
+                                        { VKT_SPEC_LANES, f.lanes },
+                                        { VKT_SPEC_REDUCE, f.reduce },
                                         { VKT_SPEC_RMS, n->attr.norm.rms } };
-    uint32_t n_spec = 3;
+    uint32_t n_spec = 4;
     for (uint32_t i = 0; i < N_TYPED; i++)
         spec[n_spec++] = (vkt__constant) { typed[i].constant, vkt__type(typed[i].t) };
-    if (held) {
+    if (f.held) {
         spec[n_spec++] = (vkt__constant) { VKT_SPEC_PER, f.per };
         spec[n_spec++] = (vkt__constant) { VKT_SPEC_WIDE, f.wide };
     }
     vkt__dispatch(rec,
                   in_pairs ? k->pairs
-                  : held   ? k->holds
+                  : f.held ? k->holds
                            : k->walks,
                   spec, n_spec, push, push_bytes, rows);
 }
