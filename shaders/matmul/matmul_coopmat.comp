@@ -23,9 +23,22 @@ uvec4 load8(u32s x, u32x4s x4, bool vec, uint at, uint row, uint col, uint rows,
     uvec4 v = uvec4(0);
     if (row >= rows || col >= cols) return v;
     if (vec) return x4.v[i / 8];
-    for (uint c = 0; c < 4; c++)
+    [[unroll]] for (uint c = 0; c < 4; c++)
         if (col + 2 * c < cols) v[c] = x.v[i / 2 + c];
     return v;
+}
+
+/* Vector j of the slice that starts at k, of an operand that begins at element `at` and whose tile starts at row or column r0. */
+uvec4 load_a(uint j, uint at, uint r0, uint k)
+{
+    uint r = j / A_LEN, c = j % A_LEN * 8;
+    return A_ALONG_K ? load8(p.a, p.a4, VEC_A != 0, at, r0 + r, k + c, p.M, p.K) : load8(p.a, p.a4, VEC_A != 0, at, k + r, r0 + c, p.K, p.M);
+}
+
+uvec4 load_b(uint j, uint at, uint r0, uint k)
+{
+    uint r = j / B_LEN, c = j % B_LEN * 8;
+    return B_ALONG_K ? load8(p.b, p.b4, VEC_B != 0, at, r0 + r, k + c, p.N, p.K) : load8(p.b, p.b4, VEC_B != 0, at, k + r, r0 + c, p.K, p.N);
 }
 
 #define A_AT(i) widen1(p.a, i)
@@ -38,24 +51,24 @@ void main()
 {
     uint group;
     if (column_sums(group)) return;
-    uint tid = gl_LocalInvocationID.x, threads = gl_WorkGroupSize.x, tiles_m = (p.M + BM - 1) / BM, tiles_n = (p.N + BN - 1) / BN;
+    uint tid = gl_LocalInvocationID.x, tiles_m = (p.M + BM - 1) / BM, tiles_n = (p.N + BN - 1) / BN;
     uint s = group / (tiles_m * tiles_n);
     uvec2 steps = slice_steps(s), at = product_at(s), tile = tile_at(group % (tiles_m * tiles_n), tiles_m, tiles_n), share = share_at();
     if (steps.y < steps.x) return;
 
-    fragment_sums acc[FM * FN];
     [[unroll]] for (uint i = 0; i < FM * FN; i++) acc[i] = fragment_sums(0.0);
     for (uint k = steps.x; k < steps.y; k += BK) {
+        uvec4 next_a[A_LOADS], next_b[B_LOADS];
+        [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = load_a(i * THREADS + tid, at.x, tile.x, k);
+        [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i * THREADS + tid, at.y, tile.y, k);
         barrier();
-        for (uint j = tid; j < A_ROWS * A_LEN; j += threads) {
-            uint r = j / A_LEN, c = j % A_LEN * 8;
-            sa[r * A_STRIDE + j % A_LEN] = A_ALONG_K ? load8(p.a, p.a4, VEC_A != 0, at.x, tile.x + r, k + c, p.M, p.K)
-                                                     : load8(p.a, p.a4, VEC_A != 0, at.x, k + r, tile.x + c, p.K, p.M);
+        [[unroll]] for (uint i = 0; i < A_LOADS; i++) {
+            uint j = i * THREADS + tid;
+            if (j < A_VECTORS) sa[j / A_LEN * A_STRIDE + j % A_LEN] = next_a[i];
         }
-        for (uint j = tid; j < B_ROWS * B_LEN; j += threads) {
-            uint r = j / B_LEN, c = j % B_LEN * 8;
-            sb[r * B_STRIDE + j % B_LEN] = B_ALONG_K ? load8(p.b, p.b4, VEC_B != 0, at.y, tile.y + r, k + c, p.N, p.K)
-                                                     : load8(p.b, p.b4, VEC_B != 0, at.y, k + r, tile.y + c, p.K, p.N);
+        [[unroll]] for (uint i = 0; i < B_LOADS; i++) {
+            uint j = i * THREADS + tid;
+            if (j < B_VECTORS) sb[j / B_LEN * B_STRIDE + j % B_LEN] = next_b[i];
         }
         barrier();
         [[unroll]] for (uint kk = 0; kk < BK; kk += CK) {
@@ -74,6 +87,5 @@ void main()
             }
         }
     }
-    [[unroll]] for (uint i = 0; i < FM; i++)
-        [[unroll]] for (uint j = 0; j < FN; j++) finish_fragment(acc[i * FN + j], s, tile.x + share.x + i * CM, tile.y + share.y + j * CN);
+    finish_fragments(s, tile.x + share.x, tile.y + share.y);
 }

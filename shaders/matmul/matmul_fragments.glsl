@@ -11,6 +11,7 @@
 #define operand float16_t
 #endif
 
+layout(constant_id = VKT_SPEC_LANES) const uint LANES = 32;
 layout(constant_id = VKT_SPEC_BM) const uint BM = 64;
 layout(constant_id = VKT_SPEC_BN) const uint BN = 64;
 layout(constant_id = VKT_SPEC_BK) const uint BK = 32;
@@ -26,7 +27,7 @@ layout(constant_id = VKT_SPEC_VEC_B) const uint VEC_B = 0;
 #define fragment_b coopmat<operand, gl_ScopeSubgroup, CK, CN, gl_MatrixUseB>
 #define fragment_sums coopmat<float, gl_ScopeSubgroup, CM, CN, gl_MatrixUseAccumulator>
 
-const uint SUBGROUPS = (BM / WM) * (BN / WN), FM = WM / CM, FN = WN / CN;
+const uint SUBGROUPS = (BM / WM) * (BN / WN), THREADS = SUBGROUPS * LANES, FM = WM / CM, FN = WN / CN;
 const bool A_ALONG_K = LAYOUT != 2, B_ALONG_K = LAYOUT == 0; /* contiguous along k */
 /* Of 16-bit elements in shared memory, as rows lie: vectors of 8, padded by one. */
 const uint A_ROWS = A_ALONG_K ? BM : BK, A_LEN = (A_ALONG_K ? BK : BM) / 8, A_STRIDE = A_LEN + 1;
@@ -34,6 +35,7 @@ const uint B_ROWS = B_ALONG_K ? BN : BK, B_LEN = (B_ALONG_K ? BK : BN) / 8, B_ST
 const uint BAND = 8; /* rows of tiles walked together, for the L2 cache */
 
 shared float sc[SUBGROUPS * CM * CN];
+fragment_sums acc[FM * FN];
 
 /* Where tile g of tiles_m x tiles_n begins. */
 uvec2 tile_at(uint g, uint tiles_m, uint tiles_n)
@@ -54,22 +56,31 @@ uint fragment_at(bool along_k, uint stride, uint r, uint k)
     return along_k ? r * stride + k / 8 : k * stride + r / 8;
 }
 
-/* Ends the sums of product or slice s from row m, column n of C, through shared memory, as only the device knows where a
- * fragment's elements are. Of the whole workgroup at a time. */
-void finish_fragment(fragment_sums sums, uint s, uint m, uint n)
+const uint A_VECTORS = A_ROWS * A_LEN, A_LOADS = (A_VECTORS + THREADS - 1) / THREADS; /* of a tile, of a thread */
+const uint B_VECTORS = B_ROWS * B_LEN, B_LOADS = (B_VECTORS + THREADS - 1) / THREADS;
+const uint ENDS = CM * CN / 2, ENDS_EACH = (ENDS + LANES - 1) / LANES; /* pairs of a fragment, of a lane */
+
+/* Ends the sums of product or slice s from row m, column n of C, fragment by fragment through the subgroup's own shared
+ * memory, as only the device knows where a fragment's elements are. acc has constant indices, so that it stays in registers,
+ * and the code that ends an element is there once. */
+void finish_fragments(uint s, uint m, uint n)
 {
     uint mine = gl_SubgroupID * CM * CN;
-    barrier();
-    coopMatStore(sums, sc, mine, CN, gl_CooperativeMatrixLayoutRowMajor);
-    barrier();
-    for (uint e = gl_SubgroupInvocationID * 2; e < CM * CN; e += gl_SubgroupSize * 2) {
-        uint row = m + e / CN, col = n + e % CN, i = (s * p.M + row) * p.N + col;
-        if (row >= p.M || col >= p.N) continue;
+    [[dont_unroll]] for (uint f = 0; f < FM * FN; f++) {
+        subgroupBarrier();
+        [[unroll]] for (uint i = 0; i < FM * FN; i++)
+            if (i == f) coopMatStore(acc[i], sc, mine, CN, gl_CooperativeMatrixLayoutRowMajor);
+        subgroupBarrier();
+        [[unroll]] for (uint j = 0; j < ENDS_EACH; j++) {
+            uint e = (j * LANES + gl_SubgroupInvocationID) * 2, row = m + f / FN * CM + e / CN, col = n + f % FN * CN + e % CN;
+            if (e >= CM * CN || row >= p.M || col >= p.N) continue;
+            uint i = (s * p.M + row) * p.N + col;
 #ifdef HALF
-        finish_pair(i, uvec2(col, col + 1), vec2(sc[mine + e], sc[mine + e + 1]), col + 1 < p.N);
+            finish_pair(i, uvec2(col, col + 1), vec2(sc[mine + e], sc[mine + e + 1]), col + 1 < p.N);
 #else
-        finish(i, col, sc[mine + e]);
-        if (col + 1 < p.N) finish(i + 1, col + 1, sc[mine + e + 1]);
+            finish(i, col, sc[mine + e]);
+            if (col + 1 < p.N) finish(i + 1, col + 1, sc[mine + e + 1]);
 #endif
+        }
     }
 }

@@ -80,7 +80,6 @@ void main()
     uvec2 steps = slice_steps(s), at = product_at(s), tile = tile_at(group % (tiles_m * tiles_n), tiles_m, tiles_n), share = share_at();
     if (steps.y < steps.x) return;
 
-    fragment_sums acc[FM * FN];
     [[unroll]] for (uint i = 0; i < FM * FN; i++) acc[i] = fragment_sums(0.0);
     for (uint k = steps.x; k < steps.y; k += BK) {
         barrier();
@@ -126,6 +125,5 @@ void main()
             }
         }
     }
-    [[unroll]] for (uint i = 0; i < FM; i++)
-        [[unroll]] for (uint j = 0; j < FN; j++) finish_fragment(acc[i * FN + j], s, tile.x + share.x + i * CM, tile.y + share.y + j * CN);
+    finish_fragments(s, tile.x + share.x, tile.y + share.y);
 }

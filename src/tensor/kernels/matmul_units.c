@@ -1,5 +1,6 @@
 /* Matmul families for matrix units: 16-bit operands as they are (matmul_coopmat.comp), f32 ones as
  * sums of 16-bit pieces (matmul_split.comp). */
+#include "tensor/graph/workgroup.h"
 #include "tensor/kernels/matmul_family.h"
 
 /* Of sums that a subgroup keeps in registers: 128 numbers a lane where 32 lanes hold 16 x 16; half
@@ -32,6 +33,19 @@ bool vkt__mm_has_units(const vkt_caps *caps, const vkt__product *p)
     return caps->coopmat && fragment_of(caps, p)[0] && vkt__kernel_built(shader_of(caps, p));
 }
 
+static uint32_t lanes_of(const vkt_caps *caps)
+{
+    return vkt__lanes(caps, caps->subgroup, 64);
+}
+
+/* Whether a subgroup has registers for its share's sums. Intel: a quarter of a thread's 128, each
+ * of as many numbers as the smallest subgroup has lanes. */
+static bool has_registers(const vkt__mm_tile *t, const vkt_caps *caps)
+{
+    return caps->klass != VKT_GPU_CLASS_INTEL ||
+           t->thread_rows * t->thread_columns <= 32 * caps->subgroup_min;
+}
+
 /* The device's fragments divide a subgroup's share, whole subgroups the workgroup; 128-bit vectors
  * of a tile and a vector of padding a row fit shared memory, of f32 operands three times. */
 static bool fits(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
@@ -46,9 +60,9 @@ static bool fits(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product
          whole_words = !is_16bit || (vkt__mm_row_a(p) % 2 == 0 && vkt__mm_row_b(p) % 2 == 0);
     uint32_t fragments = t->thread_rows / f[0] * (t->thread_columns / f[1]),
              most = is_16bit ? MOST_FRAGMENTS : MOST_FRAGMENTS_SPLIT, threads = vkt__mm_threads(t);
-    return fixed && whole_words && fragments <= most && t->thread_rows % f[0] == 0 &&
-           t->thread_columns % f[1] == 0 && t->steps % f[2] == 0 &&
-           threads * caps->subgroup <= caps->workgroup &&
+    return fixed && whole_words && has_registers(t, caps) && fragments <= most &&
+           t->thread_rows % f[0] == 0 && t->thread_columns % f[1] == 0 && t->steps % f[2] == 0 &&
+           threads * lanes_of(caps) <= caps->workgroup &&
            2 * pieces * (a + b) + 4 * threads * f[0] * f[1] <= caps->shared_bytes;
 }
 
@@ -57,6 +71,7 @@ static void launch(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul_laun
     const vkt__product *p = j->p;
     const uint32_t *f = fragment_of(j->caps, p), wide = vkt__mm_is_16bit(p) ? 8 : 4; /* 16 bytes */
     const vkt__constant tile[] = {
+        { VKT_SPEC_LANES, lanes_of(j->caps) },
         { VKT_SPEC_BM, t->rows },
         { VKT_SPEC_BN, t->columns },
         { VKT_SPEC_BK, t->steps },
@@ -69,7 +84,7 @@ static void launch(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul_laun
         { VKT_SPEC_VEC_B, vkt__mm_row_b(p) % wide == 0 && j->b % 16 == 0 }
     };
     l->shader = shader_of(j->caps, p);
-    l->spec[VKT__MM_WORKGROUP].value = vkt__mm_threads(t) * j->caps->subgroup;
+    l->spec[VKT__MM_WORKGROUP].value = vkt__mm_threads(t) * lanes_of(j->caps);
     vkt__mm_add(l, tile, VKT_COUNT(tile));
 }
 
