@@ -77,6 +77,42 @@ static bool is_slower(const vkt_bench_desc *d, const vkt_bench_row *r)
                            &speedup, &noise) == VKT_BENCH_SLOWER;
 }
 
+/* An item that fails leaves its row, and the benchmark goes on; after a lost device on a new one.
+ * DEVICE: there is none. */
+static vkt_status measure(vkt__bencher *b, const vkt__bench_item *item)
+{
+    size_t first = b->out->n_rows;
+    uint32_t n_told = 0;
+    vkt__log_quiet(true);
+    vkt_status st = item->run(b, item);
+    char why[400];
+    const char *said = vkt__last_failure();
+    snprintf(why, sizeof why, "failed: %s", *said ? said : vkt_status_name(st));
+    vkt__log_quiet(false);
+    if (st == VKT_OK) return VKT_OK;
+    for (size_t i = first; i < b->out->n_rows; i++) {
+        vkt_bench_row *r = &b->out->rows[i];
+        if (isfinite(r->value) || r->refused) continue;
+        vkt__bench_refuse(b, r, true, "%s", why);
+        n_told++;
+    }
+    if (!n_told) {
+        bool taken = vkt_bench_find(b->out, item->group, item->name);
+        const char *name =
+            vkt__arena_printf(&b->out->priv->arena, "%s%s", item->name, taken ? ", the rest" : "");
+        vkt__bench_refuse(b, vkt__bench_row(b->out, item->group, name, "us", false), true, "%s",
+                          why);
+    }
+    if (!vkt__gpu_lost(b->gpu)) return VKT_OK;
+    if (!b->desc->gpu) return VKT_E_DEVICE;
+    if (b->reopened) vkt_gpu_destroy(&b->reopened);
+    st = vkt_gpu_create(b->desc->gpu, &b->reopened);
+    if (st != VKT_OK) return st;
+    b->gpu = b->reopened;
+    b->caps = vkt_gpu_caps(b->gpu);
+    return VKT_OK;
+}
+
 /* Rows from `first` on repeat earlier ones: the faster of two stays, a wrong result always. */
 static void merge_rows(vkt_bench *b, size_t first)
 {
@@ -109,7 +145,7 @@ static vkt_status again(vkt__bencher *b, const vkt__bench_items *list, const siz
                     : b->n_copy;
             progress(b,
                      vkt__arena_printf(&b->out->priv->arena, "%s once more", list->item[i].name));
-            VKT_TRY(list->item[i].run(b, &list->item[i]));
+            VKT_TRY(measure(b, &list->item[i]));
             merge_rows(b->out, n_rows);
             b->out->n_left_out = n_left_out;
         }
@@ -153,19 +189,28 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
         of[i] = b.out->n_rows;
         progress(&b, list.item[i].name);
         double start = vkt__now();
-        VKT_TRY(list.item[i].run(&b, &list.item[i]));
+        st = measure(&b, &list.item[i]);
+        if (desc->on_rows) desc->on_rows(desc->user, b.out);
+        if (st != VKT_OK) break;
         vkt_log(VKT_LOG_DEBUG, "bench", "%s: %.2f s, thought to take %.2f", list.item[i].name,
                 vkt__now() - start, list.item[i].weight);
         b.weight_done += list.item[i].weight;
         b.n_done++;
     }
     of[list.n] = b.out->n_rows;
-    if (desc->baseline) VKT_TRY(again(&b, &list, of));
+    if (desc->baseline && st == VKT_OK) st = again(&b, &list, of);
     progress(&b, "done");
     *out = b.out;
+    if (st != VKT_OK)
+        vkt__bench_left_out(b.out, "%u of %u items: the device was lost, and can't be opened again",
+                            b.n_all - b.n_done - 1, b.n_all);
+    if (b.n_wrong)
+        st = vkt__fail(st == VKT_OK ? VKT_E_FAILED : st, "bench",
+                       "%u of the results failed, the first of them %s", b.n_wrong, b.first_wrong);
+    vkt_gpu_destroy(&b.reopened);
     free(list.item);
     free(of);
-    return b.wrong ? VKT_E_FAILED : VKT_OK;
+    return st;
 fail:
     free(list.item);
     free(of);

@@ -84,7 +84,8 @@ void vkt__bench_refuse(vkt__bencher *b, vkt_bench_row *r, bool wrong, const char
     va_start(ap, fmt);
     r->refused = text(b->out, fmt, ap);
     va_end(ap);
-    b->wrong |= wrong;
+    if (wrong && !b->n_wrong++)
+        b->first_wrong = vkt__arena_printf(&b->out->priv->arena, "%s: %s", r->name, r->refused);
     r->value = r->min = r->max = r->q1 = r->q3 = r->gpu_value = r->gflops = r->gbps = r->percent =
         NAN;
 }

@@ -22,11 +22,13 @@ enum { VKT__BW_SIZES = 5 };
 typedef struct vkt__bencher {
     vkt_gpu *gpu;
     const vkt_caps *caps;
+    vkt_gpu *reopened; /* gpu, where the caller's was lost */
     const vkt_bench_desc *desc;
     vkt_bench *out;
-    bool wall;  /* the verdict is by wall clock: CPU drivers, devices without timestamps */
-    bool wrong; /* some result was */
-    double warm_s, time_s; /* per measurement */
+    bool wall;        /* the verdict is by wall clock: CPU drivers, devices without timestamps */
+    uint32_t n_wrong; /* rows whose result was, or that failed */
+    const char *first_wrong; /* the first of them, and why */
+    double warm_s, time_s;   /* per measurement */
     uint32_t min_runs;
     /* best runs of the ceilings, bytes/s and flops/s; 0: not measured */
     struct {

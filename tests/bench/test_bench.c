@@ -2,6 +2,7 @@
  */
 #include "testing.h"
 
+#include "gpu/commands.h"
 #include "vktrain/bench.h"
 
 static vkt_gpu *gpu;
@@ -54,6 +55,44 @@ static void everything_once(void **state)
     remove(path);
     vkt_bench_destroy(&back);
     vkt_bench_destroy(&b);
+}
+
+static void count_rows(void *user, const vkt_bench *so_far)
+{
+    *(size_t *)user = so_far->n_rows;
+}
+
+/* An item that loses the device leaves a row that says so; those before and after are there. */
+static void a_lost_device_costs_one_item(void **state)
+{
+    (void)state;
+    vkt_bench *whole, *b;
+    vkt_gpu *other;
+    size_t n_bad = 0, n_seen = 0, at = 0;
+    vkt_gpu_desc desc = { .cap = getenv("VKT_TEST_CAP"), .no_cache = true };
+    vkt_bench_desc d = {
+        .once = true, .only = "ceilings", .gpu = &desc, .on_rows = count_rows, .user = &n_seen
+    };
+    REQUIRE_OK(vkt_gpu_create(&desc, &other));
+    REQUIRE_OK(vkt_bench_run(other, &d, &whole));
+    assert_int_equal(n_seen, whole->n_rows);
+    TEST_LOG_CAPTURE();
+    vkt__gpu_lose_after(12, 1);
+    vkt_status st = vkt_bench_run(other, &d, &b);
+    vkt__gpu_lose_after(0, 0);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    REQUIRE_STATUS(st, VKT_E_FAILED);
+    REQUIRE_LOGGED("1 of the results failed, the first of them");
+    assert_null(strchr(strchr(test_log, '\n') + 1, '\n')); /* one line */
+    for (size_t i = 0; i < b->n_rows; i++)
+        if (b->rows[i].refused && ++n_bad) at = i;
+    assert_int_equal(n_bad, 1);
+    assert_non_null(strstr(b->rows[at].refused, "failed: "));
+    assert_true(at > 0 && at + 1 < b->n_rows && b->rows[at + 1].value > 0);
+    assert_string_equal(b->rows[b->n_rows - 1].name, whole->rows[whole->n_rows - 1].name);
+    vkt_bench_destroy(&b);
+    vkt_bench_destroy(&whole);
+    vkt_gpu_destroy(&other);
 }
 
 /* Points of ms = floor + flops / rate, the last one off by `slower`. */
@@ -188,9 +227,13 @@ int main(void)
                           .no_cache = true };
     if (vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_once), cmocka_unit_test(scaling_finds_the_floor_and_the_bend),
-        cmocka_unit_test(scaling_once),    cmocka_unit_test(one_op),
-        cmocka_unit_test(baseline),        cmocka_unit_test(memory_is_given_back),
+        cmocka_unit_test(everything_once),
+        cmocka_unit_test(a_lost_device_costs_one_item),
+        cmocka_unit_test(scaling_finds_the_floor_and_the_bend),
+        cmocka_unit_test(scaling_once),
+        cmocka_unit_test(one_op),
+        cmocka_unit_test(baseline),
+        cmocka_unit_test(memory_is_given_back),
     };
     int failed = cmocka_run_group_tests_name("bench", tests, NULL, NULL);
     vkt_gpu_destroy(&gpu);

@@ -245,6 +245,34 @@ static void a_kernel_that_ended_the_program_is_left_out(void **state)
     vkt_gpu_destroy(&gpu);
 }
 
+/* The self-test of one op on a device that is lost meanwhile, then on a new one. */
+static void the_self_test_survives_a_lost_device(void **state)
+{
+    (void)state;
+    vkt_check_result r;
+    bool listed = false;
+    const char *name;
+    vkt_gpu *gpu = device(false);
+    for (size_t i = 0; (name = vkt_check_name(i)); i++) listed |= !strcmp(name, "fill");
+    assert_true(listed);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_check_op(gpu, "fil", &r), VKT_E_ARG);
+    REQUIRE_LOGGED("no op 'fil'; did you mean 'fill'?");
+    vkt__gpu_lose_after(1, 1);
+    REQUIRE_STATUS(vkt_check_op(gpu, "fill", &r), VKT_E_DEVICE);
+    vkt__gpu_lose_after(0, 0);
+    assert_true(r.n_failed == 1 && strstr(r.detail, "device"));
+    vkt__gpu_fail_pipeline(1); /* a case that can't be compiled is one that failed */
+    vkt_gpu_destroy(&gpu);
+    gpu = device(false);
+    REQUIRE_STATUS(vkt_check_op(gpu, "fill", &r), VKT_E_FAILED);
+    assert_true(r.n_failed == 1 && r.n_cases > 1);
+    REQUIRE_OK(vkt_check_op(gpu, "fill", &r));
+    assert_true(r.n_failed == 0 && !strcmp(r.op, "fill"));
+    vkt_gpu_destroy(&gpu);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -263,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(choices_of_convolutions_are_kept_and_used),
         cmocka_unit_test(what_was_not_timed_is_not_kept),
+        cmocka_unit_test(the_self_test_survives_a_lost_device),
         cmocka_unit_test(a_kernel_that_fails_is_passed_over),
         cmocka_unit_test(a_kernel_that_loses_the_device_is_left_out),
         cmocka_unit_test(a_kernel_that_ended_the_program_is_left_out),

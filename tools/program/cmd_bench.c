@@ -455,14 +455,29 @@ static void on_progress(void *user, const vkt_bench_progress *p)
                             cli_time(p->elapsed_s), eta));
 }
 
+/* What is measured is on the disk, whatever comes after. */
+typedef struct saving {
+    const bench_options *o;
+    vkt_status st;
+} saving;
+
+static void on_rows(void *user, const vkt_bench *b)
+{
+    saving *s = user;
+    s->st = VKT_OK;
+    if (s->o->json) s->st = vkt_bench_save_json(b, s->o->json);
+    if (s->o->csv && s->st == VKT_OK) s->st = vkt_bench_save_csv(b, s->o->csv);
+}
+
 static int measure(const bench_options *o)
 {
     vkt_gpu *gpu = NULL;
     vkt_bench *b = NULL, *base = NULL;
+    saving save = { o, VKT_OK };
     double start = cli_now();
     bool live = !o->common.quiet && cli_is_terminal(stdout);
     /* A baseline that can't be read is better known before minutes of measuring. */
-    vkt_status st = o->baseline ? vkt_bench_load(o->baseline, &base) : VKT_OK, saved = VKT_OK;
+    vkt_status st = o->baseline ? vkt_bench_load(o->baseline, &base) : VKT_OK;
     vkt_bench_desc desc = { .quick = o->quick,
                             .once = o->once,
                             .only = only_names[o->only],
@@ -471,17 +486,18 @@ static int measure(const bench_options *o)
                             .gpu = &o->common.gpu,
                             .baseline = base,
                             .tolerance = o->tolerance / 100.0,
-                            .on_progress = live ? on_progress : NULL };
+                            .on_progress = live ? on_progress : NULL,
+                            .on_rows = on_rows,
+                            .user = &save };
     if (st == VKT_OK) st = vkt_gpu_create(&o->common.gpu, &gpu);
     if (st == VKT_OK) st = vkt_bench_run(gpu, &desc, &b);
     cli_live("");
     int rc = cli_exit_code(st);
     if (b) {
         print_result(b, o->markdown);
-        if (o->json) saved = vkt_bench_save_json(b, o->json);
-        if (o->csv && saved == VKT_OK) saved = vkt_bench_save_csv(b, o->csv);
+        on_rows(&save, b);
         if (base && judge(base, b, o)) rc = rc ? rc : CLI_FAILED;
-        if (saved != VKT_OK) rc = cli_exit_code(saved);
+        if (save.st != VKT_OK) rc = cli_exit_code(save.st);
         if (!o->common.quiet && !o->markdown)
             printf("\nmeasured in %s\n", cli_time(cli_now() - start));
     }

@@ -1,11 +1,13 @@
 /* vktrain doctor: each op row's kernels against their C twins, on one device or on all. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli.h"
 
 typedef struct doctor_options {
     cli_options common;
-    bool all;
+    const char *op;
+    bool all, list;
 } doctor_options;
 
 static const cli_flag flags[] = {
@@ -14,11 +16,14 @@ static const cli_flag flags[] = {
       "bits" },
     { "--all", CLI_BOOL, offsetof(doctor_options, all), NULL, NULL,
       "test every usable device, one after the other" },
+    { "--op", CLI_TEXT, offsetof(doctor_options, op), "NAME[,NAME]", NULL, "test only these ops" },
+    { "--list", CLI_BOOL, offsetof(doctor_options, list), NULL, NULL,
+      "print the names of the ops, then stop" },
     { 0 },
 };
 
 typedef struct tally {
-    uint32_t n_rows, n_cases, n_failed;
+    uint32_t n_rows, n_cases, n_failed, n_lost;
     double worst;
     bool quiet;
 } tally;
@@ -36,6 +41,58 @@ static void on_row(void *user, const vkt_check_result *r)
            cli_color(stdout, CLI_PLAIN), 100 * r->worst);
     if (r->n_failed) printf("      %u of %u failed; %s\n", r->n_failed, r->n_cases, r->detail);
     fflush(stdout);
+}
+
+/* Whether `list`, names with commas between them, has the name. */
+static bool lists(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *s = list; s; s = strchr(s, ','), s += s != NULL)
+        if (!strncmp(s, name, n) && (s[n] == ',' || s[n] == 0)) return true;
+    return false;
+}
+
+/* What --op names is there. */
+static vkt_status check_names(const char *list)
+{
+    for (const char *s = list; s && *s;) {
+        char name[64];
+        const char *names[256];
+        size_t n = strcspn(s, ","), n_names = 0;
+        bool found = false;
+        snprintf(name, sizeof name, "%.*s", (int)n, s);
+        while (n_names < CLI_COUNT(names) && (names[n_names] = vkt_check_name(n_names)))
+            found |= !strcmp(names[n_names++], name);
+        if (!found) {
+            cli_error("doctor: no op '%s' (--list prints them)%s", name,
+                      vkt_did_you_mean(name, names, n_names).text);
+            return VKT_E_ARG;
+        }
+        s += n + (s[n] == ',');
+    }
+    return VKT_OK;
+}
+
+/* One op after the other, on a device that is opened anew where an op loses it. DEVICE: one did;
+ * *gpu is NULL if there is no opening it again. */
+static vkt_status check_ops(const doctor_options *o, const vkt_gpu_desc *desc, vkt_gpu **gpu,
+                            tally *t)
+{
+    vkt_status all = VKT_OK;
+    const char *name;
+    for (size_t i = 0; (name = vkt_check_name(i)); i++) {
+        vkt_check_result r;
+        if (o->op && !lists(o->op, name)) continue;
+        vkt_status st = vkt_check_op(*gpu, name, &r);
+        on_row(t, &r);
+        if (st != VKT_OK && all != VKT_E_DEVICE) all = st;
+        if (st != VKT_E_DEVICE) continue;
+        t->n_lost++;
+        vkt_gpu_destroy(gpu);
+        st = vkt_gpu_create(desc, gpu);
+        if (st != VKT_OK) return st;
+    }
+    return all;
 }
 
 static vkt_status print_accuracy(vkt_gpu *gpu)
@@ -69,13 +126,15 @@ static vkt_status check(const doctor_options *o, const char *device)
     if (device) desc.device = device;
     vkt_status st = vkt_gpu_create(&desc, &gpu);
     if (st != VKT_OK) return st;
-    const vkt_caps *c = vkt_gpu_caps(gpu);
+    const vkt_caps *c = vkt_gpu_caps(gpu), kept = *c;
     printf("%s%s%s (%s, %s)\n", cli_color(stdout, CLI_BOLD), c->name, cli_color(stdout, CLI_PLAIN),
            vkt_gpu_type_name(c->type), c->driver);
     double start = cli_now();
-    st = vkt_check_ops(gpu, on_row, &t);
-    if (st == VKT_OK && !o->common.quiet) st = print_accuracy(gpu);
-    vkt_gpu_stats s = vkt_gpu_get_stats(gpu);
+    st = check_ops(o, &desc, &gpu, &t);
+    if (st == VKT_OK && !o->common.quiet && !o->op) st = print_accuracy(gpu);
+    vkt_gpu_stats s = { 0 };
+    if (gpu) s = vkt_gpu_get_stats(gpu);
+    c = &kept;
     printf("  %u pipelines in %.2f s, %s device memory at most, %u lanes, fp16 %s, int64 %s, "
            "matrix units %s\n",
            s.n_pipelines, s.pipeline_s, cli_bytes(s.peak_bytes), c->subgroup,
@@ -92,7 +151,7 @@ static vkt_status check(const doctor_options *o, const char *device)
                color, plain, t.n_rows, t.n_cases, 100 * t.worst, cli_now() - start);
     else
         printf("  %snot healthy%s: %u of %u cases failed%s, %.1f s\n", color, plain, t.n_failed,
-               t.n_cases, st == VKT_E_DEVICE ? ", then the device was lost" : "",
+               t.n_cases, t.n_lost ? cli_text(", %u ops lost the device", t.n_lost) : "",
                cli_now() - start);
     vkt_gpu_destroy(&gpu);
     return st;
@@ -103,6 +162,10 @@ static int run(void *options)
     doctor_options *o = options;
     vkt_gpu_info *list = NULL;
     size_t n = 0, n_checked = 0;
+    const char *name;
+    for (size_t i = 0; o->list && (name = vkt_check_name(i)); i++) puts(name);
+    if (o->list) return CLI_OK;
+    if (check_names(o->op) != VKT_OK) return CLI_USAGE;
     if (!o->all) return cli_exit_code(check(o, NULL));
     vkt_status worst = vkt_gpu_list(&list, &n);
     for (size_t i = 0; i < n; i++) {

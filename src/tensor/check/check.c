@@ -260,11 +260,13 @@ vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
         vkt_check_result r = { .op = op->name };
         for (uint32_t k = 0; more && k < most; k++)
             for (size_t d = 0; d < VKT_COUNT(dtypes) && more; d++)
-                if ((d == 0 || narrow) &&
-                    check_sample(gpu, desc, op, k, dtypes[d], &r, &more) == VKT_E_DEVICE)
-                    return VKT_E_DEVICE;
+                if (d == 0 || narrow) {
+                    check_sample(gpu, desc, op, k, dtypes[d], &r, &more);
+                    more = more && !vkt__gpu_lost(gpu);
+                }
         if (r.n_failed) all = VKT_E_FAILED;
         fn(user, &r);
+        if (vkt__gpu_lost(gpu)) return VKT_E_DEVICE;
     }
     return all;
 }
@@ -273,4 +275,25 @@ vkt_status vkt_check_ops(vkt_gpu *gpu, void (*fn)(void *user, const vkt_check_re
                          void *user)
 {
     return vkt__check_ops(gpu, &(vkt__check_desc) { 0 }, fn, user);
+}
+
+const char *vkt_check_name(size_t i)
+{
+    return vkt__rows[i] ? vkt__rows[i]->name : NULL;
+}
+
+static void keep(void *user, const vkt_check_result *r)
+{
+    *(vkt_check_result *)user = *r;
+}
+
+vkt_status vkt_check_op(vkt_gpu *gpu, const char *op, vkt_check_result *r)
+{
+    *r = (vkt_check_result) { 0 };
+    vkt_status st = vkt__check_ops(gpu, &(vkt__check_desc) { .only = op }, keep, r);
+    if (r->op) return st;
+    const char *names[256];
+    size_t n = 0;
+    while (n < VKT_COUNT(names) && (names[n] = vkt_check_name(n))) n++;
+    return vkt__fail(VKT_E_ARG, "check", "no op '%s'%s", op, vkt_did_you_mean(op, names, n).text);
 }
