@@ -77,6 +77,7 @@ set(SHADERS_LOSS
   loss/softmax_bwd_held
   loss/softmax_xent
   loss/softmax_xent_held
+  loss/softmax_xent_online
   loss/softmax_xent_bwd
   loss/mse
   loss/mse_bwd

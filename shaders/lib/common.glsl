@@ -10,6 +10,7 @@
  *   _bwd       the gradient of the input; _dw, _dq, _dkv that of a filter or weight, of queries, of keys and values
  *   _sums, _total, _finish, _sum   parts of a sum over rows or slices; the parts added up, in order
  *   _held      a row stays in registers between its passes; without: it is read again (norm, softmax)
+ *   _online    a long row's largest number and its sum are found in one walk (softmax_xent)
  *   _rows, _row, _block   for CPU drivers: a subgroup's tile of rows; one row; what neither unrolls nor shuffles
  *   _tiled, _vec          for GPUs: a workgroup's tile through shared memory; one row
  *   _coopmat, _split      on matrix units: 16-bit operands; f32 ones in 16-bit pieces

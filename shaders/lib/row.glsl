@@ -29,6 +29,12 @@ uint row_column(uint j)
     return WIDE != 0 ? (j / VEC * wg + lane) * VEC + j % VEC : j * wg + lane;
 }
 
+/* The invocation that has column c. */
+uint row_lane(uint c)
+{
+    return (WIDE != 0 ? c / VEC : c) % gl_WorkGroupSize.x;
+}
+
 bool in_row(uint c, uint cols)
 {
     return WIDE == 2 || c < cols;

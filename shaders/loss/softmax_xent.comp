@@ -32,11 +32,11 @@ void main()
     sum = wg_add(sum);
     earlier = wg_max(earlier);
     if (smoothed) below = wg_add(below);
-    if (first == 0) xent_finish(row, top, sum, earlier, below);
+    float x = xent_target(row, t, t % gl_WorkGroupSize.x == first);
+    if (first == 0) xent_finish(row, top, sum, earlier, below, x);
     if ((p.flags & VKT_XENT_DLOGITS) == 0) return;
     xent_slope s = xent_slope_of(row);
     float lse = xent_lse(top, sum);
-    if (!red_alone()) barrier(); /* the target's logit has been read */
     for (uint c = first; c < p.cols; c += gl_WorkGroupSize.x)
         store(p.dlogits, base + c, xent_dlogit(s, c, p.logits.v[base + c], top, lse));
 }

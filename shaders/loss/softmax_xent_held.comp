@@ -29,13 +29,11 @@ void main()
     sum = wg_add(sum);
     earlier = wg_max(earlier);
     if (smoothed) below = wg_add(below);
-    if (gl_LocalInvocationID.x == 0) xent_finish(row, top, sum, earlier, below);
+    float x = xent_target(row, t, row_lane(t) == gl_LocalInvocationID.x);
+    if (gl_LocalInvocationID.x == 0) xent_finish(row, top, sum, earlier, below, x);
     if ((p.flags & VKT_XENT_DLOGITS) == 0) return;
     xent_slope s = xent_slope_of(row);
     float lse = xent_lse(top, sum);
-    if (!red_alone()) barrier(); /* the target's logit has been read */
-    [[unroll]] for (uint j = 0; j < PER; j++) {
-        uint c = row_column(j);
-        if (c < p.cols) store(p.dlogits, base + c, xent_dlogit(s, c, v[j], top, lse));
-    }
+    [[unroll]] for (uint j = 0; j < PER; j++) v[j] = xent_dlogit(s, row_column(j), v[j], top, lse);
+    ROW_STORE(v, f32s(p.dlogits), f32x4s(p.dlogits), base, p.cols)
 }

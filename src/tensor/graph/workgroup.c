@@ -50,21 +50,24 @@ uint32_t vkt__row_workgroup(const vkt_caps *c, uint32_t cols, uint32_t passes)
     return wg;
 }
 
-vkt__row_form vkt__row_form_walked(const vkt_caps *c, uint32_t cols, uint32_t passes)
+vkt__row_form vkt__row_form_walked(const vkt_caps *c, uint32_t cols, uint32_t passes,
+                                   uint32_t numbers)
 {
-    uint32_t wg = vkt__row_workgroup(c, cols, passes);
-    return (vkt__row_form) { false, wg, c->subgroup, vkt__reduce_form(c, wg), 0, 0 };
+    uint32_t wg = vkt__row_workgroup(c, cols, passes), lanes = vkt__lanes(c, wg, numbers);
+    return (vkt__row_form) { false, wg, lanes, reduce_form(c, wg, lanes), 0, 0 };
 }
 
 /* Four to sixteen elements an invocation if the workgroup can grow so far, else up to a hundred in
- * all arrays together; longer rows are walked. */
+ * all arrays together, of 1024 invocations up to forty: a workgroup has 65,536 registers. Longer
+ * rows are walked. */
 vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes, uint32_t arrays)
 {
     enum { BESIDE = 24 }; /* numbers that a kernel keeps beside its row */
-    vkt__row_form f = vkt__row_form_walked(c, cols, passes);
+    vkt__row_form f = vkt__row_form_walked(c, cols, passes, BESIDE);
     if (c->klass == VKT_GPU_CLASS_CPU || cols == 0) return f;
-    uint32_t wg = VKT_MIN(c->subgroup, c->workgroup), most = 96 / arrays / 4 * 4;
+    uint32_t wg = VKT_MIN(c->subgroup, c->workgroup);
     while (wg * 2 <= c->workgroup && (uint64_t)wg * 16 < cols) wg *= 2;
+    uint32_t most = VKT_MIN(96, 65536 / wg - BESIDE) / arrays / 4 * 4;
     uint32_t per = (uint32_t)vkt__align((cols + wg - 1) / wg, 4);
     if (per > most) return f;
     uint32_t lanes = vkt__lanes(c, wg, arrays * per + BESIDE);

@@ -6,8 +6,8 @@
 
 /* Whether kernels with a PAIRS variant should use it: Mesa's CPU driver (see common.glsl). */
 bool vkt__use_pairs(const vkt_caps *c);
-/* VKT_SPEC_LANES of a kernel whose invocations, wg a workgroup, keep so many 32-bit numbers at once:
- * the device's subgroup, or a smaller one where that does not have the registers. */
+/* VKT_SPEC_LANES of a kernel whose invocations, wg a workgroup, keep so many 32-bit numbers at
+ * once: the device's subgroup, or a smaller one where that does not have the registers. */
 uint32_t vkt__lanes(const vkt_caps *c, uint32_t wg, uint32_t numbers);
 enum { VKT__MANY = 128 }; /* numbers: a tile of sums, a head's row */
 /* Workgroup size for kernels that work row by row or reduce: one subgroup on CPU drivers (a barrier
@@ -26,8 +26,9 @@ typedef struct vkt__row_form {
     uint32_t wg, lanes, reduce; /* VKT_SPEC_WORKGROUP, VKT_SPEC_LANES, VKT_SPEC_REDUCE */
     uint32_t per, wide;         /* held: VKT_SPEC_PER and VKT_SPEC_WIDE */
 } vkt__row_form;
-/* Walking. */
-vkt__row_form vkt__row_form_walked(const vkt_caps *c, uint32_t cols, uint32_t passes);
+/* Walking, with so many numbers at once. */
+vkt__row_form vkt__row_form_walked(const vkt_caps *c, uint32_t cols, uint32_t passes,
+                                   uint32_t numbers);
 /* arrays: of `per` floats that the kernel keeps; aligned: every row begins at 16 bytes. */
 vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes, uint32_t arrays);
 /* The same for a kernel that holds rows and has a PAIRS variant, where that runs. */

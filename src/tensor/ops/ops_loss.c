@@ -9,19 +9,25 @@
 #include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
 
-/* One workgroup per row: `walked` passes over it in memory, or by `held` in registers. */
-static void row_dispatch(vkt__rec *rec, vkt__shader walked, vkt__shader held, uint32_t passes,
-                         uint32_t arrays, uint32_t rows, uint32_t cols, const void *push,
-                         uint32_t push_bytes)
+/* A kernel that walks a row so many times in memory; one that needs so many registers for each of
+ * its elements. */
+typedef struct {
+    vkt__shader walked, held;
+    uint32_t passes, each;
+} row_kernels;
+
+/* One workgroup per row. */
+static void row_dispatch(vkt__rec *rec, const row_kernels *k, uint32_t rows, uint32_t cols,
+                         const void *push, uint32_t push_bytes)
 {
-    vkt__row_form f = vkt__row_form_of(rec->caps, cols, passes, arrays);
+    vkt__row_form f = vkt__row_form_of(rec->caps, cols, k->passes, k->each);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, f.wg },
                                    { VKT_SPEC_LANES, f.lanes },
                                    { VKT_SPEC_REDUCE, f.reduce },
                                    { VKT_SPEC_PER, f.per },
                                    { VKT_SPEC_WIDE, f.wide } };
     uint32_t n = VKT_COUNT(spec) - (f.held ? 0 : 2); /* that walks it needs neither of the last */
-    vkt__dispatch(rec, f.held ? held : walked, spec, n, push, push_bytes, rows);
+    vkt__dispatch(rec, f.held ? k->held : k->walked, spec, n, push, push_bytes, rows);
 }
 
 /* ---- softmax ---- */
@@ -40,8 +46,8 @@ static void softmax_record(vkt__rec *rec, const vkt_node *n)
                                 .rows = vkt__rows_of(x->shape),
                                 .cols = vkt__last(x->shape) };
     p.x4 = p.x, p.y4 = p.y;
-    row_dispatch(rec, VKT_SHADER_SOFTMAX, VKT_SHADER_SOFTMAX_HELD, 3, 1, p.rows, p.cols, &p,
-                 sizeof p);
+    const row_kernels k = { VKT_SHADER_SOFTMAX, VKT_SHADER_SOFTMAX_HELD, 3, 2 };
+    row_dispatch(rec, &k, p.rows, p.cols, &p, sizeof p);
 }
 
 /* Largest of a row and the sum of exp(x - it); the sum is NaN where the row has no softmax. */
@@ -91,8 +97,8 @@ static void softmax_bwd_record(vkt__rec *rec, const vkt_node *n)
                                 .rows = vkt__rows_of(y->shape),
                                 .cols = vkt__last(y->shape) };
     p.dy4 = p.dy, p.x4 = p.x, p.y4 = p.y;
-    row_dispatch(rec, VKT_SHADER_SOFTMAX_BWD, VKT_SHADER_SOFTMAX_BWD_HELD, 2, 2, p.rows, p.cols, &p,
-                 sizeof p);
+    const row_kernels k = { VKT_SHADER_SOFTMAX_BWD, VKT_SHADER_SOFTMAX_BWD_HELD, 2, 2 };
+    row_dispatch(rec, &k, p.rows, p.cols, &p, sizeof p);
 }
 
 static void softmax_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -237,8 +243,19 @@ static void xent_record(vkt__rec *rec, const vkt_node *n)
     p.dlogits = vkt__addr(rec, n->out[DLOGITS]);
     if (n->out[DLOGITS]) p.flags |= VKT_XENT_DLOGITS;
     p.logits4 = p.logits;
-    row_dispatch(rec, VKT_SHADER_SOFTMAX_XENT, VKT_SHADER_SOFTMAX_XENT_HELD, 2, 1, p.rows, p.cols,
-                 &p, sizeof p);
+    const row_kernels k = { VKT_SHADER_SOFTMAX_XENT, VKT_SHADER_SOFTMAX_XENT_HELD, 2, 4 };
+    if (rec->caps->klass == VKT_GPU_CLASS_CPU ||
+        vkt__row_form_of(rec->caps, p.cols, k.passes, k.each).held) {
+        row_dispatch(rec, &k, p.rows, p.cols, &p, sizeof p);
+        return;
+    }
+    enum { NUMBERS = 48 }; /* of two fours and of what is known of the row */
+    vkt__row_form f = vkt__row_form_walked(rec->caps, p.cols, 1, NUMBERS);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, f.wg },
+                                   { VKT_SPEC_LANES, f.lanes },
+                                   { VKT_SPEC_REDUCE, f.reduce },
+                                   { VKT_SPEC_WIDE, p.cols % 4 == 0 } };
+    vkt__dispatch(rec, VKT_SHADER_SOFTMAX_XENT_ONLINE, spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
 }
 
 static bool row_counts(const vkt_node *n, double target)
@@ -363,6 +380,8 @@ static const struct {
     { "ties", 64, 5, HAS_TIES },
     { "large logits", 400, 50, HAS_LARGE },
     { "wide", 3, 5000, HAS_CLASS_WEIGHT | HAS_SMOOTHING },
+    { "long", 3, 12288, HAS_SMOOTHING | HAS_DLOSS },
+    { "long and odd", 3, 9001, HAS_WEIGHT | HAS_CLASS_WEIGHT | HAS_LARGE },
     { "vocabulary", 2, 50257, 0 },
     { "tall", 70001, 2, HAS_WEIGHT },
     { "no rows", 0, 7, HAS_WEIGHT },

@@ -65,7 +65,7 @@ static void row_dispatch(vkt__rec *rec, const vkt_node *n, const row_kernels *k,
         if (in_pairs) f = pairs;
     }
     for (uint32_t i = 0; i < N_TYPED; i++) narrow = narrow || typed[i].t->dtype != VKT_F32;
-    if (narrow && !f.wide) f = vkt__row_form_walked(rec->caps, cols, passes);
+    if (narrow && !f.wide) f = vkt__row_form_walked(rec->caps, cols, passes, 1);
     vkt__constant spec[6 + N_TYPED] = { { VKT_SPEC_WORKGROUP, f.wg },
                                         { VKT_SPEC_LANES, f.lanes },
                                         { VKT_SPEC_REDUCE, f.reduce },
