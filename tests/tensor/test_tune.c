@@ -109,6 +109,41 @@ static void what_was_not_timed_is_not_kept(void **state)
     vkt_gpu_destroy(&gpu);
 }
 
+/* Two nodes of 0.6 ms: so many submissions as the device survives. */
+static void timing_submits_no_longer_than_steps_do(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cap;
+        uint64_t submits;
+    } kinds[] = { { "submit=0", 6 }, { "submit=100", 1 }, { "submit=1", 2 } };
+    const char *more = getenv("VKT_TEST_CAP");
+    for (size_t k = 0; k < VKT_COUNT(kinds); k++)
+        for (uint64_t at = kinds[k].submits; at <= kinds[k].submits + 1; at++) {
+            char cap[300];
+            vkt_gpu *gpu;
+            vkt_node_time *t = NULL;
+            size_t n = 0;
+            snprintf(cap, sizeof cap, "%s%s%s", kinds[k].cap, more ? "," : "", more ? more : "");
+            REQUIRE_OK(vkt_gpu_create(&(vkt_gpu_desc) { .cap = cap, .no_cache = true }, &gpu));
+            vkt_graph *g = vkt__graph_new(gpu);
+            vkt_keep(vkt_scale(g, vkt_fill(g, vkt_shape2(200, 160), 1), 2), "y");
+            REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "two", .no_reuse = true }));
+            assert_int_equal(g->n_nodes, 2);
+            for (size_t i = 0; i < g->n_levels; i++) g->level_ms[i] = 0.6;
+            TEST_LOG_CAPTURE();
+            vkt__gpu_lose_after(at, 1);
+            vkt_status st = vkt_graph_time(g, 0, 1, &t, &n);
+            vkt__gpu_lose_after(0, 0);
+            vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+            REQUIRE_STATUS(st, at == kinds[k].submits ? VKT_E_DEVICE : VKT_OK);
+            assert_true(st != VKT_OK || (n == 2 && t[0].ms >= 0 && t[1].start_ms == t[0].ms));
+            free(t);
+            vkt_graph_destroy(&g);
+            vkt_gpu_destroy(&gpu);
+        }
+}
+
 static const vkt_tune_shape square = { VKT_LAYOUT_NT, 48, 48, 48, VKT_F32, VKT_F32, 1 };
 
 static void note_tried(void *user, const vkt_tune_result *r)
@@ -291,6 +326,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(choices_of_convolutions_are_kept_and_used),
         cmocka_unit_test(what_was_not_timed_is_not_kept),
+        cmocka_unit_test(timing_submits_no_longer_than_steps_do),
         cmocka_unit_test(the_self_test_survives_a_lost_device),
         cmocka_unit_test(a_kernel_that_fails_is_passed_over),
         cmocka_unit_test(a_kernel_that_loses_the_device_is_left_out),

@@ -41,3 +41,9 @@ double vkt_graph_seconds(const vkt_graph *g, double flops_per_s, double bytes_pe
     *n_nodes = g->n_nodes;
     return seconds;
 }
+
+double vkt__node_ms(const vkt_node *n)
+{
+    vkt_cost c = vkt__node_cost(n);
+    return VKT_MAX(c.flops / 40e6, c.bytes / 10e6) + 0.01;
+}

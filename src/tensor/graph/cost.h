@@ -8,5 +8,8 @@
 double vkt__node_bytes(const vkt_node *n);
 /* By the row's cost function, or its default. */
 vkt_cost vkt__node_cost(const vkt_node *n);
+/* Before anything is measured: on a slow device of 40 GFLOP/s and 10 GB/s, with what a dispatch
+ * costs in itself. */
+double vkt__node_ms(const vkt_node *n);
 
 #endif

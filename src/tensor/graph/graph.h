@@ -55,4 +55,8 @@ void vkt__where(vkt_graph *g, const char *where);
  * no gradient: for rewrites. */
 vkt_tensor *vkt__slice(vkt_tensor *t, uint32_t first, uint32_t n);
 
+/* Of a compiled graph: how long it takes, by what was measured, as a share of its nodes' estimates
+ * (vkt__node_ms). */
+double vkt__graph_pace(const vkt_graph *g);
+
 #endif

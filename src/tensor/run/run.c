@@ -31,15 +31,20 @@ static void segments_finish(vkt_graph *g)
     g->n_segments = 0;
 }
 
-/* Before anything is measured: a slow device's 40 GFLOP/s and 10 GB/s, and what a dispatch costs in
- * itself. */
 static void estimate(vkt_graph *g)
 {
     g->level_ms = vkt__arena_alloc(&g->arena, (g->n_levels + 1) * sizeof *g->level_ms);
-    for (size_t k = 0; k < g->n_nodes; k++) {
-        vkt_cost c = vkt__node_cost(g->nodes[k]);
-        g->level_ms[g->nodes[k]->level] += VKT_MAX(c.flops / 40e6, c.bytes / 10e6) + 0.01;
-    }
+    for (size_t k = 0; k < g->n_nodes; k++)
+        g->level_ms[g->nodes[k]->level] += vkt__node_ms(g->nodes[k]);
+}
+
+double vkt__graph_pace(const vkt_graph *g)
+{
+    double ms = 0, estimate = 0;
+    for (uint32_t i = 0; i < g->n_segments && g->n_timed; i++) ms += g->segments[i].ms;
+    for (uint32_t l = 0; l < g->n_levels && !g->n_timed; l++) ms += g->level_ms[l];
+    for (size_t k = 0; k < g->n_nodes; k++) estimate += vkt__node_ms(g->nodes[k]);
+    return estimate > 0 ? ms / estimate : 1;
 }
 
 /* How many submissions a level takes by itself. */
