@@ -27,6 +27,7 @@ set(SRC_GPU
   src/gpu/instance.c
   src/gpu/journal.c
   src/gpu/kernel.c
+  src/gpu/memory_type.c
   src/gpu/slab.c
   src/gpu/stream.c
   src/gpu/submit.c

@@ -72,8 +72,9 @@ typedef struct vkt_caps {
     bool hands_over;     /* a CPU driver that hands each dispatch to threads of its own and could do
                             without: see vkt_gpu_desc.serial */
     double timestamp_ns; /* nanoseconds per tick; 0: no timestamps */
-    uint32_t submit_ms;  /* how long one submission should last: watchdogs fire after 2 s, desktops
-                            stutter sooner */
+    uint32_t timestamp_bits; /* of a timestamp, before it starts again at 0 */
+    uint32_t submit_ms; /* how long one submission should last: watchdogs fire after 2 s, desktops
+                           stutter sooner */
     uint32_t compute_queue_family;
 } vkt_caps;
 

@@ -2,7 +2,9 @@
  * memory can't be mapped. */
 #include "gpu/gpu_vk.h"
 
-enum { STAGING_BYTES = 4 << 20, ZEROS_BYTES = 1 << 20 };
+/* Of mapped memory that is not cached the host reads more than READ_DIRECTLY through staging,
+ * too: it is slow to read (memory_type.c). */
+enum { STAGING_BYTES = 4 << 20, ZEROS_BYTES = 1 << 20, READ_DIRECTLY = 16 << 10 };
 
 vkt_status vkt_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buffer **out)
 {
@@ -37,6 +39,7 @@ vkt_status vkt_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buff
     *out = b;
     if (b->host) {
         memset(b->host, 0, bytes);
+        vkt__slab_written(gpu, s);
     } else {
         char *zeros = vkt__alloc(VKT_MIN(bytes, (uint64_t)ZEROS_BYTES));
         for (uint64_t at = 0; at < bytes && st == VKT_OK; at += ZEROS_BYTES)
@@ -76,7 +79,10 @@ static vkt_status staged_copy(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offs
                                   &gpu->staging));
     for (uint64_t at = 0; at < bytes; at += most) {
         uint64_t n = VKT_MIN(bytes - at, most);
-        if (write) memcpy(gpu->staging->host, (char *)data + at, n);
+        if (write) {
+            memcpy(gpu->staging->host, (char *)data + at, n);
+            vkt__slab_written(gpu, gpu->staging->slab);
+        }
         VKT_TRY(vkt__cmd_create(gpu, "staging", 0, &c));
         VkBufferCopy to_device = { gpu->staging->offset, buf->offset + offset + at, n };
         VkBufferCopy to_host = { buf->offset + offset + at, gpu->staging->offset, n };
@@ -101,6 +107,7 @@ vkt_status vkt_buffer_write(vkt_gpu *gpu, vkt_buffer *buf, uint64_t offset, cons
     VKT_ASSERT(offset <= buf->bytes && bytes <= buf->bytes - offset);
     if (!buf->host) return staged_copy(gpu, buf, offset, (void *)(uintptr_t)data, bytes, true);
     memcpy((char *)buf->host + offset, data, bytes);
+    vkt__slab_written(gpu, buf->slab);
     return VKT_OK;
 }
 
@@ -108,7 +115,8 @@ vkt_status vkt_buffer_read(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offset,
                            uint64_t bytes)
 {
     VKT_ASSERT(offset <= buf->bytes && bytes <= buf->bytes - offset);
-    if (!buf->host) return staged_copy(gpu, buf, offset, data, bytes, false);
+    bool slow = !buf->host || (!buf->slab->cached && bytes > READ_DIRECTLY);
+    if (slow && buf != gpu->staging) return staged_copy(gpu, buf, offset, data, bytes, false);
     memcpy(data, (char *)buf->host + offset, bytes);
     return VKT_OK;
 }

@@ -47,13 +47,9 @@ static bool has_extension(VkPhysicalDevice phys, const char *name)
 static uint32_t compute_family(VkPhysicalDevice phys, uint32_t *timestamp_bits)
 {
     VkQueueFamilyProperties q[32];
-    uint32_t n = VKT_COUNT(q), best = UINT32_MAX;
+    uint32_t n = VKT_COUNT(q);
     vkGetPhysicalDeviceQueueFamilyProperties(phys, &n, q);
-    for (uint32_t i = 0; i < n; i++) {
-        if (!(q[i].queueFlags & VK_QUEUE_COMPUTE_BIT)) continue;
-        bool pure = !(q[i].queueFlags & VK_QUEUE_GRAPHICS_BIT);
-        if (best == UINT32_MAX || (pure && (q[best].queueFlags & VK_QUEUE_GRAPHICS_BIT))) best = i;
-    }
+    uint32_t best = vkt__compute_family(q, n);
     *timestamp_bits = best == UINT32_MAX ? 0 : q[best].timestampValidBits;
     return best;
 }
@@ -191,9 +187,8 @@ void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
     c->coopmat = c->memory_model && has_extension(phys, "VK_KHR_cooperative_matrix");
     if (c->coopmat || c->bf16) vkt__coopmat_query(phys, c);
     c->exact_split = true;
-    uint32_t bits;
-    c->compute_queue_family = compute_family(phys, &bits);
-    c->timestamp_ns = bits ? l->timestampPeriod : 0;
+    c->compute_queue_family = compute_family(phys, &c->timestamp_bits);
+    c->timestamp_ns = c->timestamp_bits ? l->timestampPeriod : 0;
     c->submit_ms = 100;
     c->hands_over = hands_over(c);
     query_memory(phys, c);

@@ -25,6 +25,7 @@ typedef struct vkt__slab {
     uint32_t n_live;
     vkt_mem mem;
     unsigned char *host;
+    bool cached, coherent; /* as the host sees it */
 } vkt__slab;
 
 struct vkt__kernel {
@@ -177,5 +178,18 @@ vkt_status vkt__slab_take(vkt_gpu *gpu, uint64_t bytes, vkt_mem mem, const char 
                           vkt__slab **out);
 void vkt__slab_give_back(vkt_gpu *gpu, vkt__slab *s);
 void vkt__slabs_finish(vkt_gpu *gpu);
+/* Where the host's caches do not follow the device's memory by themselves: what the host wrote
+ * reaches the device; what the device wrote, all that was waited for, the host. */
+void vkt__slab_written(vkt_gpu *gpu, const vkt__slab *s);
+void vkt__slabs_refresh(vkt_gpu *gpu);
+
+/* memory_type.c */
+/* UINT32_MAX: none of those allowed. */
+uint32_t vkt__memory_type(const VkPhysicalDeviceMemoryProperties *p, bool unified, uint32_t allowed,
+                          vkt_mem mem);
+/* One that computes: if possible with timestamps, then without graphics; UINT32_MAX: none. */
+uint32_t vkt__compute_family(const VkQueueFamilyProperties *q, uint32_t n);
+/* Of a clock that counts in so many bits. */
+uint64_t vkt__ticks_between(uint64_t from, uint64_t to, uint32_t valid_bits);
 
 #endif

@@ -6,36 +6,6 @@
 
 enum { SLAB_BYTES = 1 << 20, ALIGN = VKT__SLAB_ALIGN };
 
-static uint32_t memory_type(const vkt_gpu *gpu, uint32_t allowed, vkt_mem mem)
-{
-    enum {
-        LOCAL = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
-        VISIBLE = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
-        COHERENT = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
-        CACHED = VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
-    };
-    static const VkMemoryPropertyFlags wish[4][3] = {
-        [VKT_MEM_DEVICE] = { LOCAL, 0, 0 },
-        [VKT_MEM_UPLOAD] = { VISIBLE | COHERENT, VISIBLE | COHERENT, VISIBLE | COHERENT },
-        [VKT_MEM_READBACK] = { VISIBLE | COHERENT | CACHED, VISIBLE | COHERENT,
-                               VISIBLE | COHERENT },
-        [VKT_MEM_HOST] = { VISIBLE | COHERENT | CACHED, VISIBLE | COHERENT, VISIBLE | COHERENT },
-    };
-    VkMemoryPropertyFlags unified = LOCAL | VISIBLE | COHERENT;
-    for (uint32_t t = 0; t < gpu->mem_props.memoryTypeCount && mem == VKT_MEM_HOST; t++) {
-        VkMemoryPropertyFlags f = gpu->mem_props.memoryTypes[t].propertyFlags;
-        if ((allowed & 1u << t) && !(f & LOCAL) && (f & wish[mem][0]) == wish[mem][0]) return t;
-    }
-    for (int i = -1; i < 3; i++) {
-        VkMemoryPropertyFlags want = i < 0 ? unified : wish[mem][i];
-        if (i < 0 && !gpu->caps.unified) continue;
-        for (uint32_t t = 0; t < gpu->mem_props.memoryTypeCount; t++)
-            if ((allowed & 1u << t) && (gpu->mem_props.memoryTypes[t].propertyFlags & want) == want)
-                return t;
-    }
-    return UINT32_MAX;
-}
-
 static void slab_destroy(vkt_gpu *gpu, vkt__slab *s)
 {
     if (!s) return;
@@ -65,7 +35,7 @@ static vkt_status slab_create(vkt_gpu *gpu, uint64_t bytes, vkt_mem mem, const c
     VKT_VK(vkCreateBuffer(gpu->dev, &info, NULL, &s->buffer));
     VkMemoryRequirements req;
     vkGetBufferMemoryRequirements(gpu->dev, s->buffer, &req);
-    uint32_t type = memory_type(gpu, req.memoryTypeBits, mem);
+    uint32_t type = vkt__memory_type(&gpu->mem_props, gpu->caps.unified, req.memoryTypeBits, mem);
     if (type == UINT32_MAX) {
         st = vkt__fail(VKT_E_UNSUPPORTED, "gpu", "no memory type fits buffer '%s'", label);
         goto fail;
@@ -87,6 +57,9 @@ static vkt_status slab_create(vkt_gpu *gpu, uint64_t bytes, vkt_mem mem, const c
         goto fail;
     }
     gpu->stats.n_allocs++;
+    VkMemoryPropertyFlags has = gpu->mem_props.memoryTypes[type].propertyFlags;
+    s->cached = has & VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+    s->coherent = has & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     VKT_VK(vkBindBufferMemory(gpu->dev, s->buffer, s->memory, 0));
     VkBufferDeviceAddressInfo addr = { VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, NULL,
                                        s->buffer };
@@ -147,5 +120,21 @@ void vkt__slabs_finish(vkt_gpu *gpu)
         vkt__slab *s = gpu->slabs;
         gpu->slabs = s->next;
         slab_destroy(gpu, s);
+    }
+}
+
+void vkt__slab_written(vkt_gpu *gpu, const vkt__slab *s)
+{
+    VkMappedMemoryRange all = { VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, NULL, s->memory, 0,
+                                VK_WHOLE_SIZE };
+    if (s->host && !s->coherent) vkFlushMappedMemoryRanges(gpu->dev, 1, &all);
+}
+
+void vkt__slabs_refresh(vkt_gpu *gpu)
+{
+    for (const vkt__slab *s = gpu->slabs; s; s = s->next) {
+        VkMappedMemoryRange all = { VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, NULL, s->memory, 0,
+                                    VK_WHOLE_SIZE };
+        if (s->host && !s->coherent) vkInvalidateMappedMemoryRanges(gpu->dev, 1, &all);
     }
 }

@@ -134,7 +134,8 @@ vkt_status vkt__cmd_times(vkt_gpu *gpu, vkt__cmd *cmd, double *ms)
                                  cmd->n_timestamps * sizeof *t, t, sizeof *t,
                                  VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
     for (uint32_t i = 0; i < cmd->n_timestamps; i++)
-        ms[i] = (double)(t[i] - t[0]) * gpu->caps.timestamp_ns * 1e-6;
+        ms[i] = (double)vkt__ticks_between(t[0], t[i], gpu->caps.timestamp_bits) *
+                gpu->caps.timestamp_ns * 1e-6;
 fail:
     free(t);
     return st;

@@ -82,6 +82,7 @@ vkt_status vkt_ticket_wait(vkt_gpu *gpu, uint64_t ticket)
     if (gpu->lost) return VKT_E_DEVICE;
     double start = vkt__thread_cpu();
     vkt_status st = wait(gpu, ticket, true);
+    if (st == VKT_OK) vkt__slabs_refresh(gpu);
     gpu->driver_cpu += vkt__thread_cpu() - start;
     return st;
 }

@@ -90,8 +90,10 @@ vkt_graph *vkt__graph_new(vkt_gpu *gpu)
 vkt_tensor *vkt_input(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, const char *name)
 {
     uint64_t n = vkt_shape_count(shape);
-    if (n > UINT32_MAX) {
-        vkt_log(VKT_LOG_ERROR, "tensor", "input '%s' has more than 2^32 elements", name);
+    if (n > VKT__MOST_ELEMENTS) {
+        vkt_log(VKT_LOG_ERROR, "tensor",
+                "input '%s' has %llu elements; a tensor has fewer than 2^31: use a smaller batch",
+                name, (unsigned long long)n);
         if (g->status == VKT_OK) g->status = VKT_E_SHAPE;
         return g->inert;
     }
@@ -211,8 +213,11 @@ vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_
     }
     if (!op->shape(n)) return NULL;
     for (uint32_t i = 0; i < op->n_out; i++) {
-        if (!n->out[i] || n->out[i]->count <= UINT32_MAX) continue;
-        vkt__shape_error(n, "the result %s has more than 2^32 elements", vkt__text(n->out[i]));
+        if (!n->out[i] || n->out[i]->count <= VKT__MOST_ELEMENTS) continue;
+        vkt__shape_error(n,
+                         "the result %s has %llu elements; a tensor has fewer than 2^31: use a "
+                         "smaller batch",
+                         vkt__text(n->out[i]), (unsigned long long)n->out[i]->count);
         return NULL;
     }
     n->index = (uint32_t)g->n_nodes;

@@ -5,6 +5,9 @@
 
 #include "tensor/graph/op.h"
 
+/* Shaders count elements in 32 bits, and drivers take indices as signed. */
+#define VKT__MOST_ELEMENTS ((uint64_t)INT32_MAX)
+
 enum { VKT_MAX_PASSES = 16, VKT_MAX_CHUNKS = 64 };
 
 struct vkt_graph {

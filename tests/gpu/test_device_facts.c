@@ -1,0 +1,110 @@
+/* What is made of drivers' reports, of GPUs that need not be here. Memory types as RADV, ANV,
+ * NVIDIA's driver and llvmpipe list them. */
+#include "testing.h"
+
+#include "gpu/gpu_vk.h"
+#include "tensor/graph/graph.h"
+
+enum { L = 1, V = 2, C = 4, H = 8, AMD_UNCACHED = 0xc0 };
+
+static void memory_types_of_real_gpus(void **state)
+{
+    (void)state;
+    /* type of: device, upload, readback, host */
+    static const struct {
+        const char *name;
+        bool unified;
+        uint32_t n, flags[8], want[4];
+    } gpu[] = {
+        { "GeForce, NVIDIA", false, 5, { 0, L, V | C, V | C | H, L | V | C }, { 1, 2, 3, 3 } },
+        { "Radeon, RADV",
+          false,
+          6,
+          { L, V | C, L | V | C, V | C | H, L | AMD_UNCACHED, V | C | H | AMD_UNCACHED },
+          { 0, 1, 3, 3 } },
+        { "Radeon of an APU, RADV",
+          true,
+          4,
+          { L, L | V | C, L | V | C, L | V | C | H },
+          { 1, 1, 3, 3 } },
+        { "Meteor Lake, Lunar Lake, ANV", true, 2, { L | V | C, L | V | H }, { 0, 0, 1, 0 } },
+        { "made up: what needs a feature comes first",
+          false,
+          4,
+          { L | AMD_UNCACHED, V | C | H | AMD_UNCACHED, L, V | C | H },
+          { 2, 3, 3, 3 } },
+        { "llvmpipe", true, 1, { L | V | C | H }, { 0, 0, 0, 0 } },
+        { "all of the memory mapped, nothing cached",
+          false,
+          2,
+          { L | V | C, V | C },
+          { 0, 1, 1, 1 } },
+    };
+    for (size_t g = 0; g < VKT_COUNT(gpu); g++) {
+        VkPhysicalDeviceMemoryProperties p = { .memoryTypeCount = gpu[g].n };
+        for (uint32_t t = 0; t < gpu[g].n; t++) p.memoryTypes[t].propertyFlags = gpu[g].flags[t];
+        for (int mem = 0; mem < 4; mem++) {
+            uint32_t got = vkt__memory_type(&p, gpu[g].unified, UINT32_MAX, (vkt_mem)mem);
+            if (got != gpu[g].want[mem])
+                fail_msg("%s: kind %d lies in type %u, not %u", gpu[g].name, mem, got,
+                         gpu[g].want[mem]);
+        }
+        assert_true(vkt__memory_type(&p, gpu[g].unified, 0, VKT_MEM_DEVICE) == UINT32_MAX);
+    }
+}
+
+static void clocks_wrap_at_their_valid_bits(void **state)
+{
+    (void)state;
+    assert_true(vkt__ticks_between(100, 350, 64) == 250);
+    assert_true(vkt__ticks_between(100, 350, 36) == 250);
+    /* Intel's 36 bits: past their end it counts from 0; bits above are no time. */
+    assert_true(vkt__ticks_between((1ull << 36) - 10, 15, 36) == 25);
+    assert_true(vkt__ticks_between((7ull << 36) | 5, (2ull << 36) | 8, 36) == 3);
+    assert_true(vkt__ticks_between(UINT64_MAX - 1, 2, 64) == 4);
+}
+
+static void a_queue_with_a_clock_is_preferred(void **state)
+{
+    (void)state;
+    enum { G = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT, P = VK_QUEUE_COMPUTE_BIT };
+    const VkQueueFamilyProperties usual[] = { { G, 1, 64, { 0 } }, { P, 8, 64, { 0 } } },
+                                  blind[] = { { G, 1, 36, { 0 } }, { P, 8, 0, { 0 } } },
+                                  none[] = { { VK_QUEUE_TRANSFER_BIT, 1, 64, { 0 } } };
+    assert_int_equal(vkt__compute_family(usual, 2), 1);
+    assert_int_equal(vkt__compute_family(blind, 2), 0);
+    assert_true(vkt__compute_family(none, 1) == UINT32_MAX);
+}
+
+/* Shaders count in 32 bits, of which drivers take one for the sign. */
+static void tensors_past_2_to_the_31_are_refused(void **state)
+{
+    (void)state;
+    TEST_LOG_CAPTURE();
+    vkt_graph *g = vkt__graph_new(NULL);
+    vkt_input(g, vkt_shape2(1u << 16, (1u << 15) - 1), VKT_F32, "fits");
+    REQUIRE_OK(g->status);
+    vkt_input(g, vkt_shape2(1u << 16, 1u << 15), VKT_F32, "too large");
+    REQUIRE_STATUS(g->status, VKT_E_SHAPE);
+    REQUIRE_LOGGED("input 'too large' has 2147483648 elements; a tensor has fewer than 2^31");
+    vkt_graph_destroy(&g);
+    g = vkt__graph_new(NULL);
+    vkt_tensor *a = vkt_input(g, vkt_shape2(1u << 16, 8), VKT_F32, "a"),
+               *b = vkt_input(g, vkt_shape2(1u << 15, 8), VKT_F32, "b");
+    vkt_matmul(g, VKT_LAYOUT_NT, a, b);
+    REQUIRE_STATUS(g->status, VKT_E_SHAPE);
+    REQUIRE_LOGGED("a tensor has fewer than 2^31");
+    vkt_graph_destroy(&g);
+}
+
+int main(void)
+{
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_types_of_real_gpus),
+        cmocka_unit_test(clocks_wrap_at_their_valid_bits),
+        cmocka_unit_test(a_queue_with_a_clock_is_preferred),
+        cmocka_unit_test(tensors_past_2_to_the_31_are_refused),
+    };
+    return cmocka_run_group_tests_name("device facts", tests, NULL, NULL);
+}
