@@ -107,7 +107,7 @@ vkt_status vkt_buffer_write(vkt_gpu *gpu, vkt_buffer *buf, uint64_t offset, cons
     VKT_ASSERT(offset <= buf->bytes && bytes <= buf->bytes - offset);
     if (!buf->host) return staged_copy(gpu, buf, offset, (void *)(uintptr_t)data, bytes, true);
     memcpy((char *)buf->host + offset, data, bytes);
-    vkt__slab_written(gpu, buf->slab);
+    if (buf->slab) vkt__slab_written(gpu, buf->slab); /* none: a model without a device */
     return VKT_OK;
 }
 
@@ -115,8 +115,9 @@ vkt_status vkt_buffer_read(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offset,
                            uint64_t bytes)
 {
     VKT_ASSERT(offset <= buf->bytes && bytes <= buf->bytes - offset);
-    bool slow = !buf->host || (!buf->slab->cached && bytes > READ_DIRECTLY);
-    if (slow && buf != gpu->staging) return staged_copy(gpu, buf, offset, data, bytes, false);
+    bool uncached = buf->slab && !buf->slab->cached && bytes > READ_DIRECTLY;
+    if (!buf->host || (uncached && buf != gpu->staging))
+        return staged_copy(gpu, buf, offset, data, bytes, false);
     memcpy(data, (char *)buf->host + offset, bytes);
     return VKT_OK;
 }
