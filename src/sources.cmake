@@ -47,16 +47,19 @@ set(SRC_FORMATS
 set(SRC_DATA_PARTS
   src/data/parts/bytes.c
   src/data/parts/embedded.c
+  src/data/parts/forms.c
   src/data/parts/kinds.c
   src/data/parts/schema.c
   src/data/parts/scratch.c
   src/data/parts/split.c
 )
 set(SRC_DATA_TABLES
+  src/data/tables/advise.c
   src/data/tables/array_table.c
   src/data/tables/column_stats.c
   src/data/tables/csv.c
   src/data/tables/fit.c
+  src/data/tables/look.c
   src/data/tables/table.c
   src/data/tables/table_source.c
 )

@@ -179,7 +179,10 @@ typedef struct vkt_data_desc {
     const char *label;     /* csv: label column, by name or 0-based position, "last"; NULL: last */
     const char *header;    /* csv: "auto" (NULL), "yes", "no"; auto also knows scikit-learn's first
                               line    "rows,inputs,class names" */
-    char delimiter;        /* csv: 0 = found from the first line (, ; tab) */
+    char delimiter;        /* csv: 0 = found from the first lines (, ; | tab) */
+    const char *columns;   /* csv: those that are inputs, by name or 0-based position with commas
+                              between them; NULL: all but the label */
+    const char *ignore;    /* csv: those that are not; NULL: none */
     const char *tokenizer; /* text: "bytes" (NULL), "chars" of the text itself, or as
                               vkt_tokenizer_open */
     uint32_t vocab;        /* text: ids that the model has; 0: those of the tokenizer */
@@ -188,7 +191,9 @@ typedef struct vkt_data_desc {
                               0; a loader gives their places (vkt_batch.documents). Windows and
                               targets are as without, so the target of a document's last token is
                               the next one's first. ARG: the source is one document */
-    vkt_missing missing;   /* csv: what to do with empty, NA, NaN, ? cells */
+    vkt_missing missing;   /* csv: what to do with empty, NA, NaN, N/A, NULL, ? cells: an error; of
+                              numbers the mean, of texts a category of its own, and a row without a
+                              label is left out; or the row is left out */
     vkt_task task;
     vkt_standardize standardize;
     const char *labels;  /* images: CSV of file,label[,split] in place of class folders, or NULL */
@@ -203,6 +208,19 @@ typedef struct vkt_data_desc {
     double test_fraction;    /* of all examples, where the source has no test set of its own */
     uint64_t seed;           /* of the split */
 } vkt_data_desc;
+
+/* What a recipe for a CSV file would best say, found from its cells; desc: path, and header,
+ * delimiter and label where they are known. IO, FORMAT. Destroy it. */
+typedef struct vkt_table_advice {
+    const char *label, *why;  /* data.label, and why this column */
+    bool numbers;             /* data.task: its many different numbers are to be predicted */
+    bool blanks;              /* data.missing: cells are blank */
+    const char *ignore;       /* data.ignore; NULL: none */
+    const char *const *notes; /* [n_notes] why each of them is left out, a line each */
+    uint32_t n_notes;
+} vkt_table_advice;
+VKT_API vkt_status vkt_table_advise(const vkt_data_desc *desc, vkt_table_advice **out);
+VKT_API void vkt_table_advice_destroy(vkt_table_advice **a);
 
 /* Augmentation of training images: each a function of (seed, position in the stream), so that a
  * resumed run sees the same pictures. All zero: none. */
@@ -245,6 +263,9 @@ typedef struct vkt_dataset_info {
     uint64_t n[VKT_N_SPLITS];            /* examples per split */
     bool has_labels;
     const char *source; /* one line for logs: what was read from where */
+    const char *const *notes; /* [n_notes] tables: a line for each column that is unusual: how its
+                                 numbers or dates are written and read, its blank cells, ... */
+    uint32_t n_notes;
     uint64_t n_dropped; /* rows dropped by the missing policy; pictures that can't be read */
     uint32_t n_targets; /* labels of an example: 1, or for text its context */
     /* Text: an example is a window of `context` token ids (u32, input_shape [context]) whose

@@ -108,6 +108,8 @@ static void report_counts(const vkt_dataset *ds)
 vkt_status vkt_dataset_report(const vkt_dataset *ds, uint64_t *n_shared)
 {
     *n_shared = 0;
+    for (uint32_t i = 0; i < ds->info.n_notes; i++)
+        vkt_log(VKT_LOG_INFO, "data", "%s", ds->info.notes[i]);
     if (!ds->info.has_labels || ds->info.kind == VKT_DATA_KIND_TEXT) return VKT_OK;
     if (ds->schema.task == VKT_TASK_CLASSIFY) report_counts(ds);
     return report_duplicates(ds, n_shared);

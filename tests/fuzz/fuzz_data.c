@@ -87,6 +87,7 @@ static void fuzz_csv(uint8_t how, const uint8_t *data, size_t n)
                         .missing = (vkt_missing)((how >> 3 & 3) % 3),
                         .valid_fraction = how & 32 ? 0.3 : 0,
                         .label = how & 64 ? "0" : NULL,
+                        .ignore = (how & 24) == 24 ? "1" : NULL,
                         .standardize = how & 128 ? VKT_STANDARDIZE_GLOBAL : VKT_STANDARDIZE_AUTO };
     a.schema.task = d.task;
     a.schema.target_scale = 1;

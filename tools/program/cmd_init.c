@@ -45,6 +45,13 @@ static void keep(void *user, vkt_log_level level, const char *area, const char *
         snprintf(said[n_said++], sizeof said[0], "%s", text);
 }
 
+static void note(init_data *d, const char *text)
+{
+    if (d->n_notes < INIT_MOST_NOTES)
+        snprintf(d->notes[d->n_notes], sizeof d->notes[0], "%s", text);
+    d->n_notes++;
+}
+
 static vkt_status try_open(const init_options *o, const char *source, vkt_task task, init_data *d)
 {
     vkt_dataset *ds = NULL;
@@ -56,7 +63,9 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
     c->data.path = d->path;
     c->data.task = task;
     c->data.size = "median";
-    if (o->label) c->data.label = o->label;
+    if (d->label) c->data.label = d->label;
+    c->data.ignore = d->ignore;
+    if (d->blanks) c->data.missing = VKT_MISSING_MEAN;
     c->data.tokenizer = d->tokenizer;
     for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
     if (st == VKT_OK) st = vkt_dataset_open(&c->data, &ds);
@@ -64,6 +73,7 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
         d->source = source;
         d->task = task;
         d->info = *vkt_dataset_get_info(ds);
+        for (uint32_t k = 0; k < d->info.n_notes; k++) note(d, d->info.notes[k]);
         size_t n = 0;
         for (uint32_t k = 0;
              d->info.class_names && k < d->info.n_outputs && n < sizeof d->classes - 1; k++)
@@ -83,6 +93,33 @@ static bool too_many_classes(const init_data *d)
     double n = (double)(d->info.n[VKT_SPLIT_TRAIN] + d->info.n[VKT_SPLIT_VALID] +
                         d->info.n[VKT_SPLIT_TEST]);
     return d->info.n_outputs > 20 && d->info.n_outputs > n / 20;
+}
+
+/* A table is looked at first: its label, its blanks and what is of no use in it. */
+static vkt_status open_table(const init_options *o, const vkt_source_info *s, init_data *d)
+{
+    vkt_table_advice *a = NULL;
+    vkt_config *c = NULL;
+    vkt_status st = vkt_config_create(&c);
+    if (st != VKT_OK) return st;
+    c->data.path = d->path;
+    if (o->label) c->data.label = o->label;
+    for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
+    if (st == VKT_OK) st = vkt_table_advise(&c->data, &a);
+    if (st == VKT_OK) {
+        if (!o->label) snprintf(d->label_text, sizeof d->label_text, "%s", a->label);
+        d->label = o->label ? o->label : d->label_text;
+        snprintf(d->why, sizeof d->why, "%s", a->why);
+        snprintf(d->ignore_text, sizeof d->ignore_text, "%s", a->ignore ? a->ignore : "");
+        if (a->ignore && strlen(a->ignore) < sizeof d->ignore_text) d->ignore = d->ignore_text;
+        d->blanks = a->blanks;
+        for (uint32_t i = 0; i < a->n_notes; i++) note(d, a->notes[i]);
+        bool regress = o->task == 2 || (o->task != 1 && a->numbers);
+        st = try_open(o, s->name, regress ? VKT_TASK_REGRESS : VKT_TASK_CLASSIFY, d);
+    }
+    vkt_table_advice_destroy(&a);
+    vkt_config_destroy(&c);
+    return st;
 }
 
 static vkt_status open_examples(const init_options *o, const vkt_source_info *s, init_data *d)
@@ -180,7 +217,9 @@ static vkt_status look(const init_options *o, const char *path, init_data *d)
         st = VKT_E_ARG;
     } else if (found) {
         if (!s.path) d->path = NULL;
-        st = s.kinds == VKT_DATA_KIND_TEXT ? open_text(o, s.name, d) : open_examples(o, &s, d);
+        st = s.kinds == VKT_DATA_KIND_TEXT ? open_text(o, s.name, d)
+             : s.takes & VKT_TAKES_COLUMN  ? open_table(o, &s, d)
+                                           : open_examples(o, &s, d);
     }
     cli_log_open(o->common.quiet, o->common.verbose);
     for (size_t i = 0; i < n_said; i++) vkt_log(VKT_LOG_WARN, "init", "%s", said[i]);
@@ -259,6 +298,12 @@ static int write_file(const init_options *o, init_data *d, const char *name)
                cli_count(d->info.n[VKT_SPLIT_TRAIN]),
                d->task == VKT_TASK_CLASSIFY ? cli_text("%u classes", d->info.n_outputs)
                                             : "a number to predict");
+    if (d->label)
+        printf("\nlabel: '%s' (%s%s)", d->label, d->why,
+               strcmp(d->why, "as given") ? "; --label takes another" : "");
+    for (size_t i = 0; i < d->n_notes && i < INIT_MOST_NOTES; i++) printf("\n%s", d->notes[i]);
+    if (d->n_notes > INIT_MOST_NOTES)
+        printf("\n... and %zu columns more", d->n_notes - INIT_MOST_NOTES);
     printf("\n\nnext\n  vktrain train %s\n  vktrain study lr %s\n", cli_word(path), cli_word(path));
     return CLI_OK;
 }

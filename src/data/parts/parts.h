@@ -7,6 +7,7 @@
 #include "vktrain/data.h"
 #include "base/os.h"
 #include "base/words.h"
+#include "data/parts/forms.h"
 
 /* ---- bytes.c: plain or gzip bytes, told apart by magic ---- */
 
@@ -44,7 +45,9 @@ vkt__folder_kinds vkt__folder_look(const char *root);
 
 typedef struct vkt__column {
     const char *name;
-    uint32_t position; /* in the file it was fitted on */
+    uint32_t position;   /* in the file it was fitted on */
+    vkt__form form;      /* numbers and dates: how they are written */
+    vkt__date_part part; /* of a date, which is several columns of one position */
     uint32_t first_input;
     double mean, std, fill;  /* numbers: (v - mean) / std; fill replaces missing cells */
     uint32_t n_categories;   /* text: one input per category, 1 for the cell's own; 0: numbers */
@@ -68,6 +71,9 @@ typedef struct vkt__schema {
     vkt_missing missing;
     uint32_t n_file_columns, label_position;
     const char *label_name;
+    vkt__form label_form; /* of a number to predict */
+    const char **ignored; /* [n_ignored] names of columns that are left out */
+    uint32_t n_ignored;
     const char **class_values; /* [n_outputs] as labels are written: rising numbers if
                                   class_numbers, else sorted */
     vkt__column *columns;      /* [n_columns], by position */

@@ -32,6 +32,9 @@ static json_t *column_json(const vkt__column *c)
     json_t *o = json_object();
     json_object_set_new(o, "name", json_string(c->name));
     json_object_set_new(o, "position", json_integer(c->position));
+    if (c->form != VKT__FORM_PLAIN && !c->n_categories)
+        json_object_set_new(o, "form", json_string(vkt__form_name(c->form)));
+    if (c->part) json_object_set_new(o, "part", json_string(vkt__date_part_name(c->part)));
     if (c->n_categories) {
         json_object_set_new(o, "categories", strings(c->categories, c->n_categories));
         json_object_set_new(o, "fill", json_string(c->categories[c->fill_category]));
@@ -53,6 +56,9 @@ static json_t *table_json(const vkt__schema *s)
     json_object_set_new(o, "file_columns", json_integer(s->n_file_columns));
     json_object_set_new(o, "label", json_string(s->label_name));
     json_object_set_new(o, "label_position", json_integer(s->label_position));
+    if (s->label_form != VKT__FORM_PLAIN)
+        json_object_set_new(o, "label_form", json_string(vkt__form_name(s->label_form)));
+    if (s->n_ignored) json_object_set_new(o, "ignored", strings(s->ignored, s->n_ignored));
     if (s->task == VKT_TASK_CLASSIFY) {
         json_object_set_new(o, "class_values", strings(s->class_values, s->n_outputs));
         json_object_set_new(o, "class_numbers", json_boolean(s->class_numbers));
@@ -207,16 +213,39 @@ static double *get_reals(reader *r, const json_t *o, const char *key, uint32_t *
     return out;
 }
 
+/* Absent: as it was before there were any. */
+static vkt__form get_form(reader *r, const json_t *o, const char *key)
+{
+    const char *names[VKT__N_FORMS];
+    for (int f = 0; f < VKT__N_FORMS; f++) names[f] = vkt__form_name((vkt__form)f);
+    return json_object_get(o, key) ? (vkt__form)get_name(r, o, key, names, VKT__N_FORMS)
+                                   : VKT__FORM_PLAIN;
+}
+
+static vkt__date_part get_part(reader *r, const json_t *o, vkt__form form)
+{
+    const char *names[VKT__N_DATE_PARTS];
+    for (int p = 0; p < VKT__N_DATE_PARTS; p++) names[p] = vkt__date_part_name((vkt__date_part)p);
+    vkt__date_part part = json_object_get(o, "part")
+                              ? (vkt__date_part)get_name(r, o, "part", names, VKT__N_DATE_PARTS)
+                              : VKT__DATE_WHOLE;
+    if ((part != VKT__DATE_WHOLE) != vkt__form_is_date(form)) bad(r, "part", "there for a date");
+    return part;
+}
+
 static void read_column(reader *r, const json_t *o, const vkt__schema *s, vkt__column *c)
 {
     c->name = get_string(r, o, "name");
     c->position = get_uint(r, o, "position", 0, s->n_file_columns - 1);
     if (!json_object_get(o, "categories")) {
+        c->form = get_form(r, o, "form");
+        c->part = get_part(r, o, c->form);
         c->mean = get_real(r, o, "mean");
         c->std = positive(r, get_real(r, o, "std"), "std");
         c->fill = get_real(r, o, "fill");
         return;
     }
+    c->form = VKT__FORM_TEXT;
     c->categories = get_strings(r, o, "categories", &c->n_categories);
     const char *fill = get_string(r, o, "fill");
     while (c->fill_category < c->n_categories && strcmp(c->categories[c->fill_category], fill) != 0)
@@ -261,18 +290,23 @@ static void read_table(reader *r, const json_t *o, vkt__schema *s)
     s->n_file_columns = get_uint(r, o, "file_columns", 2, UINT32_MAX);
     s->label_name = get_string(r, o, "label");
     s->label_position = get_uint(r, o, "label_position", 0, s->n_file_columns - 1);
+    s->label_form = get_form(r, o, "label_form");
+    if (vkt__form_is_date(s->label_form)) bad(r, "label_form", "a form of numbers");
+    if (json_object_get(o, "ignored")) s->ignored = get_strings(r, o, "ignored", &s->n_ignored);
     if (s->task == VKT_TASK_CLASSIFY) read_class_values(r, o, s);
     const json_t *columns = get_array(r, o, "columns", &s->n_columns);
     s->columns = vkt__arena_alloc(r->arena, s->n_columns * sizeof *s->columns);
     for (uint32_t i = 0; i < s->n_columns; i++) {
         vkt__column *c = &s->columns[i];
         read_column(r, json_array_get(columns, i), s, c);
-        if (c->position == s->label_position || (i > 0 && c->position <= c[-1].position))
+        bool same_date = i > 0 && c->position == c[-1].position && c->part > c[-1].part &&
+                         c->form == c[-1].form && c[-1].part;
+        if (c->position == s->label_position ||
+            (i > 0 && c->position <= c[-1].position && !same_date))
             bad(r, "position", "rising, and not the label's");
         c->first_input = (uint32_t)inputs;
         inputs += c->n_categories ? c->n_categories : 1;
     }
-    if (s->n_columns != s->n_file_columns - 1) bad(r, "columns", "all of the file's but the label");
     if (inputs != s->n_inputs) bad(r, "input_shape", "the number of inputs that the columns give");
 }
 

@@ -1,4 +1,4 @@
-/* The CSV parser: RFC 4180 and what spreadsheets make of it (BOM; CR, LF or CRLF; ; or tab), text
+/* The CSV parser: RFC 4180 and what spreadsheets make of it (BOM; CR, LF or CRLF; ; | or tab), text
  * to cells. Strict: ragged rows, stray quotes, zero bytes and text that is not UTF-8 are errors
  * with their line. Knows nothing of columns' meaning, but for the first line of scikit-learn's
  * files. */
@@ -114,21 +114,42 @@ static vkt_status record(parser *p, bool *more)
     }
 }
 
-/* The most frequent of , ; and tab in the first line, outside quotes. */
-static char find_delimiter(const char *at, const char *end)
+static const char delimiters[] = "\t;|,";
+enum { N_DELIMITERS = 4, LINES_LOOKED_AT = 50 };
+
+/* How often each stands in the line at `at`, outside quotes; returns where the next one begins. */
+static const char *count_delimiters(const char *at, const char *end, size_t count[N_DELIMITERS])
 {
-    static const char candidates[] = ",;\t";
-    size_t count[3] = { 0 };
     bool quoted = false;
+    memset(count, 0, N_DELIMITERS * sizeof *count);
     while (at < end && (*at == '\n' || *at == '\r')) at++;
     for (; at < end && (quoted || (*at != '\n' && *at != '\r')); at++) {
         if (*at == '"') quoted = !quoted;
-        for (int i = 0; i < 3; i++) count[i] += !quoted && *at == candidates[i];
+        for (int i = 0; i < N_DELIMITERS; i++) count[i] += !quoted && *at == delimiters[i];
     }
-    int best = 0;
-    for (int i = 1; i < 3; i++)
-        if (count[i] > count[best]) best = i;
-    return candidates[best];
+    return at;
+}
+
+/* The first of tab ; | and comma that stands equally often in each of the first lines, so that 0,1;
+ * 0,2 has two columns; else the most frequent one of the first line. */
+static char find_delimiter(const char *at, const char *end)
+{
+    size_t first[N_DELIMITERS], count[N_DELIMITERS];
+    bool same[N_DELIMITERS];
+    int best = N_DELIMITERS - 1;
+    at = count_delimiters(at, end, first);
+    for (int i = 0; i < N_DELIMITERS; i++) same[i] = first[i] > 0;
+    for (int line = 1; line < LINES_LOOKED_AT; line++) {
+        while (at < end && (*at == '\n' || *at == '\r')) at++;
+        if (at == end) break;
+        at = count_delimiters(at, end, count);
+        for (int i = 0; i < N_DELIMITERS; i++) same[i] = same[i] && count[i] == first[i];
+    }
+    for (int i = 0; i < N_DELIMITERS; i++)
+        if (same[i]) return delimiters[i];
+    for (int i = 0; i < N_DELIMITERS; i++)
+        if (first[i] > first[best]) best = i;
+    return delimiters[best];
 }
 
 /* "150,4,setosa,versicolor,virginica": rows, inputs, class names; the rows end in class numbers. */
@@ -267,7 +288,12 @@ void vkt__csv_finish(vkt__csv *csv)
 
 bool vkt__csv_missing(const char *s)
 {
-    if (s[0] == 0 || (s[0] == '?' && s[1] == 0)) return true;
-    if ((s[0] | 32) != 'n' || (s[1] | 32) != 'a') return false;
-    return s[2] == 0 || ((s[2] | 32) == 'n' && s[3] == 0);
+    static const char *const words[] = { "?", "na", "nan", "n/a", "#n/a", "null" };
+    if (s[0] == 0) return true;
+    for (size_t i = 0; i < VKT_COUNT(words); i++) {
+        size_t n = 0;
+        while (s[n] && tolower((unsigned char)s[n]) == words[i][n]) n++;
+        if (!s[n] && !words[i][n]) return true;
+    }
+    return false;
 }

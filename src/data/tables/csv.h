@@ -16,7 +16,7 @@ typedef struct vkt__csv {
     uint32_t n_classes,
         *class_cell; /* names of a first line "rows,inputs,name,..", if there is one */
 } vkt__csv;
-/* delimiter 0: found from the first line. class_line: a first line "rows,inputs,class names" is
+/* delimiter 0: found from the first lines. class_line: a first line "rows,inputs,class names" is
  * taken apart. */
 vkt_status vkt__csv_parse(const void *bytes, size_t n, const char *name, char delimiter,
                           bool class_line, vkt__csv *out);
@@ -25,7 +25,7 @@ static inline const char *vkt__csv_cell(const vkt__csv *csv, size_t row, size_t 
 {
     return csv->text + csv->cell[row * csv->n_columns + column];
 }
-/* Empty, NA, NaN, ? */
+/* Empty, ?, or NA, NaN, N/A, #N/A, NULL in any case. */
 bool vkt__csv_missing(const char *cell);
 
 #endif

@@ -7,6 +7,7 @@
 #include "data/tables/column_stats.h"
 #include "data/tables/csv.h"
 #include "data/tables/fit.h"
+#include "data/tables/look.h"
 #include "data/tables/table.h"
 
 #define MAX_CATEGORIES 1024
@@ -98,11 +99,61 @@ static vkt_status find_label(const vkt__csv *csv, bool header, const char *label
     return st;
 }
 
+/* Marks the columns of a list "a, b, 3": by name, else by position. */
+static vkt_status mark_columns(const vkt__csv *csv, bool header, const char *option,
+                               const char *list, bool *marked)
+{
+    vkt_status st = VKT_OK;
+    char word[512];
+    const char **names = vkt__alloc(csv->n_columns * sizeof *names);
+    for (size_t c = 0; c < csv->n_columns; c++) names[c] = header ? vkt__csv_cell(csv, 0, c) : "";
+    while (*list && st == VKT_OK) {
+        size_t n, c = 0;
+        list += strspn(list, ", ");
+        n = strcspn(list, ",");
+        snprintf(word, sizeof word, "%.*s", (int)VKT_MIN(n, sizeof word - 1), list);
+        list += n;
+        for (n = strlen(word); n > 0 && word[n - 1] == ' ';) word[--n] = 0;
+        if (!n) continue;
+        while (c < csv->n_columns && strcmp(names[c], word) != 0) c++;
+        if (c == csv->n_columns && word[0] >= '0' && word[0] <= '9') {
+            char *end;
+            unsigned long at = strtoul(word, &end, 10);
+            c = *end || at >= csv->n_columns ? csv->n_columns : at;
+        }
+        if (c < csv->n_columns)
+            marked[c] = true;
+        else
+            st = vkt__fail(VKT_E_ARG, "data", "%s: '%s' is not a column of '%s'%s", option,
+                           vkt__show(word).s, csv->name,
+                           vkt_did_you_mean(word, names, csv->n_columns).text);
+    }
+    free(names);
+    return st;
+}
+
+/* Which of the file's columns are inputs: all but the label and those that the recipe leaves out.
+ */
+static vkt_status choose_columns(const vkt_data_desc *desc, const vkt__csv *csv, bool header,
+                                 bool *used)
+{
+    vkt_status st = VKT_OK;
+    bool *ignored = vkt__alloc(csv->n_columns);
+    for (size_t c = 0; c < csv->n_columns; c++) used[c] = !desc->columns;
+    if (desc->columns) VKT_TRY(mark_columns(csv, header, "data.columns", desc->columns, used));
+    if (desc->ignore) VKT_TRY(mark_columns(csv, header, "data.ignore", desc->ignore, ignored));
+    for (size_t c = 0; c < csv->n_columns; c++) used[c] = used[c] && !ignored[c];
+fail:
+    free(ignored);
+    return st;
+}
+
 /* Columns and label, still without kinds and constants. */
 static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__csv *csv)
 {
     vkt_status st = VKT_OK;
     vkt__schema *s = &ds->schema;
+    bool *used = NULL;
     if (csv->n_columns < 2)
         return vkt__fail(
             VKT_E_FORMAT, "data",
@@ -117,25 +168,82 @@ static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt_
     s->delimiter = csv->delimiter;
     s->missing = desc->missing;
     s->n_file_columns = (uint32_t)csv->n_columns;
-    s->columns = vkt__arena_alloc(&ds->arena, csv->n_columns * sizeof *s->columns);
+    used = vkt__alloc(csv->n_columns);
+    VKT_TRY(choose_columns(desc, csv, s->header, used));
+    s->columns =
+        vkt__arena_alloc(&ds->arena, VKT__N_DATE_PARTS * csv->n_columns * sizeof *s->columns);
+    s->ignored = vkt__arena_alloc(&ds->arena, csv->n_columns * sizeof *s->ignored);
     for (uint32_t c = 0; c < s->n_file_columns; c++) {
         const char *cell = s->header ? vkt__csv_cell(csv, 0, c) : "";
         const char *name = vkt__csv_missing(cell) ? vkt__arena_printf(&ds->arena, "column %u", c)
                                                   : vkt__arena_strdup(&ds->arena, cell);
         if (c == s->label_position)
             s->label_name = name;
+        else if (!used[c])
+            s->ignored[s->n_ignored++] = name;
         else
             s->columns[s->n_columns++] = (vkt__column) { .name = name, .position = c };
     }
+    if (s->n_columns == 0)
+        st = vkt__fail(VKT_E_ARG, "data",
+                       "'%s': data.columns and data.ignore leave no column but the label",
+                       csv->name);
 fail:
+    free(used);
+    return st;
+}
+
+/* The columns' forms; a date becomes a column for each of its parts. What is unusual is noted. */
+static void take_forms(vkt_dataset *ds, const vkt__look *looks)
+{
+    vkt__schema *s = &ds->schema;
+    uint32_t n = s->n_columns, n_notes = 0;
+    bool fill = s->missing == VKT_MISSING_MEAN;
+    vkt__column *from = vkt__alloc(n * sizeof *from);
+    const char **notes = vkt__arena_alloc(&ds->arena, (n + 1) * sizeof *notes);
+    memcpy(from, s->columns, n * sizeof *from);
+    s->n_columns = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const vkt__look *k = &looks[from[i].position];
+        const char *note = vkt__look_note(k, from[i].name, fill, &ds->arena);
+        if (note) notes[n_notes++] = note;
+        from[i].form = k->form;
+        if (!vkt__form_is_date(k->form)) s->columns[s->n_columns++] = from[i];
+        for (int p = VKT__DATE_YEAR; p < VKT__N_DATE_PARTS && vkt__form_is_date(k->form); p++) {
+            if (p == VKT__DATE_HOUR ? !k->clock && k->form != VKT__FORM_TIME
+                                    : k->form == VKT__FORM_TIME)
+                continue;
+            from[i].part = (vkt__date_part)p;
+            s->columns[s->n_columns++] = from[i];
+        }
+    }
+    const vkt__look *label = &looks[s->label_position];
+    if (s->task == VKT_TASK_REGRESS && label->form < VKT__FORM_YEAR_FIRST) {
+        const char *note = vkt__look_note(label, s->label_name, false, &ds->arena);
+        s->label_form = label->form;
+        if (note && s->label_form) notes[n_notes++] = note;
+    }
+    ds->info.notes = notes;
+    ds->info.n_notes = n_notes;
+    free(from);
+}
+
+static vkt_status look_at_columns(vkt_dataset *ds, const vkt__table *t)
+{
+    vkt_status st;
+    vkt__look *looks = NULL;
+    VKT_TRY(vkt__data_alloc(t->csv->n_columns, sizeof *looks, "columns", &looks));
+    VKT_TRY(vkt__look_at(t->csv, t->rows, t->n, SIZE_MAX, looks));
+    take_forms(ds, looks);
+fail:
+    free(looks);
     return st;
 }
 
 static vkt__table own_table(const vkt__schema *s, const vkt__csv *csv)
 {
     vkt__table t = { .csv = csv, .first_row = s->header, .label = s->label_position };
-    t.column = vkt__alloc(s->n_columns * sizeof *t.column);
-    for (uint32_t i = 0; i < s->n_columns; i++) t.column[i] = s->columns[i].position;
+    vkt__table_columns(s, &t);
     return t;
 }
 
@@ -193,21 +301,23 @@ fail:
 }
 
 static vkt_status fit_categories(vkt_dataset *ds, const vkt__csv *csv, vkt__column *c,
-                                 const char **cells, uint32_t n)
+                                 const char **cells, uint32_t n, bool blank)
 {
     vkt_status st;
     uint32_t *count = NULL;
+    if (blank) cells[n++] = ""; /* a category of its own; a blank left room for it */
     VKT_TRY(vkt__data_alloc(n, sizeof *count, "categories", &count));
     c->n_categories = unique(cells, n, by_text, count);
     if (c->n_categories > MAX_CATEGORIES) {
         st = vkt__fail(
             VKT_E_FORMAT, "data",
-            "'%s': text column '%s' has %u different values, more than %d: remove the column",
+            "'%s': text column '%s' has %u different values, more than %d: leave it out by "
+            "data.ignore",
             csv->name, vkt__show(c->name).s, c->n_categories, MAX_CATEGORIES);
         goto fail;
     }
     c->categories = keep_strings(&ds->arena, cells, c->n_categories);
-    for (uint32_t i = 1; i < c->n_categories; i++)
+    for (uint32_t i = 1; i < c->n_categories && !blank; i++)
         if (count[i] > count[c->fill_category]) c->fill_category = i;
 fail:
     free(count);
@@ -219,19 +329,22 @@ static vkt_status fit_column(vkt_dataset *ds, const vkt__table *t, vkt__column *
                              const char **cells, double *numbers, vkt__stats *out)
 {
     uint32_t n = 0, n_numbers = 0;
+    bool blank = false;
     for (uint64_t i = 0; i < ds->info.n[VKT_SPLIT_TRAIN]; i++) {
         const char *cell =
             vkt__csv_cell(t->csv, t->rows[ds->index[VKT_SPLIT_TRAIN][i]], c->position);
-        if (vkt__csv_missing(cell)) continue;
+        bool missing = vkt__csv_missing(cell);
+        blank = blank || missing;
+        if (missing) continue;
         cells[n++] = cell;
-        n_numbers += vkt__number(cell, &numbers[n_numbers]);
+        n_numbers += vkt__form_value(c->form, c->part, cell, &numbers[n_numbers]);
     }
     if (n == 0)
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s': column '%s' has no value in any training row: remove it",
                          t->csv->name, vkt__show(c->name).s);
     *out = (vkt__stats) { 0 };
-    if (2 * n_numbers < n) return fit_categories(ds, t->csv, c, cells, n);
+    if (c->form == VKT__FORM_TEXT) return fit_categories(ds, t->csv, c, cells, n, blank);
     *out = vkt__stats_of(numbers, n_numbers);
     if (!isfinite(out->sq) || !isfinite(out->mean))
         return vkt__fail(
@@ -284,7 +397,8 @@ static vkt_status fit_target(vkt_dataset *ds, const vkt__table *t)
     VKT_TRY(vkt__data_alloc(ds->info.n[VKT_SPLIT_TRAIN], sizeof *v, "targets", &v));
     /* A target that is no number is reported by vkt__table_labels. */
     for (uint64_t i = 0; i < ds->info.n[VKT_SPLIT_TRAIN]; i++)
-        n += vkt__number(
+        n += vkt__form_value(
+            s->label_form, VKT__DATE_WHOLE,
             vkt__csv_cell(t->csv, t->rows[ds->index[VKT_SPLIT_TRAIN][i]], s->label_position),
             &v[n]);
     vkt__stats a = vkt__stats_of(v, n);
@@ -349,6 +463,8 @@ vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const voi
     VKT_TRY(lay_out(ds, desc, &csv));
     t = own_table(s, &csv);
     VKT_TRY(start_part(s, &t, &ds->part[0]));
+    VKT_TRY(look_at_columns(ds, &t));
+    vkt__table_columns(s, &t);
     if (test_bytes) {
         VKT_TRY(parse(test_bytes, test_n, test_name, desc, &test_csv));
         VKT_TRY(vkt__table_match(s, &test_csv, true, &test));

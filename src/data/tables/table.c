@@ -20,7 +20,7 @@ bool vkt__table_has_header(const vkt__csv *csv, const char *label)
         if (strcmp(vkt__csv_cell(csv, 0, c), label) == 0) return true;
     for (size_t c = 0; c < csv->n_columns; c++) {
         const char *cell = vkt__csv_cell(csv, 0, c);
-        if (vkt__number(cell, &v)) return false;
+        if (vkt__form_is_number(cell)) return false;
         n_named += !vkt__csv_missing(cell);
     }
     if (n_named == 0) return false;
@@ -29,7 +29,7 @@ bool vkt__table_has_header(const vkt__csv *csv, const char *label)
         size_t n_numbers = 0;
         for (size_t r = 1; r < n_look; r++) {
             const char *cell = vkt__csv_cell(csv, r, c);
-            n_numbers += vkt__number(cell, &v);
+            n_numbers += vkt__number(cell, &v) || vkt__form_is_number(cell);
             again = again || strcmp(cell, vkt__csv_cell(csv, 0, c)) == 0;
         }
         if (n_numbers > 0 && 2 * n_numbers >= n_look - 1) return true;
@@ -55,7 +55,9 @@ static int64_t find_column(const vkt__csv *csv, const char *name, uint32_t posit
 
 static vkt_status match_names(const vkt__schema *s, vkt__table *t)
 {
+    uint64_t used = 0;
     for (uint32_t i = 0; i < s->n_columns; i++) {
+        used += i == 0 || s->columns[i].position != s->columns[i - 1].position;
         int64_t at = find_column(t->csv, s->columns[i].name, s->columns[i].position);
         if (at < 0)
             return vkt__fail(
@@ -66,7 +68,10 @@ static vkt_status match_names(const vkt__schema *s, vkt__table *t)
     }
     t->label = find_column(t->csv, s->label_name, s->label_position);
     t->first_row = 1;
-    uint64_t used = (uint64_t)s->n_columns + (t->label >= 0);
+    used += t->label >= 0;
+    for (uint32_t i = 0; i < s->n_ignored; i++) used += find_name(t->csv, s->ignored[i]) >= 0;
+    for (size_t i = 0; s->n_ignored && i < t->csv->n_columns; i++) /* ignored without a name */
+        used += vkt__csv_missing(vkt__csv_cell(t->csv, 0, i));
     if (used < t->csv->n_columns)
         vkt_log(VKT_LOG_WARN, "data",
                 "'%s': %llu columns that the schema does not know are ignored", t->csv->name,
@@ -118,6 +123,13 @@ fail:
     return st;
 }
 
+void vkt__table_columns(const vkt__schema *s, vkt__table *t)
+{
+    free(t->column);
+    t->column = vkt__alloc(s->n_columns * sizeof *t->column);
+    for (uint32_t i = 0; i < s->n_columns; i++) t->column[i] = s->columns[i].position;
+}
+
 void vkt__table_finish(vkt__table *t)
 {
     free(t->column);
@@ -151,16 +163,15 @@ vkt_status vkt__table_keep(const vkt__schema *s, vkt__table *t)
                 "'%s' line %u: no value in column '%s': fill it, or set data.missing to mean "
                 "or drop",
                 csv->name, csv->line[r], vkt__show(column).s);
-        if (is_label && s->missing == VKT_MISSING_MEAN)
-            return vkt__fail(VKT_E_FORMAT, "data",
-                             "'%s' line %u: no label in column '%s', and labels can't be made up: "
-                             "set data.missing to drop",
-                             csv->name, csv->line[r], vkt__show(column).s);
-        if (column && s->missing == VKT_MISSING_DROP)
+        /* A mean is no label: the row is left out. */
+        if (column && (s->missing == VKT_MISSING_DROP || is_label))
             t->n_dropped++;
         else
             t->rows[t->n++] = (uint32_t)r;
     }
+    if (t->n_dropped && s->missing == VKT_MISSING_MEAN)
+        vkt_log(VKT_LOG_WARN, "data", "'%s': %llu rows have no label in column '%s': left out",
+                csv->name, (unsigned long long)t->n_dropped, vkt__show(s->label_name).s);
     if (t->n == 0)
         return vkt__fail(
             VKT_E_FORMAT, "data",
@@ -197,10 +208,17 @@ static uint32_t find_class(const vkt__schema *s, const char *cell)
 }
 
 static vkt_status not_a_number(const vkt__csv *csv, uint32_t row, const char *column,
-                               const char *cell)
+                               vkt__form form, const char *cell)
 {
-    return vkt__fail(VKT_E_FORMAT, "data", "'%s' line %u: '%s' in column '%s' is not a number",
-                     csv->name, csv->line[row], vkt__show(cell).s, vkt__show(column).s);
+    return vkt__fail(
+        VKT_E_FORMAT, "data",
+        "'%s' line %u: '%s' in column '%s' is not a %s%s: correct it, or leave the cell "
+        "empty",
+        csv->name, csv->line[row], vkt__show(cell).s, vkt__show(column).s,
+        vkt__form_is_date(form) ? "date or time written as "
+        : form                  ? "number written as "
+                                : "number",
+        form ? vkt__form_name(form) : "");
 }
 
 /* (v - mean) / std as f32, refused when it has no finite value. */
@@ -228,8 +246,8 @@ vkt_status vkt__table_labels(const vkt__schema *s, const vkt__table *t, vkt_labe
                     "'%s' line %u: class '%s' is not among the %u classes of the training data",
                     t->csv->name, t->csv->line[t->rows[i]], vkt__show(cell).s, s->n_outputs);
         } else {
-            if (!vkt__number(cell, &v))
-                return not_a_number(t->csv, t->rows[i], s->label_name, cell);
+            if (!vkt__form_value(s->label_form, VKT__DATE_WHOLE, cell, &v))
+                return not_a_number(t->csv, t->rows[i], s->label_name, s->label_form, cell);
             vkt_status st = scaled(t->csv, t->rows[i], s->label_name, v, s->target_mean,
                                    s->target_scale, &out[i].f);
             if (st != VKT_OK) return st;
@@ -238,48 +256,109 @@ vkt_status vkt__table_labels(const vkt__schema *s, const vkt__table *t, vkt_labe
     return VKT_OK;
 }
 
-static void one_hot(const vkt__column *c, const char *cell, float *x)
+/* False: it is none of the categories, and no input is set. */
+static bool one_hot(const vkt__column *c, const char *cell, float *x)
 {
     uint32_t low = 0, high = c->n_categories;
     memset(x, 0, c->n_categories * sizeof *x);
     if (vkt__csv_missing(cell)) {
         x[c->fill_category] = 1;
-        return;
+        return true;
     }
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
         int order = strcmp(cell, c->categories[mid]);
         if (order == 0) {
             x[mid] = 1;
-            return;
+            return true;
         }
         if (order < 0)
             high = mid;
         else
             low = mid + 1;
     }
+    return false;
+}
+
+static vkt_status number_cell(const vkt__table *t, uint32_t row, const vkt__column *c,
+                              const char *cell, float *x)
+{
+    double v = c->fill;
+    if (!vkt__csv_missing(cell) && !vkt__form_value(c->form, c->part, cell, &v))
+        return not_a_number(t->csv, row, c->name, c->form, cell);
+    return scaled(t->csv, row, c->name, v, c->mean, c->std, x);
+}
+
+static vkt_status fill_column(const vkt__schema *s, const vkt__table *t, uint32_t j, float *out)
+{
+    vkt_status st = VKT_OK;
+    const vkt__column *c = &s->columns[j];
+    uint64_t n_unseen = 0;
+    const char *unseen = NULL;
+    for (uint32_t i = 0; i < t->n; i++) {
+        float *x = out + (size_t)i * s->n_inputs + c->first_input;
+        const char *cell = vkt__csv_cell(t->csv, t->rows[i], t->column[j]);
+        if (!c->n_categories)
+            VKT_TRY(number_cell(t, t->rows[i], c, cell, x));
+        else if (!one_hot(c, cell, x) && !n_unseen++)
+            unseen = cell;
+    }
+    if (n_unseen)
+        vkt_log(VKT_LOG_WARN, "data",
+                "'%s': column '%s' has '%s'%s in %llu of %u rows, which training did not see: the "
+                "model is given none of the column's %u categories there",
+                t->csv->name, vkt__show(c->name).s, vkt__show(unseen).s,
+                n_unseen > 1 ? " or the like" : "", (unsigned long long)n_unseen, t->n,
+                c->n_categories);
+fail:
+    return st;
 }
 
 vkt_status vkt__table_inputs(const vkt__schema *s, const vkt__table *t, float *out)
 {
     vkt_status st = VKT_OK;
-    for (uint32_t i = 0; i < t->n; i++) {
-        float *x = out + (size_t)i * s->n_inputs;
-        for (uint32_t j = 0; j < s->n_columns; j++) {
-            const vkt__column *c = &s->columns[j];
-            const char *cell = vkt__csv_cell(t->csv, t->rows[i], t->column[j]);
-            double v = c->fill;
-            if (c->n_categories) {
-                one_hot(c, cell, x + c->first_input);
-                continue;
-            }
-            if (!vkt__csv_missing(cell) && !vkt__number(cell, &v))
-                return not_a_number(t->csv, t->rows[i], c->name, cell);
-            VKT_TRY(scaled(t->csv, t->rows[i], c->name, v, c->mean, c->std, &x[c->first_input]));
-        }
-    }
+    for (uint32_t j = 0; j < s->n_columns; j++) VKT_TRY(fill_column(s, t, j, out));
 fail:
     return st;
+}
+
+static void show_delimiter(char d, char out[8])
+{
+    snprintf(out, 8, d == '\t' ? "tab" : "%c", d);
+}
+
+/* The table, by another delimiter than the training file's where that one splits nothing. */
+static vkt_status parse_like(const vkt__schema *s, const char *text, size_t n, const char *name,
+                             vkt__csv *out)
+{
+    vkt__csv other = { 0 };
+    char used[8], known[8];
+    vkt__log_quiet(true);
+    vkt_status st = vkt__csv_parse(text, n, name, s->delimiter, true, out);
+    bool doubt = st != VKT_OK || (out->n_columns == 1 && s->n_file_columns > 2);
+    bool better = doubt && vkt__csv_parse(text, n, name, 0, true, &other) == VKT_OK &&
+                  other.n_columns > 1 && other.delimiter != s->delimiter;
+    vkt__log_quiet(false);
+    if (!better) {
+        vkt__csv_finish(&other);
+        return st == VKT_OK ? st : vkt__csv_parse(text, n, name, s->delimiter, true, out);
+    }
+    if (st == VKT_OK) vkt__csv_finish(out);
+    *out = other;
+    show_delimiter(out->delimiter, used);
+    show_delimiter(s->delimiter, known);
+    vkt_log(VKT_LOG_WARN, "data",
+            "'%s' is read with the delimiter '%s', not '%s' as the training data was", name, used,
+            known);
+    return VKT_OK;
+}
+
+/* A column of labels that is there but empty is none. */
+static bool no_label_at_all(const vkt__table *t)
+{
+    for (size_t r = t->first_row; r < t->csv->n_rows; r++)
+        if (!vkt__csv_missing(vkt__csv_cell(t->csv, r, (size_t)t->label))) return false;
+    return true;
 }
 
 vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, const char *name)
@@ -292,8 +371,9 @@ vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, 
     vkt__csv csv = { 0 };
     vkt__table t = { 0 };
     VKT_TRY(vkt__bytes_all(bytes, n, name, VKT__CSV_LIMIT, &text, &text_n));
-    VKT_TRY(vkt__csv_parse(text, text_n, name, s->delimiter, true, &csv));
+    VKT_TRY(parse_like(s, text, text_n, name, &csv));
     VKT_TRY(vkt__table_match(s, &csv, false, &t));
+    if (t.label >= 0 && no_label_at_all(&t)) t.label = -1;
     VKT_TRY(vkt__table_keep(s, &t));
     part->n = t.n;
     VKT_TRY(vkt__data_alloc(t.n, sizeof *part->labels, "labels", &part->labels));

@@ -17,6 +17,8 @@ bool vkt__table_has_header(const vkt__csv *csv, const char *label);
 /* Finds the schema's columns in the file; need_label: its absence is an error. */
 vkt_status vkt__table_match(const vkt__schema *s, const vkt__csv *csv, bool need_label,
                             vkt__table *out);
+/* Fills column [n_columns] of the file that the schema was fitted on. */
+void vkt__table_columns(const vkt__schema *s, vkt__table *t);
 void vkt__table_finish(vkt__table *t);
 /* Applies the missing policy; fills rows. */
 vkt_status vkt__table_keep(const vkt__schema *s, vkt__table *t);

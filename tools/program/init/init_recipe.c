@@ -63,8 +63,18 @@ static void write_data(FILE *f, const init_data *d)
     if (d->label) {
         fprintf(f, "  label: ");
         quoted(f, d->label);
+        fprintf(f, "%s%s\n", *d->why ? "   # " : "", d->why);
+    }
+    if (d->ignore) {
+        fprintf(f, "  ignore: ");
+        quoted(f, d->ignore);
         fputc('\n', f);
     }
+    if (d->blanks)
+        fprintf(f, "  missing: mean           # blank cells: numbers become the mean, texts a "
+                   "category of their own\n");
+    for (size_t i = 0; i < d->n_notes && i < INIT_MOST_NOTES; i++)
+        fprintf(f, "  # %s\n", d->notes[i]);
     if (!classes) fprintf(f, "  task: regress\n");
     fprintf(f, "  # %llu training, %llu validation, %llu test examples of %u inputs\n",
             (unsigned long long)d->info.n[VKT_SPLIT_TRAIN],

@@ -4,12 +4,20 @@
 
 #include "cli.h"
 
+enum { INIT_MOST_NOTES = 100 };
+
 typedef struct init_data {
     const char *source, *path, *label; /* as the recipe has them; NULL: not there */
     const char *tokenizer;             /* text */
     vkt_task task;
     vkt_dataset_info info; /* texts belong to the data set that is closed again: not used */
     char classes[200];
+    /* tables */
+    const char *ignore; /* NULL: none */
+    bool blanks;
+    char why[40], label_text[300], ignore_text[2000];
+    char notes[INIT_MOST_NOTES][300]; /* what is unusual about columns, a line each */
+    size_t n_notes;
 } init_data;
 
 /* YAML with comments. The data set's numbers must be in d->info. */

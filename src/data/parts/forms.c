@@ -1,0 +1,215 @@
+/* forms.h: cells to numbers. Strict: a group of digits has three, a date is one of the calendar, so
+ * that of two forms at most one reads most columns. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "data/parts/forms.h"
+
+static const struct {
+    const char *name;
+    char point, group;
+} forms[VKT__N_FORMS] = {
+    [VKT__FORM_PLAIN] = { "1234.5", '.', 0 },
+    [VKT__FORM_POINT] = { "1,234.5", '.', ',' },
+    [VKT__FORM_COMMA] = { "1234,5", ',', 0 },
+    [VKT__FORM_POINT_COMMA] = { "1.234,5", ',', '.' },
+    [VKT__FORM_BLANK_COMMA] = { "1 234,5", ',', ' ' },
+    [VKT__FORM_BLANK_POINT] = { "1 234.5", '.', ' ' },
+    [VKT__FORM_APOSTROPHE] = { "1'234.5", '.', '\'' },
+    [VKT__FORM_YEAR_FIRST] = { "year-month-day", 0, 0 },
+    [VKT__FORM_DAY_FIRST] = { "day.month.year", 0, 0 },
+    [VKT__FORM_MONTH_FIRST] = { "month/day/year", 0, 0 },
+    [VKT__FORM_TIME] = { "hour:minute", 0, 0 },
+};
+static const char *const parts[VKT__N_DATE_PARTS] = { "whole", "year",    "month",
+                                                      "day",   "weekday", "hour" };
+
+const char *vkt__form_name(vkt__form f)
+{
+    return f < VKT__N_FORMS ? forms[f].name : "text";
+}
+
+const char *vkt__date_part_name(vkt__date_part p)
+{
+    return parts[p];
+}
+
+/* ---- numbers ---- */
+
+/* The length of the sign, unit or kind of blank that s begins with; 0: none of them. */
+static size_t skip(const char *s, const char *const *what)
+{
+    for (; *what; what++)
+        if (strncmp(s, *what, strlen(*what)) == 0) return strlen(*what);
+    return 0;
+}
+
+static const char *const blanks[] = { " ", "\xc2\xa0", "\xe2\x80\xaf", NULL };
+static const char *const units[] = { "$",   "\xe2\x82\xac", "\xc2\xa3", "\xc2\xa5", "\xe2\x82\xb9",
+                                     "EUR", "USD",          "GBP",      "CHF",      "%",
+                                     NULL };
+
+/* Blanks and at most one unit. */
+static const char *skip_unit(const char *s, bool *had)
+{
+    for (size_t n; (n = skip(s, blanks)) != 0 || (!*had && (n = skip(s, units)) != 0); s += n)
+        *had = *had || !skip(s, blanks);
+    return s;
+}
+
+static const char *sign(const char *s, bool *negative)
+{
+    static const char *const minus[] = { "-", "\xe2\x88\x92", NULL };
+    size_t n = *negative ? 0 : skip(s, minus);
+    *negative = *negative || n;
+    return s + (n ? n : *s == '+');
+}
+
+static bool dressed(const char *s, char point, char group, double *out)
+{
+    char plain[64];
+    size_t n = 0, run = 0, n_groups = 0;
+    bool had = false, negative = false, after = false;
+    s = sign(s, &negative);
+    s = skip_unit(s, &had);
+    s = sign(s, &negative);
+    for (; n + 2 < sizeof plain; s++) {
+        size_t gap = group == ' ' ? skip(s, blanks) : group && *s == group;
+        if (isdigit((unsigned char)*s)) {
+            plain[n++] = *s;
+            run++;
+        } else if (!after && gap && isdigit((unsigned char)s[gap])) {
+            if (n_groups++ ? run != 3 : run < 1 || run > 3 || plain[0] == '0') return false;
+            run = 0;
+            s += gap - 1;
+        } else if (!after && *s == point) {
+            if (n_groups && run != 3) return false;
+            plain[n++] = '.';
+            after = true;
+            run = 0;
+        } else {
+            break;
+        }
+    }
+    if (n_groups && !after && run != 3) return false;
+    if (n > 0 && (*s == 'e' || *s == 'E'))
+        for (plain[n++] = *s++; n + 1 < sizeof plain && *s && strchr("+-0123456789", *s); s++)
+            plain[n++] = *s;
+    plain[n] = 0;
+    s = skip_unit(s, &had);
+    if (*s || !vkt__number(plain, out)) return false;
+    if (negative) *out = -*out;
+    return true;
+}
+
+/* ---- dates ---- */
+
+typedef struct date {
+    int year, month, day;
+    double hour;
+} date;
+
+static bool digits(const char **s, int least, int most, int *out)
+{
+    int n = 0;
+    for (*out = 0; n < most && isdigit((unsigned char)**s); n++, (*s)++)
+        *out = 10 * *out + (**s - '0');
+    return n >= least && !isdigit((unsigned char)**s);
+}
+
+static bool leap(int y)
+{
+    return (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
+}
+
+static int days_of(int year, int month)
+{
+    static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+    return days[month - 1] + (month == 2 && leap(year));
+}
+
+/* 14:30, 14:30:05, 14:30:05.25, with Z or +02:00, which are passed over. */
+static bool time_of(const char *s, double *hour)
+{
+    int h, m, sec = 0, zone;
+    double part = 0, place = 0.1;
+    if (!digits(&s, 1, 2, &h) || *s++ != ':' || !digits(&s, 2, 2, &m)) return false;
+    if (*s == ':' && (s++, !digits(&s, 2, 2, &sec))) return false;
+    if (*s == '.')
+        for (s++; isdigit((unsigned char)*s); s++, place /= 10) part += (*s - '0') * place;
+    if (*s == 'Z') s++;
+    if (*s == '+' || *s == '-') {
+        s++;
+        if (!digits(&s, 2, 4, &zone)) return false;
+        if (*s == ':' && (s++, !digits(&s, 2, 2, &zone))) return false;
+    }
+    *hour = h + m / 60.0 + (sec + part) / 3600;
+    return !*s && h < 24 && m < 60 && sec < 61;
+}
+
+static bool date_of(vkt__form f, const char *s, date *d)
+{
+    int a, b, c;
+    *d = (date) { 0 };
+    if (f == VKT__FORM_TIME) return time_of(s, &d->hour);
+    bool year_first = f == VKT__FORM_YEAR_FIRST;
+    if (!digits(&s, year_first ? 4 : 1, year_first ? 4 : 2, &a)) return false;
+    char between = *s++;
+    if (!strchr("-/.", between) || !between || !digits(&s, 1, 2, &b) || *s++ != between)
+        return false;
+    const char *third = s;
+    if (!digits(&s, year_first ? 1 : 2, year_first ? 2 : 4, &c)) return false;
+    if (!year_first && s - third == 3) return false;
+    if (!year_first && s - third == 2) c += c < 70 ? 2000 : 1900;
+    if (year_first)
+        d->year = a, d->month = b, d->day = c;
+    else
+        d->year = c, d->month = f == VKT__FORM_DAY_FIRST ? b : a,
+        d->day = f == VKT__FORM_DAY_FIRST ? a : b;
+    if (d->year < 1 || d->month < 1 || d->month > 12 || d->day < 1 ||
+        d->day > days_of(d->year, d->month))
+        return false;
+    return !*s || ((*s == 'T' || *s == ' ') && time_of(s + 1, &d->hour));
+}
+
+static double date_value(const date *d, vkt__date_part part)
+{
+    int before = 0, y = d->year, m = d->month;
+    for (int i = 1; i < m; i++) before += days_of(y, i);
+    switch (part) {
+    case VKT__DATE_YEAR: {
+        double day = before + d->day - 1 + d->hour / 24;
+        return y + day / (leap(y) ? 366 : 365);
+    }
+    case VKT__DATE_MONTH:
+        return m;
+    case VKT__DATE_DAY:
+        return d->day;
+    case VKT__DATE_WEEKDAY: {
+        /* Days since Monday, 1 January of year 1. */
+        int past = y - 1;
+        return (past * 365 + past / 4 - past / 100 + past / 400 + before + d->day - 1) % 7;
+    }
+    default:
+        return d->hour;
+    }
+}
+
+bool vkt__form_value(vkt__form f, vkt__date_part part, const char *cell, double *out)
+{
+    date d;
+    if (f == VKT__FORM_PLAIN) return vkt__number(cell, out);
+    if (!vkt__form_is_date(f)) return dressed(cell, forms[f].point, forms[f].group, out);
+    if (!date_of(f, cell, &d)) return false;
+    *out = date_value(&d, part);
+    return true;
+}
+
+bool vkt__form_is_number(const char *cell)
+{
+    double v;
+    for (int f = 0; f < VKT__FORM_YEAR_FIRST; f++)
+        if (vkt__form_value((vkt__form)f, VKT__DATE_WHOLE, cell, &v)) return true;
+    return false;
+}

@@ -1,0 +1,133 @@
+/* What a recipe for a table would best say: which column is the label, which are left out, what is
+ * to be done with blank cells. Only `vktrain init` asks; nothing of it is done where a recipe does
+ * not say so. */
+#include "data/tables/csv.h"
+#include "data/tables/look.h"
+#include "data/tables/table.h"
+
+typedef struct advice {
+    vkt_table_advice out; /* first */
+    vkt__arena arena;
+} advice;
+
+static bool same_word(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++)
+        if ((*a | 32) != (*b | 32)) return false;
+    return *a == *b;
+}
+
+static bool named_label(const char *name)
+{
+    static const char *const words[] = { "label", "class",   "target",   "outcome",
+                                         "y",     "classes", "category", "species" };
+    for (size_t i = 0; i < VKT_COUNT(words); i++)
+        if (same_word(name, words[i])) return true;
+    return false;
+}
+
+/* The one column whose name says so, else the last. */
+static size_t find_label(const vkt__csv *csv, bool header, const char **why)
+{
+    size_t found = csv->n_columns, n = 0;
+    for (size_t c = 0; header && c < csv->n_columns; c++)
+        if (named_label(vkt__csv_cell(csv, 0, c))) found = c, n++;
+    *why = n == 1 ? "by its name" : "the last column";
+    return n == 1 ? found : csv->n_columns - 1;
+}
+
+static bool is_given(const vkt__csv *csv, bool header, const char *label, size_t c)
+{
+    char position[32];
+    snprintf(position, sizeof position, "%zu", c);
+    return (header && strcmp(vkt__csv_cell(csv, 0, c), label) == 0) || strcmp(position, label) == 0;
+}
+
+/* As data.label and data.ignore take it: the name, or the position where there is none that could
+ * be given in a list. */
+static const char *handle(const vkt__csv *csv, bool header, size_t c, vkt__arena *a)
+{
+    const char *name = header ? vkt__csv_cell(csv, 0, c) : "";
+    bool plain = *name && !vkt__csv_missing(name) && !strchr(name, ',') && *name != ' ';
+    return plain ? vkt__arena_strdup(a, name) : vkt__arena_printf(a, "%zu", c);
+}
+
+static bool to_predict(const vkt__look *k, uint32_t n)
+{
+    bool number = k->form < VKT__FORM_YEAR_FIRST;
+    return number && k->n_distinct > 20 && (k->n_distinct > n / 20 || !k->whole);
+}
+
+static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
+                   const vkt__look *looks)
+{
+    vkt__str ignore = { 0 };
+    uint32_t n_rows = looks[label].n + looks[label].n_blank;
+    const char **notes = vkt__arena_alloc(&a->arena, csv->n_columns * sizeof *notes);
+    a->out.label = handle(csv, header, label, &a->arena);
+    a->out.numbers = to_predict(&looks[label], n_rows);
+    a->out.blanks = looks[label].n_blank > 0;
+    for (size_t c = 0; c < csv->n_columns; c++) {
+        if (c == label) continue;
+        const char *it = handle(csv, header, c, &a->arena),
+                   *name = header && *vkt__csv_cell(csv, 0, c)
+                               ? vkt__csv_cell(csv, 0, c)
+                               : vkt__arena_printf(&a->arena, "column %zu", c),
+                   *why = vkt__look_useless(&looks[c], name, &a->arena);
+        a->out.blanks |= !why && looks[c].n_blank > 0;
+        if (!why) continue;
+        vkt__str_printf(&ignore, "%s%s", ignore.len ? ", " : "", it);
+        notes[a->out.n_notes++] =
+            vkt__arena_printf(&a->arena, "column '%s' is left out: %s", vkt__show(name).s, why);
+    }
+    a->out.notes = notes;
+    if (ignore.len) a->out.ignore = vkt__arena_strdup(&a->arena, ignore.data);
+    vkt__str_finish(&ignore);
+}
+
+vkt_status vkt_table_advise(const vkt_data_desc *desc, vkt_table_advice **out)
+{
+    vkt_status st;
+    advice *a = vkt__alloc(sizeof *a);
+    char *bytes = NULL, *text = NULL;
+    size_t n, text_n;
+    vkt__csv csv = { 0 };
+    vkt__look *looks = NULL;
+    uint32_t *rows = NULL;
+    *out = NULL;
+    VKT_TRY(vkt__file_read(desc->path, VKT__CSV_LIMIT, &bytes, &n));
+    VKT_TRY(vkt__bytes_all(bytes, n, desc->path, VKT__CSV_LIMIT, &text, &text_n));
+    VKT_TRY(vkt__csv_parse(text, text_n, desc->path, desc->delimiter, true, &csv));
+    const char *given = desc->label && strcmp(desc->label, "last") != 0 ? desc->label : NULL;
+    bool header = desc->header && strcmp(desc->header, "auto") != 0
+                      ? strcmp(desc->header, "yes") == 0
+                      : vkt__table_has_header(&csv, given);
+    size_t label = find_label(&csv, header, &a->out.why);
+    for (size_t c = 0; given && c < csv.n_columns; c++)
+        if (is_given(&csv, header, given, c)) label = c, a->out.why = "as given";
+    VKT_TRY(vkt__data_alloc(csv.n_rows, sizeof *rows, "rows", &rows));
+    VKT_TRY(vkt__data_alloc(csv.n_columns, sizeof *looks, "columns", &looks));
+    for (size_t r = header; r < csv.n_rows; r++) rows[r - header] = (uint32_t)r;
+    VKT_TRY(vkt__look_at(&csv, rows, (uint32_t)(csv.n_rows - header), label, looks));
+    advise(a, &csv, header, label, looks);
+    *out = &a->out;
+    a = NULL;
+fail:
+    if (a) vkt__arena_finish(&a->arena);
+    free(a);
+    free(bytes);
+    free(text);
+    free(rows);
+    free(looks);
+    vkt__csv_finish(&csv);
+    return st;
+}
+
+void vkt_table_advice_destroy(vkt_table_advice **p)
+{
+    advice *a = (advice *)*p;
+    if (!a) return;
+    vkt__arena_finish(&a->arena);
+    free(a);
+    *p = NULL;
+}

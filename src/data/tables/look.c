@@ -1,0 +1,250 @@
+/* look.h: kinds of columns from their cells. A form is chosen by the column; where several forms
+ * read it equally well, by the other columns of the file. */
+#include <math.h>
+
+#include "data/tables/look.h"
+
+enum { MANY_CATEGORIES = 50, LEAST_ROWS = 10 };
+
+/* ---- counting ---- */
+
+/* How many different cells the column has. */
+static vkt_status count_distinct(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t c,
+                                 uint32_t *out)
+{
+    vkt_status st;
+    uint32_t size = 16, *slot = NULL; /* open addressing; 0: free, else a row's place + 1 */
+    while (size < 2 * (uint64_t)n && size < 1u << 31) size *= 2;
+    *out = 0;
+    VKT_TRY(vkt__data_alloc(size, sizeof *slot, "a column's values", &slot));
+    memset(slot, 0, size * sizeof *slot);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *cell = vkt__csv_cell(csv, rows[i], c);
+        if (vkt__csv_missing(cell)) continue;
+        uint32_t at = (uint32_t)vkt__hash(cell, strlen(cell), 1) & (size - 1);
+        while (slot[at] && strcmp(vkt__csv_cell(csv, rows[slot[at] - 1], c), cell) != 0)
+            at = (at + 1) & (size - 1);
+        *out += !slot[at];
+        if (!slot[at]) slot[at] = i + 1;
+    }
+    free(slot);
+fail:
+    return st;
+}
+
+/* Pairs of forms that can read the same cell to different values. */
+static const vkt__form pairs[][2] = { { VKT__FORM_POINT, VKT__FORM_COMMA },
+                                      { VKT__FORM_POINT, VKT__FORM_POINT_COMMA },
+                                      { VKT__FORM_PLAIN, VKT__FORM_POINT_COMMA },
+                                      { VKT__FORM_DAY_FIRST, VKT__FORM_MONTH_FIRST } };
+enum { N_PAIRS = 4 };
+
+typedef struct counts {
+    uint32_t form[VKT__N_FORMS];
+    bool differ[N_PAIRS]; /* in a cell at least */
+} counts;
+
+static void count_cell(const char *cell, counts *out)
+{
+    double v[VKT__N_FORMS];
+    bool is[VKT__N_FORMS];
+    for (int f = 0; f < VKT__N_FORMS; f++) {
+        is[f] = vkt__form_value((vkt__form)f, VKT__DATE_YEAR, cell, &v[f]);
+        out->form[f] += is[f];
+    }
+    for (int p = 0; p < N_PAIRS; p++) {
+        vkt__form a = pairs[p][0], b = pairs[p][1];
+        out->differ[p] |= is[a] && is[b] && v[a] != v[b];
+    }
+}
+
+/* How many cells each form reads; all forms only where plain numbers do not read all. */
+static void count_forms(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t c, bool all,
+                        counts *count, vkt__look *k)
+{
+    double v;
+    *count = (counts) { 0 };
+    k->n = k->n_blank = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *cell = vkt__csv_cell(csv, rows[i], c);
+        if (vkt__csv_missing(cell)) {
+            k->n_blank++;
+            continue;
+        }
+        if (!k->n++) k->first = cell, k->constant = true;
+        k->constant = k->constant && strcmp(cell, k->first) == 0;
+        bool plain = vkt__form_value(VKT__FORM_PLAIN, VKT__DATE_WHOLE, cell, &v);
+        if (!plain && !k->odd) k->odd = cell;
+        if (all)
+            count_cell(cell, count);
+        else
+            count->form[VKT__FORM_PLAIN] += plain;
+    }
+}
+
+static bool comma(vkt__form f)
+{
+    return f == VKT__FORM_COMMA || f == VKT__FORM_POINT_COMMA || f == VKT__FORM_BLANK_COMMA;
+}
+
+/* The form that reads most cells, the simpler where two do; and the other one. */
+static void choose(vkt__look *k, const counts *count)
+{
+    int best = 0;
+    for (int f = 1; f < VKT__N_FORMS; f++)
+        if (count->form[f] > count->form[best]) best = f;
+    bool most = k->n && 2 * (uint64_t)count->form[best] >= k->n;
+    k->form = most ? (vkt__form)best : VKT__FORM_TEXT;
+    k->other = VKT__FORM_TEXT;
+    for (int p = 0; p < N_PAIRS && most; p++)
+        if (k->other == VKT__FORM_TEXT && pairs[p][0] == k->form && count->differ[p] &&
+            count->form[pairs[p][1]] == count->form[best])
+            k->other = pairs[p][1];
+}
+
+/* Whether decimal commas are likely decides what 1,234 is, what 1.234 and what 5/6/2024. */
+static void settle(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t c, bool commas,
+                   vkt__look *k)
+{
+    if (k->form == VKT__FORM_PLAIN && commas && !k->odd && k->n) {
+        /* 1.234 in every cell could be thousands: only now it matters. */
+        counts count;
+        vkt__look again = { 0 };
+        count_forms(csv, rows, n, c, true, &count, &again);
+        choose(k, &count);
+    }
+    bool dates = k->form == VKT__FORM_DAY_FIRST;
+    if (k->other != VKT__FORM_TEXT && (dates ? !commas && strchr(k->first, '/') : commas)) {
+        vkt__form first = k->form;
+        k->form = k->other;
+        k->other = first;
+        if (!k->odd) k->odd = k->first;
+    }
+}
+
+/* Range and order of what the form reads. */
+static void measure(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t c, vkt__look *k)
+{
+    double before = NAN, step = NAN;
+    vkt__date_part part = k->form == VKT__FORM_TIME    ? VKT__DATE_HOUR
+                          : vkt__form_is_date(k->form) ? VKT__DATE_YEAR
+                                                       : VKT__DATE_WHOLE;
+    k->whole = k->rising = k->even = true;
+    k->low = INFINITY, k->high = -INFINITY;
+    for (uint32_t i = 0; i < n; i++) {
+        double v, hour;
+        const char *cell = vkt__csv_cell(csv, rows[i], c);
+        if (vkt__csv_missing(cell) || !vkt__form_value(k->form, part, cell, &v)) continue;
+        k->low = fmin(k->low, v);
+        k->high = fmax(k->high, v);
+        k->whole = k->whole && v == floor(v);
+        if (part && vkt__form_value(k->form, VKT__DATE_HOUR, cell, &hour)) k->clock |= hour != 0;
+        if (!isnan(before)) {
+            if (isnan(step)) step = v - before;
+            k->rising = k->rising && v > before;
+            k->even = k->even && v - before == step && step != 0;
+        }
+        before = v;
+    }
+}
+
+vkt_status vkt__look_at(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t label,
+                        vkt__look *out)
+{
+    vkt_status st = VKT_OK;
+    bool commas = csv->delimiter == ';';
+    for (size_t c = 0; c < csv->n_columns; c++) {
+        vkt__look *k = &out[c];
+        counts count;
+        *k = (vkt__look) { 0 };
+        count_forms(csv, rows, n, c, false, &count, k);
+        if (count.form[VKT__FORM_PLAIN] < k->n) count_forms(csv, rows, n, c, true, &count, k);
+        choose(k, &count);
+        commas = commas || comma(k->form);
+    }
+    for (size_t c = 0; c < csv->n_columns; c++) {
+        vkt__look *k = &out[c];
+        settle(csv, rows, n, c, commas, k);
+        if (k->form != VKT__FORM_TEXT) measure(csv, rows, n, c, k);
+        if (k->form == VKT__FORM_TEXT || c == label)
+            VKT_TRY(count_distinct(csv, rows, n, c, &k->n_distinct));
+    }
+fail:
+    return st;
+}
+
+/* ---- in words ---- */
+
+static void kind_note(const vkt__look *k, vkt__str *s)
+{
+    char unsure[80] = "";
+    if (k->other != VKT__FORM_TEXT)
+        snprintf(unsure, sizeof unsure, " (a guess: %s would read it, too)",
+                 vkt__form_name(k->other));
+    if (vkt__form_is_date(k->form))
+        vkt__str_printf(s, "dates or times as '%s', read as %s%s: %s are inputs",
+                        vkt__show(k->first).s, vkt__form_name(k->form), unsure,
+                        k->form == VKT__FORM_TIME ? "hours"
+                        : k->clock                ? "year, month, day, weekday and hour"
+                                                  : "year, month, day and weekday");
+    else if (k->form != VKT__FORM_PLAIN && k->form != VKT__FORM_TEXT)
+        vkt__str_printf(s, "numbers as '%s', read as %s%s: from %.6g to %.6g", vkt__show(k->odd).s,
+                        vkt__form_name(k->form), unsure, k->low, k->high);
+    else if (k->form == VKT__FORM_TEXT && k->n_distinct > MANY_CATEGORIES)
+        vkt__str_printf(s, "text, %u different values in %u rows, as '%s': an input for each",
+                        k->n_distinct, k->n, vkt__show(k->first).s);
+}
+
+const char *vkt__look_note(const vkt__look *k, const char *name, bool fill, vkt__arena *arena)
+{
+    vkt__str s = { 0 };
+    kind_note(k, &s);
+    if (k->n_blank)
+        vkt__str_printf(&s, "%s%u of %u cells are blank%s", s.len ? "; " : "", k->n_blank,
+                        k->n + k->n_blank,
+                        !fill                       ? ""
+                        : k->form == VKT__FORM_TEXT ? ": a category of their own"
+                                                    : ": the mean stands there");
+    const char *useless = vkt__look_useless(k, name, arena);
+    if (useless) vkt__str_printf(&s, "%s%s", s.len ? "; " : "", useless);
+    const char *out =
+        s.len ? vkt__arena_printf(arena, "column '%s': %s", vkt__show(name).s, s.data) : NULL;
+    vkt__str_finish(&s);
+    return out;
+}
+
+static bool same_word(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++)
+        if ((*a | 32) != (*b | 32)) return false;
+    return *a == *b;
+}
+
+/* "column 0": it has no name, as the names of R's rows. */
+static bool named_id(const char *name)
+{
+    static const char *const words[] = { "id",    "index",  "row",  "rownames",
+                                         "rowid", "row_id", "uuid", "Unnamed: 0" };
+    size_t n = strlen(name);
+    for (size_t i = 0; i < VKT_COUNT(words); i++)
+        if (same_word(name, words[i])) return true;
+    return (n > 3 && same_word(name + n - 3, "_id")) || strcmp(name, "column 0") == 0;
+}
+
+const char *vkt__look_useless(const vkt__look *k, const char *name, vkt__arena *arena)
+{
+    if (k->n == 0) return "no cell has a value";
+    if (k->n + k->n_blank < LEAST_ROWS) return NULL;
+    if (k->constant && !k->n_blank)
+        return vkt__arena_printf(arena, "every cell is '%s'", vkt__show(k->first).s);
+    bool numbers = k->form == VKT__FORM_PLAIN;
+    if (numbers && k->even && k->whole && !k->n_blank) return "it counts the rows";
+    if (numbers && k->whole && named_id(name) && (k->rising || k->high > 10.0 * k->n))
+        return "it is an identifier by its name";
+    if (k->form == VKT__FORM_TEXT && k->n_distinct > k->n / 2 && k->n_distinct > 20)
+        return vkt__arena_printf(arena,
+                                 "text, %u different values in %u rows: an identifier, or "
+                                 "free text",
+                                 k->n_distinct, k->n);
+    return NULL;
+}

@@ -1,0 +1,29 @@
+/* Private to src/data: what the columns of a table hold. */
+#ifndef VKT_DATA_LOOK_H
+#define VKT_DATA_LOOK_H
+
+#include "data/tables/csv.h"
+
+typedef struct vkt__look {
+    vkt__form form;  /* as half of the cells or more are written; TEXT: no form is */
+    vkt__form other; /* another form reads as many cells, some to other values; TEXT: none does */
+    bool constant, whole, rising; /* all cells alike; whole numbers; each above the one before */
+    bool even;                    /* rising or falling by the same */
+    bool clock;                   /* dates: with a time */
+    uint32_t n, n_blank;          /* cells with a value, and without */
+    uint32_t n_distinct;          /* of texts and of the label; else 0 */
+    double low, high;             /* numbers; of dates the year */
+    const char *first, *odd;      /* a cell; one with more than digits, point and sign, or NULL */
+} vkt__look;
+
+/* out [csv->n_columns], from the rows [n]; label: a column whose different values are counted. */
+vkt_status vkt__look_at(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t label,
+                        vkt__look *out);
+/* What is unusual about a column and how it is read, as a line; NULL: nothing is. `mean`: blank
+ * cells are filled. */
+const char *vkt__look_note(const vkt__look *k, const char *name, bool fill, vkt__arena *arena);
+/* Why the column is of no use: it is constant, counts the rows, or differs in each; NULL: it may
+ * be. */
+const char *vkt__look_useless(const vkt__look *k, const char *name, vkt__arena *arena);
+
+#endif

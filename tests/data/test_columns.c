@@ -1,0 +1,259 @@
+/* data: columns as people have them: numbers with decimal commas, currencies and per cent signs,
+ * dates, blanks, identifiers; and the line that says how each is read. */
+#define DIR "test_columns_tmp"
+#include "data_files.h"
+
+#include <math.h>
+
+static void forms_of_cells(void **state)
+{
+    (void)state;
+    static const struct {
+        vkt__form form;
+        vkt__date_part part;
+        const char *cell;
+        double want; /* NAN: it is not written so */
+    } cases[] = {
+        { VKT__FORM_COMMA, 0, "0,095", 0.095 },
+        { VKT__FORM_COMMA, 0, "-1,5e-3", -0.0015 },
+        { VKT__FORM_COMMA, 0, "12,5 %", 12.5 },
+        { VKT__FORM_COMMA, 0, "1,2,3", NAN },
+        { VKT__FORM_COMMA, 0, "0.5", NAN },
+        { VKT__FORM_COMMA, 0, "", NAN },
+        { VKT__FORM_COMMA, 0, ",", NAN },
+        { VKT__FORM_POINT, 0, "$1,234.50", 1234.5 },
+        { VKT__FORM_POINT, 0, "-$1,234,567", -1234567 },
+        { VKT__FORM_POINT, 0,
+          "\xe2\x88\x92"
+          "12 EUR",
+          -12 },
+        { VKT__FORM_POINT, 0, "1,23", NAN },
+        { VKT__FORM_POINT, 0, "0,123", NAN }, /* no group begins with 0 */
+        { VKT__FORM_POINT, 0, "1,2345", NAN },
+        { VKT__FORM_POINT, 0, "$5$", NAN },
+        { VKT__FORM_POINT, 0, "5 kg", NAN },
+        { VKT__FORM_POINT, 0, "inf", NAN },
+        { VKT__FORM_POINT_COMMA, 0, "1.234.567,5 \xe2\x82\xac", 1234567.5 },
+        { VKT__FORM_BLANK_COMMA, 0,
+          "1\xc2\xa0"
+          "234,5",
+          1234.5 },
+        { VKT__FORM_BLANK_POINT, 0, "1 234.5", 1234.5 },
+        { VKT__FORM_APOSTROPHE, 0, "CHF 1'234.5", 1234.5 },
+        { VKT__FORM_YEAR_FIRST, VKT__DATE_MONTH, "2024-02-29", 2 },
+        { VKT__FORM_YEAR_FIRST, VKT__DATE_WEEKDAY, "2026-11-22", 6 }, /* a Sunday */
+        { VKT__FORM_YEAR_FIRST, VKT__DATE_WEEKDAY, "1970-01-01", 3 },
+        { VKT__FORM_YEAR_FIRST, VKT__DATE_YEAR, "2023-07-02 12:00", 2023.5 },
+        { VKT__FORM_YEAR_FIRST, VKT__DATE_HOUR, "2023-07-02T06:30:00.000Z", 6.5 },
+        { VKT__FORM_YEAR_FIRST, VKT__DATE_HOUR, "2023-07-02T06:30:36+02:00", 6.51 },
+        { VKT__FORM_YEAR_FIRST, VKT__DATE_DAY, "2023-02-29", NAN },
+        { VKT__FORM_YEAR_FIRST, VKT__DATE_DAY, "2023-02-03x", NAN },
+        { VKT__FORM_YEAR_FIRST, VKT__DATE_DAY, "0000-01-01", NAN },
+        { VKT__FORM_DAY_FIRST, VKT__DATE_DAY, "31.5.99", 31 },
+        { VKT__FORM_DAY_FIRST, VKT__DATE_YEAR, "1.1.1999", 1999 },
+        { VKT__FORM_DAY_FIRST, VKT__DATE_DAY, "5/31/2024", NAN },
+        { VKT__FORM_MONTH_FIRST, VKT__DATE_DAY, "5/31/2024", 31 },
+        { VKT__FORM_MONTH_FIRST, VKT__DATE_DAY, "5/31.2024", NAN },
+        { VKT__FORM_TIME, VKT__DATE_HOUR, "14:45", 14.75 },
+        { VKT__FORM_TIME, VKT__DATE_HOUR, "24:00", NAN },
+    };
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        double v = NAN;
+        bool is = vkt__form_value(cases[i].form, cases[i].part, cases[i].cell, &v);
+        if (is == isnan(cases[i].want) || (is && fabs(v - cases[i].want) > 1e-9))
+            fail_msg("'%s' as %s is %g, not %g", cases[i].cell, vkt__form_name(cases[i].form),
+                     is ? v : NAN, cases[i].want);
+    }
+}
+
+/* The data set of a text; it must have the note (NULL: none at all) and keep its inputs under its
+ * own schema. */
+static vkt_dataset *noted(const char *text, vkt_data_desc d, const char *note)
+{
+    vkt_dataset *ds = open_csv(text, d), *again;
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    bool found = note ? false : info->n_notes == 0;
+    for (uint32_t i = 0; i < info->n_notes && note; i++)
+        found = found || strstr(info->notes[i], note);
+    if (!found) fail_msg("no note '%s', but '%s'", note, info->n_notes ? info->notes[0] : "none");
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), CSV, &again));
+    if (info->n_dropped == 0) {
+        float a[64], b[64];
+        vkt_label y;
+        assert_int_equal(vkt_dataset_get_info(again)->n_inputs, info->n_inputs);
+        for (uint64_t i = 0; i < info->n[VKT_SPLIT_TRAIN]; i++) {
+            REQUIRE_OK(vkt_dataset_example(ds, VKT_SPLIT_TRAIN, i, a, &y));
+            REQUIRE_OK(vkt_dataset_example(again, VKT_SPLIT_TEST, i, b, &y));
+            assert_memory_equal(a, b, info->n_inputs * sizeof *a);
+        }
+    }
+    vkt_dataset_destroy(&again);
+    return ds;
+}
+
+static void refuse_csv(const char *text, const char *where, const char *what)
+{
+    put_csv(text);
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, RAW }, VKT_E_FORMAT, where, what);
+}
+
+/* Reads the text; the first input of the second row must be this number. */
+static void reads(const char *text, double want, const char *note)
+{
+    vkt_dataset *ds = noted(text, (vkt_data_desc) { RAW }, note);
+    float x[64];
+    vkt_label y;
+    REQUIRE_OK(vkt_dataset_example(ds, VKT_SPLIT_TRAIN, 1, x, &y));
+    REQUIRE_NEAR(x[0], want, 1e-6);
+    vkt_dataset_destroy(&ds);
+}
+
+static void columns_of_numbers(void **state)
+{
+    (void)state;
+    reads("a,b,y\n1.5,2,p\n2.5,3,q\n", 2.5, NULL);
+    reads("a;b;y\n1,5;2;p\n-2,5;3;q\n", -2.5,
+          "column 'a': numbers as '1,5', read as 1234,5: from -2.5 to 1.5");
+    reads("0,1;0,2;p\n0,3;0,4;q\n", 0.3f, "numbers as '0,1', read as 1234,5");
+    reads("a,y\n\"$1,234.50\",p\n\"$2,000\",q\n", 2000, "numbers as '$1,234.50', read as 1,234.5");
+    reads("a,y\n12%,p\n13.5 %,q\n", 13.5, "numbers as '12%', read as 1,234.5");
+    reads("a|b|y\n1|2|p\n3|4|q\n", 3, NULL);
+    /* 1,234 is thousands in a file of commas, a fraction beside semicolons: both say so. */
+    reads("a,y\n\"1,234\",p\n\"2,345\",q\n", 2345, "read as 1,234.5 (a guess: 1234,5 would");
+    reads("a;y\n1,234;p\n2,345;q\n", 2.345, "read as 1234,5 (a guess: 1,234.5 would");
+    reads("a;b;y\n1.234;0,5;p\n2.345;1,5;q\n", 2345, "read as 1.234,5 (a guess: 1234.5 would");
+    refuse_csv("a,y\n1,p\ninf,q\n2,p\n", "line 3", "'inf' in column 'a' is not a number");
+    refuse_csv("a,y\n1,p\n1e400,q\n2,p\n", "line 3", "'1e400' in column 'a' is not a number");
+    refuse_csv("a;y\n1,5;p\n2,5;q\n1.5x;q\n", "line 4", "is not a number written as 1234,5");
+}
+
+static void columns_of_dates(void **state)
+{
+    (void)state;
+    vkt_dataset *ds = noted("d,y\n2024-01-31,p\n2024-02-01,q\n", (vkt_data_desc) { RAW },
+                            "column 'd': dates or times as '2024-01-31', read as year-month-day: "
+                            "year, month, day and weekday are inputs");
+    const float *x = inputs(ds, VKT_SPLIT_TRAIN, 1, 4);
+    assert_true(x[1] == 2 && x[2] == 1 && x[3] == 3); /* February 1st, a Thursday */
+    vkt_dataset_destroy(&ds);
+    ds = noted("d,y\n31/5/2024 06:00,p\n1/6/2024 18:30,q\n", (vkt_data_desc) { RAW },
+               "read as day.month.year: year, month, day, weekday and hour");
+    x = inputs(ds, VKT_SPLIT_TRAIN, 1, 5);
+    assert_true(x[1] == 6 && x[2] == 1 && x[4] == 18.5f);
+    vkt_dataset_destroy(&ds);
+    ds = noted("d,y\n5/6/2024,p\n6/6/2024,q\n", (vkt_data_desc) { RAW },
+               "read as month/day/year (a guess: day.month.year would");
+    vkt_dataset_destroy(&ds);
+    refuse_csv("d,y\n2024-01-31,p\n2024-02-01,q\n2024-02-30,q\n", "line 4",
+               "is not a date or time written as year-month-day");
+}
+
+static void columns_with_blanks(void **state)
+{
+    (void)state;
+    const char *text = "a,c,y\n1,u,p\n,v,q\n3,NA,p\n#N/A,v,q\n";
+    vkt_data_desc d = { .missing = VKT_MISSING_MEAN, RAW };
+    vkt_dataset *ds = noted(text, d, "column 'a': 2 of 4 cells are blank: the mean stands there");
+    const float *x = inputs(ds, VKT_SPLIT_TRAIN, 2, 4); /* a; blank, u, v */
+    assert_true(x[0] == 3 && x[1] == 1 && x[2] == 0 && x[3] == 0);
+    x = inputs(ds, VKT_SPLIT_TRAIN, 3, 4);
+    assert_true(x[0] == 2 && x[1] == 0 && x[3] == 1);
+    vkt_dataset_destroy(&ds);
+    ds = noted(text, d, "column 'c': 1 of 4 cells are blank: a category of their own");
+    vkt_dataset_destroy(&ds);
+    /* What has no label is left out, and that is said. */
+    TEST_LOG_CAPTURE();
+    ds = open_csv("a,y\n1,p\n2,\n3,q\n", d);
+    REQUIRE_LOGGED("1 rows have no label in column 'y': left out");
+    assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 1);
+    vkt_dataset_destroy(&ds);
+}
+
+static void columns_are_chosen(void **state)
+{
+    (void)state;
+    const char *text = ",id,a,b,y\n1,7,5,6,p\n2,8,7,8,q\n";
+    vkt_dataset *ds = noted(text, (vkt_data_desc) { .ignore = "0, id", RAW }, NULL);
+    assert_true(inputs(ds, VKT_SPLIT_TRAIN, 1, 2)[0] == 7);
+    vkt_dataset *other;
+    TEST_LOG_CAPTURE(); /* what was left out is not needed, and what is there is no surprise */
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), CSV, &other));
+    vkt_dataset_destroy(&other);
+    put(CSV, "b,a\n6,5\n", 8);
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), CSV, &other));
+    assert_string_equal(test_log, "");
+    vkt_dataset_destroy(&other);
+    vkt_dataset_destroy(&ds);
+    ds = noted(text, (vkt_data_desc) { .columns = "b", RAW }, NULL);
+    assert_true(inputs(ds, VKT_SPLIT_TRAIN, 1, 1)[0] == 8);
+    vkt_dataset_destroy(&ds);
+    put_csv(text);
+    vkt_data_desc d = { .source = "csv", .path = CSV, .ignore = "aa" };
+    refuse(&d, VKT_E_ARG, "data.ignore: 'aa' is not a column", "did you mean 'a'");
+    d.ignore = "0,1,2,3";
+    refuse(&d, VKT_E_ARG, CSV, "leave no column but the label");
+}
+
+/* What predict is given: another delimiter, and values that training did not see. */
+static void other_files(void **state)
+{
+    (void)state;
+    vkt_dataset *ds = open_csv("a;c;y\n1;rot;p\n2;blau;q\n", (vkt_data_desc) { RAW }), *other;
+    TEST_LOG_CAPTURE();
+    put(CSV, "a,c\n1,lila\n2,rot\n3,lila\n", 24);
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), CSV, &other));
+    REQUIRE_LOGGED("is read with the delimiter ',', not ';'");
+    REQUIRE_LOGGED("column 'c' has 'lila' or the like in 2 of 3 rows, which training did not see");
+    vkt_dataset_destroy(&other);
+    vkt_dataset_destroy(&ds);
+}
+
+static void advice_is(const char *text, const char *label, const char *why, bool numbers,
+                      const char *ignore, const char *note)
+{
+    vkt_table_advice *a;
+    put_csv(text);
+    REQUIRE_OK(vkt_table_advise(&(vkt_data_desc) { .path = CSV }, &a));
+    assert_string_equal(a->label, label);
+    assert_string_equal(a->why, why);
+    assert_int_equal(a->numbers, numbers);
+    assert_string_equal(a->ignore ? a->ignore : "-", ignore);
+    if (note) assert_non_null(strstr(a->notes[a->n_notes - 1], note));
+    vkt_table_advice_destroy(&a);
+    assert_null(a);
+}
+
+static void recipes_are_advised(void **state)
+{
+    (void)state;
+    char text[8000];
+    size_t n;
+    advice_is("Class,x\np,1\nq,2\n", "Class", "by its name", false, "-", NULL);
+    advice_is("x,z\n1,p\n2,q\n", "z", "the last column", false, "-", NULL);
+    n = (size_t)sprintf(text, "\"\",id,same,code,x,y\n");
+    for (int i = 0; i < 60; i++)
+        n += (size_t)sprintf(text + n, "\"%d\",%d,3,k%d,%d,%c\n", i + 1, 1000000 + i * i, i,
+                             i * 37 % 11, "pq"[i % 2]);
+    advice_is(text, "y", "by its name", false, "0, id, same, code",
+              "column 'code' is left out: text, 60 different values in 60 rows");
+    n = (size_t)sprintf(text, "x;ziel\n");
+    for (int i = 0; i < 60; i++)
+        n += (size_t)sprintf(text + n, "%d;%d,%d\n", i * 7 % 13, i * i % 41, i % 10);
+    advice_is(text, "ziel", "the last column", true, "-", NULL);
+    /* Many classes by name stay classes. */
+    n = (size_t)sprintf(text, "x,kind\n");
+    for (int i = 0; i < 200; i++)
+        n += (size_t)sprintf(text + n, "%d,kind_%d\n", i * 7 % 13, i % 40);
+    advice_is(text, "kind", "the last column", false, "-", NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forms_of_cells),      cmocka_unit_test(columns_of_numbers),
+        cmocka_unit_test(columns_of_dates),    cmocka_unit_test(columns_with_blanks),
+        cmocka_unit_test(columns_are_chosen),  cmocka_unit_test(other_files),
+        cmocka_unit_test(recipes_are_advised),
+    };
+    return cmocka_run_group_tests_name("columns", tests, setup, teardown);
+}
