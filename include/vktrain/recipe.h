@@ -61,6 +61,7 @@ typedef struct vkt_config {
         accumulate; /* micro-batches of a step: the mathematics of a batch that many times larger */
     uint32_t pack_steps;       /* short steps of a submission; 0: as measured */
     uint32_t log_every;        /* steps between progress lines off a terminal */
+    uint32_t patience;         /* evaluations without a better one that end the run; 0: none do */
     uint32_t nan_patience;     /* skipped updates in a row that stop the run */
     uint32_t eval_every;       /* steps */
     uint32_t eval_batch;       /* 0: 4 x batch, at least batch */

@@ -324,6 +324,10 @@ static const vkt__option options[] = {
       NULL, NULL },
     { "train.log_every", VKT__OPT_U32, AT(log_every), "0", 0, 1e9, "steps",
       "steps between progress lines. 0: a twentieth of the run", NULL, NULL },
+    { "train.patience", VKT__OPT_U32, AT(patience), "0", 0, 1e9, "evaluations",
+      "early stopping: the run ends after this many evaluations in a row without a better value of "
+      "checkpoint.metric. 0: it runs all its steps",
+      NULL, NULL },
     { "train.nan_patience", VKT__OPT_U32, AT(nan_patience), "10", 1, 1e9, "steps",
       "stop after this many consecutive steps with NaN or Inf (each is skipped)", NULL, NULL },
 

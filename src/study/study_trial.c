@@ -17,6 +17,7 @@ vkt_status vkt__trial_config(const vkt_study *s, const char *const *set, size_t 
     VKT_TRY(vkt_config_create(&c));
     VKT_TRY(vkt_config_load(c, d->recipe));
     VKT_TRY(vkt_config_set(c, "checkpoint.keep=1")); /* many trials, one of them is wanted */
+    VKT_TRY(vkt_config_set(c, "train.patience=0"));  /* all get the same steps */
     for (size_t i = 0; i < d->n_set; i++) VKT_TRY(vkt_config_set(c, d->set[i]));
     if (d->steps) {
         snprintf(steps, sizeof steps, "train.steps=%llu", (unsigned long long)d->steps);

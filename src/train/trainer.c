@@ -143,8 +143,23 @@ fail:
     return st;
 }
 
+/* Early stopping; a function of what is saved, so that a resumed run ends where it would have. */
+static bool out_of_patience(const vkt__trainer *t)
+{
+    uint64_t wait = t->c->patience * (uint64_t)t->c->eval_every;
+    if (!wait || !t->record.best_step || t->done >= t->total) return false;
+    if (t->done < t->record.best_step + wait) return false;
+    vkt_log(VKT_LOG_INFO, "train",
+            "no better %s in %u evaluations, the best was at step %llu: training ends at step %llu "
+            "of %llu (train.patience)",
+            t->c->metric, t->c->patience, (unsigned long long)t->record.best_step,
+            (unsigned long long)t->done, (unsigned long long)t->total);
+    return true;
+}
+
 static vkt_status loop(vkt__trainer *t)
 {
+    bool early = false;
     vkt_status st = VKT_OK;
     t->began = t->time_mark = vkt__now();
     for (uint64_t step = t->first; step < t->total && !stop_asked; step++) {
@@ -157,11 +172,12 @@ static vkt_status loop(vkt__trainer *t)
             VKT_TRY(vkt__steps_drain(&t->steps));
             VKT_TRY(vkt__trainer_evaluate(t));
             if (t->stop_after_evaluation) break;
+            if ((early = out_of_patience(t))) break;
         }
         VKT_TRY(take_order(t));
     }
     VKT_TRY(vkt__steps_drain(&t->steps));
-    if (t->done < t->total) {
+    if (t->done < t->total && !early) {
         bool save = !t->desc->no_checkpoints;
         if (save && t->saved != t->done) VKT_TRY(vkt__trainer_save(t, NAN));
         vkt_log(VKT_LOG_INFO, "train", "stopped at step %llu of %llu with%s a checkpoint",

@@ -36,6 +36,30 @@ for i in range(200): print("%.3f,%.3f,%s" % (random.random(), random.random(), k
 "$program" init colours.csv -o - >log 2>&1 && grep -q 'source: csv' log && ! grep -q 'task: regress' log || fail "a CSV of classes"
 "$program" init colours.csv --label a -o numbers.yaml >log 2>&1 && grep -q 'task: regress' numbers.yaml || fail "a number to predict"
 "$program" train numbers.yaml --quiet --set train.steps=5 --run numbers >log 2>&1 || fail "the recipe of a number does not train"
+# Early stopping: with a rate of 0 nothing gets better after the first evaluation, at step 5.
+"$program" train numbers.yaml --set optim.lr=0 --set train.steps=500 --set eval.every=5 --set train.patience=2 --run patience >log 2>&1 &&
+    grep -q 'no better loss in 2 evaluations, the best was at step 5: training ends at step 15 of 500' log &&
+    grep -q 'done after 15 steps' log && grep -q '"status": "done"' patience/run.json || fail "early stopping"
+# A table as spreadsheets write it: init says how it is read, and train again.
+python3 -c '
+import random
+random.seed(3)
+print(";preis;tag;farbe;kind")
+for i in range(200):
+    v = random.random() * 4000
+    price = "" if i == 7 else "{:,.2f}".format(v).translate(str.maketrans(",.", ".,")) + " €"
+    print("%d;%s;%02d.11.2026;%s;%s" % (i + 1, price, 1 + i % 28, "rot" if i % 3 else "NA", "ja" if v > 2000 else "nein"))' >preise.csv
+"$program" init preise.csv >log 2>&1 && grep -q "label: 'kind' (the last column; --label takes another)" log &&
+    grep -q "column 'column 0' is left out: it counts the rows" log &&
+    grep -q "column 'preis': numbers as '.*€', read as 1.234,5: .*; 1 of 200 cells are blank: the mean stands there" log &&
+    grep -q "column 'tag': dates or times as '01.11.2026', read as day.month.year" log &&
+    grep -q "column 'farbe': 67 of 200 cells are blank: a category of their own" log &&
+    grep -q '^  ignore: "0"$' preise.yaml && grep -q '^  missing: mean ' preise.yaml || fail "a table of a spreadsheet"
+"$program" train preise.yaml --set train.steps=5 --run preise >log 2>&1 && grep -q "column 'preis': numbers as" log ||
+    fail "train does not say how it reads a table"
+printf 'preis|tag|farbe\n"1.500,00 €"|01.11.2026|lila\n' >neu.csv
+"$program" predict preise neu.csv >log 2>&1 && grep -q "read with the delimiter '|', not ';'" log &&
+    grep -q "column 'farbe' has 'lila' in 1 of 1 rows, which training did not see" log || fail "predict on another file"
 python3 -c '
 import random
 random.seed(2)

@@ -235,6 +235,10 @@ static void print_gradient(const vkt_config *c, const vkt_train_result *r)
             "off; to clip outliers, start with the 90th percentile of the norm: --set "
             "optim.clip=%s",
             cli_number(r->norm_p90));
+    if (r->best_step == r->step && r->step == vkt_schedule_total(&c->schedule) &&
+        c->schedule.kind == VKT_SCHED_CONSTANT)
+        warn("the last evaluation is the best one, so the model was still improving at the end: "
+             "raise train.steps (and set train.patience, so that it ends in time)");
     if (c->optim.clip > 0 && clipped > 0.5)
         warn(
             "more than half of the updates were clipped, which acts like a lower learning rate: "

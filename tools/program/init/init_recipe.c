@@ -86,21 +86,34 @@ static void write_data(FILE *f, const init_data *d)
             "tune\n");
 }
 
-/* The sections train, eval and checkpoint: so many passes over the training examples. */
-static void write_run(FILE *f, const init_data *d, uint64_t batch, double passes, double most)
+/* The sections train, eval and checkpoint: so many passes over the training examples, within a
+ * least and a most of steps; patience 0: all of them. */
+typedef struct length {
+    uint64_t batch;
+    double passes, least, most;
+    unsigned patience;
+} length;
+static void write_run(FILE *f, const init_data *d, const length *l)
 {
     double n = (double)d->info.n[VKT_SPLIT_TRAIN], valid = (double)d->info.n[VKT_SPLIT_VALID];
-    double epoch = fmax(n / (double)batch, 1);
-    uint64_t steps = clamp(passes * epoch, 200, most),
-             every = clamp((double)steps / 20, 10, epoch > 10 ? epoch : 10);
+    double epoch = fmax(n / (double)l->batch, 1);
+    uint64_t steps = clamp(l->passes * epoch, l->least, l->most), batch = l->batch,
+             every = l->patience ? clamp((double)steps / 80, 10, 1e9)
+                                 : clamp((double)steps / 20, 10, epoch > 10 ? epoch : 10);
     fprintf(f,
             "train:\n"
             "  steps: %llu              # %.3g passes over the data; longer runs are better and "
             "slower to tune\n"
-            "  batch: %llu               # for speed, not for accuracy: vktrain study batch-size\n"
+            "  batch: %llu               # for speed, not for accuracy: vktrain study batch-size\n",
+            (unsigned long long)steps, (double)steps / epoch, (unsigned long long)batch);
+    if (l->patience)
+        fprintf(f,
+                "  patience: %u            # it ends earlier, after so many evaluations without a "
+                "better one\n",
+                l->patience);
+    fprintf(f,
             "eval:\n"
             "  every: %llu               # steps\n",
-            (unsigned long long)steps, (double)steps / epoch, (unsigned long long)batch,
             (unsigned long long)every);
     if (d->task == VKT_TASK_CLASSIFY && valid < 1000)
         fprintf(f,
@@ -116,8 +129,7 @@ static uint64_t batch_for(double n)
     return batch;
 }
 
-/* Convolutions, each halving the picture, until few pixels are left. (IDX files keep the table's
- * model, which the README's guide measures.) */
+/* Convolutions, each halving the picture, until few pixels are left. */
 static void write_pictures(FILE *f, const init_data *d, const char *name)
 {
     uint32_t h = d->info.input_shape[0], w = d->info.input_shape[1];
@@ -161,10 +173,44 @@ static void write_pictures(FILE *f, const init_data *d, const char *name)
                "schedule:\n"
                "  kind: cosine\n"
                "  warmup: 50\n");
-    write_run(f, d, batch_for((double)d->info.n[VKT_SPLIT_TRAIN]), 50, 20000);
+    write_run(f, d,
+              &(length) { .batch = batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
+                          .passes = 50,
+                          .least = 200,
+                          .most = 20000 });
 }
 
+/* A table: two layers of 256 with dropout, as the plain baselines for tables have them
+ * (arXiv 2106.11959), and steps until nothing is gained. */
 static void write_table(FILE *f, const init_data *d, const char *name)
+{
+    write_head(f, d, name);
+    write_data(f, d);
+    fprintf(
+        f, "model:\n"
+           "  - linear: 256\n"
+           "  - relu\n"
+           "  - dropout: 0.1          # regularisation: raise it when the report says overfitting\n"
+           "  - linear: 256\n"
+           "  - relu\n"
+           "  - dropout: 0.1\n"
+           "  - linear                # as many outputs as the data needs\n"
+           "optim:\n"
+           "  rule: adamw\n"
+           "  lr: 0.001               # the first thing to tune: vktrain study lr\n"
+           "  weight_decay: 0.01      # regularisation, too\n"
+           "schedule:\n"
+           "  kind: constant          # a decay (cosine, linear) helps once the rest is tuned\n");
+    write_run(f, d,
+              &(length) { .batch = batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
+                          .passes = 300,
+                          .least = 2000,
+                          .most = 20000,
+                          .patience = 20 });
+}
+
+/* Digits and IDX files: the plainest model, which the README's guide measures and tunes. */
+static void write_plain(FILE *f, const init_data *d, const char *name)
 {
     uint64_t width = clamp(pow(2, round(log2(sqrt((double)d->info.n_inputs) * 8))), 32, 256);
     write_head(f, d, name);
@@ -187,7 +233,11 @@ static void write_table(FILE *f, const init_data *d, const char *name)
             "schedule:\n"
             "  kind: constant          # a decay (cosine, linear) helps once the rest is tuned\n"
             "  warmup: 0               # vktrain study warmup, if a higher rate is unstable\n");
-    write_run(f, d, batch_for((double)d->info.n[VKT_SPLIT_TRAIN]), 10, 5000);
+    write_run(f, d,
+              &(length) { .batch = batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
+                          .passes = 10,
+                          .least = 200,
+                          .most = 5000 });
 }
 
 /* A transformer that suits the number of tokens: more than it can learn from would only overfit. */
@@ -260,6 +310,8 @@ void init_write_recipe(FILE *f, const init_data *d, const char *name)
         write_text(f, d, name);
     else if (d->info.kind == VKT_DATA_KIND_PICTURES && strcmp(d->source, "idx"))
         write_pictures(f, d, name);
-    else
+    else if (d->info.kind == VKT_DATA_KIND_TABLE && d->info.input_rank == 1)
         write_table(f, d, name);
+    else
+        write_plain(f, d, name);
 }
