@@ -56,6 +56,7 @@ static void forms_of_cells(void **state)
         { VKT__FORM_MONTH_FIRST, VKT__DATE_DAY, "5/31.2024", NAN },
         { VKT__FORM_TIME, VKT__DATE_HOUR, "14:45", 14.75 },
         { VKT__FORM_TIME, VKT__DATE_HOUR, "24:00", NAN },
+        { VKT__FORM_TEXT, 0, "1", NAN },
     };
     for (size_t i = 0; i < VKT_COUNT(cases); i++) {
         double v = NAN;

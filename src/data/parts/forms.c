@@ -200,6 +200,7 @@ bool vkt__form_value(vkt__form f, vkt__date_part part, const char *cell, double 
 {
     date d;
     if (f == VKT__FORM_PLAIN) return vkt__number(cell, out);
+    if (f >= VKT__N_FORMS) return false;
     if (!vkt__form_is_date(f)) return dressed(cell, forms[f].point, forms[f].group, out);
     if (!date_of(f, cell, &d)) return false;
     *out = date_value(&d, part);
