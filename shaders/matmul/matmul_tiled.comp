@@ -2,8 +2,9 @@
 /* C [M, N] = end(op(A) op(B) + bias) for GPUs: a workgroup computes a BM x BN tile, BK steps of k at a time through
  * shared memory (k-major, rows padded by one vec4), the next slice in registers meanwhile. A thread keeps TM x TN
  * sums as groups of 4 x 4 spread over the tile, fed by vec4 reads. Sums over k in order. The layout matters to the
- * loaders only. VEC_A, VEC_B: row length and address are multiples of 4 elements. Outside the matrices zeros are
- * loaded and nothing is stored. Twin: matmul_ref. Source: siboehm's SGEMM ladder, ggml's mul_mm. */
+ * loaders only. VEC_A, VEC_B: row length and address are multiples of 4 elements. Outside the matrices their last elements
+ * are loaded again, without a branch, so that all loads of a slice leave together; past the last k they are zeroed when they
+ * are published, and sums outside are not stored. Twin: matmul_ref. Source: siboehm's SGEMM ladder, ggml's mul_mm. */
 #extension GL_GOOGLE_include_directive : require
 #ifdef HALF
 #define VKT_MM_MATRIX u32s
@@ -15,12 +16,15 @@ layout(push_constant, scalar) uniform Push { matmul_params p; };
 
 layout(constant_id = VKT_SPEC_VEC_A) const uint VEC_A = 0;
 layout(constant_id = VKT_SPEC_VEC_B) const uint VEC_B = 0;
+layout(constant_id = VKT_SPEC_REST) const uint REST = 0; /* K is no multiple of BK */
 #ifdef HALF
 #define AT(from, i) widen1(from, i)
-#define AT4(from, i) vec4(widen((from).v[i].x), widen((from).v[i].y))
+#define FOUR uvec2 /* elements as they are loaded */
+#define WIDENED(x) vec4(widen((x).x), widen((x).y))
 #else
 #define AT(from, i) (from).v[i]
-#define AT4(from, i) (from).v[i]
+#define FOUR vec4
+#define WIDENED(x) (x)
 #endif
 #define A_AT(i) AT(p.a, i)
 #define B_AT(i) AT(p.b, i)
@@ -33,33 +37,43 @@ const bool A_ALONG_K = LAYOUT != 2, B_ALONG_K = LAYOUT == 0; /* contiguous along
 
 #include "tile.glsl"
 
-/* Four contiguous elements of a matrix [rows, cols] that begins at element `at`; zeros outside. */
-vec4 load4(VKT_MM_MATRIX x, VKT_MM_VECTOR x4, bool vec, uint at, uint row, uint col, uint rows, uint cols)
+/* Four contiguous elements of a matrix [rows, cols] that begins at element `at`; the nearest ones outside. */
+FOUR load4(VKT_MM_MATRIX x, VKT_MM_VECTOR x4, bool vec, uint at, uint row, uint col, uint rows, uint cols)
 {
-    uint i = at + row * cols + col;
-    if (row >= rows || col >= cols) return vec4(0.0);
-    if (vec) return AT4(x4, i / 4);
-    vec4 v = vec4(0.0);
-    v.x = AT(x, i);
-    if (col + 1 < cols) v.y = AT(x, i + 1);
-    if (col + 2 < cols) v.z = AT(x, i + 2);
-    if (col + 3 < cols) v.w = AT(x, i + 3);
-    return v;
+    uint first = at + min(row, rows - 1) * cols;
+    if (vec) return x4.v[(first + min(col, cols - 4)) / 4];
+    uvec4 i = first + min(col + uvec4(0, 1, 2, 3), uvec4(cols - 1));
+#ifdef HALF
+    uvec4 h = uvec4(x.v[i.x / 2], x.v[i.y / 2], x.v[i.z / 2], x.v[i.w / 2]) >> i % 2 * 16 & 0xffffu;
+    return h.xz | h.yw << 16;
+#else
+    return vec4(x.v[i.x], x.v[i.y], x.v[i.z], x.v[i.w]);
+#endif
 }
 
 uvec2 at = uvec2(0); /* where A and B begin */
 
 /* Vector j of the slice that starts at k, of an operand whose tile starts at row or column r0 of `extent`. */
-vec4 load_a(uint j, uint r0, uint k)
+FOUR load_a(uint j, uint r0, uint k)
 {
     if (A_ALONG_K) return load4(p.a, p.a4, VEC_A != 0, at.x, r0 + j / (BK / 4), k + j % (BK / 4) * 4, p.M, p.K);
     return load4(p.a, p.a4, VEC_A != 0, at.x, k + j / (BM / 4), r0 + j % (BM / 4) * 4, p.K, p.M);
 }
 
-vec4 load_b(uint j, uint r0, uint k)
+FOUR load_b(uint j, uint r0, uint k)
 {
     if (B_ALONG_K) return load4(p.b, p.b4, VEC_B != 0, at.y, r0 + j / (BK / 4), k + j % (BK / 4) * 4, p.N, p.K);
     return load4(p.b, p.b4, VEC_B != 0, at.y, k + j / (BN / 4), r0 + j % (BN / 4) * 4, p.K, p.N);
+}
+
+/* Vector j of a slice of tile's `span` rows or columns that starts at k, without what is past the last k. */
+vec4 inside(FOUR x, bool along_k, uint span, uint j, uint k)
+{
+    vec4 v = WIDENED(x);
+    if (REST == 0) return v;
+    uint first = k + (along_k ? j % (BK / 4) * 4 : j / (span / 4));
+    uvec4 at = along_k ? first + uvec4(0, 1, 2, 3) : uvec4(first);
+    return mix(vec4(0.0), v, lessThan(at, uvec4(p.K)));
 }
 
 void main()
@@ -75,31 +89,38 @@ void main()
     uint m0 = (band + in_band % height) * BM, n0 = in_band / height * BN;
     uint tx = tid % (BN / TN), ty = tid / (BN / TN);
 
-    vec4 acc[SUMS], next_a[A_LOADS], next_b[B_LOADS];
+    FOUR next_a[A_LOADS], next_b[B_LOADS];
+    vec4 acc[SUMS];
     [[unroll]] for (uint i = 0; i < SUMS; i++) acc[i] = vec4(0.0);
-    [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = load_a(i * THREADS + tid, m0, steps.x);
-    [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i * THREADS + tid, n0, steps.x);
+    if (steps.x < steps.y) { /* there is a k */
+        [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = load_a(i * THREADS + tid, m0, steps.x);
+        [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i * THREADS + tid, n0, steps.x);
+    }
     for (uint k = steps.x; k < steps.y; k += BK) {
         barrier();
-        [[unroll]] for (uint i = 0; i < A_LOADS; i++) publish_a(i * THREADS + tid, next_a[i]);
-        [[unroll]] for (uint i = 0; i < B_LOADS; i++) publish_b(i * THREADS + tid, next_b[i]);
+        [[unroll]] for (uint i = 0; i < A_LOADS; i++) publish_a(i * THREADS + tid, inside(next_a[i], A_ALONG_K, BM, i * THREADS + tid, k));
+        [[unroll]] for (uint i = 0; i < B_LOADS; i++) publish_b(i * THREADS + tid, inside(next_b[i], B_ALONG_K, BN, i * THREADS + tid, k));
         barrier();
         [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = load_a(i * THREADS + tid, m0, k + BK);
         [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i * THREADS + tid, n0, k + BK);
         multiply(acc, tx, ty);
     }
 
-    [[unroll]] for (uint i = 0; i < TM; i++) {
-        uint m = m0 + i / 4 * (BM / GM) + ty * 4 + i % 4;
-        if (m >= p.M) continue;
-        [[unroll]] for (uint j = 0; j < GN; j++) {
-            uint n = n0 + j * (BN / GN) + tx * 4, row = (s * p.M + m) * p.N;
+    [[unroll]] for (uint j = 0; j < GN; j++) {
+        uint n = n0 + j * (BN / GN) + tx * 4;
+        vec4 bias = vec4(-0.0); /* which changes no sum */
+        if ((p.flags & VKT_MM_BIAS) != 0)
+            [[unroll]] for (uint c = 0; c < 4; c++) bias[c] = p.bias.v[min(n + c, p.N - 1)];
+        [[unroll]] for (uint i = 0; i < TM; i++) {
+            uint m = m0 + i / 4 * (BM / GM) + ty * 4 + i % 4, row = (s * p.M + m) * p.N;
+            if (m >= p.M) continue;
+            vec4 sums = acc[i * GN + j] + bias;
 #ifdef HALF
             [[unroll]] for (uint c = 0; c < 4; c += 2)
-                if (n + c < p.N) finish_pair(row + n + c, n + uvec2(c, c + 1), vec2(acc[i * GN + j][c], acc[i * GN + j][c + 1]), n + c + 1 < p.N);
+                if (n + c < p.N) finish_pair_biased(row + n + c, vec2(sums[c], sums[c + 1]), n + c + 1 < p.N);
 #else
             [[unroll]] for (uint c = 0; c < 4; c++)
-                if (n + c < p.N) finish(row + n + c, n + c, acc[i * GN + j][c]);
+                if (n + c < p.N) finish_biased(row + n + c, sums[c]);
 #endif
         }
     }

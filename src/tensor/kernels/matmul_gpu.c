@@ -40,6 +40,7 @@ static void launch_tiled(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmu
         { VKT_SPEC_BM, t->rows },
         { VKT_SPEC_BN, t->columns },
         { VKT_SPEC_BK, t->steps },
+        { VKT_SPEC_REST, j->p->K % t->steps != 0 },
         { VKT_SPEC_TM, t->thread_rows },
         { VKT_SPEC_TN, t->thread_columns },
         { VKT_SPEC_VEC_A, vkt__mm_row_a(j->p) % 4 == 0 && j->a % vector == 0 },
