@@ -434,13 +434,13 @@ typedef struct vkt_check_result {
     double worst;     /* largest share of the tolerance used; < 1 passes */
     char detail[200]; /* of the first failure */
 } vkt_check_result;
-/* Run each op row's sample cases on the device against their C twins, with poisoned outputs and
- * guard bytes. Calls fn once per row. FAILED if any case failed. */
 /* Names of the op rows that the self-test has, by number from 0; NULL past the last. */
 VKT_API const char *vkt_check_name(size_t i);
-/* One of them. FAILED if a case failed; DEVICE if it lost the device; ARG names the nearest if
- * there is none. */
+/* Run one's sample cases on the device against their C twins, with poisoned outputs and guard
+ * bytes; of kernels shaped for other devices than this one a few. FAILED if a case failed; DEVICE
+ * if it lost the device; ARG names the nearest if there is none. */
 VKT_API vkt_status vkt_check_op(vkt_gpu *gpu, const char *op, vkt_check_result *r);
+/* All of them: calls fn once per row. FAILED if any case failed. */
 VKT_API vkt_status vkt_check_ops(vkt_gpu *gpu, void (*fn)(void *user, const vkt_check_result *r),
                                  void *user);
 

@@ -10,6 +10,7 @@
 #include "tensor/graph/sample.h"
 #include "tensor/graph/twin.h"
 #include "tensor/graph/view.h"
+#include "tensor/ops/ops_conv.h"
 #include "tensor/ops/ops_matmul.h"
 #include "tensor/passes/precision.h"
 #include "tensor/check/check.h"
@@ -211,9 +212,35 @@ static bool has_named(const vkt_graph *g)
     return false;
 }
 
+/* Whether it names a kernel shaped for other devices; *first: the first of its family. */
+static bool has_foreign(const vkt_graph *g, const vkt_caps *caps, bool *first)
+{
+    for (size_t k = 0; k < g->n_nodes; k++) {
+        const vkt_node *n = g->nodes[k];
+        uint32_t matmul = vkt__matmul_is_named(n) ? n->attr.matmul.kernel : 0,
+                 conv = vkt__is_conv(n) ? n->attr.conv.kernel : 0;
+        *first = matmul ? vkt__matmul_is_first(matmul) : vkt__conv_is_first(conv);
+        if (vkt__matmul_is_foreign(matmul, caps) || vkt__conv_is_foreign(conv, caps)) return true;
+    }
+    return false;
+}
+
+/* Whether the case is to run; *foreign: how many of a row that name a foreign kernel came before.
+ */
+static bool is_wanted(const vkt__check_desc *desc, vkt_gpu *gpu, const vkt_graph *g,
+                      uint32_t *foreign)
+{
+    enum { EVERY = 8 };
+    bool first;
+    if (desc->no_named && has_named(g)) return false;
+    if (!desc->few_foreign || !has_foreign(g, vkt_gpu_caps(gpu), &first)) return true;
+    return first && (*foreign)++ % EVERY == 0;
+}
+
 /* Case k of a row in a dtype; *more: there is such a case. */
 static vkt_status check_sample(vkt_gpu *gpu, const vkt__check_desc *desc, const vkt_op *op,
-                               uint32_t k, vkt_dtype dtype, vkt_check_result *r, bool *more)
+                               uint32_t k, vkt_dtype dtype, vkt_check_result *r, uint32_t *foreign,
+                               bool *more)
 {
     char ignored[200];
     check c = { .gpu = gpu,
@@ -224,8 +251,8 @@ static vkt_status check_sample(vkt_gpu *gpu, const vkt__check_desc *desc, const 
     vkt_status st = c.g->status;
     c.name = op->sample(op, c.g, k);
     *more = c.name != NULL;
-    bool wanted = *more && !(desc->no_named && has_named(c.g));
-    if (wanted && (dtype == VKT_F32 || vkt__narrow_all(c.g, dtype) > 0)) {
+    if (*more && is_wanted(desc, gpu, c.g, foreign) &&
+        (dtype == VKT_F32 || vkt__narrow_all(c.g, dtype) > 0)) {
         st = c.g->status == VKT_OK ? check_case(&c) : c.g->status;
         r->n_cases++;
         r->worst = VKT_MAX(r->worst, c.worst);
@@ -258,10 +285,11 @@ vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
         /* Products have 16-bit cases of their own. */
         bool narrow = (op->narrow_in || op->narrow_out) && !op->factors, more = true;
         vkt_check_result r = { .op = op->name };
+        uint32_t foreign = 0;
         for (uint32_t k = 0; more && k < most; k++)
             for (size_t d = 0; d < VKT_COUNT(dtypes) && more; d++)
                 if (d == 0 || narrow) {
-                    check_sample(gpu, desc, op, k, dtypes[d], &r, &more);
+                    check_sample(gpu, desc, op, k, dtypes[d], &r, &foreign, &more);
                     more = more && !vkt__gpu_lost(gpu);
                 }
         if (r.n_failed) all = VKT_E_FAILED;
@@ -274,7 +302,7 @@ vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
 vkt_status vkt_check_ops(vkt_gpu *gpu, void (*fn)(void *user, const vkt_check_result *r),
                          void *user)
 {
-    return vkt__check_ops(gpu, &(vkt__check_desc) { 0 }, fn, user);
+    return vkt__check_ops(gpu, &(vkt__check_desc) { .few_foreign = true }, fn, user);
 }
 
 const char *vkt_check_name(size_t i)
@@ -290,7 +318,8 @@ static void keep(void *user, const vkt_check_result *r)
 vkt_status vkt_check_op(vkt_gpu *gpu, const char *op, vkt_check_result *r)
 {
     *r = (vkt_check_result) { 0 };
-    vkt_status st = vkt__check_ops(gpu, &(vkt__check_desc) { .only = op }, keep, r);
+    vkt_status st =
+        vkt__check_ops(gpu, &(vkt__check_desc) { .only = op, .few_foreign = true }, keep, r);
     if (r->op) return st;
     const char *names[256];
     size_t n = 0;

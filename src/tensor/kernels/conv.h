@@ -20,6 +20,9 @@ typedef struct vkt__conv_geometry {
 
 /* Kernels by number from 1, 1 the naive one; NULL past the last. */
 const char *vkt__conv_kernel_name(uint32_t kernel);
+/* Of the kernels of its family; shaped for other devices than this one. */
+bool vkt__conv_is_first(uint32_t kernel);
+bool vkt__conv_is_foreign(uint32_t kernel, const vkt_caps *caps);
 /* The one that was named where it can run, else what was tuned, else the table's. */
 uint32_t vkt__conv_choose(const vkt_gpu *gpu, const vkt__conv_geometry *q);
 /* The one for a shape if nothing was tuned. */

@@ -21,6 +21,17 @@ static uint64_t ceil_div(uint64_t a, uint64_t b)
     return (a + b - 1) / b;
 }
 
+bool vkt__conv_is_first(uint32_t kernel)
+{
+    return kernel > 0 && tiles[kernel].family != tiles[kernel - 1].family;
+}
+
+bool vkt__conv_is_foreign(uint32_t kernel, const vkt_caps *caps)
+{
+    const vkt__conv_family *f = tiles[kernel].family;
+    return f && f->classes && !vkt__is_of(f->classes, caps);
+}
+
 /* ---- the table: a class gets the first kernel that fits, if its condition holds ---- */
 
 static uint32_t per_group(const vkt__conv_geometry *q)

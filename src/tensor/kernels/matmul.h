@@ -21,6 +21,8 @@ uint32_t vkt__matmul_slice(uint32_t K, uint32_t slices);
 const char *vkt__matmul_kernel_name(uint32_t kernel);
 /* Of the kernels of its family: tests take this one where only the shader matters. */
 bool vkt__matmul_is_first(uint32_t kernel);
+/* Shaped for other devices than this one. */
+bool vkt__matmul_is_foreign(uint32_t kernel, const vkt_caps *caps);
 /* Can it run on this device, at this shape? */
 bool vkt__matmul_fits(uint32_t kernel, const vkt_caps *caps, const vkt__product *p);
 /* Worth timing on this device at this shape, and able to run; all: even if unlikely to win. */

@@ -116,6 +116,12 @@ bool vkt__matmul_is_first(uint32_t kernel)
     return tiles[kernel].family != tiles[kernel - 1].family;
 }
 
+bool vkt__matmul_is_foreign(uint32_t kernel, const vkt_caps *caps)
+{
+    const vkt__mm_family *f = tiles[kernel].family;
+    return f && f->classes && !vkt__is_of(f->classes, caps);
+}
+
 bool vkt__matmul_splits(uint32_t kernel)
 {
     return kernel > 0 && kernel < VKT_COUNT(tiles) && tiles[kernel].family->splits;
