@@ -261,6 +261,7 @@ set(SRC_TRAIN
   src/train/trained_session.c
   src/train/trainer.c
   src/train/trainer_eval.c
+  src/train/speed.c
   src/train/trainer_run.c
 )
 set(SRC_STUDY

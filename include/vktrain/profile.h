@@ -21,6 +21,7 @@ typedef enum vkt_profile_verdict {
     VKT_PROFILE_LAUNCH_BOUND, /* most kernel time is in dispatches about as short as an empty one */
     VKT_PROFILE_MEMORY_BOUND, /* ... in kernels on the memory side of the roofline */
     VKT_PROFILE_COMPUTE_BOUND, /* ... on the arithmetic side */
+    VKT_PROFILE_UNCLEAR,       /* kernels are less than half of what the device is busy for */
 } vkt_profile_verdict;
 VKT_API const char *vkt_profile_verdict_name(vkt_profile_verdict v); /* "input-bound", ... */
 
@@ -53,6 +54,7 @@ typedef struct vkt_profile {
     double seconds;         /* of the measured steps */
     double step_ms, step_median_ms, step_min_ms,
         step_max_ms; /* mean and spread, from end to end on the device */
+    double bunch;    /* steps that are seen to end at a time, mean; their times are means of those */
     double items_per_s;
     /* Shares of the measured time, which add up to 1. */
     double busy, idle_input, idle_host;

@@ -44,7 +44,8 @@ VKT_API vkt_status vkt_feed_run(vkt_feed *f, const vkt_optim *o, double lr, uint
 typedef struct vkt_progress {
     uint64_t step, total;  /* steps done, steps in all */
     double loss, accuracy; /* running means over recent steps; accuracy NAN for regression */
-    double grad_norm, clip, lr, items_per_s, eta_s;
+    double grad_norm, clip, lr, eta_s;
+    double items_per_s; /* of the last 128 steps; NAN: too few yet */
     double input_wait; /* share of recent time spent waiting for the loader */
     bool evaluated;    /* an evaluation has just finished: the fields below are new */
     double eval_loss, eval_accuracy,
@@ -84,8 +85,10 @@ typedef struct vkt_train_result {
     uint64_t n_clipped, n_skipped;       /* updates of the whole run, resumed parts too */
     uint64_t n_overflows; /* fp16: skipped for the loss scale to fall; not among n_skipped */
     uint64_t n_steps;     /* steps that this call ran; after a lost device some of them twice */
-    double seconds, items_per_s, step_ms,
-        host_us;       /* host_us: CPU time per step outside the driver's calls */
+    double seconds;
+    double items_per_s, step_ms; /* after the first step; NAN: there was one */
+    double start_s; /* until the first step ended: kernels are compiled, data is loaded */
+    double host_us; /* CPU time per step outside the driver's calls */
     double input_wait; /* share of the time spent waiting for input */
     uint64_t device_bytes, planned_bytes;
     uint64_t n_allocs_first, n_allocs_last; /* device allocations after step 1 and at the end */

@@ -211,22 +211,36 @@ static void add_gaps(profiler *t, double *idle, double *idle_input)
     }
 }
 
+size_t vkt__step_times(const double *end, size_t n, double from, double *ms)
+{
+    double apart = n ? 0.25 * (end[n - 1] - from) / (double)n : 0;
+    size_t first = 0, bunches = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i + 1 < n && end[i + 1] - end[i] < apart) continue;
+        for (size_t k = first; k <= i; k++) ms[k] = 1e3 * (end[i] - from) / (double)(i + 1 - first);
+        from = end[i];
+        first = i + 1;
+        bunches++;
+    }
+    return bunches;
+}
+
 static void sum_up(profiler *t)
 {
     vkt_profile *p = t->p;
-    double *each = vkt__alloc(p->steps * sizeof *each), per_step = 1e3 / (double)p->steps, idle = 0,
-           idle_input = 0, fill = 0;
+    double *each = vkt__alloc(p->steps * 2 * sizeof *each), *end = each + p->steps,
+           per_step = 1e3 / (double)p->steps, idle = 0, idle_input = 0, fill = 0;
     size_t n = 0, n_fills = 0;
     t->w.from = t->w.sub[t->w.first_sub - 1].end;
     t->w.to = t->w.sub[t->w.n_sub - 1].end;
     p->seconds = t->w.to - t->w.from;
-    double before = t->w.from;
     for (size_t i = t->w.first_sub; i < t->w.n_sub; i++) {
         if (i + 1 < t->w.n_sub && t->w.sub[i + 1].step == t->w.sub[i].step) continue;
-        each[n++] = 1e3 * (t->w.sub[i].end - before);
-        before = t->w.sub[i].end;
+        VKT_ASSERT(n < p->steps);
+        end[n++] = t->w.sub[i].end;
     }
     VKT_ASSERT(n == p->steps);
+    p->bunch = (double)n / (double)vkt__step_times(end, n, t->w.from, each);
     qsort(each, n, sizeof *each, by_size);
     p->step_ms = p->seconds * per_step;
     p->step_median_ms = each[n / 2];

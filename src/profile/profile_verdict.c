@@ -3,6 +3,7 @@
  * lies. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/os.h"
 #include "profile/profiler.h"
@@ -14,11 +15,13 @@
 #define WELL_USED 0.7
 /* Below this share, memory traffic does not explain a kernel's time. */
 #define HARDLY_USED 0.25
+/* Kernels must be this share of what the device is busy for, to be what limits it. */
+#define MOSTLY 0.5
 
 const char *vkt_profile_verdict_name(vkt_profile_verdict v)
 {
-    static const char *const names[] = { "input-bound", "host-bound", "launch-bound",
-                                         "memory-bound", "compute-bound" };
+    static const char *const names[] = { "input-bound",  "host-bound",    "launch-bound",
+                                         "memory-bound", "compute-bound", "unclear" };
     return names[v];
 }
 
@@ -88,6 +91,15 @@ static const vkt_profile_kernel *heaviest(const vkt_profile *p, vkt_kernel_bound
     return NULL;
 }
 
+/* Whether a layer's width, as the result's shape has it, is no multiple of 64. */
+static bool odd_width(const vkt_profile_kernel *k)
+{
+    bool odd = false;
+    for (const char *c = strchr(k->result, ','); c; c = strchr(c + 1, ','))
+        odd |= strtoul(c + 1, NULL, 10) % 64 != 0;
+    return odd;
+}
+
 static void judge_roofline(vkt_profile *p, vkt_kernel_bound bound, double share)
 {
     const vkt_profile_kernel *k = heaviest(p, bound);
@@ -97,7 +109,7 @@ static void judge_roofline(vkt_profile *p, vkt_kernel_bound bound, double share)
         "%.0f%% of kernel time is in kernels limited by %s; the slowest, %s%s%s, takes %.0f%% of "
         "it and reaches %.0f%% of the %s reference",
         100 * share, memory ? "memory" : "arithmetic", k->op, *k->result ? " " : "", k->result,
-        100 * k->ms / p->kernels_ms, 100 * k->ceiling, memory ? "memory" : "product");
+        100 * k->ms / p->kernels_ms, 100 * fmin(k->ceiling, 1), memory ? "memory" : "product");
     if (memory && !strncmp(k->op, "optim", 5))
         SAY(advice,
             "raise train.batch (now %u): the update reads and writes each parameter once per step, "
@@ -120,9 +132,24 @@ static void judge_roofline(vkt_profile *p, vkt_kernel_bound bound, double share)
             "the device is well used: only a smaller model or a faster device makes steps faster");
     else
         SAY(advice,
-            "the slowest product is too small to fill the device: raise train.batch (now %u), or "
-            "make layer widths multiples of 64",
-            p->batch);
+            "the slowest product is too small to fill the device: raise train.batch (now %u)%s",
+            p->batch, odd_width(k) ? ", or make layer widths multiples of 64" : "");
+}
+
+/* A share of kernel time says nothing of a step that is mostly something else. */
+static void judge_unclear(vkt_profile *p)
+{
+    p->verdict = VKT_PROFILE_UNCLEAR;
+    SAY(why,
+        "kernels, timed one by one, are %.0f%% of a step of %.3g ms, and the device was busy for "
+        "%.3g ms of it: the rest is between its %u kernels, of which an empty one takes %.3g us, "
+        "or other programs use this machine",
+        100 * p->kernels_ms / p->step_ms, p->step_ms, p->busy * p->step_ms, p->n_dispatches,
+        p->empty_us);
+    SAY(advice,
+        "measure again when nothing else runs, with more --steps (now %llu); if it stays so, raise "
+        "train.batch (now %u): longer kernels against what is between them",
+        (unsigned long long)p->steps, p->batch);
 }
 
 /* Without kernel times: which of the three lower bounds of a step's device time is the largest. */
@@ -165,6 +192,8 @@ void vkt__profile_judge(vkt_profile *p)
         judge_estimate(p);
     else if (most == VKT_KERNEL_BOUND_LAUNCH)
         judge_launch(p, ms[most] / p->kernels_ms, n[most]);
+    else if (p->kernels_ms < MOSTLY * p->busy * p->step_ms)
+        judge_unclear(p);
     else
         judge_roofline(p, most, ms[most] / p->kernels_ms);
 }

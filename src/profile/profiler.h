@@ -54,6 +54,10 @@ typedef struct vkt__watched {
     double from, to;  /* the measured part, on the device's side */
 } vkt__watched;
 
+/* Milliseconds of each of n steps that end at end[i], the first began at `from`, seconds: steps
+ * whose ends are seen less than a quarter of a mean step apart ended in a bunch, and take the same
+ * share of its time. Returns the number of bunches. */
+size_t vkt__step_times(const double *end, size_t n, double from, double *ms);
 /* Measures the references and the cost of timing; the device must be idle. */
 vkt_status vkt__profile_references(vkt_gpu *gpu, vkt_profile *p);
 /* Times the nodes of the training graph and of the update (may be absent), and makes kernels and

@@ -242,23 +242,34 @@ static void loss_by_rate(vkt__page *p, const study *s)
 
 /* ---- batch sizes ---- */
 
+/* Each measurement a dot, a line through the medians of the sizes. */
 static void throughput(vkt__page *p, const study *s)
 {
-    double *x = vkt__alloc((s->n + 1) * 2 * sizeof *x), *y = x + s->n + 1;
-    size_t n = 0;
+    double *x = vkt__alloc((s->n + 1) * 5 * sizeof *x), *y = x + s->n + 1, *mx = y + s->n + 1,
+           *my = mx + s->n + 1, *of = my + s->n + 1;
+    size_t n = 0, m = 0;
     for (size_t i = 0; i < s->n; i++) {
         const char *v = strcmp(s->t[i].group, "speed") ? NULL : value_of(&s->t[i], "train.batch");
         if (!v || isnan(s->t[i].items_per_s)) continue;
         x[n] = vkt__number_or_nan(v);
         y[n++] = s->t[i].items_per_s;
     }
+    for (size_t i = 0; i < n; i++) { /* sizes come first in their order */
+        size_t k = 0, all = 0;
+        while (k < m && mx[k] < x[i]) k++;
+        if (k < m) continue;
+        for (size_t j = 0; j < n; j++)
+            if (!(x[j] < x[i]) && !(x[j] > x[i])) of[all++] = y[j];
+        mx[m] = x[i];
+        my[m++] = vkt__median(of, all);
+    }
     vkt__plot plot = { .title = "Throughput by batch size",
                        .x_label = "train.batch",
                        .y_label = "examples/s",
                        .log_x = true,
                        .log_y = true };
-    vkt__plot_add(&plot, &(vkt__series) { NULL, VKT__LINE, n, x, y, .color = 5 });
-    vkt__plot_add(&plot, &(vkt__series) { NULL, VKT__DOTS, n, x, y, .color = 5 });
+    vkt__plot_add(&plot, &(vkt__series) { "median", VKT__LINE, m, mx, my, .color = 5 });
+    vkt__plot_add(&plot, &(vkt__series) { "each measurement", VKT__DOTS, n, x, y, .color = 5 });
     vkt__page_plot(p, &plot, "throughput");
     free(x);
 }

@@ -11,9 +11,16 @@
 /* Doubling pays while it raises throughput by a tenth; it is (nearly) perfect from 1.8. */
 #define PAYS 1.1
 #define NEARLY_DOUBLE 1.8
-/* Long enough to be reliable: seconds of measured steps, and a number of them. */
-#define SECONDS 2.0
-enum { MIN_STEPS = 20, MAX_STEPS = 2000, MAX_SIZES = 24 };
+/* Long enough to be reliable: seconds of measured steps in one trial, and a number of them. */
+#define SECONDS 0.6
+enum { MIN_STEPS = 20, MAX_STEPS = 20000, MAX_SIZES = 24 };
+/* Each size is measured this often, in turns with the others; again where the result can't be. */
+enum { REPEATS = 3, MOST_REPEATS = 5 };
+/* Twice the batch in less time than before, or in more than a device could need. */
+#define LEAST_RATIO 0.9
+#define MOST_RATIO 2.1
+/* Spread of the middle measurements, of the median, up to which a time is trusted. */
+#define STEADY 0.25
 
 static const char playbook[] =
     "The batch size determines the speed of training; do not tune it for validation performance. "
@@ -25,9 +32,16 @@ static const char playbook[] =
 
 typedef struct size {
     uint32_t batch;
-    vkt_study_trial t;
+    vkt_study_trial t; /* the first one; step_ms and items_per_s of the median */
+    double ms[MOST_REPEATS];
+    size_t n;
     double ratio; /* items/s over the half size's; NAN: none */
 } size;
+
+typedef struct sizes {
+    size z[MAX_SIZES];
+    size_t n;
+} sizes;
 
 /* Where memory is short the trainer goes on in micro-batches, which bring no throughput. */
 static void check_fits(vkt_study *s, uint32_t batch, vkt_study_trial *t)
@@ -47,9 +61,8 @@ static vkt_status measure(vkt_study *s, const char *group, uint32_t batch, doubl
                           vkt_study_trial *out)
 {
     uint64_t steps =
-        isnan(step_ms)
-            ? 60
-            : (uint64_t)fmin(fmax(round(1e3 * SECONDS / (2 * step_ms)), MIN_STEPS), MAX_STEPS);
+        isnan(step_ms) ? 60
+                       : (uint64_t)fmin(fmax(round(1e3 * SECONDS / step_ms), MIN_STEPS), MAX_STEPS);
     const vkt_study_trial *t;
     const char *set[] = { vkt__study_text(s, "train.batch=%u", batch),
                           "train.accumulate=1",
@@ -76,28 +89,176 @@ static double recalled_step_ms(const vkt_study *s, double step_ms)
     for (size_t i = 0; i < json_array_size(set); i++) {
         const char *v = json_string_value(json_array_get(set, i));
         if (v && !strncmp(v, "train.steps=", 12)) {
-            return 1e3 * SECONDS / (2 * vkt__number_or_nan(v + 12));
+            return 1e3 * SECONDS / vkt__number_or_nan(v + 12);
         }
     }
     return step_ms;
 }
 
-static void fill_table(vkt_study *s, const size *z, size_t n)
+/* ---- what the measurements say ---- */
+
+double vkt__spread(const double *v, size_t n)
 {
-    static const char *const columns[] = { "batch",           "step ms",
-                                           "items/s",         "vs half the size",
-                                           "peak memory MiB", "note" };
+    /* Of many, without the slowest and the fastest: other programs come and go. */
+    double low = n > 3 ? 1 / (double)(n - 1) : 0;
+    return (vkt__quantile(v, n, 1 - low) - vkt__quantile(v, n, low)) / vkt__median(v, n);
+}
+
+bool vkt__ratio_is_odd(double ratio)
+{
+    return ratio < LEAST_RATIO || ratio > MOST_RATIO;
+}
+
+static bool fits(const size *x)
+{
+    return x->t.state != VKT_TRIAL_INFEASIBLE;
+}
+
+/* Medians into the sizes' own times, and their ratios. */
+static void sum_up(sizes *m)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        size *x = &m->z[i];
+        if (!x->n) continue;
+        x->t.step_ms = vkt__median(x->ms, x->n);
+        x->t.items_per_s = 1e3 * x->batch / x->t.step_ms;
+        x->ratio = i ? x->t.items_per_s / m->z[i - 1].t.items_per_s : NAN;
+    }
+}
+
+/* Whether larger sizes are not worth a try: the last two did not pay, or the last did not fit. */
+static bool ended(const sizes *m)
+{
+    size_t n = m->n;
+    if (n && !fits(&m->z[n - 1])) return true;
+    return n > 2 && m->z[n - 1].ratio < PAYS && m->z[n - 2].ratio < PAYS;
+}
+
+/* ---- measuring ---- */
+
+static vkt_status again(vkt_study *s, size *x)
+{
+    vkt_study_trial t;
+    vkt_status st = VKT_OK;
+    if (!fits(x) || x->n == MOST_REPEATS) return VKT_OK;
+    double expected = x->n ? vkt__median(x->ms, x->n) : x->t.step_ms;
+    VKT_TRY(measure(s, "speed", x->batch, recalled_step_ms(s, expected), &t));
+    if (!x->n || t.state == VKT_TRIAL_INFEASIBLE) x->t = t;
+    if (t.state != VKT_TRIAL_INFEASIBLE) x->ms[x->n++] = t.step_ms;
+fail:
+    return st;
+}
+
+/* The next size, once; its time is guessed from the one before. */
+static vkt_status try_next(vkt_study *s, sizes *m, double batch)
+{
+    size *x = &m->z[m->n++];
+    vkt_status st = VKT_OK;
+    *x = (size) { .batch = (uint32_t)batch, .ratio = NAN };
+    if (m->n == 1)
+        VKT_TRY(measure(s, "warm-up", x->batch, NAN, &x->t)); /* how long is a step? */
+    else
+        x->t.step_ms = 2 * m->z[m->n - 2].t.step_ms;
+    VKT_TRY(again(s, x));
+    sum_up(m);
+fail:
+    return st;
+}
+
+/* Rounds over all sizes, so that what else the machine does meets them alike; then once more those
+ * whose ratio can't be, with their neighbours. */
+static vkt_status repeat(vkt_study *s, sizes *m)
+{
+    vkt_status st = VKT_OK;
+    for (size_t r = 1; r < REPEATS; r++)
+        for (size_t i = 0; i < m->n; i++)
+            if (m->z[i].n <= r) VKT_TRY(again(s, &m->z[i]));
+    sum_up(m);
+    for (size_t r = REPEATS; r < MOST_REPEATS; r++) {
+        bool odd[MAX_SIZES] = { false }, any = false;
+        for (size_t i = 0; i < m->n; i++) {
+            bool bad = i && fits(&m->z[i]) && vkt__ratio_is_odd(m->z[i].ratio);
+            odd[i] |= bad || (fits(&m->z[i]) && vkt__spread(m->z[i].ms, m->z[i].n) > STEADY);
+            if (bad) odd[i - 1] = true;
+        }
+        for (size_t i = 0; i < m->n; i++)
+            if (odd[i]) {
+                any = true;
+                VKT_TRY(again(s, &m->z[i]));
+            }
+        if (!any) break;
+        sum_up(m);
+    }
+fail:
+    return st;
+}
+
+static vkt_status measure_all(vkt_study *s, sizes *m, double from, double to)
+{
+    vkt_status st = VKT_OK;
+    double b = from;
+    bool dry = s->priv->desc->dry_run;
+    do {
+        for (; b <= to && m->n < MAX_SIZES && (dry || !ended(m)); b *= 2)
+            VKT_TRY(try_next(s, m, b));
+        if (dry) break;
+        VKT_TRY(repeat(s, m));
+    } while (b <= to && m->n < MAX_SIZES && !ended(m)); /* one slow measurement was no end */
+fail:
+    return st;
+}
+
+/* What the times are worth. */
+static void say_noise(vkt_study *s, const sizes *m)
+{
+    const size *worst = NULL, *odd = NULL;
+    double spread = STEADY;
+    for (size_t i = 0; i < m->n; i++) {
+        const size *x = &m->z[i];
+        double v = fits(x) ? vkt__spread(x->ms, x->n) : 0;
+        if (v > spread) spread = v, worst = x;
+        if (i && fits(x) && vkt__ratio_is_odd(x->ratio)) odd = x;
+    }
+    if (worst)
+        vkt__study_advise(s,
+                          "the machine is too busy for this to be exact: a step of batch size %u "
+                          "took from %.3g to %.3g ms; measure again when nothing else runs",
+                          worst->batch, vkt__quantile(worst->ms, worst->n, 0),
+                          vkt__quantile(worst->ms, worst->n, 1));
+    if (odd)
+        vkt__study_advise(s,
+                          "batch size %u has %.2f times the throughput of half its size, also in "
+                          "repeated measurements: %s",
+                          odd->batch, odd->ratio,
+                          odd->ratio > 1 ? "something other than the size slows the smaller one"
+                                         : "it is slower, which kernels of another size or memory "
+                                           "can cause");
+}
+
+static void fill_table(vkt_study *s, const sizes *m)
+{
+    static const char *const columns[] = { "batch",
+                                           "step ms",
+                                           "spread",
+                                           "measured",
+                                           "items/s",
+                                           "vs half the size",
+                                           "device s per 1000",
+                                           "peak memory MiB",
+                                           "note" };
     vkt__study_columns(s, columns, VKT_COUNT(columns));
-    for (size_t i = 0; i < n; i++) {
-        vkt__study_cell(s, "%u", z[i].batch);
-        vkt__study_cell_number(s, z[i].t.step_ms);
-        vkt__study_cell(s, "%.0f", z[i].t.items_per_s);
-        if (isnan(z[i].ratio))
-            vkt__study_cell(s, "-");
-        else
-            vkt__study_cell(s, "%.2f x", z[i].ratio);
-        vkt__study_cell(s, "%.1f", (double)z[i].t.device_bytes / 1048576);
-        vkt__study_cell(s, "%s", z[i].t.state == VKT_TRIAL_INFEASIBLE ? "does not fit" : "");
+    for (size_t i = 0; i < m->n; i++) {
+        const size *x = &m->z[i];
+        vkt__study_cell(s, "%u", x->batch);
+        vkt__study_cell_number(s, fits(x) ? x->t.step_ms : NAN);
+        vkt__study_cell(s, fits(x) ? "%.0f%%" : "-",
+                        100 * (fits(x) ? vkt__spread(x->ms, x->n) : 0));
+        vkt__study_cell(s, "%zu x", x->n);
+        vkt__study_cell(s, fits(x) ? "%.0f" : "-", x->t.items_per_s);
+        vkt__study_cell(s, isnan(x->ratio) || !fits(x) ? "-" : "%.2f x", x->ratio);
+        vkt__study_cell_number(s, fits(x) ? 1e3 / x->t.items_per_s : NAN);
+        vkt__study_cell(s, "%.1f", (double)x->t.device_bytes / 1048576);
+        vkt__study_cell(s, "%s", fits(x) ? "" : "does not fit");
     }
 }
 
@@ -106,8 +267,8 @@ static void fill_table(vkt_study *s, const size *z, size_t n)
 static vkt_status steps_to_target(vkt_study *s, const size *z, size_t n)
 {
     vkt_status st = VKT_OK;
-    double last = NAN, cheapest = NAN;
-    uint32_t last_batch = 0, critical = 0, cheapest_batch = 0;
+    double last = NAN, cheapest = NAN, fewest = NAN;
+    uint32_t last_batch = 0, critical = 0, cheapest_batch = 0, fewest_batch = 0;
     for (size_t i = 0; i < n; i++) {
         const vkt_study_trial *t;
         const char *set[] = { vkt__study_text(s, "train.batch=%u", z[i].batch),
@@ -129,8 +290,10 @@ static vkt_status steps_to_target(vkt_study *s, const size *z, size_t n)
         double steps = (double)t->to_target, time = 1e-3 * steps * z[i].t.step_ms;
         double cut = last / steps;
         vkt__study_advise(
-            s, "batch size %u: the target is reached after %.0f steps and %.3g s of training%s%s",
-            z[i].batch, steps, time,
+            s,
+            "batch size %u: the target is reached after %.0f steps, %.0f examples and %.3g "
+            "device-seconds%s%s",
+            z[i].batch, steps, steps * z[i].batch, time,
             isnan(cut) ? ""
                        : vkt__study_text(s, ", %.2f times fewer steps than with batch size %u", cut,
                                          last_batch),
@@ -140,17 +303,21 @@ static vkt_status steps_to_target(vkt_study *s, const size *z, size_t n)
                          : " (no gain)");
         if (isnan(last) || cut > 1.05) critical = z[i].batch;
         if (isnan(cheapest) || time < cheapest) cheapest = time, cheapest_batch = z[i].batch;
+        if (isnan(fewest) || steps * z[i].batch < fewest)
+            fewest = steps * z[i].batch, fewest_batch = z[i].batch;
         last = steps;
         last_batch = z[i].batch;
     }
     if (critical)
-        vkt__study_advise(s,
-                          "%s batch size %u (evaluated every %llu steps, other metaparameters "
-                          "unchanged); batch size %u reaches the target in the least time",
-                          critical == last_batch
-                              ? "the number of steps still falls at the largest size tried,"
-                              : "the number of steps no longer falls beyond",
-                          critical, (unsigned long long)VKT_MAX(s->steps / 100, 1), cheapest_batch);
+        vkt__study_advise(
+            s,
+            "%s batch size %u (evaluated every %llu steps, other metaparameters "
+            "unchanged); batch size %u reaches the target in the least time, and %u with the "
+            "fewest examples: a budget of steps favours large sizes, one of examples "
+            "or epochs small ones",
+            critical == last_batch ? "the number of steps still falls at the largest size tried,"
+                                   : "the number of steps no longer falls beyond",
+            critical, (unsigned long long)VKT_MAX(s->steps / 100, 1), cheapest_batch, fewest_batch);
 fail:
     return st;
 }
@@ -225,43 +392,39 @@ vkt_status vkt__study_batch_size(vkt_study *s)
 {
     const vkt_study_desc *d = s->priv->desc;
     double from, to;
-    size z[MAX_SIZES];
-    size_t n = 0, pays = 0, doubles = 0, flat = 0, limited = 0;
-    double step_ms = NAN;
+    sizes m = { .n = 0 };
+    size_t pays = 0, doubles = 0, limited = 0;
     vkt_status st = VKT_OK;
+    double load = vkt__load_average();
     s->playbook = playbook;
     find_range(s, &from, &to);
-    for (double b = from; b <= to && n < MAX_SIZES && flat < 2; b *= 2) {
-        size *x = &z[n++];
-        *x = (size) { .batch = (uint32_t)b, .ratio = NAN };
-        if (n == 1) VKT_TRY(measure(s, "warm-up", x->batch, NAN, &x->t)); /* how long is a step? */
-        if (n == 1) step_ms = x->t.step_ms;
-        if (x->t.state != VKT_TRIAL_INFEASIBLE)
-            VKT_TRY(measure(s, "speed", x->batch, recalled_step_ms(s, step_ms), &x->t));
-        if (x->t.state == VKT_TRIAL_INFEASIBLE) break;
-        if (d->dry_run) continue;
-        step_ms = x->t.step_ms;
-        if (n > 1) x->ratio = x->t.items_per_s / z[n - 2].t.items_per_s;
-        if (n > 1 && x->ratio >= NEARLY_DOUBLE && doubles == n - 2) doubles = n - 1;
-        if (!limited && x->ratio < NEARLY_DOUBLE) limited = n - 1;
-        if (x->t.items_per_s >= PAYS * z[pays].t.items_per_s) pays = n - 1;
-        flat = n > 1 && x->ratio < PAYS ? flat + 1 : 0;
-    }
+    if (isfinite(load) && load > 0.3 * vkt__cpu_count() && !d->dry_run)
+        vkt_log(VKT_LOG_WARN, "study",
+                "load average is %.1f on %u CPUs: other programs are running, and step times will "
+                "show it",
+                load, vkt__cpu_count());
+    VKT_TRY(measure_all(s, &m, from, to));
     if (d->dry_run) {
-        s->n_more = d->has_target ? (uint32_t)n : 0;
+        s->n_more = (uint32_t)m.n * (MOST_REPEATS - 1) + (d->has_target ? (uint32_t)m.n : 0);
         return VKT_OK;
     }
-    if (z[0].t.state == VKT_TRIAL_INFEASIBLE) {
+    if (!fits(&m.z[0])) {
         st = vkt__fail(VKT_E_OOM_DEVICE, "study", "not even batch size %u can be trained: %s",
-                       z[0].batch, z[0].t.why);
+                       m.z[0].batch, m.z[0].t.why);
         goto fail;
     }
-    fill_table(s, z, n);
+    for (size_t i = 1; i < m.n && fits(&m.z[i]); i++) {
+        if (m.z[i].ratio >= NEARLY_DOUBLE && doubles == i - 1) doubles = i;
+        if (!limited && m.z[i].ratio < NEARLY_DOUBLE) limited = i;
+        if (m.z[i].t.items_per_s >= PAYS * m.z[pays].t.items_per_s) pays = i;
+    }
+    fill_table(s, &m);
     s->command = vkt__study_command(s, NULL, 0);
-    recommend(s, z, n, pays, doubles);
+    say_noise(s, &m);
+    recommend(s, m.z, m.n, pays, doubles);
     /* Where throughput ends, or else where it first does not double. */
-    if (limited) VKT_TRY(explain_limit(s, z[flat ? pays : limited].batch));
-    if (d->has_target) VKT_TRY(steps_to_target(s, z, n));
+    if (limited) VKT_TRY(explain_limit(s, m.z[pays + 1 < m.n ? pays : limited].batch));
+    if (d->has_target) VKT_TRY(steps_to_target(s, m.z, m.n));
 fail:
     return st;
 }

@@ -153,6 +153,10 @@ vkt_status vkt__study_warmup_check(vkt_study *s);
 vkt_status vkt__study_warmup(vkt_study *s);
 vkt_status vkt__study_clip_check(vkt_study *s);
 vkt_status vkt__study_clip(vkt_study *s);
+/* How far n measurements lie apart, of their median; of more than three without the extremes. */
+double vkt__spread(const double *v, size_t n);
+/* Whether doubling a batch can't have changed throughput by this: measure again. */
+bool vkt__ratio_is_odd(double ratio);
 vkt_status vkt__study_batch_size_check(vkt_study *s);
 vkt_status vkt__study_batch_size(vkt_study *s);
 

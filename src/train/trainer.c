@@ -61,7 +61,8 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
                           .grad_norm = (double)s[VKT_SCALAR_GRAD_NORM],
                           .clip = (double)s[VKT_SCALAR_CLIP],
                           .lr = f->lr };
-    p->items_per_s = (double)(t->done - t->first) * t->step_items / train_s;
+    vkt__speed_add(&t->speed, t->done, train_s);
+    p->items_per_s = vkt__speed_recent(&t->speed) * t->step_items;
     p->eta_s = (now - t->began) / (double)(t->done - t->first) * (double)(t->total - t->done);
     p->input_wait = t->steps.wait_s / train_s;
 
@@ -84,7 +85,8 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
                                  { "train/grad_norm", row.grad_norm },
                                  { "train/lr", row.lr },
                                  { "train/items_per_s", row.items_per_s } };
-        VKT_TRY(vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags)));
+        VKT_TRY(
+            vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags) - isnan(row.items_per_s)));
     }
     bool overflow = vkt__is_overflow(&counted);
     if (overflow)

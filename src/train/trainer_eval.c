@@ -53,7 +53,7 @@ vkt_status vkt__trainer_save(vkt__trainer *t, double value)
     VKT_TRY(vkt__checkpoint_prune(t->run->dir, t->c->keep, t->c->metric_sign, NULL));
     t->record.step = t->done;
     t->record.seconds = t->before_s + vkt__now() - t->began;
-    t->record.items_per_s = t->progress.items_per_s;
+    t->record.items_per_s = vkt__speed_all(&t->speed) * t->step_items;
     VKT_TRY(vkt__run_save(t->run, &t->record));
     VKT_TRY(vkt__sync_dir(t->run->dir));
 fail:

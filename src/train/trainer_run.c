@@ -370,8 +370,9 @@ void vkt__trainer_fill_result(vkt__trainer *t)
     r->n_skipped = t->n_skipped;
     r->n_overflows = t->n_overflows;
     r->seconds = t->lost_s + (t->began > 0 ? vkt__now() - t->began : 0);
-    r->items_per_s = t->progress.items_per_s;
-    r->step_ms = steps ? 1e3 * t->step_items / t->progress.items_per_s : NAN;
+    r->items_per_s = vkt__speed_all(&t->speed) * t->step_items;
+    r->step_ms = 1e3 * t->step_items / r->items_per_s;
+    r->start_s = t->speed.n ? t->speed.first_s : NAN;
     r->host_us = steps ? 1e6 * t->host_cpu / (double)steps : NAN;
     r->input_wait = train_s > 0 ? t->steps.wait_s / train_s : 0;
     r->device_bytes = stats.peak_bytes;

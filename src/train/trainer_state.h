@@ -9,6 +9,7 @@
 #include "runs/history.h"
 #include "runs/metrics.h"
 #include "runs/run_folder.h"
+#include "train/speed.h"
 #include "train/evaluate.h"
 #include "train/steps.h"
 #include "formats/tfevents.h"
@@ -53,6 +54,7 @@ typedef struct vkt__trainer {
     size_t cap_norms, n_norms;
     uint64_t n_clipped, n_skipped, n_overflows;
     vkt__recent loss, accuracy;
+    vkt__speed speed;
     double began, eval_s,
         before_s;  /* clock at the first step; seconds in evaluations; before `began` */
     double lost_s; /* of before_s: in this process, before the device was lost */

@@ -168,7 +168,7 @@ static char *plan_of(const vkt_config *c)
 
 static void require_sane(const vkt_profile *p)
 {
-    assert_true((unsigned)p->verdict <= VKT_PROFILE_COMPUTE_BOUND);
+    assert_true((unsigned)p->verdict <= VKT_PROFILE_UNCLEAR);
     assert_true(*p->why && *p->advice);
     assert_true(strlen(p->why) < sizeof p->why - 1 &&
                 strlen(p->advice) < sizeof p->advice - 1); /* not cut short */
@@ -357,6 +357,10 @@ static void each_verdict_has_its_cause(void **state)
           "89% of the product reference", "smaller model" },
         { 0, 0.01, true, "matmul", 20, 0.9, 3e8, 1e6, VKT_PROFILE_COMPUTE_BOUND,
           "33% of the product reference", "train.batch" },
+        { 0, 0.01, true, "layernorm", 2, 0.1, 1e6, 5e6, VKT_PROFILE_UNCLEAR, "are 10% of a step",
+          "nothing else runs" },
+        { 0, 0.01, true, "layernorm", 1, 0.9, 1e6, 5e8, VKT_PROFILE_MEMORY_BOUND,
+          "100% of the memory reference", "narrower" },
         { 0, 0.01, false, "matmul", 20, 0.9, 3e8, 1e6, VKT_PROFILE_COMPUTE_BOUND, "an estimate",
           "smaller model" },
         { 0, 0.01, false, "matmul", 20, 0.9, 3e6, 1e6, VKT_PROFILE_LAUNCH_BOUND, "an estimate",
@@ -406,6 +410,21 @@ static void each_verdict_has_its_cause(void **state)
     }
 }
 
+/* Four ends at almost the same time are four steps of a quarter of it each. */
+static void bunches_are_timed_as_such(void **state)
+{
+    (void)state;
+    double end[40], ms[40];
+    for (int i = 0; i < 40; i++) end[i] = 5 + 1e-3 * (i / 4 + 1) + 1e-7 * (i % 4);
+    assert_int_equal(vkt__step_times(end, 40, 5, ms), 10);
+    for (int i = 0; i < 40; i++) REQUIRE_NEAR(ms[i], 0.25, 1e-3);
+    for (int i = 0; i < 40; i++) end[i] = 1e-3 * (i + 1) * (i == 39 ? 2 : 1);
+    assert_int_equal(vkt__step_times(end, 40, 0, ms), 40);
+    REQUIRE_NEAR(ms[0], 1, 1e-9);
+    REQUIRE_NEAR(ms[39], 41, 1e-9);
+    assert_int_equal(vkt__step_times(end, 0, 0, ms), 0);
+}
+
 static int remove_traces(void **state)
 {
     (void)state;
@@ -431,6 +450,7 @@ int main(void)
         cmocka_unit_test(without_timestamps_kernels_are_left_out),
         cmocka_unit_test(refusals),
         cmocka_unit_test(each_verdict_has_its_cause),
+        cmocka_unit_test(bunches_are_timed_as_such),
         cmocka_unit_test(validation_was_silent),
     };
     return cmocka_run_group_tests_name("profile", tests, NULL, remove_traces);

@@ -288,6 +288,18 @@ static void one_point_at_an_end_is_chance(void **state)
     assert_true(s.axis[0].low <= s.axis[0].least && s.axis[0].high < s.axis[0].most);
 }
 
+static void times_that_cannot_be_are_measured_again(void **state)
+{
+    (void)state;
+    static const double bad[] = { 3.73, 2.65, 0.42, 3.94, 0.28 }, good[] = { 2.1, 1.22, 0.95, 1.9 };
+    for (size_t i = 0; i < VKT_COUNT(bad); i++) assert_true(vkt__ratio_is_odd(bad[i]));
+    for (size_t i = 0; i < VKT_COUNT(good); i++) assert_false(vkt__ratio_is_odd(good[i]));
+    REQUIRE_NEAR(vkt__spread((double[]) { 2, 1, 3 }, 3), 1, 1e-15);
+    /* One of many was disturbed. */
+    REQUIRE_NEAR(vkt__spread((double[]) { 2, 2, 9, 2, 2, 2 }, 6), 0, 1e-15);
+    REQUIRE_NEAR(vkt__spread((double[]) { 5 }, 1), 0, 0);
+}
+
 /* A loss that falls fastest at 10^-2.5, is lowest at about 0.1 and leaves it, with noise. */
 static void a_ramp_is_read(void **state)
 {
@@ -460,6 +472,7 @@ int main(void)
         cmocka_unit_test(all_early_evaluations_are_read),
         cmocka_unit_test(late_instability_falls_first),
         cmocka_unit_test(one_point_at_an_end_is_chance),
+        cmocka_unit_test(times_that_cannot_be_are_measured_again),
         cmocka_unit_test(a_ramp_is_read),
         cmocka_unit_test(periods_are_found),
         cmocka_unit_test(quantiles),

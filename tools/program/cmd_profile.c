@@ -49,7 +49,7 @@ static void print_kernels(const vkt_profile *p, uint32_t top)
 {
     static const cli_column col[N_COLS] = {
         { "op", false, 0 },     { "result", false, 24 }, { "of", false, 18 },
-        { "count", true, 0 },   { "ms", true, 0 },       { "% of step", true, 0 },
+        { "count", true, 0 },   { "ms", true, 0 },       { "% of kernels", true, 0 },
         { "GFLOP/s", true, 0 }, { "GB/s", true, 0 },     { "% of ref", true, 0 },
         { "bound", false, 0 },
     };
@@ -65,10 +65,10 @@ static void print_kernels(const vkt_profile *p, uint32_t top)
             of_text(k),
             cli_text("%u", k->count),
             cli_text("%.4f", k->ms),
-            cli_text("%.1f", 100 * k->ms / p->step_ms),
+            cli_text("%.1f", 100 * k->ms / p->kernels_ms),
             digits3(1e-6 * k->flops / k->ms),
             digits3(1e-6 * k->bytes / k->ms),
-            cli_text("%.0f", 100 * k->ceiling),
+            k->ceiling > 1 ? ">100" : cli_text("%.0f", 100 * k->ceiling),
             vkt_kernel_bound_name(k->bound),
         };
         for (size_t c = 0; c < N_COLS; c++) {
@@ -109,10 +109,16 @@ static const char *ms(double v)
 
 static void print_times(const vkt_profile *p)
 {
-    row("step", "%s (median %s, %s to %s), %s examples/s; %u dispatches", ms(p->step_ms),
+    row("step", "%s (median %s, %s to %s), %s examples/s; %u dispatches%s", ms(p->step_ms),
         ms(p->step_median_ms), ms(p->step_min_ms), ms(p->step_max_ms), cli_rate(p->items_per_s),
-        p->n_dispatches);
-    if (p->timestamps)
+        p->n_dispatches,
+        p->bunch > 1.5 ? cli_text("; steps end in bunches of %.1f, timed as such", p->bunch) : "");
+    if (p->timestamps && p->kernels_ms > p->step_ms)
+        row("kernels",
+            "%s per step if run one by one, and a step takes less: they overlap, or timing slows "
+            "them (without the %s that timing one takes)",
+            ms(p->kernels_ms), ms(1e-3 * p->timing_us));
+    else if (p->timestamps)
         row("kernels",
             "%s per step if run one by one, %.0f%% of the step's time (without the %s that timing "
             "one takes)%s",
@@ -135,7 +141,7 @@ static void print_times(const vkt_profile *p)
         p->empty_us);
     if (p->step_max_ms > 3 * p->step_median_ms)
         row("note",
-            "the slowest step took more than three times as long as the fastest: other programs "
+            "the slowest step took more than three times as long as the median: other programs "
             "use this machine, or --steps (%llu) is too small",
             (unsigned long long)p->steps);
 }
@@ -153,7 +159,7 @@ static void print_profile(const profile_options *o, const vkt_profile *p)
     if (p->n_kernels && o->top) {
         print_kernels(p, o->top);
         if (cached)
-            printf("over 100%% of the reference: the data was in a cache, while the reference is "
+            printf("more than the reference: the data was in a cache, while the reference is "
                    "measured in memory\n");
         putchar('\n');
     }
@@ -173,7 +179,7 @@ static json_t *kernel_json(const vkt_profile *p, const vkt_profile_kernel *k)
     json_t *j = json_pack("{ss ss ss si si sf sf sf}", "op", k->op, "result", k->result, "of",
                           k->of, "level", (int)k->level, "count", (int)k->count, "ms", k->ms,
                           "flop", k->flops, "bytes", k->bytes);
-    json_object_set_new(j, "share_of_step", cli_json_number(k->ms / p->step_ms));
+    json_object_set_new(j, "share_of_kernels", cli_json_number(k->ms / p->kernels_ms));
     json_object_set_new(j, "gflops", cli_json_number(1e-6 * k->flops / k->ms));
     json_object_set_new(j, "gbps", cli_json_number(1e-6 * k->bytes / k->ms));
     json_object_set_new(j, "share_of_reference", cli_json_number(k->ceiling));
@@ -193,6 +199,7 @@ static void print_json(const profile_options *o, const vkt_profile *p)
         { "step_median_ms", p->step_median_ms },
         { "step_min_ms", p->step_min_ms },
         { "step_max_ms", p->step_max_ms },
+        { "steps_in_a_bunch", p->bunch },
         { "examples_per_s", p->items_per_s },
         { "busy", p->busy },
         { "idle_input", p->idle_input },

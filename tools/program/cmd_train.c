@@ -261,9 +261,11 @@ static bool is_text(const vkt_config *c)
 
 static void print_speed(const vkt_config *c, const vkt_train_result *r)
 {
-    row("speed", "%s steps in %s, %s ms a step, %s %s/s", cli_count(r->n_steps),
+    row("speed", "%s steps in %s, the first after %s s, then %s ms a step, %s %s/s",
+        cli_count(r->n_steps),
         r->seconds < 60 ? cli_text("%.1f s", r->seconds) : cli_time(r->seconds),
-        cli_number(r->step_ms), cli_rate(r->items_per_s), is_text(c) ? "tokens" : "examples");
+        cli_number(r->start_s), cli_number(r->step_ms), cli_rate(r->items_per_s),
+        is_text(c) ? "tokens" : "examples");
     row("memory", "%s of device memory at most, %s planned", cli_bytes(r->device_bytes),
         cli_bytes(r->planned_bytes));
     if (c->accumulate > 1)
