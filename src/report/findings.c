@@ -133,6 +133,13 @@ static bool instability(const vkt__evidence *e, vkt__str *text)
  * in standard deviations of the noise between neighbours, it rarely does. */
 #define BEYOND_CHANCE 4
 
+/* Of the later half, or of all since `from`: the first fall is no noise. */
+static double late_jitter(const series *s, size_t from)
+{
+    from = VKT_MIN(from, s->n / 2);
+    return jitter(s->v + from, s->n - from, false);
+}
+
 /* Validation loss ends above its lowest point by a tenth of its whole fall, and training loss fell
  * on in the meantime. */
 static bool overfitting(const vkt__evidence *e, vkt__str *text)
@@ -149,7 +156,7 @@ static bool overfitting(const vkt__evidence *e, vkt__str *text)
         double then = loss_between(e, s.step[low] - VKT_MIN(back, s.step[low]), s.step[low]),
                now = loss_between(e, s.step[n - 1] - back, s.step[n - 1]);
         found = low + 2 < n && by > 0.1 * (s.v[0] - s.v[low]) && by > 0.03 * s.v[low] &&
-                now < then && by > BEYOND_CHANCE * jitter(s.v, n, true);
+                now < then && by > BEYOND_CHANCE * late_jitter(&s, low);
         if (found)
             say(text,
                 "validation loss was lowest at step %llu (%.4g) and ends at %.4g, while training "
@@ -172,7 +179,7 @@ static bool best_not_last(const vkt__evidence *e, vkt__str *text)
     if (n >= 4 && best + 2 < n) {
         double lost = e->metric_sign * (s.v[best] - s.v[n - 1]), gained = fabs(s.v[best] - s.v[0]);
         found = lost > 0.1 * gained && lost > 0.01 * fabs(s.v[best]) &&
-                lost > BEYOND_CHANCE * jitter(s.v, n, true);
+                lost > BEYOND_CHANCE * late_jitter(&s, best);
         if (found)
             say(text,
                 "the best checkpoint is not the last: validation %s was %.4g at step %llu and %.4g "
@@ -240,6 +247,32 @@ static bool noisy(const vkt__evidence *e, vkt__str *text)
     }
     series_finish(&s);
     return found;
+}
+
+/* A classifier whose best accuracy is that of always naming the most frequent class, within two
+ * standard errors. */
+static bool at_chance(const vkt__evidence *e, vkt__str *text)
+{
+    const vkt_history *h = e->h;
+    if (!h->n_evals || !h->evals[0].n_classes || !h->evals[0].n) return false;
+    const vkt_history_eval *x = &h->evals[0];
+    uint64_t most = 0, n = 0;
+    double best = 0;
+    for (size_t k = 0; k < x->n_classes; k++) {
+        most = VKT_MAX(most, x->class_count[k]);
+        n += x->class_count[k];
+    }
+    for (size_t i = 0; i < h->n_evals; i++)
+        if (!strcmp(h->evals[i].split, x->split)) best = fmax(best, h->evals[i].accuracy);
+    double share = n ? (double)most / (double)n : 1,
+           error = sqrt(share * (1 - share) / (double)VKT_MAX(n, 1));
+    if (!(share < 1) || !(best <= share + 2 * error)) return false;
+    return say(
+        text,
+        "the best validation accuracy, %.2f%%, is that of always naming the most frequent "
+        "class (%.2f%%): nothing was learned; lower optim.lr (`vktrain study lr`), and check "
+        "that inputs and labels belong together",
+        100 * best, 100 * share);
 }
 
 /* More than a tenth of the time between the first and last step went into waiting for data. Less
@@ -390,6 +423,7 @@ static bool overlap(const vkt__evidence *e, vkt__str *text)
 
 static const vkt__finding findings[] = {
     { "instability", "Unstable training", instability },
+    { "at-chance", "No better than guessing", at_chance },
     { "overlap", "Validation overlaps training", overlap },
     { "input-bound", "Waiting for data", input_bound },
     { "clipped", "Clipped too often", clipped_too_much },

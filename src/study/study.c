@@ -133,6 +133,8 @@ vkt_status vkt_study_run(const vkt_study_desc *desc, vkt_study **out)
     st = kinds[d.kind].run(s);
     if (st == VKT_OK && d.dry_run) st = estimate(s);
     s->status = st == VKT_OK ? "done" : st == VKT_E_INTERRUPTED ? "interrupted" : "failed";
+    for (size_t i = 0; i < s->n_trials; i++)
+        if (s->trials[i].state == VKT_TRIAL_RUNNING) s->trials[i].state = VKT_TRIAL_INTERRUPTED;
     vkt_status saved = s->priv->lock ? vkt__study_save(s) : VKT_OK;
     if (st == VKT_OK) st = saved;
     if (st == VKT_OK || st == VKT_E_INTERRUPTED) {

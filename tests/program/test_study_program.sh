@@ -124,6 +124,7 @@ wait $pid || rc=$?
 [ $rc = 130 ] || { cp first log; fail "SIGINT: exit $rc"; }
 grep -q 'resume' first || { cp first log; fail "an interrupted study does not say how to go on"; }
 [ "$(python3 -c 'import json; print(json.load(open("two/study.json"))["status"])')" = interrupted ] || fail "status after SIGINT"
+grep -q '"state": "interrupted"' two/study.json && ! grep -q '"state": "running"' two/study.json || fail "the trial that was interrupted"
 ! grep -l '"status": "running"' two/trial-*/run.json >log || fail "a trial was not ended cleanly"
 
 # ---- a ramp: one run, read, and compared on a fresh seed

@@ -1,0 +1,219 @@
+/* Thirty-two runs whose truth is known: each planted fault is found, and no other; ten healthy ones
+ * of different kinds have none. The curves are formulas and noise, so that a case takes no time. */
+#include "testing.h"
+
+#include "report/findings.h"
+#include "vktrain/vktrain.h"
+
+enum { STEPS = 1000, EVALS = 25, CLASSES = 5 };
+
+typedef struct run {
+    vkt_history_step steps[STEPS];
+    vkt_history_eval evals[EVALS];
+    uint64_t count[CLASSES], right[CLASSES];
+    vkt_history h;
+    vkt__evidence e;
+    uint64_t seed;
+} run;
+static run r;
+
+static double noise(uint64_t i)
+{
+    return vkt_rand_normal(r.seed, VKT_RNG_TEST, i);
+}
+
+/* What kinds of curves there are. */
+typedef struct shape {
+    double start, end, time; /* of the training loss: exponential, time in steps */
+    double noise;            /* of a step, as a share of the loss */
+    double gap, eval_noise;  /* validation loss above training's; absolute noise */
+    bool accuracy;           /* selects by accuracy, has classes; else by loss */
+    double ms;               /* of a step */
+} shape;
+
+static double loss_at(const shape *s, double step)
+{
+    return s->end + (s->start - s->end) * exp(-step / s->time);
+}
+
+static void make(const shape *s, uint64_t seed)
+{
+    r = (run) { .seed = seed };
+    for (int i = 0; i < STEPS; i++) {
+        double loss = loss_at(s, i);
+        r.steps[i] = (vkt_history_step) { .step = (uint64_t)i + 1,
+                                          .loss = loss * (1 + s->noise * noise((uint64_t)i)),
+                                          .accuracy = 1 / (1 + loss),
+                                          .grad_norm = 1 + 0.2 * fabs(noise(10000 + (uint64_t)i)),
+                                          .clip = 1,
+                                          .lr = 0.01,
+                                          .items_per_s = 1000,
+                                          .seconds = 1e-3 * s->ms * (i + 1),
+                                          .updated = true };
+    }
+    for (int k = 0; k < CLASSES; k++) r.count[k] = 80 + 10 * (uint64_t)k, r.right[k] = 60;
+    for (int i = 0; i < EVALS; i++) {
+        uint64_t at = (uint64_t)(i + 1) * STEPS / EVALS;
+        double loss = loss_at(s, (double)at) + s->gap + s->eval_noise * noise(20000 + at);
+        r.evals[i] = (vkt_history_eval) { .step = at,
+                                          .split = "valid",
+                                          .loss = loss,
+                                          .accuracy = s->accuracy ? 1 / (1 + 0.5 * loss) : NAN,
+                                          .mae = NAN,
+                                          .seconds = 1e-3 * s->ms * (double)at,
+                                          .n = 500,
+                                          .n_classes = s->accuracy ? CLASSES : 0,
+                                          .class_count = r.count,
+                                          .class_correct = r.right };
+    }
+    r.h = (vkt_history) { .steps = r.steps, .evals = r.evals, .n_steps = STEPS, .n_evals = EVALS };
+    r.e = (vkt__evidence) { .h = &r.h,
+                            .metric = s->accuracy ? "accuracy" : "loss",
+                            .metric_sign = s->accuracy ? 1 : -1,
+                            .workers = 1,
+                            .steps_per_epoch = 90,
+                            .full_loss = 1,
+                            .full_accuracy = r.evals[EVALS - 1].accuracy,
+                            .best_step = STEPS,
+                            .n_held = 500 };
+}
+
+static const shape plain = { 2.3, 0.3, 120, 0.08, 0.1, 0.004, true, 10 };
+
+static void expect(const char *name, const char *want)
+{
+    char found[400] = "";
+    size_t n;
+    const vkt__finding *f = vkt__findings(&n);
+    for (size_t i = 0; i < n; i++) {
+        vkt__str text = { 0 };
+        if (f[i].find(&r.e, &text))
+            snprintf(found + strlen(found), sizeof found - strlen(found), "%s%s", *found ? " " : "",
+                     f[i].name);
+        vkt__str_finish(&text);
+    }
+    if (strcmp(found, want)) fail_msg("%s: found '%s', planted '%s'", name, found, want);
+}
+
+static void healthy_runs_have_no_findings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        shape s;
+    } kinds[] = {
+        { "classifier", { 2.3, 0.3, 120, 0.08, 0.1, 0.004, true, 10 } },
+        { "small batches", { 2.3, 0.3, 100, 0.35, 0.1, 0.004, true, 2 } },
+        { "fast and exact", { 2.3, 0.01, 40, 0.1, 0.03, 0.001, true, 0.1 } },
+        { "slow steps", { 3.2, 0.8, 150, 0.03, 0.15, 0.004, true, 4000 } },
+        { "regression", { 40, 1, 90, 0.15, 0.2, 0.02, false, 1 } },
+        { "language", { 10.8, 4.9, 130, 0.02, 0.1, 0.01, false, 100 } },
+        { "finetuning", { 0.9, 0.6, 100, 0.05, 0.05, 0.001, true, 50 } },
+        { "large batches", { 6.9, 1.8, 140, 0.005, 0.3, 0.004, true, 300 } },
+    };
+    for (size_t i = 0; i < VKT_COUNT(kinds); i++)
+        for (uint64_t seed = 0; seed < 20; seed++) {
+            char name[64];
+            snprintf(name, sizeof name, "%s, seed %d", kinds[i].name, (int)seed);
+            make(&kinds[i].s, 100 * i + seed);
+            expect(name, "");
+        }
+    make(&plain, 1); /* a warmup: the loss stays, then falls */
+    for (int i = 0; i < 60; i++) r.steps[i].loss = 2.3 * (1 + 0.08 * noise((uint64_t)i));
+    expect("warmup", "");
+    make(&plain, 2); /* a rate that falls by steps: so does the loss */
+    for (int i = 500; i < STEPS; i++) r.steps[i].loss *= 0.7;
+    for (int i = 12; i < EVALS; i++) r.evals[i].loss *= 0.8;
+    expect("steps of the rate", "");
+}
+
+static void faults_of_training_are_found(void **state)
+{
+    (void)state;
+    make(&plain, 3);
+    for (int i = 600; i < 800; i++) r.steps[i].loss += 1.5;
+    expect("unstable late", "instability");
+    make(&plain, 4);
+    for (int i = 600; i < STEPS; i++) r.steps[i].loss += 0.004 * (i - 600);
+    expect("unstable late, never back", "instability");
+    make(&plain, 5);
+    for (int i = 5; i < 60; i++) r.steps[i].loss += 2;
+    expect("unstable early", "instability");
+    make(&plain, 6);
+    r.steps[1].loss = 2.9, r.steps[2].loss = 4.1, r.steps[3].loss = 2.7;
+    expect("spike at step 3", "instability");
+    make(&plain, 7);
+    r.steps[400].updated = false, r.steps[400].loss = NAN;
+    expect("an update with NaN", "instability");
+    make(&plain, 8);
+    for (int i = 0; i < STEPS; i++) r.steps[i].loss = 1.61 * (1 + 0.08 * noise((uint64_t)i));
+    for (int i = 0; i < EVALS; i++) r.evals[i].accuracy = 0.24, r.evals[i].loss = 1.62;
+    r.e.full_accuracy = 0.24;
+    expect("at chance", "at-chance");
+    make(&plain, 9);
+    for (int i = 8; i < EVALS; i++) r.evals[i].loss += 0.03 * (i - 7);
+    expect("overfitted, accuracy not", "overfitting");
+    make(&plain, 10);
+    for (int i = 8; i < EVALS; i++) {
+        r.evals[i].loss += 0.03 * (i - 7);
+        r.evals[i].accuracy -= 0.006 * (i - 7);
+    }
+    expect("overfitted", "overfitting best-not-last");
+    make(&plain, 11);
+    for (int i = 12; i < EVALS; i++) r.evals[i].accuracy -= 0.008 * (i - 11);
+    expect("best not last", "best-not-last");
+    make(&(shape) { 2.3, 0.3, 700, 0.08, 0.1, 0.002, true, 10 }, 12);
+    expect("underfitted", "improving");
+    make(&(shape) { 40, 1, 600, 0.1, 0.2, 0.05, false, 10 }, 13);
+    expect("underfitted regression", "improving");
+    make(&plain, 14);
+    for (int i = 0; i < EVALS; i++) r.evals[i].accuracy += 0.04 * noise(30000 + (uint64_t)i);
+    expect("noisy accuracy", "noisy");
+    make(&(shape) { 2.3, 0.3, 120, 0.08, 0.3, 0.12, false, 10 }, 15);
+    expect("noisy loss", "noisy");
+}
+
+static void faults_of_data_and_settings_are_found(void **state)
+{
+    (void)state;
+    make(&plain, 20);
+    for (int i = 0; i < EVALS; i++) r.evals[i].loss += 0.08 * sin(6.2832 * i / 5);
+    expect("periodic validation", "periodicity");
+    make(&plain, 21);
+    for (int i = 0; i < STEPS; i++) r.steps[i].loss *= 1 + 0.25 * sin(6.2832 * i / 90);
+    expect("not shuffled", "periodicity");
+    make(&plain, 22);
+    for (int i = 0; i < STEPS; i++) r.steps[i].input_wait = 0.004;
+    expect("waiting for data", "input-bound");
+    make(&(shape) { 2.3, 0.3, 120, 0.08, 0.1, 0.004, true, 0.1 }, 23);
+    for (int i = 0; i < STEPS; i++) r.steps[i].input_wait = 0.00004;
+    expect("waiting, for a tenth of a second", "");
+    make(&plain, 24);
+    r.e.clip = 0.5;
+    for (int i = 0; i < STEPS; i++) r.steps[i].clip = i % 5 ? 0.5 : 1;
+    expect("clipped", "clipped");
+    make(&plain, 25);
+    r.e.clip = 1.3;
+    for (int i = 0; i < STEPS; i += 10) r.steps[i].clip = 0.9;
+    expect("outliers clipped", "");
+    make(&plain, 26);
+    r.e.n_shared = 100;
+    expect("overlap", "overlap");
+    make(&plain, 27);
+    r.count[3] = 4;
+    expect("rare class", "rare-class");
+    make(&plain, 28);
+    r.e.sample = 500;
+    r.e.full_accuracy = r.evals[EVALS - 1].accuracy - 0.12;
+    expect("skewed sample", "sample-skew");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(healthy_runs_have_no_findings),
+        cmocka_unit_test(faults_of_training_are_found),
+        cmocka_unit_test(faults_of_data_and_settings_are_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
