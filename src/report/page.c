@@ -18,7 +18,7 @@ static const char css[] =
     "h1{font-size:1.6rem;margin:.2em 0}h2{margin-top:2rem;font-size:1.25rem;border-bottom:1px "
     "solid "
     "var(--line)}h3{font-size:1.05rem}\n"
-    ".plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,560px),1fr));gap:"
+    ".plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,560px),1fr));gap:"
     "1rem}"
     "\nfigure{margin:0;padding:.6rem;background:var(--panel);border-radius:8px;overflow:hidden}\n"
     ".scroll{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
@@ -34,6 +34,15 @@ static const char css[] =
     "pre-wrap;overflow-wrap:anywhere;max-width:80ch}summary{cursor:"
     "pointer}"
     "\nsummary:focus-visible,.scroll:focus-visible{outline:2px solid var(--s0)}\n"
+    ".narrow{display:none}@media(max-width:620px){.wide{display:none}.narrow{display:block}"
+    "body{padding:.7rem}}\n"
+    ".facts{display:flex;flex-wrap:wrap;gap:.4rem 2rem;margin:.6rem 0;padding:.6rem .8rem;"
+    "background:var(--panel);border-radius:8px}.facts div{display:flex;flex-direction:column}"
+    ".facts dt{color:var(--soft);font-size:.85em}.facts dd{margin:0;font-weight:600;"
+    "font-variant-numeric:tabular-nums}\n"
+    "td.own{background:color-mix(in srgb,var(--good) calc(var(--v)*.45),transparent);outline:1px "
+    "solid var(--line)}td.other{background:color-mix(in srgb,var(--warn) calc(var(--v)*.7),"
+    "transparent)}td.own,td.other{padding:.2rem .5rem;min-width:1.8rem}\n"
     ".right{color:var(--good)}.wrong{color:var(--warn)}\n";
 
 void vkt__page_begin(vkt__page *p, const char *title)
@@ -90,9 +99,17 @@ void vkt__page_note(vkt__page *p, const char *title, const char *text, bool good
 void vkt__page_plot(vkt__page *p, const vkt__plot *plot, const char *name)
 {
     if (!vkt__plot_has_data(plot)) return;
-    vkt__str_printf(&p->html, "<figure>");
+    /* For a phone it is laid out anew: shrunk, its letters could not be read. */
+    vkt__plot *narrow = vkt__alloc(sizeof *narrow);
+    *narrow = *plot;
+    narrow->width = 340;
+    narrow->height = 300;
+    vkt__str_printf(&p->html, "<figure><div class=\"wide\">");
     vkt__plot_svg(plot, &p->html);
-    vkt__str_printf(&p->html, "</figure>\n");
+    vkt__str_printf(&p->html, "</div><div class=\"narrow\">");
+    vkt__plot_svg(narrow, &p->html);
+    vkt__str_printf(&p->html, "</div></figure>\n");
+    free(narrow);
     if (!p->png || p->st != VKT_OK) return;
     vkt__str path = { 0 };
     vkt__str_printf(&path, "%s-%s.png", p->png, name);
@@ -108,6 +125,41 @@ void vkt__page_details(vkt__page *p, const char *summary, const char *text)
     vkt__str_printf(&p->html, "</summary><pre>");
     vkt__markup_escape(&p->html, text);
     vkt__str_printf(&p->html, "</pre></details>\n");
+}
+
+void vkt__page_facts(vkt__page *p, const char *const (*facts)[2], size_t n)
+{
+    vkt__str_printf(&p->html, "<dl class=\"facts\">");
+    for (size_t i = 0; i < n; i++) {
+        if (!facts[i][1]) continue;
+        vkt__str_printf(&p->html, "<div><dt>");
+        vkt__markup_escape(&p->html, facts[i][0]);
+        vkt__str_printf(&p->html, "</dt><dd>");
+        vkt__markup_escape(&p->html, facts[i][1]);
+        vkt__str_printf(&p->html, "</dd></div>\n");
+    }
+    vkt__str_printf(&p->html, "</dl>\n");
+}
+
+void vkt__page_shaded_row(vkt__page *p, const char *const *cells, size_t n, const double *shade,
+                          size_t own, const char *const *about)
+{
+    vkt__str_printf(&p->html, "<tr>");
+    for (size_t i = 0; i < n; i++) {
+        if (!i) {
+            vkt__str_printf(&p->html, "<th scope=\"row\">");
+            vkt__markup_escape(&p->html, cells[i]);
+            vkt__str_printf(&p->html, "</th>");
+            continue;
+        }
+        vkt__str_printf(&p->html, "<td class=\"n %s\" style=\"--v:%.0f%%\" title=\"",
+                        i == own ? "own" : "other", 100 * shade[i]);
+        vkt__markup_escape(&p->html, about[i]);
+        vkt__str_printf(&p->html, "\">");
+        vkt__markup_escape(&p->html, cells[i]);
+        vkt__str_printf(&p->html, "</td>");
+    }
+    vkt__str_printf(&p->html, "</tr>\n");
 }
 
 void vkt__page_quote(vkt__page *p, const char *text)

@@ -30,6 +30,12 @@ void vkt__page_plot(vkt__page *p, const vkt__plot *plot, const char *name);
 /* Preformatted text behind a summary that opens it. */
 void vkt__page_details(vkt__page *p, const char *summary, const char *text);
 /* Text whose line ends count, its long lines wrapped. */
+/* The line of facts: name and value, those whose value is NULL are left out. */
+void vkt__page_facts(vkt__page *p, const char *const (*facts)[2], size_t n);
+/* A row of a matrix: its name in cells[0], each other cell shaded by 0..1, the one where it meets
+ * itself (`own`) in another colour, and with a text for those who point at it. All [n]. */
+void vkt__page_shaded_row(vkt__page *p, const char *const *cells, size_t n, const double *shade,
+                          size_t own, const char *const *about);
 void vkt__page_quote(vkt__page *p, const char *text);
 /* Table: caption, then columns, then rows of n cells. numbers: which columns stand right, from this
  * one on. */

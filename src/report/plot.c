@@ -7,6 +7,8 @@
 #include "report/plot.h"
 
 enum { LEFT = 66, RIGHT = 16, TOP = 30, BOTTOM = 46, LEGEND_LINE = 18 };
+/* Axes shorter than this are for phones: there a curve needs fewer points. */
+enum { NARROW = 400 };
 
 void vkt__plot_add(vkt__plot *p, const vkt__series *s)
 {
@@ -96,18 +98,21 @@ static double nice(double v)
     return e * (m <= 1.0001 ? 1 : m <= 2.0001 ? 2 : m <= 5.0001 ? 5 : 10);
 }
 
+static size_t even_ticks(const axis *a, double room, double *out, size_t most)
+{
+    size_t n = 0;
+    double step = nice((a->high - a->low) * room / fabs(a->to - a->from));
+    for (double v = ceil(a->low / step) * step; v <= a->high + 1e-9 * step && n < most; v += step)
+        out[n++] = fabs(v) < 1e-9 * step ? 0 : v;
+    return n;
+}
+
 static size_t ticks(const axis *a, double room, double *out, size_t most)
 {
     static const double steps[] = { 1, 2, 5 };
     size_t n = 0;
     double length = fabs(a->to - a->from);
-    if (!a->log) {
-        double step = nice((a->high - a->low) * room / length);
-        for (double v = ceil(a->low / step) * step; v <= a->high + 1e-9 * step && n < most;
-             v += step)
-            out[n++] = fabs(v) < 1e-9 * step ? 0 : v;
-        return n;
-    }
+    if (!a->log) return even_ticks(a, room, out, most);
     double decades = log10(a->high / a->low);
     int every = (int)fmax(ceil(decades * room / length), 1);
     for (int e = (int)floor(log10(a->low)); e <= (int)ceil(log10(a->high)); e++)
@@ -116,7 +121,8 @@ static size_t ticks(const axis *a, double room, double *out, size_t most)
             bool fits = k == 0 ? e % every == 0 : length / decades > 3.3 * room;
             if (fits && v >= a->low * 0.9999 && v <= a->high * 1.0001 && n < most) out[n++] = v;
         }
-    return n;
+    /* Within less than a decade those are too few to read a value from. */
+    return n < 3 && decades < 2 ? even_ticks(a, room, out, most) : n;
 }
 
 static const char *number(double v, char out[32])
@@ -137,6 +143,12 @@ static void draw_rule(const vkt__canvas *c, double x0, double y0, double x1, dou
 {
     double xy[] = { x0, y0, x1, y1 };
     c->line(c->to, xy, 2, ink, 1, false);
+}
+
+static const char *axis_name(const char *label, bool log, char out[160])
+{
+    snprintf(out, 160, "%s%s", label ? label : "", log ? " (log scale)" : "");
+    return out;
 }
 
 static void draw_axes(const vkt__plot *p, const vkt__canvas *c, const axis *x, const axis *y)
@@ -163,10 +175,11 @@ static void draw_axes(const vkt__plot *p, const vkt__canvas *c, const axis *x, c
     }
     draw_rule(c, x->from, y->from, x->to, y->from, VKT__INK_AXIS);
     draw_rule(c, x->from, y->from, x->from, y->to, VKT__INK_AXIS);
+    char name[160];
     c->text(c->to, (x->from + x->to) / 2, y->from + 36, 12, VKT__MIDDLE, false, false,
-            p->x_label ? p->x_label : "");
-    c->text(c->to, 14, (y->from + y->to) / 2, 12, VKT__MIDDLE, false, true,
-            p->y_label ? p->y_label : "");
+            axis_name(p->x_label, x->log, name));
+    c->text(c->to, 11, (y->from + y->to) / 2, 12, VKT__MIDDLE, false, true,
+            axis_name(p->y_label, y->log, name));
     for (size_t i = 0; i < p->n_rules; i++) {
         const axis *a = p->rule[i].vertical ? x : y;
         if (!shown(p->rule[i].at, a->log) || p->rule[i].at < a->low || p->rule[i].at > a->high)
@@ -184,13 +197,15 @@ static void draw_axes(const vkt__plot *p, const vkt__canvas *c, const axis *x, c
     }
 }
 
-/* Of the points that share a column of pixels only the lowest, highest and last are kept. */
-static size_t thin(double *xy, size_t n)
+/* Of the points that share a column, so many pixels wide, only the lowest, highest and last are
+ * kept. */
+static size_t thin(double *xy, size_t n, double wide)
 {
     size_t k = 0;
     for (size_t i = 0; i < n;) {
         size_t low = i, high = i, end = i;
-        while (end < n && !isnan(xy[2 * end]) && floor(xy[2 * end]) == floor(xy[2 * i])) {
+        while (end < n && !isnan(xy[2 * end]) &&
+               floor(xy[2 * end] / wide) == floor(xy[2 * i] / wide)) {
             if (xy[2 * end + 1] < xy[2 * low + 1]) low = end;
             if (xy[2 * end + 1] > xy[2 * high + 1]) high = end;
             end++;
@@ -223,7 +238,7 @@ static void draw_line(const vkt__canvas *c, const vkt__series *s, const axis *x,
         xy[2 * i] = ok ? place(x, s->x[i]) : NAN;
         xy[2 * i + 1] = ok ? place(y, s->y[i]) : NAN;
     }
-    size_t n = thin(xy, s->n);
+    size_t n = thin(xy, s->n, x->to - x->from < NARROW ? 3 : 1);
     c->line(c->to, xy, n, ink, s->faint ? 1 : 1.8, s->faint);
     free(xy);
 }
@@ -312,7 +327,8 @@ void vkt__plot_draw(const vkt__plot *p, const vkt__canvas *c)
     int rows = legend(p, NULL, width, 0);
     axis x = find_axis(p, false, LEFT, width - RIGHT),
          y = find_axis(p, true, height - BOTTOM, TOP + LEGEND_LINE * rows);
-    c->text(c->to, LEFT, 19, 14, VKT__START, true, false, p->title);
+    bool wide = LEFT + 7.7 * (double)strlen(p->title) > width - RIGHT;
+    c->text(c->to, wide ? 8 : LEFT, 19, 14, VKT__START, true, false, p->title);
     legend(p, c, width, TOP + 9);
     draw_axes(p, c, &x, &y);
     draw_series(p, c, &x, &y);

@@ -5,7 +5,7 @@
 
 /* Okabe and Ito's palette, which tells apart for the colour-blind; lighter on dark. */
 const char vkt__plot_css[] =
-    "svg.plot{max-width:100%;height:auto;font:12px system-ui,sans-serif}\n"
+    "svg.plot{display:block;width:100%;height:auto;font:12px system-ui,sans-serif}\n"
     "svg.plot text{fill:var(--ink)}svg.plot .axis{stroke:var(--soft);fill:none}\n"
     "svg.plot .grid{stroke:var(--line);fill:none}svg.plot path{stroke-linejoin:round}\n"
     ":root{--s0:#0072b2;--s1:#d55e00;--s2:#00805c;--s3:#a8528a;--s4:#9a6a00;--s5:#2a8dc5;"

@@ -47,7 +47,7 @@ void vkt__curves_finish(vkt__curves *c)
 static void plot_loss(vkt__page *p, const vkt__run_view *r)
 {
     const vkt__curves *c = &r->c;
-    vkt__plot plot = { .title = "Loss", .x_label = "step", .y_label = "loss" };
+    vkt__plot plot = { .title = "Loss", .x_label = "step", .y_label = "loss, mean of an example" };
     vkt__plot_add(&plot, &(vkt__series) { "training", VKT__LINE, c->n, c->step, c->loss, .color = 0,
                                           .faint = true });
     vkt__plot_add(&plot, &(vkt__series) { "training, smoothed", VKT__LINE, c->n, c->step, c->smooth,
@@ -156,9 +156,7 @@ static void plot_clipped(vkt__page *p, const vkt__run_view *r)
 
 static void plot_speed(vkt__page *p, const vkt__run_view *r)
 {
-    vkt__plot plot = { .title = "Throughput, since the start",
-                       .x_label = "step",
-                       .y_label = "examples/s" };
+    vkt__plot plot = { .title = "Throughput", .x_label = "step", .y_label = "examples/s" };
     vkt__plot_add(
         &plot, &(vkt__series) { NULL, VKT__LINE, r->c.n, r->c.step, r->c.items_per_s, .color = 5 });
     vkt__page_plot(p, &plot, "throughput");

@@ -1,4 +1,7 @@
 /* What a run predicted: class by class, the confusion matrix, the same examples over time. */
+#include <math.h>
+
+#include "base/number.h"
 #include "base/os.h"
 #include "data/tables/csv.h"
 #include "report/run_view.h"
@@ -77,6 +80,12 @@ static void class_table(vkt__page *p, vkt__run_view *r, const vkt__csv *names)
     vkt__page_table_end(p);
 }
 
+static double count_of(const vkt__csv *csv, size_t row, size_t column)
+{
+    double v = vkt__number_or_nan(vkt__csv_cell(csv, row, column));
+    return isfinite(v) ? v : 0;
+}
+
 /* Of the whole set that selects, as the run's end wrote it, where a page has room for its classes.
  */
 static void confusion(vkt__page *p, vkt__run_view *r)
@@ -84,7 +93,8 @@ static void confusion(vkt__page *p, vkt__run_view *r)
     enum { MOST = 40 };
     static const char *const splits[] = { "valid", "test" };
     vkt__arena *a = &r->arena;
-    const char *cells[MOST + 1];
+    const char *cells[MOST + 1], *about[MOST + 1];
+    double shade[MOST + 1];
     vkt__csv csv;
     size_t k = 0;
     while (k < VKT_COUNT(splits) && !read_table(r, CELL("confusion-%s.csv", splits[k]), &csv)) k++;
@@ -95,11 +105,17 @@ static void confusion(vkt__page *p, vkt__run_view *r)
         vkt__page_table_begin(p, CELL("Confusion matrix of the %s set, best checkpoint", splits[k]),
                               cells, n);
         for (size_t row = 1; row < n; row++) {
+            double sum = 0;
+            for (size_t i = 1; i < n; i++) sum += count_of(&csv, row, i);
             for (size_t i = 0; i < n; i++) {
                 const char *v = vkt__csv_cell(&csv, row, i);
                 cells[i] = i && !strcmp(v, "0") ? "" : v; /* what was confused stands out */
+                shade[i] = i && sum > 0 ? count_of(&csv, row, i) / sum : 0;
+                about[i] = i ? CELL("%s of %.0f of class %s are called %s", v, sum,
+                                    vkt__csv_cell(&csv, row, 0), vkt__csv_cell(&csv, 0, i))
+                             : "";
             }
-            vkt__page_row(p, cells, n, 1);
+            vkt__page_shaded_row(p, cells, n, shade, row, about);
         }
         vkt__page_table_end(p);
     }

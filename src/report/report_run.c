@@ -75,6 +75,27 @@ static void summary(vkt__page *p, vkt__run_view *r)
     vkt__page_table_end(p);
 }
 
+/* What a reader looks for first. */
+static void facts(vkt__page *p, vkt__run_view *r)
+{
+    vkt__arena *a = &r->arena;
+    const vkt__run_record *x = &r->rec;
+    bool best = x->metric && !isnan(x->best_metric), test = !isnan(x->test_loss);
+    const char *const list[][2] = {
+        { "best validation", best ? CELL("%s %s, step %llu", x->metric, number(a, x->best_metric),
+                                         (unsigned long long)x->best_step)
+                                  : NULL },
+        { "test", test ? figures(a, x->test_loss, x->test_accuracy, x->test_mae) : NULL },
+        { "steps", CELL("%llu of %llu, %s", (unsigned long long)x->step,
+                        (unsigned long long)x->total, text_or(x->status)) },
+        { "time", isnan(x->seconds) ? NULL : CELL("%.3g s", x->seconds) },
+        { "throughput", isnan(x->items_per_s) ? NULL : CELL("%.0f examples/s", x->items_per_s) },
+        { "parameters", x->n_params ? CELL("%llu", (unsigned long long)x->n_params) : NULL },
+        { "device", x->device },
+    };
+    vkt__page_facts(p, list, VKT_COUNT(list));
+}
+
 /* Where the time of the run went. */
 static void time_table(vkt__page *p, vkt__run_view *r)
 {
@@ -145,11 +166,11 @@ static void say_findings(vkt__page *p, vkt__run_view *r)
         vkt__str_finish(&text);
     }
     if (p->n_findings == before)
-        vkt__page_note(
-            p, "Nothing to worry about:",
-            "no sign of instability, overfitting, overlap, waiting for data, clipping too often, a "
-            "run that is too short, noisy or periodic metrics, or rare classes.",
-            true);
+        vkt__page_note(p, "Nothing to worry about:",
+                       "better than guessing; no sign of instability, overfitting, overlap, "
+                       "waiting for data, clipping too often, a "
+                       "run that is too short, noisy or periodic metrics, or rare classes.",
+                       true);
     if (r->h->n_damaged)
         vkt__page_text(
             p, "%llu damaged lines of metrics.jsonl were left out, the first is line %llu.",
@@ -177,6 +198,7 @@ vkt_status vkt__report_run(vkt__page *p, const char *dir)
     vkt__run_view r = { .dir = dir };
     vkt_status st = load(&r);
     if (st == VKT_OK) {
+        facts(p, &r);
         say_findings(p, &r);
         vkt__page_heading(p, 2, "Curves");
         vkt__run_plots(p, &r);

@@ -172,9 +172,11 @@ static void axis_plot(vkt__page *p, const study *s, const char *key)
             by[bad++] = worst; /* where nothing worse stands */
         }
     }
+    char metric[80];
+    snprintf(metric, sizeof metric, "best validation %s", text(s->json, "metric"));
     vkt__plot plot = { .title = key,
                        .x_label = key,
-                       .y_label = text(s->json, "metric"),
+                       .y_label = metric,
                        .log_x = numbers && wide,
                        .x_names = numbers ? NULL : names,
                        .n_x_names = n_names };
@@ -230,7 +232,7 @@ static void loss_by_rate(vkt__page *p, const study *s)
     }
     vkt__plot plot = { .title = "Final training loss by learning rate",
                        .x_label = "optim.lr",
-                       .y_label = "loss",
+                       .y_label = "training loss",
                        .log_x = true,
                        .log_y = low > 0 && high > 10 * low };
     vkt__plot_add(&plot, &(vkt__series) { NULL, VKT__DOTS, n, x, y, .color = 0, .label = label });
@@ -296,8 +298,8 @@ static void ramp(vkt__page *p, const study *s)
     size_t n = 0;
     for (; n < c.n && c.loss[n] <= 2 * c.loss[0];) n++;
     vkt__plot plot = { .title = "Training loss while the rate rises",
-                       .x_label = "rate",
-                       .y_label = "loss",
+                       .x_label = "learning rate",
+                       .y_label = "training loss",
                        .log_x = true };
     vkt__plot_add(&plot,
                   &(vkt__series) { "loss", VKT__LINE, n, c.lr, c.loss, .color = 0, .faint = true });
@@ -345,9 +347,9 @@ static void best_so_far(vkt__page *p, const study *s)
         low[i] = vkt__quantile(column, ORDERS, 0.1);
         high[i] = vkt__quantile(column, ORDERS, 0.9);
     }
-    vkt__plot plot = { .title = "Best so far",
-                       .x_label = "feasible trials",
-                       .y_label = text(s->json, "metric") };
+    char metric[80];
+    snprintf(metric, sizeof metric, "best validation %s", text(s->json, "metric"));
+    vkt__plot plot = { .title = "Best so far", .x_label = "feasible trials", .y_label = metric };
     vkt__plot_add(&plot, &(vkt__series) { "80% of other orders", VKT__BAND, n, x, low, high,
                                           .color = 0, .faint = true });
     vkt__plot_add(&plot, &(vkt__series) { "this order", VKT__LINE, n, x, best, .color = 0 });
@@ -441,10 +443,32 @@ static void curves(vkt__page *p, const study *s)
 
 /* ---- the whole ---- */
 
+static void study_facts(vkt__page *p, const study *s)
+{
+    size_t done = 0, bad = 0;
+    double best = NAN;
+    char trials[80], value[80];
+    for (size_t i = 0; i < s->n; i++) {
+        done += !strcmp(s->t[i].state, "done");
+        bad += !strcmp(s->t[i].state, "infeasible");
+        if (!isnan(s->t[i].best) && (isnan(best) || s->sign * (s->t[i].best - best) > 0))
+            best = s->t[i].best;
+    }
+    snprintf(trials, sizeof trials, "%zu: %zu done, %zu infeasible", s->n, done, bad);
+    vkt__format(value, sizeof value, "%.5g", best);
+    const char *const list[][2] = {
+        { "recipe", text(s->json, "recipe") },        { "selects by", text(s->json, "metric") },
+        { "best trial", isnan(best) ? NULL : value }, { "trials", trials },
+        { "status", text(s->json, "status") },        { "started", text(s->json, "started") },
+    };
+    vkt__page_facts(p, list, VKT_COUNT(list));
+}
+
 static void answer(vkt__page *p, const study *s)
 {
     const json_t *advice = json_object_get(s->json, "advice");
     vkt__page_heading(p, 2, "Study %s: %s", text(s->json, "kind"), text(s->json, "name"));
+    study_facts(p, s);
     if (strcmp(text(s->json, "status"), "done"))
         vkt__page_note(p, "Not finished:", text(s->json, "status"), false);
     for (size_t i = 0; i < json_array_size(advice); i++) {

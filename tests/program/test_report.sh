@@ -46,7 +46,7 @@ report healthy
 page healthy/report.html
 grep -q 'Nothing to worry about' healthy/report.html || fail "findings on a healthy run: $(grep -o 'class="note"><b>[^<]*' healthy/report.html)"
 grep -q 'Confusion matrix of the valid set' healthy/report.html || fail "no confusion matrix"
-[ "$(grep -c '<svg' healthy/report.html)" = 6 ] || fail "plots of a run"
+[ "$(grep -c '<figure' healthy/report.html)" = 6 ] && [ "$(grep -c '<svg' healthy/report.html)" = 12 ] || fail "plots of a run"
 for name in loss metric lr gradient-norm gradient-histogram throughput; do
     python3 -c 'import struct,sys; d=open(sys.argv[1],"rb").read(); assert d[:8]==b"\x89PNG\r\n\x1a\n" and struct.unpack(">II",d[16:24])==(1280,640)' \
         "healthy/report-$name.png" || fail "picture $name"
