@@ -66,6 +66,13 @@ static json_t *trial_json(const vkt_study_trial *t)
     return j;
 }
 
+/* As the study was begun: what it was resumed with does not begin it. */
+static const char *first_command(const vkt_study *s)
+{
+    const char *first = json_string_value(json_object_get(s->priv->old, "study_command"));
+    return first ? first : s->priv->desc->command;
+}
+
 static json_t *study_json(const vkt_study *s)
 {
     const struct vkt__study_private *p = s->priv;
@@ -77,8 +84,11 @@ static json_t *study_json(const vkt_study *s)
     json_t *j = json_pack("{ss ss ss ss ss? ss ss? ss ss ss si}", "format", "vktrain study",
                           "version", VKT_VERSION, "kind", vkt_study_kind_name(s->kind), "name",
                           s->name, "note", s->note, "recipe", s->recipe, "study_command",
-                          p->desc->command, "started", p->started, "status", s->status, "metric",
+                          first_command(s), "started", p->started, "status", s->status, "metric",
                           s->metric, "metric_sign", s->metric_sign);
+    if (s->priv->old)
+        json_object_set_new(j, "resumed_with",
+                            p->desc->command ? json_string(p->desc->command) : json_null());
     char hash[24];
     snprintf(hash, sizeof hash, "%016llx",
              (unsigned long long)vkt__hash(p->base_yaml, strlen(p->base_yaml), 0));
@@ -128,6 +138,21 @@ static const char *old_text(const vkt_study *s, const char *key)
     return v ? v : "";
 }
 
+bool vkt__study_is_point(const vkt_study *s, size_t i)
+{
+    const json_t *j = json_array_get(json_object_get(s->priv->old, "trials"), i);
+    const char *group = json_string_value(json_object_get(j, "group"));
+    return group && !strcmp(group, "search");
+}
+
+size_t vkt__study_points(const vkt_study *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < json_array_size(json_object_get(s->priv->old, "trials")); i++)
+        n += vkt__study_is_point(s, i);
+    return n;
+}
+
 /* What makes it the same study, most telling first. */
 static vkt_status check_same(const vkt_study *s)
 {
@@ -150,8 +175,19 @@ static vkt_status check_same(const vkt_study *s)
                          "'%s' is a study of another space: give another --study, or the space as "
                          "it was",
                          s->dir);
-    if (strcmp(old_text(s, "options"), p->options) ||
-        (uint64_t)json_integer_value(seed) != p->desc->seed)
+    bool search = s->kind == VKT_STUDY_SEARCH;
+    size_t points = search ? vkt__study_points(s) : 0,
+           asked = p->desc->trials ? p->desc->trials : 20;
+    if (search && points > asked)
+        return vkt__fail(
+            VKT_E_ARG, "study",
+            "'%s' has %zu trials of its search already: --trials must be at least that "
+            "many, more extend it",
+            s->dir, points);
+    /* The number of trials comes first among the options: more of them are the same study. */
+    const char *was = old_text(s, "options"), *is = p->options;
+    if (search) was += strcspn(was, " "), is += strcspn(is, " ");
+    if (strcmp(was, is) || (uint64_t)json_integer_value(seed) != p->desc->seed)
         return vkt__fail(VKT_E_ARG, "study",
                          "'%s' was begun with other options (%s seed=%lld): give them again, or "
                          "another --study",

@@ -35,6 +35,9 @@ struct vkt__study_private {
 /* Opens or makes the folder under its lock; on resume reads study.json and checks that it is the
  * same study. */
 vkt_status vkt__study_open(vkt_study *s);
+/* Of a resumed search: whether its i-th trial is a point of the search, and how many are. */
+bool vkt__study_is_point(const vkt_study *s, size_t i);
+size_t vkt__study_points(const vkt_study *s);
 /* Writes study.json whole or not at all. */
 vkt_status vkt__study_save(const vkt_study *s);
 /* Entry i of a resumed study that has ended, into *t (which has its group and settings). False: it

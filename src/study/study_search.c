@@ -34,7 +34,6 @@ static bool counts(const vkt_study_trial *t)
 
 static void sort(const vkt_study *s, size_t *order, size_t n)
 {
-    for (size_t i = 0; i < n; i++) order[i] = i;
     for (size_t i = 1; i < n; i++)
         for (size_t k = i;
              k > 0 && vkt__study_better(s, s->trials[order[k]].best, s->trials[order[k - 1]].best);
@@ -139,14 +138,15 @@ static const char batch_warning[] =
     "it out";
 
 /* Best of the trials in each part of one axis. */
-static void isolate(vkt_study *s, const vkt__axis *x, size_t n)
+static void isolate(vkt_study *s, const vkt__axis *x, const size_t *order, size_t n)
 {
     size_t parts = x->kind == VKT__AXIS_CHOICE ? x->n_choices : BINS;
     vkt__str line = { 0 };
     for (size_t b = 0; b < parts; b++) {
         double best = NAN, low = INFINITY, high = -INFINITY;
         size_t in = 0, bad = 0;
-        for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < n; k++) {
+            size_t i = order[k];
             const char *v = value_of(&s->trials[i], x->key);
             if (!v) continue;
             size_t at = b + 1;
@@ -195,11 +195,12 @@ static vkt_status find_axis(const vkt_study *s, const vkt__space *space, const v
                      vkt_did_you_mean(key, names, space->n).text);
 }
 
-static void tell_infeasible(vkt_study *s, size_t n)
+static void tell_infeasible(vkt_study *s, const size_t *order, size_t n)
 {
-    size_t bad = 0, first = 0;
-    for (size_t i = n; i-- > 0;)
-        if (s->trials[i].state == VKT_TRIAL_INFEASIBLE) bad++, first = i;
+    size_t bad = 0, first = SIZE_MAX;
+    for (size_t i = 0; i < n; i++)
+        if (s->trials[order[i]].state == VKT_TRIAL_INFEASIBLE)
+            bad++, first = VKT_MIN(first, order[i]);
     if (bad)
         vkt__study_advise(s, "%zu of %zu trials were infeasible; %s: %s", bad, n,
                           s->trials[first].name, s->trials[first].why ? s->trials[first].why : "");
@@ -227,20 +228,69 @@ vkt_status vkt__study_search_check(vkt_study *s)
     return read_space(s, &space, &axis);
 }
 
-/* The first n points of the sequence, a trial each. */
-static vkt_status run_points(vkt_study *s, const vkt__space *space, size_t n)
+/* Points [from, to) of the sequence, a trial each; which trials those are into `order`. */
+static vkt_status run_points(vkt_study *s, const vkt__space *space, size_t from, size_t to,
+                             size_t *order)
 {
-    vkt__trial_spec *spec = vkt__alloc((n + 1) * sizeof *spec);
-    size_t first;
-    for (size_t i = 0; i < n; i++) {
+    vkt__trial_spec *spec = vkt__alloc((to - from + 1) * sizeof *spec);
+    size_t first = 0;
+    for (size_t i = from; i < to; i++) {
         double u[VKT__MAX_AXES];
         const char **set = vkt__arena_alloc(&s->priv->arena, (space->n + 1) * sizeof *set);
         for (uint32_t x = 0; x < space->n; x++) u[x] = vkt__halton(s->priv->desc->seed, x, i);
         size_t k = vkt__space_point(space, u, &s->priv->arena, set);
-        spec[i] = (vkt__trial_spec) { .group = "search", .set = set, .n_set = k };
+        spec[i - from] = (vkt__trial_spec) { .group = "search", .set = set, .n_set = k };
     }
-    vkt_status st = vkt__study_trials(s, spec, n, &first);
+    vkt_status st = vkt__study_trials(s, spec, to - from, &first);
+    for (size_t i = from; i < to; i++) order[i] = first + i - from;
     free(spec);
+    return st;
+}
+
+/* A search that is extended has the comparisons of its earlier ends between its points: old trials
+ * [from, to) that are none of these. */
+static vkt_status replay(vkt_study *s, size_t from, size_t to)
+{
+    const json_t *old = json_object_get(s->priv->old, "trials");
+    vkt_status st = VKT_OK;
+    for (size_t i = from; i < to; i++) {
+        const json_t *j = json_array_get(old, i), *list = json_object_get(j, "set");
+        const char *group = json_string_value(json_object_get(j, "group"));
+        const vkt_study_trial *t;
+        size_t n = json_array_size(list);
+        const char **set = vkt__arena_alloc(&s->priv->arena, (n + 1) * sizeof *set);
+        for (size_t k = 0; k < n; k++) {
+            const char *v = json_string_value(json_array_get(list, k));
+            set[k] = v ? v : "";
+        }
+        vkt__trial_spec spec = { .group = vkt__study_text(s, "%s", group ? group : ""),
+                                 .set = set,
+                                 .n_set = n };
+        VKT_TRY(vkt__study_trial(s, &spec, &t));
+    }
+fail:
+    return st;
+}
+
+/* The first n points: those that a resumed study has, where it has them, then the new ones. */
+static vkt_status run_all(vkt_study *s, const vkt__space *space, size_t n, size_t *order)
+{
+    const json_t *old = json_object_get(s->priv->old, "trials");
+    size_t n_old = json_array_size(old), had = vkt__study_points(s), point = 0, i = 0;
+    vkt_status st = VKT_OK;
+    while (i < n_old && (point < had || had < n)) {
+        size_t end = i, from = i;
+        bool search = vkt__study_is_point(s, i);
+        while (end < n_old && vkt__study_is_point(s, end) == search) end++;
+        i = end;
+        if (search)
+            VKT_TRY(run_points(s, space, point, point + end - from, order));
+        else
+            VKT_TRY(replay(s, from, end));
+        if (search) point += end - from;
+    }
+    if (point < n) VKT_TRY(run_points(s, space, point, n, order));
+fail:
     return st;
 }
 
@@ -254,12 +304,12 @@ vkt_status vkt__study_search(vkt_study *s)
     s->playbook = playbook;
     VKT_TRY(read_space(s, &space, &axis));
     if (tunes_batch(&space)) vkt_log(VKT_LOG_WARN, "study", "%s", batch_warning);
-    VKT_TRY(run_points(s, &space, n));
+    order = vkt__alloc((n + 1) * sizeof *order);
+    VKT_TRY(run_all(s, &space, n, order));
     if (d->dry_run) {
         s->n_more = 2 * d->repeats;
-        return VKT_OK;
+        goto fail;
     }
-    order = vkt__alloc(n * sizeof *order);
     sort(s, order, n);
     fill_table(s, &space, order, n);
     const vkt_study_trial best = s->trials[order[0]];
@@ -273,8 +323,8 @@ vkt_status vkt__study_search(vkt_study *s)
                                 best.n_set));
     check_boundary(s, &space, order, n);
     if (tunes_batch(&space)) vkt__study_advise(s, "%s", batch_warning);
-    isolate(s, axis, n);
-    tell_infeasible(s, n);
+    isolate(s, axis, order, n);
+    tell_infeasible(s, order, n);
 fail:
     free(order);
     return st;

@@ -108,7 +108,29 @@ refused 2 'is a study of another recipe' "${search[@]}" --set seed=5 --study str
 refused 2 'of kind search, not lr' study lr digits --study straight --resume
 echo 'optim.lr: {log: [0.001, 0.05]}' >other.yaml
 refused 2 'of another space' study search digits --space other.yaml --trials 4 --steps 60 --seeds 1 --set eval.every=5 --study straight --resume
-refused 2 'with other options' study search digits --space space.yaml --trials 5 --steps 60 --seeds 1 --set eval.every=5 --study straight --resume
+refused 2 'with other options' study search digits --space space.yaml --trials 4 --steps 60 --seeds 2 --set eval.every=5 --study straight --resume
+refused 2 'has 4 trials of its search already' study search digits --space space.yaml --trials 3 --steps 60 --seeds 1 --set eval.every=5 --study straight --resume
+
+# ---- more trials of the same search: the first ones are kept, the next points of the sequence come; resumed again, nothing is left to do
+cp -r straight more
+finished more >before
+for again in 1 2; do
+    "$program" study search digits --space space.yaml --trials 6 --steps 60 --seeds 1 --set eval.every=5 --study more --resume --quiet >out 2>log || fail "extending a search"
+    finished more >now
+    ! grep -vxFf now before >log || fail "extending a search ran a finished trial again"
+    cp now before
+done
+"$program" study search digits --space space.yaml --trials 6 --steps 60 --seeds 1 --set eval.every=5 --dry-run >plan 2>log || fail "the plan of six trials"
+python3 - >log 2>&1 <<'P' || fail "the extended search"
+import json
+s = json.load(open("more/study.json"))
+points = [" ".join(t["set"]) for t in s["trials"] if t["group"] == "search"]
+plan = [" ".join(line.split()[2:]) for line in open("plan") if line.startswith("trial-")]
+print(points, plan)
+assert points == plan and len(points) == 6 and len(s["rows"]) == 6 and s["status"] == "done"
+assert [t["group"] for t in s["trials"]] == ["search"] * 4 + ["recipe", "candidate"] + ["search"] * 2 + ["recipe", "candidate"]
+assert "--resume" not in s["study_command"] and "--resume" in s["resumed_with"]
+P
 cp -r straight broken
 echo '{' >broken/study.json
 refused 4 'damaged' "${search[@]}" --study broken --resume
