@@ -1,6 +1,9 @@
 /* vktrain runs: the experiment table, as the tuning playbook keeps it: filtered, sorted, compared,
  * for people and for programs. */
+#include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runs_print.h"
 
@@ -14,6 +17,8 @@ static const cli_flag flags[] = {
     { "--show", CLI_LIST, AT(show), "KEY", NULL, "add a column; may be repeated" },
     { "--compare", CLI_BOOL, AT(compare), NULL, NULL,
       "show two to six runs side by side: results, and the options that differ" },
+    { "--studies", CLI_BOOL, AT(studies), NULL, NULL,
+      "list the studies in place of the runs, one row each, with the command that began it" },
     { "--csv", CLI_BOOL, AT(csv), NULL, NULL, "print CSV with every field" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL, "print JSON with every field" },
     { "--markdown", CLI_BOOL, AT(markdown), NULL, NULL, "print a Markdown table" },
@@ -25,6 +30,7 @@ static const char details[] =
     "KEY is run, name, note, status, step, total, metric, best, best_step, test_loss, "
     "test_accuracy, test_mae, items_per_s, seconds, started, device, recipe, commit, changes, "
     "command, error, or an option of a recipe, such as optim.lr.\n"
+    "--studies shows one row for each study among them: its trials are counted, not listed.\n"
     "examples: vktrain runs --filter status=done --sort -best --show optim.lr\n"
     "          vktrain runs --filter optim.lr>0.001 --filter name~digits --csv\n"
     "          vktrain runs runs/a runs/b --compare";
@@ -49,12 +55,117 @@ static vkt_status load(const runs_options *o, table *t)
     return VKT_OK;
 }
 
+/* ---- studies: what their study.json says ---- */
+
+/* The folder of the study that a run is a trial of; "" if it is none. */
+static void study_of(const char *run, char out[1200])
+{
+    const char *slash = strrchr(run, '/');
+    out[0] = 0;
+    if (!slash || strncmp(slash, "/trial-", 7)) return;
+    snprintf(out, 1200, "%.*s", (int)(slash - run < 1100 ? slash - run : 1100), run);
+    if (!cli_exists(cli_text("%s/study.json", out))) out[0] = 0;
+}
+
+static const char *text_of(const json_t *j, const char *key)
+{
+    const char *v = json_string_value(json_object_get(j, key));
+    return v ? v : "";
+}
+
+static json_t *study_row(const char *dir)
+{
+    json_error_t error;
+    json_t *s = json_load_file(cli_text("%s/study.json", dir), 0, &error), *t, *line;
+    size_t i, done = 0;
+    double best = NAN, sign = json_number_value(json_object_get(s, "metric_sign"));
+    if (!s) return json_pack("{ss ss}", "study", dir, "status", "damaged");
+    const json_t *trials = json_object_get(s, "trials");
+    json_array_foreach((json_t *)trials, i, t)
+    {
+        const json_t *v = json_object_get(t, "best");
+        if (!strcmp(text_of(t, "state"), "done")) done++;
+        if (json_is_number(v) && !(sign * (json_number_value(v) - best) <= 0))
+            best = json_number_value(v);
+    }
+    line = json_pack("{ss ss ss ss ss ss ss ss sI sI}", "study", dir, "kind", text_of(s, "kind"),
+                     "name", text_of(s, "name"), "note", text_of(s, "note"), "status",
+                     text_of(s, "status"), "metric", text_of(s, "metric"), "recipe",
+                     text_of(s, "recipe"), "command", text_of(s, "study_command"), "done",
+                     (json_int_t)done, "trials", (json_int_t)json_array_size(trials));
+    if (line) json_object_set_new(line, "best", isnan(best) ? json_null() : json_real(best));
+    json_decref(s);
+    return line;
+}
+
+static void print_studies(const json_t *rows)
+{
+    static const cli_column col[] = { { "study", false, 60 }, { "kind", false, 0 },
+                                      { "trials", true, 0 },  { "status", false, 0 },
+                                      { "best", true, 0 },    { "note", false, 40 } };
+    size_t n = json_array_size(rows), i;
+    const char **cell = calloc(n * CLI_COUNT(col) + 1, sizeof *cell);
+    char(*made)[2][64] = calloc(n + 1, sizeof *made);
+    json_t *line;
+    if (!cell || !made) goto done;
+    json_array_foreach((json_t *)rows, i, line)
+    {
+        const json_t *best = json_object_get(line, "best");
+        snprintf(made[i][0], sizeof made[i][0], "%d of %d",
+                 (int)json_integer_value(json_object_get(line, "done")),
+                 (int)json_integer_value(json_object_get(line, "trials")));
+        snprintf(made[i][1], sizeof made[i][1], "%s %s", text_of(line, "metric"),
+                 json_is_number(best) ? cli_number(json_number_value(best)) : "-");
+        const char *cells[] = { text_of(line, "study"),
+                                text_of(line, "kind"),
+                                made[i][0],
+                                text_of(line, "status"),
+                                made[i][1],
+                                text_of(line, "note") };
+        memcpy(cell + i * CLI_COUNT(col), cells, sizeof cells);
+    }
+    cli_table(stdout, col, CLI_COUNT(col), cell, n);
+    printf("\nhow each was begun\n");
+    json_array_foreach((json_t *)rows, i, line) printf("  %s\n", text_of(line, "command"));
+done:
+    free(cell);
+    free(made);
+}
+
+/* The trials of a study are beside one another only by chance of the order: each is counted once.
+ */
+static int studies(const runs_options *o, const table *t)
+{
+    json_t *rows = json_array(), *seen = json_object();
+    for (size_t i = 0; i < t->n; i++) {
+        char dir[1200];
+        study_of(t->rows[i].r->dir, dir);
+        if (!*dir || json_object_get(seen, dir)) continue;
+        json_object_set_new(seen, dir, json_true());
+        json_array_append_new(rows, study_row(dir));
+    }
+    if (o->json) {
+        json_t *all = json_pack("{sO}", "studies", rows);
+        json_dumpf(all, stdout, JSON_INDENT(1));
+        putchar('\n');
+        json_decref(all);
+    } else if (json_array_size(rows)) {
+        print_studies(rows);
+    } else {
+        fprintf(stderr, "no studies there\n");
+    }
+    json_decref(rows);
+    json_decref(seen);
+    return CLI_OK;
+}
+
 static int print(const runs_options *o, table *t)
 {
     int key, rc = runs_filter(o, t);
     for (size_t i = 0; i < o->show.n && !rc; i++) rc = runs_known_key(o->show.item[i], &key);
     if (!rc) rc = runs_sort(o, t);
     if (rc) return rc;
+    if (o->studies) return studies(o, t);
     if (o->compare) return runs_compare(t);
     if (o->json)
         runs_print_json(o, t);
@@ -73,6 +184,10 @@ static int run(void *options)
     table t = { 0 };
     if (o->json + o->csv + o->markdown + o->compare > 1) {
         cli_error("runs: give only one of --json, --csv, --markdown and --compare");
+        return CLI_USAGE;
+    }
+    if (o->studies && o->csv + o->markdown + o->compare) {
+        cli_error("runs: --studies can be printed as a table or with --json");
         return CLI_USAGE;
     }
     if (!o->common.n_args && !cli_exists("runs")) {
