@@ -99,7 +99,8 @@ typedef struct vkt_gpu_desc {
         *device; /* index, "cpu", "gpu", part of a name, UUID; NULL: VKT_DEVICE, else the best */
     const char
         *cap; /* "fp16=0,subgroup=4,workgroup=128,shared=16384,alloc=67108864": see vkt_cap_help */
-    bool validate; /* load VK_LAYER_KHRONOS_validation; UNSUPPORTED if it is absent */
+    bool validate; /* load VK_LAYER_KHRONOS_validation, with synchronization validation; UNSUPPORTED
+                      if it is absent */
     bool no_cache; /* neither read nor write the cache folder: pipelines, tuned choices */
     bool no_tune;  /* kernels by the built-in table, whatever `vktrain tune` found: see vkt_tune */
     bool serial;   /* on a device that hands over: dispatches run one workgroup after the other on
@@ -121,6 +122,10 @@ VKT_API vkt_status vkt_gpu_check(const vkt_gpu_desc *desc);
  * UNSUPPORTED, DEVICE. */
 VKT_API vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out);
 VKT_API void vkt_gpu_destroy(vkt_gpu **gpu);
+
+/* How many messages validation layers have sent to this process, whatever became of the devices.
+ * Each was logged. */
+VKT_API uint32_t vkt_validation_count(void);
 
 VKT_API const vkt_caps *vkt_gpu_caps(const vkt_gpu *gpu);
 VKT_API const char *vkt_gpu_type_name(vkt_gpu_type type); /* "discrete", "cpu", ... */

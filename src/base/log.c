@@ -110,6 +110,18 @@ void vkt_log(vkt_log_level level, const char *area, const char *fmt, ...)
     va_end(ap);
 }
 
+void vkt__log_through(vkt_log_level level, const char *area, const char *fmt, ...)
+{
+    int was_quiet = quiet, was_held = held;
+    va_list ap;
+    quiet = held = 0;
+    va_start(ap, fmt);
+    log_va(level, area, fmt, ap);
+    va_end(ap);
+    quiet = was_quiet;
+    held = was_held;
+}
+
 vkt_status vkt__fail(vkt_status st, const char *area, const char *fmt, ...)
 {
     va_list ap;

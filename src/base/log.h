@@ -25,6 +25,8 @@ void vkt__log_hold(bool on);
 /* This thread's last error line while either was on, cut to 511 bytes; "" if there was none since
  * the newest began. */
 const char *vkt__last_failure(void);
+/* A line that neither of them keeps back. */
+void vkt__log_through(vkt_log_level level, const char *area, const char *fmt, ...) VKT_PRINTF(3, 4);
 /* Log one error line and yield the status: return vkt__fail(VKT_E_IO, "data", "...", ...). */
 vkt_status vkt__fail(vkt_status st, const char *area, const char *fmt, ...) VKT_PRINTF(3, 4);
 

@@ -119,7 +119,7 @@ fail:
 
 static void runner_finish(runner *r)
 {
-    if (r->s) vkt_gpu_wait(r->s->gpu);
+    if (r->s) vkt__gpu_settle(r->s->gpu);
     vkt_loader_destroy(&r->loader);
     vkt__session_destroy(&r->s);
     vkt_gpu_destroy(&r->serial);

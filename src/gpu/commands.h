@@ -41,8 +41,14 @@ vkt_status vkt__ticket_watch(vkt_gpu *gpu, uint64_t ticket);
 /* Milliseconds between timestamps 0..n-1 and timestamp 0, after the ticket was waited for. */
 vkt_status vkt__cmd_times(vkt_gpu *gpu, vkt__cmd *cmd, double *ms);
 
+/* Before what was submitted may use is freed: waits for its end. Where that can't be waited for,
+ * nothing is freed until the process ends. Says nothing: what failed before was said. */
+void vkt__gpu_settle(vkt_gpu *gpu);
 /* The device was lost: all calls return DEVICE until the gpu is destroyed. */
 bool vkt__gpu_lost(const vkt_gpu *gpu);
+const char *vkt__gpu_why_lost(const vkt_gpu *gpu); /* "vkQueueSubmit2: device lost (VkResult -4)" */
+/* The caller gets over a loss: it is told as a warning, not as an error. */
+void vkt__gpu_recovers(vkt_gpu *gpu, bool on);
 /* Logs what the driver tells about the loss (VK_EXT_device_fault), if anything. */
 void vkt__gpu_log_fault(vkt_gpu *gpu);
 /* Before graphs are compiled. */

@@ -188,6 +188,7 @@ void vkt_gpu_destroy(vkt_gpu **pgpu)
     vkt_gpu *gpu = *pgpu;
     *pgpu = NULL;
     if (!gpu) return;
+    if (gpu->dev) vkt__gpu_settle(gpu);
     if (gpu->hung) { /* what it runs uses all of it: the process's end will end it */
         gpu->next_hung = hung;
         while (!atomic_compare_exchange_weak(&hung, &gpu->next_hung, gpu)) {
@@ -195,7 +196,6 @@ void vkt_gpu_destroy(vkt_gpu **pgpu)
         return;
     }
     if (gpu->dev) {
-        vkDeviceWaitIdle(gpu->dev);
         vkt_buffer_destroy(gpu, &gpu->staging);
         vkt__kernels_finish(gpu);
         vkt__cache_close(gpu);

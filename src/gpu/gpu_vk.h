@@ -85,6 +85,9 @@ struct vkt_gpu {
     bool test_hangs;
     struct vkt_gpu *next_hung;
     bool uses_table; /* volk's: see instance.c */
+    bool recovers;   /* the caller gets over a loss: it is a warning */
+    bool settles;    /* nothing is expected of the device any more, but its end */
+    char why_lost[256];
     char cache_path[1024];
     size_t cache_loaded;
     char choices_path[1024];
@@ -103,8 +106,11 @@ struct vkt_gpu {
 };
 
 /* vk.c */
-/* Logs the call and result; sets the lost flag; DEVICE, OOM_DEVICE or OOM_HOST. */
+/* Logs the call and result; sets the lost flag; DEVICE, OOM_DEVICE or OOM_HOST; NO_DEVICE before
+ * there is one. */
 vkt_status vkt__vk_fail(vkt_gpu *gpu, VkResult r, const char *call);
+/* The device is lost for this reason, which is logged. DEVICE. */
+vkt_status vkt__lose(vkt_gpu *gpu, const char *fmt, ...) VKT_PRINTF(2, 3);
 void vkt__debug_name(vkt_gpu *gpu, VkObjectType type, uint64_t handle, const char *name);
 
 /* instance.c */

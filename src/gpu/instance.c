@@ -5,6 +5,14 @@
 #include "base/os.h"
 #include "gpu/gpu_vk.h"
 
+static atomic_uint n_messages; /* of all gpus */
+
+uint32_t vkt_validation_count(void)
+{
+    return n_messages;
+}
+
+/* A line that no attempt keeps quiet: it is about us, whatever comes of the attempt. */
 static VkBool32 VKAPI_PTR on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                      VkDebugUtilsMessageTypeFlagsEXT types,
                                      const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
@@ -12,28 +20,34 @@ static VkBool32 VKAPI_PTR on_message(VkDebugUtilsMessageSeverityFlagBitsEXT seve
     vkt_gpu *gpu = user;
     if (types & VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT) {
         gpu->stats.n_validation++;
-        vkt_log(severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT ? VKT_LOG_ERROR
-                                                                          : VKT_LOG_WARN,
-                "gpu", "validation: %s", data->pMessage);
+        n_messages++;
+        vkt__log_through(severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT ? VKT_LOG_ERROR
+                                                                                   : VKT_LOG_WARN,
+                         "gpu", "validation: %s", data->pMessage);
     }
     return VK_FALSE;
 }
 
-static bool instance_offers(const char *layer, const char *extension)
+static bool has_layer(const char *layer)
 {
     uint32_t n = 0;
     bool found = false;
-    if (!extension) {
-        vkEnumerateInstanceLayerProperties(&n, NULL);
-        VkLayerProperties *l = vkt__alloc(n * sizeof *l);
-        vkEnumerateInstanceLayerProperties(&n, l);
-        for (uint32_t i = 0; i < n && !found; i++) found = !strcmp(l[i].layerName, layer);
-        free(l);
-        return found;
-    }
-    vkEnumerateInstanceExtensionProperties(NULL, &n, NULL);
+    vkEnumerateInstanceLayerProperties(&n, NULL);
+    VkLayerProperties *l = vkt__alloc(n * sizeof *l);
+    vkEnumerateInstanceLayerProperties(&n, l);
+    for (uint32_t i = 0; i < n && !found; i++) found = !strcmp(l[i].layerName, layer);
+    free(l);
+    return found;
+}
+
+/* layer NULL: the loader and the drivers. */
+static bool offers(const char *layer, const char *extension)
+{
+    uint32_t n = 0;
+    bool found = false;
+    vkEnumerateInstanceExtensionProperties(layer, &n, NULL);
     VkExtensionProperties *e = vkt__alloc(n * sizeof *e);
-    vkEnumerateInstanceExtensionProperties(NULL, &n, e);
+    vkEnumerateInstanceExtensionProperties(layer, &n, e);
     for (uint32_t i = 0; i < n && !found; i++) found = !strcmp(e[i].extensionName, extension);
     free(e);
     return found;
@@ -98,16 +112,18 @@ vkt_status vkt__instance_create(vkt_gpu *gpu, bool validate)
     const char *extensions[4], *layers[1] = { "VK_LAYER_KHRONOS_validation" };
     uint32_t n_ext = 0;
     VkInstanceCreateFlags flags = 0;
-    if (instance_offers(NULL, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
+    if (offers(NULL, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
         extensions[n_ext++] = VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME;
         flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
     }
     if (validate) {
-        if (!instance_offers(layers[0], NULL))
+        if (!has_layer(layers[0]))
             return vkt__fail(VKT_E_UNSUPPORTED, "gpu",
                              "no validation layer; install it (Debian/Ubuntu: apt install "
                              "vulkan-validationlayers)");
         extensions[n_ext++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
+        if (offers(layers[0], VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME))
+            extensions[n_ext++] = VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME;
         gpu->debug_names = true;
     }
     VkApplicationInfo app = {
@@ -123,8 +139,16 @@ vkt_status vkt__instance_create(vkt_gpu *gpu, bool validate)
         on_message,
         gpu
     };
+    const VkValidationFeatureEnableEXT checks[] = {
+        VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT,
+    };
+    /* Synchronization validation follows copies and host accesses; what kernels reach through
+     * addresses it does not see. */
+    VkValidationFeaturesEXT features = {
+        VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT, &messages, VKT_COUNT(checks), checks, 0, NULL
+    };
     VkInstanceCreateInfo info = { VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                  validate ? &messages : NULL,
+                                  validate ? &features : NULL,
                                   flags,
                                   &app,
                                   validate,
@@ -137,7 +161,7 @@ vkt_status vkt__instance_create(vkt_gpu *gpu, bool validate)
             VKT_E_NO_DEVICE, "gpu",
             "no Vulkan driver found; install your GPU's driver, or Mesa's "
             "(Debian/Ubuntu: apt install mesa-vulkan-drivers, which also runs on the CPU)");
-    VKT_VK(r);
+    if (r != VK_SUCCESS) return vkt__vk_fail(gpu, r, "vkCreateInstance");
     table_load(gpu);
     /* What an extension brings is kept with the gpu that asked for it. */
     if (validate) {

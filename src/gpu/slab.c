@@ -47,7 +47,10 @@ static vkt_status slab_create(vkt_gpu *gpu, uint64_t bytes, vkt_mem mem, const c
     VkDeviceSize size = VKT_MAX(req.size, VKT_MIN(req.size + ALIGN, gpu->caps.max_alloc_bytes));
     VkMemoryAllocateInfo alloc = { VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &flags, size, type };
     VkResult r = vkAllocateMemory(gpu->dev, &alloc, NULL, &s->memory);
-    if (r == VK_ERROR_DEVICE_LOST) VKT_VK(r);
+    if (r == VK_ERROR_DEVICE_LOST) {
+        st = vkt__vk_fail(gpu, r, "vkAllocateMemory");
+        goto fail;
+    }
     if (r != VK_SUCCESS) {
         st = vkt__fail(VKT_E_OOM_DEVICE, "gpu",
                        "no device memory for '%s': asked %.1f MiB, %.1f MiB in use, budget %.1f "

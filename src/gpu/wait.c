@@ -29,15 +29,15 @@ static vkt_status look_up(vkt_gpu *gpu, uint64_t ticket, uint32_t still, bool *w
     double longer = VKT_MAX(1, OF_ESTIMATE * expected_s / WARN_AT);
     const char *label = known ? s->label : "a submission";
     if (still >= STOP_AT * longer && gpu->stop && *gpu->stop) {
-        gpu->lost = gpu->hung = true;
-        return vkt__fail(VKT_E_DEVICE, "gpu",
+        gpu->hung = true;
+        return vkt__lose(gpu,
                          "asked to stop, but '%s' has not ended for %u s: the device is given up",
                          label, still);
     }
     if (still >= LOST_AT * longer) {
-        gpu->lost = gpu->hung = true;
-        return vkt__fail(
-            VKT_E_DEVICE, "gpu",
+        gpu->hung = true;
+        return vkt__lose(
+            gpu,
             "'%s' has not ended for %u s, thought to take %.1f s: the device hangs and "
             "is given up as lost",
             label, still, expected_s);
@@ -66,7 +66,7 @@ static vkt_status wait(vkt_gpu *gpu, uint64_t ticket, bool tells)
         VkResult r = vkWaitSemaphores(gpu->dev, &info, slice_ms * 1000000ull);
         if (r == VK_SUCCESS) return VKT_OK;
         if (gpu->lost || (r != VK_TIMEOUT && !tells)) return VKT_E_DEVICE;
-        if (r != VK_TIMEOUT) VKT_VK(r);
+        if (r != VK_TIMEOUT) return vkt__vk_fail(gpu, r, "vkWaitSemaphores");
         if (!tells) continue;
         VKT_VK(vkGetSemaphoreCounterValue(gpu->dev, gpu->timeline, &now));
         still = now == reached ? still + 1 : 0;
@@ -84,6 +84,8 @@ vkt_status vkt_ticket_wait(vkt_gpu *gpu, uint64_t ticket)
     vkt_status st = wait(gpu, ticket, true);
     if (st == VKT_OK) vkt__slabs_refresh(gpu);
     gpu->driver_cpu += vkt__thread_cpu() - start;
+    if (st != VKT_OK && !gpu->settles)
+        vkt__gpu_settle(gpu); /* who is told so frees what it holds */
     return st;
 }
 
@@ -109,4 +111,18 @@ vkt_status vkt_gpu_wait(vkt_gpu *gpu)
     if (gpu->lost)
         return vkDeviceWaitIdle(gpu->dev), VKT_E_DEVICE; /* what was submitted may still end */
     return gpu->submitted ? vkt_ticket_wait(gpu, gpu->submitted) : VKT_OK;
+}
+
+void vkt__gpu_settle(vkt_gpu *gpu)
+{
+    if (gpu->hung) return;
+    gpu->settles = true;
+    bool idle = !gpu->lost && (!gpu->submitted || vkt_ticket_wait(gpu, gpu->submitted) == VKT_OK);
+    VkResult r = idle || gpu->hung ? VK_SUCCESS : vkDeviceWaitIdle(gpu->dev);
+    gpu->settles = false;
+    /* It may still run: what it uses is kept until the process ends. */
+    if (r != VK_SUCCESS && r != VK_ERROR_DEVICE_LOST) {
+        gpu->lost = gpu->hung = true;
+        vkt_log(VKT_LOG_DEBUG, "gpu", "the device can't be waited for: its memory is not freed");
+    }
 }

@@ -171,7 +171,7 @@ static vkt_status run_steps(profiler *t)
     for (uint64_t i = 0; i < p->steps; i++) VKT_TRY(run_step(t, p->warmup + i));
     VKT_TRY(vkt__steps_drain(&t->steps));
 fail:
-    if (t->gpu) vkt_gpu_wait(t->gpu);
+    if (t->gpu) vkt__gpu_settle(t->gpu);
     stop_watching(t);
     if (st == VKT_OK) st = t->watch_status;
     return st;
@@ -333,7 +333,7 @@ static vkt_status start_steps(profiler *t)
 
 static void finish(profiler *t)
 {
-    if (t->gpu) vkt_gpu_wait(t->gpu);
+    if (t->gpu) vkt__gpu_settle(t->gpu);
     vkt_loader_destroy(&t->loader);
     vkt__metrics_close(&t->metrics);
     vkt__session_destroy(&t->s);

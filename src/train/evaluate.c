@@ -120,7 +120,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
     }
 fail:
     if (st != VKT_OK) {
-        vkt_gpu_wait(s->gpu);
+        vkt__gpu_settle(s->gpu);
         vkt__eval_sums_finish(sums);
     }
     vkt_loader_destroy(&loader);

@@ -332,7 +332,7 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
 fail:
     if (st == VKT_E_OOM_DEVICE && !planned) {
         memory_table(s, &table);
-        vkt_log(VKT_LOG_ERROR, "train", "it did not fit; allocated or planned by then:\n%s",
+        vkt_log(VKT_LOG_WARN, "train", "it did not fit; allocated or planned by then:\n%s",
                 table.data);
     }
     vkt__str_finish(&table);
@@ -399,18 +399,23 @@ vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data
 {
     vkt_config first = *c;
     vkt_status st;
+    char why[512] = "";
     for (;;) {
         vkt__log_quiet(true);
         st = vkt__session_create(gpu, c, data, training, out);
+        snprintf(why, sizeof why, "%s", vkt__last_failure());
         vkt__log_quiet(false);
         if (st != VKT_E_OOM_DEVICE) break;
         vkt__gpu_forget_peak(gpu);
         if (!relieve(gpu, c, training)) break;
     }
-    /* What was kept quiet is said now. */
-    if (st != VKT_OK) return vkt__session_create(gpu, c, data, training, out);
+    /* What was kept quiet is said now. What a second try would not meet again is said as it was. */
+    if (st == VKT_E_DEVICE || st == VKT_E_OOM_HOST)
+        return vkt__fail(st, "train", "%s", *why ? why : "the device was lost");
+    if (st != VKT_OK) VKT_TRY(vkt__session_create(gpu, c, data, training, out));
     say_measures(*out, c, &first);
-    return VKT_OK;
+fail:
+    return st;
 }
 
 /* ---- a step ---- */
@@ -456,7 +461,7 @@ void vkt__session_destroy(vkt__session **ps)
 {
     vkt__session *s = *ps;
     if (!s) return;
-    vkt_gpu_wait(s->gpu);
+    vkt__gpu_settle(s->gpu);
     vkt__samples_destroy(&s->samples);
     vkt_graph_destroy(&s->update);
     vkt__ring_destroy(s->gpu, &s->train);

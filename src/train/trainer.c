@@ -356,7 +356,7 @@ static vkt_status recover(vkt__trainer *t)
     vkt__gpu_log_fault(t->gpu);
     t->before_s += vkt__now() - t->began;
     t->lost_s += vkt__now() - t->began;
-    vkt_gpu_wait(t->gpu);
+    vkt__gpu_settle(t->gpu);
     vkt_loader_destroy(&t->loader);
     vkt__metrics_close(&t->metrics);
     vkt__tfevents_close(&t->events);
@@ -390,9 +390,25 @@ fail:
     return st;
 }
 
+/* Else the error is the loss; why there is no device again comes after it. */
+static bool recovered(vkt__trainer *t)
+{
+    char lost[128], why[512];
+    snprintf(lost, sizeof lost, "%s", vkt__gpu_why_lost(t->gpu));
+    vkt__log_quiet(true);
+    vkt_status st = recover(t);
+    snprintf(why, sizeof why, "%s", vkt__last_failure());
+    vkt__log_quiet(false);
+    if (st != VKT_OK)
+        vkt__fail(VKT_E_DEVICE, "train",
+                  "the device was lost at step %llu (%s) and could not be used again: %s",
+                  (unsigned long long)t->done, lost, *why ? why : vkt_status_name(st));
+    return st == VKT_OK;
+}
+
 static void finish(vkt__trainer *t)
 {
-    if (t->gpu) vkt_gpu_wait(t->gpu);
+    if (t->gpu) vkt__gpu_settle(t->gpu);
     vkt_loader_destroy(&t->loader);
     vkt__metrics_close(&t->metrics);
     vkt__tfevents_close(&t->events);
@@ -436,10 +452,10 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     }
     VKT_TRY(vkt__trainer_open_run(&t));
     VKT_TRY(start_loader(&t));
+    vkt__gpu_recovers(t.gpu, true);
     st = work(&t);
     if (st == VKT_E_DEVICE && vkt__gpu_lost(t.gpu) && stop_asked) st = VKT_E_INTERRUPTED;
-    if (st == VKT_E_DEVICE && vkt__gpu_lost(t.gpu))
-        st = recover(&t) == VKT_OK ? work(&t) : VKT_E_DEVICE;
+    if (st == VKT_E_DEVICE && vkt__gpu_lost(t.gpu)) st = recovered(&t) ? work(&t) : VKT_E_DEVICE;
     char now[32];
     vkt__time_iso(now);
     t.record.finished = now;

@@ -186,7 +186,13 @@ static void the_last_error_is_kept(void **state)
     vkt__log_quiet(true);
     assert_string_equal(vkt__last_failure(), "");
     vkt__fail(VKT_E_IO, "test", "quiet");
+    vkt__log_hold(true);
+    vkt__log_through(VKT_LOG_ERROR, "test", "%s", "of a validation layer");
+    vkt__log_hold(false);
+    REQUIRE_LOGGED("of a validation layer");
+    vkt__fail(VKT_E_IO, "test", "quiet");
     vkt__log_quiet(false);
+    assert_null(strstr(test_log, "quiet"));
     assert_string_equal(vkt_last_error(), "quiet");
     assert_string_equal(vkt__last_failure(), "quiet");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);

@@ -110,6 +110,13 @@ int main(int argc, char **argv)
 {
     cli_terminal_init();
     int rc = run(argc, argv);
+    if (vkt_validation_count() && rc == CLI_OK) {
+        cli_error(
+            "the validation layer has found mistakes in vktrain: messages: %u, each is above; "
+            "please report them",
+            (unsigned)vkt_validation_count());
+        rc = CLI_FAILED;
+    }
     if ((fflush(stdout) || ferror(stdout)) && rc == CLI_OK) {
         cli_error("the output could not be written");
         rc = CLI_DATA;

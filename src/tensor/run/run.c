@@ -266,7 +266,7 @@ void vkt_graph_destroy(vkt_graph **pg)
     vkt_graph *g = *pg;
     if (!g) return;
     if (g->gpu) {
-        vkt_gpu_wait(g->gpu);
+        vkt__gpu_settle(g->gpu);
         segments_finish(g);
         for (uint32_t i = 0; i < g->n_chunks; i++) vkt_buffer_destroy(g->gpu, &g->chunks[i]);
     }

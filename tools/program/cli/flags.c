@@ -18,7 +18,8 @@ static const cli_flag gpu_flags[] = {
     { "--cap", CLI_TEXT, AT(gpu.cap), "LIST", NULL,
       "pretend that the device can do less, e.g. fp16=0,subgroup=4 (names below)" },
     { "--validate", CLI_BOOL, AT(gpu.validate), NULL, NULL,
-      "check every Vulkan call with the validation layer" },
+      "check every Vulkan call with the validation layer, synchronization too; a message makes the "
+      "exit code 1" },
     { "--no-cache", CLI_BOOL, AT(gpu.no_cache), NULL, NULL,
       "do not read or write the cache folder (compiled pipelines, tuning results)" },
     { "--no-tune", CLI_BOOL, AT(gpu.no_tune), NULL, NULL,

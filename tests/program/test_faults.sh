@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Calls that fail: of Vulkan through a layer, of libc through a preloaded shim (tests/support/faults). Each run ends by the contract:
+# the exit code of its kind, exactly one error line if it is not 0 and none if it is, and what it wrote can be gone on with.
+# usage: test_faults.sh PROGRAM FAULTS_DIR
+set -euo pipefail
+program=$(realpath "${1:?the program}")
+faults=$(realpath "${2:?the folder with the fault layer}")
+work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-faults.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+n=0 bad=0
+export LP_NUM_THREADS=1 # a CPU driver's threads: how often is waited for them depends on time
+
+# ended RC TEXT: the last run's exit code, its one error line (TEXT is in it; RC 0: none, and TEXT is in what it says).
+ended()
+{
+    local lines=1
+    [ "$1" != 0 ] || lines=0
+    n=$((n + 1))
+    if [ $rc = "$1" ] && [ "$(grep -c 'error:' err || true)" = $lines ] && { [ -z "$2" ] || grep -q -- "$2" err; }; then return 0; fi
+    bad=$((bad + 1))
+    echo "test_faults: FAILED: $what: exit $rc, must be $1 with $lines error lines that say: $2"
+    sed 's/^/  > /' err
+}
+# vk FAULT ARGS...: sticky: a lost device stays lost until it is destroyed, as Vulkan has it.
+vk()
+{
+    what="VKFAULT=$1 ${*:2}" rc=0
+    VK_LAYER_PATH=$faults VK_INSTANCE_LAYERS=VK_LAYER_VKT_fault VKFAULT_STICKY=1 VKFAULT=$1 \
+        timeout 60 "$program" "${@:2}" >out 2>err </dev/null || rc=$?
+}
+io()
+{
+    what="IOFAULT=$1 ${*:2}" rc=0
+    LD_PRELOAD=$faults/libiofault.so IOFAULT=$1 timeout 60 "$program" "${@:2}" >out 2>err </dev/null || rc=$?
+}
+train=(train digits --no-cache --quiet --set train.steps=12 --set eval.every=4)
+train() { rm -rf run; "$1" "$2" "${train[@]}" --run run "${@:3}"; }
+same() { cmp -s straight/checkpoints/step-00000012/model.safetensors run/checkpoints/step-00000012/model.safetensors && return 0; bad=$((bad + 1)); echo "test_faults: FAILED: $what: other bits"; }
+
+train vk vkQueueSubmit2:1000000:DEVICE_LOST
+ended 0 ''
+mv run straight
+
+# ---- in set-up
+train vk vkCreateInstance:2:INITIALIZATION_FAILED; ended 3 'vkCreateInstance: initialization failed'
+train vk vkCreateDevice:1:INITIALIZATION_FAILED; ended 3 'vkCreateDevice: initialization failed'
+train vk vkMapMemory:1:MEMORY_MAP_FAILED; ended 5 'vkMapMemory: no room to map memory'
+train vk vkAllocateMemory:2+:OUT_OF_DEVICE_MEMORY; ended 5 'no device memory for'
+train vk vkCreateBuffer:1:OUT_OF_HOST_MEMORY; ended 5 'vkCreateBuffer: out of host memory'
+train vk vkCreateComputePipelines:1:DEVICE_LOST; ended 6 'vkCreateComputePipelines: device lost'
+[ ! -e run ] || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: left a run folder"; }
+vk vkAllocateMemory:2:DEVICE_LOST eval straight --no-cache; ended 6 'vkAllocateMemory: device lost'
+
+# ---- at work: a loss is got over, to the same bits; what comes of a second one is told with the first
+train vk vkWaitSemaphores:14:DEVICE_LOST; ended 0 'vkWaitSemaphores: device lost'; same
+train vk vkWaitSemaphores:14:DEVICE_LOST,vkCreateDevice:2+:OUT_OF_DEVICE_MEMORY
+ended 6 'the device was lost at step .* (vkWaitSemaphores: device lost (VkResult -4)) and could not be used again: vkCreateDevice: out of device memory'
+
+# A wait that fails says nothing about the device, which may still run: nothing that it uses is freed.
+train vk vkWaitSemaphores:6+:OUT_OF_DEVICE_MEMORY; ended 5 'vkWaitSemaphores: out of device memory'
+train vk vkWaitSemaphores:6+:OUT_OF_DEVICE_MEMORY,vkDeviceWaitIdle:1+:OUT_OF_HOST_MEMORY; ended 5 'vkWaitSemaphores: out of device memory'
+# The last call of all: what was done is done.
+train vk vkDeviceWaitIdle:1:DEVICE_LOST; ended 0 ''; same
+
+# ---- a message of the validation layer: the exit code says so, also of what set-up tries in silence
+if "$program" train digits --quiet --no-cache --validate --set train.steps=1 --run silent >out 2>err; then
+    rc=0; what="--validate"; ended 0 ''
+    export VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT # it has something to say of everyone
+    rc=0; "$program" train digits --quiet --no-cache --validate --set train.steps=1 --run told >out 2>err || rc=$?
+    ended 1 'the validation layer has found mistakes in vktrain: messages: '
+    unset VK_LAYER_ENABLES
+else
+    grep -q 'no validation layer' err || { cat err; bad=$((bad + 1)); }
+    echo "test_faults: SKIPPED: messages of the validation layer: it is not installed"
+fi
+
+# ---- files: what can't be read is not passed over
+for at in 18 28; do
+    train io fopen:$at:EIO
+    ended 4 "can't open 'run/checkpoints/step-0000000[48]/state.json': Input/output error"
+    rc=0; "$program" "${train[@]}" --run run --resume >out 2>err || rc=$?
+    ended 0 ''
+    same
+done
+
+echo "test_faults: $n cases, $bad failed"
+[ $bad = 0 ]

@@ -1,0 +1,306 @@
+/* LD_PRELOAD shim: the N-th allocation or file call of the program fails. Settings, all from the
+ * environment:
+ *
+ * IOFAULT: CALL:N:ERRNO, or several with commas. CALL: malloc (with calloc, realloc,
+ *   aligned_alloc), fopen, open, fsync, rename, symlink, mkdir, unlink, flock, mmap, truncate,
+ *   opendir, fclose, fflush, fwrite (a short count), fread, pthread_create. "N+": every one from
+ * the N-th on. ERRNO: ENOMEM ENOSPC EIO EMFILE EACCES EINTR EDQUOT EROFS EAGAIN EXDEV.
+ *
+ * IOFAULT_FROM=a,b: only calls whose return address lies in an object with this at the beginning of
+ *   its file name (default: vktrain, so that a driver's own calls are left alone).
+ *
+ * IOFAULT_COUNT=FILE: at exit "CALL COUNT" lines. IOFAULT_TRACE=1: a line when a fault fires, with
+ *   the caller's offset.
+ *
+ * What libc does inside itself (the write of an fwrite) does not pass here. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
+    *__libc_memalign(size_t, size_t);
+
+enum {
+    MALLOC,
+    FOPEN,
+    OPEN,
+    FSYNC,
+    RENAME,
+    SYMLINK,
+    MKDIR,
+    UNLINK,
+    FLOCK,
+    MMAP,
+    TRUNCATE,
+    OPENDIR,
+    FCLOSE,
+    FFLUSH,
+    FWRITE,
+    FREAD,
+    PTHREAD,
+    N
+};
+static const char *const names[] = { "malloc",   "fopen",         "open",   "fsync",  "rename",
+                                     "symlink",  "mkdir",         "unlink", "flock",  "mmap",
+                                     "truncate", "opendir",       "fclose", "fflush", "fwrite",
+                                     "fread",    "pthread_create" };
+static const struct {
+    const char *n;
+    int e;
+} errs[] = { { "ENOMEM", ENOMEM }, { "ENOSPC", ENOSPC }, { "EIO", EIO },       { "EMFILE", EMFILE },
+             { "EACCES", EACCES }, { "EINTR", EINTR },   { "EDQUOT", EDQUOT }, { "EROFS", EROFS },
+             { "EAGAIN", EAGAIN }, { "EXDEV", EXDEV } };
+static struct {
+    int call, open_ended, err;
+    long n;
+} faults[16];
+static int n_faults, trace;
+static const char *from = "vktrain";
+static atomic_long counts[N];
+static atomic_int ready;
+static _Thread_local int inside;
+static struct {
+    _Atomic(uintptr_t) lo;
+    uintptr_t hi;
+    int mine;
+} seen[64]; /* objects met so far, by address */
+
+__attribute__((constructor)) static void configure(void)
+{
+    inside = 1;
+    char *spec = getenv("IOFAULT") ? strdup(getenv("IOFAULT")) : NULL, *save = NULL;
+    trace = getenv("IOFAULT_TRACE") != NULL;
+    if (getenv("IOFAULT_FROM")) from = strdup(getenv("IOFAULT_FROM"));
+    for (char *p = spec ? strtok_r(spec, ",", &save) : NULL; p && n_faults < 16;
+         p = strtok_r(NULL, ",", &save)) {
+        char call[32], err[32], *end, num[32];
+        if (sscanf(p, "%31[^:]:%31[^:]:%31s", call, num, err) != 3) continue;
+        faults[n_faults].call = -1;
+        for (int i = 0; i < N; i++)
+            if (!strcmp(call, names[i])) faults[n_faults].call = i;
+        for (size_t i = 0; i < sizeof errs / sizeof *errs; i++)
+            if (!strcmp(err, errs[i].n)) faults[n_faults].err = errs[i].e;
+        faults[n_faults].n = strtol(num, &end, 10);
+        faults[n_faults++].open_ended = *end == '+';
+    }
+    free(spec);
+    inside = 0;
+    ready = 1;
+}
+__attribute__((destructor)) static void report(void)
+{
+    const char *path = getenv("IOFAULT_COUNT");
+    inside = 1;
+    FILE *f = path ? fopen(path, "w") : NULL;
+    for (int i = 0; f && i < N; i++)
+        if (counts[i]) fprintf(f, "%s %ld\n", names[i], counts[i]);
+    if (f) fclose(f);
+    inside = 0;
+}
+static int match(const char *file)
+{
+    const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    for (const char *p = from; p && *p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+        if (!strncmp(base, p, strcspn(p, ","))) return 1;
+    return 0;
+}
+static int mine(const void *ra)
+{
+    Dl_info d;
+    for (int i = 0; i < 64 && seen[i].lo; i++)
+        if ((uintptr_t)ra >= seen[i].lo && (uintptr_t)ra < seen[i].hi) return seen[i].mine;
+    int m = dladdr(ra, &d) && d.dli_fname && match(d.dli_fname);
+    uintptr_t page = (uintptr_t)ra & ~(uintptr_t)65535;
+    for (int i = 0; i < 64; i++)
+        if (!seen[i].lo) {
+            seen[i].hi = page + 65536, seen[i].mine = m, seen[i].lo = page;
+            break;
+        }
+    return m;
+}
+static int fails(int call, const void *ra)
+{
+    if (!ready || inside) return 0;
+    inside = 1;
+    int e = 0;
+    if (mine(ra)) {
+        long c = atomic_fetch_add(&counts[call], 1) + 1;
+        for (int i = 0; i < n_faults; i++)
+            if (faults[i].call == call &&
+                (c == faults[i].n || (faults[i].open_ended && c > faults[i].n)))
+                e = faults[i].err;
+        Dl_info d;
+        if (e && trace && dladdr(ra, &d)) {
+            char line[160];
+            int n = snprintf(
+                line, sizeof line, "iofault: %s no. %ld fails (%s), called from %s+0x%lx\n",
+                names[call], c, strerror(e),
+                strrchr(d.dli_fname, '/') ? strrchr(d.dli_fname, '/') + 1 : d.dli_fname,
+                (unsigned long)((const char *)ra - (const char *)d.dli_fbase));
+            if (write(2, line, (size_t)n) < 0) e = e;
+        }
+    }
+    inside = 0;
+    return e;
+}
+#define RA __builtin_return_address(0)
+#define REAL(f)                                                                                    \
+    static __typeof__(&f) real;                                                                    \
+    if (!real) real = (__typeof__(&f))dlsym(RTLD_NEXT, #f)
+/* As libc does: a failed stream stays marked, ferror() sees it. */
+static void mark(FILE *f)
+{
+    f->_flags |= 0x20; /* glibc's _IO_ERR_SEEN */
+}
+#define FAIL_STREAM(call, f, value)                                                                \
+    do {                                                                                           \
+        int e_ = fails(call, RA);                                                                  \
+        if (e_) {                                                                                  \
+            mark(f);                                                                               \
+            errno = e_;                                                                            \
+            return value;                                                                          \
+        }                                                                                          \
+    } while (0)
+#define FAIL(call, value)                                                                          \
+    do {                                                                                           \
+        int e_ = fails(call, RA);                                                                  \
+        if (e_) {                                                                                  \
+            errno = e_;                                                                            \
+            return value;                                                                          \
+        }                                                                                          \
+    } while (0)
+
+void *malloc(size_t n)
+{
+    FAIL(MALLOC, NULL);
+    return __libc_malloc(n);
+}
+void *calloc(size_t a, size_t b)
+{
+    FAIL(MALLOC, NULL);
+    return __libc_calloc(a, b);
+}
+void *realloc(void *p, size_t n)
+{
+    if (n) FAIL(MALLOC, NULL);
+    return __libc_realloc(p, n);
+}
+void *aligned_alloc(size_t a, size_t n)
+{
+    FAIL(MALLOC, NULL);
+    return __libc_memalign(a, n);
+}
+FILE *fopen(const char *p, const char *m)
+{
+    REAL(fopen);
+    FAIL(FOPEN, NULL);
+    return real(p, m);
+}
+int fsync(int fd)
+{
+    REAL(fsync);
+    FAIL(FSYNC, -1);
+    return real(fd);
+}
+int rename(const char *a, const char *b)
+{
+    REAL(rename);
+    FAIL(RENAME, -1);
+    return real(a, b);
+}
+int symlink(const char *a, const char *b)
+{
+    REAL(symlink);
+    FAIL(SYMLINK, -1);
+    return real(a, b);
+}
+int mkdir(const char *p, mode_t m)
+{
+    REAL(mkdir);
+    FAIL(MKDIR, -1);
+    return real(p, m);
+}
+int unlink(const char *p)
+{
+    REAL(unlink);
+    FAIL(UNLINK, -1);
+    return real(p);
+}
+int flock(int fd, int op)
+{
+    REAL(flock);
+    FAIL(FLOCK, -1);
+    return real(fd, op);
+}
+int truncate(const char *p, off_t n)
+{
+    REAL(truncate);
+    FAIL(TRUNCATE, -1);
+    return real(p, n);
+}
+DIR *opendir(const char *p)
+{
+    REAL(opendir);
+    FAIL(OPENDIR, NULL);
+    return real(p);
+}
+void *mmap(void *a, size_t n, int p, int f, int fd, off_t o)
+{
+    REAL(mmap);
+    if (fd >= 0) FAIL(MMAP, MAP_FAILED);
+    return real(a, n, p, f, fd, o);
+}
+int fclose(FILE *f)
+{
+    REAL(fclose);
+    int e = fails(FCLOSE, RA), r = real(f);
+    if (e) errno = e;
+    return e ? EOF : r;
+}
+int fflush(FILE *f)
+{
+    REAL(fflush);
+    if (f && f != stdout && f != stderr) FAIL_STREAM(FFLUSH, f, EOF);
+    return real(f);
+}
+size_t fwrite(const void *p, size_t s, size_t n, FILE *f)
+{
+    REAL(fwrite);
+    if (f != stdout && f != stderr) FAIL_STREAM(FWRITE, f, n ? n / 2 : 0);
+    return real(p, s, n, f);
+}
+size_t fread(void *p, size_t s, size_t n, FILE *f)
+{
+    REAL(fread);
+    FAIL_STREAM(FREAD, f, 0);
+    return real(p, s, n, f);
+}
+int open(const char *p, int flags, ...)
+{
+    REAL(open);
+    va_list ap;
+    va_start(ap, flags);
+    mode_t m = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
+    va_end(ap);
+    FAIL(OPEN, -1);
+    return real(p, flags, m);
+}
+int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *arg)
+{
+    REAL(pthread_create);
+    int e = fails(PTHREAD, RA);
+    return e ? e : real(t, a, f, arg);
+}
