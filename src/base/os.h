@@ -45,6 +45,7 @@ bool vkt__file_exists(const char *path);
 bool vkt__is_dir(const char *path);
 /* Nothing is there. False too where it can't be told: then opening it says why. */
 bool vkt__is_absent(const char *path);
+bool vkt__is_link(const char *path); /* symbolic */
 /* What a path leads to, links followed, and which file or folder it is on this machine: two paths
  * with the same id are one. OTHER: pipes, devices, sockets, which reading could wait for. */
 typedef enum vkt__path_kind { VKT__ABSENT, VKT__FILE, VKT__FOLDER, VKT__OTHER } vkt__path_kind;
@@ -91,7 +92,8 @@ vkt_status vkt__link(const char *target, const char *path);
  */
 vkt_status vkt__link_replace(const char *target, const char *path);
 /* A lock on a file (created if absent) that ends with the process. Held by another: *out is NULL
- * and the status OK. Where the file system has no locks, the lock is given. */
+ * and the status OK. Where the file system has no locks, the lock is given. One a folder: what was
+ * locked stays so when the file's name is removed. */
 typedef struct vkt__file_lock vkt__file_lock;
 vkt_status vkt__lock_take(const char *path, vkt__file_lock **out);
 void vkt__lock_release(vkt__file_lock **l);

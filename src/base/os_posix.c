@@ -188,6 +188,12 @@ bool vkt__is_dir(const char *path)
     return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
+bool vkt__is_link(const char *path)
+{
+    struct stat s;
+    return lstat(path, &s) == 0 && S_ISLNK(s.st_mode);
+}
+
 bool vkt__is_absent(const char *path)
 {
     struct stat s;
@@ -263,20 +269,33 @@ bool vkt__file_seek(FILE *f, uint64_t offset)
 }
 
 struct vkt__file_lock {
-    int fd;
+    int fd, folder;
 };
 
+/* False: another has it. */
+static bool lock(int fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+/* The folder as well: a file's name may be removed, and another process would lock a new file. */
 vkt_status vkt__lock_take(const char *path, vkt__file_lock **out)
 {
+    vkt__str dir = { 0 };
+    const char *slash = strrchr(path, '/');
     *out = NULL;
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0) return io_fail("create", path);
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    vkt__str_printf(&dir, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    int folder = open(slash == path ? "/" : dir.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    vkt__str_finish(&dir);
+    if (!lock(fd) || (folder >= 0 && !lock(folder))) {
         close(fd);
+        if (folder >= 0) close(folder);
         return VKT_OK;
     }
     *out = vkt__alloc(sizeof **out);
-    (*out)->fd = fd;
+    **out = (vkt__file_lock) { fd, folder };
     return VKT_OK;
 }
 
@@ -284,6 +303,7 @@ void vkt__lock_release(vkt__file_lock **l)
 {
     if (!*l) return;
     close((*l)->fd);
+    if ((*l)->folder >= 0) close((*l)->folder);
     free(*l);
     *l = NULL;
 }

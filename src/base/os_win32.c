@@ -195,6 +195,12 @@ bool vkt__is_dir(const char *path)
     return a != INVALID_FILE_ATTRIBUTES && (a & FILE_ATTRIBUTE_DIRECTORY);
 }
 
+bool vkt__is_link(const char *path)
+{
+    DWORD a = attributes(path);
+    return a != INVALID_FILE_ATTRIBUTES && (a & FILE_ATTRIBUTE_REPARSE_POINT);
+}
+
 bool vkt__is_absent(const char *path)
 {
     if (attributes(path) != INVALID_FILE_ATTRIBUTES) return false;

@@ -134,3 +134,26 @@ void vkt__shell_word(vkt__str *s, const char *word)
     for (; *word; word++) vkt__str_add(s, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
     vkt__str_add(s, "'", 1);
 }
+
+static bool is_formula(const char *text)
+{
+    char *end;
+    if (*text == '=' || *text == '@') return true;
+    if (*text != '+' && *text != '-') return false;
+    strtod(text, &end);
+    return text[1] && (end == text || *end);
+}
+
+void vkt__str_csv(vkt__str *s, const char *text)
+{
+    if (is_formula(text)) {
+        vkt__str_add(s, "\"'", 2);
+    } else if (!strpbrk(text, ",\"\r\n")) {
+        vkt__str_add(s, text, strlen(text));
+        return;
+    } else {
+        vkt__str_add(s, "\"", 1);
+    }
+    for (; *text; text++) vkt__str_add(s, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+    vkt__str_add(s, "\"", 1);
+}

@@ -17,6 +17,9 @@ uint64_t vkt__hash(const void *data, size_t n, uint64_t seed);
 /* Whole-name match: '*' any characters (none too), '?' one. */
 bool vkt__glob(const char *pattern, const char *name);
 
+/* A CSV cell: quoted where it must be. A text that a spreadsheet would run as a formula gets a '
+ * before it. */
+void vkt__str_csv(vkt__str *s, const char *text);
 /* A name or a cell as a log line can hold it: one line, cut. Use: vkt__show(cell).s */
 typedef struct vkt__shown {
     char s[64];

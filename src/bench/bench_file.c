@@ -112,17 +112,6 @@ vkt_status vkt_bench_save_json(const vkt_bench *b, const char *path)
     return st;
 }
 
-static void csv_text(vkt__str *s, const char *t)
-{
-    if (!strpbrk(t, ",\"\r\n")) {
-        vkt__str_printf(s, "%s", t);
-        return;
-    }
-    vkt__str_printf(s, "\"");
-    for (; *t; t++) vkt__str_printf(s, *t == '"' ? "\"\"" : "%c", *t);
-    vkt__str_printf(s, "\"");
-}
-
 vkt_status vkt_bench_save_csv(const vkt_bench *b, const char *path)
 {
     vkt__str s = { 0 };
@@ -137,7 +126,7 @@ vkt_status vkt_bench_save_csv(const vkt_bench *b, const char *path)
     for (size_t r = 0; r < b->n_rows; r++) {
         vkt_bench_row row = b->rows[r];
         vkt__str_printf(&s, "%s,", vkt_bench_group_name(row.group));
-        csv_text(&s, row.name);
+        vkt__str_csv(&s, row.name);
         vkt__str_printf(&s, ",%s,%s,%u", row.unit, row.higher ? "higher" : "lower", row.runs);
         for (size_t k = 0; k < VKT_COUNT(number_fields); k++) {
             double v = *number_at(&row, k);
@@ -147,12 +136,12 @@ vkt_status vkt_bench_save_csv(const vkt_bench *b, const char *path)
                 vkt__str_printf(&s, ",");
         }
         vkt__str_printf(&s, ",");
-        csv_text(&s, row.note);
+        vkt__str_csv(&s, row.note);
         vkt__str_printf(&s, ",");
-        csv_text(&s, row.refused ? row.refused : "");
+        vkt__str_csv(&s, row.refused ? row.refused : "");
         for (size_t k = 0; k < VKT_COUNT(info_fields); k++) {
             vkt__str_printf(&s, ",");
-            csv_text(&s, *info_at(&info, k));
+            vkt__str_csv(&s, *info_at(&info, k));
         }
         vkt__str_printf(&s, "\n");
     }

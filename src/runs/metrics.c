@@ -129,6 +129,17 @@ static char *join(const char *dir, const char *name)
     return s.data;
 }
 
+/* A run folder may come from somebody else: what a link in it leads to is not ours to write. */
+static vkt_status refuse_link(const char *path)
+{
+    return vkt__is_link(path)
+               ? vkt__fail(VKT_E_IO, "run",
+                           "'%s' is a symbolic link, which is not followed for writing: put the "
+                           "file itself there",
+                           path)
+               : VKT_OK;
+}
+
 vkt_status vkt__metrics_open(const char *run_dir, uint64_t resume_step, vkt__metrics **out)
 {
     vkt_status st = VKT_OK;
@@ -140,6 +151,8 @@ vkt_status vkt__metrics_open(const char *run_dir, uint64_t resume_step, vkt__met
     }
     m->jsonl_path = join(run_dir, "metrics.jsonl");
     m->csv_path = join(run_dir, "metrics.csv");
+    VKT_TRY(refuse_link(m->jsonl_path));
+    VKT_TRY(refuse_link(m->csv_path));
     if (resume_step == VKT__METRICS_NEW) {
         VKT_TRY(vkt__file_create(m->jsonl_path, &m->jsonl));
         VKT_TRY(vkt__file_create(m->csv_path, &m->csv));
@@ -239,21 +252,9 @@ void vkt__metrics_close(vkt__metrics **m)
 
 /* ---- predictions ---- */
 
-/* A CSV cell: quoted where it must be. */
-static void add_cell(vkt__str *s, const char *text)
-{
-    if (!strpbrk(text, ",\"\r\n")) {
-        vkt__str_printf(s, "%s", text);
-        return;
-    }
-    vkt__str_add(s, "\"", 1);
-    for (const char *p = text; *p; p++) vkt__str_add(s, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
-    vkt__str_add(s, "\"", 1);
-}
-
 static void class_cell(vkt__str *s, const vkt__predictions *p, uint32_t k)
 {
-    if (k < p->n_outputs) add_cell(s, p->class_names[k]);
+    if (k < p->n_outputs) vkt__str_csv(s, p->class_names[k]);
 }
 
 vkt_status vkt__predictions_write(const char *path, const vkt__predictions *p)
@@ -266,7 +267,7 @@ vkt_status vkt__predictions_write(const char *path, const vkt__predictions *p)
         vkt__str cell_text = { 0 };
         vkt__str_printf(&cell_text, "p(%s)", p->class_names[k]);
         vkt__str_add(&s, ",", 1);
-        add_cell(&s, cell_text.data);
+        vkt__str_csv(&s, cell_text.data);
         vkt__str_finish(&cell_text);
     }
     vkt__str_add(&s, "\n", 1);

@@ -107,7 +107,7 @@ echo "test_crash: $killed kills in $round runs, each ended as the straight run d
 
 # ---- signals
 
-for signal in INT TERM; do
+for signal in INT TERM HUP; do
     : >log
     train_seen --run sig-$signal >>log 2>&1 &
     pid=$!
@@ -124,7 +124,18 @@ for signal in INT TERM; do
     train --run sig-$signal --resume || fail "resuming after SIG$signal: exit $?"
     same sig-$signal
 done
-echo "test_crash: SIGINT and SIGTERM: exit 130, resumed to the same bits"
+echo "test_crash: SIGINT, SIGTERM and SIGHUP: exit 130, resumed to the same bits"
+
+# Twice: at once, and what it says of checkpoints is true of a run that has none.
+: >log
+train_seen --run sig-twice --set train.steps=100000 --set eval.every=100000 >>log 2>&1 &
+pid=$!
+for _ in $(seq 1 600); do [ -s sig-twice/metrics.jsonl ] && break; sleep 0.01; done
+rc=0
+kill -STOP $pid; kill -INT $pid; kill -TERM $pid; kill -CONT $pid # both wait for it
+wait $pid || rc=$?
+[ $rc = 130 ] || fail "two signals: exit $rc, not 130"
+grep -q 'stopped at once; the checkpoints that there are, if any, are complete' log || fail "a second signal does not stop at once"
 
 # ---- resuming what is done changes nothing
 : >log

@@ -57,6 +57,26 @@ refused 2 'KEY=VALUE is expected' --filter =1
 refused 2 'two to six runs' runs/a --compare
 refused 2 'only one of' --csv --json
 refused 4 'nowhere' nowhere
+# ---- what a run.json or a class name holds is text, on a terminal and in a spreadsheet
+cp -r runs/a runs/e
+python3 - <<'P'
+import json
+j = json.load(open("runs/e/run.json"))
+j.update(name="\x1b]0;gone\x07", note="=1+1", device="\u009b31m")
+json.dump(j, open("runs/e/run.json", "w"))
+P
+clean() { if LC_ALL=C grep -q "$(printf '\033\|\007\|\302\233')" log; then fail "$1: a terminal's commands"; fi; }
+for form in --csv --markdown "" ; do runs runs/e $form; clean "runs $form"; done
+runs runs/e --csv
+grep -q "\"'=1+1\"" log || fail "runs --csv: a formula"
+rm -r runs/e
+{ echo a,y; for i in $(seq 1 40); do printf '%s,%s\n' "$i" "$([ $((i % 2)) = 0 ] && printf '\033[31mred' || echo '=2+2')"; done; } >t.csv
+printf 'name: t\ndata: { source: csv, path: t.csv, valid_fraction: 0.2 }\nmodel: [ linear ]\ntrain: { steps: 2, batch: 8 }\n' >t.yaml
+"$program" train t.yaml --quiet --run runs/t >log 2>&1 || fail "training on t.csv"
+for form in --csv ''; do "$program" predict runs/t t.csv $form >log 2>&1 || fail "predict $form"; clean "predict $form"; done
+"$program" predict runs/t t.csv --csv >log
+grep -q "'=2+2" log || fail "predict --csv: a formula"
+rm -r runs/t
 echo '{' >runs/d/run.json
 runs; has 'damaged'
 runs --filter status!=done --json

@@ -1,5 +1,11 @@
 /* what the trainer writes and reads: safetensors, checkpoints, metrics, event files, run folders.
  */
+#ifndef _WIN32
+#define _XOPEN_SOURCE 700
+#include <signal.h>
+#include <sys/resource.h>
+#endif
+
 #include "testing.h"
 
 #include <jansson.h>
@@ -105,20 +111,51 @@ static void metrics_are_cut_at_the_resumed_step(void **state)
     vkt__metrics_close(&m);
 }
 
+#ifndef _WIN32
+/* No file may grow: what a full disk does, without one. */
 static void a_full_disk_is_reported(void **state)
 {
     (void)state;
     vkt__metrics *m;
-    if (!vkt__file_exists("/dev/full")) skip();
-    REQUIRE_OK(vkt__metrics_open(DIR, VKT__METRICS_NEW, &m));
-    vkt__metrics_close(&m);
-    REQUIRE_OK(vkt__link_replace("/dev/full", DIR "/metrics.jsonl"));
+    struct rlimit was, none;
     REQUIRE_OK(vkt__metrics_open(DIR, VKT__METRICS_NEW, &m));
     vkt__metrics_row r = vkt__metrics_row_empty(1, NULL);
-    REQUIRE_STATUS(vkt__metrics_add(m, &r), VKT_E_IO);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    none = (struct rlimit) { 10, was.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    vkt_status st = vkt__metrics_add(m, &r);
+    setrlimit(RLIMIT_FSIZE, &was);
+    REQUIRE_STATUS(st, VKT_E_IO);
     REQUIRE_LOGGED("can't write '" DIR "/metrics.jsonl': is the disk full?");
     vkt__metrics_close(&m);
 }
+
+/* In a folder that somebody else made, it could lead to any file of ours. */
+static void links_are_not_written_through(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "metrics.jsonl", "metrics.csv" };
+    vkt__metrics *m;
+    vkt__run *r;
+    for (int i = 0; i < 2; i++) {
+        char path[64];
+        assert_int_equal(begin(NULL), 0);
+        snprintf(path, sizeof path, DIR "/%s", names[i]);
+        REQUIRE_OK(vkt__file_replace(DIR "/mine", "mine", 4));
+        REQUIRE_OK(vkt__link("mine", path));
+        REQUIRE_STATUS(vkt__metrics_open(DIR, VKT__METRICS_NEW, &m), VKT_E_IO);
+        REQUIRE_LOGGED(path);
+        REQUIRE_LOGGED("is a symbolic link, which is not followed for writing");
+        REQUIRE_STATUS(vkt__metrics_open(DIR, 0, &m), VKT_E_IO);
+        require_file(DIR "/mine", "mine");
+    }
+    REQUIRE_OK(vkt__mkdirs(DIR "/a"));
+    REQUIRE_OK(vkt__link("../mine", DIR "/a/.lock"));
+    REQUIRE_STATUS(vkt__run_open(DIR "/a", "x", false, &r), VKT_E_IO);
+    REQUIRE_LOGGED(DIR "/a/.lock");
+}
+#endif
 
 static void predictions_are_csv(void **state)
 {
@@ -134,6 +171,13 @@ static void predictions_are_csv(void **state)
                  "index,target,predicted,correct,\"p(cat, big)\",\"p(say \"\"dog\"\")\"\n"
                  "0,\"say \"\"dog\"\"\",\"say \"\"dog\"\"\",1,0.25,0.75\n1,\"say "
                  "\"\"dog\"\"\",\"cat, big\",0,0.9,0.1\n");
+    /* What a spreadsheet would run: as a text. */
+    const char *const formulas[] = { "=HYPERLINK(\"x\")", "-1.5" };
+    p.class_names = formulas;
+    REQUIRE_OK(vkt__predictions_write(DIR "/f.csv", &p));
+    require_file(DIR "/f.csv",
+                 "index,target,predicted,correct,\"p(=HYPERLINK(\"\"x\"\"))\",p(-1.5)\n"
+                 "0,-1.5,-1.5,1,0.25,0.75\n1,-1.5,\"'=HYPERLINK(\"\"x\"\")\",0,0.9,0.1\n");
     p = (vkt__predictions) {
         .n = 2, .n_outputs = 1, .value = value, .target_value = y, .index = (uint64_t[]) { 7, 9 }
     };
@@ -235,6 +279,10 @@ static void run_folders_are_not_shared(void **state)
     REQUIRE_OK(vkt__run_open(DIR "/a", "x", false, &r));
     REQUIRE_STATUS(vkt__run_open(DIR "/a", "x", false, &other), VKT_E_ARG);
     REQUIRE_LOGGED("another process trains into '" DIR "/a'");
+#ifndef _WIN32
+    REQUIRE_OK(vkt__remove_tree(DIR "/a/.lock")); /* what is locked is not the name */
+    REQUIRE_STATUS(vkt__run_open(DIR "/a", "x", false, &other), VKT_E_ARG);
+#endif
     vkt__run_record rec = vkt__run_record_empty();
     REQUIRE_OK(vkt__run_save(r, &rec));
     vkt__run_close(&r);
@@ -333,7 +381,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(metrics_are_cut_at_the_resumed_step),
+#ifndef _WIN32
         TEST(a_full_disk_is_reported),
+        TEST(links_are_not_written_through),
+#endif
         TEST(predictions_are_csv),
         TEST(event_files_are_framed),
         TEST(run_folders_are_not_shared),

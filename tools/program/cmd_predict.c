@@ -82,13 +82,14 @@ static void print_json(const vkt_prediction *p, uint32_t top)
 
 static void print_text(const vkt_prediction *p, uint32_t top)
 {
-    printf("%s", p->input);
+    cli_put(stdout, p->input);
     if (!p->alone) printf("[%llu]", (unsigned long long)p->index);
     if (!p->class_names) printf("  %.6g", (double)p->value[0]);
     for (uint32_t i = 0; p->class_names && i < top && i < p->n; i++) {
         uint32_t k = ranked(p, i);
-        printf("  %s%s%s %.1f%%", i ? "" : cli_color(stdout, CLI_BOLD), class_name(p, k),
-               i ? "" : cli_color(stdout, CLI_PLAIN), 100 * (double)p->value[k]);
+        printf("  %s", i ? "" : cli_color(stdout, CLI_BOLD));
+        cli_put(stdout, class_name(p, k));
+        printf("%s %.1f%%", i ? "" : cli_color(stdout, CLI_PLAIN), 100 * (double)p->value[k]);
     }
     putchar('\n');
 }

@@ -112,10 +112,12 @@ static void markdown_row(const char *const *cells, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         fputs("| ", stdout);
-        for (const char *p = cells[i]; *p; p++) {
+        char *clean = cli_harmless(cells[i], strlen(cells[i]));
+        for (const char *p = clean; p && *p; p++) {
             if (*p == '|') putchar('\\');
             putchar(*p == '\n' ? ' ' : *p);
         }
+        free(clean);
         putchar(' ');
     }
     puts("|");
@@ -141,9 +143,13 @@ void runs_print_text(const runs_options *o, table *t)
     } else if (text && cell) {
         cli_table(stdout, col, n_cols, cell, t->n);
         for (size_t i = 0; i < t->n; i++)
-            if (t->rows[i].r->error)
-                printf("%s%s: %s%s\n", cli_color(stdout, CLI_RED), t->rows[i].r->dir,
-                       t->rows[i].r->error, cli_color(stdout, CLI_PLAIN));
+            if (t->rows[i].r->error) {
+                fputs(cli_color(stdout, CLI_RED), stdout);
+                cli_put(stdout, t->rows[i].r->dir);
+                fputs(": ", stdout);
+                cli_put(stdout, t->rows[i].r->error);
+                puts(cli_color(stdout, CLI_PLAIN));
+            }
     }
     free(text);
     free(cell);

@@ -75,21 +75,6 @@ void cli_table(FILE *f, const cli_column *col, size_t n_cols, const char *const 
     }
 }
 
-void cli_csv(FILE *f, const char *text)
-{
-    if (!text) return;
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, f);
-        return;
-    }
-    fputc('"', f);
-    for (; *text; text++) {
-        if (*text == '"') fputc('"', f);
-        fputc(*text, f);
-    }
-    fputc('"', f);
-}
-
 /* Bytes of the character s that a terminal may be given as they are; 0: none. */
 static size_t harmless_bytes(const unsigned char *s, size_t n)
 {
@@ -112,6 +97,41 @@ char *cli_harmless(const char *s, size_t n)
     }
     if (out) *to = '\0';
     return out;
+}
+
+/* Runs as a formula in a spreadsheet. */
+static bool is_formula(const char *text)
+{
+    char *end;
+    if (*text == '=' || *text == '@') return true;
+    if (*text != '+' && *text != '-') return false;
+    strtod(text, &end);
+    return text[1] && (end == text || *end);
+}
+
+void cli_csv(FILE *f, const char *text)
+{
+    char *clean = text ? cli_harmless(text, strlen(text)) : NULL;
+    if (!clean) return;
+    bool formula = is_formula(clean);
+    if (formula || strpbrk(clean, ",\"\r\n")) {
+        fputs(formula ? "\"'" : "\"", f);
+        for (const char *p = clean; *p; p++) {
+            if (*p == '"') fputc('"', f);
+            fputc(*p, f);
+        }
+        fputc('"', f);
+    } else {
+        fputs(clean, f);
+    }
+    free(clean);
+}
+
+void cli_put(FILE *f, const char *text)
+{
+    char *clean = cli_harmless(text, strlen(text));
+    if (clean) fputs(clean, f);
+    free(clean);
 }
 
 const char *cli_text(const char *fmt, ...)

@@ -23,13 +23,15 @@ typedef struct cli_column {
 } cli_column;
 void cli_table(FILE *f, const cli_column *col, size_t n_cols, const char *const *cell,
                size_t n_rows);
-/* One CSV cell, quoted where it must be. */
+/* One CSV cell, quoted where it must be, made harmless; what a spreadsheet would run as a formula
+ * gets a ' before it. */
 void cli_csv(FILE *f, const char *text);
 
 /* s[n] with what is no UTF-8, and control characters but newline and tab, as \xNN: a text from a
  * file may hold a terminal's commands. The caller frees; NULL: no
  * memory. */
 char *cli_harmless(const char *s, size_t n);
+void cli_put(FILE *f, const char *text); /* printed so */
 
 /* Numbers as people read them, into a buffer of their own (the last 32 results stay valid). */
 const char *cli_bytes(uint64_t n);     /* "3.4 GiB" */

@@ -181,7 +181,7 @@ static void on_signal(int sig)
     (void)sig;
     if (erase_line) SAY("\r\033[K");
     if (n_signals++) {
-        SAY("vktrain: stopped at once; the last checkpoint is complete\n");
+        SAY("vktrain: stopped at once; the checkpoints that there are, if any, are complete\n");
         _exit(CLI_INTERRUPTED);
     }
     SAY("vktrain: stopping: finishing the step and saving a checkpoint; interrupt again to stop at "
@@ -204,5 +204,8 @@ void cli_catch_signals(bool live)
     a.sa_flags = SA_RESTART;
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
+    struct sigaction hangup; /* nohup has it ignored */
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &a, NULL);
 #endif
 }
