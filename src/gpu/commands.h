@@ -49,6 +49,7 @@ bool vkt__gpu_lost(const vkt_gpu *gpu);
 const char *vkt__gpu_why_lost(const vkt_gpu *gpu); /* "vkQueueSubmit2: device lost (VkResult -4)" */
 /* The caller gets over a loss: it is told as a warning, not as an error. */
 void vkt__gpu_recovers(vkt_gpu *gpu, bool on);
+bool vkt__gpu_gets_over(const vkt_gpu *gpu); /* it is lost, which was told so */
 /* Logs what the driver tells about the loss (VK_EXT_device_fault), if anything. */
 void vkt__gpu_log_fault(vkt_gpu *gpu);
 /* Before graphs are compiled. */

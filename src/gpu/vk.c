@@ -52,6 +52,11 @@ const char *vkt__gpu_why_lost(const vkt_gpu *gpu)
     return gpu->why_lost;
 }
 
+bool vkt__gpu_gets_over(const vkt_gpu *gpu)
+{
+    return gpu->lost && gpu->recovers;
+}
+
 void vkt__gpu_recovers(vkt_gpu *gpu, bool on)
 {
     gpu->recovers = on;

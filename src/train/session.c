@@ -410,6 +410,7 @@ vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data
         if (!relieve(gpu, c, training)) break;
     }
     /* What was kept quiet is said now. What a second try would not meet again is said as it was. */
+    if (st == VKT_E_DEVICE && vkt__gpu_gets_over(gpu)) return st;
     if (st == VKT_E_DEVICE || st == VKT_E_OOM_HOST)
         return vkt__fail(st, "train", "%s", *why ? why : "the device was lost");
     if (st != VKT_OK) VKT_TRY(vkt__session_create(gpu, c, data, training, out));

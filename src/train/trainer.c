@@ -227,6 +227,7 @@ static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms, bool as_before)
     if (as_before) gpu.deterministic = VKT_DETERMINISTIC_CROSS_RUN;
     VKT_TRY(vkt_gpu_create(&gpu, &t->gpu));
     vkt__gpu_stop_by(t->gpu, &stop_asked);
+    vkt__gpu_recovers(t->gpu, t->tries_again);
     if (submit_ms) vkt__gpu_set_submit_ms(t->gpu, submit_ms);
     VKT_TRY(vkt__session_fit(t->gpu, &t->fit, t->data, true, &t->s));
     VKT_TRY(vkt__session_reopen(&gpu, &t->s, &serial));
@@ -251,14 +252,17 @@ static vkt_status open_first(vkt__trainer *t)
 {
     enum { MOST_LOST = 4 };
     bool as_before = t->desc->resume;
+    t->tries_again = true;
     vkt_status st = open_gpu(t, 0, as_before);
     for (int i = 1; st == VKT_E_DEVICE && t->gpu && vkt__gpu_lost(t->gpu) && i < MOST_LOST; i++) {
         if (stop_asked) return VKT_E_INTERRUPTED;
         vkt_log(VKT_LOG_WARN, "train", "the device was lost before the first step: opened anew");
         vkt__session_destroy(&t->s);
         vkt_gpu_destroy(&t->gpu);
+        t->tries_again = i + 1 < MOST_LOST;
         st = open_gpu(t, 0, as_before);
     }
+    t->tries_again = false;
     return st;
 }
 

@@ -29,6 +29,7 @@ typedef struct vkt__trainer {
     vkt_dataset *data;
     const vkt_dataset_info *info;
     uint64_t n_shared; /* of vkt_dataset_report */
+    bool tries_again;  /* a device that is lost while it is opened is opened anew */
     bool had_steps;    /* a resumed run's run.json says that some were done, or can't say */
     vkt__session *s;
     vkt__run *run;

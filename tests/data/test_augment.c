@@ -248,6 +248,60 @@ static void balanced_stream(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* Classes of one size are drawn each in its own order. */
+static void balanced_classes_have_orders_of_their_own(void **state)
+{
+    (void)state;
+    enum { EACH = 20 };
+    vkt__stream s;
+    vkt__str text = { 0 };
+    for (int i = 0; i < 2 * EACH; i++) vkt__str_printf(&text, "%d,%s\n", i, i < EACH ? "a" : "b");
+    vkt_dataset *ds = open_csv(text.data, (vkt_data_desc) { RAW });
+    vkt__str_finish(&text);
+    REQUIRE_OK(vkt__stream_init(ds, VKT_SPLIT_TRAIN, true, 11, &s));
+    uint32_t order[2][EACH], n[2] = { 0 };
+    for (uint64_t i = 0; i < 2 * EACH; i++) {
+        uint32_t at = vkt__stream_at(&s, i), c = at >= EACH;
+        order[c][n[c]++] = at % EACH;
+    }
+    assert_true(n[0] == EACH && n[1] == EACH);
+    assert_true(memcmp(order[0], order[1], sizeof order[0]) != 0);
+    vkt__stream_finish(&s);
+    vkt_dataset_destroy(&ds);
+}
+
+/* What the loader draws for an example is drawn anew in each epoch. */
+static void epochs_augment_differently(void **state)
+{
+    (void)state;
+    static ring r;
+    enum { EPOCHS = 8, PIXELS = SIDE * SIDE * 3 };
+    static float seen[N][EPOCHS][PIXELS];
+    uint32_t n[N] = { 0 };
+    vkt_dataset *ds = noise();
+    vkt_augment a = { .flip = 0.5f, .crop_padding = 2 };
+    uint32_t n_train = (uint32_t)vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN];
+    vkt_loader *l = start(&r, (vkt_loader_desc) { .data = ds, .augment = &a, .n_threads = 1 });
+    for (uint32_t taken = 0; taken < n_train * EPOCHS;) {
+        uint32_t s;
+        REQUIRE_OK(vkt_loader_next(l, &s, NULL));
+        for (uint32_t i = 0; i < BATCH; i++, taken++) {
+            uint32_t at = vkt_stream_index(4, n_train, taken);
+            if (n[at] < EPOCHS) memcpy(seen[at][n[at]++], r.x[s] + i * PIXELS, sizeof seen[0][0]);
+        }
+        vkt_loader_release(l, s);
+    }
+    for (uint32_t at = 0; at < n_train; at++) {
+        uint32_t same = 0;
+        assert_int_equal(n[at], EPOCHS);
+        for (uint32_t e = 1; e < EPOCHS; e++)
+            same += !memcmp(seen[at][0], seen[at][e], sizeof seen[0][0]);
+        assert_true(same < EPOCHS - 1); /* all 8 of 50 forms the same: never by chance */
+    }
+    vkt_loader_destroy(&l);
+    vkt_dataset_destroy(&ds);
+}
+
 /* A picture that goes while training: weight 0 and a line; or the end of the loader. */
 static void picture_vanishes(void **state)
 {
@@ -300,6 +354,8 @@ int main(void)
         cmocka_unit_test(mixup_blends_pairs),
         cmocka_unit_test(loader_resumes_to_the_same_pictures),
         cmocka_unit_test(balanced_stream),
+        cmocka_unit_test(balanced_classes_have_orders_of_their_own),
+        cmocka_unit_test(epochs_augment_differently),
         cmocka_unit_test(picture_vanishes),
     };
     return cmocka_run_group_tests_name("augment", tests, setup, teardown);

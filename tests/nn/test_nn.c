@@ -296,6 +296,15 @@ static void unknown_words_are_refused(void **state)
     }
 }
 
+static void an_adapter_scales_by_alpha_over_rank(void **state)
+{
+    (void)state;
+    REQUIRE_NEAR(vkt_lora_scale(&(vkt_lora) { .rank = 4 }), 2, 0); /* alpha: twice the rank */
+    REQUIRE_NEAR(vkt_lora_scale(&(vkt_lora) { .rank = 4, .alpha = 4 }), 1, 0);
+    REQUIRE_NEAR(vkt_lora_scale(&(vkt_lora) { .rank = 8, .alpha = 4 }), 0.5, 0);
+    REQUIRE_NEAR(vkt_lora_scale(&(vkt_lora) { .alpha = 4 }), 0, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +313,7 @@ int main(void)
         cmocka_unit_test(convolutions_and_blocks),
         cmocka_unit_test(errors_name_layer_and_line),
         cmocka_unit_test(unknown_words_are_refused),
+        cmocka_unit_test(an_adapter_scales_by_alpha_over_rank),
     };
     return cmocka_run_group_tests_name("nn", tests, NULL, NULL);
 }

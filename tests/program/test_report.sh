@@ -71,7 +71,10 @@ import json
 j = json.load(open("damaged/run.json")); j["note"] = '<script>alert("x")</script> & "quotes"'
 json.dump(j, open("damaged/run.json", "w"))
 P
+mkdir -p damaged/samples
+printf 'prompt\n<script>alert("sample")</script>\n' >damaged/samples/step-00000005.txt
 report damaged
+! grep -q '<script>alert' damaged/report.html || fail "a text of the run is part of the page"
 grep -q 'damaged line' log && grep -q '1 damaged lines of metrics.jsonl were left out, the first is line 5' damaged/report.html || fail "a damaged line"
 page damaged/report.html
 refused 4 "no folder 'nowhere'" report nowhere

@@ -43,6 +43,19 @@ static void scores(void **state)
     REQUIRE_NEAR(vkt__eval_metric(&e, "balanced_accuracy"), vkt__balanced_accuracy(&e), 0);
 }
 
+/* A class of which there is none and which is never predicted says nothing: it is left out. */
+static void absent_classes_do_not_count(void **state)
+{
+    (void)state;
+    uint64_t c[] = { 5, 3, 0 }, hit[] = { 4, 1, 0 }, said[] = { 6, 2, 0 };
+    vkt__eval_sums e = {
+        .n_classes = 3, .class_count = c, .class_correct = hit, .class_predicted = said
+    };
+    assert_true(isnan(vkt__class_scores_of(&e, 2).f1));
+    REQUIRE_NEAR(vkt__macro_f1(&e), (8.0 / 11 + 2.0 / 5) / 2, 1e-15);
+    REQUIRE_NEAR(vkt__balanced_accuracy(&e), (0.8 + 1.0 / 3) / 2, 1e-15);
+}
+
 static void confusion_files(void **state)
 {
     (void)state;
@@ -82,6 +95,7 @@ static void confusion_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(scores),
+                                        cmocka_unit_test(absent_classes_do_not_count),
                                         cmocka_unit_test(confusion_files) };
     return cmocka_run_group_tests_name("classes", tests, NULL, NULL);
 }
