@@ -8,6 +8,8 @@
 /* In slices, of a second: so that the time for which the program itself was stopped does not count.
  */
 enum { WARN_AT = 30, LOST_AT = 4 * WARN_AT, STOP_AT = 5, SLICE_MS = 1000, OF_ESTIMATE = 10 };
+/* CPU drivers compile a kernel when it first runs, which may take a minute beside other work. */
+enum { FOR_CPU_DRIVERS = 10 };
 static uint32_t slice_ms = SLICE_MS;
 
 void vkt__gpu_wait_slice(uint32_t ms)
@@ -26,7 +28,8 @@ static vkt_status look_up(vkt_gpu *gpu, uint64_t ticket, uint32_t still, bool *w
     const vkt__sent *s = &gpu->sent[ticket % VKT_COUNT(gpu->sent)];
     bool known = s->ticket == ticket;
     double expected_s = known ? s->expected_ms * 1e-3 : 0;
-    double longer = VKT_MAX(1, OF_ESTIMATE * expected_s / WARN_AT);
+    double least = gpu->caps.klass == VKT_GPU_CLASS_CPU ? FOR_CPU_DRIVERS : 1,
+           longer = VKT_MAX(least, OF_ESTIMATE * expected_s / WARN_AT);
     const char *label = known ? s->label : "a submission";
     if (still >= STOP_AT * longer && gpu->stop && *gpu->stop) {
         gpu->hung = true;

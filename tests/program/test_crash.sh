@@ -135,6 +135,7 @@ rc=0
 kill -STOP $pid; kill -INT $pid; kill -TERM $pid; kill -CONT $pid # both wait for it
 wait $pid || rc=$?
 [ $rc = 130 ] || fail "two signals: exit $rc, not 130"
+! grep -q '"status": "interrupted"' sig-twice/run.json || fail "after two signals the step was finished and a checkpoint saved"
 grep -q 'stopped at once; the checkpoints that there are, if any, are complete' log || fail "a second signal does not stop at once"
 
 # ---- resuming what is done changes nothing
