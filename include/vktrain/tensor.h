@@ -440,6 +440,8 @@ VKT_API const char *vkt_check_name(size_t i);
  * bytes; of kernels shaped for other devices than this one a few. FAILED if a case failed; DEVICE
  * if it lost the device; ARG names the nearest if there is none. */
 VKT_API vkt_status vkt_check_op(vkt_gpu *gpu, const char *op, vkt_check_result *r);
+/* The same, but kernels are only compiled: none runs, and results are not looked at. */
+VKT_API vkt_status vkt_compile_op(vkt_gpu *gpu, const char *op, vkt_check_result *r);
 /* All of them: calls fn once per row. FAILED if any case failed. */
 VKT_API vkt_status vkt_check_ops(vkt_gpu *gpu, void (*fn)(void *user, const vkt_check_result *r),
                                  void *user);

@@ -67,7 +67,7 @@ run recipes digit; code 2; err "did you mean 'digits'"
 
 # ---- help lists every flag, and every command is in the overview
 declare -A flags=(
-  [devices]="--json --device --cap" [doctor]="--all --op --list --device --cap --validate --no-cache" [recipes]=""
+  [devices]="--json --device --cap" [doctor]="--all --op --compile --list --device --cap --validate --no-cache" [recipes]=""
   [train]="--set --run --resume --explain --device --cap --validate --no-cache"
   [eval]="--split --json --predictions --data --batch --device --cap" [predict]="--json --csv --top --device --cap"
   [inspect]="" [runs]="--filter --sort --show --compare --csv --json --markdown"
@@ -175,6 +175,7 @@ run devices; have_device=$rc
 run devices --device 'no such device'; code 3
 run devices --json; json "$tmp/out" whole
 run doctor --list; code 0; out "^matmul\$"
+run doctor --compile --op fill; code 0; out "nothing was run"
 run doctor --op fil; code 2; err "did you mean .fill."
 run doctor --cap nonsense=1; code 2
 run doctor --device 'no such device'; code 3

@@ -302,6 +302,12 @@ static void the_self_test_survives_a_lost_device(void **state)
     gpu = device(false);
     REQUIRE_STATUS(vkt_check_op(gpu, "fill", &r), VKT_E_FAILED);
     assert_true(r.n_failed == 1 && r.n_cases > 1);
+    vkt__gpu_fail_pipeline(2);
+    REQUIRE_STATUS(vkt_compile_op(gpu, "add", &r), VKT_E_FAILED);
+    assert_true(r.n_failed == 1 && r.n_cases > 1);
+    if (vkt_gpu_caps(gpu)->unified) vkt__gpu_lose_after(1, 1); /* nothing is submitted */
+    REQUIRE_OK(vkt_compile_op(gpu, "add", &r));
+    vkt__gpu_lose_after(0, 0);
     REQUIRE_OK(vkt_check_op(gpu, "fill", &r));
     assert_true(r.n_failed == 0 && !strcmp(r.op, "fill"));
     vkt_gpu_destroy(&gpu);

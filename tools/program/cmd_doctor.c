@@ -7,7 +7,7 @@
 typedef struct doctor_options {
     cli_options common;
     const char *op;
-    bool all, list;
+    bool all, list, compile;
 } doctor_options;
 
 static const cli_flag flags[] = {
@@ -17,6 +17,9 @@ static const cli_flag flags[] = {
     { "--all", CLI_BOOL, offsetof(doctor_options, all), NULL, NULL,
       "test every usable device, one after the other" },
     { "--op", CLI_TEXT, offsetof(doctor_options, op), "NAME[,NAME]", NULL, "test only these ops" },
+    { "--compile", CLI_BOOL, offsetof(doctor_options, compile), NULL, NULL,
+      "compile the ops' kernels, all that this device can have, and run none; exit code 1 if one "
+      "fails" },
     { "--list", CLI_BOOL, offsetof(doctor_options, list), NULL, NULL,
       "print the names of the ops, then stop" },
     { 0 },
@@ -25,7 +28,7 @@ static const cli_flag flags[] = {
 typedef struct tally {
     uint32_t n_rows, n_cases, n_failed, n_lost;
     double worst;
-    bool quiet;
+    bool quiet, compile;
 } tally;
 
 static void on_row(void *user, const vkt_check_result *r)
@@ -36,6 +39,11 @@ static void on_row(void *user, const vkt_check_result *r)
     t->n_failed += r->n_failed;
     if (r->worst > t->worst) t->worst = r->worst;
     if (t->quiet && !r->n_failed) return;
+    if (t->compile && !r->n_failed) {
+        printf("  %-20s %3u cases compile\n", r->op, r->n_cases);
+        fflush(stdout);
+        return;
+    }
     printf("  %-20s %3u cases  %s%s%s  %3.0f%% of the tolerance\n", r->op, r->n_cases,
            cli_color(stdout, r->n_failed ? CLI_RED : CLI_GREEN), r->n_failed ? "FAIL" : "ok  ",
            cli_color(stdout, CLI_PLAIN), 100 * r->worst);
@@ -83,7 +91,7 @@ static vkt_status check_ops(const doctor_options *o, const vkt_gpu_desc *desc, v
     for (size_t i = 0; (name = vkt_check_name(i)); i++) {
         vkt_check_result r;
         if (o->op && !lists(o->op, name)) continue;
-        vkt_status st = vkt_check_op(*gpu, name, &r);
+        vkt_status st = o->compile ? vkt_compile_op(*gpu, name, &r) : vkt_check_op(*gpu, name, &r);
         on_row(t, &r);
         if (st != VKT_OK && all != VKT_E_DEVICE) all = st;
         if (st != VKT_E_DEVICE) continue;
@@ -122,7 +130,7 @@ static vkt_status check(const doctor_options *o, const char *device)
 {
     vkt_gpu_desc desc = o->common.gpu;
     vkt_gpu *gpu = NULL;
-    tally t = { .quiet = o->common.quiet };
+    tally t = { .quiet = o->common.quiet, .compile = o->compile };
     if (device) desc.device = device;
     vkt_status st = vkt_gpu_create(&desc, &gpu);
     if (st != VKT_OK) return st;
@@ -131,7 +139,7 @@ static vkt_status check(const doctor_options *o, const char *device)
            vkt_gpu_type_name(c->type), c->driver);
     double start = cli_now();
     st = check_ops(o, &desc, &gpu, &t);
-    if (st == VKT_OK && !o->common.quiet && !o->op) st = print_accuracy(gpu);
+    if (st == VKT_OK && !o->common.quiet && !o->op && !o->compile) st = print_accuracy(gpu);
     vkt_gpu_stats s = { 0 };
     if (gpu) s = vkt_gpu_get_stats(gpu);
     c = &kept;
@@ -145,7 +153,10 @@ static vkt_status check(const doctor_options *o, const char *device)
     }
     const char *color = cli_color(stdout, st == VKT_OK ? CLI_GREEN : CLI_RED),
                *plain = cli_color(stdout, CLI_PLAIN);
-    if (st == VKT_OK)
+    if (st == VKT_OK && o->compile)
+        printf("  %scompiled%s: %u ops, %u cases, nothing was run, %.1f s\n", color, plain,
+               t.n_rows, t.n_cases, cli_now() - start);
+    else if (st == VKT_OK)
         printf("  %shealthy%s: %u ops, %u cases agree with plain C (the largest error is %.0f%% of "
                "its tolerance), %.1f s\n",
                color, plain, t.n_rows, t.n_cases, 100 * t.worst, cli_now() - start);

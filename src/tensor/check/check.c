@@ -27,7 +27,7 @@ typedef struct {
     size_t detail_bytes;
     const char *name;
     vkt_dtype dtype; /* what the case was narrowed to; f32: nothing */
-    bool failed;
+    bool compile_only, failed;
 } check;
 
 static void report(check *c, const char *fmt, ...)
@@ -182,6 +182,7 @@ static vkt_status check_case(check *c)
         at += vkt__align(t->bytes + GUARD, 256);
     }
     VKT_TRY(vkt_graph_compile(g, &(vkt_plan_desc) { .no_reuse = true, .label = "check" }));
+    if (c->compile_only) goto fail;
     VKT_ASSERT(g->n_chunks <= 1);
     c->slab = vkt__alloc(g->slab_bytes);
     c->slab_first = vkt__alloc(g->slab_bytes);
@@ -247,6 +248,7 @@ static vkt_status check_sample(vkt_gpu *gpu, const vkt__check_desc *desc, const 
                 .detail = r->n_failed ? ignored : r->detail,
                 .detail_bytes = sizeof r->detail,
                 .dtype = dtype,
+                .compile_only = desc->compile_only,
                 .g = vkt__graph_new(gpu) };
     vkt_status st = c.g->status;
     c.name = op->sample(op, c.g, k);
@@ -315,14 +317,26 @@ static void keep(void *user, const vkt_check_result *r)
     *(vkt_check_result *)user = *r;
 }
 
-vkt_status vkt_check_op(vkt_gpu *gpu, const char *op, vkt_check_result *r)
+static vkt_status one_op(vkt_gpu *gpu, const char *op, bool compile_only, vkt_check_result *r)
 {
+    const vkt__check_desc desc = {
+        .only = op, .few_foreign = true, .compile_only = compile_only
+    };
     *r = (vkt_check_result) { 0 };
-    vkt_status st =
-        vkt__check_ops(gpu, &(vkt__check_desc) { .only = op, .few_foreign = true }, keep, r);
+    vkt_status st = vkt__check_ops(gpu, &desc, keep, r);
     if (r->op) return st;
     const char *names[256];
     size_t n = 0;
     while (n < VKT_COUNT(names) && (names[n] = vkt_check_name(n))) n++;
     return vkt__fail(VKT_E_ARG, "check", "no op '%s'%s", op, vkt_did_you_mean(op, names, n).text);
+}
+
+vkt_status vkt_check_op(vkt_gpu *gpu, const char *op, vkt_check_result *r)
+{
+    return one_op(gpu, op, false, r);
+}
+
+vkt_status vkt_compile_op(vkt_gpu *gpu, const char *op, vkt_check_result *r)
+{
+    return one_op(gpu, op, true, r);
 }

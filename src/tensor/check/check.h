@@ -6,8 +6,9 @@
 
 /* What vkt_check_ops should leave out. */
 typedef struct vkt__check_desc {
-    uint32_t most;    /* sample cases of each row at most; 0: all */
-    const char *only; /* names of rows, commas between them; NULL: all */
+    uint32_t most;     /* sample cases of each row at most; 0: all */
+    const char *only;  /* names of rows, commas between them; NULL: all */
+    bool compile_only; /* kernels are made and not run */
     bool no_named; /* not the products that name their kernel, which do not depend on the class */
     bool few_foreign; /* of cases that name a kernel shaped for other devices every eighth of its
                          family's first */
