@@ -106,22 +106,16 @@ static void memory_is_as_planned_and_constant(void **state)
     assert_true(vkt__is_dir("tt_memory/best"));
 }
 
-/* Of a lesser device, or under sanitizers, each fourth variant of what concerns the host. */
-static size_t variants(void)
-{
-    return getenv("VKT_TEST_CAP") ? 4 : 1;
-}
-
 static void resume_is_bit_exact(void **state)
 {
     (void)state;
     vkt_train_result r;
     /* Stopped between evaluations, at one, and twice; momentum rules and dropout included by the
-     * recipe. */
+     * recipe. Of a lesser device, or under sanitizers, each fourth. */
     static const char *const rules[] = { "optim.rule=adam", "optim.rule=momentum",
                                          "optim.rule=rmsprop", "train.precision=bf16",
                                          "train.precision=fp16" };
-    for (size_t k = 0; k < VKT_COUNT(rules); k += variants()) {
+    for (size_t k = 0; k < VKT_COUNT(rules); k += getenv("VKT_TEST_CAP") ? 4 : 1) {
         /* So large a loss scale overflows, and grows again every 4 steps: it changes all the time.
          */
         const char *set[] = { rules[k], "optim.lr=0.002", "train.loss_scale=16777216",
@@ -524,7 +518,7 @@ static void a_lost_device_is_opened_anew_once(void **state)
      * ones. */
     static const uint64_t at[][2] = { { 1, 1 },  { 4, 2 },  { 10, 1 }, { 10, 2 },
                                       { 21, 3 }, { 28, 1 }, { 30, 1 }, { 30, 5 } };
-    for (size_t i = 0; i < VKT_COUNT(at); i += variants()) {
+    for (size_t i = 0; i < VKT_COUNT(at); i += getenv("VKT_TEST_CAP") ? 4 : 1) {
         TEST_LOG_CAPTURE();
         lose.step = at[i][0], lose.submits = at[i][1], lose.times = 1;
         vkt_status st = train("tt_lost", NULL, false, 0, &r);
