@@ -153,6 +153,22 @@ size_t vkt__study_points(const vkt_study *s)
     return n;
 }
 
+/* Whether the recipe is the study's: an older version's lacks options that came since, which are
+ * as they are without being given. */
+static bool is_same_recipe(const vkt_study *s)
+{
+    const char *old = old_text(s, "config");
+    vkt_config *c = NULL;
+    if (!strcmp(old, s->priv->base_yaml)) return true;
+    bool same = vkt_config_create(&c) == VKT_OK &&
+                vkt_config_parse(c, old, strlen(old), "study.json") == VKT_OK;
+    char *yaml = same ? vkt_config_yaml(c) : NULL;
+    same = yaml && !strcmp(yaml, s->priv->base_yaml);
+    free(yaml);
+    vkt_config_destroy(&c);
+    return same;
+}
+
 /* What makes it the same study, most telling first. */
 static vkt_status check_same(const vkt_study *s)
 {
@@ -164,7 +180,7 @@ static vkt_status check_same(const vkt_study *s)
         return vkt__fail(VKT_E_ARG, "study",
                          "'%s' holds a study of kind %s, not %s: give another --study", s->dir,
                          old_text(s, "kind"), vkt_study_kind_name(s->kind));
-    if (strcmp(old_text(s, "config"), p->base_yaml))
+    if (!is_same_recipe(s))
         return vkt__fail(
             VKT_E_ARG, "study",
             "'%s' is a study of another recipe (it was '%s', with other options): give "

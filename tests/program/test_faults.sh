@@ -43,7 +43,7 @@ ended 0 ''
 mv run straight
 
 # ---- in set-up
-train vk vkCreateInstance:2:INITIALIZATION_FAILED; ended 3 'vkCreateInstance: initialization failed'
+train vk vkCreateInstance:1:INITIALIZATION_FAILED; ended 3 'vkCreateInstance: initialization failed'
 train vk vkCreateDevice:1:INITIALIZATION_FAILED; ended 3 'vkCreateDevice: initialization failed'
 train vk vkMapMemory:1:MEMORY_MAP_FAILED; ended 5 'vkMapMemory: no room to map memory'
 train vk vkAllocateMemory:2+:OUT_OF_DEVICE_MEMORY; ended 5 'no device memory for'
