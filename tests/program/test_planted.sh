@@ -99,7 +99,7 @@ also="overfitting best-not-last noisy at-chance"
 finds strided instability stride.yaml optim.lr=0.2 optim.momentum=0.99
 finds clipped clipped digits optim.clip=0.02
 finds unshuffled periodicity table.yaml data.path=sorted.csv data.sampling=in-order train.steps=1000 eval.every=7
-also=at-chance # the pictures are noise
+also="at-chance instability" # the pictures are noise
 finds slow input-bound digits data.source=images data.path=pictures data.size=8x8 data.color=grey data.keep=0 \
     train.steps=30 train.batch=8 eval.every=30
 finds twins overlap table.yaml data.path=twins.csv
