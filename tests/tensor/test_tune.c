@@ -118,7 +118,7 @@ static void timing_submits_no_longer_than_steps_do(void **state)
         uint64_t submits;
     } kinds[] = { { "submit=0", 6 }, { "submit=100", 1 }, { "submit=1", 2 } };
     const char *more = getenv("VKT_TEST_CAP");
-    if (more && strstr(more, "timestamps=0")) skip(); /* nodes are timed one by one there */
+    if (more && strstr(more, "timestamps=0")) skip(); /* there it submits otherwise */
     for (size_t k = 0; k < VKT_COUNT(kinds); k++)
         for (uint64_t at = kinds[k].submits; at <= kinds[k].submits + 1; at++) {
             char cap[300];
