@@ -250,7 +250,7 @@ static bool noisy(const vkt__evidence *e, vkt__str *text)
 }
 
 /* A classifier whose best accuracy is that of always naming the most frequent class, within two
- * standard errors. */
+ * standard errors; not of so few examples that none could be better. */
 static bool at_chance(const vkt__evidence *e, vkt__str *text)
 {
     const vkt_history *h = e->h;
@@ -266,7 +266,7 @@ static bool at_chance(const vkt__evidence *e, vkt__str *text)
         if (!strcmp(h->evals[i].split, x->split)) best = fmax(best, h->evals[i].accuracy);
     double share = n ? (double)most / (double)n : 1,
            error = sqrt(share * (1 - share) / (double)VKT_MAX(n, 1));
-    if (!(share < 1) || !(best <= share + 2 * error)) return false;
+    if (!(share + 2 * error < 1) || !(best <= share + 2 * error)) return false;
     return say(
         text,
         "the best validation accuracy, %.2f%%, is that of always naming the most frequent "
