@@ -109,7 +109,7 @@ static bool hands_over(const vkt_caps *caps)
            vkt__cpu_count() > 1;
 }
 
-void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
+void vkt__caps_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
 {
     *c = (vkt_caps) { 0 };
     why_not[0] = 0;
@@ -185,7 +185,7 @@ void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
     c->bf16 = has_extension(phys, "VK_KHR_shader_bfloat16");
     c->memory_model = f12.vulkanMemoryModel && f12.vulkanMemoryModelDeviceScope;
     c->coopmat = c->memory_model && has_extension(phys, "VK_KHR_cooperative_matrix");
-    if (c->coopmat || c->bf16) vkt__coopmat_query(phys, c);
+    if (c->coopmat || c->bf16) vkt__coopmat_query(instance, phys, c);
     c->exact_split = true;
     c->compute_queue_family = compute_family(phys, &c->timestamp_bits);
     c->timestamp_ns = c->timestamp_bits ? l->timestampPeriod : 0;

@@ -38,12 +38,12 @@ static void best(const kind *kinds, uint32_t n, int32_t type, uint32_t tile[3])
     }
 }
 
-void vkt__coopmat_query(VkPhysicalDevice phys, vkt_caps *c)
+void vkt__coopmat_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *c)
 {
-    static kind kinds[MOST_KINDS];
+    kind kinds[MOST_KINDS];
     uint32_t n = MOST_KINDS;
     query_fn query = (query_fn)vkGetInstanceProcAddr(
-        volkGetLoadedInstance(), "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+        instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
     vkt__coopmat_features f = { 0 };
     VkPhysicalDeviceFeatures2 has = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, NULL, { 0 } };
     has.pNext = vkt__coopmat_chain(&f, c->coopmat, c->bf16, NULL);

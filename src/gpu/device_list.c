@@ -49,7 +49,7 @@ vkt_status vkt__gpu_entries(vkt_gpu *gpu, vkt__gpu_entry **out, uint32_t *n_out)
     for (uint32_t i = 0; i < n; i++) {
         e[i].phys = phys[i];
         e[i].info.index = i;
-        vkt__caps_query(phys[i], &e[i].info.caps, e[i].info.why_not);
+        vkt__caps_query(gpu->instance, phys[i], &e[i].info.caps, e[i].info.why_not);
         e[i].info.usable = !e[i].info.why_not[0];
     }
     qsort(e, n, sizeof *e, better_first);

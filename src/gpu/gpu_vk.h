@@ -147,7 +147,8 @@ bool vkt__caps_widen(const vkt_caps *caps);
  * own, where that is asked for and the user has not said otherwise. */
 bool vkt__caps_serial_begin(bool serial);
 void vkt__caps_serial_end(bool begun);
-void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *caps, char why_not[128]);
+void vkt__caps_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *caps,
+                     char why_not[128]);
 /* Environment that must be set before drivers are loaded, from --cap and the processor. */
 vkt_status vkt__caps_prepare(const char *cap);
 vkt_status vkt__caps_apply(const char *cap, vkt_caps *caps);
@@ -168,7 +169,7 @@ typedef struct vkt__coopmat_features {
 /* Those asked for, before `next`, for a query or a device's creation. */
 void *vkt__coopmat_chain(vkt__coopmat_features *f, bool matrix, bool bf16, void *next);
 /* Completes c->coopmat, c->bf16, the fragments' sizes; expects the extensions' presence in them. */
-void vkt__coopmat_query(VkPhysicalDevice phys, vkt_caps *c);
+void vkt__coopmat_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *c);
 
 /* cache.c */
 vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir);
