@@ -270,9 +270,11 @@ static vkt_status check_sample(vkt_gpu *gpu, const vkt__check_desc *desc, const 
 static bool lists(const char *list, const char *name)
 {
     size_t n = strlen(name);
-    for (const char *s = list; s; s = strchr(s, ','), s += s != NULL)
+    for (const char *s = list;; s++) {
         if (!strncmp(s, name, n) && (s[n] == ',' || s[n] == 0)) return true;
-    return false;
+        s = strchr(s, ',');
+        if (!s) return false;
+    }
 }
 
 vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
