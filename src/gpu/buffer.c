@@ -6,12 +6,51 @@
  * too: it is slow to read (memory_type.c). */
 enum { STAGING_BYTES = 4 << 20, ZEROS_BYTES = 1 << 20, READ_DIRECTLY = 16 << 10 };
 
+/* Of a device that only plans: memory for what the host fills, and no more. */
+static vkt_status give_place(vkt_gpu *gpu, vkt_mem mem, vkt_buffer *b)
+{
+    b->addr = gpu->next_addr;
+    gpu->next_addr += b->bytes;
+    if (mem != VKT_MEM_UPLOAD && mem != VKT_MEM_READBACK) return VKT_OK;
+    b->host = calloc(1, b->bytes);
+    if (b->host) return VKT_OK;
+    return vkt__fail(VKT_E_OOM_HOST, "gpu", "no memory for '%s': %.1f MiB", b->label,
+                     (double)b->bytes / 1048576);
+}
+
+static vkt_status give_slab(vkt_gpu *gpu, vkt_mem mem, vkt_buffer *b)
+{
+    vkt__slab *s = NULL;
+    vkt_status st = vkt__slab_take(gpu, b->bytes, mem, b->label, &s);
+    if (st != VKT_OK) return st;
+    b->offset = s->used - b->bytes;
+    b->addr = s->addr + b->offset;
+    b->slab = s;
+    b->host = s->host ? s->host + b->offset : NULL;
+    return VKT_OK;
+}
+
+static vkt_status clear(vkt_gpu *gpu, vkt_buffer *b)
+{
+    vkt_status st = VKT_OK;
+    if (!b->slab) return VKT_OK;
+    if (b->host) {
+        memset(b->host, 0, b->bytes);
+        vkt__slab_written(gpu, b->slab);
+        return VKT_OK;
+    }
+    char *zeros = vkt__alloc(VKT_MIN(b->bytes, (uint64_t)ZEROS_BYTES));
+    for (uint64_t at = 0; at < b->bytes && st == VKT_OK; at += ZEROS_BYTES)
+        st = vkt_buffer_write(gpu, b, at, zeros, VKT_MIN(b->bytes - at, (uint64_t)ZEROS_BYTES));
+    free(zeros);
+    return st;
+}
+
 vkt_status vkt_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buffer **out)
 {
     const char *label = desc->label ? desc->label : "unnamed";
     vkt_status st = VKT_OK;
     vkt_buffer *b = NULL;
-    vkt__slab *s = NULL;
     uint64_t bytes = vkt__align(desc->bytes, VKT__SLAB_ALIGN);
     *out = NULL;
     VKT_ASSERT(desc->bytes > 0);
@@ -25,29 +64,20 @@ vkt_status vkt_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buff
                          "buffer '%s' needs %.1f MiB; the device %s %.1f MiB", label,
                          (double)bytes / 1048576, bytes > limit ? "allocates at most" : "has left",
                          (double)(bytes > limit ? limit : left) / 1048576);
-    VKT_TRY(vkt__slab_take(gpu, bytes, desc->mem, label, &s));
     size_t n = strlen(label) + 1;
     b = vkt__alloc(sizeof *b + n);
     b->label = memcpy(b + 1, label, n);
-    b->offset = s->used - bytes;
-    b->addr = s->addr + b->offset;
     b->bytes = bytes;
-    b->slab = s;
-    b->host = s->host ? s->host + b->offset : NULL;
+    b->on_host = host;
+    VKT_TRY(gpu->dev ? give_slab(gpu, desc->mem, b) : give_place(gpu, desc->mem, b));
     *(host ? &gpu->stats.host_bytes : &gpu->stats.bytes) += bytes;
     gpu->stats.peak_bytes = VKT_MAX(gpu->stats.peak_bytes, gpu->stats.bytes);
     *out = b;
-    if (b->host) {
-        memset(b->host, 0, bytes);
-        vkt__slab_written(gpu, s);
-    } else {
-        char *zeros = vkt__alloc(VKT_MIN(bytes, (uint64_t)ZEROS_BYTES));
-        for (uint64_t at = 0; at < bytes && st == VKT_OK; at += ZEROS_BYTES)
-            st = vkt_buffer_write(gpu, b, at, zeros, VKT_MIN(bytes - at, (uint64_t)ZEROS_BYTES));
-        free(zeros);
-        if (st != VKT_OK) vkt_buffer_destroy(gpu, out);
-    }
+    st = clear(gpu, b);
+    if (st != VKT_OK) vkt_buffer_destroy(gpu, out);
+    return st;
 fail:
+    free(b);
     return st;
 }
 
@@ -55,9 +85,11 @@ void vkt_buffer_destroy(vkt_gpu *gpu, vkt_buffer **buf)
 {
     vkt_buffer *b = *buf;
     if (!b) return;
-    vkt__slab *s = b->slab;
-    *(s->mem == VKT_MEM_HOST ? &gpu->stats.host_bytes : &gpu->stats.bytes) -= b->bytes;
-    vkt__slab_give_back(gpu, s);
+    *(b->on_host ? &gpu->stats.host_bytes : &gpu->stats.bytes) -= b->bytes;
+    if (b->slab)
+        vkt__slab_give_back(gpu, b->slab);
+    else
+        free(b->host);
     free(b);
     *buf = NULL;
 }
@@ -105,6 +137,7 @@ vkt_status vkt_buffer_write(vkt_gpu *gpu, vkt_buffer *buf, uint64_t offset, cons
                             uint64_t bytes)
 {
     VKT_ASSERT(offset <= buf->bytes && bytes <= buf->bytes - offset);
+    if (!buf->host && !buf->slab) return VKT_OK; /* planned: there is nothing to keep it */
     if (!buf->host) return staged_copy(gpu, buf, offset, (void *)(uintptr_t)data, bytes, true);
     memcpy((char *)buf->host + offset, data, bytes);
     if (buf->slab) vkt__slab_written(gpu, buf->slab); /* none: a model without a device */
@@ -115,6 +148,9 @@ vkt_status vkt_buffer_read(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offset,
                            uint64_t bytes)
 {
     VKT_ASSERT(offset <= buf->bytes && bytes <= buf->bytes - offset);
+    if (!buf->host && !buf->slab)
+        return vkt__fail(VKT_E_UNSUPPORTED, "gpu",
+                         "'%s' can't be read: a device profile only plans", buf->label);
     bool uncached = buf->slab && !buf->slab->cached && bytes > READ_DIRECTLY;
     if (!buf->host || (uncached && buf != gpu->staging))
         return staged_copy(gpu, buf, offset, data, bytes, false);

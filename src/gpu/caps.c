@@ -20,6 +20,13 @@ static vkt_gpu_class class_of(const vkt_caps *c)
     }
 }
 
+void vkt__caps_complete(vkt_caps *c)
+{
+    c->klass = class_of(c);
+    c->exact_split = true;
+    c->submit_ms = 100;
+}
+
 const char *vkt_gpu_class_name(vkt_gpu_class k)
 {
     static const char *const names[] = { "generic", "cpu", "nvidia", "amd", "intel", "apple" };
@@ -156,7 +163,7 @@ void vkt__caps_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *c, ch
     memcpy(c->driver_uuid, p11.driverUUID, 16);
     memcpy(c->cache_uuid, p2.properties.pipelineCacheUUID, 16);
     c->driver_id = (uint32_t)p12.driverID;
-    c->klass = class_of(c);
+    vkt__caps_complete(c);
     c->subgroup = p11.subgroupSize;
     c->subgroup_min = p13.minSubgroupSize;
     c->subgroup_max = p13.maxSubgroupSize;
@@ -186,10 +193,8 @@ void vkt__caps_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *c, ch
     c->memory_model = f12.vulkanMemoryModel && f12.vulkanMemoryModelDeviceScope;
     c->coopmat = c->memory_model && has_extension(phys, "VK_KHR_cooperative_matrix");
     if (c->coopmat || c->bf16) vkt__coopmat_query(instance, phys, c);
-    c->exact_split = true;
     c->compute_queue_family = compute_family(phys, &c->timestamp_bits);
     c->timestamp_ns = c->timestamp_bits ? l->timestampPeriod : 0;
-    c->submit_ms = 100;
     c->hands_over = hands_over(c);
     query_memory(phys, c);
 

@@ -78,6 +78,14 @@ bool vkt__gpu_tunes(const vkt_gpu *gpu);
 /* *path: the file, "" where there is none to write. */
 vkt_status vkt__choices_save(vkt_gpu *gpu, const char **path);
 
+/* A device that only plans, of these capabilities: there is none (dev is NULL). Its buffers have
+ * addresses and, for what the host fills, memory; graphs are planned when they are compiled, and
+ * can't be run. */
+vkt_status vkt__gpu_plan(const vkt_caps *caps, vkt_gpu **out);
+bool vkt__gpu_plans_only(const vkt_gpu *gpu);
+/* What vkt_caps_profile wrote. FORMAT: it is no profile, or of no device that there can be. */
+vkt_status vkt__caps_read_profile(const char *path, vkt_caps *out);
+
 /* Seconds the calling thread has spent inside Vulkan's submit and wait calls since creation. */
 double vkt__gpu_driver_cpu(const vkt_gpu *gpu);
 

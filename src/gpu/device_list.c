@@ -174,6 +174,7 @@ vkt_status vkt_gpu_check(const vkt_gpu_desc *desc)
     vkt_gpu gpu = { 0 };
     vkt__gpu_entry *e = NULL;
     uint32_t n = 0, chosen;
+    if (desc->profile) return VKT_OK; /* read where it is used */
     VKT_TRY(vkt__caps_prepare(desc->cap));
     VKT_TRY(vkt__instance_create(&gpu, false));
     VKT_TRY(vkt__gpu_entries(&gpu, &e, &n));

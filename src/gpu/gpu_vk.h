@@ -75,6 +75,7 @@ struct vkt_gpu {
     VkCommandPool pool;
     VkSemaphore timeline;
     uint64_t submitted;
+    uint64_t next_addr; /* of a device that only plans */
     vkt__sent sent[64]; /* the last ones, by ticket */
     const atomic_int *stop;
     VkPipelineLayout layout;
@@ -147,11 +148,12 @@ bool vkt__caps_widen(const vkt_caps *caps);
  * own, where that is asked for and the user has not said otherwise. */
 bool vkt__caps_serial_begin(bool serial);
 void vkt__caps_serial_end(bool begun);
-void vkt__caps_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *caps,
-                     char why_not[128]);
+void vkt__caps_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *caps, char why_not[128]);
 /* Environment that must be set before drivers are loaded, from --cap and the processor. */
 vkt_status vkt__caps_prepare(const char *cap);
 vkt_status vkt__caps_apply(const char *cap, vkt_caps *caps);
+/* What follows from the rest, and is the same for all. */
+void vkt__caps_complete(vkt_caps *caps);
 
 /* coopmat.c */
 typedef struct vkt__coopmat_features {

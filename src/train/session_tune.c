@@ -57,7 +57,7 @@ vkt_status vkt__tune_new(vkt_gpu *gpu, const vkt_graph *g, double *tuned_s)
 {
     vkt_tune_shape shapes[MOST_PRODUCTS];
     vkt_conv_shape convs[MOST_CONVS];
-    if (vkt_gpu_caps(gpu)->klass == VKT_GPU_CLASS_CPU) return VKT_OK;
+    if (vkt_gpu_caps(gpu)->klass == VKT_GPU_CLASS_CPU || vkt__gpu_plans_only(gpu)) return VKT_OK;
     size_t n = vkt_graph_products(g, true, shapes, MOST_PRODUCTS),
            n_convs = vkt_graph_convs(g, true, convs, MOST_CONVS);
     if (!n && !n_convs) return VKT_OK;

@@ -445,6 +445,10 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     t.c = &t.fit;
     t.fit.no_rewrite = desc->no_rewrite;
     t.fit.samples = !desc->no_checkpoints;
+    if (desc->gpu.profile && !desc->explain) {
+        st = vkt__fail(VKT_E_ARG, "train", "a device profile only plans: nothing can be trained");
+        goto fail;
+    }
     VKT_TRY(prepare(&t));
     if (desc->explain) {
         *desc->explain_text = vkt__session_explain(t.s);

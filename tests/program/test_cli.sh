@@ -68,7 +68,7 @@ run recipes digit; code 2; err "did you mean 'digits'"
 # ---- help lists every flag, and every command is in the overview
 declare -A flags=(
   [devices]="--json --device --cap" [doctor]="--all --op --compile --list --device --cap --validate --no-cache" [recipes]=""
-  [train]="--set --run --resume --explain --device --cap --validate --no-cache"
+  [train]="--set --run --resume --explain --device-profile --device --cap --validate --no-cache"
   [eval]="--split --json --predictions --data --batch --device --cap" [predict]="--json --csv --top --device --cap"
   [inspect]="" [runs]="--filter --sort --show --compare --csv --json --markdown"
   [profile]="-o --steps --top --set --json --device --cap --validate --no-cache"
@@ -174,6 +174,16 @@ mkdir empty; run inspect empty; code 4; err 'run.json'
 run devices; have_device=$rc
 run devices --device 'no such device'; code 3
 run devices --json; json "$tmp/out" whole
+cp "$tmp/out" here.json
+gpus=$root/tests/files/devices
+run train digits --explain --device-profile "$gpus/rx-6600.json"; code 0; out 'kernel tiled\.[0-9x]* \([0-9]* x 32 lanes\)'
+run train digits --explain --device-profile "$gpus/iris-xe.json"; code 0; out 'kernel tiled\.[0-9x]* \([0-9]* x 8 lanes\)'
+run train digits --device-profile "$gpus/rx-6600.json"; code 2; err 'needs --explain'
+run train digits --explain --device 0 --device-profile "$gpus/rx-6600.json"; code 2; err "can't be used together"
+run train digits --explain --device-profile nowhere.json; code 4; err 'nowhere.json'
+run train digits --explain --device-profile "$root/README.md"; code 4
+sed 's/"subgroup": 32/"subgroup": 0/' "$gpus/rx-6600.json" >lie.json
+run train digits --explain --device-profile lie.json; code 4; err "'subgroup' must be a whole number from 1 to 128"
 run doctor --list; code 0; out "^matmul\$"
 run doctor --compile --op fill; code 0; out "nothing was run"
 run doctor --op fil; code 2; err "did you mean .fill."
@@ -201,6 +211,7 @@ run profile digits --steps 3 --cap timestamps=0 -o p.json; code 0; out 'has no t
 check "a new trace replaces the old" bash -c '! cmp -s p.json before.json'
 
 # ---- train, eval, predict, runs, inspect
+run train digits --explain --device-profile here.json; code 0; out 'kernel '
 run train digits --explain; code 0; out 'train:'; check "--explain makes no run" test ! -e runs
 run train digits --set train.steps=60 --set eval.every=20 --run "runs/first run"; code 0
 out '^step +60/60 +loss '; out '^eval +20 '; out '\* best so far'; out '^done after 60 steps'; out '^  test  +loss'

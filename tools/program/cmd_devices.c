@@ -62,24 +62,33 @@ static vkt_status find_used(const devices_options *o, const vkt_gpu_info *list, 
     return VKT_OK;
 }
 
+static json_t *profile(const vkt_caps *c)
+{
+    char *text = vkt_caps_profile(c);
+    json_t *j = json_loads(text ? text : "{}", 0, NULL);
+    vkt_free(text);
+    return j;
+}
+
 static void print_json(const vkt_gpu_info *list, size_t n, size_t used, const char *why)
 {
     json_t *devices = json_array();
     for (size_t i = 0; i < n; i++) {
         const vkt_caps *c = &list[i].caps;
         json_array_append_new(
-            devices, json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:b, s:i, s:i, s:i, "
-                               "s:b, s:b, s:b, s:b, s:b, s:s*, s:b, s:b}",
-                               "index", (int)list[i].index, "name", c->name, "type",
-                               vkt_gpu_type_name(c->type), "driver", c->driver, "driver_info",
-                               c->driver_info, "uuid", uuid_text(c->uuid), "vulkan",
-                               api_text(c->api_version), "memory_bytes", (json_int_t)c->heap_bytes,
-                               "free_bytes", (json_int_t)c->budget_bytes, "unified", c->unified,
-                               "subgroup", (int)c->subgroup, "workgroup", (int)c->workgroup,
-                               "shared_bytes", (int)c->shared_bytes, "matrix_units", c->coopmat,
-                               "fp16", c->fp16, "bf16", c->bf16, "int64", c->int64, "usable",
-                               list[i].usable, "why_not", list[i].usable ? NULL : list[i].why_not,
-                               "duplicate", list[i].duplicate, "used", i == used));
+            devices,
+            json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:b, s:i, s:i, s:i, "
+                      "s:b, s:b, s:b, s:b, s:b, s:s*, s:b, s:b, s:o}",
+                      "index", (int)list[i].index, "name", c->name, "type",
+                      vkt_gpu_type_name(c->type), "driver", c->driver, "driver_info",
+                      c->driver_info, "uuid", uuid_text(c->uuid), "vulkan",
+                      api_text(c->api_version), "memory_bytes", (json_int_t)c->heap_bytes,
+                      "free_bytes", (json_int_t)c->budget_bytes, "unified", c->unified, "subgroup",
+                      (int)c->subgroup, "workgroup", (int)c->workgroup, "shared_bytes",
+                      (int)c->shared_bytes, "matrix_units", c->coopmat, "fp16", c->fp16, "bf16",
+                      c->bf16, "int64", c->int64, "usable", list[i].usable, "why_not",
+                      list[i].usable ? NULL : list[i].why_not, "duplicate", list[i].duplicate,
+                      "used", i == used, "profile", profile(c)));
     }
     json_t *root = json_pack("{s:o}", "devices", devices);
     if (*why) json_object_set_new(root, "error", json_string(why));

@@ -24,6 +24,9 @@ static const cli_flag flags[] = {
       "continue from the last checkpoint in the folder given by --run" },
     { "--explain", CLI_BOOL, AT(explain), NULL, NULL,
       "print the configuration and the plan of a step, then stop" },
+    { "--device-profile", CLI_TEXT, AT(common.gpu.profile), "FILE", NULL,
+      "with --explain: plan for the device that FILE describes, which `vktrain devices --json` "
+      "wrote anywhere; no device is needed" },
     { "--no-rewrite", CLI_BOOL, AT(no_rewrite), NULL, NULL,
       "run every op by itself, without fusions: slower, for comparison" },
     { 0 },
@@ -377,6 +380,12 @@ static int run(void *options)
     vkt_config *c = NULL;
     if (o->resume && !o->run_dir) {
         cli_error("train: --resume needs --run DIR, the run to continue");
+        return CLI_USAGE;
+    }
+    if (o->common.gpu.profile && (!o->explain || o->common.gpu.device)) {
+        cli_error(o->explain ? "train: --device and --device-profile can't be used together"
+                             : "train: --device-profile needs --explain: nothing runs on a device "
+                               "that is only described");
         return CLI_USAGE;
     }
     vkt_status st = vkt_config_create(&c);

@@ -29,12 +29,26 @@ uint64_t vkt__addr_or(const vkt__rec *rec, const vkt_tensor *t, const vkt_tensor
     return vkt__addr(rec, t ? t : instead);
 }
 
+/* Of a subgroup: what the constants ask for, else the device's. */
+static uint32_t lanes_of(const vkt_caps *caps, const vkt__constant *spec, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (spec[i].id == VKT_SPEC_LANES) return spec[i].value;
+    return caps->subgroup;
+}
+
 void vkt__dispatch(vkt__rec *rec, vkt__shader shader, const vkt__constant *spec, uint32_t n_spec,
                    const void *push, uint32_t push_bytes, uint64_t groups)
 {
     vkt__kernel *k;
     if (rec->status != VKT_OK) return;
     VKT_ASSERT(groups <= UINT32_MAX);
+    if (rec->told) {
+        vkt__str_printf(rec->told, "%s%u x %u lanes", rec->told->len ? ", " : "",
+                        spec[0].value / lanes_of(rec->caps, spec, n_spec),
+                        lanes_of(rec->caps, spec, n_spec));
+        return;
+    }
     rec->status = vkt__kernel_get(rec->gpu, shader, spec, n_spec, rec->n_parts > 1, &k);
     if (rec->status != VKT_OK) return;
     if (rec->n_parts > 1)
@@ -57,4 +71,18 @@ static bool is_empty(const vkt_node *n)
 void vkt__record_node(vkt__rec *rec, const vkt_node *n)
 {
     if (!is_empty(n)) n->op->record(rec, n);
+}
+
+void vkt__tell_kernel(const vkt_node *n, vkt__str *out)
+{
+    vkt__str launches = { 0 };
+    vkt_gpu *gpu = vkt__gpu_of(n->g);
+    bool is_compiled = n->g->n_chunks || !n->g->slab_bytes;
+    if (!gpu || !n->op->kernel) return;
+    if (is_compiled)
+        vkt__record_node(&(vkt__rec) { .gpu = gpu, .caps = vkt_gpu_caps(gpu), .told = &launches },
+                         n);
+    vkt__str_printf(out, "%s%s%s%s", n->op->kernel(gpu, n), launches.len ? " (" : "",
+                    launches.len ? launches.data : "", launches.len ? ")" : "");
+    vkt__str_finish(&launches);
 }

@@ -11,6 +11,7 @@ struct vkt__rec {
     uint32_t slot;
     vkt_status status;
     uint32_t part, n_parts; /* of every dispatch; n_parts 0: all of it */
+    vkt__str *told;         /* nothing is recorded: what would be is told here; else NULL */
 };
 uint64_t vkt__addr(const vkt__rec *rec, const vkt_tensor *t); /* 0 for NULL */
 /* t's address or, for NULL, that of a tensor at least as long: quirk SHARED_LOADS. */
@@ -25,6 +26,10 @@ static inline uint32_t vkt__type(const vkt_tensor *t)
 }
 /* Records a node, unless it has nothing to do. */
 void vkt__record_node(vkt__rec *rec, const vkt_node *n);
+/* "tiled.64x64 (128 x 32 lanes)": the kernel that a node of a compiled graph runs, as the row names
+ * it, the invocations of a workgroup and of a subgroup; several, where it has several dispatches.
+ * Nothing, where the row has no choice. */
+void vkt__tell_kernel(const vkt_node *n, vkt__str *out);
 /* The buffer in which a planned tensor lies, and the byte at which it begins. */
 const vkt_buffer *vkt__place(const vkt_tensor *t, uint32_t slot, uint64_t *offset);
 

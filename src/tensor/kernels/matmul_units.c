@@ -30,7 +30,7 @@ static const uint32_t *fragment_of(const vkt_caps *caps, const vkt__product *p)
 
 bool vkt__mm_has_units(const vkt_caps *caps, const vkt__product *p)
 {
-    return caps->coopmat && fragment_of(caps, p)[0] && vkt__kernel_built(shader_of(caps, p));
+    return caps->coopmat && fragment_of(caps, p)[0];
 }
 
 static uint32_t lanes_of(const vkt_caps *caps)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "tensor/graph/cost.h"
+#include "tensor/graph/record.h"
 #include "tensor/graph/view.h"
 #include "tensor/passes/precision.h"
 #include "tensor/passes/rewrite.h"
@@ -43,10 +44,12 @@ char *vkt_graph_explain(const vkt_graph *g)
                     snprintf(where, sizeof where, "slab+%llu%s", (unsigned long long)h->offset,
                              h != o ? " in place" : "");
             }
-            const char *kernel = g->gpu && n->op->kernel ? n->op->kernel(g->gpu, n) : NULL;
+            vkt__str kernel = { 0 };
+            vkt__tell_kernel(n, &kernel);
             vkt__str_printf(&s, "%5u  %-16s %-22s %-40s %10.3f %10.1f  %s%s%s\n", l, n->op->name,
                             result, in.data ? in.data : "", c.flops * 1e-6, c.bytes / 1024, where,
-                            kernel ? ", kernel " : "", kernel ? kernel : "");
+                            kernel.len ? ", kernel " : "", kernel.len ? kernel.data : "");
+            vkt__str_finish(&kernel);
             vkt__str_finish(&in);
         }
     vkt__rewrite_explain(g, &s);

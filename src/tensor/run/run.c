@@ -183,6 +183,7 @@ vkt_status vkt_graph_compile(vkt_graph *g, const vkt_plan_desc *desc)
         g->n_chunks++;
     }
     g->label = vkt__arena_strdup(&g->arena, label);
+    if (vkt__gpu_plans_only(g->gpu)) return VKT_OK;
     estimate(g);
     cut(g, vkt_gpu_caps(g->gpu)->submit_ms);
     VKT_TRY(record_all(g));
@@ -194,6 +195,9 @@ fail:
 vkt_status vkt_graph_submit(vkt_graph *g, uint32_t slot, uint64_t *ticket)
 {
     vkt_status st = VKT_OK;
+    if (vkt__gpu_plans_only(g->gpu))
+        return vkt__fail(VKT_E_UNSUPPORTED, "graph",
+                         "'%s' can't be run: a device profile only plans", g->label);
     VKT_ASSERT(slot < g->n_slots && g->n_segments);
     bool timed = g->n_timed < TIMED_RUNS && g->n_levels > 0;
     if (timed) VKT_TRY(vkt_gpu_wait(g->gpu));

@@ -50,7 +50,11 @@ static piece *cut(const vkt_graph *g, const vkt_node *const *order, size_t *n_ou
 static vkt_status record_piece(vkt_graph *g, uint32_t slot, const vkt_node *const *order, piece *p)
 {
     vkt_status st = VKT_OK;
-    vkt__rec rec = { g->gpu, vkt_gpu_caps(g->gpu), NULL, slot, VKT_OK, p->part, p->n_parts };
+    vkt__rec rec = { .gpu = g->gpu,
+                     .caps = vkt_gpu_caps(g->gpu),
+                     .slot = slot,
+                     .part = p->part,
+                     .n_parts = p->n_parts };
     VKT_TRY(vkt__cmd_create(g->gpu, "timing", (uint32_t)(p->last - p->first) + 2, &p->cmd));
     rec.cmd = p->cmd;
     vkt__cmd_expect(rec.cmd, p->expected_ms);
