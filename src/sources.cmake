@@ -186,6 +186,7 @@ set(SRC_TENSOR_CHECK
   src/tensor/check/check.c
   src/tensor/check/tune.c
   src/tensor/check/tune_conv.c
+  src/tensor/check/units.c
 )
 set(SRC_NN
   src/nn/generator.c

@@ -78,6 +78,11 @@ bool vkt__gpu_tunes(const vkt_gpu *gpu);
 /* *path: the file, "" where there is none to write. */
 vkt_status vkt__choices_save(vkt_gpu *gpu, const char **path);
 
+/* Its matrix units are not used from now on: graphs that were planned before must be planned anew.
+ */
+void vkt__gpu_drop_units(vkt_gpu *gpu);
+/* True the first time for each bit of what was not yet done on this device. */
+bool vkt__gpu_first_time(vkt_gpu *gpu, uint32_t bit);
 /* A device that only plans, of these capabilities: there is none (dev is NULL). Its buffers have
  * addresses and, for what the host fills, memory; graphs are planned when they are compiled, and
  * can't be run. */

@@ -9,6 +9,18 @@ void vkt__gpu_set_submit_ms(vkt_gpu *gpu, uint32_t ms)
     gpu->caps.submit_ms = ms;
 }
 
+void vkt__gpu_drop_units(vkt_gpu *gpu)
+{
+    gpu->caps.coopmat = false;
+}
+
+bool vkt__gpu_first_time(vkt_gpu *gpu, uint32_t bit)
+{
+    bool first = !(gpu->done & bit);
+    gpu->done |= bit;
+    return first;
+}
+
 void vkt__gpu_log_fault(vkt_gpu *gpu)
 {
     PFN_vkGetDeviceFaultInfoEXT get = NULL;

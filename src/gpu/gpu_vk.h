@@ -75,6 +75,7 @@ struct vkt_gpu {
     VkCommandPool pool;
     VkSemaphore timeline;
     uint64_t submitted;
+    uint32_t done;      /* vkt__gpu_first_time */
     uint64_t next_addr; /* of a device that only plans */
     vkt__sent sent[64]; /* the last ones, by ticket */
     const atomic_int *stop;

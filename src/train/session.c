@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "tensor/check/units.h"
 #include "tensor/graph/graph.h"
 #include "tensor/plan/recompute.h"
 #include "train/session.h"
@@ -293,6 +294,7 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
                             .lora = c->lora,
                             .input = { .rank = s->info->input_rank } };
     for (uint32_t i = 0; i < s->info->input_rank; i++) desc.input.d[i] = s->info->input_shape[i];
+    if (c->precision != VKT_F32) VKT_TRY(vkt__units_check(gpu, c->precision));
     VKT_TRY(vkt_model_create(gpu, &desc, &s->model));
     if (training) {
         VKT_TRY(make_optim(s));

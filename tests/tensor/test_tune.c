@@ -4,6 +4,7 @@
 
 #include "base/os.h"
 #include "gpu/journal.h"
+#include "tensor/check/units.h"
 #include "tensor/ops/ops_conv.h"
 #include "tensor/graph/graph.h"
 #include "tensor/kernels/matmul.h"
@@ -315,6 +316,38 @@ static void the_self_test_survives_a_lost_device(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 
+/* On a driver with matrix units: taken for a GPU's, they are tried once, and given up where a
+ * kernel fails: the first, or the second after the first was right. A CPU driver compiles the
+ * second for minutes, so that none passes them all here. */
+static void matrix_units_are_tried_before_they_are_used(void **state)
+{
+    (void)state;
+    for (uint32_t fails = 1; fails <= 2; fails++) {
+        vkt_gpu *gpu = device(true);
+        vkt_caps *caps = (vkt_caps *)(uintptr_t)vkt_gpu_caps(gpu);
+        if (!caps->coopmat || !caps->coopmat_f16[0]) {
+            vkt_gpu_destroy(&gpu);
+            skip();
+        }
+        REQUIRE_OK(vkt__units_check(gpu, VKT_F16));
+        uint32_t before = vkt_gpu_get_stats(gpu).n_pipelines;
+        assert_int_equal(before, 0); /* a CPU driver's are none of the table's */
+        caps->klass = VKT_GPU_CLASS_NVIDIA;
+        TEST_LOG_CAPTURE();
+        vkt__gpu_fail_pipeline(fails);
+        REQUIRE_OK(vkt__units_check(gpu, VKT_F16));
+        vkt__gpu_fail_pipeline(0);
+        uint32_t n = vkt_gpu_get_stats(gpu).n_pipelines;
+        assert_true(!caps->coopmat && n == fails - 1);
+        REQUIRE_LOGGED(fails == 1 ? "matrix units are not used: kernel matrix.32x32 for f16"
+                                  : "matrix units are not used: kernel matrix.64x64 for f16");
+        REQUIRE_OK(vkt__units_check(gpu, VKT_F16));
+        assert_int_equal(vkt_gpu_get_stats(gpu).n_pipelines, n);
+        vkt_gpu_destroy(&gpu);
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -338,6 +371,7 @@ int main(void)
         cmocka_unit_test(a_kernel_that_fails_is_passed_over),
         cmocka_unit_test(a_kernel_that_loses_the_device_is_left_out),
         cmocka_unit_test(a_kernel_that_ended_the_program_is_left_out),
+        cmocka_unit_test(matrix_units_are_tried_before_they_are_used),
     };
     return cmocka_run_group_tests_name("tune", tests, setup, clean);
 }

@@ -6,6 +6,8 @@
 #include "vktrain/gpu.h"
 
 enum { VKT__CPUS = 1u << VKT_GPU_CLASS_CPU, VKT__NVIDIA = 1u << VKT_GPU_CLASS_NVIDIA };
+/* Whose matrix units are taken untimed, after check/units.c has tried them. */
+enum { VKT__UNITS = VKT__NVIDIA | 1u << VKT_GPU_CLASS_AMD | 1u << VKT_GPU_CLASS_INTEL };
 #define VKT__GPUS (~(uint32_t)VKT__CPUS)
 #define VKT__DEVICES (~(uint32_t)0)
 

@@ -32,6 +32,8 @@ bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, const vkt__
 bool vkt__matmul_splits(uint32_t kernel);
 /* Whether any kernel of that kind runs on this device. */
 bool vkt__matmul_can_split(const vkt_caps *caps);
+/* Whether it multiplies 16-bit operands on matrix units. */
+bool vkt__matmul_on_units(uint32_t kernel);
 /* Roundings of a sum of K products, for vkt__tol. A split product is off by at most 2^-22 of
  * itself, independently of the others, so their sum by that of its root sum square, which vkt__tol
  * counts in: 2^-24 * 2 (sqrt(K) + 2). */

@@ -55,8 +55,9 @@ static bool has_int64(const vkt_caps *caps, const vkt__product *p)
 }
 
 /* CPU drivers: pairs of floats where the shape allows, single floats where not. GPUs: what reads B
- * once for one row; else the largest tile that still gives every core of a mid-range device work
- * (both unmeasured: no GPU has run this yet), of which 128 x 128 needs NVIDIA's register file. */
+ * once for one row; else the largest tile that still gives every core of a mid-range device work,
+ * on matrix units where they multiply the operands' type (all unmeasured: no GPU has run this yet),
+ * of which the scalar 128 x 128 needs NVIDIA's register file. */
 static const struct {
     uint32_t classes;
     const char *kernel;
@@ -69,6 +70,9 @@ static const struct {
     { VKT__CPUS, "rows.32x4", has_int64, 0 },
     { VKT__CPUS, "block", NULL, 0 },
     { VKT__GPUS, "vec", NULL, 0 },
+    { VKT__UNITS, "matrix.128x128", NULL, 64 },
+    { VKT__UNITS, "matrix.64x64", NULL, 24 },
+    { VKT__UNITS, "matrix.32x32", NULL, 0 },
     { VKT__NVIDIA, "tiled.128x128", NULL, 64 },
     { VKT__GPUS, "tiled.64x64", NULL, 24 },
     { VKT__GPUS, "tiled.32x32", NULL, 0 },
@@ -130,6 +134,11 @@ bool vkt__matmul_splits(uint32_t kernel)
 bool vkt__matmul_can_split(const vkt_caps *caps)
 {
     return vkt__mm_has_units(caps, &(vkt__product) { .in = VKT_F32 });
+}
+
+bool vkt__matmul_on_units(uint32_t kernel)
+{
+    return kernel > 0 && kernel < VKT_COUNT(tiles) && tiles[kernel].family == &vkt__mm_matrix;
 }
 
 double vkt__matmul_terms(uint32_t kernel, uint32_t K)

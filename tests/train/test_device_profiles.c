@@ -1,0 +1,316 @@
+/* Nine GPUs that are not here, as tests/files/devices describes them: which kernel each product,
+ * convolution and attention of four recipes gets there where nothing was tuned, as in
+ * tests/golden/kernels.txt. Whoever means to change a choice writes the file anew,
+ * `test_device_profiles print > tests/golden/kernels.txt`, and shows what changed. And what is no
+ * profile is refused. */
+#define DIR "test_device_profiles_dir"
+#include "own_folder.h"
+
+#include "base/os.h"
+#include "data/synthetic.h"
+#include "tensor/graph/graph.h"
+#include "tensor/graph/record.h"
+#include "tensor/ops/ops_conv.h"
+#include "tensor/ops/ops_matmul.h"
+#include "train/session.h"
+
+static const char *const devices[] = { "h200",        "rtx-4090", "rtx-2060",
+                                       "rx-7900-xtx", "rx-6600",  "radeon-780m",
+                                       "arc-b580",    "arc-a770", "iris-xe" };
+
+static const struct {
+    const char *recipe;
+    uint32_t context, side, channels, outputs;
+    const char *precision;
+} models[] = {
+    { "gpt2-124m", 1024, 0, 0, 50257, "fp32" }, { "gpt2-124m", 1024, 0, 0, 50257, "bf16" },
+    { "gpt2-124m", 1024, 0, 0, 50257, "fp16" }, { "smollm2-135m", 2048, 0, 0, 49152, "bf16" },
+    { "resnet18", 0, 224, 3, 1000, "bf16" },    { "fashion-resnet20", 0, 28, 1, 10, "bf16" },
+};
+
+static void read_device(const char *name, vkt_caps *caps)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/files/devices/%s.json", VKT_TEST_DIR, name);
+    REQUIRE_OK(vkt__caps_read_profile(path, caps));
+}
+
+/* ---- the list: under each kind of node its kernels, and the devices that run them ---- */
+
+typedef struct {
+    char kernel[96], devices[160];
+} choice;
+typedef struct {
+    char node[128];
+    choice choices[VKT_COUNT(devices)];
+    size_t n;
+} row;
+typedef struct {
+    row rows[128];
+    size_t n;
+} list;
+
+static void node_text(const vkt_node *n, char out[128])
+{
+    if (vkt__is_conv(n)) {
+        vkt__conv_geometry q = vkt__conv_geometry_of(n);
+        snprintf(out, 128, "%s %ux%u/%u, %u x [%u, %u, %u] and [%u, %u, %u], %s", n->op->name,
+                 q.attr->conv.kh, q.attr->conv.kw, q.attr->conv.stride, q.n, q.h, q.w, q.c, q.oh,
+                 q.ow, q.co, vkt_dtype_name(n->in[0]->dtype));
+    } else if (!strncmp(n->op->name, "attention", 9)) {
+        const uint32_t *d = n->in[0]->shape.d;
+        snprintf(out, 128, "%s %u x %u tokens, %u heads of %u", n->op->name, d[0], d[1],
+                 n->attr.attention.heads, n->attr.attention.head);
+    } else {
+        vkt__product p = vkt__product_of(n);
+        snprintf(out, 128, "%s %s %u x %u x %u, %s to %s", n->op->name, vkt_layout_name(p.layout),
+                 p.M, p.N, p.K, vkt_dtype_name(p.in), vkt_dtype_name(p.out));
+        if (n->attr.matmul.slices)
+            snprintf(out + strlen(out), 128 - strlen(out), ", %u slices", n->attr.matmul.slices);
+    }
+}
+
+static void add(list *l, const char *node, const char *kernel, const char *device)
+{
+    size_t i = 0, k = 0;
+    while (i < l->n && strcmp(l->rows[i].node, node) != 0) i++;
+    assert_true(i < VKT_COUNT(l->rows));
+    row *r = &l->rows[i];
+    if (i == l->n) snprintf(l->rows[l->n++].node, sizeof r->node, "%s", node);
+    while (k < r->n && strcmp(r->choices[k].kernel, kernel) != 0) k++;
+    assert_true(k < VKT_COUNT(r->choices));
+    choice *c = &r->choices[k];
+    if (k == r->n) snprintf(r->choices[r->n++].kernel, sizeof c->kernel, "%s", kernel);
+    size_t at = strlen(c->devices), n = strlen(device);
+    if (at >= n && !strcmp(c->devices + at - n, device)) return;
+    snprintf(c->devices + at, sizeof c->devices - at, " %s", device);
+}
+
+/* ---- a product of 16 bits on a device whose matrix units multiply that type ---- */
+
+static char scalar[4096];
+
+/* Not where rows of an odd length keep 16-bit words from being loaded whole: GPT-2's vocabulary. */
+static bool is_odd(const vkt__product *p)
+{
+    return p->N % 2 || (p->layout != VKT_LAYOUT_TN && p->K % 2) ||
+           (p->layout == VKT_LAYOUT_TN && p->M % 2);
+}
+
+/* Once for each kind of node. */
+static void look_for_scalar(const vkt_node *n, const vkt_caps *c, const char *node,
+                            const char *kernel, const char *device)
+{
+    if (strncmp(n->op->name, "matmul", 6) != 0) return;
+    vkt__product p = vkt__product_of(n);
+    bool has = (p.in == VKT_BF16 && c->coopmat_bf16[0]) || (p.in == VKT_F16 && c->coopmat_f16[0]);
+    if (!has || !strncmp(kernel, "matrix.", 7) || is_odd(&p)) return;
+    char line[256];
+    snprintf(line, sizeof line, "%s on %s: %s\n", node, device, kernel);
+    if (!strstr(scalar, line))
+        snprintf(scalar + strlen(scalar), sizeof scalar - strlen(scalar), "%s", line);
+}
+
+/* ---- the models, planned ---- */
+
+/* The recipe, but a transformer's layers, which are alike, are 2: a twelfth of the time. */
+static void load(vkt_config *c, const char *recipe)
+{
+    const char *name, *description, *text = NULL, *at;
+    vkt__str s = { 0 };
+    for (size_t i = 0; vkt_recipe(i, &name, &description, &text); i++)
+        if (!strcmp(name, recipe)) break;
+    assert_string_equal(name, recipe);
+    at = strstr(text, "      layers: ");
+    if (at) vkt__str_printf(&s, "%.*s      layers: 2\n", (int)(at - text), text);
+    at = at ? strchr(at, '\n') + 1 : text;
+    vkt__str_printf(&s, "%s", at);
+    REQUIRE_OK(vkt_config_parse(c, s.data, s.len, recipe));
+    vkt__str_finish(&s);
+}
+
+static void collect(list *l, const vkt_graph *g, const vkt_caps *c, const char *device)
+{
+    for (size_t i = 0; g && i < g->n_nodes; i++) {
+        char node[128];
+        vkt__str kernel = { 0 };
+        if (!g->nodes[i]->op->kernel) continue;
+        node_text(g->nodes[i], node);
+        vkt__tell_kernel(g->nodes[i], &kernel);
+        add(l, node, kernel.data, device);
+        look_for_scalar(g->nodes[i], c, node, kernel.data, device);
+        vkt__str_finish(&kernel);
+    }
+}
+
+static void plan(list *l, size_t model, const char *device)
+{
+    vkt_caps caps;
+    vkt_gpu *gpu;
+    vkt_config *c;
+    vkt_dataset *data;
+    vkt__session *s;
+    char set[64];
+    uint32_t side = models[model].side, shape[] = { side, side, models[model].channels };
+    read_device(device, &caps);
+    caps.heap_bytes = caps.budget_bytes = 1ull << 40; /* what fits is another matter */
+    REQUIRE_OK(vkt__gpu_plan(&caps, &gpu));
+    REQUIRE_OK(vkt_config_create(&c));
+    load(c, models[model].recipe);
+    snprintf(set, sizeof set, "train.precision=%s", models[model].precision);
+    REQUIRE_OK(vkt_config_set(c, set));
+    REQUIRE_OK(vkt_config_finish(c));
+    if (models[model].context)
+        REQUIRE_OK(
+            vkt__dataset_synthetic_text(2, models[model].context, models[model].outputs, 5, &data));
+    else
+        REQUIRE_OK(vkt__dataset_synthetic(2, shape, 3, models[model].outputs, 5, &data));
+    REQUIRE_OK(vkt__session_create(gpu, c, data, true, &s));
+    collect(l, s->train.graph, vkt_gpu_caps(gpu), device);
+    collect(l, s->eval.graph, vkt_gpu_caps(gpu), device);
+    vkt__session_destroy(&s);
+    vkt_dataset_destroy(&data);
+    vkt_config_destroy(&c);
+    vkt_gpu_destroy(&gpu);
+}
+
+static void kernels(vkt__str *s)
+{
+    list *l = malloc(sizeof *l);
+    scalar[0] = 0;
+    for (size_t m = 0; m < VKT_COUNT(models); m++) {
+        memset(l, 0, sizeof *l);
+        for (size_t d = 0; d < VKT_COUNT(devices); d++) plan(l, m, devices[d]);
+        vkt__str_printf(s, "%s in %s\n", models[m].recipe, models[m].precision);
+        for (size_t i = 0; i < l->n; i++) {
+            vkt__str_printf(s, "  %s\n", l->rows[i].node);
+            for (size_t k = 0; k < l->rows[i].n; k++)
+                vkt__str_printf(s, "    %s:%s\n", l->rows[i].choices[k].kernel,
+                                l->rows[i].choices[k].devices);
+        }
+    }
+    free(l);
+}
+
+static void real_gpus_get_these_kernels(void **state)
+{
+    (void)state;
+    char *want;
+    size_t n, line = 1;
+    vkt__str got = { 0 };
+    kernels(&got);
+    REQUIRE_OK(vkt__file_read(VKT_TEST_DIR "/golden/kernels.txt", 1 << 20, &want, &n));
+    for (char *g = got.data, *w = want; *g || *w; line++) {
+        size_t a = strcspn(g, "\n"), b = strcspn(w, "\n");
+        if (a != b || memcmp(g, w, a) != 0)
+            fail_msg("line %zu is\n%.*s\nand was\n%.*s", line, (int)a, g, (int)b, w);
+        g += a + (g[a] != 0);
+        w += b + (w[b] != 0);
+    }
+    if (scalar[0]) fail_msg("products of 16 bits without the device's matrix units:\n%s", scalar);
+    free(want);
+    vkt__str_finish(&got);
+}
+
+/* ---- profiles ---- */
+
+static void profiles_are_written_as_they_are_read(void **state)
+{
+    (void)state;
+    for (size_t d = 0; d < VKT_COUNT(devices); d++) {
+        vkt_caps a, b;
+        read_device(devices[d], &a);
+        char *text = vkt_caps_profile(&a);
+        REQUIRE_OK(vkt__file_replace(DIR "/again.json", text, strlen(text)));
+        REQUIRE_OK(vkt__caps_read_profile(DIR "/again.json", &b));
+        assert_memory_equal(&a, &b, sizeof a);
+        vkt_free(text);
+    }
+}
+
+/* `from` in the RX 6600's profile becomes `to`; the line that refuses it. */
+static void what_is_no_profile_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *line;
+    } lies[] = {
+        { "\"subgroup\": 32", "\"subgroup\": 0",
+          "'subgroup' must be a whole number from 1 to 128" },
+        { "\"subgroup\": 32", "\"subgroup\": 24", "'subgroup' 24 must lie between" },
+        { "\"subgroup\": 32", "\"subgroup\": \"32\"", "'subgroup' must be a whole number" },
+        { "\"subgroup\": 32", "\"subgroup\": -1", "'subgroup' must be a whole number" },
+        { "\"subgroup\": 32", "\"subgruop\": 32",
+          "there is no 'subgruop'; did you mean 'subgroup'" },
+        { "\"subgroup\": 32,", "", "'subgroup' is missing" },
+        { "\"subgroup\": 32,", "\"subgroup\": 32, \"subgroup\": 64,", "duplicate object key" },
+        { "\"workgroup\": 1024", "\"workgroup\": 16",
+          "'workgroup' must be a whole number from 128" },
+        { "\"type\": \"discrete\"", "\"type\": \"fast\"", "'type' must be one of" },
+        { "\"unified\": false", "\"unified\": 0", "'unified' must be true or false" },
+        { "\"unified\": false", "\"unified\": true", "a discrete device has memory of its own" },
+        { "\"fragment_bf16\": []", "\"fragment_bf16\": [16, 16, 16]", "a type that it lacks" },
+        { "\"fragment_fp16\": []", "\"fragment_fp16\": [16, 16]", "must be [] or three powers" },
+        { "\"name\": \"AMD Radeon RX 6600 (RADV NAVI23)\"", "\"name\": 7",
+          "'name' must be text of at most 255 bytes" },
+        { "{", "[", "line " },
+    };
+    char *text, *at;
+    size_t n;
+    vkt_caps c;
+    REQUIRE_OK(vkt__file_read(VKT_TEST_DIR "/files/devices/rx-6600.json", 1 << 20, &text, &n));
+    for (size_t i = 0; i < VKT_COUNT(lies); i++) {
+        vkt__str s = { 0 };
+        at = strstr(text, lies[i].from);
+        if (!at) fail_msg("the profile has no %s", lies[i].from);
+        vkt__str_printf(&s, "%.*s%s%s", (int)(at - text), text, lies[i].to,
+                        at + strlen(lies[i].from));
+        REQUIRE_OK(vkt__file_replace(DIR "/lie.json", s.data, s.len));
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt__caps_read_profile(DIR "/lie.json", &c), VKT_E_FORMAT);
+        REQUIRE_LOGGED(lies[i].line);
+        assert_true(strchr(test_log, '\n') == test_log + strlen(test_log) - 1);
+        vkt__str_finish(&s);
+    }
+    free(text);
+}
+
+static void a_device_that_only_plans_runs_nothing(void **state)
+{
+    (void)state;
+    vkt_caps caps;
+    vkt_gpu *gpu;
+    float x;
+    read_device("rx-6600", &caps);
+    REQUIRE_OK(vkt__gpu_plan(&caps, &gpu));
+    vkt_graph *g = vkt__graph_new(gpu);
+    vkt_tensor *t = vkt_fill(g, vkt_shape1(1), 0);
+    vkt_keep(t, "t");
+    REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "one" }));
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_graph_run(g), VKT_E_UNSUPPORTED);
+    REQUIRE_LOGGED("'one' can't be run: a device profile only plans");
+    REQUIRE_STATUS(vkt_tensor_read(t, 0, &x, 4), VKT_E_UNSUPPORTED);
+    vkt_graph_destroy(&g);
+    vkt_gpu_destroy(&gpu);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(profiles_are_written_as_they_are_read),
+        cmocka_unit_test(what_is_no_profile_is_refused),
+        cmocka_unit_test(a_device_that_only_plans_runs_nothing),
+        cmocka_unit_test(real_gpus_get_these_kernels),
+    };
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    if (argc > 1 && !strcmp(argv[1], "print")) {
+        vkt__str s = { 0 };
+        kernels(&s);
+        fputs(s.data, stdout);
+        fputs(scalar, stderr);
+        vkt__str_finish(&s);
+        return 0;
+    }
+    return cmocka_run_group_tests_name("device profiles", tests, setup, teardown);
+}
