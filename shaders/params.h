@@ -293,6 +293,7 @@ struct xent_params {
     ADDR(f32s) loss;         /* [rows] */
     ADDR(f32s) hit;          /* [rows] */
     ADDR(u32s) dlogits;      /* [rows, cols] */
+    ADDR(f32x4s) dlogits4;   /* the same, of f32: quirk CAST_ADDRESSES */
     U32 rows, cols;
     U32 ignore;              /* 1 + the target to ignore; 0: none */
     F32 smoothing;

@@ -35,5 +35,5 @@ void main()
     xent_slope s = xent_slope_of(row);
     float lse = xent_lse(top, sum);
     [[unroll]] for (uint j = 0; j < PER; j++) v[j] = xent_dlogit(s, row_column(j), v[j], top, lse);
-    ROW_STORE(v, f32s(p.dlogits), f32x4s(p.dlogits), base, p.cols)
+    ROW_STORE_AS(v, p.dlogits, p.dlogits4, T_F32, base, p.cols)
 }

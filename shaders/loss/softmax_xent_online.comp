@@ -75,7 +75,7 @@ void main()
         uint c = column(f, 0);
         [[unroll]] for (uint i = 0; i < 4; i++)
             if (column(f, i) < p.cols) x[i] = xent_dlogit(s, column(f, i), x[i], top, lse);
-        if (WIDE != 0 && c < p.cols) f32x4s(p.dlogits).v[(base + c) / 4] = x;
+        if (WIDE != 0 && c < p.cols) p.dlogits4.v[(base + c) / 4] = x;
         if (WIDE == 0)
             [[unroll]] for (uint i = 0; i < 4; i++)
                 if (column(f, i) < p.cols) store(p.dlogits, base + column(f, i), x[i]);

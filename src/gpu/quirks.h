@@ -21,6 +21,9 @@
  *                  Source: measured.
  * TALL_TILES       Mesa 25.0's CPU driver with 16 lanes. Its compiler crashes on conv_rows tiles of
  *                  more than 64 rows. There are none. Source: measured.
+ * CAST_ADDRESSES   SwiftShader. A kernel that casts one buffer reference to another ends the process
+ *                  while it is compiled. An address that is read as two types is given as two.
+ *                  Source: measured, by softmax_xent_held's dlogits.
  * DISPATCH_COST    CPU drivers. A dispatch costs 11 to 60 us, a barrier within a workgroup a switch
  *                  of coroutines, an integer division a loop over the lanes. Small kernels are
  *                  fused, a workgroup is one subgroup, indices are not divided for each element.

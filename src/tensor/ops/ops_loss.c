@@ -240,7 +240,7 @@ static void xent_record(vkt__rec *rec, const vkt_node *n)
     p.hit = vkt__addr(rec, n->out[1]);
     p.top = vkt__addr(rec, n->out[2]);
     p.lse = vkt__addr(rec, n->out[3]);
-    p.dlogits = vkt__addr(rec, n->out[DLOGITS]);
+    p.dlogits = p.dlogits4 = vkt__addr(rec, n->out[DLOGITS]);
     if (n->out[DLOGITS]) p.flags |= VKT_XENT_DLOGITS;
     p.logits4 = p.logits;
     const row_kernels k = { VKT_SHADER_SOFTMAX_XENT, VKT_SHADER_SOFTMAX_XENT_HELD, 2, 4 };
