@@ -310,7 +310,7 @@ vkt_status vkt__study_lr(vkt_study *s)
     if (at_end && (star <= low * 1.001 || star >= high * 0.999))
         vkt__study_advise(
             s, "lr* is at the end of the range: continue the sweep with --from %.3g --to %.3g",
-            star <= low * 1.001 ? low / 30 : lr, star <= low * 1.001 ? lr : high * 30);
+            star <= low * 1.001 ? star / 30 : star, star <= low * 1.001 ? star : star * 30);
     VKT_TRY(check_stability(s, &w, star));
 fail:
     free(w.points);

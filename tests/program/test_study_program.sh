@@ -135,6 +135,10 @@ cp -r straight broken
 echo '{' >broken/study.json
 refused 4 'damaged' "${search[@]}" --study broken --resume
 
+# ---- a best rate at the range's end says so, and where to go on
+"$program" study lr digits --from 1e-6 --to 1e-5 --points 3 --steps 30 --seeds 1 --study low >out 2>log || fail "a study of low rates"
+tr -s '\n ' ' ' <out | grep -q 'lr\* is at the end of the range: continue the sweep with --from 1.78e-05 --to 0.000533' || { cp out log; fail "a best rate at the range's end is not said"; }
+
 # ---- two processes on one study; an interrupt
 "$program" study search digits --space space.yaml --trials 40 --seeds 1 --devices 0,0 --study two >first 2>&1 &
 pid=$!
