@@ -201,7 +201,7 @@ run tune 9x8x7; code 0
 
 # ---- profile
 run profile digits --device 'no such device' -o none.json; code 3; check "a refused profile leaves no trace" test ! -e none.json
-run profile digits --steps 5 -o p.json; code 0; out '^op +result +of +count'; out '^(input|host|launch|memory|compute)-bound: '; out '^  what to do: '
+run profile digits --steps 5 -o p.json; code 0; out '^op +result +of +count'; out '^((input|host|launch|memory|compute)-bound|unclear): '; out '^  what to do: '
 out '^  kernels +[0-9.]+ '; out '^trace: p.json'; json p.json whole
 check "a profile makes no run" test ! -e runs
 cp p.json before.json
@@ -221,6 +221,10 @@ for f in run.json metrics.jsonl checkpoints/step-00000060/model.safetensors chec
   check "the run has $f" test -e "runs/first run/$f"
 done
 run train digits --set train.steps=60 --run "runs/first run"; code 2; err 'already holds a run'
+run train digits --quiet --set train.steps=7 --set eval.every=3 --run runs/seven; code 0
+check "the last step is evaluated" test "$(grep '"valid"' runs/seven/metrics.jsonl | grep -o '"step":[0-9]*' | sort -u | paste -sd' ')" = '"step":3 "step":6 "step":7'
+check "the last step has a checkpoint" test -e runs/seven/checkpoints/step-00000007
+rm -r runs/seven
 run train digits --quiet --set train.steps=20 --run runs/quiet; code 0
 check "--quiet: no progress lines" bash -c "! grep -q '^step' '$tmp/out'"
 run eval "runs/first run"; code 0; out '^test: 3[0-9]+ examples, loss .*accuracy'
