@@ -129,6 +129,37 @@ static void crops_are_inside_and_differ(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* The ratio of a crop's sides is as often above 1 as below: it is uniform in its logarithm. Seen by
+ * the steps of two ramps, one along each side. */
+static void crops_lie_as_often_as_they_stand(void **state)
+{
+    (void)state;
+    enum { WIDE = 40, DRAWS = 4000 };
+    static float x[WIDE][WIDE][3];
+    vkt_dataset *ds;
+    vkt__scratch scratch = { 0 };
+    make_idx(DIR "/ramps", N, 0);
+    size_t n = idx_images(bytes, N, WIDE, WIDE, 3);
+    for (size_t i = 20; i < n; i++) {
+        size_t at = (i - 20) / 3 % (WIDE * WIDE);
+        bytes[i] = (uint8_t)(6 * ((i - 20) % 3 ? at / WIDE : at % WIDE));
+    }
+    REQUIRE_OK(vkt__remove_tree(DIR "/ramps/train-images-idx3-ubyte.gz"));
+    put(DIR "/ramps/train-images-idx4-ubyte", bytes, n);
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "idx", .path = DIR "/ramps" }, &ds));
+    int lying = 0, standing = 0;
+    for (uint64_t p = 0; p < DRAWS; p++) {
+        vkt_augment a = { .area = 0.3f };
+        REQUIRE_OK(vkt__dataset_fill(ds, VKT_SPLIT_TRAIN, 0, &(vkt__draw) { &a, 9, p }, &scratch,
+                                     &x[0][0][0]));
+        float w = x[20][WIDE - 2][0] - x[20][1][0], h = x[WIDE - 2][20][1] - x[1][20][1];
+        lying += w > h, standing += w < h;
+    }
+    REQUIRE_NEAR((double)lying / (lying + standing), 0.5, 5 * sqrt(0.25 / DRAWS));
+    vkt__scratch_finish(&scratch);
+    vkt_dataset_destroy(&ds);
+}
+
 typedef struct ring {
     vkt_batch slot[2];
     float x[2][BATCH * SIDE * SIDE * 3], w[2][BATCH], w2[2][BATCH];
@@ -351,6 +382,7 @@ int main(void)
         cmocka_unit_test(flip_and_shift),
         cmocka_unit_test(tones_and_holes),
         cmocka_unit_test(crops_are_inside_and_differ),
+        cmocka_unit_test(crops_lie_as_often_as_they_stand),
         cmocka_unit_test(mixup_blends_pairs),
         cmocka_unit_test(loader_resumes_to_the_same_pictures),
         cmocka_unit_test(balanced_stream),

@@ -197,6 +197,21 @@ static void csv_regression(void **state)
     vkt_dataset_example(ds, VKT_SPLIT_TRAIN, 2, x, &y);
     REQUIRE_NEAR(y.f * scale + mean, 60, 1e-5);
     vkt_dataset_destroy(&ds);
+    /* The scale is the training rows' own, whatever stands elsewhere. */
+    char text[2048] = "a,price\n";
+    for (int i = 0; i < 60; i++) sprintf(text + strlen(text), "%d,%d\n", i, i * i * i);
+    ds = open_csv(text,
+                  (vkt_data_desc) { .task = VKT_TASK_REGRESS, .valid_fraction = 0.3, .seed = 4 });
+    uint64_t n = vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN];
+    double sum = 0, sq = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        vkt_dataset_example(ds, VKT_SPLIT_TRAIN, i, x, &y);
+        sum += (double)y.f, sq += (double)y.f * (double)y.f;
+    }
+    assert_int_equal(n, 42);
+    REQUIRE_NEAR(sum / (double)n, 0, 1e-6);
+    REQUIRE_NEAR(sq / (double)n, 1, 1e-6);
+    vkt_dataset_destroy(&ds);
     put_csv("a,price\n1,10\n2,cheap\n3,60\n");
     refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .task = VKT_TASK_REGRESS },
            VKT_E_FORMAT, CSV "' line 3", "'cheap' in column 'price' is not a number");

@@ -59,7 +59,22 @@ static bool next(const uint8_t **p, const uint8_t *end, field *f)
     return true;
 }
 
-/* Appends the op types of the nodes and the names of inputs and outputs. */
+/* Appends " name=1,2" of an attribute of whole numbers; of others nothing. */
+static void describe_attribute(const field *attribute, vkt__str *out)
+{
+    field g, name = { 0 };
+    const char *between = "=";
+    for (const uint8_t *q = attribute->data; next(&q, attribute->data + attribute->value, &g);) {
+        if (g.number == 1) name = g;
+        if (g.number != 3 && g.number != 8) continue; /* i, ints */
+        if (*between == '=')
+            vkt__str_printf(out, " %.*s", (int)name.value, (const char *)name.data);
+        vkt__str_printf(out, "%s%lld", between, (long long)g.value);
+        between = ",";
+    }
+}
+
+/* Appends the op types of the nodes with their attributes, and the names of inputs and outputs. */
 static void describe(const uint8_t *graph, size_t n, vkt__str *out, size_t *n_weights)
 {
     field f, g;
@@ -68,7 +83,10 @@ static void describe(const uint8_t *graph, size_t n, vkt__str *out, size_t *n_we
         *n_weights += f.number == 5;
         if (f.number != 1 && f.number != 11 && f.number != 12) continue;
         for (const uint8_t *q = f.data; next(&q, f.data + f.value, &g);)
-            if (g.number == name) vkt__str_printf(out, "%.*s ", (int)g.value, (const char *)g.data);
+            if (g.number == name) vkt__str_printf(out, "%.*s", (int)g.value, (const char *)g.data);
+        for (const uint8_t *q = f.data; f.number == 1 && next(&q, f.data + f.value, &g);)
+            if (g.number == 5) describe_attribute(&g, out);
+        vkt__str_printf(out, "; ");
     }
 }
 
@@ -101,23 +119,34 @@ static void onnx_of_linear_layers(void **state)
     size_t n_weights = export_model("  - flatten\n  - linear: 6\n  - relu\n"
                                     "  - residual: {body: [layernorm, silu]}\n  - linear\n",
                                     &text);
-    assert_string_equal(text.data, "Reshape Gemm Relu LayerNormalization Sigmoid Mul Add Gemm "
-                                   "Identity Softmax input logits probabilities ");
+    assert_string_equal(text.data,
+                        "Reshape; Gemm transB=1; Relu; LayerNormalization axis=-1; Sigmoid; Mul; "
+                        "Add; Gemm transB=1; Identity; Softmax axis=-1; input; logits; "
+                        "probabilities; ");
     assert_int_equal(n_weights, 7); /* six tensors and the shape of the flattening */
     vkt__str_finish(&text);
 }
+
+/* Around a layer of images, whose channels are first in ONNX. */
+#define FIRST "Transpose perm=0,3,1,2; "
+#define LAST "Transpose perm=0,2,3,1; "
 
 static void onnx_of_image_layers(void **state)
 {
     (void)state;
     vkt__str text = { 0 };
     size_t n_weights = export_model("  - conv: {out: 4, bias: false}\n  - batch_norm\n  - relu\n"
+                                    "  - avg_pool: {size: 3, stride: 1, pad: 1}\n"
                                     "  - max_pool\n  - flatten\n  - linear\n",
                                     &text);
     assert_string_equal(text.data,
-                        "Transpose Conv Transpose Transpose BatchNormalization Transpose "
-                        "Relu Transpose MaxPool Transpose Reshape Transpose Reshape Gemm "
-                        "Identity Softmax input logits probabilities ");
+                        FIRST "Conv kernel_shape=3,3 strides=1,1 pads=1,1,1,1 dilations=1,1 "
+                              "group=1; " LAST FIRST "BatchNormalization; " LAST "Relu; " FIRST
+                              "AveragePool kernel_shape=3,3 strides=1,1 pads=1,1,1,1 "
+                              "count_include_pad=1; " LAST FIRST
+                              "MaxPool kernel_shape=2,2 strides=2,2 pads=0,0,0,0; " LAST
+                              "Reshape; Transpose perm=0,2,1; Reshape; Gemm transB=1; Identity; "
+                              "Softmax axis=-1; input; logits; probabilities; ");
     assert_int_equal(n_weights, 9); /* filter, four of the norm, two of the linear, two shapes */
     vkt__str_finish(&text);
 }

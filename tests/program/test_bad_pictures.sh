@@ -126,6 +126,26 @@ if [ $rc != 4 ] || [ "$(grep -c 'error:' err)" != 1 ] || ! grep -q "error: none 
     bad=$((bad + 1))
 fi
 
+# ---- pictures that open and can't be decoded are no examples: 24 of 36 are left to be counted
+cp -r good undecodable
+python3 - <<'P'
+import pathlib, struct
+from make import chunk
+head = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 0, 0, 0, 0))
+for folder in pathlib.Path("undecodable").iterdir():
+    for i in 0, 3, 5, 7: (folder / f"{i:02d}.png").write_bytes(head + chunk(b"IDAT", b"\xff" * 40) + chunk(b"IEND", b""))
+P
+works "${train[@]}" --set data.path=undecodable --set data.keep=0 --run of-undecodable
+says 'left out of its batch: .*bad zlib header'
+counted=0
+for split in train valid test; do
+    works eval of-undecodable --split $split --predictions p.csv
+    k=$(sed -n "s/^$split: \([0-9]*\) examples.*/\1/p" out)
+    [ "$(wc -l <p.csv)" = $((k + 1)) ] || { echo "$test: FAILED: $k examples of $split, $(wc -l <p.csv) lines of predictions"; bad=$((bad + 1)); }
+    counted=$((counted + k))
+done
+[ $counted = 24 ] || { echo "$test: FAILED: $counted examples are counted, not the 24 that can be decoded"; bad=$((bad + 1)); }
+
 # ---- CIFAR
 mkdir cifar
 record() { printf "\\$(printf %03o $(($1 % 10)))"; head -c 3072 "$program"; }
@@ -191,7 +211,14 @@ refused 2 'set is for it' inspect r.yaml --set data.path=good
 refused 4 'nowhere' inspect r.yaml --augment nowhere/s.png
 refused 2 'images\|pictures' inspect digits --augment s.png --set data.source=csv --set data.path=all.csv
 seq 60 | sed 's/.*/&,&/' >table.csv
-works eval of-good --confusion c.csv
+works eval of-good --split train --confusion c --predictions p.csv
+python3 - <<'P' || { echo "$test: FAILED: the confusion matrix is not that of the predictions, a row a target"; bad=$((bad + 1)); }
+import csv
+rows, names = list(csv.DictReader(open("p.csv"))), next(csv.reader(open("c.csv")))[1:]
+for row in csv.reader(list(open("c.csv"))[1:]):
+    want = [sum(r["target"] == row[0] and r["predicted"] == name for r in rows) for name in names]
+    if list(map(int, row[1:])) != want: raise SystemExit(f"{row}, must be {want}")
+P
 refused 4 'nowhere' eval of-good --confusion nowhere/c.csv
 works "${train[@]}" --set data.source=csv --set data.path=table.csv --set data.task=regress --run of-table
 refused 2 'no confusion matrix' eval of-table --confusion t

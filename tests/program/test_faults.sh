@@ -85,5 +85,19 @@ for at in 18 28; do
     same
 done
 
+# ---- a checkpoint has its name after everything in it is on the disk, and is done when the name is there too
+rm -rf run
+IOFAULT_ORDER=$work/order LD_PRELOAD=$faults/libiofault.so "$program" "${train[@]}" --run run >out 2>err || { cat err; bad=$((bad + 1)); }
+n=$((n + 1))
+sed "s| $work/| |" order | awk '
+    $1 == "sync" { synced[$2] = 1; if ($2 == parent) { kept++; parent = "" } }
+    $1 == "rename" && $3 ~ /checkpoints\/step-[0-9]+$/ {
+        split("/state.json /model.safetensors /optimizer.safetensors /", names, " ")
+        for (i in names) { path = $2 names[i]; sub(/\/$/, "", path); if (!synced[path]) { print path " is not synced before it is renamed to " $3; wrong = 1 } }
+        parent = "run/checkpoints"; n++
+    }
+    END { if (n != 3 || kept != n) { print n + 0 " checkpoints, of " kept + 0 " the folder is synced"; wrong = 1 }; exit wrong }' >wrong ||
+    { echo "test_faults: FAILED: the order of syncing and renaming"; cat wrong order; bad=$((bad + 1)); }
+
 echo "test_faults: $n cases, $bad failed"
 [ $bad = 0 ]

@@ -56,6 +56,17 @@ static void absent_classes_do_not_count(void **state)
     REQUIRE_NEAR(vkt__balanced_accuracy(&e), (0.8 + 1.0 / 3) / 2, 1e-15);
 }
 
+/* A text's loss is a token's: perplexity is of a token, bits are of a byte. */
+static void perplexity_is_of_tokens_and_bits_of_bytes(void **state)
+{
+    (void)state;
+    vkt__eval_sums e = { .n = 100, .n_bytes = 350, .loss = 150 };
+    REQUIRE_NEAR(vkt__eval_perplexity(&e), exp(1.5), 1e-12);
+    REQUIRE_NEAR(vkt__eval_bits_per_byte(&e), 150 / log(2) / 350, 1e-12);
+    e.n_bytes = 0; /* no text */
+    assert_true(isnan(vkt__eval_perplexity(&e)) && isnan(vkt__eval_bits_per_byte(&e)));
+}
+
 static void confusion_files(void **state)
 {
     (void)state;
@@ -96,6 +107,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(scores),
                                         cmocka_unit_test(absent_classes_do_not_count),
+                                        cmocka_unit_test(perplexity_is_of_tokens_and_bits_of_bytes),
                                         cmocka_unit_test(confusion_files) };
     return cmocka_run_group_tests_name("classes", tests, NULL, NULL);
 }

@@ -9,6 +9,8 @@
  * IOFAULT_FROM=a,b: only calls whose return address lies in an object with this at the beginning of
  *   its file name (default: vktrain, so that a driver's own calls are left alone).
  *
+ * IOFAULT_ORDER=FILE: "sync PATH" and "rename FROM TO" lines, in order, of the calls that worked.
+ *
  * IOFAULT_COUNT=FILE: at exit "CALL COUNT" lines. IOFAULT_TRACE=1: a line when a fault fires, with
  *   the caller's offset.
  *
@@ -156,6 +158,18 @@ static int fails(int call, const void *ra)
     inside = 0;
     return e;
 }
+/* A line of IOFAULT_ORDER. */
+static void in_order(const char *call, const char *a, const char *b)
+{
+    const char *path = getenv("IOFAULT_ORDER");
+    if (!path || !ready || inside) return;
+    int e = errno;
+    inside = 1;
+    FILE *f = fopen(path, "a");
+    if (f) fprintf(f, "%s %s%s%s\n", call, a, *b ? " " : "", b), fclose(f);
+    inside = 0;
+    errno = e;
+}
 #define RA __builtin_return_address(0)
 #define REAL(f)                                                                                    \
     static __typeof__(&f) real;                                                                    \
@@ -213,13 +227,19 @@ int fsync(int fd)
 {
     REAL(fsync);
     FAIL(FSYNC, -1);
-    return real(fd);
+    char fd_path[32], path[512] = "";
+    snprintf(fd_path, sizeof fd_path, "/proc/self/fd/%d", fd);
+    int r = real(fd);
+    if (r == 0 && readlink(fd_path, path, sizeof path - 1) > 0) in_order("sync", path, "");
+    return r;
 }
 int rename(const char *a, const char *b)
 {
     REAL(rename);
     FAIL(RENAME, -1);
-    return real(a, b);
+    int r = real(a, b);
+    if (r == 0) in_order("rename", a, b);
+    return r;
 }
 int symlink(const char *a, const char *b)
 {
