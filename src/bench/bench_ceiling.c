@@ -63,8 +63,7 @@ static vkt_status stream_set(stream *s)
     s->push = (struct bench_stream_params) {
         x, y, z, x, y, z, (uint32_t)n, s->op == VKT_BENCH_WRITE ? WRITE_S : TRIAD_S
     };
-    return vkt__kernel_get(s->b->gpu, VKT_SHADER_BENCH_STREAM, spec, VKT_COUNT(spec), false,
-                           &s->kernel);
+    return vkt__kernel_get(s->b->gpu, VKT_SHADER_BENCH_STREAM, spec, VKT_COUNT(spec), &s->kernel);
 }
 
 static vkt_status stream_record(void *user, vkt__cmd *cmd, uint32_t rep)
@@ -368,8 +367,7 @@ static vkt_status run_fma(vkt__bencher *b, const vkt__bench_item *item)
             j.wg = wg;
             j.groups = n / wg;
             j.push = (struct bench_fma_params) { j.z->addr, n, trips, fma_forms[f].a, 2.0f };
-            VKT_TRY(vkt__kernel_get(b->gpu, fma_forms[f].shader, spec, VKT_COUNT(spec), false,
-                                    &j.kernel));
+            VKT_TRY(vkt__kernel_get(b->gpu, fma_forms[f].shader, spec, VKT_COUNT(spec), &j.kernel));
             VKT_TRY(vkt__bench_time(b,
                                     &(vkt__bench_job) { .label = "bench trial",
                                                         .record = fma_record,
@@ -462,8 +460,7 @@ static vkt_status run_overheads(vkt__bencher *b, const vkt__bench_item *item)
     (void)item;
     VKT_TRY(vkt_buffer_create(
         b->gpu, &(vkt_buffer_desc) { N_COUNTERS * 4, VKT_MEM_DEVICE, "bench counters" }, &j.z));
-    VKT_TRY(
-        vkt__kernel_get(b->gpu, VKT_SHADER_BENCH_COUNT, spec, VKT_COUNT(spec), false, &j.kernel));
+    VKT_TRY(vkt__kernel_get(b->gpu, VKT_SHADER_BENCH_COUNT, spec, VKT_COUNT(spec), &j.kernel));
     VKT_TRY(vkt__bench_time(
         b,
         &(vkt__bench_job) {

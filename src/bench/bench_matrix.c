@@ -94,8 +94,7 @@ static vkt_status run_matrix(vkt__bencher *b, const vkt__bench_item *item)
         j.subgroups = s;
         j.groups = n / s;
         j.push = (struct bench_matrix_params) { j.z->addr, trips, 0 };
-        VKT_TRY(vkt__kernel_get(b->gpu, forms[item->arg].shader, spec, VKT_COUNT(spec), false,
-                                &j.kernel));
+        VKT_TRY(vkt__kernel_get(b->gpu, forms[item->arg].shader, spec, VKT_COUNT(spec), &j.kernel));
         VKT_TRY(vkt__bench_time(b,
                                 &(vkt__bench_job) { .label = "bench trial",
                                                     .record = matrix_record,

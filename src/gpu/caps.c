@@ -168,10 +168,7 @@ void vkt__caps_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *c, ch
     c->subgroup_min = p13.minSubgroupSize;
     c->subgroup_max = p13.maxSubgroupSize;
     c->workgroup_subgroups = p13.maxComputeWorkgroupSubgroups;
-    const VkSubgroupFeatureFlags ops =
-        VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
-    c->subgroup_arith = (p11.subgroupSupportedOperations & ops) == ops &&
-                        (p11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
+    c->subgroup_arith = vkt__subgroups_serve(&p11);
     /* Quirk MOLTEN_SUBGROUPS. */
     if (p12.driverID == VK_DRIVER_ID_MOLTENVK && c->vendor_id != 0x106b) c->subgroup_arith = false;
     c->subgroup_control = f13.subgroupSizeControl && f13.computeFullSubgroups &&
@@ -180,7 +177,7 @@ void vkt__caps_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *c, ch
     if (c->subgroup_control && c->subgroup_min <= 32 && c->subgroup_max >= 32 &&
         c->klass != VKT_GPU_CLASS_CPU)
         c->subgroup = 32;
-    c->workgroup = l->maxComputeWorkGroupInvocations;
+    c->workgroup = VKT_MIN(l->maxComputeWorkGroupInvocations, l->maxComputeWorkGroupSize[0]);
     c->groups_x = l->maxComputeWorkGroupCount[0];
     c->shared_bytes = l->maxComputeSharedMemorySize;
     c->push_bytes = l->maxPushConstantsSize;

@@ -18,7 +18,7 @@ void vkt__cmd_destroy(vkt_gpu *gpu, vkt__cmd **cmd);
 void vkt__cmd_dispatch(vkt__cmd *cmd, vkt__kernel *k, const void *push, uint32_t push_bytes,
                        uint32_t groups);
 /* Part `part` of `n_parts` of the same workgroups, each of which runs in exactly one part: so that
- * a dispatch too long for one submission can be spread over several. k is sliced. */
+ * a dispatch too long for one submission can be spread over several. */
 void vkt__cmd_dispatch_part(vkt__cmd *cmd, vkt__kernel *k, const void *push, uint32_t push_bytes,
                             uint32_t groups, uint32_t part, uint32_t n_parts);
 /* All compute and copies before are finished and visible to all after. */

@@ -31,7 +31,6 @@ typedef struct vkt__slab {
 struct vkt__kernel {
     struct vkt__kernel *next;
     vkt__shader shader;
-    bool sliced;
     uint32_t n_spec;
     vkt__constant spec[VKT__MAX_CONSTANTS];
     VkPipeline pipeline;
@@ -197,6 +196,8 @@ void vkt__slabs_refresh(vkt_gpu *gpu);
 /* UINT32_MAX: none of those allowed. */
 uint32_t vkt__memory_type(const VkPhysicalDeviceMemoryProperties *p, bool unified, uint32_t allowed,
                           vkt_mem mem);
+/* Whether kernels may use subgroup operations: all kinds that any of them uses. */
+bool vkt__subgroups_serve(const VkPhysicalDeviceVulkan11Properties *p);
 /* One that computes: if possible with timestamps, then without graphics; UINT32_MAX: none. */
 uint32_t vkt__compute_family(const VkQueueFamilyProperties *q, uint32_t n);
 /* Of a clock that counts in so many bits. */

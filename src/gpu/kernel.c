@@ -48,11 +48,11 @@ static uint32_t lanes_of(const vkt_caps *c, const vkt__constant *spec, uint32_t 
 }
 
 static vkt__kernel *find(const vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec,
-                         uint32_t n, bool sliced)
+                         uint32_t n)
 {
     vkt__kernel *k = gpu->kernels;
-    while (k && (k->shader != shader || k->sliced != sliced || k->n_spec != n ||
-                 memcmp(k->spec, spec, n * sizeof *spec) != 0))
+    while (k &&
+           (k->shader != shader || k->n_spec != n || memcmp(k->spec, spec, n * sizeof *spec) != 0))
         k = k->next;
     return k;
 }
@@ -65,13 +65,13 @@ void vkt__gpu_fail_pipeline(uint32_t n)
 }
 
 vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec, uint32_t n,
-                           bool sliced, vkt__kernel **out)
+                           vkt__kernel **out)
 {
     vkt_status st = VKT_OK;
     VkShaderModule module = VK_NULL_HANDLE;
     uint32_t *code = NULL;
     VKT_ASSERT(n >= 1 && n <= VKT__MAX_CONSTANTS && spec[0].id == VKT_SPEC_WORKGROUP);
-    *out = find(gpu, shader, spec, n, sliced);
+    *out = find(gpu, shader, spec, n);
     if (*out) return VKT_OK;
     if (gpu->lost) return VKT_E_DEVICE;
     double start = vkt__now();
@@ -111,7 +111,8 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant
         &sp
     };
     info.layout = gpu->layout;
-    info.flags = sliced ? VK_PIPELINE_CREATE_DISPATCH_BASE_BIT : 0u;
+    /* All of them: what is dispatched whole now may be cut into parts later. */
+    info.flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT;
     VkPipeline pipeline;
     if (fail_left && --fail_left == 0) {
         st = vkt__vk_fail(gpu, VK_ERROR_INITIALIZATION_FAILED, "vkCreateComputePipelines");
@@ -120,9 +121,8 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant
     VKT_VK(vkCreateComputePipelines(gpu->dev, gpu->cache, 1, &info, NULL, &pipeline));
     vkt__debug_name(gpu, VK_OBJECT_TYPE_PIPELINE, (uint64_t)(uintptr_t)pipeline, f->name);
     vkt__kernel *k = vkt__alloc(sizeof *k);
-    *k = (vkt__kernel) {
-        .next = gpu->kernels, .shader = shader, .sliced = sliced, .n_spec = n, .pipeline = pipeline
-    };
+    *k =
+        (vkt__kernel) { .next = gpu->kernels, .shader = shader, .n_spec = n, .pipeline = pipeline };
     memcpy(k->spec, spec, n * sizeof *spec);
     gpu->kernels = k;
     gpu->stats.n_pipelines++;

@@ -1,6 +1,6 @@
-/* Which of a device's memory types a buffer gets, which of its queue families the device, and how
- * long its clock ran: functions of what drivers report, so that reports of devices that are not
- * here can be tried. */
+/* What a device is good for, as functions of what drivers report, so that reports of devices that
+ * are not here can be tried: which of its memory types a buffer gets, which of its queue families
+ * it has, how long its clock ran, whether its subgroups serve. */
 #include "gpu/gpu_vk.h"
 
 enum {
@@ -21,6 +21,15 @@ static uint32_t find(const VkPhysicalDeviceMemoryProperties *p, uint32_t allowed
             return t;
     }
     return UINT32_MAX;
+}
+
+bool vkt__subgroups_serve(const VkPhysicalDeviceVulkan11Properties *p)
+{
+    const VkSubgroupFeatureFlags all =
+        VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT |
+        VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT;
+    return (p->subgroupSupportedOperations & all) == all &&
+           (p->subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
 }
 
 uint32_t vkt__memory_type(const VkPhysicalDeviceMemoryProperties *p, bool unified, uint32_t allowed,

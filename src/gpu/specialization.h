@@ -20,8 +20,8 @@ const char *vkt__shader_name(vkt__shader shader);
 bool vkt__kernel_built(vkt__shader shader);
 /* The kernel of a shader with n constants, the first of which is VKT_SPEC_WORKGROUP; among them
  * must be all that the shader declares. VKT_SPEC_LANES: the size of its subgroups, else caps'.
- * sliced: for vkt__cmd_dispatch_part. Created at first use, kept by the gpu. */
+ * Created at first use, kept by the gpu. */
 vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec, uint32_t n,
-                           bool sliced, vkt__kernel **out);
+                           vkt__kernel **out);
 
 #endif

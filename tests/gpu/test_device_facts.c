@@ -76,6 +76,26 @@ static void a_queue_with_a_clock_is_preferred(void **state)
     assert_true(vkt__compute_family(none, 1) == UINT32_MAX);
 }
 
+/* Attention shuffles and votes; a device that only adds has shared memory for all. */
+static void subgroups_serve_with_all_that_kernels_use(void **state)
+{
+    (void)state;
+    enum {
+        ALL = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT |
+              VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT
+    };
+    VkPhysicalDeviceVulkan11Properties p = { .subgroupSupportedStages =
+                                                 VK_SHADER_STAGE_COMPUTE_BIT };
+    for (uint32_t bit = 1; bit <= ALL; bit <<= 1) {
+        p.subgroupSupportedOperations = ALL & ~bit;
+        assert_int_equal(vkt__subgroups_serve(&p), !(ALL & bit));
+    }
+    p.subgroupSupportedOperations = ALL | VK_SUBGROUP_FEATURE_QUAD_BIT;
+    assert_true(vkt__subgroups_serve(&p));
+    p.subgroupSupportedStages = VK_SHADER_STAGE_FRAGMENT_BIT;
+    assert_false(vkt__subgroups_serve(&p));
+}
+
 /* Shaders count in 32 bits, of which drivers take one for the sign. */
 static void tensors_past_2_to_the_31_are_refused(void **state)
 {
@@ -104,6 +124,7 @@ int main(void)
         cmocka_unit_test(memory_types_of_real_gpus),
         cmocka_unit_test(clocks_wrap_at_their_valid_bits),
         cmocka_unit_test(a_queue_with_a_clock_is_preferred),
+        cmocka_unit_test(subgroups_serve_with_all_that_kernels_use),
         cmocka_unit_test(tensors_past_2_to_the_31_are_refused),
     };
     return cmocka_run_group_tests_name("device facts", tests, NULL, NULL);

@@ -199,8 +199,8 @@ static void make_pipeline(bool *said_damaged)
     test_log[0] = 0;
     vkt_log_set((vkt_log_fn)test_log_sink, NULL, VKT_LOG_INFO);
     REQUIRE_OK(vkt_gpu_create(&(vkt_gpu_desc) { .cache_dir = "test_gpu_cache" }, &gpu));
-    REQUIRE_OK(vkt__kernel_get(gpu, VKT_SHADER_SUM_ROWS, spec, 2, false, &k));
-    REQUIRE_STATUS(vkt__kernel_get(gpu, VKT_SHADER_NONE, spec, 2, false, &k), VKT_E_UNSUPPORTED);
+    REQUIRE_OK(vkt__kernel_get(gpu, VKT_SHADER_SUM_ROWS, spec, 2, &k));
+    REQUIRE_STATUS(vkt__kernel_get(gpu, VKT_SHADER_NONE, spec, 2, &k), VKT_E_UNSUPPORTED);
     vkt_gpu_destroy(&gpu);
     *said_damaged = strstr(test_log, "is damaged or of another driver: made anew") != NULL;
 }

@@ -49,7 +49,7 @@ void vkt__dispatch(vkt__rec *rec, vkt__shader shader, const vkt__constant *spec,
                         lanes_of(rec->caps, spec, n_spec));
         return;
     }
-    rec->status = vkt__kernel_get(rec->gpu, shader, spec, n_spec, rec->n_parts > 1, &k);
+    rec->status = vkt__kernel_get(rec->gpu, shader, spec, n_spec, &k);
     if (rec->status != VKT_OK) return;
     if (rec->n_parts > 1)
         vkt__cmd_dispatch_part(rec->cmd, k, push, push_bytes, (uint32_t)groups, rec->part,
