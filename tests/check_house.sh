@@ -3,7 +3,8 @@
 #   a circle of files (a .c with its .h is one file), but the one that is essential: the gradient of a sum is a product and
 #   of a product a sum (ops_eltwise, ops_reduce);
 #   a use that points up or sideways, as check_layers.sh has the order of the rooms;
-#   two files under src of one name, a folder of more than 30 files, a file of more than 600 lines.
+#   two files under src of one name, a folder of more than 30 files, a file of more than 600 lines;
+#   places in a window of pixels as floats in the kernels that keep them.
 # usage: check_house.sh OBJECTS [DRAWING]   OBJECTS: a file with the objects' paths, a line each; DRAWING: Graphviz's dot, to write
 set -euo pipefail
 export LC_ALL=C
@@ -75,6 +76,9 @@ full=$(find src shaders tools/program tests -type f \( -name '*.[ch]' -o -name '
 long=$(find src shaders include tools/program tests -type f \( -name '*.[ch]' -o -name '*.comp' -o -name '*.glsl' -o -name '*.sh' \) -print0 |
     xargs -0 wc -l | awk -v most=$longest_file '$2 != "total" && $1 > most { print $2 " (" $1 ")" }')
 [ -z "$long" ] || refuse "more than $longest_file lines in: $long"
+
+words=$(grep -nE 'uintBitsToFloat|floatBitsToUint' shaders/conv/pool* shaders/norm/* || true)
+[ -z "$words" ] || refuse "whole numbers as floats, which may be flushed to zero (LOAD_WORDS and STORE_WORDS of elems.glsl): $words"
 
 [ -z "${2:-}" ] || printf '%s\n' "$uses" | drawing >"$2"
 [ $bad = 0 ] || exit 1

@@ -13,7 +13,8 @@ void main()
     uint y0 = row * STRIDE - p.pad, to = (image * p.oh + row) * p.ow * wide + c;
     for (uint ox = 0; ox < p.ow; ox++) {
         uint x0 = ox * STRIDE - p.pad;
-        elem best = elem(0.0), sum = elem(0.0), where = elem(0.0);
+        elem best = elem(0.0), sum = elem(0.0);
+        words where = words(0);
         bool any = false;
         for (uint kh = 0; kh < KH; kh++)
             for (uint kw = 0; kw < KW; kw++) {
@@ -24,11 +25,11 @@ void main()
                 else [[unroll]] for (uint i = 0; i < W; i++) {
                     bool wins = !any || AT(v, i) > AT(best, i) || is_nan(AT(v, i));
                     AT(best, i) = wins ? AT(v, i) : AT(best, i);
-                    AT(where, i) = wins ? uintBitsToFloat(kh * KW + kw) : AT(where, i);
+                    AT(where, i) = wins ? kh * KW + kw : AT(where, i);
                 }
                 any = true;
             }
         STORE(p.y, to + ox * wide, MEAN != 0 ? sum * p.scale : best);
-        if (MEAN == 0) STORE(p.index, to + ox * wide, where);
+        if (MEAN == 0) STORE_WORDS(p.index, to + ox * wide, where);
     }
 }

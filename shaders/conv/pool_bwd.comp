@@ -27,8 +27,8 @@ void main()
                 uint from = ((image * p.oh + oy) * p.ow + ox) * wide + c, place = (y - oy * STRIDE) * KW + x - ox * STRIDE;
                 elem dy = LOAD(p.y, from);
                 if (MEAN == 0) {
-                    elem where = LOAD(p.index, from);
-                    [[unroll]] for (uint i = 0; i < W; i++) AT(dy, i) = floatBitsToUint(AT(where, i)) == place ? AT(dy, i) : 0.0;
+                    words where = LOAD_WORDS(p.index, from);
+                    [[unroll]] for (uint i = 0; i < W; i++) AT(dy, i) = AT(where, i) == place ? AT(dy, i) : 0.0;
                 }
                 sum += dy;
             }

@@ -19,20 +19,21 @@ void main()
         elem mean = LOAD(p.mean, at), scale = rstd_at(at) * LOAD(p.w, c), shift = LOAD(p.b, c);
         uint from = (image * p.h + row * STRIDE) * p.wd * wide + c;
         for (uint ox = 0; ox < ow; ox++) {
-            elem best = elem(0.0), place = elem(0.0);
+            elem best = elem(0.0);
+            words place = words(0);
             [[unroll]] for (uint t = 0; t < KH * KW; t++) {
                 elem y = (LOAD(p.x, from + (t / KW * p.wd + t % KW) * wide) - mean) * scale + shift;
                 [[unroll]] for (uint i = 0; i < W; i++) {
                     float v = act_fwd(ACT, AT(y, i));
                     bool wins = t == 0 || v > AT(best, i) || is_nan(v);
                     AT(best, i) = wins ? v : AT(best, i);
-                    AT(place, i) = wins ? uintBitsToFloat(t) : AT(place, i);
+                    AT(place, i) = wins ? t : AT(place, i);
                 }
             }
             if (ACT == VKT_ACT_N_RELU)
-                [[unroll]] for (uint i = 0; i < W; i++) AT(place, i) = AT(best, i) > 0.0 ? AT(place, i) : uintBitsToFloat(CUT);
+                [[unroll]] for (uint i = 0; i < W; i++) AT(place, i) = AT(best, i) > 0.0 ? AT(place, i) : CUT;
             STORE(p.out0, to, best);
-            STORE(p.place, to, place);
+            STORE_WORDS(p.place, to, place);
             to += wide;
             from += STRIDE * wide;
         }

@@ -24,7 +24,8 @@ void main()
         for (uint ox = 0; ox * STRIDE < p.wd; ox++) {
             bool inside = row_inside && ox < ow;
             uint from = inside ? ((image * oh + oy) * ow + ox) * wide + c : 0;
-            elem dy = LOAD(p.dy, from), place = LOAD(p.place, from);
+            elem dy = LOAD(p.dy, from);
+            words place = LOAD_WORDS(p.place, from);
             for (uint kw = 0; kw < STRIDE; kw++) {
                 if (ox * STRIDE + kw >= p.wd) break;
                 elem g = through(dy, place, inside && kw < KW ? kh * KW + kw : CUT + 1);

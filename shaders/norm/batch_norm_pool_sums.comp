@@ -18,7 +18,7 @@ void main()
         uint oy = y / STRIDE, ox = x / STRIDE, kh = y - oy * STRIDE, kw = x - ox * STRIDE;
         bool inside = oy < oh && ox < ow && kh < KH && kw < KW;
         uint from = inside ? ((image * oh + oy) * ow + ox) * wide + c : 0;
-        elem g = through(LOAD(p.dy, from), LOAD(p.place, from), inside ? kh * KW + kw : CUT + 1);
+        elem g = through(LOAD(p.dy, from), LOAD_WORDS(p.place, from), inside ? kh * KW + kw : CUT + 1);
         sum_g += g;
         sum_gh += g * (LOAD(p.x, r * wide + c) - mean) * rstd;
         x++;

@@ -26,8 +26,8 @@ uint my_lines(uint per_image, out uint image, out uint row, out uint line, out u
 }
 
 /* Of a window's gradient dy what goes to its pixel `at`. */
-elem through(elem dy, elem place, uint at)
+elem through(elem dy, words place, uint at)
 {
-    [[unroll]] for (uint k = 0; k < W; k++) AT(dy, k) = floatBitsToUint(AT(place, k)) == at ? AT(dy, k) : 0.0;
+    [[unroll]] for (uint k = 0; k < W; k++) AT(dy, k) = AT(place, k) == at ? AT(dy, k) : 0.0;
     return dy;
 }
