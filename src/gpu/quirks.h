@@ -13,6 +13,11 @@
  * WIDE_STACK       Mesa 26.1's CPU driver with 16 lanes. Kernels that store 64-bit words (.pairs)
  *                  overwrite their stack; 25.0 is right. They are not used there (vkt__use_pairs),
  *                  and vectors stay at 256 bits (vkt__caps_widen). Source: measured.
+ * SINGLE_STORES    Mesa 26.1's CPU driver (LLVM 21), 8 lanes. A product's kernel in pairs that
+ *                  stores single floats although N is even (130 x 34 x 70, TN with sums) crashes: it
+ *                  stores at element 0x80808081 and on of C, which has 4420. They store pairs where
+ *                  N is even, also if a test names them on a device of another class. Source:
+ *                  measured by test_ops under --cap cpu-kernels=0, in a debugger.
  * WIDE_VECTORS     Mesa 22's CPU driver. 512-bit vectors halve the speed of products, which on 25
  *                  and 26 gain 1.1 to 1.7 times. Only 25 is asked for them. Source: measured.
  * SLOW_BROADCAST   Mesa 22's CPU driver. subgroupBroadcast takes 20 times as long as

@@ -3,11 +3,15 @@
 #include "tensor/graph/op.h"
 #include "tensor/graph/workgroup.h"
 
-bool vkt__use_pairs(const vkt_caps *c)
+bool vkt__stores_pairs(const vkt_caps *c)
 {
     /* 16 lanes storing 64-bit words: quirk WIDE_STACK. */
-    bool safe = c->subgroup <= 8 || strstr(c->driver_info, "Mesa 25.");
-    return c->klass == VKT_GPU_CLASS_CPU && c->int64 && c->storage8 && safe;
+    return c->int64 && (c->subgroup <= 8 || strstr(c->driver_info, "Mesa 25."));
+}
+
+bool vkt__use_pairs(const vkt_caps *c)
+{
+    return c->klass == VKT_GPU_CLASS_CPU && c->storage8 && vkt__stores_pairs(c);
 }
 
 /* Intel: lanes share a thread's registers, 128 of as many numbers as its smallest subgroup has

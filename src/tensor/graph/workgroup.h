@@ -4,6 +4,8 @@
 
 #include "gpu/commands.h"
 
+/* Whether floats may be stored two at a time, as 64-bit words. */
+bool vkt__stores_pairs(const vkt_caps *c);
 /* Whether kernels with a PAIRS variant should use it: Mesa's CPU driver (see common.glsl). */
 bool vkt__use_pairs(const vkt_caps *c);
 /* VKT_SPEC_LANES of a kernel whose invocations, wg a workgroup, keep so many 32-bit numbers at

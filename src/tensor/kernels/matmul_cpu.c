@@ -41,8 +41,9 @@ static void launch_rows(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul
         { VKT_SPEC_SHARING, t->thread_rows },      { VKT_SPEC_REST, j->p->K % t->steps }
     };
     l->spec[VKT__MM_WORKGROUP].value = caps->subgroup;
+    /* Of another class, too, where a test names the kernel: quirk SINGLE_STORES. */
     if (!vkt__mm_is_16bit(j->p))
-        l->spec[VKT__MM_C_PAIRS].value = vkt__use_pairs(caps) && j->p->N % 2 == 0;
+        l->spec[VKT__MM_C_PAIRS].value = vkt__stores_pairs(caps) && j->p->N % 2 == 0;
     vkt__mm_add(l, tile, VKT_COUNT(tile));
 }
 
@@ -89,7 +90,7 @@ static void launch_row(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul_
                                    { VKT_SPEC_COLUMNS, t->columns / caps->subgroup },
                                    { VKT_SPEC_STEPS, t->steps } };
     l->spec[VKT__MM_WORKGROUP].value = caps->subgroup;
-    l->spec[VKT__MM_C_PAIRS].value = vkt__use_pairs(caps) && j->p->N % 2 == 0;
+    l->spec[VKT__MM_C_PAIRS].value = vkt__stores_pairs(caps) && j->p->N % 2 == 0;
     vkt__mm_add(l, tile, VKT_COUNT(tile));
 }
 
