@@ -1,6 +1,7 @@
 /* Names: hashed, matched, nearest, shown, escaped, sorted. */
 #include <stdio.h>
 
+#include "base/number.h"
 #include "base/words.h"
 
 uint64_t vkt__hash(const void *data, size_t n, uint64_t seed)
@@ -137,11 +138,10 @@ void vkt__shell_word(vkt__str *s, const char *word)
 
 static bool is_formula(const char *text)
 {
-    char *end;
+    double number;
     if (*text == '=' || *text == '@') return true;
     if (*text != '+' && *text != '-') return false;
-    strtod(text, &end);
-    return text[1] && (end == text || *end);
+    return text[1] && !vkt__number(text + 1, &number);
 }
 
 void vkt__str_csv(vkt__str *s, const char *text)

@@ -94,6 +94,38 @@ static void words_for_a_shell(void **state)
     }
 }
 
+/* What a spreadsheet would run is text to it; numbers stay numbers, whatever the decimal point. */
+static void cells_for_a_spreadsheet(void **state)
+{
+    static const struct {
+        const char *text, *cell;
+    } cases[] = {
+        { "digits", "digits" },
+        { "", "" },
+        { "a,b", "\"a,b\"" },
+        { "say \"a\"", "\"say \"\"a\"\"\"" },
+        { "-2.5", "-2.5" },
+        { "+1e-3", "+1e-3" },
+        { "-", "-" },
+        { "-2,5", "\"'-2,5\"" },
+        { "=1+1", "\"'=1+1\"" },
+        { "@SUM(A1)", "\"'@SUM(A1)\"" },
+        { "+cmd|' /C", "\"'+cmd|' /C\"" },
+        { "-2.5+A1", "\"'-2.5+A1\"" },
+    };
+    (void)state;
+    for (int comma = 0; comma < 2; comma++) {
+        if (comma && !comma_locale()) return;
+        for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+            vkt__str s = { 0 };
+            vkt__str_csv(&s, cases[i].text);
+            assert_string_equal(s.data ? s.data : "", cases[i].cell);
+            vkt__str_finish(&s);
+        }
+    }
+    setlocale(LC_NUMERIC, "C");
+}
+
 static void files_are_replaced_whole(void **state)
 {
     (void)state;
@@ -207,6 +239,7 @@ int main(void)
         cmocka_unit_test(nearest_name),
         cmocka_unit_test(strings_grow),
         cmocka_unit_test(words_for_a_shell),
+        cmocka_unit_test(cells_for_a_spreadsheet),
         cmocka_unit_test(the_library_says_its_version),
         cmocka_unit_test(the_last_error_is_kept),
         cmocka_unit_test(files_are_replaced_whole),
