@@ -130,6 +130,29 @@ static void kernels_are_chosen_as_before(void **state)
     vkt__str_finish(&got);
 }
 
+/* A choice is not taken from rows that are loaded in vectors to rows that can't be. */
+static void keys_know_how_rows_are_loaded(void **state)
+{
+    (void)state;
+    static const struct {
+        vkt__product p;
+        const char *key;
+    } cases[] = {
+        { { VKT_LAYOUT_NT, 64, 512, 784, VKT_F32, VKT_F32, 0 }, "matmul NT 6 9 9" },
+        { { VKT_LAYOUT_NT, 65, 512, 784, VKT_F32, VKT_F32, 0 }, "matmul NT 6 9 9" },
+        { { VKT_LAYOUT_NT, 64, 512, 785, VKT_F32, VKT_F32, 0 }, "matmul NT 6 9 9 odd" },
+        { { VKT_LAYOUT_NT, 64, 510, 784, VKT_F32, VKT_F32, 0 }, "matmul NT 6 8 9 even" },
+        { { VKT_LAYOUT_TN, 65, 512, 784, VKT_F32, VKT_F32, 0 }, "matmul TN 6 9 9 odd" },
+        { { VKT_LAYOUT_TN, 64, 512, 785, VKT_F32, VKT_F32, 0 }, "matmul TN 6 9 9" },
+        { { VKT_LAYOUT_NN, 1u << 20, 50257, 1u << 20, VKT_BF16, VKT_BF16, 1u << 12 },
+          "matmul NN 20 15 20 odd x12 bf16 bf16" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        char key[40];
+        assert_string_equal(vkt__matmul_key(&cases[i].p, key), cases[i].key);
+    }
+}
+
 /* Intel's lanes share a thread's registers: 8 lanes have 128 each on Arc A, 16 have them on Arc B.
  */
 static void lanes_leave_enough_registers(void **state)
@@ -160,6 +183,7 @@ static void lanes_leave_enough_registers(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(kernels_are_chosen_as_before),
+                                        cmocka_unit_test(keys_know_how_rows_are_loaded),
                                         cmocka_unit_test(lanes_leave_enough_registers) };
     if (argc > 1 && !strcmp(argv[1], "print")) {
         vkt__str s = { 0 };

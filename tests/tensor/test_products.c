@@ -223,7 +223,7 @@ static void products_of_a_graph_are_listed_once(void **state)
     vkt_tune_shape s[8];
     assert_int_equal(vkt_graph_products(g, false, s, 8), 3); /* NT, NN, TN */
     assert_int_equal(vkt_graph_products(g, false, s, 2), 2);
-    vkt__product p = { s[0].layout, 17, 31, 25, VKT_F32, VKT_F32 };
+    vkt__product p = { s[0].layout, 17, 16, 24, VKT_F32, VKT_F32 };
     char key[40];
     vkt__choice_set(gpu, vkt__matmul_key(&p, key), "naive");
     assert_int_equal(vkt_graph_products(g, true, s, 8), 2);

@@ -198,8 +198,12 @@ const char *vkt_layout_name(vkt_layout layout)
 
 const char *vkt__matmul_key(const vkt__product *p, char key[40])
 {
-    int n = snprintf(key, 40, "matmul %s %u %u %u", vkt_layout_name(p->layout), log2_of(p->M),
-                     log2_of(p->N), log2_of(p->K));
+    uint32_t rows = vkt__mm_row_a(p) | vkt__mm_row_b(p) | p->N;
+    int n = snprintf(key, 40, "matmul %s %u %u %u%s", vkt_layout_name(p->layout), log2_of(p->M),
+                     log2_of(p->N), log2_of(p->K),
+                     rows % 2   ? " odd"
+                     : rows % 8 ? " even"
+                                : "");
     if (p->batch) n += snprintf(key + n, 40 - (size_t)n, " x%u", log2_of(p->batch));
     if (vkt__mm_is_16bit(p))
         snprintf(key + n, 40 - (size_t)n, " %s %s", vkt_dtype_name(p->in), vkt_dtype_name(p->out));
