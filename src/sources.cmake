@@ -192,6 +192,7 @@ set(SRC_NN
   src/nn/generator.c
   src/nn/layer_kinds.c
   src/nn/layer_list.c
+  src/nn/layer_set.c
   src/nn/layer_types.c
   src/nn/layers.c
   src/nn/layers_image.c
@@ -234,6 +235,7 @@ set(SRC_MODELS
   src/models/hf_config.c
   src/models/hf_export.c
   src/models/hf_folder.c
+  src/models/hf_keys.c
   src/models/import.c
   src/models/initial.c
   src/models/language.c

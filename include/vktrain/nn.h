@@ -18,12 +18,13 @@ extern "C" {
 typedef struct vkt_transformer {
     uint32_t layers, heads, width; /* needed */
     uint32_t kv_heads;             /* heads of keys and values, shared by groups; 0: heads */
-    uint32_t mlp;            /* hidden size; 0: 4 * width, gated 8/3 * width to a multiple of 64 */
-    uint32_t context;        /* positions there are; 0: the data's context */
-    uint32_t window;         /* positions that a token sees; 0: all before it */
-    const char *norm;        /* "layernorm" (default), "rmsnorm" */
-    const char *norm_place;  /* "pre" (default), "post" */
-    const char *positions;   /* "learned" (default), "rope", "none" */
+    uint32_t mlp;     /* hidden size; 0: 4 * width, gated 8/3 * width to a multiple of 64 */
+    uint32_t context; /* positions there are; 0: the data's context */
+    uint32_t window;  /* positions that a token sees; 0: all before it */
+    const char *window_layers; /* layers with the window, as "0 2 5-8"; NULL: all */
+    const char *norm;          /* "layernorm" (default), "rmsnorm" */
+    const char *norm_place;    /* "pre" (default), "post" */
+    const char *positions;     /* "learned" (default), "rope", "none" */
     const char *activation;  /* an activation layer's type, or "swiglu", "geglu"; default "gelu" */
     const char *rope_layout; /* "half" (default, as Hugging Face's Llama), "interleaved" */
     const char *names;       /* of parameters: "gpt2", "llama"; NULL: by positions, activation */

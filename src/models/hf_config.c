@@ -1,9 +1,38 @@
 /* config.json of GPT-2 and the Llama family (Llama, SmolLM2, TinyLlama, Mistral, Qwen2). */
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "models/hf_config.h"
+
+#include "models/hf_keys.h"
+#include "nn/layer_set.h"
 #include "tensor/ops/act.h"
+
+/* ---- the families ---- */
+
+/* A row of the Llama family: what its model_type takes for granted, and what its keys may ask for.
+ */
+typedef struct {
+    const char *type, *architecture;
+    bool qkv_bias;       /* always */
+    bool attention_bias; /* the key is honoured; so is mlp_bias */
+    bool window;         /* of all layers; unless sliding_window is null, there is one */
+    bool windows;        /* of the layers that are said, if use_sliding_window is true */
+} family;
+
+static const family families[] = {
+    { .type = "llama", .architecture = "LlamaForCausalLM", .attention_bias = true },
+    { .type = "mistral", .architecture = "MistralForCausalLM", .window = true },
+    { .type = "qwen2", .architecture = "Qwen2ForCausalLM", .qkv_bias = true, .windows = true },
+};
+
+static const family *find_family(const char *type)
+{
+    for (size_t i = 0; i < VKT_COUNT(families); i++)
+        if (!strcmp(families[i].type, type)) return &families[i];
+    return NULL;
+}
 
 /* ---- reading ---- */
 
@@ -19,11 +48,18 @@ static void refuse(reader *r, const char *key, const char *what)
         r->st = vkt__fail(VKT_E_FORMAT, "model", "'%s': %s %s", r->name, key, what);
 }
 
+/* NULL: the key is not there, or null. */
+static const json_t *get(const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+    return json_is_null(v) ? NULL : v;
+}
+
 /* A whole number from 1; fallback 0: it must be there. */
 static uint32_t get_uint(reader *r, const char *key, uint32_t fallback)
 {
-    const json_t *v = json_object_get(r->o, key);
-    if ((!v || json_is_null(v)) && fallback) return fallback;
+    const json_t *v = get(r->o, key);
+    if (!v && fallback) return fallback;
     json_int_t i = json_integer_value(v);
     if (json_is_integer(v) && i >= 1 && i <= 1 << 24) return (uint32_t)i;
     refuse(r, key, v ? "must be a whole number from 1 to 16777216" : "is missing");
@@ -32,18 +68,19 @@ static uint32_t get_uint(reader *r, const char *key, uint32_t fallback)
 
 static double get_real(reader *r, const json_t *o, const char *key, double fallback)
 {
-    const json_t *v = json_object_get(o, key);
-    if (!v || json_is_null(v)) return fallback;
+    const json_t *v = get(o, key);
+    if (!v) return fallback;
     double d = json_number_value(v);
     if (json_is_number(v) && (float)d > 0 && isfinite((float)d)) return d; /* kept as float32 */
     refuse(r, key, "must be a number above 0");
     return fallback;
 }
 
-static bool get_bool(const reader *r, const char *key, bool fallback)
+static bool get_bool(reader *r, const char *key, bool fallback)
 {
-    const json_t *v = json_object_get(r->o, key);
-    return json_is_boolean(v) ? json_is_true(v) : fallback;
+    const json_t *v = get(r->o, key);
+    if (v && !json_is_boolean(v)) refuse(r, key, "must be true or false");
+    return v ? json_is_true(v) : fallback;
 }
 
 /* Our word for the activation that they call `name`; NULL: there is none. */
@@ -66,6 +103,24 @@ static const char *get_activation(reader *r, const char *key, const char *fallba
     return ours ? ours : "gelu";
 }
 
+/* Heads that are none of a language model's have other weights. */
+static void read_architectures(reader *r)
+{
+    static const char *const ends[] = { "ForCausalLM", "LMHeadModel", "Model" };
+    const json_t *list = get(r->o, "architectures"), *v;
+    size_t i;
+    json_array_foreach((json_t *)(uintptr_t)list, i, v)
+    {
+        const char *name = json_string_value(v);
+        bool ok = false;
+        for (size_t k = 0; name && k < VKT_COUNT(ends); k++) {
+            size_t n = strlen(name), n_end = strlen(ends[k]);
+            ok = ok || (n > n_end && !strcmp(name + n - n_end, ends[k]));
+        }
+        if (!ok) refuse(r, "architectures", "has no language model: its name ends in ForCausalLM");
+    }
+}
+
 static void read_gpt2(reader *r, vkt__hf_config *c)
 {
     c->gpt2 = true;
@@ -77,35 +132,84 @@ static void read_gpt2(reader *r, vkt__hf_config *c)
     c->eps = get_real(r, r->o, "layer_norm_epsilon", 1e-5);
     c->activation = get_activation(r, "activation_function", "gelu_new", false);
     c->tied = get_bool(r, "tie_word_embeddings", true);
-    if (!get_bool(r, "scale_attn_weights", true) ||
-        get_bool(r, "scale_attn_by_inverse_layer_idx", false))
-        refuse(r, "scale_attn_weights", "and its like must be GPT-2's own");
 }
 
-/* transformers 5 has rope_parameters, before it was rope_theta and rope_scaling. */
+/* transformers 5 has rope_parameters; before, rope_theta and rope_scaling were keys of their own.
+ * What is said twice must be the same, because versions differ in which of them they take. */
 static void read_rope(reader *r, vkt__hf_config *c)
 {
-    const json_t *p = json_object_get(r->o, "rope_parameters"),
-                 *scaling = json_object_get(r->o, "rope_scaling");
-    c->theta = get_real(r, json_is_object(p) ? p : r->o, "rope_theta", 10000);
-    for (int i = 0; i < 2; i++) {
-        const json_t *o = i ? scaling : p;
-        const char *type = json_string_value(json_object_get(o, "rope_type"));
-        if (!type) type = json_string_value(json_object_get(o, "type"));
-        if (json_is_object(o) && type && strcmp(type, "default") != 0)
-            refuse(r, "rope_scaling",
-                   "(stretched rotary positions, as of Llama 3.1) is not "
-                   "supported");
-    }
-    if (get_real(r, r->o, "partial_rotary_factor", 1) != 1)
-        refuse(r, "partial_rotary_factor", "is not supported");
+    const json_t *p = get(r->o, "rope_parameters"), *scaling = get(r->o, "rope_scaling");
+    if ((p && !json_is_object(p)) || (scaling && !json_is_object(scaling)))
+        refuse(r, p && !json_is_object(p) ? "rope_parameters" : "rope_scaling",
+               "must be an object");
+    if (p && scaling && !json_equal(p, scaling))
+        refuse(r, "rope_scaling", "and rope_parameters say different things: remove one of them");
+    if (!p) p = scaling;
+    if (p && r->st == VKT_OK) r->st = vkt__hf_rope_keys_check(p, r->name);
+    c->theta = get_real(r, p && get(p, "rope_theta") ? p : r->o, "rope_theta", 10000);
+    if (get_real(r, r->o, "rope_theta", c->theta) != c->theta)
+        refuse(r, "rope_theta", "is another one in rope_parameters: remove the wrong one");
+    const char *type = json_string_value(get(p, "rope_type"));
+    if (!type) type = json_string_value(get(p, "type"));
+    if (type && strcmp(type, "default") != 0)
+        refuse(r, "rope_scaling", "(stretched rotary positions, as of Llama 3.1) is not supported");
 }
 
-static void read_llama(reader *r, const char *type, vkt__hf_config *c)
+/* Which layers have a window, by layer_types; without it, all from `first` on. */
+static void read_windowed(reader *r, const family *f, uint32_t first, vkt__hf_config *c)
 {
-    bool qwen2 = !strcmp(type, "qwen2"), mistral = !strcmp(type, "mistral"),
-         attention_bias = get_bool(r, "attention_bias", false);
+    const json_t *types = get(r->o, "layer_types");
+    bool has[VKT__HF_MAX_LAYERS];
+    uint32_t n = 0;
+    vkt__str set = { 0 };
+    if (types && json_array_size(types) != c->layers)
+        refuse(r, "layer_types", "must be a list of num_hidden_layers words");
+    for (uint32_t i = 0; i < c->layers; i++) {
+        const char *type = json_string_value(json_array_get(types, i));
+        bool sliding = type && !strcmp(type, "sliding_attention");
+        if (types && !sliding && (!type || strcmp(type, "full_attention") != 0))
+            refuse(r, "layer_types",
+                   "has a word that is not supported; full_attention and sliding_attention are");
+        has[i] = types ? sliding : c->window && i >= first;
+        n += has[i];
+    }
+    if (n && !c->window)
+        refuse(r, "layer_types", "names sliding_attention, and there is no sliding_window");
+    if (!n && c->window && f->window)
+        refuse(r, "layer_types", "names no sliding_attention, and there is a sliding_window");
+    if (n && n < c->layers && !f->windows)
+        refuse(r, "layer_types", "must have one word for all layers of this architecture");
+    if (!n) c->window = 0;
+    if (n && n < c->layers) vkt__layer_set_text(has, c->layers, &set);
+    snprintf(c->window_layers, sizeof c->window_layers, "%s", set.len ? set.data : "");
+    vkt__str_finish(&set);
+}
+
+static void read_windows(reader *r, const family *f, vkt__hf_config *c)
+{
+    const json_t *none = json_object_get(r->o, "sliding_window"),
+                 *use = get(r->o, "use_sliding_window"), *max = get(r->o, "max_window_layers");
+    bool used = get_bool(r, "use_sliding_window", f->window);
+    if (!f->windows && use && used != f->window)
+        refuse(r, "use_sliding_window",
+               f->window ? "must be true, or sliding_window null"
+                         : "must be false for this architecture");
+    if (!f->windows && !f->window && get(r->o, "sliding_window"))
+        refuse(r, "sliding_window", "must be null for this architecture");
+    if (used && !json_is_null(none)) c->window = get_uint(r, "sliding_window", 4096);
+    json_int_t first = f->windows ? max ? json_integer_value(max) : 28 : 0;
+    if (max && (!json_is_integer(max) || first < 0))
+        refuse(r, "max_window_layers", "must be a whole number from 0");
+    if (r->st == VKT_OK) read_windowed(r, f, (uint32_t)VKT_MIN(first, VKT__HF_MAX_LAYERS), c);
+}
+
+static void read_llama(reader *r, const family *f, vkt__hf_config *c)
+{
+    bool attention_bias = f->attention_bias && get_bool(r, "attention_bias", false),
+         mlp_bias = f->attention_bias && get_bool(r, "mlp_bias", false);
     c->layers = get_uint(r, "num_hidden_layers", 0);
+    if (c->layers > VKT__HF_MAX_LAYERS)
+        refuse(r, "num_hidden_layers", "must be a whole number from 1 to 1000");
     c->heads = get_uint(r, "num_attention_heads", 0);
     c->kv_heads = get_uint(r, "num_key_value_heads", c->heads);
     c->width = get_uint(r, "hidden_size", 0);
@@ -114,43 +218,43 @@ static void read_llama(reader *r, const char *type, vkt__hf_config *c)
     c->eps = get_real(r, r->o, "rms_norm_eps", 1e-6);
     c->activation = get_activation(r, "hidden_act", "silu", true);
     c->tied = get_bool(r, "tie_word_embeddings", false);
-    c->qkv_bias = qwen2;
-    c->all_bias = attention_bias && get_bool(r, "mlp_bias", false);
-    if (attention_bias != get_bool(r, "mlp_bias", false))
+    c->qkv_bias = f->qkv_bias;
+    c->all_bias = attention_bias && mlp_bias;
+    if (attention_bias != mlp_bias)
         refuse(r, "attention_bias", "without mlp_bias, or the other way round, is not supported");
-    if (mistral || (qwen2 && get_bool(r, "use_sliding_window", false)))
-        if (!json_is_null(json_object_get(r->o, "sliding_window")))
-            c->window = get_uint(r, "sliding_window", 4096);
     uint32_t head_dim = get_uint(r, "head_dim", VKT_MAX(c->width / c->heads, 1));
     if ((uint64_t)head_dim * c->heads != c->width)
         refuse(r, "head_dim", "times num_attention_heads must be hidden_size");
+    read_windows(r, f, c);
     read_rope(r, c);
 }
 
 vkt_status vkt__hf_config_parse(const char *text, size_t n, const char *name, vkt__hf_config *c)
 {
-    static const char *const llamas[] = { "llama", "mistral", "qwen2" };
     json_error_t error;
-    json_t *o = json_loadb(text, n, 0, &error);
+    json_t *o = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
     reader r = { .o = o, .name = name };
     const char *type = json_string_value(json_object_get(o, "model_type"));
-    bool llama = false;
+    const family *f = type ? find_family(type) : NULL;
+    bool gpt2 = type && !strcmp(type, "gpt2");
     *c = (vkt__hf_config) { 0 };
-    for (size_t i = 0; type && i < VKT_COUNT(llamas); i++) llama |= !strcmp(type, llamas[i]);
     if (!json_is_object(o)) {
-        r.st = vkt__fail(VKT_E_FORMAT, "model", "'%s' is not a JSON object", name);
+        r.st = vkt__fail(VKT_E_FORMAT, "model", "'%s' is not a JSON object: %s", name,
+                         o ? "it is another value" : error.text);
     } else if (!type) {
         refuse(&r, "model_type", "is missing: is it the config.json of a model?");
-    } else if (!llama && strcmp(type, "gpt2") != 0) {
+    } else if (!f && !gpt2) {
         r.st = vkt__fail(VKT_E_FORMAT, "model",
                          "'%s': architecture '%.60s' is not supported; gpt2, llama (SmolLM2, "
                          "TinyLlama), mistral and qwen2 are",
                          name, type);
     } else {
-        if (llama)
-            read_llama(&r, type, c);
-        else
+        r.st = vkt__hf_keys_check(o, gpt2, name);
+        read_architectures(&r);
+        if (gpt2)
             read_gpt2(&r, c);
+        else
+            read_llama(&r, f, c);
         c->vocab = get_uint(&r, "vocab_size", 0);
     }
     json_decref(o);
@@ -161,23 +265,25 @@ vkt_status vkt__hf_config_parse(const char *text, size_t n, const char *name, vk
 
 vkt_layer vkt__hf_config_layer(const vkt__hf_config *c)
 {
-    return (vkt_layer) { .type = "transformer",
-                         .eps = (float)c->eps,
-                         .transformer = { .names = c->gpt2 ? "gpt2" : "llama",
-                                          .layers = c->layers,
-                                          .heads = c->heads,
-                                          .kv_heads = c->kv_heads,
-                                          .width = c->width,
-                                          .mlp = c->mlp,
-                                          .context = c->context,
-                                          .window = c->window,
-                                          .norm = c->gpt2 ? "layernorm" : "rmsnorm",
-                                          .positions = c->gpt2 ? "learned" : "rope",
-                                          .activation = c->activation,
-                                          .theta = c->gpt2 ? 0 : (float)c->theta,
-                                          .untied = !c->tied,
-                                          .bias = c->all_bias,
-                                          .qkv_bias = c->qkv_bias } };
+    return (
+        vkt_layer) { .type = "transformer",
+                     .eps = (float)c->eps,
+                     .transformer = { .names = c->gpt2 ? "gpt2" : "llama",
+                                      .layers = c->layers,
+                                      .heads = c->heads,
+                                      .kv_heads = c->kv_heads,
+                                      .width = c->width,
+                                      .mlp = c->mlp,
+                                      .context = c->context,
+                                      .window = c->window,
+                                      .window_layers = *c->window_layers ? c->window_layers : NULL,
+                                      .norm = c->gpt2 ? "layernorm" : "rmsnorm",
+                                      .positions = c->gpt2 ? "learned" : "rope",
+                                      .activation = c->activation,
+                                      .theta = c->gpt2 ? 0 : (float)c->theta,
+                                      .untied = !c->tied,
+                                      .bias = c->all_bias,
+                                      .qkv_bias = c->qkv_bias } };
 }
 
 /* A layer's option by the name that recipes give it. */
@@ -260,6 +366,7 @@ vkt_status vkt__hf_config_of(const vkt_layer *layers, size_t n_layers, vkt__hf_c
     if (c->gpt2 && c->kv_heads != c->heads) return not_theirs("GPT-2 with kv_heads");
     c->width = option_uint(l, "width", 0);
     c->window = option_uint(l, "window", 0);
+    snprintf(c->window_layers, sizeof c->window_layers, "%s", option_word(l, "window_layers", ""));
     c->context = option_uint(l, "context", 0);
     c->mlp = option_uint(l, "mlp", 0);
     c->eps = option_real(l, "eps", 1e-5);
@@ -303,16 +410,33 @@ static void write_gpt2(const vkt__hf_config *c, json_t *o)
     set(o, "resid_pdrop", json_real(0));
 }
 
+/* Qwen2's windows by layer; before transformers 4.53, by the first layer that has one. */
+static void write_windows(const vkt__hf_config *c, json_t *o)
+{
+    json_t *types = json_array();
+    uint32_t first = 0;
+    const char *windowed = *c->window_layers ? c->window_layers : NULL;
+    for (uint32_t i = 0; i < c->layers; i++) {
+        bool sliding = c->window && vkt__layer_set_has(windowed, i);
+        if (!sliding) first = i + 1;
+        json_array_append_new(types, json_string(sliding ? "sliding_attention" : "full_attention"));
+    }
+    set(o, "use_sliding_window", json_boolean(c->window != 0));
+    set(o, "sliding_window", c->window ? json_integer(c->window) : json_null());
+    set(o, "max_window_layers", json_integer(first));
+    set(o, "layer_types", types);
+}
+
+static const family *family_of(const vkt__hf_config *c)
+{
+    return find_family(c->qkv_bias ? "qwen2" : c->window ? "mistral" : "llama");
+}
+
 static void write_llama(const vkt__hf_config *c, json_t *o)
 {
-    const char *arch = c->qkv_bias ? "Qwen2ForCausalLM"
-                       : c->window ? "MistralForCausalLM"
-                                   : "LlamaForCausalLM",
-               *type = c->qkv_bias ? "qwen2"
-                       : c->window ? "mistral"
-                                   : "llama";
-    set(o, "architectures", json_pack("[s]", arch));
-    set(o, "model_type", json_string(type));
+    const family *f = family_of(c);
+    set(o, "architectures", json_pack("[s]", f->architecture));
+    set(o, "model_type", json_string(f->type));
     set(o, "num_hidden_layers", json_integer(c->layers));
     set(o, "num_attention_heads", json_integer(c->heads));
     set(o, "num_key_value_heads", json_integer(c->kv_heads));
@@ -324,10 +448,10 @@ static void write_llama(const vkt__hf_config *c, json_t *o)
     set(o, "rope_theta", json_real(c->theta));
     set(o, "rope_parameters",
         json_pack("{s:s, s:f}", "rope_type", "default", "rope_theta", c->theta));
-    set(o, "attention_bias", json_boolean(c->all_bias));
-    set(o, "mlp_bias", json_boolean(c->all_bias));
-    if (c->window) set(o, "sliding_window", json_integer(c->window));
-    if (c->qkv_bias) set(o, "use_sliding_window", json_boolean(c->window != 0));
+    if (f->attention_bias) set(o, "attention_bias", json_boolean(c->all_bias));
+    if (f->attention_bias) set(o, "mlp_bias", json_boolean(c->all_bias));
+    if (f->window) set(o, "sliding_window", json_integer(c->window));
+    if (f->windows) write_windows(c, o);
 }
 
 char *vkt__hf_config_json(const vkt__hf_config *c, uint32_t end_token)

@@ -6,11 +6,14 @@
 #include "base/words.h"
 #include "vktrain/nn.h"
 
+enum { VKT__HF_MAX_LAYERS = 1000 }; /* as recipes may say */
+
 /* A language model as a config.json of GPT-2 or of the Llama family says it. */
 typedef struct vkt__hf_config {
     bool gpt2; /* else of the Llama family */
     uint32_t layers, heads, kv_heads, width, mlp, context, vocab;
-    uint32_t window; /* sliding; 0: none */
+    uint32_t window;          /* sliding; 0: none */
+    char window_layers[2048]; /* the layers that have it, as nn/layer_set.h reads; "": all */
     double eps, theta;
     const char *activation; /* as recipes call it: "gelu", "gelu_erf", "relu", "swiglu", "geglu" */
     bool tied, qkv_bias, all_bias;

@@ -2,6 +2,7 @@
 #include "models/import.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/os.h"
@@ -248,4 +249,101 @@ vkt_status vkt__import_files(const char *path, const vkt__st_tensor *t, size_t n
 fail:
     source_close(&s);
     return st;
+}
+
+/* ---- a whole model's ---- */
+
+static bool ends_in(const char *name, const char *end)
+{
+    size_t n = strlen(name), n_end = strlen(end);
+    return n >= n_end && !strcmp(name + n - n_end, end);
+}
+
+static const vkt__st_tensor *place_of(const vkt__st_tensor *t, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(t[i].name, name) ||
+            (!strncmp(t[i].name, "transformer.", 12) && !strcmp(t[i].name + 12, name)))
+            return &t[i];
+    return NULL;
+}
+
+/* A head's weights in the file of a model that takes the embedding's. */
+static vkt_status check_head(source *s, const vkt__st_tensor *t, size_t n, const char *name)
+{
+    vkt_status st;
+    size_t at = 0;
+    bool found, same;
+    float *head = NULL;
+    const vkt__st_tensor *table = place_of(t, n, "model.embed_tokens.weight");
+    if (!table) table = place_of(t, n, "wte.weight");
+    VKT_TRY(find(s, name, &at, &found));
+    same = found && table && same_shape(table, vkt__safetensors_tensor(s->open, at));
+    if (same) {
+        uint64_t count = table->shape[0] * table->shape[1];
+        head = malloc(count * sizeof *head);
+        if (!head)
+            return vkt__fail(VKT_E_OOM_HOST, "model", "no memory for tensor '%s' of '%s'", name,
+                             s->folder);
+        VKT_TRY(vkt__safetensors_read_f32(s->open, at, head));
+        same = !memcmp(head, table->data, count * sizeof *head);
+    }
+    if (!same)
+        st = vkt__fail(VKT_E_FORMAT, "model",
+                       "'%s': tie_word_embeddings says that the head has the embedding's weights, "
+                       "and '%s' has others: set it to false, or remove that tensor",
+                       s->folder, name);
+fail:
+    free(head);
+    return st;
+}
+
+/* Tensors without a place are constants that old versions have saved, or the model computes
+ * something else. */
+static vkt_status check_place(source *s, const vkt__st_tensor *t, size_t n, const char *name)
+{
+    if (place_of(t, n, name) || ends_in(name, ".rotary_emb.inv_freq") ||
+        ends_in(name, ".attn.bias") || ends_in(name, ".attn.masked_bias"))
+        return VKT_OK;
+    if (!strcmp(name, "lm_head.weight")) return check_head(s, t, n, name);
+    return vkt__fail(VKT_E_FORMAT, "model",
+                     "'%s': tensor '%s' has no place in the model that config.json describes",
+                     s->folder, vkt__show(name).s);
+}
+
+vkt_status vkt__import_check(const char *path, const vkt__st_tensor *t, size_t n)
+{
+    vkt_status st;
+    source s = { 0 };
+    const char *key;
+    json_t *v;
+    VKT_TRY(source_open(&s, path));
+    if (s.map) {
+        json_object_foreach(s.map, key, v) VKT_TRY(check_place(&s, t, n, key));
+    } else {
+        s.open_name = s.only;
+        VKT_TRY(vkt__safetensors_open(in_folder(&s.arena, s.folder, s.only), &s.open));
+        for (size_t i = 0; vkt__safetensors_tensor(s.open, i); i++)
+            VKT_TRY(check_place(&s, t, n, vkt__safetensors_tensor(s.open, i)->name));
+    }
+fail:
+    source_close(&s);
+    return st;
+}
+
+vkt_status vkt__weights_check_finite(const char *path, const vkt__st_tensor *t, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t count = strcmp(t[i].dtype, "F32") != 0 ? 0 : 1;
+        for (uint32_t d = 0; d < t[i].rank; d++) count *= t[i].shape[d];
+        const float *v = t[i].data;
+        for (uint64_t k = 0; k < count; k++)
+            if (!isfinite(v[k]))
+                return vkt__fail(VKT_E_FORMAT, "model",
+                                 "'%s': tensor '%s' is not finite: element %llu is %s; no result "
+                                 "of it would mean anything",
+                                 path, t[i].name, (unsigned long long)k,
+                                 isnan(v[k]) ? "NaN" : "infinite");
+    }
+    return VKT_OK;
 }

@@ -10,6 +10,12 @@
  * and is warned of, as is each tensor of the file that has no place, and FORMAT means that none
  * agrees. */
 vkt_status vkt__import_files(const char *path, const vkt__st_tensor *t, size_t n, bool all);
+/* t is all of the model that path, a Hugging Face folder, describes, filled from it. FORMAT: a
+ * tensor of its files has no place there, or is a head beside an embedding that is to be the head.
+ */
+vkt_status vkt__import_check(const char *path, const vkt__st_tensor *t, size_t n);
+/* FORMAT: a number is NaN or infinite; the line names its tensor. path is what they came from. */
+vkt_status vkt__weights_check_finite(const char *path, const vkt__st_tensor *t, size_t n);
 /* FORMAT: path is a file of an adapter's weights, or a folder with no more of a model than that. */
 vkt_status vkt__adapter_refuse(const char *path);
 /* A folder that holds a model as transformers saves it. */

@@ -24,6 +24,21 @@ fail:
     return st;
 }
 
+/* The folder that `init` is, or the base of the adapter that it is, holds this model and no other.
+ */
+static vkt_status check_folder(const char *init, const vkt__weights *w)
+{
+    vkt_status st = VKT_OK;
+    vkt__trained t = { 0 };
+    if (vkt__is_hf_folder(init)) return vkt__import_check(init, w->model, w->n_model);
+    if (!vkt__is_peft_folder(init)) return VKT_OK;
+    VKT_TRY(vkt__trained_open(init, &t));
+    if (!t.ckpt) VKT_TRY(vkt__import_check(t.dir, w->model, w->n_model));
+fail:
+    vkt__trained_close(&t);
+    return st;
+}
+
 vkt_status vkt__weights_initial(const vkt_config *c, vkt_model *m, vkt__weights *w)
 {
     vkt_status st;
@@ -39,7 +54,12 @@ vkt_status vkt__weights_initial(const vkt_config *c, vkt_model *m, vkt__weights 
     } else {
         VKT_TRY(vkt__weights_import(c->init, w->model, w->n_model, all));
     }
-    if (c->lora_from) VKT_TRY(load_adapter(c, w));
+    VKT_TRY(check_folder(c->init, w));
+    VKT_TRY(vkt__weights_check_finite(c->init, w->model, w->n_model));
+    if (c->lora_from) {
+        VKT_TRY(load_adapter(c, w));
+        VKT_TRY(vkt__weights_check_finite(c->lora_from, w->saved, w->n_saved));
+    }
     VKT_TRY(vkt__weights_upload(vkt_model_gpu(m), m, NULL, w));
     if (all) vkt_log(VKT_LOG_INFO, "train", "begins with the weights of '%s'", c->init);
 fail:

@@ -157,13 +157,24 @@ fail:
     return st;
 }
 
-vkt_status vkt__trained_fill(const vkt__trained *t, const vkt__st_tensor *tensors, size_t n,
-                             bool raw)
+/* Some or all of the model's tensors. */
+static vkt_status fill(const vkt__trained *t, const vkt__st_tensor *tensors, size_t n, bool raw)
 {
     vkt_status st = fill_plain(t, tensors, n, raw);
     if (st != VKT_OK || !t->peft.tensors) return st;
     return vkt__adapter_merge(t->peft.tensors, VKT__PEFT_PREFIX, vkt_lora_scale(&t->peft.lora),
                               tensors, n);
+}
+
+vkt_status vkt__trained_fill(const vkt__trained *t, const vkt__st_tensor *tensors, size_t n,
+                             bool raw)
+{
+    vkt_status st;
+    VKT_TRY(fill(t, tensors, n, raw));
+    if (!t->ckpt) VKT_TRY(vkt__import_check(t->dir, tensors, n));
+    st = vkt__weights_check_finite(t->dir, tensors, n);
+fail:
+    return st;
 }
 
 vkt_status vkt__trained_text(const vkt__trained *t, const vkt_tokenizer *tokenizer,
@@ -194,7 +205,7 @@ vkt_status vkt__weights_import(const char *path, const vkt__st_tensor *t, size_t
         return vkt__import_files(path, t, n, all);
     VKT_TRY(vkt__trained_open(path, &base));
     if (base.lora.rank || base.peft.tensors)
-        st = vkt__trained_fill(&base, t, n, false);
+        st = fill(&base, t, n, false);
     else
         st = vkt__import_files(base.dir, t, n, all);
 fail:

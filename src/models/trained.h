@@ -27,9 +27,9 @@ vkt_status vkt__trained_open(const char *path, vkt__trained *out);
 void vkt__trained_close(vkt__trained *t);
 /* Outputs of its model, whose tokenizer may have fewer. */
 uint32_t vkt__trained_n_vocab(const vkt__trained *t, const vkt_tokenizer *tokenizer);
-/* Fills the plain model's tensors: the average of the weights where the run kept one, unless raw.
- * FORMAT: they are of another model, or the base of an adapter is not the one that it was trained
- * beside; IO: it is not there. */
+/* Fills all of the plain model's tensors: the average of the weights where the run kept one, unless
+ * raw. FORMAT: they are of another model, one is not finite, or the base of an adapter is not the
+ * one that it was trained beside; IO: it is not there. */
 vkt_status vkt__trained_fill(const vkt__trained *t, const vkt__st_tensor *tensors, size_t n,
                              bool raw);
 /* A language model's weights in host memory, in a model without a device; the caller destroys the

@@ -186,6 +186,8 @@ static const vkt_layer_type types[] = {
           "number of positions (default: the context of the data)", NULL },
         { "window", VKT_OPT_UINT, AT(transformer.window), 1, 1 << 20,
           "number of positions that a token sees (default: all before it)", NULL },
+        { "window_layers", VKT_OPT_STRING, AT(transformer.window_layers), 0, 0,
+          "layers that have the window, counted from 0, such as 0 2 5-8 (default: all)", NULL },
         { "norm", VKT_OPT_STRING, AT(transformer.norm), 0, 0, "kind of norm (default: layernorm)",
           norms },
         { "norm_place", VKT_OPT_STRING, AT(transformer.norm_place), 0, 0,

@@ -6,6 +6,7 @@
 
 #include "nn/transformer.h"
 
+#include "nn/layer_set.h"
 #include "nn/lora.h"
 #include "tensor/graph/graph.h"
 #include "tensor/ops/ops.h"
@@ -49,6 +50,11 @@ vkt_status vkt__transformer_shape(const vkt__layer *l, uint32_t n_vocab, vkt__ts
     if (!s->gpt2 && s->learned)
         return vkt__fail(VKT_E_ARG, "model", "%s: names llama have no place for learned positions",
                          l->where);
+    if (t->window_layers && !(t->window && vkt__layer_set_ok(t->window_layers, s->n_layers)))
+        return vkt__fail(VKT_E_ARG, "model",
+                         "%s: window_layers: a window and some of the layers 0 to %u, as in "
+                         "\"0 2 5-8\", are expected, not '%.60s'",
+                         l->where, s->n_layers - 1, t->window_layers);
     s->D = s->C / s->H;
     /* Llama's two thirds of four widths for a gated mlp, rounded up to a multiple of 64. */
     s->mlp = t->mlp     ? t->mlp
@@ -235,9 +241,9 @@ static vkt_tensor *attend(vkt__tbuilder *b, uint32_t layer, const char *prefix, 
 {
     vkt_tensor *k, *v, *q = project(b, prefix, x, &k, &v);
     if (b->cache_k) append(b, layer, q, &k, &v);
-    vkt_attention_desc desc = { .heads = b->s.H,
-                                .kv_heads = b->s.Hkv,
-                                .window = b->l->spec.transformer.window };
+    const vkt_transformer *t = &b->l->spec.transformer;
+    vkt_attention_desc desc = { .heads = b->s.H, .kv_heads = b->s.Hkv };
+    if (vkt__layer_set_has(t->window_layers, layer)) desc.window = t->window;
     vkt_tensor *y = vkt_attention(b->g, q, k, v, b->docs, b->start, &desc);
     return linear(b, prefix, b->s.gpt2 ? "attn.c_proj" : "self_attn.o_proj", y);
 }

@@ -500,8 +500,12 @@ static void write_opt(const vkt_layer *l, const vkt_layer_opt *o, const char *be
         break;
     case VKT_OPT_STRING:
         memcpy(&word, at, sizeof word);
-        if (word)
-            vkt__str_printf(out, "%s%s: %s", before, o->name, word); /* a known word: no quotes */
+        if (!word) break;
+        vkt__str_printf(out, "%s%s: ", before, o->name);
+        if (o->choices) /* a known word */
+            vkt__str_printf(out, "%s", word);
+        else
+            vkt__yaml_quote(word, out);
         break;
     case VKT_OPT_BODY:
         break;

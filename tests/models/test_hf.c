@@ -47,7 +47,8 @@ static void require_same_again(const char *json, const char *recipe)
     assert_true(a.gpt2 == c.gpt2 && a.layers == c.layers && a.heads == c.heads &&
                 a.kv_heads == c.kv_heads && a.width == c.width && a.mlp == c.mlp &&
                 a.context == c.context && a.vocab == c.vocab && a.window == c.window &&
-                a.tied == c.tied && a.qkv_bias == c.qkv_bias && a.all_bias == c.all_bias);
+                !strcmp(a.window_layers, c.window_layers) && a.tied == c.tied &&
+                a.qkv_bias == c.qkv_bias && a.all_bias == c.all_bias);
     free(again);
     vkt_config_destroy(&config);
     vkt__str_finish(&text);
@@ -66,6 +67,50 @@ static void configs_become_recipes(void **state)
         "model:\n  - transformer: {layers: 30, heads: 9, kv_heads: 3, width: 576, mlp: 1536, "
         "context: 8192, norm: rmsnorm, positions: rope, activation: swiglu, theta: 100000, "
         "names: llama, eps: 1e-05}\n");
+}
+
+#define QWEN2                                                                                      \
+    "{\"model_type\": \"qwen2\", \"num_hidden_layers\": 6, \"num_attention_heads\": 4, "           \
+    "\"num_key_value_heads\": 2, \"hidden_size\": 64, \"intermediate_size\": 96, "                 \
+    "\"max_position_embeddings\": 512, \"rms_norm_eps\": 1e-06, \"hidden_act\": \"silu\", "        \
+    "\"vocab_size\": 99, \"architectures\": [\"Qwen2ForCausalLM\"], "
+
+static void windows_are_of_layers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *keys, *line;
+    } cases[] = {
+        { "\"rope_theta\": 1e6, \"sliding_window\": 32, \"use_sliding_window\": false, "
+          "\"max_window_layers\": 3}",
+          "context: 512, norm" },
+        { "\"rope_theta\": 1e6, \"sliding_window\": 32, \"use_sliding_window\": true, "
+          "\"max_window_layers\": 4}",
+          "context: 512, window: 32, window_layers: \"4-5\", norm" },
+        { "\"rope_theta\": 1e6, \"sliding_window\": 32, \"use_sliding_window\": true, "
+          "\"max_window_layers\": 0}",
+          "context: 512, window: 32, norm" },
+        { "\"rope_theta\": 1e6, \"sliding_window\": 32, \"use_sliding_window\": true, "
+          "\"max_window_layers\": 6}",
+          "context: 512, norm" },
+        { "\"rope_theta\": 1e6, \"sliding_window\": 32, \"use_sliding_window\": true, "
+          "\"max_window_layers\": 0, \"layer_types\": [\"sliding_attention\", \"full_attention\", "
+          "\"sliding_attention\", \"sliding_attention\", \"sliding_attention\", "
+          "\"full_attention\"]}",
+          "context: 512, window: 32, window_layers: \"0 2-4\", norm" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        vkt__str json = { 0 }, recipe = { 0 };
+        vkt__str_printf(&json, QWEN2 "%s", cases[i].keys);
+        vkt__str_printf(&recipe,
+                        "model:\n  - transformer: {layers: 6, heads: 4, kv_heads: 2, width: 64, "
+                        "mlp: 96, %s: rmsnorm, positions: rope, activation: swiglu, theta: "
+                        "1000000, names: llama, tie: false, qkv_bias: true, eps: 1e-06}\n",
+                        cases[i].line);
+        require_same_again(json.data, recipe.data);
+        vkt__str_finish(&json);
+        vkt__str_finish(&recipe);
+    }
 }
 
 /* What no recipe may say is not let in by another way. */
@@ -128,6 +173,78 @@ static void configs_are_refused(void **state)
         "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
         "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9, \"head_dim\": 16}",
         "head_dim times num_attention_heads must be hidden_size");
+}
+
+/* Each gave a silently wrong result once, or could. */
+static void keys_are_read_or_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *keys, *line;
+    } bad[] = {
+        { "\"is_causal\": false}",
+          "'config.json': is_causal is false: only true is supported (a token attends to those "
+          "before it only)" },
+        { "\"rope_theta\": 1e4, \"rope_parameters\": {\"rope_theta\": 1e6}}",
+          "rope_theta is another one in rope_parameters" },
+        { "\"rope_parameters\": {\"rope_theta\": 1e6}, \"rope_scaling\": {\"type\": \"yarn\"}}",
+          "rope_scaling and rope_parameters say different things" },
+        { "\"rope_parameters\": {\"full_attention\": {}}}",
+          "full_attention is {}: this key is not known" },
+        { "\"attention_multiplier\": 0.5}", "attention_multiplier is 0.5: only null is supported" },
+        { "\"logit_scale\": 0.0625}",
+          "logit_scale is 0.0625: this key is not known; if the model computes the same without "
+          "it, remove it" },
+        { "\"quantization_config\": {\"bits\": 4}}",
+          "quantization_config is {\"bits\":4}: only null is supported (weights are read" },
+        { "\"partial_rotary_factor\": 0.5}", "partial_rotary_factor is 0.5: only 1 is supported" },
+        { "\"tie_word_embeddings\": 1}", "tie_word_embeddings must be true or false" },
+        { "\"layer_types\": [\"full_attention\"]}",
+          "layer_types must be a list of num_hidden_layers words" },
+        { "\"use_sliding_window\": true, \"max_window_layers\": -1}",
+          "max_window_layers must be a whole number from 0" },
+        { "\"layer_types\": [\"full_attention\", \"full_attention\", \"full_attention\", "
+          "\"full_attention\", \"full_attention\", \"chunked_attention\"]}",
+          "layer_types has a word that is not supported" },
+        { "\"layer_types\": [\"full_attention\", \"full_attention\", \"full_attention\", "
+          "\"full_attention\", \"full_attention\", \"sliding_attention\"]}",
+          "layer_types names sliding_attention, and there is no sliding_window" },
+        { "\"vocab_size\": 98}", "duplicate object key" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(bad); i++) {
+        vkt__str json = { 0 };
+        vkt__str_printf(&json, QWEN2 "%s", bad[i].keys);
+        refused_config(json.data, bad[i].line);
+        vkt__str_finish(&json);
+    }
+    refused_config(
+        "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
+        "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9, \"architectures\": "
+        "[\"LlamaForSequenceClassification\"]}",
+        "architectures has no language model");
+    refused_config(
+        "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
+        "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9, \"sliding_window\": 4}",
+        "sliding_window must be null for this architecture");
+}
+
+/* transformers 5 takes rope_parameters' theta, and the other where that has none. */
+static void theta_may_stand_outside(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {
+        "\"rope_theta\": 5e5, \"rope_parameters\": {\"rope_type\": \"default\"}}",
+        "\"rope_theta\": 5e5, \"rope_parameters\": {\"rope_theta\": 500000}}",
+        "\"rope_parameters\": {\"rope_theta\": 5e5}}", "\"rope_theta\": 5e5}"
+    };
+    for (size_t i = 0; i < VKT_COUNT(keys); i++) {
+        vkt__hf_config c;
+        vkt__str json = { 0 };
+        vkt__str_printf(&json, QWEN2 "%s", keys[i]);
+        REQUIRE_OK(vkt__hf_config_parse(json.data, json.len, "config.json", &c));
+        REQUIRE_NEAR(c.theta, 500000, 0);
+        vkt__str_finish(&json);
+    }
 }
 
 /* ---- weights ---- */
@@ -216,14 +333,62 @@ static void weights_in_shards_and_wrong_ones(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
+/* What a whole model's folder may hold besides, and numbers that are none. */
+static void folders_hold_the_model_and_no_other(void **state)
+{
+    (void)state;
+    static const float table[] = { 1, 2, 3, 4, 5, 6 }, other[] = { 1, 2, 3, 4, 5, 7 };
+    float out[6] = { 1, 2, 3, 4, 5, 6 };
+    vkt__st_tensor model = { .name = "model.embed_tokens.weight",
+                             .dtype = "F32",
+                             .rank = 2,
+                             .shape = { 2, 3 },
+                             .data = out },
+                   file[2] = { model, model };
+    static const struct {
+        const char *name, *line;
+        const float *data;
+    } cases[] = {
+        { "lm_head.weight", NULL, table },
+        { "model.layers.0.self_attn.rotary_emb.inv_freq", NULL, other },
+        { "lm_head.weight", "'lm_head.weight' has others: set it to false, or remove that tensor",
+          other },
+        { "model.layers.0.self_attn.q_proj.bias",
+          "tensor 'model.layers.0.self_attn.q_proj.bias' has no place in the model", other },
+    };
+    REQUIRE_OK(vkt__mkdirs(DIR "/m"));
+    file[0].data = (void *)(uintptr_t)table;
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        file[1].name = cases[i].name;
+        file[1].data = (void *)(uintptr_t)cases[i].data;
+        REQUIRE_OK(vkt__safetensors_write(DIR "/m/model.safetensors", file, 2, NULL, 0, NULL));
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt__import_check(DIR "/m", &model, 1),
+                       cases[i].line ? VKT_E_FORMAT : VKT_OK);
+        if (cases[i].line) REQUIRE_LOGGED(cases[i].line);
+    }
+    REQUIRE_OK(vkt__weights_check_finite("m", &model, 1));
+    for (int i = 0; i < 2; i++) {
+        out[4] = i ? NAN : -INFINITY;
+        REQUIRE_STATUS(vkt__weights_check_finite("m", &model, 1), VKT_E_FORMAT);
+        REQUIRE_LOGGED(i ? "'m': tensor 'model.embed_tokens.weight' is not finite: element 4 is NaN"
+                         : "element 4 is infinite");
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(configs_become_recipes),
         cmocka_unit_test(descriptions_are_checked),
         cmocka_unit_test(configs_are_refused),
+        cmocka_unit_test(windows_are_of_layers),
+        cmocka_unit_test(keys_are_read_or_refused),
+        cmocka_unit_test(theta_may_stand_outside),
         cmocka_unit_test(weights_are_widened),
         cmocka_unit_test(weights_in_shards_and_wrong_ones),
+        cmocka_unit_test(folders_hold_the_model_and_no_other),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

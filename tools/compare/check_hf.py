@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Half of tools/compare/check_hf.sh, in the lab's Python with transformers.
 
-check_hf.py make DIR     random small models of each family with a tokenizer, and the loss of each on DIR/text.txt
-check_hf.py load DIR     what vktrain exported loads, with the weights and the loss that it was made with
+check_hf.py make DIR [NAME...]     random small models of each family with a tokenizer, and the loss of each on DIR/text.txt
+check_hf.py load DIR [NAME...]     what vktrain exported loads, with the weights and the loss that it was made with, and its
+                                   config.json computes the same
 """
 import json
 import math
@@ -22,8 +23,13 @@ MODELS = {
     "llama": (LlamaConfig(**LLAMA, initializer_range=0.3, tie_word_embeddings=False), "float32"),
     "llama-tied-bf16": (LlamaConfig(**LLAMA, initializer_range=0.2, tie_word_embeddings=True), "bfloat16"),
     "qwen2": (Qwen2Config(**LLAMA, initializer_range=0.3, tie_word_embeddings=True), "float32"),
+    "qwen2-windows": (Qwen2Config(**LLAMA, initializer_range=0.3, use_sliding_window=True, sliding_window=8, max_window_layers=1), "float32"),
     "mistral": (MistralConfig(**LLAMA, initializer_range=0.3, sliding_window=8), "float32"),
 }
+
+
+def chosen():
+    return [(name, model) for name, model in MODELS.items() if name in sys.argv[3:] or not sys.argv[3:]]
 
 
 def loss_of(model, ids, context=CONTEXT):
@@ -41,7 +47,7 @@ def make(root):
     torch.manual_seed(0)
     text = "It is a truth universally acknowledged, that a single man in possession of a good fortune\n" * 9
     (root / "text.txt").write_text(text)
-    for name, (config, dtype) in MODELS.items():
+    for name, (config, dtype) in chosen():
         config._attn_implementation = "eager"
         model = AutoModelForCausalLM.from_config(config).eval()
         with torch.no_grad():
@@ -112,7 +118,7 @@ def with_adapter(root, name):
 
 def load(root):
     bad = 0
-    for name in MODELS:
+    for name, _ in chosen():
         want = json.loads((root / name / "expected.json").read_text())["loss"]
         before = AutoModelForCausalLM.from_pretrained(root / name, attn_implementation="eager", dtype=torch.float32).eval()
         after = AutoModelForCausalLM.from_pretrained(root / (name + "-out"), attn_implementation="eager").eval()
