@@ -18,6 +18,7 @@ extern "C" {
 typedef struct vkt_transformer {
     uint32_t layers, heads, width; /* needed */
     uint32_t kv_heads;             /* heads of keys and values, shared by groups; 0: heads */
+    uint32_t head_dim;             /* size of a head; 0: width / heads */
     uint32_t mlp;     /* hidden size; 0: 4 * width, gated 8/3 * width to a multiple of 64 */
     uint32_t context; /* positions there are; 0: the data's context */
     uint32_t window;  /* positions that a token sees; 0: all before it */
@@ -25,13 +26,19 @@ typedef struct vkt_transformer {
     const char *norm;          /* "layernorm" (default), "rmsnorm" */
     const char *norm_place;    /* "pre" (default), "post" */
     const char *positions;     /* "learned" (default), "rope", "none" */
-    const char *activation;  /* an activation layer's type, or "swiglu", "geglu"; default "gelu" */
-    const char *rope_layout; /* "half" (default, as Hugging Face's Llama), "interleaved" */
-    const char *names;       /* of parameters: "gpt2", "llama"; NULL: by positions, activation */
-    float theta;             /* rope's base; 0: 10000 */
-    bool untied;             /* the head has weights of its own */
-    bool bias;               /* llama names: biases in all projections (gpt2: see no_bias) */
-    bool qkv_bias;           /* llama names: biases of queries, keys, values (Qwen2) */
+    const char *activation;   /* an activation layer's type, or "swiglu", "geglu"; default "gelu" */
+    const char *rope_layout;  /* "half" (default, as Hugging Face's Llama), "interleaved" */
+    const char *names;        /* of parameters: "gpt2", "llama"; NULL: by positions, activation */
+    float theta;              /* rope's base; 0: 10000 */
+    const char *rope_scaling; /* NULL: none; "linear", "llama3": vkt_rope_scaling of tensor.h */
+    float rope_factor, rope_low, rope_high; /* of it; 0 for low and high: 1 and 4 */
+    uint32_t rope_context;
+    bool untied;         /* the head has weights of its own */
+    bool bias;           /* llama names: biases in all projections (gpt2: see no_bias) */
+    bool qk_norm;        /* llama names: rmsnorm of each query and key, before rope (Qwen3) */
+    bool attention_bias; /* llama names: biases of queries, keys, values and their output */
+    bool mlp_bias;       /* llama names: biases of the feed-forward part */
+    bool qkv_bias;       /* llama names: biases of queries, keys, values (Qwen2) */
 } vkt_transformer;
 
 /* One layer of a description: a type name of vkt_layer_types and its options. Zero means default.
@@ -84,7 +91,7 @@ typedef struct vkt_layer_opt {
 typedef struct vkt_layer_type {
     const char *name, *help;
     const char *main_opt;   /* the option that a bare value sets: `linear: 128`; NULL: none */
-    vkt_layer_opt opts[24]; /* ended by name NULL */
+    vkt_layer_opt opts[40]; /* ended by name NULL */
 } vkt_layer_type;
 VKT_API const vkt_layer_type *vkt_layer_types(size_t *n);
 

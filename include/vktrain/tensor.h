@@ -262,8 +262,18 @@ typedef struct vkt_rope_desc {
 } vkt_rope_desc;
 VKT_API vkt_tensor *vkt_rope(vkt_graph *g, vkt_tensor *x, vkt_tensor *table, vkt_tensor *docs,
                              vkt_tensor *start, const vkt_rope_desc *desc);
-/* Angle position * theta^(-2i/D); table [positions, head]. */
-VKT_API void vkt_rope_table(uint32_t positions, uint32_t head, double theta, float *table);
+/* Slower turns, for more positions than a model was first trained with. */
+typedef struct vkt_rope_scaling {
+    bool llama3;   /* by wave length (Llama 3.1); else all angles are divided by the factor */
+    double factor; /* 1 or more */
+    /* llama3: waves that turn more than `high` times in the first context of that many positions
+     * stay, those below `low` are divided by the factor. */
+    double low, high;
+    uint32_t context;
+} vkt_rope_scaling;
+/* Angle position * theta^(-2i/D), scaled unless NULL; table [positions, head]. */
+VKT_API void vkt_rope_table(uint32_t positions, uint32_t head, double theta,
+                            const vkt_rope_scaling *scaling, float *table);
 
 /* y = act(gate) * up, elementwise: SwiGLU with silu, GeGLU with gelu. Shazeer 2020 (arXiv
  * 2002.05202). */

@@ -1,5 +1,5 @@
 /* vkt_export_gguf: a language model under the names and in the layouts of llama.cpp's architectures
- * gpt2, llama and qwen2 (github.com/ggml-org/llama.cpp, gguf-py and src/llama-arch.cpp). */
+ * gpt2, llama, qwen2 and qwen3 (github.com/ggml-org/llama.cpp, gguf-py and src/llama-arch.cpp). */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include "formats/gguf.h"
 #include "base/half.h"
 #include "models/language.h"
+#include "tensor/ops/ops.h"
 #include "vktrain/models.h"
 
 /* A tensor of the file: ours, and what is done to it on the way. */
@@ -86,7 +87,8 @@ static const char *key_of(exporter *e, const char *arch, const char *key)
 
 static const char *arch_of(const vkt__hf_config *c)
 {
-    return c->gpt2 ? "gpt2" : c->qkv_bias ? "qwen2" : "llama";
+    const char *type = vkt__hf_config_type(c);
+    return !strcmp(type, "mistral") ? "llama" : type;
 }
 
 static void put_model(exporter *e, vkt_export_type type)
@@ -109,7 +111,15 @@ static void put_model(exporter *e, vkt_export_type type)
     }
     put_f32(e, key_of(e, arch, "attention.layer_norm_rms_epsilon"), c->eps);
     put_f32(e, key_of(e, arch, "rope.freq_base"), c->theta);
-    put_u32(e, key_of(e, arch, "rope.dimension_count"), c->width / c->heads);
+    put_u32(e, key_of(e, arch, "rope.dimension_count"), c->head_dim);
+    if ((uint64_t)c->head_dim * c->heads != c->width) {
+        put_u32(e, key_of(e, arch, "attention.key_length"), c->head_dim);
+        put_u32(e, key_of(e, arch, "attention.value_length"), c->head_dim);
+    }
+    if (c->scaled && !c->scaling.llama3) {
+        put_string(e, key_of(e, arch, "rope.scaling.type"), "linear");
+        put_f32(e, key_of(e, arch, "rope.scaling.factor"), c->scaling.factor);
+    }
 }
 
 /* ---- the tokenizer ---- */
@@ -243,6 +253,8 @@ static const struct {
                     { "self_attn.k_proj", "attn_k" },
                     { "self_attn.v_proj", "attn_v" },
                     { "self_attn.o_proj", "attn_output" },
+                    { "self_attn.q_norm", "attn_q_norm" },
+                    { "self_attn.k_norm", "attn_k_norm" },
                     { "post_attention_layernorm", "ffn_norm" },
                     { "mlp.gate_proj", "ffn_gate" },
                     { "mlp.up_proj", "ffn_up" },
@@ -275,18 +287,38 @@ static const char *their_name(exporter *e, const char *name)
     return NULL;
 }
 
-/* llama.cpp's llama turns neighbours, Hugging Face's halves of a head; its qwen2 turns halves. */
+/* llama.cpp's llama turns neighbours, Hugging Face's halves of a head; qwen2 and qwen3 turn halves
+ * there, too. */
 static uint32_t rotated_heads(const vkt__hf_config *c, const char *name)
 {
-    if (c->gpt2 || c->qkv_bias) return 0;
+    if (strcmp(arch_of(c), "llama") != 0) return 0;
     return strstr(name, ".attn_q.") ? c->heads : strstr(name, ".attn_k.") ? c->kv_heads : 0;
+}
+
+/* What llama.cpp divides the unscaled angles by: how it takes Llama 3.1's scaling. */
+static void add_rope_factors(exporter *e, uint64_t at)
+{
+    const vkt__hf_config *c = &e->l->config;
+    uint32_t n = c->head_dim / 2;
+    float *factors = vkt__arena_alloc(&e->arena, n * sizeof *factors);
+    vkt__st_tensor *t = vkt__arena_alloc(&e->arena, sizeof *t);
+    for (uint32_t i = 0; i < n; i++)
+        factors[i] = (float)(vkt__rope_frequency(i, c->head_dim, c->theta, NULL) /
+                             vkt__rope_frequency(i, c->head_dim, c->theta, &c->scaling));
+    *t = (vkt__st_tensor) { .name = "rope_freqs", .dtype = "F32", .rank = 1, .shape = { n } };
+    t->data = factors;
+    e->items[e->n++] = (item) { .from = t,
+                                .name = "rope_freqs.weight",
+                                .type = VKT__GGML_F32,
+                                .bytes = n * sizeof *factors,
+                                .offset = at };
 }
 
 static vkt_status list_items(exporter *e, vkt_export_type type)
 {
     uint64_t at = 0;
     const vkt__weights *w = &e->l->weights;
-    e->items = vkt__arena_alloc(&e->arena, w->n_model * sizeof *e->items);
+    e->items = vkt__arena_alloc(&e->arena, (w->n_model + 1) * sizeof *e->items);
     for (size_t i = 0; i < w->n_model; i++) {
         const vkt__st_tensor *t = &w->model[i];
         item *x = &e->items[e->n++];
@@ -304,6 +336,7 @@ static vkt_status list_items(exporter *e, vkt_export_type type)
         x->bytes = count * (narrow ? 2 : 4);
         at += vkt__align(x->bytes, VKT__GGUF_ALIGN);
     }
+    if (e->l->config.scaling.llama3) add_rope_factors(e, at);
     return VKT_OK;
 }
 
@@ -388,7 +421,9 @@ static vkt_status check(const vkt__hf_config *c)
     if (c->gpt2 && strcmp(c->activation, "gelu") != 0) what = "an activation other than gelu";
     if (!c->gpt2 && strcmp(c->activation, "swiglu") != 0) what = "an activation other than swiglu";
     if (c->window && c->window < c->context) what = "a window";
-    if (c->qkv_bias && c->all_bias) what = "all_bias and qkv_bias";
+    if (strcmp(arch_of(c), "llama") != 0 && (c->attention_bias || c->mlp_bias))
+        what = "attention_bias or mlp_bias";
+    if (strcmp(arch_of(c), "llama") != 0 && c->scaling.llama3) what = "rope_scaling: llama3";
     if (!what) return VKT_OK;
     return vkt__fail(VKT_E_ARG, "export",
                      "this model can't be written as GGUF: llama.cpp's %s has no place for %s",

@@ -15,16 +15,28 @@
  */
 typedef struct {
     const char *type, *architecture;
+    uint32_t head_dim;   /* without the key; 0: width / heads */
     bool qkv_bias;       /* always */
-    bool attention_bias; /* the key is honoured; so is mlp_bias */
+    bool qk_norm;        /* always */
+    bool attention_bias; /* the key is honoured */
+    bool mlp_bias;       /* the key is honoured */
     bool window;         /* of all layers; unless sliding_window is null, there is one */
     bool windows;        /* of the layers that are said, if use_sliding_window is true */
 } family;
 
 static const family families[] = {
-    { .type = "llama", .architecture = "LlamaForCausalLM", .attention_bias = true },
+    { .type = "llama",
+      .architecture = "LlamaForCausalLM",
+      .attention_bias = true,
+      .mlp_bias = true },
     { .type = "mistral", .architecture = "MistralForCausalLM", .window = true },
     { .type = "qwen2", .architecture = "Qwen2ForCausalLM", .qkv_bias = true, .windows = true },
+    { .type = "qwen3",
+      .architecture = "Qwen3ForCausalLM",
+      .head_dim = 128,
+      .qk_norm = true,
+      .attention_bias = true,
+      .windows = true },
 };
 
 static const family *find_family(const char *type)
@@ -32,6 +44,24 @@ static const family *find_family(const char *type)
     for (size_t i = 0; i < VKT_COUNT(families); i++)
         if (!strcmp(families[i].type, type)) return &families[i];
     return NULL;
+}
+
+/* The first that computes this; NULL: none does. */
+static const family *family_of(const vkt__hf_config *c)
+{
+    for (size_t i = 0; i < VKT_COUNT(families); i++) {
+        const family *f = &families[i];
+        bool windows = !c->window || f->windows || (f->window && !*c->window_layers);
+        if (f->qkv_bias == c->qkv_bias && f->qk_norm == c->qk_norm && windows &&
+            f->attention_bias >= c->attention_bias && f->mlp_bias >= c->mlp_bias)
+            return f;
+    }
+    return NULL;
+}
+
+const char *vkt__hf_config_type(const vkt__hf_config *c)
+{
+    return c->gpt2 ? "gpt2" : family_of(c)->type;
 }
 
 /* ---- reading ---- */
@@ -134,6 +164,30 @@ static void read_gpt2(reader *r, vkt__hf_config *c)
     c->tied = get_bool(r, "tie_word_embeddings", true);
 }
 
+/* As transformers says what is stretched; our word is the same. */
+static void read_scaling(reader *r, const json_t *p, const char *type, vkt__hf_config *c)
+{
+    static const char *const llama3[] = { "low_freq_factor", "high_freq_factor",
+                                          "original_max_position_embeddings" };
+    bool is_llama3 = !strcmp(type, "llama3");
+    if (!get(p, "factor")) refuse(r, "factor", "is missing in the parameters of rope");
+    for (size_t i = 0; is_llama3 && i < VKT_COUNT(llama3); i++)
+        if (!get(p, llama3[i])) refuse(r, llama3[i], "is missing in the parameters of rope");
+    c->scaled = true;
+    c->scaling = (vkt_rope_scaling) { .llama3 = is_llama3,
+                                      .factor = get_real(r, p, "factor", 1),
+                                      .low = get_real(r, p, llama3[0], 1),
+                                      .high = get_real(r, p, llama3[1], 4) };
+    if (c->scaling.factor < 1) refuse(r, "factor", "must be 1 or more");
+    if (!is_llama3) return;
+    double context = get_real(r, p, llama3[2], 1);
+    if (context != floor(context) || context > 1 << 24)
+        refuse(r, llama3[2], "must be a whole number from 1 to 16777216");
+    else
+        c->scaling.context = (uint32_t)context;
+    if (c->scaling.low >= c->scaling.high) refuse(r, llama3[0], "must be below high_freq_factor");
+}
+
 /* transformers 5 has rope_parameters; before, rope_theta and rope_scaling were keys of their own.
  * What is said twice must be the same, because versions differ in which of them they take. */
 static void read_rope(reader *r, vkt__hf_config *c)
@@ -145,14 +199,18 @@ static void read_rope(reader *r, vkt__hf_config *c)
     if (p && scaling && !json_equal(p, scaling))
         refuse(r, "rope_scaling", "and rope_parameters say different things: remove one of them");
     if (!p) p = scaling;
+    const json_t *v = get(p, "rope_type") ? get(p, "rope_type") : get(p, "type");
+    const char *type = v ? json_string_value(v) : "default";
+    if (r->st == VKT_OK && (!type || (strcmp(type, "default") != 0 && strcmp(type, "linear") != 0 &&
+                                      strcmp(type, "llama3") != 0)))
+        r->st = vkt__fail(VKT_E_FORMAT, "model",
+                          "'%s': rope_type is '%s': only default, linear and llama3 are supported",
+                          r->name, vkt__show(type ? type : "").s);
     if (p && r->st == VKT_OK) r->st = vkt__hf_rope_keys_check(p, r->name);
     c->theta = get_real(r, p && get(p, "rope_theta") ? p : r->o, "rope_theta", 10000);
     if (get_real(r, r->o, "rope_theta", c->theta) != c->theta)
         refuse(r, "rope_theta", "is another one in rope_parameters: remove the wrong one");
-    const char *type = json_string_value(get(p, "rope_type"));
-    if (!type) type = json_string_value(get(p, "type"));
-    if (type && strcmp(type, "default") != 0)
-        refuse(r, "rope_scaling", "(stretched rotary positions, as of Llama 3.1) is not supported");
+    if (r->st == VKT_OK && strcmp(type, "default") != 0) read_scaling(r, p, type, c);
 }
 
 /* Which layers have a window, by layer_types; without it, all from `first` on. */
@@ -205,8 +263,6 @@ static void read_windows(reader *r, const family *f, vkt__hf_config *c)
 
 static void read_llama(reader *r, const family *f, vkt__hf_config *c)
 {
-    bool attention_bias = f->attention_bias && get_bool(r, "attention_bias", false),
-         mlp_bias = f->attention_bias && get_bool(r, "mlp_bias", false);
     c->layers = get_uint(r, "num_hidden_layers", 0);
     if (c->layers > VKT__HF_MAX_LAYERS)
         refuse(r, "num_hidden_layers", "must be a whole number from 1 to 1000");
@@ -219,12 +275,13 @@ static void read_llama(reader *r, const family *f, vkt__hf_config *c)
     c->activation = get_activation(r, "hidden_act", "silu", true);
     c->tied = get_bool(r, "tie_word_embeddings", false);
     c->qkv_bias = f->qkv_bias;
-    c->all_bias = attention_bias && mlp_bias;
-    if (attention_bias != mlp_bias)
-        refuse(r, "attention_bias", "without mlp_bias, or the other way round, is not supported");
-    uint32_t head_dim = get_uint(r, "head_dim", VKT_MAX(c->width / c->heads, 1));
-    if ((uint64_t)head_dim * c->heads != c->width)
-        refuse(r, "head_dim", "times num_attention_heads must be hidden_size");
+    c->qk_norm = f->qk_norm;
+    c->attention_bias = f->attention_bias && get_bool(r, "attention_bias", false);
+    c->mlp_bias = f->mlp_bias && get_bool(r, "mlp_bias", false);
+    c->head_dim =
+        get_uint(r, "head_dim", f->head_dim ? f->head_dim : VKT_MAX(c->width / c->heads, 1));
+    if (!f->head_dim && !get(r->o, "head_dim") && c->width % c->heads)
+        refuse(r, "hidden_size", "must be a multiple of num_attention_heads without a head_dim");
     read_windows(r, f, c);
     read_rope(r, c);
 }
@@ -246,7 +303,7 @@ vkt_status vkt__hf_config_parse(const char *text, size_t n, const char *name, vk
     } else if (!f && !gpt2) {
         r.st = vkt__fail(VKT_E_FORMAT, "model",
                          "'%s': architecture '%.60s' is not supported; gpt2, llama (SmolLM2, "
-                         "TinyLlama), mistral and qwen2 are",
+                         "TinyLlama), mistral, qwen2 and qwen3 are",
                          name, type);
     } else {
         r.st = vkt__hf_keys_check(o, gpt2, name);
@@ -265,25 +322,39 @@ vkt_status vkt__hf_config_parse(const char *text, size_t n, const char *name, vk
 
 vkt_layer vkt__hf_config_layer(const vkt__hf_config *c)
 {
-    return (
-        vkt_layer) { .type = "transformer",
-                     .eps = (float)c->eps,
-                     .transformer = { .names = c->gpt2 ? "gpt2" : "llama",
-                                      .layers = c->layers,
-                                      .heads = c->heads,
-                                      .kv_heads = c->kv_heads,
-                                      .width = c->width,
-                                      .mlp = c->mlp,
-                                      .context = c->context,
-                                      .window = c->window,
-                                      .window_layers = *c->window_layers ? c->window_layers : NULL,
-                                      .norm = c->gpt2 ? "layernorm" : "rmsnorm",
-                                      .positions = c->gpt2 ? "learned" : "rope",
-                                      .activation = c->activation,
-                                      .theta = c->gpt2 ? 0 : (float)c->theta,
-                                      .untied = !c->tied,
-                                      .bias = c->all_bias,
-                                      .qkv_bias = c->qkv_bias } };
+    bool all_bias = c->attention_bias && c->mlp_bias;
+    const vkt_rope_scaling *s = &c->scaling;
+    return (vkt_layer) {
+        .type = "transformer",
+        .eps = (float)c->eps,
+        .transformer = { .names = c->gpt2 ? "gpt2" : "llama",
+                         .layers = c->layers,
+                         .heads = c->heads,
+                         .kv_heads = c->kv_heads,
+                         .head_dim = (uint64_t)c->head_dim * c->heads == c->width ? 0 : c->head_dim,
+                         .width = c->width,
+                         .mlp = c->mlp,
+                         .context = c->context,
+                         .window = c->window,
+                         .window_layers = *c->window_layers ? c->window_layers : NULL,
+                         .norm = c->gpt2 ? "layernorm" : "rmsnorm",
+                         .positions = c->gpt2 ? "learned" : "rope",
+                         .activation = c->activation,
+                         .theta = c->gpt2 ? 0 : (float)c->theta,
+                         .untied = !c->tied,
+                         .rope_scaling = !c->scaled  ? NULL
+                                         : s->llama3 ? "llama3"
+                                                     : "linear",
+                         .rope_factor = (float)s->factor,
+                         .rope_low = s->llama3 ? (float)s->low : 0,
+                         .rope_high = s->llama3 ? (float)s->high : 0,
+                         .rope_context = s->context,
+                         .bias = all_bias,
+                         .attention_bias = c->attention_bias && !all_bias,
+                         .mlp_bias = c->mlp_bias && !all_bias,
+                         .qk_norm = c->qk_norm,
+                         .qkv_bias = c->qkv_bias }
+    };
 }
 
 /* A layer's option by the name that recipes give it. */
@@ -373,8 +444,21 @@ vkt_status vkt__hf_config_of(const vkt_layer *layers, size_t n_layers, vkt__hf_c
     c->theta = option_real(l, "theta", 10000);
     c->activation = activation;
     c->tied = !option_bool(l, "tie");
-    c->qkv_bias = option_bool(l, "qkv_bias");
-    c->all_bias = option_bool(l, "all_bias");
+    c->attention_bias = option_bool(l, "attention_bias") || option_bool(l, "all_bias");
+    c->qkv_bias = option_bool(l, "qkv_bias") && !c->attention_bias;
+    c->mlp_bias = option_bool(l, "mlp_bias") || option_bool(l, "all_bias");
+    c->qk_norm = option_bool(l, "qk_norm");
+    c->head_dim = option_uint(l, "head_dim", c->width / VKT_MAX(c->heads, 1));
+    const char *scaling = option_word(l, "rope_scaling", NULL);
+    c->scaled = scaling != NULL;
+    if (scaling)
+        c->scaling = (vkt_rope_scaling) { .llama3 = !strcmp(scaling, "llama3"),
+                                          .factor = option_real(l, "rope_factor", 1),
+                                          .low = option_real(l, "rope_low", 1),
+                                          .high = option_real(l, "rope_high", 4),
+                                          .context = option_uint(l, "rope_context", 0) };
+    if (!c->gpt2 && !family_of(c))
+        return not_theirs("no architecture there has these biases, norms and windows together");
     return VKT_OK;
 }
 
@@ -423,13 +507,27 @@ static void write_windows(const vkt__hf_config *c, json_t *o)
     }
     set(o, "use_sliding_window", json_boolean(c->window != 0));
     set(o, "sliding_window", c->window ? json_integer(c->window) : json_null());
-    set(o, "max_window_layers", json_integer(first));
+    if (c->window) set(o, "max_window_layers", json_integer(first));
     set(o, "layer_types", types);
 }
 
-static const family *family_of(const vkt__hf_config *c)
+/* rope_theta stands outside, too, and so does what scales it, for versions before 5. */
+static void write_rope(const vkt__hf_config *c, json_t *o)
 {
-    return find_family(c->qkv_bias ? "qwen2" : c->window ? "mistral" : "llama");
+    const vkt_rope_scaling *s = &c->scaling;
+    json_t *p = json_pack("{s:s, s:f}", "rope_type",
+                          !c->scaled  ? "default"
+                          : s->llama3 ? "llama3"
+                                      : "linear",
+                          "rope_theta", c->theta);
+    if (c->scaled) set(p, "factor", json_real(s->factor));
+    if (s->llama3) {
+        set(p, "low_freq_factor", json_real(s->low));
+        set(p, "high_freq_factor", json_real(s->high));
+        set(p, "original_max_position_embeddings", json_integer(s->context));
+    }
+    if (c->scaled) json_object_set(o, "rope_scaling", p);
+    set(o, "rope_parameters", p);
 }
 
 static void write_llama(const vkt__hf_config *c, json_t *o)
@@ -446,10 +544,10 @@ static void write_llama(const vkt__hf_config *c, json_t *o)
     set(o, "rms_norm_eps", json_real(c->eps));
     set(o, "hidden_act", json_string(their_activation(c)));
     set(o, "rope_theta", json_real(c->theta));
-    set(o, "rope_parameters",
-        json_pack("{s:s, s:f}", "rope_type", "default", "rope_theta", c->theta));
-    if (f->attention_bias) set(o, "attention_bias", json_boolean(c->all_bias));
-    if (f->attention_bias) set(o, "mlp_bias", json_boolean(c->all_bias));
+    set(o, "head_dim", json_integer(c->head_dim));
+    write_rope(c, o);
+    if (f->attention_bias) set(o, "attention_bias", json_boolean(c->attention_bias));
+    if (f->mlp_bias) set(o, "mlp_bias", json_boolean(c->mlp_bias));
     if (f->window) set(o, "sliding_window", json_integer(c->window));
     if (f->windows) write_windows(c, o);
 }

@@ -47,6 +47,10 @@ static const row rows[] = {
     { "rope_parameters", LLAMA, READ, NULL, NULL },
     { "rope_type", ROPE, READ, NULL, NULL },
     { "type", ROPE, READ, NULL, NULL },
+    { "factor", ROPE, READ, NULL, NULL },
+    { "low_freq_factor", ROPE, READ, NULL, NULL },
+    { "high_freq_factor", ROPE, READ, NULL, NULL },
+    { "original_max_position_embeddings", ROPE, READ, NULL, NULL },
 
     { "partial_rotary_factor", LLAMA | ROPE, ONLY, "1", "all of a head is rotated" },
     { "rope_interleaved", LLAMA, ONLY, "false", "halves of a head are rotated" },

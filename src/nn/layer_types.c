@@ -67,6 +67,7 @@ static const char *const positions[] = { "learned", "rope", "none", NULL };
 #define WORD(id, word, ...) #word,
 static const char *const activations[] = { VKT__ACTS(WORD) VKT__GATES(WORD) NULL };
 static const char *const rope_layouts[] = { "half", "interleaved", NULL };
+static const char *const rope_scalings[] = { "linear", "llama3", NULL };
 static const char *const names[] = { "gpt2", "llama", NULL };
 
 static const vkt_layer_type types[] = {
@@ -179,6 +180,8 @@ static const vkt_layer_type types[] = {
           "heads of keys and values, shared by groups of heads (default: heads)", NULL },
         { "width", VKT_OPT_UINT, AT(transformer.width), 4, 1 << 16,
           "width of the residual stream; each head has a multiple of 4 of it", NULL },
+        { "head_dim", VKT_OPT_UINT, AT(transformer.head_dim), 4, 256,
+          "names llama: size of a head, a multiple of 4 (default: width / heads)", NULL },
         { "mlp", VKT_OPT_UINT, AT(transformer.mlp), 1, 1 << 20,
           "hidden size of the feed-forward part (default: 4 times the width, if gated 8/3 of it)",
           NULL },
@@ -201,6 +204,19 @@ static const vkt_layer_type types[] = {
           rope_layouts },
         { "theta", VKT_OPT_FLOAT, AT(transformer.theta), 1, 1e9,
           "base of rope's angles (default: 10000)", NULL },
+        { "rope_scaling", VKT_OPT_STRING, AT(transformer.rope_scaling), 0, 0,
+          "slower angles for more positions: all of them, or the slow ones as of Llama 3.1 "
+          "(default: none)",
+          rope_scalings },
+        { "rope_factor", VKT_OPT_FLOAT, AT(transformer.rope_factor), 1, 1e6,
+          "rope_scaling: what angles are divided by", NULL },
+        { "rope_low", VKT_OPT_FLOAT, AT(transformer.rope_low), 1e-3, 1e6,
+          "rope_scaling llama3: angles with fewer turns in rope_context are divided (default: 1)",
+          NULL },
+        { "rope_high", VKT_OPT_FLOAT, AT(transformer.rope_high), 1e-3, 1e6,
+          "rope_scaling llama3: angles with more turns in rope_context stay (default: 4)", NULL },
+        { "rope_context", VKT_OPT_UINT, AT(transformer.rope_context), 1, 1 << 24,
+          "rope_scaling llama3: positions before they were made more", NULL },
         { "names", VKT_OPT_STRING, AT(transformer.names), 0, 0,
           "names of the parameters, as in Hugging Face's files (default: by positions and "
           "activation)",
@@ -213,6 +229,13 @@ static const vkt_layer_type types[] = {
           "names llama: add a bias to every projection (default: false)", NULL },
         { "qkv_bias", VKT_OPT_BOOL, AT(transformer.qkv_bias), 0, 1,
           "names llama: add biases to queries, keys and values (default: false)", NULL },
+        { "attention_bias", VKT_OPT_BOOL, AT(transformer.attention_bias), 0, 1,
+          "names llama: add biases to queries, keys, values and their output (default: false)",
+          NULL },
+        { "mlp_bias", VKT_OPT_BOOL, AT(transformer.mlp_bias), 0, 1,
+          "names llama: add biases to the feed-forward part (default: false)", NULL },
+        { "qk_norm", VKT_OPT_BOOL, AT(transformer.qk_norm), 0, 1,
+          "names llama: rmsnorm of each head's queries and keys, as Qwen3 (default: false)", NULL },
         { "dropout", VKT_OPT_FLOAT, AT(p), 0, 0.99,
           "probability of dropout, after the embedding and in each branch (default: 0)", NULL },
         EPS,

@@ -18,6 +18,24 @@ static bool is(const char *word, const char *what)
     return word && !strcmp(word, what);
 }
 
+static vkt_status scaling_of(const vkt__layer *l, vkt__tshape *s)
+{
+    const vkt_transformer *t = &l->spec.transformer;
+    s->scaled = t->rope_scaling != NULL;
+    s->scaling = (vkt_rope_scaling) { .llama3 = is(t->rope_scaling, "llama3"),
+                                      .factor = (double)t->rope_factor,
+                                      .low = t->rope_low > 0 ? (double)t->rope_low : 1,
+                                      .high = t->rope_high > 0 ? (double)t->rope_high : 4,
+                                      .context = t->rope_context };
+    bool ok = s->scaled ? s->rope && s->scaling.factor >= 1 : s->scaling.factor == 0;
+    if (s->scaling.llama3) ok = ok && s->scaling.context && s->scaling.low < s->scaling.high;
+    if (ok) return VKT_OK;
+    return vkt__fail(VKT_E_ARG, "model",
+                     "%s: rope_scaling needs positions: rope and a rope_factor, llama3 also a "
+                     "rope_context and a rope_low below rope_high",
+                     l->where);
+}
+
 vkt_status vkt__transformer_shape(const vkt__layer *l, uint32_t n_vocab, vkt__tshape *s)
 {
     const vkt_transformer *t = &l->spec.transformer;
@@ -38,7 +56,8 @@ vkt_status vkt__transformer_shape(const vkt__layer *l, uint32_t n_vocab, vkt__ts
     s->P = VKT_MAX(t->context, s->T);
     if (!s->n_layers || !s->H || !s->C)
         return vkt__fail(VKT_E_ARG, "model", "%s: layers, heads and width are needed", l->where);
-    if (s->C % s->H || s->C / s->H % 4)
+    s->D = t->head_dim ? t->head_dim : s->C / s->H;
+    if ((!t->head_dim && s->C % s->H) || s->D % 4)
         return vkt__fail(VKT_E_SHAPE, "model", "%s: width %u must be %u heads of a multiple of 4",
                          l->where, s->C, s->H);
     if (s->H % s->Hkv)
@@ -47,6 +66,10 @@ vkt_status vkt__transformer_shape(const vkt__layer *l, uint32_t n_vocab, vkt__ts
     if (s->gpt2 && (s->gated || s->rope))
         return vkt__fail(VKT_E_ARG, "model",
                          "%s: names gpt2 have no place for a gated activation or rope", l->where);
+    if (s->gpt2 && (t->head_dim || t->qk_norm || t->attention_bias || t->mlp_bias))
+        return vkt__fail(VKT_E_ARG, "model",
+                         "%s: names gpt2 have no head_dim, qk_norm, attention_bias or mlp_bias",
+                         l->where);
     if (!s->gpt2 && s->learned)
         return vkt__fail(VKT_E_ARG, "model", "%s: names llama have no place for learned positions",
                          l->where);
@@ -55,12 +78,11 @@ vkt_status vkt__transformer_shape(const vkt__layer *l, uint32_t n_vocab, vkt__ts
                          "%s: window_layers: a window and some of the layers 0 to %u, as in "
                          "\"0 2 5-8\", are expected, not '%.60s'",
                          l->where, s->n_layers - 1, t->window_layers);
-    s->D = s->C / s->H;
     /* Llama's two thirds of four widths for a gated mlp, rounded up to a multiple of 64. */
     s->mlp = t->mlp     ? t->mlp
              : s->gated ? (uint32_t)vkt__align(((uint64_t)s->C * 8 + 2) / 3, 64)
                         : 4 * s->C;
-    return VKT_OK;
+    return scaling_of(l, s);
 }
 
 /* ---- parameters ---- */
@@ -97,11 +119,17 @@ static void add_linear(planner *p, const char *prefix, const char *name, uint32_
     p->l->n_params += vkt__lora_add(p->m, text, in, out, by_default);
 }
 
-static void add_norm(planner *p, const char *prefix, const char *name)
+static void add_gain(planner *p, const char *prefix, const char *name, uint32_t n)
 {
     char text[128];
     snprintf(text, sizeof text, "%s%s.weight", prefix, name);
-    add(p, text, vkt_shape1(p->s->C), VKT_INIT_ONES, 1);
+    add(p, text, vkt_shape1(n), VKT_INIT_ONES, 1);
+}
+
+static void add_norm(planner *p, const char *prefix, const char *name)
+{
+    char text[128];
+    add_gain(p, prefix, name, p->s->C);
     if (p->s->rms || !p->bias) return;
     snprintf(text, sizeof text, "%s%s.bias", prefix, name);
     add(p, text, vkt_shape1(p->s->C), VKT_INIT_ZEROS, 1);
@@ -125,18 +153,24 @@ static void add_gpt2_block(planner *p, uint32_t i)
 static void add_llama_block(planner *p, uint32_t i)
 {
     const vkt__tshape *s = p->s;
-    bool qkv_bias = p->bias || p->l->spec.transformer.qkv_bias;
+    const vkt_transformer *t = &p->l->spec.transformer;
+    bool o_bias = p->bias || t->attention_bias, qkv_bias = o_bias || t->qkv_bias,
+         mlp_bias = p->bias || t->mlp_bias;
     char prefix[64];
     snprintf(prefix, sizeof prefix, "model.layers.%u.", i);
     add_norm(p, prefix, "input_layernorm");
     add_linear(p, prefix, "self_attn.q_proj", s->C, s->H * s->D, qkv_bias, p->scale);
     add_linear(p, prefix, "self_attn.k_proj", s->C, s->Hkv * s->D, qkv_bias, p->scale);
     add_linear(p, prefix, "self_attn.v_proj", s->C, s->Hkv * s->D, qkv_bias, p->scale);
-    add_linear(p, prefix, "self_attn.o_proj", s->C, s->C, p->bias, p->scale);
+    add_linear(p, prefix, "self_attn.o_proj", s->H * s->D, s->C, o_bias, p->scale);
+    if (t->qk_norm) {
+        add_gain(p, prefix, "self_attn.q_norm", s->D);
+        add_gain(p, prefix, "self_attn.k_norm", s->D);
+    }
     add_norm(p, prefix, "post_attention_layernorm");
-    if (s->gated) add_linear(p, prefix, "mlp.gate_proj", s->C, s->mlp, p->bias, p->scale);
-    add_linear(p, prefix, "mlp.up_proj", s->C, s->mlp, p->bias, p->scale);
-    add_linear(p, prefix, "mlp.down_proj", s->mlp, s->C, p->bias, p->scale);
+    if (s->gated) add_linear(p, prefix, "mlp.gate_proj", s->C, s->mlp, mlp_bias, p->scale);
+    add_linear(p, prefix, "mlp.up_proj", s->C, s->mlp, mlp_bias, p->scale);
+    add_linear(p, prefix, "mlp.down_proj", s->mlp, s->C, mlp_bias, p->scale);
 }
 
 static vkt_status transformer_plan(vkt_model *m, vkt__layer *l)
@@ -157,7 +191,8 @@ static vkt_status transformer_plan(vkt_model *m, vkt__layer *l)
     if (t->untied) add(&p, "lm_head.weight", vkt_shape2(s.V, s.C), VKT_INIT_NORMAL, p.scale);
     if (s.rope) {
         float *table = vkt__alloc((size_t)s.P * s.D * sizeof *table);
-        vkt_rope_table(s.P, s.D, t->theta > 0 ? (double)t->theta : 10000.0, table);
+        vkt_rope_table(s.P, s.D, t->theta > 0 ? (double)t->theta : 10000.0,
+                       s.scaled ? &s.scaling : NULL, table);
         vkt__model_set_constants(m, vkt_shape2(s.P, s.D), table);
     }
     l->out = vkt_shape2(s.T, s.V);
@@ -186,10 +221,15 @@ static vkt_tensor *linear(vkt__tbuilder *b, const char *prefix, const char *name
     return vkt__lora_build(b->m, b->g, weight, x, y, b->train);
 }
 
+static float eps_of(const vkt__tbuilder *b)
+{
+    return b->l->spec.eps > 0 ? b->l->spec.eps : 1e-5f;
+}
+
 static vkt_tensor *norm(vkt__tbuilder *b, const char *prefix, const char *name, vkt_tensor *x)
 {
     char weight[128], bias[128];
-    float eps = b->l->spec.eps > 0 ? b->l->spec.eps : 1e-5f;
+    float eps = eps_of(b);
     snprintf(weight, sizeof weight, "%s.weight", name);
     snprintf(bias, sizeof bias, "%s.bias", name);
     vkt_tensor *w = param(b, prefix, weight);
@@ -201,6 +241,16 @@ static vkt_tensor *dropout(vkt__tbuilder *b, vkt_tensor *x)
 {
     float p = b->l->spec.p;
     return b->train && p > 0 ? vkt_dropout(b->g, x, vkt_step(b->g), p) : x;
+}
+
+/* Each head's queries or keys to mean square 1, times a gain that heads share. */
+static vkt_tensor *norm_heads(vkt__tbuilder *b, const char *prefix, const char *name, vkt_tensor *x)
+{
+    vkt_shape s = x->shape, heads = vkt_shape2((uint32_t)(x->count / b->s.D), b->s.D);
+    if (!b->l->spec.transformer.qk_norm) return x;
+    x = vkt_reshape(b->g, x, heads);
+    return vkt_reshape(b->g, vkt_rmsnorm(b->g, x, param(b, prefix, name), NULL, eps_of(b), NULL),
+                       s);
 }
 
 static vkt_tensor *rotate(vkt__tbuilder *b, vkt_tensor *x, uint32_t heads)
@@ -220,6 +270,8 @@ static vkt_tensor *project(vkt__tbuilder *b, const char *prefix, vkt_tensor *x, 
     if (b->s.gpt2) return linear(b, prefix, "attn.c_attn", x);
     vkt_tensor *q = linear(b, prefix, "self_attn.q_proj", x);
     *k = linear(b, prefix, "self_attn.k_proj", x);
+    q = norm_heads(b, prefix, "self_attn.q_norm.weight", q);
+    *k = norm_heads(b, prefix, "self_attn.k_norm.weight", *k);
     *v = linear(b, prefix, "self_attn.v_proj", x);
     if (!b->s.rope) return q;
     *k = rotate(b, *k, b->s.Hkv);

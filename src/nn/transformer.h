@@ -11,6 +11,8 @@ extern const vkt__layer_kind vkt__transformer_kinds[];
 typedef struct vkt__tshape {
     uint32_t T, V, C, H, Hkv, D, P, mlp, n_layers;
     bool gpt2, gated, rope, learned, rms, post;
+    bool scaled; /* rope: by scaling */
+    vkt_rope_scaling scaling;
     vkt_act act;
 } vkt__tshape;
 

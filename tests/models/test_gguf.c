@@ -34,6 +34,14 @@ static int setup(void **state)
         "layers: 1, heads: 4, kv_heads: 2, width: 32, norm: rmsnorm, positions: rope, activation: "
         "swiglu, all_bias: true",
         DIR "/llama");
+    train(
+        "layers: 1, heads: 2, width: 16, head_dim: 16, norm: rmsnorm, positions: rope, activation: "
+        "swiglu, rope_scaling: llama3, rope_factor: 8, rope_context: 64",
+        DIR "/llama3");
+    train(
+        "layers: 1, heads: 2, width: 16, head_dim: 16, norm: rmsnorm, positions: rope, activation: "
+        "swiglu, rope_scaling: linear, rope_factor: 2, qk_norm: true",
+        DIR "/qwen3");
     return 0;
 }
 
@@ -154,6 +162,49 @@ static void llama_turns_neighbours(void **state)
     vkt__str_finish(&v.values);
 }
 
+/* 64 positions: waves of 6 stay, of 20 to 63 are between, longer ones are stretched by 8. */
+static void llama3_has_factors_of_frequencies(void **state)
+{
+    (void)state;
+    found f = { .name = "rope_freqs.weight" };
+    REQUIRE_OK(vkt_export_gguf(DIR "/llama3", DIR "/llama3.gguf", VKT_EXPORT_F16));
+    float *got = read_tensor(DIR "/llama3.gguf", &f);
+    assert_true(f.t.rank == 1 && f.t.shape[0] == 8);
+    assert_string_equal(f.dtype, "F32");
+    for (int i = 0; i < 8; i++) {
+        double wave = 2 * 3.14159265358979 * pow(10000, i / 8.0), smooth = (64 / wave - 1) / 3;
+        double want = wave < 16 ? 1 : wave > 64 ? 8 : 1 / ((1 - smooth) / 8 + smooth);
+        REQUIRE_NEAR(got[i], want, 1e-6 * want);
+    }
+    assert_non_null(strstr(f.values.data, "llama.attention.key_length=16\n"));
+    assert_non_null(strstr(f.values.data, "llama.rope.dimension_count=16\n"));
+    free(got);
+    vkt__str_finish(&f.values);
+}
+
+static void qwen3_has_norms_of_heads(void **state)
+{
+    (void)state;
+    found f = { .name = "blk.0.attn_k_norm.weight" }, q = { .name = "blk.0.attn_q.weight" };
+    REQUIRE_OK(vkt_export_gguf(DIR "/qwen3", DIR "/qwen3.gguf", VKT_EXPORT_F32));
+    float *norm = read_tensor(DIR "/qwen3.gguf", &f), *got = read_tensor(DIR "/qwen3.gguf", &q),
+          *want_norm = trained(DIR "/qwen3", "model.layers.0.self_attn.k_norm.weight"),
+          *want = trained(DIR "/qwen3", "model.layers.0.self_attn.q_proj.weight");
+    assert_true(f.t.rank == 1 && f.t.shape[0] == 16);
+    assert_memory_equal(norm, want_norm, 16 * 4);
+    assert_memory_equal(got, want, 32 * 16 * 4); /* halves are rotated there, too */
+    assert_non_null(strstr(f.values.data, "general.architecture=qwen3\n"));
+    assert_non_null(strstr(f.values.data, "qwen3.attention.key_length=16\n"));
+    assert_non_null(strstr(f.values.data, "qwen3.rope.scaling.type=linear\n"));
+    assert_non_null(strstr(f.values.data, "qwen3.rope.scaling.factor=2\n"));
+    free(norm);
+    free(got);
+    free(want_norm);
+    free(want);
+    vkt__str_finish(&f.values);
+    vkt__str_finish(&q.values);
+}
+
 /* Cut at every length, and with every byte of the header set to 255: one line, or a header that
  * still holds together; never more. */
 static void damage_is_refused(void **state)
@@ -222,6 +273,8 @@ int main(void)
         cmocka_unit_test(halves_round_to_even),
         cmocka_unit_test(gpt2_is_transposed),
         cmocka_unit_test(llama_turns_neighbours),
+        cmocka_unit_test(llama3_has_factors_of_frequencies),
+        cmocka_unit_test(qwen3_has_norms_of_heads),
         cmocka_unit_test(damage_is_refused),
     };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);

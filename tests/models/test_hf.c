@@ -48,7 +48,12 @@ static void require_same_again(const char *json, const char *recipe)
                 a.kv_heads == c.kv_heads && a.width == c.width && a.mlp == c.mlp &&
                 a.context == c.context && a.vocab == c.vocab && a.window == c.window &&
                 !strcmp(a.window_layers, c.window_layers) && a.tied == c.tied &&
-                a.qkv_bias == c.qkv_bias && a.all_bias == c.all_bias);
+                a.qkv_bias == c.qkv_bias && a.attention_bias == c.attention_bias &&
+                a.mlp_bias == c.mlp_bias && a.qk_norm == c.qk_norm &&
+                (a.gpt2 || a.head_dim == c.head_dim) && a.scaled == c.scaled &&
+                a.scaling.llama3 == c.scaling.llama3 && a.scaling.factor == c.scaling.factor &&
+                a.scaling.low == c.scaling.low && a.scaling.high == c.scaling.high &&
+                a.scaling.context == c.scaling.context);
     free(again);
     vkt_config_destroy(&config);
     vkt__str_finish(&text);
@@ -158,7 +163,7 @@ static void configs_are_refused(void **state)
     refused_config("{}", "model_type is missing");
     refused_config("{\"model_type\": \"falcon\"}",
                    "architecture 'falcon' is not supported; gpt2, llama (SmolLM2, TinyLlama), "
-                   "mistral and qwen2 are");
+                   "mistral, qwen2 and qwen3 are");
     refused_config("{\"model_type\": \"gpt2\"}", "n_layer is missing");
     refused_config("{\"model_type\": \"gpt2\", \"n_layer\": -1}", "n_layer must be a whole number");
     refused_config("{\"model_type\": \"gpt2\", \"n_layer\": 1, \"n_head\": 1, \"n_embd\": 8, "
@@ -167,12 +172,17 @@ static void configs_are_refused(void **state)
     refused_config(
         "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
         "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9, \"rope_scaling\": "
-        "{\"rope_type\": \"llama3\"}}",
-        "rope_scaling (stretched rotary positions, as of Llama 3.1) is not supported");
+        "{\"rope_type\": \"yarn\", \"factor\": 4, \"beta_fast\": 32}}",
+        "'config.json': rope_type is 'yarn': only default, linear and llama3 are supported");
     refused_config(
         "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
-        "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9, \"head_dim\": 16}",
-        "head_dim times num_attention_heads must be hidden_size");
+        "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9, \"rope_scaling\": "
+        "{\"rope_type\": \"llama3\", \"factor\": 8}}",
+        "low_freq_factor is missing in the parameters of rope");
+    refused_config(
+        "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 3, "
+        "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9}",
+        "hidden_size must be a multiple of num_attention_heads without a head_dim");
 }
 
 /* Each gave a silently wrong result once, or could. */

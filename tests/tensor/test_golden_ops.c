@@ -52,7 +52,7 @@ static void fill_angles(const golden *c, double *data)
 {
     float table[MOST_ELEMENTS];
     vkt_shape s = c->angles->shape;
-    vkt_rope_table(s.d[0], s.d[1], attr(c, "theta"), table);
+    vkt_rope_table(s.d[0], s.d[1], attr(c, "theta"), NULL, table);
     for (uint64_t i = 0; i < c->angles->count; i++) data[i] = (double)table[i];
 }
 

@@ -20,7 +20,8 @@ from safetensors.numpy import load_file
 have = load_file("hf/model.safetensors")
 names = {"ln_1": "attn_norm", "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output", "ln_2": "ffn_norm", "mlp.c_fc": "ffn_up",
          "mlp.c_proj": "ffn_down", "input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
-         "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "post_attention_layernorm": "ffn_norm",
+         "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm",
+         "self_attn.k_norm": "attn_k_norm", "post_attention_layernorm": "ffn_norm",
          "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "transformer.wte": "token_embd",
          "transformer.wpe": "position_embd", "transformer.ln_f": "output_norm", "model.embed_tokens": "token_embd",
          "model.norm": "output_norm", "lm_head": "output"}
@@ -37,6 +38,7 @@ for kind in "f32", "f16":
         if line.startswith("tensor "):
             _, name, dtype, a, b, total = line.split()
             got[name] = (dtype, (int(a), int(b)), float(total))
+    got.pop("rope_freqs.weight", None)  # of rope_scaling: llama3, which the folder has in its config.json
     bad += got.keys() != want.keys()
     for name, (shape, total, size) in want.items():
         narrow = kind == "f16" and len(shape) == 2 and name != "position_embd.weight"

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, LlamaConfig, MistralConfig, Qwen2Config
+from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
 
 CONTEXT, FOLDER = 32, 64  # tokens of a window: of the recipe; of a folder by itself, the model's positions
 SMALL = Path(__file__).resolve().parents[2] / "tests/golden/gpt2-small.json"
@@ -24,6 +24,10 @@ MODELS = {
     "llama-tied-bf16": (LlamaConfig(**LLAMA, initializer_range=0.2, tie_word_embeddings=True), "bfloat16"),
     "qwen2": (Qwen2Config(**LLAMA, initializer_range=0.3, tie_word_embeddings=True), "float32"),
     "qwen2-windows": (Qwen2Config(**LLAMA, initializer_range=0.3, use_sliding_window=True, sliding_window=8, max_window_layers=1), "float32"),
+    "llama3": (LlamaConfig(**LLAMA, initializer_range=0.3, head_dim=16, attention_bias=True, rope_parameters=dict(
+        rope_type="llama3", rope_theta=1000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+        original_max_position_embeddings=32)), "float32"),
+    "qwen3": (Qwen3Config(**(LLAMA | dict(num_key_value_heads=1)), initializer_range=0.3, head_dim=12, tie_word_embeddings=True), "float32"),
     "mistral": (MistralConfig(**LLAMA, initializer_range=0.3, sliding_window=8), "float32"),
 }
 

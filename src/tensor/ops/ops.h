@@ -5,6 +5,10 @@
 #include "tensor/graph/op.h"
 #include "tensor/ops/act.h"
 
+/* What pair i of a head turns by from position to position. scaling: NULL: none. */
+double vkt__rope_frequency(uint32_t i, uint32_t head, double theta,
+                           const vkt_rope_scaling *scaling);
+
 extern const vkt_op vkt__op_add, vkt__op_mul, vkt__op_scale, vkt__op_copy, vkt__op_fill,
     vkt__op_act, vkt__op_act_bwd, vkt__op_chain;
 extern const vkt_op vkt__op_matmul, vkt__op_matmul_act_bwd, vkt__op_matmul_parts,

@@ -137,12 +137,26 @@ vkt_tensor *vkt_rope(vkt_graph *g, vkt_tensor *x, vkt_tensor *table, vkt_tensor 
     return vkt__op(g, &vkt__op_rope, (vkt_tensor *[]) { x, table, start, docs }, 4, attr);
 }
 
-void vkt_rope_table(uint32_t positions, uint32_t head, double theta, float *table)
+/* llama3: Grattafiori et al. 2024; waves shorter than a part of the first context stay, longer ones
+ * are stretched, and between there is a line. */
+double vkt__rope_frequency(uint32_t i, uint32_t head, double theta, const vkt_rope_scaling *s)
+{
+    double f = pow(theta, -2.0 * i / head);
+    if (!s) return f;
+    if (!s->llama3) return f / s->factor;
+    double turns = s->context * f / (2 * 3.14159265358979323846);
+    double keep = (turns - s->low) / (s->high - s->low);
+    keep = fmin(fmax(keep, 0), 1);
+    return keep * f + (1 - keep) * f / s->factor;
+}
+
+void vkt_rope_table(uint32_t positions, uint32_t head, double theta,
+                    const vkt_rope_scaling *scaling, float *table)
 {
     uint32_t pairs = head / 2;
     for (uint64_t p = 0; p < positions; p++)
         for (uint32_t i = 0; i < pairs; i++) {
-            double angle = (double)p * pow(theta, -2.0 * i / head);
+            double angle = (double)p * vkt__rope_frequency(i, head, theta, scaling);
             table[p * head + i] = (float)cos(angle);
             table[p * head + pairs + i] = (float)sin(angle);
         }
