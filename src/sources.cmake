@@ -210,6 +210,7 @@ set(SRC_OPTIM
 )
 set(SRC_RECIPE
   src/recipe/config.c
+  src/recipe/measure.c
   src/recipe/config_write.c
   src/recipe/option_text.c
   src/recipe/options.c
@@ -248,6 +249,7 @@ set(SRC_MODELS
 set(SRC_TRAIN
   src/train/batch_ring.c
   src/train/classes.c
+  src/train/ranks.c
   src/train/confusion.c
   src/train/eval.c
   src/train/evaluate.c

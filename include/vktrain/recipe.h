@@ -72,8 +72,9 @@ typedef struct vkt_config {
     float sample_temperature;  /* vkt_sampler.temperature */
     const char *sample_prompt; /* NULL: the beginning of a text */
     uint32_t keep;             /* best checkpoints kept */
-    const char *metric; /* that selects: "accuracy", "balanced_accuracy", "macro_f1", "loss", "mae";
-                           "auto" until vkt_config_finish */
+    const char *metric; /* that selects: "accuracy", "balanced_accuracy", "macro_f1", "roc_auc",
+                           "average_precision", "loss", "mae", "rmse", "r2"; "auto" until
+                           vkt_config_finish */
     int metric_sign;    /* +1 larger is better, -1 smaller; 0: by the metric's name */
     const char *source; /* recipe path or built-in name */
     bool no_rewrite;    /* graphs without fusions: of the run, not of the recipe */

@@ -25,9 +25,10 @@ typedef struct vkt_history_step {
 typedef struct vkt_history_eval {
     uint64_t step;
     char split[16];
-    double loss, accuracy, balanced_accuracy, macro_f1, mae, seconds;
-    uint64_t n;         /* examples */
-    uint32_t n_classes; /* 0: no counts */
+    double loss, accuracy, balanced_accuracy, macro_f1, roc_auc, average_precision;
+    double mae, rmse, r2, seconds; /* regression, in units of the target */
+    uint64_t n;                    /* examples */
+    uint32_t n_classes;            /* 0: no counts */
     uint64_t *class_count, *class_correct;
 } vkt_history_eval;
 typedef struct vkt_history {

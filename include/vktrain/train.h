@@ -46,10 +46,12 @@ typedef struct vkt_progress {
     double loss, accuracy; /* running means over recent steps; accuracy NAN for regression */
     double grad_norm, clip, lr, eta_s;
     double items_per_s; /* of the last 128 steps; NAN: too few yet */
-    double input_wait; /* share of recent time spent waiting for the loader */
-    bool evaluated;    /* an evaluation has just finished: the fields below are new */
+    double input_wait;  /* share of recent time spent waiting for the loader */
+    bool evaluated;     /* an evaluation has just finished: the fields below are new */
     double eval_loss, eval_accuracy,
-        eval_mae; /* accuracy NAN for regression, mae (in units of the target) for classes */
+        eval_mae;       /* accuracy NAN for regression, mae (in units of the target) for classes */
+    const char *metric; /* checkpoint.metric, and its value */
+    double eval_metric;
     const char *eval_split;
     bool best; /* the evaluation gave the best checkpoint so far */
 } vkt_progress;
@@ -78,8 +80,10 @@ typedef struct vkt_train_result {
     double best_metric; /* on the validation split, chosen in retrospect */
     double valid_loss, valid_accuracy,
         valid_mae; /* best checkpoint, full validation set; as in vkt_progress */
-    double test_loss, test_accuracy, test_mae;    /* best checkpoint; NAN without a test split */
-    double valid_perplexity, valid_bits_per_byte; /* of valid_loss, text; else NAN */
+    double test_loss, test_accuracy, test_mae;       /* best checkpoint; NAN without a test split */
+    double valid_rmse, valid_r2, test_rmse, test_r2; /* regression, in units of the target */
+    double valid_metric, test_metric;                /* of `metric` */
+    double valid_perplexity, valid_bits_per_byte;    /* of valid_loss, text; else NAN */
     double sample_gap; /* full minus sampled validation metric; NAN if not sampled */
     double norm_p50, norm_p90, norm_p99; /* percentiles of the unclipped gradient norm */
     uint64_t n_clipped, n_skipped;       /* updates of the whole run, resumed parts too */
@@ -87,8 +91,8 @@ typedef struct vkt_train_result {
     uint64_t n_steps;     /* steps that this call ran; after a lost device some of them twice */
     double seconds;
     double items_per_s, step_ms; /* after the first step; NAN: there was one */
-    double start_s; /* until the first step ended: kernels are compiled, data is loaded */
-    double host_us; /* CPU time per step outside the driver's calls */
+    double start_s;    /* until the first step ended: kernels are compiled, data is loaded */
+    double host_us;    /* CPU time per step outside the driver's calls */
     double input_wait; /* share of the time spent waiting for input */
     uint64_t device_bytes, planned_bytes;
     uint64_t n_allocs_first, n_allocs_last; /* device allocations after step 1 and at the end */
@@ -121,11 +125,12 @@ typedef struct vkt_eval_desc {
 typedef struct vkt_eval_result {
     uint64_t n;
     double loss, accuracy;            /* accuracy NAN for regression; loss exact over n examples */
-    double mae;                       /* regression, in units of the target; else NAN */
+    double mae, rmse, r2;             /* regression, in units of the target; else NAN */
     double perplexity, bits_per_byte; /* text, whose n counts tokens; else NAN */
     uint32_t context;                 /* text: tokens that the model saw at a time; else 0 */
     uint32_t n_classes;
     double balanced_accuracy, macro_f1;    /* NAN for regression */
+    double roc_auc, average_precision;     /* NAN too where more than 2^24 scores would be sorted */
     uint64_t *class_count, *class_correct; /* [n_classes]; free with vkt_eval_result_finish */
     double *class_precision, *class_recall, *class_f1; /* [n_classes]; NAN: nothing to divide by */
     char **class_names;

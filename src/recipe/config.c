@@ -5,6 +5,7 @@
 #include "base/embedded.h"
 #include "base/os.h"
 #include "recipe/config.h"
+#include "recipe/measure.h"
 #include "recipe/recipe.h"
 #include "recipe/recipe_model.h"
 #include "tensor/ops/rules.h"
@@ -259,14 +260,18 @@ static vkt_status finish_metric(vkt_config *c)
 {
     bool regress = c->data.task == VKT_TASK_REGRESS, text = vkt__config_is_text(c);
     if (!strcmp(c->metric, "auto")) c->metric = regress || text ? "loss" : "accuracy";
-    bool of_classes = strcmp(c->metric, "loss") != 0 && strcmp(c->metric, "mae") != 0;
-    if (regress && of_classes)
+    const vkt__measure *m = vkt__measure_named(c->metric);
+    VKT_ASSERT(m);
+    if (regress && (m->of == VKT__OF_HITS || m->of == VKT__OF_CLASSES))
         return vkt__config_refuse(c, "checkpoint.metric",
                                   "%s is not measured with data.task: regress", c->metric);
-    if (!regress && !strcmp(c->metric, "mae"))
+    if (text && m->of == VKT__OF_CLASSES)
         return vkt__config_refuse(c, "checkpoint.metric",
-                                  "mae is measured with data.task: regress only");
-    if (!c->metric_sign) c->metric_sign = of_classes ? 1 : -1;
+                                  "%s is not measured on text: accuracy and loss are", c->metric);
+    if (!regress && m->of == VKT__OF_NUMBERS)
+        return vkt__config_refuse(c, "checkpoint.metric",
+                                  "%s is measured with data.task: regress only", c->metric);
+    if (!c->metric_sign) c->metric_sign = m->sign;
     return VKT_OK;
 }
 

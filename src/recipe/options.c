@@ -64,8 +64,12 @@ static const vkt__choice metrics[] = { { "auto", 0 },
                                        { "accuracy", 0 },
                                        { "balanced_accuracy", 0 },
                                        { "macro_f1", 0 },
+                                       { "roc_auc", 0 },
+                                       { "average_precision", 0 },
                                        { "loss", 0 },
                                        { "mae", 0 },
+                                       { "rmse", 0 },
+                                       { "r2", 0 },
                                        { 0 } };
 static const vkt__choice modes[] = { { "auto", 0 }, { "max", 1 }, { "min", -1 }, { 0 } };
 
@@ -358,7 +362,8 @@ static const vkt__option options[] = {
       "best checkpoints to keep, besides the last one", NULL, NULL },
     { "checkpoint.metric", VKT__OPT_STRING, AT(metric), "auto", 0, 0, "",
       "validation metric that selects the best checkpoint; auto: accuracy for classes, loss for "
-      "numbers and text",
+      "numbers and text. roc_auc and average_precision: of two classes of the second, of more each "
+      "against the others, averaged. mae, rmse and r2 are in the label's own units",
       metrics, "eval.metric" },
     { "checkpoint.mode", VKT__OPT_ENUM, AT(metric_sign), "auto", 0, 0, "",
       "whether a larger or a smaller metric is better; auto: by the metric", modes, NULL },

@@ -63,15 +63,23 @@ static void plot_metric(vkt__page *p, const vkt__run_view *r)
     const vkt__curves *c = &r->c;
     double *smooth = vkt__alloc((c->n + 1) * sizeof *smooth),
            *valid = vkt__alloc((c->n_evals + 1) * sizeof *valid);
-    bool accuracy = c->n && !isnan(c->accuracy[0]);
-    vkt__plot plot = { .title = accuracy ? "Accuracy" : "Mean absolute error",
+    bool accuracy = c->n && !isnan(c->accuracy[0]),
+         r2 = r->rec.metric && !strcmp(r->rec.metric, "r2"),
+         rmse = r->rec.metric && !strcmp(r->rec.metric, "rmse");
+    vkt__plot plot = { .title = accuracy ? "Accuracy"
+                                : r2     ? "R2"
+                                : rmse   ? "Root mean squared error"
+                                         : "Mean absolute error",
                        .x_label = "step",
-                       .y_label = accuracy ? "share correct" : "units of the target" };
+                       .y_label = accuracy ? "share correct"
+                                  : r2     ? "share of the variance explained"
+                                           : "units of the target" };
+    const char *drawn = accuracy ? "accuracy" : r2 || rmse ? r->rec.metric : "mae";
     size_t n = 0;
     vkt__smooth(c->accuracy, c->n, 1 / fmax((double)c->n / 50, 1), smooth);
     for (size_t i = 0; i < r->h->n_evals && n < c->n_evals; i++)
         if (!strcmp(r->h->evals[i].split, r->h->evals[0].split))
-            valid[n++] = accuracy ? r->h->evals[i].accuracy : r->h->evals[i].mae;
+            valid[n++] = vkt_history_metric(&r->h->evals[i], drawn);
     if (accuracy)
         vkt__plot_add(&plot, &(vkt__series) { "training, smoothed", VKT__LINE, c->n, c->step,
                                               smooth, .color = 0 });

@@ -2,6 +2,7 @@
  * samples, time, configuration. */
 #include <math.h>
 
+#include "recipe/measure.h"
 #include "report/findings.h"
 #include "report/run_view.h"
 
@@ -26,17 +27,23 @@ static const char *figures(vkt__arena *a, double loss, double accuracy, double m
     return isnan(mae) ? text : CELL("%s, mae %s", text, number(a, mae));
 }
 
-/* Of the last evaluation of a split at a step (0: any): what a class counts alike, however rare. */
-static const char *class_means(vkt__run_view *r, const char *split, uint64_t step)
+/* Of the last evaluation of a split at a step (0: any): what a class counts alike, however rare,
+ * and how classes are ranked; of numbers how far off they are. */
+static const char *measures(vkt__run_view *r, const char *split, uint64_t step)
 {
     vkt__arena *a = &r->arena;
     const vkt_history_eval *found = NULL;
     for (size_t i = 0; i < r->h->n_evals; i++)
         if (!strcmp(r->h->evals[i].split, split) && (!step || r->h->evals[i].step == step))
             found = &r->h->evals[i];
+    if (found && !isnan(found->rmse))
+        return CELL("RMSE %s, R2 %s", number(a, found->rmse), number(a, found->r2));
     if (!found || isnan(found->balanced_accuracy)) return "-";
-    return CELL("balanced accuracy %s, macro F1 %s", number(a, found->balanced_accuracy),
-                number(a, found->macro_f1));
+    const char *text = CELL("balanced accuracy %s, macro F1 %s",
+                            number(a, found->balanced_accuracy), number(a, found->macro_f1));
+    if (isnan(found->roc_auc)) return text;
+    return CELL("%s, ROC-AUC %s, average precision %s", text, number(a, found->roc_auc),
+                number(a, found->average_precision));
 }
 
 static void summary(vkt__page *p, vkt__run_view *r)
@@ -54,8 +61,8 @@ static void summary(vkt__page *p, vkt__run_view *r)
                                   number(a, x->best_metric), (unsigned long long)x->best_step) },
         { "valid, full set", figures(a, x->valid_loss, x->valid_accuracy, x->valid_mae) },
         { "test", figures(a, x->test_loss, x->test_accuracy, x->test_mae) },
-        { "valid, by class", class_means(r, "valid", x->best_step) },
-        { "test, by class", class_means(r, "test", 0) },
+        { "valid, more", measures(r, "valid", x->best_step) },
+        { "test, more", measures(r, "test", 0) },
         { "parameters", CELL("%llu", (unsigned long long)x->n_params) },
         { "data", text_or(x->data) },
         { "device", text_or(x->device) },
@@ -138,12 +145,10 @@ static void say_findings(vkt__page *p, vkt__run_view *r)
     size_t n, before = p->n_findings;
     const vkt__finding *f = vkt__findings(&n);
     const vkt_config *c = r->config;
+    const vkt__measure *measure = r->rec.metric ? vkt__measure_named(r->rec.metric) : NULL;
     vkt__evidence e = { .h = r->h,
                         .metric = r->rec.metric ? r->rec.metric : "loss",
-                        .metric_sign = !r->rec.metric || !strcmp(r->rec.metric, "loss") ||
-                                               !strcmp(r->rec.metric, "mae")
-                                           ? -1
-                                           : 1,
+                        .metric_sign = measure ? measure->sign : -1,
                         .clip = c ? (double)c->optim.clip : 0,
                         .workers = c ? c->data_workers : 1,
                         .full_loss = r->rec.valid_loss,

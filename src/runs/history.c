@@ -63,6 +63,21 @@ static uint64_t *counts(const json_t *a, uint32_t n)
     return out;
 }
 
+static const struct {
+    const char *name;
+    size_t offset;
+} measures[] = {
+    { "loss", offsetof(vkt_history_eval, loss) },
+    { "accuracy", offsetof(vkt_history_eval, accuracy) },
+    { "balanced_accuracy", offsetof(vkt_history_eval, balanced_accuracy) },
+    { "macro_f1", offsetof(vkt_history_eval, macro_f1) },
+    { "roc_auc", offsetof(vkt_history_eval, roc_auc) },
+    { "average_precision", offsetof(vkt_history_eval, average_precision) },
+    { "mae", offsetof(vkt_history_eval, mae) },
+    { "rmse", offsetof(vkt_history_eval, rmse) },
+    { "r2", offsetof(vkt_history_eval, r2) },
+};
+
 static void add_eval(vkt_history *h, const json_t *o, uint64_t step)
 {
     struct vkt__history_private *p = h->priv;
@@ -71,13 +86,12 @@ static void add_eval(vkt_history *h, const json_t *o, uint64_t step)
     h->evals = vkt__grow(h->evals, h->n_evals, &p->cap_evals, sizeof *h->evals);
     vkt_history_eval *e = &h->evals[h->n_evals++];
     *e = (vkt_history_eval) { .step = step,
-                              .loss = number(o, "loss", NAN),
-                              .accuracy = number(o, "accuracy", NAN),
-                              .balanced_accuracy = number(o, "balanced_accuracy", NAN),
-                              .macro_f1 = number(o, "macro_f1", NAN),
-                              .mae = number(o, "mae", NAN),
                               .seconds = number(o, "seconds", NAN),
                               .n = (uint64_t)fmax(number(o, "n", 0), 0) };
+    for (size_t i = 0; i < VKT_COUNT(measures); i++) {
+        double v = number(o, measures[i].name, NAN);
+        memcpy((char *)e + measures[i].offset, &v, sizeof v);
+    }
     snprintf(e->split, sizeof e->split, "%s", split ? split : "");
     if (!json_is_array(all) || json_array_size(all) != json_array_size(hits)) return;
     e->n_classes = (uint32_t)json_array_size(all);
@@ -188,17 +202,11 @@ void vkt_history_destroy(vkt_history **h)
 
 double vkt_history_metric(const vkt_history_eval *e, const char *metric)
 {
-    const struct {
-        const char *name;
-        double value;
-    } all[] = { { "loss", e->loss },
-                { "accuracy", e->accuracy },
-                { "balanced_accuracy", e->balanced_accuracy },
-                { "macro_f1", e->macro_f1 },
-                { "mae", e->mae } };
-    for (size_t i = 0; i < VKT_COUNT(all); i++)
-        if (!strcmp(all[i].name, metric)) return all[i].value;
-    return NAN;
+    double v = NAN;
+    for (size_t i = 0; i < VKT_COUNT(measures); i++)
+        if (!strcmp(measures[i].name, metric))
+            memcpy(&v, (const char *)e + measures[i].offset, sizeof v);
+    return v;
 }
 
 bool vkt__is_overflow(const vkt_history_step *s)

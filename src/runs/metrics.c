@@ -10,11 +10,6 @@
 #include "runs/metrics.h"
 #include "recipe/options.h"
 
-struct vkt__metrics {
-    FILE *jsonl, *csv;
-    char *jsonl_path, *csv_path;
-};
-
 typedef struct column {
     const char *name;
     size_t offset;
@@ -25,10 +20,14 @@ static const column columns[] = {
     { "loss", AT(loss) },
     { "accuracy", AT(accuracy) },
     { "mae", AT(mae) },
+    { "rmse", AT(rmse) },
+    { "r2", AT(r2) },
     { "perplexity", AT(perplexity) },
     { "bits_per_byte", AT(bits_per_byte) },
     { "balanced_accuracy", AT(balanced_accuracy) },
     { "macro_f1", AT(macro_f1) },
+    { "roc_auc", AT(roc_auc) },
+    { "average_precision", AT(average_precision) },
     { "grad_norm", AT(grad_norm) },
     { "clip", AT(clip) },
     { "lr", AT(lr) },
@@ -38,6 +37,12 @@ static const column columns[] = {
     { "loss_scale", AT(loss_scale) },
     { "skipped", AT(skipped) },
     { "seconds", AT(seconds) },
+};
+
+struct vkt__metrics {
+    FILE *jsonl, *csv;
+    char *jsonl_path, *csv_path;
+    bool in_csv[VKT_COUNT(columns)]; /* a run of an older version keeps the columns it began with */
 };
 
 vkt__metrics_row vkt__metrics_row_empty(uint64_t step, const char *split)
@@ -140,11 +145,31 @@ static vkt_status refuse_link(const char *path)
                : VKT_OK;
 }
 
+/* Which columns the file's heading names. */
+static vkt_status read_heading(vkt__metrics *m)
+{
+    char *data;
+    size_t n;
+    vkt_status st = vkt__file_read(m->csv_path, 1ull << 33, &data, &n);
+    if (st != VKT_OK) return st;
+    size_t end = strcspn(data, "\r\n");
+    for (size_t i = 0; i < VKT_COUNT(columns); i++) m->in_csv[i] = false;
+    for (size_t at = 0, len; at < end; at += len + 1) {
+        len = strcspn(data + at, ",\r\n");
+        for (size_t i = 0; i < VKT_COUNT(columns); i++)
+            m->in_csv[i] |=
+                strlen(columns[i].name) == len && !strncmp(columns[i].name, data + at, len);
+    }
+    free(data);
+    return VKT_OK;
+}
+
 vkt_status vkt__metrics_open(const char *run_dir, uint64_t resume_step, vkt__metrics **out)
 {
     vkt_status st = VKT_OK;
     vkt__metrics *m = vkt__alloc(sizeof *m);
     *out = NULL;
+    for (size_t i = 0; i < VKT_COUNT(columns); i++) m->in_csv[i] = true;
     if (!run_dir) {
         *out = m;
         return VKT_OK;
@@ -167,6 +192,8 @@ vkt_status vkt__metrics_open(const char *run_dir, uint64_t resume_step, vkt__met
         for (size_t i = 0; i < VKT_COUNT(columns); i++) fprintf(m->csv, ",%s", columns[i].name);
         fprintf(m->csv, ",n\n");
         fflush(m->csv);
+    } else {
+        VKT_TRY(read_heading(m));
     }
     *out = m;
     return VKT_OK;
@@ -202,7 +229,8 @@ vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
             vkt__str_printf(&j, ",\"%s\":%s", columns[i].name, number);
         else if (i == 0 || isinf(v))
             vkt__str_printf(&j, ",\"%s\":null", columns[i].name);
-        vkt__str_printf(&c, ",%s", shown ? number : i == 0 ? "nan" : isinf(v) ? "inf" : "");
+        if (m->in_csv[i])
+            vkt__str_printf(&c, ",%s", shown ? number : i == 0 ? "nan" : isinf(v) ? "inf" : "");
     }
     if (r->n) vkt__str_printf(&j, ",\"n\":%llu", (unsigned long long)r->n);
     if (r->n_classes) {

@@ -76,7 +76,7 @@ typedef struct worker {
 typedef struct job {
     const vkt_study *s;
     pool *p;
-    const char *stop_metric; /* NULL: runs its whole budget */
+    bool until_target; /* else it runs its whole budget */
     bool stopped;
 } job;
 
@@ -85,11 +85,8 @@ static void on_progress(void *user, const vkt_progress *p)
     job *j = user;
     double target = j->s->priv->desc->target;
     if (atomic_load(&j->p->stop)) vkt_train_stop();
-    if (!p->evaluated || !j->stop_metric || j->stopped) return;
-    double value = !strcmp(j->stop_metric, "accuracy") ? p->eval_accuracy
-                   : !strcmp(j->stop_metric, "mae")    ? p->eval_mae
-                   : !strcmp(j->stop_metric, "loss")   ? p->eval_loss
-                                                       : NAN; /* then the whole budget is run */
+    double value = p->eval_metric;
+    if (!p->evaluated || !j->until_target || j->stopped) return;
     if (isnan(value) || vkt__study_better(j->s, target, value) || p->step == p->total) return;
     j->stopped = true;
     vkt_train_stop();
@@ -128,7 +125,7 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
     struct vkt__study_private *p = s->priv;
     const char *dir = vkt__arena_printf(&p->arena, "%s/%s", s->dir, t->name);
     vkt_train_result r = { 0 };
-    job j = { s, w->p, spec->until_target ? s->metric : NULL, false };
+    job j = { s, w->p, spec->until_target, false };
     vkt_train_desc d = { .run_dir = dir,
                          .resume = vkt__file_exists(vkt__arena_printf(&p->arena, "%s/.lock", dir)),
                          .gpu = p->desc->gpu,

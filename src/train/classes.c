@@ -42,6 +42,11 @@ double vkt__eval_metric(const vkt__eval_sums *e, const char *name)
     if (!strcmp(name, "accuracy")) return (double)e->correct / n;
     if (!strcmp(name, "balanced_accuracy")) return vkt__balanced_accuracy(e);
     if (!strcmp(name, "macro_f1")) return vkt__macro_f1(e);
+    if (!strcmp(name, "roc_auc")) return e->roc_auc;
+    if (!strcmp(name, "average_precision")) return e->average_precision;
     if (!strcmp(name, "mae")) return e->abs_error / n;
+    if (!strcmp(name, "rmse")) return vkt__eval_rmse(e);
+    if (!strcmp(name, "r2")) return vkt__eval_r2(e);
+    VKT_ASSERT(!strcmp(name, "loss"));
     return e->loss / n;
 }

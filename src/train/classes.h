@@ -15,7 +15,7 @@ double vkt__balanced_accuracy(const vkt__eval_sums *e);
 /* Mean F1 of the classes that have examples or were predicted. */
 double vkt__macro_f1(const vkt__eval_sums *e);
 
-/* "accuracy", "balanced_accuracy", "macro_f1", "loss" or "mae" out of an evaluation. */
+/* The value of a checkpoint.metric (recipe/measure.h has the names) out of an evaluation. */
 double vkt__eval_metric(const vkt__eval_sums *e, const char *name);
 
 /* PATH.csv: a row a target class, a column a prediction, examples counted; PATH.png: the same in

@@ -81,6 +81,10 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     out->bits_per_byte = vkt__eval_bits_per_byte(&sums);
     out->context = info->context;
     out->mae = classify ? NAN : sums.abs_error / (double)sums.n;
+    out->rmse = classify ? NAN : vkt__eval_rmse(&sums);
+    out->r2 = classify ? NAN : vkt__eval_r2(&sums);
+    out->roc_auc = sums.roc_auc;
+    out->average_precision = sums.average_precision;
     out->n_classes = sums.n_classes;
     out->class_count = sums.class_count;
     out->class_correct = sums.class_correct;

@@ -3,10 +3,12 @@
 #include <math.h>
 
 #include "train/evaluate.h"
+#include "train/ranks.h"
 
 typedef struct {
     vkt__session *s;
     vkt__eval_sums *sums;
+    vkt__ranks ranks; /* without room: not measured */
     vkt__example_fn fn;
     void *user;
     double scale, mean; /* of a regression target */
@@ -46,6 +48,17 @@ static void count_class(vkt__eval_sums *s, uint32_t target, uint32_t predicted, 
     if (s->confusion) s->confusion[(size_t)target * s->n_classes + predicted]++;
 }
 
+/* The targets' mean and squares by Welford's updates: their sum of squares would lose what is small
+ * against a large mean. */
+void vkt__eval_add_error(vkt__eval_sums *s, double predicted, double target)
+{
+    double error = predicted - target, from_mean = target - s->target_mean;
+    s->abs_error += fabs(error);
+    s->square_error += error * error;
+    s->target_mean += from_mean / (double)s->n;
+    s->target_square += from_mean * (target - s->target_mean);
+}
+
 static void take_batch(pass *p, uint32_t slot)
 {
     const vkt__ring *l = &p->s->eval;
@@ -61,14 +74,29 @@ static void take_batch(pass *p, uint32_t slot)
             bool hit = l->hit[slot][i] > 0;
             p->sums->correct += hit;
             if (y.u < n_out) count_class(p->sums, y.u, hit ? y.u : largest(out, n_out), hit);
+            if (y.u < n_out && p->ranks.cap) vkt__ranks_add(&p->ranks, out, y.u);
         } else {
             p->row[0] = (float)((double)out[0] * p->scale + p->mean);
             y.f = (float)((double)y.f * p->scale + p->mean);
-            p->sums->abs_error += fabs((double)p->row[0] - (double)y.f);
+            vkt__eval_add_error(p->sums, (double)p->row[0], (double)y.f);
             out = p->row;
         }
         if (p->fn) p->fn(p->user, b->index[i], out, y);
     }
+}
+
+/* Scores are kept where there are not too many, and however many if they choose the best
+ * checkpoint. */
+static vkt_status begin_ranks(pass *p, const vkt_dataset *data, vkt_split split, uint64_t limit)
+{
+    const vkt_dataset_info *info = vkt_dataset_get_info(data);
+    const char *metric = p->s->config->metric;
+    uint64_t n = limit ? VKT_MIN(limit, info->n[split]) : info->n[split];
+    bool asked = !strcmp(metric, "roc_auc") || !strcmp(metric, "average_precision");
+    if (p->sums->n_classes < 2 || !info->has_labels ||
+        (!asked && vkt__ranks_scores(n, p->sums->n_classes) > VKT__RANKED_SCORES))
+        return VKT_OK;
+    return vkt__ranks_create(n, p->sums->n_classes, &p->ranks);
 }
 
 vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split split, uint64_t limit,
@@ -84,7 +112,9 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
          classes = s->info->task == VKT_TASK_CLASSIFY && !text;
     if (text) p.end = vkt_tokenizer_get_info(s->info->tokenizer)->end;
     if (!data) data = s->data;
-    *sums = (vkt__eval_sums) { .n_classes = classes ? s->info->n_outputs : 0 };
+    *sums = (vkt__eval_sums) { .n_classes = classes ? s->info->n_outputs : 0,
+                               .roc_auc = NAN,
+                               .average_precision = NAN };
     sums->class_count = vkt__alloc((sums->n_classes + 1) * sizeof *sums->class_count);
     sums->class_correct = vkt__alloc((sums->n_classes + 1) * sizeof *sums->class_correct);
     sums->class_predicted = vkt__alloc((sums->n_classes + 1) * sizeof *sums->class_predicted);
@@ -102,6 +132,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
                              .n_slots = l->n_slots,
                              .slots = l->slots,
                              .n_threads = 1 };
+    VKT_TRY(begin_ranks(&p, data, split, limit));
     VKT_TRY(vkt_loader_create(&desc, &loader));
     for (;;) {
         uint32_t slot;
@@ -118,12 +149,15 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
         if (slot == UINT32_MAX) break;
         waiting = slot;
     }
+    if (p.ranks.cap)
+        VKT_TRY(vkt__ranks_measure(&p.ranks, &sums->roc_auc, &sums->average_precision));
 fail:
     if (st != VKT_OK) {
         vkt__gpu_settle(s->gpu);
         vkt__eval_sums_finish(sums);
     }
     vkt_loader_destroy(&loader);
+    vkt__ranks_finish(&p.ranks);
     free(p.row);
     return st;
 }
@@ -145,4 +179,16 @@ double vkt__eval_perplexity(const vkt__eval_sums *sums)
 double vkt__eval_bits_per_byte(const vkt__eval_sums *sums)
 {
     return sums->n_bytes ? sums->loss / log(2) / (double)sums->n_bytes : NAN;
+}
+
+double vkt__eval_rmse(const vkt__eval_sums *sums)
+{
+    return sqrt(sums->square_error / (double)sums->n);
+}
+
+double vkt__eval_r2(const vkt__eval_sums *sums)
+{
+    if (sums->n < 2) return NAN;
+    if (sums->target_square > 0) return 1 - sums->square_error / sums->target_square;
+    return sums->square_error > 0 ? 0 : 1;
 }

@@ -8,8 +8,12 @@
 /* Sums over examples, or for text over the targets that count; counts per class for classifiers. */
 typedef struct vkt__eval_sums {
     uint64_t n, correct;
-    uint64_t n_bytes;       /* text: of the targets' tokens */
-    double loss, abs_error; /* sums; abs_error in units of the target */
+    uint64_t n_bytes; /* text: of the targets' tokens */
+    double loss;
+    /* Regression, in units of the target: sums of errors, absolute and squared; the targets' mean
+     * and sum of squared deviations from it. */
+    double abs_error, square_error, target_mean, target_square;
+    double roc_auc, average_precision; /* of classes, see ranks.h; NAN: not measured */
     uint32_t n_classes;
     uint64_t *class_count, *class_correct, *class_predicted; /* [n_classes] */
     uint64_t *confusion; /* [n_classes, n_classes] target, prediction; NULL: too many classes */
@@ -29,5 +33,12 @@ void vkt__eval_sums_finish(vkt__eval_sums *sums);
  * tokenizers compare. NAN where the sums are not of text. */
 double vkt__eval_perplexity(const vkt__eval_sums *sums);
 double vkt__eval_bits_per_byte(const vkt__eval_sums *sums);
+/* Adds the error of one example of a regression; n counts it already. */
+void vkt__eval_add_error(vkt__eval_sums *sums, double predicted, double target);
+/* Of a regression, in units of the target: the root of the mean squared error; and the share of the
+ * targets' variance that is explained (NAN of fewer than two examples; of targets that are all the
+ * same 1 if each was met, else 0). Source of the conventions: scikit-learn's r2_score. */
+double vkt__eval_rmse(const vkt__eval_sums *sums);
+double vkt__eval_r2(const vkt__eval_sums *sums);
 
 #endif

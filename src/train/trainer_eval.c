@@ -75,30 +75,43 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
     vkt__metrics_row row = vkt__metrics_row_empty(t->done, split);
     row.loss = e->loss / n;
     row.accuracy = classify ? (double)e->correct / n : NAN;
-    row.mae = classify ? NAN : e->abs_error / n;
+    if (!classify) {
+        row.mae = e->abs_error / n;
+        row.rmse = vkt__eval_rmse(e);
+        row.r2 = vkt__eval_r2(e);
+    }
     row.perplexity = vkt__eval_perplexity(e);
     row.bits_per_byte = vkt__eval_bits_per_byte(e);
     row.n = e->n;
     row.seconds = t->before_s + vkt__now() - t->began;
     row.balanced_accuracy = classify ? vkt__balanced_accuracy(e) : NAN;
     row.macro_f1 = classify ? vkt__macro_f1(e) : NAN;
+    row.roc_auc = e->roc_auc;
+    row.average_precision = e->average_precision;
     row.n_classes = e->n_classes;
     row.class_count = e->class_count;
     row.class_correct = e->class_correct;
     row.class_predicted = e->class_predicted;
     *st = vkt__metrics_add(t->metrics, &row);
     if (*st != VKT_OK) return;
-    char loss_tag[64], accuracy_tag[64], mae_tag[64], f1_tag[64], bits_tag[64];
-    snprintf(loss_tag, sizeof loss_tag, "%s/loss", split);
-    snprintf(accuracy_tag, sizeof accuracy_tag, "%s/accuracy", split);
-    snprintf(mae_tag, sizeof mae_tag, "%s/mae", split);
-    snprintf(f1_tag, sizeof f1_tag, "%s/macro_f1", split);
-    snprintf(bits_tag, sizeof bits_tag, "%s/bits_per_byte", split);
-    vkt__tfscalar tags[] = { { loss_tag, row.loss },
-                             { accuracy_tag, row.accuracy },
-                             { mae_tag, row.mae },
-                             { f1_tag, row.macro_f1 },
-                             { bits_tag, row.bits_per_byte } };
+    const struct {
+        const char *name;
+        double value;
+    } shown[] = { { "loss", row.loss },
+                  { "accuracy", row.accuracy },
+                  { "mae", row.mae },
+                  { "rmse", row.rmse },
+                  { "r2", row.r2 },
+                  { "macro_f1", row.macro_f1 },
+                  { "roc_auc", row.roc_auc },
+                  { "average_precision", row.average_precision },
+                  { "bits_per_byte", row.bits_per_byte } };
+    char name[VKT_COUNT(shown)][64];
+    vkt__tfscalar tags[VKT_COUNT(shown)];
+    for (size_t i = 0; i < VKT_COUNT(shown); i++) {
+        snprintf(name[i], sizeof name[i], "%s/%s", split, shown[i].name);
+        tags[i] = (vkt__tfscalar) { name[i], shown[i].value };
+    }
     *st = vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags));
 }
 
@@ -190,6 +203,8 @@ vkt_status vkt__trainer_evaluate(vkt__trainer *t)
         t->progress.eval_loss = t->last_eval_loss;
         t->progress.eval_accuracy = t->last_eval_accuracy;
         t->progress.eval_mae = t->last_eval_mae;
+        t->progress.eval_metric = t->last_value;
+        t->progress.metric = t->c->metric;
         t->progress.eval_split = vkt_split_name(split);
         t->desc->on_progress(t->desc->user, &t->progress);
         t->progress.evaluated = t->progress.best = false;

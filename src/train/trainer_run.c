@@ -328,10 +328,13 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     r->valid_loss = e.loss / (double)e.n;
     r->valid_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
     r->valid_mae = classify ? NAN : e.abs_error / (double)e.n;
+    r->valid_rmse = classify ? NAN : vkt__eval_rmse(&e);
+    r->valid_r2 = classify ? NAN : vkt__eval_r2(&e);
+    r->valid_metric = vkt__eval_metric(&e, t->c->metric);
     r->valid_perplexity = vkt__eval_perplexity(&e);
     r->valid_bits_per_byte = vkt__eval_bits_per_byte(&e);
     r->sample_gap = t->c->eval_sample && t->c->eval_sample < t->info->n[split]
-                        ? vkt__eval_metric(&e, t->c->metric) - r->best_metric
+                        ? r->valid_metric - r->best_metric
                         : NAN;
     VKT_TRY(write_confusion(t, vkt_split_name(split), &e));
     vkt__eval_sums_finish(&e);
@@ -343,6 +346,9 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
         r->test_loss = e.loss / (double)e.n;
         r->test_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
         r->test_mae = classify ? NAN : e.abs_error / (double)e.n;
+        r->test_rmse = classify ? NAN : vkt__eval_rmse(&e);
+        r->test_r2 = classify ? NAN : vkt__eval_r2(&e);
+        r->test_metric = vkt__eval_metric(&e, t->c->metric);
         t->record.test_loss = r->test_loss;
         t->record.test_accuracy = r->test_accuracy;
         t->record.test_mae = r->test_mae;

@@ -249,7 +249,23 @@ run predict runs/wine wine.csv; code 0; out '^wine.csv\[399\]  (good|poor) '
 run train readme.yaml --set train.steps=40 --set data.task=regress --set data.label=acid --run runs/acid; code 0
 out '^eval .* mae [0-9]'; out '^  test  +loss .* mae [0-9]'
 run runs; code 0; out 'runs/acid .* mae [0-9]'
-run eval runs/acid; code 0; out 'mean absolute error'
+out '^  test .* mae [0-9.]+  rmse [0-9.]+  R2 -?[0-9]'
+run eval runs/acid; code 0; out 'mean absolute error [0-9.]+, RMSE [0-9.]+, R2 '
+# What eval says is what its predictions give, to the digits written, whatever the batch and its padding.
+for b in 7 64; do
+  run eval runs/acid --batch $b --json --predictions acid.csv; code 0
+  awk -F, 'FILENAME == ARGV[1] { if (FNR > 1) { n++; e += ($3 - $2)^2; a += $3 > $2 ? $3 - $2 : $2 - $3; s += $2; q += $2 * $2 } next }
+    { split($0, f, /[:,] */); gsub(/[ "]/, "", f[1]); v[f[1]] = f[2] }
+    function far(x, y) { return (x > y ? x - y : y - x) > 1e-5 * (1 + (y > 0 ? y : -y)) }
+    END { if (!n || far(v["mae"], a / n) || far(v["rmse"], sqrt(e / n)) || far(v["r2"], 1 - e / (q - s * s / n))) exit 1 }' \
+    acid.csv "$tmp/out" || fail "mae, rmse and r2 of a batch of $b are not those of the predictions"
+done
+run train readme.yaml --set train.steps=40 --set data.task=regress --set data.label=acid --set checkpoint.metric=r2 --run runs/r2; code 0
+out '^eval .* r2 -?[0-9]'; out '^  best +valid r2 -?[0-9.]+ at step'
+run eval runs/wine --json; code 0; cp "$tmp/out" auc; out '"roc_auc": (1\.0|0\.[0-9]+),'; out '"average_precision": (1\.0|0\.[0-9]+),'
+run eval runs/wine --json --batch 7; code 0; [ "$(grep -E 'roc_auc|average' auc)" = "$(grep -E 'roc_auc|average' "$tmp/out")" ] || fail "ROC-AUC of another batch size"
+run train readme.yaml --set train.steps=40 --set checkpoint.metric=roc_auc --run runs/auc; code 0
+out '^eval .* roc_auc (1|0\.[0-9]+)'; out '^  test .* roc_auc (1|0\.[0-9]+)'
 run train digits --device 'no such device'; code 3
 run train digits --cap memory=1048576 --set train.batch=1023 --run runs/big; code 5; err 'optimizer moments'
 run train digits --set optim.rule=sgd --set optim.lr=10000 --quiet --run runs/nan; code 1; err 'NaN or Inf'

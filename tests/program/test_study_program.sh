@@ -50,7 +50,7 @@ refused 3 "'no such device' fits no device" study lr digits --set 'device=no suc
 refused 2 'at least 3' study lr digits --points 2 --study none
 refused 2 'must be a number' study lr digits --from fast
 refused 2 "did you mean 'optim.lr'" study lr digits --set optim.lrr=1
-refused 2 "is not one of auto, accuracy, .*loss, mae" study lr digits --set checkpoint.metric=f1
+refused 2 "is not one of auto, accuracy, .*roc_auc, .*loss, mae, rmse, r2" study lr digits --set checkpoint.metric=f1
 echo 'optim.lr: {log: [0, 1]}' >zero.yaml
 refused 2 "zero.yaml:1: optim.lr: a logarithmic range can't begin at 0" study search digits --space zero.yaml --study none
 [ ! -e runs ] && [ ! -e none ] || fail "a refused study left a folder"

@@ -72,15 +72,16 @@ static void metrics_are_cut_at_the_resumed_step(void **state)
     (void)state;
     vkt__metrics *m;
 #define HEADING                                                                                    \
-    "kind,step,split,loss,accuracy,mae,perplexity,bits_per_byte,balanced_accuracy,macro_f1,"       \
-    "grad_norm,clip,lr,items_per_s,input_wait,update_ok,loss_scale,skipped,seconds,n\n"
+    "kind,step,split,loss,accuracy,mae,rmse,r2,perplexity,bits_per_byte,balanced_accuracy,"        \
+    "macro_f1,roc_auc,average_precision,grad_norm,clip,lr,items_per_s,input_wait,update_ok,loss_"  \
+    "scale,skipped,seconds,n\n"
     static const char jsonl2[] =
         "{\"kind\":\"train\",\"step\":1,\"loss\":0.5,\"lr\":0.1}\n"
         "{\"kind\":\"train\",\"step\":2,\"loss\":null,\"lr\":0.1}\n"
         "{\"kind\":\"eval\",\"step\":2,\"split\":\"valid\",\"loss\":0.25,\"n\":100}\n";
     static const char csv2[] =
-        HEADING "train,1,,0.5,,,,,,,,,0.1,,,,,,,\ntrain,2,,nan,,,,,,,,,0.1,,,,,,,\n"
-                "eval,2,valid,0.25,,,,,,,,,,,,,,,,100\n";
+        HEADING "train,1,,0.5,,,,,,,,,,,,,0.1,,,,,,,\ntrain,2,,nan,,,,,,,,,,,,,0.1,,,,,,,\n"
+                "eval,2,valid,0.25,,,,,,,,,,,,,,,,,,,,100\n";
     for (int torn = 0; torn < 4; torn++) {
         REQUIRE_OK(vkt__metrics_open(DIR, VKT__METRICS_NEW, &m));
         add_row(m, 1, NULL, 0.5);
@@ -109,6 +110,25 @@ static void metrics_are_cut_at_the_resumed_step(void **state)
     require_file(DIR "/metrics.jsonl", "");
     require_file(DIR "/metrics.csv", HEADING);
     vkt__metrics_close(&m);
+}
+
+/* metrics.csv keeps the columns that its heading names; metrics.jsonl has all. */
+static void a_run_of_an_older_version_keeps_its_columns(void **state)
+{
+    (void)state;
+    static const char heading[] = "kind,step,split,loss,mae,lr,seconds,n\n";
+    vkt__metrics *m;
+    REQUIRE_OK(vkt__file_replace(DIR "/metrics.csv", heading, sizeof heading - 1));
+    REQUIRE_OK(vkt__file_replace(DIR "/metrics.jsonl", "", 0));
+    REQUIRE_OK(vkt__metrics_open(DIR, 0, &m));
+    vkt__metrics_row r = vkt__metrics_row_empty(1, "valid");
+    r.loss = 0.5, r.mae = 2, r.rmse = 3, r.n = 10;
+    REQUIRE_OK(vkt__metrics_add(m, &r));
+    vkt__metrics_close(&m);
+    require_file(DIR "/metrics.csv",
+                 "kind,step,split,loss,mae,lr,seconds,n\neval,1,valid,0.5,2,,,10\n");
+    require_file(DIR "/metrics.jsonl", "{\"kind\":\"eval\",\"step\":1,\"split\":\"valid\","
+                                       "\"loss\":0.5,\"mae\":2,\"rmse\":3,\"n\":10}\n");
 }
 
 #ifndef _WIN32
@@ -381,6 +401,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(metrics_are_cut_at_the_resumed_step),
+        TEST(a_run_of_an_older_version_keeps_its_columns),
 #ifndef _WIN32
         TEST(a_full_disk_is_reported),
         TEST(links_are_not_written_through),

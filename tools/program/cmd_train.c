@@ -106,6 +106,30 @@ static const char *mae_text(double mae)
     return isnan(mae) ? "" : cli_text("  mae %s", cli_number(mae));
 }
 
+static const char *regression_text(double mae, double rmse, double r2)
+{
+    return isnan(mae) ? ""
+                      : cli_text("  mae %s  rmse %s  R2 %s", cli_number(mae), cli_number(rmse),
+                                 cli_number(r2));
+}
+
+/* The metric that chooses the best checkpoint, where no other field has it. */
+static const char *chosen_text(const char *metric, double v)
+{
+    static const char *const shown[] = { "loss", "accuracy", "mae", "rmse", "r2" };
+    for (size_t i = 0; i < CLI_COUNT(shown); i++)
+        if (!strcmp(metric, shown[i])) return "";
+    return cli_text("  %s %s", metric, cli_number(v));
+}
+
+/* The same of an evaluation's line, which has no room for rmse and R2 but if they choose. */
+static const char *eval_chosen_text(const vkt_progress *p)
+{
+    bool number = !strcmp(p->metric, "rmse") || !strcmp(p->metric, "r2");
+    return number ? cli_text("  %s %s", p->metric, cli_number(p->eval_metric))
+                  : chosen_text(p->metric, p->eval_metric);
+}
+
 static const char *perplexity_text(const vkt_train_result *r)
 {
     return isfinite(r->valid_perplexity)
@@ -172,11 +196,12 @@ static void on_progress(void *user, const vkt_progress *p)
     if (s->quiet) return;
     if (!s->live) plain_line(s, p);
     if (p->evaluated)
-        cli_line("%seval %*llu  %s: loss %-6s%s%s%s%s", p->best ? cli_color(stdout, CLI_GREEN) : "",
-                 snprintf(NULL, 0, "%llu", (unsigned long long)p->total),
-                 (unsigned long long)p->step, p->eval_split ? p->eval_split : "valid",
-                 cli_fixed(p->eval_loss), accuracy_text(p->eval_accuracy), mae_text(p->eval_mae),
-                 p->best ? "  * best so far" : "", p->best ? cli_color(stdout, CLI_PLAIN) : "");
+        cli_line(
+            "%seval %*llu  %s: loss %-6s%s%s%s%s%s", p->best ? cli_color(stdout, CLI_GREEN) : "",
+            snprintf(NULL, 0, "%llu", (unsigned long long)p->total), (unsigned long long)p->step,
+            p->eval_split ? p->eval_split : "valid", cli_fixed(p->eval_loss),
+            accuracy_text(p->eval_accuracy), mae_text(p->eval_mae), eval_chosen_text(p),
+            p->best ? "  * best so far" : "", p->best ? cli_color(stdout, CLI_PLAIN) : "");
     if (s->live) draw_live(s, p);
 }
 
@@ -213,11 +238,13 @@ static void print_scores(const vkt_train_result *r)
                                  : cli_text(" (full set %+.2g against the sample)", r->sample_gap));
     }
     if (isfinite(r->valid_loss))
-        row("valid", "loss %s%s%s%s", cli_number(r->valid_loss), accuracy_text(r->valid_accuracy),
-            mae_text(r->valid_mae), perplexity_text(r));
+        row("valid", "loss %s%s%s%s%s", cli_number(r->valid_loss), accuracy_text(r->valid_accuracy),
+            regression_text(r->valid_mae, r->valid_rmse, r->valid_r2),
+            chosen_text(r->metric, r->valid_metric), perplexity_text(r));
     if (isfinite(r->test_loss))
-        row("test", "loss %s%s%s", cli_number(r->test_loss), accuracy_text(r->test_accuracy),
-            mae_text(r->test_mae));
+        row("test", "loss %s%s%s%s", cli_number(r->test_loss), accuracy_text(r->test_accuracy),
+            regression_text(r->test_mae, r->test_rmse, r->test_r2),
+            chosen_text(r->metric, r->test_metric));
 }
 
 static void print_gradient(const vkt_config *c, const vkt_train_result *r)

@@ -1,0 +1,22 @@
+/* measure.h */
+#include "base/words.h"
+#include "recipe/measure.h"
+
+static const vkt__measure measures[] = {
+    { "loss", -1, VKT__OF_ALL },
+    { "accuracy", 1, VKT__OF_HITS },
+    { "balanced_accuracy", 1, VKT__OF_CLASSES },
+    { "macro_f1", 1, VKT__OF_CLASSES },
+    { "roc_auc", 1, VKT__OF_CLASSES },
+    { "average_precision", 1, VKT__OF_CLASSES },
+    { "mae", -1, VKT__OF_NUMBERS },
+    { "rmse", -1, VKT__OF_NUMBERS },
+    { "r2", 1, VKT__OF_NUMBERS },
+};
+
+const vkt__measure *vkt__measure_named(const char *name)
+{
+    for (size_t i = 0; i < VKT_COUNT(measures); i++)
+        if (!strcmp(measures[i].name, name)) return &measures[i];
+    return NULL;
+}

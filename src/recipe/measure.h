@@ -1,0 +1,20 @@
+/* The measures of an evaluation that can choose the best checkpoint: which way each is better, and
+ * what it is a measure of. Their values are worked out in train. */
+#ifndef VKT_RECIPE_MEASURE_H
+#define VKT_RECIPE_MEASURE_H
+
+typedef enum vkt__measured {
+    VKT__OF_ALL,     /* every task */
+    VKT__OF_HITS,    /* classes, and the tokens of text */
+    VKT__OF_CLASSES, /* classes that are counted: not text */
+    VKT__OF_NUMBERS, /* regression */
+} vkt__measured;
+typedef struct vkt__measure {
+    const char *name;
+    int sign; /* +1: larger is better, -1: smaller is */
+    vkt__measured of;
+} vkt__measure;
+/* The row of a value of checkpoint.metric; NULL: there is none. */
+const vkt__measure *vkt__measure_named(const char *name);
+
+#endif

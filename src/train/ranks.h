@@ -1,0 +1,28 @@
+/* Measures of how a classifier ranks examples, which need every score at once: the area under the
+ * ROC curve and average precision. */
+#ifndef VKT_TRAIN_RANKS_H
+#define VKT_TRAIN_RANKS_H
+
+#include "base/words.h"
+
+/* Without being asked, no more scores than this are kept and sorted: 64 MiB. */
+#define VKT__RANKED_SCORES (UINT64_C(1) << 24)
+
+typedef struct vkt__ranks {
+    uint64_t n, cap; /* examples there are, and room for */
+    uint32_t n_classes, n_scores;
+    float *score;     /* [cap, n_scores] of two classes that of the second, else of each */
+    uint32_t *target; /* [cap] */
+} vkt__ranks;
+
+uint64_t vkt__ranks_scores(uint64_t n, uint32_t n_classes); /* how many would be kept */
+vkt_status vkt__ranks_create(uint64_t n, uint32_t n_classes, vkt__ranks *out);
+void vkt__ranks_finish(vkt__ranks *r);
+void vkt__ranks_add(vkt__ranks *r, const float *probability, uint32_t target);
+/* Of two classes: of the second against the first; of more: each against all others, the mean over
+ * the classes of which there are examples and others. NAN: no such class, or a score is no number.
+ * Equal scores are one threshold. Source: scikit-learn's roc_auc_score(multi_class="ovr") and
+ * average_precision_score, both with average="macro". */
+vkt_status vkt__ranks_measure(const vkt__ranks *r, double *roc_auc, double *average_precision);
+
+#endif

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Writes tests/golden/measures.json for tests/train/test_measures.c: targets, scores (float32 numbers, some of them equal)
+and predictions, with what scikit-learn measures of them: roc_auc_score and average_precision_score (of two classes of the
+second; else each class against the others, the mean over the classes that occur, which scikit-learn leaves to the caller
+where one does not), mean_absolute_error, the root of mean_squared_error, r2_score. Needs scikit-learn (written with 1.2.1):
+    python3 tools/golden/golden_measures.py
+"""
+import json
+import pathlib
+
+import numpy as np
+from sklearn.metrics import average_precision_score, mean_absolute_error, mean_squared_error, r2_score, roc_auc_score
+
+rng = np.random.default_rng(17)
+
+
+def scores(n, k, target, levels):
+    """Probabilities that lean to the target; levels: rounded to so many, so that some are equal."""
+    z = rng.standard_normal((n, k)) + 1.2 * np.eye(k)[target]
+    p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    return np.round(p * levels).astype(np.float32) / np.float32(levels)
+
+
+def classes(name, n, k, occurring, levels):
+    target = rng.choice(occurring, n)
+    p = scores(n, k, target, levels)
+    ranked = [1] if k == 2 else [c for c in range(k) if 0 < (target == c).sum() < n]
+    auc = [roc_auc_score(target == c, p[:, c]) for c in ranked]
+    ap = [average_precision_score(target == c, p[:, c]) for c in ranked]
+    return {"name": name, "n_classes": k, "target": target.tolist(), "score": p.astype(float).ravel().tolist(),
+            "roc_auc": float(np.mean(auc)), "average_precision": float(np.mean(ap))}
+
+
+def numbers(name, target, predicted):
+    return {"name": name, "target": target.tolist(), "predicted": predicted.tolist(),
+            "mae": mean_absolute_error(target, predicted), "rmse": mean_squared_error(target, predicted) ** 0.5,
+            "r2": r2_score(target, predicted)}
+
+
+y = rng.normal(20, 5, 40)
+far = 1e6 + rng.normal(0, 1, 40)  # a small spread about a large mean
+same = np.full(5, 3.25)
+out = {
+    "classes": [classes("two", 40, 2, [0, 1], 1 << 20), classes("two, many equal", 60, 2, [0, 1], 8),
+                classes("four", 50, 4, range(4), 64), classes("one of four absent", 40, 4, [0, 1, 3], 16)],
+    "numbers": [numbers("plain", y, y + rng.normal(0, 2, 40)), numbers("worse than the mean", y, y[::-1] - 9),
+                numbers("large mean", far, far + rng.normal(0, 0.5, 40)), numbers("all the same", same, same + 1),
+                numbers("all the same, met", same, same)],
+}
+path = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/measures.json"
+lines = [f'"{kind}": [\n' + ",\n".join(json.dumps(c) for c in cases) + "\n]" for kind, cases in out.items()]
+path.write_text("{" + ",\n".join(lines) + "}\n")
