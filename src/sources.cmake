@@ -60,7 +60,9 @@ set(SRC_DATA_TABLES
   src/data/tables/column_stats.c
   src/data/tables/csv.c
   src/data/tables/fit.c
+  src/data/tables/json_rows.c
   src/data/tables/look.c
+  src/data/tables/row_parts.c
   src/data/tables/table.c
   src/data/tables/table_source.c
 )

@@ -64,7 +64,10 @@ vkt_status vkt__file_replace(const char *path, const void *data, size_t n);
 /* A file opened for writing, and flushed to disk before close; both report disk-full. */
 vkt_status vkt__file_create(const char *path, FILE **out);
 vkt_status vkt__file_finish(const char *path, FILE **f);
-vkt_status vkt__file_open(const char *path, FILE **out);   /* to read */
+vkt_status vkt__file_open(const char *path, FILE **out); /* to read */
+/* What standard input has, up to n bytes; waits until there is something, and a moment for more of
+ * it. *got 0: its end. */
+vkt_status vkt__stdin_read(void *dst, size_t n, size_t *got);
 vkt_status vkt__file_append(const char *path, FILE **out); /* created if absent */
 bool vkt__file_seek(FILE *f, uint64_t offset);             /* from the start; past 2 GiB too */
 /* A whole file, read only, as memory that the system pages in. An empty file: data is not NULL, n

@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
@@ -219,6 +220,20 @@ int64_t vkt__file_size(const char *path)
 static vkt_status io_fail(const char *what, const char *path)
 {
     return vkt__fail(VKT_E_IO, "file", "can't %s '%s': %s", what, path, strerror(errno));
+}
+
+vkt_status vkt__stdin_read(void *dst, size_t n, size_t *got)
+{
+    enum { MORE_MS = 20 }; /* a pipe holds little: its writer goes on when it is read */
+    struct pollfd more = { .fd = 0, .events = POLLIN };
+    ssize_t r;
+    *got = 0;
+    do {
+        do r = read(0, (char *)dst + *got, n - *got);
+        while (r < 0 && errno == EINTR);
+        *got += r > 0 ? (size_t)r : 0;
+    } while (r > 0 && *got < n && poll(&more, 1, MORE_MS) > 0);
+    return r < 0 ? io_fail("read", "standard input") : VKT_OK;
 }
 
 FILE *vkt__fopen(const char *path, const char *mode)

@@ -251,6 +251,13 @@ static vkt_status win_fail(const char *what, const char *path)
     return st;
 }
 
+vkt_status vkt__stdin_read(void *dst, size_t n, size_t *got)
+{
+    int r = _read(0, dst, (unsigned)VKT_MIN(n, 1u << 30));
+    *got = r > 0 ? (size_t)r : 0;
+    return r < 0 ? win_fail("read", "standard input") : VKT_OK;
+}
+
 FILE *vkt__fopen(const char *path, const char *mode)
 {
     if (vkt__is_dir(path)) {

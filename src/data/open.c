@@ -5,6 +5,7 @@
 #include "data/pictures/constants.h"
 #include "data/pictures/picture.h"
 #include "data/sources.h"
+#include "data/tables/table_source.h"
 
 static vkt_status check_desc(const vkt_data_desc *d)
 {
@@ -141,6 +142,52 @@ vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *
     ds->info.n_targets = 1;
     if (n > 0) VKT_TRY(open_paths(ds, paths, n));
     if (ds->schema.kind != VKT_DATA_KIND_TEXT) VKT_TRY(all_in_test(ds));
+    VKT_TRY(finish_open(ds));
+    *out = ds;
+    return VKT_OK;
+fail:
+    vkt_dataset_destroy(&ds);
+    return st;
+}
+
+vkt_status vkt__dataset_rows(const char *schema_json, const char *path, vkt__row_parts **out)
+{
+    vkt_status st;
+    vkt__arena arena = { 0 };
+    vkt__schema schema;
+    bool input = strcmp(path, "-") == 0, picture = false;
+    *out = NULL;
+    VKT_TRY(vkt__schema_parse(schema_json, &arena, &schema));
+    if (schema.kind != VKT_DATA_KIND_TABLE) {
+        st = input ? vkt__fail(VKT_E_ARG, "data",
+                               "standard input can't be read by a model of pictures: only rows of "
+                               "tables can")
+                   : VKT_OK;
+        goto fail;
+    }
+    if (!input) {
+        VKT_TRY(vkt__picture_is(path, &picture));
+        if (picture || vkt__is_dir(path) ||
+            vkt__source_to_reopen(schema.kind, path)->reopen != vkt__csv_open_schema)
+            goto fail;
+    }
+    VKT_TRY(vkt__row_parts_open(path, out));
+fail:
+    vkt__arena_finish(&arena);
+    return st;
+}
+
+vkt_status vkt__dataset_open_rows(const char *schema_json, vkt__row_parts *rows, vkt_dataset **out)
+{
+    vkt_status st;
+    bool more;
+    *out = NULL;
+    vkt_dataset *ds = vkt__alloc(sizeof *ds);
+    VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
+    ds->info.n_targets = 1;
+    VKT_TRY(vkt__row_parts_next(rows, ds, &more));
+    if (!more) goto fail;
+    VKT_TRY(all_in_test(ds));
     VKT_TRY(finish_open(ds));
     *out = ds;
     return VKT_OK;

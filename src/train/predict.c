@@ -10,6 +10,7 @@ typedef struct {
     void *user;
     const vkt_dataset *data;
     const char *input;
+    uint64_t base; /* added to the index */
     vkt_prediction p;
 } forwarded;
 
@@ -19,7 +20,7 @@ static void forward(void *user, uint64_t index, const float *out, vkt_label y)
     const char *file = vkt_dataset_file(f->data, VKT_SPLIT_TEST, index);
     (void)y;
     f->p.input = file ? file : f->input;
-    f->p.index = file ? 0 : index;
+    f->p.index = file ? 0 : f->base + index;
     f->p.alone = file != NULL;
     f->p.value = out;
     f->fn(f->user, &f->p);
@@ -36,11 +37,68 @@ static size_t group(const char *const *inputs, size_t n)
     return picture ? k : VKT_MAX(k - 1, 1);
 }
 
+/* One data set through the model, which is put on the device for the first one: with a batch no
+ * larger than need be where there is no other (alone). base: examples of the input before it. */
+static vkt_status predict_data(vkt__opened *o, const vkt_dataset *data, bool alone, uint64_t base,
+                               forwarded *f)
+{
+    const vkt_dataset_info *info = vkt_dataset_get_info(data);
+    vkt__eval_sums sums = { 0 };
+    vkt_status st = VKT_OK;
+    if (!o->session) {
+        uint64_t most = alone ? info->n[VKT_SPLIT_TEST] : o->model.config->eval_batch;
+        VKT_TRY(
+            vkt__opened_session(o, (uint32_t)VKT_MIN(most, o->model.config->eval_batch), false));
+    }
+    f->data = data;
+    f->base = base;
+    f->p.n = info->n_outputs;
+    f->p.class_names = info->class_names;
+    VKT_TRY(vkt__evaluate(o->session, data, VKT_SPLIT_TEST, 0, &sums, forward, f));
+    vkt__eval_sums_finish(&sums);
+fail:
+    return st;
+}
+
+/* The session keeps the data set that it was made for. */
+static void drop(vkt__opened *o, vkt_dataset **data)
+{
+    if (*data != o->data) vkt_dataset_destroy(data);
+    *data = NULL;
+}
+
+static vkt_status predict_rows(vkt__opened *o, vkt__row_parts *rows, bool only, forwarded *f)
+{
+    vkt_status st = VKT_OK;
+    uint64_t base = 0, n_dropped = 0;
+    vkt_dataset *data = NULL;
+    for (;;) {
+        VKT_TRY(vkt__dataset_open_rows(o->model.schema, rows, &data));
+        if (!data) break;
+        const vkt_dataset_info *info = vkt_dataset_get_info(data);
+        uint64_t n = info->n[VKT_SPLIT_TEST];
+        bool first = !o->session;
+        n_dropped += info->n_dropped;
+        if (first) o->data = data;
+        VKT_TRY(predict_data(o, data, only && vkt__row_parts_ended(rows), base, f));
+        base += n;
+        drop(o, &data);
+    }
+    if (n_dropped)
+        vkt_log(VKT_LOG_WARN, "predict",
+                "'%s': %llu rows have missing values and are left out, as data.missing: drop says",
+                f->input, (unsigned long long)n_dropped);
+fail:
+    if (data) drop(o, &data);
+    return st;
+}
+
 vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const char *const *inputs,
                        size_t n_inputs, void (*fn)(void *user, const vkt_prediction *p), void *user)
 {
     vkt_status st = VKT_OK;
     vkt__opened o = { 0 };
+    vkt__row_parts *rows = NULL;
     VKT_TRY(vkt__opened_checkpoint(checkpoint, gpu, &o));
     if (vkt__config_is_text(o.model.config)) {
         st = vkt__fail(VKT_E_ARG, "predict", "'%s' is a model of text: use `vktrain generate`",
@@ -48,29 +106,26 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
         goto fail;
     }
     for (size_t i = 0, n; i < n_inputs; i += n) {
-        vkt__eval_sums sums = { 0 };
         vkt_dataset *data = NULL;
+        forwarded f = { .fn = fn, .user = user, .input = inputs[i] };
+        VKT_TRY(vkt__dataset_rows(o.model.schema, inputs[i], &rows));
+        if (rows) {
+            n = 1;
+            VKT_TRY(predict_rows(&o, rows, n_inputs == 1, &f));
+            vkt__row_parts_close(&rows);
+            continue;
+        }
         vkt__log_quiet(true); /* a file that is absent is said when it is opened */
         n = group(inputs + i, n_inputs - i);
         vkt__log_quiet(false);
         VKT_TRY(vkt__dataset_open_inputs(o.model.schema, inputs + i, n, &data));
-        const vkt_dataset_info *info = vkt_dataset_get_info(data);
-        if (!o.session) {
-            /* What comes later is not known yet: a batch no larger than need be if this is all. */
-            uint64_t most = n == n_inputs ? info->n[VKT_SPLIT_TEST] : o.model.config->eval_batch;
-            o.data = data;
-            VKT_TRY(vkt__opened_session(&o, (uint32_t)VKT_MIN(most, o.model.config->eval_batch),
-                                        false));
-        }
-        forwarded f = {
-            fn, user, data, inputs[i], { .n = info->n_outputs, .class_names = info->class_names }
-        };
-        st = vkt__evaluate(o.session, data, VKT_SPLIT_TEST, 0, &sums, forward, &f);
-        vkt__eval_sums_finish(&sums);
-        if (data != o.data) vkt_dataset_destroy(&data);
+        if (!o.session) o.data = data;
+        st = predict_data(&o, data, n == n_inputs, 0, &f);
+        drop(&o, &data);
         VKT_TRY(st);
     }
 fail:
+    vkt__row_parts_close(&rows);
     vkt__opened_finish(&o);
     return st;
 }

@@ -94,7 +94,7 @@ static void fuzz_csv(uint8_t how, const uint8_t *data, size_t n)
     if (vkt__table_open(&a, &d, data, n, "fuzz", NULL, 0, NULL) == VKT_OK) {
         VKT_ASSERT(vkt__schema_print(&a.schema, &a.arena, &json) == VKT_OK);
         VKT_ASSERT(vkt__schema_parse(json, &b.arena, &b.schema) == VKT_OK);
-        vkt_status st = vkt__table_open_schema(&b, data, n, "fuzz");
+        vkt_status st = vkt__table_open_schema(&b, data, n, "fuzz", NULL);
         if (strcmp(d.header ? d.header : "auto", "auto") == 0) {
             VKT_ASSERT(st == VKT_OK && b.part[0].n == a.part[0].n &&
                        a.schema.n_inputs == b.schema.n_inputs);

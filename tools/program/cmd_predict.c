@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli.h"
 
@@ -104,6 +105,7 @@ static void on_prediction(void *user, const vkt_prediction *p)
     else
         print_text(p, s->o->top);
     s->n++;
+    if (!strcmp(p->input, "-")) fflush(stdout); /* rows may come one by one */
 }
 
 static int run(void *options)
@@ -124,8 +126,11 @@ const cli_command cmd_predict = {
     .args = "RUN|CHECKPOINT INPUT...",
     .summary = "predict classes with probabilities, or numbers",
     .details =
-        "INPUT is a CSV file with the columns of the training data (the label may be missing), an "
-        "IDX file of images, a PNG, JPEG or BMP picture, or a folder of pictures. Pictures are "
+        "INPUT is a CSV file with the columns of the training data (the label may be missing, the "
+        "delimiter may differ), JSON lines with an object a row ({\"COLUMN\": VALUE, ...}), either "
+        "of them gzipped or, as -, from standard input (read as they come, so that memory does not "
+        "grow with their number); an IDX file of images, a PNG, JPEG or BMP picture, or a folder "
+        "of pictures. Pictures are "
         "converted to grey or RGB as the model needs, transparent parts become white, and they are "
         "resized to the model's size. A run folder stands for its best checkpoint.",
     .min_args = 2,

@@ -241,28 +241,34 @@ static uint32_t line_of(const char *text, size_t at)
     return line;
 }
 
-static vkt_status check_text(const char *text, size_t n, const char *name)
+static vkt_status check_text(const char *text, size_t n, const char *name, uint32_t line)
 {
     size_t at;
     if (vkt__utf8_ok(text, n, &at)) return VKT_OK;
     return vkt__fail(VKT_E_FORMAT, "data", "'%s' line %u: %s: save the file as UTF-8 text", name,
-                     line_of(text, at),
+                     line - 1 + line_of(text, at),
                      text[at] == 0 ? "a zero byte, so this is not text" : "not UTF-8");
 }
 
 vkt_status vkt__csv_parse(const void *bytes, size_t n, const char *name, char delimiter,
                           bool class_line, vkt__csv *out)
 {
+    return vkt__csv_parse_from(1, bytes, n, name, delimiter, class_line, out);
+}
+
+vkt_status vkt__csv_parse_from(uint32_t line, const void *bytes, size_t n, const char *name,
+                               char delimiter, bool class_line, vkt__csv *out)
+{
     vkt_status st = VKT_OK;
     vkt__csv csv = { .name = name };
-    parser p = { .name = name, .line = 1 };
+    parser p = { .name = name, .line = line };
     if (n > VKT__CSV_LIMIT)
         return vkt__fail(VKT_E_FORMAT, "data", "'%s' has more than the %llu MiB that are allowed",
                          name, VKT__CSV_LIMIT >> 20);
     VKT_TRY(vkt__data_alloc(n + 1, 1, name, &csv.text));
     if (n) memcpy(csv.text, bytes, n);
     csv.text[n] = 0;
-    VKT_TRY(check_text(csv.text, n, name));
+    VKT_TRY(check_text(csv.text, n, name, line));
     p.text = p.put = p.at = csv.text;
     p.end = csv.text + n;
     if (n >= 3 && memcmp(p.at, "\xef\xbb\xbf", 3) == 0) p.at += 3;

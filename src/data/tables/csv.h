@@ -20,6 +20,9 @@ typedef struct vkt__csv {
  * taken apart. */
 vkt_status vkt__csv_parse(const void *bytes, size_t n, const char *name, char delimiter,
                           bool class_line, vkt__csv *out);
+/* line: of the text's first line, for messages. */
+vkt_status vkt__csv_parse_from(uint32_t line, const void *bytes, size_t n, const char *name,
+                               char delimiter, bool class_line, vkt__csv *out);
 void vkt__csv_finish(vkt__csv *csv);
 static inline const char *vkt__csv_cell(const vkt__csv *csv, size_t row, size_t column)
 {

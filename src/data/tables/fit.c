@@ -467,7 +467,7 @@ vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const voi
     vkt__table_columns(s, &t);
     if (test_bytes) {
         VKT_TRY(parse(test_bytes, test_n, test_name, desc, &test_csv));
-        VKT_TRY(vkt__table_match(s, &test_csv, true, &test));
+        VKT_TRY(vkt__table_match(s, &test_csv, true, NULL, &test));
         VKT_TRY(start_part(s, &test, &ds->part[1]));
         ds->of_part[VKT_SPLIT_TEST] = 1;
     }

@@ -53,7 +53,7 @@ static int64_t find_column(const vkt__csv *csv, const char *name, uint32_t posit
     return at;
 }
 
-static vkt_status match_names(const vkt__schema *s, vkt__table *t)
+static vkt_status match_names(const vkt__schema *s, bool said, vkt__table *t)
 {
     uint64_t used = 0;
     for (uint32_t i = 0; i < s->n_columns; i++) {
@@ -72,7 +72,7 @@ static vkt_status match_names(const vkt__schema *s, vkt__table *t)
     for (uint32_t i = 0; i < s->n_ignored; i++) used += find_name(t->csv, s->ignored[i]) >= 0;
     for (size_t i = 0; s->n_ignored && i < t->csv->n_columns; i++) /* ignored without a name */
         used += vkt__csv_missing(vkt__csv_cell(t->csv, 0, i));
-    if (used < t->csv->n_columns)
+    if (used < t->csv->n_columns && !said)
         vkt_log(VKT_LOG_WARN, "data",
                 "'%s': %llu columns that the schema does not know are ignored", t->csv->name,
                 (unsigned long long)(t->csv->n_columns - used));
@@ -103,14 +103,16 @@ static bool names_a_column(const vkt__schema *s, const vkt__csv *csv)
 }
 
 vkt_status vkt__table_match(const vkt__schema *s, const vkt__csv *csv, bool need_label,
-                            vkt__table *out)
+                            const vkt__table_part *part, vkt__table *out)
 {
     vkt_status st = VKT_OK;
     vkt__table t = { .csv = csv, .label = -1 };
     VKT_TRY(vkt__data_alloc(s->n_columns, sizeof *t.column, "columns", &t.column));
-    bool header = s->header && csv->n_classes == 0 &&
-                  (names_a_column(s, csv) || vkt__table_has_header(csv, NULL));
-    VKT_TRY(header ? match_names(s, &t) : match_positions(s, &t));
+    bool later = part && part->later,
+         header = later ? part->header
+                        : s->header && csv->n_classes == 0 &&
+                              (names_a_column(s, csv) || vkt__table_has_header(csv, NULL));
+    VKT_TRY(header ? match_names(s, later, &t) : match_positions(s, &t));
     if (need_label && t.label < 0) {
         st = vkt__fail(VKT_E_FORMAT, "data", "'%s' lacks the label column '%s'", csv->name,
                        vkt__show(s->label_name).s);
@@ -329,19 +331,23 @@ static void show_delimiter(char d, char out[8])
 
 /* The table, by another delimiter than the training file's where that one splits nothing. */
 static vkt_status parse_like(const vkt__schema *s, const char *text, size_t n, const char *name,
-                             vkt__csv *out)
+                             const vkt__table_part *part, vkt__csv *out)
 {
     vkt__csv other = { 0 };
     char used[8], known[8];
+    bool class_line = !part || part->whole;
+    if (part && part->later)
+        return vkt__csv_parse_from(part->skipped_lines + 1, text, n, name, part->delimiter, false,
+                                   out);
     vkt__log_quiet(true);
-    vkt_status st = vkt__csv_parse(text, n, name, s->delimiter, true, out);
+    vkt_status st = vkt__csv_parse(text, n, name, s->delimiter, class_line, out);
     bool doubt = st != VKT_OK || (out->n_columns == 1 && s->n_file_columns > 2);
-    bool better = doubt && vkt__csv_parse(text, n, name, 0, true, &other) == VKT_OK &&
+    bool better = doubt && vkt__csv_parse(text, n, name, 0, class_line, &other) == VKT_OK &&
                   other.n_columns > 1 && other.delimiter != s->delimiter;
     vkt__log_quiet(false);
     if (!better) {
         vkt__csv_finish(&other);
-        return st == VKT_OK ? st : vkt__csv_parse(text, n, name, s->delimiter, true, out);
+        return st == VKT_OK ? st : vkt__csv_parse(text, n, name, s->delimiter, class_line, out);
     }
     if (st == VKT_OK) vkt__csv_finish(out);
     *out = other;
@@ -361,7 +367,8 @@ static bool no_label_at_all(const vkt__table *t)
     return true;
 }
 
-vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, const char *name)
+vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, const char *name,
+                                  vkt__table_part *of)
 {
     vkt_status st;
     const vkt__schema *s = &ds->schema;
@@ -371,9 +378,13 @@ vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, 
     vkt__csv csv = { 0 };
     vkt__table t = { 0 };
     VKT_TRY(vkt__bytes_all(bytes, n, name, VKT__CSV_LIMIT, &text, &text_n));
-    VKT_TRY(parse_like(s, text, text_n, name, &csv));
-    VKT_TRY(vkt__table_match(s, &csv, false, &t));
-    if (t.label >= 0 && no_label_at_all(&t)) t.label = -1;
+    VKT_TRY(parse_like(s, text, text_n, name, of, &csv));
+    VKT_TRY(vkt__table_match(s, &csv, false, of, &t));
+    if (of) {
+        of->delimiter = csv.delimiter;
+        of->header = t.first_row > 0;
+    }
+    if (t.label >= 0 && (of || no_label_at_all(&t))) t.label = -1;
     VKT_TRY(vkt__table_keep(s, &t));
     part->n = t.n;
     VKT_TRY(vkt__data_alloc(t.n, sizeof *part->labels, "labels", &part->labels));

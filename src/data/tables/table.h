@@ -13,10 +13,19 @@ typedef struct vkt__table {
     uint32_t *rows, n; /* [n] rows that are kept */
     uint64_t n_dropped;
 } vkt__table;
+/* What is known of a file that is read in parts, from its first part on. */
+typedef struct vkt__table_part {
+    bool later; /* header and delimiter are known: what they make of the file was said */
+    bool whole; /* there is no more than this part */
+    bool header;
+    char delimiter;
+    uint32_t skipped_lines; /* before the part's first */
+} vkt__table_part;
 bool vkt__table_has_header(const vkt__csv *csv, const char *label);
-/* Finds the schema's columns in the file; need_label: its absence is an error. */
+/* Finds the schema's columns in the file; need_label: its absence is an error. part NULL: it is
+ * whole. */
 vkt_status vkt__table_match(const vkt__schema *s, const vkt__csv *csv, bool need_label,
-                            vkt__table *out);
+                            const vkt__table_part *part, vkt__table *out);
 /* Fills column [n_columns] of the file that the schema was fitted on. */
 void vkt__table_columns(const vkt__schema *s, vkt__table *t);
 void vkt__table_finish(vkt__table *t);
@@ -24,6 +33,9 @@ void vkt__table_finish(vkt__table *t);
 vkt_status vkt__table_keep(const vkt__schema *s, vkt__table *t);
 vkt_status vkt__table_labels(const vkt__schema *s, const vkt__table *t, vkt_label *out);
 vkt_status vkt__table_inputs(const vkt__schema *s, const vkt__table *t, float *out);
-vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, const char *name);
+/* part: one of several, and to be predicted: labels are not looked at; filled by the first. NULL:
+ * all of it. */
+vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, const char *name,
+                                  vkt__table_part *part);
 
 #endif

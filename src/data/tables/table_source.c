@@ -43,7 +43,7 @@ vkt_status vkt__csv_open_schema(vkt_dataset *ds, const char *const *paths, size_
     size_t n;
     VKT_ASSERT(n_paths == 1);
     VKT_TRY(vkt__file_read(paths[0], VKT__CSV_LIMIT, &bytes, &n));
-    VKT_TRY(vkt__table_open_schema(ds, bytes, n, paths[0]));
+    VKT_TRY(vkt__table_open_schema(ds, bytes, n, paths[0], NULL));
 fail:
     free(bytes);
     return st;
