@@ -71,6 +71,7 @@ set(SRC_DATA_PICTURES
   src/data/pictures/augment.c
   src/data/pictures/cifar.c
   src/data/pictures/constants.c
+  src/data/pictures/exif.c
   src/data/pictures/folder.c
   src/data/pictures/idx.c
   src/data/pictures/images.c

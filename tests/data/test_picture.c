@@ -2,6 +2,9 @@
 #define DIR "test_picture_tmp"
 #include "data_files.h"
 
+#include "data/pictures/exif.h"
+#include "data/pictures/picture.h"
+
 #define STB_IMAGE_WRITE_STATIC
 #define STB_IMAGE_WRITE_IMPLEMENTATION
 #include <stb_image_write.h>
@@ -278,6 +281,111 @@ static void picture_bad_files(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* A TIFF with one directory: another tag, then the orientation. */
+static size_t make_exif(uint8_t *out, bool little, uint8_t orientation)
+{
+    static const uint8_t big[] = { 'M', 'M', 0, 42, 0, 0, 0, 8, 0, 2, 1,    0x0f, 0,
+                                   2,   0,   0, 0,  1, 0, 0, 0, 0, 1, 0x12, 0,    3,
+                                   0,   0,   0, 1,  0, 0, 0, 0, 0, 0, 0,    0 };
+    static const uint8_t small[] = { 'I', 'I', 42, 0, 8, 0, 0, 0, 2, 0,    0x0f, 1, 2,
+                                     0,   1,   0,  0, 0, 0, 0, 0, 0, 0x12, 1,    3, 0,
+                                     1,   0,   0,  0, 0, 0, 0, 0, 0, 0,    0,    0 };
+    memcpy(out, little ? small : big, sizeof big);
+    out[little ? 30 : 31] = orientation;
+    return sizeof big;
+}
+
+/* `part` between the first `at` bytes of the file and the rest. */
+static size_t insert(uint8_t *out, const uint8_t *file, size_t n, size_t at, const uint8_t *part,
+                     size_t n_part)
+{
+    memcpy(out, file, at);
+    memcpy(out + at, part, n_part);
+    memcpy(out + at + n_part, file + at, n - at);
+    return n + n_part;
+}
+
+static size_t jpeg_n;
+static uint8_t jpeg[1 << 16];
+static void take_jpeg(void *user, void *data, int n)
+{
+    (void)user;
+    memcpy(jpeg + jpeg_n, data, (size_t)n);
+    jpeg_n += (size_t)n;
+}
+
+/* Two rows of three squares, abc and def, in the eight ways to store them: what EXIF's eight values
+ * show. */
+static void exif_turns_pictures_upright(void **state)
+{
+    (void)state;
+    static const char *const upright[] = { "abc/def",  "cba/fed",  "fed/cba",  "def/abc",
+                                           "ad/be/cf", "da/eb/fc", "fc/eb/da", "cf/be/ad" };
+    enum { SIDE = 8, W = 3 * SIDE, H = 2 * SIDE };
+    uint8_t pixels[H * W], png[4096], exif[64], part[128], file[1 << 16];
+    for (int i = 0; i < H * W; i++)
+        pixels[i] = (uint8_t)(20 + 40 * (i / W / SIDE * 3 + i % W / SIDE));
+    size_t png_n = make_png(png, W, H, 8, 0, pixels);
+    jpeg_n = 0;
+    stbi_write_jpg_to_func(take_jpeg, NULL, W, H, 1, pixels, 95);
+    for (int k = 0; k < 32; k++) {
+        uint8_t orientation = (uint8_t)(k % 8 + 1);
+        size_t n_exif = make_exif(exif, k & 8, orientation), n;
+        if (k & 16) {
+            memcpy(part, "\xff\xe1\0\0Exif\0", 10);
+            part[3] = (uint8_t)(n_exif + 8);
+            memcpy(part + 10, exif, n_exif);
+            n = insert(file, jpeg, jpeg_n, 2, part, n_exif + 10);
+        } else {
+            memcpy(part, "\0\0\0\0eXIf", 8);
+            part[3] = (uint8_t)n_exif;
+            memcpy(part + 8, exif, n_exif);
+            uLong crc = crc32(0, part + 4, (uInt)n_exif + 4);
+            for (size_t i = 0; i < 4; i++) part[8 + n_exif + i] = (uint8_t)(crc >> (24 - 8 * i));
+            n = insert(file, png, png_n, 33, part, n_exif + 12);
+        }
+        uint32_t w, h;
+        uint8_t *out;
+        vkt__picture_size size;
+        const char *want = upright[orientation - 1];
+        uint32_t across = (uint32_t)strcspn(want, "/");
+        REQUIRE_OK(vkt__picture_look(file, n, "p", &size));
+        REQUIRE_OK(vkt__picture_decode(file, n, "p", 3, &w, &h, &out));
+        assert_true(w == across * SIDE && w * h == W * H && size.w == w && size.h == h);
+        for (uint32_t i = 0; i < 6; i++) {
+            uint32_t x = i % across, y = i / across;
+            int v = out[((y * SIDE + SIDE / 2) * w + x * SIDE + SIDE / 2) * 3];
+            assert_int_equal(want[y * (across + 1) + x], 'a' + v / 40);
+        }
+        free(out);
+    }
+}
+
+/* Whatever stands in its bytes, and wherever it ends, it says 1 to 8 and reads nothing else. */
+static void damaged_exif_is_none(void **state)
+{
+    (void)state;
+    for (int little = 0; little < 2; little++) {
+        uint8_t exif[64];
+        size_t n = make_exif(exif, little, 6);
+        for (size_t at = 0; at <= n; at++)
+            for (int v = 0; v < 256; v++) {
+                /* at < n: a byte is v; else the segment is v bytes shorter, in memory of its size.
+                 */
+                size_t len = 10 + (at < n ? n : n - VKT_MIN((size_t)v, n));
+                uint8_t *p = malloc(2 + len);
+                memcpy(p, "\xff\xd8\xff\xe1\0\0Exif\0", 12);
+                p[5] = (uint8_t)(len - 2);
+                memcpy(p + 12, exif, len - 10);
+                if (at < n) p[12 + at] = (uint8_t)v;
+                uint32_t o = vkt__exif_orientation(p, 2 + len);
+                assert_true(o >= 1 && o <= 8);
+                if (at == n && v > 4) assert_int_equal(o, 1); /* its entry is cut */
+                free(p);
+            }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +393,8 @@ int main(void)
         cmocka_unit_test(picture_channels_alpha_and_depth),
         cmocka_unit_test(picture_of_another_size),
         cmocka_unit_test(picture_bad_files),
+        cmocka_unit_test(exif_turns_pictures_upright),
+        cmocka_unit_test(damaged_exif_is_none),
     };
     return cmocka_run_group_tests_name("data", tests, setup, teardown);
 }

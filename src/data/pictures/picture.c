@@ -2,7 +2,7 @@
  * of its own, so both are checked here first. Rules: 16-bit samples keep their upper byte; a
  * palette gives its colours; CMYK is turned into RGB by stb; of an animated PNG the still picture
  * is taken; alpha is composited over white; colour becomes grey by BT.601's luma, (77 R + 150 G +
- * 29 B) / 256; grey becomes colour by copying. */
+ * 29 B) / 256; grey becomes colour by copying; EXIF's orientation is applied (exif.h). */
 #define STBI_NO_STDIO
 #define STBI_ONLY_PNG
 #define STBI_ONLY_JPEG
@@ -17,6 +17,7 @@
 #include <zlib.h>
 
 #include "data/parts/parts.h"
+#include "data/pictures/exif.h"
 #include "data/pictures/picture.h"
 
 enum { PIXEL_LIMIT = 64 << 20 };
@@ -254,7 +255,8 @@ static vkt_status read_header(const void *bytes, size_t n, const char *name, con
             VKT_E_FORMAT, "data",
             "'%s' is %dx%d pixels, more than the 64 million that are allowed: make it smaller",
             name, w, h);
-    *out = (vkt__picture_size) { (uint32_t)w, (uint32_t)h, have >= 3 };
+    bool swap = vkt__exif_swaps(vkt__exif_orientation(bytes, n));
+    *out = (vkt__picture_size) { (uint32_t)(swap ? h : w), (uint32_t)(swap ? w : h), have >= 3 };
     return VKT_OK;
 }
 
@@ -272,7 +274,7 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, ui
 {
     vkt_status st = VKT_OK;
     const char *k = kind(bytes, n);
-    uint8_t *pixels = NULL;
+    uint8_t *pixels = NULL, *upright = NULL;
     vkt__picture_size size;
     int w, h, have;
     *out = NULL;
@@ -287,11 +289,20 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, ui
                        vkt__show(stbi_failure_reason()).s); /* may hold bytes of the file */
         goto fail;
     }
-    *out_w = (uint32_t)w;
-    *out_h = (uint32_t)h;
+    *out_w = size.w;
+    *out_h = size.h;
     VKT_TRY(vkt__data_alloc((uint64_t)w * (uint64_t)h, channels, "the picture", out));
     convert(pixels, (size_t)w * (size_t)h, have, channels, *out);
+    uint32_t orientation = vkt__exif_orientation(bytes, n);
+    if (orientation != 1) {
+        VKT_TRY(vkt__data_alloc((uint64_t)w * (uint64_t)h, channels, "the picture", &upright));
+        vkt__exif_turn(orientation, *out, (uint32_t)w, (uint32_t)h, channels, upright);
+        uint8_t *stored = *out;
+        *out = upright;
+        upright = stored;
+    }
 fail:
+    free(upright);
     stbi_image_free(pixels);
     return st;
 }

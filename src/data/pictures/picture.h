@@ -13,12 +13,13 @@ vkt_status vkt__picture_is(const char *path, bool *is);
  * and that its size is allowed: at most 16384 pixels wide or high, 64 million in all. Decodes
  * nothing. FORMAT. */
 typedef struct vkt__picture_size {
-    uint32_t w, h;
+    uint32_t w, h; /* upright */
     bool color;
 } vkt__picture_size;
 vkt_status vkt__picture_look(const void *bytes, size_t n, const char *name, vkt__picture_size *out);
 
-/* [h, w, channels] u8 of a picture's own size; channels is 1 or 3. free(*out). FORMAT, OOM_HOST. */
+/* [h, w, channels] u8 of a picture's own size, upright where EXIF says how it was taken; channels
+ * is 1 or 3. free(*out). FORMAT, OOM_HOST. */
 vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, uint32_t channels,
                                uint32_t *w, uint32_t *h, uint8_t **out);
 
