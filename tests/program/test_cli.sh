@@ -257,12 +257,12 @@ for b in 7 64; do
     { split($0, f, /[:,] */); gsub(/[ "]/, "", f[1]); v[f[1]] = f[2] }
     function far(x, y) { return (x > y ? x - y : y - x) > 1e-5 * (1 + (y > 0 ? y : -y)) }
     END { if (!n || far(v["mae"], a / n) || far(v["rmse"], sqrt(e / n)) || far(v["r2"], 1 - e / (q - s * s / n))) exit 1 }' \
-    acid.csv "$tmp/out" || fail "mae, rmse and r2 of a batch of $b are not those of the predictions"
+    acid.csv "$tmp/out" || problem "mae, rmse and r2 of a batch of $b are not those of the predictions"
 done
 run train readme.yaml --set train.steps=40 --set data.task=regress --set data.label=acid --set checkpoint.metric=r2 --run runs/r2; code 0
 out '^eval .* r2 -?[0-9]'; out '^  best +valid r2 -?[0-9.]+ at step'
 run eval runs/wine --json; code 0; cp "$tmp/out" auc; out '"roc_auc": (1\.0|0\.[0-9]+),'; out '"average_precision": (1\.0|0\.[0-9]+),'
-run eval runs/wine --json --batch 7; code 0; [ "$(grep -E 'roc_auc|average' auc)" = "$(grep -E 'roc_auc|average' "$tmp/out")" ] || fail "ROC-AUC of another batch size"
+run eval runs/wine --json --batch 7; code 0; [ "$(grep -E 'roc_auc|average' auc)" = "$(grep -E 'roc_auc|average' "$tmp/out")" ] || problem "ROC-AUC of another batch size"
 run train readme.yaml --set train.steps=40 --set checkpoint.metric=roc_auc --run runs/auc; code 0
 out '^eval .* roc_auc (1|0\.[0-9]+)'; out '^  test .* roc_auc (1|0\.[0-9]+)'
 run train digits --device 'no such device'; code 3
