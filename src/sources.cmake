@@ -390,6 +390,7 @@ set(SRC_PROGRAM
   tools/program/cmd_train.c
   tools/program/cmd_tune.c
   tools/program/cmd_watch.c
+  tools/program/kept_sets.c
   tools/program/main.c
   tools/program/runs_print.c
   tools/program/runs_table.c

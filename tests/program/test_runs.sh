@@ -19,6 +19,14 @@ refused()
 }
 
 "$program" train digits --quiet --set train.steps=20 --run runs/a >log 2>&1 || fail "training"
+# ---- resuming keeps what the run began with, again and again, but for what is given anew
+"$program" train digits --quiet --set train.steps=4 --set 'note=it'\''s mine' --set optim.lr=0.01 --run kept >log 2>&1 || fail "a run with values"
+for steps in 6 8; do
+    "$program" train digits --run kept --resume --set train.steps=$steps >log 2>&1 || fail "resuming with values"
+    grep -q 'began with --set optim.lr=0.01, which is kept' log && ! grep -q 'began with --set train.steps' log || fail "which values are kept"
+    "$program" runs kept --show optim.lr --show note --json >log 2>&1
+    grep -q '"optim.lr": "0.01"' log && grep -q "\"note\": \"it's mine\"" log && grep -q "\"total\": $steps" log || fail "the values of a resumed run"
+done
 for b in b:0.1:200:0.01 c:0.5:30:0.003 d:null:0:0.003; do
     IFS=: read -r name best step lr <<<"$b"
     mkdir "runs/$name"

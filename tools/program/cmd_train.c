@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "kept_sets.h"
 
 typedef struct train_options {
     cli_options common;
@@ -21,7 +22,8 @@ static const cli_flag flags[] = {
     { "--run", CLI_TEXT, AT(run_dir), "DIR", "runs/NAME-DATE",
       "run folder for configuration, metrics and checkpoints" },
     { "--resume", CLI_BOOL, AT(resume), NULL, NULL,
-      "continue from the last checkpoint in the folder given by --run" },
+      "continue from the last checkpoint in the folder given by --run, with the --set values that "
+      "the run began with where no others are given" },
     { "--explain", CLI_BOOL, AT(explain), NULL, NULL,
       "print the configuration and the plan of a step, then stop" },
     { "--device-profile", CLI_TEXT, AT(common.gpu.profile), "FILE", NULL,
@@ -349,9 +351,15 @@ static void print_summary(const train_options *o, const vkt_config *c, const vkt
 
 /* A recipe that can't be read is a file error; all else wrong in it is a recipe error, but not what
  * is wrong with a folder that it begins with. */
-static vkt_status configure(const train_options *o, vkt_config *c)
+static vkt_status configure(const train_options *o, const kept_sets *kept, vkt_config *c)
 {
     vkt_status st = vkt_config_load(c, o->common.args[0]);
+    for (size_t i = 0; i < kept->n && st == VKT_OK; i++) {
+        st = vkt_config_set(c, kept->set[i]);
+        if (st == VKT_OK)
+            vkt_log(VKT_LOG_INFO, "train", "the run began with --set %s, which is kept",
+                    kept->set[i]);
+    }
     for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
     if (st == VKT_E_FORMAT) st = VKT_E_ARG;
     return st == VKT_OK ? vkt_config_finish(c) : st;
@@ -370,7 +378,7 @@ static int explain(const vkt_config *c, char *plan)
     return CLI_OK;
 }
 
-static int train(const train_options *o, const vkt_config *c)
+static int train(const train_options *o, const kept_sets *kept, const vkt_config *c)
 {
     char *plan = NULL;
     vkt_train_result r = { 0 };
@@ -386,7 +394,7 @@ static int train(const train_options *o, const vkt_config *c)
         .explain_text = &plan,
         .on_progress = on_progress,
         .user = &s,
-        .command = o->common.line,
+        .command = kept->line ? kept->line : o->common.line,
     };
     cli_catch_signals(s.live);
     vkt_status st = vkt_train(c, &desc, &r);
@@ -417,8 +425,11 @@ static int run(void *options)
     }
     vkt_status st = vkt_config_create(&c);
     if (st != VKT_OK) return cli_exit_code(st);
-    st = configure(o, c);
-    int rc = st == VKT_OK ? train(o, c) : cli_exit_code(st);
+    kept_sets kept = { 0 };
+    if (o->resume) kept = kept_sets_of(o->run_dir, &o->set, o->common.line);
+    st = configure(o, &kept, c);
+    int rc = st == VKT_OK ? train(o, &kept, c) : cli_exit_code(st);
+    kept_sets_finish(&kept);
     vkt_config_destroy(&c);
     return rc;
 }

@@ -1,0 +1,95 @@
+/* kept_sets.h */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kept_sets.h"
+
+/* Takes a word off a command line that cli_word quoted, in place. NULL: there is none left. */
+static char *next_word(char **at)
+{
+    char *p = *at + strspn(*at, " "), *word = p, *to = p;
+    bool quoted = false;
+    if (!*p) return NULL;
+    for (; *p && (quoted || *p != ' '); p++)
+        if (*p == '\'')
+            quoted = !quoted;
+        else
+            *to++ = !quoted && *p == '\\' && p[1] ? *++p : *p;
+    *at = p + (*p != 0);
+    *to = 0;
+    return word;
+}
+
+static bool given(const cli_list *anew, const char *set)
+{
+    size_t key = strcspn(set, "=") + 1;
+    for (size_t i = 0; i < anew->n; i++)
+        if (!strncmp(anew->item[i], set, key)) return true;
+    return false;
+}
+
+/* The command of the run that stands in this folder. NULL: none is known. */
+static char *command_of(const char *run_dir)
+{
+    char path[1100], *out = NULL;
+    vkt_run_info *list = NULL;
+    size_t n = 0;
+    snprintf(path, sizeof path, "%s/run.json", run_dir);
+    FILE *f = fopen(path, "rb");
+    if (!f) return NULL; /* vkt_train says what is wrong with the folder */
+    fclose(f);
+    if (vkt_runs_list(run_dir, &list, &n) == VKT_OK && n == 1 && list[0].command) {
+        out = malloc(strlen(list[0].command) + 1);
+        if (out) strcpy(out, list[0].command);
+    }
+    vkt_runs_free(&list);
+    return out;
+}
+
+/* "PROGRAM train" and what else there is, the kept values between the two. */
+static char *line_with(const kept_sets *k, const char *line)
+{
+    size_t size = strlen(line) + 1;
+    for (size_t i = 0; i < k->n; i++) size += 4 * strlen(k->set[i]) + sizeof " --set ''";
+    char *copy = malloc(size), *out = malloc(size), *at = copy;
+    if (copy && out) {
+        strcpy(copy, line);
+        next_word(&at);
+        next_word(&at);
+        size_t head = (size_t)(at - copy);
+        bool more = line[head] != 0;
+        size_t to = (size_t)sprintf(out, "%.*s", (int)(head - more), line);
+        for (size_t i = 0; i < k->n; i++)
+            to += (size_t)sprintf(out + to, " --set %s", cli_word(k->set[i]));
+        if (more) sprintf(out + to, " %s", line + head);
+    }
+    free(copy);
+    return out;
+}
+
+kept_sets kept_sets_of(const char *run_dir, const cli_list *anew, const char *line)
+{
+    kept_sets k = { .text = command_of(run_dir) };
+    char *at = k.text, *word = at ? next_word(&at) : NULL;
+    if (!word || !(word = next_word(&at)) || strcmp(word, "train")) return k;
+    k.set = calloc(strlen(at) / 2 + 1, sizeof *k.set);
+    while (k.set && (word = next_word(&at))) {
+        if (!strcmp(word, "--set"))
+            word = next_word(&at);
+        else if (!strncmp(word, "--set=", 6))
+            word += 6;
+        else
+            continue;
+        if (word && !given(anew, word)) k.set[k.n++] = word;
+    }
+    if (k.n) k.line = line_with(&k, line);
+    return k;
+}
+
+void kept_sets_finish(kept_sets *k)
+{
+    free(k->text);
+    free(k->set);
+    free(k->line);
+}

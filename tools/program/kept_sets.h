@@ -1,0 +1,18 @@
+/* The --set values that a run began with, which resuming it keeps: out of the command in its
+ * run.json. */
+#ifndef KEPT_SETS_H
+#define KEPT_SETS_H
+
+#include "cli.h"
+
+typedef struct kept_sets {
+    char **set; /* [n] KEY=VALUE, but for the keys that are given anew */
+    size_t n;
+    char *text; /* what they point into */
+    char *line; /* the command line with them, for run.json */
+} kept_sets;
+/* Nothing where the folder has no run.json that can be read, or another command made it. */
+kept_sets kept_sets_of(const char *run_dir, const cli_list *anew, const char *line);
+void kept_sets_finish(kept_sets *k);
+
+#endif
