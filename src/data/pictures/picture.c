@@ -302,6 +302,10 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, ui
         upright = stored;
     }
 fail:
+    if (st != VKT_OK) {
+        free(*out);
+        *out = NULL;
+    }
     free(upright);
     stbi_image_free(pixels);
     return st;
