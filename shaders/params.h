@@ -4,7 +4,7 @@
 #ifndef VKT_PARAMS_H
 #define VKT_PARAMS_H
 
-#include "numbers.h"
+#include "numbers.h" /* of activations and update rules: made from include/vktrain */
 #include "spec.h"
 
 #ifdef VULKAN

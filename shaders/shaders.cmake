@@ -114,8 +114,40 @@ set(SHADERS_BENCH
   bench/bench_count
 )
 
+# The numbers of activations and of update rules, by which shaders know them, are those of the public headers' enumerations:
+# VKT_ACT_N_RELU of VKT_ACT_RELU, VKT_UP_ADAM of VKT_RULE_ADAM, in generated/numbers.h.
+set(numbers)
+function(vkt_numbers header type from to) # FROM, TO: what the names begin with, there and here
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS include/vktrain/${header})
+  file(READ include/vktrain/${header} text)
+  string(REGEX MATCH "typedef enum ${type} {([^}]*)}" found "${text}")
+  string(REGEX REPLACE "/[*]([^*]|[*]+[^/*])*[*]+/|//[^\n]*" "" body "${CMAKE_MATCH_1}")
+  string(REGEX MATCHALL "[A-Za-z0-9_]+" names "${body}")
+  if(NOT names OR body MATCHES "=")
+    message(FATAL_ERROR "${header}: no enumeration ${type} that counts from 0")
+  endif()
+  set(number 0)
+  foreach(name ${names})
+    string(REGEX REPLACE "^${from}" "${to}" name ${name})
+    string(APPEND numbers "#define ${name} ${number}\n")
+    math(EXPR number "${number} + 1")
+  endforeach()
+  set(numbers ${numbers} PARENT_SCOPE)
+endfunction()
+vkt_numbers(tensor.h vkt_act VKT_ACT_ VKT_ACT_N_)
+vkt_numbers(optim.h vkt_optim_rule VKT_RULE_ VKT_UP_)
+file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/generated/numbers.h CONTENT
+"/* Made by shaders/shaders.cmake from the enumerations of include/vktrain: their numbers, for GLSL, too. */
+#ifndef VKT_NUMBERS_H
+#define VKT_NUMBERS_H
+
+@numbers@
+#endif
+" @ONLY)
+set(shader_includes -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders/lib -I ${CMAKE_CURRENT_BINARY_DIR}/generated)
+
 # Shaders that glslc 2023.2 (Debian 12) cannot compile: in the build where the compiler can.
-execute_process(COMMAND ${GLSLC} --target-env=vulkan1.3 -DFLOAT16 -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders/lib
+execute_process(COMMAND ${GLSLC} --target-env=vulkan1.3 -DFLOAT16 ${shader_includes}
     -o ${CMAKE_CURRENT_BINARY_DIR}/try_coopmat.spv ${CMAKE_CURRENT_SOURCE_DIR}/shaders/matmul/matmul_coopmat.comp
   RESULT_VARIABLE coopmat_fails OUTPUT_QUIET ERROR_QUIET)
 set(SHADERS_MATRIX_UNITS
@@ -167,7 +199,7 @@ foreach(shader ${SHADERS})
   else()
     set(spv ${CMAKE_CURRENT_BINARY_DIR}/spv/${name}.spv)
     add_custom_command(OUTPUT ${spv}
-      COMMAND ${GLSLC} --target-env=vulkan1.3 -O -Werror -D${variant} -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders/lib
+      COMMAND ${GLSLC} --target-env=vulkan1.3 -O -Werror -D${variant} ${shader_includes}
         -MD -MF ${spv}.d -MT ${spv} -o ${spv} ${CMAKE_CURRENT_SOURCE_DIR}/shaders/${source}.comp
       DEPENDS shaders/${source}.comp DEPFILE ${spv}.d VERBATIM)
   endif()

@@ -89,7 +89,9 @@
 
 /* optimizers */
 #define VKT_SPEC_RULE 65
-#define VKT_SPEC_UPDATE_FORM 66
+#define VKT_SPEC_UPDATE_FORM 66 /* of these bits: */
+#define VKT_UP_TORCH 1u
+#define VKT_UP_DECOUPLED 2u /* weight decay */
 #define VKT_SPEC_HAS_M 67
 #define VKT_SPEC_HAS_V 68
 #define VKT_SPEC_SQUARE 69

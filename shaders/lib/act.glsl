@@ -1,4 +1,4 @@
-/* Activations and their derivatives, by the numbers of params.h. Twins and all else that is known of them: act.h, act.c. */
+/* Activations and their derivatives, by the numbers of vkt_act (VKT_ACT_N_RELU: VKT_ACT_RELU). All else that is known of them: act.h. */
 
 /* 1 / (1 + exp(-x)), argument clamped so that exp stays finite (quirk LARGE_EXP in src/gpu/quirks.h). */
 float sigmoid(float x)
@@ -47,7 +47,7 @@ float mish_slope(float x, float e)
 
 const float GELU_K = 0.7978845608, GELU_C = 0.044715;
 
-/* act: a number of params.h, known when the kernel is compiled. */
+/* act: a number of vkt_act, known when the kernel is compiled. */
 float act_fwd(int act, float x)
 {
     if (act == VKT_ACT_N_RELU) return max(x, 0.0);

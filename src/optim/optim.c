@@ -27,13 +27,6 @@ struct vkt_optim {
     size_t n_live;
 };
 
-static_assert((int)VKT_RULE_SGD == VKT_UP_SGD && (int)VKT_RULE_MOMENTUM == VKT_UP_MOMENTUM &&
-                  (int)VKT_RULE_NESTEROV == VKT_UP_NESTEROV &&
-                  (int)VKT_RULE_RMSPROP == VKT_UP_RMSPROP && (int)VKT_RULE_ADAM == VKT_UP_ADAM &&
-                  (int)VKT_RULE_NADAM == VKT_UP_NADAM && (int)VKT_RULE_ADAMW == VKT_UP_ADAMW &&
-                  (int)VKT_RULE_LION == VKT_UP_LION && (int)VKT_RULE_ADAMAX == VKT_UP_ADAMAX &&
-                  (int)VKT_RULE_N_RULES == VKT_UP_N_RULES,
-              "a rule's number is its row's");
 static_assert(offsetof(struct vkt_scalars, loss) == 4 * VKT_SCALAR_LOSS &&
                   offsetof(struct vkt_scalars, grad_norm) == 4 * VKT_SCALAR_GRAD_NORM &&
                   offsetof(struct vkt_scalars, clip) == 4 * VKT_SCALAR_CLIP &&

@@ -1,25 +1,31 @@
-/* Activations. One is a line here with its value and slope in act.c, its number in tensor.h and in
- * params.h, and two lines in act.glsl. Layers, recipes, samples and exporters loop over these
- * lines: no other file lists activations. */
+/* Activations. One is a row here, its number in tensor.h and its two lines in act.glsl. Layers,
+ * recipes, samples and exporters loop over these rows: no other file lists activations. */
 #ifndef VKT_TENSOR_ACT_H
 #define VKT_TENSOR_ACT_H
 
 #include "vktrain/tensor.h"
 
-/* In the order of vkt_act: its end of name, the word of layers and recipes, a formula for help,
- * then fields of vkt__act_row. A macro, because some tables that list them are static. */
+/* In the order of vkt_act: the end of its name, the word of layers and recipes, a formula for help;
+ * in double its value at x and its slope (derivative) by v, which is the value where the row says
+ * `from_output` and x where not; then fields of vkt__act_row. act.c has what the formulas call. A
+ * macro, because some tables that list activations are static. */
 #define VKT__ACTS(ROW)                                                                             \
-    ROW(RELU, relu, "max(x, 0)", .from_output = true, .onnx = "Relu", .hf = "relu")                \
-    ROW(GELU, gelu, "x Phi(x), by its tanh approximation", .terms = 64, .onnx = "Gelu",            \
-        .onnx_approximate = "tanh", .hf = "gelu_new", .hf_too = "gelu_pytorch_tanh")               \
-    ROW(GELU_ERF, gelu_erf, "x Phi(x), exact", .terms = 64, .onnx = "Gelu", .hf = "gelu")          \
-    ROW(SILU, silu, "x sigmoid(x)", .terms = 64, .onnx = "Sigmoid", .onnx_times_x = true,          \
-        .hf = "silu")                                                                              \
-    ROW(SIGMOID, sigmoid, "1 / (1 + exp(-x))", .terms = 64, .from_output = true, .bounded = true,  \
-        .onnx = "Sigmoid", .hf = "sigmoid")                                                        \
-    ROW(TANH, tanh, "tanh(x)", .terms = 64, .from_output = true, .bounded = true, .onnx = "Tanh",  \
-        .hf = "tanh")                                                                              \
-    ROW(MISH, mish, "x tanh(ln(1 + exp(x)))", .terms = 64, .onnx = "Mish", .hf = "mish")
+    ROW(RELU, relu, "max(x, 0)", x > 0 ? x : 0, v > 0, .from_output = true, .onnx = "Relu",        \
+        .hf = "relu")                                                                              \
+    ROW(GELU, gelu, "x Phi(x), by its tanh approximation", logistic(gelu_inner(x)) * x,            \
+        slope_of_gelu(v), .terms = 64, .onnx = "Gelu", .onnx_approximate = "tanh",                 \
+        .hf = "gelu_new", .hf_too = "gelu_pytorch_tanh")                                           \
+    ROW(GELU_ERF, gelu_erf, "x Phi(x), exact", normal(x) * x,                                      \
+        normal(v) + 0.3989422804014327 * exp(-0.5 * v * v) * v, .terms = 64, .onnx = "Gelu",       \
+        .hf = "gelu")                                                                              \
+    ROW(SILU, silu, "x sigmoid(x)", logistic(x) * x, logistic(v) * (1 + (1 - logistic(v)) * v),    \
+        .terms = 64, .onnx = "Sigmoid", .onnx_times_x = true, .hf = "silu")                        \
+    ROW(SIGMOID, sigmoid, "1 / (1 + exp(-x))", logistic(x), (1 - v) * v, .terms = 64,              \
+        .from_output = true, .bounded = true, .onnx = "Sigmoid", .hf = "sigmoid")                  \
+    ROW(TANH, tanh, "tanh(x)", tanh(x), 1 - v * v, .terms = 64, .from_output = true,               \
+        .bounded = true, .onnx = "Tanh", .hf = "tanh")                                             \
+    ROW(MISH, mish, "x tanh(ln(1 + exp(x)))", tanh(log1p(exp(x))) * x, slope_of_mish(v),           \
+        .terms = 64, .onnx = "Mish", .hf = "mish")
 
 /* Activations that gate a transformer's feed-forward, act(gate) up, under a word of their own. */
 #define VKT__GATES(ROW)                                                                            \
