@@ -4,7 +4,8 @@
 #   of a product a sum (ops_eltwise, ops_reduce);
 #   a use that points up or sideways, as check_layers.sh has the order of the rooms;
 #   two files under src of one name, a folder of more than 30 files, a file of more than 600 lines;
-#   places in a window of pixels as floats in the kernels that keep them.
+#   places in a window of pixels as floats in the kernels that keep them;
+#   C that clang-format 14 would change, where it is installed.
 # usage: check_house.sh OBJECTS [DRAWING]   OBJECTS: a file with the objects' paths, a line each; DRAWING: Graphviz's dot, to write
 set -euo pipefail
 export LC_ALL=C
@@ -79,6 +80,14 @@ long=$(find src shaders include tools/program tests -type f \( -name '*.[ch]' -o
 
 words=$(grep -nE 'uintBitsToFloat|floatBitsToUint' shaders/conv/pool* shaders/norm/* || true)
 [ -z "$words" ] || refuse "whole numbers as floats, which may be flushed to zero (LOAD_WORDS and STORE_WORDS of elems.glsl): $words"
+
+# Debian 12's version, which CI has: others break lines differently.
+if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
+    unformed=$(find src include tools tests -name '*.[ch]' -not -path 'tests/files/*' -print0 | xargs -0 -P 2 -n 32 clang-format --dry-run -Werror 2>&1 |
+        { sed -n 's/:.*error:.*clang-formatted.*//p' | sort -u; } || true)
+    [ -z "$unformed" ] || refuse "not as clang-format -i leaves them:
+$unformed"
+fi
 
 [ -z "${2:-}" ] || printf '%s\n' "$uses" | drawing >"$2"
 [ $bad = 0 ] || exit 1

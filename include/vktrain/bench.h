@@ -84,7 +84,7 @@ typedef struct vkt_bench_desc {
                                   best of it kept */
     double tolerance;          /* see vkt_bench_judge */
     void (*on_progress)(void *user, const vkt_bench_progress *p); /* before each item */
-    void (*on_rows)(void *user, const vkt_bench *so_far); /* after each item; may be NULL */
+    void (*on_rows)(void *user, const vkt_bench *so_far);         /* after each item; may be NULL */
     void *user;
 } vkt_bench_desc;
 

@@ -262,7 +262,7 @@ typedef struct vkt_dataset_info {
     const char *const *class_names;      /* [n_outputs], NULL for regression */
     uint64_t n[VKT_N_SPLITS];            /* examples per split */
     bool has_labels;
-    const char *source; /* one line for logs: what was read from where */
+    const char *source;       /* one line for logs: what was read from where */
     const char *const *notes; /* [n_notes] tables: a line for each column that is unusual: how its
                                  numbers or dates are written and read, its blank cells, ... */
     uint32_t n_notes;

@@ -109,8 +109,8 @@ typedef struct vkt_gpu_desc {
     vkt_deterministic deterministic;
     vkt_math math;
     const char *cache_dir; /* NULL: the user's cache folder */
-    const char *profile; /* a file of vkt_caps_profile: no device is opened, and what would run on
-                            such a one is planned only (vkt_train_desc.explain); else NULL */
+    const char *profile;   /* a file of vkt_caps_profile: no device is opened, and what would run on
+                              such a one is planned only (vkt_train_desc.explain); else NULL */
 } vkt_gpu_desc;
 
 /* Lists every device that any driver offers, usable or not, best first; *n is their number.
@@ -130,7 +130,8 @@ VKT_API void vkt_gpu_destroy(vkt_gpu **gpu);
 VKT_API uint32_t vkt_validation_count(void);
 
 VKT_API const vkt_caps *vkt_gpu_caps(const vkt_gpu *gpu);
-/* All of it that choices and plans depend on, as JSON: see vkt_gpu_desc.profile. Free with vkt_free.
+/* All of it that choices and plans depend on, as JSON: see vkt_gpu_desc.profile. Free with
+ * vkt_free.
  */
 VKT_API char *vkt_caps_profile(const vkt_caps *caps);
 VKT_API const char *vkt_gpu_type_name(vkt_gpu_type type); /* "discrete", "cpu", ... */

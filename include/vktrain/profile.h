@@ -54,7 +54,7 @@ typedef struct vkt_profile {
     double seconds;         /* of the measured steps */
     double step_ms, step_median_ms, step_min_ms,
         step_max_ms; /* mean and spread, from end to end on the device */
-    double bunch;    /* steps that are seen to end at a time, mean; their times are means of those */
+    double bunch; /* steps that are seen to end at a time, mean; their times are means of those */
     double items_per_s;
     /* Shares of the measured time, which add up to 1. */
     double busy, idle_input, idle_host;

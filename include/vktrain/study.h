@@ -28,9 +28,9 @@ typedef enum vkt_trial_state {
     VKT_TRIAL_PLANNED, /* of a dry run */
     VKT_TRIAL_RUNNING,
     VKT_TRIAL_DONE,
-    VKT_TRIAL_INFEASIBLE, /* it diverged, does not fit into memory, or its options exclude each
-                             other: `why` */
-    VKT_TRIAL_INTERRUPTED,   /* stopped with its study: resuming goes on with it */
+    VKT_TRIAL_INFEASIBLE,  /* it diverged, does not fit into memory, or its options exclude each
+                              other: `why` */
+    VKT_TRIAL_INTERRUPTED, /* stopped with its study: resuming goes on with it */
 } vkt_trial_state;
 VKT_API const char *vkt_trial_state_name(vkt_trial_state s);
 

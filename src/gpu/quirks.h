@@ -1,3 +1,4 @@
+// clang-format off
 /* What drivers do wrong or unlike others, a row each: where, what goes wrong, what is done about it,
  * and how that is known. A comment that works around one names it: "quirk LOOP_TRIPS". Nothing here
  * is code; a quirk whose last workaround has gone loses its row.

@@ -321,9 +321,7 @@ static void keep(void *user, const vkt_check_result *r)
 
 static vkt_status one_op(vkt_gpu *gpu, const char *op, bool compile_only, vkt_check_result *r)
 {
-    const vkt__check_desc desc = {
-        .only = op, .few_foreign = true, .compile_only = compile_only
-    };
+    const vkt__check_desc desc = { .only = op, .few_foreign = true, .compile_only = compile_only };
     *r = (vkt_check_result) { 0 };
     vkt_status st = vkt__check_ops(gpu, &desc, keep, r);
     if (r->op) return st;

@@ -145,7 +145,8 @@ static void launch_tiled(const vkt__conv_tile *t, const vkt__conv_job *j, vkt__c
     const vkt__conv_geometry *q = j->q;
     bool dw = q->attr->conv.pass == VKT_CONV_DW;
     uint32_t pixels = q->n * q->oh * q->ow;
-    const vkt__constant spec[] = { { VKT_SPEC_LANES, vkt__lanes(j->caps, threads_of(t), VKT__MANY) },
+    const vkt__constant spec[] = { { VKT_SPEC_LANES,
+                                     vkt__lanes(j->caps, threads_of(t), VKT__MANY) },
                                    { VKT_SPEC_DW, dw },
                                    { VKT_SPEC_BM, t->rows },
                                    { VKT_SPEC_BN, t->columns },

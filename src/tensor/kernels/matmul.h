@@ -43,8 +43,8 @@ uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p);
 /* What was tuned, where it can run, else the table's. */
 uint32_t vkt__matmul_choose(const vkt_gpu *gpu, const vkt__product *p);
 /* Under which a choice is kept: "matmul NT 7 9 9", with logarithms of M, N and K to base 2; then
- * "odd" or "even" where the rows of A, B or C are no multiple of 2 or of 8 numbers, by which kernels
- * load and store vectors. */
+ * "odd" or "even" where the rows of A, B or C are no multiple of 2 or of 8 numbers, by which
+ * kernels load and store vectors. */
 const char *vkt__matmul_key(const vkt__product *p, char key[40]);
 /* In how many slices of k this product should be cut, to give a device's cores work; 1: not at all.
  */

@@ -405,17 +405,18 @@ static VKAPI_ATTR VkResult VKAPI_CALL my_vkCreateDevice(VkPhysicalDevice o,
 }
 
 #define MINE(f)                                                                                    \
-    if (!strcmp(name, #f)) return (PFN_vkVoidFunction)my_##f;
+    if (!strcmp(name, #f)) return (PFN_vkVoidFunction)my_##f
 static PFN_vkVoidFunction device_call(const char *name)
 {
     if (!strcmp(name, "vkAllocateMemory")) return (PFN_vkVoidFunction)heap_vkAllocateMemory;
-    MINE(vkFreeMemory)
-    MINE(vkDestroyDevice) MINE(vkGetDeviceProcAddr)
+    MINE(vkFreeMemory);
+    MINE(vkDestroyDevice);
+    MINE(vkGetDeviceProcAddr);
 #define X(f, params, args)                                                                         \
     if (!strcmp(name, #f)) return (PFN_vkVoidFunction)raw_##f;
-        DEVICE_CALLS(X)
+    DEVICE_CALLS(X)
 #undef X
-            return NULL;
+    return NULL;
 }
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL my_vkGetDeviceProcAddr(VkDevice o, const char *name)
 {
@@ -425,10 +426,13 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL my_vkGetDeviceProcAddr(VkDevice 
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL my_vkGetInstanceProcAddr(VkInstance o,
                                                                          const char *name)
 {
-    MINE(vkGetInstanceProcAddr)
-    MINE(vkCreateInstance) MINE(vkDestroyInstance) MINE(vkEnumeratePhysicalDevices)
-        MINE(vkEnumerateDeviceExtensionProperties) MINE(vkCreateDevice) PFN_vkVoidFunction f =
-            device_call(name);
+    MINE(vkGetInstanceProcAddr);
+    MINE(vkCreateInstance);
+    MINE(vkDestroyInstance);
+    MINE(vkEnumeratePhysicalDevices);
+    MINE(vkEnumerateDeviceExtensionProperties);
+    MINE(vkCreateDevice);
+    PFN_vkVoidFunction f = device_call(name);
     return f ? f : o ? instance_of(KEY(o))->next(o, name) : NULL;
 }
 VK_LAYER_EXPORT VKAPI_ATTR VkResult VKAPI_CALL
