@@ -116,7 +116,8 @@ typedef enum vkt_act {
     VKT_ACT_SILU,
     VKT_ACT_SIGMOID,
     VKT_ACT_TANH,
-    VKT_ACT_MISH
+    VKT_ACT_MISH,
+    VKT_ACT_HARDSWISH
 } vkt_act;
 VKT_API vkt_tensor *vkt_matmul(vkt_graph *g, vkt_layout layout, vkt_tensor *a, vkt_tensor *b);
 /* y = act(x w^T + b): x [..., K], w [N, K], b [N] f32 or NULL -> [..., N] of x's type. Saves the

@@ -57,6 +57,7 @@ float act_fwd(int act, float x)
     if (act == VKT_ACT_N_SIGMOID) return sigmoid(x);
     if (act == VKT_ACT_N_TANH) return tanh_safe(x);
     if (act == VKT_ACT_N_MISH) return x * tanh_softplus(exp(clamp(x, -80.0, 20.0)));
+    if (act == VKT_ACT_N_HARDSWISH) return x * clamp(x * (1.0 / 6.0) + 0.5, 0.0, 1.0);
     return x;
 }
 
@@ -76,5 +77,6 @@ float act_bwd(int act, float v)
     if (act == VKT_ACT_N_SIGMOID) return v * (1.0 - v);
     if (act == VKT_ACT_N_TANH) return 1.0 - v * v;
     if (act == VKT_ACT_N_MISH) return mish_slope(v, exp(clamp(v, -80.0, 20.0)));
+    if (act == VKT_ACT_N_HARDSWISH) return abs(v) < 3.0 ? v * (1.0 / 3.0) + 0.5 : v > 0.0 ? 1.0 : 0.0;
     return 1.0;
 }

@@ -170,6 +170,9 @@ x = (3 * tensor(3, 11)).detach().requires_grad_()
 case("mish", "act", F.mish(x), {"x": x}, act=list(acts).index("mish"))
 x, w, b = tensor(2, 3, 5), tensor(4, 5), tensor(4)
 case("linear mish", "linear", F.mish(F.linear(x, w, b)), {"x": x, "w": w, "b": b}, act=list(acts).index("mish"))
+acts["hardswish"] = F.hardswish
+x = (3 * tensor(3, 11)).detach().requires_grad_()
+case("hardswish", "act", F.hardswish(x), {"x": x}, act=list(acts).index("hardswish"))
 
 path = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/ops.json"
 path.parent.mkdir(exist_ok=True)

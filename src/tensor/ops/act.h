@@ -25,7 +25,9 @@
     ROW(TANH, tanh, "tanh(x)", tanh(x), 1 - v * v, .terms = 64, .from_output = true,               \
         .bounded = true, .onnx = "Tanh", .hf = "tanh")                                             \
     ROW(MISH, mish, "x tanh(ln(1 + exp(x)))", tanh(log1p(exp(x))) * x, slope_of_mish(v),           \
-        .terms = 64, .onnx = "Mish", .hf = "mish")
+        .terms = 64, .onnx = "Mish", .hf = "mish")                                                 \
+    ROW(HARDSWISH, hardswish, "x min(max(x / 6 + 1/2, 0), 1)", fmin(fmax(x / 6 + 0.5, 0), 1) * x,  \
+        fabs(v) < 3 ? v / 3 + 0.5 : v > 0, .terms = 4, .onnx = "HardSwish")
 
 /* Activations that gate a transformer's feed-forward, act(gate) up, under a word of their own. */
 #define VKT__GATES(ROW)                                                                            \
