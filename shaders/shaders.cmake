@@ -146,10 +146,8 @@ file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/generated/numbers.h CONTENT
 " @ONLY)
 set(shader_includes -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders/lib -I ${CMAKE_CURRENT_BINARY_DIR}/generated)
 
-# Shaders that glslc 2023.2 (Debian 12) cannot compile: in the build where the compiler can.
-execute_process(COMMAND ${GLSLC} --target-env=vulkan1.3 -DFLOAT16 ${shader_includes}
-    -o ${CMAKE_CURRENT_BINARY_DIR}/try_coopmat.spv ${CMAKE_CURRENT_SOURCE_DIR}/shaders/matmul/matmul_coopmat.comp
-  RESULT_VARIABLE coopmat_fails OUTPUT_QUIET ERROR_QUIET)
+# Shaders that glslc 2023.2 (Debian 12) cannot compile: a build whose compiler can't takes them compiled, from shaders/prebuilt
+# (tools/build/prebuilt makes these, and a test compares them with their sources).
 set(SHADERS_MATRIX_UNITS
   matmul/matmul_coopmat.float16
   matmul/matmul_coopmat.bfloat16
@@ -158,11 +156,13 @@ set(SHADERS_MATRIX_UNITS
   bench/bench_matrix.float16
   bench/bench_matrix.bfloat16
 )
-set(SHADERS_LEFT_OUT)
+execute_process(COMMAND ${GLSLC} --target-env=vulkan1.3 -DBFLOAT16 ${shader_includes}
+    -o ${CMAKE_CURRENT_BINARY_DIR}/try_coopmat.spv ${CMAKE_CURRENT_SOURCE_DIR}/shaders/matmul/matmul_coopmat.comp
+  RESULT_VARIABLE coopmat_fails OUTPUT_QUIET ERROR_QUIET)
+set(SHADERS_PREBUILT)
 if(coopmat_fails)
-  set(SHADERS_LEFT_OUT ${SHADERS_MATRIX_UNITS})
-  message(STATUS "Left out: matmul_coopmat and matmul_split, so products run, and bench measures, without matrix units "
-    "(${GLSLC} does not know GL_KHR_cooperative_matrix; -DVKT_GLSLC=PATH names another)")
+  set(SHADERS_PREBUILT ${SHADERS_MATRIX_UNITS})
+  message(STATUS "Shaders of matrix units are taken from shaders/prebuilt (${GLSLC} does not know GL_EXT_bfloat16; -DVKT_GLSLC=PATH names another)")
 endif()
 
 set(SHADERS
@@ -178,7 +178,7 @@ set(SHADERS
 )
 
 # In the order of the enum in generated/gpu/shaders.h, so that C names shaders by VKT_SHADER_ELTWISE_PAIRS and
-# a typo does not compile; what is left out of this build has its number, and no bytes (vkt__kernel_built).
+# a typo does not compile.
 set(spv_files)
 set(spv_args none=)
 set(shader_enum)
@@ -187,14 +187,12 @@ foreach(shader ${SHADERS})
   string(TOUPPER VKT_SHADER_${name} constant)
   string(REPLACE "." "_" constant ${constant})
   string(APPEND shader_enum "    ${constant},\n")
-  if(shader IN_LIST SHADERS_LEFT_OUT)
-    list(APPEND spv_args ${name}=)
-    continue()
-  endif()
   string(REGEX MATCH "^[^.]+" source ${shader})
   string(REGEX MATCH "[^.]+$" variant ${name})
   string(TOUPPER ${variant} variant)
-  if(VKT_SPV_DIR)
+  if(shader IN_LIST SHADERS_PREBUILT)
+    set(spv ${CMAKE_CURRENT_SOURCE_DIR}/shaders/prebuilt/${name}.spv)
+  elseif(VKT_SPV_DIR)
     set(spv ${VKT_SPV_DIR}/${name}.spv)
   else()
     set(spv ${CMAKE_CURRENT_BINARY_DIR}/spv/${name}.spv)

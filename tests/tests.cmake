@@ -21,6 +21,10 @@ if(VKT_TESTS)
     set_tests_properties(${name} PROPERTIES LABELS ${label})
   endfunction()
   vkt_script(check_layers null)
+  if(NOT VKT_SANITIZE AND NOT WIN32)
+    add_test(NAME check_prebuilt COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/build/prebuilt --check --build ${CMAKE_CURRENT_BINARY_DIR})
+    set_tests_properties(check_prebuilt PROPERTIES LABELS null)
+  endif()
   if(VKT_PROGRAM AND NOT VKT_SANITIZE AND NOT WIN32) # sanitizers' own symbols are no uses
     file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/objects.txt
       CONTENT "$<JOIN:$<TARGET_OBJECTS:vktrain>,\n>\n$<JOIN:$<TARGET_OBJECTS:program>,\n>\n")

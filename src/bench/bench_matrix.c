@@ -131,10 +131,7 @@ void vkt__bench_plan_matrix(vkt__bencher *b, vkt__bench_items *list)
     bool fixed = b->caps->subgroup_control || b->caps->subgroup_min == b->caps->subgroup_max;
     for (uint32_t i = 0; i < VKT_COUNT(forms); i++) {
         const uint32_t *f = fragment_of(b->caps, i);
-        const char *why = !f[0] ? "not on this device"
-                          : !vkt__kernel_built(forms[i].shader)
-                              ? "this build's shader compiler does not know them"
-                          : !b->caps->coopmat ? "not on this device"
+        const char *why = !f[0] || !b->caps->coopmat ? "not on this device"
                           : !fixed || f[1] % EIGHT || f[2] % EIGHT
                               ? "its fragments are not of eights, or its subgroups of no fixed size"
                               : NULL;

@@ -164,17 +164,6 @@ fail:
     return st;
 }
 
-/* Matrix units are of use where this build has kernels for them. */
-static void drop_unbuilt(vkt_caps *c)
-{
-    if (!c->coopmat || vkt__kernel_built(VKT_SHADER_MATMUL_COOPMAT_FLOAT16)) return;
-    c->coopmat = false;
-    if (c->klass != VKT_GPU_CLASS_CPU)
-        vkt_log(VKT_LOG_WARN, "gpu",
-                "this build has no kernels for the matrix units of this device: 16-bit products "
-                "run without them; configure with a newer shader compiler (-DVKT_GLSLC=PATH)");
-}
-
 vkt_status vkt__gpu_plan(const vkt_caps *caps, vkt_gpu **out)
 {
     vkt_gpu *gpu = vkt__alloc(sizeof *gpu);
@@ -199,7 +188,6 @@ static vkt_status plan_for(const vkt_gpu_desc *desc, vkt_gpu **out)
     caps.math = desc->math;
     vkt_log(VKT_LOG_INFO, "gpu", "planned for %s as '%s' describes it; nothing is run", caps.name,
             desc->profile);
-    drop_unbuilt(&caps);
     VKT_TRY(vkt__gpu_plan(&caps, out));
 fail:
     return st;
@@ -220,7 +208,6 @@ vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
     VKT_TRY(vkt__caps_apply(desc->cap, &gpu->caps));
     gpu->caps.math = (vkt_math)desc->math;
     vkt__gpu_log_choice(e, n, chosen, desc->device);
-    drop_unbuilt(&gpu->caps);
     VKT_TRY(device_create(gpu));
     gpu->use_cache = !desc->no_cache;
     gpu->tunes =

@@ -10,11 +10,6 @@ const char *vkt__shader_name(vkt__shader shader)
     return vkt__embedded_shaders[shader].name;
 }
 
-bool vkt__kernel_built(vkt__shader shader)
-{
-    return vkt__embedded_shaders[shader].data != NULL;
-}
-
 /* What the shader declares is given: its own defaults are there to be compiled, not to be run. The
  * workgroup's y and z (ids 1 and 2) are 1. */
 static bool gives_all(const uint32_t *w, size_t words, const vkt__constant *spec, uint32_t n)

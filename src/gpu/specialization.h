@@ -16,8 +16,6 @@ typedef struct vkt__constant {
 enum { VKT__MAX_CONSTANTS = 24 };
 
 const char *vkt__shader_name(vkt__shader shader);
-/* Whether this build has the shader: some need a newer compiler than others. */
-bool vkt__kernel_built(vkt__shader shader);
 /* The kernel of a shader with n constants, the first of which is VKT_SPEC_WORKGROUP; among them
  * must be all that the shader declares. VKT_SPEC_LANES: the size of its subgroups, else caps'.
  * Created at first use, kept by the gpu. */
