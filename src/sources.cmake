@@ -81,6 +81,16 @@ set(SRC_DATA_PICTURES
   src/data/pictures/pictures.c
 )
 set(SRC_DATA_TEXT
+  src/data/chat/template.c
+  src/data/chat/template_blocks.c
+  src/data/chat/template_eval.c
+  src/data/chat/template_filters.c
+  src/data/chat/template_lex.c
+  src/data/chat/template_methods.c
+  src/data/chat/template_parse.c
+  src/data/chat/template_print.c
+  src/data/chat/template_tests.c
+  src/data/chat/template_value.c
   src/data/text/byte_letters.c
   src/data/text/corpus.c
   src/data/text/documents.c

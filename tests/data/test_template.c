@@ -1,0 +1,206 @@
+/* data: chat templates. Golden texts of 40 templates from transformers' apply_chat_template
+ * (tools/golden/golden_chat.py), what is refused and in which line, and the limits. */
+#include "testing.h"
+
+#include <jansson.h>
+#include <math.h>
+
+#include "data/chat/template.h"
+
+#define GOLDEN VKT_TEST_DIR "/golden/"
+#define NOW 1769860800.0 /* 2026-01-31 12:00 UTC: noon, so that time zones agree on the day */
+
+/* The text that a template makes of JSON variables; NULL: refused. */
+static vkt_status render(const char *template, const char *variables, vkt__rendered *out)
+{
+    vkt__template *t;
+    json_t *o = json_loads(variables, 0, NULL);
+    assert_non_null(o);
+    vkt_status st = vkt__template_parse(template, strlen(template), "test", &t);
+    if (st == VKT_OK) st = vkt__template_render(t, o, NOW, out);
+    vkt__template_destroy(&t);
+    json_decref(o);
+    return st;
+}
+
+static bool same_spans(const vkt__rendered *r, const json_t *want)
+{
+    bool same = r->n_generated == json_array_size(want);
+    for (size_t i = 0; same && i < r->n_generated; i++) {
+        const json_t *span = json_array_get(want, i);
+        same = (json_int_t)r->generated[i].first == json_integer_value(json_array_get(span, 0)) &&
+               (json_int_t)r->generated[i].end == json_integer_value(json_array_get(span, 1));
+    }
+    return same;
+}
+
+/* Whether the case comes out as golden. */
+static bool case_holds(const vkt__template *t, const char *name, const json_t *c)
+{
+    vkt__rendered r = { 0 };
+    const json_t *text = json_object_get(c, "text"), *spans = json_object_get(c, "generated");
+    vkt_status st = vkt__template_render(t, json_object_get(c, "variables"), NOW, &r);
+    bool holds = text ? st == VKT_OK && r.text.len == json_string_length(text) &&
+                            !memcmp(r.text.data, json_string_value(text), r.text.len) &&
+                            (!spans || same_spans(&r, spans))
+                      : st == VKT_E_FORMAT;
+    if (!holds)
+        print_error("%s, %s: not as transformers has it:\n%s\n---- but ----\n%s\n", name,
+                    json_string_value(json_object_get(c, "chat")),
+                    text ? json_string_value(text) : "(refused)", r.text.data);
+    vkt__rendered_finish(&r);
+    return holds;
+}
+
+static void test_golden(void **state)
+{
+    (void)state;
+    json_t *all = json_load_file(GOLDEN "chat_templates.json", 0, NULL), *row, *c;
+    size_t i, k, n_cases = 0, n_bad = 0;
+    TEST_LOG_CAPTURE();
+    assert_true(json_array_size(all) >= 40);
+    json_array_foreach(all, i, row)
+    {
+        const json_t *text = json_object_get(row, "template");
+        const char *name = json_string_value(json_object_get(row, "name"));
+        vkt__template *t;
+        REQUIRE_OK(
+            vkt__template_parse(json_string_value(text), json_string_length(text), name, &t));
+        json_array_foreach(json_object_get(row, "cases"), k, c)
+        {
+            n_cases++;
+            n_bad += !case_holds(t, name, c);
+        }
+        vkt__template_destroy(&t);
+    }
+    json_decref(all);
+    assert_int_equal(n_bad, 0);
+    assert_true(n_cases >= 150);
+}
+
+/* What is not understood is named with its line, when the template is read or when it runs. */
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *template, *said;
+    } rows[] = {
+        { "a\n{% include 'x' %}", "line 2: a block is not understood: 'include'" },
+        { "{% extends 'x' %}", "line 1: a block is not understood: 'extends'" },
+        { "a\nb\n{{ x | wordwrap }}", "line 3: a filter is not understood: 'wordwrap'" },
+        { "{{ x is odder }}", "line 1: a test is not understood: 'odder'" },
+        { "{% for x in y %}", "line 1: a {% for %} without its end" },
+        { "{% if x %}{% endfor %}", "an {% if %} without its end" },
+        { "{{ x", "line 1: a tag does not end" },
+        { "{{ 'x }}", "a text in quotes does not end" },
+        { "{# x", "a comment does not end" },
+        { "{{ (1 }}", "line 1:" },
+        { "{{ 1 2 }}", "an expression that goes on is not understood: '2'" },
+        { "{{ x ? }}", "here is no place for '?'" },
+        { "{% break %}", "outside of a loop" },
+        { "{% for a in b recursive %}{% endfor %}", "a recursive loop" },
+        { "{% endif %}", "not open" },
+        { "\n\n{{ messages.a.b }}", "line 3: 'messages' is not defined" },
+        { "\n{{ 1 + none }}", "line 2: \"+\" of a number and none" },
+        { "{{ raise_exception('Only so.') }}", "line 1: the template refuses it: Only so." },
+        { "{{ nobody() }}", "'nobody' is not defined" },
+        { "{{ 'a'.encode() }}", "a text has no method 'encode'" },
+        { "{{ strftime_now('%Q') }}", "does not know '%Q'" },
+        { "{{ 1 // 0 }}", "a division by zero" },
+        { "{{ 9223372036854775807 + 9223372036854775807 }}", "a number is too large" },
+        { "{% macro m() %}{% generation %}{% endgeneration %}{% endmacro %}{{ m() }}",
+          "{% generation %} inside of a macro" },
+        { "{% set l = {} %}{% set l.a = 1 %}", "only a namespace's attributes can be set" },
+    };
+    (void)state;
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        vkt__rendered r = { 0 };
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(render(rows[i].template, "{}", &r), VKT_E_FORMAT);
+        REQUIRE_LOGGED(rows[i].said);
+        vkt__rendered_finish(&r);
+    }
+}
+
+/* Templates that would run for ever, or take all memory, end soon and say so. */
+static void test_limits(void **state)
+{
+    static const struct {
+        const char *template, *said;
+    } rows[] = {
+        { "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}{% "
+          "endfor "
+          "%}{% endfor %}{% endfor %}",
+          "line 1: it " },
+        { "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "does a macro call itself?" },
+        { "{% set ns = namespace(t='0123456789') %}{% for i in range(99) %}{% set ns.t = ns.t + "
+          "ns.t "
+          "%}{% endfor %}",
+          "MiB" },
+        { "{% set ns = namespace(l=[1]) %}{% for i in range(99) %}{% set ns.l = ns.l + ns.l %}{% "
+          "endfor %}",
+          "line 1: it " },
+        { "{{ 'a' * 999999999999 }}", "steps" },
+        { "{{ range(1000000) }}", "range of more than" },
+        { "{{ [1] | tojson(indent=99999999) }}", "an indent must be" },
+        { "{% set ns = namespace(l=[]) %}{% for i in range(999) %}{% set ns.l = [ns.l, ns.l] %}{% "
+          "endfor %}{{ ns.l }}",
+          "deep" },
+        { "{% set ns = namespace(l=[]) %}{% for i in range(60) %}{% set ns.l = [ns.l, ns.l] %}{% "
+          "endfor %}{{ ns.l }}",
+          "line 1: it " },
+        { "{{ 'aaaaaaaaaaaaaaaaaaaaaaaa'|replace('a', 'b' * 9000000) }}", "steps" },
+    };
+    vkt__str deep = { 0 };
+    vkt__rendered r = { 0 };
+    (void)state;
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        vkt__rendered made = { 0 };
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(render(rows[i].template, "{}", &made), VKT_E_FORMAT);
+        REQUIRE_LOGGED(rows[i].said);
+        vkt__rendered_finish(&made);
+    }
+    vkt__str_add(&deep, "{{ ", 3);
+    for (int i = 0; i < 5000; i++) vkt__str_add(&deep, i % 2 ? "[" : "not ", i % 2 ? 1 : 4);
+    REQUIRE_STATUS(render(deep.data, "{}", &r), VKT_E_FORMAT);
+    deep.len = 0;
+    for (int i = 0; i < 5000; i++) vkt__str_add(&deep, "{% if 1 %}", 10);
+    REQUIRE_STATUS(render(deep.data, "{}", &r), VKT_E_FORMAT);
+    vkt__str_finish(&deep);
+    vkt__rendered_finish(&r);
+}
+
+/* A turn of 20 MB costs its length, not its square. */
+static void test_long(void **state)
+{
+    static const char template[] =
+        "{% for m in messages %}<s>{{ m.content | trim }}{{ m.content.strip() "
+        "}}</s>{% endfor %}";
+    size_t n = 20 << 20;
+    char *text = malloc(n + 1);
+    vkt__template *t;
+    vkt__rendered r = { 0 };
+    (void)state;
+    assert_non_null(text);
+    memset(text, 'x', n);
+    text[n] = 0;
+    json_t *o = json_pack("{s:[{s:s, s:s}]}", "messages", "role", "user", "content", text);
+    REQUIRE_OK(vkt__template_parse(template, strlen(template), "test", &t));
+    REQUIRE_OK(vkt__template_render(t, o, NAN, &r));
+    assert_int_equal(r.text.len, 2 * n + 7);
+    vkt__rendered_finish(&r);
+    vkt__template_destroy(&t);
+    json_decref(o);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_long),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
