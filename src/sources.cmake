@@ -35,6 +35,14 @@ set(SRC_GPU
   src/gpu/wait.c
   src/gpu/vk.c
 )
+set(SRC_COMM
+  src/comm/comm.c
+  src/comm/comm_one.c
+  src/comm/launch.c
+)
+if(MPI_FOUND)
+  list(APPEND SRC_COMM src/comm/comm_mpi.c src/comm/mpi_watch.c)
+endif()
 set(SRC_FORMATS
   src/formats/gguf.c
   src/formats/npy.c
@@ -341,6 +349,7 @@ set(SRC
   ${SRC_BASE}
   ${SRC_GPU}
   ${SRC_FORMATS}
+  ${SRC_COMM}
   ${SRC_DATA_PARTS}
   ${SRC_DATA_TABLES}
   ${SRC_DATA_PICTURES}

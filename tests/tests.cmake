@@ -1,5 +1,5 @@
 # The tests, a list a room; a line is a program and its ctest label:
-# null (no device), ref (the twins), gpu (any Vulkan device), cli (the program), long, fuzz.
+# null (no device), ref (the twins), gpu (any Vulkan device), mpi (several ranks, where MPI is), cli (the program), long, fuzz.
 if(VKT_TESTS)
   enable_testing()
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
@@ -40,6 +40,11 @@ if(VKT_TESTS)
   vkt_test(gpu/test_gpu gpu)
   vkt_test(gpu/test_device_facts null)
   vkt_test(formats/test_safetensors null)
+  if(MPI_FOUND AND NOT VKT_SANITIZE) # Open MPI's own leaks are many
+    vkt_test(comm/test_comm null)
+    set_tests_properties(test_comm PROPERTIES LABELS mpi)
+    vkt_script(comm/test_ranks mpi $<TARGET_FILE:test_comm>)
+  endif()
   vkt_test(data/test_augment null)
   vkt_test(data/test_columns null)
   vkt_test(data/test_csv null)

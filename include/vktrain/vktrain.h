@@ -4,6 +4,7 @@
 #include "vktrain/base.h"
 #include "vktrain/gpu.h"
 #include "vktrain/formats.h"
+#include "vktrain/comm.h"
 #include "vktrain/data.h"
 #include "vktrain/tensor.h"
 #include "vktrain/nn.h"

@@ -48,6 +48,12 @@ void vkt__sleep_ms(unsigned ms)
     nanosleep(&t, NULL);
 }
 
+void vkt__sleep_us(unsigned us)
+{
+    struct timespec t = { us / 1000000, (long)(us % 1000000) * 1000L };
+    nanosleep(&t, NULL);
+}
+
 void vkt__time_iso(char out[32])
 {
     time_t now = time(NULL);

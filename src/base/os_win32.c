@@ -69,6 +69,11 @@ void vkt__sleep_ms(unsigned ms)
     Sleep(ms);
 }
 
+void vkt__sleep_us(unsigned us)
+{
+    Sleep((us + 999) / 1000);
+}
+
 void vkt__time_iso(char out[32])
 {
     SYSTEMTIME t;

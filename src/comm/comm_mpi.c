@@ -1,0 +1,403 @@
+/* The MPI row: every operation by messages between two ranks that are tested, never waited for
+ * within MPI, so that a wait can end when another rank has failed.
+ *
+ * A sum: each rank gets its piece of all others' data, adds the pieces in the order of the ranks,
+ * and sends the result to all: 2 (size - 1) / size of the data leaves each rank, as in MPI's own
+ * all-reduce, whose order of summing is not ours to fix. */
+#include <stdio.h>
+
+#include "comm/mpi_state.h"
+
+const char *vkt_comm_library(void)
+{
+    static char name[MPI_MAX_LIBRARY_VERSION_STRING];
+    int n = 0;
+    if (!*name) MPI_Get_library_version(name, &n);
+    name[strcspn(name, ",\n")] = 0;
+    return name;
+}
+
+static vkt_status failed(int rc, const char *what)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int n = 0;
+    if (rc == MPI_SUCCESS) return VKT_OK;
+    MPI_Error_string(rc, text, &n);
+    return vkt__fail(VKT_E_COMM, "comm", "%s: %s", what, text);
+}
+
+/* ---- waiting ---- */
+
+/* Idle: shorter than a message takes at first, so that small exchanges are quick; then long enough
+ * to leave the processor to those who compute. */
+static void idle(uint32_t turn)
+{
+    if (turn > 200) vkt__sleep_us(turn > 2000 ? 500 : 50);
+}
+
+/* Until test(arg) says done. */
+static vkt_status until(vkt_comm *c, vkt_status (*test)(vkt_comm *c, void *arg, bool *done),
+                        void *arg)
+{
+    vkt_status st = VKT_OK;
+    bool done = false;
+    double start = vkt__now();
+    for (uint32_t turn = 0; !done; turn++) {
+        VKT_TRY(test(c, arg, &done));
+        if (done) break;
+        VKT_TRY(vkt__mpi_alarmed(c));
+        idle(turn);
+    }
+fail:
+    c->wait_s += vkt__now() - start;
+    return st;
+}
+
+typedef struct many {
+    MPI_Request *q;
+    int n;
+} many;
+
+static vkt_status test_many(vkt_comm *c, void *arg, bool *done)
+{
+    many *m = arg;
+    int all = 0;
+    (void)c;
+    vkt_status st = failed(MPI_Testall(m->n, m->q, &all, MPI_STATUSES_IGNORE), "a message");
+    *done = all;
+    return st;
+}
+
+/* ---- sums ---- */
+
+struct vkt__comm_job {
+    bool used, gathers; /* second half: the sums are on their way to all */
+    float *data;
+    uint64_t n;
+    int tag;
+    bool scatter_only;
+    float *parts; /* [size, most] of this rank's piece: the others' */
+    uint64_t most, cap;
+    MPI_Request *q; /* [2 size] */
+    int n_q;
+};
+
+static int next_tag(vkt__mpi *m)
+{
+    return 16 + 2 * (int)(m->sequence++ % 16000); /* MPI allows 32767 */
+}
+
+static uint64_t piece_of(const vkt_comm *c, uint64_t n, uint32_t r, uint64_t *begin)
+{
+    *begin = vkt__comm_piece(n, c->size, r);
+    return vkt__comm_piece(n, c->size, r + 1) - *begin;
+}
+
+static vkt_status send_part(vkt_comm *c, vkt__comm_job *j, const void *data, uint64_t bytes,
+                            uint32_t to, int tag)
+{
+    vkt__mpi *m = c->state;
+    c->bytes += bytes;
+    return failed(MPI_Isend(data, (int)(bytes / sizeof(float)), MPI_FLOAT, (int)to, tag, m->work,
+                            &j->q[j->n_q++]),
+                  "MPI_Isend");
+}
+
+static vkt_status receive_part(vkt_comm *c, vkt__comm_job *j, void *data, uint64_t bytes,
+                               uint32_t from, int tag)
+{
+    vkt__mpi *m = c->state;
+    return failed(MPI_Irecv(data, (int)(bytes / sizeof(float)), MPI_FLOAT, (int)from, tag, m->work,
+                            &j->q[j->n_q++]),
+                  "MPI_Irecv");
+}
+
+static vkt__comm_job *free_job(vkt_comm *c)
+{
+    vkt__mpi *m = c->state;
+    for (uint32_t i = 0; i < VKT__COMM_JOBS; i++)
+        if (!m->jobs[i].used) return &m->jobs[i];
+    VKT_ASSERT(!"more sums at a time than VKT__COMM_JOBS");
+    return NULL;
+}
+
+static vkt_status start(vkt_comm *c, float *data, uint64_t n, bool scatter_only,
+                        vkt__comm_job **out)
+{
+    vkt_status st = VKT_OK;
+    uint64_t begin, mine;
+    vkt__comm_job *j = *out = free_job(c);
+    j->data = data;
+    j->n = n;
+    j->tag = next_tag(c->state);
+    j->scatter_only = scatter_only;
+    j->gathers = false;
+    j->n_q = 0;
+    j->most = mine = piece_of(c, n, c->rank, &begin);
+    if (!j->q) j->q = vkt__alloc(2 * c->size * sizeof(MPI_Request));
+    if (j->cap < mine * c->size) {
+        free(j->parts);
+        j->cap = mine * c->size;
+        j->parts = malloc(j->cap * sizeof *j->parts);
+        if (!j->parts) {
+            j->cap = 0;
+            return vkt__fail(VKT_E_OOM_HOST, "comm", "no memory for an exchange of %.1f MiB",
+                             (double)n * 4 / 1048576);
+        }
+    }
+    j->used = true;
+    for (uint32_t r = 0; r < c->size; r++)
+        if (r != c->rank && mine)
+            VKT_TRY(receive_part(c, j, j->parts + r * mine, mine * sizeof *data, r, j->tag));
+    for (uint32_t k = 1; k < c->size; k++) { /* each begins with another, so that none is flooded */
+        uint32_t r = (c->rank + k) % c->size;
+        uint64_t at, count = piece_of(c, n, r, &at);
+        if (count) VKT_TRY(send_part(c, j, data + at, count * sizeof *data, r, j->tag));
+    }
+fail:
+    return st;
+}
+
+/* In the order of the ranks, in double, rounded once. */
+static void add_up(const vkt_comm *c, vkt__comm_job *j)
+{
+    uint64_t begin, mine = piece_of(c, j->n, c->rank, &begin);
+    enum { BLOCK = 512 };
+    double sum[BLOCK];
+    for (uint64_t at = 0; at < mine; at += BLOCK) {
+        uint64_t n = VKT_MIN(mine - at, (uint64_t)BLOCK);
+        for (uint64_t i = 0; i < n; i++) sum[i] = 0;
+        for (uint32_t r = 0; r < c->size; r++) {
+            const float *p = r == c->rank ? j->data + begin + at : j->parts + r * mine + at;
+            for (uint64_t i = 0; i < n; i++) sum[i] += (double)p[i];
+        }
+        for (uint64_t i = 0; i < n; i++) j->data[begin + at + i] = (float)sum[i];
+    }
+}
+
+static vkt_status begin_gather(vkt_comm *c, vkt__comm_job *j)
+{
+    vkt_status st = VKT_OK;
+    uint64_t begin, mine = piece_of(c, j->n, c->rank, &begin);
+    j->gathers = true;
+    j->n_q = 0;
+    for (uint32_t r = 0; r < c->size; r++) {
+        uint64_t at, count = piece_of(c, j->n, r, &at);
+        if (r != c->rank && count)
+            VKT_TRY(receive_part(c, j, j->data + at, count * sizeof *j->data, r, j->tag + 1));
+    }
+    for (uint32_t k = 1; k < c->size && mine; k++)
+        VKT_TRY(send_part(c, j, j->data + begin, mine * sizeof *j->data, (c->rank + k) % c->size,
+                          j->tag + 1));
+fail:
+    return st;
+}
+
+static vkt_status test_job(vkt_comm *c, void *arg, bool *done)
+{
+    vkt__comm_job *j = arg;
+    many m = { j->q, j->n_q };
+    vkt_status st = test_many(c, &m, done);
+    if (st != VKT_OK || !*done || j->gathers) return st;
+    add_up(c, j);
+    if (j->scatter_only) return VKT_OK;
+    *done = false;
+    return begin_gather(c, j);
+}
+
+static vkt_status mpi_sum_start(vkt_comm *c, float *data, uint64_t n, vkt__comm_job **job)
+{
+    return start(c, data, n, false, job);
+}
+
+static vkt_status mpi_sum_test(vkt_comm *c, vkt__comm_job **job, bool *done)
+{
+    vkt_status st = test_job(c, *job, done);
+    if (st != VKT_OK || !*done) return st;
+    (*job)->used = false;
+    *job = NULL;
+    return VKT_OK;
+}
+
+static vkt_status mpi_sum_wait(vkt_comm *c, vkt__comm_job **job)
+{
+    vkt_status st = until(c, test_job, *job);
+    if (st != VKT_OK) return st;
+    (*job)->used = false;
+    *job = NULL;
+    return VKT_OK;
+}
+
+static vkt_status mpi_reduce_scatter(vkt_comm *c, float *data, uint64_t n)
+{
+    vkt__comm_job *job;
+    vkt_status st = start(c, data, n, true, &job);
+    return st == VKT_OK ? mpi_sum_wait(c, &job) : st;
+}
+
+static vkt_status mpi_all_gather_pieces(vkt_comm *c, float *data, uint64_t n)
+{
+    vkt__comm_job *j = free_job(c);
+    vkt_status st = VKT_OK;
+    if (!j->q) j->q = vkt__alloc(2 * c->size * sizeof(MPI_Request));
+    j->used = true;
+    j->data = data;
+    j->n = n;
+    j->tag = next_tag(c->state);
+    VKT_TRY(begin_gather(c, j));
+    return mpi_sum_wait(c, &j);
+fail:
+    return st;
+}
+
+/* ---- bytes ---- */
+
+static vkt_status mpi_all_gather(vkt_comm *c, const void *mine, void *all, uint64_t bytes)
+{
+    vkt__mpi *m = c->state;
+    vkt_status st = VKT_OK;
+    int tag = next_tag(m), n = 0;
+    MPI_Request *q = vkt__alloc(2 * c->size * sizeof *q);
+    char *to = all;
+    if (mine != to + c->rank * bytes) memmove(to + c->rank * bytes, mine, bytes);
+    for (uint32_t r = 0; r < c->size; r++)
+        if (r != c->rank)
+            VKT_TRY(failed(
+                MPI_Irecv(to + r * bytes, (int)bytes, MPI_BYTE, (int)r, tag, m->work, &q[n++]),
+                "MPI_Irecv"));
+    for (uint32_t k = 1; k < c->size; k++)
+        VKT_TRY(failed(MPI_Isend(to + c->rank * bytes, (int)bytes, MPI_BYTE,
+                                 (int)((c->rank + k) % c->size), tag, m->work, &q[n++]),
+                       "MPI_Isend"));
+    c->bytes += bytes * (c->size - 1);
+    st = until(c, test_many, &(many) { q, n });
+fail:
+    free(q);
+    return st;
+}
+
+static vkt_status mpi_broadcast(vkt_comm *c, void *data, uint64_t bytes)
+{
+    vkt__mpi *m = c->state;
+    vkt_status st = VKT_OK;
+    int tag = next_tag(m), n = 0;
+    MPI_Request *q = vkt__alloc(c->size * sizeof *q);
+    if (c->rank > 0)
+        VKT_TRY(
+            failed(MPI_Irecv(data, (int)bytes, MPI_BYTE, 0, tag, m->work, &q[n++]), "MPI_Irecv"));
+    for (uint32_t r = 1; r < c->size && c->rank == 0; r++)
+        VKT_TRY(failed(MPI_Isend(data, (int)bytes, MPI_BYTE, (int)r, tag, m->work, &q[n++]),
+                       "MPI_Isend"));
+    if (c->rank == 0) c->bytes += bytes * (c->size - 1);
+    st = until(c, test_many, &(many) { q, n });
+fail:
+    free(q);
+    return st;
+}
+
+static vkt_status mpi_barrier(vkt_comm *c)
+{
+    char here = 0, *all = vkt__alloc(c->size);
+    vkt_status st = mpi_all_gather(c, &here, all, 1);
+    free(all);
+    return st;
+}
+
+static void mpi_abort(vkt_comm *c, int code)
+{
+    (void)c;
+    MPI_Abort(MPI_COMM_WORLD, code);
+}
+
+/* ---- beginning and end ---- */
+
+static vkt_status mpi_open(vkt_comm *c)
+{
+    vkt_status st = VKT_OK;
+    int there = 0, level = 0, rank = 0, size = 0, local = 0;
+    vkt__mpi *m = c->state = vkt__alloc(sizeof *m);
+    MPI_Comm node;
+    m->comm = c;
+    MPI_Initialized(&there);
+    m->begun = !there;
+    if (!there)
+        VKT_TRY(
+            failed(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread"));
+    else
+        MPI_Query_thread(&level);
+    MPI_Comm_dup(MPI_COMM_WORLD, &m->work);
+    MPI_Comm_dup(MPI_COMM_WORLD, &m->watch);
+    MPI_Comm_set_errhandler(m->work, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(m->watch, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(m->work, &rank);
+    MPI_Comm_size(m->work, &size);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &local);
+    c->rank = (uint32_t)rank;
+    c->size = (uint32_t)size;
+    c->local_rank = (uint32_t)local;
+    MPI_Comm_size(node, &local);
+    c->local_size = (uint32_t)local;
+    MPI_Comm_free(&node);
+    m->jobs = vkt__alloc(VKT__COMM_JOBS * sizeof *m->jobs);
+    if (level < MPI_THREAD_MULTIPLE)
+        return vkt__fail(
+            VKT_E_UNSUPPORTED, "comm",
+            "%s is built without MPI_THREAD_MULTIPLE, which the watch over the ranks needs",
+            vkt_comm_library());
+    c->names = vkt__alloc(c->size * sizeof *c->names); /* here, as the watch names ranks */
+    VKT_TRY(c->size > 1 ? vkt__mpi_watch_start(c) : VKT_OK);
+fail:
+    return st;
+}
+
+/* All ranks come here. Where they do not within `limit_s`, they are ended. */
+static bool all_are_here(vkt__mpi *m, double limit_s, bool heeds)
+{
+    MPI_Request q;
+    int done = 0;
+    double start = vkt__now();
+    if (MPI_Ibarrier(m->watch, &q) != MPI_SUCCESS) return false;
+    for (uint32_t turn = 0; !done; turn++) {
+        if (MPI_Test(&q, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+        if (!done && heeds && m->alarmed)
+            limit_s = VKT_MIN(limit_s, vkt__now() - start + 10), heeds = false;
+        if (!done && vkt__now() - start > limit_s) return false;
+        if (!done) idle(turn);
+    }
+    return true;
+}
+
+static vkt_status mpi_close(vkt_comm *c, vkt_status st)
+{
+    vkt__mpi *m = c->state;
+    bool fails = st != VKT_OK && st != VKT_E_INTERRUPTED, told = m->alarmed;
+    if (m->jobs && c->size > 1) {
+        if (fails && !told) vkt__mpi_alarm(c, st, vkt_last_error());
+        if (!all_are_here(m, fails ? 10 : 1e9, !fails)) c->row->abort(c, 1);
+        if (!fails && m->alarmed) st = vkt__mpi_alarmed(c);
+        if (fails && told) vkt__mpi_alarmed(c);
+        vkt__mpi_watch_stop(c);
+    }
+    for (uint32_t i = 0; m->jobs && i < VKT__COMM_JOBS; i++) {
+        free(m->jobs[i].parts);
+        free(m->jobs[i].q);
+    }
+    free(m->jobs);
+    if (m->begun) MPI_Finalize();
+    free(m);
+    return st;
+}
+
+const vkt__comm_row vkt__comm_mpi = { .name = "MPI",
+                                      .open = mpi_open,
+                                      .close = mpi_close,
+                                      .sum_start = mpi_sum_start,
+                                      .sum_test = mpi_sum_test,
+                                      .sum_wait = mpi_sum_wait,
+                                      .reduce_scatter = mpi_reduce_scatter,
+                                      .all_gather = mpi_all_gather,
+                                      .all_gather_pieces = mpi_all_gather_pieces,
+                                      .broadcast = mpi_broadcast,
+                                      .barrier = mpi_barrier,
+                                      .abort = mpi_abort };

@@ -1,0 +1,46 @@
+/* A row of the table of transports, and what all rows keep. comm.h says what the operations mean.
+ */
+#ifndef VKT_COMM_COMM_ROW_H
+#define VKT_COMM_COMM_ROW_H
+
+#include "base/memory.h"
+#include "vktrain/comm.h"
+
+enum { VKT__COMM_NAME = 160, VKT__COMM_JOBS = 64 };
+
+/* A sum under way. */
+typedef struct vkt__comm_job vkt__comm_job;
+
+typedef struct vkt__comm_row {
+    const char *name;
+    vkt_status (*open)(vkt_comm *c);
+    vkt_status (*close)(vkt_comm *c, vkt_status st);
+    vkt_status (*sum_start)(vkt_comm *c, float *data, uint64_t n, vkt__comm_job **job);
+    vkt_status (*sum_test)(vkt_comm *c, vkt__comm_job **job, bool *done);
+    vkt_status (*sum_wait)(vkt_comm *c, vkt__comm_job **job);
+    vkt_status (*reduce_scatter)(vkt_comm *c, float *data, uint64_t n);
+    vkt_status (*all_gather)(vkt_comm *c, const void *mine, void *all, uint64_t bytes);
+    vkt_status (*all_gather_pieces)(vkt_comm *c, float *data, uint64_t n);
+    vkt_status (*broadcast)(vkt_comm *c, void *data, uint64_t bytes);
+    vkt_status (*barrier)(vkt_comm *c);
+    void (*abort)(vkt_comm *c, int code); /* does not return */
+} vkt__comm_row;
+
+struct vkt_comm {
+    const vkt__comm_row *row;
+    uint32_t rank, size, local_rank, local_size;
+    char (*names)[VKT__COMM_NAME]; /* [size] host, and device once it is known */
+    uint64_t bytes;                /* sent by this rank so far */
+    double wait_s;                 /* in waits, in all */
+    void *state;                   /* the row's */
+};
+
+extern const vkt__comm_row vkt__comm_one, vkt__comm_mpi;
+
+/* Where rank r's piece of n elements begins, at a whole cache line: [piece(r), piece(r + 1)). */
+static inline uint64_t vkt__comm_piece(uint64_t n, uint32_t size, uint32_t r)
+{
+    return r >= size ? n : n / 16 * r / size * 16;
+}
+
+#endif
