@@ -29,7 +29,7 @@ struct vkt_step_block {
     U32 micro;         /* of this step: 0 begins a new sum of gradients */
     F32 inv_weight;    /* what loss and gradient are multiplied by: 1, or 1 / sum of weights */
     F32 ema;           /* share of the new parameters in their moving average */
-    U32 pad0, pad1;
+    U32 rows, row;     /* examples of this device's part of the batch, and which one of the batch is its first; 0: all of it */
 };
 
 /* What a step reports: optim_state.comp writes it, optim_update.comp and the host read it. */

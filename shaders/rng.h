@@ -38,6 +38,12 @@ VKT_RNG_FN uint vkt_dropout_bits(uint key, uint step, uint id, uint element)
     return vkt_pcg3(vkt_pcg3(key, step, id), element, id) >> 8u;
 }
 
+/* The first element's number in the whole batch, of n in the rows of one device's part of it. */
+VKT_RNG_FN uint vkt_dropout_first(uint n, uint rows, uint row)
+{
+    return rows == 0u ? 0u : n / rows * row;
+}
+
 #ifndef VULKAN
 #undef uint
 #endif

@@ -273,7 +273,9 @@ set(SRC_TRAIN
   src/train/ranks.c
   src/train/confusion.c
   src/train/eval.c
+  src/train/eval_totals.c
   src/train/evaluate.c
+  src/train/exchange.c
   src/train/export.c
   src/train/feed.c
   src/train/generate.c
@@ -287,6 +289,7 @@ set(SRC_TRAIN
   src/train/text_stream.c
   src/train/trained_session.c
   src/train/trainer.c
+  src/train/trainer_ranks.c
   src/train/trainer_eval.c
   src/train/speed.c
   src/train/trainer_run.c

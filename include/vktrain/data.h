@@ -359,9 +359,12 @@ typedef struct vkt_loader_desc {
                                    multiplies) */
     const vkt_augment *augment; /* shuffle: of each example; NULL: none */
     vkt_sampling sampling;      /* shuffle: how the stream goes through the examples */
-    bool stop_on_bad; /* a picture that can't be read ends it; else its w is 0, and it is said */
-    float weight;     /* w of each target that counts (0 for the others); 0: normalised, so that a
-                         batch's weights sum to 1 */
+    bool stop_on_bad;   /* a picture that can't be read ends it; else its w is 0, and it is said */
+    float weight;       /* w of each target that counts (0 for the others); 0: normalised, so that a
+                           batch's weights sum to 1 */
+    uint32_t row, rows; /* of several ranks, each of which fills a part of every batch: the rows
+                           [row, row + rows) of it, which are all that slots have room for. The
+                           examples are those of the whole batch. rows 0: all */
     uint32_t n_slots;
     vkt_batch *slots;   /* [n_slots], filled in order 0, 1, .. n_slots-1, 0, .. */
     uint32_t n_threads; /* 0: 1 */

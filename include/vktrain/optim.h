@@ -146,6 +146,8 @@ typedef struct vkt_step_desc {
         step; /* from 0; t = step + 1 in the rules, whether or not earlier updates were skipped */
     uint64_t seed;           /* of dropout */
     uint32_t micro, n_micro; /* which of the step's micro-batches; n_micro 0: 1 */
+    uint32_t rows, row;      /* of several ranks: examples of this one's part of the batch, and the
+                                number      of its first in it; 0: all */
     double inv_weight;       /* loss and gradient are multiplied by it; 0: 1 */
 } vkt_step_desc;
 VKT_API void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *desc, void *step_block);

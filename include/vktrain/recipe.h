@@ -31,6 +31,7 @@ typedef struct vkt_config {
     const char *name, *note;
     uint64_t seed;
     const char *device;  /* NULL: VKT_DEVICE or the best */
+    const char *devices; /* of several ranks: names with commas between them; NULL: by local rank */
     vkt_math math;       /* of fp32 products */
     vkt_dtype precision; /* of activations: f32, f16 or bf16 */
     vkt_data_desc data;
@@ -72,13 +73,14 @@ typedef struct vkt_config {
     float sample_temperature;  /* vkt_sampler.temperature */
     const char *sample_prompt; /* NULL: the beginning of a text */
     uint32_t keep;             /* best checkpoints kept */
-    const char *metric; /* that selects: "accuracy", "balanced_accuracy", "macro_f1", "roc_auc",
-                           "average_precision", "loss", "mae", "rmse", "r2"; "auto" until
-                           vkt_config_finish */
-    int metric_sign;    /* +1 larger is better, -1 smaller; 0: by the metric's name */
-    const char *source; /* recipe path or built-in name */
-    bool no_rewrite;    /* graphs without fusions: of the run, not of the recipe */
-    bool samples;       /* n_samples counts: of the run too */
+    const char *metric;   /* that selects: "accuracy", "balanced_accuracy", "macro_f1", "roc_auc",
+                             "average_precision", "loss", "mae", "rmse", "r2"; "auto" until
+                             vkt_config_finish */
+    int metric_sign;      /* +1 larger is better, -1 smaller; 0: by the metric's name */
+    const char *source;   /* recipe path or built-in name */
+    bool no_rewrite;      /* graphs without fusions: of the run, not of the recipe */
+    bool samples;         /* n_samples counts: of the run too */
+    uint32_t rank, ranks; /* of the run too: its part of each batch is one of so many; 0: all */
     struct vkt__config_private *priv;
 } vkt_config;
 

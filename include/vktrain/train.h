@@ -8,6 +8,7 @@
 #ifndef VKTRAIN_TRAIN_H
 #define VKTRAIN_TRAIN_H
 
+#include "vktrain/comm.h"
 #include "vktrain/models.h"
 #include "vktrain/recipe.h"
 #include "vktrain/runs.h"
@@ -71,6 +72,8 @@ typedef struct vkt_train_desc {
                         const vkt_progress *p); /* after each step whose numbers arrived */
     void *user;
     const char *command; /* command line, for run.json */
+    vkt_comm *comm; /* the ranks that train together, of which each calls this with the same recipe
+                       and data; rank 0 alone writes. NULL: alone */
 } vkt_train_desc;
 
 typedef struct vkt_train_result {
@@ -100,8 +103,9 @@ typedef struct vkt_train_result {
 
 /* Trains, evaluates, keeps checkpoints, selects the best, tests it. Blocks. Catches no signals
  * itself: stops cleanly (INTERRUPTED) after vkt_train_stop. A device that is lost is opened anew
- * once, and training goes on from the last checkpoint, bit for bit; at a second loss it ends with
- * DEVICE and can be resumed. Errors as the status says; NUMERIC when the NaN policy stops it. */
+ * once, and training goes on from the last checkpoint, bit for bit; at a second loss, or with
+ * several ranks, it ends with DEVICE and can be resumed. Errors as the status says; NUMERIC when
+ * the NaN policy stops it. */
 VKT_API vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc,
                              vkt_train_result *out);
 /* Async-signal-safe request to stop after the current step with a checkpoint, for all that train in

@@ -25,13 +25,13 @@ layout(push_constant, scalar) uniform Push { eltwise_chain_params p; };
 
 const bool DROPS = OP0 == VKT_EL_DROPOUT || OP1 == VKT_EL_DROPOUT || OP2 == VKT_EL_DROPOUT;
 
-/* The last bits that dropout needs of the step block; 0 without one. */
-uint drop_key, drop_step;
+/* What dropout needs of the step block; 0 without one. */
+uint drop_key, drop_step, drop_first;
 
 float stage(uint op, int act, float x, float y, float s, uint i)
 {
     if (op != VKT_EL_DROPOUT) return eltwise(op, act, x, y, s);
-    return vkt_dropout_bits(drop_key, drop_step, p.id, i) >= p.threshold ? x * s : 0.0;
+    return vkt_dropout_bits(drop_key, drop_step, p.id, drop_first + i) >= p.threshold ? x * s : 0.0;
 }
 
 float stages(float x, float y0, float y1, float y2, uint i)
@@ -98,9 +98,11 @@ void main()
 {
     drop_key = 0;
     drop_step = 0;
+    drop_first = 0;
     if (DROPS) {
         drop_key = p.step.b.dropout_key;
         drop_step = p.step.b.step;
+        drop_first = vkt_dropout_first(p.n, p.step.b.rows, p.step.b.row);
     }
     elements();
 }

@@ -9,14 +9,16 @@
 #include "data/shuffle.h"
 #include "data/text/corpus.h"
 
-/* Batch k of the pass or stream into its slot: the examples of list [batch], of which n_valid are
- * no padding; share [batch] is room for how much of each counts. */
+/* Batch k of the pass or stream into its slot: of the examples of list [batch] the rows that are
+ * this loader's, of which n_valid are no padding; share [rows] is room for how much of each counts.
+ */
 typedef vkt_status fill_fn(vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
                            uint32_t n_valid, vkt__scratch *scratch, float *share);
 
 struct vkt_loader {
     vkt_loader_desc desc;
-    fill_fn *fill; /* as the kind of data needs */
+    uint32_t row, rows; /* of each batch: [row, row + rows) */
+    fill_fn *fill;      /* as the kind of data needs */
     vkt_augment augment;
     bool augments;
     float *class_weight; /* [n_outputs] or NULL */
@@ -26,7 +28,7 @@ struct vkt_loader {
 
     vkt__mutex *order;
     vkt__stream stream; /* shuffle, but not in order */
-    uint32_t *list;     /* [n_slots, batch] examples of each slot's batch */
+    uint32_t *list;     /* [n_slots, batch] examples of each slot's batch, all rows */
 
     vkt__mutex *lock;
     vkt__cond *work, *ready;
@@ -40,7 +42,8 @@ struct vkt_loader {
     vkt__thread *threads[64];
 };
 
-/* The examples of batch k; padding is example 0. Under `order`. */
+/* The examples of batch k; padding is example 0. Returns how many of this loader's rows are none.
+ * Under `order`. */
 static uint32_t list_batch(vkt_loader *l, uint64_t k, uint32_t *list)
 {
     uint32_t batch = l->desc.batch;
@@ -50,12 +53,12 @@ static uint32_t list_batch(vkt_loader *l, uint64_t k, uint32_t *list)
         for (uint32_t i = 0; i < batch; i++)
             list[i] =
                 in_order ? (uint32_t)((first + i) % l->n) : vkt__stream_at(&l->stream, first + i);
-        return batch;
+        return l->rows;
     }
     uint32_t n_valid = (uint32_t)VKT_MIN(l->n_pass - first, batch);
     for (uint32_t i = 0; i < batch; i++)
         list[i] = i < n_valid ? (uint32_t)((first + i) * l->n / l->n_pass) : 0;
-    return n_valid;
+    return n_valid <= l->row ? 0 : VKT_MIN(n_valid - l->row, l->rows);
 }
 
 /* Windows of text. Each epoch of the shuffled stream has its own shift. The slot's memory may be
@@ -66,20 +69,21 @@ static vkt_status fill_windows(vkt_loader *l, uint64_t k, vkt_batch *b, const ui
     vkt_status st;
     (void)share; /* all of a window counts, or none */
     const vkt__corpus *c = l->desc.data->corpus;
-    uint32_t batch = l->desc.batch, context = c->context, n_vocab = l->desc.data->schema.n_outputs;
-    size_t n = (size_t)batch * context;
+    uint32_t rows = l->rows, context = c->context, n_vocab = l->desc.data->schema.n_outputs;
+    uint64_t first = k * l->desc.batch + l->row;
+    size_t n = (size_t)rows * context;
     uint32_t *tokens, *targets, *documents, *order, *segments, n_counted = 0;
     VKT_TRY(vkt__scratch_need(scratch, 0, 3 * n * sizeof *tokens, &tokens));
     targets = tokens + n;
     documents = targets + n;
-    for (uint32_t i = 0; i < batch; i++) {
+    for (uint32_t i = 0; i < rows; i++) {
         uint32_t *y = targets + (size_t)i * context;
         uint64_t shift = !l->desc.shuffle ? 0
                                           : vkt__corpus_shift(c, l->desc.split, l->desc.seed,
-                                                              (k * batch + i) / l->n);
-        uint32_t n_here =
-            vkt__corpus_window(c, l->desc.split, list[i], shift, tokens + (size_t)i * context, y,
-                               b->documents ? documents + (size_t)i * context : NULL);
+                                                              (first + i) / l->n);
+        uint32_t n_here = vkt__corpus_window(c, l->desc.split, list[l->row + i], shift,
+                                             tokens + (size_t)i * context, y,
+                                             b->documents ? documents + (size_t)i * context : NULL);
         if (i < n_valid)
             n_counted += n_here;
         else
@@ -135,28 +139,30 @@ static vkt_status fill_one(vkt_loader *l, uint64_t position, uint32_t example,
     return bad_example(l, st);
 }
 
-/* Examples i and j blended: share of i in x[i], of j in x[j], each at least one half, so that y is
- * the larger part's label: the pair's two blends are the same either way. The slot's memory may be
- * slow to read, so both are made in scratch first. */
-static vkt_status fill_pair(vkt_loader *l, uint64_t first, vkt_batch *b, const uint32_t *list,
+/* Rows i and j of the batch blended: share of i in row i, of j in row j, each at least one half, so
+ * that y is the larger part's label: the pair's two blends are the same either way. The slot's
+ * memory may be slow to read, so both are made in scratch first. x and share lead from row 0; a row
+ * that is not this loader's is left out. */
+static vkt_status fill_pair(vkt_loader *l, uint64_t first, float *x, const uint32_t *list,
                             uint32_t i, uint32_t j, vkt__scratch *scratch, float *share)
 {
     vkt_status st;
     uint32_t n = l->desc.data->schema.n_inputs;
-    float *p, *q, *x = b->x + (size_t)i * n, *y = b->x + (size_t)j * n;
+    const uint32_t row[2] = { i, j };
+    float *made[2];
     bool ok[2];
-    VKT_TRY(vkt__scratch_need(scratch, 2, 2 * (uint64_t)n * sizeof *p, &p));
-    q = p + n;
-    VKT_TRY(fill_one(l, first + i, list[i], scratch, p, &ok[0]));
-    VKT_TRY(fill_one(l, first + j, list[j], scratch, q, &ok[1]));
+    VKT_TRY(vkt__scratch_need(scratch, 2, 2 * (uint64_t)n * sizeof *made[0], &made[0]));
+    made[1] = made[0] + n;
+    for (uint32_t e = 0; e < 2; e++)
+        VKT_TRY(fill_one(l, first + row[e], list[row[e]], scratch, made[e], &ok[e]));
     float a = ok[0] && ok[1] ? vkt__augment_mix(l->augment.mixup, l->desc.seed, first + i) : 1;
     a = VKT_MAX(a, 1 - a);
-    for (uint32_t k = 0; k < n; k++) {
-        x[k] = a * p[k] + (1 - a) * q[k];
-        y[k] = a * q[k] + (1 - a) * p[k];
+    for (uint32_t e = 0; e < 2; e++) {
+        if (row[e] < l->row || row[e] >= l->row + l->rows) continue;
+        float *to = x + (size_t)(row[e] - l->row) * n;
+        for (uint32_t k = 0; k < n; k++) to[k] = a * made[e][k] + (1 - a) * made[1 - e][k];
+        share[row[e] - l->row] = ok[e] ? a : 0;
     }
-    share[i] = ok[0] ? a : 0;
-    share[j] = ok[1] ? a : 0;
 fail:
     return st;
 }
@@ -167,14 +173,20 @@ static vkt_status fill_inputs(vkt_loader *l, uint64_t first, vkt_batch *b, const
                               uint32_t n_valid, vkt__scratch *scratch, float *share)
 {
     vkt_status st = VKT_OK;
-    uint32_t batch = l->desc.batch, n = l->desc.data->schema.n_inputs;
+    uint32_t batch = l->desc.batch, n = l->desc.data->schema.n_inputs, end = l->row + l->rows;
     bool mixes = l->augments && l->augment.mixup > 0 && b->y2;
-    for (uint32_t i = 0; i < (mixes ? batch / 2 : 0); i++)
-        VKT_TRY(fill_pair(l, first, b, list, i, batch - 1 - i, scratch, share));
-    for (uint32_t i = mixes ? batch / 2 : 0; i < (mixes ? batch - batch / 2 : batch); i++) {
+    for (uint32_t i = l->row; i < end; i++) {
+        uint32_t other = batch - 1 - i;
         bool ok;
-        VKT_TRY(fill_one(l, first + i, list[i], scratch, b->x + (size_t)i * n, &ok));
-        share[i] = ok && i < n_valid ? 1 : 0;
+        if (mixes && other != i) {
+            bool made = other < i && other >= l->row; /* with its mirror, before */
+            if (!made)
+                VKT_TRY(fill_pair(l, first, b->x, list, VKT_MIN(i, other), VKT_MAX(i, other),
+                                  scratch, share));
+            continue;
+        }
+        VKT_TRY(fill_one(l, first + i, list[i], scratch, b->x + (size_t)(i - l->row) * n, &ok));
+        share[i - l->row] = ok && i - l->row < n_valid ? 1 : 0;
     }
 fail:
     return st;
@@ -191,14 +203,14 @@ static vkt_status fill_examples(vkt_loader *l, uint64_t k, vkt_batch *b, const u
     uint32_t n_left_out = 0;
     VKT_TRY(fill_inputs(l, k * batch, b, list, n_valid, scratch, share));
     while (n_left_out < n_valid && share[n_left_out] == 0) n_left_out++;
-    if (n_left_out == n_valid) /* a mean over nothing is no number */
+    if (n_valid && n_left_out == n_valid) /* a mean over nothing is no number */
         return vkt__fail(VKT_E_IO, "data",
                          "none of the %u examples of a batch can be read any more: is the data "
                          "still there? %s",
                          n_valid, vkt__last_failure());
-    for (uint32_t i = 0; i < batch; i++) {
-        vkt_label y = vkt__dataset_label(ds, l->desc.split, list[i]);
-        uint32_t other = list[batch - 1 - i];
+    for (uint32_t i = 0; i < l->rows; i++) {
+        vkt_label y = vkt__dataset_label(ds, l->desc.split, list[l->row + i]);
+        uint32_t other = list[batch - 1 - l->row - i];
         b->y[i] = y;
         if (b->y2) b->y2[i] = vkt__dataset_label(ds, l->desc.split, other);
         double rest = b->y2 && share[i] > 0 ? 1 - (double)share[i] : 0;
@@ -206,7 +218,7 @@ static vkt_status fill_examples(vkt_loader *l, uint64_t k, vkt_batch *b, const u
         if (rest > 0) sum += rest * (cw ? (double)cw[b->y2[i].u] : 1);
     }
     float w = l->desc.weight > 0 ? l->desc.weight : sum > 0 ? (float)(1 / sum) : 0;
-    for (uint32_t i = 0; i < batch; i++) {
+    for (uint32_t i = 0; i < l->rows; i++) {
         b->w[i] = w * share[i];
         if (b->w2) b->w2[i] = share[i] > 0 ? w * (1 - share[i]) : 0;
     }
@@ -235,7 +247,7 @@ static void work(void *arg)
     vkt_loader *l = arg;
     vkt__scratch scratch = { 0 };
     vkt_status st = VKT_OK;
-    float *share = vkt__alloc(l->desc.batch * sizeof *share);
+    float *share = vkt__alloc(l->rows * sizeof *share);
     vkt__mutex_lock(l->lock);
     uint32_t thread = l->n_running++;
     vkt__mutex_unlock(l->lock);
@@ -250,8 +262,8 @@ static void work(void *arg)
         vkt_batch *b = &l->desc.slots[slot];
         if (st == VKT_OK) st = l->fill(l, l->desc.start + k, b, list, n_valid, &scratch, share);
         b->n_valid = n_valid;
-        b->first = l->desc.shuffle ? (l->desc.start + k) * l->desc.batch : list[0];
-        b->index = list;
+        b->first = l->desc.shuffle ? (l->desc.start + k) * l->desc.batch + l->row : list[l->row];
+        b->index = list + l->row;
         if (l->desc.on_batch) l->desc.on_batch(l->desc.user, thread, k, start, vkt__now());
         vkt__mutex_lock(l->lock);
         l->filled[slot] = true;
@@ -271,6 +283,9 @@ static vkt_status check(const vkt_loader_desc *d)
     if (d->batch == 0 || d->n_slots == 0 || !d->slots)
         return vkt__fail(VKT_E_ARG, "data", "loader: batch (%u) and slots (%u) must be above 0",
                          d->batch, d->n_slots);
+    if (d->row > d->batch || d->rows > d->batch - d->row || (d->row && !d->rows))
+        return vkt__fail(VKT_E_ARG, "data", "loader: rows %u to %u are not in a batch of %u",
+                         d->row, d->row + d->rows, d->batch);
     if (n == 0)
         return vkt__fail(
             VKT_E_ARG, "data",
@@ -297,6 +312,8 @@ vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out)
     VKT_TRY(check(desc));
     l = vkt__alloc(sizeof *l);
     l->desc = *desc;
+    l->row = desc->row;
+    l->rows = desc->rows ? desc->rows : desc->batch;
     l->n = desc->data->info.n[desc->split];
     l->n_pass = desc->limit ? VKT_MIN(desc->limit, l->n) : l->n;
     l->end = desc->shuffle ? UINT64_MAX : (l->n_pass + desc->batch - 1) / desc->batch;

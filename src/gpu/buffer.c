@@ -157,3 +157,13 @@ vkt_status vkt_buffer_read(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offset,
     memcpy(data, (char *)buf->host + offset, bytes);
     return VKT_OK;
 }
+
+bool vkt__buffer_reads_fast(const vkt_buffer *buf)
+{
+    return buf->host && buf->slab && buf->slab->cached;
+}
+
+void vkt__buffer_written(vkt_gpu *gpu, vkt_buffer *buf)
+{
+    vkt__slab_written(gpu, buf->slab);
+}

@@ -94,4 +94,9 @@ vkt_status vkt__caps_read_profile(const char *path, vkt_caps *out);
 /* Seconds the calling thread has spent inside Vulkan's submit and wait calls since creation. */
 double vkt__gpu_driver_cpu(const vkt_gpu *gpu);
 
+/* The host may read the buffer's memory in place, as fast as its own. */
+bool vkt__buffer_reads_fast(const vkt_buffer *buf);
+/* The host has written to buf->host. */
+void vkt__buffer_written(vkt_gpu *gpu, vkt_buffer *buf);
+
 #endif

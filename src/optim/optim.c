@@ -153,6 +153,8 @@ void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *d, void *step_block
         .step = (uint32_t)(d->step * n_micro + d->micro),
         .micro = d->micro,
         .inv_weight = d->inv_weight > 0 ? (float)d->inv_weight : 1,
+        .rows = d->rows,
+        .row = d->row,
         .ema = (float)ema_share((double)o->desc.ema, (double)d->step),
         .dropout_key = vkt_rng_key((uint32_t)d->seed, (uint32_t)(d->seed >> 32), VKT_RNG_DROPOUT),
     };
@@ -339,13 +341,20 @@ vkt_status vkt_optim_accumulate(vkt_optim *o)
                : st;
 }
 
+void vkt__optim_sums(vkt_optim *o, vkt_buffer **gradients, uint64_t *count, vkt_buffer **sums)
+{
+    *gradients = o->sum;
+    *count = o->count;
+    *sums = o->sums;
+}
+
 void vkt_optim_build_sum(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits)
 {
     vkt_shape one = vkt_shape1(1), all = vkt_shape1((uint32_t)o->count);
     vkt__accumulate(g, bound(g, "gradient sums", all, VKT_F32, o->sum, 0),
                     bound(g, "gradients", all, VKT_F32, o->grads, 0));
     vkt__accumulate(g, bound(g, "loss sum", one, VKT_F32, o->sums, 0), loss);
-    if (hits) vkt__accumulate(g, bound(g, "hits sum", one, VKT_F32, o->sums, 256), hits);
+    if (hits) vkt__accumulate(g, bound(g, "hits sum", one, VKT_F32, o->sums, VKT__SUMS_HITS), hits);
 }
 
 vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits)
@@ -358,7 +367,7 @@ vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_te
     }
     if (o->sum) {
         loss = bound(g, "loss sum", vkt_shape1(1), VKT_F32, o->sums, 0);
-        hits = bound(g, "hits sum", vkt_shape1(1), VKT_F32, o->sums, 256);
+        hits = bound(g, "hits sum", vkt_shape1(1), VKT_F32, o->sums, VKT__SUMS_HITS);
     }
     vkt_shape all = vkt_shape1((uint32_t)o->count);
     vkt_tensor *moments[MAX_RULE_MOMENTS] = { 0 }, *average = NULL;

@@ -20,6 +20,10 @@ typedef struct vkt__flat {
 /* vkt_optim_create for anything laid out like a model. Keeps the buffers, not the list. */
 vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, const vkt__flat *flat,
                                   vkt_optim **out);
+/* After vkt_optim_accumulate: what a step's micro-batches add up to, before the update reads it:
+ * gradients [*count] f32; the loss at byte 0 and hits at VKT__SUMS_HITS of `sums`, f32 each. */
+enum { VKT__SUMS_HITS = 256 };
+void vkt__optim_sums(vkt_optim *o, vkt_buffer **gradients, uint64_t *count, vkt_buffer **sums);
 /* ARG and one line that names the field. */
 vkt_status vkt__optim_check(const vkt_optim_desc *desc);
 /* The row's constants. */

@@ -100,6 +100,10 @@ static const vkt__option options[] = {
     { "device", VKT__OPT_STRING, AT(device), NULL, 0, 0, "",
       "device to train on: index, cpu, gpu, part of a name, or UUID (default: the best one)", NULL,
       NULL },
+    { "devices", VKT__OPT_WORDS, AT(devices), NULL, 0, 0, "",
+      "of several ranks, the device of each: as many as there are ranks, or as each host has "
+      "(default: those of each host in the order of `vktrain devices`)",
+      NULL, NULL },
     { "math", VKT__OPT_ENUM, AT(math), "strict", 0, 0, "",
       "strict, or fast: products of fp32 matrices may run on matrix units, split into bf16 parts "
       "that keep 22 bits",

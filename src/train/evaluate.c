@@ -2,6 +2,7 @@
  * host. */
 #include <math.h>
 
+#include "train/eval_totals.h"
 #include "train/evaluate.h"
 #include "train/ranks.h"
 
@@ -108,6 +109,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
     uint64_t ticket[VKT_MAX_SLOTS] = { 0 };
     uint32_t waiting = UINT32_MAX; /* the slot in flight */
     pass p = { .s = s, .sums = sums, .fn = fn, .user = user };
+    vkt_comm *shared = fn ? NULL : s->comm;
     bool text = s->info->kind == VKT_DATA_KIND_TEXT,
          classes = s->info->task == VKT_TASK_CLASSIFY && !text;
     if (text) p.end = vkt_tokenizer_get_info(s->info->tokenizer)->end;
@@ -125,7 +127,9 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
     vkt_dataset_target_scale(data, &p.scale, &p.mean);
     vkt_loader_desc desc = { .data = data,
                              .split = split,
-                             .batch = l->batch,
+                             .batch = shared ? l->batch * shared->size : l->batch,
+                             .row = shared ? l->batch * shared->rank : 0,
+                             .rows = l->batch,
                              .limit = limit,
                              .weight = 1,
                              .stop_on_bad = s->config->data.bad_files == VKT_BAD_FILES_STOP,
@@ -149,6 +153,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
         if (slot == UINT32_MAX) break;
         waiting = slot;
     }
+    if (shared) VKT_TRY(vkt__eval_total(shared, sums, &p.ranks));
     if (p.ranks.cap)
         VKT_TRY(vkt__ranks_measure(&p.ranks, &sums->roc_auc, &sums->average_precision));
 fail:

@@ -3,21 +3,9 @@
 #ifndef VKT_TRAIN_EVALUATE_H
 #define VKT_TRAIN_EVALUATE_H
 
+#include "train/eval_sums.h"
 #include "train/session.h"
 
-/* Sums over examples, or for text over the targets that count; counts per class for classifiers. */
-typedef struct vkt__eval_sums {
-    uint64_t n, correct;
-    uint64_t n_bytes; /* text: of the targets' tokens */
-    double loss;
-    /* Regression, in units of the target: sums of errors, absolute and squared; the targets' mean
-     * and sum of squared deviations from it. */
-    double abs_error, square_error, target_mean, target_square;
-    double roc_auc, average_precision; /* of classes, see ranks.h; NAN: not measured */
-    uint32_t n_classes;
-    uint64_t *class_count, *class_correct, *class_predicted; /* [n_classes] */
-    uint64_t *confusion; /* [n_classes, n_classes] target, prediction; NULL: too many classes */
-} vkt__eval_sums;
 enum { VKT__CONFUSION_CLASSES = 1000 }; /* a matrix of more would not be read */
 /* Called for each example (not of text) with the outputs: probabilities, or the target in its own
  * units. */
@@ -25,7 +13,8 @@ typedef void (*vkt__example_fn)(void *user, uint64_t index, const float *out, vk
 
 /* Runs the evaluation graph over a split of `data` (NULL: the session's own). limit: an evenly
  * spread sample of that many examples; 0: all. The device must not be training. sums: free the
- * arrays with vkt__eval_sums_finish. */
+ * arrays with vkt__eval_sums_finish. Where the session is one of several ranks and fn is NULL, each
+ * does a part, all call it, and the sums are of all. */
 vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split split, uint64_t limit,
                          vkt__eval_sums *sums, vkt__example_fn fn, void *user);
 void vkt__eval_sums_finish(vkt__eval_sums *sums);

@@ -18,14 +18,14 @@ static uint32_t n_train_slots(const vkt__session *s)
     const vkt_config *c = s->config;
     uint32_t n = VKT_MAX(c->data_prefetch, c->pack_steps > 1 ? 2 * c->pack_steps + 1 : 2);
     bool small = (uint64_t)c->batch * s->info->n_inputs * 4 <= SMALL_BATCH &&
-                 s->info->kind != VKT_DATA_KIND_TEXT;
+                 s->info->kind != VKT_DATA_KIND_TEXT && c->ranks < 2;
     if (c->pack_steps == 0 && c->accumulate == 1 && small) n = VKT_MAX_SLOTS;
     return VKT_MIN(n, VKT_MAX_SLOTS);
 }
 
 uint32_t vkt__session_pack(const vkt__session *s)
 {
-    if (s->config->accumulate > 1) return 1;
+    if (s->update) return 1;
     return s->config->pack_steps ? s->config->pack_steps : VKT_MAX((s->train.n_slots - 1) / 2, 1);
 }
 
@@ -40,8 +40,8 @@ static vkt_status build_train(vkt__session *s)
     l->sorts = s->info->kind == VKT_DATA_KIND_TEXT;
     l->masks = c->data.document_mask;
     l->plain = c->no_rewrite;
-    vkt__ring_create(s->gpu, s->info, l, c->batch, n_train_slots(s), VKT_N_SCALARS * 4, "training",
-                     &in);
+    vkt__ring_create(s->gpu, s->info, l, vkt__share_of(c, c->batch).rows, n_train_slots(s),
+                     VKT_N_SCALARS * 4, "training", &in);
     if (c->recompute == VKT_SAVING_ALWAYS) vkt_graph_recompute(l->graph);
     vkt_tensor *logits = vkt_model_build(s->model, l->graph, in.x, true), *hits = NULL;
     vkt_loss loss;
@@ -68,7 +68,7 @@ static vkt_status build_train(vkt__session *s)
     if (scale) vkt_scale_loss(l->graph, scale);
     vkt_model_backward(s->model, l->graph, total);
     uint64_t at = 0;
-    if (c->accumulate > 1) {
+    if (c->accumulate > 1 || c->ranks > 1) {
         VKT_TRY(vkt_optim_accumulate(s->optim));
         vkt_optim_build_sum(s->optim, l->graph, total, hits);
         s->update = vkt__graph_new(s->gpu);
@@ -431,9 +431,12 @@ static double step_examples(const vkt_config *c)
 vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data)
 {
     const vkt_config *c = s->config;
+    vkt__share part = vkt__share_of(c, c->batch);
     return (vkt_loader_desc) { .data = data,
                                .split = VKT_SPLIT_TRAIN,
                                .batch = c->batch,
+                               .row = part.row,
+                               .rows = part.rows,
                                .shuffle = true,
                                .seed = c->seed,
                                .weight = (float)(1 / step_examples(c)),
@@ -446,18 +449,39 @@ vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data)
                                .n_threads = c->data_workers };
 }
 
-void vkt__session_fill(vkt__session *s, uint32_t slot, uint64_t step, uint32_t micro, double lr,
-                       double *weight)
+static void fill(vkt__session *s, uint32_t slot, uint64_t step, uint32_t micro, double lr,
+                 double weight)
 {
     const vkt_config *c = s->config;
-    *weight += s->train.slots[slot].weight;
+    vkt__share part = vkt__share_of(c, c->batch);
     vkt_step_desc d = { .lr = lr,
                         .step = step,
                         .seed = c->seed,
                         .micro = micro,
                         .n_micro = c->accumulate,
-                        .inv_weight = step_examples(c) / *weight };
+                        .rows = c->ranks > 1 ? part.rows : 0,
+                        .row = part.row,
+                        .inv_weight = step_examples(c) / weight };
     vkt_optim_fill(s->optim, &d, s->train.step[slot]);
+}
+
+void vkt__session_fill(vkt__session *s, uint32_t slot, uint64_t step, uint32_t micro, double lr,
+                       double *weight)
+{
+    *weight += s->train.slots[slot].weight;
+    fill(s, slot, step, micro, lr, *weight);
+}
+
+void vkt__session_fill_update(vkt__session *s, uint32_t slot, uint64_t step, double lr,
+                              double weight)
+{
+    fill(s, slot, step, s->config->accumulate - 1, lr, weight);
+}
+
+vkt_status vkt__session_join(vkt__session *s, vkt_comm *comm)
+{
+    s->comm = comm;
+    return vkt__exchange_create(comm, s->gpu, s->optim, &s->exchange);
 }
 
 void vkt__session_destroy(vkt__session **ps)
@@ -466,6 +490,7 @@ void vkt__session_destroy(vkt__session **ps)
     if (!s) return;
     vkt__gpu_settle(s->gpu);
     vkt__samples_destroy(&s->samples);
+    vkt__exchange_destroy(&s->exchange);
     vkt_graph_destroy(&s->update);
     vkt__ring_destroy(s->gpu, &s->train);
     vkt__ring_destroy(s->gpu, &s->eval);

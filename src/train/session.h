@@ -6,7 +6,9 @@
 
 #include "models/weights.h"
 #include "train/batch_ring.h"
+#include "train/exchange.h"
 #include "train/samples.h"
+#include "train/share.h"
 #include "vktrain/train.h"
 
 typedef struct vkt__session {
@@ -19,8 +21,10 @@ typedef struct vkt__session {
     vkt_buffer *class_weight; /* [n_outputs] f32, or NULL */
     float *class_weight_host;
     vkt__ring train, eval;
-    vkt_graph *update;     /* accumulation: the step after its micro-batches; else NULL */
-    vkt__samples *samples; /* text, where config->samples; else NULL */
+    vkt_graph *update; /* accumulation: the step after its micro-batches; else NULL */
+    vkt_comm *comm;    /* of several ranks, which share the session's evaluations; else NULL */
+    vkt__exchange *exchange; /* of the training graph's gradients; else NULL */
+    vkt__samples *samples;   /* text, where config->samples; else NULL */
     uint64_t planned_bytes;
     double tuned_s; /* spent on timing kernels unasked */
 } vkt__session;
@@ -45,9 +49,14 @@ void vkt__session_destroy(vkt__session **s);
 vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data);
 /* Fills the step block of `slot`, which holds micro-batch `micro` of `step`, at rate lr. Examples
  * weigh 1 / (examples of the step); what class weights add to that, is taken out again. *weight:
- * sum over the step's micro-batches so far, 0 before the first. */
+ * sum over the step's micro-batches so far, 0 before the first. Of several ranks: of this one's
+ * examples, and vkt__session_fill_update fills the block anew when the sum over all is known. */
 void vkt__session_fill(vkt__session *s, uint32_t slot, uint64_t step, uint32_t micro, double lr,
                        double *weight);
+void vkt__session_fill_update(vkt__session *s, uint32_t slot, uint64_t step, double lr,
+                              double weight);
+/* Joins the other ranks: the gradients of a session that was created for one of config->ranks. */
+vkt_status vkt__session_join(vkt__session *s, vkt_comm *comm);
 /* Steps that one submission has at most: by the configuration and the ring's length. */
 uint32_t vkt__session_pack(const vkt__session *s);
 /* Model, memory table and both plans as text. Caller frees. */

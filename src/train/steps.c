@@ -76,6 +76,27 @@ static vkt__flight *held(vkt__steps *t, uint32_t i)
     return &t->flights[(t->oldest + t->n_flights - t->n_held + i) % VKT_MAX_SLOTS];
 }
 
+/* Of several ranks: the gradients of the step that f ends become those of all ranks, its numbers,
+ * too. */
+static vkt_status exchange(vkt__steps *t, vkt__flight *f, uint64_t ticket)
+{
+    vkt_status st = VKT_OK;
+    vkt__exchange *e = t->s->exchange;
+    VKT_TRY(vkt_ticket_wait(t->s->gpu, ticket));
+    e->shared[VKT__SHARED_WEIGHT] = (float)f->weight;
+    e->shared[VKT__SHARED_COUNTED] = (float)f->n_counted;
+    e->shared[VKT__SHARED_STOP] = t->stop;
+    e->shared[VKT__SHARED_SAVE] = t->save;
+    VKT_TRY(vkt__exchange_step(e));
+    f->weight = (double)e->shared[VKT__SHARED_WEIGHT];
+    f->n_counted = (uint32_t)e->shared[VKT__SHARED_COUNTED];
+    t->stop = e->shared[VKT__SHARED_STOP] > 0;
+    t->save = e->shared[VKT__SHARED_SAVE] > 0;
+    vkt__session_fill_update(t->s, f->slot, f->step, f->lr, f->weight);
+fail:
+    return st;
+}
+
 static vkt_status flush(vkt__steps *t)
 {
     vkt_status st = VKT_OK;
@@ -86,6 +107,7 @@ static vkt_status flush(vkt__steps *t)
     for (uint32_t i = 0; i < n; i++) slots[i] = held(t, i)->slot;
     VKT_TRY(vkt_graph_submit_slots(t->s->train.graph, slots, n, &ticket));
     tell_submitted(t, *held(t, n - 1), ticket, false, since);
+    if (t->s->exchange && held(t, n - 1)->last) VKT_TRY(exchange(t, held(t, n - 1), ticket));
     if (t->s->update && held(t, n - 1)->last) {
         since = mark(t);
         VKT_TRY(vkt_graph_submit(t->s->update, slots[n - 1], &ticket));
@@ -159,6 +181,7 @@ vkt_status vkt__steps_run(vkt__steps *t, uint64_t step, double lr)
         f.micro = k;
         f.last = k + 1 == n;
         vkt__session_fill(t->s, f.slot, step, k, lr, &weight);
+        f.weight = weight;
         tell(t, VKT__PHASE_PREPARE, step, &since);
         t->flights[(t->oldest + t->n_flights++) % VKT_MAX_SLOTS] = f;
         if (++t->n_held >= t->packing.n) VKT_TRY(flush(t));

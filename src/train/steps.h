@@ -10,7 +10,8 @@ typedef struct vkt__flight {
     uint64_t step, ticket;
     uint32_t slot, micro; /* which of the step's micro-batches */
     bool last;            /* of them: carries the step's numbers */
-    uint32_t n_counted;   /* targets of the step so far */
+    uint32_t n_counted;   /* targets of the step so far; of several ranks, all of them at its end */
+    double weight;        /* sum over the step's examples so far */
     double lr, input_wait;
 } vkt__flight;
 
@@ -53,6 +54,7 @@ typedef struct vkt__steps {
     uint32_t n_flights, oldest;
     uint32_t n_held; /* the newest of them: not submitted yet */
     double wait_s;   /* for the loader, in all */
+    bool stop, save; /* of several ranks: what this one is asked for; what one of them is */
     vkt__packing packing;
     const vkt__steps_observer *observer; /* or NULL */
 } vkt__steps;

@@ -10,6 +10,7 @@
 #include "train/classes.h"
 #include "train/one_core.h"
 #include "train/trainer_eval.h"
+#include "train/trainer_ranks.h"
 #include "train/trainer_run.h"
 
 /* Lock-free, so that a signal handler may set it. Trainers may run in several threads. */
@@ -32,6 +33,24 @@ static double recent_mean(const vkt__recent *r)
 }
 
 /* ---- reading steps back ---- */
+
+static vkt_status write_row(vkt__trainer *t, const vkt__metrics_row *row)
+{
+    vkt_status st = VKT_OK;
+    if (!vkt__ranks_lead(t)) return VKT_OK;
+    VKT_TRY(vkt__metrics_add(t->metrics, row));
+    if (t->done % VKT_MAX(t->total / 1000, 1) == 0) {
+        vkt__tfscalar tags[] = { { "train/loss", row->loss },
+                                 { "train/accuracy", row->accuracy },
+                                 { "train/grad_norm", row->grad_norm },
+                                 { "train/lr", row->lr },
+                                 { "train/items_per_s", row->items_per_s } };
+        VKT_TRY(
+            vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags) - isnan(row->items_per_s)));
+    }
+fail:
+    return st;
+}
 
 static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
 {
@@ -78,16 +97,7 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
     row.loss_scale = scaled ? (double)s[VKT_SCALAR_LOSS_SCALE] : NAN;
     row.skipped = scaled ? (double)(t->n_skipped + t->n_overflows) : NAN;
     row.seconds = t->before_s + now - t->began;
-    VKT_TRY(vkt__metrics_add(t->metrics, &row));
-    if (t->done % VKT_MAX(t->total / 1000, 1) == 0) {
-        vkt__tfscalar tags[] = { { "train/loss", row.loss },
-                                 { "train/accuracy", row.accuracy },
-                                 { "train/grad_norm", row.grad_norm },
-                                 { "train/lr", row.lr },
-                                 { "train/items_per_s", row.items_per_s } };
-        VKT_TRY(
-            vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags) - isnan(row.items_per_s)));
-    }
+    VKT_TRY(write_row(t, &row));
     bool overflow = vkt__is_overflow(&counted);
     if (overflow)
         vkt_log(VKT_LOG_DEBUG, "train", "step %llu: overflow: the loss scale falls from %g",
@@ -131,12 +141,16 @@ static vkt_status take_order(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
     vkt_run_order order;
-    if (!vkt__control_poll(&t->control, &order)) return VKT_OK;
-    if (order == VKT_RUN_ORDER_STOP_AFTER_EVALUATION) {
-        t->stop_after_evaluation = true;
-        vkt_log(VKT_LOG_INFO, "train", "asked to stop after the next evaluation");
-        return VKT_OK;
+    bool several = vkt_comm_size(t->desc->comm) > 1, save = several && t->steps.save;
+    t->steps.save = false;
+    if (vkt__ranks_lead(t) && vkt__control_poll(&t->control, &order)) {
+        bool stops = order == VKT_RUN_ORDER_STOP_AFTER_EVALUATION;
+        if (stops) vkt_log(VKT_LOG_INFO, "train", "asked to stop after the next evaluation");
+        t->stop_after_evaluation = t->stop_after_evaluation || stops;
+        t->steps.save = !stops && several; /* after the next step, which all learn it with */
+        save = save || (!stops && !several);
     }
+    if (!save) return VKT_OK;
     VKT_TRY(vkt__steps_drain(&t->steps));
     if (!t->desc->no_checkpoints && t->saved != t->done) VKT_TRY(vkt__trainer_save(t, NAN));
     vkt_log(VKT_LOG_INFO, "train", "asked for a checkpoint: step %llu is saved",
@@ -159,14 +173,21 @@ static bool out_of_patience(const vkt__trainer *t)
     return true;
 }
 
+/* Of several ranks each learns with a step whether one of them was asked to. */
+static bool stops(const vkt__trainer *t)
+{
+    return vkt_comm_size(t->desc->comm) > 1 ? t->steps.stop : stop_asked;
+}
+
 static vkt_status loop(vkt__trainer *t)
 {
     bool early = false;
     vkt_status st = VKT_OK;
     t->began = t->time_mark = vkt__now();
-    for (uint64_t step = t->first; step < t->total && !stop_asked; step++) {
+    for (uint64_t step = t->first; step < t->total && !stops(t); step++) {
         double cpu = vkt__thread_cpu(), driver = vkt__gpu_driver_cpu(t->gpu);
         t->sent = step + 1;
+        t->steps.stop = stop_asked;
         VKT_TRY(vkt__steps_run(&t->steps, step, vkt_schedule_lr(&t->c->schedule, step)));
         t->host_cpu += vkt__thread_cpu() - cpu - (vkt__gpu_driver_cpu(t->gpu) - driver);
         if (step == t->first) t->result->n_allocs_first = vkt_gpu_get_stats(t->gpu).n_allocs;
@@ -224,12 +245,20 @@ static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms, bool as_before)
     vkt_status st = VKT_OK;
     vkt_gpu *serial = NULL;
     vkt_gpu_desc gpu = vkt__config_gpu(t->c, &t->desc->gpu);
+    char device[64];
+    bool again = false;
+    VKT_TRY(vkt__ranks_device(t, &gpu, device));
     if (as_before) gpu.deterministic = VKT_DETERMINISTIC_CROSS_RUN;
     VKT_TRY(vkt_gpu_create(&gpu, &t->gpu));
     vkt__gpu_stop_by(t->gpu, &stop_asked);
     vkt__gpu_recovers(t->gpu, t->tries_again);
     if (submit_ms) vkt__gpu_set_submit_ms(t->gpu, submit_ms);
-    VKT_TRY(vkt__session_fit(t->gpu, &t->fit, t->data, true, &t->s));
+    VKT_TRY(vkt__ranks_meet_devices(t));
+    do {
+        vkt__session_destroy(&t->s);
+        VKT_TRY(vkt__session_fit(t->gpu, &t->fit, t->data, true, &t->s));
+        VKT_TRY(vkt__ranks_fit(t, &again));
+    } while (again);
     VKT_TRY(vkt__session_reopen(&gpu, &t->s, &serial));
     if (serial) {
         vkt_gpu_destroy(&t->gpu);
@@ -270,8 +299,10 @@ static vkt_status prepare(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
     const vkt_config *c = t->c;
+    VKT_TRY(vkt__ranks_same_recipe(t));
     VKT_TRY(vkt_dataset_open(&c->data, &t->data));
     t->info = vkt_dataset_get_info(t->data);
+    VKT_TRY(vkt__ranks_same_data(t));
     vkt_log(VKT_LOG_INFO, "data", "%s: %llu train, %llu valid, %llu test", t->info->source,
             (unsigned long long)t->info->n[VKT_SPLIT_TRAIN],
             (unsigned long long)t->info->n[VKT_SPLIT_VALID],
@@ -340,7 +371,7 @@ static vkt_status work(vkt__trainer *t)
         return st;
     }
     if (st == VKT_E_INTERRUPTED) {
-        vkt_status found = vkt__trainer_find_best(t);
+        vkt_status found = vkt__ranks_lead(t) ? vkt__trainer_find_best(t) : VKT_OK;
         if (found != VKT_OK) st = found;
     }
     return st == VKT_OK ? vkt__trainer_conclude(t) : st;
@@ -464,12 +495,15 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
         st = vkt__session_tune(t.s, desc->tune);
         goto fail;
     }
-    VKT_TRY(vkt__trainer_open_run(&t));
+    if (vkt__ranks_lead(&t)) VKT_TRY(vkt__trainer_open_run(&t));
+    VKT_TRY(vkt__ranks_follow(&t));
     VKT_TRY(start_loader(&t));
-    vkt__gpu_recovers(t.gpu, true);
+    bool recovers = vkt_comm_size(desc->comm) == 1;
+    vkt__gpu_recovers(t.gpu, recovers);
     st = work(&t);
     if (st == VKT_E_DEVICE && vkt__gpu_lost(t.gpu) && stop_asked) st = VKT_E_INTERRUPTED;
-    if (st == VKT_E_DEVICE && vkt__gpu_lost(t.gpu)) st = recovered(&t) ? work(&t) : VKT_E_DEVICE;
+    if (st == VKT_E_DEVICE && vkt__gpu_lost(t.gpu) && recovers)
+        st = recovered(&t) ? work(&t) : VKT_E_DEVICE;
     char now[32];
     vkt__time_iso(now);
     t.record.finished = now;
@@ -478,7 +512,7 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     t.record.step = t.done;
     t.record.seconds = t.before_s - t.lost_s + out->seconds;
     t.record.items_per_s = out->items_per_s;
-    vkt_status saved = vkt__run_save(t.run, &t.record);
+    vkt_status saved = vkt__ranks_lead(&t) ? vkt__run_save(t.run, &t.record) : VKT_OK;
     if (st == VKT_OK) st = saved;
 fail:
     finish(&t);

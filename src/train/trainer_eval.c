@@ -8,6 +8,7 @@
 #include "train/classes.h"
 #include "train/predictions.h"
 #include "train/trainer_eval.h"
+#include "train/trainer_ranks.h"
 
 vkt_status vkt__trainer_save(vkt__trainer *t, double value)
 {
@@ -18,6 +19,10 @@ vkt_status vkt__trainer_save(vkt__trainer *t, double value)
     char extra[96];
     float scale;
     uint32_t good;
+    if (!vkt__ranks_lead(t)) {
+        t->saved = t->done;
+        return VKT_OK;
+    }
     VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
     VKT_TRY(vkt_optim_get_loss_scale(t->s->optim, &scale, &good));
     vkt__format(extra, sizeof extra, "{\"loss_scale\":%.0f,\"loss_scale_good\":%u}", (double)scale,
@@ -72,6 +77,7 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
 {
     bool classify = t->info->task == VKT_TASK_CLASSIFY;
     double n = (double)e->n;
+    if (!vkt__ranks_lead(t)) return;
     vkt__metrics_row row = vkt__metrics_row_empty(t->done, split);
     row.loss = e->loss / n;
     row.accuracy = classify ? (double)e->correct / n : NAN;
@@ -130,7 +136,7 @@ static void note_best(vkt__trainer *t, double value)
  * since the last evaluation. */
 static vkt_status write_samples(vkt__trainer *t)
 {
-    if (!t->s->samples) return VKT_OK;
+    if (!t->s->samples || !vkt__ranks_lead(t)) return VKT_OK;
     double start = vkt__now();
     vkt_status st = vkt__samples_write(t->s->samples, t->run->dir, t->done);
     double now = vkt__now(), span = now - t->time_mark;
@@ -176,7 +182,8 @@ vkt_status vkt__trainer_evaluate(vkt__trainer *t)
     vkt__trainer_write_eval(t, vkt_split_name(split), &e, &st);
     VKT_TRY(st);
     VKT_TRY(t->c->optim.ema > 0 ? evaluate_average(t, split, &e) : write_samples(t));
-    if (t->c->eval_predictions && !t->desc->no_checkpoints && t->info->kind != VKT_DATA_KIND_TEXT)
+    if (t->c->eval_predictions && !t->desc->no_checkpoints && t->info->kind != VKT_DATA_KIND_TEXT &&
+        vkt__ranks_lead(t))
         VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
     t->last_value = vkt__eval_metric(&e, t->c->metric);
     t->last_eval_loss = e.loss / (double)e.n;
@@ -187,6 +194,7 @@ vkt_status vkt__trainer_evaluate(vkt__trainer *t)
         note_best(t, t->last_value);
     else
         VKT_TRY(vkt__trainer_save(t, t->last_value));
+    VKT_TRY(vkt__ranks_share_best(t));
     double waited = t->steps.wait_s - t->wait_mark, span = start - t->time_mark;
     if (!t->said_input_bound && span > 0.5 && waited > 0.1 * span) {
         vkt_log(

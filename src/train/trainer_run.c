@@ -9,6 +9,7 @@
 #include "train/classes.h"
 #include "models/initial.h"
 #include "train/trainer_eval.h"
+#include "train/trainer_ranks.h"
 #include "train/trainer_run.h"
 
 void vkt__trainer_count(vkt__trainer *t, const vkt_history_step *s)
@@ -299,8 +300,31 @@ vkt_status vkt__trainer_find_best(vkt__trainer *t)
 static vkt_status write_confusion(const vkt__trainer *t, const char *split, const vkt__eval_sums *e)
 {
     char path[1100];
+    if (!vkt__ranks_lead(t)) return VKT_OK;
     snprintf(path, sizeof path, "%s/confusion-%s", t->run->dir, split);
     return vkt__confusion_write(e, t->info->class_names, path);
+}
+
+/* The best checkpoint onto the device. */
+static vkt_status load_best(vkt__trainer *t)
+{
+    vkt_status st = VKT_OK;
+    vkt_train_result *r = t->result;
+    vkt__checkpoint *ckpt = NULL;
+    VKT_TRY(vkt__trainer_find_best(t));
+    if (!*r->best_checkpoint) {
+        st = vkt__fail(VKT_E_IO, "train", "'%s' has no evaluated checkpoint left", t->run->dir);
+        goto fail;
+    }
+    if (r->best_step == t->done && !(t->c->optim.ema > 0)) goto fail; /* it is there */
+    VKT_TRY(vkt__checkpoint_open(r->best_checkpoint, &ckpt));
+    VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.saved, t->host.n_saved, false));
+    if (t->c->optim.ema > 0)
+        VKT_TRY(vkt__checkpoint_load_average(ckpt->optim, t->host.saved, t->host.n_saved));
+    VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, &t->host));
+fail:
+    vkt__checkpoint_close(&ckpt);
+    return st;
 }
 
 /* The best checkpoint in retrospect, on the full validation set and on the test set. */
@@ -308,22 +332,11 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
     vkt_train_result *r = t->result;
-    vkt__checkpoint *ckpt = NULL;
     vkt__eval_sums e = { 0 };
     bool classify = t->info->task == VKT_TASK_CLASSIFY;
     vkt_split split = vkt__trainer_split(t);
-    VKT_TRY(vkt__trainer_find_best(t));
-    if (!*r->best_checkpoint) {
-        st = vkt__fail(VKT_E_IO, "train", "'%s' has no evaluated checkpoint left", t->run->dir);
-        goto fail;
-    }
-    if (r->best_step != t->done || t->c->optim.ema > 0) {
-        VKT_TRY(vkt__checkpoint_open(r->best_checkpoint, &ckpt));
-        VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.saved, t->host.n_saved, false));
-        if (t->c->optim.ema > 0)
-            VKT_TRY(vkt__checkpoint_load_average(ckpt->optim, t->host.saved, t->host.n_saved));
-        VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, &t->host));
-    }
+    if (vkt__ranks_lead(t)) VKT_TRY(load_best(t));
+    VKT_TRY(vkt__ranks_share_weights(t));
     VKT_TRY(vkt__evaluate(t->s, NULL, split, 0, &e, NULL, NULL));
     r->valid_loss = e.loss / (double)e.n;
     r->valid_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
@@ -358,7 +371,6 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     }
 fail:
     vkt__eval_sums_finish(&e);
-    vkt__checkpoint_close(&ckpt);
     return st;
 }
 

@@ -365,7 +365,7 @@ static vkt_status configure(const train_options *o, const kept_sets *kept, vkt_c
     return st == VKT_OK ? vkt_config_finish(c) : st;
 }
 
-static int explain(const vkt_config *c, char *plan)
+static void explain(const vkt_config *c, const char *plan)
 {
     char *yaml = vkt_config_yaml(c);
     printf("# complete configuration\n"
@@ -374,16 +374,16 @@ static int explain(const vkt_config *c, char *plan)
            "%s\n",
            yaml ? yaml : "", plan ? plan : "");
     vkt_free(yaml);
-    vkt_free(plan);
-    return CLI_OK;
 }
 
-static int train(const train_options *o, const kept_sets *kept, const vkt_config *c)
+static vkt_status train(const train_options *o, const kept_sets *kept, const vkt_config *c,
+                        vkt_comm *comm)
 {
     char *plan = NULL;
     vkt_train_result r = { 0 };
-    progress s = { .live = cli_can_redraw(stdout) && !o->common.quiet,
-                   .quiet = o->common.quiet,
+    bool speaks = vkt_comm_rank(comm) == 0;
+    progress s = { .live = cli_can_redraw(stdout) && !o->common.quiet && speaks,
+                   .quiet = o->common.quiet || !speaks,
                    .log_every = c->log_every };
     vkt_train_desc desc = {
         .run_dir = o->run_dir,
@@ -395,24 +395,40 @@ static int train(const train_options *o, const kept_sets *kept, const vkt_config
         .on_progress = on_progress,
         .user = &s,
         .command = kept->line ? kept->line : o->common.line,
+        .comm = comm,
     };
     cli_catch_signals(s.live);
     vkt_status st = vkt_train(c, &desc, &r);
     cli_live("");
-    if (st == VKT_OK && o->explain) return explain(c, plan);
+    if (st == VKT_OK && o->explain && speaks) explain(c, plan);
     vkt_free(plan);
+    if (!speaks || o->explain) return st;
     if (st == VKT_OK || st == VKT_E_INTERRUPTED)
         print_summary(o, c, &r, st == VKT_E_INTERRUPTED);
     else if (*r.run_dir)
         printf("\nfailed (%s) after %s steps: %s\n", vkt_status_name(st), cli_count(r.step),
                r.run_dir);
-    return cli_exit_code(st);
+    return st;
+}
+
+/* The whole of it as one of the ranks, or alone. */
+static vkt_status work(const train_options *o, vkt_comm *comm)
+{
+    vkt_config *c = NULL;
+    vkt_status st = vkt_config_create(&c);
+    if (st != VKT_OK) return st;
+    kept_sets kept = { 0 };
+    if (o->resume) kept = kept_sets_of(o->run_dir, &o->set, o->common.line);
+    st = configure(o, &kept, c);
+    if (st == VKT_OK) st = train(o, &kept, c, comm);
+    kept_sets_finish(&kept);
+    vkt_config_destroy(&c);
+    return st;
 }
 
 static int run(void *options)
 {
     const train_options *o = options;
-    vkt_config *c = NULL;
     if (o->resume && !o->run_dir) {
         cli_error("train: --resume needs --run DIR, the run to continue");
         return CLI_USAGE;
@@ -423,15 +439,14 @@ static int run(void *options)
                                "that is only described");
         return CLI_USAGE;
     }
-    vkt_status st = vkt_config_create(&c);
-    if (st != VKT_OK) return cli_exit_code(st);
-    kept_sets kept = { 0 };
-    if (o->resume) kept = kept_sets_of(o->run_dir, &o->set, o->common.line);
-    st = configure(o, &kept, c);
-    int rc = st == VKT_OK ? train(o, &kept, c) : cli_exit_code(st);
-    kept_sets_finish(&kept);
-    vkt_config_destroy(&c);
-    return rc;
+    vkt_comm *comm = NULL;
+    if (vkt_launch_get().rank > 0) cli_log_other_rank();
+    vkt_status st = vkt_comm_open(&comm);
+    if (st == VKT_OK) {
+        st = work(o, comm);
+        st = vkt_comm_close(&comm, st);
+    }
+    return cli_exit_code(st);
 }
 
 const cli_command cmd_train = {

@@ -35,6 +35,8 @@ static double step_word(uint64_t i)
                                       .inv_weight = 1.5f,
                                       .step = 5,
                                       .micro = 1,
+                                      .rows = 2,
+                                      .row = 3,
                                       .dropout_key = 12345 };
     uint32_t words[sizeof b / 4];
     memcpy(words, &b, sizeof b);

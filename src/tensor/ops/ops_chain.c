@@ -66,8 +66,9 @@ static void chain_record(vkt__rec *rec, const vkt_node *n)
 static double dropped(const vkt_node *n, const struct vkt_step_block *b, uint64_t i, double x)
 {
     double p = (double)n->attr.chain.dropout_p;
-    uint32_t bits =
-        vkt_dropout_bits(b->dropout_key, b->step, n->attr.chain.dropout_id, (uint32_t)i);
+    uint32_t first = vkt_dropout_first((uint32_t)n->out[0]->count, b->rows, b->row),
+             bits = vkt_dropout_bits(b->dropout_key, b->step, n->attr.chain.dropout_id,
+                                     first + (uint32_t)i);
     return bits >= p * 0x1p24 ? x / (1 - p) : 0;
 }
 

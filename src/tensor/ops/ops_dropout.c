@@ -35,8 +35,10 @@ static void dropout_ref(const vkt_node *n, double *const *in, double *const *out
 {
     struct vkt_step_block b = vkt__ref_step(in[1]);
     double p = (double)n->attr.dropout.p;
+    uint32_t first = vkt_dropout_first((uint32_t)n->out[0]->count, b.rows, b.row);
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        uint32_t bits = vkt_dropout_bits(b.dropout_key, b.step, n->attr.dropout.id, (uint32_t)i);
+        uint32_t bits =
+            vkt_dropout_bits(b.dropout_key, b.step, n->attr.dropout.id, first + (uint32_t)i);
         out[0][i] = bits >= p * 0x1p24 ? in[0][i] / (1 - p) : 0;
     }
 }

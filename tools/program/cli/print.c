@@ -274,6 +274,18 @@ void cli_log_open(bool quiet, bool verbose)
     vkt_log_set(log_line, NULL, quiet ? VKT_LOG_WARN : verbose ? VKT_LOG_DEBUG : VKT_LOG_INFO);
 }
 
+/* Of several ranks one speaks: but for the loss of another, which any of them may be the one to
+ * find. */
+static void log_other_rank(void *user, vkt_log_level level, const char *area, const char *line)
+{
+    if (level == VKT_LOG_ERROR && !strcmp(area, "comm")) log_line(user, level, area, line);
+}
+
+void cli_log_other_rank(void)
+{
+    vkt_log_set(log_other_rank, NULL, VKT_LOG_WARN);
+}
+
 void cli_live(const char *text)
 {
     if (!*text && !live_shown) return;

@@ -61,6 +61,8 @@ void cli_error(const char *fmt, ...) VKT_PRINTF(1, 2);
 void cli_log_open(bool quiet, bool verbose);
 /* Draws text over the live line on stdout; "" removes it. */
 void cli_live(const char *text);
+/* The log of a rank that is not the first: nothing, but that another rank is lost. */
+void cli_log_other_rank(void);
 /* A lasting line on stdout, above the live line. */
 void cli_line(const char *fmt, ...) VKT_PRINTF(1, 2);
 

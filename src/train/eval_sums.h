@@ -1,0 +1,21 @@
+/* What an evaluation adds up. */
+#ifndef VKT_TRAIN_EVAL_SUMS_H
+#define VKT_TRAIN_EVAL_SUMS_H
+
+#include "base/words.h"
+
+/* Sums over examples, or for text over the targets that count; counts per class for classifiers. */
+typedef struct vkt__eval_sums {
+    uint64_t n, correct;
+    uint64_t n_bytes; /* text: of the targets' tokens */
+    double loss;
+    /* Regression, in units of the target: sums of errors, absolute and squared; the targets' mean
+     * and sum of squared deviations from it. */
+    double abs_error, square_error, target_mean, target_square;
+    double roc_auc, average_precision; /* of classes, see ranks.h; NAN: not measured */
+    uint32_t n_classes;
+    uint64_t *class_count, *class_correct, *class_predicted; /* [n_classes] */
+    uint64_t *confusion; /* [n_classes, n_classes] target, prediction; NULL: too many classes */
+} vkt__eval_sums;
+
+#endif

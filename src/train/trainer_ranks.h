@@ -1,0 +1,30 @@
+/* A run of several ranks, as far as the trainer is concerned: what they must have in common, which
+ * device each takes, and what rank 0 alone knows and tells the others. Every call is OK at once
+ * where there is one rank. */
+#ifndef VKT_TRAIN_TRAINER_RANKS_H
+#define VKT_TRAIN_TRAINER_RANKS_H
+
+#include "train/trainer_state.h"
+
+/* The others compute as it does, and write nothing. */
+bool vkt__ranks_lead(const vkt__trainer *t);
+/* The same recipe, then the same data everywhere; ARG on the rank where it is another. */
+vkt_status vkt__ranks_same_recipe(vkt__trainer *t);
+vkt_status vkt__ranks_same_data(vkt__trainer *t);
+/* What this rank opens, into desc: by `devices`, or its place among the ranks of its host.
+ * NO_DEVICE, ARG. room: of the name that desc then points to. */
+vkt_status vkt__ranks_device(const vkt__trainer *t, vkt_gpu_desc *desc, char room[64]);
+/* After it was opened: tells the others, and refuses two ranks on one GPU that nobody asked for. */
+vkt_status vkt__ranks_meet_devices(vkt__trainer *t);
+/* The measures against a lack of memory that this rank took, all ranks take; *again: this one has
+ * to build its session anew, with t->fit as it then is. */
+vkt_status vkt__ranks_fit(vkt__trainer *t, bool *again);
+/* Rank 0 has opened its run, and loaded or drawn the weights: now the others have them, too, and
+ * its step. */
+vkt_status vkt__ranks_follow(vkt__trainer *t);
+/* Weights, moments and all that a checkpoint holds: as on rank 0. */
+vkt_status vkt__ranks_share_weights(vkt__trainer *t);
+/* After an evaluation: which one was the best, and whether training ends. */
+vkt_status vkt__ranks_share_best(vkt__trainer *t);
+
+#endif

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Training with several ranks by the program: the losses are those of one rank, the same ranks give the same bits, also over an
+# interruption; another number of ranks goes on; what can't be is refused in one line.
+# usage: test_ranks_program.sh PROGRAM
+set -euo pipefail
+program=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+bad=0
+say() { printf 'test_ranks_program: %s\n' "$*" >&2; bad=1; }
+
+cat >mlp.yaml <<'YAML'
+name: mlp
+data: {source: digits, valid_fraction: 0.1}
+model: [flatten, linear: 24, relu, dropout: 0.2, linear]
+loss: {class_weight: balanced}
+optim: {rule: adamw, lr: 0.003, clip: 0.5}
+train: {steps: 40, batch: 25}
+eval: {every: 20}
+YAML
+cat >mixed.yaml <<'YAML'
+name: mixed
+data: {source: idx, path: pictures, valid_fraction: 0.2, augment: {mixup: 0.4, crop_padding: 1}}
+model: [flatten, linear]
+train: {steps: 20, batch: 13, accumulate: 2}
+eval: {every: 20}
+checkpoint: {metric: roc_auc}
+YAML
+python3 - <<'PY'
+import os, struct
+os.mkdir("pictures")
+for name, n in (("train", 200), ("t10k", 40)):
+    pixels = bytes((i * 37 + k * (i % 10 + 3) * 11) % 251 for i in range(n) for k in range(64))
+    open(f"pictures/{name}-images-idx3-ubyte", "wb").write(struct.pack(">4I", 0x803, n, 8, 8) + pixels)
+    open(f"pictures/{name}-labels-idx1-ubyte", "wb").write(struct.pack(">2I", 0x801, n) + bytes(i % 10 for i in range(n)))
+PY
+cat >text.yaml <<'YAML'
+name: text
+data: {source: novel, tokenizer: chars, context: 16}
+model: [transformer: {layers: 1, heads: 2, width: 16, dropout: 0.1}]
+train: {steps: 15, batch: 7}
+eval: {every: 15, sample: 40}
+samples: {count: 0}
+YAML
+
+ranks() { # ranks N WORD...: vktrain WORD... with N ranks; its exit code in $code, what it says in out and err
+  local n=$1 launcher=(); shift
+  [ "$n" = 1 ] || launcher=(mpirun --oversubscribe -n "$n")
+  code=0
+  timeout 120 ${launcher[@]+"${launcher[@]}"} "$program" "$@" >out 2>err </dev/null || code=$?
+}
+runs() { # runs N RUN WORD...: the same, and it has to end well
+  local n=$1 run=$2; shift 2
+  ranks "$n" train "$@" --run "$run"
+  [ $code = 0 ] || { say "$run: exit code $code"; tail -n 5 err out >&2; }
+}
+near() { # near A B LIMIT: the losses of two runs differ by less, relative
+  python3 - "$@" <<'PY' || say "$2 is not near $1"
+import json, sys
+def numbers(run):
+    rows = [json.loads(l) for l in open(run + "/metrics.jsonl")]
+    return {(r["kind"], r.get("split"), r["step"], k): r[k] for r in rows for k in ("loss", "accuracy", "roc_auc", "grad_norm") if k in r}
+a, b = numbers(sys.argv[1]), numbers(sys.argv[2])
+worst = max((abs(a[k] - b[k]) / max(abs(a[k]), 1e-9), k) for k in a)
+print(sys.argv[2], "differs from", sys.argv[1], "by at most", worst)
+sys.exit(a.keys() != b.keys() or not worst[0] < float(sys.argv[3]))
+PY
+}
+same() { cmp -s "$1/checkpoints/$3/model.safetensors" "$2/checkpoints/$3/model.safetensors" || say "$1 and $2: other bits at $3"; }
+
+for recipe in mlp mixed text; do
+  runs 1 $recipe-1 $recipe.yaml
+  runs 3 $recipe-3 $recipe.yaml
+  near $recipe-1 $recipe-3 1e-4
+done
+
+runs 3 again mlp.yaml
+same mlp-3 again step-00000040
+[ "$(find again -name 'events*' | wc -l)" = 1 ] || say "more than one rank has written"
+
+# Interrupted by one rank, and gone on with.
+code=0
+mpirun --oversubscribe -n 3 "$program" train mlp.yaml --set train.steps=100000 --set eval.every=100000 --set train.log_every=1 --run stopped >out 2>err </dev/null & job=$!
+for _ in $(seq 600); do
+  ! grep -q '^step' out || break
+  sleep 0.1
+done
+child=$(pgrep -P $job | tail -n 1)
+kill -INT "$child"
+wait $job || code=$?
+[ $code = 130 ] || say "SIGINT on a rank: exit code $code"
+at=$(ls stopped/checkpoints)
+[ -f "stopped/checkpoints/$at/state.json" ] || say "SIGINT on a rank leaves no checkpoint"
+runs 2 stopped mlp.yaml --resume --set eval.every=100000 --set train.steps=$((10#${at#step-} + 20))
+
+ranks 3 train mlp.yaml --run no --set train.batch=2
+[ $code = 2 ] && [ "$(grep -c 'error:' err)" = 1 ] && grep -q 'less than one example for each of 3 ranks' err || { say "a batch of less than a row a rank: $code"; cat err >&2; }
+ranks 2 train mlp.yaml --run mlp-1
+[ $code = 2 ] && [ "$(grep -c 'error:' err)" = 1 ] || { say "a folder that holds a run: $code"; cat err >&2; }
+code=0
+mpirun --oversubscribe -n 1 "$program" train mlp.yaml --run no : -n 1 "$program" train mlp.yaml --run no --set optim.lr=0.1 >out 2>err </dev/null || code=$?
+[ $code = 2 ] && grep -q "rank 1 (.*): its recipe is not that of rank 0: 'lr: 0.1.*' here, 'lr: 0.003.*' there" err || { say "recipes that differ: $code"; cat err >&2; }
+
+[ $bad = 0 ] && echo "test_ranks_program: ok"
+exit $bad
