@@ -10,7 +10,7 @@
 
 double vkt__now(void); /* monotonic seconds */
 void vkt__sleep_ms(unsigned ms);
-void vkt__sleep_us(unsigned us); /* at least; a millisecond where the system has no shorter */
+void vkt__sleep_us(unsigned us);  /* at least; a millisecond where the system has no shorter */
 void vkt__time_iso(char out[32]); /* UTC, 2026-01-31T12:00:00Z */
 double vkt__time_unix(void);      /* seconds since 1970 */
 double vkt__thread_cpu(void);     /* CPU seconds of the calling thread */
