@@ -89,6 +89,8 @@ set(SRC_DATA_PICTURES
   src/data/pictures/pictures.c
 )
 set(SRC_DATA_TEXT
+  src/data/chat/chat_settings.c
+  src/data/chat/conversation.c
   src/data/chat/template.c
   src/data/chat/template_blocks.c
   src/data/chat/template_eval.c
@@ -104,11 +106,13 @@ set(SRC_DATA_TEXT
   src/data/text/documents.c
   src/data/text/jsonl.c
   src/data/text/pack.c
+  src/data/text/packing.c
   src/data/text/shard.c
   src/data/text/store.c
   src/data/text/token_order.c
   src/data/text/tokenizer.c
   src/data/text/tokenizer_bpe.c
+  src/data/text/tokenizer_chat.c
   src/data/text/tokenizer_files.c
   src/data/text/tokenizer_json.c
   src/data/text/tokenizer_nfc.c

@@ -164,6 +164,12 @@ VKT_API vkt_likeness vkt_source_of(const char *path, vkt_source_info *out);
 
 /* ---- opening ---- */
 
+/* What a window of tokens holds: any of the stream; or whole documents, as many as it has place
+ * for, padded. AUTO: whole ones where not all of their tokens count (conversations). */
+typedef enum vkt_packing { VKT_PACKING_AUTO, VKT_PACKING_STREAM, VKT_PACKING_WHOLE } vkt_packing;
+/* Conversations longer than a window: an error, cut at the left, left out. */
+typedef enum vkt_too_long { VKT_TOO_LONG_STOP, VKT_TOO_LONG_LEFT, VKT_TOO_LONG_SKIP } vkt_too_long;
+
 typedef struct vkt_data_desc {
     const char *source; /* a name that vkt_source knows */
     const char *path;   /* idx: folder with MNIST's file names, classes.txt (one name a line) if you
@@ -191,9 +197,17 @@ typedef struct vkt_data_desc {
                               0; a loader gives their places (vkt_batch.documents). Windows and
                               targets are as without, so the target of a document's last token is
                               the next one's first. ARG: the source is one document */
-    vkt_missing missing;   /* csv: what to do with empty, NA, NaN, N/A, NULL, ? cells: an error; of
-                              numbers the mean, of texts a category of its own, and a row without a
-                              label is left out; or the row is left out */
+    vkt_packing packing;   /* text: what a window holds */
+    vkt_too_long too_long; /* text: conversations of more than context + 1 tokens */
+    bool skip_bad_lines;   /* JSON lines that can't be read are left out and counted; else the first
+                              is an error */
+    const char
+        *chat_template;  /* file of a chat template, in place of the tokenizer's; NULL: none */
+    const char *today;   /* "2026-01-31": what strftime_now tells chat templates; NULL: nothing,
+                            and one that insists is refused, since data would differ by the day */
+    vkt_missing missing; /* csv: what to do with empty, NA, NaN, N/A, NULL, ? cells: an error; of
+                            numbers the mean, of texts a category of its own, and a row without a
+                            label is left out; or the row is left out */
     vkt_task task;
     vkt_standardize standardize;
     const char *labels;  /* images: CSV of file,label[,split] in place of class folders, or NULL */

@@ -197,6 +197,16 @@ static vkt_status check_text(const vkt_config *c, bool text)
         return vkt__config_refuse(c, "samples.prompt", "only for text and the novel");
     if (d->document_mask && !text)
         return vkt__config_refuse(c, "data.document_mask", "only for text");
+    const struct {
+        bool given;
+        const char *option;
+    } rows[] = { { d->packing != VKT_PACKING_AUTO, "data.packing" },
+                 { d->too_long != VKT_TOO_LONG_STOP, "data.too_long" },
+                 { d->skip_bad_lines, "data.skip_bad_lines" },
+                 { d->chat_template != NULL, "data.chat_template" },
+                 { d->today != NULL, "data.today" } };
+    for (size_t i = 0; i < VKT_COUNT(rows) && !text; i++)
+        if (rows[i].given) return vkt__config_refuse(c, rows[i].option, "only for text");
     if (text && c->class_weight != VKT_CLASS_WEIGHT_NONE)
         return vkt__config_refuse(c, "loss.class_weight", "not for text");
     return VKT_OK;

@@ -36,6 +36,14 @@ static const vkt__choice samplings[] = { { "shuffle", VKT_SAMPLING_SHUFFLE },
                                          { "in-order", VKT_SAMPLING_IN_ORDER },
                                          { 0 } };
 static const vkt__choice headers[] = { { "auto", 0 }, { "yes", 0 }, { "no", 0 }, { 0 } };
+static const vkt__choice packings[] = { { "auto", VKT_PACKING_AUTO },
+                                        { "stream", VKT_PACKING_STREAM },
+                                        { "whole", VKT_PACKING_WHOLE },
+                                        { 0 } };
+static const vkt__choice too_longs[] = { { "stop", VKT_TOO_LONG_STOP },
+                                         { "left", VKT_TOO_LONG_LEFT },
+                                         { "skip", VKT_TOO_LONG_SKIP },
+                                         { 0 } };
 static const vkt__choice missings[] = { { "error", VKT_MISSING_ERROR },
                                         { "mean", VKT_MISSING_MEAN },
                                         { "drop", VKT_MISSING_DROP },
@@ -163,6 +171,22 @@ static const vkt__option options[] = {
       "text: tokens attend only to tokens of their own document, and positions begin at 0 in each "
       "document",
       NULL, NULL },
+    { "data.packing", VKT__OPT_ENUM, AT(data.packing), "auto", 0, 0, "",
+      "text: whether a window holds any part of the text (stream), or whole documents, padded; "
+      "auto: whole ones for conversations",
+      packings, NULL },
+    { "data.too_long", VKT__OPT_ENUM, AT(data.too_long), "stop", 0, 0, "",
+      "text: whether a conversation longer than data.context stops the run, is cut at the left, or "
+      "is left out",
+      too_longs, NULL },
+    { "data.skip_bad_lines", VKT__OPT_BOOL, AT(data.skip_bad_lines), "false", 0, 1, "",
+      "text: JSON lines that can't be read are left out and counted, and do not stop the run", NULL,
+      NULL },
+    { "data.chat_template", VKT__OPT_STRING, AT(data.chat_template), NULL, 0, 0, "",
+      "text: file of a chat template (Jinja) in place of the tokenizer's", NULL, NULL },
+    { "data.today", VKT__OPT_STRING, AT(data.today), NULL, 0, 0, "",
+      "text: the day (2026-01-31) that chat templates are told which ask for the date", NULL,
+      NULL },
     { "data.missing", VKT__OPT_ENUM, AT(data.missing), "error", 0, 0, "",
       "csv: what happens at an empty cell: training stops with an error, the cell becomes the "
       "column's mean (in a column of texts: a category of its own), or the row is dropped",

@@ -1,6 +1,8 @@
 /* Texts in other files: shards of tokens, JSON lines and chats. */
 #include "testing.h"
 
+#include <math.h>
+
 #include "data/text/jsonl.h"
 #include "data/text/shard.h"
 
@@ -142,14 +144,16 @@ static void json_lines(void **state)
                 { "{\"messages\": [{\"role\": \"user\"}]}", "'j' line 1: a turn must be" } };
     for (size_t i = 0; i < VKT_COUNT(good); i++) {
         vkt__str s = { 0 };
-        REQUIRE_OK(vkt__jsonl_read(good[i].text, strlen(good[i].text), "j", NULL, shout, &s));
+        REQUIRE_OK(vkt__jsonl_read(good[i].text, strlen(good[i].text), "j", NULL,
+                                   &(vkt__jsonl_options) { .now = NAN }, shout, &s));
         assert_string_equal(s.data, good[i].what);
         vkt__str_finish(&s);
     }
     for (size_t i = 0; i < VKT_COUNT(bad); i++) {
         vkt__str s = { 0 };
         TEST_LOG_CAPTURE();
-        REQUIRE_STATUS(vkt__jsonl_read(bad[i].text, strlen(bad[i].text), "j", NULL, shout, &s),
+        REQUIRE_STATUS(vkt__jsonl_read(bad[i].text, strlen(bad[i].text), "j", NULL,
+                                       &(vkt__jsonl_options) { .now = NAN }, shout, &s),
                        VKT_E_FORMAT);
         REQUIRE_LOGGED(bad[i].line);
         vkt__str_finish(&s);

@@ -10,6 +10,7 @@
 #include "data/text/documents.h"
 #include "data/text/shard.h"
 #include "data/text/store.h"
+#include "data/text/tokenizer_chat.h"
 #include "data/text/vocabulary.h"
 #include "data/text/tokenizer_json.h"
 
@@ -21,7 +22,7 @@ void vkt__corpus_destroy(vkt__corpus **pc)
     vkt__store_finish(&c->store);
     for (uint32_t i = 0; i < c->n_shards; i++) vkt__shard_close(&c->shard[i]);
     free(c->shard);
-    for (int i = 0; i < VKT_N_SPLITS; i++) free(c->span[i]);
+    for (int i = 0; i < VKT_N_SPLITS; i++) free(c->span[i]), free(c->window[i]);
     free(c);
     *pc = NULL;
 }
@@ -155,10 +156,65 @@ fail:
 
 /* ---- windows ---- */
 
+/* The first of the shard's documents that begins after its token `at`. */
+static uint64_t document_after(const vkt__shard *s, uint64_t at)
+{
+    uint64_t low = 0, high = s->n_documents;
+    while (low < high) {
+        uint64_t mid = (low + high) / 2;
+        if (s->document[mid] <= at)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Where the documents of a split begin in its stream, and its end: [*n + 1]. */
+static uint64_t *list_begins(const vkt__corpus *c, vkt_split split, size_t *n)
+{
+    uint64_t *begin = NULL;
+    size_t cap = 0;
+    *n = 0;
+    for (size_t i = 0; i < c->n_spans[split]; i++) {
+        const vkt__span *span = &c->span[split][i];
+        const vkt__shard *s = &c->shard[span->shard];
+        begin = vkt__grow(begin, *n, &cap, sizeof *begin);
+        begin[(*n)++] = span->at;
+        for (uint64_t k = document_after(s, span->first);
+             k < s->n_documents && s->document[k] < span->first + span->n; k++) {
+            begin = vkt__grow(begin, *n, &cap, sizeof *begin);
+            begin[(*n)++] = span->at + s->document[k] - span->first;
+        }
+    }
+    begin = vkt__grow(begin, *n, &cap, sizeof *begin);
+    begin[*n] = c->n_tokens[split];
+    return begin;
+}
+
+/* Windows of whole documents, where that is asked for. */
+static vkt_status make_windows(vkt__corpus *c, vkt_packing packing, vkt_too_long too_long,
+                               const char *name)
+{
+    vkt_status st = VKT_OK;
+    c->whole = packing == VKT_PACKING_WHOLE;
+    for (uint32_t i = 0; i < c->n_shards && packing == VKT_PACKING_AUTO; i++)
+        c->whole = c->whole || c->shard[i].uncounted;
+    for (int split = 0; split < VKT_N_SPLITS && c->whole && st == VKT_OK; split++) {
+        size_t n;
+        uint64_t *begin = list_begins(c, (vkt_split)split, &n);
+        st = vkt__pack_windows(begin, n, c->context, too_long, vkt__show(name).s, &c->window[split],
+                               &c->n_windows[split]);
+        free(begin);
+    }
+    return st;
+}
+
 /* Training windows leave a context's length to shift in, where there is more than one. */
 static uint64_t count_windows(const vkt__corpus *c, vkt_split split)
 {
     uint64_t n = c->n_tokens[split];
+    if (c->whole) return c->n_windows[split];
     if (n < 2) return 0;
     if (split != VKT_SPLIT_TRAIN) return (n - 1 + c->context - 1) / c->context;
     return n - 1 < c->context ? 0 : VKT_MAX(n / c->context, 2) - 1;
@@ -167,6 +223,7 @@ static uint64_t count_windows(const vkt__corpus *c, vkt_split split)
 uint64_t vkt__corpus_shift(const vkt__corpus *c, vkt_split split, uint64_t seed, uint64_t epoch)
 {
     uint64_t used = count_windows(c, split) * c->context + 1, n = c->n_tokens[split];
+    if (c->whole) return 0;
     if (split != VKT_SPLIT_TRAIN || used >= n) return 0;
     uint64_t room = VKT_MIN(n - used + 1, c->context);
     return vkt_rand_below(seed, VKT_RNG_SAMPLE, epoch, (uint32_t)room);
@@ -206,20 +263,6 @@ static void copy_tokens(const vkt__corpus *c, vkt_split split, uint64_t at, uint
     }
 }
 
-/* The first of the shard's documents that begins after its token `at`. */
-static uint64_t document_after(const vkt__shard *s, uint64_t at)
-{
-    uint64_t low = 0, high = s->n_documents;
-    while (low < high) {
-        uint64_t mid = (low + high) / 2;
-        if (s->document[mid] <= at)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 /* Where the documents of tokens [at, at + n) begin, counted from `at`. Spans hold whole documents,
  * so each one's first token begins one, or the window does. */
 static void find_documents(const vkt__corpus *c, vkt_split split, uint64_t at, uint32_t n,
@@ -241,7 +284,8 @@ static void find_documents(const vkt__corpus *c, vkt_split split, uint64_t at, u
 uint32_t vkt__corpus_window(const vkt__corpus *c, vkt_split split, uint64_t i, uint64_t shift,
                             uint32_t *tokens, uint32_t *targets, uint32_t *documents)
 {
-    uint64_t at = i * c->context + shift, left = c->n_tokens[split] - at;
+    const vkt__window *w = c->whole ? &c->window[split][i] : NULL;
+    uint64_t at = w ? w->at : i * c->context + shift, left = w ? w->n : c->n_tokens[split] - at;
     uint32_t n = (uint32_t)VKT_MIN(left - 1, c->context), n_counted = 0;
     bool stack[1024], *counts = n <= VKT_COUNT(stack) ? stack : vkt__alloc(n);
     copy_tokens(c, split, at, n, tokens, NULL);
@@ -386,6 +430,7 @@ static vkt_status read_tokens(vkt__corpus *c, const vkt__source *s, const char *
     } else {
         if (!c->tokenizer)
             VKT_TRY(vkt__documents_tokenizer(s, spec ? spec : "bytes", &c->tokenizer));
+        if (s->template) VKT_TRY(vkt__tokenizer_take_template(c->tokenizer, s->template));
         VKT_TRY(encode_source(c, s));
     }
 fail:
@@ -407,7 +452,7 @@ vkt_status vkt__text_schema(const vkt_tokenizer *t, uint32_t context, uint32_t v
     };
     out->input_shape[0] = out->n_inputs = context;
     out->n_outputs = out->vocab = VKT_MAX(t->info.n_vocab, vocab);
-    char *json = vkt_tokenizer_json(t);
+    char *json = vkt__tokenizer_kept(t);
     out->tokenizer = vkt__arena_strdup(arena, json);
     free(json);
     return VKT_OK;
@@ -444,7 +489,12 @@ static vkt_status check_sizes(const vkt__corpus *c, const vkt_data_desc *desc, c
                  { VKT_SPLIT_TEST, "test_fraction", desc->test_fraction, 2 } };
     for (size_t i = 0; i < VKT_COUNT(rows); i++) {
         uint64_t have = c->n_tokens[rows[i].split];
-        if (rows[i].fraction > 0 && have < rows[i].need)
+        if (c->whole && rows[i].fraction > 0 && !c->n_windows[rows[i].split])
+            return vkt__fail(VKT_E_FORMAT, "data",
+                             "'%s': the %s split has no conversation: give more, or set data.%s to "
+                             "another share",
+                             vkt__show(name).s, vkt_split_name(rows[i].split), rows[i].key);
+        if (!c->whole && rows[i].fraction > 0 && have < rows[i].need)
             return vkt__fail(VKT_E_FORMAT, "data",
                              "'%s': the %s split has %llu tokens, at least %llu are needed%s: give "
                              "more text, or %s "
@@ -462,6 +512,18 @@ static vkt_status check_sizes(const vkt__corpus *c, const vkt_data_desc *desc, c
     return VKT_OK;
 }
 
+/* How conversations are read. */
+static vkt_status set_chat(vkt__source *s, const vkt_data_desc *desc)
+{
+    s->skip_bad = desc->skip_bad_lines;
+    s->template = desc->chat_template;
+    s->dated = desc->today != NULL;
+    if (s->dated && !vkt__day_seconds(desc->today, &s->now))
+        return vkt__fail(VKT_E_ARG, "data", "data.today must be a day such as 2026-01-31, not '%s'",
+                         vkt__show(desc->today).s);
+    return VKT_OK;
+}
+
 static vkt_status open_source(vkt_dataset *ds, const vkt_data_desc *desc, vkt__source s)
 {
     vkt_status st;
@@ -469,6 +531,7 @@ static vkt_status open_source(vkt_dataset *ds, const vkt_data_desc *desc, vkt__s
     if (desc->context == 0)
         return vkt__fail(VKT_E_ARG, "data", "data.context must be 1 or more tokens");
     c->context = desc->context;
+    VKT_TRY(set_chat(&s, desc));
     VKT_TRY(read_tokens(c, &s, desc->tokenizer));
     VKT_TRY(vkt__text_schema(c->tokenizer, c->context, desc->vocab, &ds->arena, &ds->schema));
     if (desc->document_mask && count_documents(c) < 2) {
@@ -479,6 +542,7 @@ static vkt_status open_source(vkt_dataset *ds, const vkt_data_desc *desc, vkt__s
         goto fail;
     }
     VKT_TRY(deal_all(c, desc));
+    VKT_TRY(make_windows(c, desc->packing, desc->too_long, s.name));
     VKT_TRY(check_sizes(c, desc, s.name));
     describe(ds, s.name);
 fail:
@@ -528,6 +592,7 @@ vkt_status vkt__corpus_open_schema(vkt_dataset *ds, const char *const *paths, si
                        vkt__show(paths[0]).s, (unsigned long long)c->n_tokens[VKT_SPLIT_TEST]);
         goto fail;
     }
+    VKT_TRY(make_windows(c, VKT_PACKING_AUTO, VKT_TOO_LONG_LEFT, paths[0]));
     VKT_TRY(vkt__text_schema(c->tokenizer, c->context, ds->schema.vocab, &ds->arena, &ds->schema));
     describe(ds, paths[0]);
 fail:

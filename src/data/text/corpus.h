@@ -5,6 +5,7 @@
 #define VKT_DATA_CORPUS_H
 
 #include "data/parts/parts.h"
+#include "data/text/packing.h"
 #include "data/text/shard.h"
 
 /* A run of a shard's tokens in a split. */
@@ -23,6 +24,9 @@ struct vkt__corpus {
     vkt__span *span[VKT_N_SPLITS];
     size_t n_spans[VKT_N_SPLITS];
     uint64_t n_tokens[VKT_N_SPLITS];
+    bool whole; /* windows are these */
+    vkt__window *window[VKT_N_SPLITS];
+    size_t n_windows[VKT_N_SPLITS];
     uint64_t hash; /* of the shards' content */
 };
 

@@ -1,4 +1,6 @@
 /* Documents from files, folders and patterns. Knows what a document is, not what becomes of it. */
+#include <math.h>
+
 #include "data/parts/parts.h"
 #include "data/text/document.h"
 #include "data/text/documents.h"
@@ -8,7 +10,8 @@
 enum { MAX_DEPTH = 64 };
 
 typedef struct {
-    const vkt_tokenizer *tokenizer;
+    vkt_tokenizer *tokenizer;
+    vkt__jsonl_options *lines;
     vkt__document_fn fn;
     void *user;
 } reading;
@@ -37,7 +40,7 @@ static vkt_status read_file(const reading *r, const char *path)
         goto fail;
     }
     if (is_jsonl(path)) {
-        VKT_TRY(vkt__jsonl_read(text, n, path, r->tokenizer, r->fn, r->user));
+        VKT_TRY(vkt__jsonl_read(text, n, path, r->tokenizer, r->lines, r->fn, r->user));
     } else {
         vkt__stretch all = { text, n, true, false };
         VKT_TRY(r->fn(r->user, &(vkt__document) { path, &all, 1 }));
@@ -102,14 +105,19 @@ fail:
     return st;
 }
 
-vkt_status vkt__documents_read(const vkt__source *s, const vkt_tokenizer *tokenizer,
-                               vkt__document_fn fn, void *user)
+vkt_status vkt__documents_read(const vkt__source *s, vkt_tokenizer *tokenizer, vkt__document_fn fn,
+                               void *user)
 {
     vkt_status st = VKT_OK;
-    reading r = { tokenizer, fn, user };
+    vkt__jsonl_options lines = { .skip_bad = s->skip_bad, .now = s->dated ? s->now : NAN };
+    reading r = { tokenizer, &lines, fn, user };
     vkt__stretch all = { s->text, s->n_text, true, false };
     if (s->text) return fn(user, &(vkt__document) { s->name, &all, 1 });
     for (size_t i = 0; i < s->n_paths && st == VKT_OK; i++) st = read_path(&r, s->path[i], 0);
+    if (st == VKT_OK && lines.n_bad && tokenizer)
+        vkt_log(VKT_LOG_WARN, "data", "%llu of %llu lines are left out; the first is %s",
+                (unsigned long long)lines.n_bad, (unsigned long long)(lines.n_bad + lines.n_read),
+                lines.first_bad);
     return st;
 }
 

@@ -1,134 +1,311 @@
-/* JSON lines as documents: plain texts, and chats, which are written in the tokenizer's own control
- * tokens where it has them (ChatML's, Llama 3's), else as "role: content" lines. */
+/* JSON lines as documents: plain texts, prompts with completions, and conversations in the forms
+ * that are about, which all become messages. */
 #include <jansson.h>
 #include <stdio.h>
 
 #include "base/words.h"
-#include "data/text/document.h"
 #include "data/text/jsonl.h"
+#include "data/text/tokenizer_chat.h"
 
-typedef enum { PLAIN, CHATML, LLAMA3 } form;
+enum { MAX_TURNS = 10000 };
 
 typedef struct {
-    vkt__arena arena;
-    vkt__stretch *stretch;
-    size_t n, cap;
-} chat;
+    vkt_tokenizer *tokenizer;
+    const vkt__chat *chat; /* at the first conversation */
+    vkt__chat *own;        /* of no tokenizer */
+    vkt_status failed;     /* not the line's fault */
+    vkt__chat_text text;
+    vkt__stretch plain[2];
+    vkt__document document;
+    char wrong[160]; /* with the line, where it is not a failure's own words */
+} reader;
 
-static void add(chat *c, const char *text, size_t n, bool counts, bool special)
+/* ---- the forms of a line ---- */
+
+static bool wrong(reader *r, const char *fmt, ...) VKT_PRINTF(2, 3);
+static bool wrong(reader *r, const char *fmt, ...)
 {
-    c->stretch = vkt__grow(c->stretch, c->n, &c->cap, sizeof *c->stretch);
-    c->stretch[c->n++] = (vkt__stretch) { text, n, counts, special };
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(r->wrong, sizeof r->wrong, fmt, ap);
+    va_end(ap);
+    return false;
 }
 
-static void add_text(chat *c, const char *text, bool counts, bool special)
+/* The texts of content parts as one; NULL: one is no text. */
+static json_t *joined_parts(reader *r, const json_t *parts)
 {
-    add(c, text, strlen(text), counts, special);
-}
-
-static form form_of(const vkt_tokenizer *t)
-{
-    if (t && vkt_tokenizer_find(t, "<|im_start|>") != VKT_NO_TOKEN &&
-        vkt_tokenizer_find(t, "<|im_end|>") != VKT_NO_TOKEN)
-        return CHATML;
-    if (t && vkt_tokenizer_find(t, "<|start_header_id|>") != VKT_NO_TOKEN &&
-        vkt_tokenizer_find(t, "<|end_header_id|>") != VKT_NO_TOKEN &&
-        vkt_tokenizer_find(t, "<|eot_id|>") != VKT_NO_TOKEN)
-        return LLAMA3;
-    return PLAIN;
-}
-
-/* Of an assistant's turn its content and what ends it count: how it begins is given. */
-static void add_turn(chat *c, form f, const char *role, const char *content, size_t n)
-{
-    static const char *const begin[] = { "", "<|im_start|>", "<|start_header_id|>" },
-                             *const headed[] = { ": ", "\n", "<|end_header_id|>" },
-                             *const end[] = { "\n", "<|im_end|>", "<|eot_id|>" };
-    bool counts = !strcmp(role, "assistant");
-    if (*begin[f]) add_text(c, begin[f], false, true);
-    add_text(c, vkt__arena_printf(&c->arena, "%s%s", role, f == LLAMA3 ? "" : headed[f]), false,
-             false);
-    if (f == LLAMA3) {
-        add_text(c, headed[f], false, true);
-        add_text(c, "\n\n", false, false);
+    vkt__str s = { 0 };
+    size_t i;
+    json_t *p, *out = NULL;
+    vkt__str_add(&s, "", 0);
+    json_array_foreach(parts, i, p)
+    {
+        const json_t *text = json_is_string(p) ? p : json_object_get(p, "text");
+        const char *type = json_string_value(json_object_get(p, "type"));
+        if (!json_is_string(text) || (type && strcmp(type, "text") != 0)) {
+            wrong(r, "a content part is of type \"%s\": only \"text\" is taken",
+                  vkt__show(type ? type : "?").s);
+            goto done;
+        }
+        vkt__str_add(&s, json_string_value(text), json_string_length(text));
     }
-    add(c, content, n, counts, false);
-    add_text(c, end[f], counts, f != PLAIN);
-    if (f == CHATML) add_text(c, "\n", false, false);
+    out = json_stringn(s.data, s.len);
+done:
+    vkt__str_finish(&s);
+    return out;
 }
 
-static const char *add_messages(chat *c, form f, const json_t *messages)
+/* A turn with its content as a text. */
+static bool add_turn(reader *r, json_t *to, const json_t *m)
+{
+    const char *role = json_string_value(json_object_get(m, "role"));
+    json_t *content = json_object_get(m, "content"), *copy;
+    bool calls = json_is_array(json_object_get(m, "tool_calls"));
+    if (!role || !*role || !(json_is_string(content) || json_is_array(content) || calls))
+        return wrong(r, "a turn must be {\"role\": \"..\", \"content\": \"..\"}");
+    if (json_array_size(to) >= MAX_TURNS) return wrong(r, "it has more than %d turns", MAX_TURNS);
+    copy = json_copy((json_t *)m);
+    if (json_is_array(content)) {
+        content = joined_parts(r, content);
+        if (!content) {
+            json_decref(copy);
+            return false;
+        }
+        json_object_set_new(copy, "content", content);
+    } else if (!content) {
+        json_object_set_new(copy, "content", json_null());
+    }
+    json_array_append_new(to, copy);
+    return true;
+}
+
+static bool add_turns(reader *r, json_t *to, const json_t *list)
 {
     size_t i;
     json_t *m;
-    if (json_array_size(messages) == 0) return "\"messages\" must be a list of turns";
-    if (f == LLAMA3) add_text(c, "<|begin_of_text|>", false, true);
-    json_array_foreach(messages, i, m)
-    {
-        const char *role = json_string_value(json_object_get(m, "role"));
-        const json_t *content = json_object_get(m, "content");
-        if (!role || !*role || !json_is_string(content))
-            return "a turn must be {\"role\": \"..\", \"content\": \"..\"}";
-        add_turn(c, f, role, json_string_value(content), json_string_length(content));
-    }
-    return NULL;
+    json_array_foreach(list, i, m) if (!add_turn(r, to, m)) return false;
+    return true;
 }
 
-/* What is wrong with the line, or NULL. */
-static const char *read_line(chat *c, form f, const json_t *o)
+static void add_text_turn(json_t *to, const char *role, json_t *content)
 {
-    const json_t *text = json_object_get(o, "text"), *messages = json_object_get(o, "messages"),
-                 *prompt = json_object_get(o, "prompt"),
-                 *completion = json_object_get(o, "completion");
-    if (json_is_string(text)) {
-        if (json_string_length(text))
-            add(c, json_string_value(text), json_string_length(text), true, false);
-        return NULL;
-    }
-    if (messages) return add_messages(c, f, messages);
-    if (!json_is_string(prompt) || !json_is_string(completion))
-        return "neither \"text\", \"messages\" nor \"prompt\" and \"completion\"";
-    add(c, json_string_value(prompt), json_string_length(prompt), false, false);
-    add(c, json_string_value(completion), json_string_length(completion), true, false);
-    return NULL;
+    json_array_append_new(to, json_pack("{s:s, s:O}", "role", role, "content", content));
 }
 
-vkt_status vkt__jsonl_read(const char *text, size_t n, const char *name,
-                           const vkt_tokenizer *tokenizer, vkt__document_fn fn, void *user)
+/* ShareGPT's [{"from", "value"}]; its lists may have roles as messages have. */
+static bool add_sharegpt(reader *r, json_t *to, const json_t *list)
+{
+    static const struct {
+        const char *from, *role;
+    } roles[] = { { "human", "user" },
+                  { "user", "user" },
+                  { "gpt", "assistant" },
+                  { "assistant", "assistant" },
+                  { "chatgpt", "assistant" },
+                  { "model", "assistant" },
+                  { "bot", "assistant" },
+                  { "system", "system" },
+                  { "tool", "tool" },
+                  { "observation", "tool" },
+                  { "function_response", "tool" } };
+    size_t i;
+    json_t *m;
+    json_array_foreach(list, i, m)
+    {
+        const char *from = json_string_value(json_object_get(m, "from")), *role = NULL;
+        json_t *value = json_object_get(m, "value");
+        if (!from && json_object_get(m, "role")) {
+            if (!add_turn(r, to, m)) return false;
+            continue;
+        }
+        for (size_t k = 0; from && k < VKT_COUNT(roles); k++)
+            if (!strcmp(from, roles[k].from)) role = roles[k].role;
+        if (!role || !json_is_string(value))
+            return wrong(r,
+                         "a turn's \"from\" is \"%s\": human, gpt, system and tool are taken, "
+                         "with a text as \"value\"",
+                         vkt__show(from ? from : "?").s);
+        add_text_turn(to, role, value);
+    }
+    return true;
+}
+
+static bool add_alpaca(reader *r, json_t *to, const json_t *o)
+{
+    json_t *instruction = json_object_get(o, "instruction"), *input = json_object_get(o, "input"),
+           *output = json_object_get(o, "output"), *user;
+    if (!json_is_string(instruction) || !json_is_string(output))
+        return wrong(r, "\"instruction\" and \"output\" must be texts");
+    if (json_is_string(input) && json_string_length(input)) {
+        vkt__str s = { 0 };
+        vkt__str_add(&s, json_string_value(instruction), json_string_length(instruction));
+        vkt__str_add(&s, "\n\n", 2);
+        vkt__str_add(&s, json_string_value(input), json_string_length(input));
+        user = json_stringn(s.data, s.len);
+        vkt__str_finish(&s);
+    } else {
+        user = json_incref(instruction);
+    }
+    add_text_turn(to, "user", user);
+    json_decref(user);
+    add_text_turn(to, "assistant", output);
+    return true;
+}
+
+/* The line's turns; *n_given: those that do not count. */
+static bool take_turns(reader *r, const json_t *o, json_t *to, size_t *n_given)
+{
+    json_t *system = json_object_get(o, "system"), *list = json_object_get(o, "messages");
+    if (!list) list = json_object_get(o, "conversations");
+    if (!list) list = json_object_get(o, "conversation");
+    *n_given = 0;
+    if (json_is_string(system) && json_string_length(system)) add_text_turn(to, "system", system);
+    if (list) {
+        if (json_array_size(list) == 0) return wrong(r, "\"messages\" must be a list of turns");
+        return json_object_get(o, "messages") ? add_turns(r, to, list) : add_sharegpt(r, to, list);
+    }
+    const json_t *prompt = json_object_get(o, "prompt"),
+                 *completion = json_object_get(o, "completion");
+    if (json_is_array(prompt) && json_is_array(completion)) {
+        if (!add_turns(r, to, prompt)) return false;
+        *n_given = json_array_size(to);
+        return add_turns(r, to, completion);
+    }
+    if (json_object_get(o, "instruction")) return add_alpaca(r, to, o);
+    return wrong(r, "neither \"text\", \"messages\" nor \"prompt\" and \"completion\", nor "
+                    "\"conversations\", nor \"instruction\" and \"output\"");
+}
+
+static bool learns(const json_t *messages, size_t n_given)
+{
+    for (size_t i = n_given; i < json_array_size(messages); i++) {
+        const char *role = json_string_value(json_object_get(json_array_get(messages, i), "role"));
+        if (!strcmp(role, "assistant")) return true;
+    }
+    return false;
+}
+
+/* "tools" may be a list, or its JSON as a text. */
+static bool take_tools(reader *r, const json_t *o, json_t **out)
+{
+    json_t *tools = json_object_get(o, "tools");
+    *out = NULL;
+    if (json_is_string(tools))
+        *out = json_string_length(tools) ? json_loads(json_string_value(tools), 0, NULL) : NULL;
+    else if (tools && !json_is_null(tools))
+        *out = json_incref(tools);
+    if (json_is_array(*out) || !tools || json_is_null(tools) ||
+        (json_is_string(tools) && !json_string_length(tools)))
+        return true;
+    return wrong(r, "\"tools\" must be a list");
+}
+
+static bool open_chat(reader *r)
+{
+    if (r->chat) return true;
+    r->failed =
+        r->tokenizer ? vkt__tokenizer_chat(r->tokenizer, &r->chat) : vkt__chat_plain(&r->own);
+    if (r->own) r->chat = r->own;
+    return r->failed == VKT_OK;
+}
+
+static bool conversation(reader *r, const json_t *o, double now)
+{
+    json_t *messages = json_array(), *tools = NULL;
+    vkt__conversation v = { .messages = messages, .now = now };
+    bool ok = take_turns(r, o, messages, &v.n_given) && take_tools(r, o, &tools);
+    v.tools = tools;
+    ok = ok && open_chat(r);
+    if (ok && !learns(messages, v.n_given))
+        ok = wrong(r, "no turn of the assistant is in it, so that there is nothing to learn");
+    if (ok) {
+        vkt__log_quiet(true);
+        vkt_status st = vkt__chat_lesson(r->chat, &v, &r->text);
+        vkt__log_quiet(false);
+        if (st != VKT_OK) ok = wrong(r, "%s", vkt__last_failure());
+    }
+    if (ok)
+        r->document =
+            (vkt__document) { .stretch = r->text.stretch, .n_stretches = r->text.n, .whole = true };
+    json_decref(messages);
+    json_decref(tools);
+    return ok;
+}
+
+static vkt__stretch stretch_of(const json_t *text, bool counts)
+{
+    return (vkt__stretch) { json_string_value(text), json_string_length(text), counts, false };
+}
+
+/* r->document of the line; false: r->wrong. */
+static bool read_line(reader *r, const json_t *o, double now)
+{
+    const json_t *text = json_object_get(o, "text"), *prompt = json_object_get(o, "prompt"),
+                 *completion = json_object_get(o, "completion");
+    r->document = (vkt__document) { .stretch = r->plain };
+    if (json_is_string(text)) {
+        r->plain[0] = stretch_of(text, true);
+        r->document.n_stretches = r->plain[0].n > 0;
+        return true;
+    }
+    if (json_is_string(prompt) && json_is_string(completion)) {
+        r->plain[0] = stretch_of(prompt, false);
+        r->plain[1] = stretch_of(completion, true);
+        r->document.n_stretches = 2;
+        r->document.end_counts = true;
+        return true;
+    }
+    return conversation(r, o, now);
+}
+
+/* ---- lines ---- */
+
+/* A line that can't be read: an error, or counted. */
+static vkt_status bad_line(const reader *r, vkt__jsonl_options *options, const char *where)
+{
+    if (!options->skip_bad) return vkt__fail(VKT_E_FORMAT, "data", "%s: %s", where, r->wrong);
+    if (!options->n_bad++)
+        snprintf(options->first_bad, sizeof options->first_bad, "%.60s: %.130s", where, r->wrong);
+    return VKT_OK;
+}
+
+static vkt_status one_line(reader *r, const char *line, size_t n, const char *where,
+                           vkt__jsonl_options *options, vkt__document_fn fn, void *user)
+{
+    json_error_t error = { 0 };
+    json_t *o = json_loadb(line, n, 0, &error);
+    vkt_status st = VKT_OK;
+    if (o ? !read_line(r, o, options->now) : !wrong(r, "%s", vkt__show(error.text).s)) {
+        st = r->failed != VKT_OK ? r->failed : bad_line(r, options, where);
+    } else if (r->document.n_stretches) {
+        options->n_read++;
+        r->document.name = where;
+        st = fn(user, &r->document);
+    }
+    json_decref(o);
+    return st;
+}
+
+vkt_status vkt__jsonl_read(const char *text, size_t n, const char *name, vkt_tokenizer *tokenizer,
+                           vkt__jsonl_options *options, vkt__document_fn fn, void *user)
 {
     vkt_status st = VKT_OK;
-    chat c = { 0 };
-    json_t *o = NULL;
-    form f = form_of(tokenizer);
+    reader r = { .tokenizer = tokenizer };
     uint64_t number = 0;
-    for (const char *at = text, *end = text + n; at < end;) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
+    for (const char *at = text, *end = text + n; at < end && st == VKT_OK;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at)), *line = at;
         size_t length = (size_t)((stop ? stop : end) - at);
-        json_error_t error = { 0 };
-        const char *line = at, *wrong;
+        char where[160];
         at += length + (stop != NULL);
         number++;
         while (length && strchr(" \t\r", line[length - 1])) length--;
         if (length == 0) continue;
-        c.n = 0;
-        o = json_loadb(line, length, 0, &error);
-        wrong = o ? read_line(&c, f, o) : vkt__show(error.text).s;
-        if (wrong) {
-            st = vkt__fail(VKT_E_FORMAT, "data", "'%s' line %llu: %s", vkt__show(name).s,
-                           (unsigned long long)number, wrong);
-            goto fail;
-        }
-        char where[160];
-        snprintf(where, sizeof where, "%s line %llu", vkt__show(name).s,
+        snprintf(where, sizeof where, "'%s' line %llu", vkt__show(name).s,
                  (unsigned long long)number);
-        if (c.n) VKT_TRY(fn(user, &(vkt__document) { where, c.stretch, c.n }));
-        json_decref(o);
-        o = NULL;
-        vkt__arena_finish(&c.arena);
+        st = one_line(&r, line, length, where, options, fn, user);
     }
-fail:
-    json_decref(o);
-    vkt__arena_finish(&c.arena);
-    free(c.stretch);
+    vkt__chat_destroy(&r.own);
+    vkt__chat_text_finish(&r.text);
     return st;
 }

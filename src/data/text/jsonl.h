@@ -1,12 +1,22 @@
-/* Private to src/data: documents out of JSON lines. It takes bytes, so that it can be fuzzed. */
+/* Private to src/data: JSON lines as documents. */
 #ifndef VKT_DATA_JSONL_H
 #define VKT_DATA_JSONL_H
 
 #include "data/text/document.h"
 
-/* Lines of {"text": ".."}, {"messages": [{"role": "..", "content": ".."}, ..]} or {"prompt": "..",
- * "completion": ".."}; of the last two only what the assistant says counts. */
-vkt_status vkt__jsonl_read(const char *text, size_t n, const char *name,
-                           const vkt_tokenizer *tokenizer, vkt__document_fn fn, void *user);
+/* What is done with lines that can't be read, and what was. */
+typedef struct vkt__jsonl_options {
+    bool skip_bad; /* they are left out and counted; else the first one is an error */
+    double now;    /* what strftime_now tells; NAN: nothing */
+    uint64_t n_bad, n_read;
+    char first_bad[200]; /* of those left out: which and why */
+} vkt__jsonl_options;
+
+/* Each line of the n bytes as a document: a text; a prompt with its completion; a conversation, in
+ * the forms "messages", prompt and completion as messages, ShareGPT's and Alpaca's, by the
+ * tokenizer's chat template (NULL: as "role: content" lines). FORMAT: a line is none of these,
+ * which is said with its number. */
+vkt_status vkt__jsonl_read(const char *text, size_t n, const char *name, vkt_tokenizer *tokenizer,
+                           vkt__jsonl_options *options, vkt__document_fn fn, void *user);
 
 #endif

@@ -3,6 +3,7 @@
  * the tokenizer, so that a shard needs no other file. Also reads the shards of llm.c (github.com/
  * karpathy/llm.c, dev/data/data_common.py). */
 #include "data/parts/parts.h"
+#include "data/text/tokenizer_json.h"
 #include "data/text/shard.h"
 #include "data/text/store.h"
 #include "data/text/vocabulary.h"
@@ -189,7 +190,7 @@ vkt_status vkt__shard_write(const char *path, const vkt__store *store, const vkt
     vkt_status st;
     FILE *f = NULL;
     uint16_t *narrow = NULL;
-    char *json = vkt_tokenizer_json(t), zeros[HEADER_BYTES - sizeof(header)] = { 0 };
+    char *json = vkt__tokenizer_kept(t), zeros[HEADER_BYTES - sizeof(header)] = { 0 };
     header h = { .version = VERSION,
                  .width = t->info.n_vocab <= 65536 ? 2 : 4,
                  .n_tokens = store->tokens.n,

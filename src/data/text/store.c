@@ -46,10 +46,11 @@ vkt_status vkt__store_add(vkt__store *s, vkt_tokenizer *t, const vkt__document *
         all = all && p->counts;
         if (!p->counts) VKT_TRY(mark_uncounted(s, first));
     }
-    if (t->info.end != VKT_NO_TOKEN) {
+    if (t->info.end != VKT_NO_TOKEN && !d->whole) {
         VKT_TRY(vkt__tokens_reserve(&s->tokens, 1));
         s->tokens.id[s->tokens.n++] = t->info.end;
-        if (!all) VKT_TRY(mark_uncounted(s, s->tokens.n - 1)); /* nobody has said it */
+        if (!all && !d->end_counts)
+            VKT_TRY(mark_uncounted(s, s->tokens.n - 1)); /* nobody has said it */
     }
     if (s->uncounted) VKT_TRY(mark_uncounted(s, s->tokens.n)); /* long enough for all */
 fail:

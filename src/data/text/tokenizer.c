@@ -1,7 +1,9 @@
 /* The tokenizer: how one is put together and checked, text to ids, ids to bytes. Knows no file
  * format. */
+#include <jansson.h>
 #include <stdio.h>
 
+#include "data/chat/conversation.h"
 #include "data/text/tokenizer.h"
 #include "data/text/tokenizer_bpe.h"
 #include "data/text/tokenizer_nfc.h"
@@ -173,6 +175,8 @@ void vkt_tokenizer_destroy(vkt_tokenizer **pt)
     for (uint32_t i = 0; t->splitter && i < t->n_splitters; i++)
         vkt__splitter_destroy(&t->splitter[i]);
     vkt__word_cache_destroy(&t->cache);
+    vkt__chat_destroy(&t->chat);
+    json_decref(t->chat_settings);
     vkt__arena_finish(&t->arena);
     free(t);
     *pt = NULL;

@@ -28,6 +28,9 @@ static const char *text_of(const json_t *o, const char *key)
     return s ? s : "";
 }
 
+/* In what vktrain keeps beside a tokenizer.json's own keys: vkt__chat.settings. */
+#define VKT__CHAT_KEY "vktrain_chat"
+
 /* ---- the vocabulary and its merges ---- */
 
 static vkt_status count_ids(json_t *vocab, const json_t *added, const char *name, uint64_t *n)
@@ -281,6 +284,8 @@ vkt_status vkt__tokenizer_parse_json(const char *text, size_t n, const char *nam
         (*out)->info.kind = "bytes";
     (*out)->whole_words = json_is_true(json_object_get(model, "ignore_merges"));
     VKT_TRY(vkt__tokenizer_merges(*out, vocab, merges));
+    if (json_is_object(json_object_get(o, VKT__CHAT_KEY)))
+        (*out)->chat_settings = json_incref(json_object_get(o, VKT__CHAT_KEY));
 fail:
     if (st != VKT_OK) vkt_tokenizer_destroy(out);
     json_decref(o);
@@ -325,7 +330,8 @@ static json_t *pre_tokenizer_json(const vkt_tokenizer *t)
     return json_pack("{s:s, s:o}", "type", "Sequence", "pretokenizers", list);
 }
 
-char *vkt_tokenizer_json(const vkt_tokenizer *t)
+/* kept: with what the tokenizer knows of conversations, which no tokenizer.json has. */
+static char *print(const vkt_tokenizer *t, bool kept)
 {
     json_t *vocab = json_object(), *merges = json_array(), *added = json_array();
     vkt__str a = { 0 }, b = { 0 };
@@ -347,10 +353,21 @@ char *vkt_tokenizer_json(const vkt_tokenizer *t)
         json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:n, s:o, s:o}", "version", "1.0", "truncation",
                   "padding", "added_tokens", added, "normalizer", normalizer, "pre_tokenizer",
                   pre_tokenizer_json(t), "post_processor", "decoder", decoder, "model", model);
+    if (kept && t->chat_settings) json_object_set(o, VKT__CHAT_KEY, t->chat_settings);
     char *text = json_dumps(o, JSON_COMPACT);
     json_decref(o);
     vkt__str_finish(&a);
     vkt__str_finish(&b);
     VKT_ASSERT(text);
     return text;
+}
+
+char *vkt_tokenizer_json(const vkt_tokenizer *t)
+{
+    return print(t, false);
+}
+
+char *vkt__tokenizer_kept(const vkt_tokenizer *t)
+{
+    return print(t, true);
 }

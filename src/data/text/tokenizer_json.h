@@ -7,6 +7,10 @@
 vkt_status vkt__tokenizer_parse_json(const char *text, size_t n, const char *name,
                                      vkt_tokenizer **out);
 
+/* vkt_tokenizer_json, and with it how conversations are written: what schemas and shards keep, and
+ * vkt__tokenizer_parse_json reads back. */
+char *vkt__tokenizer_kept(const vkt_tokenizer *t);
+
 /* A vocabulary of Hugging Face's shape: {token: id} with bytes as stand-ins (or characters), and a
  * list of added tokens, or NULL. The caller adds patterns, then merges. */
 struct json_t;

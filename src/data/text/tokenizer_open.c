@@ -1,6 +1,7 @@
 /* Opening a tokenizer: one of the built-in kinds, or by the name of its file or folder. */
 #include "data/parts/parts.h"
 #include "data/text/tokenizer.h"
+#include "data/text/tokenizer_chat.h"
 #include "data/text/tokenizer_files.h"
 #include "data/text/tokenizer_json.h"
 
@@ -145,6 +146,20 @@ static vkt_status open_file(const char *path, vkt_tokenizer **out)
     return open_json(path, out);
 }
 
+/* How the model writes conversations, from the files beside its tokenizer. */
+static vkt_status read_chat(vkt_tokenizer *t, const char *spec)
+{
+    vkt__arena a = { 0 };
+    const char *slash = strrchr(spec, '/');
+    if (!strcmp(spec, "bytes")) return VKT_OK;
+    const char *folder = vkt__is_dir(spec) ? spec
+                         : slash ? vkt__arena_printf(&a, "%.*s", (int)(slash - spec), spec)
+                                 : ".";
+    vkt_status st = vkt__tokenizer_read_chat(t, *folder ? folder : "/");
+    vkt__arena_finish(&a);
+    return st;
+}
+
 vkt_status vkt_tokenizer_open(const char *spec, vkt_tokenizer **out)
 {
     vkt_status st;
@@ -160,6 +175,7 @@ vkt_status vkt_tokenizer_open(const char *spec, vkt_tokenizer **out)
                        "there is no tokenizer '%s': data.tokenizer, or --tokenizer, is bytes, "
                        "chars, or a tokenizer's file or folder",
                        vkt__show(spec).s);
+    if (st == VKT_OK) st = read_chat(*out, spec);
     if (st != VKT_OK) vkt_tokenizer_destroy(out);
     return st;
 }

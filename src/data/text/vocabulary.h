@@ -47,6 +47,8 @@ struct vkt_tokenizer {
     uint32_t *added;       /* [info.n_added] ids, the longest text first */
     bool added_first[256]; /* bytes that an added token begins with */
     vkt__word_cache *cache;
+    struct json_t *chat_settings; /* of its folder, or of data; NULL: none (vkt__chat) */
+    struct vkt__chat *chat;       /* made of them when conversations are written */
 };
 
 #endif

@@ -1,0 +1,329 @@
+/* data: conversations to learn from. What counts in the loss by templates of each kind, the forms
+ * that a line may have, control tokens in messages, and windows of whole conversations. */
+#include "testing.h"
+
+#include <jansson.h>
+#include <math.h>
+
+#include "data/text/jsonl.h"
+#include "data/text/packing.h"
+#include "data/text/tokenizer_chat.h"
+#include "data/text/tokenizer_json.h"
+#include "base/os.h"
+
+#define DIR "test_conversation_tmp"
+#define GOLDEN VKT_TEST_DIR "/golden/"
+#include "own_folder.h"
+#include "text_files.h"
+
+/* What counts between [[ and ]], control tokens that are recognised as they are, text that is not
+ * searched for them between ' and '. */
+static void show(const vkt__stretch *s, size_t n, vkt__str *out)
+{
+    bool counts = false;
+    for (size_t i = 0; i < n; i++) {
+        if (s[i].counts != counts) vkt__str_add(out, counts ? "]]" : "[[", 2);
+        counts = s[i].counts;
+        if (!s[i].special) vkt__str_add(out, "'", 1);
+        vkt__str_add(out, s[i].text, s[i].n);
+        if (!s[i].special) vkt__str_add(out, "'", 1);
+    }
+    if (counts) vkt__str_add(out, "]]", 2);
+}
+
+static vkt_status show_document(void *user, const vkt__document *d)
+{
+    show(d->stretch, d->n_stretches, user);
+    vkt__str_add(user, d->whole ? "|" : d->end_counts ? "+" : "_", 1);
+    return VKT_OK;
+}
+
+/* The template of that name in the golden file. */
+static json_t *settings_of(const char *name, const char *eos)
+{
+    json_t *all = json_load_file(GOLDEN "chat_templates.json", 0, NULL), *row, *o = NULL;
+    size_t i;
+    json_array_foreach(all, i,
+                       row) if (!strcmp(json_string_value(json_object_get(row, "name")), name)) o =
+        json_pack("{s:O, s:s, s:s}", "chat_template", json_object_get(row, "template"), "bos_token",
+                  "<s>", "eos_token", eos);
+    if (*name == '{') o = json_pack("{s:s, s:s}", "chat_template", name, "eos_token", eos);
+    json_decref(all);
+    assert_non_null(o);
+    return o;
+}
+
+#define TURNS                                                                                      \
+    "[{\"role\":\"user\",\"content\":\"U1\"},{\"role\":\"assistant\",\"content\":\"A1\"},"         \
+    "{\"role\":\"user\",\"content\":\"U2\"},{\"role\":\"assistant\",\"content\":\"A2\"}]"
+#define CALLS                                                                                      \
+    "[{\"role\":\"user\",\"content\":\"U1\"},{\"role\":\"assistant\",\"content\":\"\","            \
+    "\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":{}}}]},"                          \
+    "{\"role\":\"tool\",\"content\":\"T\"},{\"role\":\"assistant\",\"content\":\"A2\"}]"
+#define THOUGHTS                                                                                   \
+    "[{\"role\":\"user\",\"content\":\"U1\"},{\"role\":\"assistant\",\"content\":"                 \
+    "\"<think>x</think>A1\"},{\"role\":\"user\",\"content\":\"U2\"},"                              \
+    "{\"role\":\"assistant\",\"content\":\"<think>y</think>A2\"}]"
+
+static void test_lessons(void **state)
+{
+    static const struct {
+        const char *template, *eos, *messages, *want;
+    } rows[] = {
+        { "chatml", "<|im_end|>", TURNS,
+          "<|im_start|>user\nU1<|im_end|>\n<|im_start|>assistant\n[[A1<|im_end|>]]\n"
+          "<|im_start|>user\nU2<|im_end|>\n<|im_start|>assistant\n[[A2<|im_end|>]]\n" },
+        { "qwen tools", "<|im_end|>", CALLS,
+          "<|im_start|>user\nU1<|im_end|>\n<|im_start|>assistant\n[[<tool_call>\n{\"name\": "
+          "\"f\", \"arguments\": {}}\n</tool_call><|im_end|>]]\n<|im_start|>user\n<tool_response>"
+          "\nT\n</tool_response><|im_end|>\n<|im_start|>assistant\n[[A2<|im_end|>]]\n" },
+        { "qwen3 thoughts", "<|im_end|>", THOUGHTS,
+          "<|im_start|>user\nU1<|im_end|>\n<|im_start|>assistant\n[[A1<|im_end|>]]\n"
+          "<|im_start|>user\nU2<|im_end|>\n<|im_start|>assistant\n[[<think>\ny\n</think>\n\nA2"
+          "<|im_end|>]]\n" },
+        { "llama 3", "<|eot_id|>", TURNS,
+          "<s><|start_header_id|>user<|end_header_id|>\n\nU1<|eot_id|><|start_header_id|>assistant"
+          "<|end_header_id|>\n\n[[A1<|eot_id|>]]<|start_header_id|>user<|end_header_id|>\n\nU2"
+          "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n[[A2<|eot_id|>]]" },
+        { "gemma 2", "<eos>", TURNS,
+          "<s><start_of_turn>user\nU1<end_of_turn>\n<start_of_turn>model\n[[A1<end_of_turn>]]\n"
+          "<start_of_turn>user\nU2<end_of_turn>\n<start_of_turn>model\n[[A2<end_of_turn>]]\n" },
+        { "phi 3", "<|endoftext|>", TURNS,
+          "<|user|>\nU1<|end|>\n<|assistant|>\n[[A1<|end|>]]\n<|user|>\nU2<|end|>\n<|assistant|>"
+          "\n[[A2<|end|>\n<|endoftext|>]]" },
+        { "mistral 7b", "</s>", TURNS,
+          "<s>[INST] U1 [/INST][[A1</s>]][INST] U2 [/INST][[A2</s>]]" },
+        { "llama 2", "</s>", TURNS,
+          "<s>[INST] U1 [/INST][[ A1 </s>]]<s>[INST] U2 [/INST][[ A2 </s>]]" },
+        { "generation chatml", "<|im_end|>", TURNS,
+          "<|im_start|>user\nU1<|im_end|>\n<|im_start|>assistant\n[[A1<|im_end|>]]\n"
+          "<|im_start|>user\nU2<|im_end|>\n<|im_start|>assistant\n[[A2<|im_end|>]]\n" },
+        { "deepseek r1", "<｜end▁of▁sentence｜>", TURNS,
+          "<s><｜User｜>U1<｜Assistant｜>[[A1<｜end▁of▁sentence｜>]]<｜User｜>U2<｜Assistant｜>[[A2"
+          "<｜end▁of▁sentence｜>]]" },
+        { "{% if add_generation_prompt %}X{% endif %}{% for m in messages %}{{ m.content }}{% "
+          "endfor "
+          "%}",
+          "</s>", TURNS, NULL },
+    };
+    static const char *const control[] = { "<|im_start|>",
+                                           "<|im_end|>",
+                                           "<|eot_id|>",
+                                           "<|end|>",
+                                           "<|user|>",
+                                           "<|assistant|>",
+                                           "<|endoftext|>",
+                                           "<end_of_turn>",
+                                           "<start_of_turn>",
+                                           "</s>",
+                                           "<s>",
+                                           "<|start_header_id|>",
+                                           "<eos>",
+                                           "<|end_header_id|>",
+                                           "<｜Assistant｜>",
+                                           "<｜User｜>",
+                                           "<｜end▁of▁sentence｜>" };
+    (void)state;
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        json_t *settings = settings_of(rows[i].template, rows[i].eos),
+               *messages = json_loads(rows[i].messages, 0, NULL);
+        vkt__chat *c;
+        vkt__chat_text t = { 0 };
+        vkt__str s = { 0 };
+        vkt__conversation v = { .messages = messages, .now = NAN };
+        REQUIRE_OK(vkt__chat_create(settings, "test", control, VKT_COUNT(control), &c));
+        TEST_LOG_CAPTURE();
+        if (rows[i].want) {
+            REQUIRE_OK(vkt__chat_lesson(c, &v, &t));
+            show(t.stretch, t.n, &s);
+            assert_string_equal(s.data, rows[i].want);
+        } else {
+            REQUIRE_STATUS(vkt__chat_lesson(c, &v, &t), VKT_E_FORMAT);
+            REQUIRE_LOGGED("where the answer in message 2 begins");
+        }
+        vkt__str_finish(&s);
+        vkt__chat_text_finish(&t);
+        vkt__chat_destroy(&c);
+        json_decref(settings);
+        json_decref(messages);
+    }
+}
+
+static void test_forms(void **state)
+{
+    static const struct {
+        const char *line, *want;
+    } rows[] = {
+        { "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},"
+          "{\"type\":\"text\",\"text\":\"b\"}]},{\"role\":\"assistant\",\"content\":\"c\"}]}",
+          "user: ab\nassistant: [[c\n]]|" },
+        { "{\"conversations\":[{\"from\":\"human\",\"value\":\"q\"},{\"from\":\"gpt\",\"value\":"
+          "\"a\"}],\"system\":\"s\"}",
+          "system: s\nuser: q\nassistant: [[a\n]]|" },
+        { "{\"instruction\":\"i\",\"input\":\"x\",\"output\":\"o\"}",
+          "user: i\n\nx\nassistant: [[o\n]]|" },
+        { "{\"instruction\":\"i\",\"input\":\"\",\"output\":\"o\"}",
+          "user: i\nassistant: [[o\n]]|" },
+        { "{\"prompt\":\"p\",\"completion\":\"c\"}", "'p'[['c']]+" },
+        { "{\"prompt\":[{\"role\":\"user\",\"content\":\"p\"},{\"role\":\"assistant\",\"content\":"
+          "\"x\"},{\"role\":\"user\",\"content\":\"q\"}],\"completion\":[{\"role\":\"assistant\","
+          "\"content\":\"c\"}]}",
+          "user: p\nassistant: x\nuser: q\nassistant: [[c\n]]|" },
+        { "{\"messages\":[{\"role\":\"assistant\",\"content\":\"no\",\"weight\":0},{\"role\":"
+          "\"assistant\",\"content\":\"yes\"}]}",
+          "assistant: no\nassistant: [[yes\n]]|" },
+        { "{\"text\":\"t\"}", "[['t']]_" },
+    };
+    static const struct {
+        const char *line, *said;
+    } bad[] = {
+        { "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}", "no turn of the assistant" },
+        { "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image\"}]}]}",
+          "a content part is of type \"image\"" },
+        { "{\"conversations\":[{\"from\":\"alien\",\"value\":\"x\"}]}", "\"from\" is \"alien\"" },
+        { "{\"instruction\":\"x\"}", "\"instruction\" and \"output\" must be texts" },
+        { "{\"messages\":[{\"role\":\"assistant\",\"content\":\"x\"}],\"tools\":3}",
+          "\"tools\" must be a list" },
+        { "{\"messages\":[{\"role\":\"assistant\",\"content\":\"\xef\xb7\x90\"}]}", "U+FDD0" },
+    };
+    vkt__jsonl_options o = { .now = NAN };
+    (void)state;
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        vkt__str s = { 0 };
+        REQUIRE_OK(
+            vkt__jsonl_read(rows[i].line, strlen(rows[i].line), "j", NULL, &o, show_document, &s));
+        assert_string_equal(s.data, rows[i].want);
+        vkt__str_finish(&s);
+    }
+    for (size_t i = 0; i < VKT_COUNT(bad); i++) {
+        vkt__str s = { 0 };
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(
+            vkt__jsonl_read(bad[i].line, strlen(bad[i].line), "j", NULL, &o, show_document, &s),
+            VKT_E_FORMAT);
+        REQUIRE_LOGGED("'j' line 1: ");
+        REQUIRE_LOGGED(bad[i].said);
+        o.skip_bad = true;
+        o.n_bad = 0;
+        REQUIRE_OK(
+            vkt__jsonl_read(bad[i].line, strlen(bad[i].line), "j", NULL, &o, show_document, &s));
+        assert_int_equal(o.n_bad, 1);
+        assert_non_null(strstr(o.first_bad, "line 1: "));
+        o.skip_bad = false;
+        vkt__str_finish(&s);
+    }
+}
+
+/* A template of the folder, its special tokens, and control tokens' texts in a message. */
+static void test_folder(void **state)
+{
+    static const char line[] =
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"a<|im_end|>\\n<|im_start|>system\"},"
+        "{\"role\":\"assistant\",\"content\":\"b\"}]}";
+    vkt_tokenizer *t, *kept;
+    vkt__str s = { 0 };
+    vkt__jsonl_options o = { .now = NAN };
+    size_t n;
+    (void)state;
+    char *json = NULL;
+    REQUIRE_OK(vkt__file_read(GOLDEN "smollm2-small.json", 1 << 26, &json, &n));
+    put(DIR "/tokenizer.json", json);
+    free(json);
+    put(DIR "/tokenizer_config.json",
+        "{\"bos_token\": {\"content\": \"<|im_start|>\"}, \"eos_token\": \"<|im_end|>\", "
+        "\"chat_template\": [{\"name\": \"rag\", \"template\": \"x\"}, {\"name\": \"default\", "
+        "\"template\": \"{% for m in messages %}{{ bos_token }}{{ m.role[0] }}>{{ m.content }}"
+        "{{ eos_token }}\\n{% endfor %}{% if add_generation_prompt %}{{ bos_token }}a>{% endif "
+        "%}\"}]}");
+    put(DIR "/generation_config.json", "{\"eos_token_id\": [2, 0]}");
+    REQUIRE_OK(vkt_tokenizer_open(DIR, &t));
+    REQUIRE_OK(vkt__jsonl_read(line, strlen(line), "j", t, &o, show_document, &s));
+    assert_string_equal(s.data, "<|im_start|>u>a'<|im_end|>'\n'<|im_start|>'system<|im_end|>\n"
+                                "<|im_start|>a>[[b<|im_end|>]]\n|");
+    json = vkt__tokenizer_kept(t);
+    REQUIRE_OK(vkt__tokenizer_parse_json(json, strlen(json), "kept", &kept));
+    free(json);
+    assert_true(vkt__tokenizer_has_template(kept));
+    assert_true(vkt__tokenizer_ends(kept, vkt_tokenizer_find(kept, "<|im_end|>")));
+    assert_true(vkt__tokenizer_ends(kept, 2) && vkt__tokenizer_ends(kept, 0));
+    assert_false(vkt__tokenizer_ends(kept, 5));
+    json = vkt_tokenizer_json(kept);
+    assert_null(strstr(json, "chat_template"));
+    free(json);
+    vkt__str_finish(&s);
+    vkt_tokenizer_destroy(&kept);
+    vkt_tokenizer_destroy(&t);
+}
+
+static void test_windows(void **state)
+{
+    static const uint64_t begin[] = { 0, 3, 6, 15, 19, 20 }; /* lengths 3 3 9 4 1 */
+    static const struct {
+        vkt_too_long how;
+        size_t n;
+        vkt__window want[4];
+    } rows[] = { { VKT_TOO_LONG_LEFT, 3, { { 0, 6 }, { 9, 6 }, { 15, 5 } } },
+                 { VKT_TOO_LONG_SKIP, 2, { { 0, 6 }, { 15, 5 } } } };
+    vkt__window *w;
+    size_t n;
+    (void)state;
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        REQUIRE_OK(vkt__pack_windows(begin, 5, 5, rows[i].how, "d", &w, &n));
+        assert_int_equal(n, rows[i].n);
+        for (size_t k = 0; k < n; k++) {
+            assert_int_equal(w[k].at, rows[i].want[k].at);
+            assert_int_equal(w[k].n, rows[i].want[k].n);
+        }
+        free(w);
+    }
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__pack_windows(begin, 5, 5, VKT_TOO_LONG_STOP, "d", &w, &n), VKT_E_FORMAT);
+    REQUIRE_LOGGED("1 of 5 conversations are longer than data.context");
+    free(w);
+}
+
+/* Each window of a data set begins with a conversation and holds whole ones. */
+static void test_data(void **state)
+{
+    uint32_t x[64], y[64];
+    vkt__str s = { 0 };
+    (void)state;
+    for (int i = 0; i < 40; i++)
+        vkt__str_printf(&s,
+                        "{\"messages\":[{\"role\":\"user\",\"content\":\"%.*s\"},{\"role\":"
+                        "\"assistant\",\"content\":\"%d\"}]}\n",
+                        1 + i % 7, "qqqqqqqq", i % 10);
+    vkt__str_printf(&s, "{\"no\": 1}\n");
+    put(DIR "/chats.jsonl", s.data);
+    vkt__str_finish(&s);
+    vkt_data_desc d = { .source = "text", .path = DIR "/chats.jsonl", .context = 64 };
+    vkt_dataset *ds;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_dataset_open(&d, &ds), VKT_E_FORMAT);
+    REQUIRE_LOGGED("line 41: neither \"text\"");
+    d.skip_bad_lines = true;
+    TEST_LOG_CAPTURE();
+    REQUIRE_OK(vkt_dataset_open(&d, &ds));
+    REQUIRE_LOGGED(
+        "1 of 41 lines are left out; the first is 'test_conversation_tmp/chats.jsonl' line 41");
+    uint64_t n = vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], answers = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        vkt_dataset_window(ds, VKT_SPLIT_TRAIN, i, x, y);
+        assert_memory_equal(((uint32_t[]) { 'u', 's', 'e', 'r', ':' }), x, 5 * sizeof *x);
+        for (int k = 0; k < 64; k++) {
+            assert_true(y[k] == VKT_NO_TOKEN || (y[k] >= '0' && y[k] <= '9') || y[k] == 256);
+            answers += y[k] == 256;
+        }
+    }
+    assert_int_equal(answers, 40);
+    vkt_dataset_destroy(&ds);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lessons), cmocka_unit_test(test_forms), cmocka_unit_test(test_folder),
+        cmocka_unit_test(test_windows), cmocka_unit_test(test_data),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
