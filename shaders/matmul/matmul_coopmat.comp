@@ -1,7 +1,7 @@
 #version 460
 /* C [M, N] = end(op(A) op(B) + bias) on matrix units (VK_KHR_cooperative_matrix): 16-bit operands, f32 sums. A tile's
  * operands lie in shared memory in the order in which they lie in theirs. VEC_A, VEC_B: row length and address are
- * multiples of 8 elements; even they are always. Outside the matrices zeros are loaded and nothing is stored. Twin:
+ * multiples of EIGHTS, else of PAIRS, of elements; ODD: the length is of one, as that of 50257 tokens. Outside the matrices zeros are loaded and nothing is stored. Twin:
  * matmul_ref. Source: the structure of J. Bolz's vk_cooperative_matrix_perf. */
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_buffer_reference : require
@@ -16,13 +16,29 @@ layout(push_constant, scalar) uniform Push { matmul_params p; };
 
 shared uvec4 sa[A_ROWS * A_STRIDE], sb[B_ROWS * B_STRIDE];
 
+const uint PAIRS = 0, EIGHTS = 1, ODD = 2;
+
+/* Of a row that may begin in the middle of a word, 1 to 8 elements from element i. All loads leave, whatever is beyond. */
+uvec4 load8_odd(u32s x, uint i, uint n)
+{
+    uint w[5];
+    [[unroll]] for (uint c = 0; c < 5; c++) w[c] = x.v[min(i / 2 + c, (i + n - 1) / 2)];
+    uvec4 v;
+    [[unroll]] for (uint c = 0; c < 4; c++) {
+        v[c] = i % 2 == 0 ? w[c] : w[c] >> 16 | w[c + 1] << 16;
+        v[c] = 2 * c + 1 < n ? v[c] : 2 * c < n ? v[c] & 0xffff : 0;
+    }
+    return v;
+}
+
 /* Eight elements from column `col` of row `row` of a matrix [rows, cols] that begins at element `at`. */
-uvec4 load8(u32s x, u32x4s x4, bool vec, uint at, uint row, uint col, uint rows, uint cols)
+uvec4 load8(u32s x, u32x4s x4, uint vec, uint at, uint row, uint col, uint rows, uint cols)
 {
     uint i = at + row * cols + col;
     uvec4 v = uvec4(0);
     if (row >= rows || col >= cols) return v;
-    if (vec) return x4.v[i / 8];
+    if (vec == EIGHTS) return x4.v[i / 8];
+    if (vec == ODD) return load8_odd(x, i, min(cols - col, 8));
     [[unroll]] for (uint c = 0; c < 4; c++)
         if (col + 2 * c < cols) v[c] = x.v[i / 2 + c];
     return v;
@@ -32,13 +48,13 @@ uvec4 load8(u32s x, u32x4s x4, bool vec, uint at, uint row, uint col, uint rows,
 uvec4 load_a(uint j, uint at, uint r0, uint k)
 {
     uint r = j / A_LEN, c = j % A_LEN * 8;
-    return A_ALONG_K ? load8(p.a, p.a4, VEC_A != 0, at, r0 + r, k + c, p.M, p.K) : load8(p.a, p.a4, VEC_A != 0, at, k + r, r0 + c, p.K, p.M);
+    return A_ALONG_K ? load8(p.a, p.a4, VEC_A, at, r0 + r, k + c, p.M, p.K) : load8(p.a, p.a4, VEC_A, at, k + r, r0 + c, p.K, p.M);
 }
 
 uvec4 load_b(uint j, uint at, uint r0, uint k)
 {
     uint r = j / B_LEN, c = j % B_LEN * 8;
-    return B_ALONG_K ? load8(p.b, p.b4, VEC_B != 0, at, r0 + r, k + c, p.N, p.K) : load8(p.b, p.b4, VEC_B != 0, at, k + r, r0 + c, p.K, p.N);
+    return B_ALONG_K ? load8(p.b, p.b4, VEC_B, at, r0 + r, k + c, p.N, p.K) : load8(p.b, p.b4, VEC_B, at, k + r, r0 + c, p.K, p.N);
 }
 
 #define A_AT(i) widen1(p.a, i)

@@ -90,13 +90,6 @@ static void add(list *l, const char *node, const char *kernel, const char *devic
 
 static char scalar[4096];
 
-/* Not where rows of an odd length keep 16-bit words from being loaded whole: GPT-2's vocabulary. */
-static bool is_odd(const vkt__product *p)
-{
-    return p->N % 2 || (p->layout != VKT_LAYOUT_TN && p->K % 2) ||
-           (p->layout == VKT_LAYOUT_TN && p->M % 2);
-}
-
 /* Once for each kind of node. */
 static void look_for_scalar(const vkt_node *n, const vkt_caps *c, const char *node,
                             const char *kernel, const char *device)
@@ -104,7 +97,7 @@ static void look_for_scalar(const vkt_node *n, const vkt_caps *c, const char *no
     if (strncmp(n->op->name, "matmul", 6) != 0) return;
     vkt__product p = vkt__product_of(n);
     bool has = (p.in == VKT_BF16 && c->coopmat_bf16[0]) || (p.in == VKT_F16 && c->coopmat_f16[0]);
-    if (!has || !strncmp(kernel, "matrix.", 7) || is_odd(&p)) return;
+    if (!has || !strncmp(kernel, "matrix.", 7)) return;
     char line[256];
     snprintf(line, sizeof line, "%s on %s: %s\n", node, device, kernel);
     if (!strstr(scalar, line))

@@ -56,33 +56,39 @@ static bool fits(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product
     uint32_t a = p->layout == VKT_LAYOUT_TN ? t->steps * (t->rows + 8) : t->rows * (t->steps + 8),
              b = p->layout == VKT_LAYOUT_NT ? t->columns * (t->steps + 8)
                                             : t->steps * (t->columns + 8);
-    bool fixed = caps->subgroup_control || caps->subgroup_min == caps->subgroup_max,
-         whole_words = !is_16bit || (vkt__mm_row_a(p) % 2 == 0 && vkt__mm_row_b(p) % 2 == 0);
+    bool fixed = caps->subgroup_control || caps->subgroup_min == caps->subgroup_max;
     uint32_t fragments = t->thread_rows / f[0] * (t->thread_columns / f[1]),
              most = is_16bit ? MOST_FRAGMENTS : MOST_FRAGMENTS_SPLIT, threads = vkt__mm_threads(t);
-    return fixed && whole_words && has_registers(t, caps) && fragments <= most &&
-           t->thread_rows % f[0] == 0 && t->thread_columns % f[1] == 0 && t->steps % f[2] == 0 &&
+    return fixed && has_registers(t, caps) && fragments <= most && t->thread_rows % f[0] == 0 &&
+           t->thread_columns % f[1] == 0 && t->steps % f[2] == 0 &&
            threads * lanes_of(caps) <= caps->workgroup &&
            2 * pieces * (a + b) + 4 * threads * f[0] * f[1] <= caps->shared_bytes;
+}
+
+/* How vectors of 16 bytes are loaded from rows of a length at an address: whole, or by words; rows
+ * of an odd number of 16-bit elements word by word, each shifted together from two. */
+static uint32_t loads_of(const vkt__product *p, uint64_t row, uint64_t addr)
+{
+    bool is_16bit = vkt__mm_is_16bit(p);
+    if (is_16bit && row % 2) return 2;
+    return row % (is_16bit ? 8 : 4) == 0 && addr % 16 == 0;
 }
 
 static void launch(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul_launch *l)
 {
     const vkt__product *p = j->p;
-    const uint32_t *f = fragment_of(j->caps, p), wide = vkt__mm_is_16bit(p) ? 8 : 4; /* 16 bytes */
-    const vkt__constant tile[] = {
-        { VKT_SPEC_LANES, lanes_of(j->caps) },
-        { VKT_SPEC_BM, t->rows },
-        { VKT_SPEC_BN, t->columns },
-        { VKT_SPEC_BK, t->steps },
-        { VKT_SPEC_WM, t->thread_rows },
-        { VKT_SPEC_WN, t->thread_columns },
-        { VKT_SPEC_CM, f[0] },
-        { VKT_SPEC_CN, f[1] },
-        { VKT_SPEC_CK, f[2] },
-        { VKT_SPEC_VEC_A, vkt__mm_row_a(p) % wide == 0 && j->a % 16 == 0 },
-        { VKT_SPEC_VEC_B, vkt__mm_row_b(p) % wide == 0 && j->b % 16 == 0 }
-    };
+    const uint32_t *f = fragment_of(j->caps, p);
+    const vkt__constant tile[] = { { VKT_SPEC_LANES, lanes_of(j->caps) },
+                                   { VKT_SPEC_BM, t->rows },
+                                   { VKT_SPEC_BN, t->columns },
+                                   { VKT_SPEC_BK, t->steps },
+                                   { VKT_SPEC_WM, t->thread_rows },
+                                   { VKT_SPEC_WN, t->thread_columns },
+                                   { VKT_SPEC_CM, f[0] },
+                                   { VKT_SPEC_CN, f[1] },
+                                   { VKT_SPEC_CK, f[2] },
+                                   { VKT_SPEC_VEC_A, loads_of(p, vkt__mm_row_a(p), j->a) },
+                                   { VKT_SPEC_VEC_B, loads_of(p, vkt__mm_row_b(p), j->b) } };
     l->shader = shader_of(j->caps, p);
     l->spec[VKT__MM_WORKGROUP].value = vkt__mm_threads(t) * lanes_of(j->caps);
     vkt__mm_add(l, tile, VKT_COUNT(tile));

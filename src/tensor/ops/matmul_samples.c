@@ -41,6 +41,12 @@ static uint32_t kernel_at(uint32_t i)
     return 0;
 }
 
+/* Whether the kernel multiplies 16-bit operands only. */
+static bool is_narrow(uint32_t kernel)
+{
+    return !strncmp(vkt__matmul_kernel_name(kernel), "matrix", 6);
+}
+
 static uint32_t n_shaders(void)
 {
     uint32_t n = 0;
@@ -113,7 +119,7 @@ static const char *sample_accumulated(const vkt_op *op, vkt_graph *g, uint32_t i
     static char name[64];
     uint32_t kernel = kernel_at(i / 2);
     if (!kernel) return NULL;
-    bool narrow = !strncmp(vkt__matmul_kernel_name(kernel), "matrix", 6); /* 16 bits only */
+    bool narrow = is_narrow(kernel);
     vkt__product p = { VKT_LAYOUT_TN, 34, 66, 38, narrow ? VKT_F16 : VKT_F32, VKT_F32, 0 };
     vkt_tensor *in[6] = { NULL };
     operands(g, &p, in);
@@ -194,9 +200,7 @@ const char *vkt__matmul_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         { "a row, odd", 1, 131, 70 },   { "deep", 5, 9, 3001 },
         { "no inner, odd", 5, 9, 0 },   { "no rows", 0, 9, 4 },
     };
-    enum {
-        OWN = 3 * VKT_COUNT(s),
-    };
+    enum { OWN = 3 * VKT_COUNT(s), TILES = 9 };
     const uint32_t others = 3 * FOR_EVERY_KERNEL * n_kernels(),
                    epilogues = VKT__N_ACTS + n_shaders();
     static char name[64];
@@ -216,12 +220,14 @@ const char *vkt__matmul_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
                  act ? vkt__acts[act].name : "", kernel);
         return name;
     }
+    vkt_dtype dtype = VKT_F32;
     if (i >= OWN) {
         kernel = 1 + (i - OWN) / (3 * FOR_EVERY_KERNEL);
         j = (i - OWN) / 3 % FOR_EVERY_KERNEL;
+        if (is_narrow(kernel)) dtype = VKT_F16, j = j ? TILES : j;
     }
     vkt_tensor *in[2];
-    operands(g, &(vkt__product) { (vkt_layout)l, s[j].m, s[j].n, s[j].k, VKT_F32, VKT_F32 }, in);
+    operands(g, &(vkt__product) { (vkt_layout)l, s[j].m, s[j].n, s[j].k, dtype, VKT_F32 }, in);
     uint32_t sums = l != VKT_LAYOUT_TN || j % 3 == 2 ? 0
                     : j % 3 == 0                     ? VKT__SUMS_OF_A
                                                      : VKT__SUMS_OF_B;
