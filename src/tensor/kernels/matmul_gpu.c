@@ -23,11 +23,14 @@ const vkt__mm_family vkt__mm_naive = { .shader = VKT_SHADER_MATMUL_NAIVE,
 
 /* ---- tiled ---- */
 
-/* No idle lanes: whole subgroups, of whatever size they are here. */
+/* No idle lanes: whole subgroups, of whatever size they are here. Intel's compiler unrolls eight
+ * steps whole and has no registers for the operands of so many sums, at any subgroup's size. */
 static bool fits_tiled(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
 {
     (void)p;
-    return vkt__mm_threads(t) <= caps->workgroup &&
+    bool spills = caps->klass == VKT_GPU_CLASS_INTEL && t->steps <= 8 &&
+                  t->thread_rows * t->thread_columns >= 64;
+    return !spills && vkt__mm_threads(t) <= caps->workgroup &&
            vkt__mm_threads(t) % VKT_MIN(caps->subgroup, 64) == 0 &&
            t->steps * (t->rows + t->columns + 8) * 4 <= caps->shared_bytes;
 }

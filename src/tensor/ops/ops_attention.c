@@ -134,7 +134,8 @@ static att_kernel choose(const vkt__rec *rec, const vkt_node *n, const vkt__shad
     if (staged) {
         while (split < most_split && kept * D / split > most_kept && D / 4 % (2 * split) == 0)
             split *= 2;
-        if (intel) at_once = kept * D / split > most_kept ? 1 : at_once / 2;
+        bool over = kept * D / split > most_kept; /* D / 4 is odd, or lanes are few */
+        if (intel || over) at_once = intel && over ? 1 : at_once / 2;
         wg = VKT_MIN(c->workgroup, 128);
         while (wg / 2 >= rows * split && wg / 2 >= VKT_MAX(c->subgroup, 32)) wg /= 2;
     }

@@ -280,8 +280,10 @@ static void update_record(vkt__rec *rec, const vkt_node *n)
              most = VKT_MIN(rec->caps->workgroup, pairs ? VKT_GROUP_BLOCK / 2 : VKT_GROUP_BLOCK);
     while (2 * wg <= most) wg *= 2;
     bool decoupled = vkt__rule_at(a->optim.rule)->uses & VKT__DECAY_DECOUPLED;
+    enum { NUMBERS = 40 }; /* at once: four elements of all that a rule reads and writes */
     const vkt__constant spec[] = {
         { VKT_SPEC_WORKGROUP, wg },
+        { VKT_SPEC_LANES, vkt__lanes(rec->caps, wg, NUMBERS) },
         { VKT_SPEC_RULE, a->optim.rule },
         { VKT_SPEC_UPDATE_FORM,
           (a->optim.torch ? VKT_UP_TORCH : 0u) | (decoupled ? VKT_UP_DECOUPLED : 0u) },
