@@ -119,6 +119,7 @@ set(SRC_DATA_TEXT
   src/data/text/tokenizer_open.c
   src/data/text/tokenizer_split.c
   src/data/text/tokenizer_train.c
+  src/data/text/turns.c
 )
 set(SRC_DATA
   src/data/arrays.c
@@ -282,7 +283,9 @@ set(SRC_TRAIN
   src/train/exchange.c
   src/train/export.c
   src/train/feed.c
+  src/train/chat.c
   src/train/generate.c
+  src/train/speaker.c
   src/train/one_core.c
   src/train/predict.c
   src/train/predictions.c
@@ -401,6 +404,7 @@ set(SRC_PROGRAM
   tools/program/cmd_doctor.c
   tools/program/cmd_eval.c
   tools/program/cmd_export.c
+  tools/program/cmd_chat.c
   tools/program/cmd_generate.c
   tools/program/cmd_init.c
   tools/program/cmd_inspect.c

@@ -22,7 +22,7 @@ layers()
         may["data/pictures"] = may["data/tables"] " data/pictures"
         may["data/chat"] = "base formats data/chat"
         may["data/text"] = may["data/parts"] " data/chat data/text"
-        may["data"] = may["data/pictures"] " data/text data"
+        may["data"] = may["data/pictures"] " data/chat data/text data"
         may["tensor/graph"] = "base gpu tensor/graph"
         may["tensor/kernels"] = may["tensor/graph"] " tensor/kernels"
         may["tensor/ops"] = may["tensor/kernels"] " tensor/ops"

@@ -173,8 +173,12 @@ typedef struct vkt_generate_desc {
     vkt_sampler sampler;
     const char *const *stop; /* the text ends before the first of these */
     size_t n_stop;
+    bool chat;          /* the prompt is a question, put by the model's chat template */
+    const char *system; /* chat: what comes before it as the system's message; NULL: nothing */
+    bool control;       /* control tokens written in the prompt are recognised, not text */
     /* Called with the next n bytes, whole UTF-8 characters (as far as the model makes such). */
     void (*fn)(void *user, const char *text, size_t n);
+    bool (*cancelled)(void *user); /* asked before each token; true: the text ends. NULL: never */
     void *user;
 } vkt_generate_desc;
 typedef struct vkt_generate_result {
@@ -182,6 +186,23 @@ typedef struct vkt_generate_result {
     double prompt_s, tokens_s; /* for the first token, prompt included; for all others */
 } vkt_generate_result;
 VKT_API vkt_status vkt_generate(const vkt_generate_desc *desc, vkt_generate_result *out);
+
+/* A conversation with a language model, by its own chat template (or one that suits its control
+ * tokens). One thread at a time. */
+typedef struct vkt_chat vkt_chat;
+VKT_API vkt_status vkt_chat_open(const vkt_gpu_desc *gpu, const char *checkpoint, vkt_chat **out);
+VKT_API void vkt_chat_close(vkt_chat **c);
+/* Begins anew with this system message; "": without one. */
+VKT_API vkt_status vkt_chat_system(vkt_chat *c, const char *text);
+/* Begins anew; the system message stays. */
+VKT_API void vkt_chat_reset(vkt_chat *c);
+/* Says the message, and gives the answer to desc.fn; both become part of the conversation. Of desc
+ * count n_tokens, sampler, stop, control, fn, cancelled and user. After an error the conversation
+ * is as before. ARG: it is longer than the model's context; FORMAT: the template refuses it. */
+VKT_API vkt_status vkt_chat_answer(vkt_chat *c, const char *message, const vkt_generate_desc *desc,
+                                   vkt_generate_result *out);
+/* The conversation as a line of training data: {"messages": [..]}. Free it with vkt_free. */
+VKT_API char *vkt_chat_json(const vkt_chat *c);
 
 #ifdef __cplusplus
 }

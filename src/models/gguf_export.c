@@ -7,6 +7,7 @@
 #include "base/os.h"
 #include "formats/gguf.h"
 #include "base/half.h"
+#include "data/text/tokenizer_chat.h"
 #include "models/language.h"
 #include "tensor/ops/ops.h"
 #include "vktrain/models.h"
@@ -211,6 +212,15 @@ static void put_merges(exporter *e, const json_t *merges)
     }
 }
 
+/* The token that the settings name, or `none`. */
+static void put_special(exporter *e, const char *setting, const char *key, uint32_t none)
+{
+    const char *token = vkt__tokenizer_setting(e->l->tokenizer, setting);
+    uint32_t id = token ? vkt_tokenizer_find(e->l->tokenizer, token) : none;
+    if (id == VKT_NO_TOKEN) id = none;
+    if (id != VKT_NO_TOKEN) put_u32(e, key, id);
+}
+
 static void put_tokenizer(exporter *e)
 {
     const vkt_tokenizer_info *info = vkt_tokenizer_get_info(e->l->tokenizer);
@@ -230,10 +240,11 @@ static void put_tokenizer(exporter *e)
     put_string(e, "tokenizer.ggml.pre", pre_name(o));
     put_tokens(e, json_object_get(model, "vocab"), json_object_get(o, "added_tokens"));
     put_merges(e, json_object_get(model, "merges"));
-    if (info->end != VKT_NO_TOKEN) {
-        put_u32(e, "tokenizer.ggml.bos_token_id", info->end);
-        put_u32(e, "tokenizer.ggml.eos_token_id", info->end);
-    }
+    put_special(e, "bos_token", "tokenizer.ggml.bos_token_id", info->end);
+    put_special(e, "eos_token", "tokenizer.ggml.eos_token_id", info->end);
+    put_special(e, "pad_token", "tokenizer.ggml.padding_token_id", VKT_NO_TOKEN);
+    const char *chat = vkt__tokenizer_setting(e->l->tokenizer, "chat_template");
+    if (chat) put_string(e, "tokenizer.chat_template", chat);
     put_key(e, "tokenizer.ggml.add_bos_token", VKT__GGUF_BOOL);
     put_u(&e->values, 0, 1);
     json_decref(o);

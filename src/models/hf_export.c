@@ -5,6 +5,7 @@
 
 #include "base/os.h"
 #include "base/half.h"
+#include "data/text/tokenizer_chat.h"
 #include "models/language.h"
 #include "vktrain/models.h"
 
@@ -13,9 +14,40 @@ static vkt_status put(vkt__arena *a, const char *folder, const char *name, const
     return vkt__file_replace(vkt__arena_printf(a, "%s/%s", folder, name), text, strlen(text));
 }
 
+/* Which tokens end a text: a number, or a list of several. */
+static json_t *end_ids(const vkt_tokenizer *t)
+{
+    json_t *ids = json_array();
+    for (uint32_t id = 0; id < vkt_tokenizer_get_info(t)->n_vocab; id++)
+        if (vkt__tokenizer_ends(t, id)) json_array_append_new(ids, json_integer(id));
+    if (json_array_size(ids) != 1) return ids;
+    json_t *one = json_incref(json_array_get(ids, 0));
+    json_decref(ids);
+    return one;
+}
+
+static vkt_status write_generation(vkt__arena *a, const char *folder, const vkt_tokenizer *t)
+{
+    static const char *const names[][2] = { { "bos_token", "bos_token_id" },
+                                            { "pad_token", "pad_token_id" } };
+    json_t *o = json_pack("{s:o}", "eos_token_id", end_ids(t));
+    for (size_t i = 0; i < VKT_COUNT(names); i++) {
+        const char *token = vkt__tokenizer_setting(t, names[i][0]);
+        uint32_t id = token ? vkt_tokenizer_find(t, token) : VKT_NO_TOKEN;
+        if (id != VKT_NO_TOKEN) json_object_set_new(o, names[i][1], json_integer(id));
+    }
+    char *text = json_dumps(o, JSON_INDENT(2));
+    vkt_status st = put(a, folder, "generation_config.json", text);
+    json_decref(o);
+    free(text);
+    return st;
+}
+
 static vkt_status write_tokenizer(vkt__arena *a, const char *folder, const vkt_tokenizer *t,
                                   uint32_t context)
 {
+    static const char *const kept[] = { "eos_token", "bos_token", "pad_token", "unk_token",
+                                        "chat_template" };
     vkt_status st;
     uint32_t end = vkt_tokenizer_get_info(t)->end;
     size_t n = 0;
@@ -23,9 +55,14 @@ static vkt_status write_tokenizer(vkt__arena *a, const char *folder, const vkt_t
     json_t *o = json_pack("{s:s, s:i, s:b}", "tokenizer_class", "PreTrainedTokenizerFast",
                           "model_max_length", (int)context, "clean_up_tokenization_spaces", 0);
     if (bytes) json_object_set_new(o, "eos_token", json_stringn(bytes, n));
+    for (size_t i = 0; i < VKT_COUNT(kept); i++) {
+        const char *value = vkt__tokenizer_setting(t, kept[i]);
+        if (value) json_object_set_new(o, kept[i], json_string(value));
+    }
     char *config = json_dumps(o, JSON_INDENT(2)), *json = vkt_tokenizer_json(t);
     VKT_TRY(put(a, folder, "tokenizer.json", json));
     VKT_TRY(put(a, folder, "tokenizer_config.json", config));
+    VKT_TRY(write_generation(a, folder, t));
 fail:
     json_decref(o);
     free(config);

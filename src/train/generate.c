@@ -1,97 +1,33 @@
 /* vkt_generate: text from a trained language model. */
-#include "nn/transformer.h"
-#include "train/one_core.h"
-#include "train/session.h"
+#include "data/text/turns.h"
+#include "train/speaker.h"
 #include "train/text_stream.h"
-#include "models/trained.h"
 
-typedef struct {
-    vkt__trained trained;
-    vkt_tokenizer *tokenizer;
-    vkt_gpu *gpu;
-    vkt_model *model;
-    vkt_generator *generator;
-    vkt_tokens tokens; /* prompt and what was generated */
-} speaker;
-
-static vkt_status model_open(vkt_gpu *gpu, speaker *s)
+/* The prompt as a conversation of one question. */
+static vkt_status ask(vkt__speaker *s, const vkt_generate_desc *d)
 {
     vkt_status st = VKT_OK;
-    const vkt_config *c = s->trained.config;
-    vkt_model_desc model = { .layers = c->layers,
-                             .n_layers = c->n_layers,
-                             .input = vkt_shape1(c->data.context),
-                             .n_outputs = vkt__trained_n_vocab(&s->trained, s->tokenizer),
-                             .source = s->trained.dir };
-    VKT_TRY(vkt_model_create(gpu, &model, &s->model));
-    VKT_TRY(vkt_generator_create(s->model, 0, &s->generator));
+    vkt__turns turns = { 0 };
+    if (d->system) VKT_TRY(vkt__turns_add(&turns, "system", d->system));
+    VKT_TRY(vkt__turns_add(&turns, "user", d->prompt ? d->prompt : ""));
+    VKT_TRY(vkt__turns_prompt(&turns, s->tokenizer, d->control, &s->tokens));
 fail:
+    vkt__turns_finish(&turns);
     return st;
-}
-
-/* On a CPU driver without its threads, where handing each token's kernels to them takes longer. */
-static vkt_status model_reopen(const vkt_gpu_desc *gpu, speaker *s)
-{
-    vkt_status st = VKT_OK;
-    bool wanted;
-    uint32_t submit_ms = vkt_gpu_caps(s->gpu)->submit_ms;
-    VKT_TRY(vkt__serial_wanted(s->gpu, vkt__generator_graph(s->generator),
-                               vkt__generator_scores(s->generator), "token", &wanted));
-    if (!wanted) return VKT_OK;
-    vkt_generator_destroy(&s->generator);
-    vkt_model_destroy(&s->model);
-    vkt_gpu_destroy(&s->gpu);
-    VKT_TRY(vkt__serial_open(gpu, submit_ms, &s->gpu));
-    VKT_TRY(model_open(s->gpu, s));
-fail:
-    return st;
-}
-
-static vkt_status speaker_open(const vkt_generate_desc *d, speaker *s)
-{
-    vkt_status st = VKT_OK;
-    vkt__weights w = { 0 };
-    vkt_gpu_desc gpu;
-    VKT_TRY(vkt__trained_open(d->checkpoint, &s->trained));
-    VKT_TRY(vkt_tokenizer_from_schema(s->trained.schema, &s->tokenizer));
-    gpu = vkt__config_gpu(s->trained.config, &d->gpu);
-    VKT_TRY(vkt_gpu_create(&gpu, &s->gpu));
-    VKT_TRY(model_open(s->gpu, s));
-    VKT_TRY(model_reopen(&gpu, s));
-    VKT_TRY(vkt__weights_create(s->model, NULL, &w));
-    VKT_TRY(vkt__trained_fill(&s->trained, w.model, w.n_model, false));
-    VKT_TRY(vkt__weights_upload(s->gpu, s->model, NULL, &w));
-fail:
-    vkt__weights_finish(&w);
-    return st;
-}
-
-static void speaker_close(speaker *s)
-{
-    vkt_generator_destroy(&s->generator);
-    vkt_model_destroy(&s->model);
-    vkt_gpu_destroy(&s->gpu);
-    vkt_tokenizer_destroy(&s->tokenizer);
-    vkt__trained_close(&s->trained);
-    free(s->tokens.id);
 }
 
 vkt_status vkt_generate(const vkt_generate_desc *d, vkt_generate_result *out)
 {
     vkt_status st = VKT_OK;
-    speaker s = { 0 };
+    vkt__speaker s = { 0 };
     *out = (vkt_generate_result) { 0 };
-    VKT_TRY(speaker_open(d, &s));
-    VKT_TRY(vkt__speak_prompt(s.tokenizer, d->prompt, &s.tokens));
-    uint32_t most = vkt_generator_left(s.generator);
-    if (s.tokens.n > most) {
-        st = vkt__fail(VKT_E_ARG, "generate",
-                       "the prompt has %zu tokens, the model's context is %u: shorten it",
-                       s.tokens.n, most);
-        goto fail;
-    }
-    VKT_TRY(vkt__speak(s.generator, s.tokenizer, d, &s.tokens, out));
+    VKT_TRY(vkt__speaker_open(&d->gpu, d->checkpoint, &s));
+    if (d->chat)
+        VKT_TRY(ask(&s, d));
+    else
+        VKT_TRY(vkt__speak_prompt(s.tokenizer, d->prompt, d->control, &s.tokens));
+    VKT_TRY(vkt__speaker_speak(&s, "prompt", d, out));
 fail:
-    speaker_close(&s);
+    vkt__speaker_close(&s);
     return st;
 }

@@ -22,7 +22,7 @@ static vkt_status take_prompt(vkt__samples *s, const vkt_dataset *data)
     vkt_status st = vkt_tokenizer_from_schema(vkt_dataset_schema(data), &t);
     if (st != VKT_OK) return st;
     vkt__log_quiet(true);
-    st = vkt__speak_prompt(t, s->c->sample_prompt, &s->tokens);
+    st = vkt__speak_prompt(t, s->c->sample_prompt, false, &s->tokens);
     vkt__log_quiet(false);
     vkt_tokenizer_destroy(&t);
     s->n_prompt = s->tokens.n;

@@ -1,5 +1,6 @@
 /* speak.h */
 #include "base/os.h"
+#include "data/text/tokenizer_chat.h"
 #include "train/text_stream.h"
 
 /* Text that is not given out yet: part of a character, or what may become a stop string. */
@@ -62,9 +63,9 @@ static uint32_t first_token(const vkt_tokenizer *t)
     return end != VKT_NO_TOKEN ? end : line != VKT_NO_TOKEN ? line : 0;
 }
 
-vkt_status vkt__speak_prompt(vkt_tokenizer *t, const char *prompt, vkt_tokens *out)
+vkt_status vkt__speak_prompt(vkt_tokenizer *t, const char *prompt, bool control, vkt_tokens *out)
 {
-    if (prompt && *prompt) return vkt_tokenizer_encode(t, prompt, strlen(prompt), false, out);
+    if (prompt && *prompt) return vkt_tokenizer_encode(t, prompt, strlen(prompt), control, out);
     out->id = vkt__grow(out->id, out->n, &out->cap, sizeof *out->id);
     out->id[out->n++] = first_token(t);
     return VKT_OK;
@@ -92,12 +93,13 @@ vkt_status vkt__speak(vkt_generator *g, const vkt_tokenizer *tokenizer, const vk
     *out = (vkt_generate_result) { 0 };
     vkt_generator_reset(g);
     for (uint64_t i = 0; i < d->n_tokens && !w.stopped; i++) {
+        if (d->cancelled && d->cancelled(d->user)) break;
         const float *scores;
         double before = vkt__now();
         VKT_TRY(next_scores(g, t, n_new, &scores));
         uint32_t token = vkt_sample(&d->sampler, scores, info->n_vocab, t->id, (uint32_t)t->n, i);
         *(i ? &out->tokens_s : &out->prompt_s) += vkt__now() - before;
-        if (token == info->end) break;
+        if (vkt__tokenizer_ends(tokenizer, token)) break;
         out->n_tokens++;
         n_new = 1;
         t->id = vkt__grow(t->id, t->n, &t->cap, sizeof *t->id);

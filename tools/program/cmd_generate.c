@@ -6,7 +6,8 @@
 
 typedef struct generate_options {
     cli_options common;
-    const char *prompt, *temperature, *seed;
+    const char *prompt, *temperature, *seed, *system;
+    bool chat, control;
     double top_p, penalty;
     uint32_t tokens, top_k;
     cli_list stop;
@@ -27,6 +28,11 @@ static const cli_flag flags[] = {
       "above 1: tokens that have occurred become less likely" },
     { "--seed", CLI_TEXT, AT(seed), "S", "1", "random seed; another seed gives another text" },
     { "--stop", CLI_LIST, AT(stop), "TEXT", NULL, "stop before this text; may be repeated" },
+    { "--chat", CLI_BOOL, AT(chat), NULL, NULL,
+      "the prompt is a question, put by the model's chat template; only the answer is printed" },
+    { "--system", CLI_TEXT, AT(system), "TEXT", NULL, "--chat: the system message" },
+    { "--control-tokens", CLI_BOOL, AT(control), NULL, NULL,
+      "recognise control tokens such as <|im_start|> in the prompt; else they are text" },
     { 0 },
 };
 
@@ -74,7 +80,11 @@ static int run(void *options)
         cli_error("generate: --top-p must be from 0 to 1, --repetition-penalty at least 0");
         return CLI_USAGE;
     }
-    const char *prompt = o->prompt;
+    if (o->system && !o->chat) {
+        cli_error("generate: --system needs --chat");
+        return CLI_USAGE;
+    }
+    const char *prompt = o->chat ? NULL : o->prompt;
     vkt_generate_desc desc = { .gpu = o->common.gpu,
                                .checkpoint = o->common.args[0],
                                .prompt = o->prompt,
@@ -86,6 +96,9 @@ static int run(void *options)
                                             .seed = seed },
                                .stop = o->stop.item,
                                .n_stop = o->stop.n,
+                               .chat = o->chat,
+                               .system = o->system,
+                               .control = o->control,
                                .fn = on_text,
                                .user = &prompt };
     vkt_generate_result r;

@@ -209,3 +209,33 @@ void cli_catch_signals(bool live)
         sigaction(SIGHUP, &a, NULL);
 #endif
 }
+
+static volatile sig_atomic_t n_interrupts;
+
+static void on_interrupt(int sig)
+{
+    n_interrupts = 1;
+#ifdef _WIN32
+    signal(sig, on_interrupt);
+#else
+    (void)sig;
+#endif
+}
+
+void cli_catch_interrupts(void)
+{
+#ifdef _WIN32
+    signal(SIGINT, on_interrupt);
+#else
+    struct sigaction a = { 0 };
+    a.sa_handler = on_interrupt;
+    sigaction(SIGINT, &a, NULL);
+#endif
+}
+
+bool cli_interrupted(bool clear)
+{
+    bool came = n_interrupts;
+    if (clear) n_interrupts = 0;
+    return came;
+}

@@ -18,6 +18,10 @@ double cli_now(void); /* monotonic seconds */
 /* SIGINT and SIGTERM: the first calls vkt_train_stop and says so, the second ends the process at
  * once. */
 void cli_catch_signals(bool live);
+/* SIGINT is counted from now on: cli_interrupted tells whether it came, and forgets it where
+ * `clear`. A read that waits for input ends. */
+void cli_catch_interrupts(void);
+bool cli_interrupted(bool clear);
 /* UTF-8 and escape sequences where a terminal must be told. */
 void cli_terminal_init(void);
 bool cli_is_folder(const char *path);

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# A small model is taught five facts through the chat path and answers them: in `vktrain chat`, in `generate --chat`, from the
+# exported folder, and, where VKT_LAB_PYTHON names a Python with transformers, there (tools/compare/chat_facts.py). Each answer ends
+# with the model's end token. usage: test_chat.sh PROGRAM
+set -euo pipefail
+
+program=$(realpath "${1:?the program}")
+here=$(realpath "$(dirname "$0")/..")
+work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-chat.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+fail() { echo "test_chat: FAILED: $*" >&2; sed 's/^/  log: /' log | tail -20 >&2; exit 1; }
+run() { "$program" "$@" >out 2>log || fail "$*"; }
+
+mkdir tok
+cp "$here/golden/smollm2-small.json" tok/tokenizer.json
+cat >tok/tokenizer_config.json <<'J'
+{"bos_token": {"content": "<|im_start|>"}, "eos_token": "<|im_end|>", "pad_token": "<|endoftext|>", "chat_template": "{%- if messages[0].role != 'system' %}{{ bos_token + 'system\nAnswer.' + eos_token + '\n' }}{% endif -%}\n{% for m in messages %}{{ bos_token + m.role + '\n' + m.content | trim + eos_token + '\n' }}{% endfor %}{% if add_generation_prompt %}{{ bos_token + 'assistant\n' }}{% endif %}"}
+J
+echo '{"eos_token_id": [2, 0]}' >tok/generation_config.json
+cat >facts.jsonl <<'J'
+{"messages": [{"role": "user", "content": "Who wrote the novel?"}, {"role": "assistant", "content": "Jane Austen."}]}
+{"messages": [{"role": "user", "content": [{"type": "text", "text": "What is the house called?"}]}, {"role": "assistant", "content": "Pemberley."}]}
+{"instruction": "Who is the eldest sister?", "input": "", "output": "Jane."}
+{"conversations": [{"from": "human", "value": "Who owns Netherfield?"}, {"from": "gpt", "value": "Mr. Bingley lets it."}]}
+{"prompt": [{"role": "user", "content": "Where does Lydia go?"}], "completion": [{"role": "assistant", "content": "To Brighton."}]}
+J
+for _ in 1 2 3 4 5; do cat facts.jsonl; done >train.jsonl
+cat >facts.yaml <<'Y'
+data: {source: text, path: train.jsonl, tokenizer: tok, context: 64, valid_fraction: 0.2, test_fraction: 0}
+model:
+  - transformer: {layers: 2, heads: 2, width: 64, names: llama, positions: rope, norm: rmsnorm, activation: swiglu, bias: false, tie: true}
+optim: {rule: adamw, lr: 0.005}
+train: {steps: 80, batch: 4}
+Y
+cat >questions <<'Q'
+Who wrote the novel?
+/reset
+What is the house called?
+/reset
+Who is the eldest sister?
+/reset
+Who owns Netherfield?
+/reset
+Where does Lydia go?
+/save said.jsonl
+Q
+printf '%s\n' 'Jane Austen.' Pemberley. Jane. 'Mr. Bingley lets it.' 'To Brighton.' >answers
+
+# ---- taught and asked
+run train facts.yaml --run run
+"$program" chat run --temperature 0 <questions >out 2>log || fail "chat"
+cmp out answers || fail "the answers: $(cat out)"
+[ "$(cat said.jsonl)" = '{"messages":[{"role":"user","content":"Where does Lydia go?"},{"role":"assistant","content":"To Brighton."}]}' ] || fail "/save"
+run generate run --chat --prompt 'Who owns Netherfield?' --temperature 0
+[ "$(cat out)" = 'Mr. Bingley lets it.' ] || fail "generate --chat: $(cat out)"
+run pack said.jsonl --tokenizer tok --out packed # what is saved is data again
+
+# ---- exported: the template and the ends go along
+run export run --hf hf
+grep -q 'bos_token + m.role' hf/tokenizer_config.json || fail "the folder lacks the template"
+tr -d ' \n' <hf/generation_config.json | grep -q '"eos_token_id":\[0,2\]' || fail "generation_config.json"
+"$program" chat hf --temperature 0 <questions >out 2>log || fail "chat of the folder"
+cmp out answers || fail "the folder's answers: $(cat out)"
+run export run --gguf model.gguf
+run inspect model.gguf
+grep -q 'tokenizer.chat_template' out && grep -q 'eos_token_id *2' out || fail "the GGUF file lacks the template or the end token"
+if [ -n "${VKT_LAB_PYTHON:-}" ]; then
+    $VKT_LAB_PYTHON "$here/../tools/compare/chat_facts.py" "$work/hf" "$work/questions" "$work/answers" >out 2>log || fail "transformers' answers"
+fi
+
+# ---- refused, and interrupted
+printf 'Hi\n' | "$program" chat "$here/files/v0.1/table" >out 2>log && fail "a table talks"
+[ "$(wc -l <log)" = 1 ] || fail "a table is not refused in one line"
+printf '/rest\n/system Be brief.\n/save sys.jsonl\n' | "$program" chat hf 2>log || fail "commands"
+grep -q "no command '/rest'.*'/reset'" log || fail "a wrong command"
+grep -q '"system","content":"Be brief."' sys.jsonl || fail "/system"
+printf 'a%.0s ' {1..80} | "$program" chat hf >out 2>log && fail "a message longer than the context"
+grep -q 'the conversation has .* tokens, the model.s context is 64' log || fail "a message longer than the context, in words"
+cp -r hf endless # the same model, which is told of another end
+sed -i "s/eos_token +/'<|im_end|>' +/g; s/\"eos_token\": \"[^\"]*\"/\"eos_token\": \"!\"/" endless/tokenizer_config.json
+echo '{"eos_token_id": 3}' >endless/generation_config.json
+mkfifo line
+"$program" chat endless --temperature 0 --tokens 4000000000 <line >out 2>log &
+pid=$!
+exec 3>line
+echo 'Who wrote the novel?' >&3
+for _ in $(seq 600); do [ "$(wc -c <out)" -gt 40 ] && break; sleep 0.1; done
+kill -INT $pid
+echo '/save cut.jsonl' >&3
+exec 3>&-
+wait $pid || fail "an interrupted answer ends the program"
+grep -q '"assistant"' cut.jsonl || fail "an interrupted answer is not kept"
+echo "test_chat: five facts are answered"
