@@ -36,6 +36,13 @@ if(VKT_TESTS)
   if(VKT_SANITIZE) # stb_image_write's JPEG writer shifts into the sign bit
     set_source_files_properties(tests/data/test_picture.c tests/data/test_folder.c tests/train/test_train.c PROPERTIES COMPILE_OPTIONS -fno-sanitize=shift)
   endif()
+  if(VKT_PROGRAM AND NOT VKT_SANITIZE AND NOT WIN32) # one in full, the others where a shader has changed
+    foreach(gpu amd-rdna3 amd-rdna2 amd-rdna4 intel-bmg intel-dg2 intel-tgl nvidia-ada nvidia-turing)
+      add_test(NAME offline_${gpu} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/offline --build ${CMAKE_CURRENT_BINARY_DIR}
+        $<$<NOT:$<STREQUAL:${gpu},amd-rdna3>>:--changed> ${gpu} COMMAND_EXPAND_LISTS)
+      set_tests_properties(offline_${gpu} PROPERTIES LABELS offline)
+    endforeach()
+  endif()
   vkt_test(base/test_base null)
   vkt_test(gpu/test_gpu gpu)
   vkt_test(gpu/test_device_facts null)
