@@ -172,7 +172,8 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     }
     if (!any)
         VKT_TRY(vkt__fail(VKT_E_ARG, "bench",
-                          "'%s' is no part of the benchmark: ceilings, ops or steps", desc->only));
+                          "'%s' is not a part of the benchmark: give ceilings, ops or steps",
+                          desc->only));
     b.wall = caps->klass == VKT_GPU_CLASS_CPU || caps->timestamp_ns <= 0;
     b.warm_s = desc->once ? 0 : desc->quick ? 0.05 : 0.5;
     b.time_s = desc->once ? 0 : desc->quick ? 0.15 : 1;
@@ -192,7 +193,7 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
         st = measure(&b, &list.item[i]);
         if (desc->on_rows) desc->on_rows(desc->user, b.out);
         if (st != VKT_OK) break;
-        vkt_log(VKT_LOG_DEBUG, "bench", "%s: %.2f s, thought to take %.2f", list.item[i].name,
+        vkt_log(VKT_LOG_DEBUG, "bench", "%s: %.2f s, expected %.2f", list.item[i].name,
                 vkt__now() - start, list.item[i].weight);
         b.weight_done += list.item[i].weight;
         b.n_done++;

@@ -266,7 +266,7 @@ vkt_status vkt_bench_parse(const char *data, size_t n, const char *name, vkt_ben
                  *info = json_object_get(root, "info"), *rows = json_object_get(root, "results");
     const json_t *left = json_object_get(root, "left_out");
     if (!json_is_integer(version)) {
-        bad(&r, "this is no file of `vktrain bench`: vktrain_bench is missing");
+        bad(&r, "this is not a file of `vktrain bench`: vktrain_bench is missing");
     } else if (json_integer_value(version) != FILE_VERSION) {
         bad(&r, "is of version %lld; this program reads %d", (long long)json_integer_value(version),
             FILE_VERSION);

@@ -118,8 +118,8 @@ static vkt_status bad_example(vkt_loader *l, vkt_status st)
     uint64_t n = ++l->n_bad;
     vkt__mutex_unlock(l->lock);
     if (n <= BAD_SHOWN)
-        vkt_log(VKT_LOG_WARN, "data", "left out of its batch: %s%s", vkt__last_failure(),
-                n == BAD_SHOWN ? "; more are not named" : "");
+        vkt_log(VKT_LOG_WARN, "data", "skipped: %s%s", vkt__last_failure(),
+                n == BAD_SHOWN ? "; further ones are not listed" : "");
     return VKT_OK;
 }
 
@@ -204,10 +204,10 @@ static vkt_status fill_examples(vkt_loader *l, uint64_t k, vkt_batch *b, const u
     VKT_TRY(fill_inputs(l, k * batch, b, list, n_valid, scratch, share));
     while (n_left_out < n_valid && share[n_left_out] == 0) n_left_out++;
     if (n_valid && n_left_out == n_valid) /* a mean over nothing is no number */
-        return vkt__fail(VKT_E_IO, "data",
-                         "none of the %u examples of a batch can be read any more: is the data "
-                         "still there? %s",
-                         n_valid, vkt__last_failure());
+        return vkt__fail(
+            VKT_E_IO, "data",
+            "none of the %u examples of a batch can be read: is the data still there? %s", n_valid,
+            vkt__last_failure());
     for (uint32_t i = 0; i < l->rows; i++) {
         vkt_label y = vkt__dataset_label(ds, l->desc.split, list[l->row + i]);
         uint32_t other = list[batch - 1 - l->row - i];
@@ -287,10 +287,10 @@ static vkt_status check(const vkt_loader_desc *d)
         return vkt__fail(VKT_E_ARG, "data", "loader: rows %u to %u are not in a batch of %u",
                          d->row, d->row + d->rows, d->batch);
     if (n == 0)
-        return vkt__fail(
-            VKT_E_ARG, "data",
-            "loader: the %s split has no examples: set data.%s_fraction or give files for it",
-            vkt_split_name(d->split), vkt_split_name(d->split));
+        return vkt__fail(VKT_E_ARG, "data",
+                         "loader: the %s split has no examples: set data.%s_fraction, or give "
+                         "files for this split",
+                         vkt_split_name(d->split), vkt_split_name(d->split));
     if ((d->class_weight || d->sampling == VKT_SAMPLING_BALANCED) &&
         (info->task != VKT_TASK_CLASSIFY || info->kind == VKT_DATA_KIND_TEXT))
         return vkt__fail(VKT_E_ARG, "data",

@@ -57,7 +57,7 @@ static vkt_status unknown_source(const char *source)
         names[n] = r->info.name;
         vkt__str_printf(&all, "%s%s", n ? ", " : "", names[n]);
     }
-    vkt__fail(VKT_E_ARG, "data", "data.source '%s' is none of %s%s", source, all.data,
+    vkt__fail(VKT_E_ARG, "data", "data.source '%s' is not one of %s%s", source, all.data,
               vkt_did_you_mean(source, names, n).text);
     vkt__str_finish(&all);
     return VKT_E_ARG;
@@ -70,8 +70,9 @@ static vkt_status check_source(const vkt_source_info *s, const vkt_data_desc *de
     if (s->path && !desc->path)
         return vkt__fail(VKT_E_ARG, "data", "data.path is missing: source %s reads it", s->name);
     if (desc->task == VKT_TASK_REGRESS && !(s->takes & VKT_TAKES_REGRESS))
-        return vkt__fail(VKT_E_ARG, "data", "'%s' has classes: task regress needs source %s",
-                         s->name, vkt_source_names(VKT_TAKES_REGRESS, names, sizeof names));
+        return vkt__fail(VKT_E_ARG, "data",
+                         "'%s' has classes: data.task regress needs data.source %s", s->name,
+                         vkt_source_names(VKT_TAKES_REGRESS, names, sizeof names));
     return VKT_OK;
 }
 
@@ -160,8 +161,8 @@ vkt_status vkt__dataset_rows(const char *schema_json, const char *path, vkt__row
     VKT_TRY(vkt__schema_parse(schema_json, &arena, &schema));
     if (schema.kind != VKT_DATA_KIND_TABLE) {
         st = input ? vkt__fail(VKT_E_ARG, "data",
-                               "standard input can't be read by a model of pictures: only rows of "
-                               "tables can")
+                               "a model of pictures can't read standard input; only rows of a "
+                               "table can be read from it")
                    : VKT_OK;
         goto fail;
     }

@@ -60,7 +60,7 @@ vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *h
     float w[2 * BATCH];
     if (schema->kind != VKT_DATA_KIND_PICTURES ||
         (schema->input_shape[2] != 1 && schema->input_shape[2] != 3))
-        return vkt__fail(VKT_E_ARG, "data", "'%s' are no grey or colour images to draw",
+        return vkt__fail(VKT_E_ARG, "data", "'%s' holds no grey or colour images to draw",
                          ds->info.source);
     uint32_t side = VKT_MAX(schema->input_shape[0], schema->input_shape[1]), n = schema->n_inputs;
     s.scale = (LEAST_CELL + side - 1) / side;

@@ -190,7 +190,7 @@ static void read_tensor(reader *r, uint64_t alignment, const vkt_gguf_visitor *v
     bool known = type < VKT_COUNT(tensor_types) && tensor_types[type].name;
     t.dtype = known ? tensor_types[type].name : "?";
     if (known) t.bytes = count / tensor_types[type].n * tensor_types[type].bytes;
-    if (r->st == VKT_OK && offset % alignment) fail(r, "a tensor's place is not aligned");
+    if (r->st == VKT_OK && offset % alignment) fail(r, "the offset of a tensor is not aligned");
     if (offset > UINT64_MAX - t.bytes)
         fail(r, "a tensor ends beyond any file");
     else
@@ -206,7 +206,7 @@ vkt_status vkt__gguf_parse(const void *data, size_t n, const char *name, const v
     if (take(&r, 4) != VKT__GGUF_MAGIC) fail(&r, "it does not begin with GGUF");
     uint64_t version = take(&r, 4);
     if (r.st == VKT_OK && version != 2 && version != VKT__GGUF_VERSION)
-        fail(&r, "versions 2 and 3 are read");
+        fail(&r, "only versions 2 and 3 can be read");
     uint64_t n_tensors = take(&r, 8), n_values = take(&r, 8);
     for (uint64_t i = 0; i < n_values && r.st == VKT_OK; i++) read_value(&r, v, &alignment);
     if (r.st == VKT_OK && (alignment == 0 || alignment % 8 || alignment > 1 << 20))

@@ -61,7 +61,7 @@ static vkt_status read_descr(reader *r)
 {
     char descr[32];
     if (r->has_descr || !take_string(r, descr, sizeof descr))
-        return bad(r, "its header's descr is none of one type (a record's fields are not read)");
+        return bad(r, "the descr in its header is not a single type (records are not supported)");
     r->has_descr = true;
     for (size_t i = 0; i < VKT_COUNT(types); i++) {
         if (strcmp(types[i].descr, descr) != 0) continue;
@@ -77,14 +77,14 @@ static vkt_status read_descr(reader *r)
 
 static vkt_status read_order(reader *r)
 {
-    if (r->has_order) return bad(r, "its header has fortran_order twice");
+    if (r->has_order) return bad(r, "fortran_order occurs twice in its header");
     r->has_order = true;
     if (take(r, "False")) return VKT_OK;
-    if (!take(r, "True")) return bad(r, "its header's fortran_order is neither True nor False");
-    return vkt__fail(VKT_E_FORMAT, "data",
-                     "'%s' lies in Fortran's order (fortran_order: True): save "
-                     "numpy.ascontiguousarray of it",
-                     r->name);
+    if (!take(r, "True")) return bad(r, "fortran_order in its header is neither True nor False");
+    return vkt__fail(
+        VKT_E_FORMAT, "data",
+        "'%s' is in Fortran order (fortran_order: True): save numpy.ascontiguousarray of it",
+        r->name);
 }
 
 static bool take_length(reader *r, uint32_t *out)
@@ -102,23 +102,24 @@ static vkt_status read_shape(reader *r)
 {
     vkt__npy *a = r->out;
     bool comma = false;
-    if (r->has_shape || !take(r, "(")) return bad(r, "its header's shape is no tuple");
+    if (r->has_shape || !take(r, "(")) return bad(r, "the shape in its header is not a tuple");
     r->has_shape = true;
     a->n = 1;
     while (!take(r, ")")) {
         uint32_t length;
-        if (a->rank > 0 && !comma) return bad(r, "its header's shape is no tuple of lengths");
+        if (a->rank > 0 && !comma)
+            return bad(r, "the shape in its header is not a tuple of integers");
         if (a->rank == 4)
             return vkt__fail(VKT_E_FORMAT, "data", "'%s' has more than 4 dimensions", r->name);
         if (!take_length(r, &length))
-            return bad(r, "its header's shape holds what is no length below 2^32");
+            return bad(r, "the shape in its header must have whole numbers below 2^32");
         if (length == 0)
             return vkt__fail(VKT_E_FORMAT, "data", "'%s' is empty: a length is 0", r->name);
         a->shape[a->rank++] = length;
         if (!vkt__mul_ok(a->n, length, &a->n)) return bad(r, "its shape is too large");
         comma = take(r, ",");
     }
-    if (a->rank == 1 && !comma) return bad(r, "its header's shape is no tuple");
+    if (a->rank == 1 && !comma) return bad(r, "the shape in its header is not a tuple");
     return VKT_OK;
 }
 
@@ -126,11 +127,11 @@ static vkt_status read_dict(reader *r)
 {
     vkt_status st = VKT_OK;
     bool comma = true;
-    if (!take(r, "{")) return bad(r, "its header is no dict");
+    if (!take(r, "{")) return bad(r, "its header is not a dict");
     while (!take(r, "}")) {
         char key[32];
         if (!comma || !take_string(r, key, sizeof key) || !take(r, ":"))
-            return bad(r, "its header is no dict of descr, fortran_order and shape");
+            return bad(r, "its header is not a dict of descr, fortran_order and shape");
         if (strcmp(key, "descr") == 0)
             VKT_TRY(read_descr(r));
         else if (strcmp(key, "fortran_order") == 0)
@@ -138,12 +139,12 @@ static vkt_status read_dict(reader *r)
         else if (strcmp(key, "shape") == 0)
             VKT_TRY(read_shape(r));
         else
-            return bad(r, "its header has a key that is not NumPy's");
+            return bad(r, "its header has a key that NumPy does not write");
         comma = take(r, ",");
     }
     skip_spaces(r);
     if (r->at != r->end || !r->has_descr || !r->has_order || !r->has_shape)
-        return bad(r, "its header is not descr, fortran_order and shape alone");
+        return bad(r, "its header is not a dict of descr, fortran_order and shape alone");
 fail:
     return st;
 }
@@ -167,13 +168,14 @@ vkt_status vkt__npy_parse(const void *bytes, size_t n, const char *name, vkt__np
     uint64_t length, want;
     *out = (vkt__npy) { 0 };
     if (n < MAGIC + 2 || memcmp(p, "\x93NUMPY", MAGIC) != 0)
-        return vkt__fail(VKT_E_FORMAT, "data", "'%s' is no array of NumPy's (.npy)", name);
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' is not a NumPy array (.npy)", name);
     if (p[MAGIC] < 1 || p[MAGIC] > 3 || p[MAGIC + 1] != 0)
         return vkt__fail(VKT_E_FORMAT, "data",
-                         "'%s' is in version %u.%u of NumPy's format; 1.0 to 3.0 are read", name,
+                         "'%s' has version %u.%u of NumPy's format; 1.0 to 3.0 can be read", name,
                          p[MAGIC], p[MAGIC + 1]);
     if (!find_header(p, n, &at, &length))
-        return vkt__fail(VKT_E_FORMAT, "data", "'%s' ends within its header: get it again", name);
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' is cut off within its header: get it again",
+                         name);
     const char *text = (const char *)p + at;
     reader r = { .at = text, .end = text + length, .name = name, .out = out };
     VKT_TRY(read_dict(&r));
@@ -182,9 +184,9 @@ vkt_status vkt__npy_parse(const void *bytes, size_t n, const char *name, vkt__np
     bool fits = vkt__mul_ok(out->n, r.bytes, &want);
     if (!fits || want != have)
         return vkt__fail(VKT_E_FORMAT, "data",
-                         "'%s' %s: its header promises %llu numbers of %u bytes, it holds %llu "
+                         "'%s' %s: its header promises %llu numbers of %u bytes, but it holds %llu "
                          "bytes: get it again",
-                         name, !fits || want > have ? "is cut off" : "goes on after its end",
+                         name, !fits || want > have ? "is cut off" : "continues after its end",
                          (unsigned long long)out->n, r.bytes, (unsigned long long)have);
     out->n_bytes = have;
 fail:

@@ -316,8 +316,8 @@ vkt_status vkt__safetensors_open(const char *path, vkt__safetensors **out)
     s->digest.bytes = (uint64_t)size;
     if (n < 2 || n > MAX_HEADER || n > (uint64_t)size - 8) {
         st = bad(path,
-                 "not a safetensors file, or cut short: it says that its header has %llu bytes, "
-                 "the file has %lld",
+                 "not a safetensors file, or cut short: its header should have %llu bytes, the "
+                 "file has %lld",
                  (unsigned long long)n, (long long)size);
         goto fail;
     }
@@ -393,7 +393,7 @@ vkt_status vkt__safetensors_read(vkt__safetensors *s, size_t i, void *dst)
     char have[9];
     snprintf(have, sizeof have, "%08x", (unsigned)crc);
     if (want && strcmp(want, have))
-        return bad(s->path, "tensor '%s' is damaged: its CRC-32 is %s, written was %.8s", t->name,
+        return bad(s->path, "tensor '%s' is damaged: its CRC-32 is %s, expected %.8s", t->name,
                    have, want);
     return VKT_OK;
 }
@@ -459,7 +459,7 @@ vkt_status vkt__safetensors_load(vkt__safetensors *s, const vkt__st_tensor *t, s
     vkt_status st = VKT_OK;
     for (size_t i = 0, at; i < n; i++) {
         if (!vkt__safetensors_find(s, t[i].name, &at))
-            return bad(s->path, "has no tensor '%s': it is of another model", t[i].name);
+            return bad(s->path, "has no tensor '%s': it belongs to another model", t[i].name);
         const vkt_tensor_info *have = &s->info[at];
         if (have->rank == t[i].rank &&
             !memcmp(have->shape, t[i].shape, t[i].rank * sizeof *t[i].shape) &&
@@ -478,7 +478,8 @@ vkt_status vkt__safetensors_load(vkt__safetensors *s, const vkt__st_tensor *t, s
         size_t k = 0;
         while (k < n && strcmp(t[k].name, s->info[i].name)) k++;
         if (k == n)
-            return bad(s->path, "holds tensor '%s', which the model has not", s->info[i].name);
+            return bad(s->path, "holds tensor '%s', which the model does not have",
+                       s->info[i].name);
     }
     for (size_t i = 0, at; i < n; i++) {
         VKT_ASSERT(vkt__safetensors_find(s, t[i].name, &at));

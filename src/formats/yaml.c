@@ -27,8 +27,8 @@ static vkt_status take_key(builder *b, const char *text, int line)
     for (const vkt__yaml *n = b->open[d]->first; n; n = n->next)
         if (!strcmp(n->key, text))
             return vkt__fail(VKT_E_ARG, "config",
-                             "%s:%d: key '%s' stands here twice; the first is on line %d",
-                             b->source, line, text, n->line);
+                             "%s:%d: key '%s' occurs twice; the first is on line %d", b->source,
+                             line, text, n->line);
     if (++b->n_keys[d] > MAX_KEYS) return bad(b, line, "too many keys");
     b->key[d] = text;
     b->key_line[d] = line;
@@ -68,7 +68,7 @@ static vkt_status take_scalar(builder *b, const yaml_event_t *e, int line)
     const char *text = (const char *)e->data.scalar.value;
     vkt__yaml *n;
     vkt_status st = VKT_OK;
-    if (strlen(text) != e->data.scalar.length) return bad(b, line, "a text with a NUL in it");
+    if (strlen(text) != e->data.scalar.length) return bad(b, line, "a text contains a NUL byte");
     text = vkt__arena_strdup(b->arena, text);
     int d = b->depth - 1;
     if (d >= 0 && b->open[d]->kind == VKT__YAML_MAP && !b->key[d]) return take_key(b, text, line);
@@ -94,7 +94,8 @@ static vkt_status take(builder *b, const yaml_event_t *e)
     if (tag) return bad(b, line, "tags (!) are not supported");
     switch (e->type) {
     case YAML_DOCUMENT_START_EVENT:
-        return b->root ? bad(b, line, "a second document; a recipe is one") : VKT_OK;
+        return b->root ? bad(b, line, "a second document begins here; a recipe has only one")
+                       : VKT_OK;
     case YAML_SCALAR_EVENT:
         return take_scalar(b, e, line);
     case YAML_SEQUENCE_START_EVENT:

@@ -42,12 +42,12 @@ static vkt_status find_directory(const archive *a, size_t *at, size_t *end, uint
     size_t lowest = a->n - END > COMMENT ? a->n - END - COMMENT : 0, i = a->n - END;
     while (i > lowest && memcmp(a->bytes + i, "PK\5\6", 4) != 0) i--;
     const uint8_t *p = a->bytes + i;
-    if (memcmp(p, "PK\5\6", 4) != 0) return bad(a, "it is cut off, or no zip archive");
+    if (memcmp(p, "PK\5\6", 4) != 0) return bad(a, "it is cut off, or not a zip archive");
     uint64_t size = u32(p + 12), start = u32(p + 16);
     *n_entries = u16(p + 10);
     if (start == UINT32_MAX || size == UINT32_MAX || *n_entries == 65535)
-        return bad(a, "it is a zip64 archive, which is not read (save the arrays as files of a "
-                      "folder, X.npy and y.npy)");
+        return bad(a, "it is a zip64 archive, which is not supported (save the arrays in a folder, "
+                      "as X.npy and y.npy)");
     if (start > i || size > i - start) return bad(a, "its directory lies outside of it");
     *at = (size_t)start;
     *end = (size_t)(start + size);
@@ -113,8 +113,8 @@ vkt_status vkt__zip_read(const void *bytes, size_t n, const char *name, const ch
     if (method != STORED && method != DEFLATED)
         return bad(&a, "it is compressed by a method other than deflate");
     if (packed == UINT32_MAX || size == UINT32_MAX || at == UINT32_MAX)
-        return bad(&a, "an array of 4 GiB or more (zip64) is not read (save the arrays as files of "
-                       "a folder, X.npy and y.npy)");
+        return bad(&a, "an array of 4 GiB or more (zip64) is not supported (save the arrays in a "
+                       "folder, as X.npy and y.npy)");
     if (at > n || n - at < LOCAL || memcmp(a.bytes + at, "PK\3\4", 4) != 0)
         return bad(&a, "an array lies outside of it");
     at += LOCAL + u16(a.bytes + at + 26) + u16(a.bytes + at + 28);

@@ -150,7 +150,7 @@ vkt_status vkt_buffer_read(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offset,
     VKT_ASSERT(offset <= buf->bytes && bytes <= buf->bytes - offset);
     if (!buf->host && !buf->slab)
         return vkt__fail(VKT_E_UNSUPPORTED, "gpu",
-                         "'%s' can't be read: a device profile only plans", buf->label);
+                         "'%s' can't be read: a device profile is only for planning", buf->label);
     bool uncached = buf->slab && !buf->slab->cached && bytes > READ_DIRECTLY;
     if (!buf->host || (uncached && buf != gpu->staging))
         return staged_copy(gpu, buf, offset, data, bytes, false);

@@ -45,7 +45,7 @@ vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir)
         }
         if (!use)
             vkt_log(VKT_LOG_INFO, "gpu",
-                    "pipeline cache '%s' is damaged or of another driver: made anew",
+                    "pipeline cache '%s' is damaged or from another driver: it is rebuilt",
                     gpu->cache_path);
     }
     VkPipelineCacheCreateInfo info = { VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO, NULL, 0, use,

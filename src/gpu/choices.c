@@ -69,8 +69,9 @@ void vkt__choices_open(vkt_gpu *gpu, const char *dir)
     if (!current || !parse(gpu, file + head.len, n - head.len)) {
         gpu->n_choices = 0;
         vkt_log(VKT_LOG_INFO, "gpu",
-                "tuned choices '%s' are %s: ignored; `vktrain tune` makes them anew",
-                gpu->choices_path, current ? "damaged" : "of another driver or version of vktrain");
+                "tuned kernels '%s' are %s: ignored; `vktrain tune` measures again",
+                gpu->choices_path,
+                current ? "damaged" : "from another driver or version of vktrain");
     }
     vkt__str_finish(&head);
     free(file);

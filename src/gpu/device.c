@@ -28,7 +28,7 @@ void vkt__gpu_log_fault(vkt_gpu *gpu)
         get = (PFN_vkGetDeviceFaultInfoEXT)vkGetDeviceProcAddr(gpu->dev, "vkGetDeviceFaultInfoEXT");
     VkDeviceFaultCountsEXT n = { .sType = VK_STRUCTURE_TYPE_DEVICE_FAULT_COUNTS_EXT };
     if (!get || get(gpu->dev, &n, NULL) != VK_SUCCESS) {
-        vkt_log(VKT_LOG_WARN, "gpu", "%s says no more about it", gpu->caps.driver);
+        vkt_log(VKT_LOG_WARN, "gpu", "%s gives no details", gpu->caps.driver);
         return;
     }
     n.vendorBinarySize = 0;

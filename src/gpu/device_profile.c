@@ -220,9 +220,9 @@ static vkt_status check_sense(const reader *r)
     if (c->budget_bytes > c->heap_bytes)
         return refuse(r, "'free_bytes' is more than 'memory_bytes'");
     if (c->unified && c->type == VKT_GPU_DISCRETE)
-        return refuse(r, "'unified' is true, and a discrete device has memory of its own");
+        return refuse(r, "'unified' is true, but a discrete device has its own memory");
     if ((c->coopmat_f16[0] && !c->fp16) || (c->coopmat_bf16[0] && !c->bf16))
-        return refuse(r, "it has a fragment of a type that it lacks ('fp16', 'bf16')");
+        return refuse(r, "a matrix unit has a type that the device lacks ('fp16', 'bf16')");
     return VKT_OK;
 }
 
@@ -245,7 +245,7 @@ static vkt_status read_profile(const reader *r, const json_t *root)
     vkt_status st = VKT_OK;
     const json_t *profile = find(root);
     if (!json_is_object(profile))
-        return refuse(r, "there is no device in it, or several and none is used");
+        return refuse(r, "it holds no device, or several of which none is marked as used");
     VKT_TRY(check_names(r, profile));
     for (size_t i = 0; i < VKT_COUNT(fields); i++)
         VKT_TRY(read_field(r, &fields[i], json_object_get(profile, fields[i].name)));

@@ -48,8 +48,8 @@ static bool parse(vkt_gpu *gpu, const char *text)
         add(gpu, !strcmp(kind, "lost"), kernel, key);
         if (is_trying)
             vkt_log(VKT_LOG_WARN, "gpu",
-                    "the program ended while it tried kernel %s for '%s': that is left out from "
-                    "now on; remove '%s' to have it tried again",
+                    "an earlier run crashed while trying kernel %s for '%s': this kernel is no "
+                    "longer used; to try it again, remove '%s'",
                     kernel, key, gpu->journal_path);
     }
     return true;
@@ -70,7 +70,7 @@ void vkt__journal_open(vkt_gpu *gpu)
     bool current = n > head.len && !memcmp(file, head.data, head.len);
     if (current && parse(gpu, file + head.len)) save(gpu);
     if (gpu->n_culprits)
-        vkt_log(VKT_LOG_INFO, "gpu", "kernels left out on this device: see '%s'",
+        vkt_log(VKT_LOG_INFO, "gpu", "some kernels are not used on this device: see '%s'",
                 gpu->journal_path);
     vkt__str_finish(&head);
     free(file);

@@ -39,17 +39,16 @@ static vkt_status look_up(vkt_gpu *gpu, uint64_t ticket, uint32_t still, bool *w
     }
     if (still >= LOST_AT * longer) {
         gpu->hung = true;
-        return vkt__lose(
-            gpu,
-            "'%s' has not ended for %u s, thought to take %.1f s: the device hangs and "
-            "is given up as lost",
-            label, still, expected_s);
+        return vkt__lose(gpu,
+                         "'%s' has been running for %u s, %.1f s were expected: the device hangs "
+                         "and is treated as lost",
+                         label, still, expected_s);
     }
     if (still >= WARN_AT * longer && !*warned) {
         *warned = true;
         vkt_log(VKT_LOG_WARN, "gpu",
-                "'%s' has not ended for %u s, thought to take %.1f s: the device may hang; it is "
-                "given up after %.0f s",
+                "'%s' has been running for %u s, %.1f s were expected: the device may hang; "
+                "vktrain gives up after %.0f s",
                 label, still, expected_s, LOST_AT * longer);
     }
     return VKT_OK;
@@ -126,6 +125,6 @@ void vkt__gpu_settle(vkt_gpu *gpu)
     /* It may still run: what it uses is kept until the process ends. */
     if (r != VK_SUCCESS && r != VK_ERROR_DEVICE_LOST) {
         gpu->lost = gpu->hung = true;
-        vkt_log(VKT_LOG_DEBUG, "gpu", "the device can't be waited for: its memory is not freed");
+        vkt_log(VKT_LOG_DEBUG, "gpu", "waiting for the device failed: its memory is not freed");
     }
 }

@@ -57,10 +57,11 @@ static vkt_status merge_one(vkt__safetensors *f, size_t ia, const char *layer, c
                                         t[k].shape[flip] == tb->shape[0] &&
                                         t[k].shape[!flip] == ta->shape[1];
     if (!fits) {
-        st = vkt__fail(VKT_E_FORMAT, "model",
-                       k < n ? "the adapter '%s' does not fit its layer of the model: another shape"
-                             : "the adapter '%s' has no layer in the model: it is of another base",
-                       ta->name);
+        st = vkt__fail(
+            VKT_E_FORMAT, "model",
+            k < n ? "the adapter '%s' does not fit its layer of the model: another shape"
+                  : "the model has no layer for the adapter '%s': it belongs to another base model",
+            ta->name);
         goto fail;
     }
     a = vkt__adapter_read(f, ia);

@@ -154,8 +154,8 @@ static const char *pre_name(const json_t *tokenizer)
         if (same == n_known && n == n_known + 1) return known[i].name;
     }
     vkt_log(VKT_LOG_WARN, "export",
-            "llama.cpp has no name for how this tokenizer splits text: it is told \"default\", and "
-            "may make other tokens of some texts");
+            "llama.cpp has no name for the way this tokenizer splits text: the file says "
+            "\"default\", and llama.cpp may tokenize some texts differently");
     return "default";
 }
 
@@ -227,8 +227,7 @@ static void put_tokenizer(exporter *e)
     if (!strcmp(info->kind, "chars")) {
         vkt_log(
             VKT_LOG_WARN, "export",
-            "GGUF has no tokenizer of characters: llama.cpp takes this model's tokens by number "
-            "only");
+            "GGUF has no tokenizer of characters: llama.cpp can use this model by token ids only");
         put_string(e, "tokenizer.ggml.model", "none");
         return;
     }
@@ -337,8 +336,8 @@ static vkt_status list_items(exporter *e, vkt_export_type type)
         for (uint32_t d = 0; d < t->rank; d++) count *= t->shape[d];
         *x = (item) { .from = t, .name = their_name(e, t->name), .offset = at };
         if (!x->name)
-            return vkt__fail(VKT_E_ARG, "export", "tensor '%s' has no place in llama.cpp's %s",
-                             t->name, arch_of(&e->l->config));
+            return vkt__fail(VKT_E_ARG, "export", "llama.cpp's %s has no tensor for '%s'", t->name,
+                             arch_of(&e->l->config));
         x->heads = rotated_heads(&e->l->config, x->name);
         x->transposed = e->l->config.gpt2 && t->rank == 2 && !strncmp(x->name, "blk.", 4);
         bool narrow = type == VKT_EXPORT_F16 && t->rank == 2 &&
@@ -437,7 +436,7 @@ static vkt_status check(const vkt__hf_config *c)
     if (strcmp(arch_of(c), "llama") != 0 && c->scaling.llama3) what = "rope_scaling: llama3";
     if (!what) return VKT_OK;
     return vkt__fail(VKT_E_ARG, "export",
-                     "this model can't be written as GGUF: llama.cpp's %s has no place for %s",
+                     "this model can't be written as GGUF: llama.cpp's %s does not support %s",
                      arch_of(c), what);
 }
 

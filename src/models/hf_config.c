@@ -147,7 +147,8 @@ static void read_architectures(reader *r)
             size_t n = strlen(name), n_end = strlen(ends[k]);
             ok = ok || (n > n_end && !strcmp(name + n - n_end, ends[k]));
         }
-        if (!ok) refuse(r, "architectures", "has no language model: its name ends in ForCausalLM");
+        if (!ok)
+            refuse(r, "architectures", "names no language model: its name must end in ForCausalLM");
     }
 }
 
@@ -170,9 +171,9 @@ static void read_scaling(reader *r, const json_t *p, const char *type, vkt__hf_c
     static const char *const llama3[] = { "low_freq_factor", "high_freq_factor",
                                           "original_max_position_embeddings" };
     bool is_llama3 = !strcmp(type, "llama3");
-    if (!get(p, "factor")) refuse(r, "factor", "is missing in the parameters of rope");
+    if (!get(p, "factor")) refuse(r, "factor", "is missing in rope's parameters");
     for (size_t i = 0; is_llama3 && i < VKT_COUNT(llama3); i++)
-        if (!get(p, llama3[i])) refuse(r, llama3[i], "is missing in the parameters of rope");
+        if (!get(p, llama3[i])) refuse(r, llama3[i], "is missing in rope's parameters");
     c->scaled = true;
     c->scaling = (vkt_rope_scaling) { .llama3 = is_llama3,
                                       .factor = get_real(r, p, "factor", 1),
@@ -209,7 +210,7 @@ static void read_rope(reader *r, vkt__hf_config *c)
     if (p && r->st == VKT_OK) r->st = vkt__hf_rope_keys_check(p, r->name);
     c->theta = get_real(r, p && get(p, "rope_theta") ? p : r->o, "rope_theta", 10000);
     if (get_real(r, r->o, "rope_theta", c->theta) != c->theta)
-        refuse(r, "rope_theta", "is another one in rope_parameters: remove the wrong one");
+        refuse(r, "rope_theta", "has another value in rope_parameters: remove the wrong one");
     if (r->st == VKT_OK && strcmp(type, "default") != 0) read_scaling(r, p, type, c);
 }
 
@@ -232,9 +233,9 @@ static void read_windowed(reader *r, const family *f, uint32_t first, vkt__hf_co
         n += has[i];
     }
     if (n && !c->window)
-        refuse(r, "layer_types", "names sliding_attention, and there is no sliding_window");
+        refuse(r, "layer_types", "names sliding_attention, but there is no sliding_window");
     if (!n && c->window && f->window)
-        refuse(r, "layer_types", "names no sliding_attention, and there is a sliding_window");
+        refuse(r, "layer_types", "names no sliding_attention, but there is a sliding_window");
     if (n && n < c->layers && !f->windows)
         refuse(r, "layer_types", "must have one word for all layers of this architecture");
     if (!n) c->window = 0;

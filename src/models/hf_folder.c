@@ -27,11 +27,10 @@ vkt_status vkt__hf_folder_apply(vkt_config *c)
         (vkt__file_size(tokenizer) >= 0 || vkt__file_size(vocab) >= 0))
         c->data.tokenizer = c->init;
     if (!c->data.tokenizer && vkt__config_is_text(c))
-        vkt_log(
-            VKT_LOG_WARN, "config",
-            "'%s' has no tokenizer.json and no vocab.json: a text that is not packed is taken as "
-            "bytes; data.tokenizer names another tokenizer",
-            c->init);
+        vkt_log(VKT_LOG_WARN, "config",
+                "'%s' has no tokenizer.json and no vocab.json: text is read as bytes unless it is "
+                "packed; set data.tokenizer for another tokenizer",
+                c->init);
     if (!vkt__config_was_set(c, "data.context"))
         c->data.context = VKT_MIN(c->data.context, h.context);
     if (c->data.context > h.context)

@@ -143,8 +143,9 @@ static vkt_status take(source *s, const vkt__st_tensor *t, bool all, size_t *n_t
     bool found;
     VKT_TRY(find(s, t->name, &at, &found));
     if (!found && all)
-        return vkt__fail(VKT_E_FORMAT, "model", "'%s' has no tensor '%s': it is of another model",
-                         s->folder, t->name);
+        return vkt__fail(VKT_E_FORMAT, "model",
+                         "'%s' has no tensor '%s': it belongs to another model", s->folder,
+                         t->name);
     if (!found) {
         vkt_log(VKT_LOG_WARN, "train", "'%s' is not in '%s/%s': its initial weights are random",
                 t->name, s->folder, s->only ? s->only : "");
@@ -167,12 +168,10 @@ static vkt_status refuse_adapter(const vkt__safetensors *f, const char *folder, 
     const vkt_tensor_info *have;
     for (size_t i = 0; (have = vkt__safetensors_tensor(f, i)); i++)
         if (strstr(have->name, ".lora_"))
-            return vkt__fail(
-                VKT_E_FORMAT, "model",
-                "'%s/%s' holds a LoRA adapter alone, without the model that it adapts: "
-                "name the run, or the folder with its adapter_config.json, which know "
-                "their base",
-                folder, name);
+            return vkt__fail(VKT_E_FORMAT, "model",
+                             "'%s/%s' holds only a LoRA adapter, not its base model: give the run, "
+                             "or the folder with adapter_config.json, which name the base",
+                             folder, name);
     return VKT_OK;
 }
 
@@ -222,8 +221,9 @@ static void warn_unused(const source *s, const vkt__st_tensor *t, size_t n)
                 strcmp(t[k].name + 12, have->name) != 0))
             k++;
         if (k == n)
-            vkt_log(VKT_LOG_WARN, "train", "'%s' of '%s/%s' has no place in the model: not used",
-                    have->name, s->folder, s->open_name);
+            vkt_log(VKT_LOG_WARN, "train",
+                    "the model has no tensor '%s' of '%s/%s': it is not used", have->name,
+                    s->folder, s->open_name);
     }
 }
 
@@ -244,8 +244,8 @@ vkt_status vkt__import_files(const char *path, const vkt__st_tensor *t, size_t n
         goto fail;
     }
     if (!all)
-        vkt_log(VKT_LOG_INFO, "train", "begins with %zu of the model's %zu tensors from '%s'",
-                n_taken, n, path);
+        vkt_log(VKT_LOG_INFO, "train",
+                "training starts with %zu of the model's %zu tensors from '%s'", n_taken, n, path);
 fail:
     source_close(&s);
     return st;
@@ -290,8 +290,8 @@ static vkt_status check_head(source *s, const vkt__st_tensor *t, size_t n, const
     }
     if (!same)
         st = vkt__fail(VKT_E_FORMAT, "model",
-                       "'%s': tie_word_embeddings says that the head has the embedding's weights, "
-                       "and '%s' has others: set it to false, or remove that tensor",
+                       "'%s': tie_word_embeddings is true, but the output weights '%s' differ from "
+                       "the embedding's: set it to false, or remove that tensor",
                        s->folder, name);
 fail:
     free(head);
@@ -307,8 +307,8 @@ static vkt_status check_place(source *s, const vkt__st_tensor *t, size_t n, cons
         return VKT_OK;
     if (!strcmp(name, "lm_head.weight")) return check_head(s, t, n, name);
     return vkt__fail(VKT_E_FORMAT, "model",
-                     "'%s': tensor '%s' has no place in the model that config.json describes",
-                     s->folder, vkt__show(name).s);
+                     "'%s': the model that config.json describes has no tensor '%s'", s->folder,
+                     vkt__show(name).s);
 }
 
 vkt_status vkt__import_check(const char *path, const vkt__st_tensor *t, size_t n)
@@ -339,11 +339,10 @@ vkt_status vkt__weights_check_finite(const char *path, const vkt__st_tensor *t, 
         const float *v = t[i].data;
         for (uint64_t k = 0; k < count; k++)
             if (!isfinite(v[k]))
-                return vkt__fail(VKT_E_FORMAT, "model",
-                                 "'%s': tensor '%s' is not finite: element %llu is %s; no result "
-                                 "of it would mean anything",
-                                 path, t[i].name, (unsigned long long)k,
-                                 isnan(v[k]) ? "NaN" : "infinite");
+                return vkt__fail(
+                    VKT_E_FORMAT, "model",
+                    "'%s': tensor '%s' is not finite: element %llu is %s; get the file again", path,
+                    t[i].name, (unsigned long long)k, isnan(v[k]) ? "NaN" : "infinite");
     }
     return VKT_OK;
 }

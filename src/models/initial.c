@@ -61,7 +61,7 @@ vkt_status vkt__weights_initial(const vkt_config *c, vkt_model *m, vkt__weights 
         VKT_TRY(vkt__weights_check_finite(c->lora_from, w->saved, w->n_saved));
     }
     VKT_TRY(vkt__weights_upload(vkt_model_gpu(m), m, NULL, w));
-    if (all) vkt_log(VKT_LOG_INFO, "train", "begins with the weights of '%s'", c->init);
+    if (all) vkt_log(VKT_LOG_INFO, "train", "training starts with the weights of '%s'", c->init);
 fail:
     return st;
 }

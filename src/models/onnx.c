@@ -333,7 +333,7 @@ static vkt_status emit(exporter *e, const vkt_node *n)
     for (uint32_t i = 0; i < VKT_MAX_IN; i++) in[i] = n->in[i] ? name_of(e, n->in[i]) : "";
     if (k < VKT_COUNT(emitters) && emitters[k].emit(e, n, in, result_of(e, n))) return VKT_OK;
     return vkt__fail(VKT_E_ARG, "export",
-                     "the model has a '%s' of %s, which this export to ONNX does not know: export "
+                     "the model has a '%s' of %s, which the ONNX export does not support: export "
                      "to .safetensors instead",
                      n->op->name, vkt__text(n->out[0]));
 }

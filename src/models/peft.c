@@ -100,7 +100,7 @@ static vkt_status take_config(const char *path, const json_t *o, vkt__peft *p)
                  *dropout = json_object_get(o, "lora_dropout");
     if (!type || strcmp(type, "LORA") != 0)
         return vkt__fail(VKT_E_FORMAT, "model",
-                         "'%s': peft_type is '%s', and vktrain has LORA only", path,
+                         "'%s': peft_type is '%s', but only LORA is supported", path,
                          vkt__show(type ? type : "not said").s);
     if ((key = unsupported(o))) return refuse_key(path, o, key);
     if (!json_is_integer(r) || json_integer_value(r) < 1 || json_integer_value(r) > 4096)
@@ -178,8 +178,9 @@ static vkt_status check_tensors(vkt__peft *p)
                    *other = vkt__arena_printf(&p->arena, VKT__PEFT_PREFIX "%s%s",
                                               layer ? layer : "", b ? A_END : B_END);
         if (!layer || strpbrk(layer, ", ") || t->rank != 2)
-            st = vkt__fail(VKT_E_FORMAT, "model", "'%s': tensor '%s' is of no plain LoRA adapter",
-                           p->folder, vkt__show(t->name).s);
+            st = vkt__fail(VKT_E_FORMAT, "model",
+                           "'%s': tensor '%s' does not belong to a plain LoRA adapter", p->folder,
+                           vkt__show(t->name).s);
         else if (t->shape[b] != p->lora.rank)
             st =
                 vkt__fail(VKT_E_FORMAT, "model",
@@ -248,8 +249,8 @@ vkt_status vkt__peft_load(vkt__peft *p, const vkt__st_tensor *t, size_t n)
         for (k = 0; k < n && strcmp(t[k].name, name) != 0;) k++;
         if (k < n) continue;
         st = vkt__fail(VKT_E_FORMAT, "model",
-                       "'%s': the adapter's '%s' has no place in the model: it is of another base, "
-                       "or lora.targets leaves it out",
+                       "'%s': the model has no layer for the adapter's '%s': it belongs to another "
+                       "base model, or lora.targets leaves it out",
                        p->folder, name);
         goto fail;
     }
@@ -257,7 +258,7 @@ vkt_status vkt__peft_load(vkt__peft *p, const vkt__st_tensor *t, size_t n)
         const char *name = vkt__arena_printf(&a, VKT__PEFT_PREFIX "%s", t[i].name);
         if (!vkt__safetensors_find(p->tensors, name, &at)) {
             st = vkt__fail(VKT_E_FORMAT, "model",
-                           "'%s': the adapter has no '%s', which the model has", p->folder,
+                           "'%s': the adapter has no '%s', which the model needs", p->folder,
                            t[i].name);
             goto fail;
         }

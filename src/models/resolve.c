@@ -36,9 +36,9 @@ static vkt_status lora_of_folder(vkt_config *c)
     vkt_status st;
     vkt__peft p;
     if (!vkt__is_peft_folder(c->lora_from))
-        return vkt__config_refuse(c, "lora.from",
-                                  "'%s' is no adapter's folder: it has no adapter_config.json",
-                                  c->lora_from);
+        return vkt__config_refuse(
+            c, "lora.from", "'%s' is not the folder of an adapter: it has no adapter_config.json",
+            c->lora_from);
     VKT_TRY(vkt__peft_open(c->lora_from, &p));
     float dropout = vkt__config_was_set(c, "lora.dropout") ? c->lora.dropout : p.lora.dropout;
     if (c->lora.alpha > 0 || c->lora.targets) {

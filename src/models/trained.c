@@ -77,8 +77,8 @@ static vkt_status open_adapter(const char *path, vkt__trained *t)
     const char *base = t->peft.base ? t->peft.base : "";
     if (!vkt__is_dir(base) || vkt__is_peft_folder(base)) {
         st = vkt__fail(VKT_E_IO, "model",
-                       "'%s' is an adapter, and its base '%s' is no model's folder here: write the "
-                       "path of one as base_model_name_or_path into its adapter_config.json",
+                       "'%s' is an adapter, but its base '%s' is not a folder of a model: set "
+                       "base_model_name_or_path in its adapter_config.json to the path of one",
                        path, vkt__show(base).s);
         goto fail;
     }
@@ -118,18 +118,17 @@ static vkt_status fill_base(const vkt__trained *t, const vkt__st_tensor *all, si
         *(is_own ? &own[n_own++] : &base[n_base++]) = all[i];
     }
     if (!vkt__file_exists(init)) {
-        st = vkt__fail(
-            VKT_E_IO, "checkpoint",
-            "'%s' holds an adapter only, and its base '%s' is not there: put it there, or "
-            "work in the folder that this path is meant from",
-            t->ckpt->dir, init);
+        st = vkt__fail(VKT_E_IO, "checkpoint",
+                       "'%s' holds only an adapter, and its base '%s' is missing: put it there, or "
+                       "run vktrain in the folder that this path is relative to",
+                       t->ckpt->dir, init);
         goto fail;
     }
     VKT_TRY(vkt__weights_import(init, base, n_base, true));
     if (t->ckpt->state.base_crc != vkt__st_crc(base, n_base)) {
         st = vkt__fail(VKT_E_FORMAT, "checkpoint",
-                       "'%s' holds an adapter only, and the weights of its base '%s' are no longer "
-                       "those that it was trained beside",
+                       "'%s' holds only an adapter, and the weights of its base '%s' have changed "
+                       "since it was trained",
                        t->ckpt->dir, init);
         goto fail;
     }

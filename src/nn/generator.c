@@ -71,7 +71,8 @@ vkt_status vkt_generator_create(vkt_model *m, uint32_t n_positions, vkt_generato
     gen->m = m;
     gen->gpu = vkt_model_gpu(m);
     if (!l || l->kind != vkt__transformer_kinds) {
-        st = vkt__fail(VKT_E_ARG, "model", "the model is no transformer: it can't generate text");
+        st =
+            vkt__fail(VKT_E_ARG, "model", "the model is not a transformer: it can't generate text");
         goto fail;
     }
     VKT_TRY(vkt__transformer_shape(l, vkt__model_n_outputs(m), &gen->s));
@@ -120,8 +121,9 @@ vkt_status vkt_generator_feed(vkt_generator *gen, const uint32_t *tokens, uint32
 {
     vkt_status st = VKT_OK;
     if (n > gen->n_positions - gen->n)
-        return vkt__fail(VKT_E_ARG, "model", "%u tokens after %u: there are %u positions", n,
-                         gen->n, gen->n_positions);
+        return vkt__fail(VKT_E_ARG, "model",
+                         "%u tokens after %u are too many: the model has %u positions", n, gen->n,
+                         gen->n_positions);
     for (uint32_t i = 0; i < n; i++)
         if (tokens[i] >= gen->s.V)
             return vkt__fail(VKT_E_ARG, "model", "token %u is beyond the vocabulary of %u",

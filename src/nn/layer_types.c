@@ -25,35 +25,37 @@ static const char *const inits[] = { "kaiming", "xavier", "normal", "zeros", NUL
 
 #define CHANNELS                                                                                   \
     {                                                                                              \
-        "out", VKT_OPT_UINT, AT(out), 1, 1 << 16, "output channels (default: as many as come in)", \
-            NULL                                                                                   \
+        "out", VKT_OPT_UINT, AT(out), 1, 1 << 16,                                                  \
+            "output channels (default: the number of input channels)", NULL                        \
     }
 #define STRIDE(unless)                                                                             \
     {                                                                                              \
         "stride", VKT_OPT_UINT, AT(stride), 1, 256,                                                \
-            "pixels from window to window (default: " unless ")", NULL                             \
+            "distance between windows, in pixels (default: " unless ")", NULL                      \
     }
 #define VIRTUAL_BATCH                                                                              \
     {                                                                                              \
         "virtual_batch", VKT_OPT_UINT, AT(virtual_batch), 1, 1 << 24,                              \
-            "examples whose mean and variance are taken together (default: the batch)", NULL       \
+            "ghost batch: number of examples that share a mean and a variance (default: the "      \
+            "batch)",                                                                              \
+            NULL                                                                                   \
     }
 #define FROZEN                                                                                     \
     {                                                                                              \
         "frozen", VKT_OPT_BOOL, AT(frozen), 0, 1,                                                  \
-            "in training too, normalize by the running averages and leave them as they are: for "  \
-            "fine-tuning, with train.freeze for gain and bias (default: false)",                   \
+            "normalize by the running averages in training too, without updating them; for "       \
+            "fine-tuning (train.freeze freezes gain and bias) (default: false)",                   \
             NULL                                                                                   \
     }
 #define ZERO                                                                                       \
     {                                                                                              \
         "zero", VKT_OPT_BOOL, AT(zero), 0, 1,                                                      \
-            "start the branch's last weights at zero (default: false)", NULL                       \
+            "initialize the last weights of the branch to zero (default: false)", NULL             \
     }
 #define WINDOW                                                                                     \
     {                                                                                              \
-        "size", VKT_OPT_UINT, AT(kernel), 1, 4096, "side of the window in pixels (default: 2)",    \
-            NULL                                                                                   \
+        "size", VKT_OPT_UINT, AT(kernel), 1, 4096,                                                 \
+            "height and width of the window, in pixels (default: 2)", NULL                         \
     }
 #define POOL_PAD                                                                                   \
     {                                                                                              \
@@ -79,22 +81,23 @@ static const vkt_layer_type types[] = {
         BIAS,
         { "init", VKT_OPT_STRING, AT(init), 0, 0, "initial weights (default: kaiming)", inits },
         { "init_scale", VKT_OPT_FLOAT, AT(init_scale), 1e-6, 1e6,
-          "factor of the initial weights (default: 1)", NULL } } },
+          "factor for the initial weights (default: 1)", NULL } } },
 /* clang-format off */
 #define ACTIVATION(id, word, formula, ...) { #word, formula, NULL, { { 0 } } },
     VKT__ACTS(ACTIVATION)
     /* clang-format on */
     { "layernorm",
-      "each example to mean 0 and variance 1, times a gain plus a bias",
+      "normalize each example to mean 0 and variance 1, then apply a gain and a bias",
       NULL,
       { EPS, BIAS } },
-    { "rmsnorm", "each example to mean square 1, times a gain", NULL, { EPS } },
+    { "rmsnorm", "normalize each example to mean square 1, then apply a gain", NULL, { EPS } },
     { "dropout",
-      "zero with probability p in training, else x / (1 - p)",
+      "in training: set x to zero with probability p, else to x / (1 - p)",
       "p",
-      { { "p", VKT_OPT_FLOAT, AT(p), 0, 0.99, "probability of zero", NULL } } },
+      { { "p", VKT_OPT_FLOAT, AT(p), 0, 0.99, "probability that an element is set to zero",
+          NULL } } },
     { "pad",
-      "zeros around an image",
+      "add zeros around an image",
       "size",
       { { "size", VKT_OPT_UINT, AT(kernel), 1, 4096, "pixels on each side (default: 0)", NULL },
         { "top", VKT_OPT_MAYBE, AT(top), 0, 4096, "pixels above (default: size)", NULL },
@@ -102,16 +105,16 @@ static const vkt_layer_type types[] = {
         { "left", VKT_OPT_MAYBE, AT(left), 0, 4096, "pixels on the left (default: size)", NULL },
         { "right", VKT_OPT_MAYBE, AT(right), 0, 4096, "pixels on the right (default: size)",
           NULL } } },
-    { "flatten", "all dimensions of an example into one", NULL, { { 0 } } },
+    { "flatten", "merge all dimensions of an example into one", NULL, { { 0 } } },
     { "residual",
       "x + body(x)",
       "body",
       { BODY,
         { "shortcut", VKT_OPT_BODY, AT(shortcut), 0, 0,
-          "layers that x goes through before the sum (default: none)", NULL },
+          "layers applied to x before the sum (default: none)", NULL },
         ZERO } },
     { "conv",
-      "2-D convolution of an image, He's initial weights",
+      "2-D convolution of an image",
       "out",
       { CHANNELS,
         { "kernel", VKT_OPT_UINT, AT(kernel), 1, 255,
@@ -122,47 +125,52 @@ static const vkt_layer_type types[] = {
         { "pad", VKT_OPT_MAYBE, AT(pad), 0, 4096,
           "pixels of zeros around the image (default: such that stride 1 keeps the size)", NULL },
         { "dilation", VKT_OPT_UINT, AT(dilation), 1, 4096,
-          "pixels from one tap of the filter to the next (default: 1)", NULL },
+          "distance between neighbouring elements of the filter, in pixels (default: 1)", NULL },
         { "groups", VKT_OPT_UINT, AT(groups), 1, 1 << 16,
-          "groups of channels, each with filters of its own (default: 1)", NULL },
+          "number of groups of channels, each with its own filters (default: 1)", NULL },
         BIAS,
         { "init", VKT_OPT_STRING, AT(init), 0, 0, "initial weights (default: kaiming)", inits } } },
     { "max_pool",
-      "the largest of each window",
+      "maximum over each window",
       "size",
       { WINDOW, STRIDE("the window's size"), POOL_PAD } },
     { "avg_pool",
-      "the mean of each window",
+      "mean over each window",
       "size",
       { WINDOW, STRIDE("the window's size"), POOL_PAD } },
-    { "global_pool", "the mean of each channel: an image into a vector", NULL, { { 0 } } },
+    { "global_pool",
+      "mean of each channel over the image, which becomes a vector",
+      NULL,
+      { { 0 } } },
     { "batch_norm",
-      "each channel to mean 0 and variance 1 over the batch, times a gain plus a bias; in "
-      "evaluation by running averages. Training's batches run on over an epoch's end and are never "
-      "padded; a picture that could not be read counts like any other",
+      "normalize each channel to mean 0 and variance 1 over the batch, then apply a gain and a "
+      "bias; evaluation uses running averages. Batches of training are always full: they continue "
+      "across the end of an epoch. A picture that could not be read counts like any other",
       NULL,
       { EPS,
         { "momentum", VKT_OPT_FLOAT, AT(momentum), 1e-6, 1,
-          "share of the newest batch in the running averages (default: 0.1)", NULL },
+          "weight of the newest batch in the running averages (default: 0.1)", NULL },
         VIRTUAL_BATCH,
         FROZEN } },
     { "group_norm",
-      "each example's groups of channels to mean 0 and variance 1, times a gain plus a bias",
+      "normalize each group of channels of an example to mean 0 and variance 1, then apply a gain "
+      "and a bias",
       "groups",
-      { { "groups", VKT_OPT_UINT, AT(groups), 1, 1 << 16, "groups of channels (default: 32)",
-          NULL },
+      { { "groups", VKT_OPT_UINT, AT(groups), 1, 1 << 16,
+          "number of groups of channels (default: 32)", NULL },
         EPS } },
     { "basic_block",
-      "relu(x + f(x)), f two 3x3 convolutions with batch norm (ResNet-18, -34, CIFAR's)",
+      "relu(x + f(x)), where f is two 3x3 convolutions with batch norm (ResNet-18 and -34, ResNets "
+      "for CIFAR)",
       "out",
       { CHANNELS, STRIDE("1"), ZERO, VIRTUAL_BATCH, FROZEN } },
     { "bottleneck",
-      "relu(x + f(x)), f 1x1, 3x3 and 1x1 convolutions with batch norm, inside a quarter of the "
-      "channels (ResNet-50)",
+      "relu(x + f(x)), where f is a 1x1, a 3x3 and a 1x1 convolution with batch norm; between them "
+      "are a quarter of the channels (ResNet-50)",
       "out",
       { CHANNELS, STRIDE("1"), ZERO, VIRTUAL_BATCH, FROZEN } },
     { "wide_block",
-      "x + f(x), f batch norm, relu, 3x3 convolution, twice (WideResNet)",
+      "x + f(x), where f is batch norm, relu and a 3x3 convolution, twice (WideResNet)",
       "out",
       { CHANNELS,
         STRIDE("1"),
@@ -172,75 +180,90 @@ static const vkt_layer_type types[] = {
         { "p", VKT_OPT_FLOAT, AT(p), 0, 0.99,
           "probability of dropout between the convolutions (default: 0)", NULL } } },
     { "transformer",
-      "a whole language model: tokens in, a score of each next token out",
+      "a whole language model: from tokens to the logits of the next token",
       NULL,
       { { "layers", VKT_OPT_UINT, AT(transformer.layers), 1, 1000, "number of blocks", NULL },
-        { "heads", VKT_OPT_UINT, AT(transformer.heads), 1, 1024, "heads of attention", NULL },
+        { "heads", VKT_OPT_UINT, AT(transformer.heads), 1, 1024, "number of attention heads",
+          NULL },
         { "kv_heads", VKT_OPT_UINT, AT(transformer.kv_heads), 1, 1024,
-          "heads of keys and values, shared by groups of heads (default: heads)", NULL },
+          "number of key and value heads, each shared by a group of query heads (default: heads)",
+          NULL },
         { "width", VKT_OPT_UINT, AT(transformer.width), 4, 1 << 16,
-          "width of the residual stream; each head has a multiple of 4 of it", NULL },
+          "width of the residual stream; without head_dim, width / heads must be a multiple of 4",
+          NULL },
         { "head_dim", VKT_OPT_UINT, AT(transformer.head_dim), 4, 256,
-          "names llama: size of a head, a multiple of 4 (default: width / heads)", NULL },
+          "for names: llama; size of a head, a multiple of 4 (default: width / heads)", NULL },
         { "mlp", VKT_OPT_UINT, AT(transformer.mlp), 1, 1 << 20,
-          "hidden size of the feed-forward part (default: 4 times the width, if gated 8/3 of it)",
+          "hidden size of the feed-forward part (default: 4 x width; 8/3 x width with a gated "
+          "activation)",
           NULL },
         { "context", VKT_OPT_UINT, AT(transformer.context), 1, 1 << 20,
           "number of positions (default: the context of the data)", NULL },
         { "window", VKT_OPT_UINT, AT(transformer.window), 1, 1 << 20,
-          "number of positions that a token sees (default: all before it)", NULL },
+          "sliding window: number of positions that a token attends to (default: all before it)",
+          NULL },
         { "window_layers", VKT_OPT_STRING, AT(transformer.window_layers), 0, 0,
-          "layers that have the window, counted from 0, such as 0 2 5-8 (default: all)", NULL },
+          "layers that use the window, counted from 0, such as 0 2 5-8 (default: all)", NULL },
         { "norm", VKT_OPT_STRING, AT(transformer.norm), 0, 0, "kind of norm (default: layernorm)",
           norms },
         { "norm_place", VKT_OPT_STRING, AT(transformer.norm_place), 0, 0,
-          "norm before each branch or after its sum (default: pre)", places },
+          "place of the norms; pre: before each branch; post: after the residual sum (default: "
+          "pre)",
+          places },
         { "positions", VKT_OPT_STRING, AT(transformer.positions), 0, 0,
-          "how positions are told apart (default: learned)", positions },
+          "position encoding (default: learned)", positions },
         { "activation", VKT_OPT_STRING, AT(transformer.activation), 0, 0,
           "activation of the feed-forward part (default: gelu)", activations },
         { "rope_layout", VKT_OPT_STRING, AT(transformer.rope_layout), 0, 0,
-          "which numbers turn together; half is Hugging Face's Llama (default: half)",
+          "which elements rope rotates as pairs; half: i and i + head size / 2, as Hugging Face's "
+          "Llama; interleaved: neighbours (default: half)",
           rope_layouts },
         { "theta", VKT_OPT_FLOAT, AT(transformer.theta), 1, 1e9,
-          "base of rope's angles (default: 10000)", NULL },
+          "rope: base of the frequencies (default: 10000)", NULL },
         { "rope_scaling", VKT_OPT_STRING, AT(transformer.rope_scaling), 0, 0,
-          "slower angles for more positions: all of them, or the slow ones as of Llama 3.1 "
-          "(default: none)",
+          "scaling of rope's frequencies for a longer context; linear: of all; llama3: of the low "
+          "ones, as in Llama 3.1 (default: none)",
           rope_scalings },
         { "rope_factor", VKT_OPT_FLOAT, AT(transformer.rope_factor), 1, 1e6,
-          "rope_scaling: what angles are divided by", NULL },
+          "rope_scaling: number that the frequencies are divided by", NULL },
         { "rope_low", VKT_OPT_FLOAT, AT(transformer.rope_low), 1e-3, 1e6,
-          "rope_scaling llama3: angles with fewer turns in rope_context are divided (default: 1)",
+          "rope_scaling llama3: frequencies with fewer turns than this in rope_context are scaled "
+          "(default: 1)",
           NULL },
         { "rope_high", VKT_OPT_FLOAT, AT(transformer.rope_high), 1e-3, 1e6,
-          "rope_scaling llama3: angles with more turns in rope_context stay (default: 4)", NULL },
+          "rope_scaling llama3: frequencies with more turns than this in rope_context are kept "
+          "(default: 4)",
+          NULL },
         { "rope_context", VKT_OPT_UINT, AT(transformer.rope_context), 1, 1 << 24,
-          "rope_scaling llama3: positions before they were made more", NULL },
+          "rope_scaling llama3: context length before the scaling", NULL },
         { "names", VKT_OPT_STRING, AT(transformer.names), 0, 0,
-          "names of the parameters, as in Hugging Face's files (default: by positions and "
-          "activation)",
+          "naming of the parameters, as in Hugging Face's files (default: gpt2, or llama with rope "
+          "or a gated activation)",
           names },
         { "tie", VKT_OPT_NOT_BOOL, AT(transformer.untied), 0, 1,
-          "take the embedding's weights for the head (default: true)", NULL },
-        { "bias", VKT_OPT_NOT_BOOL, AT(no_bias), 0, 1, "names gpt2: add biases (default: true)",
-          NULL },
+          "use the embedding's weights in the output layer too (default: true)", NULL },
+        { "bias", VKT_OPT_NOT_BOOL, AT(no_bias), 0, 1,
+          "for names: gpt2; add biases (default: true)", NULL },
         { "all_bias", VKT_OPT_BOOL, AT(transformer.bias), 0, 1,
-          "names llama: add a bias to every projection (default: false)", NULL },
+          "for names: llama; add a bias to every projection (default: false)", NULL },
         { "qkv_bias", VKT_OPT_BOOL, AT(transformer.qkv_bias), 0, 1,
-          "names llama: add biases to queries, keys and values (default: false)", NULL },
+          "for names: llama; add biases to queries, keys and values (default: false)", NULL },
         { "attention_bias", VKT_OPT_BOOL, AT(transformer.attention_bias), 0, 1,
-          "names llama: add biases to queries, keys, values and their output (default: false)",
+          "for names: llama; add biases to queries, keys, values and the attention output "
+          "(default: false)",
           NULL },
         { "mlp_bias", VKT_OPT_BOOL, AT(transformer.mlp_bias), 0, 1,
-          "names llama: add biases to the feed-forward part (default: false)", NULL },
+          "for names: llama; add biases to the feed-forward part (default: false)", NULL },
         { "qk_norm", VKT_OPT_BOOL, AT(transformer.qk_norm), 0, 1,
-          "names llama: rmsnorm of each head's queries and keys, as Qwen3 (default: false)", NULL },
+          "for names: llama; apply rmsnorm to the queries and keys of each head, as in Qwen3 "
+          "(default: false)",
+          NULL },
         { "dropout", VKT_OPT_FLOAT, AT(p), 0, 0.99,
           "probability of dropout, after the embedding and in each branch (default: 0)", NULL },
         EPS,
         { "init_scale", VKT_OPT_FLOAT, AT(init_scale), 1e-6, 1e6,
-          "factor of the initial weights, of deviation 0.02 (default: 1)", NULL } } },
+          "factor for the initial weights, whose standard deviation is 0.02 (default: 1)",
+          NULL } } },
     { "repeat",
       "n copies of the body in a row, each with its own parameters",
       NULL,

@@ -74,11 +74,11 @@ vkt_status vkt__lora_check(const vkt__adapters *a, const char *source)
     for (uint32_t i = 0; p && *(p += strspn(p, separators)); i++) {
         size_t n = strcspn(p, separators);
         if (!(a->used >> VKT_MIN(i, 63) & 1))
-            return vkt__fail(VKT_E_ARG, "model",
-                             "%s: lora.targets: no linear layer is called '%.*s'; there are%.*s or "
-                             "%s",
-                             source, (int)VKT_MIN(n, 80), p, (int)a->others.len - 1, a->others.data,
-                             VKT_LORA_ALL);
+            return vkt__fail(
+                VKT_E_ARG, "model",
+                "%s: lora.targets: no linear layer is called '%.*s'; the layers are%.*s or %s",
+                source, (int)VKT_MIN(n, 80), p, (int)a->others.len - 1, a->others.data,
+                VKT_LORA_ALL);
         p += n;
     }
     if (!a->used) return vkt__fail(VKT_E_ARG, "model", "%s: lora.targets names no layer", source);

@@ -58,21 +58,23 @@ vkt_status vkt__transformer_shape(const vkt__layer *l, uint32_t n_vocab, vkt__ts
         return vkt__fail(VKT_E_ARG, "model", "%s: layers, heads and width are needed", l->where);
     s->D = t->head_dim ? t->head_dim : s->C / s->H;
     if ((!t->head_dim && s->C % s->H) || s->D % 4)
-        return vkt__fail(VKT_E_SHAPE, "model", "%s: width %u must be %u heads of a multiple of 4",
-                         l->where, s->C, s->H);
+        return vkt__fail(VKT_E_SHAPE, "model",
+                         "%s: width %u must be %u heads times a multiple of 4", l->where, s->C,
+                         s->H);
     if (s->H % s->Hkv)
         return vkt__fail(VKT_E_SHAPE, "model", "%s: %u heads can't share %u kv_heads", l->where,
                          s->H, s->Hkv);
     if (s->gpt2 && (s->gated || s->rope))
         return vkt__fail(VKT_E_ARG, "model",
-                         "%s: names gpt2 have no place for a gated activation or rope", l->where);
+                         "%s: `names: gpt2` does not support a gated activation or rope", l->where);
     if (s->gpt2 && (t->head_dim || t->qk_norm || t->attention_bias || t->mlp_bias))
-        return vkt__fail(VKT_E_ARG, "model",
-                         "%s: names gpt2 have no head_dim, qk_norm, attention_bias or mlp_bias",
-                         l->where);
+        return vkt__fail(
+            VKT_E_ARG, "model",
+            "%s: `names: gpt2` does not support head_dim, qk_norm, attention_bias or mlp_bias",
+            l->where);
     if (!s->gpt2 && s->learned)
-        return vkt__fail(VKT_E_ARG, "model", "%s: names llama have no place for learned positions",
-                         l->where);
+        return vkt__fail(VKT_E_ARG, "model",
+                         "%s: `names: llama` does not support learned positions", l->where);
     if (t->window_layers && !(t->window && vkt__layer_set_ok(t->window_layers, s->n_layers)))
         return vkt__fail(VKT_E_ARG, "model",
                          "%s: window_layers: a window and some of the layers 0 to %u, as in "

@@ -50,10 +50,10 @@ static void warn_unused(const vkt_optim_desc *desc, const vkt__flat *flat, const
             if (vkt__glob(desc->groups[i].pattern, flat->params[k].name))
                 first = flat->params[k].name;
         if (first)
-            vkt_log(
-                VKT_LOG_WARN, "optim",
-                "group '%s' has no effect: earlier groups take '%s' and all else that it matches",
-                desc->groups[i].pattern, first);
+            vkt_log(VKT_LOG_WARN, "optim",
+                    "group '%s' has no effect: earlier groups already match '%s' and all its other "
+                    "parameters",
+                    desc->groups[i].pattern, first);
         else
             vkt_log(VKT_LOG_WARN, "optim",
                     "group '%s' matches no parameter; the first one's name is '%s'",

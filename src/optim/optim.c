@@ -360,7 +360,8 @@ void vkt_optim_build_sum(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tenso
 vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits)
 {
     if (o->count > UINT32_MAX) {
-        vkt_log(VKT_LOG_ERROR, "optim", "%llu parameters are more than one buffer's 2^32",
+        vkt_log(VKT_LOG_ERROR, "optim",
+                "%llu parameters are too many: one buffer holds at most 2^32",
                 (unsigned long long)o->count);
         if (g->status == VKT_OK) g->status = VKT_E_UNSUPPORTED;
         return g->inert;

@@ -122,10 +122,10 @@ vkt_status vkt_schedule_check(const vkt_schedule *s, const char *where)
         return vkt__fail(VKT_E_ARG, area, "%s: %llu steps of warmup are too many", where,
                          (unsigned long long)s->warmup);
     if (s->warmup_included && s->warmup > s->steps)
-        return vkt__fail(
-            VKT_E_ARG, area,
-            "%s: warmup takes %llu of only %llu steps: shorten it, or let it come on top", where,
-            (unsigned long long)s->warmup, (unsigned long long)s->steps);
+        return vkt__fail(VKT_E_ARG, area,
+                         "%s: warmup takes %llu of only %llu steps: shorten it, or set "
+                         "schedule.warmup_included to false",
+                         where, (unsigned long long)s->warmup, (unsigned long long)s->steps);
     if (!(s->final_ratio >= 0 && s->final_ratio <= 1))
         return vkt__fail(VKT_E_ARG, area,
                          "%s: final_ratio is %g; it must be in [0, 1], a share of the peak rate",

@@ -356,7 +356,7 @@ vkt_status vkt__config_check(vkt_config *c)
     if (c->eval_every > total) {
         if (vkt__config_was_set(c, "eval.every"))
             vkt_log(VKT_LOG_WARN, "config",
-                    "%s: eval.every: %u is more than the %llu steps of the run; taken as %llu",
+                    "%s: eval.every: %u is more than the %llu steps of the run: %llu is used",
                     where_set(c, "eval.every"), c->eval_every, (unsigned long long)total,
                     (unsigned long long)total);
         c->eval_every = (uint32_t)total;

@@ -113,8 +113,8 @@ static const vkt__option options[] = {
       "(default: those of each host in the order of `vktrain devices`)",
       NULL, NULL },
     { "math", VKT__OPT_ENUM, AT(math), "strict", 0, 0, "",
-      "strict, or fast: products of fp32 matrices may run on matrix units, split into bf16 parts "
-      "that keep 22 bits",
+      "how fp32 matrix products are computed; strict: in fp32; fast: also on matrix units, with "
+      "each operand split into bf16 parts that keep 22 bits",
       maths, NULL },
 
     { "init", VKT__OPT_STRING, AT(init), NULL, 0, 0, "",
@@ -145,8 +145,8 @@ static const vkt__option options[] = {
     { "data.source", VKT__OPT_STRING, AT(data.source), NULL, 0, 0, "", "kind of the data", NULL,
       "data.kind", source_word, source_meaning },
     { "data.path", VKT__OPT_STRING, AT(data.path), NULL, 0, 0, "",
-      "file or folder of the data (what is built in has none), relative to the current folder and "
-      "not to the recipe",
+      "file or folder of the data, relative to the current folder and not to the recipe; built-in "
+      "data needs none",
       NULL, NULL },
     { "data.test_path", VKT__OPT_STRING, AT(data.test_path), NULL, 0, 0, "",
       "csv: file of the test set (default: split off from data.path)", NULL, NULL },
@@ -157,10 +157,10 @@ static const vkt__option options[] = {
     { "data.delimiter", VKT__OPT_CHAR, AT(data.delimiter), "auto", 0, 0, "",
       "csv: the character between columns, or tab", NULL, NULL },
     { "data.columns", VKT__OPT_WORDS, AT(data.columns), NULL, 0, 0, "",
-      "csv: columns that are inputs, by name or 0-based position (default: all but the label)",
+      "csv: columns to use as inputs, by name or 0-based position (default: all but the label)",
       NULL, NULL },
     { "data.ignore", VKT__OPT_WORDS, AT(data.ignore), NULL, 0, 0, "",
-      "csv: columns that are left out, by name or 0-based position", NULL, NULL },
+      "csv: columns to leave out, by name or 0-based position", NULL, NULL },
     { "data.tokenizer", VKT__OPT_STRING, AT(data.tokenizer), NULL, 0, 0, "",
       "text: bytes, chars, or the file or folder of a tokenizer (default: bytes)", NULL, NULL },
     { "data.vocab", VKT__OPT_U32, AT(data.vocab), "0", 0, 1 << 24, "tokens",
@@ -188,11 +188,11 @@ static const vkt__option options[] = {
       "text: the day (2026-01-31) that chat templates are told which ask for the date", NULL,
       NULL },
     { "data.missing", VKT__OPT_ENUM, AT(data.missing), "error", 0, 0, "",
-      "csv: what happens at an empty cell: training stops with an error, the cell becomes the "
-      "column's mean (in a column of texts: a category of its own), or the row is dropped",
+      "csv: what to do with an empty cell; error: stop; mean: use the column's mean (in a column "
+      "of texts: a category of its own); drop: leave out the row",
       missings, NULL },
     { "data.task", VKT__OPT_ENUM, AT(data.task), "classify", 0, 0, "",
-      "whether a class or a number is predicted", tasks, NULL },
+      "what to predict: a class (classify) or a number (regress)", tasks, NULL },
     { "data.standardize", VKT__OPT_ENUM, AT(data.standardize), "auto", 0, 0, "",
       "scale inputs to mean 0 and standard deviation 1; auto: by feature for tables, by channel "
       "for images, global for IDX",
@@ -201,17 +201,18 @@ static const vkt__option options[] = {
       "images: CSV file with file,label[,split] (default: the folders' names are the classes)",
       NULL, NULL },
     { "data.size", VKT__OPT_STRING, AT(data.size), "auto", 0, 0, "pixels",
-      "images: size to resize to, as 64, or as 48x64 (height x width); auto: the images' own size; "
-      "median: the median of their sizes, its longer side at most 64",
+      "images: size to resize to, such as 64 or 48x64 (height x width); auto: the images' own "
+      "size; median: the median of their sizes, with the longer side at most 64",
       NULL, NULL },
     { "data.fit", VKT__OPT_ENUM, AT(data.fit), "stretch", 0, 0, "",
-      "images: how an image of another shape reaches the size: it is stretched, or its middle is "
-      "cropped",
+      "images: how to resize an image of another aspect ratio; stretch: distort it; crop: keep its "
+      "middle",
       fits, NULL },
     { "data.color", VKT__OPT_ENUM, AT(data.color), "auto", 0, 0, "",
       "images: number of channels; auto: grey if every image is grey", colors, NULL },
     { "data.bad_files", VKT__OPT_ENUM, AT(data.bad_files), "skip", 0, 0, "",
-      "images: whether files that can't be read are skipped and counted, or stop the run",
+      "images: what to do with files that can't be read; skip: leave them out and count them; "
+      "stop: stop with an error",
       bad_files, NULL },
     { "data.keep", VKT__OPT_U32, AT(data.keep_mib), "1024", 0, 1 << 20, "MiB",
       "images: memory for caching decoded pictures", NULL, NULL },
@@ -277,16 +278,17 @@ static const vkt__option options[] = {
     { "optim.beta1", VKT__OPT_F32, AT(optim.beta1), "0.9", 0, 0.999999, "",
       "decay rate of the first moment", NULL, NULL, .uses = VKT__USES_BETA1 },
     { "optim.beta2", VKT__OPT_F32, AT(optim.beta2), "0.999", 0, 0.999999, "",
-      "decay rate of the second moment, or of what stands for it", NULL, NULL,
-      .uses = VKT__USES_BETA2 },
+      "decay rate of the second moment (adamax: of the infinity norm; lion: of the momentum)", NULL,
+      NULL, .uses = VKT__USES_BETA2 },
     { "optim.rho", VKT__OPT_F32, AT(optim.rho), "0.9", 0, 0.999999, "",
       "decay rate of the mean of squared gradients", NULL, NULL, .uses = VKT__USES_RHO },
     { "optim.eps", VKT__OPT_F32, AT(optim.eps), "1e-8", 0, 1, "",
-      "added to the divisor, against division by zero", NULL, NULL, .uses = VKT__USES_EPS },
+      "added to the denominator to avoid division by zero", NULL, NULL, .uses = VKT__USES_EPS },
     { "optim.weight_decay", VKT__OPT_F32, AT(optim.weight_decay), "0", 0, 100, "",
       "weight decay, added to the gradient", NULL, NULL, .uses = VKT__DECAY_DECOUPLED },
     { "optim.decay_all", VKT__OPT_BOOL, AT(optim.decay_all), "false", 0, 1, "",
-      "whether biases and gains of normalisation layers decay too", NULL, NULL },
+      "whether weight decay also applies to biases and to the gains of normalization layers", NULL,
+      NULL },
     { "optim.clip", VKT__OPT_F32, AT(optim.clip), "0", 0, 1e9, "",
       "gradient clipping: largest L2 norm of the whole gradient. 0: no clipping", NULL, NULL },
     { "optim.offload", VKT__OPT_ENUM, AT(offload), "auto", 0, 0, "",
@@ -299,7 +301,7 @@ static const vkt__option options[] = {
       NULL, NULL },
 
     { "schedule.kind", VKT__OPT_ENUM, AT(schedule.kind), "constant", 0, 0, "",
-      "how the learning rate falls after the warmup (ramp: it rises, to search for a learning "
+      "how the learning rate changes after the warmup (ramp: it rises, to search for a learning "
       "rate)",
       NULL, NULL, .word = schedule_word },
     { "schedule.warmup", VKT__OPT_U64, AT(schedule.warmup), "0", 0, 1e9, "steps",
@@ -307,8 +309,8 @@ static const vkt__option options[] = {
     { "schedule.warmup_included", VKT__OPT_BOOL, AT(schedule.warmup_included), "false", 0, 1, "",
       "whether the warmup is part of train.steps; otherwise its steps are added", NULL, NULL },
     { "schedule.final_ratio", VKT__OPT_F64, AT(schedule.final_ratio), "0", 0, 1, "",
-      "linear, cosine, polynomial, wsd: last learning rate / peak; ramp: first learning rate / "
-      "last",
+      "linear, cosine, polynomial, wsd: final learning rate as a share of the peak; ramp: first "
+      "learning rate as a share of the last",
       NULL, NULL },
     { "schedule.cycles", VKT__OPT_U32, AT(schedule.cycles), "1", 1, 1e6, "",
       "cosine: cycles of equal length, each beginning at the peak again (warm restarts)", NULL,
@@ -316,13 +318,14 @@ static const vkt__option options[] = {
     { "schedule.power", VKT__OPT_F64, AT(schedule.power), "1", 0.01, 100, "",
       "polynomial: exponent of the decay", NULL, NULL },
     { "schedule.gamma", VKT__OPT_F64, AT(schedule.gamma), "0.1", 1e-6, 1, "",
-      "exponential, steps: factor by which the learning rate falls each time", NULL, NULL },
+      "exponential, steps: factor that multiplies the learning rate each time", NULL, NULL },
     { "schedule.decay_every", VKT__OPT_U64, AT(schedule.decay_every), "1000", 1, 1e9, "steps",
-      "exponential: steps in which the learning rate falls by the factor gamma; rsqrt: steps at "
-      "the peak before it falls",
+      "exponential: steps until the learning rate has been multiplied by gamma once; rsqrt: steps "
+      "at the peak before it falls",
       NULL, NULL },
     { "schedule.decay_ratio", VKT__OPT_F64, AT(schedule.decay_ratio), "0.2", 0, 1, "",
-      "wsd: share of the steps, at the end, in which the learning rate decays", NULL, NULL },
+      "wsd: share of the steps, at the end of the run, in which the learning rate decays", NULL,
+      NULL },
     { "schedule.milestones", VKT__OPT_STEPS, AT(schedule.milestones), NULL, 1, 1e12, "steps",
       "steps: list of steps at which the learning rate falls, not counting the warmup", NULL,
       NULL },
@@ -335,7 +338,8 @@ static const vkt__option options[] = {
       "gradient accumulation: micro-batches per update; like a larger batch, not faster", NULL,
       NULL },
     { "train.pack_steps", VKT__OPT_U32, AT(pack_steps), "0", 0, (VKT_MAX_SLOTS - 1) / 2, "steps",
-      "short steps that are submitted to the device together. 0: several if that measures faster",
+      "steps that are submitted to the device at once, if they are short. 0: one or several, "
+      "whichever measures faster",
       NULL, NULL },
     { "train.precision", VKT__OPT_ENUM, AT(precision), "fp32", 0, 0, "",
       "number format of activations and of the weights that matrix products read; everything else "
@@ -346,20 +350,20 @@ static const vkt__option options[] = {
     { "train.loss_scale_every", VKT__OPT_U32, AT(optim.scale_every), "2000", 1, 1e6, "steps",
       "fp16: consecutive steps without overflow after which the loss scale doubles", NULL, NULL },
     { "train.recompute", VKT__OPT_ENUM, AT(recompute), "auto", 0, 0, "",
-      "whether activations are computed again in the backward pass, which saves memory; auto: only "
-      "if device memory is too small",
+      "whether the backward pass recomputes activations to save memory; auto: only if device "
+      "memory is too small",
       recomputes, NULL },
     { "train.freeze", VKT__OPT_STRING, AT(freeze), NULL, 0, 0, "",
       "pattern of the parameters that are not trained, such as \"0.*\"", NULL, "freeze" },
     { "train.ema", VKT__OPT_F32, AT(optim.ema), "0", 0, 0.999999, "",
-      "decay of an exponential moving average (EMA) of the weights, which is then evaluated and "
-      "used instead of them. 0: none",
+      "decay of an exponential moving average (EMA) of the weights; if set, the average is "
+      "evaluated and saved as the model. 0: none",
       NULL, NULL },
     { "train.log_every", VKT__OPT_U32, AT(log_every), "0", 0, 1e9, "steps",
       "steps between progress lines. 0: a twentieth of the run", NULL, NULL },
     { "train.patience", VKT__OPT_U32, AT(patience), "0", 0, 1e9, "evaluations",
-      "early stopping: the run ends after this many evaluations in a row without a better value of "
-      "checkpoint.metric. 0: it runs all its steps",
+      "early stopping: the run ends after this many consecutive evaluations without a better "
+      "checkpoint.metric. 0: no early stopping",
       NULL, NULL },
     { "train.nan_patience", VKT__OPT_U32, AT(nan_patience), "10", 1, 1e9, "steps",
       "stop after this many consecutive steps with NaN or Inf (each is skipped)", NULL, NULL },
@@ -374,13 +378,13 @@ static const vkt__option options[] = {
       "examples whose predictions are saved at each evaluation", NULL, NULL },
 
     { "samples.count", VKT__OPT_U32, AT(n_samples), "1", 0, 100, "texts",
-      "texts that a language model writes at each evaluation, into the run's folder samples. 0: "
-      "none",
+      "number of sample texts that a language model writes at each evaluation, into the folder "
+      "samples of the run. 0: none",
       NULL, NULL },
     { "samples.tokens", VKT__OPT_U32, AT(sample_tokens), "128", 1, 1 << 20, "tokens",
-      "largest length of each text, in tokens", NULL, NULL },
+      "largest length of a sample text, in tokens", NULL, NULL },
     { "samples.prompt", VKT__OPT_STRING, AT(sample_prompt), NULL, 0, 0, "",
-      "prompt of the texts (default: the beginning of a text)", NULL, NULL },
+      "prompt of the sample texts (default: the beginning of a text)", NULL, NULL },
     { "samples.temperature", VKT__OPT_F32, AT(sample_temperature), "0.8", 0, 1000, "",
       "sampling temperature. 1: the model's own probabilities; lower: likelier tokens more often; "
       "0: always the likeliest token",
@@ -390,11 +394,13 @@ static const vkt__option options[] = {
       "best checkpoints to keep, besides the last one", NULL, NULL },
     { "checkpoint.metric", VKT__OPT_STRING, AT(metric), "auto", 0, 0, "",
       "validation metric that selects the best checkpoint; auto: accuracy for classes, loss for "
-      "numbers and text. roc_auc and average_precision: of two classes of the second, of more each "
-      "against the others, averaged. mae, rmse and r2 are in the label's own units",
+      "numbers and text. roc_auc and average_precision: with two classes, those of the second; "
+      "with more, the mean over one class against the rest. mae, rmse and r2 are in the label's "
+      "own units",
       metrics, "eval.metric" },
     { "checkpoint.mode", VKT__OPT_ENUM, AT(metric_sign), "auto", 0, 0, "",
-      "whether a larger or a smaller metric is better; auto: by the metric", modes, NULL },
+      "whether a larger (max) or a smaller (min) metric is better; auto: known from the metric",
+      modes, NULL },
 };
 
 const vkt__option *vkt__options(size_t *n)

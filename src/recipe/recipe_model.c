@@ -200,10 +200,10 @@ static vkt_status read_layer(reader *r, const vkt__yaml *e, int depth, vkt_layer
         return vkt__fail(VKT_E_ARG, "config", "%s:%d: %s lacks its %s", r->source, l->line, t->name,
                          t->main_opt);
     if (find_opt(t, "body") && !l->n_body)
-        return vkt__fail(VKT_E_ARG, "config", "%s:%d: %s lacks its body, a list of layers",
-                         r->source, l->line, t->name);
+        return vkt__fail(VKT_E_ARG, "config", "%s:%d: %s needs a body: a list of layers", r->source,
+                         l->line, t->name);
     if (find_opt(t, "n") && !l->repeat)
-        return vkt__fail(VKT_E_ARG, "config", "%s:%d: %s lacks n, how many copies", r->source,
+        return vkt__fail(VKT_E_ARG, "config", "%s:%d: %s needs n, the number of copies", r->source,
                          l->line, t->name);
     *n_total += 1 + n_body * VKT_MAX(l->repeat, 1);
     if (*n_total > VKT__MAX_LAYERS)
@@ -407,10 +407,10 @@ vkt_status vkt__model_at(const vkt_config *c, const char *key, const char *where
         size_t n = strcspn(word, ".");
         vkt_layer *l = *at == '.' ? layer_named(list, n_list, word, n) : NULL;
         if (!l)
-            return vkt__fail(VKT_E_ARG, "config",
-                             "%s: there is no layer '%.*s': a layer is named by its place, 0 to "
-                             "%zu, or its name",
-                             where, (int)n, *at ? word : "", n_list ? n_list - 1 : 0);
+            return vkt__fail(
+                VKT_E_ARG, "config",
+                "%s: there is no layer '%.*s': give a layer's index, 0 to %zu, or its name", where,
+                (int)n, *at ? word : "", n_list ? n_list - 1 : 0);
         const vkt_layer_type *t = find_type(&r, l->type, 0);
         at = word + n;
         word = *at ? at + 1 : t->main_opt;

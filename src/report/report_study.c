@@ -60,8 +60,8 @@ static vkt_status load(study *s)
     VKT_TRY(vkt__file_read(path, STUDY_LIMIT, &data, &n));
     s->json = json_loadb(data, n, 0, &err);
     if (!s->json || strcmp(text(s->json, "format"), "vktrain study")) {
-        st = vkt__fail(VKT_E_FORMAT, "report", "'%s' is damaged or not one of vktrain's%s%s", path,
-                       s->json ? "" : ": ", s->json ? "" : err.text);
+        st = vkt__fail(VKT_E_FORMAT, "report", "'%s' is damaged or was not written by vktrain%s%s",
+                       path, s->json ? "" : ": ", s->json ? "" : err.text);
         goto fail;
     }
     const json_t *trials = json_object_get(s->json, "trials");

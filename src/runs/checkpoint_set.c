@@ -206,10 +206,10 @@ static vkt_status best_dir(vkt__arena *a, const char *run_dir, const char **out)
     if (vkt__is_dir(best)) return *out = best, VKT_OK;
     if (vkt__is_absent(best) && !vkt__file_exists(best)) return VKT_OK;
     if (vkt__is_absent(best))
-        return vkt__fail(VKT_E_FORMAT, "checkpoint",
-                         "'%s' leads to a checkpoint that is not there: name a folder of "
-                         "'%s/checkpoints'",
-                         best, run_dir);
+        return vkt__fail(
+            VKT_E_FORMAT, "checkpoint",
+            "'%s' points to a checkpoint that does not exist: name a folder in '%s/checkpoints'",
+            best, run_dir);
     vkt_status st = vkt__file_read(best, 256, &text, &n);
     if (st != VKT_OK) return st;
     uint64_t step;
@@ -220,7 +220,7 @@ static vkt_status best_dir(vkt__arena *a, const char *run_dir, const char **out)
     free(text);
     if (!ok)
         return vkt__fail(VKT_E_FORMAT, "checkpoint",
-                         "'%s' names no checkpoint of the run: name a folder of '%s/checkpoints'",
+                         "'%s' is not a checkpoint of the run: name a folder in '%s/checkpoints'",
                          best, run_dir);
     return *out = dir, VKT_OK;
 }
@@ -251,11 +251,10 @@ vkt_status vkt__checkpoint_find(const char *path, char *out, size_t size)
                 found = vkt__arena_printf(&a, "%s/checkpoints/%s", path, items[i].name);
     }
     if (!found)
-        st = vkt__fail(
-            VKT_E_IO, "checkpoint",
-            "'%s' is neither a run with checkpoints nor a checkpoint folder, nor one with "
-            "a language model's config.json",
-            path);
+        st = vkt__fail(VKT_E_IO, "checkpoint",
+                       "'%s' is not a run with checkpoints, a checkpoint folder or a folder with "
+                       "the config.json of a language model",
+                       path);
     else if (snprintf(out, size, "%s", found) >= (int)size)
         st = vkt__fail(VKT_E_ARG, "checkpoint", "the path '%s' is too long", found);
 fail:

@@ -36,8 +36,7 @@ bool vkt__control_poll(vkt__control *c, vkt_run_order *out)
     for (size_t i = 0; i < VKT_COUNT(words) && !known; i++)
         if (!strcmp(text, words[i])) *out = (vkt_run_order)i, known = true;
     if (!known)
-        vkt_log(VKT_LOG_WARN, "train", "'%s' held no order that is known; it is thrown away",
-                c->path);
+        vkt_log(VKT_LOG_WARN, "train", "'%s' held an unknown request, which is ignored", c->path);
     free(text);
     return known;
 }
@@ -62,7 +61,7 @@ vkt_status vkt_run_control(const char *run_dir, vkt_run_order order)
     if (strlen(run_dir) > 1000 || !vkt__is_dir(run_dir))
         return vkt__fail(VKT_E_IO, "run", "no folder '%.200s'", run_dir);
     if (!vkt_run_alive(run_dir))
-        return vkt__fail(VKT_E_ARG, "run", "no process trains in '%s' now", run_dir);
+        return vkt__fail(VKT_E_ARG, "run", "no run is in progress in '%s'", run_dir);
     control_path(run_dir, path, sizeof path);
     int n = snprintf(text, sizeof text, "%s\n", words[order]);
     return vkt__file_replace(path, text, (size_t)n);

@@ -145,7 +145,7 @@ vkt_status vkt_history_update(vkt_history *h)
     vkt_status st = vkt__file_open(p->path, &f);
     char *chunk = st == VKT_OK ? vkt__alloc(CHUNK) : NULL;
     if (st == VKT_OK && !vkt__file_seek(f, p->offset))
-        st = vkt__fail(VKT_E_IO, "history", "can't read on in '%s'", p->path);
+        st = vkt__fail(VKT_E_IO, "history", "can't read more of '%s'", p->path);
     for (size_t got = 1; st == VKT_OK && got;) {
         size_t at = 0;
         got = fread(chunk, 1, CHUNK, f);
@@ -165,7 +165,7 @@ vkt_status vkt_history_update(vkt_history *h)
     vkt__str_finish(&text);
     if (h->n_damaged && !p->said) {
         vkt_log(VKT_LOG_WARN, "history",
-                "'%s': %llu damaged line%s left out, the first is line %llu", p->path,
+                "'%s': %llu damaged line%s skipped, the first is line %llu", p->path,
                 (unsigned long long)h->n_damaged, h->n_damaged == 1 ? " is" : "s are",
                 (unsigned long long)h->first_damaged);
         p->said = true;

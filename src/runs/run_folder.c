@@ -217,7 +217,7 @@ vkt_status vkt__run_open(const char *dir, const char *name, bool resume, vkt__ru
     vkt__run *r = vkt__alloc(sizeof *r);
     *out = NULL;
     if (!dir && resume) {
-        st = vkt__fail(VKT_E_ARG, "run", "--resume needs --run DIR: which run to go on with");
+        st = vkt__fail(VKT_E_ARG, "run", "--resume needs --run DIR: the run to continue");
         goto fail;
     }
     if (!dir) dir = fresh_name(name ? name : "run", &a);
@@ -240,7 +240,7 @@ vkt_status vkt__run_open(const char *dir, const char *name, bool resume, vkt__ru
     if (!resume && vkt__holds_run(dir, &a)) {
         st = vkt__fail(
             VKT_E_ARG, "run",
-            "'%s' already holds a run: add --resume to go on with it, or give another --run", dir);
+            "'%s' already holds a run: add --resume to continue it, or give another --run", dir);
         goto fail;
     }
     VKT_TRY(vkt__mkdirs_synced(dir));

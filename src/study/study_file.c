@@ -175,17 +175,17 @@ static vkt_status check_same(const vkt_study *s)
     const struct vkt__study_private *p = s->priv;
     const json_t *seed = json_object_get(p->old, "seed");
     if (strcmp(old_text(s, "format"), "vktrain study"))
-        return vkt__fail(VKT_E_FORMAT, "study", "'%s/study.json' is not one of vktrain's", s->dir);
+        return vkt__fail(VKT_E_FORMAT, "study", "'%s/study.json' was not written by vktrain",
+                         s->dir);
     if (strcmp(old_text(s, "kind"), vkt_study_kind_name(s->kind)))
         return vkt__fail(VKT_E_ARG, "study",
                          "'%s' holds a study of kind %s, not %s: give another --study", s->dir,
                          old_text(s, "kind"), vkt_study_kind_name(s->kind));
     if (!is_same_recipe(s))
-        return vkt__fail(
-            VKT_E_ARG, "study",
-            "'%s' is a study of another recipe (it was '%s', with other options): give "
-            "another --study, or the recipe and --set as they were",
-            s->dir, old_text(s, "recipe"));
+        return vkt__fail(VKT_E_ARG, "study",
+                         "'%s' is a study of another recipe ('%s', or with other options): give "
+                         "another --study, or the recipe and --set as they were",
+                         s->dir, old_text(s, "recipe"));
     if (strcmp(old_text(s, "space"), p->space ? p->space : ""))
         return vkt__fail(VKT_E_ARG, "study",
                          "'%s' is a study of another space: give another --study, or the space as "
@@ -205,7 +205,7 @@ static vkt_status check_same(const vkt_study *s)
     if (search) was += strcspn(was, " "), is += strcspn(is, " ");
     if (strcmp(was, is) || (uint64_t)json_integer_value(seed) != p->desc->seed)
         return vkt__fail(VKT_E_ARG, "study",
-                         "'%s' was begun with other options (%s seed=%lld): give them again, or "
+                         "'%s' was started with other options (%s seed=%lld): give them again, or "
                          "another --study",
                          s->dir, old_text(s, "options"), (long long)json_integer_value(seed));
     return VKT_OK;
@@ -248,10 +248,10 @@ vkt_status vkt__study_open(vkt_study *s)
         goto fail;
     }
     if (!d->resume && there) {
-        st = vkt__fail(VKT_E_ARG, "study",
-                       "'%s' already holds a study: add --resume to go on with it, or give another "
-                       "--study",
-                       s->dir);
+        st = vkt__fail(
+            VKT_E_ARG, "study",
+            "'%s' already holds a study: add --resume to continue it, or give another --study",
+            s->dir);
         goto fail;
     }
     VKT_TRY(vkt__mkdirs(s->dir));
@@ -290,8 +290,8 @@ vkt_status vkt__study_recall(const vkt_study *s, size_t i, vkt_study_trial *t, b
     if (!j) return VKT_OK;
     if (!group || !state || strcmp(group, t->group) || !same_settings(json_object_get(j, "set"), t))
         return vkt__fail(VKT_E_ARG, "study",
-                         "'%s/study.json': trial %zu is not the one that this version of vktrain "
-                         "plans: start the study anew",
+                         "'%s/study.json': trial %zu differs from the one that this version of "
+                         "vktrain plans: start a new study",
                          s->dir, i);
     if (!strcmp(state, vkt_trial_state_name(VKT_TRIAL_DONE)))
         t->state = VKT_TRIAL_DONE;

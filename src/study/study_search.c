@@ -117,8 +117,7 @@ static void check_boundary(vkt_study *s, const vkt__space *space, const size_t *
                           x->key, value_of(best, x->key), lower ? "lower" : "upper", x->low,
                           x->high);
     }
-    if (inside)
-        vkt__study_advise(s, "on no axis do the best points lie at an end that could be moved");
+    if (inside) vkt__study_advise(s, "the best points are not at the edge of the space");
 }
 
 /* The playbook: never by the validation result. */

@@ -124,8 +124,8 @@ static vkt_status write_png(const vkt__eval_sums *e, const char *const *names, c
                  TITLE + margin + n * side + MARGIN };
     p.pixels = malloc((size_t)p.w * p.h * 3);
     if (!p.pixels)
-        return vkt__fail(VKT_E_OOM_HOST, "train", "no memory to draw '%s' of %ux%u pixels", path,
-                         p.w, p.h);
+        return vkt__fail(VKT_E_OOM_HOST, "train", "no memory to draw '%s', %ux%u pixels", path, p.w,
+                         p.h);
     memset(p.pixels, 255, (size_t)p.w * p.h * 3);
     write_text(&p, MARGIN, MARGIN, title, false, ink);
     for (uint32_t r = 0; r < n; r++) {

@@ -31,7 +31,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     *out = (vkt_eval_result) { 0 };
     VKT_TRY(vkt__opened_checkpoint(desc->checkpoint, &desc->gpu, &o));
     if (!desc->data && !o.model.ckpt) {
-        st = vkt__fail(VKT_E_ARG, "eval", "'%s' has no data of its own: name a text with --data",
+        st = vkt__fail(VKT_E_ARG, "eval", "'%s' has no data of its own: give a text with --data",
                        desc->checkpoint);
         goto fail;
     }
@@ -55,14 +55,14 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     VKT_TRY(vkt__opened_session(&o, desc->batch, desc->raw));
     bool text = info->kind == VKT_DATA_KIND_TEXT;
     if (desc->predictions && text) {
-        st = vkt__fail(VKT_E_ARG, "eval", "predictions of a model of text are not written");
+        st = vkt__fail(VKT_E_ARG, "eval", "--predictions does not support language models");
         goto fail;
     }
     if (desc->confusion &&
         (text || info->task != VKT_TASK_CLASSIFY || info->n_outputs > VKT__CONFUSION_CLASSES)) {
         st = vkt__fail(VKT_E_ARG, "eval",
-                       "there is no confusion matrix of %s: it is of at most %u classes",
-                       text                              ? "a model of text"
+                       "there is no confusion matrix of %s: it supports at most %u classes",
+                       text                              ? "a language model"
                        : info->task != VKT_TASK_CLASSIFY ? "numbers"
                                                          : "so many classes",
                        VKT__CONFUSION_CLASSES);

@@ -47,8 +47,8 @@ vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const cha
     }
     if (onnx && vkt__config_is_text(o.model.config)) {
         st = vkt__fail(VKT_E_ARG, "export",
-                       "'%s' is a language model, which this export to ONNX does not know: export "
-                       "to .safetensors, or `--hf FOLDER`",
+                       "'%s' is a language model, which the ONNX export does not support: export "
+                       "to .safetensors, or use `--hf FOLDER`",
                        checkpoint);
         goto fail;
     }

@@ -49,7 +49,7 @@ vkt_status vkt_feed_create(vkt_graph *g, const vkt_loader_desc *desc, vkt_feed *
     if (!g->gpu) return vkt__fail(VKT_E_ARG, "train", "a graph without a gpu can't be fed");
     if (d->context)
         return vkt__fail(VKT_E_ARG, "train",
-                         "a feed knows tables and pictures, not text: vkt_train");
+                         "a feed supports tables and pictures, not text: use vkt_train");
     feed *f = vkt__alloc(sizeof *f);
     vkt_feed *in = *out = &f->in;
     f->gpu = g->gpu;

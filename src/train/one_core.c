@@ -58,9 +58,10 @@ vkt_status vkt__serial_wanted(vkt_gpu *gpu, const vkt_graph *g, const vkt_buffer
     VKT_TRY(measure_hand_over(gpu, scratch, &hand_over));
     *wanted = vkt__serial_pays(work, n, hand_over, cpus);
     vkt_log(*wanted ? VKT_LOG_INFO : VKT_LOG_DEBUG, "train",
-            "a %s is about %.0f us of work for one core, and the driver takes %.0f us to hand its "
+            "a %s is about %.0f us of work for one core, and the driver needs %.0f us to hand its "
             "%u kernels to its threads: %s",
-            what, work, n * hand_over, n, *wanted ? "one core runs them all" : "they are shared");
+            what, work, n * hand_over, n,
+            *wanted ? "all run on one core" : "the threads share them");
 fail:
     return st;
 }

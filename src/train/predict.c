@@ -86,7 +86,7 @@ static vkt_status predict_rows(vkt__opened *o, vkt__row_parts *rows, bool only, 
     }
     if (n_dropped)
         vkt_log(VKT_LOG_WARN, "predict",
-                "'%s': %llu rows have missing values and are left out, as data.missing: drop says",
+                "'%s': %llu rows have missing values and are left out (data.missing: drop)",
                 f->input, (unsigned long long)n_dropped);
 fail:
     if (data) drop(o, &data);
@@ -101,7 +101,7 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
     vkt__row_parts *rows = NULL;
     VKT_TRY(vkt__opened_checkpoint(checkpoint, gpu, &o));
     if (vkt__config_is_text(o.model.config)) {
-        st = vkt__fail(VKT_E_ARG, "predict", "'%s' is a model of text: use `vktrain generate`",
+        st = vkt__fail(VKT_E_ARG, "predict", "'%s' is a language model: use `vktrain generate`",
                        checkpoint);
         goto fail;
     }

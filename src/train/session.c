@@ -185,13 +185,15 @@ static void explain_packing(const vkt__session *s, vkt__str *out)
 {
     uint32_t n = vkt__session_pack(s);
     if (n == 1)
-        vkt__str_printf(out, "submission: each %s by itself\n", s->update ? "micro-batch" : "step");
+        vkt__str_printf(out, "submission: each %s separately\n",
+                        s->update ? "micro-batch" : "step");
     else if (s->config->pack_steps)
-        vkt__str_printf(out, "submission: %u steps, where they are short (train.pack_steps)\n", n);
+        vkt__str_printf(out, "submission: %u steps at once, if they are short (train.pack_steps)\n",
+                        n);
     else
         vkt__str_printf(out,
-                        "submission: %u steps if they are short and that measures faster, else "
-                        "one; the same bits\n",
+                        "submission: %u steps at once if they are short and that measures faster, "
+                        "else one; the results have the same bits\n",
                         n);
 }
 
@@ -229,7 +231,7 @@ static vkt_status make_class_weights(vkt__session *s)
     const vkt_config *c = s->config;
     if (c->class_weight == VKT_CLASS_WEIGHT_LIST && c->n_class_weights != n)
         return vkt__fail(VKT_E_ARG, "train",
-                         "loss.class_weight has %u numbers, the data %u classes",
+                         "loss.class_weight has %u numbers, but the data has %u classes",
                          c->n_class_weights, n);
     uint64_t *count = vkt__alloc(n * sizeof *count);
     s->class_weight_host = vkt__alloc(n * sizeof(float));
@@ -379,20 +381,20 @@ static void say_measures(const vkt__session *s, const vkt_config *c, const vkt_c
     }
     if (c->offload != first->offload)
         vkt_log(VKT_LOG_WARN, "train",
-                "device memory: the optimizer's moments, %.1f MiB, lie in the host's memory; each "
-                "update moves twice that between host and device",
+                "device memory: the optimizer moments, %.1f MiB, are in host memory; each update "
+                "moves twice that between host and device",
                 (double)moment_bytes(s) / 1048576);
     if (s->optim && c->offload == VKT_SAVING_ALWAYS && vkt_gpu_caps(s->gpu)->unified)
-        vkt_log(VKT_LOG_WARN, "train",
-                "optim.offload: host frees nothing on this device, which shares the host's memory");
+        vkt_log(
+            VKT_LOG_WARN, "train",
+            "optim.offload: host saves no memory on this device, which shares the host's memory");
     if (c->batch != first->batch)
         vkt_log(VKT_LOG_WARN, "train",
                 "device memory: train.batch %u does not fit; each step runs %u micro-batches of %u "
-                "(the same mathematics, "
-                "no faster), eval.batch is %u",
+                "(the same result, not faster), eval.batch is %u",
                 first->batch, c->accumulate, c->batch, c->eval_batch);
     else if (c->eval_batch != first->eval_batch)
-        vkt_log(VKT_LOG_WARN, "train", "device memory: eval.batch %u does not fit; it is %u",
+        vkt_log(VKT_LOG_WARN, "train", "device memory: eval.batch %u does not fit; %u is used",
                 first->eval_batch, c->eval_batch);
 }
 

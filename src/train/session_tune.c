@@ -63,15 +63,15 @@ vkt_status vkt__tune_new(vkt_gpu *gpu, const vkt_graph *g, double *tuned_s)
     if (!n && !n_convs) return VKT_OK;
     if (!vkt__gpu_tunes(gpu)) {
         vkt_log(VKT_LOG_INFO, "tune",
-                "%zu of these products and convolutions were never timed on this device, and are "
-                "not timed now: they have the built-in table's kernels",
+                "%zu of these products and convolutions were never timed on this device and are "
+                "not timed now: they use the built-in choice of kernels",
                 n + n_convs);
         return VKT_OK;
     }
     double share = order(shapes, n, convs, n_convs);
     vkt_log(VKT_LOG_INFO, "tune",
-            "first run with %zu of these products and convolutions on this device: timing kernels, "
-            "at most %.0f s",
+            "%zu of these products and convolutions are new on this device: timing kernels, at "
+            "most %.0f s",
             n + n_convs, FIRST_RUN_S);
     double begin = vkt__now(), left = VKT_MAX(FIRST_RUN_S - *tuned_s, 1e-3);
     vkt_status st =

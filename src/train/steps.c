@@ -28,7 +28,7 @@ static void end_window(vkt__packing *p, double seconds)
     bool packs = p->best[1] < 0.98 * p->best[0];
     p->n = packs ? p->most : 1;
     vkt_log(packs ? VKT_LOG_INFO : VKT_LOG_DEBUG, "train",
-            "steps are submitted %u at a time: %.1f us each, %u at a time %.1f us", p->n,
+            "%u steps are submitted at a time: %.1f us per step; with %u at a time: %.1f us", p->n,
             1e6 * p->best[packs], packs ? 1 : p->most, 1e6 * p->best[!packs]);
 }
 

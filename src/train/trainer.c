@@ -145,7 +145,8 @@ static vkt_status take_order(vkt__trainer *t)
     t->steps.save = false;
     if (vkt__ranks_lead(t) && vkt__control_poll(&t->control, &order)) {
         bool stops = order == VKT_RUN_ORDER_STOP_AFTER_EVALUATION;
-        if (stops) vkt_log(VKT_LOG_INFO, "train", "asked to stop after the next evaluation");
+        if (stops)
+            vkt_log(VKT_LOG_INFO, "train", "on request, the run stops after the next evaluation");
         t->stop_after_evaluation = t->stop_after_evaluation || stops;
         t->steps.save = !stops && several; /* after the next step, which all learn it with */
         save = save || (!stops && !several);
@@ -153,7 +154,7 @@ static vkt_status take_order(vkt__trainer *t)
     if (!save) return VKT_OK;
     VKT_TRY(vkt__steps_drain(&t->steps));
     if (!t->desc->no_checkpoints && t->saved != t->done) VKT_TRY(vkt__trainer_save(t, NAN));
-    vkt_log(VKT_LOG_INFO, "train", "asked for a checkpoint: step %llu is saved",
+    vkt_log(VKT_LOG_INFO, "train", "on request, step %llu is saved as a checkpoint",
             (unsigned long long)t->done);
 fail:
     return st;
@@ -285,7 +286,8 @@ static vkt_status open_first(vkt__trainer *t)
     vkt_status st = open_gpu(t, 0, as_before);
     for (int i = 1; st == VKT_E_DEVICE && t->gpu && vkt__gpu_lost(t->gpu) && i < MOST_LOST; i++) {
         if (stop_asked) return VKT_E_INTERRUPTED;
-        vkt_log(VKT_LOG_WARN, "train", "the device was lost before the first step: opened anew");
+        vkt_log(VKT_LOG_WARN, "train",
+                "the device was lost before the first step: it is opened again");
         vkt__session_destroy(&t->s);
         vkt_gpu_destroy(&t->gpu);
         t->tries_again = i + 1 < MOST_LOST;
@@ -312,8 +314,8 @@ static vkt_status prepare(vkt__trainer *t)
     t->step_items = t->step_examples * t->info->n_targets;
     if (c->accumulate > 1)
         vkt_log(VKT_LOG_INFO, "train",
-                "a step is %u micro-batches of %u examples: the mathematics of a batch of %.0f, at "
-                "no gain in throughput",
+                "a step is %u micro-batches of %u examples: the same result as a batch of %.0f, "
+                "not faster",
                 c->accumulate, c->batch, t->step_examples);
     if (c->batch > t->info->n[VKT_SPLIT_TRAIN]) {
         st = vkt__fail(VKT_E_ARG, "train",
@@ -483,7 +485,8 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     t.fit.no_rewrite = desc->no_rewrite;
     t.fit.samples = !desc->no_checkpoints;
     if (desc->gpu.profile && !desc->explain) {
-        st = vkt__fail(VKT_E_ARG, "train", "a device profile only plans: nothing can be trained");
+        st = vkt__fail(VKT_E_ARG, "train",
+                       "a device profile is only for planning: nothing can be trained");
         goto fail;
     }
     VKT_TRY(prepare(&t));

@@ -35,8 +35,8 @@ static void say_missing(const vkt_history *h, uint64_t n, const char *path)
     }
     if (n_missing)
         vkt_log(VKT_LOG_WARN, "train",
-                "'%s' lacks the rows of %llu of the %llu steps so far, the first is step %llu: "
-                "they were lost, and curves and counts of clipped steps go without them",
+                "'%s' lacks %llu of the %llu steps so far, beginning with step %llu: curves and "
+                "counts of clipped steps leave them out",
                 path, (unsigned long long)n_missing, (unsigned long long)n,
                 (unsigned long long)first);
 }
@@ -142,16 +142,16 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
     }
     if (ckpt->state.config_hash != t->config_hash)
         vkt_log(VKT_LOG_WARN, "train",
-                "the recipe differs from the one the run began with: it goes on with the new one, "
-                "not bit for bit");
+                "the recipe differs from the one that the run began with: the run continues with "
+                "the new one, not bit for bit");
     else if (ckpt->state.loader_batches != ckpt->state.step * t->c->accumulate)
         vkt_log(VKT_LOG_WARN, "train",
-                "the run began with micro-batches of another size, as memory was short then or is "
-                "now: it goes on, not bit for bit");
+                "the run began with micro-batches of another size, because memory was short then "
+                "or is now: it continues, but not bit for bit");
     if (t->host.n_base) VKT_TRY(vkt__trainer_init(t)); /* the checkpoint holds the adapter alone */
     if (t->host.n_base && t->base_crc != ckpt->state.base_crc) {
         st = vkt__fail(VKT_E_FORMAT, "train",
-                       "the weights of '%s' have changed since '%s' was written beside them",
+                       "the weights of '%s' have changed since '%s' was trained on them",
                        t->c->init, ckpt->dir);
         goto fail;
     }
@@ -184,9 +184,10 @@ static vkt_status load_record(vkt__trainer *t, vkt__arena *a, vkt__run_record *o
     vkt_status st = vkt__run_load(t->run->dir, a, old, &why);
     t->had_steps = st == VKT_E_FORMAT || old->step > 0;
     if (st != VKT_E_FORMAT) return st;
-    vkt_log(VKT_LOG_WARN, "train",
-            "'%s': %s: going on without it; when the run began and how long it ran is lost",
-            t->run->dir, why);
+    vkt_log(
+        VKT_LOG_WARN, "train",
+        "'%s': %s: continuing without it; the start and the duration of the run so far are lost",
+        t->run->dir, why);
     return VKT_OK;
 }
 

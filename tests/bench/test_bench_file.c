@@ -158,7 +158,7 @@ static void damage(void **state)
     char row[1024], two[2100], text[4096];
     refuse("", "line");
     refuse("{", "line 1");
-    refuse("[]", "no file of `vktrain bench`");
+    refuse("[]", "not a file of `vktrain bench`");
     refuse("{\"vktrain_bench\": 2}", "version 2");
     refuse("{\"vktrain_bench\": 1}", "missing");
     refuse("{\"vktrain_bench\": 1, \"info\": {}, \"results\": []}", "device must be a text");

@@ -165,7 +165,7 @@ static void columns_with_blanks(void **state)
     /* What has no label is left out, and that is said. */
     TEST_LOG_CAPTURE();
     ds = open_csv("a,y\n1,p\n2,\n3,q\n", d);
-    REQUIRE_LOGGED("1 rows have no label in column 'y': left out");
+    REQUIRE_LOGGED("1 rows have no label in column 'y': they are left out");
     assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 1);
     vkt_dataset_destroy(&ds);
 }

@@ -74,7 +74,7 @@ static void csv_numbers(void **state)
         if (v != strtod(good[i], NULL)) fail_msg("%s is not %.17g", good[i], v);
     }
     for (size_t i = 0; i < VKT_COUNT(bad); i++)
-        if (vkt__number(bad[i], &v)) fail_msg("'%s' is no number", bad[i]);
+        if (vkt__number(bad[i], &v)) fail_msg("'%s' is not a number", bad[i]);
     /* Whatever double is printed comes back, on the fast path and the slow one. */
     for (uint64_t i = 0; i < 20000; i++) {
         char text[64];
@@ -264,7 +264,7 @@ static void csv_bad_files(void **state)
         { "a\n1\n2\n", CSV, "has one column" },
         { "\"to\ntal\",y\n1,x\n?,z\n", "line 4", "column 'to tal'" },
         { "a,a,y\n1,2,x\n3,4,z\n", "line 1", "two columns are named 'a'" },
-        { "a,b,y\n1,2,x\n3,4,x\n", CSV, "holds only 'x'" },
+        { "a,b,y\n1,2,x\n3,4,x\n", CSV, "is 'x' everywhere" },
         { "a,b,y\n1,2,\xff\n3,4,x\n", "line 2", "not UTF-8" },
     };
     const vkt_data_desc d = { .source = "csv", .path = CSV };

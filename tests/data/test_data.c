@@ -131,7 +131,7 @@ static void idx_bad_files(void **state)
            "is cut off: its header promises 600 bytes, the file can hold 599");
     bytes[n] = 9;
     put(images, bytes, n + 1);
-    refuse(&d, VKT_E_FORMAT, images, "goes on after the 600 bytes");
+    refuse(&d, VKT_E_FORMAT, images, "continues after the 600 bytes");
     put(images, bytes, 9);
     refuse(&d, VKT_E_FORMAT, images, "cut off within its header");
     put(images, bytes, 3);
@@ -170,7 +170,7 @@ static void idx_bad_files(void **state)
     put_gz(images, bytes, n - 1);
     refuse(&d, VKT_E_FORMAT, images, "promises 600 bytes, it has 599");
     put_gz(images, bytes, n + 1);
-    refuse(&d, VKT_E_FORMAT, images, "goes on after");
+    refuse(&d, VKT_E_FORMAT, images, "continues after");
     put_gz(images, bytes, n);
     char *gz;
     size_t gz_n;
@@ -220,7 +220,7 @@ static void idx_bad_files(void **state)
     put(DIR "/idx/t10k-images-idx3-ubyte", bytes, idx_images(bytes, 9, 5, 4, 0));
     refuse(&d, VKT_E_FORMAT, "t10k-images", "images of 5x4x1, not the 4x5x1");
     refuse(&(vkt_data_desc) { IDX_DESC, .task = VKT_TASK_REGRESS }, VKT_E_ARG, "idx",
-           "needs source csv");
+           "needs data.source csv");
 }
 
 /* Plain data under a .gz name and gzip data under a plain one load: the content decides. */

@@ -149,10 +149,10 @@ static void folder_labels_from_csv(void **state)
     refuse(&(vkt_data_desc) { IMAGES, .labels = DIR "/none.csv" }, VKT_E_IO, "none.csv", "open");
     put(DIR "/labels.csv", "file,label,split\nall/00.png,1,holdout\n", 38);
     refuse(&(vkt_data_desc) { IMAGES, .labels = DIR "/labels.csv" }, VKT_E_FORMAT, "line 2",
-           "split 'holdout' is none of");
+           "split 'holdout' is not one of");
     put(DIR "/labels.csv", "file,what\nall/00.png,1\n", 22);
     refuse(&(vkt_data_desc) { IMAGES, .labels = DIR "/labels.csv" }, VKT_E_FORMAT, "labels.csv",
-           "names no label column");
+           "has no label column");
 }
 
 static void folder_bad_classes(void **state)
@@ -169,7 +169,7 @@ static void folder_bad_classes(void **state)
     clear();
     put_classes("train/", two, 2, 3, 0);
     put_classes("valid/", (const char *const[]) { "bees" }, 1, 1, 90);
-    refuse(&(vkt_data_desc) { IMAGES }, VKT_E_FORMAT, "'bees' is none of the 2 classes",
+    refuse(&(vkt_data_desc) { IMAGES }, VKT_E_FORMAT, "'bees' is not one of the 2 classes",
            "did you mean 'bee'");
     clear();
     put_picture("ok", "a.png", 1);
@@ -177,9 +177,11 @@ static void folder_bad_classes(void **state)
     refuse(&(vkt_data_desc) { IMAGES }, VKT_E_FORMAT, ROOT, "is not UTF-8");
     clear();
     put_classes("", two, 2, 3, 0);
-    refuse(&(vkt_data_desc) { IMAGES, .size = "4 x 4" }, VKT_E_ARG, "data.size '4 x 4'", "no size");
-    refuse(&(vkt_data_desc) { IMAGES, .size = "0" }, VKT_E_ARG, "data.size '0'", "no size");
-    refuse(&(vkt_data_desc) { IMAGES, .size = "5000" }, VKT_E_ARG, "data.size '5000'", "to 4096");
+    refuse(&(vkt_data_desc) { IMAGES, .size = "4 x 4" }, VKT_E_ARG, "data.size '4 x 4'",
+           "is not a size");
+    refuse(&(vkt_data_desc) { IMAGES, .size = "0" }, VKT_E_ARG, "data.size '0'", "is not a size");
+    refuse(&(vkt_data_desc) { IMAGES, .size = "5000" }, VKT_E_ARG, "data.size '5000'",
+           "at most 4096");
     uint8_t large[20 * 20] = { 0 };
     assert_true(stbi_write_png(ROOT "/ant/large.png", 20, 20, 1, large, 20));
     refuse(&(vkt_data_desc) { IMAGES }, VKT_E_ARG, "several sizes (up to 20x20)", "set data.size");
@@ -238,7 +240,7 @@ static void folder_is_pictures_whatever_is_wrong(void **state)
         vkt_dataset *ds;
         TEST_LOG_CAPTURE();
         REQUIRE_STATUS(vkt_dataset_open(&(vkt_data_desc) { IMAGES }, &ds), VKT_E_FORMAT);
-        REQUIRE_LOGGED("no picture that can be read but 2 files of other kinds (.webp)");
+        REQUIRE_LOGGED("no picture that can be read, only 2 files of other types (.webp)");
     }
     clear();
     put(ROOT "/figure.png", "x", 1); /* an illustrated text */
@@ -278,19 +280,19 @@ static void folder_bad_files(void **state)
     vkt_dataset *ds = open_images((vkt_data_desc) { 0 });
     assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 6);
     assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 5);
-    REQUIRE_LOGGED("left out: '" ROOT "/ant/text.png' is no PNG, JPEG or BMP picture");
-    REQUIRE_LOGGED("left out: '" ROOT "/ant/zero.jpg' is empty");
-    REQUIRE_LOGGED("left out: '" ROOT "/bee/cut.png' is cut short");
-    REQUIRE_LOGGED("left out: 5 pictures in all that can't be read, of 11");
-    REQUIRE_LOGGED("1 files that are not read (first kind: .txt)");
-    REQUIRE_LOGGED("1 pictures that lie in no class's folder");
+    REQUIRE_LOGGED("skipped: '" ROOT "/ant/text.png' is not a PNG, JPEG or BMP picture");
+    REQUIRE_LOGGED("skipped: '" ROOT "/ant/zero.jpg' is empty");
+    REQUIRE_LOGGED("skipped: '" ROOT "/bee/cut.png' is cut short");
+    REQUIRE_LOGGED("skipped: 5 of 11 pictures can't be read");
+    REQUIRE_LOGGED("1 files of other types, which are ignored (such as .txt)");
+    REQUIRE_LOGGED("1 pictures outside of the class folders");
     assert_null(strstr(test_log, "wide.png")); /* more than three are not named */
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
     vkt_dataset_destroy(&ds);
     REQUIRE_OK(vkt__remove_tree(ROOT "/loose.png"));
     REQUIRE_OK(vkt__remove_tree(ROOT "/bee/notes.txt"));
     vkt_data_desc stop = { IMAGES, .bad_files = VKT_BAD_FILES_STOP };
-    refuse(&stop, VKT_E_FORMAT, "text.png", "is no PNG, JPEG or BMP picture");
+    refuse(&stop, VKT_E_FORMAT, "text.png", "is not a PNG, JPEG or BMP picture");
     REQUIRE_OK(vkt__remove_tree(ROOT "/ant/text.png"));
     REQUIRE_OK(vkt__remove_tree(ROOT "/ant/zero.jpg"));
     REQUIRE_OK(vkt__remove_tree(ROOT "/bee/cut.png"));

@@ -163,22 +163,22 @@ static void bad_headers(void **state)
     a_header("{'descr': '>f4', " F ", 'shape': (4, 2), }", "type >f4");
     a_header("{'descr': '<i4', " F ", 'shape': (4, 2), }", "type <i4");
     a_header("{'descr': '|O', " F ", 'shape': (4, 2), }", "type |O");
-    a_header("{'descr': [('a', '<f4')], " F ", 'shape': (4, 2), }", "fields");
+    a_header("{'descr': [('a', '<f4')], " F ", 'shape': (4, 2), }", "records");
     a_header("{'descr': '<f4', " F ", 'shape': (4, 3), }", "is cut off");
-    a_header("{'descr': '<f4', " F ", 'shape': (4, 1), }", "goes on after");
+    a_header("{'descr': '<f4', " F ", 'shape': (4, 1), }", "continues after");
     a_header("{'descr': '<f4', " F ", 'shape': (0, 2), }", "is empty");
     a_header("{'descr': '<f4', " F ", 'shape': (1, 1, 1, 4, 2), }", "more than 4");
-    a_header("{'descr': '<f4', " F ", 'shape': (8), }", "no tuple");
-    a_header("{'descr': '<f4', " F ", 'shape': (4 2), }", "no tuple");
-    a_header("{'descr': '<f4', " F ", 'shape': (4, -2), }", "no length");
-    a_header("{'descr': '<f4', " F ", 'shape': (4294967296,), }", "no length");
+    a_header("{'descr': '<f4', " F ", 'shape': (8), }", "not a tuple");
+    a_header("{'descr': '<f4', " F ", 'shape': (4 2), }", "not a tuple");
+    a_header("{'descr': '<f4', " F ", 'shape': (4, -2), }", "whole numbers below");
+    a_header("{'descr': '<f4', " F ", 'shape': (4294967296,), }", "whole numbers below");
     a_header("{'descr': '<f4', " F ", 'shape': (4294967295, 4294967295, 4294967295), }",
              "too large");
     a_header("{'descr': '<f4', " F ", }", "alone");
     a_header("{'descr': '<f4', 'descr': '<f4', " F ", 'shape': (4, 2), }", "descr");
     a_header("{'descr': '<f4', " F ", 'shape': (4, 2), 'more': 1, }", "key");
     a_header("{'descr': '<f4', " F ", 'shape': (4, 2), } x", "alone");
-    a_header("[1]", "no dict");
+    a_header("[1]", "not a dict");
 }
 
 static void a_table(void **state)

@@ -99,7 +99,7 @@ static void bad_packs(void **state)
     static const struct {
         size_t at;
         const char *what;
-    } flips[] = { { 0, "is no pack of images" },
+    } flips[] = { { 0, "is not a pack of images" },
                   { 7, "of another version" },
                   { 8, "cut short" },
                   { 16, "cut short" },
@@ -124,7 +124,7 @@ static void bad_packs(void **state)
     uint64_t count[VKT_N_SPLITS];
     TEST_LOG_CAPTURE();
     REQUIRE_STATUS(vkt_dataset_pack(ds, true, PACK, count), VKT_E_ARG);
-    REQUIRE_LOGGED("are no images to pack");
+    REQUIRE_LOGGED("holds no images to pack");
     vkt_dataset_destroy(&ds);
 }
 

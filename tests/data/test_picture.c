@@ -264,7 +264,7 @@ static void picture_bad_files(void **state)
 
     /* Not pictures: what the name promises, else the messages of IDX and CSV stay. */
     put(DIR "/p.png", "BM,1\n2,3\n", 9);
-    refuse_picture(ds, DIR "/p.png", VKT_E_FORMAT, "is no PNG, JPEG or BMP picture");
+    refuse_picture(ds, DIR "/p.png", VKT_E_FORMAT, "is not a PNG, JPEG or BMP picture");
     put(DIR "/p.idx", "BM,1\n2,3\n", 9);
     refuse_picture(ds, DIR "/p.idx", VKT_E_FORMAT, "neither an IDX file nor gzip");
     refuse_picture(ds, DIR "/none.png", VKT_E_IO, "can't open");

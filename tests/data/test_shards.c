@@ -44,11 +44,11 @@ static void shards_hold_the_same(void **state)
     const char *input = DIR "/many";
     REQUIRE_STATUS(vkt_pack(&(vkt_pack_desc) { &input, 1, "bytes", DIR "/packed", 0 }, &r),
                    VKT_E_ARG);
-    REQUIRE_LOGGED("packed' is there already");
+    REQUIRE_LOGGED("packed' already exists");
     input = DIR "/many/*.nothing";
     REQUIRE_STATUS(vkt_pack(&(vkt_pack_desc) { &input, 1, "bytes", DIR "/none", 0 }, &r),
                    VKT_E_FORMAT);
-    REQUIRE_LOGGED("nothing': there is nothing of such a name");
+    REQUIRE_LOGGED("nothing': there is no file with such a name");
     assert_false(vkt__file_exists(DIR "/none"));
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
@@ -86,7 +86,7 @@ static void damaged_shards(void **state)
     REQUIRE_OK(vkt__shard_parse(copy, n, "beyond", &s));
     REQUIRE_STATUS(vkt__shard_check(&s, "beyond", r.n_vocab), VKT_E_FORMAT);
     REQUIRE_LOGGED("'beyond': token 3 of");
-    REQUIRE_LOGGED("has id 9, the tokenizer's vocabulary ends at 7");
+    REQUIRE_LOGGED("has id 9, the tokenizer's vocabulary has only 7");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
     free(bytes);
 }
@@ -101,7 +101,8 @@ static void llmc_shards(void **state)
     assert_int_equal(info->n_tokens[VKT_SPLIT_VALID], 20);
     assert_int_equal(info->n_tokens[VKT_SPLIT_TRAIN], 80);
     vkt_dataset_destroy(&ds);
-    refused(DIR "/llmc.bin", NULL, 4, VKT_E_ARG, "is a shard of llm.c, which does not say whose");
+    refused(DIR "/llmc.bin", NULL, 4, VKT_E_ARG,
+            "is a shard of llm.c, which does not name its tokenizer");
     put_llmc(DIR "/llmc.bin", 121);
     refused(DIR "/llmc.bin", "bytes", 4, VKT_E_FORMAT, "promises 1266 bytes, it has 1264");
 }

@@ -218,7 +218,7 @@ static void rank_file(void **state)
     REQUIRE_OK(vkt__file_replace(DIR "/small.tiktoken", ranks.data, ranks.len));
     TEST_LOG_CAPTURE();
     t = open_tokenizer(DIR "/small.tiktoken");
-    REQUIRE_LOGGED("699 tokens are no published encoding: taken with GPT-2's splitting");
+    REQUIRE_LOGGED("no published encoding has 699 tokens: it is read with GPT-2's splitting");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
     assert_int_equal(vkt_tokenizer_get_info(t)->end, n - 1);
     require_golden(t, "gpt2-small", 1, false);
@@ -297,7 +297,7 @@ static void training_finds_the_reference_merges(void **state)
     json_decref(want);
     TEST_LOG_CAPTURE();
     REQUIRE_STATUS(vkt_tokenizer_train(paths, 1, 256, &t), VKT_E_ARG);
-    REQUIRE_LOGGED("a vocabulary of 256 tokens: 257");
+    REQUIRE_LOGGED("a vocabulary of 256 tokens: it must have from 257");
     REQUIRE_OK(vkt__file_replace(DIR "/tiny", "abab abab", 9));
     REQUIRE_OK(vkt_tokenizer_train((const char *const[]) { DIR "/tiny" }, 1, 1000, &t));
     REQUIRE_LOGGED("gives a vocabulary of 259 tokens, not 1000");
@@ -337,9 +337,9 @@ static void bad_tokenizers(void **state)
 {
     (void)state;
     refused("model.vocab.\xc4\xa0", NULL, VKT_E_FORMAT,
-            "t.json': merge 0 is of or gives what is no");
+            "t.json': merge 0 uses or gives something that is no");
     refused("model.vocab.\xc3\xb1", NULL, VKT_E_FORMAT, "the vocabulary lacks byte 0xF1");
-    refused("model.vocab.!", "-1", VKT_E_FORMAT, "a token's id is no number");
+    refused("model.vocab.!", "-1", VKT_E_FORMAT, "a token's id is not a number");
     refused("model.vocab.!", "5", VKT_E_FORMAT, "token id 5 is given twice");
     refused("model.vocab.!", "4000000000", VKT_E_FORMAT, "a vocabulary of 4000000001 tokens");
     refused("model.merges", "[\"a b c\"]", VKT_E_FORMAT, "merge 0 is not two tokens");

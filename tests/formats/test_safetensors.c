@@ -73,7 +73,7 @@ static void safetensors_come_back(void **state)
     free(ramp);
 
     REQUIRE_STATUS(vkt__safetensors_load(s, want, 3, false), VKT_E_FORMAT);
-    REQUIRE_LOGGED("holds tensor 'empty', which the model has not");
+    REQUIRE_LOGGED("holds tensor 'empty', which the model does not have");
     vkt__st_tensor other = want[2];
     other.shape[0] = 3, other.shape[1] = 2;
     REQUIRE_STATUS(vkt__safetensors_load(s, &other, 1, true), VKT_E_FORMAT);
@@ -129,7 +129,7 @@ static void malformed_safetensors_are_refused(void **state)
         const char *header, *words;
         size_t data;
     } cases[] = {
-        { "", "its header has 0 bytes", 0 },
+        { "", "its header should have 0 bytes", 0 },
         { "[]", "no JSON header", 0 },
         { "{\"a\":", "not a safetensors file", 0 },
         { "{} x", "not a safetensors file", 0 },

@@ -125,7 +125,7 @@ static void gpt2_is_transposed(void **state)
     vkt__str_finish(&f.values);
     TEST_LOG_CAPTURE();
     REQUIRE_STATUS(vkt_export_gguf(DIR "/gpt2", DIR "/gpt2.gguf", VKT_EXPORT_F32), VKT_E_ARG);
-    REQUIRE_LOGGED("is there already");
+    REQUIRE_LOGGED("already exists");
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 

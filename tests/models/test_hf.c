@@ -178,7 +178,7 @@ static void configs_are_refused(void **state)
         "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
         "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9, \"rope_scaling\": "
         "{\"rope_type\": \"llama3\", \"factor\": 8}}",
-        "low_freq_factor is missing in the parameters of rope");
+        "low_freq_factor is missing in rope's parameters");
     refused_config(
         "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 3, "
         "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9}",
@@ -196,7 +196,7 @@ static void keys_are_read_or_refused(void **state)
           "'config.json': is_causal is false: only true is supported (a token attends to those "
           "before it only)" },
         { "\"rope_theta\": 1e4, \"rope_parameters\": {\"rope_theta\": 1e6}}",
-          "rope_theta is another one in rope_parameters" },
+          "rope_theta has another value in rope_parameters" },
         { "\"rope_parameters\": {\"rope_theta\": 1e6}, \"rope_scaling\": {\"type\": \"yarn\"}}",
           "rope_scaling and rope_parameters say different things" },
         { "\"rope_parameters\": {\"full_attention\": {}}}",
@@ -218,7 +218,7 @@ static void keys_are_read_or_refused(void **state)
           "layer_types has a word that is not supported" },
         { "\"layer_types\": [\"full_attention\", \"full_attention\", \"full_attention\", "
           "\"full_attention\", \"full_attention\", \"sliding_attention\"]}",
-          "layer_types names sliding_attention, and there is no sliding_window" },
+          "layer_types names sliding_attention, but there is no sliding_window" },
         { "\"vocab_size\": 98}", "duplicate object key" },
     };
     for (size_t i = 0; i < VKT_COUNT(bad); i++) {
@@ -231,7 +231,7 @@ static void keys_are_read_or_refused(void **state)
         "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
         "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9, \"architectures\": "
         "[\"LlamaForSequenceClassification\"]}",
-        "architectures has no language model");
+        "architectures names no language model");
     refused_config(
         "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
         "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9, \"sliding_window\": 4}",
@@ -314,7 +314,7 @@ static void weights_in_shards_and_wrong_ones(void **state)
     static const struct {
         const char *name, *line;
         uint64_t columns;
-    } bad[] = { { "c", "test_hf_tmp/s' has no tensor 'c': it is of another model", 3 },
+    } bad[] = { { "c", "test_hf_tmp/s' has no tensor 'c': it belongs to another model", 3 },
                 { "a", "tensor 'a' is [2, 3] in the file, [2, 2] in the model", 2 },
                 { "i", "tensor 'i' is of type I32; F32, F16 and BF16 are read", 3 } };
     REQUIRE_OK(vkt__mkdirs(DIR "/s"));
@@ -361,10 +361,13 @@ static void folders_hold_the_model_and_no_other(void **state)
     } cases[] = {
         { "lm_head.weight", NULL, table },
         { "model.layers.0.self_attn.rotary_emb.inv_freq", NULL, other },
-        { "lm_head.weight", "'lm_head.weight' has others: set it to false, or remove that tensor",
+        { "lm_head.weight",
+          "'lm_head.weight' differ from the embedding's: set it to false, or remove that tensor",
           other },
         { "model.layers.0.self_attn.q_proj.bias",
-          "tensor 'model.layers.0.self_attn.q_proj.bias' has no place in the model", other },
+          "the model that config.json describes has no tensor "
+          "'model.layers.0.self_attn.q_proj.bias'",
+          other },
     };
     REQUIRE_OK(vkt__mkdirs(DIR "/m"));
     file[0].data = (void *)(uintptr_t)table;

@@ -174,7 +174,8 @@ static void a_models_adapters_are_filled(void **state)
     REQUIRE_LOGGED(
         "the adapter has no 'transformer.h.1.attn.c_attn.lora_A.weight', which the model");
     REQUIRE_STATUS(vkt__peft_load(&p, w.saved + 2, 2), VKT_E_FORMAT);
-    REQUIRE_LOGGED("'transformer.h.0.attn.c_attn.lora_A.weight' has no place in the model");
+    REQUIRE_LOGGED(
+        "the model has no layer for the adapter's 'transformer.h.0.attn.c_attn.lora_A.weight'");
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     put_tensors(both, 2, RANK);
     vkt__peft_close(&p);
@@ -214,13 +215,13 @@ static void what_it_has_not_is_named(void **state)
         refused(VKT_E_FORMAT, bad[i].line);
     }
     put(DIR "/peft/adapter_config.json", "{\"peft_type\": \"IA3\"}");
-    refused(VKT_E_FORMAT, "peft_type is 'IA3', and vktrain has LORA only");
+    refused(VKT_E_FORMAT, "peft_type is 'IA3', but only LORA is supported");
     put(DIR "/peft/adapter_config.json", "[]");
     refused(VKT_E_FORMAT, "adapter_config.json:1' is not a JSON object");
     put(DIR "/peft/adapter_config.json",
         "{\"peft_type\": \"LORA\", " PLAIN ", "
         "\"base_model_name_or_path\": \"HuggingFaceTB/SmolLM2-135M\"}");
-    refused(VKT_E_IO, "its base 'HuggingFaceTB/SmolLM2-135M' is no model's folder here: write the");
+    refused(VKT_E_IO, "its base 'HuggingFaceTB/SmolLM2-135M' is not a folder of a model: set");
     put_config(PLAIN);
 }
 
@@ -232,8 +233,9 @@ static void tensors_of_another_model_are_named(void **state)
     };
     put_tensors(other, 1, RANK);
     refused(VKT_E_FORMAT,
-            "'base_model.model.transformer.h.7.attn.c_attn.lora_A.weight' has no layer "
-            "in the model: it is of another base");
+            "the model has no layer for the adapter "
+            "'base_model.model.transformer.h.7.attn.c_attn.lora_A.weight': it belongs to another "
+            "base model");
     put_tensors(wrong, 1, RANK);
     refused(VKT_E_FORMAT, "does not fit its layer of the model: another shape");
     put_tensors(both, 2, RANK);
@@ -251,8 +253,8 @@ static void an_adapters_file_is_no_model(void **state)
         REQUIRE_STATUS(
             vkt__weights_import(DIR "/peft/adapter_model.safetensors", w.model, w.n_model, all),
             VKT_E_FORMAT);
-        REQUIRE_LOGGED("peft/adapter_model.safetensors' holds a LoRA adapter alone, without the "
-                       "model that it adapts: name the run, or");
+        REQUIRE_LOGGED("peft/adapter_model.safetensors' holds only a LoRA adapter, not its base "
+                       "model: give the run, or");
         assert_int_equal(strchr(test_log, '\n')[1], 0);
     }
     /* In a recipe that leaves it to the file to say the model. */
@@ -263,7 +265,7 @@ static void an_adapters_file_is_no_model(void **state)
     REQUIRE_OK(vkt_config_create(&c));
     REQUIRE_OK(vkt_config_parse(c, text, strlen(text), "t.yaml"));
     REQUIRE_STATUS(vkt_config_finish(c), VKT_E_FORMAT);
-    REQUIRE_LOGGED("holds a LoRA adapter alone");
+    REQUIRE_LOGGED("holds only a LoRA adapter");
     vkt_config_destroy(&c);
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     vkt__weights_finish(&w);

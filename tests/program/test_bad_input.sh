@@ -236,7 +236,7 @@ cp -r whole run
 for content in '{' ''; do
     printf '%s' "$content" >run/run.json
     works "${run[@]}" --resume
-    grep -q "'run': run.json is damaged.*going on without it" err || {
+    grep -q "'run': run.json is damaged.*continuing without it" err || {
         echo "$test: FAILED: resume with a damaged run.json"
         sed 's/^/  > /' err
         bad=$((bad + 1))
@@ -246,7 +246,7 @@ sed -i '/"step":7,/d;/"step":9,/d' run/metrics.jsonl
 : >run/predictions/step-00000010.csv.tmp999999-3
 : >run/run.json.tmp$$-1 # of a process that runs
 works "${run[@]}" --resume
-grep -q "metrics.jsonl' lacks the rows of 2 of the 30 steps so far, the first is step 7" err || { echo "$test: FAILED: rows are missing without a word"; bad=$((bad + 1)); }
+grep -q "metrics.jsonl' lacks 2 of the 30 steps so far, beginning with step 7" err || { echo "$test: FAILED: rows are missing without a word"; bad=$((bad + 1)); }
 [ -e run/run.json.tmp$$-1 ] && [ -z "$(find run -name '*.tmp999999-*')" ] || { echo "$test: FAILED: leftovers of a killed write"; bad=$((bad + 1)); }
 rm -r run/checkpoints
 refused 4 "the checkpoints of 'run' are gone" "${run[@]}" --resume
@@ -262,7 +262,7 @@ echo '{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "pre_tokenizer
 echo 'not a rank file' >bad.tiktoken
 works pack short.txt --out short
 refused 2 '--out PATH is missing' pack short.txt
-refused 2 "'short' is there already" pack short.txt --out short
+refused 2 "'short' already exists" pack short.txt --out short
 refused 4 "'empty.txt' is empty" pack empty.txt --out r0
 refused 4 "can't open 'absent'" pack absent --out r0
 refused 4 'byte 3 of the text is not UTF-8' pack latin1.txt --tokenizer chars --out r0
@@ -270,9 +270,9 @@ refused 4 "'bad.jsonl' line 2" pack bad.jsonl --out r0
 refused 4 'a tokenizer of type Unigram; byte-level BPE is supported' pack short.txt --tokenizer unigram.json --out r0
 refused 4 'the vocabulary lacks byte 0x00' pack short.txt --tokenizer nobytes.json --out r0
 refused 4 "line 1 is not .base64 rank." pack short.txt --tokenizer bad.tiktoken --out r0
-refused 4 "there is no tokenizer 'absent': data.tokenizer, or --tokenizer" pack short.txt --tokenizer absent --out r0
+refused 4 "there is no tokenizer 'absent': data.tokenizer (or --tokenizer)" pack short.txt --tokenizer absent --out r0
 refused 4 'folder.*no tokenizer\|no tokenizer' pack short.txt --tokenizer whole --out r0
-refused 2 'a vocabulary of 9 tokens: 257' tokenize --train 9 short.txt --out r0
+refused 2 'a vocabulary of 9 tokens: it must have from 257' tokenize --train 9 short.txt --out r0
 head -c 150 short/shard-00000.tok >cut.tok
 refused 4 "'cut.tok' is cut off or damaged" inspect cut.tok
 cp -r short beyond
@@ -281,7 +281,7 @@ text=(train digits --set data.source=text --set data.context=64 --run r0)
 refused 4 'the train split has 31 tokens, at least 65 are needed' "${text[@]}" --set data.path=short.txt
 refused 4 "'empty.txt' is empty" "${text[@]}" --set data.path=empty.txt
 refused 4 "packed with another tokenizer than" "${text[@]}" --set data.path=short --set data.tokenizer=tok.json
-refused 4 "'beyond/shard-00000.tok': token 5 of 42 has id 65535, the tokenizer's vocabulary ends at 256" "${text[@]}" --set data.path=beyond
+refused 4 "'beyond/shard-00000.tok': token 5 of 42 has id 65535, the tokenizer's vocabulary has only 256" "${text[@]}" --set data.path=beyond
 refused 2 "'novel' is not one of\|built in and takes no path" "${text[@]}" --set data.source=novel --set data.path=short
 refused 2 'data.tokenizer: only for text' train digits --set data.tokenizer=bytes --run r0
 refused 2 'loss.class_weight: not for text' "${text[@]}" --set data.path=short.txt --set loss.class_weight=balanced

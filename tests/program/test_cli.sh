@@ -112,11 +112,11 @@ check "a resumed run of text ends in the same bits" cmp {gpt,gpt2}/checkpoints/s
 run eval gpt --data fish.txt; code 0; out 'tokens in windows of 8, loss .*perplexity .*bits per byte'
 run eval gpt --data fish.txt --json; code 0; out '"bits_per_byte": [0-9]'; json out whole
 loss=$(sed -n 's/.*"loss": //p' out)
-run predict gpt fish.txt; code 2; err 'a model of text'
+run predict gpt fish.txt; code 2; err 'is a language model: use'
 run export gpt --hf hf; code 0
 check "export writes a folder" test -s hf/config.json -a -s hf/model.safetensors -a -s hf/tokenizer.json
-run export gpt --hf hf; code 2; err 'is there already'
-run eval hf; code 2; err 'has no data of its own: name a text with --data'
+run export gpt --hf hf; code 2; err 'already exists'
+run eval hf; code 2; err 'has no data of its own: give a text with --data'
 run eval hf --data fish.txt --batch 2 --json; code 0; out "\"loss\": $loss"
 run generate hf --prompt 'a' --tokens 2; code 0
 run inspect hf; code 0; out 'a Hugging Face model'; out 'n_head +2'; out 'a tokenizer'; out 'wte.weight *F32'
@@ -145,7 +145,7 @@ sed -i 's/"gpt2"/"bloom"/' hf/config.json
 run train tuned.yaml --run r10; code 4; err "architecture 'bloom' is not supported; gpt2, llama"
 # ---- the manual and the completions
 run manual; code 2
-run manual tcsh; code 2; err 'none of man, bash, zsh'
+run manual tcsh; code 2; err 'not one of man, bash, zsh'
 run manual man; code 0; out '^\.SS vktrain train RECIPE'; out '^\\fBoptim\.lr'; silent err
 cp "$tmp/out" vktrain.1
 command -v man >/dev/null && check "man finds nothing to warn of" sh -c 'LC_ALL=C.UTF-8 man --warnings -l vktrain.1 2>&1 >/dev/null | (! grep .)'

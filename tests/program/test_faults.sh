@@ -48,7 +48,7 @@ train vk vkCreateDevice:1:INITIALIZATION_FAILED; ended 3 'vkCreateDevice: initia
 train vk vkMapMemory:1:MEMORY_MAP_FAILED; ended 5 'vkMapMemory: no room to map memory'
 train vk vkAllocateMemory:2+:OUT_OF_DEVICE_MEMORY; ended 5 'no device memory for'
 train vk vkCreateBuffer:1:OUT_OF_HOST_MEMORY; ended 5 'vkCreateBuffer: out of host memory'
-train vk vkCreateComputePipelines:1:DEVICE_LOST; ended 0 'opened anew'; same
+train vk vkCreateComputePipelines:1:DEVICE_LOST; ended 0 'it is opened again'; same
 train vk vkCreateComputePipelines:1+:DEVICE_LOST; ended 6 'vkCreateComputePipelines: device lost'
 [ ! -e run ] || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: left a run folder"; }
 vk vkAllocateMemory:2:DEVICE_LOST eval straight --no-cache; ended 6 'vkAllocateMemory: device lost'
@@ -69,7 +69,7 @@ if "$program" train digits --quiet --no-cache --validate --set train.steps=1 --r
     rc=0; what="--validate"; ended 0 ''
     export VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT # it has something to say of everyone
     rc=0; "$program" train digits --quiet --no-cache --validate --set train.steps=1 --run told >out 2>err || rc=$?
-    ended 1 'the validation layer has found mistakes in vktrain: messages: '
+    ended 1 'the validation layer found mistakes in vktrain ('
     unset VK_LAYER_ENABLES
 else
     grep -q 'no validation layer' err || { cat err; bad=$((bad + 1)); }

@@ -17,7 +17,7 @@ done
 grep '^starter: \|^chosen: \|^settings: \|^done in' log
 rc=0
 "$guide" --program "$program" work >log 2>&1 || rc=$?
-[ $rc = 2 ] && grep -q 'is there already' log || fail "a folder that is there"
+[ $rc = 2 ] && grep -q 'already exists' log || fail "a folder that is there"
 rc=0
 "$guide" --program "$program" --steps few other >log 2>&1 || rc=$?
 [ $rc = 2 ] && grep -q 'a whole number' log && [ ! -e other ] || fail "a budget that is no number"

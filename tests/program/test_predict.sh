@@ -36,9 +36,9 @@ printf '{"city": "Bonn", "price": 1.5, "day": "1.11.2026", "size": 3}\n\n{"city"
 refused 4 "line 3: 'price' must be a text, a number" predict t odd.jsonl
 head -1 odd.jsonl >one.jsonl; works predict t one.jsonl
 "$program" predict t one.jsonl >log 2>&1
-grep -q "line 1: 'size' is no column that the schema knows" log && grep -q "column 'city' has 'Bonn'" log || fail "what is not known is said"
+grep -q "line 1: 'size' is not a column of the training data" log && grep -q "column 'city' has 'Bonn'" log || fail "what is not known is said"
 printf '{"city": "Bonn"\n' >torn.jsonl
-refused 4 "line 1 is no JSON object" predict t torn.jsonl
+refused 4 "line 1 is not a JSON object" predict t torn.jsonl
 printf 'city;price;day\n"K;1;1.11.2026\n' >open.csv
 refused 4 "line 2: a quote opened here is never closed" predict t open.csv
 : >none.csv; refused 4 "'none.csv' is empty" predict t none.csv

@@ -137,7 +137,7 @@ assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 P
 ended run
 "$program" watch run --once >log 2>&1 && grep -q '^run: interrupted' log || fail "watch after the end"
-refused 2 'no process trains' watch run --stop-after-evaluation
+refused 2 'no run is in progress' watch run --stop-after-evaluation
 refused 2 'needs a terminal' watch run
 refused 4 'nowhere' watch nowhere --once
 refused 2 'at least 1' watch run --every 0
@@ -150,6 +150,6 @@ for ((i = 0; i < 50; i++)); do [ -e killed/control ] || break; sleep 0.1; done
 kill -9 $pid
 wait $pid 2>/dev/null || true
 pid=
-grep -q 'no order that is known' train.log || { cp train.log log; fail "an odd order is not said"; }
+grep -q 'held an unknown request' train.log || { cp train.log log; fail "an odd order is not said"; }
 "$program" watch killed --once >log 2>&1 && grep -q 'killed (its process has ended)' log || fail "a killed run"
 echo "test_watch: passed"

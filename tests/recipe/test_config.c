@@ -97,7 +97,7 @@ static void wrong_keys_name_line_and_nearest(void **state)
     refused("optim: 3\n", "r.yaml:1: 'optim' takes a block of keys");
     refused("optim.lr: 3\n", "r.yaml:1: unknown key 'optim.lr'");
     refused("train:\n  steps: 10\n  batch: 4\n  steps: 11\n",
-            "r.yaml:4: key 'steps' stands here twice; the first is on line 2");
+            "r.yaml:4: key 'steps' occurs twice; the first is on line 2");
     refused("optim: {form: torch}\nadam:\n  form: playbook\n",
             "r.yaml:3: 'adam.form' is 'optim.form', which is set on line 1");
     refused("- a\n- b\n", "r.yaml:1: a recipe is a block");
@@ -227,11 +227,11 @@ static void wrong_layers_name_their_line(void **state)
     refused("model:\n  - dropout\n", "r.yaml:2: dropout lacks its p");
     refused("model:\n  - dropout: 1\n", "dropout.p: 1 is out of range: 0 to 0.99");
     refused("model:\n  - relu: 3\n", "relu takes no bare value");
-    refused("model:\n  - residual\n", "residual lacks its body");
-    refused("model:\n  - residual: []\n", "residual lacks its body");
+    refused("model:\n  - residual\n", "residual needs a body");
+    refused("model:\n  - residual: []\n", "residual needs a body");
     refused("model:\n  - residual: 3\n", "a list of layers is expected");
-    refused("model:\n  - repeat: {body: [relu]}\n", "repeat lacks n");
-    refused("model:\n  - repeat: {n: 2}\n", "repeat lacks its body");
+    refused("model:\n  - repeat: {body: [relu]}\n", "repeat needs n");
+    refused("model:\n  - repeat: {n: 2}\n", "repeat needs a body");
     refused("model:\n  - repeat: {n: 1000, body: [{repeat: {n: 1000, body: [relu]}}]}\n",
             "more than 10000 layers");
     refused("model:\n  - [relu]\n", "a layer is expected, not a list");
@@ -371,7 +371,7 @@ static void layers_can_be_set(void **state)
     REQUIRE_OK(vkt_config_set(c, "model=[{linear: {out: 16, bias: false}}, relu, linear]"));
     assert_true(c->n_layers == 3 && c->layers[0].out == 16 && c->layers[0].no_bias);
     vkt_config_destroy(&c);
-    set_model_refused("model.4.out=3", "no layer '4': a layer is named by its place, 0 to 3");
+    set_model_refused("model.4.out=3", "no layer '4': give a layer's index, 0 to 3");
     set_model_refused("model.=3", "no layer ''");
     set_model_refused("model.0.width=3", "linear has no option 'width'; it takes out, ");
     set_model_refused("model.0.out.x=3", "nothing can follow linear.out");

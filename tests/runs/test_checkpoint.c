@@ -108,13 +108,13 @@ static void checkpoints_come_back(void **state)
     assert_string_equal(path, DIR "/checkpoints/step-00001200");
     REQUIRE_OK(vkt__file_replace(DIR "/best", "checkpoints/../../elsewhere", 27));
     REQUIRE_STATUS(vkt__checkpoint_find(DIR, path, sizeof path), VKT_E_FORMAT);
-    REQUIRE_LOGGED("'" DIR "/best' names no checkpoint of the run");
+    REQUIRE_LOGGED("'" DIR "/best' is not a checkpoint of the run");
     REQUIRE_OK(vkt__remove_tree(DIR "/best"));
     REQUIRE_OK(vkt__checkpoint_find(DIR, path, sizeof path));
     assert_string_equal(path, DIR "/checkpoints/step-00001300");
     REQUIRE_OK(vkt__checkpoint_find(DIR "/checkpoints/step-00001200", path, sizeof path));
     REQUIRE_STATUS(vkt__checkpoint_find(DIR "/none", path, sizeof path), VKT_E_IO);
-    REQUIRE_LOGGED("'" DIR "/none' is neither a run with checkpoints nor a checkpoint folder");
+    REQUIRE_LOGGED("'" DIR "/none' is not a run with checkpoints, a checkpoint folder");
 }
 
 static void a_flipped_byte_is_found(void **state)
@@ -228,7 +228,7 @@ static void what_cannot_be_read_is_an_error(void **state)
         REQUIRE_STATUS(vkt__checkpoint_find(DIR, found, sizeof found), VKT_E_IO);
         put_unreadable(DIR "/best", "checkpoints/step-00000099");
         REQUIRE_STATUS(vkt__checkpoint_find(DIR, found, sizeof found), VKT_E_FORMAT);
-        REQUIRE_LOGGED("'" DIR "/best' leads to a checkpoint that is not there");
+        REQUIRE_LOGGED("'" DIR "/best' points to a checkpoint that does not exist");
         REQUIRE_OK(vkt__remove_tree(DIR "/checkpoints"));
         put_unreadable(DIR "/checkpoints", "checkpoints");
         REQUIRE_STATUS(vkt__checkpoint_list(DIR, &items, &n), VKT_E_IO);

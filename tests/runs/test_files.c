@@ -308,7 +308,7 @@ static void run_folders_are_not_shared(void **state)
     vkt__run_close(&r);
     REQUIRE_STATUS(vkt__run_open(DIR "/a", "x", false, &r), VKT_E_ARG);
     REQUIRE_LOGGED("'" DIR
-                   "/a' already holds a run: add --resume to go on with it, or give another --run");
+                   "/a' already holds a run: add --resume to continue it, or give another --run");
     REQUIRE_OK(vkt__mkdirs(DIR "/a/checkpoints/.tmp-step-00000003"));
     REQUIRE_OK(vkt__run_open(DIR "/a", "x", true, &r));
     assert_false(vkt__file_exists(DIR "/a/checkpoints/.tmp-step-00000003"));

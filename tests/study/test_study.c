@@ -375,7 +375,7 @@ static void damaged_lines_are_left_out_and_said(void **state)
     REQUIRE_OK(vkt__file_replace("ts_history/metrics.jsonl", text, sizeof text - 1));
     TEST_LOG_CAPTURE();
     REQUIRE_OK(vkt_history_load("ts_history", &h));
-    REQUIRE_LOGGED("3 damaged lines are left out, the first is line 2");
+    REQUIRE_LOGGED("3 damaged lines are skipped, the first is line 2");
     assert_int_equal(h->n_steps, 2);
     assert_int_equal(h->n_evals, 2);
     assert_int_equal(h->evals[0].n_classes, 2);

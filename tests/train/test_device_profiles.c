@@ -241,8 +241,9 @@ static void what_is_no_profile_is_refused(void **state)
           "'workgroup' must be a whole number from 128" },
         { "\"type\": \"discrete\"", "\"type\": \"fast\"", "'type' must be one of" },
         { "\"unified\": false", "\"unified\": 0", "'unified' must be true or false" },
-        { "\"unified\": false", "\"unified\": true", "a discrete device has memory of its own" },
-        { "\"fragment_bf16\": []", "\"fragment_bf16\": [16, 16, 16]", "a type that it lacks" },
+        { "\"unified\": false", "\"unified\": true", "a discrete device has its own memory" },
+        { "\"fragment_bf16\": []", "\"fragment_bf16\": [16, 16, 16]",
+          "a type that the device lacks" },
         { "\"fragment_fp16\": []", "\"fragment_fp16\": [16, 16]", "must be [] or three powers" },
         { "\"name\": \"AMD Radeon RX 6600 (RADV NAVI23)\"", "\"name\": 7",
           "'name' must be text of at most 255 bytes" },
@@ -282,7 +283,7 @@ static void a_device_that_only_plans_runs_nothing(void **state)
     REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "one" }));
     TEST_LOG_CAPTURE();
     REQUIRE_STATUS(vkt_graph_run(g), VKT_E_UNSUPPORTED);
-    REQUIRE_LOGGED("'one' can't be run: a device profile only plans");
+    REQUIRE_LOGGED("'one' can't be run: a device profile is only for planning");
     REQUIRE_STATUS(vkt_tensor_read(t, 0, &x, 4), VKT_E_UNSUPPORTED);
     vkt_graph_destroy(&g);
     vkt_gpu_destroy(&gpu);

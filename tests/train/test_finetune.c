@@ -68,7 +68,7 @@ static void new_head_on_a_frozen_body(void **state)
                          "train: {steps: 2, batch: 32, init_from: " FIRST "}\n",
                          RUN "/third"),
                    VKT_E_FORMAT);
-    REQUIRE_LOGGED("'body.weight' of '" FIRST "' has no place in the model: not used");
+    REQUIRE_LOGGED("the model has no tensor 'body.weight' of '" FIRST "': it is not used");
     REQUIRE_LOGGED("no tensor of '" FIRST "' agrees with the model");
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }

@@ -540,7 +540,7 @@ static void a_lost_device_is_opened_anew_once(void **state)
     lose.step = 21, lose.submits = 3, lose.times = 0;
     REQUIRE_OK(train("tt_lost", NULL, false, 0, &r));
     vkt__gpu_wait_slice(0);
-    REQUIRE_LOGGED("the device hangs and is given up as lost");
+    REQUIRE_LOGGED("the device hangs and is treated as lost");
     REQUIRE_LOGGED("the device was lost");
     require_same_file("tt_straight", "tt_lost", "checkpoints/step-00000030/model.safetensors");
     lose.step = 14, lose.submits = 6, lose.times = 2;

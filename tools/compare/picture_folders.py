@@ -101,7 +101,7 @@ def main():
         sys.exit(__doc__)
     source, out = pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
     if out.exists():
-        stop(f"'{out}' is there already: remove it or name another")
+        stop(f"'{out}' already exists: remove it or name another folder")
     try:
         n = kinds[sys.argv[1]](source, out)
     except (OSError, ValueError, KeyError, IndexError, zlib.error) as e:

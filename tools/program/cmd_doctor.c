@@ -18,8 +18,7 @@ static const cli_flag flags[] = {
       "test every usable device, one after the other" },
     { "--op", CLI_TEXT, offsetof(doctor_options, op), "NAME[,NAME]", NULL, "test only these ops" },
     { "--compile", CLI_BOOL, offsetof(doctor_options, compile), NULL, NULL,
-      "compile the ops' kernels, all that this device can have, and run none; exit code 1 if one "
-      "fails" },
+      "only compile every kernel that this device can use; exit code 1 if one fails" },
     { "--list", CLI_BOOL, offsetof(doctor_options, list), NULL, NULL,
       "print the names of the ops, then stop" },
     { 0 },

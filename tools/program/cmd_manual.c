@@ -132,8 +132,7 @@ static void man(const cli_command *const *all)
     printf(".SH SYNOPSIS\n\\fBvktrain\\fR \\fICOMMAND\\fR [\\fIARGUMENTS\\fR] [\\fIOPTIONS\\fR]\n");
     printf(".SH DESCRIPTION\nvktrain trains, evaluates and tunes neural networks on AMD, Intel and "
            "NVIDIA GPUs, laptop graphics, or the CPU through Mesa, by compute shaders. A recipe "
-           "(YAML) "
-           "says what is trained; a run folder holds what came of it.\n");
+           "(YAML) describes a training run; a run folder holds its results.\n");
     printf(".SH COMMANDS\n");
     for (size_t i = 0; all[i]; i++) man_command(all[i]);
     printf(".SH OPTIONS OF COMMANDS THAT USE A DEVICE\n");
@@ -143,7 +142,7 @@ static void man(const cli_command *const *all)
     man_recipe();
     printf(".SH EXIT STATUS\n0 done; 1 the work failed; 2 usage or recipe error; 3 no usable "
            "device; 4 "
-           "data or file error; 5 out of memory; 6 device lost; 130 interrupted after a clean "
+           "data or file error; 5 out of memory; 6 device lost; 130 interrupted after saving a "
            "checkpoint.\n");
     printf(".SH ENVIRONMENT\n.TP\n\\fBVKT_DEVICE\\fR\nthe device where \\-\\-device is not given\n"
            ".TP\n\\fBNO_COLOR\\fR\nno colours if it is set\n");
@@ -306,7 +305,7 @@ static int run(void *options)
     static void (*const print[])(const cli_command *const *) = { man, bash, zsh };
     for (size_t i = 0; i < CLI_COUNT(kinds); i++)
         if (!strcmp(o->args[0], kinds[i])) return print[i](o->commands), CLI_OK;
-    cli_error("manual: '%s' is none of man, bash, zsh", o->args[0]);
+    cli_error("manual: '%s' is not one of man, bash, zsh", o->args[0]);
     return CLI_USAGE;
 }
 

@@ -127,10 +127,9 @@ const cli_command cmd_predict = {
     .summary = "predict classes with probabilities, or numbers",
     .details =
         "INPUT is a CSV file with the columns of the training data (the label may be missing, the "
-        "delimiter may differ), JSON lines with an object a row ({\"COLUMN\": VALUE, ...}), either "
-        "of them gzipped or, as -, from standard input (read as they come, so that memory does not "
-        "grow with their number); an IDX file of images, a PNG, JPEG or BMP picture, or a folder "
-        "of pictures. Pictures are "
+        "delimiter may differ), a file of JSON lines ({\"COLUMN\": VALUE, ...}), an IDX file of "
+        "images, a PNG, JPEG or BMP picture, or a folder of pictures. CSV and JSON lines may be "
+        "gzipped, and - reads them from standard input, in constant memory. Pictures are "
         "converted to grey or RGB as the model needs, transparent parts become white, and they are "
         "resized to the model's size. A run folder stands for its best checkpoint.",
     .min_args = 2,

@@ -30,7 +30,7 @@ static int train(const tokenize_options *o)
     vkt_tokenizer *t = NULL;
     const char *out = o->out ? o->out : "tokenizer.json";
     if (!o->common.n_args) {
-        cli_error("tokenize: --train needs files of text");
+        cli_error("tokenize: --train needs text files");
         return CLI_USAGE;
     }
     double start = cli_now();

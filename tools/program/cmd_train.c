@@ -22,15 +22,15 @@ static const cli_flag flags[] = {
     { "--run", CLI_TEXT, AT(run_dir), "DIR", "runs/NAME-DATE",
       "run folder for configuration, metrics and checkpoints" },
     { "--resume", CLI_BOOL, AT(resume), NULL, NULL,
-      "continue from the last checkpoint in the folder given by --run, with the --set values that "
-      "the run began with where no others are given" },
+      "continue from the last checkpoint in the folder given by --run; the --set values of the "
+      "first start are kept unless given again" },
     { "--explain", CLI_BOOL, AT(explain), NULL, NULL,
       "print the configuration and the plan of a step, then stop" },
     { "--device-profile", CLI_TEXT, AT(common.gpu.profile), "FILE", NULL,
-      "with --explain: plan for the device that FILE describes, which `vktrain devices --json` "
-      "wrote anywhere; no device is needed" },
+      "with --explain: plan for the device described in FILE, which `vktrain devices --json` "
+      "writes on any machine; no device is needed" },
     { "--no-rewrite", CLI_BOOL, AT(no_rewrite), NULL, NULL,
-      "run every op by itself, without fusions: slower, for comparison" },
+      "run every op by itself, without fusing ops: slower, for comparison" },
     { 0 },
 };
 

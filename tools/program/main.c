@@ -112,10 +112,9 @@ int main(int argc, char **argv)
     cli_terminal_init();
     int rc = run(argc, argv);
     if (vkt_validation_count() && rc == CLI_OK) {
-        cli_error(
-            "the validation layer has found mistakes in vktrain: messages: %u, each is above; "
-            "please report them",
-            (unsigned)vkt_validation_count());
+        cli_error("the validation layer found mistakes in vktrain (%u messages, above): please "
+                  "report them",
+                  (unsigned)vkt_validation_count());
         rc = CLI_FAILED;
     }
     if ((fflush(stdout) || ferror(stdout)) && rc == CLI_OK) {

@@ -185,7 +185,7 @@ static const json_t *get_array(reader *r, const json_t *o, const char *key, uint
 {
     const json_t *a = json_object_get(o, key);
     *n = (uint32_t)json_array_size(a);
-    if (*n == 0) bad(r, key, "a list with something in it");
+    if (*n == 0) bad(r, key, "a list that is not empty");
     return a;
 }
 

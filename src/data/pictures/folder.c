@@ -89,7 +89,7 @@ static vkt_status find_class(vkt__folder *f, vkt__arena *arena, const char *name
     }
     if (f->closed) {
         return vkt__fail(VKT_E_FORMAT, "data",
-                         "'%s': '%s' is none of the %u classes%s: rename or remove it", where,
+                         "'%s': '%s' is not one of the %u classes%s: rename or remove it", where,
                          vkt__show(name).s, f->n_classes,
                          vkt_did_you_mean(name, f->classes, f->n_classes).text);
     }
@@ -199,7 +199,7 @@ static vkt_status find_columns(const vkt__csv *csv, const char *name, columns *o
     out->header = out->file != SIZE_MAX || out->label != SIZE_MAX;
     if (out->header && (out->file == SIZE_MAX || out->label == SIZE_MAX))
         return vkt__fail(
-            VKT_E_FORMAT, "data", "'%s': its first line names no %s column: call it '%s'", name,
+            VKT_E_FORMAT, "data", "'%s': its first line has no %s column: name one '%s'", name,
             out->file == SIZE_MAX ? "file" : "label", out->file == SIZE_MAX ? "file" : "label");
     if (out->header) return VKT_OK;
     if (csv->n_columns < 2)
@@ -228,8 +228,9 @@ static vkt_status split_of(const char *cell, const char *name, uint32_t line, ui
         *out = (uint8_t)split_names[i].split;
         return VKT_OK;
     }
-    return vkt__fail(VKT_E_FORMAT, "data", "'%s' line %u: split '%s' is none of train, valid, test",
-                     name, line, vkt__show(cell).s);
+    return vkt__fail(VKT_E_FORMAT, "data",
+                     "'%s' line %u: split '%s' is not one of train, valid, test", name, line,
+                     vkt__show(cell).s);
 }
 
 static vkt_status take_rows(const char *root, const char *name, const vkt__csv *csv,
@@ -307,8 +308,7 @@ vkt_status vkt__folder_scan(const char *root, const char *labels, vkt__arena *ar
     walk w = { .out = out, .arena = arena, .split = VKT_N_SPLITS };
     if (!vkt__is_dir(root))
         return vkt__fail(VKT_E_IO, "data",
-                         "'%s' is not a folder: give the one that holds a folder a "
-                         "class",
+                         "'%s' is not a folder: give the folder that holds one folder per class",
                          root);
     root = without_slash(root, arena);
     if (labels) return scan_labels(root, labels, arena, out);

@@ -74,8 +74,8 @@ vkt_status vkt__idx_parse(const void *bytes, size_t n, const char *name, vkt__id
     VKT_TRY(vkt__bytes_read(b, &extra, 1, &got)); /* also makes zlib check the sum at the end */
     if (got != 0) {
         st = vkt__fail(VKT_E_FORMAT, "data",
-                       "'%s' goes on after the %llu bytes its header promises: get it again", name,
-                       (unsigned long long)idx.n_bytes);
+                       "'%s' continues after the %llu bytes that its header promises: get it again",
+                       name, (unsigned long long)idx.n_bytes);
         goto fail;
     }
     vkt__bytes_close(&b);

@@ -23,9 +23,9 @@ vkt_status vkt__packed_parse(const void *bytes, size_t n, const char *name, vkt_
 {
     uint64_t word[WORDS], pixels, tables;
     const uint8_t *p = bytes;
-    if (n < HEADER) return bad(name, "no pack of images: it is too short");
+    if (n < HEADER) return bad(name, "not a pack of images: it is too short");
     memcpy(word, p, HEADER);
-    if (memcmp(p, magic, 6) != 0) return bad(name, "no pack of images");
+    if (memcmp(p, magic, 6) != 0) return bad(name, "not a pack of images");
     if (memcmp(p, magic, 8) != 0) return bad(name, "a pack of another version");
     out->n = word[1];
     out->n_inputs = word[2];
@@ -82,7 +82,7 @@ vkt_status vkt__packed_open(vkt_dataset *ds, const vkt_data_desc *desc)
     memcpy(json, f.json, (size_t)f.json_bytes);
     VKT_TRY(vkt__schema_parse(json, &ds->arena, s));
     if (s->kind != VKT_DATA_KIND_PICTURES || s->n_inputs != f.n_inputs) {
-        st = bad(desc->path, "damaged: its schema is of other examples");
+        st = bad(desc->path, "damaged: its schema describes other examples");
         goto fail;
     }
     VKT_TRY(take(ds, &f, desc->path));
@@ -155,7 +155,7 @@ vkt_status vkt__packed_open_schema(vkt_dataset *ds, const char *const *paths, si
     VKT_TRY(vkt__schema_parse(json, &ds->arena, &pack));
     if (pack.kind != VKT_DATA_KIND_PICTURES || pack.task != VKT_TASK_CLASSIFY ||
         pack.n_inputs != f.n_inputs)
-        return bad(path, "damaged: its schema is of other examples");
+        return bad(path, "damaged: its schema describes other examples");
     const uint32_t *have = pack.input_shape, *want = ds->schema.input_shape;
     if (memcmp(have, want, 3 * sizeof *have) != 0)
         return vkt__fail(VKT_E_FORMAT, "data",
@@ -202,7 +202,7 @@ static vkt_status write_pixels(writer *w, bool stop_on_bad)
                 if (st != VKT_OK && (stop_on_bad || st == VKT_E_OOM_HOST)) goto fail;
                 if (st != VKT_OK) {
                     if (!w->n_bad++)
-                        vkt_log(VKT_LOG_WARN, "data", "left out: %s", vkt__last_failure());
+                        vkt_log(VKT_LOG_WARN, "data", "skipped: %s", vkt__last_failure());
                     continue;
                 }
             }
@@ -255,7 +255,7 @@ vkt_status vkt_dataset_pack(const vkt_dataset *ds, bool stop_on_bad, const char 
     writer w = { .ds = ds };
     char *aside = NULL;
     if (ds->schema.kind != VKT_DATA_KIND_PICTURES)
-        return vkt__fail(VKT_E_ARG, "data", "'%s' are no images to pack", ds->info.source);
+        return vkt__fail(VKT_E_ARG, "data", "'%s' holds no images to pack", ds->info.source);
     for (int s = 0; s < VKT_N_SPLITS; s++) total += ds->info.n[s];
     VKT_TRY(vkt__data_alloc(total, sizeof *w.hash, "the tables", &w.hash));
     VKT_TRY(vkt__data_alloc(total, sizeof *w.label, "the tables", &w.label));

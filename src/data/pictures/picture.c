@@ -264,7 +264,7 @@ vkt_status vkt__picture_look(const void *bytes, size_t n, const char *name, vkt_
 {
     const char *k = kind(bytes, n), *why = k ? damage(bytes, n, true) : NULL;
     if (n == 0) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is empty: get it again", name);
-    if (!k) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is no PNG, JPEG or BMP picture", name);
+    if (!k) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is not a PNG, JPEG or BMP picture", name);
     if (why) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is %s: get it again", name, why);
     return read_header(bytes, n, name, k, out);
 }
@@ -278,7 +278,7 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, ui
     vkt__picture_size size;
     int w, h, have;
     *out = NULL;
-    if (!k) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is no PNG, JPEG or BMP picture", name);
+    if (!k) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is not a PNG, JPEG or BMP picture", name);
     const char *why = damage(bytes, n, false); /* its sums were right when it was looked at first */
     if (why) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is %s: get it again", name, why);
     VKT_TRY(read_header(bytes, n, name, k, &size));

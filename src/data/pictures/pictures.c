@@ -59,7 +59,7 @@ static vkt_status examine(const vkt__folder *f, bool stop, survey *out)
         if (st != VKT_OK && (stop || st == VKT_E_OOM_HOST)) goto fail;
         if (st != VKT_OK) {
             if (out->n_bad++ < SHOWN)
-                vkt_log(VKT_LOG_WARN, "data", "left out: %s", vkt__last_failure());
+                vkt_log(VKT_LOG_WARN, "data", "skipped: %s", vkt__last_failure());
             continue;
         }
         out->color |= size.color;
@@ -73,8 +73,8 @@ static vkt_status examine(const vkt__folder *f, bool stop, survey *out)
     }
     st = VKT_OK;
     if (out->n_bad > SHOWN)
-        vkt_log(VKT_LOG_WARN, "data", "left out: %u pictures in all that can't be read, of %zu",
-                out->n_bad, f->n);
+        vkt_log(VKT_LOG_WARN, "data", "skipped: %u of %zu pictures can't be read", out->n_bad,
+                f->n);
 fail:
     return st;
 }
@@ -84,18 +84,19 @@ static void report_others(const char *root, const vkt__folder *f)
 {
     if (f->n_other)
         vkt_log(VKT_LOG_WARN, "data",
-                "'%s' holds %llu files that are not read (first kind: .%s): PNG, JPEG and BMP are",
+                "'%s' holds %llu files of other types, which are ignored (such as .%s): only PNG, "
+                "JPEG and BMP are read",
                 root, (unsigned long long)f->n_other, f->other);
     if (f->n_loose)
         vkt_log(VKT_LOG_WARN, "data",
-                "'%s' holds %llu pictures that lie in no class's folder: left out", root,
+                "'%s' holds %llu pictures outside of the class folders: they are ignored", root,
                 (unsigned long long)f->n_loose);
     if (f->n_loops)
         vkt_log(VKT_LOG_WARN, "data", "'%s': %llu links lead back up and are not followed", root,
                 (unsigned long long)f->n_loops);
     if (f->n_absent)
-        vkt_log(VKT_LOG_WARN, "data", "'%s': %llu rows of labels have no picture: left out", root,
-                (unsigned long long)f->n_absent);
+        vkt_log(VKT_LOG_WARN, "data", "'%s': %llu rows of labels have no picture: they are ignored",
+                root, (unsigned long long)f->n_absent);
 }
 
 static bool parse_size(const char *text, uint32_t *h, uint32_t *w)
@@ -147,14 +148,15 @@ static vkt_status choose_shape(vkt_dataset *ds, const vkt_data_desc *desc, const
             "48x64 (height x width)",
             desc->path, s->largest[0], s->largest[1]);
     if (automatic && (h > 1024 || w > 1024))
-        return vkt__fail(VKT_E_ARG, "data",
-                         "'%s' has pictures of %ux%u: set data.size to what the model shall see",
-                         desc->path, w, h);
-    if (!automatic && !median && !parse_size(desc->size, &h, &w))
         return vkt__fail(
             VKT_E_ARG, "data",
-            "data.size '%s' is no size: 64, or height x width as 48x64, to 4096; auto or median",
-            desc->size);
+            "'%s' has pictures of %ux%u: set data.size to the size of the model's input",
+            desc->path, w, h);
+    if (!automatic && !median && !parse_size(desc->size, &h, &w))
+        return vkt__fail(VKT_E_ARG, "data",
+                         "data.size '%s' is not a size: give 64, or height x width such as 48x64 "
+                         "(at most 4096), or auto or median",
+                         desc->size);
     bool color =
         desc->color == VKT_PICTURE_COLOR_RGB || (desc->color == VKT_PICTURE_COLOR_AUTO && s->color);
     schema->kind = VKT_DATA_KIND_PICTURES;
@@ -204,8 +206,8 @@ static vkt_status check_classes(const vkt_dataset *ds, const vkt__folder *f, con
                          root, f->n_classes ? "one class" : "no class folder with pictures");
     if (s->n == 0 && f->n_other)
         return vkt__fail(VKT_E_FORMAT, "data",
-                         "'%s' has no picture that can be read but %llu files of other kinds "
-                         "(.%s): PNG, JPEG and BMP are read, so convert them",
+                         "'%s' has no picture that can be read, only %llu files of other types "
+                         "(.%s): convert them to PNG, JPEG or BMP",
                          root, (unsigned long long)f->n_other, f->other);
     enum { ANY = 1, TRAIN = 2 };
     uint8_t *has = vkt__alloc(f->n_classes);
@@ -219,8 +221,8 @@ static vkt_status check_classes(const vkt_dataset *ds, const vkt__folder *f, con
     for (uint32_t k = 0; k < f->n_classes; k++)
         if (count[k] == 1)
             vkt_log(VKT_LOG_WARN, "data",
-                    "'%s': class '%s' has one picture only: it is trained on, and nothing is left "
-                    "to judge the class by",
+                    "'%s': class '%s' has only one picture: it is in the training set, and no "
+                    "other can measure this class",
                     root, vkt__show(f->classes[k]).s);
     free(count);
     while (c < f->n_classes && has[c] & TRAIN) c++;

@@ -37,8 +37,9 @@ vkt_status vkt__array_classes(vkt_dataset *ds, const vkt__arrays *a)
     for (uint32_t i = 0; i < n; i++)
         if (k == 0 || value[i] != value[k - 1]) value[k++] = value[i];
     if (k < 2)
-        st = vkt__fail(VKT_E_FORMAT, "data", "'%s': y holds only %lld: nothing to learn", a->name,
-                       (long long)value[0]);
+        st =
+            vkt__fail(VKT_E_FORMAT, "data", "'%s': y is %lld everywhere: there is nothing to learn",
+                      a->name, (long long)value[0]);
     else if (k > 20 && k > n / 2)
         st = vkt__fail(VKT_E_FORMAT, "data",
                        "'%s': y has %u different values in %u rows: too many for classes; set "

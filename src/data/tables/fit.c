@@ -283,15 +283,15 @@ static vkt_status fit_classes(vkt_dataset *ds, const vkt__table *t)
     }
     if (s->class_numbers) n = unique(values, n, by_number, NULL); /* 1 and 1.0 are one class */
     if (n < 2)
-        st = vkt__fail(VKT_E_FORMAT, "data",
-                       "'%s': label column '%s' holds only '%s': nothing to learn; set data.label",
-                       t->csv->name, vkt__show(s->label_name).s, vkt__show(values[0]).s);
-    else if (n > 20 && (n > t->n / 2 || (s->class_numbers && !whole)))
         st = vkt__fail(
             VKT_E_FORMAT, "data",
-            "'%s': label column '%s' has %u different values in %u rows: too many for classes; "
-            "set task: regress, or data.label",
-            t->csv->name, vkt__show(s->label_name).s, n, t->n);
+            "'%s': label column '%s' is '%s' everywhere: there is nothing to learn; set data.label",
+            t->csv->name, vkt__show(s->label_name).s, vkt__show(values[0]).s);
+    else if (n > 20 && (n > t->n / 2 || (s->class_numbers && !whole)))
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "'%s': label column '%s' has %u different values in %u rows: too many for "
+                       "classes; set data.task: regress, or data.label",
+                       t->csv->name, vkt__show(s->label_name).s, n, t->n);
     if (st != VKT_OK) goto fail;
     s->n_outputs = n;
     s->classes = s->class_values = keep_strings(&ds->arena, values, n);
@@ -309,11 +309,10 @@ static vkt_status fit_categories(vkt_dataset *ds, const vkt__csv *csv, vkt__colu
     VKT_TRY(vkt__data_alloc(n, sizeof *count, "categories", &count));
     c->n_categories = unique(cells, n, by_text, count);
     if (c->n_categories > MAX_CATEGORIES) {
-        st = vkt__fail(
-            VKT_E_FORMAT, "data",
-            "'%s': text column '%s' has %u different values, more than %d: leave it out by "
-            "data.ignore",
-            csv->name, vkt__show(c->name).s, c->n_categories, MAX_CATEGORIES);
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "'%s': text column '%s' has %u different values, more than %d: leave it out "
+                       "with data.ignore",
+                       csv->name, vkt__show(c->name).s, c->n_categories, MAX_CATEGORIES);
         goto fail;
     }
     c->categories = keep_strings(&ds->arena, cells, c->n_categories);

@@ -73,16 +73,17 @@ static vkt_status add_row(vkt__str *out, const vkt__schema *s, const char *text,
     json_error_t e;
     json_t *row = json_loadb(text, n, JSON_REJECT_DUPLICATES, &e);
     if (!json_is_object(row)) {
-        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' line %u is no JSON object of column names: %s",
-                       name, line, row ? "write {\"COLUMN\": VALUE, ...}" : e.text);
+        st =
+            vkt__fail(VKT_E_FORMAT, "data", "'%s' line %u is not a JSON object of column names: %s",
+                      name, line, row ? "write {\"COLUMN\": VALUE, ...}" : e.text);
         goto fail;
     }
     const char *unknown = *told ? NULL : unknown_key(s, row);
     if (unknown) {
         *told = true;
         vkt_log(VKT_LOG_WARN, "data",
-                "'%s' line %u: '%s' is no column that the schema knows: it is ignored, and so are "
-                "others",
+                "'%s' line %u: '%s' is not a column of the training data: it and others like it "
+                "are ignored",
                 name, line, vkt__show(unknown).s);
     }
     for (uint32_t i = 0; i < s->n_columns; i++) {
@@ -102,8 +103,8 @@ vkt_status vkt__json_rows(const vkt__schema *s, const char *text, size_t n, cons
     vkt_status st = VKT_OK;
     if (!s->header)
         return vkt__fail(VKT_E_FORMAT, "data",
-                         "'%s' is JSON lines, which name columns, but the model's table had no "
-                         "header: give CSV",
+                         "'%s' is JSON lines, which name columns, but the training data had no "
+                         "column names: give CSV",
                          name);
     for (uint32_t i = 0; i < s->n_columns; i++) {
         if (repeats(s, i)) continue;

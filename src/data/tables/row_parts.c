@@ -102,7 +102,7 @@ static vkt_status read_more(vkt__row_parts *p)
     if (st != VKT_OK) return st;
     if (p->input && p->line == 1 && p->used == 0 && got >= 2 && memcmp(p->buf, "\x1f\x8b", 2) == 0)
         return vkt__fail(VKT_E_FORMAT, "data",
-                         "standard input is compressed: unpack it before (zcat FILE.gz | ...)");
+                         "standard input is compressed: unpack it first (zcat FILE.gz | ...)");
     p->ended = got == 0;
     p->used += got;
     p->buf[p->used] = 0;

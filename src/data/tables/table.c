@@ -172,8 +172,9 @@ vkt_status vkt__table_keep(const vkt__schema *s, vkt__table *t)
             t->rows[t->n++] = (uint32_t)r;
     }
     if (t->n_dropped && s->missing == VKT_MISSING_MEAN)
-        vkt_log(VKT_LOG_WARN, "data", "'%s': %llu rows have no label in column '%s': left out",
-                csv->name, (unsigned long long)t->n_dropped, vkt__show(s->label_name).s);
+        vkt_log(VKT_LOG_WARN, "data",
+                "'%s': %llu rows have no label in column '%s': they are left out", csv->name,
+                (unsigned long long)t->n_dropped, vkt__show(s->label_name).s);
     if (t->n == 0)
         return vkt__fail(
             VKT_E_FORMAT, "data",

@@ -137,7 +137,8 @@ static vkt_status deal_all(vkt__corpus *c, const vkt_data_desc *desc)
     size_t n = 0;
     VKT_TRY(list_documents(c, &p, &n));
     if (n >= UINT32_MAX) {
-        st = vkt__fail(VKT_E_FORMAT, "data", "%zu documents: up to 2^32 are taken", n);
+        st = vkt__fail(VKT_E_FORMAT, "data", "%zu documents are too many: at most 2^32 can be read",
+                       n);
         goto fail;
     }
     if (n == 1) {
@@ -373,10 +374,10 @@ static vkt_status shard_tokenizer(vkt__corpus *c, const vkt__shard *s, const cha
 {
     vkt_status st = VKT_OK;
     if (!spec && !s->tokenizer)
-        return vkt__fail(VKT_E_ARG, "data",
-                         "'%s' is a shard of llm.c, which does not say whose tokens it holds: set "
-                         "data.tokenizer",
-                         vkt__show(path).s);
+        return vkt__fail(
+            VKT_E_ARG, "data",
+            "'%s' is a shard of llm.c, which does not name its tokenizer: set data.tokenizer",
+            vkt__show(path).s);
     if (spec && !c->tokenizer) VKT_TRY(vkt_tokenizer_open(spec, &c->tokenizer));
     if (!c->tokenizer)
         VKT_TRY(
@@ -442,11 +443,10 @@ vkt_status vkt__text_schema(const vkt_tokenizer *t, uint32_t context, uint32_t v
                             vkt__arena *arena, vkt__schema *out)
 {
     if (vocab && vocab < t->info.n_vocab)
-        return vkt__fail(
-            VKT_E_ARG, "data",
-            "the tokenizer '%s' has %u tokens, the model (data.vocab) %u: it has no place "
-            "for all, take its own tokenizer",
-            vkt__show(t->info.source).s, t->info.n_vocab, vocab);
+        return vkt__fail(VKT_E_ARG, "data",
+                         "the tokenizer '%s' has %u tokens, the model (data.vocab) %u: use the "
+                         "model's own tokenizer",
+                         vkt__show(t->info.source).s, t->info.n_vocab, vocab);
     *out = (vkt__schema) {
         .kind = VKT_DATA_KIND_TEXT, .task = VKT_TASK_CLASSIFY, .context = context, .input_rank = 1
     };

@@ -74,7 +74,7 @@ static vkt_status read_folder(const reading *r, const char *path, const char *pa
         VKT_TRY(read_path(r, vkt__arena_printf(&a, "%s/%s", path, names[i]), depth + 1));
     }
     if (n_pictures)
-        vkt_log(VKT_LOG_WARN, "data", "'%s': %zu pictures are no text and are left out", path,
+        vkt_log(VKT_LOG_WARN, "data", "'%s': %zu pictures are not text and are left out", path,
                 n_pictures);
 fail:
     vkt__names_free(names, n);
@@ -98,8 +98,8 @@ static vkt_status read_path(const reading *r, const char *path, uint32_t depth)
                               : ".";
     VKT_TRY(read_folder(r, *dir ? dir : "/", folder ? "*" : last, depth, &n));
     if (n == 0 && depth == 0)
-        st = vkt__fail(VKT_E_FORMAT, "data", "'%s': there is nothing %s", vkt__show(path).s,
-                       folder ? "in that folder" : "of such a name");
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s': there is no file %s", vkt__show(path).s,
+                       folder ? "in that folder" : "with such a name");
 fail:
     vkt__arena_finish(&a);
     return st;
@@ -135,7 +135,7 @@ static vkt_status gather(void *user, const vkt__document *d)
         if (!vkt__utf8_ok(s->text, s->n, &bad))
             return vkt__fail(VKT_E_FORMAT, "data",
                              "'%s': byte %zu of the text is not UTF-8: convert it (`iconv -t "
-                             "utf-8`), or take data.tokenizer: bytes",
+                             "utf-8`), or set data.tokenizer: bytes",
                              vkt__show(d->name).s, bad);
         vkt__str_add(&g->text, s->text, s->n);
     }

@@ -45,8 +45,7 @@ vkt_status vkt_pack(const vkt_pack_desc *desc, vkt_pack_result *out)
                  .result = out };
     *out = (vkt_pack_result) { 0 };
     if (vkt__file_exists(desc->out))
-        return vkt__fail(VKT_E_ARG, "data",
-                         "'%s' is there already: remove it or name another folder",
+        return vkt__fail(VKT_E_ARG, "data", "'%s' already exists: remove it or name another folder",
                          vkt__show(desc->out).s);
     folder = vkt__file_aside(desc->out);
     p.folder = folder;
@@ -58,7 +57,7 @@ vkt_status vkt_pack(const vkt_pack_desc *desc, vkt_pack_result *out)
     VKT_TRY(vkt__documents_read(&source, p.tokenizer, pack_document, &p));
     VKT_TRY(flush(&p));
     if (!out->n_shards) {
-        st = vkt__fail(VKT_E_FORMAT, "data", "there is no text in what was given");
+        st = vkt__fail(VKT_E_FORMAT, "data", "the given files hold no text");
         goto fail;
     }
     VKT_TRY(vkt__rename(folder, desc->out));

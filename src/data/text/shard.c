@@ -80,7 +80,7 @@ vkt_status vkt__shard_parse(const void *bytes, size_t n, const char *name, vkt__
     if (is_llmc(bytes, n)) return parse_llmc(bytes, n, name, out);
     if (!vkt__shard_is(bytes, n))
         return vkt__fail(VKT_E_FORMAT, "data",
-                         "'%s' is no shard of tokens: make one with `vktrain pack`",
+                         "'%s' is not a shard of tokens: make one with `vktrain pack`",
                          vkt__show(name).s);
     if (n < HEADER_BYTES) return cut_off(name, HEADER_BYTES, n);
     memcpy(&h, bytes, sizeof h);
@@ -110,8 +110,7 @@ vkt_status vkt__shard_parse(const void *bytes, size_t n, const char *name, vkt__
         ok = out->document[i] >= out->document[i - 1] && out->document[i] <= out->n;
     if (!ok)
         return vkt__fail(VKT_E_FORMAT, "data",
-                         "'%s' is damaged: its documents do not lie one after another: pack it "
-                         "again",
+                         "'%s' is damaged: its documents overlap or have gaps: pack it again",
                          vkt__show(name).s);
     return VKT_OK;
 }
@@ -146,12 +145,11 @@ vkt_status vkt__shard_check(const vkt__shard *s, const char *name, uint32_t n_vo
     if (top < n_vocab) return VKT_OK;
     uint64_t bad = 0;
     while (token_at(s, bad) < n_vocab) bad++;
-    return vkt__fail(
-        VKT_E_FORMAT, "data",
-        "'%s': token %llu of %llu has id %u, the tokenizer's vocabulary ends at %u: it "
-        "was packed with another one, or is damaged",
-        vkt__show(name).s, (unsigned long long)bad, (unsigned long long)s->n, token_at(s, bad),
-        n_vocab - 1);
+    return vkt__fail(VKT_E_FORMAT, "data",
+                     "'%s': token %llu of %llu has id %u, the tokenizer's vocabulary has only %u: "
+                     "the shard was packed with another tokenizer, or is damaged",
+                     vkt__show(name).s, (unsigned long long)bad, (unsigned long long)s->n,
+                     token_at(s, bad), n_vocab - 1);
 }
 
 vkt_status vkt__shard_find_documents(vkt__shard *s, uint32_t end)

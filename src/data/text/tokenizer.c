@@ -20,7 +20,7 @@ vkt_status vkt__tokenizer_create(const char *kind, const char *source, uint64_t 
     *out = NULL;
     if (n == 0 || n > 1u << 24)
         return vkt__fail(VKT_E_FORMAT, "data",
-                         "'%s': a vocabulary of %llu tokens; from 1 to 16777216 are taken",
+                         "'%s': a vocabulary of %llu tokens; it must have 1 to 16777216",
                          vkt__show(source).s, (unsigned long long)n);
     vkt_tokenizer *t = vkt__alloc(sizeof *t);
     t->info = (vkt_tokenizer_info) { .kind = kind,
@@ -60,7 +60,7 @@ vkt_status vkt__tokenizer_add(vkt_tokenizer *t, uint64_t id, bool special)
                          vkt__show(t->info.source).s, (unsigned long long)id,
                          p->n == 0  ? "has no text"
                          : p->added ? "is given twice"
-                                    : "is one too many: up to 16384 are taken");
+                                    : "is too many: at most 16384 are supported");
     if (!t->added) t->added = vkt__arena_alloc(&t->arena, MAX_ADDED * sizeof *t->added);
     uint32_t at = t->info.n_added++;
     for (; at > 0 && t->piece[t->added[at - 1]].n < p->n; at--) t->added[at] = t->added[at - 1];

@@ -45,7 +45,7 @@ vkt_status vkt__tokenizer_parse_gpt2(const char *vocab, size_t n_vocab, const ch
     const char *at = merges, *end = merges + n_merges, *line;
     *out = NULL;
     if (!json_is_object(v)) {
-        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' is no JSON object of tokens and ids",
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' is not a JSON object of tokens and ids",
                        vkt__show(name).s);
         goto fail;
     }
@@ -207,7 +207,7 @@ vkt_status vkt__tokenizer_parse_ranks(const char *text, size_t n, const char *na
     vkt__tokenizer_pattern(*out, known ? e->pattern : vkt__pattern_gpt2);
     if (!known) {
         vkt_log(VKT_LOG_WARN, "data",
-                "'%s': %u tokens are no published encoding: taken with GPT-2's splitting and "
+                "'%s': no published encoding has %u tokens: it is read with GPT-2's splitting and "
                 "<|endoftext|> as token %llu",
                 vkt__show(name).s, r.n, (unsigned long long)n_vocab);
         VKT_TRY(vkt__tokenizer_set(*out, n_vocab, "<|endoftext|>", 13));

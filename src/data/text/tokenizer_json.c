@@ -42,14 +42,14 @@ static vkt_status count_ids(json_t *vocab, const json_t *added, const char *name
     json_object_foreach(vocab, key, v)
     {
         json_int_t id = json_integer_value(v);
-        if (!json_is_integer(v) || id < 0) return malformed(name, "a token's id is no number");
+        if (!json_is_integer(v) || id < 0) return malformed(name, "a token's id is not a number");
         *n = VKT_MAX(*n, (uint64_t)id + 1);
     }
     json_array_foreach(added, i, v)
     {
         const json_t *id = json_object_get(v, "id");
         if (!json_is_integer(id) || json_integer_value(id) < 0)
-            return malformed(name, "an added token's id is no number");
+            return malformed(name, "an added token's id is not a number");
         *n = VKT_MAX(*n, (uint64_t)json_integer_value(id) + 1);
     }
     return VKT_OK;
@@ -157,9 +157,10 @@ vkt_status vkt__tokenizer_merges(vkt_tokenizer *t, const json_t *vocab, const js
             both = json_object_get(vocab, left.data);
         }
         if (!l || !r || !both) {
-            st = vkt__fail(
-                VKT_E_FORMAT, "data", "'%s': merge %zu %s", vkt__show(t->info.source).s, i,
-                ok ? "is of or gives what is no token" : "is not two tokens with a space between");
+            st = vkt__fail(VKT_E_FORMAT, "data", "'%s': merge %zu %s", vkt__show(t->info.source).s,
+                           i,
+                           ok ? "uses or gives something that is not a token"
+                              : "is not two tokens with a space between");
             goto fail;
         }
         merges[i] = (vkt__merge) { .left = (uint32_t)json_integer_value(l),

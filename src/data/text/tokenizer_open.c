@@ -33,7 +33,7 @@ vkt_status vkt_tokenizer_chars(const char *text, size_t n, bool with_end, vkt_to
         int32_t c = vkt__utf8_next(&at, end);
         if (c <= 0) {
             st = vkt__fail(VKT_E_FORMAT, "data",
-                           "byte %zu of the text is %s: convert it (`iconv -t utf-8`), or take "
+                           "byte %zu of the text is %s: convert it (`iconv -t utf-8`), or set "
                            "data.tokenizer: bytes",
                            (size_t)(at - text), c ? "not UTF-8" : "zero");
             goto fail;
@@ -42,7 +42,7 @@ vkt_status vkt_tokenizer_chars(const char *text, size_t n, bool with_end, vkt_to
         seen[c >> 3] |= (unsigned char)(1u << (c & 7));
     }
     if (n_points == 0) {
-        st = vkt__fail(VKT_E_FORMAT, "data", "the text is empty: there are no characters in it");
+        st = vkt__fail(VKT_E_FORMAT, "data", "the text is empty: it has no characters");
         goto fail;
     }
     VKT_TRY(vkt__tokenizer_create("chars", "chars", n_points + with_end, out));
@@ -172,8 +172,8 @@ vkt_status vkt_tokenizer_open(const char *spec, vkt_tokenizer **out)
         st = open_file(spec, out);
     else
         st = vkt__fail(VKT_E_IO, "data",
-                       "there is no tokenizer '%s': data.tokenizer, or --tokenizer, is bytes, "
-                       "chars, or a tokenizer's file or folder",
+                       "there is no tokenizer '%s': data.tokenizer (or --tokenizer) must be bytes, "
+                       "chars, or the file or folder of a tokenizer",
                        vkt__show(spec).s);
     if (st == VKT_OK) st = read_chat(*out, spec);
     if (st != VKT_OK) vkt_tokenizer_destroy(out);
@@ -191,7 +191,8 @@ vkt_status vkt_tokenizer_from_schema(const char *schema_json, vkt_tokenizer **ou
         st = vkt__tokenizer_parse_json(s.tokenizer, strlen(s.tokenizer),
                                        "the checkpoint's tokenizer", out);
     else
-        st = vkt__fail(VKT_E_FORMAT, "data", "the model is not one of text: it has no tokenizer");
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "the model is not a language model: it has no tokenizer");
 fail:
     vkt__arena_finish(&a);
     return st;

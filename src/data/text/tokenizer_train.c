@@ -55,7 +55,7 @@ static vkt_status count_word(void *user, const char *bytes, size_t n)
     }
     if (n > 1u << 20 || w->n >= 1u << 30)
         return vkt__fail(VKT_E_FORMAT, "data",
-                         n > 1u << 20 ? "a piece of %zu bytes without white space: not text"
+                         n > 1u << 20 ? "a piece of %zu bytes without white space: this is not text"
                                       : "more than %zu different pieces",
                          n > 1u << 20 ? n : w->n);
     char *copy = vkt__arena_alloc(&w->arena, n);
@@ -305,7 +305,8 @@ vkt_status vkt_tokenizer_train(const char *const *paths, size_t n_paths, uint32_
     *out = NULL;
     if (n_vocab < 257 || n_vocab > 1u << 20)
         return vkt__fail(VKT_E_ARG, "data",
-                         "a vocabulary of %u tokens: 257 (the bytes and <|endoftext|>) to 1048576",
+                         "a vocabulary of %u tokens: it must have from 257 (the bytes and "
+                         "<|endoftext|>) to 1048576",
                          n_vocab);
     word_index(&ws);
     VKT_TRY(vkt__splitter_create(vkt__pattern_gpt2, "GPT-2's pattern", &ws.splitter));
@@ -322,7 +323,8 @@ vkt_status vkt_tokenizer_train(const char *const *paths, size_t n_paths, uint32_
     VKT_TRY(find_merges(&ws, n_vocab - 257, merges, &n));
     if (n < n_vocab - 257)
         vkt_log(VKT_LOG_WARN, "data",
-                "the text gives a vocabulary of %u tokens, not %u: no other pair comes twice",
+                "the text gives a vocabulary of %u tokens, not %u: no further pair of tokens "
+                "occurs twice",
                 n + 257, n_vocab);
     VKT_TRY(build(merges, n, byte, out));
 fail:

@@ -162,9 +162,9 @@ vkt_status vkt__tune_end(vkt_gpu *gpu, const char *kernel, vkt_status st, double
     *ms = INFINITY;
     if (vkt__gpu_lost(gpu))
         return vkt__fail(VKT_E_DEVICE, "tune",
-                         "kernel %s lost the device, and is left out from now on: %s", kernel,
+                         "kernel %s lost the device and is no longer used: %s", kernel,
                          vkt__last_failure());
-    vkt_log(VKT_LOG_WARN, "tune", "kernel %s can't be timed here, and is passed over: %s", kernel,
+    vkt_log(VKT_LOG_WARN, "tune", "kernel %s can't be timed here and is skipped: %s", kernel,
             vkt__last_failure());
     return VKT_OK;
 }
@@ -181,7 +181,7 @@ void vkt__tune_told(const char *path)
         vkt_log(VKT_LOG_INFO, "tune", "kept in '%s'", path);
     else
         vkt_log(VKT_LOG_INFO, "tune",
-                "not kept: there is no cache folder, or it was not to be used");
+                "the results are not saved: there is no cache folder, or --no-cache was given");
 }
 
 static vkt_status try(const job *j, uint32_t kernel, candidate *c)
@@ -197,7 +197,7 @@ static vkt_status try(const job *j, uint32_t kernel, candidate *c)
         VKT_TRY(vkt__tune_time(c->g, j->least_s, &c->ms));
     else
         vkt_log(VKT_LOG_WARN, "tune",
-                "kernel %s computes something else than its twin here: not used",
+                "kernel %s disagrees with its twin on this device: it is not used",
                 vkt__matmul_kernel_name(kernel));
 fail:
     return st;
@@ -240,7 +240,7 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, bool thoroug
     if (isfinite(r->best_ms)) vkt__choice_set(gpu, key, r->best);
 fail:
     if (st != VKT_OK && !vkt__gpu_lost(gpu)) {
-        vkt_log(VKT_LOG_WARN, "tune", "a product is passed over: %s", vkt__last_failure());
+        vkt_log(VKT_LOG_WARN, "tune", "a product is skipped: %s", vkt__last_failure());
         st = VKT_OK;
     }
     vkt_graph_destroy(&c.g);
@@ -260,8 +260,8 @@ vkt_status vkt_tune(vkt_gpu *gpu, const vkt_tune_shape *shapes, size_t n, const 
         VKT_ASSERT(shapes[i].M && shapes[i].N && shapes[i].K);
         if (desc->seconds > 0 && vkt__now() >= end) {
             vkt_log(VKT_LOG_INFO, "tune",
-                    "%zu of %zu products were not timed and have the built-in table's kernels: "
-                    "time is up; `vktrain tune` takes its time",
+                    "time is up: %zu of %zu products were not timed and use the built-in choice; "
+                    "`vktrain tune` times all",
                     n - i, n);
             break;
         }

@@ -117,7 +117,7 @@ static vkt_status try(const job *j, uint32_t kernel, double seconds, candidate *
         VKT_TRY(vkt__tune_time(c->g, seconds, &c->ms));
     else
         vkt_log(VKT_LOG_WARN, "tune",
-                "kernel %s computes something else than its twin here: not used",
+                "kernel %s disagrees with its twin on this device: it is not used",
                 vkt__conv_kernel_name(kernel));
 fail:
     return st;
@@ -157,7 +157,7 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_conv_shape *s, double secon
     if (isfinite(r->best_ms)) VKT_TRY(vkt__tune_keep(gpu, key, r->best, path));
 fail:
     if (st != VKT_OK && !vkt__gpu_lost(gpu)) {
-        vkt_log(VKT_LOG_WARN, "tune", "a convolution is passed over: %s", vkt__last_failure());
+        vkt_log(VKT_LOG_WARN, "tune", "a convolution is skipped: %s", vkt__last_failure());
         st = VKT_OK;
     }
     vkt_graph_destroy(&c.g);
@@ -179,8 +179,8 @@ vkt_status vkt_tune_convs(vkt_gpu *gpu, const vkt_conv_shape *shapes, size_t n,
         vkt_tune_result r = { .index = i, .n_shapes = n };
         if (desc->seconds > 0 && vkt__now() >= end) {
             vkt_log(VKT_LOG_INFO, "tune",
-                    "%zu of %zu convolutions were not timed and have the built-in table's kernels: "
-                    "time is up; `vktrain tune` takes its time",
+                    "time is up: %zu of %zu convolutions were not timed and use the built-in "
+                    "choice; `vktrain tune` times all",
                     n - i, n);
             break;
         }

@@ -88,7 +88,7 @@ static vkt_status check_kernel(vkt_gpu *gpu, const vkt__product *p, uint32_t ker
     bool right = false;
     vkt__matmul_key(p, key);
     if (vkt__left_out(gpu, name, key)) {
-        snprintf(why, 256, "it is left out since it ended a run");
+        snprintf(why, 256, "it is no longer used, because a run crashed in it");
         return VKT_OK;
     }
     vkt__trying(gpu, name, key);
@@ -98,7 +98,7 @@ static vkt_status check_kernel(vkt_gpu *gpu, const vkt__product *p, uint32_t ker
     vkt__tried(gpu);
     if (vkt__gpu_lost(gpu))
         return vkt__fail(VKT_E_DEVICE, "units",
-                         "kernel %s lost the device, and is left out from now on: %s", name,
+                         "kernel %s lost the device and is no longer used: %s", name,
                          vkt__last_failure());
     if (st != VKT_OK)
         snprintf(why, 256, "%s", vkt__last_failure());

@@ -168,7 +168,7 @@ void vkt__precision_explain(const vkt_graph *g, vkt__str *s)
 {
     if (g->precision == VKT_F32) return;
     if (g->no_rewrite)
-        vkt__str_printf(s, "precision: %s is a rewrite, and switched off: all is f32\n",
+        vkt__str_printf(s, "precision: %s needs rewrites, which are off: everything is fp32\n",
                         vkt_dtype_name(g->precision));
     else
         vkt__str_printf(s,

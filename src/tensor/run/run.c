@@ -197,7 +197,7 @@ vkt_status vkt_graph_submit(vkt_graph *g, uint32_t slot, uint64_t *ticket)
     vkt_status st = VKT_OK;
     if (vkt__gpu_plans_only(g->gpu))
         return vkt__fail(VKT_E_UNSUPPORTED, "graph",
-                         "'%s' can't be run: a device profile only plans", g->label);
+                         "'%s' can't be run: a device profile is only for planning", g->label);
     VKT_ASSERT(slot < g->n_slots && g->n_segments);
     bool timed = g->n_timed < TIMED_RUNS && g->n_levels > 0;
     if (timed) VKT_TRY(vkt_gpu_wait(g->gpu));
