@@ -3,15 +3,16 @@
  * (what, where, what to do) through the sink, and callers forward the status without logging.
  *
  * Threads: the functions of this header may be called from any thread at any time, but for
- * vkt_log_set, which is called while no other thread is in the library. Each header says what else
- * holds for it. Aborts: a broken rule of the kind that only a bug breaks (an index past the end, a
- * call out of order; each header lists its own) ends the process with "internal error: FILE:LINE".
- * So does the failure of a small host allocation (lists, names, texts). All that is as large as a
- * file, a data set or a model is checked: OOM_HOST. Wrong values, files and devices never abort.
- * Ownership: what a `create` or `open` returns is ended by its `destroy`, which takes the address
- * of the pointer, sets it to NULL and accepts NULL. Descs and what they point to are read during
- * the call only, except where a field says otherwise. Texts that are returned as const char *
- * belong to the library.
+ * vkt_log_set, which is called while no other thread is in the library. Each header adds its own
+ * rules. Aborts: misuse that only a bug in the caller can cause (an index past the end, calls in
+ * the wrong order; each header lists its own) ends the process with "internal error: FILE:LINE". So
+ * does the failure of a small host allocation (lists, names, texts). Allocations as large as a
+ * file, a data set or a model are checked and return OOM_HOST. Wrong values, files and devices
+ * never abort.
+ * Ownership: an object from `create` or `open` is freed by its `destroy`, which takes the address
+ * of the pointer, sets it to NULL and accepts NULL. Descs and what they point to are read only
+ * during the call, except where a field says otherwise. Texts returned as const char * belong to
+ * the library.
  */
 #ifndef VKTRAIN_BASE_H
 #define VKTRAIN_BASE_H
@@ -25,13 +26,13 @@ extern "C" {
 #endif
 
 /* Before 1.0 a minor version may change functions and structs (0.1 and 0.2 do not mix); a patch
- * version changes neither. Structs that the caller fills grow at their end only, and zero means the
- * default, so that a program compiled for 0.1.0 runs with 0.1.1 where it passes them by pointer. */
+ * version changes neither. Structs that the caller fills grow only at their end, and zero means the
+ * default, so a program compiled for 0.1.0 runs with 0.1.1 if it passes them by pointer. */
 #define VKT_VERSION "0.1.0"
 #define VKT_VERSION_NUMBER 100 /* 10000 * major + 100 * minor + patch */
 
-/* What a shared library shows of itself. VKT_SHARED is set by vktrain's CMake package and
- * pkg-config file where that is what was installed, VKT_BUILD while the library is compiled. */
+/* Marks the exported functions. vktrain's CMake package and pkg-config file set VKT_SHARED if a
+ * shared library was installed; VKT_BUILD is set while the library itself is compiled. */
 #if defined(_WIN32) && defined(VKT_SHARED) && defined(VKT_BUILD)
 #define VKT_API __declspec(dllexport)
 #elif defined(_WIN32) && defined(VKT_SHARED)
@@ -64,22 +65,23 @@ typedef enum vkt_status {
     VKT_E_FORMAT,      /* a file's content is not what it must be */
     VKT_E_NUMERIC,     /* NaN or Inf where the policy says stop */
     VKT_E_COMM,        /* communication between ranks failed */
-    VKT_E_INTERRUPTED, /* stopped on request after a clean checkpoint */
+    VKT_E_INTERRUPTED, /* stopped on request after saving a checkpoint */
     VKT_E_FAILED,      /* the work itself failed, e.g. a self-test */
 } vkt_status;
 
-/* A number that has a default other than 0: { 0 } is that default, { true, 0 } is none. */
+/* A number whose default is not 0: { 0 } means the default, { true, 0 } means 0. */
 typedef struct vkt_maybe {
     bool given;
     uint32_t n;
 } vkt_maybe;
 
-/* Of the library that runs: VKT_VERSION and VKT_VERSION_NUMBER are of the one compiled with. */
+/* The version of the library at run time. VKT_VERSION and VKT_VERSION_NUMBER are the version at
+ * compile time. */
 VKT_API const char *vkt_version(void);
 VKT_API int vkt_version_number(void);
 
-/* Frees what the library hands out with "free it with vkt_free"; NULL is fine. The C library's free
- * would be wrong where the program has another allocator or, on Windows, another C runtime. */
+/* Frees memory that a comment says to free with vkt_free; NULL is allowed. The C library's free is
+ * wrong if the program uses another allocator or, on Windows, another C runtime. */
 VKT_API void vkt_free(void *p);
 
 /* "shape", "out of device memory", ...: a static string, never NULL. */
@@ -99,15 +101,16 @@ typedef void (*vkt_log_fn)(void *user, vkt_log_level level, const char *area, co
 /* Replace the sink; NULL restores the default (stderr, "vktrain: error: line"). Process wide. */
 VKT_API void vkt_log_set(vkt_log_fn fn, void *user, vkt_log_level max_level);
 
-/* The newest error line of the calling thread, cut to 511 bytes, whatever the sink showed; "" if it
- * had none. Valid until this thread's next error. What a thread of the library met (a loader's) is
- * in the line of the call that returned its status. */
+/* The last error line of the calling thread, cut to 511 bytes, even if the sink did not show it; ""
+ * if there was none. Valid until this thread's next error. An error in a thread of the library
+ * (such as a loader's) appears here after the call that returns its status. */
 VKT_API const char *vkt_last_error(void);
 
 VKT_API void vkt_log(vkt_log_level level, const char *area, const char *fmt, ...) VKT_PRINTF(3, 4);
 
-/* The end of a message that refuses `word`: "; did you mean 'NAME'?" with the candidate nearest to
- * it, "" when none is near. Use: printf("no layer '%s'%s", word, vkt_did_you_mean(..).text) */
+/* The end of a message about an unknown `word`: "; did you mean 'NAME'?" with the nearest
+ * candidate, or "" if none is near. Use: printf("no layer '%s'%s", word, vkt_did_you_mean(..).text)
+ */
 typedef struct vkt_hint {
     char text[96];
 } vkt_hint;

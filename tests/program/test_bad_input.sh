@@ -176,8 +176,8 @@ refused 2 "no run in 'none' to resume" train digits --run none --resume
 refused 2 '--resume needs --run' train digits --resume
 echo text >file
 refused 2 "'file' is a file, not a folder" train digits --run file
-refused 4 "'none' is neither a run" eval none
-refused 4 "'folder' is neither a run" eval folder
+refused 4 "'none' is not a run" eval none
+refused 4 "'folder' is not a run" eval folder
 cat >narrow.yaml <<'Y'
 name: digits
 data: { source: digits, valid_fraction: 0.1, test_fraction: 0.2 }
