@@ -1,9 +1,9 @@
 /* vktrain nn layer: models from a description. A model owns one flat parameter buffer and one flat
  * gradient buffer; layers only put ops into graphs.
  *
- * Threads: as the gpu of the model: one thread at a time. Aborts: as tensor.h.
- * Ownership: a model borrows its gpu and copies its description. A graph with the model's tensors
- * and a generator borrow the model: they are destroyed before it.
+ * Threads: one thread at a time for a model and everything else on its gpu. Aborts: as in tensor.h.
+ * Ownership: a model borrows its gpu and copies its description. Graphs with the model's tensors
+ * and generators borrow the model: destroy them first.
  */
 #ifndef VKTRAIN_NN_H
 #define VKTRAIN_NN_H
@@ -17,28 +17,30 @@ extern "C" {
 /* The options of the layer "transformer": a whole language model. Zero means default. */
 typedef struct vkt_transformer {
     uint32_t layers, heads, width; /* needed */
-    uint32_t kv_heads;             /* heads of keys and values, shared by groups; 0: heads */
-    uint32_t head_dim;             /* size of a head; 0: width / heads */
-    uint32_t mlp;     /* hidden size; 0: 4 * width, gated 8/3 * width to a multiple of 64 */
-    uint32_t context; /* positions there are; 0: the data's context */
-    uint32_t window;  /* positions that a token sees; 0: all before it */
-    const char *window_layers; /* layers with the window, as "0 2 5-8"; NULL: all */
+    uint32_t kv_heads; /* key and value heads, each shared by a group of query heads; 0: heads */
+    uint32_t head_dim; /* size of a head; 0: width / heads */
+    uint32_t
+        mlp; /* hidden size; 0: 4 * width, or if gated 8/3 * width rounded to a multiple of 64 */
+    uint32_t context;          /* number of positions; 0: the data's context */
+    uint32_t window;           /* positions that a token attends to; 0: all before it */
+    const char *window_layers; /* layers that use the window, as "0 2 5-8"; NULL: all */
     const char *norm;          /* "layernorm" (default), "rmsnorm" */
     const char *norm_place;    /* "pre" (default), "post" */
     const char *positions;     /* "learned" (default), "rope", "none" */
-    const char *activation;   /* an activation layer's type, or "swiglu", "geglu"; default "gelu" */
-    const char *rope_layout;  /* "half" (default, as Hugging Face's Llama), "interleaved" */
-    const char *names;        /* of parameters: "gpt2", "llama"; NULL: by positions, activation */
-    float theta;              /* rope's base; 0: 10000 */
+    const char *activation;  /* an activation layer's type, or "swiglu", "geglu"; default "gelu" */
+    const char *rope_layout; /* "half" (default, as Hugging Face's Llama), "interleaved" */
+    const char
+        *names;  /* naming of the parameters: "gpt2", "llama"; NULL: by positions and activation */
+    float theta; /* base of rope's frequencies; 0: 10000 */
     const char *rope_scaling; /* NULL: none; "linear", "llama3": vkt_rope_scaling of tensor.h */
-    float rope_factor, rope_low, rope_high; /* of it; 0 for low and high: 1 and 4 */
+    float rope_factor, rope_low, rope_high; /* see vkt_rope_scaling; 0 for low and high: 1 and 4 */
     uint32_t rope_context;
-    bool untied;         /* the head has weights of its own */
-    bool bias;           /* llama names: biases in all projections (gpt2: see no_bias) */
-    bool qk_norm;        /* llama names: rmsnorm of each query and key, before rope (Qwen3) */
-    bool attention_bias; /* llama names: biases of queries, keys, values and their output */
-    bool mlp_bias;       /* llama names: biases of the feed-forward part */
-    bool qkv_bias;       /* llama names: biases of queries, keys, values (Qwen2) */
+    bool untied;  /* the output layer has its own weights, not the embedding's */
+    bool bias;    /* names llama: biases in all projections (gpt2: see no_bias) */
+    bool qk_norm; /* names llama: rmsnorm of each head's query and key, before rope (Qwen3) */
+    bool attention_bias; /* names llama: biases of queries, keys, values and attention output */
+    bool mlp_bias;       /* names llama: biases of the feed-forward part */
+    bool qkv_bias;       /* names llama: biases of queries, keys and values (Qwen2) */
 } vkt_transformer;
 
 /* One layer of a description: a type name of vkt_layer_types and its options. Zero means default.
@@ -46,28 +48,29 @@ typedef struct vkt_transformer {
 typedef struct vkt_layer {
     const char *type; /* "linear", "relu", "layernorm", "dropout", "residual", ... */
     const char *name; /* NULL: its position, as PyTorch's Sequential names it ("0", "2.body.0") */
-    uint32_t out; /* linear: output size; 0: the number of classes. conv, blocks: channels; 0: as
-                     many as come in */
+    uint32_t out; /* linear: output size; 0: the number of classes. conv, blocks: output channels;
+                     0: the input channels */
     bool no_bias; /* linear, layernorm */
     const char *init; /* linear weights: "kaiming" (default), "xavier", "normal", "zeros" */
-    float init_scale; /* multiplies the initial weights; 0: 1. normal: deviation 0.02 * scale */
+    float init_scale; /* multiplies the initial weights; 0: 1. normal: standard deviation 0.02 *
+                         scale */
     float p;          /* dropout: probability of zero */
     float eps;        /* norms; 0: 1e-5 */
     uint32_t repeat;  /* "repeat": how many copies of the body, each with its own parameters */
-    bool zero; /* "residual": the branch's last weights (linear or norm gain) start at zero */
+    bool zero; /* "residual": initialize the branch's last weights (linear or norm gain) to zero */
     const struct vkt_layer *body; /* residual, repeat */
     size_t n_body;
     vkt_transformer transformer;
-    const struct vkt_layer *shortcut; /* residual: instead of x */
+    const struct vkt_layer *shortcut; /* residual: layers applied to x before the sum; NULL: none */
     size_t n_shortcut;
     uint32_t kernel, stride, dilation, groups; /* conv, pools, pad; 0: the type's default */
-    uint32_t width; /* conv: of the filter, where it is not square; 0: kernel */
-    vkt_maybe pad;  /* conv, pools: pixels of padding; not given: the type's default */
+    uint32_t width;                            /* conv: width of the filter; 0: kernel (square) */
+    vkt_maybe pad; /* conv, pools: pixels of padding; not given: the type's default */
     vkt_maybe top, bottom, left, right; /* pad: pixels; not given: kernel */
     float momentum;                     /* batch_norm; 0: 0.1 */
     uint32_t virtual_batch;             /* batch_norm: examples of a ghost batch; 0: the batch */
-    bool frozen;                        /* batch_norm: by the running averages in training too */
-    int line;                           /* in the recipe, for error messages; 0: none */
+    bool frozen;                        /* batch_norm: use the running averages in training too */
+    int line;                           /* line in the recipe, for error messages; 0: none */
 } vkt_layer;
 
 /* The options that a layer type takes, for parsers and help. */
@@ -85,7 +88,7 @@ typedef struct vkt_layer_opt {
     vkt_layer_opt_type type;
     size_t offset; /* in vkt_layer; BODY: of body (n_body follows) */
     double min, max;
-    const char *help;           /* what it is; its default */
+    const char *help;           /* meaning and default */
     const char *const *choices; /* STRING: the words allowed, ended by NULL; or NULL */
 } vkt_layer_opt;
 typedef struct vkt_layer_type {
@@ -97,13 +100,15 @@ VKT_API const vkt_layer_type *vkt_layer_types(size_t *n);
 
 /* Low-rank adapters (LoRA: Hu et al. 2021, arXiv 2106.09685): y += alpha / rank * B A dropout(x) on
  * chosen linear layers, with A [rank, in], B [out, rank], named LAYER.lora_A.weight and
- * LAYER.lora_B.weight. B starts at zero, A with the deviation of PEFT's. Only they are trained. */
+ * LAYER.lora_B.weight. B starts at zero, A with the standard deviation that PEFT uses. Only A and B
+ * are trained. */
 typedef struct vkt_lora {
-    uint32_t rank;       /* 0: no adapters, all is trained */
+    uint32_t rank;       /* 0: no adapters, all weights are trained */
     float alpha;         /* 0: twice the rank */
-    float dropout;       /* of their input */
-    const char *targets; /* names of layers, or ends of names after a dot, with commas between them;
-                            "all-linear"; NULL: c_attn; q_proj and v_proj; every layer `linear` */
+    float dropout;       /* dropout probability at the input of each adapter */
+    const char *targets; /* comma-separated names of layers, or their last parts after a dot; or
+                            "all-linear". NULL: c_attn for GPT-2, q_proj and v_proj for Llama, else
+                            every `linear` layer */
 } vkt_lora;
 #define VKT_LORA_ALL "all-linear"
 /* alpha / rank. */
@@ -113,51 +118,53 @@ typedef struct vkt_model_desc {
     const vkt_layer *layers;
     size_t n_layers;
     vkt_shape input;     /* of one example, without the batch: [784] */
-    uint32_t n_outputs;  /* classes or targets: what the last layer must give */
+    uint32_t n_outputs;  /* classes or targets: the output size of the last layer */
     const char *source;  /* file name for messages, or NULL */
-    vkt_dtype precision; /* of its graphs' activations: f32, f16 or bf16. See vkt_graph_precision */
+    vkt_dtype precision; /* type of the activations in graphs: f32, f16 or bf16. See
+                            vkt_graph_precision */
     vkt_lora lora;
 } vkt_model_desc;
 
 typedef struct vkt_model vkt_model;
 
-/* Infers sizes, names and lays out the parameters and allocates them, zero-filled. gpu NULL: layout
- * only. SHAPE or ARG name the layer, both shapes and the recipe line. Copies what it needs of desc.
+/* Infers sizes, names the parameters, lays them out and allocates them, filled with zeros. gpu
+ * NULL: layout only. The messages of SHAPE and ARG name the layer, both shapes and the line in the
+ * recipe. desc is copied.
  */
 VKT_API vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model **out);
 VKT_API void vkt_model_destroy(vkt_model **m);
-/* Initial values, a function of (seed, parameter name, element). */
+/* Sets initial values, which are a function of (seed, parameter name, element). */
 VKT_API vkt_status vkt_model_init(vkt_model *m, uint64_t seed);
-/* To be called after vkt_model_values was written from the host other than by vkt_model_init or
- * vkt_model_load: brings the copy in 16 bits up to date, which products read and which training
- * writes along with the values. Nothing to do in f32. Blocks. */
+/* Call after writing vkt_model_values from the host other than by vkt_model_init or vkt_model_load:
+ * updates the 16-bit copy that matrix products read. Does nothing in f32. Blocks. */
 VKT_API vkt_status vkt_model_values_changed(vkt_model *m);
-/* Inputs that a transformer's graph may have, made with vkt_input before vkt_model_build: for
- * training the order [B T] and segments [V + 1] of its tokens (vkt_token_order of data.h); the
- * position at which each token's document begins [B, T]. All u32. */
+/* Names of optional inputs of a transformer's graph, made with vkt_input before vkt_model_build:
+ * the order [B T] and segments [V + 1] of its tokens, which training needs (vkt_token_order of
+ * data.h), and the position at which each token's document begins [B, T]. All u32. */
 #define VKT_TOKEN_ORDER "token order"
 #define VKT_TOKEN_SEGMENTS "token segments"
 #define VKT_TOKEN_DOCUMENTS "token documents"
-/* Put the model into a graph: x [B, input...] -> logits [B, n_outputs]; a transformer: tokens
- * [B, T] u32 -> [B, T, n_outputs]. train: dropout is live, batch norm is by the batch and moves its
- * running averages. The parameter tensors are created once per graph; vkt_model_params gives those
- * that are trained, for vkt_backward. */
+/* Adds the model to a graph: x [B, input...] -> logits [B, n_outputs]; a transformer: tokens [B, T]
+ * u32 -> [B, T, n_outputs]. train: dropout is active, and batch norm uses the batch's statistics
+ * and updates its running averages. The parameter tensors are created once per graph;
+ * vkt_model_params returns the trained ones, for vkt_backward. */
 VKT_API vkt_tensor *vkt_model_build(vkt_model *m, vkt_graph *g, vkt_tensor *x, bool train);
 VKT_API vkt_tensor *const *vkt_model_params(vkt_model *m, vkt_graph *g, size_t *n);
-/* vkt_backward over what is trained, with gradients placed in the model's flat gradient buffer. */
+/* vkt_backward for the trained parameters; their gradients go to the model's flat gradient buffer.
+ */
 VKT_API void vkt_model_backward(vkt_model *m, vkt_graph *g, vkt_tensor *loss);
 
 /* ---- generation ---- */
 
-/* A transformer with caches of keys and values on the device, for as many tokens as it has
- * positions, or n_positions if those are fewer (0: all); the model stays the caller's and must live
- * longer. Computes in fp32, whatever the model's precision. ARG: the model is none. */
+/* A transformer with a KV cache on the device, for all of the model's positions, or n_positions if
+ * those are fewer (0: all). Borrows the model, which must outlive it. Computes in fp32, whatever
+ * the model's precision. ARG: the model is not a transformer. */
 typedef struct vkt_generator vkt_generator;
 VKT_API vkt_status vkt_generator_create(vkt_model *m, uint32_t n_positions, vkt_generator **out);
 VKT_API void vkt_generator_destroy(vkt_generator **gen);
-/* Takes n >= 1 tokens after those before; *scores [V] is what the model gives for the next one,
- * valid until the next call. ARG: more tokens than positions are left, or a token beyond the
- * vocabulary; nothing is taken then. Blocks. */
+/* Appends n >= 1 tokens; *scores [V] are the logits of the next token, valid until the next call.
+ * ARG: more tokens than positions left, or a token beyond the vocabulary; then no token is
+ * appended. Blocks. */
 VKT_API vkt_status vkt_generator_feed(vkt_generator *gen, const uint32_t *tokens, uint32_t n,
                                       const float **scores);
 VKT_API uint32_t vkt_generator_left(const vkt_generator *gen);
@@ -165,18 +172,20 @@ VKT_API uint32_t vkt_generator_left(const vkt_generator *gen);
 VKT_API void vkt_generator_reset(vkt_generator *gen);
 
 typedef struct vkt_sampler {
-    float temperature;        /* scores are divided by it; 0: the likeliest token */
-    uint32_t top_k;           /* of so many likeliest; 0: all */
-    float top_p;              /* of the likeliest that make up this probability; 0 or 1: all */
-    float repetition_penalty; /* > 1: tokens of `past` are less likely; 0 or 1: off */
+    float temperature; /* divides the logits; 0: always the likeliest token */
+    uint32_t top_k;    /* sample only from the k likeliest tokens; 0: from all */
+    float top_p; /* sample only from the likeliest tokens whose probabilities add up to p; 0 or 1:
+                    from all */
+    float repetition_penalty; /* > 1 makes tokens of `past` less likely; 0 or 1: off */
     uint64_t seed;
 } vkt_sampler;
-/* The token for scores [n]; past [n_past]: the tokens before. A function of its arguments:
- * position counts the tokens drawn. Among equals the lower id comes first. */
+/* Samples a token from the logits scores [n]; past [n_past]: the tokens before it; position: how
+ * many tokens were sampled before. A pure function of its arguments. Of equal scores the lower id
+ * comes first. */
 VKT_API uint32_t vkt_sample(const vkt_sampler *s, const float *scores, uint32_t n,
                             const uint32_t *past, uint32_t n_past, uint64_t position);
 
-/* How a parameter's elements lie in the flat buffers, where that is not the order of its shape. */
+/* The order of a parameter's elements in the flat buffers. */
 typedef enum vkt_param_order {
     VKT_PARAM_ORDER_SHAPE,
     VKT_PARAM_ORDER_CONV, /* shape [CO, CI, KH, KW], as PyTorch's; memory [KH, KW, CI, CO] */
@@ -187,26 +196,27 @@ typedef struct vkt_param {
     uint64_t offset; /* in elements, in the flat buffers; a multiple of VKT_PARAM_ALIGN */
     uint64_t count;
     bool decay;  /* weight decay applies by default: rank >= 2 */
-    bool frozen; /* beside adapters: not trained, no gradient, no moments */
+    bool frozen; /* a base weight next to adapters: not trained, no gradient, no moments */
     vkt_param_order order;
-    vkt_dtype dtype; /* of state: f32, or u32 for a counter */
+    vkt_dtype dtype; /* f32; for a state also u32 (a counter) */
 } vkt_param;
 #define VKT_PARAM_ALIGN 256
 VKT_API const vkt_param *vkt_model_param(const vkt_model *m, size_t i); /* NULL past the end */
-/* Where element i of the parameter, in the order of its shape, lies behind its offset. */
+/* The position, counted from the parameter's offset, of element i in the order of its shape. */
 VKT_API uint64_t vkt_param_at(const vkt_param *p, uint64_t i);
-/* What a model keeps besides parameters: running statistics, which training graphs write and the
- * optimizer does not know. Offsets are in elements of vkt_model_states. NULL past the end. */
+/* The i-th state of the model: running statistics, which training graphs update and the optimizer
+ * does not touch. Offsets count elements of vkt_model_states. NULL past the end. */
 VKT_API const vkt_param *vkt_model_state(const vkt_model *m, size_t i);
 VKT_API vkt_buffer *vkt_model_states(const vkt_model *m);
 VKT_API uint64_t vkt_model_state_count(const vkt_model *m); /* elements of that buffer */
 VKT_API uint64_t vkt_model_count(const vkt_model *m);       /* parameters, without padding */
-/* those of them that are not frozen */
+/* parameters that are not frozen */
 VKT_API uint64_t vkt_model_trained_count(const vkt_model *m);
-/* elements of the values, with padding */
+/* elements of the buffer of values, padding included */
 VKT_API uint64_t vkt_model_flat_count(const vkt_model *m);
-/* Frozen parameters lie before all others; so many elements, with padding. Gradients and moments
- * are buffers of what comes behind: element i of the values has its gradient at i - this. */
+/* Frozen parameters come first in the buffer of values; this is their number of elements, padding
+ * included. Buffers of gradients and moments begin after them: the gradient of value i is at i -
+ * vkt_model_frozen_flat. */
 VKT_API uint64_t vkt_model_frozen_flat(const vkt_model *m);
 /* The device it was created on. */
 VKT_API vkt_gpu *vkt_model_gpu(const vkt_model *m);

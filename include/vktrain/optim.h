@@ -1,9 +1,9 @@
 /* vktrain optim layer: update rules over one flat parameter buffer, schedules, clipping by global
  * norm.
  *
- * Threads: as the gpu of the model. Schedules are pure functions: any thread. Aborts: as tensor.h.
- * Ownership: an optimizer borrows its model, and graphs that it was built into borrow the
- * optimizer.
+ * Threads: one thread at a time for an optimizer and everything else on its gpu; schedules are pure
+ * functions and may be used from any thread. Aborts: as in tensor.h. Ownership: an optimizer
+ * borrows its model; graphs that it was built into borrow the optimizer.
  */
 #ifndef VKTRAIN_OPTIM_H
 #define VKTRAIN_OPTIM_H
@@ -33,8 +33,9 @@ typedef enum vkt_optim_form { VKT_OPTIM_FORM_PLAYBOOK, VKT_OPTIM_FORM_TORCH } vk
 
 typedef struct vkt_optim_group {
     const char *pattern; /* name pattern: '*' any characters, '?' one; first match wins */
-    float lr_scale;      /* times the scheduled rate; 0 freezes: no update, no part in the norm */
-    float weight_decay;  /* of every tensor that matches, whatever its rank; NAN: the optimizer's */
+    float lr_scale; /* factor for the scheduled rate; 0 freezes: no update, not part of the gradient
+                       norm */
+    float weight_decay; /* for every tensor that matches, whatever its rank; NAN: the optimizer's */
 } vkt_optim_group;
 
 typedef struct vkt_optim_desc {
@@ -47,15 +48,16 @@ typedef struct vkt_optim_desc {
     float weight_decay; /* adamw, lion: decoupled (theta -= lr * wd * theta); others: g += wd *
                            theta */
     bool decay_all;     /* decay biases and norm gains too; default: only tensors of rank >= 2 */
-    bool offload; /* moments in the host's memory (VKT_MEM_HOST), read and written from there */
-    float clip;   /* global L2 norm limit; 0: none. The norm is measured either way */
-    float ema; /* a moving average of the parameters with this decay is kept beside them, as moment
-                  "ema"; 0: none. Step t (from 0) keeps min(ema, (1 + t) / (10 + t)), the first 0 */
+    bool offload;       /* keep the moments in host memory (VKT_MEM_HOST) */
+    float clip;         /* global L2 norm limit; 0: none. The norm is measured either way */
+    float
+        ema; /* decay of a moving average of the parameters, kept as the moment "ema"; 0: none. The
+                decay of step t (from 0) is min(ema, (1 + t) / (10 + t)); the first step copies */
     const vkt_optim_group *groups;
     size_t n_groups;
-    float loss_scale;     /* fp16: what the gradient is multiplied by at first, a power of two;
-                             65536 is usual. 0: no loss scaling */
-    uint32_t scale_every; /* good steps in a row after which it doubles; 2000 is usual */
+    float loss_scale;     /* fp16: initial factor of the loss, a power of two; 65536 is usual. 0: no
+                             loss scaling */
+    uint32_t scale_every; /* consecutive finite steps after which it doubles; 2000 is usual */
 } vkt_optim_desc;
 
 /* ---- schedules: pure functions of the step ---- */
@@ -93,21 +95,21 @@ typedef struct vkt_schedule {
     uint32_t n_milestones;
 } vkt_schedule;
 
-/* All steps, warmup included: what the trainer runs. */
+/* The number of steps that the trainer runs, warmup included. */
 VKT_API uint64_t vkt_schedule_total(const vkt_schedule *s);
-/* Rate of step `step`, counted from 0. During warmup lr * (step + 1) / (warmup + 1): rises from
- * near 0 and reaches the peak at the first step after it. The last step has lr * final_ratio, later
- * ones hold its rate. Formulas of the kinds stand in schedule.c. */
+/* Learning rate of step `step`, counted from 0. During the warmup it is lr * (step + 1) / (warmup +
+ * 1), so the first step after the warmup has the peak rate. The last step has lr * final_ratio;
+ * later steps keep its rate. The formulas of the kinds are in schedule.c. */
 VKT_API double vkt_schedule_lr(const vkt_schedule *s, uint64_t step);
-/* ARG and one line if fields are out of range (`where` names the recipe). */
+/* ARG, with one log line, if a field is out of range; `where` names the recipe in it. */
 VKT_API vkt_status vkt_schedule_check(const vkt_schedule *s, const char *where);
 
 /* ---- the optimizer: state of one model ---- */
 
 typedef struct vkt_optim vkt_optim;
 
-/* Allocates one flat buffer per moment, laid out as the model's parameters, and the device-state
- * line. */
+/* Allocates one flat buffer per moment, with the layout of the model's parameters, and a small
+ * buffer of counters on the device. */
 VKT_API vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model *model,
                                     vkt_optim **out);
 VKT_API void vkt_optim_destroy(vkt_optim **o);
@@ -115,14 +117,14 @@ VKT_API void vkt_optim_destroy(vkt_optim **o);
  * on the device and changes there: a step whose gradient is NaN or Inf is skipped and halves it
  * (not below 1), scale_every good steps in a row double it (not above 2^24). */
 VKT_API vkt_tensor *vkt_optim_loss_scale(vkt_optim *o, vkt_graph *g);
-/* What must survive a restart of it: scale and good steps. Blocking. Without loss scaling get gives
- * 1 and 0, set does nothing. */
+/* The state of loss scaling that a checkpoint must keep: the scale, and the consecutive finite
+ * steps. Blocks. Without loss scaling, get returns 1 and 0, and set does nothing. */
 VKT_API vkt_status vkt_optim_get_loss_scale(vkt_optim *o, float *scale, uint32_t *good);
 VKT_API vkt_status vkt_optim_set_loss_scale(vkt_optim *o, float scale, uint32_t good);
 /* Adds norm, clip factor, finite check and update to a training graph, after vkt_backward. loss is
- * the scalar whose finiteness is checked. An update with a NaN or Inf in loss or gradient leaves
- * everything as it was and is counted (SKIPPED, since creation). Returns the scalars of the step,
- * [VKT_N_SCALARS] f32, to be kept or bound per slot. */
+ * the scalar whose finiteness is checked. A step with NaN or Inf in the loss or gradient changes
+ * nothing and is counted (SKIPPED, since creation). Returns the scalars of the step,
+ * [VKT_N_SCALARS] f32, which the caller keeps or binds per slot. */
 enum {
     VKT_SCALAR_LOSS,
     VKT_SCALAR_GRAD_NORM,
@@ -130,28 +132,28 @@ enum {
     VKT_SCALAR_OK,
     VKT_SCALAR_HITS,
     VKT_SCALAR_SKIPPED,
-    VKT_SCALAR_LOSS_SCALE = 7, /* that the step's gradient was computed with; 1 without */
+    VKT_SCALAR_LOSS_SCALE = 7, /* of the step's gradient; 1 without loss scaling */
     VKT_N_SCALARS = 8
 };
 VKT_API vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits);
-/* Gradient accumulation: call before building. Then a step is n micro-batches in a graph ended by
- * vkt_optim_build_sum (sums gradients, loss and hits) and, after the last, a graph of its own with
- * vkt_optim_build(o, g, NULL, NULL), which reads the sums. Allocates one more flat buffer. */
+/* Gradient accumulation: call before building. A step then runs two graphs: for each micro-batch
+ * one that ends with vkt_optim_build_sum (sums gradients, loss and hits), and after the last one a
+ * graph with vkt_optim_build(o, g, NULL, NULL), which reads the sums. Allocates one more flat
+ * buffer. */
 VKT_API vkt_status vkt_optim_accumulate(vkt_optim *o);
 VKT_API void vkt_optim_build_sum(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits);
-/* Host side of a step: what the shaders read from the step block. */
+/* The values of a step that the host writes into the step block for the shaders. */
 typedef struct vkt_step_desc {
     double lr;
-    uint64_t
-        step; /* from 0; t = step + 1 in the rules, whether or not earlier updates were skipped */
-    uint64_t seed;           /* of dropout */
-    uint32_t micro, n_micro; /* which of the step's micro-batches; n_micro 0: 1 */
-    uint32_t rows, row;      /* of several ranks: examples of this one's part of the batch, and the
-                                number      of its first in it; 0: all */
-    double inv_weight;       /* loss and gradient are multiplied by it; 0: 1 */
+    uint64_t step; /* from 0; t = step + 1 in the rules, also if earlier updates were skipped */
+    uint64_t seed; /* seed of dropout */
+    uint32_t micro, n_micro; /* index and number of the step's micro-batches; n_micro 0: 1 */
+    uint32_t rows, row; /* several ranks: number of examples in this rank's part of the batch, and
+                           the index of its first one; rows 0: all */
+    double inv_weight;  /* loss and gradient are multiplied by it; 0: 1 */
 } vkt_step_desc;
 VKT_API void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *desc, void *step_block);
-/* One micro-batch, weights that sum to 1. */
+/* vkt_optim_fill for one micro-batch whose weights sum to 1. */
 VKT_API void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed,
                                  void *step_block);
 VKT_API uint32_t vkt_step_block_bytes(void);
