@@ -130,7 +130,7 @@ typedef enum vkt_picture_color {
 
 /* ---- sources: what reads which data ---- */
 
-/* What a source makes something of; the others refuse it. */
+/* Options that a source supports; a source without the bit refuses the option. */
 typedef enum vkt_source_takes {
     VKT_TAKES_REGRESS = 1,   /* labels that are numbers to predict: data.task regress */
     VKT_TAKES_COLUMN = 2,    /* the name of the label's column: data.label */
@@ -148,18 +148,20 @@ typedef struct vkt_source_info {
 } vkt_source_info;
 /* The i-th source; false past the end. */
 VKT_API bool vkt_source(size_t i, vkt_source_info *out);
-/* false: there is none of that name. */
+/* The source of that name; false if there is none. */
 VKT_API bool vkt_source_find(const char *name, vkt_source_info *out);
-/* Names of the sources that take something, "csv or npy", in out; takes 0: of all. */
+/* Writes the names of the sources with these `takes` to out, as "csv or npy"; takes 0: all sources.
+ */
 VKT_API const char *vkt_source_names(unsigned takes, char *out, size_t n);
 
 typedef enum vkt_likeness {
     VKT_LIKE_NONE,
-    VKT_LIKE_ANY,     /* it could be read as any other file or folder could */
+    VKT_LIKE_ANY,     /* any file or folder could be read by this source */
     VKT_LIKE_NAME,    /* its name says so */
     VKT_LIKE_CONTENT, /* its first bytes, or the files in it, say so */
 } vkt_likeness;
-/* The source that a file or folder looks most like. NONE: like no source's, or it is not there. */
+/* The source that a file or folder looks most like. NONE: it looks like no source's data, or does
+ * not exist. */
 VKT_API vkt_likeness vkt_source_of(const char *path, vkt_source_info *out);
 
 /* ---- opening ---- */
@@ -239,11 +241,11 @@ VKT_API void vkt_table_advice_destroy(vkt_table_advice **a);
 /* Augmentation of training images: each a function of (seed, position in the stream), so that a
  * resumed run sees the same pictures. All zero: none. */
 typedef struct vkt_augment {
-    uint32_t crop_padding; /* pixels: shift by up to so many each way, edges repeated */
+    uint32_t crop_padding; /* largest shift in pixels in each direction; edge pixels are repeated */
     float flip;            /* probability of a left-right mirror */
     float area;            /* random resized crop: the smallest share of the area; 0: none */
-    float brightness;      /* plus or minus up to this share of the range */
-    float contrast;        /* times 1 plus or minus up to this, about the picture's mean */
+    float brightness;      /* adds up to plus or minus this share of the value range */
+    float contrast;        /* scales the distance from the mean by 1 plus or minus this */
     float erase;           /* probability of a random rectangle of 2% to 33% set to the mean */
     uint32_t cutout;       /* side in pixels of a square set to the mean; 0: none */
     float mixup; /* alpha of Beta(alpha, alpha), to 1: pairs of a batch are blended; 0: none */
@@ -392,13 +394,14 @@ typedef struct vkt_loader_desc {
  * thread calls next; release may be called from another. */
 typedef struct vkt_loader vkt_loader;
 VKT_API vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out);
-/* Joins the threads; slots need not have been released. */
+/* Ends the loader's threads; slots need not have been released. */
 VKT_API void vkt_loader_destroy(vkt_loader **l);
 /* Waits until the next batch in order is filled and gives its slot; *wait_s (may be NULL) is the
  * time spent waiting. At the end of an unshuffled pass *slot is UINT32_MAX. ARG when all slots are
  * given out: release first. FORMAT, IO, OOM_HOST: an example could not be made. */
 VKT_API vkt_status vkt_loader_next(vkt_loader *l, uint32_t *slot, double *wait_s);
-/* The slot (given by next, in the same order) may be filled again: the device has read it. */
+/* Lets the loader fill the slot again, after the device has read it. Slots are released in the
+ * order in which vkt_loader_next gave them. */
 VKT_API void vkt_loader_release(vkt_loader *l, uint32_t slot);
 
 /* A PNG of 40 training images, in rows as they are and as the loader makes them for the model. ARG:
@@ -412,8 +415,8 @@ VKT_API vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_au
 VKT_API vkt_status vkt_dataset_pack(const vkt_dataset *ds, bool stop_on_bad, const char *path,
                                     uint64_t n_packed[VKT_N_SPLITS]);
 
-/* Data sets and texts built into the library (recipes: vkt_recipe). NULL if there is none of that
- * name. */
+/* A data set or text built into the library, by its name; NULL if there is none. For recipes see
+ * vkt_recipe. */
 VKT_API const void *vkt_embedded(const char *name, size_t *bytes);
 /* The i-th embedded file's name, NULL past the end. */
 VKT_API const char *vkt_embedded_name(size_t i);

@@ -32,7 +32,7 @@ VKT_API vkt_status vkt_export_adapter(const char *checkpoint, const char *folder
 
 /* A language model's checkpoint (or a run's best) as a GGUF file, with its tokenizer, as llama.cpp
  * reads it: GPT-2's and Llama's kind. Matrices are f32 or f16 as asked for, vectors f32. ARG: the
- * model is of another kind, or has what llama.cpp's architectures have not. */
+ * model is of another kind, or has something that llama.cpp's architectures do not support. */
 VKT_API vkt_status vkt_export_gguf(const char *checkpoint, const char *path, vkt_export_type type);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* vktrain runs layer: run folders, what they measured, and orders to a run in progress.
+/* vktrain runs layer: run folders, their metrics, and requests to a run in progress.
  *
  * Threads: any; a vkt_history is for one thread at a time. Other processes may write the run
  * meanwhile. Aborts: nothing but a small host allocation. Ownership: a history owns its lists.
@@ -41,24 +41,25 @@ typedef struct vkt_history {
 } vkt_history;
 /* IO: the folder has no metrics.jsonl. Free with vkt_history_destroy. */
 VKT_API vkt_status vkt_history_load(const char *run_dir, vkt_history **out);
-/* Reads what was appended since; all of it anew after a resumed run has cut its file back. */
+/* Reads the lines appended since the last call, or the whole file again if a resumed run has
+ * truncated it. */
 VKT_API vkt_status vkt_history_update(vkt_history *h);
 VKT_API void vkt_history_destroy(vkt_history **h);
 /* An evaluation's value of a metric by its name, as checkpoint.metric has it; NAN: not measured. */
 VKT_API double vkt_history_metric(const vkt_history_eval *e, const char *metric);
 
-/* The newest of RUN/samples, UTF-8 without control characters but tabs and line ends; NULL: there
- * is none. Free it with vkt_free. */
+/* The newest text in RUN/samples, as UTF-8 without control characters except tabs and newlines;
+ * NULL if there is none. Free it with vkt_free. */
 VKT_API char *vkt_run_sample(const char *run_dir, uint64_t *step);
 
-/* What a run in progress, in another process, may be told: it looks twice a second. */
+/* Requests to a run in progress in another process, which checks for them twice a second. */
 typedef enum vkt_run_order {
-    VKT_RUN_ORDER_CHECKPOINT,           /* save one now, without an evaluation, and go on */
+    VKT_RUN_ORDER_CHECKPOINT, /* save a checkpoint now, without an evaluation, and continue */
     VKT_RUN_ORDER_STOP_AFTER_EVALUATION /* end as if interrupted after the next evaluation */
 } vkt_run_order;
-/* ARG: no process trains there. */
+/* ARG: no process is training in this folder. */
 VKT_API vkt_status vkt_run_control(const char *run_dir, vkt_run_order order);
-VKT_API bool vkt_run_alive(const char *run_dir); /* a process trains in it now */
+VKT_API bool vkt_run_alive(const char *run_dir); /* a process is training in this folder now */
 
 /* A run folder as `vktrain runs` shows it. Strings belong to the list. */
 typedef struct vkt_run_info {

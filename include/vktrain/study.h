@@ -40,7 +40,7 @@ typedef struct vkt_study_trial {
     const char *const *set; /* "optim.lr=0.01", on top of the study's own */
     size_t n_set;
     vkt_trial_state state;
-    const char *why; /* of an infeasible one; else NULL */
+    const char *why; /* why it is infeasible; else NULL */
     uint64_t steps, best_step;
     double best;       /* the metric of its best checkpoint, chosen in retrospect; NAN: none */
     double first_loss; /* training loss of the first step */
@@ -71,7 +71,7 @@ typedef struct vkt_study {
     const char **apply; /* what to set in the recipe: "optim.lr=0.01"; none: leave it as it is */
     size_t n_apply;
     const char *playbook; /* what the tuning playbook says here */
-    const char *command;  /* that reproduces the best */
+    const char *command;  /* command that reproduces the best trial */
     double estimate_s;    /* of a dry run: seconds for the trials listed; NAN: not measured */
     uint32_t n_more;      /* of a dry run: trials, at most, that depend on these */
     struct vkt__study_private *priv;
