@@ -22,7 +22,7 @@ bool vkt__pid_runs(int pid); /* on this machine; true where it can't be told */
 void vkt__hostname(char *out, size_t n);
 
 /* Runs a program found by PATH with these arguments (argv[0] its name, NULL at the end), nothing on
- * its input, its errors thrown away, no shell between; its output, cut to n - 1 bytes, into out.
+ * its input, its stderr discarded, no shell between; its output, cut to n - 1 bytes, into out.
  * False: there is no such program, it failed, or this system's way to do so is not written. */
 bool vkt__run_program(const char *const *argv, char *out, size_t n);
 

@@ -77,8 +77,8 @@ static bool is_slower(const vkt_bench_desc *d, const vkt_bench_row *r)
                            &speedup, &noise) == VKT_BENCH_SLOWER;
 }
 
-/* An item that fails leaves its row, and the benchmark goes on; after a lost device on a new one.
- * DEVICE: there is none. */
+/* If an item fails, its row says so and the benchmark continues, after a lost device on a newly
+ * opened one. DEVICE: it can't be opened. */
 static vkt_status measure(vkt__bencher *b, const vkt__bench_item *item)
 {
     size_t first = b->out->n_rows;

@@ -142,7 +142,7 @@ static double roofline(const vkt__bencher *b, const vkt_graph *g, double working
 }
 
 /* Milliseconds of the step's kernels timed one by one, the medians of a few runs added up; NAN
- * where the device has no timestamps. Batch and weights are of no more use. */
+ * where the device has no timestamps. Batch and weights can't be used afterwards. */
 static vkt_status kernels_ms(const runner *r, double step_s, double *ms)
 {
     vkt_node_time *t = NULL;

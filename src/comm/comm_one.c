@@ -1,4 +1,4 @@
-/* The row of one process, and of a build without MPI: nobody to talk to. */
+/* The row for a single process, or a build without MPI: there are no other ranks. */
 #include "comm/comm_row.h"
 
 #ifndef VKT_MPI

@@ -1,5 +1,5 @@
-/* What is said of a data set before the first step: its classes and their counts, how
- * uneven they are, and examples of validation or test that training has too. */
+/* Logs a summary of a data set before the first step: classes and their counts, how uneven they
+ * are, and validation or test examples that are also in the training set. */
 #include "data/parts/parts.h"
 #include "data/pictures/picture_files.h"
 

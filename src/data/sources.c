@@ -84,7 +84,7 @@ const vkt__source_row *vkt__source_named(const char *name)
     return NULL;
 }
 
-/* What can not be read is said when it is opened. */
+/* Errors are logged when the source is opened, not here. */
 static vkt_likeness likeness(const vkt__source_row *r, const char *path)
 {
     if (!r->is || !vkt__file_exists(path)) return VKT_LIKE_NONE;

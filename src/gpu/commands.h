@@ -47,21 +47,21 @@ void vkt__gpu_settle(vkt_gpu *gpu);
 /* The device was lost: all calls return DEVICE until the gpu is destroyed. */
 bool vkt__gpu_lost(const vkt_gpu *gpu);
 const char *vkt__gpu_why_lost(const vkt_gpu *gpu); /* "vkQueueSubmit2: device lost (VkResult -4)" */
-/* The caller gets over a loss: it is told as a warning, not as an error. */
+/* The caller can recover from a loss, so it is logged as a warning, not as an error. */
 void vkt__gpu_recovers(vkt_gpu *gpu, bool on);
 bool vkt__gpu_gets_over(const vkt_gpu *gpu); /* it is lost, which was told so */
-/* Logs what the driver tells about the loss (VK_EXT_device_fault), if anything. */
+/* Logs the driver's details about the loss (VK_EXT_device_fault), if it has any. */
 void vkt__gpu_log_fault(vkt_gpu *gpu);
 /* Before graphs are compiled. */
 void vkt__gpu_set_submit_ms(vkt_gpu *gpu, uint32_t ms);
-/* For tests: the `submits`-th submission from now, of whatever gpu, is answered as by a lost
- * device; then again, `times` times in all. 0, 0: never. */
+/* For tests: the `submits`-th submission from now, on any gpu, fails as if the device were lost,
+ * and so do the following ones, `times` in all. 0, 0: none. */
 void vkt__gpu_lose_after(uint64_t submits, uint32_t times);
 /* For tests: what is submitted by the `submits`-th submission from now never ends; 0: never. A
  * second of a wait lasts `ms`; 0: 1000. */
 void vkt__gpu_hang_after(uint64_t submits);
 void vkt__gpu_wait_slice(uint32_t ms);
-/* For tests: the n-th pipeline created from now, of whatever gpu, fails to compile; 0: none. */
+/* For tests: the n-th pipeline created from now, on any gpu, fails to compile; 0: none. */
 void vkt__gpu_fail_pipeline(uint32_t n);
 /* While *stop is not 0, a wait for what does not get on ends after 5 s, the device being lost. */
 void vkt__gpu_stop_by(vkt_gpu *gpu, const atomic_int *stop);
@@ -78,7 +78,7 @@ bool vkt__gpu_tunes(const vkt_gpu *gpu);
 /* *path: the file, "" where there is none to write. */
 vkt_status vkt__choices_save(vkt_gpu *gpu, const char **path);
 
-/* Its matrix units are not used from now on: graphs that were planned before must be planned anew.
+/* Stops using the device's matrix units: graphs that were planned before must be planned again.
  */
 void vkt__gpu_drop_units(vkt_gpu *gpu);
 /* True the first time for each bit of what was not yet done on this device. */

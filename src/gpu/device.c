@@ -1,4 +1,4 @@
-/* A device: its creation and end, and what its driver tells about a loss. */
+/* Creates and destroys a device, and logs its driver's details about a loss. */
 #include <stdatomic.h>
 
 #include "base/os.h"

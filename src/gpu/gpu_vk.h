@@ -200,7 +200,7 @@ uint32_t vkt__memory_type(const VkPhysicalDeviceMemoryProperties *p, bool unifie
 bool vkt__subgroups_serve(const VkPhysicalDeviceVulkan11Properties *p);
 /* One that computes: if possible with timestamps, then without graphics; UINT32_MAX: none. */
 uint32_t vkt__compute_family(const VkQueueFamilyProperties *q, uint32_t n);
-/* Of a clock that counts in so many bits. */
+/* For a clock with this number of bits. */
 uint64_t vkt__ticks_between(uint64_t from, uint64_t to, uint32_t valid_bits);
 
 #endif

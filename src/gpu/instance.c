@@ -163,7 +163,7 @@ vkt_status vkt__instance_create(vkt_gpu *gpu, bool validate)
             "(Debian/Ubuntu: apt install mesa-vulkan-drivers, which also runs on the CPU)");
     if (r != VK_SUCCESS) return vkt__vk_fail(gpu, r, "vkCreateInstance");
     table_load(gpu);
-    /* What an extension brings is kept with the gpu that asked for it. */
+    /* The functions of an extension are stored in the gpu that enabled it. */
     if (validate) {
         gpu->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)vkGetInstanceProcAddr(
             gpu->instance, "vkSetDebugUtilsObjectNameEXT");

@@ -5,8 +5,8 @@
 
 #include "vktrain/gpu.h"
 
-/* Before the first run of a kernel that nobody has seen to work here, and after: a program that
- * ends between is told of by the next start. Kernels and keys are those of choices. */
+/* Called before and after the first run of a kernel on this device. If the program dies between the
+ * two, the next start reports it. Kernels and keys are those of choices. */
 void vkt__trying(vkt_gpu *gpu, const char *kernel, const char *key);
 void vkt__tried(vkt_gpu *gpu);
 /* A kernel that lost the device, or ended programs twice, is left out for all keys whose first word

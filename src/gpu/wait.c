@@ -54,7 +54,7 @@ static vkt_status look_up(vkt_gpu *gpu, uint64_t ticket, uint32_t still, bool *w
     return VKT_OK;
 }
 
-/* tells: else nothing is said or decided, as from another thread. */
+/* tells: log and detect a hang; false: only wait, as in another thread. */
 static vkt_status wait(vkt_gpu *gpu, uint64_t ticket, bool tells)
 {
     vkt_status st = VKT_OK;

@@ -125,7 +125,8 @@ static void put_model(exporter *e, vkt_export_type type)
 
 /* ---- the tokenizer ---- */
 
-/* llama.cpp knows splitting by name: that of the pattern which ours is. Another one is said. */
+/* llama.cpp selects the splitting of text by a name. Returns the name of our pattern, or warns if
+ * it has none. */
 static const char *pre_name(const json_t *tokenizer)
 {
 #define TAIL "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"

@@ -190,7 +190,7 @@ static void read_scaling(reader *r, const json_t *p, const char *type, vkt__hf_c
 }
 
 /* transformers 5 has rope_parameters; before, rope_theta and rope_scaling were keys of their own.
- * What is said twice must be the same, because versions differ in which of them they take. */
+ * A value given in both places must be the same, because versions differ in which one they read. */
 static void read_rope(reader *r, vkt__hf_config *c)
 {
     const json_t *p = get(r->o, "rope_parameters"), *scaling = get(r->o, "rope_scaling");

@@ -6,8 +6,8 @@
 
 #include "base/words.h"
 
-/* FORMAT: a key that is not known, or that asks for something else than what is computed; the line
- * names it. Keys that hf_config.c reads are its to check. */
+/* FORMAT: an unknown key, or one that requests something unsupported; the message names it. Keys
+ * that hf_config.c reads are checked there. */
 vkt_status vkt__hf_keys_check(const json_t *config, bool gpt2, const char *name);
 /* The same for the object of rope's parameters. */
 vkt_status vkt__hf_rope_keys_check(const json_t *rope, const char *name);

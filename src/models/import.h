@@ -16,7 +16,8 @@ vkt_status vkt__import_files(const char *path, const vkt__st_tensor *t, size_t n
 vkt_status vkt__import_check(const char *path, const vkt__st_tensor *t, size_t n);
 /* FORMAT: a number is NaN or infinite; the line names its tensor. path is what they came from. */
 vkt_status vkt__weights_check_finite(const char *path, const vkt__st_tensor *t, size_t n);
-/* FORMAT: path is a file of an adapter's weights, or a folder with no more of a model than that. */
+/* FORMAT: path is a file with only an adapter's weights, or a folder with nothing else of a model.
+ */
 vkt_status vkt__adapter_refuse(const char *path);
 /* A folder that holds a model as transformers saves it. */
 bool vkt__is_hf_folder(const char *path);

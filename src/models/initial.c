@@ -4,7 +4,7 @@
 #include "models/peft.h"
 #include "models/trained.h"
 
-/* The adapter to go on with, into the model's own. */
+/* Loads the weights of lora.from into the model's adapter. */
 static vkt_status load_adapter(const vkt_config *c, vkt__weights *w)
 {
     vkt_status st;

@@ -29,8 +29,9 @@ fail:
     return st;
 }
 
-/* An adapter to go on with says its settings and, where the recipe does not, its base. A recipe
- * with a rank, as a checkpoint's is, has them all: vkt__weights_initial compares. */
+/* The adapter of lora.from sets rank, alpha and targets and, if the recipe has no init, the base
+ * model. A recipe with a rank (such as a checkpoint's) has all these settings: vkt__weights_initial
+ * compares them. */
 static vkt_status lora_of_folder(vkt_config *c)
 {
     vkt_status st;

@@ -45,7 +45,7 @@ typedef struct vkt__layer_kind {
     vkt_tensor *(*build)(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
                          bool train);
     bool is_whole; /* it is the whole model: there are no other layers */
-    /* What tells kinds apart that share their functions. */
+    /* Distinguishes layer kinds that share functions. */
     vkt_act act;
     bool rms, max, bottleneck;
 } vkt__layer_kind;

@@ -356,7 +356,8 @@ static vkt_tensor *transformer_build(vkt_model *m, vkt_graph *g, const vkt__laye
     vkt__tbuilder b = { .m = m, .g = g, .l = l, .train = train };
     if (vkt__transformer_shape(l, vkt__model_n_outputs(m), &b.s) != VKT_OK) return g->inert;
     b.docs = vkt__input_named(g, VKT_TOKEN_DOCUMENTS);
-    /* Every layer reads it, and a batch may lie in memory that is slow for the device. */
+    /* Copied, because every layer reads it and a batch may be in memory that is slow for the
+     * device. */
     if (b.docs && g->gpu && !vkt_gpu_caps(g->gpu)->unified) b.docs = vkt_copy(g, b.docs);
     return vkt__transformer_head(&b, vkt__transformer_body(&b, x));
 }

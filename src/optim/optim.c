@@ -139,7 +139,7 @@ uint32_t vkt_step_block_bytes(void)
     return sizeof(struct vkt_step_block);
 }
 
-/* Put together here and copied: the block may lie in write-combined memory. */
+/* Assembled here and then copied, because the block may be in write-combined memory. */
 void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *d, void *step_block)
 {
     vkt__update_step s = vkt__optim_factors(&o->desc, d->lr, d->step);

@@ -242,7 +242,8 @@ static int longest_first(const void *a, const void *b)
     return (x->ms < y->ms) - (x->ms > y->ms);
 }
 
-/* What tells a node from others of its kind: the name of its result, else of its first named input.
+/* A name that distinguishes a node from others of its op: that of its result, else of its first
+ * named input.
  */
 static void label(const vkt_node *n, char out[64])
 {

@@ -96,7 +96,7 @@ static void trace_device(const view *t, vkt__trace *out)
                         json_pack("{sI sf}", "step", (json_int_t)s->step + 1, "queued ms",
                                   1e3 * (s->start - s->submitted)));
         if (s->submitted >= t->w->from) vkt__trace_arrow(out, DEVICE, STEPS, i, true, s->start);
-        /* The step in the middle stands for all. */
+        /* The step in the middle represents all steps. */
         if (s->step == t->w->sub[t->w->first_sub].step + t->p->steps / 2 &&
             t->w->sub[chosen].step != s->step)
             chosen = i;

@@ -47,7 +47,7 @@ const vkt__option *vkt__options(size_t *n);
 /* -1 if there is none of that name or alias. */
 int vkt__option_find(const char *name);
 
-/* The i-th of an option's choices; false: there are no more. */
+/* The i-th choice of an option; false past the last one. */
 bool vkt__option_choice(const vkt__option *o, int i, vkt__choice *out);
 
 /* Sets one option from text. `where` opens error lines ("recipe.yaml:7"); quoted: the text was in

@@ -99,7 +99,7 @@ void vkt__page_note(vkt__page *p, const char *title, const char *text, bool good
 void vkt__page_plot(vkt__page *p, const vkt__plot *plot, const char *name)
 {
     if (!vkt__plot_has_data(plot)) return;
-    /* For a phone it is laid out anew: shrunk, its letters could not be read. */
+    /* On a phone the plot has its own layout: a shrunk one would be unreadable. */
     vkt__plot *narrow = vkt__alloc(sizeof *narrow);
     *narrow = *plot;
     narrow->width = 340;

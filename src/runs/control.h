@@ -9,10 +9,10 @@ typedef struct vkt__control {
     double polled; /* when the file was last looked for */
 } vkt__control;
 
-/* An order left over from before the run began is thrown away. */
+/* Discards a request that is left over from before the run began. */
 void vkt__control_open(const char *run_dir, vkt__control *c);
-/* Looks at most twice a second; takes the order away. False: there is none. What is no order is
- * said and thrown away. */
+/* Checks at most twice a second, and removes the request that it returns. False: there is none. An
+ * unknown request is logged and discarded. */
 bool vkt__control_poll(vkt__control *c, vkt_run_order *out);
 
 #endif

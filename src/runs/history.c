@@ -122,7 +122,7 @@ static void read_line(vkt_history *h, const char *line, size_t n)
     json_decref(o);
 }
 
-/* A run that was resumed cuts its file back: then all is read anew. */
+/* A resumed run truncates its file: then everything is read again. */
 static void start_over(vkt_history *h)
 {
     for (size_t i = 0; i < h->n_evals; i++) {

@@ -13,7 +13,8 @@ typedef struct vkt__run_record {
     const char *started, *finished;   /* UTC, ISO; started NULL: now */
     const char *command, *config;     /* config: resolved YAML */
     const char *source;               /* recipe */
-    const char *commit, *changes; /* of the git checkout that the recipe lies in: see checkout.h */
+    const char *commit,
+        *changes; /* of the git checkout that contains the recipe: see git_checkout.h */
     const char *device, *driver, *data; /* data: vkt_dataset_info.source */
     uint64_t seed, data_seed, n_params, n_resumes;
     uint64_t n_train, n_valid, n_test; /* examples */

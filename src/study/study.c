@@ -46,8 +46,8 @@ static vkt_status check_data(vkt_study *s)
     return VKT_OK;
 }
 
-/* All devices that trials will ask for, before a folder is made for them. A study that goes on has
- * its folder, and perhaps nothing left to run. */
+/* Checks all devices of the trials before the folder is created. A resumed study has its folder
+ * already, and perhaps no trial left to run. */
 static vkt_status check_devices(const vkt_study *s)
 {
     const vkt_study_desc *d = s->priv->desc;

@@ -43,7 +43,7 @@ typedef struct sizes {
     size_t n;
 } sizes;
 
-/* Where memory is short the trainer goes on in micro-batches, which bring no throughput. */
+/* If memory is short, the trainer uses micro-batches, which do not raise throughput. */
 static void check_fits(vkt_study *s, uint32_t batch, vkt_study_trial *t)
 {
     vkt__run_record r;

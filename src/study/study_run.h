@@ -50,7 +50,7 @@ typedef struct vkt__trial_spec {
     const char *group;
     const char *const *set;
     size_t n_set;
-    bool check;        /* evaluates without saving: nobody wants its weights */
+    bool check;        /* evaluates without saving its weights */
     bool until_target; /* ends at the first evaluation that reaches desc->target */
 } vkt__trial_spec;
 /* The configuration of a trial: recipe, the study's settings, the trial's. */

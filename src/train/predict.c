@@ -115,7 +115,7 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
             vkt__row_parts_close(&rows);
             continue;
         }
-        vkt__log_quiet(true); /* a file that is absent is said when it is opened */
+        vkt__log_quiet(true); /* a missing file is reported when it is opened */
         n = group(inputs + i, n_inputs - i);
         vkt__log_quiet(false);
         VKT_TRY(vkt__dataset_open_inputs(o.model.schema, inputs + i, n, &data));

@@ -5,7 +5,7 @@
 
 #include "base/words.h"
 
-/* Without being asked, no more scores than this are kept and sorted: 64 MiB. */
+/* Unless the metric is requested, at most this many scores are kept and sorted: 64 MiB. */
 #define VKT__RANKED_SCORES (UINT64_C(1) << 24)
 
 typedef struct vkt__ranks {

@@ -10,8 +10,8 @@
 
 /* ---- the two graphs ---- */
 
-/* Room for two submissions of several steps and a batch being filled, if that is asked for or costs
- * next to nothing. */
+/* Slots for two submissions of several steps and for a batch being filled, if requested or nearly
+ * free. */
 static uint32_t n_train_slots(const vkt__session *s)
 {
     enum { SMALL_BATCH = 128 << 10 };
@@ -413,7 +413,8 @@ vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data
         vkt__gpu_forget_peak(gpu);
         if (!relieve(gpu, c, training)) break;
     }
-    /* What was kept quiet is said now. What a second try would not meet again is said as it was. */
+    /* The attempts logged nothing, so the failure is reported now: by the line held back if another
+     * attempt might end otherwise, else by trying once more. */
     if (st == VKT_E_DEVICE && vkt__gpu_gets_over(gpu)) return st;
     if (st == VKT_E_DEVICE || st == VKT_E_OOM_HOST)
         return vkt__fail(st, "train", "%s", *why ? why : "the device was lost");

@@ -26,11 +26,11 @@ typedef struct vkt__session {
     vkt__exchange *exchange; /* of the training graph's gradients; else NULL */
     vkt__samples *samples;   /* text, where config->samples; else NULL */
     uint64_t planned_bytes;
-    double tuned_s; /* spent on timing kernels unasked */
+    double tuned_s; /* spent on automatic tuning */
 } vkt__session;
 
-/* What a job runs on: what was asked for, else what its configuration says; fast if one of them
- * says so. */
+/* The device of a job: that of desc, else that of the configuration; math is fast if either says
+ * so. */
 vkt_gpu_desc vkt__config_gpu(const vkt_config *c, const vkt_gpu_desc *asked);
 
 /* Builds everything and allocates all device memory of the run. training false: no optimizer and no

@@ -18,7 +18,7 @@ static void on_shape(void *user, const vkt_tune_result *r)
                 r->best, r->n_tried);
 }
 
-/* Of what a choice stands for in a step: what a better kernel could gain. */
+/* Flops per step of all products that use the choice: how much a better kernel could save. */
 static double product_flops(const vkt_tune_shape *s)
 {
     return 2.0 * s->M * s->N * s->K * s->count;

@@ -1,4 +1,4 @@
-/* speak.h */
+/* text_stream.h */
 #include "base/os.h"
 #include "data/text/tokenizer_chat.h"
 #include "train/text_stream.h"
@@ -71,8 +71,8 @@ vkt_status vkt__speak_prompt(vkt_tokenizer *t, const char *prompt, bool control,
     return VKT_OK;
 }
 
-/* The scores after all tokens. Where no position is left, the caches begin anew with the later half
- * of what was there. */
+/* The logits after all tokens. If no position is left, the caches are rebuilt from the later half
+ * of the tokens. */
 static vkt_status next_scores(vkt_generator *g, const vkt_tokens *t, uint32_t n_new,
                               const float **scores)
 {

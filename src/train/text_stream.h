@@ -8,8 +8,8 @@
 /* Appends the tokens of a prompt, control tokens among them where `control`; of none (NULL or "")
  * one with which a text begins. FORMAT: the vocabulary lacks what is in it. */
 vkt_status vkt__speak_prompt(vkt_tokenizer *t, const char *prompt, bool control, vkt_tokens *out);
-/* Goes on after `tokens`, at least one and no more than g has positions, to which is appended what
- * comes. Of desc counts what is said of the text: n_tokens, sampler, stop, fn. Blocks. */
+/* Generates text after `tokens` (at least one, at most as many as g has positions) and appends the
+ * new tokens to them. Of desc only n_tokens, sampler, stop and fn are read. Blocks. */
 vkt_status vkt__speak(vkt_generator *g, const vkt_tokenizer *tokenizer,
                       const vkt_generate_desc *desc, vkt_tokens *tokens, vkt_generate_result *out);
 

@@ -136,7 +136,7 @@ static bool evaluates_after(const vkt__trainer *t, uint64_t step)
     return (step + 1) % t->c->eval_every == 0 || step + 1 == t->total;
 }
 
-/* What another process asked for (vkt_run_control). */
+/* Handles a request of another process (vkt_run_control). */
 static vkt_status take_order(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;

@@ -132,8 +132,8 @@ static void note_best(vkt__trainer *t, double value)
     t->progress.best = true;
 }
 
-/* What the weights on the device write; said once where it takes more than a twentieth of the time
- * since the last evaluation. */
+/* Generates sample texts with the current weights; logs once if that takes more than a twentieth of
+ * the time since the last evaluation. */
 static vkt_status write_samples(vkt__trainer *t)
 {
     if (!t->s->samples || !vkt__ranks_lead(t)) return VKT_OK;

@@ -1,4 +1,4 @@
-/* A run's beginning, its going on, and its end. */
+/* Starting, resuming and ending a run. */
 #ifndef VKT_TRAIN_TRAINER_RUN_H
 #define VKT_TRAIN_TRAINER_RUN_H
 

@@ -6,7 +6,7 @@
 #include "cli.h"
 
 typedef struct kept_sets {
-    char **set; /* [n] KEY=VALUE, but for the keys that are given anew */
+    char **set; /* [n] KEY=VALUE, without the keys that are given again */
     size_t n;
     char *text; /* what they point into */
     char *line; /* the command line with them, for run.json */

@@ -13,7 +13,7 @@ typedef struct runs_options {
 
 typedef struct row {
     const vkt_run_info *r;
-    vkt_config *config; /* read when an option is asked for; NULL: not read, or not readable */
+    vkt_config *config; /* read when an option is needed; NULL: not read, or not readable */
     bool tried;
 } row;
 

@@ -94,7 +94,7 @@ fail:
     return st;
 }
 
-/* A single document is cut: its end is the test text, what comes before that for validation. */
+/* A single document is cut into training, validation and test text, in this order. */
 static size_t cut_document(piece p[3], const vkt_data_desc *desc)
 {
     const piece whole = p[0];
@@ -193,7 +193,7 @@ static uint64_t *list_begins(const vkt__corpus *c, vkt_split split, size_t *n)
     return begin;
 }
 
-/* Windows of whole documents, where that is asked for. */
+/* Windows of whole documents, if requested. */
 static vkt_status make_windows(vkt__corpus *c, vkt_packing packing, vkt_too_long too_long,
                                const char *name)
 {
@@ -368,7 +368,7 @@ fail:
     return st;
 }
 
-/* The tokenizer that is asked for, or the shard's own; they must be the same. */
+/* The requested tokenizer, or the shard's own; if there are both, they must be equal. */
 static vkt_status shard_tokenizer(vkt__corpus *c, const vkt__shard *s, const char *path,
                                   const char *spec)
 {

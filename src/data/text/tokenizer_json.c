@@ -1,5 +1,6 @@
 /* Hugging Face's tokenizer.json: read where it is a byte-level BPE (or a vocabulary of characters,
- * as vktrain writes it), and written. What a file asks for and is not there is refused by name. */
+ * as vktrain writes it), and written. A file that needs an unsupported part is refused, with the
+ * name of the part. */
 #include <jansson.h>
 
 #include "data/parts/parts.h"

@@ -13,8 +13,8 @@
 double vkt__tune_seconds(const vkt_tune_desc *desc);
 /* Milliseconds of one of a compiled graph's copies, the least of several runs. */
 vkt_status vkt__tune_time(vkt_graph *g, double seconds, double *ms);
-/* Whether a candidate is to be tried for a key: not if it is left out (gpu/journal.h). Then it must
- * be ended, with what came of it. */
+/* Whether to try a candidate for a key: not if the journal excludes it (gpu/journal.h). If true,
+ * the caller must end the trial with its result. */
 bool vkt__tune_begin(vkt_gpu *gpu, const char *kernel, const char *key);
 /* OK after a failure too, told in a line, unless the device was lost; *ms is INFINITY then. */
 vkt_status vkt__tune_end(vkt_gpu *gpu, const char *kernel, vkt_status st, double *ms);

@@ -61,9 +61,9 @@ vkt__row_form vkt__row_form_walked(const vkt_caps *c, uint32_t cols, uint32_t pa
     return (vkt__row_form) { false, wg, lanes, reduce_form(c, wg, lanes), 0, 0 };
 }
 
-/* Four to sixteen elements an invocation if the workgroup can grow so far, else up to a hundred in
- * all arrays together, of 1024 invocations up to forty: a workgroup has 65,536 registers. Longer
- * rows are walked. */
+/* An invocation keeps 4 to 16 elements if the workgroup can grow that far, else up to 96 in all
+ * arrays together (40 with 1024 invocations, because a workgroup has 65,536 registers). Longer rows
+ * are walked. */
 vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes, uint32_t arrays)
 {
     enum { BESIDE = 24 }; /* numbers that a kernel keeps beside its row */
@@ -80,7 +80,7 @@ vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes
 
 vkt__row_form vkt__row_form_pairs(const vkt_caps *c, uint32_t cols)
 {
-    enum { MOST = 48 }; /* more are compiled for too long */
+    enum { MOST = 48 }; /* above this, compiling takes too long */
     uint32_t wg = c->subgroup, per = (uint32_t)vkt__align((cols + wg - 1) / wg, 2);
     if (!vkt__use_pairs(c) || !c->subgroup_arith || cols == 0 || cols % 2 || per > MOST)
         return (vkt__row_form) { 0 };

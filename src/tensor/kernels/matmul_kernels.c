@@ -161,8 +161,8 @@ bool vkt__matmul_fits(uint32_t kernel, const vkt_caps *caps, const vkt__product 
     return shader_of(f, p) && whole_words && (!f->fits || f->fits(t, caps, p));
 }
 
-/* Not worth it: a tile of which a GPU's matrix fills less than half, but for the smallest; one of
- * which there are thousands. */
+/* Whether a tile is worth trying on a GPU: not if the matrix fills less than half of it (unless it
+ * is the smallest), nor if there would be more than 16,384 of them. */
 static bool is_of_size(const vkt__mm_tile *t, const vkt__product *p)
 {
     bool too_large = t->rows > 32 && t->rows >= 2 * p->M,

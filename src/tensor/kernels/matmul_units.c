@@ -3,12 +3,12 @@
 #include "tensor/graph/workgroup.h"
 #include "tensor/kernels/matmul_family.h"
 
-/* Of sums that a subgroup keeps in registers: 128 numbers a lane where 32 lanes hold 16 x 16; half
- * of that beside the pieces of split operands. */
+/* Accumulator fragments per subgroup: 16 take 128 registers a lane (32 lanes, 16 x 16 fragments);
+ * half as many if the operands are split, whose parts need registers too. */
 enum { MOST_FRAGMENTS = 16, MOST_FRAGMENTS_SPLIT = 8 };
 
-/* What is multiplied: 16-bit operands as they are; pieces of f32 ones, in bf16, which has their
- * range, else in fp16 where tests allow it. */
+/* The type that is multiplied: that of 16-bit operands; for f32 operands that of their parts: bf16,
+ * which has the same range, or fp16 if tests allow it. */
 static vkt_dtype multiplied(const vkt_caps *caps, const vkt__product *p)
 {
     if (vkt__mm_is_16bit(p)) return p->in;

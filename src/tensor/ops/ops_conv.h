@@ -1,4 +1,4 @@
-/* What the convolution rows tell of a node. */
+/* Queries about nodes of the convolution rows. */
 #ifndef VKT_TENSOR_OPS_CONV_H
 #define VKT_TENSOR_OPS_CONV_H
 

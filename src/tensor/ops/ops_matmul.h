@@ -1,4 +1,4 @@
-/* What the matmul rows tell of a node. */
+/* Queries about nodes of the matmul rows. */
 #ifndef VKT_TENSOR_OPS_MATMUL_H
 #define VKT_TENSOR_OPS_MATMUL_H
 

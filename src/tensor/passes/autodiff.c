@@ -38,7 +38,7 @@ static vkt_tensor *seed(vkt_graph *g, const vkt_tensor *loss)
                                                    : vkt_mul(g, vkt_fill(g, loss->shape, 1.0f), s);
 }
 
-/* A gradient that nobody else owns the memory of, so that it can be bound. */
+/* A gradient in memory of its own, so that it can be bound. */
 static vkt_tensor *own(vkt_graph *g, vkt_tensor *d, vkt_tensor *const *taken, size_t n)
 {
     bool shared = d->view_of || !d->node || d->bound;

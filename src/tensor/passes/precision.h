@@ -4,7 +4,7 @@
 
 #include "tensor/graph/op.h"
 
-/* What was asked for and done, a line. */
+/* Describes the requested precision and its effect, in one line. */
 void vkt__precision_explain(const vkt_graph *g, vkt__str *s);
 /* For self-tests: everything that rows can have in 16 bits gets them, inputs of the graph too;
  * returns how many tensors. */

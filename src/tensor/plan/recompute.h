@@ -1,4 +1,4 @@
-/* Activations that are computed twice instead of kept. */
+/* Activations that are recomputed instead of kept. */
 #ifndef VKT_TENSOR_RECOMPUTE_H
 #define VKT_TENSOR_RECOMPUTE_H
 
@@ -9,7 +9,8 @@
 void vkt__recompute(vkt_graph *g);
 /* How many ops of the forward pass are run again. */
 uint32_t vkt__recomputed_ops(const vkt_graph *g);
-/* What recomputation did and costs, without a line's end; nothing where it was not asked for. */
+/* Describes the effect and cost of recomputation, without a newline; writes nothing if it was not
+ * requested. */
 void vkt__recompute_explain(const vkt_graph *g, vkt__str *s);
 
 #endif

@@ -132,8 +132,8 @@ static void learn(vkt_graph *g)
     }
 }
 
-/* After the timed runs: segments that are far from the target are cut anew. Nothing of the graph is
- * in flight. */
+/* After the timed runs, cuts the graph into segments again if their times are far from the target.
+ * No run of the graph may be in flight. */
 static vkt_status settle(vkt_graph *g)
 {
     vkt_status st = VKT_OK;

@@ -1,7 +1,7 @@
 /* How long each node of a compiled graph takes: a second recording with a timestamp and a barrier
  * around every node, run several times. Nodes that overlap in the real recording are timed one
- * after the other here. As in the real one a submission lasts no longer than a watchdog bears: it
- * takes some nodes, or a part of one. */
+ * after the other here. A submission holds only some nodes, or a part of one, so that no watchdog
+ * stops it. */
 #include <math.h>
 
 #include "tensor/graph/cost.h"

@@ -12,7 +12,8 @@ int cli_rows(FILE *f);    /* 24 if unknown */
  * cli_keys_end, also after a signal that ends the program. */
 bool cli_keys_begin(void);
 void cli_keys_end(void);
-/* The next key within so many seconds; 0: none, or the terminal's size has changed. */
+/* Waits for a key for this many seconds; 0: none was pressed, or the terminal's size has changed.
+ */
 int cli_key(double seconds);
 double cli_now(void); /* monotonic seconds */
 /* SIGINT and SIGTERM: the first calls vkt_train_stop and says so, the second ends the process at
