@@ -118,6 +118,7 @@ set(SRC_DATA_TEXT
   src/data/text/tokenizer_nfc.c
   src/data/text/tokenizer_open.c
   src/data/text/tokenizer_split.c
+  src/data/text/tokenizer_spm.c
   src/data/text/tokenizer_train.c
   src/data/text/turns.c
 )

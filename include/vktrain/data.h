@@ -27,7 +27,7 @@ VKT_API const char *vkt_split_name(vkt_split s); /* "train", "valid", "test" */
 /* Text <-> token ids. Encoding uses a cache inside: one thread at a time. */
 typedef struct vkt_tokenizer vkt_tokenizer;
 typedef struct vkt_tokenizer_info {
-    const char *kind;   /* "bytes", "chars", "bpe" */
+    const char *kind;   /* "bytes", "chars", "bpe", "spm" */
     const char *source; /* file it came from, for messages */
     uint32_t n_vocab;   /* every id is below it */
     uint32_t end;       /* the token between documents; VKT_NO_TOKEN: none */

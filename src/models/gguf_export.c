@@ -450,6 +450,12 @@ vkt_status vkt_export_gguf(const char *checkpoint, const char *path, vkt_export_
     VKT_TRY(vkt__export_is_new(path));
     VKT_TRY(vkt__language_open(checkpoint, &l));
     VKT_TRY(check(&l.config));
+    if (!strcmp(vkt_tokenizer_get_info(l.tokenizer)->kind, "spm")) {
+        st = vkt__fail(VKT_E_UNSUPPORTED, "export",
+                       "GGUF of a SentencePiece tokenizer is not written yet: export a folder "
+                       "(--hf), which llama.cpp's convert_hf_to_gguf.py reads");
+        goto fail;
+    }
     put_model(&e, type);
     put_tokenizer(&e);
     VKT_TRY(list_items(&e, type));

@@ -90,6 +90,38 @@ static void golden(const char *name)
     free(json);
 }
 
+/* SentencePiece's byte-pair encoding in four forms: tokens as of Hugging Face's tokenizers, the
+ * same when it is written and read back, and the text back but for the space that is put before. */
+static void sentencepiece_style(void **state)
+{
+    static const char *const names[] = { "llama2", "first", "always", "gemma" };
+    json_t *rows = load(GOLDEN "spm.json"), *row;
+    (void)state;
+    for (size_t k = 0; k < VKT_COUNT(names); k++) {
+        char path[512];
+        size_t i;
+        snprintf(path, sizeof path, GOLDEN "spm-%s.json", names[k]);
+        vkt_tokenizer *t = open_tokenizer(path), *again;
+        assert_string_equal(vkt_tokenizer_get_info(t)->kind, "spm");
+        char *json = vkt_tokenizer_json(t);
+        REQUIRE_OK(vkt__tokenizer_parse_json(json, strlen(json), "again", &again));
+        assert_true(vkt_tokenizer_get_info(t)->hash == vkt_tokenizer_get_info(again)->hash);
+        json_array_foreach(rows, i, row)
+        {
+            const char *text = json_string_value(json_object_get(row, "text"));
+            size_t n = json_string_length(json_object_get(row, "text"));
+            require_tokens(t, text, n, true, json_object_get(row, names[k]), 0);
+            require_tokens(again, text, n, true, json_object_get(row, names[k]), 0);
+            if (!strcmp(names[k], "gemma") && !strstr(text, "\xe2\x96\x81"))
+                require_round_trip(t, text, n, true);
+        }
+        free(json);
+        vkt_tokenizer_destroy(&again);
+        vkt_tokenizer_destroy(&t);
+    }
+    json_decref(rows);
+}
+
 static void gpt2_style(void **state)
 {
     (void)state;
@@ -347,7 +379,7 @@ static void bad_tokenizers(void **state)
     refused("model.merges", "null", VKT_E_FORMAT, "it has no model with vocab and merges");
     refused("model", "{\"type\": \"Unigram\", \"vocab\": []}", VKT_E_FORMAT,
             "a tokenizer of type Unigram; byte-level BPE is supported");
-    refused("model.byte_fallback", "true", VKT_E_FORMAT, "byte_fallback (SentencePiece)");
+    refused("model.byte_fallback", "true", VKT_E_FORMAT, "text without Metaspace or Replace");
     refused("model.end_of_word_suffix", "\"</w>\"", VKT_E_FORMAT, "end_of_word_suffix");
     refused("normalizer", "{\"type\": \"Lowercase\"}", VKT_E_FORMAT, "normalizer 'Lowercase'");
     refused("normalizer", "{\"type\": \"NFKC\"}", VKT_E_FORMAT, "normalizer 'NFKC'");
@@ -435,6 +467,7 @@ static void damaged_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sentencepiece_style),
         cmocka_unit_test(gpt2_style),
         cmocka_unit_test(smollm2_style),
         cmocka_unit_test(llama3_style),

@@ -2,6 +2,8 @@
 """Golden tokens from Hugging Face's tokenizers, for tests/data/test_tokenizer.c (run in the lab: shared/lab/in-testing).
 
 golden_tokenizers.py OUT [GPT2]   OUT: tests/golden; GPT2: a folder with OpenAI's encoder.json and vocab.bpe.
+golden_tokenizers.py --spm OUT    only spm-*.json and spm.json: byte-pair encoding with byte fallback as Llama 2 (Prepend and Replace),
+newer files (Metaspace, first and always) and Gemma (Replace) have it.
 golden_tokenizers.py --nfc OUT    only nfc.json: the tokens of OUT/gpt2-small.json where its normalizer is NFC.
 Trains three small byte-level BPE on the embedded novel and the cases below, in the shapes of GPT-2's, SmolLM2's and
 Llama 3's tokenizer.json, and writes them beside tokens.json: [{"text", "gpt2-small", ..., "gpt2"}]; and merges.json,
@@ -62,6 +64,35 @@ def nfc(out):
     (out / "nfc.json").write_text("[\n" + ",\n".join(json.dumps(r) for r in rows) + "\n]\n")
 
 
+def spm(out):
+    novel = (Path(__file__).resolve().parents[2] / "tests/files/pride-and-prejudice.txt").read_text()
+    t = Tokenizer(models.BPE())
+    t.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=True)
+    t.train_from_iterator([novel[:200000]] + CASES[:12], trainers.BpeTrainer(vocab_size=500, show_progress=False, limit_alphabet=90))
+    trained = json.loads(t.to_str())["model"]
+    names = ["<unk>", "<s>", "</s>"] + [f"<0x{b:02X}>" for b in range(256)] + list(trained["vocab"])
+    special = [{"id": i, "content": names[i], "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True} for i in range(3)]
+    metaspace = lambda scheme: {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": scheme, "split": False}
+    replace = {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}
+    variants = {
+        "llama2": ({"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "\u2581"}, replace]}, None),
+        "first": (None, metaspace("first")), "always": (None, metaspace("always")),
+        "gemma": (replace, {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}),
+    }
+    made = {}
+    for name, (normalizer, pre) in variants.items():
+        text = json.dumps({"version": "1.0", "truncation": None, "padding": None, "added_tokens": special, "normalizer": normalizer,
+                           "pre_tokenizer": pre, "post_processor": None, "decoder": None,
+                           "model": {"type": "BPE", "dropout": None, "unk_token": "<unk>", "continuing_subword_prefix": None, "end_of_word_suffix": None,
+                                     "fuse_unk": True, "byte_fallback": True, "ignore_merges": False,
+                                     "vocab": {n: i for i, n in enumerate(names)}, "merges": trained["merges"]}})
+        (out / f"spm-{name}.json").write_text(text + "\n")
+        made[name] = Tokenizer.from_str(text)
+    texts = CASES + NFC_CASES[-12:] + ["</s>after", "before</s> after<s>", "\u2581x \u2581 y", "  two", "x\u2581"]
+    rows = [{"text": c} | {n: t.encode(c, add_special_tokens=False).ids for n, t in made.items()} for c in texts]
+    (out / "spm.json").write_text("[\n" + ",\n".join(json.dumps(r) for r in rows) + "\n]\n")
+
+
 def train(pre, special, vocab, text):
     t = Tokenizer(models.BPE(ignore_merges=special[0] == "<|begin_of_text|>"))
     t.pre_tokenizer = pre
@@ -74,6 +105,8 @@ def train(pre, special, vocab, text):
 def main():
     if sys.argv[1] == "--nfc":
         return nfc(Path(sys.argv[2]))
+    if sys.argv[1] == "--spm":
+        return spm(Path(sys.argv[2]))
     out = Path(sys.argv[1])
     novel = (Path(__file__).resolve().parents[2] / "tests/files/pride-and-prejudice.txt").read_text()
     text = [novel[i:i + 2000] for i in range(0, 200000, 2000)] + CASES * 3
@@ -98,6 +131,7 @@ def main():
     whole = train(byte_level, ["<|endoftext|>"], 257 + 400, [novel])
     (out / "merges.json").write_text(json.dumps(json.loads(whole.to_str())["model"]["merges"]) + "\n")
     nfc(out)
+    spm(out)
     with open(out / "tokens.json", "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(r) for r in rows) + "\n]\n")
 

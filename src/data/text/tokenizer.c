@@ -8,6 +8,7 @@
 #include "data/text/tokenizer_bpe.h"
 #include "data/text/tokenizer_nfc.h"
 #include "data/text/tokenizer_split.h"
+#include "data/text/tokenizer_spm.h"
 #include "data/text/vocabulary.h"
 
 enum { MAX_ADDED = 16384 };
@@ -117,6 +118,7 @@ static vkt_status index_points(vkt_tokenizer *t)
 static uint64_t hash_all(const vkt_tokenizer *t)
 {
     uint64_t h = vkt__hash(t->info.kind, strlen(t->info.kind), t->whole_words);
+    if (t->spm) h = vkt__hash(&t->prefix, sizeof t->prefix, h);
     for (uint32_t i = 0; i < t->n_splitters; i++)
         h = vkt__hash(t->pattern[i], strlen(t->pattern[i]) + 1, h);
     for (uint32_t i = 0; i < t->info.n_vocab; i++) {
@@ -154,6 +156,14 @@ vkt_status vkt__tokenizer_finish(vkt_tokenizer *t, const vkt__merge *merges, siz
     t->info.n_merges = (uint32_t)n_merges;
     if (t->chars) {
         VKT_TRY(index_points(t));
+    } else if (t->spm) {
+        unsigned lacks;
+        vkt__merge_index(t);
+        if (!vkt__spm_index(t, &lacks)) {
+            st = vkt__fail(VKT_E_FORMAT, "data", "'%s': the vocabulary lacks the token <0x%02X>",
+                           vkt__show(t->info.source).s, lacks);
+            goto fail;
+        }
     } else {
         VKT_TRY(index_bytes(t));
         vkt__merge_index(t);
@@ -222,12 +232,14 @@ static vkt_status encode_piece(void *user, const char *bytes, size_t n)
 }
 
 /* Text without added tokens. */
-static vkt_status encode_plain(vkt_tokenizer *t, const char *text, size_t n, vkt_tokens *out)
+static vkt_status encode_plain(vkt_tokenizer *t, const char *text, size_t n, bool first,
+                               vkt_tokens *out)
 {
     vkt_status st;
     vkt__str composed = { 0 };
     bool changed = false;
     encoder e = { t, out };
+    if (t->spm) return vkt__spm_encode(t, text, n, first, out);
     if (t->nfc) VKT_TRY(vkt__nfc(text, n, &composed, &changed));
     if (changed) {
         text = composed.data;
@@ -263,12 +275,12 @@ vkt_status vkt_tokenizer_encode(vkt_tokenizer *t, const char *text, size_t n, bo
             at++;
             continue;
         }
-        VKT_TRY(encode_plain(t, start, (size_t)(at - start), out));
+        VKT_TRY(encode_plain(t, start, (size_t)(at - start), start == text, out));
         VKT_TRY(vkt__tokens_reserve(out, 1));
         out->id[out->n++] = id;
         start = at += t->piece[id].n;
     }
-    VKT_TRY(encode_plain(t, start, (size_t)(end - start), out));
+    VKT_TRY(encode_plain(t, start, (size_t)(end - start), start == text, out));
 fail:
     return st;
 }

@@ -2,6 +2,7 @@
  * neighbours, do the one of lowest rank, the leftmost of equals. A heap holds the candidates, so
  * that a piece of n bytes costs n log n; pieces seen before come from a cache.
  * Source: Sennrich et al. 2016 (arXiv 1508.07909); Radford et al. 2019 for bytes. */
+#include "base/words.h"
 #include "data/parts/parts.h"
 #include "data/text/tokenizer_bpe.h"
 #include "data/text/vocabulary.h"
@@ -72,7 +73,8 @@ void vkt__whole_index(vkt_tokenizer *t)
     t->whole_slot = vkt__arena_alloc(&t->arena, (t->whole_mask + 1) * sizeof *t->whole_slot);
     for (uint32_t i = 0; i < t->info.n_vocab; i++) {
         const vkt__piece *p = &t->piece[i];
-        if (!p->bytes || p->added || vkt__whole_find(t, p->bytes, p->n) != VKT_NO_TOKEN) continue;
+        if (!p->bytes || p->added || p->byte || vkt__whole_find(t, p->bytes, p->n) != VKT_NO_TOKEN)
+            continue;
         uint64_t at = vkt__hash(p->bytes, p->n, 0);
         while (t->whole_slot[at & t->whole_mask]) at++;
         t->whole_slot[at & t->whole_mask] = i + 1;
@@ -153,6 +155,28 @@ static vkt_status lacks_byte(const vkt_tokenizer *t, unsigned char b)
                      b, vkt__show(t->info.source).s);
 }
 
+/* SentencePiece's first symbols: characters that are tokens, and the bytes of others. */
+static uint32_t first_characters(const vkt_tokenizer *t, const char *bytes, size_t n, link *l)
+{
+    uint32_t k = 0;
+    for (const char *at = bytes, *end = bytes + n; at < end;) {
+        const char *from = at;
+        uint32_t whole = VKT_NO_TOKEN;
+        if (vkt__utf8_next(&at, end) >= 0)
+            whole = vkt__whole_find(t, from, (size_t)(at - from));
+        else
+            at = from + 1;
+        if (whole != VKT_NO_TOKEN) l[k++].id = whole;
+        for (; whole == VKT_NO_TOKEN && from < at; from++)
+            l[k++].id = t->byte_id[(unsigned char)*from];
+    }
+    for (uint32_t i = 0; i < k; i++) {
+        l[i].previous = i - 1;
+        l[i].next = i + 1 < k ? i + 1 : UINT32_MAX;
+    }
+    return k;
+}
+
 static vkt_status encode_new(const vkt_tokenizer *t, const char *bytes, size_t n, vkt_tokens *out)
 {
     enum { SMALL = 64 };
@@ -169,7 +193,8 @@ static vkt_status encode_new(const vkt_tokenizer *t, const char *bytes, size_t n
         VKT_TRY(vkt__data_alloc(n, sizeof *m.link, "a piece of text", &m.link));
         VKT_TRY(vkt__data_alloc(n, 3 * sizeof *m.heap, "a piece of text", &m.heap));
     }
-    for (uint32_t i = 0; i < n; i++) {
+    if (t->spm) n = first_characters(t, bytes, n, m.link);
+    for (uint32_t i = 0; !t->spm && i < n; i++) {
         uint32_t id = t->byte_id[(unsigned char)bytes[i]];
         if (id == VKT_NO_TOKEN) {
             st = lacks_byte(t, (unsigned char)bytes[i]);
@@ -248,7 +273,7 @@ fail:
 vkt_status vkt__bpe_encode(vkt_tokenizer *t, const char *bytes, size_t n, vkt_tokens *out)
 {
     vkt_status st = VKT_OK;
-    if (!t->info.n_merges) { /* bytes: nothing to search */
+    if (!t->info.n_merges && !t->spm) { /* bytes: nothing to search */
         VKT_TRY(vkt__tokens_reserve(out, n));
         for (size_t i = 0; i < n; i++) {
             uint32_t id = t->byte_id[(unsigned char)bytes[i]];

@@ -7,13 +7,15 @@
 #include "data/text/byte_letters.h"
 #include "data/text/tokenizer.h"
 #include "data/text/tokenizer_json.h"
+#include "data/text/tokenizer_spm.h"
 #include "data/text/vocabulary.h"
 
 static vkt_status unsupported(const vkt_tokenizer *t, const char *what, const char *value)
 {
     return vkt__fail(VKT_E_FORMAT, "data",
                      "'%s': %s '%s' is not supported; byte-level BPE with Split, Digits and "
-                     "ByteLevel is (GPT-2, SmolLM2, Llama 3, Qwen2)",
+                     "ByteLevel is (GPT-2, SmolLM2, Llama 3, Qwen2), and SentencePiece's (Llama 2, "
+                     "Mistral, Gemma)",
                      vkt__show(t->info.source).s, what, vkt__show(value).s);
 }
 
@@ -94,6 +96,13 @@ static vkt_status set_vocabulary(vkt_tokenizer *t, json_t *vocab)
         }
         bytes.len = 0;
         vkt__str_add(&bytes, key, n);
+        if (t->spm) {
+            bool byte;
+            n = vkt__spm_piece(key, n, bytes.data, &byte);
+            VKT_TRY(vkt__tokenizer_set(t, id, bytes.data, n));
+            t->piece[id].byte = byte;
+            continue;
+        }
         int64_t k = vkt__stand_ins_read(key, n, bytes.data);
         if (k < 0) { /* a control token that no list names: never made from text */
             VKT_TRY(vkt__tokenizer_set(t, id, key, n));
@@ -241,11 +250,42 @@ static vkt_status check_model(const vkt_tokenizer *t, const json_t *model)
     static const char *const empty[] = { "continuing_subword_prefix", "end_of_word_suffix" };
     const char *type = text_of(model, "type");
     if (*type && strcmp(type, "BPE") != 0) return unsupported(t, "model", type);
-    if (json_is_true(json_object_get(model, "byte_fallback")))
-        return unsupported(t, "model with", "byte_fallback (SentencePiece)");
     for (size_t i = 0; i < VKT_COUNT(empty); i++)
         if (*text_of(model, empty[i])) return unsupported(t, "model with", empty[i]);
     return VKT_OK;
+}
+
+/* A byte-pair encoding as SentencePiece has it. The file is kept as it is, but for what vktrain
+ * adds. */
+static vkt_status read_spm(json_t *o, json_t *vocab, const json_t *merges, const char *text,
+                           size_t n, const char *name, vkt_tokenizer **out)
+{
+    vkt_status st;
+    uint64_t n_ids;
+    vkt__prefix prefix;
+    size_t i;
+    json_t *v, *added = json_object_get(o, "added_tokens");
+    const char *wrong = vkt__spm_scheme(o, &prefix);
+    VKT_TRY(count_ids(vocab, added, name, &n_ids));
+    VKT_TRY(vkt__tokenizer_create("spm", name, n_ids, out));
+    vkt_tokenizer *t = *out;
+    t->spm = true;
+    t->prefix = prefix;
+    if (wrong) return unsupported(t, "beside byte_fallback", wrong);
+    json_array_foreach(added, i, v) if (json_is_true(json_object_get(
+                                            v, "normalize"
+                                               "d"))) return unsupported(t,
+                                                                         "beside byte_fallback an "
+                                                                         "added token with",
+                                                                         "normalized");
+    VKT_TRY(set_added(t, added));
+    VKT_TRY(set_vocabulary(t, vocab));
+    VKT_TRY(vkt__tokenizer_merges(t, vocab, merges));
+    char *copy = vkt__arena_alloc(&t->arena, n + 1);
+    memcpy(copy, text, n);
+    t->json = copy;
+fail:
+    return st;
 }
 
 vkt_status vkt__tokenizer_parse_json(const char *text, size_t n, const char *name,
@@ -273,6 +313,10 @@ vkt_status vkt__tokenizer_parse_json(const char *text, size_t n, const char *nam
         goto fail;
     }
     bool chars = (!pre || json_is_null(pre)) && json_array_size(merges) == 0, byte_level = chars;
+    if (vkt__spm_is(o)) {
+        VKT_TRY(read_spm(o, vocab, merges, text, n, name, out));
+        goto done;
+    }
     VKT_TRY(vkt__tokenizer_from_vocabulary(vocab, json_object_get(o, "added_tokens"), chars, name,
                                            out));
     VKT_TRY(check_model(*out, model));
@@ -286,6 +330,7 @@ vkt_status vkt__tokenizer_parse_json(const char *text, size_t n, const char *nam
         (*out)->info.kind = "bytes";
     (*out)->whole_words = json_is_true(json_object_get(model, "ignore_merges"));
     VKT_TRY(vkt__tokenizer_merges(*out, vocab, merges));
+done:
     if (json_is_object(json_object_get(o, VKT__CHAT_KEY)))
         (*out)->chat_settings = json_incref(json_object_get(o, VKT__CHAT_KEY));
 fail:
@@ -333,8 +378,20 @@ static json_t *pre_tokenizer_json(const vkt_tokenizer *t)
 }
 
 /* kept: with what the tokenizer knows of conversations, which no tokenizer.json has. */
+static char *print_file(const vkt_tokenizer *t, bool kept)
+{
+    json_t *o = json_loads(t->json, 0, NULL);
+    json_object_del(o, VKT__CHAT_KEY);
+    if (kept && t->chat_settings) json_object_set(o, VKT__CHAT_KEY, t->chat_settings);
+    char *text = json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    VKT_ASSERT(text);
+    return text;
+}
+
 static char *print(const vkt_tokenizer *t, bool kept)
 {
+    if (t->json) return print_file(t, kept);
     json_t *vocab = json_object(), *merges = json_array(), *added = json_array();
     vkt__str a = { 0 }, b = { 0 };
     for (uint32_t i = 0; i < t->info.n_vocab; i++)

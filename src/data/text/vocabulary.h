@@ -14,6 +14,7 @@ typedef struct vkt__piece {
     uint32_t n;
     bool added;   /* found before the text is split, not by merges */
     bool special; /* added: a control token, recognised only when that is asked for */
+    bool byte;    /* spm: what a byte of an unknown character becomes */
 } vkt__piece;
 
 typedef struct vkt__merge {
@@ -24,12 +25,25 @@ typedef struct vkt__merge {
 typedef struct vkt__splitter vkt__splitter;     /* a compiled pattern */
 typedef struct vkt__word_cache vkt__word_cache; /* pieces encoded before */
 
+/* SentencePiece: the space before a text: none, before each stretch of text between added tokens,
+ * before each that has none, before the first of them if it has none. */
+typedef enum vkt__prefix {
+    VKT__PREFIX_NEVER,
+    VKT__PREFIX_EACH,
+    VKT__PREFIX_MISSING,
+    VKT__PREFIX_FIRST
+} vkt__prefix;
+
 struct vkt_tokenizer {
     vkt__arena arena;
     vkt_tokenizer_info info;
     vkt__piece *piece; /* [info.n_vocab] */
     bool chars;
-    bool nfc; /* text is normalised before it is split */
+    bool spm;       /* a bpe of characters, as SentencePiece has it (tokenizer_spm.h) */
+    bool spm_words; /* no token reaches from one word into the next */
+    vkt__prefix prefix;
+    const char *json; /* spm: the file, which is written as it is */
+    bool nfc;         /* text is normalised before it is split */
     /* chars: [n_points], rising */
     int32_t *point;
     uint32_t *point_id, n_points;
