@@ -422,6 +422,7 @@ set(SRC_PROGRAM
   tools/program/cmd_tune.c
   tools/program/cmd_watch.c
   tools/program/kept_sets.c
+  tools/program/start_ranks.c
   tools/program/main.c
   tools/program/runs_print.c
   tools/program/runs_table.c

@@ -311,6 +311,25 @@ static void mpi_abort(vkt_comm *c, int code)
 
 /* ---- beginning and end ---- */
 
+/* By number of the process, where that can be seen from here. */
+static vkt_status know_neighbour(vkt_comm *c)
+{
+    typedef struct place {
+        char host[64];
+        int pid;
+    } place;
+    vkt__mpi *m = c->state;
+    place mine = { .pid = vkt__pid() }, *all = vkt__alloc(c->size * sizeof *all);
+    vkt__hostname(mine.host, sizeof mine.host);
+    vkt_status st = mpi_all_gather(c, &mine, all, sizeof mine);
+    const place *before = &all[(c->rank + c->size - 1) % c->size];
+    if (st == VKT_OK && !strcmp(before->host, mine.host) && vkt__pid_runs(before->pid))
+        m->pid_before = before->pid;
+    if (st == VKT_OK) st = mpi_barrier(c); /* none ends before all have looked */
+    free(all);
+    return st;
+}
+
 static vkt_status mpi_open(vkt_comm *c)
 {
     vkt_status st = VKT_OK;
@@ -346,7 +365,10 @@ static vkt_status mpi_open(vkt_comm *c)
             "%s is built without MPI_THREAD_MULTIPLE, which the watch over the ranks needs",
             vkt_comm_library());
     c->names = vkt__alloc(c->size * sizeof *c->names); /* here, as the watch names ranks */
-    VKT_TRY(c->size > 1 ? vkt__mpi_watch_start(c) : VKT_OK);
+    if (c->size > 1) {
+        VKT_TRY(know_neighbour(c));
+        VKT_TRY(vkt__mpi_watch_start(c));
+    }
 fail:
     return st;
 }
@@ -357,6 +379,7 @@ static bool all_are_here(vkt__mpi *m, double limit_s, bool heeds)
     MPI_Request q;
     int done = 0;
     double start = vkt__now();
+    m->ending = true;
     if (MPI_Ibarrier(m->watch, &q) != MPI_SUCCESS) return false;
     for (uint32_t turn = 0; !done; turn++) {
         if (MPI_Test(&q, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;

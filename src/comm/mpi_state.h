@@ -20,6 +20,8 @@ typedef struct vkt__mpi {
     uint32_t sequence;          /* of operations, for their tags */
     struct vkt__comm_job *jobs; /* [VKT__COMM_JOBS] */
     bool begun;                 /* MPI was, here */
+    int pid_before;             /* of the rank before this one, where it is of this host; else 0 */
+    atomic_bool ending;         /* ranks come to their end: one that is gone is no longer missed */
     vkt_comm *comm;
     vkt__thread *thread;
     atomic_bool stop;

@@ -7,6 +7,16 @@
 
 enum { SLICE_MS = 50, PULSE_SLICES = 20, TAG_PULSE = 1, TAG_ALARM = 2 };
 
+/* The rank before is no longer among the processes. */
+static void mourn(vkt_comm *c, uint32_t before)
+{
+    vkt_log(VKT_LOG_ERROR, "comm",
+            "rank %u (%s) is gone: it was killed, or its driver has ended it; all ranks end, and "
+            "--resume goes on from the last checkpoint",
+            before, c->names[before]);
+    c->row->abort(c, 1);
+}
+
 /* The rank before has been silent for so long that it is taken for dead. */
 static void give_up(vkt_comm *c, uint32_t before)
 {
@@ -39,6 +49,8 @@ static void watch(void *arg)
         } else if (++m->silent > VKT__SILENT_S * 1000 / SLICE_MS && !m->alarmed) {
             give_up(c, (uint32_t)before);
         }
+        bool gone = m->pid_before && !vkt__pid_runs(m->pid_before);
+        if (gone && !m->ending && !m->alarmed) mourn(c, (uint32_t)before);
         MPI_Test(&alarm_in, &done, MPI_STATUS_IGNORE);
         if (done) {
             if (!m->alarmed) m->alarm = alarm;

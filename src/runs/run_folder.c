@@ -38,7 +38,7 @@ static const field fields[] = {
     F(valid_mae, NUMBER),   F(test_mae, NUMBER),
     F(items_per_s, NUMBER), F(seconds, NUMBER),
     F(micro_batch, COUNT),  F(eval_batch, COUNT),
-    F(config, TEXT),
+    F(ranks, COUNT),        F(config, TEXT),
 };
 
 vkt__run_record vkt__run_record_empty(void)

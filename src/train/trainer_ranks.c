@@ -99,8 +99,16 @@ vkt_status vkt__ranks_device(const vkt__trainer *t, vkt_gpu_desc *desc, char roo
     const vkt_comm *c = comm_of(t);
     vkt_status st = VKT_OK;
     const char *env = getenv("VKT_DEVICE");
-    if (!c) return VKT_OK;
     *room = 0;
+    if (!c && t->c->devices && !desc->device) {
+        if (strchr(t->c->devices, ','))
+            return vkt__fail(VKT_E_ARG, "train",
+                             "devices '%s' are several, and this is one rank: start it with "
+                             "--devices, or by mpirun with a rank for each",
+                             t->c->devices);
+        if (item_of(t->c->devices, 0, room)) desc->device = room;
+    }
+    if (!c) return VKT_OK;
     if (t->c->devices)
         st = named_device(c, t->c->devices, room);
     else if (!desc->device && !(env && *env))
@@ -138,6 +146,17 @@ vkt_status vkt__ranks_meet_devices(vkt__trainer *t)
 fail:
     free(all);
     return st;
+}
+
+void vkt__ranks_name_devices(const vkt__trainer *t, char *out, size_t n)
+{
+    const vkt_comm *c = comm_of(t);
+    snprintf(out, n, "%s", vkt_gpu_caps(t->gpu)->name);
+    for (uint32_t r = 1; c && r < c->size; r++) {
+        const char *device = strstr(c->names[r], ", ");
+        size_t at = strlen(out);
+        snprintf(out + at, n - at, "; %s", device ? device + 2 : "?");
+    }
 }
 
 /* ---- memory ---- */

@@ -16,6 +16,8 @@ vkt_status vkt__ranks_same_data(vkt__trainer *t);
 vkt_status vkt__ranks_device(const vkt__trainer *t, vkt_gpu_desc *desc, char room[64]);
 /* After it was opened: tells the others, and refuses two ranks on one GPU that nobody asked for. */
 vkt_status vkt__ranks_meet_devices(vkt__trainer *t);
+/* "llvmpipe; Iris": the devices of all ranks. */
+void vkt__ranks_name_devices(const vkt__trainer *t, char *out, size_t n);
 /* The measures against a lack of memory that this rank took, all ranks take; *again: this one has
  * to build its session anew, with t->fit as it then is. */
 vkt_status vkt__ranks_fit(vkt__trainer *t, bool *again);

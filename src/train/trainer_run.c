@@ -217,7 +217,7 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
         r->best_step = old.best_step;
         r->best_metric = old.best_metric;
     }
-    snprintf(t->device, sizeof t->device, "%s", caps->name);
+    vkt__ranks_name_devices(t, t->device, sizeof t->device);
     snprintf(t->driver, sizeof t->driver, "%s %s", caps->driver, caps->driver_info);
     r->name = c->name;
     r->note = c->note;
@@ -244,6 +244,11 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     r->micro_batch = c->batch == t->recipe->batch ? 0 : c->batch;
     r->eval_batch = c->eval_batch == t->recipe->eval_batch ? 0 : c->eval_batch;
     r->metric = c->metric;
+    r->ranks = c->ranks;
+    if (there && old.ranks != r->ranks)
+        vkt_log(VKT_LOG_WARN, "train",
+                "the run was on %llu ranks and goes on with %u: not bit for bit",
+                (unsigned long long)VKT_MAX(old.ranks, 1), VKT_MAX(c->ranks, 1));
     if (t->desc->resume) VKT_TRY(vkt__trainer_resume(t));
     uint64_t at = t->desc->resume ? t->first : VKT__METRICS_NEW;
     VKT_TRY(vkt__metrics_open(t->run->dir, at, &t->metrics));

@@ -80,6 +80,24 @@ runs 3 again mlp.yaml
 same mlp-3 again step-00000040
 [ "$(find again -name 'events*' | wc -l)" = 1 ] || say "more than one rank has written"
 
+# By one command, without a word about MPI; then a rank is killed.
+runs 1 devices mlp.yaml --devices 0,0,0
+same mlp-3 devices step-00000040
+code=0
+"$program" train mlp.yaml --set train.steps=100000 --set eval.every=50 --set train.log_every=1 --devices 0,0 --run killed >out 2>err </dev/null & job=$!
+for _ in $(seq 600); do
+  [ "$(find killed/checkpoints -name state.json 2>/dev/null | wc -l)" -lt 2 ] || break
+  sleep 0.1
+done
+kill -KILL "$(pgrep -P "$(pgrep -P $job | head -n 1)" | tail -n 1)"
+start=$SECONDS
+wait $job || code=$?
+[ $code = 1 ] && [ $((SECONDS - start)) -lt 30 ] || say "a rank that is killed: exit code $code after $((SECONDS - start)) s"
+grep -q 'rank . (.*) is gone' err || { say "no word of the rank that was killed"; cat err >&2; }
+at=$(find killed/checkpoints -name state.json | sort | tail -n 1 | grep -o '[0-9]*/state' | grep -o '^[0-9]*')
+runs 1 killed mlp.yaml --resume --set eval.every=50 --set train.steps=$((10#$at + 50))
+grep -q 'the run was on 2 ranks and goes on with 1: not bit for bit' err || say "no word of the other number of ranks"
+
 # Interrupted by one rank, and gone on with.
 code=0
 mpirun --oversubscribe -n 3 "$program" train mlp.yaml --set train.steps=100000 --set eval.every=100000 --set train.log_every=1 --run stopped >out 2>err </dev/null & job=$!

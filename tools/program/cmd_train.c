@@ -7,11 +7,12 @@
 
 #include "cli.h"
 #include "kept_sets.h"
+#include "start_ranks.h"
 
 typedef struct train_options {
     cli_options common;
     cli_list set;
-    const char *run_dir;
+    const char *run_dir, *devices;
     bool resume, explain, no_rewrite;
 } train_options;
 
@@ -21,6 +22,9 @@ static const cli_flag flags[] = {
       "override an option of the recipe (options below); may be repeated" },
     { "--run", CLI_TEXT, AT(run_dir), "DIR", "runs/NAME-DATE",
       "run folder for configuration, metrics and checkpoints" },
+    { "--devices", CLI_TEXT, AT(devices), "D,D...|all", NULL,
+      "train one model on several devices of this machine at the same time, each with a part of "
+      "every batch, by MPI; all: every GPU" },
     { "--resume", CLI_BOOL, AT(resume), NULL, NULL,
       "continue from the last checkpoint in the folder given by --run; the --set values of the "
       "first start are kept unless given again" },
@@ -361,6 +365,8 @@ static vkt_status configure(const train_options *o, const kept_sets *kept, vkt_c
                     kept->set[i]);
     }
     for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
+    if (st == VKT_OK && o->devices && !o->explain && strcmp(o->devices, "all") != 0)
+        st = vkt_config_set(c, cli_text("devices=%s", o->devices));
     if (st == VKT_E_FORMAT) st = VKT_E_ARG;
     return st == VKT_OK ? vkt_config_finish(c) : st;
 }
@@ -439,6 +445,13 @@ static int run(void *options)
                                "that is only described");
         return CLI_USAGE;
     }
+    if (o->devices && o->common.gpu.device) {
+        cli_error("train: --device and --devices can't be used together");
+        return CLI_USAGE;
+    }
+    size_t n = o->devices ? start_ranks_count(o->devices) : 1;
+    if (n == 0) return CLI_USAGE;
+    if (n > 1 && !vkt_launch_get().launched && !o->explain) return start_ranks(n, o->common.argv);
     vkt_comm *comm = NULL;
     if (vkt_launch_get().rank > 0) cli_log_other_rank();
     vkt_status st = vkt_comm_open(&comm);

@@ -65,6 +65,7 @@ static int run_command(const cli_command *cmd, int argc, char **argv)
     int rc = CLI_MEMORY;
     if (!o || !line) goto done;
     o->line = line;
+    o->argv = argv;
     o->commands = commands;
     rc = cli_parse(cmd, argc - 2, argv + 2, o);
     if (!rc && o->help) {

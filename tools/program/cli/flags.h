@@ -20,6 +20,7 @@ typedef struct cli_options {
     const char **args; /* what is not a flag */
     size_t n_args;
     const char *line;                          /* the whole command line, quoted for a shell */
+    char **argv;                               /* the same, word by word; NULL at the end */
     const struct cli_command *const *commands; /* all of them, in the overview's order; NULL ends */
 } cli_options;
 

@@ -15,7 +15,10 @@
 #define write _write
 #else
 #include <poll.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -204,7 +207,8 @@ void cli_catch_signals(bool live)
     a.sa_flags = SA_RESTART;
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
-    struct sigaction hangup; /* nohup has it ignored */
+    sigaction(SIGUSR1, &a, NULL); /* what launchers hand on to ranks */
+    struct sigaction hangup;      /* nohup has it ignored */
     if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &a, NULL);
 #endif
@@ -239,3 +243,51 @@ bool cli_interrupted(bool clear)
     if (clear) n_interrupts = 0;
     return came;
 }
+/* ---- another program ---- */
+
+#ifdef _WIN32
+int cli_run_program(const char *const *argv)
+{
+    (void)argv;
+    return 127; /* not written */
+}
+#else
+static volatile sig_atomic_t child, n_passed;
+
+static void pass_on(int sig)
+{
+    (void)sig;
+    n_passed++;
+    if (child) kill((pid_t)child, n_passed == 1 ? SIGUSR1 : SIGTERM);
+}
+
+static void become(const char *const *argv)
+{
+    int null = open("/dev/null", O_RDONLY);
+    setpgid(0, 0);
+    if (null >= 0) dup2(null, 0);
+    execvp(argv[0], (char *const *)(size_t)argv);
+    _exit(127);
+}
+
+int cli_run_program(const char *const *argv)
+{
+    struct sigaction a = { 0 };
+    int status = 0;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid < 0) return 127;
+    if (pid == 0) become(argv);
+    child = (sig_atomic_t)pid;
+    a.sa_handler = pass_on;
+    a.sa_flags = SA_RESTART;
+    sigaction(SIGINT, &a, NULL);
+    sigaction(SIGTERM, &a, NULL);
+    sigaction(SIGHUP, &a, NULL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    child = 0;
+    int rc = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return n_passed && rc ? CLI_INTERRUPTED : rc;
+}
+#endif

@@ -16,13 +16,18 @@ void cli_keys_end(void);
  */
 int cli_key(double seconds);
 double cli_now(void); /* monotonic seconds */
-/* SIGINT and SIGTERM: the first calls vkt_train_stop and says so, the second ends the process at
- * once. */
+/* SIGINT, SIGTERM and SIGUSR1: the first calls vkt_train_stop and says so, the second ends the
+ * process at once. */
 void cli_catch_signals(bool live);
 /* SIGINT is counted from now on: cli_interrupted tells whether it came, and forgets it where
  * `clear`. A read that waits for input ends. */
 void cli_catch_interrupts(void);
 bool cli_interrupted(bool clear);
+/* Runs a program found by PATH (argv[0] its name, NULL at the end), nothing on its input, in a
+ * process group of its own. SIGINT and SIGTERM are not this process's: the first goes to it as
+ * SIGUSR1, which a launcher hands on, the next as SIGTERM. Its exit code; 128 and the signal that
+ * ended it; 130: it was asked to stop; 127: there is no such program. */
+int cli_run_program(const char *const *argv);
 /* UTF-8 and escape sequences where a terminal must be told. */
 void cli_terminal_init(void);
 bool cli_is_folder(const char *path);
