@@ -239,6 +239,8 @@ struct batch_finish_params {
     U32 rows, cols;
     U32 groups, group_rows, per_group, chunk;
     F32 eps, momentum;
+    F32 whole;           /* rows of all devices' batches together, of which these are a part; 0: these */
+    U32 pad;
 };
 /* batch_norm_total.comp */
 struct batch_total_params {

@@ -275,6 +275,7 @@ set(SRC_MODELS
 )
 set(SRC_TRAIN
   src/train/batch_ring.c
+  src/train/batch_sync.c
   src/train/classes.c
   src/train/ranks.c
   src/train/confusion.c

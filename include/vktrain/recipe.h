@@ -55,6 +55,7 @@ typedef struct vkt_config {
     vkt_optim_desc optim;
     vkt_saving offload;    /* optimizer moments in the host's memory */
     vkt_saving recompute;  /* activations computed again in the backward pass */
+    bool batch_norm_sync;  /* of several ranks: statistics of the whole batch */
     const char *freeze;    /* pattern of parameters that stay as they are; NULL: none */
     vkt_schedule schedule; /* .steps is train.steps, .lr is optim.lr */
     uint32_t batch;        /* examples of a micro-batch */

@@ -25,7 +25,7 @@ void main()
         }
         p.mean.v[g * p.cols + c] = mean;
         p.rstd.v[g * p.cols + c] = 1.0 / sqrt(squares / n + p.eps);
-        float var = squares / max(n - 1.0, 1.0);
+        float var = p.whole > 1.0 ? squares / n * (p.whole / (p.whole - 1.0)) : squares / max(n - 1.0, 1.0);
         if (is_bad(mean) || is_bad(var)) continue;
         run_mean += p.momentum * (mean - run_mean);
         run_var += p.momentum * (var - run_var);

@@ -353,6 +353,10 @@ static const vkt__option options[] = {
       "whether the backward pass recomputes activations to save memory; auto: only if device "
       "memory is too small",
       recomputes, NULL },
+    { "train.batch_norm_sync", VKT__OPT_BOOL, AT(batch_norm_sync), "false", 0, 0, "",
+      "of several ranks: batch norm takes mean and variance of the whole batch, as one rank does, "
+      "and not of each rank's part of it; two more messages for each such layer",
+      NULL, NULL },
     { "train.freeze", VKT__OPT_STRING, AT(freeze), NULL, 0, 0, "",
       "pattern of the parameters that are not trained, such as \"0.*\"", NULL, "freeze" },
     { "train.ema", VKT__OPT_F32, AT(optim.ema), "0", 0, 0.999999, "",

@@ -21,6 +21,8 @@ typedef struct vkt__exchange {
     vkt_comm *comm;
     vkt_gpu *gpu;
     vkt_buffer *gradients, *sums; /* the optimizer's */
+    vkt_model *model;             /* whose running averages become the ranks' mean */
+    float *states, *own_states;   /* [vkt_model_state_count] */
     uint64_t count;
     float *host; /* the gradients' memory where the host sees it, else a copy of them */
     bool copies;
@@ -30,7 +32,8 @@ typedef struct vkt__exchange {
 } vkt__exchange;
 
 /* o: after vkt_optim_accumulate. OOM_HOST. */
-vkt_status vkt__exchange_create(vkt_comm *comm, vkt_gpu *gpu, vkt_optim *o, vkt__exchange **out);
+vkt_status vkt__exchange_create(vkt_comm *comm, vkt_gpu *gpu, vkt_optim *o, vkt_model *model,
+                                vkt__exchange **out);
 void vkt__exchange_destroy(vkt__exchange **e);
 /* The device is done with the step's last micro-batch. shared: this rank's values from
  * VKT__SHARED_WEIGHT on; all ranks' sums afterwards. */

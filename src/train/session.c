@@ -5,6 +5,7 @@
 #include "tensor/check/units.h"
 #include "tensor/graph/graph.h"
 #include "tensor/plan/recompute.h"
+#include "train/batch_sync.h"
 #include "train/session.h"
 #include "train/session_tune.h"
 
@@ -79,6 +80,8 @@ static vkt_status build_train(vkt__session *s)
     } else {
         vkt__ring_result(l, vkt_optim_build(s->optim, l->graph, total, hits), &at);
     }
+    if (c->ranks > 1 && c->batch_norm_sync)
+        vkt__graph_sync(l->graph, (double)c->batch / l->batch, vkt__batch_sync, &s->comm);
     VKT_TRY(vkt__tune_new(s->gpu, l->graph, &s->tuned_s));
     VKT_TRY(vkt_graph_plan(
         l->graph, &(vkt_plan_desc) { .n_slots = l->n_slots, .label = "training activations" }));
@@ -484,7 +487,7 @@ void vkt__session_fill_update(vkt__session *s, uint32_t slot, uint64_t step, dou
 vkt_status vkt__session_join(vkt__session *s, vkt_comm *comm)
 {
     s->comm = comm;
-    return vkt__exchange_create(comm, s->gpu, s->optim, &s->exchange);
+    return vkt__exchange_create(comm, s->gpu, s->optim, s->model, &s->exchange);
 }
 
 void vkt__session_destroy(vkt__session **ps)

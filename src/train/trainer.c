@@ -272,6 +272,11 @@ static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms, bool as_before)
                 "batch norm takes mean and variance of each micro-batch of %u examples, not of the "
                 "step's %.0f",
                 t->c->batch, (double)t->c->batch * t->c->accumulate);
+    if (t->c->ranks > 1 && !t->c->batch_norm_sync && vkt_model_state(t->s->model, 0))
+        vkt_log(VKT_LOG_INFO, "train",
+                "batch norm takes mean and variance of each rank's %u examples, not of the batch's "
+                "%u; train.batch_norm_sync: true changes that",
+                t->s->train.batch, t->c->batch);
     VKT_TRY(vkt__weights_create(t->s->model, t->s->optim, &t->host));
 fail:
     return st;

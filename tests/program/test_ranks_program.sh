@@ -36,6 +36,14 @@ for name, n in (("train", 200), ("t10k", 40)):
     open(f"pictures/{name}-images-idx3-ubyte", "wb").write(struct.pack(">4I", 0x803, n, 8, 8) + pixels)
     open(f"pictures/{name}-labels-idx1-ubyte", "wb").write(struct.pack(">2I", 0x801, n) + bytes(i % 10 for i in range(n)))
 PY
+cat >norm.yaml <<'YAML'
+name: norm
+data: {source: idx, path: pictures, valid_fraction: 0.2}
+model: [conv: {out: 4, stride: 2, bias: false}, batch_norm, relu, flatten, linear: 8, batch_norm, relu, linear]
+optim: {rule: adamw, lr: 0.002}
+train: {steps: 12, batch: 13, batch_norm_sync: true}
+eval: {every: 6}
+YAML
 cat >text.yaml <<'YAML'
 name: text
 data: {source: novel, tokenizer: chars, context: 16}
@@ -70,7 +78,7 @@ PY
 }
 same() { cmp -s "$1/checkpoints/$3/model.safetensors" "$2/checkpoints/$3/model.safetensors" || say "$1 and $2: other bits at $3"; }
 
-for recipe in mlp mixed text; do
+for recipe in mlp mixed norm text; do
   runs 1 $recipe-1 $recipe.yaml
   runs 3 $recipe-3 $recipe.yaml
   near $recipe-1 $recipe-3 1e-4

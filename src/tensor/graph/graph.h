@@ -44,6 +44,11 @@ struct vkt_graph {
     const char *label;
     struct vkt__segment *segments; /* in order; each is a submission (run.c) */
     uint32_t n_segments;
+    /* Batch norm over several devices: what nodes of some levels give is made that of all of them
+     * by the host, before the next level: see vkt__graph_sync. */
+    vkt_status (*sync)(void *user, const vkt_node *n, uint32_t slot);
+    void *sync_user;
+    bool *level_syncs;        /* [n_levels] or NULL */
     double *level_ms;         /* [n_levels] estimated, then measured */
     uint32_t n_timed, n_cuts; /* timed runs of the segments as they are; times that they were cut */
 };
@@ -57,6 +62,13 @@ void vkt__where(vkt_graph *g, const char *where);
 /* Rows [first, first + n) of t, or of a vector elements: its memory, read or written in part. Has
  * no gradient: for rewrites. */
 vkt_tensor *vkt__slice(vkt_tensor *t, uint32_t first, uint32_t n);
+
+/* Before compiling: fn is called in each run of the graph for every node of batch norm's that gives
+ * statistics of the whole batch (batch_stats) or sums of their gradient (batch_norm_total), when
+ * the device has made them and before it reads them: vkt_tensor_read and vkt_tensor_write. times:
+ * how often all examples are those of this graph. The running variances become those of all. */
+void vkt__graph_sync(vkt_graph *g, double times,
+                     vkt_status (*fn)(void *user, const vkt_node *n, uint32_t slot), void *user);
 
 /* Of a compiled graph: how long it takes, by what was measured, as a share of its nodes' estimates
  * (vkt__node_ms). */

@@ -108,10 +108,11 @@ typedef union vkt_attr {
         bool rms, bias;
         uint32_t chunk;
     } norm;
-    /* group_rows: of a ghost batch. fixed: by the running averages. pool_*: of batch_norm_pool. */
+    /* whole: rows of all devices' batches together, 0: these. group_rows: of a ghost batch. fixed:
+     * by the running averages. pool_*: of batch_norm_pool. */
     struct {
         uint32_t group_rows;
-        float eps, momentum;
+        float eps, momentum, whole;
         vkt_act act;
         bool fixed;
         uint32_t pool_h, pool_w, pool_stride;

@@ -85,7 +85,8 @@ static void finish_record(vkt__rec *rec, const vkt_node *n)
                                      .per_group = q.per_group,
                                      .chunk = q.chunk,
                                      .eps = q.eps,
-                                     .momentum = n->attr.batch.momentum };
+                                     .momentum = n->attr.batch.momentum,
+                                     .whole = n->attr.batch.whole };
     vkt__batch_dispatch_columns(rec, VKT_SHADER_BATCH_FINISH, &p, sizeof p, p.cols);
 }
 
@@ -107,7 +108,9 @@ static void finish_ref(const vkt_node *n, double *const *in, double *const *out)
             }
             out[0][g * p.cols + c] = mean;
             out[1][g * p.cols + c] = 1 / sqrt(squares / count + (double)n->attr.batch.eps);
-            double var = squares / VKT_MAX(count - 1, 1);
+            double whole = (double)n->attr.batch.whole,
+                   var = whole > 1 ? squares / count * (whole / (whole - 1))
+                                   : squares / VKT_MAX(count - 1, 1);
             if (!isfinite(mean) || !isfinite(var)) continue;
             in[2][c] += momentum * (mean - in[2][c]);
             in[3][c] += momentum * (var - in[3][c]);

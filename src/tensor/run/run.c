@@ -8,6 +8,7 @@
 #include "tensor/graph/cost.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/record.h"
+#include "tensor/ops/ops.h"
 
 /* ---- segments ---- */
 
@@ -62,8 +63,8 @@ static void cut(vkt_graph *g, double target_ms)
     double ms = 0;
     for (uint32_t l = 0; l < g->n_levels || l == 0; l++) {
         uint32_t parts = parts_of(g, l, target_ms);
-        bool joins =
-            n && parts == 1 && list[n - 1].n_parts == 1 && ms + g->level_ms[l] <= target_ms;
+        bool joins = n && !(l && g->level_syncs && g->level_syncs[l - 1]) && parts == 1 &&
+                     list[n - 1].n_parts == 1 && ms + g->level_ms[l] <= target_ms;
         ms = joins ? ms + g->level_ms[l] : g->level_ms[l];
         if (joins) list[n - 1].last = l;
         for (uint32_t p = 0; p < parts && !joins; p++) {
@@ -164,6 +165,50 @@ fail:
     return st;
 }
 
+/* Whether the host has work with what the node gives: of the whole batch, not of ghost batches. */
+static bool syncs(const vkt_node *n)
+{
+    bool mine = n->op == &vkt__op_batch_stats || n->op == &vkt__op_batch_norm_total;
+    const vkt_tensor *x = n->op == &vkt__op_batch_stats ? n->in[0] : NULL;
+    if (!mine || n->attr.batch.fixed) return false;
+    if (!x) x = n->in[0]->node->in[1];
+    uint32_t rows = n->attr.batch.group_rows;
+    return rows == 0 || rows >= vkt__rows_of(x->shape);
+}
+
+void vkt__graph_sync(vkt_graph *g, double times,
+                     vkt_status (*fn)(void *user, const vkt_node *n, uint32_t slot), void *user)
+{
+    g->sync = fn;
+    g->sync_user = user;
+    for (size_t k = 0; k < g->n_nodes; k++) {
+        vkt_node *n = g->nodes[k];
+        if (n->op != &vkt__op_batch_finish || !syncs(n->in[0]->node)) continue;
+        n->attr.batch.whole = (float)(times * vkt__rows_of(n->in[0]->node->in[0]->shape));
+    }
+}
+
+static void mark_syncs(vkt_graph *g)
+{
+    if (!g->sync) return;
+    g->level_syncs = vkt__arena_alloc(&g->arena, (g->n_levels + 1) * sizeof *g->level_syncs);
+    for (size_t k = 0; k < g->n_nodes; k++)
+        if (syncs(g->nodes[k])) g->level_syncs[g->nodes[k]->level] = true;
+}
+
+/* The segment has been submitted: what of it the host has to do with. */
+static vkt_status sync_segment(vkt_graph *g, const vkt__segment *s, uint32_t slot, uint64_t ticket)
+{
+    vkt_status st = VKT_OK;
+    if (!g->level_syncs || !g->level_syncs[s->last] || s->part + 1 < s->n_parts) return VKT_OK;
+    VKT_TRY(vkt_ticket_wait(g->gpu, ticket));
+    for (size_t k = 0; k < g->n_nodes; k++)
+        if (g->nodes[k]->level == s->last && syncs(g->nodes[k]))
+            VKT_TRY(g->sync(g->sync_user, g->nodes[k], slot));
+fail:
+    return st;
+}
+
 vkt_status vkt_graph_compile(vkt_graph *g, const vkt_plan_desc *desc)
 {
     vkt_status st = VKT_OK;
@@ -185,6 +230,7 @@ vkt_status vkt_graph_compile(vkt_graph *g, const vkt_plan_desc *desc)
     g->label = vkt__arena_strdup(&g->arena, label);
     if (vkt__gpu_plans_only(g->gpu)) return VKT_OK;
     estimate(g);
+    mark_syncs(g);
     cut(g, vkt_gpu_caps(g->gpu)->submit_ms);
     VKT_TRY(record_all(g));
 fail:
@@ -205,10 +251,12 @@ vkt_status vkt_graph_submit(vkt_graph *g, uint32_t slot, uint64_t *ticket)
         vkt__segment *s = &g->segments[i];
         double start = vkt__now();
         VKT_TRY(vkt__submit(g->gpu, s->cmd[slot], ticket));
-        if (!timed) continue;
-        VKT_TRY(vkt_ticket_wait(g->gpu, *ticket));
-        double ms = 1e3 * (vkt__now() - start);
-        s->ms = g->n_timed ? VKT_MIN(s->ms, ms) : ms;
+        if (timed) {
+            VKT_TRY(vkt_ticket_wait(g->gpu, *ticket));
+            double ms = 1e3 * (vkt__now() - start);
+            s->ms = g->n_timed ? VKT_MIN(s->ms, ms) : ms;
+        }
+        VKT_TRY(sync_segment(g, s, slot, *ticket));
     }
     if (timed && ++g->n_timed == TIMED_RUNS) VKT_TRY(settle(g));
 fail:
