@@ -8,7 +8,6 @@
 #include "train/batch_ring.h"
 #include "train/exchange.h"
 #include "train/samples.h"
-#include "train/share.h"
 #include "vktrain/train.h"
 
 typedef struct vkt__session {

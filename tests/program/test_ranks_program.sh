@@ -64,12 +64,12 @@ runs() { # runs N RUN WORD...: the same, and it has to end well
   ranks "$n" train "$@" --run "$run"
   [ $code = 0 ] || { say "$run: exit code $code"; tail -n 5 err out >&2; }
 }
-near() { # near A B LIMIT: the losses of two runs differ by less, relative
+near() { # near A B LIMIT KEY...: the numbers of two runs differ by less, relative
   python3 - "$@" <<'PY' || say "$2 is not near $1"
 import json, sys
 def numbers(run):
     rows = [json.loads(l) for l in open(run + "/metrics.jsonl")]
-    return {(r["kind"], r.get("split"), r["step"], k): r[k] for r in rows for k in ("loss", "accuracy", "roc_auc", "grad_norm") if k in r}
+    return {(r["kind"], r.get("split"), r["step"], k): r[k] for r in rows for k in sys.argv[4:] if k in r}
 a, b = numbers(sys.argv[1]), numbers(sys.argv[2])
 worst = max((abs(a[k] - b[k]) / max(abs(a[k]), 1e-9), k) for k in a)
 print(sys.argv[2], "differs from", sys.argv[1], "by at most", worst)
@@ -81,7 +81,11 @@ same() { cmp -s "$1/checkpoints/$3/model.safetensors" "$2/checkpoints/$3/model.s
 for recipe in mlp mixed norm text; do
   runs 1 $recipe-1 $recipe.yaml
   runs 3 $recipe-3 $recipe.yaml
-  near $recipe-1 $recipe-3 1e-4
+  # Of a few examples, a rounding may change who is before whom.
+  exact="accuracy roc_auc"
+  [ $recipe != norm ] || exact=
+  # shellcheck disable=SC2086
+  near $recipe-1 $recipe-3 1e-4 loss grad_norm $exact
 done
 
 runs 3 again mlp.yaml
