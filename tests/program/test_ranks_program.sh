@@ -39,7 +39,7 @@ PY
 cat >norm.yaml <<'YAML'
 name: norm
 data: {source: idx, path: pictures, valid_fraction: 0.2}
-model: [conv: {out: 4, stride: 2, bias: false}, batch_norm, relu, flatten, linear: 8, batch_norm, relu, linear]
+model: [conv: {out: 4, stride: 2, bias: false}, batch_norm, relu, flatten, linear: {out: 8, bias: false}, batch_norm, relu, linear]
 optim: {rule: adamw, lr: 0.002}
 train: {steps: 12, batch: 13, batch_norm_sync: true}
 eval: {every: 6}
