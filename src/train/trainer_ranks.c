@@ -242,6 +242,18 @@ fail:
     return st;
 }
 
+/* Before the first step: who does what, and what it costs in messages. */
+static void say_shares(const vkt__trainer *t, const vkt_comm *c)
+{
+    uint64_t batch = t->c->batch;
+    for (uint32_t r = 0; r < c->size; r++)
+        vkt_log(VKT_LOG_INFO, "train", "rank %u (%s): %llu of %llu examples", r, c->names[r],
+                (unsigned long long)(batch * (r + 1) / c->size - batch * r / c->size),
+                (unsigned long long)batch);
+    vkt_log(VKT_LOG_INFO, "train", "each rank sends %.2f MiB in a step, by %s",
+            (double)vkt__exchange_bytes(t->s->exchange) / 1048576, vkt_comm_library());
+}
+
 vkt_status vkt__ranks_follow(vkt__trainer *t)
 {
     vkt_comm *c = comm_of(t);
@@ -264,6 +276,7 @@ vkt_status vkt__ranks_follow(vkt__trainer *t)
     }
     VKT_TRY(vkt__ranks_share_weights(t));
     VKT_TRY(vkt__session_join(t->s, c));
+    say_shares(t, c);
 fail:
     return st;
 }
