@@ -255,6 +255,14 @@ static vkt_status check_model(const vkt_tokenizer *t, const json_t *model)
     return VKT_OK;
 }
 
+/* Whether one is looked for in the normalised text. */
+static bool any_normalized(const json_t *added)
+{
+    for (size_t i = 0; i < json_array_size(added); i++)
+        if (json_is_true(json_object_get(json_array_get(added, i), "normalized"))) return true;
+    return false;
+}
+
 /* A byte-pair encoding as SentencePiece has it. The file is kept as it is, but for what vktrain
  * adds. */
 static vkt_status read_spm(json_t *o, json_t *vocab, const json_t *merges, const char *text,
@@ -263,8 +271,7 @@ static vkt_status read_spm(json_t *o, json_t *vocab, const json_t *merges, const
     vkt_status st;
     uint64_t n_ids;
     vkt__prefix prefix;
-    size_t i;
-    json_t *v, *added = json_object_get(o, "added_tokens");
+    const json_t *added = json_object_get(o, "added_tokens");
     const char *wrong = vkt__spm_scheme(o, &prefix);
     VKT_TRY(count_ids(vocab, added, name, &n_ids));
     VKT_TRY(vkt__tokenizer_create("spm", name, n_ids, out));
@@ -272,12 +279,8 @@ static vkt_status read_spm(json_t *o, json_t *vocab, const json_t *merges, const
     t->spm = true;
     t->prefix = prefix;
     if (wrong) return unsupported(t, "beside byte_fallback", wrong);
-    json_array_foreach(added, i, v) if (json_is_true(json_object_get(
-                                            v, "normalize"
-                                               "d"))) return unsupported(t,
-                                                                         "beside byte_fallback an "
-                                                                         "added token with",
-                                                                         "normalized");
+    if (any_normalized(added))
+        return unsupported(t, "beside byte_fallback an added token with", "normalized");
     VKT_TRY(set_added(t, added));
     VKT_TRY(set_vocabulary(t, vocab));
     VKT_TRY(vkt__tokenizer_merges(t, vocab, merges));
