@@ -5,10 +5,10 @@
  * Threads: the functions of this header may be called from any thread at any time, but for
  * vkt_log_set, which is called while no other thread is in the library. Each header adds its own
  * rules. Aborts: misuse that only a bug in the caller can cause (an index past the end, calls in
- * the wrong order; each header lists its own) ends the process with "internal error: FILE:LINE". So
- * does the failure of a small host allocation (lists, names, texts). Allocations as large as a
- * file, a data set or a model are checked and return OOM_HOST. Wrong values, files and devices
- * never abort.
+ * the wrong order; each header lists its own) ends the process with "internal error: FILE:LINE".
+ * Wrong values, files and devices never abort. When host memory runs out, the call returns
+ * OOM_HOST: until it does, small allocations (lists, names, texts) are served from a reserve of
+ * 1 MiB, and only if that is used up, too, the process is ended.
  * Ownership: an object from `create` or `open` is freed by its `destroy`, which takes the address
  * of the pointer, sets it to NULL and accepts NULL. Descs and what they point to are read only
  * during the call, except where a field says otherwise. Texts returned as const char * belong to

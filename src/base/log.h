@@ -11,9 +11,20 @@
     } while (0)
 _Noreturn void vkt__assert_fail(const char *cond, const char *file, int line);
 
-/* Forward a status to the `fail:` label of a function that has `vkt_status st`. */
+/* Whether vkt__alloc had to give up its reserve for this thread; logs that line and takes the flag
+ * back. See memory.h. */
+extern _Thread_local bool vkt__reserve_spent;
+void vkt__out_of_memory(void);
+
+/* Forward a status to the `fail:` label of a function that has `vkt_status st`. Where memory has
+ * run out, expr is not evaluated. */
 #define VKT_TRY(expr)                                                                              \
     do {                                                                                           \
+        if (vkt__reserve_spent) {                                                                  \
+            vkt__out_of_memory();                                                                  \
+            st = VKT_E_OOM_HOST;                                                                   \
+            goto fail;                                                                             \
+        }                                                                                          \
         if ((st = (expr)) != VKT_OK) goto fail;                                                    \
     } while (0)
 

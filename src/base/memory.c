@@ -1,17 +1,46 @@
 /* Host allocation: checked malloc, arena, growing string. */
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/format.h"
 #include "base/memory.h"
 
+/* Set aside at the first allocation and after each failure. */
+static _Atomic(void *) reserve;
+_Thread_local bool vkt__reserve_spent;
+static _Thread_local size_t refused; /* bytes, that the reserve was given up for */
+
+static void set_aside(void)
+{
+    if (atomic_load_explicit(&reserve, memory_order_relaxed)) return;
+    void *none = NULL, *p = malloc(VKT__RESERVE);
+    if (!atomic_compare_exchange_strong(&reserve, &none, p)) free(p);
+}
+
+static void *from_reserve(size_t bytes)
+{
+    refused = bytes;
+    vkt__reserve_spent = true;
+    free(atomic_exchange(&reserve, NULL));
+    void *p = calloc(1, bytes);
+    if (p) return p;
+    fprintf(stderr, "vktrain: error: out of memory: no %zu bytes\n", bytes);
+    abort();
+}
+
+void vkt__out_of_memory(void)
+{
+    vkt__reserve_spent = false;
+    vkt__fail(VKT_E_OOM_HOST, "memory",
+              "the system's memory is used up: %zu bytes more were refused", refused);
+}
+
 void *vkt__alloc(size_t bytes)
 {
-    void *p = calloc(1, bytes ? bytes : 1);
-    if (!p) {
-        fprintf(stderr, "vktrain: out of memory (%zu bytes)\n", bytes);
-        abort();
-    }
-    return p;
+    if (!vkt__reserve_spent) set_aside();
+    if (bytes == 0) bytes = 1;
+    void *p = calloc(1, bytes);
+    return p ? p : from_reserve(bytes);
 }
 
 void vkt_free(void *p)

@@ -86,7 +86,7 @@ static vkt_status time_steps(vkt__session *s, const vkt_bench_desc *desc, vkt_sc
 {
     enum { RUNS = 15 };
     vkt_status st = VKT_OK;
-    double each[RUNS], one;
+    double each[RUNS], one = 0;
     uint32_t runs = desc->once ? 1 : RUNS;
     vkt__times t;
     for (int i = 0; i < 3; i++)
@@ -236,7 +236,7 @@ vkt_status vkt_scaling_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_scaling
         c->held = axes[a].held;
         for (size_t i = 0; i < VKT_SCALING_POINTS && axes[a].n[i]; i++) {
             vkt_scaling_point *p = &c->point[c->n_points];
-            bool fits;
+            bool fits = false;
             if (!is_wanted(desc, i)) continue;
             progress.what = c->name;
             progress.elapsed_s = vkt__now() - start;

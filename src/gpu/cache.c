@@ -24,6 +24,16 @@ static cache_header header_for(const vkt_gpu *gpu, const void *data, size_t n)
     return h;
 }
 
+bool vkt__cache_read(const char *path, size_t limit, char **file, size_t *n)
+{
+    if (vkt__file_size(path) <= 0) return false;
+    vkt__log_hold(true);
+    vkt_status st = vkt__file_read(path, limit, file, n);
+    vkt__log_hold(false);
+    if (st != VKT_OK) vkt_log(VKT_LOG_WARN, "gpu", "%s: done without it", vkt__last_failure());
+    return st == VKT_OK;
+}
+
 vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir)
 {
     vkt_status st = VKT_OK;
@@ -37,8 +47,7 @@ vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir)
         snprintf(gpu->cache_path, sizeof gpu->cache_path, "%.900s/pipelines-%016llx.bin", dir,
                  (unsigned long long)id);
     }
-    if (gpu->use_cache && vkt__file_size(gpu->cache_path) >= 0 &&
-        vkt__file_read(gpu->cache_path, 64u << 20, &file, &n) == VKT_OK) {
+    if (gpu->use_cache && vkt__cache_read(gpu->cache_path, 64u << 20, &file, &n)) {
         if (n > sizeof(cache_header)) {
             cache_header want = header_for(gpu, file + sizeof want, n - sizeof want);
             if (!memcmp(file, &want, sizeof want)) use = n - sizeof want;

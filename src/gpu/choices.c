@@ -61,9 +61,7 @@ void vkt__choices_open(vkt_gpu *gpu, const char *dir)
     if (!dir) return;
     snprintf(gpu->choices_path, sizeof gpu->choices_path, "%.900s/choices-%016llx.txt", dir,
              (unsigned long long)caps_hash(&gpu->caps));
-    if (vkt__file_size(gpu->choices_path) <= 0 ||
-        vkt__file_read(gpu->choices_path, 1 << 20, &file, &n) != VKT_OK)
-        return;
+    if (!vkt__cache_read(gpu->choices_path, 1 << 20, &file, &n)) return;
     vkt__choices_heading(gpu, &head);
     bool current = n > head.len && !memcmp(file, head.data, head.len);
     if (!current || !parse(gpu, file + head.len, n - head.len)) {

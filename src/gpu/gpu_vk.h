@@ -176,6 +176,8 @@ void vkt__coopmat_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *c)
 /* cache.c */
 vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir);
 void vkt__cache_close(vkt_gpu *gpu);
+/* A file of the cache folder, which is done without where it can't be read: a warning says so. */
+bool vkt__cache_read(const char *path, size_t limit, char **file, size_t *n);
 
 /* kernel.c */
 void vkt__kernels_finish(vkt_gpu *gpu);

@@ -63,9 +63,7 @@ void vkt__journal_open(vkt_gpu *gpu)
     if (path < 4) return;
     snprintf(gpu->journal_path, sizeof gpu->journal_path, "%.*s-left-out.txt", (int)path - 4,
              gpu->choices_path);
-    if (vkt__file_size(gpu->journal_path) <= 0 ||
-        vkt__file_read(gpu->journal_path, 1 << 20, &file, &n) != VKT_OK)
-        return;
+    if (!vkt__cache_read(gpu->journal_path, 1 << 20, &file, &n)) return;
     vkt__choices_heading(gpu, &head);
     bool current = n > head.len && !memcmp(file, head.data, head.len);
     if (current && parse(gpu, file + head.len)) save(gpu);

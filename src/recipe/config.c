@@ -17,12 +17,14 @@ vkt_status vkt_config_create(vkt_config **out)
     vkt_config *c = vkt__alloc(sizeof *c);
     c->priv = vkt__alloc(sizeof *c->priv);
     VKT_ASSERT(n <= VKT__MAX_OPTIONS);
-    for (size_t i = 0; i < n; i++)
-        if (o[i].fallback &&
-            vkt__option_set(c, &c->priv->arena, &o[i], o[i].fallback, false, "default") != VKT_OK)
-            VKT_ASSERT(!"every default is valid");
+    vkt_status st = VKT_OK;
+    for (size_t i = 0; i < n && st == VKT_OK; i++)
+        if (o[i].fallback)
+            st = vkt__option_set(c, &c->priv->arena, &o[i], o[i].fallback, false, "default");
+    VKT_ASSERT(st == VKT_OK || st == VKT_E_OOM_HOST); /* every default is valid */
+    if (st != VKT_OK) vkt_config_destroy(&c);
     *out = c;
-    return VKT_OK;
+    return st;
 }
 
 void vkt_config_destroy(vkt_config **c)
@@ -76,6 +78,16 @@ vkt_status vkt_config_parse(vkt_config *c, const char *text, size_t n, const cha
     VKT_TRY(vkt__recipe_apply(c, root, c->source));
 fail:
     return st;
+}
+
+vkt_status vkt__config_of_run(const char *yaml, vkt_config **out)
+{
+    vkt_status st = vkt_config_create(out);
+    vkt__log_hold(true);
+    if (st == VKT_OK) st = vkt_config_parse(*out, yaml, strlen(yaml), "run.json");
+    vkt__log_hold(false);
+    if (st != VKT_OK) vkt_config_destroy(out);
+    return st == VKT_E_OOM_HOST ? vkt__fail(st, "config", "%s", vkt__last_failure()) : VKT_OK;
 }
 
 vkt_status vkt_config_load(vkt_config *c, const char *recipe)

@@ -9,6 +9,9 @@
  * recipe that leaves it to `init`, vkt_config_finish fills it in first. ARG names the option and
  * the line that set it. */
 vkt_status vkt__config_check(vkt_config *c);
+/* The recipe in a run.json, which another version may have written: *out is NULL where this one
+ * can't read it, and nothing is said. OOM_HOST. */
+vkt_status vkt__config_of_run(const char *yaml, vkt_config **out);
 bool vkt__config_was_set(const vkt_config *c, const char *option);
 /* Logs "recipe.yaml:7: OPTION: ..."; returns ARG. */
 vkt_status vkt__config_refuse(const vkt_config *c, const char *option, const char *fmt, ...)

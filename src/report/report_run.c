@@ -2,6 +2,7 @@
  * samples, time, configuration. */
 #include <math.h>
 
+#include "recipe/config.h"
 #include "recipe/measure.h"
 #include "report/findings.h"
 #include "report/run_view.h"
@@ -187,12 +188,7 @@ static vkt_status load(vkt__run_view *r)
     vkt_status st = VKT_OK;
     VKT_TRY(vkt__run_load(r->dir, &r->arena, &r->rec, NULL));
     VKT_TRY(vkt_history_load(r->dir, &r->h));
-    if (r->rec.config && vkt_config_create(&r->config) == VKT_OK) {
-        vkt__log_hold(true);
-        if (vkt_config_parse(r->config, r->rec.config, strlen(r->rec.config), "run.json") != VKT_OK)
-            vkt_config_destroy(&r->config);
-        vkt__log_hold(false);
-    }
+    if (r->rec.config) VKT_TRY(vkt__config_of_run(r->rec.config, &r->config));
     vkt__curves_load(r->h, r->rec.metric, &r->c);
 fail:
     return st;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "recipe/config.h"
 #include "report/page.h"
 #include "runs/run_folder.h"
 
@@ -15,20 +16,20 @@ typedef struct run {
     vkt_config *config;
 } run;
 
-static void load(run *r, const char *dir, vkt__arena *a)
+static vkt_status load(run *r, const char *dir, vkt__arena *a)
 {
     const char *why;
     r->dir = dir;
-    if (vkt__run_load(dir, a, &r->rec, &why) != VKT_OK) {
+    vkt_status st = vkt__run_load(dir, a, &r->rec, &why);
+    if (st == VKT_E_OOM_HOST) return st;
+    if (st != VKT_OK) {
         vkt_log(VKT_LOG_WARN, "report", "'%s' is left out: %s", dir, why);
-        return;
+        return VKT_OK;
     }
     vkt__log_hold(true);
     if (vkt_history_load(dir, &r->h) == VKT_OK) vkt__curves_load(r->h, r->rec.metric, &r->c);
-    if (r->rec.config && vkt_config_create(&r->config) == VKT_OK &&
-        vkt_config_parse(r->config, r->rec.config, strlen(r->rec.config), dir) != VKT_OK)
-        vkt_config_destroy(&r->config);
     vkt__log_hold(false);
+    return r->rec.config ? vkt__config_of_run(r->rec.config, &r->config) : VKT_OK;
 }
 
 static void plot(vkt__page *p, const run *r, size_t n, const char *title, const char *y_label,
@@ -112,7 +113,7 @@ vkt_status vkt__report_runs(vkt__page *p, const char *const *dirs, size_t n)
 {
     vkt__arena a = { 0 };
     run *r = vkt__alloc((n + 1) * sizeof *r);
-    for (size_t i = 0; i < n; i++) load(&r[i], dirs[i], &a);
+    for (size_t i = 0; i < n && p->st == VKT_OK; i++) p->st = load(&r[i], dirs[i], &a);
     vkt__page_heading(p, 2, "%zu runs", n);
     vkt__str_printf(&p->html, "<div class=\"plots\">\n");
     plot(p, r, n, "Training loss, smoothed", "loss", "runs-loss", 0);

@@ -50,7 +50,7 @@ vkt_status vkt__serial_wanted(vkt_gpu *gpu, const vkt_graph *g, const vkt_buffer
     uint32_t cpus = vkt__cpu_count();
     size_t n_nodes;
     double work = 1e6 * vkt_graph_seconds(g, 1e9 * CORE_GFLOPS, 1e9 * CORE_GBPS, &n_nodes),
-           hand_over;
+           hand_over = 0;
     uint32_t n = (uint32_t)n_nodes;
     *wanted = false;
     if (!vkt_gpu_caps(gpu)->hands_over || !vkt__serial_pays(work, n, HAND_OVER_MOST_US, cpus))

@@ -76,6 +76,17 @@ else
     echo "test_faults: SKIPPED: messages of the validation layer: it is not installed"
 fi
 
+# ---- memory: an allocation that fails ends the run with a line, and what was saved is gone on with (all of them: tools/faults)
+for at in 30 200 500 900; do
+    train io malloc:$at:ENOMEM
+    ended 5 'memory'
+    rc=0; again=--resume
+    [ -d run/checkpoints ] || again=
+    "$program" "${train[@]}" --run run $again >out 2>err || rc=$?
+    ended 0 ''
+    same
+done
+
 # ---- files: what can't be read is not passed over
 for at in 18 28; do
     train io fopen:$at:EIO

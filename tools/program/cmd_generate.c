@@ -42,7 +42,7 @@ static void show(const char *text, size_t n)
     for (const char *end = text + n; text < end;) {
         const char *stop = memchr(text, '\r', (size_t)(end - text));
         char *shown = cli_harmless(text, (size_t)((stop ? stop : end) - text));
-        if (shown) fputs(shown, stdout);
+        fputs(shown, stdout);
         free(shown);
         text = stop ? stop + 1 : end;
     }

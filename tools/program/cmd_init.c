@@ -249,7 +249,7 @@ static void name_of(const char *path, char *out, size_t n)
     if (!*out) snprintf(out, n, "mine");
 }
 
-/* The starter with what was given by --set; NULL: no memory. Free it. */
+/* The starter with what was given by --set. Free it; NULL: no file to make it in. */
 static char *recipe_text(const init_options *o, const init_data *d, const char *name)
 {
     char *text = NULL;
@@ -257,7 +257,7 @@ static char *recipe_text(const init_options *o, const init_data *d, const char *
     if (!f) return NULL;
     init_write_recipe(f, d, name);
     long n = ftell(f);
-    if (n > 0) text = malloc((size_t)n + 1);
+    if (n > 0) text = cli_grow(NULL, (size_t)n + 1);
     rewind(f);
     if (text) text[fread(text, 1, (size_t)n, f)] = 0;
     fclose(f);

@@ -424,8 +424,8 @@ static vkt_status work(const train_options *o, vkt_comm *comm)
     vkt_status st = vkt_config_create(&c);
     if (st != VKT_OK) return st;
     kept_sets kept = { 0 };
-    if (o->resume) kept = kept_sets_of(o->run_dir, &o->set, o->common.line);
-    st = configure(o, &kept, c);
+    if (o->resume) st = kept_sets_of(o->run_dir, &o->set, o->common.line, &kept);
+    if (st == VKT_OK) st = configure(o, &kept, c);
     if (st == VKT_OK) st = train(o, &kept, c, comm);
     kept_sets_finish(&kept);
     vkt_config_destroy(&c);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kept_sets.h"
+#include "print.h"
 
 /* Takes a word off a command line that cli_word quoted, in place. NULL: there is none left. */
 static char *next_word(char **at)
@@ -29,22 +30,21 @@ static bool given(const cli_list *anew, const char *set)
     return false;
 }
 
-/* The command of the run that stands in this folder. NULL: none is known. */
-static char *command_of(const char *run_dir)
+/* The command of the run that stands in this folder into *out. NULL: none is known. */
+static vkt_status command_of(const char *run_dir, char **out)
 {
-    char path[1100], *out = NULL;
+    char path[1100];
     vkt_run_info *list = NULL;
     size_t n = 0;
     snprintf(path, sizeof path, "%s/run.json", run_dir);
     FILE *f = fopen(path, "rb");
-    if (!f) return NULL; /* vkt_train says what is wrong with the folder */
+    if (!f) return VKT_OK; /* vkt_train says what is wrong with the folder */
     fclose(f);
-    if (vkt_runs_list(run_dir, &list, &n) == VKT_OK && n == 1 && list[0].command) {
-        out = malloc(strlen(list[0].command) + 1);
-        if (out) strcpy(out, list[0].command);
-    }
+    vkt_status st = vkt_runs_list(run_dir, &list, &n);
+    if (st == VKT_OK && n == 1 && list[0].command)
+        *out = strcpy(cli_grow(NULL, strlen(list[0].command) + 1), list[0].command);
     vkt_runs_free(&list);
-    return out;
+    return st == VKT_E_FORMAT ? VKT_OK : st;
 }
 
 /* "PROGRAM train" and what else there is, the kept values between the two. */
@@ -52,39 +52,37 @@ static char *line_with(const kept_sets *k, const char *line)
 {
     size_t size = strlen(line) + 1;
     for (size_t i = 0; i < k->n; i++) size += 4 * strlen(k->set[i]) + sizeof " --set ''";
-    char *copy = malloc(size), *out = malloc(size), *at = copy;
-    if (copy && out) {
-        strcpy(copy, line);
-        next_word(&at);
-        next_word(&at);
-        size_t head = (size_t)(at - copy);
-        bool more = line[head] != 0;
-        size_t to = (size_t)sprintf(out, "%.*s", (int)(head - more), line);
-        for (size_t i = 0; i < k->n; i++)
-            to += (size_t)sprintf(out + to, " --set %s", cli_word(k->set[i]));
-        if (more) sprintf(out + to, " %s", line + head);
-    }
+    char *copy = cli_grow(NULL, size), *out = cli_grow(NULL, size), *at = strcpy(copy, line);
+    next_word(&at);
+    next_word(&at);
+    size_t head = (size_t)(at - copy);
+    bool more = line[head] != 0;
+    size_t to = (size_t)sprintf(out, "%.*s", (int)(head - more), line);
+    for (size_t i = 0; i < k->n; i++)
+        to += (size_t)sprintf(out + to, " --set %s", cli_word(k->set[i]));
+    if (more) sprintf(out + to, " %s", line + head);
     free(copy);
     return out;
 }
 
-kept_sets kept_sets_of(const char *run_dir, const cli_list *anew, const char *line)
+vkt_status kept_sets_of(const char *run_dir, const cli_list *anew, const char *line, kept_sets *k)
 {
-    kept_sets k = { .text = command_of(run_dir) };
-    char *at = k.text, *word = at ? next_word(&at) : NULL;
-    if (!word || !(word = next_word(&at)) || strcmp(word, "train")) return k;
-    k.set = calloc(strlen(at) / 2 + 1, sizeof *k.set);
-    while (k.set && (word = next_word(&at))) {
+    *k = (kept_sets) { 0 };
+    vkt_status st = command_of(run_dir, &k->text);
+    char *at = k->text, *word = at ? next_word(&at) : NULL;
+    if (!word || !(word = next_word(&at)) || strcmp(word, "train")) return st;
+    k->set = cli_grow(NULL, (strlen(at) / 2 + 1) * sizeof *k->set);
+    while ((word = next_word(&at))) {
         if (!strcmp(word, "--set"))
             word = next_word(&at);
         else if (!strncmp(word, "--set=", 6))
             word += 6;
         else
             continue;
-        if (word && !given(anew, word)) k.set[k.n++] = word;
+        if (word && !given(anew, word)) k->set[k->n++] = word;
     }
-    if (k.n) k.line = line_with(&k, line);
-    return k;
+    if (k->n) k->line = line_with(k, line);
+    return VKT_OK;
 }
 
 void kept_sets_finish(kept_sets *k)

@@ -11,8 +11,10 @@ typedef struct kept_sets {
     char *text; /* what they point into */
     char *line; /* the command line with them, for run.json */
 } kept_sets;
-/* Nothing where the folder has no run.json that can be read, or another command made it. */
-kept_sets kept_sets_of(const char *run_dir, const cli_list *anew, const char *line);
+/* Nothing where the folder has no run.json or a damaged one, or another command made it. The status
+ * of a run.json that can't be read has its line. */
+vkt_status kept_sets_of(const char *run_dir, const cli_list *anew, const char *line,
+                        kept_sets *out);
 void kept_sets_finish(kept_sets *k);
 
 #endif

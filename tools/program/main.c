@@ -51,8 +51,7 @@ static char *join(int argc, char **argv)
 {
     size_t n = 1;
     for (int i = 0; i < argc; i++) n += 4 * strlen(argv[i]) + 3;
-    char *out = malloc(n), *to = out;
-    if (!out) return NULL;
+    char *out = cli_grow(NULL, n), *to = out;
     *to = 0;
     for (int i = 0; i < argc; i++) to += sprintf(to, "%s%s", i ? " " : "", cli_word(argv[i]));
     return out;
@@ -60,14 +59,12 @@ static char *join(int argc, char **argv)
 
 static int run_command(const cli_command *cmd, int argc, char **argv)
 {
-    cli_options *o = calloc(1, cmd->options_bytes);
+    cli_options *o = memset(cli_grow(NULL, cmd->options_bytes), 0, cmd->options_bytes);
     char *line = join(argc, argv);
-    int rc = CLI_MEMORY;
-    if (!o || !line) goto done;
     o->line = line;
     o->argv = argv;
     o->commands = commands;
-    rc = cli_parse(cmd, argc - 2, argv + 2, o);
+    int rc = cli_parse(cmd, argc - 2, argv + 2, o);
     if (!rc && o->help) {
         cli_help(cmd, stdout);
     } else if (!rc) {
@@ -75,7 +72,6 @@ static int run_command(const cli_command *cmd, int argc, char **argv)
         rc = cmd->run(o);
     }
     cli_finish(cmd, o);
-done:
     free(line);
     free(o);
     return rc;

@@ -64,7 +64,7 @@ fail:
 vkt_status vkt__array_pictures_open_schema(vkt_dataset *ds, const vkt__arrays *a, uint8_t **block)
 {
     vkt_status st;
-    uint32_t shape[3];
+    uint32_t shape[3] = { 0 };
     const uint32_t *want = ds->schema.input_shape;
     VKT_TRY(check_pixels(a, shape));
     if (memcmp(shape, want, sizeof shape) != 0)

@@ -74,7 +74,7 @@ fail:
 vkt_status vkt__packed_open(vkt_dataset *ds, const vkt_data_desc *desc)
 {
     vkt_status st;
-    vkt__packed f;
+    vkt__packed f = { 0 };
     vkt__schema *s = &ds->schema;
     VKT_TRY(vkt__file_map(desc->path, &ds->part[0].map));
     VKT_TRY(vkt__packed_parse(ds->part[0].map.data, ds->part[0].map.n, desc->path, &f));
@@ -144,7 +144,7 @@ vkt_status vkt__packed_open_schema(vkt_dataset *ds, const char *const *paths, si
 {
     vkt_status st;
     const char *path = paths[0];
-    vkt__packed f;
+    vkt__packed f = { 0 };
     vkt__schema pack = { 0 };
     uint64_t first = 0;
     VKT_ASSERT(n == 1);

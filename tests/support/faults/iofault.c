@@ -11,6 +11,9 @@
  *
  * IOFAULT_ORDER=FILE: "sync PATH" and "rename FROM TO" lines, in order, of the calls that worked.
  *
+ * IOFAULT_SITES=FILE: at exit "CALL N" lines: the first call from each place that calls, told apart
+ *   by the callers above it, so that a sweep need not fail each of a loop's.
+ *
  * IOFAULT_COUNT=FILE: at exit "CALL COUNT" lines. IOFAULT_TRACE=1: a line when a fault fires, with
  *   the caller's offset.
  *
@@ -19,6 +22,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -74,6 +78,31 @@ static const char *from = "vktrain";
 static atomic_long counts[N];
 static atomic_int ready;
 static _Thread_local int inside;
+enum { MAX_SITES = 1 << 14, FRAMES = 12 };
+static struct {
+    uint64_t key;
+    int call;
+    long n;
+} sites[MAX_SITES];
+static int sites_wanted;
+static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
+static void note_site(int call, long n)
+{
+    void *frames[FRAMES];
+    int depth = backtrace(frames, FRAMES);
+    uint64_t key = 14695981039346656037u + (uint64_t)call;
+    for (int i = 0; i < depth; i++) key = (key ^ (uintptr_t)frames[i]) * 1099511628211u;
+    pthread_mutex_lock(&sites_lock);
+    for (int probe = 0; probe < MAX_SITES; probe++) {
+        int i = (int)((key + (uint64_t)probe) % MAX_SITES);
+        if (sites[i].n && sites[i].key == key) break;
+        if (sites[i].n) continue;
+        sites[i].key = key, sites[i].call = call, sites[i].n = n;
+        break;
+    }
+    pthread_mutex_unlock(&sites_lock);
+}
+
 static struct {
     _Atomic(uintptr_t) lo;
     uintptr_t hi;
@@ -99,6 +128,7 @@ __attribute__((constructor)) static void configure(void)
         faults[n_faults++].open_ended = *end == '+';
     }
     free(spec);
+    sites_wanted = getenv("IOFAULT_SITES") != NULL;
     inside = 0;
     ready = 1;
 }
@@ -109,6 +139,10 @@ __attribute__((destructor)) static void report(void)
     FILE *f = path ? fopen(path, "w") : NULL;
     for (int i = 0; f && i < N; i++)
         if (counts[i]) fprintf(f, "%s %ld\n", names[i], counts[i]);
+    if (f) fclose(f);
+    f = sites_wanted ? fopen(getenv("IOFAULT_SITES"), "w") : NULL;
+    for (int i = 0; f && i < MAX_SITES; i++)
+        if (sites[i].n) fprintf(f, "%s %ld\n", names[sites[i].call], sites[i].n);
     if (f) fclose(f);
     inside = 0;
 }
@@ -140,6 +174,7 @@ static int fails(int call, const void *ra)
     int e = 0;
     if (mine(ra)) {
         long c = atomic_fetch_add(&counts[call], 1) + 1;
+        if (sites_wanted) note_site(call, c);
         for (int i = 0; i < n_faults; i++)
             if (faults[i].call == call &&
                 (c == faults[i].n || (faults[i].open_ended && c > faults[i].n)))

@@ -54,19 +54,9 @@ static const cli_flag *find_flag(const cli_command *cmd, const char *name, size_
     return NULL;
 }
 
-static void *must_grow(void *p, size_t bytes)
-{
-    p = realloc(p, bytes);
-    if (!p) {
-        cli_error("out of memory");
-        exit(CLI_MEMORY);
-    }
-    return p;
-}
-
 static void list_add(const char ***items, size_t *n, const char *text)
 {
-    *items = must_grow(*items, (*n + 1) * sizeof **items);
+    *items = cli_grow(*items, (*n + 1) * sizeof **items);
     (*items)[(*n)++] = text;
 }
 
@@ -233,7 +223,7 @@ static void print_details(const char *text, FILE *f)
 {
     for (const char *line = text; *line;) {
         size_t n = strcspn(line, "\n");
-        char *one = must_grow(NULL, n + 1);
+        char *one = cli_grow(NULL, n + 1);
         memcpy(one, line, n);
         one[n] = 0;
         if (cli_is_example(one))

@@ -89,13 +89,13 @@ static size_t harmless_bytes(const unsigned char *s, size_t n)
 
 char *cli_harmless(const char *s, size_t n)
 {
-    char *out = malloc(4 * n + 1), *to = out;
-    for (size_t i = 0, k; to && i < n; i += k ? k : 1) {
+    char *out = cli_grow(NULL, 4 * n + 1), *to = out;
+    for (size_t i = 0, k; i < n; i += k ? k : 1) {
         k = harmless_bytes((const unsigned char *)s + i, n - i);
         if (!k) to += sprintf(to, "\\x%02x", (unsigned char)s[i]);
         for (size_t b = 0; b < k; b++) *to++ = s[i + b];
     }
-    if (out) *to = '\0';
+    *to = '\0';
     return out;
 }
 
@@ -210,6 +210,15 @@ void cli_json_print(json_t *j, size_t flags)
     json_decref(j);
 }
 
+/* The line is not made harmless, for which there would be no memory. */
+void *cli_grow(void *p, size_t bytes)
+{
+    p = realloc(p, bytes);
+    if (p) return p;
+    fputs("vktrain: error: out of memory\n", stderr);
+    exit(CLI_MEMORY);
+}
+
 void cli_error(const char *fmt, ...)
 {
     va_list ap;
@@ -219,7 +228,7 @@ void cli_error(const char *fmt, ...)
     va_end(ap);
     char *shown = cli_harmless(text, strlen(text));
     fprintf(stderr, "%svktrain: error:%s %s\n", cli_color(stderr, CLI_RED),
-            cli_color(stderr, CLI_PLAIN), shown ? shown : "out of memory");
+            cli_color(stderr, CLI_PLAIN), shown);
     free(shown);
 }
 
@@ -231,12 +240,7 @@ const char *cli_word(const char *s)
     static unsigned next;
     char **out = &kept[next++ % CLI_COUNT(kept)], *to;
     if (*s && !s[strspn(s, plain)]) return s;
-    free(*out);
-    to = *out = malloc(4 * strlen(s) + 3);
-    if (!to) {
-        cli_error("out of memory");
-        exit(CLI_MEMORY);
-    }
+    to = *out = cli_grow(*out, 4 * strlen(s) + 3);
     *to++ = '\'';
     for (; *s; s++)
         if (*s == '\'')
@@ -265,7 +269,7 @@ static void log_line(void *user, vkt_log_level level, const char *area, const ch
             live_shown && cli_is_terminal(stderr) ? "\r\033[K" : "",
             *word[level] ? cli_color(stderr, paint[level]) : "", word[level],
             *word[level] ? cli_color(stderr, CLI_PLAIN) : "", debug ? area : "", debug ? ": " : "",
-            text ? text : "a message; no memory to show it");
+            text);
     free(text);
 }
 

@@ -28,8 +28,7 @@ void cli_table(FILE *f, const cli_column *col, size_t n_cols, const char *const 
 void cli_csv(FILE *f, const char *text);
 
 /* s[n] with what is no UTF-8, and control characters but newline and tab, as \xNN: a text from a
- * file may hold a terminal's commands. The caller frees; NULL: no
- * memory. */
+ * file may hold a terminal's commands. The caller frees. */
 char *cli_harmless(const char *s, size_t n);
 void cli_put(FILE *f, const char *text); /* printed so */
 
@@ -53,6 +52,8 @@ void cli_json_print(struct json_t *j, size_t flags); /* to stdout with a newline
 const char *cli_word(const char *s);
 /* One error line, as the library's look. */
 void cli_error(const char *fmt, ...) VKT_PRINTF(1, 2);
+/* realloc; where there is no memory, ends the program with a line and exit code 5. */
+void *cli_grow(void *p, size_t bytes);
 
 /* ---- the live line and the log ---- */
 

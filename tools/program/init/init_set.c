@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "print.h"
 #include "init_set.h"
 
 /* The line in text[from, to) that is `depth` steps in and begins with "word:"; -1: there is none.
@@ -39,13 +40,11 @@ static char *splice(char *text, size_t from, size_t to, size_t depth, const char
                     size_t n_word, const char *value)
 {
     size_t n = strlen(text), k = 2 * depth + n_word + strlen(value) + 3;
-    char *out = malloc(n - (to - from) + k + 1);
-    if (out) {
-        memcpy(out, text, from);
-        k = (size_t)sprintf(out + from, "%*s%.*s:%s%s\n", (int)(2 * depth), "", (int)n_word, word,
-                            *value ? " " : "", value);
-        memcpy(out + from + k, text + to, n - to + 1);
-    }
+    char *out = cli_grow(NULL, n - (to - from) + k + 1);
+    memcpy(out, text, from);
+    k = (size_t)sprintf(out + from, "%*s%.*s:%s%s\n", (int)(2 * depth), "", (int)n_word, word,
+                        *value ? " " : "", value);
+    memcpy(out + from + k, text + to, n - to + 1);
     free(text);
     return out;
 }
