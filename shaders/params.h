@@ -158,6 +158,7 @@ struct sum_rows_params {
 
 /* norm*.comp: y = (s - mean) rstd w + b, s = x + r; a row is `cols` long */
 #define VKT_NORM_BIAS 1u
+#define VKT_NORM_PLUS_ONE 4u /* the gain is 1 + w */
 #define VKT_NORM_RESIDUAL 2u /* forward: r is added and s written; backward: ds is added */
 struct norm_params {
     ADDR(u32s) x;
@@ -413,16 +414,16 @@ struct embedding_pos_bwd_params {
 #define VKT_ROPE_DOCS 8u
 struct rope_params {
     ADDR(f32s) x;      /* [rows, cols] */
-    ADDR(f32s) table;  /* [P, D]: cosines, then sines */
+    ADDR(f32s) table;  /* [P, turning]: cosines, then sines */
     ADDR(u32s) start;  /* [1] */
     ADDR(u32s) docs;   /* [rows] */
     ADDR(f32s) y;
     U32 n;             /* pairs in all: rows * cols / 2 */
     U32 cols, T, head; /* T rows to a sequence; D */
     U32 n_rot;         /* columns that are rotated */
+    U32 turning;       /* of a head's numbers, the first ones; D or fewer */
     U32 n_pos;
     U32 flags;
-    U32 pad;
 };
 
 /* attention*.comp. Rows of q, k, v are strided, so that they may lie side by side in one tensor. */
@@ -443,6 +444,8 @@ struct attention_params {
     U32 window;        /* 0: none */
     U32 flags;
     F32 scale;
+    F32 cap;           /* cap.glsl */
+    U32 pad;
 };
 struct attention_bwd_params {
     ADDR(f32x4s) q;
@@ -460,6 +463,8 @@ struct attention_bwd_params {
     U32 window;
     U32 flags;
     F32 scale;
+    F32 cap;
+    U32 pad;
 };
 struct attention_delta_params {
     ADDR(f32x4s) dy;
@@ -483,12 +488,12 @@ struct cache_write_params {
 
 /* gated.comp: y = act(gate) up; gated_bwd.comp: both gradients */
 struct gated_params {
-    ADDR(f32s) gate;
+    ADDR(f32s) gate;   /* side by side with up: [.., 2 cols], and so are their gradients */
     ADDR(f32s) up;
     ADDR(f32s) dy;
     ADDR(f32s) y;      /* or dgate */
     ADDR(f32s) dup;
-    U32 n, pad;
+    U32 n, cols;       /* cols 0: gate and up are apart */
 };
 /* conv_*.comp: y [N, oh, ow, co] from x [N, h, wd, c], NHWC, and w [kh, kw, ci = c / groups, co]; for the gradient of w
  * w is dy and y is dw. flags: VKT_MM_BIAS, VKT_MM_PRE */

@@ -86,6 +86,7 @@
 #define VKT_SPEC_AT_ONCE 62
 #define VKT_SPEC_SPLIT 63
 #define VKT_SPEC_TILE 64
+#define VKT_SPEC_CAPPED 73 /* scores are kept below a cap */
 
 /* optimizers */
 #define VKT_SPEC_RULE 65

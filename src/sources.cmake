@@ -154,6 +154,7 @@ set(SRC_TENSOR_KERNELS
 )
 set(SRC_TENSOR_OPS
   src/tensor/ops/act.c
+  src/tensor/ops/attention_twin.c
   src/tensor/ops/batch.c
   src/tensor/ops/matmul_samples.c
   src/tensor/ops/ops_attention.c
@@ -228,6 +229,7 @@ set(SRC_NN
   src/nn/params.c
   src/nn/sampler.c
   src/nn/transformer.c
+  src/nn/transformer_shape.c
 )
 set(SRC_OPTIM
   src/optim/groups.c
@@ -262,8 +264,12 @@ set(SRC_MODELS
   src/models/gguf_export.c
   src/models/hf_config.c
   src/models/hf_export.c
+  src/models/hf_family.c
   src/models/hf_folder.c
   src/models/hf_keys.c
+  src/models/hf_layer.c
+  src/models/hf_reader.c
+  src/models/hf_rope.c
   src/models/import.c
   src/models/initial.c
   src/models/language.c

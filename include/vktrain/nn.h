@@ -25,22 +25,38 @@ typedef struct vkt_transformer {
     uint32_t window;           /* positions that a token attends to; 0: all before it */
     const char *window_layers; /* layers that use the window, as "0 2 5-8"; NULL: all */
     const char *norm;          /* "layernorm" (default), "rmsnorm" */
-    const char *norm_place;    /* "pre" (default), "post" */
+    const char *norm_place;    /* "pre" (default), "post": of sums; "after": of branches' results;
+                                  "both": of branches' inputs and results */
     const char *positions;     /* "learned" (default), "rope", "none" */
     const char *activation;  /* an activation layer's type, or "swiglu", "geglu"; default "gelu" */
     const char *rope_layout; /* "half" (default, as Hugging Face's Llama), "interleaved" */
-    const char
-        *names;  /* naming of the parameters: "gpt2", "llama"; NULL: by positions and activation */
-    float theta; /* base of rope's frequencies; 0: 10000 */
-    const char *rope_scaling; /* NULL: none; "linear", "llama3": vkt_rope_scaling of tensor.h */
-    float rope_factor, rope_low, rope_high; /* see vkt_rope_scaling; 0 for low and high: 1 and 4 */
+    const char *names;       /* of parameters: "gpt2", "llama", "phi3", "neox"; NULL: by positions,
+                                activation */
+    float theta;             /* rope's base; 0: 10000 */
+    float window_theta; /* of layers with a window, where it is another one, without scaling; 0: as
+                           theta */
+    const char *rope_layers;  /* layers with rope, as "0-2 4-6"; NULL: all */
+    uint32_t rotary;          /* numbers of a head that turn, the first ones; 0: all */
+    const char *rope_scaling; /* NULL: none; "linear", "llama3", "yarn", "longrope":
+                                 vkt_rope_scaling of tensor.h */
+    float rope_factor, rope_low, rope_high; /* of it; 0 for low and high: 1, and 4 or (yarn) 32 */
     uint32_t rope_context;
-    bool untied;  /* the output layer has its own weights, not the embedding's */
-    bool bias;    /* names llama: biases in all projections (gpt2: see no_bias) */
-    bool qk_norm; /* names llama: rmsnorm of each head's query and key, before rope (Qwen3) */
-    bool attention_bias; /* names llama: biases of queries, keys, values and attention output */
-    bool mlp_bias;       /* names llama: biases of the feed-forward part */
-    bool qkv_bias;       /* names llama: biases of queries, keys and values (Qwen2) */
+    float rope_attention;               /* cosines and sines times this; 0: by the kind */
+    bool rope_exact;                    /* yarn: bounds between numbers of a head, too */
+    const char *rope_short, *rope_long; /* longrope: factors of each angle, with spaces between */
+    float embedding_scale, residual_scale; /* of the embedding's, of branches' results; 0: 1 */
+    float attention_scale;                 /* of scores; 0: 1 / sqrt(head_dim) */
+    float logit_divisor;                   /* 0: 1 */
+    float attention_cap, logit_cap;        /* x becomes cap tanh(x / cap); 0: it stays */
+    bool gain_plus_one;                    /* norms' gains are 1 + weight (Gemma) */
+    bool parallel;                         /* both branches from one sum (GPT-NeoX) */
+    bool qk_norm_all;    /* llama names: rmsnorm of all heads' queries, and keys, as one (OLMo 2) */
+    bool untied;         /* the head has weights of its own */
+    bool bias;           /* llama names: biases in all projections (gpt2: see no_bias) */
+    bool qk_norm;        /* llama names: rmsnorm of each query and key, before rope (Qwen3) */
+    bool attention_bias; /* llama names: biases of queries, keys, values and their output */
+    bool mlp_bias;       /* llama names: biases of the feed-forward part */
+    bool qkv_bias;       /* llama names: biases of queries, keys, values (Qwen2) */
 } vkt_transformer;
 
 /* One layer of a description: a type name of vkt_layer_types and its options. Zero means default.
@@ -94,7 +110,7 @@ typedef struct vkt_layer_opt {
 typedef struct vkt_layer_type {
     const char *name, *help;
     const char *main_opt;   /* the option that a bare value sets: `linear: 128`; NULL: none */
-    vkt_layer_opt opts[40]; /* ended by name NULL */
+    vkt_layer_opt opts[56]; /* ended by name NULL */
 } vkt_layer_type;
 VKT_API const vkt_layer_type *vkt_layer_types(size_t *n);
 
@@ -189,6 +205,8 @@ VKT_API uint32_t vkt_sample(const vkt_sampler *s, const float *scores, uint32_t 
 typedef enum vkt_param_order {
     VKT_PARAM_ORDER_SHAPE,
     VKT_PARAM_ORDER_CONV, /* shape [CO, CI, KH, KW], as PyTorch's; memory [KH, KW, CI, CO] */
+    VKT_PARAM_ORDER_HEADS /* rows [heads, 3, D], queries, keys and values head by head as
+                             GPT-NeoX's; memory [3, heads, D] */
 } vkt_param_order;
 typedef struct vkt_param {
     const char *name; /* "0.weight": as PyTorch's state_dict names it */
@@ -198,7 +216,8 @@ typedef struct vkt_param {
     bool decay;  /* weight decay applies by default: rank >= 2 */
     bool frozen; /* a base weight next to adapters: not trained, no gradient, no moments */
     vkt_param_order order;
-    vkt_dtype dtype; /* f32; for a state also u32 (a counter) */
+    uint32_t heads;  /* order heads */
+    vkt_dtype dtype; /* of state: f32, or u32 for a counter */
 } vkt_param;
 #define VKT_PARAM_ALIGN 256
 VKT_API const vkt_param *vkt_model_param(const vkt_model *m, size_t i); /* NULL past the end */

@@ -43,7 +43,7 @@ void main()
             [[unroll]] for (uint d = 0; d < OWN; d++)
                 [[unroll]] for (uint n = 0; n < AT_ONCE; n++) s[n] += dot(q[d], other_a(r, n, j + n - tile, d));
             load_rows(r, p.v, kv_at, p.kv_row, j, p.S);
-            [[unroll]] for (uint n = 0; n < AT_ONCE; n++) s[n] = over_parts(s[n]);
+            [[unroll]] for (uint n = 0; n < AT_ONCE; n++) s[n] = capped(over_parts(s[n]));
             if (masks || j + AT_ONCE > min(end, has(VKT_ATT_CAUSAL) ? start + first_query + 1 : end)) {
                 [[unroll]] for (uint n = 0; n < AT_ONCE; n++) {
                     uint key_doc = doc;

@@ -5,6 +5,7 @@
  * registers are few. CPU drivers (TILE = 0, a workgroup is a subgroup): the lanes load the other side's rows together
  * and hand the numbers out one by one, as matmul_rows.comp does, with PAIRS two numbers at a time. */
 #extension GL_KHR_shader_subgroup_ballot : require
+#include "cap.glsl"
 layout(constant_id = VKT_SPEC_D4) const uint D4 = 8;      /* vec4 to a head */
 layout(constant_id = VKT_SPEC_AT_ONCE) const uint AT_ONCE = 4; /* rows of the other side */
 layout(constant_id = VKT_SPEC_SPLIT) const uint SPLIT = 1;

@@ -47,9 +47,10 @@ void main()
                 [[unroll]] for (uint n = 0; n < AT_ONCE; n++) {
                     uint row = min(i + n, p.T - 1), query_doc = doc;
                     if (has(VKT_ATT_DOCS)) query_doc = p.docs.v[who.z * p.T + row];
-                    s[n] = exp_below(over_parts(s[n]) - (TILE > 0 ? p.lse.v[stat + row] : hand_out(lse, n)));
+                    float score = capped(over_parts(s[n]));
+                    s[n] = exp_below(score - (TILE > 0 ? p.lse.v[stat + row] : hand_out(lse, n)));
                     if (i + n >= end || !sees(i + n, j, query_doc, doc)) s[n] = 0.0;
-                    dp[n] = s[n] * (over_parts(dp[n]) - (TILE > 0 ? p.delta.v[stat + row] : hand_out(delta, n)));
+                    dp[n] = s[n] * (over_parts(dp[n]) - (TILE > 0 ? p.delta.v[stat + row] : hand_out(delta, n))) * cap_slope(score);
                 }
                 [[unroll]] for (uint d = 0; d < OWN; d++)
                     [[unroll]] for (uint n = 0; n < AT_ONCE; n++) {

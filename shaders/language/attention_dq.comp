@@ -47,7 +47,8 @@ void main()
             [[unroll]] for (uint n = 0; n < AT_ONCE; n++) {
                 uint key_doc = doc;
                 if (has(VKT_ATT_DOCS)) key_doc = p.docs.v[who.z * p.T + min(j + n, p.T - 1)];
-                s[n] = exp_below(over_parts(s[n]) - lse) * (over_parts(dp[n]) - delta);
+                float score = capped(over_parts(s[n]));
+                s[n] = exp_below(score - lse) * (over_parts(dp[n]) - delta) * cap_slope(score);
                 if (j + n >= end || !sees(t, j + n, doc, key_doc)) s[n] = 0.0;
             }
             [[unroll]] for (uint d = 0; d < OWN; d++)

@@ -6,6 +6,7 @@
 #include "common.glsl"
 layout(push_constant, scalar) uniform Push { attention_params p; };
 #include "ahead.glsl"
+#include "cap.glsl"
 
 layout(constant_id = VKT_SPEC_D4) const uint D4 = 8; /* vec4 to a head */
 
@@ -44,6 +45,7 @@ void main()
         never += touch_rows(p.k, kv_at, tile + S, end) + touch_rows(p.v, kv_at, tile + S, end);
         float s = 0.0;
         [[unroll]] for (uint d = 0; d < D2; d++) s += dot(q[d], LOAD_PAIR(p.k, row + d));
+        s = capped(s);
         if (tile + lane >= end) s = NEVER;
         float most = max(top, s), shrink = exp_below(top - most), weight = s == NEVER ? 0.0 : exp_below(s - most);
         top = most;

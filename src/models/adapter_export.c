@@ -9,12 +9,17 @@
 #include "vktrain/models.h"
 
 /* As peft.LoraConfig is saved; what is not said has PEFT's defaults. */
-static char *config_json(const vkt__trained *t, bool gpt2)
+static char *config_json(const vkt__trained *t, const vkt__hf_config *c)
 {
     static const char separators[] = ", ";
     const vkt_lora *l = &t->lora;
     double alpha = (double)(vkt_lora_scale(l) * (float)l->rank);
-    const char *p = l->targets ? l->targets : gpt2 ? "c_attn" : "q_proj, v_proj";
+    /* As nn/transformer.c has them by default. */
+    const char *usual = c->gpt2                     ? "c_attn"
+                        : !strcmp(c->names, "phi3") ? "qkv_proj"
+                        : !strcmp(c->names, "neox") ? "query_key_value"
+                                                    : "q_proj, v_proj",
+               *p = l->targets ? l->targets : usual;
     json_t *targets = json_array();
     for (; *(p += strspn(p, separators)); p += strcspn(p, separators))
         json_array_append_new(targets, json_stringn(p, strcspn(p, separators)));
@@ -28,8 +33,8 @@ static char *config_json(const vkt__trained *t, bool gpt2)
         "{s:s, s:s, s:s, s:i, s:o, s:f, s:o, s:b, s:s, s:b, s:b, s:b, s:n}", "peft_type", "LORA",
         "task_type", "CAUSAL_LM", "base_model_name_or_path", t->config->init, "r", (int)l->rank,
         "lora_alpha", alpha == floor(alpha) ? json_integer((json_int_t)alpha) : json_real(alpha),
-        "lora_dropout", (double)l->dropout, "target_modules", targets, "fan_in_fan_out", (int)gpt2,
-        "bias", "none", "inference_mode", 1, "init_lora_weights", 1, "use_rslora", 0,
+        "lora_dropout", (double)l->dropout, "target_modules", targets, "fan_in_fan_out",
+        (int)c->gpt2, "bias", "none", "inference_mode", 1, "init_lora_weights", 1, "use_rslora", 0,
         "modules_to_save");
     char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     json_decref(o);
@@ -81,7 +86,7 @@ vkt_status vkt_export_adapter(const char *checkpoint, const char *folder)
     while (vkt__safetensors_tensor(t.ckpt->model, most)) most++;
     tensors = vkt__alloc(most * sizeof *tensors);
     VKT_TRY(read_tensors(&t, &a, tensors, &n));
-    config = config_json(&t, h.gpt2);
+    config = config_json(&t, &h);
     VKT_TRY(vkt__mkdirs(aside));
     VKT_TRY(vkt__file_replace(vkt__arena_printf(&a, "%s/adapter_config.json", aside), config,
                               strlen(config)));

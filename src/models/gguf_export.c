@@ -92,6 +92,11 @@ static const char *arch_of(const vkt__hf_config *c)
     return !strcmp(type, "mistral") ? "llama" : type;
 }
 
+static bool is_llama3(const vkt__hf_config *c)
+{
+    return c->scaled && c->scaling.kind == VKT_ROPE_LLAMA3;
+}
+
 static void put_model(exporter *e, vkt_export_type type)
 {
     const vkt__hf_config *c = &e->l->config;
@@ -117,7 +122,7 @@ static void put_model(exporter *e, vkt_export_type type)
         put_u32(e, key_of(e, arch, "attention.key_length"), c->head_dim);
         put_u32(e, key_of(e, arch, "attention.value_length"), c->head_dim);
     }
-    if (c->scaled && !c->scaling.llama3) {
+    if (c->scaled && c->scaling.kind == VKT_ROPE_LINEAR) {
         put_string(e, key_of(e, arch, "rope.scaling.type"), "linear");
         put_f32(e, key_of(e, arch, "rope.scaling.factor"), c->scaling.factor);
     }
@@ -347,7 +352,7 @@ static vkt_status list_items(exporter *e, vkt_export_type type)
         x->bytes = count * (narrow ? 2 : 4);
         at += vkt__align(x->bytes, VKT__GGUF_ALIGN);
     }
-    if (e->l->config.scaling.llama3) add_rope_factors(e, at);
+    if (is_llama3(&e->l->config)) add_rope_factors(e, at);
     return VKT_OK;
 }
 
@@ -428,13 +433,22 @@ fail:
 /* What llama.cpp's architectures take for granted. */
 static vkt_status check(const vkt__hf_config *c)
 {
+    static const char *const known[] = { "gpt2", "llama", "qwen2", "qwen3" };
     const char *what = NULL;
+    size_t i = 0;
+    while (i < VKT_COUNT(known) && strcmp(known[i], arch_of(c)) != 0) i++;
+    if (i == VKT_COUNT(known))
+        return vkt__fail(VKT_E_ARG, "export",
+                         "GGUF is not written of %s yet, only of gpt2, llama, mistral, qwen2 and "
+                         "qwen3: --hf writes a folder that llama.cpp's convert_hf_to_gguf.py reads",
+                         arch_of(c));
     if (c->gpt2 && strcmp(c->activation, "gelu") != 0) what = "an activation other than gelu";
     if (!c->gpt2 && strcmp(c->activation, "swiglu") != 0) what = "an activation other than swiglu";
     if (c->window && c->window < c->context) what = "a window";
     if (strcmp(arch_of(c), "llama") != 0 && (c->attention_bias || c->mlp_bias))
         what = "attention_bias or mlp_bias";
-    if (strcmp(arch_of(c), "llama") != 0 && c->scaling.llama3) what = "rope_scaling: llama3";
+    if (strcmp(arch_of(c), "llama") != 0 && is_llama3(c)) what = "rope_scaling: llama3";
+    if (c->scaled && c->scaling.kind > VKT_ROPE_LLAMA3) what = "rope_scaling: yarn or longrope";
     if (!what) return VKT_OK;
     return vkt__fail(VKT_E_ARG, "export",
                      "this model can't be written as GGUF: llama.cpp's %s does not support %s",

@@ -5,21 +5,28 @@
 /* READ: hf_config.c does. FREE: the numbers do not depend on it. ONLY: one value means what is
  * computed here. */
 typedef enum { READ, FREE, ONLY } fate;
-typedef enum { GPT2 = 1, LLAMA = 2, BOTH = 3, ROPE = 4 } place;
+enum {
+    GPT2 = VKT__HF_KEYS_GPT2,
+    LLAMA = VKT__HF_KEYS_LLAMA,
+    NEOX = VKT__HF_KEYS_NEOX,
+    ALL = GPT2 | LLAMA | NEOX,
+    ROPE = VKT__HF_KEYS_ROPE,
+    GEMMAS = VKT__HF_KEYS_GEMMA2 | VKT__HF_KEYS_GEMMA3
+};
 
 typedef struct {
     const char *key;
-    place where;
+    uint32_t where; /* VKT__HF_KEYS_* */
     fate fate;
     const char *only; /* as JSON; null is always let in */
     const char *why;
 } row;
 
 static const row rows[] = {
-    { "model_type", BOTH, READ, NULL, NULL },
-    { "architectures", BOTH, READ, NULL, NULL },
-    { "vocab_size", BOTH, READ, NULL, NULL },
-    { "tie_word_embeddings", BOTH, READ, NULL, NULL },
+    { "model_type", ALL, READ, NULL, NULL },
+    { "architectures", ALL, READ, NULL, NULL },
+    { "vocab_size", ALL, READ, NULL, NULL },
+    { "tie_word_embeddings", ALL, READ, NULL, NULL },
     { "n_layer", GPT2, READ, NULL, NULL },
     { "n_head", GPT2, READ, NULL, NULL },
     { "n_embd", GPT2, READ, NULL, NULL },
@@ -27,14 +34,14 @@ static const row rows[] = {
     { "n_positions", GPT2, READ, NULL, NULL },
     { "layer_norm_epsilon", GPT2, READ, NULL, NULL },
     { "activation_function", GPT2, READ, NULL, NULL },
-    { "num_hidden_layers", LLAMA, READ, NULL, NULL },
-    { "num_attention_heads", LLAMA, READ, NULL, NULL },
+    { "num_hidden_layers", LLAMA | NEOX, READ, NULL, NULL },
+    { "num_attention_heads", LLAMA | NEOX, READ, NULL, NULL },
     { "num_key_value_heads", LLAMA, READ, NULL, NULL },
-    { "hidden_size", LLAMA, READ, NULL, NULL },
-    { "intermediate_size", LLAMA, READ, NULL, NULL },
-    { "max_position_embeddings", LLAMA, READ, NULL, NULL },
+    { "hidden_size", LLAMA | NEOX, READ, NULL, NULL },
+    { "intermediate_size", LLAMA | NEOX, READ, NULL, NULL },
+    { "max_position_embeddings", LLAMA | NEOX, READ, NULL, NULL },
     { "rms_norm_eps", LLAMA, READ, NULL, NULL },
-    { "hidden_act", LLAMA, READ, NULL, NULL },
+    { "hidden_act", LLAMA | NEOX, READ, NULL, NULL },
     { "head_dim", LLAMA, READ, NULL, NULL },
     { "attention_bias", LLAMA, READ, NULL, NULL },
     { "mlp_bias", LLAMA, READ, NULL, NULL },
@@ -42,40 +49,83 @@ static const row rows[] = {
     { "use_sliding_window", LLAMA, READ, NULL, NULL },
     { "max_window_layers", LLAMA, READ, NULL, NULL },
     { "layer_types", LLAMA, READ, NULL, NULL },
-    { "rope_theta", LLAMA | ROPE, READ, NULL, NULL },
-    { "rope_scaling", LLAMA, READ, NULL, NULL },
-    { "rope_parameters", LLAMA, READ, NULL, NULL },
+    { "rope_theta", LLAMA | NEOX | ROPE, READ, NULL, NULL },
+    { "rope_scaling", LLAMA | NEOX, READ, NULL, NULL },
+    { "rope_parameters", LLAMA | NEOX, READ, NULL, NULL },
     { "rope_type", ROPE, READ, NULL, NULL },
     { "type", ROPE, READ, NULL, NULL },
     { "factor", ROPE, READ, NULL, NULL },
     { "low_freq_factor", ROPE, READ, NULL, NULL },
     { "high_freq_factor", ROPE, READ, NULL, NULL },
-    { "original_max_position_embeddings", ROPE, READ, NULL, NULL },
+    { "original_max_position_embeddings", ROPE | VKT__HF_KEYS_PHI3, READ, NULL, NULL },
+    { "attention_factor", ROPE, READ, NULL, NULL },
+    { "beta_fast", ROPE, READ, NULL, NULL },
+    { "beta_slow", ROPE, READ, NULL, NULL },
+    { "truncate", ROPE, READ, NULL, NULL },
+    { "mscale", ROPE, READ, NULL, NULL },
+    { "mscale_all_dim", ROPE, READ, NULL, NULL },
+    { "short_factor", ROPE, READ, NULL, NULL },
+    { "long_factor", ROPE, READ, NULL, NULL },
+    { "full_attention", VKT__HF_KEYS_ROPES, READ, NULL, NULL },
+    { "sliding_attention", VKT__HF_KEYS_ROPES, READ, NULL, NULL },
+
+    /* Of single families; before what is said of all. */
+    { "no_rope_layers", VKT__HF_KEYS_SMOLLM3, READ, NULL, NULL },
+    { "no_rope_layer_interval", VKT__HF_KEYS_SMOLLM3, READ, NULL, NULL },
+    { "embedding_multiplier", VKT__HF_KEYS_GRANITE, READ, NULL, NULL },
+    { "residual_multiplier", VKT__HF_KEYS_GRANITE, READ, NULL, NULL },
+    { "attention_multiplier", VKT__HF_KEYS_GRANITE, READ, NULL, NULL },
+    { "logits_scaling", VKT__HF_KEYS_GRANITE, READ, NULL, NULL },
+    { "hidden_activation", GEMMAS, READ, NULL, NULL },
+    { "hidden_act", GEMMAS, ONLY, "\"gelu_pytorch_tanh\"", "hidden_activation is what counts" },
+    { "query_pre_attn_scalar", GEMMAS, READ, NULL, NULL },
+    { "attn_logit_softcapping", GEMMAS, READ, NULL, NULL },
+    { "final_logit_softcapping", GEMMAS, READ, NULL, NULL },
+    { "use_bidirectional_attention", GEMMAS, ONLY, "false",
+      "a token attends to those before it only" },
+    { "cache_implementation", GEMMAS, FREE, NULL, NULL },
+    { "sliding_window_pattern", VKT__HF_KEYS_GEMMA3, READ, NULL, NULL },
+    { "_sliding_window_pattern", VKT__HF_KEYS_GEMMA3, READ, NULL, NULL },
+    { "rope_local_base_freq", VKT__HF_KEYS_GEMMA3, READ, NULL, NULL },
+    { "partial_rotary_factor", VKT__HF_KEYS_PHI3 | VKT__HF_KEYS_ROPE_PART, READ, NULL, NULL },
+    /* transformers has this architecture itself. */
+    { "auto_map", VKT__HF_KEYS_PHI3, FREE, NULL, NULL },
+    { "full_attn_mod", VKT__HF_KEYS_PHI3, ONLY, "1", "all layers attend alike" },
+    { "interpolate_factor", VKT__HF_KEYS_PHI3, FREE, NULL, NULL },
+    { "lm_head_bias", VKT__HF_KEYS_PHI3, ONLY, "false", "the head has no bias" },
+    { "attention_bias", VKT__HF_KEYS_PHI3, ONLY, "false", "projections have no biases" },
+    { "mlp_bias", VKT__HF_KEYS_PHI3, ONLY, "false", "projections have no biases" },
+    { "layer_norm_eps", NEOX, READ, NULL, NULL },
+    { "rotary_pct", NEOX, READ, NULL, NULL },
+    { "rotary_emb_base", NEOX, READ, NULL, NULL },
+    { "use_parallel_residual", NEOX, READ, NULL, NULL },
+    { "attention_bias", NEOX, ONLY, "true", "projections have biases" },
+    { "classifier_dropout", NEOX, FREE, NULL, NULL },
 
     { "partial_rotary_factor", LLAMA | ROPE, ONLY, "1", "all of a head is rotated" },
     { "rope_interleaved", LLAMA, ONLY, "false", "halves of a head are rotated" },
-    { "is_causal", BOTH, ONLY, "true", "a token attends to those before it only" },
-    { "is_encoder_decoder", BOTH, ONLY, "false", "there is no encoder" },
-    { "add_cross_attention", BOTH, ONLY, "false", "there is no encoder" },
-    { "cross_attention_hidden_size", BOTH, ONLY, "null", "there is no encoder" },
-    { "tie_encoder_decoder", BOTH, ONLY, "false", "there is no encoder" },
+    { "is_causal", ALL, ONLY, "true", "a token attends to those before it only" },
+    { "is_encoder_decoder", ALL, ONLY, "false", "there is no encoder" },
+    { "add_cross_attention", ALL, ONLY, "false", "there is no encoder" },
+    { "cross_attention_hidden_size", ALL, ONLY, "null", "there is no encoder" },
+    { "tie_encoder_decoder", ALL, ONLY, "false", "there is no encoder" },
     { "scale_attn_weights", GPT2, ONLY, "true", "scores are scaled by the root of a head's size" },
     { "scale_attn_by_inverse_layer_idx", GPT2, ONLY, "false",
       "scores are scaled by the root of a head's size" },
-    { "pruned_heads", BOTH, ONLY, "{}", "all heads are there" },
-    { "quantization_config", BOTH, ONLY, "null", "weights are read as F32, F16 and BF16" },
-    { "compression_config", BOTH, ONLY, "null", "weights are read as F32, F16 and BF16" },
-    { "auto_map", BOTH, ONLY, "{}", "code that comes with a model is not run" },
-    { "embedding_multiplier", BOTH, ONLY, "1", "nothing is multiplied" },
-    { "residual_multiplier", BOTH, ONLY, "1", "nothing is multiplied" },
-    { "attention_multiplier", BOTH, ONLY, "null", "nothing is multiplied" },
-    { "logits_scaling", BOTH, ONLY, "1", "nothing is multiplied" },
-    { "final_logit_softcapping", BOTH, ONLY, "null", "scores are not capped" },
-    { "attn_logit_softcapping", BOTH, ONLY, "null", "scores are not capped" },
+    { "pruned_heads", ALL, ONLY, "{}", "all heads are there" },
+    { "quantization_config", ALL, ONLY, "null", "weights are read as F32, F16 and BF16" },
+    { "compression_config", ALL, ONLY, "null", "weights are read as F32, F16 and BF16" },
+    { "auto_map", ALL, ONLY, "{}", "code that comes with a model is not run" },
+    { "embedding_multiplier", ALL, ONLY, "1", "nothing is multiplied" },
+    { "residual_multiplier", ALL, ONLY, "1", "nothing is multiplied" },
+    { "attention_multiplier", ALL, ONLY, "null", "nothing is multiplied" },
+    { "logits_scaling", ALL, ONLY, "1", "nothing is multiplied" },
+    { "final_logit_softcapping", ALL, ONLY, "null", "scores are not capped" },
+    { "attn_logit_softcapping", ALL, ONLY, "null", "scores are not capped" },
 
 #define FREE_KEY(key)                                                                              \
     {                                                                                              \
-        key, BOTH, FREE, NULL, NULL                                                                \
+        key, ALL, FREE, NULL, NULL                                                                 \
     }
     /* Where it comes from, and how it is run. */
     FREE_KEY("_name_or_path"),
@@ -180,7 +230,7 @@ static bool equal(const json_t *v, const char *only)
     return same;
 }
 
-static vkt_status check_key(const char *name, const char *key, const json_t *v, place where)
+static vkt_status check_key(const char *name, const char *key, const json_t *v, uint32_t where)
 {
     for (size_t i = 0; i < VKT_COUNT(rows); i++) {
         const row *r = &rows[i];
@@ -197,7 +247,7 @@ static vkt_status check_key(const char *name, const char *key, const json_t *v, 
                   "this key is not known; if the model computes the same without it, remove it");
 }
 
-static vkt_status check(const json_t *o, place where, const char *name)
+vkt_status vkt__hf_keys_check(const json_t *o, uint32_t where, const char *name)
 {
     const char *key;
     json_t *v;
@@ -207,14 +257,4 @@ static vkt_status check(const json_t *o, place where, const char *name)
         if (st != VKT_OK) return st;
     }
     return VKT_OK;
-}
-
-vkt_status vkt__hf_keys_check(const json_t *config, bool gpt2, const char *name)
-{
-    return check(config, gpt2 ? GPT2 : LLAMA, name);
-}
-
-vkt_status vkt__hf_rope_keys_check(const json_t *rope, const char *name)
-{
-    return check(rope, ROPE, name);
 }

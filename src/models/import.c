@@ -277,6 +277,7 @@ static vkt_status check_head(source *s, const vkt__st_tensor *t, size_t n, const
     float *head = NULL;
     const vkt__st_tensor *table = place_of(t, n, "model.embed_tokens.weight");
     if (!table) table = place_of(t, n, "wte.weight");
+    if (!table) table = place_of(t, n, "gpt_neox.embed_in.weight");
     VKT_TRY(find(s, name, &at, &found));
     same = found && table && same_shape(table, vkt__safetensors_tensor(s->open, at));
     if (same) {
@@ -303,9 +304,11 @@ fail:
 static vkt_status check_place(source *s, const vkt__st_tensor *t, size_t n, const char *name)
 {
     if (place_of(t, n, name) || ends_in(name, ".rotary_emb.inv_freq") ||
-        ends_in(name, ".attn.bias") || ends_in(name, ".attn.masked_bias"))
+        ends_in(name, ".attn.bias") || ends_in(name, ".attn.masked_bias") ||
+        ends_in(name, ".attention.bias") || ends_in(name, ".attention.masked_bias"))
         return VKT_OK;
-    if (!strcmp(name, "lm_head.weight")) return check_head(s, t, n, name);
+    if (!strcmp(name, "lm_head.weight") || !strcmp(name, "embed_out.weight"))
+        return check_head(s, t, n, name);
     return vkt__fail(VKT_E_FORMAT, "model",
                      "'%s': the model that config.json describes has no tensor '%s'", s->folder,
                      vkt__show(name).s);

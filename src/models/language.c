@@ -17,8 +17,17 @@ static uint32_t dimension(const vkt__weights *x, const char *end, uint32_t d)
 /* Sizes that the recipe left to their defaults. */
 static void complete(vkt__hf_config *h, const vkt__weights *x, uint32_t context)
 {
-    h->vocab = dimension(x, h->gpt2 ? "wte.weight" : "embed_tokens.weight", 0);
-    h->mlp = h->gpt2 ? dimension(x, "mlp.c_fc.weight", 1) : dimension(x, "mlp.up_proj.weight", 0);
+    static const struct {
+        const char *names, *table, *mlp;
+        uint32_t d, parts; /* which dimension of mlp, of how many parts of one size */
+    } rows[] = { { "gpt2", "wte.weight", "mlp.c_fc.weight", 1, 1 },
+                 { "llama", "embed_tokens.weight", "mlp.up_proj.weight", 0, 1 },
+                 { "phi3", "embed_tokens.weight", "mlp.gate_up_proj.weight", 0, 2 },
+                 { "neox", "embed_in.weight", "mlp.dense_h_to_4h.weight", 0, 1 } };
+    size_t i = 0;
+    while (strcmp(rows[i].names, h->names) != 0) i++;
+    h->vocab = dimension(x, rows[i].table, 0);
+    h->mlp = dimension(x, rows[i].mlp, rows[i].d) / rows[i].parts;
     if (h->gpt2) h->context = dimension(x, "wpe.weight", 0);
     h->context = VKT_MAX(h->context, h->gpt2 ? 0 : context);
 }

@@ -64,13 +64,13 @@ static const char *const inits[] = { "kaiming", "xavier", "normal", "zeros", NUL
     }
 
 static const char *const norms[] = { "layernorm", "rmsnorm", NULL };
-static const char *const places[] = { "pre", "post", NULL };
+static const char *const places[] = { "pre", "post", "after", "both", NULL };
 static const char *const positions[] = { "learned", "rope", "none", NULL };
 #define WORD(id, word, ...) #word,
 static const char *const activations[] = { VKT__ACTS(WORD) VKT__GATES(WORD) NULL };
 static const char *const rope_layouts[] = { "half", "interleaved", NULL };
-static const char *const rope_scalings[] = { "linear", "llama3", NULL };
-static const char *const names[] = { "gpt2", "llama", NULL };
+static const char *const rope_scalings[] = { "linear", "llama3", "yarn", "longrope", NULL };
+static const char *const names[] = { "gpt2", "llama", "phi3", "neox", NULL };
 
 static const vkt_layer_type types[] = {
     { "linear",
@@ -192,7 +192,7 @@ static const vkt_layer_type types[] = {
           "width of the residual stream; without head_dim, width / heads must be a multiple of 4",
           NULL },
         { "head_dim", VKT_OPT_UINT, AT(transformer.head_dim), 4, 256,
-          "for names: llama; size of a head, a multiple of 4 (default: width / heads)", NULL },
+          "names llama and phi3: size of a head, a multiple of 4 (default: width / heads)", NULL },
         { "mlp", VKT_OPT_UINT, AT(transformer.mlp), 1, 1 << 20,
           "hidden size of the feed-forward part (default: 4 x width; 8/3 x width with a gated "
           "activation)",
@@ -207,9 +207,13 @@ static const vkt_layer_type types[] = {
         { "norm", VKT_OPT_STRING, AT(transformer.norm), 0, 0, "kind of norm (default: layernorm)",
           norms },
         { "norm_place", VKT_OPT_STRING, AT(transformer.norm_place), 0, 0,
-          "place of the norms; pre: before each branch; post: after the residual sum (default: "
-          "pre)",
+          "norm of each branch's input, of the sum after it (post), of its result (after), or of "
+          "input and result (both) (default: pre)",
           places },
+        { "gain_plus_one", VKT_OPT_BOOL, AT(transformer.gain_plus_one), 0, 1,
+          "norms' gains are 1 + weight, as Gemma (default: false)", NULL },
+        { "parallel", VKT_OPT_BOOL, AT(transformer.parallel), 0, 1,
+          "attention and feed-forward part from one sum, as GPT-NeoX (default: false)", NULL },
         { "positions", VKT_OPT_STRING, AT(transformer.positions), 0, 0,
           "position encoding (default: learned)", positions },
         { "activation", VKT_OPT_STRING, AT(transformer.activation), 0, 0,
@@ -221,29 +225,60 @@ static const vkt_layer_type types[] = {
         { "theta", VKT_OPT_FLOAT, AT(transformer.theta), 1, 1e9,
           "rope: base of the frequencies (default: 10000)", NULL },
         { "rope_scaling", VKT_OPT_STRING, AT(transformer.rope_scaling), 0, 0,
-          "scaling of rope's frequencies for a longer context; linear: of all; llama3: of the low "
-          "ones, as in Llama 3.1 (default: none)",
+          "slower angles for more positions: all of them, the slow ones as of Llama 3.1, as YaRN "
+          "or each by a factor of its own (default: none)",
           rope_scalings },
         { "rope_factor", VKT_OPT_FLOAT, AT(transformer.rope_factor), 1, 1e6,
           "rope_scaling: number that the frequencies are divided by", NULL },
         { "rope_low", VKT_OPT_FLOAT, AT(transformer.rope_low), 1e-3, 1e6,
-          "rope_scaling llama3: frequencies with fewer turns than this in rope_context are scaled "
+          "rope_scaling llama3, yarn: angles with fewer turns in rope_context are divided "
           "(default: 1)",
           NULL },
         { "rope_high", VKT_OPT_FLOAT, AT(transformer.rope_high), 1e-3, 1e6,
-          "rope_scaling llama3: frequencies with more turns than this in rope_context are kept "
-          "(default: 4)",
+          "rope_scaling llama3, yarn: angles with more turns in rope_context stay (default: 4, of "
+          "yarn 32)",
           NULL },
         { "rope_context", VKT_OPT_UINT, AT(transformer.rope_context), 1, 1 << 24,
-          "rope_scaling llama3: context length before the scaling", NULL },
+          "rope_scaling llama3, yarn, longrope: positions before they were made more", NULL },
+        { "rope_attention", VKT_OPT_FLOAT, AT(transformer.rope_attention), 1e-3, 1e3,
+          "rope_scaling yarn, longrope: what cosines and sines are multiplied by (default: by "
+          "rope_factor)",
+          NULL },
+        { "rope_exact", VKT_OPT_BOOL, AT(transformer.rope_exact), 0, 1,
+          "rope_scaling yarn: do not round which angles the bounds are (default: false)", NULL },
+        { "rope_short", VKT_OPT_STRING, AT(transformer.rope_short), 0, 0,
+          "rope_scaling longrope: what each angle is divided by, in contexts up to rope_context",
+          NULL },
+        { "rope_long", VKT_OPT_STRING, AT(transformer.rope_long), 0, 0,
+          "rope_scaling longrope: what each angle is divided by, in longer contexts", NULL },
+        { "rope_layers", VKT_OPT_STRING, AT(transformer.rope_layers), 0, 0,
+          "layers with rope, counted from 0, such as 0-2 4-6 (default: all)", NULL },
+        { "rotary", VKT_OPT_UINT, AT(transformer.rotary), 2, 256,
+          "numbers of a head that rope turns, the first ones (default: all)", NULL },
+        { "window_theta", VKT_OPT_FLOAT, AT(transformer.window_theta), 1, 1e9,
+          "base of rope's angles in the layers with a window, without rope_scaling (default: "
+          "theta)",
+          NULL },
+        { "embedding_scale", VKT_OPT_FLOAT, AT(transformer.embedding_scale), 1e-6, 1e6,
+          "factor of the embedding (default: 1)", NULL },
+        { "residual_scale", VKT_OPT_FLOAT, AT(transformer.residual_scale), 1e-6, 1e6,
+          "factor of each branch's result (default: 1)", NULL },
+        { "attention_scale", VKT_OPT_FLOAT, AT(transformer.attention_scale), 1e-6, 1e6,
+          "factor of attention's scores (default: 1 / sqrt(head_dim))", NULL },
+        { "attention_cap", VKT_OPT_FLOAT, AT(transformer.attention_cap), 1e-3, 1e6,
+          "keep attention's scores s below it: cap tanh(s / cap) (default: none)", NULL },
+        { "logit_divisor", VKT_OPT_FLOAT, AT(transformer.logit_divisor), 1e-6, 1e6,
+          "what the scores of tokens are divided by (default: 1)", NULL },
+        { "logit_cap", VKT_OPT_FLOAT, AT(transformer.logit_cap), 1e-3, 1e6,
+          "keep the scores s of tokens below it: cap tanh(s / cap) (default: none)", NULL },
         { "names", VKT_OPT_STRING, AT(transformer.names), 0, 0,
           "naming of the parameters, as in Hugging Face's files (default: gpt2, or llama with rope "
           "or a gated activation)",
           names },
         { "tie", VKT_OPT_NOT_BOOL, AT(transformer.untied), 0, 1,
-          "use the embedding's weights in the output layer too (default: true)", NULL },
+          "take the embedding's weights for the head (default: true)", NULL },
         { "bias", VKT_OPT_NOT_BOOL, AT(no_bias), 0, 1,
-          "for names: gpt2; add biases (default: true)", NULL },
+          "names gpt2 and neox: add biases (default: true)", NULL },
         { "all_bias", VKT_OPT_BOOL, AT(transformer.bias), 0, 1,
           "for names: llama; add a bias to every projection (default: false)", NULL },
         { "qkv_bias", VKT_OPT_BOOL, AT(transformer.qkv_bias), 0, 1,
@@ -255,8 +290,10 @@ static const vkt_layer_type types[] = {
         { "mlp_bias", VKT_OPT_BOOL, AT(transformer.mlp_bias), 0, 1,
           "for names: llama; add biases to the feed-forward part (default: false)", NULL },
         { "qk_norm", VKT_OPT_BOOL, AT(transformer.qk_norm), 0, 1,
-          "for names: llama; apply rmsnorm to the queries and keys of each head, as in Qwen3 "
-          "(default: false)",
+          "names llama: rmsnorm of each head's queries and keys, as Qwen3 (default: false)", NULL },
+        { "qk_norm_all", VKT_OPT_BOOL, AT(transformer.qk_norm_all), 0, 1,
+          "names llama: rmsnorm of all heads' queries, and keys, as one, as OLMo 2 (default: "
+          "false)",
           NULL },
         { "dropout", VKT_OPT_FLOAT, AT(p), 0, 0.99,
           "probability of dropout, after the embedding and in each branch (default: 0)", NULL },

@@ -47,7 +47,8 @@ static void remember(vkt__adapters *a, const char *module)
     vkt__str_finish(&word);
 }
 
-uint32_t vkt__lora_add(vkt_model *m, const char *module, uint32_t in, uint32_t out, bool by_default)
+uint32_t vkt__lora_add(vkt_model *m, const char *module, uint32_t in, uint32_t out, uint32_t heads,
+                       bool by_default)
 {
     vkt__adapters *a = vkt__model_adapters(m);
     char name[160];
@@ -60,8 +61,9 @@ uint32_t vkt__lora_add(vkt_model *m, const char *module, uint32_t in, uint32_t o
     vkt__model_set_trained(m, vkt__model_add_named(m, name, vkt_shape2(a->desc.rank, in),
                                                    VKT_INIT_KAIMING, sqrtf(1.0f / 6)));
     snprintf(name, sizeof name, "%s.lora_B.weight", module);
-    vkt__model_set_trained(
-        m, vkt__model_add_named(m, name, vkt_shape2(out, a->desc.rank), VKT_INIT_ZEROS, 1));
+    int b = vkt__model_add_named(m, name, vkt_shape2(out, a->desc.rank), VKT_INIT_ZEROS, 1);
+    vkt__model_set_trained(m, b);
+    if (heads) vkt__model_set_by_head(m, b, heads);
     return 2;
 }
 

@@ -5,8 +5,9 @@
 #include "nn/params.h"
 
 /* The parameters of an adapter on the linear layer `module`, if it is a target. by_default: where
- * no targets are named. Returns how many were added: 0 or 2. */
-uint32_t vkt__lora_add(vkt_model *m, const char *module, uint32_t in, uint32_t out,
+ * no targets are named. heads: not 0 where the rows of the layer's weights lie by head
+ * (VKT_PARAM_ORDER_HEADS). Returns how many were added: 0 or 2. */
+uint32_t vkt__lora_add(vkt_model *m, const char *module, uint32_t in, uint32_t out, uint32_t heads,
                        bool by_default);
 /* ARG: a target has matched no layer. */
 vkt_status vkt__lora_check(const vkt__adapters *a, const char *source);

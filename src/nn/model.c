@@ -54,7 +54,7 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
     VKT_TRY(flat_create(m, m->flat_count - m->frozen_flat, "gradients", VKT_F32, &m->grads));
     VKT_TRY(flat_create(m, m->state_count, "running averages", VKT_F32, &m->state_values));
     if (m->constants_host) {
-        uint64_t count = vkt_shape_count(m->constants_shape);
+        uint64_t count = m->n_constants * vkt_shape_count(m->constants_shape);
         VKT_TRY(flat_create(m, count, "constants", VKT_F32, &m->constants));
         VKT_TRY(vkt_buffer_write(m->gpu, m->constants, 0, m->constants_host, count * 4));
     }

@@ -1,5 +1,7 @@
 /* The parameter store of a model: what layers declare while they are planned, where it lies in the
  * flat buffers, and the tensors that stand for it in a graph. Knows no layer type. */
+#include <stdio.h>
+
 #include "nn/params.h"
 #include "tensor/graph/graph.h"
 
@@ -52,19 +54,23 @@ void vkt__model_lay_out(vkt_model *m)
     }
 }
 
-void vkt__model_set_constants(vkt_model *m, vkt_shape shape, float *data)
+void vkt__model_set_constants(vkt_model *m, uint32_t n, vkt_shape shape, float *data)
 {
-    VKT_ASSERT(!m->constants_host);
+    VKT_ASSERT(!m->constants_host && (n == 1 || vkt_shape_count(shape) % 4 == 0));
+    m->n_constants = n;
     m->constants_shape = shape;
     m->constants_host = data;
 }
 
-vkt_tensor *vkt__model_constants(vkt_model *m, vkt_graph *g)
+vkt_tensor *vkt__model_constants(vkt_model *m, vkt_graph *g, uint32_t i)
 {
-    vkt_tensor *t = vkt__input_named(g, "constants");
+    char name[32];
+    snprintf(name, sizeof name, "constants %u", i);
+    vkt_tensor *t = vkt__input_named(g, name);
     if (!t) {
-        t = vkt_input(g, m->constants_shape, VKT_F32, "constants");
-        vkt_bind(t, VKT_ALL_SLOTS, m->constants, 0);
+        uint64_t each = vkt_shape_count(m->constants_shape);
+        t = vkt_input(g, m->constants_shape, VKT_F32, vkt__arena_strdup(&g->arena, name));
+        vkt_bind(t, VKT_ALL_SLOTS, m->constants, i * each * 4);
     }
     return t;
 }
@@ -77,6 +83,12 @@ const vkt__layer *vkt__model_layer(const vkt_model *m, size_t i)
 void vkt__model_set_order(vkt_model *m, int param, vkt_param_order order)
 {
     m->params[param].pub.order = order;
+}
+
+void vkt__model_set_by_head(vkt_model *m, int param, uint32_t heads)
+{
+    m->params[param].pub.order = VKT_PARAM_ORDER_HEADS;
+    m->params[param].pub.heads = heads;
 }
 
 int vkt__model_add_state(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
@@ -99,6 +111,10 @@ uint64_t vkt_param_at(const vkt_param *p, uint64_t i)
 {
     if (p->order == VKT_PARAM_ORDER_SHAPE) return i;
     const uint32_t *d = p->shape.d;
+    if (p->order == VKT_PARAM_ORDER_HEADS) {
+        uint64_t each = p->count / 3 / p->heads, part = i / each % 3, head = i / each / 3;
+        return (part * p->heads + head) * each + i % each;
+    }
     uint64_t taps = (uint64_t)d[2] * d[3], tap = i % taps, ci = i / taps % d[1],
              co = i / taps / d[1];
     return (tap * d[1] + ci) * d[0] + co;

@@ -70,6 +70,7 @@ struct vkt_model {
     uint64_t count, flat_count, frozen_flat, state_count;
     vkt__adapters adapters;
     vkt_buffer *values, *grads, *state_values;
+    uint32_t n_constants;      /* as many of the shape, one after the other */
     vkt_shape constants_shape; /* rank 0: none */
     float *constants_host;
     vkt_buffer *constants;
@@ -87,11 +88,12 @@ int vkt__model_add_named(vkt_model *m, const char *name, vkt_shape shape, vkt__i
 /* Of an adapter: it is trained though others are frozen. */
 void vkt__model_set_trained(vkt_model *m, int param);
 void vkt__model_set_order(vkt_model *m, int param, vkt_param_order order);
+void vkt__model_set_by_head(vkt_model *m, int param, uint32_t heads);
 /* Something the layer keeps that is no parameter, and its initial value. */
 int vkt__model_add_state(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
                          vkt_dtype dtype, float value);
-/* Numbers that are not learned; data by vkt__alloc, the model's from now on. */
-void vkt__model_set_constants(vkt_model *m, vkt_shape shape, float *data);
+/* n tables of numbers that are not learned; data by vkt__alloc, the model's from now on. */
+void vkt__model_set_constants(vkt_model *m, uint32_t n, vkt_shape shape, float *data);
 /* Places every parameter in the flat buffers, when all of them are known. */
 void vkt__model_lay_out(vkt_model *m);
 
@@ -107,6 +109,7 @@ vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param);
 /* The parameter of that name in g; NULL: there is none. */
 vkt_tensor *vkt__model_named(vkt_model *m, vkt_graph *g, const char *name);
 vkt_tensor *vkt__model_state_tensor(vkt_model *m, vkt_graph *g, int state);
-vkt_tensor *vkt__model_constants(vkt_model *m, vkt_graph *g);
+/* Table i of the constants. */
+vkt_tensor *vkt__model_constants(vkt_model *m, vkt_graph *g, uint32_t i);
 
 #endif

@@ -2,22 +2,10 @@
 #ifndef VKT_NN_TRANSFORMER_H
 #define VKT_NN_TRANSFORMER_H
 
-#include "nn/params.h"
+#include "nn/transformer_shape.h"
 
 /* Its kind, and the end of that table. */
 extern const vkt__layer_kind vkt__transformer_kinds[];
-
-/* A description with defaults filled in. P: positions that there are, T or more. */
-typedef struct vkt__tshape {
-    uint32_t T, V, C, H, Hkv, D, P, mlp, n_layers;
-    bool gpt2, gated, rope, learned, rms, post;
-    bool scaled; /* rope: by scaling */
-    vkt_rope_scaling scaling;
-    vkt_act act;
-} vkt__tshape;
-
-/* ARG or SHAPE with the layer's line. */
-vkt_status vkt__transformer_shape(const vkt__layer *l, uint32_t n_vocab, vkt__tshape *s);
 
 /* What the ops of one graph are built from. */
 typedef struct vkt__tbuilder {

@@ -51,7 +51,7 @@ static void require_same_again(const char *json, const char *recipe)
                 a.qkv_bias == c.qkv_bias && a.attention_bias == c.attention_bias &&
                 a.mlp_bias == c.mlp_bias && a.qk_norm == c.qk_norm &&
                 (a.gpt2 || a.head_dim == c.head_dim) && a.scaled == c.scaled &&
-                a.scaling.llama3 == c.scaling.llama3 && a.scaling.factor == c.scaling.factor &&
+                a.scaling.kind == c.scaling.kind && a.scaling.factor == c.scaling.factor &&
                 a.scaling.low == c.scaling.low && a.scaling.high == c.scaling.high &&
                 a.scaling.context == c.scaling.context);
     free(again);
@@ -162,8 +162,8 @@ static void configs_are_refused(void **state)
     refused_config("{\"n_layer\": 3", "'config.json' is not a JSON object");
     refused_config("{}", "model_type is missing");
     refused_config("{\"model_type\": \"falcon\"}",
-                   "architecture 'falcon' is not supported; gpt2, llama (SmolLM2, TinyLlama), "
-                   "mistral, qwen2 and qwen3 are");
+                   "architecture 'falcon' is not supported; gpt2, llama, mistral, qwen2, qwen3, "
+                   "smollm3, olmo2, granite, gemma2, gemma3_text, phi3 and gpt_neox are");
     refused_config("{\"model_type\": \"gpt2\"}", "n_layer is missing");
     refused_config("{\"model_type\": \"gpt2\", \"n_layer\": -1}", "n_layer must be a whole number");
     refused_config("{\"model_type\": \"gpt2\", \"n_layer\": 1, \"n_head\": 1, \"n_embd\": 8, "
@@ -172,8 +172,10 @@ static void configs_are_refused(void **state)
     refused_config(
         "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
         "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9, \"rope_scaling\": "
-        "{\"rope_type\": \"yarn\", \"factor\": 4, \"beta_fast\": 32}}",
-        "'config.json': rope_type is 'yarn': only default, linear and llama3 are supported");
+        "{\"rope_type\": \"dynamic\", \"factor\": 4}}",
+        "'config.json': rope_type is 'dynamic': only default, linear, llama3, yarn and longrope "
+        "are "
+        "supported");
     refused_config(
         "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
         "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9, \"rope_scaling\": "
@@ -236,6 +238,62 @@ static void keys_are_read_or_refused(void **state)
         "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
         "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9, \"sliding_window\": 4}",
         "sliding_window must be null for this architecture");
+}
+
+/* Of single families. */
+static void own_keys_are_checked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *keys, *line;
+    } bad[] = {
+        { "smollm3", "\"no_rope_layers\": [1]", "no_rope_layers must be a list of" },
+        { "smollm3", "\"no_rope_layers\": [0, 0]", "no_rope_layers leaves no layer with rope" },
+        { "llama", "\"no_rope_layers\": [1, 0]", "no_rope_layers is [1,0]: this key is not known" },
+        { "olmo2", "\"sliding_window\": 8", "sliding_window must be null for this architecture" },
+        { "granite", "\"logits_scaling\": 0", "logits_scaling must be a number above 0" },
+        { "phi3",
+          "\"rope_scaling\": {\"type\": \"longrope\", \"short_factor\": [1], \"long_factor\": [1, "
+          "2]},"
+          "\"original_max_position_embeddings\": 64",
+          "short_factor must be a list of numbers above 0, one for each pair that turns" },
+        { "phi3", "\"partial_rotary_factor\": 0.3",
+          "partial_rotary_factor must give an even number of a head's size" },
+        { "gemma3_text",
+          "\"rope_local_base_freq\": 5e3, \"rope_parameters\": {\"full_attention\": "
+          "{\"rope_theta\": "
+          "1e6}, \"sliding_attention\": {\"rope_theta\": 1e4}}",
+          "rope_local_base_freq has another value in rope_parameters" },
+        { "gemma3_text", "\"use_bidirectional_attention\": true",
+          "use_bidirectional_attention is true: only false is supported" },
+        { "llama", "\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4}",
+          "original_max_position_embeddings is missing in rope's parameters" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(bad); i++) {
+        vkt__str json = { 0 };
+        vkt__str_printf(&json,
+                        "{\"model_type\": \"%s\", \"num_hidden_layers\": 2, "
+                        "\"num_attention_heads\": 2, \"hidden_size\": 8, \"head_dim\": 4, "
+                        "\"intermediate_size\": 8, \"vocab_size\": 9, %s}",
+                        bad[i].type, bad[i].keys);
+        refused_config(json.data, bad[i].line);
+        vkt__str_finish(&json);
+    }
+}
+
+/* YaRN's length of queries and keys where mscale says it: 0.1 m ln(factor) + 1, a quotient of two.
+ */
+static void mscale_is_a_length(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
+        "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9, \"rope_scaling\": "
+        "{\"type\": \"yarn\", \"factor\": 4, \"mscale\": 0.7, \"mscale_all_dim\": 0.4, "
+        "\"original_max_position_embeddings\": 64}}";
+    vkt__hf_config c;
+    REQUIRE_OK(vkt__hf_config_parse(json, strlen(json), "config.json", &c));
+    REQUIRE_NEAR(c.scaling.attention, (0.07 * log(4) + 1) / (0.04 * log(4) + 1), 1e-12);
 }
 
 /* transformers 5 takes rope_parameters' theta, and the other where that has none. */
@@ -398,6 +456,8 @@ int main(void)
         cmocka_unit_test(configs_are_refused),
         cmocka_unit_test(windows_are_of_layers),
         cmocka_unit_test(keys_are_read_or_refused),
+        cmocka_unit_test(own_keys_are_checked),
+        cmocka_unit_test(mscale_is_a_length),
         cmocka_unit_test(theta_may_stand_outside),
         cmocka_unit_test(weights_are_widened),
         cmocka_unit_test(weights_in_shards_and_wrong_ones),

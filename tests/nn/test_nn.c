@@ -280,7 +280,7 @@ static void unknown_words_are_refused(void **state)
         "positions: 'rotary' is not one of learned, rope, none",
         "; did you mean 'swiglu'?",
         "rope_layout: 'halves' is not one of",
-        "names: 'lama' is not one of gpt2, llama; did you mean 'llama'?",
+        "names: 'lama' is not one of gpt2, llama, phi3, neox; did you mean 'llama'?",
     };
     vkt_model *m;
     for (size_t i = 0; i < VKT_COUNT(of_transformer); i++) {

@@ -11,12 +11,14 @@ import sys
 from pathlib import Path
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
+from transformers import (AutoModelForCausalLM, AutoTokenizer, Gemma2Config, Gemma3TextConfig, GPT2Config, GPTNeoXConfig, GraniteConfig, LlamaConfig,
+                          MistralConfig, Olmo2Config, Phi3Config, Qwen2Config, Qwen3Config, SmolLM3Config)
 
 CONTEXT, FOLDER = 32, 64  # tokens of a window: of the recipe; of a folder by itself, the model's positions
 SMALL = Path(__file__).resolve().parents[2] / "tests/golden/gpt2-small.json"
 LLAMA = dict(vocab_size=704, hidden_size=32, intermediate_size=88, num_hidden_layers=2, num_attention_heads=4,
              num_key_value_heads=2, max_position_embeddings=64, rms_norm_eps=1e-5)
+NO_TOKENS = dict(pad_token_id=None, bos_token_id=None, eos_token_id=None)
 MODELS = {
     "gpt2": (GPT2Config(vocab_size=700, n_positions=64, n_embd=32, n_layer=2, n_head=4, initializer_range=0.3), "float32"),
     "gpt2-f16": (GPT2Config(vocab_size=700, n_positions=64, n_embd=32, n_layer=2, n_head=4, initializer_range=0.2), "float16"),
@@ -29,6 +31,18 @@ MODELS = {
         original_max_position_embeddings=32)), "float32"),
     "qwen3": (Qwen3Config(**(LLAMA | dict(num_key_value_heads=1)), initializer_range=0.3, head_dim=12, tie_word_embeddings=True), "float32"),
     "mistral": (MistralConfig(**LLAMA, initializer_range=0.3, sliding_window=8), "float32"),
+    "smollm3": (SmolLM3Config(**LLAMA, **NO_TOKENS, initializer_range=0.3, no_rope_layer_interval=2), "float32"),
+    "olmo2": (Olmo2Config(**LLAMA, **NO_TOKENS, initializer_range=0.3), "float32"),
+    "granite": (GraniteConfig(**LLAMA, initializer_range=0.3, embedding_multiplier=3.0, residual_multiplier=0.5, attention_multiplier=0.2,
+                              logits_scaling=2.0), "float32"),
+    "phi3": (Phi3Config(**LLAMA, **NO_TOKENS, initializer_range=0.3, original_max_position_embeddings=48, rope_parameters=dict(
+        rope_type="longrope", rope_theta=1e4, partial_rotary_factor=0.75, short_factor=[1.0, 1.5, 3.0], long_factor=[1.5, 4.0, 9.0],
+        original_max_position_embeddings=48)), "float32"),
+    "gemma3": (Gemma3TextConfig(**LLAMA, **NO_TOKENS, initializer_range=0.3, head_dim=16, query_pre_attn_scalar=16, sliding_window=8,
+                                layer_types=["sliding_attention", "full_attention"]), "bfloat16"),
+    "gemma2": (Gemma2Config(**LLAMA, **NO_TOKENS, initializer_range=0.3, head_dim=8, query_pre_attn_scalar=8, sliding_window=8), "float32"),
+    "gpt-neox": (GPTNeoXConfig(vocab_size=704, hidden_size=32, intermediate_size=88, num_hidden_layers=2, num_attention_heads=4,
+                               max_position_embeddings=64, initializer_range=0.3, **NO_TOKENS), "float32"),
 }
 
 
@@ -73,7 +87,8 @@ def make_adapter(root, name, model, ids):
     """NAME-peft: a random adapter in bf16 with the keys that peft 0.18 saves, of rslora for one, and the loss with it."""
     from safetensors.torch import save_file
     folder, rank, alpha, rslora = root / (name + "-peft"), 4, 6, name == "qwen2"
-    ends = ("c_attn", "mlp.c_proj") if name.startswith("gpt2") else ("q_proj", "down_proj")
+    ends = (("c_attn", "mlp.c_proj") if name.startswith("gpt2") else ("query_key_value", "dense_4h_to_h") if name == "gpt-neox"
+            else ("qkv_proj", "gate_up_proj") if name == "phi3" else ("q_proj", "down_proj"))
     tensors, random = {}, torch.Generator().manual_seed(1)
     for module, m in model.named_modules():
         if module.endswith(ends):
@@ -105,7 +120,7 @@ def with_adapter(root, name):
     config = json.loads((root / (name + "-adapter") / "adapter_config.json").read_text())
     tensors = load_file(root / (name + "-adapter") / "adapter_model.safetensors")
     modules, changed = dict(model.named_modules()), 0
-    linear = {n for n, m in modules.items() if type(m).__name__ in ("Linear", "Conv1D") and n != "lm_head"}
+    linear = {n for n, m in modules.items() if type(m).__name__ in ("Linear", "Conv1D") and n not in ("lm_head", "embed_out")}
     assert config["peft_type"] == "LORA" and config["target_modules"] == "all-linear" and config["r"] == 3
     for key, b in tensors.items():
         if not key.endswith(".lora_B.weight"):
@@ -120,6 +135,12 @@ def with_adapter(root, name):
     return model
 
 
+def apart(a, b, x):
+    """The largest difference of logits, as a part of their root mean square: both are float32, whose rounding grows with them."""
+    y, z = a(x).logits.double(), b(x).logits.double()
+    return ((y - z).abs().max() / y.pow(2).mean().sqrt()).item()
+
+
 def load(root):
     bad = 0
     for name, _ in chosen():
@@ -129,14 +150,13 @@ def load(root):
         tokenizer = AutoTokenizer.from_pretrained(root / (name + "-out"))
         ids = tokenizer((root / "text.txt").read_text())["input_ids"] + [tokenizer.eos_token_id]
         x = torch.tensor([ids[:CONTEXT]])
-        off = (before(x).logits - after(x).logits).abs().max().item()
+        off = apart(before, after, x)
         got = loss_of(after, ids)
         ok = off <= 1e-5 and math.isclose(want, got, rel_tol=1e-6)
         bad += not ok
         print(f"{'ok  ' if ok else 'FAIL'} {name}: exported logits off by {off:.2g}, loss {got:.7f} against {want:.7f}")
-        off = (with_adapter(root, name)(x).logits - AutoModelForCausalLM.from_pretrained(
-            root / (name + "-merged"), attn_implementation="eager").eval()(x).logits).abs().max().item()
-        moved = (before(x).logits - with_adapter(root, name)(x).logits).abs().max().item()
+        added, merged = with_adapter(root, name), AutoModelForCausalLM.from_pretrained(root / (name + "-merged"), attn_implementation="eager").eval()
+        off, moved = apart(added, merged, x), apart(before, added, x)
         bad += not off <= 1e-5 < moved
         print(f"{'ok  ' if off <= 1e-5 < moved else 'FAIL'} {name}: adapter by PEFT's rules and merged: off by {off:.2g}"
               f" (it moves logits by {moved:.2g})")

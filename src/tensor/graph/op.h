@@ -105,7 +105,7 @@ typedef union vkt_attr {
     } chain;
     struct {
         float eps;
-        bool rms, bias;
+        bool rms, bias, plus_one; /* plus_one: the gain is 1 + w */
         uint32_t chunk;
     } norm;
     /* whole: rows of all devices' batches together, 0: these. group_rows: of a ghost batch. fixed:
@@ -154,7 +154,7 @@ typedef union vkt_attr {
     struct {
         uint32_t heads, kv_heads, head, window, kernel;
         bool full;
-        float scale;
+        float scale, cap; /* cap 0: none */
     } attention;
     struct {
         uint32_t scale_every; /* struct vkt_loss_scale; 0: none */

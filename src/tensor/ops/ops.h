@@ -5,8 +5,9 @@
 #include "tensor/graph/op.h"
 #include "tensor/ops/act.h"
 
-/* What pair i of a head turns by from position to position. scaling: NULL: none. */
-double vkt__rope_frequency(uint32_t i, uint32_t head, double theta,
+/* What pair i of a head's `turning` numbers turns by from position to position. scaling: NULL:
+ * none. */
+double vkt__rope_frequency(uint32_t i, uint32_t turning, double theta,
                            const vkt_rope_scaling *scaling);
 
 extern const vkt_op vkt__op_add, vkt__op_mul, vkt__op_scale, vkt__op_copy, vkt__op_fill,

@@ -8,42 +8,18 @@
 #include "tensor/graph/record.h"
 #include "tensor/graph/sample.h"
 #include "tensor/graph/workgroup.h"
+#include "tensor/ops/attention_twin.h"
 #include "tensor/ops/ops.h"
 
-enum { Q, K, V, DOCS, START };                      /* of the forward row */
-enum { DY = START, LSE, DELTA };                    /* of the backward row, after the same four */
 enum { BY_DEVICE, DIRECT, STAGED, N_KERNELS, ONE }; /* attr.attention.kernel */
 enum { MOST_HEAD = 256 };
 
 /* ---- shapes ---- */
 
-typedef struct {
-    uint32_t B, T, S, H, Hkv, D;
-    uint64_t q_row, kv_row; /* elements from row to row */
-} dims;
-
-static dims dims_of(const vkt_node *n)
-{
-    vkt_shape q = n->in[Q]->shape;
-    dims d = { .B = q.d[0],
-               .T = q.d[1],
-               .S = q.d[1],
-               .H = n->attr.attention.heads,
-               .Hkv = n->attr.attention.kv_heads,
-               .D = n->attr.attention.head };
-    d.q_row = vkt__last(q);
-    d.kv_row = d.q_row;
-    if (n->in[K]) {
-        d.S = n->in[K]->shape.d[1];
-        d.kv_row = vkt__last(n->in[K]->shape);
-    }
-    return d;
-}
-
 static bool attention_shape(vkt_node *n)
 {
-    const vkt_tensor *q = n->in[Q], *k = n->in[K], *v = n->in[V], *docs = n->in[DOCS],
-                     *start = n->in[START];
+    const vkt_tensor *q = n->in[VKT__ATT_Q], *k = n->in[VKT__ATT_K], *v = n->in[VKT__ATT_V],
+                     *docs = n->in[VKT__ATT_DOCS], *start = n->in[VKT__ATT_START];
     uint32_t H = n->attr.attention.heads, Hkv = n->attr.attention.kv_heads;
     if (H == 0 || Hkv == 0 || H % Hkv)
         return vkt__shape_error(n, "%u heads can't share %u heads of keys", H, Hkv);
@@ -64,7 +40,7 @@ static bool attention_shape(vkt_node *n)
         (k->shape.rank != 3 || k->shape.d[0] != q->shape.d[0] || vkt__last(k->shape) != Hkv * D))
         return vkt__shape_error(n, "keys %s must be [%u, S, %u] for %s", vkt__text(k),
                                 q->shape.d[0], Hkv * D, vkt__text(q));
-    dims d = dims_of(n);
+    vkt__att_dims d = vkt__att_dims_of(n);
     if (d.S != d.T && !start && (!n->attr.attention.full || docs))
         return vkt__shape_error(n, "%u queries and %u keys: only full attention or a cache", d.T,
                                 d.S);
@@ -89,8 +65,9 @@ static bool delta_shape(vkt_node *n)
 
 static bool bwd_shape(vkt_node *n)
 {
-    vkt__out(n, 0, n->in[Q]->shape, VKT_F32);
-    for (uint32_t i = K; i <= V && n->in[K]; i++) vkt__out(n, i, n->in[i]->shape, VKT_F32);
+    vkt__out(n, 0, n->in[VKT__ATT_Q]->shape, VKT_F32);
+    for (uint32_t i = VKT__ATT_K; i <= VKT__ATT_V && n->in[VKT__ATT_K]; i++)
+        vkt__out(n, i, n->in[i]->shape, VKT_F32);
     return true;
 }
 
@@ -100,7 +77,7 @@ static bool bwd_shape(vkt_node *n)
  * documents, of which one token has but its own. */
 static bool is_one(const vkt_caps *c, const vkt_node *n)
 {
-    return n->op == &vkt__op_attention && dims_of(n).T == 1 && vkt__use_pairs(c) &&
+    return n->op == &vkt__op_attention && vkt__att_dims_of(n).T == 1 && vkt__use_pairs(c) &&
            c->subgroup_arith;
 }
 
@@ -119,7 +96,7 @@ static uint32_t kernel_of(const vkt_caps *c, const vkt_node *n)
  * once, all of which its compiler loads before it uses the first. */
 typedef struct {
     vkt__shader shader;
-    vkt__constant spec[7];
+    vkt__constant spec[8];
     uint32_t owned;
 } att_kernel;
 
@@ -147,7 +124,8 @@ static att_kernel choose(const vkt__rec *rec, const vkt_node *n, const vkt__shad
                             { VKT_SPEC_AT_ONCE, at_once },
                             { VKT_SPEC_SPLIT, split },
                             { VKT_SPEC_TILE, staged ? most : 0 },
-                            { VKT_SPEC_SHUFFLE, c->subgroup <= 8 } },
+                            { VKT_SPEC_SHUFFLE, c->subgroup <= 8 },
+                            { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
                           wg / split };
 }
 
@@ -158,8 +136,8 @@ static const vkt__shader forward_shaders[] = { VKT_SHADER_ATTENTION, VKT_SHADER_
 
 static uint32_t flags_of(const vkt_node *n, bool start)
 {
-    return (n->attr.attention.full ? 0 : VKT_ATT_CAUSAL) | (n->in[DOCS] ? VKT_ATT_DOCS : 0) |
-           (start ? VKT_ATT_START : 0);
+    return (n->attr.attention.full ? 0 : VKT_ATT_CAUSAL) |
+           (n->in[VKT__ATT_DOCS] ? VKT_ATT_DOCS : 0) | (start ? VKT_ATT_START : 0);
 }
 
 static uint64_t n_groups(uint32_t rows, uint32_t owned, uint64_t pairs)
@@ -168,19 +146,22 @@ static uint64_t n_groups(uint32_t rows, uint32_t owned, uint64_t pairs)
 }
 
 /* Addresses of keys and values, wherever they are. */
-static void keys_at(const vkt__rec *rec, const vkt_node *n, const dims *d, uint64_t *k, uint64_t *v)
+static void keys_at(const vkt__rec *rec, const vkt_node *n, const vkt__att_dims *d, uint64_t *k,
+                    uint64_t *v)
 {
-    uint64_t q = vkt__addr(rec, n->in[Q]), head = 4ull * d->D;
-    *k = n->in[K] ? vkt__addr(rec, n->in[K]) : q + head * d->H;
-    *v = n->in[V] ? vkt__addr(rec, n->in[V]) : q + head * (d->H + d->Hkv);
+    uint64_t q = vkt__addr(rec, n->in[VKT__ATT_Q]), head = 4ull * d->D;
+    *k = n->in[VKT__ATT_K] ? vkt__addr(rec, n->in[VKT__ATT_K]) : q + head * d->H;
+    *v = n->in[VKT__ATT_V] ? vkt__addr(rec, n->in[VKT__ATT_V]) : q + head * (d->H + d->Hkv);
 }
 
 static void attention_record(vkt__rec *rec, const vkt_node *n)
 {
-    dims d = dims_of(n);
-    struct attention_params p = { .q = vkt__addr(rec, n->in[Q]),
-                                  .docs = vkt__addr_or(rec, n->in[DOCS], n->in[Q]),
-                                  .start = vkt__addr_or(rec, n->in[START], n->in[Q]),
+    vkt__att_dims d = vkt__att_dims_of(n);
+    struct attention_params p = { .q = vkt__addr(rec, n->in[VKT__ATT_Q]),
+                                  .docs =
+                                      vkt__addr_or(rec, n->in[VKT__ATT_DOCS], n->in[VKT__ATT_Q]),
+                                  .start =
+                                      vkt__addr_or(rec, n->in[VKT__ATT_START], n->in[VKT__ATT_Q]),
                                   .y = vkt__addr(rec, n->out[0]),
                                   .lse = vkt__addr(rec, n->out[1]),
                                   .batch = d.B,
@@ -191,12 +172,14 @@ static void attention_record(vkt__rec *rec, const vkt_node *n)
                                   .q_row = (uint32_t)(d.q_row / 4),
                                   .kv_row = (uint32_t)(d.kv_row / 4),
                                   .window = n->attr.attention.window,
-                                  .flags = flags_of(n, n->in[START] != NULL),
-                                  .scale = n->attr.attention.scale };
+                                  .flags = flags_of(n, n->in[VKT__ATT_START] != NULL),
+                                  .scale = n->attr.attention.scale,
+                                  .cap = n->attr.attention.cap };
     keys_at(rec, n, &d, &p.k, &p.v);
     if (kernel_of(rec->caps, n) == ONE) {
         const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, rec->caps->subgroup },
-                                       { VKT_SPEC_D4, d.D / 4 } };
+                                       { VKT_SPEC_D4, d.D / 4 },
+                                       { VKT_SPEC_CAPPED, p.cap > 0 } };
         vkt__dispatch(rec, VKT_SHADER_ATTENTION_ONE_PAIRS, spec, VKT_COUNT(spec), &p, sizeof p,
                       (uint64_t)d.B * d.H);
         return;
@@ -223,12 +206,13 @@ static void delta_record(vkt__rec *rec, const vkt_node *n)
 
 static void bwd_record(vkt__rec *rec, const vkt_node *n)
 {
-    dims d = dims_of(n);
-    struct attention_bwd_params p = { .q = vkt__addr(rec, n->in[Q]),
-                                      .docs = vkt__addr_or(rec, n->in[DOCS], n->in[Q]),
-                                      .dy = vkt__addr(rec, n->in[DY]),
-                                      .lse = vkt__addr(rec, n->in[LSE]),
-                                      .delta = vkt__addr(rec, n->in[DELTA]),
+    vkt__att_dims d = vkt__att_dims_of(n);
+    struct attention_bwd_params p = { .q = vkt__addr(rec, n->in[VKT__ATT_Q]),
+                                      .docs = vkt__addr_or(rec, n->in[VKT__ATT_DOCS],
+                                                           n->in[VKT__ATT_Q]),
+                                      .dy = vkt__addr(rec, n->in[VKT__ATT_DY]),
+                                      .lse = vkt__addr(rec, n->in[VKT__ATT_LSE]),
+                                      .delta = vkt__addr(rec, n->in[VKT__ATT_DELTA]),
                                       .dx = vkt__addr(rec, n->out[0]),
                                       .batch = d.B,
                                       .T = d.T,
@@ -239,14 +223,15 @@ static void bwd_record(vkt__rec *rec, const vkt_node *n)
                                       .kv_row = (uint32_t)(d.kv_row / 4),
                                       .window = n->attr.attention.window,
                                       .flags = flags_of(n, false),
-                                      .scale = n->attr.attention.scale };
+                                      .scale = n->attr.attention.scale,
+                                      .cap = n->attr.attention.cap };
     keys_at(rec, n, &d, &p.k, &p.v);
     att_kernel k = choose(rec, n, dq_shaders, 3, d.T);
     vkt__dispatch(rec, k.shader, k.spec, VKT_COUNT(k.spec), &p, sizeof p,
                   n_groups(d.T, k.owned, (uint64_t)d.B * d.H));
     uint64_t dq = p.dx, head = 4ull * d.D;
-    p.dx = n->in[K] ? vkt__addr(rec, n->out[1]) : dq + head * d.H;
-    p.dv = n->in[V] ? vkt__addr(rec, n->out[2]) : dq + head * (d.H + d.Hkv);
+    p.dx = n->in[VKT__ATT_K] ? vkt__addr(rec, n->out[1]) : dq + head * d.H;
+    p.dv = n->in[VKT__ATT_V] ? vkt__addr(rec, n->out[2]) : dq + head * (d.H + d.Hkv);
     k = choose(rec, n, dkv_shaders, 4, d.S);
     vkt__dispatch(rec, k.shader, k.spec, VKT_COUNT(k.spec), &p, sizeof p,
                   n_groups(d.S, k.owned, (uint64_t)d.B * d.Hkv));
@@ -258,130 +243,10 @@ static const char *attention_kernel(const vkt_gpu *gpu, const vkt_node *n)
     return names[kernel_of(vkt_gpu_caps(gpu), n)];
 }
 
-/* ---- twins ---- */
-
-/* One query of one head: where its row and its keys' rows are, and which keys it sees. */
-typedef struct {
-    const vkt_node *n;
-    dims d;
-    double *const *in;
-    uint64_t b, h, t;
-} query;
-
-static uint64_t q_at(const query *w)
-{
-    return (w->b * w->d.T + w->t) * w->d.q_row + w->h * w->d.D;
-}
-
-static uint64_t y_at(const query *w)
-{
-    return ((w->b * w->d.T + w->t) * w->d.H + w->h) * w->d.D;
-}
-
-/* In in[K], or where there is none in in[Q]; `part` 1: the key, 2: the value. */
-static uint64_t kv_at(const query *w, uint64_t j, uint32_t part)
-{
-    uint64_t head = w->h / (w->d.H / w->d.Hkv);
-    if (!w->n->in[K]) head += w->d.H + (part - 1ull) * w->d.Hkv;
-    return (w->b * w->d.S + j) * w->d.kv_row + head * w->d.D;
-}
-
-static bool query_sees(const query *w, uint64_t j)
-{
-    bool cached = w->n->op == &vkt__op_attention && w->in[START];
-    uint64_t start = cached ? (uint64_t)w->in[START][0] : 0, i = start + w->t;
-    uint64_t window = w->n->attr.attention.window;
-    if (cached && j >= start + w->d.T) return false;
-    if (!w->n->attr.attention.full && j > i) return false;
-    if (window && (i >= j + window || j >= i + window)) return false;
-    const double *docs = w->in[DOCS];
-    return !docs || docs[w->b * w->d.T + w->t] == docs[w->b * w->d.T + j];
-}
-
-static double dot(const double *a, const double *b, uint64_t n)
-{
-    double sum = 0;
-    for (uint64_t i = 0; i < n; i++) sum += a[i] * b[i];
-    return sum;
-}
-
-static double score(const query *w, uint64_t j)
-{
-    const double *k = w->in[w->n->in[K] ? K : Q] + kv_at(w, j, 1);
-    return (double)w->n->attr.attention.scale * dot(w->in[Q] + q_at(w), k, w->d.D);
-}
-
-static void each_query(const vkt_node *n, double *const *in, double *const *out,
-                       void (*fn)(const query *w, double *const *out))
-{
-    query w = { .n = n, .d = dims_of(n), .in = in };
-    for (w.b = 0; w.b < w.d.B; w.b++)
-        for (w.h = 0; w.h < w.d.H; w.h++)
-            for (w.t = 0; w.t < w.d.T; w.t++) fn(&w, out);
-}
-
-static void query_ref(const query *w, double *const *out)
-{
-    double top = -INFINITY, sum = 0, *y = out[0] + y_at(w);
-    for (uint64_t j = 0; j < w->d.S; j++)
-        if (query_sees(w, j)) top = fmax(top, score(w, j));
-    for (uint64_t i = 0; i < w->d.D; i++) y[i] = 0;
-    for (uint64_t j = 0; j < w->d.S; j++) {
-        if (!query_sees(w, j)) continue;
-        const double *v = w->in[w->n->in[V] ? V : Q] + kv_at(w, j, 2);
-        double p = exp(score(w, j) - top);
-        sum += p;
-        for (uint64_t i = 0; i < w->d.D; i++) y[i] += p * v[i];
-    }
-    for (uint64_t i = 0; i < w->d.D; i++) y[i] /= sum;
-    out[1][(w->b * w->d.H + w->h) * w->d.T + w->t] = top + log(sum);
-}
-
-static void attention_ref(const vkt_node *n, double *const *in, double *const *out)
-{
-    each_query(n, in, out, query_ref);
-}
-
-static void query_bwd_ref(const query *w, double *const *out)
-{
-    uint64_t stat = (w->b * w->d.H + w->h) * w->d.T + w->t, D = w->d.D;
-    const double *dy = w->in[DY] + y_at(w), *q = w->in[Q] + q_at(w);
-    double scale = (double)w->n->attr.attention.scale;
-    for (uint64_t j = 0; j < w->d.S; j++) {
-        if (!query_sees(w, j)) continue;
-        uint64_t at_k = kv_at(w, j, 1), at_v = kv_at(w, j, 2);
-        const double *k = w->in[w->n->in[K] ? K : Q] + at_k, *v = w->in[w->n->in[V] ? V : Q] + at_v;
-        double *dk = out[w->n->in[K] ? 1 : 0] + at_k, *dv = out[w->n->in[V] ? 2 : 0] + at_v;
-        double p = exp(score(w, j) - w->in[LSE][stat]),
-               ds = scale * p * (dot(dy, v, D) - w->in[DELTA][stat]);
-        for (uint64_t i = 0; i < D; i++) {
-            out[0][q_at(w) + i] += ds * k[i];
-            dk[i] += ds * q[i];
-            dv[i] += p * dy[i];
-        }
-    }
-}
-
-static void bwd_ref(const vkt_node *n, double *const *in, double *const *out)
-{
-    for (uint32_t i = 0; i < 3; i++)
-        if (n->out[i]) memset(out[i], 0, n->out[i]->count * sizeof(double));
-    each_query(n, in, out, query_bwd_ref);
-}
-
-static void delta_ref(const vkt_node *n, double *const *in, double *const *out)
-{
-    uint64_t D = n->attr.attention.head, H = n->attr.attention.heads, T = n->in[0]->shape.d[1];
-    for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        uint64_t at = ((i / T / H * T + i % T) * H + i / T % H) * D;
-        out[0][i] = dot(in[0] + at, in[1] + at, D);
-    }
-}
-
 /* ---- cost and tolerance ---- */
 
 /* Pairs of a query and a key that it sees; documents are not known here. */
-static double pairs_of(const vkt_node *n, const dims *d)
+static double pairs_of(const vkt_node *n, const vkt__att_dims *d)
 {
     double T = d->T, S = d->S,
            pairs = n->attr.attention.full || d->S != d->T ? T * S : T * (T + 1) / 2;
@@ -392,7 +257,7 @@ static double pairs_of(const vkt_node *n, const dims *d)
 
 static vkt_cost cost_of(const vkt_node *n, double products)
 {
-    dims d = dims_of(n);
+    vkt__att_dims d = vkt__att_dims_of(n);
     vkt_cost c = { 2 * products * pairs_of(n, &d) * d.D, 0 };
     for (uint32_t i = 0; i < n->op->n_in; i++)
         if (n->in[i]) c.bytes += (double)n->in[i]->bytes;
@@ -416,14 +281,14 @@ static vkt_cost bwd_cost(const vkt_node *n)
  * itself is allowed 3 + 2 |x| ulp, |x| up to a few tens. */
 static double attention_terms(const vkt_node *n)
 {
-    dims d = dims_of(n);
+    vkt__att_dims d = vkt__att_dims_of(n);
     return d.D + d.S + 256.0;
 }
 
 /* The same for p and ds, then sums over queries of all heads of a group. */
 static double bwd_terms(const vkt_node *n)
 {
-    dims d = dims_of(n);
+    vkt__att_dims d = vkt__att_dims_of(n);
     return 2.0 * d.D + (double)d.S + (double)d.T * (d.H / d.Hkv) + 512.0;
 }
 
@@ -438,21 +303,21 @@ static vkt_node *attention_bwd(vkt_graph *g, const vkt_node *f, vkt_tensor *dy)
 {
     vkt_tensor *delta =
         vkt__op(g, &vkt__op_attention_delta, (vkt_tensor *[]) { dy, f->out[0] }, 2, f->attr);
-    return vkt__node(
-        g, &vkt__op_attention_bwd,
-        (vkt_tensor *[]) { f->in[Q], f->in[K], f->in[V], f->in[DOCS], dy, f->out[1], delta }, 7,
-        f->attr);
+    return vkt__node(g, &vkt__op_attention_bwd,
+                     (vkt_tensor *[]) { f->in[VKT__ATT_Q], f->in[VKT__ATT_K], f->in[VKT__ATT_V],
+                                        f->in[VKT__ATT_DOCS], dy, f->out[1], delta },
+                     7, f->attr);
 }
 
 static void attention_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     if (!dy[0]) return;
-    if (n->in[START]) {
+    if (n->in[VKT__ATT_START]) {
         vkt__shape_error(&(vkt_node) { .op = n->op, .g = g }, "no gradient through a cache");
         return;
     }
     vkt_node *b = attention_bwd(g, n, vkt__real(g, dy[0], n->out[0]));
-    for (uint32_t i = Q; i <= V && b; i++)
+    for (uint32_t i = VKT__ATT_Q; i <= VKT__ATT_V && b; i++)
         if (n->in[i] && vkt__needs(n->in[i])) dx[i] = b->out[i];
 }
 
@@ -466,29 +331,33 @@ static const struct {
     uint32_t b, t, s, h, kv, d;
     bool packed, full;
     uint32_t window, doc, start;
+    float cap;
 } sizes[] = {
     /* Of one token the gradients of q and k are 0 by cancellation: no measure of an error. */
-    { "two", 1, 2, 2, 1, 1, 4, false, false, 0, 0, 0 },
-    { "odd", 2, 37, 37, 3, 3, 12, false, false, 0, 0, 0 },
-    { "side by side, shared keys", 2, 33, 33, 4, 2, 8, true, false, 0, 0, 0 },
-    { "window and documents", 2, 50, 50, 2, 1, 16, true, false, 7, 19, 0 },
-    { "full, documents", 1, 41, 41, 2, 2, 8, true, true, 0, 9, 0 },
-    { "full, window", 1, 60, 60, 2, 2, 20, false, true, 5, 0, 0 },
-    { "documents", 1, 70, 70, 1, 1, 32, true, false, 0, 11, 0 },
-    { "full, other keys", 2, 5, 29, 2, 2, 64, false, true, 0, 0, 0 },
-    { "wide head", 1, 20, 20, 2, 1, 128, true, false, 0, 0, 0 },
-    { "widest head", 1, 5, 5, 1, 1, 256, false, false, 0, 0, 0 },
-    { "many keys", 1, 200, 200, 2, 2, 64, true, false, 0, 0, 0 },
-    { "window", 1, 140, 140, 1, 1, 32, true, false, 33, 0, 0 },
-    { "no rows", 0, 5, 5, 1, 1, 8, true, false, 0, 0, 0 },
-    { "full, one query", 3, 1, 33, 2, 1, 12, false, true, 0, 0, 0 },
-    { "cache, one query", 2, 1, 40, 4, 2, 16, false, false, 0, 0, 21 },
-    { "cache, one query of a wide head", 1, 1, 90, 2, 2, 128, false, false, 0, 0, 77 },
-    { "cache, one query, window", 1, 1, 70, 2, 1, 64, false, false, 19, 0, 61 },
-    { "cache, some queries", 1, 5, 40, 2, 2, 16, false, false, 0, 0, 17 },
-    { "cache, window", 1, 3, 40, 2, 1, 16, false, false, 6, 0, 30 },
+    { "two", 1, 2, 2, 1, 1, 4, false, false, 0, 0, 0, 0 },
+    { "odd", 2, 37, 37, 3, 3, 12, false, false, 0, 0, 0, 0 },
+    { "side by side, shared keys", 2, 33, 33, 4, 2, 8, true, false, 0, 0, 0, 0 },
+    { "capped, window, shared keys", 1, 70, 70, 4, 2, 16, true, false, 9, 0, 0, 2 },
+    { "window and documents", 2, 50, 50, 2, 1, 16, true, false, 7, 19, 0, 0 },
+    { "full, documents", 1, 41, 41, 2, 2, 8, true, true, 0, 9, 0, 0 },
+    { "full, window", 1, 60, 60, 2, 2, 20, false, true, 5, 0, 0, 0 },
+    { "documents", 1, 70, 70, 1, 1, 32, true, false, 0, 11, 0, 0 },
+    { "full, other keys", 2, 5, 29, 2, 2, 64, false, true, 0, 0, 0, 0 },
+    { "wide head", 1, 20, 20, 2, 1, 128, true, false, 0, 0, 0, 0 },
+    { "widest head", 1, 5, 5, 1, 1, 256, false, false, 0, 0, 0, 0 },
+    { "many keys", 1, 200, 200, 2, 2, 64, true, false, 0, 0, 0, 0 },
+    { "capped", 2, 37, 37, 3, 3, 12, false, false, 0, 0, 0, 0.7f },
+    { "window", 1, 140, 140, 1, 1, 32, true, false, 33, 0, 0, 0 },
+    { "no rows", 0, 5, 5, 1, 1, 8, true, false, 0, 0, 0, 0 },
+    { "full, one query", 3, 1, 33, 2, 1, 12, false, true, 0, 0, 0, 0 },
+    { "cache, one query", 2, 1, 40, 4, 2, 16, false, false, 0, 0, 21, 0 },
+    { "cache, one query of a wide head", 1, 1, 90, 2, 2, 128, false, false, 0, 0, 77, 0 },
+    { "cache, one query, window", 1, 1, 70, 2, 1, 64, false, false, 19, 0, 61, 0 },
+    { "cache, one query, capped", 2, 1, 40, 4, 2, 16, false, false, 0, 0, 21, 0.5f },
+    { "cache, some queries", 1, 5, 40, 2, 2, 16, false, false, 0, 0, 17, 0 },
+    { "cache, window", 1, 3, 40, 2, 1, 16, false, false, 6, 0, 30, 0 },
 };
-enum { N_SIZES = VKT_COUNT(sizes), N_WITHOUT_CACHE = N_SIZES - 5, OF_EVERY_KERNEL = 6 };
+enum { N_SIZES = VKT_COUNT(sizes), N_WITHOUT_CACHE = N_SIZES - 6, OF_EVERY_KERNEL = 7 };
 
 static const vkt_node *sample(vkt_graph *g, uint32_t i, uint32_t kernel)
 {
@@ -497,17 +366,20 @@ static const vkt_node *sample(vkt_graph *g, uint32_t i, uint32_t kernel)
     vkt_shape q = vkt_shape3(B, T, (H + (sizes[i].packed ? 2 * kv : 0)) * D),
               k = vkt_shape3(B, S, kv * D);
     vkt_tensor *in[5] = { vkt__sample(g, q, VKT_F32, VKT_HINT_NORMAL, 0) };
-    for (uint32_t j = K; j <= V && !sizes[i].packed; j++)
+    for (uint32_t j = VKT__ATT_K; j <= VKT__ATT_V && !sizes[i].packed; j++)
         in[j] = vkt__sample(g, k, VKT_F32, VKT_HINT_NORMAL, 0);
     if (sizes[i].doc)
-        in[DOCS] = vkt__sample(g, vkt_shape2(B, T), VKT_U32, VKT_HINT_DOCUMENTS, sizes[i].doc);
+        in[VKT__ATT_DOCS] =
+            vkt__sample(g, vkt_shape2(B, T), VKT_U32, VKT_HINT_DOCUMENTS, sizes[i].doc);
     if (sizes[i].start)
-        in[START] = vkt__sample(g, vkt_shape1(1), VKT_U32, VKT_HINT_CONSTANT, sizes[i].start);
+        in[VKT__ATT_START] =
+            vkt__sample(g, vkt_shape1(1), VKT_U32, VKT_HINT_CONSTANT, sizes[i].start);
     vkt_attr attr = { .attention = { .heads = H,
                                      .kv_heads = kv,
                                      .window = sizes[i].window,
                                      .kernel = kernel,
-                                     .full = sizes[i].full } };
+                                     .full = sizes[i].full,
+                                     .cap = sizes[i].cap } };
     return vkt__node(g, &vkt__op_attention, in, 5, attr);
 }
 
@@ -541,7 +413,7 @@ static const char *bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 static const char *delta_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
-    static const uint32_t some[] = { 0, 1, 8, 10 };
+    static const uint32_t some[] = { 0, 1, 9, 11 };
     if (i >= VKT_COUNT(some)) return NULL;
     vkt_shape s =
         vkt_shape3(sizes[some[i]].b, sizes[some[i]].t, sizes[some[i]].h * sizes[some[i]].d);
@@ -561,7 +433,7 @@ const vkt_op vkt__op_attention = { .name = "attention",
                                    .record = attention_record,
                                    .grad = attention_grad,
                                    .kernel = attention_kernel,
-                                   .ref = attention_ref,
+                                   .ref = vkt__attention_ref,
                                    .cost = attention_cost,
                                    .terms = attention_terms,
                                    .sample = attention_sample };
@@ -570,7 +442,7 @@ const vkt_op vkt__op_attention_delta = { .name = "attention_delta",
                                          .n_out = 1,
                                          .shape = delta_shape,
                                          .record = delta_record,
-                                         .ref = delta_ref,
+                                         .ref = vkt__attention_delta_ref,
                                          .terms = delta_terms,
                                          .sample = delta_sample };
 const vkt_op vkt__op_attention_bwd = { .name = "attention_bwd",
@@ -579,7 +451,7 @@ const vkt_op vkt__op_attention_bwd = { .name = "attention_bwd",
                                        .shape = bwd_shape,
                                        .record = bwd_record,
                                        .kernel = attention_kernel,
-                                       .ref = bwd_ref,
+                                       .ref = vkt__attention_bwd_ref,
                                        .cost = bwd_cost,
                                        .terms = bwd_terms,
                                        .sample = bwd_sample };
@@ -591,6 +463,7 @@ vkt_tensor *vkt_attention(vkt_graph *g, vkt_tensor *q, vkt_tensor *k, vkt_tensor
                                      .kv_heads = desc->kv_heads ? desc->kv_heads : desc->heads,
                                      .window = desc->window,
                                      .full = desc->full,
-                                     .scale = desc->scale } };
+                                     .scale = desc->scale,
+                                     .cap = desc->cap } };
     return vkt__op(g, &vkt__op_attention, (vkt_tensor *[]) { q, k, v, docs, start }, 5, attr);
 }

@@ -1,13 +1,23 @@
-/* Gated activation rows: act(gate) up, and both gradients in one pass. Kernels gated.comp,
+/* Gated activation rows: act(gate) up, and both gradients in one pass. Gate and up may lie side by
+ * side in one tensor (in[1] is NULL then), and then so do their gradients. Kernels gated.comp,
  * gated_bwd.comp. */
 #include "tensor/graph/gradient.h"
 #include "tensor/graph/record.h"
 #include "tensor/graph/sample.h"
 #include "tensor/ops/ops.h"
 
+/* Columns of the result where gate and up lie side by side; 0: they are apart. */
+static uint32_t half_of(const vkt_node *n)
+{
+    return n->in[1] ? 0 : vkt__last(n->in[0]->shape) / 2;
+}
+
 static bool gated_shape(vkt_node *n)
 {
-    if (!vkt__shape_equal(n->in[0]->shape, n->in[1]->shape))
+    vkt_shape s = n->in[0]->shape;
+    if (!n->in[1] && vkt__last(s) % 2)
+        return vkt__shape_error(n, "%s must be two halves of one size", vkt__text(n->in[0]));
+    if (n->in[1] && !vkt__shape_equal(n->in[0]->shape, n->in[1]->shape))
         return vkt__shape_error(n, "%s and %s must have one shape", vkt__text(n->in[0]),
                                 vkt__text(n->in[1]));
     if (vkt__act_from_output(n->attr.gated.act))
@@ -15,8 +25,9 @@ static bool gated_shape(vkt_node *n)
                                 "%s can't gate: its slope is taken from its result, which is not "
                                 "kept",
                                 vkt__acts[n->attr.gated.act].name);
-    vkt__out(n, 0, n->in[0]->shape, VKT_F32);
-    if (n->in[2]) vkt__out(n, 1, n->in[0]->shape, VKT_F32);
+    if (!n->in[1] && !n->in[2]) s.d[s.rank - 1] /= 2;
+    vkt__out(n, 0, s, VKT_F32);
+    if (n->in[1] && n->in[2]) vkt__out(n, 1, s, VKT_F32);
     return true;
 }
 
@@ -27,7 +38,12 @@ static void gated_record(vkt__rec *rec, const vkt_node *n)
                               .dy = vkt__addr(rec, n->in[2]),
                               .y = vkt__addr(rec, n->out[0]),
                               .dup = vkt__addr(rec, n->out[1]),
-                              .n = (uint32_t)n->out[0]->count };
+                              .n = (uint32_t)n->in[0]->count / (n->in[1] ? 1 : 2),
+                              .cols = half_of(n) };
+    if (!n->in[1]) {
+        p.up = p.gate + 4ull * p.cols;
+        p.dup = p.y + 4ull * p.cols;
+    }
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_ACT, (uint32_t)n->attr.gated.act } };
@@ -38,17 +54,24 @@ static void gated_record(vkt__rec *rec, const vkt_node *n)
 static void gated_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     vkt_act act = n->attr.gated.act;
-    for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        double gate = in[0][i], up = in[1][i];
-        out[0][i] =
-            in[2] ? in[2][i] * up * vkt__act_derivative(act, gate) : vkt__act(act, gate) * up;
-        if (in[2]) out[1][i] = in[2][i] * vkt__act(act, gate);
+    uint64_t F = half_of(n), count = n->in[0]->count / (F ? 2 : 1);
+    const double *ups = F ? in[0] + F : in[1];
+    double *dups = F ? out[0] + F : out[1];
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t at = F ? i + i / F * F : i;
+        double gate = in[0][at], up = ups[at];
+        if (!in[2]) {
+            out[0][i] = vkt__act(act, gate) * up;
+            continue;
+        }
+        out[0][at] = in[2][i] * up * vkt__act_derivative(act, gate);
+        dups[at] = in[2][i] * vkt__act(act, gate);
     }
 }
 
 static vkt_cost gated_cost(const vkt_node *n)
 {
-    double count = (double)n->out[0]->count;
+    double count = (double)n->in[0]->count / (n->in[1] ? 1 : 2);
     vkt_cost c = { (n->in[2] ? 12 : 6) * count, 4 * count * (n->in[2] ? 5 : 3) };
     return c;
 }
@@ -69,14 +92,20 @@ static void gated_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, v
     vkt_node *b = gated_bwd(g, vkt__real(g, dy[0], n->out[0]), n);
     if (!b) return;
     if (vkt__needs(n->in[0])) dx[0] = b->out[0];
-    if (vkt__needs(n->in[1])) dx[1] = b->out[1];
+    if (n->in[1] && vkt__needs(n->in[1])) dx[1] = b->out[1];
 }
 
 /* Sizes with silu, then every activation that can gate. */
 static const struct {
     const char *name;
     uint32_t r, c;
-} sizes[] = { { "one", 1, 1 }, { "odd", 7, 129 }, { "many", 37, 200 }, { "no rows", 0, 5 } };
+    bool packed;
+} sizes[] = { { "one", 1, 1, false },
+              { "odd", 7, 129, false },
+              { "many", 37, 200, false },
+              { "side by side", 7, 65, true },
+              { "side by side, many", 37, 200, true },
+              { "no rows", 0, 5, false } };
 
 /* Activation k of those that can gate; VKT_ACT_NONE past the last. */
 static vkt_act gate_at(uint32_t k)
@@ -93,6 +122,7 @@ static const vkt_node *sample(vkt_graph *g, uint32_t i, const char **name)
     vkt_act act = i < n ? VKT_ACT_SILU : gate_at(i - n);
     if (act == VKT_ACT_NONE) return NULL;
     *name = i < n ? sizes[i].name : vkt__acts[act].name;
+    if (i < n && sizes[i].packed) return vkt_gated(g, vkt__sample2(g, r, 2 * c), NULL, act)->node;
     return vkt_gated(g, vkt__sample2(g, r, c), vkt__sample2(g, r, c), act)->node;
 }
 

@@ -98,7 +98,8 @@ static void norm_record(vkt__rec *rec, const vkt_node *n)
                              .rows = vkt__rows_of(x->shape),
                              .cols = vkt__last(x->shape),
                              .eps = n->attr.norm.eps };
-    p.flags = (n->in[2] ? VKT_NORM_BIAS : 0) | (n->in[3] ? VKT_NORM_RESIDUAL : 0);
+    p.flags = (n->in[2] ? VKT_NORM_BIAS : 0) | (n->in[3] ? VKT_NORM_RESIDUAL : 0) |
+              (n->attr.norm.plus_one ? VKT_NORM_PLUS_ONE : 0);
     p.x4 = p.x, p.w4 = p.w, p.b4 = p.b, p.r4 = p.r, p.y4 = p.y, p.s4 = p.s;
     const typed_tensor typed[] = { { VKT_SPEC_TYPE_X, x },
                                    { VKT_SPEC_TYPE_R, n->in[3] ? n->in[3] : x },
@@ -122,7 +123,8 @@ static void norm_ref(const vkt_node *n, double *const *in, double *const *out)
         for (uint64_t c = 0; c < C; c++) var += (s[c] - mean) * (s[c] - mean) / (double)C;
         double rstd = 1 / sqrt(var + (double)n->attr.norm.eps);
         for (uint64_t c = 0; c < C; c++)
-            out[0][r * C + c] = (s[c] - mean) * rstd * in[1][c] + (in[2] ? in[2][c] : 0);
+            out[0][r * C + c] =
+                (s[c] - mean) * rstd * (in[1][c] + n->attr.norm.plus_one) + (in[2] ? in[2][c] : 0);
         if (out[2]) out[2][r] = mean;
         out[3][r] = rstd;
     }
@@ -158,7 +160,8 @@ static void norm_bwd_record(vkt__rec *rec, const vkt_node *n)
                                  .dx = vkt__addr(rec, n->out[0]),
                                  .rows = vkt__rows_of(n->in[1]->shape),
                                  .cols = vkt__last(n->in[1]->shape),
-                                 .flags = n->in[5] ? VKT_NORM_RESIDUAL : 0 };
+                                 .flags = (n->in[5] ? VKT_NORM_RESIDUAL : 0) |
+                                          (n->attr.norm.plus_one ? VKT_NORM_PLUS_ONE : 0) };
     p.dy4 = p.dy, p.s4 = p.s, p.w4 = p.w, p.ds4 = p.ds, p.dx4 = p.dx;
     const typed_tensor typed[] = { { VKT_SPEC_TYPE_DY, n->in[0] },
                                    { VKT_SPEC_TYPE_S, n->in[1] },
@@ -175,15 +178,16 @@ static void norm_bwd_ref(const vkt_node *n, double *const *in, double *const *ou
     uint64_t rows = vkt__rows_of(n->in[1]->shape), C = vkt__last(n->in[1]->shape);
     for (uint64_t r = 0; r < rows; r++) {
         const double *dy = in[0] + r * C, *s = in[1] + r * C;
-        double mean = in[3] ? in[3][r] : 0, rstd = in[4][r], mean_g = 0, mean_gh = 0;
+        double mean = in[3] ? in[3][r] : 0, rstd = in[4][r], mean_g = 0, mean_gh = 0,
+               one = n->attr.norm.plus_one;
         for (uint64_t c = 0; c < C; c++) {
-            mean_g += dy[c] * in[2][c] / (double)C;
-            mean_gh += dy[c] * in[2][c] * (s[c] - mean) * rstd / (double)C;
+            mean_g += dy[c] * (in[2][c] + one) / (double)C;
+            mean_gh += dy[c] * (in[2][c] + one) * (s[c] - mean) * rstd / (double)C;
         }
         if (n->attr.norm.rms) mean_g = 0;
         for (uint64_t c = 0; c < C; c++)
             out[0][r * C + c] =
-                rstd * (dy[c] * in[2][c] - mean_g - (s[c] - mean) * rstd * mean_gh) +
+                rstd * (dy[c] * (in[2][c] + one) - mean_g - (s[c] - mean) * rstd * mean_gh) +
                 (in[5] ? in[5][r * C + c] : 0);
     }
 }
@@ -305,18 +309,20 @@ static void norm_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vk
 static const struct {
     const char *name;
     uint32_t r, c;
-    bool bias, residual;
+    bool bias, residual, plus_one;
 } sizes[] = {
-    { "one", 1, 1, true, false },
-    { "three", 4, 3, true, true },
-    { "odd", 7, 129, true, true },
-    { "no bias", 33, 64, false, false },
-    { "residual, no bias", 5, 257, false, true },
-    { "wide", 3, 5000, true, true },
-    { "chunk of rows + 1", 129, 33, true, false },
-    { "longer chunk of rows + 1", 1025, 34, true, false },
-    { "tall", 70001, 12, true, true },
-    { "no rows", 0, 7, true, true },
+    { "one", 1, 1, true, false, false },
+    { "three", 4, 3, true, true, false },
+    { "odd", 7, 129, true, true, false },
+    { "no bias", 33, 64, false, false, false },
+    { "residual, no bias", 5, 257, false, true, false },
+    { "wide", 3, 5000, true, true, false },
+    { "chunk of rows + 1", 129, 33, true, false, false },
+    { "longer chunk of rows + 1", 1025, 34, true, false, false },
+    { "tall", 70001, 12, true, true, false },
+    { "gains 1 + w", 9, 96, false, true, true },
+    { "gains 1 + w, long rows", 3, 4100, true, false, true },
+    { "no rows", 0, 7, true, true, false },
 };
 
 static vkt_node *sample_norm(vkt_graph *g, uint32_t i, bool rms, vkt_shape shape)
@@ -325,8 +331,9 @@ static vkt_node *sample_norm(vkt_graph *g, uint32_t i, bool rms, vkt_shape shape
     vkt_tensor *x = vkt__sample(g, shape, VKT_F32, VKT_HINT_NORMAL, 0), *w = vkt__sample1(g, C);
     vkt_tensor *b = sizes[i].bias && !rms ? vkt__sample1(g, C) : NULL;
     vkt_tensor *r = sizes[i].residual ? vkt__sample(g, shape, VKT_F32, VKT_HINT_NORMAL, 0) : NULL;
-    return (rms ? vkt_rmsnorm(g, x, w, r, 1e-5f, NULL) : vkt_layernorm(g, x, w, b, r, 1e-5f, NULL))
-        ->node;
+    vkt_attr attr = { .norm = { .eps = 1e-5f, .rms = rms, .plus_one = sizes[i].plus_one } };
+    return vkt__node(g, rms ? &vkt__op_rmsnorm : &vkt__op_layernorm,
+                     (vkt_tensor *[]) { x, w, b, r }, 4, attr);
 }
 
 static const char *norm_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
