@@ -11,6 +11,8 @@ set(SHADERS_ELEMENTS
   elements/sum_rows
   elements/cast
   elements/swap
+  elements/lookup
+  elements/lookup_bwd
 )
 set(SHADERS_MATMUL
   matmul/matmul_naive

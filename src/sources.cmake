@@ -171,6 +171,7 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/ops_embedding.c
   src/tensor/ops/ops_gated.c
   src/tensor/ops/ops_group.c
+  src/tensor/ops/ops_lookup.c
   src/tensor/ops/ops_loss.c
   src/tensor/ops/ops_matmul.c
   src/tensor/ops/ops_mse.c

@@ -191,6 +191,8 @@ typedef struct vkt_data_desc {
     const char *columns;   /* csv: those that are inputs, by name or 0-based position with commas
                               between them; NULL: all but the label */
     const char *ignore;    /* csv: those that are not; NULL: none */
+    const char *embed;     /* csv: those of which each different value is looked up in a table that is
+                              learned, in place of an input for each; NULL: none */
     const char *tokenizer; /* text: "bytes" (NULL), "chars" of the text itself, or as
                               vkt_tokenizer_open */
     uint32_t vocab;        /* text: ids that the model has; 0: those of the tokenizer */
@@ -232,6 +234,8 @@ typedef struct vkt_table_advice {
     bool numbers;             /* data.task: its many different numbers are to be predicted */
     bool blanks;              /* data.missing: cells are blank */
     const char *ignore;       /* data.ignore; NULL: none */
+    const char *embed;        /* data.embed; NULL: none */
+    uint32_t most_values;     /* different values of the column of data.embed that has most */
     const char *const *notes; /* [n_notes] why each of them is left out, a line each */
     uint32_t n_notes;
 } vkt_table_advice;
@@ -283,6 +287,10 @@ typedef struct vkt_dataset_info {
                                  numbers or dates are written and read, its blank cells, ... */
     uint32_t n_notes;
     uint64_t n_dropped; /* rows dropped by the missing policy; pictures that can't be read */
+    /* Tables: inputs from n_plain on are rows of a table to be learned (vkt_lookup of tensor.h), of
+     * embed_rows rows, those of one column after the other's; -1: a value that training did not
+     * see. embed_rows 0: there are none. */
+    uint32_t n_plain, embed_rows;
     uint32_t n_targets; /* labels of an example: 1, or for text its context */
     /* Text: an example is a window of `context` token ids (u32, input_shape [context]) whose
      * targets are the tokens after each; task is VKT_TASK_CLASSIFY over the vocabulary (n_outputs),

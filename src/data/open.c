@@ -37,6 +37,8 @@ static vkt_status finish_open(vkt_dataset *ds)
     VKT_TRY(vkt__schema_print(s, &ds->arena, &ds->schema_json));
     ds->info.kind = s->kind;
     ds->info.task = s->task;
+    ds->info.n_plain = s->n_plain;
+    ds->info.embed_rows = s->embed_rows;
     ds->info.input_rank = s->input_rank;
     memcpy(ds->info.input_shape, s->input_shape, sizeof s->input_shape);
     ds->info.n_inputs = s->n_inputs;

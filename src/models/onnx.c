@@ -294,6 +294,43 @@ static bool emit_group_norm(exporter *e, const vkt_node *n, const char *const *i
     return channels_last(e, node(e, "GroupNormalization", IN(x, in[1], in[2]), extra(e)), out);
 }
 
+/* Columns of [N, C] from `first` to before `end`. */
+static const char *columns(exporter *e, const char *x, int64_t first, int64_t end)
+{
+    return node(e, "Slice",
+                IN(x, constant_ints(e, &first, 1), constant_ints(e, &end, 1),
+                   constant_ints(e, (int64_t[]) { 1 }, 1)),
+                extra(e));
+}
+
+/* A row of zeros stands before the table and one behind it, for ids that are none of its own. */
+static bool emit_lookup(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    int64_t plain = n->attr.lookup.plain, cols = n->in[0]->shape.d[1];
+    uint32_t rows = n->in[1]->shape.d[0], d = n->in[1]->shape.d[1];
+    const char *zeros = extra(e);
+    float *zero = vkt__alloc(d * sizeof *zero);
+    initializer(e, zeros, (uint64_t[]) { 1, d }, 2, FLOAT, zero, d * sizeof *zero);
+    free(zero);
+    attr_int(e, "axis", 0);
+    const char *table = node(e, "Concat", IN(zeros, in[1], zeros), extra(e)),
+               *id = columns(e, in[0], plain, cols);
+    id = node(e, "Clip", IN(id, constant(e, -1), constant(e, (float)rows)), extra(e));
+    id = node(e, "Floor", IN(id), extra(e));
+    id = node(e, "Add", IN(id, constant(e, 1)), extra(e));
+    attr_int(e, "to", INT64);
+    id = node(e, "Cast", IN(id), extra(e));
+    attr_int(e, "axis", 0);
+    const char *y = node(e, "Gather", IN(table, id), extra(e)),
+               *shape = constant_ints(e, (int64_t[]) { -1, (cols - plain) * d }, 2);
+    y = node(e, "Reshape", IN(y, shape), plain ? extra(e) : out);
+    if (!plain) return true;
+    const char *numbers = columns(e, in[0], 0, plain);
+    attr_int(e, "axis", 1);
+    node(e, "Concat", IN(numbers, y), out);
+    return true;
+}
+
 /* [N, H * W, C] to [N, C, H * W]: what flatten does to an image. */
 static bool emit_swap(exporter *e, const vkt_node *n, const char *const *in, const char *out)
 {
@@ -323,6 +360,7 @@ static const struct {
     { "batch_norm", emit_batch_norm },
     { "group_norm", emit_group_norm },
     { "swap", emit_swap },
+    { "lookup", emit_lookup },
 };
 
 static vkt_status emit(exporter *e, const vkt_node *n)

@@ -75,6 +75,27 @@ static vkt_tensor *norm_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, v
     return vkt_layernorm(g, x, w, vkt__model_tensor(m, g, l->b), NULL, eps, NULL);
 }
 
+/* ---- embed ---- */
+
+static vkt_status embed_plan(vkt_model *m, vkt__layer *l)
+{
+    uint32_t d = l->spec.out ? l->spec.out : 16;
+    if (!m->embed_rows)
+        return vkt__layer_error(l, "it must be the first layer, and data.embed name columns");
+    l->out = vkt_shape1(m->n_plain + (l->in.d[0] - m->n_plain) * d);
+    l->w = vkt__model_add_param(m, l, "weight", vkt_shape2(m->embed_rows, d), VKT_INIT_NORMAL,
+                                l->spec.init_scale > 0 ? l->spec.init_scale : 1.0f);
+    m->embed_rows = 0;
+    return VKT_OK;
+}
+
+static vkt_tensor *embed_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                               bool train)
+{
+    (void)train;
+    return vkt_lookup(g, x, vkt__model_tensor(m, g, l->w), m->n_plain);
+}
+
 /* ---- dropout, flatten ---- */
 
 static vkt_tensor *dropout_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
@@ -161,6 +182,7 @@ const vkt__layer_kind vkt__plain_kinds[] = {
     { "linear", linear_plan, linear_build },
     { "layernorm", norm_plan, norm_build },
     { "rmsnorm", norm_plan, norm_build, .rms = true },
+    { "embed", embed_plan, embed_build },
     { "dropout", same_plan, dropout_build },
     { "flatten", flatten_plan, flatten_build },
     { "residual", residual_plan, vkt__model_build_sum },

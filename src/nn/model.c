@@ -46,6 +46,16 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
     m->n_outputs = desc->n_outputs;
     m->precision = desc->precision;
     m->adapters.desc = desc->lora;
+    m->n_plain = desc->n_plain;
+    m->embed_rows = desc->embed_rows;
+    if (m->embed_rows && (desc->n_layers == 0 || strcmp(desc->layers[0].type, "embed"))) {
+        st = vkt__fail(
+            VKT_E_ARG, "model",
+            "%s: data.embed names columns: begin the model with `- embed: 16`, a vector of "
+            "16 numbers for each of their values",
+            m->source);
+        goto fail;
+    }
     VKT_TRY(vkt__model_plan_list(m, desc->layers, desc->n_layers, "", desc->input, true, &m->layers,
                                  &last));
     VKT_TRY(vkt__lora_check(&m->adapters, m->source));

@@ -161,6 +161,10 @@ static const vkt__option options[] = {
       NULL, NULL },
     { "data.ignore", VKT__OPT_WORDS, AT(data.ignore), NULL, 0, 0, "",
       "csv: columns to leave out, by name or 0-based position", NULL, NULL },
+    { "data.embed", VKT__OPT_WORDS, AT(data.embed), NULL, 0, 0, "",
+      "csv: columns with many different values, by name or 0-based position: a vector is learned "
+      "for each value, by the layer `embed`, in place of an input for each",
+      NULL, NULL },
     { "data.tokenizer", VKT__OPT_STRING, AT(data.tokenizer), NULL, 0, 0, "",
       "text: bytes, chars, or the file or folder of a tokenizer (default: bytes)", NULL, NULL },
     { "data.vocab", VKT__OPT_U32, AT(data.vocab), "0", 0, 1 << 24, "tokens",

@@ -311,6 +311,8 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
                             .source = c->source,
                             .precision = c->precision,
                             .lora = c->lora,
+                            .n_plain = s->info->n_plain,
+                            .embed_rows = s->info->embed_rows,
                             .input = { .rank = s->info->input_rank } };
     for (uint32_t i = 0; i < s->info->input_rank; i++) desc.input.d[i] = s->info->input_shape[i];
     if (c->precision != VKT_F32) VKT_TRY(vkt__units_check(gpu, c->precision));

@@ -195,6 +195,35 @@ static void columns_are_chosen(void **state)
     refuse(&d, VKT_E_ARG, CSV, "leave no column but the label");
 }
 
+/* Columns that are embedded come last, each an input that names a row; numbers may be names. */
+static void columns_are_embedded(void **state)
+{
+    (void)state;
+    const char *text = "town,a,zip,c,y\nRom,1,7,u,p\nOslo,2,9,v,q\nRom,3,9,,p\nBari,4,10,v,q\n";
+    vkt_data_desc d = { .embed = "town, zip", .missing = VKT_MISSING_MEAN, RAW };
+    vkt_dataset *ds = noted(text, d, "column 'zip': 4 cells as '7': a vector is learned for each"),
+                *other;
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    assert_true(info->n_plain == 4 && info->embed_rows == 6);
+    const float *x = inputs(ds, VKT_SPLIT_TRAIN, 1, 6); /* a; blank, u, v; Oslo of 3; 9 of 3 */
+    assert_true(x[0] == 2 && x[3] == 1 && x[4] == 1 && x[5] == 3 + 2);
+    x = inputs(ds, VKT_SPLIT_TRAIN, 3, 6);
+    assert_true(x[4] == 0 && x[5] == 3);
+    TEST_LOG_CAPTURE();
+    put_csv("town,a,zip,c\nKiel,1,9,u\n");
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), CSV, &other));
+    REQUIRE_LOGGED("column 'town' has 'Kiel' in 1 of 1 rows, which training did not see");
+    x = inputs(other, VKT_SPLIT_TEST, 0, 6);
+    assert_true(x[4] == -1 && x[5] == 5);
+    vkt_dataset_destroy(&other);
+    vkt_dataset_destroy(&ds);
+    put_csv(text);
+    d = (vkt_data_desc) { .source = "csv", .path = CSV, .embed = "y" };
+    refuse(&d, VKT_E_ARG, "data.embed: column 4 of", "is no input: it is the label");
+    d.embed = "tow";
+    refuse(&d, VKT_E_ARG, "data.embed: 'tow' is not a column", "did you mean 'town'");
+}
+
 /* What predict is given: another delimiter, and values that training did not see. */
 static void other_files(void **state)
 {
@@ -251,10 +280,10 @@ static void recipes_are_advised(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms_of_cells),      cmocka_unit_test(columns_of_numbers),
-        cmocka_unit_test(columns_of_dates),    cmocka_unit_test(columns_with_blanks),
-        cmocka_unit_test(columns_are_chosen),  cmocka_unit_test(other_files),
-        cmocka_unit_test(recipes_are_advised),
+        cmocka_unit_test(forms_of_cells),       cmocka_unit_test(columns_of_numbers),
+        cmocka_unit_test(columns_of_dates),     cmocka_unit_test(columns_with_blanks),
+        cmocka_unit_test(columns_are_chosen),   cmocka_unit_test(other_files),
+        cmocka_unit_test(columns_are_embedded), cmocka_unit_test(recipes_are_advised),
     };
     return cmocka_run_group_tests_name("columns", tests, setup, teardown);
 }

@@ -151,6 +151,7 @@ static vkt_tensor *build(golden *c, const char *op, vkt_graph *g, vkt_tensor *co
     if (!strcmp(op, "layernorm")) return vkt_layernorm(g, x, w, b, r, (float)attr(c, "eps"), NULL);
     if (!strcmp(op, "rmsnorm")) return vkt_rmsnorm(g, x, w, r, (float)attr(c, "eps"), NULL);
     if (!strcmp(op, "mse")) return vkt_mse(g, x, y, weight).loss;
+    if (!strcmp(op, "lookup")) return vkt_lookup(g, y, w, whole(c, "plain"));
     if (!strcmp(op, "softmax")) return vkt_softmax(g, x);
     if (!strcmp(op, "act")) return vkt_activate(g, x, (vkt_act)attr(c, "act"));
     if (!strcmp(op, "linear")) return vkt_linear(g, x, w, b, (vkt_act)attr(c, "act"));

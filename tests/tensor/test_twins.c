@@ -115,6 +115,7 @@ static size_t differentiable_inputs(const vkt_graph *g, const vkt_node *n, vkt_t
             (weighs && t->hint.kind == VKT_HINT_POSITIVE))
             continue;
         if (averages && (t == n->in[1] || t == n->in[2])) continue;
+        if (n->op == &vkt__op_lookup && t == n->in[0]) continue; /* ids */
         wrt[n_wrt++] = t;
     }
     return n_wrt;

@@ -10,6 +10,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-onnx.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 "$lab/in-testing" python3 - <<'P'
+import csv
 import numpy as np
 import pathlib
 from PIL import Image
@@ -18,6 +19,13 @@ for c in range(3):
     pathlib.Path(f"pictures/{c}").mkdir(parents=True)
     for i in range(40):
         Image.fromarray(rng.integers(c * 20, 256 - c * 30, (12, 10, 3), dtype=np.uint8)).save(f"pictures/{c}/{i}.png")
+for name, n in ("rows.csv", 300), ("new.csv", 50):
+    with open(name, "w", newline="") as f:
+        out = csv.writer(f)
+        out.writerow(["town", "a", "kind", "y"])
+        for i in range(n):
+            town, kind, a = int(rng.integers(20)), int(rng.integers(40)), float(rng.normal())
+            out.writerow(["new" if n == 50 and i == 7 else f"t{town}", f"{a:.3f}", f"k{kind}", "pq"[town % 2 + kind % 2 + a > 1]])
 P
 data='data: {source: images, path: pictures, valid_fraction: 0.2, test_fraction: 0.2}
 train: {steps: 20, batch: 16}
@@ -54,6 +62,16 @@ model:
   - repeat: {n: 2, body: [{linear: 16}, relu]}
   - linear
 Y
+cat >rows.yaml <<Y
+data: {source: csv, path: rows.csv, embed: "town, kind", valid_fraction: 0.2, test_fraction: 0}
+train: {steps: 60, batch: 16}
+optim: {rule: adam, lr: 0.01}
+model:
+  - embed: {width: 5, init_scale: 20}
+  - linear: 16
+  - relu
+  - linear
+Y
 bad=0
 for name in image vector; do
     "$lab/with-driver" "$driver" "$program" train $name.yaml --run $name --quiet >log 2>&1 || { cat log; exit 1; }
@@ -83,4 +101,32 @@ print(("ok   " if ok else "FAIL ") + f"{name}: {len(rows)} pictures, probabiliti
 sys.exit(not ok)
 P
 done
+# Rows of numbers and of columns that are embedded, one of them with a value that training did not see.
+"$lab/with-driver" "$driver" "$program" train rows.yaml --run rows --quiet >log 2>&1 || { cat log; exit 1; }
+"$lab/with-driver" "$driver" "$program" export rows -o rows.onnx --quiet >log 2>&1 || { cat log; exit 1; }
+"$lab/with-driver" "$driver" "$program" predict rows new.csv --csv >rows-out.csv 2>log
+"$lab/in-testing" python3 - <<'P' 2>stderr || { bad=1; grep -v '^Schema error\|^$' stderr || true; }
+import csv, json, sys
+import numpy as np
+import onnx
+import onnxruntime
+model = onnx.load("rows.onnx")
+onnx.checker.check_model(model, full_check=True)
+schema = json.loads({p.key: p.value for p in model.metadata_props}["vktrain.schema"])
+columns, first, x = {c["name"]: c for c in schema["table"]["columns"]}, 0, []
+new = list(csv.DictReader(open("new.csv")))
+x.append([(float(r["a"]) - columns["a"]["mean"]) / columns["a"]["std"] for r in new])
+for name in ("town", "kind"):
+    all = columns[name]["categories"]
+    x.append([first + all.index(r[name]) if r[name] in all else -1 for r in new])
+    first += len(all)
+x = np.array(x, dtype=np.float32).T
+got = onnxruntime.InferenceSession("rows.onnx").run(["probabilities"], {"input": x})[0]
+want = np.array([[float(r[f"p({c})"]) for c in schema["classes"]] for r in csv.DictReader(open("rows-out.csv"))])
+worst = float(np.abs(got - want).max())
+ok = len(want) == 50 and x[:, 1:].min() == -1 and worst < 1e-4 and float(np.ptp(want, axis=0).max()) > 0.1
+print(("ok   " if ok else "FAIL ") + f"rows: {len(want)} rows, probabilities within {worst:.2g}, "
+      f"nodes {' '.join(sorted({n.op_type for n in model.graph.node}))}")
+sys.exit(not ok)
+P
 exit $bad

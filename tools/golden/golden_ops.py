@@ -173,6 +173,9 @@ case("linear mish", "linear", F.mish(F.linear(x, w, b)), {"x": x, "w": w, "b": b
 acts["hardswish"] = F.hardswish
 x = (3 * tensor(3, 11)).detach().requires_grad_()
 case("hardswish", "act", F.hardswish(x), {"x": x}, act=list(acts).index("hardswish"))
+ids = torch.tensor([[0.5, -1, 2, 4, 2], [2, 3, 0, 2, 1]]).double()
+w = tensor(6, 3)
+case("lookup", "lookup", torch.cat([ids[:, :2], F.embedding(ids[:, 2:].long(), w).flatten(1)], 1), {"y": ids, "w": w}, plain=2)
 
 path = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/ops.json"
 path.parent.mkdir(exist_ok=True)

@@ -65,6 +65,7 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
     c->data.size = "median";
     if (d->label) c->data.label = d->label;
     c->data.ignore = d->ignore;
+    c->data.embed = d->embed;
     if (d->blanks) c->data.missing = VKT_MISSING_MEAN;
     c->data.tokenizer = d->tokenizer;
     for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
@@ -112,6 +113,9 @@ static vkt_status open_table(const init_options *o, const vkt_source_info *s, in
         snprintf(d->why, sizeof d->why, "%s", a->why);
         snprintf(d->ignore_text, sizeof d->ignore_text, "%s", a->ignore ? a->ignore : "");
         if (a->ignore && strlen(a->ignore) < sizeof d->ignore_text) d->ignore = d->ignore_text;
+        snprintf(d->embed_text, sizeof d->embed_text, "%s", a->embed ? a->embed : "");
+        if (a->embed && strlen(a->embed) < sizeof d->embed_text) d->embed = d->embed_text;
+        d->most_values = a->most_values;
         d->blanks = a->blanks;
         for (uint32_t i = 0; i < a->n_notes; i++) note(d, a->notes[i]);
         bool regress = o->task == 2 || (o->task != 1 && a->numbers);

@@ -52,6 +52,8 @@ typedef struct vkt__column {
     double mean, std, fill;  /* numbers: (v - mean) / std; fill replaces missing cells */
     uint32_t n_categories;   /* text: one input per category, 1 for the cell's own; 0: numbers */
     const char **categories; /* sorted */
+    bool embed;              /* one input in place of one a category: the row of the cell's own */
+    uint32_t first_row;      /* embed: of its first category */
     uint32_t fill_category;  /* the most frequent one */
 } vkt__column;
 
@@ -78,11 +80,15 @@ typedef struct vkt__schema {
                                   class_numbers, else sorted */
     vkt__column *columns;      /* [n_columns], by position */
     uint32_t n_columns;
+    uint32_t n_plain, embed_rows; /* as in vkt_dataset_info */
     /* text: task classify */
     uint32_t context, vocab;
     const char *tokenizer; /* a tokenizer.json */
 } vkt__schema;
 
+/* Gives the columns their inputs, those that are embedded last, and rows of the table: false: there
+ * are too many. */
+bool vkt__schema_place(vkt__schema *s);
 /* JSON text of the schema, in the arena. */
 vkt_status vkt__schema_print(const vkt__schema *s, vkt__arena *arena, const char **out);
 vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *out);

@@ -11,6 +11,28 @@ static const char *const task_names[] = { "classify", "regress" };
 static const char *const fit_names[] = { "stretch", "crop" };
 static const char *const missing_names[] = { "error", "mean", "drop" };
 
+enum { MOST_ROWS = 1 << 24 }; /* inputs are f32, which have all whole numbers up to there */
+
+bool vkt__schema_place(vkt__schema *s)
+{
+    uint64_t inputs = 0, rows = 0;
+    for (int embed = 0; embed < 2; embed++) {
+        for (uint32_t i = 0; i < s->n_columns; i++) {
+            vkt__column *c = &s->columns[i];
+            if (c->embed != (embed != 0)) continue;
+            c->first_input = (uint32_t)inputs;
+            c->first_row = (uint32_t)rows;
+            inputs += c->n_categories && !embed ? c->n_categories : 1;
+            rows += embed ? c->n_categories : 0;
+            if (inputs > INT32_MAX || rows >= MOST_ROWS) return false;
+        }
+        if (!embed) s->n_plain = (uint32_t)inputs;
+    }
+    s->n_inputs = (uint32_t)inputs;
+    s->embed_rows = (uint32_t)rows;
+    return true;
+}
+
 /* ---- writing ---- */
 
 static json_t *strings(const char *const *s, uint32_t n)
@@ -38,6 +60,7 @@ static json_t *column_json(const vkt__column *c)
     if (c->n_categories) {
         json_object_set_new(o, "categories", strings(c->categories, c->n_categories));
         json_object_set_new(o, "fill", json_string(c->categories[c->fill_category]));
+        if (c->embed) json_object_set_new(o, "embed", json_true());
     } else {
         json_object_set_new(o, "mean", json_real(c->mean));
         json_object_set_new(o, "std", json_real(c->std));
@@ -247,6 +270,7 @@ static void read_column(reader *r, const json_t *o, const vkt__schema *s, vkt__c
     }
     c->form = VKT__FORM_TEXT;
     c->categories = get_strings(r, o, "categories", &c->n_categories);
+    c->embed = json_object_get(o, "embed") && get_bool(r, o, "embed");
     const char *fill = get_string(r, o, "fill");
     while (c->fill_category < c->n_categories && strcmp(c->categories[c->fill_category], fill) != 0)
         c->fill_category++;
@@ -276,7 +300,6 @@ static void read_class_values(reader *r, const json_t *o, vkt__schema *s)
 
 static void read_table(reader *r, const json_t *o, vkt__schema *s)
 {
-    uint64_t inputs = 0;
     if (!json_is_object(o)) {
         bad(r, "table", "an object");
         return;
@@ -304,10 +327,10 @@ static void read_table(reader *r, const json_t *o, vkt__schema *s)
         if (c->position == s->label_position ||
             (i > 0 && c->position <= c[-1].position && !same_date))
             bad(r, "position", "rising, and not the label's");
-        c->first_input = (uint32_t)inputs;
-        inputs += c->n_categories ? c->n_categories : 1;
     }
-    if (inputs != s->n_inputs) bad(r, "input_shape", "the number of inputs that the columns give");
+    uint32_t inputs = s->n_inputs;
+    if (!vkt__schema_place(s) || inputs != s->n_inputs)
+        bad(r, "input_shape", "the number of inputs that the columns give");
 }
 
 static void read_images(reader *r, const json_t *o, vkt__schema *s)

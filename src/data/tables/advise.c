@@ -58,10 +58,13 @@ static bool to_predict(const vkt__look *k, uint32_t n)
     return number && k->n_distinct > 20 && (k->n_distinct > n / 20 || !k->whole);
 }
 
+/* From so many different values on a text is embedded. */
+enum { EMBED_FROM = 33 };
+
 static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
                    const vkt__look *looks)
 {
-    vkt__str ignore = { 0 };
+    vkt__str ignore = { 0 }, embed = { 0 };
     uint32_t n_rows = looks[label].n + looks[label].n_blank;
     const char **notes = vkt__arena_alloc(&a->arena, csv->n_columns * sizeof *notes);
     a->out.label = handle(csv, header, label, &a->arena);
@@ -75,6 +78,10 @@ static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
                                : vkt__arena_printf(&a->arena, "column %zu", c),
                    *why = vkt__look_useless(&looks[c], name, &a->arena);
         a->out.blanks |= !why && looks[c].n_blank > 0;
+        if (!why && looks[c].form == VKT__FORM_TEXT && looks[c].n_distinct >= EMBED_FROM) {
+            vkt__str_printf(&embed, "%s%s", embed.len ? ", " : "", it);
+            a->out.most_values = VKT_MAX(a->out.most_values, looks[c].n_distinct);
+        }
         if (!why) continue;
         vkt__str_printf(&ignore, "%s%s", ignore.len ? ", " : "", it);
         notes[a->out.n_notes++] =
@@ -82,7 +89,9 @@ static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
     }
     a->out.notes = notes;
     if (ignore.len) a->out.ignore = vkt__arena_strdup(&a->arena, ignore.data);
+    if (embed.len) a->out.embed = vkt__arena_strdup(&a->arena, embed.data);
     vkt__str_finish(&ignore);
+    vkt__str_finish(&embed);
 }
 
 vkt_status vkt_table_advise(const vkt_data_desc *desc, vkt_table_advice **out)

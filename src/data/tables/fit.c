@@ -148,12 +148,26 @@ fail:
     return st;
 }
 
+/* Which of the inputs are embedded. */
+static vkt_status choose_embedded(const vkt_data_desc *desc, const vkt__csv *csv,
+                                  const vkt__schema *s, const bool *used, bool *embed)
+{
+    vkt_status st = VKT_OK;
+    if (desc->embed) VKT_TRY(mark_columns(csv, s->header, "data.embed", desc->embed, embed));
+    for (uint32_t c = 0; c < csv->n_columns && st == VKT_OK; c++)
+        if (embed[c] && (!used[c] || c == s->label_position))
+            st = vkt__fail(VKT_E_ARG, "data", "data.embed: column %u of '%s' is no input: it is %s",
+                           c, csv->name, used[c] ? "the label" : "left out");
+fail:
+    return st;
+}
+
 /* Columns and label, still without kinds and constants. */
 static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__csv *csv)
 {
     vkt_status st = VKT_OK;
     vkt__schema *s = &ds->schema;
-    bool *used = NULL;
+    bool *used = NULL, *embed = NULL;
     if (csv->n_columns < 2)
         return vkt__fail(
             VKT_E_FORMAT, "data",
@@ -169,7 +183,9 @@ static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt_
     s->missing = desc->missing;
     s->n_file_columns = (uint32_t)csv->n_columns;
     used = vkt__alloc(csv->n_columns);
+    embed = vkt__alloc(csv->n_columns);
     VKT_TRY(choose_columns(desc, csv, s->header, used));
+    VKT_TRY(choose_embedded(desc, csv, s, used, embed));
     s->columns =
         vkt__arena_alloc(&ds->arena, VKT__N_DATE_PARTS * csv->n_columns * sizeof *s->columns);
     s->ignored = vkt__arena_alloc(&ds->arena, csv->n_columns * sizeof *s->ignored);
@@ -182,7 +198,8 @@ static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt_
         else if (!used[c])
             s->ignored[s->n_ignored++] = name;
         else
-            s->columns[s->n_columns++] = (vkt__column) { .name = name, .position = c };
+            s->columns[s->n_columns++] =
+                (vkt__column) { .name = name, .position = c, .embed = embed[c] };
     }
     if (s->n_columns == 0)
         st = vkt__fail(VKT_E_ARG, "data",
@@ -190,11 +207,12 @@ static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt_
                        csv->name);
 fail:
     free(used);
+    free(embed);
     return st;
 }
 
 /* The columns' forms; a date becomes a column for each of its parts. What is unusual is noted. */
-static void take_forms(vkt_dataset *ds, const vkt__look *looks)
+static void take_forms(vkt_dataset *ds, vkt__look *looks)
 {
     vkt__schema *s = &ds->schema;
     uint32_t n = s->n_columns, n_notes = 0;
@@ -204,8 +222,9 @@ static void take_forms(vkt_dataset *ds, const vkt__look *looks)
     memcpy(from, s->columns, n * sizeof *from);
     s->n_columns = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const vkt__look *k = &looks[from[i].position];
-        const char *note = vkt__look_note(k, from[i].name, fill, &ds->arena);
+        vkt__look *k = &looks[from[i].position];
+        if (from[i].embed) k->form = VKT__FORM_TEXT; /* its numbers are names */
+        const char *note = vkt__look_note(k, from[i].name, fill, from[i].embed, &ds->arena);
         if (note) notes[n_notes++] = note;
         from[i].form = k->form;
         if (!vkt__form_is_date(k->form)) s->columns[s->n_columns++] = from[i];
@@ -219,7 +238,7 @@ static void take_forms(vkt_dataset *ds, const vkt__look *looks)
     }
     const vkt__look *label = &looks[s->label_position];
     if (s->task == VKT_TASK_REGRESS && label->form < VKT__FORM_YEAR_FIRST) {
-        const char *note = vkt__look_note(label, s->label_name, false, &ds->arena);
+        const char *note = vkt__look_note(label, s->label_name, false, false, &ds->arena);
         s->label_form = label->form;
         if (note && s->label_form) notes[n_notes++] = note;
     }
@@ -308,11 +327,12 @@ static vkt_status fit_categories(vkt_dataset *ds, const vkt__csv *csv, vkt__colu
     if (blank) cells[n++] = ""; /* a category of its own; a blank left room for it */
     VKT_TRY(vkt__data_alloc(n, sizeof *count, "categories", &count));
     c->n_categories = unique(cells, n, by_text, count);
-    if (c->n_categories > MAX_CATEGORIES) {
-        st = vkt__fail(VKT_E_FORMAT, "data",
-                       "'%s': text column '%s' has %u different values, more than %d: leave it out "
-                       "with data.ignore",
-                       csv->name, vkt__show(c->name).s, c->n_categories, MAX_CATEGORIES);
+    if (c->n_categories > MAX_CATEGORIES && !c->embed) {
+        st = vkt__fail(
+            VKT_E_FORMAT, "data",
+            "'%s': text column '%s' has %u different values, more than %d: name it in data.embed "
+            "to learn a vector for each, or leave it out with data.ignore",
+            csv->name, vkt__show(c->name).s, c->n_categories, MAX_CATEGORIES);
         goto fail;
     }
     c->categories = keep_strings(&ds->arena, cells, c->n_categories);
@@ -359,7 +379,7 @@ static vkt_status fit_columns(vkt_dataset *ds, const vkt__table *t, vkt_standard
 {
     vkt_status st;
     vkt__schema *s = &ds->schema;
-    uint64_t n = ds->info.n[VKT_SPLIT_TRAIN], inputs = 0;
+    uint64_t n = ds->info.n[VKT_SPLIT_TRAIN];
     const char **cells = NULL;
     double *numbers = NULL;
     vkt__stats *of = NULL;
@@ -369,16 +389,13 @@ static vkt_status fit_columns(vkt_dataset *ds, const vkt__table *t, vkt_standard
     for (uint32_t i = 0; i < s->n_columns; i++) {
         vkt__column *c = &s->columns[i];
         VKT_TRY(fit_column(ds, t, c, cells, numbers, &of[i]));
-        c->first_input = (uint32_t)inputs;
-        inputs += c->n_categories ? c->n_categories : 1;
     }
     if (how == VKT_STANDARDIZE_GLOBAL || how == VKT_STANDARDIZE_NONE) vkt__stats_share(s, of, how);
-    if (inputs > INT32_MAX) {
-        st = vkt__fail(VKT_E_FORMAT, "data", "'%s': %llu inputs are too many", t->csv->name,
-                       (unsigned long long)inputs);
+    if (!vkt__schema_place(s)) {
+        st =
+            vkt__fail(VKT_E_FORMAT, "data", "'%s': its columns give too many inputs", t->csv->name);
         goto fail;
     }
-    s->n_inputs = (uint32_t)inputs;
     if (s->input_rank == 0) s->input_shape[s->input_rank++] = s->n_inputs;
 fail:
     free(cells);

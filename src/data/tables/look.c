@@ -175,13 +175,16 @@ fail:
 
 /* ---- in words ---- */
 
-static void kind_note(const vkt__look *k, vkt__str *s)
+static void kind_note(const vkt__look *k, bool embed, vkt__str *s)
 {
     char unsure[80] = "";
     if (k->other != VKT__FORM_TEXT)
         snprintf(unsure, sizeof unsure, " (a guess: %s would read it, too)",
                  vkt__form_name(k->other));
-    if (vkt__form_is_date(k->form))
+    if (embed)
+        vkt__str_printf(s, "%u cells as '%s': a vector is learned for each different one", k->n,
+                        vkt__show(k->first).s);
+    else if (vkt__form_is_date(k->form))
         vkt__str_printf(s, "dates or times as '%s', read as %s%s: %s are inputs",
                         vkt__show(k->first).s, vkt__form_name(k->form), unsure,
                         k->form == VKT__FORM_TIME ? "hours"
@@ -191,21 +194,24 @@ static void kind_note(const vkt__look *k, vkt__str *s)
         vkt__str_printf(s, "numbers as '%s', read as %s%s: from %.6g to %.6g", vkt__show(k->odd).s,
                         vkt__form_name(k->form), unsure, k->low, k->high);
     else if (k->form == VKT__FORM_TEXT && k->n_distinct > MANY_CATEGORIES)
-        vkt__str_printf(s, "text, %u different values in %u rows, as '%s': an input for each",
+        vkt__str_printf(s,
+                        "text, %u different values in %u rows, as '%s': an input for each; "
+                        "data.embed learns a vector for each",
                         k->n_distinct, k->n, vkt__show(k->first).s);
 }
 
-const char *vkt__look_note(const vkt__look *k, const char *name, bool fill, vkt__arena *arena)
+const char *vkt__look_note(const vkt__look *k, const char *name, bool fill, bool embed,
+                           vkt__arena *arena)
 {
     vkt__str s = { 0 };
-    kind_note(k, &s);
+    kind_note(k, embed, &s);
     if (k->n_blank)
         vkt__str_printf(&s, "%s%u of %u cells are blank%s", s.len ? "; " : "", k->n_blank,
                         k->n + k->n_blank,
                         !fill                       ? ""
                         : k->form == VKT__FORM_TEXT ? ": a category of their own"
                                                     : ": the mean stands there");
-    const char *useless = vkt__look_useless(k, name, arena);
+    const char *useless = embed ? NULL : vkt__look_useless(k, name, arena);
     if (useless) vkt__str_printf(&s, "%s%s", s.len ? "; " : "", useless);
     const char *out =
         s.len ? vkt__arena_printf(arena, "column '%s': %s", vkt__show(name).s, s.data) : NULL;

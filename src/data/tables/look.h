@@ -20,8 +20,9 @@ typedef struct vkt__look {
 vkt_status vkt__look_at(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t label,
                         vkt__look *out);
 /* What is unusual about a column and how it is read, as a line; NULL: nothing is. `mean`: blank
- * cells are filled. */
-const char *vkt__look_note(const vkt__look *k, const char *name, bool fill, vkt__arena *arena);
+ * cells are filled; `embed`: each different cell gets a vector that is learned. */
+const char *vkt__look_note(const vkt__look *k, const char *name, bool fill, bool embed,
+                           vkt__arena *arena);
 /* Why the column is of no use: it is constant, counts the rows, or differs in each; NULL: it may
  * be. */
 const char *vkt__look_useless(const vkt__look *k, const char *name, vkt__arena *arena);

@@ -259,28 +259,36 @@ vkt_status vkt__table_labels(const vkt__schema *s, const vkt__table *t, vkt_labe
     return VKT_OK;
 }
 
-/* False: it is none of the categories, and no input is set. */
-static bool one_hot(const vkt__column *c, const char *cell, float *x)
+/* The cell's category, a blank's is the column's own; n_categories: it is none. */
+static uint32_t category_of(const vkt__column *c, const char *cell)
 {
     uint32_t low = 0, high = c->n_categories;
-    memset(x, 0, c->n_categories * sizeof *x);
-    if (vkt__csv_missing(cell)) {
-        x[c->fill_category] = 1;
-        return true;
-    }
+    if (vkt__csv_missing(cell)) return c->fill_category;
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
         int order = strcmp(cell, c->categories[mid]);
-        if (order == 0) {
-            x[mid] = 1;
-            return true;
-        }
+        if (order == 0) return mid;
         if (order < 0)
             high = mid;
         else
             low = mid + 1;
     }
-    return false;
+    return c->n_categories;
+}
+
+/* One input for each category, or the row of the cell's. False: it is none of them, which no input
+ * says. */
+static bool category_cell(const vkt__column *c, const char *cell, float *x)
+{
+    uint32_t k = category_of(c, cell);
+    bool known = k < c->n_categories;
+    if (c->embed) {
+        *x = known ? (float)(c->first_row + k) : -1;
+    } else {
+        memset(x, 0, c->n_categories * sizeof *x);
+        if (known) x[k] = 1;
+    }
+    return known;
 }
 
 static vkt_status number_cell(const vkt__table *t, uint32_t row, const vkt__column *c,
@@ -303,7 +311,7 @@ static vkt_status fill_column(const vkt__schema *s, const vkt__table *t, uint32_
         const char *cell = vkt__csv_cell(t->csv, t->rows[i], t->column[j]);
         if (!c->n_categories)
             VKT_TRY(number_cell(t, t->rows[i], c, cell, x));
-        else if (!one_hot(c, cell, x) && !n_unseen++)
+        else if (!category_cell(c, cell, x) && !n_unseen++)
             unseen = cell;
     }
     if (n_unseen)

@@ -141,6 +141,9 @@ typedef union vkt_attr {
         uint32_t n; /* gradient: rows of the table */
     } embedding;
     struct {
+        uint32_t plain, n; /* columns that are no ids; gradient: rows of the table */
+    } lookup;
+    struct {
         uint32_t head, rotated; /* D; heads that are rotated */
         bool halves, back;
     } rope;

@@ -24,6 +24,8 @@ const vkt_op *const vkt__rows[] = {
     &vkt__op_avg_pool_bwd,
     &vkt__op_pad2d,
     &vkt__op_swap,
+    &vkt__op_lookup,
+    &vkt__op_lookup_bwd,
     &vkt__op_batch_stats,
     &vkt__op_batch_finish,
     &vkt__op_batch_norm,

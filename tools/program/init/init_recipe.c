@@ -70,6 +70,11 @@ static void write_data(FILE *f, const init_data *d)
         quoted(f, d->ignore);
         fputc('\n', f);
     }
+    if (d->embed) {
+        fprintf(f, "  embed: ");
+        quoted(f, d->embed);
+        fprintf(f, "   # many different values: a vector is learned for each\n");
+    }
     if (d->blanks)
         fprintf(f, "  missing: mean           # blank cells: numbers become the mean, texts a "
                    "category of their own\n");
@@ -186,9 +191,11 @@ static void write_table(FILE *f, const init_data *d, const char *name)
 {
     write_head(f, d, name);
     write_data(f, d);
+    fprintf(f, "model:\n");
+    if (d->embed)
+        fprintf(f, "  - embed: %-14u# numbers of a vector\n", d->most_values > 200 ? 16 : 8);
     fprintf(
-        f, "model:\n"
-           "  - linear: 256\n"
+        f, "  - linear: 256\n"
            "  - relu\n"
            "  - dropout: 0.1          # regularisation: raise it when the report says overfitting\n"
            "  - linear: 256\n"

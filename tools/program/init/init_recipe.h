@@ -13,9 +13,10 @@ typedef struct init_data {
     vkt_dataset_info info; /* texts belong to the data set that is closed again: not used */
     char classes[200];
     /* tables */
-    const char *ignore; /* NULL: none */
+    const char *ignore, *embed; /* NULL: none */
+    uint32_t most_values;       /* different ones of a column of embed */
     bool blanks;
-    char why[40], label_text[300], ignore_text[2000];
+    char why[40], label_text[300], ignore_text[2000], embed_text[2000];
     char notes[INIT_MOST_NOTES][300]; /* what is unusual about columns, a line each */
     size_t n_notes;
 } init_data;

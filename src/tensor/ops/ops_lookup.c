@@ -1,0 +1,210 @@
+/* Rows of a table by numbers of the input, beside those of its numbers that are no ids: columns of
+ * a table with many categories, and tokens of a text. Unlike ops_embedding.c's it needs no sorted
+ * ids: its gradient goes through all of them for each row. Kernels lookup.comp, lookup_bwd.comp. */
+#include "tensor/graph/gradient.h"
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
+#include "tensor/ops/ops.h"
+
+/* MOST_IDS, of a batch: an invocation of the gradient goes through all of them, four a trip, and
+ * has 50,000 trips (quirk LOOP_TRIPS). */
+enum { MOST_ROWS = 1 << 24, MOST_IDS = 196608 };
+
+static uint32_t width_of(const vkt_node *n, uint32_t cols, uint32_t d)
+{
+    return n->attr.lookup.plain + (cols - n->attr.lookup.plain) * d;
+}
+
+static bool lookup_shape(vkt_node *n)
+{
+    const vkt_tensor *x = n->in[0], *table = n->in[1];
+    if (x->shape.rank != 2 || x->dtype != VKT_F32 || x->shape.d[1] <= n->attr.lookup.plain)
+        return vkt__shape_error(n, "%s must be [N, C] f32, C above %u", vkt__text(x),
+                                n->attr.lookup.plain);
+    if (table->shape.rank != 2 || table->shape.d[0] == 0 || table->shape.d[0] >= MOST_ROWS ||
+        table->shape.d[1] == 0)
+        return vkt__shape_error(n, "the table %s must be [K, D], K below 2^24", vkt__text(table));
+    vkt__out(n, 0, vkt_shape2(x->shape.d[0], width_of(n, x->shape.d[1], table->shape.d[1])),
+             VKT_F32);
+    return true;
+}
+
+static void lookup_record(vkt__rec *rec, const vkt_node *n)
+{
+    const vkt_shape *x = &n->in[0]->shape, *table = &n->in[1]->shape;
+    struct lookup_params p = { .x = vkt__addr(rec, n->in[0]),
+                               .table = vkt__addr(rec, n->in[1]),
+                               .y = vkt__addr(rec, n->out[0]),
+                               .n = x->d[0],
+                               .cols = x->d[1],
+                               .plain = n->attr.lookup.plain,
+                               .width = n->out[0]->shape.d[1],
+                               .rows = table->d[0],
+                               .d = table->d[1] };
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
+    vkt__dispatch(rec, VKT_SHADER_LOOKUP, spec, VKT_COUNT(spec), &p, sizeof p,
+                  (n->out[0]->count + wg - 1) / wg);
+}
+
+static void lookup_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    uint64_t cols = n->in[0]->shape.d[1], K = n->in[1]->shape.d[0], D = n->in[1]->shape.d[1],
+             plain = n->attr.lookup.plain, width = n->out[0]->shape.d[1];
+    for (uint64_t i = 0; i < n->out[0]->count; i++) {
+        uint64_t row = i / width, c = i % width;
+        const double *x = in[0] + row * cols;
+        double id = c < plain ? -1 : x[plain + (c - plain) / D];
+        out[0][i] = c < plain                   ? x[c]
+                    : id >= 0 && id < (double)K ? in[1][(uint64_t)id * D + (c - plain) % D]
+                                                : 0;
+    }
+}
+
+/* ---- gradient: dy, x -> dtable ---- */
+
+static bool lookup_bwd_shape(vkt_node *n)
+{
+    const vkt_tensor *dy = n->in[0], *x = n->in[1];
+    uint64_t ids = (uint64_t)x->shape.d[0] * (x->shape.d[1] - n->attr.lookup.plain);
+    uint32_t m = x->shape.d[1] - n->attr.lookup.plain;
+    if (ids > MOST_IDS)
+        return vkt__shape_error(n,
+                                "%s has more than %d ids to learn from: a smaller batch is needed",
+                                vkt__text(x), MOST_IDS);
+    vkt__out(n, 0,
+             vkt_shape2(n->attr.lookup.n, (dy->shape.d[1] - n->attr.lookup.plain) / VKT_MAX(m, 1)),
+             VKT_F32);
+    return true;
+}
+
+static void lookup_bwd_record(vkt__rec *rec, const vkt_node *n)
+{
+    const vkt_shape *x = &n->in[1]->shape, *table = &n->out[0]->shape;
+    struct lookup_bwd_params p = { .x = vkt__addr(rec, n->in[1]),
+                                   .dy = vkt__addr(rec, n->in[0]),
+                                   .dtable = vkt__addr(rec, n->out[0]),
+                                   .n = x->d[0],
+                                   .cols = x->d[1],
+                                   .plain = n->attr.lookup.plain,
+                                   .rows = table->d[0],
+                                   .d = table->d[1] };
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
+    uint64_t parts = (p.d + VKT_LOOKUP_COLUMNS - 1) / VKT_LOOKUP_COLUMNS;
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
+    vkt__dispatch(rec, VKT_SHADER_LOOKUP_BWD, spec, VKT_COUNT(spec), &p, sizeof p,
+                  (p.rows * parts + wg - 1) / wg);
+}
+
+static void lookup_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    uint64_t cols = n->in[1]->shape.d[1], K = n->out[0]->shape.d[0], D = n->out[0]->shape.d[1],
+             plain = n->attr.lookup.plain, width = n->in[0]->shape.d[1];
+    memset(out[0], 0, n->out[0]->count * sizeof *out[0]);
+    for (uint64_t row = 0; row < n->in[1]->shape.d[0]; row++)
+        for (uint64_t k = plain; k < cols; k++) {
+            double id = in[1][row * cols + k];
+            const double *dy = in[0] + row * width + plain + (k - plain) * D;
+            for (uint64_t d = 0; d < D && id >= 0 && id < (double)K; d++)
+                out[0][(uint64_t)id * D + d] += dy[d];
+        }
+}
+
+/* The longest sum there may be: every number names one row. */
+static double bwd_terms(const vkt_node *n)
+{
+    return (double)n->in[1]->shape.d[0] * (n->in[1]->shape.d[1] - n->attr.lookup.plain);
+}
+
+/* Every id for each row. */
+static vkt_cost bwd_cost(const vkt_node *n)
+{
+    double ids = bwd_terms(n), d = n->out[0]->shape.d[1];
+    vkt_cost c = { ids * d, 4 * (ids * (1 + d) + (double)n->out[0]->count) };
+    return c;
+}
+
+static vkt_tensor *lookup_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *x, uint32_t plain,
+                              uint32_t rows)
+{
+    return vkt__op(g, &vkt__op_lookup_bwd, (vkt_tensor *[]) { dy, x }, 2,
+                   (vkt_attr) { .lookup = { plain, rows } });
+}
+
+static void lookup_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
+{
+    vkt_node at = { .op = n->op, .g = g };
+    if (vkt__needs(n->in[0])) vkt__shape_error(&at, "no gradient of ids");
+    if (vkt__needs(n->in[1]))
+        dx[1] = lookup_bwd(g, vkt__real(g, dy[0], n->out[0]), n->in[0], n->attr.lookup.plain,
+                           n->in[1]->shape.d[0]);
+}
+
+/* ---- samples ---- */
+
+/* Ids that come again and that do not come, and some past the table; columns of the table that are
+ * no multiple of an invocation's; as many ids as there may be. */
+static const struct {
+    const char *name;
+    uint32_t n, cols, plain, rows, d, ids;
+} sizes[] = {
+    { "one", 1, 1, 0, 1, 1, 1 },
+    { "tokens", 3, 17, 0, 40, 33, 40 },
+    { "columns", 9, 5, 3, 7, 8, 10 },
+    { "one id", 50, 2, 1, 1, 3, 1 },
+    { "wide", 5, 2, 0, 3, 70, 3 },
+    { "most ids", 98304, 3, 1, 3, 1, 3 },
+    { "many rows", 4, 3, 1, 70000, 2, 70000 },
+    { "no rows", 0, 4, 2, 5, 3, 4 },
+};
+
+static vkt_tensor *ids(vkt_graph *g, uint32_t i)
+{
+    return vkt__sample(g, vkt_shape2(sizes[i].n, sizes[i].cols), VKT_F32, VKT_HINT_INDEX,
+                       sizes[i].ids);
+}
+
+static const char *lookup_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    (void)op;
+    if (i >= VKT_COUNT(sizes)) return NULL;
+    vkt_tensor *x = ids(g, i);
+    vkt_lookup(g, x, vkt__sample2(g, sizes[i].rows, sizes[i].d), sizes[i].plain);
+    return sizes[i].name;
+}
+
+static const char *lookup_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    (void)op;
+    if (i >= VKT_COUNT(sizes)) return NULL;
+    uint32_t plain = sizes[i].plain, m = sizes[i].cols - plain;
+    vkt_tensor *x = ids(g, i);
+    lookup_bwd(g, vkt__sample2(g, sizes[i].n, plain + m * sizes[i].d), x, plain, sizes[i].rows);
+    return sizes[i].name;
+}
+
+/* ---- rows and builder ---- */
+
+const vkt_op vkt__op_lookup = { .name = "lookup",
+                                .n_in = 2,
+                                .n_out = 1,
+                                .shape = lookup_shape,
+                                .record = lookup_record,
+                                .grad = lookup_grad,
+                                .ref = lookup_ref,
+                                .sample = lookup_sample };
+const vkt_op vkt__op_lookup_bwd = { .name = "lookup_bwd",
+                                    .n_in = 2,
+                                    .n_out = 1,
+                                    .shape = lookup_bwd_shape,
+                                    .record = lookup_bwd_record,
+                                    .ref = lookup_bwd_ref,
+                                    .cost = bwd_cost,
+                                    .terms = bwd_terms,
+                                    .sample = lookup_bwd_sample };
+
+vkt_tensor *vkt_lookup(vkt_graph *g, vkt_tensor *x, vkt_tensor *table, uint32_t plain)
+{
+    return vkt__op(g, &vkt__op_lookup, (vkt_tensor *[]) { x, table }, 2,
+                   (vkt_attr) { .lookup = { .plain = plain } });
+}
