@@ -56,6 +56,7 @@ set(SRC_FORMATS
 set(SRC_DATA_PARTS
   src/data/parts/bytes.c
   src/data/parts/embedded.c
+  src/data/parts/folds.c
   src/data/parts/forms.c
   src/data/parts/kinds.c
   src/data/parts/schema.c
@@ -71,6 +72,7 @@ set(SRC_DATA_TABLES
   src/data/tables/json_rows.c
   src/data/tables/look.c
   src/data/tables/row_parts.c
+  src/data/tables/split_column.c
   src/data/tables/table.c
   src/data/tables/table_source.c
 )
@@ -318,6 +320,7 @@ set(SRC_STUDY
   src/study/study_compare.c
   src/study/study_estimate.c
   src/study/study_file.c
+  src/study/study_folds.c
   src/study/study_lr.c
   src/study/study_outcome.c
   src/study/study_ramp.c

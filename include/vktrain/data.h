@@ -191,8 +191,11 @@ typedef struct vkt_data_desc {
     const char *columns;   /* csv: those that are inputs, by name or 0-based position with commas
                               between them; NULL: all but the label */
     const char *ignore;    /* csv: those that are not; NULL: none */
-    const char *embed;     /* csv: those of which each different value is looked up in a table that is
-                              learned, in place of an input for each; NULL: none */
+    const char *embed; /* csv: those of which each different value is looked up in a table that is
+                          learned, in place of an input for each; NULL: none */
+    const char *group; /* csv: column whose rows of one value stay in one split, and no input */
+    const char *time;  /* csv: column, no input, by whose order the split goes: validation after
+                          training, test after validation; NULL, NULL: neither */
     const char *tokenizer; /* text: "bytes" (NULL), "chars" of the text itself, or as
                               vkt_tokenizer_open */
     uint32_t vocab;        /* text: ids that the model has; 0: those of the tokenizer */
@@ -225,6 +228,10 @@ typedef struct vkt_data_desc {
     double valid_fraction;   /* of the training examples; 0 = none */
     double test_fraction;    /* of all examples, where the source has no test set of its own */
     uint64_t seed;           /* of the split */
+    /* In place of valid_fraction: what is not tested on lies in so many folds of one size, by
+     * class, and the fold-th of them, from 0, is for validation. With `time` in one fold more, of
+     * which it is the one behind, and training is on those before it. 0: no folds. */
+    uint32_t folds, fold;
 } vkt_data_desc;
 
 /* What a recipe for a CSV file would best say, found from its cells; desc: path, and header,

@@ -139,8 +139,8 @@ typedef struct vkt_model_desc {
     vkt_dtype precision; /* type of the activations in graphs: f32, f16 or bf16. See
                             vkt_graph_precision */
     vkt_lora lora;
-    /* Inputs from n_plain on are rows of a table of embed_rows, which the first layer, `embed`, looks
-     * up; embed_rows 0: none. */
+    /* Inputs from n_plain on are rows of a table of embed_rows, which the first layer, `embed`,
+     * looks up; embed_rows 0: none. */
     uint32_t n_plain, embed_rows;
 } vkt_model_desc;
 

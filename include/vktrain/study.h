@@ -20,6 +20,7 @@ typedef enum vkt_study_kind {
     VKT_STUDY_WARMUP,     /* the shortest warmup that makes a high rate stable */
     VKT_STUDY_CLIP,       /* the threshold of gradient clipping */
     VKT_STUDY_BATCH_SIZE, /* throughput by batch size; steps to a target */
+    VKT_STUDY_FOLDS,      /* cross-validation, and two recipes compared by it */
     VKT_STUDY_N_KINDS
 } vkt_study_kind;
 VKT_API const char *vkt_study_kind_name(vkt_study_kind k); /* "search", "lr", ... */
@@ -123,6 +124,11 @@ typedef struct vkt_study_desc {
     /* batch-size */
     bool has_target;
     double target; /* value of the metric to reach: steps to it are measured too */
+    /* folds */
+    uint32_t folds;             /* 0: 5 */
+    uint32_t rounds;            /* seeds on which each fold is trained; 0: 1 */
+    const char *const *against; /* [n_against] settings with which the recipe is compared */
+    size_t n_against;
     /* Says what limits a configuration: fills `text`. NULL: nobody does. */
     vkt_status (*bottleneck)(void *user, const vkt_config *c, char *text, size_t n);
     /* Called by one thread at a time. */

@@ -18,6 +18,12 @@ static vkt_status check_desc(const vkt_data_desc *d)
         return vkt__fail(VKT_E_ARG, "data",
                          "data.test_fraction is %g; it must be from 0 to below 1",
                          d->test_fraction);
+    if (d->folds == 1 || (d->folds && d->fold >= d->folds))
+        return vkt__fail(VKT_E_ARG, "data",
+                         "data.fold %u of data.folds %u: at least 2 folds, the first is 0", d->fold,
+                         d->folds);
+    if (d->group && d->time)
+        return vkt__fail(VKT_E_ARG, "data", "data.group and data.time can't both decide the split");
     if ((unsigned char)d->delimiter > 126 || (d->delimiter && strchr("\"\r\n", d->delimiter)))
         return vkt__fail(VKT_E_ARG, "data",
                          "data.delimiter must be one ASCII character, no quote or line end");
@@ -95,6 +101,11 @@ vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
     }
     VKT_TRY(check_source(&source->info, desc));
     VKT_TRY(source->open(ds, desc));
+    if (desc->folds && !ds->folded) {
+        st = vkt__fail(VKT_E_ARG, "data", "data.folds: '%s' says itself what is for validation",
+                       desc->path ? desc->path : desc->source);
+        goto fail;
+    }
     VKT_TRY(finish_open(ds));
     *out = ds;
     return VKT_OK;

@@ -63,7 +63,7 @@ struct vkt_model {
     const char *source;
     vkt_shape input;
     uint32_t n_outputs;
-    uint32_t n_plain, embed_rows; /* embed_rows: 0 from the layer that has them on */
+    uint32_t n_plain, embed_rows;        /* embed_rows: 0 from the layer that has them on */
     const vkt__layer_kind *const *kinds; /* tables, each ended by name NULL; after the last, NULL */
     vkt__layer_list layers;
     vkt__param *params, *states; /* of states, scale is the initial value */

@@ -186,6 +186,11 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
         bool given;
         vkt_source_takes takes;
     } rows[] = { { "data.test_path", d->test_path, VKT_TAKES_TEST_PATH },
+                 { "data.columns", d->columns, VKT_TAKES_COLUMN },
+                 { "data.ignore", d->ignore, VKT_TAKES_COLUMN },
+                 { "data.embed", d->embed, VKT_TAKES_COLUMN },
+                 { "data.group", d->group, VKT_TAKES_COLUMN },
+                 { "data.time", d->time, VKT_TAKES_COLUMN },
                  { "data.labels", d->labels, VKT_TAKES_LABELS },
                  { "data.size", vkt__config_was_set(c, "data.size") && strcmp(d->size, "auto"),
                    VKT_TAKES_SIZE } };

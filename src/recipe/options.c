@@ -226,6 +226,20 @@ static const vkt__option options[] = {
       "share of all examples that is held out for testing, if the source has no test set of its "
       "own",
       NULL, NULL },
+    { "data.folds", VKT__OPT_U32, AT(data.folds), "0", 0, 1000, "",
+      "cross-validation: number of folds, of which one is for validation in place of "
+      "data.valid_fraction: `vktrain study folds` runs them all. 0: none",
+      NULL, NULL },
+    { "data.fold", VKT__OPT_U32, AT(data.fold), "0", 0, 999, "",
+      "cross-validation: which fold is for validation, from 0", NULL, NULL },
+    { "data.group", VKT__OPT_STRING, AT(data.group), NULL, 0, 0, "",
+      "csv: column, no input, of which rows with the same value are never in two splits, such as a "
+      "patient's",
+      NULL, NULL },
+    { "data.time", VKT__OPT_STRING, AT(data.time), NULL, 0, 0, "",
+      "csv: column of numbers or dates, no input, by which the split is made: validation is later "
+      "than training, test later than validation",
+      NULL, NULL },
     { "data.seed", VKT__OPT_U64, AT(data.seed), "0", 0, ANY, "",
       "seed of the split; separate from `seed`, so that runs with different seeds can be compared",
       NULL, NULL },

@@ -14,6 +14,7 @@ static const kind kinds[VKT_STUDY_N_KINDS] = {
     [VKT_STUDY_WARMUP] = { vkt__study_warmup_check, vkt__study_warmup },
     [VKT_STUDY_CLIP] = { vkt__study_clip_check, vkt__study_clip },
     [VKT_STUDY_BATCH_SIZE] = { vkt__study_batch_size_check, vkt__study_batch_size },
+    [VKT_STUDY_FOLDS] = { vkt__study_folds_check, vkt__study_folds },
 };
 
 /* ---- the whole ---- */
@@ -34,7 +35,9 @@ static vkt_status check_data(vkt_study *s)
 {
     struct vkt__study_private *p = s->priv;
     vkt_dataset *data = NULL;
-    vkt_status st = vkt_dataset_open(&p->base->data, &data);
+    vkt_data_desc desc = p->base->data;
+    if (s->kind == VKT_STUDY_FOLDS) desc.folds = p->desc->folds, desc.fold = 0;
+    vkt_status st = vkt_dataset_open(&desc, &data);
     if (st != VKT_OK) return st;
     const vkt_dataset_info *info = vkt_dataset_get_info(data);
     p->n_train = info->n[VKT_SPLIT_TRAIN];
@@ -88,6 +91,11 @@ static vkt_status prepare(vkt_study *s)
         d->trials, d->points, d->from, d->to, d->repeats, d->unstable_lr, d->factor,
         d->norms_from ? d->norms_from : "-", d->has_target ? d->target : NAN,
         d->ramp ? " ramp" : "");
+    if (s->kind == VKT_STUDY_FOLDS) {
+        p->options = vkt__study_text(s, "folds=%u rounds=%u", d->folds, d->rounds);
+        for (size_t i = 0; i < d->n_against; i++)
+            p->options = vkt__study_text(s, "%s %s", p->options, d->against[i]);
+    }
     VKT_TRY(check_data(s));
     vkt__checkout_of(d->recipe, &p->checkout);
     s->dir = d->dir ? vkt__arena_strdup(&p->arena, d->dir) : default_dir(s);
@@ -120,6 +128,8 @@ vkt_status vkt_study_run(const vkt_study_desc *desc, vkt_study **out)
     s->priv = vkt__alloc(sizeof *s->priv);
     *out = NULL;
     if (!d.repeats) d.repeats = 3;
+    if (!d.folds) d.folds = 5;
+    if (!d.rounds) d.rounds = 1;
     s->priv->desc = &d;
     s->kind = d.kind;
     s->recipe = d.recipe;

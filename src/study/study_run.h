@@ -161,6 +161,22 @@ double vkt__spread(const double *v, size_t n);
 /* Whether doubling a batch can't have changed throughput by this: measure again. */
 bool vkt__ratio_is_odd(double ratio);
 vkt_status vkt__study_batch_size_check(vkt_study *s);
+/* Of those of v [n] that are finite; deviation over n - 1, NAN of one. */
+typedef struct vkt__moments {
+    size_t n;
+    double mean, deviation, low, high;
+} vkt__moments;
+vkt__moments vkt__moments_of(const double *v, size_t n);
+/* Whether differences of pairs, one a fold or more, are more than chance: Student's t with the
+ * variance corrected for folds sharing their training examples (Nadeau and Bengio 2003). */
+typedef struct vkt__paired {
+    size_t n;
+    double mean, t, critical; /* |t| above critical: shown, two-sided, 95% */
+    bool shown;
+} vkt__paired;
+vkt__paired vkt__paired_of(const double *difference, size_t n, uint32_t folds);
+vkt_status vkt__study_folds_check(vkt_study *s);
+vkt_status vkt__study_folds(vkt_study *s);
 vkt_status vkt__study_batch_size(vkt_study *s);
 
 #endif

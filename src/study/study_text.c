@@ -8,11 +8,11 @@
 
 const char *vkt_study_kind_name(vkt_study_kind k)
 {
-    static const char *const names[VKT_STUDY_N_KINDS] = { [VKT_STUDY_SEARCH] = "search",
-                                                          [VKT_STUDY_LR] = "lr",
-                                                          [VKT_STUDY_WARMUP] = "warmup",
-                                                          [VKT_STUDY_CLIP] = "clip",
-                                                          [VKT_STUDY_BATCH_SIZE] = "batch-size" };
+    static const char *const names[VKT_STUDY_N_KINDS] = {
+        [VKT_STUDY_SEARCH] = "search",         [VKT_STUDY_LR] = "lr",
+        [VKT_STUDY_WARMUP] = "warmup",         [VKT_STUDY_CLIP] = "clip",
+        [VKT_STUDY_BATCH_SIZE] = "batch-size", [VKT_STUDY_FOLDS] = "folds"
+    };
     return k < VKT_STUDY_N_KINDS ? names[k] : "?";
 }
 

@@ -366,6 +366,124 @@ static void fingerprint_sees_data_and_labels(void **state)
     }
 }
 
+/* A table of rows "x,group,when,class"; the first input of an example is its row's number. */
+static vkt_dataset *open_rows(vkt_data_desc d)
+{
+    vkt__str text = { 0 };
+    vkt__str_printf(&text, "x,g,day,y\n");
+    for (int i = 0; i < 200; i++)
+        vkt__str_printf(&text, "%d,g%d,2024-%02d-%02d,%c\n", i, i * i % 37, 1 + i * 7 % 12,
+                        1 + i * 11 % 28, "pq"[i % 3 == 0]);
+    vkt_dataset *ds = open_csv(text.data, d);
+    vkt__str_finish(&text);
+    return ds;
+}
+
+/* How often each row is in the split. */
+static void count_rows(const vkt_dataset *ds, vkt_split s, unsigned *count)
+{
+    float x[8];
+    vkt_label y;
+    for (uint64_t i = 0; i < vkt_dataset_get_info(ds)->n[s]; i++) {
+        REQUIRE_OK(vkt_dataset_example(ds, s, i, x, &y));
+        count[(int)x[0]]++;
+    }
+}
+
+/* Each example that is not tested on is in one fold, classes alike in all. */
+static void folds_cover_all(void **state)
+{
+    (void)state;
+    unsigned test[200] = { 0 }, valid[200] = { 0 };
+    for (uint32_t f = 0; f < 7; f++) {
+        vkt_data_desc d = { .folds = 7, .fold = f, .test_fraction = 0.1, .ignore = "g, day", RAW };
+        vkt_dataset *ds = open_rows(d);
+        const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+        uint64_t count[2];
+        unsigned train[200] = { 0 }, here[200] = { 0 };
+        vkt_dataset_class_counts(ds, VKT_SPLIT_VALID, count);
+        assert_true(count[1] >= 8 && count[1] <= 9 && info->n[VKT_SPLIT_VALID] >= 25 &&
+                    info->n[VKT_SPLIT_VALID] <= 26);
+        count_rows(ds, VKT_SPLIT_TRAIN, train);
+        count_rows(ds, VKT_SPLIT_VALID, here);
+        count_rows(ds, VKT_SPLIT_TEST, test);
+        for (int i = 0; i < 200; i++) assert_true(train[i] + here[i] <= 1);
+        for (int i = 0; i < 200; i++) valid[i] += here[i];
+        vkt_dataset_destroy(&ds);
+    }
+    for (int i = 0; i < 200; i++) assert_true((valid[i] == 1) != (test[i] == 7));
+    vkt_data_desc d = { .source = "csv", .path = CSV, .folds = 3, .fold = 3 };
+    refuse(&d, VKT_E_ARG, "data.fold 3 of data.folds 3", "the first is 0");
+}
+
+static void groups_stay_together(void **state)
+{
+    (void)state;
+    for (uint32_t f = 0; f < 4; f++) {
+        vkt_data_desc d = { .group = "g", .ignore = "day", .valid_fraction = 0.25, RAW };
+        if (f) d.folds = 3, d.fold = f - 1;
+        d.test_fraction = 0.2;
+        vkt_dataset *ds = open_rows(d);
+        unsigned in[VKT_N_SPLITS][37] = { 0 };
+        assert_int_equal(vkt_dataset_get_info(ds)->n_inputs, 1);
+        for (int s = 0; s < VKT_N_SPLITS; s++) {
+            unsigned rows[200] = { 0 };
+            count_rows(ds, (vkt_split)s, rows);
+            for (int i = 0; i < 200; i++) in[s][i * i % 37] |= rows[i];
+        }
+        for (int g = 0; g < 37; g++) assert_true(in[0][g] + in[1][g] + in[2][g] <= 1);
+        const uint64_t *n = vkt_dataset_get_info(ds)->n;
+        assert_true(n[0] + n[1] + n[2] == 200 && n[1] > 30 && n[2] > 25 && n[2] < 55);
+        vkt_dataset_destroy(&ds);
+    }
+    vkt_data_desc d = { .source = "csv", .path = CSV, .group = "gg" };
+    refuse(&d, VKT_E_ARG, "data.group: 'gg' is not a column", "did you mean 'g'");
+    d = (vkt_data_desc) { .source = "csv", .path = CSV, .group = "g", .time = "day" };
+    refuse(&d, VKT_E_ARG, "data.group and data.time", "can't both");
+    put_csv("x,g,y\n1,a,p\n2,a,q\n3,b,p\n4,b,q\n");
+    d = (vkt_data_desc) { .source = "csv", .path = CSV, .group = "g", .folds = 3, .fold = 2 };
+    refuse(&d, VKT_E_ARG, "data.group: its 2 different values", "no validation example");
+}
+
+/* The latest of a, before the earliest of b. */
+static void require_before(const unsigned *a, const unsigned *b)
+{
+    int last = -1, first = 1000;
+    for (int i = 0; i < 200; i++) {
+        int day = (1 + i * 7 % 12) * 31 + i * 11 % 28;
+        if (a[i]) last = VKT_MAX(last, day);
+        if (b[i]) first = VKT_MIN(first, day);
+    }
+    assert_true(last >= 0 && first < 1000 && last <= first);
+}
+
+static void time_goes_on(void **state)
+{
+    (void)state;
+    uint64_t before = 0;
+    for (uint32_t f = 0; f < 4; f++) {
+        vkt_data_desc d = { .time = "day", .ignore = "g", .valid_fraction = 0.2, RAW };
+        if (f) d.folds = 3, d.fold = f - 1;
+        d.test_fraction = 0.1;
+        vkt_dataset *ds = open_rows(d);
+        unsigned rows[VKT_N_SPLITS][200] = { 0 };
+        for (int s = 0; s < VKT_N_SPLITS; s++) count_rows(ds, (vkt_split)s, rows[s]);
+        require_before(rows[VKT_SPLIT_TRAIN], rows[VKT_SPLIT_VALID]);
+        require_before(rows[VKT_SPLIT_VALID], rows[VKT_SPLIT_TEST]);
+        const uint64_t *n = vkt_dataset_get_info(ds)->n;
+        assert_int_equal(n[VKT_SPLIT_TEST], 20);
+        assert_int_equal(n[VKT_SPLIT_VALID], f ? 45 : 36);
+        assert_true(f < 2 || n[VKT_SPLIT_TRAIN] == before + 45);
+        before = n[VKT_SPLIT_TRAIN];
+        vkt_dataset_destroy(&ds);
+    }
+    put_csv("x,t,y\n1,1,p\n2,,q\n");
+    vkt_data_desc d = { .source = "csv", .path = CSV, .time = "t" };
+    refuse(&d, VKT_E_FORMAT, "line 3", "no value in the column of data.time");
+    put_csv("x,t,y\n1,soon,p\n2,late,q\n");
+    refuse(&d, VKT_E_FORMAT, "line 2", "'soon' in the column of data.time is no number or date");
+}
+
 static void split_too_small(void **state)
 {
     (void)state;
@@ -446,6 +564,9 @@ int main(void)
         cmocka_unit_test(fashion_mnist),
         cmocka_unit_test(split_is_stratified_disjoint_and_covering),
         cmocka_unit_test(fingerprint_sees_data_and_labels),
+        cmocka_unit_test(folds_cover_all),
+        cmocka_unit_test(groups_stay_together),
+        cmocka_unit_test(time_goes_on),
         cmocka_unit_test(split_too_small),
     };
     return cmocka_run_group_tests_name("data", tests, setup, teardown);

@@ -31,7 +31,7 @@ Y
 search=(study search digits --space space.yaml --trials 4 --steps 60 --seeds 1 --set eval.every=5)
 
 # ---- usage
-refused 2 "not one of lr, warmup, clip, batch-size, search; did you mean 'warmup'" study warmpu digits
+refused 2 "not one of lr, warmup, clip, batch-size, search, folds; did you mean 'warmup'" study warmpu digits
 refused 2 '--space FILE is missing' study search digits
 refused 4 "nowhere.yaml" study search digits --space nowhere.yaml
 refused 2 'resume needs --study' study lr digits --resume
@@ -173,6 +173,12 @@ done <commands
 # ---- batch sizes: where throughput does not double the profiler says why
 "$program" study batch-size digits --from 512 --to 1024 --study sizes --quiet >out 2>log || fail "batch sizes"
 grep -q 'what limits batch size\|doubles with the batch size up to 1024' out || { cp out log; fail "no bottleneck is named"; }
+
+# ---- folds: each example that is not tested on is validated once; a clearly worse recipe is seen to be
+refused 2 'data.folds=3 is what this study sets itself' study folds digits --set data.folds=3 --study folds
+refused 2 'at least 2 folds' study folds digits --folds 1 --study folds
+"$program" study folds digits --folds 3 --steps 40 --set eval.every=20 --against optim.lr=0.0000001 --study folds --quiet >out 2>log || fail "folds"
+grep -q 'keep the recipe, not optim.lr=0.0000001: accuracy worse by' out && grep -q '3 runs, 3 folds' out || { cp out log; fail "what folds says"; }
 
 # ---- the trials are runs like any other
 "$program" runs straight >out 2>log || fail "runs of a study"

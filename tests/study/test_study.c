@@ -458,6 +458,30 @@ static void damaged_texts_never_crash(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
+/* Against SciPy: ttest_1samp of the differences, its t times sqrt(1 / n / (1 / n + 1 / (k - 1))).
+ */
+static void pairs_of_folds(void **state)
+{
+    (void)state;
+    double v[] = { 0.02, 0.01, NAN, 0.015, 0.03, 0.005 };
+    vkt__moments m = vkt__moments_of(v, 6);
+    assert_int_equal(m.n, 5);
+    REQUIRE_NEAR(m.mean, 0.016, 1e-12);
+    REQUIRE_NEAR(m.deviation, 0.009617692030835675, 1e-12);
+    vkt__paired p = vkt__paired_of(v, 6, 5);
+    REQUIRE_NEAR(p.t, 0.016 / (0.009617692030835675 * sqrt(0.2 + 0.25)), 1e-9);
+    REQUIRE_NEAR(p.critical, 2.776, 1e-3);
+    assert_false(p.shown); /* 2.48; an uncorrected test has 3.72 and shows it */
+    for (int i = 0; i < 6; i++) v[i] = 0.1 + 0.001 * i;
+    p = vkt__paired_of(v, 6, 6);
+    assert_true(p.shown && p.t > 50);
+    assert_false(vkt__paired_of(v, 1, 5).shown);
+    double many[31];
+    for (int i = 0; i < 31; i++) many[i] = i % 2;
+    REQUIRE_NEAR(vkt__paired_of(many, 31, 31).critical, 2.0423, 1e-3);
+    REQUIRE_NEAR(vkt__paired_of(many, 11, 11).critical, 2.2281, 3e-3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -477,6 +501,7 @@ int main(void)
         cmocka_unit_test(periods_are_found),
         cmocka_unit_test(quantiles),
         cmocka_unit_test(damaged_lines_are_left_out_and_said),
+        cmocka_unit_test(pairs_of_folds),
         cmocka_unit_test(damaged_texts_never_crash),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,11 +10,11 @@
 
 typedef struct study_options {
     cli_options common;
-    cli_list set;
+    cli_list set, against;
     const char *devices;
     const char *dir, *note, *space, *isolate, *norms_from, *target;
     bool resume, dry_run, json, ramp;
-    uint32_t steps, seed, seeds, trials, points;
+    uint32_t steps, seed, seeds, trials, points, folds, rounds;
     double from, to, unstable_lr, factor;
 } study_options;
 
@@ -61,6 +61,13 @@ static const cli_flag flags[] = {
       "clip: take the gradient norms from this run" },
     { "--steps-to", CLI_TEXT, AT(target), "VALUE", NULL,
       "batch-size: also measure the steps until this validation metric is reached" },
+    { "--folds", CLI_UINT, AT(folds), "K", "5",
+      "folds: parts of the examples that are not tested on" },
+    { "--repeats", CLI_UINT, AT(rounds), "N", "1",
+      "folds: seeds with which each fold is trained; the folds stay the same" },
+    { "--against", CLI_LIST, AT(against), "KEY=VALUE", NULL,
+      "folds: compare the recipe with the recipe that has this setting, fold by fold; may be "
+      "repeated" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL, "print the result as JSON" },
     { 0 },
 };
@@ -73,12 +80,15 @@ static const char details[] =
     "  clip        threshold for gradient clipping, from the gradient norms of a run\n"
     "  batch-size  throughput of each batch size, and what limits it; with --steps-to: steps to a "
     "target\n"
+    "  folds       cross-validation: mean and deviation over K folds; with --against: whether "
+    "other settings are better\n"
     "  search      quasi-random search over a space of metaparameters\n"
     "Each trial is a run in the study's folder; see `vktrain runs DIR` and `vktrain report DIR`.\n"
     "examples: vktrain study lr digits\n"
     "          vktrain study search mine.yaml --space space.yaml --trials 30 --steps 2000\n"
     "          vktrain study search mine.yaml --space space.yaml --trials 30 --steps 2000 --study "
     "DIR --resume\n"
+    "          vktrain study folds mine.yaml --folds 10 --against optim.lr=0.003\n"
     "search space:\n"
     "          optim.lr: {log: [1e-4, 0.1]}\n"
     "          optim.beta1: {log_one_minus: [0.8, 0.99]}\n"
@@ -237,7 +247,7 @@ static int parse_kind(const char *word, vkt_study_kind *out)
         *out = (vkt_study_kind)k;
         if (!strcmp(word, names[k])) return 0;
     }
-    cli_error("study: '%s' is not one of lr, warmup, clip, batch-size, search%s", word,
+    cli_error("study: '%s' is not one of lr, warmup, clip, batch-size, search, folds%s", word,
               vkt_did_you_mean(word, names, VKT_STUDY_N_KINDS).text);
     return CLI_USAGE;
 }
@@ -325,6 +335,10 @@ static int run(void *options)
                          .unstable_lr = o->unstable_lr,
                          .factor = o->factor,
                          .norms_from = o->norms_from,
+                         .folds = o->folds,
+                         .rounds = o->rounds,
+                         .against = o->against.item,
+                         .n_against = o->against.n,
                          .bottleneck = bottleneck,
                          .on_progress = on_progress,
                          .user = o };
@@ -355,8 +369,9 @@ static int run(void *options)
 const cli_command cmd_study = {
     .name = "study",
     .args = "KIND RECIPE",
-    .summary =
-        "tune a recipe by the tuning playbook: learning rate, warmup, clipping, batch size, search",
+    .summary = "tune a recipe by the tuning playbook: learning rate, warmup, clipping, batch size, "
+               "search, "
+               "cross-validation",
     .details = details,
     .min_args = 2,
     .max_args = 2,

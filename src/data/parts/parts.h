@@ -131,6 +131,7 @@ struct vkt_dataset {
     vkt__part part[2];               /* training file; test file */
     uint32_t *index[VKT_N_SPLITS];   /* [info.n] example of the part, rising */
     uint32_t of_part[VKT_N_SPLITS];  /* which part the split lies in */
+    bool folded;                     /* data.folds was heeded */
     float *pixel_scale, *pixel_bias; /* [n_inputs] x = v * scale + bias */
     vkt__corpus *corpus;             /* text: what the examples are windows of; else NULL */
 };
@@ -148,10 +149,24 @@ typedef struct vkt__draw {
 
 /* ---- split.c ---- */
 
+/* What else decides where examples go; part[0].n of each, NULL: it does not. */
+typedef struct vkt__split_by {
+    const uint32_t *group; /* examples of one number stay together */
+    const uint32_t *order; /* the examples, the earliest first */
+} vkt__split_by;
+/* folds.c: where each example of part[0] goes, VKT_N_SPLITS: nowhere. */
+vkt_status vkt__split_groups(const vkt_dataset *ds, const vkt_data_desc *desc,
+                             const uint32_t *group, uint8_t *split);
+vkt_status vkt__split_in_time(const vkt_dataset *ds, const vkt_data_desc *desc,
+                              const uint32_t *order, uint8_t *split);
+
 /* Parts part[0] into train, valid and, where of_part[VKT_TEST] is 0, test, by class.
  * fixed [n]: where examples belong, VKT_N_SPLITS for those that are to be dealt; own: splits that
  * get none but those; NULL: all are dealt. */
 vkt_status vkt__split(vkt_dataset *ds, const vkt_data_desc *desc, const uint8_t *fixed,
                       const bool own[VKT_N_SPLITS]);
+/* The same for a table, whose columns may decide. */
+vkt_status vkt__split_by_column(vkt_dataset *ds, const vkt_data_desc *desc,
+                                const vkt__split_by *by);
 
 #endif

@@ -9,7 +9,7 @@
 static vkt_status deal(const vkt_dataset *ds, const vkt_data_desc *desc, const bool *own,
                        const uint32_t *start, uint32_t *members, uint8_t *split)
 {
-    uint32_t n_classes = ds->schema.task == VKT_TASK_CLASSIFY ? ds->schema.n_outputs : 1;
+    uint32_t n_classes = ds->schema.task == VKT_TASK_CLASSIFY ? ds->schema.n_outputs : 1, dealt = 0;
     for (uint32_t c = 0; c < n_classes; c++) {
         uint32_t n = start[c + 1] - start[c], *m = members + start[c];
         if (n == 0) continue;
@@ -20,8 +20,8 @@ static vkt_status deal(const vkt_dataset *ds, const vkt_data_desc *desc, const b
             m[j] = keep;
         }
         uint32_t n_test = own[VKT_SPLIT_TEST] ? 0 : (uint32_t)llround(n * desc->test_fraction);
-        uint32_t n_valid =
-            own[VKT_SPLIT_VALID] ? 0 : (uint32_t)llround((n - n_test) * desc->valid_fraction);
+        double valid = desc->folds ? 0 : desc->valid_fraction;
+        uint32_t n_valid = own[VKT_SPLIT_VALID] ? 0 : (uint32_t)llround((n - n_test) * valid);
         if (n_test + n_valid >= n)
             return vkt__fail(
                 VKT_E_ARG, "data",
@@ -35,6 +35,9 @@ static vkt_status deal(const vkt_dataset *ds, const vkt_data_desc *desc, const b
             split[m[i]] = i < n_test             ? VKT_SPLIT_TEST
                           : i < n_test + n_valid ? VKT_SPLIT_VALID
                                                  : VKT_SPLIT_TRAIN;
+        /* Each class goes on with the fold at which the one before ended. */
+        for (uint32_t i = n_test; i < n && desc->folds && !own[VKT_SPLIT_VALID]; i++)
+            if (dealt++ % desc->folds == desc->fold) split[m[i]] = VKT_SPLIT_VALID;
     }
     return VKT_OK;
 }
@@ -106,6 +109,7 @@ vkt_status vkt__split(vkt_dataset *ds, const vkt_data_desc *desc, const uint8_t 
     VKT_TRY(vkt__data_alloc(n, 1, "the split", &split));
     memset(start, 0, ((size_t)n_classes + 1) * sizeof *start);
     settle(fixed, own, own[VKT_SPLIT_VALID] && own[VKT_SPLIT_TEST], split, n);
+    ds->folded = desc->folds && !own[VKT_SPLIT_VALID];
     group(ds, split, start, members);
     VKT_TRY(deal(ds, desc, own, start, members, split));
     VKT_TRY(collect(ds, split, VKT_SPLIT_TRAIN));
@@ -118,6 +122,23 @@ vkt_status vkt__split(vkt_dataset *ds, const vkt_data_desc *desc, const uint8_t 
 fail:
     free(start);
     free(members);
+    free(split);
+    return st;
+}
+
+vkt_status vkt__split_by_column(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__split_by *by)
+{
+    vkt_status st;
+    uint8_t *split = NULL;
+    if (!by->group && !by->order) return vkt__split(ds, desc, NULL, NULL);
+    VKT_TRY(vkt__data_alloc(ds->part[0].n, 1, "the split", &split));
+    VKT_TRY(by->group ? vkt__split_groups(ds, desc, by->group, split)
+                      : vkt__split_in_time(ds, desc, by->order, split));
+    VKT_TRY(collect(ds, split, VKT_SPLIT_TRAIN));
+    VKT_TRY(collect(ds, split, VKT_SPLIT_VALID));
+    VKT_TRY(collect(ds, ds->of_part[VKT_SPLIT_TEST] == 1 ? NULL : split, VKT_SPLIT_TEST));
+    ds->folded = desc->folds > 0;
+fail:
     free(split);
     return st;
 }

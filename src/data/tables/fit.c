@@ -8,6 +8,7 @@
 #include "data/tables/csv.h"
 #include "data/tables/fit.h"
 #include "data/tables/look.h"
+#include "data/tables/split_column.h"
 #include "data/tables/table.h"
 
 #define MAX_CATEGORIES 1024
@@ -142,6 +143,8 @@ static vkt_status choose_columns(const vkt_data_desc *desc, const vkt__csv *csv,
     for (size_t c = 0; c < csv->n_columns; c++) used[c] = !desc->columns;
     if (desc->columns) VKT_TRY(mark_columns(csv, header, "data.columns", desc->columns, used));
     if (desc->ignore) VKT_TRY(mark_columns(csv, header, "data.ignore", desc->ignore, ignored));
+    if (desc->group) VKT_TRY(mark_columns(csv, header, "data.group", desc->group, ignored));
+    if (desc->time) VKT_TRY(mark_columns(csv, header, "data.time", desc->time, ignored));
     for (size_t c = 0; c < csv->n_columns; c++) used[c] = used[c] && !ignored[c];
 fail:
     free(ignored);
@@ -491,7 +494,7 @@ vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const voi
         VKT_TRY(fit_classes(ds, &t));
         VKT_TRY(vkt__table_labels(s, &t, ds->part[0].labels)); /* the split needs them */
     }
-    VKT_TRY(vkt__split(ds, desc, NULL, NULL));
+    VKT_TRY(vkt__table_split(ds, desc, &t));
     if (s->task == VKT_TASK_REGRESS) VKT_TRY(fit_target(ds, &t));
     VKT_TRY(fit_columns(ds, &t, desc->standardize));
     VKT_TRY(fill_part(s, &t, &ds->part[0]));

@@ -1,0 +1,106 @@
+/* split_column.h: numbers for the values of data.group, an order by those of data.time. */
+#include "data/tables/split_column.h"
+
+#include "data/parts/parts.h"
+#include "data/tables/look.h"
+
+/* A row's cell, and its value where time decides. */
+typedef struct key {
+    const char *cell;
+    double value;
+    uint32_t row;
+} key;
+
+static int by_cell(const void *a, const void *b)
+{
+    return strcmp(((const key *)a)->cell, ((const key *)b)->cell);
+}
+
+/* Rows of one time in their order. */
+static int by_value(const void *a, const void *b)
+{
+    const key *x = a, *y = b;
+    if (x->value < y->value || x->value > y->value) return x->value < y->value ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+static vkt_status find_column(const vkt__table *t, bool header, const char *option,
+                              const char *name, uint32_t *out)
+{
+    for (uint32_t c = 0; header && c < t->csv->n_columns; c++) {
+        *out = c;
+        if (strcmp(vkt__csv_cell(t->csv, 0, c), name) == 0) return VKT_OK;
+    }
+    char *end;
+    unsigned long at = strtoul(name, &end, 10);
+    *out = (uint32_t)at;
+    if (*name >= '0' && *name <= '9' && !*end && at < t->csv->n_columns) return VKT_OK;
+    return vkt__fail(VKT_E_ARG, "data", "%s: '%s' is not one column of '%s'", option,
+                     vkt__show(name).s, t->csv->name);
+}
+
+static vkt_status read_keys(const vkt__table *t, uint32_t column, const char *option, key *keys)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        keys[i] = (key) { .cell = vkt__csv_cell(t->csv, t->rows[i], column), .row = i };
+        if (vkt__csv_missing(keys[i].cell))
+            return vkt__fail(VKT_E_FORMAT, "data",
+                             "'%s' line %u: no value in the column of %s: fill it", t->csv->name,
+                             t->csv->line[t->rows[i]], option);
+    }
+    return VKT_OK;
+}
+
+static vkt_status read_times(const vkt__table *t, uint32_t column, key *keys)
+{
+    vkt_status st;
+    vkt__look *looks = NULL;
+    VKT_TRY(vkt__data_alloc(t->csv->n_columns, sizeof *looks, "columns", &looks));
+    VKT_TRY(vkt__look_at(t->csv, t->rows, t->n, SIZE_MAX, looks));
+    vkt__form form = looks[column].form;
+    vkt__date_part part = form == VKT__FORM_TIME    ? VKT__DATE_HOUR
+                          : vkt__form_is_date(form) ? VKT__DATE_YEAR
+                                                    : VKT__DATE_WHOLE;
+    for (uint32_t i = 0; i < t->n && st == VKT_OK; i++)
+        if (form == VKT__FORM_TEXT || !vkt__form_value(form, part, keys[i].cell, &keys[i].value))
+            st = vkt__fail(VKT_E_FORMAT, "data",
+                           "'%s' line %u: '%s' in the column of data.time is no number or date",
+                           t->csv->name, t->csv->line[t->rows[i]], vkt__show(keys[i].cell).s);
+fail:
+    free(looks);
+    return st;
+}
+
+vkt_status vkt__table_split(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__table *t)
+{
+    vkt_status st;
+    uint32_t column, *out = NULL;
+    key *keys = NULL;
+    const char *option = desc->group ? "data.group" : "data.time",
+               *name = desc->group ? desc->group : desc->time;
+    if (!name) return vkt__split_by_column(ds, desc, &(vkt__split_by) { 0 });
+    VKT_TRY(find_column(t, ds->schema.header, option, name, &column));
+    if (column == ds->schema.label_position) {
+        st = vkt__fail(VKT_E_ARG, "data", "%s: '%s' is the label", option, vkt__show(name).s);
+        goto fail;
+    }
+    VKT_TRY(vkt__data_alloc(t->n, sizeof *keys, "the split", &keys));
+    VKT_TRY(vkt__data_alloc(t->n, sizeof *out, "the split", &out));
+    VKT_TRY(read_keys(t, column, option, keys));
+    if (desc->time) VKT_TRY(read_times(t, column, keys));
+    qsort(keys, t->n, sizeof *keys, desc->group ? by_cell : by_value);
+    for (uint32_t i = 0, n = 0; i < t->n; i++) {
+        n += i > 0 && strcmp(keys[i - 1].cell, keys[i].cell) != 0;
+        if (desc->group)
+            out[keys[i].row] = n;
+        else
+            out[i] = keys[i].row;
+    }
+    VKT_TRY(vkt__split_by_column(
+        ds, desc,
+        &(vkt__split_by) { .group = desc->group ? out : NULL, .order = desc->time ? out : NULL }));
+fail:
+    free(keys);
+    free(out);
+    return st;
+}
