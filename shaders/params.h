@@ -531,19 +531,13 @@ struct swap_params {
     ADDR(f32s) y;
     U32 n, a, b, pad;
 };
-/* lookup.comp, lookup_bwd.comp: x [n, cols], table [rows, d], y [n, width = plain + (cols - plain) d] */
+/* lookup.comp, lookup_bwd.comp: x [n, cols], y [n, width = plain + (cols - plain) d], table [rows, d]; or both gradients */
 #define VKT_LOOKUP_COLUMNS 16 /* of the gradient of a row of the table, an invocation */
 struct lookup_params {
     ADDR(f32s) x;
     ADDR(f32s) table;
     ADDR(f32s) y;
     U32 n, cols, plain, width, rows, d;
-};
-struct lookup_bwd_params {
-    ADDR(f32s) x;
-    ADDR(f32s) dy;
-    ADDR(f32s) dtable;
-    U32 n, cols, plain, rows, d, pad;
 };
 /* pad.comp */
 struct pad_params {

@@ -1,18 +1,18 @@
 #version 460
-/* dtable [K, D]: each row the sum of dy over the places that name it, in their order, so nothing is atomic. One invocation
+/* table = dtable [K, D]: each row the sum of y = dy over the places that name it, in their order, so nothing is atomic. One invocation
  * per row of the table and 16 of its columns, which goes through all ids; four a trip, so that a driver that counts loop
  * trips (quirk LOOP_TRIPS) gets a quarter of them. Twin: lookup_bwd_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
-layout(push_constant, scalar) uniform Push { lookup_bwd_params p; };
+layout(push_constant, scalar) uniform Push { lookup_params p; };
 
 uint m, total, done, at, from, k, last;
 vec4 s0, s1, s2, s3;
 
 vec4 four(uint i)
 {
-    return vec4(p.dy.v[min(i, last)], p.dy.v[min(i + 1, last)], p.dy.v[min(i + 2, last)], p.dy.v[min(i + 3, last)]);
+    return vec4(p.y.v[min(i, last)], p.y.v[min(i + 1, last)], p.y.v[min(i + 2, last)], p.y.v[min(i + 3, last)]);
 }
 
 /* The id at x[at], whose gradients begin at dy[from]. */
@@ -38,10 +38,10 @@ void take(uint row)
 void put(uint row, uint first, vec4 s)
 {
     uint i = row * p.d + first;
-    if (first < p.d) p.dtable.v[i] = s.x;
-    if (first + 1 < p.d) p.dtable.v[i + 1] = s.y;
-    if (first + 2 < p.d) p.dtable.v[i + 2] = s.z;
-    if (first + 3 < p.d) p.dtable.v[i + 3] = s.w;
+    if (first < p.d) p.table.v[i] = s.x;
+    if (first + 1 < p.d) p.table.v[i + 1] = s.y;
+    if (first + 2 < p.d) p.table.v[i + 2] = s.z;
+    if (first + 3 < p.d) p.table.v[i + 3] = s.w;
 }
 
 void main()

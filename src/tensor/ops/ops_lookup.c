@@ -81,14 +81,15 @@ static bool lookup_bwd_shape(vkt_node *n)
 static void lookup_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
     const vkt_shape *x = &n->in[1]->shape, *table = &n->out[0]->shape;
-    struct lookup_bwd_params p = { .x = vkt__addr(rec, n->in[1]),
-                                   .dy = vkt__addr(rec, n->in[0]),
-                                   .dtable = vkt__addr(rec, n->out[0]),
-                                   .n = x->d[0],
-                                   .cols = x->d[1],
-                                   .plain = n->attr.lookup.plain,
-                                   .rows = table->d[0],
-                                   .d = table->d[1] };
+    struct lookup_params p = { .x = vkt__addr(rec, n->in[1]),
+                               .table = vkt__addr(rec, n->out[0]),
+                               .y = vkt__addr(rec, n->in[0]),
+                               .n = x->d[0],
+                               .cols = x->d[1],
+                               .plain = n->attr.lookup.plain,
+                               .width = n->in[0]->shape.d[1],
+                               .rows = table->d[0],
+                               .d = table->d[1] };
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
     uint64_t parts = (p.d + VKT_LOOKUP_COLUMNS - 1) / VKT_LOOKUP_COLUMNS;
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
