@@ -1,7 +1,7 @@
 #version 460
-/* table = dtable [K, D]: each row the sum of y = dy over the places that name it, in their order, so nothing is atomic. One invocation
- * per row of the table and 16 of its columns, which goes through all ids; four a trip, so that a driver that counts loop
- * trips (quirk LOOP_TRIPS) gets a quarter of them. Twin: lookup_bwd_ref. */
+/* table = dtable [K, D]: each row the sum of y = dy over the places that name it, in their order, so nothing is atomic.
+ * One invocation per row of the table and 16 of its columns, which goes through all ids; four a trip, so that a driver
+ * that counts loop trips (quirk LOOP_TRIPS) gets a quarter of them. Twin: lookup_bwd_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 

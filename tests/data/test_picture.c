@@ -265,6 +265,11 @@ static void picture_bad_files(void **state)
     /* Not pictures: what the name promises, else the messages of IDX and CSV stay. */
     put(DIR "/p.png", "BM,1\n2,3\n", 9);
     refuse_picture(ds, DIR "/p.png", VKT_E_FORMAT, "is not a PNG, JPEG or BMP picture");
+    put(DIR "/p.png", "RIFF\x10\0\0\0WEBPVP8 ", 16);
+    refuse_picture(ds, DIR "/p.png", VKT_E_FORMAT,
+                   "is a WebP picture, which is not read: convert it to PNG or JPEG");
+    put(DIR "/p.png", "GIF89a..", 8);
+    refuse_picture(ds, DIR "/p.png", VKT_E_FORMAT, "is a GIF picture, which is not read");
     put(DIR "/p.idx", "BM,1\n2,3\n", 9);
     refuse_picture(ds, DIR "/p.idx", VKT_E_FORMAT, "neither an IDX file nor gzip");
     refuse_picture(ds, DIR "/none.png", VKT_E_IO, "can't open");
@@ -382,6 +387,12 @@ static void damaged_exif_is_none(void **state)
                 assert_true(o >= 1 && o <= 8);
                 if (at == n && v > 4) assert_int_equal(o, 1); /* its entry is cut */
                 free(p);
+                if (at < n || v <= 4) continue;
+                /* What is cut off stands behind it, and must not be read. */
+                uint8_t whole[128] = "\xff\xd8\xff\xe1\0\0Exif\0";
+                whole[5] = (uint8_t)(len - 2);
+                memcpy(whole + 12, exif, n);
+                assert_int_equal(vkt__exif_orientation(whole, 2 + len), 1);
             }
     }
 }

@@ -1,12 +1,13 @@
 /* libFuzzer target for everything that reads foreign bytes: the first byte chooses IDX, a CSV
- * opened whole (with its schema read back), a picture, CIFAR or a pack, a schema, or an array of
- * NumPy's, alone or in an archive. Build with
+ * opened whole (with its schema read back), a picture, CIFAR or a pack, a schema, an array of
+ * NumPy's, alone or in an archive, or rows of JSON. Build with
  * -DVKT_FUZZ=ON and clang; run: fuzz_data -max_total_time=300 CORPUS */
 #include "data/pictures/cifar.h"
 #include "data/pictures/idx.h"
 #include "data/pictures/packed.h"
 #include "data/pictures/picture.h"
 #include "data/tables/fit.h"
+#include "data/tables/json_rows.h"
 #include "data/tables/table.h"
 #include "formats/npy.h"
 #include "formats/zip.h"
@@ -130,6 +131,33 @@ static void fuzz_npz(const uint8_t *data, size_t n)
     free(member);
 }
 
+/* Rows of JSON as CSV, which the schema they were made by must take, or refuse by a cell. */
+static void fuzz_json_rows(const uint8_t *data, size_t n)
+{
+    static const char csv[] = "a,b,when,\"c,d\",y\n1,x,2024-01-02,u,p\n2,z,2024-01-03,v,q\n"
+                              "3,x,2024-02-04,u,p\n4,\"x \"\"\",2024-02-05,v,q\n";
+    vkt_dataset a = { 0 }, b = { 0 };
+    vkt_data_desc d = {
+        .source = "csv", .path = "fuzz", .missing = VKT_MISSING_MEAN, .embed = "b"
+    };
+    vkt__str out = { 0 };
+    bool told = false;
+    char *copy = vkt__alloc(n);
+    memcpy(copy, data, n); /* nothing behind its end */
+    a.schema.target_scale = 1;
+    VKT_ASSERT(vkt__table_open(&a, &d, csv, sizeof csv - 1, "fuzz", NULL, 0, NULL) == VKT_OK);
+    if (vkt__json_rows(&a.schema, copy, n, "fuzz", 1, &told, &out) == VKT_OK && out.len)
+        vkt__table_open_schema(&b, out.data, out.len, "fuzz", NULL);
+    vkt__str_finish(&out);
+    free(copy);
+    for (vkt_dataset *ds = &a; ds; ds = ds == &a ? &b : NULL) {
+        free(ds->part[0].labels);
+        free(ds->part[0].values);
+        for (int i = 0; i < VKT_N_SPLITS; i++) free(ds->index[i]);
+        vkt__arena_finish(&ds->arena);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     vkt_log_set(quiet, NULL, VKT_LOG_WARN);
@@ -144,6 +172,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         fuzz_schema(data + 1, n - 1);
     else if (data[0] == 'n')
         fuzz_npy(data + 1, n - 1);
+    else if (data[0] == 'j')
+        fuzz_json_rows(data + 1, n - 1);
     else if (data[0] == 'z')
         fuzz_npz(data + 1, n - 1);
     else

@@ -43,6 +43,35 @@ static const char *kind(const uint8_t *p, size_t n)
     return NULL;
 }
 
+/* What it is, where it is a picture of a kind that is known but not read; else NULL. */
+static const char *unread_kind(const uint8_t *p, size_t n)
+{
+    static const struct {
+        const char *name, *begin;
+        size_t at, n;
+    } kinds[] = {
+        { "a GIF", "GIF8", 0, 4 },           { "a WebP", "WEBP", 8, 4 },
+        { "a TIFF", "II*\0", 0, 4 },         { "a TIFF", "MM\0*", 0, 4 },
+        { "an AVIF", "ftypavif", 4, 8 },     { "a HEIC", "ftypheic", 4, 8 },
+        { "a HEIC", "ftypheix", 4, 8 },      { "a HEIC", "ftypmif1", 4, 8 },
+        { "a JPEG 2000", "ftypjp2", 16, 7 }, { "a JPEG XL", "\xff\x0a", 0, 2 },
+    };
+    for (size_t i = 0; i < VKT_COUNT(kinds); i++)
+        if (n >= kinds[i].at + kinds[i].n && !memcmp(p + kinds[i].at, kinds[i].begin, kinds[i].n))
+            return kinds[i].name;
+    return NULL;
+}
+
+static vkt_status not_read(const void *bytes, size_t n, const char *name)
+{
+    const char *k = unread_kind(bytes, n);
+    if (k)
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s' is %s picture, which is not read: convert it to PNG or JPEG", name,
+                         k);
+    return vkt__fail(VKT_E_FORMAT, "data", "'%s' is not a PNG, JPEG or BMP picture", name);
+}
+
 vkt_status vkt__picture_is(const char *path, bool *is)
 {
     uint8_t head[18];
@@ -264,7 +293,7 @@ vkt_status vkt__picture_look(const void *bytes, size_t n, const char *name, vkt_
 {
     const char *k = kind(bytes, n), *why = k ? damage(bytes, n, true) : NULL;
     if (n == 0) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is empty: get it again", name);
-    if (!k) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is not a PNG, JPEG or BMP picture", name);
+    if (!k) return not_read(bytes, n, name);
     if (why) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is %s: get it again", name, why);
     return read_header(bytes, n, name, k, out);
 }
@@ -278,7 +307,7 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, ui
     vkt__picture_size size;
     int w, h, have;
     *out = NULL;
-    if (!k) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is not a PNG, JPEG or BMP picture", name);
+    if (!k) return not_read(bytes, n, name);
     const char *why = damage(bytes, n, false); /* its sums were right when it was looked at first */
     if (why) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is %s: get it again", name, why);
     VKT_TRY(read_header(bytes, n, name, k, &size));
