@@ -169,7 +169,6 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/ops_conv.c
   src/tensor/ops/ops_dropout.c
   src/tensor/ops/ops_eltwise.c
-  src/tensor/ops/ops_ema.c
   src/tensor/ops/ops_embedding.c
   src/tensor/ops/ops_gated.c
   src/tensor/ops/ops_group.c
