@@ -76,7 +76,7 @@ static void caches_give_what_the_whole_text_gives(void **state)
         const float *none;
         TEST_LOG_CAPTURE();
         REQUIRE_STATUS(vkt_generator_feed(gen, tokens, 1, &none), VKT_E_ARG);
-        REQUIRE_LOGGED("1 tokens after 48: there are 48 positions");
+        REQUIRE_LOGGED("1 tokens after 48 are too many: the model has 48 positions");
         vkt_generator_reset(gen);
         REQUIRE_STATUS(vkt_generator_feed(gen, &(uint32_t) { V }, 1, &none), VKT_E_ARG);
         REQUIRE_LOGGED("token 37 is beyond the vocabulary of 37");

@@ -101,7 +101,7 @@ finds clipped clipped digits optim.clip=0.02
 finds unshuffled periodicity table.yaml data.path=sorted.csv data.sampling=in-order train.steps=1000 eval.every=7
 also="at-chance instability" # the pictures are noise
 finds slow input-bound digits data.source=images data.path=pictures data.size=8x8 data.color=grey data.keep=0 \
-    train.steps=30 train.batch=8 eval.every=30
+    train.steps=150 train.batch=8 eval.every=150
 finds twins overlap table.yaml data.path=twins.csv
 finds rare rare-class table.yaml data.path=rare.csv
 also=best-not-last # 30 validation examples: what the best one lost may be noise
