@@ -25,38 +25,39 @@ typedef struct vkt_transformer {
     uint32_t window;           /* positions that a token attends to; 0: all before it */
     const char *window_layers; /* layers that use the window, as "0 2 5-8"; NULL: all */
     const char *norm;          /* "layernorm" (default), "rmsnorm" */
-    const char *norm_place;    /* "pre" (default), "post": of sums; "after": of branches' results;
-                                  "both": of branches' inputs and results */
+    const char *norm_place;    /* "pre" (default): norms of branches' inputs; "post": of the
+                                  residual sums; "after": of branches' outputs; "both" */
     const char *positions;     /* "learned" (default), "rope", "none" */
     const char *activation;  /* an activation layer's type, or "swiglu", "geglu"; default "gelu" */
     const char *rope_layout; /* "half" (default, as Hugging Face's Llama), "interleaved" */
-    const char *names;       /* of parameters: "gpt2", "llama", "phi3", "neox"; NULL: by positions,
-                                activation */
-    float theta;             /* rope's base; 0: 10000 */
-    float window_theta; /* of layers with a window, where it is another one, without scaling; 0: as
-                           theta */
-    const char *rope_layers;  /* layers with rope, as "0-2 4-6"; NULL: all */
-    uint32_t rotary;          /* numbers of a head that turn, the first ones; 0: all */
+    const char *names;       /* naming of the parameters: "gpt2", "llama", "phi3", "neox";
+                                NULL: by positions and activation */
+    float theta;             /* base of rope's frequencies; 0: 10000 */
+    float window_theta; /* the same of the layers with a window, which are not scaled; 0: theta */
+    const char *rope_layers;  /* layers that use rope, as "0-2 4-6"; NULL: all */
+    uint32_t rotary;          /* elements of a head that rope rotates, from the first; 0: all */
     const char *rope_scaling; /* NULL: none; "linear", "llama3", "yarn", "longrope":
                                  vkt_rope_scaling of tensor.h */
-    float rope_factor, rope_low, rope_high; /* of it; 0 for low and high: 1, and 4 or (yarn) 32 */
+    float rope_factor, rope_low, rope_high; /* see vkt_rope_scaling; 0 for low: 1, for high: 4
+                                               (yarn: 32) */
     uint32_t rope_context;
-    float rope_attention;               /* cosines and sines times this; 0: by the kind */
-    bool rope_exact;                    /* yarn: bounds between numbers of a head, too */
-    const char *rope_short, *rope_long; /* longrope: factors of each angle, with spaces between */
-    float embedding_scale, residual_scale; /* of the embedding's, of branches' results; 0: 1 */
-    float attention_scale;                 /* of scores; 0: 1 / sqrt(head_dim) */
+    float rope_attention;                  /* factor of the cosines and sines; 0: the kind's own */
+    bool rope_exact;                       /* yarn: the bounds' indices are not rounded */
+    const char *rope_short, *rope_long;    /* longrope: a divisor for each frequency, with spaces */
+    float embedding_scale, residual_scale; /* factors of embeddings, of branches' outputs; 0: 1 */
+    float attention_scale;                 /* factor of the scores; 0: 1 / sqrt(head_dim) */
     float logit_divisor;                   /* 0: 1 */
-    float attention_cap, logit_cap;        /* x becomes cap tanh(x / cap); 0: it stays */
-    bool gain_plus_one;                    /* norms' gains are 1 + weight (Gemma) */
-    bool parallel;                         /* both branches from one sum (GPT-NeoX) */
-    bool qk_norm_all;    /* llama names: rmsnorm of all heads' queries, and keys, as one (OLMo 2) */
-    bool untied;         /* the head has weights of its own */
-    bool bias;           /* llama names: biases in all projections (gpt2: see no_bias) */
-    bool qk_norm;        /* llama names: rmsnorm of each query and key, before rope (Qwen3) */
-    bool attention_bias; /* llama names: biases of queries, keys, values and their output */
-    bool mlp_bias;       /* llama names: biases of the feed-forward part */
-    bool qkv_bias;       /* llama names: biases of queries, keys, values (Qwen2) */
+    float attention_cap, logit_cap;        /* soft caps: cap tanh(x / cap); 0: none */
+    bool gain_plus_one;                    /* a norm's gain is 1 + weight (Gemma) */
+    bool parallel;                         /* both branches read the same input (GPT-NeoX) */
+    bool qk_norm_all; /* names llama: rmsnorm of the queries, of the keys, of all heads together,
+                         before rope (OLMo 2) */
+    bool untied;      /* the output layer has its own weights, not the embedding's */
+    bool bias;        /* names llama: biases in all projections (gpt2: see no_bias) */
+    bool qk_norm;     /* names llama: rmsnorm of each head's query and key, before rope (Qwen3) */
+    bool attention_bias; /* names llama: biases of queries, keys, values and attention output */
+    bool mlp_bias;       /* names llama: biases of the feed-forward part */
+    bool qkv_bias;       /* names llama: biases of queries, keys and values (Qwen2) */
 } vkt_transformer;
 
 /* One layer of a description: a type name of vkt_layer_types and its options. Zero means default.

@@ -257,9 +257,9 @@ VKT_API vkt_tensor *vkt_embedding(vkt_graph *g, const vkt_embedding_in *in);
 
 /* Rotary position embedding of the first `heads` heads of each row; columns after them are copied.
  * x [B, T, C], head size D (even), table [P, R] f32, R <= D even: the cosines of R/2 angles of each
- * position, then the sines (a constant; vkt_rope_table fills it); a head's numbers from R on are
- * copied. The position of x[b, t] is start + t, start
- * [1] u32 or NULL (0), or t - docs[b, t], docs [B, T] u32 as of vkt_attention. Su et al. 2021
+ * position, then the sines (a constant; vkt_rope_table fills it). The elements of a head from R on
+ * are copied. The position of x[b, t] is start + t, start [1] u32 or NULL (0), or t - docs[b, t],
+ * docs [B, T] u32 as in vkt_attention. Su et al. 2021
  * (arXiv 2104.09864). */
 typedef enum vkt_rope_layout {
     VKT_ROPE_INTERLEAVED, /* pairs (2i, 2i + 1): as published, GPT-J, Llama's own files */
@@ -271,32 +271,32 @@ typedef struct vkt_rope_desc {
 } vkt_rope_desc;
 VKT_API vkt_tensor *vkt_rope(vkt_graph *g, vkt_tensor *x, vkt_tensor *table, vkt_tensor *docs,
                              vkt_tensor *start, const vkt_rope_desc *desc);
-/* Slower turns, for more positions than a model was first trained with. */
+/* Lower rotation frequencies, for a longer context than the model was first trained with. */
 typedef enum vkt_rope_kind {
-    VKT_ROPE_LINEAR,  /* all angles are divided by the factor */
-    VKT_ROPE_LLAMA3,  /* by wave length (Llama 3.1: arXiv 2407.21783) */
-    VKT_ROPE_YARN,    /* by wave length, too (Peng et al. 2023, arXiv 2309.00071) */
-    VKT_ROPE_LONGROPE /* each by a factor of its own (Ding et al. 2024, arXiv 2402.13753) */
+    VKT_ROPE_LINEAR,  /* all frequencies are divided by the factor */
+    VKT_ROPE_LLAMA3,  /* the low ones are (Llama 3.1, arXiv 2407.21783) */
+    VKT_ROPE_YARN,    /* the same, in another way (Peng et al. 2023, arXiv 2309.00071) */
+    VKT_ROPE_LONGROPE /* each is divided by its own (Ding et al. 2024, arXiv 2402.13753) */
 } vkt_rope_kind;
 typedef struct vkt_rope_scaling {
     vkt_rope_kind kind;
     double factor; /* 1 or more; not of longrope */
-    /* llama3, yarn: waves that turn more than `high` times in the first context of that many
-     * positions stay, those below `low` are divided by the factor; between them there is a line,
-     * over the turns (llama3) or the angles' numbers (yarn, whose bounds are whole numbers unless
-     * `exact`). */
+    /* llama3, yarn: frequencies with more than `high` turns in the original `context` are kept,
+     * those with fewer than `low` are divided by the factor, those between are interpolated, by
+     * their turns (llama3) or their indices (yarn, which rounds both bounds unless `exact`). */
     double low, high;
     bool exact;
     uint32_t context;
-    double attention;     /* cosines and sines times this; 0: 1 */
-    const float *factors; /* longrope: of each angle, [turning / 2] */
+    double attention;     /* factor of the cosines and sines; 0: 1 */
+    const float *factors; /* longrope: the divisors, [turning / 2] */
 } vkt_rope_scaling;
-/* Angle position * theta^(-2i/turning), scaled unless NULL; table [positions, turning]. */
+/* Fills table [positions, turning] with cosines and sines of the angles
+ * position * theta^(-2i/turning), scaled unless scaling is NULL. */
 VKT_API void vkt_rope_table(uint32_t positions, uint32_t turning, double theta,
                             const vkt_rope_scaling *scaling, float *table);
 
 /* y = act(gate) * up, elementwise: SwiGLU with silu, GeGLU with gelu. up NULL: gate is [..., 2 F],
- * with the gate's numbers in the first half of each row. Shazeer 2020 (arXiv 2002.05202). */
+ * its rows the gate and then up. Shazeer 2020 (arXiv 2002.05202). */
 VKT_API vkt_tensor *vkt_gated(vkt_graph *g, vkt_tensor *gate, vkt_tensor *up, vkt_act act);
 
 /* y = softmax(scale q k^T + mask) v, head by head; the scores are never stored. q [B, T, H D], k, v
@@ -308,11 +308,11 @@ VKT_API vkt_tensor *vkt_gated(vkt_graph *g, vkt_tensor *gate, vkt_tensor *up, vk
  * not a multiple of 4 or above 256. Dao 2023 (arXiv 2307.08691). */
 typedef struct vkt_attention_desc {
     uint32_t heads, kv_heads; /* kv_heads 0: heads */
-    bool full;                /* tokens see later ones too; default causal */
-    uint32_t window;          /* tokens see the last `window` positions, themselves included; with
-                                 full as many on the other side too; 0: all */
+    bool full;                /* tokens attend to later ones too; default: causal */
+    uint32_t window;          /* tokens attend to the last `window` positions, their own included;
+                                 with full, to as many later ones too; 0: all */
     float scale;              /* 0: 1 / sqrt(D) */
-    float cap;                /* scores s are cap tanh(s / cap); 0: as they are */
+    float cap;                /* soft cap of the scores s: cap tanh(s / cap); 0: none */
 } vkt_attention_desc;
 VKT_API vkt_tensor *vkt_attention(vkt_graph *g, vkt_tensor *q, vkt_tensor *k, vkt_tensor *v,
                                   vkt_tensor *docs, vkt_tensor *start,
