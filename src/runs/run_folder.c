@@ -161,9 +161,12 @@ vkt_status vkt__run_load(const char *dir, vkt__arena *a, vkt__run_record *rec, c
     *rec = vkt__run_record_empty();
     if (why) *why = NULL;
     if (why && vkt__file_size(path) < 0) return *why = "no run.json", VKT_E_IO;
+    if (why) vkt__log_hold(true);
     vkt_status st = vkt__file_read(path, RUN_LIMIT, &data, &n);
+    if (why) vkt__log_hold(false);
     if (st != VKT_OK) {
         if (why) *why = "run.json can't be read";
+        if (why && st == VKT_E_OOM_HOST) vkt__fail(st, "run", "%s", vkt__last_failure());
         return st;
     }
     reason = read_record(a, data, n, rec);

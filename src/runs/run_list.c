@@ -87,6 +87,7 @@ static vkt_status visit(reader *r, const folder *f)
     size_t n = 0;
     if (!vkt__is_dir(f->path)) return VKT_OK;
     vkt_status st = vkt__run_load(f->path, &r->arena, &rec, &why);
+    if (st == VKT_E_OOM_HOST) return st;
     if (st == VKT_OK || vkt__holds_run(f->path, &r->arena))
         return add_run(r, f->path, &rec, why), VKT_OK;
     st = vkt__list_dir(f->path, &names, &n);

@@ -253,14 +253,14 @@ static void name_of(const char *path, char *out, size_t n)
     if (!*out) snprintf(out, n, "mine");
 }
 
-/* The starter with what was given by --set. Free it; NULL: no file to make it in. */
+/* The starter with what was given by --set. Free it; NULL: there is no room for it on the disk. */
 static char *recipe_text(const init_options *o, const init_data *d, const char *name)
 {
     char *text = NULL;
     FILE *f = tmpfile();
     if (!f) return NULL;
     init_write_recipe(f, d, name);
-    long n = ftell(f);
+    long n = fflush(f) || ferror(f) ? -1 : ftell(f);
     if (n > 0) text = cli_grow(NULL, (size_t)n + 1);
     rewind(f);
     if (text) text[fread(text, 1, (size_t)n, f)] = 0;
