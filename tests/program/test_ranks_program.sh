@@ -130,6 +130,9 @@ ranks 3 train mlp.yaml --run no --set train.batch=2
 ranks 2 train mlp.yaml --run mlp-1
 [ $code = 2 ] && [ "$(grep -c 'error:' err)" = 1 ] || { say "a folder that holds a run: $code"; cat err >&2; }
 code=0
+mpirun --oversubscribe -n 2 "$program" eval none >out 2>err </dev/null || code=$?
+[ $code = 2 ] && [ "$(grep -c 'start eval without mpirun' err)" = 1 ] || { say "eval as two processes: $code"; cat err >&2; }
+code=0
 mpirun --oversubscribe -n 1 "$program" train mlp.yaml --run no : -n 1 "$program" train mlp.yaml --run no --set optim.lr=0.1 >out 2>err </dev/null || code=$?
 [ $code = 2 ] && grep -q "rank 1 (.*): its recipe is not that of rank 0: 'lr: 0.1.*' here, 'lr: 0.003.*' there" err || { say "recipes that differ: $code"; cat err >&2; }
 
