@@ -295,7 +295,7 @@ set(SRC_TRAIN
   src/train/feed.c
   src/train/chat.c
   src/train/generate.c
-  src/train/speaker.c
+  src/train/text_model.c
   src/train/one_core.c
   src/train/predict.c
   src/train/predictions.c

@@ -168,13 +168,13 @@ static vkt_status reopen(vkt__bencher *b, const struct workload *w, talker *t)
     vkt_status st = VKT_OK;
     bool wanted = false;
     if (b->desc->gpu)
-        VKT_TRY(vkt__serial_wanted(b->gpu, vkt__generator_graph(t->generator),
-                                   vkt__generator_scores(t->generator), "token", &wanted));
+        VKT_TRY(vkt__one_core_wanted(b->gpu, vkt__generator_graph(t->generator),
+                                     vkt__generator_scores(t->generator), "token", &wanted));
     vkt_generator_reset(t->generator);
     if (!wanted) return VKT_OK;
     talker_finish(b, t);
     *t = (talker) { 0 };
-    VKT_TRY(vkt__serial_open(b->desc->gpu, b->caps->submit_ms, &t->serial));
+    VKT_TRY(vkt__one_core_open(b->desc->gpu, b->caps->submit_ms, &t->serial));
     VKT_TRY(model_create(t->serial, w, t));
 fail:
     return st;

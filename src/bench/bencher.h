@@ -3,8 +3,8 @@
  * results. bench_clock.c: the clock. bench_ceiling.c, bench_matrix.c, bench_ops.c, bench_steps.c,
  * bench_generate.c: what is measured. bench_file.c, bench_compare.c and bench_svg.c know the
  * results only. */
-#ifndef VKT_BENCHER_H
-#define VKT_BENCHER_H
+#ifndef VKT_BENCH_BENCHER_H
+#define VKT_BENCH_BENCHER_H
 
 #include "gpu/commands.h"
 #include "tensor/graph/op.h"

@@ -1,7 +1,7 @@
 /* A row of the table of transports, and what all rows keep. comm.h says what the operations mean.
  */
-#ifndef VKT_COMM_COMM_ROW_H
-#define VKT_COMM_COMM_ROW_H
+#ifndef VKT_COMM_ROW_H
+#define VKT_COMM_ROW_H
 
 #include "base/memory.h"
 #include "vktrain/comm.h"

@@ -1,7 +1,7 @@
 /* Private to src/data: the endless stream of training examples, in an order that is a function of
  * (seed, position). */
-#ifndef VKT_DATA_STREAM_H
-#define VKT_DATA_STREAM_H
+#ifndef VKT_DATA_SHUFFLE_H
+#define VKT_DATA_SHUFFLE_H
 
 #include "data/dataset.h"
 

@@ -1,7 +1,7 @@
 /* GGUF, the file format of ggml and llama.cpp: a header of keys and values, tensors' places, the
  * tensors' bytes. Version 3, little-endian. Source: github.com/ggml-org/ggml, docs/gguf.md. */
-#ifndef VKT_TRAIN_GGUF_H
-#define VKT_TRAIN_GGUF_H
+#ifndef VKT_FORMATS_GGUF_H
+#define VKT_FORMATS_GGUF_H
 
 #include "base/words.h"
 #include "vktrain/formats.h"

@@ -1,6 +1,6 @@
 /* PNG files out of pixels; for the layers above too. */
-#ifndef VKT_DATA_PNG_H
-#define VKT_DATA_PNG_H
+#ifndef VKT_FORMATS_PNG_H
+#define VKT_FORMATS_PNG_H
 
 #include "base/os.h"
 

@@ -1,7 +1,7 @@
 /* Writing protocol buffers: fields appended to a buffer, messages as nested buffers. Source:
  * protobuf.dev/programming-guides/encoding. */
-#ifndef VKT_TRAIN_PROTOBUF_H
-#define VKT_TRAIN_PROTOBUF_H
+#ifndef VKT_FORMATS_PROTOBUF_H
+#define VKT_FORMATS_PROTOBUF_H
 
 #include "base/words.h"
 

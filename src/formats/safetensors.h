@@ -1,8 +1,8 @@
 /* safetensors files on host memory: 8 bytes of header length, a JSON header, the tensors' bytes
  * without gaps. Ours carry a CRC-32 of every tensor in __metadata__ ("crc32.NAME"); files without
  * load too. Format: github.com/huggingface/safetensors. Little-endian hosts. */
-#ifndef VKT_TRAIN_SAFETENSORS_H
-#define VKT_TRAIN_SAFETENSORS_H
+#ifndef VKT_FORMATS_SAFETENSORS_H
+#define VKT_FORMATS_SAFETENSORS_H
 
 #include <stdio.h>
 

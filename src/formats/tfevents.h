@@ -1,7 +1,7 @@
 /* TensorBoard event files: scalars by tag and step. A resumed run writes a new file; TensorBoard
  * joins the files of a folder and lets the newer one win (purge_step). */
-#ifndef VKT_TRAIN_TFEVENTS_H
-#define VKT_TRAIN_TFEVENTS_H
+#ifndef VKT_FORMATS_TFEVENTS_H
+#define VKT_FORMATS_TFEVENTS_H
 
 #include "base/words.h"
 

@@ -1,8 +1,8 @@
 /* YAML text -> a small tree with line numbers, by libyaml's events. Strict: no anchors, aliases,
  * tags or second documents, duplicate keys are errors, depth and size are limited. Knows no
  * options. */
-#ifndef VKT_TRAIN_YAML_H
-#define VKT_TRAIN_YAML_H
+#ifndef VKT_FORMATS_YAML_H
+#define VKT_FORMATS_YAML_H
 
 #include "base/words.h"
 

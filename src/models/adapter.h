@@ -1,6 +1,6 @@
 /* Low-rank adapters in files, merged into weights. */
-#ifndef VKT_TRAIN_ADAPTER_H
-#define VKT_TRAIN_ADAPTER_H
+#ifndef VKT_MODELS_ADAPTER_H
+#define VKT_MODELS_ADAPTER_H
 
 #include "formats/safetensors.h"
 

@@ -1,6 +1,6 @@
 /* A trained model as an ONNX file. */
-#ifndef VKT_TRAIN_ONNX_H
-#define VKT_TRAIN_ONNX_H
+#ifndef VKT_MODELS_ONNX_H
+#define VKT_MODELS_ONNX_H
 
 #include "models/weights.h"
 #include "vktrain/data.h"

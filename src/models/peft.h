@@ -1,7 +1,7 @@
 /* A LoRA adapter's folder as PEFT writes it (adapter_config.json, adapter_model.safetensors),
  * opened to be merged or trained further. Writing one is adapter.c's. */
-#ifndef VKT_TRAIN_PEFT_H
-#define VKT_TRAIN_PEFT_H
+#ifndef VKT_MODELS_PEFT_H
+#define VKT_MODELS_PEFT_H
 
 #include "formats/safetensors.h"
 #include "vktrain/nn.h"

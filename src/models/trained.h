@@ -1,8 +1,8 @@
 /* A model opened for use: its recipe, and its weights as the plain model has them, an adapter
  * merged into its base. Of a run or a checkpoint; of a Hugging Face folder with a tokenizer; of a
  * PEFT adapter's folder, which stands for its base with the adapter merged. */
-#ifndef VKT_TRAIN_TRAINED_H
-#define VKT_TRAIN_TRAINED_H
+#ifndef VKT_MODELS_TRAINED_H
+#define VKT_MODELS_TRAINED_H
 
 #include "models/peft.h"
 #include "models/weights.h"

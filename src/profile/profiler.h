@@ -2,8 +2,8 @@
  * profile_trace.c: both for a trace viewer.
  * profile_kernels.c: times of single kernels, and the rates they are compared with.
  * profile_verdict.c: what limits the step, in words. */
-#ifndef VKT_REPORT_PROFILER_H
-#define VKT_REPORT_PROFILER_H
+#ifndef VKT_PROFILE_PROFILER_H
+#define VKT_PROFILE_PROFILER_H
 
 #include "train/session.h"
 #include "vktrain/profile.h"

@@ -1,7 +1,7 @@
 /* A Chrome trace file (JSON, "Trace Event Format"): tracks of complete spans, arrows between them.
  * Knows times and names only. ui.perfetto.dev and chrome://tracing open it. */
-#ifndef VKT_REPORT_TRACE_H
-#define VKT_REPORT_TRACE_H
+#ifndef VKT_PROFILE_TRACE_H
+#define VKT_PROFILE_TRACE_H
 
 #include <jansson.h>
 

@@ -1,7 +1,7 @@
 /* The option table: every scalar key of a recipe, with its type, place in vkt_config, default,
  * range, unit and help. Parser, --set, --help and the written configuration are loops over it. */
-#ifndef VKT_TRAIN_OPTIONS_H
-#define VKT_TRAIN_OPTIONS_H
+#ifndef VKT_RECIPE_OPTIONS_H
+#define VKT_RECIPE_OPTIONS_H
 
 #include "base/words.h"
 #include "vktrain/recipe.h"

@@ -1,6 +1,6 @@
 /* The model list of a recipe: read, changed layer by layer, written. */
-#ifndef VKT_RECIPE_RECIPE_MODEL_H
-#define VKT_RECIPE_RECIPE_MODEL_H
+#ifndef VKT_RECIPE_MODEL_H
+#define VKT_RECIPE_MODEL_H
 
 #include "formats/yaml.h"
 #include "recipe/config_private.h"

@@ -1,8 +1,8 @@
 /* Checkpoint folders: RUN/checkpoints/step-00001200/{model,optimizer}.safetensors and state.json,
  * written aside, synced and renamed, so that a crash at any moment leaves the earlier ones usable.
  * Knows host memory only. */
-#ifndef VKT_TRAIN_CHECKPOINT_H
-#define VKT_TRAIN_CHECKPOINT_H
+#ifndef VKT_RUNS_CHECKPOINT_H
+#define VKT_RUNS_CHECKPOINT_H
 
 #include "formats/safetensors.h"
 

@@ -1,6 +1,6 @@
 /* Orders to a run in progress, by a file in its folder that the trainer polls. */
-#ifndef VKT_TRAIN_CONTROL_H
-#define VKT_TRAIN_CONTROL_H
+#ifndef VKT_RUNS_CONTROL_H
+#define VKT_RUNS_CONTROL_H
 
 #include "vktrain/runs.h"
 

@@ -1,7 +1,7 @@
 /* Statistics of curves, shared by studies and by the findings of reports: plain functions over
  * arrays of double; NAN entries are left out unless said. */
-#ifndef VKT_TRAIN_CURVE_H
-#define VKT_TRAIN_CURVE_H
+#ifndef VKT_RUNS_CURVE_H
+#define VKT_RUNS_CURVE_H
 
 #include "base/words.h"
 

@@ -78,7 +78,7 @@ static bool git_folders(const char *top, char git[PATH], char common[PATH])
                     line) < PATH;
 }
 
-bool vkt__checkout_head(const char *top, char commit[72])
+bool vkt__git_head(const char *top, char commit[72])
 {
     char git[PATH], common[PATH], path[2 * PATH], head[PATH];
     commit[0] = 0;
@@ -125,12 +125,12 @@ static bool find_top(const char *recipe, char top[PATH])
     return false;
 }
 
-void vkt__checkout_of(const char *recipe, vkt__checkout *out)
+void vkt__git_checkout_of(const char *recipe, vkt__git_checkout *out)
 {
     char top[PATH];
-    *out = (vkt__checkout) { 0 };
+    *out = (vkt__git_checkout) { 0 };
     if (!recipe || !vkt__file_exists(recipe) || vkt__is_dir(recipe) || !find_top(recipe, top) ||
-        !vkt__checkout_head(top, out->commit))
+        !vkt__git_head(top, out->commit))
         return;
     const char *argv[] = { "git", "-c",     "core.fsmonitor=false", "--no-optional-locks",  "-C",
                            top,   "status", "--porcelain",          "--untracked-files=no", NULL };

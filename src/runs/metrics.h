@@ -1,7 +1,7 @@
 /* metrics.jsonl and metrics.csv of a run: one line a row, appended and flushed; on resume cut back
  * to the checkpoint's step. And the CSV of predictions. */
-#ifndef VKT_TRAIN_METRICS_H
-#define VKT_TRAIN_METRICS_H
+#ifndef VKT_RUNS_METRICS_H
+#define VKT_RUNS_METRICS_H
 
 #include "base/words.h"
 

@@ -1,6 +1,6 @@
 /* A run folder: creating or reopening it under a lock, and its run.json. */
-#ifndef VKT_TRAIN_RUN_H
-#define VKT_TRAIN_RUN_H
+#ifndef VKT_RUNS_RUN_FOLDER_H
+#define VKT_RUNS_RUN_FOLDER_H
 
 #include "base/words.h"
 #include "vktrain/recipe.h"

@@ -97,7 +97,7 @@ static vkt_status prepare(vkt_study *s)
             p->options = vkt__study_text(s, "%s %s", p->options, d->against[i]);
     }
     VKT_TRY(check_data(s));
-    vkt__checkout_of(d->recipe, &p->checkout);
+    vkt__git_checkout_of(d->recipe, &p->checkout);
     s->dir = d->dir ? vkt__arena_strdup(&p->arena, d->dir) : default_dir(s);
     VKT_TRY(kinds[s->kind].check(s));
     VKT_TRY(check_devices(s));

@@ -3,8 +3,8 @@
  * how long one takes (study_estimate.c), the comparison on fresh seeds (study_compare.c). A kind is
  * a function that plans trials from the results of those before; being a pure function of them, it
  * plans the same ones again when a study is resumed. */
-#ifndef VKT_STUDY_STUDY_RUN_H
-#define VKT_STUDY_STUDY_RUN_H
+#ifndef VKT_STUDY_RUN_H
+#define VKT_STUDY_RUN_H
 
 #include <jansson.h>
 
@@ -25,7 +25,7 @@ struct vkt__study_private {
     const char *space;   /* text of the space, or NULL */
     const char *options; /* what else the plan depends on, "points=9 ..." */
     char started[32];
-    vkt__checkout checkout;
+    vkt__git_checkout checkout;
     json_t *old; /* study.json of a resumed study */
     size_t cap_trials, cap_advice, cap_apply, cap_columns, cap_cells, n_cells, n_done;
 };

@@ -3,10 +3,10 @@
 
 #include "base/words.h"
 #include "data/text/turns.h"
-#include "train/speaker.h"
+#include "train/text_model.h"
 
 struct vkt_chat {
-    vkt__speaker speaker;
+    vkt__text_model speaker;
     vkt__turns turns;
     vkt__str answer; /* in progress */
 };
@@ -14,7 +14,7 @@ struct vkt_chat {
 vkt_status vkt_chat_open(const vkt_gpu_desc *gpu, const char *checkpoint, vkt_chat **out)
 {
     vkt_chat *c = vkt__alloc(sizeof *c);
-    vkt_status st = vkt__speaker_open(gpu, checkpoint, &c->speaker);
+    vkt_status st = vkt__text_model_open(gpu, checkpoint, &c->speaker);
     *out = c;
     if (st != VKT_OK) vkt_chat_close(out);
     return st;
@@ -24,7 +24,7 @@ void vkt_chat_close(vkt_chat **pc)
 {
     vkt_chat *c = *pc;
     if (!c) return;
-    vkt__speaker_close(&c->speaker);
+    vkt__text_model_close(&c->speaker);
     vkt__turns_finish(&c->turns);
     vkt__str_finish(&c->answer);
     free(c);
@@ -105,7 +105,7 @@ vkt_status vkt_chat_answer(vkt_chat *c, const char *message, const vkt_generate_
     c->answer.len = 0;
     VKT_TRY(vkt__turns_add(&c->turns, "user", message));
     VKT_TRY(vkt__turns_prompt(&c->turns, c->speaker.tokenizer, d->control, &c->speaker.tokens));
-    VKT_TRY(vkt__speaker_speak(&c->speaker, "conversation", &mine, out));
+    VKT_TRY(vkt__text_model_continue(&c->speaker, "conversation", &mine, out));
     keep_answer(c);
     return VKT_OK;
 fail:

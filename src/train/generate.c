@@ -1,10 +1,10 @@
 /* vkt_generate: text from a trained language model. */
 #include "data/text/turns.h"
-#include "train/speaker.h"
+#include "train/text_model.h"
 #include "train/text_stream.h"
 
 /* The prompt as a conversation of one question. */
-static vkt_status ask(vkt__speaker *s, const vkt_generate_desc *d)
+static vkt_status ask(vkt__text_model *s, const vkt_generate_desc *d)
 {
     vkt_status st = VKT_OK;
     vkt__turns turns = { 0 };
@@ -19,15 +19,15 @@ fail:
 vkt_status vkt_generate(const vkt_generate_desc *d, vkt_generate_result *out)
 {
     vkt_status st = VKT_OK;
-    vkt__speaker s = { 0 };
+    vkt__text_model s = { 0 };
     *out = (vkt_generate_result) { 0 };
-    VKT_TRY(vkt__speaker_open(&d->gpu, d->checkpoint, &s));
+    VKT_TRY(vkt__text_model_open(&d->gpu, d->checkpoint, &s));
     if (d->chat)
         VKT_TRY(ask(&s, d));
     else
-        VKT_TRY(vkt__speak_prompt(s.tokenizer, d->prompt, d->control, &s.tokens));
-    VKT_TRY(vkt__speaker_speak(&s, "prompt", d, out));
+        VKT_TRY(vkt__prompt_tokens(s.tokenizer, d->prompt, d->control, &s.tokens));
+    VKT_TRY(vkt__text_model_continue(&s, "prompt", d, out));
 fail:
-    vkt__speaker_close(&s);
+    vkt__text_model_close(&s);
     return st;
 }

@@ -9,7 +9,7 @@ static const double CORE_GFLOPS = 30, CORE_GBPS = 5;
 /* More than handing over has ever taken: longer steps need no measurement. */
 static const double HAND_OVER_MOST_US = 100;
 
-bool vkt__serial_pays(double work_us, uint32_t n_dispatches, double hand_over_us, uint32_t cpus)
+bool vkt__one_core_pays(double work_us, uint32_t n_dispatches, double hand_over_us, uint32_t cpus)
 {
     return work_us * (1 - 1.0 / cpus) < n_dispatches * hand_over_us;
 }
@@ -43,8 +43,8 @@ fail:
     return st;
 }
 
-vkt_status vkt__serial_wanted(vkt_gpu *gpu, const vkt_graph *g, const vkt_buffer *scratch,
-                              const char *what, bool *wanted)
+vkt_status vkt__one_core_wanted(vkt_gpu *gpu, const vkt_graph *g, const vkt_buffer *scratch,
+                                const char *what, bool *wanted)
 {
     vkt_status st = VKT_OK;
     uint32_t cpus = vkt__cpu_count();
@@ -53,10 +53,10 @@ vkt_status vkt__serial_wanted(vkt_gpu *gpu, const vkt_graph *g, const vkt_buffer
            hand_over = 0;
     uint32_t n = (uint32_t)n_nodes;
     *wanted = false;
-    if (!vkt_gpu_caps(gpu)->hands_over || !vkt__serial_pays(work, n, HAND_OVER_MOST_US, cpus))
+    if (!vkt_gpu_caps(gpu)->hands_over || !vkt__one_core_pays(work, n, HAND_OVER_MOST_US, cpus))
         return VKT_OK;
     VKT_TRY(measure_hand_over(gpu, scratch, &hand_over));
-    *wanted = vkt__serial_pays(work, n, hand_over, cpus);
+    *wanted = vkt__one_core_pays(work, n, hand_over, cpus);
     vkt_log(*wanted ? VKT_LOG_INFO : VKT_LOG_DEBUG, "train",
             "a %s is about %.0f us of work for one core, and the driver needs %.0f us to hand its "
             "%u kernels to its threads: %s",
@@ -66,7 +66,7 @@ fail:
     return st;
 }
 
-vkt_status vkt__serial_open(const vkt_gpu_desc *desc, uint32_t submit_ms, vkt_gpu **serial)
+vkt_status vkt__one_core_open(const vkt_gpu_desc *desc, uint32_t submit_ms, vkt_gpu **serial)
 {
     vkt_gpu_desc again = *desc;
     again.serial = true;
@@ -89,11 +89,11 @@ vkt_status vkt__session_reopen(const vkt_gpu_desc *desc, vkt__session **ps, vkt_
     uint32_t submit_ms = vkt_gpu_caps((*ps)->gpu)->submit_ms;
     bool wanted;
     *serial = NULL;
-    VKT_TRY(vkt__serial_wanted((*ps)->gpu, (*ps)->train.graph, (*ps)->train.readback[0], "step",
-                               &wanted));
+    VKT_TRY(vkt__one_core_wanted((*ps)->gpu, (*ps)->train.graph, (*ps)->train.readback[0], "step",
+                                 &wanted));
     if (!wanted) return VKT_OK;
     vkt__session_destroy(ps);
-    VKT_TRY(vkt__serial_open(desc, submit_ms, serial));
+    VKT_TRY(vkt__one_core_open(desc, submit_ms, serial));
     VKT_TRY(vkt__session_create(*serial, c, data, true, ps));
 fail:
     if (st != VKT_OK) {

@@ -22,7 +22,7 @@ static vkt_status take_prompt(vkt__samples *s, const vkt_dataset *data)
     vkt_status st = vkt_tokenizer_from_schema(vkt_dataset_schema(data), &t);
     if (st != VKT_OK) return st;
     vkt__log_quiet(true);
-    st = vkt__speak_prompt(t, s->c->sample_prompt, false, &s->tokens);
+    st = vkt__prompt_tokens(t, s->c->sample_prompt, false, &s->tokens);
     vkt__log_quiet(false);
     vkt_tokenizer_destroy(&t);
     s->n_prompt = s->tokens.n;
@@ -97,7 +97,7 @@ static vkt_status write_one(vkt__samples *s, uint64_t step, uint32_t i, vkt__str
         vkt__str_printf(out, "%s=== %u of %u ===\n", i ? "\n" : "", i + 1, s->c->n_samples);
     vkt__str_printf(&text, "%s", s->c->sample_prompt ? s->c->sample_prompt : "");
     s->tokens.n = s->n_prompt;
-    vkt_status st = vkt__speak(s->generator, s->tokenizer, &d, &s->tokens, &made);
+    vkt_status st = vkt__text_stream(s->generator, s->tokenizer, &d, &s->tokens, &made);
     vkt__samples_clean(text.data, text.len, out);
     vkt__str_add(out, "\n", 1);
     vkt__str_finish(&text);

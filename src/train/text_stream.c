@@ -63,7 +63,7 @@ static uint32_t first_token(const vkt_tokenizer *t)
     return end != VKT_NO_TOKEN ? end : line != VKT_NO_TOKEN ? line : 0;
 }
 
-vkt_status vkt__speak_prompt(vkt_tokenizer *t, const char *prompt, bool control, vkt_tokens *out)
+vkt_status vkt__prompt_tokens(vkt_tokenizer *t, const char *prompt, bool control, vkt_tokens *out)
 {
     if (prompt && *prompt) return vkt_tokenizer_encode(t, prompt, strlen(prompt), control, out);
     out->id = vkt__grow(out->id, out->n, &out->cap, sizeof *out->id);
@@ -83,8 +83,8 @@ static vkt_status next_scores(vkt_generator *g, const vkt_tokens *t, uint32_t n_
     return vkt_generator_feed(g, t->id + t->n - n_new, n_new, scores);
 }
 
-vkt_status vkt__speak(vkt_generator *g, const vkt_tokenizer *tokenizer, const vkt_generate_desc *d,
-                      vkt_tokens *t, vkt_generate_result *out)
+vkt_status vkt__text_stream(vkt_generator *g, const vkt_tokenizer *tokenizer,
+                            const vkt_generate_desc *d, vkt_tokens *t, vkt_generate_result *out)
 {
     vkt_status st = VKT_OK;
     writer w = { .desc = d };

@@ -20,52 +20,59 @@ typedef struct vkt__recent {
 } vkt__recent;
 
 typedef struct vkt__trainer {
+    /* What the run is: set before its first step. */
     const vkt_config *recipe;
     vkt_config fit;      /* the recipe with batches that fit into memory */
     const vkt_config *c; /* fit */
     const vkt_train_desc *desc;
-    vkt_train_result *result;
-    vkt_gpu *gpu;
     vkt_dataset *data;
     const vkt_dataset_info *info;
-    uint64_t n_shared; /* of vkt_dataset_report */
-    bool tries_again;  /* a device that is lost while it is opened is opened anew */
-    bool had_steps;    /* a resumed run's run.json says that some were done, or can't say */
+    uint64_t config_hash, data_hash;
+    uint32_t base_crc;    /* of the frozen weights beside an adapter */
+    uint64_t n_shared;    /* of vkt_dataset_report */
+    double step_examples; /* of all micro-batches of a step */
+    double step_items;    /* the same in examples, or for text in tokens */
+    char *yaml;
+    vkt__git_checkout checkout;
+    char device[256], driver[600], started[32];
+
+    /* What it works with: opened anew if the device is lost. */
+    vkt_gpu *gpu;
     vkt__session *s;
+    vkt_loader *loader;
+    vkt__weights host;
+    vkt__steps steps;
+    bool tries_again; /* a device that is lost while it is opened is opened anew */
+
+    /* Where it stands. */
+    uint64_t total, first, done; /* steps in all; where this process began or went on; read back */
+    uint64_t sent, n_read;       /* steps submitted; read back by this process */
+    uint64_t saved;              /* step of the newest checkpoint; UINT64_MAX: none */
+    bool had_steps; /* a resumed run's run.json says that some were done, or can't say */
+    float *norms;   /* [done]: unclipped gradient norms, NAN where skipped */
+    size_t cap_norms, n_norms;
+    uint64_t skipped_in_a_row, n_clipped, n_skipped, n_overflows;
+    double last_value; /* of the monitored metric */
+    double last_eval_loss, last_eval_accuracy, last_eval_mae;
+    bool stop_after_evaluation;
+
+    /* What it took, in seconds. */
+    vkt__speed speed;
+    double began, eval_s, before_s; /* clock at the first step; in evaluations; before `began` */
+    double lost_s;                  /* of before_s: in this process, before the device was lost */
+    double wait_mark, time_mark;    /* steps.wait_s and the clock at the last evaluation */
+    double host_cpu;                /* this thread's CPU in steps, outside the driver */
+
+    /* What it writes and says. */
     vkt__run *run;
     vkt__run_record record;
     vkt__metrics *metrics;
     vkt__tfevents *events;
-    vkt_loader *loader;
-    vkt__weights host;
-    char *yaml;
-    vkt__checkout checkout;
-    uint64_t config_hash, data_hash;
-    uint32_t base_crc; /* of the frozen weights beside an adapter */
-    char device[256], driver[600], started[32];
-
-    double step_examples;        /* of all micro-batches of a step */
-    double step_items;           /* the same in examples, or for text in tokens */
-    uint64_t total, first, done; /* steps in all; where this process began or went on; read back */
-    uint64_t sent, n_read;       /* steps submitted; read back by this process */
-    vkt__steps steps;
-    uint64_t skipped_in_a_row;
-    uint64_t saved; /* step of the newest checkpoint; UINT64_MAX: none */
-    float *norms;   /* [done]: unclipped gradient norms, NAN where skipped */
-    size_t cap_norms, n_norms;
-    uint64_t n_clipped, n_skipped, n_overflows;
-    vkt__recent loss, accuracy;
-    vkt__speed speed;
-    double began, eval_s,
-        before_s;  /* clock at the first step; seconds in evaluations; before `began` */
-    double lost_s; /* of before_s: in this process, before the device was lost */
-    double wait_mark, time_mark; /* steps.wait_s and the clock at the last evaluation */
-    double host_cpu;             /* this thread's CPU in steps, outside the driver */
-    bool said_input_bound, said_samples, stop_after_evaluation;
     vkt__control control;
-    double last_value; /* of the monitored metric */
-    double last_eval_loss, last_eval_accuracy, last_eval_mae;
+    vkt__recent loss, accuracy;
+    bool said_input_bound, said_samples;
     vkt_progress progress;
+    vkt_train_result *result;
 } vkt__trainer;
 
 #endif

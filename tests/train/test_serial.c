@@ -8,10 +8,10 @@
 static void short_steps_run_on_one_core(void **state)
 {
     (void)state;
-    assert_true(vkt__serial_pays(100, 9, 50, 2));
-    assert_false(vkt__serial_pays(100, 9, 5, 2));
-    assert_false(vkt__serial_pays(10000, 9, 50, 2));
-    assert_true(vkt__serial_pays(100, 9, 0.1, 1)); /* there is no other core */
+    assert_true(vkt__one_core_pays(100, 9, 50, 2));
+    assert_false(vkt__one_core_pays(100, 9, 5, 2));
+    assert_false(vkt__one_core_pays(10000, 9, 50, 2));
+    assert_true(vkt__one_core_pays(100, 9, 0.1, 1)); /* there is no other core */
 }
 
 static void a_serial_device_hands_nothing_over(void **state)

@@ -1,11 +1,11 @@
-/* speaker.h */
+/* text_model.h */
 #include "nn/transformer.h"
 #include "train/one_core.h"
 #include "train/session.h"
-#include "train/speaker.h"
+#include "train/text_model.h"
 #include "train/text_stream.h"
 
-static vkt_status model_open(vkt_gpu *gpu, vkt__speaker *s)
+static vkt_status model_open(vkt_gpu *gpu, vkt__text_model *s)
 {
     vkt_status st = VKT_OK;
     const vkt_config *c = s->trained.config;
@@ -21,24 +21,25 @@ fail:
 }
 
 /* On a CPU driver without its threads, where handing each token's kernels to them takes longer. */
-static vkt_status model_reopen(const vkt_gpu_desc *gpu, vkt__speaker *s)
+static vkt_status model_reopen(const vkt_gpu_desc *gpu, vkt__text_model *s)
 {
     vkt_status st = VKT_OK;
     bool wanted;
     uint32_t submit_ms = vkt_gpu_caps(s->gpu)->submit_ms;
-    VKT_TRY(vkt__serial_wanted(s->gpu, vkt__generator_graph(s->generator),
-                               vkt__generator_scores(s->generator), "token", &wanted));
+    VKT_TRY(vkt__one_core_wanted(s->gpu, vkt__generator_graph(s->generator),
+                                 vkt__generator_scores(s->generator), "token", &wanted));
     if (!wanted) return VKT_OK;
     vkt_generator_destroy(&s->generator);
     vkt_model_destroy(&s->model);
     vkt_gpu_destroy(&s->gpu);
-    VKT_TRY(vkt__serial_open(gpu, submit_ms, &s->gpu));
+    VKT_TRY(vkt__one_core_open(gpu, submit_ms, &s->gpu));
     VKT_TRY(model_open(s->gpu, s));
 fail:
     return st;
 }
 
-vkt_status vkt__speaker_open(const vkt_gpu_desc *gpu_desc, const char *checkpoint, vkt__speaker *s)
+vkt_status vkt__text_model_open(const vkt_gpu_desc *gpu_desc, const char *checkpoint,
+                                vkt__text_model *s)
 {
     vkt_status st = VKT_OK;
     vkt__weights w = { 0 };
@@ -57,7 +58,7 @@ fail:
     return st;
 }
 
-void vkt__speaker_close(vkt__speaker *s)
+void vkt__text_model_close(vkt__text_model *s)
 {
     vkt_generator_destroy(&s->generator);
     vkt_model_destroy(&s->model);
@@ -67,8 +68,8 @@ void vkt__speaker_close(vkt__speaker *s)
     free(s->tokens.id);
 }
 
-vkt_status vkt__speaker_speak(vkt__speaker *s, const char *what, const vkt_generate_desc *d,
-                              vkt_generate_result *out)
+vkt_status vkt__text_model_continue(vkt__text_model *s, const char *what,
+                                    const vkt_generate_desc *d, vkt_generate_result *out)
 {
     vkt_generator_reset(s->generator);
     uint32_t most = vkt_generator_left(s->generator);
@@ -76,5 +77,5 @@ vkt_status vkt__speaker_speak(vkt__speaker *s, const char *what, const vkt_gener
         return vkt__fail(VKT_E_ARG, "generate",
                          "the %s has %zu tokens, the model's context is %u: shorten it", what,
                          s->tokens.n, most);
-    return vkt__speak(s->generator, s->tokenizer, d, &s->tokens, out);
+    return vkt__text_stream(s->generator, s->tokenizer, d, &s->tokens, out);
 }
