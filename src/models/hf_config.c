@@ -413,6 +413,9 @@ char *vkt__hf_config_json(const vkt__hf_config *c, uint32_t end_token)
     json_t *end = end_token == UINT32_MAX ? json_null() : json_integer(end_token);
     json_object_set(o, "bos_token_id", end);
     set(o, "eos_token_id", end);
+    /* Else that of the family's large vocabulary, whose embedding gets no gradient in transformers.
+     */
+    set(o, "pad_token_id", json_null());
     set(o, "dtype", json_string(c->dtype ? c->dtype : "float32"));
     set(o, "torch_dtype", json_string(c->dtype ? c->dtype : "float32"));
     char *text = json_dumps(o, JSON_INDENT(2));

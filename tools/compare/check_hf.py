@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import torch
-from transformers import (AutoModelForCausalLM, AutoTokenizer, Gemma2Config, Gemma3TextConfig, GPT2Config, GPTNeoXConfig, GraniteConfig, LlamaConfig,
+from transformers import (AutoModelForCausalLM, PreTrainedTokenizerFast, Gemma2Config, Gemma3TextConfig, GPT2Config, GPTNeoXConfig, GraniteConfig, LlamaConfig,
                           MistralConfig, Olmo2Config, Phi3Config, Qwen2Config, Qwen3Config, SmolLM3Config)
 
 CONTEXT, FOLDER = 32, 64  # tokens of a window: of the recipe; of a folder by itself, the model's positions
@@ -76,7 +76,7 @@ def make(root):
         # Small shards for one of them, so that the index is read too.
         model.save_pretrained(root / name, max_shard_size="40KB" if name == "llama" else "5GB")
         (root / name / "tokenizer.json").write_bytes(SMALL.read_bytes())
-        tokenizer = AutoTokenizer.from_pretrained(root / name)
+        tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(root / name / "tokenizer.json"))  # whatever the family's own class wants
         ids = tokenizer(text)["input_ids"] + [tokenizer.convert_tokens_to_ids("<|endoftext|>")]
         wide = AutoModelForCausalLM.from_pretrained(root / name, attn_implementation="eager", dtype=torch.float32).eval()
         (root / name / "expected.json").write_text(json.dumps({"loss": loss_of(wide, ids), "n": len(ids) - 1}))
@@ -147,8 +147,8 @@ def load(root):
         want = json.loads((root / name / "expected.json").read_text())["loss"]
         before = AutoModelForCausalLM.from_pretrained(root / name, attn_implementation="eager", dtype=torch.float32).eval()
         after = AutoModelForCausalLM.from_pretrained(root / (name + "-out"), attn_implementation="eager").eval()
-        tokenizer = AutoTokenizer.from_pretrained(root / (name + "-out"))
-        ids = tokenizer((root / "text.txt").read_text())["input_ids"] + [tokenizer.eos_token_id]
+        tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(root / (name + "-out") / "tokenizer.json"))
+        ids = tokenizer((root / "text.txt").read_text())["input_ids"] + [tokenizer.convert_tokens_to_ids("<|endoftext|>")]
         x = torch.tensor([ids[:CONTEXT]])
         off = apart(before, after, x)
         got = loss_of(after, ids)
