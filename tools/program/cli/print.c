@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <vktrain/comm.h>
+
 #include "exit_code.h"
 #include "print.h"
 #include "term.h"
@@ -20,6 +22,7 @@ const char *cli_color(FILE *f, cli_paint p)
 bool cli_can_redraw(FILE *f)
 {
     const char *term = getenv("TERM");
+    if (vkt_launch_get().launched) return false; /* mpirun's pipe looks like a terminal */
     return cli_is_terminal(f) && !(term && !strcmp(term, "dumb"));
 }
 
