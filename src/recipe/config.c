@@ -82,8 +82,8 @@ fail:
 
 vkt_status vkt__config_of_run(const char *yaml, vkt_config **out)
 {
-    vkt_status st = vkt_config_create(out);
     vkt__log_hold(true);
+    vkt_status st = vkt_config_create(out);
     if (st == VKT_OK) st = vkt_config_parse(*out, yaml, strlen(yaml), "run.json");
     vkt__log_hold(false);
     if (st != VKT_OK) vkt_config_destroy(out);
