@@ -278,43 +278,7 @@ struct softmax_params {
     U32 rows, cols;
 };
 
-/* softmax_xent.comp and its gradient */
-#define VKT_XENT_WEIGHT 1u
-#define VKT_XENT_CLASS_WEIGHT 2u
-#define VKT_XENT_DLOSS 4u
-#define VKT_XENT_DLOGITS 8u /* softmax_xent writes them too */
-struct xent_params {
-    ADDR(f32s) logits;       /* [rows, cols] */
-    ADDR(f32x4s) logits4;    /* the same */
-    ADDR(u32s) target;       /* [rows] */
-    ADDR(f32s) weight;       /* [rows] */
-    ADDR(f32s) class_weight; /* [cols] */
-    ADDR(f32s) class_sum;    /* [1]: sum of class_weight */
-    ADDR(f32s) dloss;        /* [rows] */
-    ADDR(f32s) top;          /* [rows]: largest logit */
-    ADDR(f32s) lse;          /* [rows]: log of the sum of exp(logit - top) */
-    ADDR(f32s) loss;         /* [rows] */
-    ADDR(f32s) hit;          /* [rows] */
-    ADDR(u32s) dlogits;      /* [rows, cols] */
-    ADDR(f32x4s) dlogits4;   /* the same, of f32: quirk CAST_ADDRESSES */
-    U32 rows, cols;
-    U32 ignore;              /* 1 + the target to ignore; 0: none */
-    F32 smoothing;
-    U32 flags;
-    U32 pad;
-};
-
-/* mse.comp: x, y -> loss; mse_bwd.comp: -> dx */
-struct mse_params {
-    ADDR(f32s) x;
-    ADDR(f32s) y;
-    ADDR(f32s) weight; /* [rows] */
-    ADDR(f32s) dloss;  /* [rows] */
-    ADDR(u32s) z;
-    U32 rows, cols;
-    U32 flags;         /* VKT_XENT_WEIGHT, VKT_XENT_DLOSS */
-    U32 pad;
-};
+#include "loss_params.h"
 
 /* cast.comp */
 struct cast_params {

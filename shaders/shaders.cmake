@@ -81,8 +81,9 @@ set(SHADERS_LOSS
   loss/softmax_xent_held
   loss/softmax_xent_online
   loss/softmax_xent_bwd
-  loss/mse
-  loss/mse_bwd
+  loss/element_loss
+  loss/element_loss_bwd
+  loss/focal
 )
 set(SHADERS_LANGUAGE
   language/embedding
@@ -116,7 +117,7 @@ set(SHADERS_BENCH
   bench/bench_count
 )
 
-# The numbers of activations and of update rules, by which shaders know them, are those of the public headers' enumerations:
+# The numbers of activations, of losses and of update rules, by which shaders know them, are those of the public headers' enumerations:
 # VKT_ACT_N_RELU of VKT_ACT_RELU, VKT_UP_ADAM of VKT_RULE_ADAM, in generated/numbers.h.
 set(numbers)
 function(vkt_numbers header type from to) # FROM, TO: what the names begin with, there and here
@@ -137,6 +138,7 @@ function(vkt_numbers header type from to) # FROM, TO: what the names begin with,
   set(numbers ${numbers} PARENT_SCOPE)
 endfunction()
 vkt_numbers(tensor.h vkt_act VKT_ACT_ VKT_ACT_N_)
+vkt_numbers(tensor.h vkt_element_loss VKT_LOSS_ VKT_LOSS_N_)
 vkt_numbers(optim.h vkt_optim_rule VKT_RULE_ VKT_UP_)
 file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/generated/numbers.h CONTENT
 "/* Made by shaders/shaders.cmake from the enumerations of include/vktrain: their numbers, for GLSL, too. */

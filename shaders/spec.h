@@ -88,6 +88,9 @@
 #define VKT_SPEC_TILE 64
 #define VKT_SPEC_CAPPED 73 /* scores are kept below a cap */
 
+/* losses */
+#define VKT_SPEC_LOSS 74 /* vkt_element_loss */
+
 /* optimizers */
 #define VKT_SPEC_RULE 65
 #define VKT_SPEC_UPDATE_FORM 66 /* of these bits: */

@@ -175,7 +175,7 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/ops_lookup.c
   src/tensor/ops/ops_loss.c
   src/tensor/ops/ops_matmul.c
-  src/tensor/ops/ops_mse.c
+  src/tensor/ops/ops_row_loss.c
   src/tensor/ops/ops_norm.c
   src/tensor/ops/ops_optim.c
   src/tensor/ops/ops_pool.c

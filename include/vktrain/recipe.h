@@ -22,6 +22,13 @@ typedef enum vkt_class_weighting {
     VKT_CLASS_WEIGHT_BALANCED,
     VKT_CLASS_WEIGHT_LIST
 } vkt_class_weighting;
+typedef enum vkt_loss_kind {
+    VKT_LOSS_KIND_AUTO, /* until vkt_config_finish: by the task */
+    VKT_LOSS_KIND_CROSS_ENTROPY,
+    VKT_LOSS_KIND_FOCAL,
+    VKT_LOSS_KIND_MSE,
+    VKT_LOSS_KIND_HUBER
+} vkt_loss_kind;
 /* A measure against a lack of device memory: taken when it must be, never, or always. */
 typedef enum vkt_saving { VKT_SAVING_AUTO, VKT_SAVING_NONE, VKT_SAVING_ALWAYS } vkt_saving;
 
@@ -46,6 +53,8 @@ typedef struct vkt_config {
     vkt_lora lora;    /* adapters beside the weights of init */
     const char *lora_from; /* a PEFT adapter's folder, which they begin with and whose settings they
                               have; NULL: anew */
+    vkt_loss_kind loss;
+    float loss_gamma, loss_delta; /* of focal; of huber, in standard deviations of the label */
     float label_smoothing;
     int64_t ignore_index; /* -1: none */
     vkt_class_weighting class_weight;
@@ -75,7 +84,7 @@ typedef struct vkt_config {
     const char *sample_prompt; /* NULL: the beginning of a text */
     uint32_t keep;             /* best checkpoints kept */
     const char *metric;   /* that selects: "accuracy", "balanced_accuracy", "macro_f1", "roc_auc",
-                             "average_precision", "loss", "mae", "rmse", "r2"; "auto" until
+                             "average_precision", "ece", "loss", "mae", "rmse", "r2"; "auto" until
                              vkt_config_finish */
     int metric_sign;      /* +1 larger is better, -1 smaller; 0: by the metric's name */
     const char *source;   /* recipe path or built-in name */

@@ -227,13 +227,39 @@ typedef struct vkt_xent_desc {
 } vkt_xent_desc;
 typedef struct vkt_loss {
     vkt_tensor *loss, *hit;
-} vkt_loss; /* each [R] f32; hit is NULL for MSE */
+} vkt_loss; /* each [R] f32; hit is NULL where there are no classes */
 VKT_API vkt_loss vkt_softmax_xent(vkt_graph *g, vkt_tensor *logits, vkt_tensor *target,
                                   vkt_tensor *weight, vkt_tensor *class_weight,
                                   const vkt_xent_desc *desc);
 /* p = softmax(x) over the last dimension. */
 VKT_API vkt_tensor *vkt_softmax(vkt_graph *g, vkt_tensor *x);
-/* loss[r] = weight[r] * mean_c (x - y)^2; x, y [R, C] f32. */
+/* Focal loss of rows whose cross-entropy is known: (1 - p)^gamma * ce, p = exp(-ce) the target's
+ * probability. ce [R] f32, as vkt_softmax_xent gives it without weights and smoothing; weight [R]
+ * or NULL (1); class_weight [V] or NULL (1), with target [R] u32, a target >= V gives 0. gamma >=
+ * 0. Lin et al. 2017 (arXiv 1708.02002). Kernel focal.comp, twins focal_ref, focal_bwd_ref. */
+typedef struct vkt_focal_desc {
+    vkt_tensor *weight, *class_weight, *target;
+    float gamma;
+} vkt_focal_desc;
+VKT_API vkt_tensor *vkt_focal(vkt_graph *g, vkt_tensor *ce, const vkt_focal_desc *desc);
+/* Losses of a number against its target. */
+typedef enum vkt_element_loss {
+    VKT_LOSS_MSE,   /* (x - y)^2 */
+    VKT_LOSS_HUBER, /* (x - y)^2 / 2 within delta of y, beyond it linear: Huber 1964 */
+    VKT_LOSS_BCE    /* binary cross-entropy of sigmoid(x), y in [0, 1] */
+} vkt_element_loss;
+/* loss[r] = weight[r] * mean_c of such a loss; x, y [R, C] f32, weight [R] or NULL (1), positive:
+ * bce, [C] weights of y = 1, or NULL (1). delta > 0: of huber. No gradient with respect to weights,
+ * nor of bce with respect to y. Kernels element_loss.comp, element_loss_bwd.comp, twins
+ * element_ref, element_bwd_ref. */
+typedef struct vkt_element_loss_desc {
+    vkt_element_loss kind;
+    vkt_tensor *weight, *positive;
+    float delta;
+} vkt_element_loss_desc;
+VKT_API vkt_loss vkt_element_losses(vkt_graph *g, vkt_tensor *x, vkt_tensor *y,
+                                    const vkt_element_loss_desc *desc);
+/* The mean squared error: vkt_element_losses of VKT_LOSS_MSE. */
 VKT_API vkt_loss vkt_mse(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *weight);
 
 /* A row's first `plain` numbers, and for each of its others the row of the table that it names:

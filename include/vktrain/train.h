@@ -133,7 +133,8 @@ typedef struct vkt_eval_result {
     double perplexity, bits_per_byte; /* text, whose n counts tokens; else NAN */
     uint32_t context;                 /* text: tokens that the model saw at a time; else 0 */
     uint32_t n_classes;
-    double balanced_accuracy, macro_f1;    /* NAN for regression */
+    double balanced_accuracy, macro_f1; /* NAN for regression */
+    double ece; /* expected calibration error, 15 bins of confidence; NAN where no classes */
     double roc_auc, average_precision;     /* NAN too where more than 2^24 scores would be sorted */
     uint64_t *class_count, *class_correct; /* [n_classes]; free with vkt_eval_result_finish */
     double *class_precision, *class_recall, *class_f1; /* [n_classes]; NAN: nothing to divide by */

@@ -141,6 +141,17 @@ static void build_mse_bwd(vkt_graph *g, vkt__bench_shape s)
     vkt_backward(g, vkt_sum(g, vkt_mse(g, x, vkt__sample2(g, s.m, s.n), NULL).loss), &x, 1, &d);
 }
 
+static void build_focal(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_focal(g, vkt__sample1(g, s.m), &(vkt_focal_desc) { .gamma = 2 });
+}
+
+static void build_focal_bwd(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_tensor *x = vkt__sample1(g, s.m), *d;
+    vkt_backward(g, vkt_sum(g, vkt_focal(g, x, &(vkt_focal_desc) { .gamma = 2 })), &x, 1, &d);
+}
+
 static void build_update(vkt_graph *g, vkt__bench_shape s)
 {
     enum { N_GROUPS = 2 };
@@ -271,8 +282,10 @@ static const vkt__bench_entry entries[] = {
     { &vkt__op_softmax_bwd, build_softmax_bwd, VKT__BENCH_ROWS, false, "" },
     { &vkt__op_softmax_xent, build_xent, VKT__BENCH_CLASSES, false, "" },
     { &vkt__op_softmax_xent_bwd, build_xent_bwd, VKT__BENCH_CLASSES, false, "" },
-    { &vkt__op_mse, build_mse, VKT__BENCH_ROWS, false, "" },
-    { &vkt__op_mse_bwd, build_mse_bwd, VKT__BENCH_ROWS, false, "" },
+    { &vkt__op_element_loss, build_mse, VKT__BENCH_ROWS, false, "" },
+    { &vkt__op_element_loss_bwd, build_mse_bwd, VKT__BENCH_ROWS, false, "" },
+    { &vkt__op_focal, build_focal, VKT__BENCH_ROWS, false, "" },
+    { &vkt__op_focal_bwd, build_focal_bwd, VKT__BENCH_ROWS, false, "" },
     { &vkt__op_conv2d, build_conv, VKT__BENCH_CONV, false, "" },
     { &vkt__op_conv2d_dx, build_conv_dx, VKT__BENCH_CONV, false, "" },
     { &vkt__op_conv2d_dw, build_conv_dw, VKT__BENCH_CONV, false, "" },

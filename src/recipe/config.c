@@ -229,6 +229,29 @@ static vkt_status check_text(const vkt_config *c, bool text)
     return VKT_OK;
 }
 
+static vkt_status finish_loss(vkt_config *c)
+{
+    bool regress = c->data.task == VKT_TASK_REGRESS, focal = c->loss == VKT_LOSS_KIND_FOCAL;
+    bool of_numbers = c->loss == VKT_LOSS_KIND_MSE || c->loss == VKT_LOSS_KIND_HUBER;
+    if (c->loss == VKT_LOSS_KIND_AUTO)
+        c->loss = regress ? VKT_LOSS_KIND_MSE : VKT_LOSS_KIND_CROSS_ENTROPY;
+    else if (of_numbers != regress)
+        return vkt__config_refuse(c, "loss.kind", "%s",
+                                  regress ? "data.task: regress has mse and huber"
+                                          : "classes and tokens have cross_entropy and focal");
+    if (focal && vkt__config_is_text(c))
+        return vkt__config_refuse(c, "loss.kind", "focal is not for text");
+    if (focal && (c->label_smoothing > 0 || c->augment.mixup > 0))
+        return vkt__config_refuse(
+            c, "loss.kind", "focal needs one label of each example: not with %s",
+            c->label_smoothing > 0 ? "loss.label_smoothing" : "data.augment.mixup");
+    if (!focal && c->loss_gamma != 2)
+        return vkt__config_refuse(c, "loss.gamma", "only for loss.kind: focal");
+    if (c->loss != VKT_LOSS_KIND_HUBER && c->loss_delta != 1)
+        return vkt__config_refuse(c, "loss.delta", "only for loss.kind: huber");
+    return VKT_OK;
+}
+
 static vkt_status finish_data(vkt_config *c)
 {
     vkt_status st;
@@ -358,6 +381,7 @@ vkt_status vkt__config_check(vkt_config *c)
     VKT_TRY(finish_lora(c));
     VKT_TRY(finish_name(c));
     VKT_TRY(finish_data(c));
+    VKT_TRY(finish_loss(c));
     finish_rule(c);
     VKT_TRY(finish_schedule(c));
     VKT_TRY(finish_metric(c));

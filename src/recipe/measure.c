@@ -9,6 +9,7 @@ static const vkt__measure measures[] = {
     { "macro_f1", 1, VKT__OF_CLASSES },
     { "roc_auc", 1, VKT__OF_CLASSES },
     { "average_precision", 1, VKT__OF_CLASSES },
+    { "ece", -1, VKT__OF_CLASSES },
     { "mae", -1, VKT__OF_NUMBERS },
     { "rmse", -1, VKT__OF_NUMBERS },
     { "r2", 1, VKT__OF_NUMBERS },

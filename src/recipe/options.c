@@ -62,23 +62,23 @@ static const vkt__choice maths[] = { { "strict", VKT_MATH_STRICT },
 static const vkt__choice precisions[] = {
     { "fp32", VKT_F32 }, { "bf16", VKT_BF16 }, { "fp16", VKT_F16 }, { 0 }
 };
+static const vkt__choice losses[] = {
+    { "auto", VKT_LOSS_KIND_AUTO },   { "cross_entropy", VKT_LOSS_KIND_CROSS_ENTROPY },
+    { "focal", VKT_LOSS_KIND_FOCAL }, { "mse", VKT_LOSS_KIND_MSE },
+    { "huber", VKT_LOSS_KIND_HUBER }, { 0 }
+};
 static const vkt__choice weightings[] = { { "none", VKT_CLASS_WEIGHT_NONE },
                                           { "balanced", VKT_CLASS_WEIGHT_BALANCED },
                                           { 0 } };
 static const vkt__choice forms[] = { { "playbook", VKT_OPTIM_FORM_PLAYBOOK },
                                      { "torch", VKT_OPTIM_FORM_TORCH },
                                      { 0 } };
-static const vkt__choice metrics[] = { { "auto", 0 },
-                                       { "accuracy", 0 },
-                                       { "balanced_accuracy", 0 },
-                                       { "macro_f1", 0 },
-                                       { "roc_auc", 0 },
-                                       { "average_precision", 0 },
-                                       { "loss", 0 },
-                                       { "mae", 0 },
-                                       { "rmse", 0 },
-                                       { "r2", 0 },
-                                       { 0 } };
+static const vkt__choice metrics[] = {
+    { "auto", 0 },     { "accuracy", 0 }, { "balanced_accuracy", 0 },
+    { "macro_f1", 0 }, { "roc_auc", 0 },  { "average_precision", 0 },
+    { "ece", 0 },      { "loss", 0 },     { "mae", 0 },
+    { "rmse", 0 },     { "r2", 0 },       { 0 }
+};
 static const vkt__choice modes[] = { { "auto", 0 }, { "max", 1 }, { "min", -1 }, { 0 } };
 
 static const vkt__choice recomputes[] = {
@@ -275,6 +275,17 @@ static const vkt__option options[] = {
       "none",
       NULL, NULL },
 
+    { "loss.kind", VKT__OPT_ENUM, AT(loss), "auto", 0, 0, "",
+      "loss that is trained; auto: cross-entropy for classes, mean squared error (mse) for "
+      "numbers. "
+      "focal: cross-entropy in which examples that are right already count less (evaluations show "
+      "the cross-entropy); huber: squared error near the label, absolute error far from it",
+      losses, NULL },
+    { "loss.gamma", VKT__OPT_F32, AT(loss_gamma), "2", 0, 10, "",
+      "focal: exponent of the factor (1 - probability of the label)^gamma", NULL, NULL },
+    { "loss.delta", VKT__OPT_F32, AT(loss_delta), "1", 1e-4, 1e4, "",
+      "huber: error from which on the loss is linear, in standard deviations of the label", NULL,
+      NULL },
     { "loss.label_smoothing", VKT__OPT_F32, AT(label_smoothing), "0", 0, 0.99, "",
       "label smoothing: share of the target that is spread over all classes", NULL, NULL },
     { "loss.ignore_index", VKT__OPT_I64, AT(ignore_index), "-1", -1, 2147483647, "",
@@ -417,7 +428,8 @@ static const vkt__option options[] = {
     { "checkpoint.metric", VKT__OPT_STRING, AT(metric), "auto", 0, 0, "",
       "validation metric that selects the best checkpoint; auto: accuracy for classes, loss for "
       "numbers and text. roc_auc and average_precision: with two classes, those of the second; "
-      "with more, the mean over one class against the rest. mae, rmse and r2 are in the label's "
+      "with more, the mean over one class against the rest. ece: expected calibration error, in 15 "
+      "bins of confidence. mae, rmse and r2 are in the label's "
       "own units",
       metrics, "eval.metric" },
     { "checkpoint.mode", VKT__OPT_ENUM, AT(metric_sign), "auto", 0, 0, "",

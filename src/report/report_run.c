@@ -42,6 +42,7 @@ static const char *measures(vkt__run_view *r, const char *split, uint64_t step)
     if (!found || isnan(found->balanced_accuracy)) return "-";
     const char *text = CELL("balanced accuracy %s, macro F1 %s",
                             number(a, found->balanced_accuracy), number(a, found->macro_f1));
+    if (!isnan(found->ece)) text = CELL("%s, calibration error %s", text, number(a, found->ece));
     if (isnan(found->roc_auc)) return text;
     return CELL("%s, ROC-AUC %s, average precision %s", text, number(a, found->roc_auc),
                 number(a, found->average_precision));

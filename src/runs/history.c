@@ -73,6 +73,7 @@ static const struct {
     { "macro_f1", offsetof(vkt_history_eval, macro_f1) },
     { "roc_auc", offsetof(vkt_history_eval, roc_auc) },
     { "average_precision", offsetof(vkt_history_eval, average_precision) },
+    { "ece", offsetof(vkt_history_eval, ece) },
     { "mae", offsetof(vkt_history_eval, mae) },
     { "rmse", offsetof(vkt_history_eval, rmse) },
     { "r2", offsetof(vkt_history_eval, r2) },

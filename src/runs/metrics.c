@@ -28,6 +28,7 @@ static const column columns[] = {
     { "macro_f1", AT(macro_f1) },
     { "roc_auc", AT(roc_auc) },
     { "average_precision", AT(average_precision) },
+    { "ece", AT(ece) },
     { "grad_norm", AT(grad_norm) },
     { "clip", AT(clip) },
     { "lr", AT(lr) },

@@ -44,6 +44,7 @@ double vkt__eval_metric(const vkt__eval_sums *e, const char *name)
     if (!strcmp(name, "macro_f1")) return vkt__macro_f1(e);
     if (!strcmp(name, "roc_auc")) return e->roc_auc;
     if (!strcmp(name, "average_precision")) return e->average_precision;
+    if (!strcmp(name, "ece")) return vkt__eval_ece(e);
     if (!strcmp(name, "mae")) return e->abs_error / n;
     if (!strcmp(name, "rmse")) return vkt__eval_rmse(e);
     if (!strcmp(name, "r2")) return vkt__eval_r2(e);

@@ -85,6 +85,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     out->r2 = classify ? NAN : vkt__eval_r2(&sums);
     out->roc_auc = sums.roc_auc;
     out->average_precision = sums.average_precision;
+    out->ece = vkt__eval_ece(&sums);
     out->n_classes = sums.n_classes;
     out->class_count = sums.class_count;
     out->class_correct = sums.class_correct;

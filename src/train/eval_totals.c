@@ -39,6 +39,23 @@ static vkt_status add_counts(vkt_comm *c, uint64_t *count, size_t n)
     return st;
 }
 
+static vkt_status add_bins(vkt_comm *c, vkt__eval_sums *s)
+{
+    double v[3 * VKT__BINS];
+    for (uint32_t k = 0; k < VKT__BINS; k++) {
+        v[3 * k] = (double)s->bin[k].n;
+        v[3 * k + 1] = (double)s->bin[k].correct;
+        v[3 * k + 2] = s->bin[k].confidence;
+    }
+    vkt_status st = vkt__comm_sum_doubles(c, v, VKT_COUNT(v));
+    for (uint32_t k = 0; k < VKT__BINS && st == VKT_OK; k++) {
+        s->bin[k].n = (uint64_t)v[3 * k];
+        s->bin[k].correct = (uint64_t)v[3 * k + 1];
+        s->bin[k].confidence = v[3 * k + 2];
+    }
+    return st;
+}
+
 /* All ranks' scores, one rank's after the other's. They come in parts of as many as the rank with
  * most has, so that one gather serves all. */
 static vkt_status gather_scores(vkt_comm *c, vkt__ranks *r)
@@ -96,6 +113,7 @@ vkt_status vkt__eval_total(vkt_comm *c, vkt__eval_sums *s, vkt__ranks *scores)
     VKT_TRY(add_counts(c, s->class_count, s->n_classes));
     VKT_TRY(add_counts(c, s->class_correct, s->n_classes));
     VKT_TRY(add_counts(c, s->class_predicted, s->n_classes));
+    if (s->n_classes) VKT_TRY(add_bins(c, s));
     if (s->confusion) VKT_TRY(add_counts(c, s->confusion, (size_t)s->n_classes * s->n_classes));
     if (scores->cap) VKT_TRY(gather_scores(c, scores));
 fail:

@@ -49,6 +49,16 @@ static void count_class(vkt__eval_sums *s, uint32_t target, uint32_t predicted, 
     if (s->confusion) s->confusion[(size_t)target * s->n_classes + predicted]++;
 }
 
+/* Bins are open below: a probability of exactly k / VKT__BINS lies in bin k - 1. */
+void vkt__eval_add_confidence(vkt__eval_sums *s, float p, bool hit)
+{
+    if (!(p >= 0 && p <= 1)) return; /* no number: the loss says so */
+    uint32_t k = (uint32_t)fmax(ceil((double)p * VKT__BINS) - 1, 0);
+    s->bin[k].n++;
+    s->bin[k].correct += hit;
+    s->bin[k].confidence += (double)p;
+}
+
 /* The targets' mean and squares by Welford's updates: their sum of squares would lose what is small
  * against a large mean. */
 void vkt__eval_add_error(vkt__eval_sums *s, double predicted, double target)
@@ -74,7 +84,9 @@ static void take_batch(pass *p, uint32_t slot)
         if (p->s->info->task == VKT_TASK_CLASSIFY) {
             bool hit = l->hit[slot][i] > 0;
             p->sums->correct += hit;
-            if (y.u < n_out) count_class(p->sums, y.u, hit ? y.u : largest(out, n_out), hit);
+            uint32_t top = largest(out, n_out);
+            if (y.u < n_out) count_class(p->sums, y.u, hit ? y.u : top, hit);
+            vkt__eval_add_confidence(p->sums, out[top], hit);
             if (y.u < n_out && p->ranks.cap) vkt__ranks_add(&p->ranks, out, y.u);
         } else {
             p->row[0] = (float)((double)out[0] * p->scale + p->mean);
@@ -189,6 +201,16 @@ double vkt__eval_bits_per_byte(const vkt__eval_sums *sums)
 double vkt__eval_rmse(const vkt__eval_sums *sums)
 {
     return sqrt(sums->square_error / (double)sums->n);
+}
+
+double vkt__eval_ece(const vkt__eval_sums *sums)
+{
+    double gap = 0, n = 0;
+    for (uint32_t k = 0; k < VKT__BINS; k++) {
+        gap += fabs((double)sums->bin[k].correct - sums->bin[k].confidence);
+        n += (double)sums->bin[k].n;
+    }
+    return n > 0 ? gap / n : NAN;
 }
 
 double vkt__eval_r2(const vkt__eval_sums *sums)

@@ -24,6 +24,11 @@ double vkt__eval_perplexity(const vkt__eval_sums *sums);
 double vkt__eval_bits_per_byte(const vkt__eval_sums *sums);
 /* Adds the error of one example of a regression; n counts it already. */
 void vkt__eval_add_error(vkt__eval_sums *sums, double predicted, double target);
+/* Adds the probability that one example's likeliest class was given. */
+void vkt__eval_add_confidence(vkt__eval_sums *sums, float p, bool hit);
+/* Expected calibration error: how far confidence and accuracy are apart, over the bins, each by its
+ * share of the examples. NAN where there are no classes. Source: Guo et al. 2017, equation 3. */
+double vkt__eval_ece(const vkt__eval_sums *sums);
 /* Of a regression, in units of the target: the root of the mean squared error; and the share of the
  * targets' variance that is explained (NAN of fewer than two examples; of targets that are all the
  * same 1 if each was met, else 0). Source of the conventions: scikit-learn's r2_score. */

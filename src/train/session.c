@@ -44,6 +44,38 @@ uint32_t vkt__session_pack(const vkt__session *s)
     return s->config->pack_steps ? s->config->pack_steps : VKT_MAX((s->train.n_slots - 1) / 2, 1);
 }
 
+/* The training loss of classes. Cross-entropy is linear in the target: a blend's is that of its two
+ * labels, weighted. */
+static vkt_loss class_loss(vkt__session *s, const vkt__ring_inputs *in, vkt_tensor *logits)
+{
+    const vkt_config *c = s->config;
+    vkt_graph *g = s->train.graph;
+    bool focal = c->loss == VKT_LOSS_KIND_FOCAL;
+    vkt_tensor *cw = NULL;
+    if (s->class_weight) {
+        cw = vkt_input(g, vkt_shape1(s->info->n_outputs), VKT_F32, "class weights");
+        vkt_bind(cw, VKT_ALL_SLOTS, s->class_weight, 0);
+    }
+    vkt_xent_desc desc = { .smoothing = c->label_smoothing,
+                           .ignore_index = { c->ignore_index >= 0, (uint32_t)c->ignore_index } };
+    vkt_loss loss =
+        vkt_softmax_xent(g, logits, in->y, focal ? NULL : in->w, focal ? NULL : cw, &desc);
+    if (focal)
+        loss.loss = vkt_focal(g, loss.loss, &(vkt_focal_desc) { in->w, cw, in->y, c->loss_gamma });
+    if (s->train.mixes)
+        loss.loss =
+            vkt_add(g, loss.loss, vkt_softmax_xent(g, logits, in->y2, in->w2, cw, &desc).loss);
+    return loss;
+}
+
+static vkt_loss number_loss(const vkt_config *c, vkt_graph *g, const vkt__ring_inputs *in,
+                            vkt_tensor *out)
+{
+    vkt_element_loss_desc desc = { VKT_LOSS_MSE, in->w, NULL, c->loss_delta };
+    if (c->loss == VKT_LOSS_KIND_HUBER) desc.kind = VKT_LOSS_HUBER;
+    return vkt_element_losses(g, out, in->y, &desc);
+}
+
 static vkt_status build_train(vkt__session *s)
 {
     vkt_status st = VKT_OK;
@@ -61,22 +93,10 @@ static vkt_status build_train(vkt__session *s)
     vkt_tensor *logits = vkt_model_build(s->model, l->graph, in.x, true), *hits = NULL;
     vkt_loss loss;
     if (s->info->task == VKT_TASK_CLASSIFY) {
-        vkt_tensor *cw = NULL;
-        if (s->class_weight) {
-            cw = vkt_input(l->graph, vkt_shape1(s->info->n_outputs), VKT_F32, "class weights");
-            vkt_bind(cw, VKT_ALL_SLOTS, s->class_weight, 0);
-        }
-        vkt_xent_desc desc = { .smoothing = c->label_smoothing,
-                               .ignore_index = { c->ignore_index >= 0,
-                                                 (uint32_t)c->ignore_index } };
-        loss = vkt_softmax_xent(l->graph, logits, in.y, in.w, cw, &desc);
+        loss = class_loss(s, &in, logits);
         hits = vkt_sum(l->graph, loss.hit);
-        /* Cross-entropy is linear in the target: a blend's is that of its two labels, weighted. */
-        if (l->mixes)
-            loss.loss = vkt_add(l->graph, loss.loss,
-                                vkt_softmax_xent(l->graph, logits, in.y2, in.w2, cw, &desc).loss);
     } else {
-        loss = vkt_mse(l->graph, logits, in.y, in.w);
+        loss = number_loss(c, l->graph, &in, logits);
     }
     vkt_tensor *total = vkt_sum(l->graph, loss.loss);
     vkt_tensor *scale = vkt_optim_loss_scale(s->optim, l->graph);
@@ -121,12 +141,12 @@ static vkt_status build_eval(vkt__session *s)
     vkt_tensor *out = vkt_model_build(s->model, l->graph, in.x, false);
     vkt_loss loss;
     if (s->info->task == VKT_TASK_CLASSIFY) {
-        /* The plain cross-entropy: smoothing and class weights belong to training. */
+        /* The plain cross-entropy: smoothing, focus and class weights belong to training. */
         loss = vkt_softmax_xent(l->graph, out, in.y, in.w, NULL, NULL);
         if (reads_out) out = vkt_softmax(l->graph, out);
         l->hit_at = vkt__ring_result(l, loss.hit, &at);
     } else {
-        loss = vkt_mse(l->graph, out, in.y, in.w);
+        loss = number_loss(c, l->graph, &in, out);
         if (vkt_shape_count(vkt_tensor_shape(out)) == 0) return VKT_E_SHAPE;
         out = vkt_copy(l->graph, out);
     }

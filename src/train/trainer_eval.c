@@ -94,6 +94,7 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
     row.macro_f1 = classify ? vkt__macro_f1(e) : NAN;
     row.roc_auc = e->roc_auc;
     row.average_precision = e->average_precision;
+    row.ece = vkt__eval_ece(e);
     row.n_classes = e->n_classes;
     row.class_count = e->class_count;
     row.class_correct = e->class_correct;
@@ -103,15 +104,11 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
     const struct {
         const char *name;
         double value;
-    } shown[] = { { "loss", row.loss },
-                  { "accuracy", row.accuracy },
-                  { "mae", row.mae },
-                  { "rmse", row.rmse },
-                  { "r2", row.r2 },
-                  { "macro_f1", row.macro_f1 },
-                  { "roc_auc", row.roc_auc },
-                  { "average_precision", row.average_precision },
-                  { "bits_per_byte", row.bits_per_byte } };
+    } shown[] = { { "loss", row.loss },       { "accuracy", row.accuracy },
+                  { "mae", row.mae },         { "rmse", row.rmse },
+                  { "r2", row.r2 },           { "macro_f1", row.macro_f1 },
+                  { "roc_auc", row.roc_auc }, { "average_precision", row.average_precision },
+                  { "ece", row.ece },         { "bits_per_byte", row.bits_per_byte } };
     char name[VKT_COUNT(shown)][64];
     vkt__tfscalar tags[VKT_COUNT(shown)];
     for (size_t i = 0; i < VKT_COUNT(shown); i++) {

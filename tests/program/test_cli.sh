@@ -178,6 +178,7 @@ cp "$tmp/out" here.json
 gpus=$root/tests/files/devices
 run train digits --explain --device-profile "$gpus/rx-6600.json"; code 0; out 'kernel tiled\.[0-9x]* \([0-9]* x 32 lanes\)'
 run train digits --explain --device-profile "$gpus/iris-xe.json"; code 0; out 'kernel tiled\.[0-9x]* \([0-9]* x 8 lanes\)'
+run train digits --explain --set loss.kind=focal --set loss.label_smoothing=0; code 0; out ' focal_bwd '
 run train digits --device-profile "$gpus/rx-6600.json"; code 2; err 'needs --explain'
 run train digits --explain --device 0 --device-profile "$gpus/rx-6600.json"; code 2; err "can't be used together"
 run train digits --explain --device-profile nowhere.json; code 4; err 'nowhere.json'

@@ -252,6 +252,13 @@ static void checks_span_options(void **state)
     refused("data:\n  source: digits\n  path: x\n" MODEL,
             "r.yaml:3: data.path: 'digits' is built in");
     refused("data: {source: idx, path: x, task: regress}\n" MODEL, "data.task: regress needs csv");
+    refused("data: {source: csv, path: x, task: regress}\nloss: {kind: focal}\n" MODEL,
+            "r.yaml:2: loss.kind: data.task: regress has mse and huber");
+    refused("data: {source: digits}\nloss: {kind: huber}\n" MODEL, "cross_entropy and focal");
+    refused("data: {source: digits}\nloss: {kind: focal, label_smoothing: 0.1}\n" MODEL,
+            "not with loss.label_smoothing");
+    refused("data: {source: digits}\nloss: {gamma: 3}\n" MODEL, "only for loss.kind: focal");
+    refused("data: {source: digits}\nloss: {delta: 3}\n" MODEL, "only for loss.kind: huber");
     refused("data: {source: csv, path: x, task: regress}\nloss: {label_smoothing: 0.1}\n" MODEL,
             "r.yaml:2: loss.label_smoothing");
     refused("data: {source: csv, path: x, task: regress}\ncheckpoint: {metric: accuracy}\n" MODEL,

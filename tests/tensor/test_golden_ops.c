@@ -151,6 +151,16 @@ static vkt_tensor *build(golden *c, const char *op, vkt_graph *g, vkt_tensor *co
     if (!strcmp(op, "layernorm")) return vkt_layernorm(g, x, w, b, r, (float)attr(c, "eps"), NULL);
     if (!strcmp(op, "rmsnorm")) return vkt_rmsnorm(g, x, w, r, (float)attr(c, "eps"), NULL);
     if (!strcmp(op, "mse")) return vkt_mse(g, x, y, weight).loss;
+    if (!strcmp(op, "element_loss")) {
+        vkt_element_loss_desc desc = { (vkt_element_loss)whole(c, "kind"), weight, class_weight,
+                                       (float)attr(c, "delta") };
+        return vkt_element_losses(g, x, y, &desc).loss;
+    }
+    if (!strcmp(op, "focal")) {
+        vkt_tensor *ce = vkt_softmax_xent(g, x, target, NULL, NULL, NULL).loss;
+        return vkt_focal(
+            g, ce, &(vkt_focal_desc) { weight, class_weight, target, (float)attr(c, "gamma") });
+    }
     if (!strcmp(op, "lookup")) return vkt_lookup(g, y, w, whole(c, "plain"));
     if (!strcmp(op, "softmax")) return vkt_softmax(g, x);
     if (!strcmp(op, "act")) return vkt_activate(g, x, (vkt_act)attr(c, "act"));

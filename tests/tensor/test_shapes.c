@@ -100,7 +100,7 @@ static void wrong_shapes_are_latched_and_named(void **state)
         { wrong_p, { "dropout", "1", "[0, 1)" } },
         { wrong_cast, { "cast", "[3] u32", "f16" } },
         { wrong_half, { "mul", "[5] bf16", "must be f32" } },
-        { wrong_mse, { "mse", "[3, 5] f32", "[5, 3] f32" } },
+        { wrong_mse, { "element_loss", "[3, 5] f32", "[5, 3] f32" } },
         { wrong_target, { "softmax_xent: target", "[4] u32", "[3, 5] f32" } },
         { wrong_type, { "softmax_xent: target", "[3] f32", "[3, 5] f32" } },
         { wrong_classes, { "softmax_xent: class weight", "[3] f32", "[3, 5] f32" } },

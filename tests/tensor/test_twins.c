@@ -106,7 +106,8 @@ static uint32_t results(const vkt_op *op)
  */
 static size_t differentiable_inputs(const vkt_graph *g, const vkt_node *n, vkt_tensor **wrt)
 {
-    bool weighs = n->op == &vkt__op_softmax_xent || n->op == &vkt__op_mse || n->op == &vkt__op_rope;
+    bool weighs =
+        n->op == &vkt__op_softmax_xent || n->op == &vkt__op_element_loss || n->op == &vkt__op_rope;
     bool averages = n->op == &vkt__op_batch_norm || n->op == &vkt__op_batch_norm_pool;
     size_t n_wrt = 0;
     for (size_t i = 0; i < g->n_tensors && n_wrt < MOST_WRT; i++) {
@@ -116,6 +117,7 @@ static size_t differentiable_inputs(const vkt_graph *g, const vkt_node *n, vkt_t
             continue;
         if (averages && (t == n->in[1] || t == n->in[2])) continue;
         if (n->op == &vkt__op_lookup && t == n->in[0]) continue; /* ids */
+        if (n->op == &vkt__op_focal && t != n->in[0]) continue;
         wrt[n_wrt++] = t;
     }
     return n_wrt;

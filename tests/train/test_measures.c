@@ -30,17 +30,24 @@ static void classes(void **state)
         uint32_t n = (uint32_t)json_array_size(target),
                  n_classes = (uint32_t)number(c, "n_classes");
         vkt__ranks r;
+        vkt__eval_sums e = { 0 };
         double auc, ap;
         REQUIRE_OK(vkt__ranks_create(n, n_classes, &r));
         for (uint32_t i = 0; i < n; i++) {
             float p[8];
-            for (uint32_t j = 0; j < n_classes; j++)
+            uint32_t top = 0;
+            for (uint32_t j = 0; j < n_classes; j++) {
                 p[j] = (float)json_number_value(json_array_get(score, i * n_classes + j));
+                if (p[j] > p[top]) top = j;
+            }
+            vkt__eval_add_confidence(&e, p[top],
+                                     top == json_integer_value(json_array_get(target, i)));
             vkt__ranks_add(&r, p, (uint32_t)json_integer_value(json_array_get(target, i)));
         }
         REQUIRE_OK(vkt__ranks_measure(&r, &auc, &ap));
         REQUIRE_NEAR(auc, number(c, "roc_auc"), TOLERANCE);
         REQUIRE_NEAR(ap, number(c, "average_precision"), TOLERANCE);
+        REQUIRE_NEAR(vkt__eval_metric(&e, "ece"), number(c, "ece"), TOLERANCE);
         vkt__ranks_finish(&r);
     }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes tests/golden/measures.json for tests/train/test_measures.c: targets, scores (float32 numbers, some of them equal)
-and predictions, with what scikit-learn measures of them: roc_auc_score and average_precision_score (of two classes of the
+and predictions, with what scikit-learn measures of them (and the calibration error of its definition): roc_auc_score and average_precision_score (of two classes of the
 second; else each class against the others, the mean over the classes that occur, which scikit-learn leaves to the caller
 where one does not), mean_absolute_error, the root of mean_squared_error, r2_score. Needs scikit-learn (written with 1.2.1):
     python3 tools/golden/golden_measures.py
@@ -27,7 +27,13 @@ def classes(name, n, k, occurring, levels):
     ranked = [1] if k == 2 else [c for c in range(k) if 0 < (target == c).sum() < n]
     auc = [roc_auc_score(target == c, p[:, c]) for c in ranked]
     ap = [average_precision_score(target == c, p[:, c]) for c in ranked]
-    return {"name": name, "n_classes": k, "target": target.tolist(), "score": p.astype(float).ravel().tolist(),
+    top, hit = p.max(axis=1).astype(float), p.argmax(axis=1) == target
+    ece, n_bins = 0.0, 15  # Guo et al. 2017: scikit-learn has none
+    for b in range(n_bins):
+        at = (top > b / n_bins) & (top <= (b + 1) / n_bins)
+        if at.any():
+            ece += at.mean() * abs(hit[at].mean() - top[at].mean())
+    return {"name": name, "n_classes": k, "ece": ece, "target": target.tolist(), "score": p.astype(float).ravel().tolist(),
             "roc_auc": float(np.mean(auc)), "average_precision": float(np.mean(ap))}
 
 

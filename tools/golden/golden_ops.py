@@ -176,6 +176,21 @@ case("hardswish", "act", F.hardswish(x), {"x": x}, act=list(acts).index("hardswi
 ids = torch.tensor([[0.5, -1, 2, 4, 2], [2, 3, 0, 2, 1]]).double()
 w = tensor(6, 3)
 case("lookup", "lookup", torch.cat([ids[:, :2], F.embedding(ids[:, 2:].long(), w).flatten(1)], 1), {"y": ids, "w": w}, plain=2)
+for delta in (0.5, 1.0):
+    x, y, rw = tensor(5, 3), tensor(5, 3), tensor(5, grad=False, positive=True)
+    loss = rw * F.huber_loss(x, y, reduction="none", delta=delta).mean(1)
+    case(f"huber {delta}", "element_loss", loss, {"x": x, "y": y, "weight": rw}, kind=1, delta=delta)
+for weighted in (False, True):
+    x, y, rw = tensor(4, 5), (tensor(4, 5, grad=False) > 0).double(), tensor(4, grad=False, positive=True)
+    pw = tensor(5, grad=False, positive=True)
+    loss = rw * F.binary_cross_entropy_with_logits(x, y, reduction="none", pos_weight=pw if weighted else None).mean(1)
+    case(f"bce weighted {weighted}", "element_loss", loss,
+         {"x": x, "y": y, "weight": rw} | ({"class_weight": pw} if weighted else {}), kind=2)
+for gamma in (2.0, 0.5):  # Lin et al. 2017: alpha_t (1 - p_t)^gamma (-log p_t)
+    x, cw, rw = tensor(8, V), tensor(V, grad=False, positive=True), tensor(8, grad=False, positive=True)
+    log_p = F.log_softmax(x, -1).gather(1, target[:, None])[:, 0]
+    loss = rw * cw[target] * (1 - log_p.exp()) ** gamma * -log_p
+    case(f"focal {gamma}", "focal", loss, {"x": x, "target": target, "weight": rw, "class_weight": cw}, gamma=gamma)
 
 path = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/ops.json"
 path.parent.mkdir(exist_ok=True)

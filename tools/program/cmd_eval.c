@@ -43,17 +43,18 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
                                                  cli_json_number(r->class_recall[i]), "f1",
                                                  cli_json_number(r->class_f1[i])));
     cli_json_print(json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-                             "s:o, s:I, s:o}",
+                             "s:o, s:o, s:I, s:o}",
                              "checkpoint", o->common.args[0], o->data ? "data" : "split",
                              o->data ? o->data : split, "n", (json_int_t)r->n, "loss",
                              cli_json_number(r->loss), "accuracy", cli_json_number(r->accuracy),
                              "balanced_accuracy", cli_json_number(r->balanced_accuracy), "macro_f1",
                              cli_json_number(r->macro_f1), "roc_auc", cli_json_number(r->roc_auc),
-                             "average_precision", cli_json_number(r->average_precision), "mae",
-                             cli_json_number(r->mae), "rmse", cli_json_number(r->rmse), "r2",
-                             cli_json_number(r->r2), "perplexity", cli_json_number(r->perplexity),
-                             "bits_per_byte", cli_json_number(r->bits_per_byte), "context",
-                             (json_int_t)r->context, "classes", classes),
+                             "average_precision", cli_json_number(r->average_precision), "ece",
+                             cli_json_number(r->ece), "mae", cli_json_number(r->mae), "rmse",
+                             cli_json_number(r->rmse), "r2", cli_json_number(r->r2), "perplexity",
+                             cli_json_number(r->perplexity), "bits_per_byte",
+                             cli_json_number(r->bits_per_byte), "context", (json_int_t)r->context,
+                             "classes", classes),
                    JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
@@ -72,6 +73,7 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
     if (isfinite(r->roc_auc))
         printf(", ROC-AUC %s, average precision %s", cli_number(r->roc_auc),
                cli_number(r->average_precision));
+    if (isfinite(r->ece)) printf(", calibration error %s", cli_percent(r->ece));
     if (isfinite(r->mae))
         printf(", mean absolute error %s, RMSE %s, R2 %s", cli_number(r->mae), cli_number(r->rmse),
                cli_number(r->r2));

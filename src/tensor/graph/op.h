@@ -131,6 +131,13 @@ typedef union vkt_attr {
         bool slope; /* out[VKT_XENT_OUT_DLOGITS] is written, for dloss 1 */
     } xent;
     struct {
+        vkt_element_loss kind;
+        float delta;
+    } element_loss;
+    struct {
+        float gamma;
+    } focal;
+    struct {
         uint32_t chunk;
         bool square;
     } sum;

@@ -26,7 +26,8 @@ extern const vkt_op vkt__op_group_norm, vkt__op_group_norm_bwd, vkt__op_group_no
 extern const vkt_op vkt__op_dropout, vkt__op_cast;
 extern const vkt_op vkt__op_softmax, vkt__op_softmax_bwd, vkt__op_softmax_xent,
     vkt__op_softmax_xent_bwd;
-extern const vkt_op vkt__op_mse, vkt__op_mse_bwd;
+extern const vkt_op vkt__op_element_loss, vkt__op_element_loss_bwd, vkt__op_focal,
+    vkt__op_focal_bwd;
 extern const vkt_op vkt__op_embedding, vkt__op_embedding_bwd, vkt__op_embedding_pos_bwd,
     vkt__op_rope, vkt__op_gated, vkt__op_gated_bwd;
 extern const vkt_op vkt__op_cache_write, vkt__op_attention, vkt__op_attention_delta,
