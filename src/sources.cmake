@@ -355,6 +355,7 @@ set(SRC_REPORT
   src/report/findings.c
   src/report/page.c
   src/report/plot.c
+  src/report/plot_json.c
   src/report/plot_png.c
   src/report/plot_svg.c
   src/report/report.c

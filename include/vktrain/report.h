@@ -32,8 +32,8 @@ typedef struct vkt_report_result {
     size_t n_findings, n_pictures;
     uint64_t bytes; /* of the page */
 } vkt_report_result;
-/* A self-contained page: no script, no network. IO, FORMAT: a folder can't be read; ARG: it is
- * neither a run nor a study. */
+/* A self-contained page: no network, and readable without its script. IO, FORMAT: a folder can't be
+ * read; ARG: it is neither a run nor a study. */
 VKT_API vkt_status vkt_report_write(const vkt_report_desc *desc, vkt_report_result *out);
 
 #ifdef __cplusplus

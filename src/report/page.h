@@ -1,4 +1,5 @@
-/* A self-contained HTML page: no script, no network; light or dark as the reader's system is. */
+/* A self-contained HTML page: no network, readable without its script (page.js: hover values, zoom,
+ * log scales, smoothing); light or dark as the reader's system is (page.css). */
 #ifndef VKT_REPORT_PAGE_H
 #define VKT_REPORT_PAGE_H
 
@@ -24,23 +25,30 @@ void vkt__page_heading(vkt__page *p, int level, const char *fmt, ...) VKT_PRINTF
 void vkt__page_text(vkt__page *p, const char *fmt, ...) VKT_PRINTF(2, 3);
 /* A finding: its title in bold, its text; `good`: nothing to worry about. */
 void vkt__page_note(vkt__page *p, const char *title, const char *text, bool good);
-/* The plot as SVG; and as a PNG named `name` beside the page, if it has data. Empty plots are left
- * out. */
+/* The plot as SVG, for wide and for narrow screens, with its values for the script; and as a PNG
+ * named `name` beside the page, if it has data. Empty plots are left out. */
 void vkt__page_plot(vkt__page *p, const vkt__plot *plot, const char *name);
+/* What stands around plots: small multiples. */
+void vkt__page_plots_begin(vkt__page *p);
+void vkt__page_plots_end(vkt__page *p);
 /* Preformatted text behind a summary that opens it. */
 void vkt__page_details(vkt__page *p, const char *summary, const char *text);
-/* Text whose line ends count, its long lines wrapped. */
 /* The line of facts: name and value, those whose value is NULL are left out. */
 void vkt__page_facts(vkt__page *p, const char *const (*facts)[2], size_t n);
 /* A row of a matrix: its name in cells[0], each other cell shaded by 0..1, the one where it meets
  * itself (`own`) in another colour, and with a text for those who point at it. All [n]. */
 void vkt__page_shaded_row(vkt__page *p, const char *const *cells, size_t n, const double *shade,
                           size_t own, const char *const *about);
+/* Text whose line ends count, its long lines wrapped. */
 void vkt__page_quote(vkt__page *p, const char *text);
 /* Table: caption, then columns, then rows of n cells. numbers: which columns stand right, from this
  * one on. */
 void vkt__page_table_begin(vkt__page *p, const char *caption, const char *const *columns, size_t n);
 void vkt__page_row(vkt__page *p, const char *const *cells, size_t n, size_t numbers);
+/* A row that says what (a header) and which (a text whose long words are wrapped). */
+void vkt__page_pair(vkt__page *p, const char *what, const char *which);
+/* Texts, each with a dot before it. */
+void vkt__page_list(vkt__page *p, const char *const *items, size_t n);
 void vkt__page_table_end(vkt__page *p);
 
 /* ---- what pages are made of ---- */

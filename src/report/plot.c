@@ -8,7 +8,9 @@
 
 enum { LEFT = 66, RIGHT = 16, TOP = 30, BOTTOM = 46, LEGEND_LINE = 18 };
 /* Axes shorter than this are for phones: there a curve needs fewer points. */
-enum { NARROW = 400 };
+enum { NARROW = 300 };
+/* Pixels that a tick of an axis needs. */
+enum { X_ROOM = 74, Y_ROOM = 30 };
 
 void vkt__plot_add(vkt__plot *p, const vkt__series *s)
 {
@@ -118,7 +120,7 @@ static size_t ticks(const axis *a, double room, double *out, size_t most)
     for (int e = (int)floor(log10(a->low)); e <= (int)ceil(log10(a->high)); e++)
         for (size_t k = 0; k < VKT_COUNT(steps); k++) {
             double v = steps[k] * pow(10, e);
-            bool fits = k == 0 ? e % every == 0 : length / decades > 3.3 * room;
+            bool fits = k == 0 ? e % every == 0 : decades < 2 || length / decades > 3.3 * room;
             if (fits && v >= a->low * 0.9999 && v <= a->high * 1.0001 && n < most) out[n++] = v;
         }
     /* Within less than a decade those are too few to read a value from. */
@@ -151,11 +153,16 @@ static const char *axis_name(const char *label, bool log, char out[160])
     return out;
 }
 
-static void draw_axes(const vkt__plot *p, const vkt__canvas *c, const axis *x, const axis *y)
+static void begin_part(const vkt__canvas *c, char name)
+{
+    if (c->part) c->part(c->to, name);
+}
+
+static void draw_ticks(const vkt__plot *p, const vkt__canvas *c, const axis *x, const axis *y)
 {
     double t[64];
     char text[32];
-    size_t n = ticks(y, 42, t, VKT_COUNT(t));
+    size_t n = ticks(y, Y_ROOM, t, VKT_COUNT(t));
     for (size_t i = 0; i < n; i++) {
         double at = place(y, t[i]);
         draw_rule(c, x->from, at, x->to, at, VKT__INK_GRID);
@@ -165,21 +172,18 @@ static void draw_axes(const vkt__plot *p, const vkt__canvas *c, const axis *x, c
         for (size_t i = 0; i < p->n_x_names; i++)
             c->text(c->to, place(x, (double)i), y->from + 16, 11, VKT__MIDDLE, false, false,
                     p->x_names[i]);
-    } else {
-        n = ticks(x, 74, t, VKT_COUNT(t));
-        for (size_t i = 0; i < n; i++) {
-            double at = place(x, t[i]);
-            draw_rule(c, at, y->from, at, y->to, VKT__INK_GRID);
-            c->text(c->to, at, y->from + 16, 11, VKT__MIDDLE, false, false, number(t[i], text));
-        }
+        return;
     }
-    draw_rule(c, x->from, y->from, x->to, y->from, VKT__INK_AXIS);
-    draw_rule(c, x->from, y->from, x->from, y->to, VKT__INK_AXIS);
-    char name[160];
-    c->text(c->to, (x->from + x->to) / 2, y->from + 36, 12, VKT__MIDDLE, false, false,
-            axis_name(p->x_label, x->log, name));
-    c->text(c->to, 11, (y->from + y->to) / 2, 12, VKT__MIDDLE, false, true,
-            axis_name(p->y_label, y->log, name));
+    n = ticks(x, X_ROOM, t, VKT_COUNT(t));
+    for (size_t i = 0; i < n; i++) {
+        double at = place(x, t[i]);
+        draw_rule(c, at, y->from, at, y->to, VKT__INK_GRID);
+        c->text(c->to, at, y->from + 16, 11, VKT__MIDDLE, false, false, number(t[i], text));
+    }
+}
+
+static void draw_rules(const vkt__plot *p, const vkt__canvas *c, const axis *x, const axis *y)
+{
     for (size_t i = 0; i < p->n_rules; i++) {
         const axis *a = p->rule[i].vertical ? x : y;
         if (!shown(p->rule[i].at, a->log) || p->rule[i].at < a->low || p->rule[i].at > a->high)
@@ -197,9 +201,18 @@ static void draw_axes(const vkt__plot *p, const vkt__canvas *c, const axis *x, c
     }
 }
 
-/* Of the points that share a column, so many pixels wide, only the lowest, highest and last are
- * kept. */
-static size_t thin(double *xy, size_t n, double wide)
+static void draw_frame(const vkt__plot *p, const vkt__canvas *c, const axis *x, const axis *y)
+{
+    char name[160];
+    draw_rule(c, x->from, y->from, x->to, y->from, VKT__INK_AXIS);
+    draw_rule(c, x->from, y->from, x->from, y->to, VKT__INK_AXIS);
+    c->text(c->to, (x->from + x->to) / 2, y->from + 36, 12, VKT__MIDDLE, false, false,
+            axis_name(p->x_label, x->log, name));
+    c->text(c->to, 11, (y->from + y->to) / 2, 12, VKT__MIDDLE, false, true,
+            axis_name(p->y_label, y->log, name));
+}
+
+size_t vkt__plot_thin(const double *xy, size_t n, double wide, size_t *keep)
 {
     size_t k = 0;
     for (size_t i = 0; i < n;) {
@@ -211,14 +224,9 @@ static size_t thin(double *xy, size_t n, double wide)
             end++;
         }
         if (end == i) end = i + 1; /* a break */
-        size_t keep[3] = { VKT_MIN(low, high), VKT_MAX(low, high), end - 1 };
-        for (size_t j = 0; j < 3; j++) {
-            if (j && keep[j] == keep[j - 1]) continue;
-            double at[2] = { xy[2 * keep[j]], xy[2 * keep[j] + 1] };
-            xy[2 * k] = at[0];
-            xy[2 * k + 1] = at[1];
-            k++;
-        }
+        size_t of[3] = { VKT_MIN(low, high), VKT_MAX(low, high), end - 1 };
+        for (size_t j = 0; j < 3; j++)
+            if (!j || of[j] != of[j - 1]) keep[k++] = of[j];
         i = end;
     }
     return k;
@@ -238,8 +246,14 @@ static void draw_line(const vkt__canvas *c, const vkt__series *s, const axis *x,
         xy[2 * i] = ok ? place(x, s->x[i]) : NAN;
         xy[2 * i + 1] = ok ? place(y, s->y[i]) : NAN;
     }
-    size_t n = thin(xy, s->n, x->to - x->from < NARROW ? 3 : 1);
-    c->line(c->to, xy, n, ink, s->faint ? 1 : 1.8, s->faint);
+    size_t *keep = vkt__alloc((s->n + 1) * sizeof *keep),
+           n = vkt__plot_thin(xy, s->n, x->to - x->from < NARROW ? 3 : 1, keep);
+    for (size_t i = 0; i < n; i++) { /* keep[i] >= i */
+        xy[2 * i] = xy[2 * keep[i]];
+        xy[2 * i + 1] = xy[2 * keep[i] + 1];
+    }
+    c->line(c->to, xy, n, ink, s->faint || s->grey ? 1 : 1.8, s->faint);
+    free(keep);
     free(xy);
 }
 
@@ -275,13 +289,18 @@ static void draw_bars(const vkt__canvas *c, const vkt__series *s, const axis *x,
     }
 }
 
+static int ink_of(const vkt__series *s)
+{
+    return s->grey ? VKT__INK_AXIS : VKT__INK_SERIES + s->color % VKT__N_COLORS;
+}
+
 static void draw_series(const vkt__plot *p, const vkt__canvas *c, const axis *x, const axis *y)
 {
     for (int front = 0; front < 2; front++)
         for (size_t k = 0; k < p->n_series; k++) {
             const vkt__series *s = &p->series[k];
-            int ink = VKT__INK_SERIES + s->color % VKT__N_COLORS;
-            bool behind = s->faint || s->mark == VKT__BAND;
+            int ink = ink_of(s);
+            bool behind = s->faint || s->grey || s->mark == VKT__BAND;
             if (behind == (front == 1)) continue;
             if (s->mark == VKT__LINE) draw_line(c, s, x, y, ink);
             if (s->mark == VKT__BAND) draw_band(c, s, x, y, ink);
@@ -307,7 +326,7 @@ static int legend(const vkt__plot *p, const vkt__canvas *c, double width, double
         if (at + need > width - RIGHT && at > LEFT) at = LEFT, rows++;
         if (c) {
             double y = top + LEGEND_LINE * (rows - 1);
-            int ink = VKT__INK_SERIES + s->color % VKT__N_COLORS;
+            int ink = ink_of(s);
             double line[] = { at, y - 4, at + 16, y - 4 };
             if (s->mark == VKT__DOTS || s->mark == VKT__CROSSES)
                 c->dot(c->to, at + 8, y - 4, ink, s->mark == VKT__CROSSES, NULL);
@@ -320,18 +339,39 @@ static int legend(const vkt__plot *p, const vkt__canvas *c, double width, double
     return rows;
 }
 
-void vkt__plot_draw(const vkt__plot *p, const vkt__canvas *c)
+static void find_axes(const vkt__plot *p, axis *x, axis *y)
 {
     double width, height;
     vkt__plot_size(p, &width, &height);
     int rows = legend(p, NULL, width, 0);
-    axis x = find_axis(p, false, LEFT, width - RIGHT),
-         y = find_axis(p, true, height - BOTTOM, TOP + LEGEND_LINE * rows);
+    *x = find_axis(p, false, LEFT, width - RIGHT);
+    *y = find_axis(p, true, height - BOTTOM, TOP + LEGEND_LINE * rows);
+}
+
+vkt__plot_frame vkt__plot_find_frame(const vkt__plot *p)
+{
+    axis x, y;
+    find_axes(p, &x, &y);
+    return (vkt__plot_frame) { x.from, y.from, x.to, y.to, x.low, x.high, y.low, y.high };
+}
+
+void vkt__plot_draw(const vkt__plot *p, const vkt__canvas *c)
+{
+    double width, height;
+    axis x, y;
+    vkt__plot_size(p, &width, &height);
+    find_axes(p, &x, &y);
     bool wide = LEFT + 7.7 * (double)strlen(p->title) > width - RIGHT;
     c->text(c->to, wide ? 8 : LEFT, 19, 14, VKT__START, true, false, p->title);
     legend(p, c, width, TOP + 9);
-    draw_axes(p, c, &x, &y);
+    begin_part(c, 't');
+    draw_ticks(p, c, &x, &y);
+    begin_part(c, 0);
+    draw_frame(p, c, &x, &y);
+    begin_part(c, 'm');
     draw_series(p, c, &x, &y);
+    draw_rules(p, c, &x, &y);
+    begin_part(c, 0);
 }
 
 bool vkt__plot_has_data(const vkt__plot *p)

@@ -30,6 +30,8 @@ typedef struct vkt__series {
     const double *x, *y, *y2;
     int color;                /* 0.. */
     bool faint;               /* behind the others: raw values behind a smoothed curve */
+    bool grey;                /* of no colour: one of many that are not told apart */
+    bool smoothed;            /* the series before it, smoothed */
     const char *const *label; /* of dots, shown when pointed at; or NULL */
 } vkt__series;
 
@@ -58,9 +60,13 @@ void vkt__plot_rule(vkt__plot *p, double at, bool vertical, const char *label);
 bool vkt__plot_has_data(const vkt__plot *p);
 
 /* An <svg> element with classes axis, grid, s0..s7 and their like: the page has the colours
- * (vkt__plot_css). Lines of many points are thinned to what can be seen. */
+ * (page.css). Lines of many points are thinned to what can be seen. The groups t (ticks, rules) and
+ * m (marks), data-box (x0 y0 x1 y1 in pixels) and data-axes (low and high of x and y) are for the
+ * page's script. */
 void vkt__plot_svg(const vkt__plot *p, vkt__str *out);
-extern const char vkt__plot_css[];
+/* What is drawn as one JSON object that is safe within a page, for the page's script: log, names,
+ * rules, series with values. Lines are thinned to what a plot of `columns` columns shows. */
+void vkt__plot_json(const vkt__plot *p, size_t columns, vkt__str *out);
 /* A PNG file at twice the size, dark on white. */
 vkt_status vkt__plot_png(const vkt__plot *p, const char *path);
 
@@ -76,8 +82,17 @@ typedef struct vkt__canvas {
     /* size in pixels; up: reads from bottom to top */
     void (*text)(void *to, double x, double y, double size, vkt__anchor anchor, bool bold, bool up,
                  const char *text);
+    void (*part)(void *to, char name); /* 't', 'm' begin, 0 ends a part; NULL: not told */
 } vkt__canvas;
 void vkt__plot_draw(const vkt__plot *p, const vkt__canvas *c);
+typedef struct vkt__plot_frame {
+    double x0, y0, x1, y1;               /* pixels: the lower left and the upper right end */
+    double x_low, x_high, y_low, y_high; /* values there */
+} vkt__plot_frame;
+vkt__plot_frame vkt__plot_find_frame(const vkt__plot *p);
+/* Which of n points x, y in pixels a line needs, its columns so many pixels wide: in each the
+ * lowest, the highest and the last. Returns how many; NAN in x: a break, kept. keep: [n]. */
+size_t vkt__plot_thin(const double *xy, size_t n, double wide, size_t *keep);
 void vkt__plot_size(const vkt__plot *p, double *width, double *height);
 
 #endif

@@ -17,8 +17,8 @@ typedef struct image {
 
 static uint32_t color_of(int ink)
 {
-    static const uint32_t series[VKT__N_COLORS] = { 0x0072b2, 0xd55e00, 0x00805c, 0xa8528a,
-                                                    0x9a6a00, 0x2a8dc5, 0x6b4fa0, 0x555555 };
+    static const uint32_t series[VKT__N_COLORS] = { 0x2f4bd2, 0xfa5718, 0x28a07e, 0xbb6fda,
+                                                    0x632517, 0x7e5186, 0xae3807, 0x1d3769 };
     return ink == VKT__INK_TEXT   ? 0x222222
            : ink == VKT__INK_AXIS ? 0x888888
            : ink == VKT__INK_GRID ? 0xdddddd
@@ -166,7 +166,7 @@ vkt_status vkt__plot_png(const vkt__plot *p, const char *path)
     image m = { .w = (int)(SCALE * width), .h = (int)(SCALE * height) };
     m.rgb = vkt__alloc((size_t)m.w * (size_t)m.h * 3);
     memset(m.rgb, 255, (size_t)m.w * (size_t)m.h * 3);
-    vkt__plot_draw(p, &(vkt__canvas) { &m, line, fill, dot, text });
+    vkt__plot_draw(p, &(vkt__canvas) { &m, line, fill, dot, text, NULL });
     vkt_status st = vkt__png_write(path, (uint32_t)m.w, (uint32_t)m.h, 3, m.rgb);
     free(m.rgb);
     return st;

@@ -3,22 +3,6 @@
 
 #include "report/plot.h"
 
-/* Okabe and Ito's palette, which tells apart for the colour-blind; lighter on dark. */
-const char vkt__plot_css[] =
-    "svg.plot{display:block;width:100%;height:auto;font:12px system-ui,sans-serif}\n"
-    "svg.plot text{fill:var(--ink)}svg.plot .axis{stroke:var(--soft);fill:none}\n"
-    "svg.plot .grid{stroke:var(--line);fill:none}svg.plot path{stroke-linejoin:round}\n"
-    ":root{--s0:#0072b2;--s1:#d55e00;--s2:#00805c;--s3:#a8528a;--s4:#9a6a00;--s5:#2a8dc5;"
-    "--s6:#6b4fa0;--s7:#555}\n"
-    "@media(prefers-color-scheme:dark){:root{--s0:#56b4e9;--s1:#f08a4b;--s2:#2fc59b;--s3:#dd8fbf;"
-    "--s4:#e6b23c;--s5:#8fd0ff;--s6:#b39ce8;--s7:#bbb}}\n"
-    ".s0{stroke:var(--s0);fill:none}.s1{stroke:var(--s1);fill:none}.s2{stroke:var(--s2);fill:none}"
-    ".s3{stroke:var(--s3);fill:none}.s4{stroke:var(--s4);fill:none}.s5{stroke:var(--s5);fill:none}"
-    ".s6{stroke:var(--s6);fill:none}.s7{stroke:var(--s7);fill:none}\n"
-    ".f0{fill:var(--s0)}.f1{fill:var(--s1)}.f2{fill:var(--s2)}.f3{fill:var(--s3)}"
-    ".f4{fill:var(--s4)}.f5{fill:var(--s5)}.f6{fill:var(--s6)}.f7{fill:var(--s7)}\n"
-    ".faint{opacity:.3}\n";
-
 static void put_class(vkt__str *s, int ink, bool filled, bool faint)
 {
     if (ink == VKT__INK_AXIS || ink == VKT__INK_GRID)
@@ -28,13 +12,23 @@ static void put_class(vkt__str *s, int ink, bool filled, bool faint)
                         faint ? " faint" : "");
 }
 
+/* Tenths of a pixel from the last point: half the bytes of places. */
 static void put_path(vkt__str *s, const double *xy, size_t n)
 {
     bool down = false;
+    long x = 0, y = 0;
     vkt__str_printf(s, " d=\"");
     for (size_t i = 0; i < n; i++) {
         bool ok = !isnan(xy[2 * i]);
-        if (ok) vkt__str_printf(s, "%c%.1f %.1f", down ? 'L' : 'M', xy[2 * i], xy[2 * i + 1]);
+        if (ok) {
+            long to_x = lround(10 * xy[2 * i]), to_y = lround(10 * xy[2 * i + 1]);
+            if (down)
+                vkt__str_printf(s, "l%.5g %.5g", (double)(to_x - x) / 10, (double)(to_y - y) / 10);
+            else
+                vkt__str_printf(s, "M%.1f %.1f", (double)to_x / 10, (double)to_y / 10);
+            x = to_x;
+            y = to_y;
+        }
         down = ok;
     }
 }
@@ -91,15 +85,26 @@ static void text(void *to, double x, double y, double size, vkt__anchor anchor, 
     vkt__str_printf(s, "</text>\n");
 }
 
+static void part(void *to, char name)
+{
+    if (name)
+        vkt__str_printf(to, "<g class=\"%c\">\n", name);
+    else
+        vkt__str_printf(to, "</g>\n");
+}
+
 void vkt__plot_svg(const vkt__plot *p, vkt__str *out)
 {
     double width, height;
-    vkt__canvas c = { out, line, fill, dot, text };
+    vkt__canvas c = { out, line, fill, dot, text, part };
+    vkt__plot_frame f = vkt__plot_find_frame(p);
     vkt__plot_size(p, &width, &height);
     vkt__str_printf(out,
                     "<svg class=\"plot\" role=\"img\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
-                    "height=\"%.0f\"><title>",
-                    width, height, width, height);
+                    "height=\"%.0f\" data-box=\"%.1f %.1f %.1f %.1f\" "
+                    "data-axes=\"%.9g %.9g %.9g %.9g\"><title>",
+                    width, height, width, height, f.x0, f.y0, f.x1, f.y1, f.x_low, f.x_high,
+                    f.y_low, f.y_high);
     vkt__markup_escape(out, p->about ? p->about : p->title);
     vkt__str_printf(out, "</title>\n");
     vkt__plot_draw(p, &c);

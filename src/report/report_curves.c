@@ -1,6 +1,7 @@
 /* Curves of a run: as arrays, and as the plots of its page. */
 #include <math.h>
 
+#include "recipe/options.h"
 #include "report/run_view.h"
 #include "runs/curve.h"
 
@@ -44,14 +45,25 @@ void vkt__curves_finish(vkt__curves *c)
     for (size_t i = 0; i < VKT_COUNT(all); i++) free(all[i]);
 }
 
+/* Whose loss it is, of what, in which unit. */
+static const char *loss_name(const vkt__run_view *r)
+{
+    if (r->h->n_evals && !isnan(r->h->evals[0].mae)) return "mean squared error";
+    if (!r->config) return "loss, mean of an example";
+    return vkt__config_is_text(r->config) ? "cross-entropy, nats per token"
+                                          : "cross-entropy, nats per example";
+}
+
 static void plot_loss(vkt__page *p, const vkt__run_view *r)
 {
     const vkt__curves *c = &r->c;
-    vkt__plot plot = { .title = "Loss", .x_label = "step", .y_label = "loss, mean of an example" };
-    vkt__plot_add(&plot, &(vkt__series) { "training", VKT__LINE, c->n, c->step, c->loss, .color = 0,
-                                          .faint = true });
-    vkt__plot_add(&plot, &(vkt__series) { "training, smoothed", VKT__LINE, c->n, c->step, c->smooth,
-                                          .color = 0 });
+    bool other = r->config && r->config->label_smoothing > 0;
+    vkt__plot plot = { .title = "Loss", .x_label = "step", .y_label = loss_name(r) };
+    vkt__plot_add(&plot,
+                  &(vkt__series) { other ? "training, with label smoothing" : "training", VKT__LINE,
+                                   c->n, c->step, c->loss, .color = 0, .faint = true });
+    vkt__plot_add(&plot, &(vkt__series) { "its running mean", VKT__LINE, c->n, c->step, c->smooth,
+                                          .color = 0, .smoothed = true });
     vkt__plot_add(&plot, &(vkt__series) { "validation", VKT__LINE, c->n_evals, c->eval_step,
                                           c->eval_loss, .color = 1 });
     if (r->rec.best_step) vkt__plot_rule(&plot, (double)r->rec.best_step, true, "best");
@@ -81,7 +93,7 @@ static void plot_metric(vkt__page *p, const vkt__run_view *r)
         if (!strcmp(r->h->evals[i].split, r->h->evals[0].split))
             valid[n++] = vkt_history_metric(&r->h->evals[i], drawn);
     if (accuracy)
-        vkt__plot_add(&plot, &(vkt__series) { "training, smoothed", VKT__LINE, c->n, c->step,
+        vkt__plot_add(&plot, &(vkt__series) { "training, running mean", VKT__LINE, c->n, c->step,
                                               smooth, .color = 0 });
     vkt__plot_add(&plot,
                   &(vkt__series) { "validation", VKT__LINE, n, c->eval_step, valid, .color = 1 });
@@ -172,7 +184,7 @@ static void plot_speed(vkt__page *p, const vkt__run_view *r)
 
 void vkt__run_plots(vkt__page *p, const vkt__run_view *r)
 {
-    vkt__str_printf(&p->html, "<div class=\"plots\">\n");
+    vkt__page_plots_begin(p);
     plot_loss(p, r);
     plot_metric(p, r);
     plot_lr(p, r);
@@ -180,5 +192,5 @@ void vkt__run_plots(vkt__page *p, const vkt__run_view *r)
     plot_histogram(p, r);
     plot_clipped(p, r);
     plot_speed(p, r);
-    vkt__str_printf(&p->html, "</div>\n");
+    vkt__page_plots_end(p);
 }

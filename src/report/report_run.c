@@ -20,11 +20,18 @@ static const char *number(vkt__arena *a, double v)
     return isnan(v) ? "-" : CELL("%.5g", v);
 }
 
+/* 26122 -> "26,122" */
+static const char *count(vkt__arena *a, uint64_t n)
+{
+    return n < 1000 ? CELL("%llu", (unsigned long long)n)
+                    : CELL("%s,%03llu", count(a, n / 1000), (unsigned long long)(n % 1000));
+}
+
 /* Accuracy or mean absolute error: what the task has. */
 static const char *figures(vkt__arena *a, double loss, double accuracy, double mae)
 {
     const char *text = CELL("loss %s", number(a, loss));
-    if (!isnan(accuracy)) text = CELL("%s, accuracy %s", text, number(a, accuracy));
+    if (!isnan(accuracy)) text = CELL("%s, accuracy %.2f%%", text, 100 * accuracy);
     return isnan(mae) ? text : CELL("%s, mae %s", text, number(a, mae));
 }
 
@@ -52,7 +59,6 @@ static void summary(vkt__page *p, vkt__run_view *r)
 {
     vkt__arena *a = &r->arena;
     const vkt__run_record *x = &r->rec;
-    const char *const columns[] = { "", "" };
     const char *rows[][2] = {
         { "run", r->dir },
         { "status", x->error ? CELL("%s: %s", text_or(x->status), x->error) : text_or(x->status) },
@@ -65,7 +71,7 @@ static void summary(vkt__page *p, vkt__run_view *r)
         { "test", figures(a, x->test_loss, x->test_accuracy, x->test_mae) },
         { "valid, more", measures(r, "valid", x->best_step) },
         { "test, more", measures(r, "test", 0) },
-        { "parameters", CELL("%llu", (unsigned long long)x->n_params) },
+        { "parameters", count(a, x->n_params) },
         { "data", text_or(x->data) },
         { "device", text_or(x->device) },
         { "driver", text_or(x->driver) },
@@ -79,9 +85,16 @@ static void summary(vkt__page *p, vkt__run_view *r)
         { "started, finished (UTC)", CELL("%s, %s", text_or(x->started), text_or(x->finished)) },
         { "command", text_or(x->command) },
     };
-    vkt__page_table_begin(p, "The run", columns, 2);
-    for (size_t i = 0; i < VKT_COUNT(rows); i++) vkt__page_row(p, rows[i], 2, 2);
+    vkt__page_table_begin(p, "As run.json has it", NULL, 0);
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) vkt__page_pair(p, rows[i][0], rows[i][1]);
     vkt__page_table_end(p);
+}
+
+static const char *duration(vkt__arena *a, double s)
+{
+    return s < 60     ? CELL("%.3g s", s)
+           : s < 3600 ? CELL("%.0f min %02.0f s", floor(s / 60), floor(fmod(s, 60)))
+                      : CELL("%.0f h %02.0f min", floor(s / 3600), floor(fmod(s, 3600) / 60));
 }
 
 /* What a reader looks for first. */
@@ -89,17 +102,22 @@ static void facts(vkt__page *p, vkt__run_view *r)
 {
     vkt__arena *a = &r->arena;
     const vkt__run_record *x = &r->rec;
-    bool best = x->metric && !isnan(x->best_metric), test = !isnan(x->test_loss);
+    bool best = x->metric && !isnan(x->best_metric), share = best && !strcmp(x->metric, "accuracy"),
+         test = !isnan(x->test_loss);
     const char *const list[][2] = {
-        { "best validation", best ? CELL("%s %s, step %llu", x->metric, number(a, x->best_metric),
-                                         (unsigned long long)x->best_step)
-                                  : NULL },
+        { "best validation",
+          best ? CELL("%s %s, step %llu", x->metric,
+                      share ? CELL("%.2f%%", 100 * x->best_metric) : number(a, x->best_metric),
+                      (unsigned long long)x->best_step)
+               : NULL },
         { "test", test ? figures(a, x->test_loss, x->test_accuracy, x->test_mae) : NULL },
         { "steps", CELL("%llu of %llu, %s", (unsigned long long)x->step,
                         (unsigned long long)x->total, text_or(x->status)) },
-        { "time", isnan(x->seconds) ? NULL : CELL("%.3g s", x->seconds) },
-        { "throughput", isnan(x->items_per_s) ? NULL : CELL("%.0f examples/s", x->items_per_s) },
-        { "parameters", x->n_params ? CELL("%llu", (unsigned long long)x->n_params) : NULL },
+        { "time", isnan(x->seconds) ? NULL : duration(a, x->seconds) },
+        { "throughput", isnan(x->items_per_s)
+                            ? NULL
+                            : CELL("%s examples/s", count(a, (uint64_t)(x->items_per_s + 0.5))) },
+        { "parameters", x->n_params ? count(a, x->n_params) : NULL },
         { "device", x->device },
     };
     vkt__page_facts(p, list, VKT_COUNT(list));

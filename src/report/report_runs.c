@@ -115,11 +115,11 @@ vkt_status vkt__report_runs(vkt__page *p, const char *const *dirs, size_t n)
     run *r = vkt__alloc((n + 1) * sizeof *r);
     for (size_t i = 0; i < n && p->st == VKT_OK; i++) p->st = load(&r[i], dirs[i], &a);
     vkt__page_heading(p, 2, "%zu runs", n);
-    vkt__str_printf(&p->html, "<div class=\"plots\">\n");
+    vkt__page_plots_begin(p);
     plot(p, r, n, "Training loss, smoothed", "loss", "runs-loss", 0);
     plot(p, r, n, "Validation loss", "loss", "runs-valid-loss", 1);
     plot(p, r, n, "Validation metric that selects", "metric", "runs-metric", 2);
-    vkt__str_printf(&p->html, "</div>\n");
+    vkt__page_plots_end(p);
     table(p, r, n, &a);
     for (size_t i = 0; i < n; i++) {
         if (r[i].h) vkt__curves_finish(&r[i].c);

@@ -533,7 +533,7 @@ vkt_status vkt__report_study(vkt__page *p, const char *dir)
     if (st == VKT_OK) {
         answer(p, &s);
         result_table(p, &s);
-        vkt__str_printf(&p->html, "<div class=\"plots\">\n");
+        vkt__page_plots_begin(p);
         size_t n = strcmp(text(s.json, "kind"), "batch-size") ? find_keys(&s, keys) : 0;
         for (size_t i = 0; i < n; i++) axis_plot(p, &s, keys[i]);
         loss_by_rate(p, &s);
@@ -541,7 +541,7 @@ vkt_status vkt__report_study(vkt__page *p, const char *dir)
         ramp(p, &s);
         best_so_far(p, &s);
         curves(p, &s);
-        vkt__str_printf(&p->html, "</div>\n");
+        vkt__page_plots_end(p);
         trial_table(p, &s);
         vkt__page_details(p, "the complete recipe (YAML)", text(s.json, "config"));
         if (*text(s.json, "space")) vkt__page_details(p, "the space", text(s.json, "space"));

@@ -4,6 +4,7 @@
 set -euo pipefail
 
 program=$(realpath "${1:?the program}")
+source=$(realpath "$(dirname "$0")/../..") checks=$source/tests/report/page_checks.js
 work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-report.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -19,26 +20,39 @@ refused()
     [ "$(grep -c 'error:' log)" = 1 ] && grep 'error:' log | grep -q -- "$text" || fail "the error lacks '$text': $*"
 }
 
-# page FILE: whole, valid as XML but for HTML's void elements, nothing from outside
+# page FILE: whole, valid as XML but for HTML's void elements, nothing from outside, one script and the values it shows
 page()
 {
     python3 - "$1" >log 2>&1 <<'P' || fail "the page $1"
-import html.parser, re, sys
+import html.parser, json, re, sys
 text = open(sys.argv[1], encoding="utf-8").read()
-open_tags, void = [], {"meta", "br"}
+open_tags, void, scripts, values = [], {"meta", "br"}, 0, 0
 class Check(html.parser.HTMLParser):
     def handle_starttag(self, tag, attrs):
-        assert tag not in ("script", "link", "img", "iframe"), tag
+        global scripts
+        assert tag not in ("link", "img", "iframe"), tag
+        if tag == "script" and ("type", "application/json") not in attrs: scripts += 1
+        if tag == "script": assert attrs in ([], [("type", "application/json")]), attrs
         for k, v in attrs: assert k not in ("src", "href") and not k.startswith("on"), (tag, k, v)
         if tag == "path": assert re.fullmatch(r"[-MLlmz0-9. ]*", dict(attrs)["d"]), attrs
         if tag not in void: open_tags.append(tag)
     def handle_startendtag(self, tag, attrs): self.handle_starttag(tag, attrs); open_tags.pop()
     def handle_endtag(self, tag): assert open_tags.pop() == tag, tag
 Check().feed(text)
-assert not open_tags and "url(" not in text and "http" not in re.sub(r"<pre>.*?</pre>|<td>.*?</td>", "", text, flags=re.S)
+for figure in re.findall(r"<figure>.*?</figure>", text, re.S):
+    plot = json.loads(re.search(r'json">(.*?)</script>', figure, re.S)[1])
+    values += sum(len(s["y"]) for s in plot["s"])
+    for s in plot["s"]: assert "b" in s or len(s["x"]) == len(s["y"]) + (s["m"] == "h"), plot["y"]
+    assert plot["x"] and plot["y"] and figure.count('class="t"') == figure.count('class="m"') == 2, plot
+assert scripts == 1 and values > 0, (scripts, values)
+inside = re.sub(r"<pre>.*?</pre>|<td[^>]*>.*?</td>|http-equiv", "", text, flags=re.S)
+assert not open_tags and "http" not in inside and not re.search(r"url\((?!#)", inside) and "default-src 'none'" in text
 assert "prefers-color-scheme" in text and 'role="img"' in text
 P
 }
+
+# ---- colours
+python3 "$source/tests/report/colours.py" "$source/src/report/page.css" "$source/src/report/plot_png.c" >log 2>&1 || fail "colours"
 
 # ---- one run, and it is healthy
 train --run healthy
@@ -103,7 +117,7 @@ browser=$(command -v chromium-headless-shell || command -v chromium || true)
 if [ -n "$browser" ]; then
     shot()
     {
-        timeout 60 "$browser" --no-sandbox --disable-gpu --hide-scrollbars --enable-logging=stderr --v=0 --window-size=1300,3000 \
+        timeout 60 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --enable-logging=stderr --v=0 --window-size=1300,3000 \
             --user-data-dir="$work/browser" --screenshot="$work/$2" ${3:+--blink-settings=preferredColorScheme=$3} "file://$work/$1" >log 2>&1 ||
             { echo "test_report: SKIPPED: the browser does not run here"; return 1; }
         ! grep -q 'CONSOLE' log || fail "console messages: $1"
@@ -118,6 +132,12 @@ assert len(body) > 30000 and len(set(zlib.decompress(body))) > 40
 P
     }
     if shot healthy/report.html light.png; then
+        for width in 390 1300; do
+            { sed 's,</body>.*,,' healthy/report.html; echo '<script>'; cat "$checks"; echo '</script></body></html>'; } >checked.html
+            timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/browser" --window-size=$width,2000 --virtual-time-budget=9000 \
+                --dump-dom "file://$work/checked.html" 2>log >dom || fail "the browser on checked.html"
+            grep -q '<pre id="out">all held</pre>' dom || fail "the page's script at $width pixels: $(grep -A9 'id="out"' dom | head -c 600)"
+        done
         shot healthy/report.html dark.png 0
         ! cmp -s light.png dark.png || fail "light and dark look the same"
         shot study/report.html study.png

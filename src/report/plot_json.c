@@ -1,0 +1,128 @@
+/* plot.h: what a plot shows as JSON, for the page's script: hover values, zoom, log scale,
+ * smoothing. Bytes are dear: names of one letter (page.js has them), values of 5 digits. */
+#include <math.h>
+
+#include "report/plot.h"
+
+/* A text that ends no element: '<' is written as its code point. */
+static void put_text(vkt__str *s, const char *text)
+{
+    const char *end = text + strlen(text);
+    vkt__str_printf(s, "\"");
+    while (text < end) {
+        const char *from = text;
+        int32_t c = vkt__utf8_next(&text, end);
+        if (c < 0) {
+            text = from + 1;
+            vkt__str_printf(s, "\\ufffd");
+        } else if (c < 32 || c == '<' || c == '"' || c == '\\') {
+            vkt__str_printf(s, "\\u%04x", (unsigned)c);
+        } else {
+            vkt__str_add(s, from, (size_t)(text - from));
+        }
+    }
+    vkt__str_printf(s, "\"");
+}
+
+static void put_values(vkt__str *s, char name, const double *v, const size_t *at, size_t n,
+                       int digits)
+{
+    vkt__str_printf(s, ",\"%c\":[", name);
+    for (size_t i = 0; i < n; i++) {
+        const char *comma = i ? "," : "";
+        if (isfinite(v[at[i]]))
+            vkt__str_printf(s, "%s%.*g", comma, digits, v[at[i]]);
+        else
+            vkt__str_printf(s, "%snull", comma);
+    }
+    vkt__str_printf(s, "]");
+}
+
+/* Steps are mostly evenly spaced: then first and distance say all. */
+static void put_x(vkt__str *s, const double *x, const size_t *at, size_t n)
+{
+    double by = n > 1 ? x[at[1]] - x[at[0]] : 0;
+    bool even = n > 2;
+    for (size_t i = 1; i < n && even; i++)
+        even = fabs(x[at[i]] - x[at[i - 1]] - by) < 1e-9 * fabs(by);
+    if (even)
+        vkt__str_printf(s, ",\"x\":[%.9g],\"b\":%.9g", x[at[0]], by);
+    else
+        put_values(s, 'x', x, at, n, 7);
+}
+
+/* Which points are kept: of a line what so many columns show, else all. */
+static size_t choose(const vkt__plot *p, const vkt__series *s, size_t columns, size_t *keep)
+{
+    double low = INFINITY, high = -INFINITY;
+    double *xy = vkt__alloc((2 * s->n + 2) * sizeof *xy);
+    size_t n = s->n;
+    for (size_t i = 0; i < s->n; i++) {
+        double at = p->log_x ? log(s->x[i]) : s->x[i];
+        keep[i] = i;
+        xy[2 * i] = isfinite(at) && isfinite(s->y[i]) ? at : NAN;
+        xy[2 * i + 1] = s->y[i];
+        if (isnan(xy[2 * i])) continue;
+        low = fmin(low, at);
+        high = fmax(high, at);
+    }
+    if (s->mark == VKT__LINE && s->n > 2 * columns && high > low)
+        n = vkt__plot_thin(xy, s->n, (high - low) / (double)columns, keep);
+    free(xy);
+    return n;
+}
+
+static void put_series(vkt__str *out, const vkt__plot *p, const vkt__series *s, size_t columns)
+{
+    size_t *at = vkt__alloc((s->n + 2) * sizeof *at), n = choose(p, s, columns, at);
+    vkt__str_printf(out, "{\"m\":\"%c\",\"c\":%d", "ldxhb"[s->mark],
+                    s -> grey ? -1 : s -> color % VKT__N_COLORS);
+    if (s->name) {
+        vkt__str_printf(out, ",\"n\":");
+        put_text(out, s->name);
+    }
+    if (s->faint) vkt__str_printf(out, ",\"f\":1");
+    if (s->smoothed) vkt__str_printf(out, ",\"s\":1");
+    put_values(out, 'y', s->y, at, n, 5);
+    if (s->mark == VKT__BAND) put_values(out, 'z', s->y2, at, n, 5);
+    if (s->label) {
+        vkt__str_printf(out, ",\"l\":[");
+        for (size_t i = 0; i < n; i++) {
+            if (i) vkt__str_add(out, ",", 1);
+            put_text(out, s->label[at[i]] ? s->label[at[i]] : "");
+        }
+        vkt__str_printf(out, "]");
+    }
+    if (s->mark == VKT__BARS && n) at[n] = n, n++; /* the edges */
+    put_x(out, s->x, at, n);
+    vkt__str_printf(out, "}");
+    free(at);
+}
+
+void vkt__plot_json(const vkt__plot *p, size_t columns, vkt__str *out)
+{
+    vkt__str_printf(out, "{\"lx\":%d,\"ly\":%d,\"x\":", p->log_x && !p->x_names, p->log_y);
+    put_text(out, p->x_label ? p->x_label : "");
+    vkt__str_printf(out, ",\"y\":");
+    put_text(out, p->y_label ? p->y_label : "");
+    if (p->x_names) {
+        vkt__str_printf(out, ",\"k\":[");
+        for (size_t i = 0; i < p->n_x_names; i++) {
+            if (i) vkt__str_add(out, ",", 1);
+            put_text(out, p->x_names[i]);
+        }
+        vkt__str_printf(out, "]");
+    }
+    vkt__str_printf(out, ",\"r\":[");
+    for (size_t i = 0; i < p->n_rules; i++) {
+        vkt__str_printf(out, "%s[%.9g,%d,", i ? "," : "", p->rule[i].at, p->rule[i].vertical);
+        put_text(out, p->rule[i].label ? p->rule[i].label : "");
+        vkt__str_printf(out, "]");
+    }
+    vkt__str_printf(out, "],\"s\":[");
+    for (size_t i = 0; i < p->n_series; i++) {
+        if (i) vkt__str_printf(out, ",\n");
+        put_series(out, p, &p->series[i], columns);
+    }
+    vkt__str_printf(out, "]}");
+}

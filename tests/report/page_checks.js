@@ -1,0 +1,30 @@
+/* What a page's script does, in a browser: test_report.sh puts this into a copy of the page, with a line for each check that fails. */
+(() => {
+const bad = [], say = (ok, what) => { if (!ok) bad.push(what); };
+const figures = [...document.querySelectorAll('figure')], f = figures[0], tip = f.querySelector('.tip');
+const svg = [...f.querySelectorAll('svg')].find(s => s.parentNode.offsetParent), box = svg.getBoundingClientRect();
+const at = (type, u) => svg.dispatchEvent(new PointerEvent(type, { clientX: box.left + box.width * u, clientY: box.top + 90, pointerId: 1, bubbles: true }));
+const key = k => svg.dispatchEvent(new KeyboardEvent('keydown', { key: k, bubbles: true }));
+const ticks = () => [...svg.querySelectorAll('.t text')].map(t => t.textContent).join(' ');
+const steps = () => +tip.textContent.match(/step ([0-9]+)/)?.[1];
+svg.setPointerCapture = () => {};
+const drawn = ticks(), curve = () => svg.querySelectorAll('.m path')[1].getAttribute('d');
+at('pointermove', .6); say(!tip.hidden && steps() > 0 && /validation/.test(tip.textContent), 'no values where the pointer is');
+at('pointerleave', .6); say(tip.hidden, 'values stay');
+at('pointerdown', .4); at('pointermove', .6); say(svg.querySelector('.drag'), 'no area is shown while dragging'); at('pointerup', .6);
+const zoomed = ticks(); say(zoomed != drawn, 'dragging does not zoom');
+say(figures[2].querySelector('.t').textContent.length > 0 && !figures[2].querySelectorAll('button')[1].disabled, 'the other plots do not follow');
+svg.dispatchEvent(new MouseEvent('dblclick')); say(ticks() == drawn, 'a double click does not show the whole: ' + ticks() + ' | ' + drawn);
+svg.focus(); say(document.activeElement == svg, 'a plot can not be reached by keyboard');
+key('ArrowRight'); const first = steps(); key('ArrowRight'); say(steps() > first, 'arrow right'); key('ArrowLeft'); key('ArrowLeft'); say(steps() < first, 'arrow left');
+key('+'); say(ticks() != drawn, '+ does not zoom'); key('0'); say(ticks() == drawn, '0 does not show the whole');
+const log = f.querySelector('button'); log.click(); say(log.getAttribute('aria-pressed') == 'true' && ticks() != drawn && /log scale/.test(svg.textContent), 'log y');
+log.click(); say(!/log scale/.test(svg.textContent), 'log y, back');
+const range = document.querySelector('input[type=range]'), was = curve();
+range.value = 0; range.dispatchEvent(new Event('input')); const raw = curve(); say(raw != was, 'smoothing');
+range.value = 20; range.dispatchEvent(new Event('input')); say(curve() != raw && curve() != was, 'much smoothing');
+range.value = 2; range.dispatchEvent(new Event('input')); say(curve() == was, 'the first smoothing again');
+for (const e of document.querySelectorAll('button, input')) say(e.tabIndex == 0 && (e.textContent || e.parentNode.textContent), 'a switch without a name or out of reach');
+document.body.innerHTML = '<pre id="out"></pre>';
+document.getElementById('out').textContent = bad.length ? bad.join('\n') : 'all held';
+})();
