@@ -27,9 +27,9 @@ extern "C" {
 
 /* Before 1.0 a minor version may change functions and structs (0.1 and 0.2 do not mix); a patch
  * version changes neither. Structs that the caller fills grow only at their end, and zero means the
- * default, so a program compiled for 0.1.0 runs with 0.1.1 if it passes them by pointer. */
-#define VKT_VERSION "0.1.0"
-#define VKT_VERSION_NUMBER 100 /* 10000 * major + 100 * minor + patch */
+ * default, so a program compiled for 0.2.0 runs with 0.2.1 if it passes them by pointer. */
+#define VKT_VERSION "0.2.0"
+#define VKT_VERSION_NUMBER 200 /* 10000 * major + 100 * minor + patch */
 
 /* Marks the exported functions. vktrain's CMake package and pkg-config file set VKT_SHARED if a
  * shared library was installed; VKT_BUILD is set while the library itself is compiled. */

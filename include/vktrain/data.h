@@ -172,6 +172,24 @@ typedef enum vkt_packing { VKT_PACKING_AUTO, VKT_PACKING_STREAM, VKT_PACKING_WHO
 /* Conversations longer than a window: an error, cut at the left, left out. */
 typedef enum vkt_too_long { VKT_TOO_LONG_STOP, VKT_TOO_LONG_LEFT, VKT_TOO_LONG_SKIP } vkt_too_long;
 
+typedef enum vkt_array_type {
+    VKT_ARRAY_NONE, /* there is no array */
+    VKT_ARRAY_U8,
+    VKT_ARRAY_I64,
+    VKT_ARRAY_F32,
+    VKT_ARRAY_F64
+} vkt_array_type;
+/* Numbers in the caller's memory: the last dimension fastest, without gaps, of any alignment. */
+typedef struct vkt_array {
+    vkt_array_type type;
+    uint32_t rank, shape[4]; /* rank 1 to 4; each length is above 0 */
+    const void *data;
+} vkt_array;
+/* Examples in memory: X and y mean what they do in a file of source npy. */
+typedef struct vkt_arrays {
+    vkt_array x, y;
+} vkt_arrays;
+
 typedef struct vkt_data_desc {
     const char *source; /* a name that vkt_source knows */
     const char *path;   /* idx: folder with MNIST's file names, classes.txt (one name a line) if you
@@ -232,6 +250,8 @@ typedef struct vkt_data_desc {
      * class, and the fold-th of them, from 0, is for validation. With `time` in one fold more, of
      * which it is the one behind, and training is on those before it. 0: no folds. */
     uint32_t folds, fold;
+    const vkt_arrays *arrays; /* npy: the arrays themselves, in place of path. Read while the data
+                                 set is opened, which keeps no pointer to them */
 } vkt_data_desc;
 
 /* What a recipe for a CSV file would best say, found from its cells; desc: path, and header,

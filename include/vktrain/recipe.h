@@ -106,6 +106,9 @@ VKT_API vkt_status vkt_config_parse(vkt_config *c, const char *text, size_t n, c
  * too: "model=[{linear: 64}, relu, linear]", or an option of one of its layers, by place or name:
  * "model.0.out=64", "model.2.body.0.p=0.1"; "model.0=64" what a bare value there means. */
 VKT_API vkt_status vkt_config_set(vkt_config *c, const char *assignment);
+/* The examples lie in memory: data.source becomes npy, and data.path goes. Each use of the config
+ * reads the arrays, so their memory must outlive it; the structs are copied. */
+VKT_API void vkt_config_set_arrays(vkt_config *c, const vkt_arrays *arrays);
 /* Checks that span options (ranges are checked when set), resolves "by the rule" defaults. Call
  * last. */
 VKT_API vkt_status vkt_config_finish(vkt_config *c);

@@ -63,6 +63,9 @@ typedef struct vkt_train_desc {
     vkt_gpu_desc gpu;    /* device NULL: the config's */
     bool no_rewrite;     /* graphs as the layers build them, without fusions */
     bool explain;        /* stop after planning; text goes to explain_text */
+    bool train_on_all;   /* the data may have neither validation nor test examples: checkpoints are
+                            chosen by the training examples, which the result's valid_ fields are of,
+                            too */
     bool no_checkpoints; /* evaluate, save nothing: for checks whose weights nobody wants. Such a
                             run can't go on where it was, and there is no best checkpoint */
     char **explain_text; /* free it with vkt_free */
@@ -156,6 +159,25 @@ typedef struct vkt_prediction {
 VKT_API vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint,
                                const char *const *inputs, size_t n_inputs,
                                void (*fn)(void *user, const vkt_prediction *p), void *user);
+
+/* A trained model that stays on its device, for arrays in memory. One thread at a time. */
+typedef struct vkt_predictor vkt_predictor;
+typedef struct vkt_predictor_info {
+    vkt_data_kind
+        kind; /* of a table X is [n, n_inputs], of pictures u8 [n, H, W] or [n, H, W, C] */
+    vkt_task task;
+    uint32_t input_rank, input_shape[4], n_inputs;
+    uint32_t n_outputs;             /* classes, or 1 */
+    const char *const *class_names; /* [n_outputs], NULL for regression */
+} vkt_predictor_info;
+/* Blocks: opens the device and compiles kernels. ARG: a language model. */
+VKT_API vkt_status vkt_predictor_open(const vkt_gpu_desc *gpu, const char *checkpoint,
+                                      vkt_predictor **out);
+VKT_API void vkt_predictor_close(vkt_predictor **p);
+VKT_API const vkt_predictor_info *vkt_predictor_get_info(const vkt_predictor *p);
+/* out [n, n_outputs]: probabilities, or the target in its own units, of each of x's n examples.
+ * FORMAT: x is not what the model was trained on, or has NaN where training allowed none. */
+VKT_API vkt_status vkt_predictor_run(vkt_predictor *p, const vkt_array *x, float *out);
 
 /* The model of a run (its best checkpoint) or checkpoint as a file for other programs, by its
  * ending: .onnx (input and outputs are described in src/models/onnx.h) or .safetensors. The

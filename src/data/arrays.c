@@ -1,5 +1,6 @@
-/* NumPy's arrays as a data set: a .npz archive with the arrays X and y, or a folder with X.npy and
- * y.npy. Reads and checks them; what kind of data they are is told by the shape of X. */
+/* NumPy's arrays as a data set: a .npz archive with the arrays X and y, a folder with X.npy and
+ * y.npy, or the caller's memory. Reads and checks them; what kind of data they are is told by the
+ * shape of X. */
 #include "data/arrays.h"
 #include "data/pictures/array_pictures.h"
 #include "data/tables/array_table.h"
@@ -115,14 +116,70 @@ fail:
     return st;
 }
 
+/* ---- arrays in memory ---- */
+
+static vkt_status borrow_array(const vkt_array *from, const char *which, vkt__npy *out)
+{
+    static const struct {
+        vkt__npy_type type;
+        uint32_t bytes;
+    } types[] = { [VKT_ARRAY_U8] = { VKT__NPY_U8, 1 },
+                  [VKT_ARRAY_I64] = { VKT__NPY_I64, 8 },
+                  [VKT_ARRAY_F32] = { VKT__NPY_F32, 4 },
+                  [VKT_ARRAY_F64] = { VKT__NPY_F64, 8 } };
+    if (from->type == VKT_ARRAY_NONE || (unsigned)from->type >= VKT_COUNT(types) || !from->data)
+        return vkt__fail(VKT_E_ARG, "data", "the array %s has no type or no memory", which);
+    if (from->rank < 1 || from->rank > VKT_COUNT(from->shape))
+        return vkt__fail(VKT_E_ARG, "data", "the array %s has %u dimensions, not 1 to 4", which,
+                         from->rank);
+    *out = (vkt__npy) {
+        .type = types[from->type].type, .rank = from->rank, .n = 1, .data = from->data
+    };
+    bool fits = true;
+    for (uint32_t i = 0; i < from->rank; i++) {
+        out->shape[i] = from->shape[i];
+        if (!from->shape[i])
+            return vkt__fail(VKT_E_ARG, "data", "the array %s is empty: a length is 0", which);
+        fits = fits && vkt__mul_ok(out->n, from->shape[i], &out->n);
+    }
+    fits = fits && vkt__mul_ok(out->n, types[from->type].bytes, &out->n_bytes);
+    if (fits && out->n_bytes <= ARRAY_LIMIT) return VKT_OK;
+    return vkt__fail(VKT_E_ARG, "data", "the shape of the array %s is too large", which);
+}
+
+/* A table is read where it lies; pictures, which are kept, are copied. */
+static vkt_status borrow(const vkt_arrays *from, opened *out)
+{
+    vkt_status st;
+    vkt__arrays *a = &out->arrays;
+    a->name = "arrays in memory";
+    if (from->x.type == VKT_ARRAY_NONE && from->y.type == VKT_ARRAY_NONE)
+        return vkt__fail(VKT_E_ARG, "data",
+                         "there are no examples: the run had them in memory; name a file of "
+                         "examples (.npz, CSV)");
+    VKT_TRY(borrow_array(&from->x, "X", &a->x));
+    VKT_TRY(check_x(a));
+    a->has_y = from->y.type != VKT_ARRAY_NONE;
+    if (a->has_y) VKT_TRY(borrow_array(&from->y, "y", &a->y));
+    if (a->has_y) VKT_TRY(check_y(a));
+    if (a->x.rank > 2) {
+        VKT_TRY(vkt__data_alloc(a->x.n_bytes, 1, "the pictures", &out->x));
+        a->x.data = memcpy(out->x, a->x.data, (size_t)a->x.n_bytes);
+    }
+fail:
+    return st;
+}
+
+/* ---- as a data set ---- */
+
 vkt_status vkt__arrays_open(vkt_dataset *ds, const vkt_data_desc *desc)
 {
     vkt_status st;
     opened o = { 0 };
     vkt__arrays *a = &o.arrays;
-    VKT_TRY(read_arrays(desc->path, &o));
+    VKT_TRY(desc->arrays ? borrow(desc->arrays, &o) : read_arrays(desc->path, &o));
     if (!a->has_y) {
-        st = missing(desc->path, "y");
+        st = missing(a->name, "y");
         goto fail;
     }
     if (desc->task == VKT_TASK_CLASSIFY && vkt__npy_is_float(&a->y)) {
@@ -130,7 +187,7 @@ vkt_status vkt__arrays_open(vkt_dataset *ds, const vkt_data_desc *desc)
             vkt__fail(VKT_E_ARG, "data",
                       "'%s': y holds floats, which are numbers to predict: set data.task: regress, "
                       "or save classes as y.astype('int64')",
-                      desc->path);
+                      a->name);
         goto fail;
     }
     if (a->x.rank == 2)
@@ -142,18 +199,29 @@ fail:
     return st;
 }
 
+static vkt_status open_schema(vkt_dataset *ds, opened *o)
+{
+    ds->info.has_labels = o->arrays.has_y;
+    return ds->schema.kind == VKT_DATA_KIND_TABLE
+               ? vkt__array_table_open_schema(ds, &o->arrays)
+               : vkt__array_pictures_open_schema(ds, &o->arrays, &o->x);
+}
+
 vkt_status vkt__arrays_open_schema(vkt_dataset *ds, const char *const *paths, size_t n)
 {
-    vkt_status st;
     opened o = { 0 };
     VKT_ASSERT(n == 1);
-    VKT_TRY(read_arrays(paths[0], &o));
-    if (ds->schema.kind == VKT_DATA_KIND_TABLE)
-        VKT_TRY(vkt__array_table_open_schema(ds, &o.arrays));
-    else
-        VKT_TRY(vkt__array_pictures_open_schema(ds, &o.arrays, &o.x));
-    ds->info.has_labels = o.arrays.has_y;
-fail:
+    vkt_status st = read_arrays(paths[0], &o);
+    if (st == VKT_OK) st = open_schema(ds, &o);
+    opened_finish(&o);
+    return st;
+}
+
+vkt_status vkt__arrays_reopen(vkt_dataset *ds, const vkt_arrays *arrays)
+{
+    opened o = { 0 };
+    vkt_status st = borrow(arrays, &o);
+    if (st == VKT_OK) st = open_schema(ds, &o);
     opened_finish(&o);
     return st;
 }

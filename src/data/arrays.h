@@ -9,6 +9,8 @@
 vkt_status vkt__arrays_open(vkt_dataset *ds, const vkt_data_desc *desc);
 /* y may be absent; also a .npy file alone, which is X. */
 vkt_status vkt__arrays_open_schema(vkt_dataset *ds, const char *const *paths, size_t n);
+/* The same for arrays in memory. */
+vkt_status vkt__arrays_reopen(vkt_dataset *ds, const vkt_arrays *arrays);
 vkt_likeness vkt__arrays_are(const char *path);
 
 #endif

@@ -1,6 +1,7 @@
 /* Opening a data set: by its source, as a recipe names it, or other data under a schema that was
  * fitted before. The sources do the reading. */
 #include "data/open.h"
+#include "data/arrays.h"
 #include "data/parts/parts.h"
 #include "data/pictures/constants.h"
 #include "data/pictures/picture.h"
@@ -75,7 +76,12 @@ static vkt_status unknown_source(const char *source)
 static vkt_status check_source(const vkt_source_info *s, const vkt_data_desc *desc)
 {
     char names[128];
-    if (s->path && !desc->path)
+    if (desc->arrays && strcmp(s->name, "npy") != 0)
+        return vkt__fail(VKT_E_ARG, "data", "arrays in memory are data.source npy, not '%s'",
+                         s->name);
+    if (desc->arrays && desc->path)
+        return vkt__fail(VKT_E_ARG, "data", "both arrays and data.path '%s': give one", desc->path);
+    if (s->path && !desc->arrays && !desc->path)
         return vkt__fail(VKT_E_ARG, "data", "data.path is missing: source %s reads it", s->name);
     if (desc->task == VKT_TASK_REGRESS && !(s->takes & VKT_TAKES_REGRESS))
         return vkt__fail(VKT_E_ARG, "data",
@@ -156,6 +162,24 @@ vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *
     ds->info.n_targets = 1;
     if (n > 0) VKT_TRY(open_paths(ds, paths, n));
     if (ds->schema.kind != VKT_DATA_KIND_TEXT) VKT_TRY(all_in_test(ds));
+    VKT_TRY(finish_open(ds));
+    *out = ds;
+    return VKT_OK;
+fail:
+    vkt_dataset_destroy(&ds);
+    return st;
+}
+
+vkt_status vkt__dataset_open_arrays(const char *schema_json, const vkt_arrays *arrays,
+                                    vkt_dataset **out)
+{
+    vkt_status st;
+    *out = NULL;
+    vkt_dataset *ds = vkt__alloc(sizeof *ds);
+    VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
+    ds->info.n_targets = 1;
+    VKT_TRY(vkt__arrays_reopen(ds, arrays));
+    VKT_TRY(all_in_test(ds));
     VKT_TRY(finish_open(ds));
     *out = ds;
     return VKT_OK;

@@ -9,6 +9,9 @@
  * schema says, without examples. */
 vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *paths, size_t n,
                                     vkt_dataset **out);
+/* The same for arrays in memory, of which y may be absent. The schema is not a text's. */
+vkt_status vkt__dataset_open_arrays(const char *schema_json, const vkt_arrays *arrays,
+                                    vkt_dataset **out);
 /* *out: the rows of a table that the path holds ("-": standard input); NULL: it holds something
  * else, which vkt__dataset_open_inputs opens or refuses. */
 vkt_status vkt__dataset_rows(const char *schema_json, const char *path, vkt__row_parts **out);

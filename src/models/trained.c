@@ -8,14 +8,20 @@
 #include "models/import.h"
 #include "recipe/config.h"
 
+/* What a run was trained on that had its examples in memory. */
+static const vkt_arrays gone;
+
 static vkt_status open_checkpoint(const char *path, vkt__trained *t)
 {
     vkt_status st;
     char dir[1100];
+    vkt_data_desc *data;
     VKT_TRY(vkt__checkpoint_find(path, dir, sizeof dir));
     VKT_TRY(vkt__checkpoint_open(dir, &t->ckpt));
     VKT_TRY(vkt_config_create(&t->config));
     VKT_TRY(vkt_config_parse(t->config, t->ckpt->state.config, strlen(t->ckpt->state.config), dir));
+    data = &t->config->data;
+    if (data->source && !strcmp(data->source, "npy") && !data->path) data->arrays = &gone;
     VKT_TRY(vkt__config_check(t->config));
     t->lora = t->config->lora;
     t->config->lora = (vkt_lora) { 0 };

@@ -144,6 +144,15 @@ fail:
     return st;
 }
 
+void vkt_config_set_arrays(vkt_config *c, const vkt_arrays *arrays)
+{
+    vkt_arrays *own = vkt__arena_alloc(&c->priv->arena, sizeof *own);
+    *own = *arrays;
+    c->data.source = "npy";
+    c->data.path = NULL;
+    c->data.arrays = own;
+}
+
 /* ---- checks ---- */
 
 /* "recipe.yaml:7" of the line that set an option, or the recipe's name. */
@@ -261,7 +270,7 @@ static vkt_status finish_data(vkt_config *c)
         return vkt__config_refuse(c, "data.source", "there is no source '%s'", d->source);
     if (!s.path && d->path)
         return vkt__config_refuse(c, "data.path", "'%s' is built in and takes no path", s.name);
-    if (s.path && (!d->path || !d->path[0]))
+    if (s.path && !d->arrays && (!d->path || !d->path[0]))
         return vkt__config_refuse(c, "data.path", "is missing: %s", s.path);
     VKT_TRY(check_text(c, vkt__config_is_text(c)));
     VKT_TRY(check_takes(c, &s));

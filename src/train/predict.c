@@ -1,4 +1,5 @@
-/* vkt_predict: files through a trained model, pictures that stand together in one batch. */
+/* vkt_predict: files through a trained model, pictures that stand together in one batch; and
+ * vkt_predictor: arrays through a model that stays on its device. */
 #include "data/open.h"
 #include "data/pictures/picture.h"
 #include "recipe/options.h"
@@ -93,18 +94,21 @@ fail:
     return st;
 }
 
+static vkt_status open_model(vkt__opened *o, const vkt_gpu_desc *gpu, const char *checkpoint)
+{
+    vkt_status st = vkt__opened_checkpoint(checkpoint, gpu, o);
+    if (st != VKT_OK || !vkt__config_is_text(o->model.config)) return st;
+    return vkt__fail(VKT_E_ARG, "predict", "'%s' is a language model: use `vktrain generate`",
+                     checkpoint);
+}
+
 vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const char *const *inputs,
                        size_t n_inputs, void (*fn)(void *user, const vkt_prediction *p), void *user)
 {
     vkt_status st = VKT_OK;
     vkt__opened o = { 0 };
     vkt__row_parts *rows = NULL;
-    VKT_TRY(vkt__opened_checkpoint(checkpoint, gpu, &o));
-    if (vkt__config_is_text(o.model.config)) {
-        st = vkt__fail(VKT_E_ARG, "predict", "'%s' is a language model: use `vktrain generate`",
-                       checkpoint);
-        goto fail;
-    }
+    VKT_TRY(open_model(&o, gpu, checkpoint));
     for (size_t i = 0, n; i < n_inputs; i += n) {
         vkt_dataset *data = NULL;
         forwarded f = { .fn = fn, .user = user, .input = inputs[i] };
@@ -127,5 +131,82 @@ vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const ch
 fail:
     vkt__row_parts_close(&rows);
     vkt__opened_finish(&o);
+    return st;
+}
+
+/* ---- arrays ---- */
+
+struct vkt_predictor {
+    vkt__opened o;
+    vkt_predictor_info info;
+};
+
+vkt_status vkt_predictor_open(const vkt_gpu_desc *gpu, const char *checkpoint, vkt_predictor **out)
+{
+    vkt_status st;
+    vkt_predictor *p = vkt__alloc(sizeof *p);
+    *out = NULL;
+    VKT_TRY(open_model(&p->o, gpu, checkpoint));
+    VKT_TRY(vkt__dataset_open_inputs(p->o.model.schema, NULL, 0, &p->o.data));
+    VKT_TRY(vkt__opened_session(&p->o, 0, false));
+    const vkt_dataset_info *info = vkt_dataset_get_info(p->o.data);
+    p->info = (vkt_predictor_info) { .kind = info->kind,
+                                     .task = info->task,
+                                     .input_rank = info->input_rank,
+                                     .n_inputs = info->n_inputs,
+                                     .n_outputs = info->n_outputs,
+                                     .class_names = info->class_names };
+    memcpy(p->info.input_shape, info->input_shape, sizeof p->info.input_shape);
+    *out = p;
+    return VKT_OK;
+fail:
+    vkt_predictor_close(&p);
+    return st;
+}
+
+void vkt_predictor_close(vkt_predictor **p)
+{
+    if (!p || !*p) return;
+    vkt__opened_finish(&(*p)->o);
+    free(*p);
+    *p = NULL;
+}
+
+const vkt_predictor_info *vkt_predictor_get_info(const vkt_predictor *p)
+{
+    return &p->info;
+}
+
+typedef struct {
+    float *out;
+    uint32_t n_outputs;
+} rows_out;
+
+static void keep_row(void *user, uint64_t index, const float *out, vkt_label y)
+{
+    const rows_out *r = user;
+    (void)y;
+    memcpy(r->out + index * r->n_outputs, out, r->n_outputs * sizeof *out);
+}
+
+vkt_status vkt_predictor_run(vkt_predictor *p, const vkt_array *x, float *out)
+{
+    vkt_status st;
+    vkt_dataset *data = NULL;
+    vkt__eval_sums sums = { 0 };
+    rows_out rows = { out, p->info.n_outputs };
+    vkt_arrays arrays = { .x = *x };
+    VKT_TRY(vkt__dataset_open_arrays(p->o.model.schema, &arrays, &data));
+    if (vkt_dataset_get_info(data)->n_dropped) {
+        st = vkt__fail(VKT_E_FORMAT, "predict",
+                       "%llu rows of X have NaN, which training left out (data.missing: drop): "
+                       "leave them out here, too",
+                       (unsigned long long)vkt_dataset_get_info(data)->n_dropped);
+        goto fail;
+    }
+    VKT_TRY(vkt__evaluate(p->o.session, data, VKT_SPLIT_TEST, 0, &sums, keep_row, &rows));
+    vkt__eval_sums_finish(&sums);
+fail:
+    vkt_dataset_destroy(&data);
     return st;
 }

@@ -328,13 +328,14 @@ static vkt_status prepare(vkt__trainer *t)
                        (unsigned long long)t->info->n[VKT_SPLIT_TRAIN]);
         goto fail;
     }
-    if (!t->info->n[VKT_SPLIT_VALID] && !t->info->n[VKT_SPLIT_TEST]) {
+    bool held_out = t->info->n[VKT_SPLIT_VALID] || t->info->n[VKT_SPLIT_TEST];
+    if (!held_out && !t->desc->train_on_all) {
         st = vkt__fail(
             VKT_E_ARG, "train",
             "there are no validation examples to choose a checkpoint by: set data.valid_fraction");
         goto fail;
     }
-    if (!t->info->n[VKT_SPLIT_VALID])
+    if (held_out && !t->info->n[VKT_SPLIT_VALID])
         vkt_log(VKT_LOG_WARN, "train",
                 "no validation examples: checkpoints are chosen by the test set, so its result is "
                 "optimistic; set data.valid_fraction");

@@ -66,10 +66,13 @@ fail:
     return st;
 }
 
-/* The split that selects: validation, or where there is none, test (said at the start). */
+/* The split that selects: validation, or where there is none, test (said at the start), or where
+ * there is neither, training (train_on_all). */
 vkt_split vkt__trainer_split(const vkt__trainer *t)
 {
-    return t->info->n[VKT_SPLIT_VALID] ? VKT_SPLIT_VALID : VKT_SPLIT_TEST;
+    return t->info->n[VKT_SPLIT_VALID]  ? VKT_SPLIT_VALID
+           : t->info->n[VKT_SPLIT_TEST] ? VKT_SPLIT_TEST
+                                        : VKT_SPLIT_TRAIN;
 }
 
 void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval_sums *e,

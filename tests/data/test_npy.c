@@ -283,6 +283,84 @@ static void pictures(void **state)
     }
 }
 
+static vkt_array in_memory(vkt_array_type type, const void *data, uint32_t n, uint32_t columns)
+{
+    return (
+        vkt_array) { .type = type, .rank = columns ? 2 : 1, .shape = { n, columns }, .data = data };
+}
+
+/* Arrays in memory are what the same arrays in files are, to the bit. */
+static void memory(void **state)
+{
+    (void)state;
+    vkt_dataset *ds, *file;
+    uint8_t pixels[4 * 2 * 3], few[4] = { 1, 0, 1, 0 };
+    made x = array("<f4", "(4, 2)", x_table, sizeof x_table),
+         y = array("<i8", "(4,)", y_classes, sizeof y_classes);
+    put_folder(&x, &y);
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "npy", .path = FOLDER }, &file));
+    vkt_arrays a = { in_memory(VKT_ARRAY_F32, x_table, 4, 2),
+                     in_memory(VKT_ARRAY_I64, y_classes, 4, 0) };
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "npy", .arrays = &a }, &ds));
+    assert_true(vkt_dataset_fingerprint(ds) == vkt_dataset_fingerprint(file));
+    assert_string_equal(vkt_dataset_schema(ds), vkt_dataset_schema(file));
+    vkt_dataset_destroy(&ds);
+    vkt_dataset_destroy(&file);
+    for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(10 * i);
+    x = array("|u1", "(4, 2, 3)", pixels, sizeof pixels);
+    y = array("|u1", "(4,)", few, sizeof few);
+    put_folder(&x, &y);
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "npy", .path = FOLDER }, &file));
+    a = (vkt_arrays) { { VKT_ARRAY_U8, 3, { 4, 2, 3 }, pixels },
+                       in_memory(VKT_ARRAY_U8, few, 4, 0) };
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "npy", .arrays = &a }, &ds));
+    memset(pixels, 0, sizeof pixels); /* the data set keeps what it needs */
+    assert_true(vkt_dataset_fingerprint(ds) == vkt_dataset_fingerprint(file));
+    vkt_dataset_destroy(&ds);
+    vkt_dataset_destroy(&file);
+}
+
+static void bad_memory(void **state)
+{
+    (void)state;
+    vkt_dataset *ds;
+    const struct {
+        vkt_array x, y;
+        const char *source, *path, *what;
+        vkt_status st;
+    } rows[] = {
+        { .x = { 0 }, .what = "the run had them in memory" },
+        { .x = { 0 }, .y = { VKT_ARRAY_I64, 1, { 3 }, y_classes }, .what = "array X has no type" },
+        { .x = { VKT_ARRAY_F32, 2, { 4, 2 }, NULL }, .what = "no memory" },
+        { .x = { (vkt_array_type)9, 2, { 4, 2 }, x_table }, .what = "no type" },
+        { .x = { VKT_ARRAY_F32, 5, { 4, 2 }, x_table }, .what = "5 dimensions" },
+        { .x = { VKT_ARRAY_F32, 2, { 4, 0 }, x_table }, .what = "X is empty" },
+        { .x = { VKT_ARRAY_F64, 4, { 1 << 31, 1 << 31, 4, 4 }, x_table }, .what = "too large" },
+        { .x = { VKT_ARRAY_F32, 1, { 4 }, x_table }, .what = "[n, inputs]", .st = VKT_E_FORMAT },
+        { .x = { VKT_ARRAY_F32, 2, { 4, 2 }, x_table },
+          .y = { VKT_ARRAY_I64, 1, { 3 }, y_classes },
+          .what = "each of the 4 examples",
+          .st = VKT_E_FORMAT },
+        { .x = { VKT_ARRAY_F32, 2, { 4, 2 }, x_table },
+          .what = "has no array y",
+          .st = VKT_E_FORMAT },
+        { .x = { VKT_ARRAY_F32, 2, { 4, 2 }, x_table },
+          .y = { VKT_ARRAY_F64, 1, { 4 }, y_numbers },
+          .what = "data.task: regress" },
+        { .source = "csv", .what = "not 'csv'" },
+        { .path = "x.npz", .what = "give one" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        vkt_arrays a = { rows[i].x, rows[i].y };
+        vkt_data_desc d = { .source = rows[i].source ? rows[i].source : "npy",
+                            .path = rows[i].path,
+                            .arrays = &a };
+        REQUIRE_STATUS(vkt_dataset_open(&d, &ds), rows[i].st ? rows[i].st : VKT_E_ARG);
+        if (!strstr(vkt_last_error(), rows[i].what))
+            fail_msg("'%s' does not say '%s'", vkt_last_error(), rows[i].what);
+    }
+}
+
 static void refused(const made *x, const made *y, vkt_task task, vkt_status st, const char *what)
 {
     put_folder(x, y);
@@ -340,6 +418,8 @@ int main(void)
         cmocka_unit_test(numbers_to_predict),
         cmocka_unit_test(pictures),
         cmocka_unit_test(bad_arrays),
+        cmocka_unit_test(memory),
+        cmocka_unit_test(bad_memory),
     };
     return cmocka_run_group_tests_name("npy", tests, setup, teardown);
 }

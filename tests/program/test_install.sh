@@ -61,7 +61,7 @@ mkdir "$tmp/user"
 cat >"$tmp/user/CMakeLists.txt" <<EOT
 cmake_minimum_required(VERSION 3.20)
 project(user LANGUAGES C)
-find_package(vktrain 0.1 REQUIRED)
+find_package(vktrain 0.2 REQUIRED)
 add_executable(by_cmake "$root/tools/examples/example_mlp.c")
 target_link_libraries(by_cmake PRIVATE vktrain::vktrain)
 EOT
