@@ -3,7 +3,7 @@
 packages_build="build-essential cmake ninja-build pkg-config libvulkan-dev libvulkan-volk-dev glslc libstb-dev
   libyaml-dev libjansson-dev libpcre2-dev libutf8proc-dev zlib1g-dev libvulkan1 mesa-vulkan-drivers"
 packages_mpi="libopenmpi-dev openmpi-bin" # several devices: optional for the build, needed by tests
-packages_tests="libcmocka-dev python3 locales vulkan-validationlayers clang libclang-rt-dev dataset-fashion-mnist"
+packages_tests="libcmocka-dev python3 python3-numpy python3-sklearn locales vulkan-validationlayers clang libclang-rt-dev dataset-fashion-mnist"
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"

@@ -1,0 +1,214 @@
+"""The package vktrain, on a device: see test_python.sh."""
+import ctypes
+import importlib.util
+import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import unittest
+
+import numpy as np
+
+import vktrain
+from vktrain import _library, _train
+
+ROOT = os.environ["VKT_TEST_ROOT"]
+RECIPE = {"model": [{"linear": 16}, "relu", "linear"], "optim": {"lr": 0.02},
+          "train": {"steps": 80, "batch": 16}}
+
+
+def blobs(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    return (rng.normal(size=(n, 4)) + 3 * np.eye(4)[y]).astype(np.float32), y
+
+
+class Structs(unittest.TestCase):
+    def test_structs_are_those_of_the_headers(self):
+        rows = []
+        for s in _library.STRUCTS:
+            rows.append(f'printf("{s._c_name_} %zu\\n", sizeof({s._c_name_}));')
+            rows += [f'printf("{s._c_name_}.{f[0]} %zu\\n", offsetof({s._c_name_}, {f[0]}));'
+                     for f in s._fields_]
+        with open("structs.c", "w") as f:
+            f.write("#include <stddef.h>\n#include <stdio.h>\n#include <vktrain/vktrain.h>\n"
+                    "int main(void)\n{\n" + "\n".join(rows) + "\n}\n")
+        subprocess.run([os.environ["VKT_TEST_CC"], "-I", ROOT + "/include", "structs.c", "-o",
+                        "structs"], check=True)
+        want = dict(line.split() for line in
+                    subprocess.run("./structs", capture_output=True, text=True,
+                                   check=True).stdout.splitlines())
+        for s in _library.STRUCTS:
+            self.assertEqual(ctypes.sizeof(s), int(want[s._c_name_]), s._c_name_)
+            for f in s._fields_:
+                name = f"{s._c_name_}.{f[0]}"
+                self.assertEqual(getattr(s, f[0]).offset, int(want[name]), name)
+
+    def test_stubs_and_version(self):
+        self.assertEqual(_library.lib.vkt_version().decode(), vktrain.__version__)
+        with open(ROOT + "/tools/python/vktrain/__init__.pyi") as f:
+            stub = f.read()
+        for name in vktrain.__all__:
+            self.assertRegex(stub, rf"\b{name}\b")
+
+
+class Arrays(unittest.TestCase):
+    def test_what_is_not_copied(self):
+        for dtype in ("uint8", "int64", "float32", "float64"):
+            a = np.ones((3, 2), dtype)
+            self.assertIs(_train.as_array(a, "X"), a)
+
+    def test_what_is_converted(self):
+        for a, want in ((np.ones((3, 2), ">f4"), "float32"), (np.ones((3, 2), "f2"), "float32"),
+                        (np.ones((3, 2), "i4"), "int64"), (np.ones((3, 2), "?"), "uint8"),
+                        (np.asfortranarray(np.arange(6.).reshape(3, 2)), "float64"),
+                        (np.arange(12.).reshape(3, 4)[:, ::2], "float64")):
+            got = _train.as_array(a, "X")
+            self.assertEqual(got.dtype, np.dtype(want))
+            self.assertTrue(got.flags.c_contiguous)
+            np.testing.assert_array_equal(got, a)
+
+    def test_what_is_refused(self):
+        for a, error, what in ((np.array(["a"]), TypeError, "dtype"),
+                               (np.array([1j]), TypeError, "dtype"),
+                               (np.zeros((0, 3)), ValueError, "empty"),
+                               (np.array([2**63], "u8"), ValueError, "2\\^63"),
+                               (np.float64(1), ValueError, "0 dimensions")):
+            with self.assertRaisesRegex(error, what):
+                _train.as_array(a, "X")
+
+
+class Training(unittest.TestCase):
+    def test_devices_and_recipes(self):
+        self.assertTrue(vktrain.devices()[0].usable)
+        self.assertIn("digits", vktrain.recipes())
+
+    def test_train_and_predict(self):
+        X, y = blobs()
+        seen = []
+        r = vktrain.train(RECIPE, (X, y), run="a", callbacks=seen.append)
+        self.assertEqual(r.step, 80)
+        self.assertEqual([p.step for p in seen if not p.evaluated], list(range(1, 81)))
+        self.assertTrue(any(p.evaluated and p.eval_split == "valid" for p in seen))
+        with vktrain.Model.load(r.run_dir) as m:
+            X2, y2 = blobs(seed=1)
+            self.assertGreater((m.predict(X2) == y2).mean(), 0.85)
+            p = m.predict_proba(X2)
+            np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-5)
+            # Other types of the same numbers, and rows one by one.
+            wide = X2.astype(np.float64)
+            np.testing.assert_array_equal(m.predict_proba(np.asfortranarray(wide)), p)
+            np.testing.assert_array_equal(m.predict_proba(X2[7:8])[0], p[7])
+            with self.assertRaisesRegex(vktrain.DataError, r"\[n, 4\]"):
+                m.predict(X2[:, :3])
+        with self.assertRaisesRegex(ValueError, "closed"):
+            m.predict(X2)
+
+    def test_regression_and_pictures(self):
+        X, _ = blobs()
+        r = vktrain.train({**RECIPE, "data": {"task": "regress"}}, (X, X.sum(axis=1)), run="b")
+        self.assertGreater(r.test_r2, 0.7)
+        m = vktrain.Model.load("b")
+        self.assertEqual(m.task, "regress")
+        self.assertEqual(m.predict(X).shape, (120,))
+        with self.assertRaisesRegex(ValueError, "no classes"):
+            m.predict_proba(X)
+        pixels = np.zeros((60, 6, 5), np.uint8)
+        pixels[::2, 3:] = 200
+        vktrain.train({**RECIPE, "model": ["flatten", "linear"]}, (pixels, np.arange(60) % 2),
+                      run="c", settings={"train.steps": 30})
+        np.testing.assert_array_equal(vktrain.Model.load("c").predict(pixels), np.arange(60) % 2)
+
+    def test_errors_carry_the_line(self):
+        X, y = blobs()
+        with self.assertRaisesRegex(vktrain.RecipeError, "did you mean 'linear'") as e:
+            vktrain.train({"model": [{"linaer": 3}]}, (X, y))
+        self.assertEqual(e.exception.status, "bad argument")
+        self.assertIsInstance(e.exception, ValueError)
+        with self.assertRaisesRegex(vktrain.RecipeError, "data.task: regress"):
+            vktrain.train(RECIPE, (X, X[:, 0]), run="d")
+        with self.assertRaisesRegex(vktrain.DataError, "120 examples"):
+            vktrain.train(RECIPE, (X, y[:7]), run="d")
+        with self.assertRaisesRegex(vktrain.VktrainError, "nowhere"):
+            vktrain.Model.load("nowhere")
+        with self.assertRaises(vktrain.NoDeviceError):
+            vktrain.train(RECIPE, (X, y), run="d", device="no such device")
+        with self.assertRaisesRegex(TypeError, "pair"):
+            vktrain.train(RECIPE, X[:3])
+        with self.assertRaisesRegex(TypeError, "JSON"):
+            vktrain.train({"model": [object()]}, (X, y))
+
+    def test_a_callback_stops_or_fails(self):
+        X, y = blobs()
+        r = vktrain.train(RECIPE, (X, y), run="e", settings={"train.steps": 100000},
+                          callbacks=lambda p: p.step >= 20)
+        self.assertTrue(r.stopped)
+        self.assertLess(r.step, 100000)
+
+        def fails(p):
+            raise KeyError("mine")
+        with self.assertRaisesRegex(KeyError, "mine"):
+            vktrain.train(RECIPE, (X, y), run="f", settings={"train.steps": 100000},
+                          callbacks=fails)
+
+    def test_ctrl_c_and_resume(self):
+        X, y = blobs()
+        more = {"train.steps": 1000000, "eval.every": 500000}
+        begun = threading.Event()
+
+        def press():
+            begun.wait()
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=press).start()
+        with self.assertRaises(KeyboardInterrupt):
+            vktrain.train(RECIPE, (X, y), run="g", settings=more,
+                          callbacks=lambda p: begun.set())
+        step = int(sorted(os.listdir("g/checkpoints"))[-1].split("-")[1])
+        self.assertGreater(step, 0)
+        seen = []
+
+        def first(p):
+            seen.append(p.step)
+            return True
+        vktrain.train(RECIPE, (X, y), run="g", resume=True, settings=more, callbacks=first)
+        self.assertEqual(seen[0], step + 1)
+
+
+@unittest.skipUnless(importlib.util.find_spec("sklearn"), "scikit-learn is not there")
+class Estimators(unittest.TestCase):
+    def test_digits_names_and_copies(self):
+        from sklearn.datasets import load_digits
+        X, y = load_digits(return_X_y=True)
+        names = np.array([f"digit {d}" for d in y])
+        c = vktrain.VktrainClassifier(random_state=0, validation_fraction=0.1)
+        c.fit(X[:1200], names[:1200])
+        self.assertGreater(c.score(X[1200:], names[1200:]), 0.9)
+        again = pickle.loads(pickle.dumps(c))
+        np.testing.assert_array_equal(again.predict_proba(X[:50]), c.predict_proba(X[:50]))
+        with self.assertRaisesRegex(ValueError, "holds out no sample"):
+            vktrain.VktrainClassifier(validation_fraction=0.01).fit(X[:20], names[:20])
+
+    def test_check_estimator(self):
+        from sklearn.utils.estimator_checks import check_estimator
+        full = os.environ.get("VKT_TEST_SKLEARN") == "full"
+        sample = ("check_no_attributes_set_in_init", "check_get_params_invariance",
+                  "check_dict_unchanged", "check_fit1d", "check_classifiers_one_label",
+                  "check_estimators_unfitted", "check_n_features_in_after_fitting",
+                  "check_estimators_nan_inf", "check_fit2d_1sample")
+        for estimator in (vktrain.VktrainClassifier(), vktrain.VktrainRegressor()):
+            for one, check in check_estimator(estimator, generate_only=True):
+                name = check.func.__name__
+                if not full and name not in sample:
+                    continue
+                with self.subTest(check=name, estimator=type(one).__name__):
+                    check(one)
+
+
+if __name__ == "__main__":
+    if not importlib.util.find_spec("sklearn"):
+        print("test_python: scikit-learn's part is left out (python3-sklearn, Debian's name)")
+    logging.getLogger("vktrain").setLevel(logging.ERROR)
+    unittest.main(argv=[sys.argv[0], *sys.argv[1:]], verbosity=1)

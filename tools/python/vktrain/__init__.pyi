@@ -1,0 +1,94 @@
+from os import PathLike
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .sklearn import VktrainClassifier as VktrainClassifier
+from .sklearn import VktrainRegressor as VktrainRegressor
+
+__all__: List[str]
+__version__: str
+library_path: str
+
+class VktrainError(RuntimeError):
+    status: str
+    def __init__(self, line: str, status: str = ...) -> None: ...
+class RecipeError(VktrainError, ValueError): ...
+class DataError(VktrainError, ValueError): ...
+class UnsupportedError(VktrainError): ...
+class OutOfMemoryError(VktrainError, MemoryError): ...
+class NoDeviceError(VktrainError): ...
+class DeviceError(VktrainError): ...
+class FileError(VktrainError, OSError): ...
+class NumericError(VktrainError, ArithmeticError): ...
+
+class Device(NamedTuple):
+    index: int
+    name: str
+    type: str
+    driver: str
+    memory_bytes: int
+    usable: bool
+    why_not: str
+
+class Progress(NamedTuple):
+    step: int
+    total: int
+    loss: float
+    accuracy: float
+    grad_norm: float
+    lr: float
+    items_per_s: float
+    eta_s: float
+    evaluated: bool
+    eval_split: Optional[str]
+    eval_loss: float
+    eval_accuracy: float
+    eval_mae: float
+    metric: Optional[str]
+    eval_metric: float
+    best: bool
+
+class Result(NamedTuple):
+    run_dir: str
+    best_checkpoint: str
+    step: int
+    best_step: int
+    metric: str
+    best_metric: float
+    valid_loss: float
+    valid_accuracy: float
+    valid_mae: float
+    valid_r2: float
+    test_loss: float
+    test_accuracy: float
+    test_mae: float
+    test_r2: float
+    seconds: float
+    step_ms: float
+    items_per_s: float
+    start_s: float
+    stopped: bool
+
+Path = Union[str, "PathLike[str]"]
+Callback = Callable[[Progress], Optional[bool]]
+
+def devices() -> List[Device]: ...
+def recipes() -> Dict[str, str]: ...
+def train(recipe: Union[Path, Mapping[str, Any]], data: Optional[Tuple[ArrayLike, ArrayLike]] = ...,
+          *, settings: Optional[Mapping[str, Any]] = ..., run: Optional[Path] = ...,
+          resume: bool = ..., device: Union[None, int, str] = ...,
+          callbacks: Union[Callback, Iterable[Callback]] = ..., train_on_all: bool = ...) -> Result: ...
+
+class Model:
+    task: str
+    input_shape: Tuple[int, ...]
+    classes: Optional[NDArray[Any]]
+    @classmethod
+    def load(cls, run: Path, device: Union[None, int, str] = ...) -> Model: ...
+    def predict(self, X: ArrayLike) -> NDArray[Any]: ...
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float32]: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Model: ...
+    def __exit__(self, *args: object) -> None: ...

@@ -1,0 +1,249 @@
+"""The shared library: where it is, its structs and functions as ctypes sees them, its errors.
+
+A struct here has the fields of the C struct of that name, in its order; the test checks their
+offsets against the headers.
+"""
+import ctypes
+import ctypes.util
+import logging
+import os
+import sys
+from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float,
+                    c_int, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p)
+
+from ._version import __version__
+
+_log = logging.getLogger("vktrain")
+
+
+class VktrainError(RuntimeError):
+    """What the library could not do. ``str(e)`` is its line: what, where, and what to do;
+    ``e.status`` is the name of its status, such as "bad argument"."""
+
+    def __init__(self, line, status="failed"):
+        super().__init__(line)
+        self.status = status
+
+
+class RecipeError(VktrainError, ValueError):
+    """A value of the recipe, or an argument, is wrong."""
+
+
+class DataError(VktrainError, ValueError):
+    """Data or a file is not what it must be."""
+
+
+class UnsupportedError(VktrainError):
+    """The device or the build lacks what was asked for."""
+
+
+class OutOfMemoryError(VktrainError, MemoryError):
+    """Memory of the host or the device ran out."""
+
+
+class NoDeviceError(VktrainError):
+    """There is no usable Vulkan device, or none that matches."""
+
+
+class DeviceError(VktrainError):
+    """A Vulkan call failed, or the device was lost."""
+
+
+class FileError(VktrainError, OSError):
+    """A file can't be opened, read or written."""
+
+    def __str__(self):
+        return str(self.args[0])
+
+
+class NumericError(VktrainError, ArithmeticError):
+    """NaN or infinity where the policy says stop."""
+
+
+OK, INTERRUPTED = 0, 12
+_ERRORS = {1: RecipeError, 2: RecipeError, 3: UnsupportedError, 4: OutOfMemoryError,
+           5: OutOfMemoryError, 6: NoDeviceError, 7: DeviceError, 8: FileError, 9: DataError,
+           10: NumericError}
+
+
+class GpuDesc(Structure):
+    _c_name_ = "vkt_gpu_desc"
+    _fields_ = [("device", c_char_p), ("cap", c_char_p), ("validate", c_bool),
+                ("no_cache", c_bool), ("no_tune", c_bool), ("serial", c_bool),
+                ("deterministic", c_int), ("math", c_int), ("cache_dir", c_char_p),
+                ("profile", c_char_p)]
+
+
+class Caps(Structure):
+    _c_name_ = "vkt_caps"
+    _fields_ = [("name", c_char * 256), ("driver", c_char * 256), ("driver_info", c_char * 256),
+                ("uuid", c_uint8 * 16), ("driver_uuid", c_uint8 * 16), ("cache_uuid", c_uint8 * 16),
+                ("vendor_id", c_uint32), ("device_id", c_uint32), ("driver_id", c_uint32),
+                ("driver_version", c_uint32), ("api_version", c_uint32), ("type", c_int),
+                ("klass", c_int), ("subgroup", c_uint32), ("subgroup_min", c_uint32),
+                ("subgroup_max", c_uint32), ("workgroup_subgroups", c_uint32),
+                ("subgroup_arith", c_bool), ("subgroup_control", c_bool), ("workgroup", c_uint32),
+                ("groups_x", c_uint32), ("shared_bytes", c_uint32), ("push_bytes", c_uint32),
+                ("max_alloc_bytes", c_uint64), ("max_buffer_bytes", c_uint64),
+                ("heap_bytes", c_uint64), ("budget_bytes", c_uint64), ("memory_budget", c_bool),
+                ("unified", c_bool), ("fp16", c_bool), ("int64", c_bool), ("storage8", c_bool),
+                ("bf16", c_bool), ("coopmat", c_bool), ("coopmat_f16", c_uint32 * 3),
+                ("coopmat_bf16", c_uint32 * 3), ("memory_model", c_bool), ("math", c_int),
+                ("exact_split", c_bool), ("hands_over", c_bool), ("timestamp_ns", c_double),
+                ("timestamp_bits", c_uint32), ("submit_ms", c_uint32),
+                ("compute_queue_family", c_uint32)]
+
+
+class GpuInfo(Structure):
+    _c_name_ = "vkt_gpu_info"
+    _fields_ = [("caps", Caps), ("usable", c_bool), ("why_not", c_char * 128),
+                ("duplicate", c_bool), ("index", c_uint32)]
+
+
+class Array(Structure):
+    _c_name_ = "vkt_array"
+    _fields_ = [("type", c_int), ("rank", c_uint32), ("shape", c_uint32 * 4), ("data", c_void_p)]
+
+
+class Arrays(Structure):
+    _c_name_ = "vkt_arrays"
+    _fields_ = [("x", Array), ("y", Array)]
+
+
+class Progress(Structure):
+    _c_name_ = "vkt_progress"
+    _fields_ = [("step", c_uint64), ("total", c_uint64), ("loss", c_double),
+                ("accuracy", c_double), ("grad_norm", c_double), ("clip", c_double),
+                ("lr", c_double), ("eta_s", c_double), ("items_per_s", c_double),
+                ("input_wait", c_double), ("evaluated", c_bool), ("eval_loss", c_double),
+                ("eval_accuracy", c_double), ("eval_mae", c_double), ("metric", c_char_p),
+                ("eval_metric", c_double), ("eval_split", c_char_p), ("best", c_bool)]
+
+
+PROGRESS_FN = CFUNCTYPE(None, c_void_p, POINTER(Progress))
+LOG_FN = CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p)
+
+
+class TrainDesc(Structure):
+    _c_name_ = "vkt_train_desc"
+    _fields_ = [("run_dir", c_char_p), ("resume", c_bool), ("gpu", GpuDesc),
+                ("no_rewrite", c_bool), ("explain", c_bool), ("train_on_all", c_bool),
+                ("no_checkpoints", c_bool), ("explain_text", c_void_p), ("tune", c_void_p),
+                ("on_progress", PROGRESS_FN), ("user", c_void_p), ("command", c_char_p),
+                ("comm", c_void_p)]
+
+
+class TrainResult(Structure):
+    _c_name_ = "vkt_train_result"
+    _fields_ = [("run_dir", c_char * 1024), ("best_checkpoint", c_char * 1088),
+                ("step", c_uint64), ("best_step", c_uint64), ("metric", c_char * 32),
+                ("best_metric", c_double), ("valid_loss", c_double), ("valid_accuracy", c_double),
+                ("valid_mae", c_double), ("test_loss", c_double), ("test_accuracy", c_double),
+                ("test_mae", c_double), ("valid_rmse", c_double), ("valid_r2", c_double),
+                ("test_rmse", c_double), ("test_r2", c_double), ("valid_metric", c_double),
+                ("test_metric", c_double), ("valid_perplexity", c_double),
+                ("valid_bits_per_byte", c_double), ("sample_gap", c_double),
+                ("norm_p50", c_double), ("norm_p90", c_double), ("norm_p99", c_double),
+                ("n_clipped", c_uint64), ("n_skipped", c_uint64), ("n_overflows", c_uint64),
+                ("n_steps", c_uint64), ("seconds", c_double), ("items_per_s", c_double),
+                ("step_ms", c_double), ("start_s", c_double), ("host_us", c_double),
+                ("input_wait", c_double), ("device_bytes", c_uint64), ("planned_bytes", c_uint64),
+                ("n_allocs_first", c_uint64), ("n_allocs_last", c_uint64)]
+
+
+class PredictorInfo(Structure):
+    _c_name_ = "vkt_predictor_info"
+    _fields_ = [("kind", c_int), ("task", c_int), ("input_rank", c_uint32),
+                ("input_shape", c_uint32 * 4), ("n_inputs", c_uint32), ("n_outputs", c_uint32),
+                ("class_names", POINTER(c_char_p))]
+
+
+STRUCTS = [GpuDesc, Caps, GpuInfo, Array, Arrays, Progress, TrainDesc, TrainResult, PredictorInfo]
+
+# name: (what it returns, what it takes)
+_FUNCTIONS = {
+    "vkt_version": (c_char_p, []),
+    "vkt_free": (None, [c_void_p]),
+    "vkt_status_name": (c_char_p, [c_int]),
+    "vkt_last_error": (c_char_p, []),
+    "vkt_log_set": (None, [LOG_FN, c_void_p, c_int]),
+    "vkt_gpu_list": (c_int, [POINTER(POINTER(GpuInfo)), POINTER(c_size_t)]),
+    "vkt_gpu_type_name": (c_char_p, [c_int]),
+    "vkt_recipe": (c_bool, [c_size_t, POINTER(c_char_p), POINTER(c_char_p), POINTER(c_char_p)]),
+    "vkt_config_create": (c_int, [POINTER(c_void_p)]),
+    "vkt_config_destroy": (None, [POINTER(c_void_p)]),
+    "vkt_config_load": (c_int, [c_void_p, c_char_p]),
+    "vkt_config_parse": (c_int, [c_void_p, c_char_p, c_size_t, c_char_p]),
+    "vkt_config_set": (c_int, [c_void_p, c_char_p]),
+    "vkt_config_set_arrays": (None, [c_void_p, POINTER(Arrays)]),
+    "vkt_config_finish": (c_int, [c_void_p]),
+    "vkt_train": (c_int, [c_void_p, POINTER(TrainDesc), POINTER(TrainResult)]),
+    "vkt_train_stop": (None, []),
+    "vkt_predictor_open": (c_int, [POINTER(GpuDesc), c_char_p, POINTER(c_void_p)]),
+    "vkt_predictor_close": (None, [POINTER(c_void_p)]),
+    "vkt_predictor_get_info": (POINTER(PredictorInfo), [c_void_p]),
+    "vkt_predictor_run": (c_int, [c_void_p, POINTER(Array), POINTER(c_float)]),
+}
+
+
+def _find():
+    """The library's path: VKTRAIN_LIBRARY, else the one in this package, else the system's."""
+    named = os.environ.get("VKTRAIN_LIBRARY")
+    if named:
+        return named
+    here = os.path.dirname(os.path.abspath(__file__))
+    abi = ".".join(__version__.split(".")[:2])
+    for name in ("vktrain.dll", "libvktrain.dylib", "libvktrain.so"):
+        path = os.path.join(here, name)
+        if os.path.exists(path):
+            return path
+    if sys.platform.startswith("linux"):
+        return f"libvktrain.so.{abi}"
+    return ctypes.util.find_library("vktrain") or "libvktrain"
+
+
+def _load():
+    path = _find()
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as e:
+        raise ImportError(f"vktrain's shared library can't be loaded: {e}; install it (package "
+                          f"libvktrain), or set VKTRAIN_LIBRARY to its path") from None
+    for name, (result, arguments) in _FUNCTIONS.items():
+        try:
+            function = getattr(library, name)
+        except AttributeError:
+            raise ImportError(f"'{path}' has no function {name}: this package needs version "
+                              f"{__version__} of the library") from None
+        function.restype, function.argtypes = result, arguments
+    version = library.vkt_version().decode()
+    if version.split(".")[:2] != __version__.split(".")[:2]:  # 0.1 and 0.2 do not mix
+        raise ImportError(f"'{path}' is version {version} of the library; this package needs "
+                          f"{__version__}")
+    return path, library
+
+
+library_path, lib = _load()
+
+
+@LOG_FN
+def _on_log(_user, level, area, line):
+    """An error is raised, so its line is not shown a second time."""
+    level = (logging.DEBUG, logging.WARNING, logging.INFO, logging.DEBUG)[level]
+    if _log.isEnabledFor(level):
+        _log.log(level, "%s: %s", area.decode(), line.decode(errors="replace"))
+
+
+lib.vkt_log_set(_on_log, None, 2)  # information, and above
+
+
+def check(status):
+    """Raises what the calling thread's last call failed with."""
+    if status != OK:
+        raise error_of(status)
+
+
+def error_of(status):
+    name = lib.vkt_status_name(status).decode()
+    line = lib.vkt_last_error().decode(errors="replace") or name
+    return _ERRORS.get(status, VktrainError)(line, name)
