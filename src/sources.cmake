@@ -312,21 +312,25 @@ set(SRC_TRAIN
   src/train/trainer_run.c
 )
 set(SRC_STUDY
+  src/study/forest.c
   src/study/space.c
   src/study/study.c
   src/study/study_batch.c
   src/study/study_clip.c
   src/study/study_compare.c
+  src/study/study_effects.c
   src/study/study_estimate.c
   src/study/study_file.c
   src/study/study_folds.c
   src/study/study_lr.c
   src/study/study_outcome.c
+  src/study/study_prune.c
   src/study/study_ramp.c
   src/study/study_search.c
   src/study/study_text.c
   src/study/study_trial.c
   src/study/study_warmup.c
+  src/study/tpe.c
 )
 set(SRC_PROFILE
   src/profile/profile.c

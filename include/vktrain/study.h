@@ -32,8 +32,12 @@ typedef enum vkt_trial_state {
     VKT_TRIAL_INFEASIBLE,  /* it diverged, does not fit into memory, or its options exclude each
                               other: `why` */
     VKT_TRIAL_INTERRUPTED, /* stopped with its study: resuming goes on with it */
+    VKT_TRIAL_PRUNED,      /* stopped early because others were better there: `why` */
 } vkt_trial_state;
 VKT_API const char *vkt_trial_state_name(vkt_trial_state s);
+
+/* Steps of a search at which hopeless trials are pruned, at most. */
+enum { VKT_STUDY_RUNGS = 3 };
 
 typedef struct vkt_study_trial {
     char name[32];          /* folder in the study's folder: "trial-0003" */
@@ -52,8 +56,31 @@ typedef struct vkt_study_trial {
     double items_per_s, step_ms; /* over the steps after the first fifth, evaluations left out */
     double seconds;              /* of the whole trial */
     uint64_t device_bytes;
-    uint64_t to_target; /* steps to the target; 0: not reached, or none was set */
+    uint64_t to_target;           /* steps to the target; 0: not reached, or none was set */
+    double rung[VKT_STUDY_RUNGS]; /* best metric when it reached each; NAN: it did not */
 } vkt_study_trial;
+
+/* The trials of a search in one part of a metaparameter's range: the best values of the others. */
+typedef struct vkt_study_part {
+    const char *label;            /* "0.001 to 0.0042", "adam" */
+    double low, high;             /* values that were tried; NAN: a choice */
+    size_t n, infeasible, pruned; /* trials; of those */
+    double best;                  /* NAN: none ended */
+    double best_low, best_high;   /* 80% of what resamplings of its trials have as their best */
+    const char *trial;            /* that the best is from; NULL */
+} vkt_study_part;
+typedef struct vkt_study_effect {
+    const char *key, *when;              /* when: "optim.rule=adam|adamw"; NULL: in all trials */
+    const char *role;                    /* scientific, nuisance, fixed */
+    const char *scale;                   /* linear, log, log_one_minus, choice */
+    double low, high;                    /* of the space; NAN: choices */
+    double share, share_low, share_high; /* of the variance of the ranks that it explains by itself,
+                                            and its 80% range; NAN: too few trials */
+    bool shown;                          /* the share is more than chance */
+    bool isolated;                       /* it is asked about: scientific, or desc's isolate */
+    vkt_study_part *parts;
+    size_t n_parts;
+} vkt_study_effect;
 
 /* What a study found. Texts belong to it. */
 typedef struct vkt_study {
@@ -71,6 +98,8 @@ typedef struct vkt_study {
     size_t n_advice;
     const char **apply; /* what to set in the recipe: "optim.lr=0.01"; none: leave it as it is */
     size_t n_apply;
+    vkt_study_effect *effects; /* of a search, one for each metaparameter in its space */
+    size_t n_effects;
     const char *playbook; /* what the tuning playbook says here */
     const char *command;  /* command that reproduces the best trial */
     double estimate_s;    /* of a dry run: seconds for the trials listed; NAN: not measured */
@@ -108,6 +137,8 @@ typedef struct vkt_study_desc {
     /* search */
     const char *space;   /* YAML file */
     uint32_t trials;     /* 0: 20 */
+    bool tpe;            /* points from a model of the trials so far, in place of the sequence */
+    bool prune;          /* successive halving: stop trials that are not among the best at a rung */
     const char *isolate; /* option whose own effect is shown, over the best of the others; NULL:
                             the first of the space */
     /* lr */

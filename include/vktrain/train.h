@@ -74,6 +74,8 @@ typedef struct vkt_train_desc {
     void (*on_progress)(void *user,
                         const vkt_progress *p); /* after each step whose numbers arrived */
     void *user;
+    const bool *stop;    /* NULL, or what on_progress sets for this run alone to stop as after
+                            vkt_train_stop */
     const char *command; /* command line, for run.json */
     vkt_comm *comm; /* the ranks that train together, of which each calls this with the same recipe
                        and data; rank 0 alone writes. NULL: alone */

@@ -136,14 +136,52 @@ fail:
     return st;
 }
 
+/* "option: value" or "option: [value, value]". */
 static vkt_status read_when(vkt__axis *x, const vkt__yaml *map, const reader *r)
 {
-    if (map->kind != VKT__YAML_MAP || !map->first || map->first->next ||
-        map->first->kind != VKT__YAML_SCALAR)
+    const vkt__yaml *e = map->kind == VKT__YAML_MAP ? map->first : NULL;
+    if (!e || e->next || e->kind == VKT__YAML_MAP || (e->kind == VKT__YAML_LIST && !e->first))
         return bad(x, r, "`when` needs one condition, such as {optim.rule: nesterov}");
-    x->when_key = map->first->key;
-    x->when_value = map->first->text;
+    x->when_key = e->key;
+    if (e->kind == VKT__YAML_SCALAR) {
+        x->when[x->n_when++] = e->text;
+        return VKT_OK;
+    }
+    for (const vkt__yaml *v = e->first; v; v = v->next) {
+        if (v->kind != VKT__YAML_SCALAR || x->n_when == VKT__MAX_CHOICES)
+            return bad(x, r, "`when` needs one value or a list of them");
+        x->when[x->n_when++] = v->text;
+    }
     return VKT_OK;
+}
+
+static vkt_status read_role(vkt__axis *x, const vkt__yaml *v, const reader *r)
+{
+    static const char *const names[] = { "nuisance", "scientific", "fixed" };
+    for (size_t k = 0; k < VKT_COUNT(names) && v->kind == VKT__YAML_SCALAR; k++)
+        if (!strcmp(v->text, names[k])) {
+            x->role = (vkt__axis_role)k;
+            return VKT_OK;
+        }
+    return bad(x, r, "role is not one of scientific, nuisance, fixed%s",
+               v->kind == VKT__YAML_SCALAR ? vkt_did_you_mean(v->text, names, VKT_COUNT(names)).text
+                                           : "");
+}
+
+static vkt_status read_fixed(vkt__axis *x, const vkt__yaml *v, const reader *r)
+{
+    bool list_wanted = !strcmp(x->key, "model");
+    vkt_status st = VKT_OK;
+    if (v->kind != (list_wanted ? VKT__YAML_LIST : VKT__YAML_SCALAR))
+        return bad(x, r, "a fixed value must be %s",
+                   list_wanted ? "a list of layers" : "one value");
+    x->kind = VKT__AXIS_CHOICE;
+    x->role = VKT__ROLE_FIXED;
+    x->choice[0] = list_wanted ? flow(r, v) : v->text;
+    VKT_TRY(check_value(x, x->choice[0], r));
+    x->n_choices = 1;
+fail:
+    return st;
 }
 
 /* Whether the axis is of numbers, and whole ones. */
@@ -185,53 +223,109 @@ static vkt_status find_layer_option(vkt__axis *x, const reader *r, bool *number)
     return VKT_OK;
 }
 
+/* One field of "{log: [1e-4, 0.1], when: ..., role: ...}". */
+static vkt_status read_field(vkt__axis *x, const vkt__yaml *f, bool number, bool *ranged,
+                             const reader *r)
+{
+    enum { FIXED = 4, WHEN, ROLE };
+    static const char *const kinds[] = { "linear", "log",  "log_one_minus", "choice",
+                                         "fixed",  "when", "role" };
+    size_t k = 0;
+    while (k < VKT_COUNT(kinds) && strcmp(kinds[k], f->key)) k++;
+    if (k == VKT_COUNT(kinds))
+        return bad(x, r,
+                   "'%s' is not one of linear, log, log_one_minus, choice, fixed, when, role%s",
+                   f->key, vkt_did_you_mean(f->key, kinds, k).text);
+    if (k == WHEN) return read_when(x, f, r);
+    if (k == ROLE) return read_role(x, f, r);
+    if (*ranged) return bad(x, r, "has two ranges");
+    *ranged = true;
+    if (k == FIXED) return read_fixed(x, f, r);
+    x->kind = (vkt__axis_kind)k;
+    if (k == VKT__AXIS_CHOICE) return read_choices(x, f, r);
+    if (!number) return bad(x, r, "is not a number: give a list of choices");
+    return read_range(x, f, r);
+}
+
 static vkt_status read_axis(vkt__axis *x, const vkt__yaml *e, const reader *r)
 {
-    static const char *const kinds[] = { "linear", "log", "log_one_minus", "choice", "when" };
     vkt_status st = VKT_OK;
     bool ranged = false, number = false;
     VKT_TRY(is_model(x) ? find_layer_option(x, r, &number) : find_option(x, r, &number));
     if (e->kind == VKT__YAML_LIST) return read_choices(x, e, r);
     if (e->kind != VKT__YAML_MAP)
         return bad(x, r, "needs {log: [low, high]}, {linear: [low, high]} or a list of choices");
-    for (const vkt__yaml *f = e->first; f; f = f->next) {
-        size_t k = 0;
-        while (k < VKT_COUNT(kinds) && strcmp(kinds[k], f->key)) k++;
-        if (k == VKT_COUNT(kinds)) {
-            return bad(x, r, "'%s' is not one of linear, log, log_one_minus, choice, when%s",
-                       f->key, vkt_did_you_mean(f->key, kinds, k).text);
-        }
-        if (k == 4) {
-            VKT_TRY(read_when(x, f, r));
-            continue;
-        }
-        if (ranged) return bad(x, r, "has two ranges");
-        ranged = true;
-        x->kind = (vkt__axis_kind)k;
-        if (k == VKT__AXIS_CHOICE) {
-            VKT_TRY(read_choices(x, f, r));
-        } else {
-            if (!number) return bad(x, r, "is not a number: give a list of choices");
-            VKT_TRY(read_range(x, f, r));
-        }
-    }
+    for (const vkt__yaml *f = e->first; f; f = f->next)
+        VKT_TRY(read_field(x, f, number, &ranged, r));
     if (!ranged) return bad(x, r, "has no range: linear, log, log_one_minus or choice");
+    if (x->role == VKT__ROLE_FIXED && (x->kind != VKT__AXIS_CHOICE || x->n_choices != 1))
+        return bad(x, r, "has the role fixed, but a range: give its value, {fixed: VALUE}");
+    if (x->role == VKT__ROLE_SCIENTIFIC && x->when_key)
+        return bad(x, r, "a scientific metaparameter must be in all trials: it can't have `when`");
 fail:
     return st;
 }
 
-/* A condition must be on an axis that stands before it. */
-static vkt_status check_when(const vkt__space *s, size_t i, const reader *r)
+static bool is_choice(const vkt__axis *x, const char *value)
 {
-    const vkt__axis *x = &s->axis[i];
+    for (size_t c = 0; c < x->n_choices; c++)
+        if (!strcmp(x->choice[c], value)) return true;
+    return false;
+}
+
+/* A condition must be on choices of an axis that stands before it. */
+static vkt_status check_when(const vkt__space *s, const vkt__axis *x, const reader *r)
+{
+    const vkt__axis *on = NULL;
     if (!x->when_key) return VKT_OK;
-    for (size_t k = 0; k < i; k++)
-        if (!strcmp(s->axis[k].key, x->when_key)) {
-            for (size_t c = 0; c < s->axis[k].n_choices; c++)
-                if (!strcmp(s->axis[k].choice[c], x->when_value)) return VKT_OK;
-            return bad(x, r, "when: '%s' is not a choice of %s", x->when_value, x->when_key);
+    for (size_t k = 0; k < s->n && !on; k++)
+        if (!strcmp(s->axis[k].key, x->when_key)) on = &s->axis[k];
+    if (!on) return bad(x, r, "when: '%s' must come before it in the space", x->when_key);
+    for (size_t v = 0; v < x->n_when; v++)
+        if (!is_choice(on, x->when[v]))
+            return bad(x, r, "when: '%s' is not a choice of %s", x->when[v], x->when_key);
+    return VKT_OK;
+}
+
+/* Several ranges of one option need conditions of which one holds at a time. They share a dimension
+ * of the sequence. */
+static vkt_status check_ranges(vkt__space *s, vkt__axis *x, const reader *r)
+{
+    x->dim = x->role == VKT__ROLE_FIXED ? 0 : s->n_dims;
+    for (size_t k = 0; k < s->n; k++) {
+        const vkt__axis *o = &s->axis[k];
+        if (strcmp(o->key, x->key)) continue;
+        if (!o->when_key || !x->when_key || strcmp(o->when_key, x->when_key))
+            return bad(x, r,
+                       "has several ranges: each needs a `when` on the same option, such as "
+                       "{log: [1e-4, 0.01], when: {optim.rule: adam}}");
+        for (size_t v = 0; v < x->n_when; v++)
+            for (size_t w = 0; w < o->n_when; w++)
+                if (!strcmp(x->when[v], o->when[w]))
+                    return bad(x, r, "has two ranges for %s=%s", x->when_key, x->when[v]);
+        if (o->role != VKT__ROLE_FIXED && x->role != VKT__ROLE_FIXED) {
+            x->dim = o->dim;
+            return VKT_OK;
         }
-    return bad(x, r, "when: '%s' must come before it in the space", x->when_key);
+    }
+    s->n_dims += x->role != VKT__ROLE_FIXED;
+    return VKT_OK;
+}
+
+static vkt_status add_axis(vkt__space *s, const char *key, const vkt__yaml *e, const reader *r)
+{
+    vkt_status st = VKT_OK;
+    if (s->n == VKT__MAX_AXES)
+        return vkt__fail(VKT_E_ARG, "study", "%s:%d: more than %d metaparameters", r->source,
+                         e->line, VKT__MAX_AXES);
+    vkt__axis *x = &s->axis[s->n];
+    *x = (vkt__axis) { .key = key, .line = e->line };
+    VKT_TRY(read_axis(x, e, r));
+    VKT_TRY(check_when(s, x, r));
+    VKT_TRY(check_ranges(s, x, r));
+    s->n++;
+fail:
+    return st;
 }
 
 vkt_status vkt__space_parse(vkt__arena *a, const char *text, size_t n, const char *source,
@@ -252,17 +346,14 @@ vkt_status vkt__space_parse(vkt__arena *a, const char *text, size_t n, const cha
                          "{log: [1e-4, 0.1]}",
                          source, root->line);
     for (const vkt__yaml *e = root->first; e; e = e->next) {
-        if (out->n == VKT__MAX_AXES)
-            return vkt__fail(VKT_E_ARG, "study", "%s:%d: more than %d metaparameters", source,
-                             e->line, VKT__MAX_AXES);
-        vkt__axis *x = &out->axis[out->n];
-        *x = (vkt__axis) { .key = e->key, .line = e->line };
-        VKT_TRY(read_axis(x, e, &r));
-        for (size_t k = 0; k < out->n; k++)
-            if (!strcmp(out->axis[k].key, x->key)) return bad(x, &r, "is here twice");
-        VKT_TRY(check_when(out, out->n, &r));
-        out->n++;
+        bool several = e->kind == VKT__YAML_LIST && e->first && e->first->kind == VKT__YAML_MAP;
+        if (!several) VKT_TRY(add_axis(out, e->key, e, &r));
+        for (const vkt__yaml *one = several ? e->first : NULL; one; one = one->next)
+            VKT_TRY(add_axis(out, e->key, one, &r));
     }
+    if (!out->n_dims)
+        return vkt__fail(VKT_E_ARG, "study", "%s:%d: all values are fixed: nothing is searched",
+                         source, root->line);
 fail:
     return st;
 }
@@ -304,14 +395,21 @@ double vkt__axis_position(const vkt__axis *x, double v)
     return NAN;
 }
 
+/* The value in "key=value" of a key; NULL: none of the settings has it. */
+static const char *value_of(const char *key, const char *const *set, size_t n)
+{
+    size_t len = strlen(key);
+    for (size_t i = 0; i < n; i++)
+        if (!strncmp(set[i], key, len) && set[i][len] == '=') return set[i] + len + 1;
+    return NULL;
+}
+
 static bool holds(const vkt__axis *x, const char *const *set, size_t n)
 {
-    if (!x->when_key) return true;
-    size_t len = strlen(x->when_key);
-    for (size_t i = 0; i < n; i++)
-        if (!strncmp(set[i], x->when_key, len) && set[i][len] == '=')
-            return !strcmp(set[i] + len + 1, x->when_value);
-    return false;
+    const char *value = x->when_key ? value_of(x->when_key, set, n) : NULL;
+    for (size_t i = 0; i < x->n_when && value; i++)
+        if (!strcmp(value, x->when[i])) return true;
+    return !x->when_key;
 }
 
 size_t vkt__space_point(const vkt__space *space, const double *u, vkt__arena *a, const char **set)
@@ -333,6 +431,28 @@ size_t vkt__space_point(const vkt__space *space, const double *u, vkt__arena *a,
         set[n++] = vkt__arena_printf(a, "%s=%s", x->key, vkt__double_text(v, false, text));
     }
     return n;
+}
+
+const char *vkt__axis_value(const vkt__axis *x, const char *const *set, size_t n)
+{
+    return holds(x, set, n) ? value_of(x->key, set, n) : NULL;
+}
+
+void vkt__space_locate(const vkt__space *space, const char *const *set, size_t n, double *u)
+{
+    for (size_t i = 0; i < space->n; i++) {
+        const vkt__axis *x = &space->axis[i];
+        const char *v = vkt__axis_value(x, set, n);
+        u[i] = NAN;
+        if (!v) continue;
+        for (size_t k = 0; k < x->n_choices; k++)
+            if (!strcmp(x->choice[k], v)) u[i] = ((double)k + 0.5) / (double)x->n_choices;
+        if (x->kind == VKT__AXIS_CHOICE) continue;
+        double at = vkt__number_or_nan(v);
+        u[i] = x->whole && x->kind == VKT__AXIS_LINEAR
+                   ? (at - x->low + 0.5) / (x->high - x->low + 1)
+                   : vkt__axis_position(x, at);
+    }
 }
 
 /* ---- Halton ---- */
@@ -365,4 +485,12 @@ double vkt__halton(uint64_t seed, uint32_t dim, uint64_t index)
         index /= base;
     }
     return VKT_MIN(v, 1 - 1e-12);
+}
+
+void vkt__space_halton(const vkt__space *space, uint64_t seed, uint64_t index, double *u)
+{
+    for (size_t i = 0; i < space->n; i++)
+        u[i] = space->axis[i].role == VKT__ROLE_FIXED
+                   ? 0
+                   : vkt__halton(seed, space->axis[i].dim, index);
 }

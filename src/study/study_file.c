@@ -39,6 +39,13 @@ static const field fields[] = {
     NUMBER(step_ms),    NUMBER(seconds),  COUNT(device_bytes), COUNT(to_target),
 };
 
+static json_t *numbers(const double *v, size_t n)
+{
+    json_t *a = json_array();
+    for (size_t i = 0; i < n; i++) json_array_append_new(a, number(v[i]));
+    return a;
+}
+
 static json_t *text_list(const char *const *text, size_t n)
 {
     json_t *a = json_array();
@@ -63,7 +70,36 @@ static json_t *trial_json(const vkt_study_trial *t)
             json_object_set_new(j, fields[i].name, number(d));
         }
     }
+    if (!isnan(t->rung[0])) json_object_set_new(j, "rungs", numbers(t->rung, VKT_STUDY_RUNGS));
     return j;
+}
+
+static json_t *part_json(const vkt_study_part *p)
+{
+    return json_pack("{ss so so sI sI sI so so so ss?}", "label", p->label, "low", number(p->low),
+                     "high", number(p->high), "trials", (json_int_t)p->n, "infeasible",
+                     (json_int_t)p->infeasible, "pruned", (json_int_t)p->pruned, "best",
+                     number(p->best), "best_low", number(p->best_low), "best_high",
+                     number(p->best_high), "trial", p->trial);
+}
+
+json_t *vkt__study_effects_json(const vkt_study *s)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < s->n_effects; i++) {
+        const vkt_study_effect *e = &s->effects[i];
+        json_t *parts = json_array();
+        for (size_t k = 0; k < e->n_parts; k++)
+            json_array_append_new(parts, part_json(&e->parts[k]));
+        json_array_append_new(
+            all, json_pack("{ss ss? ss ss so so so so so sb sb so}", "key", e->key, "when", e->when,
+                           "role", e->role, "scale", e->scale, "low", number(e->low), "high",
+                           number(e->high), "importance", number(e->share), "importance_low",
+                           number(e->share_low), "importance_high", number(e->share_high),
+                           "importance_shown", (int)e->shown, "isolated", (int)e->isolated, "parts",
+                           parts));
+    }
+    return all;
 }
 
 /* As the study was begun: what it was resumed with does not begin it. */
@@ -108,6 +144,7 @@ static json_t *study_json(const vkt_study *s)
     json_object_set_new(j, "rows", rows);
     json_object_set_new(j, "advice", text_list(s->advice, s->n_advice));
     json_object_set_new(j, "apply", text_list(s->apply, s->n_apply));
+    if (s->n_effects) json_object_set_new(j, "metaparameters", vkt__study_effects_json(s));
     json_object_set_new(j, "playbook", json_string(s->playbook ? s->playbook : ""));
     json_object_set_new(j, "command", s->command ? json_string(s->command) : json_null());
     return j;
@@ -297,8 +334,12 @@ vkt_status vkt__study_recall(const vkt_study *s, size_t i, vkt_study_trial *t, b
         t->state = VKT_TRIAL_DONE;
     else if (!strcmp(state, vkt_trial_state_name(VKT_TRIAL_INFEASIBLE)))
         t->state = VKT_TRIAL_INFEASIBLE;
+    else if (!strcmp(state, vkt_trial_state_name(VKT_TRIAL_PRUNED)))
+        t->state = VKT_TRIAL_PRUNED;
     else
         return VKT_OK;
+    const json_t *rungs = json_object_get(j, "rungs");
+    for (size_t k = 0; k < VKT_STUDY_RUNGS; k++) t->rung[k] = to_number(json_array_get(rungs, k));
     for (size_t k = 0; k < VKT_COUNT(fields); k++) {
         const json_t *v = json_object_get(j, fields[k].name);
         char *at = (char *)t + fields[k].offset;

@@ -66,6 +66,7 @@ vkt_status vkt__trial_outcome(const vkt_study *s, const vkt_config *c, const cha
 const char *vkt__trial_word(const vkt_study_trial *t, double reference)
 {
     if (t->state == VKT_TRIAL_INFEASIBLE) return isinf(t->rise) ? "diverged" : "infeasible";
+    if (t->state == VKT_TRIAL_PRUNED) return "pruned";
     if (t->rise > 0) return "loss rises";
     if (t->final_loss >= t->first_loss ||
         t->first_loss - t->final_loss < 0.5 * (t->first_loss - reference))
@@ -91,4 +92,18 @@ bool vkt__study_better(const vkt_study *s, double a, double b)
 {
     if (isnan(a) || isnan(b)) return !isnan(a) && isnan(b);
     return s->metric_sign * (a - b) > 0;
+}
+
+/* The less, the better off. */
+static int standing(const vkt_study_trial *t)
+{
+    return t->state == VKT_TRIAL_DONE && !isnan(t->best) ? 0 : t->state == VKT_TRIAL_PRUNED ? 1 : 2;
+}
+
+bool vkt__trial_ahead(const vkt_study *s, const vkt_study_trial *a, const vkt_study_trial *b)
+{
+    int x = standing(a), y = standing(b);
+    if (x != y) return x < y;
+    if (x == 1 && a->steps != b->steps) return a->steps > b->steps;
+    return x < 2 && vkt__study_better(s, a->best, b->best);
 }

@@ -38,6 +38,8 @@ vkt_status vkt__study_open(vkt_study *s);
 /* Of a resumed search: whether its i-th trial is a point of the search, and how many are. */
 bool vkt__study_is_point(const vkt_study *s, size_t i);
 size_t vkt__study_points(const vkt_study *s);
+/* What a search says of its metaparameters, as study.json has it; the caller owns it. */
+json_t *vkt__study_effects_json(const vkt_study *s);
 /* Writes study.json whole or not at all. */
 vkt_status vkt__study_save(const vkt_study *s);
 /* Entry i of a resumed study that has ended, into *t (which has its group and settings). False: it
@@ -52,6 +54,7 @@ typedef struct vkt__trial_spec {
     size_t n_set;
     bool check;        /* evaluates without saving its weights */
     bool until_target; /* ends at the first evaluation that reaches desc->target */
+    bool prune;        /* may end at a rung: study_prune.c */
 } vkt__trial_spec;
 /* The configuration of a trial: recipe, the study's settings, the trial's. */
 vkt_status vkt__trial_config(const vkt_study *s, const char *const *set, size_t n_set,
@@ -81,6 +84,20 @@ const char *vkt__trial_word_near(const vkt_study_trial *t, double reference);
 bool vkt__trial_stable(const vkt_study_trial *t, double reference);
 /* True if a is better than b by the study's metric; NAN is worse than anything. */
 bool vkt__study_better(const vkt_study *s, double a, double b);
+/* The order of trials: those that ended by their best, then those pruned (later ones first), then
+ * the infeasible. */
+bool vkt__trial_ahead(const vkt_study *s, const vkt_study_trial *a, const vkt_study_trial *b);
+
+/* ---- study_prune.c ---- */
+
+/* Steps of the rungs of a run of `total` steps, rising; returns how many, 0 where evaluations are
+ * too rare for any. */
+size_t vkt__prune_rungs(uint64_t total, uint64_t eval_every, uint64_t *out);
+/* After an evaluation of trial `t` at `step`: notes its best so far at the rung it has reached.
+ * True if it is not among the best third of those that reached it, by asynchronous successive
+ * halving; then `t->why` says so. Source: Li et al. 2018 (arXiv 1810.05934). */
+bool vkt__prune_now(vkt_study *s, vkt_study_trial *t, const uint64_t *rung, size_t n_rungs,
+                    uint64_t step, double best);
 
 /* ---- study_estimate.c ---- */
 

@@ -6,9 +6,11 @@
 
 #include "base/number.h"
 #include "study/space.h"
+#include "study/study_effects.h"
 #include "study/study_run.h"
+#include "study/tpe.h"
 
-enum { MAX_SHOWN_AXES = 8, BINS = 5 };
+enum { MAX_SHOWN_AXES = 8 };
 
 static const char playbook[] =
     "Quasi-random search covers the space evenly, and its trials can be used afterwards to answer "
@@ -16,14 +18,6 @@ static const char playbook[] =
     "best point only if it is not at the edge of the space, if there are enough trials near it, "
     "and if it is also good on other seeds. To see the effect of one metaparameter, compare its "
     "values, each with the best values of the others.";
-
-static const char *value_of(const vkt_study_trial *t, const char *key)
-{
-    size_t n = strlen(key);
-    for (size_t i = 0; i < t->n_set; i++)
-        if (!strncmp(t->set[i], key, n) && t->set[i][n] == '=') return t->set[i] + n + 1;
-    return NULL;
-}
 
 static bool counts(const vkt_study_trial *t)
 {
@@ -36,8 +30,7 @@ static void sort(const vkt_study *s, size_t *order, size_t n)
 {
     for (size_t i = 1; i < n; i++)
         for (size_t k = i;
-             k > 0 && vkt__study_better(s, s->trials[order[k]].best, s->trials[order[k - 1]].best);
-             k--) {
+             k > 0 && vkt__trial_ahead(s, &s->trials[order[k]], &s->trials[order[k - 1]]); k--) {
             size_t t = order[k];
             order[k] = order[k - 1];
             order[k - 1] = t;
@@ -52,13 +45,34 @@ static void settings_cell(vkt_study *s, const vkt_study_trial *t)
     vkt__str_finish(&all);
 }
 
+static const char *value_in(const vkt__space *space, const char *key, const vkt_study_trial *t)
+{
+    const char *v = NULL;
+    for (size_t i = 0; i < space->n && !v; i++)
+        if (!strcmp(space->axis[i].key, key))
+            v = vkt__axis_value(&space->axis[i], t->set, t->n_set);
+    return v;
+}
+
+/* Metaparameters that differ, each once. */
+static size_t find_varied(const vkt__space *space, const char **key)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < space->n; i++) {
+        bool new = space->axis[i].role != VKT__ROLE_FIXED;
+        for (size_t k = 0; k < n; k++) new &= strcmp(key[k], space->axis[i].key) != 0;
+        if (new) key[n++] = space->axis[i].key;
+    }
+    return n;
+}
+
 static void fill_table(vkt_study *s, const vkt__space *space, const size_t *order, size_t n)
 {
-    const char *columns[MAX_SHOWN_AXES + 4];
-    size_t k = 0;
-    bool apart = space->n <= MAX_SHOWN_AXES;
+    const char *columns[MAX_SHOWN_AXES + 4], *key[VKT__MAX_AXES];
+    size_t k = 0, n_keys = find_varied(space, key);
+    bool apart = n_keys <= MAX_SHOWN_AXES;
     columns[k++] = "trial";
-    for (size_t i = 0; i < space->n && apart; i++) columns[k++] = space->axis[i].key;
+    for (size_t i = 0; i < n_keys && apart; i++) columns[k++] = key[i];
     if (!apart) columns[k++] = "settings";
     columns[k++] = vkt__study_text(s, "best valid %s", s->metric);
     columns[k++] = "at step";
@@ -67,8 +81,8 @@ static void fill_table(vkt_study *s, const vkt__space *space, const size_t *orde
     for (size_t i = 0; i < n; i++) {
         const vkt_study_trial *t = &s->trials[order[i]];
         vkt__study_cell(s, "%s", t->name);
-        for (size_t x = 0; x < space->n && apart; x++) {
-            const char *v = value_of(t, space->axis[x].key);
+        for (size_t x = 0; x < n_keys && apart; x++) {
+            const char *v = value_in(space, key[x], t);
             vkt__study_cell(s, "%s", v ? v : "-");
         }
         if (!apart) settings_cell(s, t);
@@ -83,7 +97,7 @@ static void fill_table(vkt_study *s, const vkt__space *space, const size_t *orde
 /* NAN: a choice, or not in this trial. */
 static double position(const vkt_study_trial *t, const vkt__axis *x)
 {
-    const char *v = x->kind == VKT__AXIS_CHOICE ? NULL : value_of(t, x->key);
+    const char *v = x->kind == VKT__AXIS_CHOICE ? NULL : vkt__axis_value(x, t->set, t->n_set);
     return v ? vkt__axis_position(x, vkt__number_or_nan(v)) : NAN;
 }
 
@@ -114,8 +128,8 @@ static void check_boundary(vkt_study *s, const vkt__space *space, const size_t *
         vkt__study_advise(s,
                           "the best %s=%s lies at the %s end of its range, %g to %g, and so does "
                           "another of the three best: move the range that way and search again",
-                          x->key, value_of(best, x->key), lower ? "lower" : "upper", x->low,
-                          x->high);
+                          x->key, vkt__axis_value(x, best->set, best->n_set),
+                          lower ? "lower" : "upper", x->low, x->high);
     }
     if (inside) vkt__study_advise(s, "the best points are not at the edge of the space");
 }
@@ -136,57 +150,12 @@ static const char batch_warning[] =
     "regularisation, tuned for another size; choose it with `vktrain study batch-size`, and leave "
     "it out";
 
-/* Best of the trials in each part of one axis. */
-static void isolate(vkt_study *s, const vkt__axis *x, const size_t *order, size_t n)
-{
-    size_t parts = x->kind == VKT__AXIS_CHOICE ? x->n_choices : BINS;
-    vkt__str line = { 0 };
-    for (size_t b = 0; b < parts; b++) {
-        double best = NAN, low = INFINITY, high = -INFINITY;
-        size_t in = 0, bad = 0;
-        for (size_t k = 0; k < n; k++) {
-            size_t i = order[k];
-            const char *v = value_of(&s->trials[i], x->key);
-            if (!v) continue;
-            size_t at = b + 1;
-            if (x->kind == VKT__AXIS_CHOICE)
-                at = strcmp(v, x->choice[b]) ? b + 1 : b;
-            else
-                at = VKT_MIN((size_t)(fmax(vkt__axis_position(x, vkt__number_or_nan(v)), 0) * BINS),
-                             BINS - 1);
-            if (at != b) continue;
-            in++;
-            low = fmin(low, vkt__number_or_nan(v));
-            high = fmax(high, vkt__number_or_nan(v));
-            bad += !counts(&s->trials[i]);
-            if (counts(&s->trials[i]) && vkt__study_better(s, s->trials[i].best, best))
-                best = s->trials[i].best;
-        }
-        if (!in) continue;
-        vkt__str_printf(&line, "%s", line.len ? "; " : "");
-        if (x->kind == VKT__AXIS_CHOICE)
-            vkt__str_printf(&line, "%s", x->choice[b]);
-        else
-            vkt__str_printf(&line, "%.3g to %.3g", low, high);
-        if (isnan(best))
-            vkt__str_printf(&line, ": infeasible (%zu)", in);
-        else
-            vkt__str_printf(&line, ": %.4g (%zu trial%s%s)", best, in, in == 1 ? "" : "s",
-                            bad ? vkt__study_text(s, ", %zu infeasible", bad) : "");
-    }
-    if (line.len)
-        vkt__study_advise(s, "%s, with the best values of the others: %s", x->key, line.data);
-    vkt__str_finish(&line);
-}
-
-static vkt_status find_axis(const vkt_study *s, const vkt__space *space, const vkt__axis **out)
+static vkt_status check_isolated(const vkt_study *s, const vkt__space *space)
 {
     const char *key = s->priv->desc->isolate, *names[VKT__MAX_AXES];
-    *out = &space->axis[0];
     if (!key) return VKT_OK;
     for (size_t i = 0; i < space->n; i++) {
         names[i] = space->axis[i].key;
-        *out = &space->axis[i];
         if (!strcmp(names[i], key)) return VKT_OK;
     }
     return vkt__fail(VKT_E_ARG, "study",
@@ -196,16 +165,25 @@ static vkt_status find_axis(const vkt_study *s, const vkt__space *space, const v
 
 static void tell_infeasible(vkt_study *s, const size_t *order, size_t n)
 {
-    size_t bad = 0, first = SIZE_MAX;
-    for (size_t i = 0; i < n; i++)
-        if (s->trials[order[i]].state == VKT_TRIAL_INFEASIBLE)
-            bad++, first = VKT_MIN(first, order[i]);
+    size_t bad = 0, first = SIZE_MAX, pruned = 0;
+    uint64_t steps = 0;
+    for (size_t i = 0; i < n; i++) {
+        const vkt_study_trial *t = &s->trials[order[i]];
+        pruned += t->state == VKT_TRIAL_PRUNED;
+        steps += t->steps;
+        if (t->state == VKT_TRIAL_INFEASIBLE) bad++, first = VKT_MIN(first, order[i]);
+    }
+    if (pruned)
+        vkt__study_advise(s,
+                          "%zu of %zu trials were pruned: the search took %.0f%% of the steps that "
+                          "all of them would have taken",
+                          pruned, n, 100 * (double)steps / ((double)s->steps * (double)n));
     if (bad)
         vkt__study_advise(s, "%zu of %zu trials were infeasible; %s: %s", bad, n,
                           s->trials[first].name, s->trials[first].why ? s->trials[first].why : "");
 }
 
-static vkt_status read_space(vkt_study *s, vkt__space *space, const vkt__axis **axis)
+static vkt_status read_space(vkt_study *s, vkt__space *space)
 {
     struct vkt__study_private *p = s->priv;
     vkt_status st = VKT_OK;
@@ -215,80 +193,167 @@ static vkt_status read_space(vkt_study *s, vkt__space *space, const vkt__axis **
             "search: --space FILE is missing, with lines such as `optim.lr: {log: [1e-4, 0.1]}`");
     VKT_TRY(vkt__space_parse(&p->arena, p->space, strlen(p->space), p->desc->space, p->base_yaml,
                              space));
-    VKT_TRY(find_axis(s, space, axis));
+    VKT_TRY(check_isolated(s, space));
 fail:
     return st;
 }
 
 vkt_status vkt__study_search_check(vkt_study *s)
 {
+    uint64_t rung[VKT_STUDY_RUNGS];
     vkt__space space;
-    const vkt__axis *axis;
-    return read_space(s, &space, &axis);
+    vkt_status st = read_space(s, &space);
+    if (st != VKT_OK || !s->priv->desc->prune) return st;
+    const vkt_config *c = s->priv->base;
+    if (vkt__prune_rungs(vkt_schedule_total(&c->schedule), c->eval_every, rung)) return VKT_OK;
+    return vkt__fail(
+        VKT_E_ARG, "study",
+        "--prune: %llu steps with an evaluation every %llu leave none at which a trial "
+        "could end early: lower eval.every",
+        (unsigned long long)vkt_schedule_total(&c->schedule), (unsigned long long)c->eval_every);
 }
 
-/* Points [from, to) of the sequence, a trial each; which trials those are into `order`. */
-static vkt_status run_points(vkt_study *s, const vkt__space *space, size_t from, size_t to,
-                             size_t *order)
+/* ---- running ---- */
+
+typedef struct search {
+    vkt_study *s;
+    vkt__space space;
+    size_t *order; /* [n]: which trials the points are */
+    size_t n, done;
+} search;
+
+/* Trials of settings that follow, at a time; points of the search, or those of an old one. */
+static vkt_status run_sets(search *w, const vkt__trial_spec *spec, size_t n, bool points)
 {
-    vkt__trial_spec *spec = vkt__alloc((to - from + 1) * sizeof *spec);
     size_t first = 0;
-    for (size_t i = from; i < to; i++) {
-        double u[VKT__MAX_AXES];
-        const char **set = vkt__arena_alloc(&s->priv->arena, (space->n + 1) * sizeof *set);
-        for (uint32_t x = 0; x < space->n; x++) u[x] = vkt__halton(s->priv->desc->seed, x, i);
-        size_t k = vkt__space_point(space, u, &s->priv->arena, set);
-        spec[i - from] = (vkt__trial_spec) { .group = "search", .set = set, .n_set = k };
-    }
-    vkt_status st = vkt__study_trials(s, spec, to - from, &first);
-    for (size_t i = from; i < to; i++) order[i] = first + i - from;
-    free(spec);
+    vkt_status st = vkt__study_trials(w->s, spec, n, &first);
+    for (size_t i = 0; i < n && points; i++) w->order[w->done++] = first + i;
     return st;
 }
 
-/* A search that is extended has the comparisons of its earlier ends between its points: old trials
- * [from, to) that are none of these. */
-static vkt_status replay(vkt_study *s, size_t from, size_t to)
+/* The first `from` trials of the search, best first, as places: seen [from, space.n]. */
+static void locate(const search *w, double *seen)
 {
+    size_t *order = vkt__alloc((w->done + 1) * sizeof *order);
+    memcpy(order, w->order, w->done * sizeof *order);
+    sort(w->s, order, w->done);
+    for (size_t i = 0; i < w->done; i++) {
+        const vkt_study_trial *t = &w->s->trials[order[i]];
+        vkt__space_locate(&w->space, t->set, t->n_set, seen + i * w->space.n);
+    }
+    free(order);
+}
+
+/* n more points: of the sequence, or after enough of it from the model. Of those at work at the
+ * same time each is taken for the worst by the next. */
+static vkt_status run_points(search *w, size_t n, bool model)
+{
+    vkt_study *s = w->s;
+    vkt__trial_spec *spec = vkt__alloc((n + 1) * sizeof *spec);
+    double *seen = vkt__alloc(((w->done + n) * w->space.n + 1) * sizeof *seen);
+    if (model) locate(w, seen);
+    for (size_t i = 0; i < n; i++) {
+        double u[VKT__MAX_AXES];
+        uint64_t at = w->done + i;
+        const char **set = vkt__arena_alloc(&s->priv->arena, (w->space.n + 1) * sizeof *set);
+        if (model)
+            vkt__tpe_next(&w->space, seen, at, s->priv->desc->seed, at, u);
+        else
+            vkt__space_halton(&w->space, s->priv->desc->seed, at, u);
+        size_t k = vkt__space_point(&w->space, u, &s->priv->arena, set);
+        vkt__space_locate(&w->space, set, k, seen + at * w->space.n);
+        spec[i] = (vkt__trial_spec) {
+            .group = "search", .set = set, .n_set = k, .prune = s->priv->desc->prune
+        };
+    }
+    vkt_status st = run_sets(w, spec, n, true);
+    free(spec);
+    free(seen);
+    return st;
+}
+
+/* Old trials [from, to) of a study that is resumed, as they were planned. */
+static vkt_status replay(search *w, size_t from, size_t to, bool points)
+{
+    vkt_study *s = w->s;
     const json_t *old = json_object_get(s->priv->old, "trials");
-    vkt_status st = VKT_OK;
+    vkt__trial_spec *spec = vkt__alloc((to - from + 1) * sizeof *spec);
     for (size_t i = from; i < to; i++) {
         const json_t *j = json_array_get(old, i), *list = json_object_get(j, "set");
         const char *group = json_string_value(json_object_get(j, "group"));
-        const vkt_study_trial *t;
         size_t n = json_array_size(list);
         const char **set = vkt__arena_alloc(&s->priv->arena, (n + 1) * sizeof *set);
         for (size_t k = 0; k < n; k++) {
             const char *v = json_string_value(json_array_get(list, k));
             set[k] = v ? v : "";
         }
-        vkt__trial_spec spec = { .group = vkt__study_text(s, "%s", group ? group : ""),
-                                 .set = set,
-                                 .n_set = n };
-        VKT_TRY(vkt__study_trial(s, &spec, &t));
+        spec[i - from] = (vkt__trial_spec) { .group = vkt__study_text(s, "%s", group ? group : ""),
+                                             .set = set,
+                                             .n_set = n,
+                                             .prune = points && s->priv->desc->prune };
+    }
+    vkt_status st = run_sets(w, spec, to - from, points);
+    free(spec);
+    return st;
+}
+
+/* The trials that a resumed study has: its points, and where it is extended the comparisons of its
+ * earlier ends between them. */
+static vkt_status run_old(search *w)
+{
+    vkt_study *s = w->s;
+    size_t n_old = json_array_size(json_object_get(s->priv->old, "trials")),
+           had = vkt__study_points(s), i = 0;
+    vkt_status st = VKT_OK;
+    while (i < n_old && (w->done < had || had < w->n)) {
+        size_t from = i;
+        bool points = vkt__study_is_point(s, i);
+        while (i < n_old && vkt__study_is_point(s, i) == points) i++;
+        VKT_TRY(replay(w, from, i, points));
     }
 fail:
     return st;
 }
 
-/* The first n points: those that a resumed study has, where it has them, then the new ones. */
-static vkt_status run_all(vkt_study *s, const vkt__space *space, size_t n, size_t *order)
+/* A third of the trials, and one more than there are dimensions, explore before the model is asked.
+ */
+static size_t first_of_model(const search *w)
 {
-    const json_t *old = json_object_get(s->priv->old, "trials");
-    size_t n_old = json_array_size(old), had = vkt__study_points(s), point = 0, i = 0;
+    size_t explore = VKT_MAX(w->n / 3, (size_t)w->space.n_dims + 1);
+    return w->s->priv->desc->tpe ? VKT_MIN(explore, w->n) : w->n;
+}
+
+static vkt_status run_all(search *w)
+{
+    size_t model = first_of_model(w), at_a_time = VKT_MAX(w->s->priv->desc->n_devices, 1);
     vkt_status st = VKT_OK;
-    while (i < n_old && (point < had || had < n)) {
-        size_t end = i, from = i;
-        bool search = vkt__study_is_point(s, i);
-        while (end < n_old && vkt__study_is_point(s, end) == search) end++;
-        i = end;
-        if (search)
-            VKT_TRY(run_points(s, space, point, point + end - from, order));
-        else
-            VKT_TRY(replay(s, from, end));
-        if (search) point += end - from;
+    VKT_TRY(run_old(w));
+    if (w->done < model) VKT_TRY(run_points(w, model - w->done, false));
+    while (w->done < w->n && !w->s->priv->desc->dry_run)
+        VKT_TRY(run_points(w, VKT_MIN(at_a_time, w->n - w->done), true));
+fail:
+    return st;
+}
+
+static vkt_status conclude(search *w)
+{
+    vkt_study *s = w->s;
+    vkt_status st = VKT_OK;
+    sort(s, w->order, w->n);
+    fill_table(s, &w->space, w->order, w->n);
+    const vkt_study_trial best = s->trials[w->order[0]];
+    if (!counts(&best)) {
+        st = vkt__fail(VKT_E_FAILED, "study",
+                       "none of the %zu trials was feasible; message of the first: %s", w->n,
+                       best.why ? best.why : "");
+        goto fail;
     }
-    if (point < n) VKT_TRY(run_points(s, space, point, n, order));
+    VKT_TRY(vkt__study_conclude(s, vkt__study_text(s, "the settings of %s", best.name), best.set,
+                                best.n_set));
+    check_boundary(s, &w->space, w->order, w->n);
+    if (tunes_batch(&w->space)) vkt__study_advise(s, "%s", batch_warning);
+    vkt__study_effects(s, &w->space, w->order, w->n);
+    tell_infeasible(s, w->order, w->n);
 fail:
     return st;
 }
@@ -297,34 +362,19 @@ vkt_status vkt__study_search(vkt_study *s)
 {
     const vkt_study_desc *d = s->priv->desc;
     vkt_status st = VKT_OK;
-    vkt__space space;
-    const vkt__axis *axis = NULL;
-    size_t n = d->trials ? d->trials : 20, *order = NULL;
+    search *w = vkt__alloc(sizeof *w);
+    *w = (search) { .s = s, .n = d->trials ? d->trials : 20 };
     s->playbook = playbook;
-    VKT_TRY(read_space(s, &space, &axis));
-    if (tunes_batch(&space)) vkt_log(VKT_LOG_WARN, "study", "%s", batch_warning);
-    order = vkt__alloc((n + 1) * sizeof *order);
-    VKT_TRY(run_all(s, &space, n, order));
-    if (d->dry_run) {
-        s->n_more = 2 * d->repeats;
-        goto fail;
-    }
-    sort(s, order, n);
-    fill_table(s, &space, order, n);
-    const vkt_study_trial best = s->trials[order[0]];
-    if (!counts(&best)) {
-        st = vkt__fail(VKT_E_FAILED, "study",
-                       "none of the %zu trials was feasible; message of the first: %s", n,
-                       best.why ? best.why : "");
-        goto fail;
-    }
-    VKT_TRY(vkt__study_conclude(s, vkt__study_text(s, "the settings of %s", best.name), best.set,
-                                best.n_set));
-    check_boundary(s, &space, order, n);
-    if (tunes_batch(&space)) vkt__study_advise(s, "%s", batch_warning);
-    isolate(s, axis, order, n);
-    tell_infeasible(s, order, n);
+    VKT_TRY(read_space(s, &w->space));
+    if (tunes_batch(&w->space)) vkt_log(VKT_LOG_WARN, "study", "%s", batch_warning);
+    w->order = vkt__alloc((w->n + 1) * sizeof *w->order);
+    VKT_TRY(run_all(w));
+    if (d->dry_run)
+        s->n_more = 2 * d->repeats + (uint32_t)(w->n - w->done);
+    else
+        VKT_TRY(conclude(w));
 fail:
-    free(order);
+    free(w->order);
+    free(w);
     return st;
 }

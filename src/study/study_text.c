@@ -18,8 +18,8 @@ const char *vkt_study_kind_name(vkt_study_kind k)
 
 const char *vkt_trial_state_name(vkt_trial_state s)
 {
-    static const char *const names[] = { "planned", "running", "done", "infeasible",
-                                         "interrupted" };
+    static const char *const names[] = { "planned",    "running",     "done",
+                                         "infeasible", "interrupted", "pruned" };
     return names[s];
 }
 

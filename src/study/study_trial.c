@@ -48,6 +48,7 @@ static vkt_study_trial *add_trial(vkt_study *s, const vkt__trial_spec *spec)
                              .clipped = NAN,
                              .items_per_s = NAN,
                              .step_ms = NAN };
+    for (size_t i = 0; i < VKT_STUDY_RUNGS; i++) t->rung[i] = NAN;
     snprintf(t->name, sizeof t->name, "trial-%04zu", s->n_trials - 1);
     return t;
 }
@@ -74,23 +75,15 @@ typedef struct worker {
 
 /* One trial under way. */
 typedef struct job {
-    const vkt_study *s;
+    vkt_study *s;
     pool *p;
+    size_t trial;      /* of s->trials, which moves */
     bool until_target; /* else it runs its whole budget */
-    bool stopped;
+    uint64_t rung[VKT_STUDY_RUNGS];
+    size_t n_rungs;
+    double best;
+    bool stopped, pruned;
 } job;
-
-static void on_progress(void *user, const vkt_progress *p)
-{
-    job *j = user;
-    double target = j->s->priv->desc->target;
-    if (atomic_load(&j->p->stop)) vkt_train_stop();
-    double value = p->eval_metric;
-    if (!p->evaluated || !j->until_target || j->stopped) return;
-    if (isnan(value) || vkt__study_better(j->s, target, value) || p->step == p->total) return;
-    j->stopped = true;
-    vkt_train_stop();
-}
 
 static void lock(pool *p)
 {
@@ -100,6 +93,23 @@ static void lock(pool *p)
 static void unlock(pool *p)
 {
     if (p->lock) vkt__mutex_unlock(p->lock);
+}
+
+static void on_progress(void *user, const vkt_progress *p)
+{
+    job *j = user;
+    double target = j->s->priv->desc->target, value = p->eval_metric;
+    if (atomic_load(&j->p->stop)) vkt_train_stop();
+    if (!p->evaluated || j->stopped) return;
+    if (vkt__study_better(j->s, value, j->best)) j->best = value;
+    if (j->n_rungs) {
+        lock(j->p);
+        j->pruned =
+            vkt__prune_now(j->s, &j->s->trials[j->trial], j->rung, j->n_rungs, p->step, j->best);
+        unlock(j->p);
+    }
+    bool reached = j->until_target && !isnan(value) && !vkt__study_better(j->s, target, value);
+    j->stopped = (j->pruned || reached) && p->step < p->total;
 }
 
 /* A model or a batch that can't be is an outcome where those are what trials change; else no trial
@@ -125,13 +135,20 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
     struct vkt__study_private *p = s->priv;
     const char *dir = vkt__arena_printf(&p->arena, "%s/%s", s->dir, t->name);
     vkt_train_result r = { 0 };
-    job j = { s, w->p, spec->until_target, false };
+    job j = { .s = s,
+              .p = w->p,
+              .trial = (size_t)(t - s->trials),
+              .until_target = spec->until_target,
+              .best = NAN };
+    if (spec->prune)
+        j.n_rungs = vkt__prune_rungs(vkt_schedule_total(&c->schedule), c->eval_every, j.rung);
     vkt_train_desc d = { .run_dir = dir,
                          .resume = vkt__file_exists(vkt__arena_printf(&p->arena, "%s/.lock", dir)),
                          .gpu = p->desc->gpu,
                          .no_checkpoints = spec->check,
                          .on_progress = on_progress,
                          .user = &j,
+                         .stop = &j.stopped,
                          .command = vkt__study_command(s, t->set, t->n_set) };
     if (w->device) d.gpu.device = w->device;
     unlock(w->p);
@@ -157,7 +174,7 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
     t->best = r.best_metric;
     t->best_step = r.best_step;
     t->device_bytes = r.device_bytes;
-    t->state = VKT_TRIAL_DONE;
+    t->state = j.pruned ? VKT_TRIAL_PRUNED : VKT_TRIAL_DONE;
     return st;
 }
 
@@ -231,10 +248,7 @@ vkt_status vkt__study_trials(vkt_study *s, const vkt__trial_spec *spec, size_t n
     bool *finished = vkt__alloc((n + 1) * sizeof *finished);
     vkt_status st = VKT_OK;
     *first = s->n_trials;
-    for (size_t i = 0; i < n; i++) {
-        add_trial(s, &spec[i]);
-        VKT_ASSERT(!spec[i].until_target || n == 1); /* its stop would be everybody's */
-    }
+    for (size_t i = 0; i < n; i++) add_trial(s, &spec[i]);
     pool p = { .s = s, .spec = spec, .finished = finished, .first = *first, .n = n };
     if (d->dry_run) goto fail;
     VKT_TRY(recall(s, *first, n, finished));

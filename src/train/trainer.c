@@ -177,7 +177,8 @@ static bool out_of_patience(const vkt__trainer *t)
 /* Of several ranks each learns with a step whether one of them was asked to. */
 static bool stops(const vkt__trainer *t)
 {
-    return vkt_comm_size(t->desc->comm) > 1 ? t->steps.stop : stop_asked;
+    if (vkt_comm_size(t->desc->comm) > 1) return t->steps.stop;
+    return stop_asked || (t->desc->stop && *t->desc->stop);
 }
 
 static vkt_status loop(vkt__trainer *t)

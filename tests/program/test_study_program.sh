@@ -135,6 +135,46 @@ cp -r straight broken
 echo '{' >broken/study.json
 refused 4 'damaged' "${search[@]}" --study broken --resume
 
+# ---- for the last phase a model goes on from any search, and hopeless trials are pruned; resumed, the same
+refused 2 'are for search, not lr' study lr digits --prune --study none
+refused 2 "must be one of halton|tpe" "${search[@]}" --sampler tpee --study none
+refused 2 'lower eval.every' study search digits --space space.yaml --steps 60 --set eval.every=60 --prune --study none
+cat >roles.yaml <<'Y'
+optim.rule: {choice: [adam, nesterov], role: scientific}
+optim.lr:
+  - {log: [0.0005, 0.05], when: {optim.rule: adam}}
+  - {log: [0.001, 10], when: {optim.rule: nesterov}}
+optim.beta2: {fixed: 0.99}
+Y
+roles=(study search digits --space roles.yaml --steps 60 --seeds 1 --set eval.every=2)
+"$program" "${roles[@]}" --trials 4 --study model --quiet >out 2>log || fail "a search with roles"
+grep -q 'optim.rule  *adam  *2 ' out && grep -q 'optim.rule  *nesterov  *2 ' out || { cp out log; fail "the scientific metaparameter is not shown"; }
+finished model >before
+for again in 1 2; do
+    "$program" "${roles[@]}" --trials 12 --sampler tpe --prune --study model --resume --quiet >out 2>log || fail "a model's points after a search"
+    finished model >now
+    ! grep -vxFf now before >log || fail "a finished trial was run again for the model"
+    cp now before
+    cp model/study.json json-$again
+done
+python3 - >log 2>&1 <<'P' || fail "the model's search"
+import json
+a, b = (json.load(open(f"json-{i}")) for i in (1, 2))
+points = [t for t in a["trials"] if t["group"] == "search"]
+print([(t["state"], t["steps"], t.get("rungs"), t["set"]) for t in points])
+assert a["trials"] == b["trials"] and a["rows"] == b["rows"] and a["metaparameters"] == b["metaparameters"]
+assert len(points) == 12 and all("optim.beta2=0.99" in t["set"] for t in points)
+pruned = [t for t in points if t["state"] == "pruned"]
+assert pruned and all(t["steps"] < 60 and "is not among the best" in t["why"] for t in pruned)
+key = {(e["key"], e["when"]): e for e in a["metaparameters"]}
+rule, fixed = key["optim.rule", None], key["optim.beta2", None]
+assert rule["role"] == "scientific" and rule["isolated"] and fixed["role"] == "fixed" and fixed["importance"] is None
+assert sum(p["trials"] for p in rule["parts"]) == 12 and 0 <= rule["importance"] <= 1
+assert key["optim.lr", "optim.rule=nesterov"]["high"] == 10 and a["columns"][1:3] == ["optim.rule", "optim.lr"]
+P
+tr -s ' \n' ' ' <out | grep -q 'trials were pruned: the search took' || { cp out log; fail "pruned trials are not told"; }
+"$program" report model >out 2>log || fail "the report of a pruned search"
+
 # ---- a best rate at the range's end says so, and where to go on
 "$program" study lr digits --from 1e-6 --to 1e-5 --points 3 --steps 30 --seeds 1 --study low >out 2>log || fail "a study of low rates"
 tr -s '\n ' ' ' <out | grep -q 'lr\* is at the end of the range: continue the sweep with --from 1.78e-05 --to 0.000533' || { cp out log; fail "a best rate at the range's end is not said"; }

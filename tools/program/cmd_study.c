@@ -13,7 +13,8 @@ typedef struct study_options {
     cli_list set, against;
     const char *devices;
     const char *dir, *note, *space, *isolate, *norms_from, *target;
-    bool resume, dry_run, json, ramp;
+    int sampler; /* as its flag lists them */
+    bool resume, dry_run, json, ramp, prune;
     uint32_t steps, seed, seeds, trials, points, folds, rounds;
     double from, to, unstable_lr, factor;
 } study_options;
@@ -42,8 +43,16 @@ static const cli_flag flags[] = {
       "search: YAML file with the search space (below)" },
     { "--trials", CLI_UINT, AT(trials), "N", "20",
       "search: number of trials; with --resume more than before extend the search" },
+    { "--sampler", CLI_CHOICE, AT(sampler), "halton|tpe", "halton",
+      "search: halton (quasi-random: even, best to explore with), or tpe (after a third of the "
+      "trials, places that a model of them expects to be good: for the last phase); with --resume "
+      "tpe goes on from any search" },
+    { "--prune", CLI_BOOL, AT(prune), NULL, NULL,
+      "search: end trials early that are not among the best third after 1/27, 1/9 and 1/3 of their "
+      "steps (successive halving)" },
     { "--isolate", CLI_TEXT, AT(isolate), "KEY", "the first of the space",
-      "search: plot this metaparameter with the best values of the others" },
+      "search: show this metaparameter with the best values of the others; those with the role "
+      "scientific are shown anyway" },
     { "--from", CLI_NUMBER, AT(from), "X", NULL,
       "lr: lowest learning rate (default: the recipe's / 30); batch-size: smallest size (default: "
       "8)" },
@@ -94,6 +103,10 @@ static const char details[] =
     "          optim.beta1: {log_one_minus: [0.8, 0.99]}\n"
     "          optim.rule: [adam, nesterov]\n"
     "          optim.momentum: {linear: [0.8, 0.99], when: {optim.rule: nesterov}}\n"
+    "          optim.eps: {fixed: 1e-7}          (or role: scientific | nuisance beside a range)\n"
+    "          optim.weight_decay:               (a range for each optimizer)\n"
+    "            - {log: [1e-5, 1e-3], when: {optim.rule: nesterov}}\n"
+    "            - {log: [1e-3, 1], when: {optim.rule: [adam, adamw]}}\n"
     "          model.0.out: {log: [32, 256]}\n"
     "          model: [[{linear: 32}, relu, linear], [{linear: 128}, relu, linear]]";
 
@@ -125,6 +138,9 @@ static void on_progress(void *user, const vkt_study_progress *p)
     if (t->state == VKT_TRIAL_INFEASIBLE)
         cli_line("%s %-10s %s%s: infeasible: %s", t->name, t->group, settings(t),
                  p->reused ? " (kept)" : "", t->why ? t->why : "");
+    else if (t->state == VKT_TRIAL_PRUNED)
+        cli_line("%s %-10s %s%s: pruned: %s", t->name, t->group, settings(t),
+                 p->reused ? " (kept)" : "", t->why ? t->why : "");
     else
         cli_line("%s %-10s %s%s: loss %s, best %s, %s ms a step", t->name, t->group, settings(t),
                  p->reused ? " (kept)" : "", cli_number(t->final_loss), cli_number(t->best),
@@ -141,6 +157,39 @@ static void print_table(const vkt_study *s)
     for (size_t i = 0; i < s->n_columns && i < MAX; i++)
         col[i] = (cli_column) { s->columns[i], i + 1 < s->n_columns, 60 };
     cli_table(stdout, col, s->n_columns, s->cells, s->n_rows);
+    putchar('\n');
+}
+
+/* The metaparameters that are asked about: a row for each part of their range. */
+static void print_isolated(const vkt_study *s)
+{
+    enum { COLUMNS = 5, MOST = 200 };
+    static const cli_column col[COLUMNS] = { { "metaparameter", false, 60 },
+                                             { "value", false, 60 },
+                                             { "trials", true, 0 },
+                                             { "best", true, 0 },
+                                             { "80% of resamplings", false, 0 } };
+    static char text[MOST][4][160];
+    const char *cells[MOST * COLUMNS];
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_effects; i++) {
+        const vkt_study_effect *e = &s->effects[i];
+        for (size_t k = 0; k < e->n_parts && e->isolated && n < MOST; k++, n++) {
+            const vkt_study_part *p = &e->parts[k];
+            const size_t room = sizeof text[n][0];
+            snprintf(text[n][0], room, e->when ? "%s (%s)" : "%s", e->key, e->when);
+            snprintf(text[n][1], room, p->infeasible ? "%zu, %zu infeasible" : "%zu", p->n,
+                     p->infeasible);
+            snprintf(text[n][2], room, isnan(p->best) ? "-" : "%.4g", p->best);
+            snprintf(text[n][3], room, isnan(p->best) ? "-" : "%.4g to %.4g",
+                     fmin(p->best_low, p->best_high), fmax(p->best_low, p->best_high));
+            const char *row[COLUMNS] = { text[n][0], p->label, text[n][1], text[n][2], text[n][3] };
+            memcpy(cells + n * COLUMNS, row, sizeof row);
+        }
+    }
+    if (!n) return;
+    printf("with the best values of the others\n");
+    cli_table(stdout, col, COLUMNS, cells, n);
     putchar('\n');
 }
 
@@ -165,6 +214,7 @@ static void print_study(const vkt_study *s)
     printf("\n%sstudy %s of %s%s: %zu trials in %s\n\n", bold, vkt_study_kind_name(s->kind),
            s->name, plain, s->n_trials, s->dir);
     print_table(s);
+    print_isolated(s);
     for (size_t i = 0; i < s->n_advice; i++) {
         printf("%s", i ? "  - " : cli_color(stdout, CLI_GREEN));
         cli_wrap(stdout, s->advice[i], i ? 4 : 0, i ? 4 : 2);
@@ -268,8 +318,9 @@ static int run_study(study_options *o, vkt_study_desc *d)
     } else if (st == VKT_E_INTERRUPTED && s) {
         size_t finished = 0;
         for (size_t i = 0; i < s->n_trials; i++)
-            finished +=
-                s->trials[i].state == VKT_TRIAL_DONE || s->trials[i].state == VKT_TRIAL_INFEASIBLE;
+            finished += s->trials[i].state == VKT_TRIAL_DONE ||
+                        s->trials[i].state == VKT_TRIAL_INFEASIBLE ||
+                        s->trials[i].state == VKT_TRIAL_PRUNED;
         printf("\n"
                "interrupted after %zu trials; to resume, run the same command with --study %s "
                "--resume\n",
@@ -327,6 +378,8 @@ static int run(void *options)
                          .repeats = o->seeds,
                          .space = o->space,
                          .trials = o->trials,
+                         .tpe = o->sampler == 1,
+                         .prune = o->prune,
                          .isolate = o->isolate,
                          .from = o->from,
                          .to = o->to,
@@ -344,6 +397,11 @@ static int run(void *options)
                          .user = o };
     char *end;
     if (parse_kind(o->common.args[0], &d.kind)) return CLI_USAGE;
+    if (d.kind != VKT_STUDY_SEARCH && (d.tpe || o->prune)) {
+        cli_error("study: --sampler and --prune are for search, not %s",
+                  vkt_study_kind_name(d.kind));
+        return CLI_USAGE;
+    }
     if (o->resume && !o->dir) {
         cli_error("study: --resume needs --study DIR, the study to continue");
         return CLI_USAGE;
