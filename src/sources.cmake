@@ -369,6 +369,8 @@ set(SRC_REPORT
   src/report/report_runs.c
   src/report/report_samples.c
   src/report/report_study.c
+  src/report/report_study_plots.c
+  src/report/study_view.c
 )
 
 set(SRC

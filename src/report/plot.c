@@ -11,6 +11,8 @@ enum { LEFT = 66, RIGHT = 16, TOP = 30, BOTTOM = 46, LEGEND_LINE = 18 };
 enum { NARROW = 300 };
 /* Pixels that a tick of an axis needs. */
 enum { X_ROOM = 74, Y_ROOM = 30 };
+/* Width of most letters of a legend; a wide name has its own line. */
+static const double LETTER = 6.6;
 
 void vkt__plot_add(vkt__plot *p, const vkt__series *s)
 {
@@ -313,15 +315,28 @@ static void draw_series(const vkt__plot *p, const vkt__canvas *c, const axis *x,
         }
 }
 
+/* A name that is wider than the plot: its end, which tells folders apart. */
+static const char *fitting(const char *name, double room, char out[256])
+{
+    size_t n = strlen(name), most = VKT_MIN((size_t)(room / LETTER), 200);
+    if (n <= most) return name;
+    const char *from = name + n - most + 3;
+    while (((unsigned char)*from & 0xc0) == 0x80) from++; /* not within a character */
+    snprintf(out, 256, "...%s", from);
+    return out;
+}
+
 /* Names in a row under the title, on further rows where they don't fit. Returns the rows. */
 static int legend(const vkt__plot *p, const vkt__canvas *c, double width, double top)
 {
     double at = LEFT;
     int rows = 0;
+    char cut[256];
     for (size_t i = 0; i < p->n_series; i++) {
         const vkt__series *s = &p->series[i];
-        double need = s->name ? 30 + 6.6 * (double)strlen(s->name) : 0;
         if (!s->name) continue;
+        const char *name = fitting(s->name, width - RIGHT - LEFT - 30, cut);
+        double need = 30 + LETTER * (double)strlen(name);
         if (!rows) rows = 1;
         if (at + need > width - RIGHT && at > LEFT) at = LEFT, rows++;
         if (c) {
@@ -332,7 +347,7 @@ static int legend(const vkt__plot *p, const vkt__canvas *c, double width, double
                 c->dot(c->to, at + 8, y - 4, ink, s->mark == VKT__CROSSES, NULL);
             else
                 c->line(c->to, line, 2, ink, s->mark == VKT__LINE ? 2.5 : 6, s->faint);
-            c->text(c->to, at + 22, y, 12, VKT__START, false, false, s->name);
+            c->text(c->to, at + 22, y, 12, VKT__START, false, false, name);
         }
         at += need;
     }

@@ -55,6 +55,18 @@ fail:
     return st;
 }
 
+static void count_title(const vkt_report_desc *d, char *title, size_t n)
+{
+    size_t studies = 0;
+    for (size_t i = 0; i < d->n_paths; i++) studies += holds(d->paths[i], "study.json");
+    if (!studies)
+        snprintf(title, n, "vktrain: %zu runs", d->n_paths);
+    else if (studies == d->n_paths)
+        snprintf(title, n, "vktrain: %zu studies", studies);
+    else
+        snprintf(title, n, "vktrain: %zu runs and %zu studies", d->n_paths - studies, studies);
+}
+
 vkt_status vkt_report_write(const vkt_report_desc *d, vkt_report_result *out)
 {
     vkt_status st = VKT_OK;
@@ -79,7 +91,7 @@ vkt_status vkt_report_write(const vkt_report_desc *d, vkt_report_result *out)
     if (d->n_paths == 1)
         snprintf(title, sizeof title, "vktrain: %s", d->paths[0]);
     else
-        snprintf(title, sizeof title, "vktrain: %zu runs and studies", d->n_paths);
+        count_title(d, title, sizeof title);
     vkt__page_begin(&p, title);
     VKT_TRY(write_pages(&p, d));
     vkt__page_end(&p);

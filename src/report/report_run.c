@@ -160,9 +160,9 @@ static void time_table(vkt__page *p, vkt__run_view *r)
 
 /* ---- the whole ---- */
 
-static void say_findings(vkt__page *p, vkt__run_view *r)
+void vkt__run_findings(vkt__run_view *r, vkt__tell_fn tell, void *user)
 {
-    size_t n, before = p->n_findings;
+    size_t n;
     const vkt__finding *f = vkt__findings(&n);
     const vkt_config *c = r->config;
     const vkt__measure *measure = r->rec.metric ? vkt__measure_named(r->rec.metric) : NULL;
@@ -180,16 +180,34 @@ static void say_findings(vkt__page *p, vkt__run_view *r)
     if (c && r->rec.n_train)
         e.steps_per_epoch = r->rec.n_train / VKT_MAX((uint64_t)c->batch * c->accumulate, 1);
     e.class_names = vkt__run_class_names(r, &e.n_class_names);
-    vkt__page_heading(p, 2, "Findings");
     for (size_t i = 0; i < n; i++) {
         vkt__str text = { 0 };
-        if (f[i].find(&e, &text)) {
-            vkt__page_note(p, f[i].title, text.data, false);
-            if (p->on_finding) p->on_finding(p->user, f[i].name, text.data);
-            p->n_findings++;
-        }
+        if (f[i].find(&e, &text)) tell(user, f[i].name, f[i].title, text.data);
         vkt__str_finish(&text);
     }
+}
+
+void vkt__run_view_finish(vkt__run_view *r)
+{
+    if (r->h) vkt__curves_finish(&r->c);
+    vkt_history_destroy(&r->h);
+    vkt_config_destroy(&r->config);
+    vkt__arena_finish(&r->arena);
+}
+
+static void note(void *user, const char *name, const char *title, const char *text)
+{
+    vkt__page *p = user;
+    vkt__page_note(p, title, text, false);
+    if (p->on_finding) p->on_finding(p->user, name, text);
+    p->n_findings++;
+}
+
+static void say_findings(vkt__page *p, vkt__run_view *r)
+{
+    size_t before = p->n_findings;
+    vkt__page_heading(p, 2, "Findings");
+    vkt__run_findings(r, note, p);
     if (p->n_findings == before)
         vkt__page_note(p, "Nothing to worry about:",
                        "better than guessing; no sign of instability, overfitting, overlap, "
@@ -233,9 +251,6 @@ vkt_status vkt__report_run(vkt__page *p, const char *dir)
                           r.rec.config ? r.rec.config : "not recorded");
         st = p->st;
     }
-    if (r.h) vkt__curves_finish(&r.c);
-    vkt_history_destroy(&r.h);
-    vkt_config_destroy(&r.config);
-    vkt__arena_finish(&r.arena);
+    vkt__run_view_finish(&r);
     return st;
 }

@@ -15,6 +15,11 @@ typedef struct vkt__run_view {
     vkt__curves c;
 } vkt__run_view;
 
+/* Findings of a run: each is told with its name, title and text. */
+typedef void (*vkt__tell_fn)(void *user, const char *name, const char *title, const char *text);
+void vkt__run_findings(vkt__run_view *r, vkt__tell_fn tell, void *user);
+void vkt__run_view_finish(vkt__run_view *r);
+
 /* Loss, metric, rate, norms, clipped share, throughput: report_curves.c. */
 void vkt__run_plots(vkt__page *p, const vkt__run_view *r);
 /* Classes, confusion matrix, the same examples over time: report_predictions.c. */

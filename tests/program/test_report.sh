@@ -98,10 +98,41 @@ cp -r healthy broken && echo '{' >broken/run.json
 refused 4 'damaged' report broken
 refused 2 'RUN|STUDY' report
 
+# ---- runs that select by other metrics and have other data: an axis for each metric, what differs is said, findings of each
+cp -r healthy a-name-that-is-much-too-long-for-the-legend-of-a-plot-and-for-a-cell-of-a-table
+python3 - <<'P'
+import json
+path = "by-class/run.json"; j = json.load(open(path)); j["data"] = "other data"; j["n_train"] = 77
+json.dump(j, open(path, "w"))
+P
+report healthy by-class clipped a-name-* -o compare.html --no-png
+page compare.html
+python3 - <<'P' >log 2>&1 || fail "the axes of several runs"
+import json, re
+names = [json.loads(t)["y"] for t in re.findall(r'json">(.*?)</script>', open("compare.html").read(), re.S)]
+assert names == ["training loss", "validation loss", "accuracy", "macro_f1"], names
+P
+grep -q 'The data differ' compare.html && grep -q 'by-class has other data (77,' compare.html || fail "that data differ is not said"
+grep -q '<td>clipped</td><td>Clipped too often</td>' compare.html || fail "findings of each run"
+grep -q '>\.\.\.[^<]*cell-of-a-table</text>' compare.html || fail "a long name in a legend"
+report healthy clipped -o compare.html --no-png
+! grep -q 'The data differ' compare.html || fail "the same data differ"
+
 # ---- a study, and a hundred runs at once
 "$program" study lr digits --steps 60 --points 3 --seeds 1 --study study --quiet >log 2>&1 || fail "the study"
 report study
 page study/report.html
+grep -q '<th scope="col">optim.lr</th>' study/report.html && ! grep -q 'optim.lr=[0-9.]* seed=' study/report.html || fail "settings of trials are no columns"
+echo 'optim.lr: {log: [0.0005, 0.05]}' >space.yaml
+"$program" study search digits --trials 8 --seeds 1 --set train.steps=20 --study search --quiet --space space.yaml >log 2>&1 || fail "a search"
+report search --no-png
+page search/report.html
+python3 - <<'P' >log 2>&1 || fail "the curves of a search"
+import json, re
+plots = [json.loads(t) for t in re.findall(r'json">(.*?)</script>', open("search/report.html").read(), re.S)]
+curves = next(p["s"] for p in plots if len(p["s"]) == 8)
+assert sum(s["c"] < 0 and "n" not in s for s in curves) == 3 and sum(s["c"] >= 0 and "n" in s for s in curves) == 5, [s["c"] for s in curves]
+P
 for name in final-loss axis-optim.lr trials; do [ -s study/report-$name.png ] || fail "no picture $name of the study"; done
 grep -q 'Final training loss by learning rate' study/report.html && grep -q 'loss around lr' study/report.html || fail "the plots of a study of rates"
 grep -q 'Recommendation' study/report.html || grep -q 'lr\*' study/report.html || fail "the study's answer"
