@@ -406,6 +406,7 @@ set(SRC
 set(SRC_PROGRAM
   tools/program/cli/exit_code.c
   tools/program/cli/flags.c
+  tools/program/cli/out_file.c
   tools/program/cli/print.c
   tools/program/cli/term.c
   tools/program/cli/text_plot.c

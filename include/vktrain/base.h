@@ -8,7 +8,8 @@
  * the wrong order; each header lists its own) ends the process with "internal error: FILE:LINE".
  * Wrong values, files and devices never abort. When host memory runs out, the call returns
  * OOM_HOST: until it does, small allocations (lists, names, texts) are served from a reserve of
- * 1 MiB, and only if that is used up, too, the process is ended.
+ * 1 MiB, and only if that is used up, too, the process is ended (vkt_out_of_memory_set). jansson's
+ * allocations are served in the same way, unless json_set_alloc_funcs was called.
  * Ownership: an object from `create` or `open` is freed by its `destroy`, which takes the address
  * of the pointer, sets it to NULL and accepts NULL. Descs and what they point to are read only
  * during the call, except where a field says otherwise. Texts returned as const char * belong to
@@ -83,6 +84,8 @@ VKT_API int vkt_version_number(void);
 /* Frees memory that a comment says to free with vkt_free; NULL is allowed. The C library's free is
  * wrong if the program uses another allocator or, on Windows, another C runtime. */
 VKT_API void vkt_free(void *p);
+/* How the process is ended when no memory at all is left: `end` does not return. NULL: abort. */
+VKT_API void vkt_out_of_memory_set(void (*end)(void));
 
 /* "shape", "out of device memory", ...: a static string, never NULL. */
 VKT_API const char *vkt_status_name(vkt_status st);

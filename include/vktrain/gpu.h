@@ -95,13 +95,20 @@ typedef enum vkt_deterministic {
     VKT_DETERMINISTIC_CROSS_RUN
 } vkt_deterministic;
 
+/* CALLS: VK_LAYER_KHRONOS_validation, with synchronization validation. GPU: its GPU-assisted
+ * validation too, which has kernels check each address that they read or write. */
+typedef enum vkt_validation {
+    VKT_VALIDATION_NONE,
+    VKT_VALIDATION_CALLS,
+    VKT_VALIDATION_GPU
+} vkt_validation;
+
 typedef struct vkt_gpu_desc {
     const char
         *device; /* index, "cpu", "gpu", part of a name, UUID; NULL: VKT_DEVICE, else the best */
     const char
         *cap; /* "fp16=0,subgroup=4,workgroup=128,shared=16384,alloc=67108864": see vkt_cap_help */
-    bool validate; /* load VK_LAYER_KHRONOS_validation, with synchronization validation; UNSUPPORTED
-                      if it is absent */
+    vkt_validation validate; /* UNSUPPORTED if VK_LAYER_KHRONOS_validation is absent */
     bool no_cache; /* neither read nor write the cache folder (pipelines, tuning results) */
     bool no_tune;  /* choose kernels by the built-in table and ignore the results of vkt_tune */
     bool serial;   /* on a CPU driver with vkt_caps.hands_over: run dispatches on the queue's own

@@ -1,4 +1,5 @@
 /* Host allocation: checked malloc, arena, growing string. */
+#include <jansson.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -10,11 +11,40 @@ static _Atomic(void *) reserve;
 _Thread_local bool vkt__reserve_spent;
 static _Thread_local size_t refused; /* bytes, that the reserve was given up for */
 
+static void *from_reserve(size_t bytes);
+
+/* jansson's memory, so that a JSON value is whole or the next VKT_TRY fails; what could use up the
+ * reserve is refused. */
+static void *json_memory(size_t bytes)
+{
+    void *p = malloc(bytes);
+    return p || bytes > VKT__RESERVE / 4 ? p : from_reserve(bytes);
+}
+
+/* Unless the program that we are in has an allocator of its own for jansson. */
+static void serve_json(void)
+{
+    static atomic_flag done = ATOMIC_FLAG_INIT;
+    json_malloc_t alloc;
+    json_free_t give_back;
+    if (atomic_flag_test_and_set(&done)) return;
+    json_get_alloc_funcs(&alloc, &give_back);
+    if (alloc == malloc && give_back == free) json_set_alloc_funcs(json_memory, free);
+}
+
 static void set_aside(void)
 {
+    serve_json();
     if (atomic_load_explicit(&reserve, memory_order_relaxed)) return;
     void *none = NULL, *p = malloc(VKT__RESERVE);
     if (!atomic_compare_exchange_strong(&reserve, &none, p)) free(p);
+}
+
+static void (*at_the_end)(void) = abort;
+
+void vkt_out_of_memory_set(void (*end)(void))
+{
+    at_the_end = end ? end : abort;
 }
 
 static void *from_reserve(size_t bytes)
@@ -25,6 +55,7 @@ static void *from_reserve(size_t bytes)
     void *p = calloc(1, bytes);
     if (p) return p;
     fprintf(stderr, "vktrain: error: out of memory: no %zu bytes\n", bytes);
+    at_the_end();
     abort();
 }
 

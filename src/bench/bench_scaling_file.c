@@ -187,7 +187,8 @@ vkt_status vkt_scaling_save_svg(const vkt_scaling *s, const char *path)
         &t,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
         "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"12\">\n"
-        "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n<text x=\"20\" "
+        "<desc>vktrain bench</desc>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n<text "
+        "x=\"20\" "
         "y=\"26\" font-size=\"17\" font-weight=\"bold\">milliseconds a training step of "
         "an MLP takes, ",
         WIDTH, HEIGHT, WIDTH, HEIGHT);

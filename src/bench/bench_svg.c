@@ -201,7 +201,8 @@ vkt_status vkt_bench_save_svg(const vkt_bench *const *files, const char *const *
     vkt__str_printf(&s,
                     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" "
                     "viewBox=\"0 0 %d %.0f\" font-family=\"sans-serif\" font-size=\"12\">\n"
-                    "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n%s</svg>\n",
+                    "<desc>vktrain bench</desc>\n<rect width=\"100%%\" height=\"100%%\" "
+                    "fill=\"#fff\"/>\n%s</svg>\n",
                     WIDTH, y + 20, WIDTH, y + 20, body.data);
     vkt_status st = vkt__file_replace(path, s.data, s.len);
     vkt__str_finish(&body);

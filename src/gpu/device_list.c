@@ -79,7 +79,7 @@ vkt_status vkt_gpu_list(vkt_gpu_info **list, size_t *n)
     *list = NULL;
     *n = 0;
     VKT_TRY(vkt__caps_prepare(NULL));
-    VKT_TRY(vkt__instance_create(&gpu, false));
+    VKT_TRY(vkt__instance_create(&gpu, VKT_VALIDATION_NONE));
     VKT_TRY(vkt__gpu_entries(&gpu, &e, &count));
     *list = vkt__alloc(count * sizeof **list);
     for (uint32_t i = 0; i < count; i++) (*list)[i] = e[i].info;
@@ -176,7 +176,7 @@ vkt_status vkt_gpu_check(const vkt_gpu_desc *desc)
     uint32_t n = 0, chosen;
     if (desc->profile) return VKT_OK; /* read where it is used */
     VKT_TRY(vkt__caps_prepare(desc->cap));
-    VKT_TRY(vkt__instance_create(&gpu, false));
+    VKT_TRY(vkt__instance_create(&gpu, VKT_VALIDATION_NONE));
     VKT_TRY(vkt__gpu_entries(&gpu, &e, &n));
     VKT_TRY(vkt__gpu_choose(e, n, desc->device, &chosen));
 fail:

@@ -117,7 +117,7 @@ void vkt__debug_name(vkt_gpu *gpu, VkObjectType type, uint64_t handle, const cha
 /* instance.c */
 /* NO_DEVICE without a loader or a driver, UNSUPPORTED without the validation layer asked for. What
  * it made is destroyed with vkt__instance_destroy, also after a failure. */
-vkt_status vkt__instance_create(vkt_gpu *gpu, bool validate);
+vkt_status vkt__instance_create(vkt_gpu *gpu, vkt_validation validate);
 void vkt__instance_destroy(vkt_gpu *gpu);
 
 /* device_list.c */

@@ -3,6 +3,7 @@
 
 #include "base/os.h"
 #include "gpu/commands.h"
+#include "shaders/params.h"
 
 static vkt_gpu_desc desc(const char *device, const char *cap)
 {
@@ -236,6 +237,55 @@ static void a_damaged_cache_is_made_anew(void **state)
     REQUIRE_OK(vkt__remove_tree("test_gpu_cache"));
 }
 
+/* One invocation adds 1 to the counter `at` of a buffer of 64: in it, or beyond all buffers. What
+ * the layer says of it, which is all that can be seen. */
+static uint32_t messages_of_counting(uint32_t at, uint32_t *value)
+{
+    vkt_gpu *gpu;
+    vkt_buffer *b;
+    vkt__kernel *k;
+    vkt__cmd *cmd;
+    uint64_t ticket;
+    static const uint32_t zeros[64];
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, 64 } };
+    vkt_gpu_desc d = desc(NULL, NULL);
+    d.validate = VKT_VALIDATION_GPU;
+    REQUIRE_OK(vkt_gpu_create(&d, &gpu));
+    REQUIRE_OK(
+        vkt_buffer_create(gpu, &(vkt_buffer_desc) { sizeof zeros, VKT_MEM_DEVICE, "b" }, &b));
+    REQUIRE_OK(vkt_buffer_write(gpu, b, 0, zeros, sizeof zeros));
+    REQUIRE_OK(vkt__kernel_get(gpu, VKT_SHADER_BENCH_COUNT, spec, 1, &k));
+    REQUIRE_OK(vkt__cmd_create(gpu, "count", 0, &cmd));
+    struct bench_count_params p = { b->addr, at, 0 };
+    vkt__cmd_dispatch(cmd, k, &p, sizeof p, 1);
+    REQUIRE_OK(vkt__cmd_end(cmd));
+    REQUIRE_OK(vkt__submit(gpu, cmd, &ticket));
+    REQUIRE_OK(vkt_ticket_wait(gpu, ticket));
+    REQUIRE_OK(vkt_buffer_read(gpu, b, sizeof(uint32_t) * 3, value, sizeof *value));
+    uint32_t n = (uint32_t)vkt_gpu_get_stats(gpu).n_validation;
+    vkt__cmd_destroy(gpu, &cmd);
+    vkt_buffer_destroy(gpu, &b);
+    vkt_gpu_destroy(&gpu);
+    return n;
+}
+
+/* --validate gpu sees an address that is in no buffer, and keeps the kernel from it. By hand, with
+ * VKT_TEST_VALIDATE=gpu: layer 1.3.239 waits ten seconds for each submission, 1.4 lets the kernel
+ * go on, which ends the process on a CPU driver. */
+static void a_stray_address_is_told(void **state)
+{
+    (void)state;
+    uint32_t value = 0;
+    const char *validate = getenv("VKT_TEST_VALIDATE");
+    if (!validate || strcmp(validate, "gpu") != 0) skip();
+    TEST_LOG_CAPTURE();
+    assert_int_equal(messages_of_counting(3, &value), 0);
+    assert_int_equal(value, 1);
+    assert_true(messages_of_counting(1u << 28, &value) > 0);
+    assert_int_equal(value, 0);
+    REQUIRE_LOGGED("validation: ");
+}
+
 int main(void)
 {
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
@@ -246,6 +296,7 @@ int main(void)
         cmocka_unit_test(too_much_memory_is_refused_with_numbers),
         cmocka_unit_test(what_never_ends_is_given_up),
         cmocka_unit_test(a_damaged_cache_is_made_anew),
+        cmocka_unit_test(a_stray_address_is_told),
     };
     return cmocka_run_group_tests_name("gpu", tests, NULL, NULL);
 }

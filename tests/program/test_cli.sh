@@ -45,6 +45,9 @@ run eval; code 2
 run eval nowhere; code 4; err 'nowhere'
 run eval x --split tset; code 2; err 'train\|valid\|test'
 run eval x --batch many; code 2; err 'whole number'
+run eval x --validate=all; code 2; err "--validate is 'all', must be gpu or nothing"
+run eval nowhere --validate gpu; code 4; err 'nowhere'
+run eval gpu --validate; code 4; err "'gpu'"
 run predict; code 2
 run predict x y --json --csv; code 2; err "can't be used together"
 run runs nowhere; code 4
@@ -231,6 +234,22 @@ check "--quiet: no progress lines" bash -c "! grep -q '^step' '$tmp/out'"
 run eval "runs/first run"; code 0; out '^test: 3[0-9]+ examples, loss .*accuracy'
 run eval "runs/first run" --split valid --json --predictions p.csv; code 0; json "$tmp/out" whole
 check "predictions have a line an example" test "$(wc -l <p.csv)" -gt 100
+# What vktrain wrote it may write again; another file is not overwritten unasked.
+run eval "runs/first run" --predictions p.csv --confusion conf; code 0
+run eval "runs/first run" --predictions p.csv --confusion conf; code 0
+run export "runs/first run" -o m.onnx; code 0; run export "runs/first run" -o m.onnx; code 0
+run report "runs/first run" -o r.html; code 0; run report "runs/first run" -o r.html; code 0
+echo mine | tee m.onnx p.csv conf.png r.html t.json b.json tok.json >/dev/null
+run export "runs/first run" -o m.onnx; code 2; err "export: 'm.onnx' exists, and vktrain did not write it: --force overwrites it"
+run eval "runs/first run" --predictions p.csv; code 2; err "'p.csv' exists"
+run eval "runs/first run" --confusion conf; code 2; err "'conf.png' exists"
+run report "runs/first run" -o r.html; code 2; err "'r.html' exists"
+run profile digits -o t.json; code 2; err "'t.json' exists"
+run bench --json b.json; code 2; err "'b.json' exists"
+run tokenize --train 300 --out tok.json p.csv; code 2; err "'tok.json' exists"
+check "what was refused is as it was" test "$(cat m.onnx p.csv conf.png r.html t.json b.json tok.json | sort -u)" = mine
+run eval "runs/first run" --predictions p.csv --force; code 0
+check "--force overwrites" test "$(wc -l <p.csv)" -gt 100
 printf '0%.0s,' {1..63} >one.csv; printf '0\n' >>one.csv; cat one.csv one.csv >two.csv
 run predict "runs/first run" two.csv; code 0; out '^two.csv\[1\]  [0-9] [0-9.]+%'
 run predict "runs/first run" two.csv --json --top 2; code 0; json "$tmp/out" lines

@@ -87,6 +87,13 @@ for at in 30 200 500 900; do
     same
 done
 
+# No memory at all any more: not even what is set aside for such cases.
+for at in 30 300 900; do train io malloc:$at+:ENOMEM; ended 5 'memory'; done
+# jansson's allocations are ours: none is made but from the memory that is set aside at need.
+IOFAULT_FROM=libjansson train io malloc:200+:ENOMEM
+ended 0 ''
+same
+
 # ---- files: what can't be read is not passed over
 for at in 18 28; do
     train io fopen:$at:EIO

@@ -20,7 +20,7 @@ static const cli_flag flags[] = {
     { "--data", CLI_TEXT, AT(data), "PATH", "the run's own",
       "evaluate on all of this data instead: CSV, IDX images, text, or a folder, of the same "
       "kind" },
-    { "--predictions", CLI_TEXT, AT(predictions), "FILE.csv", NULL,
+    { "--predictions", CLI_OUT, AT(predictions), "FILE.csv", NULL,
       "write the model's prediction for each example" },
     { "--confusion", CLI_TEXT, AT(confusion), "PATH", NULL,
       "write the confusion matrix to PATH.csv and PATH.png" },
@@ -100,9 +100,21 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
     free(cell);
 }
 
+/* --confusion writes a table and a picture. */
+static int may_write_confusion(const eval_options *o)
+{
+    int rc = CLI_OK;
+    if (o->confusion) rc = cli_may_write("eval", cli_text("%s.csv", o->confusion), o->common.force);
+    if (o->confusion && !rc)
+        rc = cli_may_write("eval", cli_text("%s.png", o->confusion), o->common.force);
+    return rc;
+}
+
 static int run(void *options)
 {
     const eval_options *o = options;
+    int may = may_write_confusion(o);
+    if (may) return may;
     vkt_eval_desc desc = {
         .gpu = o->common.gpu,
         .checkpoint = o->common.args[0],

@@ -9,7 +9,7 @@ typedef struct export_options {
 
 #define AT(field) offsetof(export_options, field)
 static const cli_flag flags[] = {
-    { "-o", CLI_TEXT, AT(out), "FILE", "model.onnx",
+    { "-o", CLI_OUT, AT(out), "FILE", "model.onnx",
       "file to write; the ending sets the format: .onnx or .safetensors" },
     { "--hf", CLI_TEXT, AT(hf), "FOLDER", NULL,
       "write a language model for transformers: config.json, model.safetensors, the tokenizer" },
@@ -32,6 +32,11 @@ static int run(void *options)
                   "--gguf (bf16 only for --hf)");
         return CLI_USAGE;
     }
+    const char *file = o->out ? o->out : "model.onnx";
+    if (!o->hf && !o->gguf && !o->adapter) {
+        int rc = cli_may_write("export", file, o->common.force);
+        if (rc) return rc;
+    }
     if (o->hf)
         st = vkt_export_hf(from, path = o->hf, (vkt_export_type)o->type);
     else if (o->gguf)
@@ -39,7 +44,7 @@ static int run(void *options)
     else if (o->adapter)
         st = vkt_export_adapter(from, path = o->adapter);
     else
-        st = vkt_export(&o->common.gpu, from, path = o->out ? o->out : "model.onnx");
+        st = vkt_export(&o->common.gpu, from, path = file);
     if (st == VKT_OK) printf("%s\n", path);
     return cli_exit_code(st);
 }

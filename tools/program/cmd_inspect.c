@@ -43,7 +43,7 @@ typedef struct inspect_options {
 
 #define AT(field) offsetof(inspect_options, field)
 static const cli_flag flags[] = {
-    { "--augment", CLI_TEXT, AT(augment), "SHEET.png", NULL,
+    { "--augment", CLI_OUT, AT(augment), "SHEET.png", NULL,
       "FILE is a recipe: draw training images before and after augmentation" },
     { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL,
       "with --augment: override an option of the recipe; may be repeated" },

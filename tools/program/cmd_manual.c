@@ -249,7 +249,7 @@ static void zsh_flag(const cli_flag *f)
     printf(" \\\n            '%s%s[", f->type == CLI_LIST ? "*" : "", f->name);
     zsh_text(f->help);
     putchar(']');
-    if (f->arg) {
+    if (f->arg && f->type != CLI_ASKED) {
         printf(":");
         zsh_text(f->type == CLI_CHOICE ? f->name : f->arg);
         if (f->type == CLI_CHOICE) {

@@ -18,7 +18,7 @@ typedef struct profile_options {
 
 #define AT(field) offsetof(profile_options, field)
 static const cli_flag flags[] = {
-    { "-o", CLI_TEXT, AT(out), "FILE", "trace.json",
+    { "-o", CLI_OUT, AT(out), "FILE", "trace.json",
       "trace file to write, for https://ui.perfetto.dev or chrome://tracing" },
     { "--steps", CLI_UINT, AT(steps), "N", "20", "training steps to measure, after a warm-up" },
     { "--top", CLI_UINT, AT(top), "N", "12", "number of kernels in the table" },
@@ -278,6 +278,8 @@ static int run(void *options)
         cli_error("profile: --steps must be at least 1");
         return CLI_USAGE;
     }
+    int may = cli_may_write("profile", o->out, o->common.force);
+    if (may) return may;
     vkt_status st = vkt_config_create(&c);
     if (st != VKT_OK) return cli_exit_code(st);
     st = configure(o, c);

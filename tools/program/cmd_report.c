@@ -11,7 +11,7 @@ typedef struct report_options {
 
 #define AT(field) offsetof(report_options, field)
 static const cli_flag flags[] = {
-    { "-o", CLI_TEXT, AT(out), "FILE.html", "report.html in the folder", "page to write" },
+    { "-o", CLI_OUT, AT(out), "FILE.html", "report.html in the folder", "page to write" },
     { "--no-png", CLI_BOOL, AT(no_png), NULL, NULL, "write only the page, no PNG files beside it" },
     { 0 },
 };

@@ -21,7 +21,7 @@ static const cli_flag flags[] = {
       "read control tokens such as <|endoftext|> in the text as tokens, not as text" },
     { "--train", CLI_UINT, AT(train), "N", "0",
       "train a byte-level BPE tokenizer of N tokens on the files, folders or patterns" },
-    { "--out", CLI_TEXT, AT(out), "FILE.json", "tokenizer.json", "file that --train writes" },
+    { "--out", CLI_OUT, AT(out), "FILE.json", "tokenizer.json", "file that --train writes" },
     { 0 },
 };
 
@@ -33,8 +33,10 @@ static int train(const tokenize_options *o)
         cli_error("tokenize: --train needs text files");
         return CLI_USAGE;
     }
+    int rc = cli_may_write("tokenize", out, o->common.force);
+    if (rc) return rc;
     double start = cli_now();
-    int rc = cli_exit_code(vkt_tokenizer_train(o->common.args, o->common.n_args, o->train, &t));
+    rc = cli_exit_code(vkt_tokenizer_train(o->common.args, o->common.n_args, o->train, &t));
     if (rc) return rc;
     char *json = vkt_tokenizer_json(t);
     FILE *f = fopen(out, "wb");

@@ -109,8 +109,14 @@ static int run(int argc, char **argv)
     return CLI_OK;
 }
 
+static void end_without_memory(void)
+{
+    _Exit(CLI_MEMORY);
+}
+
 int main(int argc, char **argv)
 {
+    vkt_out_of_memory_set(end_without_memory);
     cli_terminal_init();
     int rc = run(argc, argv);
     if (vkt_validation_count() && rc == CLI_OK) {

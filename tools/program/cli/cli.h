@@ -4,6 +4,7 @@
 
 #include "exit_code.h"
 #include "flags.h"
+#include "out_file.h"
 #include "print.h"
 #include "term.h"
 #include "text_plot.h"

@@ -8,6 +8,7 @@
 
 #include "exit_code.h"
 #include "flags.h"
+#include "out_file.h"
 #include "print.h"
 #include "term.h"
 
@@ -17,9 +18,9 @@ static const cli_flag gpu_flags[] = {
       "device to use: index, cpu, gpu, part of a name, or UUID" },
     { "--cap", CLI_TEXT, AT(gpu.cap), "LIST", NULL,
       "pretend that the device can do less, e.g. fp16=0,subgroup=4 (names below)" },
-    { "--validate", CLI_BOOL, AT(gpu.validate), NULL, NULL,
-      "check every Vulkan call with the validation layer, synchronization too; a message makes the "
-      "exit code 1" },
+    { "--validate", CLI_ASKED, AT(gpu.validate), "gpu", NULL,
+      "check every Vulkan call with the validation layer, synchronization too; with gpu also each "
+      "address that a kernel reads or writes, slowly; a message makes the exit code 1" },
     { "--no-cache", CLI_BOOL, AT(gpu.no_cache), NULL, NULL,
       "do not read or write the cache folder (compiled pipelines, tuning results)" },
     { "--no-tune", CLI_BOOL, AT(gpu.no_tune), NULL, NULL,
@@ -27,6 +28,11 @@ static const cli_flag gpu_flags[] = {
     { "--deterministic", CLI_CHOICE, AT(gpu.deterministic), "run|cross-run", "run",
       "run: the same device, driver and kernels give the same bits; cross-run: also never tune "
       "automatically, so that every run uses the same kernels" },
+    { 0 },
+};
+static const cli_flag force_flags[] = {
+    { "--force", CLI_BOOL, AT(force), NULL, NULL,
+      "overwrite an existing file that vktrain did not write" },
     { 0 },
 };
 static const cli_flag common_flags[] = {
@@ -40,8 +46,11 @@ void cli_flag_tables(const cli_command *cmd, const cli_flag *out[CLI_N_TABLES])
 {
     static const cli_flag none[] = { { 0 } };
     out[0] = cmd->flags ? cmd->flags : none;
-    out[1] = cmd->common == CLI_GPU ? gpu_flags : none;
-    out[2] = common_flags;
+    out[1] = none;
+    for (const cli_flag *f = out[0]; f->name; f++)
+        if (f->type == CLI_OUT) out[1] = force_flags;
+    out[2] = cmd->common == CLI_GPU ? gpu_flags : none;
+    out[3] = common_flags;
 }
 
 static const cli_flag *find_flag(const cli_command *cmd, const char *name, size_t n)
@@ -100,6 +109,7 @@ static int set_flag(const cli_command *cmd, const cli_flag *f, const char *value
         *(bool *)at = true;
         return 0;
     case CLI_TEXT:
+    case CLI_OUT:
         *(const char **)at = value;
         return 0;
     case CLI_LIST:
@@ -112,6 +122,13 @@ static int set_flag(const cli_command *cmd, const cli_flag *f, const char *value
             return CLI_USAGE;
         }
         *(int *)at = choice;
+        return 0;
+    case CLI_ASKED:
+        if (value && strcmp(value, f->arg) != 0) {
+            cli_error("%s: %s is '%s', must be %s or nothing", cmd->name, f->name, value, f->arg);
+            return CLI_USAGE;
+        }
+        *(int *)at = value ? 2 : 1;
         return 0;
     case CLI_UINT:
         errno = 0;
@@ -146,11 +163,26 @@ static int parse_one(const cli_command *cmd, int argc, char **argv, int *i, void
         return CLI_USAGE;
     }
     if (value) return set_flag(cmd, f, value + 1, options);
+    if (f->type == CLI_ASKED) {
+        bool with = *i + 1 < argc && !strcmp(argv[*i + 1], f->arg);
+        return set_flag(cmd, f, with ? argv[++*i] : NULL, options);
+    }
     if (*i + 1 >= argc) {
         cli_error("%s: %s needs a value: %s %s", cmd->name, f->name, f->name, f->arg);
         return CLI_USAGE;
     }
     return set_flag(cmd, f, argv[++*i], options);
+}
+
+static int may_write_outputs(const cli_command *cmd, const cli_options *o)
+{
+    int rc = 0;
+    for (const cli_flag *f = cmd->flags; f && f->name && !rc; f++) {
+        const char *path =
+            f->type == CLI_OUT ? *(const char *const *)((const char *)o + f->at) : NULL;
+        if (path) rc = cli_may_write(cmd->name, path, o->force);
+    }
+    return rc;
 }
 
 int cli_parse(const cli_command *cmd, int argc, char **argv, void *options)
@@ -178,7 +210,7 @@ int cli_parse(const cli_command *cmd, int argc, char **argv, void *options)
         cli_error("%s: unexpected argument '%s': vktrain %s%s%s", cmd->name, o->args[cmd->max_args],
                   cmd->name, *cmd->args ? " " : "", cmd->args);
     else
-        return 0;
+        return may_write_outputs(cmd, o);
     return CLI_USAGE;
 }
 
@@ -237,7 +269,12 @@ static void print_details(const char *text, FILE *f)
 
 static void flag_left(const cli_flag *f, char *out, size_t n)
 {
-    snprintf(out, n, "  %s%s%s", f->name, f->arg ? " " : "", f->arg ? f->arg : "");
+    bool may = f->type == CLI_ASKED;
+    snprintf(out, n, "  %s%s%s%s", f->name,
+             may      ? " ["
+             : f->arg ? " "
+                      : "",
+             f->arg ? f->arg : "", may ? "]" : "");
 }
 
 void cli_help(const cli_command *cmd, FILE *f)

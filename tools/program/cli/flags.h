@@ -17,6 +17,7 @@ struct cli_command;
 typedef struct cli_options {
     vkt_gpu_desc gpu;
     bool quiet, verbose, help;
+    bool force;        /* write over a file that vktrain did not write: commands with a CLI_OUT */
     const char **args; /* what is not a flag */
     size_t n_args;
     const char *line;                          /* the whole command line, quoted for a shell */
@@ -27,9 +28,11 @@ typedef struct cli_options {
 typedef enum cli_type {
     CLI_BOOL,   /* bool */
     CLI_TEXT,   /* const char * */
+    CLI_OUT,    /* const char *: a file to write, see cli_may_write */
     CLI_UINT,   /* uint32_t */
     CLI_NUMBER, /* double, finite */
     CLI_CHOICE, /* int: index in `arg`, which reads "a|b|c" */
+    CLI_ASKED,  /* int: 0 not given, 1 given alone, 2 with `arg`, the only word that may follow */
     CLI_LIST,   /* cli_list: may be given more than once */
 } cli_type;
 
@@ -63,8 +66,9 @@ typedef struct cli_command {
 int cli_parse(const cli_command *cmd, int argc, char **argv, void *options);
 void cli_finish(const cli_command *cmd, void *options);
 void cli_help(const cli_command *cmd, FILE *f);
-/* The command's flags: its own, the device's, those of all; each table ends with name NULL. */
-enum { CLI_N_TABLES = 3 };
+/* The command's flags: its own, --force, the device's, those of all; each table ends with name
+ * NULL. */
+enum { CLI_N_TABLES = 4 };
 void cli_flag_tables(const cli_command *cmd, const cli_flag *out[CLI_N_TABLES]);
 /* Whether a line of a command's details is printed as it is: it is indented or begins an example.
  */

@@ -94,6 +94,12 @@ bool cli_exists(const char *path)
     return stat(path, &s) == 0;
 }
 
+bool cli_is_file(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && (s.st_mode & S_IFMT) == S_IFREG;
+}
+
 bool cli_is_folder(const char *path)
 {
     struct stat s;

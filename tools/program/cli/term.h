@@ -32,5 +32,6 @@ int cli_run_program(const char *const *argv);
 void cli_terminal_init(void);
 bool cli_is_folder(const char *path);
 bool cli_exists(const char *path);
+bool cli_is_file(const char *path); /* an ordinary one */
 
 #endif
