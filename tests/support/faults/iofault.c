@@ -3,8 +3,11 @@
  *
  * IOFAULT: CALL:N:ERRNO, or several with commas. CALL: malloc (with calloc, realloc,
  *   aligned_alloc), fopen, open, fsync, rename, symlink, mkdir, unlink, flock, mmap, truncate,
- *   opendir, fclose, fflush, fwrite (a short count), fread, pthread_create. "N+": every one from
- * the N-th on. ERRNO: ENOMEM ENOSPC EIO EMFILE EACCES EINTR EDQUOT EROFS EAGAIN EXDEV.
+ *   opendir, readdir, fclose, fflush, fwrite (a short count), fprintf (with fputs, fputc,
+ * vfprintf), fread, fgets, stat (with lstat), access, remove (with rmdir), pthread_create. "N+":
+ * every one from the N-th on. ERRNO: ENOMEM ENOSPC EIO EMFILE EACCES EINTR EDQUOT EROFS EAGAIN
+ * EXDEV; KILL: the process is killed before the call; CRASH: the machine is: what was not synced is
+ * gone too (files end where they ended when last synced; names are kept).
  *
  * IOFAULT_FROM=a,b: only calls whose return address lies in an object with this at the beginning of
  *   its file name (default: vktrain, so that a driver's own calls are left alone).
@@ -25,6 +28,7 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -52,23 +56,33 @@ enum {
     MMAP,
     TRUNCATE,
     OPENDIR,
+    READDIR,
     FCLOSE,
     FFLUSH,
     FWRITE,
+    FPRINTF,
     FREAD,
+    FGETS,
+    STAT,
+    ACCESS,
+    REMOVE,
     PTHREAD,
     N
 };
-static const char *const names[] = { "malloc",   "fopen",         "open",   "fsync",  "rename",
-                                     "symlink",  "mkdir",         "unlink", "flock",  "mmap",
-                                     "truncate", "opendir",       "fclose", "fflush", "fwrite",
-                                     "fread",    "pthread_create" };
+static const char *const names[] = { "malloc",   "fopen",   "open",          "fsync",  "rename",
+                                     "symlink",  "mkdir",   "unlink",        "flock",  "mmap",
+                                     "truncate", "opendir", "readdir",       "fclose", "fflush",
+                                     "fwrite",   "fprintf", "fread",         "fgets",  "stat",
+                                     "access",   "remove",  "pthread_create" };
+enum { E_KILL = -1, E_CRASH = -2 };
 static const struct {
     const char *n;
     int e;
-} errs[] = { { "ENOMEM", ENOMEM }, { "ENOSPC", ENOSPC }, { "EIO", EIO },       { "EMFILE", EMFILE },
-             { "EACCES", EACCES }, { "EINTR", EINTR },   { "EDQUOT", EDQUOT }, { "EROFS", EROFS },
-             { "EAGAIN", EAGAIN }, { "EXDEV", EXDEV } };
+} errs[] = {
+    { "ENOMEM", ENOMEM }, { "ENOSPC", ENOSPC }, { "EIO", EIO },       { "EMFILE", EMFILE },
+    { "EACCES", EACCES }, { "EINTR", EINTR },   { "EDQUOT", EDQUOT }, { "EROFS", EROFS },
+    { "EAGAIN", EAGAIN }, { "EXDEV", EXDEV },   { "KILL", E_KILL },   { "CRASH", E_CRASH }
+};
 static struct {
     int call, open_ended, err;
     long n;
@@ -167,6 +181,7 @@ static int mine(const void *ra)
         }
     return m;
 }
+static void crash(int lose);
 static int fails(int call, const void *ra)
 {
     if (!ready || inside) return 0;
@@ -184,15 +199,88 @@ static int fails(int call, const void *ra)
             char line[160];
             int n = snprintf(
                 line, sizeof line, "iofault: %s no. %ld fails (%s), called from %s+0x%lx\n",
-                names[call], c, strerror(e),
+                names[call], c, e < 0 ? "killed" : strerror(e),
                 strrchr(d.dli_fname, '/') ? strrchr(d.dli_fname, '/') + 1 : d.dli_fname,
                 (unsigned long)((const char *)ra - (const char *)d.dli_fbase));
             if (write(2, line, (size_t)n) < 0) e = e;
         }
+        if (e < 0) crash(e == E_CRASH);
     }
     inside = 0;
     return e;
 }
+/* Files written by this process, and how many bytes of each a loss of power would leave. */
+enum { MAX_WRITTEN = 512 };
+static struct {
+    char path[512];
+    off_t kept;
+} written[MAX_WRITTEN];
+static pthread_mutex_t written_lock = PTHREAD_MUTEX_INITIALIZER;
+static int path_of(int fd, char *path, size_t size)
+{
+    char link[32];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, size - 1);
+    if (n > 0) path[n] = 0;
+    return n > 0 && path[0] == '/';
+}
+/* `synced`: now; else the file was opened to be written, and what it has was there before. */
+static void note_written(int fd, int synced)
+{
+    char path[512];
+    struct stat st;
+    int e = errno, free_at = -1;
+    if (!inside && path_of(fd, path, sizeof path) && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+        pthread_mutex_lock(&written_lock);
+        for (int i = 0; i < MAX_WRITTEN; i++) {
+            if (!written[i].path[0] && free_at < 0) free_at = i;
+            if (strcmp(written[i].path, path) != 0) continue;
+            if (synced || st.st_size < written[i].kept) written[i].kept = st.st_size;
+            free_at = -2;
+            break;
+        }
+        if (free_at >= 0) strcpy(written[free_at].path, path), written[free_at].kept = st.st_size;
+        pthread_mutex_unlock(&written_lock);
+    }
+    errno = e;
+}
+/* A file or a folder has another name, or none. */
+static void note_renamed(const char *a, const char *b)
+{
+    char cwd[256], from_path[512], to[512] = "", rest[512];
+    int e = errno;
+    if (!getcwd(cwd, sizeof cwd)) return;
+    snprintf(from_path, sizeof from_path, "%.255s%s%.255s", *a == '/' ? "" : cwd,
+             *a == '/' ? "" : "/", a);
+    if (b) snprintf(to, sizeof to, "%.255s%s%.255s", *b == '/' ? "" : cwd, *b == '/' ? "" : "/", b);
+    size_t n = strlen(from_path);
+    pthread_mutex_lock(&written_lock);
+    for (int i = 0; b && i < MAX_WRITTEN; i++)
+        if (!strcmp(written[i].path, to)) written[i].path[0] = 0;
+    for (int i = 0; i < MAX_WRITTEN; i++) {
+        char *path = written[i].path;
+        if (strncmp(path, from_path, n) != 0 || (path[n] && path[n] != '/')) continue;
+        strcpy(rest, path + n);
+        if (strlen(to) + strlen(rest) >= sizeof written[i].path) continue;
+        if (b)
+            snprintf(path, sizeof written[i].path, "%.255s%.255s", to, rest);
+        else
+            *path = 0;
+    }
+    pthread_mutex_unlock(&written_lock);
+    errno = e;
+}
+static void crash(int lose)
+{
+    for (int i = 0; lose && i < MAX_WRITTEN; i++) {
+        struct stat st;
+        if (written[i].path[0] && stat(written[i].path, &st) == 0 && st.st_size > written[i].kept &&
+            truncate(written[i].path, written[i].kept) != 0)
+            perror(written[i].path);
+    }
+    kill(getpid(), SIGKILL);
+}
+
 /* A line of IOFAULT_ORDER. */
 static void in_order(const char *call, const char *a, const char *b)
 {
@@ -256,16 +344,18 @@ FILE *fopen(const char *p, const char *m)
 {
     REAL(fopen);
     FAIL(FOPEN, NULL);
-    return real(p, m);
+    FILE *f = real(p, m);
+    if (f && (*m != 'r' || strchr(m, '+'))) note_written(fileno(f), 0);
+    return f;
 }
 int fsync(int fd)
 {
     REAL(fsync);
     FAIL(FSYNC, -1);
-    char fd_path[32], path[512] = "";
-    snprintf(fd_path, sizeof fd_path, "/proc/self/fd/%d", fd);
+    char path[512];
     int r = real(fd);
-    if (r == 0 && readlink(fd_path, path, sizeof path - 1) > 0) in_order("sync", path, "");
+    if (r == 0 && path_of(fd, path, sizeof path)) in_order("sync", path, "");
+    if (r == 0) note_written(fd, 1);
     return r;
 }
 int rename(const char *a, const char *b)
@@ -273,7 +363,7 @@ int rename(const char *a, const char *b)
     REAL(rename);
     FAIL(RENAME, -1);
     int r = real(a, b);
-    if (r == 0) in_order("rename", a, b);
+    if (r == 0) in_order("rename", a, b), note_renamed(a, b);
     return r;
 }
 int symlink(const char *a, const char *b)
@@ -292,7 +382,81 @@ int unlink(const char *p)
 {
     REAL(unlink);
     FAIL(UNLINK, -1);
+    int r = real(p);
+    if (r == 0) note_renamed(p, NULL);
+    return r;
+}
+int remove(const char *p)
+{
+    REAL(remove);
+    FAIL(REMOVE, -1);
+    int r = real(p);
+    if (r == 0) note_renamed(p, NULL);
+    return r;
+}
+int rmdir(const char *p)
+{
+    REAL(rmdir);
+    FAIL(REMOVE, -1);
     return real(p);
+}
+int stat(const char *p, struct stat *st)
+{
+    REAL(stat);
+    FAIL(STAT, -1);
+    return real(p, st);
+}
+int lstat(const char *p, struct stat *st)
+{
+    REAL(lstat);
+    FAIL(STAT, -1);
+    return real(p, st);
+}
+int access(const char *p, int mode)
+{
+    REAL(access);
+    FAIL(ACCESS, -1);
+    return real(p, mode);
+}
+struct dirent *readdir(DIR *d)
+{
+    REAL(readdir);
+    FAIL(READDIR, NULL);
+    return real(d);
+}
+char *fgets(char *s, int n, FILE *f)
+{
+    REAL(fgets);
+    FAIL_STREAM(FGETS, f, NULL);
+    return real(s, n, f);
+}
+int vfprintf(FILE *f, const char *format, va_list ap)
+{
+    REAL(vfprintf);
+    if (f != stdout && f != stderr) FAIL_STREAM(FPRINTF, f, -1);
+    return real(f, format, ap);
+}
+int fprintf(FILE *f, const char *format, ...)
+{
+    REAL(vfprintf);
+    if (f != stdout && f != stderr) FAIL_STREAM(FPRINTF, f, -1);
+    va_list ap;
+    va_start(ap, format);
+    int n = real(f, format, ap);
+    va_end(ap);
+    return n;
+}
+int fputs(const char *s, FILE *f)
+{
+    REAL(fputs);
+    if (f != stdout && f != stderr) FAIL_STREAM(FPRINTF, f, EOF);
+    return real(s, f);
+}
+int fputc(int c, FILE *f)
+{
+    REAL(fputc);
+    if (f != stdout && f != stderr) FAIL_STREAM(FPRINTF, f, EOF);
+    return real(c, f);
 }
 int flock(int fd, int op)
 {
@@ -351,7 +515,9 @@ int open(const char *p, int flags, ...)
     mode_t m = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
     va_end(ap);
     FAIL(OPEN, -1);
-    return real(p, flags, m);
+    int fd = real(p, flags, m);
+    if (fd >= 0 && flags & (O_WRONLY | O_RDWR)) note_written(fd, 0);
+    return fd;
 }
 int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *arg)
 {
