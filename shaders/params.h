@@ -158,7 +158,6 @@ struct sum_rows_params {
 
 /* norm*.comp: y = (s - mean) rstd w + b, s = x + r; a row is `cols` long */
 #define VKT_NORM_BIAS 1u
-#define VKT_NORM_PLUS_ONE 4u /* the gain is 1 + w */
 #define VKT_NORM_RESIDUAL 2u /* forward: r is added and s written; backward: ds is added */
 struct norm_params {
     ADDR(u32s) x;

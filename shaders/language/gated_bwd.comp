@@ -7,13 +7,14 @@
 #include "act.glsl"
 
 layout(constant_id = VKT_SPEC_ACT) const int ACT = 4;
+layout(constant_id = VKT_SPEC_HALVES) const uint HALVES = 0;
 layout(push_constant, scalar) uniform Push { gated_params p; };
 
 void main()
 {
     uint i = flat_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
     if (i >= p.n) return;
-    uint at = p.cols > 0 ? i + i / p.cols * p.cols : i;
+    uint at = HALVES != 0 ? i + i / p.cols * p.cols : i;
     float dy = p.dy.v[i], gate = p.gate.v[at], up = p.up.v[at];
     p.y.v[at] = dy * up * act_bwd(ACT, gate);
     p.dup.v[at] = dy * act_fwd(ACT, gate);

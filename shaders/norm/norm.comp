@@ -4,6 +4,7 @@
  * over x or r; the share is of pairs where x, r, s or y is 16-bit (then C is even). Centred two-pass variance. Twin: norm_ref. Ba et al. 2016 (1607.06450), Zhang & Sennrich 2019. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "gain.glsl"
 #include "reduce.glsl"
 
 layout(constant_id = VKT_SPEC_RMS) const uint RMS = 0;
@@ -21,7 +22,6 @@ void main()
     uint row = flat_group(), units = p.cols / UNIT, base = row * units, first = gl_LocalInvocationID.x;
     if (row >= p.rows) return;
     bool residual = (p.flags & VKT_NORM_RESIDUAL) != 0, bias = (p.flags & VKT_NORM_BIAS) != 0;
-    float one = (p.flags & VKT_NORM_PLUS_ONE) != 0 ? 1.0 : 0.0;
     float sum = 0.0, squares = 0.0, mean = 0.0;
     for (uint c = first; c < units; c += gl_WorkGroupSize.x) {
         vec2 v = load_unit(p.x, X, PAIRWISE, base + c);
@@ -47,7 +47,7 @@ void main()
     for (uint c = first; c < units; c += gl_WorkGroupSize.x) {
         vec2 y = (load_unit(p.s, S, PAIRWISE, base + c) - mean) * rstd;
         [[unroll]] for (uint u = 0; u < UNIT; u++) {
-            y[u] *= p.w.v[c * UNIT + u] + one;
+            y[u] *= gain_of(p.w.v[c * UNIT + u]);
             if (bias) y[u] += p.b.v[c * UNIT + u];
         }
         store_unit(p.y, Y, PAIRWISE, base + c, y);

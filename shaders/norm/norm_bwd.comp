@@ -4,6 +4,7 @@
  * pairs where dy, s, ds or dx is 16-bit (then C is even). Twin: norm_bwd_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "gain.glsl"
 #include "reduce.glsl"
 
 layout(constant_id = VKT_SPEC_RMS) const uint RMS = 0;
@@ -20,13 +21,12 @@ void main()
 {
     uint row = flat_group(), units = p.cols / UNIT, base = row * units, first = gl_LocalInvocationID.x;
     if (row >= p.rows) return;
-    float one = (p.flags & VKT_NORM_PLUS_ONE) != 0 ? 1.0 : 0.0;
     float rstd = p.rstd.v[row], mean = 0.0, sum_g = 0.0, sum_gh = 0.0;
     if (RMS == 0) mean = p.mean.v[row];
     for (uint c = first; c < units; c += gl_WorkGroupSize.x) {
         vec2 dy = load_unit(p.dy, DY, PAIRWISE, base + c), s = load_unit(p.s, S, PAIRWISE, base + c);
         [[unroll]] for (uint u = 0; u < UNIT; u++) {
-            float g = dy[u] * (p.w.v[c * UNIT + u] + one);
+            float g = dy[u] * gain_of(p.w.v[c * UNIT + u]);
             sum_g += g;
             sum_gh += g * (s[u] - mean) * rstd;
         }
@@ -37,7 +37,7 @@ void main()
         vec2 dy = load_unit(p.dy, DY, PAIRWISE, base + c), s = load_unit(p.s, S, PAIRWISE, base + c);
         precise vec2 d = vec2(0.0); /* no fma with ds: the bits of a sum apart */
         [[unroll]] for (uint u = 0; u < UNIT; u++) {
-            float g = dy[u] * (p.w.v[c * UNIT + u] + one), h = (s[u] - mean) * rstd;
+            float g = dy[u] * gain_of(p.w.v[c * UNIT + u]), h = (s[u] - mean) * rstd;
             d[u] = rstd * (g - mean_g - h * mean_gh);
         }
         if ((p.flags & VKT_NORM_RESIDUAL) != 0) d += load_unit(p.ds, DS, PAIRWISE, base + c);

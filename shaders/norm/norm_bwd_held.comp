@@ -3,6 +3,7 @@
  * lie over dy or ds. Twin: norm_bwd_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "gain.glsl"
 #include "reduce.glsl"
 #include "row.glsl"
 
@@ -24,9 +25,8 @@ void main()
     ROW_LOAD_AS(g, p.dy, p.dy4, DY, base, p.cols)
     ROW_LOAD(t, p.w, p.w4, 0, p.cols)
     ROW_LOAD_AS(h, p.s, p.s4, S, base, p.cols)
-    float one = (p.flags & VKT_NORM_PLUS_ONE) != 0 ? 1.0 : 0.0;
     [[unroll]] for (uint j = 0; j < PER; j++) {
-        g[j] *= t[j] + one; /* 0 past the row's end */
+        g[j] *= gain_of(t[j]); /* 0 past the row's end */
         h[j] = (h[j] - mean) * rstd;
         sum_g += g[j];
         sum_gh += g[j] * h[j];

@@ -3,6 +3,7 @@
  * two-pass variance, over registers. y may lie over x or r. Twin: norm_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "gain.glsl"
 #include "reduce.glsl"
 #include "row.glsl"
 
@@ -36,8 +37,7 @@ void main()
         if (row_column(j) < p.cols) squares += (v[j] - mean) * (v[j] - mean);
     float rstd = 1.0 / sqrt(wg_add(squares) / float(p.cols) + p.eps);
     ROW_LOAD(t, p.w, p.w4, 0, p.cols)
-    float one = (p.flags & VKT_NORM_PLUS_ONE) != 0 ? 1.0 : 0.0;
-    [[unroll]] for (uint j = 0; j < PER; j++) v[j] = (v[j] - mean) * rstd * (t[j] + one);
+    [[unroll]] for (uint j = 0; j < PER; j++) v[j] = (v[j] - mean) * rstd * gain_of(t[j]);
     if ((p.flags & VKT_NORM_BIAS) != 0) {
         ROW_LOAD(t, p.b, p.b4, 0, p.cols)
         [[unroll]] for (uint j = 0; j < PER; j++) v[j] += t[j];

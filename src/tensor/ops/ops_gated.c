@@ -46,7 +46,8 @@ static void gated_record(vkt__rec *rec, const vkt_node *n)
     }
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
-                                   { VKT_SPEC_ACT, (uint32_t)n->attr.gated.act } };
+                                   { VKT_SPEC_ACT, (uint32_t)n->attr.gated.act },
+                                   { VKT_SPEC_HALVES, p.cols > 0 } };
     vkt__dispatch(rec, n->in[2] ? VKT_SHADER_GATED_BWD : VKT_SHADER_GATED, spec, VKT_COUNT(spec),
                   &p, sizeof p, (p.n + wg - 1ull) / wg);
 }

@@ -66,11 +66,12 @@ static void row_dispatch(vkt__rec *rec, const vkt_node *n, const row_kernels *k,
     }
     for (uint32_t i = 0; i < N_TYPED; i++) narrow = narrow || typed[i].t->dtype != VKT_F32;
     if (narrow && !f.wide) f = vkt__row_form_walked(rec->caps, cols, passes, 1);
-    vkt__constant spec[6 + N_TYPED] = { { VKT_SPEC_WORKGROUP, f.wg },
+    vkt__constant spec[7 + N_TYPED] = { { VKT_SPEC_WORKGROUP, f.wg },
                                         { VKT_SPEC_LANES, f.lanes },
                                         { VKT_SPEC_REDUCE, f.reduce },
-                                        { VKT_SPEC_RMS, n->attr.norm.rms } };
-    uint32_t n_spec = 4;
+                                        { VKT_SPEC_RMS, n->attr.norm.rms },
+                                        { VKT_SPEC_PLUS_ONE, n->attr.norm.plus_one } };
+    uint32_t n_spec = 5;
     for (uint32_t i = 0; i < N_TYPED; i++)
         spec[n_spec++] = (vkt__constant) { typed[i].constant, vkt__type(typed[i].t) };
     if (f.held) {
@@ -98,8 +99,7 @@ static void norm_record(vkt__rec *rec, const vkt_node *n)
                              .rows = vkt__rows_of(x->shape),
                              .cols = vkt__last(x->shape),
                              .eps = n->attr.norm.eps };
-    p.flags = (n->in[2] ? VKT_NORM_BIAS : 0) | (n->in[3] ? VKT_NORM_RESIDUAL : 0) |
-              (n->attr.norm.plus_one ? VKT_NORM_PLUS_ONE : 0);
+    p.flags = (n->in[2] ? VKT_NORM_BIAS : 0) | (n->in[3] ? VKT_NORM_RESIDUAL : 0);
     p.x4 = p.x, p.w4 = p.w, p.b4 = p.b, p.r4 = p.r, p.y4 = p.y, p.s4 = p.s;
     const typed_tensor typed[] = { { VKT_SPEC_TYPE_X, x },
                                    { VKT_SPEC_TYPE_R, n->in[3] ? n->in[3] : x },
@@ -160,8 +160,7 @@ static void norm_bwd_record(vkt__rec *rec, const vkt_node *n)
                                  .dx = vkt__addr(rec, n->out[0]),
                                  .rows = vkt__rows_of(n->in[1]->shape),
                                  .cols = vkt__last(n->in[1]->shape),
-                                 .flags = (n->in[5] ? VKT_NORM_RESIDUAL : 0) |
-                                          (n->attr.norm.plus_one ? VKT_NORM_PLUS_ONE : 0) };
+                                 .flags = n->in[5] ? VKT_NORM_RESIDUAL : 0 };
     p.dy4 = p.dy, p.s4 = p.s, p.w4 = p.w, p.ds4 = p.ds, p.dx4 = p.dx;
     const typed_tensor typed[] = { { VKT_SPEC_TYPE_DY, n->in[0] },
                                    { VKT_SPEC_TYPE_S, n->in[1] },
