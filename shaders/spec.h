@@ -36,7 +36,7 @@
 #define VKT_SPEC_TYPE_Y1 24
 #define VKT_SPEC_TYPE_Y2 25
 
-#define VKT_SPEC_HALVES 75 /* gated: gate and up are halves of a row */
+#define VKT_SPEC_HALVES 76 /* gated: gate and up are halves of a row */
 
 /* products */
 #define VKT_SPEC_LAYOUT 26 /* vkt_layout */
@@ -82,7 +82,7 @@
 /* norms */
 #define VKT_SPEC_RMS 59
 #define VKT_SPEC_FIXED 60
-#define VKT_SPEC_PLUS_ONE 74 /* the gain is 1 + w */
+#define VKT_SPEC_PLUS_ONE 75 /* the gain is 1 + w */
 
 /* attention */
 #define VKT_SPEC_D4 61 /* vec4 to a head */

@@ -78,6 +78,9 @@ long=$(find src shaders include tools/program tests -type f \( -name '*.[ch]' -o
     xargs -0 wc -l | awk -v most=$longest_file '$2 != "total" && $1 > most { print $2 " (" $1 ")" }')
 [ -z "$long" ] || refuse "more than $longest_file lines in: $long"
 
+twice=$(sed -n 's/^#define VKT_SPEC_[A-Z0-9_]* \([0-9]*\)\b[^u].*\|^#define VKT_SPEC_[A-Z0-9_]* \([0-9]*\)$/\1\2/p' shaders/spec.h | sort | uniq -d)
+[ -z "$twice" ] || refuse "two specialization constants have the number $twice (spec.h)"
+
 words=$(grep -nE 'uintBitsToFloat|floatBitsToUint' shaders/conv/pool* shaders/norm/* || true)
 [ -z "$words" ] || refuse "whole numbers as floats, which may be flushed to zero (LOAD_WORDS and STORE_WORDS of elems.glsl): $words"
 

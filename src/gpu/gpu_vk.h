@@ -100,7 +100,7 @@ struct vkt_gpu {
     vkt_caps caps;
     VkPhysicalDeviceMemoryProperties mem_props;
     vkt__slab *slabs;
-    vkt__kernel *kernels;
+    vkt__kernel *kernels, *wishes; /* wishes: to be made, without a pipeline yet */
     vkt_buffer *staging;
     vkt_gpu_stats stats;
     double driver_cpu;

@@ -42,56 +42,45 @@ static uint32_t lanes_of(const vkt_caps *c, const vkt__constant *spec, uint32_t 
     return c->subgroup;
 }
 
-static vkt__kernel *find(const vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec,
-                         uint32_t n)
+static vkt__kernel *find(vkt__kernel *k, vkt__shader shader, const vkt__constant *spec, uint32_t n)
 {
-    vkt__kernel *k = gpu->kernels;
     while (k &&
            (k->shader != shader || k->n_spec != n || memcmp(k->spec, spec, n * sizeof *spec) != 0))
         k = k->next;
     return k;
 }
 
-static uint32_t fail_left;
-
-void vkt__gpu_fail_pipeline(uint32_t n)
+/* Without a pipeline yet; in the list. */
+static vkt__kernel *add(vkt__kernel **list, vkt__shader shader, const vkt__constant *spec,
+                        uint32_t n)
 {
-    fail_left = n;
+    vkt__kernel *k = vkt__alloc(sizeof *k);
+    *k = (vkt__kernel) { .next = *list, .shader = shader, .n_spec = n };
+    memcpy(k->spec, spec, n * sizeof *spec);
+    return *list = k;
 }
 
-vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec, uint32_t n,
-                           vkt__kernel **out)
+/* Creates k's pipeline; changes nothing else, so that several threads may. *call: what gave the
+ * result. */
+static VkResult create(const vkt_gpu *gpu, vkt__kernel *k, const uint32_t *code, const char **call)
 {
-    vkt_status st = VKT_OK;
+    const vkt__embedded_file *f = &vkt__embedded_shaders[k->shader];
+    uint32_t invocations = k->spec[0].value, lanes = lanes_of(&gpu->caps, k->spec, k->n_spec);
     VkShaderModule module = VK_NULL_HANDLE;
-    uint32_t *code = NULL;
-    VKT_ASSERT(n >= 1 && n <= VKT__MAX_CONSTANTS && spec[0].id == VKT_SPEC_WORKGROUP);
-    *out = find(gpu, shader, spec, n);
-    if (*out) return VKT_OK;
-    if (gpu->lost) return VKT_E_DEVICE;
-    double start = vkt__now();
-    const vkt__embedded_file *f = &vkt__embedded_shaders[shader];
-    if (!f->data)
-        return vkt__fail(VKT_E_UNSUPPORTED, "gpu", "this build has no kernel '%s'", f->name);
-    uint32_t invocations = spec[0].value;
-    VKT_ASSERT(invocations > 0 && invocations <= gpu->caps.workgroup);
-    code = spirv(f);
-    VKT_ASSERT(gives_all(code, f->bytes / 4, spec, n));
-
     VkShaderModuleCreateInfo mod = { VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, NULL, 0, f->bytes,
                                      code };
-    VKT_VK(vkCreateShaderModule(gpu->dev, &mod, NULL, &module));
+    *call = "vkCreateShaderModule";
+    VkResult r = vkCreateShaderModule(gpu->dev, &mod, NULL, &module);
+    if (r != VK_SUCCESS) return r;
     VkSpecializationMapEntry map[VKT__MAX_CONSTANTS];
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < k->n_spec; i++)
         map[i] = (VkSpecializationMapEntry) {
-            spec[i].id, (uint32_t)(i * sizeof *spec + offsetof(vkt__constant, value)), 4
+            k->spec[i].id, (uint32_t)(i * sizeof *k->spec + offsetof(vkt__constant, value)), 4
         };
-    VkSpecializationInfo sp = { n, map, n * sizeof *spec, spec };
+    VkSpecializationInfo sp = { k->n_spec, map, k->n_spec * sizeof *k->spec, k->spec };
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
-        VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO, NULL,
-        lanes_of(&gpu->caps, spec, n)
+        VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO, NULL, lanes
     };
-    uint32_t lanes = size.requiredSubgroupSize;
     bool pin = gpu->caps.subgroup_control && invocations % lanes == 0 &&
                invocations / lanes <= gpu->caps.workgroup_subgroups;
     VKT_ASSERT(pin || lanes == gpu->caps.subgroup);
@@ -108,25 +97,126 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant
     info.layout = gpu->layout;
     /* All of them: what is dispatched whole now may be cut into parts later. */
     info.flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT;
-    VkPipeline pipeline;
-    if (fail_left && --fail_left == 0) {
-        st = vkt__vk_fail(gpu, VK_ERROR_INITIALIZATION_FAILED, "vkCreateComputePipelines");
+    *call = "vkCreateComputePipelines";
+    r = vkCreateComputePipelines(gpu->dev, gpu->cache, 1, &info, NULL, &k->pipeline);
+    vkDestroyShaderModule(gpu->dev, module, NULL);
+    return r;
+}
+
+static void made(vkt_gpu *gpu, const vkt__kernel *k)
+{
+    vkt__debug_name(gpu, VK_OBJECT_TYPE_PIPELINE, (uint64_t)(uintptr_t)k->pipeline,
+                    vkt__shader_name(k->shader));
+    gpu->stats.n_pipelines++;
+}
+
+static uint32_t fail_left;
+
+void vkt__gpu_fail_pipeline(uint32_t n)
+{
+    fail_left = n;
+}
+
+vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec, uint32_t n,
+                           vkt__kernel **out)
+{
+    vkt_status st = VKT_OK;
+    VKT_ASSERT(n >= 1 && n <= VKT__MAX_CONSTANTS && spec[0].id == VKT_SPEC_WORKGROUP);
+    *out = find(gpu->kernels, shader, spec, n);
+    if (*out) return VKT_OK;
+    if (gpu->lost) return VKT_E_DEVICE;
+    double start = vkt__now();
+    const vkt__embedded_file *f = &vkt__embedded_shaders[shader];
+    if (!f->data)
+        return vkt__fail(VKT_E_UNSUPPORTED, "gpu", "this build has no kernel '%s'", f->name);
+    VKT_ASSERT(spec[0].value > 0 && spec[0].value <= gpu->caps.workgroup);
+    vkt__kernel *list = NULL, *k = add(&list, shader, spec, n);
+    uint32_t *code = spirv(f);
+    VKT_ASSERT(gives_all(code, f->bytes / 4, spec, n));
+    const char *call = "vkCreateComputePipelines";
+    VkResult r = fail_left && --fail_left == 0 ? VK_ERROR_INITIALIZATION_FAILED
+                                               : create(gpu, k, code, &call);
+    free(code);
+    if (r != VK_SUCCESS) {
+        st = vkt__vk_fail(gpu, r, call);
         goto fail;
     }
-    VKT_VK(vkCreateComputePipelines(gpu->dev, gpu->cache, 1, &info, NULL, &pipeline));
-    vkt__debug_name(gpu, VK_OBJECT_TYPE_PIPELINE, (uint64_t)(uintptr_t)pipeline, f->name);
-    vkt__kernel *k = vkt__alloc(sizeof *k);
-    *k =
-        (vkt__kernel) { .next = gpu->kernels, .shader = shader, .n_spec = n, .pipeline = pipeline };
-    memcpy(k->spec, spec, n * sizeof *spec);
-    gpu->kernels = k;
-    gpu->stats.n_pipelines++;
+    made(gpu, k);
     gpu->stats.pipeline_s += vkt__now() - start;
-    *out = k;
+    k->next = gpu->kernels;
+    *out = gpu->kernels = k;
+    return VKT_OK;
 fail:
-    if (module) vkDestroyShaderModule(gpu->dev, module, NULL);
-    free(code);
+    free(k);
     return st;
+}
+
+/* ---- several at the same time ---- */
+
+void vkt__kernel_wish(vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec, uint32_t n)
+{
+    VKT_ASSERT(n >= 1 && n <= VKT__MAX_CONSTANTS && spec[0].id == VKT_SPEC_WORKGROUP);
+    if (vkt__embedded_shaders[shader].data && !find(gpu->kernels, shader, spec, n) &&
+        !find(gpu->wishes, shader, spec, n))
+        add(&gpu->wishes, shader, spec, n);
+}
+
+enum { MOST_THREADS = 16 };
+
+typedef struct making {
+    const vkt_gpu *gpu;
+    vkt__kernel **kernels;
+    size_t n;
+    uint32_t *codes[VKT_N_SHADERS]; /* of those shaders that the kernels are of */
+    atomic_size_t next;
+} making;
+
+static void work(void *arg)
+{
+    making *m = arg;
+    const char *call;
+    for (size_t i; (i = atomic_fetch_add(&m->next, 1)) < m->n;) {
+        vkt__kernel *k = m->kernels[i];
+        if (create(m->gpu, k, m->codes[k->shader], &call) != VK_SUCCESS)
+            k->pipeline = VK_NULL_HANDLE; /* vkt__kernel_get tries again, and tells */
+    }
+}
+
+void vkt__kernels_make(vkt_gpu *gpu)
+{
+    making m = { .gpu = gpu };
+    vkt__thread *threads[MOST_THREADS] = { NULL };
+    double start = vkt__now();
+    for (const vkt__kernel *k = gpu->wishes; k; k = k->next) m.n++;
+    m.kernels = vkt__alloc((m.n + 1) * sizeof *m.kernels);
+    size_t at = m.n, n = VKT_MIN(VKT_MIN(vkt__cpu_count(), m.n), MOST_THREADS);
+    for (vkt__kernel *k = gpu->wishes; k; k = k->next) {
+        m.kernels[--at] = k;
+        if (!m.codes[k->shader]) m.codes[k->shader] = spirv(&vkt__embedded_shaders[k->shader]);
+    }
+    if (n > 1 && !fail_left && !gpu->lost) {
+        for (size_t i = 1; i < n; i++)
+            if (vkt__thread_start(work, &m, &threads[i]) != VKT_OK) break;
+        work(&m);
+        for (size_t i = 1; i < n; i++)
+            if (threads[i]) vkt__thread_join(&threads[i]);
+    }
+    for (size_t i = 0; i < m.n; i++) {
+        vkt__kernel *k = m.kernels[i];
+        if (k->pipeline) {
+            made(gpu, k);
+            k->next = gpu->kernels;
+            gpu->kernels = k;
+        } else {
+            free(k);
+        }
+    }
+    for (uint32_t i = 0; i < VKT_N_SHADERS; i++) free(m.codes[i]);
+    free(m.kernels);
+    gpu->wishes = NULL;
+    vkt_log(VKT_LOG_DEBUG, "gpu", "%zu kernels in %.2f s by %zu threads", m.n, vkt__now() - start,
+            VKT_MAX(n, 1));
+    gpu->stats.pipeline_s += vkt__now() - start;
 }
 
 void vkt__kernels_finish(vkt_gpu *gpu)

@@ -21,5 +21,9 @@ const char *vkt__shader_name(vkt__shader shader);
  * Created at first use, kept by the gpu. */
 vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec, uint32_t n,
                            vkt__kernel **out);
+/* A kernel that will be asked for: vkt__kernels_make creates all such ones at the same time, in
+ * threads, for a driver compiles for 50 to 300 ms each. What fails is left to vkt__kernel_get. */
+void vkt__kernel_wish(vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec, uint32_t n);
+void vkt__kernels_make(vkt_gpu *gpu);
 
 #endif

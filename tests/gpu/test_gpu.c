@@ -206,6 +206,38 @@ static void make_pipeline(bool *said_damaged)
     *said_damaged = strstr(test_log, "is damaged or from another driver: it is rebuilt") != NULL;
 }
 
+static void kernels_wished_for_are_made_together(void **state)
+{
+    (void)state;
+    vkt_gpu *gpu;
+    vkt__kernel *k[3], *again;
+    const uint32_t types[] = { 0, 1, 2 };
+    REQUIRE_OK(vkt_gpu_create(&(vkt_gpu_desc) { 0 }, &gpu));
+    for (uint32_t fails = 0; fails < 2; fails++) { /* then: what can't be made is told when asked */
+        for (uint32_t i = 0; i < 6; i++) {
+            const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, fails ? 64 : 32 },
+                                           { VKT_SPEC_TYPE_X, types[i % 3] } };
+            vkt__kernel_wish(gpu, VKT_SHADER_SUM_ROWS, spec, 2);
+        }
+        vkt__kernel_wish(gpu, VKT_SHADER_NONE, &(vkt__constant) { VKT_SPEC_WORKGROUP, 32 }, 1);
+        vkt__gpu_fail_pipeline(fails);
+        vkt__kernels_make(gpu);
+        for (uint32_t i = 0; i < 3; i++) {
+            const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, fails ? 64 : 32 },
+                                           { VKT_SPEC_TYPE_X, types[i] } };
+            if (fails && i == 0)
+                REQUIRE_STATUS(vkt__kernel_get(gpu, VKT_SHADER_SUM_ROWS, spec, 2, &k[i]),
+                               VKT_E_DEVICE);
+            REQUIRE_OK(vkt__kernel_get(gpu, VKT_SHADER_SUM_ROWS, spec, 2, &k[i]));
+            REQUIRE_OK(vkt__kernel_get(gpu, VKT_SHADER_SUM_ROWS, spec, 2, &again));
+            assert_ptr_equal(k[i], again);
+        }
+        assert_true(k[0] != k[1] && k[1] != k[2]);
+        assert_int_equal(vkt_gpu_get_stats(gpu).n_pipelines, fails ? 6 : 3);
+    }
+    vkt_gpu_destroy(&gpu);
+}
+
 static void a_damaged_cache_is_made_anew(void **state)
 {
     (void)state;
@@ -295,6 +327,7 @@ int main(void)
         cmocka_unit_test(memory_is_counted_and_keeps_its_contents),
         cmocka_unit_test(too_much_memory_is_refused_with_numbers),
         cmocka_unit_test(what_never_ends_is_given_up),
+        cmocka_unit_test(kernels_wished_for_are_made_together),
         cmocka_unit_test(a_damaged_cache_is_made_anew),
         cmocka_unit_test(a_stray_address_is_told),
     };

@@ -49,6 +49,10 @@ void vkt__dispatch(vkt__rec *rec, vkt__shader shader, const vkt__constant *spec,
                         lanes_of(rec->caps, spec, n_spec));
         return;
     }
+    if (rec->wishes) {
+        vkt__kernel_wish(rec->gpu, shader, spec, n_spec);
+        return;
+    }
     rec->status = vkt__kernel_get(rec->gpu, shader, spec, n_spec, &k);
     if (rec->status != VKT_OK) return;
     if (rec->n_parts > 1)

@@ -12,6 +12,7 @@ struct vkt__rec {
     vkt_status status;
     uint32_t part, n_parts; /* of every dispatch; n_parts 0: all of it */
     vkt__str *told;         /* nothing is recorded: what would be is told here; else NULL */
+    bool wishes;            /* nothing is recorded: the kernels are wished for */
 };
 uint64_t vkt__addr(const vkt__rec *rec, const vkt_tensor *t); /* 0 for NULL */
 /* t's address or, for NULL, that of a tensor at least as long: quirk SHARED_LOADS. */

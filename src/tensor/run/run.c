@@ -117,6 +117,14 @@ fail:
     return st;
 }
 
+/* All pipelines at the same time, before they are recorded one after the other. */
+static void make_kernels(vkt_graph *g)
+{
+    vkt__rec rec = { .gpu = g->gpu, .caps = vkt_gpu_caps(g->gpu), .wishes = true };
+    for (size_t k = 0; k < g->n_nodes; k++) vkt__record_node(&rec, g->nodes[k]);
+    vkt__kernels_make(g->gpu);
+}
+
 /* Measured times of segments, spread over their levels as the estimates were. */
 static void learn(vkt_graph *g)
 {
@@ -232,6 +240,7 @@ vkt_status vkt_graph_compile(vkt_graph *g, const vkt_plan_desc *desc)
     estimate(g);
     mark_syncs(g);
     cut(g, vkt_gpu_caps(g->gpu)->submit_ms);
+    make_kernels(g);
     VKT_TRY(record_all(g));
 fail:
     if (st != VKT_OK) g->status = st;
