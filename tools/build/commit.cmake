@@ -1,7 +1,9 @@
-# Writes OUT with the commit of SRC ("-dirty" where tracked files differ), only when it changes.
+# Writes OUT with the commit of SRC ("-dirty" where tracked files differ; COMMIT where that is given), only when it changes.
 set(commit "unknown")
 find_program(GIT git)
-if(GIT AND EXISTS ${SRC}/.git)
+if(COMMIT)
+  set(commit ${COMMIT})
+elseif(GIT AND EXISTS ${SRC}/.git)
   execute_process(COMMAND ${GIT} -C ${SRC} describe --always --dirty --abbrev=12 --match=NeVeR
     OUTPUT_VARIABLE text RESULT_VARIABLE rc ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(rc EQUAL 0 AND text MATCHES "^[0-9a-f]+(-dirty)?$")
