@@ -7,6 +7,7 @@ set(SRC_BASE
   src/base/log.c
   src/base/memory.c
   src/base/number.c
+  src/base/os_name.c
   src/base/random.c
   src/base/utf8.c
   src/base/words.c
@@ -410,6 +411,7 @@ set(SRC_PROGRAM
   tools/program/cli/print.c
   tools/program/cli/term.c
   tools/program/cli/text_plot.c
+  tools/program/cli/version.c
   tools/program/init/init_recipe.c
   tools/program/init/init_set.c
   tools/program/inspect/inspect_csv.c

@@ -81,6 +81,10 @@ typedef struct vkt_maybe {
 VKT_API const char *vkt_version(void);
 VKT_API int vkt_version_number(void);
 
+/* The operating system, its kernel and processor in one line, for bug reports: cut to n - 1 bytes.
+ */
+VKT_API void vkt_system_text(char *out, size_t n);
+
 /* Frees memory that a comment says to free with vkt_free; NULL is allowed. The C library's free is
  * wrong if the program uses another allocator or, on Windows, another C runtime. */
 VKT_API void vkt_free(void *p);

@@ -122,6 +122,8 @@ typedef struct vkt_gpu_desc {
                             open a device */
 } vkt_gpu_desc;
 
+/* The Vulkan loader's version in Vulkan's packed form; 0: there is no loader. */
+VKT_API uint32_t vkt_loader_version(void);
 /* Lists every device that any driver offers, usable or not, best first; *n is their number.
  * Returns NO_DEVICE (and says why: no loader, no driver) when there is none. Free with vkt_free. */
 VKT_API vkt_status vkt_gpu_list(vkt_gpu_info **list, size_t *n);

@@ -101,6 +101,15 @@ static void table_release(vkt_gpu *gpu)
     table_unlock();
 }
 
+uint32_t vkt_loader_version(void)
+{
+    vkt_gpu *none = vkt__alloc(sizeof *none); /* stands for its use of the table */
+    uint32_t version = table_take(none) ? volkGetInstanceVersion() : 0;
+    table_release(none);
+    free(none);
+    return version;
+}
+
 vkt_status vkt__instance_create(vkt_gpu *gpu, vkt_validation validate)
 {
     vkt_status st = VKT_OK;

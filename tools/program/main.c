@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "version.h"
 
 static const cli_command *const commands[] = {
     &cmd_devices,  &cmd_doctor, &cmd_recipes, &cmd_train,    &cmd_eval,  &cmd_predict,
@@ -27,6 +28,7 @@ static void usage(FILE *f)
             "  vktrain devices                  list the devices\n"
             "  vktrain train digits             a first run: takes seconds, its data is built in\n"
             "  vktrain help COMMAND             explain a command and its options\n"
+            "  vktrain --version --verbose      what a bug report needs\n"
             "\n%sexit codes%s\n"
             "  0 done, 1 the work failed, 2 usage or recipe error, 3 no usable device,\n"
             "  4 data or file error, 5 out of memory, 6 device lost,\n"
@@ -90,7 +92,12 @@ static int run(int argc, char **argv)
         return CLI_USAGE;
     }
     if (!strcmp(first, "--version") || !strcmp(first, "version")) {
-        printf("vktrain %s\n", VKT_VERSION);
+        const char *more = argc > 2 ? argv[2] : NULL;
+        if (argc > 3 || (more && strcmp(more, "--verbose") != 0 && strcmp(more, "-v") != 0)) {
+            cli_error("%s takes --verbose alone", first);
+            return CLI_USAGE;
+        }
+        cli_version(more != NULL);
         return CLI_OK;
     }
     bool help = !strcmp(first, "help");
