@@ -68,7 +68,7 @@ _ERRORS = {1: RecipeError, 2: RecipeError, 3: UnsupportedError, 4: OutOfMemoryEr
 
 class GpuDesc(Structure):
     _c_name_ = "vkt_gpu_desc"
-    _fields_ = [("device", c_char_p), ("cap", c_char_p), ("validate", c_bool),
+    _fields_ = [("device", c_char_p), ("cap", c_char_p), ("validate", c_int),
                 ("no_cache", c_bool), ("no_tune", c_bool), ("serial", c_bool),
                 ("deterministic", c_int), ("math", c_int), ("cache_dir", c_char_p),
                 ("profile", c_char_p)]
