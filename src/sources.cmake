@@ -13,7 +13,7 @@ set(SRC_BASE
   src/base/words.c
 )
 if(WIN32)
-  list(APPEND SRC_BASE src/base/os_win32.c)
+  list(APPEND SRC_BASE src/base/os_win32.c src/base/os_win32_files.c src/base/os_win32_paths.c)
 else()
   list(APPEND SRC_BASE src/base/os_posix.c)
 endif()

@@ -3,7 +3,7 @@
 #   base <- gpu, formats, comm <- data, tensor <- nn <- optim <- recipe <- runs <- models <- train
 #        <- study, profile, bench <- report <- the program
 # data and tensor have an order inside, too (the table below). Only src/gpu includes volk or Vulkan; system headers stand in
-# src/base/os_*.c and tools/program/cli/term.c. No two files under src have the same name.
+# src/base/os_*.[ch] and tools/program/cli/term.c. No two files under src have the same name.
 # usage: check_layers.sh [ROOT]     without ROOT the check is first run on includes that it must refuse
 #        check_layers.sh --lines    checks lines "path:number:#include ..." from standard input instead of the source's
 set -euo pipefail
@@ -70,8 +70,8 @@ layers()
         # Vulkan and system headers, wherever they stand
         if (name ~ /^(volk|vulkan)(\/|\.h)/ && path !~ /^src\/gpu\//) refuse("only src/gpu knows Vulkan")
         if (name ~ /^(sys\/|windows|winsock|unistd|pthread|dirent|fcntl|io\.h|dlfcn|termios|poll)/ &&
-            path !~ /^src\/base\/os_[a-z0-9]*\.c$/ && path != "tools/program/cli/term.c")
-            refuse("system headers stand in src/base/os_*.c and tools/program/cli/term.c")
+            path !~ /^src\/base\/os_[a-z0-9_]*\.[ch]$/ && path != "tools/program/cli/term.c")
+            refuse("system headers stand in src/base/os_*.[ch] and tools/program/cli/term.c")
 
         if (p[1] == "include") {
             layer = file; sub(/\.h$/, "", layer)

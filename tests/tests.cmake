@@ -6,7 +6,7 @@ if(VKT_TESTS)
   # vkt_test(ROOM/NAME LABEL): tests/ROOM/NAME.c, a test called NAME.
   function(vkt_test file label)
     get_filename_component(name ${file} NAME)
-    add_executable(${name} tests/${file}.c)
+    add_executable(${name} tests/${file}.c ${MANIFEST})
     target_include_directories(${name} PRIVATE src . tests/support ${CMAKE_CURRENT_BINARY_DIR}/generated)
     target_include_directories(${name} SYSTEM PRIVATE ${STB_INCLUDE} ${VOLK_INCLUDE} ${VULKAN_INCLUDE})
     target_link_libraries(${name} PRIVATE vktrain vkt_flags PkgConfig::CMOCKA PkgConfig::JANSSON ZLIB::ZLIB m)

@@ -1,6 +1,6 @@
-/* What operating systems do differently: files, folders, threads, signals, terminal, clock.
- * os_posix.c and os_win32.c implement it, files.c what they have in common; nothing else in the
- * tree includes a system header. */
+/* What operating systems do differently: files, folders, threads, clock, other programs.
+ * os_posix.c, or os_win32.c and os_win32_files.c, implement it, files.c what they have in common;
+ * nothing else in the library includes a system header. */
 #ifndef VKT_BASE_OS_H
 #define VKT_BASE_OS_H
 
@@ -29,17 +29,10 @@ bool vkt__run_program(const char *const *argv, char *out, size_t n);
 /* "mains", "battery, 63%" or "unknown". */
 void vkt__power_source(char *out, size_t n);
 
-bool vkt__is_terminal(FILE *f);
-int vkt__terminal_columns(void);
-
 /* Environment set before libraries read it; does not overwrite. */
 void vkt__setenv_default(const char *name, const char *value);
 /* Overwrites; value NULL: takes it away. */
 void vkt__setenv(const char *name, const char *value);
-
-/* SIGINT and SIGTERM set a flag; a second one ends the process at once. */
-void vkt__signals_catch(void);
-bool vkt__signals_caught(void);
 
 /* Files. Failures log one line with the path and errno's text and return VKT_E_IO. */
 bool vkt__file_exists(const char *path);

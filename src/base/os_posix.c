@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/file.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -135,18 +134,6 @@ void vkt__hostname(char *out, size_t n)
     out[n - 1] = 0;
 }
 
-bool vkt__is_terminal(FILE *f)
-{
-    return isatty(fileno(f)) == 1;
-}
-
-int vkt__terminal_columns(void)
-{
-    struct winsize w;
-    if (ioctl(2, TIOCGWINSZ, &w) == 0 && w.ws_col > 0) return w.ws_col;
-    return 80;
-}
-
 void vkt__setenv_default(const char *name, const char *value)
 {
     setenv(name, value, 0);
@@ -158,29 +145,6 @@ void vkt__setenv(const char *name, const char *value)
         setenv(name, value, 1);
     else
         unsetenv(name);
-}
-
-static volatile sig_atomic_t caught;
-
-static void on_signal(int sig)
-{
-    (void)sig;
-    if (caught) _exit(130);
-    caught = 1;
-}
-
-void vkt__signals_catch(void)
-{
-    struct sigaction a = { .sa_handler = on_signal };
-    sigemptyset(&a.sa_mask);
-    a.sa_flags = SA_RESTART;
-    sigaction(SIGINT, &a, NULL);
-    sigaction(SIGTERM, &a, NULL);
-}
-
-bool vkt__signals_caught(void)
-{
-    return caught != 0;
 }
 
 bool vkt__file_exists(const char *path)

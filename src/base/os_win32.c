@@ -1,41 +1,12 @@
-/* os.h for Windows. Paths are UTF-8 throughout and become UTF-16 at each call; both / and
- * \ separate. */
-#define WIN32_LEAN_AND_MEAN
-#ifndef UNICODE
-#define UNICODE
-#endif
-#ifndef _WIN32_WINNT
-#define _WIN32_WINNT 0x0601
-#endif
-#include <windows.h>
+/* os.h for Windows: clock, machine, console, threads, other programs; os_win32_files.c has the
+ * files.
+ */
 #include <errno.h>
-#include <fcntl.h>
-#include <io.h>
 #include <math.h>
 #include <process.h>
-#include <signal.h>
 #include <time.h>
 
-#include "base/os.h"
-
-/* UTF-8 -> UTF-16; caller frees. NULL: not UTF-8. */
-static wchar_t *wide(const char *s)
-{
-    int n = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, s, -1, NULL, 0);
-    if (n <= 0) return NULL;
-    wchar_t *w = vkt__alloc((size_t)n * sizeof *w);
-    MultiByteToWideChar(CP_UTF8, 0, s, -1, w, n);
-    return w;
-}
-
-/* UTF-16 -> UTF-8; caller frees. */
-static char *narrow(const wchar_t *w)
-{
-    int n = WideCharToMultiByte(CP_UTF8, 0, w, -1, NULL, 0, NULL, NULL);
-    char *s = vkt__alloc(n > 0 ? (size_t)n : 1);
-    if (n > 0) WideCharToMultiByte(CP_UTF8, 0, w, -1, s, n, NULL, NULL);
-    return s;
-}
+#include "base/os_win32.h"
 
 static double ticks(const FILETIME *t) /* seconds */
 {
@@ -131,21 +102,10 @@ void vkt__hostname(char *out, size_t n)
 {
     wchar_t name[256];
     DWORD len = VKT_COUNT(name);
-    char *s = GetComputerNameExW(ComputerNameDnsHostname, name, &len) ? narrow(name) : NULL;
+    char *s =
+        GetComputerNameExW(ComputerNameDnsHostname, name, &len) ? vkt__win_narrow(name) : NULL;
     snprintf(out, n, "%s", s && *s ? s : "unknown");
     free(s);
-}
-
-bool vkt__is_terminal(FILE *f)
-{
-    return _isatty(_fileno(f)) != 0;
-}
-
-int vkt__terminal_columns(void)
-{
-    CONSOLE_SCREEN_BUFFER_INFO info;
-    if (!GetConsoleScreenBufferInfo(GetStdHandle(STD_ERROR_HANDLE), &info)) return 80;
-    return info.srWindow.Right - info.srWindow.Left + 1;
 }
 
 void vkt__setenv_default(const char *name, const char *value)
@@ -156,341 +116,6 @@ void vkt__setenv_default(const char *name, const char *value)
 void vkt__setenv(const char *name, const char *value)
 {
     _putenv_s(name, value ? value : ""); /* an empty one is taken away */
-}
-
-static volatile sig_atomic_t caught;
-
-static BOOL WINAPI on_console(DWORD event)
-{
-    if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT) return FALSE;
-    if (caught) _exit(130);
-    caught = 1;
-    return TRUE;
-}
-
-/* Ctrl-C and Ctrl-Break; Windows sends no SIGTERM from outside. */
-void vkt__signals_catch(void)
-{
-    SetConsoleCtrlHandler(on_console, TRUE);
-}
-
-bool vkt__signals_caught(void)
-{
-    return caught != 0;
-}
-
-/* ---- files ---- */
-
-static DWORD attributes(const char *path)
-{
-    wchar_t *w = wide(path);
-    DWORD a = w ? GetFileAttributesW(w) : INVALID_FILE_ATTRIBUTES;
-    free(w);
-    return a;
-}
-
-bool vkt__file_exists(const char *path)
-{
-    return attributes(path) != INVALID_FILE_ATTRIBUTES;
-}
-
-bool vkt__is_dir(const char *path)
-{
-    DWORD a = attributes(path);
-    return a != INVALID_FILE_ATTRIBUTES && (a & FILE_ATTRIBUTE_DIRECTORY);
-}
-
-bool vkt__is_link(const char *path)
-{
-    DWORD a = attributes(path);
-    return a != INVALID_FILE_ATTRIBUTES && (a & FILE_ATTRIBUTE_REPARSE_POINT);
-}
-
-bool vkt__is_absent(const char *path)
-{
-    if (attributes(path) != INVALID_FILE_ATTRIBUTES) return false;
-    DWORD e = GetLastError();
-    return e == ERROR_FILE_NOT_FOUND || e == ERROR_PATH_NOT_FOUND;
-}
-
-vkt__path_kind vkt__path_look(const char *path, uint64_t id[2])
-{
-    BY_HANDLE_FILE_INFORMATION info;
-    id[0] = id[1] = 0;
-    wchar_t *w = wide(path);
-    HANDLE h = w ? CreateFileW(w, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
-                               OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL)
-                 : INVALID_HANDLE_VALUE;
-    free(w);
-    if (h == INVALID_HANDLE_VALUE) return VKT__ABSENT;
-    bool disk = GetFileType(h) == FILE_TYPE_DISK, ok = GetFileInformationByHandle(h, &info) != 0;
-    CloseHandle(h);
-    if (!ok) return disk ? VKT__FILE : VKT__OTHER;
-    id[0] = info.dwVolumeSerialNumber;
-    id[1] = (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
-    return info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY ? VKT__FOLDER : VKT__FILE;
-}
-
-int64_t vkt__file_size(const char *path)
-{
-    WIN32_FILE_ATTRIBUTE_DATA d;
-    wchar_t *w = wide(path);
-    bool ok = w && GetFileAttributesExW(w, GetFileExInfoStandard, &d);
-    free(w);
-    return ok ? (int64_t)((uint64_t)d.nFileSizeHigh << 32 | d.nFileSizeLow) : -1;
-}
-
-/* GetLastError's text on one line, for what Windows did. */
-static vkt_status win_fail(const char *what, const char *path)
-{
-    DWORD code = GetLastError();
-    wchar_t text[256] = L"";
-    FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, code, 0, text,
-                   VKT_COUNT(text), NULL);
-    for (wchar_t *p = text; *p; p++)
-        if (*p < 32) *p = p[1] ? L' ' : 0;
-    char *s = narrow(text);
-    vkt_status st = vkt__fail(VKT_E_IO, "file", "can't %s '%s': %s (error %lu)", what, path, s,
-                              (unsigned long)code);
-    free(s);
-    return st;
-}
-
-vkt_status vkt__stdin_read(void *dst, size_t n, size_t *got)
-{
-    int r = _read(0, dst, (unsigned)VKT_MIN(n, 1u << 30));
-    *got = r > 0 ? (size_t)r : 0;
-    return r < 0 ? win_fail("read", "standard input") : VKT_OK;
-}
-
-FILE *vkt__fopen(const char *path, const char *mode)
-{
-    if (vkt__is_dir(path)) {
-        errno = EISDIR;
-        return NULL;
-    }
-    wchar_t *w = wide(path), *m = wide(mode);
-    FILE *f = NULL;
-    if (!w)
-        errno = EILSEQ;
-    else
-        f = _wfopen(w, m);
-    free(w);
-    free(m);
-    return f;
-}
-
-bool vkt__file_sync(FILE *f)
-{
-    return fflush(f) == 0 && _commit(_fileno(f)) == 0;
-}
-
-vkt_status vkt__file_map(const char *path, vkt__map *out)
-{
-    *out = (vkt__map) { .data = "" };
-    wchar_t *w = wide(path);
-    HANDLE f = w ? CreateFileW(w, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL,
-                               OPEN_EXISTING, 0, NULL)
-                 : INVALID_HANDLE_VALUE;
-    free(w);
-    if (f == INVALID_HANDLE_VALUE) return win_fail("open", path);
-    LARGE_INTEGER size;
-    vkt_status st = GetFileSizeEx(f, &size) ? VKT_OK : win_fail("map", path);
-    if (st == VKT_OK && size.QuadPart) {
-        HANDLE mapping = CreateFileMappingW(f, NULL, PAGE_READONLY, 0, 0, NULL);
-        const void *p = mapping ? MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0) : NULL;
-        if (p)
-            *out = (vkt__map) { .data = p, .n = (size_t)size.QuadPart };
-        else
-            st = win_fail("map", path);
-        if (mapping) CloseHandle(mapping); /* the view keeps it */
-    }
-    CloseHandle(f);
-    return st;
-}
-
-void vkt__file_unmap(vkt__map *m)
-{
-    if (m->n) UnmapViewOfFile(m->data);
-    *m = (vkt__map) { 0 };
-}
-
-void vkt__file_remove(const char *path)
-{
-    wchar_t *w = wide(path);
-    if (w) DeleteFileW(w);
-    free(w);
-}
-
-bool vkt__file_seek(FILE *f, uint64_t offset)
-{
-    return offset <= INT64_MAX && _fseeki64(f, (int64_t)offset, SEEK_SET) == 0;
-}
-
-vkt_status vkt__file_truncate(const char *path, uint64_t bytes)
-{
-    wchar_t *w = wide(path);
-    HANDLE h = w ? CreateFileW(w, GENERIC_WRITE, FILE_SHARE_READ, NULL, OPEN_EXISTING,
-                               FILE_ATTRIBUTE_NORMAL, NULL)
-                 : INVALID_HANDLE_VALUE;
-    LARGE_INTEGER at = { .QuadPart = (LONGLONG)bytes };
-    vkt_status st = VKT_OK;
-    if (h == INVALID_HANDLE_VALUE || !SetFilePointerEx(h, at, NULL, FILE_BEGIN) || !SetEndOfFile(h))
-        st = win_fail("truncate", path);
-    if (h != INVALID_HANDLE_VALUE) CloseHandle(h);
-    free(w);
-    return st;
-}
-
-vkt_status vkt__mkdirs(const char *path)
-{
-    vkt__str s = { 0 };
-    vkt_status st = VKT_OK;
-    vkt__str_add(&s, path, strlen(path));
-    for (char *p = s.data + (*path != 0);; p++) {
-        if (*p != '/' && *p != '\\' && *p != 0) continue;
-        char c = *p;
-        *p = 0;
-        bool root = p[-(p > s.data)] == ':' || p[-(p > s.data)] == '/' ||
-                    p[-(p > s.data)] == '\\'; /* C:, \\server */
-        wchar_t *w = wide(s.data);
-        bool made = root || (w && CreateDirectoryW(w, NULL)) || vkt__is_dir(s.data);
-        free(w);
-        if (!made) {
-            st = win_fail("create folder", s.data);
-            break;
-        }
-        *p = c;
-        if (!c) break;
-    }
-    vkt__str_finish(&s);
-    return st;
-}
-
-/* Replaces a file. A virus scanner or indexer may hold it for a moment: a few tries. */
-vkt_status vkt__rename(const char *from, const char *to)
-{
-    wchar_t *a = wide(from), *b = wide(to);
-    bool ok = false;
-    for (int i = 0; a && b && !ok && i < 10; i++) {
-        if (i) Sleep(10u << i);
-        ok = MoveFileExW(a, b, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH);
-        DWORD e = GetLastError();
-        if (!ok && e != ERROR_SHARING_VIOLATION && e != ERROR_ACCESS_DENIED &&
-            e != ERROR_LOCK_VIOLATION)
-            break;
-    }
-    vkt_status st = ok ? VKT_OK : win_fail("rename to", to);
-    free(a);
-    free(b);
-    return st;
-}
-
-/* NTFS logs its metadata; a folder has nothing to flush that a caller without privileges may. */
-vkt_status vkt__sync_dir(const char *path)
-{
-    return vkt__is_dir(path) ? VKT_OK : win_fail("open folder", path);
-}
-
-vkt_status vkt__remove_tree(const char *path)
-{
-    DWORD a = attributes(path);
-    if (a == INVALID_FILE_ATTRIBUTES) {
-        DWORD e = GetLastError();
-        return e == ERROR_FILE_NOT_FOUND || e == ERROR_PATH_NOT_FOUND ? VKT_OK
-                                                                      : win_fail("look at", path);
-    }
-    vkt_status st = VKT_OK;
-    bool dir = a & FILE_ATTRIBUTE_DIRECTORY;
-    if (dir && !(a & FILE_ATTRIBUTE_REPARSE_POINT)) {
-        char **names;
-        size_t n;
-        st = vkt__list_dir(path, &names, &n);
-        for (size_t i = 0; i < n && st == VKT_OK; i++) {
-            vkt__str child = { 0 };
-            vkt__str_printf(&child, "%s/%s", path, names[i]);
-            st = vkt__remove_tree(child.data);
-            vkt__str_finish(&child);
-        }
-        vkt__names_free(names, n);
-    }
-    wchar_t *w = wide(path);
-    if (st == VKT_OK && !(dir ? RemoveDirectoryW(w) : DeleteFileW(w)))
-        st = win_fail("remove", path);
-    free(w);
-    return st;
-}
-
-/* Links need a privilege on Windows. */
-vkt_status vkt__link(const char *target, const char *path)
-{
-    (void)target;
-    (void)path;
-    return VKT_E_UNSUPPORTED;
-}
-
-struct vkt__file_lock {
-    HANDLE file;
-};
-
-vkt_status vkt__lock_take(const char *path, vkt__file_lock **out)
-{
-    *out = NULL;
-    wchar_t *w = wide(path);
-    HANDLE h = w ? CreateFileW(w, GENERIC_READ | GENERIC_WRITE, 0, NULL, OPEN_ALWAYS,
-                               FILE_ATTRIBUTE_NORMAL, NULL)
-                 : INVALID_HANDLE_VALUE;
-    free(w);
-    if (h == INVALID_HANDLE_VALUE)
-        return GetLastError() == ERROR_SHARING_VIOLATION ? VKT_OK : win_fail("create", path);
-    *out = vkt__alloc(sizeof **out);
-    (*out)->file = h; /* shared with nobody until the process ends */
-    return VKT_OK;
-}
-
-void vkt__lock_release(vkt__file_lock **l)
-{
-    if (!*l) return;
-    CloseHandle((*l)->file);
-    free(*l);
-    *l = NULL;
-}
-
-vkt_status vkt__list_dir(const char *path, char ***names, size_t *n)
-{
-    *names = NULL;
-    *n = 0;
-    vkt__str pattern = { 0 };
-    size_t cap = 0;
-    WIN32_FIND_DATAW e;
-    vkt__str_printf(&pattern, "%s/*", path);
-    wchar_t *w = wide(pattern.data);
-    HANDLE h = w ? FindFirstFileW(w, &e) : INVALID_HANDLE_VALUE;
-    free(w);
-    vkt__str_finish(&pattern);
-    if (h == INVALID_HANDLE_VALUE) return win_fail("open folder", path);
-    do {
-        if (!wcscmp(e.cFileName, L".") || !wcscmp(e.cFileName, L"..")) continue;
-        *names = vkt__grow(*names, *n, &cap, sizeof **names);
-        (*names)[(*n)++] = narrow(e.cFileName);
-    } while (FindNextFileW(h, &e));
-    FindClose(h);
-    vkt__names_sort(*names, *n);
-    return VKT_OK;
-}
-
-bool vkt__cache_dir(char *out, size_t n)
-{
-    const wchar_t *base = _wgetenv(L"LOCALAPPDATA");
-    if (!base || !*base) return false;
-    char *utf8 = narrow(base);
-    int len = snprintf(out, n, "%s\\vktrain", utf8);
-    free(utf8);
-    if (len < 0 || (size_t)len >= n) return false;
-    wchar_t *w = wide(out); /* a cache is a convenience: no log line when it can't be made */
-    if (w) CreateDirectoryW(w, NULL);
-    free(w);
-    return vkt__is_dir(out);
 }
 
 /* ---- threads ---- */
@@ -585,9 +210,107 @@ void vkt__cond_broadcast(vkt__cond *c)
 
 /* ---- other programs ---- */
 
+/* An argument as Microsoft's C library takes a command line apart; in quotes only where it must be:
+ * cmd.exe knows none of its own words in quotes. */
+static void add_argument(vkt__str *line, const char *s)
+{
+    bool quoted = !*s || strpbrk(s, " \t\"");
+    if (line->len) vkt__str_add(line, " ", 1);
+    if (quoted) vkt__str_add(line, "\"", 1);
+    for (;; s++) {
+        size_t n = strspn(s, "\\");
+        bool before_quote = s[n] == '"' || (!s[n] && quoted);
+        s += n;
+        for (size_t i = 0; i < (before_quote ? 2 * n : n); i++) vkt__str_add(line, "\\", 1);
+        if (!*s) break;
+        if (*s == '"') vkt__str_add(line, "\\", 1);
+        vkt__str_add(line, s, 1);
+    }
+    if (quoted) vkt__str_add(line, "\"", 1);
+}
+
+/* A program's file in the folders of PATH, and not in the working folder, which may be anyone's.
+ * Caller frees; NULL: none. */
+static wchar_t *find_program(const char *name)
+{
+    const wchar_t *folders = _wgetenv(L"PATH");
+    wchar_t *w = vkt__win_wide(name), *out = NULL;
+    DWORD n = w && folders ? SearchPathW(folders, w, L".exe", 0, NULL, NULL) : 0;
+    if (n) out = vkt__alloc((n + 1) * sizeof *out);
+    if (n && !SearchPathW(folders, w, L".exe", n + 1, out, NULL)) *out = 0;
+    free(w);
+    return out;
+}
+
+/* Starts it with `output` and with no other handle of this process. */
+static bool start_program(const wchar_t *file, wchar_t *line, HANDLE output, HANDLE null,
+                          PROCESS_INFORMATION *out)
+{
+    STARTUPINFOEXW si = { .StartupInfo = { .cb = sizeof si,
+                                           .dwFlags = STARTF_USESTDHANDLES,
+                                           .hStdInput = null,
+                                           .hStdOutput = output,
+                                           .hStdError = null } };
+    HANDLE handed[2] = { output, null };
+    SIZE_T n = 0;
+    InitializeProcThreadAttributeList(NULL, 1, 0, &n);
+    si.lpAttributeList = vkt__alloc(n);
+    bool listed = InitializeProcThreadAttributeList(si.lpAttributeList, 1, 0, &n) != 0;
+    bool ok = listed &&
+              UpdateProcThreadAttribute(si.lpAttributeList, 0, PROC_THREAD_ATTRIBUTE_HANDLE_LIST,
+                                        handed, sizeof handed, NULL, NULL) &&
+              CreateProcessW(file, line, NULL, NULL, TRUE,
+                             CREATE_NO_WINDOW | EXTENDED_STARTUPINFO_PRESENT, NULL, NULL,
+                             &si.StartupInfo, out);
+    if (listed) DeleteProcThreadAttributeList(si.lpAttributeList);
+    free(si.lpAttributeList);
+    return ok;
+}
+
+/* Until the program closes its end. What does not fit is read too: it may not be left waiting. */
+static void read_output(HANDLE from, char *out, size_t n)
+{
+    char rest[4096];
+    size_t at = 0;
+    for (DWORD got = 1; got;) {
+        bool fits = at + 1 < n;
+        if (!ReadFile(from, fits ? out + at : rest,
+                      (DWORD)(fits ? VKT_MIN(n - 1 - at, 1u << 20) : sizeof rest), &got, NULL))
+            got = 0;
+        if (fits) at += got;
+    }
+    if (n) out[at] = 0;
+}
+
 bool vkt__run_program(const char *const *argv, char *out, size_t n)
 {
-    (void)argv;
+    SECURITY_ATTRIBUTES inherited = { .nLength = sizeof inherited, .bInheritHandle = TRUE };
+    PROCESS_INFORMATION p = { 0 };
+    HANDLE ends[2] = { NULL, NULL };
+    DWORD rc = 1;
+    vkt__str line = { 0 };
     if (n) out[0] = 0;
-    return false;
+    for (size_t i = 0; argv[i]; i++) add_argument(&line, argv[i]);
+    wchar_t *file = find_program(argv[0]), *w = line.data ? vkt__win_wide(line.data) : NULL;
+    HANDLE null =
+        CreateFileW(L"NUL", GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE,
+                    &inherited, OPEN_EXISTING, 0, NULL);
+    bool ok = file && w && null != INVALID_HANDLE_VALUE &&
+              CreatePipe(&ends[0], &ends[1], &inherited, 0) &&
+              SetHandleInformation(ends[0], HANDLE_FLAG_INHERIT, 0) &&
+              start_program(file, w, ends[1], null, &p);
+    if (ends[1]) CloseHandle(ends[1]);
+    if (ok) {
+        read_output(ends[0], out, n);
+        WaitForSingleObject(p.hProcess, INFINITE);
+        ok = GetExitCodeProcess(p.hProcess, &rc) && rc == 0;
+        CloseHandle(p.hThread);
+        CloseHandle(p.hProcess);
+    }
+    if (ends[0]) CloseHandle(ends[0]);
+    if (null != INVALID_HANDLE_VALUE) CloseHandle(null);
+    vkt__str_finish(&line);
+    free(file);
+    free(w);
+    return ok;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "gpu/gpu_vk.h"
+#include "gpu/what_to_install.h"
 
 /* Among several drivers of one GPU: Mesa's before AMD's own, others as they come. */
 static int driver_rank(const vkt_caps *c)
@@ -38,11 +39,7 @@ vkt_status vkt__gpu_entries(vkt_gpu *gpu, vkt__gpu_entry **out, uint32_t *n_out)
     vkt__gpu_entry *e = NULL;
     VkPhysicalDevice *phys = NULL;
     VKT_VK(vkEnumeratePhysicalDevices(gpu->instance, &n, NULL));
-    if (n == 0)
-        return vkt__fail(
-            VKT_E_NO_DEVICE, "gpu",
-            "no Vulkan device; install your GPU's driver, or Mesa's "
-            "(Debian/Ubuntu: apt install mesa-vulkan-drivers, which also runs on the CPU)");
+    if (n == 0) return vkt__fail(VKT_E_NO_DEVICE, "gpu", "no Vulkan device; " VKT_INSTALL_DRIVER);
     phys = vkt__alloc(n * sizeof *phys);
     VKT_VK(vkEnumeratePhysicalDevices(gpu->instance, &n, phys));
     e = vkt__alloc(n * sizeof *e);

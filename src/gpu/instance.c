@@ -4,6 +4,7 @@
 #define VOLK_IMPLEMENTATION
 #include "base/os.h"
 #include "gpu/gpu_vk.h"
+#include "gpu/what_to_install.h"
 
 static atomic_uint n_messages; /* of all gpus */
 
@@ -113,13 +114,10 @@ uint32_t vkt_loader_version(void)
 vkt_status vkt__instance_create(vkt_gpu *gpu, vkt_validation validate)
 {
     vkt_status st = VKT_OK;
-    if (!table_take(gpu))
-        return vkt__fail(VKT_E_NO_DEVICE, "gpu",
-                         "no Vulkan loader (libvulkan) found; install it and a driver "
-                         "(Debian/Ubuntu: apt install libvulkan1 mesa-vulkan-drivers)");
+    if (!table_take(gpu)) return vkt__fail(VKT_E_NO_DEVICE, "gpu", VKT_INSTALL_LOADER);
     if (volkGetInstanceVersion() < VK_API_VERSION_1_3)
         return vkt__fail(VKT_E_NO_DEVICE, "gpu",
-                         "the Vulkan loader is older than 1.3; install a newer libvulkan");
+                         "the Vulkan loader is older than 1.3; " VKT_INSTALL_NEWER);
     const char *extensions[4], *layers[1] = { "VK_LAYER_KHRONOS_validation" };
     uint32_t n_ext = 0;
     VkInstanceCreateFlags flags = 0;
@@ -129,9 +127,7 @@ vkt_status vkt__instance_create(vkt_gpu *gpu, vkt_validation validate)
     }
     if (validate) {
         if (!has_layer(layers[0]))
-            return vkt__fail(VKT_E_UNSUPPORTED, "gpu",
-                             "no validation layer; install it (Debian/Ubuntu: apt install "
-                             "vulkan-validationlayers)");
+            return vkt__fail(VKT_E_UNSUPPORTED, "gpu", "no validation layer; " VKT_INSTALL_LAYERS);
         extensions[n_ext++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
         if (offers(layers[0], VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME))
             extensions[n_ext++] = VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME;
@@ -169,10 +165,7 @@ vkt_status vkt__instance_create(vkt_gpu *gpu, vkt_validation validate)
                                   extensions };
     VkResult r = vkCreateInstance(&info, NULL, &gpu->instance);
     if (r == VK_ERROR_INCOMPATIBLE_DRIVER)
-        return vkt__fail(
-            VKT_E_NO_DEVICE, "gpu",
-            "no Vulkan driver found; install your GPU's driver, or Mesa's "
-            "(Debian/Ubuntu: apt install mesa-vulkan-drivers, which also runs on the CPU)");
+        return vkt__fail(VKT_E_NO_DEVICE, "gpu", "no Vulkan driver found; " VKT_INSTALL_DRIVER);
     if (r != VK_SUCCESS) return vkt__vk_fail(gpu, r, "vkCreateInstance");
     table_load(gpu);
     /* The functions of an extension are stored in the gpu that enabled it. */

@@ -271,7 +271,7 @@ static vkt_status check_trace(const char *path)
     bool existed = vkt__file_exists(path);
     vkt_status st = vkt__file_append(path, &f);
     if (f) fclose(f);
-    if (st == VKT_OK && !existed) remove(path);
+    if (st == VKT_OK && !existed) vkt__file_remove(path);
     return st;
 }
 

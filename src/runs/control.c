@@ -15,7 +15,7 @@ void vkt__control_open(const char *run_dir, vkt__control *c)
 {
     *c = (vkt__control) { .polled = vkt__now() };
     control_path(run_dir, c->path, sizeof c->path);
-    remove(c->path);
+    vkt__file_remove(c->path);
 }
 
 bool vkt__control_poll(vkt__control *c, vkt_run_order *out)
@@ -29,7 +29,7 @@ bool vkt__control_poll(vkt__control *c, vkt_run_order *out)
     vkt__log_quiet(true);
     vkt_status st = vkt__file_read(c->path, 256, &text, &n);
     vkt__log_quiet(false);
-    remove(c->path);
+    vkt__file_remove(c->path);
     if (st != VKT_OK) return false;
     text[strcspn(text, "\r\n")] = 0;
     bool known = false;

@@ -10,6 +10,21 @@
 #include "train/trainer_eval.h"
 #include "train/trainer_ranks.h"
 
+/* run.json is for readers while a run goes on. One that holds it, where the system lets it, must
+ * not end the training: it is written again at the next checkpoint, and at the end. */
+static vkt_status save_record(const vkt__trainer *t)
+{
+    vkt__log_quiet(true);
+    vkt_status st = vkt__run_save(t->run, &t->record);
+    vkt__log_quiet(false);
+    if (st == VKT_E_IO)
+        vkt_log(VKT_LOG_WARN, "train", "%s: it is written again at the next checkpoint",
+                vkt__last_failure());
+    else if (st != VKT_OK)
+        vkt__fail(st, "train", "%s", vkt__last_failure());
+    return st == VKT_E_IO ? VKT_OK : st;
+}
+
 vkt_status vkt__trainer_save(vkt__trainer *t, double value)
 {
     vkt_status st = VKT_OK;
@@ -59,7 +74,7 @@ vkt_status vkt__trainer_save(vkt__trainer *t, double value)
     t->record.step = t->done;
     t->record.seconds = t->before_s + vkt__now() - t->began;
     t->record.items_per_s = vkt__speed_all(&t->speed) * t->step_items;
-    VKT_TRY(vkt__run_save(t->run, &t->record));
+    VKT_TRY(save_record(t));
     VKT_TRY(vkt__sync_dir(t->run->dir));
 fail:
     free(items);

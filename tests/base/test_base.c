@@ -133,7 +133,13 @@ static void files_are_replaced_whole(void **state)
     size_t n;
     REQUIRE_OK(vkt__mkdirs("test_base_tmp/a/b"));
     REQUIRE_OK(vkt__file_replace("test_base_tmp/a/f", "hello", 5));
+    FILE *reader; /* stays with the file that it opened */
+    char old[6] = "";
+    REQUIRE_OK(vkt__file_open("test_base_tmp/a/f", &reader));
     REQUIRE_OK(vkt__file_replace("test_base_tmp/a/f", "bye", 3));
+    assert_int_equal(fread(old, 1, 5, reader), 5);
+    assert_string_equal(old, "hello");
+    fclose(reader);
     REQUIRE_OK(vkt__file_read("test_base_tmp/a/f", 100, &data, &n));
     assert_string_equal(data, "bye");
     free(data);
@@ -143,11 +149,56 @@ static void files_are_replaced_whole(void **state)
     REQUIRE_STATUS(vkt__file_read("test_base_tmp/none", 2, &data, &n), VKT_E_IO);
     REQUIRE_LOGGED("can't open 'test_base_tmp/none'");
     REQUIRE_OK(vkt__link_replace("a", "test_base_tmp/link"));
+#ifdef _WIN32 /* a text file with the name */
+    assert_int_equal(vkt__file_size("test_base_tmp/link"), 1);
+#else
     assert_true(vkt__is_dir("test_base_tmp/link"));
+#endif
     REQUIRE_OK(vkt__remove_tree("test_base_tmp/link"));
     assert_true(vkt__file_exists("test_base_tmp/a/f"));
     REQUIRE_OK(vkt__remove_tree("test_base_tmp"));
     assert_false(vkt__file_exists("test_base_tmp"));
+}
+
+/* Longer than the 260 characters that Windows has for paths that are not marked. */
+static void paths_may_be_long(void **state)
+{
+    (void)state;
+    char name[101], path[400], **names;
+    size_t n;
+    memset(name, 'n', 100);
+    name[100] = 0;
+    snprintf(path, sizeof path, "test_base_tmp/%s/%s/%s", name, name, name);
+    REQUIRE_OK(vkt__mkdirs(path));
+    REQUIRE_OK(vkt__list_dir(path, &names, &n));
+    assert_int_equal(n, 0);
+    vkt__names_free(names, n);
+    strcat(path, "/f");
+    REQUIRE_OK(vkt__file_replace(path, "hello", 5));
+    REQUIRE_OK(vkt__file_replace(path, "bye", 3));
+    assert_int_equal(vkt__file_size(path), 3);
+    REQUIRE_OK(vkt__remove_tree("test_base_tmp"));
+}
+
+static void other_programs_are_run(void **state)
+{
+    (void)state;
+#ifdef _WIN32
+    const char *const says[] = { "cmd", "/c", "echo", "a b", NULL };
+    const char *const fails[] = { "cmd", "/c", "exit", "3", NULL }, *said = "\"a b\"\r\n";
+#else
+    const char *const says[] = { "printf", "%s\n", "a b", NULL };
+    const char *const fails[] = { "false", NULL }, *said = "a b\n";
+#endif
+    const char *const absent[] = { "vktrain-no-such-program", NULL };
+    char out[16], little[4];
+    assert_true(vkt__run_program(says, out, sizeof out));
+    assert_string_equal(out, said);
+    assert_true(vkt__run_program(says, little, sizeof little));
+    assert_memory_equal(little, said, 3);
+    assert_int_equal(little[3], 0);
+    assert_false(vkt__run_program(fails, out, sizeof out));
+    assert_false(vkt__run_program(absent, out, sizeof out));
 }
 
 /* The names that vkt_file_replace and its like write to first: of no two calls the same. */
@@ -243,6 +294,8 @@ int main(void)
         cmocka_unit_test(the_library_says_its_version),
         cmocka_unit_test(the_last_error_is_kept),
         cmocka_unit_test(files_are_replaced_whole),
+        cmocka_unit_test(paths_may_be_long),
+        cmocka_unit_test(other_programs_are_run),
         cmocka_unit_test(names_aside_differ),
         cmocka_unit_test(numbers_ignore_the_locale),
     };

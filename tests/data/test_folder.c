@@ -172,10 +172,12 @@ static void folder_bad_classes(void **state)
     refuse(&(vkt_data_desc) { IMAGES }, VKT_E_FORMAT, "'bees' is not one of the 2 classes",
            "did you mean 'bee'");
     clear();
+#ifndef _WIN32 /* where every name is UTF-16 */
     put_picture("ok", "a.png", 1);
     put_picture("bad\xff", "a.png", 2);
     refuse(&(vkt_data_desc) { IMAGES }, VKT_E_FORMAT, ROOT, "is not UTF-8");
     clear();
+#endif
     put_classes("", two, 2, 3, 0);
     refuse(&(vkt_data_desc) { IMAGES, .size = "4 x 4" }, VKT_E_ARG, "data.size '4 x 4'",
            "is not a size");

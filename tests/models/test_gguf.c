@@ -5,6 +5,7 @@
 #include "formats/gguf.h"
 #include "base/half.h"
 #include "formats/safetensors.h"
+#include "runs/checkpoint_set.h"
 
 #define DIR "test_gguf_tmp"
 #define TEXT "data: {source: text, path: " DIR "/text.txt, tokenizer: bytes, context: 16}\n"
@@ -96,7 +97,8 @@ static float *trained(const char *run, const char *name)
     vkt__safetensors *f;
     size_t at;
     char path[256];
-    snprintf(path, sizeof path, "%s/best/model.safetensors", run);
+    REQUIRE_OK(vkt__checkpoint_find(run, path, sizeof path));
+    strcat(path, "/model.safetensors");
     REQUIRE_OK(vkt__safetensors_open(path, &f));
     assert_true(vkt__safetensors_find(f, name, &at));
     float *data = malloc(vkt__safetensors_tensor(f, at)->bytes);

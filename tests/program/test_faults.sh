@@ -117,5 +117,12 @@ sed "s| $work/| |" order | awk '
     END { if (n != 3 || kept != n) { print n + 0 " checkpoints, of " kept + 0 " the folder is synced"; wrong = 1 }; exit wrong }' >wrong ||
     { echo "test_faults: FAILED: the order of syncing and renaming"; cat wrong order; bad=$((bad + 1)); }
 
+# ---- run.json is for readers: where it can't be replaced at work the training goes on, and writes it at the end
+at=$(grep '^rename' order | grep -n '/run\.json$' | sed -n '2s/:.*//p' || true) # the first is written before the first step
+train io "rename:${at:-0}:EACCES"
+ended 0 "warning: can't rename to 'run/run.json': Permission denied: it is written again at the next checkpoint"
+same
+grep -q '"status": "done"' run/run.json || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: run.json is not of the end"; }
+
 echo "test_faults: $n cases, $bad failed"
 [ $bad = 0 ]

@@ -96,7 +96,11 @@ static void checkpoints_come_back(void **state)
     assert_string_equal(path, DIR "/checkpoints/step-00001300");
     REQUIRE_OK(vkt__checkpoint_link_best(DIR, "step-00001200"));
     REQUIRE_OK(vkt__checkpoint_find(DIR, path, sizeof path));
+#ifdef _WIN32 /* a text file with the name, no link */
+    assert_string_equal(path, DIR "/checkpoints/step-00001200");
+#else
     assert_string_equal(path, DIR "/best");
+#endif
     REQUIRE_OK(vkt__checkpoint_open(path, &c));
     assert_int_equal(c->state.step, 1200);
     vkt__checkpoint_close(&c);

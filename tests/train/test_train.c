@@ -103,7 +103,7 @@ static void memory_is_as_planned_and_constant(void **state)
     assert_int_equal(r.step, 30);
     assert_int_equal(r.n_skipped, 0);
     assert_true(r.test_accuracy > 0.5 && r.valid_accuracy > 0.5);
-    assert_true(vkt__is_dir("tt_memory/best"));
+    assert_true(vkt__file_exists("tt_memory/best"));
 }
 
 static void resume_is_bit_exact(void **state)

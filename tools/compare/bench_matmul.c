@@ -40,7 +40,11 @@ static const char *const usual[] = {
 static double now(void)
 {
     struct timespec t;
+#ifdef _WIN32 /* whose C library has no timespec_get */
+    clock_gettime(CLOCK_MONOTONIC, &t);
+#else
     timespec_get(&t, TIME_UTC);
+#endif
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 

@@ -225,7 +225,7 @@ static void print_study(const vkt_study *s)
     cli_wrap(stdout, s->playbook, 14, 2);
     printf("\nnext\n");
     if (s->command) printf("  %s\n", s->command);
-    printf("  vktrain report %s\n", cli_word(s->dir));
+    printf("  vktrain report %s\n", cli_word_here(s->dir));
 }
 
 /* ---- JSON ---- */
@@ -324,7 +324,7 @@ static int run_study(study_options *o, vkt_study_desc *d)
         printf("\n"
                "interrupted after %zu trials; to resume, run the same command with --study %s "
                "--resume\n",
-               finished, cli_word(s->dir));
+               finished, cli_word_here(s->dir));
     }
     vkt_study_destroy(&s);
     /* A recipe or space that can't be read is a file error; all else wrong in it a usage error. */

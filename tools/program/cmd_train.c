@@ -325,15 +325,15 @@ static void print_next(const train_options *o, const vkt_config *c, const vkt_tr
     if (!*r->run_dir) return;
     printf("\nnext\n");
     if (interrupted) {
-        printf("  vktrain train %s", cli_word(o->common.args[0]));
-        for (size_t i = 0; i < o->set.n; i++) printf(" --set %s", cli_word(o->set.item[i]));
-        printf(" --run %s --resume\n", cli_word(r->run_dir));
+        printf("  vktrain train %s", cli_word_here(o->common.args[0]));
+        for (size_t i = 0; i < o->set.n; i++) printf(" --set %s", cli_word_here(o->set.item[i]));
+        printf(" --run %s --resume\n", cli_word_here(r->run_dir));
     }
     if (*r->best_checkpoint) {
-        printf("  vktrain eval %s --split test\n", cli_word(r->run_dir));
+        printf("  vktrain eval %s --split test\n", cli_word_here(r->run_dir));
         printf(is_text(c) ? "  vktrain generate %s --prompt TEXT\n"
                           : "  vktrain predict %s INPUT...\n",
-               cli_word(r->run_dir));
+               cli_word_here(r->run_dir));
     }
     printf("  vktrain runs\n");
 }

@@ -5,6 +5,7 @@
 
 #include "kept_sets.h"
 #include "print.h"
+#include "term.h"
 
 /* Takes a word off a command line that cli_word quoted, in place. NULL: there is none left. */
 static char *next_word(char **at)
@@ -37,9 +38,7 @@ static vkt_status command_of(const char *run_dir, char **out)
     vkt_run_info *list = NULL;
     size_t n = 0;
     snprintf(path, sizeof path, "%s/run.json", run_dir);
-    FILE *f = fopen(path, "rb");
-    if (!f) return VKT_OK; /* vkt_train says what is wrong with the folder */
-    fclose(f);
+    if (!cli_exists(path)) return VKT_OK; /* vkt_train says what is wrong with the folder */
     vkt_status st = vkt_runs_list(run_dir, &list, &n);
     if (st == VKT_OK && n == 1 && list[0].command)
         *out = strcpy(cli_grow(NULL, strlen(list[0].command) + 1), list[0].command);

@@ -23,7 +23,7 @@ bool cli_can_redraw(FILE *f)
 {
     const char *term = getenv("TERM");
     if (vkt_launch_get().launched) return false; /* mpirun's pipe looks like a terminal */
-    return cli_is_terminal(f) && !(term && !strcmp(term, "dumb"));
+    return cli_is_terminal(f) && cli_has_escapes() && !(term && !strcmp(term, "dumb"));
 }
 
 /* Characters that a terminal shows, by UTF-8's lead bytes. */
@@ -235,15 +235,20 @@ void cli_error(const char *fmt, ...)
     free(shown);
 }
 
-const char *cli_word(const char *s)
+static char *word_kept(size_t bytes)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./=:,+@%";
     static char *kept[8];
     static unsigned next;
-    char **out = &kept[next++ % CLI_COUNT(kept)], *to;
-    if (*s && !s[strspn(s, plain)]) return s;
-    to = *out = cli_grow(*out, 4 * strlen(s) + 3);
+    char **out = &kept[next++ % CLI_COUNT(kept)];
+    return *out = cli_grow(*out, bytes);
+}
+
+#define PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:+"
+
+const char *cli_word(const char *s)
+{
+    if (*s && !s[strspn(s, PLAIN ",@%")]) return s;
+    char *out = word_kept(4 * strlen(s) + 3), *to = out;
     *to++ = '\'';
     for (; *s; s++)
         if (*s == '\'')
@@ -252,8 +257,36 @@ const char *cli_word(const char *s)
             *to++ = *s;
     *to++ = '\'';
     *to = 0;
-    return *out;
+    return out;
 }
+
+#ifdef _WIN32
+/* As a program of Windows takes its command line apart; cmd.exe and PowerShell pass it on. */
+const char *cli_word_here(const char *s)
+{
+    if (*s && !s[strspn(s, PLAIN "\\")]) return s;
+    char *out = word_kept(2 * strlen(s) + 3), *to = out;
+    *to++ = '"';
+    for (;; s++) {
+        size_t n = strspn(s, "\\"); /* doubled only before a quote */
+        s += n;
+        if (*s == '"' || !*s) n *= 2;
+        if (*s == '"') n++;
+        memset(to, '\\', n);
+        to += n;
+        if (!*s) break;
+        *to++ = *s;
+    }
+    *to++ = '"';
+    *to = 0;
+    return out;
+}
+#else
+const char *cli_word_here(const char *s)
+{
+    return cli_word(s);
+}
+#endif
 
 /* ---- the live line and the log ---- */
 
@@ -269,7 +302,7 @@ static void log_line(void *user, vkt_log_level level, const char *area, const ch
     bool debug = level == VKT_LOG_DEBUG;
     char *text = cli_harmless(line, strlen(line));
     fprintf(stderr, "%s%svktrain: %s%s%s%s%s\n",
-            live_shown && cli_is_terminal(stderr) ? "\r\033[K" : "",
+            live_shown && cli_can_redraw(stderr) ? "\r\033[K" : "",
             *word[level] ? cli_color(stderr, paint[level]) : "", word[level],
             *word[level] ? cli_color(stderr, CLI_PLAIN) : "", debug ? area : "", debug ? ": " : "",
             text);

@@ -47,9 +47,12 @@ struct json_t;
 struct json_t *cli_json_number(double v);
 void cli_json_print(struct json_t *j, size_t flags); /* to stdout with a newline; frees j */
 
-/* A word as a shell reads it back, in quotes where it must be: s itself, or a text that stays valid
- * for the next seven calls. */
+/* A word as a POSIX shell reads it back, in quotes where it must be: s itself, or a text that stays
+ * valid for the next seven calls. So run.json has command lines on every system. */
 const char *cli_word(const char *s);
+/* A word of a command that is shown for this system's user to type: on Windows in double quotes,
+ * which cmd.exe and PowerShell take. */
+const char *cli_word_here(const char *s);
 /* One error line, as the library's look. */
 void cli_error(const char *fmt, ...) VKT_PRINTF(1, 2);
 /* realloc; where there is no memory, ends the program with a line and exit code 5. */

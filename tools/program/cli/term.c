@@ -9,9 +9,8 @@
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 #include <conio.h>
+#include <fcntl.h>
 #include <io.h>
-#define isatty _isatty
-#define fileno _fileno
 #define write _write
 #else
 #include <poll.h>
@@ -30,7 +29,12 @@
 
 bool cli_is_terminal(FILE *f)
 {
+#ifdef _WIN32
+    DWORD mode; /* NUL is a tty to _isatty */
+    return GetConsoleMode((HANDLE)_get_osfhandle(_fileno(f)), &mode) != 0;
+#else
     return isatty(fileno(f)) != 0;
+#endif
 }
 
 int cli_columns(FILE *f)
@@ -77,16 +81,55 @@ double cli_now(void)
 #endif
 }
 
+#ifdef _WIN32
+static struct {
+    HANDLE handle;
+    DWORD mode;
+} consoles[2]; /* as they were, of output and of errors */
+static UINT code_page;
+static bool no_escapes;
+
+static void consoles_restore(void)
+{
+    for (int i = 0; i < 2; i++)
+        if (consoles[i].handle) SetConsoleMode(consoles[i].handle, consoles[i].mode);
+    if (code_page) SetConsoleOutputCP(code_page);
+}
+
+/* UTF-8, and escape sequences for colours and live lines; what is not a console gets the bytes that
+ * it would get on other systems. */
 void cli_terminal_init(void)
 {
-#ifdef _WIN32
-    DWORD mode;
-    HANDLE h = GetStdHandle(STD_OUTPUT_HANDLE);
-    SetConsoleOutputCP(CP_UTF8);
-    if (GetConsoleMode(h, &mode))
-        SetConsoleMode(h, mode | 0x0004 /* ENABLE_VIRTUAL_TERMINAL_PROCESSING */);
-#endif
+    static const DWORD ids[2] = { STD_OUTPUT_HANDLE, STD_ERROR_HANDLE };
+    for (int i = 0; i < 2; i++) {
+        HANDLE h = GetStdHandle(ids[i]);
+        DWORD mode;
+        if (!GetConsoleMode(h, &mode)) continue;
+        consoles[i].handle = h;
+        consoles[i].mode = mode;
+        if (!SetConsoleMode(h, mode | 0x0004 /* ENABLE_VIRTUAL_TERMINAL_PROCESSING */))
+            no_escapes = true; /* a console of before Windows 10 */
+        code_page = GetConsoleOutputCP();
+    }
+    if (code_page == CP_UTF8 || (code_page && !SetConsoleOutputCP(CP_UTF8))) code_page = 0;
+    atexit(consoles_restore);
+    _setmode(_fileno(stdout), _O_BINARY);
+    _setmode(_fileno(stderr), _O_BINARY);
+    if (!cli_is_terminal(stdin)) _setmode(_fileno(stdin), _O_BINARY);
 }
+
+bool cli_has_escapes(void)
+{
+    return !no_escapes;
+}
+#else
+void cli_terminal_init(void) {}
+
+bool cli_has_escapes(void)
+{
+    return true;
+}
+#endif
 
 bool cli_exists(const char *path)
 {
@@ -196,17 +239,28 @@ static void on_signal(int sig)
     SAY("vktrain: stopping: finishing the step and saving a checkpoint; interrupt again to stop at "
         "once\n");
     vkt_train_stop();
-#ifdef _WIN32
-    signal(sig, on_signal);
-#endif
 }
+
+#ifdef _WIN32
+/* On a thread of its own. Of a window that is closed, and of a user who logs off, Windows ends the
+ * process when this returns or after some seconds; main ends it sooner. */
+static BOOL WINAPI on_console(DWORD event)
+{
+    if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT) {
+        vkt_train_stop();
+        Sleep(INFINITE);
+    }
+    if (n_signals) consoles_restore(); /* it ends here */
+    on_signal(SIGINT);
+    return TRUE;
+}
+#endif
 
 void cli_catch_signals(bool live)
 {
     erase_line = live && cli_is_terminal(stderr);
 #ifdef _WIN32
-    signal(SIGINT, on_signal);
-    signal(SIGTERM, on_signal);
+    SetConsoleCtrlHandler(on_console, TRUE);
 #else
     struct sigaction a = { 0 };
     a.sa_handler = on_signal;

@@ -30,6 +30,7 @@ bool cli_interrupted(bool clear);
 int cli_run_program(const char *const *argv);
 /* UTF-8 and escape sequences where a terminal must be told. */
 void cli_terminal_init(void);
+bool cli_has_escapes(void); /* what cli_terminal_init found */
 bool cli_is_folder(const char *path);
 bool cli_exists(const char *path);
 bool cli_is_file(const char *path); /* an ordinary one */
