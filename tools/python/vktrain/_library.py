@@ -129,7 +129,8 @@ class TrainDesc(Structure):
     _fields_ = [("run_dir", c_char_p), ("resume", c_bool), ("gpu", GpuDesc),
                 ("no_rewrite", c_bool), ("explain", c_bool), ("train_on_all", c_bool),
                 ("no_checkpoints", c_bool), ("explain_text", c_void_p), ("tune", c_void_p),
-                ("on_progress", PROGRESS_FN), ("user", c_void_p), ("command", c_char_p),
+                ("on_progress", PROGRESS_FN), ("user", c_void_p), ("stop", POINTER(c_bool)),
+                ("command", c_char_p),
                 ("comm", c_void_p)]
 
 

@@ -200,6 +200,8 @@ def _run(config, desc, callbacks):
     """vkt_train in a thread of its own, so that Ctrl-C and callbacks stay in this one. Gives the
     status, the error and the result."""
     events, result, outcome = queue.SimpleQueue(), L.TrainResult(), []
+    stop = ctypes.c_bool(False)  # this run alone
+    desc.stop = ctypes.pointer(stop)
 
     def on_progress(_user, p):
         events.put(_fields(Progress, p.contents))
@@ -222,14 +224,14 @@ def _run(config, desc, callbacks):
             event = events.get(timeout=0.25)
             if event is None:
                 break
-            if pending is None and any([c(event) is True for c in callbacks]) and not stopped:
-                stopped = True
-                lib.vkt_train_stop()
+            if pending is None and any([c(event) is True for c in callbacks]):
+                stopped = stop.value = True
         except queue.Empty:
             pass
         except BaseException as e:  # Ctrl-C, or a callback's own: the run ends with a checkpoint
-            if pending is None and not outcome:
-                lib.vkt_train_stop()
+            stop.value = True
+            if isinstance(e, KeyboardInterrupt) and not outcome:
+                lib.vkt_train_stop()  # also ends a wait for a device that does not answer
             pending = pending or e
     worker.join()
     status, error = outcome[0]
