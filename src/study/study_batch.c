@@ -336,6 +336,12 @@ static vkt_status explain_limit(vkt_study *s, uint32_t batch)
     vkt__log_hold(true);
     st = d->bottleneck(d->user, c, text, sizeof text);
     vkt__log_hold(false);
+    if (st == VKT_E_OOM_DEVICE) { /* the sizes themselves are measured */
+        vkt__study_advise(s, "what limits batch size %u could not be measured: %s", batch,
+                          vkt__last_failure());
+        st = VKT_OK;
+        goto fail;
+    }
     if (st != VKT_OK) {
         vkt__fail(st, "study", "profiling batch size %u: %s", batch, vkt__last_failure());
         goto fail;
@@ -361,6 +367,8 @@ static void recommend(vkt_study *s, const size *z, size_t n, size_t pays, size_t
     if (z[n - 1].t.state == VKT_TRIAL_INFEASIBLE)
         vkt__study_advise(s, "batch size %u does not fit into memory: %s", z[n - 1].batch,
                           z[n - 1].t.why);
+    vkt__study_advise(s, "measure again when the model, the optimizer or the device has changed: "
+                         "these times are of this one");
     if (batch == now) return;
     vkt__study_advise(
         s,

@@ -218,6 +218,11 @@ static vkt_status check_same(const vkt_study *s)
         return vkt__fail(VKT_E_ARG, "study",
                          "'%s' holds a study of kind %s, not %s: give another --study", s->dir,
                          old_text(s, "kind"), vkt_study_kind_name(s->kind));
+    if (!is_same_recipe(s) && s->kind == VKT_STUDY_BATCH_SIZE)
+        return vkt__fail(VKT_E_ARG, "study",
+                         "the recipe has changed since '%s' was measured (it was '%s'): the best "
+                         "batch size may have, too: measure again, with another --study",
+                         s->dir, old_text(s, "recipe"));
     if (!is_same_recipe(s))
         return vkt__fail(VKT_E_ARG, "study",
                          "'%s' is a study of another recipe ('%s', or with other options): give "

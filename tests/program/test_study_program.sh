@@ -214,6 +214,9 @@ done <commands
 "$program" study batch-size digits --from 512 --to 1024 --study sizes --quiet >out 2>log || fail "batch sizes"
 grep -q 'what limits batch size\|doubles with the batch size up to 1024' out || { cp out log; fail "no bottleneck is named"; }
 
+tr -s ' \n' ' ' <out | grep -q 'measure again when the model' || { cp out log; fail "what the sizes hold for"; }
+refused 2 'the recipe has changed since .*measure again' study batch-size digits --from 512 --to 1024 --study sizes --set model.1.out=8 --resume
+
 # ---- folds: each example that is not tested on is validated once; a clearly worse recipe is seen to be
 refused 2 'data.folds=3 is what this study sets itself' study folds digits --set data.folds=3 --study folds
 refused 2 'at least 2 folds' study folds digits --folds 1 --study folds

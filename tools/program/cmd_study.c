@@ -257,6 +257,25 @@ static json_t *trial_json(const vkt_study_trial *t)
     return j;
 }
 
+static json_t *effect_json(const vkt_study_effect *e)
+{
+    json_t *parts = json_array();
+    for (size_t k = 0; k < e->n_parts; k++) {
+        const vkt_study_part *p = &e->parts[k];
+        json_array_append_new(
+            parts,
+            json_pack("{ss sI sI sI so so so ss?}", "label", p->label, "trials", (json_int_t)p->n,
+                      "infeasible", (json_int_t)p->infeasible, "pruned", (json_int_t)p->pruned,
+                      "best", cli_json_number(p->best), "best_low", cli_json_number(p->best_low),
+                      "best_high", cli_json_number(p->best_high), "trial", p->trial));
+    }
+    return json_pack("{ss ss? ss so so so sb so}", "key", e->key, "when", e->when, "role", e->role,
+                     "importance", cli_json_number(e->share), "importance_low",
+                     cli_json_number(e->share_low), "importance_high",
+                     cli_json_number(e->share_high), "importance_shown", (int)e->shown, "parts",
+                     parts);
+}
+
 static void print_json(const vkt_study *s)
 {
     json_t *trials = json_array(), *rows = json_array();
@@ -271,6 +290,13 @@ static void print_json(const vkt_study *s)
         "rows", rows, "advice", texts(s->advice, s->n_advice), "apply", texts(s->apply, s->n_apply),
         "playbook", s->playbook ? s->playbook : "", "command", s->command, "estimate_s",
         cli_json_number(s->estimate_s), "more_trials", (json_int_t)s->n_more);
+    json_t *effects = json_array();
+    for (size_t i = 0; i < s->n_effects; i++)
+        json_array_append_new(effects, effect_json(&s->effects[i]));
+    if (s->n_effects)
+        json_object_set_new(j, "metaparameters", effects);
+    else
+        json_decref(effects);
     cli_json_print(j, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
