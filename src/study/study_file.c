@@ -198,7 +198,8 @@ static bool is_same_recipe(const vkt_study *s)
     vkt_config *c = NULL;
     if (!strcmp(old, s->priv->base_yaml)) return true;
     bool same = vkt_config_create(&c) == VKT_OK &&
-                vkt_config_parse(c, old, strlen(old), "study.json") == VKT_OK;
+                vkt_config_parse(c, old, strlen(old), "study.json") == VKT_OK &&
+                vkt_config_finish(c) == VKT_OK;
     char *yaml = same ? vkt_config_yaml(c) : NULL;
     same = yaml && !strcmp(yaml, s->priv->base_yaml);
     free(yaml);

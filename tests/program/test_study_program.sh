@@ -131,6 +131,11 @@ assert points == plan and len(points) == 6 and len(s["rows"]) == 6 and s["status
 assert [t["group"] for t in s["trials"]] == ["search"] * 4 + ["recipe", "candidate"] + ["search"] * 2 + ["recipe", "candidate"]
 assert "--resume" not in s["study_command"] and "--resume" in s["resumed_with"]
 P
+# of an older version, which lacked options whose value is found when the recipe is complete
+cp -r straight older
+sed -i 's/  kind: cross_entropy\\n  gamma: 2\\n  delta: 1\\n//' older/study.json
+! cmp -s straight/study.json older/study.json || fail "the older study is not older"
+"$program" "${search[@]}" --study older --resume --quiet >out 2>log || fail "resuming a study of an older version"
 cp -r straight broken
 echo '{' >broken/study.json
 refused 4 'damaged' "${search[@]}" --study broken --resume
