@@ -248,6 +248,7 @@ set(SRC_RECIPE
   src/recipe/options.c
   src/recipe/recipe.c
   src/recipe/recipe_model.c
+  src/recipe/relocate.c
 )
 set(SRC_RUNS
   src/runs/checkpoint.c

@@ -37,6 +37,8 @@ void vkt__setenv(const char *name, const char *value);
 /* Files. Failures log one line with the path and errno's text and return VKT_E_IO. */
 bool vkt__file_exists(const char *path);
 bool vkt__is_dir(const char *path);
+/* The current folder, absolute; NULL: unknown. Caller frees. */
+char *vkt__folder_here(void);
 /* Nothing is there. False too where it can't be told: then opening it says why. */
 bool vkt__is_absent(const char *path);
 bool vkt__is_link(const char *path); /* symbolic */

@@ -153,6 +153,11 @@ bool vkt__file_exists(const char *path)
     return lstat(path, &s) == 0;
 }
 
+char *vkt__folder_here(void)
+{
+    return getcwd(NULL, 0);
+}
+
 bool vkt__is_dir(const char *path)
 {
     struct stat s;

@@ -1,4 +1,5 @@
 /* os.h for Windows: files, folders and locks. */
+#include <direct.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
@@ -19,6 +20,14 @@ static DWORD attributes(const char *path)
 bool vkt__file_exists(const char *path)
 {
     return attributes(path) != INVALID_FILE_ATTRIBUTES;
+}
+
+char *vkt__folder_here(void)
+{
+    wchar_t *w = _wgetcwd(NULL, 0);
+    char *path = w ? vkt__win_narrow(w) : NULL;
+    free(w);
+    return path;
 }
 
 bool vkt__is_dir(const char *path)

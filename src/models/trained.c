@@ -7,6 +7,7 @@
 #include "models/hf_folder.h"
 #include "models/import.h"
 #include "recipe/config.h"
+#include "recipe/relocate.h"
 
 /* What a run was trained on that had its examples in memory. */
 static const vkt_arrays gone;
@@ -23,6 +24,8 @@ static vkt_status open_checkpoint(const char *path, vkt__trained *t)
     data = &t->config->data;
     if (data->source && !strcmp(data->source, "npy") && !data->path) data->arrays = &gone;
     VKT_TRY(vkt__config_check(t->config));
+    if (t->ckpt->state.has_base)
+        t->config->init = vkt__path_from(t->config->init, t->ckpt->state.folder, &t->arena);
     t->lora = t->config->lora;
     t->config->lora = (vkt_lora) { 0 };
     t->dir = t->ckpt->dir;

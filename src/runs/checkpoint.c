@@ -56,6 +56,7 @@ static vkt_status state_write(const char *path, const vkt__checkpoint_state *s,
         "files", "model.safetensors", digest_json(digest[0]), "optimizer.safetensors",
         digest_json(digest[1]), "config", text_or_null(s->config), "schema",
         text_or_null(s->schema), "extra", extra);
+    if (root && s->folder) json_object_set_new(root, "folder", json_string(s->folder));
     if (root && s->has_base)
         json_object_set_new(root, "base_crc32", json_sprintf("%08x", (unsigned)s->base_crc));
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
@@ -129,6 +130,7 @@ static bool state_fields(vkt__arena *a, const json_t *j, vkt__checkpoint_state *
     s->value = json_is_number(value) ? json_number_value(value) : NAN;
     s->config = get_text(a, json_object_get(j, "config"));
     s->schema = get_text(a, json_object_get(j, "schema"));
+    s->folder = get_text(a, json_object_get(j, "folder"));
     if (extra && !json_is_null(extra)) {
         char *text = json_dumps(extra, JSON_COMPACT | JSON_ENCODE_ANY);
         s->extra = vkt__arena_strdup(a, text);

@@ -20,6 +20,7 @@ typedef struct vkt__checkpoint_state {
     double value;       /* of it at this step; NAN: not evaluated here */
     const char *config; /* resolved YAML: the folder can be evaluated on its own */
     const char *schema; /* vkt_dataset_schema */
+    const char *folder; /* absolute, that the paths of config are relative to; NULL: unknown */
     const char *extra;  /* JSON text of the trainer's own (counters), or NULL */
     bool has_base;      /* of an adapter: config's `init` has the weights that are not trained */
     uint32_t base_crc;  /* vkt__st_crc of them */

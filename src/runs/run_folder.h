@@ -13,6 +13,7 @@ typedef struct vkt__run_record {
     const char *started, *finished;   /* UTC, ISO; started NULL: now */
     const char *command, *config;     /* config: resolved YAML */
     const char *source;               /* recipe */
+    const char *folder; /* absolute, that paths of recipe and configuration are relative to */
     const char *commit,
         *changes; /* of the git checkout that contains the recipe: see git_checkout.h */
     const char *device, *driver, *data; /* data: vkt_dataset_info.source */

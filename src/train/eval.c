@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "data/open.h"
+#include "recipe/relocate.h"
 #include "train/classes.h"
 #include "train/predictions.h"
 #include "train/trained_session.h"
@@ -19,6 +20,14 @@ static void take_scores(const vkt__eval_sums *sums, vkt_eval_result *out)
         out->class_recall[c] = s.recall;
         out->class_f1[c] = s.f1;
     }
+}
+
+/* The run's own data, which may lie where the run was started. */
+static vkt_status open_own(vkt__opened *o)
+{
+    vkt_data_desc d = o->model.config->data;
+    vkt__data_paths_from(&d, o->model.ckpt->state.folder, &o->model.arena);
+    return vkt_dataset_open(&d, &o->data);
 }
 
 vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
@@ -38,7 +47,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     if (desc->data)
         VKT_TRY(vkt_dataset_open_schema(o.model.schema, desc->data, &o.data));
     else
-        VKT_TRY(vkt_dataset_open(&o.model.config->data, &o.data));
+        VKT_TRY(open_own(&o));
     const vkt_dataset_info *info = vkt_dataset_get_info(o.data);
     if (!info->has_labels) {
         st = vkt__fail(VKT_E_FORMAT, "eval",

@@ -7,6 +7,7 @@
 
 #include "base/os.h"
 #include "runs/sample_files.h"
+#include "recipe/relocate.h"
 #include "train/classes.h"
 #include "train/one_core.h"
 #include "train/trainer_eval.h"
@@ -303,11 +304,27 @@ static vkt_status open_first(vkt__trainer *t)
     return st;
 }
 
+/* A resumed run's data may lie where it was started. */
+static void find_data(vkt__trainer *t)
+{
+    const char *why, *path = t->fit.data.path;
+    vkt__run_record old;
+    t->folder = vkt__folder_here();
+    if (!t->desc->resume || !t->desc->run_dir ||
+        vkt__run_load(t->desc->run_dir, &t->paths, &old, &why) != VKT_OK || !old.folder)
+        return;
+    vkt__data_paths_from(&t->fit.data, old.folder, &t->paths);
+    if (t->fit.data.path == path) return;
+    free(t->folder);
+    t->folder = strcpy(vkt__alloc(strlen(old.folder) + 1), old.folder);
+}
+
 static vkt_status prepare(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
     const vkt_config *c = t->c;
     VKT_TRY(vkt__ranks_same_recipe(t));
+    find_data(t);
     VKT_TRY(vkt_dataset_open(&c->data, &t->data));
     t->info = vkt_dataset_get_info(t->data);
     VKT_TRY(vkt__ranks_same_data(t));
@@ -463,6 +480,8 @@ static void finish(vkt__trainer *t)
     vkt_dataset_destroy(&t->data);
     free(t->norms);
     free(t->yaml);
+    free(t->folder);
+    vkt__arena_finish(&t->paths);
 }
 
 vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_result *out)

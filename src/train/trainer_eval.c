@@ -56,6 +56,7 @@ vkt_status vkt__trainer_save(vkt__trainer *t, double value)
                                            .value = value,
                                            .config = t->yaml,
                                            .schema = vkt_dataset_schema(t->data),
+                                           .folder = t->folder,
                                            .has_base = w->n_base > 0,
                                            .base_crc = t->base_crc,
                                            .extra = t->c->precision == VKT_F16 ? extra : NULL };

@@ -227,6 +227,7 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     r->command = t->desc->command;
     r->config = t->yaml;
     r->source = c->source;
+    r->folder = t->folder;
     vkt__git_checkout_of(c->source, &t->checkout);
     r->commit = *t->checkout.commit ? t->checkout.commit : NULL;
     r->changes = t->checkout.known ? t->checkout.changes : NULL;

@@ -33,6 +33,8 @@ typedef struct vkt__trainer {
     double step_examples; /* of all micro-batches of a step */
     double step_items;    /* the same in examples, or for text in tokens */
     char *yaml;
+    char *folder;     /* absolute, that the paths of the configuration are relative to; or NULL */
+    vkt__arena paths; /* of data, where the run was resumed in another folder */
     vkt__git_checkout checkout;
     char device[256], driver[600], started[32];
 

@@ -270,6 +270,14 @@ awk '/^```yaml/ { on = 1; next } /^```/ { on = 0 } on' "$root/README.md" >readme
 } >wine.csv
 run train readme.yaml --set train.steps=100 --run runs/wine; code 0; out 'test  +loss'
 run predict runs/wine wine.csv; code 0; out '^wine.csv\[399\]  (good|poor) '
+# In another folder the data is found where the run read it; where it is neither here nor there, both places are named.
+mkdir -p elsewhere; cd elsewhere
+run eval ../runs/wine; code 0; err "'wine.csv' is not here: '/.*/wine.csv' is used, where the run read it"; cp "$tmp/out" ../there
+run train ../readme.yaml --set train.steps=110 --run ../runs/wine --resume; code 0; err "is used, where the run read it"
+cd ..; mv wine.csv wine2.csv
+run eval runs/wine; code 4; err "can't open 'wine.csv'"; cd elsewhere
+run eval ../runs/wine; code 4; err "'wine.csv' is not here, nor is '/.*/wine.csv', where the run read it"
+cd ..; mv wine2.csv wine.csv
 run train readme.yaml --set train.steps=40 --set data.task=regress --set data.label=acid --run runs/acid; code 0
 out '^eval .* mae [0-9]'; out '^  test  +loss .* mae [0-9.]+  rmse [0-9.]+  R2 -?[0-9]'
 run runs; code 0; out 'runs/acid .* mae [0-9]'
