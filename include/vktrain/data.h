@@ -118,6 +118,7 @@ typedef enum vkt_standardize {
     VKT_STANDARDIZE_GLOBAL,  /* one mean and deviation over all inputs of the training split */
     VKT_STANDARDIZE_FEATURE, /* one per input column */
     VKT_STANDARDIZE_CHANNEL, /* images: one per channel */
+    VKT_STANDARDIZE_IMAGENET /* RGB images: ImageNet's, as pretrained weights expect */
 } vkt_standardize;           /* A table's text columns are one-hot, 0 or 1 whatever this says. */
 
 typedef enum vkt_picture_fit { VKT_PICTURE_FIT_STRETCH, VKT_PICTURE_FIT_CROP } vkt_picture_fit;

@@ -118,8 +118,15 @@ static bool same_shape(const vkt__st_tensor *a, const vkt_tensor_info *b)
     return a->rank == b->rank && !memcmp(a->shape, b->shape, a->rank * sizeof *a->shape);
 }
 
+/* What a model has that a file does not give, and the other way round: told in one line. */
+typedef struct {
+    size_t n_taken, n_absent, n_misfit, n_unused;
+    const char *absent, *unused; /* the first */
+    vkt__str misfit;             /* the first, with its shapes */
+} matched;
+
 static vkt_status misfit(const source *s, const vkt__st_tensor *t, const vkt_tensor_info *have,
-                         bool all)
+                         bool all, matched *m)
 {
     vkt__str a = { 0 }, b = { 0 };
     vkt__st_shape_text(have->rank, have->shape, &a);
@@ -127,16 +134,20 @@ static vkt_status misfit(const source *s, const vkt__st_tensor *t, const vkt_ten
     if (all)
         vkt__fail(VKT_E_FORMAT, "model", "'%s': tensor '%s' is %s in the file, %s in the model",
                   s->folder, t->name, a.data, b.data);
-    else
-        vkt_log(VKT_LOG_WARN, "train",
+    else {
+        vkt_log(VKT_LOG_DEBUG, "train",
                 "'%s' is %s %s in '%s/%s' and %s %s in the model: its initial weights are random",
                 t->name, have->dtype, a.data, s->folder, s->open_name, t->dtype, b.data);
+        if (!m->n_misfit++)
+            vkt__str_printf(&m->misfit, "'%s' is %s %s there and %s %s here", t->name, have->dtype,
+                            a.data, t->dtype, b.data);
+    }
     vkt__str_finish(&a);
     vkt__str_finish(&b);
     return all ? VKT_E_FORMAT : VKT_OK;
 }
 
-static vkt_status take(source *s, const vkt__st_tensor *t, bool all, size_t *n_taken)
+static vkt_status take(source *s, const vkt__st_tensor *t, bool all, matched *m)
 {
     vkt_status st;
     size_t at = 0;
@@ -147,17 +158,18 @@ static vkt_status take(source *s, const vkt__st_tensor *t, bool all, size_t *n_t
                          "'%s' has no tensor '%s': it belongs to another model", s->folder,
                          t->name);
     if (!found) {
-        vkt_log(VKT_LOG_WARN, "train", "'%s' is not in '%s/%s': its initial weights are random",
+        vkt_log(VKT_LOG_DEBUG, "train", "'%s' is not in '%s/%s': its initial weights are random",
                 t->name, s->folder, s->only ? s->only : "");
+        if (!m->n_absent++) m->absent = t->name;
         return VKT_OK;
     }
     const vkt_tensor_info *have = vkt__safetensors_tensor(s->open, at);
     bool f32 = !strcmp(t->dtype, "F32");
     if (!same_shape(t, have) || (!f32 && strcmp(t->dtype, have->dtype) != 0))
-        return misfit(s, t, have, all);
+        return misfit(s, t, have, all, m);
     VKT_TRY(f32 ? vkt__safetensors_read_f32(s->open, at, t->data)
                 : vkt__safetensors_read(s->open, at, t->data));
-    ++*n_taken;
+    m->n_taken++;
 fail:
     return st;
 }
@@ -211,7 +223,7 @@ fail:
 }
 
 /* Of one file: what it holds besides. */
-static void warn_unused(const source *s, const vkt__st_tensor *t, size_t n)
+static void find_unused(const source *s, const vkt__st_tensor *t, size_t n, matched *m)
 {
     const vkt_tensor_info *have;
     for (size_t i = 0; s->open && (have = vkt__safetensors_tensor(s->open, i)); i++) {
@@ -220,33 +232,76 @@ static void warn_unused(const source *s, const vkt__st_tensor *t, size_t n)
                (strncmp(t[k].name, "transformer.", 12) != 0 ||
                 strcmp(t[k].name + 12, have->name) != 0))
             k++;
-        if (k == n)
-            vkt_log(VKT_LOG_WARN, "train",
-                    "the model has no tensor '%s' of '%s/%s': it is not used", have->name,
-                    s->folder, s->open_name);
+        if (k < n) continue;
+        vkt_log(VKT_LOG_DEBUG, "train", "the model has no tensor '%s' of '%s/%s': it is not used",
+                have->name, s->folder, s->open_name);
+        if (!m->n_unused++) m->unused = have->name;
     }
+}
+
+/* One line, a warning where anything is left over; --verbose has listed it. */
+static void tell(const matched *m, const char *path, size_t n)
+{
+    vkt__str s = { 0 };
+    size_t left = m->n_absent + m->n_misfit;
+    if (left) vkt__str_printf(&s, "; random weights: %zu tensor%s", left, left == 1 ? "" : "s");
+    if (m->n_misfit) vkt__str_printf(&s, ", %s", m->misfit.data);
+    if (m->n_absent)
+        vkt__str_printf(&s, ", %zu not in the file, such as '%s'", m->n_absent, m->absent);
+    if (m->n_unused)
+        vkt__str_printf(&s, "; %zu of the file not used, such as '%s'", m->n_unused,
+                        m->unused);
+    if (left + m->n_unused > 1) vkt__str_printf(&s, " (--verbose lists them)");
+    vkt_log(left || m->n_unused ? VKT_LOG_WARN : VKT_LOG_INFO, "train",
+            "training starts with %zu of the model's %zu tensors from '%s'%s", m->n_taken, n, path,
+            s.data ? s.data : "");
+    vkt__str_finish(&s);
+}
+
+bool vkt__is_weights_file(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 12 && !strcmp(path + n - 12, ".safetensors") && vkt__file_size(path) >= 0;
+}
+
+vkt_status vkt__import_is_imagenet(const char *path, bool *is)
+{
+    static const char *const heads[] = { "fc.weight",           "head.weight",
+                                         "head.fc.weight",      "classifier.weight",
+                                         "classifier.2.weight", "classifier.3.weight",
+                                         "heads.head.weight" };
+    vkt__safetensors *f = NULL;
+    size_t at;
+    *is = false;
+    vkt_status st = vkt__safetensors_open(path, &f);
+    for (size_t i = 0; i < VKT_COUNT(heads) && st == VKT_OK; i++)
+        if (vkt__safetensors_find(f, heads[i], &at)) {
+            const vkt_tensor_info *t = vkt__safetensors_tensor(f, at);
+            *is = *is || (t->rank == 2 && t->shape[0] == 1000);
+        }
+    vkt__safetensors_close(&f);
+    return st;
 }
 
 vkt_status vkt__import_files(const char *path, const vkt__st_tensor *t, size_t n, bool all)
 {
     vkt_status st;
     source s = { 0 };
-    size_t n_taken = 0;
+    matched m = { 0 };
     VKT_TRY(source_open(&s, path));
     VKT_TRY(check_adapter(&s, t, n));
-    for (size_t i = 0; i < n; i++) VKT_TRY(take(&s, &t[i], all, &n_taken));
-    if (!all && !s.map) warn_unused(&s, t, n);
-    if (n_taken == 0) {
+    for (size_t i = 0; i < n; i++) VKT_TRY(take(&s, &t[i], all, &m));
+    if (!all && !s.map) find_unused(&s, t, n, &m);
+    if (m.n_taken == 0) {
         st = vkt__fail(VKT_E_FORMAT, "train",
                        "no tensor of '%s' agrees with the model in name and shape: compare with "
                        "`vktrain inspect`",
                        path);
         goto fail;
     }
-    if (!all)
-        vkt_log(VKT_LOG_INFO, "train",
-                "training starts with %zu of the model's %zu tensors from '%s'", n_taken, n, path);
+    if (!all) tell(&m, path, n);
 fail:
+    vkt__str_finish(&m.misfit);
     source_close(&s);
     return st;
 }

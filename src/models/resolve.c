@@ -60,6 +60,28 @@ fail:
     return st;
 }
 
+/* Weights that were trained on ImageNet, as torchvision and timm ship them, expect its pixels: RGB,
+ * by its mean and deviation. What the recipe sets stays. */
+static vkt_status imagenet_of_init(vkt_config *c)
+{
+    vkt_status st;
+    vkt_source_info s;
+    bool is;
+    if (!vkt_source_find(c->data.source, &s) || s.kinds != VKT_DATA_KIND_PICTURES ||
+        c->data.standardize != VKT_STANDARDIZE_AUTO || !vkt__is_weights_file(c->init))
+        return VKT_OK;
+    VKT_TRY(vkt__import_is_imagenet(c->init, &is));
+    if (!is) return VKT_OK;
+    c->data.standardize = VKT_STANDARDIZE_IMAGENET;
+    if (c->data.color == VKT_PICTURE_COLOR_AUTO) c->data.color = VKT_PICTURE_COLOR_RGB;
+    vkt_log(VKT_LOG_INFO, "train",
+            "'%s' was trained on ImageNet: pixels get its mean and deviation (data.standardize: "
+            "imagenet)",
+            c->init);
+fail:
+    return st;
+}
+
 vkt_status vkt_config_finish(vkt_config *c)
 {
     vkt_status st = VKT_OK;
@@ -74,6 +96,8 @@ vkt_status vkt_config_finish(vkt_config *c)
         /* Without data.source the check below says so. */
         if (c->data.source)
             VKT_TRY(vkt__is_hf_folder(c->init) ? vkt__hf_folder_apply(c) : init_of_run(c));
+    } else if (c->init && c->data.source) {
+        VKT_TRY(imagenet_of_init(c));
     }
     VKT_TRY(vkt__config_check(c));
 fail:

@@ -207,6 +207,8 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
     if (d->task == VKT_TASK_REGRESS && !(s->takes & VKT_TAKES_REGRESS))
         return vkt__config_refuse(c, "data.task", "regress needs %s data",
                                   vkt_source_names(VKT_TAKES_REGRESS, names, sizeof names));
+    if (d->standardize == VKT_STANDARDIZE_IMAGENET && s->kinds != VKT_DATA_KIND_PICTURES)
+        return vkt__config_refuse(c, "data.standardize", "imagenet is only for RGB images");
     for (size_t i = 0; i < VKT_COUNT(rows); i++)
         if (rows[i].given && !(s->takes & rows[i].takes))
             return vkt__config_refuse(c, rows[i].option, "only for %s",

@@ -51,11 +51,13 @@ static const vkt__choice missings[] = { { "error", VKT_MISSING_ERROR },
 static const vkt__choice tasks[] = { { "classify", VKT_TASK_CLASSIFY },
                                      { "regress", VKT_TASK_REGRESS },
                                      { 0 } };
-static const vkt__choice standards[] = {
-    { "auto", VKT_STANDARDIZE_AUTO },       { "none", VKT_STANDARDIZE_NONE },
-    { "global", VKT_STANDARDIZE_GLOBAL },   { "feature", VKT_STANDARDIZE_FEATURE },
-    { "channel", VKT_STANDARDIZE_CHANNEL }, { 0 }
-};
+static const vkt__choice standards[] = { { "auto", VKT_STANDARDIZE_AUTO },
+                                         { "none", VKT_STANDARDIZE_NONE },
+                                         { "global", VKT_STANDARDIZE_GLOBAL },
+                                         { "feature", VKT_STANDARDIZE_FEATURE },
+                                         { "channel", VKT_STANDARDIZE_CHANNEL },
+                                         { "imagenet", VKT_STANDARDIZE_IMAGENET },
+                                         { 0 } };
 static const vkt__choice maths[] = { { "strict", VKT_MATH_STRICT },
                                      { "fast", VKT_MATH_FAST },
                                      { 0 } };
@@ -199,7 +201,8 @@ static const vkt__option options[] = {
       "what to predict: a class (classify) or a number (regress)", tasks, NULL },
     { "data.standardize", VKT__OPT_ENUM, AT(data.standardize), "auto", 0, 0, "",
       "scale inputs to mean 0 and standard deviation 1; auto: by feature for tables, by channel "
-      "for images, global for IDX",
+      "for images, global for IDX; imagenet: by the mean and deviation of ImageNet's RGB pictures, "
+      "which auto takes with an `init` that was trained on them",
       standards, NULL },
     { "data.labels", VKT__OPT_STRING, AT(data.labels), NULL, 0, 0, "",
       "images: CSV file with file,label[,split] (default: the folders' names are the classes)",

@@ -144,10 +144,12 @@ static vkt_status unknown_opt(reader *r, const vkt_layer_type *t, const vkt__yam
 static vkt_status set_name(reader *r, vkt_layer *l, const vkt__yaml *v)
 {
     static const char allowed[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-    if (v->kind != VKT__YAML_SCALAR || !v->text[0] || v->text[strspn(v->text, allowed)] ||
-        strlen(v->text) > 64)
-        return bad_value(r, v, l->type, "name", "a name of letters, digits, _ and -");
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+    size_t n = v->kind == VKT__YAML_SCALAR ? strlen(v->text) : 0;
+    if (n == 0 || n > 64 || v->text[strspn(v->text, allowed)] || v->text[0] == '.' ||
+        v->text[n - 1] == '.' || strstr(v->text, ".."))
+        return bad_value(r, v, l->type, "name",
+                         "a name of letters, digits, _ and -, which may have dots between them");
     l->name = vkt__arena_strdup(r->arena, v->text);
     return VKT_OK;
 }
@@ -381,18 +383,26 @@ vkt_status vkt__model_take(vkt_config *c, const vkt_layer *layers, size_t n, con
 
 /* ---- one option of one layer ---- */
 
-/* The layer of a list by its place or its name; n: letters of it. */
-static vkt_layer *layer_named(vkt_layer *list, size_t n_list, const char *word, size_t n)
+static bool begins_with(const char *key, const char *name)
 {
+    size_t n = strlen(name);
+    return !strncmp(key, name, n) && (!key[n] || key[n] == '.');
+}
+
+/* The layer of a list whose place or name key begins with: the longest name, since names may have
+ * dots. *n: letters of it. */
+static vkt_layer *layer_named(vkt_layer *list, size_t n_list, const char *key, size_t *n)
+{
+    vkt_layer *found = NULL;
     for (size_t i = 0; i < n_list; i++) {
         char place[24];
-        const char *name = list[i].name;
         snprintf(place, sizeof place, "%zu", i);
-        if ((strlen(place) == n && !strncmp(place, word, n)) ||
-            (name && strlen(name) == n && !strncmp(name, word, n)))
-            return &list[i];
+        const char *name = list[i].name && begins_with(key, list[i].name) ? list[i].name : place;
+        if (!begins_with(key, name) || (found && strlen(name) <= *n)) continue;
+        found = &list[i];
+        *n = strlen(name);
     }
-    return NULL;
+    return found;
 }
 
 vkt_status vkt__model_at(const vkt_config *c, const char *key, const char *where, vkt_layer **layer,
@@ -405,7 +415,7 @@ vkt_status vkt__model_at(const vkt_config *c, const char *key, const char *where
     for (;;) {
         const char *word = at + 1;
         size_t n = strcspn(word, ".");
-        vkt_layer *l = *at == '.' ? layer_named(list, n_list, word, n) : NULL;
+        vkt_layer *l = *at == '.' ? layer_named(list, n_list, word, &n) : NULL;
         if (!l)
             return vkt__fail(
                 VKT_E_ARG, "config",

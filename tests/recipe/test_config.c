@@ -240,7 +240,8 @@ static void wrong_layers_name_their_line(void **state)
             "r.yaml:3: the name 'a' is taken by the layer on line 2");
     refused("model:\n  - {relu: {name: '1'}}\n  - relu\n",
             "r.yaml:3: the name '1' is taken by the layer on line 2");
-    refused("model:\n  - {relu: {name: a.b}}\n", "a name of letters");
+    refused("model:\n  - {relu: {name: a..b}}\n", "a name of letters");
+    refused("model:\n  - {relu: {name: .b}}\n", "which may have dots between them");
     refused("model: []\n", "model is missing");
 }
 

@@ -55,9 +55,9 @@ static void new_head_on_a_frozen_body(void **state)
                      "/first/checkpoints/step-00000004, freeze: \"body.*\"}\n",
                      RUN "/second"));
     REQUIRE_LOGGED(
-        "'head.weight' is F32 [10, 12] in '" RUN "/first/checkpoints/step-00000004/"
-        "model.safetensors' and F32 [2, 12] in the model: its initial weights are random");
-    REQUIRE_LOGGED("'extra.bias' is not in");
+        "training starts with 2 of the model's 6 tensors from '" RUN
+        "/first/checkpoints/step-00000004'; random weights: 4 tensors, 'head.weight' is F32 "
+        "[10, 12] there and F32 [2, 12] here, 2 not in the file, such as 'extra.weight'");
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     float *a = tensor(FIRST, "body.weight", &n), *b = tensor(SECOND, "body.weight", &m);
     assert_int_equal(n, m);
@@ -68,7 +68,6 @@ static void new_head_on_a_frozen_body(void **state)
                          "train: {steps: 2, batch: 32, init_from: " FIRST "}\n",
                          RUN "/third"),
                    VKT_E_FORMAT);
-    REQUIRE_LOGGED("the model has no tensor 'body.weight' of '" FIRST "': it is not used");
     REQUIRE_LOGGED("no tensor of '" FIRST "' agrees with the model");
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }

@@ -72,6 +72,19 @@ static void from_counts(const uint64_t count[256], double *mean, double *std)
     *std = sqrt(sq / n) / 255;
 }
 
+/* Of pixels from 0 to 1, as torchvision's and timm's weights were trained. */
+static vkt_status imagenet(vkt__schema *s)
+{
+    static const double mean[3] = { 0.485, 0.456, 0.406 }, std[3] = { 0.229, 0.224, 0.225 };
+    if (s->input_shape[2] != 3)
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "data.standardize: imagenet needs RGB pictures, these are grey: set "
+                         "data.color: rgb");
+    memcpy(s->pixel_mean, mean, sizeof mean);
+    memcpy(s->pixel_std, std, sizeof std);
+    return VKT_OK;
+}
+
 vkt_status vkt__pixels_fit(vkt_dataset *ds, vkt_standardize how)
 {
     vkt_status st = VKT_OK;
@@ -80,10 +93,12 @@ vkt_status vkt__pixels_fit(vkt_dataset *ds, vkt_standardize how)
     bool each = how == VKT_STANDARDIZE_FEATURE;
     fitting f = { 0 };
     if (how == VKT_STANDARDIZE_AUTO) how = VKT_STANDARDIZE_CHANNEL;
-    s->n_pixel = each ? s->n_inputs : how == VKT_STANDARDIZE_CHANNEL ? channels : 1;
+    bool by_channel = how == VKT_STANDARDIZE_CHANNEL || how == VKT_STANDARDIZE_IMAGENET;
+    s->n_pixel = each ? s->n_inputs : by_channel ? channels : 1;
     s->pixel_mean = vkt__arena_alloc(&ds->arena, s->n_pixel * sizeof(double));
     s->pixel_std = vkt__arena_alloc(&ds->arena, s->n_pixel * sizeof(double));
     for (uint32_t i = 0; i < s->n_pixel; i++) s->pixel_std[i] = 1;
+    if (how == VKT_STANDARDIZE_IMAGENET) return imagenet(s);
     if (how == VKT_STANDARDIZE_NONE || ds->info.n[VKT_SPLIT_TRAIN] == 0) return VKT_OK;
     f.count = vkt__alloc(channels * sizeof *f.count);
     if (each) {
