@@ -249,8 +249,7 @@ static void tell(const matched *m, const char *path, size_t n)
     if (m->n_absent)
         vkt__str_printf(&s, ", %zu not in the file, such as '%s'", m->n_absent, m->absent);
     if (m->n_unused)
-        vkt__str_printf(&s, "; %zu of the file not used, such as '%s'", m->n_unused,
-                        m->unused);
+        vkt__str_printf(&s, "; %zu of the file not used, such as '%s'", m->n_unused, m->unused);
     if (left + m->n_unused > 1) vkt__str_printf(&s, " (--verbose lists them)");
     vkt_log(left || m->n_unused ? VKT_LOG_WARN : VKT_LOG_INFO, "train",
             "training starts with %zu of the model's %zu tensors from '%s'%s", m->n_taken, n, path,
