@@ -29,7 +29,7 @@ typedef struct op_job {
     const vkt_op *op;
     const vkt__bench_entry *entry; /* NULL: the sample */
     vkt__bench_shape s;
-    uint32_t sample;
+    uint32_t sample, checked; /* checked: as vkt__bench_sized's */
     set sets[MAX_SETS];
     uint32_t n_sets;
     unsigned char *host; /* the inputs */
@@ -153,12 +153,25 @@ static bool is_result(const op_job *j, const vkt_tensor *t)
     return false;
 }
 
+/* The tensor of the device's graph that t, of a graph of fewer m, is the first part of. */
+static vkt_tensor *whole_of(const op_job *j, const vkt_tensor *t)
+{
+    const vkt_graph *g = j->sets[0].g;
+    size_t nth = 0, k = 0;
+    if (t->g == g) return (vkt_tensor *)(uintptr_t)t;
+    VKT_ASSERT(t->node);
+    while (t->g->nodes[k] != t->node) nth += t->g->nodes[k++]->op == t->node->op;
+    for (k = 0; nth || g->nodes[k]->op != t->node->op; k++) nth -= g->nodes[k]->op == t->node->op;
+    for (uint32_t i = 0;; i++)
+        if (t->node->out[i] == t) return g->nodes[k]->out[i];
+}
+
 static void compare(void *user, const vkt_tensor *t, const double *want)
 {
     op_job *j = user;
     if (!is_result(j, t) || !t->count) return;
     unsigned char *got = malloc(t->bytes + 4);
-    if (!got || vkt_tensor_read((vkt_tensor *)(uintptr_t)t, 0, got, t->bytes) != VKT_OK) {
+    if (!got || vkt_tensor_read(whole_of(j, t), 0, got, t->bytes) != VKT_OK) {
         if (!j->why[0]) snprintf(j->why, sizeof j->why, "the result could not be read");
         free(got);
         return;
@@ -170,6 +183,23 @@ static void compare(void *user, const vkt_tensor *t, const double *want)
         judge(j, t, i, vkt__sample_decode(t, i, got), want[i],
               t->dtype == VKT_U32 ? 0 : tol * (fabs(want[i]) + rms));
     free(got);
+}
+
+/* A graph of the case, with `checked` rows or examples where the twin of all takes too long. */
+static vkt_graph *twin_graph(const op_job *j)
+{
+    vkt__bench_shape s = j->s;
+    if (j->checked) s.m = j->checked;
+    vkt_graph *g = vkt__graph_new(NULL);
+    j->entry->build(g, s);
+    return g;
+}
+
+static void check(op_job *j)
+{
+    vkt_graph *g = j->checked ? twin_graph(j) : NULL;
+    vkt__graph_ref(g ? g : j->sets[0].g, ref_init, j, compare);
+    vkt_graph_destroy(&g);
 }
 
 /* A large product: some elements by the definition, in double. */
@@ -286,6 +316,10 @@ static void shape_name(const op_job *j, char *out, size_t n)
                  s.m, s.n, s.n, s.k, s.out);
     } else if (j->entry->family == VKT__BENCH_IMAGES) {
         snprintf(out, n, "%s%s [%u, %u, %u, %u]", j->op->name, j->entry->what, s.m, s.n, s.n, s.k);
+    } else if (j->entry->family == VKT__BENCH_ATTENTION) {
+        snprintf(out, n, "%s [%u, %u], %u heads of %u", j->op->name, s.m, s.n, s.k, s.out);
+    } else if (j->entry->family == VKT__BENCH_EMBEDDING) {
+        snprintf(out, n, "%s [%u, %u] of %u x %u", j->op->name, s.m, s.n, s.k, s.out);
     } else {
         snprintf(out, n, "%s%s [%u, %u]", j->op->name, j->entry->what, s.m, s.n);
     }
@@ -306,8 +340,7 @@ static bool left_out(op_job *j)
         return true;
     }
     if (j->entry && j->entry->family != VKT__BENCH_MATMUL) {
-        vkt_graph *g = vkt__graph_new(NULL);
-        j->entry->build(g, j->s);
+        vkt_graph *g = twin_graph(j);
         for (size_t i = 0; i < g->n_tensors; i++)
             twin += g->tensors[i]->view_of ? 0 : 8.0 * (double)g->tensors[i]->count;
         vkt_graph_destroy(&g);
@@ -388,7 +421,7 @@ static vkt_status run_case(op_job *j)
     if (j->entry && j->entry->family == VKT__BENCH_MATMUL && flops > spot)
         VKT_TRY(spot_check(j));
     else
-        vkt__graph_ref(j->sets[0].g, ref_init, j, compare);
+        check(j);
     vkt_bench_row *r = vkt__bench_row(b->out, VKT_BENCH_OPS, name, "us", false);
     r->error = j->worst;
     if (j->why[0]) {
@@ -425,10 +458,13 @@ static vkt_status run_op(vkt__bencher *b, const vkt__bench_item *item)
     op_job j = { .b = b, .op = op };
     size_t n_sizes;
     if (item->arg2 < 1000) j.entry = vkt__bench_entry_of(op);
-    if (j.entry)
-        j.s = vkt__bench_sizes(j.entry->family, &n_sizes)[item->arg2].s;
-    else
+    if (j.entry) {
+        const vkt__bench_sized *sized = &vkt__bench_sizes(j.entry->family, &n_sizes)[item->arg2];
+        j.s = sized->s;
+        j.checked = sized->checked;
+    } else {
         j.sample = item->arg2 - 1000;
+    }
     if (left_out(&j)) return VKT_OK;
     vkt_status st = run_case(&j);
     if (st == VKT_E_OOM_DEVICE || st == VKT_E_OOM_HOST) {

@@ -241,6 +241,71 @@ static void build_conv_dw(vkt_graph *g, vkt__bench_shape s)
     differentiate(g, conv(g, s, pictures(g, s), w), &w, 1);
 }
 
+/* ---- language ---- */
+
+/* q, k and v in one tensor. */
+static vkt_tensor *attention(vkt_graph *g, vkt__bench_shape s, vkt_tensor **qkv)
+{
+    *qkv = vkt__sample(g, vkt_shape3(s.m, s.n, 3 * s.k * s.out), VKT_F32, VKT_HINT_NORMAL, 0);
+    return vkt_attention(g, *qkv, NULL, NULL, NULL, NULL, &(vkt_attention_desc) { .heads = s.k });
+}
+
+static void build_attention(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_tensor *qkv;
+    attention(g, s, &qkv);
+}
+
+static void build_attention_bwd(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_tensor *qkv, *y = attention(g, s, &qkv);
+    differentiate(g, y, &qkv, 1);
+}
+
+/* Of queries and keys; the values are copied. */
+static void build_rope(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_tensor *x =
+        vkt__sample(g, vkt_shape3(s.m, s.n, 3 * s.k * s.out), VKT_F32, VKT_HINT_NORMAL, 0);
+    vkt_rope(g, x, vkt__sample2(g, s.n, s.out), NULL, NULL,
+             &(vkt_rope_desc) { .head = s.out, .heads = 2 * s.k, .layout = VKT_ROPE_HALF });
+}
+
+static void build_gated(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_gated(g, vkt__sample2(g, s.m, s.n), vkt__sample2(g, s.m, s.n), VKT_ACT_SILU);
+}
+
+static void build_gated_bwd(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_tensor *in[] = { vkt__sample2(g, s.m, s.n), vkt__sample2(g, s.m, s.n) };
+    differentiate(g, vkt_gated(g, in[0], in[1], VKT_ACT_SILU), in, 2);
+}
+
+static vkt_tensor *embedding(vkt_graph *g, vkt__bench_shape s, vkt_tensor **table)
+{
+    uint32_t n = s.m * s.n;
+    *table = vkt__sample2(g, s.k, s.out);
+    return vkt_embedding(
+        g, &(vkt_embedding_in) {
+               .table = *table,
+               .ids = vkt__sample(g, vkt_shape2(s.m, s.n), VKT_U32, VKT_HINT_CYCLE, s.k),
+               .order = vkt__sample(g, vkt_shape1(n), VKT_U32, VKT_HINT_ORDER, s.k),
+               .segments = vkt__sample(g, vkt_shape1(s.k + 1), VKT_U32, VKT_HINT_SEGMENTS, n) });
+}
+
+static void build_embedding(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_tensor *table;
+    embedding(g, s, &table);
+}
+
+static void build_embedding_bwd(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_tensor *table, *y = embedding(g, s, &table);
+    differentiate(g, y, &table, 1);
+}
+
 vkt__bench_shape vkt__bench_product_of(const vkt_op *op, vkt__bench_shape s)
 {
     uint32_t side = (s.n - 1) / s.stride + 1, taps = s.taps * s.taps;
@@ -286,6 +351,13 @@ static const vkt__bench_entry entries[] = {
     { &vkt__op_element_loss_bwd, build_mse_bwd, VKT__BENCH_ROWS, false, "" },
     { &vkt__op_focal, build_focal, VKT__BENCH_ROWS, false, "" },
     { &vkt__op_focal_bwd, build_focal_bwd, VKT__BENCH_ROWS, false, "" },
+    { &vkt__op_attention, build_attention, VKT__BENCH_ATTENTION, false, "" },
+    { &vkt__op_attention_bwd, build_attention_bwd, VKT__BENCH_ATTENTION, false, "" },
+    { &vkt__op_rope, build_rope, VKT__BENCH_ATTENTION, false, "" },
+    { &vkt__op_gated, build_gated, VKT__BENCH_ROWS, false, " silu" },
+    { &vkt__op_gated_bwd, build_gated_bwd, VKT__BENCH_ROWS, false, " silu" },
+    { &vkt__op_embedding, build_embedding, VKT__BENCH_EMBEDDING, false, "" },
+    { &vkt__op_embedding_bwd, build_embedding_bwd, VKT__BENCH_EMBEDDING, false, "" },
     { &vkt__op_conv2d, build_conv, VKT__BENCH_CONV, false, "" },
     { &vkt__op_conv2d_dx, build_conv_dx, VKT__BENCH_CONV, false, "" },
     { &vkt__op_conv2d_dw, build_conv_dw, VKT__BENCH_CONV, false, "" },
@@ -303,11 +375,26 @@ static const vkt__bench_sized elements[] = { { { .m = 64, .n = 64 }, 0 },
 static const vkt__bench_sized rows[] = { { { .m = 64, .n = 64 }, 0 },
                                          { { .m = 1024, .n = 1024 }, 1 },
                                          { { .m = 65536, .n = 64 }, 2 },
+                                         { { .m = 8192, .n = 768 },
+                                           3 }, /* GPT-2, 8 x 1024 tokens */
                                          { { .m = 4096, .n = 4096 }, 3 } };
 static const vkt__bench_sized classes[] = { { { .m = 64, .n = 10 }, 0 },
                                             { { .m = 128, .n = 10 }, 2 },
                                             { { .m = 1024, .n = 1000 }, 1 },
-                                            { { .m = 4096, .n = 8192 }, 3 } };
+                                            { { .m = 4096, .n = 8192 }, 3 },
+                                            { { .m = 8192, .n = 50304 }, 3, .checked = 16 } };
+static const vkt__bench_sized attentions[] = {
+    { { .m = 2, .n = 24, .k = 2, .out = 8 }, 0, .checked = 1 },
+    { { .m = 12, .n = 64, .k = 4, .out = 32 }, 1 }, /* char-gpt */
+    { { .m = 2, .n = 512, .k = 4, .out = 64 }, 2, .checked = 1 },
+    { { .m = 8, .n = 1024, .k = 12, .out = 64 }, 3, .checked = 1 },
+    { { .m = 8, .n = 1024, .k = 12, .out = 128 }, 3, .checked = 1 },
+};
+static const vkt__bench_sized embeddings[] = {
+    { { .m = 2, .n = 12, .k = 10, .out = 8 }, 0 },
+    { { .m = 12, .n = 64, .k = 75, .out = 128 }, 1 },
+    { { .m = 8, .n = 1024, .k = 50304, .out = 768 }, 3 },
+};
 static const vkt__bench_sized products[] = {
     { { .m = 64, .n = 64, .k = 64, .layout = VKT_LAYOUT_NT }, 0 },
     { { .m = 128, .n = 256, .k = 784, .layout = VKT_LAYOUT_NT }, 1 },
@@ -324,6 +411,11 @@ static const vkt__bench_sized products[] = {
     { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_LAYOUT_NT }, 3 },
     { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_LAYOUT_NN }, 3 },
     { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_LAYOUT_TN }, 3 },
+    /* GPT-2's, 8 x 1024 tokens: a layer's first product forward, of the gradients; the head */
+    { { .m = 8192, .n = 3072, .k = 768, .layout = VKT_LAYOUT_NT, .dtype = VKT_BF16 }, 3 },
+    { { .m = 8192, .n = 768, .k = 3072, .layout = VKT_LAYOUT_NN, .dtype = VKT_BF16 }, 3 },
+    { { .m = 3072, .n = 768, .k = 8192, .layout = VKT_LAYOUT_TN, .dtype = VKT_BF16 }, 3 },
+    { { .m = 8192, .n = 50304, .k = 768, .layout = VKT_LAYOUT_NT, .dtype = VKT_BF16 }, 3 },
     { { .m = 64, .n = 64, .k = 64, .layout = VKT_LAYOUT_NT, .dtype = VKT_BF16 }, 0 },
     { { .m = 64, .n = 64, .k = 64, .layout = VKT_LAYOUT_NT, .dtype = VKT_F16 }, 0 },
     { { .m = 512, .n = 512, .k = 512, .layout = VKT_LAYOUT_NT, .dtype = VKT_BF16 }, 1 },
@@ -359,6 +451,8 @@ static const struct {
     [VKT__BENCH_ELEMENTS] = { elements, VKT_COUNT(elements) },
     [VKT__BENCH_ROWS] = { rows, VKT_COUNT(rows) },
     [VKT__BENCH_CLASSES] = { classes, VKT_COUNT(classes) },
+    [VKT__BENCH_ATTENTION] = { attentions, VKT_COUNT(attentions) },
+    [VKT__BENCH_EMBEDDING] = { embeddings, VKT_COUNT(embeddings) },
     [VKT__BENCH_MATMUL] = { products, VKT_COUNT(products) },
     [VKT__BENCH_IMAGES] = { images, VKT_COUNT(images) },
     [VKT__BENCH_CONV] = { convs, VKT_COUNT(convs) },

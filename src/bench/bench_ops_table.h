@@ -6,7 +6,8 @@
 
 /* m, n: rows and columns, of matmul M and N. Pictures are [m, n, n, k]; a convolution goes to
  * `out` channels by taps x taps, padded to keep the size. dtype: of a matmul's operands, whose
- * result is f32. */
+ * result is f32. Attention: m examples of n tokens, k heads of `out` numbers each; embedding: m
+ * examples of n tokens, a vocabulary of k, rows of `out` numbers. */
 typedef struct vkt__bench_shape {
     uint32_t m, n, k;
     vkt_layout layout;
@@ -18,6 +19,8 @@ typedef enum vkt__bench_family {
     VKT__BENCH_ELEMENTS,
     VKT__BENCH_ROWS,
     VKT__BENCH_CLASSES,
+    VKT__BENCH_ATTENTION,
+    VKT__BENCH_EMBEDDING,
     VKT__BENCH_MATMUL,
     VKT__BENCH_IMAGES,
     VKT__BENCH_CONV
@@ -34,10 +37,11 @@ typedef struct vkt__bench_entry {
 /* NULL: the row has no shapes here. */
 const vkt__bench_entry *vkt__bench_entry_of(const vkt_op *op);
 
-/* level 0: once, 1: quick and full, 2: full, 3: full on a GPU. */
+/* level 0: once, 1: quick and full, 2: full, 3: full on a GPU. checked: the twin computes only a
+ * graph of so many m, whose results are the first ones of the whole; 0: all. */
 typedef struct vkt__bench_sized {
     vkt__bench_shape s;
-    uint32_t level;
+    uint32_t level, checked;
 } vkt__bench_sized;
 const vkt__bench_sized *vkt__bench_sizes(vkt__bench_family family, size_t *n);
 
