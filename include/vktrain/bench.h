@@ -76,7 +76,7 @@ typedef struct vkt_bench_desc {
                  */
     const char *only; /* "ceilings", "ops", "steps"; NULL: everything. Ops and steps measure the
                          ceilings they need */
-    const char *op;   /* only this op row; ARG names the nearest if there is none */
+    const char *op;   /* only these op rows, with commas between them; ARG names the nearest */
     const char *step; /* only training steps whose name has this in it; ARG if none has */
     const vkt_gpu_desc *gpu;   /* how the device was opened: short steps may open it again, as
                                   training does (vkt_gpu_desc.serial); NULL: they don't */

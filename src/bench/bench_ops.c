@@ -493,11 +493,39 @@ static uint32_t largest_sample(const vkt_op *op)
     }
 }
 
-vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list)
+/* Whether `list`, names with commas between them, has this one; NULL: of all. */
+static bool asked_for(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    if (!list) return true;
+    for (const char *s = list; s; s = strchr(s, ','), s += s != NULL)
+        if (!strncmp(s, name, n) && (s[n] == ',' || s[n] == 0)) return true;
+    return false;
+}
+
+/* Every name of the list is that of a row. */
+static vkt_status check_names(const char *list)
 {
     const char *names[256];
-    size_t n = 0;
-    bool found = !b->desc->op;
+    size_t n = 0, len;
+    for (uint32_t r = 0; vkt__rows[r] && n < VKT_COUNT(names); r++) names[n++] = vkt__rows[r]->name;
+    for (const char *s = list; s; s = s[len] ? s + len + 1 : NULL) {
+        char one[64];
+        bool found = false;
+        len = strcspn(s, ",");
+        snprintf(one, sizeof one, "%.*s", (int)VKT_MIN(len, sizeof one - 1), s);
+        for (size_t i = 0; i < n; i++) found = found || !strcmp(names[i], one);
+        if (!found)
+            return vkt__fail(VKT_E_ARG, "bench", "no op is called '%s'%s", one,
+                             vkt_did_you_mean(one, names, n).text);
+    }
+    return VKT_OK;
+}
+
+vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list)
+{
+    vkt_status st = VKT_OK;
+    VKT_TRY(check_names(b->desc->op));
     uint32_t level = b->desc->once                         ? 0
                      : b->desc->quick                      ? 1
                      : b->caps->klass == VKT_GPU_CLASS_CPU ? 2
@@ -505,9 +533,7 @@ vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list)
     double each = b->warm_s + b->time_s + 0.15;
     for (uint32_t r = 0; vkt__rows[r]; r++) {
         const vkt_op *op = vkt__rows[r];
-        if (n < VKT_COUNT(names)) names[n++] = op->name;
-        if (b->desc->op && strcmp(b->desc->op, op->name) != 0) continue;
-        found = true;
+        if (!asked_for(b->desc->op, op->name)) continue;
         const vkt__bench_entry *e = vkt__bench_entry_of(op);
         if (!e) {
             vkt__bench_plan(list, VKT_BENCH_OPS, op->name, each, run_op, r,
@@ -522,7 +548,6 @@ vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list)
                 vkt__bench_plan(list, VKT_BENCH_OPS, op->name, each, run_op, r, i);
         }
     }
-    if (found) return VKT_OK;
-    return vkt__fail(VKT_E_ARG, "bench", "no op is called '%s'%s", b->desc->op,
-                     vkt_did_you_mean(b->desc->op, names, n).text);
+fail:
+    return st;
 }

@@ -23,7 +23,8 @@ static const cli_flag flags[] = {
     { "--math", CLI_CHOICE, AT(common.gpu.math), "strict|fast", "strict",
       "fast: products of fp32 matrices may run on matrix units, split into bf16 parts that keep 22 "
       "bits" },
-    { "--op", CLI_TEXT, AT(op), "NAME", NULL, "measure one op, e.g. matmul" },
+    { "--op", CLI_TEXT, AT(op), "NAME[,NAME]", NULL,
+      "measure only these ops, e.g. matmul,attention" },
     { "--step", CLI_TEXT, AT(step), "PART", NULL,
       "measure only training steps and generation with this in their name, e.g. MLP, generating" },
     { "--json", CLI_OUT, AT(json), "FILE", NULL,
