@@ -1,5 +1,5 @@
 # The tests, a list a room; a line is a program and its ctest label:
-# null (no device), ref (the twins), gpu (any Vulkan device), mpi (several ranks, where MPI is), cli (the program), long, fuzz.
+# null (no device), faults (a sample of tools/faults), ref (the twins), gpu (any Vulkan device), mpi (several ranks, where MPI is), cli (the program), long, fuzz.
 if(VKT_TESTS)
   enable_testing()
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
@@ -21,6 +21,10 @@ if(VKT_TESTS)
     set_tests_properties(${name} PROPERTIES LABELS ${label})
   endfunction()
   vkt_script(check_layers null)
+  if(NOT WIN32)
+    add_test(NAME check_mutants COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/mutants --check)
+    set_tests_properties(check_mutants PROPERTIES LABELS null)
+  endif()
   if(NOT VKT_SANITIZE AND NOT WIN32)
     add_test(NAME check_prebuilt COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/build/prebuilt --check --build ${CMAKE_CURRENT_BINARY_DIR})
     set_tests_properties(check_prebuilt PROPERTIES LABELS null)
@@ -145,6 +149,10 @@ if(VKT_TESTS)
     configure_file(tests/support/faults/layer.json.in ${VKT_FAULTS_DIR}/VkLayer_vkt_fault.json @ONLY)
     if(VKT_PROGRAM)
       vkt_script(program/test_faults cli $<TARGET_FILE:program> ${VKT_FAULTS_DIR})
+      # Of all faults a sample, others each day.
+      add_test(NAME faults_sample COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/faults --sample 60 --jobs 1 --limit 180 --but study --but profile
+        $<TARGET_FILE:program> ${VKT_FAULTS_DIR})
+      set_tests_properties(faults_sample PROPERTIES LABELS faults)
     endif()
   endif()
   if(VKT_PROGRAM AND NOT WIN32)

@@ -448,6 +448,8 @@ typedef struct vkt_tune_desc {
     double seconds; /* start no further shape after this time; 0: no limit */
     void (*fn)(void *user, const vkt_tune_result *r); /* after each shape; may be NULL */
     void *user;
+    bool tries_again; /* a kernel that loses the device is told as a warning: the caller opens the
+                         device again, and leaves it out so */
 } vkt_tune_desc;
 /* Times the matmul kernels on these shapes, checks each against its twin, and keeps the fastest in
  * the cache folder, by device, driver version, subgroup size and the hash of the kernels. A choice

@@ -126,6 +126,11 @@ vkt_status vkt__yaml_parse(vkt__arena *a, const char *text, size_t n, const char
     for (bool end = false; !end && st == VKT_OK;) {
         yaml_event_t e;
         if (!yaml_parser_parse(&parser, &e)) {
+            if (parser.error == YAML_MEMORY_ERROR) {
+                st = vkt__fail(VKT_E_OOM_HOST, "config", "%s: no memory for the YAML parser",
+                               source);
+                break;
+            }
             st = vkt__fail(VKT_E_ARG, "config", "%s:%d: %s%s%s", source,
                            (int)parser.problem_mark.line + 1,
                            parser.problem ? parser.problem : "not YAML", parser.context ? ", " : "",

@@ -24,14 +24,16 @@ static bool gives_all(const uint32_t *w, size_t words, const vkt__constant *spec
     return true;
 }
 
-/* The shader's SPIR-V, out of the binary; to be freed. */
+/* The shader's SPIR-V, out of the binary; to be freed. NULL: no memory. */
 static uint32_t *spirv(const vkt__embedded_file *f)
 {
     uint32_t *code = vkt__alloc(f->bytes);
     uLongf n = f->bytes;
     int z = uncompress((Bytef *)code, &n, f->data, f->stored);
-    VKT_ASSERT(z == Z_OK && n == f->bytes);
-    return code;
+    VKT_ASSERT(z == Z_MEM_ERROR || (z == Z_OK && n == f->bytes));
+    if (z == Z_OK) return code;
+    free(code);
+    return NULL;
 }
 
 /* Lanes of its subgroups: those that it asks for, else the device's. */
@@ -132,6 +134,10 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant
     VKT_ASSERT(spec[0].value > 0 && spec[0].value <= gpu->caps.workgroup);
     vkt__kernel *list = NULL, *k = add(&list, shader, spec, n);
     uint32_t *code = spirv(f);
+    if (!code) {
+        free(k);
+        return vkt__fail(VKT_E_OOM_HOST, "gpu", "no memory to unpack the kernel '%s'", f->name);
+    }
     VKT_ASSERT(gives_all(code, f->bytes / 4, spec, n));
     const char *call = "vkCreateComputePipelines";
     VkResult r = fail_left && --fail_left == 0 ? VK_ERROR_INITIALIZATION_FAILED
@@ -177,7 +183,8 @@ static void work(void *arg)
     const char *call;
     for (size_t i; (i = atomic_fetch_add(&m->next, 1)) < m->n;) {
         vkt__kernel *k = m->kernels[i];
-        if (create(m->gpu, k, m->codes[k->shader], &call) != VK_SUCCESS)
+        uint32_t *code = m->codes[k->shader];
+        if (!code || create(m->gpu, k, code, &call) != VK_SUCCESS)
             k->pipeline = VK_NULL_HANDLE; /* vkt__kernel_get tries again, and tells */
     }
 }

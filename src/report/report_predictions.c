@@ -10,14 +10,17 @@ enum { PREDICTIONS_LIMIT = 16 << 20, MAX_EXAMPLES = 32, MAX_COLUMNS = 12 };
 
 #define CELL(...) vkt__arena_printf(a, __VA_ARGS__)
 
-/* A table of the run's folder, with a row under its header; false, silently: there is none. */
+/* A table of the run's folder, with a row under its header; false, silently: there is none. One
+ * that can't be read ends the page. */
 static bool read_table(vkt__run_view *r, const char *name, vkt__csv *out)
 {
     char *data = NULL;
     size_t n;
     const char *path = vkt__arena_printf(&r->arena, "%s/%s", r->dir, name);
-    vkt__log_hold(true);
+    if (!vkt__file_exists(path)) return false;
     vkt_status st = vkt__file_read(path, PREDICTIONS_LIMIT, &data, &n);
+    if (st == VKT_E_IO || st == VKT_E_OOM_HOST) r->st = st;
+    vkt__log_hold(true);
     if (st == VKT_OK) st = vkt__csv_parse(data, n, path, ',', false, out);
     vkt__log_hold(false);
     free(data);
@@ -189,7 +192,8 @@ void vkt__run_predictions(vkt__page *p, vkt__run_view *r)
     size_t n = 0;
     vkt__csv csv;
     const char *dir = vkt__arena_printf(&r->arena, "%s/predictions", r->dir);
-    bool some = vkt__is_dir(dir) && vkt__list_dir(dir, &names, &n) == VKT_OK && n > 0;
+    if (vkt__is_dir(dir)) r->st = vkt__list_dir(dir, &names, &n);
+    bool some = n > 0;
     best = vkt__arena_printf(&r->arena, "step-%08llu.csv", (unsigned long long)r->rec.best_step);
     bool have = some && read_predictions(r, best, &csv);
     class_table(p, r, have ? &csv : NULL);

@@ -249,7 +249,7 @@ vkt_status vkt__report_run(vkt__page *p, const char *dir)
         vkt__page_heading(p, 2, "Configuration");
         vkt__page_details(p, "the complete configuration (YAML)",
                           r.rec.config ? r.rec.config : "not recorded");
-        st = p->st;
+        st = p->st != VKT_OK ? p->st : r.st;
     }
     vkt__run_view_finish(&r);
     return st;

@@ -13,6 +13,7 @@ typedef struct vkt__run_view {
     vkt_config *config; /* NULL: not readable */
     vkt_history *h;
     vkt__curves c;
+    vkt_status st; /* of what is there and could not be read */
 } vkt__run_view;
 
 /* Findings of a run: each is told with its name, title and text. */

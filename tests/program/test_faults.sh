@@ -94,7 +94,21 @@ IOFAULT_FROM=libjansson train io malloc:200+:ENOMEM
 ended 0 ''
 same
 
+# Other libraries': zlib unpacks kernels, libyaml reads recipes. (Where no such allocation is made, nothing fails.)
+for of in libz:3 libz:9 libyaml:17 libyaml:21; do
+    IOFAULT_FROM=${of%:*} train io malloc:${of#*:}:ENOMEM
+    ended 5 'no memory'
+done
+# A table that there is no memory for is not left out.
+printf 'a,b\n1,2\n' >rows.csv
+for at in 14 18 22; do io malloc:$at:ENOMEM inspect rows.csv; ended 5 'memory'; done
+
+# ---- a kernel that loses the device while it is timed is left out, and told as a warning
+vk vkQueueSubmit2:6:DEVICE_LOST tune 8x8x8 --no-cache; ended 0 'warning: .*kernel .* lost the device and is no longer used: vkQueueSubmit2'
+vk vkQueueSubmit2:6+:DEVICE_LOST tune 8x8x8 --no-cache; ended 6 'kernel .* lost the device'
+
 # ---- files: what can't be read is not passed over
+io opendir:1:EIO report straight; ended 4 "can't open folder 'straight/predictions'"
 for at in 18 28; do
     train io fopen:$at:EIO
     ended 4 "can't open 'run/checkpoints/step-0000000[48]/state.json': Input/output error"

@@ -59,12 +59,7 @@ static void table_cell(table *t, size_t c, const char *s)
 {
     if (c == 0 && t->n_rows == t->cap) {
         t->cap = t->cap ? 2 * t->cap : 64;
-        void *p = realloc(t->text, t->cap * t->n_cols * sizeof *t->text);
-        if (!p) {
-            cli_error("out of memory");
-            exit(CLI_MEMORY);
-        }
-        t->text = p;
+        t->text = cli_grow(t->text, t->cap * t->n_cols * sizeof *t->text);
     }
     snprintf(t->text[t->n_rows * t->n_cols + c], CELL, "%s", s);
     if (c + 1 == t->n_cols) t->n_rows++;
@@ -94,9 +89,9 @@ static void table_print(table *t, bool markdown)
             printf("|\n");
         }
     } else {
-        const char **cell = calloc(t->n_rows * t->n_cols + 1, sizeof *cell);
-        for (size_t i = 0; cell && i < t->n_rows * t->n_cols; i++) cell[i] = t->text[i];
-        if (cell) cli_table(stdout, t->col, t->n_cols, cell, t->n_rows);
+        const char **cell = cli_zeros(t->n_rows * t->n_cols, sizeof *cell);
+        for (size_t i = 0; i < t->n_rows * t->n_cols; i++) cell[i] = t->text[i];
+        cli_table(stdout, t->col, t->n_cols, cell, t->n_rows);
         free(cell);
     }
     free(t->text);

@@ -83,9 +83,9 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
                                       { "correct", true, 0 }, { "precision", true, 0 },
                                       { "recall", true, 0 },  { "F1", true, 0 } };
     enum { COLUMNS = CLI_COUNT(col), NUMBERS = COLUMNS - 1 };
-    char(*text)[NUMBERS][24] = calloc(r->n_classes, sizeof *text);
-    const char **cell = calloc(COLUMNS * (size_t)r->n_classes, sizeof *cell);
-    for (uint32_t i = 0; i < r->n_classes && text && cell; i++) {
+    char(*text)[NUMBERS][24] = cli_zeros(r->n_classes, sizeof *text);
+    const char **cell = cli_zeros(COLUMNS * (size_t)r->n_classes, sizeof *cell);
+    for (uint32_t i = 0; i < r->n_classes; i++) {
         const double score[] = { r->class_precision[i], r->class_recall[i], r->class_f1[i] };
         snprintf(text[i][0], 24, "%s", cli_count(r->class_count[i]));
         snprintf(text[i][1], 24, "%s", cli_count(r->class_correct[i]));
@@ -95,7 +95,7 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
         for (uint32_t k = 0; k < NUMBERS; k++) cell[COLUMNS * i + 1 + k] = text[i][k];
     }
     putchar('\n');
-    if (text && cell) cli_table(stdout, col, COLUMNS, cell, r->n_classes);
+    cli_table(stdout, col, COLUMNS, cell, r->n_classes);
     free(text);
     free(cell);
 }

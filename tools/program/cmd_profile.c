@@ -54,9 +54,8 @@ static void print_kernels(const vkt_profile *p, uint32_t top)
         { "bound", false, 0 },
     };
     size_t n = p->n_kernels < top ? p->n_kernels : top;
-    const char **cell = calloc((n + 1) * N_COLS, sizeof *cell);
-    char(*text)[96] = calloc((n + 1) * N_COLS, sizeof *text);
-    if (!cell || !text) goto done;
+    const char **cell = cli_zeros((n + 1) * N_COLS, sizeof *cell);
+    char(*text)[96] = cli_zeros((n + 1) * N_COLS, sizeof *text);
     for (size_t i = 0; i < n; i++) {
         const vkt_profile_kernel *k = &p->kernels[i];
         const char *values[N_COLS] = {
@@ -83,7 +82,6 @@ static void print_kernels(const vkt_profile *p, uint32_t top)
         rest += p->kernels[i].ms, count += p->kernels[i].count;
     if (count)
         printf("%u more dispatches, %.4f ms; --top %zu shows all\n", count, rest, p->n_kernels);
-done:
     free(cell);
     free(text);
 }

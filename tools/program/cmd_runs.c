@@ -40,17 +40,14 @@ static vkt_status load(const runs_options *o, table *t)
     static const char *const usual[] = { "runs" };
     const char *const *dirs = o->common.n_args ? o->common.args : usual;
     size_t n = o->common.n_args ? o->common.n_args : 1;
-    t->lists = calloc(n, sizeof *t->lists);
-    if (!t->lists) return VKT_E_OOM_HOST;
+    t->lists = cli_zeros(n, sizeof *t->lists);
     for (size_t d = 0; d < n; d++) {
         size_t found = 0;
         vkt_status st = vkt_runs_list(dirs[d], &t->lists[d], &found);
         if (st != VKT_OK) return st;
         t->n_lists++;
-        row *rows = realloc(t->rows, (t->n + found + 1) * sizeof *rows);
-        if (!rows) return VKT_E_OOM_HOST;
-        t->rows = rows;
-        for (size_t i = 0; i < found; i++) rows[t->n++] = (row) { .r = &t->lists[d][i] };
+        t->rows = cli_grow(t->rows, (t->n + found + 1) * sizeof *t->rows);
+        for (size_t i = 0; i < found; i++) t->rows[t->n++] = (row) { .r = &t->lists[d][i] };
     }
     return VKT_OK;
 }
@@ -104,10 +101,9 @@ static void print_studies(const json_t *rows)
                                       { "trials", true, 0 },  { "status", false, 0 },
                                       { "best", true, 0 },    { "note", false, 40 } };
     size_t n = json_array_size(rows), i;
-    const char **cell = calloc(n * CLI_COUNT(col) + 1, sizeof *cell);
-    char(*made)[2][64] = calloc(n + 1, sizeof *made);
+    const char **cell = cli_zeros(n * CLI_COUNT(col) + 1, sizeof *cell);
+    char(*made)[2][64] = cli_zeros(n + 1, sizeof *made);
     json_t *line;
-    if (!cell || !made) goto done;
     json_array_foreach((json_t *)rows, i, line)
     {
         const json_t *best = json_object_get(line, "best");
@@ -127,7 +123,6 @@ static void print_studies(const json_t *rows)
     cli_table(stdout, col, CLI_COUNT(col), cell, n);
     printf("\nhow each was begun\n");
     json_array_foreach((json_t *)rows, i, line) printf("  %s\n", text_of(line, "command"));
-done:
     free(cell);
     free(made);
 }

@@ -357,13 +357,13 @@ static int run_study(study_options *o, vkt_study_desc *d)
     return cli_exit_code(st);
 }
 
-/* "0,1" -> { "0", "1" }, in memory that is one block; NULL: no memory. */
+/* "0,1" -> { "0", "1" }, in memory that is one block. */
 static const char **split_devices(const char *list, size_t *n)
 {
     size_t most = 1;
     for (const char *p = list; *p; p++) most += *p == ',';
-    const char **out = malloc(most * sizeof *out + strlen(list) + 1);
-    char *text = out ? strcpy((char *)(out + most), list) : NULL;
+    const char **out = cli_grow(NULL, most * sizeof *out + strlen(list) + 1);
+    char *text = strcpy((char *)(out + most), list);
     *n = 0;
     while (text) {
         out[(*n)++] = text;

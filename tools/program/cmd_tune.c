@@ -96,8 +96,10 @@ static int run(void *options)
     bool recipe = o->n_args == 1 && sscanf(o->args[0], "%ux%ux%u", &m, &n, &k) != 3;
     vkt_status st = VKT_E_DEVICE;
     /* A kernel that loses the device is left out by who opens it next. */
-    for (int i = 0; i < 4 && st == VKT_E_DEVICE; i++)
+    for (int i = 0; i < 4 && st == VKT_E_DEVICE; i++) {
+        tune.tries_again = i < 3;
         st = recipe ? tune_recipe(o, &tune) : tune_shapes(o, &tune);
+    }
     if (st == VKT_OK)
         printf("%u shapes now use a faster kernel than the built-in choice, %.1f s\n", n_changed,
                cli_now() - start);

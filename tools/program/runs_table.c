@@ -217,23 +217,18 @@ int runs_sort(const runs_options *o, table *t)
     if (!o->sort || !t->n) return 0;
     int rc = runs_known_key(o->sort + falling, &key);
     if (rc) return rc;
-    keyed *k = calloc(t->n, sizeof *k);
-    row *rows = calloc(t->n, sizeof *rows);
+    keyed *k = cli_zeros(t->n, sizeof *k);
+    row *rows = cli_zeros(t->n, sizeof *rows);
     char text[600];
-    for (size_t i = 0; k && rows && i < t->n; i++) {
+    for (size_t i = 0; i < t->n; i++) {
         runs_value(&t->rows[i], key, text, sizeof text);
-        char *copy = malloc(strlen(text) + 1);
-        if (copy) strcpy(copy, text);
-        k[i] = (keyed) { copy, i, falling };
-        if (!copy) rc = CLI_MEMORY;
+        k[i] = (keyed) { strcpy(cli_grow(NULL, strlen(text) + 1), text), i, falling };
     }
-    if (k && rows && !rc) {
-        qsort(k, t->n, sizeof *k, by_key);
-        for (size_t i = 0; i < t->n; i++) rows[i] = t->rows[k[i].at];
-        memcpy(t->rows, rows, t->n * sizeof *rows);
-    }
-    for (size_t i = 0; k && i < t->n; i++) free(k[i].key);
+    qsort(k, t->n, sizeof *k, by_key);
+    for (size_t i = 0; i < t->n; i++) rows[i] = t->rows[k[i].at];
+    memcpy(t->rows, rows, t->n * sizeof *rows);
+    for (size_t i = 0; i < t->n; i++) free(k[i].key);
     free(k);
     free(rows);
-    return rc;
+    return 0;
 }

@@ -154,16 +154,20 @@ bool vkt__tune_begin(vkt_gpu *gpu, const char *kernel, const char *key)
     return true;
 }
 
+vkt_status vkt__lost_by(vkt_gpu *gpu, const char *area, const char *kernel)
+{
+    vkt_log(vkt__gpu_gets_over(gpu) ? VKT_LOG_WARN : VKT_LOG_ERROR, area,
+            "kernel %s lost the device and is no longer used: %s", kernel, vkt__gpu_why_lost(gpu));
+    return VKT_E_DEVICE;
+}
+
 vkt_status vkt__tune_end(vkt_gpu *gpu, const char *kernel, vkt_status st, double *ms)
 {
     vkt__log_quiet(false);
     vkt__tried(gpu);
     if (st == VKT_OK) return VKT_OK;
     *ms = INFINITY;
-    if (vkt__gpu_lost(gpu))
-        return vkt__fail(VKT_E_DEVICE, "tune",
-                         "kernel %s lost the device and is no longer used: %s", kernel,
-                         vkt__last_failure());
+    if (vkt__gpu_lost(gpu)) return vkt__lost_by(gpu, "tune", kernel);
     vkt_log(VKT_LOG_WARN, "tune", "kernel %s can't be timed here and is skipped: %s", kernel,
             vkt__last_failure());
     return VKT_OK;
@@ -255,6 +259,7 @@ vkt_status vkt_tune(vkt_gpu *gpu, const vkt_tune_shape *shapes, size_t n, const 
     vkt_status st = VKT_OK;
     const char *path = NULL;
     double end = vkt__now() + desc->seconds;
+    if (desc->tries_again) vkt__gpu_recovers(gpu, true);
     for (size_t i = 0; i < n; i++) {
         vkt_tune_result r = { .index = i, .n_shapes = n };
         VKT_ASSERT(shapes[i].M && shapes[i].N && shapes[i].K);

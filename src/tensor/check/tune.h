@@ -16,6 +16,9 @@ vkt_status vkt__tune_time(vkt_graph *g, double seconds, double *ms);
 /* Whether to try a candidate for a key: not if the journal excludes it (gpu/journal.h). If true,
  * the caller must end the trial with its result. */
 bool vkt__tune_begin(vkt_gpu *gpu, const char *kernel, const char *key);
+/* DEVICE, after a line: this kernel lost it. An error, or a warning where the caller gets over it.
+ */
+vkt_status vkt__lost_by(vkt_gpu *gpu, const char *area, const char *kernel);
 /* OK after a failure too, told in a line, unless the device was lost; *ms is INFINITY then. */
 vkt_status vkt__tune_end(vkt_gpu *gpu, const char *kernel, vkt_status st, double *ms);
 /* Keeps what was found, each time: whoever interrupts tuning keeps it too. */

@@ -174,6 +174,7 @@ vkt_status vkt_tune_convs(vkt_gpu *gpu, const vkt_conv_shape *shapes, size_t n,
     vkt_status st = VKT_OK;
     const char *path = NULL;
     double end = vkt__now() + desc->seconds;
+    if (desc->tries_again) vkt__gpu_recovers(gpu, true);
     for (size_t i = 0; i < n; i++) {
         const vkt_conv_shape *s = &shapes[i];
         vkt_tune_result r = { .index = i, .n_shapes = n };

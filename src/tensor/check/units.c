@@ -2,6 +2,7 @@
  * f32 in whatever order: any difference is an error. */
 #include <stdio.h>
 
+#include "tensor/check/tune.h"
 #include "tensor/check/units.h"
 #include "gpu/journal.h"
 #include "tensor/graph/graph.h"
@@ -96,10 +97,7 @@ static vkt_status check_kernel(vkt_gpu *gpu, const vkt__product *p, uint32_t ker
     vkt_status st = run(gpu, p, kernel, &right);
     vkt__log_quiet(false);
     vkt__tried(gpu);
-    if (vkt__gpu_lost(gpu))
-        return vkt__fail(VKT_E_DEVICE, "units",
-                         "kernel %s lost the device and is no longer used: %s", name,
-                         vkt__last_failure());
+    if (vkt__gpu_lost(gpu)) return vkt__lost_by(gpu, "units", name);
     if (st != VKT_OK)
         snprintf(why, 256, "%s", vkt__last_failure());
     else if (!right)

@@ -222,6 +222,12 @@ void *cli_grow(void *p, size_t bytes)
     exit(CLI_MEMORY);
 }
 
+void *cli_zeros(size_t n, size_t size)
+{
+    void *p = cli_grow(NULL, n * size + 1);
+    return memset(p, 0, n * size);
+}
+
 void cli_error(const char *fmt, ...)
 {
     va_list ap;

@@ -57,6 +57,7 @@ const char *cli_word_here(const char *s);
 void cli_error(const char *fmt, ...) VKT_PRINTF(1, 2);
 /* realloc; where there is no memory, ends the program with a line and exit code 5. */
 void *cli_grow(void *p, size_t bytes);
+void *cli_zeros(size_t n, size_t size); /* calloc in the same way */
 
 /* ---- the live line and the log ---- */
 

@@ -71,8 +71,7 @@ static const char *csv_line(char *line, char delimiter, uint64_t line_number, co
         column *c = &col[i];
         if (line_number == 1) {
             size_t bytes = strlen(s) + 1;
-            if (!(c->name = malloc(bytes))) return "out of memory";
-            memcpy(c->name, s, bytes);
+            c->name = memcpy(cli_grow(NULL, bytes), s, bytes);
             c->first_is_number = is_missing(s) || is_number(s, &v);
             continue;
         }
@@ -111,11 +110,11 @@ static void print_columns(const column *col, size_t n, bool header)
 
 int inspect_csv(const char *path, gzFile f)
 {
-    char *line = malloc(MAX_LINE), delimiter = ',';
-    column *col = calloc(MAX_COLUMNS, sizeof *col);
+    char *line = cli_grow(NULL, MAX_LINE), delimiter = ',';
+    column *col = cli_zeros(MAX_COLUMNS, sizeof *col);
     size_t n_cols = 0;
     uint64_t n = 0;
-    int rc = line && col ? CLI_OK : CLI_MEMORY;
+    int rc = CLI_OK;
     while (rc == CLI_OK && gzgets(f, line, MAX_LINE)) {
         size_t len = strlen(line);
         if (len + 1 == MAX_LINE) rc = inspect_damaged(path, "no CSV: a line of more than 4 MiB");

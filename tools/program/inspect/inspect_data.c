@@ -62,14 +62,13 @@ static void print_classes(const vkt_dataset *ds, const vkt_dataset_info *info)
     uint64_t *count[VKT_N_SPLITS] = { 0 };
     inspect_cells c = { 0 };
     for (int s = 0; s < VKT_N_SPLITS; s++) {
-        count[s] = calloc(info->n_outputs, sizeof *count[s]);
-        if (count[s]) vkt_dataset_class_counts(ds, (vkt_split)s, count[s]);
+        count[s] = cli_zeros(info->n_outputs, sizeof *count[s]);
+        vkt_dataset_class_counts(ds, (vkt_split)s, count[s]);
     }
     printf("  %-16s %s\n\n", "classes", cli_count(info->n_outputs));
     for (uint32_t k = 0; k < info->n_outputs; k++) {
         inspect_cell(&c, info->class_names[k]);
-        for (int s = 0; s < VKT_N_SPLITS; s++)
-            inspect_cell(&c, count[s] ? cli_count(count[s][k]) : "-");
+        for (int s = 0; s < VKT_N_SPLITS; s++) inspect_cell(&c, cli_count(count[s][k]));
     }
     inspect_cells_print(&c, col, CLI_COUNT(col));
     inspect_cells_free(&c);

@@ -65,11 +65,8 @@ static void print_fields(json_t *object)
 static char *join(const char *folder, const char *name)
 {
     size_t bytes = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(bytes);
-    if (path)
-        snprintf(path, bytes, "%s/%s", folder, name);
-    else
-        exit(CLI_MEMORY);
+    char *path = cli_grow(NULL, bytes);
+    snprintf(path, bytes, "%s/%s", folder, name);
     return path;
 }
 

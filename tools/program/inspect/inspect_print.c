@@ -7,12 +7,8 @@
 
 void inspect_cell(inspect_cells *c, const char *text)
 {
-    char **grown = c->failed ? NULL : realloc(c->text, (c->n + 1) * sizeof *grown);
-    if (grown) c->text = grown;
-    if (!grown || !(grown[c->n] = cli_harmless(text, strlen(text))))
-        c->failed = true;
-    else
-        c->n++;
+    c->text = cli_grow(c->text, (c->n + 1) * sizeof *c->text);
+    c->text[c->n++] = cli_harmless(text, strlen(text));
 }
 
 void inspect_cells_free(inspect_cells *c)
@@ -24,7 +20,7 @@ void inspect_cells_free(inspect_cells *c)
 
 void inspect_cells_print(const inspect_cells *c, const cli_column *col, size_t n_cols)
 {
-    if (!c->failed) cli_table(stdout, col, n_cols, (const char *const *)c->text, c->n / n_cols);
+    cli_table(stdout, col, n_cols, (const char *const *)c->text, c->n / n_cols);
 }
 
 int inspect_damaged(const char *path, const char *why)

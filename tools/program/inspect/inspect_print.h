@@ -8,10 +8,8 @@
 typedef struct inspect_cells {
     char **text;
     size_t n;
-    bool failed;
 } inspect_cells;
 void inspect_cell(inspect_cells *c, const char *text);
-/* Nothing where memory did not suffice. */
 void inspect_cells_print(const inspect_cells *c, const cli_column *col, size_t n_cols);
 void inspect_cells_free(inspect_cells *c);
 
