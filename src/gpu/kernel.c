@@ -175,6 +175,7 @@ typedef struct making {
     size_t n;
     uint32_t *codes[VKT_N_SHADERS]; /* of those shaders that the kernels are of */
     atomic_size_t next;
+    _Atomic(const char *) lost; /* the call that lost the device, or NULL */
 } making;
 
 static void work(void *arg)
@@ -184,8 +185,11 @@ static void work(void *arg)
     for (size_t i; (i = atomic_fetch_add(&m->next, 1)) < m->n;) {
         vkt__kernel *k = m->kernels[i];
         uint32_t *code = m->codes[k->shader];
-        if (!code || create(m->gpu, k, code, &call) != VK_SUCCESS)
+        VkResult r = code ? create(m->gpu, k, code, &call) : VK_ERROR_OUT_OF_HOST_MEMORY;
+        if (r != VK_SUCCESS)
             k->pipeline = VK_NULL_HANDLE; /* vkt__kernel_get tries again, and tells */
+        const char *none = NULL;
+        if (r == VK_ERROR_DEVICE_LOST) atomic_compare_exchange_strong(&m->lost, &none, call);
     }
 }
 
@@ -218,6 +222,7 @@ void vkt__kernels_make(vkt_gpu *gpu)
             free(k);
         }
     }
+    if (atomic_load(&m.lost)) vkt__vk_fail(gpu, VK_ERROR_DEVICE_LOST, atomic_load(&m.lost));
     for (uint32_t i = 0; i < VKT_N_SHADERS; i++) free(m.codes[i]);
     free(m.kernels);
     gpu->wishes = NULL;
