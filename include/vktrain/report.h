@@ -21,9 +21,10 @@ typedef struct vkt_report_desc {
     const char *const
         *paths; /* run folders and study folders; one run: its page; several: overlaid */
     size_t n_paths;
-    const char *out; /* HTML file; NULL: report.html in the folder of a single path, else in
-                        the current one */
-    bool no_png;     /* else each plot also as OUT-NAME.png */
+    const char *out;   /* HTML file; NULL: report.html in the folder of a single path, else in
+                          the current one */
+    bool no_png;       /* else each plot also as OUT-NAME.png */
+    uint32_t reload_s; /* a page of a run in progress: it reloads itself so often; 0: never */
     vkt_finding_fn on_finding; /* called for each finding of a single run; NULL: nobody is told */
     void *user;
 } vkt_report_desc;

@@ -10,7 +10,7 @@ static const char head[] =
     "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
     "<meta name=\"color-scheme\" content=\"light dark\">\n"
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"
-    "style-src 'unsafe-inline';script-src 'unsafe-inline'\">\n<title>";
+    "style-src 'unsafe-inline';script-src 'unsafe-inline'\">\n";
 
 static void put_embedded(vkt__page *p, const char *name)
 {
@@ -22,6 +22,9 @@ static void put_embedded(vkt__page *p, const char *name)
 void vkt__page_begin(vkt__page *p, const char *title)
 {
     vkt__str_printf(&p->html, "%s", head);
+    if (p->reload_s)
+        vkt__str_printf(&p->html, "<meta http-equiv=\"refresh\" content=\"%u\">\n", p->reload_s);
+    vkt__str_printf(&p->html, "<title>");
     vkt__markup_escape(&p->html, title);
     vkt__str_printf(&p->html, "</title>\n<style>\n");
     put_embedded(p, "page.css");

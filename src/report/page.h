@@ -14,7 +14,8 @@ typedef struct vkt__page {
     size_t n_findings;
     vkt_finding_fn on_finding; /* NULL: nobody is told */
     void *user;
-    vkt_status st; /* the first picture that could not be written */
+    uint32_t reload_s; /* as vkt_report_desc has it */
+    vkt_status st;     /* the first picture that could not be written */
 } vkt__page;
 
 void vkt__page_begin(vkt__page *p, const char *title);

@@ -86,6 +86,7 @@ vkt_status vkt_report_write(const vkt_report_desc *d, vkt_report_result *out)
         snprintf(out->out, sizeof out->out, "report.html");
     without_suffix(out->out, stem, sizeof stem);
     p.png = d->no_png ? NULL : stem;
+    p.reload_s = d->reload_s;
     p.on_finding = d->on_finding;
     p.user = d->user;
     if (d->n_paths == 1)

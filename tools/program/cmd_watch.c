@@ -8,7 +8,7 @@
 
 typedef struct watch_options {
     cli_options common;
-    bool once, stop, checkpoint;
+    bool once, stop, checkpoint, html;
     uint32_t every;
 } watch_options;
 
@@ -16,6 +16,8 @@ typedef struct watch_options {
 static const cli_flag flags[] = {
     { "--once", CLI_BOOL, AT(once), NULL, NULL, "draw once and exit" },
     { "--every", CLI_UINT, AT(every), "S", "1", "seconds between updates" },
+    { "--html", CLI_BOOL, AT(html), NULL, NULL,
+      "rewrite RUN/report.html until the run ends; a browser that shows it follows the run" },
     { "--stop-after-evaluation", CLI_BOOL, AT(stop), NULL, NULL,
       "ask the run to stop after its next evaluation, then exit" },
     { "--checkpoint-now", CLI_BOOL, AT(checkpoint), NULL, NULL,
@@ -179,23 +181,69 @@ static void order(view *v, vkt_run_order what)
                      : "the run will stop after its next evaluation (q quits)");
 }
 
+/* Whether the run has begun to write what it measures. */
+static bool begun(const view *v)
+{
+    return v->h || cli_exists(cli_text("%s/metrics.jsonl", v->dir));
+}
+
+static vkt_status update(view *v)
+{
+    vkt_status st = v->h ? VKT_OK : vkt_history_load(v->dir, &v->h);
+    return st == VKT_OK ? refresh(v) : st;
+}
+
 static vkt_status watch(view *v)
 {
     vkt_status st = VKT_OK;
     bool keys = cli_can_redraw(stdout) && cli_keys_begin();
-    if (!keys && !v->o->once) {
-        cli_error("watch: needs a terminal; --once works without one");
+    if (!keys) {
+        cli_error("watch: needs a terminal; --once and --html work without one");
         return VKT_E_ARG;
     }
     fputs("\033[2J", stdout);
     for (int key = 0; key != 'q' && key != 'Q' && key != 3 && key != 4 && st == VKT_OK;) {
+        if (!begun(v)) {
+            printf("\033[H");
+            line(cli_columns(stdout),
+                 cli_text("%s: waiting for the run to begin (q quits)", v->dir));
+            fflush(stdout);
+            key = cli_key(v->o->every);
+            continue;
+        }
         if (key == 's') order(v, VKT_RUN_ORDER_STOP_AFTER_EVALUATION);
         if (key == 'c') order(v, VKT_RUN_ORDER_CHECKPOINT);
-        st = refresh(v);
+        st = update(v);
         if (st == VKT_OK) draw(v, true);
         key = cli_key(v->o->every);
     }
     cli_keys_end();
+    return st;
+}
+
+/* Until no process trains in the folder any more; the last page does not reload itself. */
+static vkt_status keep_page(const view *v)
+{
+    vkt_report_result r;
+    vkt_status st = VKT_OK;
+    uint64_t pages = 0;
+    if (!begun(v)) printf("%s: waiting for the run to begin\n", v->dir), fflush(stdout);
+    for (bool alive = true; alive && st == VKT_OK;) {
+        bool ready = begun(v) && cli_exists(cli_text("%s/run.json", v->dir));
+        alive = !ready || vkt_run_alive(v->dir);
+        if (ready) {
+            st = vkt_report_write(&(vkt_report_desc) { .paths = &v->dir,
+                                                       .n_paths = 1,
+                                                       .no_png = true,
+                                                       .reload_s = alive ? v->o->every : 0 },
+                                  &r);
+            if (st == VKT_OK && !pages++ && alive)
+                printf("%s: rewritten every %u s until the run ends\n", r.out, v->o->every);
+            fflush(stdout);
+        }
+        if (alive) cli_pause(v->o->every);
+    }
+    if (st == VKT_OK) printf("%s: the run has ended, %s\n", r.out, cli_bytes(r.bytes));
     return st;
 }
 
@@ -208,17 +256,22 @@ static int run(void *options)
         cli_error("watch: --every must be at least 1");
         return CLI_USAGE;
     }
+    if (o->html + o->once + (o->stop || o->checkpoint) > 1) {
+        cli_error("watch: --html, --once and orders to the run exclude each other");
+        return CLI_USAGE;
+    }
     if (o->stop || o->checkpoint) {
         if (o->checkpoint) st = vkt_run_control(v.dir, VKT_RUN_ORDER_CHECKPOINT);
         if (o->stop && st == VKT_OK)
             st = vkt_run_control(v.dir, VKT_RUN_ORDER_STOP_AFTER_EVALUATION);
         return cli_exit_code(st);
     }
-    st = vkt_history_load(v.dir, &v.h);
-    if (st == VKT_OK && o->once) {
-        st = refresh(&v);
+    if (o->html) {
+        st = keep_page(&v);
+    } else if (o->once) {
+        st = update(&v);
         if (st == VKT_OK) draw(&v, false);
-    } else if (st == VKT_OK) {
+    } else {
         st = watch(&v);
     }
     vkt_history_destroy(&v.h);
@@ -232,7 +285,9 @@ const cli_command cmd_watch = {
     .summary = "show a run in progress as curves in the terminal; stop it or save it",
     .details = "Keys: q quits the view (the run continues), s stops the run after its next "
                "evaluation, c saves a checkpoint now. It works over ssh, too.\n"
+               "A run that has not begun is waited for.\n"
                "examples: vktrain watch runs/try\n"
+               "          vktrain watch runs/try --html\n"
                "          vktrain watch runs/try --once\n"
                "          vktrain watch runs/try --stop-after-evaluation",
     .min_args = 1,

@@ -159,6 +159,11 @@ bool cli_keys_begin(void)
 
 void cli_keys_end(void) {}
 
+void cli_pause(double seconds)
+{
+    Sleep((DWORD)(1e3 * seconds));
+}
+
 int cli_key(double seconds)
 {
     for (double end = cli_now() + seconds; cli_now() < end; Sleep(20))
@@ -207,6 +212,11 @@ bool cli_keys_begin(void)
         return false;
     }
     return true;
+}
+
+void cli_pause(double seconds)
+{
+    poll(NULL, 0, (int)(1e3 * seconds));
 }
 
 int cli_key(double seconds)

@@ -15,6 +15,7 @@ void cli_keys_end(void);
 /* Waits for a key for this many seconds; 0: none was pressed, or the terminal's size has changed.
  */
 int cli_key(double seconds);
+void cli_pause(double seconds);
 double cli_now(void); /* monotonic seconds */
 /* SIGINT, SIGTERM and SIGUSR1: the first calls vkt_train_stop and says so, the second ends the
  * process at once. */
