@@ -348,12 +348,14 @@ set(SRC_BENCH
   src/bench/bench_compare.c
   src/bench/bench_file.c
   src/bench/bench_generate.c
+  src/bench/bench_machine.c
   src/bench/bench_matrix.c
   src/bench/bench_ops.c
   src/bench/bench_ops_table.c
   src/bench/bench_rows.c
   src/bench/bench_scaling.c
   src/bench/bench_scaling_file.c
+  src/bench/bench_score.c
   src/bench/bench_steps.c
   src/bench/bench_svg.c
 )
@@ -366,6 +368,7 @@ set(SRC_REPORT
   src/report/plot_svg.c
   src/report/report.c
   src/report/report_curves.c
+  src/report/report_machines.c
   src/report/report_predictions.c
   src/report/report_run.c
   src/report/report_runs.c
@@ -422,6 +425,7 @@ set(SRC_PROGRAM
   tools/program/inspect/inspect_print.c
   tools/program/cmd_bench.c
   tools/program/cmd_bench_scaling.c
+  tools/program/cmd_bench_table.c
   tools/program/cmd_devices.c
   tools/program/cmd_doctor.c
   tools/program/cmd_eval.c

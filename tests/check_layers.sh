@@ -40,7 +40,7 @@ layers()
         may["study"] = may["train"] " study"
         may["profile"] = may["train"] " profile"
         may["bench"] = may["train"] " bench"
-        may["report"] = may["train"] " study report"
+        may["report"] = may["train"] " study bench report"
         for (room in may) known[room] = 1
         libc = " assert ctype errno float inttypes limits locale math setjmp signal stdalign stdarg stdbool stddef " \
                "stdint stdio stdlib stdnoreturn string time "

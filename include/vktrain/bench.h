@@ -32,9 +32,10 @@ typedef struct vkt_bench_row {
     const char *name, *unit; /* "copy 16 MiB", "GB/s" */
     const char *note;        /* how ("vec4, 256 x 4"), or what to mind; "" */
     const char
-        *refused; /* why there is no speed: a wrong result, no memory; NULL: it was measured */
-    bool higher;  /* larger values are better */
-    double value; /* median, in `unit` */
+        *refused;     /* why there is no speed: a wrong result, no memory; NULL: it was measured */
+    const char *flag; /* what makes the value doubtful: measured above a ceiling, twice; NULL */
+    bool higher;      /* larger values are better */
+    double value;     /* median, in `unit` */
     double min, max, q1, q3; /* extremes and quartiles of the runs */
     uint32_t runs;
     double gpu_value; /* the median by the clock that `value` does not use, where both were read */
@@ -50,6 +51,10 @@ typedef struct vkt_bench_row {
 typedef struct vkt_bench_info {
     const char *device, *type, *driver, *api, *caps, *version, *commit, *host, *power, *date,
         *clock, *settings;
+    /* since file version 2; "" in files of version 1: "PCI 10de:2684", "Debian 12, Linux 6.1.0",
+     * "AMD EPYC 9575F, 2 CPUs", "7.8 GiB", "CPU 2000 MHz, at most 3700 MHz", "GPU power cap 250 W",
+     * "glslc 2023.2" */
+    const char *ids, *os, *cpu, *memory, *clocks, *limits, *shader_compiler;
 } vkt_bench_info;
 
 typedef struct vkt_bench {
@@ -59,6 +64,8 @@ typedef struct vkt_bench {
     const char *
         *left_out; /* "fp16 matrix units: ..." one line each: what was not measured and why */
     size_t n_left_out;
+    uint32_t score_version; /* 0: the file has no score */
+    double score;           /* see vkt_bench_score; NAN: not all of its rows were measured */
     struct vkt__bench_private *priv;
 } vkt_bench;
 
@@ -103,12 +110,23 @@ VKT_API vkt_status vkt_bench_save_csv(const vkt_bench *b, const char *path);
 VKT_API vkt_status vkt_bench_load(const char *path, vkt_bench **out);
 VKT_API vkt_status vkt_bench_parse(const char *text, size_t n, const char *name, vkt_bench **out);
 
+/* All the .json files of a folder that are benchmark files, by name; a warning names each other
+ * one. IO: no such folder. Free with vkt_bench_free_folder. */
+VKT_API vkt_status vkt_bench_load_folder(const char *dir, vkt_bench ***files, size_t *n);
+VKT_API void vkt_bench_free_folder(vkt_bench ***files, size_t n);
+
 /* ---- comparing ---- */
 
 VKT_API const vkt_bench_row *vkt_bench_find(const vkt_bench *b, vkt_bench_group group,
                                             const char *name); /* NULL: none */
 /* How many times faster b is than a, by the row's direction; NAN where one has no speed. */
 VKT_API double vkt_bench_speedup(const vkt_bench_row *a, const vkt_bench_row *b);
+/* One number to compare machines by: 100 x the geometric mean of reference time / time (medians)
+ * over the training steps named in bench_score.c. 100 is what two cores of an AMD Zen 5 server with
+ * Mesa's lavapipe 25.0 did. Scores of two versions are never to be compared: rows and references
+ * are a version's. NAN: a row is missing, refused or flagged; *missing is its name then. */
+enum { VKT_BENCH_SCORE_VERSION = 1 };
+VKT_API double vkt_bench_score(const vkt_bench *b, const char **missing);
 /* Geometric mean of the speedups of the rows that all n files have measured; NAN if there are none.
  * Dispatch, barrier and submission times are left out of the ceilings' mean. n_rows: how many went
  * in. */
@@ -131,6 +149,22 @@ typedef enum vkt_bench_verdict {
 } vkt_bench_verdict;
 VKT_API vkt_bench_verdict vkt_bench_judge(const vkt_bench_row *base, const vkt_bench_row *now,
                                           double tolerance, double *speedup, double *noise);
+
+/* ---- many machines ---- */
+
+enum { VKT_BENCH_COLUMNS = 5 };
+VKT_API const char *vkt_bench_column(size_t i); /* "score", "copy, GB/s", ... */
+/* Files of one device, driver, CPU, program and settings together. */
+typedef struct vkt_bench_machine {
+    vkt_bench_info info; /* of the first of them, whose texts it borrows */
+    uint32_t score_version;
+    size_t n_files, n_flagged;
+    double median[VKT_BENCH_COLUMNS], low[VKT_BENCH_COLUMNS],
+        high[VKT_BENCH_COLUMNS]; /* NAN: none */
+} vkt_bench_machine;
+/* Newest score version first, in it the highest score first. Free with vkt_free. */
+VKT_API vkt_bench_machine *vkt_bench_table(const vkt_bench *const *files, size_t n,
+                                           size_t *n_machines);
 
 /* ---- scaling: how a training step's time grows with its work ---- */
 

@@ -6,7 +6,7 @@
 #ifndef VKTRAIN_REPORT_H
 #define VKTRAIN_REPORT_H
 
-#include "vktrain/base.h"
+#include "vktrain/bench.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,6 +36,10 @@ typedef struct vkt_report_result {
 /* A self-contained page: no network, and readable without its script. IO, FORMAT: a folder can't be
  * read; ARG: it is neither a run nor a study. */
 VKT_API vkt_status vkt_report_write(const vkt_report_desc *desc, vkt_report_result *out);
+
+/* The page of many machines: a table for each version of the score. IO. */
+VKT_API vkt_status vkt_report_machines(const vkt_bench_machine *machines, size_t n,
+                                       const char *path);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,7 @@
 #include "base/os.h"
 #include "bench/bench_rows.h"
 
-enum { FILE_VERSION = 1, MAX_ROWS = 10000, MAX_TEXT = 512, MAX_FILE = 16 << 20 };
+enum { FILE_VERSION = 2, MAX_ROWS = 10000, MAX_TEXT = 512, MAX_FILE = 16 << 20 };
 
 /* ---- the fields, one table for writing and reading ---- */
 
@@ -20,10 +20,28 @@ static const struct {
     {                                                                                              \
 #name, offsetof(vkt_bench_info, name)                                                      \
     }
-    FIELD(device), FIELD(type), FIELD(driver), FIELD(api),  FIELD(caps),  FIELD(version),
-    FIELD(commit), FIELD(host), FIELD(power),  FIELD(date), FIELD(clock), FIELD(settings),
+    FIELD(device),
+    FIELD(type),
+    FIELD(driver),
+    FIELD(api),
+    FIELD(caps),
+    FIELD(version),
+    FIELD(commit),
+    FIELD(host),
+    FIELD(power),
+    FIELD(date),
+    FIELD(clock),
+    FIELD(settings),
+    FIELD(ids),
+    FIELD(os),
+    FIELD(cpu),
+    FIELD(memory),
+    FIELD(clocks),
+    FIELD(limits),
+    FIELD(shader_compiler),
 #undef FIELD
 };
+enum { INFO_OF_VERSION_1 = 12 };
 
 static const struct {
     const char *key;
@@ -89,12 +107,17 @@ static json_t *to_json(const vkt_bench *b)
         }
         json_object_set_new(o, "note", text(row.note));
         json_object_set_new(o, "refused", row.refused ? text(row.refused) : json_null());
+        json_object_set_new(o, "flag", row.flag ? text(row.flag) : json_null());
         json_array_append_new(rows, o);
     }
     for (size_t k = 0; k < b->n_left_out; k++) json_array_append_new(left, text(b->left_out[k]));
     json_object_set_new(root, "info", info);
     json_object_set_new(root, "results", rows);
     json_object_set_new(root, "left_out", left);
+    double score = vkt_bench_score(b, NULL);
+    json_object_set_new(root, "score",
+                        json_pack("{sI so}", "version", (json_int_t)VKT_BENCH_SCORE_VERSION,
+                                  "value", isfinite(score) ? json_real(score) : json_null()));
     return root;
 }
 
@@ -234,8 +257,9 @@ static void read_row(reader *r, const json_t *o)
     }
     vkt_bench_row *row = vkt__bench_row(r->b, (vkt_bench_group)g, name, unit, higher);
     const json_t *refused = json_object_get(o, "refused"), *note = json_object_get(o, "note"),
-                 *runs = json_object_get(o, "runs");
+                 *runs = json_object_get(o, "runs"), *flag = json_object_get(o, "flag");
     if (refused && !json_is_null(refused)) row->refused = get_text(r, refused, "refused");
+    if (flag && !json_is_null(flag)) row->flag = get_text(r, flag, "flag");
     if (note) row->note = get_text(r, note, "note");
     for (size_t k = 0; k < VKT_COUNT(number_fields); k++)
         *number_at(row, k) =
@@ -250,6 +274,18 @@ static void read_row(reader *r, const json_t *o)
         !(row->min <= row->q1 && row->q1 <= row->value && row->value <= row->q3 &&
           row->q3 <= row->max))
         bad(r, "min, q1, value, q3, max do not rise");
+}
+
+static void read_score(reader *r, const json_t *o)
+{
+    const json_t *version = json_object_get(o, "version");
+    if (!json_is_integer(version) || json_integer_value(version) < 1 ||
+        json_integer_value(version) > 1000) {
+        bad(r, "score.version must be a whole number from 1 to 1000");
+        return;
+    }
+    r->b->score_version = (uint32_t)json_integer_value(version);
+    r->b->score = get_number(r, json_object_get(o, "value"), "score.value", false);
 }
 
 vkt_status vkt_bench_parse(const char *data, size_t n, const char *name, vkt_bench **out)
@@ -267,17 +303,21 @@ vkt_status vkt_bench_parse(const char *data, size_t n, const char *name, vkt_ben
     const json_t *left = json_object_get(root, "left_out");
     if (!json_is_integer(version)) {
         bad(&r, "this is not a file of `vktrain bench`: vktrain_bench is missing");
-    } else if (json_integer_value(version) != FILE_VERSION) {
-        bad(&r, "is of version %lld; this program reads %d", (long long)json_integer_value(version),
-            FILE_VERSION);
+    } else if (json_integer_value(version) < 1 || json_integer_value(version) > FILE_VERSION) {
+        bad(&r, "is of version %lld; this program reads 1 to %d",
+            (long long)json_integer_value(version), FILE_VERSION);
     } else if (!json_is_object(info) || !json_is_array(rows) || (left && !json_is_array(left))) {
         bad(&r, "info, results or left_out is missing or of a wrong type");
     } else if (json_array_size(rows) > MAX_ROWS || json_array_size(left) > MAX_ROWS) {
         bad(&r, "has more than %d results", MAX_ROWS);
     }
+    bool first = json_integer_value(version) == 1;
     for (size_t k = 0; k < VKT_COUNT(info_fields) && r.st == VKT_OK; k++)
         *info_at(&r.b->info, k) =
-            get_text(&r, json_object_get(info, info_fields[k].key), info_fields[k].key);
+            first && k >= INFO_OF_VERSION_1
+                ? ""
+                : get_text(&r, json_object_get(info, info_fields[k].key), info_fields[k].key);
+    if (!first && r.st == VKT_OK) read_score(&r, json_object_get(root, "score"));
     for (size_t k = 0; k < json_array_size(rows) && r.st == VKT_OK; k++) {
         snprintf(r.where, sizeof r.where, "result %zu: ", k + 1);
         read_row(&r, json_array_get(rows, k));
@@ -303,4 +343,40 @@ vkt_status vkt_bench_load(const char *path, vkt_bench **out)
     if (st == VKT_OK) st = vkt_bench_parse(data, n, path, out);
     free(data);
     return st;
+}
+
+vkt_status vkt_bench_load_folder(const char *dir, vkt_bench ***out, size_t *n_out)
+{
+    char **names = NULL;
+    size_t n = 0;
+    *out = NULL;
+    *n_out = 0;
+    vkt_status st = vkt__list_dir(dir, &names, &n);
+    if (st != VKT_OK) return st;
+    vkt_bench **files = vkt__alloc((n + 1) * sizeof *files);
+    vkt__names_sort(names, n);
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(names[i]);
+        char path[1200];
+        if (len < 6 || strcmp(names[i] + len - 5, ".json")) continue;
+        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        vkt__log_hold(true);
+        st = vkt_bench_load(path, &files[*n_out]);
+        const char *why = vkt__last_failure();
+        vkt__log_hold(false);
+        if (st == VKT_OK)
+            ++*n_out;
+        else
+            vkt_log(VKT_LOG_WARN, "bench", "left out: %s", why);
+    }
+    vkt__names_free(names, n);
+    *out = files;
+    return VKT_OK;
+}
+
+void vkt_bench_free_folder(vkt_bench ***files, size_t n)
+{
+    for (size_t i = 0; *files && i < n; i++) vkt_bench_destroy(&(*files)[i]);
+    free(*files);
+    *files = NULL;
 }

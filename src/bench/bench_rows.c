@@ -15,7 +15,9 @@ vkt_bench *vkt__bench_create(void)
 {
     vkt_bench *b = vkt__alloc(sizeof *b);
     b->priv = vkt__alloc(sizeof *b->priv);
-    b->info = (vkt_bench_info) { "", "", "", "", "", "", "", "", "", "", "", "" };
+    b->info = (vkt_bench_info) { "", "", "", "", "", "", "", "", "", "",
+                                 "", "", "", "", "", "", "", "", "" };
+    b->score = NAN;
     return b;
 }
 

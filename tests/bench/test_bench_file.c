@@ -159,7 +159,8 @@ static void damage(void **state)
     refuse("", "line");
     refuse("{", "line 1");
     refuse("[]", "not a file of `vktrain bench`");
-    refuse("{\"vktrain_bench\": 2}", "version 2");
+    refuse("{\"vktrain_bench\": 3}", "version 3");
+    refuse("{\"vktrain_bench\": 0}", "version 0");
     refuse("{\"vktrain_bench\": 1}", "missing");
     refuse("{\"vktrain_bench\": 1, \"info\": {}, \"results\": []}", "device must be a text");
     refuse_row("7", "result 1: must be an object");
@@ -219,9 +220,78 @@ static void refused_rows(void **state)
     vkt_bench_destroy(&a);
 }
 
+/* A file of five steps, each `slower` times as long as the score's references. */
+static vkt_bench *scored(const char *card, double slower, const char *more)
+{
+    static const struct {
+        const char *name;
+        double ms;
+    } steps[] = { { "MLP 64-128-10, batch 64, adam", 0.1730249 },
+                  { "MLP 784-256-128-10, batch 128, adam", 2.462097 },
+                  { "MLP 784-512-512-10, batch 128, adam", 5.627854 },
+                  { "CNN 28x28, conv 32-64, batch 64, adam", 24.48092 },
+                  { "GPT 0.8M, 12 x 64 tokens, adamw", 54.26317 } };
+    char rows[4000] = "", text[6000];
+    for (int i = 0; i < 5; i++) {
+        char one[600];
+        row_text(one, sizeof one, "steps", steps[i].name, "ms", "lower", steps[i].ms * slower,
+                 0.01);
+        snprintf(rows + strlen(rows), sizeof rows - strlen(rows), "%s%s", i ? "," : "", one);
+    }
+    snprintf(rows + strlen(rows), sizeof rows - strlen(rows), "%s", more);
+    snprintf(text, sizeof text, head, card, rows);
+    return parse(text);
+}
+
+static void the_score(void **state)
+{
+    (void)state;
+    const char *missing = NULL;
+    vkt_bench *a = scored("A", 1, ""), *b = scored("B", 0.25, "");
+    REQUIRE_NEAR(vkt_bench_score(a, NULL), 100, 1e-3);
+    REQUIRE_NEAR(vkt_bench_score(b, NULL), 400, 1e-2);
+    b->rows[3].flag = "above";
+    assert_true(isnan(vkt_bench_score(b, &missing)));
+    assert_string_equal(missing, "CNN 28x28, conv 32-64, batch 64, adam");
+    vkt_bench_destroy(&a);
+    vkt_bench_destroy(&b);
+}
+
+/* Files of one machine are averaged, two versions of the score never. */
+static void many_machines(void **state)
+{
+    (void)state;
+    vkt_bench *f[5];
+    const double slower[] = { 1, 0.5, 2, 1, 1 };
+    for (int i = 0; i < 5; i++) f[i] = scored(i < 3 ? "A" : "B", slower[i], "");
+    for (int i = 0; i < 4; i++) {
+        f[i]->score_version = 1;
+        f[i]->score = vkt_bench_score(f[i], NULL);
+    }
+    f[4]->score_version = 2;
+    f[4]->score = 7;
+    size_t n;
+    vkt_bench_machine *m = vkt_bench_table((const vkt_bench *const *)f, 5, &n);
+    assert_int_equal(n, 3);
+    assert_int_equal(m[0].score_version, 2);
+    REQUIRE_NEAR(m[0].median[0], 7, 1e-9);
+    assert_int_equal(m[1].score_version, 1);
+    assert_int_equal(m[1].n_files + m[2].n_files, 4);
+    const vkt_bench_machine *a = m[1].n_files == 3 ? &m[1] : &m[2];
+    assert_string_equal(a->info.device, "Card A");
+    REQUIRE_NEAR(a->median[0], 100, 1e-3);
+    REQUIRE_NEAR(a->low[0], 50, 1e-2);
+    REQUIRE_NEAR(a->high[0], 200, 1e-2);
+    REQUIRE_NEAR(a->median[2], 5.627854, 1e-3);
+    assert_true(isnan(a->median[1]));
+    vkt_free(m);
+    for (int i = 0; i < 5; i++) vkt_bench_destroy(&f[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_score),    cmocka_unit_test(many_machines),
         cmocka_unit_test(known_ratios), cmocka_unit_test(round_trip),
         cmocka_unit_test(regressions),  cmocka_unit_test(damage),
         cmocka_unit_test(refused_rows),

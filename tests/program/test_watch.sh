@@ -5,8 +5,8 @@ set -euo pipefail
 
 program=$(realpath "${1:?the program}")
 work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-watch.XXXXXX")
-pid=
-trap '[ -z "$pid" ] || kill -9 $pid 2>/dev/null || true; rm -rf "$work"' EXIT
+pid= live= watcher=
+trap 'kill -9 $pid $live $watcher 2>/dev/null || true; rm -rf "$work"' EXIT
 cd "$work"
 fail() { echo "test_watch: FAILED: $*" >&2; sed 's/^/  log: /' log | tail -20 >&2; exit 1; }
 refused()
@@ -98,6 +98,20 @@ for ((i = 0; i < 100; i++)); do [ -z "$(ls run/checkpoints 2>/dev/null)" ] || br
 [ -n "$(ls run/checkpoints)" ] || fail "no checkpoint was saved on request"
 [ ! -e run/control ] || fail "the order was not taken away"
 
+# The page of a run, begun before it: it reloads itself while the run goes on, and not when it has ended.
+"$program" watch live --html >page.log 2>&1 &
+watcher=$!
+sleep 0.2
+"$program" train digits --quiet --run live --set train.steps=2000000 --set eval.every=20000 --set eval.predictions=0 >live.log 2>&1 &
+live=$!
+for ((i = 0; i < 200; i++)); do ! grep -q 'http-equiv="refresh"' live/report.html 2>/dev/null || break; sleep 0.1; done
+grep -q 'http-equiv="refresh"' live/report.html && grep -q 'waiting for the run to begin' page.log || { cp page.log log; fail "the page of a run in progress"; }
+kill -9 $live && wait $live 2>/dev/null || true
+live=
+wait $watcher || { cp page.log log; fail "watch --html"; }
+watcher=
+! grep -q 'http-equiv="refresh"' live/report.html && grep -q 'the run has ended' page.log || { cp page.log log; fail "the last page"; }
+
 # In a terminal: 20 columns, then 100; keys; put back as it was.
 python3 - "$program" >log 2>&1 <<'P' || fail "watch in a terminal"
 import fcntl, os, pty, re, select, struct, sys, termios, time
@@ -139,6 +153,7 @@ ended run
 "$program" watch run --once >log 2>&1 && grep -q '^run: interrupted' log || fail "watch after the end"
 refused 2 'no run is in progress' watch run --stop-after-evaluation
 refused 2 'needs a terminal' watch run
+refused 2 'exclude each other' watch run --html --once
 refused 4 'nowhere' watch nowhere --once
 refused 2 'at least 1' watch run --every 0
 

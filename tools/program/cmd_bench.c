@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "cmd_bench_scaling.h"
+#include "cmd_bench_table.h"
 
 typedef struct bench_options {
     cli_options common;
-    bool quick, once, markdown, scaling;
-    const char *json, *csv, *svg, *baseline, *op, *step;
+    bool quick, once, markdown, scaling, submit;
+    const char *json, *csv, *svg, *html, *baseline, *op, *step;
     int only;
     uint32_t tolerance;
 } bench_options;
@@ -40,6 +41,9 @@ static const cli_flag flags[] = {
     { "--scaling", CLI_BOOL, AT(scaling), NULL, NULL,
       "measure instead how step time grows with batch size, width and depth" },
     { "--svg", CLI_OUT, AT(svg), "FILE", NULL, "compare, --scaling: draw the result as a picture" },
+    { "--submit", CLI_BOOL, AT(submit), NULL, NULL,
+      "measure everything and write one file, named by device and date, for `bench table`" },
+    { "--html", CLI_OUT, AT(html), "FILE", NULL, "table: write the page of all machines" },
     { "--once", CLI_BOOL, AT(once), NULL, NULL,
       "run each item once to test the benchmark itself; ignore the numbers" },
     { 0 },
@@ -464,8 +468,10 @@ static void on_rows(void *user, const vkt_bench *b)
     if (s->o->csv && s->st == VKT_OK) s->st = vkt_bench_save_csv(b, s->o->csv);
 }
 
-static int measure(const bench_options *o)
+static int measure(const bench_options *given)
 {
+    bench_options copy = *given, *o = &copy;
+    char submitted[120];
     vkt_gpu *gpu = NULL;
     vkt_bench *b = NULL, *base = NULL;
     saving save = { o, VKT_OK };
@@ -485,12 +491,18 @@ static int measure(const bench_options *o)
                             .on_rows = on_rows,
                             .user = &save };
     if (st == VKT_OK) st = vkt_gpu_create(&o->common.gpu, &gpu);
+    if (st == VKT_OK && o->submit) {
+        cmd_bench_name_file(vkt_gpu_caps(gpu)->name, submitted, sizeof submitted);
+        o->json = submitted;
+    }
     if (st == VKT_OK) st = vkt_bench_run(gpu, &desc, &b);
     cli_live("");
     int rc = cli_exit_code(st);
     if (b) {
         print_result(b, o->markdown);
         on_rows(&save, b);
+        cmd_bench_print_score(b, o->submit);
+        if (o->submit && save.st == VKT_OK) printf("written: %s\n", submitted);
         if (base && judge(base, b, o)) rc = rc ? rc : CLI_FAILED;
         if (save.st != VKT_OK) rc = cli_exit_code(save.st);
         if (!o->common.quiet && !o->markdown)
@@ -505,14 +517,34 @@ static int measure(const bench_options *o)
 static int run(void *options)
 {
     const bench_options *o = options;
-    bool is_compare = o->common.n_args && !strcmp(o->common.args[0], "compare");
-    if (o->common.n_args && !is_compare) {
+    bool is_compare = o->common.n_args && !strcmp(o->common.args[0], "compare"),
+         is_table = o->common.n_args && !strcmp(o->common.args[0], "table");
+    if (o->common.n_args && !is_compare && !is_table) {
         cli_error("bench: unexpected argument '%s'; to compare files: vktrain bench compare A.json "
-                  "B.json",
+                  "B.json, or table DIR",
                   o->common.args[0]);
         return CLI_USAGE;
     }
-    if (o->scaling && (is_compare || o->baseline || o->op || o->step || o->only || o->markdown)) {
+    bool measures = o->json || o->csv || o->baseline || o->quick || o->once || o->op || o->step ||
+                    o->only || o->submit;
+    if (is_table) {
+        if (o->common.n_args == 2 && !measures && !o->scaling && !o->svg)
+            return cmd_bench_table(o->common.args[1], o->markdown, o->html);
+        cli_error("bench table: give one folder, and only --html and --markdown: vktrain bench "
+                  "table DIR");
+        return CLI_USAGE;
+    }
+    if (o->html) {
+        cli_error("bench: --html is only for `vktrain bench table`");
+        return CLI_USAGE;
+    }
+    if (o->submit && (o->json || o->op || o->step || o->only)) {
+        cli_error("bench: --submit measures everything and names its file by itself: leave out "
+                  "--json, --only, --op and --step");
+        return CLI_USAGE;
+    }
+    if (o->scaling &&
+        (is_compare || o->baseline || o->op || o->step || o->only || o->markdown || o->submit)) {
         cli_error(
             "bench: --scaling can be combined only with --quick, --once, --json, --csv and --svg");
         return CLI_USAGE;
@@ -524,8 +556,7 @@ static int run(void *options)
         cli_error("bench: --svg is only for `vktrain bench compare` and --scaling");
         return CLI_USAGE;
     }
-    if (is_compare &&
-        (o->json || o->csv || o->baseline || o->quick || o->once || o->op || o->step || o->only)) {
+    if (is_compare && measures) {
         cli_error("bench compare: accepts only files, --svg and --markdown");
         return CLI_USAGE;
     }
@@ -542,7 +573,7 @@ static int run(void *options)
 
 const cli_command cmd_bench = {
     .name = "bench",
-    .args = "[compare A.json B.json ...]",
+    .args = "[compare A.json B.json ... | table DIR]",
     .summary =
         "measure a device: its ceilings, every op, training steps, generation; compare results",
     .details =
@@ -551,6 +582,8 @@ const cli_command cmd_bench = {
         "\n"
         "  vktrain bench --quick --json mine.json\n"
         "  vktrain bench compare mine.json theirs.json --svg chart.svg\n"
+        "  vktrain bench --submit                      one file, to be shown beside others\n"
+        "  vktrain bench table DIR --html page.html    files of many machines in one table\n"
         "  vktrain bench --baseline mine.json          exit code 1 if something got slower\n"
         "  vktrain bench --scaling --svg scaling.svg   how step time grows with the work",
     .max_args = 6,

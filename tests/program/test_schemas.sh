@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# What the program writes is what tools/schemas says: runs, metrics, studies, benchmark files; and files of many machines
+# make one table. usage: test_schemas.sh PROGRAM
+set -euo pipefail
+
+program=$(realpath "${1:?the program}") source=$(realpath "$(dirname "$0")/../..")
+work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-schemas.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+fail() { echo "test_schemas: FAILED: $*" >&2; sed 's/^/  log: /' log | tail -20 >&2; exit 1; }
+fits() { python3 "$source/tests/support/check_schema.py" "$source/tools/schemas/$1.schema.json" "${@:2}" >log 2>&1; }
+
+"$program" train digits --quiet --set train.steps=40 --run run >log 2>&1 || fail "training"
+seq 200 | awk 'BEGIN { print "a,b" } { print $1 * 37 % 101 "," $1 * 37 % 101 * 2.5 }' >t.csv
+"$program" init t.csv --label b --task regress -o t.yaml >log 2>&1 && "$program" train t.yaml --quiet --set train.steps=20 --run numbers >log 2>&1 ||
+    fail "training on numbers"
+"$program" study lr digits --quiet --steps 20 --points 3 --seeds 1 --study study >log 2>&1 || fail "the study"
+"$program" bench --once --only ceilings --json bench.json >log 2>&1 || fail "the benchmark"
+fits run run/run.json numbers/run.json study/trial-*/run.json || fail "run.json"
+fits metrics run/metrics.jsonl numbers/metrics.jsonl study/trial-*/metrics.jsonl || fail "metrics.jsonl"
+fits study study/study.json || fail "study.json"
+fits bench bench.json || fail "a benchmark file"
+
+# ---- the check can fail
+sed 's/"kind":"eval"/"kind":"other"/' run/metrics.jsonl >bad.jsonl
+! fits metrics bad.jsonl && grep -q "'other' is none of" log || fail "a wrong word"
+sed 's/"step":3,/"stop":3,/' run/metrics.jsonl >bad.jsonl
+! fits metrics bad.jsonl && grep -q 'step: is missing' log && grep -q 'stop: the schema does not have it' log || fail "a wrong name"
+sed 's/"runs": [0-9]*/"runs": -1/' bench.json >bad.json
+! fits bench bad.json && grep -q 'runs: -1 is below 0' log || fail "a wrong number"
+
+# ---- files of many machines
+mkdir files
+cp "$source/tools/results/steps-lavapipe-25.0-8ffd17f.json" files/first.json # version 1, without a score
+cp bench.json files/second.json
+echo '{' >files/damaged.json
+"$program" bench table files --html page.html >out 2>log || fail "bench table"
+grep -q 'files without a score' out && grep -q '^score version 1' out && grep -q 'left out: .*damaged.json' log || fail "the table: $(cat out)"
+grep -q '<h2>Score version 1</h2>' page.html && grep -q '<h2>Files without a score</h2>' page.html || fail "the page"
+"$program" bench table files --markdown >out 2>log && grep -q '^| device | driver |' out || fail "--markdown"
+! "$program" bench table files --quick >out 2>log && grep -q 'give one folder' log || fail "options that table does not have"
+! "$program" bench table nowhere >out 2>log && grep -q 'nowhere' log || fail "no folder"
+echo "test_schemas: passed"

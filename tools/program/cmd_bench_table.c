@@ -1,0 +1,104 @@
+/* vktrain bench table: a folder of benchmark files as a table of machines, each version of the
+ * score by itself. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmd_bench_table.h"
+
+enum { FIXED = 4, COLUMNS = FIXED + VKT_BENCH_COLUMNS };
+
+static const char *value(const vkt_bench_machine *m, size_t c)
+{
+    return isnan(m->median[c]) ? "-" : cli_text("%.4g", m->median[c]);
+}
+
+static void print_version(const vkt_bench_machine *m, size_t n, bool markdown)
+{
+    cli_column col[COLUMNS] = { { "device", false, 40 },
+                                { "driver", false, 40 },
+                                { "vktrain, commit", false, 0 },
+                                { "files", true, 0 } };
+    const char **cell = cli_grow(NULL, (n * COLUMNS + 1) * sizeof *cell);
+    char(*made)[COLUMNS][200] = cli_grow(NULL, (n + 1) * sizeof *made);
+    for (size_t c = 0; c < VKT_BENCH_COLUMNS; c++)
+        col[FIXED + c] = (cli_column) { vkt_bench_column(c), true, 0 };
+    for (size_t i = 0; i < n; i++) {
+        const vkt_bench_info *f = &m[i].info;
+        snprintf(made[i][0], 200, *f->ids ? "%s (%s)" : "%s", f->device, f->ids);
+        snprintf(made[i][1], 200, "%s", f->driver);
+        snprintf(made[i][2], 200, "%s, %s", f->version, f->commit);
+        snprintf(made[i][3], 200, "%zu", m[i].n_files);
+        for (size_t c = 0; c < VKT_BENCH_COLUMNS; c++)
+            snprintf(made[i][FIXED + c], 200, "%s", value(&m[i], c));
+        for (size_t c = 0; c < COLUMNS; c++) cell[i * COLUMNS + c] = made[i][c];
+    }
+    if (markdown) {
+        for (size_t c = 0; c < COLUMNS; c++) printf("| %s ", col[c].title);
+        printf("|\n");
+        for (size_t c = 0; c < COLUMNS; c++) printf(col[c].right ? "|---:" : "|---");
+        printf("|\n");
+        for (size_t i = 0; i < n * COLUMNS; i++) {
+            printf("| ");
+            for (const char *s = cell[i]; *s; s++)
+                strchr("|\\`*_<>", *s) ? printf("\\%c", *s) : putchar(*s);
+            printf((i + 1) % COLUMNS ? " " : " |\n");
+        }
+    } else {
+        cli_table(stdout, col, COLUMNS, cell, n);
+    }
+    free(made);
+    free(cell);
+}
+
+int cmd_bench_table(const char *dir, bool markdown, const char *html)
+{
+    vkt_bench **files = NULL;
+    size_t n, k = 0;
+    vkt_status st = vkt_bench_load_folder(dir, &files, &n);
+    if (st != VKT_OK) return cli_exit_code(st);
+    if (!n) {
+        cli_error("bench table: no file of `vktrain bench --submit` or --json in '%s'", dir);
+        vkt_bench_free_folder(&files, n);
+        return CLI_DATA;
+    }
+    vkt_bench_machine *m = vkt_bench_table((const vkt_bench *const *)files, n, &k);
+    for (size_t i = 0, end; i < k; i = end) {
+        for (end = i + 1; end < k && m[end].score_version == m[i].score_version;) end++;
+        if (m[i].score_version)
+            printf("%s%sscore version %u\n\n", i ? "\n" : "", markdown ? "### " : "",
+                   m[i].score_version);
+        else
+            printf("%s%sfiles without a score\n\n", i ? "\n" : "", markdown ? "### " : "");
+        print_version(m + i, end - i, markdown);
+    }
+    printf("\nMedians over files. score: 100 x the geometric mean of reference time / time of five "
+           "training steps;\nthose of two versions can't be compared.\n");
+    if (html) st = vkt_report_machines(m, k, html);
+    if (html && st == VKT_OK) printf("written: %s\n", html);
+    vkt_free(m);
+    vkt_bench_free_folder(&files, n);
+    return cli_exit_code(st);
+}
+
+void cmd_bench_name_file(const char *device, char *out, size_t n)
+{
+    static const char kept[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
+    char date[32];
+    time_t now = time(NULL);
+    strftime(date, sizeof date, "%Y-%m-%dT%H-%M-%SZ", gmtime(&now));
+    snprintf(out, n, "bench-%.60s-%s.json", device, date);
+    for (char *p = out; *p; p++)
+        if (!strchr(kept, *p)) *p = '-';
+}
+
+void cmd_bench_print_score(const vkt_bench *b, bool asked)
+{
+    const char *missing = "";
+    double score = vkt_bench_score(b, &missing);
+    if (isfinite(score))
+        printf("\nscore %s (version %d)\n", cli_number(score), VKT_BENCH_SCORE_VERSION);
+    else if (asked)
+        printf("\nno score: '%s' was not measured\n", missing);
+}
