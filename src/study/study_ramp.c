@@ -33,7 +33,7 @@ static windows windows_of(const double *lr, const double *loss, size_t n)
     for (size_t k = 0; k < w.n; k++) {
         size_t from = k * n / w.n, to = (k + 1) * n / w.n;
         bool finite = true;
-        for (size_t i = from; i < to; i++) finite &= isfinite(loss[i]);
+        for (size_t i = from; i < to; i++) finite = finite && isfinite(loss[i]);
         w.lr[k] = sqrt(lr[from] * lr[to - 1]);
         w.loss[k] = finite ? vkt__median(loss + from, to - from) : INFINITY;
     }

@@ -46,8 +46,7 @@ static vkt_status write_row(vkt__trainer *t, const vkt__metrics_row *row)
                                  { "train/grad_norm", row->grad_norm },
                                  { "train/lr", row->lr },
                                  { "train/items_per_s", row->items_per_s } };
-        VKT_TRY(
-            vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags) - isnan(row->items_per_s)));
+        VKT_TRY(vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags)));
     }
 fail:
     return st;

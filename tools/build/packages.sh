@@ -4,6 +4,9 @@ packages_build="build-essential cmake ninja-build pkg-config libvulkan-dev libvu
   libyaml-dev libjansson-dev libpcre2-dev libutf8proc-dev zlib1g-dev libvulkan1 mesa-vulkan-drivers"
 packages_mpi="libopenmpi-dev openmpi-bin" # several devices: optional for the build, needed by tests
 packages_tests="libcmocka-dev python3 python3-numpy python3-sklearn locales vulkan-validationlayers clang libclang-rt-dev dataset-fashion-mnist"
+# Windows, cross-built and run under Wine (tools/windows/run): optional; winex11 loads the libraries of X
+packages_windows="gcc-mingw-w64-x86-64-posix libz-mingw-w64-dev wine64 xvfb libxi6 libxrandr2 libxrender1 libxcursor1 libxcomposite1
+  libxinerama1 libxfixes3 libxxf86vm1"
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"
@@ -60,7 +63,7 @@ packages_elsewhere() {
     Darwin*) echo "  brew install cmake ninja pkg-config shaderc vulkan-headers vulkan-loader vulkan-volk molten-vk libyaml jansson pcre2 utf8proc" \
                   "and stb's headers (https://github.com/nothings/stb) on CMAKE_PREFIX_PATH; nobody has tried macOS yet" ;;
     MINGW*|MSYS*) echo "  pacman -S mingw-w64-ucrt-x86_64-{gcc,cmake,ninja,pkgconf,shaderc,vulkan-headers,vulkan-loader,stb,libyaml,jansson,pcre2,libutf8proc,zlib}" \
-                       "and volk's header; Windows is not supported yet (src/base has no os_win32.c)" ;;
+                       "and volk's header: not tried; vktrain.exe is cross-built by tools/windows/run" ;;
     *) echo "  by your system's names; see the README" ;;
   esac
   [ -z "$absent" ]
