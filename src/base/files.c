@@ -5,6 +5,10 @@
 
 #include "base/os.h"
 
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "vktrain's files are little-endian, and so is what it gives a GPU: no big-endian machines"
+#endif
+
 static vkt_status io_fail(const char *what, const char *path)
 {
     return vkt__fail(VKT_E_IO, "file", "can't %s '%s': %s", what, path, strerror(errno));

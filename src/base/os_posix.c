@@ -1,5 +1,6 @@
 /* os.h for POSIX systems. */
 #define _DEFAULT_SOURCE
+#define _DARWIN_C_SOURCE /* flock, getloadavg, the number of processors */
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700
 #include <dirent.h>
