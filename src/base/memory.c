@@ -45,6 +45,7 @@ static void (*at_the_end)(void) = abort;
 void vkt_out_of_memory_set(void (*end)(void))
 {
     at_the_end = end ? end : abort;
+    serve_json();
 }
 
 static void *from_reserve(size_t bytes)

@@ -99,6 +99,9 @@ for at in 17 21; do IOFAULT_FROM=libyaml train io malloc:$at:ENOMEM; ended 5 'no
 IOFAULT_FROM=libz train io malloc:3:ENOMEM; ended 0 ''; same
 IOFAULT_FROM=libz train io malloc:3+:ENOMEM; ended 5 'no memory to unpack the kernel'
 
+"$program" inspect straight >whole
+IOFAULT_FROM=libjansson io malloc:1+:ENOMEM inspect straight; ended 0 ''
+cmp -s whole out || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: a part is left out"; }
 # A table that there is no memory for is not left out.
 printf 'a,b\n1,2\n' >rows.csv
 for at in 14 18 22; do io malloc:$at:ENOMEM inspect rows.csv; ended 5 'memory'; done
