@@ -145,6 +145,18 @@ static bool shown(const vkt_bench *const *files, size_t n, const vkt_bench_row *
     return false;
 }
 
+/* A line of the legend; one that is wider than the picture is squeezed into it. */
+static void legend_line(vkt__str *s, double y, const char *text)
+{
+    const double room = WIDTH - 60, need = 6.6 * (double)strlen(text);
+    vkt__str_printf(s, "<text x=\"40\" y=\"%.0f\"", y);
+    if (need > room)
+        vkt__str_printf(s, " textLength=\"%.0f\" lengthAdjust=\"spacingAndGlyphs\"", room);
+    vkt__str_printf(s, ">");
+    vkt__markup_escape(s, text);
+    vkt__str_printf(s, "</text>\n");
+}
+
 vkt_status vkt_bench_save_svg(const vkt_bench *const *files, const char *const *names, size_t n,
                               const char *path)
 {
@@ -161,15 +173,13 @@ vkt_status vkt_bench_save_svg(const vkt_bench *const *files, const char *const *
     for (size_t f = 0; f < n; f++) {
         y += TOP_LINE;
         mark(&body, f, 27, y - 4, names[f]);
-        vkt__str_printf(&body, "<text x=\"40\" y=\"%.0f\">", y);
-        vkt__markup_escape(&body, names[f]);
-        vkt__str_printf(&body, ": ");
-        vkt__markup_escape(&body, files[f]->info.device);
-        vkt__str_printf(&body, ", ");
-        vkt__markup_escape(&body, files[f]->info.driver);
-        vkt__str_printf(&body, ", commit ");
-        vkt__markup_escape(&body, files[f]->info.commit);
-        vkt__str_printf(&body, "</text>\n");
+        const vkt_bench_info *i = &files[f]->info;
+        vkt__str about = { 0 };
+        vkt__str_printf(&about, "%s, %s, commit %s", i->device, i->driver, i->commit);
+        legend_line(&body, y, names[f]);
+        y += TOP_LINE;
+        legend_line(&body, y, about.data);
+        vkt__str_finish(&about);
     }
     y += TOP_LINE + 4;
     vkt__str_printf(&body,

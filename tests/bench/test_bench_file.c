@@ -85,7 +85,9 @@ static void round_trip(void **state)
     }
     REQUIRE_OK(vkt_bench_save_csv(a, "test_bench_file.csv"));
     const vkt_bench *const files[] = { a, b };
-    REQUIRE_OK(vkt_bench_save_svg(files, (const char *const[]) { "<a> & b", "b" }, 2,
+    char wide[201] = "";
+    memset(wide, 'w', sizeof wide - 1);
+    REQUIRE_OK(vkt_bench_save_svg(files, (const char *const[]) { "<a> & b", wide }, 2,
                                   "test_bench_file.svg"));
     char svg[65536] = "";
     FILE *f = fopen("test_bench_file.svg", "r");
@@ -94,6 +96,8 @@ static void round_trip(void **state)
     fclose(f);
     assert_non_null(strstr(svg, "&lt;a&gt; &amp; b"));
     assert_null(strstr(svg, "<a>"));
+    assert_non_null(strstr(svg, "textLength=\"940\"")); /* the long name stays inside */
+    assert_null(strstr(strstr(svg, "textLength") + 1, "textLength"));
     assert_null(strstr(svg, "nan"));
     remove("test_bench_file.json");
     remove("test_bench_file.csv");
