@@ -152,7 +152,7 @@ sed -i 's/"gpt2"/"bloom"/' hf/config.json
 run train tuned.yaml --run r10; code 4; err "architecture 'bloom' is not supported; gpt2, llama"
 # ---- the manual and the completions
 run manual; code 2
-run manual tcsh; code 2; err 'not one of man, bash, zsh'
+run manual tcsh; code 2; err 'not one of man, bash, zsh, fish'
 run manual man; code 0; out '^\.SS vktrain train RECIPE'; out '^\\fBoptim\.lr'; silent err
 cp "$tmp/out" vktrain.1
 command -v man >/dev/null && check "man finds nothing to warn of" sh -c 'LC_ALL=C.UTF-8 man --warnings -l vktrain.1 2>&1 >/dev/null | (! grep .)'
@@ -161,6 +161,10 @@ check "bash completes commands, kinds, options, choices" bash -c 'compopt() { :;
   try() { COMP_WORDS=("${@:2}"); COMP_CWORD=$(($# - 2)); _vktrain; [ "${COMPREPLY[*]}" = "$1" ] || { echo "${*:2}: ${COMPREPLY[*]}"; exit 1; }; }
   try "study" vktrain stu && try "warmup" vktrain study w && try "optim.lr=" vktrain train --set optim.l && try "train valid test" vktrain eval --split "" && try "--resume" vktrain train --resu'
 run manual zsh; code 0; out '^#compdef vktrain'; cp "$tmp/out" _vktrain
+run train --help; code 0; out '^those that matter first$'; out '^checkpoint$'; check "each option once" test "$(grep -cE '^  optim.lr ' "$tmp/out")" = 1
+run manual fish; code 0; out "^complete -c vktrain -n '__fish_seen_subcommand_from train' -l set -r -a '.* optim.lr="
+out "seen_subcommand_from eval' -l split -x -a 'train valid test' -d"; cp "$tmp/out" vktrain.fish
+if command -v fish >/dev/null; then check "fish reads its completion" fish -n vktrain.fish; fi
 if command -v zsh >/dev/null; then check "zsh reads its completion" zsh -n _vktrain; fi
 
 # ---- inspect

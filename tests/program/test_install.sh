@@ -11,9 +11,9 @@ say() { printf '%s\n' "test_install: $*"; }
 cmake --install "$build" --prefix "$tmp/prefix" >"$tmp/install.log" || { cat "$tmp/install.log"; exit 1; }
 "$tmp/prefix/bin/vktrain" --version
 pc=$(dirname "$(find "$tmp/prefix" -name vktrain.pc)") # LIBDIR/pkgconfig
-# The file names the prefix of the configuration; elsewhere pkg-config is told.
+cp "$build/install_manifest.txt" "$tmp/"
 export PKG_CONFIG_PATH=$pc
-flags=(--define-variable=prefix="$tmp/prefix")
+[ "$(realpath "$(pkg-config --variable=prefix vktrain)")" = "$(realpath "$tmp/prefix")" ] || { say "pkg-config does not find the prefix by itself"; exit 1; }
 
 for h in "$tmp"/prefix/include/vktrain/*.h; do
   name=vktrain/$(basename "$h")
@@ -24,7 +24,7 @@ for h in "$tmp"/prefix/include/vktrain/*.h; do
     c++ -std=c++17 -pedantic-errors -Wall -Wextra -Werror -fsyntax-only -I"$tmp/prefix/include" "$tmp/h.cc"
   fi
 done
-for file in man/man1/vktrain.1 bash-completion/completions/vktrain zsh/site-functions/_vktrain; do
+for file in man/man1/vktrain.1 bash-completion/completions/vktrain zsh/site-functions/_vktrain fish/vendor_completions.d/vktrain.fish; do
   [ ! -x "$tmp/prefix/bin/vktrain" ] || [ -s "$tmp/prefix/share/$file" ] || { echo "share/$file is not installed"; exit 1; }
 done
 say "headers compile as C11 and C++17"
@@ -50,9 +50,9 @@ version=$(awk -F'"' '/define VKT_VERSION / { print $2 }' "$tmp/prefix/include/vk
 for c in "$tmp/head.c" "$root/tools/examples/example_mlp.c"; do
   out=$tmp/by_pkg_config
   [ "$c" != "$tmp/head.c" ] || out=$tmp/head
-  "$cc" -std=c11 -Wall -Werror "$c" -o "$out" $(pkg-config "${flags[@]}" --cflags --libs vktrain)
+  "$cc" -std=c11 -Wall -Werror "$c" -o "$out" $(pkg-config --cflags --libs vktrain)
   if command -v c++ >/dev/null; then
-    c++ -std=c++17 -pedantic-errors -Wall -Werror -x c++ "$c" -o "$out.c++" $(pkg-config "${flags[@]}" --cflags --libs vktrain)
+    c++ -std=c++17 -pedantic-errors -Wall -Werror -x c++ "$c" -o "$out.c++" $(pkg-config --cflags --libs vktrain)
   fi
 done
 say "pkg-config: example_mlp and tensor.h's example build as C11 and C++17"
@@ -86,7 +86,7 @@ if [ "${VKT_TEST_NO_DEVICE:-0}" = 0 ]; then
   if command -v valgrind >/dev/null && [ "${VKT_TEST_VALGRIND:-1}" = 1 ]; then
     sed 's/600/20/g' "$root/tools/examples/example_mlp.c" >"$tmp/short.c"
     # shellcheck disable=SC2046
-    "$cc" -std=c11 "$tmp/short.c" -o "$tmp/short" $(pkg-config "${flags[@]}" --cflags --libs vktrain)
+    "$cc" -std=c11 "$tmp/short.c" -o "$tmp/short" $(pkg-config --cflags --libs vktrain)
     LP_NATIVE_VECTOR_WIDTH=128 timeout 500 valgrind --leak-check=full --show-leak-kinds=definite --num-callers=40 \
       --log-file="$tmp/valgrind.log" "$tmp/short" >/dev/null || true
     awk '/definitely lost in loss record|Invalid (read|write)|uninitialised/ { block = $0; ours = 0; n = 0; next }
@@ -97,3 +97,8 @@ if [ "${VKT_TEST_NO_DEVICE:-0}" = 0 ]; then
     say "valgrind: the example leaks nothing of the library's"
   fi
 fi
+
+cmake -D MANIFEST="$tmp/install_manifest.txt" -P "$root/tools/build/uninstall.cmake" >/dev/null
+left=$(find "$tmp/prefix" -type f -o -type l -o -name vktrain)
+[ -z "$left" ] || { say "uninstalling leaves $left"; exit 1; }
+say "uninstall: nothing is left"

@@ -298,20 +298,73 @@ static void zsh(const cli_command *const *all)
     printf("    esac\n}\n_vktrain \"$@\"\n");
 }
 
+/* Inside single quotes. */
+static void fish_text(const char *s)
+{
+    for (; *s; s++) {
+        if (*s == '\'' || *s == '\\') putchar('\\');
+        putchar(*s == '\n' ? ' ' : *s);
+    }
+}
+
+static void fish_flag(const char *command, const cli_flag *f)
+{
+    printf("complete -c vktrain -n '__fish_seen_subcommand_from %s' -l %s", command,
+           f->name + strspn(f->name, "-"));
+    if (f->arg && f->type != CLI_ASKED) printf(f->type == CLI_CHOICE ? " -x" : " -r");
+    if (f->type == CLI_CHOICE) {
+        printf(" -a '");
+        for (const char *p = f->arg; *p; p++) putchar(*p == '|' ? ' ' : *p);
+        putchar('\'');
+    } else if (!strcmp(f->name, "--set")) {
+        printf(" -a '");
+        list_options();
+        putchar('\'');
+    }
+    printf(" -d '");
+    fish_text(f->help);
+    puts("'");
+}
+
+static void fish_words(const char *command, void (*list)(void))
+{
+    printf("complete -c vktrain -n '__fish_seen_subcommand_from %s' -a '", command);
+    list();
+    puts("'");
+}
+
+static void fish(const cli_command *const *all)
+{
+    puts("# fish completion for vktrain; written by `vktrain manual fish`\n"
+         "complete -c vktrain -n __fish_use_subcommand -f -a help -d 'help of a command'");
+    for (size_t i = 0; all[i]; i++) {
+        const cli_command *c = all[i];
+        const cli_flag *table[CLI_N_TABLES];
+        printf("complete -c vktrain -n __fish_use_subcommand -f -a %s -d '", c->name);
+        fish_text(c->summary);
+        printf("'\ncomplete -c vktrain -n '__fish_seen_subcommand_from help' -f -a %s\n", c->name);
+        cli_flag_tables(c, table);
+        for (int t = 0; t < CLI_N_TABLES; t++)
+            for (const cli_flag *f = table[t]; f->name; f++) fish_flag(c->name, f);
+        if (takes_recipe(c)) fish_words(c->name, list_recipes);
+        if (!strcmp(c->name, "study")) fish_words(c->name, list_kinds);
+    }
+}
+
 static int run(void *options)
 {
     const cli_options *o = options;
-    static const char *const kinds[] = { "man", "bash", "zsh" };
-    static void (*const print[])(const cli_command *const *) = { man, bash, zsh };
+    static const char *const kinds[] = { "man", "bash", "zsh", "fish" };
+    static void (*const print[])(const cli_command *const *) = { man, bash, zsh, fish };
     for (size_t i = 0; i < CLI_COUNT(kinds); i++)
         if (!strcmp(o->args[0], kinds[i])) return print[i](o->commands), CLI_OK;
-    cli_error("manual: '%s' is not one of man, bash, zsh", o->args[0]);
+    cli_error("manual: '%s' is not one of man, bash, zsh, fish", o->args[0]);
     return CLI_USAGE;
 }
 
 const cli_command cmd_manual = {
     .name = "manual",
-    .args = "man|bash|zsh",
+    .args = "man|bash|zsh|fish",
     .summary = "print the man page or shell completions",
     .details =
         "They are installed with the program; this command is for those who did not install it.\n"

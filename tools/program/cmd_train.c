@@ -40,30 +40,60 @@ static const cli_flag flags[] = {
 
 /* ---- the tables of options and layers, for --help ---- */
 
+/* What a recipe that is new says first. */
+static const char *const first_options[] = {
+    "data.source",   "data.path",          "data.label",
+    "data.task",     "data.missing",       "data.size",
+    "init",          "loss.kind",          "optim.rule",
+    "optim.lr",      "optim.weight_decay", "optim.clip",
+    "schedule.kind", "schedule.warmup",    "train.steps",
+    "train.batch",   "train.patience",     "train.precision",
+    "eval.every",    "checkpoint.metric"
+};
+
+static bool is_first(const char *name)
+{
+    for (size_t i = 0; i < CLI_COUNT(first_options); i++)
+        if (!strcmp(name, first_options[i])) return true;
+    return false;
+}
+
+static void print_option(FILE *f, const vkt_option_info *o, int width)
+{
+    char help[1200]; /* longer than cli_text's */
+    bool range = o->range && *o->range, unit = o->unit && *o->unit;
+    const char *left =
+        cli_text("  %-*s  %-8s  ", width, o->name, o->fallback && *o->fallback ? o->fallback : "-");
+    fputs(left, f);
+    snprintf(help, sizeof help, "%s%s%s%s%s%s", o->help, range || unit ? " (" : "",
+             range ? o->range : "", range && unit ? " " : "", unit ? o->unit : "",
+             range || unit ? ")" : "");
+    cli_wrap(f, help, (int)strlen(left), width + 14);
+}
+
+/* The options that matter first, then all others, section by section. */
 static void option_help(FILE *f)
 {
     vkt_option_info o;
     const char *bold = cli_color(f, CLI_BOLD), *plain = cli_color(f, CLI_PLAIN);
-    char section[32] = "", help[1200]; /* longer than cli_text's */
+    char section[32] = "-";
     int width = 0;
     for (size_t i = 0; vkt_option(i, &o); i++)
         if ((int)strlen(o.name) > width) width = (int)strlen(o.name);
     fprintf(f,
             "\n"
-            "%soptions of a recipe (for --set): name, default, meaning (range and unit)%s\n",
-            bold, plain);
+            "%soptions of a recipe (for --set): name, default, meaning (range and unit)%s\n"
+            "\n%sthose that matter first%s\n",
+            bold, plain, bold, plain);
+    for (size_t i = 0; vkt_option(i, &o); i++)
+        if (is_first(o.name)) print_option(f, &o, width);
     for (size_t i = 0; vkt_option(i, &o); i++) {
         size_t n = strchr(o.name, '.') ? (size_t)(strchr(o.name, '.') - o.name) : 0;
-        if (i && (strlen(section) != n || memcmp(section, o.name, n))) fputc('\n', f);
+        if (is_first(o.name)) continue;
+        if (strlen(section) != n || memcmp(section, o.name, n))
+            fprintf(f, "\n%s%.*s%s\n", bold, n ? (int)n : 7, n ? o.name : "general", plain);
         snprintf(section, sizeof section, "%.*s", (int)n, o.name);
-        bool range = o.range && *o.range, unit = o.unit && *o.unit;
-        const char *left =
-            cli_text("  %-*s  %-8s  ", width, o.name, o.fallback && *o.fallback ? o.fallback : "-");
-        fputs(left, f);
-        snprintf(help, sizeof help, "%s%s%s%s%s%s", o.help, range || unit ? " (" : "",
-                 range ? o.range : "", range && unit ? " " : "", unit ? o.unit : "",
-                 range || unit ? ")" : "");
-        cli_wrap(f, help, (int)strlen(left), width + 14);
+        print_option(f, &o, width);
     }
 }
 
