@@ -342,6 +342,11 @@ struct optim_update_params {
 #define VKT_EMBED_POS 1u
 #define VKT_EMBED_START 2u
 #define VKT_EMBED_DOCS 4u
+struct unpack_params {
+    ADDR(u32s) x, ids, y; /* x: src/base/quant.h; ids: of rows */
+    U32 n, rows, cols;    /* eights of y; of x: rows, eights of a row */
+    U32 pad;
+};
 struct embedding_params {
     ADDR(f32s) table;  /* [V, C] */
     ADDR(u32s) ids;    /* [rows] */

@@ -13,6 +13,7 @@ set(SHADERS_ELEMENTS
   elements/swap
   elements/lookup
   elements/lookup_bwd
+  elements/unpack
 )
 set(SHADERS_MATMUL
   matmul/matmul_naive
@@ -117,7 +118,8 @@ set(SHADERS_BENCH
   bench/bench_count
 )
 
-# The numbers of activations, of losses and of update rules, by which shaders know them, are those of the public headers' enumerations:
+# The numbers of activations, of losses, of update rules and of quantisations, by which shaders know them, are those of the
+# public headers' enumerations:
 # VKT_ACT_N_RELU of VKT_ACT_RELU, VKT_UP_ADAM of VKT_RULE_ADAM, in generated/numbers.h.
 set(numbers)
 function(vkt_numbers header type from to) # FROM, TO: what the names begin with, there and here
@@ -140,6 +142,7 @@ endfunction()
 vkt_numbers(tensor.h vkt_act VKT_ACT_ VKT_ACT_N_)
 vkt_numbers(tensor.h vkt_element_loss VKT_LOSS_ VKT_LOSS_N_)
 vkt_numbers(optim.h vkt_optim_rule VKT_RULE_ VKT_UP_)
+vkt_numbers(base.h vkt_quant VKT_QUANT_ VKT_QUANT_N_)
 file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/generated/numbers.h CONTENT
 "/* Made by shaders/shaders.cmake from the enumerations of include/vktrain: their numbers, for GLSL, too. */
 #ifndef VKT_NUMBERS_H

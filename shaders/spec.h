@@ -94,6 +94,10 @@
 /* losses */
 #define VKT_SPEC_LOSS 74 /* vkt_element_loss */
 
+/* packed numbers */
+#define VKT_SPEC_PACK 78 /* vkt_quant */
+#define VKT_SPEC_ROWS_OF 77 /* the rows that ids name, not all */
+
 /* optimizers */
 #define VKT_SPEC_RULE 65
 #define VKT_SPEC_UPDATE_FORM 66 /* of these bits: */

@@ -8,6 +8,7 @@ set(SRC_BASE
   src/base/memory.c
   src/base/number.c
   src/base/os_name.c
+  src/base/quant.c
   src/base/random.c
   src/base/utf8.c
   src/base/words.c
@@ -207,6 +208,7 @@ set(SRC_TENSOR_PLAN
   src/tensor/plan/offsets.c
   src/tensor/plan/plan.c
   src/tensor/plan/recompute.c
+  src/tensor/plan/unpacks.c
 )
 set(SRC_TENSOR_RUN
   src/tensor/run/run.c
@@ -220,6 +222,7 @@ set(SRC_TENSOR_CHECK
   src/tensor/check/units.c
 )
 set(SRC_NN
+  src/nn/frozen.c
   src/nn/generator.c
   src/nn/layer_kinds.c
   src/nn/layer_list.c
@@ -229,6 +232,7 @@ set(SRC_NN
   src/nn/layers_image.c
   src/nn/lora.c
   src/nn/model.c
+  src/nn/model_memory.c
   src/nn/params.c
   src/nn/sampler.c
   src/nn/transformer.c

@@ -123,6 +123,22 @@ typedef struct vkt_hint {
 } vkt_hint;
 VKT_API vkt_hint vkt_did_you_mean(const char *word, const char *const *candidates, size_t n);
 
+/* How numbers that are only read, such as a frozen base, are kept: in how many bits. In words of 32
+ * bits, by superblocks of 256 numbers; the layouts are base/quant.h's. */
+typedef enum vkt_quant {
+    VKT_QUANT_AUTO, /* as the reader's comment says */
+    VKT_QUANT_F32,  /* not packed */
+    VKT_QUANT_F16,
+    VKT_QUANT_BF16,
+    VKT_QUANT_Q8_0, /* 8.5 bits: GGUF's, 32 whole numbers and their scale */
+    VKT_QUANT_Q4_0, /* 4.5 bits: GGUF's, the same */
+    VKT_QUANT_NF4, /* 4.25 bits: QLoRA's 16 quantiles of a normal distribution, 64 of them and their
+                     scale, which has 8 bits itself (Dettmers et al. 2023, arXiv 2305.14314) */
+    VKT_QUANT_Q4_K, /* 4.5 bits: GGUF's, 32 whole numbers, their scale and offset in 6 bits each */
+    VKT_QUANT_Q6_K, /* 6.6 bits: GGUF's, 16 whole numbers and their scale in 8 bits */
+    VKT_QUANT_COUNT
+} vkt_quant;
+
 /* What randomness is used for; streams of different purpose never overlap. */
 typedef enum vkt_purpose {
     VKT_RNG_INIT = 1,

@@ -126,6 +126,9 @@ typedef struct vkt_lora {
     const char *targets; /* comma-separated names of layers, or their last parts after a dot; or
                             "all-linear". NULL: c_attn for GPT-2, q_proj and v_proj for Llama, else
                             every `linear` layer */
+    vkt_quant base;      /* how the weights that are not trained are kept. AUTO: in the model's
+                            precision.      Matrices alone; those of fewer than 8 bits have embeddings
+                            and the      output      layer as Q8_0 */
 } vkt_lora;
 #define VKT_LORA_ALL "all-linear"
 /* alpha / rank. */
@@ -222,6 +225,7 @@ typedef struct vkt_param {
     vkt_param_order order;
     uint32_t heads;  /* order heads */
     vkt_dtype dtype; /* of state: f32, or u32 for a counter */
+    vkt_quant quant; /* not AUTO: a frozen weight that is kept so, apart from the flat buffers */
 } vkt_param;
 #define VKT_PARAM_ALIGN 256
 VKT_API const vkt_param *vkt_model_param(const vkt_model *m, size_t i); /* NULL past the end */
@@ -241,6 +245,8 @@ VKT_API uint64_t vkt_model_flat_count(const vkt_model *m);
  * included. Buffers of gradients and moments begin after them: the gradient of value i is at i -
  * vkt_model_frozen_flat. */
 VKT_API uint64_t vkt_model_frozen_flat(const vkt_model *m);
+/* Bytes of the frozen weights that are kept apart from the values. */
+VKT_API uint64_t vkt_model_frozen_bytes(const vkt_model *m);
 /* The device it was created on. */
 VKT_API vkt_gpu *vkt_model_gpu(const vkt_model *m);
 VKT_API vkt_buffer *vkt_model_values(const vkt_model *m);

@@ -405,9 +405,9 @@ vkt_status vkt__safetensors_verify(vkt__safetensors *s)
     return st;
 }
 
-uint32_t vkt__st_crc(const vkt__st_tensor *t, size_t n)
+uint32_t vkt__st_crc(uint32_t before, const vkt__st_tensor *t, size_t n)
 {
-    uLong crc = crc32(0, NULL, 0);
+    uLong crc = before;
     for (size_t i = 0; i < n; i++) {
         uint64_t bytes = dtype_bytes(t[i].dtype);
         for (uint32_t k = 0; k < t[i].rank; k++) bytes *= t[i].shape[k];

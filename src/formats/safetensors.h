@@ -34,8 +34,9 @@ typedef struct vkt__st_digest {
 vkt_status vkt__safetensors_write(const char *path, const vkt__st_tensor *t, size_t n,
                                   const vkt__st_meta *meta, size_t n_meta, vkt__st_digest *digest);
 
-/* CRC-32 of the tensors' data, one after the other. */
-uint32_t vkt__st_crc(const vkt__st_tensor *t, size_t n);
+/* CRC-32 of the tensors' data, one after the other, behind what `before` is that of (0: nothing).
+ */
+uint32_t vkt__st_crc(uint32_t before, const vkt__st_tensor *t, size_t n);
 
 typedef struct vkt__safetensors vkt__safetensors;
 /* Checks the whole header: lengths against the file, types, shapes, that the tensors tile the data.

@@ -328,7 +328,7 @@ static vkt_status check_head(source *s, const vkt__st_tensor *t, size_t n, const
     vkt_status st;
     size_t at = 0;
     bool found, same;
-    float *head = NULL;
+    float *head = NULL, *own = NULL;
     const vkt__st_tensor *table = place_of(t, n, "model.embed_tokens.weight");
     if (!table) table = place_of(t, n, "wte.weight");
     if (!table) table = place_of(t, n, "gpt_neox.embed_in.weight");
@@ -337,11 +337,18 @@ static vkt_status check_head(source *s, const vkt__st_tensor *t, size_t n, const
     if (same) {
         uint64_t count = table->shape[0] * table->shape[1];
         head = malloc(count * sizeof *head);
-        if (!head)
-            return vkt__fail(VKT_E_OOM_HOST, "model", "no memory for tensor '%s' of '%s'", name,
-                             s->folder);
+        if (!table->data) own = malloc(count * sizeof *own);
+        if (!head || (!table->data && !own)) {
+            st = vkt__fail(VKT_E_OOM_HOST, "model", "no memory for tensor '%s' of '%s'", name,
+                           s->folder);
+            goto fail;
+        }
         VKT_TRY(vkt__safetensors_read_f32(s->open, at, head));
-        same = !memcmp(head, table->data, count * sizeof *head);
+        if (own) {
+            VKT_TRY(find(s, table->name, &at, &found));
+            VKT_TRY(vkt__safetensors_read_f32(s->open, at, own));
+        }
+        same = !memcmp(head, own ? own : table->data, count * sizeof *head);
     }
     if (!same)
         st = vkt__fail(VKT_E_FORMAT, "model",
@@ -350,6 +357,7 @@ static vkt_status check_head(source *s, const vkt__st_tensor *t, size_t n, const
                        s->folder, name);
 fail:
     free(head);
+    free(own);
     return st;
 }
 
@@ -394,7 +402,7 @@ vkt_status vkt__weights_check_finite(const char *path, const vkt__st_tensor *t, 
         uint64_t count = strcmp(t[i].dtype, "F32") != 0 ? 0 : 1;
         for (uint32_t d = 0; d < t[i].rank; d++) count *= t[i].shape[d];
         const float *v = t[i].data;
-        for (uint64_t k = 0; k < count; k++)
+        for (uint64_t k = 0; v && k < count; k++)
             if (!isfinite(v[k]))
                 return vkt__fail(
                     VKT_E_FORMAT, "model",

@@ -41,6 +41,7 @@ static vkt_status lora_of_folder(vkt_config *c)
             c, "lora.from", "'%s' is not the folder of an adapter: it has no adapter_config.json",
             c->lora_from);
     VKT_TRY(vkt__peft_open(c->lora_from, &p));
+    vkt_quant base = c->lora.base;
     float dropout = vkt__config_was_set(c, "lora.dropout") ? c->lora.dropout : p.lora.dropout;
     if (c->lora.alpha > 0 || c->lora.targets) {
         st = vkt__config_refuse(c, c->lora.targets ? "lora.targets" : "lora.alpha",
@@ -48,6 +49,7 @@ static vkt_status lora_of_folder(vkt_config *c)
         goto fail;
     }
     c->lora = p.lora;
+    c->lora.base = base;
     c->lora.dropout = dropout;
     c->lora.targets = vkt__arena_strdup(&c->priv->arena, p.lora.targets);
     if (!c->init && p.base) c->init = vkt__arena_strdup(&c->priv->arena, p.base);

@@ -134,7 +134,7 @@ static vkt_status fill_base(const vkt__trained *t, const vkt__st_tensor *all, si
         goto fail;
     }
     VKT_TRY(vkt__weights_import(init, base, n_base, true));
-    if (t->ckpt->state.base_crc != vkt__st_crc(base, n_base)) {
+    if (t->ckpt->state.base_crc != vkt__st_crc(0, base, n_base)) {
         st = vkt__fail(VKT_E_FORMAT, "checkpoint",
                        "'%s' holds only an adapter, and the weights of its base '%s' have changed "
                        "since it was trained",

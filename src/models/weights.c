@@ -1,6 +1,7 @@
 /* Parameters and moments between the device's flat buffers and the named tensors of files. */
 #include "base/os.h"
 #include "models/weights.h"
+#include "nn/frozen.h"
 #include "vktrain/models.h"
 
 /* A flat buffer of a model's values from `first` on: all of them, or what is trained. */
@@ -21,7 +22,7 @@ static void reorder(const vkt_model *m, flat f, const float *have, float *want, 
     const vkt_param *p;
     memcpy(want, have, f.n * sizeof *want);
     for (size_t i = 0; (p = vkt_model_param(m, i)); i++) {
-        if (p->order == VKT_PARAM_ORDER_SHAPE || p->offset < f.first) continue;
+        if (p->order == VKT_PARAM_ORDER_SHAPE || p->offset < f.first || p->quant) continue;
         uint64_t here = p->offset - f.first;
         for (uint64_t k = 0; k < p->count; k++) {
             uint64_t at = vkt_param_at(p, k);
@@ -34,7 +35,7 @@ static bool needs_reorder(const vkt_model *m)
 {
     const vkt_param *p;
     for (size_t i = 0; (p = vkt_model_param(m, i)); i++)
-        if (p->order != VKT_PARAM_ORDER_SHAPE) return true;
+        if (p->order != VKT_PARAM_ORDER_SHAPE && !p->quant) return true;
     return false;
 }
 
@@ -74,6 +75,7 @@ vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weig
     w->n_optim = n_trained * n_moments;
     w->model = vkt__arena_alloc(&w->arena, w->n_model * sizeof *w->model);
     w->base = vkt__arena_alloc(&w->arena, (n - n_trained) * sizeof *w->base);
+    w->base_param = vkt__arena_alloc(&w->arena, (n - n_trained) * sizeof *w->base_param);
     w->saved = vkt__arena_alloc(&w->arena, (n_trained + n_states) * sizeof *w->saved);
     w->optim = vkt__arena_alloc(&w->arena, w->n_optim * sizeof *w->optim);
     w->moments = vkt__arena_alloc(&w->arena, (n_moments + 1) * sizeof *w->moments);
@@ -85,8 +87,9 @@ vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weig
     for (size_t i = 0; i < n; i++) {
         const vkt_param *p = vkt_model_param(m, i);
         describe(&w->model[i], p, vkt__arena_strdup(&w->arena, p->name), "F32",
-                 w->values + p->offset);
+                 p->quant ? NULL : w->values + p->offset);
         if (p->frozen) {
+            w->base_param[w->n_base] = i;
             w->base[w->n_base++] = w->model[i];
             continue;
         }
@@ -107,8 +110,82 @@ vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weig
     return VKT_OK;
 }
 
+/* ---- frozen weights that are kept apart ---- */
+
+vkt_status vkt__weights_hold(vkt__weights *w, size_t i)
+{
+    vkt__st_tensor *t = &w->base[i];
+    uint64_t n = t->shape[0] * t->shape[1];
+    if (t->data) return VKT_OK;
+    t->data = t->user = malloc(n * sizeof(float));
+    if (!t->data)
+        return vkt__fail(VKT_E_OOM_HOST, "model", "no memory for '%s': %.1f MiB", t->name,
+                         (double)n * 4 / 1048576);
+    w->model[w->base_param[i]].data = t->data;
+    return VKT_OK;
+}
+
+void vkt__weights_drop(vkt__weights *w, size_t i)
+{
+    vkt__st_tensor *t = &w->base[i];
+    if (!t->user) return;
+    free(t->user);
+    t->data = t->user = w->model[w->base_param[i]].data = NULL;
+}
+
+vkt_status vkt__weights_hold_all(vkt__weights *w)
+{
+    vkt_status st = VKT_OK;
+    for (size_t i = 0; i < w->n_base && st == VKT_OK; i++) st = vkt__weights_hold(w, i);
+    return st;
+}
+
+void vkt__weights_drop_all(vkt__weights *w)
+{
+    for (size_t i = 0; i < w->n_base; i++) vkt__weights_drop(w, i);
+}
+
+/* Its numbers between the order of its shape and that of the device's memory. */
+static float *reordered(const vkt_param *p, const float *v, bool to_shape)
+{
+    float *out = malloc(p->count * sizeof *out);
+    for (uint64_t k = 0; out && k < p->count; k++) {
+        uint64_t at = vkt_param_at(p, k);
+        out[to_shape ? k : at] = v[to_shape ? at : k];
+    }
+    if (!out) vkt__fail(VKT_E_OOM_HOST, "model", "no memory for '%s'", p->name);
+    return out;
+}
+
+vkt_status vkt__weights_freeze(vkt_model *m, const vkt__weights *w, size_t i)
+{
+    size_t param = w->base_param[i];
+    const vkt_param *p = vkt_model_param(m, param);
+    if (!w->base[i].user) return VKT_OK;
+    if (p->order == VKT_PARAM_ORDER_SHAPE) return vkt__frozen_write(m, param, w->base[i].data);
+    float *v = reordered(p, w->base[i].data, false);
+    vkt_status st = v ? vkt__frozen_write(m, param, v) : VKT_E_OOM_HOST;
+    free(v);
+    return st;
+}
+
+static vkt_status thaw(const vkt_model *m, vkt__weights *w, size_t i)
+{
+    size_t param = w->base_param[i];
+    const vkt_param *p = vkt_model_param(m, param);
+    float *data = w->base[i].user, *v = NULL;
+    if (!data) return VKT_OK;
+    vkt_status st = vkt__frozen_read(m, param, data);
+    if (st != VKT_OK || p->order == VKT_PARAM_ORDER_SHAPE) return st;
+    v = reordered(p, data, true);
+    if (v) memcpy(data, v, p->count * sizeof *v);
+    free(v);
+    return v ? VKT_OK : VKT_E_OOM_HOST;
+}
+
 void vkt__weights_finish(vkt__weights *w)
 {
+    vkt__weights_drop_all(w);
     free(w->values);
     free(w->scratch);
     free(w->states);
@@ -145,6 +222,7 @@ vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_opt
     if (vkt_model_state_count(m))
         VKT_TRY(
             vkt_buffer_read(gpu, vkt_model_states(m), 0, w->states, vkt_model_state_count(m) * 4));
+    for (size_t i = 0; i < w->n_base; i++) VKT_TRY(thaw(m, w, i));
     for (size_t i = 0; (p = vkt_model_state(m, i)); i++) {
         uint32_t count;
         memcpy(&count, w->states + p->offset, sizeof count);
@@ -160,6 +238,7 @@ vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const v
     const vkt_param *p;
     VKT_TRY(flat_upload(gpu, m, flat_of(m, false), vkt_model_values(m), w->scratch, w->values));
     VKT_TRY(vkt_model_values_changed(m));
+    for (size_t i = 0; i < w->n_base; i++) VKT_TRY(vkt__weights_freeze(m, w, i));
     for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++)
         VKT_TRY(flat_upload(gpu, m, flat_of(m, true), vkt_optim_moment(o, k), w->scratch,
                             w->moments[k]));
@@ -194,6 +273,7 @@ vkt_status vkt_model_save(vkt_model *m, const char *path)
     char *aside = vkt__file_aside(path);
     vkt_gpu *gpu = vkt_model_gpu(m);
     VKT_TRY(vkt__weights_create(m, NULL, &w));
+    VKT_TRY(vkt__weights_hold_all(&w));
     VKT_TRY(vkt__weights_download(gpu, m, NULL, &w));
     VKT_TRY(vkt__safetensors_write(aside, w.model, w.n_model, NULL, 0, NULL));
     VKT_TRY(vkt__rename(aside, path));
@@ -211,6 +291,7 @@ vkt_status vkt_model_load(vkt_model *m, const char *path)
     vkt__safetensors *f = NULL;
     VKT_TRY(vkt__safetensors_open(path, &f));
     VKT_TRY(vkt__weights_create(m, NULL, &w));
+    VKT_TRY(vkt__weights_hold_all(&w));
     VKT_TRY(vkt__safetensors_load(f, w.model, w.n_model, true));
     VKT_TRY(vkt__weights_upload(vkt_model_gpu(m), m, NULL, &w));
 fail:

@@ -7,7 +7,8 @@
 #include "vktrain/optim.h"
 
 /* Host copies of the flat buffers as checkpoint tensors, in the order of their shapes: parameters
- * and running averages, and "MOMENT.PARAM" of each moment. */
+ * and running averages, and "MOMENT.PARAM" of each moment. Frozen weights that are kept apart have
+ * no memory here (data NULL) but while they are held. */
 typedef struct vkt__weights {
     vkt__arena arena;
     float *values, **moments, *states; /* moments: of what is trained */
@@ -19,11 +20,21 @@ typedef struct vkt__weights {
      * what checkpoints hold. */
     vkt__st_tensor *base, *saved;
     size_t n_base, n_saved, n_states;
+    size_t *base_param; /* [n_base] which parameter each is */
+    uint32_t base_crc;  /* vkt__st_crc of the base, where it was read */
 } vkt__weights;
 /* Memory for a model's (and optimizer's, may be NULL) tensors. */
 vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weights *out);
 void vkt__weights_finish(vkt__weights *w);
-/* Device -> host, host -> device. The device must be idle. */
+/* Memory for base[i], and the end of it. Nothing where it has its place among the values. */
+vkt_status vkt__weights_hold(vkt__weights *w, size_t i);
+void vkt__weights_drop(vkt__weights *w, size_t i);
+/* The same for all of the base. */
+vkt_status vkt__weights_hold_all(vkt__weights *w);
+void vkt__weights_drop_all(vkt__weights *w);
+/* base[i], if it is held and kept apart, onto the device. */
+vkt_status vkt__weights_freeze(vkt_model *m, const vkt__weights *w, size_t i);
+/* Device -> host, host -> device; of what is kept apart, what is held. The device must be idle. */
 vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
                                  vkt__weights *w);
 vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const vkt__weights *w);

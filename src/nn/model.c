@@ -2,35 +2,19 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "nn/frozen.h"
 #include "nn/layer_kinds.h"
 #include "nn/layer_list.h"
 #include "nn/lora.h"
+#include "nn/model_memory.h"
 #include "tensor/graph/graph.h"
 
-/* A flat buffer: device memory, or plain memory for a model without a device. */
+/* A flat buffer. */
 static vkt_status flat_create(vkt_model *m, uint64_t count, const char *label, vkt_dtype dtype,
                               vkt_buffer **out)
 {
     uint64_t bytes = VKT_MAX(count, 1) * vkt_dtype_bytes(dtype);
-    if (m->gpu)
-        return vkt_buffer_create(m->gpu, &(vkt_buffer_desc) { bytes, VKT_MEM_DEVICE, label }, out);
-    vkt_buffer *b = vkt__alloc(sizeof *b);
-    b->bytes = bytes;
-    b->label = label;
-    b->host = vkt__alloc(bytes);
-    *out = b;
-    return VKT_OK;
-}
-
-static void flat_destroy(vkt_model *m, vkt_buffer **b)
-{
-    if (m->gpu) {
-        vkt_buffer_destroy(m->gpu, b);
-    } else if (*b) {
-        free((*b)->host);
-        free(*b);
-        *b = NULL;
-    }
+    return vkt__model_buffer_create(m->gpu, bytes, label, out);
 }
 
 vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model **out)
@@ -60,6 +44,14 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
                                  &last));
     VKT_TRY(vkt__lora_check(&m->adapters, m->source));
     vkt__model_lay_out(m);
+    if (m->flat_count > UINT32_MAX) { /* what is kept apart does not count */
+        st = vkt__fail(VKT_E_SHAPE, "model",
+                       "%s: the model has more than 2^32 parameters: keep its base in fewer bits, "
+                       "lora.base",
+                       m->source);
+        goto fail;
+    }
+    VKT_TRY(vkt__frozen_create(m));
     VKT_TRY(flat_create(m, m->flat_count, "parameters", VKT_F32, &m->values));
     VKT_TRY(flat_create(m, m->flat_count - m->frozen_flat, "gradients", VKT_F32, &m->grads));
     VKT_TRY(flat_create(m, m->state_count, "running averages", VKT_F32, &m->state_values));
@@ -81,12 +73,13 @@ void vkt_model_destroy(vkt_model **pm)
 {
     vkt_model *m = *pm;
     if (!m) return;
-    flat_destroy(m, &m->values);
-    flat_destroy(m, &m->grads);
-    flat_destroy(m, &m->constants);
+    vkt__frozen_destroy(m);
+    vkt__model_buffer_destroy(m->gpu, &m->values);
+    vkt__model_buffer_destroy(m->gpu, &m->grads);
+    vkt__model_buffer_destroy(m->gpu, &m->constants);
     free(m->constants_host);
-    flat_destroy(m, &m->state_values);
-    flat_destroy(m, &m->shadow);
+    vkt__model_buffer_destroy(m->gpu, &m->state_values);
+    vkt__model_buffer_destroy(m->gpu, &m->shadow);
     free(m->params);
     free(m->states);
     vkt__str_finish(&m->adapters.others);
@@ -132,19 +125,36 @@ static vkt_status init_states(vkt_model *m)
     return st;
 }
 
-vkt_status vkt_model_init(vkt_model *m, uint64_t seed)
+static vkt_status init_param(vkt_model *m, size_t i, uint64_t seed)
+{
+    const vkt__param *p = &m->params[i];
+    float *v = malloc(p->pub.count * sizeof *v);
+    if (!v) return vkt__fail(VKT_E_OOM_HOST, "model", "no memory for '%s'", p->pub.name);
+    uint64_t own = vkt__hash(p->pub.name, strlen(p->pub.name), seed);
+    for (uint64_t k = 0; k < p->pub.count; k++) v[k] = initial_value(p, own, k);
+    vkt_status st =
+        p->pub.quant ? vkt__frozen_write(m, i, v)
+                     : vkt_buffer_write(m->gpu, m->values, p->pub.offset * 4, v, p->pub.count * 4);
+    free(v);
+    return st;
+}
+
+static vkt_status init_params(vkt_model *m, uint64_t seed, bool frozen)
 {
     vkt_status st = init_states(m);
-    for (size_t i = 0; i < m->n_params && st == VKT_OK; i++) {
-        const vkt__param *p = &m->params[i];
-        float *v = malloc(p->pub.count * sizeof *v);
-        if (!v) return vkt__fail(VKT_E_OOM_HOST, "model", "no memory for '%s'", p->pub.name);
-        uint64_t own = vkt__hash(p->pub.name, strlen(p->pub.name), seed);
-        for (uint64_t k = 0; k < p->pub.count; k++) v[k] = initial_value(p, own, k);
-        st = vkt_buffer_write(m->gpu, m->values, p->pub.offset * 4, v, p->pub.count * 4);
-        free(v);
-    }
+    for (size_t i = 0; i < m->n_params && st == VKT_OK; i++)
+        if (frozen || !m->params[i].pub.frozen) st = init_param(m, i, seed);
     return st == VKT_OK ? vkt_model_values_changed(m) : st;
+}
+
+vkt_status vkt_model_init(vkt_model *m, uint64_t seed)
+{
+    return init_params(m, seed, true);
+}
+
+vkt_status vkt__model_init_trained(vkt_model *m, uint64_t seed)
+{
+    return init_params(m, seed, false);
 }
 
 vkt_status vkt_model_values_changed(vkt_model *m)

@@ -2,8 +2,10 @@
  * flat buffers, and the tensors that stand for it in a graph. Knows no layer type. */
 #include <stdio.h>
 
+#include "base/quant.h"
 #include "nn/params.h"
 #include "tensor/graph/graph.h"
+#include "tensor/ops/ops.h"
 
 int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
                          vkt__init init, float scale)
@@ -34,9 +36,34 @@ void vkt__model_set_trained(vkt_model *m, int param)
     m->params[param].pub.frozen = false;
 }
 
+void vkt__model_set_table(vkt_model *m, int param)
+{
+    m->params[param].table = true;
+}
+
 vkt__adapters *vkt__model_adapters(vkt_model *m)
 {
     return &m->adapters;
+}
+
+static vkt_quant asked(const vkt_model *m)
+{
+    vkt_quant base = m->adapters.desc.base;
+    if (base != VKT_QUANT_AUTO) return base;
+    return m->precision == VKT_BF16  ? VKT_QUANT_BF16
+           : m->precision == VKT_F16 ? VKT_QUANT_F16
+                                     : VKT_QUANT_F32;
+}
+
+/* How a frozen parameter is kept; AUTO: as f32 among the values, because nothing else was asked for
+ * or its shape can't have it. */
+static vkt_quant frozen_kind(const vkt_model *m, const vkt__param *p)
+{
+    vkt_quant kind = asked(m);
+    bool few = kind == VKT_QUANT_NF4 || kind == VKT_QUANT_Q4_0;
+    if (!p->pub.frozen || p->pub.shape.rank != 2 || kind == VKT_QUANT_F32) return VKT_QUANT_AUTO;
+    if (p->table && few) kind = VKT_QUANT_Q8_0;
+    return vkt__quant_words(kind, p->pub.count) ? kind : VKT_QUANT_AUTO;
 }
 
 /* Frozen parameters first, so that gradients and moments need memory for the others alone. */
@@ -48,10 +75,12 @@ void vkt__model_lay_out(vkt_model *m)
         for (size_t i = 0; i < m->n_params; i++) {
             vkt_param *p = &m->params[i].pub;
             if (p->frozen == trained) continue;
-            p->offset = at;
-            at += vkt__align(p->count, VKT_PARAM_ALIGN);
+            p->quant = frozen_kind(m, &m->params[i]);
+            p->offset = p->quant ? 0 : at;
+            if (!p->quant) at += vkt__align(p->count, VKT_PARAM_ALIGN);
         }
     }
+    m->flat_count = at;
 }
 
 void vkt__model_set_constants(vkt_model *m, uint32_t n, vkt_shape shape, float *data)
@@ -144,10 +173,46 @@ static void add_shadow(const vkt_model *m, vkt_graph *g, const vkt_param *p, vkt
     vkt_shadow(t, s);
 }
 
+/* The buffer as a tensor of g: words, or the 16-bit numbers that they are. */
+static vkt_tensor *whole(vkt_graph *g, const vkt__param *p, vkt_shape shape, vkt_dtype dtype)
+{
+    const char *name =
+        vkt__arena_printf(&g->arena, "%s (%s%s)", p->pub.name, vkt__quant_name(p->pub.quant),
+                          dtype == VKT_U32 ? " words" : "");
+    vkt_tensor *t = vkt__input_named(g, name);
+    if (t) return t;
+    t = vkt_input(g, shape, dtype, name);
+    vkt_bind(t, VKT_ALL_SLOTS, p->packed, 0);
+    return t;
+}
+
+static vkt_tensor *words_of(vkt_graph *g, const vkt__param *p)
+{
+    uint64_t n = vkt__quant_words(p->pub.quant, p->pub.count);
+    return whole(g, p, vkt_shape1((uint32_t)n), VKT_U32);
+}
+
+/* Products in 16 bits read those that are kept in them. */
+static vkt_tensor *frozen_tensor(vkt_model *m, vkt_graph *g, const vkt__param *p)
+{
+    vkt_tensor *t = vkt__unpack_all(g, words_of(g, p), p->pub.quant, p->pub.shape);
+    bool same = (p->pub.quant == VKT_QUANT_BF16 && m->precision == VKT_BF16) ||
+                (p->pub.quant == VKT_QUANT_F16 && m->precision == VKT_F16);
+    if (same && !t->inert) vkt_shadow(t, whole(g, p, p->pub.shape, m->precision));
+    return t;
+}
+
+static vkt_tensor *frozen_rows(vkt_graph *g, const vkt__param *p, vkt_tensor *ids)
+{
+    if (p->pub.shape.d[1] % 8) return NULL;
+    return vkt__unpack_rows(g, words_of(g, p), p->pub.quant, p->pub.shape, ids);
+}
+
 vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param)
 {
     if (param < 0) return NULL;
     const vkt_param *p = &m->params[param].pub;
+    if (p->quant) return frozen_tensor(m, g, &m->params[param]);
     vkt_tensor *t = vkt__input_named(g, p->name);
     if (!t) {
         t = vkt_input(g, memory_shape(p), VKT_F32, p->name);
@@ -157,11 +222,22 @@ vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param)
     return t;
 }
 
-vkt_tensor *vkt__model_named(vkt_model *m, vkt_graph *g, const char *name)
+static int find(const vkt_model *m, const char *name)
 {
     for (size_t i = 0; i < m->n_params; i++)
-        if (!strcmp(m->params[i].pub.name, name)) return vkt__model_tensor(m, g, (int)i);
-    return NULL;
+        if (!strcmp(m->params[i].pub.name, name)) return (int)i;
+    return -1;
+}
+
+vkt_tensor *vkt__model_named(vkt_model *m, vkt_graph *g, const char *name)
+{
+    return vkt__model_tensor(m, g, find(m, name));
+}
+
+vkt_tensor *vkt__model_rows(vkt_model *m, vkt_graph *g, const char *name, vkt_tensor *ids)
+{
+    int i = find(m, name);
+    return i >= 0 && m->params[i].pub.quant ? frozen_rows(g, &m->params[i], ids) : NULL;
 }
 
 vkt_tensor *vkt__model_state_tensor(vkt_model *m, vkt_graph *g, int state)

@@ -18,6 +18,8 @@ typedef struct vkt__param {
     vkt_param pub;
     vkt__init init;
     float scale;
+    bool table;         /* rows are looked up, or give scores: see vkt_lora.base */
+    vkt_buffer *packed; /* of one that pub.quant keeps so */
 } vkt__param;
 
 typedef struct vkt__layer_list {
@@ -68,7 +70,7 @@ struct vkt_model {
     vkt__layer_list layers;
     vkt__param *params, *states; /* of states, scale is the initial value */
     size_t n_params, cap_params, n_states, cap_states;
-    uint64_t count, flat_count, frozen_flat, state_count;
+    uint64_t count, flat_count, frozen_flat, state_count, frozen_bytes;
     vkt__adapters adapters;
     vkt_buffer *values, *grads, *state_values;
     uint32_t n_constants;      /* as many of the shape, one after the other */
@@ -88,6 +90,7 @@ int vkt__model_add_named(vkt_model *m, const char *name, vkt_shape shape, vkt__i
                          float scale);
 /* Of an adapter: it is trained though others are frozen. */
 void vkt__model_set_trained(vkt_model *m, int param);
+void vkt__model_set_table(vkt_model *m, int param);
 void vkt__model_set_order(vkt_model *m, int param, vkt_param_order order);
 void vkt__model_set_by_head(vkt_model *m, int param, uint32_t heads);
 /* Something the layer keeps that is no parameter, and its initial value. */
@@ -95,7 +98,8 @@ int vkt__model_add_state(vkt_model *m, const vkt__layer *l, const char *suffix, 
                          vkt_dtype dtype, float value);
 /* n tables of numbers that are not learned; data by vkt__alloc, the model's from now on. */
 void vkt__model_set_constants(vkt_model *m, uint32_t n, vkt_shape shape, float *data);
-/* Places every parameter in the flat buffers, when all of them are known. */
+/* Places every parameter in the flat buffers, when all of them are known, or says that it is kept
+ * apart. */
 void vkt__model_lay_out(vkt_model *m);
 
 vkt__adapters *vkt__model_adapters(vkt_model *m);
@@ -103,10 +107,16 @@ uint32_t vkt__model_n_outputs(const vkt_model *m);
 /* The i-th layer of the whole; NULL past the last. */
 const vkt__layer *vkt__model_layer(const vkt_model *m, size_t i);
 
+/* Sets initial values of what is trained alone, where the rest comes from a file. */
+vkt_status vkt__model_init_trained(vkt_model *m, uint64_t seed);
+
 /* ---- tensors of a graph, made once in each ---- */
 
 /* The parameter's tensor in g; NULL for index -1. */
 vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param);
+/* The rows of the parameter of that name that ids [B, T] name; NULL: it is not kept so that they
+ * can be had alone. */
+vkt_tensor *vkt__model_rows(vkt_model *m, vkt_graph *g, const char *name, vkt_tensor *ids);
 /* The parameter of that name in g; NULL: there is none. */
 vkt_tensor *vkt__model_named(vkt_model *m, vkt_graph *g, const char *name);
 vkt_tensor *vkt__model_state_tensor(vkt_model *m, vkt_graph *g, int state);

@@ -126,6 +126,7 @@ static void add_table(planner *p, const char *name, uint32_t rows)
     char text[128];
     snprintf(text, sizeof text, "%s.weight", name);
     add(p, text, vkt_shape2(rows, p->s->C), VKT_INIT_NORMAL, p->scale);
+    vkt__model_set_table(p->m, p->last);
 }
 
 static vkt_status transformer_plan(vkt_model *m, vkt__layer *l)
@@ -325,20 +326,29 @@ static vkt_tensor *table(vkt__tbuilder *b, const char *name)
     return name ? param(b, name, ".weight") : NULL;
 }
 
-vkt_tensor *vkt__transformer_body(vkt__tbuilder *b, vkt_tensor *tokens)
+/* [B, n, C]; of a frozen table only the tokens' rows are unpacked. */
+static vkt_tensor *embed(vkt__tbuilder *b, vkt_tensor *tokens)
 {
-    vkt_graph *g = b->g;
+    char name[128];
+    snprintf(name, sizeof name, "%s.weight", b->s.names->embedding);
+    vkt_tensor *rows = b->s.learned ? NULL : vkt__model_rows(b->m, b->g, name, tokens);
+    if (rows) return rows;
     vkt_embedding_in in = {
         .table = table(b, b->s.names->embedding),
         .ids = tokens,
         .pos = b->s.learned ? table(b, b->s.names->positions) : NULL,
         .start = b->start,
-        .order = b->train ? vkt__input_named(g, VKT_TOKEN_ORDER) : NULL,
-        .segments = b->train ? vkt__input_named(g, VKT_TOKEN_SEGMENTS) : NULL,
+        .order = b->train ? vkt__input_named(b->g, VKT_TOKEN_ORDER) : NULL,
+        .segments = b->train ? vkt__input_named(b->g, VKT_TOKEN_SEGMENTS) : NULL,
         .docs = b->s.learned ? b->docs : NULL,
     };
+    return vkt_embedding(b->g, &in);
+}
+
+vkt_tensor *vkt__transformer_body(vkt__tbuilder *b, vkt_tensor *tokens)
+{
     const vkt_transformer *t = &b->l->spec.transformer;
-    vkt_tensor *x = dropout(b, scaled(b, vkt_embedding(g, &in), t->embedding_scale));
+    vkt_tensor *x = dropout(b, scaled(b, embed(b, tokens), t->embedding_scale));
     for (uint32_t i = 0; i < b->s.n_layers; i++) x = block(b, i, x);
     if (b->s.place != VKT_NORM_POST) x = norm(b, "", b->s.names->last_norm, x);
     /* The scores' divisor where there are fewer numbers. */

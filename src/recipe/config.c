@@ -358,6 +358,7 @@ static vkt_status finish_lora(vkt_config *c)
 {
     if (!c->lora.rank) {
         const char *alone = c->lora.targets       ? "lora.targets"
+                            : c->lora.base        ? "lora.base"
                             : c->lora.dropout > 0 ? "lora.dropout"
                             : c->lora.alpha > 0   ? "lora.alpha"
                                                   : NULL;

@@ -69,6 +69,10 @@ static const vkt__choice losses[] = {
     { "focal", VKT_LOSS_KIND_FOCAL }, { "mse", VKT_LOSS_KIND_MSE },
     { "huber", VKT_LOSS_KIND_HUBER }, { 0 }
 };
+static const vkt__choice bases[] = { { "auto", VKT_QUANT_AUTO }, { "f32", VKT_QUANT_F32 },
+                                     { "f16", VKT_QUANT_F16 },   { "bf16", VKT_QUANT_BF16 },
+                                     { "q8_0", VKT_QUANT_Q8_0 }, { "q4_0", VKT_QUANT_Q4_0 },
+                                     { "nf4", VKT_QUANT_NF4 },   { 0 } };
 static const vkt__choice weightings[] = { { "none", VKT_CLASS_WEIGHT_NONE },
                                           { "balanced", VKT_CLASS_WEIGHT_BALANCED },
                                           { 0 } };
@@ -139,6 +143,12 @@ static const vkt__option options[] = {
       "layers that get an adapter: a list of names or last parts of names, or all-linear (default: "
       "c_attn for GPT-2, q_proj and v_proj for Llama)",
       NULL, NULL },
+    { "lora.base", VKT__OPT_ENUM, AT(lora.base), "auto", 0, 0, "",
+      "how the frozen matrices of `init` are kept on the device: f32, f16, bf16, q8_0 (8.5 bits), "
+      "q4_0 (4.5 bits), nf4 (4.25 bits, as QLoRA; embeddings and the output layer are q8_0 with "
+      "either); auto: in train.precision. Runs are evaluated, exported and chatted with on the "
+      "weights of `init` as they are",
+      bases, NULL },
     { "lora.from", VKT__OPT_STRING, AT(lora_from), NULL, 0, 0, "",
       "folder of a PEFT adapter to continue from; it sets rank, alpha, targets and, if there is no "
       "`init`, the base model",

@@ -182,8 +182,9 @@ static uint64_t memory_table(const vkt__session *s, vkt__str *out)
     uint64_t values = s->model ? vkt_model_values(s->model)->bytes : 0,
              grads = s->model ? vkt_model_grads(s->model)->bytes : 0;
     const vkt_buffer *shadow_buffer = s->model ? vkt_model_shadow(s->model) : NULL;
-    uint64_t shadow = shadow_buffer ? shadow_buffer->bytes : 0;
-    uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - values - shadow - grads - moments;
+    uint64_t shadow = shadow_buffer ? shadow_buffer->bytes : 0,
+             frozen = s->model ? vkt_model_frozen_bytes(s->model) : 0;
+    uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - frozen - values - shadow - grads - moments;
     if (s->eval.upload[0]) others -= ring_bytes(&s->train) + ring_bytes(&s->eval);
     others -= vkt__samples_bytes(s->samples);
     others -= vkt_graph_allocated(s->train.graph) + vkt_graph_allocated(s->update) +
@@ -192,6 +193,7 @@ static uint64_t memory_table(const vkt__session *s, vkt__str *out)
         const char *name;
         uint64_t bytes;
     } rows[] = {
+        { "frozen weights", frozen },
         { "parameters", values },
         { "parameters in 16 bits", shadow },
         { "gradients", grads },

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "nn/frozen.h"
 #include "train/trainer_ranks.h"
 
 static vkt_comm *comm_of(const vkt__trainer *t)
@@ -214,6 +215,26 @@ static vkt_status broadcast_floats(vkt_comm *c, float *v, uint64_t n)
     return st;
 }
 
+/* The frozen weights that are kept apart, as they are on rank 0's device. */
+static vkt_status share_frozen(vkt__trainer *t, vkt_comm *c)
+{
+    vkt_status st = VKT_OK;
+    float *piece = NULL;
+    for (size_t i = 0; vkt_model_param(t->s->model, i) && st == VKT_OK; i++) {
+        vkt_buffer *b = vkt__frozen_buffer(t->s->model, i);
+        if (!b) continue;
+        free(piece);
+        piece = malloc(b->bytes);
+        if (!piece) return vkt__fail(VKT_E_OOM_HOST, "train", "no memory for a frozen weight");
+        if (c->rank == 0) VKT_TRY(vkt_buffer_read(t->gpu, b, 0, piece, b->bytes));
+        VKT_TRY(broadcast_floats(c, piece, b->bytes / 4));
+        VKT_TRY(vkt_buffer_write(t->gpu, b, 0, piece, b->bytes));
+    }
+fail:
+    free(piece);
+    return st;
+}
+
 vkt_status vkt__ranks_share_weights(vkt__trainer *t)
 {
     vkt_comm *c = comm_of(t);
@@ -231,6 +252,7 @@ vkt_status vkt__ranks_share_weights(vkt__trainer *t)
     for (size_t k = 0; k < vkt_optim_n_moments(t->s->optim); k++)
         VKT_TRY(broadcast_floats(c, w->moments[k], n_trained));
     VKT_TRY(broadcast_floats(c, w->states, vkt_model_state_count(m)));
+    VKT_TRY(share_frozen(t, c));
     VKT_TRY(vkt__comm_broadcast(c, w->counts, (w->n_states + 1) * sizeof *w->counts));
     VKT_TRY(vkt_optim_get_loss_scale(t->s->optim, &more.scale, &more.good));
     more.base_crc = t->base_crc;

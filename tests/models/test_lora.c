@@ -152,9 +152,10 @@ static void merged_is_unmerged(void **state)
 static void checkpoints_hold_the_adapter_alone(void **state)
 {
     (void)state;
-    static const char recipe[] = DATA TUNE "init: " DIR "/gpt2\nlora: {rank: 2}\n",
-                      half[] = DATA "optim: {rule: adamw, lr: 0.02}\ntrain: {steps: 3, batch: 4}\n"
-                                    "eval: {every: 3}\ninit: " DIR "/gpt2\nlora: {rank: 2}\n";
+    static const char recipe[] = DATA TUNE "init: " DIR "/gpt2\nlora: {rank: 2, base: nf4}\n",
+                      half[] =
+                          DATA "optim: {rule: adamw, lr: 0.02}\ntrain: {steps: 3, batch: 4}\n"
+                               "eval: {every: 3}\ninit: " DIR "/gpt2\nlora: {rank: 2, base: nf4}\n";
     vkt_train_result r;
     vkt__safetensors *f;
     const vkt_tensor_info *t;

@@ -34,7 +34,9 @@ struct vkt_op {
      * mixed precision says otherwise (precision.c); in[i] is a factor of a product, which mixed
      * precision always gives 16 bits. */
     uint32_t narrow_in, narrow_odd, narrow_out, factors;
-    bool alike; /* all of them but factors have 16 bits, or none has */
+    bool at_use; /* it runs just before its result is read, again for the backward pass: the result
+                    is large and quickly made (unpacks.c) */
+    bool alike;  /* all of them but factors have 16 bits, or none has */
     /* Creates the outputs with vkt__out, or reports with vkt__shape_error and returns false. */
     bool (*shape)(vkt_node *n);
     /* One vkt__dispatch, or several that neither read nor write what another writes. */
@@ -148,6 +150,10 @@ typedef union vkt_attr {
         uint32_t n; /* gradient: rows of the table */
     } embedding;
     struct {
+        vkt_quant kind;
+        vkt_shape shape; /* of what is packed */
+    } unpack;
+    struct {
         uint32_t plain, n; /* columns that are no ids; gradient: rows of the table */
     } lookup;
     struct {
@@ -180,7 +186,7 @@ typedef union vkt_attr {
 /* How vkt_check_ops fills a tensor. CYCLE: i % limit, ids whose ORDER (limit: how many ids) and
  * SEGMENTS (limit: how many rows; as many ids as it has elements, less one) are known. DOCUMENTS:
  * first position of each token's document, `limit` tokens long, over the last dimension. CONSTANT:
- * the number `limit`. */
+ * the number `limit`. PACKED: words of numbers packed as the vkt_quant `limit`. */
 enum {
     VKT_HINT_NORMAL,
     VKT_HINT_INDEX,
@@ -191,7 +197,8 @@ enum {
     VKT_HINT_ORDER,
     VKT_HINT_SEGMENTS,
     VKT_HINT_DOCUMENTS,
-    VKT_HINT_CONSTANT
+    VKT_HINT_CONSTANT,
+    VKT_HINT_PACKED
 };
 
 struct vkt_tensor {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/half.h"
+#include "base/quant.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/sample.h"
 #include "tensor/graph/value.h"
@@ -70,6 +71,8 @@ double vkt__sample_value(const vkt_tensor *t, uint64_t seed, uint64_t i)
         return (double)(i % vkt__last(t->shape) / limit * limit);
     case VKT_HINT_CONSTANT:
         return (double)limit;
+    case VKT_HINT_PACKED:
+        return vkt__quant_sample((vkt_quant)limit, i, vkt_rand_u32(seed, VKT_RNG_TEST, at));
     case VKT_HINT_STEP:
         return step_word(i);
     case VKT_HINT_INDEX:

@@ -23,7 +23,7 @@ extern const vkt_op vkt__op_batch_stats, vkt__op_batch_finish, vkt__op_batch_nor
     vkt__op_batch_norm_sums, vkt__op_batch_norm_total, vkt__op_batch_norm_bwd,
     vkt__op_batch_norm_pool, vkt__op_batch_norm_pool_sums, vkt__op_batch_norm_pool_bwd;
 extern const vkt_op vkt__op_group_norm, vkt__op_group_norm_bwd, vkt__op_group_norm_dw;
-extern const vkt_op vkt__op_dropout, vkt__op_cast;
+extern const vkt_op vkt__op_dropout, vkt__op_cast, vkt__op_unpack, vkt__op_unpack_rows;
 extern const vkt_op vkt__op_softmax, vkt__op_softmax_bwd, vkt__op_softmax_xent,
     vkt__op_softmax_xent_bwd;
 extern const vkt_op vkt__op_element_loss, vkt__op_element_loss_bwd, vkt__op_focal,
@@ -43,6 +43,14 @@ vkt_tensor *vkt__real(vkt_graph *g, vkt_tensor *dy, const vkt_tensor *t);
 
 /* dy * act'(v): v is the output where vkt__act_from_output, else the input. */
 vkt_tensor *vkt__act_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *v, vkt_act act);
+
+/* words [n] u32, numbers packed as `kind` that have that shape -> they, f32. The node runs wherever
+ * its result is read: the result takes no memory for long. Kernel unpack.comp, twin unpack_ref. */
+vkt_tensor *vkt__unpack_all(vkt_graph *g, vkt_tensor *words, vkt_quant kind, vkt_shape shape);
+/* Of those of shape [V, C], C a multiple of 8, the rows that ids [B, T] u32 name -> [B, T, C] f32.
+ * An id >= V gives zeros. */
+vkt_tensor *vkt__unpack_rows(vkt_graph *g, vkt_tensor *words, vkt_quant kind, vkt_shape shape,
+                             vkt_tensor *ids);
 
 /* One element of an elementwise node in double: op is VKT_EL_*, but not dropout. */
 double vkt__eltwise_element(uint32_t op, vkt_act act, double s, double x, double y);

@@ -1,7 +1,9 @@
 /* The cast row: f32 to f16 or bf16 and back, by hand-packed bits. A 16-bit tensor of odd count
- * occupies its bytes rounded up to 4. */
+ * occupies its bytes rounded up to 4. The unpack rows: numbers in few bits (base/quant.h) become
+ * f32, or 16 bits, all of them or the rows that ids name. What is packed has no gradient. */
 #include <math.h>
 
+#include "base/quant.h"
 #include "tensor/graph/gradient.h"
 #include "tensor/graph/record.h"
 #include "tensor/graph/sample.h"
@@ -84,4 +86,134 @@ vkt_tensor *vkt_cast(vkt_graph *g, vkt_tensor *x, vkt_dtype to)
 {
     if (x->inert || x->dtype == to) return x;
     return vkt__op(g, &vkt__op_cast, &x, 1, (vkt_attr) { .cast = { to } });
+}
+
+/* ---- unpack ---- */
+
+enum { WORDS, IDS, AT_ONCE = 8 };
+
+static bool unpack_shape(vkt_node *n)
+{
+    const vkt_tensor *words = n->in[WORDS], *ids = n->in[IDS];
+    vkt_shape of = n->attr.unpack.shape, out = of;
+    vkt_quant kind = n->attr.unpack.kind;
+    if (words->dtype != VKT_U32 || words->count != vkt__quant_words(kind, vkt_shape_count(of)))
+        return vkt__shape_error(n, "%s is not the words of numbers packed as %s", vkt__text(words),
+                                vkt__quant_name(kind));
+    if (n->op == &vkt__op_unpack_rows) {
+        if (of.rank != 2 || of.d[0] == 0 || of.d[1] % AT_ONCE)
+            return vkt__shape_error(n, "a table of %u columns has no rows that unpack alone",
+                                    vkt__last(of));
+        if (ids->dtype != VKT_U32 || ids->shape.rank == 0 || ids->shape.rank >= VKT_MAX_RANK)
+            return vkt__shape_error(n, "the ids %s must be [.., T] u32", vkt__text(ids));
+        out = ids->shape;
+        out.d[out.rank++] = of.d[1];
+    }
+    vkt__out(n, 0, out, VKT_F32);
+    return true;
+}
+
+static void unpack_record(vkt__rec *rec, const vkt_node *n)
+{
+    vkt_shape of = n->attr.unpack.shape;
+    bool rows = n->op == &vkt__op_unpack_rows;
+    struct unpack_params p = { .x = vkt__addr(rec, n->in[WORDS]),
+                               .ids = vkt__addr_or(rec, n->in[IDS], n->in[WORDS]),
+                               .y = vkt__addr(rec, n->out[0]),
+                               .n = (uint32_t)(n->out[0]->count / AT_ONCE),
+                               .rows = rows ? of.d[0] : 1,
+                               .cols = rows ? of.d[1] / AT_ONCE : 1 };
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_PACK, n->attr.unpack.kind },
+                                   { VKT_SPEC_TYPE_Y, vkt__type(n->out[0]) },
+                                   { VKT_SPEC_ROWS_OF, rows } };
+    vkt__dispatch(rec, VKT_SHADER_UNPACK, spec, VKT_COUNT(spec), &p, sizeof p,
+                  ((uint64_t)p.n + wg - 1) / wg);
+}
+
+static void unpack_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    vkt_shape of = n->attr.unpack.shape;
+    uint64_t n_words = n->in[WORDS]->count, C = vkt__last(of), rows = n->out[0]->count / C;
+    uint32_t *words = vkt__alloc((n_words + 1) * sizeof *words);
+    float *row = vkt__alloc((C + 1) * sizeof *row);
+    for (uint64_t i = 0; i < n_words; i++) words[i] = (uint32_t)in[WORDS][i];
+    for (uint64_t r = 0; r < rows; r++) {
+        uint64_t id = in[IDS] ? (uint64_t)in[IDS][r] : r;
+        memset(row, 0, C * sizeof *row);
+        if (!in[IDS] || id < of.d[0]) vkt__dequantize(n->attr.unpack.kind, words, id * C, C, row);
+        for (uint64_t c = 0; c < C; c++) out[0][r * C + c] = (double)row[c];
+    }
+    free(words);
+    free(row);
+}
+
+/* Of the words, those that are read. */
+static vkt_cost unpack_cost(const vkt_node *n)
+{
+    double y = (double)n->out[0]->count,
+           share = y / (double)VKT_MAX(vkt_shape_count(n->attr.unpack.shape), 1);
+    vkt_cost c = { y, (double)n->out[0]->bytes + share * (double)n->in[WORDS]->bytes };
+    if (n->in[IDS]) c.bytes += (double)n->in[IDS]->bytes;
+    return c;
+}
+
+static const char *unpack_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    static const struct {
+        const char *name;
+        vkt_quant kind;
+        uint32_t rows, cols;
+    } s[] = {
+        { "f16", VKT_QUANT_F16, 3, 40 },           { "bf16", VKT_QUANT_BF16, 5, 24 },
+        { "q8_0", VKT_QUANT_Q8_0, 9, 256 },        { "q4_0", VKT_QUANT_Q4_0, 8, 96 },
+        { "nf4", VKT_QUANT_NF4, 33, 512 },         { "nf4, short rows", VKT_QUANT_NF4, 64, 8 },
+        { "q4_k", VKT_QUANT_Q4_K, 5, 768 },        { "q6_k", VKT_QUANT_Q6_K, 6, 256 },
+        { "nf4, tall", VKT_QUANT_NF4, 70000, 64 },
+    };
+    if (i >= VKT_COUNT(s) - (op == &vkt__op_unpack_rows)) return NULL; /* the tall one: of all */
+    vkt_shape of = vkt_shape2(s[i].rows, s[i].cols);
+    uint64_t n = vkt__quant_words(s[i].kind, vkt_shape_count(of));
+    vkt_tensor *words =
+        vkt__sample(g, vkt_shape1((uint32_t)n), VKT_U32, VKT_HINT_PACKED, s[i].kind);
+    if (op == &vkt__op_unpack)
+        vkt__unpack_all(g, words, s[i].kind, of);
+    else /* an id past the table, too */
+        vkt__unpack_rows(g, words, s[i].kind, of,
+                         vkt__sample(g, vkt_shape2(3, 7), VKT_U32, VKT_HINT_INDEX, s[i].rows + 2));
+    return s[i].name;
+}
+
+const vkt_op vkt__op_unpack = { .name = "unpack",
+                                .n_in = 1,
+                                .n_out = 1,
+                                .narrow_out = 1,
+                                .at_use = true,
+                                .shape = unpack_shape,
+                                .record = unpack_record,
+                                .ref = unpack_ref,
+                                .cost = unpack_cost,
+                                .sample = unpack_sample };
+const vkt_op vkt__op_unpack_rows = { .name = "unpack_rows",
+                                     .n_in = 2,
+                                     .n_out = 1,
+                                     .narrow_out = 1,
+                                     .shape = unpack_shape,
+                                     .record = unpack_record,
+                                     .ref = unpack_ref,
+                                     .cost = unpack_cost,
+                                     .sample = unpack_sample };
+
+vkt_tensor *vkt__unpack_all(vkt_graph *g, vkt_tensor *words, vkt_quant kind, vkt_shape shape)
+{
+    return vkt__op(g, &vkt__op_unpack, &words, 1,
+                   (vkt_attr) { .unpack = { .kind = kind, .shape = shape } });
+}
+
+vkt_tensor *vkt__unpack_rows(vkt_graph *g, vkt_tensor *words, vkt_quant kind, vkt_shape shape,
+                             vkt_tensor *ids)
+{
+    return vkt__op(g, &vkt__op_unpack_rows, (vkt_tensor *[]) { words, ids }, 2,
+                   (vkt_attr) { .unpack = { .kind = kind, .shape = shape } });
 }

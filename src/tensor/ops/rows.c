@@ -46,6 +46,8 @@ const vkt_op *const vkt__rows[] = {
     &vkt__op_norm_dw,
     &vkt__op_dropout,
     &vkt__op_cast,
+    &vkt__op_unpack,
+    &vkt__op_unpack_rows,
     &vkt__op_softmax,
     &vkt__op_softmax_bwd,
     &vkt__op_softmax_xent,

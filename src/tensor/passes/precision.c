@@ -3,12 +3,11 @@
  * compute in fp32 and round an element once, when they store it. The rule:
  *
  *   a tensor has 16 bits if the row that writes it can (narrow_out), every row that reads it can
- *   (narrow_in), its memory is the graph's own, and its last dimension is even, so that no two rows
- *   share a word;
- *   factors of products always have 16 bits: parameters by their shadows, others by a cast, which
- *   every later reader that can then reads too;
- *   all else is fp32: parameters and their gradients, logits, losses, softmax, statistics of norms,
- *   sums, the gradient's norm, the optimizer. */
+ *   (narrow_in), it has no shadow, its memory is the graph's own, and its last dimension is even,
+ * so that no two rows share a word; factors of products always have 16 bits: parameters by their
+ * shadows, others by a cast, which every later reader that can then reads too; all else is fp32:
+ * parameters and their gradients, logits, losses, softmax, statistics of norms, sums, the
+ * gradient's norm, the optimizer. */
 #include "tensor/graph/view.h"
 #include "tensor/passes/passes.h"
 #include "tensor/passes/precision.h"
@@ -46,7 +45,7 @@ static bool *find_narrow(const vkt_graph *g, bool inputs)
         const vkt_tensor *t = g->tensors[i];
         bool written =
             t->node ? t->node->op->narrow_out >> t->out_index & 1 : inputs && t->name != NULL;
-        may[i] = !t->view_of && written && !t->bound && !t->kept && !t->inert &&
+        may[i] = !t->view_of && written && !t->shadow && !t->bound && !t->kept && !t->inert &&
                  t->dtype == VKT_F32 && (!t->node || is_even(t));
     }
     for (size_t i = 0; i < g->n_tensors; i++)

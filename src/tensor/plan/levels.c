@@ -3,6 +3,7 @@
 #include "tensor/graph/graph.h"
 #include "tensor/graph/view.h"
 #include "tensor/plan/levels.h"
+#include "tensor/plan/unpacks.h"
 
 /* ---- levels ---- */
 
@@ -154,6 +155,7 @@ static void bound_bytes(vkt_graph *g)
 void vkt__plan_lifetimes(vkt_graph *g)
 {
     assign_levels(g);
+    vkt__delay_unpacks(g);
     assign_lifetimes(g);
     if (!g->no_reuse) assign_inplace(g);
     bound_bytes(g);

@@ -5,6 +5,7 @@
 #include "tensor/plan/levels.h"
 #include "tensor/plan/offsets.h"
 #include "tensor/plan/recompute.h"
+#include "tensor/plan/unpacks.h"
 
 vkt_status vkt_graph_plan(vkt_graph *g, const vkt_plan_desc *desc)
 {
@@ -12,6 +13,7 @@ vkt_status vkt_graph_plan(vkt_graph *g, const vkt_plan_desc *desc)
     if (g->planned) return VKT_OK;
     vkt__rewrite(g, false);
     vkt__rewrite_whole(g);
+    vkt__place_unpacks(g);
     for (size_t k = 0; k < g->n_nodes; k++)
         for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
             const vkt_tensor *t = g->nodes[k]->in[i] ? vkt__root(g->nodes[k]->in[i]) : NULL;

@@ -1,0 +1,12 @@
+/* Memory of models: a device's, or plain memory for a model without one. */
+#ifndef VKT_NN_MODEL_MEMORY_H
+#define VKT_NN_MODEL_MEMORY_H
+
+#include "vktrain/gpu.h"
+
+/* gpu NULL: plain memory, its `host`. */
+vkt_status vkt__model_buffer_create(vkt_gpu *gpu, uint64_t bytes, const char *label,
+                                    vkt_buffer **out);
+void vkt__model_buffer_destroy(vkt_gpu *gpu, vkt_buffer **b);
+
+#endif
