@@ -126,9 +126,9 @@ typedef struct vkt_lora {
     const char *targets; /* comma-separated names of layers, or their last parts after a dot; or
                             "all-linear". NULL: c_attn for GPT-2, q_proj and v_proj for Llama, else
                             every `linear` layer */
-    vkt_quant base;      /* how the weights that are not trained are kept. AUTO: in the model's
-                            precision.      Matrices alone; those of fewer than 8 bits have embeddings
-                            and the      output      layer as Q8_0 */
+    vkt_quant base;      /* how matrices that are not trained are kept. AUTO: in the model's
+                            precision. With a base in 4 bits embeddings and the output layer have 8:
+                            Q8_0 */
 } vkt_lora;
 #define VKT_LORA_ALL "all-linear"
 /* alpha / rank. */

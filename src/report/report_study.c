@@ -7,16 +7,18 @@
 
 static void study_facts(vkt__page *p, const vkt__study_view *s)
 {
-    size_t done = 0, bad = 0;
+    size_t done = 0, bad = 0, pruned = 0;
     double best = NAN;
     char trials[80], value[80];
     for (size_t i = 0; i < s->n; i++) {
         done += !strcmp(s->t[i].state, "done");
         bad += !strcmp(s->t[i].state, "infeasible");
+        pruned += !strcmp(s->t[i].state, "pruned");
         if (!isnan(s->t[i].best) && (isnan(best) || s->sign * (s->t[i].best - best) > 0))
             best = s->t[i].best;
     }
-    snprintf(trials, sizeof trials, "%zu: %zu done, %zu infeasible", s->n, done, bad);
+    int len = snprintf(trials, sizeof trials, "%zu: %zu done, %zu infeasible", s->n, done, bad);
+    if (pruned) snprintf(trials + len, sizeof trials - (size_t)len, ", %zu pruned", pruned);
     vkt__format(value, sizeof value, "%.5g", best);
     const char *const list[][2] = {
         { "recipe", vkt__study_string(s->json, "recipe") },

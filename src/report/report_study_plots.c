@@ -33,10 +33,11 @@ static bool numeric(const vkt__study_view *s, const char *key, bool *wide, size_
 static void axis_plot(vkt__page *p, const vkt__study_view *s, const char *key)
 {
     const char *names[64];
-    size_t n_names = 0, n = 0, bad = 0, different;
-    double *x = vkt__alloc((s->n + 1) * 4 * sizeof *x), *y = x + s->n + 1, *bx = y + s->n + 1,
-           *by = bx + s->n + 1, worst = NAN;
-    const char **label = vkt__alloc((s->n + 1) * 2 * sizeof *label), **bad_label = label + s->n + 1;
+    size_t n_names = 0, n = 0, bad = 0, pruned = 0, different;
+    double *x = vkt__alloc((s->n + 1) * 6 * sizeof *x), *y = x + s->n + 1, *bx = y + s->n + 1,
+           *by = bx + s->n + 1, *px = by + s->n + 1, *py = px + s->n + 1, worst = NAN;
+    const char **label = vkt__alloc((s->n + 1) * 3 * sizeof *label), **bad_label = label + s->n + 1,
+               **pruned_label = bad_label + s->n + 1;
     bool wide = false, numbers = numeric(s, key, &wide, &different);
     for (size_t i = 0; i < s->n; i++)
         if (vkt__trial_explores(&s->t[i]) && !isnan(s->t[i].best) &&
@@ -53,7 +54,11 @@ static void axis_plot(vkt__page *p, const vkt__study_view *s, const char *key)
             if (k == n_names && n_names < VKT_COUNT(names)) names[n_names++] = v;
             at = (double)k;
         }
-        if (!isnan(t->best)) {
+        if (!isnan(t->best) && !strcmp(t->state, "pruned")) {
+            pruned_label[pruned] = t->label;
+            px[pruned] = at;
+            py[pruned++] = t->best;
+        } else if (!isnan(t->best)) {
             label[n] = t->label;
             x[n] = at;
             y[n++] = t->best;
@@ -71,11 +76,14 @@ static void axis_plot(vkt__page *p, const vkt__study_view *s, const char *key)
                        .log_x = numbers && wide,
                        .x_names = numbers ? NULL : names,
                        .n_x_names = n_names };
-    vkt__plot_add(&plot, &(vkt__series) { bad ? "best of a trial" : NULL, VKT__DOTS, n, x, y,
-                                          .color = 0, .label = label });
+    vkt__plot_add(&plot, &(vkt__series) { bad || pruned ? "best of a trial" : NULL, VKT__DOTS, n, x,
+                                          y, .color = 0, .label = label });
     if (bad)
         vkt__plot_add(&plot, &(vkt__series) { "infeasible", VKT__CROSSES, bad, bx, by, .color = 1,
                                               .label = bad_label });
+    if (pruned)
+        vkt__plot_add(&plot, &(vkt__series) { "pruned: its best until then", VKT__DOTS, pruned, px,
+                                              py, .color = 2, .label = pruned_label });
     char name[80];
     snprintf(name, sizeof name, "axis-%s", key);
     if (!numbers || different > 1) vkt__page_plot(p, &plot, name);
