@@ -19,6 +19,7 @@ static const cli_flag flags[] = {
       "show two to six runs side by side: results, and the options that differ" },
     { "--studies", CLI_BOOL, AT(studies), NULL, NULL,
       "list the studies in place of the runs, one row each, with the command that began it" },
+    { "--trials", CLI_BOOL, AT(trials), NULL, NULL, "list the trials of studies as runs, too" },
     { "--csv", CLI_BOOL, AT(csv), NULL, NULL, "print CSV with every field" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL, "print JSON with every field" },
     { "--markdown", CLI_BOOL, AT(markdown), NULL, NULL, "print a Markdown table" },
@@ -26,11 +27,13 @@ static const cli_flag flags[] = {
 };
 
 static const char details[] =
-    "Lists every run under DIR (default: the folder runs), with the trials of studies.\n"
+    "Lists every run under DIR (default: the folder runs), then each study in one row. The trials "
+    "of "
+    "a study are listed where they are asked for: with --trials, --filter, --sort, --show, --csv, "
+    "--json or --markdown, or by the study's folder as DIR.\n"
     "KEY is run, name, note, status, step, total, metric, best, best_step, test_loss, "
     "test_accuracy, test_mae, items_per_s, seconds, started, device, recipe, commit, changes, "
     "command, error, or an option of a recipe, such as optim.lr.\n"
-    "--studies shows one row for each study among them: its trials are counted, not listed.\n"
     "examples: vktrain runs --filter status=done --sort -best --show optim.lr\n"
     "          vktrain runs --filter optim.lr>0.001 --filter name~digits --csv\n"
     "          vktrain runs runs/a runs/b --compare";
@@ -74,22 +77,25 @@ static json_t *study_row(const char *dir)
 {
     json_error_t error;
     json_t *s = json_load_file(cli_text("%s/study.json", dir), 0, &error), *t, *line;
-    size_t i, done = 0;
+    size_t i, done = 0, ended = 0;
     double best = NAN, sign = json_number_value(json_object_get(s, "metric_sign"));
     if (!s) return json_pack("{ss ss}", "study", dir, "status", "damaged");
     const json_t *trials = json_object_get(s, "trials");
     json_array_foreach((json_t *)trials, i, t)
     {
         const json_t *v = json_object_get(t, "best");
-        if (!strcmp(text_of(t, "state"), "done")) done++;
+        const char *state = text_of(t, "state");
+        done += !strcmp(state, "done");
+        ended += !strcmp(state, "done") || !strcmp(state, "infeasible") || !strcmp(state, "pruned");
         if (json_is_number(v) && !(sign * (json_number_value(v) - best) <= 0))
             best = json_number_value(v);
     }
-    line = json_pack("{ss ss ss ss ss ss ss ss sI sI}", "study", dir, "kind", text_of(s, "kind"),
+    line = json_pack("{ss ss ss ss ss ss ss ss sI sI sI}", "study", dir, "kind", text_of(s, "kind"),
                      "name", text_of(s, "name"), "note", text_of(s, "note"), "status",
                      text_of(s, "status"), "metric", text_of(s, "metric"), "recipe",
                      text_of(s, "recipe"), "command", text_of(s, "study_command"), "done",
-                     (json_int_t)done, "trials", (json_int_t)json_array_size(trials));
+                     (json_int_t)done, "ended", (json_int_t)ended, "trials",
+                     (json_int_t)json_array_size(trials));
     if (line) json_object_set_new(line, "best", isnan(best) ? json_null() : json_real(best));
     json_decref(s);
     return line;
@@ -98,7 +104,7 @@ static json_t *study_row(const char *dir)
 static void print_studies(const json_t *rows)
 {
     static const cli_column col[] = { { "study", false, 60 }, { "kind", false, 0 },
-                                      { "trials", true, 0 },  { "status", false, 0 },
+                                      { "ended", true, 0 },   { "status", false, 0 },
                                       { "best", true, 0 },    { "note", false, 40 } };
     size_t n = json_array_size(rows), i;
     const char **cell = cli_zeros(n * CLI_COUNT(col) + 1, sizeof *cell);
@@ -108,7 +114,7 @@ static void print_studies(const json_t *rows)
     {
         const json_t *best = json_object_get(line, "best");
         snprintf(made[i][0], sizeof made[i][0], "%d of %d",
-                 (int)json_integer_value(json_object_get(line, "done")),
+                 (int)json_integer_value(json_object_get(line, "ended")),
                  (int)json_integer_value(json_object_get(line, "trials")));
         snprintf(made[i][1], sizeof made[i][1], "%s %s", text_of(line, "metric"),
                  json_is_number(best) ? cli_number(json_number_value(best)) : "-");
@@ -121,24 +127,36 @@ static void print_studies(const json_t *rows)
         memcpy(cell + i * CLI_COUNT(col), cells, sizeof cells);
     }
     cli_table(stdout, col, CLI_COUNT(col), cell, n);
-    printf("\nhow each was begun\n");
-    json_array_foreach((json_t *)rows, i, line) printf("  %s\n", text_of(line, "command"));
     free(cell);
     free(made);
 }
 
-/* The trials of a study are beside one another only by chance of the order: each is counted once.
- */
-static int studies(const runs_options *o, const table *t)
+/* The studies that rows of the table are trials of, each once: their trials are beside one another
+ * only by chance of the order. apart: these rows leave the table. */
+static json_t *studies_of(const runs_options *o, table *t, bool apart)
 {
     json_t *rows = json_array(), *seen = json_object();
+    size_t kept = 0;
     for (size_t i = 0; i < t->n; i++) {
         char dir[1200];
         study_of(t->rows[i].r->dir, dir);
+        for (size_t k = 0; apart && k < o->common.n_args; k++)
+            if (!strncmp(o->common.args[k], dir, strlen(dir))) dir[0] = 0; /* asked for by name */
+        if (!apart || !*dir) t->rows[kept++] = t->rows[i];
+        if (apart && *dir) vkt_config_destroy(&t->rows[i].config);
         if (!*dir || json_object_get(seen, dir)) continue;
         json_object_set_new(seen, dir, json_true());
         json_array_append_new(rows, study_row(dir));
     }
+    t->n = kept;
+    json_decref(seen);
+    return rows;
+}
+
+static void studies(const runs_options *o, table *t)
+{
+    json_t *rows = studies_of(o, t, false), *line;
+    size_t i;
     if (o->json) {
         json_t *all = json_pack("{sO}", "studies", rows);
         json_dumpf(all, stdout, JSON_INDENT(1));
@@ -146,12 +164,26 @@ static int studies(const runs_options *o, const table *t)
         json_decref(all);
     } else if (json_array_size(rows)) {
         print_studies(rows);
+        printf("\nhow each was begun\n");
+        json_array_foreach(rows, i, line) printf("  %s\n", text_of(line, "command"));
     } else {
         fprintf(stderr, "no studies there\n");
     }
     json_decref(rows);
-    json_decref(seen);
-    return CLI_OK;
+}
+
+/* For people who ask for nothing else: the runs, then a row for each study. */
+static void print_both(const runs_options *o, table *t)
+{
+    size_t n = t->n;
+    json_t *rows = studies_of(o, t, true);
+    if (t->n) runs_print_text(o, t);
+    if (json_array_size(rows)) {
+        if (t->n) putchar('\n');
+        print_studies(rows);
+        printf("\n%zu trials of studies are not listed above: `vktrain runs --trials`\n", n - t->n);
+    }
+    json_decref(rows);
 }
 
 static int print(const runs_options *o, table *t)
@@ -160,12 +192,18 @@ static int print(const runs_options *o, table *t)
     for (size_t i = 0; i < o->show.n && !rc; i++) rc = runs_known_key(o->show.item[i], &key);
     if (!rc) rc = runs_sort(o, t);
     if (rc) return rc;
-    if (o->studies) return studies(o, t);
+    bool plain = !o->filter.n && !o->show.n && !o->markdown && !o->sort;
+    if (o->studies) {
+        studies(o, t);
+        return CLI_OK;
+    }
     if (o->compare) return runs_compare(t);
     if (o->json)
         runs_print_json(o, t);
     else if (o->csv)
         runs_print_csv(o, t);
+    else if (t->n && plain && !o->trials)
+        print_both(o, t);
     else if (t->n)
         runs_print_text(o, t);
     else

@@ -6,7 +6,7 @@
 
 typedef struct runs_options {
     cli_options common;
-    bool json, csv, markdown, compare, studies;
+    bool json, csv, markdown, compare, studies, trials;
     cli_list filter, show;
     const char *sort;
 } runs_options;
