@@ -1,11 +1,16 @@
 /* Numbers in few bits, in superblocks of VKT__QUANT_BLOCK in a row, as words of 32 bits: what a
- * frozen base is kept in. Words of a superblock, elements and bytes from the lowest bits on: F16,
- * BF16  128: two numbers a word Q8_0        68: 64 of four whole numbers; 4 of two f16 scales, a
- * scale for 32 Q4_0        36: 32 of eight 4-bit numbers, less 8; 4 of two f16 scales, a scale for
- * 32 NF4         34: 32 of eight indices of vkt__nf4; four 8-bit scales, a scale for 64; their f32
- * scale Q4_K        36: as ggml's block_q4_K Q6_K        53: as ggml's block_q6_K, and two bytes of
- * 0 Kernels read the same: shaders/lib/quant.glsl. Formats: github.com/ggml-org/ggml,
- * ggml-common.h; NF4: github.com/bitsandbytes-foundation/bitsandbytes. */
+ * frozen base is kept in. Words of a superblock; elements and bytes go from the lowest bits on:
+ *
+ * - F16 and BF16: 128, of two numbers each.
+ * - Q8_0: 64 of four whole numbers; 4 of two f16 scales, one for 32 numbers.
+ * - Q4_0: 32 of eight 4-bit numbers, less 8; 4 of two f16 scales, one for 32 numbers.
+ * - NF4: 32 of eight indices of vkt__nf4; one of four 8-bit scales, one for 64 numbers; their
+ * scale, f32.
+ * - Q4_K: 36, as ggml's block_q4_K.
+ * - Q6_K: 53, as ggml's block_q6_K and two bytes of 0.
+ *
+ * Kernels read the same: shaders/lib/quant.glsl. Formats: github.com/ggml-org/ggml, ggml-common.h;
+ * NF4: github.com/bitsandbytes-foundation/bitsandbytes. */
 #ifndef VKT_BASE_QUANT_H
 #define VKT_BASE_QUANT_H
 
