@@ -16,11 +16,12 @@ pack a
 deb=$(echo "$tmp"/a/vktrain_*.deb)
 dpkg-deb -c "$deb" | awk '{ print $1, $2, $6 }' >"$tmp/list"
 for file in ./usr/bin/vktrain ./usr/share/man/man1/vktrain.1.gz ./usr/share/bash-completion/completions/vktrain \
-  ./usr/share/zsh/vendor-completions/_vktrain ./usr/share/doc/vktrain/copyright ./usr/share/doc/vktrain/changelog.gz; do
+  ./usr/share/zsh/vendor-completions/_vktrain ./usr/share/fish/vendor_completions.d/vktrain.fish ./usr/share/doc/vktrain/copyright \
+  ./usr/share/doc/vktrain/changelog.gz; do
   grep -q " $file\$" "$tmp/list" || { cat "$tmp/list"; fail "$file is not in it"; }
 done
 grep -v ' root/root ./usr/' "$tmp/list" && fail "files elsewhere, or of another owner"
-[ "$(grep -vc '/$' "$tmp/list")" = 6 ] || { cat "$tmp/list"; fail "more or fewer than 6 files"; }
+[ "$(grep -vc '/$' "$tmp/list")" = 7 ] || { cat "$tmp/list"; fail "more or fewer than 7 files"; }
 grep -q '^-rwxr-xr-x .*/usr/bin/vktrain$' "$tmp/list" || fail "the program's mode"
 dpkg-deb -f "$deb" Depends | grep -q 'libvulkan1.*libc6' || fail "Depends: $(dpkg-deb -f "$deb" Depends)"
 version=$("$build/vktrain" --version | awk 'NR == 1 { print $2 }')
