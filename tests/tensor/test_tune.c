@@ -255,12 +255,14 @@ static void a_kernel_that_ended_the_program_is_left_out(void **state)
         assert_non_null(other);
         *other = 0;
         vkt__str s = { 0 };
-        vkt__str_printf(&s, "%strying 1 %s %s\n", file, name, keys[k]); /* process 1 always runs */
+#ifndef _WIN32 /* where process 1 always runs */
+        vkt__str_printf(&s, "%strying 1 %s %s\n", file, name, keys[k]);
         REQUIRE_OK(vkt__file_replace(path, s.data, s.len));
         gpu = device(false);
         assert_false(vkt__left_out(gpu, name, keys[k]));
         vkt_gpu_destroy(&gpu);
         s.len = 0;
+#endif
         vkt__str_printf(&s, "%strying 99999999 %s %s\n", file, name, keys[k]);
         REQUIRE_OK(vkt__file_replace(path, s.data, s.len));
         vkt__str_finish(&s);
