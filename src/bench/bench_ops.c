@@ -511,8 +511,10 @@ static bool asked_for(const char *list, const char *name)
 {
     size_t n = strlen(name);
     if (!list) return true;
-    for (const char *s = list; s; s = strchr(s, ','), s += s != NULL)
+    for (const char *s = list; s; s = strchr(s, ',')) {
+        s += *s == ',';
         if (!strncmp(s, name, n) && (s[n] == ',' || s[n] == 0)) return true;
+    }
     return false;
 }
 

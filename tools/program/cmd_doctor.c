@@ -54,8 +54,10 @@ static void on_row(void *user, const vkt_check_result *r)
 static bool lists(const char *list, const char *name)
 {
     size_t n = strlen(name);
-    for (const char *s = list; s; s = strchr(s, ','), s += s != NULL)
+    for (const char *s = list; s; s = strchr(s, ',')) {
+        s += *s == ',';
         if (!strncmp(s, name, n) && (s[n] == ',' || s[n] == 0)) return true;
+    }
     return false;
 }
 
