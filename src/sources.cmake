@@ -47,6 +47,7 @@ if(MPI_FOUND)
 endif()
 set(SRC_FORMATS
   src/formats/gguf.c
+  src/formats/letters.c
   src/formats/npy.c
   src/formats/png.c
   src/formats/protobuf.c

@@ -51,6 +51,7 @@ if(VKT_TESTS)
   vkt_test(base/test_quant null)
   vkt_test(gpu/test_gpu gpu)
   vkt_test(gpu/test_device_facts null)
+  vkt_test(formats/test_letters null)
   vkt_test(formats/test_safetensors null)
   if(MPI_FOUND AND NOT VKT_SANITIZE) # Open MPI's own leaks are many
     vkt_test(comm/test_comm null)

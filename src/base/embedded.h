@@ -13,6 +13,6 @@ typedef struct vkt__embedded_file {
 extern const vkt__embedded_file vkt__embedded_shaders[]; /* SPIR-V, deflated, by vkt__shader */
 extern const vkt__embedded_file vkt__embedded_data[];    /* "digits.csv.gz", ... */
 extern const vkt__embedded_file vkt__embedded_recipes[]; /* "digits": YAML */
-extern const vkt__embedded_file vkt__embedded_page[];    /* "page.css", "page.js" */
+extern const vkt__embedded_file vkt__embedded_page[];    /* "page.css", "sans.ttf", ... */
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/format.h"
+#include "formats/letters.h"
 #include "report/plot.h"
 
 enum { LEFT = 66, RIGHT = 16, TOP = 30, BOTTOM = 46, LEGEND_LINE = 18 };
@@ -11,8 +12,8 @@ enum { LEFT = 66, RIGHT = 16, TOP = 30, BOTTOM = 46, LEGEND_LINE = 18 };
 enum { NARROW = 300 };
 /* Pixels that a tick of an axis needs. */
 enum { X_ROOM = 74, Y_ROOM = 30 };
-/* Width of most letters of a legend; a wide name has its own line. */
-static const double LETTER = 6.6;
+/* Sizes of letters, and what stands before and after a name of the legend. */
+enum { NAME = 12, TITLE = 14, BESIDE_NAME = 36 };
 
 void vkt__plot_add(vkt__plot *p, const vkt__series *s)
 {
@@ -318,11 +319,12 @@ static void draw_series(const vkt__plot *p, const vkt__canvas *c, const axis *x,
 /* A name that is wider than the plot: its end, which tells folders apart. */
 static const char *fitting(const char *name, double room, char out[256])
 {
-    size_t n = strlen(name), most = VKT_MIN((size_t)(room / LETTER), 200);
-    if (n <= most) return name;
-    const char *from = name + n - most + 3;
-    while (((unsigned char)*from & 0xc0) == 0x80) from++; /* not within a character */
-    snprintf(out, 256, "...%s", from);
+    const char *from = name + strlen(name) - VKT_MIN(strlen(name), 240);
+    if (from == name && vkt__letters_width(name, NAME, false) <= room) return name;
+    do {
+        while (((unsigned char)*from & 0xc0) == 0x80) from++; /* not within a character */
+        snprintf(out, 256, "...%s", from);
+    } while (*from++ && vkt__letters_width(out, NAME, false) > room);
     return out;
 }
 
@@ -335,10 +337,10 @@ static int legend(const vkt__plot *p, const vkt__canvas *c, double width, double
     for (size_t i = 0; i < p->n_series; i++) {
         const vkt__series *s = &p->series[i];
         if (!s->name) continue;
-        const char *name = fitting(s->name, width - RIGHT - LEFT - 30, cut);
-        double need = 30 + LETTER * (double)strlen(name);
+        const char *name = fitting(s->name, width - RIGHT - LEFT - BESIDE_NAME, cut);
+        double need = BESIDE_NAME + vkt__letters_width(name, NAME, false);
         if (!rows) rows = 1;
-        if (at + need > width - RIGHT && at > LEFT) at = LEFT, rows++;
+        if (at + need > width && at > LEFT) at = LEFT, rows++;
         if (c) {
             double y = top + LEGEND_LINE * (rows - 1);
             int ink = ink_of(s);
@@ -347,7 +349,7 @@ static int legend(const vkt__plot *p, const vkt__canvas *c, double width, double
                 c->dot(c->to, at + 8, y - 4, ink, s->mark == VKT__CROSSES, NULL);
             else
                 c->line(c->to, line, 2, ink, s->mark == VKT__LINE ? 2.5 : 6, s->faint);
-            c->text(c->to, at + 22, y, 12, VKT__START, false, false, name);
+            c->text(c->to, at + 22, y, NAME, VKT__START, false, false, name);
         }
         at += need;
     }
@@ -376,8 +378,8 @@ void vkt__plot_draw(const vkt__plot *p, const vkt__canvas *c)
     axis x, y;
     vkt__plot_size(p, &width, &height);
     find_axes(p, &x, &y);
-    bool wide = LEFT + 7.7 * (double)strlen(p->title) > width - RIGHT;
-    c->text(c->to, wide ? 8 : LEFT, 19, 14, VKT__START, true, false, p->title);
+    bool wide = LEFT + vkt__letters_width(p->title, TITLE, true) > width - RIGHT;
+    c->text(c->to, wide ? 8 : LEFT, 19, TITLE, VKT__START, true, false, p->title);
     legend(p, c, width, TOP + 9);
     begin_part(c, 't');
     draw_ticks(p, c, &x, &y);

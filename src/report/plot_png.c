@@ -1,14 +1,13 @@
-/* plot.h: the PNG canvas, pixels are blended by how much of them a shape covers; the
- * letters are stb_easy_font's, ASCII only. */
-#include <stb_easy_font.h>
-
+/* plot.h: the PNG canvas, pixels are blended by how much of them a shape covers. */
 #include <math.h>
 
 #include "base/os.h"
+#include "formats/letters.h"
 #include "formats/png.h"
 #include "report/plot.h"
 
-enum { SCALE = 2, GLYPH_BYTES = 64 << 10 };
+enum { SCALE = 2 };
+static const double FAINT = 0.32; /* as page.css has it */
 
 typedef struct image {
     int w, h;
@@ -37,7 +36,7 @@ static void blend(image *m, int x, int y, uint32_t color, double cover)
 
 /* A segment with round ends: covered by the distance of a pixel's centre. */
 static void segment(image *m, double x0, double y0, double x1, double y1, double width,
-                    uint32_t color, double alpha)
+                    uint32_t color)
 {
     double r = width / 2, dx = x1 - x0, dy = y1 - y0, len2 = dx * dx + dy * dy;
     int from_y = (int)fmax(floor(fmin(y0, y1) - r - 1), 0),
@@ -49,16 +48,25 @@ static void segment(image *m, double x0, double y0, double x1, double y1, double
             double px = x + 0.5 - x0, py = y + 0.5 - y0;
             double t = len2 > 0 ? fmin(fmax((px * dx + py * dy) / len2, 0), 1) : 0;
             double d = hypot(px - t * dx, py - t * dy);
-            blend(m, x, y, color, alpha * fmin(fmax(r + 0.5 - d, 0), 1));
+            blend(m, x, y, color, fmin(fmax(r + 0.5 - d, 0), 1));
         }
 }
 
+/* Faint lines are drawn apart and blended as a whole: where segments meet they are no darker. */
 static void line(void *to, const double *xy, size_t n, int ink, double width, bool faint)
 {
+    image *m = to, apart = { .w = m->w, .h = m->h };
+    size_t pixels = (size_t)m->w * (size_t)m->h;
+    if (faint) apart.rgb = vkt__alloc(3 * pixels);
     for (size_t i = 1; i < n; i++)
         if (!isnan(xy[2 * i]) && !isnan(xy[2 * i - 2]))
-            segment(to, SCALE * xy[2 * i - 2], SCALE * xy[2 * i - 1], SCALE * xy[2 * i],
-                    SCALE * xy[2 * i + 1], SCALE * width, color_of(ink), faint ? 0.3 : 1);
+            segment(faint ? &apart : m, SCALE * xy[2 * i - 2], SCALE * xy[2 * i - 1],
+                    SCALE * xy[2 * i], SCALE * xy[2 * i + 1], SCALE * width,
+                    faint ? 0xffffff : color_of(ink));
+    for (size_t i = 0; faint && i < pixels; i++)
+        blend(m, (int)(i % (size_t)m->w), (int)(i / (size_t)m->w), color_of(ink),
+              FAINT * apart.rgb[3 * i] / 255);
+    free(apart.rgb);
 }
 
 /* Where a horizontal line crosses the polygon's sides, from left to right. */
@@ -97,7 +105,8 @@ static void fill(void *to, const double *xy, size_t n, int ink, bool faint)
                      x <= (int)fmin(floor(cut[i + 1]), m->w - 1); x++)
                     cover[x] += fmax(fmin(cut[i + 1], x + 1) - fmax(cut[i], x), 0) / SAMPLES;
         }
-        for (int x = 0; x < m->w; x++) blend(m, x, y, color_of(ink), cover[x] * (faint ? 0.3 : 1));
+        for (int x = 0; x < m->w; x++)
+            blend(m, x, y, color_of(ink), cover[x] * (faint ? FAINT : 1));
     }
     free(cut);
     free(cover);
@@ -109,54 +118,27 @@ static void dot(void *to, double x, double y, int ink, bool cross, const char *l
     x *= SCALE;
     y *= SCALE;
     if (!cross) {
-        segment(to, x, y, x, y, 7 * SCALE, color_of(ink), 1);
+        segment(to, x, y, x, y, 7 * SCALE, color_of(ink));
         return;
     }
-    segment(to, x - 8, y - 8, x + 8, y + 8, 2 * SCALE, color_of(ink), 1);
-    segment(to, x - 8, y + 8, x + 8, y - 8, 2 * SCALE, color_of(ink), 1);
+    segment(to, x - 8, y - 8, x + 8, y + 8, 2 * SCALE, color_of(ink));
+    segment(to, x - 8, y + 8, x + 8, y - 8, 2 * SCALE, color_of(ink));
 }
 
-/* One corner of stb_easy_font's quads. */
-typedef struct corner {
-    float x, y, z;
-    unsigned char color[4];
-} corner;
-
-static void rectangle(image *m, double x0, double y0, double x1, double y1)
+static void letter(void *to, int x, int y, double share)
 {
-    for (int y = (int)floor(y0); y <= (int)floor(y1); y++)
-        for (int x = (int)floor(x0); x <= (int)floor(x1); x++)
-            blend(m, x, y, color_of(VKT__INK_TEXT),
-                  fmax(fmin(x1, x + 1) - fmax(x0, x), 0) * fmax(fmin(y1, y + 1) - fmax(y0, y), 0));
+    blend(to, x, y, color_of(VKT__INK_TEXT), share);
 }
 
 static void text(void *to, double x, double y, double size, vkt__anchor anchor, bool bold, bool up,
                  const char *t)
 {
-    image *m = to;
-    char ascii[200];
-    size_t n = 0;
-    for (const char *p = t; *p && n + 1 < sizeof ascii; p++) {
-        unsigned char b = (unsigned char)*p;
-        if ((b & 0xc0) == 0x80) continue; /* the rest of a character */
-        ascii[n++] = b >= 32 && b < 127 ? *p : '?';
-    }
-    ascii[n] = 0;
-    /* The font's letters are 7 high above the baseline. */
-    double s = SCALE * size / 10.5, width = s * stb_easy_font_width(ascii);
-    double shift = anchor == VKT__MIDDLE ? width / 2 : anchor == VKT__END ? width : 0;
-    corner *c = vkt__alloc(GLYPH_BYTES);
-    int quads = stb_easy_font_print(0, 0, ascii, NULL, c, GLYPH_BYTES);
-    for (int q = 0; q < quads; q++) {
-        double x0 = s * c[4 * q].x - shift, y0 = s * (c[4 * q].y - 7),
-               x1 = s * c[4 * q + 2].x - shift, y1 = s * (c[4 * q + 2].y - 7);
-        if (bold) x1 += 0.6 * SCALE;
-        if (up)
-            rectangle(m, SCALE * x + y0, SCALE * y - x1, SCALE * x + y1, SCALE * y - x0);
-        else
-            rectangle(m, SCALE * x + x0, SCALE * y + y0, SCALE * x + x1, SCALE * y + y1);
-    }
-    free(c);
+    double width = vkt__letters_width(t, SCALE * size, bold), shift = anchor == VKT__MIDDLE
+                                                                          ? width / 2
+                                                                      : anchor == VKT__END ? width
+                                                                                           : 0;
+    vkt__letters_draw(t, SCALE * x - (up ? 0 : shift), SCALE * y + (up ? shift : 0), SCALE * size,
+                      bold, up ? VKT__UPWARD : VKT__LEVEL, letter, to);
 }
 
 vkt_status vkt__plot_png(const vkt__plot *p, const char *path)

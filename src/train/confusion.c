@@ -1,7 +1,8 @@
 /* The confusion matrix as CSV and as a picture. */
-#include <stb_easy_font.h>
+#include <math.h>
 
 #include "base/os.h"
+#include "formats/letters.h"
 #include "formats/png.h"
 #include "train/classes.h"
 
@@ -37,7 +38,7 @@ static vkt_status write_csv(const vkt__eval_sums *e, const char *const *names, c
 
 /* ---- picture ---- */
 
-enum { FONT = 2, LETTERS = 18, MARGIN = 8, TITLE = 44 }; /* FONT: pixels of the font's unit */
+enum { SIZE = 16, HALF_HIGH = 6, LETTERS = 18, MARGIN = 8, TITLE = 36 }; /* of letters: pixels */
 
 typedef struct canvas {
     uint8_t *pixels; /* [h, w, 3] */
@@ -53,42 +54,42 @@ static void fill(canvas *p, int64_t x, int64_t y, int64_t w, int64_t h, const ui
 
 static const uint8_t ink[] = { 20, 20, 20 }, white[] = { 255, 255, 255 };
 
-/* The font is ASCII: any other character is a dot. At most LETTERS characters. */
-static void plain_text(const char *text, char out[LETTERS + 1])
+/* At most LETTERS characters of a name, of those that end lines none. */
+static void plain_text(const char *text, char out[4 * LETTERS + 1])
 {
     size_t n = 0;
     const char *end = text + strlen(text);
-    while (text < end && n < LETTERS) {
+    for (int i = 0; text < end && i < LETTERS; i++) {
         int32_t c = vkt__utf8_next(&text, end);
         if (c < 0) break;
-        out[n++] = c >= 32 && c < 127 ? (char)c : '.';
+        n += vkt__utf8_put(c >= 32 ? c : '.', out + n);
     }
     out[n] = 0;
 }
 
-static uint32_t text_width(char *text)
+static uint32_t text_width(const char *text)
 {
-    return (uint32_t)stb_easy_font_width(text) * FONT;
+    return (uint32_t)ceil(vkt__letters_width(text, SIZE, false));
 }
 
-/* down: turned by a quarter, read from the top. */
-static void write_text(canvas *p, int64_t x, int64_t y, char *text, bool down,
+typedef struct pen {
+    canvas *to;
+    const uint8_t *color;
+} pen;
+
+static void blend(void *to, int x, int y, double share)
+{
+    const pen *p = to;
+    if (x < 0 || y < 0 || (uint32_t)x >= p->to->w || (uint32_t)y >= p->to->h) return;
+    uint8_t *at = p->to->pixels + ((size_t)y * p->to->w + (size_t)x) * 3;
+    for (int c = 0; c < 3; c++) at[c] = (uint8_t)(at[c] + (p->color[c] - at[c]) * share + 0.5);
+}
+
+/* x, y: where the base line begins. */
+static void write_text(canvas *p, uint32_t x, uint32_t y, const char *text, vkt__turn turn,
                        const uint8_t color[3])
 {
-    static const int corner = 16; /* bytes of a vertex */
-    char quads[40000];
-    int n = stb_easy_font_print(0, 0, text, NULL, quads, sizeof quads);
-    for (int i = 0; i < n; i++) {
-        float a[2], b[2];
-        memcpy(a, quads + (4 * i) * corner, sizeof a);
-        memcpy(b, quads + (4 * i + 2) * corner, sizeof b);
-        int64_t left = (int64_t)(a[0] * FONT), top = (int64_t)(a[1] * FONT);
-        int64_t w = (int64_t)((b[0] - a[0]) * FONT), h = (int64_t)((b[1] - a[1]) * FONT);
-        if (down)
-            fill(p, x - top - h, y + left, h, w, color);
-        else
-            fill(p, x + left, y + top, w, h, color);
-    }
+    vkt__letters_draw(text, x, y, SIZE, false, turn, blend, &(pen) { p, color });
 }
 
 static void draw_cell(canvas *p, uint32_t x, uint32_t y, uint32_t side, uint64_t count, uint64_t of,
@@ -105,7 +106,7 @@ static void draw_cell(canvas *p, uint32_t x, uint32_t y, uint32_t side, uint64_t
     snprintf(number, sizeof number, "%llu", (unsigned long long)count);
     uint32_t w = text_width(number);
     if (count && w + 2 <= side && side >= 20)
-        write_text(p, x + (side - w) / 2, y + side / 2 - 3 * FONT, number, false,
+        write_text(p, x + (side - w) / 2, y + side / 2 + HALF_HIGH, number, VKT__LEVEL,
                    depth > 0.55 ? white : ink);
 }
 
@@ -114,7 +115,7 @@ static vkt_status write_png(const vkt__eval_sums *e, const char *const *names, c
     vkt_status st = VKT_OK;
     uint32_t n = e->n_classes, side = n <= 12 ? 56 : n <= 30 ? 32 : n <= 100 ? 14 : 4, margin = 0;
     bool named = side >= 14;
-    char text[LETTERS + 1], title[] = "rows: target, columns: predicted";
+    char text[4 * LETTERS + 1], title[] = "rows: target, columns: predicted";
     for (uint32_t c = 0; named && c < n; c++) {
         plain_text(names[c], text);
         margin = VKT_MAX(margin, text_width(text));
@@ -127,14 +128,15 @@ static vkt_status write_png(const vkt__eval_sums *e, const char *const *names, c
         return vkt__fail(VKT_E_OOM_HOST, "train", "no memory to draw '%s', %ux%u pixels", path, p.w,
                          p.h);
     memset(p.pixels, 255, (size_t)p.w * p.h * 3);
-    write_text(&p, MARGIN, MARGIN, title, false, ink);
+    write_text(&p, MARGIN, MARGIN + SIZE, title, VKT__LEVEL, ink);
     for (uint32_t r = 0; r < n; r++) {
-        uint32_t y = TITLE + margin + r * side, middle = side / 2 - 4 * FONT;
+        uint32_t y = TITLE + margin + r * side, x = margin + r * side;
         if (named) {
             plain_text(names[r], text);
-            write_text(&p, margin - MARGIN - text_width(text), y + middle, text, false, ink);
-            int64_t x = margin + r * side + side / 2 + 5 * FONT;
-            write_text(&p, x, TITLE + margin - MARGIN - text_width(text), text, true, ink);
+            write_text(&p, margin - MARGIN - text_width(text), y + side / 2 + HALF_HIGH, text,
+                       VKT__LEVEL, ink);
+            write_text(&p, x + side / 2 + HALF_HIGH, TITLE + margin - MARGIN, text, VKT__UPWARD,
+                       ink);
         }
         for (uint32_t c = 0; c < n; c++)
             draw_cell(&p, margin + c * side, y, side, e->confusion[(size_t)r * n + c],

@@ -57,7 +57,7 @@ packages_elsewhere() {
   case "$(uname -s) $( . /etc/os-release 2>/dev/null; echo "${ID:-} ${ID_LIKE:-}")" in
     *fedora*|*rhel*)
       echo "  sudo dnf install gcc cmake ninja-build pkgconf glslc vulkan-headers vulkan-loader-devel vulkan-volk-devel" \
-           "stb_image-devel stb_image_write-devel libyaml-devel jansson-devel pcre2-devel utf8proc-devel zlib-devel mesa-vulkan-drivers" ;;
+           "stb_image-devel stb_image_write-devel stb_truetype-devel libyaml-devel jansson-devel pcre2-devel utf8proc-devel zlib-devel mesa-vulkan-drivers" ;;
     *arch*) echo "  sudo pacman -S base-devel cmake ninja shaderc vulkan-headers vulkan-icd-loader volk stb libyaml jansson pcre2 libutf8proc zlib" \
                  "and your GPU's driver: vulkan-radeon, vulkan-intel, nvidia-utils or vulkan-swrast" ;;
     Darwin*) echo "  brew install cmake ninja pkg-config shaderc vulkan-headers vulkan-loader vulkan-volk molten-vk libyaml jansson pcre2 utf8proc" \
