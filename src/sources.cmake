@@ -7,6 +7,7 @@ set(SRC_BASE
   src/base/log.c
   src/base/memory.c
   src/base/number.c
+  src/base/os_library.c
   src/base/os_name.c
   src/base/quant.c
   src/base/random.c
@@ -36,6 +37,7 @@ set(SRC_GPU
   src/gpu/submit.c
   src/gpu/wait.c
   src/gpu/vk.c
+  src/gpu/vulkan_loader.c
 )
 set(SRC_COMM
   src/comm/comm.c

@@ -40,6 +40,12 @@ if(VKT_TESTS)
   if(VKT_SANITIZE) # stb_image_write's JPEG writer shifts into the sign bit
     set_source_files_properties(tests/data/test_picture.c tests/data/test_folder.c tests/train/test_train.c PROPERTIES COMPILE_OPTIONS -fno-sanitize=shift)
   endif()
+  if(VKT_PROGRAM AND NOT VKT_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+    vkt_script(gpu/check_metal null ${CMAKE_CURRENT_BINARY_DIR}/spv)
+    add_test(NAME windows COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/windows/run quick --build ${CMAKE_CURRENT_SOURCE_DIR}/build-windows)
+    set_tests_properties(windows PROPERTIES LABELS windows)
+    set_tests_properties(check_metal windows PROPERTIES SKIP_RETURN_CODE 77)
+  endif()
   if(VKT_PROGRAM AND NOT VKT_SANITIZE AND NOT WIN32) # one in full, the others where a shader has changed
     foreach(gpu amd-rdna3 amd-rdna2 amd-rdna4 intel-bmg intel-dg2 intel-tgl nvidia-ada nvidia-turing)
       add_test(NAME offline_${gpu} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/offline --build ${CMAKE_CURRENT_BINARY_DIR}
@@ -151,6 +157,7 @@ if(VKT_TESTS)
     set(VKT_FAULT_LAYER ${VKT_FAULTS_DIR}/libvkfault.so)
     configure_file(tests/support/faults/layer.json.in ${VKT_FAULTS_DIR}/VkLayer_vkt_fault.json @ONLY)
     if(VKT_PROGRAM)
+      vkt_script(program/test_portability cli $<TARGET_FILE:program> ${VKT_FAULTS_DIR})
       vkt_script(program/test_faults cli $<TARGET_FILE:program> ${VKT_FAULTS_DIR})
       # Of all faults a sample, others each day. By hand until a whole sweep was clean: ctest -L faults.
       add_test(NAME faults_sample COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/faults --sample 60 --jobs 1 --limit 180 --but study --but profile

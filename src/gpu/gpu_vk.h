@@ -114,6 +114,10 @@ vkt_status vkt__vk_fail(vkt_gpu *gpu, VkResult r, const char *call);
 vkt_status vkt__lose(vkt_gpu *gpu, const char *fmt, ...) VKT_PRINTF(2, 3);
 void vkt__debug_name(vkt_gpu *gpu, VkObjectType type, uint64_t handle, const char *name);
 
+/* vulkan_loader.c */
+/* Opens the Vulkan loader and fills volk's table of its functions; false where there is none. */
+bool vkt__loader_open(void);
+
 /* instance.c */
 /* NO_DEVICE without a loader or a driver, UNSUPPORTED without the validation layer asked for. What
  * it made is destroyed with vkt__instance_destroy, also after a failure. */

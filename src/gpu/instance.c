@@ -1,7 +1,6 @@
-/* The instance: validation's messages, volk's table of functions. */
+/* The instance: validation's messages, who uses volk's table of functions. */
 #include <stdatomic.h>
 
-#define VOLK_IMPLEMENTATION
 #include "base/os.h"
 #include "gpu/gpu_vk.h"
 #include "gpu/what_to_install.h"
@@ -77,7 +76,7 @@ static void table_unlock(void)
 static bool table_take(vkt_gpu *gpu)
 {
     table_lock();
-    if (!table.n_users) table.initialized = volkInitialize() == VK_SUCCESS;
+    if (!table.n_users) table.initialized = vkt__loader_open();
     table.n_users++;
     gpu->uses_table = true;
     bool ok = table.initialized;

@@ -12,6 +12,9 @@
  *
  * VKFAULT_HEAP=BYTES: vkAllocateMemory fails beyond so many bytes alive: a device that is full.
  *
+ * VKFAULT_PORTABILITY=1: the device has VK_KHR_portability_subset, and is not created without it,
+ * as on macOS.
+ *
  * VKFAULT_COUNT=FILE: at exit "CALL COUNT" lines, and "fired N".
  *
  * VKFAULT_TRACE=1: a line on stderr when a fault fires.
@@ -25,6 +28,7 @@
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
 
+#define SUBSET "VK_KHR_portability_subset"
 #define KEY(handle)                                                                                \
     (*(void **)(handle)) /* the loader's dispatch table: one a device, and its queues and command  \
                             buffers */
@@ -151,7 +155,7 @@ typedef struct {
     VkResult r;
 } fault; /* call -1: any */
 static fault faults[16];
-static int n_faults, sticky, late, trace;
+static int n_faults, sticky, late, trace, portability;
 static long counts[N_CALLS], total, fired;
 static unsigned long long heap, heap_used;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -190,6 +194,7 @@ static void configure(void)
     sticky = getenv("VKFAULT_STICKY") && atoi(getenv("VKFAULT_STICKY"));
     late = getenv("VKFAULT_LATE") && atoi(getenv("VKFAULT_LATE"));
     trace = getenv("VKFAULT_TRACE") && atoi(getenv("VKFAULT_TRACE"));
+    portability = getenv("VKFAULT_PORTABILITY") && atoi(getenv("VKFAULT_PORTABILITY"));
     heap = getenv("VKFAULT_HEAP") ? strtoull(getenv("VKFAULT_HEAP"), NULL, 10) : 0;
     char *spec = getenv("VKFAULT") ? strdup(getenv("VKFAULT")) : NULL, *save = NULL;
     for (char *p = spec ? strtok_r(spec, ",", &save) : NULL; p && n_faults < 16;
@@ -375,7 +380,26 @@ static VKAPI_ATTR VkResult VKAPI_CALL my_vkEnumerateDeviceExtensionProperties(
     VkPhysicalDevice o, const char *layer, uint32_t *n, VkExtensionProperties *p)
 {
     VkResult r = check(I_vkEnumerateDeviceExtensionProperties, NULL);
-    return r != VK_SUCCESS ? r : instance_of(KEY(o))->extensions(o, layer, n, p);
+    if (r != VK_SUCCESS) return r;
+    uint32_t room = *n;
+    if (!portability || layer) return instance_of(KEY(o))->extensions(o, layer, n, p);
+    if (p && room) --*n;
+    r = instance_of(KEY(o))->extensions(o, layer, n, p);
+    if (p && room) p[*n] = (VkExtensionProperties) { SUBSET, 1 };
+    ++*n;
+    return r;
+}
+/* `info` without the extension that the driver does not know; false where it was not asked for. */
+static int without_subset(VkDeviceCreateInfo *info, const char **names, uint32_t room)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < info->enabledExtensionCount && n < room; i++)
+        if (strcmp(info->ppEnabledExtensionNames[i], SUBSET) != 0)
+            names[n++] = info->ppEnabledExtensionNames[i];
+    int asked = n < info->enabledExtensionCount;
+    info->enabledExtensionCount = n;
+    info->ppEnabledExtensionNames = names;
+    return asked;
 }
 static VKAPI_ATTR VkResult VKAPI_CALL my_vkCreateDevice(VkPhysicalDevice o,
                                                         const VkDeviceCreateInfo *info,
@@ -383,7 +407,13 @@ static VKAPI_ATTR VkResult VKAPI_CALL my_vkCreateDevice(VkPhysicalDevice o,
                                                         VkDevice *out)
 {
     VkResult r = check(I_vkCreateDevice, NULL);
+    const char *names[32];
+    VkDeviceCreateInfo fewer = *info;
     if (r != VK_SUCCESS) return r;
+    if (portability) {
+        info = &fewer;
+        if (!without_subset(&fewer, names, 32)) return VK_ERROR_INITIALIZATION_FAILED;
+    }
     VkLayerDeviceCreateInfo *l = (void *)(uintptr_t)info->pNext;
     while (l && !(l->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO &&
                   l->function == VK_LAYER_LINK_INFO))
