@@ -133,6 +133,7 @@ set(SRC_DATA
   src/data/arrays.c
   src/data/dataset.c
   src/data/describe.c
+  src/data/inputs.c
   src/data/loader.c
   src/data/open.c
   src/data/sheet.c
@@ -382,6 +383,7 @@ set(SRC_REPORT
   src/report/report_samples.c
   src/report/report_study.c
   src/report/report_study_plots.c
+  src/report/served.c
   src/report/study_view.c
 )
 
@@ -433,6 +435,7 @@ set(SRC_PROGRAM
   tools/program/cmd_bench.c
   tools/program/cmd_bench_scaling.c
   tools/program/cmd_bench_table.c
+  tools/program/serve/prediction.c
   tools/program/cmd_devices.c
   tools/program/cmd_doctor.c
   tools/program/cmd_eval.c
@@ -448,6 +451,7 @@ set(SRC_PROGRAM
   tools/program/cmd_recipes.c
   tools/program/cmd_report.c
   tools/program/cmd_runs.c
+  tools/program/cmd_serve.c
   tools/program/cmd_study.c
   tools/program/cmd_tokenize.c
   tools/program/cmd_train.c
@@ -458,4 +462,11 @@ set(SRC_PROGRAM
   tools/program/main.c
   tools/program/runs_print.c
   tools/program/runs_table.c
+)
+# What `vktrain serve` is, where libmicrohttpd is.
+set(SRC_SERVE
+  tools/program/serve/http.c
+  tools/program/serve/http_refusal.c
+  tools/program/serve/rows_body.c
+  tools/program/serve/serve_predictor.c
 )

@@ -270,6 +270,22 @@ typedef struct vkt_table_advice {
 VKT_API vkt_status vkt_table_advise(const vkt_data_desc *desc, vkt_table_advice **out);
 VKT_API void vkt_table_advice_destroy(vkt_table_advice **a);
 
+/* Examples as a model takes them, in memory: [n, n_inputs], of a table f32, of pictures u8. Free
+ * data with vkt_free. */
+typedef struct vkt_inputs {
+    void *data;
+    uint64_t n;
+} vkt_inputs;
+
+/* A column of a table that a model takes: the label and what was left out are none. */
+typedef struct vkt_data_column {
+    const char *name;
+    uint32_t n_values; /* of a text: those that training saw; 0: a number or a date */
+    const char *const *values;
+    bool date;
+    double usual; /* of a number: what stands for a missing one */
+} vkt_data_column;
+
 /* Augmentation of training images: each a function of (seed, position in the stream), so that a
  * resumed run sees the same pictures. All zero: none. */
 typedef struct vkt_augment {

@@ -37,6 +37,10 @@ typedef struct vkt_report_result {
  * read; ARG: it is neither a run nor a study. */
 VKT_API vkt_status vkt_report_write(const vkt_report_desc *desc, vkt_report_result *out);
 
+/* A page from which a model that is served can be asked. facts: what GET /model gives, JSON. Free
+ * it with vkt_free. */
+VKT_API char *vkt_report_served(const char *title, const char *facts);
+
 /* The page of many machines: a table for each version of the score. IO. */
 VKT_API vkt_status vkt_report_machines(const vkt_bench_machine *machines, size_t n,
                                        const char *path);

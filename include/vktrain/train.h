@@ -181,6 +181,25 @@ VKT_API const vkt_predictor_info *vkt_predictor_get_info(const vkt_predictor *p)
  * FORMAT: x is not what the model was trained on, or has NaN where training allowed none. */
 VKT_API vkt_status vkt_predictor_run(vkt_predictor *p, const vkt_array *x, float *out);
 
+/* The same with a batch of its own: the most examples that go through the model at a time, however
+ * few they are. 0: the run's for evaluation. */
+VKT_API vkt_status vkt_predictor_open_batch(const vkt_gpu_desc *gpu, const char *checkpoint,
+                                            uint32_t batch, vkt_predictor **out);
+/* The i-th column of a table; false: there is none. named (may be NULL): rows may be objects of
+ * columns' names. */
+VKT_API bool vkt_predictor_get_column(const vkt_predictor *p, uint32_t i, vkt_data_column *out,
+                                      bool *named);
+/* Examples in memory, which messages call `name`: rows (an object of columns' names a line, or
+ * CSV), or a picture file. FORMAT: they are not what the model was trained on. */
+VKT_API vkt_status vkt_predictor_read_rows(const vkt_predictor *p, const char *text, size_t bytes,
+                                           const char *name, vkt_inputs *out);
+VKT_API vkt_status vkt_predictor_read_picture(const vkt_predictor *p, const void *file,
+                                              size_t bytes, const char *name, vkt_inputs *out);
+/* As vkt_predictor_run for what was read, of which there may be several: in [n_in], together of
+ * 1 to 2^32 - 2 examples. */
+VKT_API vkt_status vkt_predictor_run_inputs(vkt_predictor *p, const vkt_inputs *in, size_t n_in,
+                                            float *out);
+
 /* The model of a run (its best checkpoint) or checkpoint as a file for other programs, by its
  * ending: .onnx (input and outputs are described in src/models/onnx.h) or .safetensors. The
  * averaged weights, where the run kept an average. ARG: an op that ONNX can't express, or another

@@ -188,6 +188,49 @@ fail:
     return st;
 }
 
+static vkt_status examples_part(vkt_dataset *ds, const vkt_inputs *in, size_t n_in)
+{
+    vkt_status st;
+    vkt__part *part = &ds->part[0];
+    bool pictures = ds->schema.kind == VKT_DATA_KIND_PICTURES;
+    uint64_t n = 0, row = (uint64_t)ds->schema.n_inputs * (pictures ? 1 : sizeof(float));
+    uint8_t *to = NULL;
+    for (size_t i = 0; i < n_in; i++) n += in[i].n;
+    VKT_ASSERT(n < UINT32_MAX);
+    part->n = (uint32_t)n;
+    VKT_TRY(vkt__data_alloc(n, sizeof *part->labels, "labels", &part->labels));
+    memset(part->labels, 0, n * sizeof *part->labels);
+    VKT_TRY(vkt__data_alloc(n, row, "the inputs", &to));
+    if (pictures)
+        part->pixels = to;
+    else
+        part->values = (float *)(void *)to;
+    for (size_t i = 0; i < n_in; to += in[i++].n * row)
+        if (in[i].n) memcpy(to, in[i].data, (size_t)(in[i].n * row));
+    ds->info.has_labels = false;
+    ds->info.source = "inputs in memory";
+fail:
+    return st;
+}
+
+vkt_status vkt__dataset_open_examples(const char *schema_json, const vkt_inputs *in, size_t n_in,
+                                      vkt_dataset **out)
+{
+    vkt_status st;
+    *out = NULL;
+    vkt_dataset *ds = vkt__alloc(sizeof *ds);
+    VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
+    ds->info.n_targets = 1;
+    VKT_TRY(examples_part(ds, in, n_in));
+    VKT_TRY(all_in_test(ds));
+    VKT_TRY(finish_open(ds));
+    *out = ds;
+    return VKT_OK;
+fail:
+    vkt_dataset_destroy(&ds);
+    return st;
+}
+
 vkt_status vkt__dataset_rows(const char *schema_json, const char *path, vkt__row_parts **out)
 {
     vkt_status st;

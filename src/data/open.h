@@ -12,6 +12,9 @@ vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *
 /* The same for arrays in memory, of which y may be absent. The schema is not a text's. */
 vkt_status vkt__dataset_open_arrays(const char *schema_json, const vkt_arrays *arrays,
                                     vkt_dataset **out);
+/* Inputs that lie in several places, one after the other, as a data set without labels. */
+vkt_status vkt__dataset_open_examples(const char *schema_json, const vkt_inputs *in, size_t n_in,
+                                      vkt_dataset **out);
 /* *out: the rows of a table that the path holds ("-": standard input); NULL: it holds something
  * else, which vkt__dataset_open_inputs opens or refuses. */
 vkt_status vkt__dataset_rows(const char *schema_json, const char *path, vkt__row_parts **out);

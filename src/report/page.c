@@ -10,7 +10,7 @@ static const char head[] =
     "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
     "<meta name=\"color-scheme\" content=\"light dark\">\n"
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"
-    "style-src 'unsafe-inline';script-src 'unsafe-inline'\">\n";
+    "style-src 'unsafe-inline';script-src 'unsafe-inline'";
 
 static void put_embedded(vkt__page *p, const char *name)
 {
@@ -21,7 +21,8 @@ static void put_embedded(vkt__page *p, const char *name)
 
 void vkt__page_begin(vkt__page *p, const char *title)
 {
-    vkt__str_printf(&p->html, "%s", head);
+    vkt__str_printf(&p->html, "%s%s\">\n", head,
+                    p->asks ? ";connect-src 'self';img-src blob:" : "");
     if (p->reload_s)
         vkt__str_printf(&p->html, "<meta http-equiv=\"refresh\" content=\"%u\">\n", p->reload_s);
     vkt__str_printf(&p->html, "<title>");
@@ -33,10 +34,22 @@ void vkt__page_begin(vkt__page *p, const char *title)
     vkt__str_printf(&p->html, "</h1>\n");
 }
 
+void vkt__page_style(vkt__page *p, const char *sheet)
+{
+    vkt__str_printf(&p->html, "<style>\n");
+    put_embedded(p, sheet);
+    vkt__str_printf(&p->html, "</style>\n");
+}
+
 void vkt__page_end(vkt__page *p)
 {
+    vkt__page_end_with(p, "page.js");
+}
+
+void vkt__page_end_with(vkt__page *p, const char *script)
+{
     vkt__str_printf(&p->html, "</main>\n<script>\n");
-    put_embedded(p, "page.js");
+    put_embedded(p, script);
     vkt__str_printf(&p->html, "</script></body></html>\n");
 }
 

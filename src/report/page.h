@@ -15,11 +15,16 @@ typedef struct vkt__page {
     vkt_finding_fn on_finding; /* NULL: nobody is told */
     void *user;
     uint32_t reload_s; /* as vkt_report_desc has it */
-    vkt_status st;     /* the first picture that could not be written */
+    bool asks; /* its script may ask the server that it comes from, and show what it was given */
+    vkt_status st; /* the first picture that could not be written */
 } vkt__page;
 
 void vkt__page_begin(vkt__page *p, const char *title);
 void vkt__page_end(vkt__page *p);
+/* The same with another script. */
+void vkt__page_end_with(vkt__page *p, const char *script);
+/* A style sheet more. */
+void vkt__page_style(vkt__page *p, const char *sheet);
 /* h2 or h3, escaped. */
 void vkt__page_heading(vkt__page *p, int level, const char *fmt, ...) VKT_PRINTF(3, 4);
 /* A paragraph, escaped. */

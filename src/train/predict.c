@@ -1,5 +1,6 @@
 /* vkt_predict: files through a trained model, pictures that stand together in one batch; and
  * vkt_predictor: arrays through a model that stays on its device. */
+#include "data/inputs.h"
 #include "data/open.h"
 #include "data/pictures/picture.h"
 #include "recipe/options.h"
@@ -143,12 +144,18 @@ struct vkt_predictor {
 
 vkt_status vkt_predictor_open(const vkt_gpu_desc *gpu, const char *checkpoint, vkt_predictor **out)
 {
+    return vkt_predictor_open_batch(gpu, checkpoint, 0, out);
+}
+
+vkt_status vkt_predictor_open_batch(const vkt_gpu_desc *gpu, const char *checkpoint, uint32_t batch,
+                                    vkt_predictor **out)
+{
     vkt_status st;
     vkt_predictor *p = vkt__alloc(sizeof *p);
     *out = NULL;
     VKT_TRY(open_model(&p->o, gpu, checkpoint));
     VKT_TRY(vkt__dataset_open_inputs(p->o.model.schema, NULL, 0, &p->o.data));
-    VKT_TRY(vkt__opened_session(&p->o, 0, false));
+    VKT_TRY(vkt__opened_session(&p->o, batch, false));
     const vkt_dataset_info *info = vkt_dataset_get_info(p->o.data);
     p->info = (vkt_predictor_info) { .kind = info->kind,
                                      .task = info->task,
@@ -189,12 +196,19 @@ static void keep_row(void *user, uint64_t index, const float *out, vkt_label y)
     memcpy(r->out + index * r->n_outputs, out, r->n_outputs * sizeof *out);
 }
 
+static vkt_status run_data(vkt_predictor *p, const vkt_dataset *data, float *out)
+{
+    vkt__eval_sums sums = { 0 };
+    rows_out rows = { out, p->info.n_outputs };
+    vkt_status st = vkt__evaluate(p->o.session, data, VKT_SPLIT_TEST, 0, &sums, keep_row, &rows);
+    if (st == VKT_OK) vkt__eval_sums_finish(&sums);
+    return st;
+}
+
 vkt_status vkt_predictor_run(vkt_predictor *p, const vkt_array *x, float *out)
 {
     vkt_status st;
     vkt_dataset *data = NULL;
-    vkt__eval_sums sums = { 0 };
-    rows_out rows = { out, p->info.n_outputs };
     vkt_arrays arrays = { .x = *x };
     VKT_TRY(vkt__dataset_open_arrays(p->o.model.schema, &arrays, &data));
     if (vkt_dataset_get_info(data)->n_dropped) {
@@ -204,8 +218,37 @@ vkt_status vkt_predictor_run(vkt_predictor *p, const vkt_array *x, float *out)
                        (unsigned long long)vkt_dataset_get_info(data)->n_dropped);
         goto fail;
     }
-    VKT_TRY(vkt__evaluate(p->o.session, data, VKT_SPLIT_TEST, 0, &sums, keep_row, &rows));
-    vkt__eval_sums_finish(&sums);
+    VKT_TRY(run_data(p, data, out));
+fail:
+    vkt_dataset_destroy(&data);
+    return st;
+}
+
+/* ---- files in memory ---- */
+
+bool vkt_predictor_get_column(const vkt_predictor *p, uint32_t i, vkt_data_column *out, bool *named)
+{
+    return vkt__dataset_column(p->o.data, i, out, named);
+}
+
+vkt_status vkt_predictor_read_rows(const vkt_predictor *p, const char *text, size_t bytes,
+                                   const char *name, vkt_inputs *out)
+{
+    return vkt__inputs_of_rows(p->o.data, text, bytes, name, out);
+}
+
+vkt_status vkt_predictor_read_picture(const vkt_predictor *p, const void *file, size_t bytes,
+                                      const char *name, vkt_inputs *out)
+{
+    return vkt__inputs_of_picture(p->o.data, file, bytes, name, out);
+}
+
+vkt_status vkt_predictor_run_inputs(vkt_predictor *p, const vkt_inputs *in, size_t n_in, float *out)
+{
+    vkt_status st;
+    vkt_dataset *data = NULL;
+    VKT_TRY(vkt__dataset_open_examples(p->o.model.schema, in, n_in, &data));
+    VKT_TRY(run_data(p, data, out));
 fail:
     vkt_dataset_destroy(&data);
     return st;

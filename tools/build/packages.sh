@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # Sourced by quickstart and test: what the build needs, by the names of Debian and Ubuntu, and how to get it.
 packages_build="build-essential cmake ninja-build pkg-config libvulkan-dev libvulkan-volk-dev glslc libstb-dev
-  libyaml-dev libjansson-dev libpcre2-dev libutf8proc-dev zlib1g-dev libvulkan1 mesa-vulkan-drivers"
+  libyaml-dev libjansson-dev libpcre2-dev libutf8proc-dev zlib1g-dev libmicrohttpd-dev libvulkan1 mesa-vulkan-drivers"
 packages_mpi="libopenmpi-dev openmpi-bin" # several devices: optional for the build, needed by tests
 packages_tests="libcmocka-dev python3 python3-numpy python3-sklearn locales vulkan-validationlayers clang libclang-rt-dev dataset-fashion-mnist"
 # Optional: Windows, cross-built and run under Wine (tools/windows/run; winex11 loads the libraries of X), and shaders as macOS gets them
@@ -54,14 +54,14 @@ packages_elsewhere() {
   local t absent=""
   for t in cmake ninja pkg-config glslc cc; do command -v $t >/dev/null || absent="$absent $t"; done
   if [ -n "$absent" ]; then echo "not found:$absent"; fi
-  echo "vktrain needs a C17 compiler, CMake, Ninja, pkg-config, glslc, Vulkan headers and loader, volk, stb, libyaml, jansson, PCRE2, utf8proc, zlib:"
+  echo "vktrain needs a C17 compiler, CMake, Ninja, pkg-config, glslc, Vulkan headers and loader, volk, stb, libyaml, jansson, PCRE2, utf8proc, zlib, and for 'vktrain serve' libmicrohttpd:"
   case "$(uname -s) $( . /etc/os-release 2>/dev/null; echo "${ID:-} ${ID_LIKE:-}")" in
     *fedora*|*rhel*)
       echo "  sudo dnf install gcc cmake ninja-build pkgconf glslc vulkan-headers vulkan-loader-devel vulkan-volk-devel" \
-           "stb_image-devel stb_image_write-devel stb_truetype-devel libyaml-devel jansson-devel pcre2-devel utf8proc-devel zlib-devel mesa-vulkan-drivers" ;;
-    *arch*) echo "  sudo pacman -S base-devel cmake ninja shaderc vulkan-headers vulkan-icd-loader volk stb libyaml jansson pcre2 libutf8proc zlib" \
+           "stb_image-devel stb_image_write-devel stb_truetype-devel libyaml-devel jansson-devel pcre2-devel utf8proc-devel zlib-devel libmicrohttpd-devel mesa-vulkan-drivers" ;;
+    *arch*) echo "  sudo pacman -S base-devel cmake ninja shaderc vulkan-headers vulkan-icd-loader volk stb libyaml jansson pcre2 libutf8proc zlib libmicrohttpd" \
                  "and your GPU's driver: vulkan-radeon, vulkan-intel, nvidia-utils or vulkan-swrast" ;;
-    Darwin*) echo "  brew install cmake ninja pkg-config shaderc vulkan-headers vulkan-loader vulkan-volk molten-vk libyaml jansson pcre2 utf8proc" \
+    Darwin*) echo "  brew install cmake ninja pkg-config shaderc vulkan-headers vulkan-loader vulkan-volk molten-vk libyaml jansson pcre2 utf8proc libmicrohttpd" \
                   "and stb's headers (https://github.com/nothings/stb) on CMAKE_PREFIX_PATH; nobody has tried macOS yet" ;;
     MINGW*|MSYS*) echo "  pacman -S mingw-w64-ucrt-x86_64-{gcc,cmake,ninja,pkgconf,shaderc,vulkan-headers,vulkan-loader,stb,libyaml,jansson,pcre2,libutf8proc,zlib}" \
                        "and volk's header: not tried; vktrain.exe is cross-built by tools/windows/run" ;;

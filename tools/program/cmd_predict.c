@@ -1,10 +1,9 @@
 /* vktrain predict: classes with probabilities, or the target's value, for raw inputs. */
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+#include "prediction.h"
 
 typedef struct predict_options {
     cli_options common;
@@ -31,18 +30,6 @@ static const char *class_name(const vkt_prediction *p, uint32_t i)
     return p->class_names ? p->class_names[i] : "";
 }
 
-/* The rank-th likeliest class (of equals the first): small counts, so by repeated search. */
-static uint32_t ranked(const vkt_prediction *p, uint32_t rank)
-{
-    for (uint32_t i = 0; i < p->n; i++) {
-        uint32_t before = 0;
-        for (uint32_t k = 0; k < p->n; k++)
-            before += p->value[k] > p->value[i] || (p->value[k] == p->value[i] && k < i);
-        if (before == rank) return i;
-    }
-    return 0;
-}
-
 static void print_csv(const vkt_prediction *p, bool first)
 {
     if (first) {
@@ -56,7 +43,7 @@ static void print_csv(const vkt_prediction *p, bool first)
     cli_csv(stdout, p->input);
     printf(",%llu,", (unsigned long long)p->index);
     if (p->class_names)
-        cli_csv(stdout, class_name(p, ranked(p, 0)));
+        cli_csv(stdout, class_name(p, prediction_ranked(p->value, p->n, 0)));
     else
         printf("%.9g", (double)p->value[0]);
     for (uint32_t i = 0; p->class_names && i < p->n; i++) printf(",%.6g", (double)p->value[i]);
@@ -66,18 +53,7 @@ static void print_csv(const vkt_prediction *p, bool first)
 static void print_json(const vkt_prediction *p, uint32_t top)
 {
     json_t *j = json_pack("{s:s, s:I}", "input", p->input, "index", (json_int_t)p->index);
-    if (p->class_names) {
-        json_t *classes = json_array();
-        json_object_set_new(j, "predicted", json_string(class_name(p, ranked(p, 0))));
-        for (uint32_t i = 0; i < top && i < p->n; i++) {
-            uint32_t k = ranked(p, i);
-            json_array_append_new(classes, json_pack("{s:s, s:o}", "class", class_name(p, k), "p",
-                                                     cli_json_number((double)p->value[k])));
-        }
-        json_object_set_new(j, "classes", classes);
-    } else {
-        json_object_set_new(j, "predicted", cli_json_number((double)p->value[0]));
-    }
+    prediction_json(j, p->value, p->n, p->class_names, top);
     cli_json_print(j, JSON_COMPACT | JSON_REAL_PRECISION(6));
 }
 
@@ -87,7 +63,7 @@ static void print_text(const vkt_prediction *p, uint32_t top)
     if (!p->alone) printf("[%llu]", (unsigned long long)p->index);
     if (!p->class_names) printf("  %.6g", (double)p->value[0]);
     for (uint32_t i = 0; p->class_names && i < top && i < p->n; i++) {
-        uint32_t k = ranked(p, i);
+        uint32_t k = prediction_ranked(p->value, p->n, i);
         printf("  %s", i ? "" : cli_color(stdout, CLI_BOLD));
         cli_put(stdout, class_name(p, k));
         printf("%s %.1f%%", i ? "" : cli_color(stdout, CLI_PLAIN), 100 * (double)p->value[k]);

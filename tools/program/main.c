@@ -6,10 +6,10 @@
 #include "version.h"
 
 static const cli_command *const commands[] = {
-    &cmd_devices,  &cmd_doctor, &cmd_recipes, &cmd_train,    &cmd_eval,  &cmd_predict,
-    &cmd_generate, &cmd_chat,   &cmd_export,  &cmd_tokenize, &cmd_pack,  &cmd_inspect,
-    &cmd_runs,     &cmd_bench,  &cmd_profile, &cmd_tune,     &cmd_study, &cmd_report,
-    &cmd_watch,    &cmd_init,   &cmd_manual,  NULL,
+    &cmd_devices,  &cmd_doctor, &cmd_recipes, &cmd_train,   &cmd_eval,     &cmd_predict,
+    &cmd_generate, &cmd_chat,   &cmd_serve,   &cmd_export,  &cmd_tokenize, &cmd_pack,
+    &cmd_inspect,  &cmd_runs,   &cmd_bench,   &cmd_profile, &cmd_tune,     &cmd_study,
+    &cmd_report,   &cmd_watch,  &cmd_init,    &cmd_manual,  NULL,
 };
 enum { N_COMMANDS = CLI_COUNT(commands) - 1 };
 

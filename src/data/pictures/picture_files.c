@@ -98,12 +98,20 @@ static void keep(vkt__files *f, uint32_t i, const uint8_t *pixels, uint32_t byte
     vkt__mutex_unlock(f->lock);
 }
 
+vkt_status vkt__pixels_to_model(const vkt__schema *s, const uint8_t *pixels, uint32_t w, uint32_t h,
+                                uint8_t *out)
+{
+    uint32_t H = s->input_shape[0], W = s->input_shape[1];
+    vkt__box box = s->crop ? vkt__picture_middle(w, h, W, H) : (vkt__box) { 0, 0, w, h };
+    return vkt__picture_resize(pixels, w, box, s->input_shape[2], out, W, H);
+}
+
 vkt_status vkt__files_pixels(const vkt__files *cf, const vkt__schema *s, uint32_t i,
                              vkt__scratch *scratch, const uint8_t **pixels)
 {
     vkt_status st;
     vkt__files *f = (vkt__files *)(uintptr_t)cf; /* what is kept changes no answer */
-    uint32_t w, h, H = s->input_shape[0], W = s->input_shape[1], C = s->input_shape[2];
+    uint32_t w, h;
     const uint8_t *source;
     uint8_t *own;
     vkt__mutex_lock(f->lock);
@@ -112,8 +120,7 @@ vkt_status vkt__files_pixels(const vkt__files *cf, const vkt__schema *s, uint32_
     if (*pixels) return VKT_OK;
     VKT_TRY(vkt__files_source(f, s, i, scratch, &w, &h, &source));
     VKT_TRY(vkt__scratch_need(scratch, 1, s->n_inputs, &own));
-    vkt__box box = s->crop ? vkt__picture_middle(w, h, W, H) : (vkt__box) { 0, 0, w, h };
-    VKT_TRY(vkt__picture_resize(source, w, box, C, own, W, H));
+    VKT_TRY(vkt__pixels_to_model(s, source, w, h, own));
     keep(f, i, own, s->n_inputs);
     *pixels = own;
 fail:

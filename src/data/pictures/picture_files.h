@@ -17,5 +17,8 @@ vkt_status vkt__files_pixels(const vkt__files *f, const vkt__schema *s, uint32_t
 vkt_status vkt__files_source(const vkt__files *f, const vkt__schema *s, uint32_t i,
                              vkt__scratch *scratch, uint32_t *w, uint32_t *h,
                              const uint8_t **pixels);
+/* A picture of [h, w, C] pixels as the model takes it, into out [H, W, C]. OOM_HOST. */
+vkt_status vkt__pixels_to_model(const vkt__schema *s, const uint8_t *pixels, uint32_t w, uint32_t h,
+                                uint8_t *out);
 
 #endif

@@ -362,6 +362,22 @@ vkt_status vkt__pictures_open_schema(vkt_dataset *ds, const char *const *paths, 
     return vkt__is_dir(paths[0]) ? open_folder(ds, paths[0]) : open_single(ds, paths[0]);
 }
 
+vkt_status vkt__pictures_from_bytes(const vkt__schema *s, const void *bytes, size_t n,
+                                    const char *name, uint8_t *out)
+{
+    vkt_status st;
+    vkt__picture_size size;
+    uint32_t w, h;
+    uint8_t *pixels = NULL;
+    VKT_TRY(check_shape(s, name));
+    VKT_TRY(vkt__picture_look(bytes, n, name, &size));
+    VKT_TRY(vkt__picture_decode(bytes, n, name, s->input_shape[2], &w, &h, &pixels));
+    VKT_TRY(vkt__pixels_to_model(s, pixels, w, h, out));
+fail:
+    free(pixels);
+    return st;
+}
+
 vkt_likeness vkt__pictures_is(const char *path)
 {
     bool picture;

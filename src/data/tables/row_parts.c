@@ -46,6 +46,22 @@ fail:
     return st;
 }
 
+vkt_status vkt__row_parts_open_text(const char *text, size_t n, const char *name,
+                                    vkt__row_parts **out)
+{
+    vkt_status st = VKT_OK;
+    vkt__row_parts *p = vkt__alloc(sizeof *p);
+    *out = NULL;
+    p->name = name;
+    p->line = 1;
+    VKT_TRY(vkt__bytes_open(text, n, name, &p->bytes));
+    *out = p;
+    return VKT_OK;
+fail:
+    vkt__row_parts_close(&p);
+    return st;
+}
+
 void vkt__row_parts_close(vkt__row_parts **p)
 {
     if (!*p) return;

@@ -9,6 +9,9 @@
 typedef struct vkt__row_parts vkt__row_parts;
 /* path "-": standard input, of which rows are given as soon as they are there. IO, FORMAT. */
 vkt_status vkt__row_parts_open(const char *path, vkt__row_parts **out);
+/* The same for text in memory, which is called `name`; both must outlive the parts. */
+vkt_status vkt__row_parts_open_text(const char *text, size_t n, const char *name,
+                                    vkt__row_parts **out);
 /* The next rows into ds, which has its schema and no part yet, without labels. *more false: there
  * were none. */
 vkt_status vkt__row_parts_next(vkt__row_parts *p, vkt_dataset *ds, bool *more);

@@ -64,7 +64,8 @@ void cli_version(bool verbose)
     if (!verbose) return;
     row("library", vkt_version());
     row("commit", VKT_COMMIT);
-    row("built by", COMPILER " for " BUILD_SYSTEM ", " BUILD_TYPE ", MPI: " BUILD_MPI);
+    row("built by",
+        COMPILER " for " BUILD_SYSTEM ", " BUILD_TYPE ", MPI: " BUILD_MPI ", HTTP: " BUILD_HTTP);
     row("shaders by", BUILD_GLSLC);
     row("C libraries", BUILD_LIBRARIES);
     vkt_system_text(text, sizeof text);

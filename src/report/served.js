@@ -1,0 +1,89 @@
+"use strict";
+const facts = JSON.parse(document.getElementById("facts").textContent);
+const make = (tag, more, ...inner) => {
+  const e = Object.assign(document.createElement(tag), more);
+  e.append(...inner);
+  return e;
+};
+const ask = document.getElementById("ask");
+const result = make("div", { role: "status" });
+const percent = p => (100 * p).toFixed(p > 0.0995 || p === 0 ? 1 : 2) + "%";
+
+/* The first prediction of an answer, or what is wrong. */
+function show(answer) {
+  result.replaceChildren();
+  if (answer.error) {
+    result.append(make("p", { className: "note" }, make("b", {}, "Not answered. "), answer.error.message));
+    return;
+  }
+  for (const w of answer.warnings || []) result.append(make("p", { className: "note" }, make("b", {}, "Note "), w));
+  const first = answer.predictions[0];
+  result.append(make("p", { className: "answer" }, typeof first.predicted === "number" ? String(+first.predicted.toPrecision(6)) : String(first.predicted)));
+  if (!first.classes) return;
+  const bars = make("ul", { className: "bars" });
+  for (const c of first.classes) {
+    const bar = make("i");
+    bar.style.width = 100 * c.p + "%";
+    bars.append(make("li", {}, make("b", {}, c.class), bar, make("span", {}, percent(c.p))));
+  }
+  result.append(bars);
+}
+
+async function post(body, type) {
+  try {
+    const got = await fetch("/predict", { method: "POST", body, headers: { "Content-Type": type } });
+    show(await got.json());
+  } catch (e) {
+    show({ error: { message: "The server does not answer: " + e.message } });
+  }
+}
+
+function pictures() {
+  const [h, w, c] = facts.input_shape;
+  const file = make("input", { type: "file", accept: "image/png,image/jpeg,image/bmp" });
+  const seen = make("img", { alt: "", hidden: true });
+  const drop = make("label", { className: "drop" }, seen, `Drop a picture here, paste it, or choose a file. The model sees it as ${w} × ${h} pixels, ${c === 3 ? "in colour" : "grey"}.`, file);
+  const take = f => {
+    if (!f) return;
+    URL.revokeObjectURL(seen.src);
+    seen.src = URL.createObjectURL(f);
+    seen.hidden = false;
+    post(f, f.type || "application/octet-stream");
+  };
+  file.onchange = () => take(file.files[0]);
+  drop.ondragover = e => { e.preventDefault(); drop.classList.add("over"); };
+  drop.ondragleave = () => drop.classList.remove("over");
+  drop.ondrop = e => { e.preventDefault(); drop.classList.remove("over"); take(e.dataTransfer.files[0]); };
+  document.addEventListener("paste", e => take(e.clipboardData.files[0]));
+  ask.append(drop, result);
+}
+
+function field(c) {
+  if (c.values && c.values.length <= 200) return make("select", {}, make("option", { value: "" }, ""), ...c.values.map(v => make("option", { value: v }, v)));
+  if (c.values) return make("input", { placeholder: c.values[0] });
+  if (c.date) return make("input", { placeholder: "a date" });
+  return make("input", { inputMode: "decimal", placeholder: c.usual == null ? "" : String(+c.usual.toPrecision(4)) });
+}
+
+/* What stands in a field; null: nothing, or no number where the column has such (said by the server). */
+function value(c, text) {
+  if (text === "") return null;
+  if (c.values || c.date) return text;
+  const n = Number(text.replace(",", "."));
+  return Number.isFinite(n) ? n : text;
+}
+
+function table() {
+  const fields = facts.columns.map(field);
+  const form = make("form", {}, make("div", { className: "form" }, ...facts.columns.map((c, i) => make("label", {}, c.name, fields[i]))),
+    make("button", { className: "go" }, "Predict"));
+  form.onsubmit = e => {
+    e.preventDefault();
+    const v = facts.columns.map((c, i) => value(c, fields[i].value));
+    const row = facts.named ? Object.fromEntries(facts.columns.map((c, i) => [c.name, v[i]])) : v;
+    post(JSON.stringify([row]), "application/json");
+  };
+  ask.append(make("p", {}, "A field that is left empty is a missing value."), form, result);
+}
+
+if (facts.kind === "pictures") pictures(); else table();

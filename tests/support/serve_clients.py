@@ -1,0 +1,161 @@
+"""Clients of vktrain serve, good and bad, for tests/program/test_serve.sh: serve_clients.py make | pictures|table PORT PID WANT."""
+import http.client, json, os, random, socket, struct, sys, threading, time, zlib
+
+
+def png(path, size, pixel):
+    raw = b"".join(b"\0" + bytes(v for x in range(size) for v in pixel()) for _ in range(size))
+    chunk = lambda t, d: struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d))
+    with open(path, "wb") as f:
+        f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b""))
+
+
+def make():
+    random.seed(4)
+    with open("table.csv", "w") as f:
+        f.write("size,kind,price\n")
+        for i in range(200):
+            size, kind = random.gauss(20, 8), "abc"[i % 3]
+            f.write(f"{size:.2f},{kind},{2 * size + (kind == 'b') * 9:.2f}\n")
+    for which, name in enumerate(("red", "green")):
+        os.makedirs(f"pictures/{name}")
+        for i in range(12):
+            png(f"pictures/{name}/{i}.png", 8, lambda: [random.randrange(160, 255) if k == which else random.randrange(80) for k in range(3)])
+
+
+def ask(method, path, body=None, **headers):
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    c.request(method, path, body, {k.replace("_", "-"): v for k, v in headers.items()})
+    r = c.getresponse()
+    text = r.read()
+    c.close()
+    return r.status, text
+
+
+began = time.time()
+
+
+def lap(what):
+    print(f"{time.time() - began:6.1f} s  {what}", flush=True)
+
+
+def expect(what, got, status, text=""):
+    if got[0] != status or text.encode() not in got[1]:
+        sys.exit(f"{what}: {got[0]} {got[1][:300]!r}, not {status} {text!r}")
+
+
+def raw(data, wait=5):
+    """What the server sends back until it closes or is silent for so long; None: it was still open then."""
+    s = socket.create_connection(("127.0.0.1", port))
+    s.settimeout(wait)
+    got = b""
+    try:
+        s.sendall(data)
+        while True:
+            more = s.recv(65536)
+            if not more:
+                return got
+            got += more
+    except socket.timeout:
+        return None
+    except OSError:
+        return got
+    finally:
+        s.close()
+
+
+def memory():
+    with open(f"/proc/{pid}/status") as f:
+        return int(next(line for line in f if line.startswith("VmRSS")).split()[1])
+
+
+def pictures():
+    good = open("pictures/red/0.png", "rb").read()
+    want = json.loads(open(want_file).read())
+    answer = json.loads(ask("POST", "/predict", good)[1])["predictions"][0]
+    assert answer["predicted"] == want["predicted"] == "red", answer
+    assert all(abs(a["p"] - b["p"]) < 1e-4 for a, b in zip(answer["classes"], want["classes"])), (answer, want)
+    expect("the page", ask("GET", "/"), 200, "Content-Security-Policy")
+    expect("the model", ask("GET", "/model"), 200, '"input_shape"')
+    expect("another path", ask("GET", "/../etc/passwd"), 404)
+    expect("another method", ask("DELETE", "/"), 405)
+    expect("no picture", ask("POST", "/predict", b"hello"), 400, "not a PNG, JPEG or BMP")
+    expect("a cut picture", ask("POST", "/predict", good[:60]), 400, "cut short")
+    expect("a bomb", ask("POST", "/predict", good[:16] + struct.pack(">II", 16000, 16000) + good[24:]), 400)
+    expect("rows for pictures", ask("POST", "/predict", "[{}]", Content_Type="application/json"), 400)
+    expect("another host", ask("POST", "/predict", good, Host="rebound.example:80"), 403, "Host header")
+    expect("another name", ask("POST", "/predict", good, Host="localhost.evil.example"), 403)
+    expect("another site", ask("POST", "/predict", good, Origin="http://evil.example"), 403, "another site")
+    expect("its own page", ask("POST", "/predict", good, Origin=f"http://127.0.0.1:{port}"), 200)
+    large = raw(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n")
+    assert large and b" 413 " in large, large
+    lap("plain")
+    chunk = b"80000\r\n" + b"x" * 0x80000 + b"\r\n"
+    assert (raw(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + 5 * chunk + b"0\r\n\r\n") or b"").count(b" 413 ") <= 1
+    lap("chunks")
+    for bad in (b"\0" * 4000, b"GET / HTTP/9.9\r\n\r\n", b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n",
+                b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"".join(b"X-%d: y\r\n" % i for i in range(5000)) + b"\r\n", os.urandom(9000)):
+        raw(bad, 0.5)
+    lap("malformed")
+    before = memory()
+    # Slow ones: headers that never end, a byte now and then; a body that never comes. Each is cut off, and its place is free again.
+    slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(400)]
+    start = time.time()
+    for s in slow:
+        s.sendall(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n" + (b"\r\n" if s.fileno() % 2 else b""))
+    dripping, cut = slow[:20], 0
+    while time.time() - start < 8 and dripping:
+        time.sleep(0.2)
+        for s in list(dripping):
+            try:
+                s.sendall(b"x")
+            except OSError:
+                dripping.remove(s)
+                cut += 1
+    assert not dripping, f"{len(dripping)} of 20 that send a byte now and then were not cut off in 8 s"
+    for s in slow:
+        s.close()
+    lap("slow")
+    # A thousand at once.
+    answers, lock = {}, threading.Lock()
+    def one(i):
+        for _ in range(3):
+            try:
+                status = ask("POST", "/predict", good if i % 3 else b"junk" * 1000)[0]
+            except OSError:
+                continue
+            with lock:
+                answers[status] = answers.get(status, 0) + 1
+            return
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(1000)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert answers.get(200, 0) > 600 and answers.get(400, 0) > 300 and set(answers) <= {200, 400, 503}, answers
+    grown = memory() - before
+    assert grown < 40000, f"grown by {grown} KiB"
+    assert json.loads(ask("POST", "/predict", good)[1])["predictions"][0] == answer
+    lap(f"a thousand: {answers}; grown by {grown} KiB")
+
+
+def table():
+    want = [json.loads(line) for line in open(want_file)]
+    rows = [{"size": 31.5, "kind": "b"}, {"size": 2, "kind": "a"}]
+    post = lambda body: ask("POST", "/predict", body if isinstance(body, str) else json.dumps(body), Content_Type="application/json")
+    got = json.loads(post(rows)[1])["predictions"]
+    assert all(abs(a["predicted"] - b["predicted"]) < 1e-3 for a, b in zip(got, want)) and len(got) == 2, (got, want)
+    assert json.loads(post(rows[0])[1])["predictions"] == got[:1]
+    assert json.loads(post([[31.5, "b"], [2, "a"]])[1])["predictions"] == got
+    expect("an unknown column", post({"size": 1, "kind": "a", "colour": 1}), 200, "'colour' is not a column")
+    expect("no number", post({"size": "tall", "kind": "a"}), 400, "'tall' in column 'size'")
+    expect("too few values", post([[1]]), 400, "as many values")
+    expect("no rows", post([]), 400, "no rows")
+    expect("no JSON", post("[{"), 400, "not JSON")
+    expect("deep JSON", post("[" * 100000), 400, "not JSON")
+    expect("much JSON", post("[" + "1," * 2000000 + "1]"), 413)
+    expect("a picture", ask("POST", "/predict", b"\x89PNG\r\n\x1a\n" + b"x" * 99), 400, "not JSON")
+    expect("the page", ask("GET", "/"), 200, '"kind"')
+
+
+port, pid, want_file = (int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]) if len(sys.argv) > 2 else (0, 0, "")
+{"make": make, "pictures": pictures, "table": table}[sys.argv[1]]()

@@ -1,0 +1,110 @@
+/* vktrain serve: a trained model behind HTTP on this machine. */
+#include "cli.h"
+
+#ifdef VKT_HTTP
+#include <stdlib.h>
+
+#include "http.h"
+#include "serve_predictor.h"
+#endif
+
+typedef struct serve_options {
+    cli_options common;
+    uint32_t port, top, body_mib, read_s;
+} serve_options;
+
+#define AT(field) offsetof(serve_options, field)
+static const cli_flag flags[] = {
+    { "--port", CLI_UINT, AT(port), "P", "8080", "port on 127.0.0.1; 0: a free one" },
+    { "--top", CLI_UINT, AT(top), "K", "5", "number of classes in an answer, likeliest first" },
+    { "--max-body", CLI_UINT, AT(body_mib), "MIB", "16",
+      "largest request in MiB; JSON at most 2 MiB" },
+    { "--timeout", CLI_UINT, AT(read_s), "S", "20",
+      "seconds in which a request must have come in" },
+    { 0 },
+};
+
+#ifdef VKT_HTTP
+enum { CONNECTIONS = 256, MOST_S = 86400, MOST_MIB = 256 };
+
+static int serve(const serve_options *o, serve_predictor *model)
+{
+    char *why;
+    http_server *http;
+    size_t body = (size_t)o->body_mib << 20;
+    http_limits limits = { .json_bytes = body < (2 << 20) ? body : 2 << 20,
+                           .body_bytes = body,
+                           .held_bytes = 4 * body + (32 << 20),
+                           .connections = CONNECTIONS,
+                           .read_s = o->read_s };
+    vkt_status st = VKT_OK;
+    if (!http_open((uint16_t)o->port, &limits, &http, &why)) {
+        cli_error("serve: can't listen on 127.0.0.1:%u: %s; give another --port", o->port,
+                  why ? why : "no memory");
+        free(why);
+        return CLI_DATA;
+    }
+    serve_predictor_pages(model, http);
+    printf("http://127.0.0.1:%u/ answers; Ctrl-C ends\n", http_port(http));
+    fflush(stdout);
+    while (st != VKT_E_DEVICE && !cli_interrupted(false)) {
+        http_request *r = http_next(http, 0.2);
+        if (r) st = serve_predictor_answer(model, http, r);
+    }
+    http_close(&http);
+    return st == VKT_E_DEVICE ? CLI_LOST : CLI_INTERRUPTED;
+}
+
+static int run(void *options)
+{
+    serve_options *o = options;
+    serve_predictor *model;
+    if (o->port > 65535 || !o->body_mib || o->body_mib > MOST_MIB || !o->read_s ||
+        o->read_s > MOST_S) {
+        cli_error("serve: --port must be at most 65535, --max-body from 1 to %d, --timeout from 1 "
+                  "to %d",
+                  MOST_MIB, MOST_S);
+        return CLI_USAGE;
+    }
+    if (!o->top) o->top = 1;
+    cli_catch_interrupts();
+    vkt_status st = serve_predictor_open(&o->common.gpu, o->common.args[0], o->top, &model);
+    int rc = st == VKT_OK ? serve(o, model) : cli_exit_code(st);
+    serve_predictor_close(&model);
+    return rc;
+}
+#else
+static int run(void *options)
+{
+    (void)options;
+#ifdef _WIN32
+    cli_error("serve: not on Windows yet");
+#else
+    cli_error("serve: this vktrain was built without libmicrohttpd: install libmicrohttpd-dev "
+              "(Debian's name) and build it again");
+#endif
+    return CLI_NO_DEVICE;
+}
+#endif
+
+const cli_command cmd_serve = {
+    .name = "serve",
+    .args = "RUN|CHECKPOINT",
+    .summary = "answer requests by HTTP on this machine, and show a page to try the model",
+    .details =
+        "Listens on 127.0.0.1 alone. The page at / takes a picture that is dropped on it, or a "
+        "form "
+        "of the columns. POST /predict takes a PNG, JPEG or BMP file, or rows as JSON: an object "
+        "of "
+        "columns' names, or a list of such. GET /model describes the model. Requests that wait are "
+        "answered together. Ctrl-C ends it, with exit code 130.\n"
+        "example: curl --data-binary @cat.jpg http://127.0.0.1:8080/predict\n"
+        "example: curl --json '[{\"sepal_length\": 5.1, \"petal_width\": 0.2}]' "
+        "http://127.0.0.1:8080/predict",
+    .min_args = 1,
+    .max_args = 1,
+    .common = CLI_GPU,
+    .flags = flags,
+    .options_bytes = sizeof(serve_options),
+    .run = run,
+};

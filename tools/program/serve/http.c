@@ -1,0 +1,538 @@
+/* http.h. The server's thread reads and writes; a connection whose request waits for an answer is
+ * suspended. One lock guards all. */
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "http.h"
+#include "http_refusal.h"
+#include "term.h"
+
+/* A body that is refused is read to its end if it is no longer than this, since many clients look
+ * for an answer only then. */
+enum { PATIENCE_BYTES = 64 << 20 };
+enum { HEADER_BYTES = 32 << 10, UNREAD_BYTES = 1 << 20, N_PAGES = 8 };
+
+/* A client's connection, which may carry several requests one after the other. */
+typedef struct peer {
+    int socket;
+    double since; /* it was opened, or the last request has ended */
+    bool busy;    /* its request is whole */
+    struct peer *before, *after;
+} peer;
+
+typedef enum stage { READING, WAITING, ANSWERED, STREAMING } stage;
+
+/* A request and its answer. Lives until both the server and who answers have let it go. */
+typedef struct exchange {
+    http_request r; /* first: http_request * is exchange * */
+    http_server *s;
+    struct MHD_Connection *connection;
+    peer *peer;
+    stage stage;
+    bool asleep;           /* suspended */
+    bool gone;             /* the server has let it go */
+    bool answering, ended; /* handed over by http_next; let go by who answers */
+    char *in;              /* the body; cap counts as held */
+    size_t cap, most;
+    const char *refusal;
+    int status;
+    const char *out_type;
+    char *out;
+    size_t out_n, out_cap, out_sent;
+    struct exchange *next;
+} exchange;
+
+typedef struct page {
+    const char *path, *type, *body;
+} page;
+
+struct http_server {
+    struct MHD_Daemon *daemon;
+    http_limits limits;
+    pthread_mutex_t lock;
+    pthread_cond_t came;
+    exchange *first, **last; /* whole requests that nobody has */
+    peer *peers;
+    size_t held;
+    uint32_t n_open; /* exchanges */
+    bool closing;
+    page pages[N_PAGES];
+    size_t n_pages;
+};
+
+/* ---- an exchange ---- */
+
+static void let_go(exchange *x)
+{
+    x->s->n_open--;
+    x->s->held -= x->cap;
+    free(x->in);
+    free(x->out);
+    free((char *)(uintptr_t)x->r.method);
+    free((char *)(uintptr_t)x->r.path);
+    free((char *)(uintptr_t)x->r.type);
+    free(x);
+}
+
+static void wake(exchange *x)
+{
+    if (!x->asleep) return;
+    x->asleep = false;
+    MHD_resume_connection(x->connection);
+}
+
+static enum MHD_Result send_body(struct MHD_Connection *c, int status, const char *type,
+                                 const char *body, size_t n, enum MHD_ResponseMemoryMode mode)
+{
+    struct MHD_Response *r = MHD_create_response_from_buffer(n, (void *)(uintptr_t)body, mode);
+    if (!r) return MHD_NO;
+    MHD_add_response_header(r, "Content-Type", type);
+    MHD_add_response_header(r, "Cache-Control", "no-store");
+    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+    if (status == 405) MHD_add_response_header(r, "Allow", "GET, HEAD, POST");
+    if (status == 503) MHD_add_response_header(r, "Retry-After", "1");
+    enum MHD_Result sent = MHD_queue_response(c, (unsigned)status, r);
+    MHD_destroy_response(r);
+    return sent;
+}
+
+static enum MHD_Result send_refusal(struct MHD_Connection *c, int status, const char *why)
+{
+    char text[512];
+    size_t n = http_error_text(status, why, text, sizeof text);
+    return send_body(c, status, "application/json", text, n, MHD_RESPMEM_MUST_COPY);
+}
+
+/* Room for `more` bytes of a body and a NUL; NULL, or why there is none. */
+static const char *reserve(exchange *x, size_t more)
+{
+    size_t need = x->r.n + more + 1, cap = x->cap;
+    if (need - 1 > x->most) return http_too_large;
+    if (need <= cap) return NULL;
+    cap = need > 2 * cap ? need : 2 * cap;
+    if (x->s->held + (cap - x->cap) > x->s->limits.held_bytes) return http_busy;
+    char *p = realloc(x->in, cap);
+    if (!p) return http_busy;
+    x->s->held += cap - x->cap;
+    x->in = p;
+    x->cap = cap;
+    return NULL;
+}
+
+static char *copy(const char *text, size_t n)
+{
+    char *p = malloc(n + 1);
+    if (p) memcpy(p, text, n);
+    if (p) p[n] = 0;
+    return p;
+}
+
+static const char *header(struct MHD_Connection *c, const char *name)
+{
+    return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+}
+
+static peer *peer_of(struct MHD_Connection *c)
+{
+    return MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+static exchange *exchange_create(http_server *s, struct MHD_Connection *c, const char *method,
+                                 const char *path)
+{
+    exchange *x = calloc(1, sizeof *x);
+    const char *type = header(c, "Content-Type");
+    if (!x) return NULL;
+    x->s = s;
+    x->connection = c;
+    x->peer = peer_of(c);
+    x->r.method = copy(method, strlen(method));
+    x->r.path = copy(path, strlen(path));
+    x->r.type = copy(type ? type : "", type ? strcspn(type, "; \t") : 0);
+    x->r.body = "";
+    pthread_mutex_lock(&s->lock);
+    s->n_open++;
+    if (!x->r.method || !x->r.path || !x->r.type || !x->peer) {
+        let_go(x);
+        x = NULL;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return x;
+}
+
+/* Before a byte of the body: what is wrong with the request; NULL: nothing. */
+static const char *check(exchange *x)
+{
+    http_server *s = x->s;
+    const char *length = header(x->connection, "Content-Length");
+    const char *why =
+        http_not_from_here(header(x->connection, "Host"), header(x->connection, "Origin"));
+    x->most = http_is_json(x->r.type) ? s->limits.json_bytes : s->limits.body_bytes;
+    if (why) return why;
+    if (!length) return NULL;
+    unsigned long long n = strtoull(length, NULL, 10);
+    pthread_mutex_lock(&s->lock);
+    why = n > x->most ? http_too_large : reserve(x, (size_t)n);
+    pthread_mutex_unlock(&s->lock);
+    if (n > PATIENCE_BYTES) return why;
+    x->refusal = why;
+    return NULL;
+}
+
+/* ---- the server's thread ---- */
+
+static enum MHD_Result send_page(exchange *x)
+{
+    const http_server *s = x->s;
+    for (size_t i = 0; i < s->n_pages; i++)
+        if (!strcmp(s->pages[i].path, x->r.path))
+            return send_body(x->connection, 200, s->pages[i].type, s->pages[i].body,
+                             strlen(s->pages[i].body), MHD_RESPMEM_PERSISTENT);
+    return send_refusal(x->connection, 404, "there is nothing at this path");
+}
+
+static enum MHD_Result begin(http_server *s, struct MHD_Connection *c, const char *method,
+                             const char *path, void **of)
+{
+    exchange *x = *of = exchange_create(s, c, method, path);
+    if (!x) return MHD_NO;
+    const char *why = check(x);
+    if (why) return send_refusal(c, http_refusal_status(why), why);
+    if (!strcmp(method, "GET") || !strcmp(method, "HEAD")) return send_page(x);
+    if (strcmp(method, "POST") != 0)
+        return send_refusal(c, 405, "only GET, HEAD and POST are known here");
+    return MHD_YES;
+}
+
+static void take(exchange *x, const char *data, size_t n)
+{
+    http_server *s = x->s;
+    if (x->refusal) return; /* the rest of it is not kept */
+    pthread_mutex_lock(&s->lock);
+    x->refusal = reserve(x, n);
+    if (x->refusal) {
+        s->held -= x->cap;
+        free(x->in);
+        x->in = NULL;
+        x->cap = x->r.n = 0;
+    } else {
+        memcpy(x->in + x->r.n, data, n);
+        x->r.n += n;
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* The request is whole: it waits for who answers. */
+static enum MHD_Result hand_over(exchange *x)
+{
+    http_server *s = x->s;
+    pthread_mutex_lock(&s->lock);
+    const char *why = x->refusal ? x->refusal : s->closing ? http_busy : reserve(x, 0);
+    x->peer->busy = true;
+    if (!why) {
+        x->in[x->r.n] = 0;
+        x->r.body = x->in;
+        x->stage = WAITING;
+        x->asleep = true;
+        MHD_suspend_connection(x->connection);
+        *s->last = x;
+        s->last = &x->next;
+        pthread_cond_signal(&s->came);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return why ? send_refusal(x->connection, http_refusal_status(why), why) : MHD_YES;
+}
+
+/* More of a stream; sleeps until there is some. */
+static ssize_t on_read(void *user, uint64_t at, char *to, size_t most)
+{
+    exchange *x = user;
+    ssize_t got = 0;
+    (void)at;
+    pthread_mutex_lock(&x->s->lock);
+    size_t n = x->out_n - x->out_sent;
+    if (n > most) n = most;
+    if (n) {
+        memcpy(to, x->out + x->out_sent, n);
+        x->out_sent += n;
+        got = (ssize_t)n;
+    } else if (x->ended) {
+        got = MHD_CONTENT_READER_END_OF_STREAM;
+    } else {
+        x->asleep = true;
+        MHD_suspend_connection(x->connection);
+    }
+    pthread_mutex_unlock(&x->s->lock);
+    return got;
+}
+
+static enum MHD_Result send_stream(exchange *x)
+{
+    struct MHD_Response *r =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 4096, on_read, x, NULL);
+    if (!r) return MHD_NO;
+    MHD_add_response_header(r, "Content-Type", x->out_type);
+    MHD_add_response_header(r, "Cache-Control", "no-store");
+    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+    enum MHD_Result sent = MHD_queue_response(x->connection, 200, r);
+    MHD_destroy_response(r);
+    return sent;
+}
+
+static enum MHD_Result give(exchange *x)
+{
+    pthread_mutex_lock(&x->s->lock);
+    char *body = x->out;
+    if (x->stage == ANSWERED) x->out = NULL;
+    pthread_mutex_unlock(&x->s->lock);
+    if (x->stage == STREAMING) return send_stream(x);
+    return send_body(x->connection, x->status, x->out_type, body, x->out_n, MHD_RESPMEM_MUST_FREE);
+}
+
+/* Of a request once with its headers, then with each part of its body, then with none; and once
+ * more when it is awake again. */
+static enum MHD_Result on_request(void *server, struct MHD_Connection *c, const char *path,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *n, void **of)
+{
+    exchange *x = *of;
+    (void)version;
+    if (!x) return begin(server, c, method, path, of);
+    if (*n) {
+        take(x, data, *n);
+        *n = 0;
+        return MHD_YES;
+    }
+    return x->stage == READING ? hand_over(x) : give(x);
+}
+
+static void on_end(void *server, struct MHD_Connection *c, void **of,
+                   enum MHD_RequestTerminationCode how)
+{
+    http_server *s = server;
+    exchange *x = *of;
+    (void)c, (void)how;
+    if (!x) return;
+    pthread_mutex_lock(&s->lock);
+    x->peer->busy = false;
+    x->peer->since = cli_now();
+    x->gone = true;
+    x->asleep = false;
+    if (!x->answering || x->ended) let_go(x);
+    pthread_mutex_unlock(&s->lock);
+    *of = NULL;
+}
+
+static void on_peer(void *server, struct MHD_Connection *c, void **context,
+                    enum MHD_ConnectionNotificationCode what)
+{
+    http_server *s = server;
+    peer *l = *context;
+    pthread_mutex_lock(&s->lock);
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *context = l = calloc(1, sizeof *l); /* without: it is refused */
+        if (l) {
+            l->socket = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+            l->since = cli_now();
+            l->after = s->peers;
+            if (l->after) l->after->before = l;
+            s->peers = l;
+        }
+    } else if (l) {
+        if (l->after) l->after->before = l->before;
+        *(l->before ? &l->before->after : &s->peers) = l->after;
+        free(l);
+        *context = NULL;
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Who sends a byte now and then would keep a connection for ever. */
+static void cut_slow_ones(http_server *s)
+{
+    double now = cli_now();
+    for (peer *l = s->peers; l; l = l->after)
+        if (!l->busy && now - l->since > s->limits.read_s) shutdown(l->socket, SHUT_RDWR);
+}
+
+/* ---- who answers ---- */
+
+bool http_open(uint16_t port, const http_limits *limits, http_server **out, char **why)
+{
+    http_server *s = calloc(1, sizeof *s);
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(port) };
+    *out = s;
+    *why = NULL;
+    if (!s) return false;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    s->limits = *limits;
+    s->last = &s->first;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->came, NULL);
+    errno = 0;
+    s->daemon = MHD_start_daemon(
+        MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, port, NULL, NULL, on_request, s,
+        MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at, MHD_OPTION_NOTIFY_COMPLETED, on_end, s,
+        MHD_OPTION_NOTIFY_CONNECTION, on_peer, s, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)limits->connections, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)(limits->read_s + 1) / 2, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)HEADER_BYTES, MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u, MHD_OPTION_END);
+    if (s->daemon) return true;
+    *why = copy(strerror(errno), strlen(strerror(errno)));
+    http_close(out);
+    return false;
+}
+
+uint16_t http_port(const http_server *s)
+{
+    return MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+}
+
+void http_page(http_server *s, const char *path, const char *type, const char *body)
+{
+    pthread_mutex_lock(&s->lock);
+    if (s->n_pages < N_PAGES) s->pages[s->n_pages++] = (page) { path, type, body };
+    pthread_mutex_unlock(&s->lock);
+}
+
+http_request *http_next(http_server *s, double seconds)
+{
+    struct timespec until;
+    timespec_get(&until, TIME_UTC);
+    long long ns = until.tv_nsec + (long long)(1e9 * seconds);
+    until.tv_sec += (time_t)(ns / 1000000000);
+    until.tv_nsec = (long)(ns % 1000000000);
+    pthread_mutex_lock(&s->lock);
+    cut_slow_ones(s);
+    if (!s->first && seconds > 0) pthread_cond_timedwait(&s->came, &s->lock, &until);
+    exchange *x = s->first;
+    if (x) {
+        s->first = x->next;
+        if (!s->first) s->last = &s->first;
+        x->answering = true;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return x ? &x->r : NULL;
+}
+
+/* The answer is complete, and who answers has let it go. */
+static void finish(exchange *x)
+{
+    x->ended = true;
+    if (x->gone)
+        let_go(x);
+    else
+        wake(x);
+}
+
+void http_answer(http_request *r, int status, const char *type, char *body, size_t n)
+{
+    exchange *x = (exchange *)r;
+    pthread_mutex_t *lock = &x->s->lock;
+    pthread_mutex_lock(lock);
+    x->status = status;
+    x->out_type = type;
+    x->out = body;
+    x->out_n = n;
+    x->stage = ANSWERED;
+    finish(x);
+    pthread_mutex_unlock(lock);
+}
+
+void http_refuse(http_request *r, int status, const char *fmt, ...)
+{
+    char why[1024], text[2048];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(why, sizeof why, fmt, ap);
+    va_end(ap);
+    size_t n = http_error_text(status, why, text, sizeof text);
+    char *body = copy(text, n);
+    http_answer(r, status, "application/json", body, body ? n : 0);
+}
+
+void http_begin(http_request *r, const char *type)
+{
+    exchange *x = (exchange *)r;
+    pthread_mutex_lock(&x->s->lock);
+    x->out_type = type;
+    x->stage = STREAMING;
+    if (!x->gone) wake(x);
+    pthread_mutex_unlock(&x->s->lock);
+}
+
+bool http_write(http_request *r, const char *text, size_t n)
+{
+    exchange *x = (exchange *)r;
+    pthread_mutex_lock(&x->s->lock);
+    if (x->out_sent == x->out_n) x->out_sent = x->out_n = 0;
+    bool room = x->out_n + n <= UNREAD_BYTES;
+    if (room && x->out_n + n > x->out_cap) {
+        size_t cap = 2 * (x->out_n + n);
+        char *p = realloc(x->out, cap);
+        if (p) x->out = p, x->out_cap = cap;
+        room = p != NULL;
+    }
+    if (room) {
+        memcpy(x->out + x->out_n, text, n);
+        x->out_n += n;
+    }
+    bool reads = room && !x->gone;
+    if (reads) wake(x);
+    pthread_mutex_unlock(&x->s->lock);
+    return reads;
+}
+
+void http_end(http_request *r)
+{
+    exchange *x = (exchange *)r;
+    pthread_mutex_t *lock = &x->s->lock;
+    pthread_mutex_lock(lock);
+    finish(x);
+    pthread_mutex_unlock(lock);
+}
+
+bool http_gone(http_request *r)
+{
+    exchange *x = (exchange *)r;
+    char byte;
+    pthread_mutex_lock(&x->s->lock);
+    bool gone = x->gone;
+    if (!gone) {
+        ssize_t n = recv(x->peer->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+        gone = n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+    }
+    pthread_mutex_unlock(&x->s->lock);
+    return gone;
+}
+
+void http_close(http_server **ps)
+{
+    http_server *s = *ps;
+    if (!s) return;
+    pthread_mutex_lock(&s->lock);
+    s->closing = true;
+    pthread_mutex_unlock(&s->lock);
+    if (s->daemon) {
+        for (http_request *r; (r = http_next(s, 0));) http_refuse(r, 503, "the server is ending");
+        for (int i = 0; i < 100; i++) { /* what is on its way gets out, for a second */
+            pthread_mutex_lock(&s->lock);
+            bool idle = s->n_open == 0;
+            pthread_mutex_unlock(&s->lock);
+            if (idle) break;
+            cli_pause(0.01);
+        }
+        MHD_stop_daemon(s->daemon);
+    }
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->came);
+    free(s);
+    *ps = NULL;
+}

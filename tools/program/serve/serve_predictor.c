@@ -1,0 +1,225 @@
+/* serve_predictor.h */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "print.h"
+#include "prediction.h"
+#include "rows_body.h"
+#include "serve_predictor.h"
+#include "vktrain/report.h"
+
+/* Examples that go through the model at a time, and requests that are read for it. */
+enum { BATCH = 32, MOST_REQUESTS = 32 };
+
+struct serve_predictor {
+    vkt_predictor *model;
+    const vkt_predictor_info *info;
+    uint32_t top;
+    const char **names; /* [n_names] the table's columns */
+    size_t n_names;
+    bool named;
+    char *facts, *page;
+};
+
+/* A request that was read. */
+typedef struct asked {
+    http_request *r;
+    vkt_inputs in;
+    json_t *warnings;
+} asked;
+
+/* ---- opening ---- */
+
+static json_t *texts(const char *const *s, uint32_t n)
+{
+    json_t *a = json_array();
+    for (uint32_t i = 0; i < n; i++) json_array_append_new(a, json_string(s[i]));
+    return a;
+}
+
+static json_t *columns_json(serve_predictor *p)
+{
+    json_t *all = json_array();
+    vkt_data_column c;
+    for (uint32_t i = 0; vkt_predictor_get_column(p->model, i, &c, &p->named); i++) {
+        json_t *o = json_pack("{s:s}", "name", c.name);
+        p->names = cli_grow(p->names, (p->n_names + 1) * sizeof *p->names);
+        p->names[p->n_names++] = c.name;
+        if (c.n_values)
+            json_object_set_new(o, "values", texts(c.values, c.n_values));
+        else if (c.date)
+            json_object_set_new(o, "date", json_true());
+        else
+            json_object_set_new(o, "usual", cli_json_number(c.usual));
+        json_array_append_new(all, o);
+    }
+    return all;
+}
+
+/* What GET /model gives, and the page's form is made from. */
+static json_t *facts(serve_predictor *p, const char *checkpoint)
+{
+    const vkt_predictor_info *m = p->info;
+    json_t *o = json_pack("{s:s, s:s, s:s}", "model", checkpoint, "kind",
+                          m->kind == VKT_DATA_KIND_TABLE ? "table" : "pictures", "task",
+                          m->task == VKT_TASK_CLASSIFY ? "classify" : "regress");
+    if (m->class_names) json_object_set_new(o, "classes", texts(m->class_names, m->n_outputs));
+    if (m->kind == VKT_DATA_KIND_TABLE) {
+        json_object_set_new(o, "columns", columns_json(p));
+        json_object_set_new(o, "named", json_boolean(p->named));
+    } else {
+        json_t *shape = json_array();
+        for (uint32_t i = 0; i < m->input_rank; i++)
+            json_array_append_new(shape, json_integer(m->input_shape[i]));
+        json_object_set_new(o, "input_shape", shape);
+    }
+    return o;
+}
+
+vkt_status serve_predictor_open(const vkt_gpu_desc *gpu, const char *checkpoint, uint32_t top,
+                                serve_predictor **out)
+{
+    serve_predictor *p = cli_zeros(1, sizeof *p);
+    *out = p;
+    vkt_status st = vkt_predictor_open_batch(gpu, checkpoint, BATCH, &p->model);
+    if (st != VKT_OK) {
+        serve_predictor_close(out);
+        return st;
+    }
+    p->info = vkt_predictor_get_info(p->model);
+    p->top = top;
+    json_t *o = facts(p, checkpoint);
+    p->facts = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+    json_decref(o);
+    p->page = vkt_report_served(checkpoint, p->facts);
+    return VKT_OK;
+}
+
+void serve_predictor_close(serve_predictor **pp)
+{
+    serve_predictor *p = *pp;
+    if (!p) return;
+    vkt_predictor_close(&p->model);
+    free(p->names);
+    free(p->facts);
+    vkt_free(p->page);
+    free(p);
+    *pp = NULL;
+}
+
+void serve_predictor_pages(const serve_predictor *p, http_server *http)
+{
+    http_page(http, "/", "text/html; charset=utf-8", p->page);
+    http_page(http, "/model", "application/json", p->facts);
+}
+
+/* ---- a request ---- */
+
+static void keep_warning(void *list, vkt_log_level level, const char *area, const char *line)
+{
+    (void)area;
+    if (level == VKT_LOG_WARN && json_array_size(list) < 20)
+        json_array_append_new(list, json_string(line));
+}
+
+static vkt_status read_rows(serve_predictor *p, asked *a)
+{
+    char why[512];
+    char *text =
+        rows_body_text(a->r->body, a->r->n, p->names, p->n_names, p->named, why, sizeof why);
+    if (!text) {
+        http_refuse(a->r, 400, "%s", why);
+        return VKT_E_FAILED;
+    }
+    vkt_status st = vkt_predictor_read_rows(p->model, text, strlen(text), "request", &a->in);
+    free(text);
+    return st;
+}
+
+/* false: it has its answer already. */
+static bool read_request(serve_predictor *p, asked *a)
+{
+    vkt_status st;
+    if (strcmp(a->r->path, "/predict") != 0) {
+        http_refuse(a->r, 404, "POST goes to /predict");
+        return false;
+    }
+    if (!strncmp(a->r->type, "multipart/", 10)) {
+        http_refuse(a->r, 415,
+                    "send the picture itself as the body (curl --data-binary @FILE), or "
+                    "rows as application/json: forms are not read");
+        return false;
+    }
+    a->warnings = json_array();
+    vkt_log_set(keep_warning, a->warnings, VKT_LOG_WARN);
+    if (p->info->kind == VKT_DATA_KIND_TABLE)
+        st = read_rows(p, a);
+    else
+        st = vkt_predictor_read_picture(p->model, a->r->body, a->r->n, "request", &a->in);
+    cli_log_open(true, false);
+    if (st == VKT_OK && a->in.n) return true;
+    if (st == VKT_OK)
+        http_refuse(a->r, 400, "there are no rows");
+    else if (st != VKT_E_FAILED)
+        http_refuse(a->r, st == VKT_E_FORMAT ? 400 : 500, "%s", vkt_last_error());
+    json_decref(a->warnings);
+    vkt_free(a->in.data);
+    return false;
+}
+
+static void answer(const serve_predictor *p, asked *a, const float *out)
+{
+    json_t *o = json_object(), *all = json_array();
+    for (uint64_t i = 0; i < a->in.n; i++) {
+        json_t *one = json_object();
+        prediction_json(one, out + i * p->info->n_outputs, p->info->n_outputs, p->info->class_names,
+                        p->top);
+        json_array_append_new(all, one);
+    }
+    json_object_set_new(o, "predictions", all);
+    if (json_array_size(a->warnings)) json_object_set(o, "warnings", a->warnings);
+    char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    json_decref(o);
+    if (text)
+        http_answer(a->r, 200, "application/json", text, strlen(text));
+    else
+        http_refuse(a->r, 500, "no memory for the answer");
+}
+
+static vkt_status run(serve_predictor *p, asked *a, size_t n)
+{
+    vkt_inputs in[MOST_REQUESTS];
+    uint64_t total = 0;
+    for (size_t i = 0; i < n; i++) {
+        in[i] = a[i].in;
+        total += in[i].n;
+    }
+    float *out = malloc((size_t)total * p->info->n_outputs * sizeof *out);
+    vkt_status st = out ? vkt_predictor_run_inputs(p->model, in, n, out) : VKT_E_OOM_HOST;
+    const float *at = out;
+    for (size_t i = 0; i < n; at += in[i++].n * p->info->n_outputs) {
+        if (st == VKT_OK)
+            answer(p, &a[i], at);
+        else
+            http_refuse(a[i].r, 500, "%s", out ? vkt_last_error() : "there is no memory for it");
+        json_decref(a[i].warnings);
+        vkt_free(a[i].in.data);
+    }
+    free(out);
+    return st;
+}
+
+vkt_status serve_predictor_answer(serve_predictor *p, http_server *http, http_request *first)
+{
+    asked all[MOST_REQUESTS];
+    size_t n = 0;
+    uint64_t examples = 0;
+    for (http_request *r = first; r; r = http_next(http, 0)) {
+        all[n] = (asked) { .r = r };
+        if (!read_request(p, &all[n])) continue;
+        examples += all[n++].in.n;
+        if (n == MOST_REQUESTS || examples >= BATCH) break;
+    }
+    return n ? run(p, all, n) : VKT_OK;
+}
