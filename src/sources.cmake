@@ -325,6 +325,7 @@ set(SRC_STUDY
   src/study/forest.c
   src/study/space.c
   src/study/study.c
+  src/study/batch_choice.c
   src/study/study_batch.c
   src/study/study_clip.c
   src/study/study_compare.c

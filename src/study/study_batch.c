@@ -5,17 +5,17 @@
 #include <stdio.h>
 
 #include "base/number.h"
+#include "study/batch_choice.h"
 #include "study/study_run.h"
 #include "runs/run_folder.h"
 
-/* Doubling pays while it raises throughput by a tenth; it is (nearly) perfect from 1.8. */
-#define PAYS 1.1
+/* A doubling is (nearly) perfect from here on. */
 #define NEARLY_DOUBLE 1.8
 /* Long enough to be reliable: seconds of measured steps in one trial, and a number of them. */
 #define SECONDS 0.6
 enum { MIN_STEPS = 20, MAX_STEPS = 20000, MAX_SIZES = 24 };
 /* Each size is measured this often, in turns with the others; again where the result can't be. */
-enum { REPEATS = 3, MOST_REPEATS = 5 };
+enum { REPEATS = 3, MOST_REPEATS = 7 };
 /* Twice the batch in less time than before, or in more than a device could need. */
 #define LEAST_RATIO 0.9
 #define MOST_RATIO 2.1
@@ -131,7 +131,7 @@ static bool ended(const sizes *m)
 {
     size_t n = m->n;
     if (n && !fits(&m->z[n - 1])) return true;
-    return n > 2 && m->z[n - 1].ratio < PAYS && m->z[n - 2].ratio < PAYS;
+    return n > 2 && m->z[n - 1].ratio < VKT__BATCH_PAYS && m->z[n - 2].ratio < VKT__BATCH_PAYS;
 }
 
 /* ---- measuring ---- */
@@ -165,8 +165,19 @@ fail:
     return st;
 }
 
+/* What the sizes that fit recommend. */
+static vkt__batch_choice choose(const sizes *m)
+{
+    vkt__batch_times z[MAX_SIZES];
+    size_t n = 0;
+    for (; n < m->n && fits(&m->z[n]) && m->z[n].n; n++)
+        z[n] = (vkt__batch_times) { m->z[n].batch, m->z[n].ms, m->z[n].n };
+    return n ? vkt__batch_choose(z, n) : (vkt__batch_choice) { .certain = true };
+}
+
 /* Rounds over all sizes, so that what else the machine does meets them alike; then once more those
- * whose ratio can't be, with their neighbours. */
+ * whose ratio can't be, with their neighbours, those whose times differ widely, and those between
+ * which the times do not decide. */
 static vkt_status repeat(vkt_study *s, sizes *m)
 {
     vkt_status st = VKT_OK;
@@ -176,8 +187,10 @@ static vkt_status repeat(vkt_study *s, sizes *m)
     sum_up(m);
     for (size_t r = REPEATS; r < MOST_REPEATS; r++) {
         bool odd[MAX_SIZES] = { false }, any = false;
+        vkt__batch_choice c = choose(m);
         for (size_t i = 0; i < m->n; i++) {
             bool bad = i && fits(&m->z[i]) && vkt__ratio_is_odd(m->z[i].ratio);
+            odd[i] |= !c.certain && i >= c.low && i <= c.high;
             odd[i] |= bad || (fits(&m->z[i]) && vkt__spread(m->z[i].ms, m->z[i].n) > STEADY);
             if (bad) odd[i - 1] = true;
         }
@@ -220,11 +233,12 @@ static void say_noise(vkt_study *s, const sizes *m)
         if (i && fits(x) && vkt__ratio_is_odd(x->ratio)) odd = x;
     }
     if (worst)
-        vkt__study_advise(s,
-                          "the machine is too busy for this to be exact: a step of batch size %u "
-                          "took from %.3g to %.3g ms; measure again when nothing else runs",
-                          worst->batch, vkt__quantile(worst->ms, worst->n, 0),
-                          vkt__quantile(worst->ms, worst->n, 1));
+        vkt__study_advise(
+            s,
+            "the machine is too busy for these times to be exact: a step of batch size %u "
+            "took from %.3g to %.3g ms; measure again when nothing else runs",
+            worst->batch, vkt__quantile(worst->ms, worst->n, 0),
+            vkt__quantile(worst->ms, worst->n, 1));
     if (odd)
         vkt__study_advise(s,
                           "batch size %u has %.2f times the throughput of half its size, also in "
@@ -352,24 +366,51 @@ fail:
     return st;
 }
 
-static void recommend(vkt_study *s, const size *z, size_t n, size_t pays, size_t doubles)
+/* The size that may be used: 0 where the times don't tell. */
+static uint32_t say_answer(vkt_study *s, const sizes *m, const vkt__batch_choice *c)
 {
-    uint32_t batch = z[pays].batch, now = s->priv->base->batch;
-    const char *set = vkt__study_text(s, "train.batch=%u", batch);
+    const size *z = m->z, *low = &z[c->low], *pays = &z[c->pays];
+    double spread = 0;
+    for (size_t i = 0; i < m->n; i++)
+        if (fits(&z[i])) spread = fmax(spread, vkt__spread(z[i].ms, z[i].n));
+    if (c->certain) {
+        vkt__study_advise(s,
+                          "%u is the largest batch size that still raises throughput: %.0f "
+                          "examples/s, %.3g ms per step%s",
+                          pays->batch, pays->t.items_per_s, pays->t.step_ms,
+                          pays->batch == s->priv->base->batch ? "; the recipe uses it" : "");
+        return pays->batch;
+    }
+    if (spread > STEADY) {
+        vkt__study_advise(s,
+                          "the machine is too busy to tell which is the largest batch size that "
+                          "still raises throughput: by these times it may be any from %u to %u; "
+                          "measure again when nothing else runs",
+                          low->batch, z[c->high].batch);
+        return 0;
+    }
     vkt__study_advise(s,
-                      "%u is the largest batch size that still raises throughput: %.0f examples/s, "
-                      "%.3g ms per step%s",
-                      batch, z[pays].t.items_per_s, z[pays].t.step_ms,
-                      batch == now ? "; the recipe uses it" : "");
+                      "%u is large enough: %.0f examples/s, %.3g ms per step; whether sizes up to "
+                      "%u raise throughput by another tenth is not certain after %zu measurements",
+                      low->batch, low->t.items_per_s, low->t.step_ms, z[c->high].batch, low->n);
+    return low->batch;
+}
+
+static void recommend(vkt_study *s, const sizes *m, const vkt__batch_choice *c, size_t doubles)
+{
+    const size *z = m->z, *last = &z[m->n - 1];
+    uint32_t batch = say_answer(s, m, c);
+    const char *set = vkt__study_text(s, "train.batch=%u", batch);
+    say_noise(s, m);
     if (doubles)
         vkt__study_advise(s, "throughput (nearly) doubles with the batch size up to %u",
                           z[doubles].batch);
-    if (z[n - 1].t.state == VKT_TRIAL_INFEASIBLE)
-        vkt__study_advise(s, "batch size %u does not fit into memory: %s", z[n - 1].batch,
-                          z[n - 1].t.why);
+    if (!fits(last))
+        vkt__study_advise(s, "batch size %u does not fit into memory: %s", last->batch,
+                          last->t.why);
     vkt__study_advise(s, "measure again when the model, the optimizer or the device has changed: "
                          "these times are of this one");
-    if (batch == now) return;
+    if (!batch || batch == s->priv->base->batch) return;
     vkt__study_advise(
         s,
         "the batch size is about speed and is not applied automatically; after --set %s tune the "
@@ -401,7 +442,8 @@ vkt_status vkt__study_batch_size(vkt_study *s)
     const vkt_study_desc *d = s->priv->desc;
     double from, to;
     sizes m = { .n = 0 };
-    size_t pays = 0, doubles = 0, limited = 0;
+    size_t doubles = 0, limited = 0;
+    vkt__batch_choice c;
     vkt_status st = VKT_OK;
     double load = vkt__load_average();
     s->playbook = playbook;
@@ -424,14 +466,13 @@ vkt_status vkt__study_batch_size(vkt_study *s)
     for (size_t i = 1; i < m.n && fits(&m.z[i]); i++) {
         if (m.z[i].ratio >= NEARLY_DOUBLE && doubles == i - 1) doubles = i;
         if (!limited && m.z[i].ratio < NEARLY_DOUBLE) limited = i;
-        if (m.z[i].t.items_per_s >= PAYS * m.z[pays].t.items_per_s) pays = i;
     }
     fill_table(s, &m);
     s->command = vkt__study_command(s, NULL, 0);
-    say_noise(s, &m);
-    recommend(s, m.z, m.n, pays, doubles);
+    c = choose(&m);
+    recommend(s, &m, &c, doubles);
     /* Where throughput ends, or else where it first does not double. */
-    if (limited) VKT_TRY(explain_limit(s, m.z[pays + 1 < m.n ? pays : limited].batch));
+    if (limited) VKT_TRY(explain_limit(s, m.z[c.pays + 1 < m.n ? c.pays : limited].batch));
     if (d->has_target) VKT_TRY(steps_to_target(s, m.z, m.n));
 fail:
     return st;

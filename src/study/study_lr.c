@@ -1,6 +1,7 @@
-/* The learning rate: real short runs, log-spaced, around the recipe's own; the best one, lr*; then
- * whether training is stable just above it (the whole budget) and early at twice it (evaluated
- * after each step, since early instability hides between rare evaluations). */
+/* The learning rate: real short runs, log-spaced, around the recipe's own; the best rate, lr*, by
+ * the runs around the best one; then whether training is stable just above it (the whole budget)
+ * and early at twice it (evaluated after each step, since early instability hides between rare
+ * evaluations). */
 #include <math.h>
 #include <stdio.h>
 
@@ -14,6 +15,10 @@ enum { EARLY_STEPS = 500 };
 /* Rates of the sweep that tell of late instability, in multiples of lr* (the playbook: "5 to 10").
  */
 #define LATE 10.5
+/* Points of the sweep up to this factor from the best one say where lr* lies; so near to a point
+ * that was tried it is that one. */
+#define FIT_WITHIN 5.5
+#define FIT_SAME 1.1
 /* Examples of each of its evaluations: a loss that rises shows in these, and there are hundreds. */
 enum { EARLY_SAMPLE = 512 };
 
@@ -86,6 +91,79 @@ static void fill_table(vkt_study *s, const sweep *w, size_t best)
         vkt__study_cell(s, "%s%s", i == best ? "lr*  " : "",
                         vkt__trial_word(t, w->points[best].t.final_loss));
     }
+}
+
+/* ---- lr*, from the sweep around its best point ---- */
+
+/* Sums of w x^k and w x^k y of points (x, y) with weights w, for a parabola. */
+typedef struct moments {
+    double x[5], y[3];
+} moments;
+
+/* Where the parabola of these sums has its least value; NAN: it has none. By Cramer's rule. */
+static double parabola_least(const moments *m)
+{
+    const double *s = m->x, *t = m->y;
+    double minor0 = s[2] * s[4] - s[3] * s[3], minor1 = s[1] * s[4] - s[2] * s[3],
+           minor2 = s[1] * s[3] - s[2] * s[2], det = s[0] * minor0 - s[1] * minor1 + s[2] * minor2;
+    double b = s[0] * (t[1] * s[4] - s[3] * t[2]) - t[0] * minor1 +
+               s[2] * (s[1] * t[2] - t[1] * s[2]),
+           c = s[0] * (s[2] * t[2] - t[1] * s[3]) - s[1] * (s[1] * t[2] - t[1] * s[2]) +
+               t[0] * minor2;
+    return fabs(det) > 1e-9 && c / det > 0 ? -b / (2 * c) : NAN;
+}
+
+double vkt__lr_fit(const double *lr, const double *cost, size_t n, size_t best)
+{
+    moments m = { { 0 }, { 0 } };
+    double low = 0, high = 0;
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        double x = log(lr[i] / lr[best]), far = fabs(x) / log(FIT_WITHIN);
+        if (!(far < 1) || !isfinite(cost[i])) continue;
+        double w = pow(1 - far * far * far, 3), power = w;
+        for (size_t k = 0; k < 5; k++, power *= x) {
+            m.x[k] += power;
+            if (k < 3) m.y[k] += power * (cost[i] - cost[best]);
+        }
+        low = fmin(low, x);
+        high = fmax(high, x);
+        used++;
+    }
+    double at = used > 3 && low < 0 && high > 0 ? parabola_least(&m) : NAN;
+    return isnan(at) ? NAN : lr[best] * exp(fmin(fmax(at, low), high));
+}
+
+/* The best of single runs is so partly by chance: its neighbours tell where the best rate lies, and
+ * a run at that rate whether it is as good. */
+static vkt_status fit_best(vkt_study *s, sweep *w, size_t *best)
+{
+    vkt_status st = VKT_OK;
+    double *lr = vkt__alloc((w->n + 1) * 2 * sizeof *lr), *cost = lr + w->n, worst = -INFINITY;
+    bool logs = s->metric_sign < 0; /* a loss */
+    for (size_t i = 0; i < w->n; i++) {
+        const vkt_study_trial *t = &w->points[i].t;
+        lr[i] = w->points[i].lr;
+        cost[i] = t->state == VKT_TRIAL_DONE ? -s->metric_sign * t->best : NAN;
+        if (logs) logs = !(cost[i] <= 0);
+    }
+    for (size_t i = 0; i < w->n && logs; i++) cost[i] = log(cost[i]);
+    size_t b = *best;
+    double fit = b > 0 && b + 1 < w->n ? vkt__lr_fit(lr, cost, w->n, b) : NAN;
+    if (isnan(fit) || fabs(log(fit / lr[b])) < log(FIT_SAME)) goto fail;
+    for (size_t i = b - 1; i <= b + 1; i += 2)
+        if (isfinite(cost[i])) worst = fmax(worst, cost[i]);
+    VKT_TRY(try_rates(s, w, "refine", &fit, 1));
+    const vkt_study_trial *t = &w->points[w->n - 1].t;
+    double star = w->points[w->n - 1].lr, is = -s->metric_sign * t->best;
+    bool good = t->state == VKT_TRIAL_DONE && (logs ? log(is) : is) <= worst;
+    if (!good) star = lr[b];
+    qsort(w->points, w->n, sizeof *w->points, by_lr);
+    while (*best < w->n && w->points[*best].lr < star) ++*best;
+    while (*best > 0 && w->points[*best].lr > star) --*best;
+fail:
+    free(lr);
+    return st;
 }
 
 /* Median training loss of the steps after `from`, up to `to`. */
@@ -279,7 +357,7 @@ vkt_status vkt__study_lr(vkt_study *s)
         rate[i] = low * pow(high / low, (double)i / (double)(points - 1));
     VKT_TRY(try_rates(s, &w, "sweep", rate, points));
     if (d->dry_run) {
-        s->n_more = 2 + 2 + 2 * d->repeats;
+        s->n_more = 3 + 2 + 2 * d->repeats;
         goto fail;
     }
     size_t best = find_best(s, &w);
@@ -296,6 +374,7 @@ vkt_status vkt__study_lr(vkt_study *s)
     VKT_TRY(try_rates(s, &w, "refine", between, VKT_COUNT(between)));
     qsort(w.points, w.n, sizeof *w.points, by_lr);
     best = find_best(s, &w);
+    VKT_TRY(fit_best(s, &w, &best));
     double star = w.points[best].lr;
     fill_table(s, &w, best);
     const char *set = vkt__study_value(s, "optim.lr", star);

@@ -165,6 +165,10 @@ typedef struct vkt__early {
     size_t n; /* evaluations that were looked at: all */
 } vkt__early;
 vkt__early vkt__early_read(const vkt_history *h);
+/* The rate of least cost, by a parabola over log(lr) through the points near the best one, between
+ * them; weights fall with the distance as in LOESS (Cleveland 1979). lr, cost [n]; what is not
+ * finite is left out. NAN: fewer than four points, none on one side, or no least value. */
+double vkt__lr_fit(const double *lr, const double *cost, size_t n, size_t best);
 /* Whether a training loss first falls and then rises: late instability. */
 bool vkt__late_read(const double *loss, size_t n, vkt__rise *r);
 vkt_status vkt__study_lr_check(vkt_study *s);
