@@ -28,6 +28,7 @@ set(SRC_GPU
   src/gpu/device.c
   src/gpu/device_list.c
   src/gpu/device_profile.c
+  src/gpu/energy.c
   src/gpu/instance.c
   src/gpu/journal.c
   src/gpu/kernel.c

@@ -26,6 +26,13 @@ void vkt__hostname(char *out, size_t n);
  * False: there is no such program, it failed, or this system's way to do so is not written. */
 bool vkt__run_program(const char *const *argv, char *out, size_t n);
 
+/* A library of the system that is loaded while the program runs; NULL: there is none, or this
+ * system's way to do so is not written. */
+void *vkt__library_open(const char *name);
+/* Its function of that name into *out, a function pointer of `bytes`; false: it has none. */
+bool vkt__library_find(void *library, const char *name, void *out, size_t bytes);
+void vkt__library_close(void **library);
+
 /* "mains", "battery, 63%" or "unknown". */
 void vkt__power_source(char *out, size_t n);
 

@@ -4,6 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <fcntl.h>
@@ -112,6 +113,25 @@ void vkt__power_source(char *out, size_t n)
     }
     closedir(d);
     if (mains && !battery) snprintf(out, n, "mains");
+}
+
+void *vkt__library_open(const char *name)
+{
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+bool vkt__library_find(void *library, const char *name, void *out, size_t bytes)
+{
+    void *f = dlsym(library, name);
+    if (!f || bytes != sizeof f) return false;
+    memcpy(out, &f, bytes);
+    return true;
+}
+
+void vkt__library_close(void **library)
+{
+    if (*library) dlclose(*library);
+    *library = NULL;
 }
 
 uint64_t vkt__ram_bytes(void)

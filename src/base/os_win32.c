@@ -314,3 +314,20 @@ bool vkt__run_program(const char *const *argv, char *out, size_t n)
     free(w);
     return ok;
 }
+
+void *vkt__library_open(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+
+bool vkt__library_find(void *library, const char *name, void *out, size_t bytes)
+{
+    (void)library, (void)name, (void)out, (void)bytes;
+    return false;
+}
+
+void vkt__library_close(void **library)
+{
+    *library = NULL;
+}

@@ -1,0 +1,142 @@
+/* The energy that a device takes, from sensors that are files of this test and from a library that
+ * has NVML's names. */
+#include "testing.h"
+
+#include "base/os.h"
+#include "gpu/energy.h"
+
+#define DIR "te"
+#include "own_folder.h"
+
+static void put(const char *path, const char *text)
+{
+    char dir[256];
+    snprintf(dir, sizeof dir, "%s", path);
+    *strrchr(dir, '/') = 0;
+    REQUIRE_OK(vkt__mkdirs(dir));
+    REQUIRE_OK(vkt__file_replace(path, text, strlen(text)));
+}
+
+static vkt__energy *opened(vkt_gpu_class klass, vkt_gpu_type type, const char *root)
+{
+    vkt_caps caps = { .klass = klass, .type = type, .vendor_id = 0x1002, .device_id = 0x73bf };
+    return vkt__energy_open(&caps, &(vkt__energy_desc) { .root = root, .nvml = "./no-nvml.so" });
+}
+
+static vkt__energy *card(const char *root)
+{
+    return opened(VKT_GPU_CLASS_AMD, VKT_GPU_DISCRETE, root);
+}
+
+static vkt__energy *cpu(const char *root)
+{
+    return opened(VKT_GPU_CLASS_CPU, VKT_GPU_CPU, root);
+}
+
+#define RAPL "te/sys/class/powercap/intel-rapl:"
+#define CARD "te/sys/class/drm/card"
+
+static void packages_are_added_up(void **state)
+{
+    (void)state;
+    double seconds;
+    assert_null(cpu("te"));
+    put(RAPL "0/name", "package-0\n");
+    put(RAPL "0/energy_uj", "5000000\n");
+    assert_null(cpu("te")); /* without its range */
+    put(RAPL "0/max_energy_range_uj", "262143000000\n");
+    put(RAPL "1/name", "package-1\n");
+    put(RAPL "1/max_energy_range_uj", "262143000000\n");
+    assert_null(cpu("te")); /* half of a sum is none */
+    put(RAPL "1/energy_uj", "262142000000\n");
+    put(RAPL "2/name", "psys\n"); /* the whole board: not to be added */
+    put(RAPL "2/energy_uj", "1\n");
+    vkt__energy *e = cpu("te");
+    assert_non_null(e);
+    assert_non_null(strstr(vkt__energy_source(e), "RAPL"));
+    vkt__energy_begin(e);
+    put(RAPL "0/energy_uj", "7000000\n");
+    put(RAPL "1/energy_uj", "500000\n"); /* began again: 1 J to its range, and a half */
+    assert_true(isnan(vkt__energy_end(e, &seconds)) && seconds < 0.1); /* too short */
+    put(RAPL "0/energy_uj", "5000000\n");
+    put(RAPL "1/energy_uj", "262142000000\n");
+    vkt__energy_begin(e);
+    vkt__sleep_ms(120);
+    put(RAPL "0/energy_uj", "7000000\n");
+    put(RAPL "1/energy_uj", "500000\n");
+    REQUIRE_NEAR(vkt__energy_end(e, &seconds), 3.5, 1e-9);
+    assert_true(seconds >= 0.1 && seconds < 10);
+    vkt__energy_begin(e);
+    vkt__sleep_ms(120);
+    vkt__file_remove(RAPL "0/energy_uj");
+    assert_true(isnan(vkt__energy_end(e, NULL)));
+    vkt__energy_close(&e);
+    assert_true(isnan(vkt__energy_end(NULL, &seconds)) && isnan(seconds));
+    /* A GPU of its own has nothing to do with the CPU's packages; one in the CPU has. */
+    put(RAPL "0/energy_uj", "7000000\n");
+    assert_null(card("te"));
+    e = opened(VKT_GPU_CLASS_INTEL, VKT_GPU_INTEGRATED, "te");
+    assert_non_null(e);
+    vkt__energy_close(&e);
+}
+
+static void a_card_is_found_by_its_ids(void **state)
+{
+    (void)state;
+    put(CARD "0/device/vendor", "0x8086\n");
+    put(CARD "0/device/device", "0x73bf\n");
+    put(CARD "0/device/hwmon/hwmon0/energy1_input", "1\n");
+    assert_null(card("te"));
+    put(CARD "1/device/vendor", "0x1002\n");
+    put(CARD "1/device/device", "0x73bf\n");
+    assert_null(card("te")); /* it has no sensor */
+    put(CARD "1/device/hwmon/hwmon7/power1_average", "30000000\n");
+    vkt__energy *e = card("te");
+    assert_non_null(e);
+    assert_non_null(strstr(vkt__energy_source(e), "sampled"));
+    vkt__energy_begin(e); /* 30 W: the same energy however the samples fall */
+    vkt__sleep_ms(1100);
+    double seconds, joules = vkt__energy_end(e, &seconds);
+    assert_true(seconds >= 1);
+    REQUIRE_NEAR(joules / seconds, 30, 1e-6);
+    vkt__energy_begin(e);
+    vkt__energy_close(&e); /* its sampler ends */
+    put(CARD "1/device/hwmon/hwmon7/energy1_input", "1000000\n");
+    e = card("te");
+    assert_non_null(strstr(vkt__energy_source(e), "counter"));
+    vkt__energy_close(&e);
+    put(CARD "2/device/vendor", "0x1002\n"); /* two of a kind: nobody says which is which */
+    put(CARD "2/device/device", "0x73bf\n");
+    put(CARD "2/device/hwmon/hwmon8/energy1_input", "1000000\n");
+    assert_null(card("te"));
+}
+
+static void nvml_is_asked_by_uuid(void **state)
+{
+    (void)state;
+#ifdef VKT_FAKE_NVML
+    vkt_caps caps = { .klass = VKT_GPU_CLASS_NVIDIA, .type = VKT_GPU_DISCRETE };
+    vkt__energy_desc d = { .root = "none", .nvml = VKT_FAKE_NVML };
+    assert_null(vkt__energy_open(&caps, &d)); /* another card's */
+    for (uint8_t i = 0; i < 16; i++) caps.uuid[i] = i;
+    vkt__energy *e = vkt__energy_open(&caps, &d);
+    assert_non_null(e);
+    assert_non_null(strstr(vkt__energy_source(e), "NVML"));
+    vkt__energy_begin(e);
+    vkt__sleep_ms(1050);
+    REQUIRE_NEAR(vkt__energy_end(e, NULL), 7, 1e-9);
+    vkt__energy_close(&e);
+    d.nvml = "./no-nvml.so";
+    assert_null(vkt__energy_open(&caps, &d));
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(packages_are_added_up, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_card_is_found_by_its_ids, setup, teardown),
+        cmocka_unit_test(nvml_is_asked_by_uuid),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
