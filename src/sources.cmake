@@ -469,6 +469,8 @@ set(SRC_PROGRAM
 set(SRC_SERVE
   tools/program/serve/http.c
   tools/program/serve/http_refusal.c
+  tools/program/serve/openai_request.c
   tools/program/serve/rows_body.c
   tools/program/serve/serve_predictor.c
+  tools/program/serve/serve_text.c
 )

@@ -162,6 +162,9 @@ VKT_API vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint,
                                const char *const *inputs, size_t n_inputs,
                                void (*fn)(void *user, const vkt_prediction *p), void *user);
 
+/* What a checkpoint, in the sense above, was trained on. */
+VKT_API vkt_status vkt_checkpoint_kind(const char *checkpoint, vkt_data_kind *out);
+
 /* A trained model that stays on its device, for arrays in memory. One thread at a time. */
 typedef struct vkt_predictor vkt_predictor;
 typedef struct vkt_predictor_info {
@@ -230,6 +233,30 @@ typedef struct vkt_generate_result {
     double prompt_s, tokens_s; /* for the first token, prompt included; for all others */
 } vkt_generate_result;
 VKT_API vkt_status vkt_generate(const vkt_generate_desc *desc, vkt_generate_result *out);
+
+/* A language model that stays on its device and writes several texts side by side, each with keys
+ * and values of its own. One thread at a time. */
+typedef struct vkt_writer vkt_writer;
+typedef struct vkt_writer_info {
+    uint32_t n_texts, context;
+    bool has_template; /* the model has a chat template of its own */
+} vkt_writer_info;
+/* Blocks. n_texts: at least 1. */
+VKT_API vkt_status vkt_writer_open(const vkt_gpu_desc *gpu, const char *checkpoint,
+                                   uint32_t n_texts, vkt_writer **out);
+VKT_API void vkt_writer_close(vkt_writer **w);
+VKT_API const vkt_writer_info *vkt_writer_get_info(const vkt_writer *w);
+/* Begins text i, in place of the one before. messages: [{"role", "content"}], JSON, as a
+ * conversation whose next turn is to be written; NULL: desc.prompt goes on. Of desc also n_tokens
+ * (cut to what the context has room for), sampler, stop (which must outlive the text), control, fn,
+ * cancelled and user. *n_prompt: tokens before the new ones. ARG: these are more than the context;
+ * FORMAT: the template or the vocabulary refuses them. */
+VKT_API vkt_status vkt_writer_begin(vkt_writer *w, uint32_t i, const char *messages,
+                                    const vkt_generate_desc *desc, uint64_t *n_prompt);
+/* The next token of text i, given out as characters are whole. *more false: it has ended; then
+ * *complete (may be NULL): by itself, not because no token was left. */
+VKT_API vkt_status vkt_writer_step(vkt_writer *w, uint32_t i, bool *more, bool *complete,
+                                   vkt_generate_result *out);
 
 /* A conversation with a language model, by its own chat template (or one that suits its control
  * tokens). One thread at a time. */

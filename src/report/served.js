@@ -86,4 +86,49 @@ function table() {
   ask.append(make("p", {}, "A field that is left empty is a missing value."), form, result);
 }
 
-if (facts.kind === "pictures") pictures(); else table();
+/* The parts of a stream of an answer, one after the other. */
+async function* parts(path, body) {
+  const got = await fetch(path, { method: "POST", body: JSON.stringify({ ...body, stream: true }), headers: { "Content-Type": "application/json" } });
+  if (!got.ok) throw new Error((await got.json()).error.message);
+  const reader = got.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const lines = (text + value).split("\n\n");
+    text = lines.pop();
+    for (const line of lines) if (line !== "data: [DONE]") yield JSON.parse(line.slice(6)).choices[0];
+  }
+}
+
+function talk() {
+  const said = [], log = make("div", { className: "talk", ariaLive: "polite" });
+  const box = make("textarea", { ariaLabel: "Message", placeholder: facts.chat ? "Write to the model; Enter sends" : "A text that the model goes on with; Enter sends" });
+  const warmth = make("input", { type: "number", min: 0, max: 5, step: 0.1, value: 0.7 }), most = make("input", { type: "number", min: 1, value: 256 });
+  const go = make("button", { className: "go" }, "Send"), anew = make("button", { className: "go", type: "button" }, "Begin anew");
+  const form = make("form", {}, box, make("div", { className: "form" }, make("label", {}, "temperature", warmth), make("label", {}, "tokens at most", most)), go, " ", anew);
+  anew.onclick = () => { said.length = 0; log.replaceChildren(); };
+  box.onkeydown = e => { if (e.key === "Enter" && !e.shiftKey) { e.preventDefault(); form.requestSubmit(); } };
+  form.onsubmit = async e => {
+    e.preventDefault();
+    const text = box.value, answer = make("div", { className: "assistant" });
+    if (!text || go.disabled) return;
+    log.append(make("div", { className: "user" }, text), answer);
+    box.value = "";
+    go.disabled = anew.disabled = true;
+    said.push({ role: "user", content: text });
+    const how = { temperature: +warmth.value, max_tokens: +most.value };
+    try {
+      const path = facts.chat ? "/v1/chat/completions" : "/v1/completions";
+      for await (const c of parts(path, facts.chat ? { messages: said, ...how } : { prompt: text, ...how })) answer.append((facts.chat ? c.delta.content : c.text) || "");
+      said.push({ role: "assistant", content: answer.textContent });
+    } catch (x) {
+      said.pop();
+      answer.replaceWith(make("p", { className: "note" }, make("b", {}, "Not answered. "), x.message));
+    }
+    go.disabled = anew.disabled = false;
+  };
+  ask.append(log, form);
+}
+
+({ pictures, table, text: talk })[facts.kind]();

@@ -135,6 +135,23 @@ fail:
     return st;
 }
 
+vkt_status vkt_checkpoint_kind(const char *checkpoint, vkt_data_kind *out)
+{
+    vkt_status st;
+    vkt__trained t = { 0 };
+    vkt_dataset *like = NULL;
+    VKT_TRY(vkt__trained_open(checkpoint, &t));
+    *out = VKT_DATA_KIND_TEXT;
+    if (!vkt__config_is_text(t.config)) {
+        VKT_TRY(vkt__dataset_open_inputs(t.schema, NULL, 0, &like));
+        *out = vkt_dataset_get_info(like)->kind;
+    }
+fail:
+    vkt_dataset_destroy(&like);
+    vkt__trained_close(&t);
+    return st;
+}
+
 /* ---- arrays ---- */
 
 struct vkt_predictor {

@@ -3,13 +3,6 @@
 #include "data/text/tokenizer_chat.h"
 #include "train/text_stream.h"
 
-/* Text that is not given out yet: part of a character, or what may become a stop string. */
-typedef struct {
-    const vkt_generate_desc *desc;
-    vkt__str held;
-    bool stopped;
-} writer;
-
 /* Bytes at the end that are the beginning of a character and not all of it. */
 static size_t unfinished(const char *text, size_t n)
 {
@@ -30,20 +23,20 @@ static size_t begun(const char *text, size_t n, const char *stop)
     return 0;
 }
 
-static void give(writer *w, size_t n)
+static void give(vkt__text *w, size_t n)
 {
-    if (n) w->desc->fn(w->desc->user, w->held.data, n);
+    if (n) w->desc.fn(w->desc.user, w->held.data, n);
     memmove(w->held.data, w->held.data + n, w->held.len - n);
     w->held.len -= n;
 }
 
-static void write_token(writer *w, const char *bytes, size_t n)
+static void write_token(vkt__text *w, const char *bytes, size_t n)
 {
     vkt__str_add(&w->held, bytes, n);
     const char *text = w->held.data;
     size_t len = w->held.len, keep = unfinished(text, len), first = len;
-    for (size_t i = 0; i < w->desc->n_stop; i++) {
-        const char *stop = w->desc->stop[i];
+    for (size_t i = 0; i < w->desc.n_stop; i++) {
+        const char *stop = w->desc.stop[i];
         for (size_t at = 0, k = strlen(stop); k && at + k <= len; at++)
             if (!memcmp(text + at, stop, k)) {
                 first = VKT_MIN(first, at);
@@ -83,33 +76,68 @@ static vkt_status next_scores(vkt_generator *g, const vkt_tokens *t, uint32_t n_
     return vkt_generator_feed(g, t->id + t->n - n_new, n_new, scores);
 }
 
+void vkt__text_begin(vkt__text *s, vkt_generator *g, const vkt_tokenizer *tokenizer,
+                     const vkt_generate_desc *desc, vkt_tokens *tokens)
+{
+    *s = (vkt__text) { .generator = g,
+                       .tokenizer = tokenizer,
+                       .desc = *desc,
+                       .tokens = tokens,
+                       .n_new = (uint32_t)tokens->n };
+    vkt_generator_reset(g);
+}
+
+static void end(vkt__text *s, bool complete)
+{
+    if (!s->stopped) give(s, s->held.len);
+    s->ended = true;
+    s->complete = complete;
+}
+
+vkt_status vkt__text_step(vkt__text *s)
+{
+    const vkt_generate_desc *d = &s->desc;
+    vkt_tokens *t = s->tokens;
+    uint64_t i = s->result.n_tokens;
+    const float *scores;
+    if (s->ended) return VKT_OK;
+    if (i == d->n_tokens || s->stopped || (d->cancelled && d->cancelled(d->user))) {
+        end(s, s->stopped);
+        return VKT_OK;
+    }
+    double before = vkt__now();
+    vkt_status st = next_scores(s->generator, t, s->n_new, &scores);
+    if (st != VKT_OK) return st;
+    uint32_t n_vocab = vkt_tokenizer_get_info(s->tokenizer)->n_vocab;
+    uint32_t token = vkt_sample(&d->sampler, scores, n_vocab, t->id, (uint32_t)t->n, i);
+    *(i ? &s->result.tokens_s : &s->result.prompt_s) += vkt__now() - before;
+    if (vkt__tokenizer_ends(s->tokenizer, token)) {
+        end(s, true);
+        return VKT_OK;
+    }
+    s->result.n_tokens++;
+    s->n_new = 1;
+    t->id = vkt__grow(t->id, t->n, &t->cap, sizeof *t->id);
+    t->id[t->n++] = token;
+    size_t n;
+    const char *bytes = vkt_tokenizer_bytes(s->tokenizer, token, &n);
+    write_token(s, bytes, n);
+    return VKT_OK;
+}
+
+void vkt__text_finish(vkt__text *s)
+{
+    vkt__str_finish(&s->held);
+}
+
 vkt_status vkt__text_stream(vkt_generator *g, const vkt_tokenizer *tokenizer,
                             const vkt_generate_desc *d, vkt_tokens *t, vkt_generate_result *out)
 {
     vkt_status st = VKT_OK;
-    writer w = { .desc = d };
-    const vkt_tokenizer_info *info = vkt_tokenizer_get_info(tokenizer);
-    uint32_t n_new = (uint32_t)t->n;
-    *out = (vkt_generate_result) { 0 };
-    vkt_generator_reset(g);
-    for (uint64_t i = 0; i < d->n_tokens && !w.stopped; i++) {
-        if (d->cancelled && d->cancelled(d->user)) break;
-        const float *scores;
-        double before = vkt__now();
-        VKT_TRY(next_scores(g, t, n_new, &scores));
-        uint32_t token = vkt_sample(&d->sampler, scores, info->n_vocab, t->id, (uint32_t)t->n, i);
-        *(i ? &out->tokens_s : &out->prompt_s) += vkt__now() - before;
-        if (vkt__tokenizer_ends(tokenizer, token)) break;
-        out->n_tokens++;
-        n_new = 1;
-        t->id = vkt__grow(t->id, t->n, &t->cap, sizeof *t->id);
-        t->id[t->n++] = token;
-        size_t n;
-        const char *bytes = vkt_tokenizer_bytes(tokenizer, token, &n);
-        write_token(&w, bytes, n);
-    }
-    if (!w.stopped) give(&w, w.held.len);
-fail:
-    vkt__str_finish(&w.held);
+    vkt__text s;
+    vkt__text_begin(&s, g, tokenizer, d, t);
+    while (st == VKT_OK && !s.ended) st = vkt__text_step(&s);
+    *out = s.result;
+    vkt__text_finish(&s);
     return st;
 }

@@ -56,6 +56,17 @@ run generate run --chat --prompt 'Who owns Netherfield?' --temperature 0
 [ "$(cat out)" = 'Mr. Bingley lets it.' ] || fail "generate --chat: $(cat out)"
 run pack said.jsonl --tokenizer tok --out packed # what is saved is data again
 
+# ---- by OpenAI's API
+if ! "$program" --version --verbose | grep -q 'HTTP: no$'; then
+  "$program" serve run --port 0 >address 2>log & pid=$!
+  for _ in $(seq 300); do grep -q answers address && break; sleep 0.1; done
+  port=$(sed -n 's#^http://127.0.0.1:\([0-9]*\)/.*#\1#p' address)
+  python3 "$here/support/serve_clients.py" chat "${port:?no address}" $pid answers >said 2>&1 || { cat said; fail serve; }
+  kill -INT $pid
+  rc=0; wait $pid || rc=$?
+  [ $rc = 130 ] || fail "serve ended with $rc"
+fi
+
 # ---- exported: the template and the ends go along
 run export run --hf hf
 grep -q 'bos_token + m.role' hf/tokenizer_config.json || fail "the folder lacks the template"

@@ -1,4 +1,4 @@
-"""Clients of vktrain serve, good and bad, for tests/program/test_serve.sh: serve_clients.py make | pictures|table PORT PID WANT."""
+"""Clients of vktrain serve, good and bad, for tests/program/test_serve.sh and test_chat.sh: serve_clients.py make | pictures|table|chat PORT PID WANT."""
 import http.client, json, os, random, socket, struct, sys, threading, time, zlib
 
 
@@ -162,5 +162,72 @@ def table():
     expect("the page", ask("GET", "/"), 200, '"kind"')
 
 
+def chat():
+    want = open(want_file).read().splitlines()
+    questions = ["Who wrote the novel?", "What is the house called?", "Who is the eldest sister?", "Who owns Netherfield?", "Where does Lydia go?"]
+    post = lambda path, body: ask("POST", path, body if isinstance(body, (str, bytes)) else json.dumps(body), Content_Type="application/json")
+    talk = lambda q, **more: {"messages": [{"role": "user", "content": q}], "temperature": 0, **more}
+    def answer(q, **more):
+        return json.loads(post("/v1/chat/completions", talk(q, **more))[1])
+    model = json.loads(ask("GET", "/v1/models")[1])["data"][0]["id"]
+    for q, a in zip(questions, want):
+        got = answer(q, model=model)
+        assert got["choices"][0]["message"] == {"role": "assistant", "content": a} and got["choices"][0]["finish_reason"] == "stop", (got, a)
+        assert got["usage"]["total_tokens"] == got["usage"]["prompt_tokens"] + got["usage"]["completion_tokens"] and got["object"] == "chat.completion", got
+        status, text = post("/v1/chat/completions", talk(q, stream=True, stream_options={"include_usage": True}))
+        parts = text.decode().split("\n\n")
+        assert status == 200 and parts[-2:] == ["data: [DONE]", ""] and len(parts) > 5, text
+        parts = [json.loads(p.removeprefix("data: ")) for p in parts[:-2]]
+        assert "".join(p["choices"][0]["delta"].get("content", "") for p in parts[:-1]) == a, parts
+        assert parts[0]["choices"][0]["delta"]["role"] == "assistant" and parts[-2]["choices"][0]["finish_reason"] == "stop", parts
+        assert parts[-1]["usage"] == got["usage"] and not parts[-1]["choices"], parts[-1]
+    assert answer([{"type": "text", "text": questions[0][:9]}, {"type": "text", "text": questions[0][9:]}])["choices"][0]["message"]["content"] == want[0]
+    cut = answer(questions[3], max_tokens=2)["choices"][0]
+    assert cut["finish_reason"] == "length" and want[3].startswith(cut["message"]["content"]), cut
+    assert answer(questions[3], stop="Bingley")["choices"][0]["message"]["content"] == "Mr. ", "stop"
+    got = json.loads(post("/v1/completions", {"prompt": "Who", "max_tokens": 4, "temperature": 0, "echo": True})[1])
+    assert got["choices"][0]["text"].startswith("Who") and got["object"] == "text_completion", got
+    same = [json.loads(post("/v1/completions", {"prompt": "Who", "max_tokens": 20, "seed": 5})[1])["choices"][0]["text"] for _ in range(2)]
+    assert same[0] == same[1], same
+    # Several at once, more than there are texts: each has its own keys and values.
+    wrong = []
+    def client(i):
+        for k in range(5):
+            q = (i + k) % 5
+            got = answer(questions[q])["choices"][0]["message"]["content"]
+            if got != want[q]:
+                wrong.append((questions[q], got))
+    threads = [threading.Thread(target=client, args=(i,)) for i in range(10)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong, wrong[:3]
+    before = memory()
+    for i in range(60): # those that go away
+        s = socket.create_connection(("127.0.0.1", port))
+        body = json.dumps(talk(questions[0], stream=i % 2 == 0)).encode()
+        s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        s.close()
+    refused = lambda body, status, text, path="/v1/chat/completions": expect(str(body)[:60], post(path, body), status, text)
+    refused(talk("x " * 200), 400, "the model's context is 64")
+    refused(talk("x", model="gpt-9"), 404, "'gpt-9' is not here")
+    refused(talk("x", temprature=1), 400, "did you mean 'temperature'")
+    refused(talk("x", tools=[{"type": "function"}]), 400, "'tools' is not supported")
+    refused(talk("x", n=2), 400, "'n' can only be 1")
+    refused(talk("x", temperature=-1), 400, "'temperature' must be a number from 0")
+    refused(talk("x", response_format={"type": "json_object"}), 400, "can only be text")
+    refused({"messages": [{"role": "boss", "content": "x"}]}, 400, "'role' must be")
+    refused({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, 400, "no pictures")
+    refused({"messages": []}, 400, "at least one message")
+    refused({}, 400, "'messages' is missing")
+    refused({"prompt": ["a", "b"]}, 400, "one text", "/v1/completions")
+    refused(b'{"messages": "\xff"}', 400, "not JSON")
+    refused(talk("a\0b"), 400, "not JSON")
+    expect("another path", post("/v1/embeddings", {}), 404, "POST goes to")
+    assert answer(questions[4])["choices"][0]["message"]["content"] == want[4]
+    assert memory() - before < 20000, memory() - before
+
+
 port, pid, want_file = (int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]) if len(sys.argv) > 2 else (0, 0, "")
-{"make": make, "pictures": pictures, "table": table}[sys.argv[1]]()
+{"make": make, "pictures": pictures, "table": table, "chat": chat}[sys.argv[1]]()

@@ -6,17 +6,20 @@
 
 #include "http.h"
 #include "serve_predictor.h"
+#include "serve_text.h"
 #endif
 
 typedef struct serve_options {
     cli_options common;
-    uint32_t port, top, body_mib, read_s;
+    uint32_t port, top, body_mib, read_s, texts;
 } serve_options;
 
 #define AT(field) offsetof(serve_options, field)
 static const cli_flag flags[] = {
     { "--port", CLI_UINT, AT(port), "P", "8080", "port on 127.0.0.1; 0: a free one" },
     { "--top", CLI_UINT, AT(top), "K", "5", "number of classes in an answer, likeliest first" },
+    { "--texts", CLI_UINT, AT(texts), "N", "2",
+      "language models: texts written at a time, each with keys and values in device memory" },
     { "--max-body", CLI_UINT, AT(body_mib), "MIB", "16",
       "largest request in MiB; JSON at most 2 MiB" },
     { "--timeout", CLI_UINT, AT(read_s), "S", "20",
@@ -27,7 +30,20 @@ static const cli_flag flags[] = {
 #ifdef VKT_HTTP
 enum { CONNECTIONS = 256, MOST_S = 86400, MOST_MIB = 256 };
 
-static int serve(const serve_options *o, serve_predictor *model)
+/* The model of either kind: the other is NULL. */
+typedef struct served {
+    serve_predictor *predictor;
+    serve_text *text;
+} served;
+
+static vkt_status answer(served *m, http_server *http)
+{
+    if (m->text) return serve_text_step(m->text, http);
+    http_request *r = http_next(http, 0.2);
+    return r ? serve_predictor_answer(m->predictor, http, r) : VKT_OK;
+}
+
+static int serve(const serve_options *o, served *m)
 {
     char *why;
     http_server *http;
@@ -44,33 +60,46 @@ static int serve(const serve_options *o, serve_predictor *model)
         free(why);
         return CLI_DATA;
     }
-    serve_predictor_pages(model, http);
+    if (m->text)
+        serve_text_pages(m->text, http);
+    else
+        serve_predictor_pages(m->predictor, http);
     printf("http://127.0.0.1:%u/ answers; Ctrl-C ends\n", http_port(http));
     fflush(stdout);
-    while (st != VKT_E_DEVICE && !cli_interrupted(false)) {
-        http_request *r = http_next(http, 0.2);
-        if (r) st = serve_predictor_answer(model, http, r);
-    }
+    while (st != VKT_E_DEVICE && !cli_interrupted(false)) st = answer(m, http);
+    if (m->text) serve_text_end(m->text);
     http_close(&http);
     return st == VKT_E_DEVICE ? CLI_LOST : CLI_INTERRUPTED;
+}
+
+static vkt_status open_model(const serve_options *o, served *m)
+{
+    const vkt_gpu_desc *gpu = &o->common.gpu;
+    const char *path = o->common.args[0];
+    vkt_data_kind kind;
+    vkt_status st = vkt_checkpoint_kind(path, &kind);
+    if (st != VKT_OK) return st;
+    return kind == VKT_DATA_KIND_TEXT ? serve_text_open(gpu, path, o->texts, &m->text)
+                                      : serve_predictor_open(gpu, path, o->top, &m->predictor);
 }
 
 static int run(void *options)
 {
     serve_options *o = options;
-    serve_predictor *model;
+    served m = { 0 };
     if (o->port > 65535 || !o->body_mib || o->body_mib > MOST_MIB || !o->read_s ||
-        o->read_s > MOST_S) {
+        o->read_s > MOST_S || !o->texts || o->texts > SERVE_TEXTS) {
         cli_error("serve: --port must be at most 65535, --max-body from 1 to %d, --timeout from 1 "
-                  "to %d",
-                  MOST_MIB, MOST_S);
+                  "to %d, --texts from 1 to %d",
+                  MOST_MIB, MOST_S, SERVE_TEXTS);
         return CLI_USAGE;
     }
     if (!o->top) o->top = 1;
     cli_catch_interrupts();
-    vkt_status st = serve_predictor_open(&o->common.gpu, o->common.args[0], o->top, &model);
-    int rc = st == VKT_OK ? serve(o, model) : cli_exit_code(st);
-    serve_predictor_close(&model);
+    vkt_status st = open_model(o, &m);
+    int rc = st == VKT_OK ? serve(o, &m) : cli_exit_code(st);
+    serve_predictor_close(&m.predictor);
+    serve_text_close(&m.text);
     return rc;
 }
 #else
@@ -89,7 +118,7 @@ static int run(void *options)
 
 const cli_command cmd_serve = {
     .name = "serve",
-    .args = "RUN|CHECKPOINT",
+    .args = "RUN|CHECKPOINT|FOLDER",
     .summary = "answer requests by HTTP on this machine, and show a page to try the model",
     .details =
         "Listens on 127.0.0.1 alone. The page at / takes a picture that is dropped on it, or a "
@@ -97,7 +126,8 @@ const cli_command cmd_serve = {
         "of the columns. POST /predict takes a PNG, JPEG or BMP file, or rows as JSON: an object "
         "of "
         "columns' names, or a list of such. GET /model describes the model. Requests that wait are "
-        "answered together. Ctrl-C ends it, with exit code 130.\n"
+        "answered together. Language models speak OpenAI's API: /v1/chat/completions and "
+        "/v1/completions, streams too, and /v1/models. Ctrl-C ends it, with exit code 130.\n"
         "example: curl --data-binary @cat.jpg http://127.0.0.1:8080/predict\n"
         "example: curl --json '[{\"sepal_length\": 5.1, \"petal_width\": 0.2}]' "
         "http://127.0.0.1:8080/predict",

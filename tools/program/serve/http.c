@@ -402,6 +402,13 @@ void http_page(http_server *s, const char *path, const char *type, const char *b
     pthread_mutex_unlock(&s->lock);
 }
 
+void http_tend(http_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    cut_slow_ones(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
 http_request *http_next(http_server *s, double seconds)
 {
     struct timespec until;

@@ -33,8 +33,9 @@ void http_page(http_server *s, const char *path, const char *type, const char *b
 /* Ends what is open: requests get 503, streams their end. */
 void http_close(http_server **s);
 
-/* The oldest request that nobody has yet; NULL: none came for so long. Cuts off who is too slow:
- * call it again and again. */
+/* Cuts off who is too slow: call it, or http_next, again and again. */
+void http_tend(http_server *s);
+/* The oldest request that nobody has yet; NULL: none came for so long. */
 http_request *http_next(http_server *s, double seconds);
 /* Takes the body (from malloc) over, and the request ends. */
 void http_answer(http_request *r, int status, const char *type, char *body, size_t n);

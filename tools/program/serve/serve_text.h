@@ -1,0 +1,23 @@
+/* A language model behind HTTP, by OpenAI's API: POST /v1/chat/completions, /v1/completions, GET
+ * /v1/models, and a page. Several texts are written side by side. */
+#ifndef VKT_TOOLS_SERVE_TEXT_H
+#define VKT_TOOLS_SERVE_TEXT_H
+
+#include "http.h"
+#include "vktrain/train.h"
+
+enum { SERVE_TEXTS = 16 }; /* at a time, at most */
+
+typedef struct serve_text serve_text;
+
+vkt_status serve_text_open(const vkt_gpu_desc *gpu, const char *checkpoint, uint32_t n_texts,
+                           serve_text **out);
+void serve_text_close(serve_text **s);
+void serve_text_pages(const serve_text *s, http_server *http);
+/* Takes requests while a text is free, waiting for one where none is written, and writes a token of
+ * each text. DEVICE: the device is lost; all have their answer, too. */
+vkt_status serve_text_step(serve_text *s, http_server *http);
+/* Ends the texts where they are. */
+void serve_text_end(serve_text *s);
+
+#endif
