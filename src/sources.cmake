@@ -253,6 +253,7 @@ set(SRC_RECIPE
   src/recipe/config.c
   src/recipe/measure.c
   src/recipe/config_write.c
+  src/recipe/model_differences.c
   src/recipe/option_text.c
   src/recipe/options.c
   src/recipe/recipe.c

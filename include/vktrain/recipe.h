@@ -125,6 +125,13 @@ VKT_API bool vkt_option(size_t i, vkt_option_info *out);
 /* The i-th option's value in c as YAML writes it, and past the last option the model; NULL: unset.
  * Free it with vkt_free. */
 VKT_API char *vkt_option_value(const vkt_config *c, size_t i);
+/* What the models of n configurations (NULL: none known) differ in, in the order of their layers.
+ * what: an option of a layer as vkt_config_set takes it, with the layer's type, "model.0.out
+ * (linear)", or a layer that some of them lack, "model.3: dropout". values [n]: what each has;
+ * NULL: no such layer. Both are valid during the call. */
+typedef void (*vkt_difference_fn)(void *user, const char *what, const char *const *values);
+VKT_API void vkt_model_differences(const vkt_config *const *configs, size_t n, vkt_difference_fn fn,
+                                   void *user);
 /* Built-in recipes: name, one-line description (valid until the next call in this thread), YAML
  * text; false past the end. Each out pointer may be NULL. */
 VKT_API bool vkt_recipe(size_t i, const char **name, const char **description, const char **text);

@@ -67,7 +67,7 @@ typedef struct vkt_run_info {
     const char *recipe, *config;  /* path or name; resolved YAML, for vkt_config_parse */
     const char *commit, *changes; /* of the git checkout that the recipe lies in; changes: "" all
                                      was committed; NULL: unknown */
-    uint64_t step, total, best_step;
+    uint64_t step, total, best_step, n_params;
     double best_metric, test_loss, test_accuracy, test_mae, items_per_s,
         seconds; /* NAN: unknown, or not of this task */
 } vkt_run_info;

@@ -522,6 +522,19 @@ static void write_opt(const vkt_layer *l, const vkt_layer_opt *o, const char *be
     }
 }
 
+const vkt_layer_opt *vkt__model_opts(const vkt_layer *l)
+{
+    return type_of(l)->opts;
+}
+
+void vkt__model_opt_yaml(const vkt_layer *l, const vkt_layer_opt *o, vkt__str *out)
+{
+    vkt__str named = { 0 };
+    write_opt(l, o, "", needs(type_of(l), o), &named);
+    if (named.len) vkt__str_printf(out, "%s", named.data + strlen(o->name) + strlen(": "));
+    vkt__str_finish(&named);
+}
+
 void vkt__model_yaml(const vkt_layer *layers, size_t n, int indent, vkt__str *out)
 {
     for (size_t i = 0; i < n; i++) {

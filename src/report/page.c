@@ -53,11 +53,30 @@ void vkt__page_end_with(vkt__page *p, const char *script)
     vkt__str_printf(&p->html, "</script></body></html>\n");
 }
 
+/* A sentence: what stands between two back quotes is code. */
+static void put_text(vkt__page *p, const char *text)
+{
+    vkt__str part = { 0 };
+    bool code = false;
+    for (;; text++) {
+        bool quote = *text == '`' && (code || strchr(text + 1, '`'));
+        if (!quote && *text) {
+            vkt__str_add(&part, text, 1);
+            continue;
+        }
+        if (part.len) vkt__markup_escape(&p->html, part.data);
+        vkt__str_finish(&part);
+        if (!*text) return;
+        code = !code;
+        vkt__str_printf(&p->html, code ? "<code>" : "</code>");
+    }
+}
+
 static void escaped(vkt__page *p, const char *fmt, va_list ap)
 {
     vkt__str text = { 0 };
     vkt__str_vprintf(&text, fmt, ap);
-    vkt__markup_escape(&p->html, text.data ? text.data : "");
+    put_text(p, text.data ? text.data : "");
     vkt__str_finish(&text);
 }
 
@@ -84,9 +103,9 @@ void vkt__page_text(vkt__page *p, const char *fmt, ...)
 void vkt__page_note(vkt__page *p, const char *title, const char *text, bool good)
 {
     vkt__str_printf(&p->html, "<p class=\"note%s\"><b>", good ? " good" : "");
-    vkt__markup_escape(&p->html, title);
+    put_text(p, title);
     vkt__str_printf(&p->html, "</b> ");
-    vkt__markup_escape(&p->html, text);
+    put_text(p, text);
     vkt__str_printf(&p->html, "</p>\n");
 }
 
@@ -178,30 +197,86 @@ void vkt__page_quote(vkt__page *p, const char *text)
     vkt__str_printf(&p->html, "</pre>\n");
 }
 
-void vkt__page_table_begin(vkt__page *p, const char *caption, const char *const *columns, size_t n)
+void vkt__page_side_begin(vkt__page *p)
 {
-    vkt__str_printf(&p->html, "<div class=\"scroll\" tabindex=\"0\"><table><caption>");
+    vkt__str_printf(&p->html, "<div class=\"side\">\n");
+}
+
+void vkt__page_side_end(vkt__page *p)
+{
+    vkt__str_printf(&p->html, "</div>\n");
+}
+
+/* numbers [n]: whether a column has them; NULL: none has. */
+static void begin_table(vkt__page *p, const char *caption, const char *const *columns, size_t n,
+                        const bool *numbers)
+{
+    vkt__str_printf(&p->html, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"");
     vkt__markup_escape(&p->html, caption);
+    vkt__str_printf(&p->html, "\"><table%s><caption>", n ? "" : " class=\"pairs\"");
+    put_text(p, caption);
     vkt__str_printf(&p->html, "</caption>\n");
     if (n) vkt__str_printf(&p->html, "<thead><tr>");
     for (size_t i = 0; i < n; i++) {
         /* A header without a text is none. */
-        vkt__str_printf(&p->html, *columns[i] ? "<th scope=\"col\">" : "<td>");
+        const char *kind = numbers && numbers[i] ? " class=\"n\"" : "";
+        vkt__str_printf(&p->html, *columns[i] ? "<th scope=\"col\"%s>" : "<td%s>", kind);
         vkt__markup_escape(&p->html, columns[i]);
         vkt__str_printf(&p->html, *columns[i] ? "</th>" : "</td>");
     }
     vkt__str_printf(&p->html, n ? "</tr></thead><tbody>\n" : "<tbody>\n");
 }
 
-void vkt__page_row(vkt__page *p, const char *const *cells, size_t n, size_t numbers)
+void vkt__page_table_begin(vkt__page *p, const char *caption, const char *const *columns, size_t n)
 {
-    vkt__str_printf(&p->html, "<tr>");
-    for (size_t i = 0; i < n; i++) {
-        vkt__str_printf(&p->html, i >= numbers ? "<td class=\"n\">" : "<td>");
-        vkt__markup_escape(&p->html, cells[i]);
-        vkt__str_printf(&p->html, "</td>");
+    begin_table(p, caption, columns, n, NULL);
+}
+
+/* "0.5", "12%", "1.9 x", "14 of 15", "4.2 (3.9 to 4.4)"; not a date, nor a text. */
+static bool is_number(const char *s)
+{
+    static const char *const words[] = { "e", "x", "of", "to", "s", "ms" };
+    if (*s == '-' || *s == '+') s++;
+    if (*s < '0' || *s > '9') return false;
+    while (*(s += strspn(s, "0123456789.,%()/ +-"))) {
+        size_t n = strcspn(s, "0123456789.,%()/ +-"), k = 0;
+        while (k < VKT_COUNT(words) && (strlen(words[k]) != n || strncmp(s, words[k], n))) k++;
+        if (k == VKT_COUNT(words)) return false;
+        s += n;
     }
-    vkt__str_printf(&p->html, "</tr>\n");
+    return true;
+}
+
+void vkt__page_table(vkt__page *p, const char *caption, const char *const *columns, size_t n,
+                     const char *const *cells, size_t rows)
+{
+    enum { LONG = 30 }; /* bytes that a cell has at most to stand in one line */
+    bool *numbers = vkt__alloc(n * sizeof *numbers);
+    for (size_t c = 1; c < n; c++) { /* the first names the row */
+        size_t other = 0;
+        for (size_t r = 0; r < rows; r++) {
+            bool number = is_number(cells[r * n + c]), none = !strcmp(cells[r * n + c], "-");
+            numbers[c] |= number;
+            other += !number && !none && *cells[r * n + c];
+        }
+        numbers[c] &= !other;
+    }
+    begin_table(p, caption, columns, n, numbers);
+    for (size_t r = 0; r < rows; r++) {
+        vkt__str_printf(&p->html, "<tr>");
+        for (size_t c = 0; c < n; c++) {
+            const char *cell = cells[r * n + c];
+            vkt__str_printf(&p->html, "<td%s>",
+                            numbers[c]            ? " class=\"n\""
+                            : strlen(cell) > LONG ? " class=\"w\""
+                                                  : "");
+            put_text(p, cell);
+            vkt__str_printf(&p->html, "</td>");
+        }
+        vkt__str_printf(&p->html, "</tr>\n");
+    }
+    vkt__page_table_end(p);
+    free(numbers);
 }
 
 void vkt__page_pair(vkt__page *p, const char *what, const char *which)
@@ -209,7 +284,7 @@ void vkt__page_pair(vkt__page *p, const char *what, const char *which)
     vkt__str_printf(&p->html, "<tr><th scope=\"row\">");
     vkt__markup_escape(&p->html, what);
     vkt__str_printf(&p->html, "</th><td class=\"long\">");
-    vkt__markup_escape(&p->html, which);
+    put_text(p, which);
     vkt__str_printf(&p->html, "</td></tr>\n");
 }
 
@@ -218,7 +293,7 @@ void vkt__page_list(vkt__page *p, const char *const *items, size_t n)
     if (n) vkt__str_printf(&p->html, "<ul>");
     for (size_t i = 0; i < n; i++) {
         vkt__str_printf(&p->html, "<li>");
-        vkt__markup_escape(&p->html, items[i]);
+        put_text(p, items[i]);
         vkt__str_printf(&p->html, "</li>\n");
     }
     if (n) vkt__str_printf(&p->html, "</ul>\n");

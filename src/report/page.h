@@ -27,13 +27,16 @@ void vkt__page_end_with(vkt__page *p, const char *script);
 void vkt__page_style(vkt__page *p, const char *sheet);
 /* h2 or h3, escaped. */
 void vkt__page_heading(vkt__page *p, int level, const char *fmt, ...) VKT_PRINTF(3, 4);
-/* A paragraph, escaped. */
+/* A paragraph, escaped; what stands between two `back quotes` is code, here and below. */
 void vkt__page_text(vkt__page *p, const char *fmt, ...) VKT_PRINTF(2, 3);
 /* A finding: its title in bold, its text; `good`: nothing to worry about. */
 void vkt__page_note(vkt__page *p, const char *title, const char *text, bool good);
 /* The plot as SVG, for wide and for narrow screens, with its values for the script; and as a PNG
  * named `name` beside the page, if it has data. Empty plots are left out. */
 void vkt__page_plot(vkt__page *p, const vkt__plot *plot, const char *name);
+/* What stands around tables that may stand beside one another. */
+void vkt__page_side_begin(vkt__page *p);
+void vkt__page_side_end(vkt__page *p);
 /* What stands around plots: small multiples. */
 void vkt__page_plots_begin(vkt__page *p);
 void vkt__page_plots_end(vkt__page *p);
@@ -47,10 +50,11 @@ void vkt__page_shaded_row(vkt__page *p, const char *const *cells, size_t n, cons
                           size_t own, const char *const *about);
 /* Text whose line ends count, its long lines wrapped. */
 void vkt__page_quote(vkt__page *p, const char *text);
-/* Table: caption, then columns, then rows of n cells. numbers: which columns stand right, from this
- * one on. */
+/* A table of texts, cells [rows, n]. Columns of numbers stand right, long texts are wrapped. */
+void vkt__page_table(vkt__page *p, const char *caption, const char *const *columns, size_t n,
+                     const char *const *cells, size_t rows);
+/* The same, whose rows the caller writes: caption, then columns, then rows. n 0: of pairs. */
 void vkt__page_table_begin(vkt__page *p, const char *caption, const char *const *columns, size_t n);
-void vkt__page_row(vkt__page *p, const char *const *cells, size_t n, size_t numbers);
 /* A row that says what (a header) and which (a text whose long words are wrapped). */
 void vkt__page_pair(vkt__page *p, const char *what, const char *which);
 /* Texts, each with a dot before it. */

@@ -13,7 +13,7 @@ enum { NARROW = 300 };
 /* Pixels that a tick of an axis needs. */
 enum { X_ROOM = 74, Y_ROOM = 30 };
 /* Sizes of letters, and what stands before and after a name of the legend. */
-enum { NAME = 12, TITLE = 14, BESIDE_NAME = 36 };
+enum { NAME = 12, TITLE = 14, BESIDE_NAME = 36, EDGE = 8 };
 
 void vkt__plot_add(vkt__plot *p, const vkt__series *s)
 {
@@ -316,15 +316,20 @@ static void draw_series(const vkt__plot *p, const vkt__canvas *c, const axis *x,
         }
 }
 
-/* A name that is wider than the plot: its end, which tells folders apart. */
-static const char *fitting(const char *name, double room, char out[256])
+/* A name that is wider than the plot: its end, which tells folders apart. A title: its begin. */
+static const char *fitting(const char *name, double room, bool title, char out[256])
 {
-    const char *from = name + strlen(name) - VKT_MIN(strlen(name), 240);
-    if (from == name && vkt__letters_width(name, NAME, false) <= room) return name;
+    double size = title ? TITLE : NAME;
+    size_t all = strlen(name), n = VKT_MIN(all, 240);
+    if (n == all && vkt__letters_width(name, size, title) <= room) return name;
     do {
-        while (((unsigned char)*from & 0xc0) == 0x80) from++; /* not within a character */
-        snprintf(out, 256, "...%s", from);
-    } while (*from++ && vkt__letters_width(out, NAME, false) > room);
+        /* not within a character */
+        while (n && ((unsigned char)name[title ? n : all - n] & 0xc0) == 0x80) n--;
+        if (title)
+            snprintf(out, 256, "%.*s...", (int)n, name);
+        else
+            snprintf(out, 256, "...%s", name + all - n);
+    } while (n-- && vkt__letters_width(out, size, title) > room);
     return out;
 }
 
@@ -337,7 +342,7 @@ static int legend(const vkt__plot *p, const vkt__canvas *c, double width, double
     for (size_t i = 0; i < p->n_series; i++) {
         const vkt__series *s = &p->series[i];
         if (!s->name) continue;
-        const char *name = fitting(s->name, width - RIGHT - LEFT - BESIDE_NAME, cut);
+        const char *name = fitting(s->name, width - RIGHT - LEFT - BESIDE_NAME, false, cut);
         double need = BESIDE_NAME + vkt__letters_width(name, NAME, false);
         if (!rows) rows = 1;
         if (at + need > width && at > LEFT) at = LEFT, rows++;
@@ -378,8 +383,10 @@ void vkt__plot_draw(const vkt__plot *p, const vkt__canvas *c)
     axis x, y;
     vkt__plot_size(p, &width, &height);
     find_axes(p, &x, &y);
-    bool wide = LEFT + vkt__letters_width(p->title, TITLE, true) > width - RIGHT;
-    c->text(c->to, wide ? 8 : LEFT, 19, TITLE, VKT__START, true, false, p->title);
+    char cut[256];
+    const char *title = fitting(p->title, width - 2 * EDGE, true, cut);
+    bool wide = LEFT + vkt__letters_width(title, TITLE, true) > width - EDGE;
+    c->text(c->to, wide ? EDGE : LEFT, 19, TITLE, VKT__START, true, false, title);
     legend(p, c, width, TOP + 9);
     begin_part(c, 't');
     draw_ticks(p, c, &x, &y);

@@ -4,35 +4,33 @@
 #include "base/os.h"
 #include "report/page.h"
 
-enum { FIXED = 5, LAST = 3 };
+enum { FIXED = 5, LAST = 3, COLUMNS = FIXED + VKT_BENCH_COLUMNS + LAST };
 
-static void machine_row(vkt__page *p, const vkt_bench_machine *m)
+static void machine_row(vkt__arena *a, const vkt_bench_machine *m, const char **cells)
 {
-    vkt__arena a = { 0 };
     const vkt_bench_info *i = &m->info;
-    const char *cells[FIXED + VKT_BENCH_COLUMNS + LAST] = {
-        *i->ids ? vkt__arena_printf(&a, "%s (%s)", i->device, i->ids) : i->device, i->driver, i->os,
-        i->cpu, vkt__arena_printf(&a, "%s, %s", i->version, i->commit)
-    };
-    size_t k = FIXED;
+    size_t k = 0;
+    cells[k++] = *i->ids ? vkt__arena_printf(a, "%s (%s)", i->device, i->ids) : i->device;
+    cells[k++] = i->driver;
+    cells[k++] = i->os;
+    cells[k++] = i->cpu;
+    cells[k++] = vkt__arena_printf(a, "%s, %s", i->version, i->commit);
     for (size_t c = 0; c < VKT_BENCH_COLUMNS; c++)
         cells[k++] = isnan(m->median[c]) ? "-"
-                     : m->n_files > 1 ? vkt__arena_printf(&a, "%.4g (%.4g to %.4g)", m->median[c],
-                                                          m->low[c], m->high[c])
-                                      : vkt__arena_printf(&a, "%.4g", m->median[c]);
-    cells[k++] = vkt__arena_printf(&a, "%zu", m->n_files);
-    cells[k++] = vkt__arena_printf(&a, "%zu", m->n_flagged);
+                     : m->n_files > 1    ? vkt__arena_printf(a, "%.4g (%.4g to %.4g)", m->median[c],
+                                                             m->low[c], m->high[c])
+                                         : vkt__arena_printf(a, "%.4g", m->median[c]);
+    cells[k++] = vkt__arena_printf(a, "%zu", m->n_files);
+    cells[k++] = vkt__arena_printf(a, "%zu", m->n_flagged);
     cells[k++] =
-        vkt__arena_printf(&a, "%s; power: %s; %s; %s", i->settings, i->power, i->limits, i->date);
-    vkt__page_row(p, cells, k, FIXED);
-    vkt__arena_finish(&a);
+        vkt__arena_printf(a, "%s; power: %s; %s; %s", i->settings, i->power, i->limits, i->date);
 }
 
 vkt_status vkt_report_machines(const vkt_bench_machine *machines, size_t n, const char *path)
 {
     vkt__page p = { 0 };
-    const char *columns[FIXED + VKT_BENCH_COLUMNS + LAST] = { "device", "driver", "system", "CPU",
-                                                              "vktrain, commit" };
+    vkt__arena a = { 0 };
+    const char *columns[COLUMNS] = { "device", "driver", "system", "CPU", "vktrain, commit" };
     static const char *const last[] = { "files", "flagged", "how" };
     for (size_t c = 0; c < VKT_BENCH_COLUMNS; c++) columns[FIXED + c] = vkt_bench_column(c);
     for (size_t c = 0; c < LAST; c++) columns[FIXED + VKT_BENCH_COLUMNS + c] = last[c];
@@ -41,20 +39,20 @@ vkt_status vkt_report_machines(const vkt_bench_machine *machines, size_t n, cons
                        "range. Scores of different versions can't be compared: each version has a "
                        "table of its own. Flagged results lie above what the device can do, and "
                        "count nowhere.");
-    for (size_t i = 0; i < n; i++) {
-        bool first = !i || machines[i].score_version != machines[i - 1].score_version;
-        if (first && i) vkt__page_table_end(&p);
-        if (first && machines[i].score_version)
+    const char **cells = vkt__arena_alloc(&a, (n * COLUMNS + 1) * sizeof *cells);
+    for (size_t i = 0; i < n; i++) machine_row(&a, &machines[i], cells + i * COLUMNS);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i; end < n && machines[end].score_version == machines[i].score_version;) end++;
+        if (machines[i].score_version)
             vkt__page_heading(&p, 2, "Score version %u", machines[i].score_version);
-        else if (first)
+        else
             vkt__page_heading(&p, 2, "Files without a score");
-        if (first)
-            vkt__page_table_begin(&p, "Machines, the fastest first", columns, VKT_COUNT(columns));
-        machine_row(&p, &machines[i]);
+        vkt__page_table(&p, "Machines, the fastest first", columns, COLUMNS, cells + i * COLUMNS,
+                        end - i);
     }
-    if (n) vkt__page_table_end(&p);
     vkt__page_end(&p);
     vkt_status st = vkt__file_replace(path, p.html.data, p.html.len);
     vkt__str_finish(&p.html);
+    vkt__arena_finish(&a);
     return st;
 }

@@ -65,11 +65,12 @@ static void class_table(vkt__page *p, vkt__run_view *r, const vkt__csv *names)
     if (!valid) valid = last_eval(r, "valid", 0);
     if (!valid && !test) return;
     size_t n = valid ? valid->n_classes : test->n_classes;
-    vkt__page_table_begin(p, "Class by class, best checkpoint: how many of how many are right",
-                          columns, VKT_COUNT(columns));
-    for (size_t k = 0; k < n && k < 1000; k++) {
-        const char *name = names ? class_name(r, names, k) : NULL;
-        const char *cells[5] = { name ? name : CELL("%zu", k), "-", "-", "-", "-" };
+    n = VKT_MIN(n, 1000);
+    const char **all = vkt__arena_alloc(a, 5 * n * sizeof *all);
+    for (size_t k = 0; k < n; k++) {
+        const char *name = names ? class_name(r, names, k) : NULL, **cells = all + 5 * k;
+        cells[0] = name ? name : CELL("%zu", k);
+        for (int i = 1; i < 5; i++) cells[i] = "-";
         for (int side = 0; side < 2; side++) {
             const vkt_history_eval *e = side ? test : valid;
             if (!e || k >= e->n_classes || !e->class_count[k]) continue;
@@ -78,9 +79,9 @@ static void class_table(vkt__page *p, vkt__run_view *r, const vkt__csv *names)
             cells[2 + 2 * side] =
                 CELL("%.1f%%", 100 * (double)e->class_correct[k] / (double)e->class_count[k]);
         }
-        vkt__page_row(p, cells, 5, 1);
     }
-    vkt__page_table_end(p);
+    vkt__page_table(p, "Class by class, best checkpoint: how many of how many are right", columns,
+                    VKT_COUNT(columns), all, n);
 }
 
 static double count_of(const vkt__csv *csv, size_t row, size_t column)
@@ -144,10 +145,11 @@ static void predictions_table(vkt__page *p, vkt__run_view *r, char **names, size
         step[k++] = strtoull(name + strcspn(name, "0123456789"), NULL, 10);
     }
     if (!k) return;
-    vkt__str_printf(s,
-                    "<div class=\"scroll\" tabindex=\"0\"><table><caption>Predictions for the same "
-                    "validation examples over time (right ones carry a tick)</caption><thead><tr>"
-                    "<th scope=\"col\">example</th><th scope=\"col\">target</th>");
+    vkt__str_printf(
+        s, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Predictions over "
+           "time\"><table><caption>Predictions for the same validation examples over time "
+           "(right ones carry a tick)</caption><thead><tr>"
+           "<th scope=\"col\">example</th><th scope=\"col\">target</th>");
     for (size_t i = 0; i < k; i++) vkt__str_printf(s, "<th scope=\"col\">step %llu</th>", step[i]);
     vkt__str_printf(s, "</tr></thead><tbody>\n");
     for (size_t row = 1; row <= VKT_MIN(rows, MAX_EXAMPLES); row++) {
@@ -194,10 +196,14 @@ void vkt__run_predictions(vkt__page *p, vkt__run_view *r)
     const char *dir = vkt__arena_printf(&r->arena, "%s/predictions", r->dir);
     if (vkt__is_dir(dir)) r->st = vkt__list_dir(dir, &names, &n);
     bool some = n > 0;
+    if (some || last_eval(r, "valid", 0) || last_eval(r, "test", 0))
+        vkt__page_heading(p, 2, "Classes and predictions");
     best = vkt__arena_printf(&r->arena, "step-%08llu.csv", (unsigned long long)r->rec.best_step);
     bool have = some && read_predictions(r, best, &csv);
+    vkt__page_side_begin(p);
     class_table(p, r, have ? &csv : NULL);
     confusion(p, r);
+    vkt__page_side_end(p);
     if (some) predictions_table(p, r, names, n);
     if (have) vkt__csv_finish(&csv);
     vkt__names_free(names, n);

@@ -149,13 +149,13 @@ static void time_table(vkt__page *p, vkt__run_view *r)
                  { "waiting for data", wait },
                  { "evaluations and checkpoints", eval },
                  { "all", all } };
-    vkt__page_table_begin(p, "Where the time went", columns, 3);
+    const char *cells[3 * VKT_COUNT(rows)];
     for (size_t i = 0; i < VKT_COUNT(rows); i++) {
-        const char *cells[] = { rows[i].what, CELL("%.3g", rows[i].s),
-                                CELL("%.1f%%", 100 * rows[i].s / all) };
-        vkt__page_row(p, cells, 3, 1);
+        cells[3 * i] = rows[i].what;
+        cells[3 * i + 1] = CELL("%.3g", rows[i].s);
+        cells[3 * i + 2] = CELL("%.1f%%", 100 * rows[i].s / all);
     }
-    vkt__page_table_end(p);
+    vkt__page_table(p, "Where the time went", columns, 3, cells, VKT_COUNT(rows));
 }
 
 /* ---- the whole ---- */
@@ -241,9 +241,10 @@ vkt_status vkt__report_run(vkt__page *p, const char *dir)
         vkt__page_heading(p, 2, "Curves");
         vkt__run_plots(p, &r);
         vkt__page_heading(p, 2, "The run");
+        vkt__page_side_begin(p);
         summary(p, &r);
         time_table(p, &r);
-        vkt__page_heading(p, 2, "Classes and predictions");
+        vkt__page_side_end(p);
         vkt__run_predictions(p, &r);
         vkt__run_samples(p, &r);
         vkt__page_heading(p, 2, "Configuration");

@@ -7,7 +7,7 @@
 #include "recipe/measure.h"
 #include "report/run_view.h"
 
-enum { MAX_LEGEND = 8, BEST = 5, MAX_OPTIONS = 128, MAX_METRICS = 8 };
+enum { MAX_LEGEND = 8, BEST = 5, MAX_METRICS = 8 };
 
 static vkt_status load(vkt__run_view *r, const char *dir)
 {
@@ -149,91 +149,169 @@ static void say_data(vkt__page *p, const vkt__run_view *r, size_t n)
     vkt__str_finish(&text);
 }
 
-typedef struct teller {
-    vkt__page *p;
+/* ---- tables ---- */
+
+typedef struct cells {
+    const char **at;
+    size_t n, cap;
+    vkt__arena *arena;
     const char *dir;
-    size_t n;
-} teller;
+} cells;
+
+static void put(cells *c, const char *text)
+{
+    c->at = vkt__grow(c->at, c->n, &c->cap, sizeof *c->at);
+    c->at[c->n++] = text;
+}
 
 static void tell(void *user, const char *name, const char *title, const char *text)
 {
-    teller *t = user;
+    cells *c = user;
     (void)name;
-    const char *cells[] = { t->dir, title, text };
-    vkt__page_row(t->p, cells, 3, 3);
-    t->n++;
+    put(c, c->dir);
+    put(c, vkt__arena_strdup(c->arena, title));
+    put(c, vkt__arena_strdup(c->arena, text));
 }
 
-static void findings(vkt__page *p, vkt__run_view *r, size_t n)
+/* Runs with findings have rows, the others a sentence. */
+static void findings(vkt__page *p, vkt__run_view *r, size_t n, vkt__arena *a)
 {
-    static const char *const columns[] = { "run", "finding", "what it is, what to do" };
-    vkt__page_heading(p, 2, "Findings");
-    vkt__page_table_begin(p, "Findings of each run", columns, VKT_COUNT(columns));
+    enum { COLUMNS = 3, NAMED = 12 };
+    static const char *const columns[COLUMNS] = { "run", "finding", "what it is, what to do" };
+    cells c = { .arena = a };
+    vkt__str healthy = { 0 };
+    size_t n_healthy = 0;
     for (size_t i = 0; i < n; i++) {
-        teller t = { p, r[i].dir, 0 };
-        if (r[i].h) vkt__run_findings(&r[i], tell, &t);
-        const char *cells[] = { r[i].dir, r[i].h ? "nothing to worry about" : "can't be read", "" };
-        if (!t.n) vkt__page_row(p, cells, 3, 3);
+        size_t before = c.n;
+        c.dir = r[i].dir;
+        if (r[i].h)
+            vkt__run_findings(&r[i], tell, &c);
+        else
+            tell(&c, "", "can't be read", "");
+        if (c.n > before) continue;
+        if (n_healthy++ < NAMED)
+            vkt__str_printf(&healthy, "%s%s", healthy.len ? ", " : "", r[i].dir);
     }
-    vkt__page_table_end(p);
+    vkt__page_heading(p, 2, "Findings");
+    if (c.n) vkt__page_table(p, "Findings of each run", columns, COLUMNS, c.at, c.n / COLUMNS);
+    if (n_healthy > NAMED)
+        vkt__page_note(p, "Nothing to worry about",
+                       vkt__arena_printf(a, "in %zu of the %zu runs.", n_healthy, n), true);
+    else if (n_healthy)
+        vkt__page_note(p, "Nothing to worry about in", healthy.data, true);
+    vkt__str_finish(&healthy);
+    free(c.at);
 }
 
-/* Options whose values are not the same in all runs; returns how many. */
-static size_t differing(const vkt__run_view *r, size_t n, size_t *out)
+static void results(vkt__page *p, const vkt__run_view *r, size_t n, vkt__arena *a)
 {
-    size_t k = 0;
-    vkt_option_info info;
-    for (size_t o = 0; k < MAX_OPTIONS; o++) {
-        bool model = !vkt_option(o, &info), differs = false;
-        char *first = NULL;
-        bool seen = false;
-        for (size_t i = 0; i < n; i++) {
-            char *v = r[i].config ? vkt_option_value(r[i].config, o) : NULL;
-            if (r[i].config && !seen) {
-                first = v;
-                seen = true;
-                continue;
-            }
-            if (r[i].config && strcmp(v ? v : "", first ? first : "")) differs = true;
-            free(v);
-        }
-        free(first);
-        if (differs && (model || (strcmp(info.name, "name") && strcmp(info.name, "note"))))
-            out[k++] = o;
-        if (model) break;
-    }
-    return k;
-}
-
-static void table(vkt__page *p, const vkt__run_view *r, size_t n, vkt__arena *a)
-{
-    enum { FIXED = 6, MOST = 12 };
-    const char *columns[FIXED + MOST] = { "run", "status", "metric", "best", "at step", "test" },
-                                *cells[FIXED + MOST];
-    size_t option[MAX_OPTIONS], k = VKT_MIN(differing(r, n, option), MOST);
-    vkt_option_info info;
-    for (size_t i = 0; i < k; i++)
-        columns[FIXED + i] = vkt_option(option[i], &info) ? info.name : "model";
-    vkt__page_table_begin(p, "Runs, with the options that differ", columns, FIXED + k);
+    static const char *const columns[] = { "run",     "status", "metric",     "best",
+                                           "at step", "test",   "parameters", "seconds" };
+    cells c = { .arena = a };
     for (size_t i = 0; i < n; i++) {
         const vkt__run_record *x = &r[i].rec;
         bool accuracy = !isnan(x->test_accuracy);
-        cells[0] = r[i].dir;
-        cells[1] = x->status ? x->status : "damaged";
-        cells[2] = x->metric ? x->metric : "-";
-        cells[3] = isnan(x->best_metric) ? "-" : vkt__arena_printf(a, "%.5g", x->best_metric);
-        cells[4] = vkt__arena_printf(a, "%llu", (unsigned long long)x->best_step);
-        cells[5] = accuracy              ? vkt__arena_printf(a, "%.2f%%", 100 * x->test_accuracy)
-                   : isnan(x->test_loss) ? "-"
-                                         : vkt__arena_printf(a, "loss %.5g", x->test_loss);
-        for (size_t o = 0; o < k; o++) {
-            char *v = r[i].config ? vkt_option_value(r[i].config, option[o]) : NULL;
-            cells[FIXED + o] = v ? vkt__arena_strdup(a, v) : "-";
-            free(v);
-        }
-        vkt__page_row(p, cells, FIXED + k, 3);
+        put(&c, r[i].dir);
+        put(&c, x->status ? x->status : "damaged");
+        put(&c, x->metric ? x->metric : "-");
+        put(&c, isnan(x->best_metric) ? "-" : vkt__arena_printf(a, "%.5g", x->best_metric));
+        put(&c, vkt__arena_printf(a, "%llu", (unsigned long long)x->best_step));
+        put(&c, accuracy              ? vkt__arena_printf(a, "%.2f%%", 100 * x->test_accuracy)
+                : isnan(x->test_loss) ? "-"
+                                      : vkt__arena_printf(a, "loss %.5g", x->test_loss));
+        put(&c, x->n_params ? vkt__arena_printf(a, "%llu", (unsigned long long)x->n_params) : "-");
+        put(&c, isnan(x->seconds) ? "-" : vkt__arena_printf(a, "%.4g", x->seconds));
     }
-    vkt__page_table_end(p);
+    vkt__page_table(p, "Results", columns, VKT_COUNT(columns), c.at, n);
+    free(c.at);
+}
+
+/* ---- what differs: [rows, 1 + n], a name and the value of each run ---- */
+
+typedef struct differences {
+    cells c;
+    size_t rows, n;
+} differences;
+
+static void add_layer(void *user, const char *what, const char *const *values)
+{
+    differences *d = user;
+    put(&d->c, vkt__arena_strdup(d->c.arena, what));
+    for (size_t i = 0; i < d->n; i++)
+        put(&d->c, values[i] ? vkt__arena_strdup(d->c.arena, values[i]) : "-");
+    d->rows++;
+}
+
+/* Text of a value without the quotes that YAML wants. */
+static const char *plain(vkt__arena *a, char *v)
+{
+    size_t n = v ? strlen(v) : 0, quoted = n > 1 && v[0] == '"' && v[n - 1] == '"';
+    const char *text = n ? vkt__arena_printf(a, "%.*s", (int)(n - 2 * quoted), v + quoted) : "-";
+    free(v);
+    return text;
+}
+
+/* Options whose values are not the same in all runs that can be read, but for name and note. */
+static void add_options(differences *d, const vkt__run_view *r)
+{
+    vkt_option_info info;
+    const char **v = vkt__arena_alloc(d->c.arena, (d->n + 1) * sizeof *v);
+    for (size_t o = 0; vkt_option(o, &info); o++) {
+        const char *first = NULL;
+        bool differs = false;
+        if (!strcmp(info.name, "name") || !strcmp(info.name, "note")) continue;
+        for (size_t i = 0; i < d->n; i++) {
+            v[i] = r[i].config ? plain(d->c.arena, vkt_option_value(r[i].config, o)) : NULL;
+            if (!first) first = v[i];
+            differs |= v[i] && strcmp(v[i], first);
+        }
+        if (differs) add_layer(d, info.name, v);
+    }
+}
+
+/* Few runs side by side; of many each has a row, and columns as far as a page has room. */
+static void print_differences(vkt__page *p, const differences *d, const vkt__run_view *r)
+{
+    enum { BESIDE = MAX_LEGEND, MOST = 16 };
+    const char *columns[MOST + 1] = { "" };
+    cells c = { 0 };
+    if (d->n <= BESIDE) {
+        for (size_t i = 0; i < d->n; i++) columns[1 + i] = r[i].dir;
+        vkt__page_table(p, "What differs in the recipes", columns, d->n + 1, d->c.at, d->rows);
+        return;
+    }
+    size_t k = VKT_MIN(d->rows, MOST);
+    columns[0] = "run";
+    for (size_t o = 0; o < k; o++) columns[1 + o] = d->c.at[o * (d->n + 1)];
+    for (size_t i = 0; i < d->n; i++) {
+        put(&c, r[i].dir);
+        for (size_t o = 0; o < k; o++) put(&c, d->c.at[o * (d->n + 1) + 1 + i]);
+    }
+    vkt__page_table(p, "What differs in the recipes", columns, k + 1, c.at, d->n);
+    free(c.at);
+    if (k == d->rows) return;
+    vkt__str more = { 0 };
+    for (size_t o = k; o < d->rows; o++)
+        vkt__str_printf(&more, "%s%s", more.len ? ", " : "", d->c.at[o * (d->n + 1)]);
+    vkt__page_text(p, "These differ, too: %s.", more.data);
+    vkt__str_finish(&more);
+}
+
+static void what_differs(vkt__page *p, const vkt__run_view *r, size_t n, vkt__arena *a)
+{
+    differences d = { .c = { .arena = a }, .n = n };
+    const vkt_config **configs = vkt__arena_alloc(a, (n + 1) * sizeof *configs);
+    size_t known = 0;
+    for (size_t i = 0; i < n; i++)
+        if (r[i].config) configs[known++] = r[i].config;
+    add_options(&d, r);
+    /* A run that can't be read has no model, which is no difference. */
+    if (known == n) vkt_model_differences(configs, n, add_layer, &d);
+    if (d.rows)
+        print_differences(p, &d, r);
+    else
+        vkt__page_text(p, "The recipes of these runs are the same.");
+    free(d.c.at);
 }
 
 vkt_status vkt__report_runs(vkt__page *p, const char *const *dirs, size_t n)
@@ -244,8 +322,9 @@ vkt_status vkt__report_runs(vkt__page *p, const char *const *dirs, size_t n)
     vkt__page_heading(p, 2, "%zu runs compared", n);
     say_data(p, r, n);
     plots(p, r, n);
-    table(p, r, n, &a);
-    findings(p, r, n);
+    results(p, r, n, &a);
+    what_differs(p, r, n, &a);
+    findings(p, r, n, &a);
     for (size_t i = 0; i < n; i++) vkt__run_view_finish(&r[i]);
     free(r);
     vkt__arena_finish(&a);

@@ -91,25 +91,18 @@ static void answer(vkt__page *p, const vkt__study_view *s)
 
 static void result_table(vkt__page *p, const vkt__study_view *s)
 {
-    enum { MOST = 24 };
     const json_t *columns = json_object_get(s->json, "columns"),
                  *rows = json_object_get(s->json, "rows");
-    const char *cells[MOST];
-    size_t n = VKT_MIN(json_array_size(columns), MOST);
+    size_t n = json_array_size(columns), n_rows = json_array_size(rows);
     if (!n) return;
-    for (size_t i = 0; i < n; i++) {
-        const char *v = json_string_value(json_array_get(columns, i));
+    const char **cells = vkt__alloc((n_rows + 1) * n * sizeof *cells);
+    for (size_t i = 0; i < (n_rows + 1) * n; i++) {
+        const json_t *line = i < n ? columns : json_array_get(rows, i / n - 1);
+        const char *v = json_string_value(json_array_get(line, i % n));
         cells[i] = v ? v : "";
     }
-    vkt__page_table_begin(p, "Result", cells, n);
-    for (size_t r = 0; r < json_array_size(rows); r++) {
-        for (size_t i = 0; i < n; i++) {
-            const char *v = json_string_value(json_array_get(json_array_get(rows, r), i));
-            cells[i] = v ? v : "";
-        }
-        vkt__page_row(p, cells, n, n);
-    }
-    vkt__page_table_end(p);
+    vkt__page_table(p, "Result", cells, n, cells + n, n_rows);
+    free(cells);
 }
 
 static const char *value_or(const vkt__trial_view *t, const char *key)
@@ -134,13 +127,14 @@ static size_t count_set(const vkt__study_view *s, const char *key, bool *alike)
  * trial sets stands in its row. */
 static void trial_table(vkt__page *p, const vkt__study_view *s)
 {
-    enum { FIXED = 5 };
-    const char *columns[FIXED + VKT__MAX_AXES + 1] = { "trial", "group", "state", "best",
-                                                       "ms per step" },
-                                                *cells[FIXED + VKT__MAX_AXES + 1];
-    char keys[VKT__MAX_AXES][64], best[32], ms[32];
+    enum { FIXED = 5, MORE = 2 };
+    const char *columns[FIXED + VKT__MAX_AXES + MORE] = { "trial", "group", "state", "best",
+                                                          "ms per step" };
+    char keys[VKT__MAX_AXES][64], text[32];
     size_t n = vkt__study_keys(s, true, keys), k = 0, rare[VKT__MAX_AXES], n_rare = 0;
-    vkt__str same = { 0 };
+    bool any_why = false;
+    vkt__str same = { 0 }, also = { 0 };
+    vkt__arena a = { 0 };
     for (size_t i = 0; i < n; i++) {
         bool alike;
         size_t set = count_set(s, keys[i], &alike);
@@ -152,32 +146,33 @@ static void trial_table(vkt__page *p, const vkt__study_view *s)
         else
             columns[FIXED + k++] = keys[i];
     }
-    columns[FIXED + k] = "also";
-    vkt__page_table_begin(p, "Trials: each is a run in the study's folder", columns,
-                          FIXED + k + (n_rare > 0));
+    for (size_t i = 0; i < s->n; i++) any_why |= *s->t[i].why != 0;
+    size_t wide = FIXED + k;
+    if (any_why) columns[wide++] = "why";
+    if (n_rare) columns[wide++] = "also";
+    const char **cells = vkt__arena_alloc(&a, (s->n * wide + 1) * sizeof *cells), **at = cells;
     for (size_t i = 0; i < s->n; i++) {
         const vkt__trial_view *t = &s->t[i];
-        vkt__str also = { 0 };
-        vkt__str_printf(&also, "%s", "");
+        *at++ = t->name;
+        *at++ = t->group;
+        *at++ = t->state;
+        vkt__format(text, sizeof text, isnan(t->best) ? "-" : "%.5g", t->best);
+        *at++ = vkt__arena_strdup(&a, text);
+        vkt__format(text, sizeof text, isnan(t->step_ms) ? "-" : "%.3g", t->step_ms);
+        *at++ = vkt__arena_strdup(&a, text);
+        for (size_t c = 0; c < k; c++) *at++ = value_or(t, columns[FIXED + c]);
+        if (any_why) *at++ = t->why;
         for (size_t c = 0; c < n_rare; c++)
             if (vkt__trial_value(t, keys[rare[c]]))
                 vkt__str_printf(&also, "%s%s=%s", also.len ? ", " : "", keys[rare[c]],
                                 value_or(t, keys[rare[c]]));
-        vkt__format(best, sizeof best, isnan(t->best) ? "-" : "%.5g", t->best);
-        vkt__format(ms, sizeof ms, isnan(t->step_ms) ? "-" : "%.3g", t->step_ms);
-        cells[0] = t->name;
-        cells[1] = t->group;
-        cells[2] = *t->why ? t->why : t->state;
-        cells[3] = best;
-        cells[4] = ms;
-        for (size_t c = 0; c < k; c++) cells[FIXED + c] = value_or(t, columns[FIXED + c]);
-        cells[FIXED + k] = also.data;
-        vkt__page_row(p, cells, FIXED + k + (n_rare > 0), 3);
+        if (n_rare) *at++ = vkt__arena_strdup(&a, also.data ? also.data : "");
         vkt__str_finish(&also);
     }
-    vkt__page_table_end(p);
+    vkt__page_table(p, "Trials: each is a run in the study's folder", columns, wide, cells, s->n);
     if (same.len) vkt__page_text(p, "The same in all trials: %s.", same.data);
     vkt__str_finish(&same);
+    vkt__arena_finish(&a);
 }
 
 vkt_status vkt__report_study(vkt__page *p, const char *dir)

@@ -33,7 +33,7 @@ static bool numeric(const vkt__study_view *s, const char *key, bool *wide, size_
 static void axis_plot(vkt__page *p, const vkt__study_view *s, const char *key)
 {
     const char *names[64];
-    size_t n_names = 0, n = 0, bad = 0, pruned = 0, different;
+    size_t n_names = 0, n = 0, bad = 0, pruned = 0, top = 0, different;
     double *x = vkt__alloc((s->n + 1) * 6 * sizeof *x), *y = x + s->n + 1, *bx = y + s->n + 1,
            *by = bx + s->n + 1, *px = by + s->n + 1, *py = px + s->n + 1, worst = NAN;
     const char **label = vkt__alloc((s->n + 1) * 3 * sizeof *label), **bad_label = label + s->n + 1,
@@ -59,6 +59,7 @@ static void axis_plot(vkt__page *p, const vkt__study_view *s, const char *key)
             px[pruned] = at;
             py[pruned++] = t->best;
         } else if (!isnan(t->best)) {
+            if (!n || s->sign * (t->best - y[top]) > 0) top = n;
             label[n] = t->label;
             x[n] = at;
             y[n++] = t->best;
@@ -76,14 +77,17 @@ static void axis_plot(vkt__page *p, const vkt__study_view *s, const char *key)
                        .log_x = numbers && wide,
                        .x_names = numbers ? NULL : names,
                        .n_x_names = n_names };
-    vkt__plot_add(&plot, &(vkt__series) { bad || pruned ? "best of a trial" : NULL, VKT__DOTS, n, x,
-                                          y, .color = 0, .label = label });
+    vkt__plot_add(&plot, &(vkt__series) { "best of a trial", VKT__DOTS, n, x, y, .color = 0,
+                                          .label = label });
     if (bad)
         vkt__plot_add(&plot, &(vkt__series) { "infeasible", VKT__CROSSES, bad, bx, by, .color = 1,
                                               .label = bad_label });
     if (pruned)
         vkt__plot_add(&plot, &(vkt__series) { "pruned: its best until then", VKT__DOTS, pruned, px,
                                               py, .color = 2, .label = pruned_label });
+    if (n > 1)
+        vkt__plot_add(&plot, &(vkt__series) { "the best trial", VKT__DOTS, 1, x + top, y + top,
+                                              .color = 3, .label = label + top });
     char name[80];
     snprintf(name, sizeof name, "axis-%s", key);
     if (!numbers || different > 1) vkt__page_plot(p, &plot, name);
@@ -316,7 +320,8 @@ static size_t choose(const vkt__study_view *s, double star, shown *of)
     return n;
 }
 
-static void curves(vkt__page *p, const vkt__study_view *s)
+/* Returns whether there are grey ones. */
+static bool curves(vkt__page *p, const vkt__study_view *s)
 {
     double star = best_rate(s);
     vkt__plot *q = vkt__alloc(sizeof *q);
@@ -324,13 +329,11 @@ static void curves(vkt__page *p, const vkt__study_view *s)
     shown *of = vkt__alloc((s->n + 1) * sizeof *of);
     char(*legend)[128] = vkt__alloc(SHOWN_CURVES * sizeof *legend);
     size_t n = 0, n_of = choose(s, star, of);
-    *q =
-        (vkt__plot) { .title = !isnan(star)  ? "Training loss around lr*, smoothed"
-                               : n_of > BEST ? "Training loss, smoothed: the best five, others grey"
+    *q = (vkt__plot) { .title = !isnan(star) ? "Training loss around lr*, smoothed"
                                              : "Training loss of the trials, smoothed",
-                      .x_label = "step",
-                      .y_label = "training loss",
-                      .log_y = true };
+                       .x_label = "step",
+                       .y_label = "training loss",
+                       .log_y = true };
     for (size_t i = 0; i < n_of && n < SHOWN_CURVES; i++) {
         char dir[1200];
         vkt_history *h;
@@ -354,6 +357,7 @@ static void curves(vkt__page *p, const vkt__study_view *s)
     free(of);
     free(legend);
     free(q);
+    return isnan(star) && n > BEST;
 }
 
 void vkt__study_plots(vkt__page *p, const vkt__study_view *s)
@@ -368,6 +372,11 @@ void vkt__study_plots(vkt__page *p, const vkt__study_view *s)
     throughput(p, s);
     ramp(p, s);
     best_so_far(p, s);
-    curves(p, s);
+    bool grey = curves(p, s);
     vkt__page_plots_end(p);
+    if (grey)
+        vkt__page_text(p,
+                       "Of the curves, the %d with the best validation %s have colours, the "
+                       "others are grey.",
+                       BEST, vkt__study_string(s->json, "metric"));
 }

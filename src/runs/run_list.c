@@ -52,6 +52,7 @@ static void add_run(reader *r, const char *dir, const vkt__run_record *rec, cons
         .commit = rec->commit,
         .changes = rec->changes,
         .best_step = rec->best_step,
+        .n_params = rec->n_params,
         .test_loss = rec->test_loss,
         .seconds = rec->seconds,
         .error = why ? why : rec->error,

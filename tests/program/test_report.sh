@@ -115,6 +115,11 @@ P
 grep -q 'The data differ' compare.html && grep -q 'by-class has other data (77,' compare.html || fail "that data differ is not said"
 grep -q '<td>clipped</td><td>Clipped too often</td>' compare.html || fail "findings of each run"
 grep -q '>\.\.\.[^<]*cell-of-a-table</text>' compare.html || fail "a long name in a legend"
+grep -q '<caption>What differs in the recipes</caption>' compare.html && grep -q '<td>optim.clip</td><td[^>]*>0</td><td[^>]*>0</td><td[^>]*>0.02</td>' compare.html || fail "options that differ"
+grep -q 'Nothing to worry about in</b> healthy' compare.html || fail "healthy runs have no sentence"
+cp -r healthy wider && sed -i 's/out: 128/out: 64/' wider/run.json
+report healthy wider -o compare.html --no-png
+grep -q '<td>model.1.out (linear)</td><td[^>]*>128</td><td[^>]*>64</td>' compare.html || fail "models that differ"
 report healthy clipped -o compare.html --no-png
 ! grep -q 'The data differ' compare.html || fail "the same data differ"
 
@@ -122,7 +127,7 @@ report healthy clipped -o compare.html --no-png
 "$program" study lr digits --steps 60 --points 3 --seeds 1 --study study --quiet >log 2>&1 || fail "the study"
 report study
 page study/report.html
-grep -q '<th scope="col">optim.lr</th>' study/report.html && ! grep -q 'optim.lr=[0-9.]* seed=' study/report.html || fail "settings of trials are no columns"
+grep -q '<th scope="col" class="n">optim.lr</th>' study/report.html && ! grep -q 'optim.lr=[0-9.]* seed=' study/report.html || fail "settings of trials are no columns"
 echo 'optim.lr: {log: [0.0005, 0.05]}' >space.yaml
 "$program" study search digits --trials 8 --seeds 1 --set train.steps=20 --study search --quiet --space space.yaml >log 2>&1 || fail "a search"
 report search --no-png

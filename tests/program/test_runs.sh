@@ -58,6 +58,10 @@ runs --json
 python3 -c 'import json; r = json.load(open("log"))["runs"]; assert len(r) == 4 and any(x["best"] is None for x in r) and "recipe" in r[0]' || fail "JSON"
 runs runs/a runs/b --compare; has '^optim.lr  *0.003  *0.01'
 ! grep -q '^optim.rule' log || fail "an option that is the same"
+! grep -q '^model' log && has '^parameters  *26122  *26122' || fail "a model that is the same"
+cp -r runs/a wide && sed -i 's/out: 128/out: 64/; s/dropout: {p: 0.1}/gelu/' wide/run.json
+runs runs/a wide --compare; has '^model.1.out (linear)  *128  *64' && has '^model.3: dropout  *p: 0.1  *-' && has '^model.3: gelu  *-  *yes' || fail "how models differ"
+rm -r wide
 refused 2 "did you mean 'best'" --sort bst
 refused 2 "did you mean 'optim.lr'" --filter optm.lr=1
 refused 2 'KEY=VALUE is expected' --filter nothing

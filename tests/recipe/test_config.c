@@ -477,6 +477,74 @@ static void recipes_load_by_path_or_name(void **state)
     REQUIRE_OK(vkt__remove_tree("test_config_tmp"));
 }
 
+/* ---- models side by side ---- */
+
+typedef struct told {
+    vkt__str lines;
+    size_t n;
+} told;
+
+static void tell(void *user, const char *what, const char *const *values)
+{
+    told *t = user;
+    vkt__str_printf(&t->lines, "%s:", what);
+    for (size_t i = 0; i < t->n; i++)
+        vkt__str_printf(&t->lines, "%s %s", i ? " |" : "", values[i] ? values[i] : "-");
+    vkt__str_printf(&t->lines, "\n");
+}
+
+static void differ(const char *const *models, size_t n, const char *want)
+{
+    vkt_config *c[4] = { 0 };
+    told t = { .n = n };
+    for (size_t i = 0; i < n; i++) {
+        char text[400];
+        snprintf(text, sizeof text, "model: %s\n", models[i] ? models[i] : "[]");
+        if (!models[i]) continue;
+        REQUIRE_OK(vkt_config_create(&c[i]));
+        REQUIRE_OK(parse(c[i], text));
+    }
+    vkt_model_differences((const vkt_config *const *)c, n, tell, &t);
+    assert_string_equal(t.lines.data ? t.lines.data : "", want);
+    for (size_t i = 0; i < n; i++) vkt_config_destroy(&c[i]);
+    vkt__str_finish(&t.lines);
+}
+
+static void models_are_compared_by_layer(void **state)
+{
+    (void)state;
+    static const char base[] = "[{linear: 64}, relu, {dropout: 0.1}, linear]";
+    differ((const char *const[]) { base, base }, 2, "");
+    /* options of a layer that both have */
+    differ((const char *const[]) { base, "[{linear: {out: 32, bias: false}}, relu, {dropout: 0.1}, "
+                                         "linear]" },
+           2, "model.0.out (linear): 64 | 32\nmodel.0.bias (linear): default | false\n");
+    /* a layer that one lacks, one more in front, another activation */
+    differ((const char *const[]) { base, "[{linear: 64}, relu, linear]" }, 2,
+           "model.2: dropout: p: 0.1 | -\n");
+    differ((const char *const[]) { base, "[flatten, {linear: 64}, relu, {dropout: 0.1}, linear]" },
+           2, "model.0: flatten: - | yes\n");
+    differ((const char *const[]) { base, "[{linear: 64}, gelu, {dropout: 0.1}, linear]" }, 2,
+           "model.1: relu: yes | -\nmodel.1: gelu: - | yes\n");
+    /* other ends, and two more layers between them */
+    differ((const char *const[]) { base, "[{linear: 32}, relu, {linear: 16}, relu, {dropout: 0.1}, "
+                                         "{linear: 10}]" },
+           2,
+           "model.0.out (linear): 64 | 32\nmodel.2: linear: - | out: 16\n"
+           "model.3: relu: - | yes\nmodel.3.out (linear): default | 10\n");
+    /* within a body, of three; the middle one is known no more */
+    differ((const char *const[]) { "[{repeat: {n: 3, body: [{linear: 8}, relu]}}, linear]", NULL,
+                                   "[{repeat: {n: 3, body: [{linear: 8}, relu]}}, linear]" },
+           3,
+           "model.0: repeat: n: 3 | - | n: 3\n"
+           "model.0.body.0: linear: out: 8 | - | out: 8\n"
+           "model.0.body.1: relu: yes | - | yes\nmodel.1: linear: yes | - | yes\n");
+    differ((const char *const[]) { "[{repeat: {n: 3, body: [{linear: 8}, relu]}}, linear]",
+                                   "[{repeat: {n: 5, body: [{linear: 8}, relu]}}, linear]",
+                                   "[{repeat: {n: 3, body: [{linear: 9}, relu]}}, linear]" },
+           3, "model.0.n (repeat): 3 | 5 | 3\nmodel.0.body.0.out (linear): 8 | 8 | 9\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -491,6 +559,7 @@ int main(void)
         cmocka_unit_test(set_overrides_the_recipe),
         cmocka_unit_test(written_yaml_reads_back_the_same),
         cmocka_unit_test(layers_can_be_set),
+        cmocka_unit_test(models_are_compared_by_layer),
         cmocka_unit_test(sections_within_sections),
         cmocka_unit_test(numbers_print_shortest),
         cmocka_unit_test(built_in_recipes_are_right),

@@ -31,7 +31,7 @@ static const char details[] =
     "of "
     "a study are listed where they are asked for: with --trials, --filter, --sort, --show, --csv, "
     "--json or --markdown, or by the study's folder as DIR.\n"
-    "KEY is run, name, note, status, step, total, metric, best, best_step, test_loss, "
+    "KEY is run, name, note, status, step, total, parameters, metric, best, best_step, test_loss, "
     "test_accuracy, test_mae, items_per_s, seconds, started, device, recipe, commit, changes, "
     "command, error, or an option of a recipe, such as optim.lr.\n"
     "examples: vktrain runs --filter status=done --sort -best --show optim.lr\n"

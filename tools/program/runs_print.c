@@ -157,47 +157,85 @@ void runs_print_text(const runs_options *o, table *t)
 
 /* ---- comparing ---- */
 
-int runs_compare(table *t)
+enum { MOST_COMPARED = 6, CELL_WIDTH = 96 };
+typedef struct side_by_side {
+    const table *t;
+    char (*text)[CELL_WIDTH]; /* [rows, 1 + runs] */
+    size_t rows, cap;
+} side_by_side;
+
+static char (*new_row(side_by_side *s, const char *name))[CELL_WIDTH]
 {
+    size_t wide = s->t->n + 1;
+    if (s->rows == s->cap) {
+        s->cap = s->cap ? 2 * s->cap : 64;
+        s->text = cli_grow(s->text, s->cap * wide * sizeof *s->text);
+    }
+    char(*line)[CELL_WIDTH] = s->text + s->rows++ * wide;
+    for (size_t i = 0; i < wide; i++) snprintf(line[i], CELL_WIDTH, "%s", i ? "-" : name);
+    return line;
+}
+
+/* A field's or an option's row; `differing`: only where its values are not all the same. */
+static void compare_key(side_by_side *s, const char *name, int key, bool differing)
+{
+    char v[4096], first[4096];
+    bool differs = false, some = false;
+    char(*line)[CELL_WIDTH] = new_row(s, name);
     size_t n_fields;
     const runs_field *fields = runs_fields(&n_fields);
-    enum { MOST = 6, ROWS = 200 };
-    static const char *const always[] = { "status",        "best",     "best_step",   "test_loss",
-                                          "test_accuracy", "test_mae", "items_per_s", "seconds" };
+    for (size_t i = 0; i < s->t->n; i++) {
+        runs_value(&s->t->rows[i], key, v, sizeof v);
+        if (!i) strcpy(first, v);
+        differs |= strcmp(first, v) != 0;
+        some |= *v != 0;
+        bool number = key < (int)n_fields && fields[key].type == 'n';
+        double d = number ? strtod(v, NULL) : 0;
+        if (number && *v)
+            snprintf(line[i + 1], CELL_WIDTH, "%s", d < 1000 ? cli_number(d) : cli_text("%.0f", d));
+        else if (*v)
+            snprintf(line[i + 1], CELL_WIDTH, "%.95s", v);
+    }
+    if (!some || (differing && !differs)) s->rows--;
+}
+
+static void compare_layer(void *user, const char *what, const char *const *values)
+{
+    side_by_side *s = user;
+    char(*line)[CELL_WIDTH] = new_row(s, what);
+    for (size_t i = 0; i < s->t->n; i++)
+        if (values[i]) snprintf(line[i + 1], CELL_WIDTH, "%.95s", values[i]);
+}
+
+int runs_compare(table *t)
+{
+    static const char *const always[] = { "status",      "metric",        "best",     "best_step",
+                                          "test_loss",   "test_accuracy", "test_mae", "parameters",
+                                          "items_per_s", "seconds" };
+    const vkt_config *configs[MOST_COMPARED];
+    cli_column col[MOST_COMPARED + 1] = { { "", false, 0 } };
     vkt_option_info o;
-    static char text[ROWS * (MOST + 1)][96];
-    const char *cell[ROWS * (MOST + 1)];
-    cli_column col[MOST + 1] = { { "", false, 0 } };
-    size_t n_cols = t->n + 1, n = 0, k = 0;
-    if (t->n < 2 || t->n > MOST) {
+    side_by_side s = { .t = t };
+    if (t->n < 2 || t->n > MOST_COMPARED) {
         cli_error("runs: --compare takes two to six runs, not %zu: name them, or --filter", t->n);
         return CLI_USAGE;
     }
-    for (size_t i = 0; i < t->n; i++) col[i + 1] = (cli_column) { t->rows[i].r->dir, true, 40 };
-    for (int key = 0; n < ROWS; key++) {
-        bool option = key >= (int)n_fields, model = false, differs = false, some = false;
-        if (option && !vkt_option((size_t)key - n_fields, &o)) model = true;
-        const char *name = model ? "model" : option ? o.name : fields[key].name;
-        char(*line)[96] = text + n * n_cols;
-        snprintf(line[0], sizeof *line, "%s", name);
-        for (size_t i = 0; i < t->n; i++) {
-            char v[4096];
-            runs_value(&t->rows[i], key, v, sizeof v);
-            snprintf(line[i + 1], sizeof *line, "%.95s", *v ? v : "-");
-            char first[4096];
-            runs_value(&t->rows[0], key, first, sizeof first);
-            differs |= strcmp(first, v) != 0;
-            some |= *v != 0;
-        }
-        bool shown = option && differs;
-        for (size_t a = 0; a < CLI_COUNT(always) && !option; a++)
-            shown |= some && !strcmp(always[a], name);
-        if (model && differs)
-            for (size_t i = 0; i < t->n; i++) strcpy(line[i + 1], i ? "differs" : "");
-        n += shown;
-        if (model) break;
+    for (size_t i = 0; i < t->n; i++) {
+        col[i + 1] = (cli_column) { t->rows[i].r->dir, true, 40 };
+        configs[i] = runs_config(&t->rows[i]);
     }
-    for (; k < n * n_cols; k++) cell[k] = text[k];
-    cli_table(stdout, col, n_cols, cell, n);
+    for (size_t i = 0; i < CLI_COUNT(always); i++)
+        compare_key(&s, always[i], runs_find_key(always[i]), false);
+    for (size_t i = 0; vkt_option(i, &o); i++) {
+        char name[80];
+        snprintf(name, sizeof name, "%s", o.name);
+        compare_key(&s, name, runs_find_key(name), true);
+    }
+    vkt_model_differences(configs, t->n, compare_layer, &s);
+    const char **cell = cli_zeros(s.rows * (t->n + 1) + 1, sizeof *cell);
+    for (size_t i = 0; i < s.rows * (t->n + 1); i++) cell[i] = s.text[i];
+    cli_table(stdout, col, t->n + 1, cell, s.rows);
+    free(cell);
+    free(s.text);
     return CLI_OK;
 }

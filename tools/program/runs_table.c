@@ -39,6 +39,7 @@ static const runs_field fields[] = {
     TEXT("recipe", recipe),
     TEXT("commit", commit),
     TEXT("changes", changes),
+    COUNT("parameters", n_params),
 };
 
 const runs_field *runs_fields(size_t *n)
@@ -71,7 +72,7 @@ int runs_known_key(const char *key, int *out)
     return CLI_USAGE;
 }
 
-static const vkt_config *config_of(row *x)
+const vkt_config *runs_config(row *x)
 {
     if (x->tried || !x->r->config) return x->config;
     x->tried = true;
@@ -86,7 +87,7 @@ void runs_value(row *x, int key, char *out, size_t n)
     const char *at = (const char *)x->r;
     out[0] = 0;
     if (key >= (int)CLI_COUNT(fields)) {
-        const vkt_config *c = config_of(x);
+        const vkt_config *c = runs_config(x);
         char *v = c ? vkt_option_value(c, (size_t)key - CLI_COUNT(fields)) : NULL;
         size_t quoted = v && v[0] == '"' && v[strlen(v) - 1] == '"' && strlen(v) > 1;
         if (v) snprintf(out, n, "%.*s", (int)(strlen(v) - 2 * quoted), v + quoted);

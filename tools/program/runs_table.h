@@ -36,6 +36,8 @@ const runs_field *runs_fields(size_t *n);
 int runs_find_key(const char *key);
 /* The same; says which key is near, and returns an exit code. */
 int runs_known_key(const char *key, int *out);
+/* Its configuration; NULL: none that can be read. */
+const vkt_config *runs_config(row *x);
 /* The value as text into out; "" where there is none. Numbers in full precision. */
 void runs_value(row *x, int key, char *out, size_t n);
 /* As --filter and --sort say; an exit code. */
