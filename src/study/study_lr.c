@@ -66,14 +66,36 @@ static int by_lr(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static size_t find_best(const vkt_study *s, const sweep *w)
+/* With `steady` only of those whose training loss did not rise. */
+static size_t find_best(const vkt_study *s, const sweep *w, bool steady)
 {
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < w->n; i++)
         if (w->points[i].t.state == VKT_TRIAL_DONE && !isnan(w->points[i].t.best) &&
+            !(steady && w->points[i].t.rise > 0) &&
             (best == SIZE_MAX || vkt__study_better(s, w->points[i].t.best, w->points[best].t.best)))
             best = i;
     return best;
+}
+
+/* A rate at which training loss rises is no lr*, where there is another: its result is luck that
+ * another seed need not have. */
+static size_t find_star(const vkt_study *s, const sweep *w)
+{
+    size_t best = find_best(s, w, true);
+    return best == SIZE_MAX ? find_best(s, w, false) : best;
+}
+
+/* What such a rate reached is worth a word. */
+static void say_better_unstable(vkt_study *s, const sweep *w, size_t star)
+{
+    size_t best = find_best(s, w, false);
+    const point *b = &w->points[best], *p = &w->points[star];
+    if (!(b->t.rise > 0) || !vkt__study_better(s, b->t.best, p->t.best)) return;
+    vkt__study_advise(s,
+                      "%.4g reached %s %.4g, lr* %.4g, but training loss rises by %.3g there while "
+                      "it should fall: not recommended before that is cured",
+                      b->lr, s->metric, b->t.best, p->t.best, b->t.rise);
 }
 
 static void fill_table(vkt_study *s, const sweep *w, size_t best)
@@ -156,7 +178,8 @@ static vkt_status fit_best(vkt_study *s, sweep *w, size_t *best)
     VKT_TRY(try_rates(s, w, "refine", &fit, 1));
     const vkt_study_trial *t = &w->points[w->n - 1].t;
     double star = w->points[w->n - 1].lr, is = -s->metric_sign * t->best;
-    bool good = t->state == VKT_TRIAL_DONE && (logs ? log(is) : is) <= worst;
+    bool good = t->state == VKT_TRIAL_DONE && !(t->rise > w->points[b].t.rise) &&
+                (logs ? log(is) : is) <= worst;
     if (!good) star = lr[b];
     qsort(w->points, w->n, sizeof *w->points, by_lr);
     while (*best < w->n && w->points[*best].lr < star) ++*best;
@@ -360,7 +383,7 @@ vkt_status vkt__study_lr(vkt_study *s)
         s->n_more = 3 + 2 + 2 * d->repeats;
         goto fail;
     }
-    size_t best = find_best(s, &w);
+    size_t best = find_star(s, &w);
     if (best == SIZE_MAX) {
         st = vkt__fail(VKT_E_FAILED, "study",
                        "no learning rate from %g to %g trained without diverging; message of the "
@@ -368,12 +391,11 @@ vkt_status vkt__study_lr(vkt_study *s)
                        low, high, w.points[0].t.why ? w.points[0].t.why : "nothing");
         goto fail;
     }
-    bool at_end = best == 0 || best + 1 == w.n;
     double centre = w.points[best].lr, ratio = sqrt(pow(high / low, 1.0 / (points - 1)));
     const double between[] = { centre / ratio, centre * ratio };
     VKT_TRY(try_rates(s, &w, "refine", between, VKT_COUNT(between)));
     qsort(w.points, w.n, sizeof *w.points, by_lr);
-    best = find_best(s, &w);
+    best = find_star(s, &w);
     VKT_TRY(fit_best(s, &w, &best));
     double star = w.points[best].lr;
     fill_table(s, &w, best);
@@ -386,7 +408,8 @@ vkt_status vkt__study_lr(vkt_study *s)
     } else {
         VKT_TRY(vkt__study_conclude(s, vkt__study_text(s, "optim.lr=%.4g (lr*)", star), &set, 1));
     }
-    if (at_end && (star <= low * 1.001 || star >= high * 0.999))
+    say_better_unstable(s, &w, best);
+    if (best == 0 || best + 1 == w.n)
         vkt__study_advise(
             s, "lr* is at the end of the range: continue the sweep with --from %.3g --to %.3g",
             star <= low * 1.001 ? star / 30 : star, star <= low * 1.001 ? star : star * 30);
