@@ -44,6 +44,8 @@ typedef struct vkt_bench_row {
     double error;        /* largest share of the tolerance against the twin; at most 1 */
     double items_per_s, host_us, memory_bytes; /* steps */
     double kernels_ms;                         /* steps: its kernels timed one by one, added up */
+    double energy_j;  /* of a step or token, where the driver or the system tells it; the note says
+                         who */
     double of_matmul; /* convolutions: % of the speed of the same product by matmul; NAN */
 } vkt_bench_row;
 

@@ -54,6 +54,7 @@ typedef struct vkt_study_trial {
                           INFINITY: it was not finite */
     double clipped;    /* share of the updates that were clipped */
     double items_per_s, step_ms; /* over the steps after the first fifth, evaluations left out */
+    double step_j;               /* energy of such a step, J; NAN: nobody tells it */
     double seconds;              /* of the whole trial */
     uint64_t device_bytes;
     uint64_t to_target;           /* steps to the target; 0: not reached, or none was set */

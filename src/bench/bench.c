@@ -195,6 +195,7 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     b.time_s = desc->once ? 0 : desc->quick ? 0.15 : 1;
     b.min_runs = desc->once ? 1 : desc->quick ? 5 : 9;
     fill_info(&b);
+    b.energy = vkt__energy_open(caps, NULL);
     vkt__bench_plan_ceilings(&b, &list, want[VKT_BENCH_CEILINGS]);
     if (want[VKT_BENCH_OPS]) VKT_TRY(vkt__bench_plan_ops(&b, &list));
     if (want[VKT_BENCH_STEPS]) VKT_TRY(vkt__bench_plan_steps(&b, &list));
@@ -229,10 +230,12 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
         st = vkt__fail(st == VKT_OK ? VKT_E_FAILED : st, "bench",
                        "%u of the results failed, the first of them %s", b.n_wrong, b.first_wrong);
     vkt_gpu_destroy(&b.reopened);
+    vkt__energy_close(&b.energy);
     free(list.item);
     free(of);
     return st;
 fail:
+    vkt__energy_close(&b.energy);
     free(list.item);
     free(of);
     vkt_bench_destroy(&b.out);

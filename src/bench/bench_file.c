@@ -58,6 +58,7 @@ static const struct {
     FIELD(gflops, false),     FIELD(gbps, false),        FIELD(percent, false),
     FIELD(error, false),      FIELD(items_per_s, false), FIELD(host_us, false),
     FIELD(kernels_ms, false), FIELD(of_matmul, false),   FIELD(memory_bytes, false),
+    FIELD(energy_j, false),
 #undef FIELD
 };
 

@@ -58,6 +58,7 @@ vkt_bench_row *vkt__bench_row(vkt_bench *b, vkt_bench_group group, const char *n
                            .host_us = NAN,
                            .kernels_ms = NAN,
                            .of_matmul = NAN,
+                           .energy_j = NAN,
                            .memory_bytes = NAN };
     return r;
 }

@@ -175,7 +175,7 @@ static vkt_status measure(runner *r, const struct workload *w)
     enum { MAX_WINDOWS = 200 };
     vkt_status st = VKT_OK;
     vkt__bencher *b = r->b;
-    double windows[MAX_WINDOWS], host = 0, one, flops, bytes;
+    double windows[MAX_WINDOWS], host = 0, one, flops, bytes, joules;
     uint32_t n = 0, per = 1;
     uint64_t steps = 0;
     vkt__times t;
@@ -198,6 +198,8 @@ static vkt_status measure(runner *r, const struct workload *w)
         per = (uint32_t)VKT_MAX(1, VKT_MIN(least / VKT_MAX(one, 1e-6), 10000));
     }
     double seconds = b->desc->once ? 0 : b->desc->quick ? 1.0 : 3.0;
+    uint64_t read = r->n_read;
+    if (b->energy) vkt__energy_begin(b->energy);
     for (double end = vkt__now() + seconds; n < (b->desc->once ? 1
                                                  : one > 0.3   ? 4
                                                                : b->min_runs) ||
@@ -209,6 +211,8 @@ static vkt_status measure(runner *r, const struct workload *w)
         host += vkt__thread_cpu() - cpu - (vkt__gpu_driver_cpu(r->s->gpu) - driver);
         steps += r->step - given;
     }
+    joules = vkt__energy_end(b->energy, NULL);
+    read = r->n_read - read;
     VKT_TRY(vkt__steps_drain(&r->steps));
     vkt__bench_stats(windows, n, &t);
     double ideal = roofline(b, r->s->train.graph, (double)r->s->planned_bytes, &flops, &bytes);
@@ -220,6 +224,9 @@ static vkt_status measure(runner *r, const struct workload *w)
     row->percent = 100 * ideal / t.median;
     row->host_us = 1e6 * host / (double)steps;
     row->memory_bytes = (double)r->s->planned_bytes;
+    row->energy_j = joules / (double)read;
+    if (isfinite(row->energy_j))
+        vkt__bench_note(b->out, row, "energy by %s", vkt__energy_source(b->energy));
     VKT_TRY(kernels_ms(r, one, &row->kernels_ms));
     vkt__bench_note(b->out, row, "loss %.3g to %.3g in %llu steps", r->first_loss, r->loss,
                     (unsigned long long)r->step);

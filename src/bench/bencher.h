@@ -7,6 +7,7 @@
 #define VKT_BENCH_BENCHER_H
 
 #include "gpu/commands.h"
+#include "gpu/energy.h"
 #include "tensor/graph/op.h"
 #include "vktrain/bench.h"
 
@@ -28,6 +29,7 @@ typedef struct vkt__bencher {
     bool wall;        /* the verdict is by wall clock: CPU drivers, devices without timestamps */
     uint32_t n_wrong; /* rows whose result was, or that failed */
     const char *first_wrong; /* the first of them, and why */
+    vkt__energy *energy;     /* of the device; NULL: nothing tells it */
     double warm_s, time_s;   /* per measurement */
     uint32_t min_runs;
     /* best runs of the ceilings, bytes/s and flops/s; 0: not measured */

@@ -162,10 +162,16 @@ vkt__energy *vkt__energy_open(const vkt_caps *caps, const vkt__energy_desc *d)
     return e;
 }
 
+static void end_sampling(vkt__energy *e)
+{
+    atomic_store(&e->stop, true);
+    vkt__thread_join(&e->sampler);
+}
+
 void vkt__energy_close(vkt__energy **e)
 {
     if (!*e) return;
-    if ((*e)->sampler) vkt__energy_end(*e, NULL);
+    if ((*e)->sampler) end_sampling(*e);
     if ((*e)->nv.library) {
         (*e)->nv.shutdown();
         vkt__library_close(&(*e)->nv.library);
@@ -210,8 +216,14 @@ static void sample_on(void *arg)
     }
 }
 
+double vkt__energy_least_s(const vkt__energy *e)
+{
+    return e->from == RAPL ? LEAST_RAPL_S : LEAST_S;
+}
+
 void vkt__energy_begin(vkt__energy *e)
 {
+    if (e->sampler) end_sampling(e); /* of an interval that nobody ended */
     e->began = e->newest = vkt__now();
     e->sum = 0;
     if (e->from == HWMON_POWER) {
@@ -228,8 +240,7 @@ double vkt__energy_end(vkt__energy *e, double *seconds)
     if (!e) return NAN;
     double took = vkt__now() - e->began, joules = 0;
     if (e->from == HWMON_POWER) {
-        atomic_store(&e->stop, true);
-        vkt__thread_join(&e->sampler);
+        end_sampling(e);
         joules = e->sum;
         took = e->newest - e->began; /* what the samples cover */
     }
@@ -238,5 +249,5 @@ double vkt__energy_end(vkt__energy *e, double *seconds)
         joules += by < 0 ? by + e->range[i] : by;
     }
     if (seconds) *seconds = took;
-    return joules >= 0 && took >= (e->from == RAPL ? LEAST_RAPL_S : LEAST_S) ? joules : NAN;
+    return joules >= 0 && took >= vkt__energy_least_s(e) ? joules : NAN;
 }

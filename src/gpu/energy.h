@@ -21,10 +21,12 @@ vkt__energy *vkt__energy_open(const vkt_caps *caps, const vkt__energy_desc *d);
 void vkt__energy_close(vkt__energy **e);
 /* Who tells, and of what: "NVML, the whole card". */
 const char *vkt__energy_source(const vkt__energy *e);
-/* One interval at a time. */
+/* An interval must be as long, in seconds, for its energy to be told. */
+double vkt__energy_least_s(const vkt__energy *e);
+/* One interval at a time; one that was not ended ends. */
 void vkt__energy_begin(vkt__energy *e);
-/* Joules since then, and the seconds of the interval; NAN where it was shorter than the counter can
- * tell (a second; RAPL a tenth of one), or the counter failed. e may be NULL: NAN. */
+/* Joules since then, and the seconds of the interval; NAN where it was too short, or the counter
+ * failed. e may be NULL: NAN. */
 double vkt__energy_end(vkt__energy *e, double *seconds);
 
 #endif

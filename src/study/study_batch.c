@@ -8,6 +8,7 @@
 #include "study/batch_choice.h"
 #include "study/study_run.h"
 #include "runs/run_folder.h"
+#include "train/session.h"
 
 /* A doubling is (nearly) perfect from here on. */
 #define NEARLY_DOUBLE 1.8
@@ -33,7 +34,7 @@ static const char playbook[] =
 typedef struct size {
     uint32_t batch;
     vkt_study_trial t; /* the first one; step_ms and items_per_s of the median */
-    double ms[MOST_REPEATS];
+    double ms[MOST_REPEATS], joules[MOST_REPEATS]; /* of a step */
     size_t n;
     double ratio; /* items/s over the half size's; NAN: none */
 } size;
@@ -57,12 +58,20 @@ static void check_fits(vkt_study *s, uint32_t batch, vkt_study_trial *t)
                              (unsigned long long)r.micro_batch);
 }
 
+/* What a sensor of energy can tell is longer. */
+static double seconds_of(const vkt_study *s)
+{
+    const vkt__energy *e = s->priv->energy;
+    return e ? fmax(SECONDS, 1.5 * vkt__energy_least_s(e)) : SECONDS;
+}
+
 static vkt_status measure(vkt_study *s, const char *group, uint32_t batch, double step_ms,
                           vkt_study_trial *out)
 {
     uint64_t steps =
-        isnan(step_ms) ? 60
-                       : (uint64_t)fmin(fmax(round(1e3 * SECONDS / step_ms), MIN_STEPS), MAX_STEPS);
+        isnan(step_ms)
+            ? 60
+            : (uint64_t)fmin(fmax(round(1e3 * seconds_of(s) / step_ms), MIN_STEPS), MAX_STEPS);
     const vkt_study_trial *t;
     const char *set[] = { vkt__study_text(s, "train.batch=%u", batch),
                           "train.accumulate=1",
@@ -89,7 +98,7 @@ static double recalled_step_ms(const vkt_study *s, double step_ms)
     for (size_t i = 0; i < json_array_size(set); i++) {
         const char *v = json_string_value(json_array_get(set, i));
         if (v && !strncmp(v, "train.steps=", 12)) {
-            return 1e3 * SECONDS / vkt__number_or_nan(v + 12);
+            return 1e3 * seconds_of(s) / vkt__number_or_nan(v + 12);
         }
     }
     return step_ms;
@@ -144,7 +153,9 @@ static vkt_status again(vkt_study *s, size *x)
     double expected = x->n ? vkt__median(x->ms, x->n) : x->t.step_ms;
     VKT_TRY(measure(s, "speed", x->batch, recalled_step_ms(s, expected), &t));
     if (!x->n || t.state == VKT_TRIAL_INFEASIBLE) x->t = t;
-    if (t.state != VKT_TRIAL_INFEASIBLE) x->ms[x->n++] = t.step_ms;
+    if (t.state == VKT_TRIAL_INFEASIBLE) return VKT_OK;
+    x->joules[x->n] = t.step_j;
+    x->ms[x->n++] = t.step_ms;
 fail:
     return st;
 }
@@ -249,18 +260,31 @@ static void say_noise(vkt_study *s, const sizes *m)
                                            "can cause");
 }
 
+/* J of a step; NAN: nobody tells it. */
+static double joules(const size *x)
+{
+    return fits(x) ? vkt__median(x->joules, x->n) : NAN;
+}
+
 static void fill_table(vkt_study *s, const sizes *m)
 {
-    static const char *const columns[] = { "batch",
-                                           "step ms",
-                                           "spread",
-                                           "measured",
-                                           "items/s",
-                                           "vs half the size",
-                                           "device s per 1000",
-                                           "peak memory MiB",
-                                           "note" };
-    vkt__study_columns(s, columns, VKT_COUNT(columns));
+    const char *columns[] = { "batch",
+                              "step ms",
+                              "spread",
+                              "measured",
+                              "items/s",
+                              "vs half the size",
+                              "device s per 1000",
+                              NULL,
+                              NULL,
+                              NULL };
+    size_t n = 7;
+    bool energy = false;
+    for (size_t i = 0; i < m->n; i++) energy |= isfinite(joules(&m->z[i]));
+    if (energy) columns[n++] = "J per 1000";
+    columns[n++] = "peak memory MiB";
+    columns[n++] = "note";
+    vkt__study_columns(s, columns, n);
     for (size_t i = 0; i < m->n; i++) {
         const size *x = &m->z[i];
         vkt__study_cell(s, "%u", x->batch);
@@ -271,6 +295,7 @@ static void fill_table(vkt_study *s, const sizes *m)
         vkt__study_cell(s, fits(x) ? "%.0f" : "-", x->t.items_per_s);
         vkt__study_cell(s, isnan(x->ratio) || !fits(x) ? "-" : "%.2f x", x->ratio);
         vkt__study_cell_number(s, fits(x) ? 1e3 / x->t.items_per_s : NAN);
+        if (energy) vkt__study_cell_number(s, 1e3 * joules(x) / x->batch);
         vkt__study_cell(s, "%.1f", (double)x->t.device_bytes / 1048576);
         vkt__study_cell(s, "%s", fits(x) ? "" : "does not fit");
     }
@@ -305,9 +330,10 @@ static vkt_status steps_to_target(vkt_study *s, const size *z, size_t n)
         double cut = last / steps;
         vkt__study_advise(
             s,
-            "batch size %u: the target is reached after %.0f steps, %.0f examples and %.3g "
-            "device-seconds%s%s",
+            "batch size %u: the target is reached after %.0f steps, %.0f examples, %.3g "
+            "device-seconds%s%s%s",
             z[i].batch, steps, steps * z[i].batch, time,
+            isnan(joules(&z[i])) ? "" : vkt__study_text(s, " and %.3g J", steps * joules(&z[i])),
             isnan(cut) ? ""
                        : vkt__study_text(s, ", %.2f times fewer steps than with batch size %u", cut,
                                          last_batch),
@@ -437,6 +463,21 @@ vkt_status vkt__study_batch_size_check(vkt_study *s)
                      from, to, (unsigned long long)s->priv->n_train);
 }
 
+/* Who tells the energy of the device that the trials run on. */
+static vkt_status open_energy(vkt_study *s)
+{
+    vkt_gpu_desc desc = vkt__config_gpu(s->priv->base, &s->priv->desc->gpu);
+    vkt_gpu *gpu = NULL;
+    if (s->priv->desc->dry_run) return VKT_OK;
+    vkt__log_hold(true);
+    vkt_status st = vkt_gpu_create(&desc, &gpu);
+    vkt__log_hold(false);
+    if (st != VKT_OK) return vkt__fail(st, "study", "%s", vkt__last_failure());
+    s->priv->energy = vkt__energy_open(vkt_gpu_caps(gpu), NULL);
+    vkt_gpu_destroy(&gpu);
+    return VKT_OK;
+}
+
 vkt_status vkt__study_batch_size(vkt_study *s)
 {
     const vkt_study_desc *d = s->priv->desc;
@@ -453,10 +494,11 @@ vkt_status vkt__study_batch_size(vkt_study *s)
                 "load average is %.1f on %u CPUs: other programs are running, and step times will "
                 "show it",
                 load, vkt__cpu_count());
+    VKT_TRY(open_energy(s));
     VKT_TRY(measure_all(s, &m, from, to));
     if (d->dry_run) {
         s->n_more = (uint32_t)m.n * (MOST_REPEATS - 1) + (d->has_target ? (uint32_t)m.n : 0);
-        return VKT_OK;
+        goto fail;
     }
     if (!fits(&m.z[0])) {
         st = vkt__fail(VKT_E_OOM_DEVICE, "study", "not even batch size %u can be trained: %s",
@@ -471,9 +513,12 @@ vkt_status vkt__study_batch_size(vkt_study *s)
     s->command = vkt__study_command(s, NULL, 0);
     c = choose(&m);
     recommend(s, &m, &c, doubles);
+    if (isfinite(joules(&m.z[0])))
+        vkt__study_advise(s, "the energy is told by %s", vkt__energy_source(s->priv->energy));
     /* Where throughput ends, or else where it first does not double. */
     if (limited) VKT_TRY(explain_limit(s, m.z[c.pays + 1 < m.n ? c.pays : limited].batch));
     if (d->has_target) VKT_TRY(steps_to_target(s, m.z, m.n));
 fail:
+    vkt__energy_close(&s->priv->energy);
     return st;
 }

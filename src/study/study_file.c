@@ -34,9 +34,10 @@ typedef struct field {
 #f, offsetof(vkt_study_trial, f), true                                                     \
     }
 static const field fields[] = {
-    COUNT(steps),       COUNT(best_step), NUMBER(best),        NUMBER(first_loss),
-    NUMBER(final_loss), NUMBER(rise),     NUMBER(clipped),     NUMBER(items_per_s),
-    NUMBER(step_ms),    NUMBER(seconds),  COUNT(device_bytes), COUNT(to_target),
+    COUNT(steps),       COUNT(best_step), NUMBER(best),    NUMBER(first_loss),
+    NUMBER(final_loss), NUMBER(rise),     NUMBER(clipped), NUMBER(items_per_s),
+    NUMBER(step_ms),    NUMBER(step_j),   NUMBER(seconds), COUNT(device_bytes),
+    COUNT(to_target),
 };
 
 static json_t *numbers(const double *v, size_t n)

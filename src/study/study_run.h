@@ -10,6 +10,7 @@
 
 #include "base/os.h"
 #include "base/words.h"
+#include "gpu/energy.h"
 #include "runs/curve.h"
 #include "runs/git_checkout.h"
 #include "vktrain/study.h"
@@ -26,7 +27,8 @@ struct vkt__study_private {
     const char *options; /* what else the plan depends on, "points=9 ..." */
     char started[32];
     vkt__git_checkout checkout;
-    json_t *old; /* study.json of a resumed study */
+    json_t *old;         /* study.json of a resumed study */
+    vkt__energy *energy; /* of the device, while step times are measured; NULL: nothing tells it */
     size_t cap_trials, cap_advice, cap_apply, cap_columns, cap_cells, n_cells, n_done;
 };
 

@@ -47,7 +47,8 @@ static vkt_study_trial *add_trial(vkt_study *s, const vkt__trial_spec *spec)
                              .final_loss = NAN,
                              .clipped = NAN,
                              .items_per_s = NAN,
-                             .step_ms = NAN };
+                             .step_ms = NAN,
+                             .step_j = NAN };
     for (size_t i = 0; i < VKT_STUDY_RUNGS; i++) t->rung[i] = NAN;
     snprintf(t->name, sizeof t->name, "trial-%04zu", s->n_trials - 1);
     return t;
@@ -83,6 +84,8 @@ typedef struct job {
     size_t n_rungs;
     double best;
     bool stopped, pruned;
+    uint64_t energy_from; /* step after which the energy is counted; 0: not yet */
+    double step_j;
 } job;
 
 static void lock(pool *p)
@@ -95,11 +98,26 @@ static void unlock(pool *p)
     if (p->lock) vkt__mutex_unlock(p->lock);
 }
 
+/* The energy of the steps between the first fifth, as their times, and the last twentieth, behind
+ * which an evaluation is. */
+static void watch_energy(job *j, const vkt_progress *p)
+{
+    vkt__energy *e = j->s->priv->energy;
+    if (!e || p->step >= p->total || !isnan(j->step_j)) return;
+    if (!j->energy_from && p->step > p->total / 5) {
+        vkt__energy_begin(e);
+        j->energy_from = p->step;
+    } else if (j->energy_from && p->step >= p->total - p->total / 20 && p->step > j->energy_from) {
+        j->step_j = vkt__energy_end(e, NULL) / (double)(p->step - j->energy_from);
+    }
+}
+
 static void on_progress(void *user, const vkt_progress *p)
 {
     job *j = user;
     double target = j->s->priv->desc->target, value = p->eval_metric;
     if (atomic_load(&j->p->stop)) vkt_train_stop();
+    watch_energy(j, p);
     if (!p->evaluated || j->stopped) return;
     if (vkt__study_better(j->s, value, j->best)) j->best = value;
     if (j->n_rungs) {
@@ -139,7 +157,8 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
               .p = w->p,
               .trial = (size_t)(t - s->trials),
               .until_target = spec->until_target,
-              .best = NAN };
+              .best = NAN,
+              .step_j = NAN };
     if (spec->prune)
         j.n_rungs = vkt__prune_rungs(vkt_schedule_total(&c->schedule), c->eval_every, j.rung);
     vkt_train_desc d = { .run_dir = dir,
@@ -174,6 +193,7 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
     t->best = r.best_metric;
     t->best_step = r.best_step;
     t->device_bytes = r.device_bytes;
+    t->step_j = j.step_j;
     t->state = j.pruned ? VKT_TRIAL_PRUNED : VKT_TRIAL_DONE;
     return st;
 }

@@ -232,7 +232,7 @@ static void print_steps(const vkt_bench *b, bool md)
                                       { "kernels", true, 0 },         { "+-", true, 0 },
                                       { "items/s", true, 0 },         { "GFLOP/s", true, 0 },
                                       { "of ceiling", true, 0 },      { "memory", true, 0 },
-                                      { "host us", true, 0 } };
+                                      { "host us", true, 0 },         { "J", true, 0 } };
     table t = { .col = col, .n_cols = CLI_COUNT(col) };
     heading("Training and generation", md);
     for (size_t i = 0; i < b->n_rows; i++) {
@@ -247,7 +247,8 @@ static void print_steps(const vkt_bench *b, bool md)
                                   r->refused ? "refused" : pct(r->percent),
                                   isfinite(r->memory_bytes) ? cli_bytes((uint64_t)r->memory_bytes)
                                                             : "-",
-                                  num(r->host_us) };
+                                  num(r->host_us),
+                                  num(r->energy_j) };
         for (size_t k = 0; k < CLI_COUNT(col); k++) table_cell(&t, k, c[k]);
     }
     if (t.n_rows) {
@@ -255,7 +256,9 @@ static void print_steps(const vkt_bench *b, bool md)
         printf("%skernels: sum of the times of its kernels in ms, timed one by one. of ceiling: "
                "sum of the times that the ops\n"
                "would take at the ceilings / median time. memory: planned device memory.\n"
-               "host us: CPU time of the training thread per step, without the driver.\n",
+               "host us: CPU time of the training thread per step, without the driver. J: energy "
+               "of a step, where the\n"
+               "driver or the system tells it.\n",
                md ? "\n" : "");
     }
     for (size_t i = 0; i < b->n_rows; i++) {

@@ -245,7 +245,7 @@ static json_t *trial_json(const vkt_study_trial *t)
     } numbers[] = {
         { "best", t->best },       { "final_loss", t->final_loss },   { "rise", t->rise },
         { "clipped", t->clipped }, { "items_per_s", t->items_per_s }, { "step_ms", t->step_ms },
-        { "seconds", t->seconds }
+        { "step_j", t->step_j },   { "seconds", t->seconds }
     };
     json_t *j = json_pack("{ss ss ss so ss? sI sI sI sI}", "name", t->name, "group", t->group,
                           "state", vkt_trial_state_name(t->state), "set", texts(t->set, t->n_set),
