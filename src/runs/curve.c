@@ -56,10 +56,13 @@ static double median_error(const double *v, size_t n, double median)
 /* A spike of a few steps in the first EARLY, which the medians of windows don't see: how far a
  * value lies above the lowest one before it. It must be a quarter of the first loss, and 3.5 times
  * what 95% of the next 40 steps change the loss by at most: of 1000 healthy curves with the noise
- * of 4 exponentially distributed losses a step, 7 then have one. */
+ * of 4 exponentially distributed losses a step, 7 then have one. Up to ten times that, a step
+ * beside it must be raised by a fifth as much: what an update has spoiled the next one does not
+ * mend at once, while a batch of odd examples is over after its step. */
 static void early_spike(const double *v, size_t n, vkt__rise *r)
 {
     enum { EARLY = 20, SETTLED = 5, COMPARED = 40 };
+    static const double ALSO = 0.2;
     double low = v[0], change[COMPARED], by = 0;
     size_t low_at = 0, n_changes = 0, from = 0, to = 0;
     for (size_t i = SETTLED; i + 1 < n && n_changes < COMPARED; i++)
@@ -68,7 +71,10 @@ static void early_spike(const double *v, size_t n, vkt__rise *r)
         if (v[i] - low > by) by = v[i] - low, from = low_at, to = i;
         if (v[i] < low) low = v[i], low_at = i;
     }
-    if (by <= fmax(3.5 * vkt__quantile(change, n_changes, 0.95), 0.25 * fabs(v[0]))) return;
+    double usual = vkt__quantile(change, n_changes, 0.95);
+    if (by <= fmax(3.5 * usual, 0.25 * fabs(v[0]))) return;
+    double beside = fmax(v[to - 1], to + 1 < n ? v[to + 1] : -INFINITY) - (v[to] - by);
+    if (by < 10 * usual && beside < ALSO * by) return;
     r->rises = r->early = true;
     if (by <= r->by) return;
     r->by = by;

@@ -188,6 +188,12 @@ static void an_early_spike_is_seen(void **state)
     vkt__rise r = vkt__curve_rise(v, N);
     assert_true(r.rises && r.early && r.from == 0 && r.to == 2);
     REQUIRE_NEAR(r.by, 5.62 - 3.83, 1e-12);
+    falling(v, 1);
+    v[1] = 1.8 * v[0]; /* a batch of odd examples: the next step is as before */
+    assert_false(vkt__curve_rise(v, N).rises);
+    v[2] = 1.3 * v[0];
+    r = vkt__curve_rise(v, N);
+    assert_true(r.early && r.to == 1);
     /* Batches of four: noise with a heavy tail, that falls with the loss, is rarely a spike. */
     int spikes = 0;
     for (uint64_t seed = 0; seed < 1000; seed++) {
