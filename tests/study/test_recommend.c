@@ -1,0 +1,102 @@
+/* What studies recommend from noisy measurements: the best rate of single runs, a batch size by
+ * repeated times. */
+#include "testing.h"
+
+#include "study/batch_choice.h"
+#include "study/study_run.h"
+
+/* A loss over the rate with its least at `least`, measured at rates a factor 1.5 apart
+ * with noise: where the fit is, in multiples of `least`. */
+static double fitted(double least, double noise, uint64_t seed, double *argmin)
+{
+    enum { POINTS = 15 };
+    double lr[POINTS], cost[POINTS];
+    size_t best = 0;
+    for (size_t i = 0; i < POINTS; i++) {
+        lr[i] = 0.01 * pow(1.5, (double)i - 7);
+        double x = log(lr[i] / least);
+        cost[i] = x * x / 4 + noise * vkt_rand_normal(seed, VKT_RNG_TEST, i);
+        if (cost[i] < cost[best]) best = i;
+    }
+    *argmin = lr[best] / least;
+    return vkt__lr_fit(lr, cost, POINTS, best) / least;
+}
+
+static void the_best_rate_is_more_than_one_lucky_run(void **state)
+{
+    (void)state;
+    double argmin, off = 0, off_argmin = 0;
+    REQUIRE_NEAR(fitted(0.013, 0, 0, &argmin), 1, 1e-9); /* a parabola is found exactly */
+    int far = 0, far_argmin = 0;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        double fit = fitted(0.013, 0.2, seed, &argmin);
+        assert_true(isfinite(fit));
+        off += log(fit) * log(fit) / 300, off_argmin += log(argmin) * log(argmin) / 300;
+        far += fabs(log(fit)) > log(2), far_argmin += fabs(log(argmin)) > log(2);
+    }
+    print_message("off by %.2f, the best run by %.2f; past a factor 2 in %d and %d of 300\n",
+                  sqrt(off), sqrt(off_argmin), far, far_argmin);
+    assert_true(off < 0.5 * off_argmin && far < far_argmin / 3);
+    /* No guess where there is nothing to fit. */
+    const double few[] = { NAN, 1, 2, INFINITY }, line[] = { 1, 2, 3, 4 };
+    const double near[] = { 0.01, 0.02, 0.04, 0.08 };
+    assert_true(isnan(vkt__lr_fit(near, few, 4, 1)));
+    assert_true(isnan(vkt__lr_fit(near, line, 4, 0)));
+    assert_true(isnan(vkt__lr_fit(near, (double[]) { 1.1, 1, 1.1, 0.5 }, 4, 1)));
+}
+
+/* Times of sizes 8 to 512 whose throughput stops rising at `knee`; each measured n times on a
+ * machine that makes them longer by up to `noise`, at random. */
+static vkt__batch_choice measured(double knee, double noise, size_t n, uint64_t seed)
+{
+    enum { SIZES = 7, MOST = 7 };
+    double ms[SIZES][MOST];
+    vkt__batch_times z[SIZES];
+    for (size_t i = 0; i < SIZES; i++) {
+        uint32_t batch = 8u << i;
+        z[i] = (vkt__batch_times) { batch, ms[i], n };
+        for (size_t k = 0; k < n; k++)
+            ms[i][k] = fmax(batch, knee) *
+                       (1 + noise * vkt_rand_uniform(seed, VKT_RNG_TEST, i * MOST + k));
+    }
+    return vkt__batch_choose(z, SIZES);
+}
+
+static void a_batch_size_is_certain_or_not(void **state)
+{
+    (void)state;
+    vkt__batch_choice c = measured(64, 0.02, 3, 1);
+    assert_true(c.certain && c.pays == 3 && c.low == 3 && c.high == 3 && c.share > 0.99);
+    assert_int_equal(measured(1, 0.02, 3, 1).pays, 0);
+    assert_int_equal(measured(4096, 0.02, 3, 1).pays, 6);
+    /* 160 against 128 pays by a quarter, 256 against 160 does not. */
+    c = measured(160, 0.02, 3, 2);
+    assert_true(c.certain && c.pays == 5);
+    c = measured(140.8, 0.04, 5, 3); /* just a tenth: nobody can tell */
+    assert_true(!c.certain && c.low == 4 && c.high == 5);
+    /* Two studies in a row on a machine on which a step takes up to three times as long: they agree
+     * or say that they can't tell, but for a few. */
+    static const double noise[] = { 0.1, 0.25, 0.5, 1, 2 };
+    for (size_t i = 0; i < VKT_COUNT(noise); i++) {
+        int differ = 0, tell = 0;
+        for (uint64_t seed = 0; seed < 200; seed++) {
+            vkt__batch_choice a = measured(64, noise[i], 7, 100 + 2 * seed),
+                              b = measured(64, noise[i], 7, 101 + 2 * seed);
+            differ += a.certain && b.certain && a.pays != b.pays;
+            tell += a.certain;
+        }
+        print_message("times up to %g%% longer: %d of 200 studies are certain, %d of 200 pairs "
+                      "are and differ\n",
+                      100 * noise[i], tell, differ);
+        assert_true(differ <= 4 && tell >= (noise[i] < 0.2 ? 190 : 0));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_best_rate_is_more_than_one_lucky_run),
+        cmocka_unit_test(a_batch_size_is_certain_or_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
