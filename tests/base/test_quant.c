@@ -59,7 +59,8 @@ static double bound(vkt_quant kind, double most, double most_of_256)
 static double largest(const float *x, size_t n)
 {
     double most = 0;
-    for (size_t i = 0; i < n; i++) most = fmax(most, fabs((double)x[i]));
+    for (size_t i = 0; i < n; i++) /* fmax makes GCC 12 for Arm fail within */
+        if (fabs((double)x[i]) > most) most = fabs((double)x[i]);
     return most;
 }
 

@@ -8,6 +8,7 @@ packages_tests="libcmocka-dev python3 python3-numpy python3-sklearn locales vulk
 packages_windows="gcc-mingw-w64-x86-64-posix libz-mingw-w64-dev wine64 xvfb libxi6 libxrandr2 libxrender1 libxcursor1 libxcomposite1
   libxinerama1 libxfixes3 libxxf86vm1"
 packages_metal="spirv-cross"
+packages_arm="gcc-aarch64-linux-gnu qemu-user" # 64-bit Arm (tools/arm/run)
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"

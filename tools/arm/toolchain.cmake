@@ -1,0 +1,20 @@
+# CMake's toolchain file for 64-bit Arm Linux by Debian's gcc-aarch64-linux-gnu. VKT_ARM_ROOT, a variable of CMake or of the environment,
+# is the folder that tools/arm/deps made. The result runs under qemu-user, as ctest does it.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+if(NOT VKT_ARM_ROOT)
+  set(VKT_ARM_ROOT $ENV{VKT_ARM_ROOT})
+endif()
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES VKT_ARM_ROOT)
+set(CMAKE_SYSROOT ${VKT_ARM_ROOT})
+set(CMAKE_FIND_ROOT_PATH ${VKT_ARM_ROOT})
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+# Never this machine's libraries.
+set(ENV{PKG_CONFIG_LIBDIR} ${VKT_ARM_ROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${VKT_ARM_ROOT}/usr/share/pkgconfig)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${VKT_ARM_ROOT})
+set(CMAKE_CROSSCOMPILING_EMULATOR ${CMAKE_CURRENT_LIST_DIR}/qemu-run)
