@@ -1,8 +1,7 @@
-/* Presses Ctrl-C: ctrlc SECONDS COMMAND... starts the command on this console, presses after so
- * many seconds, and ends with the command's exit code. Under Wine a console is a pty (script -qec);
- * a signal to a process of Wine runs its handler on any thread, a driver's too, and is no
- * substitute.
- */
+/* Presses Ctrl-C: ctrlc FILE COMMAND... starts the command on this console, presses a second after
+ * FILE is there (or after two minutes), and ends with the command's exit code. Under Wine a console
+ * is a pty (script -qec); a signal to a process of Wine runs its handler on any thread, a driver's
+ * too, and is no substitute. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,9 @@ int main(int argc, char **argv)
     }
     if (argc < 3 || !CreateProcessA(NULL, line, NULL, NULL, TRUE, 0, NULL, NULL, &start, &p))
         return 2;
-    Sleep((DWORD)(1000 * atof(argv[1])));
+    for (int i = 0; i < 1200 && GetFileAttributesA(argv[1]) == INVALID_FILE_ATTRIBUTES; i++)
+        Sleep(100);
+    Sleep(1000);
     SetConsoleCtrlHandler(NULL, TRUE); /* it is not for this process */
     GenerateConsoleCtrlEvent(CTRL_C_EVENT, 0);
     WaitForSingleObject(p.hProcess, 60000);
