@@ -94,7 +94,9 @@ set(SRC_DATA_PICTURES
   src/data/pictures/packed.c
   src/data/pictures/picture.c
   src/data/pictures/picture_files.c
+  src/data/pictures/picture_ops.c
   src/data/pictures/pictures.c
+  src/data/pictures/randaugment.c
 )
 set(SRC_DATA_TEXT
   src/data/chat/chat_settings.c

@@ -296,7 +296,16 @@ typedef struct vkt_augment {
     float contrast;        /* scales the distance from the mean by 1 plus or minus this */
     float erase;           /* probability of a random rectangle of 2% to 33% set to the mean */
     uint32_t cutout;       /* side in pixels of a square set to the mean; 0: none */
-    float mixup; /* alpha of Beta(alpha, alpha), to 1: pairs of a batch are blended; 0: none */
+    float mixup;  /* alpha of Beta(alpha, alpha), to 1: pairs of a batch are blended; 0: none */
+    float cutmix; /* the same, and a box of one is pasted into the other; with mixup half of
+                     the pairs */
+    float flip_vertical; /* probability of an upside-down mirror */
+    float rotate;        /* turns by up to so many degrees in either direction */
+    float perspective; /* the corners of what is seen move in by up to this share of half a side */
+    float hue;         /* turns hues by up to plus or minus this share of the circle; colour */
+    float saturation;  /* times 1 plus or minus this; colour */
+    uint32_t randaugment; /* operations of RandAugment, to 16; 0: none */
+    float magnitude;      /* of these, 0 to 30 */
 } vkt_augment;
 
 /* A data set, split and preprocessed. Immutable after opening; may be read from several threads. */
@@ -426,7 +435,9 @@ typedef struct vkt_loader_desc {
     const float *class_weight;  /* [n_outputs] or NULL; enters w's normalisation only (the loss op
                                    multiplies) */
     const vkt_augment *augment; /* shuffle: of each example; NULL: none */
-    vkt_sampling sampling;      /* shuffle: how the stream goes through the examples */
+    uint32_t views; /* !shuffle: each example comes so often, in rows that follow one another: as it
+                       is, then by `augment`. 0: once */
+    vkt_sampling sampling; /* shuffle: how the stream goes through the examples */
     bool stop_on_bad;   /* a picture that can't be read ends it; else its w is 0, and it is said */
     float weight;       /* w of each target that counts (0 for the others); 0: normalised, so that a
                            batch's weights sum to 1 */

@@ -118,6 +118,12 @@ VKT_API vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc,
  * its first step. */
 VKT_API void vkt_train_stop(void);
 
+/* Test-time augmentation of pictures: what the model gives is the mean over several views: the
+ * picture and its left-right mirror, or so many (from 2), of which the first is the picture and the
+ * others are augmented as in training. The loss is then the cross-entropy of the mean. 0: one view.
+ * ARG: no pictures, or a recipe without data.augment. */
+enum { VKT_TTA_FLIPS = -1, VKT_TTA_MOST = 64 };
+
 /* Evaluation of a saved model. checkpoint, here and below: a run folder (its best) or a checkpoint
  * folder; for language models also a Hugging Face folder with its tokenizer, or the folder of a
  * PEFT adapter, which stands for its base with the adapter merged. */
@@ -130,6 +136,7 @@ typedef struct vkt_eval_desc {
     const char *confusion;   /* PATH for PATH.csv and PATH.png, or NULL */
     uint32_t batch;          /* 0: the run's */
     bool raw; /* of a run with train.ema: the weights themselves, not their average */
+    int tta;
 } vkt_eval_desc;
 typedef struct vkt_eval_result {
     uint64_t n;
@@ -139,7 +146,8 @@ typedef struct vkt_eval_result {
     uint32_t context;                 /* text: tokens that the model saw at a time; else 0 */
     uint32_t n_classes;
     double balanced_accuracy, macro_f1; /* NAN for regression */
-    double ece; /* expected calibration error, 15 bins of confidence; NAN where no classes */
+    double top5; /* share whose class is among the five likeliest; NAN of fewer than six classes */
+    double ece;  /* expected calibration error, 15 bins of confidence; NAN where no classes */
     double roc_auc, average_precision;     /* NAN too where more than 2^24 scores would be sorted */
     uint64_t *class_count, *class_correct; /* [n_classes]; free with vkt_eval_result_finish */
     double *class_precision, *class_recall, *class_f1; /* [n_classes]; NAN: nothing to divide by */
@@ -158,9 +166,16 @@ typedef struct vkt_prediction {
     const float *value;             /* probabilities, or the target in its own units */
     const char *const *class_names; /* NULL for regression */
 } vkt_prediction;
-VKT_API vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint,
-                               const char *const *inputs, size_t n_inputs,
-                               void (*fn)(void *user, const vkt_prediction *p), void *user);
+typedef struct vkt_predict_desc {
+    vkt_gpu_desc gpu;
+    const char *checkpoint;
+    const char *const *inputs;
+    size_t n_inputs;
+    int tta;
+    void (*fn)(void *user, const vkt_prediction *p);
+    void *user;
+} vkt_predict_desc;
+VKT_API vkt_status vkt_predict(const vkt_predict_desc *desc);
 
 /* What a checkpoint, in the sense above, was trained on. */
 VKT_API vkt_status vkt_checkpoint_kind(const char *checkpoint, vkt_data_kind *out);

@@ -24,6 +24,7 @@ struct vkt_loader {
     float *class_weight; /* [n_outputs] or NULL */
     uint64_t n;          /* examples of the split */
     uint64_t n_pass;     /* !shuffle: examples of the pass */
+    uint32_t views;      /* !shuffle: of each, one after the other */
     uint64_t end;        /* first batch that does not exist; UINT64_MAX when endless */
 
     vkt__mutex *order;
@@ -55,9 +56,9 @@ static uint32_t list_batch(vkt_loader *l, uint64_t k, uint32_t *list)
                 in_order ? (uint32_t)((first + i) % l->n) : vkt__stream_at(&l->stream, first + i);
         return l->rows;
     }
-    uint32_t n_valid = (uint32_t)VKT_MIN(l->n_pass - first, batch);
+    uint32_t n_valid = (uint32_t)VKT_MIN(l->n_pass * l->views - first, batch);
     for (uint32_t i = 0; i < batch; i++)
-        list[i] = i < n_valid ? (uint32_t)((first + i) * l->n / l->n_pass) : 0;
+        list[i] = i < n_valid ? (uint32_t)((first + i) / l->views * l->n / l->n_pass) : 0;
     return n_valid <= l->row ? 0 : VKT_MIN(n_valid - l->row, l->rows);
 }
 
@@ -130,13 +131,33 @@ static vkt_status fill_one(vkt_loader *l, uint64_t position, uint32_t example,
     const vkt_dataset *ds = l->desc.data;
     vkt__draw draw = { &l->augment, l->desc.seed, position };
     vkt__log_quiet(true);
-    vkt_status st =
-        vkt__dataset_fill(ds, l->desc.split, example, l->augments ? &draw : NULL, scratch, x);
+    bool draws = l->augments && (l->desc.shuffle || position % l->views);
+    vkt_status st = vkt__dataset_fill(ds, l->desc.split, example, draws ? &draw : NULL, scratch, x);
     vkt__log_quiet(false);
     *ok = st == VKT_OK;
     if (*ok) return VKT_OK;
     memset(x, 0, ds->schema.n_inputs * sizeof *x);
     return bad_example(l, st);
+}
+
+/* CutMix: the box of each lies in the other afterwards. The share that each has of its own, at
+ * least one half: where the box is larger, all else is exchanged. */
+static float exchange_box(const vkt_loader *l, uint64_t position, float *made[2])
+{
+    const uint32_t *shape = l->desc.data->schema.input_shape, C = shape[2];
+    vkt__box b = vkt__augment_cut(l->augment.cutmix, l->desc.seed, position, shape[1], shape[0]);
+    float a = 1 - (float)((double)b.w * b.h / ((double)shape[0] * shape[1]));
+    for (uint32_t y = b.y; y < b.y + b.h; y++)
+        for (size_t k = ((size_t)y * shape[1] + b.x) * C, end = k + (size_t)b.w * C; k < end; k++) {
+            float own = made[0][k];
+            made[0][k] = made[1][k];
+            made[1][k] = own;
+        }
+    if (a >= 0.5f) return a;
+    float *first = made[0];
+    made[0] = made[1];
+    made[1] = first;
+    return 1 - a;
 }
 
 /* Rows i and j of the batch blended: share of i in row i, of j in row j, each at least one half, so
@@ -155,12 +176,18 @@ static vkt_status fill_pair(vkt_loader *l, uint64_t first, float *x, const uint3
     made[1] = made[0] + n;
     for (uint32_t e = 0; e < 2; e++)
         VKT_TRY(fill_one(l, first + row[e], list[row[e]], scratch, made[e], &ok[e]));
-    float a = ok[0] && ok[1] ? vkt__augment_mix(l->augment.mixup, l->desc.seed, first + i) : 1;
+    bool cuts = vkt__augment_cuts(&l->augment, l->desc.seed, first + i);
+    float a =
+        ok[0] && ok[1] && !cuts ? vkt__augment_mix(l->augment.mixup, l->desc.seed, first + i) : 1;
     a = VKT_MAX(a, 1 - a);
+    if (cuts && ok[0] && ok[1]) a = exchange_box(l, first + i, made);
     for (uint32_t e = 0; e < 2; e++) {
         if (row[e] < l->row || row[e] >= l->row + l->rows) continue;
         float *to = x + (size_t)(row[e] - l->row) * n;
-        for (uint32_t k = 0; k < n; k++) to[k] = a * made[e][k] + (1 - a) * made[1 - e][k];
+        if (cuts)
+            memcpy(to, made[e], n * sizeof *to);
+        else
+            for (uint32_t k = 0; k < n; k++) to[k] = a * made[e][k] + (1 - a) * made[1 - e][k];
         share[row[e] - l->row] = ok[e] ? a : 0;
     }
 fail:
@@ -174,7 +201,7 @@ static vkt_status fill_inputs(vkt_loader *l, uint64_t first, vkt_batch *b, const
 {
     vkt_status st = VKT_OK;
     uint32_t batch = l->desc.batch, n = l->desc.data->schema.n_inputs, end = l->row + l->rows;
-    bool mixes = l->augments && l->augment.mixup > 0 && b->y2;
+    bool mixes = l->augments && (l->augment.mixup > 0 || l->augment.cutmix > 0) && b->y2;
     for (uint32_t i = l->row; i < end; i++) {
         uint32_t other = batch - 1 - i;
         bool ok;
@@ -298,6 +325,17 @@ static vkt_status check(const vkt_loader_desc *d)
     if (d->augment && vkt__augments(d->augment) && info->kind != VKT_DATA_KIND_PICTURES)
         return vkt__fail(VKT_E_ARG, "data", "data.augment is for images, and '%s' has none",
                          info->source);
+    if (d->augment && (d->augment->hue > 0 || d->augment->saturation > 0) &&
+        info->input_shape[2] != 3)
+        return vkt__fail(VKT_E_ARG, "data",
+                         "data.augment.hue and .saturation are for colour images, and '%s' has "
+                         "grey ones",
+                         info->source);
+    if (d->augment && (d->augment->randaugment || d->augment->rotate > 0) &&
+        info->input_shape[2] != 1 && info->input_shape[2] != 3)
+        return vkt__fail(VKT_E_ARG, "data",
+                         "data.augment: '%s' has images of %u channels, neither grey nor colour",
+                         info->source, info->input_shape[2]);
     if (d->start > UINT64_MAX / 2 / d->batch || !vkt__mul_ok(d->batch, d->n_slots, &unused))
         return vkt__fail(VKT_E_ARG, "data", "loader: start %llu is out of range",
                          (unsigned long long)d->start);
@@ -316,7 +354,8 @@ vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out)
     l->rows = desc->rows ? desc->rows : desc->batch;
     l->n = desc->data->info.n[desc->split];
     l->n_pass = desc->limit ? VKT_MIN(desc->limit, l->n) : l->n;
-    l->end = desc->shuffle ? UINT64_MAX : (l->n_pass + desc->batch - 1) / desc->batch;
+    l->views = VKT_MAX(desc->views, 1);
+    l->end = desc->shuffle ? UINT64_MAX : (l->n_pass * l->views + desc->batch - 1) / desc->batch;
     if (desc->augment) l->augment = *desc->augment;
     l->fill = desc->data->info.kind == VKT_DATA_KIND_TEXT ? fill_windows : fill_examples;
     l->augments = desc->augment && vkt__augments(desc->augment);

@@ -252,10 +252,12 @@ static vkt_status finish_loss(vkt_config *c)
                                           : "classes and tokens have cross_entropy and focal");
     if (focal && vkt__config_is_text(c))
         return vkt__config_refuse(c, "loss.kind", "focal is not for text");
-    if (focal && (c->label_smoothing > 0 || c->augment.mixup > 0))
-        return vkt__config_refuse(
-            c, "loss.kind", "focal needs one label of each example: not with %s",
-            c->label_smoothing > 0 ? "loss.label_smoothing" : "data.augment.mixup");
+    if (focal && (c->label_smoothing > 0 || c->augment.mixup > 0 || c->augment.cutmix > 0))
+        return vkt__config_refuse(c, "loss.kind",
+                                  "focal needs one label of each example: not with %s",
+                                  c->label_smoothing > 0 ? "loss.label_smoothing"
+                                  : c->augment.mixup > 0 ? "data.augment.mixup"
+                                                         : "data.augment.cutmix");
     if (!focal && c->loss_gamma != 2)
         return vkt__config_refuse(c, "loss.gamma", "only for loss.kind: focal");
     if (c->loss != VKT_LOSS_KIND_HUBER && c->loss_delta != 1)

@@ -287,6 +287,29 @@ static const vkt__option options[] = {
       "alpha of mixup: pairs of examples are blended, in shares drawn from Beta(alpha, alpha). 0: "
       "none",
       NULL, NULL },
+    { "data.augment.cutmix", VKT__OPT_F32, AT(augment.cutmix), "0", 0, 1, "",
+      "alpha of CutMix: a box of one image of a pair is pasted into the other, its share of the "
+      "area drawn from Beta(alpha, alpha); with mixup, half of the pairs. 0: none",
+      NULL, NULL },
+    { "data.augment.flip_vertical", VKT__OPT_F32, AT(augment.flip_vertical), "0", 0, 1, "",
+      "images: probability of a vertical flip", NULL, NULL },
+    { "data.augment.rotate", VKT__OPT_F32, AT(augment.rotate), "0", 0, 180, "degrees",
+      "images: random rotation by up to this angle in either direction; edge pixels are repeated",
+      NULL, NULL },
+    { "data.augment.perspective", VKT__OPT_F32, AT(augment.perspective), "0", 0, 0.9, "",
+      "images: random perspective; each corner of what is seen moves in by up to this share of "
+      "half a side",
+      NULL, NULL },
+    { "data.augment.hue", VKT__OPT_F32, AT(augment.hue), "0", 0, 0.5, "",
+      "colour images: largest random turn of the hues, as a share of the circle", NULL, NULL },
+    { "data.augment.saturation", VKT__OPT_F32, AT(augment.saturation), "0", 0, 1, "",
+      "colour images: largest random change of saturation; 0.2 multiplies it by 0.8 to 1.2", NULL,
+      NULL },
+    { "data.augment.randaugment", VKT__OPT_U32, AT(augment.randaugment), "0", 0, 16, "operations",
+      "images: so many random operations of RandAugment one after the other; 2 is usual", NULL,
+      NULL },
+    { "data.augment.magnitude", VKT__OPT_F32, AT(augment.magnitude), "9", 0, 30, "",
+      "strength of RandAugment's operations", NULL, NULL },
 
     { "loss.kind", VKT__OPT_ENUM, AT(loss), "auto", 0, 0, "",
       "loss that is trained; auto: cross-entropy for classes, mean squared error (mse) for "

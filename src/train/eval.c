@@ -62,6 +62,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
         vkt_log(VKT_LOG_WARN, "eval",
                 "the data has changed since this checkpoint was trained: the split may differ");
     VKT_TRY(vkt__opened_session(&o, desc->batch, desc->raw));
+    VKT_TRY(vkt__evaluate_views(o.session, desc->tta));
     bool text = info->kind == VKT_DATA_KIND_TEXT;
     if (desc->predictions && text) {
         st = vkt__fail(VKT_E_ARG, "eval", "--predictions does not support language models");
@@ -98,6 +99,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     out->n_classes = sums.n_classes;
     out->class_count = sums.class_count;
     out->class_correct = sums.class_correct;
+    out->top5 = sums.n_classes > 5 ? (double)sums.among5 / (double)sums.n : NAN;
     out->balanced_accuracy = classify ? vkt__balanced_accuracy(&sums) : NAN;
     out->macro_f1 = classify ? vkt__macro_f1(&sums) : NAN;
     take_scores(&sums, out);

@@ -9,6 +9,7 @@ enum { VKT__BINS = 15 }; /* of confidence: as many as Guo et al. 2017 (arXiv 170
 /* Sums over examples, or for text over the targets that count; counts per class for classifiers. */
 typedef struct vkt__eval_sums {
     uint64_t n, correct;
+    uint64_t among5;  /* classes: the target is one of the five likeliest */
     uint64_t n_bytes; /* text: of the targets' tokens */
     double loss;
     /* Regression, in units of the target: sums of errors, absolute and squared; the targets' mean

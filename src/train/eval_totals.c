@@ -100,8 +100,8 @@ fail:
 vkt_status vkt__eval_total(vkt_comm *c, vkt__eval_sums *s, vkt__ranks *scores)
 {
     vkt_status st = VKT_OK;
-    double v[] = { (double)s->n, (double)s->correct, (double)s->n_bytes,
-                   s->loss,      s->abs_error,       s->square_error };
+    double v[] = { (double)s->n, (double)s->correct, (double)s->n_bytes, s->loss,
+                   s->abs_error, s->square_error,    (double)s->among5 };
     VKT_TRY(merge_targets(c, s));
     VKT_TRY(vkt__comm_sum_doubles(c, v, VKT_COUNT(v)));
     s->n = (uint64_t)v[0];
@@ -110,6 +110,7 @@ vkt_status vkt__eval_total(vkt_comm *c, vkt__eval_sums *s, vkt__ranks *scores)
     s->loss = v[3];
     s->abs_error = v[4];
     s->square_error = v[5];
+    s->among5 = (uint64_t)v[6];
     VKT_TRY(add_counts(c, s->class_count, s->n_classes));
     VKT_TRY(add_counts(c, s->class_correct, s->n_classes));
     VKT_TRY(add_counts(c, s->class_predicted, s->n_classes));

@@ -2,6 +2,7 @@
  * host. */
 #include <math.h>
 
+#include "data/pictures/augment.h"
 #include "train/eval_totals.h"
 #include "train/evaluate.h"
 #include "train/ranks.h"
@@ -14,6 +15,9 @@ typedef struct {
     void *user;
     double scale, mean; /* of a regression target */
     float *row;         /* [n_outputs] in the target's own units */
+    float *mean_of;     /* [n_outputs] test-time augmentation: sum of the views so far */
+    uint32_t n_seen;    /* views of the example at hand */
+    bool bad;           /* one of them could not be read */
     uint32_t end;       /* text: the token between documents, which is no text */
 } pass;
 
@@ -70,6 +74,56 @@ void vkt__eval_add_error(vkt__eval_sums *s, double predicted, double target)
     s->target_square += from_mean * (target - s->target_mean);
 }
 
+static bool is_among(const float *out, uint32_t n, uint32_t target, uint32_t most)
+{
+    uint32_t before = 0;
+    for (uint32_t k = 0; k < n; k++)
+        before += out[k] > out[target] || (out[k] == out[target] && k < target);
+    return before < most;
+}
+
+static void take_class(pass *p, const float *out, uint32_t y, bool hit)
+{
+    uint32_t n_out = p->s->info->n_outputs, top = largest(out, n_out);
+    p->sums->correct += hit;
+    if (y < n_out) {
+        count_class(p->sums, y, hit ? y : top, hit);
+        p->sums->among5 += is_among(out, n_out, y, 5);
+    }
+    vkt__eval_add_confidence(p->sums, out[top], hit);
+    if (y < n_out && p->ranks.cap) vkt__ranks_add(&p->ranks, out, y);
+}
+
+static void take_one(pass *p, uint32_t index, const float *out, vkt_label y, double loss, bool hit)
+{
+    p->sums->n++;
+    p->sums->loss += loss;
+    if (p->s->info->task == VKT_TASK_CLASSIFY) {
+        take_class(p, out, y.u, hit);
+    } else {
+        p->row[0] = (float)((double)out[0] * p->scale + p->mean);
+        y.f = (float)((double)y.f * p->scale + p->mean);
+        vkt__eval_add_error(p->sums, (double)p->row[0], (double)y.f);
+        out = p->row;
+    }
+    if (p->fn) p->fn(p->user, index, out, y);
+}
+
+/* A view of an example, which is taken when all of its views are there. */
+static void take_view(pass *p, uint32_t index, const float *out, vkt_label y, bool read)
+{
+    uint32_t n_out = p->s->info->n_outputs, views = p->s->views;
+    if (p->n_seen == 0) memset(p->mean_of, 0, n_out * sizeof *p->mean_of);
+    p->bad = (p->n_seen && p->bad) || !read;
+    for (uint32_t k = 0; k < n_out; k++) p->mean_of[k] += out[k] / (float)views;
+    if (++p->n_seen < views) return;
+    p->n_seen = 0;
+    if (p->bad) return;
+    bool known = y.u < n_out;
+    double loss = known ? -log(fmax((double)p->mean_of[y.u], 1e-38)) : 0;
+    take_one(p, index, p->mean_of, y, loss, known && largest(p->mean_of, n_out) == y.u);
+}
+
 static void take_batch(pass *p, uint32_t slot)
 {
     const vkt__ring *l = &p->s->eval;
@@ -77,25 +131,31 @@ static void take_batch(pass *p, uint32_t slot)
     uint32_t n_out = p->s->info->n_outputs;
     for (uint32_t i = 0; i < b->n_valid; i++) {
         const float *out = l->out[slot] + (size_t)i * n_out;
-        if (!(b->w[i] > 0)) continue; /* its picture could not be read: said by the loader */
-        vkt_label y = b->y[i];
-        p->sums->n++;
-        p->sums->loss += (double)l->loss[slot][i];
-        if (p->s->info->task == VKT_TASK_CLASSIFY) {
-            bool hit = l->hit[slot][i] > 0;
-            p->sums->correct += hit;
-            uint32_t top = largest(out, n_out);
-            if (y.u < n_out) count_class(p->sums, y.u, hit ? y.u : top, hit);
-            vkt__eval_add_confidence(p->sums, out[top], hit);
-            if (y.u < n_out && p->ranks.cap) vkt__ranks_add(&p->ranks, out, y.u);
-        } else {
-            p->row[0] = (float)((double)out[0] * p->scale + p->mean);
-            y.f = (float)((double)y.f * p->scale + p->mean);
-            vkt__eval_add_error(p->sums, (double)p->row[0], (double)y.f);
-            out = p->row;
-        }
-        if (p->fn) p->fn(p->user, b->index[i], out, y);
+        bool read = b->w[i] > 0; /* else its picture could not be read: said by the loader */
+        if (p->s->views > 1)
+            take_view(p, b->index[i], out, b->y[i], read);
+        else if (read)
+            take_one(p, b->index[i], out, b->y[i], (double)l->loss[slot][i], l->hit[slot][i] > 0);
     }
+}
+
+vkt_status vkt__evaluate_views(vkt__session *s, int tta)
+{
+    const vkt_augment *a = &s->config->augment;
+    if (!tta || tta == 1) return VKT_OK;
+    if (s->info->kind != VKT_DATA_KIND_PICTURES)
+        return vkt__fail(VKT_E_ARG, "eval",
+                         "test-time augmentation (--tta) is for models of pictures");
+    s->views = tta == VKT_TTA_FLIPS ? 2 : (uint32_t)tta;
+    s->view = tta == VKT_TTA_FLIPS ? (vkt_augment) { .flip = 1 } : *a;
+    s->view.mixup = s->view.cutmix = 0;
+    if (s->views > VKT_TTA_MOST)
+        return vkt__fail(VKT_E_ARG, "eval", "%d views are more than %d", tta, VKT_TTA_MOST);
+    if (tta > 0 && !vkt__augments(&s->view))
+        return vkt__fail(VKT_E_ARG, "eval",
+                         "the run was trained without data.augment, which makes the views: use "
+                         "--tta flips");
+    return VKT_OK;
 }
 
 /* Scores are kept where there are not too many, and however many if they choose the best
@@ -136,6 +196,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
         sums->confusion =
             vkt__alloc((size_t)sums->n_classes * sums->n_classes * sizeof *sums->confusion);
     p.row = vkt__alloc(s->info->n_outputs * sizeof *p.row);
+    p.mean_of = vkt__alloc(s->info->n_outputs * sizeof *p.mean_of);
     vkt_dataset_target_scale(data, &p.scale, &p.mean);
     vkt_loader_desc desc = { .data = data,
                              .split = split,
@@ -143,6 +204,9 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
                              .row = shared ? l->batch * shared->rank : 0,
                              .rows = l->batch,
                              .limit = limit,
+                             .views = s->views,
+                             .augment = s->views > 1 ? &s->view : NULL,
+                             .seed = s->config->seed,
                              .weight = 1,
                              .stop_on_bad = s->config->data.bad_files == VKT_BAD_FILES_STOP,
                              .n_slots = l->n_slots,
@@ -176,6 +240,7 @@ fail:
     vkt_loader_destroy(&loader);
     vkt__ranks_finish(&p.ranks);
     free(p.row);
+    free(p.mean_of);
     return st;
 }
 

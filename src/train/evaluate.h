@@ -17,6 +17,9 @@ typedef void (*vkt__example_fn)(void *user, uint64_t index, const float *out, vk
  * does a part, all call it, and the sums are of all. */
 vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split split, uint64_t limit,
                          vkt__eval_sums *sums, vkt__example_fn fn, void *user);
+/* Makes the evaluations of a session that is not training test-time augmented: see VKT_TTA_FLIPS of
+ * train.h. ARG. */
+vkt_status vkt__evaluate_views(vkt__session *s, int tta);
 void vkt__eval_sums_finish(vkt__eval_sums *sums);
 /* exp of the mean loss; and the loss of a byte of text in bits, by which models of different
  * tokenizers compare. NAN where the sums are not of text. */

@@ -13,6 +13,7 @@ typedef struct {
     const vkt_dataset *data;
     const char *input;
     uint64_t base; /* added to the index */
+    int tta;
     vkt_prediction p;
 } forwarded;
 
@@ -51,6 +52,7 @@ static vkt_status predict_data(vkt__opened *o, const vkt_dataset *data, bool alo
         uint64_t most = alone ? info->n[VKT_SPLIT_TEST] : o->model.config->eval_batch;
         VKT_TRY(
             vkt__opened_session(o, (uint32_t)VKT_MIN(most, o->model.config->eval_batch), false));
+        VKT_TRY(vkt__evaluate_views(o->session, f->tta));
     }
     f->data = data;
     f->base = base;
@@ -103,29 +105,28 @@ static vkt_status open_model(vkt__opened *o, const vkt_gpu_desc *gpu, const char
                      checkpoint);
 }
 
-vkt_status vkt_predict(const vkt_gpu_desc *gpu, const char *checkpoint, const char *const *inputs,
-                       size_t n_inputs, void (*fn)(void *user, const vkt_prediction *p), void *user)
+vkt_status vkt_predict(const vkt_predict_desc *d)
 {
     vkt_status st = VKT_OK;
     vkt__opened o = { 0 };
     vkt__row_parts *rows = NULL;
-    VKT_TRY(open_model(&o, gpu, checkpoint));
-    for (size_t i = 0, n; i < n_inputs; i += n) {
+    VKT_TRY(open_model(&o, &d->gpu, d->checkpoint));
+    for (size_t i = 0, n; i < d->n_inputs; i += n) {
         vkt_dataset *data = NULL;
-        forwarded f = { .fn = fn, .user = user, .input = inputs[i] };
-        VKT_TRY(vkt__dataset_rows(o.model.schema, inputs[i], &rows));
+        forwarded f = { .fn = d->fn, .user = d->user, .tta = d->tta, .input = d->inputs[i] };
+        VKT_TRY(vkt__dataset_rows(o.model.schema, d->inputs[i], &rows));
         if (rows) {
             n = 1;
-            VKT_TRY(predict_rows(&o, rows, n_inputs == 1, &f));
+            VKT_TRY(predict_rows(&o, rows, d->n_inputs == 1, &f));
             vkt__row_parts_close(&rows);
             continue;
         }
         vkt__log_quiet(true); /* a missing file is reported when it is opened */
-        n = group(inputs + i, n_inputs - i);
+        n = group(d->inputs + i, d->n_inputs - i);
         vkt__log_quiet(false);
-        VKT_TRY(vkt__dataset_open_inputs(o.model.schema, inputs + i, n, &data));
+        VKT_TRY(vkt__dataset_open_inputs(o.model.schema, d->inputs + i, n, &data));
         if (!o.session) o.data = data;
-        st = predict_data(&o, data, n == n_inputs, 0, &f);
+        st = predict_data(&o, data, n == d->n_inputs, 0, &f);
         drop(&o, &data);
         VKT_TRY(st);
     }

@@ -82,8 +82,8 @@ static vkt_status build_train(vkt__session *s)
     const vkt_config *c = s->config;
     vkt__ring *l = &s->train;
     vkt__ring_inputs in = { 0 };
-    l->mixes = c->augment.mixup > 0 && s->info->task == VKT_TASK_CLASSIFY &&
-               s->info->kind != VKT_DATA_KIND_TEXT;
+    l->mixes = (c->augment.mixup > 0 || c->augment.cutmix > 0) &&
+               s->info->task == VKT_TASK_CLASSIFY && s->info->kind != VKT_DATA_KIND_TEXT;
     l->sorts = s->info->kind == VKT_DATA_KIND_TEXT;
     l->masks = c->data.document_mask;
     l->plain = c->no_rewrite;

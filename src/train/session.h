@@ -25,7 +25,9 @@ typedef struct vkt__session {
     vkt__exchange *exchange; /* of the training graph's gradients; else NULL */
     vkt__samples *samples;   /* text, where config->samples; else NULL */
     uint64_t planned_bytes;
-    double tuned_s; /* spent on automatic tuning */
+    double tuned_s;   /* spent on automatic tuning */
+    uint32_t views;   /* evaluation: test-time augmentation by so many; 0 and 1: without */
+    vkt_augment view; /* of the others than the first */
 } vkt__session;
 
 /* The device of a job: that of desc, else that of the configuration; math is fast if either says

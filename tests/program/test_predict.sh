@@ -43,4 +43,45 @@ printf 'city;price;day\n"K;1;1.11.2026\n' >open.csv
 refused 4 "line 2: a quote opened here is never closed" predict t open.csv
 : >none.csv; refused 4 "'none.csv' is empty" predict t none.csv
 "$program" predict t - --csv <none.csv >log 2>&1; grep -q "'standard input' is empty" log || fail "nothing on standard input"
+
+# ---- the five likeliest; test-time augmentation
+python3 -c '
+import os, random, struct
+random.seed(2)
+def bmp(path, rows):
+    size = len(rows)
+    data = b"".join(bytes(v for p in row for v in p[::-1]) for row in rows[::-1])
+    open(path, "wb").write(b"BM" + struct.pack("<IHHI", 54 + len(data), 0, 0, 54) + struct.pack("<IiiHHIIiiII", 40, size, size, 1, 24, 0, len(data), 0, 0, 0, 0) + data)
+for c in range(7):
+    os.makedirs("pics/c%d" % c)
+    for i in range(8):
+        rows = [[[random.randrange(256) for _ in range(3)] for _ in range(8)] for _ in range(8)]
+        bmp("pics/c%d/%d.bmp" % (c, i), rows)
+bmp("seen.bmp", rows); bmp("mirror.bmp", [r[::-1] for r in rows])'
+printf 'name: p\ndata: {source: images, path: pics, valid_fraction: 0.2, augment: {crop_padding: 2}}\nmodel: [{conv: 4}, relu, flatten, linear]\ntrain: {steps: 8, batch: 8}\noptim: {lr: 0.02}\n' >p.yaml
+works train p.yaml --run p --quiet
+for t in '' '--tta flips' '--tta 5'; do
+  "$program" eval p --split train --json --predictions "of${t// /}.csv" --force $t >"of${t// /}.json" 2>log || fail "eval $t"
+  "$program" predict p seen.bmp mirror.bmp --csv $t >"seen${t// /}.csv" 2>log || fail "predict $t"
+done
+python3 -c '
+import csv, json, math
+p = lambda name: [[float(v) for k, v in r.items() if k.startswith("p(")] for r in csv.DictReader(open(name))]
+seen, mirror = p("seen.csv")
+both = p("seen--ttaflips.csv")
+assert all(abs((a + b) / 2 - c) < 2e-6 for a, b, c in zip(seen, mirror, both[0])) and seen != mirror, (seen, mirror, both)
+assert all(abs(a - b) < 2e-6 for a, b in zip(*both))
+assert all(abs(sum(r) - 1) < 1e-5 for r in p("seen--tta5.csv")) and p("seen--tta5.csv")[0] != seen
+for name in ("of", "of--ttaflips", "of--tta5"):
+    rows, got = list(csv.DictReader(open(name + ".csv"))), json.load(open(name + ".json"))
+    scores, targets = p(name + ".csv"), [r["target"] for r in rows]
+    names = [k[2:-1] for k in rows[0] if k.startswith("p(")]
+    five = sum(names.index(t) in sorted(range(7), key=lambda k: -s[k])[:5] for s, t in zip(scores, targets)) / len(rows)
+    loss = sum(-math.log(s[names.index(t)]) for s, t in zip(scores, targets)) / len(rows)
+    assert abs(five - got["top5_accuracy"]) < 1e-9 and 0 < five < 1 and len(rows) == got["n"] > 30, (five, got["top5_accuracy"], len(rows))
+    assert abs(loss - got["loss"]) < 1e-3, (name, loss, got["loss"])' >said 2>&1 || { cat said; fail "top-5 and --tta"; }
+refused 2 "is for models of pictures" predict t new.csv --tta flips
+refused 2 "tta is '1', must be flips or a number from 2" eval p --tta 1
+sed 's/, augment: {crop_padding: 2}//' p.yaml >q.yaml; works train q.yaml --set train.steps=1 --run q --quiet
+refused 2 "use --tta flips" eval q --tta 4
 exit $((bad > 0))

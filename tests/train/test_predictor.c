@@ -96,7 +96,7 @@ static void arrays_are_learned_and_predicted(void **state)
     for (uint32_t i = 0; i < N; i++)
         fprintf(f, "%.9g,%.9g,%.9g\n", (double)x[i][0], (double)x[i][1], (double)x[i][2]);
     fclose(f);
-    REQUIRE_OK(vkt_predict(&gpu, RUN, &csv, 1, take, file));
+    REQUIRE_OK(vkt_predict(&(vkt_predict_desc) { gpu, RUN, &csv, 1, .fn = take, .user = file }));
     for (uint32_t i = 0; i < N; i++)
         for (uint32_t k = 0; k < 3; k++) REQUIRE_NEAR(file[i][k], out[i][k], 1e-6);
 }

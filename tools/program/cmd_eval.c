@@ -9,7 +9,7 @@ typedef struct eval_options {
     cli_options common;
     int split;
     bool json, raw;
-    const char *predictions, *data, *confusion;
+    const char *predictions, *data, *confusion, *tta;
     uint32_t batch;
 } eval_options;
 
@@ -25,6 +25,7 @@ static const cli_flag flags[] = {
     { "--confusion", CLI_TEXT, AT(confusion), "PATH", NULL,
       "write the confusion matrix to PATH.csv and PATH.png" },
     { "--batch", CLI_UINT, AT(batch), "N", "0", "batch size; 0: the same as in the run" },
+    { "--tta", CLI_TEXT, AT(tta), "flips|N", NULL, CLI_TTA_HELP },
     { "--raw", CLI_BOOL, AT(raw), NULL, NULL,
       "use the weights themselves, not their average (for runs with train.ema)" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL, "print JSON" },
@@ -43,11 +44,12 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
                                                  cli_json_number(r->class_recall[i]), "f1",
                                                  cli_json_number(r->class_f1[i])));
     cli_json_print(json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-                             "s:o, s:o, s:I, s:o}",
+                             "s:o, s:o, s:o, s:I, s:o}",
                              "checkpoint", o->common.args[0], o->data ? "data" : "split",
                              o->data ? o->data : split, "n", (json_int_t)r->n, "loss",
                              cli_json_number(r->loss), "accuracy", cli_json_number(r->accuracy),
-                             "balanced_accuracy", cli_json_number(r->balanced_accuracy), "macro_f1",
+                             "top5_accuracy", cli_json_number(r->top5), "balanced_accuracy",
+                             cli_json_number(r->balanced_accuracy), "macro_f1",
                              cli_json_number(r->macro_f1), "roc_auc", cli_json_number(r->roc_auc),
                              "average_precision", cli_json_number(r->average_precision), "ece",
                              cli_json_number(r->ece), "mae", cli_json_number(r->mae), "rmse",
@@ -65,6 +67,7 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
            r->context ? cli_text("tokens in windows of %u", r->context) : "examples",
            cli_number(r->loss));
     if (isfinite(r->accuracy)) printf(", accuracy %s", cli_percent(r->accuracy));
+    if (isfinite(r->top5)) printf(", top-5 %s", cli_percent(r->top5));
     if (isfinite(r->perplexity)) printf(", perplexity %s", cli_number(r->perplexity));
     if (isfinite(r->bits_per_byte)) printf(", %s bits per byte", cli_number(r->bits_per_byte));
     if (isfinite(r->balanced_accuracy))
@@ -126,6 +129,7 @@ static int run(void *options)
         .raw = o->raw,
     };
     vkt_eval_result r = { 0 };
+    if (!cli_tta("eval", o->tta, &desc.tta)) return CLI_USAGE;
     vkt_status st = vkt_eval(&desc, &r);
     if (st == VKT_OK) {
         const char *split = vkt_split_name(desc.split);

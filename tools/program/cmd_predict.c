@@ -9,6 +9,7 @@ typedef struct predict_options {
     cli_options common;
     bool json, csv;
     uint32_t top;
+    const char *tta;
 } predict_options;
 
 #define AT(field) offsetof(predict_options, field)
@@ -16,6 +17,7 @@ static const cli_flag flags[] = {
     { "--top", CLI_UINT, AT(top), "K", "3",
       "number of classes to print, likeliest first (text and JSON)" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL, "print one JSON object per line" },
+    { "--tta", CLI_TEXT, AT(tta), "flips|N", NULL, CLI_TTA_HELP },
     { "--csv", CLI_BOOL, AT(csv), NULL, NULL, "print CSV with a column for each class" },
     { 0 },
 };
@@ -93,8 +95,14 @@ static int run(void *options)
         return CLI_USAGE;
     }
     if (!o->top) o->top = 1;
-    return cli_exit_code(vkt_predict(&o->common.gpu, o->common.args[0], o->common.args + 1,
-                                     o->common.n_args - 1, on_prediction, &s));
+    vkt_predict_desc desc = { .gpu = o->common.gpu,
+                              .checkpoint = o->common.args[0],
+                              .inputs = o->common.args + 1,
+                              .n_inputs = o->common.n_args - 1,
+                              .fn = on_prediction,
+                              .user = &s };
+    if (!cli_tta("predict", o->tta, &desc.tta)) return CLI_USAGE;
+    return cli_exit_code(vkt_predict(&desc));
 }
 
 const cli_command cmd_predict = {

@@ -100,8 +100,8 @@ vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *ou
 
 /* What one thread needs to fill examples; zeroed to begin with. */
 typedef struct vkt__scratch {
-    void *memory[3];
-    size_t bytes[3];
+    void *memory[5];
+    size_t bytes[5];
 } vkt__scratch;
 /* memory[k] of at least `bytes`, its content not kept. OOM_HOST. */
 vkt_status vkt__scratch_need(vkt__scratch *s, int k, uint64_t bytes, void *out);

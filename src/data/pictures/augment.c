@@ -2,44 +2,31 @@
  * number of the draw), so neither threads nor a resumed run change what is seen. Sources: random
  * resized crop, Szegedy et al. 2014 (arXiv 1409.4842); random erasing, Zhong et al. 2017
  * (1708.04896); cutout, DeVries and Taylor 2017 (1708.04552); mixup, Zhang et al. 2017
- * (1710.09412). */
+ * (1710.09412); CutMix, Yun et al. 2019 (1905.04899). */
 #include <math.h>
 
 #include "data/parts/parts.h"
 #include "data/pictures/augment.h"
 #include "data/pictures/picture.h"
 #include "data/pictures/picture_files.h"
+#include "data/pictures/picture_ops.h"
 
 enum { DRAWS = 128 }; /* per position: more than any one example uses */
 
-typedef struct dice {
-    uint64_t seed, next;
-} dice;
-
-static double roll(dice *d)
-{
-    return vkt_rand_uniform(d->seed, VKT_RNG_AUGMENT, d->next++);
-}
-
-static double between(dice *d, double low, double high)
-{
-    return low + (high - low) * roll(d);
-}
-
 /* 0 .. n */
-static uint32_t up_to(dice *d, uint32_t n)
+static uint32_t up_to(vkt__dice *d, uint32_t n)
 {
     return vkt_rand_below(d->seed, VKT_RNG_AUGMENT, d->next++, n + 1);
 }
 
 /* A box of a share of the area and an aspect ratio, both random, that fits into w x h; false after
  * ten attempts, as torchvision does. */
-static bool random_box(dice *d, uint32_t w, uint32_t h, double area[2], double ratio[2],
+static bool random_box(vkt__dice *d, uint32_t w, uint32_t h, double area[2], double ratio[2],
                        vkt__box *out)
 {
     for (int k = 0; k < 10; k++) {
-        double a = between(d, area[0], area[1]) * w * h;
-        double r = exp(between(d, log(ratio[0]), log(ratio[1])));
+        double a = vkt__between(d, area[0], area[1]) * w * h;
+        double r = exp(vkt__between(d, log(ratio[0]), log(ratio[1])));
         double bw = round(sqrt(a * r)), bh = round(sqrt(a / r));
         if (bw < 1 || bh < 1 || bw > w || bh > h) continue;
         *out = (vkt__box) { 0, 0, (uint32_t)bw, (uint32_t)bh };
@@ -50,13 +37,14 @@ static bool random_box(dice *d, uint32_t w, uint32_t h, double area[2], double r
     return false;
 }
 
-static vkt_status resized_crop(const vkt_dataset *ds, const vkt__part *part, uint32_t at, dice *d,
-                               float area, vkt__scratch *scratch, const uint8_t **pixels)
+static vkt_status resized_crop(const vkt_dataset *ds, const vkt__part *part, uint32_t at,
+                               vkt__dice *d, float area, vkt__scratch *scratch,
+                               const uint8_t **pixels)
 {
     vkt_status st;
     const vkt__schema *s = &ds->schema;
     uint32_t w = s->input_shape[1], h = s->input_shape[0];
-    const uint8_t *source = part->files ? NULL : part->pixels + (uint64_t)at * s->n_inputs;
+    const uint8_t *source = part->files ? NULL : part->pixels + at * s->n_inputs;
     uint8_t *own;
     vkt__box box;
     if (part->files) VKT_TRY(vkt__files_source(part->files, s, at, scratch, &w, &h, &source));
@@ -71,7 +59,7 @@ fail:
 }
 
 /* What becomes of each byte: contrast about the picture's mean, then brightness. */
-static void tones(dice *d, const vkt_augment *a, const uint8_t *pixels, uint32_t n,
+static void tones(vkt__dice *d, const vkt_augment *a, const uint8_t *pixels, uint32_t n,
                   uint8_t table[256])
 {
     double mean = 0, contrast = 1, shift = 0;
@@ -79,9 +67,10 @@ static void tones(dice *d, const vkt_augment *a, const uint8_t *pixels, uint32_t
         uint64_t sum = 0;
         for (uint32_t j = 0; j < n; j++) sum += pixels[j];
         mean = (double)sum / n;
-        contrast = between(d, 1 - (double)a->contrast, 1 + (double)a->contrast);
+        contrast = vkt__between(d, 1 - (double)a->contrast, 1 + (double)a->contrast);
     }
-    if (a->brightness > 0) shift = 255 * between(d, -(double)a->brightness, (double)a->brightness);
+    if (a->brightness > 0)
+        shift = 255 * vkt__between(d, -(double)a->brightness, (double)a->brightness);
     for (int v = 0; v < 256; v++) {
         double to = round((v - mean) * contrast + mean + shift);
         table[v] = (uint8_t)VKT_MIN(VKT_MAX(to, 0), 255);
@@ -101,7 +90,7 @@ static void blank(const vkt__schema *s, vkt__box b, float *x)
         memset(x + ((size_t)y * W + b.x) * C, 0, (size_t)b.w * C * sizeof *x);
 }
 
-static void cut_out(dice *d, const vkt__schema *s, uint32_t side, float *x)
+static void cut_out(vkt__dice *d, const vkt__schema *s, uint32_t side, float *x)
 {
     uint32_t H = s->input_shape[0], W = s->input_shape[1];
     int64_t left = (int64_t)up_to(d, W - 1) - side / 2, top = (int64_t)up_to(d, H - 1) - side / 2;
@@ -111,6 +100,51 @@ static void cut_out(dice *d, const vkt__schema *s, uint32_t side, float *x)
     blank(s, b, x);
 }
 
+/* Where each pixel comes from: turned, then seen at a slant. */
+static vkt__warp draw_warp(vkt__dice *d, const vkt_augment *a, uint32_t w, uint32_t h)
+{
+    vkt__warp m = vkt__warp_none();
+    if (a->rotate > 0)
+        m = vkt__warp_rotation(vkt__between(d, -(double)a->rotate, (double)a->rotate), w, h);
+    if (a->perspective > 0) {
+        double right = w - 1, low = h - 1, q[8] = { 0, 0, right, 0, right, low, 0, low };
+        for (int k = 0; k < 8; k++) { /* towards the middle */
+            double in = vkt__between(d, 0, (double)a->perspective) * (k % 2 ? low : right) / 2;
+            q[k] += q[k] > 0 ? -in : in;
+        }
+        m = vkt__warp_then(m, vkt__warp_perspective(q, w, h));
+    }
+    return m;
+}
+
+/* What changes more than each byte by itself: of the picture at the model's size. */
+static vkt_status repaint(vkt__dice *d, const vkt_augment *a, const vkt__schema *s,
+                          vkt__scratch *scratch, const uint8_t **pixels)
+{
+    vkt_status st = VKT_OK;
+    uint32_t w = s->input_shape[1], h = s->input_shape[0];
+    uint8_t *own, *spare;
+    if (!(a->rotate > 0 || a->perspective > 0 || a->hue > 0 || a->saturation > 0 || a->randaugment))
+        return VKT_OK;
+    VKT_TRY(vkt__scratch_need(scratch, 3, s->n_inputs, &own));
+    VKT_TRY(vkt__scratch_need(scratch, 4, s->n_inputs, &spare));
+    vkt__pixels p = { own, w, h, s->input_shape[2] };
+    if (a->rotate > 0 || a->perspective > 0) {
+        memcpy(spare, *pixels, s->n_inputs);
+        vkt__warp m = draw_warp(d, a, w, h);
+        vkt__warp_apply(&m, &(vkt__pixels) { spare, w, h, p.channels }, own);
+    } else {
+        memcpy(own, *pixels, s->n_inputs);
+    }
+    vkt__rand_augment(d, a->randaugment, (double)a->magnitude, &p, spare);
+    if (a->saturation > 0)
+        vkt__saturate(&p, vkt__between(d, 1 - (double)a->saturation, 1 + (double)a->saturation));
+    if (a->hue > 0) vkt__turn_hue(&p, vkt__between(d, -(double)a->hue, (double)a->hue));
+    *pixels = own;
+fail:
+    return st;
+}
+
 vkt_status vkt__augment_fill(const vkt_dataset *ds, const vkt__part *part, uint32_t at,
                              const vkt__draw *draw, vkt__scratch *scratch, float *x)
 {
@@ -118,7 +152,7 @@ vkt_status vkt__augment_fill(const vkt_dataset *ds, const vkt__part *part, uint3
     const vkt__schema *s = &ds->schema;
     const vkt_augment *a = draw->how;
     uint32_t H = s->input_shape[0], W = s->input_shape[1], C = s->input_shape[2];
-    dice d = { draw->seed, draw->position * DRAWS };
+    vkt__dice d = { draw->seed, draw->position * DRAWS };
     const uint8_t *pixels;
     uint8_t table[256];
     vkt__box box;
@@ -127,23 +161,25 @@ vkt_status vkt__augment_fill(const vkt_dataset *ds, const vkt__part *part, uint3
     else if (part->files)
         VKT_TRY(vkt__files_pixels(part->files, s, at, scratch, &pixels));
     else
-        pixels = part->pixels + (uint64_t)at * s->n_inputs;
+        pixels = part->pixels + at * s->n_inputs;
+    VKT_TRY(repaint(&d, a, s, scratch, &pixels));
     int64_t dx = 0, dy = 0, pad = a->crop_padding;
     if (pad) {
         dx = (int64_t)up_to(&d, 2 * a->crop_padding) - pad;
         dy = (int64_t)up_to(&d, 2 * a->crop_padding) - pad;
     }
-    bool flip = a->flip > 0 && roll(&d) < (double)a->flip;
+    bool flip = a->flip > 0 && vkt__roll(&d) < (double)a->flip;
+    bool turn = a->flip_vertical > 0 && vkt__roll(&d) < (double)a->flip_vertical;
     tones(&d, a, pixels, s->n_inputs, table);
     for (uint32_t y = 0, j = 0; y < H; y++) {
-        const uint8_t *row = pixels + (size_t)clamp(y + dy, H) * W * C;
+        const uint8_t *row = pixels + (size_t)clamp((turn ? H - 1 - y : y) + dy, H) * W * C;
         for (uint32_t k = 0; k < W; k++) {
             const uint8_t *p = row + (size_t)clamp((flip ? W - 1 - k : k) + dx, W) * C;
             for (uint32_t c = 0; c < C; c++, j++)
                 x[j] = (float)table[p[c]] * ds->pixel_scale[j] + ds->pixel_bias[j];
         }
     }
-    if (a->erase > 0 && roll(&d) < (double)a->erase &&
+    if (a->erase > 0 && vkt__roll(&d) < (double)a->erase &&
         random_box(&d, W, H, (double[]) { 0.02, 0.33 }, (double[]) { 0.3, 1 / 0.3 }, &box))
         blank(s, box, x);
     if (a->cutout) cut_out(&d, s, a->cutout, x);
@@ -155,7 +191,9 @@ fail:
 bool vkt__augments(const vkt_augment *a)
 {
     return a->crop_padding || a->cutout || a->flip > 0 || a->area > 0 || a->brightness > 0 ||
-           a->contrast > 0 || a->erase > 0 || a->mixup > 0;
+           a->contrast > 0 || a->erase > 0 || a->mixup > 0 || a->cutmix > 0 ||
+           a->flip_vertical > 0 || a->rotate > 0 || a->perspective > 0 || a->hue > 0 ||
+           a->saturation > 0 || a->randaugment;
 }
 
 /* Joehnk's method: for alpha to 1 at least half of the attempts are taken. */
@@ -169,4 +207,24 @@ float vkt__augment_mix(float alpha, uint64_t seed, uint64_t position)
         if (u + v > 0 && u + v <= 1) return (float)(u / (u + v));
     }
     return 1;
+}
+
+/* The last draws of a position, which no example reaches: see DRAWS. */
+bool vkt__augment_cuts(const vkt_augment *a, uint64_t seed, uint64_t position)
+{
+    double u = vkt_rand_uniform(seed, VKT_RNG_AUGMENT, position * DRAWS + DRAWS - 1);
+    return a->cutmix > 0 && !(a->mixup > 0 && u < 0.5);
+}
+
+vkt__box vkt__augment_cut(float alpha, uint64_t seed, uint64_t position, uint32_t w, uint32_t h)
+{
+    double side = sqrt(1 - (double)vkt__augment_mix(alpha, seed, position));
+    int64_t bw = (int64_t)(w * side), bh = (int64_t)(h * side);
+    uint64_t at = position * DRAWS + DRAWS - 3;
+    int64_t x = (int64_t)vkt_rand_below(seed, VKT_RNG_AUGMENT, at, w) - bw / 2,
+            y = (int64_t)vkt_rand_below(seed, VKT_RNG_AUGMENT, at + 1, h) - bh / 2;
+    vkt__box b = { (uint32_t)VKT_MAX(x, 0), (uint32_t)VKT_MAX(y, 0), 0, 0 };
+    b.w = (uint32_t)VKT_MIN(x + bw, w) - b.x;
+    b.h = (uint32_t)VKT_MIN(y + bh, h) - b.y;
+    return b;
 }

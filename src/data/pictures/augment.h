@@ -3,13 +3,21 @@
 #define VKT_DATA_AUGMENT_H
 
 #include "data/parts/parts.h"
+#include "data/pictures/picture.h"
 
-/* Example `at` of a part of images, augmented. Order: random resized crop, shift, flip,
- * brightness and contrast, standardisation, erasing, cutout. */
+/* Example `at` of a part of images, augmented. Order: random resized crop, rotation
+ * and perspective, RandAugment, saturation, hue, shift, flips, brightness and contrast,
+ * standardisation, erasing, cutout. */
 vkt_status vkt__augment_fill(const vkt_dataset *ds, const vkt__part *part, uint32_t at,
                              const vkt__draw *draw, vkt__scratch *scratch, float *x);
 bool vkt__augments(const vkt_augment *a); /* anything at all */
 /* The share of the first picture of a mixed pair: Beta(alpha, alpha) at that position. */
 float vkt__augment_mix(float alpha, uint64_t seed, uint64_t position);
+/* Whether the pair at that position is cut, not blended: always, or half of them where there is
+ * mixup, too. */
+bool vkt__augment_cuts(const vkt_augment *a, uint64_t seed, uint64_t position);
+/* The box of the second picture in the first, w x h: its share of the area Beta(alpha, alpha), less
+ * where it passes the edge; it may be empty. */
+vkt__box vkt__augment_cut(float alpha, uint64_t seed, uint64_t position, uint32_t w, uint32_t h);
 
 #endif

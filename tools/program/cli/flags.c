@@ -11,6 +11,7 @@
 #include "out_file.h"
 #include "print.h"
 #include "term.h"
+#include "vktrain/train.h"
 
 #define AT(field) offsetof(cli_options, field)
 static const cli_flag gpu_flags[] = {
@@ -313,4 +314,16 @@ void cli_help(const cli_command *cmd, FILE *f)
         }
     }
     if (cmd->more_help) cmd->more_help(f);
+}
+
+bool cli_tta(const char *command, const char *value, int *out)
+{
+    char *end = NULL;
+    long n = value ? strtol(value, &end, 10) : 0;
+    bool flips = value && !strcmp(value, "flips");
+    *out = flips ? VKT_TTA_FLIPS : (int)n;
+    if (!value || flips || (end != value && !*end && n >= 2 && n <= VKT_TTA_MOST)) return true;
+    cli_error("%s: --tta is '%s', must be flips or a number from 2 to %d", command, value,
+              VKT_TTA_MOST);
+    return false;
 }

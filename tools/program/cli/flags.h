@@ -73,6 +73,12 @@ void cli_flag_tables(const cli_command *cmd, const cli_flag *out[CLI_N_TABLES]);
 /* Whether a line of a command's details is printed as it is: it is indented or begins an example.
  */
 bool cli_is_example(const char *line);
+/* --tta's value (NULL: not given) as vkt_eval_desc has it; false, and an error line, for another.
+ */
+#define CLI_TTA_HELP                                                                               \
+    "pictures: the mean of what the model gives for a picture and its mirror (flips), or for N "   \
+    "views, augmented as in training"
+bool cli_tta(const char *command, const char *value, int *out);
 /* Help text at `indent`, wrapped to the width of f. */
 void cli_wrap(FILE *f, const char *text, int at, int indent);
 

@@ -1,0 +1,111 @@
+/* picture_ops.h, but for RandAugment. */
+#include <math.h>
+
+#include "data/pictures/picture_ops.h"
+
+double vkt__roll(vkt__dice *d)
+{
+    return vkt_rand_uniform(d->seed, VKT_RNG_AUGMENT, d->next++);
+}
+
+double vkt__between(vkt__dice *d, double low, double high)
+{
+    return low + (high - low) * vkt__roll(d);
+}
+
+/* ---- places ---- */
+
+vkt__warp vkt__warp_none(void)
+{
+    return (vkt__warp) { { 1, 0, 0, 0, 1, 0, 0, 0, 1 } };
+}
+
+vkt__warp vkt__warp_then(vkt__warp a, vkt__warp b)
+{
+    vkt__warp out = { { 0 } };
+    for (int i = 0; i < 9; i++)
+        for (int k = 0; k < 3; k++) out.m[i] += a.m[i / 3 * 3 + k] * b.m[3 * k + i % 3];
+    return out;
+}
+
+vkt__warp vkt__warp_rotation(double degrees, uint32_t w, uint32_t h)
+{
+    double turn = degrees * acos(-1) / 180, c = cos(turn), s = sin(turn);
+    double x = (w - 1) / 2.0, y = (h - 1) / 2.0;
+    return (vkt__warp) { { c, -s, x - c * x + s * y, s, c, y - s * x - c * y, 0, 0, 1 } };
+}
+
+vkt__warp vkt__warp_perspective(const double q[8], uint32_t w, uint32_t h)
+{
+    double x1 = q[2] - q[4], x2 = q[6] - q[4], sx = q[0] - q[2] + q[4] - q[6];
+    double y1 = q[3] - q[5], y2 = q[7] - q[5], sy = q[1] - q[3] + q[5] - q[7];
+    double by = x1 * y2 - x2 * y1, g = (sx * y2 - x2 * sy) / by, k = (x1 * sy - sx * y1) / by;
+    double u = 1.0 / VKT_MAX(w - 1, 1), v = 1.0 / VKT_MAX(h - 1, 1);
+    return (vkt__warp) { { (q[2] - q[0] + g * q[2]) * u, (q[6] - q[0] + k * q[6]) * v, q[0],
+                           (q[3] - q[1] + g * q[3]) * u, (q[7] - q[1] + k * q[7]) * v, q[1], g * u,
+                           k * v, 1 } };
+}
+
+static double within(double v, uint32_t n)
+{
+    return v > 0 ? fmin(v, n - 1) : 0; /* 0 for what is no number, too */
+}
+
+void vkt__warp_apply(const vkt__warp *warp, const vkt__pixels *from, uint8_t *to)
+{
+    const double *m = warp->m;
+    uint32_t w = from->w, h = from->h, C = from->channels;
+    for (uint32_t y = 0; y < h; y++)
+        for (uint32_t x = 0; x < w; x++) {
+            double by = m[6] * x + m[7] * y + m[8];
+            double at_x = within((m[0] * x + m[1] * y + m[2]) / by, w),
+                   at_y = within((m[3] * x + m[4] * y + m[5]) / by, h);
+            uint32_t left = (uint32_t)at_x, top = (uint32_t)at_y;
+            size_t right = left + 1 < w ? C : 0, below = top + 1 < h ? (size_t)w * C : 0;
+            double a = at_x - left, b = at_y - top;
+            const uint8_t *p = from->data + ((size_t)top * w + left) * C;
+            for (uint32_t c = 0; c < C; c++, p++)
+                *to++ = (uint8_t)((1 - b) * ((1 - a) * p[0] + a * p[right]) +
+                                  b * ((1 - a) * p[below] + a * p[below + right]) + 0.5);
+        }
+}
+
+/* ---- colours ---- */
+
+static uint8_t byte(double v)
+{
+    return (uint8_t)VKT_MIN(VKT_MAX(v + 0.5, 0), 255);
+}
+
+void vkt__saturate(const vkt__pixels *p, double factor)
+{
+    size_t n = (size_t)p->w * p->h;
+    VKT_ASSERT(p->channels == 3);
+    for (uint8_t *c = p->data; n > 0; n--, c += 3) {
+        double grey = 0.299 * c[0] + 0.587 * c[1] + 0.114 * c[2];
+        for (int k = 0; k < 3; k++) c[k] = byte(grey + factor * (c[k] - grey));
+    }
+}
+
+/* One channel of a colour of largest v, smallest v - span, at a place of the hexagon. */
+static uint8_t on_hexagon(double v, double span, double place)
+{
+    double k = place - 6 * floor(place / 6);
+    return byte(v - span * VKT_MAX(0, VKT_MIN(VKT_MIN(k, 4 - k), 1)));
+}
+
+void vkt__turn_hue(const vkt__pixels *p, double share)
+{
+    size_t n = (size_t)p->w * p->h;
+    VKT_ASSERT(p->channels == 3);
+    for (uint8_t *c = p->data; n > 0; n--, c += 3) {
+        double r = c[0], g = c[1], b = c[2], v = fmax(r, fmax(g, b)),
+               span = v - fmin(r, fmin(g, b));
+        if (span == 0) continue;
+        double hue = v == r ? (g - b) / span : v == g ? 2 + (b - r) / span : 4 + (r - g) / span;
+        hue += 6 * share;
+        c[0] = on_hexagon(v, span, 5 + hue);
+        c[1] = on_hexagon(v, span, 3 + hue);
+        c[2] = on_hexagon(v, span, 1 + hue);
+    }
+}
