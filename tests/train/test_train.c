@@ -409,14 +409,13 @@ static void a_picture_predicts_as_its_idx_example(void **state)
         assert_true(stbi_write_png(names[i], 8, 8, 1, images + 16 + i * 64, 8));
     }
     images[6] = 0, images[7] = SHOWN;
-    REQUIRE_OK(vkt__file_replace("tt_pictures/some-idx3-ubyte", images, 16 + SHOWN * 64));
-    vkt_gpu_desc gpu = gpu_desc();
     const char *file = "tt_pictures/some-idx3-ubyte";
+    REQUIRE_OK(vkt__file_replace(file, images, 16 + SHOWN * 64));
+    vkt_gpu_desc gpu = gpu_desc();
     vkt_predict_desc p[] = { { gpu, "tt_of_pictures", png_path, SHOWN, 0, hear, &png },
                              { gpu, "tt_of_pictures", &file, 1, 0, hear, &idx } };
     for (int i = 0; i < 2; i++) REQUIRE_OK(vkt_predict(&p[i]));
-    assert_int_equal(idx.n, SHOWN);
-    assert_int_equal(png.n, SHOWN);
+    assert_true(idx.n == SHOWN && png.n == SHOWN);
     assert_memory_equal(idx.value, png.value, sizeof idx.value);
     size_t right = 0;
     for (int i = 0; i < SHOWN; i++) {
