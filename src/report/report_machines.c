@@ -43,12 +43,13 @@ vkt_status vkt_report_machines(const vkt_bench_machine *machines, size_t n, cons
     for (size_t i = 0; i < n; i++) machine_row(&a, &machines[i], cells + i * COLUMNS);
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i; end < n && machines[end].score_version == machines[i].score_version;) end++;
-        if (machines[i].score_version)
-            vkt__page_heading(&p, 2, "Score version %u", machines[i].score_version);
-        else
-            vkt__page_heading(&p, 2, "Files without a score");
-        vkt__page_table(&p, "Machines, the fastest first", columns, COLUMNS, cells + i * COLUMNS,
-                        end - i);
+        const char *what =
+            !machines[i].score_version
+                ? "Files without a score"
+                : vkt__arena_printf(&a, "Score version %u", machines[i].score_version);
+        vkt__page_heading(&p, 2, "%s", what);
+        vkt__page_table(&p, vkt__arena_printf(&a, "%s: machines, the fastest first", what), columns,
+                        COLUMNS, cells + i * COLUMNS, end - i);
     }
     vkt__page_end(&p);
     vkt_status st = vkt__file_replace(path, p.html.data, p.html.len);

@@ -1,5 +1,7 @@
 """A chromium without a window, spoken to by the DevTools protocol over two pipes: no package is needed. Pages are local files."""
-import base64, json, os, shutil, subprocess, tempfile, time
+import base64, json, os, select, shutil, subprocess, tempfile, time
+
+LIMIT_S = 90  # that an answer takes on a busy machine
 
 
 def find():
@@ -37,6 +39,7 @@ class Browser:
 
     def receive(self):
         while b"\0" not in self.rest:
+            if not select.select([self.back], [], [], LIMIT_S)[0]: raise RuntimeError(f"the browser has not answered for {LIMIT_S} s")
             got = os.read(self.back, 1 << 20)
             if not got: raise RuntimeError("the browser has gone")
             self.rest += got
@@ -45,16 +48,16 @@ class Browser:
         if "method" in message: self.events.append(message)
         return message
 
-    def open(self, path, width=1280, height=900, dark=False, still=True):
-        """Loads a file at a width of so many CSS pixels; returns the seconds it took. still: without transitions."""
+    def open(self, path, width=1280, height=900, dark=False, script=True):
+        """Loads a file at a width of so many CSS pixels; returns the seconds until it is drawn. script: whether it may run its own."""
+        self("Emulation.setScriptExecutionDisabled", value=not script)
         self("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500)
-        self("Emulation.setEmulatedMedia", media="screen", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
-                                                      {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"}])
+        self("Emulation.setEmulatedMedia", media="screen", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.events.clear()
         began = time.monotonic()
         self("Page.navigate", url="file://" + os.path.abspath(path))
         while not any(e["method"] == "Page.loadEventFired" for e in self.events): self.receive()
-        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+        if script: self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
         return time.monotonic() - began
 
     def complaints(self):
@@ -77,8 +80,8 @@ class Browser:
 
     def picture(self, most=20000):
         """A PNG of the whole page, in CSS pixels."""
-        height = min(self.run("Math.ceil(document.documentElement.getBoundingClientRect().height)"), most)
-        width = self.run("innerWidth")
+        size = self("Page.getLayoutMetrics")
+        width, height = size["cssLayoutViewport"]["clientWidth"], min(size["cssContentSize"]["height"], most)
         shot = self("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1})
         return base64.b64decode(shot["data"])
 

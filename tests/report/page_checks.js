@@ -1,4 +1,4 @@
-/* What a page's script does, in a browser: test_report.sh puts this into a copy of the page, with a line for each check that fails. */
+/* What a page's script does, in a browser: pages.py runs this in it; a line for each check that fails. */
 (() => {
 const bad = [], say = (ok, what) => { if (!ok) bad.push(what); };
 const figures = [...document.querySelectorAll('figure')], f = figures[0], tip = f.querySelector('.tip');

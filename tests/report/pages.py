@@ -1,0 +1,209 @@
+"""Pages in a browser: their layout and looks are those of tests/golden/pages, at three widths, light and dark; nothing stands outside, nothing is shrunk; each switch
+works by keyboard; 100 runs load in time; and axe finds nothing, where it is (VKT_AXE=axe.min.js, from npm's axe-core).  usage: pages.py PROGRAM [--update]
+Letters are those of src/formats/font on every machine. Golden are boxes of elements (a tolerance for other versions of the browser) and pictures a twelfth as large."""
+import base64, glob, json, os, pathlib, re, shutil, subprocess, sys, tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import browser, planted_pages
+
+root = pathlib.Path(__file__).resolve().parents[2]
+golden, program, update = root / "tests/golden/pages", os.path.abspath(sys.argv[1]), "--update" in sys.argv
+WIDTHS, SMALLER, LIMIT_MS = (1280, 768, 390), 12, 2000
+bad = []
+
+
+def say(ok, what):
+    if not ok: bad.append(what)
+    return ok
+
+
+def report(*arguments):
+    done = subprocess.run([program, *arguments], capture_output=True, text=True)
+    if done.returncode: sys.exit(f"pages: FAILED: {' '.join(arguments)}: {done.stderr}")
+
+
+def font(name):
+    return base64.b64encode((root / f"src/formats/font/{name}.ttf").read_bytes()).decode()
+
+
+PIN = """(async () => { const s = document.createElement('style'); s.textContent = `
+@font-face{font-family:G;src:url(data:font/ttf;base64,%s)}@font-face{font-family:G;font-weight:bold;src:url(data:font/ttf;base64,%s)}
+*{font-family:G,sans-serif!important}`; document.head.append(s); await document.fonts.load('12px G'); await document.fonts.load('bold 12px G');
+return document.fonts.check('12px G') && [...document.fonts].every(f => f.status == 'loaded'); })()""" % (font("sans"), font("sans-bold"))
+BOXES = """[...document.querySelectorAll('h1,h2,.facts div,.note,figure,.scroll,details,main>p,main>ul')].map(e => { const r = e.getBoundingClientRect();
+return [e.tagName.toLowerCase() + (e.className ? '.' + e.className : ''), r.x, r.y + scrollY, r.width, r.height].map(v => typeof v == 'number' ? Math.round(v) : v); })"""
+# What is wrong with a layout, whatever the golden one is.
+SOUND = """(() => { const bad = [], w = innerWidth;
+if (document.documentElement.scrollWidth > w) bad.push('the page is wider than its window');
+for (const f of document.querySelectorAll('figure')) { const seen = [...f.querySelectorAll('svg')].filter(s => s.parentNode.offsetParent), title = f.querySelector('title').textContent;
+  if (seen.length != 1) { bad.push(title + ': not one drawing is shown'); continue; }
+  const box = seen[0].getBoundingClientRect(), scale = box.width / seen[0].viewBox.baseVal.width;
+  if (scale < .84) bad.push(title + ': drawn ' + scale.toFixed(2) + ' times as large');
+  for (const t of seen[0].querySelectorAll('text')) { const r = t.getBoundingClientRect();
+    if (r.left < box.left - 2 || r.right > box.right + 4 || r.top < box.top - 2 || r.bottom > box.bottom + 2) bad.push(title + ": '" + t.textContent + "' stands outside"); } }
+for (const e of document.querySelectorAll('h1,h2,p,li,dd,.note')) if (e.scrollWidth > e.clientWidth + 2) bad.push('cut: ' + e.textContent.slice(0, 60));
+return bad; })()"""
+SMALL = """(async (full, by) => { const i = new Image(); i.src = 'data:image/png;base64,' + full; await i.decode(); const c = document.createElement('canvas');
+c.width = Math.round(i.width / by); c.height = Math.round(i.height / by); const g = c.getContext('2d'); g.imageSmoothingQuality = 'high'; g.drawImage(i, 0, 0, c.width, c.height);
+return [c.toDataURL('image/png').split(',')[1], c.width, c.height]; })"""
+# Means over 3 x 3 pixels of both pictures: the mean difference, and the share of places that differ by more than 15 of 255.
+COMPARE = """(async (a, b) => { const load = async p => { const i = new Image(); i.src = 'data:image/png;base64,' + p; await i.decode(); return i; };
+const [x, y] = [await load(a), await load(b)], w = Math.min(x.width, y.width), h = Math.min(x.height, y.height);
+const pixels = i => { const c = document.createElement('canvas'); c.width = w; c.height = h; const g = c.getContext('2d'); g.drawImage(i, 0, 0); return g.getImageData(0, 0, w, h).data; };
+const p = pixels(x), q = pixels(y); let sum = 0, far = 0, n = 0;
+for (let r = 0; r + 3 <= h; r += 3) for (let c = 0; c + 3 <= w; c += 3) for (let k = 0; k < 3; k++) { let d = 0;
+  for (let j = 0; j < 9; j++) { const at = 4 * ((r + (j / 3 | 0)) * w + c + j % 3) + k; d += p[at] - q[at]; }
+  d = Math.abs(d) / 9; sum += d; far += d > 15; n++; }
+return [sum / n, far / n, x.width - y.width, x.height - y.height]; })"""
+
+
+def call(function, *arguments):
+    return b.run(f"{function}({','.join(json.dumps(a) for a in arguments)})")
+
+
+def check_boxes(name, width, boxes, known):
+    key = f"{name}-{width}"
+    if update: return known.__setitem__(key, boxes)
+    want = known.get(key, [])
+    if not say([x[0] for x in boxes] == [x[0] for x in want], f"{key}: other elements than in boxes.json: {len(boxes)}, not {len(want)}"): return
+    for got, old in zip(boxes, want):
+        room = 6 + .02 * old[2]  # what other letters and buttons of a browser's version add up to
+        if not say(all(abs(g - o) <= r for g, o, r in zip(got[1:], old[1:], (4, room, 6, 6 + .04 * old[4]))), f"{key}: {got[0]} is at x, y, w, h {got[1:]}, was at {old[1:]}"): return
+
+
+def check_picture(key, full):
+    small, *_ = call(SMALL, base64.b64encode(full).decode(), SMALLER)
+    path = golden / f"{key}.png"
+    if update: return path.write_bytes(base64.b64decode(small))
+    if not say(path.exists(), f"{path.name} is not there: --update makes it"): return
+    mean, far, dw, dh = call(COMPARE, small, base64.b64encode(path.read_bytes()).decode())
+    if not say(mean < 1 and far < .001 and abs(dw) <= 1 and abs(dh) <= 10, f"{key}: the mean difference is {mean:.2f} of 255, {100 * far:.2f}% of the places differ, size by {dw}, {dh}"):
+        keep = pathlib.Path(os.environ.get("VKT_PAGES_OUT", "."))
+        (keep / f"{key}-is.png").write_bytes(base64.b64decode(small))
+
+
+def check_page(name, path, known):
+    for width in WIDTHS:
+        for dark in (False, True):
+            b.open(path, width, dark=dark)
+            say(b.run(PIN), f"{name}: the letters were not taken")
+            if not dark:
+                check_boxes(name, width, b.run(BOXES), known)
+                for what in b.run(SOUND): say(False, f"{name} at {width} pixels: {what}")
+            check_picture(f"{name}-{width}-{'dark' if dark else 'light'}", b.picture())
+        say(not b.complaints(), f"{name}: the browser complains: {b.complaints()}")
+
+
+def check_switches(path):
+    for width in WIDTHS:
+        b.open(path, width)
+        b.run((root / "tests/report/page_checks.js").read_text())
+        held = b.run("document.getElementById('out').textContent")
+        say(held == "all held" and not b.complaints(), f"the page's script at {width} pixels: {held}; {b.complaints()}")
+
+
+def check_keyboard(path):
+    """Tab reaches every switch, in a page of a person who has no pointer, and each does what it says."""
+    b.open(path, 1280)
+    focused = "document.activeElement && document.activeElement != document.body ? (window.at = document.activeElement, all.indexOf(at)) : -1"
+    n = b.run("window.all = [...document.querySelectorAll('button:not(:disabled),input,svg.plot,summary,.scroll')].filter(e => e.getClientRects().length), all.length")
+    seen = set()
+    for _ in range(n + 5):
+        b.key("Tab")
+        at = b.run(focused)
+        if at in seen and at >= 0: break
+        seen.add(at)
+        if at < 0: continue
+        kind = b.run("at.tagName")
+        if kind == "BUTTON":
+            was = b.run("at.getAttribute('aria-pressed')")
+            b.key(" ", " ")
+            say(b.run("at.getAttribute('aria-pressed')") != was, "the space bar does not press " + str(b.run("at.getAttribute('aria-label')")))
+            b.key(" ", " ")
+        if kind == "svg":
+            b.key("ArrowRight")
+            say(b.run("!at.closest('figure').querySelector('.tip').hidden"), "an arrow shows no value in " + str(b.run("at.querySelector('title').textContent")))
+        if kind == "INPUT":
+            b.key("ArrowRight")
+            say(b.run("+at.value > 2 && /2.5%/.test(at.parentNode.textContent)"), "an arrow does not move the smoothing")
+        if kind == "SUMMARY":
+            b.key("Enter", "\r")
+            say(b.run("at.parentNode.open"), "Enter does not open " + str(b.run("at.textContent")))
+    missed = [i for i in range(n) if i not in seen]
+    say(not missed, f"Tab does not reach {len(missed)} of {n} switches: " + str([b.run(f"all[{i}].outerHTML.slice(0, 80)") for i in missed[:3]]))
+    say(n > 10, "a page of a run has more switches")
+
+
+def check_without_script(path):
+    """A page without its script is the same but for the switches: as many drawings with their lines, no empty place."""
+    b.open(path, 768, script=False)
+    bare = b.picture()
+    b.open(path, 768)
+    say(len(bare) > .7 * len(b.picture()), "without its script a page shows less")
+    say(b.run("[...document.querySelectorAll('svg.plot .m')].every(m => m.children.length)"), "a drawing without a line")
+
+
+def axe():
+    places = [os.environ.get("VKT_AXE", "")]
+    if shutil.which("npm") and not places[0]:
+        places.append(subprocess.run(["npm", "root", "-g"], capture_output=True, text=True).stdout.strip() + "/axe-core/axe.min.js")
+    return next((open(p).read() for p in places if os.path.isfile(p)), None)
+
+
+def check_axe(name, path, script):
+    for width in (1280, 390):
+        for dark in (False, True):
+            b.open(path, width, dark=dark)
+            b.run(script + ";1")
+            found = b.run("axe.run(document, {resultTypes: ['violations']}).then(r => r.violations.map(v => v.id + ': ' + v.nodes.length + ', ' + v.nodes[0].html.slice(0, 120)))")
+            for what in found: say(False, f"{name} at {width} pixels: axe: {what}")
+
+
+if not browser.find():
+    print("pages: SKIPPED: no chromium here")
+    sys.exit(0)
+work = tempfile.mkdtemp(prefix="vkt-pages.")
+os.chdir(work)
+planted_pages.run("runs/first")
+planted_pages.run("runs/wider", width=128, floor=.15, note="a wider layer")
+planted_pages.run("runs/slow-with-a-long-name-that-a-legend-must-cut", lr=.0003, floor=.6)
+planted_pages.study("study")
+planted_pages.machines("files")
+report("report", "runs/first", "--no-png", "-o", "run.html")
+report("report", "study", "--no-png", "-o", "study.html")
+report("report", *sorted(glob.glob("runs/*")), "--no-png", "-o", "compare.html")
+report("bench", "table", "files", "--html", "machines.html")
+for i in range(100): shutil.copytree("runs/first", f"many/{i:02d}")
+report("report", *sorted(glob.glob("many/*")), "--no-png", "-o", "many.html")
+try:
+    b = browser.Browser()
+except (OSError, RuntimeError) as e:
+    print(f"pages: SKIPPED: the browser does not run here ({e})")
+    sys.exit(0)
+try:
+    golden.mkdir(exist_ok=True)
+    boxes = golden / "boxes.json"
+    known = json.loads(boxes.read_text()) if boxes.exists() and not update else {}
+    b("Page.setBypassCSP", enabled=True)  # for the test's font alone
+    for name in ("run", "study", "compare", "machines"): check_page(name, name + ".html", known)
+    b("Page.setBypassCSP", enabled=False)
+    if update: boxes.write_text("{\n" + ",\n".join(f'"{k}": {json.dumps(v, separators=(",", ":"))}' for k, v in known.items()) + "\n}\n")
+    check_switches("run.html")
+    check_keyboard("run.html")
+    check_without_script("run.html")
+    say(os.path.getsize("run.html") < 250000, f"a run's page has {os.path.getsize('run.html')} bytes")
+    took = min(b.open("many.html") for _ in range(3))
+    busy = os.getloadavg()[0] > os.cpu_count()
+    say(1000 * took < LIMIT_MS or busy, f"a page of 100 runs took {1000 * took:.0f} ms")
+    print(f"pages: a run's page has {os.path.getsize('run.html')} bytes; of 100 runs {os.path.getsize('many.html')}, loaded and drawn in {1000 * took:.0f} ms{' beside other work' if busy else ''}")
+    script = axe()
+    for name in ("run", "study", "compare", "machines", "many"):
+        if script: check_axe(name, name + ".html", script)
+    if not script: print("pages: SKIPPED: axe (npm install -g axe-core, or VKT_AXE=axe.min.js)")
+finally:
+    b.close()
+    os.chdir("/")
+    shutil.rmtree(work, ignore_errors=True)
+for what in bad: print("pages: FAILED:", what, file=sys.stderr)
+print("pages: made anew" if update else "pages: passed" if not bad else f"pages: {len(bad)} failed")
+sys.exit(bool(bad))
