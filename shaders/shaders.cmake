@@ -96,6 +96,9 @@ set(SHADERS_LANGUAGE
   language/attention
   language/attention.pairs
   language/attention_one.pairs
+  language/attention_tiled
+  language/attention_dq_tiled
+  language/attention_dkv_tiled
   language/cache_write
   language/attention_delta
   language/attention_dq

@@ -5,7 +5,7 @@
  * registers are few. CPU drivers (TILE = 0, a workgroup is a subgroup): the lanes load the other side's rows together
  * and hand the numbers out one by one, as matmul_rows.comp does, with PAIRS two numbers at a time. */
 #extension GL_KHR_shader_subgroup_ballot : require
-#include "cap.glsl"
+#include "attention_mask.glsl"
 layout(constant_id = VKT_SPEC_D4) const uint D4 = 8;      /* vec4 to a head */
 layout(constant_id = VKT_SPEC_AT_ONCE) const uint AT_ONCE = 4; /* rows of the other side */
 layout(constant_id = VKT_SPEC_SPLIT) const uint SPLIT = 1;
@@ -16,7 +16,6 @@ const uint OWN = D4 / SPLIT;                  /* vec4 of a row that a lane has *
 const uint ROWS = gl_WorkGroupSize.x / SPLIT; /* rows that a workgroup owns */
 const uint STEP = TILE > 0 ? TILE : AT_ONCE;
 const uint STAGED = TILE > 0 ? TILE * D4 : 8;
-const float NEVER = -1e30;                    /* score of what is masked: no inf - inf */
 
 shared vec4 stage_a[STAGED], stage_b[STAGED];
 
@@ -121,17 +120,4 @@ uvec3 whose(uint rows, uint heads, bool longest_last)
     uint block = TILE > 0 ? g / pairs : g % blocks, pair = TILE > 0 ? g % pairs : g / blocks;
     if (longest_last) block = blocks - 1 - block;
     return uvec3(block, pair % heads, pair / heads);
-}
-
-bool has(uint flag)
-{
-    return (p.flags & flag) != 0;
-}
-
-/* Whether the query at position i sees the key at j. */
-bool sees(uint i, uint j, uint doc_i, uint doc_j)
-{
-    if (has(VKT_ATT_CAUSAL) && j > i) return false;
-    if (p.window > 0 && (i >= j + p.window || j >= i + p.window)) return false;
-    return doc_i == doc_j;
 }

@@ -10,6 +10,7 @@
 #include "tensor/graph/sample.h"
 #include "tensor/graph/twin.h"
 #include "tensor/graph/view.h"
+#include "tensor/ops/attention_twin.h"
 #include "tensor/ops/ops_conv.h"
 #include "tensor/ops/ops_matmul.h"
 #include "tensor/passes/precision.h"
@@ -221,6 +222,7 @@ static bool has_foreign(const vkt_graph *g, const vkt_caps *caps, bool *first)
         uint32_t matmul = vkt__matmul_is_named(n) ? n->attr.matmul.kernel : 0,
                  conv = vkt__is_conv(n) ? n->attr.conv.kernel : 0;
         *first = matmul ? vkt__matmul_is_first(matmul) : vkt__conv_is_first(conv);
+        if (vkt__attention_is_foreign(n, caps)) return *first = true;
         if (vkt__matmul_is_foreign(matmul, caps) || vkt__conv_is_foreign(conv, caps)) return true;
     }
     return false;

@@ -14,6 +14,9 @@ typedef struct {
 } vkt__att_dims;
 vkt__att_dims vkt__att_dims_of(const vkt_node *n);
 
+/* Whether the node names a kernel shaped for other devices. */
+bool vkt__attention_is_foreign(const vkt_node *n, const vkt_caps *caps);
+
 double vkt__att_dot(const double *a, const double *b, uint64_t n);
 /* The twins. */
 void vkt__attention_ref(const vkt_node *n, double *const *in, double *const *out);

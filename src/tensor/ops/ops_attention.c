@@ -1,7 +1,7 @@
 /* Attention rows: forward, what its gradient subtracts (delta), and the gradients of q, k and v.
  * Queries, keys and values may lie side by side in one tensor, and then so do their gradients.
  * Kernels attention.comp, attention_one.comp, attention_delta.comp, attention_dq.comp,
- * attention_dkv.comp. */
+ * attention_dkv.comp, and attention_tiled.comp with its like for the gradients. */
 #include <math.h>
 
 #include "tensor/graph/gradient.h"
@@ -11,7 +11,7 @@
 #include "tensor/ops/attention_twin.h"
 #include "tensor/ops/ops.h"
 
-enum { BY_DEVICE, DIRECT, STAGED, N_KERNELS, ONE }; /* attr.attention.kernel */
+enum { BY_DEVICE, DIRECT, STAGED, TILED, N_KERNELS, ONE }; /* attr.attention.kernel */
 enum { MOST_HEAD = 256 };
 
 /* ---- shapes ---- */
@@ -81,32 +81,99 @@ static bool is_one(const vkt_caps *c, const vkt_node *n)
            c->subgroup_arith;
 }
 
-/* The node's wish, else by class; what lanes hand each other needs subgroup operations. */
-static uint32_t kernel_of(const vkt_caps *c, const vkt_node *n)
+/* Tiles of scores: a row's are handed over among TILED_LANES neighbours. */
+enum { TILED_WORKGROUP = 128, TILED_LANES = 8, TILED_COLUMNS = 64, TILED_SHARED = 21504 };
+
+static bool can_tile(const vkt_caps *c)
 {
-    uint32_t kernel = n->attr.attention.kernel;
-    if (kernel == BY_DEVICE && is_one(c, n)) return ONE;
-    if (kernel == BY_DEVICE) kernel = c->klass == VKT_GPU_CLASS_CPU ? DIRECT : STAGED;
-    return kernel == DIRECT && c->subgroup_arith ? DIRECT : STAGED;
+    return c->subgroup_arith && c->subgroup >= TILED_LANES && c->workgroup >= TILED_WORKGROUP &&
+           c->shared_bytes >= TILED_SHARED;
 }
 
-/* A kernel whose invocations keep `kept` arrays of a head's size: its name, constants, and how many
- * rows a workgroup owns. CPU drivers: one subgroup a workgroup. GPUs: 16 KiB staged, and at most 64
- * registers for the arrays, where lanes can share a row. Intel: half of that, and of the rows at
- * once, all of which its compiler loads before it uses the first. */
+/* What an attention kernel keeps in registers: arrays of a head's size by row, or, with tiles,
+ * tiles of scores and of results. Its shaders: for GPUs, in pairs for CPU drivers, tiled. */
+typedef struct {
+    uint32_t rows, scores, results;
+    vkt__shader shader, pairs, tiled;
+} att_form;
+static const att_form FORWARD = { 2,
+                                  1,
+                                  1,
+                                  VKT_SHADER_ATTENTION,
+                                  VKT_SHADER_ATTENTION_PAIRS,
+                                  VKT_SHADER_ATTENTION_TILED },
+                      DQ = { 3,
+                             2,
+                             1,
+                             VKT_SHADER_ATTENTION_DQ,
+                             VKT_SHADER_ATTENTION_DQ_PAIRS,
+                             VKT_SHADER_ATTENTION_DQ_TILED },
+                      DKV = { 4,
+                              2,
+                              2,
+                              VKT_SHADER_ATTENTION_DKV,
+                              VKT_SHADER_ATTENTION_DKV_PAIRS,
+                              VKT_SHADER_ATTENTION_DKV_TILED };
+
+/* A kernel, its constants, and how many rows a workgroup owns. */
 typedef struct {
     vkt__shader shader;
     vkt__constant spec[8];
-    uint32_t owned;
+    uint32_t n_spec, owned;
 } att_kernel;
 
-static att_kernel choose(const vkt__rec *rec, const vkt_node *n, const vkt__shader shaders[2],
-                         uint32_t kept, uint32_t rows)
+/* The rows of a tile that an invocation has: up to four, fewer where their numbers would not fit
+ * registers. */
+static uint32_t tiled_rows(const vkt_caps *c, const vkt_node *n, const att_form *f)
+{
+    uint32_t columns = (n->attr.attention.head / 4 + TILED_LANES - 1) / TILED_LANES,
+             numbers = f->scores * TILED_COLUMNS / TILED_LANES + f->results * 4 * columns,
+             most = c->klass == VKT_GPU_CLASS_NVIDIA || c->klass == VKT_GPU_CLASS_AMD ? 144 : 63,
+             rows = 4;
+    while (rows > 1 && rows * numbers > most) rows /= 2;
+    return rows;
+}
+
+/* The node's wish, else by class; what lanes hand each other needs subgroup operations. One row of
+ * a tile an invocation reads shared memory more than rows in registers do, but has few registers.
+ */
+static uint32_t kernel_of(const vkt_caps *c, const vkt_node *n, const att_form *f)
+{
+    uint32_t kernel = n->attr.attention.kernel;
+    vkt__att_dims d = vkt__att_dims_of(n);
+    if (kernel == BY_DEVICE && is_one(c, n)) return ONE;
+    if (kernel == BY_DEVICE && c->klass == VKT_GPU_CLASS_CPU) kernel = DIRECT;
+    if (kernel == BY_DEVICE)
+        kernel = VKT_MIN(d.T, d.S) < TILED_COLUMNS || (tiled_rows(c, n, f) < 2 && d.D <= 64)
+                     ? STAGED
+                     : TILED;
+    if (kernel == TILED && can_tile(c)) return TILED;
+    return kernel == DIRECT && c->subgroup_arith ? DIRECT : STAGED;
+}
+
+static att_kernel tiled(const vkt_caps *c, const vkt_node *n, const att_form *f)
+{
+    uint32_t rows = tiled_rows(c, n, f);
+    return (att_kernel) { f->tiled,
+                          { { VKT_SPEC_WORKGROUP, TILED_WORKGROUP },
+                            { VKT_SPEC_LANES, vkt__lanes(c, TILED_WORKGROUP, VKT__MANY) },
+                            { VKT_SPEC_D4, n->attr.attention.head / 4 },
+                            { VKT_SPEC_TM, rows },
+                            { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
+                          5,
+                          TILED_WORKGROUP / TILED_LANES * rows };
+}
+
+/* CPU drivers: one subgroup a workgroup. GPUs: 16 KiB staged, and at most 64 registers for the
+ * arrays, where lanes can share a row. Intel: half of that, and of the rows at once, all of which
+ * its compiler loads before it uses the first. */
+static att_kernel choose(const vkt__rec *rec, const vkt_node *n, const att_form *f, uint32_t rows)
 {
     const vkt_caps *c = rec->caps;
-    bool staged = kernel_of(c, n) == STAGED, intel = c->klass == VKT_GPU_CLASS_INTEL;
-    uint32_t D = n->attr.attention.head, split = 1, at_once = kept > 2 ? 4 : 8, wg = c->subgroup,
-             lanes = vkt__lanes(c, wg, VKT__MANY), most_kept = intel ? 32 : 64,
+    if (kernel_of(c, n, f) == TILED) return tiled(c, n, f);
+    bool staged = kernel_of(c, n, f) == STAGED, intel = c->klass == VKT_GPU_CLASS_INTEL;
+    uint32_t D = n->attr.attention.head, split = 1, kept = f->rows, at_once = kept > 2 ? 4 : 8,
+             wg = c->subgroup, lanes = vkt__lanes(c, wg, VKT__MANY), most_kept = intel ? 32 : 64,
              most_split = c->subgroup_arith ? VKT_MIN(lanes, 16) : 1;
     if (staged) {
         while (split < most_split && kept * D / split > most_kept && D / 4 % (2 * split) == 0)
@@ -117,7 +184,7 @@ static att_kernel choose(const vkt__rec *rec, const vkt_node *n, const vkt__shad
         while (wg / 2 >= rows * split && wg / 2 >= VKT_MAX(c->subgroup, 32)) wg /= 2;
     }
     uint32_t most = 16384 / (8 * D) / 8 * 8;
-    return (att_kernel) { shaders[!staged && vkt__use_pairs(c)],
+    return (att_kernel) { !staged && vkt__use_pairs(c) ? f->pairs : f->shader,
                           { { VKT_SPEC_WORKGROUP, wg },
                             { VKT_SPEC_LANES, lanes },
                             { VKT_SPEC_D4, D / 4 },
@@ -126,13 +193,9 @@ static att_kernel choose(const vkt__rec *rec, const vkt_node *n, const vkt__shad
                             { VKT_SPEC_TILE, staged ? most : 0 },
                             { VKT_SPEC_SHUFFLE, c->subgroup <= 8 },
                             { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
+                          8,
                           wg / split };
 }
-
-static const vkt__shader forward_shaders[] = { VKT_SHADER_ATTENTION, VKT_SHADER_ATTENTION_PAIRS },
-                         dq_shaders[] = { VKT_SHADER_ATTENTION_DQ, VKT_SHADER_ATTENTION_DQ_PAIRS },
-                         dkv_shaders[] = { VKT_SHADER_ATTENTION_DKV,
-                                           VKT_SHADER_ATTENTION_DKV_PAIRS };
 
 static uint32_t flags_of(const vkt_node *n, bool start)
 {
@@ -176,7 +239,7 @@ static void attention_record(vkt__rec *rec, const vkt_node *n)
                                   .scale = n->attr.attention.scale,
                                   .cap = n->attr.attention.cap };
     keys_at(rec, n, &d, &p.k, &p.v);
-    if (kernel_of(rec->caps, n) == ONE) {
+    if (kernel_of(rec->caps, n, &FORWARD) == ONE) {
         const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, rec->caps->subgroup },
                                        { VKT_SPEC_D4, d.D / 4 },
                                        { VKT_SPEC_CAPPED, p.cap > 0 } };
@@ -184,8 +247,8 @@ static void attention_record(vkt__rec *rec, const vkt_node *n)
                       (uint64_t)d.B * d.H);
         return;
     }
-    att_kernel k = choose(rec, n, forward_shaders, 2, d.T);
-    vkt__dispatch(rec, k.shader, k.spec, VKT_COUNT(k.spec), &p, sizeof p,
+    att_kernel k = choose(rec, n, &FORWARD, d.T);
+    vkt__dispatch(rec, k.shader, k.spec, k.n_spec, &p, sizeof p,
                   n_groups(d.T, k.owned, (uint64_t)d.B * d.H));
 }
 
@@ -226,21 +289,30 @@ static void bwd_record(vkt__rec *rec, const vkt_node *n)
                                       .scale = n->attr.attention.scale,
                                       .cap = n->attr.attention.cap };
     keys_at(rec, n, &d, &p.k, &p.v);
-    att_kernel k = choose(rec, n, dq_shaders, 3, d.T);
-    vkt__dispatch(rec, k.shader, k.spec, VKT_COUNT(k.spec), &p, sizeof p,
+    att_kernel k = choose(rec, n, &DQ, d.T);
+    vkt__dispatch(rec, k.shader, k.spec, k.n_spec, &p, sizeof p,
                   n_groups(d.T, k.owned, (uint64_t)d.B * d.H));
     uint64_t dq = p.dx, head = 4ull * d.D;
     p.dx = n->in[VKT__ATT_K] ? vkt__addr(rec, n->out[1]) : dq + head * d.H;
     p.dv = n->in[VKT__ATT_V] ? vkt__addr(rec, n->out[2]) : dq + head * (d.H + d.Hkv);
-    k = choose(rec, n, dkv_shaders, 4, d.S);
-    vkt__dispatch(rec, k.shader, k.spec, VKT_COUNT(k.spec), &p, sizeof p,
+    k = choose(rec, n, &DKV, d.S);
+    vkt__dispatch(rec, k.shader, k.spec, k.n_spec, &p, sizeof p,
                   n_groups(d.S, k.owned, (uint64_t)d.B * d.Hkv));
+}
+
+bool vkt__attention_is_foreign(const vkt_node *n, const vkt_caps *caps)
+{
+    if (n->op != &vkt__op_attention && n->op != &vkt__op_attention_bwd) return false;
+    uint32_t kernel = n->attr.attention.kernel;
+    return kernel != BY_DEVICE && (kernel == DIRECT) != (caps->klass == VKT_GPU_CLASS_CPU);
 }
 
 static const char *attention_kernel(const vkt_gpu *gpu, const vkt_node *n)
 {
-    static const char *const names[] = { [DIRECT] = "direct", [STAGED] = "staged", [ONE] = "one" };
-    return names[kernel_of(vkt_gpu_caps(gpu), n)];
+    static const char *const names[] = {
+        [DIRECT] = "direct", [STAGED] = "staged", [TILED] = "tiled", [ONE] = "one"
+    };
+    return names[kernel_of(vkt_gpu_caps(gpu), n, n->op == &vkt__op_attention ? &FORWARD : &DKV)];
 }
 
 /* ---- cost and tolerance ---- */
@@ -341,11 +413,11 @@ static const struct {
     { "window and documents", 2, 50, 50, 2, 1, 16, true, false, 7, 19, 0, 0 },
     { "full, documents", 1, 41, 41, 2, 2, 8, true, true, 0, 9, 0, 0 },
     { "full, window", 1, 60, 60, 2, 2, 20, false, true, 5, 0, 0, 0 },
+    { "many keys", 1, 200, 200, 2, 2, 64, true, false, 0, 0, 0, 0 },
+    { "widest head", 1, 65, 65, 1, 1, 256, false, false, 0, 0, 0, 0 },
     { "documents", 1, 70, 70, 1, 1, 32, true, false, 0, 11, 0, 0 },
     { "full, other keys", 2, 5, 29, 2, 2, 64, false, true, 0, 0, 0, 0 },
-    { "wide head", 1, 20, 20, 2, 1, 128, true, false, 0, 0, 0, 0 },
-    { "widest head", 1, 5, 5, 1, 1, 256, false, false, 0, 0, 0, 0 },
-    { "many keys", 1, 200, 200, 2, 2, 64, true, false, 0, 0, 0, 0 },
+    { "wide head", 1, 66, 66, 2, 1, 128, true, false, 0, 0, 0, 0 },
     { "capped", 2, 37, 37, 3, 3, 12, false, false, 0, 0, 0, 0.7f },
     { "window", 1, 140, 140, 1, 1, 32, true, false, 33, 0, 0, 0 },
     { "no rows", 0, 5, 5, 1, 1, 8, true, false, 0, 0, 0, 0 },
@@ -357,7 +429,7 @@ static const struct {
     { "cache, some queries", 1, 5, 40, 2, 2, 16, false, false, 0, 0, 17, 0 },
     { "cache, window", 1, 3, 40, 2, 1, 16, false, false, 6, 0, 30, 0 },
 };
-enum { N_SIZES = VKT_COUNT(sizes), N_WITHOUT_CACHE = N_SIZES - 6, OF_EVERY_KERNEL = 7 };
+enum { N_SIZES = VKT_COUNT(sizes), N_WITHOUT_CACHE = N_SIZES - 6, OF_EVERY_KERNEL = 9 };
 
 static const vkt_node *sample(vkt_graph *g, uint32_t i, uint32_t kernel)
 {
@@ -413,7 +485,7 @@ static const char *bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 static const char *delta_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
-    static const uint32_t some[] = { 0, 1, 9, 11 };
+    static const uint32_t some[] = { 0, 1, 7, 11 };
     if (i >= VKT_COUNT(some)) return NULL;
     vkt_shape s =
         vkt_shape3(sizes[some[i]].b, sizes[some[i]].t, sizes[some[i]].h * sizes[some[i]].d);

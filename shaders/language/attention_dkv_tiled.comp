@@ -1,0 +1,71 @@
+#version 460
+/* attention_dkv.comp for GPUs and many keys, by tiles: see attention_tiled.glsl. A workgroup owns keys and adds the
+ * queries of its group's heads, head by head and in order. Twin: attention_bwd_ref. */
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+layout(push_constant, scalar) uniform Push { attention_bwd_params p; };
+#include "attention_tiled.glsl"
+
+/* Weights of queries tile ... that do not see keys first ... become 0. */
+void hide(inout float s[TM][TN], uint b, uint first, uint tile, uint end)
+{
+    [[unroll]] for (uint m = 0; m < TM; m++) {
+        uint j = min(first + row(m), p.S - 1), begin = 0, past = end;
+        if (p.window > 0) {
+            begin = max(j + 1, p.window) - p.window;
+            past = min(past, j + p.window);
+        }
+        if (has(VKT_ATT_CAUSAL)) begin = max(begin, j);
+        uint many = max(past, begin) - begin;
+        [[unroll]] for (uint n = 0; n < TN; n++) s[m][n] = tile + column(n) - begin < many ? s[m][n] : 0.0;
+        if (has(VKT_ATT_DOCS)) {
+            uint doc = p.docs.v[b * p.T + j];
+            [[unroll]] for (uint n = 0; n < TN; n++)
+                s[m][n] = p.docs.v[b * p.T + min(tile + column(n), p.T - 1)] == doc ? s[m][n] : 0.0;
+        }
+    }
+}
+
+void main()
+{
+    uvec3 who = whose(p.S, p.heads / p.group, false);
+    if (who.z >= p.batch) return;
+    uint first = who.x * BM, begin = 0, end = p.T, past = min(first + BM, p.S);
+    if (has(VKT_ATT_CAUSAL)) begin = first;
+    if (p.window > 0) {
+        begin = max(begin, max(first + 1, p.window) - p.window);
+        end = min(end, past + p.window - 1);
+    }
+    bool edge = has(VKT_ATT_DOCS) || p.window > 0;
+    uint kv_at = who.z * p.S * p.kv_row + who.y * D4;
+    vec4 dk[TM][COLS], dv[TM][COLS];
+    float s[TM][TN], dp[TM][TN], scale[TM], one[TM];
+    [[unroll]] for (uint m = 0; m < TM; m++) {
+        scale[m] = p.scale;
+        one[m] = 1.0;
+        [[unroll]] for (uint c = 0; c < COLS; c++) dk[m][c] = dv[m][c] = vec4(0.0);
+    }
+    for (uint head = who.y * p.group; head < (who.y + 1) * p.group; head++) {
+        uint q_at = who.z * p.T * p.q_row + head * D4, dy_row = p.heads * D4;
+        uint dy_at = who.z * p.T * dy_row + head * D4, stat = (who.z * p.heads + head) * p.T;
+        for (uint tile = begin; tile < end; tile += BN) {
+            scores(s, p.k, kv_at, p.kv_row, first, p.S, p.q, q_at, p.q_row, tile, p.T);
+            scores(dp, p.v, kv_at, p.kv_row, first, p.S, p.dy, dy_at, dy_row, tile, p.T);
+            [[unroll]] for (uint n = 0; n < TN; n++) {
+                uint at = stat + min(tile + column(n), p.T - 1);
+                float lse = p.lse.v[at], delta = p.delta.v[at];
+                [[unroll]] for (uint m = 0; m < TM; m++) {
+                    float score = capped(s[m][n] * p.scale);
+                    s[m][n] = exp_below(score - lse);
+                    dp[m][n] = (dp[m][n] - delta) * cap_slope(score);
+                }
+            }
+            if (edge || tile + BN > end || (has(VKT_ATT_CAUSAL) && tile < past)) hide(s, who.z, first, tile, end);
+            [[unroll]] for (uint m = 0; m < TM; m++) [[unroll]] for (uint n = 0; n < TN; n++) dp[m][n] *= s[m][n];
+            add_weighted(dv, s, p.dy, dy_at, dy_row, tile, end);
+            add_weighted(dk, dp, p.q, q_at, p.q_row, tile, end);
+        }
+    }
+    store_rows(p.dx, kv_at, p.kv_row, first, p.S, dk, scale);
+    store_rows(p.dv, kv_at, p.kv_row, first, p.S, dv, one);
+}

@@ -1,0 +1,173 @@
+/* Shared by the attention kernels of GPUs with many rows, included where `p` is declared: products of tiles through
+ * shared memory, as matmul_tiled.comp makes them. A workgroup owns BM rows (queries, or keys) and walks the rows of the
+ * other side BN at a time; an invocation makes TM x TN scores, so a vec4 from shared memory serves TN or TM of them,
+ * and hands them on through shared memory as the left operand of the next product. T x T scores are never stored. */
+#include "attention_mask.glsl"
+layout(constant_id = VKT_SPEC_D4) const uint D4 = 16; /* vec4 to a head */
+layout(constant_id = VKT_SPEC_TM) const uint TM = 4;
+
+const uint TN = 8, LX = 8;                      /* LX neighbouring invocations have a row's scores */
+const uint LY = gl_WorkGroupSize.x / LX;
+const uint BM = LY * TM, BN = LX * TN;
+const uint SLICE = 8, PITCH = SLICE + 1;        /* vec4 of a head at a time; a row of them in shared memory: no two in one bank */
+const uint SCORES = BN / 4 + 1;                 /* vec4 to a row of scores there */
+const uint LINES = D4 <= 16 ? 16 : D4 <= 32 ? 8 : 4; /* rows of the other side at a time in the second product */
+const uint COLS = (D4 + LX - 1) / LX;           /* vec4 of a row of the result that an invocation has */
+const uint KEYS = COLS > 4 ? 1 : 4;             /* of those at once: registers are few */
+const uint OPERANDS = (BM + BN) * PITCH, AFTER_SCORES = BM * SCORES, WEIGHTS = AFTER_SCORES + LINES * D4;
+
+/* A product's operands: a slice of both sides; or all scores and then some rows. */
+shared vec4 pool[OPERANDS > WEIGHTS ? OPERANDS : WEIGHTS];
+
+/* This invocation's place: its own rows are y + LY m, its scores' columns are column(n). */
+uint x_of() { return gl_LocalInvocationID.x % LX; }
+uint y_of() { return gl_LocalInvocationID.x / LX; }
+uint row(uint m) { return y_of() + LY * m; }
+uint column(uint n) { return n / 4 * 32 + x_of() * 4 + n % 4; }
+
+/* s = own other^T: rows first_a ... of a and first_b ... of b, each of D4 vec4 from `at + row * stride` on; the last one
+ * again past `end`. */
+void scores(out float s[TM][TN], f32x4s a, uint a_at, uint a_row, uint a_first, uint a_end, f32x4s b, uint b_at,
+            uint b_row, uint b_first, uint b_end)
+{
+    [[unroll]] for (uint m = 0; m < TM; m++) [[unroll]] for (uint n = 0; n < TN; n++) s[m][n] = 0.0;
+    for (uint first = 0; first < D4; first += SLICE) {
+        uint tid = gl_LocalInvocationID.x, d = tid % SLICE;
+        bool none = D4 % SLICE != 0 && first + d >= D4;
+        uint at = min(first + d, D4 - 1);
+        barrier();
+        [[unroll]] for (uint r = tid / SLICE; r < BM; r += gl_WorkGroupSize.x / SLICE) {
+            vec4 v = a.v[a_at + min(a_first + r, a_end - 1) * a_row + at];
+            pool[r * PITCH + d] = none ? vec4(0.0) : v;
+        }
+        [[unroll]] for (uint r = tid / SLICE; r < BN; r += gl_WorkGroupSize.x / SLICE) {
+            uint slot = (r / 32 * 4 + r % 4) * LX + r % 32 / 4; /* column r is number n of invocation x */
+            vec4 v = b.v[b_at + min(b_first + r, b_end - 1) * b_row + at];
+            pool[(BM + slot) * PITCH + d] = none ? vec4(0.0) : v;
+        }
+        barrier();
+        [[dont_unroll]] for (uint k = 0; k < SLICE; k++) {
+            vec4 mine[TM];
+            [[unroll]] for (uint m = 0; m < TM; m++) mine[m] = pool[row(m) * PITCH + k];
+            [[unroll]] for (uint n = 0; n < TN; n++) {
+                vec4 other = pool[(BM + n * LX + x_of()) * PITCH + k];
+                [[unroll]] for (uint m = 0; m < TM; m++) {
+                    s[m][n] += mine[m].x * other.x;
+                    s[m][n] += mine[m].y * other.y;
+                    s[m][n] += mine[m].z * other.z;
+                    s[m][n] += mine[m].w * other.w;
+                }
+            }
+        }
+    }
+}
+
+/* y += s b: scores that the invocations hold times BN rows of b from `first` on. */
+void add_weighted(inout vec4 y[TM][COLS], float s[TM][TN], f32x4s b, uint at, uint stride, uint first, uint end)
+{
+    barrier();
+    [[unroll]] for (uint m = 0; m < TM; m++)
+        [[unroll]] for (uint n = 0; n < TN; n += 4)
+            pool[row(m) * SCORES + n / 4 * LX + x_of()] = vec4(s[m][n], s[m][n + 1], s[m][n + 2], s[m][n + 3]);
+    uint rows = min(BN, end - first);
+    for (uint begin = 0; begin < rows; begin += LINES) {
+        barrier();
+        [[unroll]] for (uint i = 0; i < LINES * D4; i += gl_WorkGroupSize.x) {
+            uint n = i + gl_LocalInvocationID.x;
+            if (LINES * D4 % gl_WorkGroupSize.x == 0 || n < LINES * D4)
+                pool[AFTER_SCORES + n] = b.v[at + min(first + begin + n / D4, end - 1) * stride + n % D4];
+        }
+        barrier();
+        [[dont_unroll]] for (uint j = 0; j < LINES; j += KEYS) {
+            vec4 weight[TM];
+            [[unroll]] for (uint m = 0; m < TM; m++) {
+                weight[m] = pool[row(m) * SCORES + (begin + j) / 4];
+                if (KEYS == 1) weight[m].x = weight[m][j % 4];
+            }
+            [[unroll]] for (uint i = 0; i < KEYS; i++)
+                [[unroll]] for (uint c = 0; c < COLS; c++) {
+                    vec4 line = pool[AFTER_SCORES + (j + i) * D4 + min(c * LX + x_of(), D4 - 1)];
+                    [[unroll]] for (uint m = 0; m < TM; m++) y[m][c] += weight[m][i] * line;
+                }
+        }
+    }
+}
+
+/* y[m] times share[m] to rows first + row(m) < end of x. */
+void store_rows(f32x4s x, uint at, uint stride, uint first, uint end, vec4 y[TM][COLS], float share[TM])
+{
+    [[unroll]] for (uint m = 0; m < TM; m++)
+        [[unroll]] for (uint c = 0; c < COLS; c++)
+            if (first + row(m) < end && c * LX + x_of() < D4)
+                x.v[at + (first + row(m)) * stride + c * LX + x_of()] = y[m][c] * share[m];
+}
+
+/* Of the LX invocations that have a row's scores. */
+float row_max(float x)
+{
+    [[unroll]] for (uint lanes = 1; lanes < LX; lanes *= 2) x = max(x, subgroupShuffleXor(x, lanes));
+    return x;
+}
+float row_sum(float x)
+{
+    [[unroll]] for (uint lanes = 1; lanes < LX; lanes *= 2) x += subgroupShuffleXor(x, lanes);
+    return x;
+}
+
+/* Which owned rows this workgroup has: x block of rows, y head, z sequence (batch: none). Causal work grows along the
+ * blocks: the longest first. */
+uvec3 whose(uint rows, uint heads, bool longest_last)
+{
+    uint blocks = (rows + BM - 1) / BM, g = flat_group(), pairs = heads * p.batch;
+    if (g >= blocks * pairs) return uvec3(0, 0, p.batch);
+    uint block = g / pairs, pair = g % pairs;
+    return uvec3(longest_last ? blocks - 1 - block : block, pair % heads, pair / heads);
+}
+
+/* What stands between keys and the queries first ... first + BM - 1 of sequence b, the first at position `start`. */
+uvec2 keys_seen(uint b, uint first, uint start)
+{
+    uint begin = 0, end = p.S, past = start + min(first + BM, p.T);
+    if (has(VKT_ATT_CAUSAL) || has(VKT_ATT_START)) end = min(end, past);
+    if (p.window > 0) {
+        begin = max(start + first + 1, p.window) - p.window;
+        end = min(end, past + p.window - 1);
+    }
+    if (has(VKT_ATT_DOCS) && has(VKT_ATT_CAUSAL)) begin = max(begin, p.docs.v[b * p.T + first]);
+    return uvec2(begin, end);
+}
+
+/* Whether some query of those, the first at `position`, may not see some key of the tile, or the tile goes past the last. */
+bool has_edge(uint tile, uint end, uint position)
+{
+    return has(VKT_ATT_DOCS) || p.window > 0 || tile + BN > (has(VKT_ATT_CAUSAL) ? min(end, position + 1) : end);
+}
+
+/* Those keys below `end` that query t of sequence b, at position `start + t`, sees: the first and how many. A causal
+ * query's document ends with it; full attention's documents are compared. */
+uvec2 span_of(uint b, uint t, uint start, uint end)
+{
+    uint i = start + t, first = 0;
+    if (has(VKT_ATT_CAUSAL)) end = min(end, i + 1);
+    if (p.window > 0) {
+        first = max(i + 1, p.window) - p.window;
+        end = min(end, i + p.window);
+    }
+    if (has(VKT_ATT_DOCS) && has(VKT_ATT_CAUSAL)) first = max(first, p.docs.v[b * p.T + t]);
+    return uvec2(first, max(end, first) - first);
+}
+
+/* Masked scores of queries first ... and keys tile ... become `never`. */
+void mask(inout float s[TM][TN], uint b, uint first, uint start, uint tile, uint end, float never)
+{
+    [[unroll]] for (uint m = 0; m < TM; m++) {
+        uint t = min(first + row(m), p.T - 1);
+        uvec2 span = span_of(b, t, start, end);
+        [[unroll]] for (uint n = 0; n < TN; n++) s[m][n] = tile + column(n) - span.x < span.y ? s[m][n] : never;
+        if (has(VKT_ATT_DOCS) && !has(VKT_ATT_CAUSAL)) {
+            uint doc = p.docs.v[b * p.T + t];
+            [[unroll]] for (uint n = 0; n < TN; n++)
+                s[m][n] = p.docs.v[b * p.T + min(tile + column(n), p.T - 1)] == doc ? s[m][n] : never;
+        }
+    }
+}
