@@ -42,6 +42,7 @@
 #define VKT_SPEC_LAYOUT 26 /* vkt_layout */
 #define VKT_SPEC_BF16 27 /* the 16-bit format: 0 f16, 1 bf16 */
 #define VKT_SPEC_C_PAIRS 28
+#define VKT_SPEC_C_FOURS 79 /* results are stored four at a time */
 #define VKT_SPEC_REST 29 /* K % STEPS */
 #define VKT_SPEC_VEC_A 30
 #define VKT_SPEC_VEC_B 31
@@ -54,6 +55,7 @@
 #define VKT_SPEC_BK 36
 #define VKT_SPEC_TM 37
 #define VKT_SPEC_TN 38
+#define VKT_SPEC_ROLLED 80 /* the loop over the steps is never unrolled */
 #define VKT_SPEC_WM 39
 #define VKT_SPEC_WN 40
 #define VKT_SPEC_CM 41

@@ -7,6 +7,7 @@ layout(constant_id = VKT_SPEC_BN) const uint BN = 32;
 layout(constant_id = VKT_SPEC_BK) const uint BK = 16;
 layout(constant_id = VKT_SPEC_TM) const uint TM = 4;
 layout(constant_id = VKT_SPEC_TN) const uint TN = 4;
+layout(constant_id = VKT_SPEC_ROLLED) const uint ROLLED = 0;
 
 const uint THREADS = (BM / TM) * (BN / TN);    /* = gl_WorkGroupSize.x */
 const uint GM = TM / 4, GN = TN / 4;           /* groups of 4 rows, of 4 columns per thread */
@@ -42,14 +43,21 @@ void publish_b(uint j, vec4 v)
     }
 }
 
-/* Adds the slice in shared memory; for thread (tx, ty) of the tile. */
+/* Adds step kk of the slice in shared memory; for thread (tx, ty) of the tile. */
+void multiply_step(inout vec4 acc[SUMS], uint kk, uint tx, uint ty)
+{
+    vec4 a[GM], b[GN];
+    [[unroll]] for (uint i = 0; i < GM; i++) a[i] = sa[kk * A_STRIDE + i * (BM / 4 / GM) + ty];
+    [[unroll]] for (uint j = 0; j < GN; j++) b[j] = sb[kk * B_STRIDE + j * (BN / 4 / GN) + tx];
+    [[unroll]] for (uint i = 0; i < TM; i++)
+        [[unroll]] for (uint j = 0; j < GN; j++) acc[i * GN + j] += a[i / 4][i % 4] * b[j];
+}
+
+/* All of them. Most compilers know best how many at a time; Intel's takes all, whatever it spills. */
 void multiply(inout vec4 acc[SUMS], uint tx, uint ty)
 {
-    for (uint kk = 0; kk < BK; kk++) {
-        vec4 a[GM], b[GN];
-        [[unroll]] for (uint i = 0; i < GM; i++) a[i] = sa[kk * A_STRIDE + i * (BM / 4 / GM) + ty];
-        [[unroll]] for (uint j = 0; j < GN; j++) b[j] = sb[kk * B_STRIDE + j * (BN / 4 / GN) + tx];
-        [[unroll]] for (uint i = 0; i < TM; i++)
-            [[unroll]] for (uint j = 0; j < GN; j++) acc[i * GN + j] += a[i / 4][i % 4] * b[j];
-    }
+    if (ROLLED != 0)
+        [[dont_unroll]] for (uint kk = 0; kk < BK; kk++) multiply_step(acc, kk, tx, ty);
+    else
+        for (uint kk = 0; kk < BK; kk++) multiply_step(acc, kk, tx, ty);
 }

@@ -23,14 +23,11 @@ const vkt__mm_family vkt__mm_naive = { .shader = VKT_SHADER_MATMUL_NAIVE,
 
 /* ---- tiled ---- */
 
-/* No idle lanes: whole subgroups, of whatever size they are here. Intel's compiler unrolls eight
- * steps whole and has no registers for the operands of so many sums, at any subgroup's size. */
+/* No idle lanes: whole subgroups, of whatever size they are here. */
 static bool fits_tiled(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
 {
     (void)p;
-    bool spills = caps->klass == VKT_GPU_CLASS_INTEL && t->steps <= 8 &&
-                  t->thread_rows * t->thread_columns >= 64;
-    return !spills && vkt__mm_threads(t) <= caps->workgroup &&
+    return vkt__mm_threads(t) <= caps->workgroup &&
            vkt__mm_threads(t) % VKT_MIN(caps->subgroup, 64) == 0 &&
            t->steps * (t->rows + t->columns + 8) * 4 <= caps->shared_bytes;
 }
@@ -46,8 +43,10 @@ static void launch_tiled(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmu
         { VKT_SPEC_REST, j->p->K % t->steps != 0 },
         { VKT_SPEC_TM, t->thread_rows },
         { VKT_SPEC_TN, t->thread_columns },
+        { VKT_SPEC_ROLLED, j->caps->klass == VKT_GPU_CLASS_INTEL },
         { VKT_SPEC_VEC_A, vkt__mm_row_a(j->p) % 4 == 0 && j->a % vector == 0 },
-        { VKT_SPEC_VEC_B, vkt__mm_row_b(j->p) % 4 == 0 && j->b % vector == 0 }
+        { VKT_SPEC_VEC_B, vkt__mm_row_b(j->p) % 4 == 0 && j->b % vector == 0 },
+        { VKT_SPEC_C_FOURS, j->p->N % 4 == 0 && j->ends % (j->p->out == VKT_F32 ? 16 : 8) == 0 }
     };
     l->spec[VKT__MM_WORKGROUP].value = vkt__mm_threads(t);
     vkt__mm_add(l, tile, VKT_COUNT(tile));

@@ -413,8 +413,8 @@ static const struct {
     { "window and documents", 2, 50, 50, 2, 1, 16, true, false, 7, 19, 0, 0 },
     { "full, documents", 1, 41, 41, 2, 2, 8, true, true, 0, 9, 0, 0 },
     { "full, window", 1, 60, 60, 2, 2, 20, false, true, 5, 0, 0, 0 },
-    { "many keys", 1, 200, 200, 2, 2, 64, true, false, 0, 0, 0, 0 },
     { "widest head", 1, 65, 65, 1, 1, 256, false, false, 0, 0, 0, 0 },
+    { "many keys", 1, 200, 200, 2, 2, 64, true, false, 0, 0, 0, 0 },
     { "documents", 1, 70, 70, 1, 1, 32, true, false, 0, 11, 0, 0 },
     { "full, other keys", 2, 5, 29, 2, 2, 64, false, true, 0, 0, 0, 0 },
     { "wide head", 1, 66, 66, 2, 1, 128, true, false, 0, 0, 0, 0 },
@@ -485,7 +485,7 @@ static const char *bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 static const char *delta_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
-    static const uint32_t some[] = { 0, 1, 7, 11 };
+    static const uint32_t some[] = { 0, 1, 8, 11 };
     if (i >= VKT_COUNT(some)) return NULL;
     vkt_shape s =
         vkt_shape3(sizes[some[i]].b, sizes[some[i]].t, sizes[some[i]].h * sizes[some[i]].d);
