@@ -39,13 +39,12 @@ static uint32_t a_few(void)
 static vkt_status check_rows(uint32_t most, bool no_named)
 {
     double last = vkt__now();
-    return vkt__check_ops(
-        gpu,
-        &(vkt__check_desc) { .most = most,
-                             .only = getenv("VKT_TEST_OPS"),
-                             .no_named = no_named,
-                             .few_foreign = few_foreign() },
-        print_row, &last);
+    return vkt__check_ops(gpu,
+                          &(vkt__check_desc) { .most = most,
+                                               .only = getenv("VKT_TEST_OPS"),
+                                               .no_named = no_named,
+                                               .few_foreign = few_foreign() },
+                          print_row, &last);
 }
 
 static void kernels_agree_with_their_twins(void **state)
